@@ -1,0 +1,66 @@
+package canonjson
+
+import (
+	"encoding/json"
+	"strings"
+	"testing"
+
+	"pgregory.net/rapid"
+)
+
+func TestCanonical(t *testing.T) {
+	t.Parallel()
+	for in, want := range map[string]string{
+		`{"b":[1.0,1e21,1e20,123456789012345680000,1e-6,1e-7,0.30000000000000004,-0,-1.5,9007199254740993,5e-324,1.7976931348623157e308],"10":"ten","2":"two","a":{},"c":[],"":"","é":true,"__x":null,"nested":{"z":1,"1":0,"y":false}}`: `{"2":"two","10":"ten","b":[1,1e+21,100000000000000000000,123456789012345680000,0.000001,1e-7,0.30000000000000004,0,-1.5,9007199254740992,5e-324,1.7976931348623157e+308],"a":{},"c":[],"":"","é":true,"__x":null,"nested":{"1":0,"z":1,"y":false}}`,
+		` { "a" : 1 , "b" : 2 , "a" : 3 } `:                                              `{"a":3,"b":2}`,
+		`{"4294967295":1,"4294967294":2,"01":3,"0":4}`:                                   `{"0":4,"4294967294":2,"4294967295":1,"01":3}`,
+		`"\u0065\ud83d\ude00\ud800x\udc00\ud800\ud800\udc00\u2028\u007f\/<\u001F\u000b"`: "\"e😀\\ud800x\\udc00\\ud800𐀀\u2028\x7f/<\\u001f\\u000b\"",
+		"\"\\ud83d\xed\xb8\x80 \xed\xa0\xbd\\ude00 \\ude00\xed\xa0\xbd\"":                "\"😀 😀 \\ude00\\ud83d\"",
+		`[true,false,null,-0.0,1e400]`:                                                   `[true,false,null,0,null]`,
+	} {
+		got, err := Canonical(nil, []byte(in))
+		if err != nil || string(got) != want {
+			t.Errorf("%s\n got %s (%v)\nwant %s", in, got, err, want)
+		}
+	}
+}
+
+func TestMalformed(t *testing.T) {
+	t.Parallel()
+	for _, in := range []string{``, `{`, `{"a"`, `{"a":}`, `[1,]`, `{"a":1,}`, `01`, `1.`, `-`, `"\x"`, `"\u12"`, "\"\n\"", `tru`, `1 2`, strings.Repeat("[", 20000)} {
+		if _, err := Canonical(nil, []byte(in)); err == nil {
+			t.Errorf("%.40q was accepted", in)
+		}
+	}
+}
+
+// TestScannerAgrees checks the scanner against the standard library on what is
+// JSON and what is not.
+func TestScannerAgrees(t *testing.T) {
+	t.Parallel()
+	alphabet := rapid.SliceOf(rapid.SampledFrom([]string{"{", "}", "[", "]", ",", ":", `"a"`, `"\u00e9"`, `"`, "1", "-1.5e3", "0", "true", "null", " ", "\\"}))
+	rapid.Check(t, func(t *rapid.T) {
+		text := []byte(strings.Join(alphabet.Draw(t, "tokens"), ""))
+		_, err := Canonical(nil, text)
+		if ok := json.Valid(text); ok != (err == nil) {
+			t.Fatalf("%q: valid %v, but %v", text, ok, err)
+		}
+	})
+}
+
+func FuzzCanonical(f *testing.F) {
+	f.Add([]byte(`{"2":1,"a":"\ud800","1":[1e21]}`))
+	f.Fuzz(func(t *testing.T, text []byte) {
+		once, err := Canonical(nil, text)
+		if ok := json.Valid(text); ok != (err == nil) && err != ErrDepth {
+			t.Fatalf("valid %v, but %v", ok, err)
+		}
+		if err != nil {
+			return
+		}
+		twice, err := Canonical(nil, once)
+		if err != nil || string(once) != string(twice) {
+			t.Fatalf("%q is not a fixed point: %q (%v)", once, twice, err)
+		}
+	})
+}

@@ -1,0 +1,287 @@
+package canonjson
+
+// Scanning raw JSON text: where values end, and what members an object has.
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+)
+
+// ErrNoObject is returned by Members for text that is JSON but no object.
+var ErrNoObject = errors.New("not a JSON object")
+
+var errEnd = errors.New("unexpected end of JSON")
+
+// Member is one member of an object: its key, decoded, and the raw text of its
+// value, both valid as long as the text. Start is where the member's key begins,
+// End where its value ends.
+type Member struct {
+	Key        []byte
+	Value      []byte
+	Start, End int
+}
+
+// Members calls visit for each member of the object that text consists of, in
+// the order of the text, twice for a key that occurs twice. It fails when text
+// is not exactly one JSON object; visit may have been called by then.
+func Members(text []byte, visit func(Member)) error {
+	at := skipSpace(text, 0)
+	if at == len(text) {
+		return errEnd
+	}
+	if text[at] != '{' {
+		if end, err := Value(text, at); err != nil {
+			return err
+		} else if skipSpace(text, end) != len(text) {
+			return unexpected(text, end)
+		}
+		return ErrNoObject
+	}
+	end, err := object(text, at, 1, visit)
+	if err != nil {
+		return err
+	}
+	if skipSpace(text, end) != len(text) {
+		return unexpected(text, end)
+	}
+	return nil
+}
+
+// Value checks the JSON value that begins at or behind byte at, and says where
+// it ends. White space behind the value is not part of it.
+func Value(text []byte, at int) (end int, err error) { return value(text, at, 0) }
+
+func value(text []byte, at, depth int) (int, error) {
+	at = skipSpace(text, at)
+	if at >= len(text) {
+		return at, errEnd
+	}
+	switch c := text[at]; {
+	case c == '{':
+		return object(text, at, depth+1, nil)
+	case c == '[':
+		return array(text, at, depth+1)
+	case c == '"':
+		return str(text, at)
+	case c == '-' || (c >= '0' && c <= '9'):
+		return number(text, at)
+	case c == 't':
+		return literal(text, at, "true")
+	case c == 'f':
+		return literal(text, at, "false")
+	case c == 'n':
+		return literal(text, at, "null")
+	}
+	return at, unexpected(text, at)
+}
+
+func object(text []byte, at, depth int, visit func(Member)) (int, error) {
+	if depth > MaxDepth {
+		return at, ErrDepth
+	}
+	at = skipSpace(text, at+1)
+	if at < len(text) && text[at] == '}' {
+		return at + 1, nil
+	}
+	for {
+		if at >= len(text) {
+			return at, errEnd
+		}
+		if text[at] != '"' {
+			return at, unexpected(text, at)
+		}
+		start := at
+		keyEnd, err := str(text, at)
+		if err != nil {
+			return keyEnd, err
+		}
+		at = skipSpace(text, keyEnd)
+		if at >= len(text) {
+			return at, errEnd
+		}
+		if text[at] != ':' {
+			return at, unexpected(text, at)
+		}
+		from := skipSpace(text, at+1)
+		end, err := value(text, from, depth)
+		if err != nil {
+			return end, err
+		}
+		if visit != nil {
+			visit(Member{Key: unquoted(text[start:keyEnd]), Value: text[from:end], Start: start, End: end})
+		}
+		at = skipSpace(text, end)
+		if at >= len(text) {
+			return at, errEnd
+		}
+		if text[at] == '}' {
+			return at + 1, nil
+		}
+		if text[at] != ',' {
+			return at, unexpected(text, at)
+		}
+		at = skipSpace(text, at+1)
+	}
+}
+
+func array(text []byte, at, depth int) (int, error) {
+	if depth > MaxDepth {
+		return at, ErrDepth
+	}
+	at = skipSpace(text, at+1)
+	if at < len(text) && text[at] == ']' {
+		return at + 1, nil
+	}
+	for {
+		end, err := value(text, at, depth)
+		if err != nil {
+			return end, err
+		}
+		at = skipSpace(text, end)
+		if at >= len(text) {
+			return at, errEnd
+		}
+		if text[at] == ']' {
+			return at + 1, nil
+		}
+		if text[at] != ',' {
+			return at, unexpected(text, at)
+		}
+		at++
+	}
+}
+
+// plain marks the bytes that may stand unescaped in a string without a look at
+// what follows them.
+var plain = func() (table [256]bool) {
+	for c := 0x20; c < 256; c++ {
+		table[c] = c != '"' && c != '\\'
+	}
+	return table
+}()
+
+func str(text []byte, at int) (int, error) {
+	for i := at + 1; i < len(text); {
+		c := text[i]
+		if plain[c] {
+			i++
+			continue
+		}
+		if c == '"' {
+			return i + 1, nil
+		}
+		if c != '\\' {
+			return i, fmt.Errorf("control character in a string at byte %d", i)
+		}
+		if i+1 >= len(text) {
+			return i, errEnd
+		}
+		switch text[i+1] {
+		case '"', '\\', '/', 'b', 'f', 'n', 'r', 't':
+			i += 2
+		case 'u':
+			if i+6 > len(text) {
+				return i, errEnd
+			}
+			for _, h := range text[i+2 : i+6] {
+				if (h < '0' || h > '9') && (h < 'a' || h > 'f') && (h < 'A' || h > 'F') {
+					return i, unexpected(text, i)
+				}
+			}
+			i += 6
+		default:
+			return i, unexpected(text, i)
+		}
+	}
+	return len(text), errEnd
+}
+
+func number(text []byte, at int) (int, error) {
+	i := at
+	if text[i] == '-' {
+		i++
+	}
+	digits := func() bool {
+		from := i
+		for i < len(text) && text[i] >= '0' && text[i] <= '9' {
+			i++
+		}
+		return i > from
+	}
+	whole := i
+	if !digits() || (text[whole] == '0' && i > whole+1) {
+		return i, unexpected(text, at)
+	}
+	if i < len(text) && text[i] == '.' {
+		i++
+		if !digits() {
+			return i, unexpected(text, at)
+		}
+	}
+	if i < len(text) && (text[i] == 'e' || text[i] == 'E') {
+		i++
+		if i < len(text) && (text[i] == '+' || text[i] == '-') {
+			i++
+		}
+		if !digits() {
+			return i, unexpected(text, at)
+		}
+	}
+	return i, nil
+}
+
+func literal(text []byte, at int, word string) (int, error) {
+	if !bytes.HasPrefix(text[at:], []byte(word)) {
+		return at, unexpected(text, at)
+	}
+	return at + len(word), nil
+}
+
+func skipSpace(text []byte, at int) int {
+	for at < len(text) && (text[at] == ' ' || text[at] == '\t' || text[at] == '\n' || text[at] == '\r') {
+		at++
+	}
+	return at
+}
+
+// unquoted decodes a literal that was checked. It lies in the text itself where
+// it has no escapes.
+func unquoted(literal []byte) []byte {
+	if body := literal[1 : len(literal)-1]; bytes.IndexByte(body, '\\') < 0 {
+		return body
+	}
+	return []byte(Unquote(literal))
+}
+
+// stringEnd and numberEnd find the end of tokens in text that was checked.
+func stringEnd(text []byte, at int) int { end, _ := str(text, at); return end }
+func numberEnd(text []byte, at int) int { end, _ := number(text, at); return end }
+
+func unexpected(text []byte, at int) error {
+	if at >= len(text) {
+		return errEnd
+	}
+	return fmt.Errorf("unexpected %q at byte %d", text[at], at)
+}
+
+// Depth is how deep the objects and arrays of a text are nested, whether it is
+// sound JSON or not.
+func Depth(text []byte) (deepest int) {
+	depth, inString := 0, false
+	for i := 0; i < len(text); i++ {
+		switch c := text[i]; {
+		case c == '\\':
+			i++
+		case c == '"':
+			inString = !inString
+		case inString:
+		case c == '{' || c == '[':
+			depth++
+			deepest = max(deepest, depth)
+		case c == '}' || c == ']':
+			depth--
+		}
+	}
+	return deepest
+}

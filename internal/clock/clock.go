@@ -1,0 +1,80 @@
+// Package clock gives time to everything that asks for it: the wall clock for
+// display, a count of milliseconds since the process began for intervals and
+// for the ts_monotonic_ms of events. Nothing else in ac calls time.Now.
+package clock
+
+import (
+	"time"
+)
+
+// Clock is a source of time. It is immutable and safe for concurrent use.
+type Clock struct {
+	now   func() time.Time
+	start time.Time
+	base  int64
+}
+
+// New makes a clock over now whose monotonic count begins at base
+// milliseconds. A process that carries on for another one (a supervisor)
+// passes the count it was launched at.
+func New(now func() time.Time, base int64) *Clock {
+	return &Clock{now: now, start: now(), base: base}
+}
+
+// System is the clock of this machine, counting from zero.
+func System() *Clock { return New(time.Now, 0) }
+
+// Now is the present wall-clock time.
+func (c *Clock) Now() time.Time { return c.now() }
+
+// MonotonicMS is the number of whole milliseconds since the process began. It
+// never goes back, whatever happens to the wall clock.
+func (c *Clock) MonotonicMS() int64 {
+	return c.base + max(0, c.now().Sub(c.start).Milliseconds())
+}
+
+// Since is the time that passed since t, by the monotonic reading of t.
+func (c *Clock) Since(t time.Time) time.Duration { return c.now().Sub(t) }
+
+// Layout is how ac writes timestamps: UTC, milliseconds, Z.
+const Layout = "2006-01-02T15:04:05.000Z"
+
+// Stamp writes a timestamp: 2026-11-20T14:58:45.475Z.
+func Stamp(t time.Time) string { return t.UTC().Format(Layout) }
+
+// Parse reads a timestamp as the formats of ac allow it: a real calendar date,
+// an upper-case T, HH:MM with optional seconds and fraction, and Z, an offset
+// written +HH:MM, or nothing, which means UTC.
+func Parse(s string) (time.Time, bool) {
+	// time.Parse would take an hour of one digit.
+	if len(s) < len("2006-01-02T15:04") || s[10] != 'T' || s[13] != ':' {
+		return time.Time{}, false
+	}
+	body, zone := s, ""
+	switch {
+	case s[len(s)-1] == 'Z':
+		body, zone = s[:len(s)-1], "Z"
+	case len(s) > 6 && (s[len(s)-6] == '+' || s[len(s)-6] == '-') && s[len(s)-3] == ':':
+		body, zone = s[:len(s)-6], s[len(s)-6:]
+	}
+	layout := "2006-01-02T15:04:05"
+	if len(body) == len("2006-01-02T15:04") {
+		layout = "2006-01-02T15:04"
+	}
+	for i, r := range body {
+		if r == ',' || (r == '.' && (i != 19 || i == len(body)-1)) {
+			return time.Time{}, false
+		}
+	}
+	switch zone {
+	case "":
+		t, err := time.Parse(layout, body)
+		return t, err == nil
+	case "Z":
+		t, err := time.Parse(layout+"Z", body+"Z")
+		return t, err == nil
+	default:
+		t, err := time.Parse(layout+"-07:00", body+zone)
+		return t, err == nil
+	}
+}

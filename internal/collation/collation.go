@@ -1,0 +1,31 @@
+// Package collation is the one order of names: Unicode collation in the root
+// locale, so that every list reads the same on every machine.
+package collation
+
+import (
+	"cmp"
+	"slices"
+
+	"golang.org/x/text/collate"
+	"golang.org/x/text/language"
+)
+
+// SortBy sorts rows by the name of each and then by its id.
+func SortBy[T any](rows []T, name, id func(T) string) {
+	c := collate.New(language.Und)
+	var buf collate.Buffer
+	type keyed struct {
+		key []byte
+		row T
+	}
+	all := make([]keyed, len(rows))
+	for i, row := range rows {
+		all[i] = keyed{key: c.KeyFromString(&buf, name(row)), row: row}
+	}
+	slices.SortStableFunc(all, func(a, b keyed) int {
+		return cmp.Or(slices.Compare(a.key, b.key), cmp.Compare(name(a.row), name(b.row)), cmp.Compare(id(a.row), id(b.row)))
+	})
+	for i := range all {
+		rows[i] = all[i].row
+	}
+}

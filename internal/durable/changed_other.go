@@ -1,0 +1,9 @@
+//go:build !linux
+
+package durable
+
+import "io/fs"
+
+// changeTime falls back to the modification time where the system's own is
+// not portable.
+func changeTime(st fs.FileInfo) int64 { return st.ModTime().UnixNano() }

@@ -1,0 +1,166 @@
+package durable
+
+import (
+	"errors"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+func root(t *testing.T) *Root {
+	t.Helper()
+	r, err := OpenRoot(t.TempDir())
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := r.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	return r
+}
+
+func namer() Namer {
+	return Namer{PID: 7, UnixMS: func() int64 { return 42 }, Random: func(n int) string { return strings.Repeat("ab", n) }}
+}
+
+func TestWriteReplaces(t *testing.T) {
+	t.Parallel()
+	r := root(t)
+	for i, perm := range []fs.FileMode{0o644, 0o600} {
+		text := strings.Repeat("text", 1+i)
+		if err := namer().Write(r, "a/b/doc.yaml", []byte(text), perm); err != nil {
+			t.Fatal(err)
+		}
+		got, err := ReadFile(r, "a/b/doc.yaml", 100)
+		if err != nil || string(got) != text {
+			t.Errorf("%q (%v)", got, err)
+		}
+		st, err := r.Stat("a/b/doc.yaml")
+		if err != nil || st.Mode().Perm() != perm {
+			t.Errorf("mode %v, not %v (%v)", st.Mode().Perm(), perm, err)
+		}
+	}
+	entries, err := r.ReadDir("a/b")
+	if err != nil || len(entries) != 1 {
+		t.Errorf("beside it: %v (%v)", entries, err)
+	}
+}
+
+func TestTempName(t *testing.T) {
+	t.Parallel()
+	name := namer().TempName("a/b/doc.yaml")
+	if name != "a/b/.doc.yaml.tmp-7-42-abababababab" || !IsTempName(filepath.Base(name)) || IsTempName("doc.yaml") {
+		t.Error(name)
+	}
+}
+
+// TestOldDocumentStands pins that a write that fails leaves the old document
+// and nothing else.
+func TestOldDocumentStands(t *testing.T) {
+	t.Parallel()
+	r := root(t)
+	if err := errors.Join(r.Mkdir("target", 0o755), WriteNew(r, "target/inside", []byte("x"), 0o644)); err != nil {
+		t.Fatal(err)
+	}
+	if err := namer().Write(r, "target", []byte("new"), 0o644); err == nil {
+		t.Error("a directory was replaced by a document")
+	}
+	if entries, err := r.ReadDir("."); err != nil || len(entries) != 1 {
+		t.Errorf("left behind: %v (%v)", entries, err)
+	}
+}
+
+func TestReadFileLimit(t *testing.T) {
+	t.Parallel()
+	r := root(t)
+	if err := WriteNew(r, "a", []byte("12345"), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := ReadFile(r, "a", 4); err == nil {
+		t.Error("more than the limit was read")
+	}
+	if text, err := ReadFile(r, "a", 5); err != nil || string(text) != "12345" {
+		t.Errorf("%q (%v)", text, err)
+	}
+}
+
+// TestNoWayOut pins that no name and no symlink at any level leads out of the
+// root, for reading and for writing.
+func TestNoWayOut(t *testing.T) {
+	t.Parallel()
+	r := root(t)
+	outside := t.TempDir()
+	secret := filepath.Join(outside, "secret")
+	if err := errors.Join(
+		os.WriteFile(secret, []byte("secret"), 0o600),
+		os.MkdirAll(filepath.Join(r.Path(), "a/b"), 0o750),
+		os.Symlink(outside, filepath.Join(r.Path(), "out")),
+		os.Symlink(outside, filepath.Join(r.Path(), "a/out")),
+		os.Symlink("../../..", filepath.Join(r.Path(), "a/b/up")),
+		os.Symlink(secret, filepath.Join(r.Path(), "a/b/secret")),
+		os.Symlink(filepath.Join(outside, "missing"), filepath.Join(r.Path(), "a/b/dangling")),
+		os.Symlink("loop", filepath.Join(r.Path(), "loop")),
+	); err != nil {
+		t.Fatal(err)
+	}
+	for _, name := range []string{
+		"../x", "a/../../x", secret, "out/secret", "a/out/secret", "a/b/up/x", "a/b/secret", "a/b/dangling", "a/b/dangling/x", "loop", "a\x00b",
+	} {
+		if _, err := ReadFile(r, name, 100); err == nil {
+			t.Errorf("%q was read", name)
+		}
+		if f, err := r.OpenFile(name, os.O_WRONLY|os.O_CREATE, 0o644); err == nil {
+			t.Errorf("%q was opened for writing", name)
+			_ = f.Close()
+		}
+	}
+	for _, name := range []string{"../x", "out/new", "a/out/new/deep", "a/b/up/new"} {
+		if err := namer().Write(r, name, []byte("new"), 0o644); err == nil {
+			t.Errorf("%q was written", name)
+		}
+		if err := r.RemoveAll(name); err == nil && Exists(r, name) {
+			t.Errorf("%q: removed and still there", name)
+		}
+	}
+	if entries, err := os.ReadDir(outside); err != nil || len(entries) != 1 {
+		t.Errorf("outside: %v (%v)", entries, err)
+	}
+	if text, err := os.ReadFile(secret); err != nil || string(text) != "secret" {
+		t.Errorf("outside: %q (%v)", text, err)
+	}
+}
+
+// TestLinksInside pins that symlinks that stay inside are followed, and that a
+// document is written over a link rather than through it.
+func TestLinksInside(t *testing.T) {
+	t.Parallel()
+	r := root(t)
+	if err := errors.Join(
+		os.MkdirAll(filepath.Join(r.Path(), "real"), 0o750),
+		os.Symlink("real", filepath.Join(r.Path(), "link")),
+		namer().Write(r, "link/doc", []byte("text"), 0o644),
+	); err != nil {
+		t.Fatal(err)
+	}
+	if text, err := ReadFile(r, "real/doc", 100); err != nil || string(text) != "text" {
+		t.Errorf("%q (%v)", text, err)
+	}
+}
+
+func TestMkdirAll(t *testing.T) {
+	t.Parallel()
+	r := root(t)
+	if err := errors.Join(MkdirAll(r, "a/b/c", 0o755), MkdirAll(r, "a/b/c", 0o755), WriteNew(r, "a/file", nil, 0o644)); err != nil {
+		t.Fatal(err)
+	}
+	if err := MkdirAll(r, "a/file", 0o755); err == nil {
+		t.Error("a file counts as a directory")
+	}
+	if err := MkdirAll(r, "a/file/b", 0o755); err == nil {
+		t.Error("a directory below a file")
+	}
+}

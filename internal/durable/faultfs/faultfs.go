@@ -1,0 +1,263 @@
+// Package faultfs is a file system that fails on purpose, for tests of what a
+// full disk, a failing one, or the death of a process leaves behind.
+//
+// A Plan counts the calls of every FS that was opened with it and lets one of
+// them fail. Syncs are counted and can fail, but nothing is really synced: the
+// files are read back by the same machine.
+package faultfs
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"sync"
+	"syscall"
+
+	"ac/internal/durable"
+)
+
+// Kind is how a call fails.
+type Kind int
+
+const (
+	// NoSpace fails with ENOSPC and without any effect. Calls that need no
+	// space fail with EIO.
+	NoSpace Kind = iota
+	// Broken fails with EIO and without any effect.
+	Broken
+	// Short carries half of a write out and then fails with ENOSPC; other calls
+	// fail as with NoSpace.
+	Short
+	// Late carries the call out and reports EIO all the same. Opening and
+	// reading fail without any effect.
+	Late
+	// Death lets the call and every later one fail, as if the process had been
+	// killed there; a write gets half of its way.
+	Death
+)
+
+func (k Kind) String() string {
+	return [...]string{"no space", "broken", "short", "late", "death"}[k]
+}
+
+// ErrDead is what every call gives after the death of the process.
+var ErrDead = errors.New("the process is dead")
+
+// Plan is when and how to fail. It is safe for concurrent use.
+type Plan struct {
+	// OnDeath is called when the process is to die, before the call returns: a
+	// process of its own can end itself here. It is set before the plan is used.
+	OnDeath func()
+
+	mu    sync.Mutex
+	at    int // the call that fails, counted from 1; 0 for none
+	kind  Kind
+	calls int
+	dead  bool
+	hit   string
+	open  map[durable.File]struct{}
+}
+
+// NewPlan makes a plan that lets the n-th call fail; none for 0.
+func NewPlan(n int, kind Kind) *Plan {
+	return &Plan{at: n, kind: kind, open: map[durable.File]struct{}{}}
+}
+
+// Arm starts the count anew and lets the n-th call from now on fail.
+func (p *Plan) Arm(n int, kind Kind) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.calls, p.at, p.kind, p.hit = 0, n, kind, ""
+}
+
+// Calls is how many calls there were since the count began.
+func (p *Plan) Calls() int {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.calls
+}
+
+// Hit describes the call that failed, "" when none did.
+func (p *Plan) Hit() string {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.hit
+}
+
+// Bury closes every file that is still open, as the system does when a process
+// ends, and so gives up its kernel locks.
+func (p *Plan) Bury() error {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	var errs []error
+	for f := range p.open {
+		errs = append(errs, f.Close())
+	}
+	clear(p.open)
+	return errors.Join(errs...)
+}
+
+// OpenFiles is how many files are open.
+func (p *Plan) OpenFiles() int {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return len(p.open)
+}
+
+// Open opens a directory under the plan; it fits workspace.Env.OpenFS.
+func (p *Plan) Open(dir string) (durable.FS, error) {
+	root, err := durable.OpenRoot(dir)
+	if err != nil {
+		return nil, err
+	}
+	return &faulty{FS: root, plan: p}, nil
+}
+
+// step counts a call. half tells a write to go half of its way before it
+// fails, after tells any call to fail although it succeeded.
+func (p *Plan) step(op, name string, needsSpace bool) (half, after bool, err error) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.dead {
+		return false, false, &fs.PathError{Op: op, Path: name, Err: ErrDead}
+	}
+	p.calls++
+	if p.at == 0 || p.calls != p.at {
+		return false, false, nil
+	}
+	p.hit = fmt.Sprintf("call %d, %s %s (%s)", p.calls, op, name, p.kind)
+	fail := func(err error) error { return &fs.PathError{Op: op, Path: name, Err: err} }
+	switch {
+	case p.kind == Death:
+		p.dead = true
+		if p.OnDeath != nil {
+			p.OnDeath()
+		}
+		return op == "write", false, fail(ErrDead)
+	case p.kind == Late:
+		return false, true, fail(syscall.EIO)
+	case p.kind == Broken || !needsSpace:
+		return false, false, fail(syscall.EIO)
+	}
+	return p.kind == Short && op == "write", false, fail(syscall.ENOSPC)
+}
+
+// do counts a call and carries it out where the plan says so.
+func (p *Plan) do(op, name string, needsSpace bool, call func() error) error {
+	_, after, failure := p.step(op, name, needsSpace)
+	if failure != nil && !after {
+		return failure
+	}
+	return errors.Join(failure, call())
+}
+
+type faulty struct {
+	durable.FS
+	plan *Plan
+}
+
+func (f *faulty) OpenFile(name string, flag int, perm fs.FileMode) (durable.File, error) {
+	if _, _, failure := f.plan.step("open", name, flag&os.O_CREATE != 0); failure != nil {
+		return nil, failure
+	}
+	inner, err := f.FS.OpenFile(name, flag, perm)
+	if err != nil {
+		return nil, err
+	}
+	f.plan.mu.Lock()
+	f.plan.open[inner] = struct{}{}
+	f.plan.mu.Unlock()
+	return &file{File: inner, plan: f.plan, name: name}, nil
+}
+
+func (f *faulty) Mkdir(name string, perm fs.FileMode) error {
+	return f.plan.do("mkdir", name, true, func() error { return f.FS.Mkdir(name, perm) })
+}
+
+func (f *faulty) Rename(from, to string) error {
+	return f.plan.do("rename", from+" to "+to, true, func() error { return f.FS.Rename(from, to) })
+}
+
+func (f *faulty) Link(from, to string) error {
+	return f.plan.do("link", from+" to "+to, true, func() error { return f.FS.Link(from, to) })
+}
+
+func (f *faulty) Remove(name string) error {
+	return f.plan.do("remove", name, false, func() error { return f.FS.Remove(name) })
+}
+
+func (f *faulty) RemoveAll(name string) error {
+	return f.plan.do("remove all", name, false, func() error { return f.FS.RemoveAll(name) })
+}
+
+func (f *faulty) SyncDir(name string) error {
+	return f.plan.do("sync directory", name, true, func() error {
+		_, err := f.FS.Stat(name)
+		return err
+	})
+}
+
+func (f *faulty) Lstat(name string) (st fs.FileInfo, err error) {
+	err = f.plan.do("lstat", name, false, func() (err error) { st, err = f.FS.Lstat(name); return err })
+	return st, err
+}
+
+func (f *faulty) Stat(name string) (st fs.FileInfo, err error) {
+	err = f.plan.do("stat", name, false, func() (err error) { st, err = f.FS.Stat(name); return err })
+	return st, err
+}
+
+func (f *faulty) ReadDir(name string) (entries []fs.DirEntry, err error) {
+	err = f.plan.do("list", name, false, func() (err error) { entries, err = f.FS.ReadDir(name); return err })
+	return entries, err
+}
+
+type file struct {
+	durable.File
+	plan *Plan
+	name string
+}
+
+func (f *file) Read(b []byte) (n int, err error) {
+	if err := f.plan.do("read", f.name, false, func() error { return nil }); err != nil {
+		return 0, err
+	}
+	return f.File.Read(b)
+}
+
+func (f *file) ReadAt(b []byte, at int64) (n int, err error) {
+	if err := f.plan.do("read", f.name, false, func() error { return nil }); err != nil {
+		return 0, err
+	}
+	return f.File.ReadAt(b, at)
+}
+
+func (f *file) Write(b []byte) (n int, err error) {
+	half, after, failure := f.plan.step("write", f.name, true)
+	switch {
+	case failure == nil:
+		return f.File.Write(b)
+	case half:
+		n, err = f.File.Write(b[:len(b)/2])
+	case after:
+		n, err = f.File.Write(b)
+	}
+	return n, errors.Join(failure, err)
+}
+
+func (f *file) SyncData() error {
+	return f.plan.do("sync", f.name, true, func() error { return nil })
+}
+
+func (f *file) Truncate(size int64) error {
+	return f.plan.do("truncate", f.name, true, func() error { return f.File.Truncate(size) })
+}
+
+// Close always closes: a file that stays open would keep its lock.
+func (f *file) Close() error {
+	f.plan.mu.Lock()
+	delete(f.plan.open, f.File)
+	f.plan.mu.Unlock()
+	return f.File.Close()
+}

@@ -1,0 +1,20 @@
+//go:build unix
+
+package durable
+
+import (
+	"io/fs"
+	"syscall"
+)
+
+// Identity tells files apart beyond their names: device and inode.
+type Identity struct{ Device, Inode uint64 }
+
+// IdentityOf reads the identity from a FileInfo of an FS.
+func IdentityOf(st fs.FileInfo) Identity {
+	sys, ok := st.Sys().(*syscall.Stat_t)
+	if !ok {
+		return Identity{}
+	}
+	return Identity{Device: uint64(sys.Dev), Inode: uint64(sys.Ino)} //nolint:unconvert // the widths differ between systems
+}

@@ -1,0 +1,56 @@
+//go:build unix
+
+package durable
+
+import (
+	"errors"
+	"os"
+	"path/filepath"
+	"syscall"
+	"testing"
+)
+
+// TestIrregular pins that only regular files are opened, and that nothing hangs
+// on a FIFO that nobody writes to.
+func TestIrregular(t *testing.T) {
+	t.Parallel()
+	r := root(t)
+	if err := errors.Join(
+		syscall.Mkfifo(filepath.Join(r.Path(), "fifo"), 0o600),
+		os.Symlink("fifo", filepath.Join(r.Path(), "link")),
+		r.Mkdir("dir", 0o755),
+	); err != nil {
+		t.Fatal(err)
+	}
+	for _, name := range []string{"fifo", "link", "dir", "."} {
+		for _, flag := range []int{os.O_RDONLY, os.O_RDWR, os.O_WRONLY | os.O_CREATE | os.O_APPEND} {
+			if f, err := r.OpenFile(name, flag, 0o644); err == nil {
+				t.Errorf("%s was opened with %x", name, flag)
+				_ = f.Close()
+			}
+		}
+	}
+}
+
+// TestVersion pins that a replaced file has another version, however alike.
+func TestVersion(t *testing.T) {
+	t.Parallel()
+	r := root(t)
+	var seen []Version
+	for range 2 {
+		if err := namer().Write(r, "doc", []byte("same"), 0o644); err != nil {
+			t.Fatal(err)
+		}
+		st, err := r.Stat("doc")
+		if err != nil {
+			t.Fatal(err)
+		}
+		seen = append(seen, VersionOf(st))
+		if VersionOf(st).Settled(st.ModTime()) {
+			t.Error("a fresh file may be cached")
+		}
+	}
+	if seen[0] == seen[1] {
+		t.Errorf("one version for two files: %+v", seen)
+	}
+}

@@ -1,0 +1,40 @@
+package durable
+
+import (
+	"errors"
+	"os"
+
+	"golang.org/x/sys/unix"
+)
+
+const nonblock = unix.O_NONBLOCK
+
+func syncData(f *os.File) error {
+	return control(f, func(fd int) error { return unix.Fdatasync(fd) })
+}
+
+func syncDir(d *os.File) error {
+	err := control(d, unix.Fsync)
+	if errors.Is(err, unix.EINVAL) || errors.Is(err, unix.ENOTSUP) || errors.Is(err, unix.EPERM) {
+		return nil
+	}
+	return err
+}
+
+func control(f *os.File, call func(fd int) error) error {
+	conn, err := f.SyscallConn()
+	if err != nil {
+		return err
+	}
+	var failed error
+	if err := conn.Control(func(fd uintptr) {
+		for {
+			if failed = call(int(fd)); !errors.Is(failed, unix.EINTR) {
+				return
+			}
+		}
+	}); err != nil {
+		return err
+	}
+	return os.NewSyscallError("sync", failed)
+}

@@ -1,0 +1,29 @@
+package durable
+
+import (
+	"io/fs"
+	"time"
+)
+
+// Version is what a cached document is remembered by: it changes whenever the
+// file is replaced or written.
+type Version struct {
+	ID       Identity
+	Size     int64
+	Modified int64 // nanoseconds
+	Changed  int64 // nanoseconds
+}
+
+// VersionOf reads the version from a FileInfo of an FS.
+func VersionOf(st fs.FileInfo) Version {
+	return Version{ID: IdentityOf(st), Size: st.Size(), Modified: st.ModTime().UnixNano(), Changed: changeTime(st)}
+}
+
+// settle is how old a file must be before its times can be trusted to tell two
+// writes apart: file systems stamp with ticks of up to two seconds.
+const settle = 2 * time.Second
+
+// Settled reports whether a version read now may be cached.
+func (v Version) Settled(now time.Time) bool {
+	return now.UnixNano()-max(v.Modified, v.Changed) > int64(settle)
+}

@@ -1,0 +1,87 @@
+package durable
+
+// Atomic replacement of whole documents.
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path"
+	"strings"
+)
+
+// Namer makes the random part of temporary names and tells who we are.
+type Namer struct {
+	PID    int
+	UnixMS func() int64
+	Random func(bytes int) string
+}
+
+// TempName is the name of a temporary file beside a target. It begins with a
+// dot and ends in random hex, so that no reader takes it for a document.
+func (n Namer) TempName(target string) string {
+	base := fmt.Sprintf(".%s.tmp-%d-%d-%s", path.Base(target), n.PID, n.UnixMS(), n.Random(6))
+	return path.Join(path.Dir(target), base)
+}
+
+// IsTempName reports whether a base name is one that TempName makes.
+func IsTempName(base string) bool {
+	return strings.HasPrefix(base, ".") && strings.Contains(base, ".tmp-")
+}
+
+// Write replaces a document: a temporary file in the same directory, synced,
+// renamed over the target, the directory synced. Parents are made. When it
+// returns nil the document is durable; when it fails the old one stands, or,
+// if only the last sync failed, the new one without a promise.
+func (n Namer) Write(fsys FS, name string, content []byte, perm fs.FileMode) error {
+	if parent := path.Dir(name); parent != "." {
+		if err := MkdirAll(fsys, parent, 0o755); err != nil {
+			return err
+		}
+	}
+	temp := n.TempName(name)
+	if err := WriteNew(fsys, temp, content, perm); err != nil {
+		return fmt.Errorf("write %s: %w", name, errors.Join(err, ignoreMissing(fsys.Remove(temp))))
+	}
+	if err := fsys.Rename(temp, name); err != nil {
+		return fmt.Errorf("write %s: %w", name, errors.Join(err, ignoreMissing(fsys.Remove(temp))))
+	}
+	if err := fsys.SyncDir(path.Dir(name)); err != nil {
+		return fmt.Errorf("write %s: %w", name, err)
+	}
+	return nil
+}
+
+// WriteNew writes a file that must not exist yet and syncs its content; its
+// name is not durable until its directory is synced.
+func WriteNew(fsys FS, name string, content []byte, perm fs.FileMode) error {
+	f, err := fsys.OpenFile(name, os.O_WRONLY|os.O_CREATE|os.O_EXCL, perm)
+	if err != nil {
+		return err
+	}
+	if err := WriteAll(f, content); err != nil {
+		return errors.Join(err, f.Close())
+	}
+	if err := f.SyncData(); err != nil {
+		return errors.Join(err, f.Close())
+	}
+	return f.Close()
+}
+
+// WriteAll writes everything or fails; a short write without an error is one.
+func WriteAll(w io.Writer, content []byte) error {
+	n, err := w.Write(content)
+	if err == nil && n < len(content) {
+		err = io.ErrShortWrite
+	}
+	return err
+}
+
+func ignoreMissing(err error) error {
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	return err
+}

@@ -1,0 +1,118 @@
+// Package fault is the one error type that crosses packages and reaches
+// callers: a machine word, a sentence for people, and, for refused
+// parameters, one issue for every field that does not fit.
+//
+// Invariants: a Reason never changes its spelling once released, because
+// clients match on it; a Message never holds a secret or a stack trace.
+package fault
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"strings"
+)
+
+// Reason is the machine word of an error, as it stands in data.reason of a
+// JSON-RPC application error.
+type Reason string
+
+// The reasons that exist. New ones may be added; none is renamed.
+const (
+	NotFound       Reason = "not_found"
+	Denied         Reason = "denied"
+	Conflict       Reason = "conflict"
+	InvalidFile    Reason = "invalid_file"
+	InvalidParams  Reason = "invalid_params"
+	NotAWorkspace  Reason = "not_a_workspace"
+	NotEmpty       Reason = "not_empty"
+	Locked         Reason = "locked"
+	IO             Reason = "io"
+	Unsupported    Reason = "unsupported"
+	BudgetExceeded Reason = "budget_exceeded"
+	ShuttingDown   Reason = "shutting_down"
+	TooManyWaiting Reason = "too_many_waiting"
+	Canceled       Reason = "canceled"
+	Internal       Reason = "internal"
+)
+
+// Issue says what is wrong with one field. Path holds keys (string) and
+// indexes (int) from the root of the value that was checked.
+type Issue struct {
+	Path      []any    `json:"path"`
+	Code      string   `json:"code"`
+	Message   string   `json:"message"`
+	Expected  string   `json:"expected,omitempty"`
+	Minimum   *float64 `json:"minimum,omitempty"`
+	Maximum   *float64 `json:"maximum,omitempty"`
+	Inclusive *bool    `json:"inclusive,omitempty"`
+	Values    []string `json:"values,omitempty"`
+	Keys      []string `json:"keys,omitempty"`
+}
+
+// Field renders the path of the issue as people write it: repos[1].label.
+func (i Issue) Field() string {
+	var b strings.Builder
+	for _, step := range i.Path {
+		switch s := step.(type) {
+		case int:
+			fmt.Fprintf(&b, "[%d]", s)
+		case string:
+			if b.Len() > 0 {
+				b.WriteByte('.')
+			}
+			b.WriteString(s)
+		}
+	}
+	return b.String()
+}
+
+// Error is the error type of ac. It wraps its cause, so errors.Is and
+// errors.As see through it.
+type Error struct {
+	Reason  Reason
+	Message string
+	Issues  []Issue
+	Cause   error
+}
+
+func (e *Error) Error() string { return e.Message }
+
+// Unwrap gives the cause, nil when there is none.
+func (e *Error) Unwrap() error { return e.Cause }
+
+// New makes an error with a reason and a sentence. A %w in the format keeps
+// the wrapped error as the cause.
+func New(reason Reason, format string, args ...any) *Error {
+	err := fmt.Errorf(format, args...)
+	return &Error{Reason: reason, Message: err.Error(), Cause: errors.Unwrap(err)}
+}
+
+// Invalid makes the error for parameters that do not fit, from at least one
+// issue.
+func Invalid(issues ...Issue) *Error {
+	return &Error{Reason: InvalidParams, Message: "Invalid params", Issues: issues}
+}
+
+// InvalidField makes the error for one top-level parameter.
+func InvalidField(field, format string, args ...any) *Error {
+	return Invalid(Issue{Path: []any{field}, Code: "custom", Message: fmt.Sprintf(format, args...)})
+}
+
+// ReasonOf classifies any error: the reason of the outermost *Error in its
+// chain, IO for file-system failures, Internal for the rest.
+func ReasonOf(err error) Reason {
+	if e, ok := errors.AsType[*Error](err); ok {
+		return e.Reason
+	}
+	if _, ok := errors.AsType[*fs.PathError](err); ok {
+		return IO
+	}
+	return Internal
+}
+
+// Is reports whether err carries the given reason.
+func Is(err error, reason Reason) bool {
+	e, ok := errors.AsType[*Error](err)
+	return ok && e.Reason == reason
+}

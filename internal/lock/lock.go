@@ -1,0 +1,226 @@
+// Package lock is mutual exclusion between processes: kernel locks on our own
+// descriptors, which die with their holder, and the lock file that other
+// programs of a workspace know.
+//
+// Invariants: a kernel lock counts only while the locked inode is still the
+// file at its name, so a lock file may be removed by its holder; waiting is
+// bounded by a context; waiters of one process are served in the order of
+// their arrival, and processes take turns.
+package lock
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path"
+	"time"
+
+	"ac/internal/durable"
+)
+
+// ErrBusy is returned when somebody else holds the lock.
+var ErrBusy = errors.New("locked by another process")
+
+// Held is a lock that is held. Its methods are for one goroutine.
+type Held struct {
+	fsys durable.FS
+	name string
+	file durable.File
+}
+
+// Release gives the lock up; the lock file stays.
+func (h *Held) Release() error { return h.file.Close() }
+
+// Retire removes the lock file and then gives the lock up, for locks of things
+// that come to an end. Whoever waits on the removed file looks again.
+func (h *Held) Retire() error {
+	return errors.Join(h.fsys.Remove(h.name), h.file.Close())
+}
+
+// probes is how often Try looks again at a lock that is busy: a probe by Busy
+// holds a lock for some microseconds.
+const probes = 5
+
+// Try takes the lock or returns ErrBusy. The file and its directory are made.
+func Try(fsys durable.FS, name string) (*Held, error) {
+	for attempt := range probes {
+		held, err := tryOnce(fsys, name)
+		if !errors.Is(err, ErrBusy) {
+			return held, err
+		}
+		time.Sleep(time.Duration(attempt) * 200 * time.Microsecond)
+	}
+	return nil, ErrBusy
+}
+
+func tryOnce(fsys durable.FS, name string) (*Held, error) {
+	for {
+		file, err := open(fsys, name)
+		if err != nil {
+			return nil, err
+		}
+		if err := flock(file, false, true); err != nil {
+			return nil, errors.Join(err, file.Close())
+		}
+		mine, err := current(fsys, name, file)
+		if mine {
+			return &Held{fsys: fsys, name: name, file: file}, nil
+		}
+		if err = errors.Join(err, file.Close()); err != nil {
+			return nil, err
+		}
+	}
+}
+
+// Wait takes the lock, waiting in the kernel until the context ends.
+func Wait(ctx context.Context, fsys durable.FS, name string) (*Held, error) {
+	for {
+		file, err := open(fsys, name)
+		if err != nil {
+			return nil, err
+		}
+		if err := File(ctx, file); err != nil {
+			return nil, err
+		}
+		mine, err := current(fsys, name, file)
+		if mine {
+			return &Held{fsys: fsys, name: name, file: file}, nil
+		}
+		if err = errors.Join(err, file.Close()); err != nil {
+			return nil, err
+		}
+	}
+}
+
+// File takes an exclusive kernel lock on an open file, which Unlock
+// or its Close gives up. When it fails the file is closed, or will be as soon as the kernel lets
+// go of it.
+func File(ctx context.Context, file durable.File) error {
+	err := flock(file, false, true)
+	if err == nil {
+		return nil
+	}
+	if !errors.Is(err, ErrBusy) {
+		return errors.Join(err, file.Close())
+	}
+	if ctx.Done() == nil {
+		if err := flock(file, false, false); err != nil {
+			return errors.Join(err, file.Close())
+		}
+		return nil
+	}
+	// A wait in the kernel cannot be called off: whoever gives up leaves it to
+	// a goroutine, which ends with the holder's lock.
+	got := make(chan error, 1)
+	go func() { got <- flock(file, false, false) }()
+	select {
+	case err := <-got:
+		if err != nil {
+			return errors.Join(err, file.Close())
+		}
+		return nil
+	case <-ctx.Done():
+		go func() {
+			<-got
+			_ = file.Close() // nothing was written through it
+		}()
+		return context.Cause(ctx)
+	}
+}
+
+// Unlock gives up the kernel lock of an open file and keeps the file.
+func Unlock(file durable.File) error { return funlock(file) }
+
+// Busy reports whether somebody holds the lock. A missing file is held by
+// nobody.
+func Busy(fsys durable.FS, name string) (bool, error) {
+	file, err := fsys.OpenFile(name, os.O_RDONLY, 0)
+	if errors.Is(err, os.ErrNotExist) {
+		return false, nil
+	}
+	if err != nil {
+		return false, err
+	}
+	err = flock(file, true, true)
+	if closeErr := file.Close(); closeErr != nil {
+		return false, closeErr
+	}
+	if errors.Is(err, ErrBusy) {
+		return true, nil
+	}
+	return false, err
+}
+
+func open(fsys durable.FS, name string) (durable.File, error) {
+	file, err := fsys.OpenFile(name, os.O_RDWR|os.O_CREATE, 0o644)
+	if !errors.Is(err, os.ErrNotExist) {
+		return file, err
+	}
+	if err := durable.MkdirAll(fsys, path.Dir(name), 0o755); err != nil {
+		return nil, err
+	}
+	return fsys.OpenFile(name, os.O_RDWR|os.O_CREATE, 0o644)
+}
+
+// current reports whether the locked file is still the one at its name.
+func current(fsys durable.FS, name string, file durable.File) (bool, error) {
+	mine, err := file.Stat()
+	if err != nil {
+		return false, err
+	}
+	there, err := fsys.Stat(name)
+	if errors.Is(err, os.ErrNotExist) {
+		return false, nil
+	}
+	return err == nil && os.SameFile(mine, there), err
+}
+
+// Mutex is a lock of one name, fair between the goroutines of a process and
+// between processes: a second lock file is a turnstile through which each
+// waiter passes, so that a process that just released goes to the end.
+type Mutex struct {
+	fsys  durable.FS
+	name  string
+	queue chan struct{}
+}
+
+// NewMutex makes the mutex of a lock file. A process makes one for each file.
+func NewMutex(fsys durable.FS, name string) *Mutex {
+	return &Mutex{fsys: fsys, name: name, queue: make(chan struct{}, 1)}
+}
+
+// Lock waits until the lock is held or the context ends. The caller calls the
+// function it gets exactly once.
+func (m *Mutex) Lock(ctx context.Context) (unlock func() error, err error) {
+	select {
+	case m.queue <- struct{}{}:
+	case <-ctx.Done():
+		return nil, context.Cause(ctx)
+	}
+	held, err := m.pass(ctx)
+	if err != nil {
+		<-m.queue
+		return nil, err
+	}
+	return func() error {
+		err := held.Release()
+		<-m.queue
+		return err
+	}, nil
+}
+
+func (m *Mutex) pass(ctx context.Context) (*Held, error) {
+	turnstile, err := Wait(ctx, m.fsys, m.name+".turn")
+	if err != nil {
+		return nil, fmt.Errorf("wait for a turn at %s: %w", m.name, err)
+	}
+	held, err := Wait(ctx, m.fsys, m.name)
+	if err != nil {
+		return nil, errors.Join(fmt.Errorf("wait for %s: %w", m.name, err), turnstile.Release())
+	}
+	if err := turnstile.Release(); err != nil {
+		return nil, errors.Join(err, held.Release())
+	}
+	return held, nil
+}

@@ -1,0 +1,200 @@
+package lock
+
+// The lock file that other programs of a workspace know: it exists exactly
+// while somebody writes. Its protocol is fixed; our own processes queue at a
+// Mutex before they come here.
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path"
+	"time"
+
+	"ac/internal/clock"
+	"ac/internal/durable"
+)
+
+// How the lock file is judged and waited for.
+const (
+	sharedRetry      = 10 * time.Millisecond
+	sharedStale      = 120 * time.Second
+	sharedStaleOwned = 2 * time.Second
+)
+
+// Shared is the lock file of a workspace.
+type Shared struct {
+	FS     durable.FS
+	Name   string
+	PID    int
+	Host   string
+	Clock  *clock.Clock
+	Random func(bytes int) string
+	// Alive tells whether a process of this host lives; one that may not be
+	// signalled counts as alive.
+	Alive func(pid int) bool
+
+	// left is the nonce of a lock file of ours that could not be removed. Our
+	// process lives, so nobody else may take the file for stale.
+	left string
+}
+
+// Owner is what a lock file says about its holder. Other programs write the
+// first two fields alone.
+type Owner struct {
+	PID        int    `json:"pid"`
+	AcquiredAt string `json:"acquired_at"`
+	Host       string `json:"host,omitempty"`
+	Nonce      string `json:"nonce,omitempty"`
+}
+
+// Acquire creates the lock file, waiting until the context ends. The file is
+// not synced: its existence is what counts.
+func (s *Shared) Acquire(ctx context.Context) (release func() error, err error) {
+	nonce := s.Random(8)
+	for {
+		err := s.create(nonce)
+		if err == nil {
+			return func() error { return s.release(nonce) }, nil
+		}
+		if errors.Is(err, fs.ErrNotExist) {
+			if err := durable.MkdirAll(s.FS, path.Dir(s.Name), 0o755); err != nil {
+				return nil, err
+			}
+			continue
+		}
+		if !errors.Is(err, fs.ErrExist) {
+			return nil, err
+		}
+		if err := s.clearStale(); err != nil {
+			return nil, err
+		}
+		select {
+		case <-ctx.Done():
+			return nil, context.Cause(ctx)
+		case <-time.After(sharedRetry):
+		}
+	}
+}
+
+// Holder describes who holds the lock file, for messages.
+func (s *Shared) Holder() string {
+	owner, _, err := s.read()
+	if err != nil || owner.PID == 0 {
+		return "an unknown process"
+	}
+	return fmt.Sprintf("process %d since %s", owner.PID, owner.AcquiredAt)
+}
+
+// create makes the lock file with its content at once where the file system has
+// links, so that a process killed in between leaves no file that names nobody.
+func (s *Shared) create(nonce string) error {
+	line, err := json.Marshal(Owner{PID: s.PID, AcquiredAt: clock.Stamp(s.Clock.Now()), Host: s.Host, Nonce: nonce})
+	if err != nil {
+		return err
+	}
+	line = append(line, '\n')
+	aside := s.Name + ".new-" + nonce
+	if err := s.fill(aside, line); err != nil {
+		return err
+	}
+	err = s.FS.Link(aside, s.Name)
+	_ = s.FS.Remove(aside) // what stays of it holds nobody up
+	if err == nil || errors.Is(err, fs.ErrExist) {
+		return err
+	}
+	return s.fill(s.Name, line)
+}
+
+// fill makes a file that must not exist yet; one that it could not fill goes.
+func (s *Shared) fill(name string, line []byte) error {
+	f, err := s.FS.OpenFile(name, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o644)
+	if err != nil {
+		return err
+	}
+	if err = errors.Join(durable.WriteAll(f, line), f.Close()); err != nil {
+		err = errors.Join(err, s.remove(name))
+	}
+	return err
+}
+
+// removals is how often the removal of our lock file is tried: one that stays
+// keeps everybody from writing.
+const removals = 3
+
+func (s *Shared) remove(name string) (err error) {
+	for range removals {
+		if err = s.FS.Remove(name); err == nil || errors.Is(err, fs.ErrNotExist) {
+			return nil
+		}
+	}
+	return err
+}
+
+func (s *Shared) read() (Owner, fs.FileInfo, error) {
+	st, err := s.FS.Lstat(s.Name)
+	if err != nil {
+		return Owner{}, nil, err
+	}
+	text, err := durable.ReadFile(s.FS, s.Name, 1<<16)
+	if err != nil {
+		return Owner{}, st, err
+	}
+	var owner Owner
+	if json.Unmarshal(text, &owner) != nil {
+		return Owner{}, st, nil
+	}
+	return owner, st, nil
+}
+
+// clearStale removes a lock file whose owner is gone. It is renamed first and
+// looked at again, so that two waiters cannot remove each other's fresh lock.
+func (s *Shared) clearStale() error {
+	owner, st, err := s.read()
+	if st == nil {
+		return nil //nolint:nilerr // gone meanwhile: the next attempt tells
+	}
+	if owner.Nonce != "" && owner.Nonce == s.left {
+		return s.remove(s.Name)
+	}
+	dead := err != nil || owner.PID <= 0 || !s.Alive(owner.PID)
+	age := s.Clock.Now().Sub(st.ModTime())
+	ours := owner.PID > 0 && (owner.Host == "" || owner.Host == s.Host)
+	if !dead || age <= sharedStaleOwned || (!ours && age <= sharedStale) {
+		return nil
+	}
+	aside := s.Name + ".stale-" + s.Random(6)
+	if err := s.FS.Rename(s.Name, aside); err != nil {
+		return nil //nolint:nilerr // another waiter was first
+	}
+	moved, err := s.FS.Lstat(aside)
+	if err != nil {
+		return err
+	}
+	if !os.SameFile(st, moved) {
+		// A fresh lock took the place of the one judged: give it back.
+		return s.FS.Rename(aside, s.Name)
+	}
+	return s.FS.Remove(aside)
+}
+
+func (s *Shared) release(nonce string) (err error) {
+	for range removals {
+		var owner Owner
+		owner, _, err = s.read()
+		if errors.Is(err, fs.ErrNotExist) || (err == nil && owner.Nonce != nonce) {
+			return nil // taken from us as stale: not ours to remove
+		}
+		if err == nil {
+			err = s.remove(s.Name)
+			break
+		}
+	}
+	if err != nil {
+		s.left = nonce // the next Acquire tries again
+	}
+	return err
+}

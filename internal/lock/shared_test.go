@@ -1,0 +1,206 @@
+package lock
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"ac/internal/clock"
+	"ac/internal/durable"
+	"ac/internal/durable/faultfs"
+	"ac/internal/ulid"
+)
+
+const (
+	livePID = 100
+	deadPID = 200
+)
+
+func shared(fsys durable.FS) *Shared {
+	c := clock.System()
+	return &Shared{
+		FS: fsys, Name: "locks/w.lock", PID: livePID, Host: "here", Clock: c,
+		Random: ulid.NewSource(c.Now).Hex, Alive: func(pid int) bool { return pid == livePID },
+	}
+}
+
+// lay puts a lock file of somebody there.
+func lay(t *testing.T, r *durable.Root, text string, age time.Duration) {
+	t.Helper()
+	name := filepath.Join(r.Path(), "locks/w.lock")
+	at := time.Now().Add(-age)
+	if err := errors.Join(os.MkdirAll(filepath.Dir(name), 0o750), os.WriteFile(name, []byte(text), 0o600), os.Chtimes(name, at, at)); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func acquire(t *testing.T, s *Shared, patience time.Duration) (func() error, error) {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(t.Context(), patience)
+	defer cancel()
+	return s.Acquire(ctx)
+}
+
+// TestSharedContent pins what other programs read while we hold the lock.
+func TestSharedContent(t *testing.T) {
+	t.Parallel()
+	r := newRoot(t)
+	s := shared(r)
+	release, err := acquire(t, s, time.Second)
+	if err != nil {
+		t.Fatal(err)
+	}
+	text, err := durable.ReadFile(r, s.Name, 1000)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var owner Owner
+	if err := json.Unmarshal(text, &owner); err != nil || owner.PID != livePID || owner.Host != "here" || owner.Nonce == "" || !strings.HasSuffix(string(text), "}\n") {
+		t.Errorf("%s (%v)", text, err)
+	}
+	if _, ok := clock.Parse(owner.AcquiredAt); !ok {
+		t.Errorf("acquired_at: %s", owner.AcquiredAt)
+	}
+	if _, err := acquire(t, shared(r), 30*time.Millisecond); !errors.Is(err, context.DeadlineExceeded) {
+		t.Errorf("taken twice: %v", err)
+	}
+	if err := release(); err != nil || durable.Exists(r, s.Name) {
+		t.Errorf("released: %v", err)
+	}
+}
+
+// TestSharedStale pins which lock files are taken for stale.
+func TestSharedStale(t *testing.T) {
+	t.Parallel()
+	live := `{"pid":100,"acquired_at":"2026-11-20T15:02:36.819Z"}` + "\n"
+	dead := `{"pid":200,"acquired_at":"2026-11-20T15:02:36.819Z"}` + "\n"
+	afar := `{"pid":200,"acquired_at":"2026-11-20T15:02:36.819Z","host":"elsewhere"}` + "\n"
+	for _, c := range []struct {
+		name, text string
+		age        time.Duration
+		stale      bool
+	}{
+		{"live and old", live, time.Hour, false},
+		{"dead and fresh", dead, time.Second, false},
+		{"dead for three seconds", dead, 3 * time.Second, true},
+		{"dead on another host, a minute old", afar, time.Minute, false},
+		{"dead on another host, old", afar, 121 * time.Second, true},
+		{"unreadable, a minute old", "", time.Minute, false},
+		{"unreadable, old", "{", 121 * time.Second, true},
+		{"no process, old", `{"pid":0}`, 121 * time.Second, true},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			t.Parallel()
+			r := newRoot(t)
+			lay(t, r, c.text, c.age)
+			release, err := acquire(t, shared(r), 100*time.Millisecond)
+			if (err == nil) != c.stale {
+				t.Fatalf("%v", err)
+			}
+			if err == nil {
+				err = release()
+			} else if text, readErr := durable.ReadFile(r, "locks/w.lock", 1000); readErr != nil || string(text) != c.text {
+				t.Errorf("the file was touched: %q (%v)", text, readErr)
+			} else {
+				err = nil
+			}
+			if err != nil {
+				t.Error(err)
+			}
+			left, err := filepath.Glob(filepath.Join(r.Path(), "locks/*.stale-*"))
+			if err != nil || len(left) > 0 {
+				t.Errorf("left behind: %v (%v)", left, err)
+			}
+		})
+	}
+}
+
+// TestSharedTwoWaiters lets many find one stale file at once: never do two of
+// them hold the lock.
+func TestSharedTwoWaiters(t *testing.T) {
+	t.Parallel()
+	for range 10 {
+		r := newRoot(t)
+		lay(t, r, `{"pid":200}`, time.Minute)
+		var mu sync.Mutex
+		inside := 0
+		enter := func(by int) {
+			mu.Lock()
+			defer mu.Unlock()
+			if inside += by; inside > 1 {
+				t.Error("two hold it")
+			}
+		}
+		var waiters sync.WaitGroup
+		for range 6 {
+			waiters.Go(func() {
+				ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
+				defer cancel()
+				release, err := shared(r).Acquire(ctx)
+				if err != nil {
+					t.Error(err)
+					return
+				}
+				enter(1)
+				enter(-1)
+				if err := release(); err != nil {
+					t.Error(err)
+				}
+			})
+		}
+		waiters.Wait()
+	}
+}
+
+// TestSharedTaken pins that a release leaves the file of somebody alone who took
+// the lock for stale.
+func TestSharedTaken(t *testing.T) {
+	t.Parallel()
+	r := newRoot(t)
+	release, err := acquire(t, shared(r), time.Second)
+	if err != nil {
+		t.Fatal(err)
+	}
+	const theirs = `{"pid":100,"nonce":"theirs"}`
+	lay(t, r, theirs, 0)
+	if err := release(); err != nil {
+		t.Error(err)
+	}
+	if text, err := durable.ReadFile(r, "locks/w.lock", 1000); err != nil || string(text) != theirs {
+		t.Errorf("%q (%v)", text, err)
+	}
+}
+
+// TestSharedUnremovable pins that a lock file that could not be removed is
+// removed by the next Acquire of its owner, which lives.
+func TestSharedUnremovable(t *testing.T) {
+	t.Parallel()
+	r := newRoot(t)
+	plan := faultfs.NewPlan(0, faultfs.Death)
+	fsys, err := plan.Open(r.Path())
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := shared(fsys)
+	release, err := acquire(t, s, time.Second)
+	if err != nil {
+		t.Fatal(err)
+	}
+	plan.Arm(1, faultfs.Death)
+	if err := release(); err == nil || !durable.Exists(r, s.Name) {
+		t.Fatalf("released: %v", err)
+	}
+	s.FS = r // the disk is well again
+	if release, err = acquire(t, s, time.Second); err != nil {
+		t.Fatal(err)
+	}
+	if err := errors.Join(release(), fsys.Close()); err != nil {
+		t.Error(err)
+	}
+}

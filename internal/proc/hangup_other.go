@@ -1,0 +1,5 @@
+//go:build unix && !linux
+
+package proc
+
+const hangupEvents = 0

@@ -1,0 +1,49 @@
+package proc
+
+import (
+	"strconv"
+	"time"
+
+	"golang.org/x/sys/unix"
+)
+
+// Lookup tells who has a number now; the start is the time the process
+// started, in microseconds.
+func Lookup(pid int) (Identity, bool) {
+	started, ok := StartedAt(pid)
+	if !ok {
+		return Identity{}, false
+	}
+	return Identity{PID: pid, Start: strconv.FormatInt(started.UnixMicro(), 10)}, true
+}
+
+const zombie = 5 // SZOMB of <sys/proc.h>
+
+// StartedAt is when a process started.
+func StartedAt(pid int) (time.Time, bool) {
+	info, err := unix.SysctlKinfoProc("kern.proc.pid", pid)
+	if err != nil || info.Proc.P_pid != int32(pid) || info.Proc.P_stat == zombie {
+		return time.Time{}, false
+	}
+	at := info.Proc.P_starttime
+	return time.Unix(at.Sec, int64(at.Usec)*1000), true
+}
+
+// BecomeSubreaper has no counterpart here: descendants are known by their
+// group and start.
+func BecomeSubreaper() error { return nil }
+
+// Children lists the processes whose parent is pid.
+func Children(pid int) ([]int, error) {
+	all, err := unix.SysctlKinfoProcSlice("kern.proc.all")
+	if err != nil {
+		return nil, err
+	}
+	var children []int
+	for _, p := range all {
+		if int(p.Eproc.Ppid) == pid && p.Proc.P_stat != zombie {
+			children = append(children, int(p.Proc.P_pid))
+		}
+	}
+	return children, nil
+}

@@ -1,0 +1,93 @@
+package proc
+
+import (
+	"bytes"
+	"os"
+	"strconv"
+	"strings"
+	"time"
+
+	"golang.org/x/sys/unix"
+)
+
+// Lookup tells who has a number now. The start is the boot id and the start
+// ticks of proc(5), field 22 of stat.
+func Lookup(pid int) (Identity, bool) {
+	if pid <= 0 {
+		return Identity{}, false
+	}
+	ticks, _, ok := readStat(pid)
+	if !ok {
+		return Identity{}, false
+	}
+	boot, err := os.ReadFile("/proc/sys/kernel/random/boot_id")
+	if err != nil {
+		return Identity{}, false
+	}
+	return Identity{PID: pid, Start: strings.TrimSpace(string(boot)) + ":" + ticks}, true
+}
+
+// readStat reads the start ticks and the parent of a process that is no zombie.
+func readStat(pid int) (ticks string, parent int, ok bool) {
+	stat, err := os.ReadFile("/proc/" + strconv.Itoa(pid) + "/stat")
+	if err != nil {
+		return "", 0, false
+	}
+	// The name in parentheses may hold anything, parentheses included.
+	_, rest, found := bytes.Cut(stat[max(0, bytes.LastIndexByte(stat, ')')):], []byte(") "))
+	fields := strings.Fields(string(rest))
+	if !found || len(fields) < 20 || fields[0] == "Z" || fields[0] == "X" {
+		return "", 0, false
+	}
+	parent, err = strconv.Atoi(fields[1])
+	return fields[19], parent, err == nil
+}
+
+// StartedAt is when a process started, to about a hundredth of a second.
+func StartedAt(pid int) (time.Time, bool) {
+	ticks, _, ok := readStat(pid)
+	if !ok {
+		return time.Time{}, false
+	}
+	n, err := strconv.ParseInt(ticks, 10, 64)
+	if err != nil {
+		return time.Time{}, false
+	}
+	stat, err := os.ReadFile("/proc/stat")
+	if err != nil {
+		return time.Time{}, false
+	}
+	for line := range strings.Lines(string(stat)) {
+		if boot, ok := strings.CutPrefix(line, "btime "); ok {
+			seconds, err := strconv.ParseInt(strings.TrimSpace(boot), 10, 64)
+			// USER_HZ is 100 on every Linux that Go runs on.
+			return time.Unix(seconds, 0).Add(time.Duration(n) * 10 * time.Millisecond), err == nil
+		}
+	}
+	return time.Time{}, false
+}
+
+// BecomeSubreaper makes this process the parent of every orphan among its
+// descendants.
+func BecomeSubreaper() error {
+	return os.NewSyscallError("prctl", unix.Prctl(unix.PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0))
+}
+
+// Children lists the processes whose parent is pid, zombies not counted.
+func Children(pid int) ([]int, error) {
+	entries, err := os.ReadDir("/proc")
+	if err != nil {
+		return nil, err
+	}
+	var children []int
+	for _, entry := range entries {
+		child, err := strconv.Atoi(entry.Name())
+		if err != nil {
+			continue
+		}
+		if _, parent, ok := readStat(child); ok && parent == pid {
+			children = append(children, child)
+		}
+	}
+	return children, nil
+}

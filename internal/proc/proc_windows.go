@@ -1,0 +1,85 @@
+package proc
+
+import (
+	"io/fs"
+	"os"
+	"strconv"
+	"syscall"
+	"time"
+
+	"golang.org/x/sys/windows"
+)
+
+// Lookup tells who has a number now; the start is the creation time.
+func Lookup(pid int) (Identity, bool) {
+	started, ok := StartedAt(pid)
+	if !ok {
+		return Identity{}, false
+	}
+	return Identity{PID: pid, Start: strconv.FormatInt(started.UnixNano(), 10)}, true
+}
+
+// StartedAt is when a process started.
+func StartedAt(pid int) (time.Time, bool) {
+	handle, err := windows.OpenProcess(windows.PROCESS_QUERY_LIMITED_INFORMATION, false, uint32(pid))
+	if err != nil {
+		return time.Time{}, false
+	}
+	defer func() { _ = windows.CloseHandle(handle) }()
+	var created, exited, kernel, user windows.Filetime
+	if err := windows.GetProcessTimes(handle, &created, &exited, &kernel, &user); err != nil {
+		return time.Time{}, false
+	}
+	return time.Unix(0, created.Nanoseconds()), true
+}
+
+// BecomeSubreaper has no counterpart here.
+func BecomeSubreaper() error { return ErrUnsupported }
+
+// Children is not needed where sessions are not supported.
+func Children(int) ([]int, error) { return nil, ErrUnsupported }
+
+// NewSession has no counterpart here.
+func NewSession() *syscall.SysProcAttr { return &syscall.SysProcAttr{} }
+
+// NewGroup has no counterpart here.
+func NewGroup() *syscall.SysProcAttr { return &syscall.SysProcAttr{} }
+
+// SignalGroup has no counterpart here.
+func SignalGroup(int, syscall.Signal) error { return ErrUnsupported }
+
+// Kill has no counterpart here.
+func Kill(int) error { return ErrUnsupported }
+
+// SocketPair has no counterpart here.
+func SocketPair() (a, b *os.File, err error) { return nil, nil, ErrUnsupported }
+
+// CloseOnExec is not needed where sessions are not supported.
+func CloseOnExec(int) {}
+
+// HungUp cannot be told here: the end of the pipe is seen by reading.
+func HungUp(*os.File) bool { return false }
+
+// Writable cannot be told here.
+func Writable(*os.File) bool { return false }
+
+// SignalName is the name of a signal.
+func SignalName(sig syscall.Signal) string { return sig.String() }
+
+// Exit is how a process ended.
+type Exit struct {
+	Code   int
+	Signal syscall.Signal
+}
+
+// Start has no counterpart here.
+func Start(string, []string, []string, string, [3]*os.File) (int, error) { return 0, ErrUnsupported }
+
+// AwaitExit has no counterpart here.
+func AwaitExit(int) (Exit, error) { return Exit{}, ErrUnsupported }
+
+// Sweep has no counterpart here.
+func Sweep(int, time.Duration) []int { return nil }
+
+// OwnedByUs cannot be told here.
+func OwnedByUs(fs.FileInfo) bool { return true }

@@ -1,0 +1,58 @@
+// Package ulid makes the ids of ac: a prefix, an underscore and a ULID of 26
+// Crockford characters. Ids of one Source sort in the order they were made,
+// also within a millisecond and when the wall clock goes back.
+package ulid
+
+import (
+	"crypto/rand"
+	"fmt"
+	"io"
+	"sync"
+	"time"
+
+	"github.com/oklog/ulid/v2"
+)
+
+// Source makes ids. It is safe for concurrent use.
+type Source struct {
+	mu      sync.Mutex
+	now     func() time.Time
+	entropy *ulid.MonotonicEntropy
+	random  io.Reader
+	last    uint64
+}
+
+// NewSource makes a source over a clock and the system's randomness.
+func NewSource(now func() time.Time) *Source { return NewSourceFrom(now, rand.Reader) }
+
+// NewSourceFrom is NewSource with the randomness passed in, for tests that
+// need the same ids twice.
+func NewSourceFrom(now func() time.Time, random io.Reader) *Source {
+	return &Source{now: now, random: random, entropy: ulid.Monotonic(random, 0)}
+}
+
+// New makes an id with the given prefix, such as run_01M7WQGTR95SV6EDMA61E1XR8M.
+func (s *Source) New(prefix string) string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	ms := max(ulid.Timestamp(s.now()), s.last)
+	id, err := ulid.New(ms, s.entropy)
+	if err != nil {
+		// The random part of this millisecond is used up: the next one is free.
+		ms++
+		id = ulid.MustNew(ms, s.entropy)
+	}
+	s.last = ms
+	return prefix + "_" + id.String()
+}
+
+// Hex gives n random bytes in hexadecimal, for names that nobody should guess.
+func (s *Source) Hex(n int) string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	raw := make([]byte, n)
+	if _, err := io.ReadFull(s.random, raw); err != nil {
+		panic(fmt.Sprintf("ulid: the system's randomness failed: %v", err))
+	}
+	return fmt.Sprintf("%x", raw)
+}

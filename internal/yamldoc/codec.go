@@ -1,0 +1,146 @@
+package yamldoc
+
+// Codecs tie a document type to its text.
+
+import (
+	"fmt"
+	"reflect"
+	"strings"
+	"sync"
+
+	"go.yaml.in/yaml/v3"
+
+	"ac/internal/fault"
+	"ac/internal/shape"
+)
+
+// Codec reads and writes documents of one struct type. It is immutable and
+// safe for concurrent use.
+type Codec[T any] struct{ plan func() *shape.Plan }
+
+// For makes the codec of a type. The type is looked at when the codec is first
+// used: a process knows many types and touches few of them.
+func For[T any]() Codec[T] {
+	return Codec[T]{plan: sync.OnceValue(func() *shape.Plan { return shape.Compile(reflect.TypeFor[T]()) })}
+}
+
+// SchemaError says that a document was read but does not fit its type.
+type SchemaError struct{ Issues []fault.Issue }
+
+func (e *SchemaError) Error() string {
+	lines := make([]string, len(e.Issues))
+	for i, issue := range e.Issues {
+		lines[i] = strings.TrimPrefix(issue.Field()+": "+issue.Message, ": ")
+	}
+	return strings.Join(lines, "; ")
+}
+
+// Decode reads a document. The error is a *SchemaError when the text is YAML
+// that does not fit.
+func (c Codec[T]) Decode(text []byte) (T, error) {
+	var doc T
+	value, err := Parse(text)
+	if err != nil {
+		return doc, err
+	}
+	return c.Bind(&value)
+}
+
+// Bind makes a document from a value that was parsed before.
+func (c Codec[T]) Bind(value *shape.Value) (T, error) {
+	var doc T
+	if issues := c.plan().Bind(value, &doc); len(issues) > 0 {
+		return doc, &SchemaError{Issues: issues}
+	}
+	return doc, nil
+}
+
+// Encode writes a document: block style, the keys in the order of the struct,
+// unset optional keys left out.
+func (c Codec[T]) Encode(doc T) ([]byte, error) {
+	return encodeNode(structNode(c.plan(), reflect.ValueOf(doc)))
+}
+
+// Rewrite writes a document over the text of an older state of it: known keys
+// get their new values, unknown keys, comments and order stay.
+func (c Codec[T]) Rewrite(old []byte, doc T) ([]byte, error) {
+	root, err := parseNode(old)
+	if err != nil {
+		return nil, err
+	}
+	if root == nil || root.Kind != yaml.MappingNode {
+		return c.Encode(doc)
+	}
+	spent := 0
+	if root, err = expand(root, &spent); err != nil {
+		return nil, err
+	}
+	c.merge(c.plan(), root, reflect.ValueOf(doc))
+	return encodeNode(root)
+}
+
+func (c Codec[T]) merge(p *shape.Plan, into *yaml.Node, v reflect.Value) {
+	at := 0 // behind the last known key
+	p.Fields(v, func(name string, value reflect.Value, inner *shape.Plan, omit bool) {
+		place := keyIndex(into, name)
+		if omit {
+			if place >= 0 {
+				into.Content = append(into.Content[:place], into.Content[place+2:]...)
+				at = min(at, len(into.Content))
+			}
+			return
+		}
+		fresh := node(value, inner)
+		if place < 0 {
+			tail := append([]*yaml.Node{stringNode(name), fresh}, into.Content[at:]...)
+			into.Content = append(into.Content[:at:at], tail...)
+			at += 2
+			return
+		}
+		into.Content[place+1] = keepStyle(into.Content[place+1], fresh)
+		at = place + 2
+	})
+	into.Style &^= yaml.FlowStyle
+}
+
+// keepStyle prefers the node that is there when it means the same, so that its
+// style and comments stay.
+func keepStyle(old, fresh *yaml.Node) *yaml.Node {
+	r := resolver{}
+	was, errOld := r.value(old, 0)
+	is, errNew := r.value(fresh, 0)
+	if errOld == nil && errNew == nil && reflect.DeepEqual(was, is) {
+		return old
+	}
+	fresh.HeadComment, fresh.LineComment, fresh.FootComment = old.HeadComment, old.LineComment, old.FootComment
+	return fresh
+}
+
+func keyIndex(n *yaml.Node, name string) int {
+	for i := 0; i < len(n.Content); i += 2 {
+		if n.Content[i].Value == name {
+			return i
+		}
+	}
+	return -1
+}
+
+// expand copies a tree with its aliases written out.
+func expand(n *yaml.Node, spent *int) (*yaml.Node, error) {
+	if *spent++; *spent > 50*maxAliased {
+		return nil, fmt.Errorf("aliases repeat more than %d nodes", maxAliased)
+	}
+	if n.Kind == yaml.AliasNode {
+		n = n.Alias
+	}
+	fresh := *n
+	fresh.Anchor = ""
+	fresh.Content = make([]*yaml.Node, len(n.Content))
+	for i, child := range n.Content {
+		var err error
+		if fresh.Content[i], err = expand(child, spent); err != nil {
+			return nil, err
+		}
+	}
+	return &fresh, nil
+}

@@ -1,0 +1,188 @@
+package yamldoc
+
+// Writing: from values to nodes to text, and into the nodes of a document that
+// is already there.
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"reflect"
+	"slices"
+	"strconv"
+	"strings"
+
+	"go.yaml.in/yaml/v3"
+
+	"ac/internal/clock"
+	"ac/internal/shape"
+)
+
+func encodeNode(n *yaml.Node) ([]byte, error) {
+	var out bytes.Buffer
+	enc := yaml.NewEncoder(&out)
+	enc.SetIndent(2)
+	if err := errors.Join(enc.Encode(n), enc.Close()); err != nil {
+		return nil, fmt.Errorf("encode YAML: %w", err)
+	}
+	return out.Bytes(), nil
+}
+
+// structNode makes a mapping with the fields of a struct in their order.
+func structNode(p *shape.Plan, v reflect.Value) *yaml.Node {
+	n := &yaml.Node{Kind: yaml.MappingNode}
+	p.Fields(v, func(name string, value reflect.Value, inner *shape.Plan, omit bool) {
+		if !omit {
+			n.Content = append(n.Content, stringNode(name), node(value, inner))
+		}
+	})
+	if len(n.Content) == 0 {
+		n.Style = yaml.FlowStyle
+	}
+	return n
+}
+
+func node(v reflect.Value, inner *shape.Plan) *yaml.Node {
+	switch v.Kind() {
+	case reflect.Pointer:
+		if v.IsNil() {
+			return &yaml.Node{Kind: yaml.ScalarNode, Tag: "!!null", Value: "null"}
+		}
+		return node(v.Elem(), inner)
+	case reflect.Struct:
+		if value, ok := v.Interface().(shape.Value); ok {
+			return valueNode(value)
+		}
+		return structNode(inner, v)
+	case reflect.Slice:
+		n := &yaml.Node{Kind: yaml.SequenceNode}
+		for i := range v.Len() {
+			n.Content = append(n.Content, node(v.Index(i), inner))
+		}
+		if v.Len() == 0 {
+			n.Style = yaml.FlowStyle
+		}
+		return n
+	case reflect.Map:
+		n := &yaml.Node{Kind: yaml.MappingNode}
+		keys := v.MapKeys()
+		slices.SortFunc(keys, func(a, b reflect.Value) int { return strings.Compare(a.String(), b.String()) })
+		for _, key := range keys {
+			n.Content = append(n.Content, stringNode(key.String()), node(v.MapIndex(key), inner))
+		}
+		if len(keys) == 0 {
+			n.Style = yaml.FlowStyle
+		}
+		return n
+	case reflect.String:
+		return stringNode(v.String())
+	case reflect.Bool:
+		return &yaml.Node{Kind: yaml.ScalarNode, Tag: "!!bool", Value: strconv.FormatBool(v.Bool())}
+	case reflect.Float64:
+		return numberNode(v.Float())
+	}
+	return &yaml.Node{Kind: yaml.ScalarNode, Tag: "!!int", Value: strconv.FormatInt(v.Int(), 10)}
+}
+
+func numberNode(f float64) *yaml.Node {
+	text := strconv.FormatFloat(f, 'f', -1, 64)
+	tag := "!!int"
+	if strings.Contains(text, ".") {
+		tag = "!!float"
+	}
+	return &yaml.Node{Kind: yaml.ScalarNode, Tag: tag, Value: text}
+}
+
+// valueNode writes a value of unknown shape as it was read.
+func valueNode(v shape.Value) *yaml.Node {
+	switch v.Kind {
+	case shape.Map:
+		n := &yaml.Node{Kind: yaml.MappingNode}
+		for i, key := range v.Keys {
+			n.Content = append(n.Content, stringNode(key), valueNode(v.Items[i]))
+		}
+		if len(v.Keys) == 0 {
+			n.Style = yaml.FlowStyle
+		}
+		return n
+	case shape.List:
+		n := &yaml.Node{Kind: yaml.SequenceNode}
+		for _, item := range v.Items {
+			n.Content = append(n.Content, valueNode(item))
+		}
+		if len(v.Items) == 0 {
+			n.Style = yaml.FlowStyle
+		}
+		return n
+	case shape.String:
+		return stringNode(v.Text)
+	case shape.Bool:
+		return &yaml.Node{Kind: yaml.ScalarNode, Tag: "!!bool", Value: strconv.FormatBool(v.Bool)}
+	case shape.Number:
+		return numberNode(v.Num)
+	}
+	return &yaml.Node{Kind: yaml.ScalarNode, Tag: "!!null", Value: "null"}
+}
+
+func stringNode(s string) *yaml.Node {
+	n := &yaml.Node{Kind: yaml.ScalarNode, Tag: "!!str", Value: s}
+	switch {
+	case isOurTimestamp(s):
+		n.Tag = "!!timestamp" // stays plain: every reader of ours takes it for text
+	case strings.ContainsFunc(s, unprintable):
+		n.Style = yaml.DoubleQuotedStyle
+	case strings.Contains(s, "\n"):
+		n.Style = yaml.LiteralStyle
+		if !literalSafe(s) {
+			n.Style = yaml.DoubleQuotedStyle
+		}
+	case ambiguous(s):
+		n.Style = yaml.DoubleQuotedStyle
+	}
+	return n
+}
+
+func isOurTimestamp(s string) bool {
+	if len(s) != len(clock.Layout) {
+		return false
+	}
+	t, ok := clock.Parse(s)
+	return ok && clock.Stamp(t) == s
+}
+
+func unprintable(r rune) bool {
+	return (r < 0x20 && r != '\n') || isSpecial(r) || r == 0xFFFE || r == 0xFFFF
+}
+
+func literalSafe(s string) bool {
+	if strings.HasPrefix(s, " ") || strings.HasPrefix(s, "\n") {
+		return false
+	}
+	for line := range strings.SplitSeq(s, "\n") {
+		if strings.TrimRight(line, " ") != line {
+			return false
+		}
+	}
+	return true
+}
+
+// ambiguous reports whether a reader of YAML 1.1 or 1.2 could take a plain
+// scalar for something else than this text.
+func ambiguous(s string) bool {
+	switch strings.ToLower(s) {
+	case "", "~", "null", "true", "false", "y", "n", "yes", "no", "on", "off", "<<", "=", "---", "...":
+		return true
+	}
+	if strings.IndexByte("0123456789+-.", s[0]) >= 0 && strings.ContainsAny(s, "0123456789") {
+		digits := "0123456789_+-.:eETtZz ,"
+		if strings.HasPrefix(strings.TrimLeft(s, "+-"), "0") {
+			digits += "abcdfABCDFxXoO" // hexadecimal, octal, binary
+		}
+		return strings.Trim(s, digits) == ""
+	}
+	switch strings.TrimLeft(strings.ToLower(s), "+-") {
+	case ".inf", ".nan":
+		return true
+	}
+	return false
+}

@@ -1,0 +1,147 @@
+package yamldoc
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"pgregory.net/rapid"
+
+	"ac/internal/shape"
+)
+
+// TestCoreScalars pins the meaning of plain scalars, one line for each trap of
+// YAML 1.1 that once turned a name into a number, a date or a boolean.
+func TestCoreScalars(t *testing.T) {
+	t.Parallel()
+	str := func(s string) shape.Value { return shape.Value{Kind: shape.String, Text: s} }
+	num := func(n float64) shape.Value { return shape.Value{Kind: shape.Number, Num: n} }
+	for text, want := range map[string]shape.Value{
+		"017": num(17), "0o17": num(15), "0x1F": num(31), "1e3": num(1000), "+12": num(12), ".5": num(0.5), "1.": num(1),
+		"1_000": str("1_000"), "12:30": str("12:30"), "2026-01-01": str("2026-01-01"), "2026-01-01T00:00:00Z": str("2026-01-01T00:00:00Z"),
+		"no": str("no"), "yes": str("yes"), "on": str("on"), "y": str("y"), "<<": str("<<"), "=": str("="), "0b11": str("0b11"), "1e": str("1e"), "-": str("-"),
+		"~": {Kind: shape.Null}, "": {Kind: shape.Null}, "TRUE": {Kind: shape.Bool, Bool: true}, "False": {Kind: shape.Bool},
+		"!!str 5": str("5"), "'5'": str("5"), `"a\u0085b"`: str("a\u0085b"), "\"a\u0085b\"": str("a\u0085b"), "\"a\x7fb\"": str("a\x7fb"),
+		"\"x\u2028y\"": str("x\u2028y"), "\"x\uFEFFy\"": str("x\uFEFFy"), "--- x": str("--- x"), "...": str("..."), "a\n  b": str("a b"),
+		"|\n  l1\n  l2\n": str("l1\nl2\n"), ">-\n  f1\n  f2\n": str("f1 f2"), "😀": str("😀"),
+	} {
+		if text == "-" {
+			continue // an empty list entry
+		}
+		v, err := Parse([]byte("\uFEFFk: " + text + "\r\n"))
+		if err != nil {
+			t.Errorf("%q: %v", text, err)
+			continue
+		}
+		if diff := cmp.Diff(want, *v.Get("k")); diff != "" {
+			t.Errorf("%q:\n%s", text, diff)
+		}
+	}
+}
+
+func TestRefusals(t *testing.T) {
+	t.Parallel()
+	bomb := "a: &a [x,x,x,x,x,x,x,x,x,x]\n"
+	for _, level := range []string{"b", "c", "d", "e", "f"} {
+		up := string(level[0] - 1)
+		bomb += level + ": &" + level + " [" + strings.TrimSuffix(strings.Repeat("*"+up+",", 10), ",") + "]\n"
+	}
+	for name, text := range map[string]string{
+		"duplicate key": "a: 1\na: 2\n", "second document": "a: 1\n---\nb: 2\n", "syntax": "a: [1\n", "alias bomb": bomb,
+		"bad utf-8": "a: \xff\n", "nul": "a: \x00\n", "unknown tag": "a: !!python/object x\n", "list as key": "? [a]\n: b\n",
+		"deep": strings.Repeat("[", 5000) + strings.Repeat("]", 5000),
+	} {
+		if v, err := Parse([]byte(text)); err == nil {
+			t.Errorf("%s: read as %v", name, v.Kind)
+		}
+	}
+}
+
+type sample struct {
+	Name  string            `json:"name"`
+	Note  string            `json:"note" is:"optional"`
+	Count int               `json:"count" is:"min=0"`
+	Exit  *int              `json:"exit" is:"nullable"`
+	Tags  []string          `json:"tags" is:"optional"`
+	Env   map[string]string `json:"env" is:"optional,empty"`
+}
+
+func TestEncodeReadsBack(t *testing.T) {
+	t.Parallel()
+	codec := For[sample]()
+	rapid.Check(t, func(t *rapid.T) {
+		doc := sample{Name: rapid.String().Draw(t, "name"), Note: rapid.String().Draw(t, "note"), Count: rapid.IntRange(0, 1<<40).Draw(t, "count")}
+		if doc.Name == "" {
+			doc.Name = "1_000"
+		}
+		text, err := codec.Encode(doc)
+		if err != nil {
+			t.Fatal(err)
+		}
+		back, err := codec.Decode(text)
+		if err != nil {
+			t.Fatalf("%v in\n%s", err, text)
+		}
+		if diff := cmp.Diff(doc, back); diff != "" {
+			t.Fatalf("%s\n%s", text, diff)
+		}
+	})
+}
+
+func TestEncodeText(t *testing.T) {
+	t.Parallel()
+	text, err := For[sample]().Encode(sample{Name: "2026-11-20T14:58:45.475Z", Note: "no", Tags: []string{"a", "0x1F", "012", "x: y", "- z", "l1\nl2"}, Env: map[string]string{}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := `name: 2026-11-20T14:58:45.475Z
+note: "no"
+count: 0
+exit: null
+tags:
+  - a
+  - "0x1F"
+  - "012"
+  - 'x: y'
+  - '- z'
+  - |-
+    l1
+    l2
+env: {}
+`
+	if diff := cmp.Diff(want, string(text)); diff != "" {
+		t.Error(diff)
+	}
+}
+
+// TestRewriteKeeps pins that a rewrite loses neither unknown keys nor comments.
+func TestRewriteKeeps(t *testing.T) {
+	t.Parallel()
+	old := "# head\nx_future: &a {deep: [1, 2]}\nname: old # why\ncopy: *a\ncount: 0x10\nexit: null\ntags: [q]\n"
+	got, err := For[sample]().Rewrite([]byte(old), sample{Name: "new", Count: 16, Note: "n"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := "# head\nx_future: {deep: [1, 2]}\nname: new # why\nnote: \"n\"\ncopy: {deep: [1, 2]}\ncount: 0x10\nexit: null\n"
+	if diff := cmp.Diff(want, string(got)); diff != "" {
+		t.Error(diff)
+	}
+}
+
+func FuzzParse(f *testing.F) {
+	f.Add([]byte("a: 1\nb: [x, *y]\n"))
+	f.Add([]byte("k: \"\u0085\"\n"))
+	f.Fuzz(func(t *testing.T, text []byte) {
+		v, err := Parse(text)
+		if err != nil || v.Kind != shape.Map {
+			return
+		}
+		out, err := encodeNode(valueNode(v))
+		if err != nil {
+			return // text that no YAML can carry
+		}
+		if _, err := Parse(out); err != nil {
+			t.Fatalf("%q was written as %q: %v", text, out, err)
+		}
+	})
+}
