@@ -1,0 +1,63 @@
+package events
+
+// Replay: a log read back for people, with what is wrong with it.
+
+import (
+	"bytes"
+	"encoding/json"
+	"io"
+)
+
+// Replay is a log read back. Events are the lines as they stand.
+type Replay struct {
+	Events             []json.RawMessage
+	ParseIssues        []ParseIssue
+	VerificationIssues []VerifyIssue
+	DeterministicOK    bool
+}
+
+// ReplayOptions are how a log is read back.
+type ReplayOptions struct {
+	// Verify checks the chain too; without it nothing is deterministic.
+	Verify bool
+	// Tail, when positive, keeps the last events only, and their issues.
+	Tail int
+	// Checkpoint is what the log's run recorded of it, nil for nothing; Closed
+	// says that the run is over.
+	Checkpoint *Checkpoint
+	Closed     bool
+}
+
+// ReadBack replays a log.
+func ReadBack(r io.Reader, opts ReplayOptions) (Replay, error) {
+	replay := Replay{Events: []json.RawMessage{}, ParseIssues: []ParseIssue{}, VerificationIssues: []VerifyIssue{}}
+	tail := opts.Tail
+	keep := func(line Line) {
+		replay.Events = append(replay.Events, bytes.Clone(bytes.TrimSpace(line.Raw)))
+		if tail > 0 && len(replay.Events) >= 2*tail {
+			replay.Events = append(replay.Events[:0:0], replay.Events[len(replay.Events)-tail:]...)
+		}
+	}
+	report, err := Verify(r, opts.Checkpoint, opts.Closed, keep)
+	if err != nil {
+		return replay, err
+	}
+	if tail > 0 && len(replay.Events) > tail {
+		replay.Events = replay.Events[len(replay.Events)-tail:]
+	}
+	if report.ParseIssues != nil {
+		replay.ParseIssues = report.ParseIssues
+	}
+	if !opts.Verify {
+		return replay, nil
+	}
+	first := report.Events - int64(len(replay.Events))
+	for _, issue := range report.VerificationIssues {
+		if issue.Seq > first {
+			replay.VerificationIssues = append(replay.VerificationIssues, issue)
+		}
+	}
+	replay.VerificationIssues = append(replay.VerificationIssues, report.RecordIssues...)
+	replay.DeterministicOK = len(replay.ParseIssues)+len(replay.VerificationIssues) == 0
+	return replay, nil
+}

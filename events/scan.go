@@ -1,0 +1,160 @@
+package events
+
+// Reading a log as a stream of lines, in memory bounded by the longest line
+// that is allowed.
+
+import (
+	"bytes"
+	"errors"
+	"io"
+)
+
+// MaxLine bounds the lines that are read whole; longer ones are counted and
+// reported, never silently passed over.
+const MaxLine = 64 << 20
+
+// Line is one counted line of a log: a line that is not blank. Seq counts from
+// 1, unreadable lines included. Raw is without its LF and valid until the next
+// call of Next.
+type Line struct {
+	Seq    int64
+	Offset int64 // where the line begins
+	Next   int64 // where the next line begins
+	Raw    []byte
+	Torn   bool // the log ends without LF here
+	Long   bool // longer than MaxLine: Raw holds its beginning
+}
+
+// Scanner reads lines from a place of a log.
+type Scanner struct {
+	r      io.Reader
+	buf    []byte
+	from   int // unread bytes are buf[from:to]
+	to     int
+	offset int64
+	seq    int64
+	eof    bool
+	max    int
+}
+
+const scanBlock = 256 << 10
+
+// NewScanner reads from r, which stands at the given offset, behind seq counted
+// lines.
+func NewScanner(r io.Reader, offset, seq int64) *Scanner {
+	return &Scanner{r: r, offset: offset, seq: seq, max: MaxLine, buf: make([]byte, scanBlock)}
+}
+
+// Next gives the next counted line, io.EOF at the end.
+func (s *Scanner) Next() (Line, error) {
+	for {
+		line, err := s.line()
+		if err != nil {
+			return Line{}, err
+		}
+		if len(bytes.TrimSpace(line.Raw)) == 0 {
+			continue
+		}
+		s.seq++
+		line.Seq = s.seq
+		return line, nil
+	}
+}
+
+// line cuts the next physical line out of the buffer.
+func (s *Scanner) line() (Line, error) {
+	searched := s.from
+	for {
+		if i := bytes.IndexByte(s.buf[searched:s.to], '\n'); i >= 0 {
+			end := searched + i
+			line := Line{Offset: s.offset, Next: s.offset + int64(end+1-s.from), Raw: s.buf[s.from:end]}
+			s.from, s.offset = end+1, line.Next
+			return line, nil
+		}
+		if s.eof {
+			if s.from == s.to {
+				return Line{}, io.EOF
+			}
+			line := Line{Offset: s.offset, Next: s.offset + int64(s.to-s.from), Raw: s.buf[s.from:s.to], Torn: true}
+			s.from, s.offset = s.to, line.Next
+			return line, nil
+		}
+		if s.to-s.from > s.max {
+			return s.longLine()
+		}
+		kept := s.to - s.from
+		if err := s.fill(); err != nil {
+			return Line{}, err
+		}
+		searched = s.from + kept
+	}
+}
+
+// longLine passes over the rest of a line that exceeds the bound.
+func (s *Scanner) longLine() (Line, error) {
+	line := Line{Offset: s.offset, Long: true, Raw: bytes.Clone(s.buf[s.from : s.from+min(4096, s.to-s.from)])}
+	s.offset += int64(s.to - s.from)
+	s.from, s.to = 0, 0
+	s.buf = make([]byte, scanBlock)
+	for !s.eof {
+		if err := s.fill(); err != nil {
+			return Line{}, err
+		}
+		if i := bytes.IndexByte(s.buf[:s.to], '\n'); i >= 0 {
+			s.from, s.offset = i+1, s.offset+int64(i+1)
+			line.Next = s.offset
+			return line, nil
+		}
+		s.offset += int64(s.to)
+		s.from, s.to = 0, 0
+	}
+	line.Next, line.Torn = s.offset, true
+	return line, nil
+}
+
+func (s *Scanner) fill() error {
+	if s.from > 0 {
+		s.to = copy(s.buf, s.buf[s.from:s.to])
+		s.from = 0
+	}
+	if s.to == len(s.buf) {
+		s.buf = append(s.buf, make([]byte, len(s.buf))...)
+	}
+	n, err := s.r.Read(s.buf[s.to:])
+	s.to += n
+	if errors.Is(err, io.EOF) {
+		s.eof = true
+		return nil
+	}
+	return err
+}
+
+// CountLines counts the lines that are not blank in r, and says whether the
+// last one lacks its LF.
+func CountLines(r io.Reader) (lines int64, torn bool, err error) {
+	buf := make([]byte, scanBlock)
+	inLine := false // the present line holds something but white space
+	for {
+		n, err := r.Read(buf)
+		for block := buf[:n]; len(block) > 0; {
+			i := bytes.IndexByte(block, '\n')
+			if i < 0 {
+				inLine = inLine || len(bytes.TrimSpace(block)) > 0
+				break
+			}
+			if inLine || len(bytes.TrimSpace(block[:i])) > 0 {
+				lines++
+			}
+			inLine, block = false, block[i+1:]
+		}
+		if errors.Is(err, io.EOF) {
+			if inLine {
+				lines++
+			}
+			return lines, inLine, nil
+		}
+		if err != nil {
+			return lines, inLine, err
+		}
+	}
+}

@@ -1,0 +1,29 @@
+package events
+
+// Types of events, as they stand in the member "type".
+const (
+	RunStarted       = "run.started"
+	RunExecuting     = "run.executing"
+	RunEnded         = "run.ended"
+	RunFailed        = "run.failed"
+	RunStopped       = "run.stopped"
+	PolicyDecision   = "policy.decision"
+	PolicyDenied     = "policy.denied"
+	ProviderRaw      = "provider.raw"
+	UsageReported    = "usage.reported"
+	UsageEstimated   = "usage.estimated"
+	UsageCost        = "usage.cost_computed"
+	BudgetDecision   = "budget.decision"
+	BudgetAlert      = "budget.alert"
+	BudgetExceeded   = "budget.exceeded"
+	ContextCycle     = "context.cycle.detected"
+	SnapshotFailed   = "context_pack.snapshot_failed"
+	SnapshotWritten  = "context_pack.snapshot_written"
+	ArtifactProduced = "artifact.produced"
+	WorktreePrepared = "worktree.prepared"
+)
+
+// Terminal reports whether an event of this type closes a run's log.
+func Terminal(eventType string) bool {
+	return eventType == RunEnded || eventType == RunFailed || eventType == RunStopped
+}

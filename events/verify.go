@@ -1,0 +1,286 @@
+package events
+
+// Verification of a log: shape and chain of every event.
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	"math"
+	"slices"
+	"strconv"
+
+	"ac/internal/canonjson"
+)
+
+// ParseIssue is a line that is no JSON. Seq counts the lines that are not
+// blank.
+type ParseIssue struct {
+	Seq   int64  `json:"seq"`
+	Error string `json:"error"`
+	Raw   string `json:"raw"`
+}
+
+// VerifyIssue is a fault of an event or of the chain. Seq counts the parsed
+// events.
+type VerifyIssue struct {
+	Seq     int64  `json:"seq"`
+	Code    string `json:"code"`
+	Message string `json:"message"`
+}
+
+// Keys are the members of an envelope, in the order in which they are written.
+func Keys() []string {
+	return []string{
+		"schema_version", "ts_wallclock", "run_id", "session_ref", "actor", "visibility", "type", "payload",
+		"event_id", "correlation_id", "causation_id", "ts_monotonic_ms", "prev_event_hash", "event_hash",
+	}
+}
+
+// Verifier checks events in their order. The zero value is ready.
+type Verifier struct {
+	seq      int64
+	expected string // hash of the event before, "" when that had none
+	keys     []string
+	scratch  []byte
+}
+
+// Event checks the next line and returns its issues, none when it is sound.
+// hash is its event_hash, "" when it has none. A line that is no JSON is an
+// error and counts as no event.
+func (v *Verifier) Event(raw []byte) (issues []VerifyIssue, hash string, err error) {
+	if v.keys == nil {
+		v.keys = Keys()
+	}
+	var found [14][]byte
+	due := 0
+	last := canonjson.Member{}
+	err = canonjson.Members(raw, func(m canonjson.Member) {
+		// They mostly come in the order in which we write them.
+		if due < len(v.keys) && string(m.Key) == v.keys[due] {
+			found[due] = m.Value
+			due++
+		} else if i := slices.Index(v.keys, string(m.Key)); i >= 0 {
+			found[i] = m.Value
+		}
+		last = m
+	})
+	if err != nil && !errors.Is(err, canonjson.ErrNoObject) {
+		return nil, "", err
+	}
+	v.seq++
+	report := func(code, format string, args ...any) {
+		issues = append(issues, VerifyIssue{Seq: v.seq, Code: code, Message: fmt.Sprintf(format, args...)})
+	}
+	if err != nil {
+		report("invalid_shape", "not a JSON object")
+		return issues, "", nil
+	}
+	for i, key := range v.keys {
+		if found[i] == nil {
+			report("missing_key", "%s is missing", key)
+		}
+	}
+	if !isVersion(found[0]) {
+		report("invalid_schema_version", "schema_version is not an integer above 0")
+	}
+	prev, prevIsNull := stringOf(found[12]), string(found[12]) == "null"
+	if prev == nil && !prevIsNull {
+		report("invalid_prev_hash_type", "prev_event_hash is neither text nor null")
+	}
+	written := stringOf(found[13])
+	if written == nil || *written == "" {
+		report("invalid_event_hash", "event_hash is not a text")
+		hash = ""
+	} else if hash = *written; !v.matches(raw, last, hash) {
+		report("event_hash_mismatch", "the content does not have the hash %s", hash)
+	}
+	switch {
+	case v.seq == 1 && prev != nil:
+		report("first_prev_hash_non_null", "the first event names an event before it")
+	case v.seq > 1 && (prev == nil) != (v.expected == "") || v.seq > 1 && prev != nil && *prev != v.expected:
+		report("prev_hash_chain_mismatch", "prev_event_hash is not the hash of the event before")
+	}
+	v.expected = hash
+	return issues, hash, nil
+}
+
+// matches recomputes the hash: first over the raw text with the last member
+// cut off, as we write it, then over the canonical text.
+func (v *Verifier) matches(raw []byte, last canonjson.Member, hash string) bool {
+	if string(last.Key) == "event_hash" {
+		cut := last.Start - 1
+		if cut > 0 && raw[cut] == ',' && last.End == len(raw)-1 {
+			v.scratch = append(append(v.scratch[:0], raw[:cut]...), '}')
+			if hashOf(v.scratch) == hash {
+				return true
+			}
+		}
+	}
+	canonical, err := canonjson.CanonicalWithout(v.scratch[:0], raw, "event_hash")
+	v.scratch = canonical
+	return err == nil && hashOf(canonical) == hash
+}
+
+func isVersion(raw []byte) bool {
+	n, err := strconv.ParseFloat(string(raw), 64)
+	return err == nil && n > 0 && n == math.Trunc(n) && !math.IsInf(n, 0)
+}
+
+// stringOf decodes a JSON string, nil for anything else.
+func stringOf(raw []byte) *string {
+	if len(raw) < 2 || raw[0] != '"' {
+		return nil
+	}
+	return new(canonjson.Unquote(raw))
+}
+
+// Type reads the type of an event line, "" when it has none.
+func Type(raw []byte) string { return Text(raw, "type") }
+
+// Text reads a member of an event line that is a string, "" otherwise.
+func Text(raw []byte, key string) string {
+	var text string
+	_ = canonjson.Members(raw, func(m canonjson.Member) { // a bad line has no members
+		if string(m.Key) == key {
+			text = ""
+			if s := stringOf(m.Value); s != nil {
+				text = *s
+			}
+		}
+	})
+	return text
+}
+
+// Checkpoint is what a run's record keeps of its log: how many lines it had
+// before the closing events, and the hash at its head then.
+type Checkpoint struct {
+	Count int64  `json:"count" is:"min=0"`
+	Head  string `json:"head" is:"optional,empty"`
+}
+
+// Report is the outcome of checking one log.
+type Report struct {
+	Lines              int64
+	Events             int64
+	ParseIssues        []ParseIssue
+	VerificationIssues []VerifyIssue
+	// RecordIssues tell how the log contradicts what its run recorded of it.
+	RecordIssues []VerifyIssue
+	// FirstFault is the offset of the first line with an issue, -1 when sound.
+	FirstFault int64
+	FirstLine  int64
+}
+
+// Sound reports whether nothing was found.
+func (r *Report) Sound() bool {
+	return len(r.ParseIssues) == 0 && len(r.VerificationIssues) == 0 && len(r.RecordIssues) == 0
+}
+
+// maxIssues bounds what a report keeps of each kind; a log with more is as
+// broken with these.
+const maxIssues = 1_000
+
+// Verify reads a whole log and checks it. checkpoint is nil when the run has
+// recorded none; closed says that the run is terminal, so that a log with a
+// checkpoint must hold a terminal event behind it. visit, if given, sees every
+// parsed line.
+func Verify(r io.Reader, checkpoint *Checkpoint, closed bool, visit func(Line)) (*Report, error) {
+	report := &Report{FirstFault: -1}
+	scanner := NewScanner(r, 0, 0)
+	var v Verifier
+	log := progress{checkpoint: checkpoint, headMatches: checkpoint != nil && checkpoint.Count == 0}
+	for {
+		line, err := scanner.Next()
+		if errors.Is(err, io.EOF) {
+			break
+		}
+		if err != nil {
+			return nil, err
+		}
+		report.Lines = line.Seq
+		faults := report.faults()
+		if hash, ok := report.line(&v, line); ok {
+			log.event(line, hash)
+			if visit != nil {
+				visit(line)
+			}
+		}
+		log.counted(line.Seq)
+		if report.faults() > faults && report.FirstFault < 0 {
+			report.FirstFault, report.FirstLine = line.Offset, line.Seq
+		}
+	}
+	if checkpoint != nil {
+		report.compare(*checkpoint, log.headMatches, closed, log.terminal)
+	}
+	return report, nil
+}
+
+// line checks one line and keeps its issues; ok when it is an event.
+func (r *Report) line(v *Verifier, line Line) (hash string, ok bool) {
+	var issues []VerifyIssue
+	err := error(nil)
+	if line.Long {
+		err = fmt.Errorf("longer than %d bytes", MaxLine)
+	} else {
+		issues, hash, err = v.Event(line.Raw)
+	}
+	if err != nil {
+		if len(r.ParseIssues) < maxIssues {
+			r.ParseIssues = append(r.ParseIssues, ParseIssue{Seq: line.Seq, Error: err.Error(), Raw: excerpt(line.Raw)})
+		}
+		return "", false
+	}
+	r.Events++
+	if len(r.VerificationIssues) < maxIssues {
+		r.VerificationIssues = append(r.VerificationIssues, issues...)
+	}
+	return hash, true
+}
+
+// progress follows a log past the checkpoint of its run.
+type progress struct {
+	checkpoint  *Checkpoint
+	head        string
+	headMatches bool
+	terminal    bool
+}
+
+func (p *progress) event(line Line, hash string) {
+	if hash != "" {
+		p.head = hash
+	}
+	if p.checkpoint != nil && line.Seq > p.checkpoint.Count && !p.terminal {
+		p.terminal = Terminal(Type(line.Raw))
+	}
+}
+
+func (p *progress) counted(seq int64) {
+	if p.checkpoint != nil && seq == p.checkpoint.Count {
+		p.headMatches = p.head == p.checkpoint.Head
+	}
+}
+
+func (r *Report) faults() int { return len(r.ParseIssues) + len(r.VerificationIssues) }
+
+func (r *Report) compare(c Checkpoint, headMatches, closed, terminal bool) {
+	add := func(code, format string, args ...any) {
+		r.RecordIssues = append(r.RecordIssues, VerifyIssue{Seq: c.Count, Code: code, Message: fmt.Sprintf(format, args...)})
+	}
+	switch {
+	case r.Lines < c.Count:
+		add("log_shorter_than_record", "the log has %d lines, the run recorded %d", r.Lines, c.Count)
+	case !headMatches:
+		add("log_differs_from_record", "line %d does not have the hash that the run recorded", c.Count)
+	case closed && !terminal:
+		add("log_shorter_than_record", "the run is over, but no closing event follows line %d", c.Count)
+	}
+}
+
+// excerpt bounds what an issue repeats of a bad line.
+func excerpt(raw []byte) string {
+	const limit = 64 << 10
+	return string(bytes.ToValidUTF8(raw[:min(limit, len(raw))], []byte("\uFFFD")))
+}
