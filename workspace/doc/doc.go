@@ -1,0 +1,208 @@
+// Package doc is every document type of a workspace: its fields, its rules and
+// its codec. Structs list their fields in the order in which they are written.
+//
+// Documents marked strict refuse unknown keys. The others are open: unknown
+// keys are read past, and kept when the document is rewritten (Codec.Rewrite).
+package doc
+
+import (
+	"ac/internal/fault"
+	"ac/internal/yamldoc"
+)
+
+// Version is the schema_version that is written.
+const Version = 1
+
+// Company is company/company.yaml.
+type Company struct {
+	SchemaVersion int    `json:"schema_version" is:"min=1"`
+	Type          string `json:"type" is:"enum=company"`
+	ID            string `json:"id"`
+	Name          string `json:"name"`
+	CreatedAt     string `json:"created_at" is:"time"`
+}
+
+// Policy is company/policy.yaml.
+type Policy struct {
+	SchemaVersion      int                `json:"schema_version" is:"min=1"`
+	Type               string             `json:"type" is:"enum=policy"`
+	ID                 string             `json:"id"`
+	VisibilityDefaults VisibilityDefaults `json:"visibility_defaults"`
+}
+
+// VisibilityDefaults are the visibilities of what agents make.
+type VisibilityDefaults struct {
+	_                       struct{} `is:"strict"`
+	WorkerJournal           string   `json:"worker_journal" is:"enum=private_agent|team|managers|org"`
+	WorkerMilestoneArtifact string   `json:"worker_milestone_artifact" is:"enum=private_agent|team|managers|org"`
+	ManagerProposal         string   `json:"manager_proposal" is:"enum=private_agent|team|managers|org"`
+	DirectorWorkplan        string   `json:"director_workplan" is:"enum=private_agent|team|managers|org"`
+}
+
+// Machine is .local/machine.yaml: what is true on this machine only.
+type Machine struct {
+	SchemaVersion   int                        `json:"schema_version" is:"min=1"`
+	Type            string                     `json:"type" is:"enum=machine"`
+	RepoRoots       map[string]string          `json:"repo_roots"`
+	ProviderBins    map[string]string          `json:"provider_bins"`
+	ExecutionPolicy map[string]ExecutionPolicy `json:"provider_execution_policy" is:"optional"`
+	Pricing         map[string]RateCard        `json:"provider_pricing_usd_per_1k_tokens" is:"optional"`
+}
+
+// ExecutionPolicy says how a provider may be reached.
+type ExecutionPolicy struct {
+	_                        struct{} `is:"strict"`
+	Channel                  string   `json:"channel" is:"enum=subscription_cli|api"`
+	RequireSubscriptionProof bool     `json:"require_subscription_proof"`
+	ProofStrategy            string   `json:"proof_strategy" is:"optional"`
+	AllowedBinPatterns       []string `json:"allowed_bin_patterns"`
+}
+
+// RateCard is the price of a provider in US dollars per thousand tokens.
+type RateCard struct {
+	_               struct{} `is:"strict"`
+	Input           float64  `json:"input" is:"min=0"`
+	Output          float64  `json:"output" is:"min=0"`
+	CachedInput     *float64 `json:"cached_input" is:"optional,min=0"`
+	ReasoningOutput *float64 `json:"reasoning_output" is:"optional,min=0"`
+}
+
+// Team is org/teams/<id>/team.yaml.
+type Team struct {
+	SchemaVersion int    `json:"schema_version" is:"min=1"`
+	Type          string `json:"type" is:"enum=team"`
+	ID            string `json:"id"`
+	Name          string `json:"name"`
+	CreatedAt     string `json:"created_at" is:"time"`
+}
+
+// Agent is org/agents/<id>/agent.yaml.
+type Agent struct {
+	SchemaVersion int    `json:"schema_version" is:"min=1"`
+	Type          string `json:"type" is:"enum=agent"`
+	ID            string `json:"id"`
+	Name          string `json:"name"`
+	DisplayTitle  string `json:"display_title" is:"optional"`
+	Avatar        string `json:"avatar" is:"optional"`
+	ModelHint     string `json:"model_hint" is:"optional"`
+	Role          string `json:"role" is:"enum=ceo|director|manager|worker"`
+	Provider      string `json:"provider"`
+	TeamID        string `json:"team_id" is:"optional,empty"`
+	CreatedAt     string `json:"created_at" is:"time"`
+	Launcher      Opaque `json:"launcher" is:"optional"`
+}
+
+// Project is work/projects/<id>/project.yaml.
+type Project struct {
+	SchemaVersion int     `json:"schema_version" is:"min=1"`
+	Type          string  `json:"type" is:"enum=project"`
+	ID            string  `json:"id"`
+	Name          string  `json:"name"`
+	Status        string  `json:"status" is:"enum=active|archived"`
+	CreatedAt     string  `json:"created_at" is:"time"`
+	Budget        *Budget `json:"budget" is:"optional"`
+}
+
+// Budget bounds what a run, task or project may spend.
+type Budget struct {
+	_           struct{} `is:"strict"`
+	SoftCostUSD *float64 `json:"soft_cost_usd,omitempty" is:"optional,min=0"`
+	HardCostUSD *float64 `json:"hard_cost_usd,omitempty" is:"optional,min=0"`
+	SoftTokens  *int64   `json:"soft_tokens,omitempty" is:"optional,min=0"`
+	HardTokens  *int64   `json:"hard_tokens,omitempty" is:"optional,min=0"`
+}
+
+// Check holds hard limits at or above their soft ones.
+func (b *Budget) Check() (issues []fault.Issue) {
+	if b.SoftCostUSD != nil && b.HardCostUSD != nil && *b.HardCostUSD < *b.SoftCostUSD {
+		issues = append(issues, fault.Issue{Path: []any{"hard_cost_usd"}, Code: "custom", Message: "must be at least soft_cost_usd"})
+	}
+	if b.SoftTokens != nil && b.HardTokens != nil && *b.HardTokens < *b.SoftTokens {
+		issues = append(issues, fault.Issue{Path: []any{"hard_tokens"}, Code: "custom", Message: "must be at least soft_tokens"})
+	}
+	return issues
+}
+
+// RepoLinks is work/projects/<id>/repos.yaml.
+type RepoLinks struct {
+	_             struct{}   `is:"strict"`
+	SchemaVersion int        `json:"schema_version" is:"min=1"`
+	Type          string     `json:"type" is:"enum=project_repo_links"`
+	ProjectID     string     `json:"project_id"`
+	UpdatedAt     string     `json:"updated_at" is:"time"`
+	Repos         []RepoLink `json:"repos" is:"default="`
+}
+
+// RepoLink ties a repository to a project.
+type RepoLink struct {
+	_      struct{} `is:"strict"`
+	RepoID string   `json:"repo_id"`
+	Label  string   `json:"label,omitempty" is:"optional"`
+}
+
+// Conversation is the conversation.yaml beside a messages.jsonl.
+type Conversation struct {
+	_             struct{}     `is:"strict"`
+	SchemaVersion int          `json:"schema_version" is:"min=1"`
+	Type          string       `json:"type" is:"enum=conversation"`
+	ID            string       `json:"id"`
+	Scope         string       `json:"scope" is:"enum=workspace|project"`
+	ProjectID     string       `json:"project_id" is:"optional"`
+	Kind          string       `json:"kind" is:"enum=home|channel|dm"`
+	Name          string       `json:"name"`
+	Slug          string       `json:"slug"`
+	Visibility    string       `json:"visibility" is:"enum=private_agent|team|managers|org"`
+	CreatedAt     string       `json:"created_at" is:"time"`
+	CreatedBy     string       `json:"created_by"`
+	AutoGenerated bool         `json:"auto_generated" is:"default=false"`
+	Participants  Participants `json:"participants"`
+	DMPeerAgentID string       `json:"dm_peer_agent_id" is:"optional"`
+}
+
+// Participants are who takes part in a conversation.
+type Participants struct {
+	_        struct{} `is:"strict"`
+	AgentIDs []string `json:"agent_ids" is:"default="`
+	TeamIDs  []string `json:"team_ids" is:"default="`
+}
+
+// Check ties project_id to the scope and the peer to direct messages.
+func (c *Conversation) Check() (issues []fault.Issue) {
+	if (c.Scope == "project") != (c.ProjectID != "") {
+		issues = append(issues, fault.Issue{Path: []any{"project_id"}, Code: "custom", Message: "is required with scope project and not allowed otherwise"})
+	}
+	if (c.Kind == "dm") != (c.DMPeerAgentID != "") {
+		issues = append(issues, fault.Issue{Path: []any{"dm_peer_agent_id"}, Code: "custom", Message: "is required with kind dm and not allowed otherwise"})
+	}
+	return issues
+}
+
+// Migrations is company/migrations/applied.yaml, read leniently elsewhere.
+type Migrations struct {
+	SchemaVersion int         `json:"schema_version" is:"min=1"`
+	Type          string      `json:"type" is:"enum=workspace_migration_state"`
+	Applied       []Migration `json:"applied"`
+}
+
+// Migration is one entry of the migration state.
+type Migration struct {
+	ID              string `json:"id"`
+	AppliedAt       string `json:"applied_at"`
+	DryRun          bool   `json:"dry_run"`
+	FilesScanned    int    `json:"files_scanned"`
+	FilesUpdated    int    `json:"files_updated"`
+	EventsRewritten int    `json:"events_rewritten"`
+	ParseErrors     int    `json:"parse_errors"`
+}
+
+// The codecs of the documents above.
+var (
+	CompanyCodec      = yamldoc.For[Company]()
+	PolicyCodec       = yamldoc.For[Policy]()
+	MachineCodec      = yamldoc.For[Machine]()
+	TeamCodec         = yamldoc.For[Team]()
+	AgentCodec        = yamldoc.For[Agent]()
+	ProjectCodec      = yamldoc.For[Project]()
+	RepoLinksCodec    = yamldoc.For[RepoLinks]()
+	ConversationCodec = yamldoc.For[Conversation]()
+)

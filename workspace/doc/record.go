@@ -1,0 +1,280 @@
+package doc
+
+// The records of work and of decisions: tasks, artifacts, help requests,
+// reviews, share packs.
+
+import (
+	"ac/internal/clock"
+	"ac/internal/fault"
+	"ac/internal/yamldoc"
+)
+
+// Task is the front matter of tasks/<id>.md.
+type Task struct {
+	_                  struct{}       `is:"strict"`
+	SchemaVersion      int            `json:"schema_version" is:"min=1"`
+	Type               string         `json:"type" is:"enum=task"`
+	ID                 string         `json:"id"`
+	ProjectID          string         `json:"project_id"`
+	Title              string         `json:"title"`
+	CreatedAt          string         `json:"created_at"`
+	Status             string         `json:"status" is:"enum=draft|ready|in_progress|blocked|done|canceled"`
+	Visibility         string         `json:"visibility" is:"enum=private_agent|team|managers|org"`
+	TeamID             string         `json:"team_id" is:"optional"`
+	AssigneeAgentID    string         `json:"assignee_agent_id" is:"optional"`
+	Scope              *TaskScope     `json:"scope" is:"optional"`
+	Schedule           *Schedule      `json:"schedule" is:"optional"`
+	ExecutionPlan      *ExecutionPlan `json:"execution_plan" is:"optional"`
+	Budget             *Budget        `json:"budget" is:"optional"`
+	Deliverables       []string       `json:"deliverables" is:"optional"`
+	AcceptanceCriteria []string       `json:"acceptance_criteria" is:"optional"`
+	Milestones         []Milestone    `json:"milestones"`
+}
+
+// TaskScope is where in a repository a task works.
+type TaskScope struct {
+	_                         struct{} `is:"strict"`
+	RepoID                    string   `json:"repo_id" is:"optional"`
+	WorkdirRel                string   `json:"workdir_rel" is:"optional"`
+	Paths                     []string `json:"paths" is:"optional"`
+	RequiresWorktreeIsolation *bool    `json:"requires_worktree_isolation" is:"optional"`
+}
+
+// Schedule is when a task is planned.
+type Schedule struct {
+	_                struct{} `is:"strict"`
+	PlannedStart     string   `json:"planned_start" is:"optional"`
+	PlannedEnd       string   `json:"planned_end" is:"optional"`
+	DurationDays     *int     `json:"duration_days" is:"optional,gt=0"`
+	DependsOnTaskIDs []string `json:"depends_on_task_ids" is:"default="`
+}
+
+// Check holds the end at or behind the start where both are dates.
+func (s *Schedule) Check() []fault.Issue {
+	start, okStart := clock.Parse(s.PlannedStart)
+	end, okEnd := clock.Parse(s.PlannedEnd)
+	if okStart && okEnd && end.Before(start) {
+		return []fault.Issue{{Path: []any{"planned_end"}, Code: "custom", Message: "must not be before planned_start"}}
+	}
+	return nil
+}
+
+// ExecutionPlan is who is to do a task, and with what.
+type ExecutionPlan struct {
+	_                 struct{} `is:"strict"`
+	PreferredProvider string   `json:"preferred_provider" is:"optional"`
+	PreferredModel    string   `json:"preferred_model" is:"optional"`
+	PreferredAgentID  string   `json:"preferred_agent_id" is:"optional"`
+	TokenBudgetHint   *int64   `json:"token_budget_hint" is:"optional,min=0"`
+	AppliedBy         string   `json:"applied_by" is:"optional"`
+	AppliedAt         string   `json:"applied_at" is:"optional"`
+}
+
+// Milestone is a step of a task that can be approved.
+type Milestone struct {
+	_                  struct{}          `is:"strict"`
+	ID                 string            `json:"id"`
+	Title              string            `json:"title"`
+	Kind               string            `json:"kind" is:"enum=coding|research|planning"`
+	Status             string            `json:"status" is:"enum=draft|ready|in_progress|blocked|done"`
+	AcceptanceCriteria []string          `json:"acceptance_criteria"`
+	Evidence           *EvidenceRequired `json:"evidence" is:"optional"`
+}
+
+// EvidenceRequired is what a milestone's approval asks for.
+type EvidenceRequired struct {
+	_             struct{} `is:"strict"`
+	RequiresPatch bool     `json:"requires_patch"`
+	RequiresTests bool     `json:"requires_tests"`
+}
+
+// Incomplete lists the contract fields that a task beyond a draft still lacks.
+func (t *Task) Incomplete() (fields []string) {
+	if t.Status == "draft" || t.Status == "done" || t.Status == "canceled" {
+		return nil
+	}
+	for _, list := range []struct {
+		name string
+		size int
+	}{{"deliverables", len(t.Deliverables)}, {"acceptance_criteria", len(t.AcceptanceCriteria)}, {"milestones", len(t.Milestones)}} {
+		if list.size == 0 {
+			fields = append(fields, list.name)
+		}
+	}
+	return fields
+}
+
+// Done reports how much of a task is done, from 0 to 1.
+func (t *Task) Done() float64 {
+	if len(t.Milestones) == 0 {
+		if t.Status == "done" {
+			return 1
+		}
+		return 0
+	}
+	done := 0
+	for _, m := range t.Milestones {
+		if m.Status == "done" {
+			done++
+		}
+	}
+	return float64(done) / float64(len(t.Milestones))
+}
+
+// Artifact is the front matter that all artifacts share.
+type Artifact struct {
+	SchemaVersion int    `json:"schema_version" is:"min=1"`
+	Type          string `json:"type" is:"enum=intake_brief|clarifications_qa|proposal|workplan|milestone_report|manager_digest|memory_delta|failure_report|heartbeat_action_proposal"`
+	ID            string `json:"id"`
+	CreatedAt     string `json:"created_at"`
+	Title         string `json:"title"`
+	Visibility    string `json:"visibility" is:"enum=private_agent|team|managers|org"`
+	ProducedBy    string `json:"produced_by"`
+	RunID         string `json:"run_id"`
+	ContextPackID string `json:"context_pack_id"`
+}
+
+// MemoryDelta is the front matter of a memory_delta.
+type MemoryDelta struct {
+	_ struct{} `is:"strict"`
+	Artifact
+	ProjectID  string   `json:"project_id"`
+	TargetFile string   `json:"target_file"`
+	PatchFile  string   `json:"patch_file"`
+	Evidence   []string `json:"evidence" is:"optional"`
+}
+
+// MilestoneReport is the front matter of a milestone_report.
+type MilestoneReport struct {
+	_ struct{} `is:"strict"`
+	Artifact
+	ProjectID         string   `json:"project_id"`
+	TaskID            string   `json:"task_id"`
+	MilestoneID       string   `json:"milestone_id"`
+	EvidenceArtifacts []string `json:"evidence_artifacts"`
+	TestsArtifacts    []string `json:"tests_artifacts" is:"optional"`
+}
+
+// Headings lists the headings that the body of an artifact type must have, nil
+// for types that do not exist.
+func Headings(artifactType string) []string {
+	switch artifactType {
+	case "intake_brief":
+		return []string{"## Summary", "## Success Criteria", "## Constraints"}
+	case "clarifications_qa":
+		return []string{"## Questions", "## Answers"}
+	case "proposal":
+		return []string{"## Summary", "## Plan", "## Risks"}
+	case "workplan":
+		return []string{"## Summary", "## Breakdown", "## Dependencies", "## Estimates"}
+	case "milestone_report":
+		return []string{"## Summary", "## Evidence", "## Next"}
+	case "manager_digest":
+		return []string{"## Summary", "## Decisions", "## Risks"}
+	case "memory_delta":
+		return []string{"## Summary", "## Changes", "## Evidence"}
+	case "failure_report":
+		return []string{"## Summary", "## Cause", "## Next Steps"}
+	case "heartbeat_action_proposal":
+		return []string{"## Summary", "## Proposed Action", "## Policy"}
+	}
+	return nil
+}
+
+// HelpRequest is the front matter of inbox/help_requests/<id>.md.
+type HelpRequest struct {
+	_             struct{} `is:"strict"`
+	SchemaVersion int      `json:"schema_version" is:"min=1"`
+	Type          string   `json:"type" is:"enum=help_request"`
+	ID            string   `json:"id"`
+	CreatedAt     string   `json:"created_at"`
+	Title         string   `json:"title"`
+	Visibility    string   `json:"visibility" is:"enum=private_agent|team|managers|org"`
+	Requester     string   `json:"requester"`
+	TargetManager string   `json:"target_manager"`
+	ProjectID     string   `json:"project_id" is:"optional"`
+	SharePackID   string   `json:"share_pack_id" is:"optional"`
+}
+
+// Review is inbox/reviews/<id>.yaml: a decision and who made it. It is read
+// tolerantly: unknown keys of other programs do not hide a decision.
+type Review struct {
+	SchemaVersion int           `json:"schema_version" is:"min=1"`
+	Type          string        `json:"type" is:"enum=review"`
+	ID            string        `json:"id"`
+	CreatedAt     string        `json:"created_at" is:"time"`
+	ActorID       string        `json:"actor_id"`
+	ActorRole     string        `json:"actor_role" is:"enum=human|ceo|director|manager|worker"`
+	Decision      string        `json:"decision" is:"enum=approved|denied"`
+	Subject       ReviewSubject `json:"subject"`
+	Policy        ReviewPolicy  `json:"policy"`
+	Notes         string        `json:"notes" is:"optional,empty"`
+}
+
+// ReviewSubject is what was decided on.
+type ReviewSubject struct {
+	Kind       string `json:"kind"`
+	ArtifactID string `json:"artifact_id"`
+	ProjectID  string `json:"project_id"`
+	TargetFile string `json:"target_file" is:"optional"`
+	PatchFile  string `json:"patch_file" is:"optional"`
+}
+
+// ReviewPolicy is the rule under which a decision was allowed.
+type ReviewPolicy struct {
+	Allowed bool   `json:"allowed"`
+	RuleID  string `json:"rule_id"`
+	Reason  string `json:"reason"`
+}
+
+// SharePack is share_packs/<id>/manifest.yaml.
+type SharePack struct {
+	_                 struct{}           `is:"strict"`
+	SchemaVersion     int                `json:"schema_version" is:"min=1"`
+	Type              string             `json:"type" is:"enum=share_pack"`
+	ID                string             `json:"id"`
+	CreatedAt         string             `json:"created_at" is:"time"`
+	ProjectID         string             `json:"project_id"`
+	CreatedBy         string             `json:"created_by"`
+	Visibility        string             `json:"visibility" is:"enum=private_agent|team|managers|org"`
+	IncludedArtifacts []IncludedArtifact `json:"included_artifacts"`
+	IncludedFiles     []IncludedFile     `json:"included_files" is:"optional"`
+	IncludedRuns      []IncludedRun      `json:"included_runs" is:"optional"`
+}
+
+// IncludedArtifact is an artifact in a share pack.
+type IncludedArtifact struct {
+	_             struct{} `is:"strict"`
+	ArtifactID    string   `json:"artifact_id"`
+	Type          string   `json:"type"`
+	Visibility    string   `json:"visibility" is:"enum=private_agent|team|managers|org"`
+	SourceRelpath string   `json:"source_relpath"`
+	BundleRelpath string   `json:"bundle_relpath"`
+}
+
+// IncludedFile is another file in a share pack.
+type IncludedFile struct {
+	_             struct{} `is:"strict"`
+	SourceRelpath string   `json:"source_relpath"`
+	BundleRelpath string   `json:"bundle_relpath"`
+}
+
+// IncludedRun is the log of a run in a share pack.
+type IncludedRun struct {
+	_                  struct{} `is:"strict"`
+	RunID              string   `json:"run_id"`
+	SourceRelpath      string   `json:"source_relpath"`
+	BundleRelpath      string   `json:"bundle_relpath"`
+	IncludedEventCount int      `json:"included_event_count" is:"min=0"`
+}
+
+// The codecs of the records above.
+var (
+	TaskCodec            = yamldoc.For[Task]()
+	ArtifactCodec        = yamldoc.For[Artifact]()
+	MemoryDeltaCodec     = yamldoc.For[MemoryDelta]()
+	MilestoneReportCodec = yamldoc.For[MilestoneReport]()
+	HelpRequestCodec     = yamldoc.For[HelpRequest]()
+	ReviewCodec          = yamldoc.For[Review]()
+	SharePackCodec       = yamldoc.For[SharePack]()
+)

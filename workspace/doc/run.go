@@ -1,0 +1,195 @@
+package doc
+
+// The documents of a run: its record, its context pack, its sessions.
+
+import (
+	"ac/events"
+	"ac/internal/fault"
+	"ac/internal/yamldoc"
+)
+
+// Statuses of runs and sessions.
+const (
+	StatusRunning = "running"
+	StatusEnded   = "ended"
+	StatusFailed  = "failed"
+	StatusStopped = "stopped"
+)
+
+// Kinds of execution, in specs and session records.
+const (
+	KindCommand   = "command"
+	KindAppServer = "codex_app_server"
+)
+
+// Run is work/projects/<project>/runs/<id>/run.yaml.
+type Run struct {
+	SchemaVersion int                `json:"schema_version" is:"min=1"`
+	Type          string             `json:"type" is:"enum=run"`
+	ID            string             `json:"id"`
+	ProjectID     string             `json:"project_id"`
+	AgentID       string             `json:"agent_id"`
+	Provider      string             `json:"provider"`
+	CreatedAt     string             `json:"created_at" is:"time"`
+	Status        string             `json:"status" is:"enum=running|ended|failed|stopped"`
+	ContextPackID string             `json:"context_pack_id"`
+	EventsRelpath string             `json:"events_relpath"`
+	EndedAt       string             `json:"ended_at" is:"optional,time"`
+	Usage         *Usage             `json:"usage" is:"optional"`
+	ContextCycles *ContextCycles     `json:"context_cycles" is:"optional"`
+	Spec          *Spec              `json:"spec" is:"optional"`
+	Log           *events.Checkpoint `json:"log" is:"optional"`
+}
+
+// Terminal reports whether a status is final.
+func Terminal(status string) bool { return status != StatusRunning }
+
+// Usage is what a run consumed.
+type Usage struct {
+	_                     struct{} `is:"strict"`
+	Source                string   `json:"source" is:"enum=provider_reported|estimated_chars"`
+	Confidence            string   `json:"confidence" is:"enum=high|low"`
+	EstimateMethod        string   `json:"estimate_method,omitempty" is:"optional"`
+	Provider              string   `json:"provider,omitempty" is:"optional"`
+	InputTokens           *int64   `json:"input_tokens,omitempty" is:"optional,min=0"`
+	CachedInputTokens     *int64   `json:"cached_input_tokens,omitempty" is:"optional,min=0"`
+	OutputTokens          *int64   `json:"output_tokens,omitempty" is:"optional,min=0"`
+	ReasoningOutputTokens *int64   `json:"reasoning_output_tokens,omitempty" is:"optional,min=0"`
+	TotalTokens           int64    `json:"total_tokens" is:"min=0"`
+	CapturedFromEventType string   `json:"captured_from_event_type,omitempty" is:"optional"`
+	CostUSD               *float64 `json:"cost_usd,omitempty" is:"optional,min=0"`
+	CostCurrency          string   `json:"cost_currency,omitempty" is:"optional,enum=USD"`
+	CostSource            string   `json:"cost_source,omitempty" is:"optional,enum=provider_rate_card|no_rate_card"`
+	CostRateCardProvider  string   `json:"cost_rate_card_provider,omitempty" is:"optional"`
+}
+
+// ContextCycles counts how often a provider compacted its context.
+type ContextCycles struct {
+	_           struct{} `is:"strict"`
+	Count       int64    `json:"count" is:"min=0"`
+	Source      string   `json:"source" is:"enum=provider_signal|unavailable"`
+	SignalTypes []string `json:"signal_types" is:"optional"`
+}
+
+// Spec is what was executed. Which fields are due depends on the kind.
+type Spec struct {
+	_              struct{}          `is:"strict"`
+	Kind           string            `json:"kind" is:"enum=command|codex_app_server"`
+	Argv           []string          `json:"argv" is:"optional"`
+	PromptRelpath  string            `json:"prompt_relpath" is:"optional"`
+	Model          string            `json:"model" is:"optional"`
+	RepoID         string            `json:"repo_id" is:"optional"`
+	WorkdirRel     string            `json:"workdir_rel" is:"optional"`
+	TaskID         string            `json:"task_id" is:"optional"`
+	MilestoneID    string            `json:"milestone_id" is:"optional"`
+	WorktreeRel    string            `json:"worktree_relpath" is:"optional"`
+	WorktreeBranch string            `json:"worktree_branch" is:"optional"`
+	Budget         *Budget           `json:"budget" is:"optional"`
+	Env            map[string]string `json:"env" is:"optional,empty"`
+	StdinRelpath   string            `json:"stdin_relpath" is:"optional"`
+	ThreadID       string            `json:"thread_id" is:"optional"`
+	TurnID         string            `json:"turn_id" is:"optional"`
+}
+
+// Check holds each kind to its own fields.
+func (s *Spec) Check() (issues []fault.Issue) {
+	refuse := func(field, why string) {
+		issues = append(issues, fault.Issue{Path: []any{field}, Code: "custom", Message: why})
+	}
+	if s.Kind == KindCommand {
+		if len(s.Argv) == 0 {
+			refuse("argv", "must have at least one item")
+		}
+		if s.PromptRelpath != "" || s.Model != "" || s.ThreadID != "" || s.TurnID != "" {
+			refuse("kind", "prompt_relpath, model, thread_id and turn_id belong to codex_app_server")
+		}
+		return issues
+	}
+	if s.PromptRelpath == "" {
+		refuse("prompt_relpath", "expected string, got nothing")
+	}
+	if s.Argv != nil || s.Env != nil || s.StdinRelpath != "" {
+		refuse("kind", "argv, env and stdin_relpath belong to command")
+	}
+	return issues
+}
+
+// ContextPack is context_packs/<id>/manifest.yaml.
+type ContextPack struct {
+	_             struct{}      `is:"strict"`
+	SchemaVersion int           `json:"schema_version" is:"min=1"`
+	Type          string        `json:"type" is:"enum=context_pack_manifest"`
+	ID            string        `json:"id"`
+	CreatedAt     string        `json:"created_at" is:"time"`
+	RunID         string        `json:"run_id"`
+	ProjectID     string        `json:"project_id"`
+	AgentID       string        `json:"agent_id"`
+	RepoSnapshot  *RepoSnapshot `json:"repo_snapshot" is:"optional"`
+	IncludedDocs  []IncludedDoc `json:"included_docs"`
+	ToolAllowlist []string      `json:"tool_allowlist"`
+}
+
+// RepoSnapshot is the state of a repository at launch.
+type RepoSnapshot struct {
+	_                    struct{} `is:"strict"`
+	RepoID               string   `json:"repo_id"`
+	HeadSHA              string   `json:"head_sha"`
+	Dirty                bool     `json:"dirty"`
+	DirtyPatchArtifactID string   `json:"dirty_patch_artifact_id" is:"optional"`
+}
+
+// IncludedDoc is a document that an agent was given.
+type IncludedDoc struct {
+	_          struct{} `is:"strict"`
+	Path       string   `json:"path"`
+	SHA256     string   `json:"sha256" is:"minlen=16"`
+	Visibility string   `json:"visibility" is:"enum=private_agent|team|managers|org"`
+}
+
+// PolicySnapshot is context_packs/<id>/policy_snapshot.yaml.
+type PolicySnapshot struct {
+	_               struct{} `is:"strict"`
+	SchemaVersion   int      `json:"schema_version" is:"min=1"`
+	Type            string   `json:"type" is:"enum=policy_snapshot"`
+	ID              string   `json:"id"`
+	CreatedAt       string   `json:"created_at" is:"time"`
+	RunID           string   `json:"run_id"`
+	VisibilityNotes string   `json:"visibility_notes" is:"optional"`
+	ToolAllowlist   []string `json:"tool_allowlist"`
+}
+
+// Session is .local/sessions/<encoded session_ref>.yaml: one launch of a run.
+// The owner fields identify the process that follows the child.
+type Session struct {
+	SchemaVersion  int     `json:"schema_version" is:"min=1"`
+	Type           string  `json:"type" is:"enum=session_record"`
+	Ref            string  `json:"session_ref"`
+	WorkspaceDir   string  `json:"workspace_dir"`
+	ProjectID      string  `json:"project_id"`
+	RunID          string  `json:"run_id"`
+	Status         string  `json:"status" is:"enum=running|ended|failed|stopped"`
+	ExitCode       *int    `json:"exit_code" is:"nullable"`
+	Signal         *string `json:"signal" is:"nullable"`
+	Error          string  `json:"error" is:"optional"`
+	StartedAtMS    int64   `json:"started_at_ms"`
+	EndedAtMS      *int64  `json:"ended_at_ms" is:"optional"`
+	Mode           string  `json:"mode" is:"default=command,enum=command|codex_app_server"`
+	PID            *int    `json:"pid" is:"optional,gt=0"`
+	PIDClaimedAtMS *int64  `json:"pid_claimed_at_ms" is:"optional"`
+	StopMarker     string  `json:"stop_marker_relpath" is:"optional"`
+	ThreadID       string  `json:"protocol_thread_id" is:"optional"`
+	TurnID         string  `json:"protocol_turn_id" is:"optional"`
+	OwnerPID       *int    `json:"owner_pid" is:"optional"`
+	OwnerStart     string  `json:"owner_start" is:"optional"`
+	PIDStart       string  `json:"pid_start" is:"optional"`
+	Socket         string  `json:"socket" is:"optional"`
+}
+
+// The codecs of the documents above.
+var (
+	UsageCodec          = yamldoc.For[Usage]()
+	RunCodec            = yamldoc.For[Run]()
+	ContextPackCodec    = yamldoc.For[ContextPack]()
+	PolicySnapshotCodec = yamldoc.For[PolicySnapshot]()
+	SessionCodec        = yamldoc.For[Session]()
+)

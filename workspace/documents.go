@@ -1,0 +1,145 @@
+package workspace
+
+// Reading documents by type, with a cache that is only trusted while the file
+// is provably the one that was read.
+
+import (
+	"errors"
+	"io/fs"
+	"path"
+	"strings"
+	"sync"
+
+	"ac/internal/durable"
+	"ac/internal/fault"
+	"ac/internal/frontmatter"
+	"ac/internal/yamldoc"
+)
+
+// documents remembers parsed documents by name and version.
+type documents struct {
+	mu   sync.Mutex
+	seen map[string]cached
+}
+
+type cached struct {
+	version durable.Version
+	doc     any
+}
+
+// maxCached bounds the cache; over it, everything is forgotten at once.
+const maxCached = 50_000
+
+func newDocuments() *documents { return &documents{seen: map[string]cached{}} }
+
+func (d *documents) get(name string) (c cached, ok bool) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	c, ok = d.seen[name]
+	return c, ok
+}
+
+func (d *documents) put(name string, v durable.Version, doc any) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if len(d.seen) >= maxCached {
+		clear(d.seen)
+	}
+	d.seen[name] = cached{version: v, doc: doc}
+}
+
+// Load reads a document of a type. Missing: fault.NotFound. Unreadable or not
+// fitting: fault.InvalidFile, naming the file and each fault. The document may
+// be shared: it is not to be changed.
+func Load[T any](w *Workspace, codec yamldoc.Codec[T], name string) (T, error) {
+	return load(w, name, func(text []byte) (T, error) { return Decode(codec, name, text) })
+}
+
+// load gives the document as it was decoded before, while its file is the same,
+// and else reads it.
+func load[T any](w *Workspace, name string, decode func(text []byte) (T, error)) (doc T, err error) {
+	if known, ok := w.docs.get(name); ok {
+		if st, err := w.FS.Stat(name); err == nil && durable.VersionOf(st) == known.version {
+			return known.doc.(T), nil //nolint:forcetypeassert // a name has one type
+		}
+	}
+	text, st, err := readDocumentInfo(w.FS, name)
+	if err != nil {
+		return doc, err
+	}
+	if doc, err = decode(text); err != nil {
+		return doc, err
+	}
+	if v := durable.VersionOf(st); v.Settled(w.Env.Clock.Now()) {
+		w.docs.put(name, v, doc)
+	}
+	return doc, nil
+}
+
+// Decode reads a document from text that is at hand; name is for errors.
+func Decode[T any](codec yamldoc.Codec[T], name string, text []byte) (T, error) {
+	doc, err := codec.Decode(text)
+	if err != nil {
+		return doc, fault.New(fault.InvalidFile, "%s: %w", name, err)
+	}
+	return doc, nil
+}
+
+// Carries checks that a document found by id carries that id.
+func Carries(name, want, got string) error {
+	if want != got {
+		return fault.New(fault.InvalidFile, "%s carries the id %s instead of %s", name, got, want)
+	}
+	return nil
+}
+
+// Dirs lists the names of the directories in a directory that are not hidden,
+// sorted. A missing directory has none.
+func Dirs(fsys durable.FS, dir string) ([]string, error) {
+	return list(fsys, dir, func(e fs.DirEntry) bool { return e.IsDir() || isLinkTo(fsys, dir, e, fs.ModeDir) })
+}
+
+// Files lists the names of the files in a directory that are not hidden and
+// have an extension, sorted. A missing directory has none.
+func Files(fsys durable.FS, dir, extension string) ([]string, error) {
+	return list(fsys, dir, func(e fs.DirEntry) bool { return path.Ext(e.Name()) == extension })
+}
+
+func list(fsys durable.FS, dir string, keep func(fs.DirEntry) bool) ([]string, error) {
+	entries, err := fsys.ReadDir(dir)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, fault.New(fault.IO, "%s cannot be listed: %w", dir, err)
+	}
+	var names []string
+	for _, e := range entries {
+		if !strings.HasPrefix(e.Name(), ".") && keep(e) {
+			names = append(names, e.Name())
+		}
+	}
+	return names, nil
+}
+
+// isLinkTo reports whether an entry is a symlink to something of a kind inside
+// the workspace.
+func isLinkTo(fsys durable.FS, dir string, e fs.DirEntry, kind fs.FileMode) bool {
+	if e.Type()&fs.ModeSymlink == 0 {
+		return false
+	}
+	st, err := fsys.Stat(path.Join(dir, e.Name()))
+	return err == nil && st.Mode().Type() == kind
+}
+
+// LoadHead reads the front matter of a markdown record, as Load reads a
+// document.
+func LoadHead[T any](w *Workspace, codec yamldoc.Codec[T], name string) (T, error) {
+	return load(w, name, func(text []byte) (doc T, err error) {
+		head, _, err := frontmatter.Split(text)
+		if err != nil {
+			return doc, fault.New(fault.InvalidFile, "%s: %w", name, err)
+		}
+		return Decode(codec, name, head)
+	})
+}

@@ -1,0 +1,494 @@
+package workspace_test
+
+// Every writing operation under faults: the n-th call to the file system fails,
+// with -every-fault for every n and in each way there is. Afterwards the workspace opens and
+// is valid, the operation happened entirely or not at all, and what was
+// acknowledged is there.
+
+import (
+	"context"
+	"errors"
+	"flag"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"ac/events"
+	"ac/internal/durable/faultfs"
+	"ac/runs"
+	"ac/workspace"
+	"ac/workspace/doc"
+)
+
+var everyFault = flag.Bool("every-fault", false, "let every call fail in every way, instead of some calls in two ways")
+
+// step is how far one failing call is from the next.
+func step() int {
+	if *everyFault {
+		return 1
+	}
+	return 3
+}
+
+// kinds are the ways to fail.
+func kinds() []faultfs.Kind {
+	if *everyFault {
+		return []faultfs.Kind{faultfs.NoSpace, faultfs.Broken, faultfs.Short, faultfs.Late, faultfs.Death}
+	}
+	return []faultfs.Kind{faultfs.Short, faultfs.Death}
+}
+
+// deadPID is above what any system gives away.
+const deadPID = 1 << 30
+
+// operation is one thing that is done under faults.
+type operation struct {
+	name string
+	do   func(ctx context.Context, w *workspace.Workspace, s stage) error
+	// happened tells whether its effect is there: all of it, or none.
+	happened func(t *testing.T, w *workspace.Workspace, s stage) (all, none bool)
+}
+
+// stage is what every workspace of these tests has.
+type stage struct {
+	project, run, log string
+	repo              string // a directory of this machine
+}
+
+func count(t *testing.T, w *workspace.Workspace, dir string) int {
+	t.Helper()
+	names, err := workspace.Dirs(w.FS, dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return len(names)
+}
+
+// exactly says that a count is the one of before, or one more.
+func exactly(n, before int) (all, none bool) { return n == before+1, n == before }
+
+func operations() []operation {
+	return []operation{
+		{"team", func(ctx context.Context, w *workspace.Workspace, _ stage) error {
+			_, err := w.NewTeam(ctx, "New")
+			return err
+		}, func(t *testing.T, w *workspace.Workspace, _ stage) (bool, bool) {
+			return exactly(count(t, w, workspace.TeamsDir), 1)
+		}},
+		{"agent", func(ctx context.Context, w *workspace.Workspace, _ stage) error {
+			_, err := w.NewAgent(ctx, workspace.AgentSpec{Name: "New", Role: "worker", Provider: "codex"})
+			return err
+		}, func(t *testing.T, w *workspace.Workspace, _ stage) (bool, bool) {
+			return exactly(count(t, w, workspace.AgentsDir), 2)
+		}},
+		{"project", func(ctx context.Context, w *workspace.Workspace, _ stage) error {
+			_, err := w.NewProject(ctx, "New")
+			return err
+		}, func(t *testing.T, w *workspace.Workspace, _ stage) (bool, bool) {
+			return exactly(count(t, w, workspace.ProjectsDir), 1)
+		}},
+		{"project with defaults", func(ctx context.Context, w *workspace.Workspace, _ stage) error {
+			_, err := w.CreateProjectWithDefaults(ctx, "New", "", []string{"a"})
+			return err
+		}, func(t *testing.T, w *workspace.Workspace, _ stage) (bool, bool) {
+			projects, agents := count(t, w, workspace.ProjectsDir), count(t, w, workspace.AgentsDir)
+			return projects == 2 && agents == 3, projects == 1 && agents == 2
+		}},
+		{"link", func(ctx context.Context, w *workspace.Workspace, s stage) error {
+			_, err := w.LinkRepo(ctx, s.project, "new", "")
+			return err
+		}, func(t *testing.T, w *workspace.Workspace, s stage) (bool, bool) {
+			links, err := w.RepoLinks(s.project)
+			if err != nil {
+				t.Error(err)
+			}
+			return exactly(len(links), 1)
+		}},
+		{"repo root", func(ctx context.Context, w *workspace.Workspace, s stage) error {
+			_, err := w.SetRepoRoot(ctx, "new", s.repo, false)
+			return err
+		}, func(t *testing.T, w *workspace.Workspace, _ stage) (bool, bool) {
+			machine, err := w.Machine()
+			if err != nil {
+				t.Error(err)
+			}
+			return exactly(len(machine.RepoRoots), 0)
+		}},
+		{"run", func(ctx context.Context, w *workspace.Workspace, s stage) error {
+			_, err := runs.Create(ctx, w, s.project, "agent", "cmd")
+			return err
+		}, func(t *testing.T, w *workspace.Workspace, s stage) (bool, bool) {
+			packs, rows := count(t, w, workspace.ProjectDir(s.project)+"/context_packs"), count(t, w, workspace.RunsDir(s.project))
+			return packs == 2 && rows == 2, packs == 1 && rows == 1
+		}},
+		{"append", func(ctx context.Context, w *workspace.Workspace, s stage) error {
+			draft, err := note(w, s, "test.note")
+			if err != nil {
+				return err
+			}
+			return w.Append(ctx, s.log, draft)
+		}, func(t *testing.T, w *workspace.Workspace, s stage) (bool, bool) {
+			return exactly(found(t, w, s, "test.note"), 0)
+		}},
+		{"unit", unit, unitHappened},
+	}
+}
+
+func note(w *workspace.Workspace, s stage, kind string) (events.Draft, error) {
+	return w.Events.Draft(events.Draft{
+		RunID: s.run, SessionRef: "s", Actor: events.ActorSystem, Visibility: events.VisibilityOrg, Type: kind,
+	}, map[string]string{"text": "something to say"})
+}
+
+// unit ends a run as a session does: its record, two events, a document, and a
+// directory.
+func unit(ctx context.Context, w *workspace.Workspace, s stage) error {
+	first, err := note(w, s, "test.first")
+	if err != nil {
+		return err
+	}
+	second, err := note(w, s, "test.second")
+	if err != nil {
+		return err
+	}
+	return w.Update(ctx, func(u *workspace.Unit) error {
+		run, err := workspace.LoadIn(u, doc.RunCodec, workspace.RunFile(s.project, s.run))
+		if err != nil {
+			return err
+		}
+		run.Status = doc.StatusEnded
+		if err := workspace.Put(u, doc.RunCodec, workspace.RunFile(s.project, s.run), run, 0o644); err != nil {
+			return err
+		}
+		if err := u.Create("company/made", workspace.Tree{Files: []workspace.TreeFile{{Name: "a.txt", Content: []byte("a")}}}); err != nil {
+			return err
+		}
+		u.Append(s.log, first, second)
+		return u.Write("company/note.txt", []byte("note"), 0o644)
+	})
+}
+
+func unitHappened(t *testing.T, w *workspace.Workspace, s stage) (all, none bool) {
+	run, err := runs.Load(w, s.project, s.run)
+	if err != nil {
+		t.Error(err)
+	}
+	first, second := found(t, w, s, "test.first"), found(t, w, s, "test.second")
+	made, written := w.Exists("company/made/a.txt"), w.Exists("company/note.txt")
+	all = run.Status == doc.StatusEnded && first == 1 && second == 1 && made && written
+	none = run.Status == doc.StatusRunning && first == 0 && second == 0 && !made && !written
+	return all, none
+}
+
+// found counts the events of a type in the log of the stage.
+func found(t *testing.T, w *workspace.Workspace, s stage, kind string) (n int) {
+	t.Helper()
+	text, err := w.Read(s.log)
+	if err != nil {
+		t.Error(err)
+	}
+	for line := range strings.Lines(string(text)) {
+		if events.Type([]byte(line)) == kind {
+			n++
+		}
+	}
+	return n
+}
+
+// template makes the workspace that every case starts from.
+func template(t *testing.T) (dir string, s stage) {
+	t.Helper()
+	ctx := context.Background()
+	env := workspace.SystemEnv()
+	env.OpenFS = faultfs.NewPlan(0, faultfs.Broken).Open // for its syncs, which cost nothing
+	dir = filepath.Join(t.TempDir(), "ws")
+	if err := workspace.Init(ctx, env, dir, workspace.InitOptions{CompanyName: "Acme"}); err != nil {
+		t.Fatal(err)
+	}
+	w := opened(t, env, dir)
+	team, err := w.NewTeam(ctx, "Team")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := w.NewAgent(ctx, workspace.AgentSpec{Name: "Ann", Role: "worker", Provider: "codex", TeamID: team}); err != nil {
+		t.Fatal(err)
+	}
+	if err := w.EnsureDefaults(ctx); err != nil {
+		t.Fatal(err)
+	}
+	if s.project, err = w.NewProject(ctx, "P"); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := w.LinkRepo(ctx, s.project, "old", ""); err != nil {
+		t.Fatal(err)
+	}
+	made, err := runs.Create(ctx, w, s.project, "agent", "cmd")
+	if err != nil {
+		t.Fatal(err)
+	}
+	s.run, s.log, s.repo = made.RunID, workspace.LogFile(s.project, made.RunID), t.TempDir()
+	return dir, s
+}
+
+func opened(t *testing.T, env workspace.Env, dir string) *workspace.Workspace {
+	t.Helper()
+	w, err := workspace.Open(env, dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := w.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	return w
+}
+
+// TestFaults lets the calls of every operation fail.
+func TestFaults(t *testing.T) {
+	t.Parallel()
+	for _, op := range operations() {
+		t.Run(op.name, func(t *testing.T) {
+			t.Parallel()
+			base, s := template(t)
+			for _, kind := range kinds() {
+				n, dir, more := 1, "", true
+				for ; more && !t.Failed(); n += step() {
+					if dir == "" {
+						dir = copied(t, base)
+					}
+					var happened bool
+					if more, happened = faultAt(t, dir, s, op, kind, n); happened {
+						dir = "" // the others begin where nothing has happened
+					}
+				}
+				if n < 4 {
+					t.Errorf("%s: only %d calls were seen", kind, n)
+				}
+			}
+		})
+	}
+}
+
+func copied(t *testing.T, base string) string {
+	t.Helper()
+	dir := filepath.Join(t.TempDir(), "ws")
+	if err := os.CopyFS(dir, os.DirFS(base)); err != nil {
+		t.Fatal(err)
+	}
+	return dir
+}
+
+// faultAt does the operation with one call failing, and checks what is left. It
+// reports whether there was such a call, and whether the operation happened.
+func faultAt(t *testing.T, dir string, s stage, op operation, kind faultfs.Kind, n int) (more, happened bool) {
+	t.Helper()
+	ctx := context.Background()
+	plan := faultfs.NewPlan(0, kind)
+	env := workspace.SystemEnv()
+	env.OpenFS = plan.Open
+	env.LockPatience = 300 * time.Millisecond
+	if kind == faultfs.Death {
+		env.PID = deadPID
+	}
+	w := opened(t, env, dir)
+	plan.Arm(n, kind)
+	failure := op.do(ctx, w, s)
+	hit := plan.Hit()
+	plan.Arm(0, kind)
+	if hit == "" {
+		if failure != nil {
+			t.Fatalf("without a fault: %v", failure)
+		}
+		return false, true
+	}
+	if kind != faultfs.Death {
+		// The same process goes on.
+		if err := w.Settle(ctx); err != nil {
+			t.Errorf("%s: cannot be settled: %v (the operation gave: %v)", hit, err, failure)
+		}
+		if left := plan.OpenFiles(); left > 0 {
+			t.Errorf("%s: %d files are left open", hit, left)
+		}
+	}
+	if err := plan.Bury(); err != nil {
+		t.Errorf("%s: %v", hit, err)
+	}
+	aged(t, dir)
+	return true, checkAfter(t, hit, dir, s, op, failure, kind)
+}
+
+// aged makes a lock file that is left as old as one that counts as stale.
+func aged(t *testing.T, dir string) {
+	t.Helper()
+	old := time.Now().Add(-3 * time.Minute)
+	err := os.Chtimes(filepath.Join(dir, ".local/locks/workspace.write.lock"), old, old)
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		t.Fatal(err)
+	}
+}
+
+// checkAfter opens the workspace as another process would and looks at
+// everything. It reports whether the operation happened.
+func checkAfter(t *testing.T, hit, dir string, s stage, op operation, failure error, kind faultfs.Kind) bool {
+	t.Helper()
+	env := workspace.SystemEnv()
+	env.OpenFS = faultfs.NewPlan(0, faultfs.Broken).Open
+	env.LockPatience = 300 * time.Millisecond
+	w := opened(t, env, dir)
+	if err := w.Settle(context.Background()); err != nil {
+		t.Fatalf("%s: another process cannot settle: %v", hit, err)
+	}
+	all, none := op.happened(t, w, s)
+	switch {
+	case !all && !none:
+		t.Errorf("%s: half of it is there (the operation gave: %v)", hit, failure)
+	case failure == nil && !all:
+		t.Errorf("%s: it was acknowledged and is lost", hit)
+	}
+	if findings := workspace.Validate(env, dir); len(findings.Issues) > 0 {
+		t.Errorf("%s: issues: %+v", hit, findings.Issues)
+	}
+	report, err := runs.VerifyLog(w, s.project, s.run)
+	if err != nil || len(report.VerificationIssues) > 0 {
+		t.Errorf("%s: chain: %+v (%v)", hit, report, err)
+	}
+	for _, left := range leftovers(t, dir) {
+		// A dead process removes nothing, and a removal that fails neither. What
+		// is ignored by its name may stay then; the rest the next writer clears.
+		excused := kind == faultfs.Death || strings.Contains(hit, ", remove")
+		if !excused || !strings.Contains(left, ".tmp-") {
+			t.Errorf("%s: left behind: %s", hit, left)
+		}
+	}
+	return all
+}
+
+// leftovers lists what is in nobody's use.
+func leftovers(t *testing.T, dir string) (names []string) {
+	t.Helper()
+	err := filepath.WalkDir(dir, func(name string, e fs.DirEntry, err error) error {
+		rel, relErr := filepath.Rel(dir, name)
+		inside := strings.HasPrefix(rel, ".local/tmp/") || strings.HasPrefix(rel, ".local/journal/")
+		if inside || strings.Contains(e.Name(), ".tmp-") || strings.Contains(e.Name(), ".stale-") || e.Name() == "workspace.write.lock" {
+			names = append(names, rel)
+		}
+		return errors.Join(err, relErr)
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return names
+}
+
+// TestInitFaults makes a workspace under every fault. A failure leaves nothing;
+// a death leaves what a second call with force completes.
+func TestInitFaults(t *testing.T) {
+	t.Parallel()
+	for _, kind := range kinds() {
+		t.Run(kind.String(), func(t *testing.T) {
+			t.Parallel()
+			n := 1
+			for ; initAt(t, kind, n) && !t.Failed(); n += step() {
+			}
+			if n < 10 {
+				t.Errorf("only %d calls were seen", n)
+			}
+		})
+	}
+}
+
+func initAt(t *testing.T, kind faultfs.Kind, n int) bool {
+	t.Helper()
+	ctx := context.Background()
+	dir := filepath.Join(t.TempDir(), "above", "ws")
+	plan := faultfs.NewPlan(n, kind)
+	env := workspace.SystemEnv()
+	env.OpenFS = plan.Open
+	env.PID = deadPID
+	failure := workspace.Init(ctx, env, dir, workspace.InitOptions{CompanyName: "Acme"})
+	hit := plan.Hit()
+	if err := plan.Bury(); err != nil {
+		t.Error(err)
+	}
+	calm := workspace.SystemEnv()
+	calm.OpenFS = faultfs.NewPlan(0, faultfs.Broken).Open
+	if failure != nil {
+		if hit == "" {
+			t.Fatalf("without a fault: %v", failure)
+		}
+		if _, err := os.Stat(filepath.Dir(dir)); err == nil {
+			t.Errorf("%s: something is left of a workspace that could not be made", hit)
+		}
+		if err := workspace.Init(ctx, calm, dir, workspace.InitOptions{CompanyName: "Acme"}); err != nil {
+			t.Errorf("%s: it cannot be made afterwards: %v", hit, err)
+		}
+	}
+	if findings := workspace.Validate(calm, dir); len(findings.Issues) > 0 {
+		t.Errorf("%s: issues: %+v", hit, findings.Issues)
+	}
+	return hit != ""
+}
+
+// TestInitDeath leaves a folder as a killed init does, and completes it. A
+// document that was invalid before is kept in any case.
+func TestInitDeath(t *testing.T) {
+	t.Parallel()
+	for n := 1; ; n += step() {
+		ctx := context.Background()
+		dir := t.TempDir()
+		spoilt := "type: nonsense\n"
+		if err := errors.Join(
+			os.WriteFile(filepath.Join(dir, "mine"), nil, 0o600), os.Mkdir(filepath.Join(dir, "company"), 0o750),
+			os.WriteFile(filepath.Join(dir, "company", "policy.yaml"), []byte(spoilt), 0o600),
+		); err != nil {
+			t.Fatal(err)
+		}
+		plan := faultfs.NewPlan(n, faultfs.Death)
+		env := workspace.SystemEnv()
+		env.OpenFS = plan.Open
+		env.PID = deadPID
+		force := workspace.InitOptions{CompanyName: "Acme", Force: true}
+		failure := workspace.Init(ctx, env, dir, force)
+		if err := plan.Bury(); err != nil {
+			t.Error(err)
+		}
+		if plan.Hit() == "" {
+			if failure != nil {
+				t.Fatal(failure)
+			}
+			return
+		}
+		aged(t, dir)
+		calm := workspace.SystemEnv()
+		calm.OpenFS = faultfs.NewPlan(0, faultfs.Broken).Open
+		if w, err := workspace.Open(calm, dir); err == nil {
+			if err := errors.Join(w.Settle(ctx), w.Close()); err != nil {
+				t.Errorf("%s: %v", plan.Hit(), err)
+			}
+			if findings := workspace.Validate(calm, dir); len(findings.Issues) > 0 {
+				t.Errorf("%s: it opens, with issues: %+v", plan.Hit(), findings.Issues)
+			}
+		}
+		if err := workspace.Init(ctx, calm, dir, force); err != nil {
+			t.Errorf("%s: %v", plan.Hit(), err)
+		}
+		if findings := workspace.Validate(calm, dir); len(findings.Issues) > 0 {
+			t.Errorf("%s: issues: %+v", plan.Hit(), findings.Issues)
+		}
+		if _, err := os.Stat(filepath.Join(dir, "mine")); err != nil {
+			t.Error(err)
+		}
+		kept, err := filepath.Glob(filepath.Join(dir, "company", "policy.yaml.invalid-*"))
+		if err != nil || len(kept) != 1 {
+			t.Errorf("%s: the invalid document is kept as %v (%v)", plan.Hit(), kept, err)
+		}
+		if t.Failed() {
+			t.Fatal(fmt.Sprint("stopped at ", n))
+		}
+	}
+}

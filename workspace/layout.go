@@ -1,0 +1,132 @@
+package workspace
+
+// Where everything lies. Names are relative to the workspace, with "/".
+
+import (
+	"fmt"
+	"path"
+	"strings"
+)
+
+// Fixed names.
+const (
+	CompanyFile     = "company/company.yaml"
+	PolicyFile      = "company/policy.yaml"
+	MachineFile     = ".local/machine.yaml"
+	TeamsDir        = "org/teams"
+	AgentsDir       = "org/agents"
+	ProjectsDir     = "work/projects"
+	ReviewsDir      = "inbox/reviews"
+	HelpRequestsDir = "inbox/help_requests"
+	CommentsDir     = "inbox/comments"
+	HomeDir         = "inbox/workspace_home"
+	SessionsDir     = ".local/sessions"
+	locksDir        = ".local/locks"
+	journalDir      = ".local/journal"
+	stagingDir      = ".local/tmp"
+	writeLockFile   = ".local/locks/workspace.write.lock"
+	writeKernelLock = ".local/locks/write.kernel"
+	// AuditLog takes the policy decisions that have no run to go to.
+	AuditLog = ".local/audit/policy.jsonl"
+)
+
+// requiredDirs and requiredFiles are what every workspace has, in the order in
+// which their absence is reported.
+func requiredDirs() []string {
+	return []string{
+		"company", "company/migrations", "org", TeamsDir, AgentsDir, "work", ProjectsDir,
+		"inbox", ReviewsDir, HelpRequestsDir, ".local",
+	}
+}
+
+func requiredFiles() []string { return []string{CompanyFile, PolicyFile, MachineFile} }
+
+// The places of documents that have an id.
+
+func TeamFile(id string) string     { return path.Join(TeamsDir, id, "team.yaml") }
+func AgentFile(id string) string    { return path.Join(AgentsDir, id, "agent.yaml") }
+func ProjectDir(id string) string   { return path.Join(ProjectsDir, id) }
+func ProjectFile(id string) string  { return path.Join(ProjectsDir, id, "project.yaml") }
+func ReposFile(id string) string    { return path.Join(ProjectsDir, id, "repos.yaml") }
+func TasksDir(id string) string     { return path.Join(ProjectsDir, id, "tasks") }
+func ArtifactsDir(id string) string { return path.Join(ProjectsDir, id, "artifacts") }
+func RunsDir(id string) string      { return path.Join(ProjectsDir, id, "runs") }
+
+// RunDir is where a run lies; RunFile and LogFile are its record and its log.
+func RunDir(project, run string) string  { return path.Join(ProjectsDir, project, "runs", run) }
+func RunFile(project, run string) string { return path.Join(RunDir(project, run), "run.yaml") }
+func LogFile(project, run string) string { return path.Join(RunDir(project, run), "events.jsonl") }
+
+// ContextPackDir is where what an agent was given lies.
+func ContextPackDir(project, id string) string {
+	return path.Join(ProjectsDir, project, "context_packs", id)
+}
+
+// ProjectConversationDir is where a conversation of a project lies.
+func ProjectConversationDir(project, id string) string {
+	return path.Join(ProjectsDir, project, "conversations", id)
+}
+
+// SessionFile is the record of a session.
+func SessionFile(ref string) string { return path.Join(SessionsDir, EncodeRef(ref)+".yaml") }
+
+// LogRun tells which run a log file belongs to.
+func LogRun(name string) (project, run string, ok bool) {
+	parts := strings.Split(name, "/")
+	if len(parts) != 6 || parts[0] != "work" || parts[1] != "projects" || parts[3] != "runs" || parts[5] != "events.jsonl" {
+		return "", "", false
+	}
+	return parts[2], parts[4], true
+}
+
+// EncodeRef turns a session_ref into a file name: percent-encoding of all bytes
+// but A-Z a-z 0-9 - _ . ! ~ * ' ( ).
+func EncodeRef(ref string) string {
+	var b strings.Builder
+	for i := range len(ref) {
+		if c := ref[i]; isRefByte(c) {
+			b.WriteByte(c)
+		} else {
+			fmt.Fprintf(&b, "%%%02X", c)
+		}
+	}
+	return b.String()
+}
+
+// DecodeRef is the inverse of EncodeRef; ok is false for names that it does not
+// make.
+func DecodeRef(name string) (ref string, ok bool) {
+	var b strings.Builder
+	for i := 0; i < len(name); i++ {
+		if name[i] != '%' {
+			b.WriteByte(name[i])
+			continue
+		}
+		var c byte
+		if i+2 >= len(name) {
+			return "", false
+		}
+		if _, err := fmt.Sscanf(name[i+1:i+3], "%02X", &c); err != nil {
+			return "", false
+		}
+		b.WriteByte(c)
+		i += 2
+	}
+	return b.String(), EncodeRef(b.String()) == name
+}
+
+func isRefByte(c byte) bool {
+	return c >= 'A' && c <= 'Z' || c >= 'a' && c <= 'z' || c >= '0' && c <= '9' || strings.IndexByte("-_.!~*'()", c) >= 0
+}
+
+// SharePacksDir is where the share packs of a project lie.
+func SharePacksDir(project string) string { return path.Join(ProjectsDir, project, "share_packs") }
+
+// SharePackDir is where one lies; SharePackFile is its manifest.
+func SharePackDir(project, id string) string { return path.Join(SharePacksDir(project), id) }
+func SharePackFile(project, id string) string {
+	return path.Join(SharePackDir(project, id), "manifest.yaml")
+}
+
+// MemoryFile is the curated memory of a project.
+func MemoryFile(project string) string { return path.Join(ProjectsDir, project, "memory.md") }

@@ -1,0 +1,166 @@
+package workspace
+
+// The people of a company: its teams and agents.
+
+import (
+	"context"
+	"fmt"
+	"path"
+
+	"ac/internal/clock"
+	"ac/internal/collation"
+	"ac/internal/fault"
+	"ac/internal/shape"
+	"ac/internal/yamldoc"
+	"ac/workspace/doc"
+)
+
+// Company reads the company's identity.
+func (w *Workspace) Company() (doc.Company, error) { return Load(w, doc.CompanyCodec, CompanyFile) }
+
+// Team reads one team.
+func (w *Workspace) Team(id string) (doc.Team, error) {
+	team, err := Load(w, doc.TeamCodec, TeamFile(id))
+	if err != nil {
+		return team, err
+	}
+	return team, Carries(TeamFile(id), id, team.ID)
+}
+
+// Agent reads one agent.
+func (w *Workspace) Agent(id string) (doc.Agent, error) {
+	agent, err := Load(w, doc.AgentCodec, AgentFile(id))
+	if err != nil {
+		return agent, err
+	}
+	return agent, Carries(AgentFile(id), id, agent.ID)
+}
+
+// Teams lists the teams that can be read, by name.
+func (w *Workspace) Teams() ([]doc.Team, error) {
+	teams, err := readable(w, TeamsDir, w.Team)
+	collation.SortBy(teams, func(t doc.Team) string { return t.Name }, func(t doc.Team) string { return t.ID })
+	return teams, err
+}
+
+// Agents lists the agents that can be read, by name.
+func (w *Workspace) Agents() ([]doc.Agent, error) {
+	agents, err := readable(w, AgentsDir, w.Agent)
+	collation.SortBy(agents, func(a doc.Agent) string { return a.Name }, func(a doc.Agent) string { return a.ID })
+	return agents, err
+}
+
+// readable reads the documents of the directories in a directory, passing over
+// those that do not fit.
+func readable[T any](w *Workspace, dir string, read func(id string) (T, error)) ([]T, error) {
+	ids, err := Dirs(w.FS, dir)
+	if err != nil {
+		return nil, err
+	}
+	return ReadEach(ids, read), nil
+}
+
+// NewTeam makes a team and returns its id.
+func (w *Workspace) NewTeam(ctx context.Context, name string) (string, error) {
+	id := w.Env.IDs.New("team")
+	now := clock.Stamp(w.Env.Clock.Now())
+	tree, err := documentTree(doc.TeamCodec, "team.yaml", doc.Team{SchemaVersion: doc.Version, Type: "team", ID: id, Name: name, CreatedAt: now})
+	if err != nil {
+		return "", err
+	}
+	tree.Files = append(tree.Files, TreeFile{"memory.md", []byte("# Team memory of " + oneLine(name) + "\n\n## Principles\n\n## Decisions\n\n## Links\n\n")})
+	return id, w.Update(ctx, func(u *Unit) error { return u.Create(path.Join(TeamsDir, id), tree) })
+}
+
+// AgentSpec is what an agent is made of.
+type AgentSpec struct {
+	ID           string // made when empty
+	Name         string
+	DisplayTitle string
+	ModelHint    string
+	Role         string
+	Provider     string
+	TeamID       string
+}
+
+// NewAgent makes an agent and returns its id. A team that is named must exist.
+func (w *Workspace) NewAgent(ctx context.Context, spec AgentSpec) (string, error) {
+	if spec.ID == "" {
+		spec.ID = w.Env.IDs.New("agent")
+	}
+	if spec.TeamID != "" {
+		if why := shape.CheckID(spec.TeamID); why != "" {
+			return "", fault.InvalidField("team_id", "%s", why)
+		}
+	}
+	return spec.ID, w.Update(ctx, func(u *Unit) error {
+		if spec.TeamID != "" {
+			if _, err := w.Team(spec.TeamID); err != nil {
+				return fmt.Errorf("team %s: %w", spec.TeamID, err)
+			}
+		}
+		return u.createAgent(spec)
+	})
+}
+
+func (u *Unit) createAgent(spec AgentSpec) error {
+	now := clock.Stamp(u.w.Env.Clock.Now())
+	tree, err := documentTree(doc.AgentCodec, "agent.yaml", doc.Agent{
+		SchemaVersion: doc.Version, Type: "agent", ID: spec.ID, Name: spec.Name, DisplayTitle: spec.DisplayTitle, ModelHint: spec.ModelHint,
+		Role: spec.Role, Provider: spec.Provider, TeamID: spec.TeamID, CreatedAt: now, Launcher: doc.EmptyMap(),
+	})
+	if err != nil {
+		return err
+	}
+	dir := path.Join(AgentsDir, spec.ID)
+	journal := []byte(fmt.Sprintf("# Journal of %s\n\n- created_at: %s\n- agent_id: %s\n\n## Entries\n", oneLine(spec.Name), now, spec.ID))
+	if !u.w.Exists(dir) {
+		tree.Files = append(tree.Files, TreeFile{"journal.md", journal})
+		return u.Create(dir, tree)
+	}
+	// A directory without its document: what else lies there stays.
+	if !u.Exists(path.Join(dir, "journal.md")) {
+		if err := u.Write(path.Join(dir, "journal.md"), journal, 0o644); err != nil {
+			return err
+		}
+	}
+	return u.Write(AgentFile(spec.ID), tree.Files[0].Content, 0o644)
+}
+
+// documentTree is a directory with one document in it.
+func documentTree[T any](codec yamldoc.Codec[T], name string, document T) (Tree, error) {
+	text, err := codec.Encode(document)
+	return Tree{Files: []TreeFile{{name, text}}}, err
+}
+
+// oneLine keeps a name from breaking out of a heading.
+func oneLine(name string) string {
+	line := []rune(name)
+	for i, r := range line {
+		if r == '\n' || r == '\r' {
+			line[i] = ' '
+		}
+	}
+	return string(line)
+}
+
+// AgentTeam is the team of an agent, "" when it has none or cannot be read. Free text names
+// nobody.
+func (w *Workspace) AgentTeam(agentID string) string {
+	agent, err := w.Agent(agentID)
+	if err != nil {
+		return ""
+	}
+	return agent.TeamID
+}
+
+// missing turns a missing document into a sentence about the thing.
+func missing(err error, thing, id string) error {
+	if fault.Is(err, fault.NotFound) {
+		return fault.New(fault.NotFound, "%s %s does not exist", thing, id)
+	}
+	return err
+}
+
+// SafeID reports whether free text may be looked up as an id.
+func SafeID(text string) bool { return shape.CheckID(text) == "" }

@@ -1,0 +1,212 @@
+package workspace
+
+// Projects, their links to repositories, and this machine's overlay.
+
+import (
+	"context"
+	"os"
+	"path"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"ac/internal/clock"
+	"ac/internal/collation"
+	"ac/internal/fault"
+	"ac/workspace/doc"
+)
+
+// Project reads one project. A missing one is fault.NotFound.
+func (w *Workspace) Project(id string) (doc.Project, error) {
+	project, err := Load(w, doc.ProjectCodec, ProjectFile(id))
+	if err != nil {
+		return project, missing(err, "project", id)
+	}
+	return project, Carries(ProjectFile(id), id, project.ID)
+}
+
+// Projects lists the projects that can be read, by id.
+func (w *Workspace) Projects() ([]doc.Project, error) { return readable(w, ProjectsDir, w.Project) }
+
+// RepoLinks reads the links of a project; a project without the file has none.
+func (w *Workspace) RepoLinks(project string) ([]doc.RepoLink, error) {
+	links, err := Load(w, doc.RepoLinksCodec, ReposFile(project))
+	if fault.Is(err, fault.NotFound) {
+		return nil, nil
+	}
+	return links.Repos, err
+}
+
+// NewProject makes a project without any defaults and returns its id.
+func (w *Workspace) NewProject(ctx context.Context, name string) (string, error) {
+	id := w.Env.IDs.New("proj")
+	return id, w.Update(ctx, func(u *Unit) error {
+		tree, err := w.projectTree(id, name)
+		if err != nil {
+			return err
+		}
+		return u.Create(ProjectDir(id), tree)
+	})
+}
+
+func (w *Workspace) projectTree(id, name string) (Tree, error) {
+	tree, err := documentTree(doc.ProjectCodec, "project.yaml", doc.Project{
+		SchemaVersion: doc.Version, Type: "project", ID: id, Name: name, Status: "active", CreatedAt: clock.Stamp(w.Env.Clock.Now()),
+	})
+	tree.Dirs = []string{"tasks", "artifacts", "context_packs", "runs", "share_packs"}
+	memory := "# Project memory of " + oneLine(name) + "\n\n## Summary\n\n## Decisions\n\n## Links\n\n"
+	tree.Files = append(tree.Files, TreeFile{"memory.md", []byte(memory)})
+	return tree, err
+}
+
+// LinkRepo ties a repository to a project, replacing an older link of it, and
+// returns all links. Blank labels are none.
+func (w *Workspace) LinkRepo(ctx context.Context, project, repo, label string) ([]doc.RepoLink, error) {
+	var links []doc.RepoLink
+	err := w.Update(ctx, func(u *Unit) error {
+		if _, err := w.Project(project); err != nil {
+			return err
+		}
+		old, err := LoadIn(u, doc.RepoLinksCodec, ReposFile(project))
+		if err != nil && !fault.Is(err, fault.NotFound) {
+			return err
+		}
+		link := doc.RepoLink{RepoID: strings.TrimSpace(repo), Label: strings.TrimSpace(label)}
+		if slices.Contains(old.Repos, link) {
+			links = old.Repos
+			return nil
+		}
+		links = slices.DeleteFunc(slices.Clone(old.Repos), func(l doc.RepoLink) bool { return l.RepoID == link.RepoID })
+		links = append(links, link)
+		return u.putLinks(project, links)
+	})
+	return links, err
+}
+
+func (u *Unit) putLinks(project string, links []doc.RepoLink) error {
+	text, err := u.w.linksText(project, links)
+	if err != nil {
+		return err
+	}
+	return u.Write(ReposFile(project), text, 0o644)
+}
+
+// linksText sorts links and writes them as repos.yaml.
+func (w *Workspace) linksText(project string, links []doc.RepoLink) ([]byte, error) {
+	id := func(l doc.RepoLink) string { return l.RepoID }
+	collation.SortBy(links, id, id)
+	return doc.RepoLinksCodec.Encode(doc.RepoLinks{
+		SchemaVersion: doc.Version, Type: "project_repo_links", ProjectID: project,
+		UpdatedAt: clock.Stamp(w.Env.Clock.Now()), Repos: links,
+	})
+}
+
+// Machine reads this machine's overlay.
+func (w *Workspace) Machine() (doc.Machine, error) { return Load(w, doc.MachineCodec, MachineFile) }
+
+// SetRepoRoot maps a repository to a directory of this machine and returns the
+// absolute path. A relative path counts from the present directory.
+func (w *Workspace) SetRepoRoot(ctx context.Context, repo, dir string, requireGit bool) (string, error) {
+	abs, err := filepath.Abs(dir)
+	if err != nil {
+		return "", fault.New(fault.IO, "%s: %w", dir, err)
+	}
+	st, err := os.Stat(abs)
+	if err != nil {
+		return "", fault.New(fault.NotFound, "%s: %w", abs, err)
+	}
+	if !st.IsDir() {
+		return "", fault.New(fault.InvalidFile, "%s is not a directory", abs)
+	}
+	if requireGit {
+		if _, err := os.Lstat(filepath.Join(abs, ".git")); err != nil {
+			return "", fault.New(fault.InvalidFile, "%s is no git repository: it has no .git (pass require_git false to map it all the same)", abs)
+		}
+	}
+	return abs, w.UpdateMachine(ctx, func(m *doc.Machine) { m.RepoRoots[repo] = abs })
+}
+
+// UpdateMachine changes this machine's overlay. A missing one is made with the
+// defaults first; one that cannot be read is left alone.
+func (w *Workspace) UpdateMachine(ctx context.Context, change func(*doc.Machine)) error {
+	return w.Update(ctx, func(u *Unit) error {
+		machine, err := LoadIn(u, doc.MachineCodec, MachineFile)
+		if fault.Is(err, fault.NotFound) {
+			machine, err = defaultMachine(), nil
+		}
+		if err != nil {
+			return err
+		}
+		change(&machine)
+		return Put(u, doc.MachineCodec, MachineFile, machine, 0o600)
+	})
+}
+
+func defaultMachine() doc.Machine {
+	cli := func(driver string) doc.ExecutionPolicy {
+		return doc.ExecutionPolicy{
+			Channel: "subscription_cli", RequireSubscriptionProof: true,
+			ProofStrategy: driver + "_cli", AllowedBinPatterns: []string{driver},
+		}
+	}
+	return doc.Machine{
+		SchemaVersion: doc.Version, Type: "machine",
+		RepoRoots: map[string]string{}, ProviderBins: map[string]string{}, Pricing: map[string]doc.RateCard{},
+		ExecutionPolicy: map[string]doc.ExecutionPolicy{
+			"codex": cli("codex"), "codex_app_server": cli("codex"), "claude": cli("claude"), "claude_code": cli("claude"),
+			"gemini":  {Channel: "api", AllowedBinPatterns: []string{"gemini"}},
+			"manager": {Channel: "api", AllowedBinPatterns: []string{}},
+		},
+	}
+}
+
+// CreatedProject is what CreateProjectWithDefaults made.
+type CreatedProject struct {
+	ID              string
+	SecretaryID     string
+	ConversationIDs []string
+	RepoLinks       []doc.RepoLink
+}
+
+// CreateProjectWithDefaults makes a project with its secretary, conversations
+// and links, all or nothing.
+func (w *Workspace) CreateProjectWithDefaults(ctx context.Context, name, ceoActor string, repos []string) (CreatedProject, error) {
+	made := CreatedProject{ID: w.Env.IDs.New("proj"), RepoLinks: []doc.RepoLink{}}
+	made.SecretaryID = SecretaryID(made.ID)
+	for _, repo := range repos {
+		repo = strings.TrimSpace(repo)
+		if repo != "" && !slices.ContainsFunc(made.RepoLinks, func(l doc.RepoLink) bool { return l.RepoID == repo }) {
+			made.RepoLinks = append(made.RepoLinks, doc.RepoLink{RepoID: repo})
+		}
+	}
+	err := w.Update(ctx, func(u *Unit) error {
+		tree, err := w.projectTree(made.ID, name)
+		if err != nil {
+			return err
+		}
+		if len(made.RepoLinks) > 0 {
+			text, err := w.linksText(made.ID, made.RepoLinks)
+			if err != nil {
+				return err
+			}
+			tree.Files = append(tree.Files, TreeFile{path.Base(ReposFile(made.ID)), text})
+		}
+		conversations, err := u.projectDefaults(made.ID, ceoActor)
+		if err != nil {
+			return err
+		}
+		for _, c := range conversations {
+			made.ConversationIDs = append(made.ConversationIDs, c.ID)
+			text, err := doc.ConversationCodec.Encode(c)
+			if err != nil {
+				return err
+			}
+			tree.Dirs = append(tree.Dirs, "conversations")
+			tree.Files = append(tree.Files,
+				TreeFile{path.Join("conversations", c.ID, "conversation.yaml"), text},
+				TreeFile{path.Join("conversations", c.ID, "messages.jsonl"), nil})
+		}
+		return u.Create(ProjectDir(made.ID), tree)
+	})
+	return made, err
+}

@@ -1,0 +1,277 @@
+package workspace
+
+// Units: read, decide, write as one locked step.
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"path"
+	"time"
+
+	"ac/events"
+	"ac/internal/durable"
+	"ac/internal/fault"
+	"ac/internal/turn"
+	"ac/internal/yamldoc"
+)
+
+// Unit collects the writes of one locked step. What it reads is as the unit
+// will leave it. Nothing reaches the workspace before the function that got the
+// Unit returns nil; then everything does, in the order in which it was asked
+// for, or nothing. A Unit is for the goroutine that got it.
+type Unit struct {
+	w       *Workspace
+	ops     []operation
+	pending map[string][]byte
+	staged  []string
+}
+
+// operation is one step of a unit, as it stands in the journal.
+type operation struct {
+	Kind string `json:"kind"` // write, rename or append
+	Name string `json:"name"`
+
+	// Of a write: the content and the hashes around it; "" means absent.
+	Content []byte      `json:"content,omitempty"`
+	Perm    fs.FileMode `json:"perm,omitempty"`
+	Before  string      `json:"before,omitempty"`
+	After   string      `json:"after,omitempty"`
+	// Of a rename: where the tree was built.
+	From string `json:"from,omitempty"`
+	// Of an append: the events without their chain fields, and how long the log
+	// was.
+	Drafts []draftRecord `json:"drafts,omitempty"`
+	Size   int64         `json:"size,omitempty"`
+
+	before []byte // content before a write, for taking it back; nil when absent
+}
+
+const (
+	opWrite  = "write"
+	opRename = "rename"
+	opAppend = "append"
+)
+
+// Update runs fn with the workspace locked against every other writer and then
+// makes what it asked for durable. The wait for the lock is bounded; nothing
+// was written when it fails. fn starts no process and takes no other lock of
+// the workspace. An error of fn is returned as it is, with nothing written.
+func (w *Workspace) Update(ctx context.Context, fn func(*Unit) error) error {
+	unlock, err := w.lock(ctx)
+	if err != nil {
+		return err
+	}
+	u := &Unit{w: w, pending: map[string][]byte{}}
+	logs, err := u.run(ctx, fn)
+	err = errors.Join(err, unlock())
+	for _, log := range logs {
+		w.Appended(log)
+	}
+	return err
+}
+
+// Unsettled reports whether an interrupted unit left something behind. It
+// writes nothing.
+func (w *Workspace) Unsettled() bool {
+	entries, err := w.FS.ReadDir(journalDir)
+	return err == nil && len(entries) > 0
+}
+
+// Settle finishes or drops what interrupted units left behind.
+func (w *Workspace) Settle(ctx context.Context) error {
+	return w.Update(ctx, func(*Unit) error { return nil })
+}
+
+func (w *Workspace) lock(ctx context.Context) (unlock func() error, err error) {
+	patience := w.Env.LockPatience
+	if patience == 0 {
+		patience = defaultLockPatience
+	}
+	began := turn.Arrived(ctx)
+	if began.IsZero() {
+		began = w.Env.Clock.Now()
+	}
+	left := max(patience-w.Env.Clock.Since(began), 10*time.Millisecond)
+	busy := errors.New("busy")
+	ctx, cancel := context.WithTimeoutCause(ctx, left, busy)
+	defer cancel()
+	explain := func(err error) error {
+		if errors.Is(err, busy) {
+			return fault.New(fault.Locked, "the workspace is being written by %s; gave up after %s (lock file: %s)", w.shared.Holder(), patience, writeLockFile)
+		}
+		return fmt.Errorf("lock the workspace: %w", err)
+	}
+	release, err := w.write.Lock(ctx)
+	if err != nil {
+		return nil, explain(err)
+	}
+	releaseShared, err := w.shared.Acquire(ctx)
+	if err != nil {
+		return nil, errors.Join(explain(err), release())
+	}
+	return func() error { return errors.Join(releaseShared(), release()) }, nil
+}
+
+func (u *Unit) run(ctx context.Context, fn func(*Unit) error) (logs []string, err error) {
+	logs, err = u.w.recoverJournal(ctx)
+	if err != nil {
+		return logs, err
+	}
+	defer func() {
+		for _, dir := range u.staged {
+			err = errors.Join(err, u.w.FS.RemoveAll(dir))
+		}
+	}()
+	if err := fn(u); err != nil {
+		return logs, err
+	}
+	written, err := u.commit(ctx)
+	return append(logs, written...), err
+}
+
+// Workspace is the workspace that is being written.
+func (u *Unit) Workspace() *Workspace { return u.w }
+
+// Read reads a document as this unit will leave it. Missing: fault.NotFound.
+func (u *Unit) Read(name string) ([]byte, error) {
+	if text, ok := u.pending[name]; ok {
+		return text, nil
+	}
+	return u.w.Read(name)
+}
+
+// Exists reports whether a document will exist after what was asked for so far.
+func (u *Unit) Exists(name string) bool {
+	if _, ok := u.pending[name]; ok {
+		return true
+	}
+	return u.w.Exists(name)
+}
+
+// LoadIn reads a document of a type as the unit will leave it.
+func LoadIn[T any](u *Unit, codec yamldoc.Codec[T], name string) (T, error) {
+	text, err := u.Read(name)
+	if err != nil {
+		var none T
+		return none, err
+	}
+	return Decode(codec, name, text)
+}
+
+// Write asks for a document to be replaced.
+func (u *Unit) Write(name string, content []byte, perm fs.FileMode) error {
+	op := operation{Kind: opWrite, Name: name, Content: content, Perm: perm, After: hashOf(content)}
+	before, err := u.Read(name)
+	switch {
+	case err == nil:
+		op.before, op.Before = before, hashOf(before)
+	case !fault.Is(err, fault.NotFound):
+		return err
+	}
+	u.ops = append(u.ops, op)
+	u.pending[name] = content
+	return nil
+}
+
+// Put asks for a document to be written, over its older state where there is
+// one, so that unknown keys and comments stay.
+func Put[T any](u *Unit, codec yamldoc.Codec[T], name string, document T, perm fs.FileMode) error {
+	old, err := u.Read(name)
+	var text []byte
+	switch {
+	case err == nil:
+		text, err = codec.Rewrite(old, document)
+	case fault.Is(err, fault.NotFound):
+		text, err = codec.Encode(document)
+	}
+	if err != nil {
+		return err
+	}
+	return u.Write(name, text, perm)
+}
+
+// Append asks for events at the end of a log.
+func (u *Unit) Append(log string, drafts ...events.Draft) {
+	op := operation{Kind: opAppend, Name: log}
+	if st, err := u.w.FS.Stat(log); err == nil {
+		op.Size = st.Size()
+	}
+	for _, d := range drafts {
+		op.Drafts = append(op.Drafts, recordOf(d))
+	}
+	u.ops = append(u.ops, op)
+}
+
+// Tree is a directory to be made: its files by relative name, and directories
+// that are to be there although empty.
+type Tree struct {
+	Files []TreeFile
+	Dirs  []string
+}
+
+// TreeFile is one file of a Tree.
+type TreeFile struct {
+	Name    string
+	Content []byte
+}
+
+// Create asks for a directory that is not there yet. It is built aside, so that
+// nobody ever sees a part of it.
+func (u *Unit) Create(dir string, tree Tree) error {
+	if u.w.Exists(dir) {
+		return fault.New(fault.Conflict, "%s exists already", dir)
+	}
+	stage := path.Join(stagingDir, u.w.Env.IDs.New("stage"))
+	u.staged = append(u.staged, stage)
+	if err := buildTree(u.w.FS, stage, tree); err != nil {
+		return fmt.Errorf("make %s: %w", dir, err)
+	}
+	if err := durable.MkdirAll(u.w.FS, path.Dir(dir), 0o755); err != nil {
+		return err
+	}
+	u.ops = append(u.ops, operation{Kind: opRename, Name: dir, From: stage})
+	return nil
+}
+
+// buildTree writes a tree whose names and contents are durable when it returns,
+// with one sync for each directory.
+func buildTree(fsys durable.FS, at string, tree Tree) error {
+	if err := durable.MkdirAll(fsys, path.Dir(at), 0o755); err != nil {
+		return err
+	}
+	dirs := []string{at}
+	mkdir := func(dir string) error {
+		err := fsys.Mkdir(dir, 0o755)
+		if errors.Is(err, fs.ErrExist) {
+			return nil
+		}
+		dirs = append(dirs, dir)
+		return err
+	}
+	if err := fsys.Mkdir(at, 0o755); err != nil {
+		return err
+	}
+	for _, dir := range tree.Dirs {
+		if err := mkdir(path.Join(at, dir)); err != nil {
+			return err
+		}
+	}
+	for _, file := range tree.Files {
+		if parent := path.Dir(file.Name); parent != "." {
+			if err := mkdir(path.Join(at, parent)); err != nil {
+				return err
+			}
+		}
+		if err := durable.WriteNew(fsys, path.Join(at, file.Name), file.Content, 0o644); err != nil {
+			return err
+		}
+	}
+	for _, dir := range dirs {
+		if err := fsys.SyncDir(dir); err != nil {
+			return err
+		}
+	}
+	return nil
+}

@@ -1,0 +1,202 @@
+// Package workspace is a company on disk: where its documents lie, how they are
+// read and written, and what makes a folder a workspace.
+//
+// Invariants: a write of several documents and events happens entirely or not
+// at all, across crashes (Unit); nothing under the folder is reached through a
+// path that leaves it; a document found by id carries that id; other programs
+// that keep the lock protocol lose nothing to us, nor we to them.
+package workspace
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"time"
+
+	"ac/events"
+	"ac/internal/clock"
+	"ac/internal/durable"
+	"ac/internal/fault"
+	"ac/internal/lock"
+	"ac/internal/proc"
+	"ac/internal/ulid"
+	"ac/internal/yamldoc"
+)
+
+// Env is what a workspace takes from outside: time, ids, the file system, and
+// who we are. It is immutable.
+type Env struct {
+	Clock *clock.Clock
+	IDs   *ulid.Source
+	// OpenFS opens the tree of a directory; nil means the real one.
+	OpenFS func(dir string) (durable.FS, error)
+	// LockPatience bounds the wait for the write lock, from the arrival of the
+	// request; 0 means five seconds.
+	LockPatience time.Duration
+	PID          int
+	Host         string
+}
+
+// SystemEnv is the environment of a real process on this machine.
+func SystemEnv() Env {
+	c := clock.System()
+	host, err := os.Hostname()
+	if err != nil {
+		host = ""
+	}
+	return Env{Clock: c, IDs: ulid.NewSource(c.Now), PID: os.Getpid(), Host: host}
+}
+
+const defaultLockPatience = 5 * time.Second
+
+// Workspace is an opened workspace. It is safe for concurrent use.
+type Workspace struct {
+	FS     durable.FS
+	Env    Env
+	Events events.Source
+
+	dir      string
+	namer    durable.Namer
+	write    *lock.Mutex
+	shared   *lock.Shared
+	docs     *documents
+	appended func(log string)
+}
+
+// IsWorkspace reports whether a directory is one: whether it has a company.yaml
+// that is a regular file.
+func IsWorkspace(fsys durable.FS) bool {
+	st, err := fsys.Stat(CompanyFile)
+	return err == nil && st.Mode().IsRegular()
+}
+
+// Open opens the workspace in a directory. A directory that is none is
+// fault.NotAWorkspace; nothing is created.
+func Open(env Env, dir string) (*Workspace, error) {
+	fsys, err := openFS(env, dir)
+	if err != nil {
+		return nil, notAWorkspace(dir, err)
+	}
+	if !IsWorkspace(fsys) {
+		return nil, notAWorkspace(dir, fsys.Close())
+	}
+	return newWorkspace(env, dir, fsys), nil
+}
+
+func openFS(env Env, dir string) (durable.FS, error) {
+	if env.OpenFS != nil {
+		return env.OpenFS(dir)
+	}
+	return durable.OpenRoot(dir)
+}
+
+func newWorkspace(env Env, dir string, fsys durable.FS) *Workspace {
+	w := &Workspace{
+		FS: fsys, Env: env, dir: dir,
+		Events: events.Source{Clock: env.Clock, NewID: env.IDs.New},
+		namer:  durable.Namer{PID: env.PID, UnixMS: func() int64 { return env.Clock.Now().UnixMilli() }, Random: env.IDs.Hex},
+		write:  lock.NewMutex(fsys, writeKernelLock),
+		docs:   newDocuments(),
+	}
+	w.shared = &lock.Shared{
+		FS: fsys, Name: writeLockFile, PID: env.PID, Host: env.Host, Clock: env.Clock,
+		Random: env.IDs.Hex, Alive: proc.Exists,
+	}
+	return w
+}
+
+func notAWorkspace(dir string, cause error) error {
+	return &fault.Error{
+		Reason:  fault.NotAWorkspace,
+		Message: fmt.Sprintf("%s is not a workspace: it has no %s (make one with: ac workspace:init %s)", dir, CompanyFile, dir),
+		Cause:   cause,
+	}
+}
+
+// Dir is the directory that the workspace was opened by.
+func (w *Workspace) Dir() string { return w.dir }
+
+// Close releases the directory.
+func (w *Workspace) Close() error { return w.FS.Close() }
+
+// OnAppend sets who is told the name of a log after an append by this process
+// became durable. It is set before the workspace is used by others.
+func (w *Workspace) OnAppend(told func(log string)) { w.appended = told }
+
+// Appended tells whoever listens that a log of this workspace grew.
+func (w *Workspace) Appended(log string) {
+	if w.appended != nil {
+		w.appended(log)
+	}
+}
+
+// Append appends events to one log and returns when they are durable. It does
+// not take the write lock.
+func (w *Workspace) Append(ctx context.Context, log string, drafts ...events.Draft) error {
+	l := events.OpenLog(w.FS, log)
+	err := errors.Join(l.Append(ctx, drafts...), l.Close())
+	if err == nil {
+		w.Appended(log)
+	}
+	return err
+}
+
+// Read reads a whole document. A missing one is fault.NotFound.
+func (w *Workspace) Read(name string) ([]byte, error) { return readDocument(w.FS, name) }
+
+func readDocument(fsys durable.FS, name string) ([]byte, error) {
+	text, _, err := readDocumentInfo(fsys, name)
+	return text, err
+}
+
+func readDocumentInfo(fsys durable.FS, name string) ([]byte, fs.FileInfo, error) {
+	text, st, err := durable.ReadFileInfo(fsys, name, yamldoc.MaxBytes)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, nil, fault.New(fault.NotFound, "%s does not exist", name)
+	}
+	if err != nil {
+		return nil, nil, fault.New(fault.InvalidFile, "%s cannot be read: %w", name, err)
+	}
+	return text, st, nil
+}
+
+// Exists reports whether a name leads to something in the workspace.
+func (w *Workspace) Exists(name string) bool { return durable.Exists(w.FS, name) }
+
+// Replace replaces one document; it is durable when Replace returns. Documents
+// that were read and are written back go through Update instead.
+func (w *Workspace) Replace(name string, content []byte, perm fs.FileMode) error {
+	return w.namer.Write(w.FS, name, content, perm)
+}
+
+// Identity is the directory itself, whatever its name. It changes when the
+// tree at the name is swapped.
+func Identity(dir string) (durable.Identity, error) {
+	st, err := os.Stat(dir)
+	if err != nil {
+		return durable.Identity{}, err
+	}
+	return durable.IdentityOf(st), nil
+}
+
+// Canonical is the one path of a directory, however it is spelled: absolute,
+// clean, with the symlinks of what exists resolved. It need not exist.
+func Canonical(dir string) string {
+	abs, err := filepath.Abs(dir)
+	if err != nil {
+		return filepath.Clean(dir)
+	}
+	rest := ""
+	for at := abs; ; at = filepath.Dir(at) {
+		if real, err := filepath.EvalSymlinks(at); err == nil {
+			return filepath.Join(real, rest)
+		}
+		if at == filepath.Dir(at) {
+			return abs
+		}
+		rest = filepath.Join(filepath.Base(at), rest)
+	}
+}
