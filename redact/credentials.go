@@ -1,0 +1,214 @@
+package redact
+
+// Secrets by what stands around them: schemes of authorization, passwords in
+// addresses, and private keys between their fences.
+
+import (
+	"encoding/base64"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+)
+
+// behindScheme finds the next "<scheme><blanks>" at or behind a place and says
+// where the credential behind it begins; -1 when there is none.
+func behindScheme(text, scheme string, at int) int {
+	for {
+		start := foldIndex(text, scheme, at)
+		if start < 0 {
+			return -1
+		}
+		at = start + len(scheme)
+		credential := blank.run(text, at)
+		if credential > at && startsWord(text, start) {
+			return credential
+		}
+	}
+}
+
+// bearers redacts what follows the word Bearer.
+func bearers(text string) string {
+	const least, leastLoose = 12, 16
+	w := rewrite{text: text}
+	for at := 0; ; {
+		start := behindScheme(text, "bearer", at)
+		if start < 0 {
+			return w.result()
+		}
+		end, loose := bearerSet.run(text, start), looseBearer.run(text, start)
+		tight := end
+		for end > start && !word[text[end-1]] {
+			end-- // a full stop behind it is none of it
+		}
+		if loose > tight && (end-start >= least || loose-start >= leastLoose) {
+			end = loose
+		}
+		at = max(start, end)
+		if end-start >= least {
+			w.replace(start, end, markBearer)
+		}
+	}
+}
+
+// basics redacts what follows the word Basic where it is a name and a password
+// in base64, or stands in a header that says so. The word is plain English too.
+func basics(text string) string {
+	const leastInHeader = 6
+	w := rewrite{text: text}
+	for at := 0; ; {
+		start := behindScheme(text, "basic", at)
+		if start < 0 {
+			return w.result()
+		}
+		end := base64Set.run(text, start)
+		credential := text[start:end]
+		for end < len(text) && text[end] == '=' {
+			end++
+		}
+		at = end
+		if namesUser(credential) || inHeader(text, start) && len(credential) >= leastInHeader {
+			w.replace(start, end, markSecret)
+		}
+	}
+}
+
+func namesUser(credential string) bool {
+	decode := base64.RawStdEncoding
+	if strings.ContainsAny(credential, "-_") {
+		decode = base64.RawURLEncoding
+	}
+	plain, err := decode.DecodeString(credential)
+	if err != nil || !utf8.Valid(plain) || !strings.Contains(string(plain), ":") {
+		return false
+	}
+	return !strings.ContainsFunc(string(plain), unicode.IsControl)
+}
+
+// inHeader reports whether Authorization stands shortly before a place.
+func inHeader(text string, at int) bool {
+	return strings.Contains(strings.ToLower(text[max(0, at-40):at]), "authorization")
+}
+
+// addresses redacts passwords in addresses: scheme://user:password@host.
+func addresses(text string) string {
+	w := rewrite{text: text}
+	for at := 0; ; {
+		i := strings.IndexByte(text[at:], ':')
+		if i < 0 {
+			return w.result()
+		}
+		at += i + 1
+		authority := 0
+		switch {
+		case strings.HasPrefix(text[at:], "//"):
+			authority = at + len("//")
+		case strings.HasPrefix(text[at:], `\/\/`): // as some write it in JSON
+			authority = at + len(`\/\/`)
+		default:
+			continue
+		}
+		end := authority
+		for end < len(text) && !blank[text[end]] && strings.IndexByte("\"'<>`", text[end]) < 0 &&
+			!strings.HasPrefix(text[end:], "://") {
+			end++
+		}
+		if from, to := password(text[authority:end]); to > from {
+			w.replace(authority+from, authority+to, markSecret)
+		}
+		at = end
+	}
+}
+
+// password is where the password lies in an address that lost its scheme. One
+// that has a "/" in it is told from a port.
+func password(address string) (from, to int) {
+	host := strings.IndexAny(address, `/?#\`)
+	if host < 0 {
+		host = len(address)
+	}
+	colon := strings.IndexByte(address[:host], ':')
+	if colon < 0 {
+		return 0, 0
+	}
+	from = colon + 1
+	if to = strings.LastIndexByte(address[:host], '@'); to >= from {
+		return from, to
+	}
+	port := from
+	for port < host && address[port] >= '0' && address[port] <= '9' {
+		port++
+	}
+	if port == host || address[0] == '[' || strings.IndexByte(address[:from], '@') >= 0 {
+		return 0, 0
+	}
+	return from, strings.LastIndexByte(address, '@')
+}
+
+// privateKeys redacts private keys with their fences, also ones that are cut
+// off before the second.
+func privateKeys(text string) string {
+	const begin, end, fence = "-----BEGIN ", "-----END ", "-----"
+	w := rewrite{text: text}
+	label := func(at int) int { // the end of the fence with a label that begins there, or 0
+		stop := at
+		for stop < len(text) && (upper[text[stop]] || text[stop] == ' ') {
+			stop++
+		}
+		if name := text[at:stop]; strings.HasPrefix(text[stop:], fence) &&
+			(strings.HasSuffix(name, "PRIVATE KEY") || strings.HasSuffix(name, "PRIVATE KEY BLOCK")) {
+			return stop + len(fence)
+		}
+		return 0
+	}
+	for at := 0; ; {
+		i := strings.Index(text[at:], begin)
+		if i < 0 {
+			return w.result()
+		}
+		start := at + i
+		at = start + len(begin)
+		body := label(at)
+		if body == 0 {
+			continue
+		}
+		at = body
+		rest := text[body:]
+		if next := strings.Index(rest, begin); next >= 0 {
+			rest = rest[:next]
+		}
+		closing := strings.Index(rest, end)
+		if closing >= 0 {
+			closing = label(body + closing + len(end))
+		}
+		if closing <= 0 {
+			closing = encoded(text, body)
+		}
+		if closing > body {
+			at = closing
+			w.replace(start, closing, markSecret)
+		}
+	}
+}
+
+// encoded is where lines of base64 that begin at a place end; line ends may be
+// written as escapes.
+func encoded(text string, at int) int {
+	const leastLine = 16
+	for end := at; ; {
+		end = blank.run(text, end)
+		for end+1 < len(text) && text[end] == '\\' && strings.IndexByte(`nr\`, text[end+1]) >= 0 {
+			if end++; text[end] != '\\' {
+				end++
+			}
+			end = blank.run(text, end)
+		}
+		line := end
+		for end < len(text) && (alphanumeric[text[end]] || strings.IndexByte("+/=", text[end]) >= 0) {
+			end++
+		}
+		if end == line || end-line < leastLine && end < len(text) {
+			return at
+		}
+		at = end
+	}
+}

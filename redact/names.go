@@ -1,0 +1,86 @@
+package redact
+
+// Names whose values are secret, as they stand in texts and in JSON.
+
+import "strings"
+
+// naming is what the name of a value tells of it.
+type naming struct {
+	secret bool
+	// counted names may tell of a number: max_token, password_length.
+	counted bool
+}
+
+// nameOf judges a name. Secret is one that is a secret word, or has one among
+// the parts that "_", "-" or capitals join: MY_API_KEY, token_secret,
+// accessToken. Words that only begin with one, such as tokens, are not.
+func nameOf(name string) naming {
+	if !mayBeSecret(name) {
+		return naming{}
+	}
+	if found := judge(separate(name, false)); found.secret {
+		return found
+	}
+	return judge(separate(name, true))
+}
+
+// mayBeSecret passes over most names quickly.
+func mayBeSecret(name string) bool {
+	for i := 0; i+3 <= len(name); i++ {
+		switch name[i] | 0x20 { // lower case, for letters
+		case 'k':
+			if strings.EqualFold(name[i:i+3], "key") || i >= 2 && strings.EqualFold(name[i-2:i+1], "tok") {
+				return true
+			}
+		case 's', 'p':
+			if three := name[i : i+3]; strings.EqualFold(three, "sec") || strings.EqualFold(three, "pas") {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+func judge(parts []string) naming {
+	found := naming{}
+	for i, part := range parts {
+		size := 0
+		switch part {
+		case "token", "secret", "password", "passwd", "passphrase", "apikey", "privatekey":
+			size = 1
+		case "api", "private":
+			if i+1 < len(parts) && parts[i+1] == "key" {
+				size = 2
+			}
+		}
+		if size > 0 {
+			behind, before := i+size < len(parts), i > 0
+			found = naming{secret: true, counted: behind || before && part == "token"}
+		}
+	}
+	return found
+}
+
+// separate cuts a name into its parts, in lower case and without the digits
+// that count them.
+func separate(name string, capitals bool) (parts []string) {
+	from := 0
+	cut := func(to int) {
+		if part := strings.TrimRight(strings.ToLower(name[from:to]), "0123456789"); part != "" {
+			parts = append(parts, part)
+		}
+		from = to
+	}
+	for i := range len(name) {
+		c := name[i]
+		switch {
+		case c == '_' || c == '-':
+			cut(i)
+			from = i + 1
+		case capitals && i > from && c >= 'A' && c <= 'Z' && (name[i-1] < 'A' || name[i-1] > 'Z' || i+1 < len(name) && name[i+1] >= 'a' && name[i+1] <= 'z'):
+			cut(i)
+		}
+	}
+	cut(len(name))
+	return parts
+}

@@ -1,0 +1,143 @@
+package redact
+
+// Redaction by pattern: what looks like a secret goes, whatever its value is.
+
+import "strings"
+
+// The marks that stand in the place of what a pattern found. Mask is the one
+// for the values of secret-looking names.
+const (
+	markAPIKey = "[REDACTED_API_KEY]"
+	markGitHub = "[REDACTED_GITHUB_TOKEN]"
+	markSlack  = "[REDACTED_SLACK_TOKEN]"
+	markBearer = "[REDACTED_BEARER]"
+	markSecret = "[REDACTED_SECRET]"
+)
+
+// Redactor takes secrets out of texts and of JSON: the values that it knows,
+// and everything that has the shape of a secret. It is immutable and safe for
+// concurrent use. Its work grows linearly with the text.
+type Redactor struct{ known *Values }
+
+// NewRedactor makes a redactor that also masks known values; nil knows none.
+func NewRedactor(known *Values) *Redactor {
+	if known == nil {
+		known = &Values{}
+	}
+	return &Redactor{known: known}
+}
+
+// Text redacts a text. Known values go first, so that no pattern takes a part
+// of one and leaves the rest; then the patterns, the most telling ones first.
+func (r *Redactor) Text(text string) string {
+	text = r.known.String(text)
+	for _, replace := range []func(string) string{tokens, bearers, privateKeys, webTokens, basics, addresses, assignments} {
+		text = replace(text)
+	}
+	return text
+}
+
+// rewrite copies a text with spans replaced, which come in ascending order.
+type rewrite struct {
+	text   string
+	out    strings.Builder
+	copied int // the text up to here is in out
+}
+
+func (w *rewrite) replace(start, end int, with string) {
+	w.out.WriteString(w.text[w.copied:start])
+	w.out.WriteString(with)
+	w.copied = end
+}
+
+func (w *rewrite) result() string {
+	if w.copied == 0 {
+		return w.text
+	}
+	w.out.WriteString(w.text[w.copied:])
+	return w.out.String()
+}
+
+// class is a set of bytes.
+type class [256]bool
+
+func classOf(ranges string) *class {
+	c := &class{}
+	for i := 0; i+1 < len(ranges); i += 2 {
+		for b := int(ranges[i]); b <= int(ranges[i+1]); b++ {
+			c[b] = true
+		}
+	}
+	return c
+}
+
+// The sets that patterns are made of, as ranges.
+var (
+	alphanumeric = classOf("09AZaz")
+	upper        = classOf("09AZ")
+	word         = classOf("09AZaz__")
+	wordDash     = classOf("09AZaz__--")
+	dashed       = classOf("09AZaz--")
+	bearerSet    = classOf("09AZaz__--..")
+	base64Set    = classOf("09AZaz__--++//")
+	looseBearer  = classOf("09AZaz__--..~~++//==")
+	hexDigits    = classOf("09AFaf")
+	blank        = classOf("\t\r  ") // \s, and VT
+)
+
+// run is where the bytes of a class that begin at a place end.
+func (c *class) run(text string, at int) int {
+	for at < len(text) && c[text[at]] {
+		at++
+	}
+	return at
+}
+
+// startsWord reports whether a word can begin at a place: at the beginning,
+// behind what is no part of a word, and behind the ways to write a character
+// that end in a letter or digit (\n, \u001b, %3D, and colours of terminals).
+func startsWord(text string, at int) bool {
+	return at == 0 || !word[text[at-1]] || endsEscape(text, at)
+}
+
+func endsEscape(text string, at int) bool {
+	last := text[at-1]
+	if at >= 2 && text[at-2] == '\\' && strings.IndexByte("nrtbfv", last) >= 0 {
+		return true
+	}
+	if at >= 3 && text[at-3] == '%' && hexadecimal(text[at-2:at]) {
+		return true
+	}
+	if at >= 4 && text[at-4:at-2] == `\x` && hexadecimal(text[at-2:at]) {
+		return true
+	}
+	if at >= 6 && text[at-6:at-4] == `\u` && hexadecimal(text[at-4:at]) {
+		return true
+	}
+	if last != 'm' {
+		return false
+	}
+	from := at - 1
+	for from > 0 && at-from < 20 && (text[from-1] == ';' || text[from-1] >= '0' && text[from-1] <= '9') {
+		from--
+	}
+	return from > 0 && text[from-1] == '['
+}
+
+func hexadecimal(text string) bool { return hexDigits.run(text, 0) == len(text) }
+
+// foldIndex finds a word of lower-case letters in any case, at or behind a
+// place; -1 when there is none.
+func foldIndex(text, lower string, at int) int {
+	first := lower[:1] + strings.ToUpper(lower[:1])
+	for {
+		i := strings.IndexAny(text[at:], first)
+		if i < 0 || at+i+len(lower) > len(text) {
+			return -1
+		}
+		if at += i; strings.EqualFold(text[at:at+len(lower)], lower) {
+			return at
+		}
+		at++
+	}
+}

@@ -1,0 +1,105 @@
+package redact
+
+// Secrets that begin with a prefix of their own.
+
+import "strings"
+
+// token is a kind of secret: a prefix, at least a number of bytes of a set, and
+// all that goes on like a word behind them.
+type token struct {
+	prefix string
+	set    *class
+	least  int
+	only   bool // exactly so many, and the word ends there
+	mark   string
+}
+
+// kinds are the known prefixes, in the order in which they are looked for.
+var kinds = []token{
+	{prefix: "sk-", set: wordDash, least: 19, mark: markAPIKey},
+	{prefix: "ghp_", set: alphanumeric, least: 20, mark: markGitHub},
+	{prefix: "gho_", set: alphanumeric, least: 20, mark: markGitHub},
+	{prefix: "ghu_", set: alphanumeric, least: 20, mark: markGitHub},
+	{prefix: "ghs_", set: alphanumeric, least: 20, mark: markGitHub},
+	{prefix: "ghr_", set: alphanumeric, least: 20, mark: markGitHub},
+	{prefix: "xoxb-", set: dashed, least: 16, mark: markSlack},
+	{prefix: "xoxp-", set: dashed, least: 16, mark: markSlack},
+	{prefix: "xoxa-", set: dashed, least: 16, mark: markSlack},
+	{prefix: "xoxs-", set: dashed, least: 16, mark: markSecret},
+	{prefix: "xoxr-", set: dashed, least: 16, mark: markSecret},
+	{prefix: "xapp-", set: dashed, least: 16, mark: markSecret},
+	{prefix: "github_pat_", set: word, least: 20, mark: markSecret},
+	{prefix: "glpat-", set: wordDash, least: 20, mark: markSecret},
+	{prefix: "AKIA", set: upper, least: 16, only: true, mark: markSecret},
+	{prefix: "ASIA", set: upper, least: 16, only: true, mark: markSecret},
+	{prefix: "AIza", set: wordDash, least: 35, mark: markSecret},
+}
+
+func tokens(text string) string {
+	for i := range kinds {
+		text = kinds[i].redact(text)
+	}
+	return text
+}
+
+func (k *token) redact(text string) string {
+	w := rewrite{text: text}
+	for at := 0; ; {
+		i := strings.Index(text[at:], k.prefix)
+		if i < 0 {
+			return w.result()
+		}
+		start := at + i
+		at = start + len(k.prefix)
+		if end := k.end(text, at); end > 0 && startsWord(text, start) {
+			w.replace(start, end, k.mark)
+			at = end
+		}
+	}
+}
+
+// end is where the secret behind a prefix ends, 0 when there is none.
+func (k *token) end(text string, at int) int {
+	enough := at
+	for enough < len(text) && enough-at < k.least && k.set[text[enough]] {
+		enough++
+	}
+	if enough-at < k.least || !alphanumeric[text[at]] && k.prefix == "sk-" {
+		return 0
+	}
+	if k.only {
+		if enough < len(text) && word[text[enough]] {
+			return 0
+		}
+		return enough
+	}
+	return wordDash.run(text, enough)
+}
+
+// webTokens redacts JSON web tokens: parts of base64url joined by dots, the
+// first one an object.
+func webTokens(text string) string {
+	const prefix, leastHead, leastBody = "eyJ", 8, 4
+	w := rewrite{text: text}
+	for at := 0; ; {
+		i := strings.Index(text[at:], prefix)
+		if i < 0 {
+			return w.result()
+		}
+		start := at + i
+		head := wordDash.run(text, start)
+		at = head
+		if head-start < leastHead || !startsWord(text, start) || head == len(text) || text[head] != '.' {
+			continue
+		}
+		body := wordDash.run(text, head+1)
+		if body-head-1 < leastBody || body == len(text) || text[body] != '.' {
+			continue
+		}
+		at = wordDash.run(text, body+1)
+		for at+1 < len(text) && text[at] == '.' && wordDash[text[at+1]] { // encrypted ones have five parts
+			at = wordDash.run(text, at+1)
+		}
+		w.replace(start, at, markSecret)
+	}
+}
