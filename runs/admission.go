@@ -1,0 +1,85 @@
+package runs
+
+// What decides when a launch goes on and whether there is money for it: the
+// launch lane and the budgets.
+
+import (
+	"context"
+	"errors"
+
+	"ac/events"
+	"ac/internal/fault"
+	"ac/internal/turn"
+	"ac/runs/budget"
+	"ac/runs/lane"
+	"ac/workspace"
+	"ac/workspace/doc"
+)
+
+// Admission admits the launches of one workspace. A process makes one for each
+// workspace; it is safe for concurrent use.
+type Admission struct {
+	// Lane is the launch lane, which all processes of the workspace share.
+	Lane *lane.Lane
+
+	limits lane.Limits
+	sums   *budget.Sums
+}
+
+// NewAdmission makes the admission of a workspace. The limits are those of
+// launches that bring none.
+func NewAdmission(w *workspace.Workspace, limits lane.Limits) *Admission {
+	return &Admission{Lane: lane.New(w), limits: limits, sums: budget.NewSums(w)}
+}
+
+// enter takes a place in the lane. A request that has to wait for it holds up
+// nobody meanwhile, and ends with the server's waits.
+func (a *Admission) enter(ctx context.Context, w *workspace.Workspace, spec LaunchSpec, run doc.Run) (place *lane.Place, waited bool, err error) {
+	place, err = a.Lane.Enter(ctx, lane.Request{
+		Priority: spec.Priority, Provider: run.Provider, Team: teamOf(w, run), Limits: spec.LaneLimits.Or(a.limits),
+	})
+	if err != nil || place.Granted() {
+		return place, false, err
+	}
+	waiting, done, err := turn.Wait(ctx)
+	if err == nil {
+		err = place.Await(waiting)
+		done()
+	}
+	if err != nil {
+		place.Leave()
+		return nil, true, err
+	}
+	return place, true, nil
+}
+
+// preflight compares what was spent before with the budgets, tells it in the
+// run's log, and ends the run when a hard limit is reached.
+func (a *Admission) preflight(ctx context.Context, w *workspace.Workspace, spec LaunchSpec) error {
+	limits := budget.LimitsOf(w, spec.Budget, spec.ProjectID, spec.TaskID)
+	var spent budget.Totals
+	if limits.NeedSums() {
+		var err error
+		if spent, err = a.sums.Of(spec.ProjectID, spec.TaskID, spec.RunID); err != nil {
+			return err
+		}
+	}
+	decisions := limits.Decide(budget.Spend{}, spent)
+	if len(decisions) == 0 {
+		return nil
+	}
+	told, err := budget.Events(decisions, budget.PhasePreflight, func(kind string, payload any) (events.Draft, error) {
+		return w.Events.Draft(events.Draft{
+			RunID: spec.RunID, SessionRef: spec.SessionRef, Actor: events.ActorSystem, Visibility: events.VisibilityOrg, Type: kind,
+		}, payload)
+	})
+	if err != nil {
+		return err
+	}
+	over := budget.Over(decisions)
+	if len(over) == 0 {
+		return w.Append(ctx, workspace.LogFile(spec.ProjectID, spec.RunID), told...)
+	}
+	refusal := fault.New(fault.BudgetExceeded, "Budget preflight refused the launch: %s", budget.Describe(over))
+	return errors.Join(refuse(ctx, w, spec, "budget_preflight_exceeded", refusal, told...), refusal)
+}

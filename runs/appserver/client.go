@@ -1,0 +1,294 @@
+// Package appserver is the client of the codex app server: one thread, one turn,
+// over the provider's own dialect of JSON-RPC, which has no jsonrpc member.
+//
+// The process is somebody else's: lines of its output come in, lines for its
+// input go out. Lines that are no messages are passed over.
+package appserver
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"sync"
+
+	"github.com/sourcegraph/jsonrpc2"
+
+	"ac/runs/usage"
+)
+
+// Statuses of a turn.
+const (
+	Completed   = "completed"
+	Interrupted = "interrupted"
+	Failed      = "failed"
+)
+
+// Spec is the turn that is wanted.
+type Spec struct {
+	Version string // ours
+	Model   string // "" for the provider's choice
+	Dir     string
+	Prompt  string
+}
+
+// Notices are told what becomes known while the turn goes on, one at a time. A
+// nil one is not told.
+type Notices struct {
+	Thread func(id string)
+	Turn   func(id string)
+	Usage  func(usage.Report)
+	Cycles func([]usage.Cycle)
+}
+
+// Outcome is how the turn went. Status is empty when the provider ended before
+// it told.
+type Outcome struct {
+	ThreadID string
+	TurnID   string
+	Status   string
+	Error    string
+	Answer   string
+}
+
+// Client holds the conversation with one process.
+type Client struct {
+	conn    *jsonrpc2.Conn
+	lines   chan []byte
+	notices Notices
+	done    chan struct{} // closed when the turn is over
+
+	mu      sync.Mutex
+	outcome Outcome
+	next    uint64
+}
+
+// backlog is how many lines may wait to be read.
+const backlog = 64
+
+// New makes a client that writes to w. Lines of the provider's output are given
+// to Line, and their end to End.
+func New(ctx context.Context, w io.Writer, notices Notices) *Client {
+	c := &Client{lines: make(chan []byte, backlog), notices: notices, done: make(chan struct{}), next: 1}
+	c.conn = jsonrpc2.NewConn(ctx, &dialect{lines: c.lines, w: w}, c, jsonrpc2.SetLogger(silent{}))
+	return c
+}
+
+type silent struct{}
+
+func (silent) Printf(string, ...any) {}
+
+// Line takes one line of output. It blocks while the client is busy, and never
+// once it has ended.
+func (c *Client) Line(line []byte) {
+	select {
+	case c.lines <- append([]byte(nil), line...):
+	case <-c.conn.DisconnectNotify():
+	}
+}
+
+// End tells that no line comes any more.
+func (c *Client) End() { close(c.lines) }
+
+// Run carries the turn out and waits for its end, for the end of the provider
+// or of the context. The error says which step failed; the outcome holds what
+// is known all the same.
+func (c *Client) Run(ctx context.Context, spec Spec) (Outcome, error) {
+	err := c.steps(ctx, spec)
+	if err == nil {
+		select {
+		case <-c.done:
+		case <-c.conn.DisconnectNotify():
+			// What the last lines told is taken; the end may be among them.
+			select {
+			case <-c.done:
+			default:
+				err = errors.New("the provider ended before its turn was completed")
+			}
+		case <-ctx.Done():
+			err = context.Cause(ctx)
+		}
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.outcome, err
+}
+
+// Close ends the conversation; the process is not touched.
+func (c *Client) Close() { _ = c.conn.Close() } // closed already is closed
+
+type initializeParams struct {
+	ClientInfo   clientInfo `json:"clientInfo"`
+	Capabilities *struct{}  `json:"capabilities"`
+}
+
+type clientInfo struct {
+	Name    string `json:"name"`
+	Version string `json:"version"`
+}
+
+type threadParams struct {
+	Model                 *string `json:"model"`
+	Cwd                   string  `json:"cwd"`
+	ExperimentalRawEvents bool    `json:"experimentalRawEvents"`
+}
+
+type turnParams struct {
+	ThreadID string     `json:"threadId"`
+	Input    []textItem `json:"input"`
+	Model    string     `json:"model,omitempty"`
+}
+
+type textItem struct {
+	Type         string   `json:"type"`
+	Text         string   `json:"text"`
+	TextElements []string `json:"text_elements"`
+}
+
+type identified struct {
+	ID string `json:"id"`
+}
+
+func (c *Client) steps(ctx context.Context, spec Spec) error {
+	err := c.call(ctx, "initialize", initializeParams{ClientInfo: clientInfo{"agentcompany", spec.Version}}, nil)
+	if err != nil {
+		return err
+	}
+	if err := c.conn.Notify(ctx, "initialized", nil); err != nil {
+		return fmt.Errorf("initialized: %w", err)
+	}
+	var thread struct {
+		Thread identified `json:"thread"`
+	}
+	start := threadParams{Cwd: spec.Dir, ExperimentalRawEvents: true}
+	if spec.Model != "" {
+		start.Model = &spec.Model
+	}
+	if err := c.call(ctx, "thread/start", start, &thread); err != nil {
+		return err
+	}
+	c.learn(func(o *Outcome) { o.ThreadID = thread.Thread.ID })
+	if c.notices.Thread != nil {
+		c.notices.Thread(thread.Thread.ID)
+	}
+	var turn struct {
+		Turn identified `json:"turn"`
+	}
+	input := []textItem{{Type: "text", Text: spec.Prompt, TextElements: []string{}}}
+	if err := c.call(ctx, "turn/start", turnParams{thread.Thread.ID, input, spec.Model}, &turn); err != nil {
+		return err
+	}
+	c.learn(func(o *Outcome) { o.TurnID = turn.Turn.ID })
+	if c.notices.Turn != nil {
+		c.notices.Turn(turn.Turn.ID)
+	}
+	return nil
+}
+
+// call numbers our requests from 1.
+func (c *Client) call(ctx context.Context, method string, params, result any) error {
+	c.mu.Lock()
+	id := jsonrpc2.ID{Num: c.next}
+	c.next++
+	c.mu.Unlock()
+	if err := c.conn.Call(ctx, method, params, result, jsonrpc2.PickID(id)); err != nil {
+		if errors.Is(err, jsonrpc2.ErrClosed) {
+			return fmt.Errorf("%s: the provider ended", method)
+		}
+		return fmt.Errorf("%s: %w", method, err)
+	}
+	return nil
+}
+
+func (c *Client) learn(change func(*Outcome)) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	change(&c.outcome)
+}
+
+type interruptParams struct {
+	ThreadID string `json:"threadId"`
+	TurnID   string `json:"turnId"`
+}
+
+// Interrupt asks the provider to stop its turn; it does nothing while there is
+// none. It does not wait for an answer.
+func (c *Client) Interrupt(ctx context.Context) {
+	c.mu.Lock()
+	o := c.outcome
+	id := jsonrpc2.ID{Num: c.next}
+	c.next++
+	c.mu.Unlock()
+	if o.TurnID == "" || o.Status != "" {
+		return
+	}
+	// A provider that is gone cannot be interrupted.
+	_, _ = c.conn.DispatchCall(ctx, "turn/interrupt", interruptParams{o.ThreadID, o.TurnID}, jsonrpc2.PickID(id))
+}
+
+// message is what notifications carry, as far as it is used.
+type message struct {
+	Delta      string          `json:"delta"`
+	TokenUsage json.RawMessage `json:"tokenUsage"`
+	Turn       struct {
+		Status string `json:"status"`
+		Error  struct {
+			Message string `json:"message"`
+		} `json:"error"`
+	} `json:"turn"`
+	Error struct {
+		Message string `json:"message"`
+	} `json:"error"`
+}
+
+// Handle takes what the provider sends by itself. Its requests are refused: it
+// is run so that it never has to ask.
+func (c *Client) Handle(ctx context.Context, conn *jsonrpc2.Conn, r *jsonrpc2.Request) {
+	if !r.Notif {
+		refusal := &jsonrpc2.Error{Code: jsonrpc2.CodeMethodNotFound, Message: "Unknown method: " + r.Method}
+		_ = conn.ReplyWithError(ctx, r.ID, refusal) // a provider that is gone hears nothing
+		return
+	}
+	var m message
+	if r.Params != nil && json.Unmarshal(*r.Params, &m) != nil {
+		m = message{}
+	}
+	c.take(r, m)
+	if c.notices.Cycles != nil {
+		var params []byte
+		if r.Params != nil {
+			params = *r.Params
+		}
+		if cycles := usage.NotificationCycles(r.Method, params); len(cycles) > 0 {
+			c.notices.Cycles(cycles)
+		}
+	}
+}
+
+func (c *Client) take(r *jsonrpc2.Request, m message) {
+	switch r.Method {
+	case "item/agentMessage/delta":
+		c.learn(func(o *Outcome) { o.Answer += m.Delta })
+	case "thread/tokenUsage/updated":
+		if report, ok := usage.AppServer(m.TokenUsage); ok && c.notices.Usage != nil {
+			c.notices.Usage(report)
+		}
+	case "error":
+		c.learn(func(o *Outcome) { o.Error = m.Error.Message })
+	case "turn/completed":
+		c.learn(func(o *Outcome) {
+			if o.Status != "" {
+				return
+			}
+			o.Status = m.Turn.Status
+			if o.Status != Completed && o.Status != Interrupted {
+				o.Status = Failed
+			}
+			if m.Turn.Error.Message != "" {
+				o.Error = m.Turn.Error.Message
+			}
+			close(c.done)
+		})
+	}
+}

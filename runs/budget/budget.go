@@ -1,0 +1,161 @@
+// Package budget compares what was spent with what may be spent, and sums what
+// the runs of a project and of a task have spent.
+//
+// Invariants: sums are exact, in whole tokens and in billionths of a dollar,
+// the unit that costs are rounded to; a threshold is reached when the actual
+// value equals it, so that a hard limit of 0 always blocks; what nobody knows
+// is not counted, and nobody guesses it.
+package budget
+
+import (
+	"encoding/json"
+	"fmt"
+	"math"
+	"strconv"
+	"strings"
+
+	"ac/workspace/doc"
+)
+
+// Scopes of a budget, in the order in which they are decided on.
+const (
+	ScopeRun     = "run"
+	ScopeProject = "project"
+	ScopeTask    = "task"
+)
+
+// Words of a decision.
+const (
+	MetricCost   = "cost_usd"
+	MetricTokens = "tokens"
+	Soft         = "soft"
+	Hard         = "hard"
+	OK           = "ok"
+	Alert        = "alert"
+	Exceeded     = "exceeded"
+)
+
+// Spend is what was consumed. The zero value is nothing.
+type Spend struct {
+	Tokens     int64
+	Billionths int64 // of a US dollar
+}
+
+// billion is how many parts of a dollar are counted.
+const billion = 1_000_000_000
+
+// Of is what a run spent by its record of usage, nil for none. A cost that
+// nobody computed counts as nothing.
+func Of(u *doc.Usage) Spend {
+	if u == nil {
+		return Spend{}
+	}
+	s := Spend{Tokens: u.TotalTokens}
+	if u.CostUSD != nil {
+		s.Billionths = billionths(*u.CostUSD)
+	}
+	return s
+}
+
+func billionths(usd float64) int64 {
+	parts := math.Floor(usd*billion + 0.5)
+	if parts >= math.MaxInt64 {
+		return math.MaxInt64
+	}
+	return int64(parts)
+}
+
+// Plus is the sum of two. It stays at the largest number rather than turn over.
+func (s Spend) Plus(other Spend) Spend {
+	return Spend{Tokens: plus(s.Tokens, other.Tokens), Billionths: plus(s.Billionths, other.Billionths)}
+}
+
+func plus(a, b int64) int64 {
+	if a > math.MaxInt64-b {
+		return math.MaxInt64
+	}
+	return a + b
+}
+
+// USD is the cost in dollars: the number nearest to it, so that three times 0.1
+// is what people write as 0.3.
+func (s Spend) USD() float64 { return float64(s.Billionths) / billion }
+
+// Scope is a budget with what was spent of it. A nil Budget sets nothing.
+type Scope struct {
+	Name   string
+	Budget *doc.Budget
+	Actual Spend
+}
+
+// Decision is one threshold compared with what was spent.
+type Decision struct {
+	Scope     string      `json:"scope"`
+	Metric    string      `json:"metric"`
+	Severity  string      `json:"severity"`
+	Threshold json.Number `json:"threshold"`
+	Actual    json.Number `json:"actual"`
+	Result    string      `json:"result,omitempty"`
+	Phase     string      `json:"phase,omitempty"`
+}
+
+// Decide compares every threshold that is set, in the order of the scopes and,
+// within each, cost before tokens and soft before hard.
+func Decide(scopes ...Scope) (decisions []Decision) {
+	for _, s := range scopes {
+		if s.Budget == nil {
+			continue
+		}
+		cost := func(severity string, threshold *float64) {
+			if threshold != nil {
+				decisions = append(decisions, decide(s.Name, MetricCost, severity, dollars(*threshold), dollars(s.Actual.USD()), s.Actual.USD() >= *threshold))
+			}
+		}
+		tokens := func(severity string, threshold *int64) {
+			if threshold != nil {
+				decisions = append(decisions, decide(s.Name, MetricTokens, severity, whole(*threshold), whole(s.Actual.Tokens), s.Actual.Tokens >= *threshold))
+			}
+		}
+		cost(Soft, s.Budget.SoftCostUSD)
+		cost(Hard, s.Budget.HardCostUSD)
+		tokens(Soft, s.Budget.SoftTokens)
+		tokens(Hard, s.Budget.HardTokens)
+	}
+	return decisions
+}
+
+func decide(scope, metric, severity string, threshold, actual json.Number, reached bool) Decision {
+	d := Decision{Scope: scope, Metric: metric, Severity: severity, Threshold: threshold, Actual: actual, Result: OK}
+	switch {
+	case reached && severity == Hard:
+		d.Result = Exceeded
+	case reached:
+		d.Result = Alert
+	}
+	return d
+}
+
+func dollars(usd float64) json.Number {
+	return json.Number(strconv.FormatFloat(usd, 'g', -1, 64))
+}
+
+func whole(n int64) json.Number { return json.Number(strconv.FormatInt(n, 10)) }
+
+// Over are the decisions that block.
+func Over(decisions []Decision) (over []Decision) {
+	for _, d := range decisions {
+		if d.Result == Exceeded {
+			over = append(over, d)
+		}
+	}
+	return over
+}
+
+// Describe tells people about decisions: scope, metric, actual, threshold.
+func Describe(decisions []Decision) string {
+	parts := make([]string, 0, len(decisions))
+	for _, d := range decisions {
+		parts = append(parts, fmt.Sprintf("%s %s: actual %s, %s threshold %s", d.Scope, d.Metric, d.Actual, d.Severity, d.Threshold))
+	}
+	return strings.Join(parts, "; ")
+}

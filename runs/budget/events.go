@@ -1,0 +1,36 @@
+package budget
+
+// The events that tell decisions.
+
+import "ac/events"
+
+// PhasePreflight is the phase of decisions before a launch.
+const PhasePreflight = "preflight"
+
+// Events gives the drafts that tell decisions: all of them, then the alerts,
+// then what is exceeded. draft makes one of a type and payload; phase is "" for
+// decisions after a run.
+func Events(
+	decisions []Decision, phase string, draft func(kind string, payload any) (events.Draft, error),
+) (drafts []events.Draft, err error) {
+	add := func(kind string, d Decision) {
+		made, draftErr := draft(kind, d)
+		drafts = append(drafts, made)
+		if err == nil {
+			err = draftErr
+		}
+	}
+	for _, d := range decisions {
+		d.Phase = phase
+		add(events.BudgetDecision, d)
+	}
+	for _, told := range []struct{ result, kind string }{{Alert, events.BudgetAlert}, {Exceeded, events.BudgetExceeded}} {
+		for _, d := range decisions {
+			if d.Result == told.result {
+				d.Result, d.Phase = "", phase
+				add(told.kind, d)
+			}
+		}
+	}
+	return drafts, err
+}

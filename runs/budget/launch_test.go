@@ -1,0 +1,465 @@
+package budget_test
+
+// Budgets in the life of runs: before the launch, in mid-run, at the end.
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"ac/company"
+	"ac/internal/fault"
+	"ac/runs/session"
+	"ac/workspace"
+	"ac/workspace/doc"
+)
+
+// TestMain lets the test binary be the supervisors and guards of its sessions.
+func TestMain(m *testing.M) {
+	if len(os.Args) > 1 {
+		var err error
+		switch os.Args[1] {
+		case session.SuperviseCommand:
+			err = session.SuperviseMain(os.Args[0], os.Stdin, os.Stdout, nil)
+		case session.GuardCommand:
+			err = session.RunGuard()
+		default:
+			os.Exit(m.Run())
+		}
+		if err != nil {
+			os.Exit(1)
+		}
+		return
+	}
+	if text := os.Getenv(asSupervisor); text != "" {
+		if err := supervise(text); err != nil {
+			fmt.Fprintln(os.Stderr, err)
+			os.Exit(1)
+		}
+		return
+	}
+	os.Exit(m.Run())
+}
+
+// asSupervisor makes the test binary a process that hosts one session: such a
+// process kills all its descendants at the end, so the test cannot be one.
+const asSupervisor = "BUDGET_TEST_SUPERVISOR"
+
+// supervise hosts the session of an order, with little patience, and prints its
+// record.
+func supervise(text string) error {
+	var o session.Order
+	if err := json.Unmarshal([]byte(text), &o); err != nil {
+		return err
+	}
+	w, err := workspace.Open(workspace.SystemEnv(), o.WorkspaceDir)
+	if err != nil {
+		return err
+	}
+	host := session.Host{Executable: os.Args[0], BudgetPatience: 30 * time.Millisecond}
+	record, err := session.Supervise(context.Background(), w, host, o)
+	return errors.Join(err, json.NewEncoder(os.Stdout).Encode(record), w.Close())
+}
+
+// host lets a process of its own execute a run.
+func (b bureau) host(run, task string, budget *doc.Budget, argv []string) (record doc.Session) {
+	b.t.Helper()
+	order, err := json.Marshal(session.Order{
+		Version: session.OrderVersion, WorkspaceDir: b.dir, ProjectID: b.project, RunID: run, SessionRef: session.LocalRef(run),
+		AgentID: "agent_x", Provider: "cmd", Argv: argv, TaskID: task, Budget: budget, Environ: os.Environ(),
+	})
+	if err != nil {
+		b.t.Fatal(err)
+	}
+	ctx, cancel := context.WithTimeout(b.t.Context(), 30*time.Second)
+	defer cancel()
+	cmd := exec.CommandContext(ctx, os.Args[0])
+	cmd.Env = append(os.Environ(), asSupervisor+"="+string(order))
+	cmd.Stderr = os.Stderr
+	text, err := cmd.Output()
+	if err == nil {
+		err = json.Unmarshal(text, &record)
+	}
+	if err != nil {
+		b.t.Fatal(err)
+	}
+	return record
+}
+
+// bureau is a workspace with one project and one task.
+type bureau struct {
+	t       *testing.T
+	all     *company.Companies
+	dir     string
+	project string
+}
+
+func newBureau(t *testing.T) bureau {
+	t.Helper()
+	executable, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	b := bureau{t: t, dir: t.TempDir(), all: company.New(company.Options{Env: workspace.SystemEnv(), Executable: executable})}
+	t.Cleanup(func() {
+		if err := b.all.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	if err := workspace.Init(t.Context(), workspace.SystemEnv(), b.dir, workspace.InitOptions{CompanyName: "Bureau"}); err != nil {
+		t.Fatal(err)
+	}
+	w, err := workspace.Open(workspace.SystemEnv(), b.dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer w.Close()
+	if b.project, err = w.NewProject(t.Context(), "Budgets"); err != nil {
+		t.Fatal(err)
+	}
+	return b
+}
+
+func (b bureau) path(name string) string { return filepath.Join(b.dir, filepath.FromSlash(name)) }
+
+// budget sets the budget of the project.
+func (b bureau) budget(text string) {
+	b.t.Helper()
+	name := b.path(workspace.ProjectFile(b.project))
+	old, err := os.ReadFile(name)
+	if err == nil {
+		err = os.WriteFile(name, append(old, text...), 0o644)
+	}
+	if err != nil {
+		b.t.Fatal(err)
+	}
+}
+
+// task makes task t1 with a budget.
+func (b bureau) task(budget string) {
+	b.t.Helper()
+	text := "---\nschema_version: 1\ntype: task\nid: t1\nproject_id: " + b.project + "\ntitle: T\n" +
+		"created_at: 2026-01-02T03:04:05.678Z\nstatus: draft\nvisibility: org\n" + budget + "milestones: []\n---\nbody\n"
+	if err := os.WriteFile(b.path(workspace.TasksDir(b.project)+"/t1.md"), []byte(text), 0o644); err != nil {
+		b.t.Fatal(err)
+	}
+}
+
+func (b bureau) card() {
+	b.t.Helper()
+	w, err := workspace.Open(workspace.SystemEnv(), b.dir)
+	if err == nil {
+		err = w.UpdateMachine(context.Background(), func(m *doc.Machine) { m.Pricing["cmd"] = doc.RateCard{Input: 1, Output: 2} })
+	}
+	if err != nil {
+		b.t.Fatal(err)
+	}
+	if err := w.Close(); err != nil {
+		b.t.Fatal(err)
+	}
+}
+
+func (b bureau) create() string {
+	b.t.Helper()
+	made, err := b.all.In(b.dir).CreateRun(b.t.Context(), company.CreateRunParams{ProjectID: b.project, AgentID: "agent_x", Provider: "cmd"})
+	if err != nil {
+		b.t.Fatal(err)
+	}
+	return made.RunID
+}
+
+// reports is a command that reports 100 input and 50 output tokens.
+func reports() []string {
+	return []string{"sh", "-c", `echo '{"usage":{"input_tokens":100,"output_tokens":50}}'`}
+}
+
+func (b bureau) launch(run, task string, budget *doc.Budget, argv []string) error {
+	_, err := b.all.In(b.dir).Launch(b.t.Context(), company.LaunchParams{
+		ProjectID: b.project, RunID: run, TaskID: task, Budget: budget, Argv: argv, ActorID: "human", ActorRole: "human",
+	})
+	return err
+}
+
+func (b bureau) collect(run string) company.Collected {
+	b.t.Helper()
+	ctx, cancel := context.WithTimeout(b.t.Context(), 30*time.Second)
+	defer cancel()
+	collected, err := b.all.CollectSession(ctx, company.SessionParams{
+		MaybeDir: company.MaybeDir{WorkspaceDir: b.dir}, SessionRef: session.LocalRef(run),
+	})
+	if err != nil {
+		b.t.Fatal(err)
+	}
+	return collected
+}
+
+// spend makes a run that has spent 150 tokens.
+func (b bureau) spend(task string) {
+	b.t.Helper()
+	run := b.create()
+	if err := b.launch(run, task, nil, reports()); err != nil {
+		b.t.Fatal(err)
+	}
+	b.collect(run)
+}
+
+// told are the events of a run from its policy decision on, output left out:
+// budget events with their payload, the last one with what it says of budgets,
+// others by type.
+func (b bureau) told(run string) (told []string) {
+	b.t.Helper()
+	text, err := os.ReadFile(b.path(workspace.LogFile(b.project, run)))
+	if err != nil {
+		b.t.Fatal(err)
+	}
+	for line := range strings.Lines(string(text)) {
+		var e struct {
+			Type       string
+			Actor      string
+			Visibility string
+			Payload    json.RawMessage
+		}
+		if err := json.Unmarshal([]byte(line), &e); err != nil {
+			b.t.Fatal(err)
+		}
+		switch {
+		case strings.HasPrefix(e.Type, "budget."):
+			if e.Actor != "system" || e.Visibility != "org" {
+				b.t.Errorf("%s is of %s for %s", e.Type, e.Actor, e.Visibility)
+			}
+			told = append(told, e.Type+" "+string(e.Payload))
+		case e.Type == "run.ended" || e.Type == "run.failed" || e.Type == "run.stopped":
+			var end struct {
+				Reason   string
+				ExitCode *int `json:"exit_code"`
+				Exceeded bool `json:"budget_exceeded"`
+			}
+			if err := json.Unmarshal(e.Payload, &end); err != nil {
+				b.t.Fatal(err)
+			}
+			code := "null"
+			if end.ExitCode != nil {
+				code = fmt.Sprint(*end.ExitCode)
+			}
+			told = append(told, strings.TrimSpace(fmt.Sprintf("%s exit=%s exceeded=%v %s", e.Type, code, end.Exceeded, end.Reason)))
+		case e.Type != "run.started" && e.Type != "provider.raw":
+			told = append(told, e.Type)
+		}
+	}
+	return told
+}
+
+func (b bureau) record(run string) doc.Run {
+	b.t.Helper()
+	text, err := os.ReadFile(b.path(workspace.RunFile(b.project, run)))
+	if err != nil {
+		b.t.Fatal(err)
+	}
+	record, err := doc.RunCodec.Decode(text)
+	if err != nil {
+		b.t.Fatal(err)
+	}
+	return record
+}
+
+// TestPreflight: each scope refuses a launch for which nothing is left.
+func TestPreflight(t *testing.T) {
+	t.Parallel()
+	const hard150 = "budget:\n  soft_tokens: 1\n  hard_tokens: 150\n"
+	spent := func(scope string) []string {
+		return []string{
+			"policy.decision",
+			`budget.decision {"scope":"` + scope + `","metric":"tokens","severity":"soft","threshold":1,"actual":150,"result":"alert","phase":"preflight"}`,
+			`budget.decision {"scope":"` + scope + `","metric":"tokens","severity":"hard","threshold":150,"actual":150,"result":"exceeded","phase":"preflight"}`,
+			`budget.alert {"scope":"` + scope + `","metric":"tokens","severity":"soft","threshold":1,"actual":150,"phase":"preflight"}`,
+			`budget.exceeded {"scope":"` + scope + `","metric":"tokens","severity":"hard","threshold":150,"actual":150,"phase":"preflight"}`,
+			"run.failed exit=null exceeded=false budget_preflight_exceeded",
+		}
+	}
+	for _, c := range []struct {
+		name    string
+		prepare func(b bureau)
+		run     *doc.Budget
+		words   []string
+		want    []string
+	}{
+		{"run", func(bureau) {}, &doc.Budget{HardCostUSD: new(0.0)}, []string{"run", "cost_usd", "actual 0", "threshold 0"}, []string{
+			"policy.decision",
+			`budget.decision {"scope":"run","metric":"cost_usd","severity":"hard","threshold":0,"actual":0,"result":"exceeded","phase":"preflight"}`,
+			`budget.exceeded {"scope":"run","metric":"cost_usd","severity":"hard","threshold":0,"actual":0,"phase":"preflight"}`,
+			"run.failed exit=null exceeded=false budget_preflight_exceeded",
+		}},
+		{"project", func(b bureau) { b.spend(""); b.task(""); b.budget(hard150) }, nil, []string{"project", "tokens", "actual 150", "threshold 150"}, spent("project")},
+		{"task", func(b bureau) { b.spend("t1"); b.spend("t2"); b.task(hard150) }, nil, []string{"task", "tokens", "actual 150", "threshold 150"}, spent("task")},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			t.Parallel()
+			b := newBureau(t)
+			c.prepare(b)
+			run := b.create()
+			err := b.launch(run, "t1", c.run, reports())
+			if !fault.Is(err, fault.BudgetExceeded) || !strings.Contains(strings.ToLower(err.Error()), "budget preflight") {
+				t.Fatalf("the launch ended with %v", err)
+			}
+			for _, word := range c.words {
+				if !strings.Contains(err.Error(), word) {
+					t.Errorf("%q does not tell %q", err, word)
+				}
+			}
+			if diff := cmp.Diff(c.want, b.told(run)); diff != "" {
+				t.Error(diff)
+			}
+			if r := b.record(run); r.Status != doc.StatusFailed || r.EndedAt == "" || r.Spec != nil {
+				t.Errorf("the run is %+v", r)
+			}
+			if _, err := os.Stat(b.path(workspace.SessionFile(session.LocalRef(run)))); !os.IsNotExist(err) {
+				t.Errorf("there is a session record: %v", err)
+			}
+		})
+	}
+}
+
+// TestUnreadableBudgets: a project and a task that cannot be read have no
+// budget, and the launch goes on.
+func TestUnreadableBudgets(t *testing.T) {
+	t.Parallel()
+	b := newBureau(t)
+	run := b.create()
+	b.budget("budget:\n  hard_tokens: nothing\n")
+	b.task("budget: [0]\n")
+	if err := b.launch(run, "t1", nil, reports()); err != nil {
+		t.Fatal(err)
+	}
+	if got := b.collect(run); got.Status != doc.StatusEnded {
+		t.Errorf("the session is %+v", got)
+	}
+	if told := b.told(run); slices.ContainsFunc(told, func(e string) bool { return strings.HasPrefix(e, "budget.") }) {
+		t.Errorf("somebody decided on a budget: %q", told)
+	}
+}
+
+// TestAfterRun: limits that a run reaches turn its success into a failure; what
+// it did stays told. Costs count where there is a card.
+func TestAfterRun(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		name   string
+		card   bool
+		budget doc.Budget
+		status string
+		want   []string
+	}{
+		{"tokens", false, doc.Budget{HardTokens: new(int64(150))}, doc.StatusFailed, []string{
+			`budget.decision {"scope":"run","metric":"tokens","severity":"hard","threshold":150,"actual":150,"result":"exceeded"}`,
+			`budget.exceeded {"scope":"run","metric":"tokens","severity":"hard","threshold":150,"actual":150}`,
+			"run.failed exit=0 exceeded=true",
+		}},
+		{"no card", false, doc.Budget{HardCostUSD: new(0.2)}, doc.StatusEnded, []string{
+			`budget.decision {"scope":"run","metric":"cost_usd","severity":"hard","threshold":0.2,"actual":0,"result":"ok"}`,
+			"run.ended exit=0 exceeded=false",
+		}},
+		{"card", true, doc.Budget{SoftCostUSD: new(0.1), HardCostUSD: new(0.2)}, doc.StatusFailed, []string{
+			"usage.cost_computed",
+			`budget.decision {"scope":"run","metric":"cost_usd","severity":"soft","threshold":0.1,"actual":0.2,"result":"alert"}`,
+			`budget.decision {"scope":"run","metric":"cost_usd","severity":"hard","threshold":0.2,"actual":0.2,"result":"exceeded"}`,
+			`budget.alert {"scope":"run","metric":"cost_usd","severity":"soft","threshold":0.1,"actual":0.2}`,
+			`budget.exceeded {"scope":"run","metric":"cost_usd","severity":"hard","threshold":0.2,"actual":0.2}`,
+			"run.failed exit=0 exceeded=true",
+		}},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			t.Parallel()
+			b := newBureau(t)
+			if c.card {
+				b.card()
+			}
+			run := b.create()
+			if err := b.launch(run, "", &c.budget, reports()); err != nil {
+				t.Fatal(err)
+			}
+			got := b.collect(run)
+			if got.Status != c.status || got.ExitCode == nil || *got.ExitCode != 0 || (got.Error != "") != (c.status == doc.StatusFailed) {
+				t.Errorf("the session is %+v", got)
+			}
+			told := b.told(run)
+			if diff := cmp.Diff(c.want, told[slices.Index(told, "usage.reported")+1:]); diff != "" {
+				t.Error(diff)
+			}
+			if r := b.record(run); r.Status != c.status || r.Usage == nil || r.Usage.TotalTokens != 150 {
+				t.Errorf("the run is %+v", r)
+			}
+		})
+	}
+}
+
+// TestExecute: what run:execute starts is asked for nothing before, and measured
+// afterwards.
+func TestExecute(t *testing.T) {
+	t.Parallel()
+	b := newBureau(t)
+	b.task("budget:\n  hard_tokens: 150\n")
+	b.budget("budget:\n  hard_tokens: 0\n")
+	run := b.create()
+	if record := b.host(run, "t1", nil, reports()); record.Status != doc.StatusFailed || record.ExitCode == nil || *record.ExitCode != 0 {
+		t.Errorf("the session is %+v", record)
+	}
+	want := []string{
+		"run.executing", "usage.reported",
+		`budget.decision {"scope":"project","metric":"tokens","severity":"hard","threshold":0,"actual":150,"result":"exceeded"}`,
+		`budget.decision {"scope":"task","metric":"tokens","severity":"hard","threshold":150,"actual":150,"result":"exceeded"}`,
+		`budget.exceeded {"scope":"project","metric":"tokens","severity":"hard","threshold":0,"actual":150}`,
+		`budget.exceeded {"scope":"task","metric":"tokens","severity":"hard","threshold":150,"actual":150}`,
+		"run.failed exit=0 exceeded=true",
+	}
+	if diff := cmp.Diff(want, b.told(run)); diff != "" {
+		t.Error(diff)
+	}
+}
+
+// TestMidRun: a provider that would go on for ever is stopped when what it
+// reports stays over a limit, that of others included.
+func TestMidRun(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		name   string
+		budget *doc.Budget
+		want   string
+	}{
+		{"run", &doc.Budget{HardTokens: new(int64(100))}, `{"scope":"run","metric":"tokens","severity":"hard","threshold":100,"actual":150`},
+		{"project", nil, `{"scope":"project","metric":"tokens","severity":"hard","threshold":300,"actual":300`},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			t.Parallel()
+			b := newBureau(t)
+			if c.budget == nil {
+				b.spend("")
+				b.budget("budget:\n  hard_tokens: 300\n")
+			}
+			run := b.create()
+			argv := reports()
+			argv[2] += "; exec tail -f /dev/null"
+			record := b.host(run, "", c.budget, argv)
+			if record.Status != doc.StatusFailed || record.Signal == nil || *record.Signal != "SIGTERM" ||
+				!strings.Contains(record.Error, "stopped in mid-run, budget exceeded: "+c.name+" tokens") {
+				t.Errorf("the session is %+v", record)
+			}
+			want := []string{
+				"run.executing", "usage.reported", "budget.decision " + c.want + `,"result":"exceeded"}`, "budget.exceeded " + c.want + "}",
+				"run.failed exit=null exceeded=true",
+			}
+			if diff := cmp.Diff(want, b.told(run)); diff != "" {
+				t.Error(diff)
+			}
+		})
+	}
+}

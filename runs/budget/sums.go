@@ -1,0 +1,171 @@
+package budget
+
+// What the runs of a project have spent, kept between questions.
+
+import (
+	"slices"
+	"sync"
+
+	"ac/internal/durable"
+	"ac/workspace"
+	"ac/workspace/doc"
+)
+
+// recheck is how many finished runs are compared with their files at each
+// question. A finished run never changes by the rules of its record; one that
+// somebody edits by hand is noticed when its turn has come.
+const recheck = 32
+
+// Sums sums what runs have spent, for one workspace. What was read of a run
+// that is over is kept; runs that may still change are looked at each time. It
+// is safe for concurrent use.
+type Sums struct {
+	w *workspace.Workspace
+
+	mu       sync.Mutex
+	projects map[string]*ledger
+}
+
+// NewSums makes the sums of a workspace. Nothing is read yet.
+func NewSums(w *workspace.Workspace) *Sums {
+	return &Sums{w: w, projects: map[string]*ledger{}}
+}
+
+// ledger is what is known of the runs of one project.
+type ledger struct {
+	listed  durable.Version // of the directory; zero when it may have changed
+	names   []string
+	entries map[string]entry
+	open    []string // runs that may still change
+	next    int      // of names, to be compared with its file
+}
+
+// entry is what one run has spent.
+type entry struct {
+	spend   Spend
+	task    string
+	final   bool
+	version durable.Version // zero when the file may change unnoticed
+}
+
+// Totals is what a project's runs have spent, and those of one task of it.
+type Totals struct{ Project, Task Spend }
+
+// Of sums all valid runs of a project but one, and those among them that worked
+// on a task; without and task may be "". A run that cannot be read counts for
+// nothing until it can.
+func (s *Sums) Of(project, task, without string) (Totals, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	l := s.projects[project]
+	if l == nil {
+		l = &ledger{entries: map[string]entry{}}
+		s.projects[project] = l
+	}
+	if err := l.refresh(s.w, project); err != nil {
+		return Totals{}, err
+	}
+	var sum Totals
+	for name, e := range l.entries {
+		if name == without {
+			continue
+		}
+		sum.Project = sum.Project.Plus(e.spend)
+		if task != "" && e.task == task {
+			sum.Task = sum.Task.Plus(e.spend)
+		}
+	}
+	return sum, nil
+}
+
+// refresh brings a ledger up to the files.
+func (l *ledger) refresh(w *workspace.Workspace, project string) error {
+	if err := l.list(w, project); err != nil {
+		return err
+	}
+	open := l.open[:0:0]
+	for _, name := range l.open {
+		e := read(w, project, name, l.entries[name])
+		l.entries[name] = e
+		if !e.final {
+			open = append(open, name)
+		}
+	}
+	l.open = open
+	for range min(recheck, len(l.names)) {
+		l.next = (l.next + 1) % len(l.names)
+		name := l.names[l.next]
+		known := l.entries[name]
+		if !known.final {
+			continue
+		}
+		st, err := w.FS.Stat(workspace.RunFile(project, name))
+		if err != nil || durable.VersionOf(st) != known.version {
+			l.open = append(l.open, name)
+			l.entries[name] = read(w, project, name, known)
+		}
+	}
+	return nil
+}
+
+// list finds the runs that came and went since.
+func (l *ledger) list(w *workspace.Workspace, project string) error {
+	dir := workspace.RunsDir(project)
+	st, err := w.FS.Stat(dir)
+	if err == nil && l.listed == durable.VersionOf(st) {
+		return nil
+	}
+	names, err := workspace.Dirs(w.FS, dir)
+	if err != nil {
+		return err
+	}
+	l.listed = durable.Version{}
+	if st != nil && durable.VersionOf(st).Settled(w.Env.Clock.Now()) {
+		l.listed = durable.VersionOf(st)
+	}
+	if slices.Equal(names, l.names) {
+		return nil
+	}
+	entries, open := make(map[string]entry, len(names)), make([]string, 0, len(l.open))
+	for _, name := range names {
+		e, known := l.entries[name]
+		entries[name] = e
+		if !known || !e.final {
+			open = append(open, name)
+		}
+	}
+	l.names, l.entries, l.open, l.next = names, entries, open, 0
+	return nil
+}
+
+// read reads one run, unless its file is the one that is known. A run that is
+// over, in a file that cannot be mistaken for a later one, is final.
+func read(w *workspace.Workspace, project, name string, known entry) entry {
+	file := workspace.RunFile(project, name)
+	st, err := w.FS.Stat(file)
+	if err != nil {
+		return entry{}
+	}
+	version := durable.VersionOf(st)
+	settled := version.Settled(w.Env.Clock.Now())
+	if settled && version == known.version {
+		return known
+	}
+	e := entry{}
+	if settled {
+		e.version = version
+	}
+	text, err := w.Read(file)
+	if err != nil {
+		return entry{}
+	}
+	run, err := workspace.Decode(doc.RunCodec, file, text)
+	if err != nil {
+		return e
+	}
+	e.spend, e.final = Of(run.Usage), settled && doc.Terminal(run.Status)
+	if run.Spec != nil {
+		e.task = run.Spec.TaskID
+	}
+	return e
+}

@@ -1,0 +1,102 @@
+package lane
+
+// Which launch goes on next.
+
+import (
+	"cmp"
+	"slices"
+	"strconv"
+	"strings"
+)
+
+// Priorities of a launch.
+const (
+	High   = "high"
+	Normal = "normal"
+	Low    = "low"
+)
+
+// priorities are all of them, the first one first.
+func priorities() []string { return []string{High, Normal, Low} }
+
+// rank orders priorities; what is no priority is normal.
+func rank(priority string) int {
+	switch priority {
+	case High:
+		return 0
+	case Low:
+		return 2
+	}
+	return 1
+}
+
+// Request is what a launch asks of the lane.
+type Request struct {
+	Priority string `json:"priority"`
+	Provider string `json:"provider"`
+	Team     string `json:"team"`
+	Limits   Limits `json:"limits"`
+}
+
+// Limits are how many launches may be prepared at once when one more is to go
+// on: in the workspace, of its provider, of its team.
+type Limits struct {
+	Workspace int `json:"workspace"`
+	Provider  int `json:"provider"`
+	Team      int `json:"team"`
+}
+
+// LimitsFrom gives the limits of launches that bring none: one each, or what the
+// environment says.
+func LimitsFrom(lookup func(name string) (string, bool)) Limits {
+	limit := func(name string) int {
+		text, _ := lookup(name)
+		if n, err := strconv.Atoi(strings.TrimSpace(text)); err == nil && n > 0 {
+			return n
+		}
+		return 1
+	}
+	return Limits{
+		Workspace: limit("AC_LAUNCH_WORKSPACE_LIMIT"), Provider: limit("AC_LAUNCH_PROVIDER_LIMIT"), Team: limit("AC_LAUNCH_TEAM_LIMIT"),
+	}
+}
+
+// Or fills limits that are not set from others.
+func (l Limits) Or(others Limits) Limits {
+	or := func(own, other int) int {
+		if own > 0 {
+			return own
+		}
+		return other
+	}
+	return Limits{or(l.Workspace, others.Workspace), or(l.Provider, others.Provider), or(l.Team, others.Team)}
+}
+
+// inOrder sorts tickets by priority, then by arrival.
+func inOrder(tickets []ticket) {
+	slices.SortFunc(tickets, func(a, b ticket) int {
+		return cmp.Or(cmp.Compare(rank(a.Priority), rank(b.Priority)), cmp.Compare(a.seq, b.seq))
+	})
+}
+
+// pick gives the index of the launch that goes on next, -1 for none. The
+// tickets are in order. A launch whose limits are reached, or whose provider
+// cools down, is overtaken.
+func pick(tickets []ticket, cooling map[string]bool) int {
+	running := 0
+	providers, teams := map[string]int{}, map[string]int{}
+	for _, t := range tickets {
+		if t.running {
+			running++
+			providers[key(t.Provider)]++
+			teams[key(t.Team)]++
+		}
+	}
+	for i, t := range tickets {
+		if !t.running && !cooling[key(t.Provider)] && running < t.Limits.Workspace &&
+			providers[key(t.Provider)] < t.Limits.Provider && teams[key(t.Team)] < t.Limits.Team {
+			return i
+		}
+	}
+	return -1
+}

@@ -1,0 +1,237 @@
+package runs
+
+// Launching a run: what must hold before its session is started.
+
+import (
+	"context"
+	"errors"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"ac/events"
+	"ac/governance/policy"
+	"ac/internal/clock"
+	"ac/internal/fault"
+	"ac/runs/lane"
+	"ac/runs/provider"
+	"ac/runs/session"
+	"ac/workspace"
+	"ac/workspace/doc"
+)
+
+// LaunchSpec is what a caller wants to be launched, and who the caller is.
+type LaunchSpec struct {
+	ProjectID   string
+	RunID       string
+	SessionRef  string
+	Argv        []string
+	RepoID      string
+	WorkdirRel  string
+	TaskID      string
+	MilestoneID string
+	Stdin       *string
+	Prompt      *string
+	Model       string
+	Version     string // of this program
+	Env         map[string]string
+	Budget      *doc.Budget
+	Actor       policy.Actor
+	Priority    string      // in the launch lane
+	LaneLimits  lane.Limits // those that are not set are the process's own
+}
+
+// Local reports whether a relative path stays inside its root.
+func Local(rel string) bool { return rel == "" || filepath.IsLocal(filepath.FromSlash(rel)) }
+
+// turn is what an app server is asked for, nil for providers that execute a
+// command.
+func (s LaunchSpec) turn(name string) (*session.Turn, error) {
+	if !provider.SpeaksAppServer(name) {
+		if len(s.Argv) == 0 {
+			return nil, fault.InvalidField("argv", "must have at least one item for provider %s", name)
+		}
+		return nil, nil
+	}
+	prompt := s.Prompt
+	if prompt == nil {
+		prompt = s.Stdin
+	}
+	if prompt == nil || strings.TrimSpace(*prompt) == "" {
+		return nil, fault.InvalidField("prompt_text", "must not be blank for provider %s", name)
+	}
+	return &session.Turn{Prompt: *prompt, Model: s.Model, Version: s.Version}, nil
+}
+
+// Launch starts the session of a run: state, a place in the launch lane, policy,
+// budgets, then the supervisor. The place is given back when it returns. A
+// refusal by policy or budget ends the run; a refusal because the run is over or
+// lives, and the end of the context while it waits in the lane, change nothing.
+func Launch(ctx context.Context, w *workspace.Workspace, a *Admission, launcher *session.Launcher, spec LaunchSpec) error {
+	run, err := Launchable(ctx, w, spec.ProjectID, spec.RunID, spec.SessionRef)
+	if err != nil {
+		return err
+	}
+	turn, err := spec.turn(run.Provider)
+	if err != nil {
+		return err
+	}
+	place, waited, err := a.enter(ctx, w, spec, run)
+	if err != nil {
+		return err
+	}
+	defer place.Leave()
+	if waited {
+		if run, err = Launchable(ctx, w, spec.ProjectID, spec.RunID, spec.SessionRef); err != nil {
+			return err
+		}
+	}
+	if err := authorize(ctx, w, spec, run); err != nil {
+		return err
+	}
+	if err := a.preflight(ctx, w, spec); err != nil {
+		return err
+	}
+	return launcher.Launch(ctx, session.Order{
+		WorkspaceDir: w.Dir(), ProjectID: spec.ProjectID, RunID: spec.RunID, SessionRef: spec.SessionRef,
+		AgentID: run.AgentID, Provider: run.Provider, Argv: spec.Argv, RepoID: spec.RepoID, WorkdirRel: spec.WorkdirRel,
+		TaskID: spec.TaskID, MilestoneID: spec.MilestoneID, Budget: spec.Budget, Stdin: spec.Stdin, Turn: turn, Env: spec.Env,
+		MonotonicMS: w.Env.Clock.MonotonicMS(),
+	})
+}
+
+// Launchable reads a run and refuses it when it is over, when a session of it
+// lives, or when the session_ref is taken. A run whose supervisor died is
+// brought to its end first.
+func Launchable(ctx context.Context, w *workspace.Workspace, project, runID, ref string) (doc.Run, error) {
+	run, err := Load(w, project, runID)
+	if err != nil {
+		return run, err
+	}
+	over := func() error {
+		return fault.New(fault.Conflict, "run %s is %s already; create another run to execute it again", runID, run.Status)
+	}
+	if doc.Terminal(run.Status) {
+		return run, over()
+	}
+	if session.RunAlive(w, project, runID) {
+		return run, fault.New(fault.Conflict, "run %s has a live session", runID)
+	}
+	// An owner whose record is final is about to let go of its ref.
+	if record, err := session.Read(w, ref); session.RefAlive(w, ref) && (err != nil || !doc.Terminal(record.Status)) {
+		return run, fault.New(fault.Conflict, "session_ref %s is in use by a live session", ref)
+	}
+	if run.Spec != nil && !doc.Terminal(run.Status) {
+		// It was executing, and nobody holds it.
+		if err := settle(ctx, w, project, runID); err != nil {
+			return run, err
+		}
+		if run, err = Load(w, project, runID); err != nil {
+			return run, err
+		}
+	}
+	if doc.Terminal(run.Status) {
+		return run, over()
+	}
+	return run, nil
+}
+
+// teamOf is the team of a run's agent, "" for none.
+func teamOf(w *workspace.Workspace, run doc.Run) string {
+	if !workspace.SafeID(run.AgentID) {
+		return ""
+	}
+	return w.AgentTeam(run.AgentID)
+}
+
+// settle reconciles the sessions of a run.
+func settle(ctx context.Context, w *workspace.Workspace, project, runID string) error {
+	records, err := session.All(w)
+	for _, record := range records {
+		if record.ProjectID == project && record.RunID == runID {
+			now, currentErr := session.Current(ctx, w, record.Ref)
+			if currentErr == nil && session.Live(w, now) {
+				currentErr = fault.New(fault.Conflict, "run %s has a live session", runID)
+			}
+			err = errors.Join(err, currentErr)
+		}
+	}
+	return err
+}
+
+// refusedPayload closes the log of a run whose launch was refused.
+type refusedPayload struct {
+	ExitCode       *int    `json:"exit_code"`
+	Signal         *string `json:"signal"`
+	Stopped        bool    `json:"stopped"`
+	Preflight      bool    `json:"preflight"`
+	Reason         string  `json:"reason"`
+	Error          string  `json:"error"`
+	BudgetExceeded bool    `json:"budget_exceeded"`
+}
+
+// authorize asks the policy, keeps the decision in the run's log, and ends the
+// run on a refusal.
+func authorize(ctx context.Context, w *workspace.Workspace, spec LaunchSpec, run doc.Run) error {
+	actor := policy.Effective(w, spec.Actor)
+	team := teamOf(w, run)
+	resource := policy.Resource{ID: spec.RunID, Kind: "run", Visibility: events.VisibilityOrg, Team: team}
+	if team != "" {
+		resource.Visibility = events.VisibilityTeam
+	}
+	decision := policy.Decide(policy.Launch, resource, actor)
+	base := events.Draft{
+		RunID: spec.RunID, SessionRef: session.LocalRef(spec.RunID), Actor: actor.ID, Visibility: events.VisibilityManagers,
+	}
+	base.Type = events.PolicyDecision
+	asked, err := w.Events.Draft(base, policy.DecisionPayload{
+		Decision: decision, Action: policy.Launch, ResourceID: resource.ID, ResourceKind: &resource.Kind, ResourceVisibility: resource.Visibility,
+	})
+	if err != nil {
+		return err
+	}
+	log := workspace.LogFile(spec.ProjectID, spec.RunID)
+	if decision.Allowed {
+		return w.Append(ctx, log, asked)
+	}
+	base.Type = events.PolicyDenied
+	denied, err := w.Events.Draft(base, policy.DeniedPayload{
+		Action: policy.Launch, ResourceID: resource.ID, ResourceKind: &resource.Kind, ResourceVisibility: resource.Visibility, Policy: decision,
+	})
+	if err != nil {
+		return err
+	}
+	refusal := fault.New(fault.Denied, "Policy denied launch: %s (%s)", decision.RuleID, decision.Reason)
+	return errors.Join(refuse(ctx, w, spec, "policy_denied", refusal, asked, denied), refusal)
+}
+
+// refuse ends a run whose launch was refused, unless a session of it lives by
+// now.
+func refuse(ctx context.Context, w *workspace.Workspace, spec LaunchSpec, reason string, refusal error, before ...events.Draft) error {
+	now := w.Env.Clock.Now()
+	failed, err := w.Events.Draft(events.Draft{
+		At: now, RunID: spec.RunID, SessionRef: session.LocalRef(spec.RunID), Actor: events.ActorSystem, Visibility: events.VisibilityOrg,
+		Type: events.RunFailed,
+	}, refusedPayload{Preflight: true, Reason: reason, Error: refusal.Error()})
+	if err != nil {
+		return err
+	}
+	log := workspace.LogFile(spec.ProjectID, spec.RunID)
+	return w.Update(ctx, func(u *workspace.Unit) error {
+		file := workspace.RunFile(spec.ProjectID, spec.RunID)
+		run, err := workspace.LoadIn(u, doc.RunCodec, file)
+		if err != nil {
+			return err
+		}
+		if doc.Terminal(run.Status) || session.RunAlive(w, spec.ProjectID, spec.RunID) {
+			u.Append(log, before...)
+			return nil
+		}
+		run.Status, run.EndedAt = doc.StatusFailed, clock.Stamp(now)
+		if err := workspace.Put(u, doc.RunCodec, file, run, 0o644); err != nil {
+			return err
+		}
+		u.Append(log, slices.Concat(before, []events.Draft{failed})...)
+		return nil
+	})
+}

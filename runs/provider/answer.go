@@ -1,0 +1,65 @@
+package provider
+
+// Texts in lines of JSON.
+
+import (
+	"slices"
+	"strings"
+
+	"ac/internal/canonjson"
+	"ac/internal/param"
+	"ac/internal/shape"
+)
+
+// maxAnswerDepth bounds the search within one line.
+const maxAnswerDepth = 8
+
+// longestText is the longest text in lines of JSON, "" when there is none.
+func longestText(output string) (longest string) {
+	for line := range strings.Lines(output) {
+		v, ok := parseLine(line)
+		if !ok {
+			continue
+		}
+		eachText(&v, 0, func(text string) {
+			if len(text) > len(longest) {
+				longest = text
+			}
+		})
+	}
+	return longest
+}
+
+func eachText(v *shape.Value, depth int, visit func(string)) {
+	if depth > maxAnswerDepth {
+		return
+	}
+	for i := range v.Items {
+		item := &v.Items[i]
+		if v.Kind == shape.Map && item.Kind == shape.String {
+			if slices.Contains([]string{"text", "output_text", "content", "message", "result", "completion", "delta"}, v.Keys[i]) && strings.TrimSpace(item.Text) != "" {
+				visit(item.Text)
+			}
+		}
+		eachText(item, depth+1, visit)
+	}
+}
+
+func parseLine(line string) (shape.Value, bool) {
+	line = strings.TrimSpace(line)
+	if line == "" || (line[0] != '{' && line[0] != '[') || tooDeep(line) {
+		return shape.Value{}, false
+	}
+	end, err := canonjson.Value([]byte(line), 0)
+	if err != nil || end != len(line) {
+		return shape.Value{}, false
+	}
+	return param.Parse([]byte(line)), true
+}
+
+// maxNesting bounds the nesting of what is read.
+const maxNesting = 512
+
+func tooDeep(line string) bool {
+	return strings.Count(line, "{")+strings.Count(line, "[") > maxNesting && canonjson.Depth([]byte(line)) > maxNesting
+}

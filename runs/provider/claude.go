@@ -1,0 +1,121 @@
+package provider
+
+import (
+	"slices"
+	"strings"
+
+	"ac/internal/shape"
+)
+
+// claudeCLI is claude --print: stream-json on stdout, or one JSON value when a
+// schema is passed; the prompt is its last word.
+type claudeCLI struct{}
+
+func (claudeCLI) ForWork(w Work) (Call, error) {
+	format, verbose := "stream-json", []string{"--verbose", "--include-partial-messages"}
+	if w.Schema != "" {
+		format, verbose = "json", nil
+	}
+	argv := slices.Concat([]string{w.Program}, option("--model", w.Model), []string{"--print", "--output-format", format}, verbose,
+		[]string{"--no-session-persistence", "--permission-mode", "dontAsk"}, option("--json-schema", w.Schema),
+		option("--allowedTools", strings.Join(w.AllowedTools, ",")))
+	return withPrompt(argv, "", w.Prompt, format), nil
+}
+
+func (claudeCLI) ForFilling(f Filling) Call {
+	argv := slices.Concat([]string{f.Program}, option("--model", f.Model), []string{
+		"--print", "--verbose", "--output-format", "stream-json", "--include-partial-messages",
+		"--no-session-persistence", "--permission-mode", "dontAsk", "--tools", "",
+	})
+	return withPrompt(argv, "", f.Prompt, "stream-json")
+}
+
+func (claudeCLI) SchemaProbe() (args []string, word string) {
+	return []string{"--help"}, "--json-schema"
+}
+
+// longAnswer is from where a single text counts as the whole answer.
+const longAnswer = 200
+
+// Answer reads stream-json output: the last result, else the texts of the
+// final-like lines, else those of all others.
+func (claudeCLI) Answer(output, _ string) (string, error) {
+	result := ""
+	var final, fragments []string
+	for line := range strings.Lines(output) {
+		v, ok := parseLine(line)
+		if !ok || v.Kind != shape.Map {
+			continue
+		}
+		kind, text := v.Get("type"), v.Get("result")
+		if kind.Text == "result" && text.Kind == shape.String && strings.TrimSpace(text.Text) != "" {
+			result = text.Text
+		}
+		into := &fragments
+		if finalLike(&v) {
+			into = &final
+		}
+		*into = append(*into, texts(&v)...)
+	}
+	if result != "" {
+		return result, nil
+	}
+	if len(final) == 0 {
+		final = fragments
+	}
+	return choose(final)
+}
+
+func choose(found []string) (string, error) {
+	if len(found) == 0 {
+		return "", ErrNoAnswer
+	}
+	longest := slices.MaxFunc(found, func(a, b string) int { return len(a) - len(b) })
+	if len(found) == 1 || len(longest) >= longAnswer {
+		return longest, nil
+	}
+	return strings.Join(found, ""), nil
+}
+
+func finalLike(v *shape.Value) bool {
+	for _, word := range []string{"result", "final", "complete", "completed", "message_stop"} {
+		if strings.Contains(v.Get("type").Text, word) {
+			return true
+		}
+	}
+	for _, key := range []string{"result", "completion", "output_text"} {
+		if v.Get(key).Kind != shape.Absent {
+			return true
+		}
+	}
+	return false
+}
+
+// texts collects the texts of one line, each once.
+func texts(v *shape.Value) (found []string) {
+	var visit func(v *shape.Value, depth int)
+	visit = func(v *shape.Value, depth int) {
+		if depth > maxAnswerDepth {
+			return
+		}
+		if v.Kind == shape.List {
+			for i := range v.Items {
+				visit(&v.Items[i], depth+1)
+			}
+			return
+		}
+		for _, key := range []string{"text", "result", "output_text", "completion", "content"} {
+			t := v.Get(key)
+			if t.Kind == shape.String && strings.TrimSpace(t.Text) != "" && !slices.Contains(found, t.Text) {
+				found = append(found, t.Text)
+			}
+		}
+		for _, key := range []string{"content", "delta", "message", "result"} {
+			if inner := v.Get(key); inner.Kind == shape.Map || inner.Kind == shape.List {
+				visit(inner, depth+1)
+			}
+		}
+	}
+	visit(v, 0)
+	return found
+}

@@ -1,0 +1,100 @@
+package provider
+
+// What a driver is: the face that every agent CLI shows to the rest.
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+)
+
+// CLI is one family of agent CLIs: how it is called and how it answers. Its
+// implementations are immutable and safe for concurrent use.
+type CLI interface {
+	// ForWork is the command line of a worker's attempt.
+	ForWork(w Work) (Call, error)
+	// ForFilling is the command line that fills in an artifact.
+	ForFilling(f Filling) Call
+	// Answer reads the agent's answer from what the CLI printed. A CLI that was
+	// told to write it to a file passes its content as last.
+	Answer(stdout, last string) (string, error)
+	// SchemaProbe is what to ask the program to learn whether it takes a JSON
+	// Schema, and the word that says so; no words when it never does.
+	SchemaProbe() (args []string, word string)
+}
+
+// CLIOf gives the CLI of a provider. Providers without a driver have none.
+func CLIOf(provider string) (CLI, error) {
+	switch DriverOf(provider) {
+	case Codex:
+		return codexCLI{}, nil
+	case Claude:
+		return claudeCLI{}, nil
+	case Gemini:
+		return geminiCLI{}, nil
+	}
+	return nil, fmt.Errorf("provider %s has no driver: %w", provider, errors.ErrUnsupported)
+}
+
+// Call is a program with its words, and what it reads.
+type Call struct {
+	Argv []string
+	// Stdin is the prompt where it does not stand in Argv, nil where nothing
+	// is read.
+	Stdin *string
+	// Format names the format of the output, "" where the CLI has none.
+	Format string
+}
+
+// Work is what a worker's attempt asks for.
+type Work struct {
+	Program      string
+	Model        string
+	Prompt       string
+	ReadOnly     bool
+	SchemaFile   string   // of codex
+	Schema       string   // of claude
+	AllowedTools []string // of claude
+	Template     []string // of gemini
+	Permission   string   // of a template
+}
+
+// Filling is what filling in an artifact asks for.
+type Filling struct {
+	Program string
+	Model   string
+	Prompt  string
+	Last    string // the file that codex writes its answer to
+}
+
+// ErrNoAnswer says that output holds no answer.
+var ErrNoAnswer = errors.New("the output holds no answer")
+
+func option(name, value string) []string {
+	if value == "" {
+		return nil
+	}
+	return []string{name, value}
+}
+
+// maxArgument is the longest prompt that goes onto a command line: the system
+// takes 128 KiB in one argument.
+const maxArgument = 100 << 10
+
+// withPrompt puts the prompt last, or on stdin when it is too long for a word.
+func withPrompt(argv []string, flag, prompt, format string) Call {
+	if len(prompt) > maxArgument {
+		return Call{Argv: argv, Stdin: &prompt, Format: format}
+	}
+	if flag != "" {
+		argv = append(argv, flag)
+	}
+	return Call{Argv: append(argv, prompt), Format: format}
+}
+
+func answerOr(text string) (string, error) {
+	if strings.TrimSpace(text) == "" {
+		return "", ErrNoAnswer
+	}
+	return text, nil
+}

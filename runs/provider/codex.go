@@ -1,0 +1,35 @@
+package provider
+
+import "slices"
+
+// codexCLI is codex exec: JSON lines on stdout, the prompt on stdin, the answer
+// in a file or as the longest text of the lines.
+type codexCLI struct{}
+
+func (codexCLI) ForWork(w Work) (Call, error) {
+	sandbox := "workspace-write"
+	if w.ReadOnly {
+		sandbox = "read-only"
+	}
+	argv := slices.Concat([]string{w.Program, "exec"}, option("--model", w.Model),
+		[]string{"--skip-git-repo-check", "--sandbox", sandbox, "--color", "never"}, option("--output-schema", w.SchemaFile),
+		[]string{"--json", "-"})
+	return Call{Argv: argv, Stdin: &w.Prompt, Format: "jsonl"}, nil
+}
+
+func (codexCLI) ForFilling(f Filling) Call {
+	argv := slices.Concat([]string{f.Program, "exec"}, option("--model", f.Model),
+		[]string{"--skip-git-repo-check", "--sandbox", "read-only", "--color", "never", "--output-last-message", f.Last, "--json", "-"})
+	return Call{Argv: argv, Stdin: &f.Prompt, Format: "jsonl"}
+}
+
+func (codexCLI) Answer(stdout, last string) (string, error) {
+	if last != "" {
+		return last, nil
+	}
+	return answerOr(longestText(stdout))
+}
+
+func (codexCLI) SchemaProbe() (args []string, word string) {
+	return []string{"exec", "--help"}, "--output-schema"
+}

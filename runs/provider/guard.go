@@ -1,0 +1,213 @@
+package provider
+
+// The subscription guard: whether a worker may be reached at all, and by which
+// proof, decided before anything of it is executed.
+
+import (
+	"context"
+	"fmt"
+	"regexp"
+	"strings"
+
+	"ac/workspace/doc"
+)
+
+// Reasons of a refusal.
+const (
+	UnapprovedBinary = "unapproved_worker_binary"
+	ProbeFailed      = "auth_probe_failed"
+	APIKeyPresent    = "api_key_present"
+	UnknownStrategy  = "unknown_proof_strategy"
+)
+
+// Policy is the execution policy of a provider, with the key it was found under.
+type Policy struct {
+	ProviderKey              string   `json:"provider_key"`
+	Channel                  string   `json:"channel"`
+	RequireSubscriptionProof bool     `json:"require_subscription_proof"`
+	ProofStrategy            string   `json:"proof_strategy,omitempty"`
+	AllowedBinPatterns       []string `json:"allowed_bin_patterns"`
+}
+
+// Proof is by what a worker was let through.
+type Proof struct {
+	Strategy string `json:"strategy"`
+	Detail   string `json:"detail"`
+}
+
+// Verdict is the guard's decision. Reason is empty for a worker that passed.
+type Verdict struct {
+	Policy  Policy
+	Bin     string
+	Proof   Proof
+	Reason  string
+	Message string
+}
+
+// aliases are the names under which a policy is looked for, one step each.
+func aliases(provider string) []string {
+	switch provider {
+	case "codex-app-server":
+		return []string{provider, "codex_app_server"}
+	case "codex_app_server":
+		return []string{provider, "codex"}
+	case "claude-code":
+		return []string{provider, "claude_code"}
+	case "claude_code":
+		return []string{provider, "claude"}
+	}
+	return []string{provider}
+}
+
+// PolicyOf gives the policy of a provider: the machine's, else the default.
+func PolicyOf(machine doc.Machine, provider string) Policy {
+	for _, key := range aliases(provider) {
+		if p, ok := machine.ExecutionPolicy[key]; ok {
+			return Policy{key, p.Channel, p.RequireSubscriptionProof, p.ProofStrategy, orEmpty(p.AllowedBinPatterns)}
+		}
+		if p, ok := defaultPolicy(key); ok {
+			return p
+		}
+	}
+	p := Policy{ProviderKey: provider, Channel: "api", AllowedBinPatterns: []string{}}
+	if isGemini(provider) {
+		p.AllowedBinPatterns = []string{"gemini"}
+	}
+	return p
+}
+
+func orEmpty(list []string) []string {
+	if list == nil {
+		return []string{}
+	}
+	return list
+}
+
+func defaultPolicy(key string) (Policy, bool) {
+	switch key {
+	case "codex", "codex_app_server":
+		return Policy{key, "subscription_cli", true, "codex_cli", []string{"codex"}}, true
+	case "claude", "claude_code":
+		return Policy{key, "subscription_cli", true, "claude_cli", []string{"claude"}}, true
+	case "gemini":
+		return Policy{key, "api", false, "", []string{"gemini"}}, true
+	case "manager":
+		return Policy{key, "api", false, "", []string{}}, true
+	}
+	return Policy{}, false
+}
+
+func isGemini(provider string) bool {
+	return provider == "gemini" || provider == "gemini_cli" || strings.HasPrefix(provider, "gemini-")
+}
+
+// Guard decides about a worker. environ is what the attempt would get; template
+// is the agent's own command line, empty where it has none, whose program is
+// held to the same names.
+func Guard(ctx context.Context, machine doc.Machine, provider string, template, environ []string) Verdict {
+	policy := PolicyOf(machine, provider)
+	v := Verdict{Policy: policy, Bin: Binary(machine, provider)}
+	if len(template) > 0 {
+		v.Bin = template[0]
+	}
+	program, err := Find(v.Bin, value(environ, "PATH"))
+	if program.Path != "" {
+		v.Bin = program.Path
+	}
+	if approval := program.Approve(policy.AllowedBinPatterns); approval != nil {
+		return v.refuse(UnapprovedBinary, approval.Error())
+	}
+	if policy.Channel == "api" {
+		return v.api(provider, environ)
+	}
+	if !policy.RequireSubscriptionProof {
+		v.Proof = Proof{Strategy: orNone(policy.ProofStrategy), Detail: "no proof required"}
+		return v
+	}
+	if err != nil {
+		return v.refuse(ProbeFailed, err.Error())
+	}
+	return v.prove(ctx, program, environ)
+}
+
+func (v Verdict) refuse(reason, message string) Verdict {
+	v.Reason, v.Message, v.Proof = reason, message, Proof{}
+	return v
+}
+
+func orNone(strategy string) string {
+	if strategy == "" {
+		return "none"
+	}
+	return strategy
+}
+
+func (v Verdict) api(provider string, environ []string) Verdict {
+	v.Proof = Proof{Strategy: "api_channel", Detail: "reached through an API"}
+	if !isGemini(provider) {
+		return v
+	}
+	vertex := truthy(value(environ, "GOOGLE_GENAI_USE_VERTEXAI")) && set(environ, "GOOGLE_CLOUD_PROJECT") && set(environ, "GOOGLE_CLOUD_LOCATION")
+	if !set(environ, "GEMINI_API_KEY") && !set(environ, "GOOGLE_API_KEY") && !vertex {
+		return v.refuse(ProbeFailed, "no API credentials: set GEMINI_API_KEY or GOOGLE_API_KEY, or GOOGLE_GENAI_USE_VERTEXAI with GOOGLE_CLOUD_PROJECT and GOOGLE_CLOUD_LOCATION")
+	}
+	return v
+}
+
+// prove asks for what shows that a subscription, not an API key, is used.
+func (v Verdict) prove(ctx context.Context, program Program, environ []string) Verdict {
+	var keys []string
+	switch v.Policy.ProofStrategy {
+	case "codex_cli":
+		keys = []string{"OPENAI_API_KEY", "CODEX_API_KEY"}
+	case "claude_cli":
+		keys = []string{"ANTHROPIC_API_KEY"}
+	case "gemini_cli":
+		keys = []string{"GOOGLE_API_KEY", "GEMINI_API_KEY", "GOOGLE_GENAI_USE_VERTEXAI"}
+	default:
+		return v.refuse(UnknownStrategy, fmt.Sprintf("proof strategy %q is not known", v.Policy.ProofStrategy))
+	}
+	for _, key := range keys {
+		if set(environ, key) {
+			return v.refuse(APIKeyPresent, key+" is set; a subscription is to be used")
+		}
+	}
+	v.Proof = Proof{Strategy: v.Policy.ProofStrategy, Detail: "no API key is set"}
+	if v.Policy.ProofStrategy != "codex_cli" {
+		return v
+	}
+	said := ask(ctx, environ, probeLimit, program.Path, "login", "status")
+	text := strings.ToLower(said.stdout + said.stderr)
+	switch {
+	case !said.ok:
+		return v.refuse(ProbeFailed, program.Path+" login status did not succeed")
+	case apiKeyWords.MatchString(text):
+		return v.refuse(ProbeFailed, "the login is by an API key")
+	case !strings.Contains(text, "chatgpt") && !strings.Contains(strings.ReplaceAll(text, "not logged in", ""), "logged in"):
+		return v.refuse(ProbeFailed, "the login status tells no subscription")
+	}
+	v.Proof.Detail = "logged in by subscription"
+	return v
+}
+
+var apiKeyWords = regexp.MustCompile(`api ?key`)
+
+// value is the last setting of a variable, as a child sees it.
+func value(environ []string, name string) (text string) {
+	for _, entry := range environ {
+		if v, ok := strings.CutPrefix(entry, name+"="); ok {
+			text = v
+		}
+	}
+	return text
+}
+
+func set(environ []string, name string) bool { return strings.TrimSpace(value(environ, name)) != "" }
+
+func truthy(text string) bool {
+	switch strings.ToLower(strings.TrimSpace(text)) {
+	case "1", "true", "yes", "on":
+		return true
+	}
+	return false
+}

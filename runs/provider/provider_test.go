@@ -1,0 +1,262 @@
+package provider
+
+import (
+	"context"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"ac/workspace/doc"
+)
+
+// cli makes a fake CLI: a small program that prints what the real one would.
+func cli(t testing.TB, dir, name, script string) string {
+	t.Helper()
+	file := filepath.Join(dir, name)
+	if err := os.MkdirAll(filepath.Dir(file), 0o750); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(file, []byte("#!/bin/sh\n"+script+"\n"), 0o700); err != nil { //nolint:gosec // it is a program
+		t.Fatal(err)
+	}
+	return file
+}
+
+// TestApprove pins who may be executed: names count, directories never do, and
+// a shell stays a shell under any name.
+func TestApprove(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	for name, c := range map[string]struct {
+		file, link string
+		patterns   []string
+		ok         bool
+	}{
+		"plain":                {"codex", "", []string{"codex"}, true},
+		"with suffix":          {"codex-nightly", "", []string{"codex"}, true},
+		"upper case":           {"Codex", "", []string{"codex"}, true},
+		"only a directory":     {"codex/agent", "", []string{"codex"}, false},
+		"another name":         {"agent", "", []string{"codex"}, false},
+		"fit by what it leads": {"codex-1.2", "mycli", []string{"codex"}, true},
+		"fit by its own name":  {"program.js", "codex", []string{"codex"}, true},
+		"a shell in disguise":  {"bash", "codex", []string{"codex"}, false},
+		"no patterns":          {"anything", "", nil, true},
+		"no patterns, shell":   {"zsh", "", nil, false},
+	} {
+		at := filepath.Join(dir, strings.ReplaceAll(name, " ", "_"))
+		file := cli(t, at, c.file, "exit 0")
+		if c.link != "" {
+			link := filepath.Join(at, "links", c.link)
+			if err := os.MkdirAll(filepath.Dir(link), 0o750); err != nil {
+				t.Fatal(err)
+			}
+			if err := os.Symlink(file, link); err != nil {
+				t.Fatal(err)
+			}
+			file = link
+		}
+		p, err := Find(file, "")
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := p.Approve(c.patterns); (err == nil) != c.ok {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+}
+
+func TestAdapterStatus(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	marker := filepath.Join(dir, "executed")
+	machine := doc.Machine{ProviderBins: map[string]string{
+		"codex":  cli(t, dir, "codex", `[ "$1 $2" = "app-server --help" ] && exit 0; exit 3`),
+		"claude": cli(t, dir, "assistant", "touch "+marker),
+		"gemini": filepath.Join(dir, "gemini"),
+	}}
+	got := map[string]string{}
+	for _, a := range Status(context.Background(), machine) {
+		word, _, _ := strings.Cut(a.Reason, ":")
+		got[a.Name] = word
+		if a.Available != (a.Reason == "") {
+			t.Errorf("%+v", a)
+		}
+	}
+	want := map[string]string{"codex_app_server": "", "codex_cli": "", "claude_cli": "name not allowed", "gemini_cli": "binary not found"}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Error(diff)
+	}
+	if _, err := os.Stat(marker); err == nil {
+		t.Error("a program with an unapproved name was executed")
+	}
+}
+
+func TestCommandLines(t *testing.T) {
+	t.Parallel()
+	long := strings.Repeat("x", maxArgument+1)
+	for name, c := range map[string]struct {
+		driver Driver
+		work   Work
+		want   string
+		stdin  bool
+	}{
+		"codex":             {Codex, Work{Program: "codex", Model: "m", Prompt: "p", ReadOnly: true}, "codex exec --model m --skip-git-repo-check --sandbox read-only --color never --json -", true},
+		"codex with schema": {Codex, Work{Program: "codex", Prompt: "p", SchemaFile: "s.json"}, "codex exec --skip-git-repo-check --sandbox workspace-write --color never --output-schema s.json --json -", true},
+		"claude":            {Claude, Work{Program: "claude", Prompt: "p", AllowedTools: []string{"a", "b"}}, "claude --print --output-format stream-json --verbose --include-partial-messages --no-session-persistence --permission-mode dontAsk --allowedTools a,b p", false},
+		"claude, schema":    {Claude, Work{Program: "claude", Prompt: "p", Schema: "{}"}, "claude --print --output-format json --no-session-persistence --permission-mode dontAsk --json-schema {} p", false},
+		"gemini":            {Gemini, Work{Program: "gemini", Model: "m", Prompt: "p"}, "gemini --output-format json --model m -p p", false},
+		"gemini, long":      {Gemini, Work{Program: "gemini", Prompt: long}, "gemini --output-format json", true},
+		"template":          {Gemini, Work{Prompt: "p", Model: "m", Permission: "patch", Template: []string{"gemini-x", "--m={MODEL}", "{PERMISSION_LEVEL}", "{PROMPT}"}}, "gemini-x --m=m patch p", false},
+	} {
+		cli, err := CLIOf(string(c.driver))
+		if err != nil {
+			t.Fatal(err)
+		}
+		call, err := cli.ForWork(c.work)
+		if err != nil {
+			t.Errorf("%s: %v", name, err)
+			continue
+		}
+		if got := strings.Join(call.Argv, " "); got != c.want || (call.Stdin != nil) != c.stdin {
+			t.Errorf("%s:\n got %s (stdin %v)\nwant %s", name, got, call.Stdin != nil, c.want)
+		}
+	}
+	for _, template := range [][]string{{""}, {"/bin/bash", "-c"}, {"gemini", "a\nb"}} {
+		if _, err := (geminiCLI{}).ForWork(Work{Template: template}); err == nil {
+			t.Errorf("%q was accepted", template)
+		}
+	}
+}
+
+func TestClaudeAnswer(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct{ output, want string }{
+		"result wins":    {`{"type":"assistant","message":{"content":[{"type":"text","text":"hi"}]}}` + "\n" + `{"type":"result","result":"done"}`, "done"},
+		"last result":    {`{"type":"result","result":"one"}` + "\n" + `{"type":"result","result":"two"}` + "\n" + `{"type":"result","result":" "}`, "two"},
+		"not doubled":    {`{"type":"message_stop","text":"hi","message":{"content":"hi"}}`, "hi"},
+		"fragments join": {`{"type":"delta","delta":{"text":"a"}}` + "\n" + `{"type":"delta","delta":{"text":"b"}}`, "ab"},
+		"nothing":        {"plain words\n{}\n", ""},
+	} {
+		got, err := claudeCLI{}.Answer(c.output, "")
+		if got != c.want || (err != nil) != (c.want == "") {
+			t.Errorf("%s: %q, %v", name, got, err)
+		}
+	}
+}
+
+func TestGuard(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	marker := filepath.Join(dir, "executed")
+	bins := map[string]string{
+		"yes":     cli(t, dir, "codex", `echo "Logged in using ChatGPT"`),
+		"no":      cli(t, dir, "codex-no", `echo "Not logged in"`),
+		"key":     cli(t, dir, "codex-key", `echo "Logged in using an API key"`),
+		"fails":   cli(t, dir, "codex-fails", `echo "Logged in"; exit 1`),
+		"other":   cli(t, dir, "agent", "touch "+marker),
+		"gemini":  cli(t, dir, "gemini", "touch "+marker),
+		"missing": filepath.Join(dir, "codex-missing"),
+	}
+	path := "PATH=" + os.Getenv("PATH")
+	for name, c := range map[string]struct {
+		provider, bin string
+		environ       []string
+		reason        string
+	}{
+		"subscription": {"codex", "yes", nil, ""},
+		"logged out":   {"codex", "no", nil, ProbeFailed},
+		"by key":       {"codex", "key", nil, ProbeFailed},
+		"probe fails":  {"codex", "fails", nil, ProbeFailed},
+		"missing":      {"codex", "missing", nil, ProbeFailed},
+		"unapproved":   {"codex", "other", nil, UnapprovedBinary},
+		"key is set":   {"codex_app_server", "yes", []string{"OPENAI_API_KEY=k"}, APIKeyPresent},
+		"claude key":   {"claude_code", "other", []string{"ANTHROPIC_API_KEY=k"}, UnapprovedBinary},
+		"gemini":       {"gemini", "gemini", []string{"GEMINI_API_KEY=k"}, ""},
+		"gemini blank": {"gemini", "gemini", []string{"GEMINI_API_KEY= "}, ProbeFailed},
+		"vertex":       {"gemini", "gemini", []string{"GOOGLE_GENAI_USE_VERTEXAI=TRUE", "GOOGLE_CLOUD_PROJECT=p", "GOOGLE_CLOUD_LOCATION=l"}, ""},
+		"other api":    {"local", "other", nil, ""},
+	} {
+		machine := doc.Machine{ProviderBins: map[string]string{c.provider: bins[c.bin]}}
+		got := Guard(context.Background(), machine, c.provider, nil, append(c.environ, path))
+		if got.Reason != c.reason || (c.reason == "") != (got.Proof.Strategy != "") {
+			t.Errorf("%s: %q (%s), proof %+v", name, got.Reason, got.Message, got.Proof)
+		}
+	}
+	key := []string{"GEMINI_API_KEY=k", path}
+	for program, reason := range map[string]string{bins["gemini"]: "", bins["other"]: UnapprovedBinary, "/bin/sh": UnapprovedBinary} {
+		if got := Guard(context.Background(), doc.Machine{}, "gemini", []string{program, "{PROMPT}"}, key); got.Reason != reason {
+			t.Errorf("template %s: %q", program, got.Reason)
+		}
+	}
+	if _, err := os.Stat(marker); err == nil {
+		t.Error("a refused or unproven program was executed")
+	}
+}
+
+// TestSchemas pins that a program is asked once whether it takes a schema.
+func TestSchemas(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	asked := filepath.Join(dir, "asked")
+	bin := cli(t, dir, "codex", `[ "$1 $2" = "exec --help" ] && echo "  --output-schema FILE"; echo >> `+asked)
+	var schemas Schemas
+	for range 3 {
+		if !schemas.Taken(context.Background(), codexCLI{}, bin, os.Environ()) {
+			t.Error("not taken")
+		}
+	}
+	if schemas.Taken(context.Background(), geminiCLI{}, bin, os.Environ()) {
+		t.Error("gemini takes no schema")
+	}
+	if text, err := os.ReadFile(asked); err != nil || len(text) != 1 {
+		t.Errorf("asked %d times (%v)", len(text), err)
+	}
+}
+
+func TestAbout(t *testing.T) {
+	t.Parallel()
+	bin := cli(t, t.TempDir(), "codex", `[ "$1" = --version ] && { echo "codex-cli 1.2"; echo more; exit 0; }; printf 'usage\n'`)
+	p := About(context.Background(), "codex", bin, os.Environ())
+	if p.Version == nil || *p.Version != "codex-cli 1.2" || p.HelpHash == nil || len(*p.HelpHash) != 64 {
+		t.Errorf("%+v", p)
+	}
+}
+
+// TestAnswers pins how each CLI's answer is read out of what it prints.
+func TestAnswers(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct{ provider, stdout, last, want string }{
+		"codex from its file":  {"codex", `{"type":"item.completed","item":{"text":"draft"}}`, "the answer", "the answer"},
+		"codex from its lines": {"codex", `{"type":"item.completed","item":{"type":"agent_message","text":"the longer answer"}}` + "\n" + `{"type":"turn.completed","usage":{"input_tokens":1}}`, "", "the longer answer"},
+		"gemini":               {"gemini_cli", `{"response":"hello","stats":{}}`, "", "hello"},
+		"gemini, plain":        {"gemini", "no JSON at all", "", "no JSON at all"},
+		"claude":               {"claude-code", `{"type":"result","subtype":"success","result":"done"}`, "", "done"},
+	} {
+		cli, err := CLIOf(c.provider)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got, err := cli.Answer(c.stdout, c.last); err != nil || got != c.want {
+			t.Errorf("%s: %q (%v)", name, got, err)
+		}
+		if _, err := cli.Answer(" \n", ""); err == nil {
+			t.Errorf("%s: nothing was taken for an answer", name)
+		}
+	}
+	if _, err := CLIOf("cmd"); err == nil {
+		t.Error("cmd has a driver")
+	}
+}
+
+// TestModelFlag pins that a hint which only names a provider is no model.
+func TestModelFlag(t *testing.T) {
+	t.Parallel()
+	for hint, want := range map[string]string{"codex": "", "claude_code": "", "": "", "gpt-5": "gpt-5", "claude-opus": "claude-opus"} {
+		if got := ModelFlag(hint); got != want {
+			t.Errorf("%q: %q", hint, got)
+		}
+	}
+}

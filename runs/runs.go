@@ -1,0 +1,159 @@
+// Package runs is a run's life as callers see it: creation, lists, replay of
+// its log, and the launch of its session. How a session is executed is in
+// runs/session.
+//
+// Invariants: a run exists once its directory does, whole; a terminal run is
+// never launched again; every decision to launch is in an audit log before
+// anything is started.
+package runs
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"io/fs"
+	"path"
+	"slices"
+
+	"ac/events"
+	"ac/internal/clock"
+	"ac/internal/fault"
+	"ac/workspace"
+	"ac/workspace/doc"
+)
+
+// Created is a new run.
+type Created struct {
+	RunID         string
+	ContextPackID string
+}
+
+// startedPayload is the payload of run.started.
+type startedPayload struct {
+	ProjectID     string `json:"project_id"`
+	AgentID       string `json:"agent_id"`
+	Provider      string `json:"provider"`
+	ContextPackID string `json:"context_pack_id"`
+}
+
+// Create makes a run with its context pack. Both are durable and whole when it
+// returns; the project must exist, the agent need not.
+func Create(ctx context.Context, w *workspace.Workspace, project, agent, provider string) (Created, error) {
+	made := Created{RunID: w.Env.IDs.New("run"), ContextPackID: w.Env.IDs.New("ctx")}
+	now := w.Env.Clock.Now()
+	draft, err := w.Events.Draft(events.Draft{
+		At: now, RunID: made.RunID, SessionRef: "local_" + made.RunID, Actor: events.ActorSystem,
+		Visibility: events.VisibilityOrg, Type: events.RunStarted,
+	}, startedPayload{ProjectID: project, AgentID: agent, Provider: provider, ContextPackID: made.ContextPackID})
+	if err != nil {
+		return made, err
+	}
+	run, err := doc.RunCodec.Encode(doc.Run{
+		SchemaVersion: doc.Version, Type: "run", ID: made.RunID, ProjectID: project, AgentID: agent, Provider: provider,
+		CreatedAt: clock.Stamp(now), Status: doc.StatusRunning, ContextPackID: made.ContextPackID,
+		EventsRelpath: path.Join("runs", made.RunID, events.FileName),
+	})
+	if err != nil {
+		return made, err
+	}
+	pack, err := contextPack(w, made, project, agent, clock.Stamp(now))
+	if err != nil {
+		return made, err
+	}
+	err = w.Update(ctx, func(u *workspace.Unit) error {
+		if _, err := w.Project(project); err != nil {
+			return err
+		}
+		if err := u.Create(workspace.ContextPackDir(project, made.ContextPackID), pack); err != nil {
+			return err
+		}
+		return u.Create(workspace.RunDir(project, made.RunID), workspace.Tree{
+			Dirs:  []string{"outputs"},
+			Files: []workspace.TreeFile{{Name: "run.yaml", Content: run}, {Name: events.FileName, Content: events.Encode(draft)}},
+		})
+	})
+	if err == nil {
+		w.Appended(workspace.LogFile(project, made.RunID))
+	}
+	return made, err
+}
+
+// contextPack is the skeleton of what an agent will be given.
+func contextPack(w *workspace.Workspace, made Created, project, agent, now string) (workspace.Tree, error) {
+	manifest, err := doc.ContextPackCodec.Encode(doc.ContextPack{
+		SchemaVersion: doc.Version, Type: "context_pack_manifest", ID: made.ContextPackID, CreatedAt: now,
+		RunID: made.RunID, ProjectID: project, AgentID: agent,
+	})
+	if err != nil {
+		return workspace.Tree{}, err
+	}
+	snapshot, err := doc.PolicySnapshotCodec.Encode(doc.PolicySnapshot{
+		SchemaVersion: doc.Version, Type: "policy_snapshot", ID: w.Env.IDs.New("art"), CreatedAt: now, RunID: made.RunID,
+	})
+	return workspace.Tree{
+		Dirs:  []string{"bundle"},
+		Files: []workspace.TreeFile{{Name: "manifest.yaml", Content: manifest}, {Name: "policy_snapshot.yaml", Content: snapshot}},
+	}, err
+}
+
+// Load reads the record of a run. A missing one is fault.NotFound.
+func Load(w *workspace.Workspace, project, run string) (doc.Run, error) {
+	file := workspace.RunFile(project, run)
+	record, err := workspace.Load(w, doc.RunCodec, file)
+	if fault.Is(err, fault.NotFound) {
+		return record, fault.New(fault.NotFound, "run %s does not exist in project %s", run, project)
+	}
+	return record, err
+}
+
+// Listed is a run in a list.
+type Listed struct {
+	ProjectID string `json:"project_id"`
+	RunID     string `json:"run_id"`
+	CreatedAt string `json:"created_at"`
+	Status    string `json:"status"`
+	Provider  string `json:"provider"`
+	AgentID   string `json:"agent_id"`
+}
+
+// List lists the runs of a workspace, or of one project, the newest first. Runs
+// whose record does not fit are passed over.
+func List(w *workspace.Workspace, project string) ([]Listed, error) {
+	projects := []string{project}
+	if project == "" {
+		if _, err := w.FS.Stat(workspace.ProjectsDir); err != nil {
+			return nil, fault.New(fault.InvalidFile, "%s cannot be read: %w", workspace.ProjectsDir, err)
+		}
+		var err error
+		if projects, err = workspace.Dirs(w.FS, workspace.ProjectsDir); err != nil {
+			return nil, err
+		}
+	}
+	rows := []Listed{}
+	for _, p := range projects {
+		ids, err := workspace.Dirs(w.FS, workspace.RunsDir(p))
+		if err != nil {
+			return nil, err
+		}
+		rows = append(rows, workspace.ReadEach(ids, func(id string) (Listed, error) {
+			run, err := workspace.Load(w, doc.RunCodec, workspace.RunFile(p, id))
+			return Listed{p, run.ID, run.CreatedAt, run.Status, run.Provider, run.AgentID}, err
+		})...)
+	}
+	slices.SortFunc(rows, func(a, b Listed) int {
+		at, _ := clock.Parse(a.CreatedAt)
+		bt, _ := clock.Parse(b.CreatedAt)
+		return cmp.Or(bt.Compare(at), cmp.Compare(b.RunID, a.RunID))
+	})
+	return rows, nil
+}
+
+// OpenLog opens the log of a run for reading. A log that is missing although
+// the run is there counts as empty.
+func openLog(w *workspace.Workspace, project, run string) (log fileReader, err error) {
+	log, err = w.FS.OpenFile(workspace.LogFile(project, run), 0, 0)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, fault.New(fault.NotFound, "run %s of project %s has no %s", run, project, events.FileName)
+	}
+	return log, err
+}

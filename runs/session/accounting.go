@@ -1,0 +1,207 @@
+package session
+
+// What a session consumed: reports picked out of the output as it comes, the
+// choice and the price at the end.
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"io"
+	"os"
+	"path"
+
+	"ac/events"
+	"ac/internal/durable"
+	"ac/internal/param"
+	"ac/runs/usage"
+	"ac/workspace"
+	"ac/workspace/doc"
+)
+
+// cyclePayload is the payload of context.cycle.detected.
+type cyclePayload struct {
+	Count      int64  `json:"count"`
+	SignalType string `json:"signal_type"`
+	Source     string `json:"source"`
+}
+
+// costPayload is the payload of usage.cost_computed.
+type costPayload struct {
+	CostUSD          float64 `json:"cost_usd"`
+	Currency         string  `json:"currency"`
+	Source           string  `json:"source"`
+	RateCardProvider *string `json:"rate_card_provider"`
+}
+
+// lineCutter cuts a stream of text into lines. Lines beyond the limit are
+// passed over.
+type lineCutter struct {
+	kept []byte
+	skip bool
+}
+
+// maxScannedLine bounds what is kept of a line that has not ended yet.
+const maxScannedLine = 8 << 20
+
+func (c *lineCutter) add(text []byte, line func([]byte)) {
+	for len(text) > 0 {
+		i := bytes.IndexByte(text, '\n')
+		if i < 0 {
+			if c.skip = c.skip || len(c.kept)+len(text) > maxScannedLine; c.skip {
+				c.kept = nil
+			} else {
+				c.kept = append(c.kept, text...)
+			}
+			return
+		}
+		switch {
+		case c.skip || len(c.kept)+i > maxScannedLine:
+		case len(c.kept) == 0:
+			line(text[:i])
+		default:
+			line(append(c.kept, text[:i]...))
+		}
+		c.kept, c.skip, text = c.kept[:0], false, text[i+1:]
+	}
+}
+
+func (c *lineCutter) end(line func([]byte)) {
+	if len(c.kept) > 0 && !c.skip {
+		line(c.kept)
+	}
+}
+
+// news gives the drafts of what a line told for the first time.
+func (s *supervisor) news(line []byte) ([]events.Draft, error) {
+	return s.tell(s.collector.Line(line))
+}
+
+// notified is news for what a notification told.
+func (s *supervisor) notified(reports []usage.Report, found []usage.Cycle) ([]events.Draft, error) {
+	return s.tell(s.collector.Take(reports, found))
+}
+
+func (s *supervisor) tell(told usage.News) ([]events.Draft, error) {
+	if len(told.Reports) > 0 {
+		s.budget.reported(s.collector.Best().Usage(s.order.Provider))
+	}
+	var drafts []events.Draft
+	for _, c := range told.Cycles {
+		draft, err := s.draft(events.ContextCycle, cyclePayload{c.Count, c.Type, c.Source})
+		if err != nil {
+			return nil, err
+		}
+		drafts = append(drafts, draft)
+	}
+	for _, r := range told.Reports {
+		draft, err := s.draft(events.UsageReported, r.Usage(s.order.Provider))
+		if err != nil {
+			return nil, err
+		}
+		drafts = append(drafts, draft)
+	}
+	return drafts, nil
+}
+
+// accounting fills in what the run consumed and gives the events that tell it.
+// A session that never started its provider consumed nothing that could be
+// measured.
+func (s *supervisor) accounting(c *closing) ([]events.Draft, error) {
+	if s.recorder == nil {
+		return nil, nil
+	}
+	c.cycles = s.collector.ContextCycles()
+	var drafts []events.Draft
+	tell := func(kind string, payload any) error {
+		draft, err := s.draft(kind, payload)
+		drafts = append(drafts, draft)
+		return err
+	}
+	if r, ok := s.collector.Whole(s.printed()); ok {
+		if err := tell(events.UsageReported, r.Usage(s.order.Provider)); err != nil {
+			return nil, err
+		}
+	}
+	if best := s.collector.Best(); best != nil {
+		c.usage = best.Usage(s.order.Provider)
+	} else {
+		c.usage = usage.Estimate(s.order.Provider, s.given(), s.recorder.units)
+		if err := tell(events.UsageEstimated, c.usage); err != nil {
+			return nil, err
+		}
+	}
+	if err := price(s.w, c.usage, tell); err != nil {
+		return nil, err
+	}
+	text, err := json.MarshalIndent(c.usage, "", "  ")
+	if err != nil {
+		return nil, err
+	}
+	return drafts, s.w.Replace(path.Join(s.outDir, "token_usage.json"), append(text, '\n'), 0o644)
+}
+
+// given is the length of the provider's input.
+func (s *supervisor) given() int64 {
+	switch {
+	case s.order.Turn != nil:
+		return utf16Units(valid([]byte(s.order.Turn.Prompt)))
+	case s.order.Stdin != nil:
+		return utf16Units(valid([]byte(*s.order.Stdin)))
+	}
+	return 0
+}
+
+// maxPrinted bounds the output that is searched as a whole.
+const maxPrinted = 16 << 20
+
+// printed is all of stdout, nothing when that is too long or unreadable.
+func (s *supervisor) printed() []byte {
+	text, err := durable.ReadFile(s.w.FS, path.Join(s.outDir, "stdout.txt"), maxPrinted)
+	if err != nil {
+		return nil
+	}
+	return text
+}
+
+// price adds the cost by this machine's rate cards and tells it.
+func price(w *workspace.Workspace, u *doc.Usage, tell func(kind string, payload any) error) error {
+	machine, err := w.Machine()
+	if err != nil {
+		return nil //nolint:nilerr // without the overlay there is no card, and no claim about one
+	}
+	if !usage.Price(u, machine.Pricing) {
+		return nil
+	}
+	return tell(events.UsageCost, costPayload{*u.CostUSD, u.CostCurrency, u.CostSource, orNull(u.CostRateCardProvider)})
+}
+
+// lastReported is the usage that a log told last, nil when it told none.
+func lastReported(w *workspace.Workspace, log string) (*doc.Usage, error) {
+	f, err := w.FS.OpenFile(log, os.O_RDONLY, 0)
+	if errors.Is(err, os.ErrNotExist) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	var last *doc.Usage
+	scanner := events.NewScanner(f, 0, 0)
+	for {
+		line, err := scanner.Next()
+		if errors.Is(err, io.EOF) {
+			return last, nil
+		}
+		if err != nil {
+			return nil, err
+		}
+		if events.Type(line.Raw) != events.UsageReported {
+			continue
+		}
+		value := param.Parse(line.Raw)
+		if u, err := doc.UsageCodec.Bind(value.Get("payload")); err == nil {
+			last = &u
+		}
+	}
+}

@@ -1,0 +1,98 @@
+package session
+
+import (
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"ac/runs/budget"
+	"ac/workspace/doc"
+)
+
+func watchOf(limits budget.Limits, cards map[string]doc.RateCard) (b *budgetWatch, stops *atomic.Int32) {
+	stops = new(atomic.Int32)
+	return &budgetWatch{limits: limits, cards: cards, patience: budgetPatience, stop: func() { stops.Add(1) }}, stops
+}
+
+func tokens(n int64) *doc.Usage { return &doc.Usage{Provider: "cmd", TotalTokens: n} }
+
+// TestBudgetWatch: five seconds over a hard limit stop a provider, nothing else
+// does.
+func TestBudgetWatch(t *testing.T) {
+	t.Parallel()
+	hard := budget.Limits{Run: &doc.Budget{SoftTokens: new(int64(10)), HardTokens: new(int64(100))}}
+	project := budget.Limits{Project: &doc.Budget{HardTokens: new(int64(100))}}
+	priced := budget.Limits{Run: &doc.Budget{HardCostUSD: new(0.05)}}
+	for name, c := range map[string]struct {
+		limits budget.Limits
+		cards  map[string]doc.RateCard
+		do     func(b *budgetWatch)
+		after  time.Duration // 0: never
+	}{
+		"below": {hard, nil, func(b *budgetWatch) { b.reported(tokens(99)) }, 0},
+		"at the limit": {hard, nil, func(b *budgetWatch) {
+			b.reported(tokens(50))
+			time.Sleep(time.Hour)
+			b.reported(tokens(100))
+		}, time.Hour + 5*time.Second},
+		"more reports begin nothing anew": {hard, nil, func(b *budgetWatch) {
+			b.reported(tokens(100))
+			time.Sleep(4 * time.Second)
+			b.reported(tokens(200))
+		}, 5 * time.Second},
+		"below again": {hard, nil, func(b *budgetWatch) {
+			b.reported(tokens(100))
+			time.Sleep(4 * time.Second)
+			b.reported(tokens(50))
+		}, 0},
+		"ended before": {hard, nil, func(b *budgetWatch) {
+			b.reported(tokens(100))
+			time.Sleep(4 * time.Second)
+			b.close()
+			b.reported(tokens(200))
+		}, 0},
+		"nothing known of others": {project, nil, func(b *budgetWatch) { b.reported(tokens(200)) }, 0},
+		"on top of others": {project, nil, func(b *budgetWatch) {
+			b.reported(tokens(10))
+			b.mu.Lock()
+			defer b.mu.Unlock()
+			b.others = &budget.Totals{Project: budget.Spend{Tokens: 90}}
+			b.compare()
+		}, 5 * time.Second},
+		"nothing reported": {project, nil, func(b *budgetWatch) {
+			b.mu.Lock()
+			defer b.mu.Unlock()
+			b.others = &budget.Totals{Project: budget.Spend{Tokens: 900}}
+			b.compare()
+		}, 0},
+		"no card": {priced, nil, func(b *budgetWatch) { b.reported(tokens(1 << 40)) }, 0},
+		"with a card": {priced, map[string]doc.RateCard{"default": {Input: 1, Output: 1}}, func(b *budgetWatch) {
+			b.reported(tokens(49))
+			b.reported(tokens(50))
+		}, 5 * time.Second},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				b, stops := watchOf(c.limits, c.cards)
+				began := time.Now()
+				c.do(b)
+				if c.after > 0 {
+					time.Sleep(c.after - time.Since(began) - time.Millisecond)
+					synctest.Wait()
+					if stops.Load() != 0 {
+						t.Fatal("stopped early")
+					}
+					time.Sleep(time.Millisecond)
+				} else {
+					time.Sleep(time.Hour)
+				}
+				synctest.Wait()
+				b.close()
+				if want := c.after > 0; b.stopped != want || (stops.Load() == 1) != want {
+					t.Errorf("stopped %d times, want it: %v", stops.Load(), want)
+				}
+			})
+		})
+	}
+}

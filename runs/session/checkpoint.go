@@ -1,0 +1,79 @@
+package session
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"io"
+	"io/fs"
+	"os"
+
+	"ac/events"
+	"ac/workspace"
+)
+
+// counted is how many lines a log has up to an offset where a line ends, so
+// that the end of a long log is counted without reading all of it under the
+// write lock.
+type counted struct {
+	offset int64
+	lines  int64
+}
+
+// count counts on from what was counted before, to the last whole line.
+func (c counted) count(w *workspace.Workspace, log string) (counted, error) {
+	f, err := w.FS.OpenFile(log, os.O_RDONLY, 0)
+	if errors.Is(err, fs.ErrNotExist) {
+		return counted{}, nil
+	}
+	if err != nil {
+		return c, err
+	}
+	defer f.Close()
+	st, err := f.Stat()
+	if err != nil {
+		return c, err
+	}
+	if st.Size() < c.offset {
+		c = counted{} // another file than the one counted
+	}
+	lines, torn, err := events.CountLines(io.NewSectionReader(f, c.offset, st.Size()-c.offset))
+	if err != nil || torn {
+		return c, err
+	}
+	return counted{offset: st.Size(), lines: c.lines + lines}, nil
+}
+
+// checkpoint is what the run's record keeps of its log as it is now.
+func (c counted) checkpoint(w *workspace.Workspace, log string) (*events.Checkpoint, error) {
+	f, err := w.FS.OpenFile(log, os.O_RDONLY, 0)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	st, err := f.Stat()
+	if err != nil {
+		return nil, err
+	}
+	if st.Size() < c.offset {
+		c = counted{}
+	}
+	lines, _, err := events.CountLines(io.NewSectionReader(f, c.offset, st.Size()-c.offset))
+	if err != nil {
+		return nil, err
+	}
+	tail, err := events.ReadTail(f, st.Size())
+	if err != nil {
+		return nil, err
+	}
+	return &events.Checkpoint{Count: c.lines + lines, Head: tail.Head}, nil
+}
+
+// digest names things whose own names may be too long for a file name.
+func digest(text string) string {
+	sum := sha256.Sum256([]byte(text))
+	return hex.EncodeToString(sum[:8])
+}

@@ -1,0 +1,69 @@
+package session
+
+// The end of a session: usage, record and closing events, as one unit.
+
+import (
+	"context"
+	"slices"
+
+	"ac/events"
+	"ac/workspace"
+	"ac/workspace/doc"
+)
+
+// endedPayload closes the log of a command run.
+type endedPayload struct {
+	ExitCode       *int    `json:"exit_code"`
+	Signal         *string `json:"signal"`
+	Stopped        bool    `json:"stopped"`
+	BudgetExceeded bool    `json:"budget_exceeded"`
+	Error          string  `json:"error,omitempty"`
+}
+
+// end records the outcome.
+func (s *supervisor) end(ctx context.Context, o outcome) error {
+	now := s.w.Env.Clock.Now()
+	s.mu.Lock()
+	s.record.Status, s.record.ExitCode, s.record.Signal = o.status, o.exitCode, o.signal
+	s.record.EndedAtMS = new(now.UnixMilli())
+	if o.err != nil {
+		s.record.Error = o.err.Error()
+	}
+	record := s.record
+	s.record.Status = doc.StatusRunning // until the unit is through
+	s.mu.Unlock()
+
+	c := closing{record: &record, status: o.status, at: now}
+	drafts, err := s.accounting(&c)
+	if err != nil {
+		return err
+	}
+	payload := endedPayload{ExitCode: o.exitCode, Signal: o.signal, Stopped: o.stopped, Error: record.Error}
+	log := workspace.LogFile(s.order.ProjectID, s.order.RunID)
+	if c.counted, err = (counted{}).count(s.w, log); err != nil {
+		return err
+	}
+	decide := s.budgetDecider(&c)
+	err = s.w.Update(ctx, func(u *workspace.Unit) error {
+		// What runs that end beside this one have spent is known under the lock.
+		told, exceeded, err := decide()
+		if err != nil {
+			return err
+		}
+		payload.BudgetExceeded = exceeded
+		last, err := s.draft("run."+c.status, o.lastPayload(payload))
+		if err != nil {
+			return err
+		}
+		last.At = now
+		c.events = slices.Concat(drafts, told, []events.Draft{last})
+		return closeRun(u, c)
+	})
+	if err != nil {
+		return err
+	}
+	s.mu.Lock()
+	s.record = record
+	s.mu.Unlock()
+	return nil
+}

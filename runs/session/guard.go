@@ -1,0 +1,258 @@
+package session
+
+// The guard: a process of its own between a supervisor and a provider. It
+// starts the provider when it is told to, relays its signals and its end, and
+// sees to it that no descendant of it outlives the session, even when the
+// supervisor is killed.
+
+import (
+	"bufio"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"os/signal"
+	"runtime"
+	"sync"
+	"syscall"
+	"time"
+
+	"ac/internal/durable"
+	"ac/internal/proc"
+)
+
+// Words of the hidden commands that run these processes.
+const (
+	GuardCommand     = "session:guard"
+	SuperviseCommand = "session:supervise"
+)
+
+// Descriptors of a guard behind the standard three.
+const (
+	guardSocket = 3 + iota
+	guardStdin
+	guardStdout
+	guardStderr
+)
+
+// sweepPatience bounds how long killed processes may take to die.
+const sweepPatience = 3 * time.Second
+
+// guardOrder is a line from the supervisor: one of its fields is set.
+type guardOrder struct {
+	Start  *startOrder `json:"start,omitempty"`
+	Signal int         `json:"signal,omitempty"`
+	Sweep  bool        `json:"sweep,omitempty"`
+}
+
+// startOrder is the "go" of the supervisor.
+type startOrder struct {
+	Path string   `json:"path"`
+	Argv []string `json:"argv"`
+	Env  []string `json:"env"`
+	Dir  string   `json:"dir"`
+}
+
+// guardReport is a line to the supervisor.
+type guardReport struct {
+	PID   int         `json:"pid,omitempty"`
+	Start string      `json:"start,omitempty"` // identity of the provider beyond its number
+	Error string      `json:"error,omitempty"`
+	Exit  *guardExit  `json:"exit,omitempty"`
+	Swept *guardSwept `json:"swept,omitempty"`
+}
+
+type guardExit struct {
+	Code   int `json:"code"`
+	Signal int `json:"signal,omitempty"`
+}
+
+type guardSwept struct {
+	Left []int `json:"left"`
+}
+
+// RunGuard is the main function of a guard process. It returns when nothing of
+// the provider is left.
+func RunGuard() error {
+	// Signals that reach us by mistake are taken and passed over. Ignoring them
+	// would make the provider ignore them too.
+	signals := make(chan os.Signal, 8)
+	signal.Notify(signals, syscall.SIGHUP, syscall.SIGINT, syscall.SIGQUIT, syscall.SIGTERM, syscall.SIGPIPE)
+	runtime.LockOSThread() // the provider dies with the thread that starts it
+	if err := proc.BecomeSubreaper(); err != nil {
+		return err
+	}
+	// They came to us through an exec; the provider is to have none of them. A
+	// copy of the socket would hide our death, and could speak for us.
+	for fd := guardSocket; fd <= guardStderr; fd++ {
+		proc.CloseOnExec(fd)
+	}
+	g := &guard{socket: os.NewFile(guardSocket, "supervisor"), exited: make(chan struct{})}
+	return g.serve()
+}
+
+type guard struct {
+	socket *os.File
+	pid    int
+	exited chan struct{}
+
+	mu sync.Mutex // guards writes to the socket
+}
+
+func (g *guard) serve() error {
+	orders := json.NewDecoder(bufio.NewReader(g.socket))
+	for {
+		var order guardOrder
+		if err := orders.Decode(&order); err != nil {
+			// The supervisor is gone.
+			g.sweep()
+			return nil
+		}
+		switch {
+		case order.Start != nil:
+			if err := g.start(order.Start); err != nil {
+				g.report(guardReport{Error: err.Error()})
+				return nil
+			}
+		case order.Signal != 0 && g.pid > 0:
+			_ = proc.SignalGroup(g.pid, syscall.Signal(order.Signal)) // gone already
+		case order.Sweep:
+			left := g.sweep()
+			g.report(guardReport{Swept: &guardSwept{Left: left}})
+			return nil
+		}
+	}
+}
+
+func (g *guard) start(order *startOrder) error {
+	var files [3]*os.File
+	for i, fd := range []uintptr{guardStdin, guardStdout, guardStderr} {
+		files[i] = os.NewFile(fd, "provider")
+	}
+	pid, err := proc.Start(order.Path, order.Argv, order.Env, order.Dir, files)
+	for _, f := range files {
+		err = errors.Join(err, f.Close())
+	}
+	if err != nil {
+		return err
+	}
+	g.pid = pid
+	id, _ := proc.Lookup(pid)
+	g.report(guardReport{PID: pid, Start: id.Start})
+	go func() { // ends with the provider, which sweep sees to
+		defer close(g.exited)
+		exit, err := proc.AwaitExit(pid)
+		if err != nil {
+			g.report(guardReport{Error: err.Error()})
+			return
+		}
+		g.report(guardReport{Exit: &guardExit{Code: exit.Code, Signal: int(exit.Signal)}})
+	}()
+	return nil
+}
+
+func (g *guard) sweep() (left []int) {
+	if g.pid == 0 {
+		return nil
+	}
+	_ = proc.SignalGroup(g.pid, syscall.SIGKILL) // gone already
+	select {
+	case <-g.exited:
+	case <-time.After(sweepPatience):
+	}
+	return proc.Sweep(g.pid, sweepPatience)
+}
+
+// report writes a line; a supervisor that is gone reads none.
+func (g *guard) report(r guardReport) {
+	line, err := json.Marshal(r)
+	if err != nil {
+		return
+	}
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	_ = durable.WriteAll(g.socket, append(line, '\n')) // seen as the end of its orders
+}
+
+// guarded is a supervisor's hold on its guard.
+type guarded struct {
+	cmd     *exec.Cmd
+	socket  *os.File
+	reports chan guardReport // closed when the guard is gone
+}
+
+// startGuard starts a guard that has the provider's ends of the pipes. The
+// provider is started by begin.
+func startGuard(executable string, stdin, stdout, stderr *os.File) (*guarded, error) {
+	ours, theirs, err := proc.SocketPair()
+	if err != nil {
+		return nil, err
+	}
+	cmd := exec.Command(executable, GuardCommand)
+	cmd.Env = append(keeperEnv(), "GOMAXPROCS=2")
+	cmd.Dir = "/"
+	cmd.ExtraFiles = []*os.File{theirs, stdin, stdout, stderr}
+	cmd.SysProcAttr = proc.NewSession()
+	err = errors.Join(cmd.Start(), theirs.Close())
+	if err != nil {
+		return nil, errors.Join(fmt.Errorf("start the guard: %w", err), ours.Close())
+	}
+	g := &guarded{cmd: cmd, socket: ours, reports: make(chan guardReport, 8)}
+	go g.read()
+	return g, nil
+}
+
+// read ends when the guard does.
+func (g *guarded) read() {
+	defer close(g.reports)
+	reports := json.NewDecoder(bufio.NewReader(g.socket))
+	for {
+		var r guardReport
+		if err := reports.Decode(&r); err != nil {
+			return
+		}
+		g.reports <- r
+	}
+}
+
+func (g *guarded) order(o guardOrder) error {
+	line, err := json.Marshal(o)
+	if err != nil {
+		return err
+	}
+	return durable.WriteAll(g.socket, append(line, '\n'))
+}
+
+// signal passes a signal on to the provider's group.
+func (g *guarded) signal(sig syscall.Signal) { _ = g.order(guardOrder{Signal: int(sig)}) } // a dead guard is noticed by its reports
+
+// sweep has the guard kill whatever is left and waits for its end. Descendants
+// of a guard that was killed come to us, and are killed here.
+func (g *guarded) sweep() (left []int) {
+	_ = g.order(guardOrder{Sweep: true}) // a dead guard cannot take it
+	for r := range g.reports {
+		if r.Swept != nil {
+			left = r.Swept.Left
+		}
+	}
+	return append(left, g.release()...)
+}
+
+// release waits for a guard whose reports have ended and mops up after it.
+func (g *guarded) release() (left []int) {
+	_ = g.socket.Close()
+	_ = g.cmd.Wait() // how it ended does not matter: it is gone
+	return proc.Sweep(0, sweepPatience)
+}
+
+// devNull is the standard input of a provider that gets none.
+func devNull() (*os.File, error) { return os.OpenFile(os.DevNull, os.O_RDONLY, 0) }
+
+// feed writes the provider's input and closes it; a provider that does not read
+// it is no error.
+func feed(w io.WriteCloser, text string) {
+	_, _ = io.WriteString(w, text)
+	_ = w.Close()
+}

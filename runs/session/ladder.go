@@ -1,0 +1,81 @@
+package session
+
+// The ladder of a stop: ask, wait, SIGTERM, wait, SIGKILL. Each rung is climbed
+// only when the one before did not end the provider.
+
+import (
+	"context"
+	"os"
+	"syscall"
+	"time"
+)
+
+const (
+	// killAfter is how long a provider may take to end after SIGTERM.
+	killAfter = 1500 * time.Millisecond
+	// termAfter is how long it may take after its protocol's own word.
+	termAfter = 100 * time.Millisecond
+)
+
+// rungs are the timers of a ladder that is being climbed.
+type rungs struct {
+	term, kill <-chan time.Time
+	timers     []*time.Timer
+}
+
+func (r *rungs) after(d time.Duration) <-chan time.Time {
+	timer := time.NewTimer(d)
+	r.timers = append(r.timers, timer)
+	return timer.C
+}
+
+func (r *rungs) close() {
+	for _, timer := range r.timers {
+		timer.Stop()
+	}
+}
+
+// awaitExit waits for the provider's end, and brings it about when a stop is
+// asked for or its turn is over.
+func (s *supervisor) awaitExit(ctx context.Context, talk *conversation, stdin *os.File) (exit *guardExit, guardDied bool) {
+	stop, interrupt := s.stop, s.host.Interrupt
+	var over <-chan struct{}
+	if talk != nil {
+		over = talk.over
+	}
+	var r rungs
+	defer r.close()
+	for {
+		select {
+		case report, ok := <-s.guard.reports:
+			switch {
+			case !ok:
+				return nil, true
+			case report.Exit != nil:
+				return report.Exit, false
+			}
+		case <-interrupt:
+			interrupt = nil
+			s.requestStop(true)
+		case <-stop:
+			stop = nil
+			if talk == nil {
+				r.term = r.after(0)
+				break
+			}
+			talk.client.Interrupt(ctx)
+			r.term = r.after(termAfter)
+		case <-over:
+			over = nil
+			_ = stdin.Close() // the provider may be gone
+			r.term = r.after(0)
+		case <-r.term:
+			r.term = nil
+			s.guard.signal(syscall.SIGTERM)
+			r.kill = r.after(killAfter)
+		case <-r.kill:
+			r.kill = nil
+			s.guard.signal(syscall.SIGKILL)
+		}
+	}
+}

@@ -1,0 +1,326 @@
+package session
+
+// Recording what a provider prints: raw bytes to files, decoded text to events,
+// in memory bounded by the backlog that is allowed.
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"sync"
+	"time"
+	"unicode/utf8"
+
+	"ac/events"
+	"ac/internal/canonjson"
+	"ac/internal/durable"
+	"ac/redact"
+	"ac/runs/usage"
+)
+
+const (
+	readBlock = 64 << 10
+	// maxBacklog is how many bytes of output may wait for the log before the
+	// pipes are no longer read.
+	maxBacklog = 4 << 20
+	// maxWrite is about how much of it is sealed and written at once, before
+	// one sync makes all of it durable.
+	maxWrite = 512 << 10
+	// logPatience is how long a log that cannot be written is tried again.
+	logPatience = 2 * time.Second
+)
+
+// recording is what the output of a session is recorded with.
+type recording struct {
+	log    *events.Log
+	source events.Source
+	base   events.Draft
+	// secrets are masked in whatever is written down.
+	secrets *redact.Values
+	// news gives the events that a line of output calls for.
+	news func(line []byte) ([]events.Draft, error)
+	// divert takes lines in place of news, where a protocol is spoken; nil
+	// otherwise. It may block.
+	divert func(line []byte)
+	// notified gives the events that a notification calls for.
+	notified func([]usage.Report, []usage.Cycle) ([]events.Draft, error)
+	// failed is called once when the log cannot be written.
+	failed func()
+}
+
+// recorder takes the output of one session to its log. Readers add to it; one
+// goroutine writes.
+type recorder struct {
+	recording
+
+	mu      sync.Mutex
+	changed *sync.Cond
+	queue   []events.Draft
+	backlog int
+	closed  bool
+	err     error
+	units   int64 // UTF-16 code units of all text
+	done    chan struct{}
+}
+
+func newRecorder(with recording) *recorder {
+	r := &recorder{recording: with, done: make(chan struct{})}
+	r.changed = sync.NewCond(&r.mu)
+	go r.run()
+	return r
+}
+
+// add queues one chunk of text, waiting while too much is queued.
+func (r *recorder) add(stream string, text []byte) {
+	draft := r.base
+	draft.Type = events.ProviderRaw
+	// Room for what escapes usually need: growing would copy the text again.
+	payload := make([]byte, 0, len(text)+len(text)/16+64)
+	payload = append(append(payload, `{"stream":"`...), stream...)
+	payload = append(payload, `","chunk":`...)
+	draft.Payload = append(canonjson.AppendString(payload, string(text)), '}')
+	draft = r.source.Raw(draft)
+
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	for r.backlog > maxBacklog && r.err == nil {
+		r.changed.Wait()
+	}
+	r.units += utf16Units(text)
+	r.enqueue(draft)
+}
+
+// enqueue runs with the recorder locked.
+func (r *recorder) enqueue(draft events.Draft) {
+	if r.err != nil {
+		return
+	}
+	r.queue = append(r.queue, draft)
+	r.backlog += len(draft.Payload)
+	r.changed.Broadcast()
+}
+
+// line searches one line of output and queues the events it calls for, behind
+// the chunk that it came with.
+func (r *recorder) line(line []byte) {
+	if r.divert != nil {
+		r.divert(line)
+		return
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	drafts, err := r.news(line)
+	if err != nil {
+		return // a report that cannot be written as JSON tells nothing
+	}
+	for _, draft := range drafts {
+		r.enqueue(draft)
+	}
+}
+
+// run writes what is queued in batches, each behind the one before; another
+// goroutine makes them durable.
+func (r *recorder) run() {
+	defer close(r.done)
+	dirty, synced := make(chan struct{}, 1), make(chan struct{})
+	go func() { // ends with run
+		defer close(synced)
+		for range dirty {
+			if err := r.log.Sync(); err != nil {
+				// What the kernel lost of it cannot be told: it is not tried again.
+				r.fail(fmt.Errorf("the output could not be recorded: %w", err))
+			}
+		}
+	}()
+	for batch := r.next(); len(batch) > 0; batch = r.next() {
+		if err := r.write(batch); err != nil {
+			r.fail(err)
+		}
+		select {
+		case dirty <- struct{}{}:
+		default: // the next sync serves this batch too
+		}
+	}
+	close(dirty)
+	<-synced
+}
+
+// next gives what is queued, nothing at the
+// end.
+func (r *recorder) next() []events.Draft {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	for len(r.queue) == 0 && !r.closed {
+		r.changed.Wait()
+	}
+	batch := r.queue
+	r.queue, r.backlog = nil, 0
+	r.changed.Broadcast()
+	return batch
+}
+
+// fail keeps the first failure and tells it.
+func (r *recorder) fail(err error) {
+	r.mu.Lock()
+	first := r.err == nil
+	if first {
+		r.err = err
+	}
+	r.changed.Broadcast()
+	r.mu.Unlock()
+	if first {
+		r.failed()
+	}
+}
+
+// write writes a batch, trying again for a while where the disk refuses.
+func (r *recorder) write(batch []events.Draft) error {
+	began := r.source.Clock.Now()
+	for {
+		var err error
+		for err == nil && len(batch) > 0 {
+			n := piece(batch)
+			if err = r.log.Write(context.Background(), batch[:n]...); err == nil {
+				batch = batch[n:]
+			}
+		}
+		if err == nil {
+			return nil
+		}
+		if partial, ok := errors.AsType[*events.PartialError](err); ok {
+			batch = batch[partial.Written:] // nothing is said twice
+		}
+		if r.source.Clock.Since(began) > logPatience {
+			return fmt.Errorf("the output could not be recorded: %w", err)
+		}
+		time.Sleep(logPatience / 20)
+	}
+}
+
+// piece is how many drafts of a batch are written at once.
+func piece(batch []events.Draft) int {
+	size := 0
+	for i := range batch {
+		if size += len(batch[i].Payload); size >= maxWrite {
+			return i + 1
+		}
+	}
+	return len(batch)
+}
+
+// finish writes what is left, makes it durable and returns the first failure.
+func (r *recorder) finish() error {
+	r.mu.Lock()
+	r.closed = true
+	r.changed.Broadcast()
+	r.mu.Unlock()
+	<-r.done
+	return errors.Join(r.err, r.log.Sync(), r.log.Close())
+}
+
+// stream is one stream of a provider on its way to a file and the log.
+type stream struct {
+	name    string
+	file    durable.File
+	mask    *redact.Stream
+	decoder utf8Decoder
+	lines   lineCutter
+	failed  error // of the file
+}
+
+// pump reads one stream of the provider to its end: bytes to the file, text to
+// the log. It goes on reading whatever fails, so that the provider never hangs
+// on a full pipe.
+func (r *recorder) pump(name string, from *os.File, to durable.File) error {
+	s := &stream{name: name, file: to, mask: r.secrets.Stream()}
+	buf := make([]byte, readBlock)
+	for {
+		n, err := from.Read(buf)
+		if n > 0 {
+			r.take(s, s.mask.Next(buf[:n]))
+		}
+		if err == nil {
+			continue
+		}
+		r.take(s, s.mask.Rest())
+		r.text(s, s.decoder.rest())
+		s.lines.end(r.line)
+		if !errors.Is(err, io.EOF) && !errors.Is(err, os.ErrClosed) && !errors.Is(err, os.ErrDeadlineExceeded) {
+			s.failed = errors.Join(s.failed, err)
+		}
+		return s.failed
+	}
+}
+
+func (r *recorder) take(s *stream, block []byte) {
+	if len(block) == 0 {
+		return
+	}
+	if s.failed == nil {
+		s.failed = durable.WriteAll(s.file, block)
+	}
+	r.text(s, s.decoder.decode(block))
+}
+
+func (r *recorder) text(s *stream, text []byte) {
+	if len(text) > 0 {
+		r.add(s.name, text)
+		s.lines.add(text, r.line)
+	}
+}
+
+// utf8Decoder turns a stream of bytes into text, keeping a sequence that a read
+// cut in two for the next one. Invalid bytes become U+FFFD.
+type utf8Decoder struct{ kept []byte }
+
+// decode gives the text of the next block. It may lie in the block itself.
+func (d *utf8Decoder) decode(block []byte) []byte {
+	text := block
+	if len(d.kept) > 0 {
+		text = append(d.kept, block...)
+		d.kept = nil
+	}
+	for back := 1; back <= min(utf8.UTFMax-1, len(text)); back++ {
+		c := text[len(text)-back]
+		if utf8.RuneStart(c) {
+			if !utf8.FullRune(text[len(text)-back:]) {
+				d.kept = bytes.Clone(text[len(text)-back:])
+				text = text[:len(text)-back]
+			}
+			break
+		}
+	}
+	return valid(text)
+}
+
+// rest is what is left at the end of the stream.
+func (d *utf8Decoder) rest() []byte { return valid(d.kept) }
+
+func valid(text []byte) []byte {
+	if utf8.Valid(text) {
+		return text
+	}
+	out := make([]byte, 0, len(text)+16)
+	for len(text) > 0 {
+		r, size := utf8.DecodeRune(text)
+		out = utf8.AppendRune(out, r) // RuneError is U+FFFD
+		text = text[size:]
+	}
+	return out
+}
+
+// utf16Units is the length of valid text as ECMAScript counts it.
+func utf16Units(text []byte) (n int64) {
+	for _, c := range text {
+		switch {
+		case c >= 0xF0:
+			n += 2
+		case c < 0x80 || c >= 0xC0:
+			n++
+		}
+	}
+	return n
+}

@@ -1,0 +1,253 @@
+package session
+
+// Records whose owner is gone: what they mean, and bringing them to an end.
+
+import (
+	"context"
+	"errors"
+	"path"
+	"syscall"
+	"time"
+
+	"ac/events"
+	"ac/internal/clock"
+	"ac/internal/fault"
+	"ac/internal/lock"
+	"ac/internal/proc"
+	"ac/workspace"
+	"ac/workspace/doc"
+)
+
+const (
+	detachedNote = "detached from this runtime: another process follows it, or nobody does"
+	orphanNote   = "its supervisor died before the end was recorded"
+	// claimTolerance is how much later than its claim a process may have
+	// started, for records that do not hold its start.
+	claimTolerance = 2 * time.Second
+	// orphanPatience is how long a runtime of another program may take to write
+	// the end of its run; claimless records wait for pidPatience.
+	orphanPatience = 300 * time.Millisecond
+	pidPatience    = 10 * time.Second
+)
+
+// Current gives a record as it is now: reconciled when its owner is gone, and
+// persisted then. Only session methods and starts call it. It may signal the
+// provider of a session that was asked to stop.
+func Current(ctx context.Context, w *workspace.Workspace, ref string) (doc.Session, error) {
+	record, err := Read(w, ref)
+	if err != nil || doc.Terminal(record.Status) || ownerAlive(w, record) {
+		return record, err
+	}
+	claim, err := take(w, record.ProjectID, record.RunID, ref)
+	if errors.Is(err, lock.ErrBusy) {
+		return record, nil // somebody follows it, or ends it just now
+	}
+	if err != nil {
+		return record, err
+	}
+	record, err = reconcile(ctx, w, ref)
+	return record, errors.Join(err, claim.release())
+}
+
+// reconcile runs with the locks of the session held.
+func reconcile(ctx context.Context, w *workspace.Workspace, ref string) (doc.Session, error) {
+	record, err := Read(w, ref)
+	if err != nil || doc.Terminal(record.Status) {
+		return record, err
+	}
+	if record.Socket != "" {
+		// Its supervisor may have died between the steps of the end: that end is
+		// finished, not told as another one.
+		if err := w.Settle(ctx); err != nil {
+			return record, err
+		}
+		if record, err = Read(w, ref); err != nil {
+			return record, err
+		}
+		removeSocket(record.Socket)
+		if doc.Terminal(record.Status) {
+			return record, nil
+		}
+	}
+	if done, err := adoptEnd(w, &record); done || err != nil {
+		return record, err
+	}
+	detached := record
+	detached.Error = detachedNote
+	if record.Socket == "" { // of another program
+		switch alive, known := providerOf(record); {
+		case !known && !ownerKnownDead(record, w.Env.Clock.Now()):
+			return detached, nil
+		case alive:
+			marked := w.Exists(path.Join(workspace.ProjectDir(record.ProjectID), stopMarker(record.RunID)))
+			if marked && certain(record, w.Env.Clock.Now()) {
+				_ = identity(record).Signal(syscall.SIGKILL) // gone meanwhile
+			}
+			return detached, nil
+		}
+		if err := waitForEnd(ctx, w, record); err != nil {
+			return record, err
+		}
+		if done, err := adoptEnd(w, &record); done || err != nil {
+			return record, err
+		}
+	}
+	return record, orphan(ctx, w, &record)
+}
+
+// adoptEnd takes over the end that the run's record tells, and persists it.
+func adoptEnd(w *workspace.Workspace, record *doc.Session) (done bool, err error) {
+	run, err := workspace.Load(w, doc.RunCodec, workspace.RunFile(record.ProjectID, record.RunID))
+	if err != nil || !doc.Terminal(run.Status) {
+		return false, nil //nolint:nilerr // an unreadable run tells no end
+	}
+	record.Status = run.Status
+	if at, ok := clock.Parse(run.EndedAt); ok {
+		record.EndedAtMS = new(at.UnixMilli())
+	}
+	return true, write(w, *record)
+}
+
+func waitForEnd(ctx context.Context, w *workspace.Workspace, record doc.Session) error {
+	deadline := time.After(orphanPatience)
+	for {
+		run, err := workspace.Load(w, doc.RunCodec, workspace.RunFile(record.ProjectID, record.RunID))
+		if err == nil && doc.Terminal(run.Status) {
+			return nil
+		}
+		select {
+		case <-deadline:
+			return nil
+		case <-ctx.Done():
+			return context.Cause(ctx)
+		case <-time.After(20 * time.Millisecond):
+		}
+	}
+}
+
+func identity(record doc.Session) proc.Identity {
+	if record.PID == nil {
+		return proc.Identity{}
+	}
+	if record.PIDStart != "" {
+		return proc.Identity{PID: *record.PID, Start: record.PIDStart}
+	}
+	id, _ := proc.Lookup(*record.PID)
+	return id
+}
+
+// providerOf tells whether the provider of another program's record lives.
+// known is false when the record names no process.
+func providerOf(record doc.Session) (alive, known bool) {
+	if record.PID == nil {
+		return false, false
+	}
+	if record.PIDStart != "" {
+		return identity(record).Alive(), true
+	}
+	started, ok := proc.StartedAt(*record.PID)
+	if !ok || record.PIDClaimedAtMS == nil {
+		return false, true
+	}
+	return !started.After(time.UnixMilli(*record.PIDClaimedAtMS).Add(claimTolerance)), true
+}
+
+// claimLimit is how old a claim on a process may be that holds no start: older
+// ones are never signalled.
+const claimLimit = 30 * time.Minute
+
+// certain reports whether the live process of a record may be signalled.
+func certain(record doc.Session, now time.Time) bool {
+	if record.PIDStart != "" {
+		return true
+	}
+	return record.PIDClaimedAtMS != nil && now.Sub(time.UnixMilli(*record.PIDClaimedAtMS)) <= claimLimit
+}
+
+func ownerKnownDead(record doc.Session, now time.Time) bool {
+	return record.OwnerPID != nil && now.Sub(time.UnixMilli(record.StartedAtMS)) > pidPatience
+}
+
+// orphanPayload closes the log of a run whose supervisor died.
+type orphanPayload struct {
+	ExitCode *int    `json:"exit_code"`
+	Signal   *string `json:"signal"`
+	Stopped  bool    `json:"stopped"`
+	Orphaned bool    `json:"orphaned"`
+}
+
+// orphan ends a run that nobody follows any more: run, log and record in one
+// unit.
+func orphan(ctx context.Context, w *workspace.Workspace, record *doc.Session) error {
+	now := w.Env.Clock.Now()
+	record.Status, record.Error = doc.StatusFailed, orphanNote
+	stopped := w.Exists(path.Join(workspace.ProjectDir(record.ProjectID), stopMarker(record.RunID)))
+	if stopped {
+		record.Status = doc.StatusStopped
+	}
+	record.EndedAtMS = new(now.UnixMilli())
+	draft, err := w.Events.Draft(events.Draft{
+		At: now, RunID: record.RunID, SessionRef: record.Ref, Actor: events.ActorSystem, Visibility: events.VisibilityOrg,
+		Type: "run." + record.Status,
+	}, orphanPayload{Stopped: stopped, Orphaned: true})
+	if err != nil {
+		return err
+	}
+	end := closing{record: record, status: record.Status, at: now, events: []events.Draft{draft}}
+	if end.usage, err = lastReported(w, workspace.LogFile(record.ProjectID, record.RunID)); err != nil {
+		return err
+	}
+	if end.usage != nil {
+		// Its price goes into the record alone: the log is closed as it was left.
+		err = price(w, end.usage, func(string, any) error { return nil })
+	}
+	if err != nil {
+		return err
+	}
+	return w.Update(ctx, func(u *workspace.Unit) error { return closeRun(u, end) })
+}
+
+// closing is the end of a run, as one unit carries it out.
+type closing struct {
+	record *doc.Session // nil when the session never began
+	status string
+	at     time.Time
+	usage  *doc.Usage
+	cycles *doc.ContextCycles
+	events []events.Draft
+	counted
+}
+
+// closeRun asks for the end of a run: its record with the place of its log
+// before these events, the events, the session's record. A run that is terminal
+// already keeps its end; only the session's record follows it.
+func closeRun(u *workspace.Unit, c closing) error {
+	file := workspace.RunFile(c.record.ProjectID, c.record.RunID)
+	run, err := workspace.LoadIn(u, doc.RunCodec, file)
+	switch {
+	case fault.Is(err, fault.NotFound):
+		// The run's directory is gone: only the session is left to end.
+	case err != nil:
+		return err
+	case doc.Terminal(run.Status):
+		c.record.Status = run.Status
+	default:
+		run.Status, run.EndedAt = c.status, clock.Stamp(c.at)
+		run.Usage, run.ContextCycles = c.usage, c.cycles
+		log := workspace.LogFile(c.record.ProjectID, c.record.RunID)
+		if run.Log, err = c.checkpoint(u.Workspace(), log); err != nil {
+			return err
+		}
+		if err := workspace.Put(u, doc.RunCodec, file, run, 0o644); err != nil {
+			return err
+		}
+		u.Append(log, c.events...)
+	}
+	text, err := doc.SessionCodec.Encode(*c.record)
+	if err != nil {
+		return err
+	}
+	return u.Write(workspace.SessionFile(c.record.Ref), text, 0o600)
+}
+
+func stopMarker(run string) string { return path.Join("runs", run, "outputs", "stop_requested.flag") }

@@ -1,0 +1,174 @@
+// Package session is the execution of runs: the supervisor process that follows
+// one provider to its end, the guard that keeps its descendants, the record of
+// the launch, and the reconciliation of records whose supervisor died.
+//
+// Invariants: a session is alive exactly as long as somebody holds the kernel
+// locks of its run and of its session_ref, which are taken before the record is
+// written; only their holder writes the record; the record is durable before
+// the provider may act; the end of a run is one unit of the workspace's
+// journal. Whoever takes the locks of a record that still says running is its
+// only reconciler.
+package session
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"io/fs"
+	"path"
+	"slices"
+	"strings"
+	"time"
+
+	"ac/internal/fault"
+	"ac/internal/lock"
+	"ac/internal/proc"
+	"ac/workspace"
+	"ac/workspace/doc"
+)
+
+// LocalRef is the session_ref of a run that nobody named one for.
+func LocalRef(runID string) string { return "local_" + runID }
+
+// maxEncodedRef bounds the file name of a record.
+const maxEncodedRef = 200
+
+// CheckRef says why a text cannot be a session_ref, or "".
+func CheckRef(ref string) string {
+	switch {
+	case ref == "":
+		return "must not be empty"
+	case strings.ContainsRune(ref, 0) || strings.ContainsRune(ref, 0xFFFD):
+		return "must not contain NUL or invalid characters"
+	case len(workspace.EncodeRef(ref)) > maxEncodedRef:
+		return "is too long for a file name"
+	}
+	return ""
+}
+
+// Read reads the record of a session as it is written.
+func Read(w *workspace.Workspace, ref string) (doc.Session, error) {
+	record, err := workspace.Load(w, doc.SessionCodec, workspace.SessionFile(ref))
+	if fault.Is(err, fault.NotFound) {
+		return record, fault.New(fault.NotFound, "session %s does not exist", ref)
+	}
+	if err != nil {
+		return record, err
+	}
+	return record, workspace.Carries(workspace.SessionFile(ref), ref, record.Ref)
+}
+
+// All reads the records of a workspace, the newest first. Files that are no
+// records are passed over.
+func All(w *workspace.Workspace) ([]doc.Session, error) {
+	names, err := workspace.Files(w.FS, workspace.SessionsDir, ".yaml")
+	if err != nil {
+		return nil, err
+	}
+	records := make([]doc.Session, 0, len(names))
+	for _, name := range names {
+		ref, ok := workspace.DecodeRef(strings.TrimSuffix(name, ".yaml"))
+		if !ok {
+			continue
+		}
+		if record, err := Read(w, ref); err == nil {
+			records = append(records, record)
+		}
+	}
+	slices.SortFunc(records, func(a, b doc.Session) int {
+		return cmp.Or(cmp.Compare(b.StartedAtMS, a.StartedAtMS), cmp.Compare(a.Ref, b.Ref))
+	})
+	return records, nil
+}
+
+func write(w *workspace.Workspace, record doc.Session) error {
+	text, err := doc.SessionCodec.Encode(record)
+	if err != nil {
+		return err
+	}
+	return w.Replace(workspace.SessionFile(record.Ref), text, 0o600)
+}
+
+// The kernel locks of a session lie beside the others, named by a digest since
+// ids may be as long as a file name.
+
+func runLock(project, run string) string {
+	return path.Join(".local/locks", "run-"+digest(project+"\x00"+run)+".lock")
+}
+
+func refLock(ref string) string {
+	return path.Join(".local/locks", "session-"+digest(ref)+".lock")
+}
+
+// claim is the hold on a run and a session_ref.
+type claim struct{ run, ref *lock.Held }
+
+// take takes both locks, or fails with lock.ErrBusy.
+func take(w *workspace.Workspace, project, run, ref string) (*claim, error) {
+	r, err := lock.Try(w.FS, runLock(project, run))
+	if err != nil {
+		return nil, err
+	}
+	s, err := lock.Try(w.FS, refLock(ref))
+	if err != nil {
+		return nil, errors.Join(err, r.Release())
+	}
+	return &claim{run: r, ref: s}, nil
+}
+
+// claimPatience is how long a start waits for a session of the same ref that is
+// over to let go of its locks.
+const claimPatience = time.Second
+
+// takeSoon is take for a start.
+func takeSoon(ctx context.Context, w *workspace.Workspace, order Order) (*claim, error) {
+	limit := time.NewTimer(claimPatience)
+	defer limit.Stop()
+	for {
+		c, err := take(w, order.ProjectID, order.RunID, order.SessionRef)
+		if !errors.Is(err, lock.ErrBusy) {
+			return c, err
+		}
+		// One that is not over will not let go.
+		if old, readErr := Read(w, order.SessionRef); readErr != nil || !doc.Terminal(old.Status) {
+			return nil, err
+		}
+		select {
+		case <-limit.C:
+			return nil, err
+		case <-ctx.Done():
+			return nil, context.Cause(ctx)
+		case <-time.After(claimPatience / 100):
+		}
+	}
+}
+
+// release gives both up and removes their files.
+func (c *claim) release() error { return errors.Join(c.ref.Retire(), c.run.Retire()) }
+
+// RunAlive reports whether some session of a run has a live owner.
+func RunAlive(w *workspace.Workspace, project, run string) bool {
+	busy, err := lock.Busy(w.FS, runLock(project, run))
+	return busy || (err != nil && !errors.Is(err, fs.ErrNotExist))
+}
+
+// RefAlive reports whether a session of this ref has a live owner.
+func RefAlive(w *workspace.Workspace, ref string) bool {
+	busy, err := lock.Busy(w.FS, refLock(ref))
+	return busy || (err != nil && !errors.Is(err, fs.ErrNotExist))
+}
+
+// ownerAlive tells whether somebody follows the session of a record: by the
+// locks for records of ours, by the owner's identity for those of others.
+func ownerAlive(w *workspace.Workspace, record doc.Session) bool {
+	if record.Socket != "" || record.OwnerPID == nil {
+		return RefAlive(w, record.Ref)
+	}
+	return RefAlive(w, record.Ref) || proc.Identity{PID: *record.OwnerPID, Start: record.OwnerStart}.Alive()
+}
+
+// Live reports whether a record tells of a session that runs: not final, and
+// with a live owner. It neither signals nor writes.
+func Live(w *workspace.Workspace, record doc.Session) bool {
+	return !doc.Terminal(record.Status) && ownerAlive(w, record)
+}

@@ -1,0 +1,367 @@
+package session
+
+// The supervisor: one process (or a part of one) that executes one run and
+// follows it to its end.
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"path"
+	"runtime/debug"
+	"sync"
+	"syscall"
+	"time"
+
+	"ac/events"
+	"ac/internal/durable"
+	"ac/internal/fault"
+	"ac/internal/lock"
+	"ac/internal/proc"
+	"ac/redact"
+	"ac/runs/appserver"
+	"ac/runs/usage"
+	"ac/workspace"
+	"ac/workspace/doc"
+)
+
+const (
+	// drainAfter bounds the wait for pipes that something else than the
+	// provider holds open; drainStopped is the same after a stop.
+	drainAfter   = 2 * time.Second
+	drainStopped = time.Second
+)
+
+// Host is what a supervisor takes from the process it runs in.
+type Host struct {
+	// Executable is the program that has the guard command.
+	Executable string
+	// Tell is told the phases of the session; nil when nobody listens.
+	Tell func(phase, reason, message string)
+	// Interrupt asks for a stop when it is closed.
+	Interrupt <-chan struct{}
+	// BudgetPatience is how long reported usage may be over a hard limit before
+	// the provider is stopped; 0 means five seconds.
+	BudgetPatience time.Duration
+}
+
+func (h Host) tell(phase string, err error) {
+	if h.Tell == nil {
+		return
+	}
+	if err == nil {
+		h.Tell(phase, "", "")
+		return
+	}
+	h.Tell(phase, string(fault.ReasonOf(err)), err.Error())
+}
+
+// supervisor is the state of one session. Its own goroutine owns it, but for
+// what mu guards.
+type supervisor struct {
+	w      *workspace.Workspace
+	host   Host
+	order  Order
+	guard  *guarded
+	socket *socketServer
+
+	outDir   string // outputs, relative to the workspace
+	workdir  string
+	stdout   durable.File
+	stderr   durable.File
+	recorder *recorder
+	secrets  *redact.Values // of the provider's environment
+	talk     *conversation  // with an app server, else nil
+
+	collector *usage.Collector // used under the recorder's lock, then by end
+	budget    *budgetWatch     // nil until the provider runs
+
+	mu      sync.Mutex
+	record  doc.Session
+	stop    chan struct{} // closed when a stop is asked for
+	stopped bool
+	ended   chan struct{} // closed when the record is final
+}
+
+// Supervise executes a run to its end and returns the final record. The error
+// is for sessions that were refused, before which nothing was written.
+func Supervise(ctx context.Context, w *workspace.Workspace, host Host, order Order) (record doc.Session, err error) {
+	if err := order.check(); err != nil {
+		host.tell(phaseRefused, err)
+		return record, err
+	}
+	claim, err := takeSoon(ctx, w, order)
+	if errors.Is(err, lock.ErrBusy) {
+		err = fault.New(fault.Conflict, "run %s or session %s is being executed already", order.RunID, order.SessionRef)
+	}
+	if err != nil {
+		host.tell(phaseRefused, err)
+		return record, err
+	}
+	s := &supervisor{w: w, host: host, order: order, collector: usage.NewCollector(),
+		stop: make(chan struct{}), ended: make(chan struct{}),
+	}
+	defer func() { err = errors.Join(err, s.close(), claim.release()) }()
+	if err := s.accept(ctx); err != nil {
+		host.tell(phaseRefused, err)
+		return record, err
+	}
+	host.tell(phaseAccepted, nil)
+	err = s.run(ctx)
+	close(s.ended)
+	host.tell(phaseTerminal, nil)
+	return s.record, err
+}
+
+// accept looks at the run again, now that nobody else can execute it, and
+// writes the record.
+func (s *supervisor) accept(ctx context.Context) error {
+	run, err := workspace.Load(s.w, doc.RunCodec, workspace.RunFile(s.order.ProjectID, s.order.RunID))
+	if err != nil {
+		return err
+	}
+	if old, err := reconcile(ctx, s.w, s.order.SessionRef); err == nil && !doc.Terminal(old.Status) {
+		return fault.New(fault.Conflict, "session %s: %s", s.order.SessionRef, old.Error)
+	}
+	if run, err = workspace.Load(s.w, doc.RunCodec, workspace.RunFile(s.order.ProjectID, s.order.RunID)); err != nil {
+		return err
+	}
+	if doc.Terminal(run.Status) {
+		return fault.New(fault.Conflict, "run %s is %s already", s.order.RunID, run.Status)
+	}
+	if s.socket, err = listen(s.w.Env.IDs.Hex); err != nil {
+		return fmt.Errorf("open the session's socket: %w", err)
+	}
+	self := proc.Self()
+	s.record = doc.Session{
+		SchemaVersion: doc.Version, Type: "session_record", Ref: s.order.SessionRef, WorkspaceDir: s.w.Dir(),
+		ProjectID: s.order.ProjectID, RunID: s.order.RunID, Status: doc.StatusRunning, Mode: s.order.mode(),
+		StartedAtMS: s.w.Env.Clock.Now().UnixMilli(), StopMarker: stopMarker(s.order.RunID),
+		OwnerPID: &self.PID, OwnerStart: self.Start, Socket: s.socket.name,
+	}
+	if err := write(s.w, s.record); err != nil {
+		return err
+	}
+	s.socket.serve(s)
+	return nil
+}
+
+// run executes the session. Every way out of it is an end that is recorded.
+func (s *supervisor) run(ctx context.Context) (err error) {
+	defer func() {
+		if r := recover(); r != nil {
+			err = s.end(ctx, outcome{status: doc.StatusFailed, err: fmt.Errorf("internal fault: %v\n%s", r, debug.Stack())})
+		}
+	}()
+	end, err := s.execute(ctx)
+	if err != nil {
+		end = s.outcome(nil, err)
+	}
+	return s.end(ctx, end)
+}
+
+// outcome is how a session ended, before it is recorded.
+type outcome struct {
+	status   string
+	exitCode *int
+	signal   *string
+	stopped  bool
+	turn     *appserver.Outcome // of an app server
+	err      error
+}
+
+// execute starts the provider and follows it. The error is a start failure.
+func (s *supervisor) execute(ctx context.Context) (outcome, error) {
+	pipes, err := s.pipes()
+	if err != nil {
+		return outcome{}, err
+	}
+	// The guard comes up while the execution is being written down; it starts
+	// nothing before it is told to.
+	s.guard, err = startGuard(s.host.Executable, pipes.childStdin, pipes.childStdout, pipes.childStderr)
+	err = errors.Join(err, pipes.closeChild())
+	if err != nil {
+		return outcome{}, errors.Join(err, pipes.closeOurs())
+	}
+	first, err := s.begin(ctx)
+	if err != nil {
+		left := s.guard.sweep()
+		return outcome{}, errors.Join(err, leftError(left), pipes.closeOurs())
+	}
+	s.started(first)
+	return s.follow(ctx, pipes), nil
+}
+
+// begin writes the execution down and then has the guard start the provider.
+func (s *supervisor) begin(ctx context.Context) (guardReport, error) {
+	environ := environOf(s.order)
+	s.secrets = redact.FromEnviron(environ)
+	if err := s.prepare(ctx); err != nil {
+		return guardReport{}, err
+	}
+	program, err := proc.LookPath(s.order.Argv[0], lookup(environ, "PATH"), s.workdir)
+	if err != nil {
+		return guardReport{}, err
+	}
+	// An order that does not arrive is answered by the end of the reports.
+	_ = s.guard.order(guardOrder{Start: &startOrder{Path: program, Argv: s.order.Argv, Env: environ, Dir: s.workdir}})
+	first, ok := <-s.guard.reports
+	if !ok || first.Error != "" {
+		return guardReport{}, errors.New(cmp.Or(first.Error, "the guard ended before the start"))
+	}
+	return first, nil
+}
+
+// started records the provider's process.
+func (s *supervisor) started(r guardReport) {
+	s.mu.Lock()
+	s.record.PID, s.record.PIDStart = &r.PID, r.Start
+	s.record.PIDClaimedAtMS = new(s.w.Env.Clock.Now().UnixMilli())
+	record := s.record
+	s.mu.Unlock()
+	// The record has its owner already: a pid that is not written costs a
+	// report its detail, not the session.
+	_ = write(s.w, record)
+	s.host.tell(phaseRunning, nil)
+}
+
+// follow records the output until the provider and its pipes have ended,
+// stopping it when that is asked for.
+func (s *supervisor) follow(ctx context.Context, pipes *pipes) outcome {
+	logFile := workspace.LogFile(s.order.ProjectID, s.order.RunID)
+	base := events.Draft{
+		RunID: s.order.RunID, SessionRef: s.order.SessionRef, Actor: s.order.AgentID, Visibility: events.VisibilityTeam,
+	}
+	s.budget = s.watchBudget()
+	defer s.budget.close()
+	with := recording{
+		log: events.OpenLog(s.w.FS, logFile), source: s.w.Events, base: base,
+		secrets: s.secrets, news: s.news, notified: s.notified, failed: func() { s.requestStop(false) },
+	}
+	if s.order.Turn != nil {
+		with.divert = func(line []byte) { s.talk.client.Line(line) }
+	}
+	s.recorder = newRecorder(with)
+	if s.order.Stdin != nil {
+		go feed(pipes.stdin, *s.order.Stdin) // ends with the pipe, which closeOurs closes
+	}
+	talk := s.converse(ctx, pipes.stdin)
+	s.talk = talk // before anything of its output is read
+	drained := make(chan error, 2)
+	go func() { // ends with the pipe
+		err := s.recorder.pump("stdout", pipes.stdout, s.stdout)
+		if talk != nil {
+			talk.client.End()
+		}
+		drained <- err
+	}()
+	go func() { drained <- s.recorder.pump("stderr", pipes.stderr, s.stderr) }()
+
+	exit, guardDied := s.awaitExit(ctx, talk, pipes.stdin)
+	var left []int
+	var err error
+	if guardDied {
+		left = s.guard.sweep() // at once: nobody else holds the provider now
+		err = errors.New("the guard of the provider died; everything it had started was killed")
+	}
+	err = errors.Join(err, s.drain(pipes, drained))
+	if !guardDied {
+		left = s.guard.sweep()
+	}
+	if talk != nil {
+		<-talk.over // its lines have ended
+		talk.client.Close()
+	}
+	err = errors.Join(err, s.recorder.finish(), leftError(left))
+	end := s.outcome(exit, err)
+	if talk != nil {
+		end = s.settle(talk, end)
+	}
+	return end
+}
+
+func leftError(left []int) error {
+	if len(left) == 0 {
+		return nil
+	}
+	return fmt.Errorf("processes %v could not be killed", left)
+}
+
+// drain waits for the pipes to close, but not for ever: something else than the
+// provider may hold them.
+func (s *supervisor) drain(pipes *pipes, drained <-chan error) error {
+	patience := drainAfter
+	if s.stopRequested() {
+		patience = drainStopped
+	}
+	timer := time.NewTimer(patience)
+	defer timer.Stop()
+	var err error
+	for open := 2; open > 0; {
+		select {
+		case e := <-drained:
+			err = errors.Join(err, e)
+			open--
+		case <-timer.C:
+			err = errors.Join(err, pipes.expire())
+		}
+	}
+	return errors.Join(err, pipes.closeOurs(), s.stdout.SyncData(), s.stderr.SyncData())
+}
+
+func (s *supervisor) outcome(exit *guardExit, err error) outcome {
+	end := outcome{status: doc.StatusFailed, err: err}
+	if exit != nil && exit.Signal != 0 {
+		end.signal = new(proc.SignalName(syscall.Signal(exit.Signal)))
+	} else if exit != nil {
+		end.exitCode = &exit.Code
+	}
+	marker := path.Join(workspace.ProjectDir(s.order.ProjectID), stopMarker(s.order.RunID))
+	switch {
+	case s.stopRequested() || s.w.Exists(marker):
+		end.status, end.stopped = doc.StatusStopped, true
+	case end.exitCode != nil && *end.exitCode == 0 && err == nil:
+		end.status = doc.StatusEnded
+	}
+	return end
+}
+
+// requestStop asks the session to stop; byCaller when that makes its end a stop
+// rather than a failure.
+func (s *supervisor) requestStop(byCaller bool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.stopped = s.stopped || byCaller
+	select {
+	case <-s.stop:
+	default:
+		close(s.stop)
+	}
+}
+
+func (s *supervisor) stopRequested() bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.stopped
+}
+
+// snapshot is the record as it is now.
+func (s *supervisor) snapshot() doc.Session {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.record
+}
+
+func (s *supervisor) close() error {
+	var errs []error
+	for _, f := range []durable.File{s.stdout, s.stderr} {
+		if f != nil {
+			errs = append(errs, f.Close())
+		}
+	}
+	if s.socket != nil {
+		errs = append(errs, s.socket.close())
+	}
+	return errors.Join(errs...)
+}

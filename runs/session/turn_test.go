@@ -1,0 +1,142 @@
+package session_test
+
+// Turns of the app server, played by the test binary.
+
+import (
+	"bufio"
+	"encoding/json"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"ac/events"
+	"ac/runs"
+	"ac/runs/session"
+	"ac/workspace"
+	"ac/workspace/doc"
+)
+
+// appServerMain answers as codex app-server does. What it does with the turn
+// stands in the prompt.
+func appServerMain() int {
+	in := bufio.NewScanner(os.Stdin)
+	in.Buffer(nil, 1<<20)
+	say := func(line string) { fmt.Println(line) }
+	for in.Scan() {
+		var m struct {
+			ID     int
+			Method string
+			Params struct{ Input []struct{ Text string } }
+		}
+		if json.Unmarshal(in.Bytes(), &m) != nil {
+			return 1
+		}
+		switch m.Method {
+		case "initialize":
+			say("starting up, not JSON")
+			say(`{"id":1,"result":{"userAgent":"codex"}}`)
+		case "thread/start":
+			say(fmt.Sprintf(`{"id":%d,"result":{"thread":{"id":"th_1"}}}`, m.ID))
+		case "turn/start":
+			say(fmt.Sprintf(`{"id":%d,"result":{"turn":{"id":"tu_1"}}}`, m.ID))
+			switch prompt := m.Params.Input[0].Text; prompt {
+			case "vanish":
+				return 0
+			case "wait":
+			default:
+				say(`{"method":"item/agentMessage/delta","params":{"delta":"You said: "}}`)
+				say(`{"method":"item/agentMessage/delta","params":{"delta":"` + prompt + `"}}`)
+				say(`{"method":"thread/tokenUsage/updated","params":{"tokenUsage":{"total":{"inputTokens":30,"cachedInputTokens":10,"outputTokens":5,"totalTokens":45}}}}`)
+				say(`{"method":"thread/compacted","params":{}}`)
+				say(`{"method":"turn/completed","params":{"turn":{"id":"tu_1","status":"completed"}}}`)
+			}
+		case "turn/interrupt":
+			say(fmt.Sprintf(`{"id":%d,"result":{}}`, m.ID))
+			say(`{"method":"turn/completed","params":{"turn":{"id":"tu_1","status":"interrupted"}}}`)
+		}
+	}
+	return 0
+}
+
+func (s *stage) turn(prompt string) session.Order {
+	s.t.Helper()
+	err := s.w.UpdateMachine(s.ctx, func(m *doc.Machine) { m.ProviderBins["codex_app_server"] = s.launcher.Executable })
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	made, err := runs.Create(s.ctx, s.w, s.project, "agent", "codex_app_server")
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	return session.Order{
+		WorkspaceDir: s.w.Dir(), ProjectID: s.project, RunID: made.RunID, SessionRef: session.LocalRef(made.RunID),
+		AgentID: "agent", Provider: "codex_app_server", Turn: &session.Turn{Prompt: prompt, Model: "m", Version: "1"},
+	}
+}
+
+func TestTurnCompletes(t *testing.T) {
+	t.Parallel()
+	s := newStage(t)
+	order := s.turn("hello")
+	record := s.execute(order)
+	if record.Status != doc.StatusEnded || record.ExitCode == nil || *record.ExitCode != 0 || record.Mode != doc.KindAppServer ||
+		record.ThreadID != "th_1" || record.TurnID != "tu_1" {
+		t.Errorf("record %+v", record)
+	}
+	run, err := runs.Load(s.w, order.ProjectID, order.RunID)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if run.Spec.Kind != doc.KindAppServer || run.Spec.ThreadID != "th_1" || run.Spec.TurnID != "tu_1" || run.Spec.Model != "m" ||
+		run.Usage.TotalTokens != 45 || run.Usage.CapturedFromEventType != "thread/tokenUsage/updated" || run.ContextCycles.Count != 1 {
+		t.Errorf("spec %+v, usage %+v, cycles %+v", run.Spec, run.Usage, run.ContextCycles)
+	}
+	for name, want := range map[string]string{"last_message.md": "You said: hello", "prompt.txt": "hello"} {
+		text, err := os.ReadFile(filepath.Join(s.w.Dir(), workspace.RunDir(order.ProjectID, order.RunID), "outputs", name))
+		if err != nil || string(text) != want {
+			t.Errorf("%s: %q (%v)", name, text, err)
+		}
+	}
+	lines := s.log(order)
+	last := lines[len(lines)-1]
+	if !strings.Contains(last, `"completion_status":"completed","completion_error":null`) {
+		t.Error(last)
+	}
+	if !strings.Contains(strings.Join(lines, "\n"), `"type":"run.executing","payload":{"mode":"codex_app_server"`) {
+		t.Error("run.executing does not tell the mode")
+	}
+}
+
+func TestTurnVanishes(t *testing.T) {
+	t.Parallel()
+	s := newStage(t)
+	order := s.turn("vanish")
+	record := s.execute(order)
+	if record.Status != doc.StatusFailed || *record.ExitCode != 1 || !strings.Contains(record.Error, "before its turn was completed") {
+		t.Errorf("record %+v", record)
+	}
+}
+
+func TestTurnStopped(t *testing.T) {
+	t.Parallel()
+	s := newStage(t)
+	order := s.turn("wait")
+	s.launch(order)
+	s.until("the turn is known", func() bool {
+		run, err := runs.Load(s.w, order.ProjectID, order.RunID)
+		return err == nil && run.Spec != nil && run.Spec.TurnID != ""
+	})
+	if _, err := session.Stop(s.ctx, s.w, order.SessionRef); err != nil {
+		t.Fatal(err)
+	}
+	record := s.collect(order)
+	if record.Status != doc.StatusStopped || *record.ExitCode != 1 {
+		t.Errorf("record %+v", record)
+	}
+	lines := s.log(order)
+	if last := lines[len(lines)-1]; events.Type([]byte(last)) != events.RunStopped || !strings.Contains(last, `"completion_status":"interrupted"`) {
+		t.Error(last)
+	}
+}

@@ -1,0 +1,215 @@
+// Package sharepack makes and replays share packs: what of a project may leave
+// it, without secrets. A pack is work/projects/<project>/share_packs/<id> with
+// manifest.yaml and the redacted copies in bundle/.
+//
+// Invariants: a pack appears whole or not at all; nothing of a visibility that
+// is not included is in it, but lines of a log that carry none; every text in it
+// went through the redactor; no path of it leads out of its bundle.
+package sharepack
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"path"
+	"slices"
+	"strings"
+
+	"ac/events"
+	"ac/internal/clock"
+	"ac/internal/fault"
+	"ac/internal/frontmatter"
+	"ac/internal/shape"
+	"ac/redact"
+	"ac/workspace"
+	"ac/workspace/doc"
+)
+
+const (
+	bundleDir  = "bundle"
+	logsDir    = "bundle/run_events"
+	memoryName = "project_memory"
+)
+
+// included reports whether what has a visibility may leave in a pack.
+func included(visibility string) bool {
+	return visibility == events.VisibilityManagers || visibility == events.VisibilityOrg
+}
+
+// Created is a new share pack.
+type Created struct {
+	ID          string
+	ArtifactIDs []string // sorted
+	RunIDs      []string
+}
+
+// Create makes a share pack of a project. It is durable and whole when Create
+// returns; on an error nothing is left of it. Sources are read while others may
+// write, each as it stands at its moment; memory is bounded by the longest line
+// of a log.
+func Create(ctx context.Context, w *workspace.Workspace, redactor *redact.Redactor, project, by string) (made Created, err error) {
+	if _, err := w.Project(project); err != nil {
+		return Created{}, err
+	}
+	stage, err := w.NewStage()
+	if err != nil {
+		return Created{}, err
+	}
+	defer func() {
+		if err = errors.Join(err, stage.Discard()); err != nil {
+			made = Created{}
+		}
+	}()
+	b := builder{
+		w: w, redactor: redactor, stage: stage, project: project, runs: map[string]bool{}, sources: map[string]string{},
+		manifest: doc.SharePack{
+			SchemaVersion: doc.Version, Type: "share_pack", ID: w.Env.IDs.New("share"), CreatedAt: clock.Stamp(w.Env.Clock.Now()),
+			ProjectID: project, CreatedBy: by, Visibility: events.VisibilityManagers,
+			IncludedArtifacts: []doc.IncludedArtifact{}, IncludedFiles: []doc.IncludedFile{}, IncludedRuns: []doc.IncludedRun{},
+		},
+	}
+	b.dir = workspace.SharePackDir(project, b.manifest.ID)
+	if err := b.build(ctx); err != nil {
+		return Created{}, err
+	}
+	err = w.Update(ctx, func(u *workspace.Unit) error {
+		if _, err := w.Project(project); err != nil {
+			return err
+		}
+		return u.Place(b.dir, stage)
+	})
+	return b.created(), err
+}
+
+// builder fills the stage of one pack.
+type builder struct {
+	w        *workspace.Workspace
+	redactor *redact.Redactor
+	stage    *workspace.Stage
+	project  string
+	dir      string
+	manifest doc.SharePack
+	runs     map[string]bool   // of the included artifacts
+	sources  map[string]string // of the bundled files, by id
+	logs     bool              // the directory of the logs is there
+}
+
+func (b *builder) build(ctx context.Context) error {
+	if err := b.stage.Mkdir(bundleDir); err != nil {
+		return err
+	}
+	if err := b.memory(); err != nil {
+		return err
+	}
+	names, err := workspace.Files(b.w.FS, workspace.ArtifactsDir(b.project), ".md")
+	if err != nil {
+		return err
+	}
+	for _, name := range names {
+		if err := errors.Join(ctx.Err(), b.artifact(path.Join(workspace.ArtifactsDir(b.project), name))); err != nil {
+			return err
+		}
+	}
+	for _, run := range b.sortedRuns() {
+		if err := b.run(ctx, run); err != nil {
+			return err
+		}
+	}
+	text, err := doc.SharePackCodec.Encode(b.manifest)
+	if err != nil {
+		return err
+	}
+	if err := b.stage.WriteFile("manifest.yaml", text); err != nil {
+		return err
+	}
+	return b.stage.Seal()
+}
+
+// memory takes the project's memory, if it can be read.
+func (b *builder) memory() error {
+	source := workspace.MemoryFile(b.project)
+	text, err := b.w.Read(source)
+	if err != nil {
+		return nil //nolint:nilerr // a pack without memory is a pack
+	}
+	b.sources[memoryName] = source
+	name := path.Join(bundleDir, memoryName+".md")
+	b.manifest.IncludedFiles = append(b.manifest.IncludedFiles, doc.IncludedFile{SourceRelpath: source, BundleRelpath: path.Join(b.dir, name)})
+	return b.stage.WriteFile(name, []byte(b.redactor.Text(string(text))))
+}
+
+// artifact checks one artifact and takes it when it may leave. A stray copy,
+// whose id is not its name, is checked but stays.
+func (b *builder) artifact(source string) error {
+	text, err := b.w.Read(source)
+	if err != nil {
+		return err
+	}
+	artifact, err := readArtifact(source, text)
+	if err != nil || !included(artifact.Visibility) {
+		return err
+	}
+	if problem := shape.CheckID(artifact.ID); problem != "" {
+		return fault.New(fault.InvalidFile, "%s: id: %s", source, problem)
+	}
+	if other, twice := b.sources[artifact.ID]; twice {
+		return fault.New(fault.Conflict, "%s and %s would both be %s.md in the share pack", other, source, artifact.ID)
+	}
+	b.sources[artifact.ID] = source
+	if artifact.ID != strings.TrimSuffix(path.Base(source), ".md") {
+		return nil
+	}
+	if shape.CheckID(artifact.RunID) == "" {
+		b.runs[artifact.RunID] = true
+	}
+	name := path.Join(bundleDir, artifact.ID+".md")
+	b.manifest.IncludedArtifacts = append(b.manifest.IncludedArtifacts, doc.IncludedArtifact{
+		ArtifactID: artifact.ID, Type: artifact.Type, Visibility: artifact.Visibility,
+		SourceRelpath: source, BundleRelpath: path.Join(b.dir, name),
+	})
+	return b.stage.WriteFile(name, []byte(b.redactor.Text(string(text))))
+}
+
+// readArtifact holds a record against what every artifact must have.
+func readArtifact(name string, text []byte) (doc.Artifact, error) {
+	head, body, err := frontmatter.Split(text)
+	if err != nil {
+		return doc.Artifact{}, fault.New(fault.InvalidFile, "%s is no valid artifact: %w", name, err)
+	}
+	artifact, err := workspace.Decode(doc.ArtifactCodec, name, head)
+	if err != nil {
+		return artifact, fmt.Errorf("no valid artifact: %w", err)
+	}
+	for _, heading := range doc.Headings(artifact.Type) {
+		if !frontmatter.HasHeading(body, heading) {
+			return artifact, fault.New(fault.InvalidFile, "%s is no valid artifact: the heading %s is missing", name, heading)
+		}
+	}
+	return artifact, nil
+}
+
+func (b *builder) sortedRuns() []string {
+	runs := make([]string, 0, len(b.runs))
+	for run := range b.runs {
+		runs = append(runs, run)
+	}
+	slices.Sort(runs)
+	return runs
+}
+
+func (b *builder) created() Created {
+	made := Created{ID: b.manifest.ID, ArtifactIDs: []string{}, RunIDs: []string{}}
+	for _, a := range b.manifest.IncludedArtifacts {
+		made.ArtifactIDs = append(made.ArtifactIDs, a.ArtifactID)
+	}
+	slices.Sort(made.ArtifactIDs)
+	for _, r := range b.manifest.IncludedRuns {
+		made.RunIDs = append(made.RunIDs, r.RunID)
+	}
+	return made
+}
+
+// BundleDir is where the copies of a pack lie.
+func BundleDir(project, id string) string {
+	return path.Join(workspace.SharePackDir(project, id), bundleDir)
+}

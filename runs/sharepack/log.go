@@ -1,0 +1,130 @@
+package sharepack
+
+// The log of a run in a pack: filtered, redacted, line by line.
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path"
+
+	"ac/events"
+	"ac/internal/canonjson"
+	"ac/internal/durable"
+	"ac/redact"
+	"ac/workspace"
+	"ac/workspace/doc"
+)
+
+// run takes the log of a run, if it can be read and something of it may leave.
+func (b *builder) run(ctx context.Context, run string) error {
+	source := workspace.LogFile(b.project, run)
+	log, err := b.w.FS.OpenFile(source, os.O_RDONLY, 0)
+	if err != nil {
+		return nil //nolint:nilerr // runs without a readable log are left out
+	}
+	defer log.Close()
+	if !b.logs {
+		b.logs = true
+		if err := b.stage.Mkdir(logsDir); err != nil {
+			return err
+		}
+	}
+	name := path.Join(logsDir, run+".events.jsonl")
+	out, err := b.stage.File(name)
+	if err != nil {
+		return err
+	}
+	count, err := b.copyLog(ctx, log, out)
+	if err = errors.Join(err, out.Close()); err != nil {
+		return fmt.Errorf("%s: %w", source, err)
+	}
+	if count == 0 {
+		return b.stage.Remove(name)
+	}
+	b.manifest.IncludedRuns = append(b.manifest.IncludedRuns, doc.IncludedRun{
+		RunID: run, SourceRelpath: source, BundleRelpath: path.Join(b.dir, name), IncludedEventCount: count,
+	})
+	return nil
+}
+
+// copyLog reads the log twice: what the run has appended by now is first
+// searched for secrets that lie across chunks of output.
+func (b *builder) copyLog(ctx context.Context, log, out durable.File) (count int, err error) {
+	st, err := log.Stat()
+	if err != nil {
+		return 0, err
+	}
+	seams := newSeams(b.redactor)
+	err = eachLine(ctx, io.NewSectionReader(log, 0, st.Size()), func(line events.Line) error {
+		seams.add(line)
+		return nil
+	})
+	if err != nil {
+		return 0, err
+	}
+	buffered := bufio.NewWriterSize(out, 256<<10)
+	var scratch []byte
+	err = eachLine(ctx, io.NewSectionReader(log, 0, st.Size()), func(line events.Line) error {
+		text, leaves := redactLine(b.redactor, scratch[:0], line, seams)
+		scratch = text
+		if !leaves {
+			return nil
+		}
+		count++
+		_, err := buffered.Write(append(text, '\n'))
+		return err
+	})
+	if err == nil {
+		err = buffered.Flush()
+	}
+	if err == nil {
+		err = out.SyncData()
+	}
+	return count, err
+}
+
+func eachLine(ctx context.Context, r io.Reader, visit func(events.Line) error) error {
+	scanner := events.NewScanner(r, 0, 0)
+	for {
+		line, err := scanner.Next()
+		if errors.Is(err, io.EOF) {
+			return nil
+		}
+		if err := errors.Join(err, ctx.Err()); err != nil {
+			return err
+		}
+		if err := visit(line); err != nil {
+			return err
+		}
+	}
+}
+
+// redactLine appends a line as it may leave; leaves is false for one that may
+// not. What cannot be read whole is not known to be without secrets: a note
+// stands in its place.
+func redactLine(redactor *redact.Redactor, dst []byte, line events.Line, seams *seams) (text []byte, leaves bool) {
+	visible := true
+	err := canonjson.Members(line.Raw, func(m canonjson.Member) {
+		if string(m.Key) == "visibility" && m.Value[0] == '"' {
+			visible = visible && included(canonjson.Unquote(m.Value))
+		}
+	})
+	if line.Long || errors.Is(err, canonjson.ErrDepth) {
+		return fmt.Appendf(dst, "[line %d of the log is left out: it is too long or too deep to be redacted]", line.Seq), true
+	}
+	if err == nil && !visible {
+		return dst, false
+	}
+	if err != nil && !errors.Is(err, canonjson.ErrNoObject) {
+		return append(dst, redactor.Text(string(line.Raw))...), true
+	}
+	raw := seams.apply(line)
+	if text, err = redactor.JSON(dst, raw); err != nil {
+		return append(dst, redactor.Text(string(raw))...), true
+	}
+	return text, true
+}

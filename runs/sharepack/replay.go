@@ -1,0 +1,114 @@
+package sharepack
+
+// Replay of the logs in a pack.
+
+import (
+	"errors"
+	"io/fs"
+	"os"
+	"path"
+	"strings"
+
+	"ac/events"
+	"ac/internal/fault"
+	"ac/workspace"
+	"ac/workspace/doc"
+)
+
+// Run is the log of one run of a pack, read back.
+type Run struct {
+	doc.IncludedRun
+	events.Replay
+}
+
+// Load reads the manifest of a pack of a project. A missing one is
+// fault.NotFound.
+func Load(w *workspace.Workspace, project, id string) (doc.SharePack, error) {
+	file := workspace.SharePackFile(project, id)
+	pack, err := workspace.Load(w, doc.SharePackCodec, file)
+	if fault.Is(err, fault.NotFound) {
+		return pack, fault.New(fault.NotFound, "share pack %s does not exist in project %s", id, project)
+	}
+	if err != nil {
+		return pack, err
+	}
+	if pack.ProjectID != project {
+		return pack, fault.New(fault.Conflict, "share pack %s is of project %s, not of %s", id, pack.ProjectID, project)
+	}
+	return pack, workspace.Carries(file, id, pack.ID)
+}
+
+// List lists the packs of a project that can be read, by id.
+func List(w *workspace.Workspace, project string) ([]doc.SharePack, error) {
+	ids, err := workspace.Dirs(w.FS, workspace.SharePacksDir(project))
+	var packs []doc.SharePack
+	for _, id := range ids {
+		if pack, err := Load(w, project, id); err == nil {
+			packs = append(packs, pack)
+		}
+	}
+	return packs, err
+}
+
+// Replay reads the logs of a pack back, or that of one run.
+func Replay(w *workspace.Workspace, project, id, run string, opts events.ReplayOptions) ([]Run, error) {
+	pack, err := Load(w, project, id)
+	if err != nil {
+		return nil, err
+	}
+	replays := []Run{}
+	for _, r := range pack.IncludedRuns {
+		if run != "" && r.RunID != run {
+			continue
+		}
+		replay, err := replayRun(w, workspace.SharePackDir(project, id), r, opts)
+		if err != nil {
+			return nil, err
+		}
+		replays = append(replays, Run{r, replay})
+	}
+	if run != "" && len(replays) == 0 {
+		return nil, fault.New(fault.NotFound, "share pack %s does not include run %s", id, run)
+	}
+	return replays, nil
+}
+
+func replayRun(w *workspace.Workspace, dir string, run doc.IncludedRun, opts events.ReplayOptions) (events.Replay, error) {
+	if err := confined(w, dir, run.BundleRelpath); err != nil {
+		return events.Replay{}, err
+	}
+	log, err := w.FS.OpenFile(run.BundleRelpath, os.O_RDONLY, 0)
+	if err != nil {
+		return events.Replay{}, fault.New(fault.InvalidFile, "%s cannot be read: %w", run.BundleRelpath, err)
+	}
+	defer log.Close()
+	replay, err := events.ReadBack(log, opts)
+	if err != nil {
+		return replay, fault.New(fault.IO, "%s cannot be read: %w", run.BundleRelpath, err)
+	}
+	return replay, nil
+}
+
+// confined refuses a path out of a manifest that does not lead into the bundle
+// of its pack, by its words or over a symlink.
+func confined(w *workspace.Workspace, dir, name string) error {
+	inside, ok := strings.CutPrefix(name, path.Join(dir, bundleDir)+"/")
+	if !ok || path.Clean(name) != name || strings.ContainsAny(name, "\\\x00") {
+		return fault.New(fault.InvalidFile, "bundle_relpath %q does not lead into %s", name, path.Join(dir, bundleDir))
+	}
+	at := dir
+	for step := range strings.SplitSeq(bundleDir+"/"+inside, "/") {
+		at = path.Join(at, step)
+		st, err := w.FS.Lstat(at)
+		if errors.Is(err, fs.ErrNotExist) {
+			return fault.New(fault.NotFound, "%s does not exist", name)
+		}
+		if err != nil {
+			return fault.New(fault.InvalidFile, "%s cannot be read: %w", name, err)
+		}
+		if st.Mode()&fs.ModeSymlink != 0 {
+			return fault.New(fault.InvalidFile, "%s is a symlink", at)
+		}
+	}
+	return nil
+}

@@ -1,0 +1,144 @@
+package usage
+
+// Collecting: lines of output in, what is new in them out.
+
+import (
+	"bytes"
+
+	"ac/internal/canonjson"
+	"ac/internal/param"
+	"ac/internal/shape"
+	"ac/workspace/doc"
+)
+
+const (
+	// maxLine bounds the lines that are searched; longer ones are passed over.
+	maxLine = 8 << 20
+	// maxNesting bounds the nesting of lines that are searched.
+	maxNesting = 512
+	// maxWhole bounds the output that is read as one value.
+	maxWhole = 16 << 20
+)
+
+// News is what one line told for the first time: cycles, then reports.
+type News struct {
+	Cycles  []Cycle
+	Reports []Report
+}
+
+// Collector follows the output of one run. It is for one goroutine at a time.
+type Collector struct {
+	seen    map[key]bool
+	best    *Report
+	signals map[Cycle]bool
+	taken   []Cycle
+	lower   []byte // of the line that is looked at
+}
+
+// NewCollector makes a collector that has seen nothing.
+func NewCollector() *Collector {
+	return &Collector{seen: map[key]bool{}, signals: map[Cycle]bool{}}
+}
+
+// Line searches one line of output. Lines that are no JSON tell nothing.
+func (c *Collector) Line(line []byte) (news News) {
+	line = bytes.TrimSpace(line)
+	if len(line) > maxLine || !c.worthReading(line) {
+		return news
+	}
+	v, ok := parse(line)
+	if !ok {
+		return news
+	}
+	if v.Kind == shape.Map {
+		news.Cycles = c.take(signals(&v, FromJSONL))
+	}
+	find(&v, 0, func(r Report) {
+		if c.add(r) {
+			news.Reports = append(news.Reports, r)
+		}
+	})
+	return news
+}
+
+// worthReading looks for the words without which a line can tell nothing, in
+// any case of their letters. A line with escaped letters may hide them.
+func (c *Collector) worthReading(line []byte) bool {
+	if len(line) < 2 || (line[0] != '{' && line[0] != '[') {
+		return false
+	}
+	c.lower = append(c.lower[:0], line...)
+	for i, b := range c.lower {
+		if b >= 'A' && b <= 'Z' {
+			c.lower[i] = b | 0x20
+		}
+	}
+	for _, word := range telling {
+		if bytes.Contains(c.lower, word) {
+			return true
+		}
+	}
+	return false
+}
+
+// telling are the ends of keys of reports, and the words of cycles.
+var telling = [][]byte{
+	[]byte(`usage"`), []byte(`tokens"`), []byte("compact"), []byte("cycle"), []byte("window"), []byte(`\u00`),
+}
+
+// parse reads a value that is not nested beyond reason.
+func parse(text []byte) (shape.Value, bool) {
+	end, err := canonjson.Value(text, 0)
+	if err != nil || len(bytes.TrimSpace(text[end:])) > 0 || canonjson.Depth(text) > maxNesting {
+		return shape.Value{}, false
+	}
+	return param.Parse(text), true
+}
+
+// add takes a report and tells whether it is new.
+func (c *Collector) add(r Report) bool {
+	if c.seen[r.key()] {
+		return false
+	}
+	c.seen[r.key()] = true
+	if c.best == nil || r.Total > c.best.Total {
+		c.best = &r
+	}
+	return true
+}
+
+func (c *Collector) take(found []Cycle) (fresh []Cycle) {
+	for _, signal := range found {
+		if !signal.boundary {
+			if c.signals[signal] {
+				continue
+			}
+			c.signals[signal] = true
+		}
+		c.taken = append(c.taken, signal)
+		fresh = append(fresh, signal)
+	}
+	return fresh
+}
+
+// Whole reads all of stdout as one value when no line reported anything.
+func (c *Collector) Whole(stdout []byte) (r Report, ok bool) {
+	stdout = bytes.TrimSpace(stdout)
+	if c.best != nil || len(stdout) > maxWhole {
+		return r, false
+	}
+	v, ok := parse(stdout)
+	if !ok {
+		return r, false
+	}
+	if r, ok = WholeOutput(&v); ok {
+		c.add(r)
+	}
+	return r, ok
+}
+
+// Best is the report that counts for the run, nil when there was none.
+func (c *Collector) Best() *Report { return c.best }
+
+// ContextCycles is what the run records of its signals.
+func (c *Collector) ContextCycles() *doc.ContextCycles { return cycles(c.taken) }

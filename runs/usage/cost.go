@@ -1,0 +1,61 @@
+package usage
+
+// The price of usage, by the rate cards of this machine.
+
+import (
+	"math"
+
+	"ac/workspace/doc"
+)
+
+// cardKeys are the keys under which the card of a provider may stand, in the
+// order in which they are looked at.
+func cardKeys(provider string) []string {
+	keys := []string{provider}
+	switch provider {
+	case "codex_app_server", "codex-app-server":
+		keys = append(keys, "codex")
+	case "claude_code", "claude-code":
+		keys = append(keys, "claude")
+	}
+	return append(keys, "default")
+}
+
+// Price adds the cost to a usage, or says that there is no card for it. It
+// reports whether a cost was computed.
+func Price(u *doc.Usage, cards map[string]doc.RateCard) bool {
+	for _, name := range cardKeys(u.Provider) {
+		card, ok := cards[name]
+		if !ok {
+			continue
+		}
+		u.CostUSD, u.CostCurrency = new(cost(u, card)), "USD"
+		u.CostSource, u.CostRateCardProvider = "provider_rate_card", name
+		return true
+	}
+	u.CostSource = "no_rate_card"
+	return false
+}
+
+func cost(u *doc.Usage, card doc.RateCard) float64 {
+	input, output := u.InputTokens, u.OutputTokens
+	if input == nil && output == nil && u.CachedInputTokens == nil && u.ReasoningOutputTokens == nil {
+		half := u.TotalTokens / 2
+		input, output = &half, new(u.TotalTokens-half)
+	}
+	price := func(tokens *int64, rate float64) float64 {
+		if tokens == nil {
+			return 0
+		}
+		return float64(*tokens) / 1000 * rate
+	}
+	or := func(rate *float64, otherwise float64) float64 {
+		if rate == nil {
+			return otherwise
+		}
+		return *rate
+	}
+	sum := price(input, card.Input) + price(u.CachedInputTokens, or(card.CachedInput, card.Input)) +
+		price(output, card.Output) + price(u.ReasoningOutputTokens, or(card.ReasoningOutput, card.Output))
+	return math.Floor(sum*1e9+0.5) / 1e9
+}

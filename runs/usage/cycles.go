@@ -1,0 +1,144 @@
+package usage
+
+// Context cycles: signs in a provider's JSON that it compacted its context.
+
+import (
+	"math"
+	"regexp"
+	"slices"
+	"strings"
+	"unicode"
+
+	"ac/internal/shape"
+	"ac/workspace/doc"
+)
+
+// Sources of a cycle.
+const (
+	FromJSONL        = "provider_jsonl"
+	FromNotification = "provider_notification"
+)
+
+// Cycle is one signal. Boundaries are told each time they occur; other signals
+// count once a run.
+type Cycle struct {
+	Count    int64
+	Type     string
+	Source   string
+	boundary bool
+}
+
+var (
+	cyclePath  = regexp.MustCompile(`compact|compaction|context.?window|cycle`)
+	cycleKey   = regexp.MustCompile(`compact|cycle`)
+	cycleWords = regexp.MustCompile(`compact|cycled|context window`)
+)
+
+// noCycle are words of keys whose numbers are sizes, bounds or names, not
+// counts of cycles.
+func noCycle(word string) bool {
+	return slices.Contains([]string{
+		"token", "tokens", "size", "limit", "max", "min", "budget", "threshold", "percent", "pct", "ratio", "time", "ms", "sec",
+		"duration", "version", "id", "index", "recycle", "recycled", "lifecycle",
+	}, word)
+}
+
+func isBoundary(text string) bool {
+	return slices.Contains([]string{"compact_boundary", "context_compacted", "context_compaction", "compacted"}, text)
+}
+
+// signals walks all members of an object and gives its signs of cycles.
+func signals(v *shape.Value, source string) (found []Cycle) {
+	walk(v, "", 0, func(path, key string, value *shape.Value) {
+		if value.Kind == shape.String && (key == "type" || key == "subtype") && isBoundary(value.Text) {
+			found = append(found, Cycle{1, value.Text, source, true})
+			return
+		}
+		if !cyclePath.MatchString(path) {
+			return
+		}
+		n := int64(0)
+		switch {
+		case value.Kind == shape.Number && value.Num >= 1 && value.Num <= 1<<53 && countsCycles(key):
+			n = int64(math.Floor(value.Num))
+		case value.Kind == shape.Bool && value.Bool:
+			n = 1
+		case value.Kind == shape.String && cycleWords.MatchString(strings.ToLower(value.Text)):
+			n = 1
+		}
+		if n > 0 {
+			found = append(found, Cycle{n, path, source, false})
+		}
+	})
+	return found
+}
+
+// maxWalk bounds the nesting of what is walked.
+const maxWalk = 512
+
+func walk(v *shape.Value, path string, depth int, visit func(path, key string, value *shape.Value)) {
+	if depth > maxWalk {
+		return
+	}
+	for i := range v.Items {
+		item := &v.Items[i]
+		if v.Kind == shape.List {
+			if item.Kind == shape.Map {
+				walk(item, path, depth+1, visit)
+			}
+			continue
+		}
+		at := strings.ToLower(v.Keys[i])
+		if path != "" {
+			at = path + "." + at
+		}
+		visit(at, v.Keys[i], item)
+		if item.Kind == shape.Map || item.Kind == shape.List {
+			walk(item, at, depth+1, visit)
+		}
+	}
+}
+
+// countsCycles reports whether the number under a key can be a count of cycles.
+func countsCycles(key string) bool {
+	return cycleKey.MatchString(strings.ToLower(key)) && !slices.ContainsFunc(words(key), noCycle)
+}
+
+// words splits a key at underscores, hyphens and changes to upper case.
+func words(key string) (list []string) {
+	var word strings.Builder
+	flush := func() {
+		if word.Len() > 0 {
+			list = append(list, strings.ToLower(word.String()))
+			word.Reset()
+		}
+	}
+	lower := false
+	for _, r := range key {
+		if r == '_' || r == '-' || (unicode.IsUpper(r) && lower) {
+			flush()
+		}
+		if r != '_' && r != '-' {
+			word.WriteRune(r)
+		}
+		lower = unicode.IsLower(r) || unicode.IsDigit(r)
+	}
+	flush()
+	return list
+}
+
+// cycles is what a run records of its signals.
+func cycles(taken []Cycle) *doc.ContextCycles {
+	c := &doc.ContextCycles{Source: "unavailable"}
+	for _, signal := range taken {
+		c.Count += signal.Count
+		if !slices.Contains(c.SignalTypes, signal.Type) {
+			c.SignalTypes = append(c.SignalTypes, signal.Type)
+		}
+	}
+	if c.Count > 0 {
+		c.Source = "provider_signal"
+		slices.Sort(c.SignalTypes)
+	}
+	return c
+}

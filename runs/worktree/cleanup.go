@@ -1,0 +1,286 @@
+package worktree
+
+// Clearing worktrees away whose runs are over.
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"ac/internal/clock"
+	"ac/workspace"
+	"ac/workspace/doc"
+)
+
+// Actions of an Item.
+const (
+	Kept    = "kept"
+	Removed = "removed"
+	Missing = "missing"
+	Failed  = "failed"
+)
+
+// Item is what became of one worktree.
+type Item struct {
+	ProjectID   string  `json:"project_id"`
+	RunID       string  `json:"run_id"`
+	RepoID      *string `json:"repo_id"`
+	WorktreeRel string  `json:"worktree_relpath"`
+	WorktreeAbs string  `json:"worktree_abs"`
+	Branch      *string `json:"branch"`
+	Status      string  `json:"status"`
+	EndedAt     *string `json:"ended_at"`
+	Action      string  `json:"action"`
+	Reason      string  `json:"reason"`
+}
+
+// Report is what a clean-up did, by worktree and in sum.
+type Report struct {
+	Scanned  int    `json:"scanned"`
+	Eligible int    `json:"eligible"`
+	Removed  int    `json:"removed"`
+	Missing  int    `json:"missing"`
+	Failed   int    `json:"failed"`
+	Kept     int    `json:"kept"`
+	Items    []Item `json:"items"`
+}
+
+func (r *Report) add(item Item, eligible bool) {
+	r.Scanned++
+	if eligible {
+		r.Eligible++
+	}
+	switch item.Action {
+	case Kept:
+		r.Kept++
+	case Removed:
+		r.Removed++
+	case Missing:
+		r.Missing++
+	case Failed:
+		r.Failed++
+	}
+	r.Items = append(r.Items, item)
+}
+
+// CleanUp is the order to clear worktrees away.
+type CleanUp struct {
+	Workspace *workspace.Workspace
+	Machine   doc.Machine
+	Environ   []string // what git inherits
+	Dir       string   // the workspace as the caller names it, for reports
+	ProjectID string   // only this project; "" for all
+	MaxAge    float64  // hours since the end of a run
+	DryRun    bool
+	// Live tells whether somebody still executes a run.
+	Live func(project, run string) bool
+}
+
+// Run judges the worktree of every run that names one and removes those that
+// are known to be dead: their run is over for longer than MaxAge, nothing in
+// them is uncommitted, and they lie where worktrees lie. Failures with one
+// worktree are told by its item. It may be run any number of times, by several
+// processes at once.
+func (c CleanUp) Run(ctx context.Context) (Report, error) {
+	report := Report{Items: []Item{}}
+	known, err := inventory(c.Workspace)
+	if err != nil {
+		return report, err
+	}
+	for _, run := range known.runs {
+		if c.ProjectID != "" && run.project != c.ProjectID {
+			continue
+		}
+		item := Item{
+			ProjectID: run.project, RunID: run.id, RepoID: orNull(run.record.Spec.RepoID), WorktreeRel: run.record.Spec.WorktreeRel,
+			WorktreeAbs: filepath.Join(c.Dir, filepath.FromSlash(run.record.Spec.WorktreeRel)), Branch: orNull(run.record.Spec.WorktreeBranch),
+			Status: run.record.Status, EndedAt: orNull(run.record.EndedAt),
+		}
+		eligible := false
+		item.Action, item.Reason = Kept, c.active(run)
+		if item.Reason == "" {
+			eligible = true
+			item.Action, item.Reason = c.judge(ctx, &known, run)
+		}
+		if err := ctx.Err(); err != nil {
+			return report, context.Cause(ctx)
+		}
+		report.add(item, eligible)
+	}
+	return report, nil
+}
+
+func orNull(text string) *string {
+	if text == "" {
+		return nil
+	}
+	return &text
+}
+
+// active says why a run is not over for long enough, or "".
+func (c CleanUp) active(run owner) string {
+	if !doc.Terminal(run.record.Status) || c.Live(run.project, run.id) {
+		return "still active"
+	}
+	text := run.record.EndedAt
+	if text == "" {
+		text = run.record.CreatedAt
+	}
+	ended, ok := clock.Parse(text)
+	if !ok {
+		return "nobody knows when the run ended"
+	}
+	if c.Workspace.Env.Clock.Now().Sub(ended) < hours(c.MaxAge) {
+		return fmt.Sprintf("too young: less than %g hours since the run ended", c.MaxAge)
+	}
+	return ""
+}
+
+// hours is a number of hours, or the longest duration there is.
+func hours(n float64) time.Duration {
+	const longest = time.Duration(1<<63 - 1)
+	if n >= longest.Hours() {
+		return longest
+	}
+	return time.Duration(n * float64(time.Hour))
+}
+
+// judge decides over the worktree of a run that is over, and removes it when
+// nothing speaks against it.
+func (c CleanUp) judge(ctx context.Context, known *places, run owner) (action, reason string) {
+	if !run.inside {
+		return Failed, "outside the worktree area " + Area
+	}
+	found, err := stand(c.Workspace.FS, run.place)
+	switch {
+	case err != nil:
+		return Failed, "outside the worktree area " + Area + ": " + err.Error()
+	case !found:
+		return Missing, "no longer there"
+	}
+	if known.shared(run) {
+		return Kept, "shared: another run has its worktree in the same place"
+	}
+	dir := filepath.Join(c.Workspace.Dir(), filepath.FromSlash(run.place))
+	_, err = c.Workspace.FS.Lstat(path.Join(run.place, ".git"))
+	plain := errors.Is(err, fs.ErrNotExist)
+	why := ""
+	if plain {
+		why = nested(dir)
+	} else {
+		why = unsaved(ctx, c.Environ, dir)
+	}
+	switch {
+	case why != "":
+		return Kept, why
+	case c.DryRun:
+		return Kept, "would be removed"
+	}
+	if err := c.remove(ctx, run, dir, plain); err != nil {
+		if found, standErr := stand(c.Workspace.FS, run.place); standErr == nil && !found {
+			return Missing, "removed by somebody else"
+		}
+		return Failed, err.Error()
+	}
+	removeEmpty(c.Workspace.FS, path.Dir(run.place))
+	return Removed, fmt.Sprintf("its run is over for %g hours or more", c.MaxAge)
+}
+
+// remove removes a worktree. What is no worktree any more, and what belongs to
+// no repository of this machine, is deleted, and the repository told.
+func (c CleanUp) remove(ctx context.Context, run owner, dir string, plain bool) error {
+	root, mapped := c.Machine.RepoRoots[run.record.Spec.RepoID]
+	if st, err := os.Stat(root); err != nil || !st.IsDir() || !filepath.IsAbs(root) {
+		mapped = false
+	}
+	if mapped && !plain {
+		g, err := newGit(c.Environ, root)
+		if err != nil {
+			return err
+		}
+		return g.remove(ctx, dir)
+	}
+	home := root
+	if !mapped {
+		home = ""
+		if g, err := looking(ctx, c.Environ, dir); err == nil && !plain {
+			home, _ = g.line(ctx, "rev-parse", "--path-format=absolute", "--git-common-dir") // "" when there is none
+		}
+	}
+	if err := c.Workspace.FS.RemoveAll(run.place); err != nil {
+		return err
+	}
+	if home == "" || strings.HasPrefix(home, dir+string(filepath.Separator)) {
+		return nil
+	}
+	if g, err := newGit(c.Environ, home); err == nil {
+		_, _ = g.run(ctx, writeLimit, maxText, "worktree", "prune") // git does it by itself some day
+	}
+	return nil
+}
+
+// unsaved says what would be lost with a working tree, or that nobody knows;
+// "" when nothing would be.
+func unsaved(ctx context.Context, environ []string, dir string) string {
+	unknown := func(err error) string { return "its state cannot be read: " + err.Error() }
+	g, err := looking(ctx, environ, dir)
+	if err != nil {
+		return unknown(err)
+	}
+	top, err := g.line(ctx, "rev-parse", "--show-toplevel")
+	if err != nil {
+		return unknown(err)
+	}
+	if !sameDir(top, dir) {
+		return unknown(fmt.Errorf("git takes it for a part of %s", top))
+	}
+	changed, err := g.changed(ctx)
+	if err != nil {
+		return unknown(err)
+	}
+	if changed {
+		return "uncommitted changes"
+	}
+	if branch, err := g.line(ctx, "symbolic-ref", "--quiet", "HEAD"); err == nil && branch != "" {
+		return ""
+	}
+	holder, err := g.line(ctx, "for-each-ref", "--count=1", "--contains", "HEAD")
+	if err != nil {
+		return unknown(err)
+	}
+	if holder == "" {
+		return "commits that are on no branch"
+	}
+	return ""
+}
+
+func sameDir(a, b string) bool {
+	x, errX := os.Stat(a)
+	y, errY := os.Stat(b)
+	return errX == nil && errY == nil && os.SameFile(x, y)
+}
+
+// nested says whether there are repositories below a directory that is none.
+func nested(dir string) string {
+	found := ""
+	err := filepath.WalkDir(dir, func(name string, e fs.DirEntry, err error) error {
+		if err != nil {
+			return err
+		}
+		if e.Name() == ".git" {
+			found = "it holds the repository " + filepath.Dir(name)
+			return fs.SkipAll
+		}
+		return nil
+	})
+	if err != nil {
+		return "its state cannot be read: " + err.Error()
+	}
+	return found
+}

@@ -1,0 +1,197 @@
+package worktree
+
+// Running the git program.
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"syscall"
+	"time"
+
+	"ac/internal/proc"
+)
+
+// How long git may take: to look at a repository, and to check files out or
+// delete them, which a large repository makes slow.
+const (
+	lookLimit  = time.Minute
+	writeLimit = 10 * time.Minute
+	// endAfter is how long git may take to clean up behind itself once it was
+	// asked to end.
+	endAfter = 5 * time.Second
+)
+
+// Bounds of what is kept of git's output.
+const (
+	maxText   = 64 << 10
+	maxPatch  = 16 << 20
+	maxStderr = 4 << 10
+)
+
+// git is the program, in a directory, with the environment it gets.
+type git struct {
+	program string
+	dir     string
+	env     []string
+}
+
+// newGit finds git in the PATH of an environment, of which it gets everything
+// but what would lead it elsewhere or let it ask somebody.
+func newGit(environ []string, dir string) (*git, error) {
+	g := &git{dir: dir}
+	var search []string
+	for _, entry := range environ {
+		name, value, _ := strings.Cut(entry, "=")
+		switch {
+		case name == "PATH":
+			// An entry that is relative would be looked for in the repository.
+			search = slices.DeleteFunc(filepath.SplitList(value), func(dir string) bool { return !filepath.IsAbs(dir) })
+			entry = "PATH=" + strings.Join(search, string(os.PathListSeparator))
+		case strings.HasPrefix(name, "GIT_") || strings.HasPrefix(name, "SSH_ASKPASS") || name == "LC_ALL" || name == "LANGUAGE":
+			continue
+		}
+		g.env = append(g.env, entry)
+	}
+	var err error
+	if g.program, err = proc.LookPath("git", strings.Join(search, string(os.PathListSeparator)), dir); err != nil {
+		g.program, err = exec.LookPath("git")
+	}
+	if err != nil {
+		return nil, fmt.Errorf("git is needed: %w", err)
+	}
+	g.env = append(g.env, "LC_ALL=C", "GIT_TERMINAL_PROMPT=0", "GIT_ASKPASS=", "GIT_OPTIONAL_LOCKS=0")
+	return g, nil
+}
+
+// looking is git for commands that only look: no transport is open to them, and
+// no filter that the repository's own configuration names is run.
+func looking(ctx context.Context, environ []string, dir string) (*git, error) {
+	g, err := newGit(environ, dir)
+	if err != nil {
+		return nil, err
+	}
+	g.env = append(g.env, "GIT_ALLOW_PROTOCOL=")
+	drivers, err := g.ownFilters(ctx)
+	if err != nil {
+		return nil, err
+	}
+	count := 0
+	for _, driver := range drivers {
+		for _, set := range [][2]string{{"clean", ""}, {"smudge", ""}, {"process", ""}, {"required", "false"}} {
+			at := strconv.Itoa(count)
+			g.env = append(g.env, "GIT_CONFIG_KEY_"+at+"=filter."+driver+"."+set[0], "GIT_CONFIG_VALUE_"+at+"="+set[1])
+			count++
+		}
+	}
+	g.env = append(g.env, "GIT_CONFIG_COUNT="+strconv.Itoa(count))
+	return g, nil
+}
+
+// ownFilters lists the filter drivers that a repository itself configures. Those
+// of the user and of the machine are as trusted as git.
+func (g *git) ownFilters(ctx context.Context) ([]string, error) {
+	text, err := g.run(ctx, lookLimit, maxText, "config", "--null", "--show-scope", "--get-regexp", `^filter\.`)
+	if failed, ok := errors.AsType[*exec.ExitError](err); ok && failed.ExitCode() == 1 {
+		return nil, nil // none
+	}
+	if err != nil {
+		return nil, err
+	}
+	var drivers []string
+	fields := strings.Split(string(text), "\x00")
+	for i := 0; i+1 < len(fields); i += 2 {
+		key, _, _ := strings.Cut(fields[i+1], "\n")
+		key = strings.TrimPrefix(key, "filter.")
+		end := strings.LastIndexByte(key, '.')
+		if end < 0 || fields[i] == "system" || fields[i] == "global" {
+			continue
+		}
+		if driver := key[:end]; !slices.Contains(drivers, driver) {
+			drivers = append(drivers, driver)
+		}
+	}
+	return drivers, nil
+}
+
+// errTooLong is the error of output that is beyond its bound.
+var errTooLong = errors.New("the output is too long")
+
+// run runs one git command and returns its standard output. An error carries
+// what git said.
+func (g *git) run(ctx context.Context, limit time.Duration, maxOut int, args ...string) ([]byte, error) {
+	ctx, cancel := context.WithTimeoutCause(ctx, limit, fmt.Errorf("gave up after %s", limit))
+	defer cancel()
+	fixed := []string{
+		"--no-pager", "-c", "protocol.ext.allow=never", "-c", "core.hooksPath=" + os.DevNull, "-c", "core.fsmonitor=false",
+		"-c", "core.ignoreStat=false", "-c", "color.ui=false", "-c", "submodule.recurse=false",
+	}
+	cmd := exec.CommandContext(ctx, g.program, append(fixed, args...)...)
+	cmd.Dir, cmd.Env = g.dir, g.env
+	cmd.SysProcAttr = proc.NewSession() // no terminal to ask on, and a group to end
+	cmd.Cancel = func() error {
+		if err := proc.SignalGroup(cmd.Process.Pid, syscall.SIGTERM); err == nil {
+			return nil
+		}
+		return cmd.Process.Kill()
+	}
+	cmd.WaitDelay = endAfter
+	out, said := &bounded{limit: maxOut, strict: true}, &bounded{limit: maxStderr}
+	cmd.Stdout, cmd.Stderr = out, said
+	err := cmd.Run()
+	switch {
+	case out.over:
+		return out.text.Bytes(), fmt.Errorf("git %s: %w", args[0], errTooLong)
+	case ctx.Err() != nil:
+		return nil, fmt.Errorf("git %s: %w", args[0], context.Cause(ctx))
+	case err != nil:
+		text := strings.ToValidUTF8(string(bytes.TrimSpace(said.text.Bytes())), "\uFFFD")
+		if text == "" {
+			return nil, fmt.Errorf("git %s: %w", args[0], err)
+		}
+		return nil, fmt.Errorf("git %s: %s (%w)", args[0], text, err)
+	}
+	return out.text.Bytes(), nil
+}
+
+// line is run for commands that answer with one line.
+func (g *git) line(ctx context.Context, args ...string) (string, error) {
+	text, err := g.run(ctx, lookLimit, maxText, args...)
+	return strings.TrimSuffix(string(text), "\n"), err
+}
+
+// changed reports whether a working tree has changes that are not committed,
+// untracked files included, whatever its configuration would have hidden.
+func (g *git) changed(ctx context.Context) (bool, error) {
+	text, err := g.run(ctx, lookLimit, maxText, "status", "--porcelain=v1", "--untracked-files=normal", "--ignore-submodules=none")
+	if errors.Is(err, errTooLong) {
+		return true, nil
+	}
+	return len(text) > 0, err
+}
+
+// bounded keeps the beginning of a stream. A strict one ends the stream at its
+// bound.
+type bounded struct {
+	text   bytes.Buffer
+	limit  int
+	strict bool
+	over   bool
+}
+
+func (b *bounded) Write(p []byte) (int, error) {
+	room := b.limit - b.text.Len()
+	b.over = b.over || len(p) > room
+	b.text.Write(p[:min(len(p), max(room, 0))])
+	if b.over && b.strict {
+		return 0, errTooLong
+	}
+	return len(p), nil
+}

@@ -1,0 +1,79 @@
+package worktree
+
+// Which run has its worktree where.
+
+import (
+	"path"
+	"path/filepath"
+	"strings"
+
+	"ac/workspace"
+	"ac/workspace/doc"
+)
+
+// owner is a run that names a worktree.
+type owner struct {
+	project, id string
+	record      doc.Run
+	place       string // cleaned, relative to the workspace
+	inside      bool   // by its words below the area
+}
+
+// places are the worktrees of all runs.
+type places struct {
+	runs  []owner
+	taken map[string]int  // runs by place
+	above map[string]bool // directories that places lie in
+}
+
+// inventory reads the runs of all projects, by project and name. Runs that
+// cannot be read, or name no worktree, are passed over.
+func inventory(w *workspace.Workspace) (places, error) {
+	known := places{taken: map[string]int{}, above: map[string]bool{}}
+	projects, err := workspace.Dirs(w.FS, workspace.ProjectsDir)
+	if err != nil {
+		return known, err
+	}
+	for _, project := range projects {
+		runs, err := workspace.Dirs(w.FS, workspace.RunsDir(project))
+		if err != nil {
+			return known, err
+		}
+		for _, id := range runs {
+			record, err := workspace.Load(w, doc.RunCodec, workspace.RunFile(project, id))
+			if err != nil || record.ID != id || record.Spec == nil || record.Spec.WorktreeRel == "" {
+				continue
+			}
+			known.add(owner{project: project, id: id, record: record})
+		}
+	}
+	return known, nil
+}
+
+func (p *places) add(run owner) {
+	rel := run.record.Spec.WorktreeRel
+	run.place = path.Clean(filepath.ToSlash(rel))
+	run.inside = !strings.ContainsRune(rel, 0) && filepath.IsLocal(filepath.FromSlash(run.place)) && strings.HasPrefix(run.place, Area+"/")
+	p.runs = append(p.runs, run)
+	if !run.inside {
+		return
+	}
+	p.taken[run.place]++
+	for dir := path.Dir(run.place); dir != Area; dir = path.Dir(dir) {
+		p.above[dir] = true
+	}
+}
+
+// shared reports whether another run has its worktree at the place of this one,
+// in it or around it.
+func (p *places) shared(run owner) bool {
+	if p.taken[run.place] > 1 || p.above[run.place] {
+		return true
+	}
+	for dir := path.Dir(run.place); dir != Area; dir = path.Dir(dir) {
+		if p.taken[dir] > 0 {
+			return true
+		}
+	}
+	return false
+}

@@ -1,0 +1,127 @@
+package worktree
+
+// Making a worktree for a run, and recording the repository it starts from.
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"path"
+	"path/filepath"
+	"strings"
+
+	"ac/internal/durable"
+	"ac/internal/fault"
+	"ac/workspace"
+)
+
+// Prepare makes the worktree of a run from the HEAD of a repository, on a branch
+// of its own, and returns its directory. environ is what git inherits. Changes
+// in the repository that are not committed stay there. After a failure no
+// worktree is left but what git itself could not take back.
+func Prepare(ctx context.Context, w *workspace.Workspace, environ []string, root string, place Place) (string, error) {
+	parent := path.Dir(place.Rel)
+	if err := durable.MkdirAll(w.FS, parent, 0o755); err != nil {
+		return "", err
+	}
+	if found, err := stand(w.FS, place.Rel); err != nil || found {
+		if err == nil {
+			err = fault.New(fault.Conflict, "%s exists already", place.Rel)
+		}
+		return "", err
+	}
+	g, err := newGit(environ, root)
+	if err != nil {
+		return "", err
+	}
+	dir := filepath.Join(w.Dir(), filepath.FromSlash(place.Rel))
+	_, err = g.run(ctx, writeLimit, maxText,
+		"worktree", "add", "--no-track", "-b", place.Branch, "--end-of-options", dir, "HEAD")
+	if err != nil {
+		removeEmpty(w.FS, parent)
+		return "", err
+	}
+	return dir, nil
+}
+
+// Discard removes a worktree that Prepare just made and nobody used.
+func Discard(ctx context.Context, w *workspace.Workspace, environ []string, root string, place Place) error {
+	g, err := newGit(environ, root)
+	if err != nil {
+		return err
+	}
+	if err := g.remove(ctx, filepath.Join(w.Dir(), filepath.FromSlash(place.Rel))); err != nil {
+		return err
+	}
+	removeEmpty(w.FS, path.Dir(place.Rel))
+	return nil
+}
+
+func (g *git) remove(ctx context.Context, dir string) error {
+	_, err := g.run(ctx, writeLimit, maxText, "worktree", "remove", "--force", "--end-of-options", dir)
+	return err
+}
+
+// stand reports whether there is a directory at a name of the workspace. A
+// symlink on the way, which could lead to other work, and anything else than a
+// directory are errors.
+func stand(fsys durable.FS, name string) (bool, error) {
+	at := ""
+	for step := range strings.SplitSeq(name, "/") {
+		at = path.Join(at, step)
+		st, err := fsys.Lstat(at)
+		switch {
+		case errors.Is(err, fs.ErrNotExist):
+			return false, nil
+		case err != nil:
+			return false, err
+		case st.Mode()&fs.ModeSymlink != 0:
+			return false, fmt.Errorf("%s is a symlink", at)
+		case !st.IsDir():
+			return false, fmt.Errorf("%s is not a directory", at)
+		}
+	}
+	return true, nil
+}
+
+// removeEmpty removes a directory of the area and its parents as far as they are
+// empty.
+func removeEmpty(fsys durable.FS, dir string) {
+	for dir != Area && fsys.Remove(dir) == nil {
+		dir = path.Dir(dir)
+	}
+}
+
+// State is a repository at one moment.
+type State struct {
+	HeadSHA string
+	Dirty   bool
+	Patch   []byte // what tracked files have beyond HEAD; nil when nothing
+}
+
+// Look reads the state of a repository and changes nothing in it. environ is
+// what git inherits.
+func Look(ctx context.Context, environ []string, root string) (State, error) {
+	var state State
+	g, err := looking(ctx, environ, root)
+	if err != nil {
+		return state, err
+	}
+	if state.HeadSHA, err = g.line(ctx, "rev-parse", "--verify", "--end-of-options", "HEAD"); err != nil {
+		return state, err
+	}
+	if state.Dirty, err = g.changed(ctx); err != nil || !state.Dirty {
+		return state, err
+	}
+	patch, err := g.run(ctx, lookLimit, maxPatch, "diff", "--binary", "--no-ext-diff", "--no-textconv", "--no-relative",
+		"--src-prefix=a/", "--dst-prefix=b/", "--submodule=short", "--end-of-options", "HEAD")
+	if err != nil {
+		return state, err
+	}
+	if len(bytes.TrimSpace(patch)) > 0 {
+		state.Patch = patch
+	}
+	return state, nil
+}

@@ -1,0 +1,120 @@
+// Package worktree is what runs have to do with git: which of them get a
+// worktree of their own, making it, recording the state of a repository, and
+// clearing worktrees away whose runs are over.
+//
+// Invariants: git is run by argv, without prompts, hooks and transports that
+// start programs, and always within a bound of time and output; what only looks
+// at a repository runs no program that its configuration names; no path that
+// came out of a document is used before it is known to stay where it belongs;
+// what may hold work that exists nowhere else is never removed. git 2.31 or
+// newer is needed.
+package worktree
+
+import (
+	"os"
+	"path"
+	"path/filepath"
+	"strings"
+
+	"ac/internal/fault"
+	"ac/workspace"
+	"ac/workspace/doc"
+)
+
+// Area is where worktrees lie, relative to the workspace.
+const Area = ".local/worktrees"
+
+// Place is where the worktree of a run is and which branch it is on.
+type Place struct {
+	Rel    string // relative to the workspace, with "/"
+	Branch string
+}
+
+// PlaceOf names the worktree of a run. Ids that cannot be path segments are
+// fault.Denied.
+func PlaceOf(project, task, run string) (Place, error) {
+	for _, id := range []string{project, task, run} {
+		if !workspace.SafeID(id) {
+			return Place{}, fault.New(fault.Denied, "%q cannot name a worktree", id)
+		}
+	}
+	return Place{Rel: path.Join(Area, project, task, run), Branch: path.Join("ac", project, task, run)}, nil
+}
+
+// Isolated decides whether a launch for a task runs in a worktree of its own: by
+// the word of the task, else when the milestone is one of coding. A task that
+// is missing or does not fit, and a milestone that it does not have, are errors.
+func Isolated(w *workspace.Workspace, project, task, milestone string) (bool, error) {
+	if !workspace.SafeID(task) {
+		return false, fault.New(fault.Denied, "%q cannot name a task", task)
+	}
+	file := path.Join(workspace.TasksDir(project), task+".md")
+	record, err := workspace.LoadHead(w, doc.TaskCodec, file)
+	if err == nil {
+		err = workspace.Carries(file, task, record.ID)
+	}
+	if err != nil {
+		return false, err
+	}
+	coding := false
+	if milestone != "" {
+		found := find(record.Milestones, milestone)
+		if found == nil {
+			return false, fault.New(fault.NotFound, "task %s has no milestone %s", task, milestone)
+		}
+		coding = found.Kind == "coding"
+	}
+	if record.Scope != nil && record.Scope.RequiresWorktreeIsolation != nil {
+		return *record.Scope.RequiresWorktreeIsolation, nil
+	}
+	return coding, nil
+}
+
+func find(milestones []doc.Milestone, id string) *doc.Milestone {
+	for i := range milestones {
+		if milestones[i].ID == id {
+			return &milestones[i]
+		}
+	}
+	return nil
+}
+
+// Root is the directory that a repository is mapped to on this machine, with
+// symlinks resolved.
+func Root(machine doc.Machine, repo string) (string, error) {
+	mapped, ok := machine.RepoRoots[repo]
+	if !ok {
+		return "", fault.New(fault.NotFound, "repository %s is not mapped on this machine (map it with workspace.repo_root.set)", repo)
+	}
+	if !filepath.IsAbs(mapped) {
+		return "", fault.New(fault.InvalidFile, "the root of repository %s is no absolute path: %s", repo, mapped)
+	}
+	root, err := filepath.EvalSymlinks(mapped)
+	if err != nil {
+		return "", fault.New(fault.NotFound, "the root of repository %s: %w", repo, err)
+	}
+	return root, nil
+}
+
+// Confine finds a directory below a root, with symlinks resolved, and refuses
+// one that lies elsewhere: fault.Denied. A missing one is fault.NotFound.
+func Confine(root, rel string) (string, error) {
+	root, err := filepath.EvalSymlinks(root)
+	if err != nil {
+		return "", fault.New(fault.NotFound, "%w", err)
+	}
+	if rel != "" && !filepath.IsLocal(filepath.FromSlash(rel)) {
+		return "", fault.New(fault.Denied, "workdir_rel %s leads out of %s", rel, root)
+	}
+	dir, err := filepath.EvalSymlinks(filepath.Join(root, filepath.FromSlash(rel)))
+	if err != nil {
+		return "", fault.New(fault.NotFound, "workdir_rel: %w", err)
+	}
+	if dir != root && !strings.HasPrefix(dir, strings.TrimSuffix(root, string(filepath.Separator))+string(filepath.Separator)) {
+		return "", fault.New(fault.Denied, "workdir_rel %s leads out of %s", rel, root)
+	}
+	if st, err := os.Stat(dir); err != nil || !st.IsDir() {
+		return "", fault.New(fault.NotFound, "%s is not a directory", dir)
+	}
+	return dir, nil
+}
