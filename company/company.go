@@ -1,0 +1,153 @@
+// Package company is the operations of ac: one method for each request, the
+// same for the server, for one-shot calls and for commands. A Company is one
+// workspace as one request names it; Companies is all that this process has
+// seen.
+package company
+
+import (
+	"context"
+	"os"
+	"sync"
+
+	"ac/feed"
+	"ac/internal/durable"
+	"ac/internal/fault"
+	"ac/runs"
+	"ac/runs/lane"
+	"ac/runs/session"
+	"ac/workspace"
+)
+
+// Companies is the workspaces of a process, opened once each. It is safe for
+// concurrent use.
+type Companies struct {
+	env      workspace.Env
+	launcher *session.Launcher
+	hub      *feed.Hub // nil in processes without subscriptions
+	version  string
+	limits   lane.Limits
+
+	mu       sync.Mutex
+	open     map[string]*opened
+	retired  []*workspace.Workspace // trees that were swapped away; requests may still use them
+	launched []launched
+	// launching are the launches under way, which may wait in the lane.
+	launching map[launched][]*launching
+}
+
+type opened struct {
+	ws        *workspace.Workspace
+	id        durable.Identity
+	admission *runs.Admission
+}
+
+// launched is a session that this process started.
+type launched struct{ dir, ref string }
+
+// Options are what a process gives its companies.
+type Options struct {
+	Env workspace.Env
+	// Executable is the program with the hidden commands of sessions.
+	Executable string
+	// Hub serves subscriptions; nil where there are none.
+	Hub *feed.Hub
+	// Version is that of this program.
+	Version string
+}
+
+// New makes the companies of a process.
+func New(opts Options) *Companies {
+	return &Companies{
+		env: opts.Env, hub: opts.Hub, version: opts.Version, open: map[string]*opened{}, launching: map[launched][]*launching{},
+		limits:   lane.LimitsFrom(os.LookupEnv),
+		launcher: &session.Launcher{Executable: opts.Executable, Environ: os.Environ()},
+	}
+}
+
+// Close releases all directories. No method runs any more.
+func (cs *Companies) Close() error {
+	cs.mu.Lock()
+	defer cs.mu.Unlock()
+	var first error
+	for _, o := range cs.open {
+		if err := o.ws.Close(); err != nil && first == nil {
+			first = err
+		}
+	}
+	for _, w := range cs.retired {
+		if err := w.Close(); err != nil && first == nil {
+			first = err
+		}
+	}
+	return first
+}
+
+// Company is one workspace as a request names it.
+type Company struct {
+	all   *Companies
+	given string
+	dir   string
+}
+
+// In names a workspace. Nothing is opened yet.
+func (cs *Companies) In(dir string) *Company {
+	return &Company{all: cs, given: dir, dir: workspace.Canonical(dir)}
+}
+
+// workspace opens the workspace, or gives it again while the directory at its
+// name is the same one.
+func (c *Company) workspace(ctx context.Context) (*workspace.Workspace, error) {
+	cs := c.all
+	id, err := workspace.Identity(c.dir)
+	if err != nil {
+		return nil, &fault.Error{Reason: fault.NotAWorkspace, Message: c.given + " is not a workspace: " + err.Error(), Cause: err}
+	}
+	w, fresh, err := cs.opening(c.dir, id)
+	if fresh && cs.hub != nil && w.Unsettled() {
+		// The first sight of a server finishes what was interrupted. A workspace
+		// that cannot be locked now is settled by its next writer.
+		_ = w.Settle(ctx)
+	}
+	return w, err
+}
+
+func (cs *Companies) opening(dir string, id durable.Identity) (w *workspace.Workspace, fresh bool, err error) {
+	cs.mu.Lock()
+	defer cs.mu.Unlock()
+	if o := cs.open[dir]; o != nil {
+		if o.id == id && workspace.IsWorkspace(o.ws.FS) {
+			return o.ws, false, nil
+		}
+		delete(cs.open, dir)
+		cs.retired = append(cs.retired, o.ws)
+	}
+	if w, err = workspace.Open(cs.env, dir); err != nil {
+		return nil, false, err
+	}
+	cs.open[dir] = &opened{ws: w, id: id, admission: runs.NewAdmission(w, cs.limits)}
+	if cs.hub != nil {
+		w.OnAppend(func(log string) { cs.hub.Appended(w.Dir(), log) })
+		cs.hub.Know(w)
+	}
+	return w, true, nil
+}
+
+// Dir is the parameter that names the workspace of a request.
+type Dir struct {
+	WorkspaceDir string `json:"workspace_dir" is:"path"`
+}
+
+// InWorkspace is the workspace that a request names.
+func (d Dir) InWorkspace() string { return d.WorkspaceDir }
+
+// MaybeDir is Dir where the workspace may be left out.
+type MaybeDir struct {
+	WorkspaceDir string `json:"workspace_dir" is:"optional,path"`
+}
+
+// InWorkspace is the workspace that a request names, "" for none.
+func (d MaybeDir) InWorkspace() string { return d.WorkspaceDir }
+
+// none reports whether an error says that there is no workspace, which lists
+// answer with nothing.
+func none(err error) bool { return fault.Is(err, fault.NotAWorkspace) }

@@ -1,0 +1,85 @@
+package company
+
+// Launches under way: those that wait in the launch lane have left the order of
+// requests, and later requests for their sessions wait for them.
+
+import (
+	"context"
+	"slices"
+
+	"ac/internal/fault"
+	"ac/internal/turn"
+	"ac/runs"
+	"ac/workspace"
+)
+
+// launching is a launch under way.
+type launching struct {
+	answered chan struct{} // closed when it was answered
+	err      error         // of the answer; read once that is closed
+}
+
+// begin notes a launch until the function it gives is called with its outcome.
+func (cs *Companies) begin(l launched) (end func(error)) {
+	mine := &launching{answered: make(chan struct{})}
+	cs.mu.Lock()
+	defer cs.mu.Unlock()
+	cs.launching[l] = append(cs.launching[l], mine)
+	return func(err error) {
+		mine.err = err
+		close(mine.answered)
+		cs.mu.Lock()
+		defer cs.mu.Unlock()
+		others := slices.DeleteFunc(slices.Clone(cs.launching[l]), func(other *launching) bool { return other == mine })
+		if cs.launching[l] = others; len(others) == 0 {
+			delete(cs.launching, l)
+		}
+	}
+}
+
+// awaitLaunches waits for the launches under way of a session.
+func (cs *Companies) awaitLaunches(ctx context.Context, p SessionParams) error {
+	dir := ""
+	if p.WorkspaceDir != "" {
+		dir = workspace.Canonical(p.WorkspaceDir)
+	}
+	var pending []*launching
+	cs.mu.Lock()
+	for l, launches := range cs.launching {
+		if l.ref == p.SessionRef && (dir == "" || l.dir == dir) {
+			pending = append(pending, launches...)
+		}
+	}
+	cs.mu.Unlock()
+	if len(pending) == 0 {
+		return nil
+	}
+	waiting, done, err := turn.Wait(ctx)
+	if err != nil {
+		return err
+	}
+	defer done()
+	for _, l := range pending {
+		select {
+		case <-l.answered:
+			if fault.Is(l.err, fault.ShuttingDown) {
+				return l.err // the end of the server is ours too
+			}
+		case <-waiting.Done():
+			return context.Cause(waiting)
+		}
+	}
+	return nil
+}
+
+// admission gives what admits the launches of an opened workspace.
+func (cs *Companies) admission(w *workspace.Workspace) *runs.Admission {
+	cs.mu.Lock()
+	defer cs.mu.Unlock()
+	for _, o := range cs.open {
+		if o.ws == w {
+			return o.admission
+		}
+	}
+	return runs.NewAdmission(w, cs.limits) // its tree was swapped away just now
+}

@@ -1,0 +1,212 @@
+package company
+
+// run.*: creating, listing and replaying runs.
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"os"
+	"path/filepath"
+
+	"ac/events"
+	"ac/internal/durable"
+	"ac/internal/fault"
+	"ac/internal/yamldoc"
+	"ac/runs"
+	"ac/runs/session"
+	"ac/workspace"
+	"ac/workspace/doc"
+)
+
+// CreateRunParams are those of run.create.
+type CreateRunParams struct {
+	Dir
+	ProjectID string `json:"project_id" is:"id"`
+	AgentID   string `json:"agent_id" is:"id"`
+	Provider  string `json:"provider"`
+}
+
+// CreateRunResult is the result of run.create.
+type CreateRunResult struct {
+	RunID         string `json:"run_id"`
+	ContextPackID string `json:"context_pack_id"`
+	RunDir        string `json:"run_dir"`
+}
+
+// CreateRun makes a run.
+func (c *Company) CreateRun(ctx context.Context, p CreateRunParams) (CreateRunResult, error) {
+	w, err := c.workspace(ctx)
+	if err != nil {
+		return CreateRunResult{}, err
+	}
+	made, err := runs.Create(ctx, w, p.ProjectID, p.AgentID, p.Provider)
+	base := absolute(c.given, c.dir)
+	return CreateRunResult{made.RunID, made.ContextPackID, filepath.Join(base, filepath.FromSlash(workspace.RunDir(p.ProjectID, made.RunID)))}, err
+}
+
+// absolute is a workspace as the caller named it, or its full path when that
+// was relative.
+func absolute(given, dir string) string {
+	if filepath.IsAbs(given) {
+		return given
+	}
+	return dir
+}
+
+// ListRunsParams are those of run.list.
+type ListRunsParams struct {
+	Dir
+	ProjectID string `json:"project_id" is:"optional,id"`
+}
+
+// ListRuns lists runs, the newest first.
+func (c *Company) ListRuns(ctx context.Context, p ListRunsParams) ([]runs.Listed, error) {
+	w, err := c.workspace(ctx)
+	if none(err) {
+		return []runs.Listed{}, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	return runs.List(w, p.ProjectID)
+}
+
+// ReplayParams are those of run.replay.
+type ReplayParams struct {
+	Dir
+	ProjectID string `json:"project_id" is:"id"`
+	RunID     string `json:"run_id" is:"id"`
+	Tail      int    `json:"tail" is:"optional,gt=0"`
+	Mode      string `json:"mode" is:"default=raw,enum=raw|verified|deterministic|live"`
+}
+
+// ReplayResult is the result of run.replay.
+type ReplayResult struct {
+	RunID              string               `json:"run_id"`
+	ProjectID          string               `json:"project_id"`
+	Mode               string               `json:"mode"`
+	Events             []json.RawMessage    `json:"events"`
+	ParseIssues        []events.ParseIssue  `json:"parse_issues"`
+	VerificationIssues []events.VerifyIssue `json:"verification_issues"`
+	DeterministicOK    bool                 `json:"deterministic_ok"`
+	Live               Live                 `json:"live"`
+}
+
+// Live is the newest session of a run, in a live replay.
+type Live struct {
+	Available  bool   `json:"available"`
+	SessionRef string `json:"session_ref,omitempty"`
+	Status     string `json:"status,omitempty"`
+	Error      string `json:"error,omitempty"`
+}
+
+// Replay reads the log of a run back.
+func (c *Company) Replay(ctx context.Context, p ReplayParams) (ReplayResult, error) {
+	result := ReplayResult{RunID: p.RunID, ProjectID: p.ProjectID, Mode: p.Mode}
+	w, err := c.workspace(ctx)
+	if err != nil {
+		return result, err
+	}
+	if p.Mode == runs.ModeLive {
+		if result.Live, err = c.live(ctx, w, p.ProjectID, p.RunID); err != nil {
+			return result, err
+		}
+	}
+	replay, err := runs.ReadLog(w, p.ProjectID, p.RunID, p.Mode, p.Tail)
+	result.Events, result.ParseIssues = replay.Events, replay.ParseIssues
+	result.VerificationIssues, result.DeterministicOK = replay.VerificationIssues, replay.DeterministicOK
+	return result, err
+}
+
+func (c *Company) live(ctx context.Context, w *workspace.Workspace, project, run string) (Live, error) {
+	records, err := session.All(w)
+	if err != nil {
+		return Live{}, err
+	}
+	for _, r := range records {
+		if r.ProjectID == project && r.RunID == run {
+			now, err := session.Current(ctx, w, r.Ref)
+			return Live{Available: true, SessionRef: now.Ref, Status: now.Status, Error: now.Error}, err
+		}
+	}
+	return Live{}, nil
+}
+
+// VerifiedLog is the outcome of checking one log.
+type VerifiedLog struct {
+	ProjectID string
+	RunID     string
+	Path      string
+	Report    *events.Report
+}
+
+// VerifyLogs checks the logs of all runs, or of one project, or of one run. The
+// visitor sees each as it is done.
+func (c *Company) VerifyLogs(ctx context.Context, project, run string, visit func(VerifiedLog)) error {
+	w, err := c.workspace(ctx)
+	if err != nil {
+		return err
+	}
+	found := false
+	projects, err := workspace.Dirs(w.FS, workspace.ProjectsDir)
+	if err != nil {
+		return err
+	}
+	for _, p := range projects {
+		if project != "" && p != project {
+			continue
+		}
+		ids, err := workspace.Dirs(w.FS, workspace.RunsDir(p))
+		if err != nil {
+			return err
+		}
+		for _, id := range ids {
+			if run != "" && id != run {
+				continue
+			}
+			found = true
+			report, err := runs.VerifyLog(w, p, id)
+			if err != nil {
+				return err
+			}
+			visit(VerifiedLog{p, id, filepath.Join(c.given, filepath.FromSlash(workspace.LogFile(p, id))), report})
+			if err := ctx.Err(); err != nil {
+				return err
+			}
+		}
+	}
+	if !found && run != "" {
+		return fault.New(fault.NotFound, "run %s does not exist in %s", run, c.given)
+	}
+	return nil
+}
+
+// VerifyFile checks one log by its path, against the record of its run when
+// that lies beside it.
+func VerifyFile(name string) (*events.Report, error) {
+	found, err := filepath.EvalSymlinks(name)
+	if err != nil {
+		return nil, err
+	}
+	root, err := durable.OpenRoot(filepath.Dir(found))
+	if err != nil {
+		return nil, err
+	}
+	defer root.Close()
+	log, err := root.OpenFile(filepath.Base(found), os.O_RDONLY, 0)
+	if err != nil {
+		return nil, fmt.Errorf("read %s: %w", name, err)
+	}
+	defer log.Close()
+	var checkpoint *events.Checkpoint
+	closed := false
+	if text, err := durable.ReadFile(root, "run.yaml", yamldoc.MaxBytes); err == nil && filepath.Base(found) == events.FileName {
+		run, err := workspace.Decode(doc.RunCodec, "run.yaml", text)
+		if err != nil {
+			return nil, err
+		}
+		checkpoint, closed = run.Log, doc.Terminal(run.Status)
+	}
+	return events.Verify(log, checkpoint, closed, nil)
+}

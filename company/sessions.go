@@ -1,0 +1,341 @@
+package company
+
+// session.*: launching, looking at, waiting for and stopping sessions.
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"maps"
+	"path"
+	"slices"
+	"strings"
+
+	"ac/governance/policy"
+	"ac/internal/fault"
+	"ac/internal/turn"
+	"ac/runs"
+	"ac/runs/lane"
+	"ac/runs/session"
+	"ac/workspace"
+	"ac/workspace/doc"
+)
+
+// LaunchParams are those of session.launch.
+type LaunchParams struct {
+	Dir
+	ProjectID      string            `json:"project_id" is:"id"`
+	RunID          string            `json:"run_id" is:"id"`
+	Argv           []string          `json:"argv" is:"optional"`
+	RepoID         string            `json:"repo_id" is:"optional"`
+	WorkdirRel     string            `json:"workdir_rel" is:"optional,path"`
+	TaskID         string            `json:"task_id" is:"optional,id"`
+	MilestoneID    string            `json:"milestone_id" is:"optional,id"`
+	PromptText     *string           `json:"prompt_text" is:"optional,empty"`
+	Model          string            `json:"model" is:"optional"`
+	Budget         *doc.Budget       `json:"budget" is:"optional"`
+	StdinText      *string           `json:"stdin_text" is:"optional,empty"`
+	Env            map[string]string `json:"env" is:"optional,empty"`
+	SessionRef     string            `json:"session_ref" is:"optional"`
+	LanePriority   string            `json:"lane_priority" is:"default=normal,enum=high|normal|low"`
+	WorkspaceLimit int               `json:"lane_workspace_limit" is:"optional,gt=0"`
+	ProviderLimit  int               `json:"lane_provider_limit" is:"optional,gt=0"`
+	TeamLimit      int               `json:"lane_team_limit" is:"optional,gt=0"`
+	ActorID        string            `json:"actor_id" is:"default=human"`
+	ActorRole      string            `json:"actor_role" is:"default=human,enum=human|ceo|director|manager|worker"`
+	ActorTeamID    string            `json:"actor_team_id" is:"optional"`
+}
+
+// CheckFields refuses what could not be executed.
+func (p *LaunchParams) CheckFields() (issues []fault.Issue) {
+	refuse := func(message string, path ...any) {
+		issues = append(issues, fault.Issue{Path: path, Code: "custom", Message: message})
+	}
+	if !runs.Local(p.WorkdirRel) {
+		refuse("must be relative and stay inside its root", "workdir_rel")
+	}
+	if p.MilestoneID != "" && p.TaskID == "" {
+		refuse("needs task_id", "milestone_id")
+	}
+	if p.SessionRef != "" {
+		if why := session.CheckRef(p.SessionRef); why != "" {
+			refuse(why, "session_ref")
+		}
+	}
+	for i, word := range p.Argv {
+		if strings.ContainsRune(word, 0) {
+			refuse("must not contain NUL", "argv", i)
+		}
+	}
+	for name, value := range p.Env {
+		if name == "" || strings.ContainsAny(name, "=\x00") || strings.ContainsRune(value, 0) {
+			refuse("must be a name without = and a value without NUL", "env", name)
+		}
+	}
+	return issues
+}
+
+// LaunchResult is the result of session.launch.
+type LaunchResult struct {
+	SessionRef string `json:"session_ref"`
+}
+
+// Launch starts the session of a run.
+func (c *Company) Launch(ctx context.Context, p LaunchParams) (LaunchResult, error) {
+	w, err := c.workspace(ctx)
+	if err != nil {
+		return LaunchResult{}, err
+	}
+	ref := cmp.Or(p.SessionRef, session.LocalRef(p.RunID))
+	actor := policy.Actor{ID: p.ActorID, Role: p.ActorRole, Team: p.ActorTeamID}
+	if strings.TrimSpace(actor.ID) == "" {
+		actor.ID = "human"
+	}
+	end := c.all.begin(launched{c.dir, ref})
+	defer func() { end(err) }()
+	err = runs.Launch(ctx, w, c.all.admission(w), c.all.launcher, runs.LaunchSpec{
+		ProjectID: p.ProjectID, RunID: p.RunID, SessionRef: ref, Argv: p.Argv, RepoID: p.RepoID, WorkdirRel: p.WorkdirRel,
+		TaskID: p.TaskID, MilestoneID: p.MilestoneID, Stdin: p.StdinText, Prompt: p.PromptText, Model: p.Model,
+		Version: c.all.version, Env: p.Env, Budget: p.Budget, Actor: actor,
+		Priority: p.LanePriority, LaneLimits: lane.Limits{Workspace: p.WorkspaceLimit, Provider: p.ProviderLimit, Team: p.TeamLimit},
+	})
+	if err != nil {
+		return LaunchResult{}, err
+	}
+	c.all.mu.Lock()
+	c.all.launched = append(c.all.launched, launched{c.dir, ref})
+	c.all.mu.Unlock()
+	return LaunchResult{SessionRef: ref}, nil
+}
+
+// Poll is a session as session.poll tells it.
+type Poll struct {
+	SessionRef string  `json:"session_ref"`
+	ProjectID  string  `json:"project_id"`
+	RunID      string  `json:"run_id"`
+	Status     string  `json:"status"`
+	ExitCode   *int    `json:"exit_code"`
+	Signal     *string `json:"signal"`
+	Error      string  `json:"error,omitempty"`
+}
+
+func pollOf(r doc.Session) Poll {
+	return Poll{r.Ref, r.ProjectID, r.RunID, r.Status, r.ExitCode, r.Signal, r.Error}
+}
+
+// SessionRow is a session in a list.
+type SessionRow struct {
+	Poll
+	WorkspaceDir   string `json:"workspace_dir"`
+	StartedAtMS    int64  `json:"started_at_ms"`
+	EndedAtMS      *int64 `json:"ended_at_ms,omitempty"`
+	Mode           string `json:"mode"`
+	PID            *int   `json:"pid,omitempty"`
+	PIDClaimedAtMS *int64 `json:"pid_claimed_at_ms,omitempty"`
+	StopMarker     string `json:"stop_marker_relpath,omitempty"`
+	ThreadID       string `json:"protocol_thread_id,omitempty"`
+	TurnID         string `json:"protocol_turn_id,omitempty"`
+}
+
+// Collected is the result of session.collect.
+type Collected struct {
+	Poll
+	EventsRelpath  string   `json:"events_relpath"`
+	OutputRelpaths []string `json:"output_relpaths"`
+}
+
+// SessionParams are those of session.poll, session.collect and session.stop.
+type SessionParams struct {
+	MaybeDir
+	SessionRef string `json:"session_ref"`
+}
+
+// CheckFields refuses what names no record.
+func (p *SessionParams) CheckFields() []fault.Issue {
+	if why := session.CheckRef(p.SessionRef); why != "" {
+		return []fault.Issue{{Path: []any{"session_ref"}, Code: "custom", Message: why}}
+	}
+	return nil
+}
+
+// find gives the workspace of a session: the one that is named, or the only one
+// that this process knows the session in.
+func (cs *Companies) find(ctx context.Context, p SessionParams) (*workspace.Workspace, error) {
+	if err := cs.awaitLaunches(ctx, p); err != nil {
+		return nil, err
+	}
+	if p.WorkspaceDir != "" {
+		return cs.In(p.WorkspaceDir).workspace(ctx)
+	}
+	cs.mu.Lock()
+	dirs := []string{}
+	for _, l := range cs.launched {
+		if l.ref == p.SessionRef && !slices.Contains(dirs, l.dir) {
+			dirs = append(dirs, l.dir)
+		}
+	}
+	seen := maps.Clone(cs.open)
+	cs.mu.Unlock()
+	if len(dirs) == 0 {
+		for dir, o := range seen {
+			if _, err := session.Read(o.ws, p.SessionRef); err == nil {
+				dirs = append(dirs, dir)
+			}
+		}
+	}
+	switch len(dirs) {
+	case 0:
+		return nil, fault.New(fault.NotFound, "session %s is not known here; name its workspace_dir", p.SessionRef)
+	case 1:
+		return cs.In(dirs[0]).workspace(ctx)
+	}
+	return nil, fault.New(fault.Conflict, "session %s exists in %d workspaces; name its workspace_dir", p.SessionRef, len(dirs))
+}
+
+// PollSession tells how a session is.
+func (cs *Companies) PollSession(ctx context.Context, p SessionParams) (Poll, error) {
+	w, err := cs.find(ctx, p)
+	if err != nil {
+		return Poll{}, err
+	}
+	record, err := session.Current(ctx, w, p.SessionRef)
+	return pollOf(record), err
+}
+
+// StopSession asks a session to stop.
+func (cs *Companies) StopSession(ctx context.Context, p SessionParams) (Poll, error) {
+	w, err := cs.find(ctx, p)
+	if err != nil {
+		return Poll{}, err
+	}
+	record, err := session.Stop(ctx, w, p.SessionRef)
+	return pollOf(record), err
+}
+
+// CollectSession waits for the end of a session and tells what it left.
+func (cs *Companies) CollectSession(ctx context.Context, p SessionParams) (Collected, error) {
+	w, err := cs.find(ctx, p)
+	if err != nil {
+		return Collected{}, err
+	}
+	turn.Leave(ctx)
+	record, err := session.Collect(ctx, w, p.SessionRef)
+	if err != nil {
+		return Collected{}, err
+	}
+	w.Appended(workspace.LogFile(record.ProjectID, record.RunID)) // its subscribers hear of the end too
+	return Collected{
+		Poll: pollOf(record), EventsRelpath: path.Join("runs", record.RunID, "events.jsonl"),
+		OutputRelpaths: outputs(w, record.ProjectID, record.RunID),
+	}, nil
+}
+
+// outputs lists the regular files directly in a run's outputs.
+func outputs(w *workspace.Workspace, project, run string) []string {
+	names := []string{}
+	dir := path.Join(workspace.RunDir(project, run), "outputs")
+	entries, err := w.FS.ReadDir(dir)
+	if err != nil {
+		return names
+	}
+	for _, e := range entries {
+		if e.Type().IsRegular() {
+			names = append(names, path.Join("runs", run, "outputs", e.Name()))
+		}
+	}
+	slices.Sort(names)
+	return names
+}
+
+// ListSessionsParams are those of session.list.
+type ListSessionsParams struct {
+	MaybeDir
+	ProjectID string `json:"project_id" is:"optional"`
+	RunID     string `json:"run_id" is:"optional"`
+	Status    string `json:"status" is:"optional,enum=running|ended|failed|stopped"`
+}
+
+// ListSessions lists the sessions of a workspace, or those that this process
+// launched, the newest first.
+func (cs *Companies) ListSessions(ctx context.Context, p ListSessionsParams) ([]SessionRow, error) {
+	var records []doc.Session
+	var dirs []string
+	if p.WorkspaceDir != "" {
+		w, err := cs.In(p.WorkspaceDir).workspace(ctx)
+		if none(err) {
+			return []SessionRow{}, nil
+		}
+		if err != nil {
+			return nil, err
+		}
+		if records, err = session.All(w); err != nil {
+			return nil, err
+		}
+		for i := range records {
+			if records[i], err = session.Current(ctx, w, records[i].Ref); err != nil {
+				return nil, err
+			}
+			dirs = append(dirs, p.WorkspaceDir)
+		}
+	} else {
+		var err error
+		if records, dirs, err = cs.own(ctx); err != nil {
+			return nil, err
+		}
+	}
+	rows := []SessionRow{}
+	for i, r := range records {
+		if (p.ProjectID == "" || p.ProjectID == r.ProjectID) && (p.RunID == "" || p.RunID == r.RunID) && (p.Status == "" || p.Status == r.Status) {
+			rows = append(rows, SessionRow{
+				pollOf(r), dirs[i], r.StartedAtMS, r.EndedAtMS, r.Mode, r.PID, r.PIDClaimedAtMS, r.StopMarker, r.ThreadID, r.TurnID,
+			})
+		}
+	}
+	slices.SortFunc(rows, func(a, b SessionRow) int {
+		return cmp.Or(cmp.Compare(b.StartedAtMS, a.StartedAtMS), cmp.Compare(a.SessionRef, b.SessionRef))
+	})
+	return rows, nil
+}
+
+// own reads the records of the sessions that this process launched.
+func (cs *Companies) own(ctx context.Context) (records []doc.Session, dirs []string, err error) {
+	cs.mu.Lock()
+	all := slices.Clone(cs.launched)
+	cs.mu.Unlock()
+	for _, l := range all {
+		w, err := cs.In(l.dir).workspace(ctx)
+		if none(err) {
+			continue // the workspace is gone, and its sessions with it
+		}
+		if err != nil {
+			return nil, nil, err
+		}
+		record, err := session.Current(ctx, w, l.ref)
+		if fault.Is(err, fault.NotFound) {
+			continue
+		}
+		if err != nil {
+			return nil, nil, err
+		}
+		records, dirs = append(records, record), append(dirs, l.dir)
+	}
+	return records, dirs, nil
+}
+
+// StopLaunched asks every session that this process launched to stop and waits
+// for their ends.
+func (cs *Companies) StopLaunched(ctx context.Context) error {
+	records, dirs, err := cs.own(ctx)
+	for i, r := range records {
+		if doc.Terminal(r.Status) {
+			continue
+		}
+		_, stopErr := cs.StopSession(ctx, SessionParams{MaybeDir{dirs[i]}, r.Ref})
+		err = errors.Join(err, stopErr)
+	}
+	for i, r := range records {
+		_, collectErr := cs.CollectSession(ctx, SessionParams{MaybeDir{dirs[i]}, r.Ref})
+		err = errors.Join(err, collectErr)
+	}
+	return err
+}

@@ -1,0 +1,114 @@
+package company
+
+// Share packs: making them, which only commands do, and replaying them.
+
+import (
+	"context"
+	"encoding/json"
+	"os"
+
+	"ac/events"
+	"ac/internal/fault"
+	"ac/internal/shape"
+	"ac/redact"
+	"ac/runs"
+	"ac/runs/sharepack"
+	"ac/workspace"
+	"ac/workspace/doc"
+)
+
+// CreateSharePackParams are what sharepack:create is asked for.
+type CreateSharePackParams struct {
+	ProjectID string
+	CreatedBy string
+}
+
+// CreateSharePackResult is what was made. Paths are relative to the workspace.
+type CreateSharePackResult struct {
+	SharePackID         string   `json:"share_pack_id"`
+	ManifestRelpath     string   `json:"manifest_relpath"`
+	BundleRelpath       string   `json:"bundle_relpath"`
+	IncludedArtifactIDs []string `json:"included_artifact_ids"`
+	IncludedRunIDs      []string `json:"included_run_ids"`
+}
+
+// CreateSharePack makes a share pack of a project, without what looks like a
+// secret and without the values of this process's secret-looking variables. It
+// is there whole and durable, or not at all.
+func (c *Company) CreateSharePack(ctx context.Context, p CreateSharePackParams) (CreateSharePackResult, error) {
+	if problem := shape.CheckID(p.ProjectID); problem != "" {
+		return CreateSharePackResult{}, fault.InvalidField("project_id", "%s", problem)
+	}
+	if issues := notBlank("created_by", p.CreatedBy); issues != nil {
+		return CreateSharePackResult{}, fault.Invalid(issues...)
+	}
+	w, err := c.workspace(ctx)
+	if err != nil {
+		return CreateSharePackResult{}, err
+	}
+	redactor := redact.NewRedactor(redact.FromEnviron(os.Environ()))
+	made, err := sharepack.Create(ctx, w, redactor, p.ProjectID, p.CreatedBy)
+	if err != nil {
+		return CreateSharePackResult{}, err
+	}
+	return CreateSharePackResult{
+		SharePackID: made.ID, ManifestRelpath: workspace.SharePackFile(p.ProjectID, made.ID), BundleRelpath: sharepack.BundleDir(p.ProjectID, made.ID),
+		IncludedArtifactIDs: made.ArtifactIDs, IncludedRunIDs: made.RunIDs,
+	}, nil
+}
+
+// SharePacks lists the share packs of a project that can be read.
+func (c *Company) SharePacks(ctx context.Context, project string) ([]doc.SharePack, error) {
+	if problem := shape.CheckID(project); problem != "" {
+		return nil, fault.InvalidField("project_id", "%s", problem)
+	}
+	w, err := c.workspace(ctx)
+	if err != nil {
+		return nil, err
+	}
+	return sharepack.List(w, project)
+}
+
+// ReplaySharePackParams are those of sharepack.replay.
+type ReplaySharePackParams struct {
+	Dir
+	ProjectID   string `json:"project_id" is:"id"`
+	SharePackID string `json:"share_pack_id" is:"id"`
+	RunID       string `json:"run_id" is:"optional,id"`
+	Tail        int    `json:"tail" is:"optional,gt=0"`
+	Mode        string `json:"mode" is:"default=raw,enum=raw|verified|deterministic"`
+}
+
+// ReplaySharePackResult is the result of sharepack.replay.
+type ReplaySharePackResult struct {
+	SharePackID string        `json:"share_pack_id"`
+	ProjectID   string        `json:"project_id"`
+	Mode        string        `json:"mode"`
+	Runs        []ReplayedRun `json:"runs"`
+}
+
+// ReplayedRun is the log of one run in a share pack.
+type ReplayedRun struct {
+	RunID              string               `json:"run_id"`
+	SourceRelpath      string               `json:"source_relpath"`
+	BundleRelpath      string               `json:"bundle_relpath"`
+	Events             []json.RawMessage    `json:"events"`
+	ParseIssues        []events.ParseIssue  `json:"parse_issues"`
+	VerificationIssues []events.VerifyIssue `json:"verification_issues"`
+	DeterministicOK    bool                 `json:"deterministic_ok"`
+}
+
+// ReplaySharePack reads the logs in a share pack back. Redaction and what was
+// left out show in verification: the hashes are those of the original.
+func (c *Company) ReplaySharePack(ctx context.Context, p ReplaySharePackParams) (ReplaySharePackResult, error) {
+	result := ReplaySharePackResult{SharePackID: p.SharePackID, ProjectID: p.ProjectID, Mode: p.Mode, Runs: []ReplayedRun{}}
+	w, err := c.workspace(ctx)
+	if err != nil {
+		return result, err
+	}
+	replays, err := sharepack.Replay(w, p.ProjectID, p.SharePackID, p.RunID, events.ReplayOptions{Verify: p.Mode != runs.ModeRaw, Tail: p.Tail})
+	for _, r := range replays {
+		result.Runs = append(result.Runs, ReplayedRun{r.RunID, r.SourceRelpath, r.BundleRelpath, r.Events, r.ParseIssues, r.VerificationIssues, r.DeterministicOK})
+	}
+	return result, err
+}

@@ -1,0 +1,98 @@
+package company
+
+// events.*: subscriptions of the client of this process.
+
+import (
+	"context"
+
+	"ac/feed"
+	"ac/internal/fault"
+	"ac/internal/turn"
+)
+
+// SubscribeParams are those of events.subscribe.
+type SubscribeParams struct {
+	_ struct{} `is:"needed"`
+	MaybeDir
+	SubscriptionID string           `json:"subscription_id" is:"optional"`
+	ProjectID      string           `json:"project_id" is:"optional"`
+	RunID          string           `json:"run_id" is:"optional"`
+	EventTypes     []string         `json:"event_types" is:"optional"`
+	BackfillLimit  int              `json:"backfill_limit" is:"optional,min=1,cut=5000"`
+	SinceSeq       *int64           `json:"since_seq" is:"optional,min=0"`
+	Since          map[string]int64 `json:"since" is:"optional,min=0"`
+}
+
+// OfSubscription is the subscription that a request names, "" for a new one.
+func (p SubscribeParams) OfSubscription() string { return p.SubscriptionID }
+
+// CheckFields ties the places to what they are places in.
+func (p *SubscribeParams) CheckFields() (issues []fault.Issue) {
+	refuse := func(field, message string) {
+		issues = append(issues, fault.Issue{Path: []any{field}, Code: "custom", Message: message})
+	}
+	if p.SinceSeq != nil && p.RunID == "" {
+		refuse("since_seq", "needs run_id; for many runs use since")
+	}
+	if (p.SinceSeq != nil || p.Since != nil) && p.WorkspaceDir == "" {
+		refuse("workspace_dir", "is needed to resume")
+	}
+	return issues
+}
+
+// Subscribe makes a subscription. Its cursors are fixed when it returns; what it
+// sends comes after the answer.
+func (cs *Companies) Subscribe(ctx context.Context, p SubscribeParams) (feed.Subscribed, error) {
+	spec := feed.Spec{
+		ID: p.SubscriptionID, Given: p.WorkspaceDir, Project: p.ProjectID, Run: p.RunID, Types: p.EventTypes,
+		Backfill: p.BackfillLimit, Since: p.Since,
+	}
+	if p.SinceSeq != nil {
+		spec.Since = map[string]int64{p.RunID: *p.SinceSeq}
+	}
+	if p.WorkspaceDir != "" {
+		w, err := cs.In(p.WorkspaceDir).workspace(ctx)
+		if err != nil {
+			return feed.Subscribed{}, err
+		}
+		spec.Workspace = w
+	}
+	answer, start, err := cs.hub.Subscribe(spec)
+	if err == nil {
+		turn.After(ctx, start)
+	}
+	return answer, err
+}
+
+// UnsubscribeParams are those of events.unsubscribe.
+type UnsubscribeParams struct {
+	SubscriptionID string `json:"subscription_id"`
+}
+
+// OfSubscription is the subscription that a request names.
+func (p UnsubscribeParams) OfSubscription() string { return p.SubscriptionID }
+
+// Removed is the result of events.unsubscribe.
+type Removed struct {
+	Removed bool `json:"removed"`
+}
+
+// Unsubscribe ends a subscription.
+func (cs *Companies) Unsubscribe(_ context.Context, p UnsubscribeParams) (Removed, error) {
+	return Removed{cs.hub.Unsubscribe(p.SubscriptionID)}, nil
+}
+
+// AckParams are those of events.ack.
+type AckParams struct {
+	SubscriptionID string `json:"subscription_id"`
+	LastMonotonic  int64  `json:"last_ack_ts_monotonic_ms" is:"optional,min=0"`
+}
+
+// OfSubscription is the subscription that a request names.
+func (p AckParams) OfSubscription() string { return p.SubscriptionID }
+
+// Ack keeps how far a subscriber says it has come.
+func (cs *Companies) Ack(_ context.Context, p AckParams) (OK, error) {
+	err := cs.hub.Ack(p.SubscriptionID, p.LastMonotonic)
+	return OK{OK: err == nil}, err
+}

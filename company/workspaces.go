@@ -1,0 +1,251 @@
+package company
+
+// workspace.*: making, opening, checking and listing.
+
+import (
+	"context"
+	"strings"
+
+	"ac/internal/fault"
+	"ac/internal/turn"
+	"ac/snapshot"
+	"ac/workspace"
+	"ac/workspace/doc"
+)
+
+// OK is the result of what has nothing else to say.
+type OK struct {
+	OK bool `json:"ok"`
+}
+
+// InitParams are those of workspace.init.
+type InitParams struct {
+	Dir
+	CompanyName string `json:"company_name" is:"default=AgentCompany"`
+	Force       bool   `json:"force" is:"default=false"`
+}
+
+// CheckFields refuses a name that is only white space.
+func (p *InitParams) CheckFields() []fault.Issue { return notBlank("company_name", p.CompanyName) }
+
+func notBlank(field, value string) []fault.Issue {
+	if strings.TrimSpace(value) == "" {
+		return []fault.Issue{{Path: []any{field}, Code: "custom", Message: "must not be blank"}}
+	}
+	return nil
+}
+
+// Init makes a workspace.
+func (c *Company) Init(ctx context.Context, p InitParams) (OK, error) {
+	err := workspace.Init(ctx, c.all.env, c.dir, workspace.InitOptions{CompanyName: p.CompanyName, Force: p.Force})
+	return OK{OK: err == nil}, err
+}
+
+// OpenResult is the result of workspace.open.
+type OpenResult struct {
+	WorkspaceDir string            `json:"workspace_dir"`
+	Valid        bool              `json:"valid"`
+	Issues       []workspace.Issue `json:"issues"`
+	Warnings     []workspace.Issue `json:"warnings,omitempty"`
+}
+
+// Open reports the state of a folder, whatever that is.
+func (c *Company) Open(ctx context.Context, _ Dir) (OpenResult, error) {
+	found := c.validate(ctx)
+	if found.Issues == nil {
+		found.Issues = []workspace.Issue{}
+	}
+	return OpenResult{WorkspaceDir: c.given, Valid: len(found.Issues) == 0, Issues: found.Issues, Warnings: found.Warnings}, nil
+}
+
+func (c *Company) validate(ctx context.Context) workspace.Findings {
+	// A workspace that is one is known from now on: its events are watched.
+	_, _ = c.workspace(ctx) // one that is none is what the findings tell
+	return workspace.Validate(c.all.env, c.dir)
+}
+
+// ValidateResult is the result of workspace.validate.
+type ValidateResult struct {
+	OK       bool              `json:"ok"`
+	Issues   []workspace.Issue `json:"issues,omitempty"`
+	Warnings []workspace.Issue `json:"warnings,omitempty"`
+}
+
+// Validate checks a folder.
+func (c *Company) Validate(ctx context.Context, _ Dir) (ValidateResult, error) {
+	found := c.validate(ctx)
+	return ValidateResult{OK: len(found.Issues) == 0, Issues: found.Issues, Warnings: found.Warnings}, nil
+}
+
+// ProjectsResult is the result of workspace.projects.list.
+type ProjectsResult struct {
+	WorkspaceDir string                `json:"workspace_dir"`
+	Projects     []snapshot.ProjectRow `json:"projects"`
+}
+
+// Projects lists the projects, after making the workspace defaults that are
+// missing.
+func (c *Company) Projects(ctx context.Context, _ Dir) (ProjectsResult, error) {
+	result := ProjectsResult{WorkspaceDir: c.given, Projects: []snapshot.ProjectRow{}}
+	w, err := c.workspace(ctx)
+	if none(err) {
+		return result, nil
+	}
+	if err != nil {
+		return result, err
+	}
+	if err := w.EnsureDefaults(ctx); err != nil {
+		return result, err
+	}
+	turn.Leave(ctx) // what follows only reads
+	result.Projects, err = snapshot.Projects(w)
+	return result, err
+}
+
+// AgentsParams are those of workspace.agents.list.
+type AgentsParams struct {
+	Dir
+	Role   string `json:"role" is:"optional,enum=ceo|director|manager|worker"`
+	TeamID string `json:"team_id" is:"optional"`
+}
+
+// AgentRow is an agent in a list.
+type AgentRow struct {
+	AgentID      string `json:"agent_id"`
+	Name         string `json:"name"`
+	DisplayTitle string `json:"display_title,omitempty"`
+	Avatar       string `json:"avatar,omitempty"`
+	Role         string `json:"role"`
+	Provider     string `json:"provider"`
+	ModelHint    string `json:"model_hint,omitempty"`
+	TeamID       string `json:"team_id,omitempty"`
+	CreatedAt    string `json:"created_at"`
+}
+
+// Agents lists agents by name.
+func (c *Company) Agents(ctx context.Context, p AgentsParams) ([]AgentRow, error) {
+	rows := []AgentRow{}
+	w, err := c.workspace(ctx)
+	if none(err) {
+		return rows, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	agents, err := w.Agents()
+	for _, a := range agents {
+		if (p.Role == "" || p.Role == a.Role) && (p.TeamID == "" || p.TeamID == a.TeamID) {
+			rows = append(rows, AgentRow{a.ID, a.Name, a.DisplayTitle, a.Avatar, a.Role, a.Provider, a.ModelHint, a.TeamID, a.CreatedAt})
+		}
+	}
+	return rows, err
+}
+
+// TeamRow is a team in a list.
+type TeamRow struct {
+	TeamID    string `json:"team_id"`
+	Name      string `json:"name"`
+	CreatedAt string `json:"created_at"`
+}
+
+// Teams lists teams by name.
+func (c *Company) Teams(ctx context.Context, _ Dir) ([]TeamRow, error) {
+	rows := []TeamRow{}
+	w, err := c.workspace(ctx)
+	if none(err) {
+		return rows, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	teams, err := w.Teams()
+	for _, t := range teams {
+		rows = append(rows, TeamRow{t.ID, t.Name, t.CreatedAt})
+	}
+	return rows, err
+}
+
+// CreateProjectParams are those of workspace.project.create_with_defaults.
+type CreateProjectParams struct {
+	Dir
+	Name       string   `json:"name"`
+	CEOActorID string   `json:"ceo_actor_id" is:"optional"`
+	RepoIDs    []string `json:"repo_ids" is:"optional"`
+}
+
+// CheckFields refuses a name that is only white space.
+func (p *CreateProjectParams) CheckFields() []fault.Issue { return notBlank("name", p.Name) }
+
+// CreateProjectResult is the result of workspace.project.create_with_defaults.
+type CreateProjectResult struct {
+	ProjectID       string         `json:"project_id"`
+	GlobalManagerID string         `json:"global_manager_agent_id"`
+	SecretaryID     string         `json:"project_secretary_agent_id"`
+	ConversationIDs []string       `json:"conversation_ids"`
+	RepoLinks       []doc.RepoLink `json:"repo_links"`
+}
+
+// CreateProject makes a project with its defaults, all or nothing.
+func (c *Company) CreateProject(ctx context.Context, p CreateProjectParams) (CreateProjectResult, error) {
+	w, err := c.workspace(ctx)
+	if err != nil {
+		return CreateProjectResult{}, err
+	}
+	made, err := w.CreateProjectWithDefaults(ctx, p.Name, p.CEOActorID, p.RepoIDs)
+	return CreateProjectResult{made.ID, workspace.GlobalManagerID, made.SecretaryID, made.ConversationIDs, made.RepoLinks}, err
+}
+
+// LinkRepoParams are those of workspace.project.link_repo.
+type LinkRepoParams struct {
+	Dir
+	ProjectID string `json:"project_id" is:"id"`
+	RepoID    string `json:"repo_id"`
+	Label     string `json:"label" is:"optional"`
+}
+
+// CheckFields refuses a repository without a name.
+func (p *LinkRepoParams) CheckFields() []fault.Issue { return notBlank("repo_id", p.RepoID) }
+
+// LinkRepoResult is the result of workspace.project.link_repo.
+type LinkRepoResult struct {
+	WorkspaceDir string         `json:"workspace_dir"`
+	ProjectID    string         `json:"project_id"`
+	Repos        []doc.RepoLink `json:"repos"`
+}
+
+// LinkRepo ties a repository to a project.
+func (c *Company) LinkRepo(ctx context.Context, p LinkRepoParams) (LinkRepoResult, error) {
+	result := LinkRepoResult{WorkspaceDir: c.given, ProjectID: p.ProjectID}
+	w, err := c.workspace(ctx)
+	if err != nil {
+		return result, err
+	}
+	result.Repos, err = w.LinkRepo(ctx, p.ProjectID, p.RepoID, p.Label)
+	return result, err
+}
+
+// RepoRootParams are those of workspace.repo_root.set.
+type RepoRootParams struct {
+	Dir
+	RepoID     string `json:"repo_id"`
+	RepoPath   string `json:"repo_path" is:"path"`
+	RequireGit bool   `json:"require_git" is:"default=true"`
+}
+
+// RepoRootResult is the result of workspace.repo_root.set.
+type RepoRootResult struct {
+	WorkspaceDir string `json:"workspace_dir"`
+	RepoID       string `json:"repo_id"`
+	RepoPath     string `json:"repo_path"`
+}
+
+// SetRepoRoot maps a repository to a directory of this machine.
+func (c *Company) SetRepoRoot(ctx context.Context, p RepoRootParams) (RepoRootResult, error) {
+	result := RepoRootResult{WorkspaceDir: c.given, RepoID: p.RepoID}
+	w, err := c.workspace(ctx)
+	if err != nil {
+		return result, err
+	}
+	result.RepoPath, err = w.SetRepoRoot(ctx, p.RepoID, p.RepoPath, p.RequireGit)
+	return result, err
+}

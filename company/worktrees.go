@@ -1,0 +1,48 @@
+package company
+
+// worktree.cleanup: clearing worktrees away whose runs are over.
+
+import (
+	"context"
+	"os"
+
+	"ac/runs/session"
+	"ac/runs/worktree"
+)
+
+// CleanUpWorktreesParams are those of worktree.cleanup.
+type CleanUpWorktreesParams struct {
+	Dir
+	ProjectID   string  `json:"project_id" is:"optional,id"`
+	MaxAgeHours float64 `json:"max_age_hours" is:"default=72,min=0"`
+	DryRun      bool    `json:"dry_run" is:"default=false"`
+}
+
+// CleanUpWorktreesResult is the result of worktree.cleanup.
+type CleanUpWorktreesResult struct {
+	WorkspaceDir string  `json:"workspace_dir"`
+	DryRun       bool    `json:"dry_run"`
+	MaxAgeHours  float64 `json:"max_age_hours"`
+	worktree.Report
+}
+
+// CleanUpWorktrees removes the worktrees of runs that are over for long enough
+// and hold nothing that would be lost.
+func (c *Company) CleanUpWorktrees(ctx context.Context, p CleanUpWorktreesParams) (CleanUpWorktreesResult, error) {
+	result := CleanUpWorktreesResult{WorkspaceDir: c.given, DryRun: p.DryRun, MaxAgeHours: p.MaxAgeHours}
+	w, err := c.workspace(ctx)
+	if err != nil {
+		return result, err
+	}
+	machine, err := w.Machine()
+	if err != nil {
+		return result, err
+	}
+	order := worktree.CleanUp{
+		Workspace: w, Machine: machine, Environ: os.Environ(), Dir: absolute(c.given, c.dir),
+		ProjectID: p.ProjectID, MaxAge: p.MaxAgeHours, DryRun: p.DryRun,
+		Live: func(project, run string) bool { return session.RunAlive(w, project, run) },
+	}
+	result.Report, err = order.Run(ctx)
+	return result, err
+}

@@ -1,0 +1,153 @@
+package feed
+
+// Backfill: the most recent matching events before the cursors, in ascending
+// order of time, and in the order of its file within a run.
+
+import (
+	"bytes"
+	"cmp"
+	"errors"
+	"io"
+	"slices"
+
+	"ac/events"
+	"ac/internal/clock"
+)
+
+// past is an event of the backfill.
+type past struct {
+	place place
+	seq   int64
+	at    int64 // Unix milliseconds, never before the one before it in its run
+	raw   []byte
+}
+
+// backfill sends the events and leaves the cursors where they are. Runs that
+// the client resumes by seq have none: the live reader gives them all.
+func (s *subscription) backfill() error {
+	var found []past
+	for _, p := range s.places() {
+		if s.ctx.Err() != nil {
+			return s.ctx.Err()
+		}
+		if _, resumed := s.spec.Since[p.key.run]; resumed {
+			continue
+		}
+		found = append(found, s.lastOf(p)...)
+		if len(found) > 4*s.spec.Backfill {
+			found = newest(found, s.spec.Backfill)
+		}
+	}
+	patience := s.hub.clock.Now().Add(holdTerminal)
+	for _, e := range newest(found, s.spec.Backfill) {
+		if kind, _ := kindOf(e.raw); events.Terminal(kind) {
+			ws, _ := s.at(e.place)
+			for s.hub.clock.Since(patience) < 0 && awaitsRecord(ws, e.place.key, e.raw) {
+				if !s.pause(breath) {
+					return s.ctx.Err()
+				}
+			}
+		}
+		if err := s.send(e.place, e.seq, e.raw); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// newest gives the last events in order of time, those of a run in their order.
+func newest(found []past, limit int) []past {
+	slices.SortStableFunc(found, func(a, b past) int { return cmp.Compare(a.at, b.at) })
+	return slices.Clone(found[max(0, len(found)-limit):])
+}
+
+// lastOf reads the last matching events of one log before its cursor; none from
+// a log that cannot be read.
+func (s *subscription) lastOf(p place) []past {
+	ws, c := s.at(p)
+	l, err := openLog(s.ctx, ws, p.key)
+	if err != nil {
+		return nil
+	}
+	defer l.close()
+	if err := c.enter(l); err != nil {
+		return nil
+	}
+	found, err := s.lastBefore(p, l, c.offset)
+	if err != nil {
+		return nil
+	}
+	return found
+}
+
+// lastBefore reads ever larger pieces before an offset, until one holds enough.
+func (s *subscription) lastBefore(p place, l *runLog, end int64) ([]past, error) {
+	for piece := int64(256 << 10); ; piece *= 8 {
+		from, err := lineStart(l, max(0, end-piece), end)
+		if err != nil {
+			return nil, err
+		}
+		found, err := s.matching(p, l, from, end)
+		if err != nil {
+			return nil, err
+		}
+		if from > 0 && len(found) < s.spec.Backfill {
+			continue
+		}
+		if from == 0 || len(found) == 0 {
+			return found, nil
+		}
+		before, _, err := events.CountLines(l.part(0, from))
+		for i := range found {
+			found[i].seq += before
+		}
+		return found, err
+	}
+}
+
+// lineStart is where the first line begins that begins at or behind from; end
+// when none does.
+func lineStart(f io.ReaderAt, from, end int64) (int64, error) {
+	if from == 0 {
+		return 0, nil
+	}
+	block := make([]byte, alignBlock)
+	for at := from - 1; at < end; at += int64(len(block)) {
+		n, err := f.ReadAt(block[:min(int64(len(block)), end-at)], at)
+		if err != nil && !errors.Is(err, io.EOF) {
+			return 0, err
+		}
+		if i := bytes.IndexByte(block[:n], '\n'); i >= 0 {
+			return at + int64(i) + 1, nil
+		}
+	}
+	return end, nil
+}
+
+// matching gives the last matching events of a piece of a log that begins with a
+// line, with their seq counted from there.
+func (s *subscription) matching(p place, l *runLog, from, to int64) (found []past, err error) {
+	scanner := events.NewScanner(l.part(from, to), from, 0)
+	limit := s.spec.Backfill
+	var last int64
+	for {
+		line, err := scanner.Next()
+		if errors.Is(err, io.EOF) || line.Torn {
+			return found[max(0, len(found)-limit):], nil
+		}
+		if err != nil {
+			return nil, err
+		}
+		kind, sound := kindOf(line.Raw)
+		if !sound || !s.asksFor(kind) {
+			continue
+		}
+		if at, ok := clock.Parse(events.Text(line.Raw, "ts_wallclock")); ok {
+			last = max(last, at.UnixMilli())
+		}
+		if len(found) >= 2*limit {
+			found = found[:copy(found, found[limit:])]
+		}
+		found = append(found, past{place: p, seq: line.Seq, at: last, raw: bytes.Clone(line.Raw)})
+	}
+}

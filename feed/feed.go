@@ -1,0 +1,229 @@
+// Package feed brings the events of run logs to subscribers, whoever appended
+// them: each complete line once, in the order of its file.
+//
+// The log is the queue. A subscription is a cursor for each run, a filter and a
+// sink; backfill and live events come from the same reader, so that there is
+// neither gap nor repetition between them, and a slow reader costs a cursor and
+// no memory. Logs are watched only while somebody listens.
+package feed
+
+import (
+	"cmp"
+	"context"
+	"maps"
+	"slices"
+	"sync"
+
+	"ac/internal/clock"
+	"ac/internal/fault"
+	"ac/workspace"
+)
+
+// Sink takes notifications, one line of JSON each, without its LF. Notify
+// blocks while the reader is slow and fails when it is gone or ctx ends.
+type Sink interface {
+	Notify(ctx context.Context, line []byte) error
+}
+
+// Spec is what a subscriber asks for.
+type Spec struct {
+	ID        string               // made when empty
+	Workspace *workspace.Workspace // nil: every workspace that is watched
+	Given     string               // the workspace as the client spelled it
+	Project   string
+	Run       string
+	Types     []string
+	Backfill  int              // the most recent matching events, at most
+	Since     map[string]int64 // by run: the last seq that the client has
+}
+
+// Subscribed is the answer to a subscriber. Reset holds the runs whose log is
+// shorter than the client's place in it; their events come from the start.
+type Subscribed struct {
+	ID    string           `json:"subscription_id"`
+	Reset map[string]int64 `json:"reset,omitempty"`
+}
+
+// Hub is the subscriptions of one client and the watchers that serve them. It
+// is safe for concurrent use.
+type Hub struct {
+	sink  Sink
+	clock *clock.Clock
+	newID func(prefix string) string
+
+	ctx    context.Context
+	cancel context.CancelFunc
+	wg     sync.WaitGroup
+
+	mu       sync.Mutex
+	known    map[string]*workspace.Workspace // by directory
+	watchers map[string]*watcher
+	subs     map[string]*subscription
+}
+
+// NewHub makes the hub of a client. Close ends it.
+func NewHub(sink Sink, c *clock.Clock, newID func(prefix string) string) *Hub {
+	ctx, cancel := context.WithCancel(context.Background())
+	return &Hub{
+		sink: sink, clock: c, newID: newID, ctx: ctx, cancel: cancel,
+		known: map[string]*workspace.Workspace{}, watchers: map[string]*watcher{}, subs: map[string]*subscription{},
+	}
+}
+
+// Close ends all subscriptions and waits for them.
+func (h *Hub) Close() {
+	h.mu.Lock()
+	h.cancel()
+	h.mu.Unlock()
+	h.wg.Wait()
+}
+
+// Know tells the hub of a workspace that some request named. Subscriptions
+// without a workspace get its events from now on.
+func (h *Hub) Know(w *workspace.Workspace) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if h.known[w.Dir()] == w || h.ctx.Err() != nil {
+		return
+	}
+	h.known[w.Dir()] = w
+	if old := h.watchers[w.Dir()]; old != nil {
+		// The tree at this name was swapped: the subscriptions go on in the new
+		// one, behind as many lines as they have read.
+		h.unwatch(old)
+		fresh := h.watch(w)
+		for s := range old.subs {
+			s.rebase(fresh)
+		}
+	}
+	for _, s := range h.subs {
+		if s.spec.Workspace == nil {
+			s.attach(h.watch(w))
+		}
+	}
+}
+
+// Appended tells that a log of a workspace grew by this process.
+func (h *Hub) Appended(dir, log string) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if w := h.watchers[dir]; w != nil {
+		w.touched(log)
+	}
+}
+
+// Subscribe fixes the places from which a new subscription reads. Nothing is
+// sent before start is called.
+func (h *Hub) Subscribe(spec Spec) (answer Subscribed, start func(), err error) {
+	if spec.ID == "" {
+		spec.ID = h.newID("sub")
+	}
+	s, replaced, err := h.add(spec)
+	replaced.wait()
+	if err != nil {
+		return answer, nil, err
+	}
+	answer = Subscribed{ID: spec.ID}
+	if answer.Reset, err = s.resume(); err != nil {
+		h.remove(s)
+		return answer, nil, err
+	}
+	return answer, func() { h.start(s) }, nil
+}
+
+// add puts a subscription in the place of another one of its id, which must be
+// waited for.
+func (h *Hub) add(spec Spec) (s, replaced *subscription, err error) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if h.ctx.Err() != nil {
+		return nil, nil, fault.New(fault.ShuttingDown, "the server is shutting down")
+	}
+	if replaced = h.subs[spec.ID]; replaced != nil {
+		h.drop(replaced)
+	}
+	s = newSubscription(h, spec)
+	h.subs[spec.ID] = s
+	if spec.Workspace != nil {
+		s.attach(h.watch(cmp.Or(h.known[spec.Workspace.Dir()], spec.Workspace)))
+		return s, replaced, nil
+	}
+	for _, dir := range slices.Sorted(maps.Keys(h.known)) {
+		s.attach(h.watch(h.known[dir]))
+	}
+	return s, replaced, nil
+}
+
+// start lets a subscription send, unless it was ended before.
+func (h *Hub) start(s *subscription) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if s.ctx.Err() == nil {
+		s.gone = make(chan struct{})
+		h.wg.Go(s.run)
+	}
+}
+
+// Unsubscribe ends a subscription; nothing of it is sent once it returns. It
+// reports whether there was one.
+func (h *Hub) Unsubscribe(id string) bool {
+	h.mu.Lock()
+	s := h.subs[id]
+	if s != nil {
+		h.drop(s)
+	}
+	h.mu.Unlock()
+	s.wait()
+	return s != nil
+}
+
+func (h *Hub) remove(s *subscription) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.drop(s)
+}
+
+// Ack keeps how far a subscriber says it has come.
+func (h *Hub) Ack(id string, lastMonotonicMS int64) error {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	s := h.subs[id]
+	if s == nil {
+		return fault.New(fault.NotFound, "subscription %s does not exist", id)
+	}
+	s.acked = max(s.acked, lastMonotonicMS)
+	return nil
+}
+
+// drop takes a subscription out, without waiting for it; the hub is locked.
+func (h *Hub) drop(s *subscription) {
+	if h.subs[s.spec.ID] == s {
+		delete(h.subs, s.spec.ID)
+	}
+	s.cancel()
+	for _, w := range h.watchers {
+		delete(w.subs, s)
+		if len(w.subs) == 0 {
+			h.unwatch(w)
+		}
+	}
+}
+
+// watch gives the running watcher of a workspace; the hub is locked.
+func (h *Hub) watch(w *workspace.Workspace) *watcher {
+	if running := h.watchers[w.Dir()]; running != nil {
+		return running
+	}
+	fresh := newWatcher(h, w)
+	h.watchers[w.Dir()] = fresh
+	h.known[w.Dir()] = cmp.Or(h.known[w.Dir()], w)
+	h.wg.Go(fresh.run)
+	return fresh
+}
+
+func (h *Hub) unwatch(w *watcher) {
+	if h.watchers[w.ws.Dir()] == w {
+		delete(h.watchers, w.ws.Dir())
+	}
+	w.stop()
+}

@@ -1,0 +1,137 @@
+package feed
+
+// Logs that are not only appended to: rewritten, cut, removed, swapped with
+// their whole tree.
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+// TestReplacedLogs pins what a subscription that has read ten lines gets when
+// the log changes behind its back.
+func TestReplacedLogs(t *testing.T) {
+	t.Parallel()
+	resealed := strings.ReplaceAll(lines("run_1", 1, 10), `}`, `,"event_hash":"another"}`)
+	other := strings.ReplaceAll(lines("run_1", 1, 3), "evt_", "evt_new_")
+	for name, c := range map[string]struct {
+		change func(f *fixture)
+		want   []int64 // behind the first ten
+	}{
+		"rewritten":           {func(f *fixture) { f.replace("p", "run_1", resealed) }, []int64{11}},
+		"rewritten and grown": {func(f *fixture) { f.replace("p", "run_1", resealed+lines("run_1", 11, 12)) }, []int64{11, 12, 13}},
+		"copied":              {func(f *fixture) { f.replace("p", "run_1", lines("run_1", 1, 11)) }, []int64{11, 12}},
+		"shorter":             {func(f *fixture) { f.replace("p", "run_1", lines("run_1", 1, 4)) }, []int64{5}},
+		"cut": {func(f *fixture) {
+			if err := os.Truncate(f.file("p", "run_1"), int64(len(lines("run_1", 1, 4)))); err != nil {
+				f.t.Error(err)
+			}
+		}, []int64{5}},
+		"emptied": {func(f *fixture) {
+			if err := os.Truncate(f.file("p", "run_1"), 0); err != nil {
+				f.t.Error(err)
+			}
+		}, []int64{1}},
+		"another log":          {func(f *fixture) { f.replace("p", "run_1", other) }, []int64{1, 2, 3, 4}},
+		"removed":              {func(f *fixture) { remove(f, f.file("p", "run_1")) }, []int64{1}},
+		"removed, another log": {func(f *fixture) { remove(f, f.file("p", "run_1")); f.write("p", "run_1", other) }, []int64{1, 2, 3, 4}},
+		"removed and put back": {func(f *fixture) { remove(f, f.file("p", "run_1")); f.write("p", "run_1", lines("run_1", 1, 10)) }, []int64{11}},
+		"run removed, another": {func(f *fixture) { remove(f, filepath.Dir(f.file("p", "run_1"))); f.write("p", "run_1", other) }, []int64{1, 2, 3, 4}},
+		"project removed, again": {func(f *fixture) {
+			remove(f, filepath.Join(f.ws.Dir(), "work/projects/p"))
+			f.write("p", "run_1", other)
+		}, []int64{1, 2, 3, 4}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			f := newFixture(t)
+			f.write("p", "run_1", lines("run_1", 1, 7))
+			f.subscribe(Spec{ID: "sub", Backfill: 100})
+			f.seqs(t, "sub", "run_1", 7)
+			f.write("p", "run_1", lines("run_1", 8, 10))
+			f.seqs(t, "sub", "run_1", 10)
+			c.change(f)
+			if name == "emptied" || name == "removed" || name == "cut" || name == "shorter" {
+				f.settle() // later text makes up for what was cut, as long as that was noticed
+			}
+			f.write("p", "run_1", line("run_1", "last", 99))
+			f.until(t, "the last event", func() bool {
+				return strings.Contains(string(f.notes[len(f.notes)-1].Event), `"last"`)
+			})
+			var got []int64
+			for _, n := range f.got("sub")[10:] {
+				got = append(got, n.Seq)
+			}
+			if diff := cmp.Diff(c.want, got); diff != "" {
+				t.Error(diff)
+			}
+		})
+	}
+}
+
+func remove(f *fixture, name string) {
+	if err := os.RemoveAll(name); err != nil {
+		f.t.Error(err)
+	}
+}
+
+// settle waits until everything that was written before was read. Logs that are
+// read in one turn come in any order: an event of another run that comes in a
+// later turn tells that the turn before it is over.
+func (f *fixture) settle() {
+	f.t.Helper()
+	for turn := range 2 {
+		f.write("settled", "run_s", line("run_s", "note", turn))
+		f.until(f.t, "an event of another run", func() bool {
+			return len(f.notes) > 0 && f.notes[len(f.notes)-1].run == "run_s"
+		})
+		f.mu.Lock()
+		f.notes = f.notes[:len(f.notes)-1]
+		f.mu.Unlock()
+	}
+}
+
+// TestSwappedTree puts another workspace into the place of a watched one.
+func TestSwappedTree(t *testing.T) {
+	t.Parallel()
+	f := newFixture(t)
+	f.write("p", "run_1", lines("run_1", 1, 3))
+	f.subscribe(Spec{ID: "one", Backfill: 10})
+	f.seqs(t, "one", "run_1", 3)
+	_, start, err := f.hub.Subscribe(Spec{ID: "all"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	start()
+	f.write("p", "run_1", lines("run_1", 4, 4))
+	f.seqs(t, "one", "run_1", 4)
+	f.seqs(t, "all", "run_1", 4)
+
+	dir := f.ws.Dir()
+	makeWorkspace(t, dir+"-new")
+	if err := os.CopyFS(filepath.Join(dir+"-new", "work/projects/p"), os.DirFS(filepath.Join(dir, "work/projects/p"))); err != nil {
+		t.Fatal(err)
+	}
+	for _, move := range [][2]string{{dir, dir + "-old"}, {dir + "-new", dir}} {
+		if err := os.Rename(move[0], move[1]); err != nil {
+			t.Fatal(err)
+		}
+	}
+	f.write("p", "run_1", lines("run_1", 5, 5))
+	f.write("p", "run_2", lines("run_2", 1, 2))
+	f.ws = openWorkspace(t, dir)
+	f.hub.Know(f.ws)
+	f.write("p", "run_1", lines("run_1", 6, 6))
+	for sub, from := range map[string]int64{"one": 1, "all": 4} {
+		if diff := cmp.Diff(counted(from, 6), f.seqs(t, sub, "run_1", 6)); diff != "" {
+			t.Errorf("%s: %s", sub, diff)
+		}
+		if diff := cmp.Diff(counted(1, 2), f.seqs(t, sub, "run_2", 2)); diff != "" {
+			t.Errorf("%s: %s", sub, diff)
+		}
+	}
+}
