@@ -1,0 +1,29 @@
+package main
+
+import (
+	"github.com/spf13/cobra"
+
+	"ac/cmd/ac/demo"
+)
+
+func demoCommand(a *app) *cobra.Command {
+	remove := false
+	cmd := &cobra.Command{
+		Use:   "demo",
+		Short: "Watch a small company work, end to end",
+		Long: `Make a company in a temporary folder and watch it work: the server is spawned as
+a desktop app would spawn it, three agents run side by side, their events are
+streamed, the server is killed in the middle and replaced, one run is stopped,
+every log is verified, and a tampered byte is found.
+
+It needs no network and no agent CLI. Exit status: 0 when everything held.`,
+		Example: "  ac demo\n  ac demo --remove",
+		Args:    args(),
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			surviveReaders()
+			return demo.Run(cmd.Context(), demo.Options{Executable: a.executable, Out: a.stdout, Remove: remove})
+		},
+	}
+	cmd.Flags().BoolVar(&remove, "remove", false, "remove the temporary folder at the end")
+	return cmd
+}

@@ -1,0 +1,104 @@
+package demo
+
+// The server as a client sees it: a child process and a connection over its
+// stdin and stdout.
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os/exec"
+
+	"github.com/sourcegraph/jsonrpc2"
+)
+
+// params are the params of a call: what a client in any language would send.
+type params map[string]any
+
+type server struct {
+	cmd   *exec.Cmd
+	conn  *jsonrpc2.Conn
+	stdin io.WriteCloser
+	dead  bool
+}
+
+// duplex joins the two pipes of a child.
+type duplex struct {
+	io.Reader
+	io.WriteCloser
+}
+
+// spawn starts a server and subscribes to the company's events: from now on,
+// or behind the last ones that were seen.
+func (s *stage) spawn(ctx context.Context, since map[string]int64) (*server, error) {
+	cmd := exec.Command(s.opts.Executable, "server:start")
+	stdin, err := cmd.StdinPipe()
+	if err != nil {
+		return nil, err
+	}
+	stdout, err := cmd.StdoutPipe()
+	if err != nil {
+		return nil, err
+	}
+	if err := cmd.Start(); err != nil {
+		return nil, err
+	}
+	stream := jsonrpc2.NewPlainObjectStream(duplex{stdout, stdin})
+	sv := &server{cmd: cmd, stdin: stdin, conn: jsonrpc2.NewConn(ctx, stream, s.board)}
+	subscribe := params{"workspace_dir": s.dir}
+	if since != nil {
+		subscribe["since"] = since
+	}
+	if err := sv.call(ctx, "events.subscribe", subscribe, nil); err != nil {
+		return nil, errors.Join(err, sv.kill())
+	}
+	return sv, nil
+}
+
+func (sv *server) call(ctx context.Context, method string, p params, result any) error {
+	if err := sv.conn.Call(ctx, method, p, result); err != nil {
+		return fmt.Errorf("%s: %w", method, err)
+	}
+	return nil
+}
+
+// kill ends the server as a crash would.
+func (sv *server) kill() error {
+	if sv.dead {
+		return nil
+	}
+	sv.dead = true
+	err := sv.cmd.Process.Kill()
+	<-sv.conn.DisconnectNotify()
+	_ = sv.cmd.Wait() // killed
+	return err
+}
+
+// end closes the server's stdin, which ends it.
+func (sv *server) end() error {
+	sv.dead = true
+	err := sv.stdin.Close()
+	<-sv.conn.DisconnectNotify()
+	return errors.Join(err, sv.cmd.Wait())
+}
+
+// notification is what a subscriber gets.
+type notification struct {
+	Seq   int64 `json:"seq"`
+	Event struct {
+		RunID   string          `json:"run_id"`
+		Type    string          `json:"type"`
+		Payload json.RawMessage `json:"payload"`
+	} `json:"event"`
+}
+
+// Handle takes notifications; the server sends nothing else by itself.
+func (b *board) Handle(_ context.Context, _ *jsonrpc2.Conn, r *jsonrpc2.Request) {
+	var n notification
+	if r.Method != "events.notification" || r.Params == nil || json.Unmarshal(*r.Params, &n) != nil {
+		return
+	}
+	b.saw(n)
+}

@@ -1,0 +1,46 @@
+package main
+
+import (
+	"os"
+	"os/exec"
+	"regexp"
+	"strings"
+	"testing"
+)
+
+// TestDemo plays the demo and expects every sentence that the README shows of
+// it. Lines with times, numbers and ids differ from run to run.
+func TestDemo(t *testing.T) {
+	t.Parallel()
+	executable, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	cmd := exec.Command(executable, "demo", "--remove")
+	cmd.Env = append(os.Environ(), asProgram+"=1", "TMPDIR="+t.TempDir(), "GORACE=atexit_sleep_ms=0")
+	said, err := cmd.CombinedOutput()
+	if err != nil {
+		t.Fatalf("%v\n%s", err, said)
+	}
+	readme, err := os.ReadFile("../../README.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, shown, _ := strings.Cut(string(readme), "<!-- demo -->")
+	shown, _, _ = strings.Cut(shown, "<!-- /demo -->")
+	fixed := regexp.MustCompile(`^[A-Za-z ,:;'.-]+$`)
+	lines := 0
+	for line := range strings.Lines(shown) {
+		line = strings.TrimSpace(line)
+		if !fixed.MatchString(line) || line == "..." {
+			continue
+		}
+		lines++
+		if !strings.Contains(string(said), line) {
+			t.Errorf("the README shows %q, the demo does not say it:\n%s", line, said)
+		}
+	}
+	if lines < 8 {
+		t.Errorf("only %d sentences of the demo are in the README", lines)
+	}
+}

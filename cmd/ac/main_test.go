@@ -1,0 +1,171 @@
+package main
+
+// The scripts in testdata/script run the real program: the test binary is the
+// command "ac" inside them. What they have beyond the usual commands:
+//
+//	exits STATUS COMMAND...    run a command that must end with this status
+//	capture NAME [KEY]         keep the last output, or a member of its JSON object, in a variable
+//	flip FILE OLD NEW          overwrite the first OLD in a file with a NEW of the same length
+//	signalled SIGNAL STATUS MARK COMMAND...
+//	                           run a command, signal it once the file MARK is there, compare its status;
+//	                           its input is the file "requests", if any, and stays open
+//	session PROJECT RUN WORD...
+//	                           launch words as a session of a run in the workspace "w"
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"os"
+	"os/exec"
+	"strconv"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/rogpeppe/go-internal/testscript"
+
+	"ac/runs/session"
+)
+
+// asProgram is the variable that makes the test binary the program itself.
+const asProgram = "AC_TEST_AS_PROGRAM"
+
+func TestMain(m *testing.M) {
+	// Sessions start this binary again by its own path.
+	hidden := len(os.Args) > 1 && (os.Args[1] == session.SuperviseCommand || os.Args[1] == session.GuardCommand)
+	if hidden || os.Getenv(asProgram) != "" {
+		os.Exit(Main(os.Args[1:]))
+	}
+	testscript.Main(m, map[string]func(){"ac": main})
+}
+
+func TestCommands(t *testing.T) {
+	t.Parallel()
+	testscript.Run(t, testscript.Params{
+		Dir:                 "testdata/script",
+		RequireExplicitExec: true,
+		RequireUniqueNames:  true,
+		Setup: func(env *testscript.Env) error {
+			env.Setenv("GORACE", "atexit_sleep_ms=0") // instrumented programs linger for a second each
+			return nil
+		},
+		Cmds: map[string]func(*testscript.TestScript, bool, []string){
+			"exits": exits, "capture": capture, "flip": flip, "signalled": signalled, "session": launch,
+		},
+	})
+}
+
+func statusOf(ts *testscript.TestScript, err error) int {
+	if err == nil {
+		return 0
+	}
+	ended, ok := errors.AsType[*exec.ExitError](err)
+	if !ok {
+		ts.Fatalf("%v", err)
+	}
+	return ended.ExitCode()
+}
+
+func refuse(ts *testscript.TestScript, neg, fits bool, usage string) {
+	if neg || !fits {
+		ts.Fatalf("usage: %s", usage)
+	}
+}
+
+func compare(ts *testscript.TestScript, got int, want string) {
+	if strconv.Itoa(got) != want {
+		ts.Fatalf("exit status %d, want %s", got, want)
+	}
+}
+
+func exits(ts *testscript.TestScript, neg bool, args []string) {
+	refuse(ts, neg, len(args) >= 2, "exits STATUS COMMAND...")
+	compare(ts, statusOf(ts, ts.Exec(args[1], args[2:]...)), args[0])
+}
+
+func capture(ts *testscript.TestScript, neg bool, args []string) {
+	refuse(ts, neg, len(args) == 1 || len(args) == 2, "capture NAME [KEY]")
+	out := strings.TrimSpace(ts.ReadFile("stdout"))
+	if len(args) == 2 {
+		var members map[string]any
+		ts.Check(json.Unmarshal([]byte(out), &members))
+		value, ok := members[args[1]].(string)
+		if !ok {
+			ts.Fatalf("no text %q in %s", args[1], out)
+		}
+		out = value
+	}
+	ts.Setenv(args[0], out)
+}
+
+func flip(ts *testscript.TestScript, neg bool, args []string) {
+	refuse(ts, neg, len(args) == 3 && len(args[1]) == len(args[2]), "flip FILE OLD NEW, of one length")
+	text := []byte(ts.ReadFile(args[0]))
+	at := bytes.Index(text, []byte(args[1]))
+	if at < 0 {
+		ts.Fatalf("%s does not hold %q", args[0], args[1])
+	}
+	copy(text[at:], args[2])
+	ts.Check(os.WriteFile(ts.MkAbs(args[0]), text, 0o644))
+}
+
+func signalled(ts *testscript.TestScript, neg bool, args []string) {
+	refuse(ts, neg, len(args) >= 4, "signalled SIGNAL STATUS MARK COMMAND...")
+	number, ok := map[string]os.Signal{"INT": syscall.SIGINT, "TERM": syscall.SIGTERM}[args[0]]
+	if !ok {
+		ts.Fatalf("no signal %s", args[0])
+	}
+	cmd := exec.Command(args[3], args[4:]...)
+	cmd.Dir = ts.MkAbs(".")
+	for _, name := range []string{"PATH", "HOME", "TMPDIR", "GOCOVERDIR", "GORACE"} {
+		if value := ts.Getenv(name); value != "" {
+			cmd.Env = append(cmd.Env, name+"="+value)
+		}
+	}
+	var out bytes.Buffer
+	cmd.Stdout, cmd.Stderr = &out, &out
+	stdin, err := cmd.StdinPipe()
+	ts.Check(err)
+	ts.Check(cmd.Start())
+	if requests, err := os.ReadFile(ts.MkAbs("requests")); err == nil {
+		_, err = stdin.Write(requests)
+		ts.Check(err)
+	}
+	sent := awaitFile(ts.MkAbs(args[2]))
+	if sent {
+		ts.Check(cmd.Process.Signal(number))
+	} else {
+		ts.Check(cmd.Process.Kill())
+	}
+	got := statusOf(ts, cmd.Wait())
+	ts.Logf("%s", &out)
+	if !sent {
+		ts.Fatalf("%s did not appear", args[2])
+	}
+	compare(ts, got, args[1])
+}
+
+// awaitFile waits for a file to be there.
+func awaitFile(name string) bool {
+	tick := time.NewTicker(2 * time.Millisecond)
+	defer tick.Stop()
+	for deadline := time.After(20 * time.Second); ; {
+		if _, err := os.Stat(name); err == nil {
+			return true
+		}
+		select {
+		case <-tick.C:
+		case <-deadline:
+			return false
+		}
+	}
+}
+
+func launch(ts *testscript.TestScript, neg bool, args []string) {
+	refuse(ts, neg, len(args) >= 3, "session PROJECT RUN WORD...")
+	params, err := json.Marshal(map[string]any{"workspace_dir": "w", "project_id": args[0], "run_id": args[1], "argv": args[2:]})
+	ts.Check(err)
+	ts.Check(ts.Exec("ac", "rpc:call", "--method", "session.launch", "--params", string(params)))
+}

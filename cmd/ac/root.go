@@ -1,0 +1,185 @@
+package main
+
+// The root command, and what all commands share.
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"runtime/debug"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"ac/company"
+	"ac/internal/fault"
+	"ac/rpc"
+	"ac/workspace"
+)
+
+// version is set by the linker for releases.
+var version = "dev"
+
+// buildVersion is the version of this build.
+func buildVersion() string {
+	if version != "dev" {
+		return version
+	}
+	if info, ok := debug.ReadBuildInfo(); ok && info.Main.Version != "" && info.Main.Version != "(devel)" {
+		return info.Main.Version
+	}
+	return version
+}
+
+func newRoot(a *app) *cobra.Command {
+	root := &cobra.Command{
+		Use:           "ac",
+		Short:         "A control plane for companies of coding agents",
+		Version:       buildVersion(),
+		SilenceErrors: true,
+		SilenceUsage:  true,
+		Args:          cobra.ArbitraryArgs,
+		RunE: func(_ *cobra.Command, args []string) error {
+			if len(args) == 0 {
+				return usageError{"missing command (see: ac --help)"}
+			}
+			return unknownCommand(args[0])
+		},
+		CompletionOptions: cobra.CompletionOptions{DisableDefaultCmd: true},
+	}
+	root.SetVersionTemplate("{{.Version}}\n")
+	root.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return usageError{err.Error()} })
+	root.AddCommand(
+		demoCommand(a), serverCommand(a), callCommand(a), schemaCommand(a),
+		initCommand(a), validateCommand(a), teamCommand(a), agentCommand(a), projectCommand(a),
+		runNewCommand(a), runExecuteCommand(a), runListCommand(a), runReplayCommand(a),
+		sessionListCommand(a), sessionStopCommand(a), verifyCommand(a), completionCommand(a),
+		worktreeCleanupCommand(a),
+		sharePackCreateCommand(a), sharePackReplayCommand(a),
+	)
+	root.SetHelpCommand(helpCommand())
+	return root
+}
+
+// helpCommand is "ac help". Unlike the one that comes with the library it
+// refuses commands that do not exist.
+func helpCommand() *cobra.Command {
+	return &cobra.Command{
+		Use: "help [command]", Short: "Show the help of a command", Example: "  ac help run:execute",
+		RunE: func(cmd *cobra.Command, given []string) error {
+			found, rest, err := cmd.Root().Find(given)
+			if err != nil || len(rest) > 0 {
+				return unknownCommand(strings.Join(given, " "))
+			}
+			found.InitDefaultHelpFlag()
+			return found.Help()
+		},
+	}
+}
+
+func unknownCommand(name string) error {
+	return usageError{fmt.Sprintf("unknown command %q (see: ac --help)", name)}
+}
+
+// fail says what went wrong: faults of the command line in lower case, as
+// option parsers do, failures of the work in upper case. One line is said.
+func (a *app) fail(err error) {
+	if usage, ok := errors.AsType[usageError](err); ok {
+		fmt.Fprintf(a.stderr, "error: %s\n", oneLine(usage.message))
+		return
+	}
+	fmt.Fprintf(a.stderr, "ERROR: %s\n", oneLine(describe(err)))
+	if os.Getenv("AC_DEBUG") == "1" {
+		fmt.Fprintf(a.stderr, "%s", debug.Stack())
+	}
+}
+
+func oneLine(text string) string {
+	return strings.ReplaceAll(strings.TrimSpace(text), "\n", "; ")
+}
+
+// describe gives the message of an error; for invalid params that is the list
+// of issues as JSON, as in the data of an answer.
+func describe(err error) string {
+	if e, ok := errors.AsType[*fault.Error](err); ok && e.Reason == fault.InvalidParams {
+		if text, err := rpc.Encode(e.Issues); err == nil {
+			return string(text)
+		}
+	}
+	return err.Error()
+}
+
+// invalidParams says what is wrong with params in words, for commands whose
+// caller wrote them.
+func invalidParams(err error) error {
+	e, ok := errors.AsType[*fault.Error](err)
+	if !ok || e.Reason != fault.InvalidParams {
+		return err
+	}
+	issues := make([]string, len(e.Issues))
+	for i, issue := range e.Issues {
+		issues[i] = strings.TrimPrefix(issue.Field()+": "+issue.Message, ": ")
+	}
+	return errors.New("Invalid params: " + strings.Join(issues, "; ")) // the words of the protocol
+}
+
+// args counts the arguments of a command, naming what is missing.
+func args(names ...string) cobra.PositionalArgs {
+	return func(_ *cobra.Command, given []string) error {
+		if len(given) < len(names) {
+			return usageError{"missing argument <" + names[len(given)] + ">"}
+		}
+		if len(given) > len(names) {
+			return usageError{fmt.Sprintf("unexpected argument %q", given[len(names)])}
+		}
+		return nil
+	}
+}
+
+// require refuses options that are missing or blank.
+func require(cmd *cobra.Command, names ...string) error {
+	for _, name := range names {
+		if strings.TrimSpace(cmd.Flag(name).Value.String()) == "" {
+			return usageError{"required option --" + name + " is missing"}
+		}
+	}
+	return nil
+}
+
+// in runs one operation on a workspace and releases it.
+func (a *app) in(dir string, fn func(*company.Company) error) error {
+	return a.across(func(all *company.Companies) error { return fn(all.In(dir)) })
+}
+
+func (a *app) across(fn func(*company.Companies) error) error {
+	all := company.New(company.Options{Env: workspace.SystemEnv(), Executable: a.executable, Version: buildVersion()})
+	return errors.Join(fn(all), all.Close())
+}
+
+// printJSON prints a value indented by two, as commands do.
+func (a *app) printJSON(v any) error {
+	enc := json.NewEncoder(a.stdout)
+	enc.SetEscapeHTML(false)
+	enc.SetIndent("", "  ")
+	return enc.Encode(v)
+}
+
+// printLine prints a value on one line.
+func (a *app) printLine(v any) error {
+	text, err := rpc.Encode(v)
+	if err == nil {
+		_, err = fmt.Fprintf(a.stdout, "%s\n", text)
+	}
+	return err
+}
+
+// check binds the rules of params that a command made from its options.
+func check[P any](ctx context.Context, all *company.Companies, method string, params P) (any, error) {
+	text, err := json.Marshal(params)
+	if err != nil {
+		return nil, err
+	}
+	return rpc.NewTable(buildVersion()).Call(ctx, all, method, text)
+}

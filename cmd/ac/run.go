@@ -1,0 +1,315 @@
+package main
+
+// run:*: runs from the command line.
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"os/signal"
+	"slices"
+	"strconv"
+	"strings"
+	"syscall"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+
+	"ac/company"
+	"ac/internal/canonjson"
+	"ac/internal/proc"
+)
+
+func runNewCommand(a *app) *cobra.Command {
+	var p company.CreateRunParams
+	cmd := &cobra.Command{
+		Use: "run:new <dir>", Short: "Make a run and print its ids", Args: args("dir"),
+		Example: "  ac run:new ./acme --project proj_01M7WQGTQHQA1J50C42GD1KN1S --agent agent_01M7WQGTGTXSZWKNSAQVRS4PJE --provider cmd",
+		RunE: func(cmd *cobra.Command, given []string) error {
+			if err := require(cmd, "project", "agent", "provider"); err != nil {
+				return err
+			}
+			p.WorkspaceDir = given[0]
+			return a.across(func(all *company.Companies) error {
+				result, err := check(cmd.Context(), all, "run.create", p)
+				if err != nil {
+					return err
+				}
+				made, _ := result.(company.CreateRunResult)
+				return a.printLine(struct {
+					RunID         string `json:"run_id"`
+					ContextPackID string `json:"context_pack_id"`
+				}{made.RunID, made.ContextPackID})
+			})
+		},
+	}
+	cmd.Flags().StringVar(&p.ProjectID, "project", "", "id of the project (required)")
+	cmd.Flags().StringVar(&p.AgentID, "agent", "", "id of the agent (required)")
+	cmd.Flags().StringVar(&p.Provider, "provider", "", "provider, such as cmd or codex (required)")
+	completeFlag(cmd, "project", a.projectIDs)
+	completeFlag(cmd, "agent", a.agentIDs)
+	return cmd
+}
+
+func runListCommand(a *app) *cobra.Command {
+	var p company.ListRunsParams
+	cmd := &cobra.Command{
+		Use: "run:list <dir>", Short: "List runs, the newest first", Args: args("dir"),
+		Example: "  ac run:list ./acme\n  ac run:list ./acme --project proj_01M7WQGTQHQA1J50C42GD1KN1S",
+		RunE: func(cmd *cobra.Command, given []string) error {
+			p.WorkspaceDir = given[0]
+			return a.across(func(all *company.Companies) error {
+				rows, err := check(cmd.Context(), all, "run.list", listRuns{given[0], p.ProjectID})
+				if err != nil {
+					return err
+				}
+				return a.printJSON(rows)
+			})
+		},
+	}
+	cmd.Flags().StringVar(&p.ProjectID, "project", "", "id of a project")
+	completeFlag(cmd, "project", a.projectIDs)
+	return cmd
+}
+
+// listRuns and replayRun are params with options that were not given left out.
+type listRuns struct {
+	WorkspaceDir string `json:"workspace_dir"`
+	ProjectID    string `json:"project_id,omitempty"`
+}
+
+type replayRun struct {
+	listRuns
+	RunID string `json:"run_id"`
+	Tail  int    `json:"tail,omitempty"`
+	Mode  string `json:"mode"`
+}
+
+func runReplayCommand(a *app) *cobra.Command {
+	var p replayRun
+	var tail string
+	cmd := &cobra.Command{
+		Use: "run:replay <dir>", Short: "Print the log of a run", Args: args("dir"),
+		Long: `Print the log of a run, an event a line, and what is wrong with it.
+
+Modes: raw shows the events; verified, deterministic and live check the chain
+too; live tells of the run's newest session. Exit status: 0, whatever the log
+says; use log:verify to have faults as a status.`,
+		Example: "  ac run:replay ./acme --project proj_01M7WQGTQHQA1J50C42GD1KN1S --run run_01M7WQGTR95SV6EDMA61E1XR8M --mode verified --tail 20",
+		RunE: func(cmd *cobra.Command, given []string) error {
+			if err := require(cmd, "project", "run"); err != nil {
+				return err
+			}
+			p.WorkspaceDir = given[0]
+			if n, err := strconv.Atoi(tail); err == nil && n > 0 {
+				p.Tail = n
+			}
+			return a.across(func(all *company.Companies) error {
+				result, err := check(cmd.Context(), all, "run.replay", p)
+				if err != nil {
+					return err
+				}
+				replay, _ := result.(company.ReplayResult)
+				a.printReplay(replay)
+				return nil
+			})
+		},
+	}
+	cmd.Flags().StringVar(&p.ProjectID, "project", "", "id of the project (required)")
+	cmd.Flags().StringVar(&p.RunID, "run", "", "id of the run (required)")
+	cmd.Flags().StringVar(&tail, "tail", "", "only the last N events")
+	cmd.Flags().StringVar(&p.Mode, "mode", "raw", "raw, verified, deterministic or live")
+	completeFlag(cmd, "project", a.projectIDs)
+	completeFlag(cmd, "run", a.runIDs)
+	completeFlag(cmd, "mode", func(*cobra.Command, []string) []string { return []string{"raw", "verified", "deterministic", "live"} })
+	return cmd
+}
+
+func (a *app) printReplay(r company.ReplayResult) {
+	for _, event := range r.Events {
+		fields := map[string]string{}
+		err := canonjson.Members(event, func(m canonjson.Member) {
+			if m.Value[0] == '"' {
+				fields[string(m.Key)] = canonjson.Unquote(m.Value)
+			}
+		})
+		if err != nil {
+			fmt.Fprintf(a.stdout, "[event] %s\n", event)
+			continue
+		}
+		fmt.Fprintf(a.stdout, "%s %s actor=%s\n", fields["ts_wallclock"], fields["type"], fields["actor"])
+	}
+	for _, issue := range r.ParseIssues {
+		fmt.Fprintf(a.stdout, "[parse_error] seq=%d %s\n", issue.Seq, issue.Error)
+	}
+	for _, issue := range r.VerificationIssues {
+		fmt.Fprintf(a.stdout, "[verify_issue] seq=%d %s: %s\n", issue.Seq, issue.Code, issue.Message)
+	}
+	switch r.Mode {
+	case "deterministic":
+		word := "not_ok"
+		if r.DeterministicOK {
+			word = "ok"
+		}
+		fmt.Fprintf(a.stdout, "[deterministic] %s\n", word)
+	case "live":
+		line := "[live] available=no"
+		if r.Live.Available {
+			line = "[live] available=yes session_ref=" + r.Live.SessionRef + " status=" + r.Live.Status
+		}
+		if r.Live.Error != "" {
+			line += " error=" + r.Live.Error
+		}
+		fmt.Fprintln(a.stdout, line)
+	}
+}
+
+// executeOptions are the options of run:execute besides --argv.
+type executeOptions struct {
+	company.ExecuteParams
+	stdinFile string
+}
+
+func runExecuteCommand(a *app) *cobra.Command {
+	var o executeOptions
+	cmd := &cobra.Command{
+		Use: "run:execute <dir>", Short: "Execute a command as a run, in the foreground",
+		Long: `Execute a command as a run and wait for its end. All words behind --argv belong
+to the command, up to the next option of run:execute; behind -- everything does.
+
+Exit status: 0 whatever the command's own is, which is printed; 130 or 143 when
+it was stopped by SIGINT or SIGTERM.`,
+		Example: `  ac run:execute ./acme --project proj_01M7WQGTQHQA1J50C42GD1KN1S --run run_01M7WQGTR95SV6EDMA61E1XR8M --argv sh -c 'exit 5'
+  ac run:execute ./acme --project P --run R --stdin-file prompt.txt --argv codex exec --json -`,
+		DisableFlagParsing: true,
+		ValidArgsFunction:  completeExecute,
+		RunE: func(cmd *cobra.Command, given []string) error {
+			rest, argv, err := splitArgv(cmd, given)
+			if err != nil {
+				return err
+			}
+			if err := cmd.Flags().Parse(rest); err != nil {
+				return usageError{err.Error()}
+			}
+			if help, err := cmd.Flags().GetBool("help"); err == nil && help {
+				return cmd.Help()
+			}
+			if err := args("dir")(cmd, cmd.Flags().Args()); err != nil {
+				return err
+			}
+			if err := require(cmd, "project", "run"); err != nil {
+				return err
+			}
+			if len(argv) == 0 {
+				return usageError{"required option --argv is missing"}
+			}
+			o.WorkspaceDir, o.Argv = cmd.Flags().Arg(0), argv
+			return a.execute(cmd.Context(), o)
+		},
+	}
+	cmd.Flags().BoolP("help", "h", false, "help for run:execute")
+	cmd.Flags().StringVar(&o.ProjectID, "project", "", "id of the project (required)")
+	cmd.Flags().StringVar(&o.RunID, "run", "", "id of the run (required)")
+	cmd.Flags().StringArray("argv", nil, "the command and its words (required)")
+	cmd.Flags().StringVar(&o.stdinFile, "stdin-file", "", "file that the command reads as its input")
+	cmd.Flags().StringVar(&o.RepoID, "repo", "", "id of the repository to run in")
+	cmd.Flags().StringVar(&o.WorkdirRel, "subdir", "", "directory within the repository")
+	cmd.Flags().StringVar(&o.TaskID, "task", "", "id of the task")
+	cmd.Flags().StringVar(&o.MilestoneID, "milestone", "", "id of the milestone (needs --task)")
+	completeFlag(cmd, "project", a.projectIDs)
+	completeFlag(cmd, "run", a.runIDs)
+	return cmd
+}
+
+// completeExecute completes the options of run:execute, which parses its words
+// itself.
+func completeExecute(cmd *cobra.Command, given []string, toComplete string) ([]string, cobra.ShellCompDirective) {
+	if slices.Contains(given, "--argv") || slices.Contains(given, "--") {
+		return nil, cobra.ShellCompDirectiveDefault
+	}
+	if len(given) > 0 && isOption(cmd, given[len(given)-1]) {
+		last := len(given) - 1
+		words, ok := cmd.GetFlagCompletionFunc(strings.TrimPrefix(given[last], "--"))
+		if !ok || cmd.Flags().Parse(given[:last]) != nil {
+			return nil, cobra.ShellCompDirectiveDefault
+		}
+		return words(cmd, cmd.Flags().Args(), toComplete)
+	}
+	if !strings.HasPrefix(toComplete, "-") {
+		return nil, cobra.ShellCompDirectiveFilterDirs
+	}
+	var names []string
+	cmd.Flags().VisitAll(func(f *pflag.Flag) { names = append(names, "--"+f.Name+"\t"+f.Usage) })
+	return names, cobra.ShellCompDirectiveNoFileComp
+}
+
+// splitArgv takes the words of --argv out of the arguments.
+func splitArgv(cmd *cobra.Command, given []string) (rest, argv []string, err error) {
+	for i := 0; i < len(given); i++ {
+		word := given[i]
+		first, joined := strings.CutPrefix(word, "--argv=")
+		switch {
+		case word == "--":
+			return rest, append(argv, given[i+1:]...), nil
+		case joined:
+			argv = append(argv, first)
+		case word != "--argv":
+			rest = append(rest, word)
+			continue
+		}
+		for i+1 < len(given) && given[i+1] != "--" && !isOption(cmd, given[i+1]) {
+			i++
+			argv = append(argv, given[i])
+		}
+	}
+	return rest, argv, nil
+}
+
+func isOption(cmd *cobra.Command, word string) bool {
+	name, ok := strings.CutPrefix(word, "--")
+	name, _, _ = strings.Cut(name, "=")
+	return ok && cmd.Flags().Lookup(name) != nil
+}
+
+func (a *app) execute(ctx context.Context, o executeOptions) error {
+	if o.stdinFile != "" {
+		text, err := os.ReadFile(o.stdinFile)
+		if err != nil {
+			return err
+		}
+		o.Stdin = new(string(text))
+	}
+	if err := proc.BecomeSubreaper(); err != nil {
+		return err
+	}
+	surviveReaders()
+	signals := make(chan os.Signal, 1)
+	signal.Notify(signals, syscall.SIGINT, syscall.SIGTERM)
+	defer signal.Stop(signals)
+	interrupt, done := make(chan struct{}), make(chan struct{})
+	var caught os.Signal
+	waited := make(chan struct{})
+	go func() { // ends with the run
+		defer close(waited)
+		select {
+		case caught = <-signals:
+			close(interrupt)
+		case <-done:
+		}
+	}()
+	var record company.Executed
+	err := a.in(o.WorkspaceDir, func(c *company.Company) (err error) {
+		record, err = c.Execute(ctx, o.ExecuteParams, interrupt)
+		return err
+	})
+	close(done)
+	<-waited
+	if number, ok := caught.(syscall.Signal); ok {
+		return errors.Join(exitError{exitSignal + int(number)}, err)
+	}
+	if err != nil {
+		return err
+	}
+	return a.printLine(record)
+}

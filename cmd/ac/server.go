@@ -1,0 +1,147 @@
+package main
+
+// server:start, rpc:call and protocol:schema: the protocol from the command
+// line.
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"os"
+	"os/signal"
+	"strings"
+	"syscall"
+
+	"github.com/spf13/cobra"
+
+	"ac/company"
+	"ac/internal/canonjson"
+	"ac/rpc"
+	"ac/workspace"
+)
+
+func serverCommand(a *app) *cobra.Command {
+	onExit := ""
+	cmd := &cobra.Command{
+		Use:   "server:start",
+		Short: "Serve JSON-RPC over stdin and stdout",
+		Long: `Serve JSON-RPC 2.0 over stdin and stdout, one object a line, until stdin ends.
+
+Sessions outlive the server: what it launched goes on when it ends, unless
+--on-exit stop is given. Exit status: 0 at the end of stdin, 128+signal on
+SIGINT or SIGTERM.`,
+		Example: `  ac server:start
+  echo '{"jsonrpc":"2.0","id":1,"method":"system.capabilities"}' | ac server:start
+  ac server:start --on-exit stop`,
+		Args: args(),
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			if onExit != "keep" && onExit != "stop" {
+				return usageError{"--on-exit must be keep or stop"}
+			}
+			return a.serve(cmd.Context(), onExit == "stop")
+		},
+	}
+	cmd.Flags().StringVar(&onExit, "on-exit", "keep", "what becomes of launched sessions: keep or stop")
+	return cmd
+}
+
+func (a *app) serve(ctx context.Context, stopSessions bool) error {
+	surviveReaders()
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	signals := make(chan os.Signal, 1)
+	signal.Notify(signals, syscall.SIGINT, syscall.SIGTERM)
+	defer signal.Stop(signals)
+	var caught os.Signal
+	done := make(chan struct{})
+	go func() { // ends with the server
+		defer close(done)
+		select {
+		case caught = <-signals:
+			cancel()
+		case <-ctx.Done():
+		}
+	}()
+	stderr := rpc.NewLossy(a.stderr)
+	err := rpc.Serve(ctx, rpc.Options{
+		In: a.stdin, Out: a.stdout, Log: slog.New(slog.NewTextHandler(stderr, nil)), Env: workspace.SystemEnv(),
+		Executable: a.executable, Version: buildVersion(), StopSessions: stopSessions,
+	})
+	cancel()
+	<-done
+	err = errors.Join(err, stderr.Close())
+	if number, ok := caught.(syscall.Signal); ok {
+		return exitError{exitSignal + int(number)}
+	}
+	return err
+}
+
+func callCommand(a *app) *cobra.Command {
+	var method, params string
+	cmd := &cobra.Command{
+		Use:   "rpc:call",
+		Short: "Call one method and print its result on one line",
+		Long: `Call one method in this process and print its result as one line of JSON.
+
+Methods that stream (events.*) need a server. Exit status: 0, or 1 with
+"ERROR: ..." on stderr.`,
+		Example: `  ac rpc:call --method workspace.open --params '{"workspace_dir":"./acme"}'
+  ac rpc:call --method system.capabilities`,
+		Args: func(cmd *cobra.Command, given []string) error {
+			// Callers that used to run a script name it in front of the options.
+			if len(given) > 0 && strings.HasSuffix(given[0], ".js") && exists(given[0]) {
+				given = given[1:]
+			}
+			return args()(cmd, given)
+		},
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			if err := require(cmd, "method"); err != nil {
+				return err
+			}
+			return a.call(cmd.Context(), method, params)
+		},
+	}
+	cmd.Flags().StringVar(&method, "method", "", "the method (required)")
+	cmd.Flags().StringVar(&params, "params", "{}", "its params as JSON")
+	completeFlag(cmd, "method", func(*cobra.Command, []string) []string {
+		names := []string{}
+		for _, m := range rpc.NewTable("").Methods() {
+			if !m.Streams {
+				names = append(names, m.Name+"\t"+m.Summary)
+			}
+		}
+		return names
+	})
+	return cmd
+}
+
+func (a *app) call(ctx context.Context, method, params string) error {
+	end, err := canonjson.Value([]byte(params), 0)
+	if err == nil && strings.TrimSpace(params[end:]) != "" {
+		err = errors.New("more than one value")
+	}
+	if err != nil {
+		return fmt.Errorf("--params is not JSON: %w", err)
+	}
+	return a.across(func(all *company.Companies) error {
+		result, err := rpc.NewTable(buildVersion()).Call(ctx, all, method, []byte(params))
+		if err != nil {
+			return invalidParams(err)
+		}
+		return a.printLine(result)
+	})
+}
+
+func schemaCommand(a *app) *cobra.Command {
+	return &cobra.Command{
+		Use:     "protocol:schema",
+		Short:   "Print the OpenRPC document of all methods",
+		Long:    "Print the OpenRPC document of all methods, with a JSON Schema of their params and results. It is made from the table that the server itself uses.",
+		Example: "  ac protocol:schema > openrpc.json",
+		Args:    args(),
+		RunE: func(*cobra.Command, []string) error {
+			return a.printJSON(rpc.NewTable(buildVersion()).Describe(buildVersion()))
+		},
+	}
+}

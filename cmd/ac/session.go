@@ -1,0 +1,154 @@
+package main
+
+// session:list and session:stop.
+
+import (
+	"errors"
+	"fmt"
+	"text/tabwriter"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"ac/company"
+)
+
+func sessionListCommand(a *app) *cobra.Command {
+	var p company.ListSessionsParams
+	asJSON := false
+	cmd := &cobra.Command{
+		Use: "session:list <dir>", Short: "List sessions, the newest first", Args: args("dir"),
+		Long:    "List the sessions of a workspace, the newest first. With --json the rows are those of session.list.",
+		Example: "  ac session:list ./acme --status running\n  ac session:list ./acme --json",
+		RunE: func(cmd *cobra.Command, given []string) error {
+			p.WorkspaceDir = given[0]
+			if p.Status != "" && !validStatus(p.Status) {
+				return usageError{"--status must be running, ended, failed or stopped"}
+			}
+			return a.across(func(all *company.Companies) error {
+				rows, err := all.ListSessions(cmd.Context(), p)
+				if err != nil {
+					return err
+				}
+				if asJSON {
+					return a.printJSON(rows)
+				}
+				return a.printSessions(rows)
+			})
+		},
+	}
+	cmd.Flags().StringVar(&p.ProjectID, "project", "", "only of this project")
+	cmd.Flags().StringVar(&p.RunID, "run", "", "only of this run")
+	cmd.Flags().StringVar(&p.Status, "status", "", "only with this status: running, ended, failed or stopped")
+	cmd.Flags().BoolVar(&asJSON, "json", false, "print JSON")
+	completeFlag(cmd, "project", a.projectIDs)
+	completeFlag(cmd, "run", a.runIDs)
+	completeFlag(cmd, "status", func(*cobra.Command, []string) []string { return []string{"running", "ended", "failed", "stopped"} })
+	return cmd
+}
+
+func validStatus(status string) bool {
+	switch status {
+	case "running", "ended", "failed", "stopped":
+		return true
+	}
+	return false
+}
+
+func (a *app) printSessions(rows []company.SessionRow) error {
+	if len(rows) == 0 {
+		fmt.Fprintln(a.stdout, "no sessions")
+		return nil
+	}
+	table := tabwriter.NewWriter(a.stdout, 0, 0, 2, ' ', 0)
+	fmt.Fprintln(table, "SESSION\tRUN\tSTATUS\tEXIT\tSTARTED\tNOTE")
+	for _, r := range rows {
+		exit := "-"
+		switch {
+		case r.Signal != nil:
+			exit = *r.Signal
+		case r.ExitCode != nil:
+			exit = fmt.Sprint(*r.ExitCode)
+		}
+		started := time.UnixMilli(r.StartedAtMS).UTC().Format(time.RFC3339)
+		fmt.Fprintf(table, "%s\t%s\t%s\t%s\t%s\t%s\n", r.SessionRef, r.RunID, r.Status, exit, started, r.Error)
+	}
+	return table.Flush()
+}
+
+func sessionStopCommand(a *app) *cobra.Command {
+	everything, asJSON := false, false
+	cmd := &cobra.Command{
+		Use: "session:stop <dir> [session_ref]", Short: "Stop a session, or all of them",
+		Long: `Ask a session to stop and wait for its end: SIGTERM to everything the provider
+started, SIGKILL to what is left after 1.5 seconds.`,
+		Example: "  ac session:stop ./acme local_run_01M7WQGTR95SV6EDMA61E1XR8M\n  ac session:stop ./acme --all",
+		Args: func(cmd *cobra.Command, given []string) error {
+			if everything {
+				return args("dir")(cmd, given)
+			}
+			if len(given) == 1 {
+				return usageError{"missing argument <session_ref> (or --all)"}
+			}
+			return args("dir", "session_ref")(cmd, given)
+		},
+		ValidArgsFunction: func(cmd *cobra.Command, given []string, _ string) ([]string, cobra.ShellCompDirective) {
+			if len(given) == 0 {
+				return nil, cobra.ShellCompDirectiveFilterDirs
+			}
+			return a.sessionRefs(cmd, given), cobra.ShellCompDirectiveNoFileComp
+		},
+		RunE: func(cmd *cobra.Command, given []string) error {
+			return a.stopSessions(cmd, given, everything, asJSON)
+		},
+	}
+	cmd.Flags().BoolVar(&everything, "all", false, "stop every running session of the workspace")
+	cmd.Flags().BoolVar(&asJSON, "json", false, "print JSON: the rows of session.poll")
+	return cmd
+}
+
+func (a *app) stopSessions(cmd *cobra.Command, given []string, everything, asJSON bool) error {
+	dir := company.MaybeDir{WorkspaceDir: given[0]}
+	return a.across(func(all *company.Companies) error {
+		refs := given[1:]
+		if everything {
+			rows, err := all.ListSessions(cmd.Context(), company.ListSessionsParams{MaybeDir: dir, Status: "running"})
+			if err != nil {
+				return err
+			}
+			for _, r := range rows {
+				refs = append(refs, r.SessionRef)
+			}
+		}
+		var failed error
+		var asked []string
+		for _, ref := range refs {
+			_, err := all.StopSession(cmd.Context(), company.SessionParams{MaybeDir: dir, SessionRef: ref})
+			if err == nil {
+				asked = append(asked, ref)
+			}
+			failed = errors.Join(failed, err)
+		}
+		if failed != nil && len(asked) == 0 {
+			return failed
+		}
+		ends := []company.Poll{}
+		for _, ref := range asked {
+			end, err := all.CollectSession(cmd.Context(), company.SessionParams{MaybeDir: dir, SessionRef: ref})
+			if err == nil {
+				ends = append(ends, end.Poll)
+			}
+			failed = errors.Join(failed, err)
+		}
+		if asJSON {
+			return errors.Join(failed, a.printJSON(ends))
+		}
+		for _, end := range ends {
+			fmt.Fprintf(a.stdout, "%s %s\n", end.SessionRef, end.Status)
+		}
+		if len(refs) == 0 {
+			fmt.Fprintln(a.stdout, "no running sessions")
+		}
+		return failed
+	})
+}

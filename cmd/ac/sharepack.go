@@ -1,0 +1,98 @@
+package main
+
+// sharepack:*: what of a project may leave it.
+
+import (
+	"strconv"
+
+	"github.com/spf13/cobra"
+
+	"ac/company"
+)
+
+func sharePackCreateCommand(a *app) *cobra.Command {
+	var p company.CreateSharePackParams
+	asJSON := false
+	cmd := &cobra.Command{
+		Use: "sharepack:create <dir>", Short: "Make a share pack of a project, without secrets", Args: args("dir"),
+		Long: `Make a share pack: copies of a project's artifacts of the visibilities managers
+and org, of its memory, and of the logs of the runs behind those artifacts. Print
+what is in it as JSON.
+
+What looks like a secret is replaced in all of it (API keys, tokens, private
+keys, passwords, values behind names such as api_key), and so are the values of
+the variables of this process whose names look secret. Read a pack before you
+pass it on all the same: a secret without a shape or a telling name cannot be
+recognized. An invalid artifact is an error that names it, and leaves nothing
+behind.`,
+		Example: "  ac sharepack:create ./acme --project proj_01M7WQGTQHQA1J50C42GD1KN1S\n  ac sharepack:create ./acme --project proj_01M7WQGTQHQA1J50C42GD1KN1S --by ann",
+		RunE: func(cmd *cobra.Command, given []string) error {
+			if err := require(cmd, "project", "by"); err != nil {
+				return err
+			}
+			return a.in(given[0], func(c *company.Company) error {
+				made, err := c.CreateSharePack(cmd.Context(), p)
+				if err != nil {
+					return err
+				}
+				return a.printLine(made)
+			})
+		},
+	}
+	cmd.Flags().StringVar(&p.ProjectID, "project", "", "id of the project (required)")
+	cmd.Flags().StringVar(&p.CreatedBy, "by", "human", "who makes it")
+	cmd.Flags().BoolVar(&asJSON, "json", false, "print JSON, as always")
+	completeFlag(cmd, "project", a.projectIDs)
+	return cmd
+}
+
+// replaySharePack is the params with options that were not given left out.
+type replaySharePack struct {
+	WorkspaceDir string `json:"workspace_dir"`
+	ProjectID    string `json:"project_id"`
+	SharePackID  string `json:"share_pack_id"`
+	RunID        string `json:"run_id,omitempty"`
+	Tail         int    `json:"tail,omitempty"`
+	Mode         string `json:"mode"`
+}
+
+func sharePackReplayCommand(a *app) *cobra.Command {
+	var p replaySharePack
+	tail, asJSON := "", false
+	cmd := &cobra.Command{
+		Use: "sharepack:replay <dir>", Short: "Print the logs in a share pack", Args: args("dir"),
+		Long: `Print the logs in a share pack as JSON, on one line.
+
+Modes: raw shows the events; verified and deterministic check the chain too.
+Redaction and what was left out show there, because the hashes are those of the
+original log. Exit status: 0, whatever the logs say.`,
+		Example: "  ac sharepack:replay ./acme --project proj_01M7WQGTQHQA1J50C42GD1KN1S --share share_01M7WQY5HX6BG7GX1TX7Y6KRG4 --mode verified --tail 20",
+		RunE: func(cmd *cobra.Command, given []string) error {
+			if err := require(cmd, "project", "share"); err != nil {
+				return err
+			}
+			p.WorkspaceDir = given[0]
+			if n, err := strconv.Atoi(tail); err == nil && n > 0 {
+				p.Tail = n
+			}
+			return a.across(func(all *company.Companies) error {
+				result, err := check(cmd.Context(), all, "sharepack.replay", p)
+				if err != nil {
+					return err
+				}
+				return a.printLine(result)
+			})
+		},
+	}
+	cmd.Flags().StringVar(&p.ProjectID, "project", "", "id of the project (required)")
+	cmd.Flags().StringVar(&p.SharePackID, "share", "", "id of the share pack (required)")
+	cmd.Flags().StringVar(&p.RunID, "run", "", "only the log of this run")
+	cmd.Flags().StringVar(&tail, "tail", "", "only the last N events of each log")
+	cmd.Flags().StringVar(&p.Mode, "mode", "raw", "raw, verified or deterministic")
+	cmd.Flags().BoolVar(&asJSON, "json", false, "print JSON, as always")
+	completeFlag(cmd, "project", a.projectIDs)
+	completeFlag(cmd, "share", a.sharePackIDs)
+	completeFlag(cmd, "run", a.sharedRunIDs)
+	completeFlag(cmd, "mode", func(*cobra.Command, []string) []string { return []string{"raw", "verified", "deterministic"} })
+	return cmd
+}

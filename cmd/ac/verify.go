@@ -1,0 +1,152 @@
+package main
+
+// log:verify: checking logs without a server.
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+
+	"github.com/spf13/cobra"
+
+	"ac/company"
+	"ac/events"
+)
+
+// verifyRow is a checked log in the JSON output.
+type verifyRow struct {
+	Path               string               `json:"path"`
+	OK                 bool                 `json:"ok"`
+	Events             int64                `json:"events"`
+	FirstFaultLine     int64                `json:"first_fault_line,omitempty"`
+	FirstFaultOffset   *int64               `json:"first_fault_offset,omitempty"`
+	ParseIssues        []events.ParseIssue  `json:"parse_issues,omitempty"`
+	VerificationIssues []events.VerifyIssue `json:"verification_issues,omitempty"`
+	RecordIssues       []events.VerifyIssue `json:"record_issues,omitempty"`
+}
+
+func verifyCommand(a *app) *cobra.Command {
+	inWorkspace, asJSON := "", false
+	cmd := &cobra.Command{
+		Use: "log:verify <file|run|workspace>", Short: "Verify the hash chain of run logs",
+		Long: `Verify any events.jsonl, the log of a run, or all logs of a workspace, without a
+server. The argument is a file, a run's directory, a workspace, or, with
+--workspace, the id of a run. A run's log is also held against what the run
+recorded of it, so that a cut-off end is found.
+
+Exit status: 0 when every log is sound, 2 with the place of the first fault of
+each log that is not, 1 when something could not be read.`,
+		Example: `  ac log:verify ./acme
+  ac log:verify ./acme/work/projects/proj_01M7WQGTQHQA1J50C42GD1KN1S/runs/run_01M7WQGTR95SV6EDMA61E1XR8M
+  ac log:verify run_01M7WQGTR95SV6EDMA61E1XR8M --workspace ./acme
+  ac log:verify events.jsonl --json`,
+		Args: args("file|run|workspace"),
+		ValidArgsFunction: func(cmd *cobra.Command, given []string, _ string) ([]string, cobra.ShellCompDirective) {
+			if inWorkspace == "" || len(given) > 0 {
+				return nil, cobra.ShellCompDirectiveDefault
+			}
+			return a.runIDs(cmd, []string{inWorkspace}), cobra.ShellCompDirectiveNoFileComp
+		},
+		RunE: func(cmd *cobra.Command, given []string) error {
+			rows, err := a.verify(cmd, given[0], inWorkspace)
+			if err != nil {
+				return err
+			}
+			return a.printVerified(rows, asJSON)
+		},
+	}
+	cmd.Flags().StringVar(&inWorkspace, "workspace", "", "workspace in which the argument is the id of a run")
+	cmd.Flags().BoolVar(&asJSON, "json", false, "print JSON: a list of logs with their issues")
+	return cmd
+}
+
+func (a *app) verify(cmd *cobra.Command, what, inWorkspace string) (rows []verifyRow, err error) {
+	add := func(v company.VerifiedLog) { rows = append(rows, rowOf(v.Path, v.Report)) }
+	all := func(dir, run string) error {
+		return a.in(dir, func(c *company.Company) error { return c.VerifyLogs(cmd.Context(), "", run, add) })
+	}
+	if inWorkspace != "" {
+		return rows, all(inWorkspace, what)
+	}
+	st, err := os.Stat(what)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, fmt.Errorf("%s does not exist (for the id of a run, add --workspace DIR)", what)
+	}
+	if err != nil {
+		return nil, err
+	}
+	if !st.IsDir() {
+		report, err := company.VerifyFile(what)
+		if err != nil {
+			return nil, err
+		}
+		return []verifyRow{rowOf(what, report)}, nil
+	}
+	if log := filepath.Join(what, events.FileName); exists(log) {
+		report, err := company.VerifyFile(log)
+		if err != nil {
+			return nil, err
+		}
+		return []verifyRow{rowOf(log, report)}, nil
+	}
+	err = all(what, "")
+	return rows, err
+}
+
+func exists(name string) bool {
+	_, err := os.Stat(name)
+	return err == nil
+}
+
+func rowOf(path string, r *events.Report) verifyRow {
+	row := verifyRow{
+		Path: path, OK: r.Sound(), Events: r.Events, ParseIssues: r.ParseIssues,
+		VerificationIssues: r.VerificationIssues, RecordIssues: r.RecordIssues,
+	}
+	if r.FirstFault >= 0 {
+		row.FirstFaultLine, row.FirstFaultOffset = r.FirstLine, &r.FirstFault
+	}
+	return row
+}
+
+func (a *app) printVerified(rows []verifyRow, asJSON bool) error {
+	var bad int
+	var total int64
+	for _, row := range rows {
+		total += row.Events
+		if !row.OK {
+			bad++
+		}
+		if !asJSON && !row.OK {
+			fmt.Fprintf(a.stdout, "FAULT %s: %s\n", row.Path, firstFault(row))
+		}
+	}
+	if asJSON {
+		if rows == nil {
+			rows = []verifyRow{}
+		}
+		if err := a.printJSON(rows); err != nil {
+			return err
+		}
+	} else {
+		fmt.Fprintf(a.stdout, "%d logs, %d events: %d sound, %d faulty\n", len(rows), total, len(rows)-bad, bad)
+	}
+	if bad > 0 {
+		return exitError{exitFindings}
+	}
+	return nil
+}
+
+// firstFault says what is wrong first, and where.
+func firstFault(row verifyRow) string {
+	if row.FirstFaultOffset == nil {
+		return fmt.Sprintf("%s: %s", row.RecordIssues[0].Code, row.RecordIssues[0].Message)
+	}
+	place := fmt.Sprintf("line %d, byte %d", row.FirstFaultLine, *row.FirstFaultOffset)
+	if len(row.ParseIssues) > 0 && row.ParseIssues[0].Seq == row.FirstFaultLine {
+		return fmt.Sprintf("%s: not JSON: %s", place, row.ParseIssues[0].Error)
+	}
+	return fmt.Sprintf("%s: %s: %s", place, row.VerificationIssues[0].Code, row.VerificationIssues[0].Message)
+}

@@ -1,0 +1,136 @@
+package main
+
+// workspace:*, team:new, agent:new and project:new.
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"ac/company"
+)
+
+func initCommand(a *app) *cobra.Command {
+	var p company.InitParams
+	cmd := &cobra.Command{
+		Use:   "workspace:init <dir>",
+		Short: "Make a folder a workspace",
+		Long: `Make a folder a workspace. It must be empty or missing, unless --force is given:
+then what is valid in it stays, and an invalid document is kept under another
+name.`,
+		Example: "  ac workspace:init ./acme --name 'Acme'",
+		Args:    args("dir"),
+		RunE: func(cmd *cobra.Command, given []string) error {
+			p.WorkspaceDir = given[0]
+			return a.across(func(all *company.Companies) error {
+				if _, err := check(cmd.Context(), all, "workspace.init", p); err != nil {
+					return err
+				}
+				fmt.Fprintf(a.stdout, "Initialized workspace in %s\n", given[0])
+				return nil
+			})
+		},
+	}
+	cmd.Flags().StringVar(&p.CompanyName, "name", "AgentCompany", "name of the company")
+	cmd.Flags().BoolVar(&p.Force, "force", false, "add a workspace to a folder that is not empty")
+	return cmd
+}
+
+func validateCommand(a *app) *cobra.Command {
+	return &cobra.Command{
+		Use:     "workspace:validate <dir>",
+		Short:   "Check every document of a workspace",
+		Long:    "Check every document of a workspace. Exit status: 0 when it is valid, 2 with the issues on stderr when it is not.",
+		Example: "  ac workspace:validate ./acme",
+		Args:    args("dir"),
+		RunE: func(cmd *cobra.Command, given []string) error {
+			return a.in(given[0], func(c *company.Company) error {
+				found, err := c.Validate(cmd.Context(), company.Dir{WorkspaceDir: given[0]})
+				if err != nil {
+					return err
+				}
+				for _, w := range found.Warnings {
+					fmt.Fprintf(a.stderr, "warning: %s\n", w.Message)
+				}
+				if found.OK {
+					fmt.Fprintln(a.stdout, "OK")
+					return nil
+				}
+				fmt.Fprintln(a.stderr, "VALIDATION FAILED")
+				for _, issue := range found.Issues {
+					fmt.Fprintf(a.stderr, "- %s\n", issue.Message)
+				}
+				return exitError{exitFindings}
+			})
+		},
+	}
+}
+
+// printID prints what a command made.
+func (a *app) printID(id string, err error) error {
+	if err == nil {
+		fmt.Fprintln(a.stdout, id)
+	}
+	return err
+}
+
+func teamCommand(a *app) *cobra.Command {
+	name := ""
+	cmd := &cobra.Command{
+		Use: "team:new <dir>", Short: "Make a team and print its id", Example: "  ac team:new ./acme --name Payments", Args: args("dir"),
+		RunE: func(cmd *cobra.Command, given []string) error {
+			if err := require(cmd, "name"); err != nil {
+				return err
+			}
+			return a.in(given[0], func(c *company.Company) error { return a.printID(c.NewTeam(cmd.Context(), name)) })
+		},
+	}
+	cmd.Flags().StringVar(&name, "name", "", "name of the team (required)")
+	return cmd
+}
+
+func agentCommand(a *app) *cobra.Command {
+	var name, role, provider, team string
+	roles := []string{"ceo", "director", "manager", "worker"}
+	cmd := &cobra.Command{
+		Use: "agent:new <dir>", Short: "Make an agent and print its id",
+		Example: "  ac agent:new ./acme --name Ann --role worker --provider codex --team team_01M7WQGTR95SV6EDMA61E1XR8M",
+		Args:    args("dir"),
+		RunE: func(cmd *cobra.Command, given []string) error {
+			if err := require(cmd, "name", "role", "provider"); err != nil {
+				return err
+			}
+			if !slices.Contains(roles, role) {
+				return usageError{"--role must be one of " + strings.Join(roles, ", ")}
+			}
+			return a.in(given[0], func(c *company.Company) error {
+				return a.printID(c.NewAgent(cmd.Context(), name, role, provider, team))
+			})
+		},
+	}
+	cmd.Flags().StringVar(&name, "name", "", "name of the agent (required)")
+	cmd.Flags().StringVar(&role, "role", "", "ceo, director, manager or worker (required)")
+	cmd.Flags().StringVar(&provider, "provider", "", "codex, claude, gemini, cmd, manual, ... (required)")
+	cmd.Flags().StringVar(&team, "team", "", "id of its team")
+	completeFlag(cmd, "role", func(*cobra.Command, []string) []string { return roles })
+	completeFlag(cmd, "team", a.teamIDs)
+	return cmd
+}
+
+func projectCommand(a *app) *cobra.Command {
+	name := ""
+	cmd := &cobra.Command{
+		Use: "project:new <dir>", Short: "Make a project and print its id", Example: "  ac project:new ./acme --name Checkout", Args: args("dir"),
+		Long: "Make a project without conversations and print its id. The desktop makes projects with their defaults: workspace.project.create_with_defaults.",
+		RunE: func(cmd *cobra.Command, given []string) error {
+			if err := require(cmd, "name"); err != nil {
+				return err
+			}
+			return a.in(given[0], func(c *company.Company) error { return a.printID(c.NewProject(cmd.Context(), name)) })
+		},
+	}
+	cmd.Flags().StringVar(&name, "name", "", "name of the project (required)")
+	return cmd
+}

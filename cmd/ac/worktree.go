@@ -1,0 +1,50 @@
+package main
+
+// worktree:cleanup.
+
+import (
+	"math"
+
+	"github.com/spf13/cobra"
+
+	"ac/company"
+)
+
+// cleanUpWorktrees is the params of worktree.cleanup, with options that were not
+// given left out.
+type cleanUpWorktrees struct {
+	WorkspaceDir string  `json:"workspace_dir"`
+	ProjectID    string  `json:"project_id,omitempty"`
+	MaxAgeHours  float64 `json:"max_age_hours"`
+	DryRun       bool    `json:"dry_run"`
+}
+
+func worktreeCleanupCommand(a *app) *cobra.Command {
+	var p cleanUpWorktrees
+	cmd := &cobra.Command{
+		Use: "worktree:cleanup <dir>", Short: "Remove the worktrees of runs that are over", Args: args("dir"),
+		Long: `Remove the worktrees of runs that are over, and print what became of each. Kept
+are those of runs that are active or ended lately, and those with uncommitted or
+untracked files. The branches stay.`,
+		Example: "  ac worktree:cleanup ./acme --dry-run\n  ac worktree:cleanup ./acme --max-age-hours 24",
+		RunE: func(cmd *cobra.Command, given []string) error {
+			p.WorkspaceDir = given[0]
+			if math.IsNaN(p.MaxAgeHours) || math.IsInf(p.MaxAgeHours, 0) || p.MaxAgeHours < 0 {
+				return usageError{"--max-age-hours must be a number of at least 0"}
+			}
+			return a.across(func(all *company.Companies) error {
+				result, err := check(cmd.Context(), all, "worktree.cleanup", p)
+				if err != nil {
+					return err
+				}
+				return a.printJSON(result)
+			})
+		},
+	}
+	cmd.Flags().StringVar(&p.ProjectID, "project", "", "only of this project")
+	cmd.Flags().Float64Var(&p.MaxAgeHours, "max-age-hours", 72, "hours since the end of a run before its worktree is removed")
+	cmd.Flags().BoolVar(&p.DryRun, "dry-run", false, "say what would be removed and remove nothing")
+	cmd.Flags().Bool("json", true, "print JSON, as it does without it")
+	completeFlag(cmd, "project", a.projectIDs)
+	return cmd
+}

@@ -1,0 +1,278 @@
+package rpc
+
+// Conversations: what a client says and what the server answers, kept in
+// testdata/conversations and run against the real server.
+//
+// A file begins with what it pins. Its section "conversation" holds lines that
+// the client sends (>), lines that the server answers (<), comments (#) and
+// steps of the file system (@ cp FROM TO, @ rm NAME). All other sections are
+// files that lie in $dir when the conversation begins. The lines > up to the
+// next < are sent at once; answers stand before notifications.
+//
+// What differs from run to run stands in server lines by a name: $dir, $ws (a
+// name in it where nothing lies yet), ids by their prefix and a count in order
+// of appearance ($run1), <time>, <hash>, and <n> for pids and milliseconds.
+// <any> fits anything. Names of ids stand for them in later lines and steps.
+//
+// go test ./rpc -run TestConversations -update rewrites the server lines that no
+// longer fit; a bare < holds the place of one more.
+
+import (
+	"bytes"
+	"encoding/json"
+	"flag"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+
+	"github.com/rogpeppe/go-internal/txtar"
+)
+
+var update = flag.Bool("update", false, "rewrite the server lines of the conversations")
+
+// section is the part of a file that holds the conversation.
+const section = "conversation"
+
+func conversationFiles(t *testing.T) []string {
+	t.Helper()
+	files, err := filepath.Glob("testdata/conversations/*.txtar")
+	if err != nil || len(files) == 0 {
+		t.Fatalf("no conversations: %v", err)
+	}
+	return files
+}
+
+func TestConversations(t *testing.T) {
+	t.Parallel()
+	for _, file := range conversationFiles(t) {
+		t.Run(strings.TrimSuffix(filepath.Base(file), ".txtar"), func(t *testing.T) {
+			t.Parallel()
+			converse(t, file)
+		})
+	}
+}
+
+// TestEveryMethodHasAConversation looks for a good answer and for an error of
+// every method in the table.
+func TestEveryMethodHasAConversation(t *testing.T) {
+	t.Parallel()
+	good, bad := map[string]bool{}, map[string]bool{}
+	for _, file := range conversationFiles(t) {
+		archive, err := txtar.ParseFile(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		asked := map[string]string{}
+		for line := range strings.Lines(string(archive.Files[0].Data)) {
+			var message struct {
+				ID     json.RawMessage
+				Method string
+				Error  json.RawMessage
+			}
+			if len(line) < 2 || json.Unmarshal(neutral(line[2:]), &message) != nil {
+				continue
+			}
+			id := string(message.ID)
+			switch {
+			case line[0] == '>':
+				asked[id] = message.Method
+			case message.Method == "" && message.Error == nil:
+				good[asked[id]] = true
+			case message.Method == "":
+				bad[asked[id]] = true
+			}
+		}
+	}
+	for _, m := range NewTable("").Methods() {
+		if !good[m.Name] || !bad[m.Name] {
+			t.Errorf("%s: a good answer %v, an error %v", m.Name, good[m.Name], bad[m.Name])
+		}
+	}
+}
+
+// neutral makes JSON of a line with <n> in the place of a number.
+func neutral(line string) []byte { return bytes.ReplaceAll([]byte(line), []byte("<n>"), []byte("0")) }
+
+// talk is one conversation under way.
+type talk struct {
+	t     *testing.T
+	peer  *peer
+	dir   string
+	names map[string]string // of ids
+	count map[string]int    // ids seen, by prefix
+}
+
+func converse(t *testing.T, file string) {
+	archive, err := txtar.ParseFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(bytes.TrimSpace(archive.Comment)) == 0 || len(archive.Files) == 0 || archive.Files[0].Name != section {
+		t.Fatalf("%s must say what it pins, and its first section must be %s", file, section)
+	}
+	dir, err := filepath.EvalSymlinks(t.TempDir())
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, f := range archive.Files[1:] {
+		write(t, filepath.Join(dir, f.Name), f.Data)
+	}
+	talk := &talk{t: t, peer: newPeer(t), dir: dir, names: map[string]string{}, count: map[string]int{}}
+	said := talk.run(strings.Split(strings.TrimSuffix(string(archive.Files[0].Data), "\n"), "\n"))
+	if rest := talk.peer.finish(); len(rest) > 0 {
+		t.Errorf("the server said more: %q", rest)
+	}
+	if *update {
+		archive.Files[0].Data = []byte(strings.Join(said, "\n") + "\n")
+		if err := os.WriteFile(file, txtar.Format(archive), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+func write(t *testing.T, name string, data []byte) {
+	t.Helper()
+	if err := os.MkdirAll(filepath.Dir(name), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(name, data, 0o644); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// run carries the lines out and gives them with what the server really said.
+func (k *talk) run(lines []string) (said []string) {
+	for at := 0; at < len(lines); {
+		line := lines[at]
+		if !strings.HasPrefix(line, ">") {
+			k.step(line)
+			said = append(said, line)
+			at++
+			continue
+		}
+		var ask []string
+		answers := 0
+		for ; at < len(lines) && strings.HasPrefix(lines[at], ">"); at++ {
+			text := k.expand(strings.TrimPrefix(lines[at][1:], " "))
+			var message struct{ ID json.RawMessage }
+			if json.Unmarshal([]byte(text), &message) != nil || message.ID != nil {
+				answers++
+			}
+			ask = append(ask, text)
+			said = append(said, lines[at])
+		}
+		var want []string
+		for ; at < len(lines) && strings.HasPrefix(lines[at], "<"); at++ {
+			want = append(want, strings.TrimPrefix(lines[at][1:], " "))
+		}
+		if !*update {
+			answers = len(want)
+		}
+		k.peer.send(strings.Join(ask, "\n") + "\n")
+		for i, got := range k.listen(max(answers, len(want))) {
+			if i < len(want) && fits(want[i], got) {
+				got = want[i]
+			} else if !*update {
+				k.t.Errorf("%s\n got %s\nwant %s", strings.Join(ask, "\n"), got, want[i])
+			}
+			said = append(said, "< "+got)
+		}
+	}
+	return said
+}
+
+// listen reads lines, answers before notifications, and names what is in them.
+func (k *talk) listen(n int) (lines []string) {
+	for range n {
+		lines = append(lines, k.peer.next())
+	}
+	slices.SortStableFunc(lines, func(a, b string) int {
+		return strings.Compare(k.peer.read(a).Method, k.peer.read(b).Method)
+	})
+	for i := range lines {
+		lines[i] = k.name(lines[i])
+	}
+	return lines
+}
+
+func (k *talk) step(line string) {
+	words := strings.Fields(k.expand(line))
+	switch {
+	case len(words) == 0 || words[0] == "#":
+	case len(words) == 4 && words[1] == "cp":
+		data, err := os.ReadFile(filepath.Join(k.dir, words[2]))
+		if err != nil {
+			k.t.Fatal(err)
+		}
+		write(k.t, filepath.Join(k.dir, words[3]), data)
+	case len(words) == 3 && words[1] == "rm":
+		if err := os.RemoveAll(filepath.Join(k.dir, words[2])); err != nil {
+			k.t.Fatal(err)
+		}
+	default:
+		k.t.Fatalf("unknown step: %s", line)
+	}
+}
+
+var (
+	variable = regexp.MustCompile(`\$[a-z]+[0-9]*`)
+	ulidOnly = regexp.MustCompile(`([a-z]+)_([0-9A-HJKMNP-TV-Z]{26})`)
+	varying  = []struct {
+		what *regexp.Regexp
+		name string
+	}{
+		{regexp.MustCompile(`\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z`), "<time>"},
+		{regexp.MustCompile(`\b[0-9a-f]{64}\b`), "<hash>"},
+		{regexp.MustCompile(`("[a-z_]*(?:pid|_ms)":)\d+`), "${1}<n>"},
+	}
+)
+
+// expand puts what a client line names into it.
+func (k *talk) expand(line string) string {
+	return variable.ReplaceAllStringFunc(line, func(name string) string {
+		switch name {
+		case "$dir":
+			return k.dir
+		case "$ws":
+			return filepath.Join(k.dir, "ws")
+		}
+		for id, known := range k.names {
+			if known == name {
+				return id
+			}
+		}
+		k.t.Fatalf("nothing was named %s: %s", name, line)
+		return ""
+	})
+}
+
+// name puts names in the place of what differs from run to run.
+func (k *talk) name(line string) string {
+	line = strings.ReplaceAll(line, filepath.Join(k.dir, "ws"), "$ws")
+	line = strings.ReplaceAll(line, k.dir, "$dir")
+	line = ulidOnly.ReplaceAllStringFunc(line, func(id string) string {
+		prefix, _, _ := strings.Cut(id, "_")
+		if k.names[id] == "" {
+			k.count[prefix]++
+			k.names[id] = "$" + prefix + strconv.Itoa(k.count[prefix])
+		}
+		return k.names[id]
+	})
+	for _, v := range varying {
+		line = v.what.ReplaceAllString(line, v.name)
+	}
+	return line
+}
+
+// fits compares a line with what is expected, where <any> fits anything.
+func fits(want, got string) bool {
+	parts := strings.Split(want, "<any>")
+	for i := range parts {
+		parts[i] = regexp.QuoteMeta(parts[i])
+	}
+	return regexp.MustCompile("^" + strings.Join(parts, ".*") + "$").MatchString(got)
+}

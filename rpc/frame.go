@@ -1,0 +1,132 @@
+package rpc
+
+// Framing: one line of input is one message.
+
+import (
+	"bytes"
+	"errors"
+	"io"
+)
+
+// MaxLine is the longest line that is served, in bytes. Longer ones are refused
+// and passed over in bounded memory.
+const MaxLine = 64 << 20
+
+const (
+	readBlock = 64 << 10
+	// keepBuffer is the largest buffer that is kept after a long line.
+	keepBuffer = 1 << 20
+)
+
+// errLong says that a line was too long; the next one can be read.
+var errLong = errors.New("line too long")
+
+// frameReader cuts lines out of a stream. It is for one goroutine.
+type frameReader struct {
+	r    io.Reader
+	max  int
+	buf  []byte
+	from int
+	to   int
+	err  error // of the stream, once it has ended
+}
+
+func newFrameReader(r io.Reader) *frameReader {
+	return &frameReader{r: r, max: MaxLine, buf: make([]byte, readBlock)}
+}
+
+// next gives the next line that is not blank, without its end, valid until the
+// next call. Behind the last one it gives the error that ended the stream,
+// io.EOF for its end.
+func (f *frameReader) next() ([]byte, error) {
+	for {
+		line, err := f.line()
+		if err != nil {
+			return nil, err
+		}
+		line = bytes.TrimSpace(bytes.TrimPrefix(bytes.TrimSpace(line), []byte("\uFEFF")))
+		if len(line) > 0 {
+			return line, nil
+		}
+	}
+}
+
+// ready reports whether a further whole line is in memory already.
+func (f *frameReader) ready() bool {
+	return bytes.IndexByte(f.buf[f.from:f.to], '\n') >= 0
+}
+
+func (f *frameReader) line() ([]byte, error) {
+	if f.from == f.to && len(f.buf) > keepBuffer {
+		f.buf, f.from, f.to = make([]byte, readBlock), 0, 0
+	}
+	searched := f.from
+	for {
+		if i := bytes.IndexByte(f.buf[searched:f.to], '\n'); i >= 0 {
+			line := f.buf[f.from : searched+i]
+			f.from = searched + i + 1
+			if len(line) > f.max {
+				return nil, errLong
+			}
+			return line, nil
+		}
+		if f.err != nil {
+			line := f.buf[f.from:f.to]
+			f.from = f.to
+			if len(line) > f.max {
+				return nil, errLong
+			}
+			if len(line) == 0 {
+				return nil, f.err
+			}
+			return line, nil
+		}
+		if f.to-f.from > f.max {
+			f.skip()
+			return nil, errLong
+		}
+		searched = f.fill()
+	}
+}
+
+// fill reads more and gives where the new bytes begin.
+func (f *frameReader) fill() int {
+	if f.from > 0 && f.to == len(f.buf) {
+		f.to = copy(f.buf, f.buf[f.from:f.to])
+		f.from = 0
+	}
+	if f.to == len(f.buf) {
+		f.grow()
+	}
+	at := f.to
+	n, err := f.r.Read(f.buf[f.to:])
+	f.to += n
+	f.err = err
+	return at
+}
+
+// grow makes the buffer four times as large, so that little of the old ones
+// lies about, up to what the longest line needs and no further.
+func (f *frameReader) grow() {
+	size := 4 * len(f.buf)
+	if size >= f.max {
+		size = max(f.max, len(f.buf)) + readBlock
+	}
+	larger := make([]byte, size)
+	copy(larger, f.buf[:f.to])
+	f.buf = larger
+}
+
+// skip passes over the rest of a line that is too long.
+func (f *frameReader) skip() {
+	f.buf, f.from, f.to = make([]byte, readBlock), 0, 0
+	for f.err == nil {
+		f.from, f.to = 0, 0
+		f.fill()
+		if i := bytes.IndexByte(f.buf[:f.to], '\n'); i >= 0 {
+			f.from = i + 1
+			return
+		}
+	}
+	f.from = f.to
+}

@@ -1,0 +1,75 @@
+package rpc
+
+// The test binary is the server and the hidden commands of its sessions too.
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"os"
+	"os/signal"
+	"strconv"
+	"syscall"
+	"testing"
+
+	"ac/runs/session"
+	"ac/workspace"
+)
+
+// Environment of a test binary that acts as a server: serveVariable makes it
+// one, chatterVariable is how many log lines it writes first.
+const (
+	serveVariable   = "AC_TEST_SERVE"
+	chatterVariable = "AC_TEST_CHATTER"
+)
+
+func TestMain(m *testing.M) {
+	if len(os.Args) > 1 {
+		switch os.Args[1] {
+		case session.SuperviseCommand:
+			os.Exit(exitCode(supervise()))
+		case session.GuardCommand:
+			os.Exit(exitCode(session.RunGuard()))
+		}
+	}
+	if os.Getenv(serveVariable) != "" {
+		os.Exit(exitCode(serveStdio()))
+	}
+	os.Exit(m.Run())
+}
+
+func exitCode(err error) int {
+	if err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		return 1
+	}
+	return 0
+}
+
+func supervise() error {
+	executable, err := os.Executable()
+	if err != nil {
+		return err
+	}
+	return session.SuperviseMain(executable, os.Stdin, os.Stdout, make(chan struct{}))
+}
+
+// serveStdio serves as server:start does.
+func serveStdio() error {
+	signal.Notify(make(chan os.Signal, 1), syscall.SIGPIPE)
+	executable, err := os.Executable()
+	if err != nil {
+		return err
+	}
+	ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGTERM)
+	defer stop()
+	stderr := NewLossy(os.Stderr)
+	log := slog.New(slog.NewTextHandler(stderr, nil))
+	lines, _ := strconv.Atoi(os.Getenv(chatterVariable))
+	for i := range lines {
+		log.Info("nobody reads this line of the log of a server that goes on nevertheless", "line", i)
+	}
+	err = Serve(ctx, Options{In: os.Stdin, Out: os.Stdout, Log: log, Env: workspace.SystemEnv(), Executable: executable, Version: "test"})
+	return errors.Join(err, stderr.Close())
+}

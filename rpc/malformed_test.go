@@ -1,0 +1,310 @@
+package rpc
+
+// Malformed params, generated from the table: every method, every param, every
+// way to get it wrong, alone and in pairs.
+
+import (
+	"crypto/sha256"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"maps"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"ac/internal/shape"
+)
+
+// filters are params that name records but never a path, so that any text may
+// stand in them.
+var filters = map[string][]string{
+	"session.list":                           {"project_id", "run_id"},
+	"events.subscribe":                       {"project_id", "run_id", "subscription_id"},
+	"events.unsubscribe":                     {"subscription_id"},
+	"events.ack":                             {"subscription_id"},
+	"workspace.agents.list":                  {"team_id"},
+	"session.launch":                         {"repo_id", "actor_id", "actor_team_id"},
+	"workspace.repo_root.set":                {"repo_id"},
+	"workspace.project.link_repo":            {"repo_id"},
+	"workspace.project.create_with_defaults": {"ceo_actor_id"},
+}
+
+// malformed is a way to get a request wrong: the params that are not as they should
+// be, and the fields that the answer must name.
+type malformed struct {
+	what   string
+	change func(object)
+	fields []string
+}
+
+func set(field string, value any) func(object) {
+	return func(params object) { params[field] = value }
+}
+
+// wrongs lists what is wrong for one param, by what its schema says.
+func wrongs(method, field string, s *shape.Schema, required bool) (list []malformed) {
+	add := func(what string, value any) {
+		list = append(list, malformed{what: field + " " + what, change: set(field, value), fields: []string{field}})
+	}
+	if required {
+		list = append(list, malformed{what: field + " missing", change: func(p object) { delete(p, field) }, fields: []string{field}})
+	}
+	add("null", nil)
+	for kind, value := range map[string]any{
+		"boolean": true, "integer": 7, "number": 1.5, "string": "text", "array": []any{}, "object": object{},
+	} {
+		if kind != s.Type && !(kind == "integer" && s.Type == "number") {
+			add("is "+kind, value)
+		}
+	}
+	switch s.Type {
+	case "string":
+		wrongTexts(method, field, s, add)
+	case "integer", "number":
+		for _, raw := range []string{"1e400", "-1e400"} {
+			add(raw, json.RawMessage(raw))
+		}
+		if s.Type == "integer" {
+			add("beyond 2^53", json.RawMessage("9007199254740992"))
+			add("hardly a fraction", json.RawMessage("1.0000001"))
+		}
+		if s.Minimum != nil {
+			add("too small", *s.Minimum-1)
+		}
+		if s.ExclusiveMinimum != nil {
+			add("too small", *s.ExclusiveMinimum)
+		}
+	case "array":
+		for what, item := range map[string]any{"null": nil, "number": 1, "empty": "", "array": []any{"a"}, "object": object{}} {
+			add("holds "+what, []any{"fine", item})
+		}
+	case "object":
+		wrongMembers(s, add)
+	}
+	return list
+}
+
+func wrongTexts(method, field string, s *shape.Schema, add func(string, any)) {
+	if s.Enum != nil {
+		add("no such word", "no such word")
+		add("in capitals", strings.ToUpper(s.Enum[0]))
+		return
+	}
+	if s.MinLength > 0 {
+		add("empty", "")
+	}
+	isID := strings.HasSuffix(field, "_id") && !slices.Contains(filters[method], field)
+	if isID {
+		for _, id := range []string{".", "..", "../x", "a/b", "/", "/etc", `a\b`, "a\x00b", "a\nb", "\x7f", "a\u0085", strings.Repeat("x", 201), strings.Repeat("é", 101)} {
+			add(fmt.Sprintf("%.20q", id), id)
+		}
+	}
+	switch field {
+	case "workspace_dir", "repo_path", "workdir_rel":
+		add("with NUL", "a\x00b")
+	case "session_ref":
+		add("with NUL", "a\x00b")
+		add("too long", strings.Repeat("x", 201))
+		add("too long when encoded", strings.Repeat("/", 67))
+		add("a lone surrogate", json.RawMessage(`"\ud800"`))
+	}
+	if field == "workdir_rel" {
+		for _, dir := range []string{"/abs", "..", "../x", "a/../../b"} {
+			add(dir, dir)
+		}
+	}
+}
+
+func wrongMembers(s *shape.Schema, add func(string, any)) {
+	if inner, ok := s.AdditionalProperties.(*shape.Schema); ok {
+		add("holds null", object{"k": nil})
+		add("holds array", object{"k": []any{}})
+		if inner.Type == "string" {
+			add("holds number", object{"k": 1})
+		} else {
+			add("holds text", object{"k": "1"})
+		}
+		return
+	}
+	add("unknown key", object{"unknown": 1})
+	for name := range s.Properties {
+		add(name+" null", object{name: nil})
+		add(name+" text", object{name: "1"})
+		add(name+" negative", object{name: -1})
+	}
+}
+
+// bench is a workspace with one project and one run, and valid params for every
+// method.
+type bench struct {
+	peer  *peer
+	dir   string
+	valid map[string]object
+}
+
+func newBench(t *testing.T) *bench {
+	b := &bench{peer: newPeer(t), dir: filepath.Join(t.TempDir(), "ws")}
+	in := object{"workspace_dir": b.dir}
+	with := func(more object) object {
+		all := maps.Clone(in)
+		maps.Copy(all, more)
+		return all
+	}
+	var project struct {
+		ProjectID string `json:"project_id"`
+	}
+	var run struct {
+		RunID string `json:"run_id"`
+	}
+	b.peer.call("workspace.init", in, nil)
+	b.peer.call("workspace.project.create_with_defaults", with(object{"name": "P"}), &project)
+	create := with(object{"project_id": project.ProjectID, "agent_id": "agent_x", "provider": "manual"})
+	b.peer.call("run.create", create, &run)
+	ofRun := with(object{"project_id": project.ProjectID, "run_id": run.RunID})
+	launch := maps.Clone(ofRun)
+	launch["argv"] = []any{"true"}
+	pack := filepath.Join(b.dir, "work", "projects", project.ProjectID, "share_packs", "share_x")
+	manifest := "schema_version: 1\ntype: share_pack\nid: share_x\ncreated_at: 2026-11-20T15:06:57.981Z\nproject_id: " +
+		project.ProjectID + "\ncreated_by: human\nvisibility: managers\nincluded_artifacts: []\n"
+	if err := errors.Join(os.MkdirAll(pack, 0o750), os.WriteFile(filepath.Join(pack, "manifest.yaml"), []byte(manifest), 0o600)); err != nil {
+		t.Fatal(err)
+	}
+	ref := with(object{"session_ref": "local_" + run.RunID})
+	b.valid = map[string]object{
+		"system.ping": {}, "system.capabilities": {},
+		"workspace.open": in, "workspace.validate": in, "workspace.projects.list": in, "workspace.agents.list": in, "workspace.teams.list": in,
+		"workspace.init": with(object{"force": true}), "workspace.project.create_with_defaults": with(object{"name": "Q"}),
+		"workspace.project.link_repo": with(object{"project_id": project.ProjectID, "repo_id": "r"}),
+		"workspace.repo_root.set":     with(object{"repo_id": "r", "repo_path": b.dir, "require_git": false}),
+		"adapter.status":              in, "worktree.cleanup": in, "sharepack.replay": with(object{"project_id": project.ProjectID, "share_pack_id": "share_x"}), "run.create": create, "run.list": in, "run.replay": ofRun,
+		"session.launch": launch, "session.list": in, "session.collect": ref, "session.poll": ref, "session.stop": ref,
+		"events.subscribe": with(object{"subscription_id": "s"}), "events.ack": {"subscription_id": "s"}, "events.unsubscribe": {"subscription_id": "none"},
+	}
+	return b
+}
+
+// TestMalformedParams sends at least 5,000 malformed requests. Each is answered
+// once, with its id, -32602 and every bad field; nothing is written; and a valid
+// request behind it is served.
+func TestMalformedParams(t *testing.T) {
+	t.Parallel()
+	b := newBench(t)
+	before := tree(t, b.dir)
+	total := 0
+	for _, m := range NewTable("").Methods() {
+		valid, known := b.valid[m.Name]
+		if !known {
+			t.Errorf("%s has no valid params here", m.Name)
+			continue
+		}
+		for _, bad := range malformedOf(m) {
+			params := maps.Clone(valid)
+			bad.change(params)
+			b.refused(t, m.Name, params, bad)
+			total++
+		}
+		for _, params := range []any{[]any{}, []any{valid}, "text", 7, 1.5, true, false, ""} {
+			b.refused(t, m.Name, params, malformed{what: fmt.Sprintf("params %v", params), fields: []string{""}})
+			total++
+		}
+	}
+	if after := tree(t, b.dir); !maps.Equal(before, after) {
+		t.Errorf("something was written:\n%v\n%v", before, after)
+	}
+	if total < 5000 {
+		t.Errorf("only %d malformed requests", total)
+	}
+	t.Logf("%d malformed requests", total)
+	for _, m := range NewTable("").Methods() {
+		b.peer.call(m.Name, b.valid[m.Name], nil)
+	}
+}
+
+// malformedOf lists the malformed requests of a method: each fault alone, then
+// pairs of faults of different params.
+func malformedOf(m Method) (list []malformed) {
+	schema := m.params().Schema()
+	byField := map[string][]malformed{}
+	for _, field := range m.params().Names() {
+		byField[field] = wrongs(m.Name, field, schema.Properties[field], slices.Contains(schema.Required, field))
+		list = append(list, byField[field]...)
+	}
+	const pairs = 12 // of each fault
+	names := m.params().Names()
+	for i, first := range names {
+		for j, bad := range byField[first] {
+			for k := range min(pairs, len(names)-1) {
+				second := names[(i+1+(j+k)%(len(names)-1))%len(names)]
+				other := byField[second][(j+k)%len(byField[second])]
+				list = append(list, malformed{
+					what:   bad.what + " and " + other.what,
+					change: func(p object) { bad.change(p); other.change(p) },
+					fields: []string{first, second},
+				})
+			}
+		}
+	}
+	return list
+}
+
+var ids = []string{"1", `"a"`, "null", "-0.5", `""`, "1e3", "9007199254740993"}
+
+func (b *bench) refused(t *testing.T, method string, params any, bad malformed) {
+	t.Helper()
+	text, err := json.Marshal(params)
+	if err != nil {
+		t.Fatal(err)
+	}
+	b.peer.serial++
+	id := ids[b.peer.serial%len(ids)]
+	b.peer.send(`{"jsonrpc":"2.0","id":` + id + `,"method":"` + method + `","params":` + string(text) + "}\n" + pingLine(`"then"`) + "\n")
+	line := b.peer.next()
+	a := b.peer.read(line)
+	if string(a.ID) != id || a.Error == nil || a.Error.Code != CodeInvalidParams || a.Error.Message != "Invalid params" {
+		t.Errorf("%s, %s: %s", method, bad.what, line)
+	} else {
+		for _, field := range bad.fields {
+			want := `["` + field + `"`
+			if field == "" {
+				want = "[]"
+			}
+			if !slices.ContainsFunc(a.paths(t), func(path string) bool { return strings.HasPrefix(path, want) }) {
+				t.Errorf("%s, %s: %s is not named: %s", method, bad.what, field, line)
+			}
+		}
+	}
+	if got := b.peer.next(); got != pong(`"then"`) {
+		t.Fatalf("%s, %s: then %s", method, bad.what, got)
+	}
+}
+
+// tree is every file below a folder with its time and content.
+func tree(t testing.TB, dir string) map[string]string {
+	t.Helper()
+	found := map[string]string{}
+	err := filepath.WalkDir(dir, func(name string, e fs.DirEntry, err error) error {
+		if err != nil {
+			return err
+		}
+		info, err := e.Info()
+		if err != nil {
+			return err
+		}
+		var text []byte
+		if e.Type().IsRegular() {
+			if text, err = os.ReadFile(name); err != nil {
+				return err
+			}
+		}
+		found[name] = fmt.Sprintf("%v %v %x", info.Mode(), info.ModTime(), sha256.Sum256(text))
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return found
+}

@@ -1,0 +1,140 @@
+package rpc
+
+// Messages: what a line asks for, and the lines that answer.
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"strconv"
+
+	"ac/internal/canonjson"
+	"ac/internal/fault"
+)
+
+// Codes of JSON-RPC errors.
+const (
+	CodeParse          = -32700
+	CodeInvalidRequest = -32600
+	CodeMethodNotFound = -32601
+	CodeInvalidParams  = -32602
+	CodeApplication    = -32000
+)
+
+// request is a message that asks for something. ID is the id as it was sent, but
+// for bytes that are no UTF-8.
+type request struct {
+	id     []byte
+	method string
+	params []byte // nil when absent
+}
+
+// WireError is an error as it goes over the wire.
+type WireError struct {
+	Code    int    `json:"code"`
+	Message string `json:"message"`
+	Data    any    `json:"data,omitempty"`
+}
+
+func (e *WireError) Error() string { return e.Message }
+
+var (
+	errParse   = &WireError{Code: CodeParse, Message: "Parse error"}
+	errRequest = &WireError{Code: CodeInvalidRequest, Message: "Invalid Request"}
+)
+
+var nullID = []byte("null")
+
+// parse reads a message. A notification gives a request without id and no
+// error. Of a faulty message the request holds the id to answer to.
+func parse(line []byte) (request, *WireError) {
+	r := request{id: nullID}
+	var version, method, id, params []byte
+	err := canonjson.Members(line, func(m canonjson.Member) {
+		switch string(m.Key) {
+		case "jsonrpc":
+			version = m.Value
+		case "method":
+			method = m.Value
+		case "id":
+			id = m.Value
+		case "params":
+			params = m.Value
+		}
+	})
+	if errors.Is(err, canonjson.ErrNoObject) {
+		return r, errRequest
+	}
+	if err != nil {
+		return r, errParse
+	}
+	legal := id == nil || isID(id)
+	if legal && id != nil {
+		r.id = bytes.ToValidUTF8(bytes.Clone(id), []byte("\uFFFD"))
+	}
+	if len(version) == 0 || version[0] != '"' || canonjson.Unquote(version) != "2.0" {
+		return r, errRequest
+	}
+	if len(method) == 0 || method[0] != '"' || len(method) == 2 || !legal {
+		return r, errRequest
+	}
+	if id == nil {
+		return request{}, nil
+	}
+	r.method, r.params = canonjson.Unquote(method), params
+	return r, nil
+}
+
+// isID reports whether a raw value may be an id: a string, a number or null.
+func isID(raw []byte) bool {
+	switch raw[0] {
+	case '{', '[', 't', 'f':
+		return false
+	}
+	return true
+}
+
+// ToWire maps any error to the wire. It is the only place that does.
+func ToWire(err error) *WireError {
+	if e, ok := errors.AsType[*WireError](err); ok {
+		return e
+	}
+	if e, ok := errors.AsType[*fault.Error](err); ok && e.Reason == fault.InvalidParams {
+		return &WireError{Code: CodeInvalidParams, Message: "Invalid params", Data: e.Issues}
+	}
+	return &WireError{Code: CodeApplication, Message: err.Error(), Data: applicationData{fault.ReasonOf(err)}}
+}
+
+type applicationData struct {
+	Reason fault.Reason `json:"reason"`
+}
+
+// appendAnswer writes the answer to a request, LF included.
+func appendAnswer(dst, id []byte, result any, err error) []byte {
+	dst = append(append(dst, `{"jsonrpc":"2.0","id":`...), id...)
+	if err == nil {
+		text, encodeErr := Encode(result)
+		if encodeErr == nil {
+			dst = append(append(dst, `,"result":`...), text...)
+			return append(dst, '}', '\n')
+		}
+		err = encodeErr
+	}
+	text, encodeErr := Encode(ToWire(err))
+	if encodeErr != nil {
+		text = []byte(`{"code":` + strconv.Itoa(CodeApplication) + `,"message":"internal fault"}`)
+	}
+	dst = append(append(dst, `,"error":`...), text...)
+	return append(dst, '}', '\n')
+}
+
+// Encode writes a value as compact JSON, raw where JSON allows it.
+func Encode(v any) ([]byte, error) {
+	var out bytes.Buffer
+	enc := json.NewEncoder(&out)
+	enc.SetEscapeHTML(false)
+	if err := enc.Encode(v); err != nil {
+		return nil, err
+	}
+	return bytes.TrimSuffix(out.Bytes(), []byte("\n")), nil
+}

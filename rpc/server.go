@@ -1,0 +1,355 @@
+// Package rpc is the server: JSON-RPC 2.0 over a pair of streams, one object a
+// line.
+//
+// Invariants: every request gets exactly one answer, with its id byte for byte,
+// also when it is malformed or its handler panics; requests of one workspace
+// take effect in the order of their arrival, and a request that waits holds
+// nobody up; a client that does not read costs bounded memory; the end of the
+// input, or an error of the output, ends the server in bounded time.
+package rpc
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"os"
+	"runtime/debug"
+	"sync"
+	"time"
+
+	"ac/company"
+	"ac/feed"
+	"ac/internal/canonjson"
+	"ac/internal/fault"
+	"ac/internal/proc"
+	"ac/internal/turn"
+	"ac/workspace"
+)
+
+const (
+	maxInFlight = 1024
+	maxWaiting  = 1000
+	maxDepth    = canonjson.MaxDepth
+	// grace is how long waits may take at the end.
+	grace = 2 * time.Second
+	// unread is how long the last answers wait, once the input has ended, for a
+	// client that takes nothing: with what it takes to notice, less than grace.
+	unread = 1500 * time.Millisecond
+	// hangupEvery is how often the input is looked at while it is not read.
+	hangupEvery = 200 * time.Millisecond
+)
+
+// Options are what a server is made of.
+type Options struct {
+	In         io.Reader
+	Out        io.Writer
+	Log        *slog.Logger
+	Env        workspace.Env
+	Executable string // the program with the hidden commands of sessions
+	Version    string
+	// StopSessions stops the sessions that this server launched when it ends.
+	StopSessions bool
+}
+
+// Server serves one client.
+type Server struct {
+	opts  Options
+	table *Table
+	all   *company.Companies
+	hub   *feed.Hub
+	in    *frameReader
+	out   *output
+	order *order
+
+	slots   chan struct{} // in flight
+	waiting chan struct{}
+
+	mu      sync.Mutex
+	closing bool
+	ended   time.Time      // when the input did, zero before
+	wg      sync.WaitGroup // requests; none is added once closing
+
+	waits      context.Context // of waiting requests
+	cancelWait context.CancelCauseFunc
+	work       context.Context // of all requests
+	cancelWork context.CancelCauseFunc
+}
+
+// Serve serves a client until its input ends, its output fails, or ctx is
+// done. Everything received is answered, bounded as the package says.
+func Serve(ctx context.Context, opts Options) error { return newServer(opts).serve(ctx) }
+
+// newServer makes a server that serve is then called of.
+func newServer(opts Options) *Server {
+	s := &Server{
+		opts: opts, table: NewTable(opts.Version), in: newFrameReader(opts.In), out: newOutput(opts.Out), order: newOrder(),
+		slots: make(chan struct{}, maxInFlight), waiting: make(chan struct{}, maxWaiting),
+	}
+	s.work, s.cancelWork = context.WithCancelCause(context.Background())
+	s.waits, s.cancelWait = context.WithCancelCause(s.work)
+	s.hub = feed.NewHub(s.out, opts.Env.Clock, opts.Env.IDs.New)
+	s.all = company.New(company.Options{Env: opts.Env, Executable: opts.Executable, Hub: s.hub, Version: opts.Version})
+	return s
+}
+
+func (s *Server) serve(ctx context.Context) error {
+	defer s.cancelWork(nil)
+	ended := make(chan error, 1)
+	go func() { ended <- s.read() }() // ends with the input
+	var err error
+	select {
+	case err = <-ended:
+	case <-s.out.failed:
+	case <-ctx.Done():
+	}
+	s.shutdown(ctx)
+	if err != nil && !errors.Is(err, io.EOF) {
+		return fmt.Errorf("read requests: %w", err)
+	}
+	return nil
+}
+
+// shutdown answers what was received and ends everything. A client that is gone
+// or a signal leaves the work two seconds; otherwise bounded work is finished.
+func (s *Server) shutdown(ctx context.Context) {
+	s.mu.Lock()
+	s.closing = true
+	s.mu.Unlock()
+	s.endOfInput()
+	limit := time.AfterFunc(grace, func() { s.cancelWait(shuttingDown()) })
+	defer limit.Stop()
+	answered := make(chan struct{})
+	go func() { // ends with the last request
+		s.wg.Wait()
+		close(answered)
+	}()
+	select {
+	case <-answered:
+	case <-s.out.failed:
+		s.finishSoon(answered)
+	case <-ctx.Done():
+		s.finishSoon(answered)
+	}
+	if s.opts.StopSessions {
+		if err := s.all.StopLaunched(context.Background()); err != nil {
+			s.opts.Log.Error("stop the sessions of this server", "error", err)
+		}
+	}
+	s.hub.Close()
+	s.out.flush()
+	s.out.close(s.endOfInput(), unread)
+	if err := s.all.Close(); err != nil {
+		s.opts.Log.Error("close the workspaces", "error", err)
+	}
+}
+
+func (s *Server) finishSoon(answered <-chan struct{}) {
+	select {
+	case <-answered:
+	case <-time.After(grace):
+		s.cancelWork(shuttingDown())
+	}
+}
+
+// endOfInput is when the input was first known to have ended.
+func (s *Server) endOfInput() time.Time {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.ended.IsZero() {
+		s.ended = s.opts.Env.Clock.Now()
+	}
+	return s.ended
+}
+
+// enter lets a request in, unless the server is ending. The request calls
+// s.wg.Done when it is answered.
+func (s *Server) enter() bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if !s.closing {
+		s.wg.Add(1)
+	}
+	return !s.closing
+}
+
+// isClosing reports whether nothing more is to be read.
+func (s *Server) isClosing() bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.closing
+}
+
+// read takes requests until the input or the server ends.
+func (s *Server) read() error {
+	for !s.isClosing() {
+		if err := s.makeRoom(); err != nil {
+			return err
+		}
+		line, err := s.in.next()
+		switch {
+		case errors.Is(err, errLong):
+			s.out.answer(nullID, nil, &WireError{Code: CodeInvalidRequest, Message: fmt.Sprintf("Invalid Request: a line may have at most %d bytes", s.in.max)})
+		case err != nil:
+			s.endOfInput()
+			s.out.flush()
+			return err
+		default:
+			s.receive(line)
+		}
+		if !s.in.ready() {
+			s.out.flush()
+		}
+	}
+	return nil
+}
+
+// makeRoom waits while the client leaves too much unread. When the input has
+// ended meanwhile and the client takes nothing any more, that is the end.
+func (s *Server) makeRoom() error {
+	for room := s.out.full(); room != nil; room = s.out.full() {
+		s.out.flush()
+		if err := s.pause(room); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// pause waits for a signal, or for the end of the input.
+func (s *Server) pause(signal <-chan struct{}) error {
+	ticker := time.NewTicker(hangupEvery)
+	defer ticker.Stop()
+	for {
+		select {
+		case <-signal:
+			return nil
+		case <-s.out.failed:
+			return nil
+		case <-ticker.C:
+			if f, ok := s.opts.In.(*os.File); ok && proc.HungUp(f) && s.out.stalled(s.endOfInput()) > unread {
+				return io.EOF
+			}
+		}
+	}
+}
+
+// receive handles one line.
+func (s *Server) receive(line []byte) {
+	r, wireErr := parse(line)
+	if wireErr != nil {
+		s.out.answer(r.id, nil, wireErr)
+		return
+	}
+	if r.id == nil {
+		return // a notification: reserved
+	}
+	m := s.table.byName[r.method]
+	if m == nil {
+		s.out.answer(r.id, nil, unknownMethod(r.method))
+		return
+	}
+	touches, run, err := m.prepare(m.params(), r.params)
+	if err != nil {
+		s.out.answer(r.id, nil, err)
+		return
+	}
+	c := call{request: r, method: m, run: run, arrived: s.opts.Env.Clock.Now(), leave: func() {}, ctx: s.work}
+	if m.Access == Inline && touches == (touched{}) {
+		s.serveNow(c)
+		return
+	}
+	s.schedule(c, touches.keys())
+}
+
+// call is a request on its way through the server.
+type call struct {
+	request
+	method  *Method
+	run     runner
+	arrived time.Time
+	leave   func()
+	slots   *chan struct{}  // where it counts as in flight, or as waiting
+	ctx     context.Context //nolint:containedctx // a call is the scope of its context
+}
+
+// serveNow carries a request out before the next one is read.
+func (s *Server) serveNow(c call) {
+	if !s.enter() {
+		s.out.answer(c.id, nil, shuttingDown())
+		return
+	}
+	defer s.wg.Done()
+	s.answer(c)
+}
+
+// schedule gives a request its place and carries it out beside others.
+func (s *Server) schedule(c call, keys []string) {
+	slots := s.slots
+	if c.method.Access == Wait {
+		c.ctx, slots = s.waits, s.waiting
+	}
+	select {
+	case slots <- struct{}{}:
+	default:
+		if c.method.Access == Wait {
+			s.out.answer(c.id, nil, tooManyWaiting())
+			return
+		}
+		s.out.flush()
+		slots <- struct{}{} // full: the input is not read
+	}
+	c.slots = &slots
+	if !s.enter() {
+		<-slots
+		s.out.answer(c.id, nil, shuttingDown())
+		return
+	}
+	var before []<-chan struct{}
+	before, c.leave = s.order.admit(c.method.Access, keys...)
+	go func() { // s.wg waits for it
+		defer s.wg.Done()
+		defer func() { <-*c.slots }()
+		defer c.leave()
+		await(before)
+		s.answer(c)
+		s.out.flush()
+	}()
+}
+
+func await(before []<-chan struct{}) {
+	for _, done := range before {
+		<-done
+	}
+}
+
+// answer carries a request out and queues its answer.
+func (s *Server) answer(c call) {
+	var after []func()
+	hooks := &turn.Hooks{Leave: c.leave, After: func(fn func()) { after = append(after, fn) }, Arrived: c.arrived}
+	hooks.Wait = func(ctx context.Context) (context.Context, func(), error) { return s.wait(ctx, c, hooks) }
+	result, err := s.guarded(turn.With(c.ctx, hooks), c.method, c.run)
+	s.out.answer(c.id, result, err)
+	for _, fn := range after {
+		fn()
+	}
+}
+
+// guarded turns a panic into an error of this one request.
+func (s *Server) guarded(ctx context.Context, m *Method, run runner) (result any, err error) {
+	defer func() {
+		if r := recover(); r != nil {
+			s.opts.Log.Error("a request panicked", "method", m.Name, "panic", r, "stack", string(debug.Stack()))
+			err = fault.New(fault.Internal, "%s failed by an internal fault; see the server's log", m.Name)
+		}
+	}()
+	if cause := context.Cause(ctx); cause != nil {
+		return nil, cause
+	}
+	result, err = run(ctx, s.all)
+	if cause := context.Cause(ctx); err != nil && cause != nil && errors.Is(err, context.Canceled) {
+		err = cause
+	}
+	return result, err
+}

@@ -1,0 +1,226 @@
+package rpc
+
+// The method table: every method, what it touches, and its typed handler.
+
+import (
+	"context"
+	"reflect"
+	"sync"
+
+	"ac/company"
+	"ac/internal/fault"
+	"ac/internal/param"
+	"ac/workspace"
+)
+
+// Access is how a method takes part in the order of requests.
+type Access string
+
+// The kinds of access. Reads wait for earlier writes of what they read; writes
+// run one by one in order of arrival; waits take a short first step like a read
+// and then hold nothing; inline methods are served on the spot where they touch
+// nothing that others have to finish first, and before the next request on what
+// they touch.
+const (
+	Read   Access = "read"
+	Write  Access = "write"
+	Wait   Access = "wait"
+	Inline Access = "inline"
+)
+
+// Method is one line of the table.
+type Method struct {
+	Name    string
+	Summary string
+	Access  Access
+	// Streams marks methods that need a client that listens; one-shot calls do
+	// not have them.
+	Streams bool
+
+	params  func() *param.Decoder
+	result  reflect.Type
+	prepare func(decoder *param.Decoder, raw []byte) (touches touched, run runner, err error)
+}
+
+// runner carries a request out whose params are decoded.
+type runner func(ctx context.Context, all *company.Companies) (any, error)
+
+// inWorkspace is implemented by the params of methods that name a workspace.
+type inWorkspace interface{ InWorkspace() string }
+
+// ofSubscription is implemented by the params of methods that may name a
+// subscription.
+type ofSubscription interface{ OfSubscription() string }
+
+// touched is what a request names, "" for nothing.
+type touched struct{ dir, subscription string }
+
+// keys are the places of a request in the order. Only subscriptions live without
+// a workspace; whatever else names none concerns them all.
+func (t touched) keys() (keys []string) {
+	if t.subscription != "" {
+		keys = append(keys, subscriptionKey+t.subscription)
+	}
+	if t.dir != "" {
+		keys = append(keys, workspace.Canonical(t.dir))
+	}
+	if keys == nil {
+		keys = append(keys, everywhere)
+	}
+	return keys
+}
+
+// on makes the entry of a method of one workspace.
+func on[P inWorkspace, R any](name string, access Access, fn func(*company.Company, context.Context, P) (R, error), summary string) Method {
+	m := across(name, access, func(all *company.Companies, ctx context.Context, p P) (R, error) {
+		return fn(all.In(p.InWorkspace()), ctx, p)
+	}, summary)
+	return m
+}
+
+// across makes the entry of a method that may concern several workspaces.
+func across[P, R any](name string, access Access, fn func(*company.Companies, context.Context, P) (R, error), summary string) Method {
+	return Method{
+		Name: name, Access: access, Summary: summary, result: reflect.TypeFor[R](),
+		params: sync.OnceValue(func() *param.Decoder { return param.NewDecoder(reflect.TypeFor[P]()) }),
+		prepare: func(decoder *param.Decoder, raw []byte) (touches touched, run runner, err error) {
+			var p P
+			if err := decoder.Decode(raw, &p); err != nil {
+				return touches, nil, err
+			}
+			if named, ok := any(p).(inWorkspace); ok {
+				touches.dir = named.InWorkspace()
+			}
+			if named, ok := any(p).(ofSubscription); ok {
+				touches.subscription = named.OfSubscription()
+			}
+			return touches, func(ctx context.Context, all *company.Companies) (any, error) { return fn(all, ctx, p) }, nil
+		},
+	}
+}
+
+func streams(m Method) Method {
+	m.Streams = true
+	return m
+}
+
+// Table is the methods by name. It is immutable and safe for concurrent use.
+type Table struct {
+	methods []Method
+	byName  map[string]*Method
+}
+
+// NewTable makes the table of all methods.
+func NewTable(version string) *Table {
+	t := &Table{byName: map[string]*Method{}}
+	t.methods = []Method{
+		across("system.ping", Inline, ping, "Answer at once; for clients that look whether the server is there."),
+		across("system.capabilities", Inline, t.capabilities(version), "What this server is and can do."),
+
+		on("workspace.open", Read, (*company.Company).Open, "The state of a folder: valid, or what is wrong with it."),
+		on("workspace.init", Write, (*company.Company).Init, "Make a folder a workspace."),
+		on("workspace.validate", Read, (*company.Company).Validate, "Check every document of a workspace."),
+		on("workspace.projects.list", Write, (*company.Company).Projects, "The projects with their counts, the newest first."),
+		on("workspace.agents.list", Read, (*company.Company).Agents, "The agents by name."),
+		on("workspace.teams.list", Read, (*company.Company).Teams, "The teams by name."),
+		on("workspace.project.create_with_defaults", Write, (*company.Company).CreateProject, "Make a project with its secretary and conversations."),
+		on("workspace.project.link_repo", Write, (*company.Company).LinkRepo, "Tie a repository to a project."),
+		on("workspace.repo_root.set", Write, (*company.Company).SetRepoRoot, "Say where a repository lies on this machine."),
+
+		on("worktree.cleanup", Wait, (*company.Company).CleanUpWorktrees, "Remove the worktrees of runs that are over."),
+
+		on("run.create", Write, (*company.Company).CreateRun, "Make a run with its context pack."),
+		on("run.list", Read, (*company.Company).ListRuns, "The runs, the newest first."),
+		on("run.replay", Read, (*company.Company).Replay, "The log of a run, verified when asked for."),
+		on("sharepack.replay", Read, (*company.Company).ReplaySharePack, "The logs in a share pack, verified when asked for."),
+
+		on("session.launch", Write, (*company.Company).Launch, "Start the session of a run; it outlives the server."),
+		across("session.list", Read, (*company.Companies).ListSessions, "The sessions, the newest first."),
+		across("session.poll", Read, (*company.Companies).PollSession, "How a session is now."),
+		across("session.collect", Wait, (*company.Companies).CollectSession, "Wait for the end of a session."),
+		across("session.stop", Write, (*company.Companies).StopSession, "Ask a session to stop."),
+
+		on("adapter.status", Wait, (*company.Company).Adapters, "Which agent CLIs this machine has."),
+
+		streams(across("events.subscribe", Inline, (*company.Companies).Subscribe, "Get events as they happen, and the recent ones before.")),
+		streams(across("events.unsubscribe", Inline, (*company.Companies).Unsubscribe, "End a subscription.")),
+		streams(across("events.ack", Inline, (*company.Companies).Ack, "Say how far a subscription was read.")),
+	}
+	for i := range t.methods {
+		t.byName[t.methods[i].Name] = &t.methods[i]
+	}
+	return t
+}
+
+// Methods lists the table in its order.
+func (t *Table) Methods() []Method { return t.methods }
+
+// Nothing is the params of methods that take none.
+type Nothing struct{}
+
+func ping(*company.Companies, context.Context, Nothing) (company.OK, error) {
+	return company.OK{OK: true}, nil
+}
+
+// Capabilities is the result of system.capabilities.
+type Capabilities struct {
+	Server        ServerInfo   `json:"server"`
+	Protocol      string       `json:"protocol"`
+	Methods       []Capability `json:"methods"`
+	Notifications []string     `json:"notifications"`
+	Limits        Limits       `json:"limits"`
+}
+
+// ServerInfo names the program.
+type ServerInfo struct {
+	Name    string `json:"name"`
+	Version string `json:"version"`
+}
+
+// Capability is a method that the server has.
+type Capability struct {
+	Name   string `json:"name"`
+	Access Access `json:"access"`
+}
+
+// Limits are the bounds of the transport.
+type Limits struct {
+	LineBytes int `json:"line_bytes"`
+	Depth     int `json:"depth"`
+	InFlight  int `json:"in_flight"`
+	Waiting   int `json:"waiting"`
+}
+
+func (t *Table) capabilities(version string) func(*company.Companies, context.Context, Nothing) (Capabilities, error) {
+	return func(*company.Companies, context.Context, Nothing) (Capabilities, error) {
+		c := Capabilities{
+			Server: ServerInfo{"ac", version}, Protocol: "v1", Methods: []Capability{}, Notifications: []string{"events.notification"},
+			Limits: Limits{MaxLine, maxDepth, maxInFlight, maxWaiting},
+		}
+		for _, m := range t.methods {
+			c.Methods = append(c.Methods, Capability{m.Name, m.Access})
+		}
+		return c, nil
+	}
+}
+
+// Call carries one request out by itself, as a server without subscriptions
+// would. The error is what ToWire maps.
+func (t *Table) Call(ctx context.Context, all *company.Companies, method string, params []byte) (any, error) {
+	m := t.byName[method]
+	if m == nil || m.Streams {
+		return nil, unknownMethod(method)
+	}
+	_, run, err := m.prepare(m.params(), params)
+	if err != nil {
+		return nil, err
+	}
+	return run(ctx, all)
+}
+
+func unknownMethod(name string) error {
+	return &WireError{Code: CodeMethodNotFound, Message: "Unknown method: " + name}
+}
+
+// shuttingDown is the answer to what still waits when the server ends.
+func shuttingDown() error { return fault.New(fault.ShuttingDown, "the server is shutting down") }

@@ -1,0 +1,320 @@
+package rpc
+
+// Clients that behave badly, against the server as a process of its own.
+
+import (
+	"bufio"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+)
+
+const (
+	// memoryLimit is what the server may use at its peak, in KiB.
+	memoryLimit = 100 << 10
+	// endsWithin is how long the end may take: two seconds, and what a busy
+	// machine adds.
+	endsWithin = 2500 * time.Millisecond
+)
+
+// process is a server with its three streams.
+type process struct {
+	t      *testing.T
+	cmd    *exec.Cmd
+	in     *os.File
+	out    *os.File
+	err    *os.File
+	exited chan error
+}
+
+func newProcess(t *testing.T, env ...string) *process {
+	t.Helper()
+	executable, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	p := &process{t: t, cmd: exec.Command(executable), exited: make(chan error, 1)}
+	p.cmd.Env = append(append(os.Environ(), serveVariable+"=1", "GORACE=atexit_sleep_ms=0"), env...)
+	var theirs [3]*os.File
+	pipe := func(read, write **os.File) {
+		if *read, *write, err = os.Pipe(); err != nil {
+			t.Fatal(err)
+		}
+	}
+	pipe(&theirs[0], &p.in)
+	pipe(&p.out, &theirs[1])
+	pipe(&p.err, &theirs[2])
+	p.cmd.Stdin, p.cmd.Stdout, p.cmd.Stderr = theirs[0], theirs[1], theirs[2]
+	if err := p.cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	for _, f := range theirs {
+		f.Close()
+	}
+	go func() { p.exited <- p.cmd.Wait() }() // ends with the process, which the clean-up kills
+	t.Cleanup(func() {
+		for _, f := range []*os.File{p.in, p.out, p.err} {
+			f.Close()
+		}
+		if p.cmd.ProcessState == nil {
+			_ = p.cmd.Process.Kill() // it may have ended
+		}
+	})
+	return p
+}
+
+// ended waits for the process and checks that it ended well and in time.
+func (p *process) ended(since time.Time) {
+	p.t.Helper()
+	select {
+	case err := <-p.exited:
+		if err != nil {
+			p.t.Errorf("exit: %v", err)
+		}
+		took := time.Since(since)
+		p.t.Logf("ended after %v", took.Round(time.Millisecond))
+		if took > endsWithin {
+			p.t.Errorf("the end took %v", took)
+		}
+	case <-time.After(patience):
+		p.t.Error("the server did not end")
+		_ = p.cmd.Process.Kill() // it may have ended just now
+		<-p.exited
+	}
+}
+
+var peakMemory = regexp.MustCompile(`VmHWM:\s+(\d+) kB`)
+
+// peak checks the most memory that the process had at any time. Where the system
+// does not tell, it is not checked.
+func (p *process) peak(limit int) {
+	p.t.Helper()
+	status, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", p.cmd.Process.Pid))
+	if errors.Is(err, os.ErrNotExist) {
+		p.t.Logf("no peak of memory is told here: %v", err)
+		return
+	}
+	found := peakMemory.FindSubmatch(status)
+	if err != nil || found == nil {
+		p.t.Fatalf("peak of memory: %v\n%s", err, status)
+	}
+	kib, err := strconv.Atoi(string(found[1]))
+	if err != nil {
+		p.t.Fatal(err)
+	}
+	p.t.Logf("peak %d KiB", kib)
+	if !raced && kib > limit {
+		p.t.Errorf("the server had %d KiB", kib)
+	}
+}
+
+func (p *process) send(text string) {
+	p.t.Helper()
+	if _, err := io.WriteString(p.in, text); err != nil {
+		p.t.Fatal(err)
+	}
+}
+
+// lines reads n lines, or with n < 0 all.
+func (p *process) lines(r *bufio.Reader, n int) (lines []string) {
+	p.t.Helper()
+	if err := p.out.SetReadDeadline(time.Now().Add(patience)); err != nil {
+		p.t.Fatal(err)
+	}
+	for n < 0 || len(lines) < n {
+		line, err := r.ReadString('\n')
+		if errors.Is(err, io.EOF) && n < 0 {
+			return lines
+		}
+		if err != nil {
+			p.t.Fatalf("after %d lines: %v", len(lines), err)
+		}
+		lines = append(lines, strings.TrimSuffix(line, "\n"))
+	}
+	return lines
+}
+
+// flood writes pings until the server takes no more, and gives the number of
+// whole lines it took.
+func (p *process) flood() (taken int) {
+	p.t.Helper()
+	block := strings.Repeat(pingLine("1")+"\n", 1000)
+	taken = 0
+	for {
+		if err := p.in.SetWriteDeadline(time.Now().Add(time.Second)); err != nil {
+			p.t.Fatal(err)
+		}
+		n, err := io.WriteString(p.in, block)
+		taken += n
+		if errors.Is(err, os.ErrDeadlineExceeded) {
+			return taken / (len(block) / 1000)
+		}
+		if err != nil {
+			p.t.Fatal(err)
+		}
+	}
+}
+
+func TestReaderThatStops(t *testing.T) {
+	t.Parallel()
+	p := newProcess(t)
+	taken := p.flood()
+	t.Logf("took %d requests", taken)
+	p.peak(memoryLimit)
+	began := time.Now()
+	p.in.Close()
+	p.ended(began)
+}
+
+// TestReaderThatPauses reads late, but reads: what was received is answered.
+func TestReaderThatPauses(t *testing.T) {
+	t.Parallel()
+	p := newProcess(t)
+	taken := p.flood()
+	p.in.Close()
+	select { // longer than it takes to notice the end of the input
+	case err := <-p.exited:
+		t.Fatalf("ended while the client was away: %v", err)
+	case <-time.After(3 * hangupEvery):
+	}
+	lines := p.lines(bufio.NewReader(p.out), -1)
+	last := 0 // what was cut off by the deadline of the last write
+	if n := len(lines); n > 0 && lines[n-1] == notJSON() {
+		last = 1
+	}
+	if len(lines) != taken+last && len(lines) != taken+1 {
+		t.Errorf("%d answers to %d requests", len(lines), taken)
+	}
+	p.ended(time.Now())
+}
+
+func TestManyPipelined(t *testing.T) {
+	t.Parallel()
+	const n = 100_000
+	p := newProcess(t)
+	sent := make(chan error, 1)
+	began := time.Now()
+	go func() { // ends when all is sent, or with the pipe
+		w := bufio.NewWriter(p.in)
+		for i := range n {
+			fmt.Fprintln(w, pingLine(strconv.Itoa(i)))
+		}
+		sent <- errors.Join(w.Flush(), p.in.Close())
+	}()
+	for i, line := range p.lines(bufio.NewReader(p.out), n) {
+		if line != pong(strconv.Itoa(i)) {
+			t.Fatalf("answer %d: %s", i, line)
+		}
+	}
+	t.Logf("%.0f requests/s", n/time.Since(began).Seconds())
+	if err := <-sent; err != nil {
+		t.Error(err)
+	}
+	p.ended(time.Now())
+}
+
+func TestByteByByte(t *testing.T) {
+	t.Parallel()
+	p := newProcess(t)
+	r := bufio.NewReader(p.out)
+	for i := range 20 {
+		for _, c := range []byte(pingLine(strconv.Itoa(i)) + "\n") {
+			p.send(string([]byte{c}))
+		}
+		if got := p.lines(r, 1)[0]; got != pong(strconv.Itoa(i)) {
+			t.Errorf("got %s", got)
+		}
+	}
+	began := time.Now()
+	p.in.Close()
+	p.ended(began)
+}
+
+func TestCloseInMidLine(t *testing.T) {
+	t.Parallel()
+	p := newProcess(t)
+	p.send(pingLine("1") + "\n" + `{"jsonrpc":"2.0","id":2,"meth`)
+	began := time.Now()
+	p.in.Close()
+	if got := p.lines(bufio.NewReader(p.out), -1); len(got) != 2 || got[0] != pong("1") || got[1] != notJSON() {
+		t.Errorf("got %q", got)
+	}
+	p.ended(began)
+}
+
+// TestOutputClosed ends with the reader of the output, whatever still comes in
+// and whoever still waits.
+func TestOutputClosed(t *testing.T) {
+	t.Parallel()
+	p := newProcess(t)
+	r := bufio.NewReader(p.out)
+	in := object{"workspace_dir": filepath.Join(t.TempDir(), "ws")}
+	p.send(requestLine(1, "workspace.init", in) + "\n")
+	p.lines(r, 1)
+	p.out.Close()
+	began := time.Now()
+	flooded := make(chan struct{})
+	go func() { // ends with the server
+		defer close(flooded)
+		block := []byte(strings.Repeat(pingLine("1")+"\n"+requestLine(2, "workspace.open", in)+"\n", 100))
+		for {
+			if _, err := p.in.Write(block); err != nil {
+				return
+			}
+		}
+	}()
+	p.ended(began)
+	<-flooded
+}
+
+func TestStderrNeverDrained(t *testing.T) {
+	t.Parallel()
+	p := newProcess(t, chatterVariable+"=20000")
+	p.send(pingLine("1") + "\n")
+	if got := p.lines(bufio.NewReader(p.out), 1)[0]; got != pong("1") {
+		t.Errorf("got %s", got)
+	}
+	p.peak(memoryLimit)
+	began := time.Now()
+	p.in.Close()
+	p.ended(began)
+	p.err.Close()
+}
+
+// TestLineAtTheCap sends lines as long as they may be, whose values would take
+// many times the room if all of them were kept. The figure leaves out one line.
+func TestLineAtTheCap(t *testing.T) {
+	t.Parallel()
+	size := MaxLine
+	if raced { // no figure is taken with the race detector, so a short line does
+		size = 1 << 20
+	}
+	const tooLarge = `"code":"too_big"`
+	for _, c := range []struct{ name, before, unit, after, want string }{
+		{"unknown param", `{"jsonrpc":"2.0","id":1,"method":"system.ping","params":{"x":[0`, ",0", "]}}", pong("1")},
+		{"long text", `{"jsonrpc":"2.0","id":1,"method":"system.ping","params":{"x":"`, "yy", `"}}`, pong("1")},
+		{"bad items", `{"jsonrpc":"2.0","id":1,"method":"session.launch","params":{"argv":[0`, ",0", "]}}", tooLarge},
+		{"unknown keys", `{"jsonrpc":"2.0","id":1,"method":"session.launch","params":{"budget":{"a":0`, `,"a":0`, "}}}", tooLarge},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			p := newProcess(t)
+			room := size - len(c.before) - len(c.after)
+			began := time.Now()
+			p.send(c.before + strings.Repeat(c.unit, room/len(c.unit)) + c.after + "\n" + pingLine(`"then"`) + "\n")
+			got := p.lines(bufio.NewReader(p.out), 2)
+			if !strings.Contains(got[0], c.want) || got[1] != pong(`"then"`) {
+				t.Errorf("got %.300s, %.300s", got[0], got[1])
+			}
+			t.Logf("took %v, answer of %d bytes: %.100s", time.Since(began).Round(time.Millisecond), len(got[0]), got[0])
+			p.peak(memoryLimit + MaxLine>>10)
+		})
+	}
+}
