@@ -1,0 +1,152 @@
+// Command bench measures ac against the machine it runs on: it prints each
+// figure beside its target and beside a limit measured in the same run, such as
+// a bare pipe, a bare SHA-256 or a bare fdatasync.
+//
+// It builds the real program into a temporary folder, works only there, and
+// removes it at the end. A missed target is printed as such and is no failure;
+// the exit status is 1 when something could not be measured.
+package main
+
+import (
+	"context"
+	"errors"
+	"flag"
+	"fmt"
+	"os"
+	"os/exec"
+	"os/signal"
+	"path/filepath"
+	"strings"
+	"time"
+)
+
+// patience bounds one measurement.
+const patience = 3 * time.Minute
+
+// measurement is one group of figures that are measured together.
+type measurement struct {
+	name string
+	run  func(context.Context, *bench) ([]figure, error)
+}
+
+func measurements() []measurement {
+	return []measurement{
+		{"start", measureStart},
+		{"call", measureCall},
+		{"pipeline", measurePipeline},
+		{"oneshot", measureOneShot},
+		{"event", measureEvent},
+		{"writers", measureWriters},
+		{"grouped", measureGrouped},
+		{"verify", measureVerify},
+		{"launch", measureLaunch},
+		{"supervisor", measureSupervisor},
+		{"recording", measureRecording},
+		{"idle", measureIdle},
+		{"organisation", measureOrganisation},
+		{"project", measureProject},
+		{"runs", measureRuns},
+	}
+}
+
+// bench is what the measurements share.
+type bench struct {
+	dir     string // everything is made in here
+	program string // the built ac
+}
+
+// path is a name in the temporary folder.
+func (b *bench) path(name string) string { return filepath.Join(b.dir, name) }
+
+func main() {
+	asJSON := flag.Bool("json", false, "print the figures as JSON")
+	only := flag.String("only", "", "measure only these groups, separated by commas: "+names())
+	flag.Parse()
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
+	err := run(ctx, *only, *asJSON)
+	stop()
+	if err != nil {
+		fmt.Fprintln(os.Stderr, "ERROR:", err)
+		os.Exit(1)
+	}
+}
+
+func names() string {
+	var all []string
+	for _, m := range measurements() {
+		all = append(all, m.name)
+	}
+	return strings.Join(all, " ")
+}
+
+func run(ctx context.Context, only string, asJSON bool) (err error) {
+	chosen, err := choose(only)
+	if err != nil {
+		return err
+	}
+	dir, err := os.MkdirTemp("", "ac-bench-")
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, os.RemoveAll(dir)) }()
+	b := &bench{dir: dir, program: filepath.Join(dir, "ac")}
+	if err := b.build(ctx); err != nil {
+		return err
+	}
+	figures := conditions("at the beginning")
+	for _, m := range chosen {
+		fmt.Fprintf(os.Stderr, "measuring %s\n", m.name)
+		found, failed := b.measure(ctx, m)
+		figures = append(figures, found...)
+		if failed != nil {
+			err = errors.Join(err, fmt.Errorf("%s: %w", m.name, failed))
+		}
+		if ctx.Err() != nil {
+			break
+		}
+	}
+	figures = append(figures, conditions("at the end")...)
+	return errors.Join(err, printReport(os.Stdout, figures, asJSON))
+}
+
+// measure runs one measurement in bounded time.
+func (b *bench) measure(ctx context.Context, m measurement) ([]figure, error) {
+	ctx, cancel := context.WithTimeout(ctx, patience)
+	defer cancel()
+	return m.run(ctx, b)
+}
+
+func choose(only string) ([]measurement, error) {
+	if only == "" {
+		return measurements(), nil
+	}
+	var chosen []measurement
+	for name := range strings.SplitSeq(only, ",") {
+		before := len(chosen)
+		for _, m := range measurements() {
+			if m.name == strings.TrimSpace(name) {
+				chosen = append(chosen, m)
+			}
+		}
+		if len(chosen) == before {
+			return nil, fmt.Errorf("nothing is called %q; there are: %s", name, names())
+		}
+	}
+	return chosen, nil
+}
+
+// build makes the real program from the module that this one belongs to.
+func (b *bench) build(ctx context.Context) error {
+	where, err := exec.CommandContext(ctx, "go", "env", "GOMOD").Output()
+	if err != nil {
+		return fmt.Errorf("find the module: %w", err)
+	}
+	cmd := exec.CommandContext(ctx, "go", "build", "-o", b.program, "./cmd/ac")
+	cmd.Env = append(os.Environ(), "CGO_ENABLED=0") // one static file, as it is released
+	cmd.Dir = filepath.Dir(strings.TrimSpace(string(where)))
+	cmd.Stderr = os.Stderr
+	if err := cmd.Run(); err != nil {
+		return fmt.Errorf("build ac: %w", err)
+	}
+	return nil
+}

@@ -1,0 +1,149 @@
+package main
+
+// Figures and how they are printed.
+
+import (
+	"encoding/json"
+	"fmt"
+	"io"
+	"math"
+	"slices"
+	"text/tabwriter"
+	"time"
+)
+
+// figure is one thing that was measured. Target and Limit are 0 where there is
+// none.
+type figure struct {
+	Name   string  `json:"name"`
+	Unit   string  `json:"unit"`
+	Seen   float64 `json:"seen"`
+	Target float64 `json:"target,omitempty"`
+	// AtLeast says that the target is to be reached, not kept below.
+	AtLeast bool `json:"at_least,omitempty"`
+	// Zero says that the target is none at all.
+	Zero bool `json:"zero,omitempty"`
+	// Limit is what the machine itself did in the same run, and By what did it.
+	Limit float64 `json:"limit,omitempty"`
+	By    string  `json:"limit_is,omitempty"`
+	// Note tells more of the distribution or the conditions.
+	Note string `json:"note,omitempty"`
+}
+
+// verdict is ok, MISSED, or nothing where there is no target.
+func (f figure) verdict() string {
+	met := f.Seen <= f.Target
+	switch {
+	case f.Zero:
+		met = f.Seen == 0
+	case f.Target == 0:
+		return ""
+	case f.AtLeast:
+		met = f.Seen >= f.Target
+	}
+	if met {
+		return "ok"
+	}
+	return "MISSED"
+}
+
+func (f figure) target() string {
+	switch {
+	case f.Zero:
+		return "none"
+	case f.Target == 0:
+		return ""
+	case f.AtLeast:
+		return "> " + show(f.Target, f.Unit)
+	}
+	return "< " + show(f.Target, f.Unit)
+}
+
+func (f figure) limit() (limit, ratio string) {
+	if f.Limit == 0 {
+		return "", ""
+	}
+	return show(f.Limit, f.Unit) + " " + f.By, fmt.Sprintf("%.3g", f.Seen/f.Limit)
+}
+
+// show prints a value with three digits that count, large ones in full.
+func show(v float64, unit string) string {
+	digits := 0
+	if v != 0 && math.Abs(v) < 100 {
+		digits = max(0, 2-int(math.Floor(math.Log10(math.Abs(v)))))
+	}
+	return fmt.Sprintf("%.*f %s", min(digits, 3), v, unit)
+}
+
+// printReport writes all figures as a table, or as one JSON array.
+func printReport(w io.Writer, figures []figure, asJSON bool) error {
+	if asJSON {
+		type row struct {
+			figure
+			Ratio   float64 `json:"ratio,omitempty"`
+			Verdict string  `json:"verdict,omitempty"`
+		}
+		rows := []row{}
+		for _, f := range figures {
+			r := row{figure: f, Verdict: f.verdict()}
+			if f.Limit != 0 {
+				r.Ratio = f.Seen / f.Limit
+			}
+			rows = append(rows, r)
+		}
+		enc := json.NewEncoder(w)
+		enc.SetIndent("", "  ")
+		return enc.Encode(rows)
+	}
+	table := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
+	fmt.Fprintln(table, "what\tseen\ttarget\t\tlimit in the same run\tseen/limit\tnote")
+	for _, f := range figures {
+		limit, ratio := f.limit()
+		fmt.Fprintf(table, "%s\t%s\t%s\t%s\t%s\t%s\t%s\n", f.Name, show(f.Seen, f.Unit), f.target(), f.verdict(), limit, ratio, f.Note)
+	}
+	return table.Flush()
+}
+
+// samples are repeated timings of one thing.
+type samples []time.Duration
+
+// quantile is the sample below which the share q of all lies.
+func (s samples) quantile(q float64) time.Duration {
+	if len(s) == 0 {
+		return 0
+	}
+	sorted := slices.Sorted(slices.Values(s))
+	return sorted[min(len(sorted)-1, int(q*float64(len(sorted))))]
+}
+
+func (s samples) median() time.Duration { return s.quantile(0.5) }
+
+// spread describes the distribution.
+func (s samples) spread() string {
+	round := func(d time.Duration) time.Duration {
+		if d > time.Millisecond {
+			return d.Round(10 * time.Microsecond)
+		}
+		return d.Round(100 * time.Nanosecond)
+	}
+	return fmt.Sprintf("min %s, median %s, p95 %s of %d", round(s.quantile(0)), round(s.median()), round(s.quantile(0.95)), len(s))
+}
+
+func ms(d time.Duration) float64 { return float64(d) / float64(time.Millisecond) }
+func us(d time.Duration) float64 { return float64(d) / float64(time.Microsecond) }
+
+// rate is how many a second.
+func rate(n int, d time.Duration) float64 { return float64(n) / d.Seconds() }
+
+// repeat times a thing n times.
+func repeat(n int, thing func() error) (samples, error) {
+	var all samples
+	for range n {
+		began := time.Now()
+		if err := thing(); err != nil {
+			return nil, err
+		}
+		all = append(all, time.Since(began))
+	}
+	return all, nil
+}

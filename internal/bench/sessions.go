@@ -1,0 +1,290 @@
+package main
+
+// Sessions: launching, their processes, recording output.
+
+import (
+	"bytes"
+	"context"
+	"crypto/sha256"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"time"
+
+	"ac/internal/durable"
+	"ac/runs/session"
+	"ac/workspace"
+)
+
+// Marks in the lines of events.
+const (
+	printed = `"type":"provider.raw"`
+	ended   = `"type":"run.ended"`
+)
+
+// launched is how long launches took until they were answered, and until the
+// awaited event was with the client.
+type launched struct{ answered, seen samples }
+
+// launches launches a program thirty times over a real server, one after the
+// other, with a subscription to the workspace.
+func (b *bench) launches(ctx context.Context, dir, project string, argv []string, until string) (all launched, err error) {
+	c, err := b.serve(ctx)
+	if err != nil {
+		return all, err
+	}
+	defer func() { err = errors.Join(err, c.close()) }()
+	if err := c.call("events.subscribe", map[string]any{"workspace_dir": dir}, nil); err != nil {
+		return all, err
+	}
+	for range 30 {
+		run, err := c.newRun(dir, project)
+		if err != nil {
+			return all, err
+		}
+		if err := c.launch(dir, project, run, argv, until, &all); err != nil {
+			return all, err
+		}
+		// The next one starts when this one is over.
+		if err := c.call("session.collect", map[string]any{"workspace_dir": dir, "session_ref": session.LocalRef(run)}, nil); err != nil {
+			return all, err
+		}
+	}
+	return all, nil
+}
+
+// launch makes one launch and times its answer and the event that is waited for.
+func (c *child) launch(dir, project, run string, argv []string, until string, all *launched) error {
+	line, err := c.request("session.launch", map[string]any{"workspace_dir": dir, "project_id": project, "run_id": run, "argv": argv})
+	if err != nil {
+		return err
+	}
+	began := time.Now()
+	if _, err := c.in.Write(line); err != nil {
+		return err
+	}
+	for answered, seen := false, false; !answered || !seen; {
+		line, err := c.line()
+		if err != nil {
+			return fmt.Errorf("session.launch: %w", err)
+		}
+		switch {
+		case !bytes.Contains(line, []byte(notification)):
+			answered = true
+			all.answered = append(all.answered, time.Since(began))
+			if err := decode("session.launch", line, nil); err != nil {
+				return err
+			}
+		case !seen && bytes.Contains(line, []byte(until)) && bytes.Contains(line, []byte(run)):
+			seen = true
+			all.seen = append(all.seen, time.Since(began))
+		}
+	}
+	return nil
+}
+
+// workplace makes a small workspace with one project.
+func (b *bench) workplace(ctx context.Context, name string) (dir, project string, err error) {
+	dir = b.path(name)
+	if err := b.fixture(ctx, dir, size{teams: 2, agents: 4}); err != nil {
+		return "", "", err
+	}
+	c, err := b.serve(ctx)
+	if err != nil {
+		return "", "", err
+	}
+	project, err = c.newProject(dir)
+	return dir, project, errors.Join(err, c.close())
+}
+
+func measureLaunch(ctx context.Context, b *bench) ([]figure, error) {
+	dir, project, err := b.workplace(ctx, "launch")
+	if err != nil {
+		return nil, err
+	}
+	bare, err := repeat(30, func() error { _, err := exec.CommandContext(ctx, "echo", "hello").Output(); return err })
+	if err != nil {
+		return nil, err
+	}
+	words, err := b.launches(ctx, dir, project, []string{"echo", "hello"}, printed)
+	if err != nil {
+		return nil, err
+	}
+	silent, err := b.launches(ctx, dir, project, []string{"true"}, ended)
+	by := "spawn of echo, its output read"
+	return []figure{
+		{Name: "launch of echo to its first event", Unit: "ms", Seen: ms(words.seen.median()), Target: 60, Limit: ms(bare.median()), By: by, Note: words.seen.spread()},
+		{Name: "launch of true to its closing event", Unit: "ms", Seen: ms(silent.seen.median()), Target: 60, Limit: ms(bare.median()), By: by, Note: silent.seen.spread()},
+		{
+			Name: "launch over a bare spawn", Unit: "ms", Seen: ms(silent.answered.median() - bare.median()), Target: 12,
+			Note: "to the answer, when the provider runs; with policy, record, spec and log durable",
+		},
+	}, err
+}
+
+// measureSupervisor looks at the processes of a session that does nothing.
+func measureSupervisor(ctx context.Context, b *bench) (found []figure, err error) {
+	dir, project, err := b.workplace(ctx, "supervisor")
+	if err != nil {
+		return nil, err
+	}
+	c, err := b.serve(ctx)
+	if err != nil {
+		return nil, err
+	}
+	defer func() { err = errors.Join(err, c.close()) }()
+	run, err := c.newRun(dir, project)
+	if err != nil {
+		return nil, err
+	}
+	ref := session.LocalRef(run)
+	launch := map[string]any{"workspace_dir": dir, "project_id": project, "run_id": run, "argv": []string{"sleep", "600"}}
+	if err := c.call("session.launch", launch, nil); err != nil {
+		return nil, err
+	}
+	defer func() { err = errors.Join(err, stop(context.WithoutCancel(ctx), dir, ref)) }()
+	supervisor, guard, err := processes(dir, ref)
+	if err != nil {
+		return nil, err
+	}
+	if err := age(ctx); err != nil { // let them come to rest
+		return nil, err
+	}
+	var rss, own, woken float64
+	for _, pid := range []int{supervisor, guard} {
+		m, err := memoryOf(pid)
+		if err != nil {
+			return nil, err
+		}
+		rss, own = rss+m.resident, own+m.proportional
+		switches, err := switchesIn(ctx, pid, 3*time.Second)
+		if err != nil {
+			return nil, err
+		}
+		woken += switches
+	}
+	return []figure{
+		{Name: "supervisor and guard, RSS", Unit: "MB", Seen: rss, Target: 15, Note: "the sum counts the pages of the program that both share twice"},
+		{Name: "supervisor and guard, PSS", Unit: "MB", Seen: own, Target: 15, Note: "shared pages divided among those who share them"},
+		{Name: "supervisor and guard at rest, switches in 3 s", Unit: "", Seen: woken, Zero: true, Note: "context switches of all threads"},
+	}, nil
+}
+
+// stop ends a session without the help of the server, which an interrupt ends
+// first.
+func stop(ctx context.Context, dir, ref string) error {
+	w, err := workspace.Open(workspace.SystemEnv(), dir)
+	if err != nil {
+		return err
+	}
+	_, err = session.Stop(ctx, w, ref)
+	if err == nil {
+		_, err = session.Collect(ctx, w, ref)
+	}
+	return errors.Join(err, w.Close())
+}
+
+// processes finds the supervisor and the guard of a live session.
+func processes(dir, ref string) (supervisor, guard int, err error) {
+	w, err := workspace.Open(workspace.SystemEnv(), dir)
+	if err != nil {
+		return 0, 0, err
+	}
+	record, err := session.Read(w, ref)
+	if err = errors.Join(err, w.Close()); err != nil {
+		return 0, 0, err
+	}
+	if record.OwnerPID == nil || record.PID == nil {
+		return 0, 0, errors.New("the session's record names no processes")
+	}
+	guard, err = parentOf(*record.PID)
+	return *record.OwnerPID, guard, err
+}
+
+// printer is a provider that prints this many bytes in lines.
+func printer(bytes int) []string {
+	return []string{"sh", "-c", fmt.Sprintf("yes 'a line of output such as a build or a test prints, some eighty bytes of it all' | head -c %d", bytes)}
+}
+
+// recordBare does what recording cannot do without: read the pipe, hash, write
+// two files, sync them.
+func (b *bench) recordBare(ctx context.Context, argv []string) (took time.Duration, err error) {
+	cmd := exec.CommandContext(ctx, argv[0], argv[1:]...)
+	out, err := cmd.StdoutPipe()
+	if err != nil {
+		return 0, err
+	}
+	var files []durable.File
+	root, err := durable.OpenRoot(b.dir)
+	if err != nil {
+		return 0, err
+	}
+	defer func() { err = errors.Join(err, root.Close()) }()
+	for _, name := range []string{"recorded.txt", "recorded.jsonl"} {
+		f, err := rawLog(root, name)
+		if err != nil {
+			return 0, err
+		}
+		defer f.Close()
+		files = append(files, f)
+	}
+	began := time.Now()
+	if err := cmd.Start(); err != nil {
+		return 0, err
+	}
+	hash := sha256.New()
+	if _, err := io.CopyBuffer(io.MultiWriter(files[0], files[1], hash), out, make([]byte, 64<<10)); err != nil {
+		return 0, err
+	}
+	err = errors.Join(cmd.Wait(), files[0].SyncData(), files[1].SyncData())
+	return time.Since(began), err
+}
+
+func measureRecording(ctx context.Context, b *bench) (found []figure, err error) {
+	const size = 100_000_000
+	argv := printer(size)
+	bare, err := b.recordBare(ctx, argv)
+	if err != nil {
+		return nil, err
+	}
+	dir, project, err := b.workplace(ctx, "recording")
+	if err != nil {
+		return nil, err
+	}
+	c, err := b.serve(ctx)
+	if err != nil {
+		return nil, err
+	}
+	defer func() { err = errors.Join(err, c.close()) }()
+	run, err := c.newRun(dir, project)
+	if err != nil {
+		return nil, err
+	}
+	in := map[string]any{"workspace_dir": dir, "session_ref": session.LocalRef(run)}
+	launch := map[string]any{"workspace_dir": dir, "project_id": project, "run_id": run, "argv": argv}
+	began := time.Now()
+	if err := c.call("session.launch", launch, nil); err != nil {
+		return nil, err
+	}
+	supervisor, _, err := processes(dir, session.LocalRef(run))
+	if err != nil {
+		return nil, err
+	}
+	highest := watchPeak(supervisor)
+	err = c.call("session.collect", in, nil)
+	took := time.Since(began)
+	peak := highest()
+	if err != nil {
+		return nil, err
+	}
+	recorded, err := os.Stat(fmt.Sprintf("%s/work/projects/%s/runs/%s/outputs/stdout.txt", dir, project, run))
+	if err == nil && recorded.Size() != size {
+		err = fmt.Errorf("%d of %d bytes were recorded", recorded.Size(), size)
+	}
+	return []figure{
+		{Name: "recording 100 MB of output", Unit: "MB/s", Seen: size / 1e6 / took.Seconds(), Target: 50, AtLeast: true, Limit: size / 1e6 / bare.Seconds(), By: "the same read, hashed, written twice, synced", Note: "from the launch to the collected end"},
+		{Name: "supervisor's peak while recording", Unit: "MB", Seen: peak, Note: "VmHWM"},
+	}, err
+}

@@ -1,0 +1,196 @@
+package floors
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"io"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+)
+
+const module = "ac"
+
+// floors tells where packages stand. A name that ends in "/..." holds for all
+// packages below it, unless a longer name says otherwise.
+func floors() map[string]int {
+	return map[string]int{
+		"internal/...":       0,
+		"events":             1,
+		"workspace":          2,
+		"workspace/doc":      2,
+		"governance/policy":  3,
+		"index":              3,
+		"redact":             3,
+		"runs/...":           4,
+		"governance":         5,
+		"conversation":       5,
+		"pm":                 5,
+		"heartbeat":          6,
+		"heartbeat/job":      6,
+		"inbox":              7,
+		"snapshot":           7,
+		"feed":               7,
+		"doctor":             7,
+		"company":            8,
+		"rpc":                9,
+		"web":                9,
+		"cmd/ac/...":         10,
+		"internal/bench/...": 10,
+		"internal/floors":    10,
+	}
+}
+
+// neighbours are the imports that stay on one floor: the parts of a room.
+// Floor 0 and the programs of floor 10 may use each other freely.
+func neighbours() map[string][]string {
+	return map[string][]string{
+		"workspace":      {"workspace/doc"},
+		"runs":           {"runs/budget", "runs/lane", "runs/provider", "runs/session", "runs/sharepack", "runs/usage", "runs/worktree"},
+		"runs/session":   {"runs/appserver", "runs/budget", "runs/provider", "runs/usage", "runs/worktree"},
+		"runs/appserver": {"runs/usage"},
+		"heartbeat":      {"heartbeat/job"},
+	}
+}
+
+// goPackage is what the test reads of `go list -json`.
+type goPackage struct {
+	ImportPath                          string
+	Dir                                 string
+	Imports, TestImports, XTestImports  []string
+	GoFiles, TestGoFiles, XTestGoFiles  []string
+	IgnoredGoFiles                      []string
+	CgoFiles, SFiles, CFiles, SysoFiles []string
+}
+
+// name is the path within the module.
+func (p goPackage) name() string {
+	return strings.TrimPrefix(strings.TrimPrefix(p.ImportPath, module), "/")
+}
+
+// sources are the files of production code, for every operating system.
+func (p goPackage) sources() (files []string) {
+	for _, file := range slices.Concat(p.GoFiles, p.IgnoredGoFiles) {
+		if !strings.HasSuffix(file, "_test.go") {
+			files = append(files, filepath.Join(p.Dir, file))
+		}
+	}
+	return files
+}
+
+func packages(t *testing.T) (list []goPackage) {
+	t.Helper()
+	cmd := exec.CommandContext(t.Context(), "go", "list", "-json", module+"/...")
+	var stderr bytes.Buffer
+	cmd.Stderr = &stderr
+	out, err := cmd.Output()
+	if err != nil {
+		t.Fatalf("go list: %v\n%s", err, &stderr)
+	}
+	for values := json.NewDecoder(bytes.NewReader(out)); ; {
+		var p goPackage
+		if err := values.Decode(&p); errors.Is(err, io.EOF) {
+			break
+		} else if err != nil {
+			t.Fatal(err)
+		}
+		list = append(list, p)
+	}
+	if len(list) < 10 {
+		t.Fatalf("go list names %d packages: the test looks at the wrong place", len(list))
+	}
+	return list
+}
+
+// floorOf finds the longest name of the map that fits.
+func floorOf(name string) (floor int, ok bool) {
+	best := ""
+	for pattern, at := range floors() {
+		prefix, below := strings.CutSuffix(pattern, "/...")
+		fits := name == prefix || (below && strings.HasPrefix(name, prefix+"/"))
+		if fits && (!ok || len(prefix) > len(best)) {
+			best, floor, ok = prefix, at, true
+		}
+	}
+	return floor, ok
+}
+
+// mayImport tells whether a package may use another one of this module.
+func mayImport(from, to string) bool {
+	a, okA := floorOf(from)
+	b, okB := floorOf(to)
+	switch {
+	case !okA || !okB:
+		return false
+	case b < a:
+		return true
+	case b > a:
+		return false
+	}
+	return a == 0 || a == 10 || slices.Contains(neighbours()[from], to)
+}
+
+// TestPackagesImportLowerFloorsOnly holds the imports of production code to
+// the table. Tests may reach up: they drive what they test from outside.
+func TestPackagesImportLowerFloorsOnly(t *testing.T) {
+	t.Parallel()
+	for _, p := range packages(t) {
+		floor, ok := floorOf(p.name())
+		if !ok {
+			t.Errorf("package %s stands on no floor: give it its place in floors()", p.ImportPath)
+			continue
+		}
+		for _, path := range p.Imports {
+			to, ours := strings.CutPrefix(path, module+"/")
+			if !ours || mayImport(p.name(), to) {
+				continue
+			}
+			other, _ := floorOf(to)
+			t.Errorf("%s (floor %d) imports %s (floor %d): a package imports lower floors, or its own parts as neighbours() lists them",
+				p.ImportPath, floor, path, other)
+		}
+	}
+}
+
+// TestTheTableTellsRightFromWrong keeps the rules of mayImport honest.
+func TestTheTableTellsRightFromWrong(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		from, to string
+		want     bool
+	}{
+		{"events", "internal/lock", true},
+		{"internal/lock", "internal/durable", true},
+		{"internal/lock", "events", false},
+		{"workspace", "workspace/doc", true},
+		{"workspace/doc", "workspace", false},
+		{"runs", "runs/session", true},
+		{"runs/session", "runs", false},
+		{"feed", "snapshot", false},
+		{"company", "rpc", false},
+		{"internal/bench", "rpc", true},
+		{"rpc", "internal/bench", false},
+		{"cmd/ac", "company", true},
+		{"nowhere", "events", false},
+	} {
+		if got := mayImport(c.from, c.to); got != c.want {
+			t.Errorf("mayImport(%s, %s) = %v, want %v", c.from, c.to, got, c.want)
+		}
+	}
+}
+
+// TestNoRoomForOddments refuses packages whose name says nothing.
+func TestNoRoomForOddments(t *testing.T) {
+	t.Parallel()
+	for _, p := range packages(t) {
+		for part := range strings.SplitSeq(p.name(), "/") {
+			switch strings.TrimSuffix(part, "s") {
+			case "util", "common", "helper", "manager", "misc", "shared", "base":
+				t.Errorf("package %s: name it after what it holds", p.ImportPath)
+			}
+		}
+	}
+}
