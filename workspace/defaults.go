@@ -5,7 +5,6 @@ package workspace
 
 import (
 	"context"
-
 	"path"
 	"slices"
 	"strings"
@@ -19,12 +18,14 @@ import (
 const (
 	GlobalManagerID = "agent_global_manager"
 	HomeID          = "conv_workspace_home"
+	// SecretaryPrefix is how the ids of secretaries begin.
+	SecretaryPrefix = "agent_secretary_"
 	// DefaultCEO is the actor who leads a company when nobody else is named.
 	DefaultCEO = "human_ceo"
 )
 
 // SecretaryID is the id of a project's secretary.
-func SecretaryID(project string) string { return "agent_secretary_" + project }
+func SecretaryID(project string) string { return SecretaryPrefix + project }
 
 func ceoOrDefault(actor string) string {
 	if actor = strings.TrimSpace(actor); actor != "" {
