@@ -8,9 +8,8 @@ import (
 	"math"
 	"strings"
 	"time"
-	"unicode"
 
-	"golang.org/x/text/width"
+	"ac/internal/terminal"
 )
 
 // The columns beside the bars.
@@ -27,7 +26,7 @@ func (p *Plan) WriteText(out io.Writer, columns int, today time.Time) error {
 	chart := max(leastColumns, columns-titleColumns-len("  100%  !"))
 	var b strings.Builder
 	if p.Status == StatusCycle {
-		fmt.Fprintf(&b, "These tasks wait for each other: %s\n", printable(strings.Join(p.CycleIDs, ", ")))
+		fmt.Fprintf(&b, "These tasks wait for each other: %s\n", terminal.Printable(strings.Join(p.CycleIDs, ", ")))
 	}
 	if len(p.Bars) == 0 {
 		b.WriteString("No tasks yet.\n")
@@ -45,7 +44,7 @@ func (p *Plan) WriteText(out io.Writer, columns int, today time.Time) error {
 		if bar.Critical {
 			mark = "  !"
 		}
-		fmt.Fprintf(&b, "%s %s %3.0f%%%s\n", fit(bar.Task.Title, titleColumns), f.line(bar, chart, now), math.Floor(bar.Task.Done()*100), mark)
+		fmt.Fprintf(&b, "%s %s %3.0f%%%s\n", terminal.Fit(bar.Task.Title, titleColumns), f.line(bar, chart, now), math.Floor(bar.Task.Done()*100), mark)
 	}
 	fmt.Fprintf(&b, "\n%s in %s. █ done  ▒ to do  │ today  ! critical: late here is late at the end\n",
 		plural(len(p.Bars), "task"), plural(int(math.Ceil(p.SpanDays)), "day"))
@@ -90,50 +89,4 @@ func (f frame) line(b *Bar, columns, now int) string {
 		}
 	}
 	return line.String()
-}
-
-// fit cuts or pads a text to so many columns of a terminal.
-func fit(text string, columns int) string {
-	var b strings.Builder
-	used := 0
-	runes := []rune(printable(text))
-	total := 0
-	for _, r := range runes {
-		total += cells(r)
-	}
-	for _, r := range runes {
-		limit := columns
-		if total > columns {
-			limit--
-		}
-		if used+cells(r) > limit {
-			b.WriteRune('…')
-			used++
-			break
-		}
-		b.WriteRune(r)
-		used += cells(r)
-	}
-	return b.String() + strings.Repeat(" ", max(0, columns-used))
-}
-
-// printable takes from a text what would move the cursor or hide other text.
-func printable(text string) string {
-	return strings.Map(func(r rune) rune {
-		if unicode.IsPrint(r) {
-			return r
-		}
-		return ' '
-	}, text)
-}
-
-func cells(r rune) int {
-	if unicode.Is(unicode.Mn, r) || unicode.Is(unicode.Me, r) {
-		return 0
-	}
-	switch width.LookupRune(r).Kind() {
-	case width.EastAsianWide, width.EastAsianFullwidth:
-		return 2
-	}
-	return 1
 }

@@ -57,6 +57,8 @@ func newRoot(a *app) *cobra.Command {
 		runNewCommand(a), runExecuteCommand(a), runListCommand(a), runReplayCommand(a),
 		sessionListCommand(a), sessionStopCommand(a), verifyCommand(a), completionCommand(a),
 		worktreeCleanupCommand(a),
+		conversationListCommand(a), conversationNewCommand(a), conversationDMCommand(a),
+		conversationSendCommand(a), conversationReadCommand(a), conversationFollowCommand(a),
 		sharePackCreateCommand(a), sharePackReplayCommand(a),
 	)
 	root.SetHelpCommand(helpCommand())
