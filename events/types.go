@@ -21,6 +21,7 @@ const (
 	SnapshotWritten  = "context_pack.snapshot_written"
 	ArtifactProduced = "artifact.produced"
 	WorktreePrepared = "worktree.prepared"
+	CommentAdded     = "comment.added"
 )
 
 // Terminal reports whether an event of this type closes a run's log.
