@@ -140,6 +140,9 @@ func NewTable(version string) *Table {
 		across("session.collect", Wait, (*company.Companies).CollectSession, "Wait for the end of a session."),
 		across("session.stop", Write, (*company.Companies).StopSession, "Ask a session to stop."),
 
+		on("task.list", Read, (*company.Company).ListTasks, "The tasks of a project with their milestones, the newest first."),
+		on("task.update_plan", Write, (*company.Company).UpdatePlan, "Change when a task is planned and who is to do it."),
+
 		on("adapter.status", Wait, (*company.Company).Adapters, "Which agent CLIs this machine has."),
 
 		streams(across("events.subscribe", Inline, (*company.Companies).Subscribe, "Get events as they happen, and the recent ones before.")),
