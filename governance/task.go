@@ -46,7 +46,7 @@ func NewTask(ctx context.Context, w *workspace.Workspace, project string, spec T
 // in its body.
 func CreateTask(u *workspace.Unit, project string, spec TaskSpec, milestones []doc.Milestone, notes string) (id string, err error) {
 	w := u.Workspace()
-	if err := checkTitle(spec.Title); err != nil {
+	if err := CheckTitle(spec.Title); err != nil {
 		return "", err
 	}
 	if _, err := w.Project(project); err != nil {
@@ -72,14 +72,6 @@ func CreateTask(u *workspace.Unit, project string, spec TaskSpec, milestones []d
 		body += "\n" + strings.TrimRight(notes, "\n") + "\n"
 	}
 	return task.ID, u.Write(workspace.TaskFile(project, task.ID), frontmatter.Join(head, []byte(body)), 0o644)
-}
-
-// checkTitle refuses titles that would break out of their heading.
-func checkTitle(title string) error {
-	if strings.ContainsAny(title, "\r\n\u0085\u2028\u2029") {
-		return fault.InvalidField("title", "must not contain a line break")
-	}
-	return nil
 }
 
 // newMilestone gives a milestone an id and what its kind asks for, where it does
