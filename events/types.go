@@ -22,6 +22,7 @@ const (
 	ArtifactProduced = "artifact.produced"
 	ApprovalDecided  = "approval.decided"
 	WorktreePrepared = "worktree.prepared"
+	CommentAdded     = "comment.added"
 )
 
 // Terminal reports whether an event of this type closes a run's log.

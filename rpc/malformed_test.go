@@ -23,6 +23,7 @@ import (
 // stand in them.
 var filters = map[string][]string{
 	"session.list":                           {"project_id", "run_id"},
+	"comment.add":                            {"author_id"},
 	"events.subscribe":                       {"project_id", "run_id", "subscription_id"},
 	"events.unsubscribe":                     {"subscription_id"},
 	"events.ack":                             {"subscription_id"},
@@ -188,6 +189,8 @@ func newBench(t *testing.T) *bench {
 		"workspace.project.link_repo": with(object{"project_id": project.ProjectID, "repo_id": "r"}),
 		"workspace.repo_root.set":     with(object{"repo_id": "r", "repo_path": b.dir, "require_git": false}),
 		"adapter.status":              in, "worktree.cleanup": in, "sharepack.replay": with(object{"project_id": project.ProjectID, "share_pack_id": "share_x"}), "run.create": create, "run.list": in, "run.replay": ofRun,
+		"comment.add":    with(object{"project_id": project.ProjectID, "author_id": "human", "author_role": "human", "body": "b", "target_run_id": run.RunID}),
+		"comment.list":   with(object{"project_id": project.ProjectID}),
 		"session.launch": launch, "session.list": in, "session.collect": ref, "session.poll": ref, "session.stop": ref,
 		"task.list": inProject, "task.update_plan": ofTask,
 		"events.subscribe": with(object{"subscription_id": "s"}), "events.ack": {"subscription_id": "s"}, "events.unsubscribe": {"subscription_id": "none"},

@@ -145,6 +145,9 @@ func NewTable(version string) *Table {
 
 		on("adapter.status", Wait, (*company.Company).Adapters, "Which agent CLIs this machine has."),
 
+		on("comment.add", Write, (*company.Company).AddComment, "Say something about an agent, an artifact or a run."),
+		on("comment.list", Read, (*company.Company).ListComments, "What was said in a project, the newest first."),
+
 		streams(across("events.subscribe", Inline, (*company.Companies).Subscribe, "Get events as they happen, and the recent ones before.")),
 		streams(across("events.unsubscribe", Inline, (*company.Companies).Unsubscribe, "End a subscription.")),
 		streams(across("events.ack", Inline, (*company.Companies).Ack, "Say how far a subscription was read.")),
