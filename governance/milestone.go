@@ -78,8 +78,8 @@ type Resolved struct {
 	MilestoneStatus string `json:"milestone_status,omitempty"`
 }
 
-// resolved is the outcome of a ruling, without what its kind adds.
-func (r Ruling) resolved(kind string) Resolved {
+// Resolved is the outcome of a ruling, without what its kind adds.
+func (r Ruling) Resolved(kind string) Resolved {
 	return Resolved{Decision: r.Decision, SubjectKind: kind, ProjectID: r.ProjectID, ArtifactID: r.ArtifactID}
 }
 
@@ -97,7 +97,7 @@ type MilestoneRuling struct {
 // fault.InvalidFile, fault.Conflict or fault.Denied.
 func ApproveMilestone(ctx context.Context, w *workspace.Workspace, r MilestoneRuling) (resolved Resolved, err error) {
 	r.Decision = Approved
-	resolved = r.resolved(KindMilestone)
+	resolved = r.Resolved(KindMilestone)
 	err = Govern(ctx, w, func(g *Governed) error {
 		if _, err := w.Project(r.ProjectID); err != nil {
 			return err
@@ -232,15 +232,15 @@ func anyEvidence(w *workspace.Workspace, project string, ids []string, extension
 // report has to fit: what cannot be read is left out.
 func DenyMilestone(ctx context.Context, w *workspace.Workspace, r Ruling) (resolved Resolved, err error) {
 	r.Decision = Denied
-	resolved = r.resolved(KindMilestone)
+	resolved = r.Resolved(KindMilestone)
 	err = Govern(ctx, w, func(g *Governed) error {
 		record, err := g.deniable(r)
 		if err != nil {
 			return err
 		}
-		resolved.TaskID, resolved.MilestoneID = record.String("task_id"), record.String("milestone_id")
+		resolved.TaskID, resolved.MilestoneID = safe(record.String("task_id")), safe(record.String("milestone_id"))
 		team := ""
-		if workspace.SafeID(resolved.TaskID) {
+		if resolved.TaskID != "" {
 			if task, err := g.Task(r.ProjectID, resolved.TaskID); err == nil {
 				team, resolved.TaskStatus = task.TeamID, task.Status
 				if milestone, err := milestoneOf(&task, resolved.MilestoneID); err == nil {
@@ -258,6 +258,14 @@ func DenyMilestone(ctx context.Context, w *workspace.Workspace, r Ruling) (resol
 		return err
 	})
 	return resolved, err
+}
+
+// safe is an id from a file, "" when it names nothing.
+func safe(id string) string {
+	if !workspace.SafeID(id) {
+		return ""
+	}
+	return id
 }
 
 // deniable reads an item that may be denied: one with its id, a visibility and,

@@ -29,6 +29,8 @@ var filters = map[string][]string{
 	"events.ack":                             {"subscription_id"},
 	"workspace.agents.list":                  {"team_id"},
 	"session.launch":                         {"repo_id", "actor_id", "actor_team_id"},
+	"inbox.resolve":                          {"actor_id", "actor_team_id"},
+	"milestone.approve":                      {"actor_id", "actor_team_id"},
 	"workspace.repo_root.set":                {"repo_id"},
 	"workspace.project.link_repo":            {"repo_id"},
 	"workspace.project.create_with_defaults": {"ceo_actor_id"},
@@ -178,7 +180,9 @@ func newBench(t *testing.T) *bench {
 		t.Fatal(err)
 	}
 	b.write(t, "work/projects/"+project.ProjectID+"/tasks/task_x.md", "---\nschema_version: 1\ntype: task\nid: task_x\nproject_id: "+project.ProjectID+
-		"\ntitle: T\ncreated_at: 2026-11-20T15:06:57.981Z\nstatus: draft\nvisibility: org\nmilestones: []\n---\n\n## Contract\n\n## Milestones\n")
+		"\ntitle: T\ncreated_at: 2026-11-20T15:06:57.981Z\nstatus: draft\nvisibility: org\nmilestones:\n  - {id: ms_x, title: T, kind: planning, status: ready, acceptance_criteria: []}\n---\n\n## Contract\n\n## Milestones\n")
+	b.write(t, "work/projects/"+project.ProjectID+"/artifacts/art_x.md", "---\nschema_version: 1\ntype: milestone_report\nid: art_x\nproject_id: "+project.ProjectID+
+		"\ntitle: T\ncreated_at: 2026-11-20T15:06:57.981Z\nvisibility: org\nproduced_by: human\nrun_id: run_x\ncontext_pack_id: ctx_x\ntask_id: task_x\nmilestone_id: ms_x\nevidence_artifacts: []\n---\n")
 	inProject := with(object{"project_id": project.ProjectID})
 	ofTask := with(object{"project_id": project.ProjectID, "task_id": "task_x"})
 	ref := with(object{"session_ref": "local_" + run.RunID})
@@ -192,6 +196,11 @@ func newBench(t *testing.T) *bench {
 		"comment.add":    with(object{"project_id": project.ProjectID, "author_id": "human", "author_role": "human", "body": "b", "target_run_id": run.RunID}),
 		"comment.list":   with(object{"project_id": project.ProjectID}),
 		"session.launch": launch, "session.list": in, "session.collect": ref, "session.poll": ref, "session.stop": ref,
+		"inbox.list_help_requests": in,
+		"inbox.resolve":            with(object{"project_id": project.ProjectID, "artifact_id": "art_x", "decision": "denied", "actor_id": "human", "actor_role": "human"}),
+		"milestone.approve": with(object{
+			"project_id": project.ProjectID, "task_id": "task_x", "milestone_id": "ms_x", "report_artifact_id": "art_x", "actor_id": "human", "actor_role": "human",
+		}),
 		"task.list": inProject, "task.update_plan": ofTask,
 		"events.subscribe": with(object{"subscription_id": "s"}), "events.ack": {"subscription_id": "s"}, "events.unsubscribe": {"subscription_id": "none"},
 	}
