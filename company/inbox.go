@@ -7,25 +7,18 @@ import (
 	"context"
 
 	"ac/governance"
-	"ac/governance/policy"
 	"ac/inbox"
 	"ac/workspace/doc"
 )
 
 // Decider are the params that say who decides, and what they say about it.
 type Decider struct {
-	ActorID     string `json:"actor_id"`
-	ActorRole   string `json:"actor_role" is:"enum=human|ceo|director|manager|worker"`
-	ActorTeamID string `json:"actor_team_id,omitzero" is:"optional"`
-	Notes       string `json:"notes,omitzero" is:"optional,empty"`
+	ActorParams
+	Notes string `json:"notes,omitempty" is:"optional,empty"`
 }
 
-func (d Decider) actor() policy.Actor {
-	return policy.Actor{ID: d.ActorID, Role: d.ActorRole, Team: d.ActorTeamID}
-}
-
-// Decision is the params of inbox.resolve.
-type Decision struct {
+// ResolveParams are those of inbox.resolve.
+type ResolveParams struct {
 	Dir
 	ProjectID  string `json:"project_id" is:"id"`
 	ArtifactID string `json:"artifact_id" is:"id"`
@@ -37,7 +30,7 @@ type Decision struct {
 }
 
 // Resolve decides on an item of the inbox.
-func (c *Company) Resolve(ctx context.Context, p Decision) (governance.Resolved, error) {
+func (c *Company) Resolve(ctx context.Context, p ResolveParams) (governance.Resolved, error) {
 	w, err := c.workspace(ctx)
 	if err != nil {
 		return governance.Resolved{}, err

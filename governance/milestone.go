@@ -6,7 +6,6 @@ import (
 	"context"
 	"path"
 	"slices"
-	"strings"
 
 	"ac/governance/policy"
 	"ac/internal/fault"
@@ -234,7 +233,7 @@ func DenyMilestone(ctx context.Context, w *workspace.Workspace, r Ruling) (resol
 	r.Decision = Denied
 	resolved = r.Resolved(KindMilestone)
 	err = Govern(ctx, w, func(g *Governed) error {
-		record, err := g.deniable(r)
+		record, base, err := g.deniable(r)
 		if err != nil {
 			return err
 		}
@@ -248,7 +247,7 @@ func DenyMilestone(ctx context.Context, w *workspace.Workspace, r Ruling) (resol
 				}
 			}
 		}
-		verdict, err := g.Enforce(r.ProjectID, reportQuestion(r, record.String("visibility"), team, record.String("run_id")))
+		verdict, err := g.Enforce(r.ProjectID, reportQuestion(r, base.Visibility, team, base.RunID))
 		if err != nil {
 			return err
 		}
@@ -271,24 +270,16 @@ func safe(id string) string {
 // deniable reads an item that may be denied: one with its id, a visibility and,
 // where it names a project, this one. The rest need not fit: an item that could
 // not be denied would stay in the inbox for ever.
-func (g *Governed) deniable(r Ruling) (Record, error) {
+func (g *Governed) deniable(r Ruling) (Record, Base, error) {
 	if _, err := g.Workspace().Project(r.ProjectID); err != nil {
-		return Record{}, err
+		return Record{}, Base{}, err
 	}
 	record, err := ReadArtifact(g, r.ProjectID, r.ArtifactID)
 	if err != nil {
-		return record, err
+		return record, Base{}, err
 	}
-	if err := workspace.Carries(record.Name, r.ArtifactID, record.String("id")); err != nil {
-		return record, err
-	}
-	if !slices.Contains(doc.Visibilities(), record.String("visibility")) {
-		return record, fault.New(fault.InvalidFile, "%s: visibility must be one of %s", record.Name, strings.Join(doc.Visibilities(), ", "))
-	}
-	if record.String("project_id") == "" {
-		return record, nil
-	}
-	return record, record.InProject(r.ProjectID)
+	base, err := record.Base(r.ProjectID)
+	return record, base, err
 }
 
 // deny writes the review of a denial, or gives that of the first one.

@@ -36,11 +36,11 @@ func DenyProposal(ctx context.Context, w *workspace.Workspace, r Ruling) (resolv
 	r.Decision = Denied
 	resolved = r.Resolved(KindHeartbeatAction)
 	err = Govern(ctx, w, func(g *Governed) error {
-		record, err := g.deniable(r)
+		record, base, err := g.deniable(r)
 		if err != nil {
 			return err
 		}
-		verdict, err := g.Enforce(r.ProjectID, ProposalQuestion(r, record.String("visibility"), record.String("run_id")))
+		verdict, err := g.Enforce(r.ProjectID, ProposalQuestion(r, base.Visibility, base.RunID))
 		if err != nil {
 			return err
 		}

@@ -35,6 +35,8 @@ func Resolve(ctx context.Context, w *workspace.Workspace, r governance.Ruling, l
 	}
 	approved := r.Decision == governance.Approved
 	switch kind := record.String("type"); {
+	case kind == "memory_delta":
+		return decideDelta(ctx, w, r)
 	case kind == "milestone_report" && approved:
 		return governance.ApproveMilestone(ctx, w, governance.MilestoneRuling{Ruling: r})
 	case kind == "milestone_report":
@@ -46,4 +48,10 @@ func Resolve(ctx context.Context, w *workspace.Workspace, r governance.Ruling, l
 	default:
 		return governance.Resolved{}, fault.New(fault.Unsupported, "%s is a %q; only memory_delta, milestone_report and heartbeat_action_proposal can be decided on", record.Name, kind)
 	}
+}
+
+func decideDelta(ctx context.Context, w *workspace.Workspace, r governance.Ruling) (resolved governance.Resolved, err error) {
+	resolved = r.Resolved(governance.KindMemoryDelta)
+	resolved.ReviewID, err = governance.DecideDelta(ctx, w, r)
+	return resolved, err
 }

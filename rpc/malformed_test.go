@@ -31,6 +31,9 @@ var filters = map[string][]string{
 	"session.launch":                         {"repo_id", "actor_id", "actor_team_id"},
 	"inbox.resolve":                          {"actor_id", "actor_team_id"},
 	"milestone.approve":                      {"actor_id", "actor_team_id"},
+	"artifact.read":                          {"actor_id", "actor_team_id"},
+	"memory.approve_delta":                   {"actor_id", "actor_team_id"},
+	"memory.propose_delta":                   {"run_id", "context_pack_id"},
 	"workspace.repo_root.set":                {"repo_id"},
 	"workspace.project.link_repo":            {"repo_id"},
 	"workspace.project.create_with_defaults": {"ceo_actor_id"},
@@ -186,7 +189,20 @@ func newBench(t *testing.T) *bench {
 	inProject := with(object{"project_id": project.ProjectID})
 	ofTask := with(object{"project_id": project.ProjectID, "task_id": "task_x"})
 	ref := with(object{"session_ref": "local_" + run.RunID})
+	propose := with(object{
+		"project_id": project.ProjectID, "title": "T", "under_heading": "## Decisions", "insert_lines": []any{"- n"}, "visibility": "org",
+		"produced_by": "human", "run_id": "run_manual", "context_pack_id": "ctx_manual",
+	})
+	var delta struct {
+		ArtifactID string `json:"artifact_id"`
+	}
+	b.peer.call("memory.propose_delta", propose, &delta)
+	item := with(object{"project_id": project.ProjectID, "artifact_id": delta.ArtifactID})
+	acting := maps.Clone(item)
+	maps.Copy(acting, object{"actor_id": "human", "actor_role": "human"})
 	b.valid = map[string]object{
+		"artifact.read": acting, "memory.propose_delta": propose, "memory.preview_delta": item, "memory.approve_delta": acting,
+		"inbox.list_reviews": with(object{"limit": 7}),
 		"system.ping": {}, "system.capabilities": {},
 		"workspace.open": in, "workspace.validate": in, "workspace.projects.list": in, "workspace.agents.list": in, "workspace.teams.list": in,
 		"workspace.init": with(object{"force": true}), "workspace.project.create_with_defaults": with(object{"name": "Q"}),

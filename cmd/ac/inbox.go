@@ -30,7 +30,7 @@ func checkDecider(cmd *cobra.Command, d company.Decider) error {
 }
 
 func inboxResolveCommand(a *app) *cobra.Command {
-	var p company.Decision
+	var p company.ResolveParams
 	cmd := &cobra.Command{
 		Use: "inbox:resolve <dir>", Short: "Approve or deny what waits for a decision", Args: args("dir"),
 		Long: `Approve or deny an artifact that waits for a decision: a change to memory
