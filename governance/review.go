@@ -3,6 +3,8 @@ package governance
 // Reviews: what was decided on an item, and by whom.
 
 import (
+	"errors"
+	"io/fs"
 	"path"
 	"slices"
 	"strings"
@@ -68,15 +70,54 @@ func loadReview(w *workspace.Workspace, name string) (doc.Review, error) {
 	return review, workspace.Carries(file, strings.TrimSuffix(name, ".yaml"), review.ID)
 }
 
+// outcome is a review, or why it could not be read although it may be one.
+type outcome struct {
+	review doc.Review
+	unread error
+}
+
+// readReview reads the review in a file. A document that says nothing gives an
+// empty one; one that could not be read could say anything.
+func readReview(w *workspace.Workspace, name string) outcome {
+	review, err := loadReview(w, name)
+	if err == nil {
+		return outcome{review: review}
+	}
+	file := path.Join(workspace.ReviewsDir, name)
+	st, err := w.FS.Stat(file)
+	if errors.Is(err, fs.ErrNotExist) || err == nil && !st.Mode().IsRegular() {
+		return outcome{}
+	}
+	if link, lerr := w.FS.Lstat(file); lerr == nil && link.Mode()&fs.ModeSymlink != 0 && err != nil {
+		return outcome{} // it leaves the workspace, or leads nowhere
+	}
+	text, err := w.Read(file)
+	if err != nil {
+		return outcome{unread: err}
+	}
+	if review, err = workspace.Decode(doc.ReviewCodec, file, text); err == nil {
+		err = workspace.Carries(file, strings.TrimSuffix(name, ".yaml"), review.ID)
+	}
+	if err != nil {
+		return outcome{}
+	}
+	return outcome{review: review}
+}
+
 // StateOf reads the state of an item from the review files. For a decision it
-// is called inside a unit.
+// is called inside a unit. A review that cannot be read is an error: it could be
+// the one that decided.
 func StateOf(w *workspace.Workspace, item Item) (State, error) {
 	var state State
 	names, err := workspace.Files(w.FS, workspace.ReviewsDir, ".yaml")
 	if err != nil {
 		return state, err
 	}
-	for _, review := range workspace.ReadEach(names, func(name string) (doc.Review, error) { return loadReview(w, name) }) {
+	for _, o := range workspace.ReadEach(names, func(name string) (outcome, error) { return readReview(w, name), nil }) {
+		if o.unread != nil {
+			return state, o.unread
+		}
+		review := o.review
 		if review.Subject.ProjectID != item.ProjectID || review.Subject.ArtifactID != item.ArtifactID {
 			continue
 		}
