@@ -58,6 +58,8 @@ func newRoot(a *app) *cobra.Command {
 		sessionListCommand(a), sessionStopCommand(a), verifyCommand(a), completionCommand(a),
 		worktreeCleanupCommand(a),
 		sharePackCreateCommand(a), sharePackReplayCommand(a),
+		artifactNewCommand(a), artifactValidateCommand(a), artifactReadCommand(a),
+		memoryDeltaCommand(a), memoryApproveCommand(a), memoryPreviewCommand(a), inboxShowCommand(a),
 	)
 	root.SetHelpCommand(helpCommand())
 	return root
