@@ -34,7 +34,7 @@ func (c *company) coding(t *testing.T, evidence, tests []string) (task, mileston
 	return task, milestone, report
 }
 
-func (c *company) approve(t *testing.T, task, milestone, report string) (Resolved, error) {
+func (c *company) approveMilestone(t *testing.T, task, milestone, report string) (Resolved, error) {
 	return ApproveMilestone(t.Context(), c.Workspace, MilestoneRuling{
 		Ruling: Ruling{Item: Item{c.project, report}, Actor: policy.Actor{ID: c.manager, Role: "manager"}}, TaskID: task, MilestoneID: milestone,
 	})
@@ -79,7 +79,7 @@ func TestEvidence(t *testing.T) {
 			}
 		}
 		task, milestone, report := c.coding(t, e.evidence, []string{"art_i"})
-		_, err := c.approve(t, task, milestone, report)
+		_, err := c.approveMilestone(t, task, milestone, report)
 		// The tests are missing in any case: what is told tells how the patch was
 		// judged.
 		if !fault.Is(err, fault.Conflict) || strings.Contains(err.Error(), "requires tests") != e.counts {
@@ -93,7 +93,7 @@ func TestEvidence(t *testing.T) {
 		t.Fatal(err)
 	}
 	task, milestone, report := c.coding(t, []string{"art_i"}, []string{"art_i"})
-	if done, err := c.approve(t, task, milestone, report); err != nil || done.TaskStatus != "done" || done.MilestoneStatus != "done" {
+	if done, err := c.approveMilestone(t, task, milestone, report); err != nil || done.TaskStatus != "done" || done.MilestoneStatus != "done" {
 		t.Errorf("%+v, %v", done, err)
 	}
 }
@@ -118,7 +118,7 @@ func TestWhatAMilestoneAsksFor(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			done, err := c.approve(t, task, "m", report)
+			done, err := c.approveMilestone(t, task, "m", report)
 			if m.refused != "" {
 				if err == nil || !strings.Contains(err.Error(), m.refused) {
 					t.Errorf("%s: %v", m.milestone, err)
@@ -159,7 +159,7 @@ func TestBrokenSiblings(t *testing.T) {
 	if err := os.Symlink("/etc/passwd", filepath.Join(c.Dir(), "inbox", "reviews", "rev_link.yaml")); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := c.approve(t, task, milestone, report); err != nil {
+	if _, err := c.approveMilestone(t, task, milestone, report); err != nil {
 		t.Fatal(err)
 	}
 	tasks, err := Tasks(c.Workspace, c.project)
@@ -185,7 +185,7 @@ func TestEventsOfAMilestone(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := c.approve(t, task, milestone, report); !fault.Is(err, fault.Conflict) {
+	if _, err := c.approveMilestone(t, task, milestone, report); !fault.Is(err, fault.Conflict) {
 		t.Error(err)
 	}
 	told := c.events(t, log, before)

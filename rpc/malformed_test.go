@@ -203,7 +203,7 @@ func newBench(t *testing.T) *bench {
 	b.valid = map[string]object{
 		"artifact.read": acting, "memory.propose_delta": propose, "memory.preview_delta": item, "memory.approve_delta": acting,
 		"inbox.list_reviews": with(object{"limit": 7}),
-		"system.ping": {}, "system.capabilities": {},
+		"system.ping":        {}, "system.capabilities": {},
 		"workspace.open": in, "workspace.validate": in, "workspace.projects.list": in, "workspace.agents.list": in, "workspace.teams.list": in,
 		"workspace.init": with(object{"force": true}), "workspace.project.create_with_defaults": with(object{"name": "Q"}),
 		"workspace.project.link_repo": with(object{"project_id": project.ProjectID, "repo_id": "r"}),

@@ -14,11 +14,8 @@ import (
 
 // deciderFlags declares the options that say who decides.
 func (a *app) deciderFlags(cmd *cobra.Command, d *company.Decider) {
-	cmd.Flags().StringVar(&d.ActorID, "actor", "human", "who decides")
-	cmd.Flags().StringVar(&d.ActorRole, "role", "human", "role of who decides: "+strings.Join(doc.Roles(), ", "))
+	actorFlags(a, cmd, &d.ActorID, &d.ActorRole)
 	cmd.Flags().StringVar(&d.Notes, "notes", "", "what to say about the decision")
-	completeFlag(cmd, "actor", a.agentIDs)
-	completeFlag(cmd, "role", words(doc.Roles()))
 }
 
 // checkDecider refuses options that say nobody.
@@ -59,12 +56,10 @@ What was denied may still be approved; what was approved stays so.`,
 			})
 		},
 	}
-	cmd.Flags().StringVar(&p.ProjectID, "project", "", "id of the project (required)")
-	cmd.Flags().StringVar(&p.ArtifactID, "artifact", "", "id of the artifact (required)")
+	itemFlags(a, cmd, &p.ProjectID, &p.ArtifactID)
 	cmd.Flags().StringVar(&p.Decision, "decision", "approved", strings.Join(decisions(), " or "))
 	cmd.Flags().StringVar(&p.ActorTeamID, "team", "", "team of who decides")
 	a.deciderFlags(cmd, &p.Decider)
-	completeFlag(cmd, "project", a.projectIDs)
 	completeFlag(cmd, "decision", words(decisions()))
 	completeFlag(cmd, "team", a.teamIDs)
 	return cmd

@@ -61,6 +61,8 @@ func newRoot(a *app) *cobra.Command {
 		milestoneReportCommand(a), milestoneApproveCommand(a), helpNewCommand(a), helpValidateCommand(a), inboxResolveCommand(a),
 		sharePackCreateCommand(a), sharePackReplayCommand(a),
 		commentAddCommand(a), commentListCommand(a),
+		artifactNewCommand(a), artifactValidateCommand(a), artifactReadCommand(a),
+		memoryDeltaCommand(a), memoryApproveCommand(a), memoryPreviewCommand(a), inboxShowCommand(a),
 	)
 	root.SetHelpCommand(helpCommand())
 	return root
