@@ -38,7 +38,21 @@ type startedPayload struct {
 
 // Create makes a run with its context pack. Both are durable and whole when it
 // returns; the project must exist, the agent need not.
-func Create(ctx context.Context, w *workspace.Workspace, project, agent, provider string) (Created, error) {
+func Create(ctx context.Context, w *workspace.Workspace, project, agent, provider string) (made Created, err error) {
+	err = w.Update(ctx, func(u *workspace.Unit) error {
+		made, err = CreateIn(u, project, agent, provider)
+		return err
+	})
+	if err == nil {
+		w.Appended(workspace.LogFile(project, made.RunID))
+	}
+	return made, err
+}
+
+// CreateIn is Create as a part of a unit. Its caller tells that the log is there
+// (workspace.Appended) once the unit is through.
+func CreateIn(u *workspace.Unit, project, agent, provider string) (Created, error) {
+	w := u.Workspace()
 	made := Created{RunID: w.Env.IDs.New("run"), ContextPackID: w.Env.IDs.New("ctx")}
 	now := w.Env.Clock.Now()
 	draft, err := w.Events.Draft(events.Draft{
@@ -60,22 +74,16 @@ func Create(ctx context.Context, w *workspace.Workspace, project, agent, provide
 	if err != nil {
 		return made, err
 	}
-	err = w.Update(ctx, func(u *workspace.Unit) error {
-		if _, err := w.Project(project); err != nil {
-			return err
-		}
-		if err := u.Create(workspace.ContextPackDir(project, made.ContextPackID), pack); err != nil {
-			return err
-		}
-		return u.Create(workspace.RunDir(project, made.RunID), workspace.Tree{
-			Dirs:  []string{"outputs"},
-			Files: []workspace.TreeFile{{Name: "run.yaml", Content: run}, {Name: events.FileName, Content: events.Encode(draft)}},
-		})
-	})
-	if err == nil {
-		w.Appended(workspace.LogFile(project, made.RunID))
+	if _, err := w.Project(project); err != nil {
+		return made, err
 	}
-	return made, err
+	if err := u.Create(workspace.ContextPackDir(project, made.ContextPackID), pack); err != nil {
+		return made, err
+	}
+	return made, u.Create(workspace.RunDir(project, made.RunID), workspace.Tree{
+		Dirs:  []string{"outputs"},
+		Files: []workspace.TreeFile{{Name: "run.yaml", Content: run}, {Name: events.FileName, Content: events.Encode(draft)}},
+	})
 }
 
 // contextPack is the skeleton of what an agent will be given.
