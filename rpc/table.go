@@ -140,6 +140,12 @@ func NewTable(version string) *Table {
 		across("session.collect", Wait, (*company.Companies).CollectSession, "Wait for the end of a session."),
 		across("session.stop", Write, (*company.Companies).StopSession, "Ask a session to stop."),
 
+		on("job.submit", Write, (*company.Company).SubmitJob, "Give a worker a job; it outlives the server."),
+		on("job.list", Read, (*company.Company).ListJobs, "The jobs of a project by id."),
+		on("job.poll", Read, (*company.Company).PollJob, "How a job is now."),
+		on("job.collect", Read, (*company.Company).CollectJob, "How a job is now, with its result."),
+		on("job.cancel", Write, (*company.Company).CancelJob, "Cancel a job and stop what runs of it."),
+
 		on("adapter.status", Wait, (*company.Company).Adapters, "Which agent CLIs this machine has."),
 
 		streams(across("events.subscribe", Inline, (*company.Companies).Subscribe, "Get events as they happen, and the recent ones before.")),

@@ -18,6 +18,7 @@ import (
 	"ac/events"
 	"ac/internal/clock"
 	"ac/internal/fault"
+	"ac/runs/session"
 	"ac/workspace"
 	"ac/workspace/doc"
 )
@@ -164,4 +165,25 @@ func openLog(w *workspace.Workspace, project, run string) (log fileReader, err e
 		return nil, fault.New(fault.NotFound, "run %s of project %s has no %s", run, project, events.FileName)
 	}
 	return log, err
+}
+
+// EndIn asks for the end of a run that never had a session: its record, and the
+// event that closes its log. A run that is over stays as it is, and so does one
+// whose session lives.
+func EndIn(u *workspace.Unit, project, runID, status string, last events.Draft) error {
+	w := u.Workspace()
+	file := workspace.RunFile(project, runID)
+	run, err := workspace.LoadIn(u, doc.RunCodec, file)
+	if err != nil {
+		return err
+	}
+	if doc.Terminal(run.Status) || session.RunAlive(w, project, runID) {
+		return nil
+	}
+	run.Status, run.EndedAt = status, clock.Stamp(last.At)
+	if err := workspace.Put(u, doc.RunCodec, file, run, 0o644); err != nil {
+		return err
+	}
+	u.Append(workspace.LogFile(project, runID), last)
+	return nil
 }

@@ -228,7 +228,7 @@ func startGuard(executable string, all *Guards, stdin, stdout, stderr *os.File) 
 		return nil, err
 	}
 	cmd := exec.Command(executable, GuardCommand)
-	cmd.Env = append(keeperEnv(), "GOMAXPROCS=2")
+	cmd.Env = append(KeeperEnv(), "GOMAXPROCS=2")
 	cmd.Dir = "/"
 	cmd.ExtraFiles = []*os.File{theirs, stdin, stdout, stderr}
 	cmd.SysProcAttr = proc.NewSession()

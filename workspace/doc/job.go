@@ -3,6 +3,7 @@ package doc
 // Jobs: what a worker is asked for, the record of how that goes, and the result.
 
 import (
+	"bytes"
 	"encoding/json"
 	"math"
 	"strconv"
@@ -191,7 +192,16 @@ func (c CommandRun) MarshalJSON() ([]byte, error) {
 	case shape.Number:
 		out.ExitCode = strconv.AppendInt(nil, int64(c.ExitCode.Num), 10)
 	}
-	return json.Marshal(out)
+	return marshal(out)
+}
+
+// marshal is json.Marshal that leaves <, > and & as they are.
+func marshal(v any) ([]byte, error) {
+	var text bytes.Buffer
+	enc := json.NewEncoder(&text)
+	enc.SetEscapeHTML(false)
+	err := enc.Encode(v)
+	return text.Bytes(), err
 }
 
 // JobArtifact points to something that a worker made.

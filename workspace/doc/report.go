@@ -4,7 +4,6 @@ package doc
 // proposes.
 
 import (
-	"encoding/json"
 	"errors"
 
 	"ac/internal/fault"
@@ -100,7 +99,7 @@ type ApprovalItemAction struct {
 
 // MarshalJSON writes the proposed action in its place.
 func (a ApprovalItemAction) MarshalJSON() ([]byte, error) {
-	return json.Marshal(struct {
+	return marshal(struct {
 		ActionHead
 		ProjectID string           `json:"project_id"`
 		Title     string           `json:"title"`
@@ -135,13 +134,13 @@ func (a HeartbeatAction) Head() ActionHead {
 func (a HeartbeatAction) MarshalJSON() ([]byte, error) {
 	switch {
 	case a.LaunchJob != nil:
-		return json.Marshal(a.LaunchJob)
+		return marshal(a.LaunchJob)
 	case a.Comment != nil:
-		return json.Marshal(a.Comment)
+		return marshal(a.Comment)
 	case a.Approval != nil:
-		return json.Marshal(a.Approval)
+		return marshal(a.Approval)
 	}
-	return json.Marshal(a.Noop)
+	return marshal(a.Noop)
 }
 
 // reportShape is a report whose actions were not looked at yet.
