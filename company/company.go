@@ -10,6 +10,7 @@ import (
 	"sync"
 
 	"ac/feed"
+	"ac/heartbeat/job"
 	"ac/internal/durable"
 	"ac/internal/fault"
 	"ac/runs"
@@ -23,6 +24,7 @@ import (
 type Companies struct {
 	env      workspace.Env
 	launcher *session.Launcher
+	runners  *job.Starter
 	hub      *feed.Hub // nil in processes without subscriptions
 	version  string
 	limits   lane.Limits
@@ -31,6 +33,8 @@ type Companies struct {
 	open     map[string]*opened
 	retired  []*workspace.Workspace // trees that were swapped away; requests may still use them
 	launched []launched
+	// submitted are the jobs whose runners this process started.
+	submitted []submitted
 	// launching are the launches under way, which may wait in the lane.
 	launching map[launched][]*launching
 }
@@ -61,6 +65,7 @@ func New(opts Options) *Companies {
 		env: opts.Env, hub: opts.Hub, version: opts.Version, open: map[string]*opened{}, launching: map[launched][]*launching{},
 		limits:   lane.LimitsFrom(os.LookupEnv),
 		launcher: &session.Launcher{Executable: opts.Executable, Environ: os.Environ()},
+		runners:  &job.Starter{Executable: opts.Executable, Environ: os.Environ(), Version: opts.Version},
 	}
 }
 

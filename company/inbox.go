@@ -7,6 +7,7 @@ import (
 	"context"
 
 	"ac/governance"
+	"ac/heartbeat"
 	"ac/inbox"
 	"ac/workspace/doc"
 )
@@ -37,7 +38,7 @@ func (c *Company) Resolve(ctx context.Context, p ResolveParams) (governance.Reso
 	}
 	return inbox.Resolve(ctx, w, governance.Ruling{
 		Item: governance.Item{ProjectID: p.ProjectID, ArtifactID: p.ArtifactID}, Decision: p.Decision, Actor: p.actor(), Notes: p.Notes, ExpectHash: p.ExpectHash,
-	}, nil)
+	}, heartbeat.Launcher{Starter: c.all.runners, Launched: c.submitted})
 }
 
 // ApproveMilestoneParams are those of milestone.approve.

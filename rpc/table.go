@@ -152,6 +152,11 @@ func NewTable(version string) *Table {
 
 		on("task.list", Read, (*company.Company).ListTasks, "The tasks of a project with their milestones, the newest first."),
 		on("task.update_plan", Write, (*company.Company).UpdatePlan, "Change when a task is planned and who is to do it."),
+		on("job.submit", Write, (*company.Company).SubmitJob, "Give a worker a job; it outlives the server."),
+		on("job.list", Read, (*company.Company).ListJobs, "The jobs of a project by id."),
+		on("job.poll", Read, (*company.Company).PollJob, "How a job is now."),
+		on("job.collect", Read, (*company.Company).CollectJob, "How a job is now, with its result."),
+		on("job.cancel", Write, (*company.Company).CancelJob, "Cancel a job and stop what runs of it."),
 
 		on("adapter.status", Wait, (*company.Company).Adapters, "Which agent CLIs this machine has."),
 

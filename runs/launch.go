@@ -63,11 +63,17 @@ func (s LaunchSpec) turn(name string) (*session.Turn, error) {
 	return &session.Turn{Prompt: *prompt, Model: s.Model, Version: s.Version}, nil
 }
 
+// Starter starts the session of an order: as a process of its own
+// (session.Launcher) or in this one (session.Hosted).
+type Starter interface {
+	Launch(ctx context.Context, order session.Order) error
+}
+
 // Launch starts the session of a run: state, a place in the launch lane, policy,
 // budgets, then the supervisor. The place is given back when it returns. A
 // refusal by policy or budget ends the run; a refusal because the run is over or
 // lives, and the end of the context while it waits in the lane, change nothing.
-func Launch(ctx context.Context, w *workspace.Workspace, a *Admission, launcher *session.Launcher, spec LaunchSpec) error {
+func Launch(ctx context.Context, w *workspace.Workspace, a *Admission, starter Starter, spec LaunchSpec) error {
 	run, err := Launchable(ctx, w, spec.ProjectID, spec.RunID, spec.SessionRef)
 	if err != nil {
 		return err
@@ -92,7 +98,7 @@ func Launch(ctx context.Context, w *workspace.Workspace, a *Admission, launcher 
 	if err := a.preflight(ctx, w, spec); err != nil {
 		return err
 	}
-	return launcher.Launch(ctx, session.Order{
+	return starter.Launch(ctx, session.Order{
 		WorkspaceDir: w.Dir(), ProjectID: spec.ProjectID, RunID: spec.RunID, SessionRef: spec.SessionRef,
 		AgentID: run.AgentID, Provider: run.Provider, Argv: spec.Argv, RepoID: spec.RepoID, WorkdirRel: spec.WorkdirRel,
 		TaskID: spec.TaskID, MilestoneID: spec.MilestoneID, Budget: spec.Budget, Stdin: spec.Stdin, Turn: turn, Env: spec.Env,

@@ -134,6 +134,11 @@ func (w *Workspace) apply(ctx context.Context, op *operation) error {
 	switch op.Kind {
 	case opWrite:
 		return w.namer.Write(w.FS, op.Name, op.Content, op.Perm)
+	case opRemove:
+		if err := ignoreMissing(w.FS.Remove(op.Name)); err != nil {
+			return err
+		}
+		return w.FS.SyncDir(path.Dir(op.Name))
 	case opRename:
 		if err := w.FS.Rename(op.From, op.Name); err != nil {
 			return err
@@ -183,6 +188,11 @@ func (w *Workspace) takeBack(op *operation, applied bool) error {
 			return w.FS.Remove(op.Name)
 		}
 		return w.namer.Write(w.FS, op.Name, op.before, op.Perm)
+	case opRemove:
+		if durable.Exists(w.FS, op.Name) {
+			return nil
+		}
+		return w.namer.Write(w.FS, op.Name, op.before, 0o644)
 	case opRename:
 		if !durable.Exists(w.FS, op.Name) || durable.Exists(w.FS, op.From) {
 			return nil
@@ -329,6 +339,17 @@ func (w *Workspace) state(op *operation) (opState, error) {
 		case op.After:
 			return done, nil
 		case op.Before:
+			return due, nil
+		}
+		return foreign, nil
+	case opRemove:
+		now, err := readDocument(w.FS, op.Name)
+		switch {
+		case fault.Is(err, fault.NotFound):
+			return done, nil
+		case err != nil:
+			return foreign, err
+		case hashOf(now) == op.Before:
 			return due, nil
 		}
 		return foreign, nil

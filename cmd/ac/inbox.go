@@ -60,7 +60,7 @@ What was denied may still be approved; what was approved stays so.`,
 	cmd.Flags().StringVar(&p.Decision, "decision", "approved", strings.Join(decisions(), " or "))
 	cmd.Flags().StringVar(&p.ActorTeamID, "team", "", "team of who decides")
 	a.deciderFlags(cmd, &p.Decider)
-	completeFlag(cmd, "decision", words(decisions()))
+	completeFlag(cmd, "decision", words(decisions()...))
 	completeFlag(cmd, "team", a.teamIDs)
 	return cmd
 }
@@ -104,7 +104,7 @@ its id and its file as JSON.`,
 	completeFlag(cmd, "project", a.projectIDs)
 	completeFlag(cmd, "task", a.taskIDs)
 	completeFlag(cmd, "milestone", a.milestoneIDs)
-	completeFlag(cmd, "visibility", words(doc.Visibilities()))
+	completeFlag(cmd, "visibility", words(doc.Visibilities()...))
 	completeFlag(cmd, "by", a.agentIDs)
 	completeFlag(cmd, "run", a.runIDs)
 	return cmd
@@ -178,7 +178,7 @@ func helpNewCommand(a *app) *cobra.Command {
 	completeFlag(cmd, "requester", a.agentIDs)
 	completeFlag(cmd, "project", a.projectIDs)
 	completeFlag(cmd, "share", a.sharePackIDs)
-	completeFlag(cmd, "visibility", words(doc.Visibilities()))
+	completeFlag(cmd, "visibility", words(doc.Visibilities()...))
 	return cmd
 }
 

@@ -55,6 +55,7 @@ func newRoot(a *app) *cobra.Command {
 		demoCommand(a), serverCommand(a), callCommand(a), schemaCommand(a),
 		initCommand(a), validateCommand(a), teamCommand(a), agentCommand(a), projectCommand(a),
 		runNewCommand(a), runExecuteCommand(a), runListCommand(a), runReplayCommand(a),
+		jobSubmitCommand(a), jobListCommand(a), jobShowCommand(a), jobCollectCommand(a), jobCancelCommand(a),
 		sessionListCommand(a), sessionStopCommand(a), verifyCommand(a), completionCommand(a),
 		worktreeCleanupCommand(a),
 		taskNewCommand(a), taskAddMilestoneCommand(a), taskValidateCommand(a), taskListCommand(a), taskPlanCommand(a),

@@ -25,11 +25,6 @@ func oneOf(option, word string, words []string) error {
 	return nil
 }
 
-// words completes an option that knows some words only.
-func words(list []string) func(*cobra.Command, []string) []string {
-	return func(*cobra.Command, []string) []string { return list }
-}
-
 func milestoneKinds() []string { return []string{"coding", "research", "planning"} }
 func milestoneStatuses() []string {
 	return []string{"draft", "ready", "in_progress", "blocked", "done"}
@@ -60,7 +55,7 @@ func taskNewCommand(a *app) *cobra.Command {
 	cmd.Flags().StringVar(&spec.TeamID, "team", "", "id of the team that does it")
 	cmd.Flags().StringVar(&spec.AssigneeID, "assignee", "", "id of the agent that does it")
 	completeFlag(cmd, "project", a.projectIDs)
-	completeFlag(cmd, "visibility", words(doc.Visibilities()))
+	completeFlag(cmd, "visibility", words(doc.Visibilities()...))
 	completeFlag(cmd, "team", a.teamIDs)
 	completeFlag(cmd, "assignee", a.agentIDs)
 	return cmd
@@ -98,8 +93,8 @@ coding asks for a patch and for tests; that of the others asks for nothing.`,
 	valuesVar(cmd, &milestone.AcceptanceCriteria, "accept", "what must hold for it to be accepted")
 	completeFlag(cmd, "project", a.projectIDs)
 	completeFlag(cmd, "task", a.taskIDs)
-	completeFlag(cmd, "kind", words(milestoneKinds()))
-	completeFlag(cmd, "status", words(milestoneStatuses()))
+	completeFlag(cmd, "kind", words(milestoneKinds()...))
+	completeFlag(cmd, "status", words(milestoneStatuses()...))
 	return cmd
 }
 
