@@ -205,7 +205,14 @@ func (r *runner) unlaunched(ctx context.Context, a doc.JobAttempt, about func(*d
 		hosted.stop()
 		if _, err := hosted.Wait(); err == nil {
 			// The session came to be after all: its record tells its end.
-			_, err := r.recordEnd(context.WithoutCancel(ctx), r.w, a.Attempt, attemptEnd{failed: reason.Error(), about: about})
+			end := attemptEnd{about: about}
+			switch {
+			case errors.Is(reason, errInterrupted):
+				return reason
+			case !errors.Is(reason, errCanceled):
+				end.failed = reason.Error()
+			}
+			_, err := r.recordEnd(context.WithoutCancel(ctx), r.w, a.Attempt, end)
 			return errors.Join(reason, err)
 		}
 	}

@@ -142,13 +142,9 @@ const (
 // tried: what lies wrapped in a value stands before it.
 type candidates struct{ values []shape.Value }
 
-func candidatesIn(texts ...string) []shape.Value {
-	c := &candidates{}
-	for i, text := range texts {
-		if i == 0 || text != texts[0] {
-			c.text(text, 0)
-		}
-	}
+func candidatesIn(text string) []shape.Value {
+	c := candidates{}
+	c.text(text, 0)
 	return c.values
 }
 

@@ -107,11 +107,20 @@ func (p place) settleEnded(ctx context.Context, w *workspace.Workspace, record d
 	case found.accepted != nil:
 		record, err := finish(ctx, w, p, valid(*found.accepted, last.Attempt))
 		return record, false, err
+	case !recorded && neverActed(w, p.project, last.RunID):
+		return p.goOnIf(ctx, w, record, ours && last.Attempt < maxAttempts)
 	case recorded && ours && last.Attempt >= maxAttempts:
 		record, err := finish(ctx, w, p, inVain(found.issues))
 		return record, false, err
 	}
 	return p.goOnIf(ctx, w, record, recorded && ours)
+}
+
+// neverActed reports whether a run's provider was certainly never started: what
+// it executes is written down before.
+func neverActed(w *workspace.Workspace, project, run string) bool {
+	record, err := runs.Load(w, project, run)
+	return err == nil && record.Spec == nil
 }
 
 // abandonedPayload closes the log of a run that was never launched.
