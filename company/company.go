@@ -12,6 +12,7 @@ import (
 	"sync"
 
 	"ac/feed"
+	"ac/heartbeat/job"
 	"ac/index"
 	"ac/index/worker"
 	"ac/internal/durable"
@@ -27,6 +28,7 @@ import (
 type Companies struct {
 	env      workspace.Env
 	launcher *session.Launcher
+	runners  *job.Starter
 	hub      *feed.Hub      // nil in processes without subscriptions
 	worker   *worker.Worker // nil with the hub
 	stderr   io.Writer
@@ -37,6 +39,8 @@ type Companies struct {
 	open     map[string]*opened
 	retired  []*opened // trees that were swapped away; requests may still use them
 	launched []launched
+	// submitted are the jobs whose runners this process started.
+	submitted []submitted
 	// launching are the launches under way, which may wait in the lane.
 	launching map[launched][]*launching
 }
@@ -73,6 +77,7 @@ func New(opts Options) *Companies {
 		stderr: opts.Stderr, env: opts.Env, hub: opts.Hub, version: opts.Version, open: map[string]*opened{}, launching: map[launched][]*launching{},
 		limits:   lane.LimitsFrom(os.LookupEnv),
 		launcher: &session.Launcher{Executable: opts.Executable, Environ: os.Environ()},
+		runners:  &job.Starter{Executable: opts.Executable, Environ: os.Environ(), Version: opts.Version},
 	}
 	if cs.hub != nil {
 		cs.worker = cs.newWorker()

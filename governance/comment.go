@@ -39,6 +39,29 @@ type commentPayload struct {
 // about if that has one. Both are durable when it returns. The project must
 // exist, what the comment is about need not.
 func AddComment(ctx context.Context, w *workspace.Workspace, c NewComment) (doc.Comment, error) {
+	comment, err := c.comment(w)
+	if err != nil {
+		return comment, err
+	}
+	return comment, w.Update(ctx, func(u *workspace.Unit) error {
+		return writeComment(u, comment, func(log string, draft events.Draft) { u.Append(log, draft) })
+	})
+}
+
+// Comment is AddComment within a unit that asked the policy. The event stands
+// between those told before and after it.
+func (g *Governed) Comment(c NewComment) (doc.Comment, error) {
+	comment, err := c.comment(g.Workspace())
+	if err != nil {
+		return comment, err
+	}
+	return comment, writeComment(g.Unit, comment, func(log string, draft events.Draft) {
+		g.told = append(g.told, told{log, draft, false})
+	})
+}
+
+// comment is the document, made now.
+func (c NewComment) comment(w *workspace.Workspace) (doc.Comment, error) {
 	now := w.Env.Clock.Now()
 	comment := doc.Comment{
 		SchemaVersion: doc.Version, Type: "comment", CreatedAt: clock.Stamp(now), AuthorID: c.AuthorID, AuthorRole: c.AuthorRole,
@@ -54,10 +77,10 @@ func AddComment(ctx context.Context, w *workspace.Workspace, c NewComment) (doc.
 		return comment, fault.New(fault.Incomplete, "a comment needs a target: an agent, an artifact or a run")
 	}
 	comment.ID = w.Env.IDs.New("cmt")
-	return comment, w.Update(ctx, func(u *workspace.Unit) error { return writeComment(u, comment) })
+	return comment, nil
 }
 
-func writeComment(u *workspace.Unit, c doc.Comment) error {
+func writeComment(u *workspace.Unit, c doc.Comment, tell func(log string, draft events.Draft)) error {
 	w := u.Workspace()
 	if _, err := w.Project(c.Target.ProjectID); err != nil {
 		return err
@@ -79,7 +102,7 @@ func writeComment(u *workspace.Unit, c doc.Comment) error {
 	if err != nil {
 		return err
 	}
-	u.Append(log, draft)
+	tell(log, draft)
 	return nil
 }
 

@@ -134,11 +134,29 @@ func NewTable(version string) *Table {
 		on("run.replay", Read, (*company.Company).Replay, "The log of a run, verified when asked for."),
 		on("sharepack.replay", Read, (*company.Company).ReplaySharePack, "The logs in a share pack, verified when asked for."),
 
+		on("artifact.read", Write, (*company.Company).ReadArtifact, "An artifact, for somebody who may see it."),
+		on("memory.propose_delta", Write, (*company.Company).ProposeDelta, "Propose lines for a memory."),
+		on("memory.preview_delta", Read, (*company.Company).PreviewDelta, "What the approval of a proposal would change now."),
+		on("memory.approve_delta", Write, (*company.Company).ApproveDelta, "Put proposed lines into their memory."),
+		on("inbox.list_reviews", Read, (*company.Company).ListReviews, "What was decided, the newest first."),
+
 		on("session.launch", Write, (*company.Company).Launch, "Start the session of a run; it outlives the server."),
 		across("session.list", Read, (*company.Companies).ListSessions, "The sessions, the newest first."),
 		across("session.poll", Read, (*company.Companies).PollSession, "How a session is now."),
 		across("session.collect", Wait, (*company.Companies).CollectSession, "Wait for the end of a session."),
 		across("session.stop", Write, (*company.Companies).StopSession, "Ask a session to stop."),
+
+		on("inbox.resolve", Write, (*company.Company).Resolve, "Approve or deny what waits for a decision."),
+		on("inbox.list_help_requests", Read, (*company.Company).ListHelpRequests, "The requests for help, the newest first."),
+		on("milestone.approve", Write, (*company.Company).ApproveMilestone, "Approve a milestone by its report and its evidence."),
+
+		on("task.list", Read, (*company.Company).ListTasks, "The tasks of a project with their milestones, the newest first."),
+		on("task.update_plan", Write, (*company.Company).UpdatePlan, "Change when a task is planned and who is to do it."),
+		on("job.submit", Write, (*company.Company).SubmitJob, "Give a worker a job; it outlives the server."),
+		on("job.list", Read, (*company.Company).ListJobs, "The jobs of a project by id."),
+		on("job.poll", Read, (*company.Company).PollJob, "How a job is now."),
+		on("job.collect", Read, (*company.Company).CollectJob, "How a job is now, with its result."),
+		on("job.cancel", Write, (*company.Company).CancelJob, "Cancel a job and stop what runs of it."),
 
 		on("adapter.status", Wait, (*company.Company).Adapters, "Which agent CLIs this machine has."),
 

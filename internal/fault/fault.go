@@ -35,6 +35,7 @@ const (
 	TooManyWaiting Reason = "too_many_waiting"
 	Canceled       Reason = "canceled"
 	NoIndex        Reason = "no_index"
+	PreviewChanged Reason = "preview_changed"
 	Internal       Reason = "internal"
 )
 
