@@ -322,10 +322,12 @@ func (cs *Companies) own(ctx context.Context) (records []doc.Session, dirs []str
 	return records, dirs, nil
 }
 
-// StopLaunched asks every session that this process launched to stop and waits
-// for their ends.
+// StopLaunched cancels the jobs that this process submitted, asks every session
+// that it launched to stop, and waits for all their ends.
 func (cs *Companies) StopLaunched(ctx context.Context) error {
-	records, dirs, err := cs.own(ctx)
+	err := cs.cancelSubmitted(ctx)
+	records, dirs, ownErr := cs.own(ctx)
+	err = errors.Join(err, ownErr)
 	for i, r := range records {
 		if doc.Terminal(r.Status) {
 			continue

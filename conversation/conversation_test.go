@@ -151,7 +151,7 @@ func TestWriters(t *testing.T) {
 	defer file.Close()
 	seen := map[string]int{}
 	for lines := bufio.NewScanner(file); lines.Scan(); {
-		m, err := doc.ParseMessage(lines.Bytes())
+		m, err := doc.DecodeMessage(lines.Bytes())
 		if err != nil {
 			t.Errorf("%q: %v", lines.Text(), err)
 		}

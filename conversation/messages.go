@@ -181,7 +181,7 @@ func (p Place) newest(file io.ReaderAt, end int64, id string, limit int) ([]doc.
 // message reads a line of the log of a conversation; ok is false for what is no
 // message of it.
 func (p Place) message(id string, line []byte) (m doc.Message, ok bool) {
-	m, err := doc.ParseMessage(line)
+	m, err := doc.DecodeMessage(line)
 	return m, err == nil && m.ConversationID == id && m.ProjectID == p.Project
 }
 

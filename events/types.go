@@ -20,7 +20,9 @@ const (
 	SnapshotFailed   = "context_pack.snapshot_failed"
 	SnapshotWritten  = "context_pack.snapshot_written"
 	ArtifactProduced = "artifact.produced"
+	ApprovalDecided  = "approval.decided"
 	WorktreePrepared = "worktree.prepared"
+	CommentAdded     = "comment.added"
 )
 
 // Terminal reports whether an event of this type closes a run's log.

@@ -6,6 +6,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"log/slog"
 	"os"
 	"os/signal"
@@ -13,6 +14,7 @@ import (
 	"syscall"
 	"testing"
 
+	"ac/heartbeat/job"
 	"ac/runs/session"
 	"ac/workspace"
 )
@@ -28,7 +30,9 @@ func TestMain(m *testing.M) {
 	if len(os.Args) > 1 {
 		switch os.Args[1] {
 		case session.SuperviseCommand:
-			os.Exit(exitCode(supervise()))
+			os.Exit(exitCode(keep(session.SuperviseMain)))
+		case job.RunCommand:
+			os.Exit(exitCode(keep(job.RunMain)))
 		case session.GuardCommand:
 			os.Exit(exitCode(session.RunGuard()))
 		}
@@ -47,12 +51,12 @@ func exitCode(err error) int {
 	return 0
 }
 
-func supervise() error {
+func keep(run func(string, io.Reader, io.WriteCloser, <-chan struct{}) error) error {
 	executable, err := os.Executable()
 	if err != nil {
 		return err
 	}
-	return session.SuperviseMain(executable, os.Stdin, os.Stdout, make(chan struct{}))
+	return run(executable, os.Stdin, os.Stdout, make(chan struct{}))
 }
 
 // serveStdio serves as server:start does.

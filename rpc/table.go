@@ -134,6 +134,12 @@ func NewTable(version string) *Table {
 		on("run.replay", Read, (*company.Company).Replay, "The log of a run, verified when asked for."),
 		on("sharepack.replay", Read, (*company.Company).ReplaySharePack, "The logs in a share pack, verified when asked for."),
 
+		on("artifact.read", Write, (*company.Company).ReadArtifact, "An artifact, for somebody who may see it."),
+		on("memory.propose_delta", Write, (*company.Company).ProposeDelta, "Propose lines for a memory."),
+		on("memory.preview_delta", Read, (*company.Company).PreviewDelta, "What the approval of a proposal would change now."),
+		on("memory.approve_delta", Write, (*company.Company).ApproveDelta, "Put proposed lines into their memory."),
+		on("inbox.list_reviews", Read, (*company.Company).ListReviews, "What was decided, the newest first."),
+
 		on("session.launch", Write, (*company.Company).Launch, "Start the session of a run; it outlives the server."),
 		across("session.list", Read, (*company.Companies).ListSessions, "The sessions, the newest first."),
 		across("session.poll", Read, (*company.Companies).PollSession, "How a session is now."),
@@ -146,8 +152,32 @@ func NewTable(version string) *Table {
 		on("conversation.messages.list", Read, (*company.Company).Messages, "The newest messages of a conversation."),
 		on("conversation.message.send", Write, (*company.Company).Send, "Say something in a conversation."),
 		on("conversation.members.sync", Write, (*company.Company).SyncMembers, "Bring the conversations that a project always has up to date."),
+		on("inbox.resolve", Write, (*company.Company).Resolve, "Approve or deny what waits for a decision."),
+		on("inbox.list_help_requests", Read, (*company.Company).ListHelpRequests, "The requests for help, the newest first."),
+		on("milestone.approve", Write, (*company.Company).ApproveMilestone, "Approve a milestone by its report and its evidence."),
+
+		on("task.list", Read, (*company.Company).ListTasks, "The tasks of a project with their milestones, the newest first."),
+		on("task.update_plan", Write, (*company.Company).UpdatePlan, "Change when a task is planned and who is to do it."),
+		on("job.submit", Write, (*company.Company).SubmitJob, "Give a worker a job; it outlives the server."),
+		on("job.list", Read, (*company.Company).ListJobs, "The jobs of a project by id."),
+		on("job.poll", Read, (*company.Company).PollJob, "How a job is now."),
+		on("job.collect", Read, (*company.Company).CollectJob, "How a job is now, with its result."),
+		on("job.cancel", Write, (*company.Company).CancelJob, "Cancel a job and stop what runs of it."),
 
 		on("adapter.status", Wait, (*company.Company).Adapters, "Which agent CLIs this machine has."),
+
+		across("index.sync_worker_status", Read, (*company.Companies).SyncWorkerStatus, "How the worker is that keeps indexes fresh."),
+		across("index.sync_worker_flush", Wait, (*company.Companies).FlushSyncWorker, "Bring the indexes up to date with what was noticed, now."),
+
+		on("monitor.snapshot", Read, (*company.Company).Monitor, "The runs with their sessions and what their logs say."),
+		on("inbox.snapshot", Read, (*company.Company).Inbox, "What waits for a decision, and what was decided."),
+		on("usage.analytics", Read, (*company.Company).Usage, "What runs consumed, in sum and one by one."),
+		on("resources.snapshot", Read, (*company.Company).Resources, "Who and what works, and what it costs."),
+		on("agent.profile.snapshot", Read, (*company.Company).Profile, "One agent with its figures."),
+		on("ui.snapshot", Read, (*company.Company).UI, "What a manager's screen shows, all of one moment."),
+
+		on("comment.add", Write, (*company.Company).AddComment, "Say something about an agent, an artifact or a run."),
+		on("comment.list", Read, (*company.Company).ListComments, "What was said in a project, the newest first."),
 
 		streams(across("events.subscribe", Inline, (*company.Companies).Subscribe, "Get events as they happen, and the recent ones before.")),
 		streams(across("events.unsubscribe", Inline, (*company.Companies).Unsubscribe, "End a subscription.")),

@@ -63,11 +63,17 @@ func (s LaunchSpec) turn(name string) (*session.Turn, error) {
 	return &session.Turn{Prompt: *prompt, Model: s.Model, Version: s.Version}, nil
 }
 
+// Starter starts the session of an order: as a process of its own
+// (session.Launcher) or in this one (session.Hosted).
+type Starter interface {
+	Launch(ctx context.Context, order session.Order) error
+}
+
 // Launch starts the session of a run: state, a place in the launch lane, policy,
 // budgets, then the supervisor. The place is given back when it returns. A
 // refusal by policy or budget ends the run; a refusal because the run is over or
 // lives, and the end of the context while it waits in the lane, change nothing.
-func Launch(ctx context.Context, w *workspace.Workspace, a *Admission, launcher *session.Launcher, spec LaunchSpec) error {
+func Launch(ctx context.Context, w *workspace.Workspace, a *Admission, starter Starter, spec LaunchSpec) error {
 	run, err := Launchable(ctx, w, spec.ProjectID, spec.RunID, spec.SessionRef)
 	if err != nil {
 		return err
@@ -92,7 +98,7 @@ func Launch(ctx context.Context, w *workspace.Workspace, a *Admission, launcher 
 	if err := a.preflight(ctx, w, spec); err != nil {
 		return err
 	}
-	return launcher.Launch(ctx, session.Order{
+	return starter.Launch(ctx, session.Order{
 		WorkspaceDir: w.Dir(), ProjectID: spec.ProjectID, RunID: spec.RunID, SessionRef: spec.SessionRef,
 		AgentID: run.AgentID, Provider: run.Provider, Argv: spec.Argv, RepoID: spec.RepoID, WorkdirRel: spec.WorkdirRel,
 		TaskID: spec.TaskID, MilestoneID: spec.MilestoneID, Budget: spec.Budget, Stdin: spec.Stdin, Turn: turn, Env: spec.Env,
@@ -173,36 +179,20 @@ type refusedPayload struct {
 // authorize asks the policy, keeps the decision in the run's log, and ends the
 // run on a refusal.
 func authorize(ctx context.Context, w *workspace.Workspace, spec LaunchSpec, run doc.Run) error {
-	actor := policy.Effective(w, spec.Actor)
 	team := teamOf(w, run)
 	resource := policy.Resource{ID: spec.RunID, Kind: "run", Visibility: events.VisibilityOrg, Team: team}
 	if team != "" {
 		resource.Visibility = events.VisibilityTeam
 	}
-	decision := policy.Decide(policy.Launch, resource, actor)
-	base := events.Draft{
-		RunID: spec.RunID, SessionRef: session.LocalRef(spec.RunID), Actor: actor.ID, Visibility: events.VisibilityManagers,
-	}
-	base.Type = events.PolicyDecision
-	asked, err := w.Events.Draft(base, policy.DecisionPayload{
-		Decision: decision, Action: policy.Launch, ResourceID: resource.ID, ResourceKind: &resource.Kind, ResourceVisibility: resource.Visibility,
-	})
+	verdict := policy.Ask(w, policy.Question{Action: policy.Launch, Resource: resource, Actor: spec.Actor, RunID: spec.RunID})
+	told, err := verdict.Events(w.Events)
 	if err != nil {
 		return err
 	}
-	log := workspace.LogFile(spec.ProjectID, spec.RunID)
-	if decision.Allowed {
-		return w.Append(ctx, log, asked)
+	if refusal := verdict.Refusal(); refusal != nil {
+		return errors.Join(refuse(ctx, w, spec, "policy_denied", refusal, told...), refusal)
 	}
-	base.Type = events.PolicyDenied
-	denied, err := w.Events.Draft(base, policy.DeniedPayload{
-		Action: policy.Launch, ResourceID: resource.ID, ResourceKind: &resource.Kind, ResourceVisibility: resource.Visibility, Policy: decision,
-	})
-	if err != nil {
-		return err
-	}
-	refusal := fault.New(fault.Denied, "Policy denied launch: %s (%s)", decision.RuleID, decision.Reason)
-	return errors.Join(refuse(ctx, w, spec, "policy_denied", refusal, asked, denied), refusal)
+	return w.Append(ctx, workspace.LogFile(spec.ProjectID, spec.RunID), told...)
 }
 
 // refuse ends a run whose launch was refused, unless a session of it lives by

@@ -14,10 +14,12 @@ import (
 	"io/fs"
 	"path"
 	"slices"
+	"time"
 
 	"ac/events"
 	"ac/internal/clock"
 	"ac/internal/fault"
+	"ac/runs/session"
 	"ac/workspace"
 	"ac/workspace/doc"
 )
@@ -38,7 +40,21 @@ type startedPayload struct {
 
 // Create makes a run with its context pack. Both are durable and whole when it
 // returns; the project must exist, the agent need not.
-func Create(ctx context.Context, w *workspace.Workspace, project, agent, provider string) (Created, error) {
+func Create(ctx context.Context, w *workspace.Workspace, project, agent, provider string) (made Created, err error) {
+	err = w.Update(ctx, func(u *workspace.Unit) error {
+		made, err = CreateIn(u, project, agent, provider)
+		return err
+	})
+	if err == nil {
+		w.Appended(workspace.LogFile(project, made.RunID))
+	}
+	return made, err
+}
+
+// CreateIn is Create as a part of a unit. Its caller tells that the log is there
+// (workspace.Appended) once the unit is through.
+func CreateIn(u *workspace.Unit, project, agent, provider string) (Created, error) {
+	w := u.Workspace()
 	made := Created{RunID: w.Env.IDs.New("run"), ContextPackID: w.Env.IDs.New("ctx")}
 	now := w.Env.Clock.Now()
 	draft, err := w.Events.Draft(events.Draft{
@@ -60,22 +76,16 @@ func Create(ctx context.Context, w *workspace.Workspace, project, agent, provide
 	if err != nil {
 		return made, err
 	}
-	err = w.Update(ctx, func(u *workspace.Unit) error {
-		if _, err := w.Project(project); err != nil {
-			return err
-		}
-		if err := u.Create(workspace.ContextPackDir(project, made.ContextPackID), pack); err != nil {
-			return err
-		}
-		return u.Create(workspace.RunDir(project, made.RunID), workspace.Tree{
-			Dirs:  []string{"outputs"},
-			Files: []workspace.TreeFile{{Name: "run.yaml", Content: run}, {Name: events.FileName, Content: events.Encode(draft)}},
-		})
-	})
-	if err == nil {
-		w.Appended(workspace.LogFile(project, made.RunID))
+	if _, err := w.Project(project); err != nil {
+		return made, err
 	}
-	return made, err
+	if err := u.Create(workspace.ContextPackDir(project, made.ContextPackID), pack); err != nil {
+		return made, err
+	}
+	return made, u.Create(workspace.RunDir(project, made.RunID), workspace.Tree{
+		Dirs:  []string{"outputs"},
+		Files: []workspace.TreeFile{{Name: "run.yaml", Content: run}, {Name: events.FileName, Content: events.Encode(draft)}},
+	})
 }
 
 // contextPack is the skeleton of what an agent will be given.
@@ -129,22 +139,27 @@ func List(w *workspace.Workspace, project string) ([]Listed, error) {
 			return nil, err
 		}
 	}
-	rows := []Listed{}
+	type dated struct {
+		Listed
+		at time.Time
+	}
+	found := []dated{}
 	for _, p := range projects {
 		ids, err := workspace.Dirs(w.FS, workspace.RunsDir(p))
 		if err != nil {
 			return nil, err
 		}
-		rows = append(rows, workspace.ReadEach(ids, func(id string) (Listed, error) {
+		found = append(found, workspace.ReadEach(ids, func(id string) (dated, error) {
 			run, err := workspace.Load(w, doc.RunCodec, workspace.RunFile(p, id))
-			return Listed{p, run.ID, run.CreatedAt, run.Status, run.Provider, run.AgentID}, err
+			at, _ := clock.Parse(run.CreatedAt)
+			return dated{Listed{p, run.ID, run.CreatedAt, run.Status, run.Provider, run.AgentID}, at}, err
 		})...)
 	}
-	slices.SortFunc(rows, func(a, b Listed) int {
-		at, _ := clock.Parse(a.CreatedAt)
-		bt, _ := clock.Parse(b.CreatedAt)
-		return cmp.Or(bt.Compare(at), cmp.Compare(b.RunID, a.RunID))
-	})
+	slices.SortFunc(found, func(a, b dated) int { return cmp.Or(b.at.Compare(a.at), cmp.Compare(b.RunID, a.RunID)) })
+	rows := make([]Listed, len(found))
+	for i := range found {
+		rows[i] = found[i].Listed
+	}
 	return rows, nil
 }
 
@@ -156,4 +171,25 @@ func openLog(w *workspace.Workspace, project, run string) (log fileReader, err e
 		return nil, fault.New(fault.NotFound, "run %s of project %s has no %s", run, project, events.FileName)
 	}
 	return log, err
+}
+
+// EndIn asks for the end of a run that never had a session: its record, and the
+// event that closes its log. A run that is over stays as it is, and so does one
+// whose session lives.
+func EndIn(u *workspace.Unit, project, runID, status string, last events.Draft) error {
+	w := u.Workspace()
+	file := workspace.RunFile(project, runID)
+	run, err := workspace.LoadIn(u, doc.RunCodec, file)
+	if err != nil {
+		return err
+	}
+	if doc.Terminal(run.Status) || session.RunAlive(w, project, runID) {
+		return nil
+	}
+	run.Status, run.EndedAt = status, clock.Stamp(last.At)
+	if err := workspace.Put(u, doc.RunCodec, file, run, 0o644); err != nil {
+		return err
+	}
+	u.Append(workspace.LogFile(project, runID), last)
+	return nil
 }

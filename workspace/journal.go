@@ -80,6 +80,9 @@ func (u *Unit) commit(ctx context.Context) (logs []string, err error) {
 	}
 	for i := range u.ops {
 		if err := u.w.apply(ctx, &u.ops[i]); err != nil {
+			if u.ops[i].Spare {
+				continue
+			}
 			return logs, u.undo(i, name, err)
 		}
 		if u.ops[i].Kind == opAppend {
@@ -131,6 +134,11 @@ func (w *Workspace) apply(ctx context.Context, op *operation) error {
 	switch op.Kind {
 	case opWrite:
 		return w.namer.Write(w.FS, op.Name, op.Content, op.Perm)
+	case opRemove:
+		if err := ignoreMissing(w.FS.Remove(op.Name)); err != nil {
+			return err
+		}
+		return w.FS.SyncDir(path.Dir(op.Name))
 	case opRename:
 		if err := w.FS.Rename(op.From, op.Name); err != nil {
 			return err
@@ -180,11 +188,19 @@ func (w *Workspace) takeBack(op *operation, applied bool) error {
 			return w.FS.Remove(op.Name)
 		}
 		return w.namer.Write(w.FS, op.Name, op.before, op.Perm)
+	case opRemove:
+		if durable.Exists(w.FS, op.Name) {
+			return nil
+		}
+		return w.namer.Write(w.FS, op.Name, op.before, 0o644)
 	case opRename:
 		if !durable.Exists(w.FS, op.Name) || durable.Exists(w.FS, op.From) {
 			return nil
 		}
 		return w.FS.Rename(op.Name, op.From)
+	}
+	if op.Spare {
+		return nil
 	}
 	if applied {
 		return errAppended
@@ -271,7 +287,7 @@ func (w *Workspace) readIntent(name string) ([]operation, error) {
 func (w *Workspace) finish(ctx context.Context, ops []operation) (logs []string, err error) {
 	states := make([]opState, len(ops))
 	for i := range ops {
-		if states[i], err = w.state(&ops[i]); err != nil {
+		if states[i], err = w.state(&ops[i]); err != nil && !ops[i].Spare {
 			return nil, err
 		}
 	}
@@ -288,6 +304,9 @@ func (w *Workspace) finish(ctx context.Context, ops []operation) (logs []string,
 			}
 		}
 		if err := w.apply(ctx, &ops[i]); err != nil {
+			if ops[i].Spare {
+				continue
+			}
 			return logs, err
 		}
 		if ops[i].Kind == opAppend {
@@ -320,6 +339,17 @@ func (w *Workspace) state(op *operation) (opState, error) {
 		case op.After:
 			return done, nil
 		case op.Before:
+			return due, nil
+		}
+		return foreign, nil
+	case opRemove:
+		now, err := readDocument(w.FS, op.Name)
+		switch {
+		case fault.Is(err, fault.NotFound):
+			return done, nil
+		case err != nil:
+			return foreign, err
+		case hashOf(now) == op.Before:
 			return due, nil
 		}
 		return foreign, nil

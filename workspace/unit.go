@@ -24,16 +24,17 @@ import (
 type Unit struct {
 	w       *Workspace
 	ops     []operation
-	pending map[string][]byte
+	pending map[string][]byte // nil where a document is to be removed
 	staged  []string
 }
 
 // operation is one step of a unit, as it stands in the journal.
 type operation struct {
-	Kind string `json:"kind"` // write, rename or append
+	Kind string `json:"kind"` // write, remove, rename or append
 	Name string `json:"name"`
 
-	// Of a write: the content and the hashes around it; "" means absent.
+	// Of a write: the content and the hashes around it; "" means absent. Of a
+	// removal: the hash before it.
 	Content []byte      `json:"content,omitempty"`
 	Perm    fs.FileMode `json:"perm,omitempty"`
 	Before  string      `json:"before,omitempty"`
@@ -44,12 +45,15 @@ type operation struct {
 	// was.
 	Drafts []draftRecord `json:"drafts,omitempty"`
 	Size   int64         `json:"size,omitempty"`
+	// Of an append whose failure fails nothing.
+	Spare bool `json:"spare,omitempty"`
 
 	before []byte // content before a write, for taking it back; nil when absent
 }
 
 const (
 	opWrite  = "write"
+	opRemove = "remove"
 	opRename = "rename"
 	opAppend = "append"
 )
@@ -137,6 +141,9 @@ func (u *Unit) Workspace() *Workspace { return u.w }
 // Read reads a document as this unit will leave it. Missing: fault.NotFound.
 func (u *Unit) Read(name string) ([]byte, error) {
 	if text, ok := u.pending[name]; ok {
+		if text == nil {
+			return nil, fault.New(fault.NotFound, "%s does not exist", name)
+		}
 		return text, nil
 	}
 	return u.w.Read(name)
@@ -144,8 +151,8 @@ func (u *Unit) Read(name string) ([]byte, error) {
 
 // Exists reports whether a document will exist after what was asked for so far.
 func (u *Unit) Exists(name string) bool {
-	if _, ok := u.pending[name]; ok {
-		return true
+	if text, ok := u.pending[name]; ok {
+		return text != nil
 	}
 	return u.w.Exists(name)
 }
@@ -171,7 +178,24 @@ func (u *Unit) Write(name string, content []byte, perm fs.FileMode) error {
 		return err
 	}
 	u.ops = append(u.ops, op)
+	if content == nil {
+		content = []byte{}
+	}
 	u.pending[name] = content
+	return nil
+}
+
+// Remove asks for a document to be removed. One that is not there is no error.
+func (u *Unit) Remove(name string) error {
+	before, err := u.Read(name)
+	if fault.Is(err, fault.NotFound) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	u.ops = append(u.ops, operation{Kind: opRemove, Name: name, Before: hashOf(before), before: before})
+	u.pending[name] = nil
 	return nil
 }
 
@@ -193,8 +217,14 @@ func Put[T any](u *Unit, codec yamldoc.Codec[T], name string, document T, perm f
 }
 
 // Append asks for events at the end of a log.
-func (u *Unit) Append(log string, drafts ...events.Draft) {
-	op := operation{Kind: opAppend, Name: log}
+func (u *Unit) Append(log string, drafts ...events.Draft) { u.append(log, false, drafts) }
+
+// Note is Append for events whose loss fails nothing: when the log cannot take
+// them, the rest of the unit happens without them.
+func (u *Unit) Note(log string, drafts ...events.Draft) { u.append(log, true, drafts) }
+
+func (u *Unit) append(log string, spare bool, drafts []events.Draft) {
+	op := operation{Kind: opAppend, Name: log, Spare: spare}
 	if st, err := u.w.FS.Stat(log); err == nil {
 		op.Size = st.Size()
 	}

@@ -12,6 +12,7 @@ import (
 	"os/signal"
 	"syscall"
 
+	"ac/heartbeat/job"
 	"ac/runs/session"
 )
 
@@ -23,7 +24,9 @@ func Main(args []string) int {
 	if len(args) > 0 {
 		switch args[0] {
 		case session.SuperviseCommand:
-			return supervise()
+			return keep(session.SuperviseMain)
+		case job.RunCommand:
+			return keep(job.RunMain)
 		case session.GuardCommand:
 			return exitOf(session.RunGuard())
 		}
@@ -41,8 +44,9 @@ func Main(args []string) int {
 // this process. A handler, unlike ignoring, is not inherited by what we start.
 func surviveReaders() { signal.Notify(make(chan os.Signal, 1), syscall.SIGPIPE) }
 
-// supervise is the hidden command of a session's supervisor.
-func supervise() int {
+// keep is a hidden command that follows providers: a session's supervisor, or the
+// runner of a job.
+func keep(run func(executable string, in io.Reader, out io.WriteCloser, interrupt <-chan struct{}) error) int {
 	surviveReaders()
 	executable, err := os.Executable()
 	if err != nil {
@@ -55,7 +59,7 @@ func supervise() int {
 		<-signals
 		close(interrupt)
 	}()
-	return exitOf(session.SuperviseMain(executable, os.Stdin, os.Stdout, interrupt))
+	return exitOf(run(executable, os.Stdin, os.Stdout, interrupt))
 }
 
 func exitOf(err error) int {
@@ -93,7 +97,7 @@ type app struct {
 // run executes one command line.
 func (a *app) run(ctx context.Context, args []string) int {
 	root := newRoot(a)
-	root.SetArgs(args)
+	root.SetArgs(spread(root, args))
 	root.SetIn(a.stdin)
 	root.SetOut(a.stdout)
 	root.SetErr(a.stderr)

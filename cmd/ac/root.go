@@ -55,11 +55,18 @@ func newRoot(a *app) *cobra.Command {
 		demoCommand(a), serverCommand(a), callCommand(a), schemaCommand(a),
 		initCommand(a), validateCommand(a), teamCommand(a), agentCommand(a), projectCommand(a),
 		runNewCommand(a), runExecuteCommand(a), runListCommand(a), runReplayCommand(a),
+		jobSubmitCommand(a), jobListCommand(a), jobShowCommand(a), jobCollectCommand(a), jobCancelCommand(a),
 		sessionListCommand(a), sessionStopCommand(a), verifyCommand(a), completionCommand(a),
 		worktreeCleanupCommand(a), auditSealCommand(a), auditVerifyCommand(a), auditKeyCommand(a),
 		conversationListCommand(a), conversationNewCommand(a), conversationDMCommand(a),
 		conversationSendCommand(a), conversationReadCommand(a), conversationFollowCommand(a),
+		taskNewCommand(a), taskAddMilestoneCommand(a), taskValidateCommand(a), taskListCommand(a), taskPlanCommand(a),
+		milestoneReportCommand(a), milestoneApproveCommand(a), helpNewCommand(a), helpValidateCommand(a), inboxResolveCommand(a),
 		sharePackCreateCommand(a), sharePackReplayCommand(a),
+		commentAddCommand(a), commentListCommand(a),
+		monitorRunsCommand(a), inboxSnapshotCommand(a), uiSnapshotCommand(a),
+		artifactNewCommand(a), artifactValidateCommand(a), artifactReadCommand(a),
+		memoryDeltaCommand(a), memoryApproveCommand(a), memoryPreviewCommand(a), inboxShowCommand(a),
 	)
 	root.SetHelpCommand(helpCommand())
 	return root

@@ -79,7 +79,7 @@ func Parse(s string) (time.Time, bool) {
 	}
 }
 
-// ParseDate reads a date or a timestamp. A bare date is its midnight in UTC.
+// ParseDate reads a timestamp, or a date, which is its midnight in UTC.
 func ParseDate(s string) (time.Time, bool) {
 	if len(s) == len(time.DateOnly) {
 		t, err := time.Parse(time.DateOnly, s)

@@ -22,6 +22,7 @@ const (
 	NotFound       Reason = "not_found"
 	Denied         Reason = "denied"
 	Conflict       Reason = "conflict"
+	Incomplete     Reason = "incomplete"
 	InvalidFile    Reason = "invalid_file"
 	Blank          Reason = "blank" // a text of white space alone
 	InvalidParams  Reason = "invalid_params"
@@ -34,6 +35,8 @@ const (
 	ShuttingDown   Reason = "shutting_down"
 	TooManyWaiting Reason = "too_many_waiting"
 	Canceled       Reason = "canceled"
+	NoIndex        Reason = "no_index"
+	PreviewChanged Reason = "preview_changed"
 	Internal       Reason = "internal"
 )
 

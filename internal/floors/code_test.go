@@ -249,6 +249,7 @@ func TestOutputBelongsToCommands(t *testing.T) {
 func wallClocks() map[string]string {
 	return map[string]string{
 		"internal/clock": "is the clock",
+		"heartbeat/job":  "makes the clock of a runner process",
 		"internal/proc":  "bounds waits for dying processes",
 		"rpc":            "measures how long a client has not moved",
 		"runs/session":   "makes the clock of a supervisor process, and sets deadlines of connections, which the kernel keeps",

@@ -204,3 +204,31 @@ func TestSharedUnremovable(t *testing.T) {
 		t.Error(err)
 	}
 }
+
+// lateLinks is a file system whose links are made and told as failed.
+type lateLinks struct{ durable.FS }
+
+func (l lateLinks) Link(from, to string) error {
+	return errors.Join(l.FS.Link(from, to), errors.New("the answer got lost"))
+}
+
+// TestSharedLostAnswer makes the lock file over a file system that says that it
+// could not: it is ours all the same, and goes with us.
+func TestSharedLostAnswer(t *testing.T) {
+	t.Parallel()
+	r := newRoot(t)
+	s := shared(lateLinks{r})
+	release, err := acquire(t, s, time.Second)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := acquire(t, shared(lateLinks{r}), 30*time.Millisecond); !errors.Is(err, context.DeadlineExceeded) {
+		t.Errorf("held twice: %v", err)
+	}
+	if err := release(); err != nil {
+		t.Error(err)
+	}
+	if durable.Exists(r, s.Name) {
+		t.Error("the lock file stayed")
+	}
+}

@@ -9,8 +9,11 @@ import (
 	"errors"
 	"io/fs"
 	"os"
+	"slices"
 	"syscall"
 	"time"
+
+	"golang.org/x/sys/unix"
 )
 
 // Exit is how a process ended.
@@ -58,6 +61,50 @@ func Sweep(pgid int, patience time.Duration) (left []int) {
 	}
 	return nil
 }
+
+// SweepAdopted kills and reaps the processes that came to this one because
+// their parent died: its children in other sessions than its own, but for those
+// that known tells apart. The rest of its children are left alone, so that
+// others may wait for them. It gives up after patience and tells who is left.
+func SweepAdopted(known func(pid int) bool, patience time.Duration) (left []int) {
+	for deadline := time.Now().Add(patience); ; time.Sleep(sweepPause) {
+		adopted, err := adopted(known)
+		// A look at the list can miss one whose parent dies meanwhile; that
+		// parent, dead or dying, is in the list then.
+		if len(adopted) == 0 || err != nil {
+			return nil
+		}
+		for _, pid := range adopted {
+			_ = Kill(pid) // gone meanwhile, or found again
+			reap(pid)
+		}
+		if time.Now().After(deadline) {
+			return adopted
+		}
+	}
+}
+
+// adopted lists the children of this process, zombies included, that lie in
+// other sessions and are not known.
+func adopted(known func(pid int) bool) ([]int, error) {
+	own, err := unix.Getsid(0)
+	if err != nil {
+		return nil, err
+	}
+	children, err := kin(os.Getpid(), true)
+	return slices.DeleteFunc(children, func(pid int) bool {
+		sid, err := unix.Getsid(pid)
+		return err != nil || sid == own || known(pid)
+	}), err
+}
+
+func reap(pid int) {
+	var status syscall.WaitStatus
+	_, _ = syscall.Wait4(pid, &status, syscall.WNOHANG, nil) // still dying, or not ours
+}
+
+// Children lists the processes whose parent is pid, zombies not counted.
+func Children(pid int) ([]int, error) { return kin(pid, false) }
 
 // reapAll reaps every child that has ended and reports whether none is left.
 func reapAll() bool {

@@ -33,15 +33,16 @@ func StartedAt(pid int) (time.Time, bool) {
 // group and start.
 func BecomeSubreaper() error { return nil }
 
-// Children lists the processes whose parent is pid.
-func Children(pid int) ([]int, error) {
+// kin lists the processes whose parent is pid, those that have ended and are
+// not reaped only where zombies are asked for.
+func kin(pid int, zombies bool) ([]int, error) {
 	all, err := unix.SysctlKinfoProcSlice("kern.proc.all")
 	if err != nil {
 		return nil, err
 	}
 	var children []int
 	for _, p := range all {
-		if int(p.Eproc.Ppid) == pid && p.Proc.P_stat != zombie {
+		if int(p.Eproc.Ppid) == pid && (zombies || p.Proc.P_stat != zombie) {
 			children = append(children, int(p.Proc.P_pid))
 		}
 	}

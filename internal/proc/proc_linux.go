@@ -16,8 +16,8 @@ func Lookup(pid int) (Identity, bool) {
 	if pid <= 0 {
 		return Identity{}, false
 	}
-	ticks, _, ok := readStat(pid)
-	if !ok {
+	ticks, _, state, ok := readStat(pid)
+	if !ok || dead(state) {
 		return Identity{}, false
 	}
 	boot, err := os.ReadFile("/proc/sys/kernel/random/boot_id")
@@ -27,26 +27,29 @@ func Lookup(pid int) (Identity, bool) {
 	return Identity{PID: pid, Start: strings.TrimSpace(string(boot)) + ":" + ticks}, true
 }
 
-// readStat reads the start ticks and the parent of a process that is no zombie.
-func readStat(pid int) (ticks string, parent int, ok bool) {
+// dead are the states of processes that have ended and are not reaped.
+func dead(state string) bool { return state == "Z" || state == "X" }
+
+// readStat reads the start ticks, the parent and the state of a process.
+func readStat(pid int) (ticks string, parent int, state string, ok bool) {
 	stat, err := os.ReadFile("/proc/" + strconv.Itoa(pid) + "/stat")
 	if err != nil {
-		return "", 0, false
+		return "", 0, "", false
 	}
 	// The name in parentheses may hold anything, parentheses included.
 	_, rest, found := bytes.Cut(stat[max(0, bytes.LastIndexByte(stat, ')')):], []byte(") "))
 	fields := strings.Fields(string(rest))
-	if !found || len(fields) < 20 || fields[0] == "Z" || fields[0] == "X" {
-		return "", 0, false
+	if !found || len(fields) < 20 {
+		return "", 0, "", false
 	}
 	parent, err = strconv.Atoi(fields[1])
-	return fields[19], parent, err == nil
+	return fields[19], parent, fields[0], err == nil
 }
 
 // StartedAt is when a process started, to about a hundredth of a second.
 func StartedAt(pid int) (time.Time, bool) {
-	ticks, _, ok := readStat(pid)
-	if !ok {
+	ticks, _, state, ok := readStat(pid)
+	if !ok || dead(state) {
 		return time.Time{}, false
 	}
 	n, err := strconv.ParseInt(ticks, 10, 64)
@@ -73,8 +76,9 @@ func BecomeSubreaper() error {
 	return os.NewSyscallError("prctl", unix.Prctl(unix.PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0))
 }
 
-// Children lists the processes whose parent is pid, zombies not counted.
-func Children(pid int) ([]int, error) {
+// kin lists the processes whose parent is pid, those that have ended and are
+// not reaped only where zombies are asked for.
+func kin(pid int, zombies bool) ([]int, error) {
 	entries, err := os.ReadDir("/proc")
 	if err != nil {
 		return nil, err
@@ -85,7 +89,7 @@ func Children(pid int) ([]int, error) {
 		if err != nil {
 			continue
 		}
-		if _, parent, ok := readStat(child); ok && parent == pid {
+		if _, parent, state, ok := readStat(child); ok && parent == pid && (zombies || !dead(state)) {
 			children = append(children, child)
 		}
 	}

@@ -13,5 +13,5 @@ func StartedAt(int) (time.Time, bool) { return time.Time{}, false }
 // BecomeSubreaper has no counterpart here.
 func BecomeSubreaper() error { return nil }
 
-// Children cannot be listed here.
-func Children(int) ([]int, error) { return nil, ErrUnsupported }
+// kin cannot be listed here.
+func kin(int, bool) ([]int, error) { return nil, ErrUnsupported }

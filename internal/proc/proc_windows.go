@@ -81,5 +81,8 @@ func AwaitExit(int) (Exit, error) { return Exit{}, ErrUnsupported }
 // Sweep has no counterpart here.
 func Sweep(int, time.Duration) []int { return nil }
 
+// SweepAdopted has no counterpart here.
+func SweepAdopted(func(int) bool, time.Duration) []int { return nil }
+
 // OwnedByUs cannot be told here.
 func OwnedByUs(fs.FileInfo) bool { return true }

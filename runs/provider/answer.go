@@ -14,8 +14,8 @@ import (
 // maxAnswerDepth bounds the search within one line.
 const maxAnswerDepth = 8
 
-// longestText is the longest text in lines of JSON, "" when there is none.
-func longestText(output string) (longest string) {
+// LongestText is the longest text in lines of JSON, "" when there is none.
+func LongestText(output string) (longest string) {
 	for line := range strings.Lines(output) {
 		v, ok := parseLine(line)
 		if !ok {

@@ -77,6 +77,12 @@ func fits(base string, patterns []string) bool {
 	})
 }
 
+// isLauncher tells programs that start whatever they are told to.
 func isLauncher(base string) bool {
-	return slices.Contains([]string{"sh", "bash", "dash", "zsh", "fish", "ksh", "csh", "tcsh", "ash", "env", "busybox", "cmd", "powershell", "pwsh"}, base)
+	return isShell(base) || slices.Contains([]string{"env", "busybox"}, strings.ToLower(base))
+}
+
+func isShell(base string) bool {
+	base = strings.TrimSuffix(strings.ToLower(base), ".exe")
+	return slices.Contains([]string{"sh", "bash", "dash", "zsh", "fish", "ksh", "csh", "tcsh", "ash", "cmd", "powershell", "pwsh"}, base)
 }

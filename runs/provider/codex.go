@@ -27,7 +27,7 @@ func (codexCLI) Answer(stdout, last string) (string, error) {
 	if last != "" {
 		return last, nil
 	}
-	return answerOr(longestText(stdout))
+	return answerOr(LongestText(stdout))
 }
 
 func (codexCLI) SchemaProbe() (args []string, word string) {

@@ -51,8 +51,11 @@ func fromTemplate(w Work) (Call, error) {
 	fill := strings.NewReplacer("{PROMPT}", w.Prompt, "{MODEL}", w.Model, "{PERMISSION_LEVEL}", w.Permission, "{OUTPUT_FORMAT}", "json")
 	argv := make([]string, len(w.Template))
 	for i, word := range w.Template {
-		if strings.ContainsAny(word, "\r\n") {
-			return Call{}, errors.New("words of command_argv_template must not contain line breaks")
+		if strings.ContainsAny(word, "\r\n\x00") {
+			return Call{}, errors.New("words of command_argv_template must not contain line breaks or NUL")
+		}
+		if isShell(filepath.Base(word)) {
+			return Call{}, fmt.Errorf("command_argv_template must not name a shell (%s)", word)
 		}
 		argv[i] = fill.Replace(word)
 	}

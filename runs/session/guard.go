@@ -181,25 +181,62 @@ type guarded struct {
 	cmd     *exec.Cmd
 	socket  *os.File
 	reports chan guardReport // closed when the guard is gone
+	all     *Guards
+}
+
+// Guards are the guards that one process started and did not bury yet. Who
+// hosts several sessions in a process gives them the same Guards. It is safe for
+// concurrent use.
+type Guards struct {
+	mu   sync.Mutex
+	pids map[int]struct{}
+}
+
+func (g *Guards) start(cmd *exec.Cmd) error {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	if err := cmd.Start(); err != nil {
+		return err
+	}
+	if g.pids == nil {
+		g.pids = map[int]struct{}{}
+	}
+	g.pids[cmd.Process.Pid] = struct{}{}
+	return nil
+}
+
+// bury waits for the end of a guard.
+func (g *Guards) bury(cmd *exec.Cmd) {
+	_ = cmd.Wait() // how it ended does not matter: it is gone
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	delete(g.pids, cmd.Process.Pid)
+}
+
+func (g *Guards) has(pid int) bool {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	_, ok := g.pids[pid]
+	return ok
 }
 
 // startGuard starts a guard that has the provider's ends of the pipes. The
 // provider is started by begin.
-func startGuard(executable string, stdin, stdout, stderr *os.File) (*guarded, error) {
+func startGuard(executable string, all *Guards, stdin, stdout, stderr *os.File) (*guarded, error) {
 	ours, theirs, err := proc.SocketPair()
 	if err != nil {
 		return nil, err
 	}
 	cmd := exec.Command(executable, GuardCommand)
-	cmd.Env = append(keeperEnv(), "GOMAXPROCS=2")
+	cmd.Env = append(KeeperEnv(), "GOMAXPROCS=2")
 	cmd.Dir = "/"
 	cmd.ExtraFiles = []*os.File{theirs, stdin, stdout, stderr}
 	cmd.SysProcAttr = proc.NewSession()
-	err = errors.Join(cmd.Start(), theirs.Close())
+	err = errors.Join(all.start(cmd), theirs.Close())
 	if err != nil {
 		return nil, errors.Join(fmt.Errorf("start the guard: %w", err), ours.Close())
 	}
-	g := &guarded{cmd: cmd, socket: ours, reports: make(chan guardReport, 8)}
+	g := &guarded{cmd: cmd, socket: ours, reports: make(chan guardReport, 8), all: all}
 	go g.read()
 	return g, nil
 }
@@ -240,11 +277,13 @@ func (g *guarded) sweep() (left []int) {
 	return append(left, g.release()...)
 }
 
-// release waits for a guard whose reports have ended and mops up after it.
+// release waits for a guard whose reports have ended and mops up after it: what
+// a killed guard leaves behind comes to us. Our own children share our session,
+// and other guards are known, so that both are left alone.
 func (g *guarded) release() (left []int) {
 	_ = g.socket.Close()
-	_ = g.cmd.Wait() // how it ended does not matter: it is gone
-	return proc.Sweep(0, sweepPatience)
+	g.all.bury(g.cmd)
+	return proc.SweepAdopted(g.all.has, sweepPatience)
 }
 
 // devNull is the standard input of a provider that gets none.

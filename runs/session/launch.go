@@ -52,7 +52,7 @@ func (l *Launcher) Launch(ctx context.Context, order Order) error {
 	}
 	cmd := exec.Command(l.Executable, SuperviseCommand)
 	cmd.Dir = "/"
-	cmd.Env = keeperEnv()
+	cmd.Env = KeeperEnv()
 	cmd.SysProcAttr = proc.NewSession()
 	stdin, err := cmd.StdinPipe()
 	if err != nil {
@@ -80,9 +80,9 @@ func (l *Launcher) Launch(ctx context.Context, order Order) error {
 	return awaitPhase(ctx, phases)
 }
 
-// keeperEnv is what the processes of a session themselves need: where its socket
+// KeeperEnv is what the processes of a session themselves need: where its socket
 // lies, and what programs built for coverage or races are told.
-func keeperEnv() []string {
+func KeeperEnv() []string {
 	env := []string{"GOTRACEBACK=single"}
 	for _, name := range []string{"XDG_RUNTIME_DIR", "TMPDIR", "GOCOVERDIR", "GORACE"} {
 		if value, ok := os.LookupEnv(name); ok {

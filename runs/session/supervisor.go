@@ -44,6 +44,8 @@ type Host struct {
 	// BudgetPatience is how long reported usage may be over a hard limit before
 	// the provider is stopped; 0 means five seconds.
 	BudgetPatience time.Duration
+	// Guards are those of all sessions of the process; nil where it hosts one.
+	Guards *Guards
 }
 
 func (h Host) tell(phase string, err error) {
@@ -98,6 +100,9 @@ func Supervise(ctx context.Context, w *workspace.Workspace, host Host, order Ord
 	if err != nil {
 		host.tell(phaseRefused, err)
 		return record, err
+	}
+	if host.Guards == nil {
+		host.Guards = &Guards{}
 	}
 	s := &supervisor{w: w, host: host, order: order, collector: usage.NewCollector(),
 		stop: make(chan struct{}), ended: make(chan struct{}),
@@ -179,7 +184,7 @@ func (s *supervisor) execute(ctx context.Context) (outcome, error) {
 	}
 	// The guard comes up while the execution is being written down; it starts
 	// nothing before it is told to.
-	s.guard, err = startGuard(s.host.Executable, pipes.childStdin, pipes.childStdout, pipes.childStderr)
+	s.guard, err = startGuard(s.host.Executable, s.host.Guards, pipes.childStdin, pipes.childStdout, pipes.childStderr)
 	err = errors.Join(err, pipes.closeChild())
 	if err != nil {
 		return outcome{}, errors.Join(err, pipes.closeOurs())

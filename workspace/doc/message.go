@@ -1,6 +1,6 @@
 package doc
 
-// A line of messages.jsonl.
+// Messages: the lines of a messages.jsonl.
 
 import (
 	"bytes"
@@ -12,7 +12,7 @@ import (
 	"ac/internal/yamldoc"
 )
 
-// Message is one message of a conversation.
+// Message is one line of a messages.jsonl.
 type Message struct {
 	_              struct{} `is:"strict"`
 	SchemaVersion  int      `json:"schema_version" is:"min=1"`
@@ -29,20 +29,20 @@ type Message struct {
 	Mentions       []string `json:"mentions" is:"default="`
 }
 
-// ParseMessage reads a line; the error says why it is no message.
-func ParseMessage(line []byte) (Message, error) {
-	end, err := canonjson.Value(line, 0)
-	if err != nil {
+// MessageCodec binds messages.
+var MessageCodec = yamldoc.For[Message]()
+
+// DecodeMessage reads one line of a messages.jsonl.
+func DecodeMessage(line []byte) (Message, error) {
+	line = bytes.TrimSpace(line)
+	if end, err := canonjson.Value(line, 0); err != nil {
 		return Message{}, err
-	}
-	if len(bytes.TrimSpace(line[end:])) > 0 {
-		return Message{}, errors.New("more than one value on the line")
+	} else if end != len(line) {
+		return Message{}, errors.New("more than one JSON value in the line")
 	}
 	value := param.Parse(line)
-	return messageCodec.Bind(&value)
+	return MessageCodec.Bind(&value)
 }
-
-var messageCodec = yamldoc.For[Message]()
 
 // Line writes a message as a line, its LF included.
 func (m Message) Line() ([]byte, error) {

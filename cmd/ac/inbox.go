@@ -1,0 +1,194 @@
+package main
+
+// inbox:resolve, milestone:* and help:*: decisions, and what asks for them.
+
+import (
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"ac/company"
+	"ac/governance"
+	"ac/workspace/doc"
+)
+
+// deciderFlags declares the options that say who decides.
+func (a *app) deciderFlags(cmd *cobra.Command, d *company.Decider) {
+	actorFlags(a, cmd, &d.ActorID, &d.ActorRole)
+	cmd.Flags().StringVar(&d.Notes, "notes", "", "what to say about the decision")
+}
+
+// checkDecider refuses options that say nobody.
+func checkDecider(cmd *cobra.Command, d company.Decider) error {
+	if err := require(cmd, "actor"); err != nil {
+		return err
+	}
+	return oneOf("role", d.ActorRole, doc.Roles())
+}
+
+func inboxResolveCommand(a *app) *cobra.Command {
+	var p company.ResolveParams
+	cmd := &cobra.Command{
+		Use: "inbox:resolve <dir>", Short: "Approve or deny what waits for a decision", Args: args("dir"),
+		Long: `Approve or deny an artifact that waits for a decision: a change to memory
+(memory_delta), the report on a milestone (milestone_report), or an action that
+the heartbeat proposes (heartbeat_action_proposal). Print the decision as JSON.
+
+What was denied may still be approved; what was approved stays so.`,
+		Example: "  ac inbox:resolve ./acme --project proj_01M7WQGTQHQA1J50C42GD1KN1S --artifact art_01M7WQGXT21HWCN0N3RMKCA3ZM --decision denied --notes 'Not yet'",
+		RunE: func(cmd *cobra.Command, given []string) error {
+			if err := require(cmd, "project", "artifact"); err != nil {
+				return err
+			}
+			if err := oneOf("decision", p.Decision, decisions()); err != nil {
+				return err
+			}
+			if err := checkDecider(cmd, p.Decider); err != nil {
+				return err
+			}
+			p.WorkspaceDir = given[0]
+			return a.across(func(all *company.Companies) error {
+				result, err := check(cmd.Context(), all, "inbox.resolve", p)
+				if err != nil {
+					return invalidParams(err)
+				}
+				return a.printJSON(result)
+			})
+		},
+	}
+	itemFlags(a, cmd, &p.ProjectID, &p.ArtifactID)
+	cmd.Flags().StringVar(&p.Decision, "decision", "approved", strings.Join(decisions(), " or "))
+	cmd.Flags().StringVar(&p.ActorTeamID, "team", "", "team of who decides")
+	a.deciderFlags(cmd, &p.Decider)
+	completeFlag(cmd, "decision", words(decisions()...))
+	completeFlag(cmd, "team", a.teamIDs)
+	return cmd
+}
+
+func decisions() []string { return []string{governance.Approved, governance.Denied} }
+
+func milestoneReportCommand(a *app) *cobra.Command {
+	var project string
+	var spec governance.ReportSpec
+	cmd := &cobra.Command{
+		Use: "milestone:report:new <dir>", Short: "Report that a milestone is done", Args: args("dir"),
+		Long: `Write a report that a milestone is done, which then waits for its approval. Print
+its id and its file as JSON.`,
+		Example: "  ac milestone:report:new ./acme --project proj_01M7WQGTQHQA1J50C42GD1KN1S --task task_01M7WQXFJVAFKYMR9NC0NBJYZC --milestone ms_01M7WQXFYGCYX296DAE556TJY9 --title 'The mail is sent' --evidence art_patch --tests art_tests",
+		RunE: func(cmd *cobra.Command, given []string) error {
+			if err := require(cmd, "project", "task", "milestone", "title", "by", "run", "ctx"); err != nil {
+				return err
+			}
+			if err := oneOf("visibility", spec.Visibility, doc.Visibilities()); err != nil {
+				return err
+			}
+			return a.in(given[0], func(c *company.Company) error {
+				made, err := c.NewMilestoneReport(cmd.Context(), project, spec)
+				if err != nil {
+					return invalidParams(err)
+				}
+				return a.printLine(made)
+			})
+		},
+	}
+	cmd.Flags().StringVar(&project, "project", "", "id of the project (required)")
+	cmd.Flags().StringVar(&spec.TaskID, "task", "", "id of the task (required)")
+	cmd.Flags().StringVar(&spec.MilestoneID, "milestone", "", "id of the milestone (required)")
+	cmd.Flags().StringVar(&spec.Title, "title", "", "title of the report, on one line (required)")
+	cmd.Flags().StringVar(&spec.Visibility, "visibility", "team", "who may see it: "+strings.Join(doc.Visibilities(), ", "))
+	cmd.Flags().StringVar(&spec.ProducedBy, "by", "human", "who reports")
+	cmd.Flags().StringVar(&spec.RunID, "run", governance.ManualRun, "id of the run in which it was done")
+	cmd.Flags().StringVar(&spec.ContextPackID, "ctx", governance.ManualContext, "id of the context pack of that run")
+	valuesVar(cmd, &spec.Evidence, "evidence", "ids of artifacts with patches (<id>.patch)")
+	valuesVar(cmd, &spec.Tests, "tests", "ids of artifacts with the outcome of tests (<id>.txt or <id>.json)")
+	completeFlag(cmd, "project", a.projectIDs)
+	completeFlag(cmd, "task", a.taskIDs)
+	completeFlag(cmd, "milestone", a.milestoneIDs)
+	completeFlag(cmd, "visibility", words(doc.Visibilities()...))
+	completeFlag(cmd, "by", a.agentIDs)
+	completeFlag(cmd, "run", a.runIDs)
+	return cmd
+}
+
+func milestoneApproveCommand(a *app) *cobra.Command {
+	var p company.ApproveMilestoneParams
+	cmd := &cobra.Command{
+		Use: "milestone:approve <dir>", Short: "Approve a milestone by its report and its evidence", Args: args("dir"),
+		Long: `Approve a milestone by its report. Where it asks for a patch or for tests, the
+report must name artifacts whose files are there and not empty. Print the decision
+as JSON.`,
+		Example: "  ac milestone:approve ./acme --project proj_01M7WQGTQHQA1J50C42GD1KN1S --task task_01M7WQXFJVAFKYMR9NC0NBJYZC --milestone ms_01M7WQXFYGCYX296DAE556TJY9 --report art_01M7WQGXT21HWCN0N3RMKCA3ZM",
+		RunE: func(cmd *cobra.Command, given []string) error {
+			if err := require(cmd, "project", "task", "milestone", "report"); err != nil {
+				return err
+			}
+			if err := checkDecider(cmd, p.Decider); err != nil {
+				return err
+			}
+			p.WorkspaceDir = given[0]
+			return a.across(func(all *company.Companies) error {
+				result, err := check(cmd.Context(), all, "milestone.approve", p)
+				if err != nil {
+					return invalidParams(err)
+				}
+				return a.printLine(result)
+			})
+		},
+	}
+	cmd.Flags().StringVar(&p.ProjectID, "project", "", "id of the project (required)")
+	cmd.Flags().StringVar(&p.TaskID, "task", "", "id of the task (required)")
+	cmd.Flags().StringVar(&p.MilestoneID, "milestone", "", "id of the milestone (required)")
+	cmd.Flags().StringVar(&p.ReportArtifactID, "report", "", "id of the report (required)")
+	a.deciderFlags(cmd, &p.Decider)
+	completeFlag(cmd, "project", a.projectIDs)
+	completeFlag(cmd, "task", a.taskIDs)
+	completeFlag(cmd, "milestone", a.milestoneIDs)
+	return cmd
+}
+
+func helpNewCommand(a *app) *cobra.Command {
+	var spec governance.HelpSpec
+	cmd := &cobra.Command{
+		Use: "help:new <dir>", Short: "Ask a manager for help", Args: args("dir"),
+		Long:    "Write a request for help and print its id and its file as JSON. The question goes into the file.",
+		Example: "  ac help:new ./acme --title 'Which queue?' --target agent_01M7WR62N1V5H9QJZ3M8C4T7KD",
+		RunE: func(cmd *cobra.Command, given []string) error {
+			if err := require(cmd, "title", "target", "requester"); err != nil {
+				return err
+			}
+			if err := oneOf("visibility", spec.Visibility, doc.Visibilities()); err != nil {
+				return err
+			}
+			return a.in(given[0], func(c *company.Company) error {
+				made, err := c.NewHelpRequest(cmd.Context(), spec)
+				if err != nil {
+					return invalidParams(err)
+				}
+				return a.printLine(made)
+			})
+		},
+	}
+	cmd.Flags().StringVar(&spec.Title, "title", "", "what it is about, on one line (required)")
+	cmd.Flags().StringVar(&spec.TargetManager, "target", "", "id of the manager who is asked (required)")
+	cmd.Flags().StringVar(&spec.Requester, "requester", "human", "who asks")
+	cmd.Flags().StringVar(&spec.ProjectID, "project", "", "id of the project that it is about")
+	cmd.Flags().StringVar(&spec.SharePackID, "share", "", "id of a share pack that goes with it")
+	cmd.Flags().StringVar(&spec.Visibility, "visibility", "managers", "who may see it: "+strings.Join(doc.Visibilities(), ", "))
+	completeFlag(cmd, "target", a.agentIDs)
+	completeFlag(cmd, "requester", a.agentIDs)
+	completeFlag(cmd, "project", a.projectIDs)
+	completeFlag(cmd, "share", a.sharePackIDs)
+	completeFlag(cmd, "visibility", words(doc.Visibilities()...))
+	return cmd
+}
+
+func helpValidateCommand(a *app) *cobra.Command {
+	return &cobra.Command{
+		Use: "help:validate <file>", Short: "Check the file of a help request", Args: args("file"),
+		Long:    "Check the file of a help request. Exit status: 0 when it is valid, 2 with what is wrong on stderr when it is not.",
+		Example: "  ac help:validate ./acme/inbox/help_requests/help_01M7WR6QK4S7X2Y8Z3A5B6C9DE.md",
+		RunE: func(_ *cobra.Command, given []string) error {
+			return a.printIssues(company.ValidateFile(given[0], governance.ValidateHelpRequest))
+		},
+	}
+}

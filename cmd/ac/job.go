@@ -1,0 +1,210 @@
+package main
+
+// job:submit, job:list, job:show, job:collect and job:cancel.
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"text/tabwriter"
+
+	"github.com/spf13/cobra"
+
+	"ac/company"
+	"ac/workspace/doc"
+)
+
+// jobStatuses are what a list may be narrowed to.
+var jobStatuses = []string{doc.JobQueued, doc.JobRunning, doc.JobCompleted, doc.JobCanceled}
+
+func jobSubmitCommand(a *app) *cobra.Command {
+	spec := doc.JobSpec{SchemaVersion: doc.Version, Type: "job", Constraints: []string{}, Deliverables: []string{}, ContextRefs: []doc.ContextRef{}}
+	var notes, files []string
+	cmd := &cobra.Command{
+		Use: "job:submit <dir>", Short: "Give a worker a job",
+		Long: `Give a worker a job and print its id as JSON. The job runs in a process of its
+own: it goes on when this command, and any server, has ended. A --job that is
+active is left alone; one that is over begins anew, its results in history/.`,
+		Example: "  ac job:submit ./acme --project proj_1 --worker codex --goal 'List the open TODOs' --deliverable 'a list'\n" +
+			"  ac job:submit ./acme --project proj_1 --worker claude --goal 'Fix the build' --permission patch --job nightly",
+		Args: args("dir"),
+		RunE: func(cmd *cobra.Command, given []string) error {
+			if err := require(cmd, "project", "worker", "goal"); err != nil {
+				return err
+			}
+			spec.WorkspaceDir = given[0]
+			if spec.JobID == "" {
+				spec.JobID = " " // a new one
+			}
+			for _, note := range notes {
+				spec.ContextRefs = append(spec.ContextRefs, doc.ContextRef{Kind: "note", Value: note})
+			}
+			for _, file := range files {
+				spec.ContextRefs = append(spec.ContextRefs, doc.ContextRef{Kind: "file", Value: file})
+			}
+			return a.across(func(all *company.Companies) error {
+				made, err := check(cmd.Context(), all, "job.submit", company.SubmitJobParams{Job: spec})
+				if err != nil {
+					return invalidParams(err)
+				}
+				return a.printJSON(made)
+			})
+		},
+	}
+	flags := cmd.Flags()
+	flags.StringVar(&spec.ProjectID, "project", "", "the project (required)")
+	flags.StringVar(&spec.WorkerKind, "worker", "", "the kind of worker: codex, claude or gemini (required)")
+	flags.StringVar(&spec.Goal, "goal", "", "what is to be done (required)")
+	flags.StringVar(&spec.JobID, "job", "", "the id of the job (default: a new one)")
+	flags.StringVar(&spec.JobKind, "kind", doc.JobExecution, "execution or heartbeat")
+	flags.StringVar(&spec.PermissionLevel, "permission", "read-only", "read-only, patch or run-commands")
+	flags.StringVar(&spec.WorkerAgentID, "agent", "", "the agent that does it (default: the first that fits)")
+	flags.StringVar(&spec.Model, "model", "", "the model (default: the agent's)")
+	flags.StringVar(&spec.ManagerActorID, "manager", "", "who asks for it")
+	flags.StringArrayVar(&spec.Constraints, "constraint", []string{}, "a constraint; may be given several times")
+	flags.StringArrayVar(&spec.Deliverables, "deliverable", []string{}, "a deliverable; may be given several times")
+	flags.StringArrayVar(&notes, "note", nil, "a note for the worker; may be given several times")
+	flags.StringArrayVar(&files, "file", nil, "a file that the worker should know; may be given several times")
+	completeFlag(cmd, "project", a.projectIDs)
+	completeFlag(cmd, "agent", a.agentIDs)
+	completeFlag(cmd, "worker", words("codex", "claude", "gemini"))
+	completeFlag(cmd, "kind", words(doc.JobExecution, doc.JobHeartbeat))
+	completeFlag(cmd, "permission", words("read-only", "patch", "run-commands"))
+	return cmd
+}
+
+// words completes fixed words.
+func words(list ...string) func(*cobra.Command, []string) []string {
+	return func(*cobra.Command, []string) []string { return list }
+}
+
+func jobListCommand(a *app) *cobra.Command {
+	var p company.ListJobsParams
+	asJSON := false
+	cmd := &cobra.Command{
+		Use: "job:list <dir>", Short: "List the jobs of a project by id", Args: args("dir"),
+		Long:    "List the jobs of a project by id. With --json the rows are those of job.list.",
+		Example: "  ac job:list ./acme --project proj_1 --status running\n  ac job:list ./acme --project proj_1 --json",
+		RunE: func(cmd *cobra.Command, given []string) error {
+			if err := require(cmd, "project"); err != nil {
+				return err
+			}
+			p.WorkspaceDir = given[0]
+			return a.across(func(all *company.Companies) error {
+				found, err := check(cmd.Context(), all, "job.list", p)
+				if err != nil {
+					return invalidParams(err)
+				}
+				if rows, ok := found.([]company.JobRow); ok && !asJSON {
+					return a.printJobs(rows)
+				}
+				return a.printJSON(found)
+			})
+		},
+	}
+	cmd.Flags().StringVar(&p.ProjectID, "project", "", "the project (required)")
+	cmd.Flags().StringVar(&p.Status, "status", "", "only with this status: "+strings.Join(jobStatuses, ", "))
+	cmd.Flags().IntVar(&p.Limit, "limit", 200, "at most so many")
+	cmd.Flags().BoolVar(&asJSON, "json", false, "print JSON")
+	completeFlag(cmd, "project", a.projectIDs)
+	completeFlag(cmd, "status", words(jobStatuses...))
+	return cmd
+}
+
+func (a *app) printJobs(rows []company.JobRow) error {
+	if len(rows) == 0 {
+		fmt.Fprintln(a.stdout, "no jobs")
+		return nil
+	}
+	table := tabwriter.NewWriter(a.stdout, 0, 0, 2, ' ', 0)
+	fmt.Fprintln(table, "JOB\tSTATUS\tATTEMPT\tWORKER\tNOTE")
+	for _, r := range rows {
+		worker, note := "-", ""
+		if n := len(r.Attempts); n > 0 {
+			worker, note = r.Attempts[n-1].WorkerAgentID, oneLine(r.Attempts[n-1].Error)
+		}
+		if r.CancellationRequested && r.FinalResultRelpath == "" {
+			note = "cancellation requested"
+		}
+		fmt.Fprintf(table, "%s\t%s\t%d\t%s\t%s\n", r.JobID, r.Status, r.CurrentAttempt, worker, note)
+	}
+	return table.Flush()
+}
+
+// jobCommand is a command about one job.
+func jobCommand(a *app, name, short, long string, act func(context.Context, *company.Company, company.JobParams) (any, error)) *cobra.Command {
+	p := company.JobParams{}
+	cmd := &cobra.Command{
+		Use: name + " <dir>", Short: short, Long: long, Args: args("dir"),
+		Example: "  ac " + name + " ./acme --project proj_1 --job job_01M7WQZBSAFPGGS2R5Y64ZHBJ5",
+		RunE: func(cmd *cobra.Command, given []string) error {
+			if err := require(cmd, "project", "job"); err != nil {
+				return err
+			}
+			p.WorkspaceDir = given[0]
+			return a.in(given[0], func(c *company.Company) error {
+				result, err := act(cmd.Context(), c, p)
+				if err != nil {
+					return err
+				}
+				return a.printJSON(result)
+			})
+		},
+	}
+	cmd.Flags().StringVar(&p.ProjectID, "project", "", "the project (required)")
+	cmd.Flags().StringVar(&p.JobID, "job", "", "the job (required)")
+	completeFlag(cmd, "project", a.projectIDs)
+	completeFlag(cmd, "job", a.jobIDs)
+	return cmd
+}
+
+func jobShowCommand(a *app) *cobra.Command {
+	return jobCommand(a, "job:show", "Show how a job is now", "Print a job as JSON, as job.poll answers it.",
+		func(ctx context.Context, c *company.Company, p company.JobParams) (any, error) {
+			return c.PollJob(ctx, p)
+		})
+}
+
+// exitUnsuccessful ends job:collect --wait when the job did not succeed.
+const exitUnsuccessful = 3
+
+func jobCollectCommand(a *app) *cobra.Command {
+	wait := false
+	cmd := jobCommand(a, "job:collect", "Show what a job left", `Print a job with its result as JSON, as job.collect answers it.
+
+With --wait it waits for the end of the job first; the exit status is 3 then when
+the result is not "succeeded".`,
+		func(ctx context.Context, c *company.Company, p company.JobParams) (any, error) {
+			if !wait {
+				return c.CollectJob(ctx, p)
+			}
+			collected, err := c.AwaitJob(ctx, p)
+			if err == nil && (collected.Result == nil || collected.Result.Status != doc.ResultSucceeded) {
+				return nil, errors.Join(a.printJSON(collected), exitError{exitUnsuccessful})
+			}
+			return collected, err
+		})
+	cmd.Flags().BoolVar(&wait, "wait", false, "wait for the end of the job")
+	return cmd
+}
+
+func jobCancelCommand(a *app) *cobra.Command {
+	return jobCommand(a, "job:cancel", "Cancel a job", `Cancel a job and stop what runs of it: SIGTERM to everything its worker started,
+SIGKILL to what is left after 1.5 seconds. Prints the job as JSON, as it is just
+after; job:collect --wait tells the end.`,
+		func(ctx context.Context, c *company.Company, p company.JobParams) (any, error) {
+			return c.CancelJob(ctx, p)
+		})
+}
+
+func (a *app) jobIDs(cmd *cobra.Command, given []string) []string {
+	project := cmd.Flag("project").Value.String()
+	return a.known(given, func(c *company.Company) (ids []string, err error) {
+		counted, err := c.JobNames(project)
+		for _, j := range counted {
+			ids = append(ids, j.Job.JobID+"\t"+j.Status)
+		}
+		return ids, err
+	})
+}

@@ -1,0 +1,294 @@
+package main
+
+// task:*: making, planning, listing and checking tasks.
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
+	"text/tabwriter"
+
+	"github.com/spf13/cobra"
+
+	"ac/company"
+	"ac/governance"
+	"ac/workspace/doc"
+)
+
+// oneOf refuses a word that is none of those that an option knows.
+func oneOf(option, word string, words []string) error {
+	if !slices.Contains(words, word) {
+		return usageError{"--" + option + " must be one of " + strings.Join(words, ", ")}
+	}
+	return nil
+}
+
+func milestoneKinds() []string { return []string{"coding", "research", "planning"} }
+func milestoneStatuses() []string {
+	return []string{"draft", "ready", "in_progress", "blocked", "done"}
+}
+
+func taskNewCommand(a *app) *cobra.Command {
+	var project string
+	var spec governance.TaskSpec
+	cmd := &cobra.Command{
+		Use: "task:new <dir>", Short: "Make a draft of a task and print its id", Args: args("dir"),
+		Example: "  ac task:new ./acme --project proj_01M7WQGTQHQA1J50C42GD1KN1S --title 'Sign in by mail'",
+		RunE: func(cmd *cobra.Command, given []string) error {
+			if err := require(cmd, "project", "title"); err != nil {
+				return err
+			}
+			if err := oneOf("visibility", spec.Visibility, doc.Visibilities()); err != nil {
+				return err
+			}
+			return a.in(given[0], func(c *company.Company) error {
+				id, err := c.NewTask(cmd.Context(), project, spec)
+				return a.printID(id, invalidParams(err))
+			})
+		},
+	}
+	cmd.Flags().StringVar(&project, "project", "", "id of the project (required)")
+	cmd.Flags().StringVar(&spec.Title, "title", "", "what is to be done, on one line (required)")
+	cmd.Flags().StringVar(&spec.Visibility, "visibility", "team", "who may see it: "+strings.Join(doc.Visibilities(), ", "))
+	cmd.Flags().StringVar(&spec.TeamID, "team", "", "id of the team that does it")
+	cmd.Flags().StringVar(&spec.AssigneeID, "assignee", "", "id of the agent that does it")
+	completeFlag(cmd, "project", a.projectIDs)
+	completeFlag(cmd, "visibility", words(doc.Visibilities()...))
+	completeFlag(cmd, "team", a.teamIDs)
+	completeFlag(cmd, "assignee", a.agentIDs)
+	return cmd
+}
+
+func taskAddMilestoneCommand(a *app) *cobra.Command {
+	var project, task string
+	var milestone doc.Milestone
+	cmd := &cobra.Command{
+		Use: "task:add-milestone <dir>", Short: "Add a milestone to a task and print its id", Args: args("dir"),
+		Long: `Add a milestone at the end of a task and print its id. The approval of one of
+coding asks for a patch and for tests; that of the others asks for nothing.`,
+		Example: "  ac task:add-milestone ./acme --project proj_01M7WQGTQHQA1J50C42GD1KN1S --task task_01M7WQXFJVAFKYMR9NC0NBJYZC --title 'Send the mail' --kind coding --accept 'It arrives' 'It expires'",
+		RunE: func(cmd *cobra.Command, given []string) error {
+			if err := require(cmd, "project", "task", "title", "kind"); err != nil {
+				return err
+			}
+			if err := oneOf("kind", milestone.Kind, milestoneKinds()); err != nil {
+				return err
+			}
+			if err := oneOf("status", milestone.Status, milestoneStatuses()); err != nil {
+				return err
+			}
+			return a.in(given[0], func(c *company.Company) error {
+				id, err := c.AddMilestone(cmd.Context(), project, task, milestone)
+				return a.printID(id, invalidParams(err))
+			})
+		},
+	}
+	cmd.Flags().StringVar(&project, "project", "", "id of the project (required)")
+	cmd.Flags().StringVar(&task, "task", "", "id of the task (required)")
+	cmd.Flags().StringVar(&milestone.Title, "title", "", "what is reached with it (required)")
+	cmd.Flags().StringVar(&milestone.Kind, "kind", "", strings.Join(milestoneKinds(), ", ")+" (required)")
+	cmd.Flags().StringVar(&milestone.Status, "status", "draft", strings.Join(milestoneStatuses(), ", "))
+	valuesVar(cmd, &milestone.AcceptanceCriteria, "accept", "what must hold for it to be accepted")
+	completeFlag(cmd, "project", a.projectIDs)
+	completeFlag(cmd, "task", a.taskIDs)
+	completeFlag(cmd, "kind", words(milestoneKinds()...))
+	completeFlag(cmd, "status", words(milestoneStatuses()...))
+	return cmd
+}
+
+func taskValidateCommand(a *app) *cobra.Command {
+	return &cobra.Command{
+		Use: "task:validate <file>", Short: "Check the file of a task", Args: args("file"),
+		Long:    "Check the file of a task. Exit status: 0 when it is valid, 2 with what is wrong on stderr when it is not.",
+		Example: "  ac task:validate ./acme/work/projects/proj_01M7WQGTQHQA1J50C42GD1KN1S/tasks/task_01M7WQXFJVAFKYMR9NC0NBJYZC.md",
+		RunE: func(_ *cobra.Command, given []string) error {
+			return a.printIssues(company.ValidateFile(given[0], governance.ValidateTask))
+		},
+	}
+}
+
+// printIssues says what is wrong with a document.
+func (a *app) printIssues(issues []governance.Issue, err error) error {
+	switch {
+	case err != nil:
+		return err
+	case len(issues) == 0:
+		fmt.Fprintln(a.stdout, "OK")
+		return nil
+	}
+	fmt.Fprintln(a.stderr, "VALIDATION FAILED")
+	for _, issue := range issues {
+		fmt.Fprintf(a.stderr, "- %s\n", oneLine(issue.Message))
+	}
+	return exitError{exitFindings}
+}
+
+func taskListCommand(a *app) *cobra.Command {
+	var p company.ListTasksParams
+	asJSON := false
+	cmd := &cobra.Command{
+		Use: "task:list <dir>", Short: "List the tasks of a project, the newest first", Args: args("dir"),
+		Long:    "List the tasks of a project, the newest first. With --json it is the result of task.list.",
+		Example: "  ac task:list ./acme --project proj_01M7WQGTQHQA1J50C42GD1KN1S",
+		RunE: func(cmd *cobra.Command, given []string) error {
+			if err := require(cmd, "project"); err != nil {
+				return err
+			}
+			p.WorkspaceDir = given[0]
+			return a.across(func(all *company.Companies) error {
+				found, err := check(cmd.Context(), all, "task.list", p)
+				if err != nil {
+					return invalidParams(err)
+				}
+				if asJSON {
+					return a.printJSON(found)
+				}
+				return a.printTasks(found)
+			})
+		},
+	}
+	cmd.Flags().StringVar(&p.ProjectID, "project", "", "id of the project (required)")
+	cmd.Flags().BoolVar(&asJSON, "json", false, "print JSON")
+	completeFlag(cmd, "project", a.projectIDs)
+	return cmd
+}
+
+func (a *app) printTasks(found any) error {
+	list, _ := found.(company.ListTasksResult)
+	if len(list.Tasks) == 0 {
+		fmt.Fprintln(a.stdout, "no tasks")
+		return nil
+	}
+	table := tabwriter.NewWriter(a.stdout, 0, 0, 2, ' ', 0)
+	fmt.Fprintln(table, "TASK\tSTATUS\tDONE\tASSIGNEE\tTITLE")
+	for _, t := range list.Tasks {
+		assignee := t.Frontmatter.AssigneeAgentID
+		if assignee == "" {
+			assignee = "-"
+		}
+		fmt.Fprintf(table, "%s\t%s\t%d/%d\t%s\t%s\n", t.TaskID, t.Frontmatter.Status, t.MilestoneCounts.Done, t.MilestoneCounts.Total, assignee, visible(oneLine(t.Frontmatter.Title)))
+	}
+	return table.Flush()
+}
+
+func taskPlanCommand(a *app) *cobra.Command {
+	var p company.UpdatePlanParams
+	var schedule company.PlannedSchedule
+	var plan company.PlannedExecution
+	days, tokens, asJSON := 0, int64(0), false
+	cmd := &cobra.Command{
+		Use: "task:plan <dir>", Short: "Change when a task is planned and who is to do it", Args: args("dir"),
+		Long: `Change the plan of a task. Options of the schedule (--start, --end, --days,
+--depends) replace the whole schedule; those of the execution (--provider,
+--model, --agent, --tokens, --by) change what they name and leave the rest.
+Print the plan, or with --json the result of task.update_plan.`,
+		Example: "  ac task:plan ./acme --project proj_01M7WQGTQHQA1J50C42GD1KN1S --task task_01M7WQXFJVAFKYMR9NC0NBJYZC --start 2026-12-01 --days 3 --provider codex --by ann",
+		RunE: func(cmd *cobra.Command, given []string) error {
+			if err := require(cmd, "project", "task"); err != nil {
+				return err
+			}
+			p.WorkspaceDir = given[0]
+			changed := cmd.Flags().Changed
+			if changed("days") {
+				schedule.DurationDays = &days
+			}
+			if changed("tokens") {
+				plan.TokenBudgetHint = &tokens
+			}
+			if slices.ContainsFunc([]string{"start", "end", "days", "depends"}, changed) {
+				p.Schedule = &schedule
+			}
+			if slices.ContainsFunc([]string{"provider", "model", "agent", "tokens", "by"}, changed) {
+				p.ExecutionPlan = &plan
+			}
+			return a.across(func(all *company.Companies) error {
+				result, err := check(cmd.Context(), all, "task.update_plan", p)
+				if err != nil {
+					return invalidParams(err)
+				}
+				if asJSON {
+					return a.printJSON(result)
+				}
+				return a.printPlan(result)
+			})
+		},
+	}
+	cmd.Flags().StringVar(&p.ProjectID, "project", "", "id of the project (required)")
+	cmd.Flags().StringVar(&p.TaskID, "task", "", "id of the task (required)")
+	cmd.Flags().StringVar(&schedule.PlannedStart, "start", "", "date or time at which it is to begin")
+	cmd.Flags().StringVar(&schedule.PlannedEnd, "end", "", "date or time at which it is to be done")
+	cmd.Flags().IntVar(&days, "days", 0, "how many days it takes")
+	valuesVar(cmd, &schedule.DependsOnTaskIDs, "depends", "ids of the tasks that must be done before")
+	cmd.Flags().StringVar(&plan.PreferredProvider, "provider", "", "provider that is to do it")
+	cmd.Flags().StringVar(&plan.PreferredModel, "model", "", "model that is to do it")
+	cmd.Flags().StringVar(&plan.PreferredAgentID, "agent", "", "id of the agent that is to do it")
+	cmd.Flags().Int64Var(&tokens, "tokens", 0, "how many tokens it may take")
+	cmd.Flags().StringVar(&plan.AppliedBy, "by", "", "who plans; the time is noted with it")
+	cmd.Flags().BoolVar(&p.ClearSchedule, "clear-schedule", false, "remove the schedule")
+	cmd.Flags().BoolVar(&p.ClearExecutionPlan, "clear-execution-plan", false, "remove the execution plan")
+	cmd.Flags().BoolVar(&asJSON, "json", false, "print JSON")
+	completeFlag(cmd, "project", a.projectIDs)
+	completeFlag(cmd, "task", a.taskIDs)
+	completeFlag(cmd, "depends", a.taskIDs)
+	completeFlag(cmd, "agent", a.agentIDs)
+	return cmd
+}
+
+// printPlan prints the plan of a task, a line for each thing that is said.
+func (a *app) printPlan(result any) error {
+	task, _ := result.(company.UpdatePlanResult)
+	said := false
+	for _, part := range []any{task.Frontmatter.Schedule, task.Frontmatter.ExecutionPlan} {
+		text, err := json.Marshal(part)
+		if err != nil {
+			return err
+		}
+		var fields map[string]any
+		if err := json.Unmarshal(text, &fields); err != nil {
+			return err
+		}
+		names := make([]string, 0, len(fields))
+		for name := range fields {
+			names = append(names, name)
+		}
+		slices.Sort(names)
+		for _, name := range names {
+			said = true
+			fmt.Fprintf(a.stdout, "%s: %v\n", name, fields[name])
+		}
+	}
+	if !said {
+		fmt.Fprintln(a.stdout, "no plan")
+	}
+	return nil
+}
+
+// taskIDs are the tasks of the project that the command line names.
+func (a *app) taskIDs(cmd *cobra.Command, given []string) []string {
+	project := cmd.Flag("project").Value.String()
+	return a.known(given, func(c *company.Company) (ids []string, err error) {
+		list, err := c.ListTasks(context.Background(), company.ListTasksParams{ProjectID: project})
+		for _, t := range list.Tasks {
+			ids = append(ids, t.TaskID+"\t"+t.Frontmatter.Title)
+		}
+		return ids, err
+	})
+}
+
+// milestoneIDs are the milestones of the task that the command line names.
+func (a *app) milestoneIDs(cmd *cobra.Command, given []string) []string {
+	project, task := cmd.Flag("project").Value.String(), cmd.Flag("task").Value.String()
+	return a.known(given, func(c *company.Company) (ids []string, err error) {
+		list, err := c.ListTasks(context.Background(), company.ListTasksParams{ProjectID: project})
+		for _, t := range list.Tasks {
+			for _, m := range t.Frontmatter.Milestones {
+				if t.TaskID == task {
+					ids = append(ids, m.ID+"\t"+m.Title)
+				}
+			}
+		}
+		return ids, err
+	})
+}

@@ -1,0 +1,126 @@
+package company
+
+// inbox.*, milestone.approve and help requests: what waits for a decision or an
+// answer.
+
+import (
+	"context"
+
+	"ac/governance"
+	"ac/heartbeat"
+	"ac/inbox"
+	"ac/workspace/doc"
+)
+
+// Decider are the params that say who decides, and what they say about it.
+type Decider struct {
+	ActorParams
+	Notes string `json:"notes,omitempty" is:"optional,empty"`
+}
+
+// ResolveParams are those of inbox.resolve.
+type ResolveParams struct {
+	Dir
+	ProjectID  string `json:"project_id" is:"id"`
+	ArtifactID string `json:"artifact_id" is:"id"`
+	Decision   string `json:"decision" is:"enum=approved|denied"`
+	Decider
+	// ExpectHash is that of a preview which the approval of a memory delta must
+	// still fit.
+	ExpectHash string `json:"expect_hash,omitzero" is:"optional"`
+}
+
+// Resolve decides on an item of the inbox.
+func (c *Company) Resolve(ctx context.Context, p ResolveParams) (governance.Resolved, error) {
+	w, err := c.workspace(ctx)
+	if err != nil {
+		return governance.Resolved{}, err
+	}
+	return inbox.Resolve(ctx, w, governance.Ruling{
+		Item: governance.Item{ProjectID: p.ProjectID, ArtifactID: p.ArtifactID}, Decision: p.Decision, Actor: p.actor(), Notes: p.Notes, ExpectHash: p.ExpectHash,
+	}, heartbeat.Launcher{Starter: c.all.runners, Launched: c.submitted})
+}
+
+// ApproveMilestoneParams are those of milestone.approve.
+type ApproveMilestoneParams struct {
+	Dir
+	ProjectID        string `json:"project_id" is:"id"`
+	TaskID           string `json:"task_id" is:"id"`
+	MilestoneID      string `json:"milestone_id" is:"id"`
+	ReportArtifactID string `json:"report_artifact_id" is:"id"`
+	Decider
+}
+
+// ApproveMilestoneResult is the result of milestone.approve.
+type ApproveMilestoneResult struct {
+	ReviewID        string `json:"review_id"`
+	Decision        string `json:"decision"`
+	TaskStatus      string `json:"task_status"`
+	MilestoneStatus string `json:"milestone_status"`
+}
+
+// ApproveMilestone approves a milestone by its report.
+func (c *Company) ApproveMilestone(ctx context.Context, p ApproveMilestoneParams) (ApproveMilestoneResult, error) {
+	w, err := c.workspace(ctx)
+	if err != nil {
+		return ApproveMilestoneResult{}, err
+	}
+	done, err := governance.ApproveMilestone(ctx, w, governance.MilestoneRuling{
+		Ruling: governance.Ruling{Item: governance.Item{ProjectID: p.ProjectID, ArtifactID: p.ReportArtifactID}, Actor: p.actor(), Notes: p.Notes},
+		TaskID: p.TaskID, MilestoneID: p.MilestoneID,
+	})
+	return ApproveMilestoneResult{done.ReviewID, done.Decision, done.TaskStatus, done.MilestoneStatus}, err
+}
+
+// NewMilestoneReportResult is a report that was made.
+type NewMilestoneReportResult struct {
+	ArtifactID   string `json:"artifact_id"`
+	ArtifactPath string `json:"artifact_path"`
+}
+
+// NewMilestoneReport makes a report that a milestone is done.
+func (c *Company) NewMilestoneReport(ctx context.Context, project string, spec governance.ReportSpec) (NewMilestoneReportResult, error) {
+	w, err := c.workspace(ctx)
+	if err != nil {
+		return NewMilestoneReportResult{}, err
+	}
+	if err := checkIDs(namedText{"project_id", project}, namedText{"task_id", spec.TaskID}, namedText{"milestone_id", spec.MilestoneID}); err != nil {
+		return NewMilestoneReportResult{}, err
+	}
+	id, err := governance.NewMilestoneReport(ctx, w, project, spec)
+	return NewMilestoneReportResult{id, c.absoluteName(governance.ArtifactFile(project, id))}, err
+}
+
+// NewHelpRequestResult is a help request that was made.
+type NewHelpRequestResult struct {
+	HelpRequestID string `json:"help_request_id"`
+	FilePath      string `json:"file_path"`
+}
+
+// NewHelpRequest makes a help request.
+func (c *Company) NewHelpRequest(ctx context.Context, spec governance.HelpSpec) (NewHelpRequestResult, error) {
+	w, err := c.workspace(ctx)
+	if err != nil {
+		return NewHelpRequestResult{}, err
+	}
+	id, err := governance.NewHelpRequest(ctx, w, spec)
+	return NewHelpRequestResult{id, c.absoluteName(governance.HelpRequestFile(id))}, err
+}
+
+// ListInboxParams are those of inbox.list_help_requests.
+type ListInboxParams struct {
+	Dir
+	Limit int `json:"limit" is:"default=200,min=1,cut=1000"`
+}
+
+// ListHelpRequests lists the help requests, the newest first.
+func (c *Company) ListHelpRequests(ctx context.Context, p ListInboxParams) ([]doc.HelpRequest, error) {
+	w, err := c.workspace(ctx)
+	if none(err) {
+		return []doc.HelpRequest{}, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	return governance.HelpRequests(w, p.Limit)
+}

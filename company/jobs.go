@@ -1,0 +1,200 @@
+package company
+
+// job.*: work that is given to workers.
+
+import (
+	"context"
+	"errors"
+	"slices"
+
+	"ac/heartbeat/job"
+	"ac/internal/fault"
+	"ac/workspace"
+	"ac/workspace/doc"
+)
+
+// submitted is a job whose runner this process started.
+type submitted struct{ dir, project, id string }
+
+// SubmitJobParams are those of job.submit.
+type SubmitJobParams struct {
+	Job doc.JobSpec `json:"job"`
+}
+
+// InWorkspace is the workspace that the job names.
+func (p SubmitJobParams) InWorkspace() string { return p.Job.WorkspaceDir }
+
+// SubmittedJob is the result of job.submit.
+type SubmittedJob struct {
+	WorkspaceDir string `json:"workspace_dir"`
+	ProjectID    string `json:"project_id"`
+	JobID        string `json:"job_id"`
+	Status       string `json:"status"`
+}
+
+// SubmitJob makes a job and starts its runner.
+func (c *Company) SubmitJob(ctx context.Context, p SubmitJobParams) (SubmittedJob, error) {
+	w, err := c.workspace(ctx)
+	if err != nil {
+		return SubmittedJob{}, err
+	}
+	record, err := job.Submit(ctx, w, c.all.runners, p.Job)
+	if err != nil {
+		return SubmittedJob{}, err
+	}
+	c.submitted(record.Job.ProjectID, record.Job.JobID)
+	return SubmittedJob{p.Job.WorkspaceDir, record.Job.ProjectID, record.Job.JobID, record.Status}, nil
+}
+
+// submitted remembers a job whose runner this process started.
+func (c *Company) submitted(project, id string) {
+	c.all.mu.Lock()
+	defer c.all.mu.Unlock()
+	mine := submitted{c.dir, project, id}
+	if !slices.Contains(c.all.submitted, mine) {
+		c.all.submitted = append(c.all.submitted, mine)
+	}
+}
+
+// JobParams are those of job.poll, job.collect and job.cancel.
+type JobParams struct {
+	Dir
+	ProjectID string `json:"project_id" is:"id"`
+	JobID     string `json:"job_id" is:"id"`
+}
+
+// JobRow is a job as job.poll tells it.
+type JobRow struct {
+	WorkspaceDir          string           `json:"workspace_dir"`
+	ProjectID             string           `json:"project_id"`
+	JobID                 string           `json:"job_id"`
+	Status                string           `json:"status"`
+	CancellationRequested bool             `json:"cancellation_requested"`
+	CurrentAttempt        int              `json:"current_attempt"`
+	Attempts              []doc.JobAttempt `json:"attempts"`
+	FinalResultRelpath    string           `json:"final_result_relpath,omitempty"`
+}
+
+func jobRow(dir, project string, record doc.Job) JobRow {
+	return JobRow{
+		dir, project, record.Job.JobID, record.Status, record.CancellationRequested, record.CurrentAttempt,
+		append([]doc.JobAttempt{}, record.Attempts...), record.FinalResultRelpath,
+	}
+}
+
+// PollJob tells how a job is.
+func (c *Company) PollJob(ctx context.Context, p JobParams) (JobRow, error) {
+	w, err := c.workspace(ctx)
+	if err != nil {
+		return JobRow{}, err
+	}
+	record, err := job.Poll(ctx, w, c.all.runners, p.ProjectID, p.JobID)
+	return jobRow(p.WorkspaceDir, p.ProjectID, record), err
+}
+
+// CollectedJob is the result of job.collect.
+type CollectedJob struct {
+	JobRow
+	Result          *doc.JobResult       `json:"result,omitempty"`
+	ManagerDigest   *job.Digest          `json:"manager_digest,omitempty"`
+	HeartbeatReport *doc.HeartbeatReport `json:"heartbeat_report,omitempty"`
+}
+
+// CollectJob tells how a job is and what it left. It does not wait.
+func (c *Company) CollectJob(ctx context.Context, p JobParams) (CollectedJob, error) {
+	w, err := c.workspace(ctx)
+	if err != nil {
+		return CollectedJob{}, err
+	}
+	record, err := job.Poll(ctx, w, c.all.runners, p.ProjectID, p.JobID)
+	if err != nil {
+		return CollectedJob{}, err
+	}
+	left := job.Results{}
+	if record.Over() {
+		if left, err = job.Collect(w, p.ProjectID, p.JobID); err != nil {
+			return CollectedJob{}, err
+		}
+	}
+	return CollectedJob{jobRow(p.WorkspaceDir, p.ProjectID, record), left.Result, left.Digest, left.Report}, nil
+}
+
+// CancelJob notes that a job is to be canceled and stops what runs of it.
+func (c *Company) CancelJob(ctx context.Context, p JobParams) (JobRow, error) {
+	w, err := c.workspace(ctx)
+	if err != nil {
+		return JobRow{}, err
+	}
+	record, err := job.Cancel(ctx, w, c.all.runners, p.ProjectID, p.JobID)
+	return jobRow(p.WorkspaceDir, p.ProjectID, record), err
+}
+
+// ListJobsParams are those of job.list.
+type ListJobsParams struct {
+	Dir
+	ProjectID string `json:"project_id" is:"id"`
+	Status    string `json:"status,omitempty" is:"optional,enum=queued|running|completed|canceled"`
+	Limit     int    `json:"limit" is:"default=200,min=1,cut=5000"`
+}
+
+// ListJobs lists the jobs of a project by id.
+func (c *Company) ListJobs(ctx context.Context, p ListJobsParams) ([]JobRow, error) {
+	rows := []JobRow{}
+	w, err := c.workspace(ctx)
+	if none(err) {
+		return rows, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	records, err := job.List(ctx, w, c.all.runners, p.ProjectID, job.Filter{Status: p.Status, Limit: p.Limit})
+	for _, record := range records {
+		rows = append(rows, jobRow(p.WorkspaceDir, p.ProjectID, record))
+	}
+	return rows, err
+}
+
+// AwaitJob waits for the end of a job and tells what it left. Only commands wait.
+func (c *Company) AwaitJob(ctx context.Context, p JobParams) (CollectedJob, error) {
+	w, err := c.workspace(ctx)
+	if err != nil {
+		return CollectedJob{}, err
+	}
+	if _, err := job.Await(ctx, w, c.all.runners, p.ProjectID, p.JobID); err != nil {
+		return CollectedJob{}, err
+	}
+	return c.CollectJob(ctx, p)
+}
+
+// cancelSubmitted cancels the jobs that this process submitted and waits for their
+// ends.
+func (cs *Companies) cancelSubmitted(ctx context.Context) (err error) {
+	cs.mu.Lock()
+	jobs := slices.Clone(cs.submitted)
+	cs.mu.Unlock()
+	still := jobs[:0]
+	for _, j := range jobs {
+		p := JobParams{Dir{j.dir}, j.project, j.id}
+		row, pollErr := cs.In(j.dir).PollJob(ctx, p)
+		if none(pollErr) || fault.Is(pollErr, fault.NotFound) || row.FinalResultRelpath != "" {
+			continue // gone, or over
+		}
+		_, cancelErr := cs.In(j.dir).CancelJob(ctx, p)
+		err = errors.Join(err, pollErr, cancelErr)
+		still = append(still, j)
+	}
+	for _, j := range still {
+		_, awaitErr := cs.In(j.dir).AwaitJob(ctx, JobParams{Dir{j.dir}, j.project, j.id})
+		err = errors.Join(err, awaitErr)
+	}
+	return err
+}
+
+// JobNames reads the jobs of a project as they are written, for completion.
+func (c *Company) JobNames(project string) ([]doc.Job, error) {
+	w, err := c.workspace(context.Background())
+	if err != nil || !workspace.SafeID(project) {
+		return nil, err
+	}
+	return job.All(w, project)
+}

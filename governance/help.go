@@ -1,0 +1,92 @@
+package governance
+
+// Help requests: what somebody asks of a manager.
+
+import (
+	"context"
+	"path"
+	"slices"
+	"strings"
+
+	"ac/internal/clock"
+	"ac/workspace"
+	"ac/workspace/doc"
+)
+
+// HelpSpec is what a help request is made of. Nobody that it names is looked up.
+type HelpSpec struct {
+	Title         string
+	Visibility    string
+	Requester     string
+	TargetManager string
+	ProjectID     string // optional
+	SharePackID   string // optional
+}
+
+// HelpRequestFile is where a help request lies.
+func HelpRequestFile(id string) string { return path.Join(workspace.HelpRequestsDir, id+".md") }
+
+// NewHelpRequest writes a help request and returns its id. It is durable on
+// return.
+func NewHelpRequest(ctx context.Context, w *workspace.Workspace, spec HelpSpec) (string, error) {
+	if err := CheckTitle(spec.Title); err != nil {
+		return "", err
+	}
+	request := doc.HelpRequest{
+		SchemaVersion: doc.Version, Type: "help_request", ID: w.Env.IDs.New("help"), CreatedAt: clock.Stamp(w.Env.Clock.Now()), Title: spec.Title,
+		Visibility: spec.Visibility, Requester: spec.Requester, TargetManager: spec.TargetManager, ProjectID: spec.ProjectID, SharePackID: spec.SharePackID,
+	}
+	text, err := WriteRecord(doc.HelpRequestCodec, request, []byte("# "+spec.Title+"\n\n## Question\n\n## Response\n"))
+	if err != nil {
+		return "", err
+	}
+	name := HelpRequestFile(request.ID)
+	if _, _, err := workspace.DecodeHead(doc.HelpRequestCodec, name, text); err != nil {
+		return "", err
+	}
+	return request.ID, w.Update(ctx, func(u *workspace.Unit) error { return u.Write(name, text, 0o644) })
+}
+
+// HelpRequests lists the help requests that can be read, the newest first.
+// Broken files and files whose name is not their id are passed over.
+func HelpRequests(w *workspace.Workspace, limit int) ([]doc.HelpRequest, error) {
+	names, err := workspace.Files(w.FS, workspace.HelpRequestsDir, ".md")
+	if err != nil {
+		return nil, err
+	}
+	slices.Reverse(names)
+	requests := []doc.HelpRequest{}
+	for _, name := range names {
+		if len(requests) == limit {
+			break
+		}
+		file := path.Join(workspace.HelpRequestsDir, name)
+		request, err := workspace.LoadHead(w, doc.HelpRequestCodec, file)
+		if err == nil && workspace.Carries(file, strings.TrimSuffix(name, ".md"), request.ID) == nil {
+			requests = append(requests, request)
+		}
+	}
+	return requests, nil
+}
+
+// ValidateHelpRequest checks front matter and headings of a help request.
+func ValidateHelpRequest(text []byte) []Issue {
+	return ValidateRecord(text, doc.HelpRequestCodec, func(doc.HelpRequest) []string { return []string{"## Question", "## Response"} })
+}
+
+// ValidateTask checks front matter and headings of a task, and that it is
+// complete where its status asks for that.
+func ValidateTask(text []byte) []Issue {
+	var task doc.Task
+	fits := false
+	issues := ValidateRecord(text, doc.TaskCodec, func(t doc.Task) []string {
+		task, fits = t, true
+		return []string{"## Contract", "## Milestones"}
+	})
+	if fits {
+		for _, field := range task.Incomplete() {
+			issues = append(issues, Issue{"contract_incomplete", "contract_incomplete: " + field + " is empty although the task is " + task.Status})
+		}
+	}
+	return issues
+}

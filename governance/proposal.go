@@ -1,0 +1,52 @@
+package governance
+
+// Proposals of the heartbeat: asking the policy about them, and denying them.
+// What an approval carries out is on a higher floor.
+
+import (
+	"context"
+
+	"ac/governance/policy"
+	"ac/workspace"
+	"ac/workspace/doc"
+)
+
+// ProposalQuestion asks whether somebody may decide on a proposal.
+func ProposalQuestion(r Ruling, visibility, run string) policy.Question {
+	resource := policy.Resource{ID: r.ArtifactID, Kind: "heartbeat_action_proposal", Visibility: visibility}
+	return policy.Question{Action: policy.Approve, Resource: resource, Actor: r.Actor, RunID: run}
+}
+
+// Proposal reads the proposal of a ruling, held to its type and project.
+func (g *Governed) Proposal(r Ruling) (doc.HeartbeatProposal, error) {
+	record, err := ReadArtifact(g, r.ProjectID, r.ArtifactID)
+	if err != nil {
+		return doc.HeartbeatProposal{}, err
+	}
+	proposal, err := Resolve(record, doc.HeartbeatProposalCodec)
+	if err != nil {
+		return proposal, err
+	}
+	return proposal, record.InProject(r.ProjectID)
+}
+
+// DenyProposal denies a proposal. Nothing of it runs, and it need not fit: what
+// cannot be read is left out.
+func DenyProposal(ctx context.Context, w *workspace.Workspace, r Ruling) (resolved Resolved, err error) {
+	r.Decision = Denied
+	resolved = r.Resolved(KindHeartbeatAction)
+	err = Govern(ctx, w, func(g *Governed) error {
+		record, base, err := g.deniable(r)
+		if err != nil {
+			return err
+		}
+		verdict, err := g.Enforce(r.ProjectID, ProposalQuestion(r, base.Visibility, base.RunID))
+		if err != nil {
+			return err
+		}
+		action := record.Fields.Get("proposed_action")
+		resolved.ReviewID, err = g.deny(r, verdict, Decided{SubjectKind: KindHeartbeatAction, ArtifactID: r.ArtifactID, ProposedActionKind: action.Get("kind").Text})
+		return err
+	})
+	return resolved, err
+}

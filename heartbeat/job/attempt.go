@@ -1,0 +1,276 @@
+package job
+
+// One attempt: a run, the guard, the worker's session, what it left.
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"ac/events"
+	"ac/governance/policy"
+	"ac/internal/clock"
+	"ac/internal/fault"
+	"ac/runs"
+	"ac/runs/lane"
+	"ac/runs/provider"
+	"ac/runs/session"
+	"ac/workspace"
+	"ac/workspace/doc"
+)
+
+// attempt makes one attempt and gives its record as it ended. blocked is the end
+// of the job where the worker may not be used. An error ends the job, too; the
+// attempt was recorded as failed or stopped then.
+func (r *runner) attempt(ctx context.Context, n int, agent doc.Agent, before *previous) (a doc.JobAttempt, blocked *ending, err error) {
+	if ctx.Err() != nil {
+		return a, nil, context.Cause(ctx)
+	}
+	if a, err = r.begin(ctx, n, agent); err != nil {
+		return a, nil, cause(ctx, err)
+	}
+	hosted, about, blocked, err := r.launch(ctx, &a, agent, before)
+	if blocked != nil {
+		return a, blocked, nil
+	}
+	if err != nil {
+		return a, nil, r.unlaunched(ctx, a, about, hosted, err)
+	}
+	failed := r.follow(ctx, hosted)
+	if _, err := hosted.Wait(); err != nil {
+		return a, nil, r.unlaunched(ctx, a, about, hosted, err)
+	}
+	r.w.Appended(workspace.LogFile(r.project, a.RunID))
+	if ctx.Err() != nil && errors.Is(context.Cause(ctx), errInterrupted) {
+		return a, nil, errInterrupted // left as it is: the next who looks settles it
+	}
+	record, err := r.recordEnd(context.WithoutCancel(ctx), r.w, n, attemptEnd{failed: failed, about: about})
+	if err != nil {
+		return a, nil, err
+	}
+	if record.Over() {
+		return a, nil, errOver
+	}
+	a = *attemptIn(&record, n)
+	return a, nil, cause(ctx, nil)
+}
+
+// begin makes the run of an attempt and records it, as one unit.
+func (r *runner) begin(ctx context.Context, n int, agent doc.Agent) (a doc.JobAttempt, err error) {
+	err = r.w.Update(ctx, func(u *workspace.Unit) error {
+		record, err := r.loadIn(u)
+		switch {
+		case err != nil:
+			return err
+		case record.Over():
+			return errOver
+		case record.CancellationRequested:
+			return errCanceled
+		}
+		made, err := runs.CreateIn(u, r.project, agent.ID, agent.Provider)
+		if err != nil {
+			return err
+		}
+		a = doc.JobAttempt{
+			Attempt: n, RunID: made.RunID, ContextPackID: made.ContextPackID, SessionRef: refOf(r.id, n, made.RunID),
+			WorkerKind: kindOf(agent.Provider), WorkerAgentID: agent.ID, Provider: agent.Provider,
+			StartedAt: clock.Stamp(r.w.Env.Clock.Now()), Status: doc.AttemptRunning,
+		}
+		record.Status, record.CurrentAttempt = doc.JobRunning, n
+		record.Attempts = append(record.Attempts, a)
+		return r.put(u, record)
+	})
+	if err == nil {
+		r.w.Appended(workspace.LogFile(r.project, a.RunID))
+	}
+	return a, err
+}
+
+// launch takes an attempt through the guard, the lane, policy and budget, and
+// starts its session in this process. about completes the record of the attempt.
+func (r *runner) launch(ctx context.Context, a *doc.JobAttempt, agent doc.Agent, before *previous) (hosted *hosting, about func(*doc.JobAttempt), blocked *ending, err error) {
+	about = func(*doc.JobAttempt) {}
+	machine, err := r.w.Machine()
+	if err != nil {
+		return nil, about, nil, err
+	}
+	if provider.DriverOf(agent.Provider) == "" {
+		return nil, about, nil, fault.New(fault.Unsupported, "provider %s of agent %s has no driver", agent.Provider, agent.ID)
+	}
+	verdict := r.guard(ctx, machine, agent)
+	if ctx.Err() != nil {
+		return nil, about, nil, context.Cause(ctx)
+	}
+	if err := r.tellVerdict(ctx, *a, verdict); err != nil {
+		return nil, about, nil, err
+	}
+	about = func(a *doc.JobAttempt) { a.ProviderBin = verdict.Bin }
+	if verdict.Reason != "" {
+		end := blockedEnd(agent.Provider, verdict.Message)
+		return nil, about, &end, r.block(ctx, *a, verdict, about)
+	}
+	c, err := r.command(ctx, agent, verdict.Bin, a.RunID, prompt(r.spec, a.Attempt, a.RunID, before))
+	if err != nil {
+		return nil, about, nil, err
+	}
+	provenance := r.abilities.about(ctx, agent.Provider, verdict.Bin)
+	if c.format != "" {
+		provenance.OutputFormat = &c.format
+	}
+	about = func(a *doc.JobAttempt) {
+		a.ProviderBin, a.ProviderVersion, a.ProviderHelpHash = verdict.Bin, orEmpty(provenance.Version), orEmpty(provenance.HelpHash)
+		a.OutputFormat = c.format
+	}
+	if err := r.tell(ctx, *a, "worker.cli.provenance", provenance); err != nil {
+		return nil, about, nil, err
+	}
+	hosted = r.newHosting()
+	return hosted, about, nil, runs.Launch(ctx, r.w, r.admission, hosted, r.launchSpec(*a, c))
+}
+
+func orEmpty(text *string) string {
+	if text == nil {
+		return ""
+	}
+	return *text
+}
+
+func (r *runner) launchSpec(a doc.JobAttempt, c call) runs.LaunchSpec {
+	actor := policy.Actor{ID: r.spec.ManagerActorID, Role: r.spec.ManagerRole}
+	if actor.ID == "" {
+		actor.ID = "manager"
+	}
+	if actor.Role == "" {
+		actor.Role = "manager"
+	}
+	priority := lane.Normal
+	if r.spec.JobKind == doc.JobHeartbeat {
+		priority = lane.Low // what people asked for comes first
+	}
+	return runs.LaunchSpec{
+		ProjectID: r.project, RunID: a.RunID, SessionRef: a.SessionRef, Argv: c.argv, Stdin: c.stdin, Prompt: c.prompt, Model: c.model,
+		Version: r.order.Program, Actor: actor, Priority: priority,
+	}
+}
+
+// passedPayload and failedPayload tell the verdict of the guard.
+type passedPayload struct {
+	Provider    string          `json:"provider"`
+	Policy      provider.Policy `json:"policy"`
+	ResolvedBin string          `json:"resolved_bin"`
+	Proof       provider.Proof  `json:"proof"`
+}
+
+type failedPayload struct {
+	Provider    string          `json:"provider"`
+	Policy      provider.Policy `json:"policy"`
+	ResolvedBin string          `json:"resolved_bin"`
+	Reason      string          `json:"reason"`
+	Message     string          `json:"message"`
+}
+
+func (r *runner) tellVerdict(ctx context.Context, a doc.JobAttempt, v provider.Verdict) error {
+	if v.Reason != "" {
+		return r.tell(ctx, a, "worker.subscription_check.failed", failedPayload{a.Provider, v.Policy, v.Bin, v.Reason, v.Message})
+	}
+	return r.tell(ctx, a, "worker.subscription_check.passed", passedPayload{a.Provider, v.Policy, v.Bin, v.Proof})
+}
+
+// tell appends an event for managers to the log of an attempt.
+func (r *runner) tell(ctx context.Context, a doc.JobAttempt, kind string, payload any) error {
+	draft, err := r.w.Events.Draft(events.Draft{
+		RunID: a.RunID, SessionRef: a.SessionRef, Actor: events.ActorSystem, Visibility: events.VisibilityManagers, Type: kind,
+	}, payload)
+	if err != nil {
+		return err
+	}
+	return r.w.Append(ctx, workspace.LogFile(r.project, a.RunID), draft)
+}
+
+// block ends an attempt whose worker may not be used.
+func (r *runner) block(ctx context.Context, a doc.JobAttempt, v provider.Verdict, about func(*doc.JobAttempt)) error {
+	payload := abandonedPayload{Preflight: true, Reason: v.Reason}
+	return r.closeAttempt(context.WithoutCancel(ctx), r.w, a, payload, func(a *doc.JobAttempt) {
+		about(a)
+		a.Status, a.Error = doc.AttemptFailed, v.Reason+": "+v.Message
+	})
+}
+
+// unlaunched records an attempt whose launch was refused, given up or failed.
+// Only an interrupt leaves it as it is.
+func (r *runner) unlaunched(ctx context.Context, a doc.JobAttempt, about func(*doc.JobAttempt), hosted *hosting, reason error) error {
+	reason = cause(ctx, reason)
+	if hosted != nil && hosted.launched() {
+		hosted.stop()
+		if _, err := hosted.Wait(); err == nil {
+			// The session came to be after all: its record tells its end.
+			end := attemptEnd{about: about}
+			switch {
+			case errors.Is(reason, errInterrupted):
+				return reason
+			case !errors.Is(reason, errCanceled):
+				end.failed = reason.Error()
+			}
+			_, err := r.recordEnd(context.WithoutCancel(ctx), r.w, a.Attempt, end)
+			return errors.Join(reason, err)
+		}
+	}
+	if errors.Is(reason, errInterrupted) {
+		return reason
+	}
+	payload := abandonedPayload{Preflight: true, Reason: "launch_preflight_failed", Stopped: errors.Is(reason, errCanceled)}
+	err := r.closeAttempt(context.WithoutCancel(ctx), r.w, a, payload, func(a *doc.JobAttempt) {
+		about(a)
+		a.Status, a.Error = doc.AttemptFailed, reason.Error()
+		if payload.Stopped {
+			a.Status, a.Error = doc.AttemptStopped, "stopped: the job was canceled before the launch"
+		}
+	})
+	if err != nil {
+		return fmt.Errorf("%w (%w)", reason, err)
+	}
+	return reason
+}
+
+// follow waits for the end of a session, and brings it about when the job is
+// canceled, this process is to end, or the attempt takes too long, which is then
+// told.
+func (r *runner) follow(ctx context.Context, hosted *hosting) (failed string) {
+	limit := r.timeout()
+	timer := time.NewTimer(limit)
+	defer timer.Stop()
+	select {
+	case <-hosted.Done():
+	case <-ctx.Done():
+		hosted.stop()
+	case <-timer.C:
+		failed = fmt.Sprintf("the attempt took longer than %s and was stopped (%s)", limit, timeoutVariable)
+		hosted.stop()
+	}
+	return failed
+}
+
+// hosting is a session in this process that can be stopped.
+type hosting struct {
+	session.Hosted
+	interrupt chan struct{}
+	stopped   bool
+}
+
+func (r *runner) newHosting() *hosting {
+	h := &hosting{interrupt: make(chan struct{})}
+	h.Workspace, h.Host, h.Environ = r.w, r.host, r.order.Environ
+	h.Host.Interrupt = h.interrupt
+	return h
+}
+
+func (h *hosting) launched() bool { return h.Done() != nil }
+
+// stop asks for the end of the session. It is for one goroutine.
+func (h *hosting) stop() {
+	if !h.stopped {
+		h.stopped = true
+		close(h.interrupt)
+	}
+}

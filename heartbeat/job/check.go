@@ -1,0 +1,190 @@
+package job
+
+// Whether what a worker left is a result.
+
+import (
+	"errors"
+	"slices"
+
+	"ac/internal/shape"
+	"ac/internal/yamldoc"
+	"ac/workspace"
+	"ac/workspace/doc"
+)
+
+// accepted is a valid answer of a worker.
+type accepted struct {
+	result doc.JobResult
+	report *doc.HeartbeatReport // of a heartbeat job
+}
+
+// judged is what came of looking at an attempt: an answer that is accepted, or
+// why there is none.
+type judged struct {
+	accepted *accepted
+	issues   []doc.JobError
+	text     string // of the answer, for a repair; "" when nothing can be repaired
+}
+
+// judge looks at what an attempt left. Only an attempt that ended properly can
+// have an answer.
+func judge(w *workspace.Workspace, p place, spec doc.JobSpec, a doc.JobAttempt) judged {
+	if a.Status != doc.AttemptEnded {
+		return judged{issues: []doc.JobError{{Code: CodeAttemptFailed, Message: a.Error}}}
+	}
+	file, raw := output(w, p.project, a.RunID)
+	text := textOf(file, a.Provider, raw)
+	check := checkResults
+	if spec.JobKind == doc.JobHeartbeat {
+		check = checkReports
+	}
+	j := judged{text: text}
+	j.accepted, j.issues = check(candidatesIn(text), spec.JobID, a.RunID)
+	if j.accepted != nil || text == raw {
+		return j
+	}
+	// Output that is one value may carry the answer beside its text.
+	if whole, ok := lenient(raw); ok {
+		c := candidates{}
+		c.value(whole, 0)
+		if answer, _ := check(c.values, spec.JobID, a.RunID); answer != nil {
+			return judged{accepted: answer, text: text}
+		}
+	}
+	return j
+}
+
+// checkResults gives the first value that is a result of this job, else the
+// issues of the first that was tried.
+func checkResults(values []shape.Value, id, run string) (*accepted, []doc.JobError) {
+	objects := objectsOf(values)
+	ordered := slices.Concat(
+		slices.DeleteFunc(slices.Clone(objects), func(v shape.Value) bool { return !looksLikeResult(&v) }),
+		slices.DeleteFunc(slices.Clone(objects), func(v shape.Value) bool { return looksLikeResult(&v) }),
+	)
+	return firstValid(ordered, values, "result", func(v shape.Value) (*accepted, []doc.JobError) {
+		result, issues := checkResult(v, id, run)
+		return &accepted{result: result}, issues
+	})
+}
+
+func checkReports(values []shape.Value, id, run string) (*accepted, []doc.JobError) {
+	return firstValid(objectsOf(values), values, "heartbeat_report", func(v shape.Value) (*accepted, []doc.JobError) {
+		report, err := doc.BindHeartbeatReport(new(withoutNulls(v)))
+		if err != nil {
+			return nil, issuesOf(err, "heartbeat_report")
+		}
+		return &accepted{report: &report, result: resultOf(report, id, run)}, nil
+	})
+}
+
+func objectsOf(values []shape.Value) []shape.Value {
+	return slices.DeleteFunc(slices.Clone(values), func(v shape.Value) bool { return v.Kind != shape.Map })
+}
+
+func firstValid(ordered, values []shape.Value, what string, try func(shape.Value) (*accepted, []doc.JobError)) (*accepted, []doc.JobError) {
+	var first []doc.JobError
+	for _, v := range ordered {
+		answer, issues := try(v)
+		if len(issues) == 0 {
+			return answer, nil
+		}
+		if first == nil {
+			first = issues
+		}
+	}
+	switch {
+	case first != nil:
+		return nil, first
+	case len(values) > 0 && what == "result":
+		return nil, []doc.JobError{{Code: "result_not_object", Message: "result: expected object, got " + values[0].Kind.String()}}
+	}
+	return nil, []doc.JobError{{Code: what + "_unparseable", Message: what + ": the output holds no JSON object"}}
+}
+
+// looksLikeResult tells objects that are meant to be results from others.
+func looksLikeResult(v *shape.Value) bool {
+	has := func(names ...string) bool {
+		return !slices.ContainsFunc(names, func(name string) bool { return v.Get(name).Kind == shape.Absent })
+	}
+	return v.Get("type").Text == "result" || has("status", "summary") || has("job_id", "attempt_run_id") ||
+		has("files_changed", "commands_run", "artifacts")
+}
+
+// checkResult binds one value. Whose attempt it is from is known, whatever the
+// worker says.
+func checkResult(v shape.Value, id, run string) (doc.JobResult, []doc.JobError) {
+	v = withoutNulls(v)
+	set(&v, "schema_version", shape.Value{Kind: shape.Number, Num: 1}, false)
+	set(&v, "type", shape.Value{Kind: shape.String, Text: "result"}, false)
+	set(&v, "job_id", shape.Value{Kind: shape.String, Text: id}, false)
+	set(&v, "attempt_run_id", shape.Value{Kind: shape.String, Text: run}, true)
+	result, err := doc.JobResultCodec.Bind(&v)
+	if err != nil {
+		return result, issuesOf(err, "result")
+	}
+	if result.JobID != id {
+		return result, []doc.JobError{{Code: "result_job_id_mismatch", Message: "job_id: is " + result.JobID + " instead of " + id}}
+	}
+	return result, nil
+}
+
+// set gives a member a value, in place of its own only where always.
+func set(v *shape.Value, name string, to shape.Value, always bool) {
+	for i, key := range v.Keys {
+		if key == name {
+			if always {
+				v.Items[i] = to
+			}
+			return
+		}
+	}
+	v.Keys, v.Items = append(v.Keys, name), append(v.Items, to)
+}
+
+// withoutNulls is a copy of a value without the members that are null: schemas
+// of some CLIs know no optional member. An exit code may be null.
+func withoutNulls(v shape.Value) shape.Value {
+	fresh := v
+	fresh.Keys, fresh.Items = nil, nil
+	for i, item := range v.Items {
+		if v.Kind == shape.Map {
+			if item.Kind == shape.Null && v.Keys[i] != "exit_code" {
+				continue
+			}
+			fresh.Keys = append(fresh.Keys, v.Keys[i])
+		}
+		fresh.Items = append(fresh.Items, withoutNulls(item))
+	}
+	return fresh
+}
+
+// maxIssues bounds how much is told of a bad answer.
+const maxIssues = 50
+
+func issuesOf(err error, what string) (issues []doc.JobError) {
+	code := what + "_schema_invalid"
+	schema, ok := errors.AsType[*yamldoc.SchemaError](err)
+	if !ok {
+		return []doc.JobError{{Code: code, Message: what + ": " + err.Error()}}
+	}
+	for _, issue := range schema.Issues[:min(len(schema.Issues), maxIssues)] {
+		field := issue.Field()
+		if field == "" {
+			field = what
+		}
+		issues = append(issues, doc.JobError{Code: code, Message: cut(field+": "+issue.Message, 500)})
+	}
+	return issues
+}
+
+// resultOf is the result that a report stands for.
+func resultOf(report doc.HeartbeatReport, id, run string) doc.JobResult {
+	result := blank(doc.ResultSucceeded, report.Summary)
+	result.JobID, result.AttemptRunID = id, run
+	for _, action := range report.Actions {
+		head := action.Head()
+		result.NextActions = append(result.NextActions, doc.NextAction{Action: head.Kind + ":" + head.IdempotencyKey, Rationale: head.Summary})
+	}
+	return result
+}

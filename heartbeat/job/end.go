@@ -1,0 +1,260 @@
+package job
+
+// The end of a job: result, digest, report and record as one unit.
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+
+	"ac/internal/clock"
+	"ac/internal/yamldoc"
+	"ac/workspace"
+	"ac/workspace/doc"
+)
+
+// Codes of errors that results carry.
+const (
+	CodeWorkerUnavailable = "worker_unavailable"
+	CodeUnverified        = "subscription_unverified"
+	CodeAttemptFailed     = "worker_attempt_failed"
+	CodeRunnerError       = "job_runner_error"
+	CodeInterrupted       = "job_interrupted"
+	CodeCanceled          = "job_canceled"
+)
+
+// ending is how a job ends.
+type ending struct {
+	result  doc.JobResult
+	report  *doc.HeartbeatReport
+	signals Signals
+	// failure marks the end of a runner that failed, which keeps its error when
+	// the job was canceled.
+	failure bool
+}
+
+// blank is a result that the server makes.
+func blank(status, summary string) doc.JobResult {
+	return doc.JobResult{
+		SchemaVersion: doc.Version, Type: "result", Status: status, Summary: summary,
+		FilesChanged: []doc.FileChanged{}, CommandsRun: []doc.CommandRun{}, Artifacts: []doc.JobArtifact{},
+		NextActions: []doc.NextAction{}, Errors: []doc.JobError{},
+	}
+}
+
+func withError(r doc.JobResult, code, message, next string) doc.JobResult {
+	r.Errors = []doc.JobError{{Code: code, Message: message}}
+	if next != "" {
+		r.NextActions = []doc.NextAction{{Action: next}}
+	}
+	return r
+}
+
+func runnerFailed(cause error) ending {
+	return ending{
+		result:  withError(blank(doc.ResultFailed, "The job could not be run: "+cause.Error()), CodeRunnerError, cause.Error(), ""),
+		signals: Signals{UnhandledError: true}, failure: true,
+	}
+}
+
+func canceledEnd() ending {
+	return ending{
+		result:  withError(blank(doc.ResultCanceled, "The job was canceled."), CodeCanceled, "canceled on request", ""),
+		signals: Signals{Canceled: true},
+	}
+}
+
+func interruptedEnd() ending {
+	return ending{
+		result: withError(blank(doc.ResultFailed, "The job's runner died, and its last attempt left no usable output."), CodeInterrupted,
+			"the runner of the job died before it ended", "Submit the job again."),
+		signals: Signals{Interrupted: true},
+	}
+}
+
+func unavailableEnd(why string) ending {
+	return ending{
+		result: withError(blank(doc.ResultBlocked, "No worker is available: "+why), CodeWorkerUnavailable, why,
+			"Add an agent whose provider fits the job, or name another worker."),
+		signals: Signals{Reason: CodeWorkerUnavailable},
+	}
+}
+
+func blockedEnd(provider, message string) ending {
+	return ending{
+		result: withError(blank(doc.ResultBlocked, "The worker may not be used: "+message), CodeUnverified, message,
+			"Log the worker's CLI in, or change the execution policy of this machine."),
+		signals: Signals{BlockedReason: CodeUnverified, Provider: provider},
+	}
+}
+
+// inVain is the end after the last attempt.
+func inVain(issues []doc.JobError) ending {
+	result := blank(doc.ResultNeedsInput, "No attempt gave a valid result.")
+	result.Errors = issues
+	result.NextActions = []doc.NextAction{{Action: "Look at the output of the attempts, then submit the job again with a clearer goal."}}
+	last := ""
+	if len(issues) > 0 {
+		last = issues[0].Code + ": " + issues[0].Message
+	}
+	return ending{result: result, signals: Signals{RetriesUsed: new(maxAttempts - 1), Normalization: "fallback_needs_input", LastValidationError: last}}
+}
+
+// valid is the end with what the worker answered.
+func valid(a accepted, attempt int) ending {
+	e := ending{result: a.result, report: a.report, signals: Signals{RetriesUsed: new(attempt - 1), Normalization: "schema_valid"}}
+	if a.report != nil {
+		e.signals.Normalization, e.signals.HeartbeatStatus = "heartbeat_report_valid", a.report.Status
+	}
+	return e
+}
+
+// finish ends a job with everything it leaves. One that is over already stays as
+// it is; one whose cancellation was noted ends canceled.
+func finish(ctx context.Context, w *workspace.Workspace, p place, e ending) (record doc.Job, err error) {
+	err = w.Update(ctx, func(u *workspace.Unit) error {
+		record, err = p.loadIn(u)
+		if err != nil || record.Over() {
+			return err
+		}
+		asked := record.CancellationRequested
+		switch {
+		case asked && e.failure:
+			e.result.Status = doc.ResultCanceled
+		case asked && e.result.Status != doc.ResultCanceled:
+			e = canceledEnd()
+		}
+		p.close(w, &record, e.result.Status)
+		e.result.JobID = p.id
+		if e.result.AttemptRunID == "" {
+			e.result.AttemptRunID = "none"
+			if last := record.Last(); last != nil {
+				e.result.AttemptRunID = last.RunID
+			}
+		}
+		return p.write(u, record, e)
+	})
+	return record, err
+}
+
+// close makes a record that of a job that is over.
+func (p place) close(w *workspace.Workspace, record *doc.Job, status string) {
+	record.Status, record.FinalResultRelpath = doc.JobCompleted, p.resultRelpath()
+	left, why := doc.AttemptFailed, "its runner died before the end was recorded"
+	if status == doc.ResultCanceled {
+		record.Status, left, why = doc.JobCanceled, doc.AttemptStopped, "stopped: the job was canceled"
+	}
+	for i := range record.Attempts {
+		a := &record.Attempts[i]
+		if a.Status == doc.AttemptRunning {
+			a.Status, a.Error, a.EndedAt = left, why, clock.Stamp(w.Env.Clock.Now())
+		}
+	}
+}
+
+// write asks for the files of an end. The owner's file goes with it.
+func (p place) write(u *workspace.Unit, record doc.Job, e ending) error {
+	documents := []struct {
+		name  string
+		value any
+	}{{p.result(), e.result}, {p.digest(), digestOf(e.result, e.signals)}}
+	if e.report != nil {
+		documents = append(documents, struct {
+			name  string
+			value any
+		}{p.report(), e.report})
+	}
+	for _, d := range documents {
+		text, err := indented(d.value)
+		if err != nil {
+			return err
+		}
+		if err := u.Write(d.name, text, 0o644); err != nil {
+			return err
+		}
+	}
+	if err := p.put(u, record); err != nil {
+		return err
+	}
+	return u.Remove(p.owner())
+}
+
+// indented is a JSON document as it is written.
+func indented(v any) ([]byte, error) {
+	var text bytes.Buffer
+	enc := json.NewEncoder(&text)
+	enc.SetEscapeHTML(false)
+	enc.SetIndent("", "  ")
+	err := enc.Encode(v)
+	return text.Bytes(), err
+}
+
+// Digest is jobs/<job_id>/manager_digest.json: the result in short.
+type Digest struct {
+	JobID        string            `json:"job_id"`
+	AttemptRunID string            `json:"attempt_run_id"`
+	Status       string            `json:"status"`
+	Summary      string            `json:"summary"`
+	FilesChanged []doc.FileChanged `json:"files_changed"`
+	CommandsRun  []doc.CommandRun  `json:"commands_run"`
+	Artifacts    []doc.JobArtifact `json:"artifacts"`
+	NextActions  []doc.NextAction  `json:"next_actions"`
+	Errors       []doc.JobError    `json:"errors"`
+	Signals      Signals           `json:"signals"`
+}
+
+// Signals say how a job came to its end.
+type Signals struct {
+	RetriesUsed         *int   `json:"retries_used,omitempty" is:"optional"`
+	Normalization       string `json:"normalization,omitempty" is:"optional"`
+	HeartbeatStatus     string `json:"heartbeat_status,omitempty" is:"optional"`
+	LastValidationError string `json:"last_validation_error,omitempty" is:"optional"`
+	Reason              string `json:"reason,omitempty" is:"optional"`
+	BlockedReason       string `json:"blocked_reason,omitempty" is:"optional"`
+	Provider            string `json:"provider,omitempty" is:"optional"`
+	Canceled            bool   `json:"canceled,omitempty" is:"optional"`
+	UnhandledError      bool   `json:"unhandled_error,omitempty" is:"optional"`
+	Interrupted         bool   `json:"interrupted,omitempty" is:"optional"`
+}
+
+var digestCodec = yamldoc.For[Digest]()
+
+const (
+	digestItems   = 20
+	digestSummary = 1200
+	digestText    = 220
+	digestNote    = 180
+)
+
+// digestOf shortens a result.
+func digestOf(r doc.JobResult, signals Signals) Digest {
+	d := Digest{
+		JobID: r.JobID, AttemptRunID: r.AttemptRunID, Status: r.Status, Summary: cut(r.Summary, digestSummary),
+		FilesChanged: []doc.FileChanged{}, CommandsRun: []doc.CommandRun{}, Artifacts: []doc.JobArtifact{},
+		NextActions: []doc.NextAction{}, Errors: first(r.Errors), Signals: signals,
+	}
+	for _, f := range first(r.FilesChanged) {
+		f.Summary = cut(f.Summary, digestNote)
+		d.FilesChanged = append(d.FilesChanged, f)
+	}
+	for _, c := range first(r.CommandsRun) {
+		c.Command, c.Summary = cut(c.Command, digestText), cut(c.Summary, digestNote)
+		d.CommandsRun = append(d.CommandsRun, c)
+	}
+	d.Artifacts = append(d.Artifacts, r.Artifacts...)
+	for _, n := range first(r.NextActions) {
+		d.NextActions = append(d.NextActions, doc.NextAction{Action: cut(n.Action, digestText), Rationale: cut(n.Rationale, digestText)})
+	}
+	return d
+}
+
+func first[T any](list []T) []T { return append([]T{}, list[:min(len(list), digestItems)]...) }
+
+// cut shortens a text to so many characters, the last three of which are dots.
+func cut(text string, n int) string {
+	runes := []rune(text)
+	if len(runes) <= n {
+		return text
+	}
+	return string(runes[:n-3]) + "..."
+}

@@ -1,0 +1,262 @@
+package job_test
+
+// The test binary plays every part: runner, guard, and workers of all kinds of
+// behaviour, which it is under their names.
+
+import (
+	"bufio"
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"os/signal"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"ac/heartbeat/job"
+	"ac/internal/durable/faultfs"
+	"ac/internal/proc"
+	"ac/runs/session"
+	"ac/workspace"
+)
+
+// dyingVariable makes a runner kill itself at the call of its file system with
+// this number.
+const dyingVariable = "AC_TEST_DIES_AT"
+
+func TestMain(m *testing.M) {
+	switch filepath.Base(os.Args[0]) {
+	case "codex", "claude", "gemini":
+		os.Exit(work(filepath.Base(os.Args[0]), os.Args[1:]))
+	}
+	if len(os.Args) > 1 {
+		switch os.Args[1] {
+		case session.GuardCommand:
+			os.Exit(exitOf(session.RunGuard()))
+		case job.RunCommand:
+			os.Exit(exitOf(runJob()))
+		case "stay":
+			signal.Ignore(syscall.SIGTERM, syscall.SIGHUP)
+			forever()
+		}
+	}
+	os.Exit(testMain(m))
+}
+
+func testMain(m *testing.M) int {
+	dir, err := os.MkdirTemp("", "run")
+	if err == nil {
+		err = errors.Join(
+			os.Setenv("XDG_RUNTIME_DIR", dir),        // of the sockets
+			os.Setenv("GORACE", "atexit_sleep_ms=0"), // instrumented programs linger for a second each
+		)
+	}
+	if err != nil {
+		return exitOf(err)
+	}
+	code := m.Run()
+	return max(code, exitOf(os.RemoveAll(dir)))
+}
+
+func exitOf(err error) int {
+	if err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		return 1
+	}
+	return 0
+}
+
+// runJob is a runner. One that is to die is told in the environment of its
+// workers.
+func runJob() error {
+	executable, err := os.Executable()
+	if err != nil {
+		return err
+	}
+	text, err := io.ReadAll(os.Stdin)
+	if err != nil {
+		return err
+	}
+	var order job.Order
+	if err := json.Unmarshal(text, &order); err != nil {
+		return err
+	}
+	for _, entry := range order.Environ {
+		if n, ok := strings.CutPrefix(entry, dyingVariable+"="); ok {
+			return dieAt(executable, order, n)
+		}
+	}
+	interrupt := make(chan struct{})
+	signals := make(chan os.Signal, 1)
+	signal.Notify(signals, syscall.SIGTERM)
+	go func() {
+		<-signals
+		close(interrupt)
+	}()
+	return job.RunMain(executable, bytes.NewReader(text), os.Stdout, interrupt)
+}
+
+// dieAt is a runner that kills itself at the n-th call of its file system, counted
+// from when it owns the job.
+func dieAt(executable string, order job.Order, number string) error {
+	n, err := strconv.Atoi(number)
+	if err != nil {
+		return err
+	}
+	if err := proc.BecomeSubreaper(); err != nil {
+		return err
+	}
+	plan := faultfs.NewPlan(n, faultfs.Death)
+	plan.OnDeath = func() { _ = syscall.Kill(os.Getpid(), syscall.SIGKILL) }
+	env := workspace.SystemEnv()
+	env.OpenFS = plan.Open
+	w, err := workspace.Open(env, order.WorkspaceDir)
+	if err != nil {
+		return err
+	}
+	return job.Run(w, executable, order, nil, func(word string, _ error) {
+		fmt.Printf("{\"phase\":%q}\n", word)
+		_ = os.Stdout.Close()
+	})
+}
+
+// work is a worker. Its goal says how it behaves; each start of it is noted in a
+// file of the workspace, which is its folder.
+func work(name string, args []string) int {
+	line := strings.Join(args, " ")
+	switch {
+	case line == "login status":
+		fmt.Println("Logged in using ChatGPT")
+		return 0
+	case line == "--version":
+		fmt.Println(name + " 1.2.3")
+		return 0
+	case line == "exec --help" && os.Getenv("NO_SCHEMA") == "":
+		fmt.Println("  --output-schema <FILE>")
+		return 0
+	case strings.HasSuffix(line, "--help"):
+		fmt.Println("usage: " + name)
+		return 0
+	}
+	prompt := args[len(args)-1]
+	if name == "codex" {
+		if os.Getenv("DEAF") != "" {
+			return deaf()
+		}
+		text, err := io.ReadAll(os.Stdin)
+		if err != nil {
+			return exitOf(err)
+		}
+		prompt = string(text)
+	}
+	goal, id, run := label(prompt, "goal"), label(prompt, "job_id"), label(prompt, "attempt_run_id")
+	note(id, run)
+	return behave(name, goal, id, run, prompt)
+}
+
+func deaf() int {
+	_ = os.Stdin.Close()
+	fmt.Println("no, thanks")
+	return 0
+}
+
+func label(prompt, name string) string {
+	lines := bufio.NewScanner(strings.NewReader(prompt))
+	lines.Buffer(nil, 1<<20)
+	for lines.Scan() {
+		if value, ok := strings.CutPrefix(lines.Text(), name+": "); ok {
+			return value
+		}
+	}
+	return ""
+}
+
+// note appends one line, which is one write.
+func note(id, run string) {
+	f, err := os.OpenFile("acts-"+id, os.O_WRONLY|os.O_CREATE|os.O_APPEND, 0o644)
+	if err != nil {
+		return
+	}
+	_, _ = f.WriteString(run + "\n")
+	_ = f.Close()
+}
+
+func behave(name, goal, id, run, prompt string) int {
+	how, arg, _ := strings.Cut(goal, " ")
+	repair := strings.Contains(prompt, "Validation issues to fix:")
+	switch {
+	case how == "garbage" || (how == "repair" && !repair) || (how == "reformat" && !strings.Contains(prompt, "strict reformatter")):
+		say(name, "I would rather talk about {the weather}.")
+		return 0
+	case how == "say":
+		fmt.Println(arg)
+		return 0
+	case how == "fail" || (how == "once" && starts(id) == 1):
+		fmt.Fprintln(os.Stderr, orBoom(arg))
+		return 3
+	case how == "third" && starts(id) < 3:
+		return 3
+	case how == "sleep" || how == "third":
+		fmt.Println("ready")
+		forever()
+	case how == "stubborn":
+		signal.Ignore(syscall.SIGTERM)
+		cmd := exec.Command("/proc/self/exe", "stay")
+		cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true}
+		cmd.Stdout = os.Stdout
+		if err := cmd.Start(); err != nil {
+			return exitOf(err)
+		}
+		fmt.Println("ready")
+		forever()
+	case how == "slow":
+		ms, _ := strconv.Atoi(arg)
+		time.Sleep(time.Duration(ms) * time.Millisecond)
+	}
+	say(name, good(id, run))
+	return 0
+}
+
+func orBoom(text string) string {
+	if text == "" {
+		return "boom"
+	}
+	return text
+}
+
+func starts(id string) int {
+	text, _ := os.ReadFile("acts-" + id)
+	return strings.Count(string(text), "\n")
+}
+
+func good(id, run string) string {
+	if os.Getenv("HEARTBEAT") != "" {
+		return os.Getenv("HEARTBEAT")
+	}
+	return `{"schema_version":1,"type":"result","job_id":"` + id + `","attempt_run_id":"` + run + `","status":"succeeded","summary":"all good",` +
+		`"files_changed":[],"commands_run":[{"command":"true","exit_code":null,"summary":null}],"artifacts":[],"next_actions":[],"errors":[]}`
+}
+
+// say prints an answer in the format of a CLI.
+func say(name, answer string) {
+	switch name {
+	case "codex":
+		fmt.Printf("{\"type\":\"thread.started\"}\n{\"type\":\"item.completed\",\"item\":{\"type\":\"agent_message\",\"text\":\"thinking {\"}}\n")
+		fmt.Printf("{\"type\":\"item.completed\",\"item\":{\"type\":\"agent_message\",\"text\":%q}}\n", answer)
+		fmt.Printf("{\"type\":\"turn.completed\",\"usage\":{\"input_tokens\":10,\"output_tokens\":2}}\n")
+	case "claude":
+		fmt.Printf("{\"type\":\"system\",\"subtype\":\"init\"}\n{\"type\":\"result\",\"subtype\":\"success\",\"result\":%q}\n", answer)
+	case "gemini":
+		fmt.Printf("{\n  \"response\": %q,\n  \"stats\": {}\n}\n", answer)
+	}
+}
+
+// forever ends a worker after a time that no test takes, should one lose it.
+func forever() { time.Sleep(3 * time.Minute) }

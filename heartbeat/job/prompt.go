@@ -1,0 +1,134 @@
+package job
+
+// What workers are told. The labels are part of the interface: workers and tools
+// key on them.
+
+import (
+	"fmt"
+	"strings"
+
+	"ac/internal/canonjson"
+	"ac/workspace/doc"
+)
+
+// previous is what a prompt tells of the attempt before.
+type previous struct {
+	run    string
+	failed string // why it did not end properly, "" when it did
+	judged judged
+}
+
+// repairable reports whether the attempt before left something to repair.
+func (p *previous) repairable() bool {
+	return p != nil && p.failed == "" && strings.TrimSpace(p.judged.text) != ""
+}
+
+// maxPrevious bounds the output that a repair is given, in characters.
+const maxPrevious = 8000
+
+// prompt is the text for an attempt.
+func prompt(spec doc.JobSpec, attempt int, run string, before *previous) string {
+	var b strings.Builder
+	heartbeat := spec.JobKind == doc.JobHeartbeat
+	switch {
+	case before.repairable() && heartbeat:
+		b.WriteString("Your answer to a heartbeat was not a valid report. Repair it.\n")
+		b.WriteString(demand("one heartbeat report"))
+		writeRepair(&b, spec, run, *before)
+		b.WriteString(reportExample)
+	case before.repairable():
+		if attempt == maxAttempts {
+			b.WriteString("You are a strict reformatter: you bring the output of another worker into shape and invent no facts.\n")
+		}
+		b.WriteString("The output of the attempt before is not a valid result. Repair it.\n")
+		b.WriteString(demand("one result"))
+		writeRepair(&b, spec, before.run, *before)
+		b.WriteString(resultExample(spec.JobID, before.run))
+	default:
+		writeInitial(&b, spec, run)
+		if before != nil {
+			fmt.Fprintf(&b, "The attempt before this one did not end properly: %s\n", orText(before.failed, "it left no output"))
+		}
+	}
+	return b.String()
+}
+
+func orText(text, other string) string {
+	if strings.TrimSpace(text) == "" {
+		return other
+	}
+	return text
+}
+
+func demand(what string) string {
+	return "Answer with nothing but " + what + " as a single JSON object: no code fences, no prose before or after it.\n\n"
+}
+
+func writeInitial(b *strings.Builder, spec doc.JobSpec, run string) {
+	if spec.JobKind == doc.JobHeartbeat {
+		b.WriteString("You answer a heartbeat of the company you work for. Look at what is due and propose actions only for concrete work.\n")
+		b.WriteString(demand("one heartbeat report"))
+		fmt.Fprintf(b, "job_id: %s\nattempt_run_id: %s\ngoal: %s\n", spec.JobID, run, spec.Goal)
+		writeList(b, "constraints", spec.Constraints)
+		writeRefs(b, spec.ContextRefs)
+		b.WriteString(reportExample)
+		return
+	}
+	b.WriteString("You are a worker. Do the job below, then report on it.\n")
+	b.WriteString(demand("one result"))
+	fmt.Fprintf(b, "job_id: %s\nattempt_run_id: %s\ngoal: %s\npermission_level: %s\n", spec.JobID, run, spec.Goal, spec.PermissionLevel)
+	writeList(b, "constraints", spec.Constraints)
+	writeList(b, "deliverables", spec.Deliverables)
+	writeRefs(b, spec.ContextRefs)
+	b.WriteString(resultExample(spec.JobID, run))
+}
+
+func writeRepair(b *strings.Builder, spec doc.JobSpec, run string, before previous) {
+	fmt.Fprintf(b, "job_id: %s\nattempt_run_id: %s\ngoal: %s\n\nValidation issues to fix:\n", spec.JobID, run, spec.Goal)
+	for _, issue := range before.judged.issues {
+		fmt.Fprintf(b, "- %s: %s\n", issue.Code, issue.Message)
+	}
+	text := []rune(before.judged.text)
+	fmt.Fprintf(b, "\nPrevious output:\n%s\n\n", string(text[:min(len(text), maxPrevious)]))
+}
+
+func writeList(b *strings.Builder, label string, items []string) {
+	fmt.Fprintf(b, "%s:\n", label)
+	for _, item := range items {
+		fmt.Fprintf(b, "- %s\n", item)
+	}
+}
+
+func writeRefs(b *strings.Builder, refs []doc.ContextRef) {
+	b.WriteString("context_refs:\n")
+	for _, r := range refs {
+		fmt.Fprintf(b, "- [%s] %s", r.Kind, r.Value)
+		if r.Description != "" {
+			fmt.Fprintf(b, " (%s)", r.Description)
+		}
+		b.WriteByte('\n')
+	}
+}
+
+// resultExample shows the shape of a result.
+func resultExample(id, run string) string {
+	return fmt.Sprintf(`
+The shape of a result, with example values:
+{"schema_version":1,"type":"result","job_id":%s,"attempt_run_id":%s,"status":"succeeded","summary":"What was done, in a sentence or two.","files_changed":[{"path":"src/main.go","change_type":"modified","summary":"why"}],"commands_run":[{"command":"go test ./...","exit_code":0,"summary":"all passed"}],"artifacts":[{"relpath":"artifacts/art_1.md","kind":"report"}],"next_actions":[{"action":"Review the change.","rationale":"why"}],"errors":[]}
+status is one of succeeded, needs_input, blocked, failed, canceled. All lists are required and may be empty. An error has code, message and optionally details.
+`, canonjson.AppendString(nil, id), canonjson.AppendString(nil, run))
+}
+
+// reportExample shows the two shapes of a report.
+const reportExample = `
+The shape of a report when nothing is to be done:
+{"schema_version":1,"type":"heartbeat_worker_report","status":"ok","token":"HEARTBEAT_OK","summary":"Nothing is due."}
+The shape of a report that proposes actions, one of each kind:
+{"schema_version":1,"type":"heartbeat_worker_report","status":"actions","summary":"What should happen.","actions":[
+{"kind":"launch_job","idempotency_key":"fix-1","risk":"low","needs_approval":false,"summary":"why","project_id":"proj_1","goal":"what the job is for","worker_kind":"codex","permission_level":"read-only","constraints":[],"deliverables":[]},
+{"kind":"add_comment","idempotency_key":"note-1","risk":"low","needs_approval":false,"project_id":"proj_1","body":"text","target_agent_id":"agent_1"},
+{"kind":"create_approval_item","idempotency_key":"ask-1","risk":"high","needs_approval":true,"project_id":"proj_1","title":"what is to be decided","rationale":"why"},
+{"kind":"noop","idempotency_key":"none-1","risk":"low","needs_approval":false,"reason":"why nothing is done"}]}
+risk is low, medium or high. An idempotency_key names the action for ever: the same work has the same key.
+launch_job may also have worker_agent_id, context_note, task_id, milestone_id; add_comment needs target_agent_id, target_artifact_id or target_run_id; create_approval_item may have a proposed_action of one of the other kinds. All may have visibility (private_agent, team, managers, org) and summary. Use only ids that are named above.
+`

@@ -1,0 +1,162 @@
+package job_test
+
+// Deaths of runners, and what the next look makes of them.
+
+import (
+	"flag"
+	"fmt"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"syscall"
+	"testing"
+	"time"
+
+	"ac/heartbeat/job"
+	"ac/runs/lane"
+	"ac/workspace"
+	"ac/workspace/doc"
+)
+
+var deaths = flag.Int("deaths", 10, "at how many calls of their file system runners die; 0 for all")
+
+func TestRunnerDiesWithItsAttempt(t *testing.T) {
+	t.Parallel()
+	s := newStage(t)
+	s.submit(s.spec("job_i", "codex", "stubborn"))
+	s.ready("job_i")
+	s.kill("job_i")
+	_, left := s.end("job_i")
+	if left.Result.Status != doc.ResultFailed || left.Result.Errors[0].Code != job.CodeInterrupted || !left.Digest.Signals.Interrupted || len(left.Result.NextActions) != 1 {
+		t.Errorf("%+v", left.Result)
+	}
+	if s.acts("job_i") != 1 {
+		t.Errorf("%d starts", s.acts("job_i"))
+	}
+	if _, left := s.run(s.spec("job_i", "codex", "good")); left.Result.Status != doc.ResultSucceeded {
+		t.Errorf("submitted again: %+v", left.Result)
+	}
+}
+
+// TestTakenUpOnce kills a runner before its worker acted: the job goes on in a new
+// one, with its goal, once, however many look at it.
+func TestTakenUpOnce(t *testing.T) {
+	t.Parallel()
+	s := newStage(t)
+	if err := lane.New(s.w).Cool(t.Context(), "codex", lane.Interactive); err != nil {
+		t.Fatal(err)
+	}
+	s.submit(s.spec("job_u", "codex", "slow 50"))
+	s.waiting()
+	s.kill("job_u")
+	if err := os.Remove(filepath.Join(s.w.Dir(), ".local/lanes/cooldowns.json")); err != nil {
+		t.Fatal(err)
+	}
+	var lookers sync.WaitGroup
+	for range 8 {
+		w, err := workspace.Open(workspace.SystemEnv(), s.w.Dir())
+		if err != nil {
+			t.Fatal(err)
+		}
+		lookers.Go(func() {
+			if _, err := job.List(t.Context(), w, s.starter, s.project, job.Filter{Limit: 200}); err != nil {
+				t.Error(err)
+			}
+			_ = w.Close()
+		})
+	}
+	lookers.Wait()
+	record, left := s.end("job_u")
+	if left.Result.Status != doc.ResultSucceeded || len(record.Attempts) != 2 || s.acts("job_u") != 1 {
+		t.Fatalf("%d starts: %+v", s.acts("job_u"), record.Attempts)
+	}
+	if prompt := s.prompt(record.Attempts[1]); !strings.Contains(prompt, "goal: slow 50") {
+		t.Errorf("the goal is lost: %s", prompt)
+	}
+}
+
+func TestRunnerIsToldToEnd(t *testing.T) {
+	t.Parallel()
+	s := newStage(t)
+	s.submit(s.spec("job_t", "codex", "sleep"))
+	s.ready("job_t")
+	pid := s.runner("job_t")
+	if err := syscall.Kill(pid, syscall.SIGTERM); err != nil {
+		t.Fatal(err)
+	}
+	if _, left := s.end("job_t"); left.Result.Errors[0].Code != job.CodeInterrupted {
+		t.Errorf("%+v", left.Result)
+	}
+}
+
+func TestForeignJobs(t *testing.T) {
+	t.Parallel()
+	s := newStage(t)
+	s.foreign("job_new", 29*time.Minute)
+	s.foreign("job_old", 31*time.Minute)
+	jobs, err := job.List(t.Context(), s.w, s.starter, s.project, job.Filter{Limit: 200})
+	if err != nil || len(jobs) != 2 || jobs[0].Status != doc.JobRunning || jobs[1].Status != doc.JobCompleted {
+		t.Fatalf("%+v (%v)", jobs, err)
+	}
+	if _, left := s.end("job_old"); left.Result.Errors[0].Code != job.CodeInterrupted || s.acts("job_old") != 0 {
+		t.Errorf("%+v", left.Result)
+	}
+}
+
+func TestResultOfADeadRunnerCounts(t *testing.T) {
+	t.Parallel()
+	s := newStage(t)
+	s.foreign("job_r", time.Hour)
+	file := filepath.Join(s.w.Dir(), workspace.ProjectDir(s.project), "jobs/job_r/result.json")
+	text := `{"schema_version":1,"type":"result","job_id":"job_r","attempt_run_id":"none","status":"blocked","summary":"x","files_changed":[],"commands_run":[],"artifacts":[],"next_actions":[],"errors":[]}`
+	if err := os.WriteFile(file, []byte(text), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	if _, left := s.end("job_r"); left.Result.Status != doc.ResultBlocked || left.Result.Summary != "x" {
+		t.Errorf("%+v", left.Result)
+	}
+}
+
+// TestDeathAtAnyCall lets runners die at calls of their file system. The job has
+// one end all the same; no attempt is started twice; one whose worker never acted
+// is not forgotten.
+func TestDeathAtAnyCall(t *testing.T) {
+	t.Parallel()
+	s := newStage(t)
+	s.litter = true
+	const last = 330
+	points := rand.New(rand.NewPCG(2, uint64(time.Now().UnixNano()))).Perm(last)
+	if *deaths > 0 {
+		points = points[:*deaths]
+	}
+	for _, n := range points {
+		id := fmt.Sprintf("job_%d", n+1)
+		dying := *s.starter
+		dying.Environ = append(slices.Clone(dying.Environ), fmt.Sprintf("%s=%d", dyingVariable, n+1))
+		if _, err := job.Submit(t.Context(), s.w, &dying, s.spec(id, "codex", "good")); err != nil {
+			t.Fatalf("%s: %v", id, err)
+		}
+		record, left := s.end(id)
+		code := ""
+		if len(left.Result.Errors) > 0 {
+			code = left.Result.Errors[0].Code
+		}
+		switch {
+		case left.Result.Status == doc.ResultSucceeded:
+		case code == job.CodeRunnerError && len(record.Attempts) == 0: // it never owned the job
+		case code == job.CodeInterrupted && len(record.Attempts) > 0:
+		default:
+			t.Errorf("%s: %+v", id, left.Result)
+		}
+		text, _ := os.ReadFile(filepath.Join(s.w.Dir(), "acts-"+id))
+		acted := strings.Fields(string(text))
+		slices.Sort(acted)
+		if len(slices.Compact(slices.Clone(acted))) != len(acted) || len(acted) > 1 {
+			t.Errorf("%s: started for %v", id, acted)
+		}
+		t.Logf("%s: %s %s, %d attempts, %d starts", id, left.Result.Status, code, len(record.Attempts), len(acted))
+	}
+}

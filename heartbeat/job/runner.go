@@ -1,0 +1,307 @@
+package job
+
+// The runner: a process that owns one job and takes it to its end.
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"strconv"
+	"strings"
+	"sync"
+	"time"
+
+	"ac/internal/clock"
+	"ac/internal/fault"
+	"ac/internal/lock"
+	"ac/internal/proc"
+	"ac/runs"
+	"ac/runs/lane"
+	"ac/runs/provider"
+	"ac/runs/session"
+	"ac/workspace"
+	"ac/workspace/doc"
+)
+
+const (
+	// lockPatience is how long a runner waits for the write lock, which a request
+	// gives up after seconds.
+	lockPatience = 10 * time.Minute
+	// ownPatience is how long it waits for somebody else to let go of the job.
+	ownPatience = 5 * time.Second
+	// defaultTimeout bounds one attempt.
+	defaultTimeout = 30 * time.Minute
+	// sweepPatience bounds how long killed processes may take to die.
+	sweepPatience = 3 * time.Second
+)
+
+// timeoutVariable sets the limit of one attempt in milliseconds.
+const timeoutVariable = "AC_JOB_ATTEMPT_TIMEOUT_MS"
+
+// RunMain is the main function of a runner process: the order on in, one phase on
+// out. Closing interrupt ends it with its attempt; the job is settled by the next
+// who looks at it.
+func RunMain(executable string, in io.Reader, out io.WriteCloser, interrupt <-chan struct{}) error {
+	var order Order
+	if err := json.NewDecoder(in).Decode(&order); err != nil {
+		return errors.Join(fmt.Errorf("the order is incomplete: %w", err), out.Close())
+	}
+	tell := sync.OnceFunc(func() { _ = out.Close() })
+	defer tell()
+	say := func(word string, err error) {
+		said := phase{Phase: word}
+		if err != nil {
+			said.Message = err.Error()
+		}
+		if line, err := json.Marshal(said); err == nil {
+			_, _ = out.Write(append(line, '\n')) // who started us may be gone
+		}
+		tell()
+	}
+	if order.Version != OrderVersion {
+		err := fault.New(fault.Unsupported, "order version %d is not %d: server and runner differ", order.Version, OrderVersion)
+		say(phaseRefused, err)
+		return err
+	}
+	err := proc.BecomeSubreaper()
+	if err != nil {
+		say(phaseRefused, err)
+		return err
+	}
+	env := workspace.SystemEnv()
+	env.Clock, env.LockPatience = clock.New(time.Now, order.MonotonicMS), lockPatience
+	w, err := workspace.Open(env, order.WorkspaceDir)
+	if err != nil {
+		say(phaseRefused, err)
+		return err
+	}
+	err = Run(w, executable, order, interrupt, say)
+	_ = proc.Sweep(0, sweepPatience) // whatever came to us; all we waited for is over
+	return errors.Join(err, w.Close())
+}
+
+// runner is one job under way, in one goroutine.
+type runner struct {
+	place
+	w         *workspace.Workspace
+	order     Order
+	spec      doc.JobSpec
+	host      session.Host
+	admission *runs.Admission
+	abilities abilities
+}
+
+// Run owns a job and takes it to its end. say is told once whether it owns the
+// job. The process is a subreaper.
+func Run(w *workspace.Workspace, executable string, order Order, interrupt <-chan struct{}, say func(word string, err error)) (err error) {
+	p := place{order.ProjectID, order.JobID}
+	ctx, cancel := context.WithTimeout(context.Background(), ownPatience)
+	held, err := lock.Wait(ctx, w.FS, p.lock())
+	cancel()
+	if errors.Is(err, context.DeadlineExceeded) {
+		say(phaseBusy, nil)
+		return nil
+	}
+	if err != nil {
+		say(phaseRefused, err)
+		return err
+	}
+	defer func() { err = errors.Join(err, held.Retire()) }()
+	owner, err := ownerText(w, false)
+	if err == nil && p.active(w) {
+		err = w.Replace(p.owner(), owner, 0o600)
+	}
+	if err != nil {
+		say(phaseRefused, err)
+		return err
+	}
+	say(phaseOwned, nil)
+	r := &runner{
+		place: p, w: w, order: order, abilities: abilities{w, order.Environ},
+		host:      session.Host{Executable: executable, Guards: &session.Guards{}},
+		admission: runs.NewAdmission(w, lane.LimitsFrom(func(name string) (string, bool) { return lookup(order.Environ, name) })),
+	}
+	return r.run(interrupt)
+}
+
+// active reports whether there still is something to own.
+func (p place) active(w *workspace.Workspace) bool {
+	record, err := p.load(w)
+	return err == nil && !record.Over()
+}
+
+func lookup(environ []string, name string) (value string, ok bool) {
+	for _, entry := range environ {
+		if v, is := strings.CutPrefix(entry, name+"="); is {
+			value, ok = v, true
+		}
+	}
+	return value, ok
+}
+
+// errInterrupted says that this process is to end.
+var errInterrupted = errors.New("the runner was told to end")
+
+// run goes on with the job until it is over. Every way out of it but an
+// interrupt, or a workspace that cannot be written, ends the job.
+func (r *runner) run(interrupt <-chan struct{}) error {
+	ctx, cancel := context.WithCancelCause(context.Background())
+	defer cancel(nil)
+	var watching sync.WaitGroup
+	defer watching.Wait()
+	defer cancel(nil)
+	watching.Go(func() {
+		select {
+		case <-interrupt:
+			cancel(errInterrupted)
+		case <-ctx.Done():
+		}
+	})
+	watching.Go(func() { r.awaitCancel(ctx, func() { cancel(errCanceled) }) })
+	end, err := r.guardedWork(ctx)
+	switch {
+	case errors.Is(err, errOver) || errors.Is(err, errInterrupted):
+		return nil
+	case errors.Is(err, errCanceled):
+		end = canceledEnd()
+	case err != nil:
+		end = runnerFailed(err)
+	}
+	_, err = finish(context.WithoutCancel(ctx), r.w, r.place, end)
+	return err
+}
+
+// errOver says that the job needs nothing any more.
+var errOver = errors.New("the job is over")
+
+// guardedWork is work that survives its own faults.
+func (r *runner) guardedWork(ctx context.Context) (end ending, err error) {
+	defer func() {
+		if fault := recover(); fault != nil {
+			err = fmt.Errorf("internal fault: %v", fault)
+		}
+	}()
+	return r.work(ctx)
+}
+
+// work settles what an earlier runner left and then tries until the job has its
+// end.
+func (r *runner) work(ctx context.Context) (end ending, err error) {
+	record, err := r.takeUp(ctx)
+	if err != nil {
+		return end, err
+	}
+	r.spec = record.Job
+	worker, why, err := chooseWorker(r.w, r.spec)
+	if err != nil {
+		return end, err
+	}
+	if why != "" {
+		return unavailableEnd(why), nil
+	}
+	var before *previous
+	if last := record.Last(); last != nil {
+		before = r.previousOf(*last)
+	}
+	for n := len(record.Attempts) + 1; n <= maxAttempts; n++ {
+		agent := worker
+		if n == maxAttempts && r.spec.JobKind == doc.JobExecution && before.repairable() {
+			if agent, err = reformatter(r.w, worker); err != nil {
+				return end, err
+			}
+		}
+		a, blocked, err := r.attempt(ctx, n, agent, before)
+		if err != nil || blocked != nil {
+			return orZero(blocked), err
+		}
+		before = r.previousOf(a)
+		if before.judged.accepted != nil {
+			return valid(*before.judged.accepted, n), nil
+		}
+		if n < maxAttempts {
+			r.pressure(ctx, a)
+		}
+	}
+	return inVain(before.judged.issues), nil
+}
+
+func orZero(e *ending) ending {
+	if e == nil {
+		return ending{}
+	}
+	return *e
+}
+
+// takeUp settles the job, waiting for a session of it that still runs.
+func (r *runner) takeUp(ctx context.Context) (doc.Job, error) {
+	for {
+		record, goOn, err := settle(ctx, r.w, r.place)
+		if err != nil {
+			return record, cause(ctx, err)
+		}
+		if !goOn {
+			return record, errOver
+		}
+		last := record.Last()
+		if last == nil {
+			return record, nil
+		}
+		s, err := session.Read(r.w, last.SessionRef)
+		if fault.Is(err, fault.NotFound) || (err == nil && !session.Live(r.w, s) && last.Status != doc.AttemptRunning) {
+			return record, nil
+		}
+		if err != nil {
+			return record, err
+		}
+		if _, err := session.Collect(ctx, r.w, last.SessionRef); err != nil {
+			return record, cause(ctx, err)
+		}
+	}
+}
+
+// cause is why the context ended, where it did.
+func cause(ctx context.Context, err error) error {
+	if ctx.Err() != nil {
+		return context.Cause(ctx)
+	}
+	return err
+}
+
+// previousOf judges an attempt that is over.
+func (r *runner) previousOf(a doc.JobAttempt) *previous {
+	before := &previous{run: a.RunID, judged: judge(r.w, r.place, r.spec, a)}
+	if a.Status != doc.AttemptEnded {
+		before.failed = a.Error
+	}
+	return before
+}
+
+// pressure lets the provider of a failed attempt cool down when its failure shows
+// that it should. The next launch waits for that in the lane.
+func (r *runner) pressure(ctx context.Context, a doc.JobAttempt) {
+	if a.Status != doc.AttemptFailed {
+		return
+	}
+	_, out := output(r.w, r.project, a.RunID)
+	_, _ = r.admission.Lane.Report(ctx, a.Provider, a.Error, out) // the next attempt then comes sooner, no worse
+}
+
+// timeout is the limit of one attempt.
+func (r *runner) timeout() time.Duration {
+	text, _ := lookup(r.order.Environ, timeoutVariable)
+	if ms, err := strconv.ParseInt(strings.TrimSpace(text), 10, 64); err == nil && ms > 0 && ms < int64(1<<62)/int64(time.Millisecond) {
+		return time.Duration(ms) * time.Millisecond
+	}
+	return defaultTimeout
+}
+
+// guard decides whether a worker may be used, before anything of it is executed.
+func (r *runner) guard(ctx context.Context, machine doc.Machine, agent doc.Agent) provider.Verdict {
+	var template []string
+	if provider.DriverOf(agent.Provider) == provider.Gemini {
+		template = texts(agent, "command_argv_template")
+	}
+	return provider.Guard(ctx, machine, agent.Provider, template, r.order.Environ)
+}

@@ -1,0 +1,104 @@
+package job
+
+// The JSON Schemas that CLIs are given, so that their answers have the right
+// shape. They obey the strictest of them: every object is closed, every property
+// is listed as required, optional ones may be null, the root is one object.
+
+import "encoding/json"
+
+// schema is a JSON Schema, as far as it is used here.
+type schema struct {
+	Type       json.Marshaler     `json:"type,omitempty"`
+	Enum       []string           `json:"enum,omitempty"`
+	Properties map[string]*schema `json:"properties,omitempty"`
+	Required   []string           `json:"required,omitempty"`
+	Closed     *bool              `json:"additionalProperties,omitempty"`
+	Items      *schema            `json:"items,omitempty"`
+	AnyOf      []*schema          `json:"anyOf,omitempty"`
+}
+
+// types are the types of a value: one word, or a list.
+type types []string
+
+// MarshalJSON writes one type as a word.
+func (t types) MarshalJSON() ([]byte, error) {
+	if len(t) == 1 {
+		return json.Marshal(t[0])
+	}
+	return json.Marshal([]string(t))
+}
+
+func typed(t ...string) *schema { return &schema{Type: types(t)} }
+
+func text() *schema                      { return typed("string") }
+func maybeText() *schema                 { return typed("string", "null") }
+func oneOf(words ...string) *schema      { return &schema{Type: types{"string"}, Enum: words} }
+func listOf(item *schema) *schema        { return &schema{Type: types{"array"}, Items: item} }
+func maybe(s *schema) *schema            { return &schema{AnyOf: []*schema{s, typed("null")}} }
+func maybeOneOf(words ...string) *schema { return maybe(oneOf(words...)) }
+
+// property is a member of an object.
+type property struct {
+	name string
+	of   *schema
+}
+
+func object(properties ...property) *schema {
+	s := &schema{Type: types{"object"}, Properties: map[string]*schema{}, Closed: new(false)}
+	for _, p := range properties {
+		s.Properties[p.name] = p.of
+		s.Required = append(s.Required, p.name)
+	}
+	return s
+}
+
+// resultSchema is that of the result of one attempt.
+func resultSchema(id, run string) *schema {
+	return object(
+		property{"schema_version", typed("integer")}, property{"type", oneOf("result")},
+		property{"job_id", oneOf(id)}, property{"attempt_run_id", oneOf(run)},
+		property{"status", oneOf("succeeded", "needs_input", "blocked", "failed", "canceled")}, property{"summary", text()},
+		property{"files_changed", listOf(object(
+			property{"path", text()}, property{"change_type", maybeOneOf("added", "modified", "deleted", "renamed")}, property{"summary", maybeText()},
+		))},
+		property{"commands_run", listOf(object(
+			property{"command", text()}, property{"exit_code", typed("integer", "null")}, property{"summary", maybeText()},
+		))},
+		property{"artifacts", listOf(object(
+			property{"relpath", text()}, property{"artifact_id", maybeText()}, property{"kind", maybeText()}, property{"sha256", maybeText()},
+		))},
+		property{"next_actions", listOf(object(property{"action", text()}, property{"rationale", maybeText()}))},
+		property{"errors", listOf(object(property{"code", text()}, property{"message", text()}, property{"details", maybeText()}))},
+	)
+}
+
+// reportSchema is that of a heartbeat report: both shapes as one object.
+func reportSchema() *schema {
+	launch := actionSchema("launch_job",
+		property{"project_id", text()}, property{"goal", text()}, property{"worker_kind", oneOf("codex", "claude", "gemini")},
+		property{"worker_agent_id", maybeText()}, property{"constraints", listOf(text())}, property{"deliverables", listOf(text())},
+		property{"permission_level", oneOf("read-only", "patch", "run-commands")}, property{"context_note", maybeText()},
+		property{"task_id", maybeText()}, property{"milestone_id", maybeText()},
+	)
+	comment := actionSchema("add_comment",
+		property{"project_id", text()}, property{"body", text()}, property{"target_agent_id", maybeText()},
+		property{"target_artifact_id", maybeText()}, property{"target_run_id", maybeText()},
+	)
+	noop := actionSchema("noop", property{"reason", text()})
+	approval := actionSchema("create_approval_item",
+		property{"project_id", text()}, property{"title", text()}, property{"rationale", maybeText()},
+		property{"proposed_action", &schema{AnyOf: []*schema{launch, comment, noop, typed("null")}}},
+	)
+	return object(
+		property{"schema_version", typed("integer")}, property{"type", oneOf("heartbeat_worker_report")},
+		property{"status", oneOf("ok", "actions")}, property{"token", maybeText()}, property{"summary", text()},
+		property{"actions", maybe(listOf(&schema{AnyOf: []*schema{launch, comment, approval, noop}}))},
+	)
+}
+
+func actionSchema(kind string, own ...property) *schema {
+	return object(append([]property{
+		{"kind", oneOf(kind)}, {"idempotency_key", text()}, {"risk", oneOf("low", "medium", "high")}, {"needs_approval", typed("boolean")},
+		{"visibility", maybeOneOf("private_agent", "team", "managers", "org")}, {"summary", maybeText()},
+	}, own...)...)
+}

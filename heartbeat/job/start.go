@@ -1,0 +1,114 @@
+package job
+
+// Starting a runner.
+
+import (
+	"bufio"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"time"
+
+	"ac/internal/fault"
+	"ac/internal/proc"
+	"ac/runs/session"
+	"ac/workspace"
+)
+
+// RunCommand is the hidden command that is a runner.
+const RunCommand = "job:run"
+
+// OrderVersion is the version of the order that a runner takes.
+const OrderVersion = 1
+
+// Order is what a runner needs to know. It travels as one JSON value on its
+// standard input: never on a command line, never in a file.
+type Order struct {
+	Version      int      `json:"version"`
+	WorkspaceDir string   `json:"workspace_dir"` // absolute
+	ProjectID    string   `json:"project_id"`
+	JobID        string   `json:"job_id"`
+	Environ      []string `json:"environ"` // of workers
+	Program      string   `json:"program"` // the version of this program
+	MonotonicMS  int64    `json:"monotonic_ms"`
+}
+
+// phase is a line of a runner to the process that started it.
+type phase struct {
+	Phase   string `json:"phase"` // owned, busy or refused
+	Message string `json:"message,omitempty"`
+}
+
+const (
+	phaseOwned   = "owned"
+	phaseBusy    = "busy"
+	phaseRefused = "refused"
+)
+
+// ownWithin bounds the wait for a runner to take its job.
+const ownWithin = 30 * time.Second
+
+// Starter starts runners. It is safe for concurrent use.
+type Starter struct {
+	// Executable is the program that has the hidden commands.
+	Executable string
+	// Environ is the environment that workers inherit.
+	Environ []string
+	// Version is that of this program.
+	Version string
+}
+
+// start starts a runner for a job and returns once it owns the job, or found it
+// owned. The runner goes on whatever becomes of this process.
+func (s *Starter) start(ctx context.Context, w *workspace.Workspace, p place) error {
+	text, err := json.Marshal(Order{
+		Version: OrderVersion, WorkspaceDir: w.Dir(), ProjectID: p.project, JobID: p.id, Environ: s.Environ, Program: s.Version,
+		MonotonicMS: w.Env.Clock.MonotonicMS(),
+	})
+	if err != nil {
+		return err
+	}
+	cmd := exec.Command(s.Executable, RunCommand)
+	cmd.Dir, cmd.Env, cmd.SysProcAttr = "/", session.KeeperEnv(), proc.NewSession()
+	stdin, err := cmd.StdinPipe()
+	if err != nil {
+		return err
+	}
+	out, outChild, err := os.Pipe()
+	if err != nil {
+		return err
+	}
+	cmd.Stdout = outChild
+	if err := errors.Join(cmd.Start(), outChild.Close()); err != nil {
+		return errors.Join(fmt.Errorf("start the runner: %w", err), out.Close())
+	}
+	go func() { _ = cmd.Wait() }() // for its life, or ours: its record tells how it went
+	_, err = stdin.Write(text)
+	if err = errors.Join(err, stdin.Close()); err != nil {
+		return errors.Join(fmt.Errorf("brief the runner: %w", err), out.Close())
+	}
+	return await(ctx, out)
+}
+
+// await reads the first word of a runner.
+func await(ctx context.Context, out *os.File) error {
+	ctx, cancel := context.WithTimeoutCause(ctx, ownWithin, fault.New(fault.Internal, "the runner did not take the job within %s", ownWithin))
+	defer cancel()
+	stop := context.AfterFunc(ctx, func() { _ = out.SetReadDeadline(time.Unix(1, 0)) }) // ends the read below
+	defer stop()
+	var said phase
+	err := json.NewDecoder(bufio.NewReader(out)).Decode(&said)
+	closeErr := out.Close()
+	switch {
+	case ctx.Err() != nil:
+		return context.Cause(ctx)
+	case err != nil:
+		return fault.New(fault.Internal, "the runner ended before it took the job")
+	case said.Phase == phaseRefused:
+		return fault.New(fault.Internal, "the runner refused the job: %s", said.Message)
+	}
+	return closeErr
+}

@@ -1,0 +1,207 @@
+package job
+
+// Submitting: from a spec to a record with a runner.
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"io/fs"
+	"path"
+	"strconv"
+	"strings"
+
+	"ac/internal/clock"
+	"ac/internal/durable"
+	"ac/internal/fault"
+	"ac/workspace"
+	"ac/workspace/doc"
+)
+
+// maxSpec bounds a spec in bytes: its record must be readable.
+const maxSpec = 1 << 20
+
+// Submit makes a job and starts its runner. The record is durable when it
+// returns. A job of that id that is active is left alone, and its record is
+// given, where the specs agree; fault.Conflict where they don't. One that is
+// over begins a new life, and its files move into its history. The spec was
+// checked by the rules of its type; a blank id is replaced by a new one.
+func Submit(ctx context.Context, w *workspace.Workspace, starter *Starter, spec doc.JobSpec) (doc.Job, error) {
+	if strings.TrimSpace(spec.JobID) == "" {
+		spec.JobID = w.Env.IDs.New("job")
+	}
+	if why := CheckID(spec.JobID); why != "" {
+		return doc.Job{}, refuseField("job_id", why)
+	}
+	if spec.ContextRefs == nil {
+		spec.ContextRefs = []doc.ContextRef{}
+	}
+	if text, err := doc.JobSpecCodec.Encode(spec); err != nil || len(text) > maxSpec {
+		return doc.Job{}, errors.Join(refuseField("goal", "the job is longer than 1 MiB"), err)
+	}
+	p := place{spec.ProjectID, spec.JobID}
+	for {
+		if _, err := current(ctx, w, starter, p); err != nil && !fault.Is(err, fault.NotFound) {
+			return doc.Job{}, err
+		}
+		record, made, err := p.submit(ctx, w, spec)
+		if errors.Is(err, errOwnerless) {
+			continue // its runner died between the look and the lock
+		}
+		if err != nil || !made {
+			return record, err
+		}
+		if err := starter.start(ctx, w, p); err != nil {
+			return p.unstarted(ctx, w, err)
+		}
+		return record, nil
+	}
+}
+
+func refuseField(field, why string) error {
+	return fault.Invalid(fault.Issue{Path: []any{"job", field}, Code: "custom", Message: why})
+}
+
+// errOwnerless says that an active job lost its owner.
+var errOwnerless = errors.New("the job lost its owner")
+
+// Enter asks, within a unit, for a new job, and gives its id. start starts its
+// runner: it is called once the unit is durable and the workspace is free again;
+// a job that it is never called for is taken up as one whose runner died. The
+// spec is checked here, by the rules of its type; its id is a new one.
+func Enter(u *workspace.Unit, starter *Starter, spec doc.JobSpec) (id string, start func(context.Context) error, err error) {
+	w := u.Workspace()
+	spec.JobID = w.Env.IDs.New("job")
+	text, err := doc.JobSpecCodec.Encode(spec)
+	if err != nil {
+		return "", nil, err
+	}
+	if len(text) > maxSpec {
+		return "", nil, fault.New(fault.InvalidFile, "the job is longer than 1 MiB")
+	}
+	if spec, err = workspace.Decode(doc.JobSpecCodec, "the job", text); err != nil {
+		return "", nil, err
+	}
+	p := place{spec.ProjectID, spec.JobID}
+	if _, _, err := p.enter(u, spec); err != nil {
+		return "", nil, err
+	}
+	return p.id, func(ctx context.Context) error {
+		if err := starter.start(ctx, w, p); err != nil {
+			_, err = p.unstarted(ctx, w, err)
+			return err
+		}
+		return nil
+	}, nil
+}
+
+// submit is enter as one unit.
+func (p place) submit(ctx context.Context, w *workspace.Workspace, spec doc.JobSpec) (record doc.Job, made bool, err error) {
+	err = w.Update(ctx, func(u *workspace.Unit) error {
+		record, made, err = p.enter(u, spec)
+		return err
+	})
+	return record, made, err
+}
+
+// enter asks for the record and the owner file.
+func (p place) enter(u *workspace.Unit, spec doc.JobSpec) (record doc.Job, made bool, err error) {
+	w := u.Workspace()
+	project, err := w.Project(p.project)
+	if err != nil {
+		return record, false, err
+	}
+	old, err := p.loadIn(u)
+	switch {
+	case err == nil && !old.Over():
+		if alive, recorded := p.owned(w); !alive && recorded {
+			return old, false, errOwnerless
+		}
+		return old, false, sameSpec(old.Job, spec)
+	case err != nil && !fault.Is(err, fault.NotFound):
+		return record, false, err
+	}
+	if err := p.retire(u); err != nil {
+		return record, false, err
+	}
+	now := clock.Stamp(w.Env.Clock.Now())
+	spec.ProjectID = project.ID
+	record = doc.Job{
+		SchemaVersion: doc.Version, Type: "job_record", Job: spec, CreatedAt: now, UpdatedAt: now,
+		Status: doc.JobQueued, Attempts: []doc.JobAttempt{},
+	}
+	owner, err := ownerText(w, true)
+	if err != nil {
+		return record, false, err
+	}
+	if err := u.Write(p.owner(), owner, 0o600); err != nil {
+		return record, false, err
+	}
+	return record, true, p.put(u, record)
+}
+
+// sameSpec compares what an active job was asked for with what is asked now. How
+// the workspace is spelled makes no difference.
+func sameSpec(stored, given doc.JobSpec) error {
+	given.WorkspaceDir = stored.WorkspaceDir
+	a, err := doc.JobSpecCodec.Encode(stored)
+	if err != nil {
+		return err
+	}
+	b, err := doc.JobSpecCodec.Encode(given)
+	if err == nil && !bytes.Equal(a, b) {
+		err = fault.New(fault.Conflict, "job %s is active with another spec", stored.JobID)
+	}
+	return err
+}
+
+// retire moves the files of an earlier life into the history.
+func (p place) retire(u *workspace.Unit) error {
+	var life workspace.Tree
+	for _, name := range []string{p.record(), p.result(), p.digest(), p.report()} {
+		text, err := durable.ReadFile(u.Workspace().FS, name, maxStored)
+		if errors.Is(err, fs.ErrNotExist) {
+			continue
+		}
+		if err != nil {
+			return fault.New(fault.InvalidFile, "%s cannot be read: %w", name, err)
+		}
+		life.Files = append(life.Files, workspace.TreeFile{Name: path.Base(name), Content: text})
+	}
+	if len(life.Files) == 0 {
+		return nil
+	}
+	lives, err := workspace.Dirs(u.Workspace().FS, p.history())
+	if err != nil {
+		return err
+	}
+	last := 0
+	for _, name := range lives {
+		if n, err := strconv.Atoi(name); err == nil {
+			last = max(last, n)
+		}
+	}
+	if err := u.Create(path.Join(p.history(), strconv.Itoa(last+1)), life); err != nil {
+		return err
+	}
+	for _, file := range life.Files {
+		if name := p.file(file.Name); name != p.record() {
+			if err := u.Remove(name); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// unstarted ends a job whose runner could not be started, so that it does not
+// wait for a process that never comes.
+func (p place) unstarted(ctx context.Context, w *workspace.Workspace, cause error) (doc.Job, error) {
+	if ctx.Err() != nil {
+		return doc.Job{}, cause // the runner is on its way, or the next look finds the job without an owner
+	}
+	if alive := p.running(w); alive {
+		return p.load(w) // it took the job after all
+	}
+	return finish(ctx, w, p, runnerFailed(cause))
+}

@@ -1,0 +1,161 @@
+package job
+
+// Who does a job, and how its CLI is called.
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"path"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"ac/internal/shape"
+	"ac/runs/provider"
+	"ac/workspace"
+	"ac/workspace/doc"
+)
+
+// kindOf is the worker_kind of a provider, "" for none.
+func kindOf(name string) string {
+	for _, kind := range []string{"codex", "claude", "gemini"} {
+		if strings.HasPrefix(strings.ToLower(name), kind) {
+			return kind
+		}
+	}
+	return ""
+}
+
+// chooseWorker gives the agent that does a job. Without one, why says so.
+func chooseWorker(w *workspace.Workspace, spec doc.JobSpec) (worker doc.Agent, why string, err error) {
+	if spec.WorkerAgentID != "" {
+		worker, err := w.Agent(spec.WorkerAgentID)
+		if err != nil {
+			return worker, "agent " + spec.WorkerAgentID + " does not exist or cannot be read", nil
+		}
+		if kindOf(worker.Provider) != spec.WorkerKind {
+			return worker, "agent " + worker.ID + " has provider " + worker.Provider + ", the job asks for " + spec.WorkerKind, nil
+		}
+		return worker, "", nil
+	}
+	worker, ok, err := firstOf(w, spec.WorkerKind)
+	if !ok {
+		why = "no worker or manager has a provider of kind " + spec.WorkerKind
+	}
+	return worker, why, err
+}
+
+// firstOf is the first worker or manager, by name, with a provider of a kind.
+func firstOf(w *workspace.Workspace, kind string) (doc.Agent, bool, error) {
+	agents, err := w.Agents()
+	i := slices.IndexFunc(agents, func(a doc.Agent) bool {
+		return (a.Role == "worker" || a.Role == "manager") && kindOf(a.Provider) == kind
+	})
+	if i < 0 || err != nil {
+		return doc.Agent{}, false, err
+	}
+	return agents[i], true, nil
+}
+
+// reformatter is who brings output into shape.
+func reformatter(w *workspace.Workspace, chosen doc.Agent) (doc.Agent, error) {
+	for _, kind := range []string{"codex", "claude"} {
+		if agent, ok, err := firstOf(w, kind); ok || err != nil {
+			return agent, err
+		}
+	}
+	return chosen, nil
+}
+
+// texts reads a list of texts of an agent's launcher; others are none.
+func texts(agent doc.Agent, name string) (list []string) {
+	for _, item := range agent.Launcher.Get(name).Items {
+		if item.Kind == shape.String {
+			list = append(list, item.Text)
+		}
+	}
+	return list
+}
+
+// allowedTools are the tools that an agent's launcher names.
+func allowedTools(agent doc.Agent) (tools []string) {
+	for _, tool := range texts(agent, "allowed_tools") {
+		if tool = strings.TrimSpace(tool); tool != "" {
+			tools = append(tools, tool)
+		}
+	}
+	return tools
+}
+
+// call is the command line of an attempt, with what it reads.
+type call struct {
+	argv   []string
+	stdin  *string
+	prompt *string // of an app server, in place of a command
+	model  string
+	format string
+}
+
+// command makes the command line of an attempt whose worker may be used. The
+// schema is passed where the program takes one.
+func (r *runner) command(ctx context.Context, agent doc.Agent, program, run, prompt string) (call, error) {
+	model := r.spec.Model
+	if model == "" {
+		model = agent.ModelHint
+	}
+	c := call{model: provider.ModelFlag(model)}
+	if provider.SpeaksAppServer(agent.Provider) {
+		c.prompt = &prompt
+		return c, nil
+	}
+	cli, err := provider.CLIOf(agent.Provider)
+	if err != nil {
+		return c, err
+	}
+	work := provider.Work{
+		Program: program, Model: c.model, Prompt: prompt, ReadOnly: r.spec.PermissionLevel == "read-only",
+		AllowedTools: allowedTools(agent), Permission: r.spec.PermissionLevel,
+	}
+	driver := provider.DriverOf(agent.Provider)
+	if driver == provider.Gemini {
+		work.Template = texts(agent, "command_argv_template")
+	}
+	if err := r.passSchema(ctx, cli, driver, run, &work); err != nil {
+		return c, err
+	}
+	made, err := cli.ForWork(work)
+	if err != nil {
+		return c, fmt.Errorf("agent %s: %w", agent.ID, err)
+	}
+	c.argv, c.stdin, c.format = made.Argv, made.Stdin, made.Format
+	if driver == provider.Codex {
+		c.format = "" // its output has no other
+	}
+	return c, nil
+}
+
+// passSchema gives a CLI the schema of the answer, in the way that it takes it.
+func (r *runner) passSchema(ctx context.Context, cli provider.CLI, driver provider.Driver, run string, work *provider.Work) error {
+	if driver == provider.Gemini || !r.abilities.taken(ctx, cli, work.Program) {
+		return nil
+	}
+	shape := resultSchema(r.id, run)
+	if r.spec.JobKind == doc.JobHeartbeat {
+		shape = reportSchema()
+	}
+	text, err := json.Marshal(shape)
+	if err != nil {
+		return err
+	}
+	if driver == provider.Claude {
+		work.Schema = string(text)
+		return nil
+	}
+	name := path.Join(workspace.RunDir(r.project, run), "outputs", "result_spec_schema_"+run+".json")
+	if err := r.w.Replace(name, append(text, '\n'), 0o644); err != nil {
+		return err
+	}
+	work.SchemaFile = filepath.Join(r.w.Dir(), filepath.FromSlash(name))
+	return nil
+}

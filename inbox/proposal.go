@@ -1,0 +1,178 @@
+package inbox
+
+// Approving a proposal of the heartbeat, which carries its action out.
+
+import (
+	"cmp"
+	"context"
+	"strings"
+
+	"ac/governance"
+	"ac/governance/policy"
+	"ac/heartbeat"
+	"ac/internal/fault"
+	"ac/workspace"
+	"ac/workspace/doc"
+)
+
+// execution is what became of the actions of a proposal, as its event tells it.
+type execution struct {
+	ExecutedActions     int      `json:"executed_actions"`
+	QueuedForApproval   int      `json:"queued_for_approval"`
+	DedupedActions      int      `json:"deduped_actions"`
+	SkippedActions      int      `json:"skipped_actions"`
+	ProposalArtifactIDs []string `json:"proposal_artifact_ids"`
+	LaunchedJobIDs      []string `json:"launched_job_ids"`
+}
+
+// approval is a proposal that is being approved.
+type approval struct {
+	*governance.Governed
+
+	launcher Launcher
+	actor    policy.Actor // the effective one
+	done     execution
+	start    func(context.Context) error // of the job that was launched
+}
+
+func approveProposal(ctx context.Context, w *workspace.Workspace, r governance.Ruling, launcher Launcher) (governance.Resolved, error) {
+	resolved := r.Resolved(governance.KindHeartbeatAction)
+	a := approval{launcher: launcher, done: execution{ProposalArtifactIDs: []string{}, LaunchedJobIDs: []string{}}}
+	err := governance.Govern(ctx, w, func(g *governance.Governed) (err error) {
+		a.Governed = g
+		resolved.ReviewID, err = a.decide(r)
+		return err
+	})
+	if err == nil && a.start != nil {
+		// The decision stands and the job is there. One whose start failed is
+		// taken up like one whose runner died.
+		_ = a.start(context.WithoutCancel(ctx))
+	}
+	return resolved, err
+}
+
+func (a *approval) decide(r governance.Ruling) (review string, err error) {
+	w := a.Workspace()
+	if _, err := w.Project(r.ProjectID); err != nil {
+		return "", err
+	}
+	proposal, err := a.Proposal(r)
+	if err != nil {
+		return "", err
+	}
+	action, err := toRun(r, proposal)
+	if err != nil {
+		return "", err
+	}
+	verdict, err := a.Enforce(r.ProjectID, governance.ProposalQuestion(r, proposal.Visibility, proposal.RunID))
+	if err != nil {
+		return "", err
+	}
+	a.actor = verdict.Actor
+	if _, err := a.Standing(r); err != nil {
+		return "", err
+	}
+	if err := a.once(r.ProjectID, action); err != nil {
+		return "", err
+	}
+	return a.Review(r, verdict, governance.Decided{
+		SubjectKind: governance.KindHeartbeatAction, ArtifactID: r.ArtifactID, ProposedActionKind: proposal.ProposedAction.Kind, Execution: a.done,
+	})
+}
+
+// toRun is the action that a proposal means: its own, or the inner one where it
+// asks for an approval. Nothing of another project is run, and no id that could
+// be a path is looked up.
+func toRun(r governance.Ruling, proposal doc.HeartbeatProposal) (doc.ActionBody, error) {
+	outer := proposal.ProposedAction.Filled()
+	action := outer.ActionBody
+	if outer.Kind == doc.ActionCreateApproval {
+		if outer.ProposedAction == nil {
+			action = doc.ActionBody{
+				Kind: doc.ActionNoop, IdempotencyKey: outer.IdempotencyKey + ":noop", Risk: "low",
+				Reason: cmp.Or(outer.Rationale, "Approved; nothing was to be done."),
+			}
+		} else {
+			action = *outer.ProposedAction
+		}
+	}
+	refuse := func(format string, args ...any) (doc.ActionBody, error) {
+		return action, fault.New(fault.InvalidFile, "%s: proposed_action: "+format, append([]any{governance.ArtifactFile(r.ProjectID, r.ArtifactID)}, args...)...)
+	}
+	for _, project := range []string{outer.ProjectID, action.ProjectID} {
+		if project != "" && project != r.ProjectID {
+			return refuse("it belongs to project %s, not to %s", project, r.ProjectID)
+		}
+	}
+	for _, id := range []string{
+		action.WorkerAgentID, action.TaskID, action.MilestoneID,
+		strings.TrimSpace(action.TargetAgentID), strings.TrimSpace(action.TargetArtifactID), strings.TrimSpace(action.TargetRunID),
+	} {
+		if id != "" && !workspace.SafeID(id) {
+			return refuse("%q cannot be an id", id)
+		}
+	}
+	if len(action.Body) > maxCommentBytes {
+		return refuse("the body has more than %d bytes", maxCommentBytes)
+	}
+	return action, nil
+}
+
+// maxCommentBytes is the longest body of a comment.
+const maxCommentBytes = 64 << 10
+
+// once runs an action unless it is known to have run, and remembers that it did.
+func (a *approval) once(project string, action doc.ActionBody) error {
+	state, err := heartbeat.State(a.Unit)
+	if err != nil {
+		return err
+	}
+	w := a.Workspace()
+	now := w.Env.Clock.Now()
+	heartbeat.Forget(&state, now)
+	if heartbeat.Executed(state, action.IdempotencyKey) {
+		a.done.DedupedActions = 1
+		return nil
+	}
+	if err := a.run(project, action); err != nil {
+		return err
+	}
+	a.done.ExecutedActions = 1
+	config, _ := heartbeat.Config(w) // of a broken one what fits counts; its owner tells what does not
+	heartbeat.Remember(&state, action, now, config.IdempotencyTTLDays)
+	return heartbeat.PutState(a.Unit, state)
+}
+
+// run asks the policy about the action itself and carries it out.
+func (a *approval) run(project string, action doc.ActionBody) error {
+	if action.Kind == doc.ActionNoop {
+		return nil
+	}
+	visibility := cmp.Or(action.Visibility, "managers")
+	question := policy.Question{
+		Action: policy.Approve, Actor: a.actor,
+		Resource: policy.Resource{ID: action.IdempotencyKey, Kind: governance.KindHeartbeatAction, Visibility: visibility, Team: a.actor.Team},
+	}
+	if action.Kind == doc.ActionLaunchJob {
+		question.Action = policy.Launch
+	}
+	if _, err := a.Enforce(project, question); err != nil {
+		return err
+	}
+	if action.Kind == doc.ActionAddComment {
+		_, err := a.Comment(governance.NewComment{
+			AuthorID: a.actor.ID, AuthorRole: a.actor.Role, Visibility: visibility, Body: action.Body,
+			Target: doc.CommentTarget{ProjectID: project, AgentID: action.TargetAgentID, ArtifactID: action.TargetArtifactID, RunID: action.TargetRunID},
+		})
+		return err
+	}
+	if a.launcher == nil {
+		return fault.New(fault.Unsupported, "the proposal launches a job, which this program cannot do; it can only be denied")
+	}
+	id, start, err := a.launcher.Launch(a.Unit, action)
+	if err != nil {
+		return err
+	}
+	a.start, a.done.LaunchedJobIDs = start, []string{id}
+	return nil
+}

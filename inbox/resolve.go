@@ -1,0 +1,57 @@
+// Package inbox decides on what waits for a decision: the type of an artifact
+// says what its approval and its denial mean.
+//
+// Invariants: an item is decided once, whoever asks at the same time; what an
+// approval changes, its review and its events happen together or not at all;
+// nothing that is refused leaves more behind than the answers of the policy.
+package inbox
+
+import (
+	"context"
+
+	"ac/governance"
+	"ac/internal/fault"
+	"ac/workspace"
+	"ac/workspace/doc"
+)
+
+// Launcher launches the jobs that approved proposals ask for.
+type Launcher interface {
+	// Launch asks, within the unit, for all that makes the job of an action be
+	// there, and gives its id. It starts nothing. start starts it: it is called
+	// once, when the unit is durable and the workspace is free again.
+	Launch(u *workspace.Unit, action doc.ActionBody) (id string, start func(context.Context) error, err error)
+}
+
+// Resolve decides on an item. A decision is durable on return, with its review
+// and its events, and what was decided before is not decided again. Jobs are
+// launched with launcher; without one, proposals that launch jobs can only be
+// denied. An artifact that is no item is fault.Unsupported; otherwise as the
+// decisions of package governance.
+func Resolve(ctx context.Context, w *workspace.Workspace, r governance.Ruling, launcher Launcher) (governance.Resolved, error) {
+	record, err := governance.ReadArtifact(w, r.ProjectID, r.ArtifactID)
+	if err != nil {
+		return governance.Resolved{}, err
+	}
+	approved := r.Decision == governance.Approved
+	switch kind := record.String("type"); {
+	case kind == "memory_delta":
+		return decideDelta(ctx, w, r)
+	case kind == "milestone_report" && approved:
+		return governance.ApproveMilestone(ctx, w, governance.MilestoneRuling{Ruling: r})
+	case kind == "milestone_report":
+		return governance.DenyMilestone(ctx, w, r)
+	case kind == "heartbeat_action_proposal" && approved:
+		return approveProposal(ctx, w, r, launcher)
+	case kind == "heartbeat_action_proposal":
+		return governance.DenyProposal(ctx, w, r)
+	default:
+		return governance.Resolved{}, fault.New(fault.Unsupported, "%s is a %q; only memory_delta, milestone_report and heartbeat_action_proposal can be decided on", record.Name, kind)
+	}
+}
+
+func decideDelta(ctx context.Context, w *workspace.Workspace, r governance.Ruling) (resolved governance.Resolved, err error) {
+	resolved = r.Resolved(governance.KindMemoryDelta)
+	resolved.ReviewID, err = governance.DecideDelta(ctx, w, r)
+	return resolved, err
+}
