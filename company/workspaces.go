@@ -98,7 +98,10 @@ func (c *Company) Projects(ctx context.Context, _ Dir) (ProjectsResult, error) {
 		return result, err
 	}
 	turn.Leave(ctx) // what follows only reads
-	result.Projects, err = snapshot.Projects(w)
+	err = c.at(ctx, IndexStep{SyncIndex: true}, func(m *snapshot.Moment) (err error) {
+		result.Projects, err = m.Projects()
+		return err
+	})
 	return result, err
 }
 

@@ -258,3 +258,25 @@ func CountMilestones(task doc.Task) MilestoneCounts {
 	}
 	return counts
 }
+
+// Allocate gives tasks of a project their execution plans, which replace what
+// they had, as one unit: all of them or none.
+func Allocate(ctx context.Context, w *workspace.Workspace, project string, ids []string, plans map[string]doc.ExecutionPlan) error {
+	return w.Update(ctx, func(u *workspace.Unit) error {
+		if _, err := w.Project(project); err != nil {
+			return err
+		}
+		for _, id := range ids {
+			task, err := u.Task(project, id)
+			if err != nil {
+				return err
+			}
+			plan := plans[id]
+			task.ExecutionPlan = &plan
+			if err := u.PutTask(project, task); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+}

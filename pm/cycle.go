@@ -2,7 +2,10 @@ package pm
 
 // Which tasks wait for themselves.
 
-import "slices"
+import (
+	"maps"
+	"slices"
+)
 
 // cycles lists the ids of the tasks that lie on a cycle, ascending. Those that
 // merely wait for one are not on it. The strongly connected components are
@@ -83,4 +86,22 @@ func (s *components) leave(i int) {
 		s.cyclic = append(s.cyclic, component...)
 	}
 	s.stack = s.stack[:first]
+}
+
+// Cyclic reports whether tasks wait for each other in a circle. waits has the
+// tasks that wait and what for; what a task says of itself and of unknown ones
+// does not count.
+func Cyclic(waits map[string][]string) bool {
+	left := maps.Clone(waits)
+	// Take away what waits for nothing that is left; a circle stays.
+	for removed := true; removed; {
+		removed = false
+		for id, on := range left {
+			if !slices.ContainsFunc(on, func(o string) bool { _, there := left[o]; return there && o != id }) {
+				delete(left, id)
+				removed = true
+			}
+		}
+	}
+	return len(left) > 0
 }

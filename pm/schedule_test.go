@@ -185,6 +185,13 @@ func TestCycles(t *testing.T) {
 		if diff := cmp.Diff(want, p.CycleIDs); diff != "" || (p.Status == StatusCycle) != (want != nil) {
 			t.Fatalf("%s: %s", p.Status, diff)
 		}
+		waits := map[string][]string{}
+		for _, task := range tasks {
+			waits[task.ID] = task.Schedule.DependsOnTaskIDs
+		}
+		if Cyclic(waits) != (want != nil) {
+			t.Fatalf("cyclic %v with %v", Cyclic(waits), want)
+		}
 		if len(p.Bars) != len(tasks) {
 			t.Fatalf("%d bars of %d tasks", len(p.Bars), len(tasks))
 		}

@@ -146,6 +146,12 @@ func NewTable(version string) *Table {
 		across("session.collect", Wait, (*company.Companies).CollectSession, "Wait for the end of a session."),
 		across("session.stop", Write, (*company.Companies).StopSession, "Ask a session to stop."),
 
+		on("pm.snapshot", Read, (*company.Company).Plan, "The portfolio, and the schedule of a project with its critical path."),
+		on("pm.recommend_allocations", Read, (*company.Company).Recommend, "Who should do the open tasks of a project."),
+		on("pm.apply_allocations", Write, (*company.Company).Apply, "Give tasks to agents, all of them or none."),
+		on("workspace.home.snapshot", Read, (*company.Company).HomeSnapshot, "The home of a company."),
+		on("desktop.bootstrap.snapshot", Write, (*company.Company).Desktop, "Everything that the desktop shows at once, of one moment."),
+
 		on("conversation.list", Write, (*company.Company).Conversations, "The conversations of a company or of a project."),
 		on("conversation.create_channel", Write, (*company.Company).CreateChannel, "Make a channel."),
 		on("conversation.create_dm", Write, (*company.Company).CreateDM, "Make the conversation of two, or get the one they have."),

@@ -44,6 +44,7 @@ type Moment struct {
 	indexed Indexed
 
 	sessions []doc.Session // read once, when they are asked for
+	projects []ProjectRow  // as sessions
 	watched  map[page][]index.MonitoredRun
 }
 
@@ -81,6 +82,9 @@ func At(ctx context.Context, w *workspace.Workspace, ix *index.Index, r Request,
 		step = index.Step{Sync: true} // which builds what cannot be used anew
 	}
 }
+
+// Taken is what every snapshot of this moment begins with.
+func (m *Moment) Taken() Taken { return m.taken }
 
 // runs lists the newest runs.
 func (m *Moment) runs(project string, limit int) ([]index.MonitoredRun, error) {

@@ -108,9 +108,9 @@ func (m *Moment) Monitor(project string, limit int) (Monitor, error) {
 		return result, err
 	}
 	of := byRun(sessions)
-	shown := make(map[runKey]bool, len(runs))
+	shown := make(map[index.RunKey]bool, len(runs))
 	for i := range runs {
-		key := runKey{runs[i].ProjectID, runs[i].RunID}
+		key := index.RunKey{ProjectID: runs[i].ProjectID, RunID: runs[i].RunID}
 		shown[key] = true
 		result.Rows = append(result.Rows, rowOf(&runs[i], of[key]))
 	}
@@ -121,7 +121,7 @@ func (m *Moment) Monitor(project string, limit int) (Monitor, error) {
 	var asked []index.RunKey
 	for i := range sessions {
 		s := &sessions[i]
-		key := runKey{s.ProjectID, s.RunID}
+		key := index.RunKey{ProjectID: s.ProjectID, RunID: s.RunID}
 		if !shown[key] && (project == "" || project == s.ProjectID) && (all || s.Status == doc.StatusRunning) {
 			others, asked = append(others, s), append(asked, index.RunKey{ProjectID: s.ProjectID, RunID: s.RunID})
 		}
@@ -131,12 +131,12 @@ func (m *Moment) Monitor(project string, limit int) (Monitor, error) {
 		return result, err
 	}
 	for i := range found {
-		key := runKey{found[i].ProjectID, found[i].RunID}
+		key := index.RunKey{ProjectID: found[i].ProjectID, RunID: found[i].RunID}
 		shown[key] = true
 		result.Rows = append(result.Rows, rowOf(&found[i], of[key]))
 	}
 	for _, s := range others {
-		if !shown[runKey{s.ProjectID, s.RunID}] {
+		if !shown[index.RunKey{ProjectID: s.ProjectID, RunID: s.RunID}] {
 			result.Rows = append(result.Rows, MonitorRow{ProjectID: s.ProjectID, RunID: s.RunID, RunStatus: s.Status, RowSession: sessionOf(s)})
 		}
 	}
@@ -147,11 +147,11 @@ func (m *Moment) Monitor(project string, limit int) (Monitor, error) {
 
 // byRun gives each run its session: one that runs, else the one that was started
 // last. They come the newest first.
-func byRun(sessions []doc.Session) map[runKey]*doc.Session {
-	of := make(map[runKey]*doc.Session, len(sessions))
+func byRun(sessions []doc.Session) map[index.RunKey]*doc.Session {
+	of := make(map[index.RunKey]*doc.Session, len(sessions))
 	for i := range sessions {
 		s := &sessions[i]
-		key := runKey{s.ProjectID, s.RunID}
+		key := index.RunKey{ProjectID: s.ProjectID, RunID: s.RunID}
 		if best := of[key]; best == nil || (best.Status != doc.StatusRunning && s.Status == doc.StatusRunning) {
 			of[key] = s
 		}

@@ -5,14 +5,10 @@ package snapshot
 
 import (
 	"cmp"
-	"math"
-	"path"
 	"slices"
-	"strings"
 
-	"ac/internal/clock"
-	"ac/runs/session"
-	"ac/workspace"
+	"ac/index"
+	"ac/pm"
 	"ac/workspace/doc"
 )
 
@@ -32,51 +28,62 @@ type ProjectRow struct {
 }
 
 // Projects lists the projects of a workspace, the newest first.
-func Projects(w *workspace.Workspace) ([]ProjectRow, error) {
-	projects, err := w.Projects()
+func (m *Moment) Projects() ([]ProjectRow, error) {
+	if m.projects != nil {
+		return m.projects, nil
+	}
+	projects, err := m.w.Projects()
 	if err != nil {
 		return nil, err
 	}
-	decided := decisions(w)
-	live := liveRuns(w)
+	tasks, err := m.view.TaskTotals()
+	if err != nil {
+		return nil, err
+	}
+	pending, err := m.view.PendingCounts()
+	if err != nil {
+		return nil, err
+	}
+	runs, err := m.activeRuns()
+	if err != nil {
+		return nil, err
+	}
+	active := map[string]int{}
+	for _, r := range runs {
+		active[r.ProjectID]++
+	}
 	rows := make([]ProjectRow, 0, len(projects))
 	for _, p := range projects {
 		row := ProjectRow{
-			ProjectID: p.ID, Name: p.Name, Status: p.Status, CreatedAt: p.CreatedAt,
-			RepoLinks: []doc.RepoLink{}, RiskFlags: []string{},
-			PendingReviews: pendingReviews(w, p.ID, decided), ActiveRuns: activeRuns(w, p.ID, live),
+			ProjectID: p.ID, Name: p.Name, Status: p.Status, CreatedAt: p.CreatedAt, RepoLinks: []doc.RepoLink{}, RiskFlags: []string{},
+			PendingReviews: pending[p.ID], ActiveRuns: active[p.ID],
 		}
-		if links, err := w.RepoLinks(p.ID); err == nil && links != nil {
+		if links, err := m.w.RepoLinks(p.ID); err == nil && links != nil {
 			row.RepoLinks = links
 		}
-		row.addTasks(tasks(w, p.ID))
+		row.add(tasks[p.ID])
 		rows = append(rows, row)
 	}
 	slices.SortFunc(rows, func(a, b ProjectRow) int {
-		at, _ := clock.Parse(a.CreatedAt)
-		bt, _ := clock.Parse(b.CreatedAt)
-		return cmp.Or(bt.Compare(at), cmp.Compare(b.ProjectID, a.ProjectID))
+		return cmp.Or(newer(a.CreatedAt, b.CreatedAt), cmp.Compare(b.ProjectID, a.ProjectID))
 	})
+	m.projects = rows
 	return rows, nil
 }
 
-func (r *ProjectRow) addTasks(tasks []doc.Task) {
-	sum := 0.0
-	for _, t := range tasks {
-		sum += t.Done()
-		if t.Status == "blocked" {
-			r.BlockedTasks++
-		}
-	}
-	r.TaskCount = len(tasks)
-	if len(tasks) > 0 {
-		r.ProgressPct = math.Floor(sum/float64(len(tasks))*1000+0.5) / 10
+// add counts the tasks of the project, nil for none, and says what is at risk.
+func (r *ProjectRow) add(tasks *index.TaskTotals) {
+	cycle := false
+	if tasks != nil {
+		r.TaskCount, r.BlockedTasks = tasks.Tasks, tasks.Blocked
+		r.ProgressPct = pm.Percent(tasks.Progress / float64(tasks.Tasks))
+		cycle = pm.Cyclic(tasks.Waits)
 	}
 	for _, flag := range []struct {
 		name  string
 		holds bool
 	}{
-		{"blocked_tasks", r.BlockedTasks > 0}, {"pending_reviews", r.PendingReviews > 0}, {"dependency_cycle", cyclic(tasks)},
+		{"blocked_tasks", r.BlockedTasks > 0}, {"pending_reviews", r.PendingReviews > 0}, {"dependency_cycle", cycle},
 	} {
 		if flag.holds {
 			r.RiskFlags = append(r.RiskFlags, flag.name)
@@ -84,130 +91,73 @@ func (r *ProjectRow) addTasks(tasks []doc.Task) {
 	}
 }
 
-// tasks reads the tasks of a project that fit. A file whose name is not its
-// task's id is a stray copy.
-func tasks(w *workspace.Workspace, project string) []doc.Task {
-	names, err := workspace.Files(w.FS, workspace.TasksDir(project), ".md")
-	if err != nil {
-		return nil
-	}
-	var found []doc.Task
-	for _, name := range names {
-		t, err := workspace.LoadHead(w, doc.TaskCodec, path.Join(workspace.TasksDir(project), name))
-		if err == nil && t.ID == strings.TrimSuffix(name, ".md") {
-			found = append(found, t)
-		}
-	}
-	return found
+// Home is what the home of a company shows.
+type Home struct {
+	Taken
+	Projects []HomeRow   `json:"projects"`
+	Summary  HomeSummary `json:"summary"`
+	Plan     *Portfolio  `json:"pm,omitempty"`
 }
 
-// cyclic reports whether tasks depend on each other in a circle. What a task
-// says of itself or of unknown ones does not count.
-func cyclic(tasks []doc.Task) bool {
-	edges := make(map[string][]string, len(tasks))
-	for _, t := range tasks {
-		edges[t.ID] = nil
+// HomeRow is a project on the home of a company.
+type HomeRow struct {
+	ProjectID      string   `json:"project_id"`
+	Name           string   `json:"name"`
+	Status         string   `json:"status"`
+	CreatedAt      string   `json:"created_at"`
+	RepoIDs        []string `json:"repo_ids"`
+	PendingReviews int      `json:"pending_reviews"`
+	ActiveRuns     int      `json:"active_runs"`
+	TaskCount      int      `json:"task_count"`
+	ProgressPct    float64  `json:"progress_pct"`
+	BlockedTasks   int      `json:"blocked_tasks"`
+	RiskFlags      []string `json:"risk_flags"`
+}
+
+// HomeSummary sums the projects up.
+type HomeSummary struct {
+	ProjectCount    int     `json:"project_count"`
+	PendingReviews  int     `json:"pending_reviews"`
+	ActiveRuns      int     `json:"active_runs"`
+	TaskCount       int     `json:"task_count"`
+	ProgressPct     float64 `json:"progress_pct"`
+	BlockedProjects int     `json:"blocked_projects"`
+}
+
+// Home takes the home of a company, with its portfolio if that is asked for.
+func (m *Moment) Home(withPlan bool) (Home, error) {
+	result := Home{Taken: m.taken, Projects: []HomeRow{}}
+	rows, err := m.Projects()
+	if err != nil {
+		return result, err
 	}
-	for _, t := range tasks {
-		if t.Schedule == nil {
-			continue
+	portfolio, err := m.Portfolio()
+	if err != nil {
+		return result, err
+	}
+	if withPlan {
+		result.Plan = &portfolio
+	}
+	s := portfolio.Summary
+	result.Summary = HomeSummary{
+		ProjectCount: s.ProjectCount, PendingReviews: s.PendingReviews, ActiveRuns: s.ActiveRuns,
+		ProgressPct: s.ProgressPct, BlockedProjects: s.BlockedProjects,
+	}
+	for _, r := range rows {
+		row := HomeRow{
+			ProjectID: r.ProjectID, Name: r.Name, Status: r.Status, CreatedAt: r.CreatedAt, RepoIDs: []string{}, RiskFlags: []string{},
+			PendingReviews: r.PendingReviews, ActiveRuns: r.ActiveRuns, TaskCount: r.TaskCount, ProgressPct: r.ProgressPct, BlockedTasks: r.BlockedTasks,
 		}
-		for _, on := range t.Schedule.DependsOnTaskIDs {
-			if _, known := edges[on]; known && on != t.ID {
-				edges[t.ID] = append(edges[t.ID], on)
+		for _, link := range r.RepoLinks {
+			row.RepoIDs = append(row.RepoIDs, link.RepoID)
+		}
+		for _, flag := range []string{"pending_reviews", "blocked_tasks"} { // the order of the home
+			if slices.Contains(r.RiskFlags, flag) {
+				row.RiskFlags = append(row.RiskFlags, flag)
 			}
 		}
+		result.Summary.TaskCount += r.TaskCount
+		result.Projects = append(result.Projects, row)
 	}
-	// Take away what depends on nothing that is left; a circle stays.
-	for removed := true; removed; {
-		removed = false
-		for id, on := range edges {
-			if !slices.ContainsFunc(on, func(o string) bool { _, left := edges[o]; return left }) {
-				delete(edges, id)
-				removed = true
-			}
-		}
-	}
-	return len(edges) > 0
-}
-
-// subjectKind is the kind under which an artifact type is decided, "" for types
-// that are not.
-func subjectKind(artifactType string) string {
-	switch artifactType {
-	case "memory_delta":
-		return "memory_delta"
-	case "milestone_report":
-		return "milestone"
-	case "heartbeat_action_proposal":
-		return "heartbeat_action"
-	}
-	return ""
-}
-
-type subject struct{ kind, project, artifact string }
-
-// decisions are the subjects that have a review.
-func decisions(w *workspace.Workspace) map[subject]bool {
-	decided := map[subject]bool{}
-	names, err := workspace.Files(w.FS, workspace.ReviewsDir, ".yaml")
-	if err != nil {
-		return decided
-	}
-	for _, name := range names {
-		r, err := workspace.Load(w, doc.ReviewCodec, path.Join(workspace.ReviewsDir, name))
-		if err == nil && r.ID == strings.TrimSuffix(name, ".yaml") {
-			decided[subject{r.Subject.Kind, r.Subject.ProjectID, r.Subject.ArtifactID}] = true
-		}
-	}
-	return decided
-}
-
-func pendingReviews(w *workspace.Workspace, project string, decided map[subject]bool) (pending int) {
-	dir := workspace.ArtifactsDir(project)
-	names, err := workspace.Files(w.FS, dir, ".md")
-	if err != nil {
-		return 0
-	}
-	for _, name := range names {
-		a, err := workspace.LoadHead(w, doc.ArtifactCodec, path.Join(dir, name))
-		if err != nil || a.ID != strings.TrimSuffix(name, ".md") {
-			continue
-		}
-		if kind := subjectKind(a.Type); kind != "" && !decided[subject{kind, project, a.ID}] {
-			pending++
-		}
-	}
-	return pending
-}
-
-type runKey struct{ project, run string }
-
-// liveRuns are the runs with a session that lives.
-func liveRuns(w *workspace.Workspace) map[runKey]bool {
-	live := map[runKey]bool{}
-	records, err := session.All(w)
-	if err != nil {
-		return live
-	}
-	for _, r := range records {
-		if session.Live(w, r) {
-			live[runKey{r.ProjectID, r.RunID}] = true
-		}
-	}
-	return live
-}
-
-func activeRuns(w *workspace.Workspace, project string, live map[runKey]bool) (active int) {
-	ids, err := workspace.Dirs(w.FS, workspace.RunsDir(project))
-	if err != nil {
-		return 0
-	}
-	for _, id := range ids {
-		run, err := workspace.Load(w, doc.RunCodec, workspace.RunFile(project, id))
-		if (err == nil && run.Status == doc.StatusRunning) || live[runKey{project, id}] {
-			active++
-		}
-	}
-	return active
+	return result, nil
 }

@@ -9,6 +9,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"ac/index"
 	"ac/workspace"
 	"ac/workspace/doc"
 )
@@ -90,7 +91,17 @@ func TestProjects(t *testing.T) {
 	}
 	review("rev_1", "milestone", "a2")
 	review("rev_2", "milestone", "a1") // another kind: a1 still waits
-	rows, err := Projects(w)
+	ix := index.For(w)
+	t.Cleanup(func() {
+		if err := ix.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	var rows []ProjectRow
+	err := At(context.Background(), w, ix, Request{Sync: true}, func(m *Moment) (err error) {
+		rows, err = m.Projects()
+		return err
+	})
 	if err != nil || len(rows) != 1 {
 		t.Fatalf("%d rows (%v)", len(rows), err)
 	}

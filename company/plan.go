@@ -1,0 +1,287 @@
+package company
+
+// Plans, allocations, and what the desktop shows.
+
+import (
+	"context"
+	"slices"
+
+	"ac/conversation"
+	"ac/governance"
+	"ac/internal/clock"
+	"ac/internal/fault"
+	"ac/internal/turn"
+	"ac/pm"
+	"ac/snapshot"
+	"ac/workspace"
+	"ac/workspace/doc"
+)
+
+// PlanParams are those of pm.snapshot.
+type PlanParams struct {
+	Dir
+	Scope
+}
+
+// CheckFields ties the project to the scope.
+func (p *PlanParams) CheckFields() []fault.Issue { return p.checkScope() }
+
+// Plan takes the portfolio, and in project scope the schedule of the project.
+func (c *Company) Plan(ctx context.Context, p PlanParams) (result snapshot.Plan, err error) {
+	err = c.at(ctx, IndexStep{SyncIndex: true}, func(m *snapshot.Moment) (err error) {
+		result, err = m.Plan(p.Scope.Scope, p.place().Project)
+		return err
+	})
+	return result, err
+}
+
+// Schedule lays the tasks of a project out in time and names the project. An
+// unknown one is fault.NotFound.
+func (c *Company) Schedule(ctx context.Context, project string) (plan pm.Plan, name string, err error) {
+	w, err := c.workspace(ctx)
+	if err != nil {
+		return plan, "", err
+	}
+	of, err := w.Project(project)
+	if err != nil {
+		return plan, "", err
+	}
+	err = c.at(ctx, IndexStep{SyncIndex: true}, func(m *snapshot.Moment) (err error) {
+		plan, err = m.Schedule(project)
+		return err
+	})
+	return plan, of.Name, err
+}
+
+// ProjectParams are those of methods that take a project alone.
+type ProjectParams struct {
+	Dir
+	ProjectID string `json:"project_id" is:"id"`
+}
+
+// RecommendResult is the result of pm.recommend_allocations.
+type RecommendResult struct {
+	snapshot.Taken
+	ProjectID       string              `json:"project_id"`
+	Recommendations []pm.Recommendation `json:"recommendations"`
+}
+
+// Recommend says who should do the open tasks of a project.
+func (c *Company) Recommend(ctx context.Context, p ProjectParams) (RecommendResult, error) {
+	result := RecommendResult{ProjectID: p.ProjectID}
+	err := c.at(ctx, IndexStep{SyncIndex: true}, func(m *snapshot.Moment) (err error) {
+		result.Taken = m.Taken()
+		result.Recommendations, err = m.Recommendations(p.ProjectID)
+		return err
+	})
+	return result, err
+}
+
+// ApplyParams are those of pm.apply_allocations.
+type ApplyParams struct {
+	Dir
+	ProjectID string       `json:"project_id" is:"id"`
+	AppliedBy string       `json:"applied_by"`
+	Items     []Allocation `json:"items"`
+}
+
+// Allocation is who is to do a task. An empty preference is none.
+type Allocation struct {
+	TaskID            string `json:"task_id" is:"id"`
+	PreferredProvider string `json:"preferred_provider" is:"optional,empty"`
+	PreferredModel    string `json:"preferred_model" is:"optional,empty"`
+	PreferredAgentID  string `json:"preferred_agent_id" is:"optional,empty"`
+	TokenBudgetHint   *int64 `json:"token_budget_hint" is:"optional,min=0"`
+}
+
+// ApplyResult is the result of pm.apply_allocations.
+type ApplyResult struct {
+	WorkspaceDir   string   `json:"workspace_dir"`
+	ProjectID      string   `json:"project_id"`
+	AppliedAt      string   `json:"applied_at"`
+	UpdatedTaskIDs []string `json:"updated_task_ids"`
+}
+
+// Apply gives tasks their allocations, all of them or none. Of two for one task
+// the later counts.
+func (c *Company) Apply(ctx context.Context, p ApplyParams) (ApplyResult, error) {
+	result := ApplyResult{WorkspaceDir: c.given, ProjectID: p.ProjectID, UpdatedTaskIDs: []string{}}
+	w, err := c.workspace(ctx)
+	if err != nil {
+		return result, err
+	}
+	result.AppliedAt = clock.Stamp(w.Env.Clock.Now())
+	plans := map[string]doc.ExecutionPlan{}
+	for _, item := range p.Items {
+		if !slices.Contains(result.UpdatedTaskIDs, item.TaskID) {
+			result.UpdatedTaskIDs = append(result.UpdatedTaskIDs, item.TaskID)
+		}
+		plans[item.TaskID] = doc.ExecutionPlan{
+			PreferredProvider: item.PreferredProvider, PreferredModel: item.PreferredModel, PreferredAgentID: item.PreferredAgentID,
+			TokenBudgetHint: item.TokenBudgetHint, AppliedBy: p.AppliedBy, AppliedAt: result.AppliedAt,
+		}
+	}
+	if len(plans) == 0 {
+		return result, nil
+	}
+	return result, governance.Allocate(ctx, w, p.ProjectID, result.UpdatedTaskIDs, plans)
+}
+
+// HomeSnapshot takes the home of the company.
+func (c *Company) HomeSnapshot(ctx context.Context, _ Dir) (result snapshot.Home, err error) {
+	err = c.at(ctx, IndexStep{SyncIndex: true}, func(m *snapshot.Moment) (err error) {
+		result, err = m.Home(true)
+		return err
+	})
+	return result, err
+}
+
+// DesktopParams are those of desktop.bootstrap.snapshot.
+type DesktopParams struct {
+	Dir
+	Scope
+	ActorID        string `json:"actor_id"`
+	View           string `json:"view" is:"enum=home|activities|resources|conversation"`
+	ConversationID string `json:"conversation_id" is:"optional,id"`
+}
+
+// CheckFields ties the project to the scope and the conversation to the view.
+func (p *DesktopParams) CheckFields() []fault.Issue {
+	issues := p.checkScope()
+	if p.View == "conversation" && p.ConversationID == "" {
+		issues = append(issues, fault.Issue{Path: []any{"conversation_id"}, Code: "custom", Message: "is required with view conversation"})
+	}
+	return issues
+}
+
+// Desktop is the result of desktop.bootstrap.snapshot: everything that the
+// desktop shows at once, of one moment.
+type Desktop struct {
+	WorkspaceDir     string                    `json:"workspace_dir"`
+	ActorID          string                    `json:"actor_id"`
+	Scope            string                    `json:"scope"`
+	View             string                    `json:"view"`
+	ProjectID        string                    `json:"project_id,omitempty"`
+	ConversationID   string                    `json:"conversation_id,omitempty"`
+	Projects         []snapshot.ProjectRow     `json:"projects"`
+	Agents           []AgentRow                `json:"agents"`
+	Teams            []TeamRow                 `json:"teams"`
+	Conversations    []doc.Conversation        `json:"conversations"`
+	ViewData         DesktopView               `json:"view_data"`
+	ResourcesSummary snapshot.ResourceTotals   `json:"resources_summary"`
+	ActivitySummary  ActivitySummary           `json:"activity_summary"`
+	PlanSummary      snapshot.PortfolioSummary `json:"pm_summary"`
+	SyncTS           string                    `json:"sync_ts"`
+}
+
+// DesktopView is what one view shows; the parts of the others are absent.
+type DesktopView struct {
+	Home            *snapshot.Home       `json:"workspace_home,omitempty"`
+	Plan            *snapshot.Plan       `json:"pm,omitempty"`
+	Resources       *snapshot.Resources  `json:"resources,omitempty"`
+	Recommendations *[]pm.Recommendation `json:"recommendations,omitempty"`
+	UI              *snapshot.UI         `json:"ui,omitempty"`
+	Messages        *[]doc.Message       `json:"messages,omitempty"`
+}
+
+// ActivitySummary counts what the activities show; zeros in the other views.
+type ActivitySummary struct {
+	PendingReviews  int `json:"pending_reviews"`
+	RecentDecisions int `json:"recent_decisions"`
+	MonitorRows     int `json:"monitor_rows"`
+}
+
+// The limits of what the desktop gets.
+const (
+	desktopMessages = 3000
+	desktopRows     = 200
+)
+
+// Desktop takes what the desktop shows, after making the conversations that are
+// always there.
+func (c *Company) Desktop(ctx context.Context, p DesktopParams) (Desktop, error) {
+	result := Desktop{
+		WorkspaceDir: c.given, ActorID: p.ActorID, Scope: p.Scope.Scope, View: p.View, ProjectID: p.ProjectID, ConversationID: p.ConversationID,
+	}
+	w, err := c.workspace(ctx)
+	if err != nil {
+		return result, err
+	}
+	place := p.place()
+	if result.Conversations, err = conversations(ctx, w, place, workspace.Leader{StandIn: p.ActorID}); err != nil {
+		return result, err
+	}
+	turn.Leave(ctx) // what follows only reads
+	if result.Agents, err = c.Agents(ctx, AgentsParams{Dir: p.Dir}); err != nil {
+		return result, err
+	}
+	if result.Teams, err = c.Teams(ctx, p.Dir); err != nil {
+		return result, err
+	}
+	err = c.at(ctx, IndexStep{SyncIndex: true}, func(m *snapshot.Moment) error {
+		result.SyncTS = m.Taken().GeneratedAt
+		return c.desktopAt(m, w, place, &result)
+	})
+	return result, err
+}
+
+// desktopAt takes the parts that are of one moment.
+func (c *Company) desktopAt(m *snapshot.Moment, w *workspace.Workspace, place conversation.Place, d *Desktop) (err error) {
+	if d.Projects, err = m.Projects(); err != nil {
+		return err
+	}
+	resources, err := m.Resources(place.Project)
+	if err != nil {
+		return err
+	}
+	d.ResourcesSummary = resources.Totals
+	plan, err := m.Portfolio()
+	if err != nil {
+		return err
+	}
+	d.PlanSummary, d.ViewData, d.ActivitySummary = plan.Summary, DesktopView{}, ActivitySummary{}
+	switch d.View {
+	case "home":
+		d.ViewData.Resources = &resources
+		return d.home(m, place)
+	case "activities":
+		return d.activities(m, place, c)
+	case "resources":
+		d.ViewData.Resources = &resources
+		return nil
+	}
+	messages := []doc.Message{}
+	if slices.ContainsFunc(d.Conversations, func(c doc.Conversation) bool { return c.ID == d.ConversationID }) {
+		messages, err = conversation.Newest(w, place, d.ConversationID, desktopMessages)
+	}
+	d.ViewData.Messages = &messages
+	return err
+}
+
+func (d *Desktop) home(m *snapshot.Moment, place conversation.Place) error {
+	home, err := m.Home(false)
+	if err != nil {
+		return err
+	}
+	plan, err := m.Plan(d.Scope, place.Project)
+	if err != nil {
+		return err
+	}
+	recommendations := []pm.Recommendation{}
+	if place.Project != "" {
+		if recommendations, err = m.Recommendations(place.Project); err != nil {
+			return err
+		}
+	}
+	d.ViewData.Home, d.ViewData.Plan, d.ViewData.Recommendations = &home, &plan, &recommendations
+	return nil
+}
+
+func (d *Desktop) activities(m *snapshot.Moment, place conversation.Place, c *Company) error {
+	ui, err := m.UI(snapshot.UIRequest{
+		Project: place.Project, Runs: desktopRows, Pending: desktopRows, Decisions: desktopRows, SyncWorker: c.all.workerStatus(),
+	})
+	d.ViewData.UI = &ui
+	d.ActivitySummary = ActivitySummary{len(ui.Inbox.Pending), len(ui.Inbox.Decisions), len(ui.Monitor.Rows)}
+	return err
+}

@@ -1,0 +1,69 @@
+package index
+
+// What plans and portfolios ask for.
+
+import (
+	"database/sql"
+	"encoding/json"
+	"errors"
+)
+
+// TaskTotals are the tasks of a project in sums.
+type TaskTotals struct {
+	Tasks    int
+	Blocked  int     // whose own status is blocked
+	Progress float64 // the sum of their ratios
+	// Waits are the tasks that say what they wait for, and these.
+	Waits map[string][]string
+}
+
+// TaskTotals sums up the tasks of each project that has some.
+func (v *View) TaskTotals() (map[string]*TaskTotals, error) {
+	totals := map[string]*TaskTotals{}
+	_, err := query(v, "SELECT project_id, count(*), sum(status='blocked'), sum(progress_ratio) FROM ac_tasks GROUP BY project_id", nil,
+		func(rows *sql.Rows, _ *struct{}) error {
+			var project string
+			t := TaskTotals{Waits: map[string][]string{}}
+			err := rows.Scan(&project, &t.Tasks, &t.Blocked, &t.Progress)
+			totals[project] = &t
+			return err
+		})
+	if err != nil {
+		return nil, err
+	}
+	_, err = query(v, "SELECT project_id, task_id, schedule_depends_on_json FROM ac_tasks WHERE schedule_depends_on_json<>'[]'", nil,
+		func(rows *sql.Rows, _ *struct{}) error {
+			var project, task string
+			var text []byte
+			if err := rows.Scan(&project, &task, &text); err != nil {
+				return err
+			}
+			var waits []string
+			err := json.Unmarshal(text, &waits)
+			totals[project].Waits[task] = waits
+			return err
+		})
+	return totals, err
+}
+
+// RunningRun is a run whose document says that it runs.
+type RunningRun struct {
+	RunKey
+	AgentID string
+}
+
+// RunningRuns lists the runs whose documents say that they run.
+func (v *View) RunningRuns() ([]RunningRun, error) {
+	return query(v, "SELECT project_id, run_id, agent_id FROM ac_runs WHERE status='running'", nil, func(rows *sql.Rows, r *RunningRun) error {
+		return rows.Scan(&r.ProjectID, &r.RunID, &r.AgentID)
+	})
+}
+
+// AgentOf is whose run it is, "" for a run that is not known.
+func (v *View) AgentOf(run RunKey) (agent string, err error) {
+	err = v.conn.QueryRowContext(v.ctx, "SELECT agent_id FROM ac_runs WHERE project_id=? AND run_id=?", run.ProjectID, run.RunID).Scan(&agent)
+	if errors.Is(err, sql.ErrNoRows) {
+		return "", nil
+	}
+	return agent, err
+}
