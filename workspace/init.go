@@ -77,7 +77,7 @@ func makeDurable(top, dir string) error {
 
 // init makes what is missing of an empty company.
 func (w *Workspace) init(ctx context.Context, companyName string) error {
-	for _, dir := range requiredDirs() {
+	for _, dir := range RequiredDirs() {
 		if err := durable.MkdirAll(w.FS, dir, 0o755); err != nil {
 			return fault.New(fault.IO, "cannot make %s: %w", dir, err)
 		}
@@ -98,7 +98,7 @@ func (w *Workspace) init(ctx context.Context, companyName string) error {
 		return errors.Join(
 			initDocument(u, doc.CompanyCodec, CompanyFile, company, 0o644, true),
 			initDocument(u, doc.PolicyCodec, PolicyFile, policy, 0o644, false),
-			initDocument(u, doc.MachineCodec, MachineFile, defaultMachine(), 0o600, false),
+			initDocument(u, doc.MachineCodec, MachineFile, DefaultMachine(), 0o600, false),
 		)
 	}
 	return w.Update(ctx, write)

@@ -1,0 +1,107 @@
+package main
+
+// workspace:bootstrap and demo:init.
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"ac/company"
+	"ac/workspace/founding"
+)
+
+func bootstrapCommand(a *app) *cobra.Command {
+	var o company.BootstrapOptions
+	keys := []string{}
+	for _, d := range founding.Departments() {
+		keys = append(keys, d.Key)
+	}
+	cmd := &cobra.Command{
+		Use: "workspace:bootstrap <dir>", Short: "Make a workspace with a company of departments", Args: args("dir"),
+		Long: `Make a workspace with a company: a CEO, a director, a team with a manager and a
+worker for each department, and a project with its conversations.
+
+Departments: ` + strings.Join(keys, ", ") + `. With --force the workspace that is
+there is replaced as a whole; other files beside it stay. That is refused while
+sessions or jobs of it run.`,
+		Example: "  ac workspace:bootstrap ./acme --name Acme\n  ac workspace:bootstrap ./acme --departments engineering design --no-ceo",
+		RunE: func(cmd *cobra.Command, given []string) error {
+			return a.in(given[0], func(c *company.Company) error {
+				result, unknown, err := c.Bootstrap(cmd.Context(), o)
+				for _, key := range unknown {
+					fmt.Fprintf(a.stderr, "warning: no department is called %q\n", key)
+				}
+				if err != nil {
+					return err
+				}
+				return a.printJSON(result)
+			})
+		},
+	}
+	cmd.Flags().StringVar(&o.CompanyName, "name", "AgentCompany", "name of the company")
+	cmd.Flags().StringVar(&o.ProjectName, "project-name", "AgentCompany Ops", "name of its project")
+	cmd.Flags().StringArrayVar(&o.Departments, departmentsFlag, []string{"engineering", "product"}, "its departments; takes every word up to the next option")
+	cmd.Flags().BoolVar(&o.Force, "force", false, "replace the workspace that is there")
+	cmd.Flags().BoolVar(&o.NoCEO, "no-ceo", false, "make no CEO")
+	cmd.Flags().BoolVar(&o.NoDirector, "no-director", false, "make no director")
+	acceptJSON(cmd)
+	completeFlag(cmd, departmentsFlag, func(*cobra.Command, []string) []string { return keys })
+	return cmd
+}
+
+const departmentsFlag = "departments"
+
+func demoInitCommand(a *app) *cobra.Command {
+	name, force := "", false
+	cmd := &cobra.Command{
+		Use: "demo:init <dir>", Short: "Make a workspace with a small company to look around in", Args: args("dir"),
+		Long:    "Make a workspace with two teams, six agents, a project and a task for each team, and print the ids.",
+		Example: "  ac demo:init ./demo",
+		RunE: func(cmd *cobra.Command, given []string) error {
+			return a.in(given[0], func(c *company.Company) error {
+				made, err := c.Demo(cmd.Context(), name, force)
+				if err != nil {
+					return err
+				}
+				return a.printJSON(made)
+			})
+		},
+	}
+	cmd.Flags().StringVar(&name, "name", "AgentCompany Demo", "name of the company")
+	cmd.Flags().BoolVar(&force, "force", false, "replace the workspace that is there")
+	acceptJSON(cmd)
+	return cmd
+}
+
+// spread writes options that take several words as the option once for each
+// word, which is the form that the option parser knows.
+func spread(words []string) []string {
+	if len(words) == 0 || words[0] != "workspace:bootstrap" {
+		return words
+	}
+	out := make([]string, 0, len(words))
+	taking := false
+	for i, word := range words {
+		if word == "--" {
+			return append(out, words[i:]...)
+		}
+		switch {
+		case word == "--"+departmentsFlag:
+			if i+1 < len(words) && !strings.HasPrefix(words[i+1], "-") {
+				taking = true
+				continue
+			}
+		case strings.HasPrefix(word, "--"+departmentsFlag+"="):
+			taking = true
+		case strings.HasPrefix(word, "-"):
+			taking = false
+		case taking:
+			word = "--" + departmentsFlag + "=" + word
+		}
+		out = append(out, word)
+	}
+	return slices.Clip(out)
+}
