@@ -36,7 +36,10 @@ func (l *log) intentFile() string { return path.Join(l.keepDir(), l.run+".checkp
 // would be lost is kept.
 func (l *log) rewriting(last **sealer) events.Rewriting {
 	return func(in io.Reader, out io.Writer) (bool, error) {
-		s := l.sealer()
+		s, err := l.sealer()
+		if err != nil {
+			return false, err
+		}
 		*last = s
 		if err := s.read(in, out); err != nil || s.refused {
 			return false, err
@@ -132,11 +135,23 @@ func (l *log) moveCheckpoint(s *sealer) error {
 	return l.putHead(s.headAfter)
 }
 
-func (l *log) record() (doc.Run, error) {
+// record is the run's record, an empty one where there is none that fits: such
+// ones are left to validate. One that cannot be read now is an error, for it may
+// hold a hash that has to follow.
+func (l *log) record() (run doc.Run, err error) {
+	name := workspace.RunFile(l.project, l.run)
 	if l.unit != nil {
-		return workspace.LoadIn(l.unit, doc.RunCodec, workspace.RunFile(l.project, l.run))
+		run, err = workspace.LoadIn(l.unit, doc.RunCodec, name)
+	} else {
+		run, err = workspace.Load(l.w, doc.RunCodec, name)
 	}
-	return workspace.Load(l.w, doc.RunCodec, workspace.RunFile(l.project, l.run))
+	if _, failed := errors.AsType[*fs.PathError](err); failed && !errors.Is(err, durable.ErrIrregular) && !fault.Is(err, fault.NotFound) {
+		return run, err
+	}
+	if err != nil {
+		return doc.Run{}, nil //nolint:nilerr // see above
+	}
+	return run, nil
 }
 
 func (l *log) putHead(head string) error {
@@ -162,7 +177,7 @@ func (l *log) finish() error {
 	}
 	run, err := l.record()
 	if err != nil || run.Log == nil || run.Log.Count != m.Count || run.Log.Head != m.Before {
-		return nil //nolint:nilerr // a record that cannot be read is left to validate
+		return err
 	}
 	f, err := l.w.FS.OpenFile(l.name(), os.O_RDONLY, 0)
 	if err != nil {

@@ -129,9 +129,11 @@ func (l *log) migrate(ctx context.Context) (Counts, error) {
 	if err != nil {
 		return Counts{}, err
 	}
-	s := l.sealer()
-	err = errors.Join(s.read(f, nil), f.Close())
-	if err != nil {
+	s, err := l.sealer()
+	if err == nil {
+		err = s.read(f, nil)
+	}
+	if err = errors.Join(err, f.Close()); err != nil {
 		return Counts{}, err
 	}
 	unfinished := durable.Exists(l.w.FS, l.intentFile())
@@ -162,12 +164,13 @@ func (l *log) counts(s *sealer) Counts {
 	return c
 }
 
-func (l *log) sealer() *sealer {
+func (l *log) sealer() (*sealer, error) {
 	s := &sealer{run: l.run, force: l.opts.Force}
-	if run, err := l.record(); err == nil && run.Log != nil {
+	run, err := l.record()
+	if err == nil {
 		s.checkpoint = run.Log
 	}
-	return s
+	return s, err
 }
 
 // rewrite replaces the log under its lock and brings what the run's record keeps
