@@ -8,6 +8,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"syscall"
 
 	"ac/internal/durable"
 	"ac/internal/fault"
@@ -30,9 +31,12 @@ func (o Order) apart() error {
 		return fault.New(fault.IO, "cannot look at %s: %w", o.From, err)
 	}
 	target, err := os.Stat(o.To)
-	if errors.Is(err, fs.ErrNotExist) {
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
 		target = nil
-	} else if err != nil {
+	case errors.Is(err, syscall.ENOTDIR):
+		return fault.New(fault.Conflict, "%s is not a directory", o.To)
+	case err != nil:
 		return fault.New(fault.IO, "cannot look at %s: %w", o.To, err)
 	}
 	if above[durable.IdentityOf(source)] || (target != nil && os.SameFile(source, target)) {
@@ -58,7 +62,7 @@ func identitiesAbove(dir string) (map[durable.Identity]bool, error) {
 		st, err := os.Stat(at)
 		if err == nil {
 			above[durable.IdentityOf(st)] = true
-		} else if !errors.Is(err, fs.ErrNotExist) {
+		} else if !errors.Is(err, fs.ErrNotExist) && !errors.Is(err, syscall.ENOTDIR) {
 			return nil, fault.New(fault.IO, "cannot look at %s: %w", at, err)
 		}
 		if at == filepath.Dir(at) {

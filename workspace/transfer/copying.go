@@ -61,8 +61,8 @@ func (c *copying) all(ctx context.Context, from *workspace.Workspace) error {
 	if err := c.pass(ctx); err != nil {
 		return err
 	}
-	if !durable.Exists(c.from, ".local") {
-		return c.pass(ctx) // a mere copy: a lock would change it
+	if !durable.Exists(c.from, ".local/locks") {
+		return c.pass(ctx) // a mere copy, that nobody writes: a lock would change it
 	}
 	locked := false
 	err := from.Update(ctx, func(*workspace.Unit) error {

@@ -185,7 +185,7 @@ func (o Order) replace(ctx context.Context, site *workspace.Site) (err error) {
 		return err
 	}
 	defer func() { err = errors.Join(err, target.Close()) }()
-	if !durable.Exists(target.FS, ".local") {
+	if !durable.Exists(target.FS, ".local/locks") {
 		return site.Replace() // a mere copy, in which nobody works
 	}
 	return target.Update(ctx, func(*workspace.Unit) error {
