@@ -19,6 +19,7 @@ import (
 
 	"ac/events"
 	"ac/internal/durable/faultfs"
+	"ac/internal/fault"
 	"ac/runs"
 	"ac/workspace"
 	"ac/workspace/doc"
@@ -510,4 +511,91 @@ func TestInitDeath(t *testing.T) {
 			t.Fatal(fmt.Sprint("stopped at ", n))
 		}
 	}
+}
+
+// TestRefoundUnderFaults puts a new company in the place of another one under
+// every fault. Whoever comes first afterwards, the one or the other is there as a
+// whole, and what lies beside them is untouched.
+func TestRefoundUnderFaults(t *testing.T) {
+	t.Parallel()
+	for _, kind := range kinds() {
+		t.Run(kind.String(), func(t *testing.T) {
+			t.Parallel()
+			for n := 1; refoundAt(t, kind, n) && !t.Failed(); n += 4 * step() {
+			}
+		})
+	}
+}
+
+func founding(t *testing.T, name string) workspace.Founding {
+	t.Helper()
+	return workspace.Founding{
+		CompanyName: name, Busy: func(*workspace.Workspace) error { return nil },
+		Build: func(w *workspace.Workspace) error {
+			_, err := w.NewProject(context.Background(), name)
+			return err
+		},
+	}
+}
+
+func refoundAt(t *testing.T, kind faultfs.Kind, n int) bool {
+	t.Helper()
+	ctx := context.Background()
+	dir := filepath.Join(t.TempDir(), "ws")
+	calm := workspace.SystemEnv()
+	calm.OpenFS = faultfs.NewPlan(0, faultfs.Broken).Open
+	if err := errors.Join(workspace.Found(ctx, calm, dir, founding(t, "Old")), os.WriteFile(filepath.Join(dir, "mine"), nil, 0o600)); err != nil {
+		t.Fatal(err)
+	}
+	plan := faultfs.NewPlan(n, kind)
+	env := workspace.SystemEnv()
+	env.OpenFS, env.PID = plan.Open, deadPID
+	failure := workspace.Refound(ctx, env, dir, founding(t, "New"))
+	if err := plan.Bury(); err != nil {
+		t.Error(err)
+	}
+	if plan.Hit() == "" && failure != nil {
+		t.Fatal(failure)
+	}
+	aged(t, dir)
+	if err := workspace.Init(ctx, calm, dir, workspace.InitOptions{CompanyName: "Third"}); !fault.Is(err, fault.NotEmpty) {
+		t.Errorf("%s: it could be made anew: %v", plan.Hit(), err)
+	}
+	company := wholeCompany(t, calm, dir, plan.Hit())
+	if failure == nil && company != "New" {
+		t.Errorf("%s: no error, and %s is there", plan.Hit(), company)
+	}
+	if err := workspace.Refound(ctx, calm, dir, founding(t, "Newest")); err != nil {
+		t.Errorf("%s: %v", plan.Hit(), err)
+	}
+	if company := wholeCompany(t, calm, dir, plan.Hit()); company != "Newest" {
+		t.Errorf("%s: then %s", plan.Hit(), company)
+	}
+	if entries, err := os.ReadDir(dir); err != nil || len(entries) != 6 {
+		t.Errorf("%s: left: %v (%v)", plan.Hit(), entries, err)
+	}
+	return plan.Hit() != ""
+}
+
+// wholeCompany settles a workspace and gives the name of its company, which its
+// only project has too.
+func wholeCompany(t *testing.T, env workspace.Env, dir, hit string) string {
+	t.Helper()
+	w, err := workspace.Open(env, dir)
+	if err != nil {
+		t.Fatalf("%s: %v", hit, err)
+	}
+	err = w.Settle(context.Background())
+	company, companyErr := w.Company()
+	projects, listErr := w.Projects()
+	if err = errors.Join(err, companyErr, listErr, w.Close()); err != nil {
+		t.Fatalf("%s: %v", hit, err)
+	}
+	if len(projects) != 1 || projects[0].Name != company.Name {
+		t.Errorf("%s: %s has the projects %+v", hit, company.Name, projects)
+	}
+	if found := workspace.Validate(env, dir); len(found.Issues) > 0 {
+		t.Errorf("%s: %+v", hit, found.Issues)
+	}
+	return company.Name
 }

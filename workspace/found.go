@@ -117,7 +117,9 @@ func foundInside(ctx context.Context, env Env, dir string, f Founding, accept fu
 		return fault.New(fault.IO, "cannot make a workspace in %s: %w", dir, err)
 	}
 	w := newWorkspace(env, dir, root)
-	err = w.clearInner()
+	if !IsWorkspace(root) { // in one, an interrupted unit may need what is built aside
+		err = w.clearInner()
+	}
 	if err == nil {
 		err = w.accepted(accept)
 	}
@@ -159,6 +161,7 @@ func (w *Workspace) newInner(ctx context.Context, f Founding) (*inner, error) {
 	s := &inner{w: w, name: w.namer.TempName("workspace")}
 	var err error
 	if s.held, err = lock.Try(w.FS, s.name+lockSuffix); err != nil {
+		err = errors.Join(err, ignoreMissing(w.FS.Remove(s.name+lockSuffix)))
 		return nil, fault.New(fault.IO, "cannot make a workspace in %s: %w", w.dir, err)
 	}
 	err = w.FS.Mkdir(s.name, 0o755)

@@ -114,31 +114,36 @@ func (s *Site) Dir() string { return filepath.Join(s.above, s.stage) }
 // Place puts the tree at its place, which must be free or an empty directory.
 // What it holds must be durable already. When it fails the place is as before.
 func (s *Site) Place() error {
-	err := s.parent.Rename(s.stage, s.base)
+	err := s.step(s.parent.Rename, s.base, s.stage)
 	if errors.Is(err, fs.ErrExist) || errors.Is(err, syscall.ENOTEMPTY) || errors.Is(err, syscall.ENOTDIR) {
 		return fault.New(fault.NotEmpty, "%s is not empty; nothing was touched", s.target)
 	}
-	if err != nil {
-		return fault.New(fault.IO, "cannot put %s in place: %w", s.target, err)
-	}
-	if err := s.sync(); err != nil {
-		back := s.parent.Rename(s.base, s.stage)
-		return fault.New(fault.IO, "cannot make %s durable: %w", s.target, errors.Join(err, back))
-	}
-	return nil
+	return err
 }
 
 // Replace exchanges what is at the place for the tree. What was there is removed
 // by Close. When it fails the place is as before.
 func (s *Site) Replace() error {
-	if err := exchange(s.parent, s.base, s.stage); err != nil {
-		return fault.New(fault.IO, "cannot replace %s: %w", s.target, err)
+	swap := func(from, to string) error { return exchange(s.parent, to, from) }
+	return s.step(swap, s.base, s.stage)
+}
+
+// step moves the tree to its place durably, or takes that back: a step that
+// failed may have been carried out.
+func (s *Site) step(move func(from, to string) error, base, stage string) error {
+	st, err := s.parent.Lstat(stage)
+	if err != nil {
+		return fault.New(fault.IO, "cannot put %s in place: %w", s.target, err)
 	}
-	if err := s.parent.SyncDir("."); err != nil {
-		back := exchange(s.parent, s.base, s.stage)
-		return fault.New(fault.IO, "cannot make %s durable: %w", s.target, errors.Join(err, back))
+	if err = move(stage, base); err == nil {
+		if err = s.sync(); err == nil {
+			return nil
+		}
 	}
-	return nil
+	if now, statErr := s.parent.Lstat(base); statErr == nil && durable.IdentityOf(now) == durable.IdentityOf(st) {
+		err = errors.Join(err, move(base, stage))
+	}
+	return fault.New(fault.IO, "cannot put %s in place: %w", s.target, err)
 }
 
 // sync makes the names from the place up to the topmost directory that was made
@@ -158,10 +163,13 @@ func (s *Site) clear() error {
 	var err error
 	if s.stage != "" {
 		// By the path: a site is given up also when its tree cannot be used.
-		err = os.RemoveAll(s.Dir())
+		err = removeTree(s.Dir())
+	}
+	if s.stage != "" {
+		err = errors.Join(err, ignoreMissing(os.Remove(s.Dir()+lockSuffix)))
 	}
 	if s.held != nil {
-		err = errors.Join(err, s.held.Release(), ignoreMissing(os.Remove(s.Dir()+lockSuffix)))
+		err = errors.Join(err, s.held.Release())
 	}
 	if s.parent != nil {
 		err = errors.Join(err, s.parent.Close())
@@ -172,4 +180,19 @@ func (s *Site) clear() error {
 		}
 	}
 	return err
+}
+
+// removeTree removes a tree, also one with directories that must not be written.
+func removeTree(dir string) error {
+	err := os.RemoveAll(dir)
+	if err == nil {
+		return nil
+	}
+	_ = filepath.WalkDir(dir, func(name string, e fs.DirEntry, err error) error {
+		if e != nil && e.IsDir() && os.Chmod(name, 0o700) != nil { //nolint:gosec // directories are entered
+			return err
+		}
+		return nil // what stays unreadable is told below
+	})
+	return os.RemoveAll(dir)
 }

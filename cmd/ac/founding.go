@@ -3,6 +3,7 @@ package main
 // workspace:bootstrap and demo:init.
 
 import (
+	"context"
 	"fmt"
 	"slices"
 	"strings"
@@ -29,15 +30,17 @@ there is replaced as a whole; other files beside it stay. That is refused while
 sessions or jobs of it run.`,
 		Example: "  ac workspace:bootstrap ./acme --name Acme\n  ac workspace:bootstrap ./acme --departments engineering design --no-ceo",
 		RunE: func(cmd *cobra.Command, given []string) error {
-			return a.in(given[0], func(c *company.Company) error {
-				result, unknown, err := c.Bootstrap(cmd.Context(), o)
-				for _, key := range unknown {
-					fmt.Fprintf(a.stderr, "warning: no department is called %q\n", key)
-				}
-				if err != nil {
-					return err
-				}
-				return a.printJSON(result)
+			return interruptible(cmd.Context(), func(ctx context.Context) error {
+				return a.in(given[0], func(c *company.Company) error {
+					result, unknown, err := c.Bootstrap(ctx, o)
+					for _, key := range unknown {
+						fmt.Fprintf(a.stderr, "warning: no department is called %q\n", key)
+					}
+					if err != nil {
+						return err
+					}
+					return a.printJSON(result)
+				})
 			})
 		},
 	}

@@ -3,20 +3,55 @@ package main
 // workspace:migrate, workspace:export and workspace:import.
 
 import (
+	"context"
+	"os"
+	"os/signal"
+	"syscall"
+
 	"github.com/spf13/cobra"
 
 	"ac/company"
 )
 
 // printed runs a method with params from the command line and prints its result.
+// What SIGINT or SIGTERM interrupts is taken back.
 func (a *app) printed(cmd *cobra.Command, method string, params any) (result any, err error) {
-	err = a.across(func(all *company.Companies) error {
-		if result, err = check(cmd.Context(), all, method, params); err != nil {
-			return err
-		}
-		return a.printJSON(result)
+	err = interruptible(cmd.Context(), func(ctx context.Context) error {
+		return a.across(func(all *company.Companies) (err error) {
+			if result, err = check(ctx, all, method, params); err != nil {
+				return err
+			}
+			return a.printJSON(result)
+		})
 	})
 	return result, err
+}
+
+// interruptible runs work with a context that SIGINT and SIGTERM end, and gives
+// the exit status of that where work failed for it.
+func interruptible(ctx context.Context, work func(context.Context) error) error {
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	signals := make(chan os.Signal, 1)
+	signal.Notify(signals, syscall.SIGINT, syscall.SIGTERM)
+	defer signal.Stop(signals)
+	var caught os.Signal
+	done := make(chan struct{})
+	go func() { // ends with the work
+		defer close(done)
+		select {
+		case caught = <-signals:
+			cancel()
+		case <-ctx.Done():
+		}
+	}()
+	err := work(ctx)
+	cancel()
+	<-done
+	if number, ok := caught.(syscall.Signal); ok && err != nil {
+		return exitError{exitSignal + int(number)}
+	}
+	return err
 }
 
 func migrateCommand(a *app) *cobra.Command {

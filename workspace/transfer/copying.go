@@ -121,8 +121,8 @@ func failed(name string, err error) error {
 }
 
 func (c *copying) entry(ctx context.Context, name string, st fs.FileInfo) error {
-	if err := ctx.Err(); err != nil {
-		return fault.New(fault.Canceled, "the copy was interrupted; the target is as before: %w", context.Cause(ctx))
+	if err := interrupted(ctx); err != nil {
+		return err
 	}
 	switch {
 	case leftOut(name) || (durable.IsTempName(path.Base(name)) && !st.IsDir()):
@@ -130,7 +130,7 @@ func (c *copying) entry(ctx context.Context, name string, st fs.FileInfo) error 
 	case st.IsDir():
 		return c.directory(ctx, name, st)
 	case st.Mode().IsRegular():
-		return c.again(name, st, c.file)
+		return c.again(name, st, func(name string, st fs.FileInfo) error { return c.file(ctx, name, st) })
 	case st.Mode()&fs.ModeSymlink != 0:
 		return c.link(name, st)
 	}
@@ -203,7 +203,7 @@ func (c *copying) directory(ctx context.Context, name string, st fs.FileInfo) er
 var errGone = errors.New("gone meanwhile")
 
 // file copies a file as it is long now: logs grow, documents are replaced.
-func (c *copying) file(name string, st fs.FileInfo) error {
+func (c *copying) file(ctx context.Context, name string, st fs.FileInfo) error {
 	in, err := c.from.OpenFile(name, os.O_RDONLY, 0)
 	if errors.Is(err, fs.ErrNotExist) {
 		return errGone
@@ -212,13 +212,17 @@ func (c *copying) file(name string, st fs.FileInfo) error {
 		return err
 	}
 	defer in.Close()
+	size, err := wholeLines(in, name, st.Size())
+	if err != nil {
+		return err
+	}
 	out, err := c.into.OpenFile(name, os.O_RDWR|os.O_CREATE|os.O_EXCL, 0o600)
 	if err != nil {
 		return err
 	}
 	sum := sha256.New()
-	n, err := io.Copy(io.MultiWriter(out, sum), io.LimitReader(in, st.Size()))
-	if err == nil && n < st.Size() {
+	n, err := io.Copy(io.MultiWriter(out, sum), io.LimitReader(untilDone{ctx, in}, size))
+	if err == nil && n < size {
 		c.done[name] = durable.Version{} // it shrank: the next pass looks again
 	}
 	if err == nil {
@@ -231,6 +235,48 @@ func (c *copying) file(name string, st fs.FileInfo) error {
 		return err
 	}
 	return errors.Join(c.into.Chmod(name, st.Mode().Perm()), c.into.SetModified(name, st.ModTime()))
+}
+
+// untilDone reads until a context ends: files may be large.
+type untilDone struct {
+	ctx context.Context
+	in  io.Reader
+}
+
+func (r untilDone) Read(b []byte) (int, error) {
+	if err := interrupted(r.ctx); err != nil {
+		return 0, err
+	}
+	return r.in.Read(b)
+}
+
+func interrupted(ctx context.Context) error {
+	if ctx.Err() == nil {
+		return nil
+	}
+	return fault.New(fault.Canceled, "the copy was interrupted; the target is as before: %w", context.Cause(ctx))
+}
+
+// wholeLines cuts the size of a log that is just being written behind a line: a
+// long line may become visible in parts.
+func wholeLines(in durable.File, name string, size int64) (int64, error) {
+	if path.Ext(name) != ".jsonl" {
+		return size, nil
+	}
+	for range 100 {
+		last := []byte{'\n'}
+		if size > 0 {
+			if _, err := in.ReadAt(last, size-1); err != nil && !errors.Is(err, io.EOF) {
+				return 0, err
+			}
+		}
+		st, err := in.Stat()
+		if err != nil || last[0] == '\n' || st.Size() <= size {
+			return size, err // one that is torn for good is copied as it is
+		}
+		size = st.Size()
+	}
+	return size, nil
 }
 
 // verify reads a copy back.

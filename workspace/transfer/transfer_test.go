@@ -433,3 +433,34 @@ func TestCheckout(t *testing.T) {
 		t.Error("the source was changed")
 	}
 }
+
+func TestInterrupted(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	from := made(t, filepath.Join(dir, "a"))
+	ctx, stop := context.WithCancel(t.Context())
+	stop()
+	o := order(from, filepath.Join(dir, "deep/b"))
+	if _, err := o.Run(ctx); !fault.Is(err, fault.Canceled) {
+		t.Errorf("%v", err)
+	}
+	if names, err := os.ReadDir(dir); err != nil || len(names) != 1 {
+		t.Errorf("left: %v (%v)", names, err)
+	}
+}
+
+// TestReadOnlyTarget exports to where nothing may be written.
+func TestReadOnlyTarget(t *testing.T) {
+	t.Parallel()
+	if os.Geteuid() == 0 {
+		t.Skip("root may write everywhere")
+	}
+	dir := t.TempDir()
+	from := made(t, filepath.Join(dir, "a"))
+	if err := os.Mkdir(filepath.Join(dir, "closed"), 0o500); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := order(from, filepath.Join(dir, "closed/b")).Run(t.Context()); !fault.Is(err, fault.IO) {
+		t.Errorf("%v", err)
+	}
+}
