@@ -3,6 +3,7 @@ package migrate_test
 import (
 	"context"
 	"errors"
+	"flag"
 	"fmt"
 	"io"
 	"os"
@@ -19,6 +20,8 @@ import (
 	"ac/workspace/doc"
 	"ac/workspace/migrate"
 )
+
+var everyFault = flag.Bool("every-fault", false, "let every call fail in every way, instead of some calls in two ways")
 
 const (
 	oldLines = `{"type":"run.started","payload":{"b":1,"a":[1.0,1e21]},"actor":"human","visibility":"org","ts_wallclock":"2026-02-01T00:00:00.000Z"}
@@ -249,10 +252,14 @@ func TestMigrationUnderFaults(t *testing.T) {
 	sealed := migrated(t, oldLines)
 	head := events.Text([]byte(strings.Split(sealed, "\n")[1]), "event_hash")
 	mixed := strings.Split(oldLines, "\n")[0] + "\n" + sealed
-	for _, kind := range []faultfs.Kind{faultfs.Short, faultfs.Late, faultfs.Death} {
+	kinds, step := []faultfs.Kind{faultfs.Late, faultfs.Death}, 5
+	if *everyFault {
+		kinds, step = []faultfs.Kind{faultfs.NoSpace, faultfs.Broken, faultfs.Short, faultfs.Late, faultfs.Death}, 1
+	}
+	for _, kind := range kinds {
 		t.Run(kind.String(), func(t *testing.T) {
 			t.Parallel()
-			for n := 1; faultAt(t, n, kind, mixed, head) && !t.Failed(); n += 2 {
+			for n := 1; faultAt(t, n, kind, mixed, head) && !t.Failed(); n += step {
 			}
 		})
 	}

@@ -252,7 +252,7 @@ func TestTargetsThatAreRefused(t *testing.T) {
 // one, and the old one when there was an error short of a death.
 func TestUnderFaults(t *testing.T) {
 	t.Parallel()
-	kinds, step := []faultfs.Kind{faultfs.Late, faultfs.Death}, 11
+	kinds, step := []faultfs.Kind{faultfs.Late, faultfs.Death}, 37
 	if *everyFault {
 		kinds, step = []faultfs.Kind{faultfs.NoSpace, faultfs.Broken, faultfs.Short, faultfs.Late, faultfs.Death}, 1
 	}
