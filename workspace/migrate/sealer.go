@@ -87,10 +87,7 @@ func (s *sealer) line(line events.Line) (fresh []byte, ok bool) {
 	}
 	s.complete(e, line.Seq)
 	e.set("prev_event_hash", orNull(s.prev))
-	e.set("event_hash", []byte("null"))
-	hash := e.hash()
-	e.set("event_hash", quoted(hash))
-	fresh = e.canonical()
+	fresh, hash := e.seal()
 	if !bytes.Equal(fresh, line.Raw) {
 		s.rewritten++
 	}
@@ -184,20 +181,24 @@ func (e *envelope) fits(hash string) bool {
 	return err == nil && digest(text) == hash
 }
 
-// canonical is the text of the members. They were parsed or made here, so that
-// it does not fail.
-func (e *envelope) canonical() []byte {
-	text, _ := canonjson.Canonical(nil, e.join())
-	return text
-}
-
-func (e *envelope) hash() string {
-	text, _ := canonjson.CanonicalWithout(nil, e.join(), "event_hash")
-	return digest(text)
+// seal gives the canonical text of the members with their hash, and the hash.
+// They were parsed or made here, so that it does not fail.
+func (e *envelope) seal() (text []byte, hash string) {
+	e.set("event_hash", []byte("null"))
+	members := e.join()
+	text, _ = canonjson.CanonicalWithout(make([]byte, 0, len(members)+128), members, "event_hash")
+	hash = digest(text)
+	e.set("event_hash", quoted(hash))
+	if last := len(e.members) - 1; last > 0 && e.members[last].key == "event_hash" {
+		// Nothing is put behind it by the canonical order.
+		return append(append(append(text[:len(text)-1], `,"event_hash":`...), e.members[last].value...), '}'), hash
+	}
+	text, _ = canonjson.Canonical(text[:0], e.join())
+	return text, hash
 }
 
 func (e *envelope) join() []byte {
-	text := []byte{'{'}
+	text := append(make([]byte, 0, len(e.raw)+512), '{')
 	for i, m := range e.members {
 		if i > 0 {
 			text = append(text, ',')
