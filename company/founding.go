@@ -56,7 +56,7 @@ func (c *Company) Demo(ctx context.Context, name string, force bool) (made found
 }
 
 func (c *Company) found(ctx context.Context, name string, force bool, build func(*workspace.Workspace) error) error {
-	f := workspace.Founding{CompanyName: name, Build: build, Busy: atRest}
+	f := workspace.Founding{CompanyName: name, Build: build, Busy: atRestSoon(ctx)}
 	if force {
 		return workspace.Refound(ctx, c.all.env, c.dir, f)
 	}

@@ -5,11 +5,11 @@ package company
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"path"
 	"strings"
-
-	"encoding/json"
+	"time"
 
 	"ac/internal/durable"
 	"ac/internal/fault"
@@ -83,7 +83,7 @@ func (c *Company) Export(ctx context.Context, p ExportParams) (ExportResult, err
 	result := ExportResult{WorkspaceDir: p.WorkspaceDir, OutDir: p.OutDir, IncludeLocal: p.IncludeLocal}
 	report, err := transfer.Order{
 		Env: c.all.env, From: workspace.Canonical(p.WorkspaceDir), To: workspace.Canonical(p.OutDir),
-		Local: p.IncludeLocal, Force: p.Force, Busy: atRest,
+		Local: p.IncludeLocal, Force: p.Force, Busy: atRestSoon(ctx),
 	}.Run(ctx)
 	result.ExportedEntries, result.SkippedEntries = report.Entries, report.Skipped
 	return result, err
@@ -116,13 +116,38 @@ func (c *Company) Import(ctx context.Context, p ImportParams) (ImportResult, err
 	result := ImportResult{SrcDir: p.SrcDir, WorkspaceDir: p.WorkspaceDir, IncludeLocal: p.IncludeLocal}
 	report, err := transfer.Order{
 		Env: c.all.env, From: workspace.Canonical(p.SrcDir), To: c.dir,
-		Local: p.IncludeLocal, Force: p.Force, Import: true, Busy: atRest,
+		Local: p.IncludeLocal, Force: p.Force, Import: true, Busy: atRestSoon(ctx),
 	}.Run(ctx)
 	result.ImportedEntries, result.SkippedEntries = report.Entries, report.Skipped
 	result.ValidationIssues = len(report.Found.Issues)
 	result.ValidationOK = err == nil && result.ValidationIssues == 0
 	return result, err
 }
+
+// lettingGo is how long a session whose end is recorded may hold its locks.
+const lettingGo = time.Second
+
+// atRestSoon is atRest, which waits when it is first asked for processes whose
+// work is recorded as over and that are about to end.
+func atRestSoon(ctx context.Context) func(*workspace.Workspace) error {
+	patient := true
+	return func(w *workspace.Workspace) error {
+		err := atRest(w)
+		for left := lettingGo; patient && errors.Is(err, errHeld) && left > 0; left -= lettingGo / 100 {
+			select {
+			case <-ctx.Done():
+				return context.Cause(ctx)
+			case <-time.After(lettingGo / 100):
+			}
+			err = atRest(w)
+		}
+		patient = false
+		return err
+	}
+}
+
+// errHeld marks what is at work by its lock alone.
+var errHeld = errors.New("a lock is held")
 
 // atRest refuses to have a workspace replaced in which something runs: a
 // session, a job's runner, or a tick.
@@ -139,13 +164,17 @@ func atRest(w *workspace.Workspace) error {
 	if err := noLockHeld(w); err != nil {
 		return err
 	}
-	if busy, err := lock.Busy(w.FS, ".local/heartbeat/tick.lock"); err != nil || busy {
-		return errors.Join(err, atWork(w, "a heartbeat tick"))
+	ticking, err := lock.Busy(w.FS, ".local/heartbeat/tick.lock")
+	if err != nil {
+		return err
+	}
+	if ticking {
+		return atWork(w, "a heartbeat tick")
 	}
 	return noRunner(w)
 }
 
-func atWork(w *workspace.Workspace, what string) error {
+func atWork(w *workspace.Workspace, what string) *fault.Error {
 	return fault.New(fault.Conflict, "%s is at work (%s); nothing was touched", w.Dir(), what)
 }
 
@@ -163,7 +192,9 @@ func noLockHeld(w *workspace.Workspace) error {
 		if busyErr != nil {
 			err = errors.Join(err, busyErr)
 		} else if busy {
-			return atWork(w, strings.TrimSuffix(name, ".lock"))
+			held := atWork(w, strings.TrimSuffix(name, ".lock"))
+			held.Cause = errHeld
+			return held
 		}
 	}
 	return err
