@@ -31,12 +31,14 @@ func newOrder() *order { return &order{tails: map[string]*link{}} }
 
 // admit gives a request its place behind the earlier changes of its keys. Reads
 // and waits are only behind; others follow writes and inline requests. leave
-// gives the place up and may be called more than once.
-func (o *order) admit(access Access, keys ...string) (before []<-chan struct{}, leave func()) {
+// gives the place up and may be called more than once. A request waits for the
+// changes of the keys in behind as well.
+func (o *order) admit(access Access, keys, behind []string) (before []<-chan struct{}, leave func()) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	for tailKey, tail := range o.tails {
-		if slices.ContainsFunc(keys, func(key string) bool { return meet(key, tailKey) }) {
+		concerns := func(key string) bool { return meet(key, tailKey) }
+		if slices.ContainsFunc(keys, concerns) || slices.ContainsFunc(behind, concerns) {
 			before = append(before, tail.done)
 		}
 	}

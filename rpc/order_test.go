@@ -76,7 +76,7 @@ func TestOrderAgreesWithModel(t *testing.T) {
 						p.keys = append(p.keys, rapid.SampledFrom([]string{"/a", "/b"}).Draw(t, "workspace"))
 					}
 				}
-				p.before, p.leave = o.admit(p.access, p.keys...)
+				p.before, p.leave = o.admit(p.access, p.keys, nil)
 				all = append(all, p)
 			} else {
 				p := all[rapid.IntRange(0, len(all)-1).Draw(t, "which")]

@@ -312,11 +312,11 @@ func (s *Server) receive(line []byte) {
 		return
 	}
 	c := call{request: r, method: m, run: run, arrived: s.opts.Env.Clock.Now(), leave: func() {}, ctx: s.work}
-	if m.Access == Inline && touches == (touched{}) {
+	if m.Access == Inline && touches.dir == "" && touches.subscription == "" {
 		s.serveNow(c)
 		return
 	}
-	s.schedule(c, touches.keys())
+	s.schedule(c, touches)
 }
 
 // call is a request on its way through the server.
@@ -341,7 +341,7 @@ func (s *Server) serveNow(c call) {
 }
 
 // schedule gives a request its place and carries it out beside others.
-func (s *Server) schedule(c call, keys []string) {
+func (s *Server) schedule(c call, touches touched) {
 	slots := s.slots
 	if c.method.Access == Wait {
 		c.ctx, slots = s.waits, s.waiting
@@ -363,7 +363,7 @@ func (s *Server) schedule(c call, keys []string) {
 		return
 	}
 	var before []<-chan struct{}
-	before, c.leave = s.order.admit(c.method.Access, keys...)
+	before, c.leave = s.order.admit(c.method.Access, touches.keys(), touches.behind())
 	go func() { // s.wg waits for it
 		defer s.wg.Done()
 		defer func() { <-*c.slots }()

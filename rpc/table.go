@@ -52,8 +52,24 @@ type inWorkspace interface{ InWorkspace() string }
 // subscription.
 type ofSubscription interface{ OfSubscription() string }
 
+// readsToo is implemented by the params of methods that read other workspaces
+// than the one they write.
+type readsToo interface{ Reads() []string }
+
 // touched is what a request names, "" for nothing.
-type touched struct{ dir, subscription string }
+type touched struct {
+	dir, subscription string
+	reads             []string // beside dir
+}
+
+// behind are the places whose earlier changes a request waits for without
+// taking one there.
+func (t touched) behind() (keys []string) {
+	for _, dir := range t.reads {
+		keys = append(keys, workspace.Canonical(dir))
+	}
+	return keys
+}
 
 // keys are the places of a request in the order. Only subscriptions live without
 // a workspace; whatever else names none concerns them all.
@@ -94,6 +110,9 @@ func across[P, R any](name string, access Access, fn func(*company.Companies, co
 			if named, ok := any(p).(ofSubscription); ok {
 				touches.subscription = named.OfSubscription()
 			}
+			if others, ok := any(p).(readsToo); ok {
+				touches.reads = others.Reads()
+			}
 			return touches, func(ctx context.Context, all *company.Companies) (any, error) { return fn(all, ctx, p) }, nil
 		},
 	}
@@ -126,6 +145,9 @@ func NewTable(version string) *Table {
 		on("workspace.project.create_with_defaults", Write, (*company.Company).CreateProject, "Make a project with its secretary and conversations."),
 		on("workspace.project.link_repo", Write, (*company.Company).LinkRepo, "Tie a repository to a project."),
 		on("workspace.repo_root.set", Write, (*company.Company).SetRepoRoot, "Say where a repository lies on this machine."),
+		on("workspace.migrate", Write, (*company.Company).Migrate, "Seal the events of older programs; what does not fit its seal stays."),
+		on("workspace.export", Write, (*company.Company).Export, "Copy a workspace to another place, as a whole or not at all."),
+		on("workspace.import", Write, (*company.Company).Import, "Make a workspace from a copy of one."),
 
 		on("worktree.cleanup", Wait, (*company.Company).CleanUpWorktrees, "Remove the worktrees of runs that are over."),
 

@@ -9,7 +9,6 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
-	"syscall"
 
 	"ac/internal/clock"
 	"ac/internal/durable"
@@ -27,23 +26,22 @@ type InitOptions struct {
 }
 
 // Init makes a directory a workspace. Without Force it must be empty or
-// missing. When it fails in a directory that did not exist, nothing is left.
+// missing; then the workspace is there as a whole or not at all, whenever Init
+// is interrupted.
 func Init(ctx context.Context, env Env, dir string, opts InitOptions) error {
 	if strings.TrimSpace(opts.CompanyName) == "" {
 		return fault.InvalidField("company_name", "must not be blank")
 	}
-	made, err := prepareDir(dir, opts.Force)
+	entries, err := os.ReadDir(dir)
+	if err != nil || len(entries) == 0 || !opts.Force {
+		return Found(ctx, env, dir, Founding{CompanyName: opts.CompanyName})
+	}
+	fsys, err := openFS(env, dir)
 	if err != nil {
-		return err
+		return fault.New(fault.IO, "cannot open %s: %w", dir, err)
 	}
-	err = initTree(ctx, env, dir, opts)
-	if err == nil && made != "" {
-		err = syncNames(env, made, dir)
-	}
-	if err != nil && made != "" {
-		err = errors.Join(err, os.RemoveAll(made))
-	}
-	return err
+	w := newWorkspace(env, dir, fsys)
+	return errors.Join(w.init(ctx, opts.CompanyName), w.Close())
 }
 
 // syncNames makes the names of the directories durable that were made for a
@@ -63,36 +61,6 @@ func syncNames(env Env, made, dir string) error {
 	}
 }
 
-// prepareDir makes the directory and tells the topmost one that was made.
-func prepareDir(dir string, force bool) (made string, err error) {
-	refuse := func(reason fault.Reason, err error) error {
-		return fault.New(reason, "cannot make a workspace in %s: %w", dir, err)
-	}
-	entries, err := os.ReadDir(dir)
-	switch {
-	case err == nil && len(entries) > 0 && !force:
-		return "", fault.New(fault.NotEmpty, "%s is not empty; nothing was touched (choose an empty directory, or force to add a workspace to what is there)", dir)
-	case err == nil:
-		return "", nil
-	case !errors.Is(err, fs.ErrNotExist):
-		if errors.Is(err, syscall.ENOTDIR) {
-			return "", fault.New(fault.Conflict, "%s is not a directory", dir)
-		}
-		return "", refuse(fault.IO, err)
-	}
-	made = dir
-	for parent := filepath.Dir(made); parent != made; parent = filepath.Dir(made) {
-		if _, err := os.Lstat(parent); err == nil || !errors.Is(err, fs.ErrNotExist) {
-			break
-		}
-		made = parent
-	}
-	if err := makeDurable(made, dir); err != nil {
-		return "", errors.Join(refuse(fault.IO, err), os.RemoveAll(made))
-	}
-	return made, nil
-}
-
 // makeDurable makes a directory whose topmost missing parent is top, and syncs
 // the names of all of them.
 func makeDurable(top, dir string) error {
@@ -107,24 +75,16 @@ func makeDurable(top, dir string) error {
 	return errors.Join(err, parent.Close())
 }
 
-func initTree(ctx context.Context, env Env, dir string, opts InitOptions) error {
-	fsys, err := openFS(env, dir)
-	if err != nil {
-		return fault.New(fault.IO, "cannot open %s: %w", dir, err)
-	}
-	w := newWorkspace(env, dir, fsys)
-	return errors.Join(w.init(ctx, opts), w.Close())
-}
-
-func (w *Workspace) init(ctx context.Context, opts InitOptions) error {
-	for _, dir := range requiredDirs() {
+// init makes what is missing of an empty company.
+func (w *Workspace) init(ctx context.Context, companyName string) error {
+	for _, dir := range RequiredDirs() {
 		if err := durable.MkdirAll(w.FS, dir, 0o755); err != nil {
 			return fault.New(fault.IO, "cannot make %s: %w", dir, err)
 		}
 	}
 	write := func(u *Unit) error {
 		now := clock.Stamp(w.Env.Clock.Now())
-		company := doc.Company{SchemaVersion: doc.Version, Type: "company", ID: w.Env.IDs.New("cmp"), Name: opts.CompanyName, CreatedAt: now}
+		company := doc.Company{SchemaVersion: doc.Version, Type: "company", ID: w.Env.IDs.New("cmp"), Name: companyName, CreatedAt: now}
 		if old, err := LoadIn(u, doc.CompanyCodec, CompanyFile); err == nil {
 			company.ID, company.CreatedAt, company.SchemaVersion = old.ID, old.CreatedAt, old.SchemaVersion
 		}
@@ -138,7 +98,7 @@ func (w *Workspace) init(ctx context.Context, opts InitOptions) error {
 		return errors.Join(
 			initDocument(u, doc.CompanyCodec, CompanyFile, company, 0o644, true),
 			initDocument(u, doc.PolicyCodec, PolicyFile, policy, 0o644, false),
-			initDocument(u, doc.MachineCodec, MachineFile, defaultMachine(), 0o600, false),
+			initDocument(u, doc.MachineCodec, MachineFile, DefaultMachine(), 0o600, false),
 		)
 	}
 	return w.Update(ctx, write)

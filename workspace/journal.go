@@ -92,12 +92,16 @@ func (u *Unit) commit(ctx context.Context) (logs []string, err error) {
 	if name != "" {
 		// Should the removal be lost to a power failure, the intent is found
 		// fulfilled and dropped.
-		if err := u.w.FS.Remove(name); err != nil {
+		if err := u.w.dropIntent(name); err != nil {
 			return logs, err
 		}
 	}
 	return logs, nil
 }
+
+// dropIntent removes an intent whose unit came to its end. It went with its
+// directory where that was one of the things exchanged.
+func (w *Workspace) dropIntent(name string) error { return ignoreMissing(w.FS.Remove(name)) }
 
 func (u *Unit) writeIntent() (name string, err error) {
 	ops, err := json.Marshal(u.ops)
@@ -144,6 +148,8 @@ func (w *Workspace) apply(ctx context.Context, op *operation) error {
 			return err
 		}
 		return w.FS.SyncDir(path.Dir(op.Name))
+	case opExchange:
+		return w.exchange(op)
 	}
 	drafts := make([]events.Draft, len(op.Drafts))
 	for i, record := range op.Drafts {
@@ -198,6 +204,11 @@ func (w *Workspace) takeBack(op *operation, applied bool) error {
 			return nil
 		}
 		return w.FS.Rename(op.Name, op.From)
+	case opExchange:
+		if w.identity(op.Name) != op.Identity {
+			return nil
+		}
+		return w.exchange(op)
 	}
 	if op.Spare {
 		return nil
@@ -229,7 +240,7 @@ func (w *Workspace) recoverJournal(ctx context.Context) (logs []string, err erro
 		if err != nil {
 			return logs, fmt.Errorf("finish the interrupted write %s: %w", name, err)
 		}
-		if err := w.FS.Remove(name); err != nil {
+		if err := w.dropIntent(name); err != nil {
 			return logs, err
 		}
 	}
@@ -364,6 +375,14 @@ func (w *Workspace) state(op *operation) (opState, error) {
 			return foreign, nil
 		}
 		return due, nil
+	case opExchange:
+		switch op.Identity {
+		case w.identity(op.Name):
+			return done, nil
+		case w.identity(op.From):
+			return due, nil
+		}
+		return foreign, nil
 	}
 	left, err := w.missing(op)
 	if err != nil {

@@ -32,9 +32,9 @@ const (
 	AuditLog = ".local/audit/policy.jsonl"
 )
 
-// requiredDirs and requiredFiles are what every workspace has, in the order in
+// RequiredDirs and requiredFiles are what every workspace has, in the order in
 // which their absence is reported.
-func requiredDirs() []string {
+func RequiredDirs() []string {
 	return []string{
 		"company", "company/migrations", "org", TeamsDir, AgentsDir, "work", ProjectsDir,
 		"inbox", ReviewsDir, HelpRequestsDir, ".local",

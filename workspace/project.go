@@ -132,7 +132,7 @@ func (w *Workspace) UpdateMachine(ctx context.Context, change func(*doc.Machine)
 	return w.Update(ctx, func(u *Unit) error {
 		machine, err := LoadIn(u, doc.MachineCodec, MachineFile)
 		if fault.Is(err, fault.NotFound) {
-			machine, err = defaultMachine(), nil
+			machine, err = DefaultMachine(), nil
 		}
 		if err != nil {
 			return err
@@ -142,7 +142,8 @@ func (w *Workspace) UpdateMachine(ctx context.Context, change func(*doc.Machine)
 	})
 }
 
-func defaultMachine() doc.Machine {
+// DefaultMachine is the overlay of a machine on which nothing was set up yet.
+func DefaultMachine() doc.Machine {
 	cli := func(driver string) doc.ExecutionPolicy {
 		return doc.ExecutionPolicy{
 			Channel: "subscription_cli", RequireSubscriptionProof: true,

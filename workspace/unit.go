@@ -30,7 +30,7 @@ type Unit struct {
 
 // operation is one step of a unit, as it stands in the journal.
 type operation struct {
-	Kind string `json:"kind"` // write, remove, rename or append
+	Kind string `json:"kind"` // write, remove, rename, exchange or append
 	Name string `json:"name"`
 
 	// Of a write: the content and the hashes around it; "" means absent. Of a
@@ -39,8 +39,10 @@ type operation struct {
 	Perm    fs.FileMode `json:"perm,omitempty"`
 	Before  string      `json:"before,omitempty"`
 	After   string      `json:"after,omitempty"`
-	// Of a rename: where the tree was built.
+	// Of a rename or an exchange: where the tree was built.
 	From string `json:"from,omitempty"`
+	// Of an exchange: which directory the new tree is, whatever its name.
+	Identity durable.Identity `json:"identity,omitzero"`
 	// Of an append: the events without their chain fields, and how long the log
 	// was.
 	Drafts []draftRecord `json:"drafts,omitempty"`
@@ -52,10 +54,11 @@ type operation struct {
 }
 
 const (
-	opWrite  = "write"
-	opRemove = "remove"
-	opRename = "rename"
-	opAppend = "append"
+	opWrite    = "write"
+	opRemove   = "remove"
+	opRename   = "rename"
+	opExchange = "exchange"
+	opAppend   = "append"
 )
 
 // Update runs fn with the workspace locked against every other writer and then

@@ -37,7 +37,7 @@ func Validate(env Env, dir string) Findings {
 	fsys, err := openFS(env, dir)
 	if err != nil {
 		v := &validator{}
-		for _, name := range requiredDirs() {
+		for _, name := range RequiredDirs() {
 			v.issue("missing_dir", name, "Missing directory: "+name)
 		}
 		for _, name := range requiredFiles() {
@@ -66,7 +66,7 @@ func (v *validator) warn(code, file, message string) {
 }
 
 func (v *validator) workspace() {
-	for _, dir := range requiredDirs() {
+	for _, dir := range RequiredDirs() {
 		if st, err := v.fs.Stat(dir); err != nil || !st.IsDir() {
 			v.issue("missing_dir", dir, "Missing directory: "+dir)
 		}

@@ -172,6 +172,9 @@ func (w *Workspace) Replace(name string, content []byte, perm fs.FileMode) error
 	return w.namer.Write(w.FS, name, content, perm)
 }
 
+// TempName is a free name beside a document, which no reader takes for one.
+func (w *Workspace) TempName(name string) string { return w.namer.TempName(name) }
+
 // Identity is the directory itself, whatever its name. It changes when the
 // tree at the name is swapped.
 func Identity(dir string) (durable.Identity, error) {

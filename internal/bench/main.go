@@ -43,6 +43,7 @@ func measurements() []measurement {
 		{"supervisor", measureSupervisor},
 		{"recording", measureRecording},
 		{"idle", measureIdle},
+		{"workspace", measureWorkspace},
 		{"organisation", measureOrganisation},
 		{"project", measureProject},
 		{"runs", measureRuns},

@@ -47,6 +47,8 @@ func TestMain(m *testing.M) {
 			os.Exit(exitOf(session.RunGuard()))
 		case session.SuperviseCommand, serveCommand:
 			os.Exit(exitOf(play(os.Args[1])))
+		case placeCommand:
+			os.Exit(exitOf(place(os.Args[2:])))
 		case workCommand: // a provider that says something for a moment
 			for i := range 20 {
 				fmt.Println("line", i)

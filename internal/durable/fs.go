@@ -16,6 +16,7 @@ import (
 	"path"
 	"path/filepath"
 	"syscall"
+	"time"
 )
 
 // File is an open regular file.
@@ -45,6 +46,14 @@ type FS interface {
 	Lstat(name string) (fs.FileInfo, error)
 	Stat(name string) (fs.FileInfo, error)
 	ReadDir(name string) ([]fs.DirEntry, error)
+	// Exchange swaps what two names stand for, in one step where the system can.
+	// One that cannot is ErrNoExchange.
+	Exchange(a, b string) error
+	Chmod(name string, perm fs.FileMode) error
+	// SetModified sets the time of the last change.
+	SetModified(name string, at time.Time) error
+	Symlink(target, name string) error
+	Readlink(name string) (string, error)
 	// SyncDir makes the names in a directory durable.
 	SyncDir(name string) error
 	Close() error
@@ -112,6 +121,53 @@ func (r *Root) Remove(name string) error { return r.root.Remove(filepath.FromSla
 
 // RemoveAll removes a tree; a missing one is no error.
 func (r *Root) RemoveAll(name string) error { return r.root.RemoveAll(filepath.FromSlash(name)) }
+
+// ErrNoExchange is returned where two names cannot be swapped in one step.
+var ErrNoExchange = errors.New("the file system cannot exchange two names")
+
+// Exchange swaps what two names stand for.
+func (r *Root) Exchange(a, b string) error {
+	first, err := r.root.Open(filepath.FromSlash(path.Dir(a)))
+	if err != nil {
+		return err
+	}
+	second, err := r.root.Open(filepath.FromSlash(path.Dir(b)))
+	if err != nil {
+		return errors.Join(err, first.Close())
+	}
+	if err = exchange(place{first, r.path, a}, place{second, r.path, b}); err != nil {
+		err = &os.LinkError{Op: "exchange", Old: a, New: b, Err: err}
+	}
+	return errors.Join(err, first.Close(), second.Close())
+}
+
+// place is a name to be exchanged: its open directory, and where its root lies.
+type place struct {
+	dir  *os.File
+	root string
+	name string
+}
+
+// Chmod sets the permissions of a name.
+func (r *Root) Chmod(name string, perm fs.FileMode) error {
+	return r.root.Chmod(filepath.FromSlash(name), perm)
+}
+
+// SetModified sets the time of the last change of a name.
+func (r *Root) SetModified(name string, at time.Time) error {
+	return r.root.Chtimes(filepath.FromSlash(name), at, at)
+}
+
+// Symlink makes a symlink. Its target is not looked at.
+func (r *Root) Symlink(target, name string) error {
+	return r.root.Symlink(filepath.FromSlash(target), filepath.FromSlash(name))
+}
+
+// Readlink reads the target of a symlink, with "/".
+func (r *Root) Readlink(name string) (string, error) {
+	target, err := r.root.Readlink(filepath.FromSlash(name))
+	return filepath.ToSlash(target), err
+}
 
 // Lstat describes a name without following it when it is a symlink.
 func (r *Root) Lstat(name string) (fs.FileInfo, error) { return r.root.Lstat(filepath.FromSlash(name)) }

@@ -177,22 +177,12 @@ func (c *Conversation) Check() (issues []fault.Issue) {
 	return issues
 }
 
-// Migrations is company/migrations/applied.yaml, read leniently elsewhere.
+// Migrations is company/migrations/applied.yaml. It is read leniently: the
+// entries of other programs are kept as they are.
 type Migrations struct {
-	SchemaVersion int         `json:"schema_version" is:"min=1"`
-	Type          string      `json:"type" is:"enum=workspace_migration_state"`
-	Applied       []Migration `json:"applied"`
-}
-
-// Migration is one entry of the migration state.
-type Migration struct {
-	ID              string `json:"id"`
-	AppliedAt       string `json:"applied_at"`
-	DryRun          bool   `json:"dry_run"`
-	FilesScanned    int    `json:"files_scanned"`
-	FilesUpdated    int    `json:"files_updated"`
-	EventsRewritten int    `json:"events_rewritten"`
-	ParseErrors     int    `json:"parse_errors"`
+	SchemaVersion int      `json:"schema_version" is:"min=1"`
+	Type          string   `json:"type" is:"enum=workspace_migration_state"`
+	Applied       []Opaque `json:"applied" is:"default="`
 }
 
 // The codecs of the documents above.
@@ -205,4 +195,5 @@ var (
 	ProjectCodec      = yamldoc.For[Project]()
 	RepoLinksCodec    = yamldoc.For[RepoLinks]()
 	ConversationCodec = yamldoc.For[Conversation]()
+	MigrationsCodec   = yamldoc.For[Migrations]()
 )

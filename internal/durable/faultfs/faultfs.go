@@ -13,6 +13,7 @@ import (
 	"os"
 	"sync"
 	"syscall"
+	"time"
 
 	"ac/internal/durable"
 )
@@ -181,6 +182,27 @@ func (f *faulty) Rename(from, to string) error {
 
 func (f *faulty) Link(from, to string) error {
 	return f.plan.do("link", from+" to "+to, true, func() error { return f.FS.Link(from, to) })
+}
+
+func (f *faulty) Exchange(a, b string) error {
+	return f.plan.do("exchange", a+" and "+b, false, func() error { return f.FS.Exchange(a, b) })
+}
+
+func (f *faulty) Chmod(name string, perm fs.FileMode) error {
+	return f.plan.do("chmod", name, false, func() error { return f.FS.Chmod(name, perm) })
+}
+
+func (f *faulty) SetModified(name string, at time.Time) error {
+	return f.plan.do("set time of", name, false, func() error { return f.FS.SetModified(name, at) })
+}
+
+func (f *faulty) Symlink(target, name string) error {
+	return f.plan.do("symlink", name, true, func() error { return f.FS.Symlink(target, name) })
+}
+
+func (f *faulty) Readlink(name string) (target string, err error) {
+	err = f.plan.do("read link", name, false, func() (err error) { target, err = f.FS.Readlink(name); return err })
+	return target, err
 }
 
 func (f *faulty) Remove(name string) error {

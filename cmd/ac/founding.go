@@ -1,0 +1,82 @@
+package main
+
+// workspace:bootstrap and demo:init.
+
+import (
+	"context"
+	"fmt"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"ac/company"
+	"ac/workspace/founding"
+)
+
+func bootstrapCommand(a *app) *cobra.Command {
+	var o company.BootstrapOptions
+	keys := []string{}
+	for _, d := range founding.Departments() {
+		keys = append(keys, d.Key)
+	}
+	cmd := &cobra.Command{
+		Use: "workspace:bootstrap <dir>", Short: "Make a workspace with a company of departments", Args: args("dir"),
+		Long: `Make a workspace with a company: a CEO, a director, a team with a manager and a
+worker for each department, and a project with its conversations.
+
+Departments: ` + strings.Join(keys, ", ") + `. With --force the workspace that is
+there is replaced as a whole; other files beside it stay. That is refused while
+sessions or jobs of it run.`,
+		Example: "  ac workspace:bootstrap ./acme --name Acme\n  ac workspace:bootstrap ./acme --departments engineering design --no-ceo",
+		RunE: func(cmd *cobra.Command, given []string) error {
+			if o.Departments == nil {
+				o.Departments = []string{"engineering", "product"}
+			}
+			return interruptible(cmd.Context(), func(ctx context.Context) error {
+				return a.in(given[0], func(c *company.Company) error {
+					result, unknown, err := c.Bootstrap(ctx, o)
+					for _, key := range unknown {
+						fmt.Fprintf(a.stderr, "warning: no department is called %q\n", key)
+					}
+					if err != nil {
+						return err
+					}
+					return a.printJSON(result)
+				})
+			})
+		},
+	}
+	cmd.Flags().StringVar(&o.CompanyName, "name", "AgentCompany", "name of the company")
+	cmd.Flags().StringVar(&o.ProjectName, "project-name", "AgentCompany Ops", "name of its project")
+	valuesVar(cmd, &o.Departments, departmentsFlag, "its departments (default: engineering product)")
+	cmd.Flags().BoolVar(&o.Force, "force", false, "replace the workspace that is there")
+	cmd.Flags().BoolVar(&o.NoCEO, "no-ceo", false, "make no CEO")
+	cmd.Flags().BoolVar(&o.NoDirector, "no-director", false, "make no director")
+	acceptJSON(cmd)
+	completeFlag(cmd, departmentsFlag, func(*cobra.Command, []string) []string { return keys })
+	return cmd
+}
+
+const departmentsFlag = "departments"
+
+func demoInitCommand(a *app) *cobra.Command {
+	name, force := "", false
+	cmd := &cobra.Command{
+		Use: "demo:init <dir>", Short: "Make a workspace with a small company to look around in", Args: args("dir"),
+		Long:    "Make a workspace with two teams, six agents, a project and a task for each team, and print the ids.",
+		Example: "  ac demo:init ./demo",
+		RunE: func(cmd *cobra.Command, given []string) error {
+			return a.in(given[0], func(c *company.Company) error {
+				made, err := c.Demo(cmd.Context(), name, force)
+				if err != nil {
+					return err
+				}
+				return a.printJSON(made)
+			})
+		},
+	}
+	cmd.Flags().StringVar(&name, "name", "AgentCompany Demo", "name of the company")
+	cmd.Flags().BoolVar(&force, "force", false, "replace the workspace that is there")
+	acceptJSON(cmd)
+	return cmd
+}

@@ -1,0 +1,71 @@
+package company
+
+// Founding companies, which only commands do.
+
+import (
+	"context"
+	"strings"
+
+	"ac/workspace"
+	"ac/workspace/founding"
+)
+
+// BootstrapOptions are the choices of Bootstrap. Blank names are the defaults.
+type BootstrapOptions struct {
+	CompanyName string
+	ProjectName string
+	Departments []string
+	Force       bool
+	NoCEO       bool
+	NoDirector  bool
+}
+
+// BootstrapResult is what Bootstrap made.
+type BootstrapResult struct {
+	WorkspaceDir string `json:"workspace_dir"`
+	CompanyName  string `json:"company_name"`
+	founding.Company
+}
+
+// Bootstrap makes a workspace with a company of departments, all or nothing, and
+// tells the department keys that it does not know.
+func (c *Company) Bootstrap(ctx context.Context, o BootstrapOptions) (result BootstrapResult, unknown []string, err error) {
+	chosen, unknown, err := founding.Choose(o.Departments)
+	if err != nil {
+		return result, unknown, err
+	}
+	plan := founding.Plan{
+		CompanyName: orDefault(o.CompanyName, "AgentCompany"), ProjectName: orDefault(o.ProjectName, "AgentCompany Ops"),
+		Departments: chosen, NoCEO: o.NoCEO, NoDirector: o.NoDirector,
+	}
+	result = BootstrapResult{WorkspaceDir: c.given, CompanyName: plan.CompanyName}
+	err = c.found(ctx, plan.CompanyName, o.Force, func(w *workspace.Workspace) (err error) {
+		result.Company, err = plan.Bootstrap(ctx, w)
+		return err
+	})
+	return result, unknown, err
+}
+
+// Demo makes a workspace with a small company to look around in, all or nothing.
+func (c *Company) Demo(ctx context.Context, name string, force bool) (made founding.DemoCompany, err error) {
+	err = c.found(ctx, name, force, func(w *workspace.Workspace) (err error) {
+		made, err = founding.Demo(ctx, w)
+		return err
+	})
+	return made, err
+}
+
+func (c *Company) found(ctx context.Context, name string, force bool, build func(*workspace.Workspace) error) error {
+	f := workspace.Founding{CompanyName: name, Build: build, Busy: atRestSoon(ctx)}
+	if force {
+		return workspace.Refound(ctx, c.all.env, c.dir, f)
+	}
+	return workspace.Found(ctx, c.all.env, c.dir, f)
+}
+
+func orDefault(text, standard string) string {
+	if strings.TrimSpace(text) == "" {
+		return standard
+	}
+	return text
+}

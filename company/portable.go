@@ -1,0 +1,246 @@
+package company
+
+// workspace.migrate, workspace.export and workspace.import: taking a workspace
+// to another format or another place.
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"path"
+	"strings"
+	"time"
+
+	"ac/internal/durable"
+	"ac/internal/fault"
+	"ac/internal/lock"
+	"ac/internal/proc"
+	"ac/runs/session"
+	"ac/workspace"
+	"ac/workspace/migrate"
+	"ac/workspace/transfer"
+)
+
+// MigrateParams are those of workspace.migrate.
+type MigrateParams struct {
+	Dir
+	DryRun bool `json:"dry_run" is:"default=false"`
+	Force  bool `json:"force" is:"default=false"`
+}
+
+// MigrateResult is the result of workspace.migrate.
+type MigrateResult struct {
+	WorkspaceDir   string `json:"workspace_dir"`
+	MigrationID    string `json:"migration_id"`
+	DryRun         bool   `json:"dry_run"`
+	Forced         bool   `json:"forced"`
+	AlreadyApplied bool   `json:"already_applied"`
+	Applied        bool   `json:"applied"`
+	StateRelpath   string `json:"state_relpath"`
+	migrate.Counts
+}
+
+// Migrate seals the events of older programs.
+func (c *Company) Migrate(ctx context.Context, p MigrateParams) (MigrateResult, error) {
+	result := MigrateResult{
+		WorkspaceDir: absolute(c.given, c.dir), MigrationID: migrate.EnvelopeID, DryRun: p.DryRun, Forced: p.Force, StateRelpath: migrate.StateFile,
+	}
+	w, err := c.workspace(ctx)
+	if err != nil {
+		return result, err
+	}
+	report, err := migrate.Run(ctx, w, migrate.Options{DryRun: p.DryRun, Force: p.Force})
+	result.AlreadyApplied, result.Counts = report.Already, report.Counts
+	result.Applied = err == nil && !p.DryRun && !report.Already
+	return result, err
+}
+
+// ExportParams are those of workspace.export.
+type ExportParams struct {
+	Dir
+	OutDir       string `json:"out_dir" is:"path"`
+	IncludeLocal bool   `json:"include_local" is:"default=false"`
+	Force        bool   `json:"force" is:"default=false"`
+}
+
+// InWorkspace is where the export is to be: what it writes.
+func (p ExportParams) InWorkspace() string { return p.OutDir }
+
+// Reads names the workspace that is exported.
+func (p ExportParams) Reads() []string { return []string{p.WorkspaceDir} }
+
+// ExportResult is the result of workspace.export.
+type ExportResult struct {
+	WorkspaceDir    string   `json:"workspace_dir"`
+	OutDir          string   `json:"out_dir"`
+	IncludeLocal    bool     `json:"include_local"`
+	ExportedEntries []string `json:"exported_entries"`
+	SkippedEntries  []string `json:"skipped_entries,omitempty"`
+}
+
+// Export copies a workspace to another place.
+func (c *Company) Export(ctx context.Context, p ExportParams) (ExportResult, error) {
+	result := ExportResult{WorkspaceDir: p.WorkspaceDir, OutDir: p.OutDir, IncludeLocal: p.IncludeLocal}
+	report, err := transfer.Order{
+		Env: c.all.env, From: workspace.Canonical(p.WorkspaceDir), To: workspace.Canonical(p.OutDir),
+		Local: p.IncludeLocal, Force: p.Force, Busy: atRestSoon(ctx),
+	}.Run(ctx)
+	result.ExportedEntries, result.SkippedEntries = report.Entries, report.Skipped
+	return result, err
+}
+
+// ImportParams are those of workspace.import.
+type ImportParams struct {
+	Dir
+	SrcDir       string `json:"src_dir" is:"path"`
+	IncludeLocal bool   `json:"include_local" is:"default=false"`
+	Force        bool   `json:"force" is:"default=false"`
+}
+
+// Reads names the workspace that is imported.
+func (p ImportParams) Reads() []string { return []string{p.SrcDir} }
+
+// ImportResult is the result of workspace.import.
+type ImportResult struct {
+	SrcDir           string   `json:"src_dir"`
+	WorkspaceDir     string   `json:"workspace_dir"`
+	IncludeLocal     bool     `json:"include_local"`
+	ImportedEntries  []string `json:"imported_entries"`
+	ValidationOK     bool     `json:"validation_ok"`
+	ValidationIssues int      `json:"validation_issues"`
+	SkippedEntries   []string `json:"skipped_entries,omitempty"`
+}
+
+// Import makes a workspace from a copy of one.
+func (c *Company) Import(ctx context.Context, p ImportParams) (ImportResult, error) {
+	result := ImportResult{SrcDir: p.SrcDir, WorkspaceDir: p.WorkspaceDir, IncludeLocal: p.IncludeLocal}
+	report, err := transfer.Order{
+		Env: c.all.env, From: workspace.Canonical(p.SrcDir), To: c.dir,
+		Local: p.IncludeLocal, Force: p.Force, Import: true, Busy: atRestSoon(ctx),
+	}.Run(ctx)
+	result.ImportedEntries, result.SkippedEntries = report.Entries, report.Skipped
+	result.ValidationIssues = len(report.Found.Issues)
+	result.ValidationOK = err == nil && result.ValidationIssues == 0
+	return result, err
+}
+
+// lettingGo is how long a session whose end is recorded may hold its locks.
+const lettingGo = time.Second
+
+// atRestSoon is atRest, which waits when it is first asked for processes whose
+// work is recorded as over and that are about to end.
+func atRestSoon(ctx context.Context) func(*workspace.Workspace) error {
+	patient := true
+	return func(w *workspace.Workspace) error {
+		err := atRest(w)
+		for left := lettingGo; patient && errors.Is(err, errHeld) && left > 0; left -= lettingGo / 100 {
+			select {
+			case <-ctx.Done():
+				return context.Cause(ctx)
+			case <-time.After(lettingGo / 100):
+			}
+			err = atRest(w)
+		}
+		patient = false
+		return err
+	}
+}
+
+// errHeld marks what is at work by its lock alone.
+var errHeld = errors.New("a lock is held")
+
+// atRest refuses to have a workspace replaced in which something runs: a
+// session, a job's runner, or a tick.
+func atRest(w *workspace.Workspace) error {
+	records, err := session.All(w)
+	if err != nil {
+		return err
+	}
+	for _, record := range records {
+		if session.Live(w, record) {
+			return atWork(w, "session "+record.Ref)
+		}
+	}
+	if err := noLockHeld(w); err != nil {
+		return err
+	}
+	ticking, err := lock.Busy(w.FS, ".local/heartbeat/tick.lock")
+	if err != nil {
+		return err
+	}
+	if ticking {
+		return atWork(w, "a heartbeat tick")
+	}
+	return noRunner(w)
+}
+
+func atWork(w *workspace.Workspace, what string) *fault.Error {
+	return fault.New(fault.Conflict, "%s is at work (%s); nothing was touched", w.Dir(), what)
+}
+
+// noLockHeld looks for processes that hold a run, a session or a job for life,
+// also before they wrote that down. The lock that other programs know is held by
+// whoever asks.
+func noLockHeld(w *workspace.Workspace) error {
+	const dir = ".local/locks"
+	names, err := workspace.Files(w.FS, dir, ".lock")
+	for _, name := range names {
+		if name == "workspace.write.lock" {
+			continue
+		}
+		busy, busyErr := lock.Busy(w.FS, path.Join(dir, name))
+		if busyErr != nil {
+			err = errors.Join(err, busyErr)
+		} else if busy {
+			held := atWork(w, strings.TrimSuffix(name, ".lock"))
+			held.Cause = errHeld
+			return held
+		}
+	}
+	return err
+}
+
+// runnerOwner is the part of a job's owner file that names its process.
+type runnerOwner struct {
+	PID   int    `json:"pid"`
+	Start string `json:"process_start"`
+}
+
+func noRunner(w *workspace.Workspace) error {
+	const dir = ".local/jobs"
+	projects, err := workspace.Dirs(w.FS, dir)
+	if err != nil {
+		return err
+	}
+	for _, project := range projects {
+		names, err := workspace.Files(w.FS, path.Join(dir, project), ".json")
+		if err != nil {
+			return err
+		}
+		for _, name := range names {
+			if owner, ok := readOwner(w.FS, path.Join(dir, project, name)); ok && owner.alive() {
+				return atWork(w, "the runner of "+strings.TrimSuffix(name, ownerSuffix))
+			}
+		}
+	}
+	return nil
+}
+
+const ownerSuffix = ".owner.json"
+
+func readOwner(fsys durable.FS, name string) (owner runnerOwner, ok bool) {
+	if !strings.HasSuffix(name, ownerSuffix) {
+		return owner, false
+	}
+	text, err := durable.ReadFile(fsys, name, 1<<16)
+	return owner, err == nil && json.Unmarshal(text, &owner) == nil
+}
+
+// alive tells whether the process lives. One whose start is not told counts by
+// its number.
+func (o runnerOwner) alive() bool {
+	if o.Start == "" {
+		return o.PID > 0 && proc.Exists(o.PID)
+	}
+	return proc.Identity{PID: o.PID, Start: o.Start}.Alive()
+}

@@ -1,0 +1,5 @@
+//go:build !linux && !darwin
+
+package durable
+
+func exchange(place, place) error { return ErrNoExchange }

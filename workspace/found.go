@@ -1,0 +1,277 @@
+package workspace
+
+// Founding a company: a workspace with what is to be in it from the beginning,
+// of which nobody ever sees a part.
+
+import (
+	"context"
+	"errors"
+	"io/fs"
+	"os"
+	"path"
+	"slices"
+	"strings"
+	"syscall"
+
+	"ac/internal/durable"
+	"ac/internal/fault"
+	"ac/internal/lock"
+)
+
+// Founding is what a new workspace begins with.
+type Founding struct {
+	CompanyName string
+	// Build fills the new workspace before anybody sees it; nil for nothing.
+	Build func(*Workspace) error
+	// Busy refuses the replacement of a workspace that is at work.
+	Busy func(*Workspace) error
+}
+
+// Roots are the directories of a workspace at its top: what belongs to it.
+// Whatever else lies beside them is the user's. Those of Portable are the same
+// on every machine.
+func Roots() []string { return append(Portable(), ".local") }
+
+// Portable are the directories that hold a company, less what is true on one
+// machine only.
+func Portable() []string { return []string{"company", "org", "work", "inbox"} }
+
+// Found makes a workspace in a directory that is missing or empty. At whatever
+// point it is interrupted, the workspace is there as a whole or not at all.
+func Found(ctx context.Context, env Env, dir string, f Founding) error {
+	if strings.TrimSpace(f.CompanyName) == "" {
+		return fault.InvalidField("company_name", "must not be blank")
+	}
+	st, err := os.Stat(dir)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return foundBeside(ctx, env, Canonical(dir), f)
+	case errors.Is(err, syscall.ENOTDIR), err == nil && !st.IsDir():
+		return fault.New(fault.Conflict, "%s is not a directory", dir)
+	case err != nil:
+		return fault.New(fault.IO, "cannot make a workspace in %s: %w", dir, err)
+	}
+	return foundInside(ctx, env, dir, f, func(entries []string) error {
+		if len(entries) > 0 {
+			return fault.New(fault.NotEmpty, "%s is not empty; nothing was touched (choose an empty directory, or force to add a workspace to what is there)", dir)
+		}
+		return nil
+	})
+}
+
+// Refound puts a new workspace in the place of the one in a directory. What else
+// lies there stays. A directory with neither a workspace nor anything at its
+// names gets a new one.
+func Refound(ctx context.Context, env Env, dir string, f Founding) error {
+	w, err := Open(env, dir)
+	if err == nil {
+		return errors.Join(w.refound(ctx, f), w.Close())
+	}
+	if st, statErr := os.Stat(dir); statErr != nil || !st.IsDir() {
+		return Found(ctx, env, dir, f)
+	}
+	if strings.TrimSpace(f.CompanyName) == "" {
+		return fault.InvalidField("company_name", "must not be blank")
+	}
+	return foundInside(ctx, env, dir, f, func(entries []string) error {
+		for _, name := range Roots() {
+			if slices.Contains(entries, name) {
+				return fault.New(fault.NotAWorkspace, "%s has %s but is no workspace (it has no %s); nothing was touched", dir, name, CompanyFile)
+			}
+		}
+		return nil
+	})
+}
+
+// foundBeside builds where the directory is to be, which does not exist.
+func foundBeside(ctx context.Context, env Env, dir string, f Founding) error {
+	site, err := NewSite(env, dir)
+	if err != nil {
+		return err
+	}
+	if err = buildAt(ctx, env, site.Dir(), f); err == nil {
+		err = site.Place()
+	}
+	return errors.Join(err, site.Close())
+}
+
+// buildAt makes a workspace in an empty directory.
+func buildAt(ctx context.Context, env Env, dir string, f Founding) error {
+	fsys, err := openFS(env, dir)
+	if err != nil {
+		return fault.New(fault.IO, "cannot open %s: %w", dir, err)
+	}
+	w := newWorkspace(env, dir, fsys)
+	err = w.init(ctx, f.CompanyName)
+	if err == nil && f.Build != nil {
+		err = f.Build(w)
+	}
+	return errors.Join(err, w.Close())
+}
+
+// foundInside builds in a directory that exists, which is not replaced: somebody
+// may stand in it. accept judges what is there.
+func foundInside(ctx context.Context, env Env, dir string, f Founding, accept func(entries []string) error) error {
+	root, err := openFS(env, dir)
+	if err != nil {
+		return fault.New(fault.IO, "cannot make a workspace in %s: %w", dir, err)
+	}
+	w := newWorkspace(env, dir, root)
+	if !IsWorkspace(root) { // in one, an interrupted unit may need what is built aside
+		err = w.clearInner()
+	}
+	if err == nil {
+		err = w.accepted(accept)
+	}
+	if err == nil {
+		err = w.placeInside(ctx, f)
+	}
+	return errors.Join(err, w.Close())
+}
+
+func (w *Workspace) accepted(accept func(entries []string) error) error {
+	entries, err := w.FS.ReadDir(".")
+	if err != nil {
+		return fault.New(fault.IO, "cannot list %s: %w", w.dir, err)
+	}
+	var names []string
+	for _, e := range entries {
+		if !strings.HasPrefix(e.Name(), innerStage) {
+			names = append(names, e.Name())
+		}
+	}
+	return accept(names)
+}
+
+// innerStage begins the names of stages within the directory that they are for.
+// The mark in them says that they were complete before anything was moved.
+const (
+	innerStage   = ".workspace.tmp-"
+	completeMark = "complete"
+)
+
+// inner is a stage within the directory that it is for.
+type inner struct {
+	w    *Workspace
+	name string
+	held *lock.Held
+}
+
+func (w *Workspace) newInner(ctx context.Context, f Founding) (*inner, error) {
+	s := &inner{w: w, name: w.namer.TempName("workspace")}
+	var err error
+	if s.held, err = lock.Try(w.FS, s.name+lockSuffix); err != nil {
+		err = errors.Join(err, ignoreMissing(w.FS.Remove(s.name+lockSuffix)))
+		return nil, fault.New(fault.IO, "cannot make a workspace in %s: %w", w.dir, err)
+	}
+	err = w.FS.Mkdir(s.name, 0o755)
+	if err == nil {
+		err = buildAt(ctx, w.Env, path.Join(w.dir, s.name), f)
+	}
+	if err == nil {
+		err = durable.WriteNew(w.FS, path.Join(s.name, completeMark), nil, 0o644)
+	}
+	if err == nil {
+		err = errors.Join(w.FS.SyncDir(s.name), w.FS.SyncDir("."))
+	}
+	if err != nil {
+		return nil, errors.Join(err, s.discard())
+	}
+	return s, nil
+}
+
+func (s *inner) discard() error { return errors.Join(s.w.FS.RemoveAll(s.name), s.held.Retire()) }
+
+// placeInside moves a complete workspace into its directory. The company comes
+// last: it is what makes the directory a workspace.
+func (w *Workspace) placeInside(ctx context.Context, f Founding) error {
+	s, err := w.newInner(ctx, f)
+	if err != nil {
+		return err
+	}
+	names := Roots()
+	slices.Reverse(names)
+	for _, name := range names {
+		if err = w.FS.Rename(path.Join(s.name, name), name); err != nil {
+			break
+		}
+	}
+	if err == nil {
+		err = w.FS.SyncDir(".")
+	}
+	if err != nil {
+		err = errors.Join(err, w.takeInside(s.name, names))
+	}
+	return errors.Join(err, s.discard())
+}
+
+// takeInside takes back what was moved out of a stage.
+func (w *Workspace) takeInside(stage string, names []string) (err error) {
+	for _, name := range names {
+		if from := path.Join(stage, name); !durable.Exists(w.FS, from) && durable.Exists(w.FS, name) {
+			err = errors.Join(err, w.FS.Rename(name, from))
+		}
+	}
+	return err
+}
+
+// clearInner removes the stages of builders that are gone, with what they had
+// moved out of them where that did not become a workspace.
+func (w *Workspace) clearInner() error {
+	names, err := w.listed(".", innerStage)
+	for _, name := range names {
+		stage := strings.TrimSuffix(name, lockSuffix)
+		if stage == name {
+			continue
+		}
+		held, tryErr := lock.Try(w.FS, name)
+		if errors.Is(tryErr, lock.ErrBusy) {
+			return fault.New(fault.Conflict, "a workspace is being made in %s by another process", w.dir)
+		}
+		if tryErr == nil {
+			if durable.Exists(w.FS, path.Join(stage, completeMark)) && !IsWorkspace(w.FS) {
+				tryErr = w.takeInside(stage, Roots())
+			}
+			tryErr = errors.Join(tryErr, w.FS.RemoveAll(stage), held.Retire())
+		}
+		err = errors.Join(err, tryErr)
+	}
+	return err
+}
+
+// refound exchanges the whole content of a workspace as one unit.
+func (w *Workspace) refound(ctx context.Context, f Founding) error {
+	if strings.TrimSpace(f.CompanyName) == "" {
+		return fault.InvalidField("company_name", "must not be blank")
+	}
+	err := w.Settle(ctx)
+	if err == nil {
+		err = f.Busy(w)
+	}
+	if err == nil {
+		err = w.clearInner()
+	}
+	if err != nil {
+		return err
+	}
+	s, err := w.newInner(ctx, f)
+	if err != nil {
+		return err
+	}
+	err = w.Update(ctx, func(u *Unit) error {
+		if err := f.Busy(w); err != nil {
+			return err
+		}
+		for _, name := range Roots() {
+			if err := u.exchangeFor(name, path.Join(s.name, name)); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+	if w.Unsettled() {
+		// The next writer needs what is built there.
+		return errors.Join(err, s.held.Release())
+	}
+	return errors.Join(err, s.discard())
+}

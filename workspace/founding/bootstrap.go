@@ -1,0 +1,161 @@
+// Package founding makes companies that have people and work from the first
+// moment: one that is ready for the desktop, and one to look around in.
+//
+// Invariant: nobody ever sees a part of such a company; it replaces another one
+// as a whole or not at all.
+package founding
+
+import (
+	"context"
+	"slices"
+	"strings"
+
+	"ac/internal/fault"
+	"ac/workspace"
+)
+
+// Department is a team with its manager and worker, as presets know it.
+type Department struct {
+	Key      string
+	Label    string
+	Provider string // of manager and worker
+}
+
+// Departments are the presets, in their order.
+func Departments() []Department {
+	return []Department{
+		{"engineering", "Engineering", "codex"},
+		{"product", "Product", "claude_code"},
+		{"design", "Design", "claude_code"},
+		{"operations", "Operations", "codex"},
+		{"qa", "QA", "codex"},
+		{"security", "Security", "codex"},
+		{"data", "Data", "claude_code"},
+	}
+}
+
+// Choose finds the departments of keys, each once, in the order of the keys, and
+// tells the keys that are no department's. None at all is an error.
+func Choose(keys []string) (chosen []Department, unknown []string, err error) {
+	presets := Departments()
+	for _, key := range keys {
+		key = strings.ToLower(strings.TrimSpace(key))
+		i := slices.IndexFunc(presets, func(d Department) bool { return d.Key == key })
+		switch {
+		case i < 0:
+			unknown = append(unknown, key)
+		case !slices.Contains(chosen, presets[i]):
+			chosen = append(chosen, presets[i])
+		}
+	}
+	if len(chosen) == 0 {
+		known := make([]string, len(presets))
+		for i, d := range presets {
+			known[i] = d.Key
+		}
+		return nil, unknown, fault.New(fault.NotFound, "no department is left; there are: %s", strings.Join(known, ", "))
+	}
+	return chosen, unknown, nil
+}
+
+// Plan is the company that Bootstrap makes.
+type Plan struct {
+	CompanyName string
+	ProjectName string
+	Departments []Department
+	NoCEO       bool
+	NoDirector  bool
+}
+
+// Company is what Bootstrap made.
+type Company struct {
+	ProjectID   string           `json:"project_id"`
+	Departments []MadeDepartment `json:"departments"`
+	Leaders     Leaders          `json:"agents"`
+	Session     DefaultSession   `json:"default_session"`
+}
+
+// MadeDepartment is a department with its ids.
+type MadeDepartment struct {
+	Key            string `json:"key"`
+	TeamID         string `json:"team_id"`
+	ManagerAgentID string `json:"manager_agent_id"`
+	WorkerAgentID  string `json:"worker_agent_id"`
+}
+
+// Leaders are the agents without a team; those who were not made are absent.
+type Leaders struct {
+	CEO      string `json:"ceo_agent_id,omitempty"`
+	Director string `json:"director_agent_id,omitempty"`
+}
+
+// DefaultSession is as whom a desktop begins.
+type DefaultSession struct {
+	ProjectID   string `json:"project_id"`
+	ActorID     string `json:"actor_id"`
+	ActorRole   string `json:"actor_role"`
+	ActorTeamID string `json:"actor_team_id"`
+}
+
+// Bootstrap fills an empty workspace.
+func (p Plan) Bootstrap(ctx context.Context, w *workspace.Workspace) (made Company, err error) {
+	m := &maker{ctx: ctx, w: w}
+	if !p.NoCEO {
+		made.Leaders.CEO = m.agent("CEO", "ceo", "manual", "")
+	}
+	if !p.NoDirector {
+		made.Leaders.Director = m.agent("Director", "director", "codex", "")
+	}
+	for _, d := range p.Departments {
+		team := m.team(d.Label)
+		made.Departments = append(made.Departments, MadeDepartment{
+			Key: d.Key, TeamID: team,
+			ManagerAgentID: m.agent(d.Label+" Manager", "manager", d.Provider, team),
+			WorkerAgentID:  m.agent(d.Label+" Worker", "worker", d.Provider, team),
+		})
+	}
+	if m.err != nil {
+		return made, m.err
+	}
+	project, err := w.CreateProjectWithDefaults(ctx, p.ProjectName, made.Leaders.CEO, nil)
+	if err != nil {
+		return made, err
+	}
+	made.ProjectID = project.ID
+	made.Session = DefaultSession{
+		ProjectID: project.ID, ActorID: made.Leaders.Director, ActorRole: "director", ActorTeamID: made.Departments[0].TeamID,
+	}
+	if p.NoDirector {
+		made.Session.ActorID, made.Session.ActorRole = made.Departments[0].ManagerAgentID, "manager"
+	}
+	return made, nil
+}
+
+// maker makes things one after the other; after the first failure it makes
+// nothing more.
+type maker struct {
+	ctx context.Context
+	w   *workspace.Workspace
+	err error
+}
+
+func (m *maker) team(name string) (id string) {
+	if m.err == nil {
+		id, m.err = m.w.NewTeam(m.ctx, name)
+	}
+	return id
+}
+
+func (m *maker) agent(name, role, provider, team string) (id string) {
+	if m.err == nil {
+		id, m.err = m.w.NewAgent(m.ctx, workspace.AgentSpec{Name: name, Role: role, Provider: provider, TeamID: team})
+	}
+	return id
+}
+
+func (m *maker) project(name string) (id string) {
+	if m.err == nil {
+		id, m.err = m.w.NewProject(m.ctx, name)
+	}
+	return id
+}

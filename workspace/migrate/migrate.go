@@ -1,0 +1,180 @@
+// Package migrate brings a workspace that older programs wrote to the present
+// format: the events of every run in sealed envelopes.
+//
+// Invariants: evidence is never lost, neither a line nor a seal: a log whose
+// seals do not fit its content is left alone, and one whose seals change at all
+// is kept as it was. An interrupted migration is finished by the next one.
+// Whoever appends meanwhile loses nothing.
+package migrate
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+
+	"ac/events"
+	"ac/internal/durable"
+	"ac/internal/fault"
+	"ac/workspace"
+)
+
+// EnvelopeID is the one migration that there is.
+const EnvelopeID = "2026-02-12-event-envelope-v1-backfill"
+
+// StateFile says which migrations a workspace has behind it.
+const StateFile = "company/migrations/applied.yaml"
+
+// Options are the choices of Run.
+type Options struct {
+	// DryRun counts what would be done and writes nothing.
+	DryRun bool
+	// Force migrates what was migrated before, and seals what does not fit its
+	// seal. The originals are kept.
+	Force bool
+}
+
+// Counts are what a migration found and did.
+type Counts struct {
+	FilesScanned    int `json:"files_scanned"`
+	FilesUpdated    int `json:"files_updated"`
+	EventsRewritten int `json:"events_rewritten"`
+	ParseErrors     int `json:"parse_errors"`
+	// FilesSkipped are logs with seals that do not fit, in SkippedFiles.
+	FilesSkipped int      `json:"files_skipped,omitempty"`
+	SkippedFiles []string `json:"skipped_files,omitempty"`
+}
+
+// Report is the outcome of Run.
+type Report struct {
+	Already bool // it was done before
+	Counts
+}
+
+// Run migrates a workspace. What it did is durable when it returns; when it
+// fails, some logs may be migrated and the next run does the others.
+func Run(ctx context.Context, w *workspace.Workspace, opts Options) (Report, error) {
+	if !opts.Force {
+		done, err := applied(w)
+		if err != nil || done {
+			return Report{Already: done}, err
+		}
+	} else if _, err := applied(w); err != nil {
+		return Report{}, err
+	}
+	var report Report
+	err := eachRun(w, func(project, run string) error {
+		if err := ctx.Err(); err != nil {
+			return fault.New(fault.Canceled, "the migration was interrupted; run it again to finish it: %w", err)
+		}
+		l := &log{w: w, project: project, run: run, opts: opts}
+		found, err := l.migrate(ctx)
+		if errors.Is(err, fs.ErrNotExist) {
+			return nil
+		}
+		if err != nil {
+			return fmt.Errorf("migrate %s: %w", l.name(), err)
+		}
+		report.add(found)
+		return nil
+	})
+	if err != nil || opts.DryRun {
+		return report, err
+	}
+	return report, record(ctx, w, report.Counts)
+}
+
+func (c *Counts) add(more Counts) {
+	c.FilesScanned += more.FilesScanned
+	c.FilesUpdated += more.FilesUpdated
+	c.EventsRewritten += more.EventsRewritten
+	c.ParseErrors += more.ParseErrors
+	c.FilesSkipped += more.FilesSkipped
+	c.SkippedFiles = append(c.SkippedFiles, more.SkippedFiles...)
+}
+
+// eachRun visits the runs in the order of their names.
+func eachRun(w *workspace.Workspace, visit func(project, run string) error) error {
+	projects, err := workspace.Dirs(w.FS, workspace.ProjectsDir)
+	if err != nil {
+		return err
+	}
+	for _, project := range projects {
+		runs, err := workspace.Dirs(w.FS, workspace.RunsDir(project))
+		if err != nil {
+			return err
+		}
+		for _, run := range runs {
+			if err := visit(project, run); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// log is the log of one run on its way.
+type log struct {
+	w            *workspace.Workspace
+	project, run string
+	opts         Options
+	unit         *workspace.Unit // nil while nothing is locked
+}
+
+func (l *log) name() string { return workspace.LogFile(l.project, l.run) }
+
+// migrate looks at the log without any lock first: most have nothing to change.
+func (l *log) migrate(ctx context.Context) (Counts, error) {
+	f, err := l.w.FS.OpenFile(l.name(), 0, 0)
+	if err != nil {
+		return Counts{}, err
+	}
+	s, err := l.sealer()
+	if err == nil {
+		err = s.read(f, nil)
+	}
+	if err = errors.Join(err, f.Close()); err != nil {
+		return Counts{}, err
+	}
+	unfinished := durable.Exists(l.w.FS, l.intentFile())
+	if l.opts.DryRun || s.refused || (s.rewritten == 0 && !s.reshaped && !unfinished) {
+		return l.counts(s), nil
+	}
+	err = l.w.Update(ctx, func(u *workspace.Unit) error {
+		l.unit = u
+		if err := l.finish(); err != nil {
+			return err
+		}
+		return l.rewrite(ctx, &s)
+	})
+	if err != nil {
+		return Counts{}, err
+	}
+	return l.counts(s), l.dropIntent()
+}
+
+func (l *log) counts(s *sealer) Counts {
+	if s.refused {
+		return Counts{FilesScanned: 1, FilesSkipped: 1, SkippedFiles: []string{l.name()}}
+	}
+	c := Counts{FilesScanned: 1, EventsRewritten: s.rewritten, ParseErrors: s.unreadable}
+	if s.rewritten > 0 {
+		c.FilesUpdated = 1
+	}
+	return c
+}
+
+func (l *log) sealer() (*sealer, error) {
+	s := &sealer{run: l.run, force: l.opts.Force}
+	run, err := l.record()
+	if err == nil {
+		s.checkpoint = run.Log
+	}
+	return s, err
+}
+
+// rewrite replaces the log under its lock and brings what the run's record keeps
+// of it along.
+func (l *log) rewrite(ctx context.Context, last **sealer) error {
+	return events.Rewrite(ctx, l.w.FS, l.name(), l.w.TempName(l.name()), l.rewriting(last))
+}

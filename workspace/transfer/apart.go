@@ -1,0 +1,88 @@
+package transfer
+
+// Source and target have nothing of each other: neither by name, nor by what
+// the names lead to.
+
+import (
+	"errors"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"syscall"
+
+	"ac/internal/durable"
+	"ac/internal/fault"
+)
+
+func overlap(from, to string) error {
+	return fault.New(fault.Conflict, "%s and %s are the same directory, or one holds the other; nothing was touched", from, to)
+}
+
+// apart refuses a target that is the source, lies in it, or holds it. What is
+// compared are the directories themselves, so that neither links nor other
+// spellings or mounts hide it.
+func (o Order) apart() error {
+	above, err := identitiesAbove(o.To)
+	if err != nil {
+		return err
+	}
+	source, err := os.Stat(o.From)
+	if err != nil {
+		return fault.New(fault.IO, "cannot look at %s: %w", o.From, err)
+	}
+	target, err := os.Stat(o.To)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		target = nil
+	case errors.Is(err, syscall.ENOTDIR):
+		return fault.New(fault.Conflict, "%s is not a directory", o.To)
+	case err != nil:
+		return fault.New(fault.IO, "cannot look at %s: %w", o.To, err)
+	}
+	if above[durable.IdentityOf(source)] || (target != nil && os.SameFile(source, target)) {
+		return overlap(o.From, o.To)
+	}
+	if target == nil {
+		return nil
+	}
+	holders, err := identitiesAbove(o.From)
+	if err != nil {
+		return err
+	}
+	if holders[durable.IdentityOf(target)] || (o.Force && target.IsDir() && holds(o.To, source)) {
+		return overlap(o.From, o.To)
+	}
+	return nil
+}
+
+// identitiesAbove are the directories that a path lies in, as far as they exist.
+func identitiesAbove(dir string) (map[durable.Identity]bool, error) {
+	above := map[durable.Identity]bool{}
+	for at := filepath.Dir(dir); ; at = filepath.Dir(at) {
+		st, err := os.Stat(at)
+		if err == nil {
+			above[durable.IdentityOf(st)] = true
+		} else if !errors.Is(err, fs.ErrNotExist) && !errors.Is(err, syscall.ENOTDIR) {
+			return nil, fault.New(fault.IO, "cannot look at %s: %w", at, err)
+		}
+		if at == filepath.Dir(at) {
+			return above, nil
+		}
+	}
+}
+
+// holds tells whether a directory is somewhere below another one, for instance
+// because it is mounted there too.
+func holds(dir string, sought fs.FileInfo) bool {
+	found := errors.New("found")
+	err := filepath.WalkDir(dir, func(_ string, e fs.DirEntry, err error) error {
+		if err != nil || !e.IsDir() {
+			return nil //nolint:nilerr // what cannot be read cannot be removed either
+		}
+		if st, err := e.Info(); err == nil && os.SameFile(st, sought) {
+			return found
+		}
+		return nil
+	})
+	return errors.Is(err, found)
+}

@@ -1,0 +1,354 @@
+package transfer
+
+// Copying a tree that may be written meanwhile: everything once without any
+// lock, then what changed since while nobody writes.
+
+import (
+	"bytes"
+	"context"
+	"crypto/sha256"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path"
+	"path/filepath"
+	"slices"
+	"strings"
+	"syscall"
+
+	"ac/internal/durable"
+	"ac/internal/fault"
+	"ac/workspace"
+)
+
+// copying is one copy on its way.
+type copying struct {
+	from, into durable.FS
+	source     string // where from lies
+	local      bool
+	forbidden  map[durable.Identity]bool // the target, and what it lies in
+
+	entries []string
+	skipped []string
+	dirs    []directory                // in the order in which they were made
+	done    map[string]durable.Version // of what was copied
+	seen    map[string]bool            // in the present pass
+}
+
+type directory struct {
+	name string
+	info fs.FileInfo
+}
+
+// leftOut is what of .local belongs to this place, or to processes, or can be
+// made again.
+func leftOut(name string) bool {
+	if !strings.HasPrefix(name, ".local/") {
+		return false
+	}
+	switch name {
+	case ".local/locks", ".local/lanes", ".local/journal", ".local/sessions", ".local/worktrees", ".local/tmp":
+		return true
+	}
+	return strings.HasPrefix(name, ".local/index.sqlite") || name == ".local/heartbeat/tick.lock" || strings.HasSuffix(name, ".owner.json")
+}
+
+// all copies everything. The second pass finds little to do and is done while
+// the source is locked, where it can be.
+func (c *copying) all(ctx context.Context, from *workspace.Workspace) error {
+	if err := c.pass(ctx); err != nil {
+		return err
+	}
+	if !durable.Exists(c.from, ".local/locks") {
+		return c.pass(ctx) // a mere copy, that nobody writes: a lock would change it
+	}
+	locked := false
+	err := from.Update(ctx, func(*workspace.Unit) error {
+		locked = true
+		return c.pass(ctx)
+	})
+	if err != nil && !locked && readOnly(err) {
+		return c.pass(ctx) // nobody else can write there either
+	}
+	return err
+}
+
+func readOnly(err error) bool {
+	return errors.Is(err, syscall.EROFS) || errors.Is(err, fs.ErrPermission)
+}
+
+// pass copies what is new or has changed since the last one, and removes what is
+// gone.
+func (c *copying) pass(ctx context.Context) error {
+	c.entries, c.skipped, c.dirs, c.seen = nil, nil, nil, map[string]bool{}
+	tops := workspace.Portable()
+	if c.local {
+		tops = workspace.Roots()
+	}
+	for _, top := range tops {
+		st, err := c.from.Lstat(top)
+		if errors.Is(err, fs.ErrNotExist) {
+			continue
+		}
+		if err == nil {
+			err = c.entry(ctx, top, st)
+		}
+		if err != nil {
+			return failed(top, err)
+		}
+		if c.seen[top] {
+			c.entries = append(c.entries, top)
+		}
+	}
+	for name := range c.done {
+		if !c.seen[name] {
+			if err := c.into.RemoveAll(name); err != nil {
+				return failed(name, err)
+			}
+			delete(c.done, name)
+		}
+	}
+	return nil
+}
+
+func failed(name string, err error) error {
+	if f, ok := errors.AsType[*fault.Error](err); ok {
+		return f
+	}
+	return fault.New(fault.IO, "cannot copy %s: %w", name, err)
+}
+
+func (c *copying) entry(ctx context.Context, name string, st fs.FileInfo) error {
+	if err := interrupted(ctx); err != nil {
+		return err
+	}
+	switch {
+	case leftOut(name) || (durable.IsTempName(path.Base(name)) && !st.IsDir()):
+		return nil
+	case st.IsDir():
+		return c.directory(ctx, name, st)
+	case st.Mode().IsRegular():
+		return c.again(name, st, func(name string, st fs.FileInfo) error { return c.file(ctx, name, st) })
+	case st.Mode()&fs.ModeSymlink != 0:
+		return c.link(name, st)
+	}
+	c.skipped = append(c.skipped, name)
+	return nil
+}
+
+// again makes an entry anew unless it is the one that was copied before.
+func (c *copying) again(name string, st fs.FileInfo, make func(name string, st fs.FileInfo) error) error {
+	c.seen[name] = true
+	version := durable.VersionOf(st)
+	old, known := c.done[name]
+	if known && old == version {
+		return nil
+	}
+	if known {
+		if err := c.into.RemoveAll(name); err != nil {
+			return err
+		}
+	}
+	c.done[name] = version
+	return make(name, st)
+}
+
+func (c *copying) directory(ctx context.Context, name string, st fs.FileInfo) error {
+	if c.forbidden[durable.IdentityOf(st)] {
+		return overlap(path.Join(c.source, name), "the target")
+	}
+	c.seen[name] = true
+	c.dirs = append(c.dirs, directory{name, st})
+	version, known := c.done[name]
+	if known && version != (durable.Version{}) { // it was a file
+		known = false
+		if err := c.into.RemoveAll(name); err != nil {
+			return err
+		}
+	}
+	if !known {
+		// Its own permissions come last: it may be read-only.
+		if err := c.into.Mkdir(name, 0o700); err != nil {
+			return err
+		}
+		c.done[name] = durable.Version{}
+	}
+	children, err := c.from.ReadDir(name)
+	if err != nil {
+		return err
+	}
+	for _, child := range children {
+		full := path.Join(name, child.Name())
+		info, err := c.from.Lstat(full)
+		if errors.Is(err, fs.ErrNotExist) {
+			continue // gone meanwhile
+		}
+		if err == nil {
+			err = c.entry(ctx, full, info)
+		}
+		if errors.Is(err, errGone) {
+			delete(c.seen, full)
+			continue
+		}
+		if err != nil {
+			return failed(full, err)
+		}
+	}
+	return nil
+}
+
+// errGone is given for a file that was removed or replaced while it was opened.
+var errGone = errors.New("gone meanwhile")
+
+// file copies a file as it is long now: logs grow, documents are replaced.
+func (c *copying) file(ctx context.Context, name string, st fs.FileInfo) error {
+	in, err := c.from.OpenFile(name, os.O_RDONLY, 0)
+	if errors.Is(err, fs.ErrNotExist) {
+		return errGone
+	}
+	if err != nil {
+		return err
+	}
+	defer in.Close()
+	size, err := wholeLines(in, name, st.Size())
+	if err != nil {
+		return err
+	}
+	out, err := c.into.OpenFile(name, os.O_RDWR|os.O_CREATE|os.O_EXCL, 0o600)
+	if err != nil {
+		return err
+	}
+	sum := sha256.New()
+	n, err := io.Copy(io.MultiWriter(out, sum), io.LimitReader(untilDone{ctx, in}, size))
+	if err == nil && n < size {
+		c.done[name] = durable.Version{} // it shrank: the next pass looks again
+	}
+	if err == nil {
+		err = out.SyncData()
+	}
+	if err == nil {
+		err = verify(out, name, n, sum.Sum(nil))
+	}
+	if err = errors.Join(err, out.Close()); err != nil {
+		return err
+	}
+	return errors.Join(c.into.Chmod(name, st.Mode().Perm()), c.into.SetModified(name, st.ModTime()))
+}
+
+// untilDone reads until a context ends: files may be large.
+type untilDone struct {
+	ctx context.Context
+	in  io.Reader
+}
+
+func (r untilDone) Read(b []byte) (int, error) {
+	if err := interrupted(r.ctx); err != nil {
+		return 0, err
+	}
+	return r.in.Read(b)
+}
+
+func interrupted(ctx context.Context) error {
+	if ctx.Err() == nil {
+		return nil
+	}
+	return fault.New(fault.Canceled, "the copy was interrupted; the target is as before: %w", context.Cause(ctx))
+}
+
+// wholeLines cuts the size of a log that is just being written behind a line: a
+// long line may become visible in parts.
+func wholeLines(in durable.File, name string, size int64) (int64, error) {
+	if path.Ext(name) != ".jsonl" {
+		return size, nil
+	}
+	for range 100 {
+		last := []byte{'\n'}
+		if size > 0 {
+			if _, err := in.ReadAt(last, size-1); err != nil && !errors.Is(err, io.EOF) {
+				return 0, err
+			}
+		}
+		st, err := in.Stat()
+		if err != nil || last[0] == '\n' || st.Size() <= size {
+			return size, err // one that is torn for good is copied as it is
+		}
+		size = st.Size()
+	}
+	return size, nil
+}
+
+// verify reads a copy back.
+func verify(out durable.File, name string, size int64, want []byte) error {
+	if _, err := out.Seek(0, io.SeekStart); err != nil {
+		return err
+	}
+	sum := sha256.New()
+	n, err := io.Copy(sum, out)
+	if err != nil {
+		return err
+	}
+	if n != size || !bytes.Equal(sum.Sum(nil), want) {
+		return fmt.Errorf("the copy of %s differs from what was read", name)
+	}
+	return nil
+}
+
+// link copies a link that stays within what is copied, as a relative one.
+func (c *copying) link(name string, st fs.FileInfo) error {
+	real, err := filepath.EvalSymlinks(filepath.Join(c.source, filepath.FromSlash(name)))
+	if err != nil {
+		c.skipped = append(c.skipped, name)
+		return nil //nolint:nilerr // a link to nowhere is left out
+	}
+	rel, err := filepath.Rel(c.source, real)
+	rel = filepath.ToSlash(rel)
+	if err != nil || !c.copied(rel) {
+		c.skipped = append(c.skipped, name)
+		return nil //nolint:nilerr // so is one that leaves the workspace
+	}
+	target, err := filepath.Rel(filepath.FromSlash(path.Dir(name)), filepath.FromSlash(rel))
+	if err != nil {
+		return err
+	}
+	return c.again(name, st, func(name string, _ fs.FileInfo) error {
+		return c.into.Symlink(filepath.ToSlash(target), name)
+	})
+}
+
+// copied tells whether what lies at a name of the source is copied.
+func (c *copying) copied(name string) bool {
+	parts := strings.Split(name, "/")
+	tops := workspace.Portable()
+	if c.local {
+		tops = workspace.Roots()
+	}
+	if !slices.Contains(tops, parts[0]) {
+		return false
+	}
+	for i := range parts {
+		if leftOut(strings.Join(parts[:i+1], "/")) {
+			return false
+		}
+	}
+	return true
+}
+
+// seal gives directories their permissions and times, the deepest first, and
+// makes all names durable.
+func (c *copying) seal() error {
+	for _, d := range slices.Backward(c.dirs) {
+		err := c.into.SyncDir(d.name)
+		if err == nil {
+			err = c.into.Chmod(d.name, d.info.Mode().Perm())
+		}
+		if err == nil {
+			err = c.into.SetModified(d.name, d.info.ModTime())
+		}
+		if err != nil {
+			return failed(d.name, err)
+		}
+	}
+	return c.into.SyncDir(".")
+}

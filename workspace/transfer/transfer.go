@@ -1,0 +1,197 @@
+// Package transfer takes a whole workspace from one place to another.
+//
+// Invariants: the target is the old one or the new one at every moment, and as
+// before when anything fails; nothing is replaced that is no workspace, nor the
+// source of the copy; the source is only read; what arrived was read back and
+// is what was copied.
+package transfer
+
+import (
+	"context"
+	"errors"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"syscall"
+
+	"ac/internal/durable"
+	"ac/internal/fault"
+	"ac/workspace"
+	"ac/workspace/doc"
+)
+
+// Order is one transfer.
+type Order struct {
+	Env    workspace.Env
+	From   string // canonical
+	To     string // canonical
+	Local  bool   // take along what is true on this machine only
+	Force  bool   // replace a workspace that is at the target
+	Import bool   // from a copy that may lack what belongs to one machine
+	// Busy refuses the replacement of a workspace that is at work.
+	Busy func(*workspace.Workspace) error
+}
+
+// Report is what was transferred.
+type Report struct {
+	Entries []string // of the top that were there
+	// Skipped are what is neither file nor directory and could not be taken along.
+	Skipped []string
+	// Found is the validation of the new workspace.
+	Found workspace.Findings
+}
+
+// Run carries the order out. The new workspace is durable when it returns.
+func (o Order) Run(ctx context.Context) (report Report, err error) {
+	from, err := workspace.Open(o.Env, o.From)
+	if err != nil {
+		return report, err
+	}
+	defer func() { err = errors.Join(err, from.Close()) }()
+	if err := o.checkSource(ctx, from); err != nil {
+		return report, err
+	}
+	occupied, err := o.checkTarget(ctx)
+	if err != nil {
+		return report, err
+	}
+	site, err := workspace.NewSite(o.Env, o.To)
+	if err != nil {
+		return report, err
+	}
+	defer func() { err = errors.Join(err, site.Close()) }()
+	report, err = o.fill(ctx, from, site)
+	if err != nil {
+		return report, err
+	}
+	if !occupied {
+		return report, site.Place()
+	}
+	return report, o.replace(ctx, site)
+}
+
+// checkSource settles what an interrupted write left, so that no half of it is
+// copied, and refuses a source that is not valid.
+func (o Order) checkSource(ctx context.Context, from *workspace.Workspace) error {
+	if from.Unsettled() {
+		if err := from.Settle(ctx); err != nil {
+			return err
+		}
+	}
+	for _, issue := range workspace.Validate(o.Env, o.From).Issues {
+		if o.Import && missingOnArrival(issue) {
+			continue
+		}
+		return fault.New(fault.InvalidFile, "%s is not a valid workspace, nothing was copied: %s", o.From, issue.Message)
+	}
+	return nil
+}
+
+// missingOnArrival tells what an import makes: what belongs to one machine, and
+// directories that a git checkout loses when they are empty.
+func missingOnArrival(issue workspace.Issue) bool {
+	return issue.Code == "missing_dir" || (issue.Code == "missing_file" && issue.Path == workspace.MachineFile)
+}
+
+// checkTarget refuses a target that must not be replaced, and tells whether it is
+// a workspace that will be.
+func (o Order) checkTarget(ctx context.Context) (occupied bool, err error) {
+	if err := o.apart(); err != nil {
+		return false, err
+	}
+	entries, err := os.ReadDir(o.To)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return false, nil
+	case errors.Is(err, syscall.ENOTDIR):
+		return false, fault.New(fault.Conflict, "%s is not a directory", o.To)
+	case err != nil:
+		return false, fault.New(fault.IO, "cannot look at %s: %w", o.To, err)
+	case len(entries) == 0:
+		return false, nil
+	case !o.Force:
+		return false, fault.New(fault.NotEmpty, "%s is not empty; nothing was touched (choose another directory, or force to replace the workspace there)", o.To)
+	}
+	target, err := workspace.Open(o.Env, o.To)
+	if err != nil {
+		return false, &fault.Error{
+			Reason: fault.NotAWorkspace, Cause: err,
+			Message: o.To + " is neither empty nor a workspace (it has no " + workspace.CompanyFile + "); nothing was touched, force or not",
+		}
+	}
+	if target.Unsettled() {
+		err = target.Settle(ctx)
+	}
+	if err == nil {
+		err = o.Busy(target)
+	}
+	return true, errors.Join(err, target.Close())
+}
+
+// fill copies the source into the site and makes what is missing there.
+func (o Order) fill(ctx context.Context, from *workspace.Workspace, site *workspace.Site) (report Report, err error) {
+	into, err := durableAt(o.Env, site.Dir())
+	if err != nil {
+		return report, err
+	}
+	c := &copying{from: from.FS, into: into, source: o.From, done: map[string]durable.Version{}, local: o.Local}
+	if c.forbidden, err = identitiesAbove(filepath.Join(o.To, "within")); err == nil {
+		err = c.all(ctx, from)
+	}
+	if err == nil {
+		err = o.complete(into)
+	}
+	if err == nil {
+		err = c.seal()
+	}
+	if err = errors.Join(err, into.Close()); err != nil {
+		return report, err
+	}
+	report = Report{Entries: c.entries, Skipped: c.skipped, Found: workspace.Validate(o.Env, site.Dir())}
+	return report, nil
+}
+
+func durableAt(env workspace.Env, dir string) (durable.FS, error) {
+	if env.OpenFS != nil {
+		return env.OpenFS(dir)
+	}
+	return durable.OpenRoot(dir)
+}
+
+// complete makes what an import may lack.
+func (o Order) complete(into durable.FS) error {
+	if !o.Import {
+		return nil
+	}
+	for _, dir := range workspace.RequiredDirs() {
+		if err := durable.MkdirAll(into, dir, 0o755); err != nil {
+			return err
+		}
+	}
+	if durable.Exists(into, workspace.MachineFile) {
+		return nil
+	}
+	text, err := doc.MachineCodec.Encode(workspace.DefaultMachine())
+	if err != nil {
+		return err
+	}
+	return errors.Join(durable.WriteNew(into, workspace.MachineFile, text, 0o600), into.SyncDir(".local"))
+}
+
+// replace exchanges the target for the new tree while nobody writes there.
+func (o Order) replace(ctx context.Context, site *workspace.Site) (err error) {
+	target, err := workspace.Open(o.Env, o.To)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, target.Close()) }()
+	if !durable.Exists(target.FS, ".local/locks") {
+		return site.Replace() // a mere copy, in which nobody works
+	}
+	return target.Update(ctx, func(*workspace.Unit) error {
+		if err := o.Busy(target); err != nil {
+			return err
+		}
+		return site.Replace()
+	})
+}

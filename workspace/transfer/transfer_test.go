@@ -1,0 +1,466 @@
+package transfer_test
+
+import (
+	"context"
+	"errors"
+	"flag"
+	"fmt"
+	"io/fs"
+	"maps"
+	"net"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"syscall"
+	"testing"
+	"time"
+
+	"ac/internal/durable/faultfs"
+	"ac/internal/fault"
+	"ac/workspace"
+	"ac/workspace/transfer"
+)
+
+const deadPID = 1 << 30
+
+var everyFault = flag.Bool("every-fault", false, "let every call fail in every way, instead of some calls in two ways")
+
+func calm() workspace.Env {
+	env := workspace.SystemEnv()
+	env.OpenFS = faultfs.NewPlan(0, faultfs.Broken).Open
+	return env
+}
+
+func idle(*workspace.Workspace) error { return nil }
+
+// made is a workspace with a project and whatever people put there.
+func made(t testing.TB, dir string) string {
+	t.Helper()
+	if err := workspace.Init(t.Context(), calm(), dir, workspace.InitOptions{CompanyName: "Größe 日本 \u202e"}); err != nil {
+		t.Fatal(err)
+	}
+	w, err := workspace.Open(calm(), dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	project, err := w.CreateProjectWithDefaults(t.Context(), "P", "", []string{"a"})
+	if err = errors.Join(err, w.Close()); err != nil {
+		t.Fatal(err)
+	}
+	put(t, filepath.Join(dir, "work/projects", project.ID, "artifacts/Ünï 日本\n.bin"), strings.Repeat("x", 100_000))
+	put(t, filepath.Join(dir, ".local/sessions/s.yaml"), "x")
+	put(t, filepath.Join(dir, ".local/heartbeat/config.yaml"), "x")
+	put(t, filepath.Join(dir, ".local/heartbeat/tick.lock"), "x")
+	put(t, filepath.Join(dir, ".local/index.sqlite-wal"), "x")
+	put(t, filepath.Join(dir, ".local/jobs/p/j.owner.json"), "x")
+	put(t, filepath.Join(dir, "work/.x.yaml.tmp-1-2-aa"), "x")
+	put(t, filepath.Join(dir, "README"), "mine")
+	if err := os.Chmod(filepath.Join(dir, "work/projects", project.ID, "memory.md"), 0o400); err != nil {
+		t.Fatal(err)
+	}
+	return dir
+}
+
+func put(t testing.TB, name, text string) {
+	t.Helper()
+	if err := errors.Join(os.MkdirAll(filepath.Dir(name), 0o750), os.WriteFile(name, []byte(text), 0o600)); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// tree is everything below a folder: kinds, permissions, times and contents.
+func tree(t testing.TB, dir string, tops ...string) map[string]string {
+	t.Helper()
+	found := map[string]string{}
+	for _, top := range tops {
+		err := filepath.WalkDir(filepath.Join(dir, top), func(name string, e fs.DirEntry, err error) error {
+			if errors.Is(err, fs.ErrNotExist) {
+				return nil
+			}
+			if err != nil {
+				return err
+			}
+			st, err := e.Info()
+			if err != nil {
+				return err
+			}
+			rel, err := filepath.Rel(dir, name)
+			if err != nil {
+				return err
+			}
+			said := fmt.Sprint(st.Mode(), " ", st.ModTime().UnixNano(), " ")
+			switch {
+			case e.Type().IsRegular():
+				text, err := os.ReadFile(name)
+				if err != nil {
+					return err
+				}
+				said += string(text)
+			case e.Type() == fs.ModeSymlink:
+				said, err = os.Readlink(name)
+			}
+			found[rel] = said
+			return err
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	return found
+}
+
+func portable(t testing.TB, dir string) map[string]string {
+	t.Helper()
+	return tree(t, dir, workspace.Portable()...)
+}
+
+func order(from, to string) transfer.Order {
+	return transfer.Order{Env: calm(), From: workspace.Canonical(from), To: workspace.Canonical(to), Busy: idle}
+}
+
+func TestThereAndBack(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	from := made(t, filepath.Join(dir, "a"))
+	before := tree(t, from, ".")
+	out := order(from, filepath.Join(dir, "deep/er/b"))
+	out.Local = true
+	report, err := out.Run(t.Context())
+	if err != nil || !slices.Equal(report.Entries, []string{"company", "org", "work", "inbox", ".local"}) || len(report.Skipped) > 0 {
+		t.Fatalf("%+v (%v)", report, err)
+	}
+	back := order(out.To, filepath.Join(dir, "c"))
+	back.Import = true
+	if report, err = back.Run(t.Context()); err != nil || len(report.Found.Issues) > 0 {
+		t.Fatalf("%+v (%v)", report, err)
+	}
+	want := portable(t, from)
+	delete(want, "work/.x.yaml.tmp-1-2-aa")
+	for _, copied := range []string{out.To, back.To} {
+		if got := portable(t, copied); !maps.Equal(got, want) {
+			t.Errorf("%s differs:\n%.3000v\n%.3000v", copied, got, want)
+		}
+	}
+	local := slices.Sorted(maps.Keys(tree(t, out.To, ".local")))
+	if !slices.Equal(local, []string{".local", ".local/heartbeat", ".local/heartbeat/config.yaml", ".local/jobs", ".local/jobs/p", ".local/machine.yaml"}) {
+		t.Errorf("of .local: %v", local)
+	}
+	if after := tree(t, from, "company", "org", "work", "inbox", "README"); !contains(before, after) {
+		t.Error("the source was changed")
+	}
+	if names, err := filepath.Glob(filepath.Join(dir, "*.tmp-*")); err != nil || len(names) > 0 {
+		t.Errorf("left: %v (%v)", names, err)
+	}
+}
+
+func contains(all, some map[string]string) bool {
+	for name, text := range some {
+		if all[name] != text {
+			return false
+		}
+	}
+	return true
+}
+
+func TestWhatIsNoFile(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	from := made(t, filepath.Join(dir, "a"))
+	put(t, filepath.Join(dir, "secret"), "s")
+	listener, err := net.Listen("unix", filepath.Join(from, "inbox/socket"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer listener.Close()
+	if err := errors.Join(
+		syscall.Mkfifo(filepath.Join(from, "inbox/fifo"), 0o600),
+		os.Symlink("../../secret", filepath.Join(from, "inbox/out")),
+		os.Symlink(filepath.Join(from, "company/company.yaml"), filepath.Join(from, "inbox/absolute")),
+		os.Symlink("reviews", filepath.Join(from, "inbox/relative")),
+		os.Symlink("../.local/machine.yaml", filepath.Join(from, "inbox/machine")),
+		os.Symlink("nowhere", filepath.Join(from, "inbox/dangling")),
+		os.Symlink(".", filepath.Join(from, "inbox/self")),
+		os.Chmod(filepath.Join(from, "inbox/comments"), 0o500),
+	); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		t.Fatal(err)
+	}
+	o := order(from, filepath.Join(dir, "b"))
+	report, err := o.Run(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	slices.Sort(report.Skipped)
+	if want := []string{"inbox/dangling", "inbox/fifo", "inbox/machine", "inbox/out", "inbox/socket"}; !slices.Equal(report.Skipped, want) {
+		t.Errorf("skipped %v", report.Skipped)
+	}
+	got := tree(t, o.To, "inbox")
+	if got["inbox/absolute"] != "../company/company.yaml" || got["inbox/relative"] != "reviews" || got["inbox/self"] != "." {
+		t.Errorf("links: %q %q %q", got["inbox/absolute"], got["inbox/relative"], got["inbox/self"])
+	}
+}
+
+func TestTargetsThatAreRefused(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	from := made(t, filepath.Join(dir, "above/a"))
+	other := made(t, filepath.Join(dir, "other"))
+	put(t, filepath.Join(dir, "foreign/mine"), "x")
+	put(t, filepath.Join(dir, "file"), "x")
+	if err := errors.Join(os.Symlink(from, filepath.Join(dir, "link")), os.Symlink(filepath.Join(from, "work"), filepath.Join(dir, "inner"))); err != nil {
+		t.Fatal(err)
+	}
+	before := tree(t, dir, "above/a/company", "above/a/work", "other", "foreign", "file")
+	for _, c := range []struct {
+		to     string
+		force  bool
+		reason fault.Reason
+	}{
+		{from, true, fault.Conflict},
+		{filepath.Join(dir, "link"), true, fault.Conflict},
+		{filepath.Join(dir, "link/new"), false, fault.Conflict},
+		{filepath.Join(dir, "inner/new/deep"), true, fault.Conflict},
+		{filepath.Join(from, "work/projects"), true, fault.Conflict},
+		{filepath.Join(dir, "above"), true, fault.Conflict},
+		{"/", true, fault.Conflict},
+		{filepath.Join(dir, "foreign"), true, fault.NotAWorkspace},
+		{filepath.Join(dir, "foreign"), false, fault.NotEmpty},
+		{other, false, fault.NotEmpty},
+		{filepath.Join(dir, "file"), true, fault.Conflict},
+		{filepath.Join(dir, "file/below"), true, fault.Conflict},
+		{filepath.Join(dir, strings.Repeat("n", 300)), false, fault.IO},
+		{"/proc/x/y", false, fault.IO},
+	} {
+		o := order(from, c.to)
+		o.Force = c.force
+		if _, err := o.Run(t.Context()); !fault.Is(err, c.reason) {
+			t.Errorf("to %s: %v, want %s", c.to, err, c.reason)
+		}
+	}
+	busy := order(from, other)
+	busy.Force, busy.Busy = true, func(*workspace.Workspace) error { return fault.New(fault.Conflict, "at work") }
+	if _, err := busy.Run(t.Context()); err == nil {
+		t.Error("a workspace at work was replaced")
+	}
+	if after := tree(t, dir, "above/a/company", "above/a/work", "other", "foreign", "file"); !maps.Equal(before, after) {
+		t.Error("something was touched")
+	}
+}
+
+// TestUnderFaults lets call after call fail: the target is the old one or the new
+// one, and the old one when there was an error short of a death.
+func TestUnderFaults(t *testing.T) {
+	t.Parallel()
+	kinds, step := []faultfs.Kind{faultfs.Late, faultfs.Death}, 37
+	if *everyFault {
+		kinds, step = []faultfs.Kind{faultfs.NoSpace, faultfs.Broken, faultfs.Short, faultfs.Late, faultfs.Death}, 1
+	}
+	for _, kind := range kinds {
+		t.Run(kind.String(), func(t *testing.T) {
+			t.Parallel()
+			dir := t.TempDir()
+			from, target := made(t, filepath.Join(dir, "a")), made(t, filepath.Join(dir, "b"))
+			put(t, filepath.Join(target, "stray"), "x")
+			fresh := portable(t, from)
+			delete(fresh, "work/.x.yaml.tmp-1-2-aa")
+			old := portable(t, target)
+			for n := 1; !t.Failed(); n += step {
+				plan := faultfs.NewPlan(n, kind)
+				o := order(from, target)
+				o.Env.OpenFS, o.Env.PID, o.Force, o.Local = plan.Open, deadPID, true, true
+				_, err := o.Run(t.Context())
+				if buried := plan.Bury(); buried != nil {
+					t.Error(buried)
+				}
+				now := portable(t, target)
+				isNew := maps.Equal(now, fresh)
+				if !isNew && !maps.Equal(now, old) {
+					t.Errorf("%s: neither old nor new (%v)", plan.Hit(), err)
+				}
+				if isNew && err != nil && kind != faultfs.Death && !strings.Contains(plan.Hit(), ".local/locks") {
+					t.Errorf("%s: replaced, with an error: %v", plan.Hit(), err)
+				}
+				if !isNew && err == nil {
+					t.Errorf("%s: no error, and not replaced", plan.Hit())
+				}
+				if plan.Hit() == "" {
+					return
+				}
+				if isNew {
+					restore(t, dir, target, old)
+				}
+				ageLocks(from, target)
+			}
+		})
+	}
+}
+
+// restore makes the target another workspace again.
+func restore(t *testing.T, dir, target string, old map[string]string) {
+	t.Helper()
+	if err := os.RemoveAll(target); err != nil {
+		t.Fatal(err)
+	}
+	made(t, target)
+	clear(old)
+	maps.Copy(old, portable(t, target))
+	_ = dir
+}
+
+func ageLocks(dirs ...string) {
+	past := time.Now().Add(-time.Hour)
+	for _, dir := range dirs {
+		_ = os.Chtimes(filepath.Join(dir, ".local/locks/workspace.write.lock"), past, past) // none is fine
+	}
+}
+
+// TestTwoAtOnce runs transfers to one target side by side: without force one
+// wins, with force all do, one after the other.
+func TestTwoAtOnce(t *testing.T) {
+	t.Parallel()
+	for _, force := range []bool{false, true} {
+		dir := t.TempDir()
+		from := made(t, filepath.Join(dir, "a"))
+		target := filepath.Join(dir, "b")
+		if force {
+			made(t, target)
+		}
+		errs := make([]error, 4)
+		var wg sync.WaitGroup
+		for i := range errs {
+			wg.Go(func() {
+				o := order(from, target)
+				o.Force, o.Import = force, true
+				_, errs[i] = o.Run(context.Background())
+			})
+		}
+		wg.Wait()
+		won := 0
+		for _, err := range errs {
+			if err == nil {
+				won++
+			} else if force || !fault.Is(err, fault.NotEmpty) {
+				t.Error(err)
+			}
+		}
+		if won == 0 || (!force && won > 1) {
+			t.Errorf("force %v: %d won: %v", force, won, errs)
+		}
+		if found := workspace.Validate(calm(), target); len(found.Issues) > 0 {
+			t.Errorf("%+v", found.Issues)
+		}
+		if left, err := filepath.Glob(filepath.Join(dir, "*.tmp-*")); err != nil || len(left) > 0 {
+			t.Errorf("left: %v (%v)", left, err)
+		}
+	}
+}
+
+// TestWrittenMeanwhile exports a workspace that is written: what arrives is a
+// state that it had.
+func TestWrittenMeanwhile(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	from := made(t, filepath.Join(dir, "a"))
+	ctx, stop := context.WithCancel(t.Context())
+	var wg sync.WaitGroup
+	wg.Go(func() {
+		w, err := workspace.Open(calm(), from)
+		if err != nil {
+			t.Error(err)
+			return
+		}
+		for ctx.Err() == nil {
+			if _, err := w.CreateProjectWithDefaults(context.Background(), "Q", "", nil); err != nil {
+				t.Error(err)
+			}
+		}
+		if err := w.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	for i := range 3 {
+		o := order(from, filepath.Join(dir, fmt.Sprint("b", i)))
+		if _, err := o.Run(t.Context()); err != nil {
+			t.Error(err)
+		}
+		for _, issue := range workspace.Validate(calm(), o.To).Issues {
+			if !strings.HasPrefix(issue.Path, ".local") {
+				t.Errorf("%+v", issue)
+			}
+		}
+		secretaries, projects := count(t, o.To, "org/agents/agent_secretary_*"), count(t, o.To, "work/projects/*")
+		if secretaries != projects {
+			t.Errorf("%d secretaries of %d projects", secretaries, projects)
+		}
+	}
+	stop()
+	wg.Wait()
+}
+
+func count(t *testing.T, dir, pattern string) int {
+	t.Helper()
+	names, err := filepath.Glob(filepath.Join(dir, pattern))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return len(names)
+}
+
+// TestCheckout imports what a git checkout gives: no empty directories, nothing
+// of a machine.
+func TestCheckout(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	from := made(t, filepath.Join(dir, "a"))
+	if err := errors.Join(os.RemoveAll(filepath.Join(from, ".local")), os.Remove(filepath.Join(from, "org/teams")), os.RemoveAll(filepath.Join(from, "inbox"))); err != nil {
+		t.Fatal(err)
+	}
+	before := tree(t, from, ".")
+	o := order(from, filepath.Join(dir, "b"))
+	if _, err := o.Run(t.Context()); !fault.Is(err, fault.InvalidFile) {
+		t.Errorf("an export of an invalid workspace: %v", err)
+	}
+	o.Import = true
+	report, err := o.Run(t.Context())
+	if err != nil || len(report.Found.Issues) > 0 {
+		t.Errorf("%+v (%v)", report, err)
+	}
+	if st, err := os.Stat(filepath.Join(o.To, workspace.MachineFile)); err != nil || st.Mode().Perm() != 0o600 {
+		t.Errorf("machine.yaml: %v (%v)", st, err)
+	}
+	if after := tree(t, from, "."); !maps.Equal(before, after) {
+		t.Error("the source was changed")
+	}
+}
+
+func TestInterrupted(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	from := made(t, filepath.Join(dir, "a"))
+	ctx, stop := context.WithCancel(t.Context())
+	stop()
+	o := order(from, filepath.Join(dir, "deep/b"))
+	if _, err := o.Run(ctx); !fault.Is(err, fault.Canceled) {
+		t.Errorf("%v", err)
+	}
+	if names, err := os.ReadDir(dir); err != nil || len(names) != 1 {
+		t.Errorf("left: %v (%v)", names, err)
+	}
+}
+
+// TestReadOnlyTarget exports to where nothing may be written.
+func TestReadOnlyTarget(t *testing.T) {
+	t.Parallel()
+	if os.Geteuid() == 0 {
+		t.Skip("root may write everywhere")
+	}
+	dir := t.TempDir()
+	from := made(t, filepath.Join(dir, "a"))
+	if err := os.Mkdir(filepath.Join(dir, "closed"), 0o500); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := order(from, filepath.Join(dir, "closed/b")).Run(t.Context()); !fault.Is(err, fault.IO) {
+		t.Errorf("%v", err)
+	}
+}
