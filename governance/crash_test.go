@@ -237,7 +237,7 @@ func (c *company) aged(t *testing.T) {
 // TestApprovalFaults lets calls to the file system fail during an approval.
 func TestApprovalFaults(t *testing.T) {
 	t.Parallel()
-	kinds, step := []faultfs.Kind{faultfs.Broken, faultfs.Death}, 3
+	kinds, step := []faultfs.Kind{faultfs.Late, faultfs.Death}, 5
 	if *everyFault {
 		kinds, step = []faultfs.Kind{faultfs.NoSpace, faultfs.Broken, faultfs.Short, faultfs.Late, faultfs.Death}, 1
 	}
@@ -292,7 +292,7 @@ func TestApprovalFaults(t *testing.T) {
 // approval.
 func TestKilledApproval(t *testing.T) {
 	t.Parallel()
-	step := 12
+	step := 16
 	if *everyFault {
 		step = 1
 	}
