@@ -88,7 +88,7 @@ func loadReview(w *workspace.Workspace, name string) (doc.Review, error) {
 // id in other words only where it escapes or folds.
 func (f reviewFile) mayHold(artifact string) bool {
 	plain := strings.Trim(artifact, idCharacters) == ""
-	return !plain || bytes.Contains(f.text, []byte(artifact)) || bytes.IndexByte(f.text, '\\') >= 0
+	return !plain || bytes.Contains(f.text, []byte(artifact)) || bytes.ContainsAny(f.text, "\\\x00")
 }
 
 // idCharacters are those that YAML writes in one way only, but for escapes.
