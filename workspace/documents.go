@@ -65,13 +65,15 @@ func LoadWith[T any](w *Workspace, name string, decode func(text []byte) (T, err
 // LoadAmong reads the wanted documents of a directory whose files have an
 // extension, in the order of their names. A document that was read before and was
 // not wanted is passed over by what it was then: this is for records that do not
-// turn into others. Those that cannot be read are passed over too.
+// turn into others. What is no file is passed over; one that is there
+// and cannot be read is an error, since it could be wanted.
 func LoadAmong[T any](w *Workspace, dir, extension string, decode func(file string, text []byte) (T, error), wanted func(T) bool) ([]T, error) {
 	names, err := Files(w.FS, dir, extension)
 	if err != nil {
 		return nil, err
 	}
-	return ReadEach(names, func(name string) (document T, err error) {
+	unread := make(chan error, 1) // the first is enough
+	documents := ReadEach(names, func(name string) (document T, err error) {
 		file := path.Join(dir, name)
 		if known, ok := w.docs.get(file); ok {
 			if before, ok := known.doc.(T); ok && !wanted(before) {
@@ -80,10 +82,36 @@ func LoadAmong[T any](w *Workspace, dir, extension string, decode func(file stri
 		}
 		document, err = load(w, file, func(text []byte) (T, error) { return decode(file, text) })
 		if err == nil && !wanted(document) {
-			err = errUnwanted
+			return document, errUnwanted
+		}
+		if err != nil && w.couldBeRead(file) {
+			select {
+			case unread <- err:
+			default:
+			}
 		}
 		return document, err
-	}), nil
+	})
+	select {
+	case err := <-unread:
+		return nil, err
+	default:
+		return documents, nil
+	}
+}
+
+// couldBeRead reports whether what is at a name may be a document: not what is
+// gone, no file, or a link that leads out of the workspace or nowhere.
+func (w *Workspace) couldBeRead(name string) bool {
+	link, err := w.FS.Lstat(name)
+	if err != nil {
+		return !errors.Is(err, fs.ErrNotExist)
+	}
+	st, err := w.FS.Stat(name)
+	if err != nil {
+		return link.Mode()&fs.ModeSymlink == 0
+	}
+	return st.Mode().IsRegular()
 }
 
 var errUnwanted = errors.New("a document that is not wanted")
