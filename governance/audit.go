@@ -12,6 +12,7 @@ package governance
 import (
 	"context"
 	"path"
+	"slices"
 
 	"ac/events"
 	"ac/governance/policy"
@@ -32,10 +33,15 @@ func Enforce(ctx context.Context, w *workspace.Workspace, project string, q poli
 	return verdict, verdict.Refusal()
 }
 
-// keep appends events whose loss fails nothing.
+// keep appends events whose loss fails nothing. What the log of a run cannot
+// take goes to the audit log.
 func keep(ctx context.Context, w *workspace.Workspace, log string, told []events.Draft) {
-	if err := durable.MkdirAll(w.FS, path.Dir(log), 0o755); err == nil {
-		_ = w.Append(context.WithoutCancel(ctx), log, told...)
+	err := durable.MkdirAll(w.FS, path.Dir(log), 0o755)
+	if err == nil {
+		err = w.Append(context.WithoutCancel(ctx), log, told...)
+	}
+	if err != nil && log != workspace.AuditLog {
+		keep(ctx, w, workspace.AuditLog, told)
 	}
 }
 
@@ -61,7 +67,7 @@ type Governed struct {
 	*workspace.Unit
 
 	told    []told
-	decided bool // the function agreed; the unit may have failed since
+	flushed bool // the events are part of the unit, which may have failed since
 }
 
 // told is an event and where it goes. The answers of the policy are kept though
@@ -81,11 +87,13 @@ func Govern(ctx context.Context, w *workspace.Workspace, fn func(*Governed) erro
 		if err := fn(g); err != nil {
 			return err
 		}
-		g.decided = true
-		g.flush()
+		if slices.ContainsFunc(g.told, func(t told) bool { return !t.answer }) {
+			g.flushed = true
+			g.flush()
+		}
 		return nil
 	})
-	if err != nil && !(g.decided && w.Unsettled()) { // an interrupted unit will tell them when it is finished
+	if !g.flushed || err != nil && !w.Unsettled() { // an interrupted unit will tell them when it is finished
 		g.keepAnswers(ctx, w)
 	}
 	return err

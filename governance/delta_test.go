@@ -1,6 +1,7 @@
 package governance
 
 import (
+	"errors"
 	"os"
 	"path"
 	"path/filepath"
@@ -11,6 +12,7 @@ import (
 
 	"ac/governance/policy"
 	"ac/internal/fault"
+	"ac/internal/yamldoc"
 	"ac/workspace"
 	"ac/workspace/doc"
 )
@@ -274,6 +276,18 @@ func TestNotAnItem(t *testing.T) {
 	}
 	if state, err := StateOf(c.Workspace, Item{c.project, made.ArtifactID}); err != nil || !state.Pending() {
 		t.Errorf("%+v, %v", state, err)
+	}
+	// One that cannot be read could be any: nothing is decided meanwhile.
+	huge := path.Join(workspace.ReviewsDir, "rev_huge.yaml")
+	c.write(t, huge, "")
+	if err := os.Truncate(filepath.Join(c.Dir(), huge), yamldoc.MaxBytes+1); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := StateOf(c.Workspace, Item{c.project, made.ArtifactID}); err == nil {
+		t.Error("an unreadable review was passed over")
+	}
+	if err := errors.Join(c.FS.Remove(huge), os.Symlink("/nowhere", filepath.Join(c.Dir(), huge))); err != nil {
+		t.Fatal(err)
 	}
 	// Unknown fields of other programs do not hide a decision.
 	c.write(t, file, review+"seal: x\n")

@@ -9,6 +9,7 @@ import (
 	"os"
 	"path"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 
@@ -57,12 +58,74 @@ func Load[T any](w *Workspace, codec yamldoc.Codec[T], name string) (T, error) {
 	return load(w, name, func(text []byte) (T, error) { return Decode(codec, name, text) })
 }
 
+// LoadWith is Load for documents that are read in their own way. What decode
+// gives is remembered, with everything it holds.
+func LoadWith[T any](w *Workspace, name string, decode func(text []byte) (T, error)) (T, error) {
+	return load(w, name, decode)
+}
+
+// LoadAmong reads the wanted documents of a directory whose files have an
+// extension, in the order of their names. A document that was read before and was
+// not wanted is passed over by what it was then: this is for records that do not
+// turn into others. What is no file is passed over; one that is there
+// and cannot be read is an error, since it could be wanted.
+func LoadAmong[T any](w *Workspace, dir, extension string, decode func(file string, text []byte) (T, error), wanted func(T) bool) ([]T, error) {
+	names, err := Files(w.FS, dir, extension)
+	if err != nil {
+		return nil, err
+	}
+	unread := make(chan error, 1) // the first is enough
+	documents := ReadEach(names, func(name string) (document T, err error) {
+		file := path.Join(dir, name)
+		if known, ok := w.docs.get(file); ok {
+			if before, ok := known.doc.(T); ok && !wanted(before) {
+				return document, errUnwanted
+			}
+		}
+		document, err = load(w, file, func(text []byte) (T, error) { return decode(file, text) })
+		if err == nil && !wanted(document) {
+			return document, errUnwanted
+		}
+		if err != nil && w.couldBeRead(file) {
+			select {
+			case unread <- err:
+			default:
+			}
+		}
+		return document, err
+	})
+	select {
+	case err := <-unread:
+		return nil, err
+	default:
+		return documents, nil
+	}
+}
+
+// couldBeRead reports whether what is at a name may be a document: not what is
+// gone, no file, or a link that leads out of the workspace or nowhere.
+func (w *Workspace) couldBeRead(name string) bool {
+	link, err := w.FS.Lstat(name)
+	if err != nil {
+		return !errors.Is(err, fs.ErrNotExist)
+	}
+	st, err := w.FS.Stat(name)
+	if err != nil {
+		return link.Mode()&fs.ModeSymlink == 0
+	}
+	return st.Mode().IsRegular()
+}
+
+var errUnwanted = errors.New("a document that is not wanted")
+
 // load gives the document as it was decoded before, while its file is the same,
 // and else reads it.
 func load[T any](w *Workspace, name string, decode func(text []byte) (T, error)) (doc T, err error) {
 	if known, ok := w.docs.get(name); ok {
-		if st, err := w.present(name); err == nil && durable.VersionOf(st) == known.version {
-			return known.doc.(T), nil //nolint:forcetypeassert // a name has one type
+		if same, ok := known.doc.(T); ok { // else it was read as something else, and is read again
+			if st, err := w.present(name); err == nil && durable.VersionOf(st) == known.version {
+				return same, nil
+			}
 		}
 	}
 	text, st, err := readDocumentInfo(w.FS, name)
@@ -115,7 +178,16 @@ func Dirs(fsys durable.FS, dir string) ([]string, error) {
 // Files lists the names of the files in a directory that are not hidden and
 // have an extension, sorted. A missing directory has none.
 func Files(fsys durable.FS, dir, extension string) ([]string, error) {
-	return list(fsys, dir, func(e fs.DirEntry) bool { return path.Ext(e.Name()) == extension })
+	names, err := fsys.ReadNames(dir)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, fault.New(fault.IO, "%s cannot be listed: %w", dir, err)
+	}
+	return slices.DeleteFunc(names, func(name string) bool {
+		return strings.HasPrefix(name, ".") || path.Ext(name) != extension
+	}), nil
 }
 
 func list(fsys durable.FS, dir string, keep func(fs.DirEntry) bool) ([]string, error) {

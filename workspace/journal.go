@@ -391,7 +391,7 @@ func (w *Workspace) state(op *operation) (opState, error) {
 	switch {
 	case len(left) == 0:
 		return done, nil
-	case !durable.Exists(w.FS, path.Dir(op.Name)):
+	case !durable.Exists(w.FS, path.Dir(op.Name)) || w.irregular(op.Name):
 		return foreign, nil
 	case len(left) < len(op.Drafts):
 		return begun, nil
@@ -399,13 +399,19 @@ func (w *Workspace) state(op *operation) (opState, error) {
 	return due, nil
 }
 
+// irregular reports whether something that is no file is at a name.
+func (w *Workspace) irregular(name string) bool {
+	st, err := w.FS.Stat(name)
+	return err == nil && !st.Mode().IsRegular()
+}
+
 // missing gives the drafts of an append that are not in its log, behind the
 // place where the log ended when the unit was made; in the whole log when it
 // was rewritten. A write may have got only part of its way.
 func (w *Workspace) missing(op *operation) ([]draftRecord, error) {
 	f, err := w.FS.OpenFile(op.Name, os.O_RDONLY, 0)
-	if errors.Is(err, fs.ErrNotExist) {
-		return op.Drafts, nil
+	if errors.Is(err, fs.ErrNotExist) || errors.Is(err, durable.ErrIrregular) {
+		return op.Drafts, nil // what is no file holds no events
 	}
 	if err != nil {
 		return nil, err
