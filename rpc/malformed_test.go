@@ -104,7 +104,7 @@ func wrongTexts(method, field string, s *shape.Schema, add func(string, any)) {
 		}
 	}
 	switch field {
-	case "workspace_dir", "repo_path", "workdir_rel":
+	case "workspace_dir", "repo_path", "workdir_rel", "out_dir":
 		add("with NUL", "a\x00b")
 	case "session_ref":
 		add("with NUL", "a\x00b")
@@ -177,6 +177,7 @@ func newBench(t *testing.T) *bench {
 	b.valid = map[string]object{
 		"system.ping": {}, "system.capabilities": {},
 		"workspace.open": in, "workspace.validate": in, "workspace.projects.list": in, "workspace.agents.list": in, "workspace.teams.list": in,
+		"workspace.doctor": in, "workspace.diagnostics": with(object{"out_dir": filepath.Join(t.TempDir(), "out")}),
 		"workspace.init": with(object{"force": true}), "workspace.project.create_with_defaults": with(object{"name": "Q"}),
 		"workspace.project.link_repo": with(object{"project_id": project.ProjectID, "repo_id": "r"}),
 		"workspace.repo_root.set":     with(object{"repo_id": "r", "repo_path": b.dir, "require_git": false}),

@@ -120,6 +120,8 @@ func NewTable(version string) *Table {
 		on("workspace.open", Read, (*company.Company).Open, "The state of a folder: valid, or what is wrong with it."),
 		on("workspace.init", Write, (*company.Company).Init, "Make a folder a workspace."),
 		on("workspace.validate", Read, (*company.Company).Validate, "Check every document of a workspace."),
+		on("workspace.doctor", Wait, (*company.Company).Doctor, "Look a workspace over, and say in plain words what to do."),
+		on("workspace.diagnostics", Wait, (*company.Company).Diagnostics, "Make a bundle of diagnostics without secrets."),
 		on("workspace.projects.list", Write, (*company.Company).Projects, "The projects with their counts, the newest first."),
 		on("workspace.agents.list", Read, (*company.Company).Agents, "The agents by name."),
 		on("workspace.teams.list", Read, (*company.Company).Teams, "The teams by name."),

@@ -1,0 +1,71 @@
+package company
+
+// workspace.doctor and the repairs behind it.
+
+import (
+	"context"
+	"os"
+
+	"ac/doctor"
+	"ac/internal/turn"
+	"ac/workspace/doc"
+)
+
+// DoctorParams are those of workspace.doctor.
+type DoctorParams struct {
+	Dir
+	RebuildIndex bool `json:"rebuild_index" is:"default=false"`
+	SyncIndex    bool `json:"sync_index" is:"default=false"`
+}
+
+// patient is the workspace as a doctor sees it, in whatever state it is.
+func (c *Company) patient(ctx context.Context) doctor.Patient {
+	p := doctor.Patient{Env: c.all.env, Dir: c.dir, Given: c.given}
+	if w, err := c.workspace(ctx); err == nil {
+		p.Workspace = w
+	}
+	return p
+}
+
+// Doctor looks a folder over. It starts short probes and holds nobody up.
+func (c *Company) Doctor(ctx context.Context, p DoctorParams) (doctor.Report, error) {
+	patient := c.patient(ctx)
+	turn.Leave(ctx)
+	return doctor.Examine(ctx, patient), nil
+}
+
+// Mend puts right in a workspace what can be put right without loss, or says
+// what that would be.
+func (c *Company) Mend(ctx context.Context, dryRun bool) (doctor.Mended, error) {
+	return c.patient(ctx).Mend(ctx, doctor.Repairs{DryRun: dryRun})
+}
+
+// DiagnosticsParams are those of workspace.diagnostics.
+type DiagnosticsParams struct {
+	Dir
+	OutDir         string `json:"out_dir" is:"path"`
+	RebuildIndex   bool   `json:"rebuild_index" is:"default=false"`
+	SyncIndex      bool   `json:"sync_index" is:"default=true"`
+	MonitorLimit   int    `json:"monitor_limit" is:"default=200,min=1,cut=5000"`
+	PendingLimit   int    `json:"pending_limit" is:"default=200,min=1,cut=5000"`
+	DecisionsLimit int    `json:"decisions_limit" is:"default=200,min=1,cut=5000"`
+}
+
+// Diagnostics makes a bundle that can be handed to somebody else.
+func (c *Company) Diagnostics(ctx context.Context, p DiagnosticsParams) (doctor.Bundle, error) {
+	patient := c.patient(ctx)
+	turn.Leave(ctx)
+	return doctor.Diagnose(ctx, patient, doctor.Order{
+		OutDir: p.OutDir, Version: c.all.version, Environ: os.Environ(),
+		Parts: doctor.Parts{Sessions: func(ctx context.Context) (any, doctor.SessionFigures, error) {
+			rows, err := c.all.ListSessions(ctx, ListSessionsParams{MaybeDir: MaybeDir{c.given}})
+			figures := doctor.SessionFigures{Total: len(rows)}
+			for _, row := range rows {
+				if !doc.Terminal(row.Status) {
+					figures.Running++
+				}
+			}
+			return rows, figures, err
+		}},
+	})
+}
