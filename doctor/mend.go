@@ -78,7 +78,7 @@ func (p Patient) Mend(ctx context.Context, r Repairs) (Mended, error) {
 		}
 		defer func() { _ = held.Retire() }() // what stays of it holds nobody up
 	}
-	for _, repair := range []func(){m.directories, m.journal, m.writeLock, m.sessions, m.sessionLocks, m.temporaries, m.tornLogs} {
+	for _, repair := range []func(){m.directories, m.tornLogs, m.journal, m.writeLock, m.sessions, m.sessionLocks, m.temporaries} {
 		if ctx.Err() != nil {
 			return result, context.Cause(ctx)
 		}
@@ -254,7 +254,8 @@ func (m *mender) temporaries() {
 	}
 }
 
-// tornLogs cuts off the unfinished last lines of logs that nobody writes.
+// tornLogs cuts off the unfinished last lines of logs that nobody writes. It comes
+// before what appends, behind which such a line could not be told any more.
 func (m *mender) tornLogs() {
 	list, err := allRuns(m.w)
 	if err != nil {
