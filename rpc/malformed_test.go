@@ -31,6 +31,9 @@ var filters = map[string][]string{
 	"workspace.repo_root.set":                {"repo_id"},
 	"workspace.project.link_repo":            {"repo_id"},
 	"workspace.project.create_with_defaults": {"ceo_actor_id"},
+	"conversation.create_dm":                 {"peer_agent_id"},
+	"conversation.message.send":              {"author_id"},
+	"conversation.members.sync":              {"ceo_actor_id"},
 }
 
 // malformed is a way to get a request wrong: the params that are not as they should
@@ -173,6 +176,12 @@ func newBench(t *testing.T) *bench {
 	if err := errors.Join(os.MkdirAll(pack, 0o750), os.WriteFile(filepath.Join(pack, "manifest.yaml"), []byte(manifest), 0o600)); err != nil {
 		t.Fatal(err)
 	}
+	home := with(object{"scope": "project", "project_id": project.ProjectID})
+	there := func(more object) object {
+		all := maps.Clone(home)
+		maps.Copy(all, more)
+		return all
+	}
 	ref := with(object{"session_ref": "local_" + run.RunID})
 	b.valid = map[string]object{
 		"system.ping": {}, "system.capabilities": {},
@@ -183,7 +192,11 @@ func newBench(t *testing.T) *bench {
 		"workspace.repo_root.set":     with(object{"repo_id": "r", "repo_path": b.dir, "require_git": false}),
 		"adapter.status":              in, "worktree.cleanup": in, "sharepack.replay": with(object{"project_id": project.ProjectID, "share_pack_id": "share_x"}), "run.create": create, "run.list": in, "run.replay": ofRun,
 		"session.launch": launch, "session.list": in, "session.collect": ref, "session.poll": ref, "session.stop": ref,
-		"events.subscribe": with(object{"subscription_id": "s"}), "events.ack": {"subscription_id": "s"}, "events.unsubscribe": {"subscription_id": "none"},
+		"conversation.list": home, "conversation.create_channel": there(object{"name": "n", "slug": "s", "created_by": "human"}),
+		"conversation.create_dm":     there(object{"created_by": "human", "peer_agent_id": "agent_x"}),
+		"conversation.messages.list": there(object{"conversation_id": "conv_" + project.ProjectID + "_home"}), "conversation.members.sync": with(object{"project_id": project.ProjectID}),
+		"conversation.message.send": there(object{"conversation_id": "conv_" + project.ProjectID + "_home", "author_id": "human_ceo", "author_role": "ceo", "body": "b"}),
+		"events.subscribe":          with(object{"subscription_id": "s"}), "events.ack": {"subscription_id": "s"}, "events.unsubscribe": {"subscription_id": "none"},
 	}
 	return b
 }

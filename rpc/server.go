@@ -19,6 +19,7 @@ import (
 	"sync"
 	"time"
 
+	"ac/audit"
 	"ac/company"
 	"ac/feed"
 	"ac/internal/canonjson"
@@ -51,6 +52,10 @@ type Options struct {
 	Version    string
 	// StopSessions stops the sessions that this server launched when it ends.
 	StopSessions bool
+	// SealEvery is how often the histories of all workspaces that requests named
+	// are sealed, with the private key of SealKeyFile; never when it is 0.
+	SealEvery   time.Duration
+	SealKeyFile string
 }
 
 // Server serves one client.
@@ -96,6 +101,7 @@ func newServer(opts Options) *Server {
 
 func (s *Server) serve(ctx context.Context) error {
 	defer s.cancelWork(nil)
+	defer s.sealing(ctx)()
 	ended := make(chan error, 1)
 	go func() { ended <- s.read() }() // ends with the input
 	var err error
@@ -109,6 +115,32 @@ func (s *Server) serve(ctx context.Context) error {
 		return fmt.Errorf("read requests: %w", err)
 	}
 	return nil
+}
+
+// sealing seals on a schedule, when that was asked for, until it is stopped.
+func (s *Server) sealing(ctx context.Context) (stop func()) {
+	if s.opts.SealEvery <= 0 {
+		return func() {}
+	}
+	ctx, cancel := context.WithCancel(ctx)
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		s.all.SealEvery(ctx, s.opts.SealEvery, s.opts.SealKeyFile, func(dir string, sealed audit.Sealed, err error) {
+			switch {
+			case err != nil:
+				s.opts.Log.Error("seal", "workspace", dir, "error", err)
+			case len(sealed.Refused) > 0:
+				s.opts.Log.Error("seal: logs are not what was sealed of them", "workspace", dir, "logs", len(sealed.Refused), "first", sealed.Refused[0].Log)
+			case sealed.Added > 0:
+				s.opts.Log.Info("sealed", "workspace", dir, "records", sealed.Added, "checkpoint", sealed.File)
+			}
+		})
+	}()
+	return func() {
+		cancel()
+		<-done
+	}
 }
 
 // shutdown answers what was received and ends everything. A client that is gone

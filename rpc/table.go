@@ -142,6 +142,13 @@ func NewTable(version string) *Table {
 		across("session.collect", Wait, (*company.Companies).CollectSession, "Wait for the end of a session."),
 		across("session.stop", Write, (*company.Companies).StopSession, "Ask a session to stop."),
 
+		on("conversation.list", Write, (*company.Company).Conversations, "The conversations of a company or of a project."),
+		on("conversation.create_channel", Write, (*company.Company).CreateChannel, "Make a channel."),
+		on("conversation.create_dm", Write, (*company.Company).CreateDM, "Make the conversation of two, or get the one they have."),
+		on("conversation.messages.list", Read, (*company.Company).Messages, "The newest messages of a conversation."),
+		on("conversation.message.send", Write, (*company.Company).Send, "Say something in a conversation."),
+		on("conversation.members.sync", Write, (*company.Company).SyncMembers, "Bring the conversations that a project always has up to date."),
+
 		on("adapter.status", Wait, (*company.Company).Adapters, "Which agent CLIs this machine has."),
 
 		streams(across("events.subscribe", Inline, (*company.Companies).Subscribe, "Get events as they happen, and the recent ones before.")),

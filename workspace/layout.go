@@ -20,12 +20,14 @@ const (
 	HelpRequestsDir = "inbox/help_requests"
 	CommentsDir     = "inbox/comments"
 	HomeDir         = "inbox/workspace_home"
-	SessionsDir     = ".local/sessions"
-	locksDir        = ".local/locks"
-	journalDir      = ".local/journal"
-	stagingDir      = ".local/tmp"
-	writeLockFile   = ".local/locks/workspace.write.lock"
-	writeKernelLock = ".local/locks/write.kernel"
+	// ConversationsDir holds the conversations of the workspace but for its home.
+	ConversationsDir = "inbox/conversations"
+	SessionsDir      = ".local/sessions"
+	locksDir         = ".local/locks"
+	journalDir       = ".local/journal"
+	stagingDir       = ".local/tmp"
+	writeLockFile    = ".local/locks/workspace.write.lock"
+	writeKernelLock  = ".local/locks/write.kernel"
 	// AuditLog takes the policy decisions that have no run to go to.
 	AuditLog = ".local/audit/policy.jsonl"
 )

@@ -191,20 +191,20 @@ func (w *Workspace) CreateProjectWithDefaults(ctx context.Context, name, ceoActo
 			}
 			tree.Files = append(tree.Files, TreeFile{path.Base(ReposFile(made.ID)), text})
 		}
-		conversations, err := u.projectDefaults(made.ID, ceoActor)
+		conversations, err := u.projectDefaults(made.ID, Leader{Given: ceoActor})
 		if err != nil {
 			return err
 		}
+		made.ConversationIDs = idsOf(conversations)
 		for _, c := range conversations {
-			made.ConversationIDs = append(made.ConversationIDs, c.ID)
-			text, err := doc.ConversationCodec.Encode(c)
+			text, err := doc.ConversationCodec.Encode(u.stamped(c.want))
 			if err != nil {
 				return err
 			}
 			tree.Dirs = append(tree.Dirs, "conversations")
 			tree.Files = append(tree.Files,
-				TreeFile{path.Join("conversations", c.ID, "conversation.yaml"), text},
-				TreeFile{path.Join("conversations", c.ID, "messages.jsonl"), nil})
+				TreeFile{path.Join("conversations", c.want.ID, ConversationFile), text},
+				TreeFile{path.Join("conversations", c.want.ID, MessagesFile), nil})
 		}
 		return u.Create(ProjectDir(made.ID), tree)
 	})

@@ -56,7 +56,9 @@ func newRoot(a *app) *cobra.Command {
 		initCommand(a), validateCommand(a), doctorCommand(a), diagnosticsCommand(a), teamCommand(a), agentCommand(a), projectCommand(a),
 		runNewCommand(a), runExecuteCommand(a), runListCommand(a), runReplayCommand(a),
 		sessionListCommand(a), sessionStopCommand(a), verifyCommand(a), completionCommand(a),
-		worktreeCleanupCommand(a),
+		worktreeCleanupCommand(a), auditSealCommand(a), auditVerifyCommand(a), auditKeyCommand(a),
+		conversationListCommand(a), conversationNewCommand(a), conversationDMCommand(a),
+		conversationSendCommand(a), conversationReadCommand(a), conversationFollowCommand(a),
 		sharePackCreateCommand(a), sharePackReplayCommand(a),
 	)
 	root.SetHelpCommand(helpCommand())

@@ -12,6 +12,7 @@ import (
 	"os/signal"
 	"strings"
 	"syscall"
+	"time"
 
 	"github.com/spf13/cobra"
 
@@ -22,7 +23,7 @@ import (
 )
 
 func serverCommand(a *app) *cobra.Command {
-	onExit := ""
+	onExit, sealKey, sealEvery := "", "", time.Duration(0)
 	cmd := &cobra.Command{
 		Use:   "server:start",
 		Short: "Serve JSON-RPC over stdin and stdout",
@@ -33,20 +34,27 @@ Sessions outlive the server: what it launched goes on when it ends, unless
 SIGINT or SIGTERM.`,
 		Example: `  ac server:start
   echo '{"jsonrpc":"2.0","id":1,"method":"system.capabilities"}' | ac server:start
-  ac server:start --on-exit stop`,
+  ac server:start --on-exit stop
+  ac server:start --seal-every 1h`,
 		Args: args(),
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if onExit != "keep" && onExit != "stop" {
 				return usageError{"--on-exit must be keep or stop"}
 			}
-			return a.serve(cmd.Context(), onExit == "stop")
+			if sealEvery < 0 || sealEvery > 0 && sealEvery < time.Second {
+				return usageError{"--seal-every must be at least 1s, or 0 for never"}
+			}
+			return a.serve(cmd.Context(), rpc.Options{StopSessions: onExit == "stop", SealEvery: sealEvery, SealKeyFile: sealKey})
 		},
 	}
 	cmd.Flags().StringVar(&onExit, "on-exit", "keep", "what becomes of launched sessions: keep or stop")
+	cmd.Flags().DurationVar(&sealEvery, "seal-every", 0, "seal the histories of the workspaces in use this often, such as 1h (0: never)")
+	cmd.Flags().StringVar(&sealKey, "seal-key", "", "the private key for that (default: this user's)")
 	return cmd
 }
 
-func (a *app) serve(ctx context.Context, stopSessions bool) error {
+// serve runs a server with the options that a command gives.
+func (a *app) serve(ctx context.Context, opts rpc.Options) error {
 	surviveReaders()
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
@@ -64,10 +72,9 @@ func (a *app) serve(ctx context.Context, stopSessions bool) error {
 		}
 	}()
 	stderr := rpc.NewLossy(a.stderr)
-	err := rpc.Serve(ctx, rpc.Options{
-		In: a.stdin, Out: a.stdout, Log: slog.New(slog.NewTextHandler(stderr, nil)), Env: workspace.SystemEnv(),
-		Executable: a.executable, Version: buildVersion(), StopSessions: stopSessions,
-	})
+	opts.In, opts.Out, opts.Log, opts.Env = a.stdin, a.stdout, slog.New(slog.NewTextHandler(stderr, nil)), workspace.SystemEnv()
+	opts.Executable, opts.Version = a.executable, buildVersion()
+	err := rpc.Serve(ctx, opts)
 	cancel()
 	<-done
 	err = errors.Join(err, stderr.Close())

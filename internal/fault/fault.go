@@ -23,6 +23,7 @@ const (
 	Denied         Reason = "denied"
 	Conflict       Reason = "conflict"
 	InvalidFile    Reason = "invalid_file"
+	Blank          Reason = "blank" // a text of white space alone
 	InvalidParams  Reason = "invalid_params"
 	NotAWorkspace  Reason = "not_a_workspace"
 	NotEmpty       Reason = "not_empty"

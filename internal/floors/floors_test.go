@@ -26,6 +26,7 @@ func floors() map[string]int {
 		"index":              3,
 		"redact":             3,
 		"runs/...":           4,
+		"audit":              5,
 		"governance":         5,
 		"conversation":       5,
 		"pm":                 5,

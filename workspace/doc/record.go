@@ -51,8 +51,8 @@ type Schedule struct {
 
 // Check holds the end at or behind the start where both are dates.
 func (s *Schedule) Check() []fault.Issue {
-	start, okStart := clock.Parse(s.PlannedStart)
-	end, okEnd := clock.Parse(s.PlannedEnd)
+	start, okStart := clock.ParseDate(s.PlannedStart)
+	end, okEnd := clock.ParseDate(s.PlannedEnd)
 	if okStart && okEnd && end.Before(start) {
 		return []fault.Issue{{Path: []any{"planned_end"}, Code: "custom", Message: "must not be before planned_start"}}
 	}

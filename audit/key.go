@@ -1,0 +1,113 @@
+package audit
+
+// Keys: whoever seals has a private one, whoever verifies needs the public one.
+
+import (
+	"crypto/rand"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"golang.org/x/mod/sumdb/note"
+
+	"ac/internal/durable"
+	"ac/internal/fault"
+	"ac/workspace"
+)
+
+// keyName is the name under which ac signs.
+const keyName = "ac-audit"
+
+// Key is a private key for sealing. Its public part is Public.
+type Key struct {
+	signer note.Signer
+	Public string
+}
+
+// DefaultKeyFile is where the private key of this user lies. It is no part of a
+// workspace, so that neither an export nor an agent that works in one has it.
+func DefaultKeyFile() (string, error) {
+	dir, err := os.UserConfigDir()
+	if err != nil {
+		return "", fault.New(fault.NotFound, "no place for the private key: %w (name one with --key-file)", err)
+	}
+	return filepath.Join(dir, "ac", "audit.key"), nil
+}
+
+// LoadKey reads a private key, which is made when the file is not there: mode
+// 0600, the public key on its second line. A file that others may read is
+// refused.
+func LoadKey(env workspace.Env, file string) (Key, error) {
+	text, err := os.ReadFile(file)
+	if errors.Is(err, fs.ErrNotExist) {
+		if err := makeKey(env, file); err != nil {
+			return Key{}, fmt.Errorf("make the key %s: %w", file, err)
+		}
+		text, err = os.ReadFile(file)
+	}
+	if err != nil {
+		return Key{}, err
+	}
+	if st, err := os.Stat(file); err != nil || st.Mode().Perm()&0o077 != 0 {
+		return Key{}, errors.Join(err, fault.New(fault.Denied, "%s can be read by others; a private key must be for its owner alone (chmod 600)", file))
+	}
+	private, public, _ := strings.Cut(strings.TrimSpace(string(text)), "\n")
+	signer, err := note.NewSigner(strings.TrimSpace(private))
+	if err != nil {
+		return Key{}, fault.New(fault.InvalidFile, "%s holds no private key: %w", file, err)
+	}
+	if _, err := note.NewVerifier(strings.TrimSpace(public)); err != nil {
+		return Key{}, fault.New(fault.InvalidFile, "%s holds no public key on its second line: %w", file, err)
+	}
+	return Key{signer: signer, Public: strings.TrimSpace(public)}, nil
+}
+
+// makeKey makes a key file. Of several processes that make it at once, the file
+// of the first stands.
+func makeKey(env workspace.Env, file string) error {
+	private, public, err := note.GenerateKey(rand.Reader, keyName)
+	if err != nil {
+		return err
+	}
+	dir := filepath.Dir(file)
+	if err := os.MkdirAll(dir, 0o700); err != nil {
+		return err
+	}
+	root, err := durable.OpenRoot(dir)
+	if err != nil {
+		return err
+	}
+	defer root.Close()
+	aside := "." + filepath.Base(file) + ".tmp-" + env.IDs.Hex(6)
+	if err := durable.WriteNew(root, aside, []byte(private+"\n"+public+"\n"), 0o600); err != nil {
+		return err
+	}
+	err = root.Link(aside, filepath.Base(file))
+	if errors.Is(err, fs.ErrExist) {
+		err = nil
+	}
+	return errors.Join(err, root.Remove(aside), root.SyncDir("."))
+}
+
+// verifierOf reads a public key: the key itself, or the name of a file with it.
+func verifierOf(key string) (note.Verifier, error) {
+	if v, err := note.NewVerifier(strings.TrimSpace(key)); err == nil {
+		return v, nil
+	}
+	text, err := os.ReadFile(key)
+	if err != nil {
+		return nil, fault.New(fault.NotFound, "%s is neither a public key nor a file that can be read", key)
+	}
+	return parseKey(key, text)
+}
+
+func parseKey(name string, text []byte) (note.Verifier, error) {
+	v, err := note.NewVerifier(strings.TrimSpace(string(text)))
+	if err != nil {
+		return nil, fault.New(fault.InvalidFile, "%s holds no public key: %w", name, err)
+	}
+	return v, nil
+}

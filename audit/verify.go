@@ -1,0 +1,290 @@
+package audit
+
+// Verifying: with the public key alone, without a network or a server.
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path"
+	"slices"
+
+	"golang.org/x/mod/sumdb/note"
+	"golang.org/x/mod/sumdb/tlog"
+
+	"ac/internal/fault"
+	"ac/workspace"
+)
+
+// Codes of findings.
+const (
+	Changed      = "changed"       // a log has other bytes than were sealed
+	Shortened    = "shortened"     // a log has fewer bytes than were sealed
+	Removed      = "removed"       // a log that was sealed is gone
+	BadSignature = "bad_signature" // a checkpoint is not signed by the key
+	BadHistory   = "bad_history"   // the records are not those that a checkpoint covers
+	RolledBack   = "rolled_back"   // a checkpoint that was kept elsewhere is of a later or another history
+)
+
+// Finding is something that is not as it was sealed.
+type Finding struct {
+	Log     string `json:"log,omitempty"`
+	File    string `json:"file,omitempty"` // of a checkpoint
+	Code    string `json:"code"`
+	Message string `json:"message"`
+	// Of a log that was changed: the first bytes that differ lie in this range.
+	From int64 `json:"from,omitempty"`
+	To   int64 `json:"to,omitempty"`
+}
+
+// LogReport says how much of a log is sealed.
+type LogReport struct {
+	Log         string `json:"log"`
+	Bytes       int64  `json:"bytes"`        // there now
+	SealedBytes int64  `json:"sealed_bytes"` // 0 for a log that was never sealed
+	SealedLines int64  `json:"sealed_lines"`
+	SealedAt    string `json:"sealed_at,omitempty"`
+	OK          bool   `json:"ok"` // what was sealed is as it was
+}
+
+// Report is the outcome of a verification. Findings stand in the order in which
+// things were sealed: the first is the oldest.
+type Report struct {
+	OK          bool        `json:"ok"`
+	Key         string      `json:"key"`
+	Newest      *Checkpoint `json:"newest"` // nil: nothing was ever sealed
+	Checkpoints int         `json:"checkpoints"`
+	Records     int64       `json:"records"`
+	Logs        []LogReport `json:"logs"`
+	Findings    []Finding   `json:"findings"`
+}
+
+// Options say against what a history is held.
+type Options struct {
+	// Key is the public key or a file with it. Empty: what the workspace itself
+	// says, which proves nothing against somebody who could write there.
+	Key string
+	// Kept are files with checkpoints that were kept elsewhere.
+	Kept []string
+}
+
+// Verify holds the logs of a workspace against what was sealed of them, the
+// records against every checkpoint, and the checkpoints against each other and
+// against those that were kept elsewhere. It writes nothing.
+func Verify(ctx context.Context, w *workspace.Workspace, opts Options) (Report, error) {
+	v := verification{w: w, report: Report{Logs: []LogReport{}, Findings: []Finding{}}}
+	keys, err := v.keys(opts.Key)
+	if err != nil {
+		return v.report, err
+	}
+	if v.tree, err = readTree(w); err != nil {
+		return v.report, err
+	}
+	v.report.Records = v.tree.size()
+	if err := v.checkpoints(keys); err != nil {
+		return v.report, err
+	}
+	if err := v.kept(opts.Kept, keys); err != nil {
+		return v.report, err
+	}
+	if err := v.logs(ctx); err != nil {
+		return v.report, err
+	}
+	v.report.OK = len(v.report.Findings) == 0
+	return v.report, nil
+}
+
+type verification struct {
+	w      *workspace.Workspace
+	tree   *tree
+	report Report
+}
+
+func (v *verification) found(f Finding) { v.report.Findings = append(v.report.Findings, f) }
+
+// keys are whose signatures count.
+func (v *verification) keys(given string) (keys []note.Verifier, err error) {
+	if given != "" {
+		key, err := verifierOf(given)
+		if err != nil {
+			return nil, err
+		}
+		v.report.Key = fmt.Sprintf("%s+%08x", key.Name(), key.KeyHash())
+		return []note.Verifier{key}, nil
+	}
+	text, err := v.w.Read(KeyFile)
+	if fault.Is(err, fault.NotFound) {
+		return nil, fault.New(fault.NotFound, "nothing was sealed here yet: there is no %s (see: ac audit:seal)", KeyFile)
+	}
+	if err != nil {
+		return nil, err
+	}
+	for line := range lines(text) {
+		key, err := parseKey(KeyFile, line)
+		if err != nil {
+			return nil, err
+		}
+		keys = append(keys, key)
+	}
+	v.report.Key = KeyFile
+	return keys, nil
+}
+
+// checkpoints holds the records against every checkpoint of the workspace, and
+// proves that each is of a later state of the same history than the one before.
+func (v *verification) checkpoints(keys []note.Verifier) error {
+	names, err := checkpoints(v.w)
+	if err != nil {
+		return err
+	}
+	v.report.Checkpoints = len(names)
+	var before *Checkpoint
+	for _, name := range names {
+		text, err := v.w.Read(name)
+		if err != nil {
+			return err
+		}
+		c, err := readCheckpoint(name, text, keys...)
+		if err == nil && path.Base(checkpointFile(c.Size)) != path.Base(name) {
+			err = fault.New(fault.InvalidFile, "%s is the checkpoint of %d records", name, c.Size)
+		}
+		if err != nil {
+			v.found(Finding{File: name, Code: BadSignature, Message: err.Error()})
+			continue
+		}
+		if problem := v.tree.fits(c); problem != "" {
+			v.found(Finding{File: name, Code: BadHistory, Message: problem})
+			continue
+		}
+		if err := v.consistent(before, c); err != nil {
+			v.found(Finding{File: name, Code: BadHistory, Message: err.Error()})
+		}
+		before = &c
+	}
+	v.report.Newest = before
+	return nil
+}
+
+// consistent proves that one checkpoint is of an earlier state of the history of
+// another.
+func (v *verification) consistent(before *Checkpoint, c Checkpoint) error {
+	if before == nil {
+		return nil
+	}
+	if before.Origin != c.Origin {
+		return fmt.Errorf("it is of %s and not of %s", c.Origin, before.Origin)
+	}
+	proof, err := tlog.ProveTree(c.Size, before.Size, v.tree)
+	if err != nil {
+		return err
+	}
+	return tlog.CheckTree(proof, c.Size, c.Root, before.Size, before.Root)
+}
+
+// kept holds the history against checkpoints that were kept elsewhere.
+func (v *verification) kept(files []string, keys []note.Verifier) error {
+	origin, err := originOf(v.w)
+	if err != nil {
+		return err
+	}
+	for _, file := range files {
+		text, err := os.ReadFile(file)
+		if err != nil {
+			return fault.New(fault.NotFound, "%s: %w", file, err)
+		}
+		c, err := readCheckpoint(file, text, keys...)
+		switch {
+		case err != nil:
+			v.found(Finding{File: file, Code: BadSignature, Message: err.Error()})
+		case c.Origin != origin:
+			v.found(Finding{File: file, Code: RolledBack, Message: fmt.Sprintf("it is of %s and this is %s", c.Origin, origin)})
+		default:
+			if problem := v.tree.fits(c); problem != "" {
+				v.found(Finding{File: file, Code: RolledBack, Message: problem})
+			}
+		}
+	}
+	return nil
+}
+
+// logs holds every log against its records, each read once.
+func (v *verification) logs(ctx context.Context) error {
+	there, err := logs(v.w)
+	if err != nil {
+		return err
+	}
+	covered := int64(0)
+	if v.report.Newest != nil {
+		covered = v.report.Newest.Size
+	}
+	sealed := map[string][]Record{}
+	var order []string
+	for _, r := range v.tree.records[:covered] {
+		if sealed[r.Log] == nil {
+			order = append(order, r.Log)
+		}
+		sealed[r.Log] = append(sealed[r.Log], r)
+	}
+	for _, name := range there {
+		if sealed[name] == nil {
+			order = append(order, name)
+		}
+	}
+	for _, name := range order {
+		if err := v.log(ctx, name, sealed[name]); err != nil {
+			return fmt.Errorf("verify %s: %w", name, err)
+		}
+	}
+	return nil
+}
+
+func (v *verification) log(ctx context.Context, name string, records []Record) (err error) {
+	report := LogReport{Log: name, OK: true}
+	if len(records) > 0 {
+		newest := records[len(records)-1]
+		report.SealedBytes, report.SealedLines, report.SealedAt = newest.Bytes, newest.Lines, newest.SealedAt
+	}
+	log, err := open(v.w, name)
+	if errors.Is(err, fs.ErrNotExist) {
+		report.OK = false
+		v.found(Finding{Log: name, Code: Removed, Message: "it was sealed and is gone"})
+		v.report.Logs = append(v.report.Logs, report)
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, log.Close()) }()
+	report.Bytes = log.size
+	f, err := log.against(ctx, name, records)
+	if f != nil {
+		report.OK = false
+		v.found(*f)
+	}
+	v.report.Logs = append(v.report.Logs, report)
+	return err
+}
+
+// against finds the first record that a log no longer fits.
+func (r *reading) against(ctx context.Context, name string, records []Record) (*Finding, error) {
+	slices.SortStableFunc(records, func(a, b Record) int { return int(min(1, max(-1, a.Bytes-b.Bytes))) })
+	for _, record := range records {
+		from := r.bytes
+		if record.Bytes > r.size {
+			return &Finding{Log: name, Code: Shortened, Message: fmt.Sprintf("%d bytes were sealed at %s and %d are there", record.Bytes, record.SealedAt, r.size)}, nil
+		}
+		sum, err := r.to(ctx, record.Bytes)
+		if err != nil {
+			return nil, err
+		}
+		if sum != record.SHA256 {
+			return &Finding{
+				Log: name, Code: Changed, From: from, To: record.Bytes,
+				Message: fmt.Sprintf("bytes between %d and %d are not those that were sealed at %s", from, record.Bytes, record.SealedAt),
+			}, nil
+		}
+	}
+	return nil, nil
+}

@@ -1,0 +1,142 @@
+package main
+
+// audit:seal, audit:verify and audit:key.
+
+import (
+	"fmt"
+
+	"github.com/spf13/cobra"
+
+	"ac/audit"
+	"ac/company"
+)
+
+func auditSealCommand(a *app) *cobra.Command {
+	keyFile, asJSON := "", false
+	cmd := &cobra.Command{
+		Use: "audit:seal <dir>", Short: "Sign a checkpoint over all logs of a workspace", Args: args("dir"),
+		Long: `Sign a checkpoint over all logs of a workspace, so that anybody with the public
+key can prove later whether one of them was changed, shortened or removed. Keep a
+copy of a checkpoint somewhere else: it pins everything before it.
+
+Exit status: 0, or 2 when logs are no longer what was sealed of them; those get no
+new record, the others are sealed.`,
+		Example: "  ac audit:seal ./acme\n  ac audit:seal ./acme --key-file /run/keys/acme.key",
+		RunE: func(cmd *cobra.Command, given []string) error {
+			return a.in(given[0], func(c *company.Company) error {
+				sealed, err := c.SealAudit(cmd.Context(), keyFile)
+				if err != nil {
+					return err
+				}
+				return a.printSealed(sealed, asJSON)
+			})
+		},
+	}
+	cmd.Flags().StringVar(&keyFile, "key-file", "", "the private key, made when it is not there (default: this user's)")
+	cmd.Flags().BoolVar(&asJSON, "json", false, "print JSON")
+	return cmd
+}
+
+func (a *app) printSealed(s audit.Sealed, asJSON bool) error {
+	switch {
+	case asJSON:
+		if err := a.printJSON(s); err != nil {
+			return err
+		}
+	case s.Checkpoint == nil:
+		fmt.Fprintln(a.stdout, "Nothing to seal: there are no logs yet.")
+	case s.Added == 0:
+		fmt.Fprintf(a.stdout, "Nothing has grown since %s (%s).\n", s.Checkpoint.SealedAt, s.File)
+	default:
+		fmt.Fprintf(a.stdout, "Sealed: %d logs grew; %d records in all. Keep a copy of %s elsewhere.\n", s.Added, s.Checkpoint.Size, s.File)
+	}
+	return a.printFindings(s.Refused, asJSON)
+}
+
+// printFindings tells people what is not as it was sealed. Any finding is exit
+// status 2.
+func (a *app) printFindings(findings []audit.Finding, asJSON bool) error {
+	if len(findings) == 0 {
+		return nil
+	}
+	for _, f := range findings {
+		if !asJSON {
+			fmt.Fprintf(a.stderr, "%s  %s: %s\n", f.Code, f.Log+f.File, f.Message)
+		}
+	}
+	return exitError{exitFindings}
+}
+
+func auditVerifyCommand(a *app) *cobra.Command {
+	var opts audit.Options
+	asJSON := false
+	cmd := &cobra.Command{
+		Use: "audit:verify <dir>", Short: "Prove that no sealed log was changed since", Args: args("dir"),
+		Long: `Hold the logs of a workspace against what was sealed of them, with the public key
+alone. Give the key and a checkpoint that were kept elsewhere: what lies in the
+workspace could have been made anew together with the logs.
+
+Exit status: 0 when everything sealed is as it was, 2 with what is not, the oldest
+first, 1 when something could not be read.`,
+		Example: `  ac audit:verify ./acme
+  ac audit:verify ./acme --key ac-audit+1f2e3d4c+AbCd... --checkpoint ~/kept/000000000042.txt`,
+		RunE: func(cmd *cobra.Command, given []string) error {
+			return a.in(given[0], func(c *company.Company) error {
+				report, err := c.VerifyAudit(cmd.Context(), opts)
+				if err != nil {
+					return err
+				}
+				if asJSON {
+					err = a.printJSON(report)
+				} else {
+					a.printAudit(report, opts.Key == "")
+				}
+				if err != nil {
+					return err
+				}
+				return a.printFindings(report.Findings, asJSON)
+			})
+		},
+	}
+	cmd.Flags().StringVar(&opts.Key, "key", "", "the public key, or a file with it (default: the keys in the workspace)")
+	cmd.Flags().StringArrayVar(&opts.Kept, "checkpoint", nil, "a checkpoint that was kept elsewhere; may be repeated")
+	cmd.Flags().BoolVar(&asJSON, "json", false, "print JSON: every log with what is sealed of it")
+	return cmd
+}
+
+func (a *app) printAudit(r audit.Report, ownKey bool) {
+	var sealed, open, logs int64
+	for _, log := range r.Logs {
+		sealed += log.SealedBytes
+		open += max(0, log.Bytes-log.SealedBytes)
+		if log.SealedBytes > 0 {
+			logs++
+		}
+	}
+	verdict := "OK"
+	if !r.OK {
+		verdict = "NOT AS SEALED"
+	}
+	newest := "no checkpoint"
+	if r.Newest != nil {
+		newest = fmt.Sprintf("%d checkpoints, the newest of %s", r.Checkpoints, r.Newest.SealedAt)
+	}
+	fmt.Fprintf(a.stdout, "%s: %d of %d logs sealed (%d bytes; %d bytes since); %s\n", verdict, logs, len(r.Logs), sealed, open, newest)
+	if ownKey {
+		fmt.Fprintln(a.stderr, "The key came from the workspace itself. Give --key, and a --checkpoint that was kept elsewhere, to be sure.")
+	}
+}
+
+func auditKeyCommand(a *app) *cobra.Command {
+	keyFile := ""
+	cmd := &cobra.Command{
+		Use: "audit:key", Short: "Print the public key that belongs to this user's seals", Args: args(),
+		Long:    "Print the public key, for those who verify. The private key, which is made when there is none, stays where it is: mode 0600, in this user's configuration directory.",
+		Example: "  ac audit:key > acme.pub\n  ac audit:verify ./acme --key acme.pub",
+		RunE: func(*cobra.Command, []string) error {
+			return a.across(func(all *company.Companies) error { return a.printID(all.AuditKey(keyFile)) })
+		},
+	}
+	cmd.Flags().StringVar(&keyFile, "key-file", "", "the private key (default: this user's)")
+	return cmd
+}

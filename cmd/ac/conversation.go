@@ -1,0 +1,313 @@
+package main
+
+// conversation:list, new, dm, send, read and follow.
+
+import (
+	"bufio"
+	"errors"
+	"fmt"
+	"io"
+	"os/signal"
+	"strings"
+	"syscall"
+
+	"github.com/spf13/cobra"
+
+	"ac/company"
+	"ac/conversation"
+	"ac/internal/terminal"
+	"ac/workspace"
+	"ac/workspace/doc"
+)
+
+// inScope are the options of all commands of conversations.
+type inScope struct {
+	project string
+	json    bool
+}
+
+func (s *inScope) flags(a *app, cmd *cobra.Command) {
+	cmd.Flags().StringVar(&s.project, "project", "", "of this project, not of the workspace")
+	cmd.Flags().BoolVar(&s.json, "json", false, "print JSON")
+	completeFlag(cmd, "project", a.projectIDs)
+}
+
+func (s *inScope) scope() company.Scope {
+	if s.project == "" {
+		return company.Scope{Scope: conversation.ScopeWorkspace}
+	}
+	return company.Scope{Scope: conversation.ScopeProject, ProjectID: s.project}
+}
+
+// params are the fields of a request that say where.
+func (s *inScope) params(dir string) map[string]any {
+	p := map[string]any{"workspace_dir": dir, "scope": s.scope().Scope}
+	if s.project != "" {
+		p["project_id"] = s.project
+	}
+	return p
+}
+
+// ask makes a request of the method table, as a client would, and gives the
+// result in its type.
+func ask[R any](a *app, cmd *cobra.Command, method string, params map[string]any) (result R, err error) {
+	err = a.across(func(all *company.Companies) error {
+		got, err := check(cmd.Context(), all, method, params)
+		if err != nil {
+			return invalidParams(err)
+		}
+		var ok bool
+		if result, ok = got.(R); !ok {
+			return fmt.Errorf("%s answers %T", method, got)
+		}
+		return nil
+	})
+	return result, err
+}
+
+func conversationListCommand(a *app) *cobra.Command {
+	var scope inScope
+	cmd := &cobra.Command{
+		Use: "conversation:list <dir>", Short: "List the conversations of a company or of a project", Args: args("dir"),
+		Example: "  ac conversation:list ./acme\n  ac conversation:list ./acme --project proj_01M7WQGZ9VWV76QSK07HTTZGPP --json",
+		RunE: func(cmd *cobra.Command, given []string) error {
+			all, err := ask[[]doc.Conversation](a, cmd, "conversation.list", scope.params(given[0]))
+			if err != nil {
+				return err
+			}
+			if scope.json {
+				return a.printJSON(all)
+			}
+			for _, c := range all {
+				people := fmt.Sprintf("%d people", len(c.Participants.AgentIDs))
+				if teams := len(c.Participants.TeamIDs); teams > 0 {
+					people += fmt.Sprintf(", %d teams", teams)
+				}
+				fmt.Fprintf(a.stdout, "%s  %-7s  %-8s  %s  (%s)\n", c.ID, c.Kind, c.Visibility, terminal.Printable(c.Name), people)
+			}
+			return nil
+		},
+	}
+	scope.flags(a, cmd)
+	return cmd
+}
+
+func conversationNewCommand(a *app) *cobra.Command {
+	var scope inScope
+	var name, slug, visibility, by string
+	var agents, teams []string
+	cmd := &cobra.Command{
+		Use: "conversation:new <dir>", Short: "Make a channel and print its id", Args: args("dir"),
+		Example: "  ac conversation:new ./acme --name 'Release 2' --agent agent_01M7WQTKN3XZ68N337WHQP6N6Z",
+		RunE: func(cmd *cobra.Command, given []string) error {
+			if err := require(cmd, "name"); err != nil {
+				return err
+			}
+			if slug == "" {
+				if slug = workspace.Slug(name); slug == "" {
+					return usageError{"--name has no letter or digit that a slug could keep; give one with --slug"}
+				}
+			}
+			p := scope.params(given[0])
+			p["name"], p["slug"], p["visibility"], p["created_by"] = name, slug, visibility, by
+			if agents != nil {
+				p["participant_agent_ids"] = agents
+			}
+			if teams != nil {
+				p["participant_team_ids"] = teams
+			}
+			return a.printConversation(ask[doc.Conversation](a, cmd, "conversation.create_channel", p))(scope.json)
+		},
+	}
+	scope.flags(a, cmd)
+	cmd.Flags().StringVar(&name, "name", "", "name of the channel (required)")
+	cmd.Flags().StringVar(&slug, "slug", "", "its short name (default: made from the name)")
+	cmd.Flags().StringVar(&visibility, "visibility", "team", "private_agent, team, managers or org")
+	cmd.Flags().StringVar(&by, "by", workspace.DefaultCEO, "who makes it")
+	cmd.Flags().StringArrayVar(&agents, "agent", nil, "id of somebody who takes part; may be repeated")
+	cmd.Flags().StringArrayVar(&teams, "team", nil, "id of a team that takes part; may be repeated")
+	completeFlag(cmd, "agent", a.agentIDs)
+	completeFlag(cmd, "team", a.teamIDs)
+	completeFlag(cmd, "visibility", func(*cobra.Command, []string) []string { return visibilities() })
+	return cmd
+}
+
+func visibilities() []string { return []string{"private_agent", "team", "managers", "org"} }
+
+func conversationDMCommand(a *app) *cobra.Command {
+	var scope inScope
+	var by, peer string
+	cmd := &cobra.Command{
+		Use: "conversation:dm <dir>", Short: "Print the id of the conversation of two, made when they have none", Args: args("dir"),
+		Example: "  ac conversation:dm ./acme --with agent_01M7WQTKN3XZ68N337WHQP6N6Z",
+		RunE: func(cmd *cobra.Command, given []string) error {
+			if err := require(cmd, "with"); err != nil {
+				return err
+			}
+			p := scope.params(given[0])
+			p["created_by"], p["peer_agent_id"] = by, peer
+			return a.printConversation(ask[doc.Conversation](a, cmd, "conversation.create_dm", p))(scope.json)
+		},
+	}
+	scope.flags(a, cmd)
+	cmd.Flags().StringVar(&by, "by", workspace.DefaultCEO, "who talks")
+	cmd.Flags().StringVar(&peer, "with", "", "to whom (required)")
+	completeFlag(cmd, "with", a.agentIDs)
+	return cmd
+}
+
+func (a *app) printConversation(c doc.Conversation, err error) func(asJSON bool) error {
+	return func(asJSON bool) error {
+		if err == nil && asJSON {
+			return a.printJSON(c)
+		}
+		return a.printID(c.ID, err)
+	}
+}
+
+func conversationSendCommand(a *app) *cobra.Command {
+	var scope inScope
+	var by, role string
+	var mentions []string
+	cmd := &cobra.Command{
+		Use: "conversation:send <dir> <conversation> [text]", Short: "Say something; without a text what stands on stdin", Args: textArgs,
+		Example: "  ac conversation:send ./acme conv_workspace_home 'Good morning'\n  git log -1 | ac conversation:send ./acme conv_workspace_home",
+		RunE: func(cmd *cobra.Command, given []string) error {
+			text, err := a.textOf(given)
+			if err != nil {
+				return err
+			}
+			p := scope.params(given[0])
+			p["conversation_id"], p["author_id"], p["author_role"], p["body"] = given[1], by, role, text
+			if mentions != nil {
+				p["mentions"] = mentions
+			}
+			sent, err := ask[company.SendResult](a, cmd, "conversation.message.send", p)
+			if err != nil {
+				return err
+			}
+			if scope.json {
+				return a.printJSON(sent)
+			}
+			return a.printID(sent.Message.ID, nil)
+		},
+	}
+	scope.flags(a, cmd)
+	cmd.Flags().StringVar(&by, "by", workspace.DefaultCEO, "who speaks")
+	cmd.Flags().StringVar(&role, "role", "ceo", "human, ceo, director, manager or worker")
+	cmd.Flags().StringArrayVar(&mentions, "mention", nil, "id of somebody who is meant; may be repeated")
+	completeFlag(cmd, "role", func(*cobra.Command, []string) []string {
+		return []string{"human", "ceo", "director", "manager", "worker"}
+	})
+	completeFlag(cmd, "mention", a.agentIDs)
+	return cmd
+}
+
+func textArgs(cmd *cobra.Command, given []string) error {
+	if len(given) == 3 {
+		return nil
+	}
+	return args("dir", "conversation")(cmd, given)
+}
+
+// textOf is the text of a message: the argument, or stdin.
+func (a *app) textOf(given []string) (string, error) {
+	if len(given) == 3 {
+		return given[2], nil
+	}
+	text, err := io.ReadAll(io.LimitReader(a.stdin, conversation.MaxBody+1))
+	return string(text), err
+}
+
+func conversationReadCommand(a *app) *cobra.Command {
+	var scope inScope
+	limit := 300
+	cmd := &cobra.Command{
+		Use: "conversation:read <dir> <conversation>", Short: "Print the newest messages, oldest first", Args: args("dir", "conversation"),
+		Example: "  ac conversation:read ./acme conv_workspace_home --limit 20",
+		RunE: func(cmd *cobra.Command, given []string) error {
+			p, err := scope.messages(given, limit)
+			if err != nil {
+				return err
+			}
+			messages, err := ask[[]doc.Message](a, cmd, "conversation.messages.list", p)
+			if err != nil {
+				return err
+			}
+			if scope.json {
+				return a.printJSON(messages)
+			}
+			for _, m := range messages {
+				a.printMessage(m)
+			}
+			return nil
+		},
+	}
+	scope.flags(a, cmd)
+	cmd.Flags().IntVar(&limit, "limit", limit, "messages at most")
+	return cmd
+}
+
+// messages are the params of a request for messages. A limit beyond the largest
+// is cut.
+func (s *inScope) messages(given []string, limit int) (map[string]any, error) {
+	if limit < 1 {
+		return nil, usageError{"--limit must be a whole number of at least 1"}
+	}
+	p := s.params(given[0])
+	p["conversation_id"], p["limit"] = given[1], min(limit, 5000)
+	return p, nil
+}
+
+func conversationFollowCommand(a *app) *cobra.Command {
+	var scope inScope
+	limit := 10
+	cmd := &cobra.Command{
+		Use: "conversation:follow <dir> <conversation>", Short: "Print messages as they are sent, until interrupted", Args: args("dir", "conversation"),
+		Long:    "Print the newest messages and then each that is sent, by whatever program, until interrupted or until nobody reads. With --json a message a line.",
+		Example: "  ac conversation:follow ./acme conv_workspace_home",
+		RunE: func(cmd *cobra.Command, given []string) error {
+			p, err := scope.messages(given, limit)
+			if err != nil {
+				return err
+			}
+			ctx, stop := signal.NotifyContext(cmd.Context(), syscall.SIGINT, syscall.SIGTERM)
+			defer stop()
+			if _, err := ask[[]doc.Message](a, cmd, "conversation.messages.list", p); err != nil {
+				return err
+			}
+			out := bufio.NewWriter(a.stdout)
+			params := company.MessagesParams{Scope: scope.scope(), ConversationID: given[1], Limit: min(limit, 5000)}
+			return a.in(given[0], func(c *company.Company) error {
+				return c.FollowMessages(ctx, params, func(m doc.Message) error {
+					if scope.json {
+						line, err := m.Line()
+						_, writeErr := out.Write(line)
+						return errors.Join(err, writeErr, out.Flush())
+					}
+					writeMessage(out, m)
+					return out.Flush()
+				})
+			})
+		},
+	}
+	scope.flags(a, cmd)
+	cmd.Flags().IntVar(&limit, "limit", limit, "earlier messages at most")
+	return cmd
+}
+
+func (a *app) printMessage(m doc.Message) { writeMessage(a.stdout, m) }
+
+// writeMessage prints a message for people: further lines of it stand below its
+// first.
+func writeMessage(out io.Writer, m doc.Message) {
+	kind := ""
+	if m.Kind != "text" {
+		kind = " [" + m.Kind + "]"
+	}
+	lines := strings.Split(m.Body, "\n")
+	for i := range lines {
+		lines[i] = terminal.Printable(lines[i])
+	}
+	fmt.Fprintf(out, "%s  %s (%s)%s: %s\n", m.CreatedAt, terminal.Printable(m.AuthorID), m.AuthorRole, kind, strings.Join(lines, "\n    "))
+}

@@ -1,0 +1,88 @@
+package company
+
+// Sealing the history of a workspace, and verifying it.
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"strings"
+	"time"
+
+	"ac/audit"
+	"ac/workspace"
+)
+
+// SealAudit seals all logs of the workspace with a private key, which is made
+// when the file is not there. Empty: the key of this user.
+func (c *Company) SealAudit(ctx context.Context, keyFile string) (audit.Sealed, error) {
+	w, err := c.workspace(ctx)
+	if err != nil {
+		return audit.Sealed{}, err
+	}
+	key, err := c.all.auditKey(keyFile)
+	if err != nil {
+		return audit.Sealed{}, err
+	}
+	return audit.Seal(ctx, w, key)
+}
+
+// VerifyAudit holds the logs of the workspace against what was sealed of them.
+func (c *Company) VerifyAudit(ctx context.Context, opts audit.Options) (audit.Report, error) {
+	w, err := c.workspace(ctx)
+	if err != nil {
+		return audit.Report{}, err
+	}
+	return audit.Verify(ctx, w, opts)
+}
+
+// AuditKey is the public key that belongs to a private one, which is made when
+// the file is not there.
+func (cs *Companies) AuditKey(keyFile string) (string, error) {
+	key, err := cs.auditKey(keyFile)
+	return key.Public, err
+}
+
+func (cs *Companies) auditKey(file string) (key audit.Key, err error) {
+	if file == "" {
+		if file, err = audit.DefaultKeyFile(); err != nil {
+			return key, err
+		}
+	}
+	return audit.LoadKey(cs.env, file)
+}
+
+// SealEvery seals every workspace that this process has opened, again and again,
+// until ctx ends. What goes wrong is told and tried again next time.
+func (cs *Companies) SealEvery(ctx context.Context, every time.Duration, keyFile string, told func(dir string, s audit.Sealed, err error)) {
+	ticker := time.NewTicker(every)
+	defer ticker.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-ticker.C:
+		}
+		for _, w := range cs.opened() {
+			key, err := cs.auditKey(keyFile)
+			var s audit.Sealed
+			if err == nil {
+				s, err = audit.Seal(ctx, w, key)
+			}
+			if ctx.Err() == nil || !errors.Is(err, ctx.Err()) {
+				told(w.Dir(), s, err)
+			}
+		}
+	}
+}
+
+// opened are the workspaces that requests named, by directory.
+func (cs *Companies) opened() (all []*workspace.Workspace) {
+	cs.mu.Lock()
+	defer cs.mu.Unlock()
+	for _, o := range cs.open {
+		all = append(all, o.ws)
+	}
+	slices.SortFunc(all, func(a, b *workspace.Workspace) int { return strings.Compare(a.Dir(), b.Dir()) })
+	return all
+}

@@ -1,0 +1,222 @@
+package company
+
+// Conversations: channels, direct messages and what is said in them.
+
+import (
+	"context"
+	"slices"
+	"strings"
+
+	"ac/conversation"
+	"ac/internal/fault"
+	"ac/internal/shape"
+	"ac/workspace"
+	"ac/workspace/doc"
+)
+
+// Scope are the params that say whose things are meant: those of the workspace,
+// or those of one project.
+type Scope struct {
+	Scope     string `json:"scope" is:"enum=workspace|project"`
+	ProjectID string `json:"project_id" is:"optional"`
+}
+
+// checkScope refuses a project scope without a project. In workspace scope
+// project_id says nothing.
+func (s Scope) checkScope() []fault.Issue {
+	problem := ""
+	switch {
+	case s.Scope == conversation.ScopeWorkspace:
+	case s.ProjectID != "":
+		problem = shape.CheckID(s.ProjectID)
+	case s.Scope == conversation.ScopeProject:
+		problem = "is required with scope project"
+	}
+	if problem == "" {
+		return nil
+	}
+	return []fault.Issue{{Path: []any{"project_id"}, Code: "custom", Message: problem}}
+}
+
+func (s Scope) place() conversation.Place {
+	if s.Scope != conversation.ScopeProject {
+		return conversation.Place{}
+	}
+	return conversation.Place{Project: s.ProjectID}
+}
+
+// ConversationsParams are those of conversation.list.
+type ConversationsParams struct {
+	Dir
+	Scope
+}
+
+// CheckFields ties the project to the scope.
+func (p *ConversationsParams) CheckFields() []fault.Issue { return p.checkScope() }
+
+// Conversations lists the conversations of a place, after those that are always
+// there were made or brought up to date.
+func (c *Company) Conversations(ctx context.Context, p ConversationsParams) ([]doc.Conversation, error) {
+	w, err := c.workspace(ctx)
+	if err != nil {
+		return nil, err
+	}
+	return conversations(ctx, w, p.place(), workspace.Leader{})
+}
+
+func conversations(ctx context.Context, w *workspace.Workspace, place conversation.Place, leader workspace.Leader) ([]doc.Conversation, error) {
+	if err := ensureConversations(ctx, w, place, leader); err != nil {
+		return nil, err
+	}
+	return conversation.List(w, place)
+}
+
+// ensureConversations makes the conversations that are always there.
+func ensureConversations(ctx context.Context, w *workspace.Workspace, place conversation.Place, leader workspace.Leader) error {
+	if place.Project == "" {
+		return w.EnsureDefaults(ctx)
+	}
+	_, err := w.SyncProjectDefaults(ctx, place.Project, leader)
+	return err
+}
+
+// CreateChannelParams are those of conversation.create_channel.
+type CreateChannelParams struct {
+	Dir
+	Scope
+	Name                string   `json:"name"`
+	Slug                string   `json:"slug"`
+	Visibility          string   `json:"visibility" is:"default=team,enum=private_agent|team|managers|org"`
+	CreatedBy           string   `json:"created_by"`
+	ParticipantAgentIDs []string `json:"participant_agent_ids" is:"optional"`
+	ParticipantTeamIDs  []string `json:"participant_team_ids" is:"optional"`
+	AgentIDs            []string `json:"agent_ids" is:"optional"`
+	TeamIDs             []string `json:"team_ids" is:"optional"`
+}
+
+// CheckFields refuses names of white space and ties the project to the scope.
+func (p *CreateChannelParams) CheckFields() []fault.Issue {
+	return slices.Concat(notBlank("name", p.Name), notBlank("slug", p.Slug), p.checkScope())
+}
+
+// CreateChannel makes a channel.
+func (c *Company) CreateChannel(ctx context.Context, p CreateChannelParams) (doc.Conversation, error) {
+	w, err := c.workspace(ctx)
+	if err != nil {
+		return doc.Conversation{}, err
+	}
+	return conversation.CreateChannel(ctx, w, p.place(), conversation.Channel{
+		Name: strings.TrimSpace(p.Name), Slug: strings.TrimSpace(p.Slug), Visibility: p.Visibility, CreatedBy: p.CreatedBy,
+		AgentIDs: slices.Concat(p.ParticipantAgentIDs, p.AgentIDs), TeamIDs: slices.Concat(p.ParticipantTeamIDs, p.TeamIDs),
+	})
+}
+
+// CreateDMParams are those of conversation.create_dm.
+type CreateDMParams struct {
+	Dir
+	Scope
+	CreatedBy   string `json:"created_by"`
+	PeerAgentID string `json:"peer_agent_id"`
+	Visibility  string `json:"visibility" is:"default=private_agent,enum=private_agent|team|managers|org"`
+}
+
+// CheckFields ties the project to the scope.
+func (p *CreateDMParams) CheckFields() []fault.Issue { return p.checkScope() }
+
+// CreateDM makes the conversation of two, or gives the one they have.
+func (c *Company) CreateDM(ctx context.Context, p CreateDMParams) (doc.Conversation, error) {
+	w, err := c.workspace(ctx)
+	if err != nil {
+		return doc.Conversation{}, err
+	}
+	return conversation.CreateDM(ctx, w, p.place(), p.CreatedBy, p.PeerAgentID, p.Visibility)
+}
+
+// MessagesParams are those of conversation.messages.list.
+type MessagesParams struct {
+	Dir
+	Scope
+	ConversationID string `json:"conversation_id" is:"id"`
+	Limit          int    `json:"limit" is:"default=300,min=1,max=5000"`
+}
+
+// CheckFields ties the project to the scope.
+func (p *MessagesParams) CheckFields() []fault.Issue { return p.checkScope() }
+
+// Messages lists the newest messages of a conversation, oldest first.
+func (c *Company) Messages(ctx context.Context, p MessagesParams) ([]doc.Message, error) {
+	w, err := c.workspace(ctx)
+	if err != nil {
+		return nil, err
+	}
+	return conversation.Newest(w, p.place(), p.ConversationID, p.Limit)
+}
+
+// FollowMessages gives each message that is sent to a conversation from now on,
+// until ctx ends or told fails.
+func (c *Company) FollowMessages(ctx context.Context, p MessagesParams, told func(doc.Message) error) error {
+	w, err := c.workspace(ctx)
+	if err != nil {
+		return err
+	}
+	return conversation.Follow(ctx, w, p.place(), p.ConversationID, p.Limit, told)
+}
+
+// SendParams are those of conversation.message.send.
+type SendParams struct {
+	Dir
+	Scope
+	ConversationID string   `json:"conversation_id" is:"id"`
+	AuthorID       string   `json:"author_id"`
+	AuthorRole     string   `json:"author_role" is:"enum=human|ceo|director|manager|worker"`
+	Body           string   `json:"body" is:"maxbytes=1048576"`
+	Kind           string   `json:"kind" is:"default=text,enum=text|system|report"`
+	Visibility     string   `json:"visibility" is:"optional,enum=private_agent|team|managers|org"`
+	Mentions       []string `json:"mentions" is:"optional"`
+}
+
+// CheckFields ties the project to the scope.
+func (p *SendParams) CheckFields() []fault.Issue { return p.checkScope() }
+
+// SendResult is the result of conversation.message.send.
+type SendResult struct {
+	Conversation doc.Conversation `json:"conversation"`
+	Message      doc.Message      `json:"message"`
+}
+
+// Send says something in a conversation.
+func (c *Company) Send(ctx context.Context, p SendParams) (SendResult, error) {
+	w, err := c.workspace(ctx)
+	if err != nil {
+		return SendResult{}, err
+	}
+	conv, message, err := conversation.Send(ctx, w, p.place(), p.ConversationID, conversation.Draft{
+		AuthorID: p.AuthorID, AuthorRole: p.AuthorRole, Body: p.Body, Kind: p.Kind, Visibility: p.Visibility, Mentions: p.Mentions,
+	})
+	return SendResult{conv, message}, err
+}
+
+// SyncMembersParams are those of conversation.members.sync.
+type SyncMembersParams struct {
+	Dir
+	ProjectID  string `json:"project_id" is:"id"`
+	CEOActorID string `json:"ceo_actor_id" is:"optional"`
+}
+
+// SyncMembersResult is the result of conversation.members.sync.
+type SyncMembersResult struct {
+	GlobalManagerID string   `json:"global_manager_agent_id"`
+	SecretaryID     string   `json:"project_secretary_agent_id"`
+	ConversationIDs []string `json:"conversation_ids"`
+}
+
+// SyncMembers brings the conversations that a project always has up to date.
+func (c *Company) SyncMembers(ctx context.Context, p SyncMembersParams) (SyncMembersResult, error) {
+	result := SyncMembersResult{GlobalManagerID: workspace.GlobalManagerID, SecretaryID: workspace.SecretaryID(p.ProjectID)}
+	w, err := c.workspace(ctx)
+	if err != nil {
+		return result, err
+	}
+	result.ConversationIDs, err = w.SyncProjectDefaults(ctx, p.ProjectID, workspace.Leader{Given: p.CEOActorID})
+	return result, err
+}

@@ -1,0 +1,159 @@
+package conversation
+
+// Following a log as it grows.
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"errors"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"time"
+
+	"github.com/fsnotify/fsnotify"
+
+	"ac/internal/durable"
+	"ac/workspace"
+	"ac/workspace/doc"
+)
+
+// lookAgain is how often the log is looked at when nothing tells of changes:
+// watches can be refused, and do not reach network file systems.
+const lookAgain = 2 * time.Second
+
+// Follow gives the newest messages of a conversation, at most so many, and then
+// each that is sent, in the order of the log, until ctx ends or told fails. A
+// conversation that is not there is fault.NotFound.
+func Follow(ctx context.Context, w *workspace.Workspace, p Place, id string, newest int, told func(doc.Message) error) error {
+	if _, err := Get(w, p, id); err != nil {
+		return err
+	}
+	changes, stop := changesIn(filepath.Join(w.Dir(), filepath.FromSlash(p.Dir(id))))
+	defer stop()
+	f := follower{w: w, place: p, id: id, told: told}
+	if err := f.begin(newest); err != nil {
+		return err
+	}
+	ticker := time.NewTicker(lookAgain)
+	defer ticker.Stop()
+	for {
+		if err := f.read(); err != nil {
+			return err
+		}
+		select {
+		case <-ctx.Done():
+			return nil
+		case <-changes:
+		case <-ticker.C:
+		}
+	}
+}
+
+// changesIn tells of changes in a directory; never, when it cannot be watched.
+func changesIn(dir string) (changes <-chan fsnotify.Event, stop func()) {
+	watcher, err := fsnotify.NewWatcher()
+	if err != nil {
+		return nil, func() {}
+	}
+	if err := watcher.Add(dir); err != nil {
+		_ = watcher.Close() // nothing is watched
+		return nil, func() {}
+	}
+	return watcher.Events, func() { _ = watcher.Close() }
+}
+
+// follower is a place in a log.
+type follower struct {
+	w     *workspace.Workspace
+	place Place
+	id    string
+	told  func(doc.Message) error
+
+	at   int64       // behind the last line that was given
+	file os.FileInfo // the log that the place is in; nil before the first look
+}
+
+// open opens the log; nil when there is none now. A log that was replaced or cut
+// is followed from its beginning.
+func (f *follower) open() (file durable.File, size int64, err error) {
+	file, err = f.w.FS.OpenFile(f.place.messages(f.id), os.O_RDONLY, 0)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, 0, nil
+	}
+	if err != nil {
+		return nil, 0, err
+	}
+	st, err := file.Stat()
+	if err != nil {
+		return nil, 0, errors.Join(err, file.Close())
+	}
+	if f.file != nil && (!os.SameFile(f.file, st) || st.Size() < f.at) {
+		f.at = 0
+	}
+	f.file = st
+	return file, st.Size(), nil
+}
+
+// begin gives the newest messages and takes its place behind them.
+func (f *follower) begin(newest int) (err error) {
+	file, size, err := f.open()
+	if file == nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, file.Close()) }()
+	if f.at, err = wholeLines(file, size); err != nil {
+		return err
+	}
+	messages, err := f.place.newest(file, f.at, f.id, newest)
+	for _, m := range messages {
+		if err := f.told(m); err != nil {
+			return err
+		}
+	}
+	return err
+}
+
+// wholeLines is where the last whole line of a log ends.
+func wholeLines(file io.ReaderAt, size int64) (end int64, err error) {
+	buffer := make([]byte, block)
+	for size > 0 {
+		from := max(0, size-block)
+		read := buffer[:size-from]
+		if _, err := file.ReadAt(read, from); err != nil {
+			return 0, err
+		}
+		if i := bytes.LastIndexByte(read, '\n'); i >= 0 {
+			return from + int64(i) + 1, nil
+		}
+		size = from
+	}
+	return 0, nil
+}
+
+// read gives the messages that were added since.
+func (f *follower) read() (err error) {
+	file, size, err := f.open()
+	if file == nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, file.Close()) }()
+	lines := bufio.NewReader(io.NewSectionReader(file, f.at, size-f.at))
+	for {
+		line, err := lines.ReadBytes('\n')
+		if errors.Is(err, io.EOF) {
+			return nil // what is left is under way
+		}
+		if err != nil {
+			return err
+		}
+		f.at += int64(len(line))
+		if m, ok := f.place.message(f.id, line[:len(line)-1]); ok {
+			if err := f.told(m); err != nil {
+				return err
+			}
+		}
+	}
+}

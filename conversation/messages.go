@@ -1,0 +1,222 @@
+package conversation
+
+// The log of a conversation: one message a line, appended and never changed.
+
+import (
+	"bytes"
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path"
+	"slices"
+
+	"ac/internal/clock"
+	"ac/internal/durable"
+	"ac/internal/fault"
+	"ac/internal/lock"
+	"ac/workspace"
+	"ac/workspace/doc"
+)
+
+// MaxBody is the longest text of a message, in bytes of UTF-8.
+const MaxBody = 1 << 20
+
+// longestLine is more than the line of any message that Send writes: escapes
+// make six bytes of one. What is longer is no message.
+const longestLine = 8 << 20
+
+// Draft is a message before it is sent. An empty visibility is that of the
+// conversation.
+type Draft struct {
+	AuthorID, AuthorRole string
+	Body                 string
+	Kind                 string
+	Visibility           string
+	Mentions             []string
+}
+
+// Send appends a message, which is durable when it returns. Who may not speak in
+// the conversation gets fault.Denied. It takes the lock of the log alone.
+func Send(ctx context.Context, w *workspace.Workspace, p Place, id string, d Draft) (doc.Conversation, doc.Message, error) {
+	var none doc.Message
+	c, err := Get(w, p, id)
+	if err != nil {
+		return c, none, errors.Join(p.exists(w), err)
+	}
+	body := Body(d.Body)
+	if body == "" {
+		return c, none, fault.New(fault.Blank, "the message is blank")
+	}
+	actor, err := author(w, d.AuthorID, d.AuthorRole)
+	if err != nil {
+		return c, none, err
+	}
+	if !Admits(c, actor) {
+		return c, none, fault.New(fault.Denied, "%s (%s) takes no part in the conversation %s", actor.ID, actor.Role, c.Name)
+	}
+	m := doc.Message{
+		SchemaVersion: doc.Version, Type: "message", ID: w.Env.IDs.New("msg"), ConversationID: c.ID, ProjectID: p.Project,
+		CreatedAt: clock.Stamp(w.Env.Clock.Now()), AuthorID: d.AuthorID, AuthorRole: d.AuthorRole, Kind: d.Kind,
+		Visibility: cmp.Or(d.Visibility, c.Visibility), Body: body, Mentions: once(d.Mentions),
+	}
+	line, err := m.Line()
+	if err != nil {
+		return c, none, err
+	}
+	return c, m, appendLine(ctx, w.FS, p.messages(id), line)
+}
+
+// appendLine writes one line in one write, on a line of its own, and syncs it.
+// The lock is released before the sync.
+func appendLine(ctx context.Context, fsys durable.FS, name string, line []byte) (err error) {
+	file, err := openLocked(ctx, fsys, name)
+	if err != nil {
+		return fmt.Errorf("append to %s: %w", name, err)
+	}
+	defer func() { err = errors.Join(err, file.Close()) }()
+	err = writeLine(fsys, name, file, line)
+	if err = errors.Join(err, lock.Unlock(file)); err != nil {
+		return fmt.Errorf("append to %s: %w", name, err)
+	}
+	return file.SyncData()
+}
+
+// openLocked opens and locks the file that is at the name now.
+func openLocked(ctx context.Context, fsys durable.FS, name string) (durable.File, error) {
+	for {
+		file, err := fsys.OpenFile(name, os.O_RDWR|os.O_APPEND|os.O_CREATE, 0o644)
+		if err != nil {
+			return nil, err
+		}
+		if err := lock.File(ctx, file); err != nil {
+			return nil, err
+		}
+		mine, err := file.Stat()
+		if err != nil {
+			return nil, errors.Join(err, file.Close())
+		}
+		there, err := fsys.Stat(name)
+		if err == nil && os.SameFile(mine, there) {
+			return file, nil
+		}
+		if closeErr := file.Close(); closeErr != nil {
+			return nil, closeErr
+		}
+		if err != nil && !errors.Is(err, fs.ErrNotExist) {
+			return nil, err
+		}
+	}
+}
+
+func writeLine(fsys durable.FS, name string, file durable.File, line []byte) error {
+	st, err := file.Stat()
+	if err != nil {
+		return err
+	}
+	if st.Size() == 0 {
+		// Its name may be new.
+		if err := fsys.SyncDir(path.Dir(name)); err != nil {
+			return err
+		}
+		return durable.WriteAll(file, line)
+	}
+	last := make([]byte, 1)
+	if _, err := file.ReadAt(last, st.Size()-1); err != nil {
+		return err
+	}
+	if last[0] != '\n' {
+		line = append([]byte{'\n'}, line...)
+	}
+	return durable.WriteAll(file, line)
+}
+
+// overlap is how many lines more than asked for are looked at, so that messages
+// whose writers' clocks differ a little still come in the order of time.
+const overlap = 64
+
+// Newest reads the newest messages of a conversation, oldest first, at most so
+// many. Lines that are no messages are passed over. Reading costs what is
+// answered, not what the log holds. What is not there has none.
+func Newest(w *workspace.Workspace, p Place, id string, limit int) ([]doc.Message, error) {
+	file, err := w.FS.OpenFile(p.messages(id), os.O_RDONLY, 0)
+	if errors.Is(err, fs.ErrNotExist) {
+		return []doc.Message{}, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	defer file.Close()
+	st, err := file.Stat()
+	if err != nil {
+		return nil, err
+	}
+	return p.newest(file, st.Size(), id, limit)
+}
+
+// newest reads the newest messages before a place in the log.
+func (p Place) newest(file io.ReaderAt, end int64, id string, limit int) ([]doc.Message, error) {
+	found := []doc.Message{}
+	err := backwards(file, end, func(line []byte) bool {
+		if m, ok := p.message(id, line); ok {
+			found = append(found, m)
+		}
+		return len(found) < limit+overlap
+	})
+	if err != nil {
+		return nil, fmt.Errorf("read %s: %w", p.messages(id), err)
+	}
+	slices.Reverse(found)
+	slices.SortStableFunc(found, func(a, b doc.Message) int {
+		at, _ := clock.Parse(a.CreatedAt)
+		bt, _ := clock.Parse(b.CreatedAt)
+		return at.Compare(bt)
+	})
+	return found[max(0, len(found)-limit):], nil
+}
+
+// message reads a line of the log of a conversation; ok is false for what is no
+// message of it.
+func (p Place) message(id string, line []byte) (m doc.Message, ok bool) {
+	m, err := doc.ParseMessage(line)
+	return m, err == nil && m.ConversationID == id && m.ProjectID == p.Project
+}
+
+const block = 64 << 10
+
+// backwards gives the lines of a file from its end until more says no. A line
+// without its LF is one too: it may be whole. Lines that no message fills are
+// passed over in bounded memory.
+func backwards(r io.ReaderAt, size int64, more func(line []byte) bool) error {
+	var text []byte // from start to the end of the line under way
+	skipping := false
+	for start := size; start > 0; {
+		from := max(0, start-block)
+		read := make([]byte, start-from, start-from+int64(len(text)))
+		if _, err := r.ReadAt(read, from); err != nil {
+			return err
+		}
+		text, start = append(read, text...), from
+		for {
+			i := bytes.LastIndexByte(text, '\n')
+			if i < 0 {
+				break
+			}
+			line := text[i+1:]
+			if !skipping && len(line) > 0 && !more(line) {
+				return nil
+			}
+			text, skipping = text[:i], false
+		}
+		if skipping || len(text) > longestLine {
+			text, skipping = nil, true
+		}
+	}
+	if !skipping && len(text) > 0 {
+		more(text)
+	}
+	return nil
+}

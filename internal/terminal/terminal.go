@@ -1,0 +1,61 @@
+// Package terminal is what text needs before it stands in a terminal.
+package terminal
+
+import (
+	"strings"
+	"unicode"
+
+	"golang.org/x/text/width"
+)
+
+// Printable replaces by blanks what a terminal would obey instead of show: no
+// text of a file moves the cursor, changes colours or hides other text.
+func Printable(text string) string {
+	return strings.Map(func(r rune) rune {
+		if unicode.IsPrint(r) {
+			return r
+		}
+		return ' '
+	}, text)
+}
+
+// Fit makes a text printable and exactly so many columns wide: it is cut, with
+// an ellipsis, or padded.
+func Fit(text string, columns int) string {
+	text = Printable(text)
+	limit := columns
+	if Columns(text) > columns {
+		limit--
+	}
+	var b strings.Builder
+	used := 0
+	for _, r := range text {
+		if used+cells(r) > limit {
+			b.WriteRune('…')
+			used++
+			break
+		}
+		b.WriteRune(r)
+		used += cells(r)
+	}
+	return b.String() + strings.Repeat(" ", max(0, columns-used))
+}
+
+// Columns is how wide a text is.
+func Columns(text string) (columns int) {
+	for _, r := range text {
+		columns += cells(r)
+	}
+	return columns
+}
+
+func cells(r rune) int {
+	if unicode.Is(unicode.Mn, r) || unicode.Is(unicode.Me, r) {
+		return 0
+	}
+	switch width.LookupRune(r).Kind() {
+	case width.EastAsianWide, width.EastAsianFullwidth:
+		return 2
+	}
+	return 1
+}

@@ -1,0 +1,45 @@
+package pm
+
+// How far things are.
+
+import (
+	"math"
+
+	"ac/workspace/doc"
+)
+
+// Percent is a share of one in percent, to 0.1, a half rounded up.
+func Percent(ratio float64) float64 { return Round1(ratio * 100) }
+
+// Round1 rounds to one decimal, a half up.
+func Round1(x float64) float64 { return math.Floor(x*10+0.5) / 10 }
+
+// Summary counts the tasks of a project by their own status.
+type Summary struct {
+	TaskCount       int     `json:"task_count"`
+	DoneTasks       int     `json:"done_tasks"`
+	BlockedTasks    int     `json:"blocked_tasks"`
+	InProgressTasks int     `json:"in_progress_tasks"`
+	ProgressPct     float64 `json:"progress_pct"` // the mean of all tasks, canceled ones too
+}
+
+// Summarize counts tasks.
+func Summarize(tasks []doc.Task) (s Summary) {
+	done := 0.0
+	for i := range tasks {
+		done += tasks[i].Done()
+		switch tasks[i].Status {
+		case "done":
+			s.DoneTasks++
+		case "blocked":
+			s.BlockedTasks++
+		case "in_progress":
+			s.InProgressTasks++
+		}
+	}
+	s.TaskCount = len(tasks)
+	if s.TaskCount > 0 {
+		s.ProgressPct = Percent(done / float64(s.TaskCount))
+	}
+	return s
+}

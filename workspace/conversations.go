@@ -1,0 +1,246 @@
+package workspace
+
+// What every project has without being asked: its secretary, its home, the
+// executive meeting, and a channel for each team. They follow the org: who is in
+// them is worked out anew whenever somebody looks, and written when it differs.
+
+import (
+	"context"
+	"path"
+	"reflect"
+	"slices"
+	"strings"
+
+	"ac/internal/fault"
+	"ac/workspace/doc"
+)
+
+// The files of a conversation.
+const (
+	ConversationFile = "conversation.yaml"
+	MessagesFile     = "messages.jsonl"
+)
+
+// Leader says which actors lead the conversations of a project. Given is it
+// alone. Without it each conversation keeps those that it has, and a new one
+// takes those of the project's home, else StandIn, else DefaultCEO.
+type Leader struct{ Given, StandIn string }
+
+// SyncProjectDefaults brings what a project has by default up to date and lists
+// its default conversations, home first. It takes the lock only when something
+// differs. An unknown project is fault.NotFound.
+func (w *Workspace) SyncProjectDefaults(ctx context.Context, project string, leader Leader) (ids []string, err error) {
+	if _, err := w.Project(project); err != nil {
+		return nil, err
+	}
+	read := func(name string) (doc.Conversation, error) { return Load(w, doc.ConversationCodec, name) }
+	found, err := w.defaultsOf(project, leader, read)
+	if err != nil {
+		return nil, err
+	}
+	if w.Exists(AgentFile(GlobalManagerID)) && w.Exists(AgentFile(SecretaryID(project))) && w.homeSuits(leader) && !slices.ContainsFunc(found, standing.differs) {
+		return idsOf(found), nil
+	}
+	err = w.Update(ctx, func(u *Unit) error {
+		if _, err := w.Project(project); err != nil {
+			return err
+		}
+		if found, err = u.projectDefaults(project, leader); err != nil {
+			return err
+		}
+		for _, s := range found {
+			if err := u.putDefault(s); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+	return idsOf(found), err
+}
+
+// homeSuits reports whether the home of the workspace has those who are due.
+func (w *Workspace) homeSuits(leader Leader) bool {
+	home, err := w.Home()
+	if err != nil || strings.TrimSpace(leader.Given) == "" {
+		return err == nil
+	}
+	members := home.Participants.AgentIDs
+	return slices.Contains(members, ceoOrDefault(leader.Given)) && slices.Contains(members, GlobalManagerID)
+}
+
+// standing is a default conversation: as it should be, and as it was found; nil
+// when there is none that fits its place.
+type standing struct {
+	want  doc.Conversation
+	found *doc.Conversation
+}
+
+func (s standing) differs() bool { return s.found == nil || !reflect.DeepEqual(*s.found, s.want) }
+
+func idsOf(all []standing) (ids []string) {
+	for _, s := range all {
+		ids = append(ids, s.want.ID)
+	}
+	return ids
+}
+
+func (u *Unit) putDefault(s standing) error {
+	dir := ProjectConversationDir(s.want.ProjectID, s.want.ID)
+	switch {
+	case s.found == nil:
+		return u.placeConversation(dir, u.stamped(s.want))
+	case s.differs():
+		return Put(u, doc.ConversationCodec, path.Join(dir, ConversationFile), s.want, 0o644)
+	}
+	return nil
+}
+
+// projectDefaults makes the agents that a project needs and gives its
+// conversations, which are not written yet.
+func (u *Unit) projectDefaults(project string, leader Leader) ([]standing, error) {
+	if err := u.workspaceDefaults(leader.Given); err != nil {
+		return nil, err
+	}
+	if !u.Exists(AgentFile(SecretaryID(project))) {
+		err := u.createAgent(AgentSpec{
+			ID: SecretaryID(project), Name: "Project Secretary " + project, DisplayTitle: "Executive Secretary",
+			ModelHint: "codex", Role: "worker", Provider: "codex",
+		})
+		if err != nil {
+			return nil, err
+		}
+	}
+	return u.w.defaultsOf(project, leader, u.conversation)
+}
+
+// staff is who works in the company, by id.
+type staff struct {
+	agents []doc.Agent
+	teams  []doc.Team
+	// unread have a directory and no document that can be read now: they stay
+	// where they are.
+	unread []string
+}
+
+func (w *Workspace) staff() (s staff, err error) {
+	ids, err := Dirs(w.FS, AgentsDir)
+	if err != nil {
+		return s, err
+	}
+	s.agents = ReadEach(ids, w.Agent)
+	for _, id := range ids {
+		if !slices.ContainsFunc(s.agents, func(a doc.Agent) bool { return a.ID == id }) {
+			s.unread = append(s.unread, id)
+		}
+	}
+	s.teams, err = readable(w, TeamsDir, w.Team)
+	return s, err
+}
+
+func (s staff) where(keep func(doc.Agent) bool) (ids []string) {
+	for _, a := range s.agents {
+		if keep(a) {
+			ids = append(ids, a.ID)
+		}
+	}
+	return ids
+}
+
+func (s staff) role(role string) []string {
+	return s.where(func(a doc.Agent) bool { return a.Role == role })
+}
+
+// leaders are the actors among the members of a conversation who lead it: those
+// who are no agents, and agents with the role ceo.
+func (s staff) leaders(c *doc.Conversation) (ids []string) {
+	for _, id := range c.Participants.AgentIDs {
+		at := slices.IndexFunc(s.agents, func(a doc.Agent) bool { return a.ID == id })
+		if at >= 0 && s.agents[at].Role != "ceo" || at < 0 && strings.HasPrefix(id, "agent_") {
+			continue // an agent, of this company or of one that left
+		}
+		ids = append(ids, id)
+	}
+	return ids
+}
+
+// defaultsOf works out the default conversations of a project.
+func (w *Workspace) defaultsOf(project string, leader Leader, read func(name string) (doc.Conversation, error)) ([]standing, error) {
+	s, err := w.staff()
+	if err != nil {
+		return nil, err
+	}
+	d := defaults{staff: s, project: project, leader: leader, read: read}
+	d.add("home", "home", "Home", "home", nil)
+	d.add("executive_meeting", "channel", "Executive Meeting", "executive-meeting", append(s.role("director"), s.role("manager")...))
+	for _, team := range s.teams {
+		members := s.where(func(a doc.Agent) bool { return a.TeamID == team.ID })
+		d.add("team_"+team.ID, "channel", team.Name, slugOr(team.Name, team.ID), members, team.ID)
+	}
+	return d.all, d.err
+}
+
+// defaults gathers the default conversations of a project.
+type defaults struct {
+	staff
+	project string
+	leader  Leader
+	read    func(name string) (doc.Conversation, error)
+	all     []standing
+	err     error
+}
+
+func (d *defaults) add(name, kind, title, slug string, members []string, teams ...string) {
+	want := doc.Conversation{
+		ID: "conv_" + d.project + "_" + name, Scope: "project", ProjectID: d.project, Kind: kind,
+		Name: title, Slug: slug, Visibility: "org", AutoGenerated: true,
+	}
+	if teams != nil {
+		want.Visibility = "team"
+	}
+	found, err := d.find(want.ID)
+	if err != nil && !fault.Is(err, fault.NotFound) && !fault.Is(err, fault.InvalidFile) {
+		d.err = err
+		return
+	}
+	top := distinct(d.leads(found), d.role("ceo"), []string{GlobalManagerID, SecretaryID(d.project)})
+	var stay []string
+	if found != nil {
+		want.SchemaVersion, want.Type, want.ID, want.Kind = found.SchemaVersion, found.Type, found.ID, found.Kind
+		want.CreatedAt, want.CreatedBy, want.DMPeerAgentID = found.CreatedAt, found.CreatedBy, found.DMPeerAgentID
+		for _, id := range found.Participants.AgentIDs {
+			if slices.Contains(d.unread, id) {
+				stay = append(stay, id)
+			}
+		}
+	}
+	want.Participants = doc.Participants{AgentIDs: distinct(top, members, stay), TeamIDs: distinct(teams)}
+	d.all = append(d.all, standing{want, found})
+}
+
+// find reads a conversation of the project. One that does not fit its place is
+// fault.InvalidFile.
+func (d *defaults) find(id string) (*doc.Conversation, error) {
+	file := path.Join(ProjectConversationDir(d.project, id), ConversationFile)
+	c, err := d.read(file)
+	if err != nil {
+		return nil, err
+	}
+	if c.ProjectID != d.project {
+		return nil, fault.New(fault.InvalidFile, "%s is of another project", file)
+	}
+	return &c, Carries(file, id, c.ID)
+}
+
+// leads are the actors who lead a conversation.
+func (d *defaults) leads(found *doc.Conversation) []string {
+	if given := strings.TrimSpace(d.leader.Given); given != "" {
+		return []string{given}
+	}
+	if found != nil {
+		return d.leaders(found)
+	}
+	if len(d.all) > 0 { // the home is the first
+		return d.leaders(&d.all[0].want)
+	}
+	return []string{ceoOrDefault(d.leader.StandIn)}
+}
