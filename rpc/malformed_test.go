@@ -181,6 +181,8 @@ func newBench(t *testing.T) *bench {
 		"workspace.project.link_repo": with(object{"project_id": project.ProjectID, "repo_id": "r"}),
 		"workspace.repo_root.set":     with(object{"repo_id": "r", "repo_path": b.dir, "require_git": false}),
 		"adapter.status":              in, "worktree.cleanup": in, "sharepack.replay": with(object{"project_id": project.ProjectID, "share_pack_id": "share_x"}), "run.create": create, "run.list": in, "run.replay": ofRun,
+		"index.rebuild": in, "index.sync": in, "index.stats": in, "index.list_runs": in, "index.list_events": in, "index.list_event_parse_errors": in,
+		"index.list_reviews": in, "index.list_help_requests": in,
 		"session.launch": launch, "session.list": in, "session.collect": ref, "session.poll": ref, "session.stop": ref,
 		"events.subscribe": with(object{"subscription_id": "s"}), "events.ack": {"subscription_id": "s"}, "events.unsubscribe": {"subscription_id": "none"},
 	}

@@ -58,6 +58,8 @@ func newRoot(a *app) *cobra.Command {
 		sessionListCommand(a), sessionStopCommand(a), verifyCommand(a), completionCommand(a),
 		worktreeCleanupCommand(a),
 		sharePackCreateCommand(a), sharePackReplayCommand(a),
+		indexRebuildCommand(a), indexSyncCommand(a), indexStatsCommand(a), indexRunsCommand(a), indexEventsCommand(a),
+		indexErrorsCommand(a), indexReviewsCommand(a), indexHelpCommand(a),
 	)
 	root.SetHelpCommand(helpCommand())
 	return root
