@@ -6,10 +6,12 @@ package company
 
 import (
 	"context"
+	"errors"
 	"os"
 	"sync"
 
 	"ac/feed"
+	"ac/index"
 	"ac/internal/durable"
 	"ac/internal/fault"
 	"ac/runs"
@@ -29,7 +31,7 @@ type Companies struct {
 
 	mu       sync.Mutex
 	open     map[string]*opened
-	retired  []*workspace.Workspace // trees that were swapped away; requests may still use them
+	retired  []*opened // trees that were swapped away; requests may still use them
 	launched []launched
 	// launching are the launches under way, which may wait in the lane.
 	launching map[launched][]*launching
@@ -38,8 +40,11 @@ type Companies struct {
 type opened struct {
 	ws        *workspace.Workspace
 	id        durable.Identity
+	index     *index.Index
 	admission *runs.Admission
 }
+
+func (o *opened) close() error { return errors.Join(o.index.Close(), o.ws.Close()) }
 
 // launched is a session that this process started.
 type launched struct{ dir, ref string }
@@ -68,18 +73,26 @@ func New(opts Options) *Companies {
 func (cs *Companies) Close() error {
 	cs.mu.Lock()
 	defer cs.mu.Unlock()
-	var first error
+	var failed error
 	for _, o := range cs.open {
-		if err := o.ws.Close(); err != nil && first == nil {
-			first = err
+		failed = errors.Join(failed, o.close())
+	}
+	for _, o := range cs.retired {
+		failed = errors.Join(failed, o.close())
+	}
+	return failed
+}
+
+// indexOf is the index of an opened workspace.
+func (cs *Companies) indexOf(w *workspace.Workspace) *index.Index {
+	cs.mu.Lock()
+	defer cs.mu.Unlock()
+	for _, o := range cs.retired {
+		if o.ws == w {
+			return o.index
 		}
 	}
-	for _, w := range cs.retired {
-		if err := w.Close(); err != nil && first == nil {
-			first = err
-		}
-	}
-	return first
+	return cs.open[w.Dir()].index
 }
 
 // Company is one workspace as a request names it.
@@ -119,12 +132,12 @@ func (cs *Companies) opening(dir string, id durable.Identity) (w *workspace.Work
 			return o.ws, false, nil
 		}
 		delete(cs.open, dir)
-		cs.retired = append(cs.retired, o.ws)
+		cs.retired = append(cs.retired, o)
 	}
 	if w, err = workspace.Open(cs.env, dir); err != nil {
 		return nil, false, err
 	}
-	cs.open[dir] = &opened{ws: w, id: id, admission: runs.NewAdmission(w, cs.limits)}
+	cs.open[dir] = &opened{ws: w, id: id, index: index.For(w), admission: runs.NewAdmission(w, cs.limits)}
 	if cs.hub != nil {
 		w.OnAppend(func(log string) { cs.hub.Appended(w.Dir(), log) })
 		cs.hub.Know(w)

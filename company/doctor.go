@@ -19,17 +19,28 @@ type DoctorParams struct {
 }
 
 // patient is the workspace as a doctor sees it, in whatever state it is.
-func (c *Company) patient(ctx context.Context) doctor.Patient {
+func (c *Company) patient(ctx context.Context, how int) doctor.Patient {
 	p := doctor.Patient{Env: c.all.env, Dir: c.dir, Given: c.given}
 	if w, err := c.workspace(ctx); err == nil {
-		p.Workspace = w
+		p.Workspace, p.Index = w, doctor.IndexCheck(w, c.all.indexOf(w), how, c.given)
 	}
 	return p
 }
 
+// howOf is how the index is looked at.
+func howOf(rebuild, sync bool) int {
+	switch {
+	case rebuild:
+		return doctor.RebuildIndex
+	case sync:
+		return doctor.SyncIndex
+	}
+	return doctor.LookAtIndex
+}
+
 // Doctor looks a folder over. It starts short probes and holds nobody up.
 func (c *Company) Doctor(ctx context.Context, p DoctorParams) (doctor.Report, error) {
-	patient := c.patient(ctx)
+	patient := c.patient(ctx, howOf(p.RebuildIndex, p.SyncIndex))
 	turn.Leave(ctx)
 	return doctor.Examine(ctx, patient), nil
 }
@@ -37,7 +48,12 @@ func (c *Company) Doctor(ctx context.Context, p DoctorParams) (doctor.Report, er
 // Mend puts right in a workspace what can be put right without loss, or says
 // what that would be.
 func (c *Company) Mend(ctx context.Context, dryRun bool) (doctor.Mended, error) {
-	return c.patient(ctx).Mend(ctx, doctor.Repairs{DryRun: dryRun})
+	p := c.patient(ctx, doctor.LookAtIndex)
+	repairs := doctor.Repairs{DryRun: dryRun}
+	if p.Workspace != nil {
+		repairs.Index = doctor.MendIndex(p.Workspace, c.all.indexOf(p.Workspace))
+	}
+	return p.Mend(ctx, repairs)
 }
 
 // DiagnosticsParams are those of workspace.diagnostics.
@@ -53,7 +69,7 @@ type DiagnosticsParams struct {
 
 // Diagnostics makes a bundle that can be handed to somebody else.
 func (c *Company) Diagnostics(ctx context.Context, p DiagnosticsParams) (doctor.Bundle, error) {
-	patient := c.patient(ctx)
+	patient := c.patient(ctx, howOf(p.RebuildIndex, p.SyncIndex))
 	turn.Leave(ctx)
 	return doctor.Diagnose(ctx, patient, doctor.Order{
 		OutDir: p.OutDir, Version: c.all.version, Environ: os.Environ(),
@@ -66,6 +82,6 @@ func (c *Company) Diagnostics(ctx context.Context, p DiagnosticsParams) (doctor.
 				}
 			}
 			return rows, figures, err
-		}},
+		}, Stats: func(ctx context.Context) (any, error) { return c.IndexStats(ctx, Dir{c.given}) }},
 	})
 }

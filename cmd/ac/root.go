@@ -60,6 +60,8 @@ func newRoot(a *app) *cobra.Command {
 		conversationListCommand(a), conversationNewCommand(a), conversationDMCommand(a),
 		conversationSendCommand(a), conversationReadCommand(a), conversationFollowCommand(a),
 		sharePackCreateCommand(a), sharePackReplayCommand(a),
+		indexRebuildCommand(a), indexSyncCommand(a), indexStatsCommand(a), indexRunsCommand(a), indexEventsCommand(a),
+		indexErrorsCommand(a), indexReviewsCommand(a), indexHelpCommand(a),
 	)
 	root.SetHelpCommand(helpCommand())
 	return root

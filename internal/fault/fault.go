@@ -34,6 +34,7 @@ const (
 	ShuttingDown   Reason = "shutting_down"
 	TooManyWaiting Reason = "too_many_waiting"
 	Canceled       Reason = "canceled"
+	NoIndex        Reason = "no_index"
 	Internal       Reason = "internal"
 )
 
