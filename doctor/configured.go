@@ -129,7 +129,7 @@ func (p Patient) repositories(context.Context) []Check {
 	if len(machine.RepoRoots) == 0 {
 		return []Check{{
 			ID: id, Status: Warn, Message: "no repository is mapped to a directory of this machine",
-			Hint: "Agents that work in a repository need to know where it lies: workspace.repo_root.set maps one.",
+			Hint: "Agents that work in a repository need to know where it lies. Say it under repo_roots in " + workspace.MachineFile + ", or with the method workspace.repo_root.set.",
 		}}
 	}
 	value, err := yamldoc.Parse(text)

@@ -146,7 +146,7 @@ func (p Patient) locks(context.Context) Check {
 	}
 	if len(details) > 0 {
 		return Check{
-			ID: id, Status: Warn, Message: plural(len(details), "lock") + " of processes that are gone", Details: shortened(details),
+			ID: id, Status: Warn, Message: plural(len(details), "lock") + " left by processes that are gone", Details: shortened(details),
 			Hint: "They hold nobody up for long. Remove them with: ac workspace:doctor " + p.Given + " --fix",
 		}
 	}

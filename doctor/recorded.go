@@ -115,7 +115,7 @@ func (p Patient) references(context.Context) Check {
 	}
 	c := Check{
 		ID: id, Status: Warn, Message: oddities(len(warnings)),
-		Hint: "The workspace works without these; what a line names is not listed or counted until it is mended or removed by hand.",
+		Hint: "The workspace works all the same. unknown_reference: somebody who does not exist is named; choose another or make them. The others: the file is passed over until it is mended, renamed or removed by hand.",
 	}
 	for _, warning := range warnings {
 		c.Details = append(c.Details, warning.Code+": "+warning.Message)
@@ -184,7 +184,7 @@ func (p Patient) chains(ctx context.Context) Check {
 	}
 	faults = slices.DeleteFunc(faults, func(fault string) bool { return fault == "" })
 	if len(faults) == 0 {
-		return pass(id, "the chains of %s are sound", plural(len(list), "log"))
+		return pass(id, "every chain is sound (%s)", plural(len(list), "log"))
 	}
 	c := Check{
 		ID: id, Status: Warn, Message: fmt.Sprintf("%d of %s have faults", len(faults), plural(len(list), "log")), Details: shortened(faults),
