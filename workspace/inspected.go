@@ -1,66 +1,18 @@
 package workspace
 
-// Documents that validation only warns of: comments, jobs, messages, the files
-// of the heartbeat. The shapes here are what their readers refuse.
+// Documents that validation only warns of: jobs, messages, the files of the
+// heartbeat. The shapes here are what their readers refuse.
 
 import (
 	"bytes"
-	"encoding/json"
+	"errors"
 	"fmt"
 	"path"
 
 	"ac/internal/fault"
-	"ac/internal/param"
 	"ac/internal/yamldoc"
 	"ac/workspace/doc"
 )
-
-// comment is inbox/comments/<id>.yaml.
-type comment struct {
-	_             struct{}      `is:"strict"`
-	SchemaVersion int           `json:"schema_version" is:"min=1"`
-	Type          string        `json:"type" is:"enum=comment"`
-	ID            string        `json:"id"`
-	CreatedAt     string        `json:"created_at" is:"time"`
-	AuthorID      string        `json:"author_id"`
-	AuthorRole    string        `json:"author_role" is:"enum=human|ceo|director|manager|worker"`
-	Visibility    string        `json:"visibility" is:"enum=private_agent|team|managers|org"`
-	Target        commentTarget `json:"target"`
-	Body          string        `json:"body"`
-}
-
-type commentTarget struct {
-	_          struct{} `is:"strict"`
-	ProjectID  string   `json:"project_id"`
-	AgentID    string   `json:"agent_id" is:"optional"`
-	ArtifactID string   `json:"artifact_id" is:"optional"`
-	RunID      string   `json:"run_id" is:"optional"`
-}
-
-// Check asks for something that the comment is about.
-func (t *commentTarget) Check() []fault.Issue {
-	if t.AgentID == "" && t.ArtifactID == "" && t.RunID == "" {
-		return []fault.Issue{customIssue("agent_id", "one of agent_id, artifact_id and run_id is required")}
-	}
-	return nil
-}
-
-// message is a line of a messages.jsonl.
-type message struct {
-	_              struct{} `is:"strict"`
-	SchemaVersion  int      `json:"schema_version" is:"min=1"`
-	Type           string   `json:"type" is:"enum=message"`
-	ID             string   `json:"id"`
-	ConversationID string   `json:"conversation_id"`
-	ProjectID      string   `json:"project_id" is:"optional"`
-	CreatedAt      string   `json:"created_at" is:"time"`
-	AuthorID       string   `json:"author_id"`
-	AuthorRole     string   `json:"author_role" is:"enum=human|ceo|director|manager|worker"`
-	Kind           string   `json:"kind" is:"default=text,enum=text|system|report"`
-	Visibility     string   `json:"visibility" is:"enum=private_agent|team|managers|org"`
-	Body           string   `json:"body"`
-	Mentions       []string `json:"mentions" is:"optional"`
-}
 
 // jobRecord is jobs/<id>/job.yaml.
 type jobRecord struct {
@@ -237,8 +189,6 @@ func (a *proposedAction) Check() (issues []fault.Issue) {
 }
 
 var (
-	commentCodec         = yamldoc.For[comment]()
-	messageCodec         = yamldoc.For[message]()
 	jobCodec             = yamldoc.For[jobRecord]()
 	heartbeatConfigCodec = yamldoc.For[heartbeatConfig]()
 	heartbeatStateCodec  = yamldoc.For[heartbeatState]()
@@ -247,7 +197,7 @@ var (
 )
 
 func commentKind() kind {
-	return lenient(yamlKind(commentCodec, func(d *verdict, file string, c comment) { d.carries(file, stem(file), c.ID) }))
+	return lenient(yamlKind(doc.CommentCodec, func(d *verdict, file string, c doc.Comment) { d.carries(file, stem(file), c.ID) }))
 }
 
 func jobKind() kind {
@@ -290,14 +240,13 @@ func messageFault(line []byte, conversation string) (code, why string) {
 	if len(bytes.TrimSpace(line)) == 0 {
 		return "", ""
 	}
-	if !json.Valid(line) {
-		return "parse_error", "not JSON"
-	}
-	value := param.Parse(line)
-	m, err := messageCodec.Bind(&value)
+	m, err := doc.ParseMessage(line)
+	misfit, ok := errors.AsType[*yamldoc.SchemaError](err)
 	switch {
+	case ok:
+		return "schema_invalid", misfit.Error()
 	case err != nil:
-		return "schema_invalid", err.Error()
+		return "parse_error", "not JSON"
 	case m.ConversationID != conversation:
 		return "id_mismatch", "carries the conversation_id " + m.ConversationID + " instead of " + conversation
 	}
