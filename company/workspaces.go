@@ -51,16 +51,18 @@ type OpenResult struct {
 
 // Open reports the state of a folder, whatever that is.
 func (c *Company) Open(ctx context.Context, _ Dir) (OpenResult, error) {
-	found := c.validate(ctx)
+	found := c.validate(ctx, (*workspace.Workspace).Glance)
 	if found.Issues == nil {
 		found.Issues = []workspace.Issue{}
 	}
 	return OpenResult{WorkspaceDir: c.given, Valid: len(found.Issues) == 0, Issues: found.Issues, Warnings: found.Warnings}, nil
 }
 
-func (c *Company) validate(ctx context.Context) workspace.Findings {
+func (c *Company) validate(ctx context.Context, look func(*workspace.Workspace) workspace.Findings) workspace.Findings {
 	// A workspace that is one is known from now on: its events are watched.
-	_, _ = c.workspace(ctx) // one that is none is what the findings tell
+	if w, err := c.workspace(ctx); err == nil {
+		return look(w)
+	}
 	return workspace.Validate(c.all.env, c.dir)
 }
 
@@ -73,7 +75,7 @@ type ValidateResult struct {
 
 // Validate checks a folder.
 func (c *Company) Validate(ctx context.Context, _ Dir) (ValidateResult, error) {
-	found := c.validate(ctx)
+	found := c.validate(ctx, (*workspace.Workspace).Validate)
 	return ValidateResult{OK: len(found.Issues) == 0, Issues: found.Issues, Warnings: found.Warnings}, nil
 }
 

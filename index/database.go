@@ -148,9 +148,17 @@ func address(dir string) string {
 	return u.String()
 }
 
+// inode is that of the file that is open. The index holds it too: a file that
+// was put under the log of another one is told from it, and so is a copy.
+func (ix *Index) inode() int64 {
+	ix.mu.Lock()
+	defer ix.mu.Unlock()
+	return int64(ix.id.Inode)
+}
+
 // ours checks that a connection leads to an index of this version, and gives
 // its generation.
-func ours(ctx context.Context, conn *sql.Conn) (generation int64, err error) {
+func (ix *Index) ours(ctx context.Context, conn *sql.Conn) (generation int64, err error) {
 	var application, version int64
 	if err := conn.QueryRowContext(ctx, "PRAGMA application_id").Scan(&application); err != nil {
 		return 0, err
@@ -161,8 +169,9 @@ func ours(ctx context.Context, conn *sql.Conn) (generation int64, err error) {
 	if application != applicationID || version != schemaVersion {
 		return 0, errUnusable
 	}
-	err = conn.QueryRowContext(ctx, "SELECT generation FROM ac_state").Scan(&generation)
-	if errors.Is(err, sql.ErrNoRows) {
+	var inode int64
+	err = conn.QueryRowContext(ctx, "SELECT generation, inode FROM ac_state").Scan(&generation, &inode)
+	if errors.Is(err, sql.ErrNoRows) || (err == nil && inode != ix.inode()) {
 		err = errUnusable
 	}
 	return generation, err

@@ -35,6 +35,11 @@ var filters = map[string][]string{
 	"memory.approve_delta":                   {"actor_id", "actor_team_id"},
 	"memory.propose_delta":                   {"run_id", "context_pack_id"},
 	"workspace.repo_root.set":                {"repo_id"},
+	"index.list_runs":                        {"project_id"},
+	"index.list_events":                      {"project_id", "run_id"},
+	"index.list_event_parse_errors":          {"project_id", "run_id"},
+	"index.list_reviews":                     {"project_id"},
+	"index.list_help_requests":               {"project_id"},
 	"workspace.project.link_repo":            {"repo_id"},
 	"workspace.project.create_with_defaults": {"ceo_actor_id"},
 	"conversation.create_dm":                 {"peer_agent_id"},
@@ -113,7 +118,7 @@ func wrongTexts(method, field string, s *shape.Schema, add func(string, any)) {
 		}
 	}
 	switch field {
-	case "workspace_dir", "repo_path", "workdir_rel":
+	case "workspace_dir", "repo_path", "workdir_rel", "out_dir":
 		add("with NUL", "a\x00b")
 	case "session_ref":
 		add("with NUL", "a\x00b")
@@ -214,6 +219,7 @@ func newBench(t *testing.T) *bench {
 		"inbox.list_reviews": with(object{"limit": 7}),
 		"system.ping":        {}, "system.capabilities": {},
 		"workspace.open": in, "workspace.validate": in, "workspace.projects.list": in, "workspace.agents.list": in, "workspace.teams.list": in,
+		"workspace.doctor": in, "workspace.diagnostics": with(object{"out_dir": filepath.Join(t.TempDir(), "out")}),
 		"workspace.init": with(object{"force": true}), "workspace.project.create_with_defaults": with(object{"name": "Q"}),
 		"workspace.project.link_repo": with(object{"project_id": project.ProjectID, "repo_id": "r"}),
 		"workspace.repo_root.set":     with(object{"repo_id": "r", "repo_path": b.dir, "require_git": false}),
@@ -221,6 +227,8 @@ func newBench(t *testing.T) *bench {
 		"workspace.export":            with(object{"out_dir": filepath.Join(t.TempDir(), "out")}),
 		"workspace.import":            {"src_dir": b.dir, "workspace_dir": filepath.Join(t.TempDir(), "in")},
 		"adapter.status":              in, "worktree.cleanup": in, "sharepack.replay": with(object{"project_id": project.ProjectID, "share_pack_id": "share_x"}), "run.create": create, "run.list": in, "run.replay": ofRun,
+		"index.rebuild": in, "index.sync": in, "index.stats": in, "index.list_runs": in, "index.list_events": in, "index.list_event_parse_errors": in,
+		"index.list_reviews": in, "index.list_help_requests": in,
 		"session.launch": launch, "session.list": in, "session.collect": ref, "session.poll": ref, "session.stop": ref,
 		"pm.snapshot": home, "pm.recommend_allocations": inProject, "workspace.home.snapshot": in,
 		"pm.apply_allocations":       with(object{"project_id": project.ProjectID, "applied_by": "human", "items": []any{}}),

@@ -362,16 +362,27 @@ func (s *Server) schedule(c call, touches touched) {
 		s.out.answer(c.id, nil, shuttingDown())
 		return
 	}
-	var before []<-chan struct{}
-	before, c.leave = s.order.admit(c.method.Access, touches.keys(), touches.behind())
+	before, built := s.place(&c, touches)
 	go func() { // s.wg waits for it
 		defer s.wg.Done()
 		defer func() { <-*c.slots }()
+		defer built()
 		defer c.leave()
 		await(before)
 		s.answer(c)
 		s.out.flush()
 	}()
+}
+
+// place gives a request its place in the orders that it takes part in. built
+// gives up that of the index, which a request keeps until it is answered.
+func (s *Server) place(c *call, touches touched) (before []<-chan struct{}, built func()) {
+	before, c.leave = s.order.admit(c.method.Access, touches.keys(), touches.behind())
+	if c.method.Index == "" {
+		return before, func() {}
+	}
+	jobs, built := s.order.admit(c.method.Index, []string{indexKey + workspace.Canonical(touches.dir)}, nil)
+	return append(before, jobs...), built
 }
 
 func await(before []<-chan struct{}) {

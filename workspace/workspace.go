@@ -63,6 +63,7 @@ type Workspace struct {
 	write    *lock.Mutex
 	shared   *lock.Shared
 	docs     *documents
+	verdicts *verdicts
 	appended func(log string)
 }
 
@@ -99,7 +100,7 @@ func newWorkspace(env Env, dir string, fsys durable.FS) *Workspace {
 		Events: events.Source{Clock: env.Clock, NewID: env.IDs.New},
 		namer:  durable.Namer{PID: env.PID, UnixMS: func() int64 { return env.Clock.Now().UnixMilli() }, Random: env.IDs.Hex},
 		write:  lock.NewMutex(fsys, writeKernelLock),
-		docs:   newDocuments(),
+		docs:   newDocuments(), verdicts: newVerdicts(),
 	}
 	w.shared = &lock.Shared{
 		FS: fsys, Name: writeLockFile, PID: env.PID, Host: env.Host, Clock: env.Clock,

@@ -53,7 +53,7 @@ func newRoot(a *app) *cobra.Command {
 	root.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return usageError{err.Error()} })
 	root.AddCommand(
 		demoCommand(a), serverCommand(a), callCommand(a), schemaCommand(a),
-		initCommand(a), validateCommand(a), migrateCommand(a), exportCommand(a), importCommand(a), bootstrapCommand(a), demoInitCommand(a),
+		initCommand(a), validateCommand(a), doctorCommand(a), diagnosticsCommand(a), migrateCommand(a), exportCommand(a), importCommand(a), bootstrapCommand(a), demoInitCommand(a),
 		setRepoCommand(a), setProviderBinCommand(a), teamCommand(a), agentCommand(a), projectCommand(a),
 		runNewCommand(a), runExecuteCommand(a), runListCommand(a), runReplayCommand(a),
 		jobSubmitCommand(a), jobListCommand(a), jobShowCommand(a), jobCollectCommand(a), jobCancelCommand(a),
@@ -68,6 +68,8 @@ func newRoot(a *app) *cobra.Command {
 		monitorRunsCommand(a), inboxSnapshotCommand(a), uiSnapshotCommand(a),
 		artifactNewCommand(a), artifactValidateCommand(a), artifactReadCommand(a),
 		memoryDeltaCommand(a), memoryApproveCommand(a), memoryPreviewCommand(a), inboxShowCommand(a),
+		indexRebuildCommand(a), indexSyncCommand(a), indexStatsCommand(a), indexRunsCommand(a), indexEventsCommand(a),
+		indexErrorsCommand(a), indexReviewsCommand(a), indexHelpCommand(a),
 	)
 	root.SetHelpCommand(helpCommand())
 	return root

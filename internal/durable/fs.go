@@ -71,6 +71,10 @@ type Root struct {
 // OpenRoot opens a directory. The directory is held by its inode: it stays the
 // same when it is renamed.
 func OpenRoot(dir string) (*Root, error) {
+	// To open a FIFO would wait for a writer.
+	if st, err := os.Stat(dir); err == nil && !st.IsDir() {
+		return nil, &fs.PathError{Op: "open", Path: dir, Err: syscall.ENOTDIR}
+	}
 	root, err := os.OpenRoot(dir)
 	if err != nil {
 		return nil, err

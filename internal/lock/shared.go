@@ -163,20 +163,43 @@ func (s *Shared) read() (Owner, fs.FileInfo, error) {
 	return owner, st, nil
 }
 
+// Judgement is what can be told of a lock file without taking it.
+type Judgement struct {
+	Owner Owner
+	// Present says that there is a lock file.
+	Present bool
+	// Dead says that its owner is known to be gone; Stale, that the file is also
+	// old enough to be removed.
+	Dead, Stale bool
+
+	file fs.FileInfo
+}
+
+// Judge looks at the lock file.
+func (s *Shared) Judge() Judgement {
+	owner, st, err := s.read()
+	if st == nil {
+		return Judgement{} // gone meanwhile, or never there
+	}
+	j := Judgement{Owner: owner, Present: true, file: st}
+	j.Dead = err != nil || owner.PID <= 0 || !s.Alive(owner.PID)
+	age := s.Clock.Now().Sub(st.ModTime())
+	ours := owner.PID > 0 && (owner.Host == "" || owner.Host == s.Host)
+	j.Stale = j.Dead && (age > sharedStale || ours && age > sharedStaleOwned)
+	return j
+}
+
 // clearStale removes a lock file whose owner is gone. It is renamed first and
 // looked at again, so that two waiters cannot remove each other's fresh lock.
 func (s *Shared) clearStale() error {
-	owner, st, err := s.read()
-	if st == nil {
-		return nil //nolint:nilerr // gone meanwhile: the next attempt tells
+	j := s.Judge()
+	if !j.Present {
+		return nil // the next attempt tells
 	}
-	if owner.Nonce != "" && owner.Nonce == s.left {
+	if j.Owner.Nonce != "" && j.Owner.Nonce == s.left {
 		return s.remove(s.Name)
 	}
-	dead := err != nil || owner.PID <= 0 || !s.Alive(owner.PID)
-	age := s.Clock.Now().Sub(st.ModTime())
-	ours := owner.PID > 0 && (owner.Host == "" || owner.Host == s.Host)
-	if !dead || age <= sharedStaleOwned || (!ours && age <= sharedStale) {
+	if !j.Stale {
 		return nil
 	}
 	aside := s.Name + ".stale-" + s.Random(6)
@@ -187,7 +210,7 @@ func (s *Shared) clearStale() error {
 	if err != nil {
 		return err
 	}
-	if !os.SameFile(st, moved) {
+	if !os.SameFile(j.file, moved) {
 		// A fresh lock took the place of the one judged: give it back.
 		return s.FS.Rename(aside, s.Name)
 	}

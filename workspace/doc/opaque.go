@@ -12,8 +12,9 @@ type Opaque = shape.Value
 // EmptyMap is an Opaque without entries, written as {}.
 func EmptyMap() Opaque { return shape.Value{Kind: shape.Map} }
 
-// Check holds the launcher of an agent to a map, which it is where it is set.
-func (a *Agent) Check() []fault.Issue {
+// CheckFields holds the launcher of an agent to a map, which it is where it is
+// set.
+func (a *Agent) CheckFields() []fault.Issue {
 	if a.Launcher.Kind != shape.Absent && a.Launcher.Kind != shape.Map {
 		return []fault.Issue{{Path: []any{"launcher"}, Code: "invalid_type", Expected: "object", Message: "expected object, got " + a.Launcher.Kind.String()}}
 	}

@@ -1,0 +1,154 @@
+package main
+
+// workspace:doctor and workspace:diagnostics.
+
+import (
+	"fmt"
+
+	"github.com/spf13/cobra"
+
+	"ac/company"
+	"ac/doctor"
+)
+
+func doctorCommand(a *app) *cobra.Command {
+	var p company.DoctorParams
+	var fix, dryRun, asText, asJSON bool
+	cmd := &cobra.Command{
+		Use: "workspace:doctor <dir>", Short: "Look a workspace over, and mend what can be mended", Args: args("dir"),
+		Long: `Look a workspace over: its documents, this machine's overlay, agent CLIs and
+repositories, the index, worktrees, locks, sessions and the chains of all logs.
+The report is JSON; --text prints it for people. Exit status: 0 when no check
+fails, 2 when one does.
+
+With --fix it mends what can be mended without loss, and says each thing that it
+did: missing directories, lock files and temporary files of processes that are
+gone, interrupted writes (one that can never be finished is set aside with its
+reason), sessions that nobody follows any more, unfinished last lines of logs
+(with a copy kept), an index that cannot be read. A second --fix finds nothing.
+With --dry-run it says what it would do and changes nothing.`,
+		Example: `  ac workspace:doctor ./acme --text
+  ac workspace:doctor ./acme --sync-index
+  ac workspace:doctor ./acme --fix --dry-run
+  ac workspace:doctor ./acme --fix`,
+		RunE: func(cmd *cobra.Command, given []string) error {
+			p.WorkspaceDir = given[0]
+			if dryRun && !fix {
+				return usageError{"--dry-run needs --fix"}
+			}
+			if fix && (p.RebuildIndex || p.SyncIndex) {
+				return usageError{"--fix does not go with --rebuild-index or --sync-index"}
+			}
+			return a.in(given[0], func(c *company.Company) error {
+				if fix {
+					mended, err := c.Mend(cmd.Context(), dryRun)
+					if err != nil {
+						return err
+					}
+					return a.printMended(mended, asJSON)
+				}
+				report, err := c.Doctor(cmd.Context(), p)
+				if err != nil {
+					return err
+				}
+				return a.printReport(report, asText)
+			})
+		},
+	}
+	cmd.Flags().BoolVar(&p.RebuildIndex, "rebuild-index", false, "make the index anew")
+	cmd.Flags().BoolVar(&p.SyncIndex, "sync-index", false, "bring the index up to date")
+	cmd.Flags().BoolVar(&fix, "fix", false, "mend what can be mended without loss")
+	cmd.Flags().BoolVar(&dryRun, "dry-run", false, "with --fix: say what would be done and change nothing")
+	cmd.Flags().BoolVar(&asText, "text", false, "print the report for people")
+	cmd.Flags().BoolVar(&asJSON, "json", false, "with --fix: print JSON; the report is JSON without it")
+	cmd.MarkFlagsMutuallyExclusive("text", "json")
+	return cmd
+}
+
+func (a *app) printReport(report doctor.Report, asText bool) error {
+	if !asText {
+		if err := a.printJSON(report); err != nil {
+			return err
+		}
+	} else {
+		for _, c := range report.Checks {
+			fmt.Fprintf(a.stdout, "%-4s  %-21s  %s\n", c.Status, c.ID, c.Message)
+			if c.Status == doctor.Pass {
+				continue
+			}
+			for _, line := range c.Details {
+				fmt.Fprintf(a.stdout, "        %s\n", line)
+			}
+			if c.Hint != "" {
+				fmt.Fprintf(a.stdout, "      > %s\n", c.Hint)
+			}
+		}
+		s := report.Summary
+		fmt.Fprintf(a.stdout, "%d passed, %d warned, %d failed\n", s.Pass, s.Warn, s.Fail)
+	}
+	if !report.OK {
+		return exitError{exitFindings}
+	}
+	return nil
+}
+
+func (a *app) printMended(m doctor.Mended, asJSON bool) error {
+	if asJSON {
+		if err := a.printJSON(m); err != nil {
+			return err
+		}
+	} else {
+		for _, mend := range m.Mends {
+			fmt.Fprintf(a.stdout, "%s: %s: %s\n", mend.Outcome, mend.Path, mend.What)
+			for _, line := range mend.Details {
+				fmt.Fprintf(a.stdout, "        %s\n", line)
+			}
+		}
+		if len(m.Mends) == 0 {
+			fmt.Fprintln(a.stdout, "Nothing to mend.")
+		}
+	}
+	if !m.OK {
+		return exitError{exitFindings}
+	}
+	return nil
+}
+
+func diagnosticsCommand(a *app) *cobra.Command {
+	var p company.DiagnosticsParams
+	var noSync bool
+	limits := []struct {
+		name  string
+		value *int
+	}{{"monitor-limit", &p.MonitorLimit}, {"pending-limit", &p.PendingLimit}, {"decisions-limit", &p.DecisionsLimit}}
+	cmd := &cobra.Command{
+		Use: "workspace:diagnostics <dir> <out>", Short: "Make a bundle of diagnostics without secrets", Args: args("dir", "out"),
+		Long: `Make a directory of JSON files below <out> that tells the state of a workspace, to
+be handed to somebody else: the report of the doctor, agent CLIs, sessions and
+snapshots. Secrets are taken out of every file; look through it all the same
+before you hand it on. A bundle with a manifest.json is complete.`,
+		Example: "  ac workspace:diagnostics ./acme /tmp/diagnostics",
+		RunE: func(cmd *cobra.Command, given []string) error {
+			p.WorkspaceDir, p.OutDir, p.SyncIndex = given[0], given[1], !noSync
+			for _, limit := range limits {
+				if *limit.value < 1 {
+					return usageError{"--" + limit.name + " must be a positive integer"}
+				}
+			}
+			return a.across(func(all *company.Companies) error {
+				bundle, err := check(cmd.Context(), all, "workspace.diagnostics", p)
+				if err != nil {
+					return err
+				}
+				return a.printJSON(bundle)
+			})
+		},
+	}
+	cmd.Flags().BoolVar(&p.RebuildIndex, "rebuild-index", false, "make the index anew first")
+	cmd.Flags().BoolVar(&noSync, "no-sync-index", false, "do not bring the index up to date first")
+	for _, limit := range limits {
+		cmd.Flags().IntVar(limit.value, limit.name, 200, "how much is told at most")
+	}
+	cmd.Flags().Bool("json", true, "print JSON, as it does without it")
+	return cmd
+}

@@ -1,0 +1,87 @@
+package company
+
+// workspace.doctor and the repairs behind it.
+
+import (
+	"context"
+	"os"
+
+	"ac/doctor"
+	"ac/internal/turn"
+	"ac/workspace/doc"
+)
+
+// DoctorParams are those of workspace.doctor.
+type DoctorParams struct {
+	Dir
+	RebuildIndex bool `json:"rebuild_index" is:"default=false"`
+	SyncIndex    bool `json:"sync_index" is:"default=false"`
+}
+
+// patient is the workspace as a doctor sees it, in whatever state it is.
+func (c *Company) patient(ctx context.Context, how int) doctor.Patient {
+	p := doctor.Patient{Env: c.all.env, Dir: c.dir, Given: c.given}
+	if w, err := c.workspace(ctx); err == nil {
+		p.Workspace, p.Index = w, doctor.IndexCheck(w, c.all.indexOf(w), how, c.given)
+	}
+	return p
+}
+
+// howOf is how the index is looked at.
+func howOf(rebuild, sync bool) int {
+	switch {
+	case rebuild:
+		return doctor.RebuildIndex
+	case sync:
+		return doctor.SyncIndex
+	}
+	return doctor.LookAtIndex
+}
+
+// Doctor looks a folder over. It starts short probes and holds nobody up.
+func (c *Company) Doctor(ctx context.Context, p DoctorParams) (doctor.Report, error) {
+	patient := c.patient(ctx, howOf(p.RebuildIndex, p.SyncIndex))
+	turn.Leave(ctx)
+	return doctor.Examine(ctx, patient), nil
+}
+
+// Mend puts right in a workspace what can be put right without loss, or says
+// what that would be.
+func (c *Company) Mend(ctx context.Context, dryRun bool) (doctor.Mended, error) {
+	p := c.patient(ctx, doctor.LookAtIndex)
+	repairs := doctor.Repairs{DryRun: dryRun}
+	if p.Workspace != nil {
+		repairs.Index = doctor.MendIndex(p.Workspace, c.all.indexOf(p.Workspace))
+	}
+	return p.Mend(ctx, repairs)
+}
+
+// DiagnosticsParams are those of workspace.diagnostics.
+type DiagnosticsParams struct {
+	Dir
+	OutDir         string `json:"out_dir" is:"path"`
+	RebuildIndex   bool   `json:"rebuild_index" is:"default=false"`
+	SyncIndex      bool   `json:"sync_index" is:"default=true"`
+	MonitorLimit   int    `json:"monitor_limit" is:"default=200,min=1,cut=5000"`
+	PendingLimit   int    `json:"pending_limit" is:"default=200,min=1,cut=5000"`
+	DecisionsLimit int    `json:"decisions_limit" is:"default=200,min=1,cut=5000"`
+}
+
+// Diagnostics makes a bundle that can be handed to somebody else.
+func (c *Company) Diagnostics(ctx context.Context, p DiagnosticsParams) (doctor.Bundle, error) {
+	patient := c.patient(ctx, howOf(p.RebuildIndex, p.SyncIndex))
+	turn.Leave(ctx)
+	return doctor.Diagnose(ctx, patient, doctor.Order{
+		OutDir: p.OutDir, Version: c.all.version, Environ: os.Environ(),
+		Parts: doctor.Parts{Sessions: func(ctx context.Context) (any, doctor.SessionFigures, error) {
+			rows, err := c.all.ListSessions(ctx, ListSessionsParams{MaybeDir: MaybeDir{c.given}})
+			figures := doctor.SessionFigures{Total: len(rows)}
+			for _, row := range rows {
+				if !doc.Terminal(row.Status) {
+					figures.Running++
+				}
+			}
+			return rows, figures, err
+		}, Stats: func(ctx context.Context) (any, error) { return c.IndexStats(ctx, Dir{c.given}) }},
+	})
+}

@@ -1,0 +1,171 @@
+package doctor
+
+// What the workspace says, and what this machine has: documents, overlay, agent
+// CLIs, repositories.
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"ac/internal/durable"
+	"ac/internal/yamldoc"
+	"ac/runs/provider"
+	"ac/workspace"
+	"ac/workspace/doc"
+)
+
+func (p Patient) validate() workspace.Findings {
+	if p.Workspace != nil {
+		return p.Workspace.Validate()
+	}
+	return workspace.Validate(p.Env, p.Dir)
+}
+
+func (p Patient) schema(context.Context) Check {
+	const id = "workspace.schema"
+	issues := p.findings().Issues
+	if len(issues) == 0 {
+		return pass(id, "every document fits its schema")
+	}
+	c := Check{ID: id, Status: Fail, Message: plural(len(issues), "issue") + " in the documents"}
+	for _, issue := range issues[:min(maxDetails, len(issues))] {
+		c.Details = append(c.Details, issue.Code+": "+issue.Message)
+	}
+	switch {
+	case p.Workspace == nil:
+		c.Message = "this is no workspace: it has no " + workspace.CompanyFile
+		c.Hint = "Check the path, or make a workspace here: ac workspace:init " + p.Given
+	case len(p.Workspace.MissingDirs()) > 0:
+		c.Hint = "Make the missing directories with: ac workspace:doctor " + p.Given + " --fix. Mend the documents by hand; each line names file and field."
+	default:
+		c.Hint = "Mend the documents by hand; each line names file and field. All of them: ac workspace:validate " + p.Given
+	}
+	return c
+}
+
+// machine reads the overlay, also where there is no workspace around it.
+func (p Patient) machine() (machine doc.Machine, text []byte, err error) {
+	fsys := durable.FS(nil)
+	if p.Workspace != nil {
+		fsys = p.Workspace.FS
+	} else {
+		root, err := durable.OpenRoot(p.Dir)
+		if err != nil {
+			return machine, nil, err
+		}
+		defer root.Close()
+		fsys = root
+	}
+	if text, err = durable.ReadFile(fsys, workspace.MachineFile, yamldoc.MaxBytes); err != nil {
+		return machine, nil, err
+	}
+	machine, err = doc.MachineCodec.Decode(text)
+	return machine, text, err
+}
+
+func (p Patient) machineConfig(context.Context) Check {
+	const id = "machine.config"
+	_, _, err := p.machine()
+	if err == nil {
+		return pass(id, "%s can be read", workspace.MachineFile)
+	}
+	c := Check{ID: id, Status: Fail, Message: workspace.MachineFile + " cannot be read", Details: strings.Split(err.Error(), "; ")}
+	c.Hint = "Mend the file by hand, or have a new one made (the old one is kept beside it): ac workspace:init " + p.Given + " --force --name NAME"
+	if p.Workspace == nil {
+		c.Hint = "There is no workspace here."
+	}
+	return c
+}
+
+func (p Patient) providers(ctx context.Context) []Check {
+	machine, _, err := p.machine()
+	if err != nil {
+		machine = doc.Machine{} // then by their own names
+	}
+	cli := Check{ID: "providers.cli", Status: Fail, Message: "no agent CLI is available"}
+	protocol := pass("providers.protocol", "codex_app_server is available")
+	var available []string
+	for _, adapter := range provider.Status(ctx, machine) {
+		reason := adapter.Reason
+		if adapter.Available {
+			reason = "available"
+		}
+		line := adapter.Name + ": " + reason
+		switch {
+		case adapter.Mode == "cli":
+			cli.Details = append(cli.Details, line)
+			if adapter.Available {
+				available = append(available, adapter.Name)
+			}
+		case !adapter.Available:
+			protocol = Check{
+				ID: protocol.ID, Status: Warn, Message: "codex_app_server is unavailable", Details: []string{line},
+				Hint: "Only needed for agents of the provider codex_app_server: install a codex CLI that has the command app-server.",
+			}
+		default:
+			protocol.Details = []string{line}
+		}
+	}
+	if len(available) > 0 {
+		cli.Status, cli.Message = Pass, "available: "+strings.Join(available, ", ")
+	} else {
+		cli.Hint = "Install codex, claude or gemini so that it is in PATH, or say where it lies under provider_bins in " + workspace.MachineFile + "."
+	}
+	return []Check{cli, protocol}
+}
+
+// repositories gives no check when the overlay cannot be read.
+func (p Patient) repositories(context.Context) []Check {
+	const id = "repos.mappings"
+	machine, text, err := p.machine()
+	if err != nil {
+		return nil
+	}
+	if len(machine.RepoRoots) == 0 {
+		return []Check{{
+			ID: id, Status: Warn, Message: "no repository is mapped to a directory of this machine",
+			Hint: "Agents that work in a repository need to know where it lies. Say it under repo_roots in " + workspace.MachineFile + ", or with the method workspace.repo_root.set.",
+		}}
+	}
+	value, err := yamldoc.Parse(text)
+	if err != nil {
+		return nil // it was read a moment ago
+	}
+	c := pass(id, "%s, each a git repository", plural(len(machine.RepoRoots), "repository mapping"))
+	bad, bare := 0, 0
+	for _, repo := range value.Get("repo_roots").Keys {
+		root := machine.RepoRoots[repo]
+		state := "ok"
+		switch {
+		case !filepath.IsAbs(root):
+			state = "not an absolute path"
+			bad++
+		case !isThere(root):
+			state = "does not exist"
+			bad++
+		case !isThere(filepath.Join(root, ".git")):
+			state = "has no .git"
+			bare++
+		}
+		c.Details = append(c.Details, fmt.Sprintf("%s: %s: %s", repo, root, state))
+	}
+	switch {
+	case bad > 0:
+		c.Status, c.Message = Fail, fmt.Sprintf("%d of %s cannot be used", bad, plural(len(machine.RepoRoots), "repository mapping"))
+		c.Hint = "Map them anew, with the absolute path of a clone: workspace.repo_root.set, or repo_roots in " + workspace.MachineFile + "."
+	case bare > 0:
+		c.Status, c.Message = Warn, fmt.Sprintf("%d of %s are no git repositories", bare, plural(len(machine.RepoRoots), "repository mapping"))
+		c.Hint = "Runs that need a worktree of their own cannot work there: map a git clone, or run git init."
+	}
+	return []Check{c}
+}
+
+func isThere(path string) bool {
+	_, err := os.Stat(path)
+	return !errors.Is(err, fs.ErrNotExist) && err == nil
+}

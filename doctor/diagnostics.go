@@ -1,0 +1,234 @@
+package doctor
+
+// The bundle of diagnostics: a directory of JSON files that can be handed to
+// somebody else, without secrets.
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"runtime"
+
+	"ac/internal/canonjson"
+	"ac/internal/clock"
+	"ac/internal/durable"
+	"ac/internal/fault"
+	"ac/redact"
+	"ac/runs/provider"
+	"ac/workspace/doc"
+)
+
+// SessionFigures are what a manifest tells of sessions.
+type SessionFigures struct {
+	Total   int `json:"total"`
+	Running int `json:"running"`
+}
+
+// MonitorFigures are what a manifest tells of the monitor.
+type MonitorFigures struct {
+	Rows         int  `json:"rows"`
+	IndexRebuilt bool `json:"index_rebuilt"`
+	IndexSynced  bool `json:"index_synced"`
+}
+
+// InboxFigures are what a manifest tells of the review inbox.
+type InboxFigures struct {
+	Pending         int   `json:"pending"`
+	RecentDecisions int   `json:"recent_decisions"`
+	ParseErrors     int64 `json:"parse_errors"`
+}
+
+// Parts make the answers that go into a bundle. Those that are nil are left out.
+type Parts struct {
+	Sessions func(ctx context.Context) (any, SessionFigures, error)
+	Monitor  func(ctx context.Context) (any, MonitorFigures, error)
+	Inbox    func(ctx context.Context) (any, InboxFigures, error)
+	// Stats are left out too where they fail: there is no readable index then.
+	Stats func(ctx context.Context) (any, error)
+}
+
+// BundleFiles are the names of the files of a bundle, null for those that are
+// not there.
+type BundleFiles struct {
+	Manifest    string  `json:"manifest"`
+	Doctor      string  `json:"doctor"`
+	Adapters    string  `json:"adapters"`
+	Sessions    string  `json:"sessions"`
+	Monitor     *string `json:"monitor_snapshot"`
+	ReviewInbox *string `json:"review_inbox_snapshot"`
+	IndexStats  *string `json:"index_stats"`
+}
+
+// Bundle is a bundle that was made.
+type Bundle struct {
+	WorkspaceDir string      `json:"workspace_dir"`
+	OutDir       string      `json:"out_dir"`
+	BundleDir    string      `json:"bundle_dir"`
+	GeneratedAt  string      `json:"generated_at"`
+	Files        BundleFiles `json:"files"`
+}
+
+// manifest is manifest.json, which is written last.
+type manifest struct {
+	SchemaVersion int             `json:"schema_version"`
+	Type          string          `json:"type"`
+	GeneratedAt   string          `json:"generated_at"`
+	WorkspaceDir  string          `json:"workspace_dir"`
+	Runtime       runtimeFigures  `json:"runtime"`
+	Doctor        doctorFigures   `json:"doctor"`
+	Monitor       *MonitorFigures `json:"monitor"`
+	ReviewInbox   *InboxFigures   `json:"review_inbox"`
+	Sessions      SessionFigures  `json:"sessions"`
+	Files         BundleFiles     `json:"files"`
+}
+
+type runtimeFigures struct {
+	Name     string `json:"name"`
+	Version  string `json:"version"`
+	Platform string `json:"platform"`
+	Arch     string `json:"arch"`
+}
+
+type doctorFigures struct {
+	OK      bool    `json:"ok"`
+	Summary Summary `json:"summary"`
+	Checks  int     `json:"checks"`
+}
+
+// Order says what a bundle is made of, and where.
+type Order struct {
+	OutDir  string
+	Version string   // of this program
+	Environ []string // whose secrets are masked
+	Parts   Parts
+}
+
+// Diagnose makes a bundle below a directory, which is made where it is missing.
+// Secrets are taken out of every file. A bundle with a manifest is complete.
+func Diagnose(ctx context.Context, p Patient, o Order) (Bundle, error) {
+	if p.Workspace == nil {
+		return Bundle{}, fault.New(fault.NotAWorkspace, "%s is not a workspace", p.Given)
+	}
+	now := p.Env.Clock.Now().UTC()
+	b := Bundle{WorkspaceDir: p.Given, OutDir: o.OutDir, GeneratedAt: clock.Stamp(now), Files: BundleFiles{
+		Manifest: "manifest.json", Doctor: "doctor.json", Adapters: "adapters.json", Sessions: "sessions.json",
+	}}
+	name := fmt.Sprintf("agentcompany-diagnostics-%s-%d", now.Format("20060102T150405"), p.Env.PID)
+	var err error
+	if b.BundleDir, err = makeBundleDir(o.OutDir, name); err != nil {
+		return b, fault.New(fault.IO, "make a bundle in %s: %w", o.OutDir, err)
+	}
+	root, err := durable.OpenRoot(b.BundleDir)
+	if err != nil {
+		return b, fault.New(fault.IO, "make a bundle in %s: %w", o.OutDir, err)
+	}
+	w := &bundler{root: root, redactor: redact.NewRedactor(redact.FromEnviron(o.Environ))}
+	m, err := w.parts(ctx, p, o, &b)
+	if err == nil {
+		m.SchemaVersion, m.Type, m.GeneratedAt, m.WorkspaceDir = 1, "workspace_diagnostics", b.GeneratedAt, p.Dir
+		m.Runtime = runtimeFigures{"ac", o.Version, runtime.GOOS, runtime.GOARCH}
+		m.Files = b.Files
+		err = w.write(b.Files.Manifest, m)
+	}
+	if err = errors.Join(err, root.SyncDir("."), root.Close()); err != nil {
+		return b, fmt.Errorf("make the bundle %s: %w", b.BundleDir, err)
+	}
+	return b, nil
+}
+
+// makeBundleDir makes a directory that nobody has, with a number behind its name
+// where that is taken.
+func makeBundleDir(outDir, name string) (string, error) {
+	if err := os.MkdirAll(outDir, 0o755); err != nil { //nolint:gosec // a directory of the user's choice
+		return "", err
+	}
+	for n := 1; ; n++ {
+		dir := filepath.Join(outDir, name)
+		if n > 1 {
+			dir += fmt.Sprintf("-%d", n)
+		}
+		if err := os.Mkdir(dir, 0o700); !errors.Is(err, fs.ErrExist) {
+			return dir, err
+		}
+	}
+}
+
+// bundler writes the files of one bundle.
+type bundler struct {
+	root     *durable.Root
+	redactor *redact.Redactor
+}
+
+func (w *bundler) parts(ctx context.Context, p Patient, o Order, b *Bundle) (m manifest, err error) {
+	report := Examine(ctx, p)
+	m.Doctor = doctorFigures{report.OK, report.Summary, len(report.Checks)}
+	if err := w.write(b.Files.Doctor, report); err != nil {
+		return m, err
+	}
+	machine, _, err := p.machine()
+	if err != nil {
+		machine = doc.Machine{} // then by their own names, as the report has it
+	}
+	if err := w.write(b.Files.Adapters, provider.Status(ctx, machine)); err != nil {
+		return m, err
+	}
+	sessions, figures, err := o.Parts.Sessions(ctx)
+	if err = errors.Join(err, ctx.Err()); err != nil {
+		return m, err
+	}
+	m.Sessions = figures
+	if err := w.write(b.Files.Sessions, sessions); err != nil {
+		return m, err
+	}
+	if o.Parts.Monitor != nil {
+		snapshot, figures, err := o.Parts.Monitor(ctx)
+		if err != nil {
+			return m, err
+		}
+		m.Monitor, b.Files.Monitor = &figures, new("monitor.snapshot.json")
+		if err := w.write(*b.Files.Monitor, snapshot); err != nil {
+			return m, err
+		}
+	}
+	if o.Parts.Inbox != nil {
+		snapshot, figures, err := o.Parts.Inbox(ctx)
+		if err != nil {
+			return m, err
+		}
+		m.ReviewInbox, b.Files.ReviewInbox = &figures, new("review_inbox.snapshot.json")
+		if err := w.write(*b.Files.ReviewInbox, snapshot); err != nil {
+			return m, err
+		}
+	}
+	if o.Parts.Stats == nil {
+		return m, nil
+	}
+	stats, err := o.Parts.Stats(ctx)
+	if err != nil {
+		return m, nil //nolint:nilerr // there is no readable index, which the files tell
+	}
+	b.Files.IndexStats = new("index.stats.json")
+	return m, w.write(*b.Files.IndexStats, stats)
+}
+
+// write writes one file, indented by two, with its secrets taken out.
+func (w *bundler) write(name string, v any) error {
+	text, err := canonjson.Marshal(v)
+	if err != nil {
+		return err
+	}
+	if text, err = w.redactor.JSON(nil, text); err != nil {
+		return err
+	}
+	var out bytes.Buffer
+	if err := json.Indent(&out, text, "", "  "); err != nil {
+		return err
+	}
+	out.WriteByte('\n')
+	return durable.WriteNew(w.root, name, out.Bytes(), 0o600)
+}

@@ -1,0 +1,135 @@
+package doctor
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"ac/index"
+	"ac/workspace"
+)
+
+// TestFiftyCanaries plants fifty secrets where a bundle draws from, and looks for
+// each in every file of it.
+func TestFiftyCanaries(t *testing.T) {
+	t.Parallel()
+	f := newFixture(t)
+	var canaries, environ []string
+	plant := func(format string) string {
+		secret := fmt.Sprintf(format, len(canaries)) + "Zq9Xv7Lk3Rt5"
+		canaries = append(canaries, secret)
+		return secret
+	}
+	for range 10 { // values of secret-looking variables, found anywhere
+		secret := plant("plain%dvalue")
+		environ = append(environ, fmt.Sprintf("SERVICE_%d_TOKEN=%s", len(canaries), secret))
+	}
+	known := strings.Join(canaries, " ")
+	shapes := []string{"sk-proj-%02dabcdefghijklmnopqrst", "ghp_%02dabcdefghijklmnopqrstuvwxyzAB", "xoxb-%02d34567890-abcdefghij", "api_key=%02dabcdefghijk", "password: %02dhunter2hunter2"}
+	secrets := func(n int) string {
+		var b strings.Builder
+		for i := range n {
+			shape := shapes[i%len(shapes)]
+			b.WriteString(" " + plant(shape) + " ")
+		}
+		return b.String()
+	}
+	// Names of agents and teams that warnings repeat, errors of sessions, mappings.
+	f.put("org/teams/team_a/team.yaml", "schema_version: 1\ntype: team\nid: \""+known+secrets(10)+"\"\nname: A\ncreated_at: 2026-01-01T00:00:00Z\n")
+	f.put("company/policy.yaml", "type: policy\n\""+secrets(10)+"\": 1\nvisibility_defaults: {\""+secrets(10)+"\": x}\n")
+	f.put(workspace.MachineFile, "schema_version: 1\ntype: machine\nrepo_roots: {a: \"/srv/"+secrets(5)+"\"}\nprovider_bins: {codex: \"/nowhere/"+secrets(5)+"\"}\n")
+	if len(canaries) != 50 {
+		t.Fatalf("%d canaries", len(canaries))
+	}
+	p := f.patient()
+	ix := index.For(p.Workspace)
+	defer ix.Close()
+	p.Index = IndexCheck(p.Workspace, ix, SyncIndex, f.dir)
+	order := Order{OutDir: filepath.Join(t.TempDir(), "out"), Version: "test", Environ: environ, Parts: Parts{
+		Sessions: func(context.Context) (any, SessionFigures, error) { return []string{known}, SessionFigures{}, nil },
+	}}
+	bundle, err := Diagnose(context.Background(), p, order)
+	if err != nil {
+		t.Fatal(err)
+	}
+	files := 0
+	err = filepath.WalkDir(bundle.BundleDir, func(path string, entry fs.DirEntry, err error) error {
+		if err != nil || entry.IsDir() {
+			return err
+		}
+		files++
+		text, err := os.ReadFile(path)
+		for _, canary := range canaries {
+			value := canary[strings.LastIndexAny(canary, "=: ")+1:]
+			if bytes.Contains(text, []byte(value)) {
+				t.Errorf("%s holds %s", filepath.Base(path), value)
+			}
+		}
+		return err
+	})
+	if err != nil || files != 4 {
+		t.Errorf("%d files (%v)", files, err)
+	}
+	if report, err := os.ReadFile(filepath.Join(bundle.BundleDir, "doctor.json")); err != nil || bytes.Count(report, []byte("REDACTED")) < 20 {
+		t.Errorf("the canaries never came near the report (%v): %s", err, report)
+	}
+	again, err := Diagnose(context.Background(), p, order)
+	if err != nil || again.BundleDir == bundle.BundleDir {
+		t.Errorf("the second bundle is %s (%v)", again.BundleDir, err)
+	}
+}
+
+// TestIndexRepair looks at an index in each state: missing, up to date, behind,
+// spoilt; a spoilt one warns and is made anew.
+func TestIndexRepair(t *testing.T) {
+	t.Parallel()
+	f := newFixture(t)
+	p := f.patient()
+	ix := index.For(p.Workspace)
+	defer ix.Close()
+	ctx := context.Background()
+	look := func(how int) Check { return IndexCheck(p.Workspace, ix, how, f.dir)(ctx) }
+	if c := look(LookAtIndex); c.Status != Warn || f.exists(indexFile) {
+		t.Errorf("missing: %+v", c)
+	}
+	if c := look(SyncIndex); c.Status != Pass || len(c.Details) != 14 || c.ID != "index.sync" {
+		t.Errorf("synced: %+v", c)
+	}
+	if c := look(LookAtIndex); c.Status != Pass || len(c.Details) != 8 {
+		t.Errorf("up to date: %+v", c)
+	}
+	if c := look(RebuildIndex); c.Status != Pass || len(c.Details) != 6 || c.ID != "index.rebuild" {
+		t.Errorf("rebuilt: %+v", c)
+	}
+	if mends := MendIndex(p.Workspace, ix)(ctx, false); len(mends) > 0 {
+		t.Errorf("a sound index is mended: %+v", mends)
+	}
+	if err := ix.Close(); err != nil {
+		t.Fatal(err)
+	}
+	f.put(indexFile, strings.Repeat("no database ", 1000))
+	for _, side := range []string{"-wal", "-shm"} {
+		if err := os.RemoveAll(f.path(indexFile + side)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	ix = index.For(p.Workspace)
+	defer ix.Close()
+	if c := look(LookAtIndex); c.Status != Warn || !strings.Contains(c.Message, "cannot be read") {
+		t.Errorf("spoilt: %+v", c)
+	}
+	if mends := MendIndex(p.Workspace, ix)(ctx, true); len(mends) != 1 || mends[0].Outcome != Would {
+		t.Errorf("dry: %+v", mends)
+	}
+	if mends := MendIndex(p.Workspace, ix)(ctx, false); len(mends) != 1 || mends[0].Outcome != Done {
+		t.Errorf("mended: %+v", mends)
+	}
+	if c := look(LookAtIndex); c.Status != Pass {
+		t.Errorf("after mending: %+v", c)
+	}
+}

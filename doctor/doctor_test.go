@@ -1,0 +1,472 @@
+package doctor
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/base64"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"go.uber.org/goleak"
+
+	"ac/events"
+	"ac/internal/clock"
+	"ac/internal/durable/faultfs"
+	"ac/internal/fault"
+	"ac/internal/lock"
+	"ac/runs"
+	"ac/workspace"
+)
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+// deadPID is above what any system gives away.
+const deadPID = 1 << 30
+
+// fixture is a workspace with a project and a run.
+type fixture struct {
+	t            *testing.T
+	env          workspace.Env
+	dir          string
+	project, run string
+}
+
+func newFixture(t *testing.T) *fixture {
+	t.Helper()
+	f := &fixture{t: t, env: workspace.SystemEnv(), dir: filepath.Join(t.TempDir(), "ws")}
+	ctx := context.Background()
+	if err := workspace.Init(ctx, f.env, f.dir, workspace.InitOptions{CompanyName: "Acme"}); err != nil {
+		t.Fatal(err)
+	}
+	w := f.open(f.env)
+	project, err := w.CreateProjectWithDefaults(ctx, "Alpha", "", nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	f.project = project.ID
+	run, err := runs.Create(ctx, w, project.ID, project.SecretaryID, "manual")
+	if err != nil {
+		t.Fatal(err)
+	}
+	f.run = run.RunID
+	f.put(workspace.MachineFile, "schema_version: 1\ntype: machine\nrepo_roots: {}\nprovider_bins: {codex: /nowhere/codex, claude: /nowhere/claude, gemini: /nowhere/gemini}\n")
+	return f
+}
+
+func (f *fixture) open(env workspace.Env) *workspace.Workspace {
+	f.t.Helper()
+	w, err := workspace.Open(env, f.dir)
+	if err != nil {
+		f.t.Fatal(err)
+	}
+	f.t.Cleanup(func() { _ = w.Close() })
+	return w
+}
+
+func (f *fixture) patient() Patient {
+	f.t.Helper()
+	return Patient{Env: f.env, Dir: f.dir, Given: f.dir, Workspace: f.open(f.env)}
+}
+
+func (f *fixture) log() string { return workspace.LogFile(f.project, f.run) }
+
+func (f *fixture) path(name string) string { return filepath.Join(f.dir, name) }
+
+func (f *fixture) put(name, text string) {
+	f.t.Helper()
+	if err := errors.Join(os.MkdirAll(filepath.Dir(f.path(name)), 0o750), os.WriteFile(f.path(name), []byte(text), 0o600)); err != nil {
+		f.t.Fatal(err)
+	}
+}
+
+// old makes a file look as if it had been left long ago.
+func (f *fixture) old(name string) {
+	f.t.Helper()
+	then := time.Now().Add(-5 * time.Hour)
+	if err := os.Chtimes(f.path(name), then, then); err != nil {
+		f.t.Fatal(err)
+	}
+}
+
+func (f *fixture) left(name, text string) {
+	f.t.Helper()
+	f.put(name, text)
+	f.old(name)
+}
+
+func (f *fixture) exists(name string) bool {
+	_, err := os.Lstat(f.path(name))
+	return err == nil
+}
+
+func (f *fixture) read(name string) string {
+	f.t.Helper()
+	text, err := os.ReadFile(f.path(name))
+	if err != nil {
+		f.t.Fatal(err)
+	}
+	return string(text)
+}
+
+// tear leaves half a line at the end of the run's log.
+func (f *fixture) tear() {
+	f.t.Helper()
+	f.put(f.log(), f.read(f.log())+`{"schema_version":1,"type":"run.st`)
+}
+
+const intent = ".local/journal/unit_01M7WQF4000000000000000000.json"
+
+// messes makes a workspace that has everything to be mended, and tells how many
+// repairs that is.
+func (f *fixture) messes() int {
+	f.t.Helper()
+	f.blocked()
+	f.tear()
+	if err := os.RemoveAll(f.path("inbox/help_requests")); err != nil {
+		f.t.Fatal(err)
+	}
+	f.left(".local/locks/workspace.write.lock", fmt.Sprintf(`{"pid":%d,"acquired_at":"2026-11-20T15:02:36.819Z"}`+"\n", deadPID))
+	f.left(".local/locks/workspace.write.lock.new-abc", fmt.Sprintf(`{"pid":%d}`, deadPID))
+	f.left(".local/locks/workspace.write.lock.stale-abc", "")
+	f.left(".local/locks/run-0123456789abcdef.lock", "")
+	f.left(fmt.Sprintf("company/.company.yaml.tmp-%d-1-abcdef", deadPID), "half")
+	f.put(".local/sessions/local_"+f.run+".yaml", "schema_version: 1\ntype: session_record\nsession_ref: local_"+f.run+
+		"\nworkspace_dir: "+f.dir+"\nproject_id: "+f.project+"\nrun_id: "+f.run+
+		fmt.Sprintf("\nstatus: running\nexit_code: null\nsignal: null\nstarted_at_ms: 1\nowner_pid: %d\nowner_start: x\nsocket: /nowhere/s\n", deadPID))
+	return 9
+}
+
+// blocked leaves an intent in the journal that can never be finished.
+func (f *fixture) blocked() {
+	f.t.Helper()
+	f.put("company/aside", "a file in the way\n")
+	f.put(".local/tmp/stage_1/memory.md", "built\n")
+	f.put(intent, blockingIntent())
+}
+
+// blockingIntent writes a document below a file, and puts a tree in place.
+func blockingIntent() string {
+	content := []byte("b: 1\n")
+	hash := func(text []byte) string { sum := sha256.Sum256(text); return hex.EncodeToString(sum[:]) }
+	ops := fmt.Sprintf(`[{"kind":"write","name":"company/aside/b.yaml","content":%q,"perm":420,"after":%q},{"kind":"rename","name":"work/projects/proj_new","from":".local/tmp/stage_1"}]`,
+		base64.StdEncoding.EncodeToString(content), hash(content))
+	return fmt.Sprintf(`{"version":1,"ops":%s,"hash":%q}`+"\n", ops, hash([]byte(ops)))
+}
+
+func mendOf(t *testing.T, p Patient, dry bool) Mended {
+	t.Helper()
+	mended, err := p.Mend(context.Background(), Repairs{DryRun: dry})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return mended
+}
+
+func checkOf(r Report, id string) Check {
+	i := slices.IndexFunc(r.Checks, func(c Check) bool { return c.ID == id })
+	if i < 0 {
+		return Check{}
+	}
+	return r.Checks[i]
+}
+
+// TestMend mends everything at once: the dry run changes nothing and names the
+// same things, a second run finds nothing, and writing works again.
+func TestMend(t *testing.T) {
+	t.Parallel()
+	f := newFixture(t)
+	due := f.messes()
+	p := f.patient()
+	if err := p.Workspace.Settle(context.Background()); err == nil {
+		t.Fatal("the intent does not keep anybody from writing")
+	}
+	f.left(".local/locks/workspace.write.lock", fmt.Sprintf(`{"pid":%d,"acquired_at":"2026-11-20T15:02:36.819Z"}`+"\n", deadPID))
+	before := snapshotOf(t, f.dir)
+	would := mendOf(t, p, true)
+	if after := snapshotOf(t, f.dir); after != before {
+		t.Errorf("the dry run changed something:\n%s\nwas\n%s", after, before)
+	}
+	torn := f.read(f.log())
+	did := mendOf(t, p, false)
+	if !did.OK {
+		t.Errorf("failed: %+v", did.Mends)
+	}
+	if len(did.Mends) != due {
+		t.Errorf("%d repairs instead of %d: %+v", len(did.Mends), due, did.Mends)
+	}
+	for i := range did.Mends {
+		if did.Mends[i].Outcome != Done || i >= len(would.Mends) || would.Mends[i].Outcome != Would || would.Mends[i].Path != did.Mends[i].Path {
+			t.Errorf("did %+v, was to %+v", did.Mends[i], would.Mends[min(i, len(would.Mends)-1)])
+		}
+	}
+	if again := mendOf(t, p, false); len(again.Mends) > 0 {
+		t.Errorf("a second run mends %+v", again.Mends)
+	}
+	if err := p.Workspace.Settle(context.Background()); err != nil {
+		t.Errorf("nobody can write: %v", err)
+	}
+	report := Examine(context.Background(), p)
+	for _, id := range []string{"workspace.schema", "locks", "journal", "leftovers", "sessions", "events.chain"} {
+		if c := checkOf(report, id); c.Status != Pass {
+			t.Errorf("after mending: %+v", c)
+		}
+	}
+	kept, err := filepath.Glob(f.path(workspace.AsideDir + "/*.torn"))
+	if err != nil || len(kept) != 1 {
+		t.Fatalf("copies of the torn line: %v (%v)", kept, err)
+	}
+	line, err := os.ReadFile(kept[0])
+	if err != nil || !strings.HasSuffix(torn, string(line)) || len(line) == 0 || !strings.HasPrefix(f.read(f.log()), strings.TrimSuffix(torn, string(line))) {
+		t.Errorf("the copy holds %q (%v)", line, err)
+	}
+	aside := workspace.AsideDir + "/" + filepath.Base(intent)
+	if f.exists(intent) || f.read(aside) != blockingIntent() || !strings.Contains(f.read(aside+".reason"), "not a directory") {
+		t.Error("the intent was not set aside with its reason")
+	}
+	if f.read(aside+".1.tree/memory.md") != "built\n" {
+		t.Error("what the intent had built is lost")
+	}
+	if !strings.Contains(strings.Join(did.Mends[2].Details, "\n"), "write company/aside/b.yaml, 5 bytes") {
+		t.Errorf("what the intent would have done: %+v", did.Mends[2])
+	}
+}
+
+// TestMendKilled kills the repair at every n-th call to the file system; the
+// next one ends it, and what was to be kept is there.
+func TestMendKilled(t *testing.T) {
+	t.Parallel()
+	for at := 1; ; at += 7 {
+		f := newFixture(t)
+		f.messes()
+		plan := faultfs.NewPlan(at, faultfs.Death)
+		env := f.env
+		env.OpenFS, env.PID = plan.Open, deadPID
+		w, err := workspace.Open(env, f.dir)
+		if err != nil {
+			continue // killed before it began
+		}
+		_, _ = Patient{Env: env, Dir: f.dir, Given: f.dir, Workspace: w}.Mend(context.Background(), Repairs{})
+		hit := plan.Hit()
+		if err := errors.Join(plan.Bury(), w.Close()); err != nil {
+			t.Fatal(err)
+		}
+		// Somebody looks again a minute later.
+		f.env.Clock = clock.New(func() time.Time { return time.Now().Add(time.Minute) }, 0)
+		torn := `{"schema_version":1,"type":"run.st`
+		if kept, err := filepath.Glob(f.path(workspace.AsideDir + "/*.torn")); err != nil || len(kept) == 0 && !strings.HasSuffix(f.read(f.log()), torn) &&
+			!strings.Contains(f.read(f.log()), torn+"\n") {
+			t.Fatalf("killed at call %d (%s): the torn line is lost", at, hit)
+		}
+		if mended := mendOf(t, f.patient(), false); !mended.OK {
+			t.Fatalf("killed at call %d (%s): then %+v", at, hit, mended.Mends)
+		}
+		if again := mendOf(t, f.patient(), false); len(again.Mends) > 0 {
+			t.Fatalf("killed at call %d (%s): a third run mends %+v", at, hit, again.Mends)
+		}
+		if report := Examine(context.Background(), f.patient()); checkOf(report, "journal").Status != Pass || checkOf(report, "workspace.schema").Status != Pass {
+			t.Fatalf("killed at call %d (%s): %+v", at, hit, report)
+		}
+		if hit == "" {
+			return // no call was left to fail
+		}
+	}
+}
+
+// TestMendLeavesTheLiving pins what is never touched: the locks, temporary files
+// and logs of those who live, and what is young.
+func TestMendLeavesTheLiving(t *testing.T) {
+	t.Parallel()
+	f := newFixture(t)
+	p := f.patient()
+	young := fmt.Sprintf("company/.company.yaml.tmp-%d-1-abcdef", deadPID)
+	f.put(young, "half")
+	living := fmt.Sprintf("company/.company.yaml.tmp-%d-1-abcdef", os.Getpid())
+	f.left(living, "half")
+	odd := "company/.company.yaml.tmp-notes"
+	f.left(odd, "mine")
+	f.left(".local/locks/workspace.write.lock.new-abc", fmt.Sprintf(`{"pid":%d}`, os.Getpid()))
+	held, err := lock.Try(p.Workspace.FS, ".local/locks/run-0123456789abcdef.lock")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer held.Release()
+	stage, err := p.Workspace.NewStage()
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer stage.Discard()
+	before := snapshotOf(t, f.dir)
+	mended := mendOf(t, p, false)
+	for _, mend := range mended.Mends {
+		if mend.Outcome != Kept {
+			t.Errorf("touched: %+v", mend)
+		}
+	}
+	if after := snapshotOf(t, f.dir); after != before {
+		t.Errorf("changed:\n%s\nwas\n%s", after, before)
+	}
+	if c := checkOf(Examine(context.Background(), p), "locks"); c.Status != Pass {
+		t.Errorf("a live lock is told as dead: %+v", c)
+	}
+}
+
+// TestMendWhileWriting mends while somebody holds the write lock and others
+// append and write: nothing of theirs is lost.
+func TestMendWhileWriting(t *testing.T) {
+	t.Parallel()
+	f := newFixture(t)
+	ctx := context.Background()
+	w := f.open(f.env)
+	done := make(chan error, 2)
+	const writes = 20
+	go func() {
+		var err error
+		for i := range writes {
+			draft, draftErr := w.Events.Draft(events.Draft{
+				At: f.env.Clock.Now(), RunID: f.run, SessionRef: "s", Actor: "a", Visibility: "org", Type: "note",
+			}, i)
+			err = errors.Join(err, draftErr, w.Append(ctx, f.log(), draft))
+		}
+		done <- err
+	}()
+	go func() {
+		var err error
+		for i := range writes {
+			_, e := w.NewTeam(ctx, fmt.Sprintf("Team %d", i))
+			err = errors.Join(err, e)
+		}
+		done <- err
+	}()
+	p := f.patient()
+	for range 5 {
+		if mended := mendOf(t, p, false); !mended.OK || len(mended.Mends) > 0 {
+			t.Errorf("mended beside writers: %+v", mended.Mends)
+		}
+		if c := checkOf(Examine(ctx, p), "events.chain"); c.Status != Pass {
+			t.Errorf("beside writers: %+v", c)
+		}
+	}
+	if err := errors.Join(<-done, <-done); err != nil {
+		t.Fatal(err)
+	}
+	teams, err := w.Teams()
+	if err != nil || len(teams) != writes {
+		t.Errorf("%d teams (%v)", len(teams), err)
+	}
+	if c := checkOf(Examine(ctx, p), "events.chain"); c.Status != Pass {
+		t.Errorf("after all: %+v", c)
+	}
+}
+
+// TestMendTwiceAtOnce: one process mends at a time.
+func TestMendTwiceAtOnce(t *testing.T) {
+	t.Parallel()
+	f := newFixture(t)
+	p := f.patient()
+	held, err := lock.Try(p.Workspace.FS, repairLock)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := p.Mend(context.Background(), Repairs{}); !fault.Is(err, fault.Locked) {
+		t.Errorf("beside another repair: %v", err)
+	}
+	if _, err := p.Mend(context.Background(), Repairs{DryRun: true}); err != nil {
+		t.Errorf("a dry run beside another repair: %v", err)
+	}
+	if err := held.Release(); err != nil {
+		t.Fatal(err)
+	}
+	mendOf(t, p, false)
+}
+
+// TestOddFolders looks at folders of every kind; none hangs, and nothing is made.
+func TestOddFolders(t *testing.T) {
+	t.Parallel()
+	base := t.TempDir()
+	file := filepath.Join(base, "file")
+	fifo := filepath.Join(base, "fifo")
+	empty := filepath.Join(base, "empty")
+	if err := errors.Join(os.WriteFile(file, nil, 0o600), syscall.Mkfifo(fifo, 0o600), os.Mkdir(empty, 0o750)); err != nil {
+		t.Fatal(err)
+	}
+	for _, dir := range []string{file, fifo, empty, filepath.Join(base, "none"), filepath.Join(file, "below"), filepath.Join(base, strings.Repeat("x", 300))} {
+		r := Examine(context.Background(), Patient{Env: workspace.SystemEnv(), Dir: dir, Given: dir})
+		if r.OK || checkOf(r, "workspace.schema").Status != Fail || checkOf(r, "machine.config").Status != Fail {
+			t.Errorf("%s: %+v", dir, r)
+		}
+		if _, err := (Patient{Env: workspace.SystemEnv(), Dir: dir, Given: dir}).Mend(context.Background(), Repairs{}); !fault.Is(err, fault.NotAWorkspace) {
+			t.Errorf("%s: mending: %v", dir, err)
+		}
+	}
+	if entries, err := os.ReadDir(base); err != nil || len(entries) != 3 {
+		t.Errorf("made: %v (%v)", entries, err)
+	}
+}
+
+// TestOddThings puts FIFOs, sockets and links where files are due.
+func TestOddThings(t *testing.T) {
+	t.Parallel()
+	f := newFixture(t)
+	outside := filepath.Join(t.TempDir(), "outside")
+	if err := os.WriteFile(outside, []byte("half a line"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	run2 := workspace.RunDir(f.project, "run_fifo")
+	f.put(run2+"/run.yaml", strings.ReplaceAll(f.read(workspace.RunFile(f.project, f.run)), f.run, "run_fifo"))
+	run3 := workspace.RunDir(f.project, "run_link")
+	f.put(run3+"/run.yaml", strings.ReplaceAll(f.read(workspace.RunFile(f.project, f.run)), f.run, "run_link"))
+	if err := errors.Join(
+		syscall.Mkfifo(f.path(run2+"/events.jsonl"), 0o600),
+		os.Symlink(outside, f.path(run3+"/events.jsonl")),
+		syscall.Mkfifo(f.path(".local/locks/run-0123456789abcdef.lock"), 0o600),
+		syscall.Mkfifo(f.path(fmt.Sprintf("company/.company.yaml.tmp-%d-1-abcdef", deadPID)), 0o600),
+		os.Symlink(outside, f.path(".local/sessions")),
+		os.Symlink(filepath.Dir(outside), f.path("org/away")),
+	); err != nil && !errors.Is(err, fs.ErrExist) {
+		t.Fatal(err)
+	}
+	p := f.patient()
+	report := Examine(context.Background(), p)
+	if c := checkOf(report, "events.chain"); c.Status != Warn || len(c.Details) != 2 {
+		t.Errorf("chains: %+v", c)
+	}
+	mendOf(t, p, false)
+	if text, err := os.ReadFile(outside); err != nil || string(text) != "half a line" {
+		t.Errorf("outside: %q (%v)", text, err)
+	}
+}
+
+// snapshotOf is every file of a tree with its size, without the times.
+func snapshotOf(t *testing.T, dir string) string {
+	t.Helper()
+	var b strings.Builder
+	err := filepath.WalkDir(dir, func(path string, entry fs.DirEntry, err error) error {
+		if err != nil {
+			return err
+		}
+		rel, _ := filepath.Rel(dir, path)
+		text := ""
+		if entry.Type().IsRegular() {
+			content, err := os.ReadFile(path)
+			if err != nil {
+				return err
+			}
+			text = string(content)
+		}
+		fmt.Fprintf(&b, "%s %q\n", rel, text)
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return b.String()
+}

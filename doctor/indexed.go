@@ -1,0 +1,166 @@
+package doctor
+
+// The check of the index, whichever of the three ways it is asked for.
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"path"
+
+	"ac/index"
+	"ac/internal/durable"
+	"ac/workspace"
+)
+
+// indexState is what can be told of an index without changing it.
+type indexState struct {
+	missing bool  // there is none
+	spoilt  error // why it cannot be read
+	holds   index.Stats
+	// syncedMS is when it was last written, newestMS the newest change of what it
+	// is made from, in Unix ms.
+	syncedMS, newestMS int64
+}
+
+const indexFile = ".local/index.sqlite"
+
+func lookAtIndex(ctx context.Context, w *workspace.Workspace, ix *index.Index) (state indexState) {
+	if _, err := w.FS.Lstat(indexFile); errors.Is(err, fs.ErrNotExist) {
+		state.missing = true
+		return state
+	}
+	state.spoilt = ix.View(ctx, func(v *index.View) (err error) {
+		state.holds, err = v.Stats()
+		return err
+	})
+	for _, name := range []string{indexFile, indexFile + "-wal"} {
+		if st, err := w.FS.Stat(name); err == nil {
+			state.syncedMS = max(state.syncedMS, st.ModTime().UnixMilli())
+		}
+	}
+	for _, dir := range []string{workspace.ProjectsDir, workspace.ReviewsDir, workspace.HelpRequestsDir} {
+		state.newestMS = max(state.newestMS, newest(w.FS, dir))
+	}
+	return state
+}
+
+// newest is the newest change below a directory, in Unix ms, 0 for none.
+func newest(fsys durable.FS, dir string) (at int64) {
+	entries, err := fsys.ReadDir(dir)
+	if err != nil {
+		return 0
+	}
+	for _, entry := range entries {
+		name := path.Join(dir, entry.Name())
+		if st, err := fsys.Lstat(name); err == nil {
+			at = max(at, st.ModTime().UnixMilli())
+		}
+		if entry.IsDir() {
+			at = max(at, newest(fsys, name))
+		}
+	}
+	return at
+}
+
+// How the index is looked at.
+const (
+	LookAtIndex = iota
+	SyncIndex
+	RebuildIndex
+)
+
+// IndexCheck makes the check of an index.
+func IndexCheck(w *workspace.Workspace, ix *index.Index, how int, given string) func(context.Context) Check {
+	return func(ctx context.Context) Check {
+		switch how {
+		case RebuildIndex:
+			r, err := ix.Rebuild(ctx)
+			return passed("index.rebuild", "rebuilt", given, err, r.EventParseErrors, []string{
+				detail("db_path", index.Path(given)), detail("runs_indexed", r.RunsIndexed), detail("events_indexed", r.EventsIndexed),
+				detail("artifacts_indexed", r.ArtifactsIndexed), detail("reviews_indexed", r.ReviewsIndexed), detail("help_requests_indexed", r.HelpRequestsIndexed),
+			})
+		case SyncIndex:
+			s, err := ix.Sync(ctx)
+			now := lookAtIndex(ctx, w, ix)
+			return passed("index.sync", "brought up to date", given, err, now.holds.EventParseErrors, []string{
+				detail("db_path", index.Path(given)), detail("db_created", s.DBCreated),
+				detail("runs_upserted", s.RunsUpserted), detail("runs_deleted", s.RunsDeleted),
+				detail("events_indexed", s.EventsIndexed), detail("events_deleted", s.EventsDeleted),
+				detail("event_parse_errors_indexed", s.EventParseErrorsIndexed), detail("event_parse_errors_deleted", s.EventParseErrorsDeleted),
+				detail("artifacts_upserted", s.ArtifactsUpserted), detail("artifacts_deleted", s.ArtifactsDeleted),
+				detail("reviews_upserted", s.ReviewsUpserted), detail("reviews_deleted", s.ReviewsDeleted),
+				detail("help_requests_upserted", s.HelpRequestsUpserted), detail("help_requests_deleted", s.HelpRequestsDeleted),
+			})
+		}
+		return lookAtIndex(ctx, w, ix).check(given)
+	}
+}
+
+func passed(id, what, given string, err error, parseErrors int, details []string) Check {
+	if err != nil {
+		return Check{ID: id, Status: Fail, Message: "the index could not be " + what + ": " + err.Error(), Hint: "Nothing is lost: the index is made from the files. Mend what the message names and try again."}
+	}
+	c := pass(id, "the index was %s", what)
+	c.Details = details
+	if parseErrors > 0 {
+		c.Status, c.Message = Warn, fmt.Sprintf("the index was %s; %s of the logs cannot be read", what, plural(parseErrors, "line"))
+		c.Hint = "See where with: ac log:verify " + given
+	}
+	return c
+}
+
+func detail(name string, value any) string { return fmt.Sprintf("%s: %v", name, value) }
+
+// tolerance is how much newer a file may be than the last sync, in ms: file
+// systems round.
+const tolerance = 1
+
+func (s indexState) check(given string) Check {
+	const id = "index.rebuild"
+	mend := "Lists make it when they need it, or now: ac workspace:doctor " + given + " --rebuild-index"
+	switch {
+	case s.missing:
+		return Check{ID: id, Status: Warn, Message: "there is no index yet", Hint: mend}
+	case s.spoilt != nil:
+		return Check{
+			ID: id, Status: Warn, Message: "the index cannot be read: " + s.spoilt.Error(),
+			Hint: "Nothing is lost: it is made from the files. Make it anew: ac workspace:doctor " + given + " --rebuild-index",
+		}
+	}
+	c := pass(id, "the index is up to date")
+	c.Details = []string{
+		detail("runs", s.holds.Runs), detail("events", s.holds.Events), detail("event_parse_errors", s.holds.EventParseErrors),
+		detail("artifacts", s.holds.Artifacts), detail("reviews", s.holds.Reviews), detail("help_requests", s.holds.HelpRequests),
+		detail("index_mtime_ms", s.syncedMS), detail("canonical_latest_mtime_ms", s.newestMS),
+	}
+	switch {
+	case s.newestMS > s.syncedMS+tolerance:
+		c.Status, c.Message = Warn, "files changed since the index was last brought up to date"
+		c.Hint = "Lists bring it up to date when they need it, or now: ac workspace:doctor " + given + " --sync-index"
+	case s.holds.EventParseErrors > 0:
+		c.Status, c.Message = Warn, plural(s.holds.EventParseErrors, "line")+" of the logs cannot be read"
+		c.Hint = "See where with: ac log:verify " + given
+	}
+	return c
+}
+
+// MendIndex makes the repair of an index: one that cannot be read is made anew.
+func MendIndex(w *workspace.Workspace, ix *index.Index) func(ctx context.Context, dryRun bool) []Mend {
+	return func(ctx context.Context, dryRun bool) []Mend {
+		state := lookAtIndex(ctx, w, ix)
+		if state.missing || state.spoilt == nil {
+			return nil
+		}
+		m := Mend{Kind: "index", Path: indexFile, Outcome: Would, What: "make it anew from the files, since it cannot be read: " + state.spoilt.Error()}
+		if dryRun {
+			return []Mend{m}
+		}
+		m.Outcome, m.What = Done, "made anew from the files, since it could not be read: "+state.spoilt.Error()
+		if _, err := ix.Rebuild(ctx); err != nil {
+			m.Outcome, m.What = Failed, err.Error()
+		}
+		return []Mend{m}
+	}
+}

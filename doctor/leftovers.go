@@ -1,0 +1,208 @@
+package doctor
+
+// What killed processes leave: lock files, interrupted writes, temporary files.
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"path"
+	"regexp"
+	"strconv"
+	"strings"
+	"time"
+
+	"ac/internal/durable"
+	"ac/internal/lock"
+	"ac/internal/proc"
+	"ac/workspace"
+)
+
+const (
+	locksDir = ".local/locks"
+	// oldTemp is how old a temporary file must be before it counts as left over:
+	// writing a document takes milliseconds.
+	oldTemp = time.Hour
+	// oldAside is the same for what is beside the write lock.
+	oldAside = 2 * time.Minute
+)
+
+// leftover is a file that somebody left.
+type leftover struct {
+	name string
+	// held says why it stays for now, "" when its writer is known to be gone.
+	held string
+}
+
+// tempName matches the names of temporary files, with the process that wrote.
+var tempName = regexp.MustCompile(`^\..+\.tmp-([0-9]+)-[0-9]+-[0-9a-f]+$`)
+
+// temporaries finds old temporary files everywhere but in worktrees, which are
+// the agents'.
+func temporaries(ctx context.Context, w *workspace.Workspace) (found []leftover, err error) {
+	now := w.Env.Clock.Now()
+	var walk func(dir string)
+	walk = func(dir string) {
+		entries, readErr := w.FS.ReadDir(dir)
+		if readErr != nil || ctx.Err() != nil {
+			return // validation tells of what cannot be read
+		}
+		for _, entry := range entries {
+			name := path.Join(dir, entry.Name())
+			if entry.IsDir() {
+				if name != ".local/worktrees" && name != workspace.AsideDir {
+					walk(name)
+				}
+				continue
+			}
+			match := tempName.FindStringSubmatch(entry.Name())
+			if match == nil || !entry.Type().IsRegular() {
+				continue
+			}
+			st, err := w.FS.Lstat(name)
+			if err != nil || now.Sub(st.ModTime()) < oldTemp {
+				continue
+			}
+			l := leftover{name: name}
+			if pid, err := strconv.Atoi(match[1]); err != nil || proc.Exists(pid) {
+				l.held = "a process with the number of its writer lives"
+			}
+			found = append(found, l)
+		}
+	}
+	for _, dir := range []string{"company", "org", "work", "inbox", ".local"} {
+		walk(dir)
+	}
+	return found, ctx.Err()
+}
+
+// besideLock finds what is left beside the write lock: files of processes that
+// were killed while they took it.
+func besideLock(w *workspace.Workspace) (found []leftover) {
+	name, _ := w.WriteLock()
+	entries, err := w.FS.ReadDir(locksDir)
+	if err != nil {
+		return nil
+	}
+	for _, entry := range entries {
+		rest, ok := strings.CutPrefix(entry.Name(), path.Base(name)+".")
+		isNew := strings.HasPrefix(rest, "new-")
+		if !ok || !isNew && !strings.HasPrefix(rest, "stale-") {
+			continue
+		}
+		file := path.Join(locksDir, entry.Name())
+		st, err := w.FS.Lstat(file)
+		if err != nil || !st.Mode().IsRegular() || w.Env.Clock.Now().Sub(st.ModTime()) < oldAside {
+			continue
+		}
+		l := leftover{name: file}
+		if owner := ownerIn(w, file); isNew && owner.PID > 0 && (owner.Host != "" && owner.Host != w.Env.Host || proc.Exists(owner.PID)) {
+			l.held = fmt.Sprintf("process %d may live", owner.PID)
+		}
+		found = append(found, l)
+	}
+	return found
+}
+
+func ownerIn(w *workspace.Workspace, file string) (owner lock.Owner) {
+	text, err := durable.ReadFile(w.FS, file, 1<<16)
+	if err == nil {
+		_ = json.Unmarshal(text, &owner) // a torn one names nobody
+	}
+	return owner
+}
+
+// sessionLock matches the lock files of runs and sessions, which their holder
+// removes in the end.
+var sessionLock = regexp.MustCompile(`^(run|session)-[0-9a-f]+\.lock$`)
+
+// deadLocks are the lock files of sessions that nobody holds.
+func deadLocks(w *workspace.Workspace) (names []string) {
+	entries, err := w.FS.ReadDir(locksDir)
+	if err != nil {
+		return nil
+	}
+	for _, entry := range entries {
+		if !sessionLock.MatchString(entry.Name()) {
+			continue
+		}
+		file := path.Join(locksDir, entry.Name())
+		if busy, err := lock.Busy(w.FS, file); !busy && err == nil {
+			names = append(names, file)
+		}
+	}
+	return names
+}
+
+func (p Patient) locks(context.Context) Check {
+	const id = "locks"
+	name, found := p.Workspace.WriteLock()
+	var details []string
+	if found.Dead {
+		details = append(details, fmt.Sprintf("%s: held by process %d since %s, which is gone", name, found.Owner.PID, found.Owner.AcquiredAt))
+	}
+	for _, dead := range deadLocks(p.Workspace) {
+		details = append(details, dead+": of a session that nobody follows any more")
+	}
+	if len(details) > 0 {
+		return Check{
+			ID: id, Status: Warn, Message: plural(len(details), "lock") + " left by processes that are gone", Details: shortened(details),
+			Hint: "They hold nobody up for long. Remove them with: ac workspace:doctor " + p.Given + " --fix",
+		}
+	}
+	if found.Present {
+		return pass(id, "being written by process %d since %s", found.Owner.PID, found.Owner.AcquiredAt)
+	}
+	return pass(id, "no lock of a process that is gone")
+}
+
+func (p Patient) journal(context.Context) Check {
+	const id = "journal"
+	units, err := p.Workspace.InterruptedUnits()
+	if err != nil {
+		return unknown(id, err)
+	}
+	if len(units) == 0 {
+		return pass(id, "no write was interrupted")
+	}
+	c := Check{
+		ID: id, Status: Warn, Message: plural(len(units), "interrupted write") + " to be finished by the next writer",
+		Hint: "The next command that changes the workspace finishes it, or now: ac workspace:doctor " + p.Given + " --fix",
+	}
+	for _, unit := range units {
+		if unit.Reason != "" {
+			c.Status, c.Message = Fail, "an interrupted write can never be finished, and keeps everybody from writing"
+			c.Hint = "Set it aside, with its reason beside it: ac workspace:doctor " + p.Given + " --fix"
+			c.Details = append(c.Details, unit.Name+": can never be finished: "+unit.Reason)
+		}
+		for _, step := range unit.Would {
+			c.Details = append(c.Details, unit.Name+": "+step)
+		}
+	}
+	c.Details = shortened(c.Details)
+	return c
+}
+
+func (p Patient) leftovers(ctx context.Context) Check {
+	const id = "leftovers"
+	found, err := temporaries(ctx, p.Workspace)
+	if err != nil {
+		return unknown(id, err)
+	}
+	found = append(found, besideLock(p.Workspace)...)
+	var details []string
+	for _, l := range found {
+		details = append(details, l.name)
+	}
+	abandoned, err := p.Workspace.Abandoned()
+	if err != nil {
+		return unknown(id, err)
+	}
+	if details = append(details, abandoned...); len(details) == 0 {
+		return pass(id, "no temporary files are left over")
+	}
+	return Check{
+		ID: id, Status: Warn, Message: plural(len(details), "temporary file") + " left over by processes that were killed", Details: shortened(details),
+		Hint: "Every reader passes over them. Remove them with: ac workspace:doctor " + p.Given + " --fix",
+	}
+}

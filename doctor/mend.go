@@ -1,0 +1,301 @@
+package doctor
+
+// Mending: what can be put right without loss.
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"path"
+
+	"ac/events"
+	"ac/internal/clock"
+	"ac/internal/durable"
+	"ac/internal/fault"
+	"ac/internal/lock"
+	"ac/runs/session"
+	"ac/workspace"
+)
+
+// What became of something that was to be mended.
+const (
+	Done   = "done"
+	Would  = "would be done"
+	Kept   = "kept"
+	Failed = "failed"
+)
+
+// Mend is one repair.
+type Mend struct {
+	// Kind is directory, journal, write_lock, session, session_lock,
+	// temporary_file, unfinished_line or index.
+	Kind    string `json:"kind"`
+	Path    string `json:"path"`
+	Outcome string `json:"outcome"`
+	// What says what was done, or why nothing was.
+	What string `json:"what"`
+	// Details are what an interrupted write would have done.
+	Details []string `json:"details,omitempty"`
+}
+
+// Mended is what all repairs came to.
+type Mended struct {
+	WorkspaceDir string `json:"workspace_dir"`
+	DryRun       bool   `json:"dry_run"`
+	OK           bool   `json:"ok"` // nothing failed
+	Mends        []Mend `json:"mends"`
+}
+
+// Repairs says what to mend.
+type Repairs struct {
+	DryRun bool
+	// Index mends the index; nil where there is none. It tells nothing when
+	// there is nothing to mend.
+	Index func(ctx context.Context, dryRun bool) []Mend
+}
+
+// repairLock lets one process mend a workspace at a time.
+const repairLock = ".local/locks/doctor-fix.lock"
+
+// Mend puts right what can be put right without loss, and tells each thing it
+// did, would do or left. A second call finds nothing. It does not stop at a
+// repair that fails. With DryRun nothing is written.
+func (p Patient) Mend(ctx context.Context, r Repairs) (Mended, error) {
+	result := Mended{WorkspaceDir: p.Given, DryRun: r.DryRun, OK: true, Mends: []Mend{}}
+	if p.Workspace == nil {
+		return result, fault.New(fault.NotAWorkspace, "%s is not a workspace: there is nothing to mend", p.Given)
+	}
+	m := &mender{w: p.Workspace, ctx: ctx, dry: r.DryRun}
+	_, m.lock = m.w.WriteLock()
+	if !r.DryRun {
+		held, err := lock.Try(p.Workspace.FS, repairLock)
+		if errors.Is(err, lock.ErrBusy) {
+			return result, fault.New(fault.Locked, "%s is being mended by another process", p.Given)
+		}
+		if err != nil {
+			return result, fault.New(fault.IO, "mend %s: %w", p.Given, err)
+		}
+		defer func() { _ = held.Retire() }() // what stays of it holds nobody up
+	}
+	for _, repair := range []func(){m.directories, m.tornLogs, m.journal, m.writeLock, m.sessions, m.sessionLocks, m.temporaries} {
+		if ctx.Err() != nil {
+			return result, context.Cause(ctx)
+		}
+		repair()
+	}
+	if r.Index != nil {
+		m.mends = append(m.mends, r.Index(ctx, r.DryRun)...)
+	}
+	result.Mends = append(result.Mends, m.mends...)
+	for _, mend := range result.Mends {
+		result.OK = result.OK && mend.Outcome != Failed
+	}
+	return result, nil
+}
+
+// mender collects the repairs of one call.
+type mender struct {
+	w     *workspace.Workspace
+	ctx   context.Context //nolint:containedctx // of the one call that the mender lives for
+	dry   bool
+	lock  lock.Judgement // as it was before
+	mends []Mend
+}
+
+func (m *mender) tell(kind, name, outcome, what string) {
+	m.mends = append(m.mends, Mend{Kind: kind, Path: name, Outcome: outcome, What: what})
+}
+
+// do carries a repair out and tells what became of it; with a dry run it tells
+// what would.
+func (m *mender) do(kind, name, would, did string, act func() error) {
+	if m.dry {
+		m.tell(kind, name, Would, would)
+		return
+	}
+	if err := act(); err != nil {
+		m.tell(kind, name, Failed, err.Error())
+		return
+	}
+	m.tell(kind, name, Done, did)
+}
+
+func (m *mender) directories() {
+	for _, dir := range m.w.MissingDirs() {
+		m.do("directory", dir, "make the missing directory", "made the missing directory", func() error {
+			return durable.MkdirAll(m.w.FS, dir, 0o755)
+		})
+	}
+}
+
+// writeLock comes behind the journal, whose repair takes the lock: whoever takes
+// it clears one that is stale.
+func (m *mender) writeLock() {
+	name, now := m.w.WriteLock()
+	switch {
+	case m.lock.Stale:
+		who := fmt.Sprintf("the lock of process %d, which is gone", m.lock.Owner.PID)
+		m.do("write_lock", name, "remove "+who, "removed "+who, func() error {
+			if !now.Stale {
+				return nil // gone by now
+			}
+			return m.w.Settle(m.ctx)
+		})
+	case m.lock.Dead:
+		m.tell("write_lock", name, Kept, "its process is gone, but it is too young or of another machine: the next writer removes it in time")
+	}
+}
+
+func (m *mender) journal() {
+	units, err := m.w.InterruptedUnits()
+	if err != nil {
+		m.tell("journal", ".local/journal", Failed, err.Error())
+		return
+	}
+	abandoned, err := m.w.Abandoned()
+	if err != nil {
+		m.tell("journal", ".local/tmp", Failed, err.Error())
+	}
+	if len(units)+len(abandoned) == 0 {
+		return
+	}
+	if m.dry {
+		for _, unit := range units {
+			what := "finish the interrupted write, or drop it where somebody else went on since"
+			if unit.Reason != "" {
+				what = "set the interrupted write aside, which can never be finished: " + unit.Reason
+			}
+			m.mends = append(m.mends, Mend{Kind: "journal", Path: unit.Name, Outcome: Would, What: what, Details: unit.Would})
+		}
+		for _, name := range abandoned {
+			m.tell("temporary_file", name, Would, "remove what a killed writer had built")
+		}
+		return
+	}
+	moved, err := m.w.SetAsideUnfinished(m.ctx)
+	aside := map[string]bool{}
+	for _, unit := range moved {
+		aside[unit.Name] = true
+		m.mends = append(m.mends, Mend{
+			Kind: "journal", Path: unit.Name, Outcome: Done, Details: unit.Would,
+			What: "set aside in " + workspace.AsideDir + ", since it can never be finished: " + unit.Reason,
+		})
+	}
+	if err != nil {
+		m.tell("journal", ".local/journal", Failed, err.Error())
+		return
+	}
+	for _, unit := range units {
+		if !aside[unit.Name] {
+			m.mends = append(m.mends, Mend{Kind: "journal", Path: unit.Name, Outcome: Done, What: "finished the interrupted write", Details: unit.Would})
+		}
+	}
+	for _, name := range abandoned {
+		if durable.Exists(m.w.FS, name) {
+			m.tell("temporary_file", name, Kept, "its builder came back to life")
+			continue
+		}
+		m.tell("temporary_file", name, Done, "removed what a killed writer had built")
+	}
+}
+
+// sessions records the end of sessions that nobody follows any more. Those of
+// other programs may be left as they are.
+func (m *mender) sessions() {
+	orphans, err := orphanedSessions(m.w)
+	if err != nil {
+		m.tell("session", workspace.SessionsDir, Failed, err.Error())
+	}
+	for _, record := range orphans {
+		file := workspace.SessionFile(record.Ref)
+		if m.dry {
+			m.tell("session", file, Would, "record the end of "+record.Ref+", which nobody follows any more")
+			continue
+		}
+		now, err := session.Current(m.ctx, m.w, record.Ref)
+		switch {
+		case err != nil:
+			m.tell("session", file, Failed, err.Error())
+		case now.Status == record.Status:
+			m.tell("session", file, Kept, "it is of another program, and not known to be over")
+		default:
+			m.tell("session", file, Done, "recorded the end of "+record.Ref+": "+now.Status)
+		}
+	}
+}
+
+func (m *mender) sessionLocks() {
+	for _, name := range deadLocks(m.w) {
+		m.do("session_lock", name, "remove the lock, which nobody holds", "removed the lock, which nobody held", func() error {
+			held, err := lock.Try(m.w.FS, name)
+			if errors.Is(err, lock.ErrBusy) {
+				return errors.New("somebody took it meanwhile")
+			}
+			if err != nil {
+				return err
+			}
+			return held.Retire()
+		})
+	}
+}
+
+func (m *mender) temporaries() {
+	found, err := temporaries(m.ctx, m.w)
+	if err != nil {
+		m.tell("temporary_file", ".", Failed, err.Error())
+	}
+	for _, l := range append(found, besideLock(m.w)...) {
+		if l.held != "" {
+			m.tell("temporary_file", l.name, Kept, l.held)
+			continue
+		}
+		m.do("temporary_file", l.name, "remove it: its writer is gone", "removed: its writer is gone", func() error { return m.w.FS.Remove(l.name) })
+	}
+}
+
+// tornLogs cuts off the unfinished last lines of logs that nobody writes. It comes
+// before what appends, behind which such a line could not be told any more.
+func (m *mender) tornLogs() {
+	list, err := allRuns(m.w)
+	if err != nil {
+		m.tell("unfinished_line", workspace.ProjectsDir, Failed, err.Error())
+	}
+	for _, run := range list {
+		log := workspace.LogFile(run.project, run.id)
+		torn, err := events.FindTorn(m.w.FS, log)
+		if err != nil || torn == nil {
+			continue // the chain check tells of what cannot be read
+		}
+		if session.RunAlive(m.w, run.project, run.id) {
+			m.tell("unfinished_line", log, Kept, "its session is alive and may be writing it")
+			continue
+		}
+		what := fmt.Sprintf("the unfinished last line, %d bytes from byte %d on, with a copy kept in %s", len(torn.Text), torn.Offset, workspace.AsideDir)
+		m.do("unfinished_line", log, "cut off "+what, "cut off "+what, func() error {
+			_, err := events.CutTorn(m.ctx, m.w.FS, log, func(torn events.Torn) error { return m.keep(log, torn) })
+			return err
+		})
+	}
+}
+
+// kept is what lies beside the copy of an unfinished line.
+type kept struct {
+	CutOffAt string `json:"cut_off_at"`
+	Log      string `json:"log"`
+	Offset   int64  `json:"offset"`
+	Bytes    int    `json:"bytes"`
+}
+
+// keep makes a copy of an unfinished line durable.
+func (m *mender) keep(log string, torn events.Torn) error {
+	text, err := json.MarshalIndent(kept{clock.Stamp(m.w.Env.Clock.Now()), log, torn.Offset, len(torn.Text)}, "", "  ")
+	if err != nil {
+		return err
+	}
+	name := path.Join(workspace.AsideDir, m.w.Env.IDs.New("line"))
+	if err := m.w.Replace(name+".json", append(text, '\n'), 0o600); err != nil {
+		return err
+	}
+	return m.w.Replace(name+".torn", torn.Text, 0o600)
+}

@@ -1,0 +1,245 @@
+package doctor
+
+// What runs left behind in the workspace: worktrees, references, sessions, logs.
+
+import (
+	"context"
+	"fmt"
+	"path"
+	"runtime"
+	"slices"
+	"strings"
+	"sync"
+
+	"ac/events"
+	"ac/internal/durable"
+	"ac/runs"
+	"ac/runs/session"
+	"ac/runs/worktree"
+	"ac/workspace"
+	"ac/workspace/doc"
+)
+
+// runOf is a run by its place.
+type runOf struct{ project, id string }
+
+// allRuns lists the runs by project and name.
+func allRuns(w *workspace.Workspace) (list []runOf, err error) {
+	projects, err := workspace.Dirs(w.FS, workspace.ProjectsDir)
+	if err != nil {
+		return nil, err
+	}
+	for _, project := range projects {
+		ids, err := workspace.Dirs(w.FS, workspace.RunsDir(project))
+		if err != nil {
+			return nil, err
+		}
+		for _, id := range ids {
+			list = append(list, runOf{project, id})
+		}
+	}
+	return list, nil
+}
+
+func (p Patient) worktrees(context.Context) Check {
+	const id = "worktrees.references"
+	w := p.Workspace
+	if w == nil {
+		return pass(id, "no run names a worktree")
+	}
+	list, err := allRuns(w)
+	if err != nil {
+		return unknown(id, err)
+	}
+	var there, missing []string
+	named := map[string]bool{}
+	for _, run := range list {
+		record, err := workspace.Load(w, doc.RunCodec, workspace.RunFile(run.project, run.id))
+		if err != nil || record.Spec == nil || record.Spec.WorktreeRel == "" {
+			continue
+		}
+		rel := record.Spec.WorktreeRel
+		line := run.project + "/" + run.id + ": " + rel
+		named[path.Clean(rel)] = true
+		if durable.Exists(w.FS, path.Clean(rel)) {
+			there = append(there, line)
+		} else {
+			missing = append(missing, line)
+		}
+	}
+	if len(missing) > 0 {
+		return Check{
+			ID: id, Status: Warn, Message: fmt.Sprintf("%d of %s that runs name are gone", len(missing), plural(len(there)+len(missing), "worktree")),
+			Details: missing, Hint: "Nothing is to be done for runs that are over. A run that goes on needs its worktree: start a new run of the task.",
+		}
+	}
+	orphans := p.orphanedWorktrees(named)
+	if len(orphans) > 0 {
+		return Check{
+			ID: id, Status: Warn, Message: plural(len(orphans), "worktree") + " below " + worktree.Area + " of no known run",
+			Details: shortened(orphans), Hint: "Look whether there is work in them that is to be kept, then remove them by hand (git worktree remove).",
+		}
+	}
+	if len(there) == 0 {
+		return pass(id, "no run names a worktree")
+	}
+	c := pass(id, "all %s that runs name exist", plural(len(there), "worktree"))
+	c.Details = there
+	return c
+}
+
+// orphanedWorktrees are the directories three below the area that no run names.
+func (p Patient) orphanedWorktrees(named map[string]bool) (orphans []string) {
+	level := []string{worktree.Area}
+	for range 3 {
+		var next []string
+		for _, dir := range level {
+			names, err := workspace.Dirs(p.Workspace.FS, dir)
+			if err != nil {
+				continue
+			}
+			for _, name := range names {
+				next = append(next, path.Join(dir, name))
+			}
+		}
+		level = next
+	}
+	return slices.DeleteFunc(level, func(dir string) bool { return named[dir] })
+}
+
+func (p Patient) references(context.Context) Check {
+	const id = "references"
+	warnings := p.findings().Warnings
+	if len(warnings) == 0 {
+		return pass(id, "documents agree with their places and name what exists")
+	}
+	c := Check{
+		ID: id, Status: Warn, Message: oddities(len(warnings)),
+		Hint: "The workspace works all the same. unknown_reference: somebody who does not exist is named; choose another or make them. The others: the file is passed over until it is mended, renamed or removed by hand.",
+	}
+	for _, warning := range warnings {
+		c.Details = append(c.Details, warning.Code+": "+warning.Message)
+	}
+	c.Details = shortened(c.Details)
+	return c
+}
+
+func oddities(n int) string {
+	if n == 1 {
+		return "1 oddity in what documents name"
+	}
+	return fmt.Sprintf("%d oddities in what documents name", n)
+}
+
+// orphanedSessions are the records of sessions that say running and have no live
+// owner.
+func orphanedSessions(w *workspace.Workspace) ([]doc.Session, error) {
+	records, err := session.All(w)
+	return slices.DeleteFunc(records, func(r doc.Session) bool { return doc.Terminal(r.Status) || session.Live(w, r) }), err
+}
+
+func (p Patient) sessions(context.Context) Check {
+	const id = "sessions"
+	orphans, err := orphanedSessions(p.Workspace)
+	if err != nil {
+		return unknown(id, err)
+	}
+	if len(orphans) == 0 {
+		return pass(id, "every session that is told as running has a live owner")
+	}
+	c := Check{
+		ID: id, Status: Warn, Message: plural(len(orphans), "session") + " told as running without a live owner",
+		Hint: "Have their end recorded with: ac workspace:doctor " + p.Given + " --fix",
+	}
+	for _, r := range orphans {
+		c.Details = append(c.Details, fmt.Sprintf("%s: run %s of %s", r.Ref, r.RunID, r.ProjectID))
+	}
+	c.Details = shortened(c.Details)
+	return c
+}
+
+// chains verifies every log. The unfinished last line of a live run is its
+// writer's business.
+func (p Patient) chains(ctx context.Context) Check {
+	const id = "events.chain"
+	w := p.Workspace
+	list, err := allRuns(w)
+	if err != nil {
+		return unknown(id, err)
+	}
+	faults := make([]string, len(list))
+	torn := make([]bool, len(list))
+	workers := min(runtime.GOMAXPROCS(0), len(list))
+	var group sync.WaitGroup
+	for worker := range workers {
+		group.Go(func() {
+			for i := worker; i < len(list) && ctx.Err() == nil; i += workers {
+				faults[i], torn[i] = chainFault(w, list[i])
+			}
+		})
+	}
+	group.Wait()
+	if ctx.Err() != nil {
+		return unknown(id, context.Cause(ctx))
+	}
+	faults = slices.DeleteFunc(faults, func(fault string) bool { return fault == "" })
+	if len(faults) == 0 {
+		return pass(id, "every chain is sound (%s)", plural(len(list), "log"))
+	}
+	c := Check{
+		ID: id, Status: Warn, Message: fmt.Sprintf("%d of %s have faults", len(faults), plural(len(list), "log")), Details: shortened(faults),
+		Hint: "What a log lost cannot be made again. See all faults with: ac log:verify " + p.Given,
+	}
+	if slices.Contains(torn, true) {
+		c.Hint += ". Unfinished last lines are cut off, with a copy kept, by: ac workspace:doctor " + p.Given + " --fix"
+	}
+	return c
+}
+
+// chainFault says what is wrong first with the log of a run, "" when nothing is.
+func chainFault(w *workspace.Workspace, run runOf) (fault string, torn bool) {
+	where := run.project + "/" + run.id + ": "
+	if end, err := events.FindTorn(w.FS, workspace.LogFile(run.project, run.id)); err == nil && end != nil {
+		if session.RunAlive(w, run.project, run.id) {
+			return "", false // it is being written
+		}
+		return where + fmt.Sprintf("the last line, at byte %d, was never finished", end.Offset), true
+	}
+	report, err := runs.VerifyLog(w, run.project, run.id)
+	switch {
+	case err != nil:
+		return where + err.Error(), false
+	case report.Sound():
+		return "", false
+	case len(report.ParseIssues) > 0 && report.ParseIssues[0].Seq == report.FirstLine:
+		return where + fmt.Sprintf("line %d is no JSON: %s", report.FirstLine, report.ParseIssues[0].Error), false
+	case len(report.VerificationIssues) > 0:
+		issue := report.VerificationIssues[0]
+		return where + fmt.Sprintf("line %d: %s: %s", report.FirstLine, issue.Code, issue.Message), false
+	}
+	issue := report.RecordIssues[0]
+	return where + issue.Code + ": " + strings.TrimSpace(issue.Message), false
+}
+
+func (p Patient) heartbeat(context.Context) Check {
+	const id, dir = "heartbeat.config", ".local/heartbeat"
+	var details []string
+	for _, warning := range p.findings().Warnings {
+		if warning.Path == dir+"/config.yaml" || warning.Path == dir+"/state.yaml" {
+			details = append(details, warning.Message)
+		}
+	}
+	entries, err := p.Workspace.FS.ReadDir(dir)
+	for _, entry := range entries {
+		if err == nil && strings.HasPrefix(entry.Name(), "state.yaml.broken-") {
+			details = append(details, path.Join(dir, entry.Name())+": a damaged state that was moved aside: until it is removed, actions wait for approval")
+		}
+	}
+	if len(details) == 0 {
+		return pass(id, "the heartbeat's files can be read")
+	}
+	return Check{
+		ID: id, Status: Warn, Message: "the heartbeat is off or careful, because of its files", Details: details,
+		Hint: "heartbeat.config.set writes a whole new config; remove a damaged state once you have seen what it did.",
+	}
+}

@@ -1,0 +1,250 @@
+package workspace
+
+// The order in which a workspace is validated, and what is looked for where.
+
+import (
+	"errors"
+	"io/fs"
+	"os"
+	"path"
+	"strings"
+
+	"ac/events"
+	"ac/internal/durable"
+	"ac/internal/fault"
+	"ac/internal/yamldoc"
+	"ac/workspace/doc"
+)
+
+func (v *validator) workspace() {
+	for _, dir := range RequiredDirs() {
+		if st, err := v.fs.Stat(dir); err != nil || !st.IsDir() {
+			v.missing("missing_dir", dir)
+		}
+	}
+	for _, file := range requiredFiles() {
+		if _, err := v.fs.Stat(file); absent(err) {
+			v.missing("missing_file", file)
+		}
+	}
+	teams, agents := v.dirs(TeamsDir), v.dirs(AgentsDir)
+	v.known = &membership{teams: setOf(teams), agents: setOf(agents)}
+	v.document(CompanyFile, yamlKind(doc.CompanyCodec, ignored[doc.Company]))
+	v.document(PolicyFile, yamlKind(doc.PolicyCodec, ignored[doc.Policy]))
+	v.each(v.files(ReviewsDir, ".yaml"), func(part *validator, name string) {
+		part.document(path.Join(ReviewsDir, name), reviewKind())
+	})
+	v.each(v.files(HelpRequestsDir, ".md"), func(part *validator, name string) {
+		part.document(path.Join(HelpRequestsDir, name), helpRequestKind())
+	})
+	v.document(MachineFile, yamlKind(doc.MachineCodec, ignored[doc.Machine]))
+	v.each(teams, func(part *validator, id string) { part.required(TeamFile(id), teamKind()) })
+	v.each(agents, func(part *validator, id string) { part.required(AgentFile(id), agentKind()) })
+	v.each(v.dirs(ProjectsDir), func(part *validator, id string) { part.project(id) })
+	v.beside()
+}
+
+func setOf(names []string) map[string]bool {
+	set := make(map[string]bool, len(names))
+	for _, name := range names {
+		set[name] = true
+	}
+	return set
+}
+
+// beside looks at documents without which a workspace is valid.
+func (v *validator) beside() {
+	v.document("company/migrations/applied.yaml", lenient(yamlKind(mappingCodec, ignored[mapping])))
+	v.each(v.files(CommentsDir, ".yaml"), func(part *validator, name string) {
+		part.document(path.Join(CommentsDir, name), commentKind())
+	})
+	v.conversation(HomeDir, "conv_workspace_home", "")
+	v.conversations("inbox/conversations", "")
+	v.document(".local/heartbeat/config.yaml", lenient(yamlKind(heartbeatConfigCodec, ignored[heartbeatConfig])))
+	v.document(".local/heartbeat/state.yaml", lenient(yamlKind(heartbeatStateCodec, ignored[heartbeatState])))
+	v.each(v.files(SessionsDir, ".yaml"), func(part *validator, name string) {
+		part.document(path.Join(SessionsDir, name), sessionKind())
+	})
+}
+
+// dirs lists a directory of directories. What else lies there is passed over
+// and told.
+func (v *validator) dirs(dir string) (names []string) {
+	v.list(dir, func(name string, entry fs.DirEntry) {
+		switch {
+		case entry.IsDir() || isLinkTo(v.fs, dir, entry, fs.ModeDir):
+			names = append(names, name)
+		case entry.Type()&fs.ModeSymlink != 0:
+			v.stray(dir, name, "is a link that leads to no directory of this workspace, and is not read")
+		default:
+			v.stray(dir, name, "is no directory, and is not read")
+		}
+	})
+	return names
+}
+
+// files lists a directory of documents.
+func (v *validator) files(dir, extension string) (names []string) {
+	v.list(dir, func(name string, _ fs.DirEntry) {
+		if path.Ext(name) == extension {
+			names = append(names, name)
+		} else {
+			v.stray(dir, name, "does not end in "+extension+", and is not read")
+		}
+	})
+	return names
+}
+
+// evidence lists the documents of a directory where other files belong as well.
+func (v *validator) evidence(dir, extension string) (names []string) {
+	v.list(dir, func(name string, _ fs.DirEntry) {
+		if path.Ext(name) == extension {
+			names = append(names, name)
+		}
+	})
+	return names
+}
+
+func (v *validator) list(dir string, visit func(name string, entry fs.DirEntry)) {
+	entries, err := v.fs.ReadDir(dir)
+	if err != nil && !absent(err) {
+		v.issue("read_error", dir, dir+": "+because(err))
+	}
+	for _, entry := range entries {
+		if !strings.HasPrefix(entry.Name(), ".") {
+			visit(entry.Name(), entry)
+		}
+	}
+}
+
+func (v *validator) stray(dir, name, why string) {
+	file := path.Join(dir, name)
+	v.warn("stray_entry", file, file+": "+why)
+}
+
+func (v *validator) project(id string) {
+	if !v.required(ProjectFile(id), projectKind()) {
+		return
+	}
+	there := map[string]bool{}
+	v.list(ProjectDir(id), func(name string, _ fs.DirEntry) { there[name] = true })
+	in := func(name string) string { return path.Join(ProjectDir(id), name) }
+	if there["runs"] {
+		v.each(v.dirs(RunsDir(id)), func(part *validator, run string) { part.run(id, run) })
+	}
+	if there["tasks"] {
+		v.each(v.files(TasksDir(id), ".md"), func(part *validator, name string) {
+			part.document(path.Join(TasksDir(id), name), taskKind())
+		})
+	}
+	if there["artifacts"] {
+		v.each(v.evidence(ArtifactsDir(id), ".md"), func(part *validator, name string) {
+			part.document(path.Join(ArtifactsDir(id), name), artifactKind())
+		})
+	}
+	if there["context_packs"] {
+		v.each(v.dirs(in("context_packs")), func(part *validator, pack string) {
+			part.required(path.Join(in("context_packs"), pack, "manifest.yaml"), contextPackKind())
+			part.required(path.Join(in("context_packs"), pack, "policy_snapshot.yaml"), yamlKind(doc.PolicySnapshotCodec, ignored[doc.PolicySnapshot]))
+		})
+	}
+	if there["share_packs"] {
+		v.each(v.dirs(SharePacksDir(id)), func(part *validator, pack string) {
+			part.required(SharePackFile(id, pack), sharePackKind())
+		})
+	}
+	if there["repos.yaml"] {
+		v.document(ReposFile(id), repoLinksKind())
+	}
+	if there["conversations"] {
+		v.conversations(in("conversations"), id)
+	}
+	if there["jobs"] {
+		v.each(v.dirs(in("jobs")), func(part *validator, job string) {
+			part.inFolder(path.Join(in("jobs"), job), "job.yaml", jobKind())
+		})
+	}
+}
+
+func (v *validator) run(project, id string) {
+	if !v.required(RunFile(project, id), runKind()) {
+		return
+	}
+	log := LogFile(project, id)
+	if _, err := v.fs.Stat(log); absent(err) {
+		v.missing("missing_file", log)
+	} else if v.depth == thorough {
+		v.seals(log)
+	}
+}
+
+// maxFirstLine bounds what is read of a log to see whether it is sealed.
+const maxFirstLine = 64 << 10
+
+// seals warns of a log that begins with an event of before seals were written.
+func (v *validator) seals(log string) {
+	f, err := v.fs.OpenFile(log, os.O_RDONLY, 0)
+	if err != nil {
+		v.warn("read_error", log, log+": "+because(err))
+		return
+	}
+	defer f.Close()
+	beginning := make([]byte, maxFirstLine)
+	n, _ := f.ReadAt(beginning, 0) // a short log ends early
+	line, _, whole := strings.Cut(string(beginning[:n]), "\n")
+	if whole && strings.HasPrefix(line, "{") && events.Text([]byte(line), "event_hash") == "" {
+		v.warn("unsealed_events", log, log+": holds events without event_hash (ac workspace:migrate seals them)")
+	}
+}
+
+func (v *validator) conversations(dir, project string) {
+	v.each(v.dirs(dir), func(part *validator, id string) { part.conversation(path.Join(dir, id), id, project) })
+}
+
+func (v *validator) conversation(dir, id, project string) {
+	if _, err := v.fs.Stat(dir); absent(err) {
+		return
+	}
+	v.inFolder(dir, "conversation.yaml", conversationKind(id, project))
+	if messages := path.Join(dir, "messages.jsonl"); v.depth == thorough && durable.Exists(v.fs, messages) {
+		v.document(messages, messagesKind(id))
+	}
+}
+
+// inFolder looks at the document of a folder that is nothing without it.
+func (v *validator) inFolder(dir, name string, k kind) {
+	if !v.document(path.Join(dir, name), k) {
+		v.warn("stray_entry", dir, dir+": has no "+name+", and is not read")
+	}
+}
+
+func ignored[T any](*verdict, string, T) {}
+
+// typed reads the head of an artifact again, as another type. What does not fit
+// is one finding.
+func typed[T any](codec yamldoc.Codec[T], head []byte) (document T, misfits string) {
+	document, err := codec.Decode(head)
+	if misfit, ok := errors.AsType[*yamldoc.SchemaError](err); ok {
+		return document, misfit.Error()
+	}
+	return document, ""
+}
+
+// bundled are the files that a share pack says it holds.
+func bundled(pack doc.SharePack) (relpaths []string) {
+	for _, a := range pack.IncludedArtifacts {
+		relpaths = append(relpaths, a.BundleRelpath)
+	}
+	for _, f := range pack.IncludedFiles {
+		relpaths = append(relpaths, f.BundleRelpath)
+	}
+	for _, r := range pack.IncludedRuns {
+		relpaths = append(relpaths, r.BundleRelpath)
+	}
+	return relpaths
+}
+
+// customIssue is an issue of a rule between fields.
+func customIssue(field, why string) fault.Issue {
+	return fault.Issue{Path: []any{field}, Code: "custom", Message: why}
+}

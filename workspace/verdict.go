@@ -1,0 +1,234 @@
+package workspace
+
+// Judging one document by its text. What a judge finds depends on the name and
+// the text alone, so that it holds as long as the file is the same.
+
+import (
+	"errors"
+	"path"
+	"strings"
+	"sync"
+	"time"
+
+	"ac/internal/durable"
+	"ac/internal/fault"
+	"ac/internal/frontmatter"
+	"ac/internal/yamldoc"
+)
+
+// verdict is what was found in one document, and what has to hold around it.
+type verdict struct {
+	issues, warnings []Issue
+	names            []naming
+	needs            []string // files that the document says are there
+}
+
+// naming is a field that names a team or an agent.
+type naming struct {
+	field, id string
+	team      bool
+}
+
+// kind is how a type of document is looked at.
+type kind struct {
+	judge func(file string, text []byte) verdict
+	// unreadable is the code for a file that cannot be read.
+	unreadable string
+	// lenient makes warnings of all issues: the workspace is valid without it.
+	lenient bool
+	limit   int64
+}
+
+// yamlKind is a document that is YAML as a whole.
+func yamlKind[T any](codec yamldoc.Codec[T], then func(d *verdict, file string, document T)) kind {
+	return kind{unreadable: "parse_error", limit: yamldoc.MaxBytes, judge: func(file string, text []byte) (d verdict) {
+		document, err := codec.Decode(text)
+		misfit, ok := errors.AsType[*yamldoc.SchemaError](err)
+		switch {
+		case ok:
+			d.misfits("schema_invalid", file, misfit.Issues)
+		case err != nil:
+			d.issue("parse_error", file, err.Error())
+		default:
+			then(&d, file, document)
+		}
+		return d
+	}}
+}
+
+// recordKind is a markdown record with front matter. then gives the headings
+// that its body must have.
+func recordKind[T any](codec yamldoc.Codec[T], then func(d *verdict, file string, head []byte, document T) (headings []string)) kind {
+	return kind{unreadable: "read_error", limit: yamldoc.MaxBytes, judge: func(file string, text []byte) (d verdict) {
+		head, body, err := frontmatter.Split(text)
+		if err != nil {
+			d.issue("frontmatter", file, err.Error())
+			return d
+		}
+		document, err := codec.Decode(head)
+		misfit, ok := errors.AsType[*yamldoc.SchemaError](err)
+		switch {
+		case ok:
+			d.misfits("frontmatter_schema", file, misfit.Issues)
+			return d
+		case err != nil:
+			d.issue("frontmatter", file, "frontmatter_yaml_parse_error: "+err.Error())
+			return d
+		}
+		for _, heading := range then(&d, file, head, document) {
+			if !frontmatter.HasHeading(body, heading) {
+				d.issue("missing_heading", file, "the heading "+heading+" is missing")
+			}
+		}
+		return d
+	}}
+}
+
+func lenient(k kind) kind {
+	k.lenient = true
+	return k
+}
+
+func (d *verdict) issue(code, file, why string) {
+	d.issues = append(d.issues, Issue{Code: code, Message: file + ": " + why, Path: file})
+}
+
+func (d *verdict) warn(code, file, why string) {
+	d.warnings = append(d.warnings, Issue{Code: code, Message: file + ": " + why, Path: file})
+}
+
+func (d *verdict) misfits(code, file string, issues []fault.Issue) {
+	for _, misfit := range issues {
+		d.issue(code, file, misfit.Field()+": "+misfit.Message)
+	}
+}
+
+// carries holds a document to the id that its place names.
+func (d *verdict) carries(file, want, got string) {
+	if want != got {
+		d.warn("id_mismatch", file, "carries the id "+got+" instead of "+want)
+	}
+}
+
+// within holds a document to the project in whose folder it lies.
+func (d *verdict) within(file, want, got string) {
+	if want != got {
+		d.warn("id_mismatch", file, "carries the project_id "+got+" but lies in "+want)
+	}
+}
+
+func (d *verdict) namesAgent(field, id string) { d.naming(naming{field: field, id: id}) }
+func (d *verdict) namesTeam(field, id string)  { d.naming(naming{field: field, id: id, team: true}) }
+
+func (d *verdict) naming(n naming) {
+	if n.id != "" {
+		d.names = append(d.names, n)
+	}
+}
+
+// stem is the id that a file name promises.
+func stem(file string) string {
+	base := path.Base(file)
+	return strings.TrimSuffix(base, path.Ext(base))
+}
+
+// projectOf is the project in whose folder a file lies.
+func projectOf(file string) string { return strings.SplitN(file, "/", 4)[2] }
+
+// document looks at one file. It tells whether something is there.
+func (v *validator) document(file string, k kind) bool {
+	d, there := v.judged(file, k)
+	if !there {
+		return false
+	}
+	if k.lenient {
+		d.issues, d.warnings = nil, append(append([]Issue(nil), d.issues...), d.warnings...)
+	}
+	v.findings.Issues = append(v.findings.Issues, d.issues...)
+	v.findings.Warnings = append(v.findings.Warnings, d.warnings...)
+	for _, n := range d.names {
+		if n.team && !v.known.teams[n.id] || !n.team && !v.known.agents[n.id] {
+			v.warn("unknown_reference", file, file+": "+n.field+" "+n.id+" names nobody")
+		}
+	}
+	for _, name := range d.needs {
+		if !durable.Exists(v.fs, name) {
+			v.missing("missing_file", name)
+		}
+	}
+	return true
+}
+
+// required is document for a file that must be there.
+func (v *validator) required(file string, k kind) bool {
+	there := v.document(file, k)
+	if !there {
+		v.missing("missing_file", file)
+	}
+	return there
+}
+
+func (v *validator) judged(file string, k kind) (d verdict, there bool) {
+	st, err := v.fs.Stat(file)
+	if absent(err) {
+		return d, false
+	}
+	if err == nil {
+		if d, ok := v.cache.get(file, durable.VersionOf(st)); ok {
+			return d, true
+		}
+	}
+	text, st, err := durable.ReadFileInfo(v.fs, file, k.limit)
+	if absent(err) {
+		return d, false
+	}
+	if err != nil {
+		d.issue(k.unreadable, file, because(err))
+		return d, true
+	}
+	d = k.judge(file, text)
+	v.cache.put(file, durable.VersionOf(st), d)
+	return d, true
+}
+
+// verdicts are what was found in documents, by name and version.
+type verdicts struct {
+	mu   sync.Mutex
+	seen map[string]versioned
+}
+
+type versioned struct {
+	version durable.Version
+	verdict verdict
+}
+
+func newVerdicts() *verdicts { return &verdicts{seen: map[string]versioned{}} }
+
+// verdictCache is verdicts with the clock that tells what may be kept. A nil one
+// keeps nothing.
+type verdictCache struct {
+	docs *verdicts
+	now  func() time.Time
+}
+
+func (c *verdictCache) get(name string, version durable.Version) (verdict, bool) {
+	if c == nil {
+		return verdict{}, false
+	}
+	c.docs.mu.Lock()
+	defer c.docs.mu.Unlock()
+	known, ok := c.docs.seen[name]
+	return known.verdict, ok && known.version == version
+}
+
+func (c *verdictCache) put(name string, version durable.Version, d verdict) {
+	if c == nil || !version.Settled(c.now()) {
+		return
+	}
+	c.docs.mu.Lock()
+	defer c.docs.mu.Unlock()
+	if len(c.docs.seen) >= maxCached {
+		clear(c.docs.seen)
+	}
+	c.docs.seen[name] = versioned{version, d}
+}
