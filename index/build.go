@@ -31,7 +31,7 @@ func (ix *Index) rebuildHere(ctx context.Context) (built Rebuilt, err error) {
 	k := newKnown()
 	ix.known = nil
 	err = ix.connected(ctx, true, func(conn *sql.Conn) error {
-		if err := acceptable(ctx, conn); err != nil {
+		if err := ix.acceptable(ctx, conn); err != nil {
 			return err
 		}
 		w := newWriter(ctx, conn, k)
@@ -52,7 +52,7 @@ func (ix *Index) rebuildHere(ctx context.Context) (built Rebuilt, err error) {
 
 // acceptable refuses a database that belongs to somebody else, and prepares one
 // that is empty or ours.
-func acceptable(ctx context.Context, conn *sql.Conn) error {
+func (ix *Index) acceptable(ctx context.Context, conn *sql.Conn) error {
 	var application, tables int64
 	if err := conn.QueryRowContext(ctx, "PRAGMA application_id").Scan(&application); err != nil {
 		return err
@@ -62,6 +62,13 @@ func acceptable(ctx context.Context, conn *sql.Conn) error {
 	}
 	if application != applicationID && (application != 0 || tables > 0) {
 		return errUnusable
+	}
+	if application == applicationID {
+		var inode int64
+		err := conn.QueryRowContext(ctx, "SELECT inode FROM ac_state").Scan(&inode)
+		if err == nil && inode != ix.inode() {
+			return errUnusable // its pages may belong to two files
+		}
 	}
 	var mode string
 	if err := conn.QueryRowContext(ctx, "PRAGMA journal_mode=wal").Scan(&mode); err != nil {
@@ -85,7 +92,7 @@ func (ix *Index) fill(ctx context.Context, w *writer, k *known) error {
 	for _, name := range tableNames() {
 		fmt.Fprintf(&script, "DROP TABLE IF EXISTS %s;\n", name)
 	}
-	fmt.Fprintf(&script, "%sINSERT INTO ac_state VALUES (0, 0);\nPRAGMA application_id=%d;\nPRAGMA user_version=%d;\n", tables, applicationID, schemaVersion)
+	fmt.Fprintf(&script, "%sINSERT INTO ac_state VALUES (0, 0, %d);\nPRAGMA application_id=%d;\nPRAGMA user_version=%d;\n", tables, ix.inode(), applicationID, schemaVersion)
 	if _, err := w.conn.ExecContext(w.ctx, script.String()); err != nil {
 		return err
 	}
@@ -117,7 +124,7 @@ func (ix *Index) syncHere(ctx context.Context, scope Scope) (synced Synced, err 
 	}
 	err = ix.connected(ctx, false, func(conn *sql.Conn) error {
 		quiet := context.WithoutCancel(ctx)
-		generation, err := ours(quiet, conn)
+		generation, err := ix.ours(quiet, conn)
 		if err != nil {
 			return err
 		}

@@ -20,7 +20,7 @@ func eventKey(run, seq int64) int64 { return run<<seqBits | seq }
 
 // tables are made before the rows.
 const tables = `
-CREATE TABLE ac_state(generation INTEGER NOT NULL, messages INTEGER NOT NULL);
+CREATE TABLE ac_state(generation INTEGER NOT NULL, messages INTEGER NOT NULL, inode INTEGER NOT NULL);
 CREATE TABLE ac_files(id INTEGER PRIMARY KEY, path TEXT NOT NULL, state BLOB NOT NULL, problem TEXT, what TEXT);
 CREATE TABLE ac_words(id INTEGER PRIMARY KEY, word TEXT NOT NULL);
 CREATE TABLE ac_runs(

@@ -29,7 +29,7 @@ func (ix *Index) View(ctx context.Context, fn func(*View) error) error {
 		if _, err := conn.ExecContext(quiet, "BEGIN"); err != nil {
 			return err
 		}
-		_, err := ours(quiet, conn)
+		_, err := ix.ours(quiet, conn)
 		if err == nil {
 			own = fn(&View{ctx: quiet, conn: conn, w: ix.w})
 		}

@@ -221,6 +221,8 @@ func newBench(t *testing.T) *bench {
 			"project_id": project.ProjectID, "task_id": "task_x", "milestone_id": "ms_x", "report_artifact_id": "art_x", "actor_id": "human", "actor_role": "human",
 		}),
 		"task.list": inProject, "task.update_plan": ofTask,
+		"index.rebuild": in, "index.sync": in, "index.stats": in, "index.list_runs": in, "index.list_events": in, "index.list_event_parse_errors": in,
+		"index.list_reviews": in, "index.list_help_requests": in,
 		"events.subscribe": with(object{"subscription_id": "s"}), "events.ack": {"subscription_id": "s"}, "events.unsubscribe": {"subscription_id": "none"},
 	}
 	return b

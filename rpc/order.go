@@ -25,6 +25,8 @@ const (
 	// subscriptionKey begins the keys of subscriptions. The others are absolute
 	// paths.
 	subscriptionKey = "subscription:"
+	// indexKey begins the keys of the indexes of workspaces.
+	indexKey = "index:"
 )
 
 func newOrder() *order { return &order{tails: map[string]*link{}} }
@@ -61,10 +63,14 @@ func (o *order) admit(access Access, keys ...string) (before []<-chan struct{}, 
 
 // meet reports whether two keys concern the same.
 func meet(a, b string) bool {
-	if isSubscription(a) || isSubscription(b) {
+	if isOwn(a) || isOwn(b) {
 		return a == b
 	}
 	return a == b || a == everywhere || b == everywhere
 }
 
-func isSubscription(key string) bool { return strings.HasPrefix(key, subscriptionKey) }
+// isOwn reports whether a key is that of something that only those concern who
+// name it.
+func isOwn(key string) bool {
+	return strings.HasPrefix(key, subscriptionKey) || strings.HasPrefix(key, indexKey)
+}

@@ -47,7 +47,7 @@ func mayStart(all []*placed, i int) bool {
 		}
 		for _, a := range earlier.keys {
 			for _, b := range all[i].keys {
-				ofSubscriptions := isSubscription(a) || isSubscription(b)
+				ofSubscriptions := isOwn(a) || isOwn(b)
 				if a == b || (!ofSubscriptions && (a == everywhere || b == everywhere)) {
 					return false
 				}

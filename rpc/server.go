@@ -284,7 +284,7 @@ func (s *Server) receive(line []byte) {
 		s.serveNow(c)
 		return
 	}
-	s.schedule(c, touches.keys())
+	s.schedule(c, touches)
 }
 
 // call is a request on its way through the server.
@@ -309,7 +309,7 @@ func (s *Server) serveNow(c call) {
 }
 
 // schedule gives a request its place and carries it out beside others.
-func (s *Server) schedule(c call, keys []string) {
+func (s *Server) schedule(c call, touches touched) {
 	slots := s.slots
 	if c.method.Access == Wait {
 		c.ctx, slots = s.waits, s.waiting
@@ -330,16 +330,27 @@ func (s *Server) schedule(c call, keys []string) {
 		s.out.answer(c.id, nil, shuttingDown())
 		return
 	}
-	var before []<-chan struct{}
-	before, c.leave = s.order.admit(c.method.Access, keys...)
+	before, built := s.place(&c, touches)
 	go func() { // s.wg waits for it
 		defer s.wg.Done()
 		defer func() { <-*c.slots }()
+		defer built()
 		defer c.leave()
 		await(before)
 		s.answer(c)
 		s.out.flush()
 	}()
+}
+
+// place gives a request its place in the orders that it takes part in. built
+// gives up that of the index, which a request keeps until it is answered.
+func (s *Server) place(c *call, touches touched) (before []<-chan struct{}, built func()) {
+	before, c.leave = s.order.admit(c.method.Access, touches.keys()...)
+	if c.method.Index == "" {
+		return before, func() {}
+	}
+	jobs, built := s.order.admit(c.method.Index, indexKey+workspace.Canonical(touches.dir))
+	return append(before, jobs...), built
 }
 
 func await(before []<-chan struct{}) {

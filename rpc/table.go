@@ -36,6 +36,9 @@ type Method struct {
 	// Streams marks methods that need a client that listens; one-shot calls do
 	// not have them.
 	Streams bool
+	// Index says how the method takes part in the order of what concerns the
+	// index of its workspace; empty where it does not.
+	Index Access
 
 	params  func() *param.Decoder
 	result  reflect.Type
@@ -104,6 +107,19 @@ func streams(m Method) Method {
 	return m
 }
 
+// builds marks methods that bring the index up to date: those that list it wait
+// for them.
+func builds(m Method) Method {
+	m.Index = Write
+	return m
+}
+
+// lists marks methods that read the index as it is.
+func lists(m Method) Method {
+	m.Index = Read
+	return m
+}
+
 // Table is the methods by name. It is immutable and safe for concurrent use.
 type Table struct {
 	methods []Method
@@ -157,6 +173,15 @@ func NewTable(version string) *Table {
 		on("job.poll", Read, (*company.Company).PollJob, "How a job is now."),
 		on("job.collect", Read, (*company.Company).CollectJob, "How a job is now, with its result."),
 		on("job.cancel", Write, (*company.Company).CancelJob, "Cancel a job and stop what runs of it."),
+
+		builds(on("index.rebuild", Read, (*company.Company).RebuildIndex, "Build the index anew.")),
+		builds(on("index.sync", Read, (*company.Company).SyncIndex, "Bring the index up to date with the files.")),
+		lists(on("index.stats", Read, (*company.Company).IndexStats, "How many rows the index has.")),
+		lists(on("index.list_runs", Read, (*company.Company).IndexRuns, "Runs as the index has them, the newest first.")),
+		lists(on("index.list_events", Read, (*company.Company).IndexEvents, "Events of one run or of many.")),
+		lists(on("index.list_event_parse_errors", Read, (*company.Company).IndexParseErrors, "Lines of logs that are no events.")),
+		lists(on("index.list_reviews", Read, (*company.Company).IndexReviews, "Reviews as the index has them, the newest first.")),
+		lists(on("index.list_help_requests", Read, (*company.Company).IndexHelpRequests, "Help requests as the index has them, the newest first.")),
 
 		on("adapter.status", Wait, (*company.Company).Adapters, "Which agent CLIs this machine has."),
 

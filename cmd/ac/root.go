@@ -65,6 +65,8 @@ func newRoot(a *app) *cobra.Command {
 		monitorRunsCommand(a), inboxSnapshotCommand(a), uiSnapshotCommand(a), managerDashboardCommand(a),
 		artifactNewCommand(a), artifactValidateCommand(a), artifactReadCommand(a),
 		memoryDeltaCommand(a), memoryApproveCommand(a), memoryPreviewCommand(a), inboxShowCommand(a),
+		indexRebuildCommand(a), indexSyncCommand(a), indexStatsCommand(a), indexRunsCommand(a), indexEventsCommand(a),
+		indexErrorsCommand(a), indexReviewsCommand(a), indexHelpCommand(a),
 	)
 	root.SetHelpCommand(helpCommand())
 	return root

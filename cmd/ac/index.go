@@ -1,0 +1,201 @@
+package main
+
+// index:*: the projection of a workspace.
+
+import (
+	"context"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"ac/company"
+)
+
+// mostRows is how many rows a list has at most.
+const mostRows = 5000
+
+// printing runs one operation on a workspace and prints its result as JSON.
+func printing[P, R any](a *app, ctx context.Context, dir string, fn func(*company.Company, context.Context, P) (R, error), p P) error {
+	return a.in(dir, func(c *company.Company) error {
+		result, err := fn(c, ctx, p)
+		if err != nil {
+			return err
+		}
+		return a.printJSON(result)
+	})
+}
+
+func indexCommand[R any](a *app, name, short, long string, fn func(*company.Company, context.Context, company.Dir) (R, error)) *cobra.Command {
+	return &cobra.Command{
+		Use: name + " <dir>", Short: short, Long: long, Example: "  ac " + name + " ./acme", Args: args("dir"),
+		RunE: func(cmd *cobra.Command, given []string) error {
+			return printing(a, cmd.Context(), given[0], fn, company.Dir{WorkspaceDir: given[0]})
+		},
+	}
+}
+
+func indexRebuildCommand(a *app) *cobra.Command {
+	return indexCommand(a, "index:rebuild", "Build the index anew", "Build the index of a workspace anew from its files, and print how many rows it has.", (*company.Company).RebuildIndex)
+}
+
+func indexSyncCommand(a *app) *cobra.Command {
+	return indexCommand(a, "index:sync", "Bring the index up to date", "Bring the index of a workspace up to date with its files, or make it, and print what changed.", (*company.Company).SyncIndex)
+}
+
+func indexStatsCommand(a *app) *cobra.Command {
+	return indexCommand(a, "index:stats", "Count the rows of the index", "Count the rows of the index as it is.", (*company.Company).IndexStats)
+}
+
+// limitFlag is a number of rows: at least 1, and cut to what a list has at most.
+func limitFlag(cmd *cobra.Command, limit *int) func() error {
+	cmd.Flags().IntVar(limit, "limit", 200, "most rows, up to 5000")
+	return func() error { return cutLimit("limit", limit) }
+}
+
+func cutLimit(name string, limit *int) error {
+	if *limit < 1 {
+		return usageError{"--" + name + " must be at least 1"}
+	}
+	*limit = min(*limit, mostRows)
+	return nil
+}
+
+// oneOf refuses a value that is not one of these words.
+func oneOf(name, value string, words ...string) error {
+	if value != "" && !slices.Contains(words, value) {
+		return usageError{"--" + name + " must be one of " + strings.Join(words, ", ")}
+	}
+	return nil
+}
+
+func words(list ...string) func(*cobra.Command, []string) []string {
+	return func(*cobra.Command, []string) []string { return list }
+}
+
+func indexRunsCommand(a *app) *cobra.Command {
+	var p company.IndexRunsParams
+	cmd := &cobra.Command{
+		Use: "index:runs <dir>", Short: "List runs as the index has them", Args: args("dir"),
+		Long:    "List runs as the index has them, the newest first. The index is not brought up to date: see index:sync.",
+		Example: "  ac index:runs ./acme --status failed --limit 20",
+	}
+	limit := limitFlag(cmd, &p.Limit)
+	cmd.RunE = func(cmd *cobra.Command, given []string) error {
+		p.WorkspaceDir = given[0]
+		if err := oneOf("status", p.Status, "running", "ended", "failed", "stopped"); err != nil {
+			return err
+		}
+		if err := limit(); err != nil {
+			return err
+		}
+		return printing(a, cmd.Context(), given[0], (*company.Company).IndexRuns, p)
+	}
+	cmd.Flags().StringVar(&p.ProjectID, "project", "", "only of this project")
+	cmd.Flags().StringVar(&p.Status, "status", "", "only with this status: running, ended, failed or stopped")
+	completeFlag(cmd, "project", a.projectIDs)
+	completeFlag(cmd, "status", words("running", "ended", "failed", "stopped"))
+	return cmd
+}
+
+func indexEventsCommand(a *app) *cobra.Command {
+	var p company.IndexEventsParams
+	cmd := &cobra.Command{
+		Use: "index:events <dir>", Short: "List events of one run or of many", Args: args("dir"),
+		Long: `List events by time, those of one run in the order of its log. --since-seq gives
+those behind a line of a run. The index is not brought up to date: see index:sync.`,
+		Example: "  ac index:events ./acme --run run_01M7WQGTR95SV6EDMA61E1XR8M --since-seq 120 --order asc",
+	}
+	limit := limitFlag(cmd, &p.Limit)
+	cmd.RunE = func(cmd *cobra.Command, given []string) error {
+		p.WorkspaceDir = given[0]
+		if err := oneOf("order", p.Order, "asc", "desc"); err != nil {
+			return err
+		}
+		if p.SinceSeq < 0 {
+			return usageError{"--since-seq must be at least 0"}
+		}
+		if err := limit(); err != nil {
+			return err
+		}
+		return printing(a, cmd.Context(), given[0], (*company.Company).IndexEvents, p)
+	}
+	cmd.Flags().StringVar(&p.ProjectID, "project", "", "only of this project")
+	cmd.Flags().StringVar(&p.RunID, "run", "", "only of this run")
+	cmd.Flags().StringVar(&p.Type, "type", "", "only of this type")
+	cmd.Flags().Int64Var(&p.SinceSeq, "since-seq", 0, "only behind this line")
+	cmd.Flags().StringVar(&p.Order, "order", "desc", "asc or desc")
+	completeFlag(cmd, "project", a.projectIDs)
+	completeFlag(cmd, "run", a.runIDs)
+	completeFlag(cmd, "order", words("asc", "desc"))
+	return cmd
+}
+
+func indexErrorsCommand(a *app) *cobra.Command {
+	var p company.IndexParseErrorsParams
+	cmd := &cobra.Command{
+		Use: "index:event-errors <dir>", Short: "List lines of logs that are no events", Args: args("dir"),
+		Long:    "List the lines of event logs that are no JSON objects, by run and line, the last first.",
+		Example: "  ac index:event-errors ./acme",
+	}
+	limit := limitFlag(cmd, &p.Limit)
+	cmd.RunE = func(cmd *cobra.Command, given []string) error {
+		p.WorkspaceDir = given[0]
+		if err := limit(); err != nil {
+			return err
+		}
+		return printing(a, cmd.Context(), given[0], (*company.Company).IndexParseErrors, p)
+	}
+	cmd.Flags().StringVar(&p.ProjectID, "project", "", "only of this project")
+	cmd.Flags().StringVar(&p.RunID, "run", "", "only of this run")
+	completeFlag(cmd, "project", a.projectIDs)
+	completeFlag(cmd, "run", a.runIDs)
+	return cmd
+}
+
+func indexReviewsCommand(a *app) *cobra.Command {
+	var p company.IndexReviewsParams
+	cmd := &cobra.Command{
+		Use: "index:reviews <dir>", Short: "List reviews as the index has them", Args: args("dir"),
+		Long:    "List reviews as the index has them, the newest first.",
+		Example: "  ac index:reviews ./acme --decision denied",
+	}
+	limit := limitFlag(cmd, &p.Limit)
+	cmd.RunE = func(cmd *cobra.Command, given []string) error {
+		p.WorkspaceDir = given[0]
+		if err := oneOf("decision", p.Decision, "approved", "denied"); err != nil {
+			return err
+		}
+		if err := limit(); err != nil {
+			return err
+		}
+		return printing(a, cmd.Context(), given[0], (*company.Company).IndexReviews, p)
+	}
+	cmd.Flags().StringVar(&p.ProjectID, "project", "", "only of this project")
+	cmd.Flags().StringVar(&p.Decision, "decision", "", "only these: approved or denied")
+	completeFlag(cmd, "project", a.projectIDs)
+	completeFlag(cmd, "decision", words("approved", "denied"))
+	return cmd
+}
+
+func indexHelpCommand(a *app) *cobra.Command {
+	var p company.IndexHelpRequestsParams
+	cmd := &cobra.Command{
+		Use: "index:help <dir>", Short: "List help requests as the index has them", Args: args("dir"),
+		Long:    "List help requests as the index has them, the newest first.",
+		Example: "  ac index:help ./acme --target agent_01M7WQGTR95SV6EDMA61E1XR8M",
+	}
+	limit := limitFlag(cmd, &p.Limit)
+	cmd.RunE = func(cmd *cobra.Command, given []string) error {
+		p.WorkspaceDir = given[0]
+		if err := limit(); err != nil {
+			return err
+		}
+		return printing(a, cmd.Context(), given[0], (*company.Company).IndexHelpRequests, p)
+	}
+	cmd.Flags().StringVar(&p.ProjectID, "project", "", "only of this project")
+	cmd.Flags().StringVar(&p.TargetManager, "target", "", "only to this manager")
+	completeFlag(cmd, "project", a.projectIDs)
+	completeFlag(cmd, "target", a.agentIDs)
+	return cmd
+}
