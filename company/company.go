@@ -7,11 +7,13 @@ package company
 import (
 	"context"
 	"errors"
+	"io"
 	"os"
 	"sync"
 
 	"ac/feed"
 	"ac/index"
+	"ac/index/worker"
 	"ac/internal/durable"
 	"ac/internal/fault"
 	"ac/runs"
@@ -25,7 +27,9 @@ import (
 type Companies struct {
 	env      workspace.Env
 	launcher *session.Launcher
-	hub      *feed.Hub // nil in processes without subscriptions
+	hub      *feed.Hub      // nil in processes without subscriptions
+	worker   *worker.Worker // nil with the hub
+	stderr   io.Writer
 	version  string
 	limits   lane.Limits
 
@@ -54,23 +58,35 @@ type Options struct {
 	Env workspace.Env
 	// Executable is the program with the hidden commands of sessions.
 	Executable string
-	// Hub serves subscriptions; nil where there are none.
+	// Hub serves subscriptions, for a process that stays and keeps the indexes
+	// fresh meanwhile; nil where there are none.
 	Hub *feed.Hub
+	// Stderr takes what the worker of the indexes has to say. It must not block.
+	Stderr io.Writer
 	// Version is that of this program.
 	Version string
 }
 
 // New makes the companies of a process.
 func New(opts Options) *Companies {
-	return &Companies{
-		env: opts.Env, hub: opts.Hub, version: opts.Version, open: map[string]*opened{}, launching: map[launched][]*launching{},
+	cs := &Companies{
+		stderr: opts.Stderr, env: opts.Env, hub: opts.Hub, version: opts.Version, open: map[string]*opened{}, launching: map[launched][]*launching{},
 		limits:   lane.LimitsFrom(os.LookupEnv),
 		launcher: &session.Launcher{Executable: opts.Executable, Environ: os.Environ()},
 	}
+	if cs.hub != nil {
+		cs.worker = cs.newWorker()
+		cs.hub.OnGrowth(cs.notify)
+	}
+	return cs
 }
 
-// Close releases all directories. No method runs any more.
+// Close calls off what the worker does and releases all directories. No method
+// runs any more.
 func (cs *Companies) Close() error {
+	now, cancel := context.WithCancel(context.Background())
+	cancel()
+	_ = cs.CloseWorker(now) // what is not flushed is synced by the next reader
 	cs.mu.Lock()
 	defer cs.mu.Unlock()
 	var failed error

@@ -59,6 +59,7 @@ func newRoot(a *app) *cobra.Command {
 		worktreeCleanupCommand(a),
 		sharePackCreateCommand(a), sharePackReplayCommand(a),
 		commentAddCommand(a), commentListCommand(a),
+		monitorRunsCommand(a), inboxSnapshotCommand(a), uiSnapshotCommand(a),
 	)
 	root.SetHelpCommand(helpCommand())
 	return root
