@@ -6,11 +6,15 @@ package company
 
 import (
 	"context"
+	"errors"
+	"io"
 	"os"
 	"sync"
 
 	"ac/feed"
 	"ac/heartbeat/job"
+	"ac/index"
+	"ac/index/worker"
 	"ac/internal/durable"
 	"ac/internal/fault"
 	"ac/runs"
@@ -25,13 +29,15 @@ type Companies struct {
 	env      workspace.Env
 	launcher *session.Launcher
 	runners  *job.Starter
-	hub      *feed.Hub // nil in processes without subscriptions
+	hub      *feed.Hub      // nil in processes without subscriptions
+	worker   *worker.Worker // nil with the hub
+	stderr   io.Writer
 	version  string
 	limits   lane.Limits
 
 	mu       sync.Mutex
 	open     map[string]*opened
-	retired  []*workspace.Workspace // trees that were swapped away; requests may still use them
+	retired  []*opened // trees that were swapped away; requests may still use them
 	launched []launched
 	// submitted are the jobs whose runners this process started.
 	submitted []submitted
@@ -42,8 +48,11 @@ type Companies struct {
 type opened struct {
 	ws        *workspace.Workspace
 	id        durable.Identity
+	index     *index.Index
 	admission *runs.Admission
 }
+
+func (o *opened) close() error { return errors.Join(o.index.Close(), o.ws.Close()) }
 
 // launched is a session that this process started.
 type launched struct{ dir, ref string }
@@ -53,38 +62,58 @@ type Options struct {
 	Env workspace.Env
 	// Executable is the program with the hidden commands of sessions.
 	Executable string
-	// Hub serves subscriptions; nil where there are none.
+	// Hub serves subscriptions, for a process that stays and keeps the indexes
+	// fresh meanwhile; nil where there are none.
 	Hub *feed.Hub
+	// Stderr takes what the worker of the indexes has to say. It must not block.
+	Stderr io.Writer
 	// Version is that of this program.
 	Version string
 }
 
 // New makes the companies of a process.
 func New(opts Options) *Companies {
-	return &Companies{
-		env: opts.Env, hub: opts.Hub, version: opts.Version, open: map[string]*opened{}, launching: map[launched][]*launching{},
+	cs := &Companies{
+		stderr: opts.Stderr, env: opts.Env, hub: opts.Hub, version: opts.Version, open: map[string]*opened{}, launching: map[launched][]*launching{},
 		limits:   lane.LimitsFrom(os.LookupEnv),
 		launcher: &session.Launcher{Executable: opts.Executable, Environ: os.Environ()},
 		runners:  &job.Starter{Executable: opts.Executable, Environ: os.Environ(), Version: opts.Version},
 	}
+	if cs.hub != nil {
+		cs.worker = cs.newWorker()
+		cs.hub.OnGrowth(cs.notify)
+	}
+	return cs
 }
 
-// Close releases all directories. No method runs any more.
+// Close calls off what the worker does and releases all directories. No method
+// runs any more.
 func (cs *Companies) Close() error {
+	now, cancel := context.WithCancel(context.Background())
+	cancel()
+	_ = cs.CloseWorker(now) // what is not flushed is synced by the next reader
 	cs.mu.Lock()
 	defer cs.mu.Unlock()
-	var first error
+	var failed error
 	for _, o := range cs.open {
-		if err := o.ws.Close(); err != nil && first == nil {
-			first = err
+		failed = errors.Join(failed, o.close())
+	}
+	for _, o := range cs.retired {
+		failed = errors.Join(failed, o.close())
+	}
+	return failed
+}
+
+// indexOf is the index of an opened workspace.
+func (cs *Companies) indexOf(w *workspace.Workspace) *index.Index {
+	cs.mu.Lock()
+	defer cs.mu.Unlock()
+	for _, o := range cs.retired {
+		if o.ws == w {
+			return o.index
 		}
 	}
-	for _, w := range cs.retired {
-		if err := w.Close(); err != nil && first == nil {
-			first = err
-		}
-	}
-	return first
+	return cs.open[w.Dir()].index
 }
 
 // Company is one workspace as a request names it.
@@ -124,12 +153,12 @@ func (cs *Companies) opening(dir string, id durable.Identity) (w *workspace.Work
 			return o.ws, false, nil
 		}
 		delete(cs.open, dir)
-		cs.retired = append(cs.retired, o.ws)
+		cs.retired = append(cs.retired, o)
 	}
 	if w, err = workspace.Open(cs.env, dir); err != nil {
 		return nil, false, err
 	}
-	cs.open[dir] = &opened{ws: w, id: id, admission: runs.NewAdmission(w, cs.limits)}
+	cs.open[dir] = &opened{ws: w, id: id, index: index.For(w), admission: runs.NewAdmission(w, cs.limits)}
 	if cs.hub != nil {
 		w.OnAppend(func(log string) { cs.hub.Appended(w.Dir(), log) })
 		cs.hub.Know(w)

@@ -45,6 +45,17 @@ func NewScanner(r io.Reader, offset, seq int64) *Scanner {
 	return &Scanner{r: r, offset: offset, seq: seq, max: MaxLine, buf: make([]byte, scanBlock)}
 }
 
+// LimitLines makes lines of more than n bytes long ones.
+func (s *Scanner) LimitLines(n int) { s.max = n }
+
+// Reset makes the scanner read another log, with the memory it has.
+func (s *Scanner) Reset(r io.Reader, offset, seq int64) {
+	if len(s.buf) > scanBlock {
+		s.buf = make([]byte, scanBlock)
+	}
+	*s = Scanner{r: r, offset: offset, seq: seq, max: s.max, buf: s.buf}
+}
+
 // Next gives the next counted line, io.EOF at the end.
 func (s *Scanner) Next() (Line, error) {
 	for {

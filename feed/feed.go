@@ -4,7 +4,9 @@
 // The log is the queue. A subscription is a cursor for each run, a filter and a
 // sink; backfill and live events come from the same reader, so that there is
 // neither gap nor repetition between them, and a slow reader costs a cursor and
-// no memory. Logs are watched only while somebody listens.
+// no memory. While somebody listens all logs are watched; else those of runs that
+// may grow, where the system tells of changes by itself, for whoever keeps
+// something in step with the logs.
 package feed
 
 import (
@@ -55,6 +57,8 @@ type Hub struct {
 	cancel context.CancelFunc
 	wg     sync.WaitGroup
 
+	grown func(dir string) // told when a log of a workspace grew; nil: nobody
+
 	mu       sync.Mutex
 	known    map[string]*workspace.Workspace // by directory
 	watchers map[string]*watcher
@@ -69,6 +73,10 @@ func NewHub(sink Sink, c *clock.Clock, newID func(prefix string) string) *Hub {
 		known: map[string]*workspace.Workspace{}, watchers: map[string]*watcher{}, subs: map[string]*subscription{},
 	}
 }
+
+// OnGrowth sets who is told that logs of a workspace that is known grew, by
+// whomever. It must not block. It is set before the hub is used.
+func (h *Hub) OnGrowth(told func(dir string)) { h.grown = told }
 
 // Close ends all subscriptions and waits for them.
 func (h *Hub) Close() {
@@ -100,6 +108,9 @@ func (h *Hub) Know(w *workspace.Workspace) {
 		if s.spec.Workspace == nil {
 			s.attach(h.watch(w))
 		}
+	}
+	if h.grown != nil {
+		h.watch(w)
 	}
 }
 
@@ -203,7 +214,7 @@ func (h *Hub) drop(s *subscription) {
 	s.cancel()
 	for _, w := range h.watchers {
 		delete(w.subs, s)
-		if len(w.subs) == 0 {
+		if len(w.subs) == 0 && h.grown == nil {
 			h.unwatch(w)
 		}
 	}

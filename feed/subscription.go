@@ -84,6 +84,7 @@ func (s *subscription) attach(w *watcher) {
 // not in that are new; the hub is locked.
 func (s *subscription) rebase(w *watcher) {
 	w.subs[s] = struct{}{}
+	w.scan()
 	s.mu.Lock()
 	s.trees[w.ws.Dir()] = w.ws
 	for p := range s.cursors {

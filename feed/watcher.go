@@ -17,7 +17,9 @@ import (
 	"github.com/fsnotify/fsnotify"
 
 	"ac/events"
+	"ac/runs/session"
 	"ac/workspace"
+	"ac/workspace/doc"
 )
 
 // lookEvery is how often logs are looked at that cannot be watched.
@@ -29,7 +31,8 @@ type logKey struct{ project, run string }
 func (k logKey) file() string { return workspace.LogFile(k.project, k.run) }
 
 // watcher follows the logs of one workspace for the subscriptions attached to
-// it. Its maps are guarded by the hub's lock.
+// it, or, with none, for the one who is told of growth. Its maps are guarded by
+// the hub's lock.
 type watcher struct {
 	hub    *Hub
 	ws     *workspace.Workspace
@@ -40,6 +43,7 @@ type watcher struct {
 
 	notify  *fsnotify.Watcher // nil where files cannot be watched
 	looking bool              // some log is not watched
+	whole   bool              // every run is watched, not only those that may grow
 	wake    chan struct{}     // tells run that looking has begun
 }
 
@@ -52,7 +56,6 @@ func newWatcher(h *Hub, ws *workspace.Workspace) *watcher {
 	if w.notify == nil {
 		w.look()
 	}
-	w.scan()
 	return w
 }
 
@@ -69,6 +72,10 @@ func (w *watcher) look() {
 // scan finds the projects and runs that are there and not known yet; the hub is
 // locked.
 func (w *watcher) scan() {
+	if w.looking {
+		w.look() // it rests while nobody listens
+	}
+	w.whole = true
 	w.add(workspace.ProjectsDir)
 	for _, project := range w.dirs(workspace.ProjectsDir) {
 		w.add(workspace.ProjectDir(project))
@@ -79,6 +86,36 @@ func (w *watcher) scan() {
 				w.add(workspace.RunDir(project, run))
 				w.sizes[key] = unseen
 			}
+		}
+	}
+}
+
+// scanLive watches the places where runs come to be and the runs that have a
+// session: without a listener that is enough, and costs the system little.
+func (w *watcher) scanLive() {
+	w.hub.mu.Lock()
+	defer w.hub.mu.Unlock()
+	if w.whole || w.notify == nil {
+		return
+	}
+	w.add(workspace.ProjectsDir)
+	for _, project := range w.dirs(workspace.ProjectsDir) {
+		w.add(workspace.ProjectDir(project))
+		w.add(workspace.RunsDir(project))
+	}
+	w.add(workspace.SessionsDir)
+	w.addLive()
+}
+
+// addLive watches the runs that have a session; the hub is locked.
+func (w *watcher) addLive() {
+	records, err := session.All(w.ws)
+	if err != nil {
+		return
+	}
+	for _, r := range records {
+		if !doc.Terminal(r.Status) {
+			w.add(workspace.RunDir(r.ProjectID, r.RunID))
 		}
 	}
 }
@@ -127,7 +164,7 @@ func (w *watcher) size(key logKey) int64 {
 	return st.Size()
 }
 
-// run serves until the last subscription is gone.
+// run serves until the watcher is stopped.
 func (w *watcher) run() {
 	var changes <-chan fsnotify.Event
 	var faults <-chan error
@@ -137,14 +174,14 @@ func (w *watcher) run() {
 	}
 	var ticker *time.Ticker
 	var look <-chan time.Time
+	w.scanLive()
 	for {
 		select {
 		case <-w.ctx.Done():
 			return
 		case <-w.wake:
-			if ticker == nil {
+			if ticker == nil && w.listened() {
 				ticker = time.NewTicker(lookEvery)
-				defer ticker.Stop()
 				look = ticker.C
 			}
 		case change := <-changes:
@@ -152,9 +189,21 @@ func (w *watcher) run() {
 		case <-faults:
 			w.lost()
 		case <-look:
+			if !w.listened() {
+				ticker.Stop()
+				ticker, look = nil, nil
+				continue
+			}
 			w.lookAtAll()
 		}
 	}
+}
+
+// listened reports whether some subscription is attached.
+func (w *watcher) listened() bool {
+	w.hub.mu.Lock()
+	defer w.hub.mu.Unlock()
+	return len(w.subs) > 0
 }
 
 // changed sorts one event of the system.
@@ -178,6 +227,10 @@ func (w *watcher) changed(change fsnotify.Event) {
 		w.touched(path.Join(parts...))
 	case len(parts) == 5 && created && parts[3] == "runs":
 		w.newRun(logKey{parts[2], parts[4]})
+	case parts[0] == ".local":
+		if created && !w.whole {
+			w.addLive()
+		}
 	case created && (len(parts) == 3 || (len(parts) == 4 && parts[3] == "runs")):
 		w.newProject(parts[2])
 	}
@@ -193,6 +246,9 @@ func (w *watcher) newProject(project string) {
 
 func (w *watcher) newRun(key logKey) {
 	w.add(workspace.RunDir(key.project, key.run))
+	if !w.whole {
+		w.add(workspace.SessionsDir) // made with the first session
+	}
 	w.touched(key.file())
 }
 
@@ -204,7 +260,11 @@ func (w *watcher) touched(log string) {
 	}
 	key := logKey{project, run}
 	if _, known := w.sizes[key]; !known {
+		w.add(workspace.RunDir(project, run))
 		w.sizes[key] = unseen
+	}
+	if w.hub.grown != nil {
+		w.hub.grown(w.ws.Dir())
 	}
 	for s := range w.subs {
 		s.mark(w.ws, key)

@@ -94,8 +94,10 @@ func TestEveryMethodHasAConversation(t *testing.T) {
 	}
 }
 
-// neutral makes JSON of a line with <n> in the place of a number.
-func neutral(line string) []byte { return bytes.ReplaceAll([]byte(line), []byte("<n>"), []byte("0")) }
+// neutral makes JSON of a line with <n> or <any> in the place of a value.
+func neutral(line string) []byte {
+	return []byte(strings.NewReplacer("<n>", "0", "<any>", "0").Replace(line))
+}
 
 // talk is one conversation under way.
 type talk struct {

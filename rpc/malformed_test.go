@@ -209,15 +209,18 @@ func newBench(t *testing.T) *bench {
 		"workspace.project.link_repo": with(object{"project_id": project.ProjectID, "repo_id": "r"}),
 		"workspace.repo_root.set":     with(object{"repo_id": "r", "repo_path": b.dir, "require_git": false}),
 		"adapter.status":              in, "worktree.cleanup": in, "sharepack.replay": with(object{"project_id": project.ProjectID, "share_pack_id": "share_x"}), "run.create": create, "run.list": in, "run.replay": ofRun,
-		"comment.add":    with(object{"project_id": project.ProjectID, "author_id": "human", "author_role": "human", "body": "b", "target_run_id": run.RunID}),
-		"comment.list":   with(object{"project_id": project.ProjectID}),
-		"session.launch": launch, "session.list": in, "session.collect": ref, "session.poll": ref, "session.stop": ref,
 		"inbox.list_help_requests": in,
 		"inbox.resolve":            with(object{"project_id": project.ProjectID, "artifact_id": "art_x", "decision": "denied", "actor_id": "human", "actor_role": "human"}),
 		"milestone.approve": with(object{
 			"project_id": project.ProjectID, "task_id": "task_x", "milestone_id": "ms_x", "report_artifact_id": "art_x", "actor_id": "human", "actor_role": "human",
 		}),
 		"task.list": inProject, "task.update_plan": ofTask,
+		"index.sync_worker_status": {}, "index.sync_worker_flush": {},
+		"monitor.snapshot": in, "inbox.snapshot": in, "usage.analytics": in, "resources.snapshot": in, "ui.snapshot": in,
+		"agent.profile.snapshot": with(object{"agent_id": "agent_global_manager"}),
+		"comment.add":            with(object{"project_id": project.ProjectID, "author_id": "human", "author_role": "human", "body": "b", "target_run_id": run.RunID}),
+		"comment.list":           with(object{"project_id": project.ProjectID}),
+		"session.launch":         launch, "session.list": in, "session.collect": ref, "session.poll": ref, "session.stop": ref,
 		"events.subscribe": with(object{"subscription_id": "s"}), "events.ack": {"subscription_id": "s"}, "events.unsubscribe": {"subscription_id": "none"},
 	}
 	return b
@@ -256,7 +259,7 @@ func TestMalformedParams(t *testing.T) {
 			total++
 		}
 	}
-	if after := tree(t, b.dir); !maps.Equal(before, after) {
+	if after := tree(t, b.dir); !maps.Equal(truth(before), truth(after)) {
 		t.Errorf("something was written:\n%v\n%v", before, after)
 	}
 	if total < 5000 {
@@ -266,6 +269,15 @@ func TestMalformedParams(t *testing.T) {
 	for _, m := range NewTable("").Methods() {
 		b.peer.call(m.Name, b.valid[m.Name], nil)
 	}
+}
+
+// truth is a tree without the index, which the server keeps fresh by itself.
+func truth(tree map[string]string) map[string]string {
+	maps.DeleteFunc(tree, func(name, _ string) bool {
+		base := filepath.Base(name)
+		return strings.HasPrefix(base, "index.") || base == ".local" || base == "locks"
+	})
+	return tree
 }
 
 // malformedOf lists the malformed requests of a method: each fault alone, then

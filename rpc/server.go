@@ -37,6 +37,9 @@ const (
 	// unread is how long the last answers wait, once the input has ended, for a
 	// client that takes nothing: with what it takes to notice, less than grace.
 	unread = 1500 * time.Millisecond
+	// flushAtLeast is what the indexes have left at the end of the input, however
+	// long the last requests took.
+	flushAtLeast = 500 * time.Millisecond
 	// hangupEvery is how often the input is looked at while it is not read.
 	hangupEvery = 200 * time.Millisecond
 )
@@ -46,6 +49,7 @@ type Options struct {
 	In         io.Reader
 	Out        io.Writer
 	Log        *slog.Logger
+	Stderr     io.Writer // takes lines that are no log; must not block
 	Env        workspace.Env
 	Executable string // the program with the hidden commands of sessions
 	Version    string
@@ -89,8 +93,11 @@ func newServer(opts Options) *Server {
 	}
 	s.work, s.cancelWork = context.WithCancelCause(context.Background())
 	s.waits, s.cancelWait = context.WithCancelCause(s.work)
+	if s.opts.Stderr == nil {
+		s.opts.Stderr = io.Discard
+	}
 	s.hub = feed.NewHub(s.out, opts.Env.Clock, opts.Env.IDs.New)
-	s.all = company.New(company.Options{Env: opts.Env, Executable: opts.Executable, Hub: s.hub, Version: opts.Version})
+	s.all = company.New(company.Options{Env: opts.Env, Executable: opts.Executable, Hub: s.hub, Stderr: s.opts.Stderr, Version: opts.Version})
 	return s
 }
 
@@ -137,11 +144,28 @@ func (s *Server) shutdown(ctx context.Context) {
 			s.opts.Log.Error("stop the sessions of this server", "error", err)
 		}
 	}
+	s.closeWorker(ctx)
 	s.hub.Close()
 	s.out.flush()
 	s.out.close(s.endOfInput(), unread)
 	if err := s.all.Close(); err != nil {
 		s.opts.Log.Error("close the workspaces", "error", err)
+	}
+}
+
+// closeWorker lets the indexes be brought up to date while there is time.
+func (s *Server) closeWorker(ctx context.Context) {
+	left := grace - s.opts.Env.Clock.Since(s.endOfInput())
+	select {
+	case <-s.out.failed:
+	case <-ctx.Done():
+	default:
+		left = max(left, flushAtLeast)
+	}
+	limit, cancel := context.WithTimeout(context.Background(), left)
+	defer cancel()
+	if err := s.all.CloseWorker(limit); err != nil {
+		s.opts.Log.Warn("the indexes were not brought up to date in time; the next reader does it")
 	}
 }
 

@@ -160,6 +160,16 @@ func NewTable(version string) *Table {
 
 		on("adapter.status", Wait, (*company.Company).Adapters, "Which agent CLIs this machine has."),
 
+		across("index.sync_worker_status", Read, (*company.Companies).SyncWorkerStatus, "How the worker is that keeps indexes fresh."),
+		across("index.sync_worker_flush", Wait, (*company.Companies).FlushSyncWorker, "Bring the indexes up to date with what was noticed, now."),
+
+		on("monitor.snapshot", Read, (*company.Company).Monitor, "The runs with their sessions and what their logs say."),
+		on("inbox.snapshot", Read, (*company.Company).Inbox, "What waits for a decision, and what was decided."),
+		on("usage.analytics", Read, (*company.Company).Usage, "What runs consumed, in sum and one by one."),
+		on("resources.snapshot", Read, (*company.Company).Resources, "Who and what works, and what it costs."),
+		on("agent.profile.snapshot", Read, (*company.Company).Profile, "One agent with its figures."),
+		on("ui.snapshot", Read, (*company.Company).UI, "What a manager's screen shows, all of one moment."),
+
 		on("comment.add", Write, (*company.Company).AddComment, "Say something about an agent, an artifact or a run."),
 		on("comment.list", Read, (*company.Company).ListComments, "What was said in a project, the newest first."),
 

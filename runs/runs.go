@@ -14,6 +14,7 @@ import (
 	"io/fs"
 	"path"
 	"slices"
+	"time"
 
 	"ac/events"
 	"ac/internal/clock"
@@ -138,22 +139,27 @@ func List(w *workspace.Workspace, project string) ([]Listed, error) {
 			return nil, err
 		}
 	}
-	rows := []Listed{}
+	type dated struct {
+		Listed
+		at time.Time
+	}
+	found := []dated{}
 	for _, p := range projects {
 		ids, err := workspace.Dirs(w.FS, workspace.RunsDir(p))
 		if err != nil {
 			return nil, err
 		}
-		rows = append(rows, workspace.ReadEach(ids, func(id string) (Listed, error) {
+		found = append(found, workspace.ReadEach(ids, func(id string) (dated, error) {
 			run, err := workspace.Load(w, doc.RunCodec, workspace.RunFile(p, id))
-			return Listed{p, run.ID, run.CreatedAt, run.Status, run.Provider, run.AgentID}, err
+			at, _ := clock.Parse(run.CreatedAt)
+			return dated{Listed{p, run.ID, run.CreatedAt, run.Status, run.Provider, run.AgentID}, at}, err
 		})...)
 	}
-	slices.SortFunc(rows, func(a, b Listed) int {
-		at, _ := clock.Parse(a.CreatedAt)
-		bt, _ := clock.Parse(b.CreatedAt)
-		return cmp.Or(bt.Compare(at), cmp.Compare(b.RunID, a.RunID))
-	})
+	slices.SortFunc(found, func(a, b dated) int { return cmp.Or(b.at.Compare(a.at), cmp.Compare(b.RunID, a.RunID)) })
+	rows := make([]Listed, len(found))
+	for i := range found {
+		rows[i] = found[i].Listed
+	}
 	return rows, nil
 }
 

@@ -6,7 +6,9 @@ package workspace
 import (
 	"errors"
 	"io/fs"
+	"os"
 	"path"
+	"path/filepath"
 	"strings"
 	"sync"
 
@@ -59,7 +61,7 @@ func Load[T any](w *Workspace, codec yamldoc.Codec[T], name string) (T, error) {
 // and else reads it.
 func load[T any](w *Workspace, name string, decode func(text []byte) (T, error)) (doc T, err error) {
 	if known, ok := w.docs.get(name); ok {
-		if st, err := w.FS.Stat(name); err == nil && durable.VersionOf(st) == known.version {
+		if st, err := w.present(name); err == nil && durable.VersionOf(st) == known.version {
 			return known.doc.(T), nil //nolint:forcetypeassert // a name has one type
 		}
 	}
@@ -74,6 +76,17 @@ func load[T any](w *Workspace, name string, decode func(text []byte) (T, error))
 		w.docs.put(name, v, doc)
 	}
 	return doc, nil
+}
+
+// present describes the file at a name, to tell whether it is one that was read
+// before. It is asked for by path, which costs a seventh of the way through the
+// root: what is another file, wherever that lies, is then read through the root.
+func (w *Workspace) present(name string) (fs.FileInfo, error) {
+	st, err := os.Lstat(w.dir + string(filepath.Separator) + filepath.FromSlash(name))
+	if err != nil || !st.Mode().IsRegular() {
+		return w.FS.Stat(name)
+	}
+	return st, nil
 }
 
 // Decode reads a document from text that is at hand; name is for errors.

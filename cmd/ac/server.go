@@ -65,7 +65,7 @@ func (a *app) serve(ctx context.Context, stopSessions bool) error {
 	}()
 	stderr := rpc.NewLossy(a.stderr)
 	err := rpc.Serve(ctx, rpc.Options{
-		In: a.stdin, Out: a.stdout, Log: slog.New(slog.NewTextHandler(stderr, nil)), Env: workspace.SystemEnv(),
+		In: a.stdin, Out: a.stdout, Log: slog.New(slog.NewTextHandler(stderr, nil)), Stderr: stderr, Env: workspace.SystemEnv(),
 		Executable: a.executable, Version: buildVersion(), StopSessions: stopSessions,
 	})
 	cancel()

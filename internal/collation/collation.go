@@ -29,3 +29,19 @@ func SortBy[T any](rows []T, name, id func(T) string) {
 		rows[i] = all[i].row
 	}
 }
+
+// Lazy gives a function that compares texts in this order, and equals of it by
+// their code points. The order is only loaded when two texts differ. The function
+// is for one goroutine.
+func Lazy() func(a, b string) int {
+	var c *collate.Collator
+	return func(a, b string) int {
+		if a == b {
+			return 0
+		}
+		if c == nil {
+			c = collate.New(language.Und)
+		}
+		return cmp.Or(c.CompareString(a, b), cmp.Compare(a, b))
+	}
+}

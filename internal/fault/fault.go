@@ -35,6 +35,7 @@ const (
 	TooManyWaiting Reason = "too_many_waiting"
 	Canceled       Reason = "canceled"
 	PreviewChanged Reason = "preview_changed"
+	NoIndex        Reason = "no_index"
 	Internal       Reason = "internal"
 )
 

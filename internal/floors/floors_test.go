@@ -24,6 +24,7 @@ func floors() map[string]int {
 		"workspace/doc":      2,
 		"governance/policy":  3,
 		"index":              3,
+		"index/worker":       3,
 		"redact":             3,
 		"runs/...":           4,
 		"governance":         5,

@@ -97,15 +97,33 @@ func reconcile(ctx context.Context, w *workspace.Workspace, ref string) (doc.Ses
 
 // adoptEnd takes over the end that the run's record tells, and persists it.
 func adoptEnd(w *workspace.Workspace, record *doc.Session) (done bool, err error) {
+	if !toldEnd(w, record) {
+		return false, nil
+	}
+	return true, write(w, *record)
+}
+
+// toldEnd puts the end that the run's record tells into that of the session. An
+// unreadable run tells none.
+func toldEnd(w *workspace.Workspace, record *doc.Session) bool {
 	run, err := workspace.Load(w, doc.RunCodec, workspace.RunFile(record.ProjectID, record.RunID))
 	if err != nil || !doc.Terminal(run.Status) {
-		return false, nil //nolint:nilerr // an unreadable run tells no end
+		return false
 	}
 	record.Status = run.Status
 	if at, ok := clock.Parse(run.EndedAt); ok {
 		record.EndedAtMS = new(at.UnixMilli())
 	}
-	return true, write(w, *record)
+	return true
+}
+
+// Observe gives a record as it is to be told now, without touching anything: it
+// writes nothing and signals nobody.
+func Observe(w *workspace.Workspace, record doc.Session) doc.Session {
+	if !doc.Terminal(record.Status) && !ownerAlive(w, record) {
+		toldEnd(w, &record)
+	}
+	return record
 }
 
 func waitForEnd(ctx context.Context, w *workspace.Workspace, record doc.Session) error {

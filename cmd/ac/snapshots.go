@@ -1,0 +1,201 @@
+package main
+
+// monitor:runs, inbox:snapshot, ui:snapshot and ui:manager-dashboard: what
+// managers look at.
+
+import (
+	"context"
+	"os"
+	"slices"
+
+	"github.com/spf13/cobra"
+	"golang.org/x/term"
+
+	"ac/cmd/ac/dashboard"
+	"ac/company"
+	"ac/snapshot"
+)
+
+// indexStep is what the options of snapshots ask of the index.
+type indexStep struct {
+	RefreshIndex bool `json:"refresh_index"`
+	SyncIndex    bool `json:"sync_index"`
+	noSync       bool
+}
+
+func (s *indexStep) flags(cmd *cobra.Command) {
+	cmd.Flags().BoolVar(&s.RefreshIndex, "refresh-index", false, "build the index anew first")
+	cmd.Flags().BoolVar(&s.noSync, "no-sync-index", false, "take the index as it is")
+}
+
+// monitorRuns, inboxSnapshot and uiSnapshot are params with options that were
+// not given left out.
+type monitorRuns struct {
+	listRuns
+	indexStep
+	Limit int `json:"limit"`
+}
+
+type inboxSnapshot struct {
+	listRuns
+	indexStep
+	PendingLimit   int `json:"pending_limit"`
+	DecisionsLimit int `json:"decisions_limit"`
+}
+
+type uiSnapshot struct {
+	inboxSnapshot
+	MonitorLimit int `json:"monitor_limit"`
+}
+
+func (p *inboxSnapshot) flags(a *app, cmd *cobra.Command) {
+	cmd.Flags().StringVar(&p.ProjectID, "project", "", "id of a project")
+	cmd.Flags().IntVar(&p.PendingLimit, "pending-limit", 200, "at most so many pending items, 5000 in any case")
+	cmd.Flags().IntVar(&p.DecisionsLimit, "decisions-limit", 200, "at most so many decisions, 5000 in any case")
+	p.indexStep.flags(cmd)
+	completeFlag(cmd, "project", a.projectIDs)
+}
+
+func (p *uiSnapshot) flags(a *app, cmd *cobra.Command) {
+	p.inboxSnapshot.flags(a, cmd)
+	cmd.Flags().IntVar(&p.MonitorLimit, "monitor-limit", 200, "at most so many runs, 5000 in any case")
+}
+
+func monitorRunsCommand(a *app) *cobra.Command {
+	var p monitorRuns
+	cmd := &cobra.Command{
+		Use: "monitor:runs <dir>", Short: "Show runs with their sessions and what their logs say", Args: args("dir"),
+		Example: "  ac monitor:runs ./acme --limit 20\n  ac monitor:runs ./acme --project proj_01M7WQGTQHQA1J50C42GD1KN1S --no-sync-index",
+		RunE: func(cmd *cobra.Command, given []string) error {
+			if err := atLeastOne(cmd, "limit"); err != nil {
+				return err
+			}
+			p.WorkspaceDir, p.SyncIndex = given[0], !p.noSync
+			return a.printCall(cmd, "monitor.snapshot", p)
+		},
+	}
+	cmd.Flags().StringVar(&p.ProjectID, "project", "", "id of a project")
+	cmd.Flags().IntVar(&p.Limit, "limit", 200, "at most so many runs, 5000 in any case")
+	cmd.Flags().Bool("json", true, "print JSON, as it does without it")
+	p.indexStep.flags(cmd)
+	completeFlag(cmd, "project", a.projectIDs)
+	return cmd
+}
+
+func inboxSnapshotCommand(a *app) *cobra.Command {
+	var p inboxSnapshot
+	cmd := &cobra.Command{
+		Use: "inbox:snapshot <dir>", Short: "Show what waits for a decision, and what was decided", Args: args("dir"),
+		Example: "  ac inbox:snapshot ./acme\n  ac inbox:snapshot ./acme --project proj_01M7WQGTQHQA1J50C42GD1KN1S --decisions-limit 10",
+		RunE: func(cmd *cobra.Command, given []string) error {
+			if err := atLeastOne(cmd, "pending-limit", "decisions-limit"); err != nil {
+				return err
+			}
+			p.WorkspaceDir, p.SyncIndex = given[0], !p.noSync
+			return a.printCall(cmd, "inbox.snapshot", p)
+		},
+	}
+	p.flags(a, cmd)
+	cmd.Flags().Bool("json", true, "print JSON, as it does without it")
+	return cmd
+}
+
+func uiSnapshotCommand(a *app) *cobra.Command {
+	var p uiSnapshot
+	cmd := &cobra.Command{
+		Use: "ui:snapshot <dir>", Short: "Show all that a manager's screen shows", Args: args("dir"),
+		Example: "  ac ui:snapshot ./acme --project proj_01M7WQGTQHQA1J50C42GD1KN1S\n  ac ui:snapshot ./acme --monitor-limit 20 --refresh-index",
+		RunE: func(cmd *cobra.Command, given []string) error {
+			if err := atLeastOne(cmd, "monitor-limit", "pending-limit", "decisions-limit"); err != nil {
+				return err
+			}
+			p.WorkspaceDir, p.SyncIndex = given[0], !p.noSync
+			return a.printCall(cmd, "ui.snapshot", p)
+		},
+	}
+	p.flags(a, cmd)
+	cmd.Flags().Bool("json", true, "print JSON, as it does without it")
+	return cmd
+}
+
+// decider makes a decision as some actor and says what kind of thing was
+// decided.
+type decider func(ctx context.Context, c *company.Company, actor actor, project string, d dashboard.Decision) (subjectKind string, err error)
+
+// actor is who sits in front of a dashboard.
+type actor struct{ id, role, team string }
+
+// dashboardOptions are the options of ui:manager-dashboard.
+type dashboardOptions struct {
+	uiSnapshot
+	actor
+	once, json, keep bool
+}
+
+func managerDashboardCommand(a *app, decide decider) *cobra.Command {
+	var o dashboardOptions
+	roles := []string{"human", "ceo", "director", "manager", "worker"}
+	cmd := &cobra.Command{
+		Use: "ui:manager-dashboard <dir>", Short: "Look at a project and decide, line by line", Args: args("dir"),
+		Long: `Look at a project and decide what waits for a decision, line by line. The lines
+may come from a pipe: each is carried out in its order, and the end of the input
+ends it.
+
+Lines: refresh, approve <artifact_id> [note], deny <artifact_id> [note], help,
+quit, or their first letters. Exit status: 0, whatever was decided or refused.`,
+		Example: `  ac ui:manager-dashboard ./acme --project proj_01M7WQGTQHQA1J50C42GD1KN1S
+  ac ui:manager-dashboard ./acme --project P --json
+  echo 'approve art_01M7WQGXT21HWCN0N3RMKCA3ZM well done' | ac ui:manager-dashboard ./acme --project P --actor agent_01M7WQGXAP99SWTSCT0CFT93KZ`,
+		RunE: func(cmd *cobra.Command, given []string) error {
+			if err := require(cmd, "project"); err != nil {
+				return err
+			}
+			if err := atLeastOne(cmd, "monitor-limit", "pending-limit", "decisions-limit"); err != nil {
+				return err
+			}
+			if !slices.Contains(roles, o.role) {
+				return usageError{"--role must be human, ceo, director, manager or worker"}
+			}
+			o.WorkspaceDir, o.SyncIndex = given[0], !o.noSync
+			return a.showDashboard(cmd.Context(), o, decide)
+		},
+	}
+	o.flags(a, cmd)
+	cmd.Flags().Lookup("project").Usage = "id of the project (required)"
+	cmd.Flags().StringVar(&o.id, "actor", "human", "id of who decides")
+	cmd.Flags().StringVar(&o.role, "role", "manager", "role of who decides: human, ceo, director, manager or worker")
+	cmd.Flags().StringVar(&o.team, "team", "", "team of who decides")
+	cmd.Flags().BoolVar(&o.once, "once", false, "print the screen and leave")
+	cmd.Flags().BoolVar(&o.json, "json", false, "print a summary as one line of JSON and leave")
+	cmd.Flags().BoolVar(&o.keep, "no-clear-screen", false, "do not clear the terminal before each screen")
+	completeFlag(cmd, "actor", a.agentIDs)
+	completeFlag(cmd, "team", a.teamIDs)
+	completeWords(cmd, "role", roles...)
+	return cmd
+}
+
+func (a *app) showDashboard(ctx context.Context, o dashboardOptions, decide decider) error {
+	return a.across(func(all *company.Companies) error {
+		take := func(ctx context.Context) (snapshot.UI, error) {
+			result, err := check(ctx, all, "ui.snapshot", o.uiSnapshot)
+			o.RefreshIndex = false // it was built anew
+			ui, _ := result.(snapshot.UI)
+			return ui, invalidParams(err)
+		}
+		if o.json {
+			ui, err := take(ctx)
+			if err != nil {
+				return err
+			}
+			return a.printLine(dashboard.Summarize(&ui))
+		}
+		out, isFile := a.stdout.(*os.File)
+		loop := dashboard.Loop{
+			In: a.stdin, Out: a.stdout, Clear: !o.keep && isFile && term.IsTerminal(int(out.Fd())), Snapshot: take, Once: o.once,
+			Decide: func(ctx context.Context, d dashboard.Decision) (string, error) {
+				return decide(ctx, all.In(o.WorkspaceDir), o.actor, o.ProjectID, d)
+			},
+		}
+		return loop.Run(ctx)
+	})
+}

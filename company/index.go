@@ -1,0 +1,138 @@
+package company
+
+// index.*: the projection of a workspace, built, brought up to date and listed.
+
+import (
+	"context"
+
+	"ac/index"
+)
+
+// index is the index of the workspace.
+func (c *Company) index(ctx context.Context) (*index.Index, error) {
+	w, err := c.workspace(ctx)
+	if err != nil {
+		return nil, err
+	}
+	return c.all.indexOf(w), nil
+}
+
+// RebuildIndex builds the index anew.
+func (c *Company) RebuildIndex(ctx context.Context, _ Dir) (index.Rebuilt, error) {
+	ix, err := c.index(ctx)
+	if err != nil {
+		return index.Rebuilt{}, err
+	}
+	built, err := ix.Rebuild(ctx)
+	built.DBPath = index.Path(c.given)
+	return built, err
+}
+
+// SyncIndex brings the index up to date, and makes it when it is missing.
+func (c *Company) SyncIndex(ctx context.Context, _ Dir) (index.Synced, error) {
+	ix, err := c.index(ctx)
+	if err != nil {
+		return index.Synced{}, err
+	}
+	synced, err := ix.Sync(ctx)
+	synced.DBPath = index.Path(c.given)
+	return synced, err
+}
+
+// viewed asks something of the index.
+func viewed[R any](c *Company, ctx context.Context, ask func(*index.View) (R, error)) (result R, err error) {
+	ix, err := c.index(ctx)
+	if err != nil {
+		return result, err
+	}
+	err = ix.View(ctx, func(v *index.View) error {
+		result, err = ask(v)
+		return err
+	})
+	return result, err
+}
+
+// IndexStats counts the rows of the index.
+func (c *Company) IndexStats(ctx context.Context, _ Dir) (index.Stats, error) {
+	return viewed(c, ctx, (*index.View).Stats)
+}
+
+// IndexRunsParams are those of index.list_runs.
+type IndexRunsParams struct {
+	Dir
+	ProjectID string `json:"project_id,omitempty" is:"optional"`
+	Status    string `json:"status,omitempty" is:"optional,enum=running|ended|failed|stopped"`
+	Limit     int    `json:"limit" is:"default=200,min=1,max=5000"`
+}
+
+// IndexRuns lists runs from the index.
+func (c *Company) IndexRuns(ctx context.Context, p IndexRunsParams) ([]index.Run, error) {
+	return viewed(c, ctx, func(v *index.View) ([]index.Run, error) {
+		return v.Runs(index.RunFilter{ProjectID: p.ProjectID, Status: p.Status, Limit: p.Limit})
+	})
+}
+
+// IndexEventsParams are those of index.list_events.
+type IndexEventsParams struct {
+	Dir
+	ProjectID string `json:"project_id,omitempty" is:"optional"`
+	RunID     string `json:"run_id,omitempty" is:"optional"`
+	Type      string `json:"type,omitempty" is:"optional"`
+	SinceSeq  int64  `json:"since_seq,omitempty" is:"optional,min=0"`
+	Limit     int    `json:"limit" is:"default=500,min=1,max=5000"`
+	Order     string `json:"order" is:"default=desc,enum=asc|desc"`
+}
+
+// IndexEvents lists events from the index, their texts from the logs.
+func (c *Company) IndexEvents(ctx context.Context, p IndexEventsParams) ([]index.Event, error) {
+	f := index.EventFilter{ProjectID: p.ProjectID, RunID: p.RunID, SinceSeq: p.SinceSeq, Limit: p.Limit, Ascending: p.Order == "asc"}
+	if p.Type != "" {
+		f.Types = []string{p.Type}
+	}
+	return viewed(c, ctx, func(v *index.View) ([]index.Event, error) { return v.Events(f) })
+}
+
+// IndexParseErrorsParams are those of index.list_event_parse_errors.
+type IndexParseErrorsParams struct {
+	Dir
+	ProjectID string `json:"project_id,omitempty" is:"optional"`
+	RunID     string `json:"run_id,omitempty" is:"optional"`
+	Limit     int    `json:"limit" is:"default=200,min=1,max=5000"`
+}
+
+// IndexParseErrors lists the lines of logs that are no events.
+func (c *Company) IndexParseErrors(ctx context.Context, p IndexParseErrorsParams) ([]index.ParseError, error) {
+	return viewed(c, ctx, func(v *index.View) ([]index.ParseError, error) {
+		return v.ParseErrors(index.ParseErrorFilter{ProjectID: p.ProjectID, RunID: p.RunID, Limit: p.Limit})
+	})
+}
+
+// IndexReviewsParams are those of index.list_reviews.
+type IndexReviewsParams struct {
+	Dir
+	ProjectID string `json:"project_id,omitempty" is:"optional"`
+	Decision  string `json:"decision,omitempty" is:"optional,enum=approved|denied"`
+	Limit     int    `json:"limit" is:"default=200,min=1,max=5000"`
+}
+
+// IndexReviews lists reviews from the index.
+func (c *Company) IndexReviews(ctx context.Context, p IndexReviewsParams) ([]index.Review, error) {
+	return viewed(c, ctx, func(v *index.View) ([]index.Review, error) {
+		return v.Reviews(index.ReviewFilter{ProjectID: p.ProjectID, Decision: p.Decision, Limit: p.Limit})
+	})
+}
+
+// IndexHelpRequestsParams are those of index.list_help_requests.
+type IndexHelpRequestsParams struct {
+	Dir
+	TargetManager string `json:"target_manager,omitempty" is:"optional"`
+	ProjectID     string `json:"project_id,omitempty" is:"optional"`
+	Limit         int    `json:"limit" is:"default=200,min=1,max=5000"`
+}
+
+// IndexHelpRequests lists help requests from the index.
+func (c *Company) IndexHelpRequests(ctx context.Context, p IndexHelpRequestsParams) ([]index.HelpRequest, error) {
+	return viewed(c, ctx, func(v *index.View) ([]index.HelpRequest, error) {
+		return v.HelpRequests(index.HelpRequestFilter{TargetManager: p.TargetManager, ProjectID: p.ProjectID, Limit: p.Limit})
+	})
+}

@@ -1,0 +1,142 @@
+package company
+
+// The snapshots: what clients poll, of one moment each.
+
+import (
+	"context"
+
+	"ac/snapshot"
+)
+
+// IndexStep is what snapshots ask of the index.
+type IndexStep struct {
+	RefreshIndex bool `json:"refresh_index" is:"default=false"`
+	SyncIndex    bool `json:"sync_index" is:"default=true"`
+}
+
+// MonitorParams are those of monitor.snapshot and usage.analytics.
+type MonitorParams struct {
+	Dir
+	IndexStep
+	ProjectID string `json:"project_id" is:"optional,id"`
+	Limit     int    `json:"limit" is:"default=200,min=1,cut=5000"`
+}
+
+// Monitor takes the runs with their sessions and what their logs say.
+func (c *Company) Monitor(ctx context.Context, p MonitorParams) (result snapshot.Monitor, err error) {
+	err = c.at(ctx, p.IndexStep, func(m *snapshot.Moment) (err error) {
+		result, err = m.Monitor(p.ProjectID, p.Limit)
+		return err
+	})
+	return result, err
+}
+
+// Usage takes what runs consumed.
+func (c *Company) Usage(ctx context.Context, p MonitorParams) (result snapshot.Usage, err error) {
+	err = c.at(ctx, p.IndexStep, func(m *snapshot.Moment) (err error) {
+		result, err = m.Usage(p.ProjectID, p.Limit)
+		return err
+	})
+	return result, err
+}
+
+// ItemLimits are the limits of what is shown for decision and as decided.
+type ItemLimits struct {
+	PendingLimit   int `json:"pending_limit" is:"default=200,min=1,cut=5000"`
+	DecisionsLimit int `json:"decisions_limit" is:"default=200,min=1,cut=5000"`
+}
+
+// InboxParams are those of inbox.snapshot.
+type InboxParams struct {
+	Dir
+	IndexStep
+	ItemLimits
+	ProjectID string `json:"project_id" is:"optional,id"`
+}
+
+// Inbox takes what waits for a decision and what was decided.
+func (c *Company) Inbox(ctx context.Context, p InboxParams) (result snapshot.Inbox, err error) {
+	err = c.at(ctx, p.IndexStep, func(m *snapshot.Moment) (err error) {
+		result, err = m.Inbox(p.ProjectID, p.PendingLimit, p.DecisionsLimit)
+		return err
+	})
+	return result, err
+}
+
+// ResourcesParams are those of resources.snapshot.
+type ResourcesParams struct {
+	Dir
+	ProjectID string `json:"project_id" is:"optional,id"`
+}
+
+// Resources takes who and what works, and what it costs.
+func (c *Company) Resources(ctx context.Context, p ResourcesParams) (result snapshot.Resources, err error) {
+	err = c.at(ctx, IndexStep{SyncIndex: true}, func(m *snapshot.Moment) (err error) {
+		result, err = m.Resources(p.ProjectID)
+		return err
+	})
+	return result, err
+}
+
+// ProfileParams are those of agent.profile.snapshot.
+type ProfileParams struct {
+	Dir
+	AgentID   string `json:"agent_id" is:"id"`
+	ProjectID string `json:"project_id" is:"optional,id"`
+}
+
+// Profile takes one agent with its figures.
+func (c *Company) Profile(ctx context.Context, p ProfileParams) (result snapshot.Profile, err error) {
+	w, err := c.workspace(ctx)
+	if err != nil {
+		return result, err
+	}
+	agent, err := w.Agent(p.AgentID)
+	if err != nil {
+		return result, err
+	}
+	err = c.at(ctx, IndexStep{SyncIndex: true}, func(m *snapshot.Moment) (err error) {
+		result, err = m.Profile(agent, p.ProjectID)
+		return err
+	})
+	return result, err
+}
+
+// ScreenLimits are the limits of a manager's screen.
+type ScreenLimits struct {
+	MonitorLimit int `json:"monitor_limit" is:"default=200,min=1,cut=5000"`
+	ItemLimits
+}
+
+// UIParams are those of ui.snapshot.
+type UIParams struct {
+	Dir
+	IndexStep
+	ScreenLimits
+	ProjectID string `json:"project_id" is:"optional,id"`
+}
+
+// UI takes what a manager's screen shows, all of one moment.
+func (c *Company) UI(ctx context.Context, p UIParams) (snapshot.UI, error) {
+	w, err := c.workspace(ctx)
+	if err != nil {
+		return snapshot.UI{}, err
+	}
+	return snapshot.TakeUI(ctx, w, c.all.indexOf(w), snapshot.UIRequest{
+		Request: c.request(p.IndexStep), Project: p.ProjectID,
+		Runs: p.MonitorLimit, Pending: p.PendingLimit, Decisions: p.DecisionsLimit, SyncWorker: c.all.workerStatus(),
+	})
+}
+
+func (c *Company) request(step IndexStep) snapshot.Request {
+	return snapshot.Request{Given: c.given, Rebuild: step.RefreshIndex, Sync: step.SyncIndex}
+}
+
+// at takes a moment of the workspace.
+func (c *Company) at(ctx context.Context, step IndexStep, take func(*snapshot.Moment) error) error {
+	w, err := c.workspace(ctx)
+	if err != nil {
+		return err
+	}
+	return snapshot.At(ctx, w, c.all.indexOf(w), c.request(step), take)
+}

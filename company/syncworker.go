@@ -1,0 +1,99 @@
+package company
+
+// The worker that keeps the indexes of the workspaces fresh which this process
+// hears of.
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"time"
+
+	"ac/index/worker"
+	"ac/internal/clock"
+	"ac/runs/session"
+	"ac/workspace/doc"
+)
+
+// newWorker makes the worker of a process that stays.
+func (cs *Companies) newWorker() *worker.Worker {
+	return worker.New(worker.Options{
+		Clock: cs.env.Clock,
+		Sync: func(ctx context.Context, dir string) error {
+			w, err := cs.In(dir).workspace(ctx)
+			if none(err) {
+				return nil // the workspace is gone, and its index with it
+			}
+			if err != nil {
+				return err
+			}
+			_, err = cs.indexOf(w).Sync(ctx)
+			return err
+		},
+		Failed: func(dir string, err error) { fmt.Fprintf(cs.stderr, "[index-sync-worker] %s: %s\n", dir, err) },
+	})
+}
+
+// notify says that a log of a workspace grew.
+func (cs *Companies) notify(dir string) {
+	if cs.worker != nil {
+		cs.worker.Notify(dir)
+	}
+}
+
+// CloseWorker flushes the worker, as far as ctx lets it, and ends it.
+func (cs *Companies) CloseWorker(ctx context.Context) error {
+	if cs.worker == nil {
+		return nil
+	}
+	return cs.worker.Close(ctx)
+}
+
+func (cs *Companies) workerStatus() worker.Status {
+	if cs.worker == nil {
+		return worker.None()
+	}
+	return cs.worker.Status()
+}
+
+// NoParams are those of methods that take none.
+type NoParams struct{}
+
+// SyncWorkerStatus tells how the worker is.
+func (cs *Companies) SyncWorkerStatus(context.Context, NoParams) (worker.Status, error) {
+	return cs.workerStatus(), nil
+}
+
+// FlushSyncWorker brings the indexes up to date with what was noticed, and with
+// what sessions may have written that nobody noticed yet.
+func (cs *Companies) FlushSyncWorker(ctx context.Context, _ NoParams) (worker.Status, error) {
+	if cs.worker == nil {
+		return worker.None(), nil
+	}
+	cs.mu.Lock()
+	seen := maps.Clone(cs.open)
+	cs.mu.Unlock()
+	for dir, o := range seen {
+		if records, err := session.All(o.ws); err == nil && recentlyAlive(records, cs.env.Clock) {
+			cs.notify(dir)
+		}
+	}
+	if err := cs.worker.Flush(ctx); err != nil {
+		return worker.Status{}, err
+	}
+	return cs.workerStatus(), nil
+}
+
+// noticed is how long the system may take to tell of a change.
+const noticed = 5 * time.Second
+
+// recentlyAlive reports whether a session lives, or did until just now.
+func recentlyAlive(records []doc.Session, c *clock.Clock) bool {
+	since := c.Now().Add(-noticed).UnixMilli()
+	for _, r := range records {
+		if !doc.Terminal(r.Status) || (r.EndedAtMS != nil && *r.EndedAtMS > since) {
+			return true
+		}
+	}
+	return false
+}

@@ -1,0 +1,185 @@
+package index
+
+// Rebuilding and syncing, under the lock.
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"io/fs"
+	"strings"
+)
+
+// rebuild builds the index anew, in one transaction on the file that is there
+// if that is ours, else on a new one.
+func (ix *Index) rebuild(ctx context.Context) (Rebuilt, error) {
+	built, err := ix.rebuildHere(ctx)
+	if err != nil && spoilt(err) {
+		if err := ix.discard(); err != nil {
+			return built, err
+		}
+		return ix.rebuildHere(ctx)
+	}
+	return built, err
+}
+
+func (ix *Index) rebuildHere(ctx context.Context) (built Rebuilt, err error) {
+	if ix.isBroken() {
+		return built, errUnusable
+	}
+	k := newKnown()
+	ix.known = nil
+	err = ix.connected(ctx, true, func(conn *sql.Conn) error {
+		if err := acceptable(ctx, conn); err != nil {
+			return err
+		}
+		w := newWriter(ctx, conn, k)
+		if err := w.end(ix.fill(ctx, w, k)); err != nil {
+			return err
+		}
+		var s Stats
+		s, err = readStats(context.WithoutCancel(ctx), conn)
+		k.stats = &s
+		built = s.rebuilt(Path(ix.w.Dir()))
+		return err
+	})
+	if err == nil {
+		ix.known = k
+	}
+	return built, err
+}
+
+// acceptable refuses a database that belongs to somebody else, and prepares one
+// that is empty or ours.
+func acceptable(ctx context.Context, conn *sql.Conn) error {
+	var application, tables int64
+	if err := conn.QueryRowContext(ctx, "PRAGMA application_id").Scan(&application); err != nil {
+		return err
+	}
+	if err := conn.QueryRowContext(ctx, "SELECT count(*) FROM sqlite_schema").Scan(&tables); err != nil {
+		return err
+	}
+	if application != applicationID && (application != 0 || tables > 0) {
+		return errUnusable
+	}
+	var mode string
+	if err := conn.QueryRowContext(ctx, "PRAGMA journal_mode=wal").Scan(&mode); err != nil {
+		return err
+	}
+	return nil
+}
+
+// fill writes a whole new index within the transaction of a writer.
+func (ix *Index) fill(ctx context.Context, w *writer, k *known) error {
+	if err := w.begin(); err != nil {
+		return err
+	}
+	// Generations never repeat, so that no process takes an old one for this.
+	var last sql.NullInt64
+	if err := w.conn.QueryRowContext(w.ctx, "SELECT max(generation) FROM ac_state").Scan(&last); err != nil && !spoilt(err) {
+		return err
+	}
+	k.generation = max(last.Int64, ix.w.Env.Clock.Now().UnixNano())
+	var script strings.Builder
+	for _, name := range tableNames() {
+		fmt.Fprintf(&script, "DROP TABLE IF EXISTS %s;\n", name)
+	}
+	fmt.Fprintf(&script, "%sINSERT INTO ac_state VALUES (0, 0);\nPRAGMA application_id=%d;\nPRAGMA user_version=%d;\n", tables, applicationID, schemaVersion)
+	if _, err := w.conn.ExecContext(w.ctx, script.String()); err != nil {
+		return err
+	}
+	if err := newPass(ctx, ix.w, k, w, Scope{}).run(); err != nil {
+		return err
+	}
+	_, err := w.conn.ExecContext(w.ctx, indexes)
+	return err
+}
+
+// sync brings the index up to date.
+func (ix *Index) sync(ctx context.Context, scope Scope) (Synced, error) {
+	synced, err := ix.syncHere(ctx, scope)
+	if err == nil || !(spoilt(err) || errors.Is(err, fs.ErrNotExist) && ix.missing()) {
+		return synced, err
+	}
+	built, err := ix.rebuild(ctx)
+	return built.synced(), err
+}
+
+func (ix *Index) missing() bool {
+	_, err := ix.identity()
+	return errors.Is(err, fs.ErrNotExist)
+}
+
+func (ix *Index) syncHere(ctx context.Context, scope Scope) (synced Synced, err error) {
+	if ix.isBroken() {
+		return synced, errUnusable
+	}
+	err = ix.connected(ctx, false, func(conn *sql.Conn) error {
+		quiet := context.WithoutCancel(ctx)
+		generation, err := ours(quiet, conn)
+		if err != nil {
+			return err
+		}
+		k := ix.known
+		if k == nil || k.generation != generation {
+			if k, err = loadKnown(quiet, conn, generation); err != nil {
+				return err
+			}
+		}
+		ix.known = nil
+		w := newWriter(ctx, conn, k)
+		p := newPass(ctx, ix.w, k, w, scope)
+		if k.stats == nil {
+			s, err := readStats(quiet, conn)
+			if err != nil {
+				return err
+			}
+			k.stats = &s
+		}
+		before := k.stats.AgentCounters
+		if err := w.end(p.run()); err != nil {
+			return err
+		}
+		ix.known = k
+		if w.began {
+			s, err := readStats(quiet, conn)
+			if err != nil {
+				return err
+			}
+			k.stats = &s
+		}
+		s := *k.stats
+		synced = p.synced
+		s.seen(&synced)
+		synced.DBPath = Path(ix.w.Dir())
+		synced.AgentCountersDeleted = max(0, before-s.AgentCounters)
+		return nil
+	})
+	return synced, err
+}
+
+// loadKnown reads what the index knows of the files.
+func loadKnown(ctx context.Context, conn *sql.Conn, generation int64) (*known, error) {
+	k := newKnown()
+	k.generation = generation
+	rows, err := conn.QueryContext(ctx, "SELECT id, path, state, problem, what FROM ac_files")
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	var state sql.RawBytes
+	var problem, what sql.NullString
+	for rows.Next() {
+		f := &file{}
+		if err := rows.Scan(&f.id, &f.path, &state, &problem, &what); err != nil {
+			return nil, err
+		}
+		if err := f.decode(state); err != nil {
+			return nil, err
+		}
+		f.problem, f.what = problem.String, what.String
+		k.add(f)
+	}
+	return k, rows.Err()
+}

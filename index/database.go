@@ -1,0 +1,215 @@
+package index
+
+// The file: opening it, telling whether it is ours, replacing it when it is not.
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"io/fs"
+	"net/url"
+	"os"
+	"path/filepath"
+	"strings"
+
+	sqlite "modernc.org/sqlite"
+
+	"ac/internal/durable"
+	"ac/internal/fault"
+)
+
+// databaseFile is the index; localDir is where it lies.
+const (
+	localDir     = ".local"
+	databaseFile = ".local/index.sqlite"
+)
+
+// Path is where the file of an index lies in a workspace of this name.
+func Path(dir string) string { return filepath.Join(dir, filepath.FromSlash(databaseFile)) }
+
+// errUnusable says that the file is none of ours, or cannot be read.
+var errUnusable = errors.New("the file of the index cannot be used")
+
+func noIndex(cause error) error {
+	return &fault.Error{Reason: fault.NoIndex, Message: "the workspace has no index: rebuild or sync it first", Cause: cause}
+}
+
+// Result codes of SQLite that say something about the file.
+const (
+	codeError     = 1
+	codeCorrupt   = 11
+	codeNotADB    = 26
+	codeFormat    = 24
+	codeCantOpen  = 14
+	codeShortRead = 10 | 2<<8
+)
+
+// spoilt reports whether an error means that the file is no index of ours.
+func spoilt(err error) bool {
+	if errors.Is(err, errUnusable) || errors.Is(err, errState) {
+		return true
+	}
+	failed, ok := errors.AsType[*sqlite.Error](err)
+	if !ok {
+		return false
+	}
+	switch code := failed.Code(); {
+	case code&0xff == codeCorrupt, code&0xff == codeNotADB, code == codeFormat, code == codeShortRead:
+		return true
+	case code&0xff == codeCantOpen:
+		return true
+	case code&0xff == codeError:
+		text := failed.Error()
+		return strings.Contains(text, "no such table") || strings.Contains(text, "no such column") || strings.Contains(text, "has no column") ||
+			strings.Contains(text, "values were supplied") || strings.Contains(text, "malformed database schema")
+	}
+	return false
+}
+
+// identity looks at the file, without opening it: closing a descriptor of ours
+// would take SQLite's locks on the file away.
+func (ix *Index) identity() (id durable.Identity, err error) {
+	st, err := ix.w.FS.Lstat(localDir)
+	if err != nil {
+		return id, err
+	}
+	if !st.IsDir() {
+		return id, errUnusable // a link may lead out of the workspace
+	}
+	if st, err = ix.w.FS.Lstat(databaseFile); err != nil {
+		return id, err
+	}
+	if !st.Mode().IsRegular() {
+		return id, errUnusable
+	}
+	return durable.IdentityOf(st), nil
+}
+
+func (ix *Index) closeDB() error {
+	if ix.db == nil {
+		return nil
+	}
+	err := ix.db.Close()
+	ix.db, ix.known = nil, nil
+	return err
+}
+
+// open gives the database of the file that is there now. Without create a
+// missing file is fs.ErrNotExist.
+func (ix *Index) open(create bool) (*sql.DB, error) {
+	ix.mu.Lock()
+	defer ix.mu.Unlock()
+	if ix.closed {
+		return nil, fault.New(fault.Canceled, "the index is closed")
+	}
+	id, err := ix.identity()
+	if ix.db != nil && (err != nil || id != ix.id) {
+		// The file was deleted or replaced under us.
+		_ = ix.closeDB() // nothing of ours is unwritten
+	}
+	missing := errors.Is(err, fs.ErrNotExist)
+	if err != nil && !(missing && create) {
+		return nil, err
+	}
+	if ix.db != nil {
+		return ix.db, nil
+	}
+	if missing {
+		if err := durable.MkdirAll(ix.w.FS, localDir, 0o755); err != nil {
+			return nil, err
+		}
+		f, err := ix.w.FS.OpenFile(databaseFile, os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o644)
+		if err != nil {
+			return nil, err
+		}
+		if err := f.Close(); err != nil {
+			return nil, err
+		}
+		if id, err = ix.identity(); err != nil {
+			return nil, err
+		}
+	}
+	db, err := sql.Open("sqlite", address(ix.w.Dir()))
+	if err != nil {
+		return nil, err
+	}
+	db.SetMaxOpenConns(8)
+	db.SetMaxIdleConns(2)
+	ix.db, ix.id, ix.known = db, id, nil
+	return db, nil
+}
+
+func address(dir string) string {
+	u := url.URL{Scheme: "file", Path: filepath.ToSlash(Path(dir))}
+	query := url.Values{"mode": {"rw"}, "_pragma": {
+		"busy_timeout(10000)", "synchronous(normal)", "journal_size_limit(4194304)", "temp_store(memory)", "cache_size(-4096)", "trusted_schema(0)",
+	}}
+	u.RawQuery = query.Encode()
+	return u.String()
+}
+
+// ours checks that a connection leads to an index of this version, and gives
+// its generation.
+func ours(ctx context.Context, conn *sql.Conn) (generation int64, err error) {
+	var application, version int64
+	if err := conn.QueryRowContext(ctx, "PRAGMA application_id").Scan(&application); err != nil {
+		return 0, err
+	}
+	if err := conn.QueryRowContext(ctx, "PRAGMA user_version").Scan(&version); err != nil {
+		return 0, err
+	}
+	if application != applicationID || version != schemaVersion {
+		return 0, errUnusable
+	}
+	err = conn.QueryRowContext(ctx, "SELECT generation FROM ac_state").Scan(&generation)
+	if errors.Is(err, sql.ErrNoRows) {
+		err = errUnusable
+	}
+	return generation, err
+}
+
+// usable reports whether there is an index that can be read.
+func (ix *Index) usable(ctx context.Context) bool {
+	return ix.View(ctx, func(*View) error { return nil }) == nil
+}
+
+// discard removes the file and its side files. The caller holds the lock.
+func (ix *Index) discard() error {
+	ix.mu.Lock()
+	defer ix.mu.Unlock()
+	_ = ix.closeDB() // it is of no use any more
+	ix.broken = false
+	if st, err := ix.w.FS.Lstat(localDir); err == nil && !st.IsDir() {
+		return fault.New(fault.IO, "%s is no directory of the workspace", localDir)
+	}
+	var failed error
+	for _, suffix := range []string{"-wal", "-shm", "-journal", ""} {
+		failed = errors.Join(failed, ix.w.FS.RemoveAll(databaseFile+suffix))
+	}
+	return failed
+}
+
+func (ix *Index) markBroken() {
+	ix.mu.Lock()
+	defer ix.mu.Unlock()
+	ix.broken = true
+}
+
+func (ix *Index) isBroken() bool {
+	ix.mu.Lock()
+	defer ix.mu.Unlock()
+	return ix.broken
+}
+
+// connected runs something on a connection of its own.
+func (ix *Index) connected(ctx context.Context, create bool, fn func(*sql.Conn) error) error {
+	db, err := ix.open(create)
+	if err != nil {
+		return err
+	}
+	conn, err := db.Conn(ctx)
+	if err != nil {
+		return err
+	}
+	return errors.Join(fn(conn), conn.Close())
+}

@@ -1,0 +1,380 @@
+package index
+
+// From the text of a document to its rows.
+
+import (
+	"encoding/json"
+	"hash/crc64"
+	"math"
+	"path"
+	"strings"
+
+	"ac/internal/clock"
+	"ac/internal/frontmatter"
+	"ac/internal/shape"
+	"ac/internal/yamldoc"
+	"ac/workspace"
+	"ac/workspace/doc"
+)
+
+// What can be wrong with a source file, as the list of problems names it.
+const (
+	ProblemMalformed = "malformed"  // it does not fit its type
+	ProblemStray     = "stray_copy" // its name is not its id, or it does not belong where it lies
+	ProblemDuplicate = "duplicate"  // another file has the same id and stands before it
+	ProblemUnread    = "unreadable" // it could not be read
+)
+
+// insertion is a row for a table. The first value of each row is the number of
+// the file, which the writer puts in.
+type insertion struct {
+	table  string
+	values []any
+}
+
+// decoded is what a document says to the index.
+type decoded struct {
+	claim   string // "" when it does not fit
+	rows    []insertion
+	agent   string // whose counters it concerns
+	problem string
+	what    string
+}
+
+func misfit(problem, what string) decoded { return decoded{problem: problem, what: what} }
+
+func malformed(err error) decoded { return misfit(ProblemMalformed, oneLine(err)) }
+
+func oneLine(err error) string {
+	text := strings.Join(strings.Fields(err.Error()), " ")
+	return text[:min(len(text), 500)]
+}
+
+// decode reads the document of a source.
+func decode(s source, text []byte) decoded {
+	switch s.kind {
+	case kindRun:
+		return decodeRun(s, text)
+	case kindArtifact:
+		return decodeArtifact(s, text)
+	case kindReview:
+		return decodeReview(s, text)
+	case kindHelpRequest:
+		return decodeHelpRequest(s, text)
+	case kindConversation:
+		return decodeConversation(s, text)
+	case kindTask:
+		return decodeTask(s, text)
+	case kindAgent:
+		return decodeAgent(s, text)
+	}
+	return decodeComment(s, text)
+}
+
+// stem is the name of a file without its extension; place is the name of the
+// directory that it lies in.
+func stem(name string) string  { return strings.TrimSuffix(path.Base(name), path.Ext(name)) }
+func place(name string) string { return path.Base(path.Dir(name)) }
+
+// stray says why a document does not belong where it lies.
+func stray(id, want string) string {
+	if why := shape.CheckID(id); why != "" {
+		return "its id " + why
+	}
+	if id != want {
+		return "it carries the id " + id
+	}
+	return ""
+}
+
+// instant is a timestamp in Unix milliseconds, nil for other texts.
+func instant(text string) any {
+	if t, ok := parseTime(text); ok {
+		return t
+	}
+	return nil
+}
+
+func parseTime(text string) (ms int64, ok bool) {
+	t, ok := clock.Parse(text)
+	return t.UnixMilli(), ok
+}
+
+// maybe is a text, nil when it is empty.
+func maybe(text string) any {
+	if text == "" {
+		return nil
+	}
+	return text
+}
+
+func maybeNumber[N int | int64 | float64](n *N) any {
+	if n == nil {
+		return nil
+	}
+	return *n
+}
+
+func jsonList(list []string) string {
+	if list == nil {
+		return "[]"
+	}
+	text, err := json.Marshal(list)
+	if err != nil {
+		return "[]" // a list of texts always encodes
+	}
+	return string(text)
+}
+
+// runCore is what a run must have to be listed. The blocks that may be wrong
+// without hiding it are bound on their own.
+type runCore struct {
+	SchemaVersion int    `json:"schema_version" is:"min=1"`
+	Type          string `json:"type" is:"enum=run"`
+	ID            string `json:"id"`
+	ProjectID     string `json:"project_id"`
+	AgentID       string `json:"agent_id"`
+	Provider      string `json:"provider"`
+	CreatedAt     string `json:"created_at" is:"time"`
+	Status        string `json:"status" is:"enum=running|ended|failed|stopped"`
+	ContextPackID string `json:"context_pack_id"`
+	EventsRelpath string `json:"events_relpath"`
+}
+
+var (
+	runCoreCodec = yamldoc.For[runCore]()
+	cyclesCodec  = yamldoc.For[doc.ContextCycles]()
+	specCodec    = yamldoc.For[doc.Spec]()
+)
+
+func decodeRun(s source, text []byte) decoded {
+	value, err := yamldoc.Parse(text)
+	if err != nil {
+		return malformed(err)
+	}
+	run, err := runCoreCodec.Bind(&value)
+	if err != nil {
+		return malformed(err)
+	}
+	if why := shape.CheckID(run.ID); why != "" {
+		return misfit(ProblemMalformed, "id: "+why)
+	}
+	at, _ := parseTime(run.CreatedAt)
+	values := []any{
+		s.project, run.ID, place(s.path), run.CreatedAt, at, run.Status, run.Provider, run.AgentID, run.ContextPackID, run.EventsRelpath,
+	}
+	usage, err := doc.UsageCodec.Bind(value.Get("usage"))
+	if err == nil {
+		values = append(values, usage.TotalTokens, finite(usage.CostUSD), usage.Source, usage.Confidence, maybeNumber(usage.InputTokens), maybeNumber(usage.OutputTokens))
+	} else {
+		values = append(values, nil, nil, nil, nil, nil, nil)
+	}
+	if cycles, err := cyclesCodec.Bind(value.Get("context_cycles")); err == nil {
+		values = append(values, cycles.Count, cycles.Source)
+	} else {
+		values = append(values, nil, nil)
+	}
+	if spec, err := specCodec.Bind(value.Get("spec")); err == nil {
+		values = append(values, maybe(spec.Model), maybe(spec.TaskID), maybe(spec.MilestoneID))
+	} else {
+		values = append(values, nil, nil, nil)
+	}
+	return decoded{
+		claim: "run\x00" + s.project + "\x00" + run.ID, agent: run.AgentID,
+		rows: []insertion{{"ac_runs", values}},
+	}
+}
+
+func finite(n *float64) any {
+	if n == nil || math.IsInf(*n, 0) || math.IsNaN(*n) {
+		return nil
+	}
+	return *n
+}
+
+func decodeArtifact(s source, text []byte) decoded {
+	head, _, err := frontmatter.Split(text)
+	if err != nil {
+		return malformed(err)
+	}
+	value, err := yamldoc.Parse(head)
+	if err != nil {
+		return malformed(err)
+	}
+	field := func(name string) any {
+		v := value.Get(name)
+		if v.Kind != shape.String {
+			return nil
+		}
+		return v.Text
+	}
+	id, kindOf := value.Get("id"), value.Get("type")
+	if value.Kind != shape.Map || id.Kind != shape.String || kindOf.Kind != shape.String || strings.TrimSpace(id.Text) == "" || strings.TrimSpace(kindOf.Text) == "" {
+		return misfit(ProblemMalformed, "the front matter needs id and type")
+	}
+	if why := stray(id.Text, stem(s.path)); why != "" {
+		return misfit(ProblemStray, why)
+	}
+	var at any
+	if created, ok := field("created_at").(string); ok {
+		at = instant(created)
+	}
+	return decoded{claim: s.path, rows: []insertion{{"ac_artifacts", []any{
+		s.project, id.Text, kindOf.Text, maybe(subjectKind(kindOf.Text)), field("title"), field("visibility"), field("produced_by"),
+		field("run_id"), field("context_pack_id"), field("created_at"), at, s.path,
+	}}}}
+}
+
+// subjectKind is the kind under which artifacts of a type are decided, "" for
+// types that are not.
+func subjectKind(artifactType string) string {
+	switch artifactType {
+	case "memory_delta":
+		return "memory_delta"
+	case "milestone_report":
+		return "milestone"
+	case "heartbeat_action_proposal":
+		return "heartbeat_action"
+	}
+	return ""
+}
+
+func decodeReview(s source, text []byte) decoded {
+	value, err := yamldoc.Parse(text)
+	if err != nil {
+		return malformed(err)
+	}
+	r, err := doc.ReviewCodec.Bind(&value)
+	if err != nil {
+		return malformed(err)
+	}
+	if why := stray(r.ID, stem(s.path)); why != "" {
+		return misfit(ProblemStray, why)
+	}
+	at, _ := parseTime(r.CreatedAt)
+	var notes any
+	if value.Get("notes").Kind == shape.String {
+		notes = r.Notes
+	}
+	return decoded{claim: s.path, rows: []insertion{{"ac_reviews", []any{
+		r.ID, r.CreatedAt, at, r.Decision, r.ActorID, r.ActorRole, r.Subject.Kind, r.Subject.ArtifactID, r.Subject.ProjectID, notes,
+	}}}}
+}
+
+func decodeHelpRequest(s source, text []byte) decoded {
+	head, body, err := frontmatter.Split(text)
+	if err != nil {
+		return malformed(err)
+	}
+	h, err := doc.HelpRequestCodec.Decode(head)
+	if err != nil {
+		return malformed(err)
+	}
+	if why := stray(h.ID, stem(s.path)); why != "" {
+		return misfit(ProblemStray, why)
+	}
+	for _, heading := range []string{"## Question", "## Response"} {
+		if !frontmatter.HasHeading(body, heading) {
+			return misfit(ProblemMalformed, "the heading "+heading+" is missing")
+		}
+	}
+	return decoded{claim: s.path, rows: []insertion{{"ac_help_requests", []any{
+		h.ID, h.CreatedAt, instant(h.CreatedAt), h.Title, h.Visibility, h.Requester, h.TargetManager, maybe(h.ProjectID), maybe(h.SharePackID),
+	}}}}
+}
+
+func decodeConversation(s source, text []byte) decoded {
+	c, err := doc.ConversationCodec.Decode(text)
+	if err != nil {
+		return malformed(err)
+	}
+	want := place(s.path)
+	if path.Dir(s.path) == workspace.HomeDir {
+		want = workspace.HomeID
+	}
+	why := stray(c.ID, want)
+	if why == "" && c.ProjectID != s.project {
+		why = "it belongs to another place"
+	}
+	if why != "" {
+		return misfit(ProblemStray, why)
+	}
+	at, _ := parseTime(c.CreatedAt)
+	d := decoded{claim: "conversation\x00" + c.ID, rows: []insertion{{"ac_conversations", []any{
+		c.ID, c.Scope, maybe(c.ProjectID), c.Kind, c.Name, c.Slug, c.Visibility, c.CreatedAt, at, c.CreatedBy, c.AutoGenerated, maybe(c.DMPeerAgentID), path.Dir(s.path),
+	}}}}
+	for position, id := range c.Participants.AgentIDs {
+		d.rows = append(d.rows, insertion{"ac_conversation_participants", []any{"agent", position, id}})
+	}
+	for position, id := range c.Participants.TeamIDs {
+		d.rows = append(d.rows, insertion{"ac_conversation_participants", []any{"team", position, id}})
+	}
+	return d
+}
+
+func decodeTask(s source, text []byte) decoded {
+	head, _, err := frontmatter.Split(text)
+	if err != nil {
+		return malformed(err)
+	}
+	t, err := doc.TaskCodec.Decode(head)
+	if err != nil {
+		return malformed(err)
+	}
+	if why := stray(t.ID, stem(s.path)); why != "" {
+		return misfit(ProblemStray, why)
+	}
+	values := []any{
+		s.project, t.ID, t.Title, t.Status, t.Visibility, maybe(t.TeamID), maybe(t.AssigneeAgentID), t.CreatedAt, instant(t.CreatedAt),
+	}
+	if p := t.Schedule; p != nil {
+		values = append(values, maybe(p.PlannedStart), maybe(p.PlannedEnd), maybeNumber(p.DurationDays), jsonList(p.DependsOnTaskIDs))
+	} else {
+		values = append(values, nil, nil, nil, nil)
+	}
+	if e := t.ExecutionPlan; e != nil {
+		values = append(values, maybe(e.PreferredProvider), maybe(e.PreferredModel), maybe(e.PreferredAgentID), maybeNumber(e.TokenBudgetHint), maybe(e.AppliedBy), maybe(e.AppliedAt))
+	} else {
+		values = append(values, nil, nil, nil, nil, nil, nil)
+	}
+	d := decoded{claim: s.path, rows: []insertion{{"ac_tasks", append(values, t.Done(), s.path)}}}
+	for i, m := range t.Milestones {
+		var patch, tests bool
+		if m.Evidence != nil {
+			patch, tests = m.Evidence.RequiresPatch, m.Evidence.RequiresTests
+		}
+		d.rows = append(d.rows, insertion{"ac_task_milestones", []any{i + 1, m.ID, m.Title, m.Kind, m.Status, jsonList(m.AcceptanceCriteria), patch, tests}})
+	}
+	return d
+}
+
+func decodeAgent(s source, text []byte) decoded {
+	a, err := doc.AgentCodec.Decode(text)
+	if err != nil {
+		return malformed(err)
+	}
+	if why := stray(a.ID, place(s.path)); why != "" {
+		return misfit(ProblemStray, why)
+	}
+	return decoded{claim: s.path, agent: a.ID, rows: []insertion{{"ac_agents", []any{
+		a.ID, a.Name, a.Role, a.Provider, maybe(a.ModelHint), maybe(a.TeamID),
+	}}}}
+}
+
+func decodeComment(s source, text []byte) decoded {
+	c, err := doc.CommentCodec.Decode(text)
+	if err != nil {
+		return malformed(err)
+	}
+	if why := stray(c.ID, stem(s.path)); why != "" {
+		return misfit(ProblemStray, why)
+	}
+	at, _ := parseTime(c.CreatedAt)
+	return decoded{claim: s.path, rows: []insertion{{"ac_comments", []any{
+		c.ID, c.CreatedAt, at, c.AuthorID, c.AuthorRole, c.Visibility, c.Target.ProjectID,
+		maybe(c.Target.AgentID), maybe(c.Target.ArtifactID), maybe(c.Target.RunID), c.Body,
+	}}}}
+}
+
+// sumOf is a hash of a text, for telling texts apart that have the same times.
+func sumOf(text []byte) uint64 { return crc64.Checksum(text, crcTable()) }

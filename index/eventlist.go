@@ -1,0 +1,305 @@
+package index
+
+// Events and parse errors: the rows tell the places, the texts come from the
+// logs.
+//
+// A log may have changed since it was indexed. Each row has the length and the
+// CRC-32C of its line; the bytes at its place are given out when both fit, and
+// when a line begins there and ends behind them. A row that does not fit any
+// more is left out: its line is no longer in the log, as the next sync will say.
+
+import (
+	"database/sql"
+	"errors"
+	"io"
+	"path"
+	"slices"
+
+	"ac/internal/durable"
+	"ac/workspace"
+)
+
+// Event is a row of index.list_events.
+type Event struct {
+	ProjectID     string  `json:"project_id"`
+	RunID         string  `json:"run_id"`
+	Seq           int64   `json:"seq"`
+	Type          string  `json:"type"`
+	TSWallclock   *string `json:"ts_wallclock"`
+	TSMonotonicMS *int64  `json:"ts_monotonic_ms"`
+	Actor         *string `json:"actor"`
+	SessionRef    *string `json:"session_ref"`
+	Visibility    *string `json:"visibility"`
+	PayloadJSON   string  `json:"payload_json"`
+	RawJSON       string  `json:"raw_json"`
+}
+
+// EventFilter chooses events; what is empty matches all. SinceSeq excludes the
+// lines up to it; use it with a run.
+type EventFilter struct {
+	ProjectID string
+	RunID     string
+	Types     []string
+	SinceSeq  int64
+	Limit     int
+	Ascending bool
+}
+
+// Place tells where an event lies: Length bytes, without the LF, at Offset of
+// the log events.jsonl in the directory Dir of its project's runs.
+type Place struct {
+	ProjectID string
+	RunID     string
+	Dir       string
+	Seq       int64
+	Offset    int64
+	Length    int64
+	AtMS      *int64 // its wall-clock time, if it has one
+	sum       uint32
+}
+
+// Log is the name of the log that the event lies in.
+func (p Place) Log() string { return workspace.LogFile(p.ProjectID, p.Dir) }
+
+// Events lists events. Those of one run are in the order of its log, others in
+// order of time, then of seq; with equal times by project and run.
+func (v *View) Events(f EventFilter) ([]Event, error) {
+	places, err := v.Places(f)
+	if err != nil {
+		return nil, err
+	}
+	logs := newLogTexts(v.w)
+	defer logs.close()
+	list := make([]Event, 0, len(places))
+	for _, p := range places {
+		raw, ok := logs.text(p, p.Length)
+		if !ok {
+			continue
+		}
+		var e event
+		if e.parse(raw) != 0 {
+			continue
+		}
+		list = append(list, e.listed(p, raw))
+	}
+	return list, nil
+}
+
+func (e *event) listed(p Place, raw []byte) Event {
+	row := Event{
+		ProjectID: p.ProjectID, RunID: p.RunID, Seq: p.Seq, Type: string(e.kind.text), TSWallclock: e.ts.pointer(), Actor: e.actor.pointer(),
+		SessionRef: e.session.pointer(), Visibility: e.visibility.pointer(), PayloadJSON: compactPayload(e.payload), RawJSON: string(raw),
+	}
+	if e.hasMono {
+		row.TSMonotonicMS = &e.mono
+	}
+	return row
+}
+
+func (m member) pointer() *string {
+	if m.absent {
+		return nil
+	}
+	text := string(m.text)
+	return &text
+}
+
+const placeColumns = "r.project_id, r.run_id, r.dir, e.seq, e.offset, e.length, e.at, e.sum"
+
+func scanPlace(rows *sql.Rows, p *Place) error {
+	var sum int32
+	err := rows.Scan(&p.ProjectID, &p.RunID, &p.Dir, &p.Seq, &p.Offset, &p.Length, &p.AtMS, &sum)
+	p.sum = uint32(sum)
+	return err
+}
+
+// Places is Events without the texts.
+func (v *View) Places(f EventFilter) ([]Place, error) {
+	var c conditions
+	if len(f.Types) > 0 {
+		args := make([]any, len(f.Types))
+		for i, t := range f.Types {
+			args[i] = t
+		}
+		c.add("e.type IN (SELECT id FROM ac_words WHERE word IN "+marks(len(args))+")", args...)
+	}
+	if f.RunID != "" {
+		return v.placesOfRun(f, c)
+	}
+	if f.ProjectID != "" {
+		c.add("e.project=(SELECT id FROM ac_words WHERE word=?)", f.ProjectID)
+	}
+	if f.SinceSeq > 0 {
+		c.add("e.seq>?", f.SinceSeq)
+	}
+	order := " ORDER BY e.at DESC, e.seq DESC, r.project_id DESC, r.run_id DESC LIMIT ?"
+	if f.Ascending {
+		order = " ORDER BY e.at, e.seq, r.project_id, r.run_id LIMIT ?"
+	}
+	return query(v, "SELECT "+placeColumns+" FROM ac_events e CROSS JOIN ac_runs r ON r.id=e.id>>36"+c.text+order, append(c.args, limit(f.Limit)), scanPlace)
+}
+
+// placesOfRun goes through the runs of a name, of which there are several when
+// projects share it.
+func (v *View) placesOfRun(f EventFilter, c conditions) ([]Place, error) {
+	var of conditions
+	of.equal("run_id", f.RunID)
+	of.equal("project_id", f.ProjectID)
+	runs, err := query(v, "SELECT id FROM ac_runs"+of.text+" ORDER BY project_id", of.args, func(rows *sql.Rows, id *int64) error { return rows.Scan(id) })
+	if err != nil {
+		return nil, err
+	}
+	order := " ORDER BY e.id LIMIT ?"
+	if !f.Ascending {
+		slices.Reverse(runs)
+		order = " ORDER BY e.id DESC LIMIT ?"
+	}
+	found := []Place{}
+	for _, run := range runs {
+		in := conditions{c.text, slices.Clone(c.args)}
+		in.add("e.id>? AND e.id<?", eventKey(run, f.SinceSeq), eventKey(run+1, 0))
+		left := limit(f.Limit)
+		if left > 0 {
+			if left -= len(found); left <= 0 {
+				break
+			}
+		}
+		some, err := query(v, "SELECT "+placeColumns+" FROM ac_events e CROSS JOIN ac_runs r ON r.id=e.id>>36"+in.text+order, append(in.args, left), scanPlace)
+		if err != nil {
+			return nil, err
+		}
+		found = append(found, some...)
+	}
+	return found, nil
+}
+
+// ParseError is a row of index.list_event_parse_errors.
+type ParseError struct {
+	ProjectID string `json:"project_id"`
+	RunID     string `json:"run_id"`
+	Seq       int64  `json:"seq"`
+	Error     string `json:"error"`
+	RawLine   string `json:"raw_line"`
+}
+
+// ParseErrorFilter chooses parse errors; what is empty matches all.
+type ParseErrorFilter struct {
+	ProjectID string
+	RunID     string
+	Limit     int
+}
+
+type faultPlace struct {
+	Place
+	fault int64
+}
+
+// ParseErrors lists lines that are no events, by run and seq, both descending.
+// Of a long line the beginning is given.
+func (v *View) ParseErrors(f ParseErrorFilter) ([]ParseError, error) {
+	var c conditions
+	c.equal("r.project_id", f.ProjectID)
+	c.equal("r.run_id", f.RunID)
+	places, err := query(v, "SELECT r.project_id, r.run_id, r.dir, e.seq, e.offset, e.length, e.sum, e.error FROM ac_runs r JOIN ac_event_parse_errors e ON e.id>(r.id<<36) AND e.id<((r.id+1)<<36)"+
+		c.text+" ORDER BY r.run_id DESC, e.seq DESC, r.project_id LIMIT ?", append(c.args, limit(f.Limit)),
+		func(rows *sql.Rows, p *faultPlace) error {
+			var sum int32
+			err := rows.Scan(&p.ProjectID, &p.RunID, &p.Dir, &p.Seq, &p.Offset, &p.Length, &sum, &p.fault)
+			p.sum = uint32(sum)
+			return err
+		})
+	if err != nil {
+		return nil, err
+	}
+	logs := newLogTexts(v.w)
+	defer logs.close()
+	list := make([]ParseError, 0, len(places))
+	for _, p := range places {
+		length := p.Length
+		if p.fault == faultTooLong {
+			length = min(length, longStart)
+		}
+		if raw, ok := logs.text(p.Place, length); ok {
+			list = append(list, ParseError{p.ProjectID, p.RunID, p.Seq, faultText(p.fault), string(raw[:min(len(raw), maxRaw)])})
+		}
+	}
+	return list, nil
+}
+
+// longStart is how much of a line that is too long was summed.
+const longStart = 4096
+
+// logTexts reads pieces of logs and keeps the log open that it read last.
+type logTexts struct {
+	fsys    durable.FS
+	project string
+	runs    *durable.Dir
+	dir     string
+	log     durable.File
+}
+
+func newLogTexts(w *workspace.Workspace) *logTexts { return &logTexts{fsys: w.FS} }
+
+func (l *logTexts) close() {
+	l.closeLog()
+	if l.runs != nil {
+		_ = l.runs.Close() // only looked at
+		l.runs = nil
+	}
+}
+
+func (l *logTexts) closeLog() {
+	if l.log != nil {
+		_ = l.log.Close() // only read
+		l.log = nil
+	}
+}
+
+func (l *logTexts) open(project, dir string) durable.File {
+	if l.log != nil && l.project == project && l.dir == dir {
+		return l.log
+	}
+	l.closeLog()
+	if l.runs == nil || l.project != project {
+		if l.runs != nil {
+			_ = l.runs.Close() // only looked at
+		}
+		l.runs, _ = durable.OpenDir(l.fsys, workspace.RunsDir(project)) // a directory that is gone has no texts
+	}
+	l.project, l.dir = project, dir
+	if l.runs == nil {
+		return nil
+	}
+	run, err := l.runs.Sub(dir)
+	if err != nil {
+		return nil
+	}
+	defer run.Close()
+	if l.log, err = run.Open(path.Base(workspace.LogFile(project, dir))); err != nil {
+		l.log = nil
+	}
+	return l.log
+}
+
+// text gives the first bytes of the line at a place, if it is still the one that
+// was indexed.
+func (l *logTexts) text(p Place, length int64) ([]byte, bool) {
+	log := l.open(p.ProjectID, p.Dir)
+	if log == nil {
+		return nil, false
+	}
+	before := min(p.Offset, 1)
+	block := make([]byte, before+length+1)
+	n, err := log.ReadAt(block, p.Offset-before)
+	if int64(n) < before+length || (err != nil && !errors.Is(err, io.EOF)) {
+		return nil, false
+	}
+	if before == 1 && block[0] != '\n' {
+		return nil, false
+	}
+	if length == p.Length && n == len(block) && block[n-1] != '\n' {
+		return nil, false
+	}
+	raw := block[before : before+length]
+	return raw, lineSum(raw) == p.sum
+}

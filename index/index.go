@@ -1,0 +1,235 @@
+// Package index is the SQLite projection of a workspace: what lists, snapshots
+// and totals ask for, kept so that an answer costs what it shows.
+//
+// It is a cache: .local/index.sqlite can be deleted at any moment and nothing is
+// lost. Invariants: after a sync the index holds what a rebuild would put there,
+// whatever happened to the files; readers see the whole of one moment, the old
+// index until a new one is complete, and wait for nobody; one process writes at
+// a time, under the lock .local/locks/index.lock; an event's text is never kept
+// here but read from its log, and only given out when it is still the text that
+// was indexed.
+package index
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"sync"
+	"time"
+
+	"ac/internal/durable"
+	"ac/internal/fault"
+	"ac/internal/lock"
+	"ac/workspace"
+)
+
+// lockFile is what writers of the index hold.
+const lockFile = ".local/locks/index.lock"
+
+// patience bounds the wait for other writers.
+const patience = 30 * time.Second
+
+// Index is the index of one workspace. It is safe for concurrent use.
+type Index struct {
+	w      *workspace.Workspace
+	writer *lock.Mutex
+
+	mu     sync.Mutex
+	db     *sql.DB
+	id     durable.Identity // of the file that db has open
+	broken bool             // a read met a page that makes no sense
+	next   *shared          // the pass that late comers may share
+	closed bool
+
+	known *known // belongs to the holder of writer
+}
+
+// shared is a pass that several callers wait for.
+type shared struct {
+	scope  Scope
+	done   chan struct{}
+	synced Synced
+	err    error
+}
+
+// For makes the index of a workspace. Nothing is opened or created yet.
+func For(w *workspace.Workspace) *Index {
+	return &Index{w: w, writer: lock.NewMutex(w.FS, lockFile)}
+}
+
+// Close releases the file. Views that are open end first; no method is called
+// any more.
+func (ix *Index) Close() error {
+	ix.mu.Lock()
+	defer ix.mu.Unlock()
+	ix.closed = true
+	return ix.closeDB()
+}
+
+// Rebuilt is what a rebuild put into the index: the rows of each table.
+type Rebuilt struct {
+	DBPath                string `json:"db_path"`
+	RunsIndexed           int    `json:"runs_indexed"`
+	EventsIndexed         int    `json:"events_indexed"`
+	EventParseErrors      int    `json:"event_parse_errors"`
+	ArtifactsIndexed      int    `json:"artifacts_indexed"`
+	ReviewsIndexed        int    `json:"reviews_indexed"`
+	HelpRequestsIndexed   int    `json:"help_requests_indexed"`
+	ConversationsIndexed  int    `json:"conversations_indexed"`
+	MessagesIndexed       int    `json:"messages_indexed"`
+	TasksIndexed          int    `json:"tasks_indexed"`
+	TaskMilestonesIndexed int    `json:"task_milestones_indexed"`
+	AgentCountersIndexed  int    `json:"agent_counters_indexed"`
+}
+
+// Synced is what a sync saw and did. What is upserted, and messages, milestones
+// and counters, are all that the workspace has now; events and parse errors are
+// those that this sync put in; deleted is what it took away.
+type Synced struct {
+	DBPath                  string `json:"db_path"`
+	DBCreated               bool   `json:"db_created"`
+	RunsUpserted            int    `json:"runs_upserted"`
+	RunsDeleted             int    `json:"runs_deleted"`
+	EventsIndexed           int    `json:"events_indexed"`
+	EventsDeleted           int    `json:"events_deleted"`
+	EventParseErrorsIndexed int    `json:"event_parse_errors_indexed"`
+	EventParseErrorsDeleted int    `json:"event_parse_errors_deleted"`
+	ArtifactsUpserted       int    `json:"artifacts_upserted"`
+	ArtifactsDeleted        int    `json:"artifacts_deleted"`
+	ReviewsUpserted         int    `json:"reviews_upserted"`
+	ReviewsDeleted          int    `json:"reviews_deleted"`
+	HelpRequestsUpserted    int    `json:"help_requests_upserted"`
+	HelpRequestsDeleted     int    `json:"help_requests_deleted"`
+	ConversationsUpserted   int    `json:"conversations_upserted"`
+	ConversationsDeleted    int    `json:"conversations_deleted"`
+	MessagesIndexed         int    `json:"messages_indexed"`
+	MessagesDeleted         int    `json:"messages_deleted"`
+	TasksUpserted           int    `json:"tasks_upserted"`
+	TasksDeleted            int    `json:"tasks_deleted"`
+	TaskMilestonesIndexed   int    `json:"task_milestones_indexed"`
+	TaskMilestonesDeleted   int    `json:"task_milestones_deleted"`
+	AgentCountersUpserted   int    `json:"agent_counters_upserted"`
+	AgentCountersDeleted    int    `json:"agent_counters_deleted"`
+}
+
+// Rebuild builds everything anew and returns when it stands for all readers.
+func (ix *Index) Rebuild(ctx context.Context) (Rebuilt, error) {
+	var built Rebuilt
+	err := ix.locked(ctx, func(ctx context.Context) error {
+		var err error
+		built, err = ix.rebuild(ctx)
+		return err
+	})
+	return built, err
+}
+
+// Sync brings the index up to date with the files as they are when it is called
+// or later, and makes it where there is none that can be used.
+func (ix *Index) Sync(ctx context.Context) (Synced, error) { return ix.SyncOnly(ctx, Scope{}) }
+
+// SyncOnly is Sync of a part of the workspace. Calls that wait share one pass.
+func (ix *Index) SyncOnly(ctx context.Context, scope Scope) (Synced, error) {
+	for {
+		turn, leads := ix.join(scope)
+		if !leads {
+			select {
+			case <-turn.done:
+			case <-ctx.Done():
+				return Synced{}, context.Cause(ctx)
+			}
+			if turn.err != nil && (errors.Is(turn.err, context.Canceled) || errors.Is(turn.err, context.DeadlineExceeded)) && ctx.Err() == nil {
+				continue // whoever led it gave up, we did not
+			}
+			return turn.synced, turn.err
+		}
+		turn.err = ix.locked(ctx, func(ctx context.Context) error {
+			ix.leave(turn) // from here on a change may be missed: who comes later waits for the next pass
+			var err error
+			turn.synced, err = ix.sync(ctx, scope)
+			return err
+		})
+		ix.leave(turn)
+		close(turn.done)
+		return turn.synced, turn.err
+	}
+}
+
+// join gives the pass that has not begun yet, or a new one that the caller
+// leads.
+func (ix *Index) join(scope Scope) (turn *shared, leads bool) {
+	ix.mu.Lock()
+	defer ix.mu.Unlock()
+	if ix.next != nil && ix.next.scope == scope {
+		return ix.next, false
+	}
+	turn = &shared{scope: scope, done: make(chan struct{})}
+	if ix.next == nil {
+		ix.next = turn
+	}
+	return turn, true
+}
+
+func (ix *Index) leave(turn *shared) {
+	ix.mu.Lock()
+	defer ix.mu.Unlock()
+	if ix.next == turn {
+		ix.next = nil
+	}
+}
+
+// locked runs something as the only writer of the index.
+func (ix *Index) locked(ctx context.Context, fn func(context.Context) error) error {
+	waiting, cancel := context.WithTimeoutCause(ctx, patience, fault.New(fault.Locked, "the index is being written by another process for more than %s", patience))
+	unlock, err := ix.writer.Lock(waiting)
+	cancel()
+	if err != nil {
+		return err
+	}
+	return errors.Join(fn(ctx), unlock())
+}
+
+// Step is what a snapshot asks of the index before it reads it.
+type Step struct {
+	Refresh bool // build it anew
+	Sync    bool // bring it up to date
+}
+
+// Stepped is what was done; never both.
+type Stepped struct {
+	Rebuilt bool
+	Synced  bool
+}
+
+// Step prepares the index for a snapshot: rebuilds it when that is asked for or
+// there is none that can be used, else syncs it when that is asked for. The
+// state of the file is never an error.
+func (ix *Index) Step(ctx context.Context, step Step) (Stepped, error) {
+	if step.Refresh {
+		_, err := ix.Rebuild(ctx)
+		return Stepped{Rebuilt: err == nil}, err
+	}
+	if !step.Sync && ix.usable(ctx) {
+		return Stepped{}, nil
+	}
+	synced, err := ix.Sync(ctx)
+	if err != nil {
+		return Stepped{}, err
+	}
+	return Stepped{Rebuilt: synced.DBCreated, Synced: !synced.DBCreated}, nil
+}
+
+// Snapshot is Step and then View. An index that turns out to be spoilt while it
+// is read is built anew, and fn is called once more.
+func (ix *Index) Snapshot(ctx context.Context, step Step, fn func(*View) error) (Stepped, error) {
+	done, err := ix.Step(ctx, step)
+	if err != nil {
+		return done, err
+	}
+	if err = ix.View(ctx, fn); !fault.Is(err, fault.NoIndex) {
+		return done, err
+	}
+	if done, err = ix.Step(ctx, Step{Refresh: true}); err != nil {
+		return done, err
+	}
+	return done, ix.View(ctx, fn)
+}

@@ -1,0 +1,406 @@
+package index
+
+// Reading logs: whole, or from where they were left.
+
+import (
+	"bytes"
+	"context"
+	"encoding/binary"
+	"encoding/json"
+	"errors"
+	"hash/crc64"
+	"io"
+	"os"
+
+	"ac/events"
+	"ac/internal/canonjson"
+	"ac/internal/durable"
+)
+
+const (
+	edge        = 4 << 10 // how much of a log's beginning and end is hashed
+	fullCheck   = 1 << 20 // logs up to here are compared whole before more of them is read
+	racyCheck   = 16 << 20
+	batchEvents = 256
+	maxWords    = 10_000
+	maxPayload  = 64 << 10
+)
+
+// runStats is what is known of a run from its log.
+type runStats struct {
+	Events         int64           `json:"n,omitempty"`
+	ParseErrors    int64           `json:"e,omitempty"`
+	PolicyDecided  int64           `json:"pd,omitempty"`
+	PolicyDenied   int64           `json:"px,omitempty"`
+	BudgetDecided  int64           `json:"bd,omitempty"`
+	BudgetAlerts   int64           `json:"ba,omitempty"`
+	BudgetExceeded int64           `json:"bx,omitempty"`
+	Last           *LastEvent      `json:"last,omitempty"`
+	PolicyDecision json.RawMessage `json:"lpd,omitempty"`
+	PolicyDenial   json.RawMessage `json:"lpx,omitempty"`
+	BudgetDecision json.RawMessage `json:"lbd,omitempty"`
+}
+
+// LastEvent is the event of a run with the highest seq.
+type LastEvent struct {
+	Seq         int64   `json:"seq"`
+	Type        string  `json:"type"`
+	TSWallclock *string `json:"ts_wallclock"`
+	Actor       *string `json:"actor"`
+	Visibility  *string `json:"visibility"`
+}
+
+func (s *runStats) count(e *event) {
+	s.Events++
+	switch string(e.kind.text) {
+	case "policy.decision":
+		s.PolicyDecided++
+		latest(&s.PolicyDecision, e.payload)
+	case "policy.denied":
+		s.PolicyDenied++
+		latest(&s.PolicyDenial, e.payload)
+	case "budget.decision":
+		s.BudgetDecided++
+		latest(&s.BudgetDecision, e.payload)
+	case "budget.alert":
+		s.BudgetAlerts++
+	case "budget.exceeded":
+		s.BudgetExceeded++
+	}
+}
+
+// latest keeps payloads that are objects; of one beyond all reason nothing is
+// kept but that it was there.
+func latest(into *json.RawMessage, payload []byte) {
+	if len(payload) == 0 || payload[0] != '{' {
+		return
+	}
+	if len(payload) > maxPayload {
+		payload = []byte("{}")
+	}
+	*into = bytes.Clone(payload)
+}
+
+// newest is the last event that was read, not yet put into the stats: that is
+// done once a reading.
+type newest struct {
+	row   eventRow
+	ts    []byte
+	hasTS bool
+	some  bool
+}
+
+func (n *newest) set(row eventRow, ts member) {
+	n.row, n.ts, n.hasTS, n.some = row, append(n.ts[:0], ts.text...), !ts.absent, true
+}
+
+func (n *newest) into(s *runStats) {
+	if !n.some {
+		return
+	}
+	s.Last = &LastEvent{Seq: n.row.seq, Type: n.row.kind.text, Actor: n.row.actor.pointer(), Visibility: n.row.access.pointer()}
+	if n.hasTS {
+		text := string(n.ts)
+		s.Last.TSWallclock = &text
+	}
+}
+
+// word is a text that many rows have. Its number is the writer's business.
+type word struct {
+	text string
+	id   int64
+}
+
+func (w *word) pointer() *string {
+	if w == nil {
+		return nil
+	}
+	return &w.text
+}
+
+// eventRow is an event on its way to the table.
+type eventRow struct {
+	seq, at, mono                int64
+	hasAt, hasMono               bool
+	kind, actor, session, access *word
+	offset, length               int64
+	sum                          uint32
+}
+
+type faultRow struct {
+	seq            int64
+	fault          int
+	offset, length int64
+	sum            uint32
+}
+
+// logJob is a log that has to be read.
+type logJob struct {
+	source source
+	file   *file
+	run    int64 // the number of the file whose run or conversation it is
+	stats  runStats
+	was    logState
+	known  bool // it was read before
+	// unchanged: its looks are those of the last reading, which cannot be trusted.
+	unchanged bool
+}
+
+// logBatch is a piece of a log. The first one of a job tells what to take away,
+// the last one has its end.
+type logBatch struct {
+	job    *logJob
+	first  bool
+	whole  bool // everything is read anew
+	events []eventRow
+	faults []faultRow
+	lines  []messageLine
+	end    *logEnd
+}
+
+// logEnd is the state of a log after reading. Nothing is set besides same when
+// it still is as it was.
+type logEnd struct {
+	same  bool
+	gone  bool
+	state logState
+	sum   uint64 // of what stands behind the offset
+	stats runStats
+}
+
+// logReader reads logs, one after the other. It belongs to one goroutine.
+type logReader struct {
+	fsys    durable.FS
+	words   map[string]*word
+	scanner *events.Scanner
+	newest  newest
+}
+
+func newLogReader(fsys durable.FS) *logReader {
+	r := &logReader{fsys: fsys, words: map[string]*word{}, scanner: events.NewScanner(nil, 0, 0)}
+	r.scanner.LimitLines(maxLine)
+	return r
+}
+
+func (r *logReader) word(m member) *word {
+	if m.absent {
+		return nil
+	}
+	if w := r.words[string(m.text)]; w != nil {
+		return w
+	}
+	if len(r.words) >= maxWords {
+		clear(r.words)
+	}
+	w := &word{text: string(m.text)}
+	r.words[w.text] = w
+	return w
+}
+
+// read reads a job and gives out what it finds, piece by piece.
+func (r *logReader) read(ctx context.Context, job *logJob, give func(logBatch) error) error {
+	f, err := r.fsys.OpenFile(job.source.path, os.O_RDONLY, 0)
+	if err != nil {
+		return give(logBatch{job: job, first: true, whole: true, end: &logEnd{gone: true}})
+	}
+	defer f.Close()
+	st, err := f.Stat()
+	if err != nil || durable.IdentityOf(st) != job.source.version.ID {
+		// It was replaced since it was looked at: the next sync reads it.
+		return give(logBatch{job: job, first: true, whole: true, end: &logEnd{gone: true}})
+	}
+	size := st.Size()
+	continues := job.known && job.was.offset <= size && r.continues(f, job, size)
+	if continues && job.unchanged {
+		if sum, err := tailSum(f, job.was.offset, size); err == nil && sum == job.file.sum {
+			return give(logBatch{job: job, first: true, end: &logEnd{same: true}})
+		}
+	}
+	if !continues {
+		job.was, job.stats = logState{}, runStats{}
+	} else if job.was.tailEvent {
+		job.stats = runStats{}
+		if err := json.Unmarshal(job.was.settled, &job.stats); err != nil {
+			continues, job.was = false, logState{}
+		}
+	}
+	return r.lines(ctx, f, job, size, !continues, give)
+}
+
+// continues reports whether what was read of a log still stands in it.
+func (r *logReader) continues(f durable.File, job *logJob, size int64) bool {
+	grown := size > job.file.version.Size || job.source.version.Size > job.file.version.Size
+	if !grown && !job.unchanged {
+		return false
+	}
+	if job.source.version.ID != job.file.version.ID {
+		return false
+	}
+	head, tail, err := edges(f, job.was.offset)
+	if err != nil || head != job.was.head || tail != job.was.tail {
+		return false
+	}
+	if job.was.offset > fullCheck && (!job.unchanged || job.was.offset > racyCheck) {
+		return true
+	}
+	sum, seq, err := r.sumTo(f, job.was.offset)
+	return err == nil && sum == job.was.sum && seq == job.was.seq
+}
+
+func (r *logReader) sumTo(f durable.File, offset int64) (sum uint32, seq int64, err error) {
+	r.scanner.Reset(io.NewSectionReader(f, 0, offset), 0, 0)
+	for {
+		line, err := r.scanner.Next()
+		if errors.Is(err, io.EOF) {
+			return sum, seq, nil
+		}
+		if err != nil {
+			return 0, 0, err
+		}
+		sum, seq = chain(sum, lineSum(line.Raw)), line.Seq
+	}
+}
+
+// chain goes on with the sum of a log by the sum of a line.
+func chain(sum, line uint32) uint32 {
+	return extend(sum, binary.LittleEndian.AppendUint32(nil, line))
+}
+
+// edges hashes the first line, and the last bytes before an offset.
+func edges(f durable.File, offset int64) (head, tail uint64, err error) {
+	block := make([]byte, min(edge, offset))
+	if _, err := f.ReadAt(block, 0); err != nil && !errors.Is(err, io.EOF) {
+		return 0, 0, err
+	}
+	line, _, _ := bytes.Cut(block, []byte("\n"))
+	head = crc64.Checksum(line, crcTable())
+	if _, err := f.ReadAt(block, offset-int64(len(block))); err != nil && !errors.Is(err, io.EOF) {
+		return 0, 0, err
+	}
+	return head, crc64.Checksum(block, crcTable()), nil
+}
+
+// tailSum hashes what stands behind the last complete line.
+func tailSum(f durable.File, offset, size int64) (uint64, error) {
+	h := crc64.New(crcTable())
+	if _, err := io.Copy(h, io.NewSectionReader(f, offset, size-offset)); err != nil {
+		return 0, err
+	}
+	return h.Sum64(), nil
+}
+
+// lines reads from where the job was left up to size.
+func (r *logReader) lines(ctx context.Context, f durable.File, job *logJob, size int64, whole bool, give func(logBatch) error) error {
+	state := logState{offset: job.was.offset, seq: job.was.seq, sum: job.was.sum}
+	r.scanner.Reset(io.NewSectionReader(f, state.offset, size-state.offset), state.offset, state.seq)
+	batch := logBatch{job: job, first: true, whole: whole}
+	stats := job.stats
+	r.newest.some = false
+	for {
+		line, err := r.scanner.Next()
+		if errors.Is(err, io.EOF) {
+			break
+		}
+		if err != nil {
+			return err
+		}
+		sum := lineSum(line.Raw)
+		if line.Torn {
+			if job.source.kind == kindLog && !line.Long {
+				r.provisional(line, sum, &batch, &state, &stats)
+			} else if job.source.kind == kindMessages && !line.Long {
+				batch.message(line)
+			}
+			break
+		}
+		state.offset, state.seq, state.sum = line.Next, line.Seq, chain(state.sum, sum)
+		if job.source.kind == kindMessages {
+			batch.message(line)
+		} else {
+			r.line(line, sum, &batch, &stats)
+		}
+		if len(batch.events)+len(batch.faults)+len(batch.lines) >= batchEvents {
+			if err := give(batch); err != nil {
+				return err
+			}
+			batch = logBatch{job: job}
+			if err := ctx.Err(); err != nil {
+				return err
+			}
+		}
+	}
+	r.newest.into(&stats)
+	sum, err := r.finish(f, size, &state)
+	if err != nil {
+		return err
+	}
+	batch.end = &logEnd{state: state, stats: stats, sum: sum}
+	return give(batch)
+}
+
+func (r *logReader) finish(f durable.File, size int64, state *logState) (sum uint64, err error) {
+	if state.head, state.tail, err = edges(f, state.offset); err != nil {
+		return 0, err
+	}
+	return tailSum(f, state.offset, size)
+}
+
+// line makes the row of a complete line.
+func (r *logReader) line(line events.Line, sum uint32, batch *logBatch, stats *runStats) {
+	var e event
+	fault := faultTooLong
+	length := line.Next - line.Offset - 1
+	if !line.Long {
+		fault = e.parse(line.Raw)
+		length = int64(len(line.Raw))
+	}
+	if fault != 0 {
+		stats.ParseErrors++
+		batch.faults = append(batch.faults, faultRow{line.Seq, fault, line.Offset, length, sum})
+		return
+	}
+	r.take(line, sum, &e, batch, stats)
+}
+
+func (r *logReader) take(line events.Line, sum uint32, e *event, batch *logBatch, stats *runStats) {
+	stats.count(e)
+	row := r.row(line, sum, e)
+	r.newest.set(row, e.ts)
+	batch.events = append(batch.events, row)
+}
+
+func (r *logReader) row(line events.Line, sum uint32, e *event) eventRow {
+	return eventRow{
+		seq: line.Seq, at: e.at, hasAt: e.hasAt, mono: e.mono, hasMono: e.hasMono,
+		kind: r.word(e.kind), actor: r.word(e.actor), session: r.word(e.session), access: r.word(e.visibility),
+		offset: line.Offset, length: int64(len(line.Raw)), sum: sum,
+	}
+}
+
+// provisional takes the line that ends the log without LF for an event if it is
+// one, until the log is read again.
+func (r *logReader) provisional(line events.Line, sum uint32, batch *logBatch, state *logState, stats *runStats) {
+	var e event
+	if e.parse(line.Raw) != 0 {
+		return
+	}
+	r.newest.into(stats)
+	settled, err := json.Marshal(stats)
+	if err != nil {
+		return // the next sync reads it
+	}
+	state.tailEvent, state.settled = true, settled
+	r.take(line, sum, &e, batch, stats)
+}
+
+// compactPayload is the payload of an event as lists show it.
+func compactPayload(payload []byte) string {
+	if payload == nil {
+		return "null"
+	}
+	text, err := canonjson.Canonical(nil, payload)
+	if err != nil {
+		return "null"
+	}
+	return string(text)
+}

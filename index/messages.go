@@ -1,0 +1,28 @@
+package index
+
+// The messages of a conversation, read as a log is.
+
+import (
+	"ac/events"
+	"ac/workspace/doc"
+)
+
+// messageLine is a message on its way to the table.
+type messageLine struct {
+	seq     int64
+	at      int64
+	message doc.Message
+}
+
+// message takes a line that is a message; others are counted and passed over.
+func (b *logBatch) message(line events.Line) {
+	if line.Long {
+		return
+	}
+	m, err := doc.DecodeMessage(line.Raw)
+	if err != nil {
+		return
+	}
+	at, _ := parseTime(m.CreatedAt)
+	b.lines = append(b.lines, messageLine{line.Seq, at, m})
+}

@@ -1,0 +1,60 @@
+package index
+
+// Runs by their agent and by their name.
+
+import "database/sql"
+
+// AgentMetrics is what the runs of an agent sum up to. Costs are not rounded.
+type AgentMetrics struct {
+	Runs         int64
+	Running      int64
+	Ended        int64
+	Failed       int64
+	Stopped      int64
+	TotalTokens  int64
+	TotalCostUSD float64
+	Cycles       *int64 // of its context; nil when no run of it tells
+}
+
+// AgentMetrics adds up the runs of an agent, of all projects when project is "".
+func (v *View) AgentMetrics(agent, project string) (m AgentMetrics, err error) {
+	var c conditions
+	c.equal("agent_id", agent)
+	c.equal("project_id", project)
+	err = v.conn.QueryRowContext(v.ctx, `SELECT count(*), COALESCE(sum(status='running'),0), COALESCE(sum(status='ended'),0),
+ COALESCE(sum(status='failed'),0), COALESCE(sum(status='stopped'),0), COALESCE(sum(usage_total_tokens),0),
+ COALESCE(sum(CASE WHEN usage_cost_usd>=0 THEN usage_cost_usd END),0.0),
+ sum(CASE WHEN context_cycles_source='provider_signal' THEN context_cycles_count END) FROM ac_runs`+c.text, c.args...).
+		Scan(&m.Runs, &m.Running, &m.Ended, &m.Failed, &m.Stopped, &m.TotalTokens, &m.TotalCostUSD, &m.Cycles)
+	return m, err
+}
+
+// AgentsOf lists the agents of some runs; runs that are not known have none.
+func (v *View) AgentsOf(runs ...RunKey) (agents []string, err error) {
+	for _, key := range runs {
+		one, err := query(v, "SELECT agent_id FROM ac_runs WHERE run_id=? AND project_id=?", []any{key.RunID, key.ProjectID},
+			func(rows *sql.Rows, agent *string) error { return rows.Scan(agent) })
+		if err != nil {
+			return nil, err
+		}
+		agents = append(agents, one...)
+	}
+	return agents, nil
+}
+
+// Named gives the runs of these names that are known, with their stats.
+func (v *View) Named(runs ...RunKey) (list []MonitoredRun, err error) {
+	asked := make(map[RunKey]bool, len(runs))
+	for _, key := range runs {
+		if asked[key] {
+			continue
+		}
+		asked[key] = true
+		one, err := query(v, monitored+" WHERE r.run_id=? AND r.project_id=?", []any{key.RunID, key.ProjectID}, scanMonitored)
+		if err != nil {
+			return nil, err
+		}
+		list = append(list, one...)
+	}
+	return list, nil
+}

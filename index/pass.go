@@ -1,0 +1,357 @@
+package index
+
+// A pass compares the files of a workspace with what the index knows of them
+// and brings the rows up to date, in one transaction. A rebuild is a pass that
+// knows nothing.
+
+import (
+	"context"
+	"errors"
+	"os"
+	"slices"
+	"strings"
+	"time"
+
+	"ac/internal/durable"
+	"ac/internal/yamldoc"
+	"ac/workspace"
+)
+
+// pass is one comparison. It belongs to the holder of the index's lock.
+type pass struct {
+	ctx     context.Context
+	w       *workspace.Workspace
+	scope   Scope
+	known   *known
+	now     time.Time
+	write   *writer
+	synced  Synced
+	changed []source // documents to read
+	logs    []source // logs that are there, in order
+	agents  map[string]bool
+	orphans map[string]bool // keys that lost their file
+}
+
+func newPass(ctx context.Context, w *workspace.Workspace, k *known, write *writer, scope Scope) *pass {
+	k.passes++
+	return &pass{
+		ctx: ctx, w: w, scope: scope, known: k, now: w.Env.Clock.Now(), write: write,
+		agents: map[string]bool{}, orphans: map[string]bool{},
+	}
+}
+
+// run does everything but the end of the transaction.
+func (p *pass) run() error {
+	list := walk{fsys: p.w.FS, scope: p.scope, found: p.look}
+	if err := list.run(); err != nil {
+		return err
+	}
+	for _, step := range []func() error{p.removed, p.documents, p.heirs, p.readLogs, p.counters} {
+		if err := step(); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// look notes a source that is there.
+func (p *pass) look(s source) {
+	f := p.known.byPath[s.path]
+	if s.kind == kindLog || s.kind == kindMessages {
+		p.logs = append(p.logs, s)
+		return
+	}
+	if f == nil || f.version != s.version || f.racy {
+		p.changed = append(p.changed, s)
+	}
+	if f != nil {
+		f.seen = p.known.passes
+	}
+}
+
+// removed forgets the documents that are gone.
+func (p *pass) removed() error {
+	var gone []*file
+	for _, f := range p.known.byPath {
+		if f.kind != kindLog && f.kind != kindMessages && f.seen != p.known.passes && p.scope.holds(f) {
+			gone = append(gone, f)
+		}
+	}
+	for _, f := range gone {
+		if err := p.hide(f); err != nil {
+			return err
+		}
+		p.known.forget(f)
+		if err := p.write.exec("DELETE FROM ac_files WHERE id=?", f.id); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// hide takes the rows of a document away.
+func (p *pass) hide(f *file) error {
+	if !f.shown {
+		return nil
+	}
+	f.shown = false
+	p.orphans[f.claim] = true
+	return p.write.remove(p, f)
+}
+
+// chunk is how many documents are read before their rows are written.
+const chunk = 256
+
+func (p *pass) documents() error {
+	for some := range slices.Chunk(p.changed, chunk) {
+		if err := p.ctx.Err(); err != nil {
+			return context.Cause(p.ctx)
+		}
+		if err := p.readDocuments(some); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// reading is a document that was read.
+type reading struct {
+	source source
+	doc    decoded
+	sum    uint64
+	gone   bool
+}
+
+func (p *pass) readDocuments(some []source) error {
+	paths := make([]string, len(some))
+	places := make(map[string]source, len(some))
+	for i, s := range some {
+		paths[i], places[s.path] = s.path, s
+	}
+	for _, r := range workspace.ReadEach(paths, func(name string) (reading, error) { return p.read(places[name]), nil }) {
+		if err := p.settle(r); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// read reads and decodes one document. A racy one whose text is as it was is
+// not decoded again.
+func (p *pass) read(s source) reading {
+	text, st, err := durable.ReadFileInfo(p.w.FS, s.path, yamldoc.MaxBytes)
+	switch {
+	case errors.Is(err, os.ErrNotExist):
+		return reading{source: s, gone: true}
+	case err != nil:
+		return reading{source: s, doc: misfit(ProblemUnread, oneLine(err))}
+	case durable.IdentityOf(st) != s.version.ID:
+		return reading{source: s, gone: true}
+	}
+	sum := sumOf(text)
+	if f := p.known.byPath[s.path]; f != nil && f.version == s.version && f.sum == sum {
+		return reading{source: s, sum: sum, doc: decoded{claim: f.claim, problem: sameText}}
+	}
+	return reading{source: s, sum: sum, doc: decode(s, text)}
+}
+
+// sameText stands for the problem of a document that is as it was.
+const sameText = "\x00same"
+
+// settle brings what was read of a document into the index.
+func (p *pass) settle(r reading) error {
+	f := p.known.byPath[r.source.path]
+	racy := !r.source.version.Settled(p.now)
+	if r.doc.problem == sameText && !r.gone {
+		if f.racy == racy {
+			return nil
+		}
+		f.racy = racy
+		return p.write.saveFile(f)
+	}
+	if r.gone {
+		// It went while it was read; the next sync sees what there is then.
+		if f == nil {
+			return nil
+		}
+		if err := p.hide(f); err != nil {
+			return err
+		}
+		p.known.forget(f)
+		return p.write.exec("DELETE FROM ac_files WHERE id=?", f.id)
+	}
+	if f == nil {
+		f = &file{id: p.known.nextFile, kind: r.source.kind, path: r.source.path, project: r.source.project, seen: p.known.passes}
+		p.known.add(f)
+	}
+	f.version, f.racy, f.sum = r.source.version, racy, r.sum
+	return p.place(f, r.doc)
+}
+
+// place gives a document the key that it asks for, if it is the first to.
+func (p *pass) place(f *file, d decoded) error {
+	kept := f.shown && f.claim == d.claim
+	if f.shown && !kept {
+		if err := p.hide(f); err != nil {
+			return err
+		}
+	}
+	p.known.claim(f, d.claim)
+	f.problem, f.what = d.problem, d.what
+	if d.claim == "" {
+		return p.write.saveFile(f)
+	}
+	delete(p.orphans, d.claim)
+	if holder := p.known.holder(d.claim); holder != nil && holder != f {
+		if !before(f, holder) {
+			p.duplicate(f, holder)
+			return p.write.saveFile(f)
+		}
+		if err := p.write.remove(p, holder); err != nil {
+			return err
+		}
+		holder.shown = false
+		p.duplicate(holder, f)
+		if err := p.write.saveFile(holder); err != nil {
+			return err
+		}
+	}
+	if kept {
+		if err := p.write.replace(p, f); err != nil {
+			return err
+		}
+	}
+	f.shown = true
+	if d.agent != "" {
+		p.agents[d.agent] = true
+	}
+	if err := p.write.insert(f, d.rows); err != nil {
+		return err
+	}
+	return p.write.saveFile(f)
+}
+
+func (p *pass) duplicate(f, of *file) {
+	f.problem, f.what = ProblemDuplicate, "its id is taken by "+of.path
+}
+
+// before reports whether a file comes first of two that ask for one key: the
+// one whose directory has the name of the id, else the first in the listing.
+func before(a, b *file) bool {
+	if a.kind == kindRun {
+		id := a.claim[strings.LastIndexByte(a.claim, 0)+1:]
+		if own := place(a.path) == id; own != (place(b.path) == id) {
+			return own
+		}
+	}
+	return listing(a.path) < listing(b.path)
+}
+
+// listing is the order of places: the home, other conversations of the
+// workspace, then projects.
+func listing(name string) string {
+	if strings.HasPrefix(name, workspace.HomeDir+"/") {
+		return " " + name
+	}
+	return name
+}
+
+// heirs gives the keys that lost their file to the next one that asks for them.
+func (p *pass) heirs() error {
+	for claim := range p.orphans {
+		var heir *file
+		for _, f := range p.known.claims[claim] {
+			if f.shown {
+				heir = nil
+				break
+			}
+			if heir == nil || before(f, heir) {
+				heir = f
+			}
+		}
+		if heir == nil {
+			continue
+		}
+		s := source{kind: heir.kind, project: heir.project, path: heir.path, version: heir.version}
+		heir.version = durable.Version{} // read, whatever is known of it
+		if err := p.settle(p.read(s)); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// counters brings the counters of the agents up to date whose documents or runs
+// changed.
+func (p *pass) counters() error {
+	for agent := range p.agents {
+		if err := p.write.count(agent); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// parentOf is the document whose log lies beside it.
+func (p *pass) parentOf(s source) *file {
+	name := "/run.yaml"
+	if s.kind == kindMessages {
+		name = "/conversation.yaml"
+	}
+	at := strings.LastIndexByte(s.path, '/')
+	if f := p.known.byPath[s.path[:at]+name]; f != nil && f.shown {
+		return f
+	}
+	return nil
+}
+
+// jobs lists the logs that have to be read, and drops those that are gone or
+// have no document any more.
+func (p *pass) jobs() (jobs []*logJob, err error) {
+	for _, s := range p.logs {
+		parent := p.parentOf(s)
+		f := p.known.byPath[s.path]
+		if parent == nil {
+			continue
+		}
+		if f != nil {
+			f.seen = p.known.passes
+			if f.version == s.version && !f.racy {
+				continue
+			}
+		}
+		job := &logJob{source: s, file: f, run: parent.id, known: f != nil}
+		if f != nil {
+			job.was, job.unchanged = f.log, f.version == s.version
+			if s.kind == kindLog {
+				if job.stats, err = p.write.stats(parent.id); err != nil {
+					return nil, err
+				}
+			}
+		}
+		jobs = append(jobs, job)
+	}
+	var gone []*file
+	for _, f := range p.known.byPath {
+		if (f.kind == kindLog || f.kind == kindMessages) && f.seen != p.known.passes && p.scope.holds(f) {
+			gone = append(gone, f)
+		}
+	}
+	for _, f := range gone {
+		if err := p.dropLog(f); err != nil {
+			return nil, err
+		}
+	}
+	return jobs, nil
+}
+
+// dropLog forgets a log and what came from it, if its document is still there.
+func (p *pass) dropLog(f *file) error {
+	if parent := p.parentOf(source{kind: f.kind, path: f.path}); parent != nil {
+		if err := p.write.removeLog(p, parent); err != nil {
+			return err
+		}
+	}
+	p.known.forget(f)
+	return p.write.exec("DELETE FROM ac_files WHERE id=?", f.id)
+}

@@ -1,0 +1,234 @@
+package index
+
+// What the snapshots ask for.
+
+import (
+	"database/sql"
+	"encoding/json"
+)
+
+// MonitoredRun is a run with what its log says.
+type MonitoredRun struct {
+	Run
+	UsageInputTokens     *int64
+	UsageOutputTokens    *int64
+	LastEvent            *LastEvent
+	Events               int64
+	ParseErrors          int64
+	PolicyDecisions      int64
+	PolicyDenied         int64
+	BudgetDecisions      int64
+	BudgetAlerts         int64
+	BudgetExceeded       int64
+	LatestPolicyDecision json.RawMessage // payloads as they stand in the log; nil when there is none
+	LatestPolicyDenied   json.RawMessage
+	LatestBudgetDecision json.RawMessage
+}
+
+// RunKey names a run.
+type RunKey struct{ ProjectID, RunID string }
+
+func scanMonitored(rows *sql.Rows, m *MonitoredRun) error {
+	var s scanned
+	if err := rows.Scan(append(append(m.targets(), &m.UsageInputTokens, &m.UsageOutputTokens), s.targets()...)...); err != nil {
+		return err
+	}
+	st := s.stats()
+	m.LastEvent, m.Events, m.ParseErrors = st.Last, st.Events, st.ParseErrors
+	m.PolicyDecisions, m.PolicyDenied, m.BudgetDecisions = st.PolicyDecided, st.PolicyDenied, st.BudgetDecided
+	m.BudgetAlerts, m.BudgetExceeded = st.BudgetAlerts, st.BudgetExceeded
+	m.LatestPolicyDecision, m.LatestPolicyDenied, m.LatestBudgetDecision = st.PolicyDecision, st.PolicyDenial, st.BudgetDecision
+	return nil
+}
+
+const monitored = "SELECT " + runColumns + ", r.usage_input_tokens, r.usage_output_tokens, " + statsColumns + " FROM ac_runs r LEFT JOIN ac_run_stats s ON s.id=r.id"
+
+// Monitored lists runs with their stats, the newest first, and besides those the
+// runs that are named, whatever their age. Each run stands there once.
+func (v *View) Monitored(f RunFilter, also ...RunKey) ([]MonitoredRun, error) {
+	c := f.conditions()
+	list, err := query(v, monitored+c.text+newestRuns, append(c.args, limit(f.Limit)), scanMonitored)
+	if err != nil {
+		return nil, err
+	}
+	there := make(map[RunKey]bool, len(list))
+	for i := range list {
+		there[RunKey{list[i].ProjectID, list[i].RunID}] = true
+	}
+	for _, key := range also {
+		if there[key] {
+			continue
+		}
+		there[key] = true
+		one, err := query(v, monitored+" WHERE r.run_id=? AND r.project_id=?", []any{key.RunID, key.ProjectID}, scanMonitored)
+		if err != nil {
+			return nil, err
+		}
+		list = append(list, one...)
+	}
+	return list, nil
+}
+
+// Totals are sums over all runs of a scope. Costs are not rounded.
+type Totals struct {
+	Runs              int
+	Running           int
+	TotalTokens       int64
+	TotalCostUSD      float64
+	PricedRuns        int
+	ProviderReported  int
+	Estimated         int
+	RunsWithErrors    int // runs with lines that are no events
+	CyclesTotal       int64
+	CyclesKnownRuns   int
+	CyclesUnknownRuns int
+}
+
+const sums = `count(*), COALESCE(sum(r.status='running'),0), COALESCE(sum(r.usage_total_tokens),0),
+ COALESCE(sum(CASE WHEN r.usage_cost_usd>=0 THEN r.usage_cost_usd END),0.0), COALESCE(sum(r.usage_cost_usd>=0),0),
+ COALESCE(sum(r.usage_source='provider_reported'),0), COALESCE(sum(r.usage_source='estimated_chars'),0), COALESCE(sum(s.parse_errors>0),0),
+ COALESCE(sum(CASE WHEN r.context_cycles_source='provider_signal' THEN r.context_cycles_count END),0),
+ COALESCE(sum(r.context_cycles_source='provider_signal'),0), COALESCE(sum(r.context_cycles_source<>'provider_signal'),0)
+ FROM ac_runs r LEFT JOIN ac_run_stats s ON s.id=r.id`
+
+func (t *Totals) targets() []any {
+	return []any{
+		&t.Runs, &t.Running, &t.TotalTokens, &t.TotalCostUSD, &t.PricedRuns, &t.ProviderReported, &t.Estimated, &t.RunsWithErrors,
+		&t.CyclesTotal, &t.CyclesKnownRuns, &t.CyclesUnknownRuns,
+	}
+}
+
+// Totals adds up all runs that a filter chooses; its limit has no meaning.
+func (v *View) Totals(f RunFilter) (t Totals, err error) {
+	c := f.conditions()
+	err = v.conn.QueryRowContext(v.ctx, "SELECT "+sums+c.text, c.args...).Scan(t.targets()...)
+	return t, err
+}
+
+// ProviderTotals are the sums of one provider.
+type ProviderTotals struct {
+	Provider string
+	Totals
+}
+
+// ByProvider is Totals for each provider, by its name.
+func (v *View) ByProvider(f RunFilter) ([]ProviderTotals, error) {
+	c := f.conditions()
+	return query(v, "SELECT r.provider, "+sums+c.text+" GROUP BY r.provider ORDER BY r.provider", c.args,
+		func(rows *sql.Rows, p *ProviderTotals) error {
+			return rows.Scan(append([]any{&p.Provider}, p.targets()...)...)
+		})
+}
+
+// AgentCounter is what is known of an agent and its runs.
+type AgentCounter struct {
+	AgentID                  string
+	OnFile                   bool // it has a document; others are only named by runs
+	Name                     string
+	Role                     string
+	Provider                 string
+	ModelHint                *string
+	TeamID                   *string
+	TotalRuns                int
+	RunningRuns              int
+	EndedRuns                int
+	FailedRuns               int
+	StoppedRuns              int
+	TotalTokens              int64
+	TotalCostUSD             float64 // six decimals
+	ContextCyclesCount       int64
+	ContextCyclesKnownRuns   int
+	ContextCyclesUnknownRuns int
+}
+
+// AgentCounters lists the counters of all agents, by id.
+func (v *View) AgentCounters() ([]AgentCounter, error) {
+	return query(v, "SELECT * FROM ac_agent_counters ORDER BY agent_id", nil, func(rows *sql.Rows, a *AgentCounter) error {
+		return rows.Scan(&a.AgentID, &a.OnFile, &a.Name, &a.Role, &a.Provider, &a.ModelHint, &a.TeamID, &a.TotalRuns, &a.RunningRuns, &a.EndedRuns,
+			&a.FailedRuns, &a.StoppedRuns, &a.TotalTokens, &a.TotalCostUSD, &a.ContextCyclesCount, &a.ContextCyclesKnownRuns, &a.ContextCyclesUnknownRuns)
+	})
+}
+
+// ActiveAgents lists the agents that have a run with status running.
+func (v *View) ActiveAgents(project string) ([]string, error) {
+	var c conditions
+	c.equal("status", "running")
+	c.equal("project_id", project)
+	return query(v, "SELECT DISTINCT agent_id FROM ac_runs"+c.text+" ORDER BY agent_id", c.args, func(rows *sql.Rows, id *string) error { return rows.Scan(id) })
+}
+
+// Artifact is an artifact as its front matter tells it.
+type Artifact struct {
+	ProjectID     string
+	ArtifactID    string
+	Type          string
+	Title         *string
+	Visibility    *string
+	ProducedBy    *string
+	RunID         *string
+	ContextPackID *string
+	CreatedAt     *string
+	Relpath       string
+	ParseErrors   int64 // of its run; 0 without one
+}
+
+const artifactColumns = `a.project_id, a.artifact_id, a.type, a.title, a.visibility, a.produced_by, a.run_id, a.context_pack_id, a.created_at, a.relpath,
+ COALESCE((SELECT s.parse_errors FROM ac_runs r JOIN ac_run_stats s ON s.id=r.id WHERE r.run_id=a.run_id AND r.project_id=a.project_id),0)`
+
+func scanArtifact(rows *sql.Rows, a *Artifact) error {
+	return rows.Scan(&a.ProjectID, &a.ArtifactID, &a.Type, &a.Title, &a.Visibility, &a.ProducedBy, &a.RunID, &a.ContextPackID, &a.CreatedAt, &a.Relpath, &a.ParseErrors)
+}
+
+const undecided = `a.subject_kind IS NOT NULL AND NOT EXISTS (SELECT 1 FROM ac_reviews r
+ WHERE r.project_id=a.project_id AND r.subject_artifact_id=a.artifact_id AND r.subject_kind=a.subject_kind)`
+
+// Pending lists the artifacts that wait for a decision, the newest first. An
+// empty project means all of them.
+func (v *View) Pending(project string, most int) ([]Artifact, error) {
+	var c conditions
+	c.equal("a.project_id", project)
+	c.add(undecided)
+	return query(v, "SELECT "+artifactColumns+" FROM ac_artifacts a"+c.text+" ORDER BY a.at DESC, a.created_at DESC, a.artifact_id DESC LIMIT ?", append(c.args, limit(most)), scanArtifact)
+}
+
+// PendingCounts counts what waits for a decision in each project that has some.
+func (v *View) PendingCounts() (map[string]int, error) {
+	type count struct {
+		project string
+		n       int
+	}
+	list, err := query(v, "SELECT a.project_id, count(*) FROM ac_artifacts a WHERE "+undecided+" GROUP BY a.project_id", nil,
+		func(rows *sql.Rows, c *count) error { return rows.Scan(&c.project, &c.n) })
+	counts := make(map[string]int, len(list))
+	for _, c := range list {
+		counts[c.project] = c.n
+	}
+	return counts, err
+}
+
+// Artifacts lists the artifacts of a project, or of all, the newest first.
+func (v *View) Artifacts(project string, most int) ([]Artifact, error) {
+	var c conditions
+	c.equal("a.project_id", project)
+	return query(v, "SELECT "+artifactColumns+" FROM ac_artifacts a"+c.text+" ORDER BY a.at DESC, a.created_at DESC, a.artifact_id DESC LIMIT ?", append(c.args, limit(most)), scanArtifact)
+}
+
+// Decision is a review with what is known of the artifact that it is about.
+type Decision struct {
+	Review
+	ArtifactType *string
+	RunID        *string
+	ParseErrors  int64 // of the artifact's run; 0 without one
+}
+
+// Decisions lists reviews with their artifacts, the newest first.
+func (v *View) Decisions(f ReviewFilter) ([]Decision, error) {
+	var c conditions
+	c.equal("r.project_id", f.ProjectID)
+	c.equal("r.decision", f.Decision)
+	return query(v, "SELECT "+reviewColumns+`, a.type, a.run_id, COALESCE((SELECT s.parse_errors FROM ac_runs n JOIN ac_run_stats s ON s.id=n.id WHERE n.run_id=a.run_id AND n.project_id=a.project_id),0)
+ FROM ac_reviews r LEFT JOIN ac_artifacts a ON a.project_id=r.project_id AND a.artifact_id=r.subject_artifact_id`+c.text+newestReviews, append(c.args, limit(f.Limit)),
+		func(rows *sql.Rows, d *Decision) error {
+			return rows.Scan(append(d.Review.targets(), &d.ArtifactType, &d.RunID, &d.ParseErrors)...)
+		})
+}

@@ -1,0 +1,142 @@
+package index
+
+// A view is one moment of the index: everything that is asked of it belongs
+// together.
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"io/fs"
+
+	"ac/workspace"
+)
+
+// View answers from one moment of the index. It is for one goroutine, and only
+// until the function ends that it was given to.
+type View struct {
+	ctx  context.Context
+	conn *sql.Conn
+	w    *workspace.Workspace
+}
+
+// View reads one moment of the index. It waits for no writer. Without an index
+// that can be used the error is fault.NoIndex, and nothing is made.
+func (ix *Index) View(ctx context.Context, fn func(*View) error) error {
+	var own error // what fn itself says
+	err := ix.connected(ctx, false, func(conn *sql.Conn) error {
+		quiet := context.WithoutCancel(ctx)
+		if _, err := conn.ExecContext(quiet, "BEGIN"); err != nil {
+			return err
+		}
+		_, err := ours(quiet, conn)
+		if err == nil {
+			own = fn(&View{ctx: quiet, conn: conn, w: ix.w})
+		}
+		_, ended := conn.ExecContext(quiet, "ROLLBACK")
+		return errors.Join(err, ended)
+	})
+	switch {
+	case own != nil && spoilt(own):
+		ix.markBroken()
+		return noIndex(own)
+	case own != nil:
+		return own
+	case err != nil && (errors.Is(err, fs.ErrNotExist) || spoilt(err)):
+		return noIndex(err)
+	}
+	return err
+}
+
+// Stats are the numbers of rows.
+type Stats struct {
+	Runs             int `json:"runs"`
+	Events           int `json:"events"`
+	EventParseErrors int `json:"event_parse_errors"`
+	Artifacts        int `json:"artifacts"`
+	Reviews          int `json:"reviews"`
+	HelpRequests     int `json:"help_requests"`
+	Conversations    int `json:"conversations"`
+	Messages         int `json:"messages"`
+	Tasks            int `json:"tasks"`
+	TaskMilestones   int `json:"task_milestones"`
+	AgentCounters    int `json:"agent_counters"`
+}
+
+const countRows = `SELECT (SELECT count(*) FROM ac_runs), (SELECT COALESCE(sum(events),0) FROM ac_run_stats),
+ (SELECT COALESCE(sum(parse_errors),0) FROM ac_run_stats), (SELECT count(*) FROM ac_artifacts), (SELECT count(*) FROM ac_reviews),
+ (SELECT count(*) FROM ac_help_requests), (SELECT count(*) FROM ac_conversations), (SELECT messages FROM ac_state),
+ (SELECT count(*) FROM ac_tasks), (SELECT count(*) FROM ac_task_milestones), (SELECT count(*) FROM ac_agent_counters)`
+
+func readStats(ctx context.Context, conn *sql.Conn) (s Stats, err error) {
+	err = conn.QueryRowContext(ctx, countRows).Scan(&s.Runs, &s.Events, &s.EventParseErrors, &s.Artifacts, &s.Reviews,
+		&s.HelpRequests, &s.Conversations, &s.Messages, &s.Tasks, &s.TaskMilestones, &s.AgentCounters)
+	return s, err
+}
+
+// Stats counts the rows.
+func (v *View) Stats() (Stats, error) { return readStats(v.ctx, v.conn) }
+
+func (s Stats) rebuilt(path string) Rebuilt {
+	return Rebuilt{
+		DBPath: path, RunsIndexed: s.Runs, EventsIndexed: s.Events, EventParseErrors: s.EventParseErrors, ArtifactsIndexed: s.Artifacts,
+		ReviewsIndexed: s.Reviews, HelpRequestsIndexed: s.HelpRequests, ConversationsIndexed: s.Conversations, MessagesIndexed: s.Messages,
+		TasksIndexed: s.Tasks, TaskMilestonesIndexed: s.TaskMilestones, AgentCountersIndexed: s.AgentCounters,
+	}
+}
+
+// synced is what a sync says that had to build everything.
+func (b Rebuilt) synced() Synced {
+	return Synced{
+		DBPath: b.DBPath, DBCreated: true, RunsUpserted: b.RunsIndexed, EventsIndexed: b.EventsIndexed, EventParseErrorsIndexed: b.EventParseErrors,
+		ArtifactsUpserted: b.ArtifactsIndexed, ReviewsUpserted: b.ReviewsIndexed, HelpRequestsUpserted: b.HelpRequestsIndexed,
+		ConversationsUpserted: b.ConversationsIndexed, MessagesIndexed: b.MessagesIndexed, TasksUpserted: b.TasksIndexed,
+		TaskMilestonesIndexed: b.TaskMilestonesIndexed, AgentCountersUpserted: b.AgentCountersIndexed,
+	}
+}
+
+// seen fills in what the workspace has now.
+func (s Stats) seen(into *Synced) {
+	into.RunsUpserted, into.ArtifactsUpserted, into.ReviewsUpserted, into.HelpRequestsUpserted = s.Runs, s.Artifacts, s.Reviews, s.HelpRequests
+	into.ConversationsUpserted, into.MessagesIndexed = s.Conversations, s.Messages
+	into.TasksUpserted, into.TaskMilestonesIndexed, into.AgentCountersUpserted = s.Tasks, s.TaskMilestones, s.AgentCounters
+}
+
+// query collects the rows of a question, never nil.
+func query[R any](v *View, text string, args []any, scan func(*sql.Rows, *R) error) ([]R, error) {
+	rows, err := v.conn.QueryContext(v.ctx, text, args...)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	list := []R{}
+	for rows.Next() {
+		var row R
+		if err := scan(rows, &row); err != nil {
+			return nil, err
+		}
+		list = append(list, row)
+	}
+	return list, rows.Err()
+}
+
+// conditions gathers what a question asks for.
+type conditions struct {
+	text string
+	args []any
+}
+
+func (c *conditions) add(text string, args ...any) {
+	word := " AND "
+	if c.text == "" {
+		word = " WHERE "
+	}
+	c.text += word + text
+	c.args = append(c.args, args...)
+}
+
+func (c *conditions) equal(column, value string) {
+	if value != "" {
+		c.add(column+"=?", value)
+	}
+}

@@ -1,0 +1,234 @@
+// Package worker keeps what is derived from workspaces fresh in the background:
+// it gathers notices that a workspace changed and brings them up to date
+// together, soon but not too often. What that takes is a function that it is
+// given; this package is only about when.
+//
+// Invariants: of several notices one batch is made; steady notices never put a
+// batch off; batches never overlap; a batch begins no sooner than Interval after
+// the end of the one before, unless somebody flushes; an idle worker has no
+// goroutine and no timer.
+package worker
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"sync"
+	"time"
+
+	"ac/internal/clock"
+)
+
+// The pace of batches.
+const (
+	// Debounce is how long after the first notice a batch begins.
+	Debounce = 250 * time.Millisecond
+	// Interval is the least time from the end of a batch to the next one.
+	Interval = time.Second
+)
+
+// Status is what a worker tells of itself. Times are Unix milliseconds; what
+// never happened is null.
+type Status struct {
+	Enabled           bool    `json:"enabled"`
+	Running           bool    `json:"running"`
+	Closed            bool    `json:"closed"`
+	PendingWorkspaces int     `json:"pending_workspaces"`
+	DebounceMS        int64   `json:"debounce_ms"`
+	MinIntervalMS     int64   `json:"min_interval_ms"`
+	LastRunAt         *int64  `json:"last_run_at_ms"`
+	LastNotifyAt      *int64  `json:"last_notify_at_ms"`
+	LastNotified      *string `json:"last_notified_workspace"`
+	BatchStartedAt    *int64  `json:"last_batch_started_at_ms"`
+	BatchCompletedAt  *int64  `json:"last_batch_completed_at_ms"`
+	NotifyCalls       int64   `json:"total_notify_calls"`
+	Batches           int64   `json:"total_batches"`
+	SyncAttempts      int64   `json:"total_workspace_sync_attempts"`
+	SyncErrors        int64   `json:"total_workspace_sync_errors"`
+	LastError         *string `json:"last_error_message"`
+	LastErrorIn       *string `json:"last_error_workspace"`
+	LastErrorAt       *int64  `json:"last_error_at_ms"`
+}
+
+// None is the status of a process without a worker.
+func None() Status { return Status{Closed: true} }
+
+// Options are what a worker is made of.
+type Options struct {
+	Clock *clock.Clock
+	// Sync brings one workspace up to date.
+	Sync func(ctx context.Context, dir string) error
+	// Failed is told of each workspace that could not be brought up to date. It
+	// must not block.
+	Failed func(dir string, err error)
+}
+
+// Worker is the worker of a process. It is safe for concurrent use.
+type Worker struct {
+	opts   Options
+	ctx    context.Context //nolint:containedctx // of all batches
+	cancel context.CancelFunc
+	wg     sync.WaitGroup // timers that are armed, and the batches they begin
+
+	mu      sync.Mutex
+	status  Status
+	pending []string
+	timer   *time.Timer   // nil when none is armed
+	batch   chan struct{} // closed at the end of the batch under way; nil when none is
+	ended   time.Time     // when the last batch did
+	closing bool
+}
+
+// New makes a worker. Close ends it.
+func New(opts Options) *Worker {
+	w := &Worker{opts: opts, status: Status{Enabled: true, DebounceMS: Debounce.Milliseconds(), MinIntervalMS: Interval.Milliseconds()}}
+	w.ctx, w.cancel = context.WithCancel(context.Background())
+	return w
+}
+
+// Notify says that a workspace changed. It never blocks. After Close it does
+// nothing.
+func (w *Worker) Notify(dir string) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if w.closing {
+		return
+	}
+	w.status.NotifyCalls++
+	w.status.LastNotifyAt, w.status.LastNotified = w.now(), &dir
+	if slices.Contains(w.pending, dir) {
+		return
+	}
+	w.pending = append(w.pending, dir)
+	w.arm()
+}
+
+// arm sets the timer for what is pending, unless it is set or a batch is under
+// way, which does it at its end; the worker is locked.
+func (w *Worker) arm() {
+	if w.timer != nil || w.batch != nil || len(w.pending) == 0 || w.closing {
+		return
+	}
+	wait := Debounce
+	if !w.ended.IsZero() {
+		wait = max(wait, Interval-w.opts.Clock.Since(w.ended))
+	}
+	w.wg.Add(1)
+	w.timer = time.AfterFunc(wait, func() {
+		defer w.wg.Done()
+		w.mu.Lock()
+		w.timer = nil
+		work := w.begin()
+		w.mu.Unlock()
+		work()
+	})
+}
+
+// begin takes what is pending for a batch, which the caller carries out when it
+// has unlocked the worker. Without anything to do, or while a batch is under
+// way, there is nothing to carry out.
+func (w *Worker) begin() (work func()) {
+	if w.batch != nil || len(w.pending) == 0 {
+		return func() {}
+	}
+	if w.timer != nil && w.timer.Stop() {
+		w.timer = nil
+		w.wg.Done()
+	}
+	dirs, done := w.pending, make(chan struct{})
+	w.pending, w.batch = nil, done
+	w.status.Batches++
+	w.status.BatchStartedAt = w.now()
+	return func() {
+		for _, dir := range dirs {
+			w.sync(dir)
+		}
+		w.mu.Lock()
+		defer w.mu.Unlock()
+		w.ended = w.opts.Clock.Now()
+		w.status.BatchCompletedAt = w.now()
+		w.status.LastRunAt = w.status.BatchCompletedAt
+		w.batch = nil
+		close(done)
+		w.arm()
+	}
+}
+
+func (w *Worker) sync(dir string) {
+	err := w.guarded(dir)
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.status.SyncAttempts++
+	if err == nil {
+		return
+	}
+	message := err.Error()
+	w.status.SyncErrors++
+	w.status.LastError, w.status.LastErrorIn, w.status.LastErrorAt = &message, &dir, w.now()
+	w.opts.Failed(dir, err)
+}
+
+// guarded turns a panic into an error of this one workspace.
+func (w *Worker) guarded(dir string) (err error) {
+	defer func() {
+		if r := recover(); r != nil {
+			err = fmt.Errorf("panic: %v", r)
+		}
+	}()
+	return w.opts.Sync(w.ctx, dir)
+}
+
+// Flush brings everything that is pending up to date at once, waits for a batch
+// under way, and returns when nothing is pending or under way. It gives up
+// waiting when ctx ends.
+func (w *Worker) Flush(ctx context.Context) error {
+	for {
+		w.mu.Lock()
+		under, idle := w.batch, w.batch == nil && len(w.pending) == 0
+		if !idle && under == nil {
+			w.wg.Go(w.begin())
+			under = w.batch
+		}
+		w.mu.Unlock()
+		if idle {
+			return nil
+		}
+		select {
+		case <-under:
+		case <-ctx.Done():
+			return context.Cause(ctx)
+		}
+	}
+}
+
+// Close flushes and ends the worker. When ctx ends before, what is under way is
+// called off. Nothing runs any more when Close returns.
+func (w *Worker) Close(ctx context.Context) error {
+	w.mu.Lock()
+	w.closing = true
+	if w.timer != nil && w.timer.Stop() {
+		w.timer = nil
+		w.wg.Done()
+	}
+	w.mu.Unlock()
+	stop := context.AfterFunc(ctx, w.cancel)
+	err := w.Flush(ctx)
+	stop()
+	w.cancel()
+	w.wg.Wait()
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.status.Closed = true
+	return err
+}
+
+// Status tells how the worker is now.
+func (w *Worker) Status() Status {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	now := w.status
+	now.Running, now.PendingWorkspaces = w.batch != nil, len(w.pending)
+	return now
+}
+
+func (w *Worker) now() *int64 { return new(w.opts.Clock.Now().UnixMilli()) }

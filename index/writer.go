@@ -1,0 +1,387 @@
+package index
+
+// Writing rows, in one transaction that begins with the first of them.
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"strings"
+)
+
+// writer writes on the one connection of a pass.
+type writer struct {
+	ctx      context.Context // never ends: a statement is not broken off
+	conn     *sql.Conn
+	began    bool
+	prepared map[string]*sql.Stmt
+	words    map[string]int64
+	known    *known
+	messages int // how many more there are now
+}
+
+func newWriter(ctx context.Context, conn *sql.Conn, k *known) *writer {
+	return &writer{ctx: context.WithoutCancel(ctx), conn: conn, prepared: map[string]*sql.Stmt{}, words: map[string]int64{}, known: k}
+}
+
+// begin starts the transaction.
+func (w *writer) begin() error {
+	if w.began {
+		return nil
+	}
+	if _, err := w.conn.ExecContext(w.ctx, "BEGIN IMMEDIATE"); err != nil {
+		return err
+	}
+	w.began = true
+	return nil
+}
+
+// end commits, or takes everything back.
+func (w *writer) end(failed error) error {
+	for _, st := range w.prepared {
+		failed = errors.Join(failed, st.Close())
+	}
+	if !w.began {
+		return failed
+	}
+	if failed == nil {
+		w.known.generation++
+		_, failed = w.conn.ExecContext(w.ctx, "UPDATE ac_state SET generation=?, messages=messages+?", w.known.generation, w.messages)
+	}
+	if failed == nil {
+		_, failed = w.conn.ExecContext(w.ctx, "COMMIT")
+	}
+	if failed != nil {
+		_, err := w.conn.ExecContext(w.ctx, "ROLLBACK")
+		if err != nil && !strings.Contains(err.Error(), "no transaction is active") {
+			return errors.Join(failed, err)
+		}
+	}
+	return failed
+}
+
+func (w *writer) statement(text string) (*sql.Stmt, error) {
+	if st := w.prepared[text]; st != nil {
+		return st, nil
+	}
+	st, err := w.conn.PrepareContext(w.ctx, text)
+	if err == nil {
+		w.prepared[text] = st
+	}
+	return st, err
+}
+
+func (w *writer) exec(text string, args ...any) error {
+	_, err := w.change(text, args...)
+	return err
+}
+
+// change runs a statement and says how many rows it changed.
+func (w *writer) change(text string, args ...any) (int, error) {
+	if err := w.begin(); err != nil {
+		return 0, err
+	}
+	st, err := w.statement(text)
+	if err != nil {
+		return 0, err
+	}
+	done, err := st.ExecContext(w.ctx, args...)
+	if err != nil {
+		return 0, err
+	}
+	n, err := done.RowsAffected()
+	return int(n), err
+}
+
+func marks(n int) string { return "(" + strings.TrimSuffix(strings.Repeat("?,", n), ",") + ")" }
+
+// insert writes the rows of a document.
+func (w *writer) insert(f *file, rows []insertion) error {
+	for _, row := range rows {
+		text := "INSERT OR REPLACE INTO " + row.table + " VALUES " + marks(len(row.values)+1)
+		if err := w.exec(text, append([]any{f.id}, row.values...)...); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (w *writer) saveFile(f *file) error {
+	var problem, what any
+	if f.problem != "" {
+		problem, what = f.problem, f.what
+	}
+	return w.exec("INSERT OR REPLACE INTO ac_files VALUES (?,?,?,?,?)", f.id, f.path, f.encode(), problem, what)
+}
+
+// replace makes room for a new state of a document.
+func (w *writer) replace(p *pass, f *file) error {
+	if err := w.formerAgent(p, f); err != nil {
+		return err
+	}
+	for _, text := range ownRows(f.kind) {
+		if err := w.exec(text, f.id); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// ownRows are the statements that take the rows of a document away.
+func ownRows(of kind) []string {
+	switch of {
+	case kindRun:
+		return []string{"DELETE FROM ac_runs WHERE id=?"}
+	case kindArtifact:
+		return []string{"DELETE FROM ac_artifacts WHERE id=?"}
+	case kindReview:
+		return []string{"DELETE FROM ac_reviews WHERE id=?"}
+	case kindHelpRequest:
+		return []string{"DELETE FROM ac_help_requests WHERE id=?"}
+	case kindConversation:
+		return []string{"DELETE FROM ac_conversation_participants WHERE conversation=?", "DELETE FROM ac_conversations WHERE id=?"}
+	case kindTask:
+		return []string{"DELETE FROM ac_task_milestones WHERE task=?", "DELETE FROM ac_tasks WHERE id=?"}
+	case kindAgent:
+		return []string{"DELETE FROM ac_agents WHERE id=?"}
+	}
+	return []string{"DELETE FROM ac_comments WHERE id=?"}
+}
+
+// formerAgent notes whose counters a document concerned until now.
+func (w *writer) formerAgent(p *pass, f *file) error {
+	text := map[kind]string{kindRun: "SELECT agent_id FROM ac_runs WHERE id=?", kindAgent: "SELECT agent_id FROM ac_agents WHERE id=?"}[f.kind]
+	if text == "" {
+		return nil
+	}
+	st, err := w.statement(text)
+	if err != nil {
+		return err
+	}
+	var agent string
+	if err := st.QueryRowContext(w.ctx, f.id).Scan(&agent); err != nil {
+		if errors.Is(err, sql.ErrNoRows) {
+			return nil
+		}
+		return err
+	}
+	p.agents[agent] = true
+	return nil
+}
+
+// remove takes everything away that came from a document, its log included.
+func (w *writer) remove(p *pass, f *file) error {
+	if err := w.formerAgent(p, f); err != nil {
+		return err
+	}
+	s := &p.synced
+	counts := map[kind][]*int{
+		kindRun: {&s.RunsDeleted}, kindArtifact: {&s.ArtifactsDeleted}, kindReview: {&s.ReviewsDeleted}, kindHelpRequest: {&s.HelpRequestsDeleted},
+		kindConversation: {nil, &s.ConversationsDeleted}, kindTask: {&s.TaskMilestonesDeleted, &s.TasksDeleted}, kindAgent: {nil}, kindComment: {nil},
+	}[f.kind]
+	for i, text := range ownRows(f.kind) {
+		n, err := w.change(text, f.id)
+		if err != nil {
+			return err
+		}
+		if counts[i] != nil {
+			*counts[i] += n
+		}
+	}
+	if f.kind != kindRun && f.kind != kindConversation {
+		return nil
+	}
+	if err := w.removeLog(p, f); err != nil {
+		return err
+	}
+	name := "/events.jsonl"
+	if f.kind == kindConversation {
+		name = "/messages.jsonl"
+	}
+	if log := p.known.byPath[f.path[:strings.LastIndexByte(f.path, '/')]+name]; log != nil {
+		p.known.forget(log)
+		return w.exec("DELETE FROM ac_files WHERE id=?", log.id)
+	}
+	return nil
+}
+
+// removeLog takes away what came from the log of a run or conversation.
+func (w *writer) removeLog(p *pass, parent *file) error {
+	if parent.kind == kindConversation {
+		n, err := w.change("DELETE FROM ac_messages WHERE conversation=?", parent.id)
+		p.synced.MessagesDeleted += n
+		w.messages -= n
+		return err
+	}
+	if err := w.removeEvents(p, parent.id, 0); err != nil {
+		return err
+	}
+	return w.exec("DELETE FROM ac_run_stats WHERE id=?", parent.id)
+}
+
+// removeEvents takes the lines of a run behind a seq away.
+func (w *writer) removeEvents(p *pass, run, seq int64) error {
+	from, to := eventKey(run, seq), eventKey(run+1, 0)
+	n, err := w.change("DELETE FROM ac_events WHERE id>? AND id<?", from, to)
+	if err != nil {
+		return err
+	}
+	p.synced.EventsDeleted += n
+	n, err = w.change("DELETE FROM ac_event_parse_errors WHERE id>? AND id<?", from, to)
+	p.synced.EventParseErrorsDeleted += n
+	return err
+}
+
+// before takes away what a reading of a log puts anew.
+func (w *writer) before(p *pass, job *logJob, whole bool) error {
+	switch {
+	case !job.known:
+		return nil
+	case job.source.kind == kindMessages && whole:
+		n, err := w.change("DELETE FROM ac_messages WHERE conversation=?", job.run)
+		p.synced.MessagesDeleted += n
+		w.messages -= n
+		return err
+	case job.source.kind == kindMessages:
+		n, err := w.change("DELETE FROM ac_messages WHERE conversation=? AND seq>?", job.run, job.was.seq)
+		p.synced.MessagesDeleted += n
+		w.messages -= n
+		return err
+	case whole:
+		return w.removeLog(p, &file{kind: kindRun, id: job.run})
+	case job.file.log.tailEvent:
+		// The line that had no LF comes again, as itself or as another one.
+		_, err := w.change("DELETE FROM ac_events WHERE id>? AND id<?", eventKey(job.run, job.was.seq), eventKey(job.run+1, 0))
+		return err
+	}
+	return nil
+}
+
+// wordID is the number of a word.
+func (w *writer) wordID(text string) (int64, error) {
+	if id, ok := w.words[text]; ok {
+		return id, nil
+	}
+	if len(w.words) >= maxWords {
+		clear(w.words)
+	}
+	st, err := w.statement("SELECT id FROM ac_words WHERE word=?")
+	if err != nil {
+		return 0, err
+	}
+	var id int64
+	err = st.QueryRowContext(w.ctx, text).Scan(&id)
+	if errors.Is(err, sql.ErrNoRows) {
+		if err := w.begin(); err != nil {
+			return 0, err
+		}
+		if st, err = w.statement("INSERT INTO ac_words(word) VALUES (?)"); err != nil {
+			return 0, err
+		}
+		made, err := st.ExecContext(w.ctx, text)
+		if err != nil {
+			return 0, err
+		}
+		if id, err = made.LastInsertId(); err != nil {
+			return 0, err
+		}
+	} else if err != nil {
+		return 0, err
+	}
+	w.words[text] = id
+	return id, nil
+}
+
+func (w *writer) word(of *word) (any, error) {
+	if of == nil {
+		return nil, nil //nolint:nilnil // no word is a NULL
+	}
+	if of.id == 0 {
+		id, err := w.wordID(of.text)
+		if err != nil {
+			return nil, err
+		}
+		of.id = id
+	}
+	return of.id, nil
+}
+
+// perInsert is how many events one statement writes.
+const perInsert = 32
+
+const eventColumns = 12
+
+// rows writes what a piece of a log holds.
+func (w *writer) rows(p *pass, b logBatch) error {
+	for _, m := range b.lines {
+		if err := w.message(b.job.run, m); err != nil {
+			return err
+		}
+	}
+	for _, f := range b.faults {
+		if err := w.exec("INSERT OR REPLACE INTO ac_event_parse_errors VALUES (?,?,?,?,?,?)",
+			eventKey(b.job.run, f.seq), f.seq, f.fault, f.offset, f.length, int32(f.sum)); err != nil {
+			return err
+		}
+	}
+	p.synced.EventParseErrorsIndexed += len(b.faults)
+	p.synced.EventsIndexed += len(b.events)
+	if len(b.events) == 0 {
+		return nil
+	}
+	project, err := w.wordID(b.job.source.project)
+	if err != nil {
+		return err
+	}
+	for at := 0; at < len(b.events); {
+		n := perInsert
+		if len(b.events)-at < n {
+			n = 1
+		}
+		if err := w.events(project, b.job.run, b.events[at:at+n]); err != nil {
+			return err
+		}
+		at += n
+	}
+	return nil
+}
+
+func (w *writer) events(project, run int64, some []eventRow) error {
+	args := make([]any, 0, eventColumns*len(some))
+	for i := range some {
+		e := &some[i]
+		args = append(args, eventKey(run, e.seq), project, e.seq, number(e.at, e.hasAt), number(e.mono, e.hasMono))
+		for _, of := range [...]*word{e.kind, e.actor, e.session, e.access} {
+			id, err := w.word(of)
+			if err != nil {
+				return err
+			}
+			args = append(args, id)
+		}
+		args = append(args, e.offset, e.length, int64(int32(e.sum)))
+	}
+	return w.exec(eventInsert(len(some)), args...)
+}
+
+func eventInsert(n int) string {
+	one := marks(eventColumns)
+	if n == 1 {
+		return "INSERT OR REPLACE INTO ac_events VALUES " + one
+	}
+	return "INSERT OR REPLACE INTO ac_events VALUES " + strings.Repeat(one+",", n-1) + one
+}
+
+func number(n int64, some bool) any {
+	if !some {
+		return nil
+	}
+	return n
+}
+
+func (w *writer) message(conversation int64, m messageLine) error {
+	d := &m.message
+	n, err := w.change("INSERT OR IGNORE INTO ac_messages VALUES (NULL,?,?,?,?,?,?,?,?,?,?,?,?)",
+		conversation, m.seq, d.ID, maybe(d.ProjectID), d.CreatedAt, m.at, d.AuthorID, d.AuthorRole, d.Kind, d.Visibility, d.Body, jsonList(d.Mentions))
+	w.messages += n
+	return err
+}

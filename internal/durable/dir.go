@@ -1,0 +1,132 @@
+package durable
+
+// Looking at many files of a directory: one system call a file, relative to
+// the open directory, instead of a walk from the root for each.
+
+import (
+	"io/fs"
+	"os"
+	"path"
+	"path/filepath"
+	"syscall"
+)
+
+// Entry is a name in a directory and what it is.
+type Entry struct {
+	Name string
+	Type fs.FileMode // the bits of fs.ModeType
+}
+
+// Dir is an open directory. No symlink below it is followed. Its methods may be
+// called side by side.
+type Dir struct {
+	fsys FS
+	name string
+	file *os.File // nil where files are reached through fsys
+}
+
+// OpenDir opens a directory of a tree.
+func OpenDir(fsys FS, name string) (*Dir, error) {
+	root, ok := fsys.(*Root)
+	if !ok || !relativeCalls {
+		return subByName(fsys, name)
+	}
+	file, err := root.root.OpenFile(filepath.FromSlash(name), os.O_RDONLY|nonblock, 0)
+	if err != nil {
+		return nil, err
+	}
+	return checked(&Dir{fsys: fsys, name: name, file: file})
+}
+
+// checked closes what is no directory.
+func checked(d *Dir) (*Dir, error) {
+	st, err := d.file.Stat()
+	if err == nil && !st.IsDir() {
+		err = &fs.PathError{Op: "open", Path: d.name, Err: syscall.ENOTDIR}
+	}
+	if err != nil {
+		_ = d.file.Close() // only looked at
+		return nil, err
+	}
+	return d, nil
+}
+
+func subByName(fsys FS, name string) (*Dir, error) {
+	st, err := fsys.Stat(name)
+	if err != nil {
+		return nil, err
+	}
+	if !st.IsDir() {
+		return nil, &fs.PathError{Op: "open", Path: name, Err: syscall.ENOTDIR}
+	}
+	return &Dir{fsys: fsys, name: name}, nil
+}
+
+// Name is the name of the directory in its tree.
+func (d *Dir) Name() string { return d.name }
+
+// Close releases the directory.
+func (d *Dir) Close() error {
+	if d.file == nil {
+		return nil
+	}
+	return d.file.Close()
+}
+
+// Entries lists the directory, in the order in which the system gives it.
+func (d *Dir) Entries() ([]Entry, error) {
+	if d.file == nil {
+		list, err := d.fsys.ReadDir(d.name)
+		return entries(list), err
+	}
+	list, err := d.file.ReadDir(-1)
+	return entries(list), err
+}
+
+func entries(list []fs.DirEntry) []Entry {
+	found := make([]Entry, len(list))
+	for i, e := range list {
+		found[i] = Entry{e.Name(), e.Type()}
+	}
+	return found
+}
+
+// Look tells the version and the type of a name below the directory, without
+// following it when it is a symlink.
+func (d *Dir) Look(name string) (Version, fs.FileMode, error) {
+	if d.file == nil {
+		st, err := d.fsys.Lstat(path.Join(d.name, name))
+		if err != nil {
+			return Version{}, 0, err
+		}
+		return VersionOf(st), st.Mode().Type(), nil
+	}
+	return d.lookAt(name)
+}
+
+// Sub opens a directory in this one. A symlink is none.
+func (d *Dir) Sub(name string) (*Dir, error) {
+	if d.file == nil {
+		st, err := d.fsys.Lstat(path.Join(d.name, name))
+		if err == nil && !st.IsDir() {
+			err = &fs.PathError{Op: "open", Path: path.Join(d.name, name), Err: syscall.ENOTDIR}
+		}
+		return &Dir{fsys: d.fsys, name: path.Join(d.name, name)}, err
+	}
+	return d.subAt(name)
+}
+
+// Open opens a regular file in the directory for reading. A symlink is none.
+func (d *Dir) Open(name string) (File, error) {
+	if d.file == nil {
+		st, err := d.fsys.Lstat(path.Join(d.name, name))
+		if err == nil && !st.Mode().IsRegular() {
+			err = &fs.PathError{Op: "open", Path: path.Join(d.name, name), Err: ErrIrregular}
+		}
+		if err != nil {
+			return nil, err
+		}
+		return d.fsys.OpenFile(path.Join(d.name, name), os.O_RDONLY, 0)
+	}
+	return d.openAt(name)
+}

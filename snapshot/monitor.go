@@ -1,0 +1,282 @@
+package snapshot
+
+// The monitor: runs with their sessions and what their logs say.
+
+import (
+	"cmp"
+	"encoding/json"
+	"slices"
+	"strconv"
+
+	"ac/index"
+	"ac/internal/canonjson"
+	"ac/internal/clock"
+	"ac/internal/collation"
+	"ac/workspace/doc"
+)
+
+// Monitor is the runs and the jobs of a workspace.
+type Monitor struct {
+	Taken
+	Indexed
+	Jobs JobCounts    `json:"jobs"`
+	Rows []MonitorRow `json:"rows"`
+}
+
+// MonitorRow is a run, or a session whose run is not known.
+type MonitorRow struct {
+	ProjectID     string `json:"project_id"`
+	RunID         string `json:"run_id"`
+	CreatedAt     string `json:"created_at,omitempty"`
+	RunStatus     string `json:"run_status"`
+	Provider      string `json:"provider,omitempty"`
+	AgentID       string `json:"agent_id,omitempty"`
+	ContextPackID string `json:"context_pack_id,omitempty"`
+	*RowSession
+	LastEvent            *index.LastEvent `json:"last_event,omitempty"`
+	ParseErrors          int64            `json:"parse_error_count"`
+	PolicyDecisions      int64            `json:"policy_decision_count"`
+	PolicyDenied         int64            `json:"policy_denied_count"`
+	BudgetDecisions      int64            `json:"budget_decision_count"`
+	BudgetAlerts         int64            `json:"budget_alert_count"`
+	BudgetExceeded       int64            `json:"budget_exceeded_count"`
+	LatestPolicyDecision *PolicyDecision  `json:"latest_policy_decision,omitempty"`
+	LatestPolicyDenied   *PolicyDenial    `json:"latest_policy_denied,omitempty"`
+	LatestBudgetDecision *BudgetDecision  `json:"latest_budget_decision,omitempty"`
+	TokenUsage           *TokenUsage      `json:"token_usage,omitempty"`
+
+	at int64 // of its creation
+}
+
+// RowSession is the session of a row: one that runs, else the newest.
+type RowSession struct {
+	SessionRef  string  `json:"session_ref"`
+	LiveStatus  string  `json:"live_status"`
+	ExitCode    *int    `json:"live_exit_code"`
+	Signal      *string `json:"live_signal"`
+	Error       string  `json:"live_error,omitempty"`
+	StartedAtMS int64   `json:"session_started_at_ms"`
+	EndedAtMS   *int64  `json:"session_ended_at_ms,omitempty"`
+}
+
+// TokenUsage is what a run consumed.
+type TokenUsage struct {
+	Source       string   `json:"source"`
+	Confidence   string   `json:"confidence"`
+	TotalTokens  int64    `json:"total_tokens"`
+	InputTokens  *int64   `json:"input_tokens,omitempty"`
+	OutputTokens *int64   `json:"output_tokens,omitempty"`
+	CostUSD      *float64 `json:"cost_usd,omitempty"`
+}
+
+// PolicyDecision is what a decision of policy said.
+type PolicyDecision struct {
+	Allowed *bool   `json:"allowed,omitempty"`
+	RuleID  *string `json:"rule_id,omitempty"`
+	Reason  *string `json:"reason,omitempty"`
+	Action  *string `json:"action,omitempty"`
+}
+
+// PolicyDenial is what a denial by policy said.
+type PolicyDenial struct {
+	RuleID *string `json:"rule_id,omitempty"`
+	Reason *string `json:"reason,omitempty"`
+	Action *string `json:"action,omitempty"`
+}
+
+// BudgetDecision is what a decision of the budget said.
+type BudgetDecision struct {
+	Scope     *string  `json:"scope,omitempty"`
+	Metric    *string  `json:"metric,omitempty"`
+	Severity  *string  `json:"severity,omitempty"`
+	Result    *string  `json:"result,omitempty"`
+	Actual    *float64 `json:"actual,omitempty"`
+	Threshold *float64 `json:"threshold,omitempty"`
+}
+
+// Monitor takes the newest runs of a project, of all when it is "": those with a
+// running session first. Every run with a running session is considered, however
+// old it is.
+func (m *Moment) Monitor(project string, limit int) (Monitor, error) {
+	result := Monitor{Taken: m.taken, Indexed: m.indexed, Rows: []MonitorRow{}, Jobs: countJobs(m.w, project)}
+	runs, err := m.runs(project, limit)
+	if err != nil {
+		return result, err
+	}
+	sessions, err := m.observed()
+	if err != nil {
+		return result, err
+	}
+	of := byRun(sessions)
+	shown := make(map[runKey]bool, len(runs))
+	for i := range runs {
+		key := runKey{runs[i].ProjectID, runs[i].RunID}
+		shown[key] = true
+		result.Rows = append(result.Rows, rowOf(&runs[i], of[key]))
+	}
+	// The runs of the other sessions: those that run are looked up. The others can
+	// only be shown when every run is, so that theirs are not known.
+	all := len(runs) < limit
+	var others []*doc.Session
+	var asked []index.RunKey
+	for i := range sessions {
+		s := &sessions[i]
+		key := runKey{s.ProjectID, s.RunID}
+		if !shown[key] && (project == "" || project == s.ProjectID) && (all || s.Status == doc.StatusRunning) {
+			others, asked = append(others, s), append(asked, index.RunKey{ProjectID: s.ProjectID, RunID: s.RunID})
+		}
+	}
+	found, err := m.view.Named(asked...)
+	if err != nil {
+		return result, err
+	}
+	for i := range found {
+		key := runKey{found[i].ProjectID, found[i].RunID}
+		shown[key] = true
+		result.Rows = append(result.Rows, rowOf(&found[i], of[key]))
+	}
+	for _, s := range others {
+		if !shown[runKey{s.ProjectID, s.RunID}] {
+			result.Rows = append(result.Rows, MonitorRow{ProjectID: s.ProjectID, RunID: s.RunID, RunStatus: s.Status, RowSession: sessionOf(s)})
+		}
+	}
+	sortRows(result.Rows)
+	result.Rows = result.Rows[:min(limit, len(result.Rows))]
+	return result, nil
+}
+
+// byRun gives each run its session: one that runs, else the one that was started
+// last. They come the newest first.
+func byRun(sessions []doc.Session) map[runKey]*doc.Session {
+	of := make(map[runKey]*doc.Session, len(sessions))
+	for i := range sessions {
+		s := &sessions[i]
+		key := runKey{s.ProjectID, s.RunID}
+		if best := of[key]; best == nil || (best.Status != doc.StatusRunning && s.Status == doc.StatusRunning) {
+			of[key] = s
+		}
+	}
+	return of
+}
+
+func rowOf(r *index.MonitoredRun, s *doc.Session) MonitorRow {
+	at, _ := clock.Parse(r.CreatedAt)
+	return MonitorRow{
+		ProjectID: r.ProjectID, RunID: r.RunID, CreatedAt: r.CreatedAt, RunStatus: r.Status, Provider: r.Provider, AgentID: r.AgentID,
+		ContextPackID: r.ContextPackID, RowSession: sessionOf(s), LastEvent: r.LastEvent, ParseErrors: r.ParseErrors,
+		PolicyDecisions: r.PolicyDecisions, PolicyDenied: r.PolicyDenied,
+		BudgetDecisions: r.BudgetDecisions, BudgetAlerts: r.BudgetAlerts, BudgetExceeded: r.BudgetExceeded,
+		LatestPolicyDecision: policyDecision(r.LatestPolicyDecision), LatestPolicyDenied: policyDenial(r.LatestPolicyDenied),
+		LatestBudgetDecision: budgetDecision(r.LatestBudgetDecision), TokenUsage: usageOf(r), at: at.UnixMilli(),
+	}
+}
+
+func usageOf(r *index.MonitoredRun) *TokenUsage {
+	if r.UsageSource == nil || r.UsageConfidence == nil || r.UsageTotalTokens == nil {
+		return nil
+	}
+	return &TokenUsage{
+		Source: *r.UsageSource, Confidence: *r.UsageConfidence, TotalTokens: *r.UsageTotalTokens,
+		InputTokens: r.UsageInputTokens, OutputTokens: r.UsageOutputTokens, CostUSD: r.UsageCostUSD,
+	}
+}
+
+func sessionOf(s *doc.Session) *RowSession {
+	if s == nil {
+		return nil
+	}
+	return &RowSession{
+		SessionRef: s.Ref, LiveStatus: s.Status, ExitCode: s.ExitCode, Signal: s.Signal, Error: s.Error,
+		StartedAtMS: s.StartedAtMS, EndedAtMS: s.EndedAtMS,
+	}
+}
+
+// sortRows puts running sessions first, then the newest runs, then by the text of
+// their ids.
+func sortRows(rows []MonitorRow) {
+	byText := collation.Lazy()
+	slices.SortFunc(rows, func(a, b MonitorRow) int {
+		if c := cmp.Or(cmp.Compare(rank(a), rank(b)), cmp.Compare(b.at, a.at)); c != 0 {
+			return c
+		}
+		return cmp.Or(byText(a.RunID, b.RunID), cmp.Compare(a.ProjectID, b.ProjectID), cmp.Compare(refOf(a), refOf(b)))
+	})
+}
+
+// rank is 0 for rows that run, 1 for runs, 2 for sessions without one.
+func rank(r MonitorRow) int {
+	switch {
+	case r.RowSession != nil && r.LiveStatus == doc.StatusRunning:
+		return 0
+	case r.CreatedAt != "":
+		return 1
+	}
+	return 2
+}
+
+func refOf(r MonitorRow) string {
+	if r.RowSession == nil {
+		return ""
+	}
+	return r.SessionRef
+}
+
+// policyDecision takes the fields of a payload that are of their type.
+func policyDecision(payload json.RawMessage) *PolicyDecision {
+	if payload == nil {
+		return nil
+	}
+	var d PolicyDecision
+	members(payload, map[string]any{"allowed": &d.Allowed, "rule_id": &d.RuleID, "reason": &d.Reason, "action": &d.Action})
+	return &d
+}
+
+func policyDenial(payload json.RawMessage) *PolicyDenial {
+	if payload == nil {
+		return nil
+	}
+	var d PolicyDenial
+	var policy json.RawMessage
+	members(payload, map[string]any{"policy": &policy, "action": &d.Action})
+	if len(policy) > 0 && policy[0] == '{' {
+		members(policy, map[string]any{"rule_id": &d.RuleID, "reason": &d.Reason})
+	}
+	return &d
+}
+
+func budgetDecision(payload json.RawMessage) *BudgetDecision {
+	if payload == nil {
+		return nil
+	}
+	var d BudgetDecision
+	members(payload, map[string]any{
+		"scope": &d.Scope, "metric": &d.Metric, "severity": &d.Severity, "result": &d.Result, "actual": &d.Actual, "threshold": &d.Threshold,
+	})
+	return &d
+}
+
+// members puts the members of an object where they belong, those that are of the
+// type of their place.
+func members(object json.RawMessage, into map[string]any) {
+	_ = canonjson.Members(object, func(m canonjson.Member) { // sound, or nothing is known of it
+		switch place := into[string(m.Key)].(type) {
+		case **bool:
+			*place = nil
+			if text := string(m.Value); text == "true" || text == "false" {
+				*place = new(text == "true")
+			}
+		case **string:
+			*place = nil
+			if m.Value[0] == '"' {
+				*place = new(canonjson.Unquote(m.Value))
+			}
+		case **float64:
+			*place = nil
+			if n, err := strconv.ParseFloat(string(m.Value), 64); err == nil {
+				*place = &n
+			}
+		case *json.RawMessage:
+			*place = m.Value
+		}
+	})
+}

@@ -1,0 +1,67 @@
+package snapshot
+
+// One agent: who it is, and what its runs sum up to.
+
+import (
+	"ac/internal/clock"
+	"ac/workspace/doc"
+)
+
+// Profile is an agent with its figures.
+type Profile struct {
+	Taken
+	Agent   ProfileAgent   `json:"agent"`
+	Metrics ProfileMetrics `json:"metrics"`
+}
+
+// ProfileAgent is who an agent is.
+type ProfileAgent struct {
+	AgentID      string `json:"agent_id"`
+	Name         string `json:"name"`
+	DisplayTitle string `json:"display_title,omitempty"`
+	Avatar       string `json:"avatar,omitempty"`
+	Role         string `json:"role"`
+	Provider     string `json:"provider"`
+	ModelHint    string `json:"model_hint,omitempty"`
+	TeamID       string `json:"team_id,omitempty"`
+	CreatedAt    string `json:"created_at"`
+	TenureDays   int    `json:"tenure_days"`
+}
+
+// ProfileMetrics are the sums over the runs of an agent. Its context cycles are
+// null when no run of it tells.
+type ProfileMetrics struct {
+	Runs         int64   `json:"total_runs"`
+	Running      int64   `json:"running_runs"`
+	Ended        int64   `json:"ended_runs"`
+	Failed       int64   `json:"failed_runs"`
+	Stopped      int64   `json:"stopped_runs"`
+	Tokens       int64   `json:"total_tokens"`
+	CostUSD      float64 `json:"total_cost_usd"`
+	Cycles       *int64  `json:"context_cycles_count"`
+	CyclesSource string  `json:"context_cycles_source"`
+}
+
+const hoursOfDay = 24
+
+// Profile takes the figures of an agent over its runs in a project, in all when
+// that is "".
+func (m *Moment) Profile(a doc.Agent, project string) (Profile, error) {
+	tenure := 0
+	if since, ok := clock.Parse(a.CreatedAt); ok {
+		tenure = max(0, int(m.w.Env.Clock.Since(since).Hours()/hoursOfDay))
+	}
+	result := Profile{Taken: m.taken, Agent: ProfileAgent{
+		AgentID: a.ID, Name: a.Name, DisplayTitle: a.DisplayTitle, Avatar: a.Avatar, Role: a.Role, Provider: a.Provider,
+		ModelHint: a.ModelHint, TeamID: a.TeamID, CreatedAt: a.CreatedAt, TenureDays: tenure,
+	}}
+	sums, err := m.view.AgentMetrics(a.ID, project)
+	result.Metrics = ProfileMetrics{
+		Runs: sums.Runs, Running: sums.Running, Ended: sums.Ended, Failed: sums.Failed, Stopped: sums.Stopped,
+		Tokens: sums.TotalTokens, CostUSD: micro(sums.TotalCostUSD), Cycles: sums.Cycles, CyclesSource: "unknown",
+	}
+	if sums.Cycles != nil {
+		result.Metrics.CyclesSource = "provider_signal"
+	}
+	return result, err
+}

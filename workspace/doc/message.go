@@ -1,0 +1,44 @@
+package doc
+
+// Messages: the lines of a messages.jsonl.
+
+import (
+	"bytes"
+	"errors"
+
+	"ac/internal/canonjson"
+	"ac/internal/param"
+	"ac/internal/yamldoc"
+)
+
+// Message is one line of a messages.jsonl.
+type Message struct {
+	_              struct{} `is:"strict"`
+	SchemaVersion  int      `json:"schema_version" is:"min=1"`
+	Type           string   `json:"type" is:"enum=message"`
+	ID             string   `json:"id"`
+	ConversationID string   `json:"conversation_id"`
+	ProjectID      string   `json:"project_id,omitempty" is:"optional"`
+	CreatedAt      string   `json:"created_at" is:"time"`
+	AuthorID       string   `json:"author_id"`
+	AuthorRole     string   `json:"author_role" is:"enum=human|ceo|director|manager|worker"`
+	Kind           string   `json:"kind" is:"default=text,enum=text|system|report"`
+	Visibility     string   `json:"visibility" is:"enum=private_agent|team|managers|org"`
+	Body           string   `json:"body"`
+	Mentions       []string `json:"mentions" is:"default="`
+}
+
+// MessageCodec binds messages.
+var MessageCodec = yamldoc.For[Message]()
+
+// DecodeMessage reads one line of a messages.jsonl.
+func DecodeMessage(line []byte) (Message, error) {
+	line = bytes.TrimSpace(line)
+	if end, err := canonjson.Value(line, 0); err != nil {
+		return Message{}, err
+	} else if end != len(line) {
+		return Message{}, errors.New("more than one JSON value in the line")
+	}
+	value := param.Parse(line)
+	return MessageCodec.Bind(&value)
+}
