@@ -30,6 +30,7 @@ var filters = map[string][]string{
 	"workspace.agents.list":                  {"team_id"},
 	"session.launch":                         {"repo_id", "actor_id", "actor_team_id"},
 	"inbox.resolve":                          {"actor_id", "actor_team_id"},
+	"ui.resolve":                             {"actor_id", "actor_team_id"},
 	"milestone.approve":                      {"actor_id", "actor_team_id"},
 	"artifact.read":                          {"actor_id", "actor_team_id"},
 	"memory.approve_delta":                   {"actor_id", "actor_team_id"},
@@ -211,6 +212,7 @@ func newBench(t *testing.T) *bench {
 		"adapter.status":              in, "worktree.cleanup": in, "sharepack.replay": with(object{"project_id": project.ProjectID, "share_pack_id": "share_x"}), "run.create": create, "run.list": in, "run.replay": ofRun,
 		"inbox.list_help_requests": in,
 		"inbox.resolve":            with(object{"project_id": project.ProjectID, "artifact_id": "art_x", "decision": "denied", "actor_id": "human", "actor_role": "human"}),
+		"ui.resolve":               with(object{"project_id": project.ProjectID, "artifact_id": "art_x", "decision": "denied", "actor_id": "human", "actor_role": "human"}),
 		"milestone.approve": with(object{
 			"project_id": project.ProjectID, "task_id": "task_x", "milestone_id": "ms_x", "report_artifact_id": "art_x", "actor_id": "human", "actor_role": "human",
 		}),

@@ -64,7 +64,7 @@ func newRoot(a *app) *cobra.Command {
 		commentAddCommand(a), commentListCommand(a),
 		artifactNewCommand(a), artifactValidateCommand(a), artifactReadCommand(a),
 		memoryDeltaCommand(a), memoryApproveCommand(a), memoryPreviewCommand(a), inboxShowCommand(a),
-		monitorRunsCommand(a), inboxSnapshotCommand(a), uiSnapshotCommand(a),
+		monitorRunsCommand(a), inboxSnapshotCommand(a), uiSnapshotCommand(a), uiResolveCommand(a), managerDashboardCommand(a, decideInInbox),
 	)
 	root.SetHelpCommand(helpCommand())
 	return root
