@@ -44,11 +44,11 @@ func (c *Company) SubmitJob(ctx context.Context, p SubmitJobParams) (SubmittedJo
 	}
 	c.all.mu.Lock()
 	defer c.all.mu.Unlock()
-	mine := submitted{c.dir, record.Job.ProjectID, record.Job.JobID}
+	mine := submitted{c.dir, p.Job.ProjectID, record.Job.JobID}
 	if !slices.Contains(c.all.submitted, mine) {
 		c.all.submitted = append(c.all.submitted, mine)
 	}
-	return SubmittedJob{p.Job.WorkspaceDir, record.Job.ProjectID, record.Job.JobID, record.Status}, nil
+	return SubmittedJob{p.Job.WorkspaceDir, p.Job.ProjectID, record.Job.JobID, record.Status}, nil
 }
 
 // JobParams are those of job.poll, job.collect and job.cancel.

@@ -174,6 +174,7 @@ func newBench(t *testing.T) *bench {
 		t.Fatal(err)
 	}
 	ref := with(object{"session_ref": "local_" + run.RunID})
+	ofJob := with(object{"project_id": project.ProjectID, "job_id": "job_x"})
 	b.valid = map[string]object{
 		"system.ping": {}, "system.capabilities": {},
 		"workspace.open": in, "workspace.validate": in, "workspace.projects.list": in, "workspace.agents.list": in, "workspace.teams.list": in,
@@ -182,9 +183,19 @@ func newBench(t *testing.T) *bench {
 		"workspace.repo_root.set":     with(object{"repo_id": "r", "repo_path": b.dir, "require_git": false}),
 		"adapter.status":              in, "worktree.cleanup": in, "sharepack.replay": with(object{"project_id": project.ProjectID, "share_pack_id": "share_x"}), "run.create": create, "run.list": in, "run.replay": ofRun,
 		"session.launch": launch, "session.list": in, "session.collect": ref, "session.poll": ref, "session.stop": ref,
+		"job.submit": {"job": jobOf(b.dir)}, "job.list": with(object{"project_id": project.ProjectID}),
+		"job.poll": ofJob, "job.collect": ofJob, "job.cancel": ofJob,
 		"events.subscribe": with(object{"subscription_id": "s"}), "events.ack": {"subscription_id": "s"}, "events.unsubscribe": {"subscription_id": "none"},
 	}
 	return b
+}
+
+// jobOf is a job of a project that is not there, so that nothing is started.
+func jobOf(dir string) object {
+	return object{
+		"job_id": "job_x", "worker_kind": "codex", "workspace_dir": dir, "project_id": "proj_none", "goal": "g",
+		"constraints": []string{}, "deliverables": []string{}, "permission_level": "read-only", "context_refs": []any{},
+	}
 }
 
 // TestMalformedParams sends at least 5,000 malformed requests. Each is answered
