@@ -201,6 +201,7 @@ func newBench(t *testing.T) *bench {
 	item := with(object{"project_id": project.ProjectID, "artifact_id": delta.ArtifactID})
 	acting := maps.Clone(item)
 	maps.Copy(acting, object{"actor_id": "human", "actor_role": "human"})
+	ofJob := with(object{"project_id": project.ProjectID, "job_id": "job_x"})
 	b.valid = map[string]object{
 		"artifact.read": acting, "memory.propose_delta": propose, "memory.preview_delta": item, "memory.approve_delta": acting,
 		"inbox.list_reviews": with(object{"limit": 7}),
@@ -223,6 +224,8 @@ func newBench(t *testing.T) *bench {
 		"comment.add":            with(object{"project_id": project.ProjectID, "author_id": "human", "author_role": "human", "body": "b", "target_run_id": run.RunID}),
 		"comment.list":           with(object{"project_id": project.ProjectID}),
 		"session.launch":         launch, "session.list": in, "session.collect": ref, "session.poll": ref, "session.stop": ref,
+		"job.submit": {"job": jobOf(b.dir)}, "job.list": with(object{"project_id": project.ProjectID}),
+		"job.poll": ofJob, "job.collect": ofJob, "job.cancel": ofJob,
 		"events.subscribe": with(object{"subscription_id": "s"}), "events.ack": {"subscription_id": "s"}, "events.unsubscribe": {"subscription_id": "none"},
 	}
 	return b
@@ -233,6 +236,14 @@ func (b *bench) write(t *testing.T, name, text string) {
 	file := filepath.Join(b.dir, filepath.FromSlash(name))
 	if err := errors.Join(os.MkdirAll(filepath.Dir(file), 0o750), os.WriteFile(file, []byte(text), 0o600)); err != nil {
 		t.Fatal(err)
+	}
+}
+
+// jobOf is a job of a project that is not there, so that nothing is started.
+func jobOf(dir string) object {
+	return object{
+		"job_id": "job_x", "worker_kind": "codex", "workspace_dir": dir, "project_id": "proj_none", "goal": "g",
+		"constraints": []string{}, "deliverables": []string{}, "permission_level": "read-only", "context_refs": []any{},
 	}
 }
 
