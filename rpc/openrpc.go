@@ -92,6 +92,12 @@ func resultSchema(t reflect.Type, depth int) *shape.Schema {
 func addFields(s *shape.Schema, t reflect.Type, depth int) {
 	for i := range t.NumField() {
 		f := t.Field(i)
+		if f.Anonymous && f.Type.Kind() == reflect.Pointer {
+			required := s.Required
+			addFields(s, f.Type.Elem(), depth)
+			s.Required = required // they are there together, or not at all
+			continue
+		}
 		if f.Anonymous {
 			addFields(s, f.Type, depth)
 			continue
@@ -101,7 +107,7 @@ func addFields(s *shape.Schema, t reflect.Type, depth int) {
 			continue
 		}
 		s.Properties[name] = resultSchema(f.Type, depth+1)
-		if options != "omitempty" && f.Type.Kind() != reflect.Pointer {
+		if options != "omitempty" && options != "omitzero" && f.Type.Kind() != reflect.Pointer {
 			s.Required = append(s.Required, name)
 		}
 	}

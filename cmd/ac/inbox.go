@@ -3,12 +3,10 @@ package main
 // inbox:resolve, milestone:* and help:*: decisions, and what asks for them.
 
 import (
-	"context"
 	"strings"
 
 	"github.com/spf13/cobra"
 
-	"ac/cmd/ac/dashboard"
 	"ac/company"
 	"ac/governance"
 	"ac/workspace/doc"
@@ -110,15 +108,6 @@ func (a *app) decisionFlags(cmd *cobra.Command, p *company.ResolveParams) {
 	a.deciderFlags(cmd, &p.Decider)
 	completeFlag(cmd, "decision", words(decisions()...))
 	completeFlag(cmd, "team", a.teamIDs)
-}
-
-// decideInInbox decides for somebody in front of a dashboard.
-func decideInInbox(ctx context.Context, c *company.Company, by actor, project string, d dashboard.Decision) (subjectKind string, err error) {
-	resolved, err := c.Resolve(ctx, company.ResolveParams{
-		ProjectID: project, ArtifactID: d.ArtifactID, Decision: d.Decision,
-		Decider: company.Decider{ActorParams: company.ActorParams{ActorID: by.id, ActorRole: by.role, ActorTeamID: by.team}, Notes: d.Notes},
-	})
-	return resolved.SubjectKind, invalidParams(err)
 }
 
 func decisions() []string { return []string{governance.Approved, governance.Denied} }

@@ -62,9 +62,10 @@ func newRoot(a *app) *cobra.Command {
 		milestoneReportCommand(a), milestoneApproveCommand(a), helpNewCommand(a), helpValidateCommand(a), inboxResolveCommand(a),
 		sharePackCreateCommand(a), sharePackReplayCommand(a),
 		commentAddCommand(a), commentListCommand(a),
+		monitorRunsCommand(a), inboxSnapshotCommand(a), uiSnapshotCommand(a), managerDashboardCommand(a),
 		artifactNewCommand(a), artifactValidateCommand(a), artifactReadCommand(a),
 		memoryDeltaCommand(a), memoryApproveCommand(a), memoryPreviewCommand(a), inboxShowCommand(a),
-		monitorRunsCommand(a), inboxSnapshotCommand(a), uiSnapshotCommand(a), uiResolveCommand(a), managerDashboardCommand(a, decideInInbox),
+		uiResolveCommand(a),
 	)
 	root.SetHelpCommand(helpCommand())
 	return root
