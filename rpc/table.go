@@ -162,6 +162,7 @@ func NewTable(version string) *Table {
 		across("session.collect", Wait, (*company.Companies).CollectSession, "Wait for the end of a session."),
 		across("session.stop", Write, (*company.Companies).StopSession, "Ask a session to stop."),
 
+		on("ui.resolve", Write, (*company.Company).ResolveUI, "Decide as inbox.resolve does, and show the screen after it."),
 		on("inbox.resolve", Write, (*company.Company).Resolve, "Approve or deny what waits for a decision."),
 		on("inbox.list_help_requests", Read, (*company.Company).ListHelpRequests, "The requests for help, the newest first."),
 		on("milestone.approve", Write, (*company.Company).ApproveMilestone, "Approve a milestone by its report and its evidence."),

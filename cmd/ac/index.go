@@ -4,8 +4,6 @@ package main
 
 import (
 	"context"
-	"slices"
-	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -61,17 +59,8 @@ func cutLimit(name string, limit *int) error {
 	return nil
 }
 
-// oneOf refuses a value that is not one of these words.
-func oneOf(name, value string, words ...string) error {
-	if value != "" && !slices.Contains(words, value) {
-		return usageError{"--" + name + " must be one of " + strings.Join(words, ", ")}
-	}
-	return nil
-}
-
-func words(list ...string) func(*cobra.Command, []string) []string {
-	return func(*cobra.Command, []string) []string { return list }
-}
+// statuses are those of runs.
+func statuses() []string { return []string{"running", "ended", "failed", "stopped"} }
 
 func indexRunsCommand(a *app) *cobra.Command {
 	var p company.IndexRunsParams
@@ -83,7 +72,7 @@ func indexRunsCommand(a *app) *cobra.Command {
 	limit := limitFlag(cmd, &p.Limit)
 	cmd.RunE = func(cmd *cobra.Command, given []string) error {
 		p.WorkspaceDir = given[0]
-		if err := oneOf("status", p.Status, "running", "ended", "failed", "stopped"); err != nil {
+		if err := oneOf("status", p.Status, statuses()); p.Status != "" && err != nil {
 			return err
 		}
 		if err := limit(); err != nil {
@@ -94,7 +83,7 @@ func indexRunsCommand(a *app) *cobra.Command {
 	cmd.Flags().StringVar(&p.ProjectID, "project", "", "only of this project")
 	cmd.Flags().StringVar(&p.Status, "status", "", "only with this status: running, ended, failed or stopped")
 	completeFlag(cmd, "project", a.projectIDs)
-	completeFlag(cmd, "status", words("running", "ended", "failed", "stopped"))
+	completeFlag(cmd, "status", words(statuses()...))
 	return cmd
 }
 
@@ -109,7 +98,7 @@ those behind a line of a run. The index is not brought up to date: see index:syn
 	limit := limitFlag(cmd, &p.Limit)
 	cmd.RunE = func(cmd *cobra.Command, given []string) error {
 		p.WorkspaceDir = given[0]
-		if err := oneOf("order", p.Order, "asc", "desc"); err != nil {
+		if err := oneOf("order", p.Order, []string{"asc", "desc"}); p.Order != "" && err != nil {
 			return err
 		}
 		if p.SinceSeq < 0 {
@@ -163,7 +152,7 @@ func indexReviewsCommand(a *app) *cobra.Command {
 	limit := limitFlag(cmd, &p.Limit)
 	cmd.RunE = func(cmd *cobra.Command, given []string) error {
 		p.WorkspaceDir = given[0]
-		if err := oneOf("decision", p.Decision, "approved", "denied"); err != nil {
+		if err := oneOf("decision", p.Decision, decisions()); p.Decision != "" && err != nil {
 			return err
 		}
 		if err := limit(); err != nil {
@@ -174,7 +163,7 @@ func indexReviewsCommand(a *app) *cobra.Command {
 	cmd.Flags().StringVar(&p.ProjectID, "project", "", "only of this project")
 	cmd.Flags().StringVar(&p.Decision, "decision", "", "only these: approved or denied")
 	completeFlag(cmd, "project", a.projectIDs)
-	completeFlag(cmd, "decision", words("approved", "denied"))
+	completeFlag(cmd, "decision", words(decisions()...))
 	return cmd
 }
 

@@ -67,6 +67,7 @@ func newRoot(a *app) *cobra.Command {
 		memoryDeltaCommand(a), memoryApproveCommand(a), memoryPreviewCommand(a), inboxShowCommand(a),
 		indexRebuildCommand(a), indexSyncCommand(a), indexStatsCommand(a), indexRunsCommand(a), indexEventsCommand(a),
 		indexErrorsCommand(a), indexReviewsCommand(a), indexHelpCommand(a),
+		uiResolveCommand(a),
 	)
 	root.SetHelpCommand(helpCommand())
 	return root
