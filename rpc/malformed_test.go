@@ -229,12 +229,6 @@ func newBench(t *testing.T) *bench {
 		"comment.add":            with(object{"project_id": project.ProjectID, "author_id": "human", "author_role": "human", "body": "b", "target_run_id": run.RunID}),
 		"comment.list":           with(object{"project_id": project.ProjectID}),
 		"session.launch":         launch, "session.list": in, "session.collect": ref, "session.poll": ref, "session.stop": ref,
-		"inbox.list_help_requests": in,
-		"inbox.resolve":            with(object{"project_id": project.ProjectID, "artifact_id": "art_x", "decision": "denied", "actor_id": "human", "actor_role": "human"}),
-		"milestone.approve": with(object{
-			"project_id": project.ProjectID, "task_id": "task_x", "milestone_id": "ms_x", "report_artifact_id": "art_x", "actor_id": "human", "actor_role": "human",
-		}),
-		"task.list": inProject, "task.update_plan": ofTask,
 		"index.rebuild": in, "index.sync": in, "index.stats": in, "index.list_runs": in, "index.list_events": in, "index.list_event_parse_errors": in,
 		"index.list_reviews": in, "index.list_help_requests": in,
 		"job.submit": {"job": jobOf(b.dir)}, "job.list": with(object{"project_id": project.ProjectID}),

@@ -220,6 +220,11 @@ func TestIndexGoesAway(t *testing.T) {
 	t.Parallel()
 	w, ix, _ := staffed(t)
 	file := index.Path(w.Dir())
+	began := time.Now()
+	if _, err := TakeUI(context.Background(), w, ix, everything(true)); err != nil {
+		t.Fatal(err)
+	}
+	pace := time.Since(began) // what it takes to make the index again
 	stop := make(chan struct{})
 	var vandal sync.WaitGroup
 	vandal.Go(func() {
@@ -227,7 +232,7 @@ func TestIndexGoesAway(t *testing.T) {
 			select {
 			case <-stop:
 				return
-			case <-time.After(time.Duration(20+i%7*10) * time.Millisecond):
+			case <-time.After(pace * time.Duration(1+i%5) / 2):
 			}
 			switch i % 3 {
 			case 0:
