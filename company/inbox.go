@@ -9,6 +9,7 @@ import (
 	"ac/governance"
 	"ac/heartbeat"
 	"ac/inbox"
+	"ac/snapshot"
 	"ac/workspace/doc"
 )
 
@@ -32,6 +33,9 @@ type ResolveParams struct {
 
 // Resolve decides on an item of the inbox.
 func (c *Company) Resolve(ctx context.Context, p ResolveParams) (governance.Resolved, error) {
+	if err := checkIDs(namedText{"project_id", p.ProjectID}, namedText{"artifact_id", p.ArtifactID}); err != nil {
+		return governance.Resolved{}, err
+	}
 	w, err := c.workspace(ctx)
 	if err != nil {
 		return governance.Resolved{}, err
@@ -123,4 +127,39 @@ func (c *Company) ListHelpRequests(ctx context.Context, p ListInboxParams) ([]do
 		return nil, err
 	}
 	return governance.HelpRequests(w, p.Limit)
+}
+
+// ResolveUIParams are those of ui.resolve.
+type ResolveUIParams struct {
+	ResolveParams
+	IndexStep
+	ScreenLimits
+}
+
+// ResolveUIResult is the result of ui.resolve.
+type ResolveUIResult struct {
+	Resolved governance.Resolved `json:"resolved"`
+	Snapshot snapshot.UI         `json:"snapshot"`
+}
+
+// ResolveUI decides on an item of the inbox and takes the screen after it, which
+// always shows the decision. Once that is made the call succeeds: where the
+// screen cannot be taken, what is known without the index is shown.
+func (c *Company) ResolveUI(ctx context.Context, p ResolveUIParams) (result ResolveUIResult, err error) {
+	if result.Resolved, err = c.Resolve(ctx, p.ResolveParams); err != nil {
+		return result, err
+	}
+	p.SyncIndex = true
+	request := UIParams{Dir: p.Dir, IndexStep: p.IndexStep, ScreenLimits: p.ScreenLimits, ProjectID: p.ProjectID}
+	if result.Snapshot, err = c.UI(ctx, request); err == nil {
+		return result, nil
+	}
+	w, err := c.workspace(ctx)
+	if err != nil {
+		return result, nil //nolint:nilerr // the decision was made; its workspace is gone since
+	}
+	result.Snapshot = snapshot.KnownUI(w, snapshot.UIRequest{
+		Request: c.request(p.IndexStep), Project: p.ProjectID, Decisions: p.DecisionsLimit, SyncWorker: c.all.workerStatus(),
+	})
+	return result, nil
 }

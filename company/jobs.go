@@ -42,8 +42,8 @@ func (c *Company) SubmitJob(ctx context.Context, p SubmitJobParams) (SubmittedJo
 	if err != nil {
 		return SubmittedJob{}, err
 	}
-	c.submitted(record.Job.ProjectID, record.Job.JobID)
-	return SubmittedJob{p.Job.WorkspaceDir, record.Job.ProjectID, record.Job.JobID, record.Status}, nil
+	c.submitted(p.Job.ProjectID, record.Job.JobID)
+	return SubmittedJob{p.Job.WorkspaceDir, p.Job.ProjectID, record.Job.JobID, record.Status}, nil
 }
 
 // submitted remembers a job whose runner this process started.

@@ -55,7 +55,7 @@ func (cs *Companies) Subscribe(ctx context.Context, p SubscribeParams) (feed.Sub
 		if err != nil {
 			return feed.Subscribed{}, err
 		}
-		spec.Workspace = w
+		spec.Workspace, spec.Index = w, cs.indexOf(w)
 	}
 	answer, start, err := cs.hub.Subscribe(spec)
 	if err == nil {

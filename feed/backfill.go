@@ -20,26 +20,19 @@ type past struct {
 	seq   int64
 	at    int64 // Unix milliseconds, never before the one before it in its run
 	raw   []byte
+
+	offset, length int64 // where it lies, while raw is nil
 }
 
 // backfill sends the events and leaves the cursors where they are. Runs that
 // the client resumes by seq have none: the live reader gives them all.
 func (s *subscription) backfill() error {
-	var found []past
-	for _, p := range s.places() {
-		if s.ctx.Err() != nil {
-			return s.ctx.Err()
-		}
-		if _, resumed := s.spec.Since[p.key.run]; resumed {
-			continue
-		}
-		found = append(found, s.lastOf(p)...)
-		if len(found) > 4*s.spec.Backfill {
-			found = newest(found, s.spec.Backfill)
-		}
+	found, err := s.recent()
+	if err != nil {
+		return err
 	}
 	patience := s.hub.clock.Now().Add(holdTerminal)
-	for _, e := range newest(found, s.spec.Backfill) {
+	for _, e := range found {
 		if kind, _ := kindOf(e.raw); events.Terminal(kind) {
 			ws, _ := s.at(e.place)
 			for s.hub.clock.Since(patience) < 0 && awaitsRecord(ws, e.place.key, e.raw) {
@@ -53,6 +46,30 @@ func (s *subscription) backfill() error {
 		}
 	}
 	return nil
+}
+
+// recent gives the events of the backfill in their order: by the index where
+// that pays, else from the logs.
+func (s *subscription) recent() (found []past, err error) {
+	places := s.places()
+	if s.spec.Index != nil && len(s.spec.Since) == 0 && len(places) > fewLogs {
+		if found, err := s.indexed(places); err == nil {
+			return found, nil
+		}
+	}
+	for _, p := range places {
+		if s.ctx.Err() != nil {
+			return nil, s.ctx.Err()
+		}
+		if _, resumed := s.spec.Since[p.key.run]; resumed {
+			continue
+		}
+		found = append(found, s.lastOf(p)...)
+		if len(found) > 4*s.spec.Backfill {
+			found = newest(found, s.spec.Backfill)
+		}
+	}
+	return newest(found, s.spec.Backfill), nil
 }
 
 // newest gives the last events in order of time, those of a run in their order.

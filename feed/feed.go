@@ -16,6 +16,7 @@ import (
 	"slices"
 	"sync"
 
+	"ac/index"
 	"ac/internal/clock"
 	"ac/internal/fault"
 	"ac/workspace"
@@ -31,6 +32,7 @@ type Sink interface {
 type Spec struct {
 	ID        string               // made when empty
 	Workspace *workspace.Workspace // nil: every workspace that is watched
+	Index     *index.Index         // of the workspace; nil: the logs have to do
 	Given     string               // the workspace as the client spelled it
 	Project   string
 	Run       string

@@ -148,10 +148,13 @@ func (s *subscription) places() []place {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	places := slices.Collect(maps.Keys(s.cursors))
-	slices.SortFunc(places, func(a, b place) int {
-		return cmp.Or(cmp.Compare(a.key.project, b.key.project), cmp.Compare(a.key.run, b.key.run))
-	})
+	slices.SortFunc(places, byName)
 	return places
+}
+
+// byName orders logs by project and run.
+func byName(a, b place) int {
+	return cmp.Or(cmp.Compare(a.key.project, b.key.project), cmp.Compare(a.key.run, b.key.run))
 }
 
 // mark notes that a log grew. A log that the subscription has no cursor for is

@@ -27,6 +27,9 @@ const (
 // Path is where the file of an index lies in a workspace of this name.
 func Path(dir string) string { return filepath.Join(dir, filepath.FromSlash(databaseFile)) }
 
+// pageSize is that of all our files, which grow by whole pages.
+const pageSize = 4096
+
 // errUnusable says that the file is none of ours, or cannot be read.
 var errUnusable = errors.New("the file of the index cannot be used")
 
@@ -79,7 +82,7 @@ func (ix *Index) identity() (id durable.Identity, err error) {
 	if st, err = ix.w.FS.Lstat(databaseFile); err != nil {
 		return id, err
 	}
-	if !st.Mode().IsRegular() {
+	if !st.Mode().IsRegular() || st.Size()%pageSize != 0 {
 		return id, errUnusable
 	}
 	return durable.IdentityOf(st), nil
@@ -142,7 +145,7 @@ func (ix *Index) open(create bool) (*sql.DB, error) {
 func address(dir string) string {
 	u := url.URL{Scheme: "file", Path: filepath.ToSlash(Path(dir))}
 	query := url.Values{"mode": {"rw"}, "_pragma": {
-		"busy_timeout(10000)", "synchronous(normal)", "journal_size_limit(4194304)", "temp_store(memory)", "cache_size(-4096)", "trusted_schema(0)",
+		"busy_timeout(10000)", "synchronous(normal)", "journal_size_limit(4194304)", "temp_store(memory)", "cache_size(-4096)", "page_size(4096)", "trusted_schema(0)",
 	}}
 	u.RawQuery = query.Encode()
 	return u.String()

@@ -58,3 +58,11 @@ func (v *View) Named(runs ...RunKey) (list []MonitoredRun, err error) {
 	}
 	return list, nil
 }
+
+// Logs lists the directories of the runs that are indexed, of all projects when
+// project is "".
+func (v *View) Logs(project string) ([]RunKey, error) {
+	var c conditions
+	c.equal("project_id", project)
+	return query(v, "SELECT project_id, dir FROM ac_runs"+c.text, c.args, func(rows *sql.Rows, k *RunKey) error { return rows.Scan(&k.ProjectID, &k.RunID) })
+}

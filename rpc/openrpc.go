@@ -107,7 +107,7 @@ func addFields(s *shape.Schema, t reflect.Type, depth int) {
 			continue
 		}
 		s.Properties[name] = resultSchema(f.Type, depth+1)
-		if options != "omitempty" && f.Type.Kind() != reflect.Pointer {
+		if options != "omitempty" && options != "omitzero" && f.Type.Kind() != reflect.Pointer {
 			s.Required = append(s.Required, name)
 		}
 	}

@@ -198,6 +198,7 @@ func NewTable(version string) *Table {
 		on("conversation.messages.list", Read, (*company.Company).Messages, "The newest messages of a conversation."),
 		on("conversation.message.send", Write, (*company.Company).Send, "Say something in a conversation."),
 		on("conversation.members.sync", Write, (*company.Company).SyncMembers, "Bring the conversations that a project always has up to date."),
+		on("ui.resolve", Write, (*company.Company).ResolveUI, "Decide as inbox.resolve does, and show the screen after it."),
 		on("inbox.resolve", Write, (*company.Company).Resolve, "Approve or deny what waits for a decision."),
 		on("inbox.list_help_requests", Read, (*company.Company).ListHelpRequests, "The requests for help, the newest first."),
 		on("milestone.approve", Write, (*company.Company).ApproveMilestone, "Approve a milestone by its report and its evidence."),
@@ -209,6 +210,7 @@ func NewTable(version string) *Table {
 		on("job.poll", Read, (*company.Company).PollJob, "How a job is now."),
 		on("job.collect", Read, (*company.Company).CollectJob, "How a job is now, with its result."),
 		on("job.cancel", Write, (*company.Company).CancelJob, "Cancel a job and stop what runs of it."),
+
 		builds(on("index.rebuild", Read, (*company.Company).RebuildIndex, "Build the index anew.")),
 		builds(on("index.sync", Read, (*company.Company).SyncIndex, "Bring the index up to date with the files.")),
 		lists(on("index.stats", Read, (*company.Company).IndexStats, "How many rows the index has.")),

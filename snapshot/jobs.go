@@ -5,8 +5,8 @@ package snapshot
 import (
 	"path"
 
-	"ac/internal/yamldoc"
 	"ac/workspace"
+	"ac/workspace/doc"
 )
 
 // JobCounts are the jobs by status.
@@ -16,15 +16,6 @@ type JobCounts struct {
 	Completed int `json:"completed"`
 	Canceled  int `json:"canceled"`
 }
-
-// jobRecord is the part of a job's record that is counted.
-type jobRecord struct {
-	SchemaVersion int    `json:"schema_version" is:"min=1"`
-	Type          string `json:"type" is:"enum=job_record"`
-	Status        string `json:"status" is:"enum=queued|running|completed|canceled"`
-}
-
-var jobRecordCodec = yamldoc.For[jobRecord]()
 
 // countJobs counts the jobs of a project, of all when it is "". Records that do
 // not fit are not counted.
@@ -36,12 +27,8 @@ func countJobs(w *workspace.Workspace, project string) (n JobCounts) {
 	for _, p := range projects {
 		dir := path.Join(workspace.ProjectDir(p), "jobs")
 		ids, _ := workspace.Dirs(w.FS, dir)
-		records := workspace.ReadEach(ids, func(id string) (jobRecord, error) {
-			text, err := w.Read(path.Join(dir, id, "job.yaml"))
-			if err != nil {
-				return jobRecord{}, err
-			}
-			return jobRecordCodec.Decode(text)
+		records := workspace.ReadEach(ids, func(id string) (doc.Job, error) {
+			return workspace.Load(w, doc.JobCodec, path.Join(dir, id, "job.yaml"))
 		})
 		for _, r := range records {
 			switch r.Status {

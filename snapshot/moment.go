@@ -54,8 +54,12 @@ type page struct {
 	limit   int
 }
 
-// attempts is how often a moment is tried while the index goes away under it.
-const attempts = 5
+// How often a moment is tried while the index goes away under it, and how often
+// when what happened may be another thing than that.
+const (
+	attempts     = 12
+	failedBefore = 3
+)
 
 // At makes the index what was asked for and takes a moment of the workspace. The
 // index is a cache: when it is spoilt or goes away meanwhile it is made again,
@@ -63,23 +67,29 @@ const attempts = 5
 func At(ctx context.Context, w *workspace.Workspace, ix *index.Index, r Request, take func(*Moment) error) error {
 	step := index.Step{Refresh: r.Rebuild, Sync: r.Sync}
 	var did Indexed
-	for attempt := 1; ; attempt++ {
+	for attempt, failures := 1, 0; ; attempt++ {
 		done, err := ix.Step(ctx, step)
-		if err != nil {
-			return err
-		}
-		did.Rebuilt = did.Rebuilt || done.Rebuilt
-		did.Synced = (did.Synced || done.Synced) && !did.Rebuilt
-		err = ix.View(ctx, func(v *index.View) error {
-			return take(&Moment{
-				w: w, view: v, watched: map[page][]index.MonitoredRun{}, indexed: did,
-				taken: Taken{WorkspaceDir: r.Given, GeneratedAt: clock.Stamp(w.Env.Clock.Now())},
+		if err == nil {
+			did.Rebuilt = did.Rebuilt || done.Rebuilt
+			did.Synced = (did.Synced || done.Synced) && !did.Rebuilt
+			err = ix.View(ctx, func(v *index.View) error {
+				return take(&Moment{
+					w: w, view: v, watched: map[page][]index.MonitoredRun{}, indexed: did,
+					taken: Taken{WorkspaceDir: r.Given, GeneratedAt: clock.Stamp(w.Env.Clock.Now())},
+				})
 			})
-		})
-		if !fault.Is(err, fault.NoIndex) || attempt == attempts {
+		}
+		if err == nil {
+			return nil
+		}
+		if !fault.Is(err, fault.NoIndex) {
+			failures++
+		}
+		if ctx.Err() != nil || failures == failedBefore || attempt == attempts {
 			return err
 		}
-		step = index.Step{Sync: true} // which builds what cannot be used anew
+		step.Sync = true // which builds what cannot be used anew
+		step.Refresh = step.Refresh && !did.Rebuilt
 	}
 }
 

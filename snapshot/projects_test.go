@@ -41,6 +41,9 @@ func office(t *testing.T) (*workspace.Workspace, string) {
 func put(t *testing.T, w *workspace.Workspace, name, text string) {
 	t.Helper()
 	file := filepath.Join(w.Dir(), filepath.FromSlash(name))
+	if err := os.MkdirAll(filepath.Dir(file), 0o755); err != nil {
+		t.Fatal(err)
+	}
 	if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
 		t.Fatal(err)
 	}

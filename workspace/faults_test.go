@@ -97,6 +97,21 @@ func operations() []operation {
 			projects, agents := count(t, w, workspace.ProjectsDir), count(t, w, workspace.AgentsDir)
 			return projects == 2 && agents == 3, projects == 1 && agents == 2
 		}},
+		{"replace and remove", func(ctx context.Context, w *workspace.Workspace, s stage) error {
+			dir := workspace.ProjectDir(s.project)
+			return w.Update(ctx, func(u *workspace.Unit) error {
+				if err := u.Write(dir+"/new.txt", []byte("new"), 0o644); err != nil {
+					return err
+				}
+				if err := u.Remove(dir + "/none.txt"); err != nil {
+					return err
+				}
+				return u.Remove(dir + "/memory.md")
+			})
+		}, func(_ *testing.T, w *workspace.Workspace, s stage) (bool, bool) {
+			fresh, old := w.Exists(workspace.ProjectDir(s.project)+"/new.txt"), w.Exists(workspace.MemoryFile(s.project))
+			return fresh && !old, !fresh && old
+		}},
 		{"link", func(ctx context.Context, w *workspace.Workspace, s stage) error {
 			_, err := w.LinkRepo(ctx, s.project, "new", "")
 			return err

@@ -6,6 +6,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"ac/company"
+	"ac/workspace/doc"
 )
 
 // addComment and listComments are params with options that were not given left
@@ -61,8 +62,8 @@ func commentAddCommand(a *app) *cobra.Command {
 	cmd.Flags().StringVar(&p.AuthorID, "author", "human", "id of who says it")
 	cmd.Flags().StringVar(&p.AuthorRole, "role", "manager", "role of who says it: human, ceo, director, manager or worker")
 	cmd.Flags().StringVar(&p.Visibility, "visibility", "managers", "who it is for: private_agent, team, managers or org")
-	completeWords(cmd, "role", "human", "ceo", "director", "manager", "worker")
-	completeWords(cmd, "visibility", "private_agent", "team", "managers", "org")
+	completeFlag(cmd, "role", words(doc.Roles()...))
+	completeFlag(cmd, "visibility", words("private_agent", "team", "managers", "org"))
 	return cmd
 }
 
@@ -106,9 +107,4 @@ func atLeastOne(cmd *cobra.Command, names ...string) error {
 		}
 	}
 	return nil
-}
-
-// completeWords gives a flag a fixed set of words.
-func completeWords(cmd *cobra.Command, flag string, words ...string) {
-	completeFlag(cmd, flag, func(*cobra.Command, []string) []string { return words })
 }

@@ -37,13 +37,7 @@ the heartbeat proposes (heartbeat_action_proposal). Print the decision as JSON.
 What was denied may still be approved; what was approved stays so.`,
 		Example: "  ac inbox:resolve ./acme --project proj_01M7WQGTQHQA1J50C42GD1KN1S --artifact art_01M7WQGXT21HWCN0N3RMKCA3ZM --decision denied --notes 'Not yet'",
 		RunE: func(cmd *cobra.Command, given []string) error {
-			if err := require(cmd, "project", "artifact"); err != nil {
-				return err
-			}
-			if err := oneOf("decision", p.Decision, decisions()); err != nil {
-				return err
-			}
-			if err := checkDecider(cmd, p.Decider); err != nil {
+			if err := checkDecision(cmd, p); err != nil {
 				return err
 			}
 			p.WorkspaceDir = given[0]
@@ -56,13 +50,64 @@ What was denied may still be approved; what was approved stays so.`,
 			})
 		},
 	}
+	a.decisionFlags(cmd, &p)
+	return cmd
+}
+
+// resolveUI is the params of ui.resolve, with those of both its halves.
+type resolveUI struct {
+	company.ResolveParams
+	indexStep
+	company.ScreenLimits
+}
+
+func uiResolveCommand(a *app) *cobra.Command {
+	var p resolveUI
+	cmd := &cobra.Command{
+		Use: "ui:resolve <dir>", Short: "Decide as inbox:resolve does, and show the screen after it", Args: args("dir"),
+		Long: `Approve or deny an artifact that waits for a decision, and print the decision with
+all that a manager's screen shows after it, as JSON. The screen shows the decision
+whatever is asked of the index.`,
+		Example: "  ac ui:resolve ./acme --project proj_01M7WQGTQHQA1J50C42GD1KN1S --artifact art_01M7WQGXT21HWCN0N3RMKCA3ZM --decision denied",
+		RunE: func(cmd *cobra.Command, given []string) error {
+			if err := checkDecision(cmd, p.ResolveParams); err != nil {
+				return err
+			}
+			if err := atLeastOne(cmd, "monitor-limit", "pending-limit", "decisions-limit"); err != nil {
+				return err
+			}
+			p.WorkspaceDir, p.SyncIndex = given[0], !p.noSync
+			return a.printCall(cmd, "ui.resolve", p)
+		},
+	}
+	a.decisionFlags(cmd, &p.ResolveParams)
+	cmd.Flags().IntVar(&p.MonitorLimit, "monitor-limit", 200, "at most so many runs, 5000 in any case")
+	cmd.Flags().IntVar(&p.PendingLimit, "pending-limit", 200, "at most so many pending items, 5000 in any case")
+	cmd.Flags().IntVar(&p.DecisionsLimit, "decisions-limit", 200, "at most so many decisions, 5000 in any case")
+	p.indexStep.flags(cmd)
+	return cmd
+}
+
+// checkDecision refuses options that decide nothing.
+func checkDecision(cmd *cobra.Command, p company.ResolveParams) error {
+	if err := require(cmd, "project", "artifact"); err != nil {
+		return err
+	}
+	if err := oneOf("decision", p.Decision, decisions()); err != nil {
+		return err
+	}
+	return checkDecider(cmd, p.Decider)
+}
+
+// decisionFlags declares the options of a decision.
+func (a *app) decisionFlags(cmd *cobra.Command, p *company.ResolveParams) {
 	itemFlags(a, cmd, &p.ProjectID, &p.ArtifactID)
 	cmd.Flags().StringVar(&p.Decision, "decision", "approved", strings.Join(decisions(), " or "))
 	cmd.Flags().StringVar(&p.ActorTeamID, "team", "", "team of who decides")
+	cmd.Flags().StringVar(&p.ExpectHash, "expect-hash", "", "approve a change to memory only if it is still what memory:preview showed")
 	a.deciderFlags(cmd, &p.Decider)
 	completeFlag(cmd, "decision", words(decisions()...))
 	completeFlag(cmd, "team", a.teamIDs)
-	return cmd
 }
 
 func decisions() []string { return []string{governance.Approved, governance.Denied} }

@@ -65,11 +65,12 @@ func newRoot(a *app) *cobra.Command {
 		milestoneReportCommand(a), milestoneApproveCommand(a), helpNewCommand(a), helpValidateCommand(a), inboxResolveCommand(a),
 		sharePackCreateCommand(a), sharePackReplayCommand(a),
 		commentAddCommand(a), commentListCommand(a),
-		monitorRunsCommand(a), inboxSnapshotCommand(a), uiSnapshotCommand(a),
+		monitorRunsCommand(a), inboxSnapshotCommand(a), uiSnapshotCommand(a), managerDashboardCommand(a),
 		artifactNewCommand(a), artifactValidateCommand(a), artifactReadCommand(a),
 		memoryDeltaCommand(a), memoryApproveCommand(a), memoryPreviewCommand(a), inboxShowCommand(a),
 		indexRebuildCommand(a), indexSyncCommand(a), indexStatsCommand(a), indexRunsCommand(a), indexEventsCommand(a),
 		indexErrorsCommand(a), indexReviewsCommand(a), indexHelpCommand(a),
+		uiResolveCommand(a),
 	)
 	root.SetHelpCommand(helpCommand())
 	return root

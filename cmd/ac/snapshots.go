@@ -6,14 +6,15 @@ package main
 import (
 	"context"
 	"os"
-	"slices"
 
 	"github.com/spf13/cobra"
 	"golang.org/x/term"
 
 	"ac/cmd/ac/dashboard"
 	"ac/company"
+	"ac/governance"
 	"ac/snapshot"
+	"ac/workspace/doc"
 )
 
 // indexStep is what the options of snapshots ask of the index.
@@ -118,23 +119,15 @@ func uiSnapshotCommand(a *app) *cobra.Command {
 	return cmd
 }
 
-// decider makes a decision as some actor and says what kind of thing was
-// decided.
-type decider func(ctx context.Context, c *company.Company, actor actor, project string, d dashboard.Decision) (subjectKind string, err error)
-
-// actor is who sits in front of a dashboard.
-type actor struct{ id, role, team string }
-
 // dashboardOptions are the options of ui:manager-dashboard.
 type dashboardOptions struct {
 	uiSnapshot
-	actor
+	actor            company.ActorParams
 	once, json, keep bool
 }
 
-func managerDashboardCommand(a *app, decide decider) *cobra.Command {
+func managerDashboardCommand(a *app) *cobra.Command {
 	var o dashboardOptions
-	roles := []string{"human", "ceo", "director", "manager", "worker"}
 	cmd := &cobra.Command{
 		Use: "ui:manager-dashboard <dir>", Short: "Look at a project and decide, line by line", Args: args("dir"),
 		Long: `Look at a project and decide what waits for a decision, line by line. The lines
@@ -153,28 +146,28 @@ quit, or their first letters. Exit status: 0, whatever was decided or refused.`,
 			if err := atLeastOne(cmd, "monitor-limit", "pending-limit", "decisions-limit"); err != nil {
 				return err
 			}
-			if !slices.Contains(roles, o.role) {
-				return usageError{"--role must be human, ceo, director, manager or worker"}
+			if err := oneOf("role", o.actor.ActorRole, doc.Roles()); err != nil {
+				return err
 			}
 			o.WorkspaceDir, o.SyncIndex = given[0], !o.noSync
-			return a.showDashboard(cmd.Context(), o, decide)
+			return a.showDashboard(cmd.Context(), o)
 		},
 	}
 	o.flags(a, cmd)
 	cmd.Flags().Lookup("project").Usage = "id of the project (required)"
-	cmd.Flags().StringVar(&o.id, "actor", "human", "id of who decides")
-	cmd.Flags().StringVar(&o.role, "role", "manager", "role of who decides: human, ceo, director, manager or worker")
-	cmd.Flags().StringVar(&o.team, "team", "", "team of who decides")
+	cmd.Flags().StringVar(&o.actor.ActorID, "actor", "human", "id of who decides")
+	cmd.Flags().StringVar(&o.actor.ActorRole, "role", "manager", "role of who decides: human, ceo, director, manager or worker")
+	cmd.Flags().StringVar(&o.actor.ActorTeamID, "team", "", "team of who decides")
 	cmd.Flags().BoolVar(&o.once, "once", false, "print the screen and leave")
 	cmd.Flags().BoolVar(&o.json, "json", false, "print a summary as one line of JSON and leave")
 	cmd.Flags().BoolVar(&o.keep, "no-clear-screen", false, "do not clear the terminal before each screen")
 	completeFlag(cmd, "actor", a.agentIDs)
 	completeFlag(cmd, "team", a.teamIDs)
-	completeWords(cmd, "role", roles...)
+	completeFlag(cmd, "role", words(doc.Roles()...))
 	return cmd
 }
 
-func (a *app) showDashboard(ctx context.Context, o dashboardOptions, decide decider) error {
+func (a *app) showDashboard(ctx context.Context, o dashboardOptions) error {
 	return a.across(func(all *company.Companies) error {
 		take := func(ctx context.Context) (snapshot.UI, error) {
 			result, err := check(ctx, all, "ui.snapshot", o.uiSnapshot)
@@ -193,7 +186,12 @@ func (a *app) showDashboard(ctx context.Context, o dashboardOptions, decide deci
 		loop := dashboard.Loop{
 			In: a.stdin, Out: a.stdout, Clear: !o.keep && isFile && term.IsTerminal(int(out.Fd())), Snapshot: take, Once: o.once,
 			Decide: func(ctx context.Context, d dashboard.Decision) (string, error) {
-				return decide(ctx, all.In(o.WorkspaceDir), o.actor, o.ProjectID, d)
+				result, err := check(ctx, all, "inbox.resolve", company.ResolveParams{
+					Dir: company.Dir{WorkspaceDir: o.WorkspaceDir}, ProjectID: o.ProjectID, ArtifactID: d.ArtifactID, Decision: d.Decision,
+					Decider: company.Decider{ActorParams: o.actor, Notes: d.Notes},
+				})
+				resolved, _ := result.(governance.Resolved)
+				return resolved.SubjectKind, invalidParams(err)
 			},
 		}
 		return loop.Run(ctx)

@@ -85,7 +85,8 @@ func (a abilities) taken(ctx context.Context, cli provider.CLI, program string) 
 	}
 	var schemas provider.Schemas
 	taken := schemas.Taken(ctx, cli, program, a.environ)
-	if ok && taken && ctx.Err() == nil {
+	// No answer is no denial, but a program that has shown its help gave one.
+	if ok && (taken || known.About != nil && known.About.HelpHash != nil) && ctx.Err() == nil {
 		known.Schemas = &taken
 		a.keep(known)
 	}

@@ -110,11 +110,11 @@ func (r *runner) launch(ctx context.Context, a *doc.JobAttempt, agent doc.Agent,
 		end := blockedEnd(agent.Provider, verdict.Message)
 		return nil, about, &end, r.block(ctx, *a, verdict, about)
 	}
+	provenance := r.abilities.about(ctx, agent.Provider, verdict.Bin)
 	c, err := r.command(ctx, agent, verdict.Bin, a.RunID, prompt(r.spec, a.Attempt, a.RunID, before))
 	if err != nil {
 		return nil, about, nil, err
 	}
-	provenance := r.abilities.about(ctx, agent.Provider, verdict.Bin)
 	if c.format != "" {
 		provenance.OutputFormat = &c.format
 	}

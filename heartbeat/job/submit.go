@@ -140,10 +140,10 @@ func (p place) enter(u *workspace.Unit, spec doc.JobSpec) (record doc.Job, made 
 	return record, true, p.put(u, record)
 }
 
-// sameSpec compares what an active job was asked for with what is asked now. How
-// the workspace is spelled makes no difference.
+// sameSpec compares what an active job was asked for with what is asked now. The
+// place is the same, however it is spelled.
 func sameSpec(stored, given doc.JobSpec) error {
-	given.WorkspaceDir = stored.WorkspaceDir
+	given.WorkspaceDir, given.ProjectID = stored.WorkspaceDir, stored.ProjectID
 	a, err := doc.JobSpecCodec.Encode(stored)
 	if err != nil {
 		return err

@@ -40,6 +40,7 @@ func measurements() []measurement {
 		{"grouped", measureGrouped},
 		{"verify", measureVerify},
 		{"launch", measureLaunch},
+		{"jobs", measureJobs},
 		{"supervisor", measureSupervisor},
 		{"recording", measureRecording},
 		{"idle", measureIdle},
@@ -48,6 +49,7 @@ func measurements() []measurement {
 		{"project", measureProject},
 		{"runs", measureRuns},
 		{"governance", measureGovernance},
+		{"snapshots", measureSnapshots},
 	}
 }
 

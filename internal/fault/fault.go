@@ -35,8 +35,8 @@ const (
 	ShuttingDown   Reason = "shutting_down"
 	TooManyWaiting Reason = "too_many_waiting"
 	Canceled       Reason = "canceled"
-	NoIndex        Reason = "no_index"
 	PreviewChanged Reason = "preview_changed"
+	NoIndex        Reason = "no_index"
 	Internal       Reason = "internal"
 )
 

@@ -38,6 +38,8 @@ func TestMain(m *testing.M) {
 			os.Exit(supervise())
 		case dyingCommand:
 			os.Exit(exitOf(superviseUntil(os.Args[2], os.Args[3])))
+		case hostCommand:
+			os.Exit(exitOf(hostMain()))
 		case "app-server":
 			os.Exit(appServerMain())
 		case providerCommand:

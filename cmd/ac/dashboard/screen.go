@@ -41,7 +41,7 @@ func Screen(ui *snapshot.UI) string {
 	line("generated_at: %s", ui.GeneratedAt)
 	line("index_sync_worker: enabled=%t running=%t pending_workspaces=%d", s.Enabled, s.Running, s.PendingWorkspaces)
 	line("heartbeat: enabled=%t running=%t interval=%dm top_k=%d min_score=%d", h.Enabled, h.Running, h.TickIntervalMinutes, h.TopKWorkers, h.MinWakeScore)
-	line("heartbeat ticks: total=%d woken=%d actions=%d approvals=%d", h.Stats.Ticks, h.Stats.WorkersWoken, h.Stats.ActionsExecuted, h.Stats.ApprovalsQueued)
+	line("heartbeat ticks: total=%d woken=%d actions=%d approvals=%d", h.Stats.TicksTotal, h.Stats.WorkersWokenTotal, h.Stats.ActionsExecutedTotal, h.Stats.ApprovalsQueuedTotal)
 	line("heartbeat schedule: last=%s next=%s", cmp.Or(h.LastTickAt, "-"), cmp.Or(h.NextTickAt, "-"))
 	list(&b, "Pending approvals", ui.Inbox.Pending, maxPending, func(i snapshot.PendingItem) string {
 		return fmt.Sprintf("%s [%s] project=%s parse_errors=%d title=%s", i.ArtifactID, i.ArtifactType, i.ProjectID, i.ParseErrors, title(i.Title))

@@ -117,7 +117,7 @@ func syncWorker(w worker.Status) SyncWorker {
 func heartbeat(h snapshot.Heartbeat) Heartbeat {
 	return Heartbeat{
 		Enabled: h.Enabled, Running: h.Running, TickIntervalMinutes: h.TickIntervalMinutes, TopKWorkers: h.TopKWorkers, MinWakeScore: h.MinWakeScore,
-		LastTickAt: h.LastTickAt, NextTickAt: h.NextTickAt, Ticks: h.Stats.Ticks, WorkersWoken: h.Stats.WorkersWoken,
-		ActionsExecuted: h.Stats.ActionsExecuted, ApprovalsQueued: h.Stats.ApprovalsQueued,
+		LastTickAt: h.LastTickAt, NextTickAt: h.NextTickAt, Ticks: h.Stats.TicksTotal, WorkersWoken: h.Stats.WorkersWokenTotal,
+		ActionsExecuted: h.Stats.ActionsExecutedTotal, ApprovalsQueued: h.Stats.ApprovalsQueuedTotal,
 	}
 }

@@ -1,0 +1,180 @@
+package feed
+
+// Backfill from the index, which knows where the newest events of many logs lie.
+// It is a cache: whatever does not fit sends the backfill back to the logs.
+
+import (
+	"errors"
+	"math"
+	"slices"
+
+	"ac/index"
+	"ac/internal/durable"
+)
+
+// fewLogs are so many that reading their ends is quicker than asking the index.
+const fewLogs = 8
+
+// errUnfit says that the index cannot answer for the logs as the cursors know
+// them.
+var errUnfit = errors.New("the index does not fit the logs")
+
+// indexed gives the last matching events before the cursors, those of logs that
+// the index does not know too.
+func (s *subscription) indexed(places []place) (found []past, err error) {
+	scope := index.Scope{Project: s.spec.Project, Kinds: index.Runs}
+	if _, err := s.spec.Index.SyncOnly(s.ctx, scope); err != nil {
+		return nil, err
+	}
+	known := make(map[logKey]place, len(places))
+	for _, p := range places {
+		if _, c := s.at(p); c.seq >= 0 || c.id != (durable.Identity{}) {
+			known[p.key] = p
+			continue
+		}
+		return nil, errUnfit // its end was not seen
+	}
+	unknown := make(map[logKey]place, len(places))
+	err = s.spec.Index.View(s.ctx, func(v *index.View) error {
+		logs, err := v.Logs(s.spec.Project)
+		if err != nil {
+			return err
+		}
+		for key, p := range known {
+			unknown[key] = p
+		}
+		for _, log := range logs {
+			delete(unknown, logKey{log.ProjectID, log.RunID})
+		}
+		found, err = s.newestIndexed(v, known)
+		return err
+	})
+	if err != nil {
+		return nil, err
+	}
+	for _, p := range places {
+		if _, missing := unknown[p.key]; missing {
+			found = append(found, s.lastOf(p)...)
+		}
+	}
+	slices.SortStableFunc(found, func(a, b past) int { return byName(a.place, b.place) })
+	found = newest(found, s.spec.Backfill)
+	return found, s.texts(found)
+}
+
+// newestIndexed gives more than the newest matching events, of each log the end
+// from some event on. The time of an event is never before the one before it in
+// its log, which the index does not know: so of every log whose events are among
+// the newest by their own time, all that follows the first of those is taken.
+func (s *subscription) newestIndexed(v *index.View, known map[logKey]place) (found []past, err error) {
+	first, err := s.firstOfNewest(v, known)
+	if err != nil {
+		return nil, err
+	}
+	for log, seq := range first {
+		events, err := v.Places(index.EventFilter{ProjectID: log.ProjectID, RunID: log.RunID, Types: s.spec.Types, SinceSeq: seq - 1, Ascending: true})
+		if err != nil {
+			return nil, err
+		}
+		var last int64
+		for _, e := range events {
+			p, seen := s.seen(known, e)
+			if !seen {
+				break
+			}
+			if e.AtMS != nil {
+				last = max(last, *e.AtMS)
+			}
+			found = append(found, past{place: p, seq: e.Seq, at: last, offset: e.Offset, length: e.Length})
+		}
+	}
+	return found, nil
+}
+
+// firstOfNewest gives, by run, the first of its events that are among the newest
+// by their own time, with all that are as old as the oldest of them.
+func (s *subscription) firstOfNewest(v *index.View, known map[logKey]place) (map[index.RunKey]int64, error) {
+	for limit := s.spec.Backfill + 256; ; limit *= 4 {
+		events, err := v.Places(index.EventFilter{ProjectID: s.spec.Project, Types: s.spec.Types, Limit: limit})
+		if err != nil {
+			return nil, err
+		}
+		first := map[index.RunKey]int64{}
+		taken, oldest, whole := 0, int64(math.MinInt64), len(events) < limit
+		for _, e := range events {
+			if taken >= s.spec.Backfill && (e.AtMS == nil || *e.AtMS < oldest) {
+				whole = true // what follows is older
+				break
+			}
+			if _, seen := s.seen(known, e); !seen {
+				continue
+			}
+			if e.AtMS == nil {
+				return nil, errUnfit // its time is that of the events before it
+			}
+			taken, oldest = taken+1, *e.AtMS
+			run := index.RunKey{ProjectID: e.ProjectID, RunID: e.RunID}
+			if seq, there := first[run]; !there || e.Seq < seq {
+				first[run] = e.Seq
+			}
+		}
+		if whole {
+			return first, nil
+		}
+	}
+}
+
+// seen reports whether an event lies before the cursor of its log.
+func (s *subscription) seen(known map[logKey]place, e index.Place) (place, bool) {
+	p, there := known[logKey{e.ProjectID, e.Dir}]
+	if !there {
+		return p, false
+	}
+	_, c := s.at(p)
+	return p, e.Offset+e.Length < c.offset // with its LF
+}
+
+// texts reads the events from the logs that the cursors know.
+func (s *subscription) texts(found []past) error {
+	byLog := map[place][]*past{}
+	for i := range found {
+		if found[i].raw == nil {
+			byLog[found[i].place] = append(byLog[found[i].place], &found[i])
+		}
+	}
+	for p, events := range byLog {
+		ws, c := s.at(p)
+		l, err := openLog(s.ctx, ws, p.key)
+		if err != nil {
+			return err
+		}
+		if l.id != c.id {
+			err = errUnfit // another file
+		}
+		for i := 0; i < len(events) && err == nil; i++ {
+			err = s.text(l, events[i])
+		}
+		l.close()
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// text reads one event, which must be a line as it was asked for.
+func (s *subscription) text(l *runLog, e *past) error {
+	before := min(e.offset, 1)
+	block, err := l.block(e.offset-before, before+e.length+1)
+	if err != nil {
+		return err
+	}
+	if int64(len(block)) != before+e.length+1 || block[len(block)-1] != '\n' || (before == 1 && block[0] != '\n') {
+		return errUnfit
+	}
+	e.raw = block[before : len(block)-1]
+	if kind, sound := kindOf(e.raw); !sound || !s.asksFor(kind) {
+		return errUnfit
+	}
+	return nil
+}

@@ -1,0 +1,116 @@
+package index
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"ac/workspace"
+)
+
+// filled makes a workspace with some runs.
+func filled(t *testing.T) (*company, *workspace.Workspace) {
+	t.Helper()
+	c, w := newCompany(t, filepath.Join(t.TempDir(), "ws"), false)
+	t.Cleanup(func() { must(w.Close()) })
+	for i := range childRuns {
+		dir := fmt.Sprintf("work/projects/p/runs/r%d", i)
+		c.put(dir+"/run.yaml", runYAML(fmt.Sprintf("r%d", i), "a1", "ended"))
+		c.put(dir+"/events.jsonl", strings.Repeat(eventLine(i, "note")+"\n", 30))
+	}
+	return c, w
+}
+
+func start(t *testing.T, what, dir string) (*exec.Cmd, *bytes.Buffer) {
+	t.Helper()
+	cmd := exec.CommandContext(t.Context(), os.Args[0], dir)
+	cmd.Env = append(os.Environ(), childEnv+"="+what)
+	stderr := &bytes.Buffer{}
+	cmd.Stderr = stderr
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	return cmd, stderr
+}
+
+// TestManyProcesses lets eight processes build, sync and read one index at once
+// while a ninth writes events: no error, no half of an index, and in the end the
+// index of a rebuild.
+func TestManyProcesses(t *testing.T) {
+	t.Parallel()
+	c, w := filled(t)
+	var wg sync.WaitGroup
+	for i := range 8 {
+		what := []string{"sync", "rebuild", "read", "sync"}[i%4]
+		cmd, stderr := start(t, what, w.Dir())
+		wg.Go(func() {
+			if err := cmd.Wait(); err != nil {
+				t.Errorf("%v: %s", err, stderr)
+			}
+		})
+	}
+	for i := range 40 {
+		c.append(fmt.Sprintf("work/projects/p/runs/r%d/events.jsonl", i%childRuns), eventLine(i, "policy.denied")+"\n")
+	}
+	wg.Wait()
+	ix := For(w)
+	defer ix.Close()
+	if _, err := ix.Sync(context.Background()); err != nil {
+		t.Fatal(err)
+	}
+	synced := dump(t, ix)
+	if len(synced["events"]) != childRuns*30+40 {
+		t.Errorf("%d events", len(synced["events"]))
+	}
+	if _, err := ix.Rebuild(context.Background()); err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(dump(t, ix), synced); diff != "" {
+		t.Error(diff)
+	}
+}
+
+// TestKilled kills builders at moments of all kinds: what is left is an index of
+// some moment, or none, and the next sync is right.
+func TestKilled(t *testing.T) {
+	t.Parallel()
+	c, w := filled(t)
+	ix := For(w)
+	defer ix.Close()
+	ctx := context.Background()
+	for round := range sized(24, 4) {
+		what := []string{"rebuild for ever", "sync for ever"}[round%2]
+		cmd, _ := start(t, what, w.Dir())
+		for i := range 1 + round%5 {
+			c.append(fmt.Sprintf("work/projects/p/runs/r%d/events.jsonl", (round+i)%childRuns), eventLine(i, "note")+"\n")
+			time.Sleep(time.Duration(round) * time.Millisecond) // the moment of the kill, not a wait for anything
+		}
+		must(cmd.Process.Kill())
+		_ = cmd.Wait() // killed
+		if _, err := ix.Step(ctx, Step{}); err != nil {
+			t.Fatalf("round %d: %v", round, err)
+		}
+		if err := ix.View(ctx, whole); err != nil {
+			t.Fatalf("round %d: %v", round, err)
+		}
+	}
+	if _, err := ix.Sync(ctx); err != nil {
+		t.Fatal(err)
+	}
+	synced := dump(t, ix)
+	if _, err := ix.Rebuild(ctx); err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(dump(t, ix), synced); diff != "" {
+		t.Error(diff)
+	}
+}
