@@ -93,7 +93,7 @@ func (ix *Index) closeDB() error {
 		return nil
 	}
 	err := ix.db.Close()
-	ix.db, ix.known = nil, nil
+	ix.db = nil
 	return err
 }
 
@@ -138,7 +138,7 @@ func (ix *Index) open(create bool) (*sql.DB, error) {
 	}
 	db.SetMaxOpenConns(8)
 	db.SetMaxIdleConns(2)
-	ix.db, ix.id, ix.known = db, id, nil
+	ix.db, ix.id = db, id
 	return db, nil
 }
 
