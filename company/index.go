@@ -60,7 +60,7 @@ func (c *Company) IndexStats(ctx context.Context, _ Dir) (index.Stats, error) {
 // IndexRunsParams are those of index.list_runs.
 type IndexRunsParams struct {
 	Dir
-	ProjectID string `json:"project_id,omitempty" is:"optional"`
+	ProjectID string `json:"project_id,omitempty" is:"optional,id"`
 	Status    string `json:"status,omitempty" is:"optional,enum=running|ended|failed|stopped"`
 	Limit     int    `json:"limit" is:"default=200,min=1,max=5000"`
 }
@@ -75,8 +75,8 @@ func (c *Company) IndexRuns(ctx context.Context, p IndexRunsParams) ([]index.Run
 // IndexEventsParams are those of index.list_events.
 type IndexEventsParams struct {
 	Dir
-	ProjectID string `json:"project_id,omitempty" is:"optional"`
-	RunID     string `json:"run_id,omitempty" is:"optional"`
+	ProjectID string `json:"project_id,omitempty" is:"optional,id"`
+	RunID     string `json:"run_id,omitempty" is:"optional,id"`
 	Type      string `json:"type,omitempty" is:"optional"`
 	SinceSeq  int64  `json:"since_seq,omitempty" is:"optional,min=0"`
 	Limit     int    `json:"limit" is:"default=500,min=1,max=5000"`
@@ -95,8 +95,8 @@ func (c *Company) IndexEvents(ctx context.Context, p IndexEventsParams) ([]index
 // IndexParseErrorsParams are those of index.list_event_parse_errors.
 type IndexParseErrorsParams struct {
 	Dir
-	ProjectID string `json:"project_id,omitempty" is:"optional"`
-	RunID     string `json:"run_id,omitempty" is:"optional"`
+	ProjectID string `json:"project_id,omitempty" is:"optional,id"`
+	RunID     string `json:"run_id,omitempty" is:"optional,id"`
 	Limit     int    `json:"limit" is:"default=200,min=1,max=5000"`
 }
 
@@ -110,7 +110,7 @@ func (c *Company) IndexParseErrors(ctx context.Context, p IndexParseErrorsParams
 // IndexReviewsParams are those of index.list_reviews.
 type IndexReviewsParams struct {
 	Dir
-	ProjectID string `json:"project_id,omitempty" is:"optional"`
+	ProjectID string `json:"project_id,omitempty" is:"optional,id"`
 	Decision  string `json:"decision,omitempty" is:"optional,enum=approved|denied"`
 	Limit     int    `json:"limit" is:"default=200,min=1,max=5000"`
 }
@@ -126,7 +126,7 @@ func (c *Company) IndexReviews(ctx context.Context, p IndexReviewsParams) ([]ind
 type IndexHelpRequestsParams struct {
 	Dir
 	TargetManager string `json:"target_manager,omitempty" is:"optional"`
-	ProjectID     string `json:"project_id,omitempty" is:"optional"`
+	ProjectID     string `json:"project_id,omitempty" is:"optional,id"`
 	Limit         int    `json:"limit" is:"default=200,min=1,max=5000"`
 }
 

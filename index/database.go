@@ -93,7 +93,7 @@ func (ix *Index) closeDB() error {
 		return nil
 	}
 	err := ix.db.Close()
-	ix.db, ix.known = nil, nil
+	ix.db = nil
 	return err
 }
 
@@ -138,14 +138,14 @@ func (ix *Index) open(create bool) (*sql.DB, error) {
 	}
 	db.SetMaxOpenConns(8)
 	db.SetMaxIdleConns(2)
-	ix.db, ix.id, ix.known = db, id, nil
+	ix.db, ix.id = db, id
 	return db, nil
 }
 
 func address(dir string) string {
 	u := url.URL{Scheme: "file", Path: filepath.ToSlash(Path(dir))}
 	query := url.Values{"mode": {"rw"}, "_pragma": {
-		"busy_timeout(10000)", "synchronous(normal)", "journal_size_limit(4194304)", "temp_store(memory)", "cache_size(-4096)", "page_size(4096)", "trusted_schema(0)",
+		"busy_timeout(10000)", "synchronous(normal)", "journal_size_limit(4194304)", "cache_size(-4096)", "page_size(4096)", "trusted_schema(0)",
 	}}
 	u.RawQuery = query.Encode()
 	return u.String()

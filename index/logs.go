@@ -182,6 +182,16 @@ func newLogReader(fsys durable.FS) *logReader {
 	return r
 }
 
+// next is the next line. The bound of lines is exact here, wherever the reading
+// began.
+func (r *logReader) next() (events.Line, error) {
+	line, err := r.scanner.Next()
+	if err == nil && !line.Long && len(line.Raw) > maxLine {
+		line.Long, line.Raw = true, line.Raw[:longStart]
+	}
+	return line, err
+}
+
 func (r *logReader) word(m member) *word {
 	if m.absent {
 		return nil
@@ -250,7 +260,7 @@ func (r *logReader) continues(f durable.File, job *logJob, size int64) bool {
 func (r *logReader) sumTo(f durable.File, offset int64) (sum uint32, seq int64, err error) {
 	r.scanner.Reset(io.NewSectionReader(f, 0, offset), 0, 0)
 	for {
-		line, err := r.scanner.Next()
+		line, err := r.next()
 		if errors.Is(err, io.EOF) {
 			return sum, seq, nil
 		}
@@ -297,7 +307,7 @@ func (r *logReader) lines(ctx context.Context, f durable.File, job *logJob, size
 	stats := job.stats
 	r.newest.some = false
 	for {
-		line, err := r.scanner.Next()
+		line, err := r.next()
 		if errors.Is(err, io.EOF) {
 			break
 		}

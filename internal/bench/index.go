@@ -1,0 +1,183 @@
+package main
+
+// The index: building it, keeping it up to date, asking it.
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
+
+	_ "modernc.org/sqlite" // the bare database to compare with
+
+	"ac/events"
+	"ac/index"
+	"ac/workspace"
+)
+
+const eventsPerRun = 200
+
+// indexed is a workspace with logs, opened.
+type indexed struct {
+	w    *workspace.Workspace
+	ix   *index.Index
+	runs int
+	logs int64 // bytes
+}
+
+func (x *indexed) close() error { return errors.Join(x.ix.Close(), x.w.Close()) }
+
+func indexRun(i int) string { return fmt.Sprintf("run_%05d", i) }
+
+// indexFixture makes a workspace with runs of 200 events each.
+func (b *bench) indexFixture(ctx context.Context, name string, runs int) (*indexed, error) {
+	dir := b.path(name)
+	if err := workspace.Init(ctx, workspace.SystemEnv(), dir, workspace.InitOptions{CompanyName: "Bench"}); err != nil {
+		return nil, err
+	}
+	log := events.Encode(drafts(source(), eventsPerRun)...)
+	for i := range runs {
+		record := fmt.Sprintf("schema_version: 1\ntype: run\nid: %s\nproject_id: proj\nagent_id: agent_%d\nprovider: cmd\ncreated_at: 2026-01-01T00:00:00.%03dZ\nstatus: ended\ncontext_pack_id: ctx\nevents_relpath: x\n", indexRun(i), i%20, i%1000)
+		place := filepath.Join(dir, filepath.FromSlash(workspace.RunDir("proj", indexRun(i))))
+		if err := errors.Join(os.MkdirAll(place, 0o755), os.WriteFile(filepath.Join(place, "run.yaml"), []byte(record), 0o644),
+			os.WriteFile(filepath.Join(place, events.FileName), log, 0o644)); err != nil {
+			return nil, err
+		}
+	}
+	w, err := workspace.Open(workspace.SystemEnv(), workspace.Canonical(dir))
+	if err != nil {
+		return nil, err
+	}
+	return &indexed{w: w, ix: index.For(w), runs: runs, logs: int64(runs) * int64(len(log))}, age(ctx)
+}
+
+func measureIndex(ctx context.Context, b *bench) (found []figure, err error) {
+	for _, of := range []struct {
+		runs   int
+		target float64 // of a sync with nothing to do, in ms
+	}{{500, 8}, {2000, 25}} {
+		x, err := b.indexFixture(ctx, fmt.Sprintf("index%d", of.runs), of.runs)
+		if err != nil {
+			return nil, err
+		}
+		some, err := x.measure(ctx, b, of.target)
+		if err = errors.Join(err, x.close()); err != nil {
+			return nil, err
+		}
+		found = append(found, some...)
+	}
+	return found, nil
+}
+
+func (x *indexed) measure(ctx context.Context, b *bench, target float64) ([]figure, error) {
+	total := x.runs * eventsPerRun
+	bare, err := b.insertRows(ctx, total)
+	if err != nil {
+		return nil, err
+	}
+	built, err := repeat(3, func() error { _, err := x.ix.Rebuild(ctx); return err })
+	if err != nil {
+		return nil, err
+	}
+	st, err := os.Stat(index.Path(x.w.Dir()))
+	if err != nil {
+		return nil, err
+	}
+	looks, err := repeat(10, x.look)
+	if err != nil {
+		return nil, err
+	}
+	idle, err := repeat(20, func() error { _, err := x.ix.Sync(ctx); return err })
+	if err != nil {
+		return nil, err
+	}
+	appended, err := x.appended(ctx)
+	if err != nil {
+		return nil, err
+	}
+	listed, err := repeat(20, func() error {
+		return x.ix.View(ctx, func(v *index.View) error {
+			rows, err := v.Events(index.EventFilter{RunID: indexRun(x.runs / 2), Limit: 500})
+			if err == nil && len(rows) != eventsPerRun {
+				err = fmt.Errorf("%d events listed", len(rows))
+			}
+			return err
+		})
+	})
+	of := fmt.Sprintf(" of %d runs", x.runs)
+	return []figure{
+		{Name: "index rebuild" + of, Unit: "/s", Seen: rate(total, built.median()), Target: 120_000, AtLeast: true, Limit: rate(total, bare), By: "bare rows into SQLite", Note: built.spread()},
+		{Name: "index size, share of the logs" + of, Unit: "", Seen: float64(st.Size()) / float64(x.logs), Target: 0.2, Note: fmt.Sprintf("logs of %d MB", x.logs/1e6)},
+		{Name: "index sync, unchanged" + of, Unit: "ms", Seen: ms(idle.median()), Target: target, Limit: ms(looks.median()), By: "lstat of the same files", Note: idle.spread()},
+		{Name: "index sync after one event" + of, Unit: "ms", Seen: ms(appended.median()), Target: ms(idle.median()) + 3, Limit: ms(idle.median()), By: "sync, unchanged", Note: appended.spread()},
+		{Name: "index events of a run" + of, Unit: "ms", Seen: ms(listed.median()), Target: 5, Note: listed.spread()},
+	}, err
+}
+
+// look looks at every file that a sync looks at.
+func (x *indexed) look() error {
+	for i := range x.runs {
+		for _, name := range []string{workspace.RunFile("proj", indexRun(i)), workspace.LogFile("proj", indexRun(i))} {
+			if _, err := os.Lstat(filepath.Join(x.w.Dir(), filepath.FromSlash(name))); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// appended times syncs that have one event to read each, in logs that nobody
+// wrote lately.
+func (x *indexed) appended(ctx context.Context) (all samples, err error) {
+	s := source()
+	for i := range 10 {
+		if err := x.w.Append(ctx, workspace.LogFile("proj", indexRun(i*7)), draft(s)); err != nil {
+			return nil, err
+		}
+		began := time.Now()
+		if _, err := x.ix.Sync(ctx); err != nil {
+			return nil, err
+		}
+		all = append(all, time.Since(began))
+	}
+	return all, nil
+}
+
+// insertRows writes rows of as many columns as an event has into a bare table.
+func (b *bench) insertRows(ctx context.Context, n int) (took time.Duration, err error) {
+	name := b.path("bare.sqlite")
+	db, err := sql.Open("sqlite", name)
+	if err != nil {
+		return 0, err
+	}
+	defer func() { err = errors.Join(err, db.Close(), os.Remove(name)) }()
+	const columns, rows = 12, 32
+	one := "(" + strings.TrimSuffix(strings.Repeat("?,", columns), ",") + ")"
+	began := time.Now()
+	tx, err := db.BeginTx(ctx, nil)
+	if err != nil {
+		return 0, err
+	}
+	if _, err = tx.ExecContext(ctx, "CREATE TABLE bare(a INTEGER PRIMARY KEY,b,c,d,e,f,g,h,i,j,k,l)"); err != nil {
+		return 0, errors.Join(err, tx.Rollback())
+	}
+	insert, err := tx.PrepareContext(ctx, "INSERT INTO bare VALUES "+strings.Repeat(one+",", rows-1)+one)
+	if err != nil {
+		return 0, errors.Join(err, tx.Rollback())
+	}
+	args := make([]any, columns*rows)
+	for at := 0; at < n; at += rows {
+		for i := range args {
+			args[i] = int64(at*columns + i)
+		}
+		if _, err := insert.Exec(args...); err != nil {
+			return 0, errors.Join(err, insert.Close(), tx.Rollback())
+		}
+	}
+	err = errors.Join(insert.Close(), tx.Commit())
+	return time.Since(began), err
+}
