@@ -3,11 +3,11 @@ package governance
 // Reviews: what was decided on an item, and by whom.
 
 import (
-	"errors"
-	"io/fs"
+	"bytes"
 	"path"
 	"slices"
 	"strings"
+	"sync"
 
 	"ac/events"
 	"ac/governance/policy"
@@ -40,8 +40,9 @@ type State struct{ Approval, Denial *doc.Review }
 // Pending reports whether nothing was decided yet.
 func (s State) Pending() bool { return s.Approval == nil && s.Denial == nil }
 
-// Reviews lists the reviews that can be read, the newest first. Broken files
-// and files whose name is not their id are passed over.
+// Reviews lists the reviews that can be read, the newest first, at most limit.
+// Broken files and files whose name is not their id are passed over. The reviews
+// may be shared: they are not to be changed.
 func Reviews(w *workspace.Workspace, limit int) ([]doc.Review, error) {
 	names, err := workspace.Files(w.FS, workspace.ReviewsDir, ".yaml")
 	if err != nil {
@@ -49,76 +50,61 @@ func Reviews(w *workspace.Workspace, limit int) ([]doc.Review, error) {
 	}
 	slices.Reverse(names)
 	reviews := []doc.Review{}
-	for _, name := range names {
-		if len(reviews) == limit {
-			break
-		}
-		if review, err := loadReview(w, name); err == nil {
-			reviews = append(reviews, review)
-		}
+	for len(names) > 0 && len(reviews) < limit {
+		next := min(len(names), limit-len(reviews))
+		reviews = append(reviews, workspace.ReadEach(names[:next], func(name string) (doc.Review, error) { return loadReview(w, name) })...)
+		names = names[next:]
 	}
 	return reviews, nil
 }
 
-// loadReview reads the review in a file of the reviews' directory.
+// reviewFile is the file of a review. It is parsed when that is first needed: a
+// decision looks at all of them and needs one.
+type reviewFile struct {
+	text  []byte
+	parse func() (doc.Review, error)
+}
+
+func readReview(file string, text []byte) (reviewFile, error) {
+	return reviewFile{text, sync.OnceValues(func() (doc.Review, error) {
+		review, err := workspace.Decode(doc.ReviewCodec, file, text)
+		if err != nil {
+			return review, err
+		}
+		return review, workspace.Carries(file, strings.TrimSuffix(path.Base(file), ".yaml"), review.ID)
+	})}, nil
+}
+
 func loadReview(w *workspace.Workspace, name string) (doc.Review, error) {
-	file := path.Join(workspace.ReviewsDir, name)
-	review, err := workspace.Load(w, doc.ReviewCodec, file)
+	name = path.Join(workspace.ReviewsDir, name)
+	file, err := workspace.LoadWith(w, name, func(text []byte) (reviewFile, error) { return readReview(name, text) })
 	if err != nil {
-		return review, err
+		return doc.Review{}, err
 	}
-	return review, workspace.Carries(file, strings.TrimSuffix(name, ".yaml"), review.ID)
+	return file.parse()
 }
 
-// outcome is a review, or why it could not be read although it may be one.
-type outcome struct {
-	review doc.Review
-	unread error
+// mayHold reports whether a review can be about an artifact. YAML may write an
+// id in other words only where it escapes or folds.
+func (f reviewFile) mayHold(artifact string) bool {
+	plain := strings.Trim(artifact, idCharacters) == ""
+	return !plain || bytes.Contains(f.text, []byte(artifact)) || bytes.IndexByte(f.text, '\\') >= 0
 }
 
-// readReview reads the review in a file. A document that says nothing gives an
-// empty one; one that could not be read could say anything.
-func readReview(w *workspace.Workspace, name string) outcome {
-	review, err := loadReview(w, name)
-	if err == nil {
-		return outcome{review: review}
-	}
-	file := path.Join(workspace.ReviewsDir, name)
-	st, err := w.FS.Stat(file)
-	if errors.Is(err, fs.ErrNotExist) || err == nil && !st.Mode().IsRegular() {
-		return outcome{}
-	}
-	if link, lerr := w.FS.Lstat(file); lerr == nil && link.Mode()&fs.ModeSymlink != 0 && err != nil {
-		return outcome{} // it leaves the workspace, or leads nowhere
-	}
-	text, err := w.Read(file)
-	if err != nil {
-		return outcome{unread: err}
-	}
-	if review, err = workspace.Decode(doc.ReviewCodec, file, text); err == nil {
-		err = workspace.Carries(file, strings.TrimSuffix(name, ".yaml"), review.ID)
-	}
-	if err != nil {
-		return outcome{}
-	}
-	return outcome{review: review}
-}
+// idCharacters are those that YAML writes in one way only, but for escapes.
+const idCharacters = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_-."
 
 // StateOf reads the state of an item from the review files. For a decision it
-// is called inside a unit. A review that cannot be read is an error: it could be
-// the one that decided.
+// is called inside a unit.
 func StateOf(w *workspace.Workspace, item Item) (State, error) {
 	var state State
-	names, err := workspace.Files(w.FS, workspace.ReviewsDir, ".yaml")
+	files, err := workspace.LoadAmong(w, workspace.ReviewsDir, ".yaml", readReview, func(file reviewFile) bool { return file.mayHold(item.ArtifactID) })
 	if err != nil {
 		return state, err
 	}
-	for _, o := range workspace.ReadEach(names, func(name string) (outcome, error) { return readReview(w, name), nil }) {
-		if o.unread != nil {
-			return state, o.unread
-		}
-		review := o.review
-		if review.Subject.ProjectID != item.ProjectID || review.Subject.ArtifactID != item.ArtifactID {
+	for _, file := range files {
+		review, err := file.parse()
+		if err != nil || review.Subject.ProjectID != item.ProjectID || review.Subject.ArtifactID != item.ArtifactID {
 			continue
 		}
 		switch {

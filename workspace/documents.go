@@ -9,6 +9,7 @@ import (
 	"os"
 	"path"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 
@@ -57,12 +58,77 @@ func Load[T any](w *Workspace, codec yamldoc.Codec[T], name string) (T, error) {
 	return load(w, name, func(text []byte) (T, error) { return Decode(codec, name, text) })
 }
 
+// LoadWith is Load for documents that are read in their own way. What decode
+// gives is remembered, with everything it holds.
+func LoadWith[T any](w *Workspace, name string, decode func(text []byte) (T, error)) (T, error) {
+	return load(w, name, decode)
+}
+
+// LoadAmong reads the wanted documents of a directory whose files have an
+// extension, in the order of their names. A document that was read before and was
+// not wanted is passed over by what it was then: this is for records that do not
+// turn into others. What says nothing is passed over too; a file that cannot be
+// read is an error, since it may say anything.
+func LoadAmong[T any](w *Workspace, dir, extension string, decode func(file string, text []byte) (T, error), wanted func(T) bool) ([]T, error) {
+	names, err := Files(w.FS, dir, extension)
+	if err != nil {
+		return nil, err
+	}
+	type outcome struct {
+		document T
+		unread   error
+	}
+	read := ReadEach(names, func(name string) (o outcome, err error) {
+		file := path.Join(dir, name)
+		if known, ok := w.docs.get(file); ok {
+			if before, ok := known.doc.(T); ok && !wanted(before) {
+				return o, errUnwanted
+			}
+		}
+		o.document, err = load(w, file, func(text []byte) (T, error) { return decode(file, text) })
+		if err != nil && w.isDocument(file) {
+			text, unread := w.Read(file)
+			if unread != nil {
+				return outcome{unread: unread}, nil
+			}
+			o.document, err = decode(file, text)
+		}
+		if err == nil && !wanted(o.document) {
+			err = errUnwanted
+		}
+		return o, err
+	})
+	documents := make([]T, 0, len(read))
+	for _, o := range read {
+		if o.unread != nil {
+			return nil, o.unread
+		}
+		documents = append(documents, o.document)
+	}
+	return documents, nil
+}
+
+// isDocument reports whether a name may lead to a file. What is certainly
+// none is missing, of another kind, or a link that leads nowhere or away.
+func (w *Workspace) isDocument(name string) bool {
+	st, err := w.FS.Stat(name)
+	if err == nil {
+		return st.Mode().IsRegular()
+	}
+	link, linkErr := w.FS.Lstat(name)
+	return !errors.Is(err, fs.ErrNotExist) && (linkErr != nil || link.Mode()&fs.ModeSymlink == 0)
+}
+
+var errUnwanted = errors.New("a document that is not wanted")
+
 // load gives the document as it was decoded before, while its file is the same,
 // and else reads it.
 func load[T any](w *Workspace, name string, decode func(text []byte) (T, error)) (doc T, err error) {
 	if known, ok := w.docs.get(name); ok {
-		if st, err := w.present(name); err == nil && durable.VersionOf(st) == known.version {
-			return known.doc.(T), nil //nolint:forcetypeassert // a name has one type
+		if same, ok := known.doc.(T); ok { // else it was read as something else, and is read again
+			if st, err := w.present(name); err == nil && durable.VersionOf(st) == known.version {
+				return same, nil
+			}
 		}
 	}
 	text, st, err := readDocumentInfo(w.FS, name)
@@ -115,7 +181,16 @@ func Dirs(fsys durable.FS, dir string) ([]string, error) {
 // Files lists the names of the files in a directory that are not hidden and
 // have an extension, sorted. A missing directory has none.
 func Files(fsys durable.FS, dir, extension string) ([]string, error) {
-	return list(fsys, dir, func(e fs.DirEntry) bool { return path.Ext(e.Name()) == extension })
+	names, err := fsys.ReadNames(dir)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, fault.New(fault.IO, "%s cannot be listed: %w", dir, err)
+	}
+	return slices.DeleteFunc(names, func(name string) bool {
+		return strings.HasPrefix(name, ".") || path.Ext(name) != extension
+	}), nil
 }
 
 func list(fsys durable.FS, dir string, keep func(fs.DirEntry) bool) ([]string, error) {

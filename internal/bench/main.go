@@ -47,6 +47,7 @@ func measurements() []measurement {
 		{"organisation", measureOrganisation},
 		{"project", measureProject},
 		{"runs", measureRuns},
+		{"governance", measureGovernance},
 	}
 }
 

@@ -5,6 +5,7 @@ package lock
 // Mutex before they come here.
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
@@ -102,24 +103,20 @@ func (s *Shared) create(nonce string) error {
 		return err
 	}
 	err = s.FS.Link(aside, s.Name)
-	if err != nil && s.sameFile(aside, s.Name) {
-		err = nil // it was made, and the answer got lost, as happens over a network
-	}
 	_ = s.FS.Remove(aside) // what stays of it holds nobody up
+	if err != nil && s.holds(line) {
+		return nil // network file systems report links that they made as failed
+	}
 	if err == nil || errors.Is(err, fs.ErrExist) {
 		return err
 	}
 	return s.fill(s.Name, line)
 }
 
-// sameFile reports whether two names lead to one file.
-func (s *Shared) sameFile(a, b string) bool {
-	first, err := s.FS.Lstat(a)
-	if err != nil {
-		return false
-	}
-	second, err := s.FS.Lstat(b)
-	return err == nil && os.SameFile(first, second)
+// holds reports whether the lock file is the one that holds this line.
+func (s *Shared) holds(line []byte) bool {
+	text, err := durable.ReadFile(s.FS, s.Name, int64(len(line)))
+	return err == nil && bytes.Equal(text, line)
 }
 
 // fill makes a file that must not exist yet; one that it could not fill goes.
