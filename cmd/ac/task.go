@@ -215,8 +215,7 @@ Print the plan, or with --json the result of task.update_plan.`,
 			})
 		},
 	}
-	cmd.Flags().StringVar(&p.ProjectID, "project", "", "id of the project (required)")
-	cmd.Flags().StringVar(&p.TaskID, "task", "", "id of the task (required)")
+	a.taskFlags(cmd, &p.ProjectID, &p.TaskID)
 	cmd.Flags().StringVar(&schedule.PlannedStart, "start", "", "date or time at which it is to begin")
 	cmd.Flags().StringVar(&schedule.PlannedEnd, "end", "", "date or time at which it is to be done")
 	cmd.Flags().IntVar(&days, "days", 0, "how many days it takes")
@@ -229,11 +228,17 @@ Print the plan, or with --json the result of task.update_plan.`,
 	cmd.Flags().BoolVar(&p.ClearSchedule, "clear-schedule", false, "remove the schedule")
 	cmd.Flags().BoolVar(&p.ClearExecutionPlan, "clear-execution-plan", false, "remove the execution plan")
 	cmd.Flags().BoolVar(&asJSON, "json", false, "print JSON")
-	completeFlag(cmd, "project", a.projectIDs)
-	completeFlag(cmd, "task", a.taskIDs)
 	completeFlag(cmd, "depends", a.taskIDs)
 	completeFlag(cmd, "agent", a.agentIDs)
 	return cmd
+}
+
+// taskFlags declares the options that name a task.
+func (a *app) taskFlags(cmd *cobra.Command, project, task *string) {
+	cmd.Flags().StringVar(project, "project", "", "id of the project (required)")
+	cmd.Flags().StringVar(task, "task", "", "id of the task (required)")
+	completeFlag(cmd, "project", a.projectIDs)
+	completeFlag(cmd, "task", a.taskIDs)
 }
 
 // printPlan prints the plan of a task, a line for each thing that is said.
