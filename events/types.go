@@ -21,6 +21,9 @@ const (
 	SnapshotWritten  = "context_pack.snapshot_written"
 	ArtifactProduced = "artifact.produced"
 	WorktreePrepared = "worktree.prepared"
+	MistakeRecorded  = "evaluation.mistake_recorded"
+	RulePromoted     = "evaluation.rule_promoted"
+	ImproveCycle     = "evaluation.self_improve_cycle"
 )
 
 // Terminal reports whether an event of this type closes a run's log.

@@ -29,6 +29,7 @@ var filters = map[string][]string{
 	"workspace.agents.list":                  {"team_id"},
 	"session.launch":                         {"repo_id", "actor_id", "actor_team_id"},
 	"workspace.repo_root.set":                {"repo_id"},
+	"agent.record_mistake":                   {"manager_actor_id"},
 	"workspace.project.link_repo":            {"repo_id"},
 	"workspace.project.create_with_defaults": {"ceo_actor_id"},
 }
@@ -174,6 +175,7 @@ func newBench(t *testing.T) *bench {
 		t.Fatal(err)
 	}
 	ref := with(object{"session_ref": "local_" + run.RunID})
+	worker := "agent_secretary_" + project.ProjectID
 	b.valid = map[string]object{
 		"system.ping": {}, "system.capabilities": {},
 		"workspace.open": in, "workspace.validate": in, "workspace.projects.list": in, "workspace.agents.list": in, "workspace.teams.list": in,
@@ -182,7 +184,9 @@ func newBench(t *testing.T) *bench {
 		"workspace.repo_root.set":     with(object{"repo_id": "r", "repo_path": b.dir, "require_git": false}),
 		"adapter.status":              in, "worktree.cleanup": in, "sharepack.replay": with(object{"project_id": project.ProjectID, "share_pack_id": "share_x"}), "run.create": create, "run.list": in, "run.replay": ofRun,
 		"session.launch": launch, "session.list": in, "session.collect": ref, "session.poll": ref, "session.stop": ref,
-		"events.subscribe": with(object{"subscription_id": "s"}), "events.ack": {"subscription_id": "s"}, "events.unsubscribe": {"subscription_id": "none"},
+		"agent.record_mistake":  with(object{"worker_agent_id": worker, "manager_actor_id": "human", "manager_role": "human", "mistake_key": "k", "summary": "s", "prevention_rule": "r"}),
+		"agent.refresh_context": with(object{"agent_id": worker}),
+		"events.subscribe":      with(object{"subscription_id": "s"}), "events.ack": {"subscription_id": "s"}, "events.unsubscribe": {"subscription_id": "none"},
 	}
 	return b
 }

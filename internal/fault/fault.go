@@ -26,6 +26,7 @@ const (
 	InvalidParams  Reason = "invalid_params"
 	NotAWorkspace  Reason = "not_a_workspace"
 	NotEmpty       Reason = "not_empty"
+	Blank          Reason = "blank"
 	Locked         Reason = "locked"
 	IO             Reason = "io"
 	Unsupported    Reason = "unsupported"
