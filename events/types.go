@@ -20,6 +20,7 @@ const (
 	SnapshotFailed   = "context_pack.snapshot_failed"
 	SnapshotWritten  = "context_pack.snapshot_written"
 	ArtifactProduced = "artifact.produced"
+	ApprovalDecided  = "approval.decided"
 	WorktreePrepared = "worktree.prepared"
 	MistakeRecorded  = "evaluation.mistake_recorded"
 	RulePromoted     = "evaluation.rule_promoted"

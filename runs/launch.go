@@ -173,36 +173,20 @@ type refusedPayload struct {
 // authorize asks the policy, keeps the decision in the run's log, and ends the
 // run on a refusal.
 func authorize(ctx context.Context, w *workspace.Workspace, spec LaunchSpec, run doc.Run) error {
-	actor := policy.Effective(w, spec.Actor)
 	team := teamOf(w, run)
 	resource := policy.Resource{ID: spec.RunID, Kind: "run", Visibility: events.VisibilityOrg, Team: team}
 	if team != "" {
 		resource.Visibility = events.VisibilityTeam
 	}
-	decision := policy.Decide(policy.Launch, resource, actor)
-	base := events.Draft{
-		RunID: spec.RunID, SessionRef: session.LocalRef(spec.RunID), Actor: actor.ID, Visibility: events.VisibilityManagers,
-	}
-	base.Type = events.PolicyDecision
-	asked, err := w.Events.Draft(base, policy.DecisionPayload{
-		Decision: decision, Action: policy.Launch, ResourceID: resource.ID, ResourceKind: &resource.Kind, ResourceVisibility: resource.Visibility,
-	})
+	verdict := policy.Ask(w, policy.Question{Action: policy.Launch, Resource: resource, Actor: spec.Actor, RunID: spec.RunID})
+	told, err := verdict.Events(w.Events)
 	if err != nil {
 		return err
 	}
-	log := workspace.LogFile(spec.ProjectID, spec.RunID)
-	if decision.Allowed {
-		return w.Append(ctx, log, asked)
+	if refusal := verdict.Refusal(); refusal != nil {
+		return errors.Join(refuse(ctx, w, spec, "policy_denied", refusal, told...), refusal)
 	}
-	base.Type = events.PolicyDenied
-	denied, err := w.Events.Draft(base, policy.DeniedPayload{
-		Action: policy.Launch, ResourceID: resource.ID, ResourceKind: &resource.Kind, ResourceVisibility: resource.Visibility, Policy: decision,
-	})
-	if err != nil {
-		return err
-	}
-	refusal := fault.New(fault.Denied, "Policy denied launch: %s (%s)", decision.RuleID, decision.Reason)
-	return errors.Join(refuse(ctx, w, spec, "policy_denied", refusal, asked, denied), refusal)
+	return w.Append(ctx, workspace.LogFile(spec.ProjectID, spec.RunID), told...)
 }
 
 // refuse ends a run whose launch was refused, unless a session of it lives by

@@ -80,6 +80,9 @@ func (u *Unit) commit(ctx context.Context) (logs []string, err error) {
 	}
 	for i := range u.ops {
 		if err := u.w.apply(ctx, &u.ops[i]); err != nil {
+			if u.ops[i].Spare {
+				continue
+			}
 			return logs, u.undo(i, name, err)
 		}
 		if u.ops[i].Kind == opAppend {
@@ -186,6 +189,9 @@ func (w *Workspace) takeBack(op *operation, applied bool) error {
 		}
 		return w.FS.Rename(op.Name, op.From)
 	}
+	if op.Spare {
+		return nil
+	}
 	if applied {
 		return errAppended
 	}
@@ -271,7 +277,7 @@ func (w *Workspace) readIntent(name string) ([]operation, error) {
 func (w *Workspace) finish(ctx context.Context, ops []operation) (logs []string, err error) {
 	states := make([]opState, len(ops))
 	for i := range ops {
-		if states[i], err = w.state(&ops[i]); err != nil {
+		if states[i], err = w.state(&ops[i]); err != nil && !ops[i].Spare {
 			return nil, err
 		}
 	}
@@ -288,6 +294,9 @@ func (w *Workspace) finish(ctx context.Context, ops []operation) (logs []string,
 			}
 		}
 		if err := w.apply(ctx, &ops[i]); err != nil {
+			if ops[i].Spare {
+				continue
+			}
 			return logs, err
 		}
 		if ops[i].Kind == opAppend {

@@ -44,6 +44,8 @@ type operation struct {
 	// was.
 	Drafts []draftRecord `json:"drafts,omitempty"`
 	Size   int64         `json:"size,omitempty"`
+	// Of an append whose failure fails nothing.
+	Spare bool `json:"spare,omitempty"`
 
 	before []byte // content before a write, for taking it back; nil when absent
 }
@@ -193,8 +195,14 @@ func Put[T any](u *Unit, codec yamldoc.Codec[T], name string, document T, perm f
 }
 
 // Append asks for events at the end of a log.
-func (u *Unit) Append(log string, drafts ...events.Draft) {
-	op := operation{Kind: opAppend, Name: log}
+func (u *Unit) Append(log string, drafts ...events.Draft) { u.append(log, false, drafts) }
+
+// Note is Append for events whose loss fails nothing: when the log cannot take
+// them, the rest of the unit happens without them.
+func (u *Unit) Note(log string, drafts ...events.Draft) { u.append(log, true, drafts) }
+
+func (u *Unit) append(log string, spare bool, drafts []events.Draft) {
+	op := operation{Kind: opAppend, Name: log, Spare: spare}
 	if st, err := u.w.FS.Stat(log); err == nil {
 		op.Size = st.Size()
 	}

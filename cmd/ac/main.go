@@ -93,7 +93,7 @@ type app struct {
 // run executes one command line.
 func (a *app) run(ctx context.Context, args []string) int {
 	root := newRoot(a)
-	root.SetArgs(args)
+	root.SetArgs(spread(root, args))
 	root.SetIn(a.stdin)
 	root.SetOut(a.stdout)
 	root.SetErr(a.stderr)

@@ -72,21 +72,3 @@ func Effective(w *workspace.Workspace, a Actor) Actor {
 	}
 	return a
 }
-
-// DecisionPayload is the payload of policy.decision.
-type DecisionPayload struct {
-	Decision
-	Action             string  `json:"action"`
-	ResourceID         string  `json:"resource_id"`
-	ResourceKind       *string `json:"resource_kind"`
-	ResourceVisibility string  `json:"resource_visibility"`
-}
-
-// DeniedPayload is the payload of policy.denied.
-type DeniedPayload struct {
-	Action             string   `json:"action"`
-	ResourceID         string   `json:"resource_id"`
-	ResourceKind       *string  `json:"resource_kind"`
-	ResourceVisibility string   `json:"resource_visibility"`
-	Policy             Decision `json:"policy"`
-}

@@ -155,6 +155,20 @@ type MilestoneReport struct {
 	TestsArtifacts    []string `json:"tests_artifacts" is:"optional"`
 }
 
+// ArtifactTypes lists the types of artifacts.
+func ArtifactTypes() []string {
+	return []string{
+		"intake_brief", "clarifications_qa", "proposal", "workplan", "milestone_report", "manager_digest", "memory_delta", "failure_report",
+		"heartbeat_action_proposal",
+	}
+}
+
+// Visibilities lists who a document can be meant for, the fewest first.
+func Visibilities() []string { return []string{"private_agent", "team", "managers", "org"} }
+
+// Roles lists what somebody who acts can be.
+func Roles() []string { return []string{"human", "ceo", "director", "manager", "worker"} }
+
 // Headings lists the headings that the body of an artifact type must have, nil
 // for types that do not exist.
 func Headings(artifactType string) []string {
@@ -208,7 +222,7 @@ type Review struct {
 	Decision      string        `json:"decision" is:"enum=approved|denied"`
 	Subject       ReviewSubject `json:"subject"`
 	Policy        ReviewPolicy  `json:"policy"`
-	Notes         string        `json:"notes" is:"optional,empty"`
+	Notes         string        `json:"notes" is:"default=,empty"`
 }
 
 // ReviewSubject is what was decided on.

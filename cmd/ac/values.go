@@ -1,0 +1,110 @@
+package main
+
+// Options that take one or more values: --insert "- a" "- b".
+
+import (
+	"strings"
+
+	"github.com/spf13/cobra"
+)
+
+// values is an option that takes one or more values and may be repeated. A value
+// may begin with a dash and a blank. A greedy one takes whatever follows, up to
+// the next long option of its command.
+type values struct {
+	into   *[]string
+	greedy bool
+}
+
+func (v values) String() string {
+	if v.into == nil {
+		return ""
+	}
+	return strings.Join(*v.into, " ")
+}
+
+// Set takes one value; spread has parted them.
+func (v values) Set(value string) error {
+	*v.into = append(*v.into, value)
+	return nil
+}
+
+// Type is how help calls the values.
+func (v values) Type() string { return "value.." }
+
+// valuesVar declares an option that takes one or more values.
+func valuesVar(cmd *cobra.Command, into *[]string, name, usage string) {
+	cmd.Flags().Var(values{into: into}, name, usage)
+}
+
+// commandLineVar declares an option that takes a whole command line, with the
+// dashes in it.
+func commandLineVar(cmd *cobra.Command, into *[]string, name, usage string) {
+	cmd.Flags().Var(values{into, true}, name, usage)
+}
+
+// spread writes an option for each of the values that follow one, which is how
+// the parser wants them.
+func spread(root *cobra.Command, given []string) []string {
+	cmd, _, err := root.Find(given)
+	if err != nil {
+		return given
+	}
+	var plain []string
+	for i := 0; i < len(given); i++ {
+		name, long := strings.CutPrefix(given[i], "--")
+		if long && name == "" {
+			return append(plain, given[i:]...) // what follows is no option
+		}
+		v, several := valuesOf(cmd, name)
+		if !long || !several {
+			plain = append(plain, given[i])
+			if takesNext(cmd, given[i]) && i+1 < len(given) {
+				i++
+				plain = append(plain, given[i])
+			}
+			continue
+		}
+		first := i + 1
+		for i+1 < len(given) && v.takes(cmd, given[i+1]) {
+			i++
+			plain = append(plain, "--"+name+"="+given[i])
+		}
+		if i+1 == first {
+			plain = append(plain, given[first-1]) // the parser says that a value is missing
+			if first < len(given) {
+				return plain
+			}
+		}
+	}
+	return plain
+}
+
+func valuesOf(cmd *cobra.Command, name string) (v values, ok bool) {
+	option := cmd.Flags().Lookup(name)
+	if option == nil {
+		return v, false
+	}
+	v, ok = option.Value.(values)
+	return v, ok
+}
+
+// takes reports whether an argument is a value of this option.
+func (v values) takes(cmd *cobra.Command, argument string) bool {
+	if v.greedy {
+		name, _, _ := strings.Cut(strings.TrimPrefix(argument, "--"), "=")
+		return !strings.HasPrefix(argument, "--") || cmd.Flags().Lookup(name) == nil
+	}
+	return !strings.HasPrefix(argument, "-") || argument == "-" || strings.HasPrefix(argument, "- ")
+}
+
+// takesNext reports whether an argument is a long option whose value is the next
+// argument.
+func takesNext(cmd *cobra.Command, argument string) bool {
+	name, long := strings.CutPrefix(argument, "--")
+	if !long || strings.Contains(name, "=") {
+		return false
+	}
+	option := cmd.Flags().Lookup(name)
+	return option != nil && option.NoOptDefVal == ""
+}

@@ -1,0 +1,248 @@
+package governance
+
+// Artifacts: what agents produce for others to read, as markdown with front
+// matter.
+
+import (
+	"context"
+	"errors"
+	"path"
+	"slices"
+	"strings"
+
+	"ac/governance/policy"
+	"ac/internal/clock"
+	"ac/internal/fault"
+	"ac/internal/frontmatter"
+	"ac/internal/shape"
+	"ac/internal/yamldoc"
+	"ac/workspace"
+	"ac/workspace/doc"
+)
+
+// Reader reads documents: a workspace, or a unit of it.
+type Reader interface {
+	Read(name string) ([]byte, error)
+}
+
+// ArtifactFile is where an artifact lies.
+func ArtifactFile(project, id string) string {
+	return path.Join(workspace.ArtifactsDir(project), id+".md")
+}
+
+// Record is a markdown file with front matter.
+type Record struct {
+	Name string // relative to the workspace
+	Text []byte // all of it
+	Head []byte // the YAML
+	Body []byte
+	// Fields are the front matter as it was parsed, always a map.
+	Fields shape.Value
+}
+
+// ParseRecord reads a record from its text. One without readable front matter
+// is fault.InvalidFile.
+func ParseRecord(name string, text []byte) (Record, error) {
+	r := Record{Name: name, Text: text}
+	var err error
+	if r.Head, r.Body, err = frontmatter.Split(text); err != nil {
+		return r, fault.New(fault.InvalidFile, "%s: %w", name, err)
+	}
+	if r.Fields, err = yamldoc.Parse(r.Head); err != nil {
+		return r, fault.New(fault.InvalidFile, "%s: frontmatter_yaml_parse_error: %w", name, err)
+	}
+	if r.Fields.Kind != shape.Map {
+		return r, fault.New(fault.InvalidFile, "%s: the front matter is no mapping", name)
+	}
+	return r, nil
+}
+
+// String is a string of the front matter, "" when it has none.
+func (r Record) String(key string) string {
+	if v := r.Fields.Get(key); v.Kind == shape.String {
+		return v.Text
+	}
+	return ""
+}
+
+// ReadArtifact reads the artifact in the file of an id, whatever its type. A
+// missing one is fault.NotFound.
+func ReadArtifact(r Reader, project, id string) (Record, error) {
+	name := ArtifactFile(project, id)
+	text, err := r.Read(name)
+	if fault.Is(err, fault.NotFound) {
+		return Record{Name: name}, fault.New(fault.NotFound, "artifact %s does not exist in project %s", id, project)
+	}
+	if err != nil {
+		return Record{Name: name}, err
+	}
+	return ParseRecord(name, text)
+}
+
+// Resolve reads the front matter of an artifact as that of an item to be
+// decided: its type's own rules hold, and it carries the id of its file.
+func Resolve[T any](record Record, codec yamldoc.Codec[T]) (T, error) {
+	head, err := codec.Bind(&record.Fields)
+	if err != nil {
+		return head, fault.New(fault.InvalidFile, "%s: %w", record.Name, err)
+	}
+	return head, workspace.Carries(record.Name, strings.TrimSuffix(path.Base(record.Name), ".md"), record.String("id"))
+}
+
+// InProject checks that an item belongs to the project it was asked for in.
+func (r Record) InProject(project string) error {
+	if got := r.String("project_id"); got != project {
+		return fault.New(fault.Conflict, "%s belongs to project %s, not to %s", r.Name, got, project)
+	}
+	return nil
+}
+
+// Issue is something wrong with a markdown document.
+type Issue struct {
+	Code    string `json:"code"`
+	Message string `json:"message"`
+}
+
+// ValidateArtifact checks front matter and headings of an artifact.
+func ValidateArtifact(text []byte) []Issue {
+	return ValidateRecord(text, doc.ArtifactCodec, func(a doc.Artifact) []string { return doc.Headings(a.Type) })
+}
+
+// ValidateRecord checks a markdown document: its front matter, and, when that is
+// good, the headings that are due.
+func ValidateRecord[T any](text []byte, codec yamldoc.Codec[T], due func(T) []string) []Issue {
+	head, body, err := frontmatter.Split(text)
+	if err != nil {
+		return []Issue{{"frontmatter", err.Error()}}
+	}
+	fields, err := yamldoc.Parse(head)
+	if err != nil {
+		return []Issue{{"frontmatter", "frontmatter_yaml_parse_error: " + err.Error()}}
+	}
+	document, err := codec.Bind(&fields)
+	issues := []Issue{}
+	if misfit, ok := errors.AsType[*yamldoc.SchemaError](err); ok {
+		for _, issue := range misfit.Issues {
+			issues = append(issues, Issue{"frontmatter_schema", strings.TrimPrefix(issue.Field()+": "+issue.Message, ": ")})
+		}
+		return issues
+	}
+	for _, heading := range due(document) {
+		if !frontmatter.HasHeading(body, heading) {
+			issues = append(issues, Issue{"missing_heading", "missing_heading: " + heading})
+		}
+	}
+	return issues
+}
+
+// CheckTitle refuses titles that would break out of their line.
+func CheckTitle(title string) error {
+	if strings.ContainsAny(title, "\n\r") {
+		return fault.InvalidField("title", "must not contain a line break")
+	}
+	return nil
+}
+
+// ArtifactSpec is what a new artifact is made of. What is empty gets what hand-
+// made artifacts have; the id is made.
+type ArtifactSpec struct {
+	ID            string
+	Type          string
+	Title         string
+	Visibility    string
+	ProducedBy    string
+	RunID         string
+	ContextPackID string
+}
+
+// Head is the front matter of a new artifact, made now.
+func (s ArtifactSpec) Head(env workspace.Env) doc.Artifact {
+	head := doc.Artifact{
+		SchemaVersion: doc.Version, Type: s.Type, ID: s.ID, CreatedAt: clock.Stamp(env.Clock.Now()), Title: s.Title, Visibility: s.Visibility,
+		ProducedBy: s.ProducedBy, RunID: s.RunID, ContextPackID: s.ContextPackID,
+	}
+	for _, f := range []struct {
+		field    *string
+		fallback string
+	}{{&head.Title, "Untitled"}, {&head.Visibility, "team"}, {&head.ProducedBy, "human"}, {&head.RunID, ManualRun}, {&head.ContextPackID, ManualContext}} {
+		if *f.field == "" {
+			*f.field = f.fallback
+		}
+	}
+	if head.ID == "" {
+		head.ID = env.IDs.New("art")
+	}
+	return head
+}
+
+// The ids of the run and the context pack of what people make by hand.
+const (
+	ManualRun     = "run_manual"
+	ManualContext = "ctx_manual"
+)
+
+// Template is the text of a new artifact: front matter, title and the headings
+// of its type, with nothing under them.
+func Template(head doc.Artifact) ([]byte, error) {
+	if doc.Headings(head.Type) == nil {
+		return nil, fault.InvalidField("type", "must be one of %s", strings.Join(doc.ArtifactTypes(), ", "))
+	}
+	if err := CheckTitle(head.Title); err != nil {
+		return nil, err
+	}
+	body := "# " + head.Title + "\n"
+	for _, heading := range doc.Headings(head.Type) {
+		body += "\n" + heading + "\n"
+	}
+	return WriteRecord(doc.ArtifactCodec, head, []byte(body))
+}
+
+// WriteRecord is the text of a markdown document with front matter.
+func WriteRecord[T any](codec yamldoc.Codec[T], head T, body []byte) ([]byte, error) {
+	text, err := codec.Encode(head)
+	if err != nil {
+		return nil, err
+	}
+	return frontmatter.Join(text, body), nil
+}
+
+// CreateArtifact asks for a new artifact in a unit: its project must be there,
+// and nothing at its place.
+func CreateArtifact(u *workspace.Unit, project, id string, text []byte) error {
+	if err := mustExist(u.Workspace(), project); err != nil {
+		return err
+	}
+	name := ArtifactFile(project, id)
+	if u.Exists(name) {
+		return fault.New(fault.Conflict, "%s exists already", name)
+	}
+	return u.Write(name, text, 0o644)
+}
+
+// ReadAs reads an artifact for somebody: the policy is asked, with the team of
+// the agent that produced it, and the answer kept in the run that is named, else
+// in the artifact's own.
+func ReadAs(ctx context.Context, w *workspace.Workspace, project, id, run string, actor policy.Actor) (Record, error) {
+	record, err := ReadArtifact(w, project, id)
+	if err != nil {
+		return record, err
+	}
+	visibility, producer := record.String("visibility"), record.String("produced_by")
+	for _, key := range []string{"id", "visibility", "produced_by"} {
+		if record.String(key) == "" {
+			return record, fault.New(fault.InvalidFile, "%s: %s: must be a string", record.Name, key)
+		}
+	}
+	if !slices.Contains(doc.Visibilities(), visibility) {
+		return record, fault.New(fault.InvalidFile, "%s: visibility: %q is none", record.Name, visibility)
+	}
+	if run == "" {
+		run = record.String("run_id")
+	}
+	resource := policy.Resource{ID: record.String("id"), Kind: "artifact", Visibility: visibility, Producer: producer}
+	if workspace.SafeID(producer) {
+		resource.Team = w.AgentTeam(producer)
+	}
+	_, err = Enforce(ctx, w, project, policy.Question{Action: policy.Read, Resource: resource, Actor: actor, RunID: run})
+	return record, err
+}

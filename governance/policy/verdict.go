@@ -1,0 +1,78 @@
+package policy
+
+// A question to the policy, its answer, and the events that keep the answer.
+
+import (
+	"ac/events"
+	"ac/internal/fault"
+	"ac/workspace"
+)
+
+// Question is what somebody wants to do. RunID is the run whose log keeps the
+// answer, "" for none.
+type Question struct {
+	Action   string
+	Resource Resource
+	Actor    Actor // as claimed
+	RunID    string
+}
+
+// Verdict is a question with its answer. Actor is the effective one.
+type Verdict struct {
+	Question
+	Decision Decision
+}
+
+// Ask decides. Nothing is written.
+func Ask(w *workspace.Workspace, q Question) Verdict {
+	q.Actor = Effective(w, q.Actor)
+	return Verdict{q, Decide(q.Action, q.Resource, q.Actor)}
+}
+
+// Refusal is the error of a verdict that denies, nil of one that allows.
+func (v Verdict) Refusal() error {
+	if v.Decision.Allowed {
+		return nil
+	}
+	word := v.Action
+	if word == Approve {
+		word = "approval"
+	}
+	return fault.New(fault.Denied, "Policy denied %s: %s (%s)", word, v.Decision.RuleID, v.Decision.Reason)
+}
+
+// decisionPayload is the payload of policy.decision.
+type decisionPayload struct {
+	Decision
+	Action             string  `json:"action"`
+	ResourceID         string  `json:"resource_id"`
+	ResourceKind       *string `json:"resource_kind"`
+	ResourceVisibility string  `json:"resource_visibility"`
+}
+
+// deniedPayload is the payload of policy.denied.
+type deniedPayload struct {
+	Action             string   `json:"action"`
+	ResourceID         string   `json:"resource_id"`
+	ResourceKind       *string  `json:"resource_kind"`
+	ResourceVisibility string   `json:"resource_visibility"`
+	Policy             Decision `json:"policy"`
+}
+
+// Events are the events that keep a verdict: policy.decision and, of one that
+// denies, policy.denied after it.
+func (v Verdict) Events(source events.Source) ([]events.Draft, error) {
+	base := events.Draft{RunID: v.RunID, SessionRef: "local_" + v.RunID, Actor: v.Actor.ID, Visibility: events.VisibilityManagers}
+	var kind *string
+	if v.Resource.Kind != "" {
+		kind = &v.Resource.Kind
+	}
+	base.Type = events.PolicyDecision
+	decided, err := source.Draft(base, decisionPayload{v.Decision, v.Action, v.Resource.ID, kind, v.Resource.Visibility})
+	if err != nil || v.Decision.Allowed {
+		return []events.Draft{decided}, err
+	}
+	base.Type = events.PolicyDenied
+	denied, err := source.Draft(base, deniedPayload{v.Action, v.Resource.ID, kind, v.Resource.Visibility, v.Decision})
+	return []events.Draft{decided, denied}, err
+}

@@ -1,0 +1,162 @@
+package governance
+
+// Reviews: what was decided on an item, and by whom.
+
+import (
+	"path"
+	"slices"
+	"strings"
+
+	"ac/events"
+	"ac/governance/policy"
+	"ac/internal/clock"
+	"ac/internal/fault"
+	"ac/workspace"
+	"ac/workspace/doc"
+)
+
+// What a decision can be.
+const (
+	Approved = "approved"
+	Denied   = "denied"
+)
+
+// Kinds of items, as the subject of a review names them.
+const (
+	KindMemoryDelta     = "memory_delta"
+	KindMilestone       = "milestone"
+	KindHeartbeatAction = "heartbeat_action"
+)
+
+// Item is what is decided on.
+type Item struct{ ProjectID, ArtifactID string }
+
+// State is what was decided on an item: the first approval, the first denial,
+// nil where there is none. An item without either is pending.
+type State struct{ Approval, Denial *doc.Review }
+
+// Pending reports whether nothing was decided yet.
+func (s State) Pending() bool { return s.Approval == nil && s.Denial == nil }
+
+// Reviews lists the reviews that can be read, the newest first. Broken files
+// and files whose name is not their id are passed over.
+func Reviews(w *workspace.Workspace, limit int) ([]doc.Review, error) {
+	names, err := workspace.Files(w.FS, workspace.ReviewsDir, ".yaml")
+	if err != nil {
+		return nil, err
+	}
+	slices.Reverse(names)
+	reviews := []doc.Review{}
+	for _, name := range names {
+		if len(reviews) == limit {
+			break
+		}
+		if review, err := loadReview(w, name); err == nil {
+			reviews = append(reviews, review)
+		}
+	}
+	return reviews, nil
+}
+
+// loadReview reads the review in a file of the reviews' directory.
+func loadReview(w *workspace.Workspace, name string) (doc.Review, error) {
+	file := path.Join(workspace.ReviewsDir, name)
+	review, err := workspace.Load(w, doc.ReviewCodec, file)
+	if err != nil {
+		return review, err
+	}
+	return review, workspace.Carries(file, strings.TrimSuffix(name, ".yaml"), review.ID)
+}
+
+// StateOf reads the state of an item from the review files. For a decision it
+// is called inside a unit.
+func StateOf(w *workspace.Workspace, item Item) (State, error) {
+	var state State
+	names, err := workspace.Files(w.FS, workspace.ReviewsDir, ".yaml")
+	if err != nil {
+		return state, err
+	}
+	for _, review := range workspace.ReadEach(names, func(name string) (doc.Review, error) { return loadReview(w, name) }) {
+		if review.Subject.ProjectID != item.ProjectID || review.Subject.ArtifactID != item.ArtifactID {
+			continue
+		}
+		switch {
+		case review.Decision == Approved && state.Approval == nil:
+			state.Approval = &review
+		case review.Decision == Denied && state.Denial == nil:
+			state.Denial = &review
+		}
+	}
+	return state, nil
+}
+
+// Ruling is what somebody wants to decide on an item.
+type Ruling struct {
+	Item
+	Decision string
+	Actor    policy.Actor // as claimed
+	Notes    string
+	// ExpectHash is the hash of the preview that the decider saw, "" when there
+	// was none.
+	ExpectHash string
+}
+
+// Standing looks whether an item may be decided as asked: an approved one may
+// not; one that was denied may be approved, and gives its first denial when it
+// is denied again. standing is "" when a review is due. The policy is enforced
+// before, so that the state is not revealed to everybody.
+func (g *Governed) Standing(r Ruling) (standing string, err error) {
+	state, err := StateOf(g.Workspace(), r.Item)
+	switch {
+	case err != nil:
+		return "", err
+	case state.Approval != nil:
+		return "", fault.New(fault.Conflict, "%s was approved already (%s)", r.ArtifactID, state.Approval.ID)
+	case state.Denial != nil && r.Decision == Denied:
+		return state.Denial.ID, nil
+	}
+	return "", nil
+}
+
+// Decided is the payload of approval.decided. Which fields are set beside the
+// first four depends on the kind.
+type Decided struct {
+	ReviewID           string          `json:"review_id"`
+	Decision           string          `json:"decision"`
+	SubjectKind        string          `json:"subject_kind"`
+	Policy             policy.Decision `json:"policy"`
+	ArtifactID         string          `json:"artifact_id,omitempty"`
+	TargetFile         string          `json:"target_file,omitempty"`
+	PatchFile          string          `json:"patch_file,omitempty"`
+	TaskID             string          `json:"task_id,omitempty"`
+	MilestoneID        string          `json:"milestone_id,omitempty"`
+	ReportArtifactID   string          `json:"report_artifact_id,omitempty"`
+	ProposedActionKind string          `json:"proposed_action_kind,omitempty"`
+	Execution          any             `json:"execution,omitempty"`
+}
+
+// Review writes the review of a ruling that the policy allowed and tells
+// approval.decided in the item's run. about brings the subject's kind and what
+// else the event says of it; what both share is filled in. Documents that the
+// decision changes are written before.
+func (g *Governed) Review(r Ruling, verdict policy.Verdict, about Decided) (id string, err error) {
+	w := g.Workspace()
+	now := w.Env.Clock.Now()
+	about.ReviewID, about.Decision, about.Policy = w.Env.IDs.New("rev"), r.Decision, verdict.Decision
+	review := doc.Review{
+		SchemaVersion: doc.Version, Type: "review", ID: about.ReviewID, CreatedAt: clock.Stamp(now),
+		ActorID: r.Actor.ID, ActorRole: r.Actor.Role, Decision: r.Decision,
+		Subject: doc.ReviewSubject{Kind: about.SubjectKind, ArtifactID: r.ArtifactID, ProjectID: r.ProjectID},
+		Policy:  doc.ReviewPolicy(verdict.Decision), Notes: r.Notes,
+	}
+	if about.SubjectKind == KindMemoryDelta {
+		review.Subject.TargetFile, review.Subject.PatchFile = about.TargetFile, about.PatchFile
+	}
+	if err := workspace.Put(g.Unit, doc.ReviewCodec, ReviewFile(review.ID), review, 0o644); err != nil {
+		return "", err
+	}
+	return review.ID, g.Tell(r.ProjectID, verdict.RunID, events.Draft{Type: events.ApprovalDecided, At: now, Actor: r.Actor.ID}, about)
+}
+
+// ReviewFile is where a review lies.
+func ReviewFile(id string) string { return path.Join(workspace.ReviewsDir, id+".yaml") }
