@@ -19,17 +19,17 @@ import (
 
 // Mistake is a mistake of an agent, and who saw it.
 type Mistake struct {
-	Worker             string // id of the agent
-	Manager            policy.Actor
-	Key                string
-	Summary            string
-	PreventionRule     string
-	ProjectID          string
-	RunID              string // its log is told, when it exists
-	TaskID             string
-	MilestoneID        string
-	Evidence           []string
-	PromoteThreshold   int64 // 0: never promoted
+	Worker           string // id of the agent
+	Manager          policy.Actor
+	Key              string
+	Summary          string
+	PreventionRule   string
+	ProjectID        string
+	RunID            string // its log is told, when it exists
+	TaskID           string
+	MilestoneID      string
+	Evidence         []string
+	PromoteThreshold int64 // 0: never promoted
 }
 
 // Recorded is the outcome of recording a mistake.
@@ -190,7 +190,7 @@ type promotedPayload struct {
 // tellMistake tells the run in which a mistake was seen, when it exists.
 func tellMistake(u *workspace.Unit, m Mistake, result Recorded) error {
 	w := u.Workspace()
-	if m.ProjectID == "" || m.RunID == "" || !runExists(w, m.ProjectID, m.RunID) {
+	if m.ProjectID == "" || m.RunID == "" || !RunExists(w, m.ProjectID, m.RunID) {
 		return nil
 	}
 	evidence := m.Evidence
@@ -213,7 +213,7 @@ func tellMistake(u *workspace.Unit, m Mistake, result Recorded) error {
 		}
 		drafts = append(drafts, promoted)
 	}
-	u.Append(workspace.LogFile(m.ProjectID, m.RunID), drafts...)
+	u.Note(workspace.LogFile(m.ProjectID, m.RunID), drafts...)
 	return nil
 }
 
@@ -222,14 +222,6 @@ func orNull(text string) *string {
 		return nil
 	}
 	return &text
-}
-
-// runExists reports whether a run is there to be told.
-func runExists(w *workspace.Workspace, project, run string) bool {
-	if !workspace.SafeID(project) || !workspace.SafeID(run) {
-		return false
-	}
-	return w.Exists(workspace.RunFile(project, run)) || w.Exists(workspace.LogFile(project, run))
 }
 
 // draftOf makes an event of this domain for a run.
