@@ -25,6 +25,7 @@ const (
 	MistakeRecorded  = "evaluation.mistake_recorded"
 	RulePromoted     = "evaluation.rule_promoted"
 	ImproveCycle     = "evaluation.self_improve_cycle"
+	CommentAdded     = "comment.added"
 )
 
 // Terminal reports whether an event of this type closes a run's log.

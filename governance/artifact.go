@@ -137,7 +137,7 @@ func ValidateRecord[T any](text []byte, codec yamldoc.Codec[T], due func(T) []st
 
 // CheckTitle refuses titles that would break out of their line.
 func CheckTitle(title string) error {
-	if strings.ContainsAny(title, "\n\r") {
+	if strings.ContainsAny(title, "\n\r\u0085\u2028\u2029") {
 		return fault.InvalidField("title", "must not contain a line break")
 	}
 	return nil

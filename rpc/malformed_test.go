@@ -23,6 +23,7 @@ import (
 // stand in them.
 var filters = map[string][]string{
 	"session.list":                           {"project_id", "run_id"},
+	"comment.add":                            {"author_id"},
 	"events.subscribe":                       {"project_id", "run_id", "subscription_id"},
 	"events.unsubscribe":                     {"subscription_id"},
 	"events.ack":                             {"subscription_id"},
@@ -132,10 +133,13 @@ func wrongMembers(s *shape.Schema, add func(string, any)) {
 		return
 	}
 	add("unknown key", object{"unknown": 1})
-	for name := range s.Properties {
+	for name, inner := range s.Properties {
 		add(name+" null", object{name: nil})
-		add(name+" text", object{name: "1"})
 		add(name+" negative", object{name: -1})
+		add(name+" object", object{name: object{}})
+		if inner.Type != "string" {
+			add(name+" text", object{name: "1"})
+		}
 	}
 }
 
@@ -174,6 +178,10 @@ func newBench(t *testing.T) *bench {
 	if err := errors.Join(os.MkdirAll(pack, 0o750), os.WriteFile(filepath.Join(pack, "manifest.yaml"), []byte(manifest), 0o600)); err != nil {
 		t.Fatal(err)
 	}
+	b.write(t, "work/projects/"+project.ProjectID+"/tasks/task_x.md", "---\nschema_version: 1\ntype: task\nid: task_x\nproject_id: "+project.ProjectID+
+		"\ntitle: T\ncreated_at: 2026-11-20T15:06:57.981Z\nstatus: draft\nvisibility: org\nmilestones: []\n---\n\n## Contract\n\n## Milestones\n")
+	inProject := with(object{"project_id": project.ProjectID})
+	ofTask := with(object{"project_id": project.ProjectID, "task_id": "task_x"})
 	ref := with(object{"session_ref": "local_" + run.RunID})
 	worker := "agent_secretary_" + project.ProjectID
 	b.valid = map[string]object{
@@ -183,12 +191,23 @@ func newBench(t *testing.T) *bench {
 		"workspace.project.link_repo": with(object{"project_id": project.ProjectID, "repo_id": "r"}),
 		"workspace.repo_root.set":     with(object{"repo_id": "r", "repo_path": b.dir, "require_git": false}),
 		"adapter.status":              in, "worktree.cleanup": in, "sharepack.replay": with(object{"project_id": project.ProjectID, "share_pack_id": "share_x"}), "run.create": create, "run.list": in, "run.replay": ofRun,
+		"comment.add":    with(object{"project_id": project.ProjectID, "author_id": "human", "author_role": "human", "body": "b", "target_run_id": run.RunID}),
+		"comment.list":   with(object{"project_id": project.ProjectID}),
 		"session.launch": launch, "session.list": in, "session.collect": ref, "session.poll": ref, "session.stop": ref,
 		"agent.record_mistake":  with(object{"worker_agent_id": worker, "manager_actor_id": "human", "manager_role": "human", "mistake_key": "k", "summary": "s", "prevention_rule": "r"}),
 		"agent.refresh_context": with(object{"agent_id": worker}),
-		"events.subscribe":      with(object{"subscription_id": "s"}), "events.ack": {"subscription_id": "s"}, "events.unsubscribe": {"subscription_id": "none"},
+		"task.list":             inProject, "task.update_plan": ofTask,
+		"events.subscribe": with(object{"subscription_id": "s"}), "events.ack": {"subscription_id": "s"}, "events.unsubscribe": {"subscription_id": "none"},
 	}
 	return b
+}
+
+func (b *bench) write(t *testing.T, name, text string) {
+	t.Helper()
+	file := filepath.Join(b.dir, filepath.FromSlash(name))
+	if err := errors.Join(os.MkdirAll(filepath.Dir(file), 0o750), os.WriteFile(file, []byte(text), 0o600)); err != nil {
+		t.Fatal(err)
+	}
 }
 
 // TestMalformedParams sends at least 5,000 malformed requests. Each is answered

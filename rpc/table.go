@@ -142,8 +142,13 @@ func NewTable(version string) *Table {
 
 		on("agent.record_mistake", Write, (*company.Company).RecordMistake, "Count a mistake of an agent; a recurring one becomes a rule of its guidance."),
 		on("agent.refresh_context", Write, (*company.Company).RefreshContext, "Write into an agent's guidance where what it works on lies."),
+		on("task.list", Read, (*company.Company).ListTasks, "The tasks of a project with their milestones, the newest first."),
+		on("task.update_plan", Write, (*company.Company).UpdatePlan, "Change when a task is planned and who is to do it."),
 
 		on("adapter.status", Wait, (*company.Company).Adapters, "Which agent CLIs this machine has."),
+
+		on("comment.add", Write, (*company.Company).AddComment, "Say something about an agent, an artifact or a run."),
+		on("comment.list", Read, (*company.Company).ListComments, "What was said in a project, the newest first."),
 
 		streams(across("events.subscribe", Inline, (*company.Companies).Subscribe, "Get events as they happen, and the recent ones before.")),
 		streams(across("events.unsubscribe", Inline, (*company.Companies).Unsubscribe, "End a subscription.")),

@@ -74,6 +74,9 @@ func ProjectConversationDir(project, id string) string {
 	return path.Join(ProjectsDir, project, "conversations", id)
 }
 
+// CommentFile is where a comment lies.
+func CommentFile(id string) string { return path.Join(CommentsDir, id+".yaml") }
+
 // SessionFile is the record of a session.
 func SessionFile(ref string) string { return path.Join(SessionsDir, EncodeRef(ref)+".yaml") }
 

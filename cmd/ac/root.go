@@ -58,6 +58,7 @@ func newRoot(a *app) *cobra.Command {
 		sessionListCommand(a), sessionStopCommand(a), verifyCommand(a), completionCommand(a),
 		worktreeCleanupCommand(a),
 		sharePackCreateCommand(a), sharePackReplayCommand(a),
+		commentAddCommand(a), commentListCommand(a),
 	)
 	root.SetHelpCommand(helpCommand())
 	return root

@@ -78,3 +78,12 @@ func Parse(s string) (time.Time, bool) {
 		return t, err == nil
 	}
 }
+
+// ParseDate reads a timestamp, or a date, which is its midnight in UTC.
+func ParseDate(s string) (time.Time, bool) {
+	if len(s) == len(time.DateOnly) {
+		t, err := time.Parse(time.DateOnly, s)
+		return t, err == nil
+	}
+	return Parse(s)
+}

@@ -22,6 +22,7 @@ const (
 	NotFound       Reason = "not_found"
 	Denied         Reason = "denied"
 	Conflict       Reason = "conflict"
+	Incomplete     Reason = "incomplete"
 	InvalidFile    Reason = "invalid_file"
 	InvalidParams  Reason = "invalid_params"
 	NotAWorkspace  Reason = "not_a_workspace"

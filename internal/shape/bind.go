@@ -459,5 +459,9 @@ func setDefault(into reflect.Value, text string) {
 	case reflect.Float64:
 		n, _ := strconv.ParseFloat(text, 64)
 		into.SetFloat(n)
+	case reflect.Slice:
+		into.Set(reflect.MakeSlice(into.Type(), 0, 0))
+	case reflect.Map:
+		into.Set(reflect.MakeMap(into.Type()))
 	}
 }

@@ -20,39 +20,39 @@ type Task struct {
 	CreatedAt          string         `json:"created_at"`
 	Status             string         `json:"status" is:"enum=draft|ready|in_progress|blocked|done|canceled"`
 	Visibility         string         `json:"visibility" is:"enum=private_agent|team|managers|org"`
-	TeamID             string         `json:"team_id" is:"optional"`
-	AssigneeAgentID    string         `json:"assignee_agent_id" is:"optional"`
-	Scope              *TaskScope     `json:"scope" is:"optional"`
-	Schedule           *Schedule      `json:"schedule" is:"optional"`
-	ExecutionPlan      *ExecutionPlan `json:"execution_plan" is:"optional"`
-	Budget             *Budget        `json:"budget" is:"optional"`
-	Deliverables       []string       `json:"deliverables" is:"optional"`
-	AcceptanceCriteria []string       `json:"acceptance_criteria" is:"optional"`
+	TeamID             string         `json:"team_id,omitzero" is:"optional"`
+	AssigneeAgentID    string         `json:"assignee_agent_id,omitzero" is:"optional"`
+	Scope              *TaskScope     `json:"scope,omitzero" is:"optional"`
+	Schedule           *Schedule      `json:"schedule,omitzero" is:"optional"`
+	ExecutionPlan      *ExecutionPlan `json:"execution_plan,omitzero" is:"optional"`
+	Budget             *Budget        `json:"budget,omitzero" is:"optional"`
+	Deliverables       []string       `json:"deliverables,omitzero" is:"optional"`
+	AcceptanceCriteria []string       `json:"acceptance_criteria,omitzero" is:"optional"`
 	Milestones         []Milestone    `json:"milestones"`
 }
 
 // TaskScope is where in a repository a task works.
 type TaskScope struct {
 	_                         struct{} `is:"strict"`
-	RepoID                    string   `json:"repo_id" is:"optional"`
-	WorkdirRel                string   `json:"workdir_rel" is:"optional"`
-	Paths                     []string `json:"paths" is:"optional"`
-	RequiresWorktreeIsolation *bool    `json:"requires_worktree_isolation" is:"optional"`
+	RepoID                    string   `json:"repo_id,omitzero" is:"optional"`
+	WorkdirRel                string   `json:"workdir_rel,omitzero" is:"optional"`
+	Paths                     []string `json:"paths,omitzero" is:"optional"`
+	RequiresWorktreeIsolation *bool    `json:"requires_worktree_isolation,omitzero" is:"optional"`
 }
 
 // Schedule is when a task is planned.
 type Schedule struct {
 	_                struct{} `is:"strict"`
-	PlannedStart     string   `json:"planned_start" is:"optional"`
-	PlannedEnd       string   `json:"planned_end" is:"optional"`
-	DurationDays     *int     `json:"duration_days" is:"optional,gt=0"`
+	PlannedStart     string   `json:"planned_start,omitzero" is:"optional"`
+	PlannedEnd       string   `json:"planned_end,omitzero" is:"optional"`
+	DurationDays     *int     `json:"duration_days,omitzero" is:"optional,gt=0"`
 	DependsOnTaskIDs []string `json:"depends_on_task_ids" is:"default="`
 }
 
 // Check holds the end at or behind the start where both are dates.
 func (s *Schedule) Check() []fault.Issue {
-	start, okStart := clock.Parse(s.PlannedStart)
-	end, okEnd := clock.Parse(s.PlannedEnd)
+	start, okStart := clock.ParseDate(s.PlannedStart)
+	end, okEnd := clock.ParseDate(s.PlannedEnd)
 	if okStart && okEnd && end.Before(start) {
 		return []fault.Issue{{Path: []any{"planned_end"}, Code: "custom", Message: "must not be before planned_start"}}
 	}
@@ -62,12 +62,12 @@ func (s *Schedule) Check() []fault.Issue {
 // ExecutionPlan is who is to do a task, and with what.
 type ExecutionPlan struct {
 	_                 struct{} `is:"strict"`
-	PreferredProvider string   `json:"preferred_provider" is:"optional"`
-	PreferredModel    string   `json:"preferred_model" is:"optional"`
-	PreferredAgentID  string   `json:"preferred_agent_id" is:"optional"`
-	TokenBudgetHint   *int64   `json:"token_budget_hint" is:"optional,min=0"`
-	AppliedBy         string   `json:"applied_by" is:"optional"`
-	AppliedAt         string   `json:"applied_at" is:"optional"`
+	PreferredProvider string   `json:"preferred_provider,omitzero" is:"optional"`
+	PreferredModel    string   `json:"preferred_model,omitzero" is:"optional"`
+	PreferredAgentID  string   `json:"preferred_agent_id,omitzero" is:"optional"`
+	TokenBudgetHint   *int64   `json:"token_budget_hint,omitzero" is:"optional,min=0"`
+	AppliedBy         string   `json:"applied_by,omitzero" is:"optional"`
+	AppliedAt         string   `json:"applied_at,omitzero" is:"optional"`
 }
 
 // Milestone is a step of a task that can be approved.
@@ -78,7 +78,7 @@ type Milestone struct {
 	Kind               string            `json:"kind" is:"enum=coding|research|planning"`
 	Status             string            `json:"status" is:"enum=draft|ready|in_progress|blocked|done"`
 	AcceptanceCriteria []string          `json:"acceptance_criteria"`
-	Evidence           *EvidenceRequired `json:"evidence" is:"optional"`
+	Evidence           *EvidenceRequired `json:"evidence,omitzero" is:"optional"`
 }
 
 // EvidenceRequired is what a milestone's approval asks for.
@@ -152,7 +152,17 @@ type MilestoneReport struct {
 	TaskID            string   `json:"task_id"`
 	MilestoneID       string   `json:"milestone_id"`
 	EvidenceArtifacts []string `json:"evidence_artifacts"`
-	TestsArtifacts    []string `json:"tests_artifacts" is:"optional"`
+	TestsArtifacts    []string `json:"tests_artifacts,omitzero" is:"optional"`
+}
+
+// Check holds the type to the one that has these fields.
+func (r *MilestoneReport) Check() []fault.Issue { return checkType(r.Type, "milestone_report") }
+
+func checkType(is, want string) []fault.Issue {
+	if is == want {
+		return nil
+	}
+	return []fault.Issue{{Path: []any{"type"}, Code: "invalid_value", Values: []string{want}, Message: "must be " + want}}
 }
 
 // ArtifactTypes lists the types of artifacts.
@@ -206,8 +216,8 @@ type HelpRequest struct {
 	Visibility    string   `json:"visibility" is:"enum=private_agent|team|managers|org"`
 	Requester     string   `json:"requester"`
 	TargetManager string   `json:"target_manager"`
-	ProjectID     string   `json:"project_id" is:"optional"`
-	SharePackID   string   `json:"share_pack_id" is:"optional"`
+	ProjectID     string   `json:"project_id,omitzero" is:"optional"`
+	SharePackID   string   `json:"share_pack_id,omitzero" is:"optional"`
 }
 
 // Review is inbox/reviews/<id>.yaml: a decision and who made it. It is read

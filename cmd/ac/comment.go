@@ -1,0 +1,114 @@
+package main
+
+// comment:*: what people say about work.
+
+import (
+	"github.com/spf13/cobra"
+
+	"ac/company"
+)
+
+// addComment and listComments are params with options that were not given left
+// out.
+type addComment struct {
+	commentTarget
+	AuthorID   string `json:"author_id"`
+	AuthorRole string `json:"author_role"`
+	Body       string `json:"body"`
+	Visibility string `json:"visibility"`
+}
+
+type listComments struct {
+	commentTarget
+	Limit int `json:"limit"`
+}
+
+// commentTarget is what comments are about.
+type commentTarget struct {
+	WorkspaceDir     string `json:"workspace_dir"`
+	ProjectID        string `json:"project_id"`
+	TargetAgentID    string `json:"target_agent_id,omitempty"`
+	TargetArtifactID string `json:"target_artifact_id,omitempty"`
+	TargetRunID      string `json:"target_run_id,omitempty"`
+}
+
+func (t *commentTarget) flags(a *app, cmd *cobra.Command) {
+	cmd.Flags().StringVar(&t.ProjectID, "project", "", "id of the project (required)")
+	cmd.Flags().StringVar(&t.TargetAgentID, "target-agent", "", "id of the agent that it is about")
+	cmd.Flags().StringVar(&t.TargetArtifactID, "target-artifact", "", "id of the artifact that it is about")
+	cmd.Flags().StringVar(&t.TargetRunID, "target-run", "", "id of the run that it is about")
+	cmd.Flags().Bool("json", true, "print JSON, as it does without it")
+	completeFlag(cmd, "project", a.projectIDs)
+	completeFlag(cmd, "target-agent", a.agentIDs)
+	completeFlag(cmd, "target-run", a.runIDs)
+}
+
+func commentAddCommand(a *app) *cobra.Command {
+	var p addComment
+	cmd := &cobra.Command{
+		Use: "comment:add <dir>", Short: "Say something about an agent, an artifact or a run", Args: args("dir"),
+		Example: "  ac comment:add ./acme --project proj_01M7WQGTQHQA1J50C42GD1KN1S --target-run run_01M7WQGTR95SV6EDMA61E1XR8M --body 'looks good'",
+		RunE: func(cmd *cobra.Command, given []string) error {
+			if err := require(cmd, "project", "body"); err != nil {
+				return err
+			}
+			p.WorkspaceDir = given[0]
+			return a.printCall(cmd, "comment.add", p)
+		},
+	}
+	p.flags(a, cmd)
+	cmd.Flags().StringVar(&p.Body, "body", "", "what is said (required)")
+	cmd.Flags().StringVar(&p.AuthorID, "author", "human", "id of who says it")
+	cmd.Flags().StringVar(&p.AuthorRole, "role", "manager", "role of who says it: human, ceo, director, manager or worker")
+	cmd.Flags().StringVar(&p.Visibility, "visibility", "managers", "who it is for: private_agent, team, managers or org")
+	completeWords(cmd, "role", "human", "ceo", "director", "manager", "worker")
+	completeWords(cmd, "visibility", "private_agent", "team", "managers", "org")
+	return cmd
+}
+
+func commentListCommand(a *app) *cobra.Command {
+	var p listComments
+	cmd := &cobra.Command{
+		Use: "comment:list <dir>", Short: "List the comments of a project, the newest first", Args: args("dir"),
+		Example: "  ac comment:list ./acme --project proj_01M7WQGTQHQA1J50C42GD1KN1S\n  ac comment:list ./acme --project P --target-agent agent_01M7WQGTGTXSZWKNSAQVRS4PJE --limit 20",
+		RunE: func(cmd *cobra.Command, given []string) error {
+			if err := require(cmd, "project"); err != nil {
+				return err
+			}
+			if err := atLeastOne(cmd, "limit"); err != nil {
+				return err
+			}
+			p.WorkspaceDir = given[0]
+			return a.printCall(cmd, "comment.list", p)
+		},
+	}
+	p.flags(a, cmd)
+	cmd.Flags().IntVar(&p.Limit, "limit", 200, "at most so many, 5000 in any case")
+	return cmd
+}
+
+// printCall calls a method with params made from options and prints its result.
+func (a *app) printCall(cmd *cobra.Command, method string, params any) error {
+	return a.across(func(all *company.Companies) error {
+		result, err := check(cmd.Context(), all, method, params)
+		if err != nil {
+			return invalidParams(err)
+		}
+		return a.printJSON(result)
+	})
+}
+
+// atLeastOne refuses numbers below one.
+func atLeastOne(cmd *cobra.Command, names ...string) error {
+	for _, name := range names {
+		if n, err := cmd.Flags().GetInt(name); err != nil || n < 1 {
+			return usageError{"--" + name + " must be an integer of at least 1"}
+		}
+	}
+	return nil
+}
+
+// completeWords gives a flag a fixed set of words.
+func completeWords(cmd *cobra.Command, flag string, words ...string) {
+	completeFlag(cmd, flag, func(*cobra.Command, []string) []string { return words })
+}

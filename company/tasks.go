@@ -1,0 +1,191 @@
+package company
+
+// task.*: listing tasks and changing their plans; making them, which only
+// commands do.
+
+import (
+	"context"
+	"path/filepath"
+
+	"ac/governance"
+	"ac/internal/clock"
+	"ac/internal/fault"
+	"ac/internal/shape"
+	"ac/workspace"
+	"ac/workspace/doc"
+)
+
+// ListTasksParams are those of task.list.
+type ListTasksParams struct {
+	Dir
+	ProjectID string `json:"project_id" is:"id"`
+}
+
+// ListTasksResult is the result of task.list.
+type ListTasksResult struct {
+	WorkspaceDir string    `json:"workspace_dir"`
+	ProjectID    string    `json:"project_id"`
+	Tasks        []TaskRow `json:"tasks"`
+}
+
+// TaskRow is a task in a list.
+type TaskRow struct {
+	TaskID          string                     `json:"task_id"`
+	ProjectID       string                     `json:"project_id"`
+	Relpath         string                     `json:"relpath"`
+	AbsPath         string                     `json:"abs_path"`
+	Frontmatter     doc.Task                   `json:"frontmatter"`
+	ProgressRatio   float64                    `json:"progress_ratio"`
+	MilestoneCounts governance.MilestoneCounts `json:"milestone_counts"`
+}
+
+// ListTasks lists the tasks of a project, the newest first.
+func (c *Company) ListTasks(ctx context.Context, p ListTasksParams) (ListTasksResult, error) {
+	result := ListTasksResult{WorkspaceDir: c.given, ProjectID: p.ProjectID, Tasks: []TaskRow{}}
+	w, err := c.workspace(ctx)
+	if err != nil {
+		return result, err
+	}
+	tasks, err := governance.Tasks(w, p.ProjectID)
+	for _, t := range tasks {
+		result.Tasks = append(result.Tasks, TaskRow{
+			TaskID: t.ID, ProjectID: p.ProjectID, Relpath: workspace.TaskFile(p.ProjectID, t.ID), AbsPath: c.absoluteName(workspace.TaskFile(p.ProjectID, t.ID)),
+			Frontmatter: t, ProgressRatio: t.Done(), MilestoneCounts: governance.CountMilestones(t),
+		})
+	}
+	return result, err
+}
+
+// absoluteName is the path of a file of the workspace, as the caller named the
+// workspace.
+func (c *Company) absoluteName(name string) string {
+	return filepath.Join(absolute(c.given, c.dir), filepath.FromSlash(name))
+}
+
+// PlannedSchedule is the schedule in a change of a plan.
+type PlannedSchedule struct {
+	_                struct{} `is:"strict"`
+	PlannedStart     string   `json:"planned_start,omitzero" is:"optional"`
+	PlannedEnd       string   `json:"planned_end,omitzero" is:"optional"`
+	DurationDays     *int     `json:"duration_days,omitzero" is:"optional,min=1,max=36500"`
+	DependsOnTaskIDs []string `json:"depends_on_task_ids,omitzero" is:"default="`
+}
+
+// CheckFields holds the dates to what every reader takes for one, and the end
+// to lie at or behind the start.
+func (s *PlannedSchedule) CheckFields() []fault.Issue {
+	issues := checkDates(namedText{"planned_start", s.PlannedStart}, namedText{"planned_end", s.PlannedEnd})
+	if len(issues) > 0 {
+		return issues
+	}
+	return s.schedule().Check()
+}
+
+func (s *PlannedSchedule) schedule() *doc.Schedule {
+	return &doc.Schedule{PlannedStart: s.PlannedStart, PlannedEnd: s.PlannedEnd, DurationDays: s.DurationDays, DependsOnTaskIDs: s.DependsOnTaskIDs}
+}
+
+// namedText is a param by its name.
+type namedText struct{ name, value string }
+
+func checkDates(fields ...namedText) (issues []fault.Issue) {
+	for _, f := range fields {
+		if _, ok := clock.ParseDate(f.value); f.value != "" && !ok {
+			issues = append(issues, fault.Issue{Path: []any{f.name}, Code: "custom", Message: "must be a date such as 2026-11-20, or a timestamp such as 2026-11-20T14:58:45Z"})
+		}
+	}
+	return issues
+}
+
+// PlannedExecution is the execution plan in a change of a plan.
+type PlannedExecution struct {
+	_                 struct{} `is:"strict"`
+	PreferredProvider string   `json:"preferred_provider,omitzero" is:"optional"`
+	PreferredModel    string   `json:"preferred_model,omitzero" is:"optional"`
+	PreferredAgentID  string   `json:"preferred_agent_id,omitzero" is:"optional"`
+	TokenBudgetHint   *int64   `json:"token_budget_hint,omitzero" is:"optional,min=0"`
+	AppliedBy         string   `json:"applied_by,omitzero" is:"optional"`
+	AppliedAt         string   `json:"applied_at,omitzero" is:"optional"`
+}
+
+// CheckFields holds the time to what every reader takes for one.
+func (e *PlannedExecution) CheckFields() []fault.Issue {
+	return checkDates(namedText{"applied_at", e.AppliedAt})
+}
+
+// UpdatePlanParams are those of task.update_plan.
+type UpdatePlanParams struct {
+	Dir
+	ProjectID          string            `json:"project_id" is:"id"`
+	TaskID             string            `json:"task_id" is:"id"`
+	Schedule           *PlannedSchedule  `json:"schedule,omitzero" is:"optional"`
+	ExecutionPlan      *PlannedExecution `json:"execution_plan,omitzero" is:"optional"`
+	ClearSchedule      bool              `json:"clear_schedule,omitzero" is:"default=false"`
+	ClearExecutionPlan bool              `json:"clear_execution_plan,omitzero" is:"default=false"`
+}
+
+// UpdatePlanResult is the result of task.update_plan.
+type UpdatePlanResult struct {
+	TaskID      string   `json:"task_id"`
+	TaskPath    string   `json:"task_path"`
+	Frontmatter doc.Task `json:"frontmatter"`
+}
+
+// UpdatePlan changes when a task is planned and who is to do it.
+func (c *Company) UpdatePlan(ctx context.Context, p UpdatePlanParams) (UpdatePlanResult, error) {
+	result := UpdatePlanResult{TaskID: p.TaskID, TaskPath: c.absoluteName(workspace.TaskFile(p.ProjectID, p.TaskID))}
+	w, err := c.workspace(ctx)
+	if err != nil {
+		return result, err
+	}
+	change := governance.PlanChange{ClearSchedule: p.ClearSchedule, ClearExecution: p.ClearExecutionPlan}
+	if p.Schedule != nil {
+		change.Schedule = p.Schedule.schedule()
+	}
+	if e := p.ExecutionPlan; e != nil {
+		change.ExecutionPlan = &doc.ExecutionPlan{
+			PreferredProvider: e.PreferredProvider, PreferredModel: e.PreferredModel, PreferredAgentID: e.PreferredAgentID,
+			TokenBudgetHint: e.TokenBudgetHint, AppliedBy: e.AppliedBy, AppliedAt: e.AppliedAt,
+		}
+	}
+	result.Frontmatter, err = governance.UpdatePlan(ctx, w, p.ProjectID, p.TaskID, change)
+	return result, err
+}
+
+// NewTask makes a draft of a task and returns its id.
+func (c *Company) NewTask(ctx context.Context, project string, spec governance.TaskSpec) (string, error) {
+	w, err := c.workspace(ctx)
+	if err != nil {
+		return "", err
+	}
+	if err := checkIDs(namedText{"project_id", project}); err != nil {
+		return "", err
+	}
+	return governance.NewTask(ctx, w, project, spec)
+}
+
+// AddMilestone adds a milestone to a task and returns its id.
+func (c *Company) AddMilestone(ctx context.Context, project, task string, milestone doc.Milestone) (string, error) {
+	w, err := c.workspace(ctx)
+	if err != nil {
+		return "", err
+	}
+	if err := checkIDs(namedText{"project_id", project}, namedText{"task_id", task}); err != nil {
+		return "", err
+	}
+	return governance.AddMilestone(ctx, w, project, task, milestone)
+}
+
+// checkIDs holds params of commands to the ids that may become paths.
+func checkIDs(ids ...namedText) error {
+	var issues []fault.Issue
+	for _, id := range ids {
+		if why := shape.CheckID(id.value); why != "" {
+			issues = append(issues, fault.Issue{Path: []any{id.name}, Code: "custom", Message: why})
+		}
+	}
+	if len(issues) > 0 {
+		return fault.Invalid(issues...)
+	}
+	return nil
+}

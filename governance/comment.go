@@ -1,0 +1,128 @@
+package governance
+
+// Comments: adding them, with the event that tells of them, and listing them.
+
+import (
+	"cmp"
+	"context"
+	"path"
+	"slices"
+	"strings"
+
+	"ac/events"
+	"ac/internal/clock"
+	"ac/internal/fault"
+	"ac/internal/shape"
+	"ac/workspace"
+	"ac/workspace/doc"
+)
+
+// NewComment is what somebody says about an agent, an artifact or a run.
+type NewComment struct {
+	AuthorID   string
+	AuthorRole string
+	Visibility string
+	Target     doc.CommentTarget
+	Body       string
+}
+
+// commentPayload is the payload of comment.added.
+type commentPayload struct {
+	CommentID  string `json:"comment_id"`
+	ProjectID  string `json:"project_id"`
+	AgentID    string `json:"agent_id,omitempty"`
+	ArtifactID string `json:"artifact_id,omitempty"`
+	Body       string `json:"body"`
+}
+
+// AddComment writes a comment, and an event into the log of the run that it is
+// about if that has one. Both are durable when it returns. The project must
+// exist, what the comment is about need not.
+func AddComment(ctx context.Context, w *workspace.Workspace, c NewComment) (doc.Comment, error) {
+	now := w.Env.Clock.Now()
+	comment := doc.Comment{
+		SchemaVersion: doc.Version, Type: "comment", CreatedAt: clock.Stamp(now), AuthorID: c.AuthorID, AuthorRole: c.AuthorRole,
+		Visibility: c.Visibility, Body: strings.TrimSpace(c.Body), Target: doc.CommentTarget{
+			ProjectID: c.Target.ProjectID, AgentID: strings.TrimSpace(c.Target.AgentID),
+			ArtifactID: strings.TrimSpace(c.Target.ArtifactID), RunID: strings.TrimSpace(c.Target.RunID),
+		},
+	}
+	if comment.Body == "" {
+		return comment, fault.New(fault.Incomplete, "a comment needs a body")
+	}
+	if comment.Target.Check() != nil {
+		return comment, fault.New(fault.Incomplete, "a comment needs a target: an agent, an artifact or a run")
+	}
+	comment.ID = w.Env.IDs.New("cmt")
+	return comment, w.Update(ctx, func(u *workspace.Unit) error { return writeComment(u, comment) })
+}
+
+func writeComment(u *workspace.Unit, c doc.Comment) error {
+	w := u.Workspace()
+	if _, err := w.Project(c.Target.ProjectID); err != nil {
+		return err
+	}
+	if err := workspace.Put(u, doc.CommentCodec, workspace.CommentFile(c.ID), c, 0o644); err != nil {
+		return err
+	}
+	if c.Target.RunID == "" {
+		return nil
+	}
+	log := workspace.LogFile(c.Target.ProjectID, c.Target.RunID)
+	if st, err := w.FS.Stat(log); err != nil || !st.Mode().IsRegular() {
+		return nil //nolint:nilerr // a run without a log is not told
+	}
+	at, _ := clock.Parse(c.CreatedAt)
+	draft, err := w.Events.Draft(events.Draft{
+		At: at, RunID: c.Target.RunID, SessionRef: "local_comment_" + c.ID, Actor: c.AuthorID, Visibility: c.Visibility, Type: events.CommentAdded,
+	}, commentPayload{CommentID: c.ID, ProjectID: c.Target.ProjectID, AgentID: c.Target.AgentID, ArtifactID: c.Target.ArtifactID, Body: c.Body})
+	if err != nil {
+		return err
+	}
+	u.Append(log, draft)
+	return nil
+}
+
+// CommentFilter says which comments are asked for; what is empty asks for all.
+type CommentFilter struct {
+	doc.CommentTarget
+	Limit int
+}
+
+func (f CommentFilter) matches(t doc.CommentTarget) bool {
+	fits := func(asked, is string) bool { return asked == "" || asked == is }
+	return f.ProjectID == t.ProjectID && fits(f.AgentID, t.AgentID) && fits(f.ArtifactID, t.ArtifactID) && fits(f.RunID, t.RunID)
+}
+
+// ReadComments lists the comments of a project from their files, the newest
+// first. Files that are no comments, and copies under another name, are passed
+// over.
+func ReadComments(w *workspace.Workspace, f CommentFilter) ([]doc.Comment, error) {
+	names, err := workspace.Files(w.FS, workspace.CommentsDir, ".yaml")
+	if err != nil {
+		return nil, err
+	}
+	all := workspace.ReadEach(names, func(name string) (doc.Comment, error) {
+		file := path.Join(workspace.CommentsDir, name)
+		c, err := workspace.Load(w, doc.CommentCodec, file)
+		if err != nil {
+			return c, err
+		}
+		return c, workspace.Carries(file, strings.TrimSuffix(name, ".yaml"), c.ID)
+	})
+	found := slices.DeleteFunc(all, func(c doc.Comment) bool { return !f.matches(c.Target) })
+	slices.SortFunc(found, func(a, b doc.Comment) int {
+		at, _ := clock.Parse(a.CreatedAt)
+		bt, _ := clock.Parse(b.CreatedAt)
+		return cmp.Or(bt.Compare(at), cmp.Compare(b.ID, a.ID))
+	})
+	return found[:min(f.Limit, len(found))], nil
+}
+
+// CheckCommentTarget says why the trimmed text of a target cannot be an id, or "".
+func CheckCommentTarget(text string) string {
+	if text = strings.TrimSpace(text); text == "" {
+		return ""
+	}
+	return shape.CheckID(text)
+}

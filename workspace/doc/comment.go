@@ -1,0 +1,43 @@
+package doc
+
+// Comments: what people say about work.
+
+import (
+	"ac/internal/fault"
+	"ac/internal/yamldoc"
+)
+
+// Comment is inbox/comments/<id>.yaml. It is never edited.
+type Comment struct {
+	_             struct{}      `is:"strict"`
+	SchemaVersion int           `json:"schema_version" is:"min=1"`
+	Type          string        `json:"type" is:"enum=comment"`
+	ID            string        `json:"id"`
+	CreatedAt     string        `json:"created_at" is:"time"`
+	AuthorID      string        `json:"author_id"`
+	AuthorRole    string        `json:"author_role" is:"enum=human|ceo|director|manager|worker"`
+	Visibility    string        `json:"visibility" is:"enum=private_agent|team|managers|org"`
+	Target        CommentTarget `json:"target"`
+	Body          string        `json:"body"`
+}
+
+// CommentTarget is what a comment is about: an agent, an artifact or a run of a
+// project, or several of them.
+type CommentTarget struct {
+	_          struct{} `is:"strict"`
+	ProjectID  string   `json:"project_id"`
+	AgentID    string   `json:"agent_id,omitempty" is:"optional"`
+	ArtifactID string   `json:"artifact_id,omitempty" is:"optional"`
+	RunID      string   `json:"run_id,omitempty" is:"optional"`
+}
+
+// Check asks for something within the project.
+func (t *CommentTarget) Check() []fault.Issue {
+	if t.AgentID == "" && t.ArtifactID == "" && t.RunID == "" {
+		return []fault.Issue{{Code: "custom", Message: "needs agent_id, artifact_id or run_id"}}
+	}
+	return nil
+}
+
+// CommentCodec reads and writes comments.
+var CommentCodec = yamldoc.For[Comment]()

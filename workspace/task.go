@@ -1,0 +1,58 @@
+package workspace
+
+// Tasks: markdown records of a project that are found by id.
+
+import (
+	"path"
+	"strings"
+
+	"ac/internal/fault"
+	"ac/workspace/doc"
+)
+
+// TaskFile is where a task lies.
+func TaskFile(project, id string) string { return path.Join(TasksDir(project), id+".md") }
+
+// Task reads one task. A missing one is fault.NotFound.
+func (w *Workspace) Task(project, id string) (doc.Task, error) {
+	task, err := LoadHead(w, doc.TaskCodec, TaskFile(project, id))
+	if err != nil {
+		return task, missing(err, "task", id)
+	}
+	return task, Carries(TaskFile(project, id), id, task.ID)
+}
+
+// Tasks reads the tasks of a project that fit and carry the id of their file,
+// in the order of their ids. They may be shared: they are not to be changed.
+func (w *Workspace) Tasks(project string) ([]doc.Task, error) {
+	names, err := Files(w.FS, TasksDir(project), ".md")
+	if err != nil {
+		return nil, err
+	}
+	return ReadEach(names, func(name string) (doc.Task, error) { return w.Task(project, strings.TrimSuffix(name, ".md")) }), nil
+}
+
+// Task reads a task as the unit will leave it. It is the caller's own.
+func (u *Unit) Task(project, id string) (doc.Task, error) {
+	name := TaskFile(project, id)
+	task, _, err := HeadIn(u, doc.TaskCodec, name)
+	if err != nil {
+		return task, missing(err, "task", id)
+	}
+	return task, Carries(name, id, task.ID)
+}
+
+// PutTask asks for a task that is there to be rewritten over its body. Nothing
+// is written when nothing changed. A task that no longer fits its own rules is
+// fault.InvalidFile.
+func (u *Unit) PutTask(project string, task doc.Task) error {
+	name := TaskFile(project, task.ID)
+	text, err := doc.TaskCodec.Encode(task)
+	if err != nil {
+		return err
+	}
+	if _, err := Decode(doc.TaskCodec, name, text); err != nil {
+		return fault.New(fault.InvalidFile, "the change does not fit: %w", err)
+	}
+	return PutHead(u, doc.TaskCodec, name, task)
+}
