@@ -1,0 +1,227 @@
+package patch
+
+// Applying a patch: exactly, wherever near its hunks fit.
+
+import (
+	"errors"
+	"slices"
+	"strings"
+
+	"github.com/aymanbagabas/go-udiff"
+)
+
+// ErrConflict says that a patch does not fit a text.
+var ErrConflict = errors.New("the patch does not fit the text")
+
+// Result is a text that a patch was applied to. Reanchored is set when the patch
+// did not fit and its lines went behind the one line that they were behind.
+type Result struct {
+	Text       string
+	Reanchored bool
+
+	old   string
+	edits []udiff.Edit
+}
+
+// Apply gives the text with the changes of the patch, or ErrConflict. When all
+// line ends of the one are CRLF and all of the other LF, the patch is converted
+// first.
+func (p Patch) Apply(text string) (Result, error) {
+	p = p.convertedFor(text)
+	t := newTarget(text)
+	edits, err := p.fit(t)
+	reanchored := false
+	if err != nil {
+		if edits = p.reanchor(t); edits == nil {
+			return Result{}, err
+		}
+		reanchored = true
+	}
+	result, err := udiff.Apply(text, edits)
+	if err != nil {
+		return Result{}, errors.Join(ErrConflict, err)
+	}
+	return Result{result, reanchored, text, edits}, nil
+}
+
+// Diff writes what was changed as a unified diff of a file of this name, "" when
+// nothing was.
+func (r Result) Diff(name string) (string, error) { return write(name, r.old, r.edits) }
+
+// target is a text by lines, which keep their ends.
+type target struct {
+	lines   []string
+	offsets []int // of each line and of the end
+}
+
+func newTarget(text string) target {
+	t := target{lines: splitLines(text), offsets: []int{0}}
+	for _, l := range t.lines {
+		t.offsets = append(t.offsets, t.offsets[len(t.offsets)-1]+len(l))
+	}
+	return t
+}
+
+// convertedFor gives the patch with the line ends of the text.
+func (p Patch) convertedFor(text string) Patch {
+	var all strings.Builder
+	for _, h := range p.hunks {
+		for _, l := range h.lines {
+			all.WriteString(l.text)
+		}
+	}
+	var convert func(string) string
+	switch mine := all.String(); {
+	case onlyCRLF(text) && !strings.Contains(mine, "\r\n"):
+		convert = func(line string) string {
+			if bare, ended := strings.CutSuffix(line, "\n"); ended {
+				return bare + "\r\n"
+			}
+			return line
+		}
+	case strings.Contains(text, "\n") && !strings.Contains(text, "\r\n") && onlyCRLF(mine):
+		convert = func(line string) string {
+			if bare, ended := strings.CutSuffix(line, "\r\n"); ended {
+				return bare + "\n"
+			}
+			return line
+		}
+	default:
+		return p
+	}
+	converted := Patch{hunks: slices.Clone(p.hunks)}
+	for i, h := range converted.hunks {
+		h.lines = slices.Clone(h.lines)
+		for j := range h.lines {
+			h.lines[j].text = convert(h.lines[j].text)
+		}
+		converted.hunks[i] = h
+	}
+	return converted
+}
+
+// fit finds the place of each hunk: the stated one, moved as the hunk before
+// was, or the nearest behind that hunk.
+func (p Patch) fit(t target) (edits []udiff.Edit, err error) {
+	first, shift := 0, 0
+	for _, h := range p.hunks {
+		old := h.old()
+		at := nearest(t, &h, old, first, h.start+shift)
+		if at < 0 {
+			return nil, ErrConflict
+		}
+		shift, first = at-h.start, at+len(old)
+		edits = append(edits, h.edits(t, at)...)
+	}
+	return edits, nil
+}
+
+// nearest gives the fitting place that is nearest to the stated one, -1 for
+// none. Of two it is the later.
+func nearest(t target, h *hunk, old []string, first, stated int) int {
+	last := len(t.lines) - len(old)
+	if last < first {
+		return -1
+	}
+	stated = min(max(stated, first), last)
+	for distance := 0; distance <= max(stated-first, last-stated); distance++ {
+		for _, at := range []int{stated + distance, stated - distance} {
+			if at >= first && at <= last && slices.Equal(t.lines[at:at+len(old)], old) && h.endsWell(t, at, len(old)) {
+				return at
+			}
+		}
+	}
+	return -1
+}
+
+// endsWell reports whether every line but the last of the text has its end when
+// the hunk is applied at a place.
+func (h *hunk) endsWell(t target, at, olds int) bool {
+	fresh := h.side('-')
+	atEnd := at+olds == len(t.lines)
+	if len(fresh) > 0 && !atEnd && !strings.HasSuffix(fresh[len(fresh)-1], "\n") {
+		return false
+	}
+	return len(fresh) == 0 || at == 0 || strings.HasSuffix(t.lines[at-1], "\n")
+}
+
+// edits are the changes of a hunk at a line of the text.
+func (h *hunk) edits(t target, at int) (edits []udiff.Edit) {
+	open := false
+	for _, l := range h.lines {
+		if l.op == ' ' {
+			at, open = at+1, false
+			continue
+		}
+		if !open {
+			edits, open = append(edits, udiff.Edit{Start: t.offsets[at], End: t.offsets[at]}), true
+		}
+		now := &edits[len(edits)-1]
+		if l.op == '-' {
+			at++
+			now.End = t.offsets[at]
+		} else {
+			now.New += l.text
+		}
+	}
+	return edits
+}
+
+// reanchor finds another place for a patch that only adds one block: behind the
+// one line that equals the last line before it that is not empty. nil for none.
+func (p Patch) reanchor(t target) []udiff.Edit {
+	if len(p.hunks) != 1 {
+		return nil
+	}
+	before, block, ok := p.hunks[0].addition()
+	if !ok {
+		return nil
+	}
+	blank := len(before) > 0 && trimEnd(before[len(before)-1]) == ""
+	for len(before) > 0 && strings.TrimSpace(before[len(before)-1]) == "" {
+		before = before[:len(before)-1]
+	}
+	if len(before) == 0 {
+		return nil
+	}
+	anchor, found := trimEnd(before[len(before)-1]), -1
+	for i, l := range t.lines {
+		if trimEnd(l) != anchor {
+			continue
+		}
+		if found >= 0 {
+			return nil
+		}
+		found = i
+	}
+	if found < 0 || !strings.HasSuffix(t.lines[found], "\n") {
+		return nil
+	}
+	at := found + 1
+	if blank && at < len(t.lines) && trimEnd(t.lines[at]) == "" && strings.HasSuffix(t.lines[at], "\n") {
+		at++
+	}
+	if at < len(t.lines) && !strings.HasSuffix(block, "\n") {
+		return nil
+	}
+	return []udiff.Edit{{Start: t.offsets[at], End: t.offsets[at], New: block}}
+}
+
+// addition gives the context before the only block of added lines, and the
+// block; ok when the hunk is nothing else.
+func (h *hunk) addition() (before []string, block string, ok bool) {
+	over := false
+	for _, l := range h.lines {
+		switch {
+		case l.op == '-', l.op == '+' && over:
+			return nil, "", false
+		case l.op == '+':
+			block += l.text
+		case block == "":
+			before = append(before, l.text)
+		default:
+			over = true
+		}
+	}
+	return before, block, block != ""
+}
