@@ -29,6 +29,9 @@ var filters = map[string][]string{
 	"events.ack":                             {"subscription_id"},
 	"workspace.agents.list":                  {"team_id"},
 	"session.launch":                         {"repo_id", "actor_id", "actor_team_id"},
+	"artifact.read":                          {"actor_id", "actor_team_id"},
+	"memory.approve_delta":                   {"actor_id", "actor_team_id"},
+	"memory.propose_delta":                   {"run_id", "context_pack_id"},
 	"workspace.repo_root.set":                {"repo_id"},
 	"agent.record_mistake":                   {"manager_actor_id"},
 	"workspace.project.link_repo":            {"repo_id"},
@@ -184,8 +187,21 @@ func newBench(t *testing.T) *bench {
 	ofTask := with(object{"project_id": project.ProjectID, "task_id": "task_x"})
 	ref := with(object{"session_ref": "local_" + run.RunID})
 	worker := "agent_secretary_" + project.ProjectID
+	propose := with(object{
+		"project_id": project.ProjectID, "title": "T", "under_heading": "## Decisions", "insert_lines": []any{"- n"}, "visibility": "org",
+		"produced_by": "human", "run_id": "run_manual", "context_pack_id": "ctx_manual",
+	})
+	var delta struct {
+		ArtifactID string `json:"artifact_id"`
+	}
+	b.peer.call("memory.propose_delta", propose, &delta)
+	item := with(object{"project_id": project.ProjectID, "artifact_id": delta.ArtifactID})
+	acting := maps.Clone(item)
+	maps.Copy(acting, object{"actor_id": "human", "actor_role": "human"})
 	b.valid = map[string]object{
-		"system.ping": {}, "system.capabilities": {},
+		"artifact.read": acting, "memory.propose_delta": propose, "memory.preview_delta": item, "memory.approve_delta": acting,
+		"inbox.list_reviews": with(object{"limit": 7}),
+		"system.ping":        {}, "system.capabilities": {},
 		"workspace.open": in, "workspace.validate": in, "workspace.projects.list": in, "workspace.agents.list": in, "workspace.teams.list": in,
 		"workspace.init": with(object{"force": true}), "workspace.project.create_with_defaults": with(object{"name": "Q"}),
 		"workspace.project.link_repo": with(object{"project_id": project.ProjectID, "repo_id": "r"}),

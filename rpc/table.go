@@ -134,6 +134,12 @@ func NewTable(version string) *Table {
 		on("run.replay", Read, (*company.Company).Replay, "The log of a run, verified when asked for."),
 		on("sharepack.replay", Read, (*company.Company).ReplaySharePack, "The logs in a share pack, verified when asked for."),
 
+		on("artifact.read", Write, (*company.Company).ReadArtifact, "An artifact, for somebody who may see it."),
+		on("memory.propose_delta", Write, (*company.Company).ProposeDelta, "Propose lines for a memory."),
+		on("memory.preview_delta", Read, (*company.Company).PreviewDelta, "What the approval of a proposal would change now."),
+		on("memory.approve_delta", Write, (*company.Company).ApproveDelta, "Put proposed lines into their memory."),
+		on("inbox.list_reviews", Read, (*company.Company).ListReviews, "What was decided, the newest first."),
+
 		on("session.launch", Write, (*company.Company).Launch, "Start the session of a run; it outlives the server."),
 		across("session.list", Read, (*company.Companies).ListSessions, "The sessions, the newest first."),
 		across("session.poll", Read, (*company.Companies).PollSession, "How a session is now."),

@@ -35,6 +35,7 @@ const (
 	ShuttingDown   Reason = "shutting_down"
 	TooManyWaiting Reason = "too_many_waiting"
 	Canceled       Reason = "canceled"
+	PreviewChanged Reason = "preview_changed"
 	Internal       Reason = "internal"
 )
 

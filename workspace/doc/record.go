@@ -240,8 +240,8 @@ type ReviewSubject struct {
 	Kind       string `json:"kind"`
 	ArtifactID string `json:"artifact_id"`
 	ProjectID  string `json:"project_id"`
-	TargetFile string `json:"target_file" is:"optional"`
-	PatchFile  string `json:"patch_file" is:"optional"`
+	TargetFile string `json:"target_file,omitempty" is:"optional"`
+	PatchFile  string `json:"patch_file,omitempty" is:"optional"`
 }
 
 // ReviewPolicy is the rule under which a decision was allowed.

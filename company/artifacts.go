@@ -1,0 +1,69 @@
+package company
+
+// Artifacts: reading them under the policy; making and checking their files,
+// which only commands do.
+
+import (
+	"context"
+
+	"ac/governance"
+	"ac/governance/policy"
+	"ac/internal/shape"
+)
+
+// ActorParams are the params that say who acts.
+type ActorParams struct {
+	ActorID     string `json:"actor_id"`
+	ActorRole   string `json:"actor_role" is:"enum=human|ceo|director|manager|worker"`
+	ActorTeamID string `json:"actor_team_id,omitempty" is:"optional"`
+}
+
+// actor is who acts, as claimed.
+func (p ActorParams) actor() policy.Actor {
+	return policy.Actor{ID: p.ActorID, Role: p.ActorRole, Team: p.ActorTeamID}
+}
+
+// ReadArtifactParams are those of artifact.read.
+type ReadArtifactParams struct {
+	Dir
+	ActorParams
+	ProjectID  string `json:"project_id" is:"id"`
+	ArtifactID string `json:"artifact_id" is:"id"`
+	RunID      string `json:"run_id,omitempty" is:"optional,id"`
+}
+
+// ReadArtifactResult is the result of artifact.read. Markdown is the file as it
+// is.
+type ReadArtifactResult struct {
+	ArtifactID      string      `json:"artifact_id"`
+	ArtifactRelpath string      `json:"artifact_relpath"`
+	Frontmatter     shape.Value `json:"frontmatter"`
+	Markdown        string      `json:"markdown"`
+}
+
+// ReadArtifact reads an artifact for somebody who may see it. The answer of the
+// policy is kept in a log.
+func (c *Company) ReadArtifact(ctx context.Context, p ReadArtifactParams) (ReadArtifactResult, error) {
+	w, err := c.workspace(ctx)
+	if err != nil {
+		return ReadArtifactResult{}, err
+	}
+	record, err := governance.ReadAs(ctx, w, p.ProjectID, p.ArtifactID, p.RunID, p.actor())
+	if err != nil {
+		return ReadArtifactResult{}, err
+	}
+	return ReadArtifactResult{record.String("id"), record.Name, record.Fields, string(record.Text)}, nil
+}
+
+// NewArtifact writes the template of an artifact to a file, wherever that lies.
+// One that is there is replaced only with force.
+func (cs *Companies) NewArtifact(file string, spec governance.ArtifactSpec, force bool) error {
+	text, err := governance.Template(spec.Head(cs.env))
+	if err != nil {
+		return err
+	}
+	return governance.WriteFile(cs.env, file, text, force)
+}
+
+// ValidateArtifact lists what is wrong with the text of an artifact.
+func ValidateArtifact(text []byte) []governance.Issue { return governance.ValidateArtifact(text) }

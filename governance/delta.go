@@ -1,0 +1,153 @@
+package governance
+
+// Memory deltas: lines that somebody proposes for a curated memory, as an
+// artifact and a patch beside it.
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"path"
+	"strings"
+
+	"ac/internal/fault"
+	"ac/internal/patch"
+	"ac/internal/yamldoc"
+	"ac/workspace"
+	"ac/workspace/doc"
+)
+
+// DeltaSpec is what somebody proposes: lines under a line of a file. The file is
+// the memory of the project when none is named.
+type DeltaSpec struct {
+	ProjectID     string
+	Title         string
+	TargetFile    string
+	Under         string
+	Lines         []string
+	Visibility    string
+	ProducedBy    string
+	RunID         string
+	ContextPackID string
+	Evidence      []string
+}
+
+// Proposed is a new delta. Names are relative to the workspace.
+type Proposed struct {
+	ArtifactID      string `json:"artifact_id"`
+	ArtifactRelpath string `json:"artifact_relpath"`
+	PatchRelpath    string `json:"patch_relpath"`
+	TargetFile      string `json:"target_file"`
+}
+
+// ProposeDelta writes a delta and its patch; both are durable on return. The
+// target is not touched.
+func ProposeDelta(ctx context.Context, w *workspace.Workspace, spec DeltaSpec) (made Proposed, err error) {
+	err = w.Update(ctx, func(u *workspace.Unit) error {
+		made, err = PutDelta(u, spec)
+		return err
+	})
+	return made, err
+}
+
+// PutDelta asks for a delta and its patch in a unit. The patch is proven to make
+// the new text of the target as the unit will leave it.
+func PutDelta(u *workspace.Unit, spec DeltaSpec) (Proposed, error) {
+	w := u.Workspace()
+	if err := CheckTitle(spec.Title); err != nil {
+		return Proposed{}, err
+	}
+	if err := mustExist(w, spec.ProjectID); err != nil {
+		return Proposed{}, err
+	}
+	if spec.TargetFile == "" {
+		spec.TargetFile = workspace.MemoryFile(spec.ProjectID)
+	}
+	file, err := findTarget(w, spec.TargetFile)
+	if err != nil {
+		return Proposed{}, err
+	}
+	old, err := u.Read(file.place)
+	if err != nil {
+		return Proposed{}, err
+	}
+	var lines []string
+	for _, entry := range spec.Lines {
+		lines = append(lines, strings.Split(strings.NewReplacer("\r\n", "\n", "\r", "\n").Replace(entry), "\n")...)
+	}
+	text, difference, err := patch.Insert(file.name, string(old), spec.Under, lines)
+	if errors.Is(err, patch.ErrNoLine) {
+		return Proposed{}, fault.New(fault.NotFound, "%s has no line %q", file.name, spec.Under)
+	}
+	if err != nil {
+		return Proposed{}, fmt.Errorf("%s: %w", file.name, err)
+	}
+	if max(len(text), len(difference)) > yamldoc.MaxBytes {
+		return Proposed{}, fault.New(fault.Conflict, "%s would have more than %d bytes", file.name, yamldoc.MaxBytes)
+	}
+	head := ArtifactSpec{
+		Type: "memory_delta", Title: spec.Title, Visibility: spec.Visibility, ProducedBy: spec.ProducedBy, RunID: spec.RunID, ContextPackID: spec.ContextPackID,
+	}.Head(w.Env)
+	delta := doc.MemoryDelta{
+		Artifact: head, ProjectID: spec.ProjectID, TargetFile: file.name, PatchFile: patchFile(spec.ProjectID, head.ID), Evidence: spec.Evidence,
+	}
+	if len(spec.Evidence) == 0 {
+		delta.Evidence = nil
+	}
+	record, err := WriteRecord(doc.MemoryDeltaCodec, delta, deltaBody(delta, spec.Under, lines))
+	if err != nil {
+		return Proposed{}, err
+	}
+	if err := u.Write(delta.PatchFile, []byte(difference), 0o644); err != nil {
+		return Proposed{}, err
+	}
+	made := Proposed{head.ID, ArtifactFile(spec.ProjectID, head.ID), delta.PatchFile, file.name}
+	return made, CreateArtifact(u, spec.ProjectID, head.ID, record)
+}
+
+// patchFile is where the patch of a delta lies.
+func patchFile(project, id string) string {
+	return path.Join(workspace.ArtifactsDir(project), id+".patch")
+}
+
+// deltaBody is what people read of a delta.
+func deltaBody(delta doc.MemoryDelta, under string, lines []string) []byte {
+	var b strings.Builder
+	fmt.Fprintf(&b, "# %s\n\n## Summary\n\n## Changes\n\n", delta.Title)
+	for _, bullet := range [][2]string{{"target_file", delta.TargetFile}, {"patch_file", delta.PatchFile}, {"inserted_under", under}} {
+		fmt.Fprintf(&b, "- %s: %s\n", bullet[0], codeSpan(bullet[1]))
+	}
+	block := strings.Join(lines, "\n")
+	fence := strings.Repeat("`", max(3, longestRun(block)+1))
+	fmt.Fprintf(&b, "\n%stext\n%s\n%s\n\n## Evidence\n", fence, block, fence)
+	for i, id := range delta.Evidence {
+		if i == 0 {
+			b.WriteByte('\n')
+		}
+		fmt.Fprintf(&b, "- %s\n", strings.Join(strings.Fields(id), " "))
+	}
+	return []byte(b.String())
+}
+
+// codeSpan quotes a text in backticks, more of them than it holds in a row.
+func codeSpan(text string) string {
+	fence := strings.Repeat("`", longestRun(text)+1)
+	if fence == "`" {
+		return fence + text + fence
+	}
+	return fence + " " + text + " " + fence
+}
+
+// longestRun is how many backticks follow each other at most.
+func longestRun(text string) (longest int) {
+	run := 0
+	for i := range len(text) {
+		if text[i] != '`' {
+			run = 0
+			continue
+		}
+		run++
+		longest = max(longest, run)
+	}
+	return longest
+}

@@ -1,0 +1,255 @@
+package governance
+
+// Deciding on memory deltas: what one would change now, approving it, denying
+// it.
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/binary"
+	"encoding/hex"
+	"errors"
+	"path"
+	"slices"
+	"strings"
+
+	"ac/governance/policy"
+	"ac/internal/fault"
+	"ac/internal/patch"
+	"ac/internal/shape"
+	"ac/workspace"
+	"ac/workspace/doc"
+)
+
+// delta is a memory delta that can be decided on.
+type delta struct {
+	doc.MemoryDelta
+	target target
+}
+
+// openDelta reads a delta and holds it to the rules of its type, and its files
+// to theirs.
+func openDelta(w *workspace.Workspace, r Reader, item Item) (delta, error) {
+	if err := mustExist(w, item.ProjectID); err != nil {
+		return delta{}, err
+	}
+	record, err := ReadArtifact(r, item.ProjectID, item.ArtifactID)
+	if err != nil {
+		return delta{}, err
+	}
+	head, err := Resolve(record, doc.MemoryDeltaCodec)
+	if err != nil {
+		return delta{}, err
+	}
+	if head.Type != "memory_delta" {
+		return delta{}, fault.New(fault.InvalidFile, "%s is a %s, not a memory_delta", record.Name, head.Type)
+	}
+	if err := record.InProject(item.ProjectID); err != nil {
+		return delta{}, err
+	}
+	d := delta{MemoryDelta: head}
+	if d.target, err = findTarget(w, head.TargetFile); err != nil {
+		return d, err
+	}
+	d.PatchFile = path.Clean(head.PatchFile)
+	if path.Dir(d.PatchFile) != workspace.ArtifactsDir(item.ProjectID) || !strings.HasSuffix(d.PatchFile, ".patch") {
+		return d, fault.New(fault.InvalidFile, "%s: patch_file must be a .patch in %s", record.Name, workspace.ArtifactsDir(item.ProjectID))
+	}
+	return d, nil
+}
+
+// deltaQuestion is what the policy is asked before a delta is decided on.
+func deltaQuestion(id, visibility, run string, actor policy.Actor) policy.Question {
+	return policy.Question{
+		Action: policy.Approve, Actor: actor, RunID: run,
+		Resource: policy.Resource{ID: id, Kind: KindMemoryDelta, Visibility: visibility},
+	}
+}
+
+// change is a delta with the texts it works on.
+type change struct {
+	before, patch []byte
+	result        patch.Result
+}
+
+// change applies the patch of the delta to the target as it is now. The texts
+// come back with a conflict too, as far as they could be read.
+func (d delta) change(r Reader) (c change, err error) {
+	if c.before, err = r.Read(d.target.place); err != nil {
+		return c, err
+	}
+	if c.patch, err = r.Read(d.PatchFile); err != nil {
+		return c, err
+	}
+	p, err := patch.Read(string(c.patch))
+	if err != nil {
+		return c, fault.New(fault.InvalidFile, "%s: %w", d.PatchFile, err)
+	}
+	c.result, err = p.Apply(string(c.before))
+	if errors.Is(err, patch.ErrConflict) {
+		return c, fault.New(fault.Conflict, "%s does not fit %s any more; it stays pending", d.PatchFile, d.target.name)
+	}
+	return c, err
+}
+
+// hash is over exactly what a preview shows: what the target is, what it would
+// be, and the patch.
+func (c change) hash() string {
+	sum := sha256.New()
+	for _, part := range [][]byte{c.before, []byte(c.result.Text), c.patch} {
+		sum.Write(binary.BigEndian.AppendUint64(nil, uint64(len(part))))
+		sum.Write(part)
+	}
+	return hex.EncodeToString(sum.Sum(nil))
+}
+
+// ApproveDelta changes the target of a delta and writes the review. A patch that
+// does not fit leaves the item pending.
+func (g *Governed) ApproveDelta(r Ruling) (reviewID string, err error) {
+	w := g.Workspace()
+	d, err := openDelta(w, g, r.Item)
+	if err != nil {
+		return "", err
+	}
+	verdict, err := g.Enforce(r.ProjectID, deltaQuestion(d.ID, d.Visibility, d.RunID, r.Actor))
+	if err != nil {
+		return "", err
+	}
+	if _, err := g.Standing(r); err != nil {
+		return "", err
+	}
+	c, err := d.change(g)
+	if err != nil {
+		return "", err
+	}
+	if r.ExpectHash != "" && r.ExpectHash != c.hash() {
+		return "", fault.New(fault.PreviewChanged, "%s is not what it was when it was looked at; look again", d.target.name)
+	}
+	st, err := w.FS.Stat(d.target.place)
+	if err != nil {
+		return "", err
+	}
+	if err := g.Write(d.target.place, []byte(c.result.Text), st.Mode().Perm()); err != nil {
+		return "", err
+	}
+	return g.Review(r, verdict, Decided{
+		SubjectKind: KindMemoryDelta, ArtifactID: d.ID, TargetFile: d.target.name, PatchFile: d.PatchFile,
+	})
+}
+
+// Base is what every item has that is decided on, even one whose own fields are
+// broken.
+type Base struct{ ID, Visibility, RunID string }
+
+// Base reads what a denial needs, so that what is malformed can be denied: an id
+// that is the file's, a visibility, and no other project.
+func (r Record) Base(project string) (Base, error) {
+	b := Base{r.String("id"), r.String("visibility"), r.String("run_id")}
+	if err := workspace.Carries(r.Name, strings.TrimSuffix(path.Base(r.Name), ".md"), b.ID); err != nil {
+		return b, err
+	}
+	if !slices.Contains(doc.Visibilities(), b.Visibility) {
+		return b, fault.New(fault.InvalidFile, "%s: visibility: %q is none", r.Name, b.Visibility)
+	}
+	if r.Fields.Get("project_id").Kind != shape.Absent {
+		return b, r.InProject(project)
+	}
+	return b, nil
+}
+
+// DenyDelta writes a review that denies; the first one is given when the delta
+// was denied before. A delta that is malformed can be denied too: what cannot be
+// read of it is left out.
+func (g *Governed) DenyDelta(r Ruling) (reviewID string, err error) {
+	if err := mustExist(g.Workspace(), r.ProjectID); err != nil {
+		return "", err
+	}
+	record, err := ReadArtifact(g, r.ProjectID, r.ArtifactID)
+	if err != nil {
+		return "", err
+	}
+	if kind := record.String("type"); kind != "memory_delta" {
+		return "", fault.New(fault.InvalidFile, "%s is a %q, not a memory_delta", record.Name, kind)
+	}
+	base, err := record.Base(r.ProjectID)
+	if err != nil {
+		return "", err
+	}
+	verdict, err := g.Enforce(r.ProjectID, deltaQuestion(base.ID, base.Visibility, base.RunID, r.Actor))
+	if err != nil {
+		return "", err
+	}
+	if standing, err := g.Standing(r); err != nil || standing != "" {
+		return standing, err
+	}
+	return g.Review(r, verdict, Decided{
+		SubjectKind: KindMemoryDelta, ArtifactID: base.ID, TargetFile: record.String("target_file"), PatchFile: record.String("patch_file"),
+	})
+}
+
+// DecideDelta approves or denies a delta as one unit. The review is durable on
+// return.
+func DecideDelta(ctx context.Context, w *workspace.Workspace, r Ruling) (reviewID string, err error) {
+	err = Govern(ctx, w, func(g *Governed) error {
+		if r.Decision == Approved {
+			reviewID, err = g.ApproveDelta(r)
+		} else {
+			reviewID, err = g.DenyDelta(r)
+		}
+		return err
+	})
+	return reviewID, err
+}
+
+// How a delta would apply.
+const (
+	Fits       = "fits"
+	Reanchored = "reanchored"
+	Conflicts  = "conflict"
+)
+
+// What an item is before anything was decided on it; else it is Approved or
+// Denied.
+const Pending = "pending"
+
+// Preview is what the approval of a delta would do now. Of a conflict, Diff is
+// the patch as it is and Conflict says why; there is no hash.
+type Preview struct {
+	Head       doc.MemoryDelta
+	TargetFile string
+	Diff       string
+	State      string
+	Conflict   string
+	Hash       string
+	Decision   string // Pending, Approved or Denied
+	ReviewID   string // of the decision
+}
+
+// PreviewDelta shows what the approval of a delta would do now. Nothing is
+// written.
+func PreviewDelta(w *workspace.Workspace, item Item) (Preview, error) {
+	d, err := openDelta(w, w, item)
+	if err != nil {
+		return Preview{}, err
+	}
+	seen := Preview{Head: d.MemoryDelta, TargetFile: d.target.name, State: Fits, Decision: Pending}
+	switch state, err := StateOf(w, item); {
+	case err != nil:
+		return seen, err
+	case state.Approval != nil:
+		seen.Decision, seen.ReviewID = Approved, state.Approval.ID
+	case state.Denial != nil:
+		seen.Decision, seen.ReviewID = Denied, state.Denial.ID
+	}
+	c, err := d.change(w)
+	if err != nil {
+		seen.State, seen.Conflict, seen.Diff = Conflicts, err.Error(), string(c.patch)
+		return seen, nil //nolint:nilerr // why it does not apply is the answer
+	}
+	if c.result.Reanchored {
+		seen.State = Reanchored
+	}
+	seen.Hash = c.hash()
+	seen.Diff, err = c.result.Diff(d.target.name)
+	return seen, err
+}
