@@ -34,6 +34,7 @@ var filters = map[string][]string{
 	"memory.propose_delta":                   {"run_id", "context_pack_id"},
 	"workspace.repo_root.set":                {"repo_id"},
 	"agent.record_mistake":                   {"manager_actor_id"},
+	"agent.self_improve_cycle":               {"manager_actor_id", "evaluation_repo_id"},
 	"workspace.project.link_repo":            {"repo_id"},
 	"workspace.project.create_with_defaults": {"ceo_actor_id"},
 }
@@ -212,7 +213,11 @@ func newBench(t *testing.T) *bench {
 		"session.launch": launch, "session.list": in, "session.collect": ref, "session.poll": ref, "session.stop": ref,
 		"agent.record_mistake":  with(object{"worker_agent_id": worker, "manager_actor_id": "human", "manager_role": "human", "mistake_key": "k", "summary": "s", "prevention_rule": "r"}),
 		"agent.refresh_context": with(object{"agent_id": worker}),
-		"task.list":             inProject, "task.update_plan": ofTask,
+		"agent.self_improve_cycle": with(object{
+			"project_id": project.ProjectID, "worker_agent_id": worker, "manager_actor_id": "human", "manager_role": "human",
+			"mistake_key": "k2", "summary": "s", "prevention_rule": "r", "proposal_threshold": 1,
+		}),
+		"task.list": inProject, "task.update_plan": ofTask,
 		"events.subscribe": with(object{"subscription_id": "s"}), "events.ack": {"subscription_id": "s"}, "events.unsubscribe": {"subscription_id": "none"},
 	}
 	return b

@@ -92,6 +92,12 @@ func resultSchema(t reflect.Type, depth int) *shape.Schema {
 func addFields(s *shape.Schema, t reflect.Type, depth int) {
 	for i := range t.NumField() {
 		f := t.Field(i)
+		if f.Anonymous && f.Type.Kind() == reflect.Pointer {
+			due := s.Required
+			addFields(s, f.Type.Elem(), depth)
+			s.Required = due // all of it may be left out
+			continue
+		}
 		if f.Anonymous {
 			addFields(s, f.Type, depth)
 			continue

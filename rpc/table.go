@@ -147,6 +147,7 @@ func NewTable(version string) *Table {
 		across("session.stop", Write, (*company.Companies).StopSession, "Ask a session to stop."),
 
 		on("agent.record_mistake", Write, (*company.Company).RecordMistake, "Count a mistake of an agent; a recurring one becomes a rule of its guidance."),
+		on("agent.self_improve_cycle", Write, (*company.Company).Improve, "Count a mistake, evaluate it in a run, propose the rule against it; waits for the evaluation."),
 		on("agent.refresh_context", Write, (*company.Company).RefreshContext, "Write into an agent's guidance where what it works on lies."),
 		on("task.list", Read, (*company.Company).ListTasks, "The tasks of a project with their milestones, the newest first."),
 		on("task.update_plan", Write, (*company.Company).UpdatePlan, "Change when a task is planned and who is to do it."),

@@ -5,6 +5,7 @@ package runs
 
 import (
 	"context"
+	"errors"
 	"slices"
 
 	"ac/redact"
@@ -22,26 +23,29 @@ type Conductor struct {
 
 // Conduct executes a run that was just made, under a supervisor like any other,
 // and gives the record of its end. There is no lane, no policy and no budget
-// before it: what asks for it was admitted itself. When the context ends first,
-// its cause is the error and the session goes on by itself. A run whose session
-// could not be started is failed when Conduct returns. It must not be called
-// inside a unit.
+// before it: what asks for it was admitted itself. A run whose session could not
+// be started is failed when Conduct returns. When the context ends before the
+// run does, its cause is the error and the session goes on by itself. It must
+// not be called inside a unit.
 func (c Conductor) Conduct(ctx context.Context, w *workspace.Workspace, order session.Order) (doc.Session, error) {
 	order.WorkspaceDir, order.MonotonicMS = w.Dir(), w.Env.Clock.MonotonicMS()
 	if order.SessionRef == "" {
 		order.SessionRef = session.LocalRef(order.RunID)
 	}
-	if err := c.Launcher.Launch(ctx, order); err != nil {
-		if ctx.Err() != nil {
-			return doc.Session{}, err
-		}
-		return failed(order, err), refuse(ctx, w, LaunchSpec{ProjectID: order.ProjectID, RunID: order.RunID}, "launch_preflight_failed", err)
+	started := context.WithoutCancel(ctx) // a start is not left halfway
+	err := context.Cause(ctx)
+	if err == nil {
+		err = c.Launcher.Launch(started, order)
+	}
+	if err != nil {
+		ended := refuse(started, w, LaunchSpec{ProjectID: order.ProjectID, RunID: order.RunID}, "launch_preflight_failed", err)
+		return failed(order, err), errors.Join(context.Cause(ctx), ended)
 	}
 	if c.Launched != nil {
 		c.Launched(order.SessionRef)
 	}
 	record, err := session.Collect(ctx, w, order.SessionRef)
-	w.Appended(workspace.LogFile(order.ProjectID, order.RunID))
+	w.Appended(workspace.LogFile(order.ProjectID, order.RunID)) // its subscribers hear of the end too
 	return record, err
 }
 

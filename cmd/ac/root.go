@@ -57,6 +57,8 @@ func newRoot(a *app) *cobra.Command {
 		runNewCommand(a), runExecuteCommand(a), runListCommand(a), runReplayCommand(a),
 		sessionListCommand(a), sessionStopCommand(a), verifyCommand(a), completionCommand(a),
 		worktreeCleanupCommand(a),
+		recordMistakeCommand(a), improveCommand(a), refreshContextCommand(a),
+		artifactFillCommand(a), pipelineIntakeCommand(a), pipelinePlanCommand(a),
 		sharePackCreateCommand(a), sharePackReplayCommand(a),
 		commentAddCommand(a), commentListCommand(a),
 	)

@@ -28,6 +28,7 @@ const (
 	NotAWorkspace  Reason = "not_a_workspace"
 	NotEmpty       Reason = "not_empty"
 	Blank          Reason = "blank"
+	Unfilled       Reason = "unfilled"
 	Locked         Reason = "locked"
 	IO             Reason = "io"
 	Unsupported    Reason = "unsupported"
