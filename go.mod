@@ -22,6 +22,7 @@ require golang.org/x/tools v0.51.0 // indirect
 require (
 	github.com/sourcegraph/jsonrpc2 v0.2.3
 	go.uber.org/goleak v1.3.0
+	golang.org/x/term v0.47.0
 )
 
 require (

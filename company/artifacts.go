@@ -8,7 +8,9 @@ import (
 
 	"ac/governance"
 	"ac/governance/policy"
+	"ac/internal/fault"
 	"ac/internal/shape"
+	"ac/workspace/doc"
 )
 
 // ActorParams are the params that say who acts.
@@ -65,5 +67,15 @@ func (cs *Companies) NewArtifact(file string, spec governance.ArtifactSpec, forc
 	return governance.WriteFile(cs.env, file, text, force)
 }
 
-// ValidateArtifact lists what is wrong with the text of an artifact.
-func ValidateArtifact(text []byte) []governance.Issue { return governance.ValidateArtifact(text) }
+// ArtifactNames lists the artifacts of a project that can be read, by id, and
+// writes nothing.
+func (c *Company) ArtifactNames(ctx context.Context, project string) ([]doc.Artifact, error) {
+	if problem := shape.CheckID(project); problem != "" {
+		return nil, fault.InvalidField("project_id", "%s", problem)
+	}
+	w, err := c.workspace(ctx)
+	if err != nil {
+		return nil, err
+	}
+	return governance.Artifacts(w, project)
+}

@@ -57,22 +57,22 @@ type ApproveDeltaParams struct {
 	ExpectHash string `json:"expect_hash,omitempty" is:"optional"`
 }
 
-// Decision is what was decided on an item, in which review.
-type Decision struct {
+// DeltaDecision is what was decided on an item, in which review.
+type DeltaDecision struct {
 	ReviewID string `json:"review_id"`
 	Decision string `json:"decision"`
 }
 
 // ApproveDelta changes the memory as proposed and keeps the review.
-func (c *Company) ApproveDelta(ctx context.Context, p ApproveDeltaParams) (Decision, error) {
+func (c *Company) ApproveDelta(ctx context.Context, p ApproveDeltaParams) (DeltaDecision, error) {
 	w, err := c.workspace(ctx)
 	if err != nil {
-		return Decision{}, err
+		return DeltaDecision{}, err
 	}
 	review, err := governance.DecideDelta(ctx, w, governance.Ruling{
 		Item: p.item(), Decision: governance.Approved, Actor: p.actor(), Notes: p.Notes, ExpectHash: p.ExpectHash,
 	})
-	return Decision{review, governance.Approved}, err
+	return DeltaDecision{review, governance.Approved}, err
 }
 
 // DeltaPreview is the result of memory.preview_delta: what the approval of a

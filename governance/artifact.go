@@ -79,6 +79,23 @@ func ReadArtifact(r Reader, project, id string) (Record, error) {
 	return ParseRecord(name, text)
 }
 
+// Artifacts lists the artifacts of a project that can be read, by id. Stray
+// copies are passed over.
+func Artifacts(w *workspace.Workspace, project string) ([]doc.Artifact, error) {
+	names, err := workspace.Files(w.FS, workspace.ArtifactsDir(project), ".md")
+	if err != nil {
+		return nil, err
+	}
+	return workspace.ReadEach(names, func(name string) (doc.Artifact, error) {
+		file := path.Join(workspace.ArtifactsDir(project), name)
+		head, err := workspace.LoadHead(w, doc.ArtifactCodec, file)
+		if err != nil {
+			return head, err
+		}
+		return head, workspace.Carries(file, strings.TrimSuffix(name, ".md"), head.ID)
+	}), nil
+}
+
 // Resolve reads the front matter of an artifact as that of an item to be
 // decided: its type's own rules hold, and it carries the id of its file.
 func Resolve[T any](record Record, codec yamldoc.Codec[T]) (T, error) {
@@ -189,6 +206,9 @@ func Template(head doc.Artifact) ([]byte, error) {
 	}
 	if err := CheckTitle(head.Title); err != nil {
 		return nil, err
+	}
+	if !slices.Contains(doc.Visibilities(), head.Visibility) {
+		return nil, fault.InvalidField("visibility", "must be one of %s", strings.Join(doc.Visibilities(), ", "))
 	}
 	body := "# " + head.Title + "\n"
 	for _, heading := range doc.Headings(head.Type) {

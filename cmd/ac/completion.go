@@ -103,6 +103,18 @@ func (a *app) runIDs(cmd *cobra.Command, given []string) []string {
 	})
 }
 
+// artifactIDs are those of the project that the command line names.
+func (a *app) artifactIDs(cmd *cobra.Command, given []string) []string {
+	project := cmd.Flag("project").Value.String()
+	return a.known(given, func(c *company.Company) (ids []string, err error) {
+		found, err := c.ArtifactNames(context.Background(), project)
+		for _, head := range found {
+			ids = append(ids, head.ID+"\t"+head.Type+": "+head.Title)
+		}
+		return ids, err
+	})
+}
+
 func (a *app) sharePackIDs(cmd *cobra.Command, given []string) []string {
 	project := cmd.Flag("project").Value.String()
 	return a.known(given, func(c *company.Company) (ids []string, err error) {

@@ -61,6 +61,8 @@ func newRoot(a *app) *cobra.Command {
 		artifactFillCommand(a), pipelineIntakeCommand(a), pipelinePlanCommand(a),
 		sharePackCreateCommand(a), sharePackReplayCommand(a),
 		commentAddCommand(a), commentListCommand(a),
+		artifactNewCommand(a), artifactValidateCommand(a), artifactReadCommand(a),
+		memoryDeltaCommand(a), memoryApproveCommand(a), memoryPreviewCommand(a), inboxShowCommand(a),
 	)
 	root.SetHelpCommand(helpCommand())
 	return root

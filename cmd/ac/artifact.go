@@ -1,0 +1,137 @@
+package main
+
+// artifact:*: making, checking and reading artifacts.
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"ac/company"
+	"ac/governance"
+	"ac/workspace/doc"
+)
+
+func artifactNewCommand(a *app) *cobra.Command {
+	var spec governance.ArtifactSpec
+	force, asJSON := false, false
+	cmd := &cobra.Command{
+		Use: "artifact:new <type> <file>", Short: "Write the template of an artifact to a file", Args: args("type", "file"),
+		Long: `Write the template of an artifact to a file: its front matter with a new id, and
+the headings that its type must have. Directories are made.
+
+Types: ` + strings.Join(doc.ArtifactTypes(), ", ") + `.`,
+		Example:   "  ac artifact:new proposal ./plan.md --title 'Sign in by mail' --visibility managers",
+		ValidArgs: doc.ArtifactTypes(),
+		RunE: func(_ *cobra.Command, given []string) error {
+			spec.Type = given[0]
+			return a.across(func(all *company.Companies) error {
+				if err := all.NewArtifact(given[1], spec, force); err != nil {
+					return invalidParams(err)
+				}
+				if asJSON {
+					return a.printLine(map[string]string{"file": given[1]})
+				}
+				_, err := fmt.Fprintf(a.stdout, "Wrote %s\n", given[1])
+				return err
+			})
+		},
+	}
+	cmd.Flags().StringVar(&spec.Title, "title", "Untitled", "its title, on one line")
+	cmd.Flags().StringVar(&spec.Visibility, "visibility", "team", "who may see it: "+strings.Join(doc.Visibilities(), ", "))
+	cmd.Flags().StringVar(&spec.ProducedBy, "by", "human", "who produced it")
+	cmd.Flags().StringVar(&spec.RunID, "run", governance.ManualRun, "id of the run that it comes from")
+	cmd.Flags().StringVar(&spec.ContextPackID, "ctx", governance.ManualContext, "id of the context pack that it comes from")
+	cmd.Flags().BoolVar(&force, "force", false, "replace a file that is there")
+	cmd.Flags().BoolVar(&asJSON, "json", false, "print JSON")
+	completeFlag(cmd, "visibility", func(*cobra.Command, []string) []string { return doc.Visibilities() })
+	return cmd
+}
+
+func artifactValidateCommand(a *app) *cobra.Command {
+	return &cobra.Command{
+		Use: "artifact:validate <file>", Short: "Check the file of an artifact", Args: args("file"),
+		Long:    "Check front matter and headings of an artifact. Exit status: 0 when it is valid (OK is printed), 2 when not (each defect is on a line of its own), 1 when it cannot be read.",
+		Example: "  ac artifact:validate ./plan.md",
+		RunE: func(_ *cobra.Command, given []string) error {
+			issues, err := company.ValidateFile(given[0], governance.ValidateArtifact)
+			if err != nil {
+				return err
+			}
+			if len(issues) == 0 {
+				_, err := fmt.Fprintln(a.stdout, "OK")
+				return err
+			}
+			fmt.Fprintln(a.stderr, "VALIDATION FAILED")
+			for _, issue := range issues {
+				fmt.Fprintf(a.stderr, "- %s\n", oneLine(issue.Message))
+			}
+			return exitError{exitFindings}
+		},
+	}
+}
+
+// readArtifact is the params with options that were not given left out.
+type readArtifact struct {
+	WorkspaceDir string `json:"workspace_dir"`
+	ProjectID    string `json:"project_id"`
+	ArtifactID   string `json:"artifact_id"`
+	ActorID      string `json:"actor_id"`
+	ActorRole    string `json:"actor_role"`
+	ActorTeamID  string `json:"actor_team_id,omitempty"`
+	RunID        string `json:"run_id,omitempty"`
+}
+
+func (p *readArtifact) flags(a *app, cmd *cobra.Command) {
+	itemFlags(a, cmd, &p.ProjectID, &p.ArtifactID)
+	actorFlags(a, cmd, &p.ActorID, &p.ActorRole)
+	cmd.Flags().StringVar(&p.ActorTeamID, "team", "", "team of who reads")
+	completeFlag(cmd, "team", a.teamIDs)
+}
+
+func artifactReadCommand(a *app) *cobra.Command {
+	var p readArtifact
+	asJSON := false
+	cmd := &cobra.Command{
+		Use: "artifact:read <dir>", Short: "Print an artifact, if the actor may see it", Args: args("dir"),
+		Long: `Print an artifact as JSON: its front matter, and the file as it is. The policy
+decides whether the actor may see it; its answer is kept in the log of the run,
+or in the audit log of the workspace.`,
+		Example: "  ac artifact:read ./acme --project proj_01M7WQGTQHQA1J50C42GD1KN1S --artifact art_01M7WQGXT21HWCN0N3RMKCA3ZM",
+		RunE: func(cmd *cobra.Command, given []string) error {
+			if err := require(cmd, "project", "artifact", "actor"); err != nil {
+				return err
+			}
+			p.WorkspaceDir = given[0]
+			return a.across(func(all *company.Companies) error {
+				result, err := check(cmd.Context(), all, "artifact.read", p)
+				if err != nil {
+					return invalidParams(err)
+				}
+				return a.printJSON(result)
+			})
+		},
+	}
+	p.flags(a, cmd)
+	cmd.Flags().StringVar(&p.RunID, "run", "", "id of the run whose log keeps the answer of the policy")
+	cmd.Flags().BoolVar(&asJSON, "json", false, "print JSON, as always")
+	completeFlag(cmd, "run", a.runIDs)
+	return cmd
+}
+
+// itemFlags declares the options that name an artifact.
+func itemFlags(a *app, cmd *cobra.Command, project, artifact *string) {
+	cmd.Flags().StringVar(project, "project", "", "id of the project (required)")
+	cmd.Flags().StringVar(artifact, "artifact", "", "id of the artifact (required)")
+	completeFlag(cmd, "project", a.projectIDs)
+	completeFlag(cmd, "artifact", a.artifactIDs)
+}
+
+// actorFlags declares the options that say who acts.
+func actorFlags(a *app, cmd *cobra.Command, id, role *string) {
+	cmd.Flags().StringVar(id, "actor", "human", "id of who acts")
+	cmd.Flags().StringVar(role, "role", "human", "role of who acts: "+strings.Join(doc.Roles(), ", "))
+	completeFlag(cmd, "actor", a.agentIDs)
+	completeFlag(cmd, "role", func(*cobra.Command, []string) []string { return doc.Roles() })
+}

@@ -1,0 +1,119 @@
+package main
+
+// memory:*: proposing lines for a memory, looking at them, approving them.
+
+import (
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"ac/company"
+	"ac/governance"
+	"ac/workspace/doc"
+)
+
+func memoryDeltaCommand(a *app) *cobra.Command {
+	var p company.ProposeDeltaParams
+	asJSON := false
+	cmd := &cobra.Command{
+		Use: "memory:delta <dir>", Short: "Propose lines for a memory", Args: args("dir"),
+		Long: `Propose lines for a memory: they would go under the first line that equals
+--under. An artifact and a patch are written; the memory is not touched before
+somebody approves. Print the ids as JSON, on one line.
+
+--insert takes one or more lines, which may begin with a dash and a blank.`,
+		Example: "  ac memory:delta ./acme --project proj_01M7WQGTQHQA1J50C42GD1KN1S --title 'Mail first' \\\n    --under '## Decisions' --insert '- Sign in by mail' '- No passwords'",
+		RunE: func(cmd *cobra.Command, given []string) error {
+			if err := require(cmd, "project", "title", "under", "insert"); err != nil {
+				return err
+			}
+			p.WorkspaceDir = given[0]
+			return a.across(func(all *company.Companies) error {
+				made, err := check(cmd.Context(), all, "memory.propose_delta", p)
+				if err != nil {
+					return invalidParams(err)
+				}
+				return a.printLine(made)
+			})
+		},
+	}
+	cmd.Flags().StringVar(&p.ProjectID, "project", "", "id of the project (required)")
+	cmd.Flags().StringVar(&p.Title, "title", "", "what it is about, on one line (required)")
+	cmd.Flags().StringVar(&p.UnderHeading, "under", "", "the line to insert under, such as '## Decisions' (required)")
+	valuesVar(cmd, &p.InsertLines, "insert", "the lines (required)")
+	cmd.Flags().StringVar(&p.TargetFile, "target", "", "the file to change; the memory of the project when not given")
+	cmd.Flags().StringVar(&p.Visibility, "visibility", "managers", "who may see it: "+strings.Join(doc.Visibilities(), ", "))
+	cmd.Flags().StringVar(&p.ProducedBy, "by", "human", "who proposes it")
+	cmd.Flags().StringVar(&p.RunID, "run", governance.ManualRun, "id of the run that it comes from")
+	cmd.Flags().StringVar(&p.ContextPackID, "ctx", governance.ManualContext, "id of the context pack that it comes from")
+	valuesVar(cmd, &p.Evidence, "evidence", "ids of artifacts that speak for it")
+	cmd.Flags().BoolVar(&asJSON, "json", false, "print JSON, as always")
+	completeFlag(cmd, "project", a.projectIDs)
+	completeFlag(cmd, "visibility", func(*cobra.Command, []string) []string { return doc.Visibilities() })
+	completeFlag(cmd, "by", a.agentIDs)
+	completeFlag(cmd, "run", a.runIDs)
+	completeFlag(cmd, "evidence", a.artifactIDs)
+	return cmd
+}
+
+func memoryApproveCommand(a *app) *cobra.Command {
+	var p company.ApproveDeltaParams
+	asJSON := false
+	cmd := &cobra.Command{
+		Use: "memory:approve <dir>", Short: "Put proposed lines into their memory", Args: args("dir"),
+		Long: `Put the lines of a memory delta into their memory and keep the review. Print the
+review as JSON, on one line. With --expect-hash, which memory:preview shows,
+nothing is done when the change is not the one that was looked at.`,
+		Example: "  ac memory:approve ./acme --project proj_01M7WQGTQHQA1J50C42GD1KN1S --artifact art_01M7WQGXT21HWCN0N3RMKCA3ZM --notes 'Agreed'",
+		RunE: func(cmd *cobra.Command, given []string) error {
+			if err := require(cmd, "project", "artifact", "actor"); err != nil {
+				return err
+			}
+			p.WorkspaceDir = given[0]
+			return a.across(func(all *company.Companies) error {
+				made, err := check(cmd.Context(), all, "memory.approve_delta", p)
+				if err != nil {
+					return invalidParams(err)
+				}
+				return a.printLine(made)
+			})
+		},
+	}
+	itemFlags(a, cmd, &p.ProjectID, &p.ArtifactID)
+	actorFlags(a, cmd, &p.ActorID, &p.ActorRole)
+	cmd.Flags().StringVar(&p.Notes, "notes", "", "what to say about the decision")
+	cmd.Flags().StringVar(&p.ExpectHash, "expect-hash", "", "the hash of the preview that was looked at")
+	cmd.Flags().BoolVar(&asJSON, "json", false, "print JSON, as always")
+	return cmd
+}
+
+func memoryPreviewCommand(a *app) *cobra.Command {
+	var p company.ItemParams
+	asJSON := false
+	cmd := &cobra.Command{
+		Use: "memory:preview <dir>", Short: "Show what approving a memory delta would change now", Args: args("dir"),
+		Long: `Show what the approval of a memory delta would change now, as a diff, and how:
+it fits, its lines find their heading again (reanchored), or it does not fit any
+more (conflict). The hash stands for exactly this change: see memory:approve.`,
+		Example: "  ac memory:preview ./acme --project proj_01M7WQGTQHQA1J50C42GD1KN1S --artifact art_01M7WQGXT21HWCN0N3RMKCA3ZM",
+		RunE: func(cmd *cobra.Command, given []string) error {
+			if err := require(cmd, "project", "artifact"); err != nil {
+				return err
+			}
+			p.WorkspaceDir = given[0]
+			return a.across(func(all *company.Companies) error {
+				seen, err := preview(cmd.Context(), all, p)
+				if err != nil {
+					return err
+				}
+				if asJSON {
+					return a.printJSON(seen)
+				}
+				return a.page().preview(seen).flush()
+			})
+		},
+	}
+	itemFlags(a, cmd, &p.ProjectID, &p.ArtifactID)
+	cmd.Flags().BoolVar(&asJSON, "json", false, "print the result of memory.preview_delta")
+	return cmd
+}

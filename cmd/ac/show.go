@@ -1,0 +1,189 @@
+package main
+
+// inbox:show: an item that waits for a decision, as people read it.
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"os"
+	"strings"
+	"unicode"
+
+	"github.com/spf13/cobra"
+	"golang.org/x/term"
+
+	"ac/company"
+)
+
+// shownItem is what inbox:show prints as JSON. Only memory deltas have a
+// preview.
+type shownItem struct {
+	Artifact company.ReadArtifactResult `json:"artifact"`
+	Preview  *company.DeltaPreview      `json:"preview,omitempty"`
+}
+
+func inboxShowCommand(a *app) *cobra.Command {
+	var p readArtifact
+	asJSON := false
+	cmd := &cobra.Command{
+		Use: "inbox:show <dir>", Short: "Show an item that waits for a decision, with what it would change", Args: args("dir"),
+		Long: `Show an artifact of the inbox, and of a memory delta what its approval would
+change now, as a diff: in colour on a terminal, unless NO_COLOR is set. The policy
+decides whether the actor may see it, and its answer is kept as artifact:read
+does.`,
+		Example: "  ac inbox:show ./acme --project proj_01M7WQGTQHQA1J50C42GD1KN1S --artifact art_01M7WQGXT21HWCN0N3RMKCA3ZM",
+		RunE: func(cmd *cobra.Command, given []string) error {
+			if err := require(cmd, "project", "artifact", "actor"); err != nil {
+				return err
+			}
+			p.WorkspaceDir = given[0]
+			return a.across(func(all *company.Companies) error {
+				shown, err := show(cmd.Context(), all, p)
+				if err != nil {
+					return err
+				}
+				if asJSON {
+					return a.printJSON(shown)
+				}
+				return a.page().item(shown).flush()
+			})
+		},
+	}
+	p.flags(a, cmd)
+	cmd.Flags().BoolVar(&asJSON, "json", false, "print JSON")
+	return cmd
+}
+
+func show(ctx context.Context, all *company.Companies, p readArtifact) (shown shownItem, err error) {
+	read, err := check(ctx, all, "artifact.read", p)
+	if err != nil {
+		return shown, invalidParams(err)
+	}
+	shown.Artifact = read.(company.ReadArtifactResult) //nolint:forcetypeassert // the result of this method
+	if shown.Artifact.Frontmatter.Get("type").Text != "memory_delta" {
+		return shown, nil
+	}
+	seen, err := preview(ctx, all, company.ItemParams{Dir: company.Dir{WorkspaceDir: p.WorkspaceDir}, ProjectID: p.ProjectID, ArtifactID: p.ArtifactID})
+	shown.Preview = &seen
+	return shown, err
+}
+
+func preview(ctx context.Context, all *company.Companies, p company.ItemParams) (company.DeltaPreview, error) {
+	seen, err := check(ctx, all, "memory.preview_delta", p)
+	if err != nil {
+		return company.DeltaPreview{}, invalidParams(err)
+	}
+	return seen.(company.DeltaPreview), nil //nolint:forcetypeassert // the result of this method
+}
+
+// page collects what is printed at once. Control characters of what others
+// wrote do not reach the terminal.
+type page struct {
+	text   strings.Builder
+	out    io.Writer
+	colour bool
+}
+
+func (a *app) page() *page {
+	file, isFile := a.stdout.(*os.File)
+	return &page{out: a.stdout, colour: isFile && os.Getenv("NO_COLOR") == "" && term.IsTerminal(int(file.Fd()))}
+}
+
+func (p *page) flush() error {
+	_, err := io.WriteString(p.out, p.text.String())
+	return err
+}
+
+// Styles of a terminal.
+const (
+	bold  = "\x1b[1m"
+	red   = "\x1b[31m"
+	green = "\x1b[32m"
+	cyan  = "\x1b[36m"
+	plain = "\x1b[0m"
+)
+
+func (p *page) line(style, text string) {
+	text = visible(text)
+	if p.colour && style != "" {
+		text = style + text + plain
+	}
+	p.text.WriteString(text + "\n")
+}
+
+// field prints a name and its value; what has no value is left out.
+func (p *page) field(name, value string) {
+	if value != "" {
+		p.line("", fmt.Sprintf("%-11s %s", name, value))
+	}
+}
+
+func (p *page) item(shown shownItem) *page {
+	if shown.Preview != nil {
+		p.preview(*shown.Preview)
+	} else {
+		head := &shown.Artifact.Frontmatter
+		p.line(bold, head.Get("title").Text)
+		p.field("artifact", shown.Artifact.ArtifactID)
+		for _, key := range []string{"type", "produced_by", "created_at", "visibility", "task_id", "milestone_id"} {
+			p.field(strings.TrimSuffix(key, "_id"), head.Get(key).Text)
+		}
+		p.line("", "")
+	}
+	if _, body, ok := strings.Cut(shown.Artifact.Markdown, "\n---"); ok && shown.Preview == nil {
+		_, body, _ = strings.Cut(body, "\n")
+		for _, l := range strings.Split(strings.Trim(body, "\r\n"), "\n") {
+			p.line("", strings.TrimSuffix(l, "\r"))
+		}
+	}
+	return p
+}
+
+func (p *page) preview(seen company.DeltaPreview) *page {
+	p.line(bold, seen.Title)
+	p.field("artifact", seen.ArtifactID)
+	p.field("type", "memory_delta")
+	p.field("produced_by", seen.ProducedBy)
+	p.field("created_at", seen.CreatedAt)
+	p.field("visibility", seen.Visibility)
+	p.field("target", seen.TargetFile)
+	p.field("decision", strings.TrimSpace(seen.Decision+" "+seen.ReviewID))
+	p.field("state", seen.State)
+	p.field("reason", seen.Reason)
+	p.field("hash", seen.Hash)
+	p.line("", "")
+	for i, l := range strings.Split(strings.TrimSuffix(seen.Diff, "\n"), "\n") {
+		p.line(diffStyle(i, l), strings.TrimSuffix(l, "\r"))
+	}
+	return p
+}
+
+// diffStyle is the style of a line of a diff; the first two name the file.
+func diffStyle(i int, l string) string {
+	switch {
+	case i < 2:
+		return bold
+	case strings.HasPrefix(l, "@@"):
+		return cyan
+	case strings.HasPrefix(l, "+"):
+		return green
+	case strings.HasPrefix(l, "-"):
+		return red
+	}
+	return ""
+}
+
+// visible writes control characters, and those that turn the direction of text,
+// as escapes.
+func visible(text string) string {
+	var b strings.Builder
+	for _, r := range text {
+		if r != '\t' && (unicode.IsControl(r) || unicode.Is(unicode.Bidi_Control, r)) {
+			fmt.Fprintf(&b, `\u%04x`, r)
+		} else {
+			b.WriteRune(r)
+		}
+	}
+	return b.String()
+}

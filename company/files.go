@@ -1,0 +1,31 @@
+package company
+
+// Checking single files, wherever they lie.
+
+import (
+	"path/filepath"
+
+	"ac/governance"
+	"ac/internal/durable"
+	"ac/internal/fault"
+	"ac/internal/yamldoc"
+)
+
+// ValidateFile reads a markdown document from anywhere on this machine and
+// checks it. A file that cannot be read is fault.InvalidFile.
+func ValidateFile(file string, validate func(text []byte) []governance.Issue) ([]governance.Issue, error) {
+	real, err := filepath.EvalSymlinks(file)
+	if err != nil {
+		return nil, fault.New(fault.NotFound, "%s: %w", file, err)
+	}
+	root, err := durable.OpenRoot(filepath.Dir(real))
+	if err != nil {
+		return nil, fault.New(fault.InvalidFile, "%s: %w", file, err)
+	}
+	defer root.Close()
+	text, err := durable.ReadFile(root, filepath.Base(real), yamldoc.MaxBytes)
+	if err != nil {
+		return nil, fault.New(fault.InvalidFile, "%s cannot be read: %w", file, err)
+	}
+	return validate(text), nil
+}
