@@ -70,10 +70,9 @@ func (c *company) events(t testing.TB, log string, from int) (found []event) {
 	}
 	for line := range strings.Lines(string(text)) {
 		var e event
-		if err := json.Unmarshal([]byte(line), &e); err != nil {
-			t.Fatalf("%s: %v", line, err)
+		if json.Unmarshal([]byte(line), &e) == nil { // a torn line costs only itself
+			found = append(found, e)
 		}
-		found = append(found, e)
 	}
 	return found[min(from, len(found)):]
 }

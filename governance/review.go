@@ -3,9 +3,11 @@ package governance
 // Reviews: what was decided on an item, and by whom.
 
 import (
+	"bytes"
 	"path"
 	"slices"
 	"strings"
+	"sync"
 
 	"ac/events"
 	"ac/governance/policy"
@@ -38,46 +40,67 @@ type State struct{ Approval, Denial *doc.Review }
 // Pending reports whether nothing was decided yet.
 func (s State) Pending() bool { return s.Approval == nil && s.Denial == nil }
 
-// Reviews lists the reviews that can be read, the newest first. Broken files
-// and files whose name is not their id are passed over.
+// Reviews lists the reviews that can be read, the newest first, at most limit.
+// Broken files and files whose name is not their id are passed over. The reviews
+// may be shared: they are not to be changed.
 func Reviews(w *workspace.Workspace, limit int) ([]doc.Review, error) {
-	names, err := workspace.Files(w.FS, workspace.ReviewsDir, ".yaml")
+	files, err := workspace.LoadEach(w, workspace.ReviewsDir, ".yaml", readReview)
 	if err != nil {
 		return nil, err
 	}
-	slices.Reverse(names)
 	reviews := []doc.Review{}
-	for _, name := range names {
+	for _, file := range slices.Backward(files) {
 		if len(reviews) == limit {
 			break
 		}
-		if review, err := loadReview(w, name); err == nil {
+		if review, err := file.parse(); err == nil {
 			reviews = append(reviews, review)
 		}
 	}
 	return reviews, nil
 }
 
-// loadReview reads the review in a file of the reviews' directory.
-func loadReview(w *workspace.Workspace, name string) (doc.Review, error) {
-	file := path.Join(workspace.ReviewsDir, name)
-	review, err := workspace.Load(w, doc.ReviewCodec, file)
-	if err != nil {
-		return review, err
-	}
-	return review, workspace.Carries(file, strings.TrimSuffix(name, ".yaml"), review.ID)
+// reviewFile is the file of a review. It is parsed when that is first needed: a
+// decision looks at all of them and needs one.
+type reviewFile struct {
+	text  []byte
+	parse func() (doc.Review, error)
 }
+
+func readReview(file string, text []byte) (reviewFile, error) {
+	return reviewFile{text, sync.OnceValues(func() (doc.Review, error) {
+		review, err := workspace.Decode(doc.ReviewCodec, file, text)
+		if err != nil {
+			return review, err
+		}
+		return review, workspace.Carries(file, strings.TrimSuffix(path.Base(file), ".yaml"), review.ID)
+	})}, nil
+}
+
+// mayHold reports whether a review can be about an artifact. YAML may write an
+// id in other words only where it escapes or folds.
+func (f reviewFile) mayHold(artifact string) bool {
+	plain := strings.Trim(artifact, idCharacters) == ""
+	return !plain || bytes.Contains(f.text, []byte(artifact)) || bytes.IndexByte(f.text, '\\') >= 0
+}
+
+// idCharacters are those that YAML writes in one way only, but for escapes.
+const idCharacters = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_-."
 
 // StateOf reads the state of an item from the review files. For a decision it
 // is called inside a unit.
 func StateOf(w *workspace.Workspace, item Item) (State, error) {
 	var state State
-	names, err := workspace.Files(w.FS, workspace.ReviewsDir, ".yaml")
+	files, err := workspace.LoadEach(w, workspace.ReviewsDir, ".yaml", readReview)
 	if err != nil {
 		return state, err
 	}
-	for _, review := range workspace.ReadEach(names, func(name string) (doc.Review, error) { return loadReview(w, name) }) {
-		if review.Subject.ProjectID != item.ProjectID || review.Subject.ArtifactID != item.ArtifactID {
+	for _, file := range files {
+		if !file.mayHold(item.ArtifactID) {
+			continue
+		}
+		review, err := file.parse()
+		if err != nil || review.Subject.ProjectID != item.ProjectID || review.Subject.ArtifactID != item.ArtifactID {
 			continue
 		}
 		switch {

@@ -10,6 +10,7 @@ import (
 	"slices"
 	"strings"
 
+	"ac/governance"
 	"ac/internal/clock"
 	"ac/runs/session"
 	"ac/workspace"
@@ -150,15 +151,12 @@ type subject struct{ kind, project, artifact string }
 // decisions are the subjects that have a review.
 func decisions(w *workspace.Workspace) map[subject]bool {
 	decided := map[subject]bool{}
-	names, err := workspace.Files(w.FS, workspace.ReviewsDir, ".yaml")
+	reviews, err := governance.Reviews(w, math.MaxInt)
 	if err != nil {
 		return decided
 	}
-	for _, name := range names {
-		r, err := workspace.Load(w, doc.ReviewCodec, path.Join(workspace.ReviewsDir, name))
-		if err == nil && r.ID == strings.TrimSuffix(name, ".yaml") {
-			decided[subject{r.Subject.Kind, r.Subject.ProjectID, r.Subject.ArtifactID}] = true
-		}
+	for _, r := range reviews {
+		decided[subject{r.Subject.Kind, r.Subject.ProjectID, r.Subject.ArtifactID}] = true
 	}
 	return decided
 }

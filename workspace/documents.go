@@ -55,12 +55,50 @@ func Load[T any](w *Workspace, codec yamldoc.Codec[T], name string) (T, error) {
 	return load(w, name, func(text []byte) (T, error) { return Decode(codec, name, text) })
 }
 
+// LoadWith is Load for documents that are read in their own way. What decode
+// gives is remembered, with everything it holds.
+func LoadWith[T any](w *Workspace, name string, decode func(text []byte) (T, error)) (T, error) {
+	return load(w, name, decode)
+}
+
+// LoadEach is LoadWith for the files of a directory with an extension, in the
+// order of their names. Those that cannot be read are passed over. It is much
+// cheaper than loading one by one: the listing tells which files are the same.
+func LoadEach[T any](w *Workspace, dir, extension string, decode func(file string, text []byte) (T, error)) ([]T, error) {
+	names := []string{}
+	versions := map[string]durable.Version{}
+	_, err := list(w.FS, dir, func(e fs.DirEntry) bool {
+		if path.Ext(e.Name()) != extension {
+			return false
+		}
+		file := path.Join(dir, e.Name())
+		names = append(names, file)
+		if st, err := e.Info(); err == nil && st.Mode().IsRegular() {
+			versions[file] = durable.VersionOf(st)
+		}
+		return true
+	})
+	if err != nil {
+		return nil, err
+	}
+	return ReadEach(names, func(file string) (T, error) {
+		if known, ok := w.docs.get(file); ok {
+			if same, ok := known.doc.(T); ok && known.version == versions[file] {
+				return same, nil
+			}
+		}
+		return load(w, file, func(text []byte) (T, error) { return decode(file, text) })
+	}), nil
+}
+
 // load gives the document as it was decoded before, while its file is the same,
 // and else reads it.
 func load[T any](w *Workspace, name string, decode func(text []byte) (T, error)) (doc T, err error) {
 	if known, ok := w.docs.get(name); ok {
-		if st, err := w.FS.Stat(name); err == nil && durable.VersionOf(st) == known.version {
-			return known.doc.(T), nil //nolint:forcetypeassert // a name has one type
+		if same, ok := known.doc.(T); ok { // else it was read as something else, and is read again
+			if st, err := w.FS.Stat(name); err == nil && durable.VersionOf(st) == known.version {
+				return same, nil
+			}
 		}
 	}
 	text, st, err := readDocumentInfo(w.FS, name)
