@@ -74,6 +74,7 @@ told.`,
 	wholeVar(cmd, &p.PromoteThreshold, "threshold", 3, "how often it is seen before its rule is added")
 	completeFlag(cmd, "project", a.projectIDs)
 	completeFlag(cmd, "run", a.runIDs)
+	completeFlag(cmd, "evidence", a.artifactIDs)
 	return cmd
 }
 
@@ -139,6 +140,7 @@ it was interrupted, with the evaluation stopped.`,
 	cmd.Flags().StringVar(&p.EvaluationRepoID, "eval-repo", "", "id of the repository to evaluate in")
 	cmd.Flags().StringVar(&p.EvaluationWorkdirRel, "eval-subdir", "", "directory within the repository")
 	completeFlag(cmd, "project", a.projectIDs)
+	completeFlag(cmd, "evidence", a.artifactIDs)
 	return cmd
 }
 

@@ -55,6 +55,7 @@ or 143 when it was interrupted, with the run stopped.`,
 	cmd.Flags().StringVar(&p.RepoID, "repo", "", "id of the repository to run in")
 	cmd.Flags().StringVar(&p.WorkdirRel, "subdir", "", "directory within the repository")
 	completeFlag(cmd, "project", a.projectIDs)
+	completeFlag(cmd, "artifact", a.artifactIDs)
 	completeFlag(cmd, "agent", a.agentIDs)
 	completeWords(cmd, "provider", "codex", "claude", "gemini")
 	return cmd
