@@ -32,6 +32,7 @@ const deadPID = 1 << 30
 const roleVariable = "AC_GOVERNANCE_TEST_ROLE"
 
 func TestMain(m *testing.M) {
+	playSession()
 	if role := os.Getenv(roleVariable); role != "" {
 		if err := play(role, os.Args[1:]); err != nil {
 			fmt.Fprintln(os.Stderr, err)
@@ -39,7 +40,7 @@ func TestMain(m *testing.M) {
 		}
 		os.Exit(0)
 	}
-	os.Exit(m.Run())
+	os.Exit(withSockets(m))
 }
 
 // play is one process: it proposes, or decides on items until each is decided,
@@ -237,7 +238,7 @@ func (c *company) aged(t *testing.T) {
 // TestApprovalFaults lets calls to the file system fail during an approval.
 func TestApprovalFaults(t *testing.T) {
 	t.Parallel()
-	kinds, step := []faultfs.Kind{faultfs.Broken, faultfs.Death}, 3
+	kinds, step := []faultfs.Kind{faultfs.Late, faultfs.Death}, 5
 	if *everyFault {
 		kinds, step = []faultfs.Kind{faultfs.NoSpace, faultfs.Broken, faultfs.Short, faultfs.Late, faultfs.Death}, 1
 	}
@@ -292,7 +293,7 @@ func TestApprovalFaults(t *testing.T) {
 // approval.
 func TestKilledApproval(t *testing.T) {
 	t.Parallel()
-	step := 12
+	step := 16
 	if *everyFault {
 		step = 1
 	}

@@ -212,8 +212,9 @@ const (
 // Denied.
 const Pending = "pending"
 
-// Preview is what the approval of a delta would do now. Of a conflict, Diff is
-// the patch as it is and Conflict says why; there is no hash.
+// Preview is what the approval of a delta would do now. Of a conflict, which an
+// approved delta is too, Diff is the patch as it is and Conflict says why; there
+// is no hash.
 type Preview struct {
 	Head       doc.MemoryDelta
 	TargetFile string
@@ -242,6 +243,9 @@ func PreviewDelta(w *workspace.Workspace, item Item) (Preview, error) {
 		seen.Decision, seen.ReviewID = Denied, state.Denial.ID
 	}
 	c, err := d.change(w)
+	if err == nil && seen.Decision == Approved {
+		err = fault.New(fault.Conflict, "%s was approved already (%s)", d.ID, seen.ReviewID)
+	}
 	if err != nil {
 		seen.State, seen.Conflict, seen.Diff = Conflicts, err.Error(), string(c.patch)
 		return seen, nil //nolint:nilerr // why it does not apply is the answer

@@ -44,18 +44,16 @@ func (s State) Pending() bool { return s.Approval == nil && s.Denial == nil }
 // Broken files and files whose name is not their id are passed over. The reviews
 // may be shared: they are not to be changed.
 func Reviews(w *workspace.Workspace, limit int) ([]doc.Review, error) {
-	files, err := workspace.LoadEach(w, workspace.ReviewsDir, ".yaml", readReview)
+	names, err := workspace.Files(w.FS, workspace.ReviewsDir, ".yaml")
 	if err != nil {
 		return nil, err
 	}
+	slices.Reverse(names)
 	reviews := []doc.Review{}
-	for _, file := range slices.Backward(files) {
-		if len(reviews) == limit {
-			break
-		}
-		if review, err := file.parse(); err == nil {
-			reviews = append(reviews, review)
-		}
+	for len(names) > 0 && len(reviews) < limit {
+		next := min(len(names), limit-len(reviews))
+		reviews = append(reviews, workspace.ReadEach(names[:next], func(name string) (doc.Review, error) { return loadReview(w, name) })...)
+		names = names[next:]
 	}
 	return reviews, nil
 }
@@ -77,6 +75,15 @@ func readReview(file string, text []byte) (reviewFile, error) {
 	})}, nil
 }
 
+func loadReview(w *workspace.Workspace, name string) (doc.Review, error) {
+	name = path.Join(workspace.ReviewsDir, name)
+	file, err := workspace.LoadWith(w, name, func(text []byte) (reviewFile, error) { return readReview(name, text) })
+	if err != nil {
+		return doc.Review{}, err
+	}
+	return file.parse()
+}
+
 // mayHold reports whether a review can be about an artifact. YAML may write an
 // id in other words only where it escapes or folds.
 func (f reviewFile) mayHold(artifact string) bool {
@@ -91,14 +98,11 @@ const idCharacters = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz012345
 // is called inside a unit.
 func StateOf(w *workspace.Workspace, item Item) (State, error) {
 	var state State
-	files, err := workspace.LoadEach(w, workspace.ReviewsDir, ".yaml", readReview)
+	files, err := workspace.LoadAmong(w, workspace.ReviewsDir, ".yaml", readReview, func(file reviewFile) bool { return file.mayHold(item.ArtifactID) })
 	if err != nil {
 		return state, err
 	}
 	for _, file := range files {
-		if !file.mayHold(item.ArtifactID) {
-			continue
-		}
 		review, err := file.parse()
 		if err != nil || review.Subject.ProjectID != item.ProjectID || review.Subject.ArtifactID != item.ArtifactID {
 			continue

@@ -7,6 +7,7 @@ import (
 	"errors"
 	"io/fs"
 	"path"
+	"slices"
 	"strings"
 	"sync"
 
@@ -61,35 +62,31 @@ func LoadWith[T any](w *Workspace, name string, decode func(text []byte) (T, err
 	return load(w, name, decode)
 }
 
-// LoadEach is LoadWith for the files of a directory with an extension, in the
-// order of their names. Those that cannot be read are passed over. It is much
-// cheaper than loading one by one: the listing tells which files are the same.
-func LoadEach[T any](w *Workspace, dir, extension string, decode func(file string, text []byte) (T, error)) ([]T, error) {
-	names := []string{}
-	versions := map[string]durable.Version{}
-	_, err := list(w.FS, dir, func(e fs.DirEntry) bool {
-		if path.Ext(e.Name()) != extension {
-			return false
-		}
-		file := path.Join(dir, e.Name())
-		names = append(names, file)
-		if st, err := e.Info(); err == nil && st.Mode().IsRegular() {
-			versions[file] = durable.VersionOf(st)
-		}
-		return true
-	})
+// LoadAmong reads the wanted documents of a directory whose files have an
+// extension, in the order of their names. A document that was read before and was
+// not wanted is passed over by what it was then: this is for records that do not
+// turn into others. Those that cannot be read are passed over too.
+func LoadAmong[T any](w *Workspace, dir, extension string, decode func(file string, text []byte) (T, error), wanted func(T) bool) ([]T, error) {
+	names, err := Files(w.FS, dir, extension)
 	if err != nil {
 		return nil, err
 	}
-	return ReadEach(names, func(file string) (T, error) {
+	return ReadEach(names, func(name string) (document T, err error) {
+		file := path.Join(dir, name)
 		if known, ok := w.docs.get(file); ok {
-			if same, ok := known.doc.(T); ok && known.version == versions[file] {
-				return same, nil
+			if before, ok := known.doc.(T); ok && !wanted(before) {
+				return document, errUnwanted
 			}
 		}
-		return load(w, file, func(text []byte) (T, error) { return decode(file, text) })
+		document, err = load(w, file, func(text []byte) (T, error) { return decode(file, text) })
+		if err == nil && !wanted(document) {
+			err = errUnwanted
+		}
+		return document, err
 	}), nil
 }
+
+var errUnwanted = errors.New("a document that is not wanted")
 
 // load gives the document as it was decoded before, while its file is the same,
 // and else reads it.
@@ -140,7 +137,16 @@ func Dirs(fsys durable.FS, dir string) ([]string, error) {
 // Files lists the names of the files in a directory that are not hidden and
 // have an extension, sorted. A missing directory has none.
 func Files(fsys durable.FS, dir, extension string) ([]string, error) {
-	return list(fsys, dir, func(e fs.DirEntry) bool { return path.Ext(e.Name()) == extension })
+	names, err := fsys.ReadNames(dir)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, fault.New(fault.IO, "%s cannot be listed: %w", dir, err)
+	}
+	return slices.DeleteFunc(names, func(name string) bool {
+		return strings.HasPrefix(name, ".") || path.Ext(name) != extension
+	}), nil
 }
 
 func list(fsys durable.FS, dir string, keep func(fs.DirEntry) bool) ([]string, error) {

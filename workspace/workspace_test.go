@@ -324,3 +324,25 @@ func TestSlug(t *testing.T) {
 		}
 	}
 }
+
+// TestNote loses an event that its log cannot take, and nothing else.
+func TestNote(t *testing.T) {
+	t.Parallel()
+	dir := filepath.Join(t.TempDir(), "ws")
+	if err := Init(t.Context(), SystemEnv(), dir, InitOptions{CompanyName: "Acme"}); err != nil {
+		t.Fatal(err)
+	}
+	w, err := Open(SystemEnv(), dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer w.Close()
+	err = w.Update(t.Context(), func(u *Unit) error {
+		u.Note("company/none/events.jsonl", events.Draft{ID: "evt_1", Type: "test.note", Payload: []byte("{}")})
+		u.Note("company/log.jsonl", events.Draft{ID: "evt_2", Type: "test.note", Payload: []byte("{}")})
+		return u.Write("company/note.txt", []byte("x"), 0o644)
+	})
+	if err != nil || !w.Exists("company/note.txt") || !w.Exists("company/log.jsonl") || w.Exists("company/none") || w.Unsettled() {
+		t.Errorf("%v", err)
+	}
+}

@@ -46,6 +46,7 @@ func measurements() []measurement {
 		{"organisation", measureOrganisation},
 		{"project", measureProject},
 		{"runs", measureRuns},
+		{"governance", measureGovernance},
 	}
 }
 

@@ -15,6 +15,7 @@ import (
 	"os"
 	"path"
 	"path/filepath"
+	"slices"
 	"syscall"
 )
 
@@ -45,6 +46,8 @@ type FS interface {
 	Lstat(name string) (fs.FileInfo, error)
 	Stat(name string) (fs.FileInfo, error)
 	ReadDir(name string) ([]fs.DirEntry, error)
+	// ReadNames lists a directory, sorted, without looking at what is in it.
+	ReadNames(name string) ([]string, error)
 	// SyncDir makes the names in a directory durable.
 	SyncDir(name string) error
 	Close() error
@@ -122,6 +125,18 @@ func (r *Root) Stat(name string) (fs.FileInfo, error) { return r.root.Stat(filep
 // ReadDir lists a directory, sorted by name.
 func (r *Root) ReadDir(name string) ([]fs.DirEntry, error) {
 	return fs.ReadDir(r.root.FS(), path.Clean(name))
+}
+
+// ReadNames lists a directory, sorted, without looking at what is in it. It is
+// several times cheaper than ReadDir.
+func (r *Root) ReadNames(name string) ([]string, error) {
+	d, err := r.root.Open(filepath.FromSlash(path.Clean(name)))
+	if err != nil {
+		return nil, err
+	}
+	names, err := d.Readdirnames(-1)
+	slices.Sort(names)
+	return names, errors.Join(err, d.Close())
 }
 
 // SyncDir makes the names in a directory durable. File systems that cannot do

@@ -208,6 +208,11 @@ func (f *faulty) Stat(name string) (st fs.FileInfo, err error) {
 	return st, err
 }
 
+func (f *faulty) ReadNames(name string) (names []string, err error) {
+	err = f.plan.do("list", name, false, func() (err error) { names, err = f.FS.ReadNames(name); return err })
+	return names, err
+}
+
 func (f *faulty) ReadDir(name string) (entries []fs.DirEntry, err error) {
 	err = f.plan.do("list", name, false, func() (err error) { entries, err = f.FS.ReadDir(name); return err })
 	return entries, err

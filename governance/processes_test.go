@@ -22,7 +22,8 @@ import (
 // directory and the improvement follow.
 const improveCommand = "improve"
 
-func TestMain(m *testing.M) {
+// playSession makes this process one of those, when it was started as such.
+func playSession() {
 	if len(os.Args) > 1 {
 		switch os.Args[1] {
 		case session.GuardCommand:
@@ -38,10 +39,10 @@ func TestMain(m *testing.M) {
 			os.Exit(exitOf(improveAlone(os.Args[2], os.Args[3])))
 		}
 	}
-	os.Exit(testMain(m))
 }
 
-func testMain(m *testing.M) int {
+// withSockets runs the tests with a directory for the sockets of their sessions.
+func withSockets(m *testing.M) int {
 	dir, err := os.MkdirTemp("", "run")
 	if err == nil {
 		err = errors.Join(
