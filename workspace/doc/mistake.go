@@ -55,16 +55,7 @@ type Mistake struct {
 	Observation                  MistakeObservation
 }
 
-// Count gives how often a mistake was seen, 0 when never.
-func (l *MistakeLog) Count(key string) (int64, error) {
-	at := l.place(key)
-	if at < 0 {
-		return 0, nil
-	}
-	entry, err := MistakeEntryCodec.Bind(&l.Entries[at])
-	return entry.Count, err
-}
-
+// place finds the entry of a mistake, -1 for none.
 func (l *MistakeLog) place(key string) int {
 	for i := range l.Entries {
 		if k := l.Entries[i].Get("key"); k.Kind == shape.String && k.Text == key {
