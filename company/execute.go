@@ -33,6 +33,11 @@ func (p *ExecuteParams) check() error {
 		ProjectID: p.ProjectID, RunID: p.RunID, Argv: p.Argv, WorkdirRel: p.WorkdirRel, TaskID: p.TaskID, MilestoneID: p.MilestoneID,
 	}
 	issues := launch.CheckFields()
+	for i, word := range p.Argv {
+		if word == "" {
+			issues = append(issues, fault.Issue{Path: []any{"argv", i}, Code: "custom", Message: "must not be empty"})
+		}
+	}
 	for _, id := range []struct {
 		field, value string
 		optional     bool

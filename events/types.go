@@ -22,6 +22,9 @@ const (
 	ArtifactProduced = "artifact.produced"
 	ApprovalDecided  = "approval.decided"
 	WorktreePrepared = "worktree.prepared"
+	MistakeRecorded  = "evaluation.mistake_recorded"
+	RulePromoted     = "evaluation.rule_promoted"
+	ImproveCycle     = "evaluation.self_improve_cycle"
 	CommentAdded     = "comment.added"
 )
 

@@ -30,6 +30,9 @@ type DeltaSpec struct {
 	RunID         string
 	ContextPackID string
 	Evidence      []string
+	// AtEnd puts the line and what goes under it at the end of a file that does
+	// not have it.
+	AtEnd bool
 }
 
 // Proposed is a new delta. Names are relative to the workspace.
@@ -76,6 +79,9 @@ func PutDelta(u *workspace.Unit, spec DeltaSpec) (Proposed, error) {
 		lines = append(lines, strings.Split(strings.NewReplacer("\r\n", "\n", "\r", "\n").Replace(entry), "\n")...)
 	}
 	text, difference, err := patch.Insert(file.name, string(old), spec.Under, lines)
+	if errors.Is(err, patch.ErrNoLine) && spec.AtEnd {
+		text, difference, err = patch.Append(file.name, string(old), append([]string{spec.Under}, lines...))
+	}
 	if errors.Is(err, patch.ErrNoLine) {
 		return Proposed{}, fault.New(fault.NotFound, "%s has no line %q", file.name, spec.Under)
 	}

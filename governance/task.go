@@ -46,38 +46,49 @@ func NewTask(ctx context.Context, w *workspace.Workspace, project string, spec T
 // in its body.
 func CreateTask(u *workspace.Unit, project string, spec TaskSpec, milestones []doc.Milestone, notes string) (id string, err error) {
 	w := u.Workspace()
-	if err := CheckTitle(spec.Title); err != nil {
-		return "", err
-	}
 	if _, err := w.Project(project); err != nil {
 		return "", err
 	}
-	task := doc.Task{
-		SchemaVersion: doc.Version, Type: "task", ID: w.Env.IDs.New("task"), ProjectID: project, Title: spec.Title,
-		CreatedAt: clock.Stamp(w.Env.Clock.Now()), Status: statusDraft, Visibility: spec.Visibility,
-		TeamID: spec.TeamID, AssigneeAgentID: spec.AssigneeID, Milestones: []doc.Milestone{},
-	}
-	for _, m := range milestones {
-		task.Milestones = append(task.Milestones, newMilestone(w, m))
-	}
-	head, err := doc.TaskCodec.Encode(task)
+	task, text, err := DraftTask(w.Env, project, spec, milestones, notes)
 	if err != nil {
 		return "", err
 	}
+	return task.ID, u.Write(workspace.TaskFile(project, task.ID), text, 0o644)
+}
+
+// DraftTask makes the task of CreateTask and its text, and writes nothing.
+func DraftTask(env workspace.Env, project string, spec TaskSpec, milestones []doc.Milestone, notes string) (task doc.Task, text []byte, err error) {
+	if err := CheckTitle(spec.Title); err != nil {
+		return task, nil, err
+	}
+	task = doc.Task{
+		SchemaVersion: doc.Version, Type: "task", ID: env.IDs.New("task"), ProjectID: project, Title: spec.Title,
+		CreatedAt: clock.Stamp(env.Clock.Now()), Status: statusDraft, Visibility: spec.Visibility,
+		TeamID: spec.TeamID, AssigneeAgentID: spec.AssigneeID, Milestones: []doc.Milestone{},
+	}
+	for _, m := range milestones {
+		task.Milestones = append(task.Milestones, newMilestone(env, m))
+	}
+	head, err := doc.TaskCodec.Encode(task)
+	if err != nil {
+		return task, nil, err
+	}
 	if _, err := workspace.Decode(doc.TaskCodec, "task", head); err != nil {
-		return "", err
+		return task, nil, err
 	}
 	body := "\n# " + spec.Title + "\n\n## Contract\n\n## Milestones\n"
 	if notes != "" {
 		body += "\n" + strings.TrimRight(notes, "\n") + "\n"
 	}
-	return task.ID, u.Write(workspace.TaskFile(project, task.ID), frontmatter.Join(head, []byte(body)), 0o644)
+	return task, frontmatter.Join(head, []byte(body)), nil
 }
 
 // newMilestone gives a milestone an id and what its kind asks for, where it does
 // not say so itself.
-func newMilestone(w *workspace.Workspace, m doc.Milestone) doc.Milestone {
-	m.ID = w.Env.IDs.New("ms")
+func newMilestone(env workspace.Env, m doc.Milestone) doc.Milestone {
+	if m.ID == "" {
+		m.ID = env.IDs.New("ms")
+	}
 	m.Status = cmp.Or(m.Status, statusDraft)
 	if m.AcceptanceCriteria == nil {
 		m.AcceptanceCriteria = []string{}
@@ -98,7 +109,7 @@ func evidenceOf(kind string) *doc.EvidenceRequired {
 // task keeps its status.
 func AddMilestone(ctx context.Context, w *workspace.Workspace, project, task string, milestone doc.Milestone) (id string, err error) {
 	_, err = ChangeTask(ctx, w, project, task, func(t *doc.Task) error {
-		m := newMilestone(w, milestone)
+		m := newMilestone(w.Env, milestone)
 		id = m.ID
 		t.Milestones = append(t.Milestones, m)
 		return nil

@@ -41,6 +41,8 @@ var filters = map[string][]string{
 	"memory.approve_delta":                   {"actor_id", "actor_team_id"},
 	"memory.propose_delta":                   {"run_id", "context_pack_id"},
 	"workspace.repo_root.set":                {"repo_id"},
+	"agent.record_mistake":                   {"manager_actor_id"},
+	"agent.self_improve_cycle":               {"manager_actor_id", "evaluation_repo_id"},
 	"workspace.project.link_repo":            {"repo_id"},
 	"workspace.project.create_with_defaults": {"ceo_actor_id"},
 	"conversation.create_dm":                 {"peer_agent_id"},
@@ -204,6 +206,7 @@ func newBench(t *testing.T) *bench {
 	inProject := with(object{"project_id": project.ProjectID})
 	ofTask := with(object{"project_id": project.ProjectID, "task_id": "task_x"})
 	ref := with(object{"session_ref": "local_" + run.RunID})
+	worker := "agent_secretary_" + project.ProjectID
 	propose := with(object{
 		"project_id": project.ProjectID, "title": "T", "under_heading": "## Decisions", "insert_lines": []any{"- n"}, "visibility": "org",
 		"produced_by": "human", "run_id": "run_manual", "context_pack_id": "ctx_manual",
@@ -248,6 +251,12 @@ func newBench(t *testing.T) *bench {
 		"inbox.resolve":            with(object{"project_id": project.ProjectID, "artifact_id": "art_x", "decision": "denied", "actor_id": "human", "actor_role": "human"}),
 		"milestone.approve": with(object{
 			"project_id": project.ProjectID, "task_id": "task_x", "milestone_id": "ms_x", "report_artifact_id": "art_x", "actor_id": "human", "actor_role": "human",
+		}),
+		"agent.record_mistake":  with(object{"worker_agent_id": worker, "manager_actor_id": "human", "manager_role": "human", "mistake_key": "k", "summary": "s", "prevention_rule": "r"}),
+		"agent.refresh_context": with(object{"agent_id": worker}),
+		"agent.self_improve_cycle": with(object{
+			"project_id": project.ProjectID, "worker_agent_id": worker, "manager_actor_id": "human", "manager_role": "human",
+			"mistake_key": "k2", "summary": "s", "prevention_rule": "r", "proposal_threshold": 1,
 		}),
 		"task.list": inProject, "task.update_plan": ofTask,
 		"ui.resolve": with(object{"project_id": project.ProjectID, "artifact_id": "art_x", "decision": "denied", "actor_id": "human", "actor_role": "human"}),

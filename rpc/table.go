@@ -203,6 +203,9 @@ func NewTable(version string) *Table {
 		on("inbox.list_help_requests", Read, (*company.Company).ListHelpRequests, "The requests for help, the newest first."),
 		on("milestone.approve", Write, (*company.Company).ApproveMilestone, "Approve a milestone by its report and its evidence."),
 
+		on("agent.record_mistake", Write, (*company.Company).RecordMistake, "Count a mistake of an agent; a recurring one becomes a rule of its guidance."),
+		on("agent.self_improve_cycle", Write, (*company.Company).Improve, "Count a mistake, evaluate it in a run, propose the rule against it; waits for the evaluation."),
+		on("agent.refresh_context", Write, (*company.Company).RefreshContext, "Write into an agent's guidance where what it works on lies."),
 		on("task.list", Read, (*company.Company).ListTasks, "The tasks of a project with their milestones, the newest first."),
 		on("task.update_plan", Write, (*company.Company).UpdatePlan, "Change when a task is planned and who is to do it."),
 		on("job.submit", Write, (*company.Company).SubmitJob, "Give a worker a job; it outlives the server."),

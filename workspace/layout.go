@@ -45,6 +45,13 @@ func requiredFiles() []string { return []string{CompanyFile, PolicyFile, Machine
 
 // The places of documents that have an id.
 
+// AgentDir is where an agent lies; JournalFile, GuidanceFile and MistakesFile are
+// what it has beside its document.
+func AgentDir(id string) string     { return path.Join(AgentsDir, id) }
+func JournalFile(id string) string  { return path.Join(AgentsDir, id, "journal.md") }
+func GuidanceFile(id string) string { return path.Join(AgentsDir, id, "AGENTS.md") }
+func MistakesFile(id string) string { return path.Join(AgentsDir, id, "mistakes.yaml") }
+
 func TeamFile(id string) string     { return path.Join(TeamsDir, id, "team.yaml") }
 func AgentFile(id string) string    { return path.Join(AgentsDir, id, "agent.yaml") }
 func ProjectDir(id string) string   { return path.Join(ProjectsDir, id) }

@@ -41,7 +41,7 @@ func (w *Workspace) RepoLinks(project string) ([]doc.RepoLink, error) {
 func (w *Workspace) NewProject(ctx context.Context, name string) (string, error) {
 	id := w.Env.IDs.New("proj")
 	return id, w.Update(ctx, func(u *Unit) error {
-		tree, err := w.projectTree(id, name)
+		tree, err := w.ProjectTree(id, name)
 		if err != nil {
 			return err
 		}
@@ -49,7 +49,8 @@ func (w *Workspace) NewProject(ctx context.Context, name string) (string, error)
 	})
 }
 
-func (w *Workspace) projectTree(id, name string) (Tree, error) {
+// ProjectTree is what the directory of a new project holds, without any defaults.
+func (w *Workspace) ProjectTree(id, name string) (Tree, error) {
 	tree, err := documentTree(doc.ProjectCodec, "project.yaml", doc.Project{
 		SchemaVersion: doc.Version, Type: "project", ID: id, Name: name, Status: "active", CreatedAt: clock.Stamp(w.Env.Clock.Now()),
 	})
@@ -181,7 +182,7 @@ func (w *Workspace) CreateProjectWithDefaults(ctx context.Context, name, ceoActo
 		}
 	}
 	err := w.Update(ctx, func(u *Unit) error {
-		tree, err := w.projectTree(made.ID, name)
+		tree, err := w.ProjectTree(made.ID, name)
 		if err != nil {
 			return err
 		}

@@ -64,6 +64,8 @@ func newRoot(a *app) *cobra.Command {
 		taskNewCommand(a), taskAddMilestoneCommand(a), taskValidateCommand(a), taskListCommand(a), taskPlanCommand(a),
 		milestoneReportCommand(a), milestoneApproveCommand(a), helpNewCommand(a), helpValidateCommand(a), inboxResolveCommand(a),
 		sharePackCreateCommand(a), sharePackReplayCommand(a),
+		recordMistakeCommand(a), improveCommand(a), refreshContextCommand(a),
+		artifactFillCommand(a), pipelineIntakeCommand(a), pipelinePlanCommand(a),
 		commentAddCommand(a), commentListCommand(a),
 		monitorRunsCommand(a), inboxSnapshotCommand(a), uiSnapshotCommand(a), managerDashboardCommand(a),
 		artifactNewCommand(a), artifactValidateCommand(a), artifactReadCommand(a),

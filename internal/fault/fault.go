@@ -28,6 +28,7 @@ const (
 	InvalidParams  Reason = "invalid_params"
 	NotAWorkspace  Reason = "not_a_workspace"
 	NotEmpty       Reason = "not_empty"
+	Unfilled       Reason = "unfilled"
 	Locked         Reason = "locked"
 	IO             Reason = "io"
 	Unsupported    Reason = "unsupported"

@@ -31,7 +31,7 @@ func floors() map[string]int {
 		"redact":             3,
 		"runs/...":           4,
 		"audit":              5,
-		"governance":         5,
+		"governance/...":     5,
 		"conversation":       5,
 		"pm":                 5,
 		"heartbeat":          6,
@@ -57,7 +57,9 @@ func neighbours() map[string][]string {
 		"runs":           {"runs/budget", "runs/lane", "runs/provider", "runs/session", "runs/sharepack", "runs/usage", "runs/worktree"},
 		"runs/session":   {"runs/appserver", "runs/budget", "runs/provider", "runs/usage", "runs/worktree"},
 		"runs/appserver": {"runs/usage"},
-		"heartbeat":      {"heartbeat/job"},
+		// Filling and planning are built on artifacts and tasks.
+		"governance/pipeline": {"governance"},
+		"heartbeat":           {"heartbeat/job"},
 	}
 }
 

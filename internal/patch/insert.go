@@ -26,6 +26,33 @@ func Insert(name, text, under string, lines []string) (result, patch string, err
 	if err != nil {
 		return "", "", err
 	}
+	return proven(name, text, edit)
+}
+
+// Append puts lines at the end of the text, with one empty line before them. It
+// gives what Insert gives.
+func Append(name, text string, lines []string) (result, patch string, err error) {
+	end := "\n"
+	if onlyCRLF(text) {
+		end = "\r\n"
+	}
+	edit := udiff.Edit{Start: len(text), End: len(text), New: strings.Join(lines, end) + end}
+	if t := newTarget(text); len(t.lines) > 0 {
+		last := t.lines[len(t.lines)-1]
+		switch {
+		case !strings.HasSuffix(last, "\n"): // the last line, without an end
+			edit.Start = t.offsets[len(t.lines)-1]
+			edit.New = last + end + end + edit.New
+		case trimEnd(last) != "":
+			edit.New = end + edit.New
+		}
+	}
+	return proven(name, text, edit)
+}
+
+// proven makes the new text of a change and its patch, and applies the patch to
+// see that it makes that text.
+func proven(name, text string, edit udiff.Edit) (result, patch string, err error) {
 	if result, err = udiff.Apply(text, []udiff.Edit{edit}); err != nil {
 		return "", "", err
 	}

@@ -39,6 +39,24 @@ func TestInsert(t *testing.T) {
 	}
 }
 
+func TestAppend(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct{ text, want string }{
+		{"", "## A\n- n\n"},
+		{"# T\n", "# T\n\n## A\n- n\n"},
+		{"# T\n\n", "# T\n\n## A\n- n\n"},
+		{"# T", "# T\n\n## A\n- n\n"},
+		{"# T\r\nx\r\n", "# T\r\nx\r\n\r\n## A\r\n- n\r\n"},
+		{"# T\r\nx", "# T\r\nx\r\n\r\n## A\r\n- n\r\n"},
+		{"a\nb\r\nc", "a\nb\r\nc\n\n## A\n- n\n"},
+	} {
+		got, text, err := Append("m.md", c.text, []string{"## A", "- n"})
+		if err != nil || got != c.want {
+			t.Errorf("%q became %q, not %q: %v\n%s", c.text, got, c.want, err, text)
+		}
+	}
+}
+
 const head = "--- a/m.md\n+++ b/m.md\n"
 
 func TestRead(t *testing.T) {

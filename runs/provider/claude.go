@@ -38,10 +38,12 @@ func (claudeCLI) SchemaProbe() (args []string, word string) {
 const longAnswer = 200
 
 // Answer reads stream-json output: the last result, else the texts of the
-// final-like lines, else those of all others.
+// final-like lines, else those of all others joined. A message that tells the
+// pieces before it again as a whole counts once.
 func (claudeCLI) Answer(output, _ string) (string, error) {
 	result := ""
-	var final, fragments []string
+	var final []string
+	var fragments, pieces strings.Builder
 	for line := range strings.Lines(output) {
 		v, ok := parseLine(line)
 		if !ok || v.Kind != shape.Map {
@@ -51,25 +53,33 @@ func (claudeCLI) Answer(output, _ string) (string, error) {
 		if kind.Text == "result" && text.Kind == shape.String && strings.TrimSpace(text.Text) != "" {
 			result = text.Text
 		}
-		into := &fragments
 		if finalLike(&v) {
-			into = &final
+			final = append(final, texts(&v)...)
+			continue
 		}
-		*into = append(*into, texts(&v)...)
+		for _, t := range texts(&v) {
+			whole := kind.Text == "assistant"
+			if !whole || t != pieces.String() {
+				fragments.WriteString(t)
+			}
+			if whole {
+				pieces.Reset()
+			} else {
+				pieces.WriteString(t)
+			}
+		}
 	}
-	if result != "" {
+	switch {
+	case result != "":
 		return result, nil
+	case len(final) > 0:
+		return choose(final)
 	}
-	if len(final) == 0 {
-		final = fragments
-	}
-	return choose(final)
+	return answerOr(fragments.String())
 }
 
+// choose gives one of several final texts, or all of them.
 func choose(found []string) (string, error) {
-	if len(found) == 0 {
-		return "", ErrNoAnswer
-	}
 	longest := slices.MaxFunc(found, func(a, b string) int { return len(a) - len(b) })
 	if len(found) == 1 || len(longest) >= longAnswer {
 		return longest, nil

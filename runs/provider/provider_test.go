@@ -138,7 +138,12 @@ func TestClaudeAnswer(t *testing.T) {
 		"last result":    {`{"type":"result","result":"one"}` + "\n" + `{"type":"result","result":"two"}` + "\n" + `{"type":"result","result":" "}`, "two"},
 		"not doubled":    {`{"type":"message_stop","text":"hi","message":{"content":"hi"}}`, "hi"},
 		"fragments join": {`{"type":"delta","delta":{"text":"a"}}` + "\n" + `{"type":"delta","delta":{"text":"b"}}`, "ab"},
-		"nothing":        {"plain words\n{}\n", ""},
+		"long fragments": {`{"type":"delta","delta":{"text":"` + strings.Repeat("a", 300) + `"}}` + "\n" + `{"type":"delta","delta":{"text":"b"}}`, strings.Repeat("a", 300) + "b"},
+		"told as a whole": {
+			`{"type":"stream_event","event":{},"delta":{"text":"x"}}` + "\n" + `{"type":"stream_event","delta":{"text":"x"}}` + "\n" +
+				`{"type":"assistant","message":{"content":[{"type":"text","text":"xx"}]}}` + "\n" + `{"type":"stream_event","delta":{"text":"y"}}`, "xxy",
+		},
+		"nothing": {"plain words\n{}\n", ""},
 	} {
 		got, err := claudeCLI{}.Answer(c.output, "")
 		if got != c.want || (err != nil) != (c.want == "") {

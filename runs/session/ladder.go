@@ -45,6 +45,10 @@ func (s *supervisor) awaitExit(ctx context.Context, talk *conversation, stdin *o
 	}
 	var r rungs
 	defer r.close()
+	var limit <-chan time.Time
+	if s.order.LimitMS > 0 {
+		limit = r.after(s.order.limit())
+	}
 	for {
 		select {
 		case report, ok := <-s.guard.reports:
@@ -57,6 +61,10 @@ func (s *supervisor) awaitExit(ctx context.Context, talk *conversation, stdin *o
 		case <-interrupt:
 			interrupt = nil
 			s.requestStop(true)
+		case <-limit:
+			limit = nil
+			s.overdue = true
+			s.requestStop(false)
 		case <-stop:
 			stop = nil
 			if talk == nil {

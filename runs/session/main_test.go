@@ -184,6 +184,12 @@ func linger(how string, words []string) int {
 	case "sleep":
 	case "stubborn":
 		signal.Ignore(syscall.SIGTERM, syscall.SIGINT, syscall.SIGHUP)
+	case "yielding": // ends well when it is asked to
+		asked := make(chan os.Signal, 1)
+		signal.Notify(asked, syscall.SIGTERM)
+		fmt.Println("ready")
+		<-asked
+		return 0
 	case "quiet": // closes its pipes and goes on
 		for fd := range 3 {
 			_ = syscall.Close(fd)

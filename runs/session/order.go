@@ -2,6 +2,7 @@ package session
 
 import (
 	"strings"
+	"time"
 
 	"ac/internal/fault"
 	"ac/workspace/doc"
@@ -27,10 +28,11 @@ type Order struct {
 	MilestoneID  string            `json:"milestone_id,omitempty"`
 	Budget       *doc.Budget       `json:"budget,omitempty"`
 	Stdin        *string           `json:"stdin,omitempty"`
-	Turn         *Turn             `json:"turn,omitempty"`    // of an app server, instead of argv
-	Env          map[string]string `json:"env,omitempty"`     // what the caller added
-	Environ      []string          `json:"environ,omitempty"` // what the provider gets below that
-	MonotonicMS  int64             `json:"monotonic_ms"`      // count of the launching process
+	Turn         *Turn             `json:"turn,omitempty"`     // of an app server, instead of argv
+	Env          map[string]string `json:"env,omitempty"`      // what the caller added
+	Environ      []string          `json:"environ,omitempty"`  // what the provider gets below that
+	MonotonicMS  int64             `json:"monotonic_ms"`       // count of the launching process
+	LimitMS      int64             `json:"limit_ms,omitempty"` // how long it may run, 0 for any time
 }
 
 // check refuses what the record of the run could not hold.
@@ -44,13 +46,19 @@ func (o Order) check() error {
 	if len(o.Argv) == 0 {
 		return fault.InvalidField("argv", "must have at least one item")
 	}
+	if o.Argv[0] == "" {
+		return fault.InvalidField("argv", "must begin with a program")
+	}
 	for _, word := range o.Argv {
-		if word == "" || strings.ContainsRune(word, 0) {
-			return fault.InvalidField("argv", "must hold words that are not empty and have no NUL")
+		if strings.ContainsRune(word, 0) {
+			return fault.InvalidField("argv", "must not contain NUL")
 		}
 	}
 	return nil
 }
+
+// limit is how long the provider may run, 0 for any time.
+func (o Order) limit() time.Duration { return time.Duration(o.LimitMS) * time.Millisecond }
 
 // mode is how the order is executed.
 func (o Order) mode() string {

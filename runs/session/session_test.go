@@ -8,6 +8,7 @@ import (
 	"flag"
 	"os"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"testing"
@@ -326,7 +327,7 @@ func TestStopLadder(t *testing.T) {
 func TestRefusedOrders(t *testing.T) {
 	t.Parallel()
 	s := newStage(t)
-	for _, argv := range [][]string{{}, {""}, {"true", ""}, {"true", "a\x00b"}} {
+	for _, argv := range [][]string{{}, {""}, {"", "true"}, {"true", "a\x00b"}} {
 		order := s.order(argv...)
 		if err := s.launcher.Launch(s.ctx, order); !fault.Is(err, fault.InvalidParams) {
 			t.Errorf("%q: %v", argv, err)
@@ -338,6 +339,42 @@ func TestRefusedOrders(t *testing.T) {
 	}
 	if records, err := session.All(s.w); err != nil || len(records) > 0 {
 		t.Errorf("records: %+v (%v)", records, err)
+	}
+}
+
+// TestEmptyWords pins that a word after the first may be empty, as some CLIs want
+// it: it is executed as it is, and its record can be read again.
+func TestEmptyWords(t *testing.T) {
+	t.Parallel()
+	s := newStage(t)
+	order := s.run("print", "", "b")
+	record := s.execute(order)
+	run, err := runs.Load(s.w, s.project, order.RunID)
+	if err != nil || record.Status != doc.StatusEnded || s.output(order, "stdout.txt") != "" || !slices.Equal(run.Spec.Argv, order.Argv) {
+		t.Errorf("%s, %+v (%v)", record.Status, run.Spec, err)
+	}
+}
+
+// TestLimit pins that a provider that runs longer than its order allows is ended
+// with all it started, and that this is a failure whatever its exit code is.
+func TestLimit(t *testing.T) {
+	t.Parallel()
+	s := newStage(t)
+	for _, words := range [][]string{{"sleep"}, {"stubborn"}, {"family"}, {"yielding"}} {
+		order := s.run(words...)
+		order.LimitMS = 300
+		record := s.execute(order)
+		if record.Status != doc.StatusFailed || !strings.Contains(record.Error, "limit of 300ms") {
+			t.Errorf("%v: %s %d %q: %s", words, record.Status, code(record), signalOf(record), record.Error)
+		}
+		if words[0] == "yielding" && code(record) != 0 {
+			t.Errorf("%v ended with %d %q", words, code(record), signalOf(record))
+		}
+	}
+	order := s.run("exit", "0")
+	order.LimitMS = patience.Milliseconds()
+	if record := s.execute(order); record.Status != doc.StatusEnded {
+		t.Errorf("within its limit: %s: %s", record.Status, record.Error)
 	}
 }
 

@@ -79,6 +79,8 @@ type supervisor struct {
 	collector *usage.Collector // used under the recorder's lock, then by end
 	budget    *budgetWatch     // nil until the provider runs
 
+	overdue bool // it ran longer than it may; of the supervisor's own goroutine
+
 	mu      sync.Mutex
 	record  doc.Session
 	stop    chan struct{} // closed when a stop is asked for
@@ -279,6 +281,9 @@ func (s *supervisor) follow(ctx context.Context, pipes *pipes) outcome {
 		talk.client.Close()
 	}
 	err = errors.Join(err, s.recorder.finish(), leftError(left))
+	if s.overdue {
+		err = errors.Join(fmt.Errorf("it ran longer than its limit of %s and was ended", s.order.limit()), err)
+	}
 	end := s.outcome(exit, err)
 	if talk != nil {
 		end = s.settle(talk, end)

@@ -75,7 +75,7 @@ type ContextCycles struct {
 type Spec struct {
 	_              struct{}          `is:"strict"`
 	Kind           string            `json:"kind" is:"enum=command|codex_app_server"`
-	Argv           []string          `json:"argv" is:"optional"`
+	Argv           []string          `json:"argv" is:"optional,empty"`
 	PromptRelpath  string            `json:"prompt_relpath" is:"optional"`
 	Model          string            `json:"model" is:"optional"`
 	RepoID         string            `json:"repo_id" is:"optional"`
@@ -97,8 +97,8 @@ func (s *Spec) Check() (issues []fault.Issue) {
 		issues = append(issues, fault.Issue{Path: []any{field}, Code: "custom", Message: why})
 	}
 	if s.Kind == KindCommand {
-		if len(s.Argv) == 0 {
-			refuse("argv", "must have at least one item")
+		if len(s.Argv) == 0 || s.Argv[0] == "" {
+			refuse("argv", "must begin with a program")
 		}
 		if s.PromptRelpath != "" || s.Model != "" || s.ThreadID != "" || s.TurnID != "" {
 			refuse("kind", "prompt_relpath, model, thread_id and turn_id belong to codex_app_server")

@@ -1,0 +1,149 @@
+package main
+
+// artifact:fill and pipeline:*: what agents write for a project.
+
+import (
+	"context"
+	"os"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"ac/company"
+	"ac/governance/pipeline"
+)
+
+func artifactFillCommand(a *app) *cobra.Command {
+	var p pipeline.FillSpec
+	var file string
+	cmd := &cobra.Command{
+		Use: "artifact:fill <dir>", Short: "Have an agent write an artifact", Args: args("dir"),
+		Long: `Have the CLI of an agent write an artifact, in a run of its own. The artifact is
+replaced when the answer is a whole document of its kind with its front matter;
+else it stays as it is.
+
+Exit status: 0 when it was filled, 2 when it was not, and the result says why; 130
+or 143 when it was interrupted, with the run stopped.`,
+		Example: `  ac artifact:fill ./acme --project proj_01M7WQGTQHQA1J50C42GD1KN1S --artifact art_01M7WR5DNVQ27WB0DNRZ77PVD7 \
+    --agent agent_01M7WQZTV8PZR5BZGTKAYJ4VBR --prompt 'Keep it to one page.'`,
+		RunE: func(cmd *cobra.Command, given []string) (err error) {
+			if err := require(cmd, "project", "artifact", "agent"); err != nil {
+				return err
+			}
+			if p.Prompt, err = textOrFile(cmd, "prompt", "prompt-file", p.Prompt, file); err != nil {
+				return err
+			}
+			return a.interruptible(cmd.Context(), func(ctx context.Context, all *company.Companies) error {
+				filled, err := all.In(given[0]).FillArtifact(ctx, p)
+				if err != nil {
+					return invalidParams(err)
+				}
+				if err := a.printJSON(filled); err != nil || filled.OK {
+					return err
+				}
+				return exitError{exitFindings}
+			})
+		},
+	}
+	cmd.Flags().StringVar(&p.ProjectID, "project", "", "id of the project (required)")
+	cmd.Flags().StringVar(&p.ArtifactID, "artifact", "", "id of the artifact (required)")
+	cmd.Flags().StringVar(&p.AgentID, "agent", "", "id of the agent (required)")
+	cmd.Flags().StringVar(&p.Provider, "provider", "", "codex, claude or gemini (default the agent's)")
+	cmd.Flags().StringVar(&p.Model, "model", "", "model to ask for")
+	cmd.Flags().StringVar(&p.Prompt, "prompt", "", "further instructions")
+	cmd.Flags().StringVar(&file, "prompt-file", "", "file with further instructions")
+	cmd.Flags().StringVar(&p.RepoID, "repo", "", "id of the repository to run in")
+	cmd.Flags().StringVar(&p.WorkdirRel, "subdir", "", "directory within the repository")
+	completeFlag(cmd, "project", a.projectIDs)
+	completeFlag(cmd, "artifact", a.artifactIDs)
+	completeFlag(cmd, "agent", a.agentIDs)
+	completeFlag(cmd, "provider", words("codex", "claude", "gemini"))
+	return cmd
+}
+
+// textOrFile gives the text of an option, or of the file that another names.
+func textOrFile(cmd *cobra.Command, text, file, given, name string) (string, error) {
+	if !cmd.Flag(file).Changed {
+		return given, nil
+	}
+	if cmd.Flag(text).Changed {
+		return "", usageError{"--" + text + " and --" + file + " exclude each other"}
+	}
+	content, err := os.ReadFile(name)
+	return string(content), err
+}
+
+// intakeFlags declares what pipeline:intake and pipeline:plan share.
+func intakeFlags(a *app, cmd *cobra.Command, p *pipeline.IntakeSpec) {
+	cmd.Flags().StringVar(&p.Name, "name", "", "name of the project (required)")
+	cmd.Flags().StringVar(&p.CEOID, "ceo", "", "id of the agent that writes the brief (required)")
+	cmd.Flags().StringVar(&p.DirectorID, "director", "", "id of the agent that writes clarifications and workplan (required)")
+	valuesVar(cmd, &p.ManagerIDs, "managers", "ids of the agents that write a proposal each (required)")
+	for _, name := range []string{"ceo", "director", "managers"} {
+		completeFlag(cmd, name, a.agentIDs)
+	}
+}
+
+func pipelineIntakeCommand(a *app) *cobra.Command {
+	var p pipeline.IntakeSpec
+	cmd := &cobra.Command{
+		Use: "pipeline:intake <dir>", Short: "Set a project up with what is to be written about it", Args: args("dir"),
+		Long: `Make a project with a brief, clarifications, a proposal for each manager and a
+workplan, all of them empty, and a task for each who writes. All of it is made, or
+nothing.`,
+		Example: `  ac pipeline:intake ./acme --name 'Checkout' --ceo agent_01M7WQZTV8PZR5BZGTKAYJ4VBR \
+    --director agent_01M7WQZV5BRAS3VSSYS7ZD5VZS --managers agent_01M7WQXE2QWXVBXWD7X9EY55XR agent_01M7WQGXHF6841960P03NQM6RX`,
+		RunE: func(cmd *cobra.Command, given []string) error {
+			if err := require(cmd, "name", "ceo", "director", "managers"); err != nil {
+				return err
+			}
+			return a.in(given[0], func(c *company.Company) error {
+				made, err := c.TakeIn(cmd.Context(), p)
+				if err != nil {
+					return invalidParams(err)
+				}
+				return a.printJSON(made)
+			})
+		},
+	}
+	intakeFlags(a, cmd, &p)
+	return cmd
+}
+
+func pipelinePlanCommand(a *app) *cobra.Command {
+	var p pipeline.PlanSpec
+	var file string
+	cmd := &cobra.Command{
+		Use: "pipeline:plan <dir>", Short: "Set a project up and have its agents plan it", Args: args("dir"),
+		Long: `Make a project as pipeline:intake does and have the agents write what it begins
+with: the brief from --intake, the clarifications, the proposals side by side, the
+workplan. A step that fails ends it; what was written stays.
+
+Exit status: 130 or 143 when it was interrupted, with the runs stopped.`,
+		Example: `  ac pipeline:plan ./acme --name 'Checkout' --ceo agent_01M7WQZTV8PZR5BZGTKAYJ4VBR \
+    --director agent_01M7WQZV5BRAS3VSSYS7ZD5VZS --managers agent_01M7WQXE2QWXVBXWD7X9EY55XR --intake-file request.md`,
+		RunE: func(cmd *cobra.Command, given []string) (err error) {
+			if err := require(cmd, "name", "ceo", "director", "managers"); err != nil {
+				return err
+			}
+			if p.Brief, err = textOrFile(cmd, "intake", "intake-file", p.Brief, file); err != nil {
+				return err
+			}
+			if strings.TrimSpace(p.Brief) == "" {
+				return usageError{"required option --intake or --intake-file is missing or blank"}
+			}
+			return a.interruptible(cmd.Context(), func(ctx context.Context, all *company.Companies) error {
+				plan, err := all.In(given[0]).MakePlan(ctx, p)
+				if err != nil {
+					return invalidParams(err)
+				}
+				return a.printJSON(plan)
+			})
+		},
+	}
+	intakeFlags(a, cmd, &p.IntakeSpec)
+	cmd.Flags().StringVar(&p.Brief, "intake", "", "what the project is to be")
+	cmd.Flags().StringVar(&file, "intake-file", "", "file that says what the project is to be")
+	cmd.Flags().StringVar(&p.Model, "model", "", "model to ask for")
+	return cmd
+}

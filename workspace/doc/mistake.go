@@ -1,0 +1,110 @@
+package doc
+
+// The log of what went wrong with an agent, and how often.
+
+import (
+	"ac/internal/shape"
+	"ac/internal/yamldoc"
+)
+
+// MistakeLog is org/agents/<id>/mistakes.yaml. Its entries stand as they were
+// read, so that what other programs keep in them stays; MistakeEntryCodec binds
+// one of them.
+type MistakeLog struct {
+	SchemaVersion int      `json:"schema_version" is:"min=1"`
+	Type          string   `json:"type" is:"enum=agent_mistake_log"`
+	AgentID       string   `json:"agent_id"`
+	UpdatedAt     string   `json:"updated_at"`
+	Entries       []Opaque `json:"entries"`
+}
+
+// MistakeEntry is one kind of mistake.
+type MistakeEntry struct {
+	Key            string   `json:"key"`
+	Count          int64    `json:"count" is:"min=0"`
+	LastSeenAt     string   `json:"last_seen_at"`
+	Summary        string   `json:"summary"`
+	PreventionRule string   `json:"prevention_rule"`
+	Observations   []Opaque `json:"observations"`
+}
+
+// MistakeObservation is one time that a mistake was seen.
+type MistakeObservation struct {
+	At                  string   `json:"at"`
+	ObservedBy          string   `json:"observed_by"`
+	ProjectID           string   `json:"project_id" is:"optional"`
+	RunID               string   `json:"run_id" is:"optional"`
+	TaskID              string   `json:"task_id" is:"optional"`
+	MilestoneID         string   `json:"milestone_id" is:"optional"`
+	EvidenceArtifactIDs []string `json:"evidence_artifact_ids"`
+}
+
+// maxObservations is how many observations of a mistake are kept, the latest.
+const maxObservations = 20
+
+// The codecs of the log.
+var (
+	MistakeLogCodec         = yamldoc.For[MistakeLog]()
+	MistakeEntryCodec       = yamldoc.For[MistakeEntry]()
+	MistakeObservationCodec = yamldoc.For[MistakeObservation]()
+)
+
+// Mistake is what is observed of a mistake.
+type Mistake struct {
+	Key, Summary, PreventionRule string
+	Observation                  MistakeObservation
+}
+
+// place finds the entry of a mistake, -1 for none.
+func (l *MistakeLog) place(key string) int {
+	for i := range l.Entries {
+		if k := l.Entries[i].Get("key"); k.Kind == shape.String && k.Text == key {
+			return i
+		}
+	}
+	return -1
+}
+
+// Observe counts a mistake and gives how often it was seen by now. An entry
+// that does not fit is an error, and the log is not to be written then.
+func (l *MistakeLog) Observe(m Mistake) (count int64, err error) {
+	at := l.place(m.Key)
+	entry := MistakeEntry{Key: m.Key}
+	if at >= 0 {
+		if entry, err = MistakeEntryCodec.Bind(&l.Entries[at]); err != nil {
+			return 0, err
+		}
+	}
+	observed, err := opaque(MistakeObservationCodec, m.Observation)
+	if err != nil {
+		return 0, err
+	}
+	entry.Count++
+	entry.LastSeenAt, entry.Summary, entry.PreventionRule = m.Observation.At, m.Summary, m.PreventionRule
+	entry.Observations = append(entry.Observations, observed)
+	entry.Observations = entry.Observations[max(0, len(entry.Observations)-maxObservations):]
+	fresh, err := opaque(MistakeEntryCodec, entry)
+	if err != nil {
+		return 0, err
+	}
+	if at < 0 {
+		l.Entries = append(l.Entries, fresh)
+		return entry.Count, nil
+	}
+	for i, key := range l.Entries[at].Keys {
+		if fresh.Get(key).Kind == shape.Absent { // another program's
+			fresh.Keys, fresh.Items = append(fresh.Keys, key), append(fresh.Items, l.Entries[at].Items[i])
+		}
+	}
+	l.Entries[at] = fresh
+	return entry.Count, nil
+}
+
+// opaque gives a document as the value that its text is read as.
+func opaque[T any](codec yamldoc.Codec[T], document T) (Opaque, error) {
+	text, err := codec.Encode(document)
+	if err != nil {
+		return Opaque{}, err
+	}
+	return yamldoc.Parse(text)
+}
