@@ -15,6 +15,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"ac/internal/shape"
 )
@@ -183,17 +184,17 @@ func newBench(t *testing.T) *bench {
 		"workspace.repo_root.set":     with(object{"repo_id": "r", "repo_path": b.dir, "require_git": false}),
 		"adapter.status":              in, "worktree.cleanup": in, "sharepack.replay": with(object{"project_id": project.ProjectID, "share_pack_id": "share_x"}), "run.create": create, "run.list": in, "run.replay": ofRun,
 		"session.launch": launch, "session.list": in, "session.collect": ref, "session.poll": ref, "session.stop": ref,
-		"job.submit": {"job": jobOf(b.dir)}, "job.list": with(object{"project_id": project.ProjectID}),
+		"job.submit": {"job": jobOf(b.dir, project.ProjectID)}, "job.list": with(object{"project_id": project.ProjectID}),
 		"job.poll": ofJob, "job.collect": ofJob, "job.cancel": ofJob,
 		"events.subscribe": with(object{"subscription_id": "s"}), "events.ack": {"subscription_id": "s"}, "events.unsubscribe": {"subscription_id": "none"},
 	}
 	return b
 }
 
-// jobOf is a job of a project that is not there, so that nothing is started.
-func jobOf(dir string) object {
+// jobOf is a job that no agent fits.
+func jobOf(dir, project string) object {
 	return object{
-		"job_id": "job_x", "worker_kind": "codex", "workspace_dir": dir, "project_id": "proj_none", "goal": "g",
+		"job_id": "job_x", "worker_kind": "codex", "worker_agent_id": "agent_none", "workspace_dir": dir, "project_id": project, "goal": "g",
 		"constraints": []string{}, "deliverables": []string{}, "permission_level": "read-only", "context_refs": []any{},
 	}
 }
@@ -232,6 +233,21 @@ func TestMalformedParams(t *testing.T) {
 	t.Logf("%d malformed requests", total)
 	for _, m := range NewTable("").Methods() {
 		b.peer.call(m.Name, b.valid[m.Name], nil)
+	}
+	b.awaitRunners(t)
+}
+
+// awaitRunners waits until no runner of a job holds anything of the workspace.
+func (b *bench) awaitRunners(t *testing.T) {
+	t.Helper()
+	for deadline := time.Now().Add(30 * time.Second); ; time.Sleep(5 * time.Millisecond) {
+		held, err := filepath.Glob(filepath.Join(b.dir, ".local/locks/job-*"))
+		if err != nil || time.Now().After(deadline) {
+			t.Fatalf("runners hold %v (%v)", held, err)
+		}
+		if len(held) == 0 {
+			return
+		}
 	}
 }
 
