@@ -35,6 +35,12 @@ type Companies struct {
 	version  string
 	limits   lane.Limits
 
+	// ctx ends with the process's use of its companies, and what it does for them
+	// in the background with that.
+	ctx        context.Context
+	cancel     context.CancelFunc
+	background sync.WaitGroup
+
 	mu       sync.Mutex
 	open     map[string]*opened
 	retired  []*opened // trees that were swapped away; requests may still use them
@@ -73,7 +79,9 @@ type Options struct {
 
 // New makes the companies of a process.
 func New(opts Options) *Companies {
+	ctx, cancel := context.WithCancel(context.Background())
 	cs := &Companies{
+		ctx: ctx, cancel: cancel,
 		stderr: opts.Stderr, env: opts.Env, hub: opts.Hub, version: opts.Version, open: map[string]*opened{}, launching: map[launched][]*launching{},
 		limits:   lane.LimitsFrom(os.LookupEnv),
 		launcher: &session.Launcher{Executable: opts.Executable, Environ: os.Environ()},
@@ -89,9 +97,9 @@ func New(opts Options) *Companies {
 // Close calls off what the worker does and releases all directories. No method
 // runs any more.
 func (cs *Companies) Close() error {
-	now, cancel := context.WithCancel(context.Background())
-	cancel()
-	_ = cs.CloseWorker(now) // what is not flushed is synced by the next reader
+	cs.cancel()
+	cs.background.Wait()
+	_ = cs.CloseWorker(cs.ctx) // what is not flushed is synced by the next reader
 	cs.mu.Lock()
 	defer cs.mu.Unlock()
 	var failed error
@@ -137,10 +145,15 @@ func (c *Company) workspace(ctx context.Context) (*workspace.Workspace, error) {
 		return nil, &fault.Error{Reason: fault.NotAWorkspace, Message: c.given + " is not a workspace: " + err.Error(), Cause: err}
 	}
 	w, fresh, err := cs.opening(c.dir, id)
-	if fresh && cs.hub != nil && w.Unsettled() {
-		// The first sight of a server finishes what was interrupted. A workspace
-		// that cannot be locked now is settled by its next writer.
-		_ = w.Settle(ctx)
+	if fresh && cs.hub != nil {
+		if w.Unsettled() {
+			// The first sight of a server finishes what was interrupted. A workspace
+			// that cannot be locked now is settled by its next writer.
+			_ = w.Settle(ctx)
+		}
+		// Jobs that lost their runners while nobody looked; nobody waits for that,
+		// and the next who looks at one of them finds what is wrong with it.
+		cs.background.Go(func() { _ = job.TakeUp(cs.ctx, w, cs.runners) })
 	}
 	return w, err
 }

@@ -15,6 +15,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"ac/internal/shape"
 )
@@ -260,7 +261,7 @@ func newBench(t *testing.T) *bench {
 		}),
 		"task.list": inProject, "task.update_plan": ofTask,
 		"ui.resolve": with(object{"project_id": project.ProjectID, "artifact_id": "art_x", "decision": "denied", "actor_id": "human", "actor_role": "human"}),
-		"job.submit": {"job": jobOf(b.dir)}, "job.list": with(object{"project_id": project.ProjectID}),
+		"job.submit": {"job": jobOf(b.dir, project.ProjectID)}, "job.list": with(object{"project_id": project.ProjectID}),
 		"job.poll": ofJob, "job.collect": ofJob, "job.cancel": ofJob,
 		"events.subscribe": with(object{"subscription_id": "s"}), "events.ack": {"subscription_id": "s"}, "events.unsubscribe": {"subscription_id": "none"},
 	}
@@ -275,10 +276,10 @@ func (b *bench) write(t *testing.T, name, text string) {
 	}
 }
 
-// jobOf is a job of a project that is not there, so that nothing is started.
-func jobOf(dir string) object {
+// jobOf is a job that no agent fits.
+func jobOf(dir, project string) object {
 	return object{
-		"job_id": "job_x", "worker_kind": "codex", "workspace_dir": dir, "project_id": "proj_none", "goal": "g",
+		"job_id": "job_x", "worker_kind": "codex", "worker_agent_id": "agent_none", "workspace_dir": dir, "project_id": project, "goal": "g",
 		"constraints": []string{}, "deliverables": []string{}, "permission_level": "read-only", "context_refs": []any{},
 	}
 }
@@ -320,6 +321,21 @@ func TestMalformedParams(t *testing.T) {
 			continue // well formed, and of a project that is not there
 		}
 		b.peer.call(m.Name, b.valid[m.Name], nil)
+	}
+	b.awaitRunners(t)
+}
+
+// awaitRunners waits until no runner of a job holds anything of the workspace.
+func (b *bench) awaitRunners(t *testing.T) {
+	t.Helper()
+	for deadline := time.Now().Add(30 * time.Second); ; time.Sleep(5 * time.Millisecond) {
+		held, err := filepath.Glob(filepath.Join(b.dir, ".local/locks/job-*"))
+		if err != nil || time.Now().After(deadline) {
+			t.Fatalf("runners hold %v (%v)", held, err)
+		}
+		if len(held) == 0 {
+			return
+		}
 	}
 }
 

@@ -39,8 +39,14 @@ func (p place) report() string          { return p.file("heartbeat_report.json")
 func (p place) history() string         { return p.file("history") }
 func (p place) resultRelpath() string   { return path.Join("jobs", p.id, "result.json") }
 
+// Where owner files lie, and how their names end.
+const (
+	ownersDir = ".local/jobs"
+	ownerEnd  = ".owner.json"
+)
+
 // owner is the file that says who runs the job.
-func (p place) owner() string { return path.Join(".local/jobs", p.project, p.id+".owner.json") }
+func (p place) owner() string { return path.Join(ownersDir, p.project, p.id+ownerEnd) }
 
 // lock is the kernel lock that the owner holds; ids may be as long as a file
 // name.

@@ -133,7 +133,7 @@ func TestFailedAttemptIsTriedAgainWithItsGoal(t *testing.T) {
 func TestDeafWorker(t *testing.T) {
 	t.Parallel()
 	s := newStage(t, "DEAF=1")
-	spec := s.spec("job_d", "codex", strings.Repeat("x", 900<<10))
+	spec := s.spec("job_d", "codex", strings.Repeat("x", 128<<10))
 	if _, left := s.run(spec); left.Result.Status != doc.ResultNeedsInput {
 		t.Errorf("%+v", left.Result)
 	}

@@ -92,6 +92,22 @@ func TestRunnerIsToldToEnd(t *testing.T) {
 	}
 }
 
+func TestTakeUpFindsWhatNobodyLookedAt(t *testing.T) {
+	t.Parallel()
+	s := newStage(t)
+	s.submit(s.spec("job_n", "codex", "stubborn"))
+	s.ready("job_n")
+	s.run(s.spec("job_o", "codex", "good"))
+	s.kill("job_n")
+	s.until("the job is taken up", func() bool { // the kernel may hold the lock of the dead for a moment
+		if err := job.TakeUp(t.Context(), s.w, s.starter); err != nil {
+			t.Fatal(err)
+		}
+		return s.record("job_n").Status == doc.JobCompleted
+	})
+	s.end("job_n")
+}
+
 func TestForeignJobs(t *testing.T) {
 	t.Parallel()
 	s := newStage(t)

@@ -124,7 +124,7 @@ func TestCommandLines(t *testing.T) {
 			t.Errorf("%s:\n got %s (stdin %v)\nwant %s", name, got, call.Stdin != nil, c.want)
 		}
 	}
-	for _, template := range [][]string{{""}, {"/bin/bash", "-c"}, {"gemini", "a\nb"}} {
+	for _, template := range [][]string{{""}, {"/bin/bash", "-c"}, {"gemini", "a\nb"}, {"nice", "SH", "-c"}, {"BASH"}, {"gemini", "/bin/zsh"}, {"gemini", "a\x00b"}} {
 		if _, err := (geminiCLI{}).ForWork(Work{Template: template}); err == nil {
 			t.Errorf("%q was accepted", template)
 		}
