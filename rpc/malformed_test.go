@@ -46,6 +46,7 @@ var filters = map[string][]string{
 	"agent.self_improve_cycle":               {"manager_actor_id", "evaluation_repo_id"},
 	"workspace.project.link_repo":            {"repo_id"},
 	"workspace.project.create_with_defaults": {"ceo_actor_id"},
+	"desktop.bootstrap.snapshot":             {"actor_id"},
 	"conversation.create_dm":                 {"peer_agent_id"},
 	"conversation.message.send":              {"author_id"},
 	"conversation.members.sync":              {"ceo_actor_id"},
@@ -203,7 +204,7 @@ func newBench(t *testing.T) *bench {
 	b.write(t, "work/projects/"+project.ProjectID+"/tasks/task_x.md", "---\nschema_version: 1\ntype: task\nid: task_x\nproject_id: "+project.ProjectID+
 		"\ntitle: T\ncreated_at: 2026-11-20T15:06:57.981Z\nstatus: draft\nvisibility: org\nmilestones:\n  - {id: ms_x, title: T, kind: planning, status: ready, acceptance_criteria: []}\n---\n\n## Contract\n\n## Milestones\n")
 	b.write(t, "work/projects/"+project.ProjectID+"/artifacts/art_x.md", "---\nschema_version: 1\ntype: milestone_report\nid: art_x\nproject_id: "+project.ProjectID+
-		"\ntitle: T\ncreated_at: 2026-11-20T15:06:57.981Z\nvisibility: org\nproduced_by: human\nrun_id: run_x\ncontext_pack_id: ctx_x\ntask_id: task_x\nmilestone_id: ms_x\nevidence_artifacts: []\n---\n")
+		"\ntitle: T\ncreated_at: 2026-11-20T15:06:57.981Z\nvisibility: org\nproduced_by: human\nrun_id: run_x\ncontext_pack_id: ctx_x\ntask_id: task_x\nmilestone_id: ms_x\nevidence_artifacts: []\n---\n\n## Summary\n\n## Evidence\n\n## Next\n")
 	inProject := with(object{"project_id": project.ProjectID})
 	ofTask := with(object{"project_id": project.ProjectID, "task_id": "task_x"})
 	ref := with(object{"session_ref": "local_" + run.RunID})

@@ -189,12 +189,28 @@ func (s *Shared) Judge() Judgement {
 	return j
 }
 
-// clearStale removes a lock file whose owner is gone. It is renamed first and
-// looked at again, so that two waiters cannot remove each other's fresh lock.
+// clearStale removes a lock file whose owner is gone. One of our processes does
+// so at a time: what it judged is then what it removes.
 func (s *Shared) clearStale() error {
+	if j := s.Judge(); !j.Present || !j.Stale && (s.left == "" || j.Owner.Nonce != s.left) {
+		return nil // the next attempt tells
+	}
+	clearing, err := Try(s.FS, s.Name+".clearing")
+	if errors.Is(err, ErrBusy) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	return errors.Join(s.clear(), clearing.Retire())
+}
+
+// clear judges the lock file again and removes it. It is renamed first and
+// looked at again, for other programs may clear it, too.
+func (s *Shared) clear() error {
 	j := s.Judge()
 	if !j.Present {
-		return nil // the next attempt tells
+		return nil
 	}
 	if j.Owner.Nonce != "" && j.Owner.Nonce == s.left {
 		return s.remove(s.Name)
@@ -211,8 +227,11 @@ func (s *Shared) clearStale() error {
 		return err
 	}
 	if !os.SameFile(j.file, moved) {
-		// A fresh lock took the place of the one judged: give it back.
-		return s.FS.Rename(aside, s.Name)
+		// A fresh lock took the place of the one judged: give it back, unless
+		// there is a newer one by now.
+		if err := s.FS.Link(aside, s.Name); err != nil && !errors.Is(err, fs.ErrExist) {
+			return s.FS.Rename(aside, s.Name)
+		}
 	}
 	return s.FS.Remove(aside)
 }
