@@ -18,7 +18,7 @@ import (
 // or those of one project.
 type Scope struct {
 	Scope     string `json:"scope" is:"enum=workspace|project"`
-	ProjectID string `json:"project_id" is:"optional"`
+	ProjectID string `json:"project_id,omitempty" is:"optional"`
 }
 
 // checkScope refuses a project scope without a project. In workspace scope

@@ -1,0 +1,277 @@
+package main
+
+// pm:snapshot, pm:gantt, pm:recommend and pm:apply.
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"text/tabwriter"
+
+	"github.com/spf13/cobra"
+	"golang.org/x/term"
+
+	"ac/company"
+	"ac/conversation"
+	"ac/internal/terminal"
+	"ac/pm"
+	"ac/snapshot"
+	"ac/workspace"
+)
+
+func pmSnapshotCommand(a *app) *cobra.Command {
+	project, asJSON := "", false
+	cmd := &cobra.Command{
+		Use: "pm:snapshot <dir>", Short: "Show the portfolio, and the plan of a project", Args: args("dir"),
+		Long: `Show all projects with their progress, and with --project its tasks in time: bars
+as long as they take, what is done of them, and what is critical. With --json it
+is the result of pm.snapshot.`,
+		Example: "  ac pm:snapshot ./acme\n  ac pm:snapshot ./acme --project proj_01M7WQGTQHQA1J50C42GD1KN1S",
+		RunE: func(cmd *cobra.Command, given []string) error {
+			p := company.PlanParams{Dir: company.Dir{WorkspaceDir: given[0]}, Scope: company.Scope{Scope: conversation.ScopeWorkspace}}
+			if project != "" {
+				p.Scope = company.Scope{Scope: conversation.ScopeProject, ProjectID: project}
+			}
+			return a.across(func(all *company.Companies) error {
+				found, err := check(cmd.Context(), all, "pm.snapshot", p)
+				if err != nil {
+					return invalidParams(err)
+				}
+				if asJSON {
+					return a.printJSON(found)
+				}
+				plan, _ := found.(snapshot.Plan)
+				if err := a.printPortfolio(plan.Workspace); err != nil || project == "" {
+					return err
+				}
+				fmt.Fprintln(a.stdout)
+				return a.printGantt(cmd.Context(), all.In(given[0]), project)
+			})
+		},
+	}
+	cmd.Flags().StringVar(&project, "project", "", "show the plan of this project, too")
+	cmd.Flags().BoolVar(&asJSON, "json", false, "print JSON")
+	completeFlag(cmd, "project", a.projectIDs)
+	return cmd
+}
+
+func (a *app) printPortfolio(p snapshot.Portfolio) error {
+	if len(p.Projects) == 0 {
+		fmt.Fprintln(a.stdout, "no projects (see: ac project:new --help)")
+		return nil
+	}
+	table := tabwriter.NewWriter(a.stdout, 0, 0, 2, ' ', 0)
+	fmt.Fprintln(table, "PROJECT\tNAME\tTASKS\tDONE\tBLOCKED\tRUNS\tWAITING\tAT RISK")
+	for _, r := range p.Projects {
+		risk := strings.Join(r.RiskFlags, ", ")
+		if risk == "" {
+			risk = "-"
+		}
+		fmt.Fprintf(table, "%s\t%s\t%d\t%g%%\t%d\t%d\t%d\t%s\n", r.ProjectID, terminal.Printable(r.Name), r.TaskCount, r.ProgressPct, r.BlockedTasks, r.ActiveRuns, r.PendingReviews, risk)
+	}
+	if err := table.Flush(); err != nil {
+		return err
+	}
+	s := p.Summary
+	fmt.Fprintf(a.stdout, "\n%d projects, %g%% done; %d runs active, %d items wait for a decision, %d tokens used\n",
+		s.ProjectCount, s.ProgressPct, s.ActiveRuns, s.PendingReviews, s.TotalTokens)
+	return nil
+}
+
+func (a *app) printGantt(ctx context.Context, c *company.Company, project string) error {
+	plan, name, err := c.Schedule(ctx, project)
+	if err != nil {
+		return err
+	}
+	fmt.Fprintf(a.stdout, "%s\n\n", terminal.Printable(name))
+	return plan.WriteText(a.stdout, a.columns(), workspace.SystemEnv().Clock.Now())
+}
+
+// columns is how wide the terminal is, or what COLUMNS says, or 100.
+func (a *app) columns() int {
+	if out, ok := a.stdout.(*os.File); ok {
+		if wide, _, err := term.GetSize(int(out.Fd())); err == nil && wide > 0 {
+			return wide
+		}
+	}
+	if wide, err := strconv.Atoi(os.Getenv("COLUMNS")); err == nil && wide > 0 {
+		return wide
+	}
+	return 100
+}
+
+func pmGanttCommand(a *app) *cobra.Command {
+	project, file := "", ""
+	cmd := &cobra.Command{
+		Use: "pm:gantt <dir>", Short: "Draw the plan of a project, in the terminal or as a picture", Args: args("dir"),
+		Long: `Draw the tasks of a project in time: what is done, what is critical, slack,
+dependencies, and today. With --svg it becomes a picture that stands by itself.`,
+		Example: "  ac pm:gantt ./acme --project proj_01M7WQGTQHQA1J50C42GD1KN1S\n  ac pm:gantt ./acme --project proj_01M7WQGTQHQA1J50C42GD1KN1S --svg plan.svg",
+		RunE: func(cmd *cobra.Command, given []string) error {
+			if err := require(cmd, "project"); err != nil {
+				return err
+			}
+			return a.in(given[0], func(c *company.Company) error {
+				if file == "" {
+					return a.printGantt(cmd.Context(), c, project)
+				}
+				plan, name, err := c.Schedule(cmd.Context(), project)
+				if err != nil {
+					return err
+				}
+				return a.writePicture(file, name, &plan)
+			})
+		},
+	}
+	cmd.Flags().StringVar(&project, "project", "", "id of the project (required)")
+	cmd.Flags().StringVar(&file, "svg", "", "write a picture into this file; - for stdout")
+	completeFlag(cmd, "project", a.projectIDs)
+	return cmd
+}
+
+// writePicture writes the picture of a plan. A file is replaced whole, or left as
+// it was.
+func (a *app) writePicture(file, name string, plan *pm.Plan) error {
+	now := workspace.SystemEnv().Clock.Now()
+	if file == "-" {
+		return plan.WriteSVG(a.stdout, name, now)
+	}
+	aside, err := os.CreateTemp(filepath.Dir(file), ".plan-*.svg")
+	if err != nil {
+		return err
+	}
+	defer os.Remove(aside.Name()) // gone already, when all went well
+	if err := errors.Join(plan.WriteSVG(aside, name, now), aside.Chmod(0o644), aside.Close()); err != nil {
+		return err
+	}
+	if err := os.Rename(aside.Name(), file); err != nil {
+		return err
+	}
+	fmt.Fprintf(a.stdout, "Wrote %s\n", file)
+	return nil
+}
+
+func pmRecommendCommand(a *app) *cobra.Command {
+	var p company.ProjectParams
+	asJSON := false
+	cmd := &cobra.Command{
+		Use: "pm:recommend <dir>", Short: "Say who should do the open tasks of a project", Args: args("dir"),
+		Long:    "Say who should do the open tasks of a project, with the reason. Nothing is written: see pm:apply. With --json it is the result of pm.recommend_allocations.",
+		Example: "  ac pm:recommend ./acme --project proj_01M7WQGTQHQA1J50C42GD1KN1S",
+		RunE: func(cmd *cobra.Command, given []string) error {
+			if err := require(cmd, "project"); err != nil {
+				return err
+			}
+			p.WorkspaceDir = given[0]
+			return a.across(func(all *company.Companies) error {
+				found, err := check(cmd.Context(), all, "pm.recommend_allocations", p)
+				if err != nil {
+					return invalidParams(err)
+				}
+				if asJSON {
+					return a.printJSON(found)
+				}
+				result, _ := found.(company.RecommendResult)
+				return a.printRecommendations(result.Recommendations)
+			})
+		},
+	}
+	cmd.Flags().StringVar(&p.ProjectID, "project", "", "id of the project (required)")
+	cmd.Flags().BoolVar(&asJSON, "json", false, "print JSON")
+	completeFlag(cmd, "project", a.projectIDs)
+	return cmd
+}
+
+func (a *app) printRecommendations(rows []pm.Recommendation) error {
+	if len(rows) == 0 {
+		fmt.Fprintln(a.stdout, "no open tasks")
+		return nil
+	}
+	table := tabwriter.NewWriter(a.stdout, 0, 0, 2, ' ', 0)
+	fmt.Fprintln(table, "TASK\tAGENT\tPROVIDER\tMODEL\tTOKENS\tREASON")
+	for _, r := range rows {
+		agent, model := r.PreferredAgentID, r.PreferredModel
+		if agent == "" {
+			agent = "-"
+		}
+		if model == "" {
+			model = "-"
+		}
+		fmt.Fprintf(table, "%s\t%s\t%s\t%s\t%d\t%s\n", r.TaskID, agent, r.PreferredProvider, terminal.Printable(model), r.TokenBudgetHint, terminal.Printable(r.Reason))
+	}
+	return table.Flush()
+}
+
+func pmApplyCommand(a *app) *cobra.Command {
+	var project, by string
+	var tasks []string
+	asJSON := false
+	cmd := &cobra.Command{
+		Use: "pm:apply <dir>", Short: "Give the open tasks of a project to who should do them", Args: args("dir"),
+		Long: `Give the open tasks of a project, or those that --tasks names, to whom pm:recommend
+names for them: all of them or none. With --json it is the result of
+pm.apply_allocations.`,
+		Example: "  ac pm:apply ./acme --project proj_01M7WQGTQHQA1J50C42GD1KN1S --by ann",
+		RunE: func(cmd *cobra.Command, given []string) error {
+			if err := require(cmd, "project", "by"); err != nil {
+				return err
+			}
+			return a.across(func(all *company.Companies) error {
+				p := company.ApplyParams{Dir: company.Dir{WorkspaceDir: given[0]}, ProjectID: project, AppliedBy: by}
+				found, err := check(cmd.Context(), all, "pm.recommend_allocations", company.ProjectParams{Dir: p.Dir, ProjectID: project})
+				if err != nil {
+					return invalidParams(err)
+				}
+				recommended, _ := found.(company.RecommendResult)
+				if p.Items, err = allocations(recommended.Recommendations, tasks); err != nil {
+					return err
+				}
+				found, err = check(cmd.Context(), all, "pm.apply_allocations", p)
+				if err != nil {
+					return invalidParams(err)
+				}
+				if asJSON {
+					return a.printJSON(found)
+				}
+				applied, _ := found.(company.ApplyResult)
+				for _, id := range applied.UpdatedTaskIDs {
+					fmt.Fprintln(a.stdout, id)
+				}
+				return nil
+			})
+		},
+	}
+	cmd.Flags().StringVar(&project, "project", "", "id of the project (required)")
+	cmd.Flags().StringVar(&by, "by", workspace.DefaultCEO, "who gives them")
+	valuesVar(cmd, &tasks, "tasks", "only these tasks")
+	cmd.Flags().BoolVar(&asJSON, "json", false, "print JSON")
+	completeFlag(cmd, "project", a.projectIDs)
+	return cmd
+}
+
+// allocations are the recommendations for some tasks, for all when none is named.
+func allocations(rows []pm.Recommendation, tasks []string) ([]company.Allocation, error) {
+	items := []company.Allocation{}
+	open := map[string]bool{}
+	for _, r := range rows {
+		open[r.TaskID] = true
+		if tasks != nil && !slices.Contains(tasks, r.TaskID) {
+			continue
+		}
+		budget := r.TokenBudgetHint
+		items = append(items, company.Allocation{
+			TaskID: r.TaskID, PreferredProvider: r.PreferredProvider, PreferredModel: r.PreferredModel, PreferredAgentID: r.PreferredAgentID, TokenBudgetHint: &budget,
+		})
+	}
+	for _, id := range tasks {
+		if !open[id] {
+			return nil, fmt.Errorf("task %s is no open task of this project", id)
+		}
+	}
+	return items, nil
+}
