@@ -19,7 +19,7 @@ const (
 	svgBar     = 18
 	svgHead    = 76
 	svgMargin  = 20
-	svgFoot    = 44
+	svgFoot    = 54
 	svgLetters = 36 // of a title
 )
 
