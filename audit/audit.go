@@ -183,23 +183,6 @@ func (r *reading) to(ctx context.Context, end int64) (sum string, err error) {
 	return hex.EncodeToString(r.hash.Sum(nil)), nil
 }
 
-// wholeLines is where the last whole line ends.
-func (r *reading) wholeLines() (int64, error) {
-	block := make([]byte, 64<<10)
-	for size := r.size; size > 0; {
-		from := max(0, size-int64(len(block)))
-		read := block[:size-from]
-		if _, err := r.file.ReadAt(read, from); err != nil {
-			return 0, err
-		}
-		if i := bytes.LastIndexByte(read, '\n'); i >= 0 {
-			return from + int64(i) + 1, nil
-		}
-		size = from
-	}
-	return 0, nil
-}
-
 // lines are the lines of a text that hold something.
 func lines(text []byte) iter.Seq[[]byte] {
 	return func(yield func([]byte) bool) {

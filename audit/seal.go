@@ -15,6 +15,7 @@ import (
 	"golang.org/x/mod/sumdb/tlog"
 
 	"ac/internal/clock"
+	"ac/internal/durable"
 	"ac/internal/fault"
 	"ac/internal/lock"
 	"ac/workspace"
@@ -210,7 +211,7 @@ func recordOf(ctx context.Context, w *workspace.Workspace, name string, old Reco
 	if log.size < old.Bytes {
 		return r, &Finding{Log: name, Code: Shortened, Message: fmt.Sprintf("%d bytes were sealed and %d are there", old.Bytes, log.size)}, nil
 	}
-	end, err := log.wholeLines()
+	end, err := durable.WholeLines(log.file, log.size)
 	if err != nil || end <= old.Bytes {
 		return r, nil, err
 	}

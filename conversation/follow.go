@@ -4,7 +4,6 @@ package conversation
 
 import (
 	"bufio"
-	"bytes"
 	"context"
 	"errors"
 	"io"
@@ -104,7 +103,7 @@ func (f *follower) begin(newest int) (err error) {
 		return err
 	}
 	defer func() { err = errors.Join(err, file.Close()) }()
-	if f.at, err = wholeLines(file, size); err != nil {
+	if f.at, err = durable.WholeLines(file, size); err != nil {
 		return err
 	}
 	messages, err := f.place.newest(file, f.at, f.id, newest)
@@ -114,23 +113,6 @@ func (f *follower) begin(newest int) (err error) {
 		}
 	}
 	return err
-}
-
-// wholeLines is where the last whole line of a log ends.
-func wholeLines(file io.ReaderAt, size int64) (end int64, err error) {
-	buffer := make([]byte, block)
-	for size > 0 {
-		from := max(0, size-block)
-		read := buffer[:size-from]
-		if _, err := file.ReadAt(read, from); err != nil {
-			return 0, err
-		}
-		if i := bytes.LastIndexByte(read, '\n'); i >= 0 {
-			return from + int64(i) + 1, nil
-		}
-		size = from
-	}
-	return 0, nil
 }
 
 // read gives the messages that were added since.

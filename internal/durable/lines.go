@@ -1,0 +1,26 @@
+package durable
+
+// Files of lines.
+
+import (
+	"bytes"
+	"io"
+)
+
+// WholeLines is where the last whole line within the first size bytes of a file
+// ends: behind its LF, 0 when there is none.
+func WholeLines(file io.ReaderAt, size int64) (end int64, err error) {
+	block := make([]byte, 64<<10)
+	for size > 0 {
+		from := max(0, size-int64(len(block)))
+		read := block[:size-from]
+		if _, err := file.ReadAt(read, from); err != nil {
+			return 0, err
+		}
+		if i := bytes.LastIndexByte(read, '\n'); i >= 0 {
+			return from + int64(i) + 1, nil
+		}
+		size = from
+	}
+	return 0, nil
+}
