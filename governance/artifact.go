@@ -266,7 +266,7 @@ func ReadAs(ctx context.Context, w *workspace.Workspace, project, id, run string
 		}
 	}
 	if !slices.Contains(doc.Visibilities(), visibility) {
-		return record, fault.New(fault.InvalidFile, "%s: visibility: %q is none", record.Name, visibility)
+		return record, fault.New(fault.InvalidFile, "%s: visibility: must be one of %s", record.Name, strings.Join(doc.Visibilities(), ", "))
 	}
 	if run == "" {
 		run = record.String("run_id")
