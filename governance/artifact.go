@@ -140,7 +140,7 @@ func ValidateRecord[T any](text []byte, codec yamldoc.Codec[T], due func(T) []st
 	issues := []Issue{}
 	if misfit, ok := errors.AsType[*yamldoc.SchemaError](err); ok {
 		for _, issue := range misfit.Issues {
-			issues = append(issues, Issue{"frontmatter_schema", strings.TrimPrefix(issue.Field()+": "+issue.Message, ": ")})
+			issues = append(issues, schemaIssues(issue)...)
 		}
 		return issues
 	}
@@ -148,6 +148,18 @@ func ValidateRecord[T any](text []byte, codec yamldoc.Codec[T], due func(T) []st
 		if !frontmatter.HasHeading(body, heading) {
 			issues = append(issues, Issue{"missing_heading", "missing_heading: " + heading})
 		}
+	}
+	return issues
+}
+
+// schemaIssues tells what does not fit, field by field.
+func schemaIssues(issue fault.Issue) []Issue {
+	if len(issue.Keys) == 0 {
+		return []Issue{{"frontmatter_schema", strings.TrimPrefix(issue.Field()+": "+issue.Message, ": ")}}
+	}
+	issues := make([]Issue, len(issue.Keys))
+	for i, key := range issue.Keys {
+		issues[i] = Issue{"frontmatter_schema", strings.TrimPrefix(issue.Field()+"."+key, ".") + ": unknown field"}
 	}
 	return issues
 }
@@ -254,7 +266,7 @@ func ReadAs(ctx context.Context, w *workspace.Workspace, project, id, run string
 		}
 	}
 	if !slices.Contains(doc.Visibilities(), visibility) {
-		return record, fault.New(fault.InvalidFile, "%s: visibility: %q is none", record.Name, visibility)
+		return record, fault.New(fault.InvalidFile, "%s: visibility: must be one of %s", record.Name, strings.Join(doc.Visibilities(), ", "))
 	}
 	if run == "" {
 		run = record.String("run_id")

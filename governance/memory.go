@@ -149,7 +149,7 @@ func (r Record) Base(project string) (Base, error) {
 		return b, err
 	}
 	if !slices.Contains(doc.Visibilities(), b.Visibility) {
-		return b, fault.New(fault.InvalidFile, "%s: visibility: %q is none", r.Name, b.Visibility)
+		return b, fault.New(fault.InvalidFile, "%s: visibility: must be one of %s", r.Name, strings.Join(doc.Visibilities(), ", "))
 	}
 	if r.Fields.Get("project_id").Kind != shape.Absent {
 		return b, r.InProject(project)

@@ -14,15 +14,20 @@ import (
 	"ac/governance"
 	"ac/internal/fault"
 	"ac/workspace"
+	"ac/workspace/doc"
 )
 
+// plans is how often each process of the crowd plans the task.
+const plans = 6
+
 // TestACrowdDecides lets three processes decide on the same items at the same
-// time, each of them approving and denying every one.
+// time, each of them approving and denying every one, while each plans the task
+// whose milestones are approved.
 func TestACrowdDecides(t *testing.T) {
 	t.Parallel()
 	const processes = 3
 	s := newStage(t, 5)
-	order, err := json.Marshal(crowdOrder{Dir: s.dir, Project: s.project, Items: artifacts(s.items)})
+	order, err := json.Marshal(crowdOrder{Dir: s.dir, Project: s.project, Task: s.task, Items: artifacts(s.items)})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -30,7 +35,7 @@ func TestACrowdDecides(t *testing.T) {
 	var wg sync.WaitGroup
 	for p := range processes {
 		wg.Go(func() {
-			cmd := exec.CommandContext(t.Context(), os.Args[0], crowdCommand, string(order))
+			cmd := exec.CommandContext(t.Context(), os.Args[0], crowdCommand, string(order), fmt.Sprint("task_", p))
 			cmd.Stdout, cmd.Stderr = &outputs[p], os.Stderr
 			failures[p] = cmd.Run()
 		})
@@ -62,11 +67,14 @@ func TestACrowdDecides(t *testing.T) {
 	if err != nil || task.Status != "done" {
 		t.Errorf("the task is %s, %v", task.Status, err)
 	}
+	if task.Schedule == nil || len(task.Schedule.DependsOnTaskIDs) != processes*plans {
+		t.Errorf("plans were lost: %+v", task.Schedule)
+	}
 }
 
 type crowdOrder struct {
-	Dir, Project string
-	Items        []string
+	Dir, Project, Task string
+	Items              []string
 }
 
 func artifacts(items []item) (ids []string) {
@@ -76,8 +84,26 @@ func artifacts(items []item) (ids []string) {
 	return ids
 }
 
-// crowd approves and denies every item, side by side, and tells which approvals
-// were its own.
+// plan adds to what the task depends on.
+func (o crowdOrder) plan(w *workspace.Workspace, by string) error {
+	for i := range plans {
+		_, err := governance.ChangeTask(context.Background(), w, o.Project, o.Task, func(task *doc.Task) error {
+			schedule := doc.Schedule{}
+			if task.Schedule != nil {
+				schedule = *task.Schedule
+			}
+			schedule.DependsOnTaskIDs = append(schedule.DependsOnTaskIDs, fmt.Sprintf("%s_%d", by, i))
+			return governance.ApplyPlan(task, governance.PlanChange{Schedule: &schedule}, "")
+		})
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// crowd approves and denies every item, side by side, plans the task, and tells
+// which approvals were its own.
 func crowd(args []string) error {
 	var order crowdOrder
 	if err := json.Unmarshal([]byte(args[0]), &order); err != nil {
@@ -94,6 +120,13 @@ func crowd(args []string) error {
 	var failures []error
 	mine := []string{}
 	var wg sync.WaitGroup
+	wg.Go(func() {
+		if err := order.plan(w, args[1]); err != nil {
+			mu.Lock()
+			defer mu.Unlock()
+			failures = append(failures, err)
+		}
+	})
 	for i, artifact := range order.Items {
 		for k, decision := range []string{governance.Approved, governance.Denied} {
 			if i%2 == 0 {

@@ -8,6 +8,7 @@ import (
 	"math"
 	"path"
 	"strings"
+	"time"
 
 	"ac/internal/clock"
 	"ac/internal/frontmatter"
@@ -87,10 +88,14 @@ func stray(id, want string) string {
 	return ""
 }
 
-// instant is a timestamp in Unix milliseconds, nil for other texts.
+// instant is a timestamp in Unix milliseconds, nil for other texts. A date is its
+// beginning: documents made by hand often carry no more.
 func instant(text string) any {
 	if t, ok := parseTime(text); ok {
 		return t
+	}
+	if t, err := time.Parse(time.DateOnly, text); err == nil {
+		return t.UnixMilli()
 	}
 	return nil
 }

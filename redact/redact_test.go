@@ -129,6 +129,32 @@ func TestText(t *testing.T) {
 	}
 }
 
+// TestNamesOfSecrets goes through the secret names, the signs behind them and the
+// ways to quote: names, signs and quotes stay.
+func TestNamesOfSecrets(t *testing.T) {
+	t.Parallel()
+	r := NewRedactor(nil)
+	for _, name := range []string{"api_key", "api-key", "apikey", "API_KEY", "token", "Token", "secret", "password", "client_secret", "AWS_SECRET_ACCESS_KEY", "access_token"} {
+		for _, sign := range []string{"=", ":", ": ", " = ", "\t:\t"} {
+			for _, quoted := range []string{"@", `"@"`, "'@'", `\"@\"`} {
+				for _, value := range []string{"va1ue", "two words"} {
+					if quoted == "@" && value != "va1ue" {
+						continue // a bare value ends at a blank
+					}
+					for _, quote := range []string{"", `"`, `\"`} {
+						around := func(value string) string {
+							return "see " + quote + name + quote + sign + strings.Replace(quoted, "@", value, 1) + " and\n"
+						}
+						if got, want := r.Text(around(value)), around(Mask); got != want {
+							t.Errorf("%q\n got %q\nwant %q", around(value), got, want)
+						}
+					}
+				}
+			}
+		}
+	}
+}
+
 func TestJSON(t *testing.T) {
 	t.Parallel()
 	r := NewRedactor(FromEnviron([]string{"DEPLOY_TOKEN=hunter2-hunter2"}))

@@ -71,7 +71,7 @@ told.`,
 	p.flags(a, cmd)
 	cmd.Flags().StringVar(&p.ProjectID, "project", "", "id of the project of --run")
 	cmd.Flags().StringVar(&p.RunID, "run", "", "id of the run in which it was made")
-	wholeVar(cmd, &p.PromoteThreshold, "threshold", 3, "how often it is seen before its rule is added")
+	cmd.Flags().Int64Var(&p.PromoteThreshold, "threshold", 3, "how often it is seen before its rule is added")
 	completeFlag(cmd, "project", a.projectIDs)
 	completeFlag(cmd, "run", a.runIDs)
 	completeFlag(cmd, "evidence", a.artifactIDs)
@@ -134,8 +134,8 @@ it was interrupted, with the evaluation stopped.`,
 	}
 	p.flags(a, cmd)
 	cmd.Flags().StringVar(&p.ProjectID, "project", "", "id of the project (required)")
-	wholeVar(cmd, &p.ProposalThreshold, "proposal-threshold", 3, "how often it is seen before it is evaluated")
-	wholeVar(cmd, &p.PromoteThreshold, "record-threshold", 0, "how often it is seen before its rule is added without a proposal (default never)")
+	cmd.Flags().Int64Var(&p.ProposalThreshold, "proposal-threshold", 3, "how often it is seen before it is evaluated")
+	cmd.Flags().Int64Var(&p.PromoteThreshold, "record-threshold", 0, "how often it is seen before its rule is added without a proposal (default never)")
 	commandLineVar(cmd, &p.EvaluationArgv, "eval-argv", "the command of the evaluation and its words (default one that succeeds)")
 	cmd.Flags().StringVar(&p.EvaluationRepoID, "eval-repo", "", "id of the repository to evaluate in")
 	cmd.Flags().StringVar(&p.EvaluationWorkdirRel, "eval-subdir", "", "directory within the repository")
@@ -171,8 +171,8 @@ changes, and nothing is written when nothing changed.`,
 	}
 	cmd.Flags().StringVar(&p.AgentID, "agent", "", "id of the agent (required)")
 	cmd.Flags().StringVar(&p.ProjectID, "project", "", "only tasks of this project")
-	wholeVar(cmd, &p.MaxTasks, "max-tasks", 20, "how many tasks are named, 200 at most")
-	wholeVar(cmd, &p.MaxScopePaths, "max-scope-paths", 40, "how many paths of their scopes are named, 500 at most")
+	cmd.Flags().Int64Var(&p.MaxTasks, "max-tasks", 20, "how many tasks are named, 200 at most")
+	cmd.Flags().Int64Var(&p.MaxScopePaths, "max-scope-paths", 40, "how many paths of their scopes are named, 500 at most")
 	completeFlag(cmd, "agent", a.agentIDs)
 	completeFlag(cmd, "project", a.projectIDs)
 	return cmd

@@ -24,7 +24,13 @@ the headings that its type must have. Directories are made.
 Types: ` + strings.Join(doc.ArtifactTypes(), ", ") + `.`,
 		Example:   "  ac artifact:new proposal ./plan.md --title 'Sign in by mail' --visibility managers",
 		ValidArgs: doc.ArtifactTypes(),
-		RunE: func(_ *cobra.Command, given []string) error {
+		RunE: func(cmd *cobra.Command, given []string) error {
+			if err := require(cmd, "title", "by", "run", "ctx"); err != nil {
+				return err
+			}
+			if err := oneOf("visibility", spec.Visibility, doc.Visibilities()); err != nil {
+				return err
+			}
 			spec.Type = given[0]
 			return a.across(func(all *company.Companies) error {
 				if err := all.NewArtifact(given[1], spec, force); err != nil {

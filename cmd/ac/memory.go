@@ -24,7 +24,7 @@ somebody approves. Print the ids as JSON, on one line.
 --insert takes one or more lines, which may begin with a dash and a blank.`,
 		Example: "  ac memory:delta ./acme --project proj_01M7WQGTQHQA1J50C42GD1KN1S --title 'Mail first' \\\n    --under '## Decisions' --insert '- Sign in by mail' '- No passwords'",
 		RunE: func(cmd *cobra.Command, given []string) error {
-			if err := require(cmd, "project", "title", "under", "insert"); err != nil {
+			if err := require(cmd, "project", "title", "under", "insert", "by", "run", "ctx"); err != nil {
 				return err
 			}
 			p.WorkspaceDir = given[0]

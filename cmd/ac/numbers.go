@@ -6,33 +6,30 @@ import (
 	"strconv"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 )
 
-// whole is an option that is a whole decimal number.
-type whole struct{ into *int64 }
+// decimal is an option that is a whole number, written in decimal: 010 is ten,
+// and 0x10 and 1_000 are none.
+type decimal struct{ pflag.Value }
 
-func (n whole) String() string {
-	if n.into == nil || *n.into == 0 {
-		return ""
-	}
-	return strconv.FormatInt(*n.into, 10)
-}
-
-// Set takes digits only: no sign of another base, no fraction.
-func (n whole) Set(text string) error {
-	value, err := strconv.ParseInt(text, 10, 64)
+// Set takes digits, which may have a sign.
+func (d decimal) Set(text string) error {
+	number, err := strconv.ParseInt(text, 10, 64)
 	if err != nil {
 		return usageError{"must be a whole number"}
 	}
-	*n.into = value
-	return nil
+	return d.Value.Set(strconv.FormatInt(number, 10))
 }
 
-// Type is how help calls the number.
-func (n whole) Type() string { return "int" }
-
-// wholeVar declares an option that is a whole number.
-func wholeVar(cmd *cobra.Command, into *int64, name string, fallback int64, usage string) {
-	*into = fallback
-	cmd.Flags().Var(whole{into}, name, usage)
+// takeDecimals makes all numeric options of all commands take decimal numbers
+// only; those of the library take other bases too.
+func takeDecimals(root *cobra.Command) {
+	for _, cmd := range root.Commands() {
+		cmd.Flags().VisitAll(func(option *pflag.Flag) {
+			if kind := option.Value.Type(); kind == "int" || kind == "int64" {
+				option.Value = decimal{option.Value}
+			}
+		})
+	}
 }

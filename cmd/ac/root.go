@@ -75,6 +75,7 @@ func newRoot(a *app) *cobra.Command {
 		indexErrorsCommand(a), indexReviewsCommand(a), indexHelpCommand(a),
 		uiResolveCommand(a),
 	)
+	takeDecimals(root)
 	root.SetHelpCommand(helpCommand())
 	return root
 }
@@ -141,11 +142,13 @@ func invalidParams(err error) error {
 	return errors.New("Invalid params: " + strings.Join(issues, "; ")) // the words of the protocol
 }
 
-// args counts the arguments of a command, naming what is missing.
+// args counts the arguments of a command, naming what is missing or blank.
 func args(names ...string) cobra.PositionalArgs {
 	return func(_ *cobra.Command, given []string) error {
-		if len(given) < len(names) {
-			return usageError{"missing argument <" + names[len(given)] + ">"}
+		for i, name := range names {
+			if i >= len(given) || strings.TrimSpace(given[i]) == "" {
+				return usageError{"missing argument <" + name + ">"}
+			}
 		}
 		if len(given) > len(names) {
 			return usageError{fmt.Sprintf("unexpected argument %q", given[len(names)])}

@@ -136,10 +136,31 @@ func stringNode(s string) *yaml.Node {
 		if !literalSafe(s) {
 			n.Style = yaml.DoubleQuotedStyle
 		}
-	case ambiguous(s):
-		n.Style = yaml.DoubleQuotedStyle
+	case ambiguous(s) || !plain(s):
+		n.Style = quotes(s)
 	}
 	return n
+}
+
+// quotes is how a text is quoted: in double quotes, or in single ones where
+// that spares escapes.
+func quotes(s string) yaml.Style {
+	if strings.Contains(s, `"`) && !strings.Contains(s, "'") {
+		return yaml.SingleQuotedStyle
+	}
+	return yaml.DoubleQuotedStyle
+}
+
+// plain reports whether a line needs no quotes: nothing in it means
+// anything in YAML.
+func plain(s string) bool {
+	if strings.Trim(s, " ") != s || strings.HasSuffix(s, ":") || strings.Contains(s, ": ") || strings.Contains(s, " #") || strings.HasPrefix(s, "---") || strings.HasPrefix(s, "...") {
+		return false
+	}
+	if strings.IndexByte("-?:", s[0]) >= 0 {
+		return len(s) > 1 && s[1] != ' '
+	}
+	return strings.IndexByte(",[]{}#&*!|>'\"%@`", s[0]) < 0
 }
 
 func isOurTimestamp(s string) bool {
