@@ -74,6 +74,7 @@ func newRoot(a *app) *cobra.Command {
 		indexErrorsCommand(a), indexReviewsCommand(a), indexHelpCommand(a),
 		uiResolveCommand(a),
 	)
+	acceptJSON(root.Commands())
 	root.SetHelpCommand(helpCommand())
 	return root
 }
