@@ -59,12 +59,10 @@ func (c *Company) Mend(ctx context.Context, dryRun bool) (doctor.Mended, error) 
 // DiagnosticsParams are those of workspace.diagnostics.
 type DiagnosticsParams struct {
 	Dir
-	OutDir         string `json:"out_dir" is:"path"`
-	RebuildIndex   bool   `json:"rebuild_index" is:"default=false"`
-	SyncIndex      bool   `json:"sync_index" is:"default=true"`
-	MonitorLimit   int    `json:"monitor_limit" is:"default=200,min=1,cut=5000"`
-	PendingLimit   int    `json:"pending_limit" is:"default=200,min=1,cut=5000"`
-	DecisionsLimit int    `json:"decisions_limit" is:"default=200,min=1,cut=5000"`
+	OutDir       string `json:"out_dir" is:"path"`
+	RebuildIndex bool   `json:"rebuild_index" is:"default=false"`
+	SyncIndex    bool   `json:"sync_index" is:"default=true"`
+	ScreenLimits
 }
 
 // Diagnostics makes a bundle that can be handed to somebody else.
@@ -72,8 +70,15 @@ func (c *Company) Diagnostics(ctx context.Context, p DiagnosticsParams) (doctor.
 	patient := c.patient(ctx, howOf(p.RebuildIndex, p.SyncIndex))
 	turn.Leave(ctx)
 	return doctor.Diagnose(ctx, patient, doctor.Order{
-		OutDir: p.OutDir, Version: c.all.version, Environ: os.Environ(),
-		Parts: doctor.Parts{Sessions: func(ctx context.Context) (any, doctor.SessionFigures, error) {
+		OutDir: p.OutDir, Version: c.all.version, Environ: os.Environ(), Parts: c.parts(p),
+	})
+}
+
+// parts are the answers of other methods that go into a bundle.
+func (c *Company) parts(p DiagnosticsParams) doctor.Parts {
+	dir, step := Dir{c.given}, IndexStep{SyncIndex: p.SyncIndex}
+	return doctor.Parts{
+		Sessions: func(ctx context.Context) (any, doctor.SessionFigures, error) {
 			rows, err := c.all.ListSessions(ctx, ListSessionsParams{MaybeDir: MaybeDir{c.given}})
 			figures := doctor.SessionFigures{Total: len(rows)}
 			for _, row := range rows {
@@ -82,6 +87,18 @@ func (c *Company) Diagnostics(ctx context.Context, p DiagnosticsParams) (doctor.
 				}
 			}
 			return rows, figures, err
-		}, Stats: func(ctx context.Context) (any, error) { return c.IndexStats(ctx, Dir{c.given}) }},
-	})
+		},
+		Monitor: func(ctx context.Context) (any, doctor.MonitorFigures, error) {
+			s, err := c.Monitor(ctx, MonitorParams{Dir: dir, IndexStep: step, Limit: p.MonitorLimit})
+			return s, doctor.MonitorFigures{Rows: len(s.Rows), IndexRebuilt: s.Rebuilt, IndexSynced: s.Synced}, err
+		},
+		Inbox: func(ctx context.Context) (any, doctor.InboxFigures, error) {
+			limits := ItemLimits{PendingLimit: p.PendingLimit, DecisionsLimit: p.DecisionsLimit}
+			s, err := c.Inbox(ctx, InboxParams{Dir: dir, IndexStep: step, ItemLimits: limits})
+			return s, doctor.InboxFigures{
+				Pending: len(s.Pending), RecentDecisions: len(s.Decisions), ParseErrors: doctor.ItemErrors(s.ParseErrors),
+			}, err
+		},
+		Stats: func(ctx context.Context) (any, error) { return c.IndexStats(ctx, dir) },
+	}
 }

@@ -6,6 +6,7 @@ import (
 	"context"
 	"strings"
 
+	"ac/internal/fault"
 	"ac/workspace"
 	"ac/workspace/founding"
 )
@@ -47,12 +48,25 @@ func (c *Company) Bootstrap(ctx context.Context, o BootstrapOptions) (result Boo
 }
 
 // Demo makes a workspace with a small company to look around in, all or nothing.
+// With force it adds one to a directory that has something in it, of which
+// nothing is lost.
 func (c *Company) Demo(ctx context.Context, name string, force bool) (made founding.DemoCompany, err error) {
-	err = c.found(ctx, name, force, func(w *workspace.Workspace) (err error) {
+	build := func(w *workspace.Workspace) (err error) {
 		made, err = founding.Demo(ctx, w)
 		return err
-	})
-	return made, err
+	}
+	err = c.found(ctx, name, false, build)
+	if !force || !fault.Is(err, fault.NotEmpty) {
+		return made, err
+	}
+	if err := workspace.Init(ctx, c.all.env, c.dir, workspace.InitOptions{CompanyName: name, Force: true}); err != nil {
+		return made, err
+	}
+	w, err := c.workspace(ctx)
+	if err != nil {
+		return made, err
+	}
+	return made, build(w)
 }
 
 func (c *Company) found(ctx context.Context, name string, force bool, build func(*workspace.Workspace) error) error {

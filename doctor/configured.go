@@ -159,7 +159,7 @@ func (p Patient) repositories(context.Context) []Check {
 		c.Status, c.Message = Fail, fmt.Sprintf("%d of %s cannot be used", bad, plural(len(machine.RepoRoots), "repository mapping"))
 		c.Hint = "Map them anew, with the absolute path of a clone: workspace.repo_root.set, or repo_roots in " + workspace.MachineFile + "."
 	case bare > 0:
-		c.Status, c.Message = Warn, fmt.Sprintf("%d of %s are no git repositories", bare, plural(len(machine.RepoRoots), "repository mapping"))
+		c.Status, c.Message = Warn, fmt.Sprintf("%d of %s without a .git", bare, plural(len(machine.RepoRoots), "repository mapping"))
 		c.Hint = "Runs that need a worktree of their own cannot work there: map a git clone, or run git init."
 	}
 	return []Check{c}

@@ -38,18 +38,26 @@ type MonitorFigures struct {
 
 // InboxFigures are what a manifest tells of the review inbox.
 type InboxFigures struct {
-	Pending         int   `json:"pending"`
-	RecentDecisions int   `json:"recent_decisions"`
-	ParseErrors     int64 `json:"parse_errors"`
+	Pending         int        `json:"pending"`
+	RecentDecisions int        `json:"recent_decisions"`
+	ParseErrors     ItemErrors `json:"parse_errors"`
 }
 
-// Parts make the answers that go into a bundle. Those that are nil are left out.
+// ItemErrors tells of items of the inbox whose runs have malformed lines.
+type ItemErrors struct {
+	Any       bool  `json:"has_parse_errors"`
+	Pending   int   `json:"pending_with_errors"`
+	Decisions int   `json:"decisions_with_errors"`
+	Most      int64 `json:"max_parse_error_count"`
+}
+
+// Parts make the answers that go into a bundle. What is made of the index is left
+// out where it cannot be made: a bundle is wanted most where something is broken.
 type Parts struct {
 	Sessions func(ctx context.Context) (any, SessionFigures, error)
 	Monitor  func(ctx context.Context) (any, MonitorFigures, error)
 	Inbox    func(ctx context.Context) (any, InboxFigures, error)
-	// Stats are left out too where they fail: there is no readable index then.
-	Stats func(ctx context.Context) (any, error)
+	Stats    func(ctx context.Context) (any, error)
 }
 
 // BundleFiles are the names of the files of a bundle, null for those that are
@@ -85,6 +93,7 @@ type manifest struct {
 	ReviewInbox   *InboxFigures   `json:"review_inbox"`
 	Sessions      SessionFigures  `json:"sessions"`
 	Files         BundleFiles     `json:"files"`
+	LeftOut       []string        `json:"left_out,omitempty"` // and why
 }
 
 type runtimeFigures struct {
@@ -185,35 +194,39 @@ func (w *bundler) parts(ctx context.Context, p Patient, o Order, b *Bundle) (m m
 	if err := w.write(b.Files.Sessions, sessions); err != nil {
 		return m, err
 	}
-	if o.Parts.Monitor != nil {
-		snapshot, figures, err := o.Parts.Monitor(ctx)
+	err = w.snapshots(ctx, o.Parts, &m, b)
+	return m, err
+}
+
+// snapshots writes what is made of the index.
+func (w *bundler) snapshots(ctx context.Context, parts Parts, m *manifest, b *Bundle) error {
+	add := func(name string, file **string, part any, err error) (bool, error) {
 		if err != nil {
-			return m, err
+			m.LeftOut = append(m.LeftOut, name+": "+err.Error())
+			return false, ctx.Err()
 		}
-		m.Monitor, b.Files.Monitor = &figures, new("monitor.snapshot.json")
-		if err := w.write(*b.Files.Monitor, snapshot); err != nil {
-			return m, err
-		}
+		*file = &name
+		return true, w.write(name, part)
 	}
-	if o.Parts.Inbox != nil {
-		snapshot, figures, err := o.Parts.Inbox(ctx)
-		if err != nil {
-			return m, err
-		}
-		m.ReviewInbox, b.Files.ReviewInbox = &figures, new("review_inbox.snapshot.json")
-		if err := w.write(*b.Files.ReviewInbox, snapshot); err != nil {
-			return m, err
-		}
-	}
-	if o.Parts.Stats == nil {
-		return m, nil
-	}
-	stats, err := o.Parts.Stats(ctx)
+	monitor, rows, err := parts.Monitor(ctx)
+	there, err := add("monitor.snapshot.json", &b.Files.Monitor, monitor, err)
 	if err != nil {
-		return m, nil //nolint:nilerr // there is no readable index, which the files tell
+		return err
 	}
-	b.Files.IndexStats = new("index.stats.json")
-	return m, w.write(*b.Files.IndexStats, stats)
+	if there {
+		m.Monitor = &rows
+	}
+	inbox, items, err := parts.Inbox(ctx)
+	there, err = add("review_inbox.snapshot.json", &b.Files.ReviewInbox, inbox, err)
+	if err != nil {
+		return err
+	}
+	if there {
+		m.ReviewInbox = &items
+	}
+	stats, err := parts.Stats(ctx)
+	_, err = add("index.stats.json", &b.Files.IndexStats, stats, err)
+	return err
 }
 
 // write writes one file, indented by two, with its secrets taken out.

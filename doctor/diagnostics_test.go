@@ -3,6 +3,7 @@ package doctor
 import (
 	"bytes"
 	"context"
+	"errors"
 	"fmt"
 	"io/fs"
 	"os"
@@ -52,6 +53,9 @@ func TestFiftyCanaries(t *testing.T) {
 	p.Index = IndexCheck(p.Workspace, ix, SyncIndex, f.dir)
 	order := Order{OutDir: filepath.Join(t.TempDir(), "out"), Version: "test", Environ: environ, Parts: Parts{
 		Sessions: func(context.Context) (any, SessionFigures, error) { return []string{known}, SessionFigures{}, nil },
+		Monitor:  func(context.Context) (any, MonitorFigures, error) { return []string{known}, MonitorFigures{}, nil },
+		Inbox:    func(context.Context) (any, InboxFigures, error) { return []string{known}, InboxFigures{}, nil },
+		Stats:    func(context.Context) (any, error) { return nil, errors.New("no index: " + known) },
 	}}
 	bundle, err := Diagnose(context.Background(), p, order)
 	if err != nil {
@@ -72,7 +76,7 @@ func TestFiftyCanaries(t *testing.T) {
 		}
 		return err
 	})
-	if err != nil || files != 4 {
+	if err != nil || files != 6 || bundle.Files.IndexStats != nil {
 		t.Errorf("%d files (%v)", files, err)
 	}
 	if report, err := os.ReadFile(filepath.Join(bundle.BundleDir, "doctor.json")); err != nil || bytes.Count(report, []byte("REDACTED")) < 20 {

@@ -187,7 +187,7 @@ func (p Patient) chains(ctx context.Context) Check {
 		return pass(id, "every chain is sound (%s)", plural(len(list), "log"))
 	}
 	c := Check{
-		ID: id, Status: Warn, Message: fmt.Sprintf("%d of %s have faults", len(faults), plural(len(list), "log")), Details: shortened(faults),
+		ID: id, Status: Warn, Message: fmt.Sprintf("faults in %d of %s", len(faults), plural(len(list), "log")), Details: shortened(faults),
 		Hint: "What a log lost cannot be made again. See all faults with: ac log:verify " + p.Given,
 	}
 	if slices.Contains(torn, true) {

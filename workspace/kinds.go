@@ -48,7 +48,7 @@ func sharePackKind() kind {
 }
 
 func taskKind() kind {
-	return recordKind(doc.TaskCodec, func(d *verdict, file string, _ []byte, t doc.Task) []string {
+	return recordKind(doc.TaskCodec, func(d *verdict, file string, t doc.Task) []string {
 		d.carries(file, stem(file), t.ID)
 		d.within(file, projectOf(file), t.ProjectID)
 		d.namesAgent("assignee_agent_id", t.AssigneeAgentID)
@@ -61,31 +61,35 @@ func taskKind() kind {
 }
 
 func artifactKind() kind {
-	return recordKind(doc.ArtifactCodec, func(d *verdict, file string, head []byte, a doc.Artifact) []string {
+	return typedKind(doc.ArtifactCodec, func(d *verdict, file string, head []byte, a doc.Artifact) ([]string, func()) {
 		d.carries(file, stem(file), a.ID)
-		switch a.Type {
-		case "memory_delta":
-			delta, misfits := typed(doc.MemoryDeltaCodec, head)
-			if misfits == "" {
-				d.needs = []string{delta.PatchFile}
-			} else {
-				d.issue("memory_delta_invalid", file, misfits)
-			}
-		case "milestone_report":
-			if _, misfits := typed(doc.MilestoneReportCodec, head); misfits != "" {
-				d.issue("milestone_report_invalid", file, misfits)
-			}
-		case "heartbeat_action_proposal":
-			if _, misfits := typed(proposalCodec, head); misfits != "" {
-				d.warn("schema_invalid", file, misfits)
-			}
-		}
-		return doc.Headings(a.Type)
+		return doc.Headings(a.Type), func() { d.ofType(a.Type, file, head) }
 	})
 }
 
+// ofType holds an artifact to the rules of its type.
+func (d *verdict) ofType(artifactType, file string, head []byte) {
+	switch artifactType {
+	case "memory_delta":
+		delta, misfits := typed(doc.MemoryDeltaCodec, head)
+		if misfits == "" {
+			d.needs = []string{delta.PatchFile}
+		} else {
+			d.issue("memory_delta_invalid", file, misfits)
+		}
+	case "milestone_report":
+		if _, misfits := typed(doc.MilestoneReportCodec, head); misfits != "" {
+			d.issue("milestone_report_invalid", file, misfits)
+		}
+	case "heartbeat_action_proposal":
+		if _, misfits := typed(proposalCodec, head); misfits != "" {
+			d.warn("schema_invalid", file, misfits)
+		}
+	}
+}
+
 func helpRequestKind() kind {
-	return recordKind(doc.HelpRequestCodec, func(d *verdict, file string, _ []byte, h doc.HelpRequest) []string {
+	return recordKind(doc.HelpRequestCodec, func(d *verdict, file string, h doc.HelpRequest) []string {
 		d.carries(file, stem(file), h.ID)
 		return []string{"## Question", "## Response"}
 	})

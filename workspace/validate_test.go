@@ -198,6 +198,11 @@ func breakages() []breakage {
 		{"a delta with an extra field and no target", swap(delta, "target_file: work/projects/proj_a/memory.md", "extra: 1")},
 		{"a delta without its patch", gone(projectA + "artifacts/art_delta.patch")},
 		{"a delta whose patch lies outside", swap(delta, "patch_file: work/projects/proj_a/artifacts/art_delta.patch", "patch_file: ../../etc/passwd")},
+		{"a delta with an extra field and no heading", func(t *testing.T, dir string) {
+			t.Helper()
+			swap(delta, "patch_file:", "extra: 1\npatch_file:")(t, dir)
+			swap(delta, "## Changes\n", "")(t, dir)
+		}},
 		{"a report without evidence", swap(report, "evidence_artifacts: []", "x: 1")},
 		{"a proposal that misses its schema", swap(projectA+"artifacts/art_proposal.md", "  body: risky hello\n", "")},
 		{"a context pack without snapshot", gone(pack + "policy_snapshot.yaml")},

@@ -58,7 +58,15 @@ func yamlKind[T any](codec yamldoc.Codec[T], then func(d *verdict, file string, 
 
 // recordKind is a markdown record with front matter. then gives the headings
 // that its body must have.
-func recordKind[T any](codec yamldoc.Codec[T], then func(d *verdict, file string, head []byte, document T) (headings []string)) kind {
+func recordKind[T any](codec yamldoc.Codec[T], then func(d *verdict, file string, document T) (headings []string)) kind {
+	return typedKind(codec, func(d *verdict, file string, _ []byte, document T) ([]string, func()) {
+		return then(d, file, document), nil
+	})
+}
+
+// typedKind is recordKind for records that are of a type with rules of its own.
+// These are looked at, where there are any, once all else fits.
+func typedKind[T any](codec yamldoc.Codec[T], then func(d *verdict, file string, head []byte, document T) (headings []string, own func())) kind {
 	return kind{unreadable: "read_error", limit: yamldoc.MaxBytes, judge: func(file string, text []byte) (d verdict) {
 		head, body, err := frontmatter.Split(text)
 		if err != nil {
@@ -75,10 +83,14 @@ func recordKind[T any](codec yamldoc.Codec[T], then func(d *verdict, file string
 			d.issue("frontmatter", file, "frontmatter_yaml_parse_error: "+err.Error())
 			return d
 		}
-		for _, heading := range then(&d, file, head, document) {
+		headings, own := then(&d, file, head, document)
+		for _, heading := range headings {
 			if !frontmatter.HasHeading(body, heading) {
 				d.issue("missing_heading", file, "the heading "+heading+" is missing")
 			}
+		}
+		if own != nil && len(d.issues) == 0 {
+			own()
 		}
 		return d
 	}}

@@ -38,7 +38,6 @@ func (t *commentTarget) flags(a *app, cmd *cobra.Command) {
 	cmd.Flags().StringVar(&t.TargetAgentID, "target-agent", "", "id of the agent that it is about")
 	cmd.Flags().StringVar(&t.TargetArtifactID, "target-artifact", "", "id of the artifact that it is about")
 	cmd.Flags().StringVar(&t.TargetRunID, "target-run", "", "id of the run that it is about")
-	cmd.Flags().Bool("json", true, "print JSON, as it does without it")
 	completeFlag(cmd, "project", a.projectIDs)
 	completeFlag(cmd, "target-agent", a.agentIDs)
 	completeFlag(cmd, "target-run", a.runIDs)

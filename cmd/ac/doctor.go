@@ -149,6 +149,5 @@ before you hand it on. A bundle with a manifest.json is complete.`,
 	for _, limit := range limits {
 		cmd.Flags().IntVar(limit.value, limit.name, 200, "how much is told at most")
 	}
-	cmd.Flags().Bool("json", true, "print JSON, as it does without it")
 	return cmd
 }

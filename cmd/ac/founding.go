@@ -52,7 +52,6 @@ sessions or jobs of it run.`,
 	cmd.Flags().BoolVar(&o.Force, "force", false, "replace the workspace that is there")
 	cmd.Flags().BoolVar(&o.NoCEO, "no-ceo", false, "make no CEO")
 	cmd.Flags().BoolVar(&o.NoDirector, "no-director", false, "make no director")
-	acceptJSON(cmd)
 	completeFlag(cmd, departmentsFlag, func(*cobra.Command, []string) []string { return keys })
 	return cmd
 }
@@ -76,7 +75,6 @@ func demoInitCommand(a *app) *cobra.Command {
 		},
 	}
 	cmd.Flags().StringVar(&name, "name", "AgentCompany Demo", "name of the company")
-	cmd.Flags().BoolVar(&force, "force", false, "replace the workspace that is there")
-	acceptJSON(cmd)
+	cmd.Flags().BoolVar(&force, "force", false, "add it to a folder that is not empty, of which nothing is lost")
 	return cmd
 }

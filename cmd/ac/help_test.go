@@ -41,3 +41,36 @@ func TestEveryCommandExplainsItself(t *testing.T) {
 		})
 	}
 }
+
+// TestEveryJSONCommandTakesJSON holds every command whose line in the table of
+// docs/scripting.md tells of JSON to the flag.
+func TestEveryJSONCommandTakesJSON(t *testing.T) {
+	t.Parallel()
+	doc, err := os.ReadFile("../../docs/scripting.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	root := newRoot(&app{stdin: strings.NewReader(""), stdout: io.Discard, stderr: io.Discard})
+	told := map[string]bool{}
+	for line := range strings.SplitSeq(string(doc), "\n") {
+		names, output, ok := strings.Cut(strings.TrimPrefix(line, "| `"), "` | ")
+		if !ok || !strings.Contains(output, "JSON") {
+			continue
+		}
+		for name := range strings.SplitSeq(names, "`, `") {
+			told[name] = true
+			if name == "run:execute" || name == "agent:self-improve-cycle" {
+				continue // --json may belong to the command line that they take
+			}
+			cmd, _, err := root.Find([]string{name})
+			if err != nil || cmd.Flags().Lookup("json") == nil {
+				t.Errorf("%s prints JSON and does not take --json (%v)", name, err)
+			}
+		}
+	}
+	for _, name := range jsonOnly() {
+		if !told[name] {
+			t.Errorf("docs/scripting.md does not tell that %s prints JSON", name)
+		}
+	}
+}

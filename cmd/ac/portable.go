@@ -71,13 +71,7 @@ kept as it was below .local/migrations. Runs may go on meanwhile.`,
 	}
 	cmd.Flags().BoolVar(&p.DryRun, "dry-run", false, "count what would be done and write nothing")
 	cmd.Flags().BoolVar(&p.Force, "force", false, "migrate again, also logs whose seals do not fit")
-	acceptJSON(cmd)
 	return cmd
-}
-
-// acceptJSON takes the flag for which these commands have no other form.
-func acceptJSON(cmd *cobra.Command) {
-	cmd.Flags().Bool("json", true, "print JSON, as it does without it")
 }
 
 func exportCommand(a *app) *cobra.Command {
@@ -97,7 +91,6 @@ workspace in which sessions or jobs run.`,
 	}
 	cmd.Flags().BoolVar(&p.IncludeLocal, "include-local", false, "take along what is true on this machine")
 	cmd.Flags().BoolVar(&p.Force, "force", false, "replace the workspace that is there")
-	acceptJSON(cmd)
 	return cmd
 }
 
@@ -121,6 +114,5 @@ workspace does not validate.`,
 	}
 	cmd.Flags().BoolVar(&p.IncludeLocal, "include-local", false, "take along what was true on the other machine")
 	cmd.Flags().BoolVar(&p.Force, "force", false, "replace the workspace that is there")
-	acceptJSON(cmd)
 	return cmd
 }

@@ -76,6 +76,7 @@ func newRoot(a *app) *cobra.Command {
 		uiResolveCommand(a),
 	)
 	takeDecimals(root)
+	acceptJSON(root.Commands())
 	root.SetHelpCommand(helpCommand())
 	return root
 }

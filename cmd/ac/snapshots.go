@@ -77,7 +77,6 @@ func monitorRunsCommand(a *app) *cobra.Command {
 	}
 	cmd.Flags().StringVar(&p.ProjectID, "project", "", "id of a project")
 	cmd.Flags().IntVar(&p.Limit, "limit", 200, "at most so many runs, 5000 in any case")
-	cmd.Flags().Bool("json", true, "print JSON, as it does without it")
 	p.indexStep.flags(cmd)
 	completeFlag(cmd, "project", a.projectIDs)
 	return cmd
@@ -97,7 +96,6 @@ func inboxSnapshotCommand(a *app) *cobra.Command {
 		},
 	}
 	p.flags(a, cmd)
-	cmd.Flags().Bool("json", true, "print JSON, as it does without it")
 	return cmd
 }
 
@@ -115,7 +113,6 @@ func uiSnapshotCommand(a *app) *cobra.Command {
 		},
 	}
 	p.flags(a, cmd)
-	cmd.Flags().Bool("json", true, "print JSON, as it does without it")
 	return cmd
 }
 

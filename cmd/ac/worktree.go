@@ -44,7 +44,6 @@ untracked files. The branches stay.`,
 	cmd.Flags().StringVar(&p.ProjectID, "project", "", "only of this project")
 	cmd.Flags().Float64Var(&p.MaxAgeHours, "max-age-hours", 72, "hours since the end of a run before its worktree is removed")
 	cmd.Flags().BoolVar(&p.DryRun, "dry-run", false, "say what would be removed and remove nothing")
-	cmd.Flags().Bool("json", true, "print JSON, as it does without it")
 	completeFlag(cmd, "project", a.projectIDs)
 	return cmd
 }

@@ -1,0 +1,35 @@
+package main
+
+// The flag --json of commands that print JSON in any case, so that scripts may
+// ask for it of every command that can.
+
+import (
+	"slices"
+
+	"github.com/spf13/cobra"
+)
+
+// jsonOnly are the commands that have no other output than JSON, less those that
+// take the command line of another program, to which the flag may belong.
+func jsonOnly() []string {
+	return []string{
+		"rpc:call", "worktree:cleanup", "demo:init",
+		"workspace:diagnostics", "workspace:migrate", "workspace:export", "workspace:import", "workspace:bootstrap",
+		"index:rebuild", "index:sync", "index:stats", "index:runs", "index:events", "index:event-errors", "index:reviews", "index:help",
+		"monitor:runs", "inbox:snapshot", "ui:snapshot", "ui:resolve", "comment:add", "comment:list",
+		"run:new", "run:list", "job:submit", "job:show", "job:collect", "job:cancel",
+		"inbox:resolve", "milestone:report:new", "milestone:approve", "help:new",
+		"agent:record-mistake", "agent:refresh-context",
+		"artifact:fill", "pipeline:intake", "pipeline:plan",
+	}
+}
+
+// acceptJSON gives those of the commands the flag.
+func acceptJSON(cmds []*cobra.Command) {
+	names := jsonOnly()
+	for _, cmd := range cmds {
+		if slices.Contains(names, cmd.Name()) {
+			cmd.Flags().Bool("json", true, "print JSON, as it does without it")
+		}
+	}
+}
