@@ -17,6 +17,7 @@ type writer struct {
 	prepared map[string]*sql.Stmt
 	words    map[string]int64
 	known    *known
+	events   eventRows
 	messages int // how many more there are now
 }
 
@@ -41,6 +42,7 @@ func (w *writer) end(failed error) error {
 	for _, st := range w.prepared {
 		failed = errors.Join(failed, st.Close())
 	}
+	failed = errors.Join(failed, w.conn.Raw(func(any) error { return w.events.close() }))
 	if !w.began {
 		return failed
 	}
@@ -292,24 +294,15 @@ func (w *writer) wordID(text string) (int64, error) {
 	return id, nil
 }
 
-func (w *writer) word(of *word) (any, error) {
-	if of == nil {
-		return nil, nil //nolint:nilnil // no word is a NULL
+// number gives a word its number, if it has none yet.
+func (w *writer) number(of *word) error {
+	if of == nil || of.id != 0 {
+		return nil
 	}
-	if of.id == 0 {
-		id, err := w.wordID(of.text)
-		if err != nil {
-			return nil, err
-		}
-		of.id = id
-	}
-	return of.id, nil
+	id, err := w.wordID(of.text)
+	of.id = id
+	return err
 }
-
-// perInsert is how many events one statement writes.
-const perInsert = 32
-
-const eventColumns = 12
 
 // rows writes what a piece of a log holds.
 func (w *writer) rows(p *pass, b logBatch) error {
@@ -333,49 +326,7 @@ func (w *writer) rows(p *pass, b logBatch) error {
 	if err != nil {
 		return err
 	}
-	for at := 0; at < len(b.events); {
-		n := perInsert
-		if len(b.events)-at < n {
-			n = 1
-		}
-		if err := w.events(project, b.job.run, b.events[at:at+n]); err != nil {
-			return err
-		}
-		at += n
-	}
-	return nil
-}
-
-func (w *writer) events(project, run int64, some []eventRow) error {
-	args := make([]any, 0, eventColumns*len(some))
-	for i := range some {
-		e := &some[i]
-		args = append(args, eventKey(run, e.seq), project, e.seq, number(e.at, e.hasAt), number(e.mono, e.hasMono))
-		for _, of := range [...]*word{e.kind, e.actor, e.session, e.access} {
-			id, err := w.word(of)
-			if err != nil {
-				return err
-			}
-			args = append(args, id)
-		}
-		args = append(args, e.offset, e.length, int64(int32(e.sum)))
-	}
-	return w.exec(eventInsert(len(some)), args...)
-}
-
-func eventInsert(n int) string {
-	one := marks(eventColumns)
-	if n == 1 {
-		return "INSERT OR REPLACE INTO ac_events VALUES " + one
-	}
-	return "INSERT OR REPLACE INTO ac_events VALUES " + strings.Repeat(one+",", n-1) + one
-}
-
-func number(n int64, some bool) any {
-	if !some {
-		return nil
-	}
-	return n
+	return w.events.write(w, project, b.job.run, b.events)
 }
 
 func (w *writer) message(conversation int64, m messageLine) error {
