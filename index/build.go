@@ -30,7 +30,7 @@ func (ix *Index) rebuildHere(ctx context.Context) (built Rebuilt, err error) {
 	}
 	k := newKnown()
 	ix.known = nil
-	err = ix.connected(ctx, true, func(conn *sql.Conn) error {
+	err = ix.connected(ctx, true, func(conn *link) error {
 		if err := ix.acceptable(ctx, conn); err != nil {
 			return err
 		}
@@ -52,7 +52,7 @@ func (ix *Index) rebuildHere(ctx context.Context) (built Rebuilt, err error) {
 
 // acceptable refuses a database that belongs to somebody else, and prepares one
 // that is empty or ours.
-func (ix *Index) acceptable(ctx context.Context, conn *sql.Conn) error {
+func (ix *Index) acceptable(ctx context.Context, conn *link) error {
 	var application, tables int64
 	if err := conn.QueryRowContext(ctx, "PRAGMA application_id").Scan(&application); err != nil {
 		return err
@@ -122,7 +122,7 @@ func (ix *Index) syncHere(ctx context.Context, scope Scope) (synced Synced, err 
 	if ix.isBroken() {
 		return synced, errUnusable
 	}
-	err = ix.connected(ctx, false, func(conn *sql.Conn) error {
+	err = ix.connected(ctx, false, func(conn *link) error {
 		quiet := context.WithoutCancel(ctx)
 		generation, err := ix.ours(quiet, conn)
 		if err != nil {
@@ -167,7 +167,7 @@ func (ix *Index) syncHere(ctx context.Context, scope Scope) (synced Synced, err 
 }
 
 // loadKnown reads what the index knows of the files.
-func loadKnown(ctx context.Context, conn *sql.Conn, generation int64) (*known, error) {
+func loadKnown(ctx context.Context, conn *link, generation int64) (*known, error) {
 	k := newKnown()
 	k.generation = generation
 	rows, err := conn.QueryContext(ctx, "SELECT id, path, state, problem, what FROM ac_files")

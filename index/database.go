@@ -92,9 +92,13 @@ func (ix *Index) closeDB() error {
 	if ix.db == nil {
 		return nil
 	}
-	err := ix.db.Close()
-	ix.db = nil
-	return err
+	var failed error
+	for _, l := range ix.idle {
+		failed = errors.Join(failed, l.close())
+	}
+	failed = errors.Join(failed, ix.db.Close())
+	ix.idle, ix.db = nil, nil
+	return failed
 }
 
 // open gives the database of the file that is there now. Without create a
@@ -161,19 +165,19 @@ func (ix *Index) inode() int64 {
 
 // ours checks that a connection leads to an index of this version, and gives
 // its generation.
-func (ix *Index) ours(ctx context.Context, conn *sql.Conn) (generation int64, err error) {
+func (ix *Index) ours(ctx context.Context, conn *link) (generation int64, err error) {
 	var application, version int64
-	if err := conn.QueryRowContext(ctx, "PRAGMA application_id").Scan(&application); err != nil {
+	if err := conn.askOne(ctx, "PRAGMA application_id", nil, &application); err != nil {
 		return 0, err
 	}
-	if err := conn.QueryRowContext(ctx, "PRAGMA user_version").Scan(&version); err != nil {
+	if err := conn.askOne(ctx, "PRAGMA user_version", nil, &version); err != nil {
 		return 0, err
 	}
 	if application != applicationID || version != schemaVersion {
 		return 0, errUnusable
 	}
 	var inode int64
-	err = conn.QueryRowContext(ctx, "SELECT generation, inode FROM ac_state").Scan(&generation, &inode)
+	err = conn.askOne(ctx, "SELECT generation, inode FROM ac_state", nil, &generation, &inode)
 	if errors.Is(err, sql.ErrNoRows) || (err == nil && inode != ix.inode()) {
 		err = errUnusable
 	}
@@ -214,14 +218,14 @@ func (ix *Index) isBroken() bool {
 }
 
 // connected runs something on a connection of its own.
-func (ix *Index) connected(ctx context.Context, create bool, fn func(*sql.Conn) error) error {
+func (ix *Index) connected(ctx context.Context, create bool, fn func(*link) error) error {
 	db, err := ix.open(create)
 	if err != nil {
 		return err
 	}
-	conn, err := db.Conn(ctx)
+	l, err := ix.take(ctx, db)
 	if err != nil {
 		return err
 	}
-	return errors.Join(fn(conn), conn.Close())
+	return errors.Join(fn(l), ix.give(l))
 }

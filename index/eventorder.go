@@ -119,7 +119,7 @@ func (v *View) sequences(f EventFilter) ([]sequence, error) {
 				text, args = text+" AND type=?", append(args, kind)
 			}
 			var at sql.NullInt64
-			if err := v.conn.QueryRowContext(v.ctx, text, args...).Scan(&at); err != nil {
+			if err := v.conn.askOne(v.ctx, text, args, &at); err != nil {
 				return nil, err
 			}
 			if at.Valid {

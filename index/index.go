@@ -36,6 +36,7 @@ type Index struct {
 
 	mu     sync.Mutex
 	db     *sql.DB
+	idle   []*link          // of db
 	id     durable.Identity // of the file that db has open
 	broken bool             // a read met a page that makes no sense
 	next   *shared          // the pass that late comers may share

@@ -101,7 +101,7 @@ func (t *Totals) targets() []any {
 // Totals adds up all runs that a filter chooses; its limit has no meaning.
 func (v *View) Totals(f RunFilter) (t Totals, err error) {
 	c := f.conditions()
-	err = v.conn.QueryRowContext(v.ctx, "SELECT "+sums+c.text, c.args...).Scan(t.targets()...)
+	err = v.conn.askOne(v.ctx, "SELECT "+sums+c.text, c.args, t.targets()...)
 	return t, err
 }
 

@@ -12,17 +12,15 @@ import (
 // writer writes on the one connection of a pass.
 type writer struct {
 	ctx      context.Context // never ends: a statement is not broken off
-	conn     *sql.Conn
+	conn     *link
 	began    bool
-	prepared map[string]*sql.Stmt
 	words    map[string]int64
 	known    *known
-	events   eventRows
 	messages int // how many more there are now
 }
 
-func newWriter(ctx context.Context, conn *sql.Conn, k *known) *writer {
-	return &writer{ctx: context.WithoutCancel(ctx), conn: conn, prepared: map[string]*sql.Stmt{}, words: map[string]int64{}, known: k}
+func newWriter(ctx context.Context, conn *link, k *known) *writer {
+	return &writer{ctx: context.WithoutCancel(ctx), conn: conn, words: map[string]int64{}, known: k}
 }
 
 // begin starts the transaction.
@@ -30,7 +28,7 @@ func (w *writer) begin() error {
 	if w.began {
 		return nil
 	}
-	if _, err := w.conn.ExecContext(w.ctx, "BEGIN IMMEDIATE"); err != nil {
+	if _, err := w.conn.do(w.ctx, "BEGIN IMMEDIATE"); err != nil {
 		return err
 	}
 	w.began = true
@@ -39,22 +37,18 @@ func (w *writer) begin() error {
 
 // end commits, or takes everything back.
 func (w *writer) end(failed error) error {
-	for _, st := range w.prepared {
-		failed = errors.Join(failed, st.Close())
-	}
-	failed = errors.Join(failed, w.conn.Raw(func(any) error { return w.events.close() }))
 	if !w.began {
 		return failed
 	}
 	if failed == nil {
 		w.known.generation++
-		_, failed = w.conn.ExecContext(w.ctx, "UPDATE ac_state SET generation=?, messages=messages+?", w.known.generation, w.messages)
+		_, failed = w.conn.do(w.ctx, "UPDATE ac_state SET generation=?, messages=messages+?", w.known.generation, w.messages)
 	}
 	if failed == nil {
-		_, failed = w.conn.ExecContext(w.ctx, "COMMIT")
+		_, failed = w.conn.do(w.ctx, "COMMIT")
 	}
 	if failed != nil {
-		_, err := w.conn.ExecContext(w.ctx, "ROLLBACK")
+		_, err := w.conn.do(w.ctx, "ROLLBACK")
 		if err != nil && !strings.Contains(err.Error(), "no transaction is active") {
 			return errors.Join(failed, err)
 		}
@@ -62,16 +56,7 @@ func (w *writer) end(failed error) error {
 	return failed
 }
 
-func (w *writer) statement(text string) (*sql.Stmt, error) {
-	if st := w.prepared[text]; st != nil {
-		return st, nil
-	}
-	st, err := w.conn.PrepareContext(w.ctx, text)
-	if err == nil {
-		w.prepared[text] = st
-	}
-	return st, err
-}
+func (w *writer) statement(text string) (*sql.Stmt, error) { return w.conn.statement(w.ctx, text) }
 
 func (w *writer) exec(text string, args ...any) error {
 	_, err := w.change(text, args...)
@@ -326,7 +311,7 @@ func (w *writer) rows(p *pass, b logBatch) error {
 	if err != nil {
 		return err
 	}
-	return w.events.write(w, project, b.job.run, b.events)
+	return w.conn.events.write(w, project, b.job.run, b.events)
 }
 
 func (w *writer) message(conversation int64, m messageLine) error {
