@@ -72,6 +72,9 @@ func spoilt(err error) bool {
 // identity looks at the file, without opening it: closing a descriptor of ours
 // would take SQLite's locks on the file away.
 func (ix *Index) identity() (id durable.Identity, err error) {
+	if ix.private {
+		return id, nil
+	}
 	st, err := ix.w.FS.Lstat(localDir)
 	if err != nil {
 		return id, err
@@ -136,12 +139,19 @@ func (ix *Index) open(create bool) (*sql.DB, error) {
 			return nil, err
 		}
 	}
-	db, err := sql.Open("sqlite", address(ix.w.Dir()))
+	at := address(ix.w.Dir())
+	if ix.private {
+		at = "file:?_pragma=cache_size(-4096)&_pragma=trusted_schema(0)" // SQLite's own temporary file, once it outgrows memory
+	}
+	db, err := sql.Open("sqlite", at)
 	if err != nil {
 		return nil, err
 	}
 	db.SetMaxOpenConns(8)
 	db.SetMaxIdleConns(2)
+	if ix.private {
+		db.SetMaxOpenConns(1) // each connection has a database of its own
+	}
 	ix.db, ix.id = db, id
 	return db, nil
 }
@@ -195,11 +205,14 @@ func (ix *Index) discard() error {
 	defer ix.mu.Unlock()
 	_ = ix.closeDB() // it is of no use any more
 	ix.broken = false
+	if ix.private {
+		return nil
+	}
 	if st, err := ix.w.FS.Lstat(localDir); err == nil && !st.IsDir() {
 		return fault.New(fault.IO, "%s is no directory of the workspace", localDir)
 	}
 	var failed error
-	for _, suffix := range []string{"-wal", "-shm", "-journal", ""} {
+	for _, suffix := range []string{"-wal", "-shm", "-journal", "-synced", ""} {
 		failed = errors.Join(failed, ix.w.FS.RemoveAll(databaseFile+suffix))
 	}
 	return failed
@@ -219,6 +232,10 @@ func (ix *Index) isBroken() bool {
 
 // connected runs something on a connection of its own.
 func (ix *Index) connected(ctx context.Context, create bool, fn func(*link) error) error {
+	if ix.private {
+		ix.alone.Lock()
+		defer ix.alone.Unlock()
+	}
 	db, err := ix.open(create)
 	if err != nil {
 		return err

@@ -92,7 +92,7 @@ CREATE TABLE ac_agent_counters(
   total_tokens INTEGER NOT NULL, total_cost_usd REAL NOT NULL,
   context_cycles_count INTEGER NOT NULL, context_cycles_known_runs INTEGER NOT NULL, context_cycles_unknown_runs INTEGER NOT NULL) WITHOUT ROWID;
 CREATE TABLE ac_comments(
-  id INTEGER PRIMARY KEY, comment_id TEXT NOT NULL, created_at TEXT NOT NULL, at INTEGER NOT NULL, author_id TEXT NOT NULL, author_role TEXT NOT NULL,
+  id INTEGER PRIMARY KEY, comment_id TEXT NOT NULL, schema_version INTEGER NOT NULL, created_at TEXT NOT NULL, at INTEGER NOT NULL, author_id TEXT NOT NULL, author_role TEXT NOT NULL,
   visibility TEXT NOT NULL, project_id TEXT NOT NULL, agent_id TEXT, artifact_id TEXT, run_id TEXT, body TEXT NOT NULL);
 CREATE INDEX ac_runs_by_agent ON ac_runs(agent_id, project_id, dir);
 CREATE INDEX ac_agents_by_name ON ac_agents(agent_id);
