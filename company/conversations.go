@@ -137,7 +137,7 @@ type MessagesParams struct {
 	Dir
 	Scope
 	ConversationID string `json:"conversation_id" is:"id"`
-	Limit          int    `json:"limit" is:"default=300,min=1,max=5000"`
+	Limit          int    `json:"limit" is:"default=300,min=1,cut=5000"`
 }
 
 // CheckFields ties the project to the scope.

@@ -62,7 +62,7 @@ type IndexRunsParams struct {
 	Dir
 	ProjectID string `json:"project_id,omitempty" is:"optional,id"`
 	Status    string `json:"status,omitempty" is:"optional,enum=running|ended|failed|stopped"`
-	Limit     int    `json:"limit" is:"default=200,min=1,max=5000"`
+	Limit     int    `json:"limit" is:"default=200,min=1,cut=5000"`
 }
 
 // IndexRuns lists runs from the index.
@@ -79,7 +79,7 @@ type IndexEventsParams struct {
 	RunID     string `json:"run_id,omitempty" is:"optional,id"`
 	Type      string `json:"type,omitempty" is:"optional"`
 	SinceSeq  int64  `json:"since_seq,omitempty" is:"optional,min=0"`
-	Limit     int    `json:"limit" is:"default=500,min=1,max=5000"`
+	Limit     int    `json:"limit" is:"default=500,min=1,cut=5000"`
 	Order     string `json:"order" is:"default=desc,enum=asc|desc"`
 }
 
@@ -97,7 +97,7 @@ type IndexParseErrorsParams struct {
 	Dir
 	ProjectID string `json:"project_id,omitempty" is:"optional,id"`
 	RunID     string `json:"run_id,omitempty" is:"optional,id"`
-	Limit     int    `json:"limit" is:"default=200,min=1,max=5000"`
+	Limit     int    `json:"limit" is:"default=200,min=1,cut=5000"`
 }
 
 // IndexParseErrors lists the lines of logs that are no events.
@@ -112,7 +112,7 @@ type IndexReviewsParams struct {
 	Dir
 	ProjectID string `json:"project_id,omitempty" is:"optional,id"`
 	Decision  string `json:"decision,omitempty" is:"optional,enum=approved|denied"`
-	Limit     int    `json:"limit" is:"default=200,min=1,max=5000"`
+	Limit     int    `json:"limit" is:"default=200,min=1,cut=5000"`
 }
 
 // IndexReviews lists reviews from the index.
@@ -127,7 +127,7 @@ type IndexHelpRequestsParams struct {
 	Dir
 	TargetManager string `json:"target_manager,omitempty" is:"optional"`
 	ProjectID     string `json:"project_id,omitempty" is:"optional,id"`
-	Limit         int    `json:"limit" is:"default=200,min=1,max=5000"`
+	Limit         int    `json:"limit" is:"default=200,min=1,cut=5000"`
 }
 
 // IndexHelpRequests lists help requests from the index.

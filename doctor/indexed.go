@@ -19,8 +19,8 @@ type indexState struct {
 	missing bool  // there is none
 	spoilt  error // why it cannot be read
 	holds   index.Stats
-	// syncedMS is when it was last written, newestMS the newest change of what it
-	// is made from, in Unix ms.
+	// syncedMS is when it was last brought up to date, 0 when that is not known,
+	// newestMS the newest change of what it is made from, in Unix ms.
 	syncedMS, newestMS int64
 }
 
@@ -35,10 +35,8 @@ func lookAtIndex(ctx context.Context, w *workspace.Workspace, ix *index.Index) (
 		state.holds, err = v.Stats()
 		return err
 	})
-	for _, name := range []string{indexFile, indexFile + "-wal"} {
-		if st, err := w.FS.Stat(name); err == nil {
-			state.syncedMS = max(state.syncedMS, st.ModTime().UnixMilli())
-		}
+	if at, ok := ix.LastSync(); ok {
+		state.syncedMS = at.UnixMilli()
 	}
 	for _, dir := range []string{workspace.ProjectsDir, workspace.ReviewsDir, workspace.HelpRequestsDir} {
 		state.newestMS = max(state.newestMS, newest(w.FS, dir))

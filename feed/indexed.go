@@ -82,8 +82,8 @@ func (s *subscription) newestIndexed(v *index.View, known map[logKey]place) (fou
 			if !seen {
 				break
 			}
-			if e.AtMS != nil {
-				last = max(last, *e.AtMS)
+			if at, timed := e.At(); timed {
+				last = max(last, at)
 			}
 			found = append(found, past{place: p, seq: e.Seq, at: last, offset: e.Offset, length: e.Length})
 		}
@@ -102,17 +102,18 @@ func (s *subscription) firstOfNewest(v *index.View, known map[logKey]place) (map
 		first := map[index.RunKey]int64{}
 		taken, oldest, whole := 0, int64(math.MinInt64), len(events) < limit
 		for _, e := range events {
-			if taken >= s.spec.Backfill && (e.AtMS == nil || *e.AtMS < oldest) {
+			at, timed := e.At()
+			if taken >= s.spec.Backfill && (!timed || at < oldest) {
 				whole = true // what follows is older
 				break
 			}
 			if _, seen := s.seen(known, e); !seen {
 				continue
 			}
-			if e.AtMS == nil {
+			if !timed {
 				return nil, errUnfit // its time is that of the events before it
 			}
-			taken, oldest = taken+1, *e.AtMS
+			taken, oldest = taken+1, at
 			run := index.RunKey{ProjectID: e.ProjectID, RunID: e.RunID}
 			if seq, there := first[run]; !there || e.Seq < seq {
 				first[run] = e.Seq

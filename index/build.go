@@ -8,7 +8,9 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"os"
 	"strings"
+	"time"
 )
 
 // rebuild builds the index anew, in one transaction on the file that is there
@@ -28,9 +30,9 @@ func (ix *Index) rebuildHere(ctx context.Context) (built Rebuilt, err error) {
 	if ix.isBroken() {
 		return built, errUnusable
 	}
-	k := newKnown()
+	k, began := newKnown(), ix.w.Env.Clock.Now()
 	ix.known = nil
-	err = ix.connected(ctx, true, func(conn *sql.Conn) error {
+	err = ix.connected(ctx, true, func(conn *link) error {
 		if err := ix.acceptable(ctx, conn); err != nil {
 			return err
 		}
@@ -46,13 +48,43 @@ func (ix *Index) rebuildHere(ctx context.Context) (built Rebuilt, err error) {
 	})
 	if err == nil {
 		ix.known = k
+		ix.noteSync(began)
 	}
 	return built, err
 }
 
+// syncedFile is as old as the last sync of the whole workspace, or rebuild: a
+// sync that finds nothing changed writes nothing else.
+const syncedFile = databaseFile + "-synced"
+
+// noteSync notes that the index holds what was there at a time. Where that
+// cannot be written nobody is told, and the next sync tries again.
+func (ix *Index) noteSync(at time.Time) {
+	if ix.private {
+		return
+	}
+	if err := ix.w.FS.SetModified(syncedFile, at); !errors.Is(err, fs.ErrNotExist) {
+		return
+	}
+	if f, err := ix.w.FS.OpenFile(syncedFile, os.O_CREATE|os.O_WRONLY, 0o644); err == nil {
+		_ = f.Close() // it is empty
+		_ = ix.w.FS.SetModified(syncedFile, at)
+	}
+}
+
+// LastSync is when the index was last brought up to date as a whole; not ok when
+// that is not known.
+func (ix *Index) LastSync() (at time.Time, ok bool) {
+	st, err := ix.w.FS.Lstat(syncedFile)
+	if err != nil || !st.Mode().IsRegular() {
+		return at, false
+	}
+	return st.ModTime(), true
+}
+
 // acceptable refuses a database that belongs to somebody else, and prepares one
 // that is empty or ours.
-func (ix *Index) acceptable(ctx context.Context, conn *sql.Conn) error {
+func (ix *Index) acceptable(ctx context.Context, conn *link) error {
 	var application, tables int64
 	if err := conn.QueryRowContext(ctx, "PRAGMA application_id").Scan(&application); err != nil {
 		return err
@@ -122,7 +154,7 @@ func (ix *Index) syncHere(ctx context.Context, scope Scope) (synced Synced, err 
 	if ix.isBroken() {
 		return synced, errUnusable
 	}
-	err = ix.connected(ctx, false, func(conn *sql.Conn) error {
+	err = ix.connected(ctx, false, func(conn *link) error {
 		quiet := context.WithoutCancel(ctx)
 		generation, err := ix.ours(quiet, conn)
 		if err != nil {
@@ -161,13 +193,16 @@ func (ix *Index) syncHere(ctx context.Context, scope Scope) (synced Synced, err 
 		s.seen(&synced)
 		synced.DBPath = Path(ix.w.Dir())
 		synced.AgentCountersDeleted = max(0, before-s.AgentCounters)
+		if scope == (Scope{}) {
+			ix.noteSync(p.now)
+		}
 		return nil
 	})
 	return synced, err
 }
 
 // loadKnown reads what the index knows of the files.
-func loadKnown(ctx context.Context, conn *sql.Conn, generation int64) (*known, error) {
+func loadKnown(ctx context.Context, conn *link, generation int64) (*known, error) {
 	k := newKnown()
 	k.generation = generation
 	rows, err := conn.QueryContext(ctx, "SELECT id, path, state, problem, what FROM ac_files")

@@ -72,6 +72,9 @@ func spoilt(err error) bool {
 // identity looks at the file, without opening it: closing a descriptor of ours
 // would take SQLite's locks on the file away.
 func (ix *Index) identity() (id durable.Identity, err error) {
+	if ix.private {
+		return id, nil
+	}
 	st, err := ix.w.FS.Lstat(localDir)
 	if err != nil {
 		return id, err
@@ -92,9 +95,13 @@ func (ix *Index) closeDB() error {
 	if ix.db == nil {
 		return nil
 	}
-	err := ix.db.Close()
-	ix.db = nil
-	return err
+	var failed error
+	for _, l := range ix.idle {
+		failed = errors.Join(failed, l.close())
+	}
+	failed = errors.Join(failed, ix.db.Close())
+	ix.idle, ix.db = nil, nil
+	return failed
 }
 
 // open gives the database of the file that is there now. Without create a
@@ -132,12 +139,19 @@ func (ix *Index) open(create bool) (*sql.DB, error) {
 			return nil, err
 		}
 	}
-	db, err := sql.Open("sqlite", address(ix.w.Dir()))
+	at := address(ix.w.Dir())
+	if ix.private {
+		at = "file:?_pragma=cache_size(-4096)&_pragma=trusted_schema(0)" // SQLite's own temporary file, once it outgrows memory
+	}
+	db, err := sql.Open("sqlite", at)
 	if err != nil {
 		return nil, err
 	}
 	db.SetMaxOpenConns(8)
 	db.SetMaxIdleConns(2)
+	if ix.private {
+		db.SetMaxOpenConns(1) // each connection has a database of its own
+	}
 	ix.db, ix.id = db, id
 	return db, nil
 }
@@ -161,19 +175,19 @@ func (ix *Index) inode() int64 {
 
 // ours checks that a connection leads to an index of this version, and gives
 // its generation.
-func (ix *Index) ours(ctx context.Context, conn *sql.Conn) (generation int64, err error) {
+func (ix *Index) ours(ctx context.Context, conn *link) (generation int64, err error) {
 	var application, version int64
-	if err := conn.QueryRowContext(ctx, "PRAGMA application_id").Scan(&application); err != nil {
+	if err := conn.askOne(ctx, "PRAGMA application_id", nil, &application); err != nil {
 		return 0, err
 	}
-	if err := conn.QueryRowContext(ctx, "PRAGMA user_version").Scan(&version); err != nil {
+	if err := conn.askOne(ctx, "PRAGMA user_version", nil, &version); err != nil {
 		return 0, err
 	}
 	if application != applicationID || version != schemaVersion {
 		return 0, errUnusable
 	}
 	var inode int64
-	err = conn.QueryRowContext(ctx, "SELECT generation, inode FROM ac_state").Scan(&generation, &inode)
+	err = conn.askOne(ctx, "SELECT generation, inode FROM ac_state", nil, &generation, &inode)
 	if errors.Is(err, sql.ErrNoRows) || (err == nil && inode != ix.inode()) {
 		err = errUnusable
 	}
@@ -191,11 +205,14 @@ func (ix *Index) discard() error {
 	defer ix.mu.Unlock()
 	_ = ix.closeDB() // it is of no use any more
 	ix.broken = false
+	if ix.private {
+		return nil
+	}
 	if st, err := ix.w.FS.Lstat(localDir); err == nil && !st.IsDir() {
 		return fault.New(fault.IO, "%s is no directory of the workspace", localDir)
 	}
 	var failed error
-	for _, suffix := range []string{"-wal", "-shm", "-journal", ""} {
+	for _, suffix := range []string{"-wal", "-shm", "-journal", "-synced", ""} {
 		failed = errors.Join(failed, ix.w.FS.RemoveAll(databaseFile+suffix))
 	}
 	return failed
@@ -214,14 +231,18 @@ func (ix *Index) isBroken() bool {
 }
 
 // connected runs something on a connection of its own.
-func (ix *Index) connected(ctx context.Context, create bool, fn func(*sql.Conn) error) error {
+func (ix *Index) connected(ctx context.Context, create bool, fn func(*link) error) error {
+	if ix.private {
+		ix.alone.Lock()
+		defer ix.alone.Unlock()
+	}
 	db, err := ix.open(create)
 	if err != nil {
 		return err
 	}
-	conn, err := db.Conn(ctx)
+	l, err := ix.take(ctx, db)
 	if err != nil {
 		return err
 	}
-	return errors.Join(fn(conn), conn.Close())
+	return errors.Join(fn(l), ix.give(l))
 }

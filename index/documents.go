@@ -376,7 +376,7 @@ func decodeComment(s source, text []byte) decoded {
 	}
 	at, _ := parseTime(c.CreatedAt)
 	return decoded{claim: s.path, rows: []insertion{{"ac_comments", []any{
-		c.ID, c.CreatedAt, at, c.AuthorID, c.AuthorRole, c.Visibility, c.Target.ProjectID,
+		c.ID, c.SchemaVersion, c.CreatedAt, at, c.AuthorID, c.AuthorRole, c.Visibility, c.Target.ProjectID,
 		maybe(c.Target.AgentID), maybe(c.Target.ArtifactID), maybe(c.Target.RunID), c.Body,
 	}}}}
 }

@@ -54,9 +54,12 @@ type Place struct {
 	Seq       int64
 	Offset    int64
 	Length    int64
-	AtMS      *int64 // its wall-clock time, if it has one
+	at        int64 // its time in Unix ms, noTime without one
 	sum       uint32
 }
+
+// At is the wall-clock time of the event in Unix milliseconds, if it has one.
+func (p Place) At() (ms int64, ok bool) { return p.at, p.at != noTime }
 
 // Log is the name of the log that the event lies in.
 func (p Place) Log() string { return workspace.LogFile(p.ProjectID, p.Dir) }
@@ -108,13 +111,14 @@ const placeColumns = "r.project_id, r.run_id, r.dir, e.seq, e.offset, e.length, 
 
 func scanPlace(rows *sql.Rows, p *Place) error {
 	var sum int32
-	err := rows.Scan(&p.ProjectID, &p.RunID, &p.Dir, &p.Seq, &p.Offset, &p.Length, &p.AtMS, &sum)
+	err := rows.Scan(&p.ProjectID, &p.RunID, &p.Dir, &p.Seq, &p.Offset, &p.Length, &p.at, &sum)
 	p.sum = uint32(sum)
 	return err
 }
 
-// Places is Events without the texts.
-func (v *View) Places(f EventFilter) ([]Place, error) {
+// placesOfRun goes through the runs of a name, of which there are several when
+// projects share it.
+func (v *View) placesOfRun(f EventFilter) ([]Place, error) {
 	var c conditions
 	if len(f.Types) > 0 {
 		args := make([]any, len(f.Types))
@@ -123,25 +127,6 @@ func (v *View) Places(f EventFilter) ([]Place, error) {
 		}
 		c.add("e.type IN (SELECT id FROM ac_words WHERE word IN "+marks(len(args))+")", args...)
 	}
-	if f.RunID != "" {
-		return v.placesOfRun(f, c)
-	}
-	if f.ProjectID != "" {
-		c.add("e.project=(SELECT id FROM ac_words WHERE word=?)", f.ProjectID)
-	}
-	if f.SinceSeq > 0 {
-		c.add("e.seq>?", f.SinceSeq)
-	}
-	order := " ORDER BY e.at DESC, e.seq DESC, r.project_id DESC, r.run_id DESC LIMIT ?"
-	if f.Ascending {
-		order = " ORDER BY e.at, e.seq, r.project_id, r.run_id LIMIT ?"
-	}
-	return query(v, "SELECT "+placeColumns+" FROM ac_events e CROSS JOIN ac_runs r ON r.id=e.id>>36"+c.text+order, append(c.args, limit(f.Limit)), scanPlace)
-}
-
-// placesOfRun goes through the runs of a name, of which there are several when
-// projects share it.
-func (v *View) placesOfRun(f EventFilter, c conditions) ([]Place, error) {
 	var of conditions
 	of.equal("run_id", f.RunID)
 	of.equal("project_id", f.ProjectID)

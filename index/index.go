@@ -36,12 +36,20 @@ type Index struct {
 
 	mu     sync.Mutex
 	db     *sql.DB
+	idle   []*link          // of db
 	id     durable.Identity // of the file that db has open
 	broken bool             // a read met a page that makes no sense
 	next   *shared          // the pass that late comers may share
 	closed bool
 
 	known *known // belongs to the holder of writer
+
+	// private: the index lies in no file of the workspace but in a database of
+	// this process alone, and only one caller at a time uses it.
+	private bool
+	alone   sync.Mutex // held by whoever uses a private index
+	turn    sync.Mutex // held by whoever writes it
+	aside   *Index     // answers when the file cannot be written; nil until it had to
 }
 
 // shared is a pass that several callers wait for.
@@ -63,7 +71,11 @@ func (ix *Index) Close() error {
 	ix.mu.Lock()
 	defer ix.mu.Unlock()
 	ix.closed = true
-	return ix.closeDB()
+	failed := ix.closeDB()
+	if ix.aside != nil {
+		failed = errors.Join(failed, ix.aside.Close())
+	}
+	return failed
 }
 
 // Rebuilt is what a rebuild put into the index: the rows of each table.
@@ -179,6 +191,11 @@ func (ix *Index) leave(turn *shared) {
 
 // locked runs something as the only writer of the index.
 func (ix *Index) locked(ctx context.Context, fn func(context.Context) error) error {
+	if ix.private {
+		ix.turn.Lock()
+		defer ix.turn.Unlock()
+		return fn(ctx)
+	}
 	waiting, cancel := context.WithTimeoutCause(ctx, patience, fault.New(fault.Locked, "the index is being written by another process for more than %s", patience))
 	unlock, err := ix.writer.Lock(waiting)
 	cancel()
@@ -198,12 +215,53 @@ type Step struct {
 type Stepped struct {
 	Rebuilt bool
 	Synced  bool
+	in      *Index // where the answer stands, nil for the index itself
 }
 
 // Step prepares the index for a snapshot: rebuilds it when that is asked for or
 // there is none that can be used, else syncs it when that is asked for. The
-// state of the file is never an error.
+// state of the file is never an error, nor that it cannot be written, as on a
+// full disk: then an index of this process alone is prepared, and ViewOf reads
+// that.
 func (ix *Index) Step(ctx context.Context, step Step) (Stepped, error) {
+	done, err := ix.step(ctx, step)
+	if err == nil || ctx.Err() != nil || ix.private {
+		return done, err
+	}
+	aside, asideErr := ix.substitute()
+	if asideErr != nil {
+		return done, err
+	}
+	done, asideErr = aside.step(ctx, Step{Refresh: step.Refresh, Sync: true})
+	if asideErr != nil {
+		return Stepped{}, err
+	}
+	done.in = aside
+	return done, nil
+}
+
+// substitute is the private index that answers for this one.
+func (ix *Index) substitute() (*Index, error) {
+	ix.mu.Lock()
+	defer ix.mu.Unlock()
+	if ix.closed {
+		return nil, fault.New(fault.Canceled, "the index is closed")
+	}
+	if ix.aside == nil {
+		ix.aside = &Index{w: ix.w, private: true}
+	}
+	return ix.aside, nil
+}
+
+// ViewOf is View of what a step prepared.
+func (ix *Index) ViewOf(ctx context.Context, done Stepped, fn func(*View) error) error {
+	if done.in != nil {
+		return done.in.View(ctx, fn)
+	}
+	return ix.View(ctx, fn)
+}
+
+func (ix *Index) step(ctx context.Context, step Step) (Stepped, error) {
 	if step.Refresh {
 		_, err := ix.Rebuild(ctx)
 		return Stepped{Rebuilt: err == nil}, err
@@ -225,11 +283,11 @@ func (ix *Index) Snapshot(ctx context.Context, step Step, fn func(*View) error) 
 	if err != nil {
 		return done, err
 	}
-	if err = ix.View(ctx, fn); !fault.Is(err, fault.NoIndex) {
+	if err = ix.ViewOf(ctx, done, fn); !fault.Is(err, fault.NoIndex) {
 		return done, err
 	}
 	if done, err = ix.Step(ctx, Step{Refresh: true}); err != nil {
 		return done, err
 	}
-	return done, ix.View(ctx, fn)
+	return done, ix.ViewOf(ctx, done, fn)
 }

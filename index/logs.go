@@ -84,21 +84,25 @@ func latest(into *json.RawMessage, payload []byte) {
 // newest is the last event that was read, not yet put into the stats: that is
 // done once a reading.
 type newest struct {
-	row   eventRow
-	ts    []byte
-	hasTS bool
-	some  bool
+	seq        int64
+	kind       *word
+	actor      *word
+	visibility *word
+	ts         []byte
+	hasTS      bool
+	some       bool
 }
 
-func (n *newest) set(row eventRow, ts member) {
-	n.row, n.ts, n.hasTS, n.some = row, append(n.ts[:0], ts.text...), !ts.absent, true
+func (n *newest) set(row eventRow, visibility *word, ts member) {
+	n.seq, n.kind, n.actor, n.visibility = row.seq, row.kind, row.actor, visibility
+	n.ts, n.hasTS, n.some = append(n.ts[:0], ts.text...), !ts.absent, true
 }
 
 func (n *newest) into(s *runStats) {
 	if !n.some {
 		return
 	}
-	s.Last = &LastEvent{Seq: n.row.seq, Type: n.row.kind.text, Actor: n.row.actor.pointer(), Visibility: n.row.access.pointer()}
+	s.Last = &LastEvent{Seq: n.seq, Type: n.kind.text, Actor: n.actor.pointer(), Visibility: n.visibility.pointer()}
 	if n.hasTS {
 		text := string(n.ts)
 		s.Last.TSWallclock = &text
@@ -111,6 +115,14 @@ type word struct {
 	id   int64
 }
 
+// value is the number of a word for a row; no word is a NULL.
+func (w *word) value() any {
+	if w == nil {
+		return nil
+	}
+	return w.id
+}
+
 func (w *word) pointer() *string {
 	if w == nil {
 		return nil
@@ -120,11 +132,10 @@ func (w *word) pointer() *string {
 
 // eventRow is an event on its way to the table.
 type eventRow struct {
-	seq, at, mono                int64
-	hasAt, hasMono               bool
-	kind, actor, session, access *word
-	offset, length               int64
-	sum                          uint32
+	seq, at        int64 // noTime without one
+	kind, actor    *word
+	offset, length int64
+	sum            uint32
 }
 
 type faultRow struct {
@@ -375,16 +386,19 @@ func (r *logReader) line(line events.Line, sum uint32, batch *logBatch, stats *r
 func (r *logReader) take(line events.Line, sum uint32, e *event, batch *logBatch, stats *runStats) {
 	stats.count(e)
 	row := r.row(line, sum, e)
-	r.newest.set(row, e.ts)
+	r.newest.set(row, r.word(e.visibility), e.ts)
 	batch.events = append(batch.events, row)
 }
 
 func (r *logReader) row(line events.Line, sum uint32, e *event) eventRow {
-	return eventRow{
-		seq: line.Seq, at: e.at, hasAt: e.hasAt, mono: e.mono, hasMono: e.hasMono,
-		kind: r.word(e.kind), actor: r.word(e.actor), session: r.word(e.session), access: r.word(e.visibility),
+	row := eventRow{
+		seq: line.Seq, at: noTime, kind: r.word(e.kind), actor: r.word(e.actor),
 		offset: line.Offset, length: int64(len(line.Raw)), sum: sum,
 	}
+	if e.hasAt {
+		row.at = e.at
+	}
+	return row
 }
 
 // provisional takes the line that ends the log without LF for an event if it is

@@ -61,7 +61,7 @@ func (v *View) RunningRuns() ([]RunningRun, error) {
 
 // AgentOf is whose run it is, "" for a run that is not known.
 func (v *View) AgentOf(run RunKey) (agent string, err error) {
-	err = v.conn.QueryRowContext(v.ctx, "SELECT agent_id FROM ac_runs WHERE project_id=? AND run_id=?", run.ProjectID, run.RunID).Scan(&agent)
+	err = v.conn.askOne(v.ctx, "SELECT agent_id FROM ac_runs WHERE project_id=? AND run_id=?", []any{run.ProjectID, run.RunID}, &agent)
 	if errors.Is(err, sql.ErrNoRows) {
 		return "", nil
 	}

@@ -272,8 +272,8 @@ func dumps() map[string]string {
 		return "SELECT (SELECT path FROM ac_files f WHERE f.id=t.id), " + columns + " FROM " + table + " t"
 	}
 	list := map[string]string{
-		"events": `SELECT (SELECT path FROM ac_files f WHERE f.id=e.id>>36), e.seq, e.id-((e.id>>36)<<36), (SELECT word FROM ac_words WHERE id=project), at, mono,
- (SELECT word FROM ac_words WHERE id=type), (SELECT word FROM ac_words WHERE id=actor), (SELECT word FROM ac_words WHERE id=session), (SELECT word FROM ac_words WHERE id=visibility), offset, length, sum FROM ac_events e`,
+		"events": `SELECT (SELECT path FROM ac_files f WHERE f.id=e.id>>36), e.seq, e.id-((e.id>>36)<<36), (SELECT word FROM ac_words WHERE id=project), at,
+ (SELECT word FROM ac_words WHERE id=type), (SELECT word FROM ac_words WHERE id=actor), offset, length, sum FROM ac_events e`,
 		"errors":       "SELECT (SELECT path FROM ac_files f WHERE f.id=e.id>>36), seq, error, offset, length, sum FROM ac_event_parse_errors e",
 		"participants": "SELECT (SELECT path FROM ac_files f WHERE f.id=conversation), participant_kind, position, participant_id FROM ac_conversation_participants",
 		"milestones":   "SELECT (SELECT path FROM ac_files f WHERE f.id=task), seq, milestone_id, status FROM ac_task_milestones",

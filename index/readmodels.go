@@ -101,7 +101,7 @@ func (t *Totals) targets() []any {
 // Totals adds up all runs that a filter chooses; its limit has no meaning.
 func (v *View) Totals(f RunFilter) (t Totals, err error) {
 	c := f.conditions()
-	err = v.conn.QueryRowContext(v.ctx, "SELECT "+sums+c.text, c.args...).Scan(t.targets()...)
+	err = v.conn.askOne(v.ctx, "SELECT "+sums+c.text, c.args, t.targets()...)
 	return t, err
 }
 
@@ -188,7 +188,7 @@ func (v *View) Pending(project string, most int) ([]Artifact, error) {
 	var c conditions
 	c.equal("a.project_id", project)
 	c.add(undecided)
-	return query(v, "SELECT "+artifactColumns+" FROM ac_artifacts a"+c.text+" ORDER BY a.at DESC, a.created_at DESC, a.artifact_id DESC LIMIT ?", append(c.args, limit(most)), scanArtifact)
+	return query(v, "SELECT "+artifactColumns+" FROM ac_artifacts a"+c.text+" ORDER BY a.at DESC, a.created_at DESC, a.artifact_id DESC, a.project_id LIMIT ?", append(c.args, limit(most)), scanArtifact)
 }
 
 // PendingCounts counts what waits for a decision in each project that has some.
@@ -210,7 +210,7 @@ func (v *View) PendingCounts() (map[string]int, error) {
 func (v *View) Artifacts(project string, most int) ([]Artifact, error) {
 	var c conditions
 	c.equal("a.project_id", project)
-	return query(v, "SELECT "+artifactColumns+" FROM ac_artifacts a"+c.text+" ORDER BY a.at DESC, a.created_at DESC, a.artifact_id DESC LIMIT ?", append(c.args, limit(most)), scanArtifact)
+	return query(v, "SELECT "+artifactColumns+" FROM ac_artifacts a"+c.text+" ORDER BY a.at DESC, a.created_at DESC, a.artifact_id DESC, a.project_id LIMIT ?", append(c.args, limit(most)), scanArtifact)
 }
 
 // Decision is a review with what is known of the artifact that it is about.

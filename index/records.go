@@ -17,11 +17,11 @@ func (v *View) Comments(f CommentFilter) ([]doc.Comment, error) {
 	c.equal("agent_id", f.AgentID)
 	c.equal("artifact_id", f.ArtifactID)
 	c.equal("run_id", f.RunID)
-	return query(v, "SELECT comment_id, created_at, author_id, author_role, visibility, project_id, COALESCE(agent_id,''), COALESCE(artifact_id,''), COALESCE(run_id,''), body FROM ac_comments"+
+	return query(v, "SELECT comment_id, schema_version, created_at, author_id, author_role, visibility, project_id, COALESCE(agent_id,''), COALESCE(artifact_id,''), COALESCE(run_id,''), body FROM ac_comments"+
 		c.text+" ORDER BY at DESC, created_at DESC, comment_id DESC LIMIT ?", append(c.args, limit(f.Limit)),
 		func(rows *sql.Rows, m *doc.Comment) error {
-			m.SchemaVersion, m.Type = doc.Version, "comment"
-			return rows.Scan(&m.ID, &m.CreatedAt, &m.AuthorID, &m.AuthorRole, &m.Visibility, &m.Target.ProjectID, &m.Target.AgentID, &m.Target.ArtifactID, &m.Target.RunID, &m.Body)
+			m.Type = "comment"
+			return rows.Scan(&m.ID, &m.SchemaVersion, &m.CreatedAt, &m.AuthorID, &m.AuthorRole, &m.Visibility, &m.Target.ProjectID, &m.Target.AgentID, &m.Target.ArtifactID, &m.Target.RunID, &m.Body)
 		})
 }
 

@@ -6,15 +6,23 @@ package index
 // Rows that come from a file have the number of that file as their key. An
 // event's key is the number of its run's file and its seq in one integer, so
 // that the events of a run lie side by side, in the order of the log.
+//
+// Events are kept in order of time project by project only: sorting them is the
+// dearest part of a rebuild, and the order of all is merged from few of these.
+
+import "math"
 
 // applicationID and schemaVersion tell our files, and their layout, from others.
 const (
 	applicationID = 0x61636978 // "acix"
-	schemaVersion = 1
+	schemaVersion = 2
 )
 
 // seqBits is how many bits of an event's key hold its seq.
 const seqBits = 36
+
+// noTime stands for the time of an event that has none: before all others.
+const noTime = math.MinInt64
 
 func eventKey(run, seq int64) int64 { return run<<seqBits | seq }
 
@@ -38,8 +46,7 @@ CREATE TABLE ac_run_stats(
   last_seq INTEGER, last_type TEXT, last_ts TEXT, last_actor TEXT, last_visibility TEXT,
   latest_policy_decision TEXT, latest_policy_denied TEXT, latest_budget_decision TEXT);
 CREATE TABLE ac_events(
-  id INTEGER PRIMARY KEY, project INTEGER NOT NULL, seq INTEGER NOT NULL, at INTEGER, mono INTEGER,
-  type INTEGER NOT NULL, actor INTEGER, session INTEGER, visibility INTEGER,
+  id INTEGER PRIMARY KEY, project INTEGER NOT NULL, seq INTEGER NOT NULL, at INTEGER NOT NULL, type INTEGER NOT NULL, actor INTEGER,
   offset INTEGER NOT NULL, length INTEGER NOT NULL, sum INTEGER NOT NULL);
 CREATE TABLE ac_event_parse_errors(
   id INTEGER PRIMARY KEY, seq INTEGER NOT NULL, error INTEGER NOT NULL,
@@ -85,7 +92,7 @@ CREATE TABLE ac_agent_counters(
   total_tokens INTEGER NOT NULL, total_cost_usd REAL NOT NULL,
   context_cycles_count INTEGER NOT NULL, context_cycles_known_runs INTEGER NOT NULL, context_cycles_unknown_runs INTEGER NOT NULL) WITHOUT ROWID;
 CREATE TABLE ac_comments(
-  id INTEGER PRIMARY KEY, comment_id TEXT NOT NULL, created_at TEXT NOT NULL, at INTEGER NOT NULL, author_id TEXT NOT NULL, author_role TEXT NOT NULL,
+  id INTEGER PRIMARY KEY, comment_id TEXT NOT NULL, schema_version INTEGER NOT NULL, created_at TEXT NOT NULL, at INTEGER NOT NULL, author_id TEXT NOT NULL, author_role TEXT NOT NULL,
   visibility TEXT NOT NULL, project_id TEXT NOT NULL, agent_id TEXT, artifact_id TEXT, run_id TEXT, body TEXT NOT NULL);
 CREATE INDEX ac_runs_by_agent ON ac_runs(agent_id, project_id, dir);
 CREATE INDEX ac_agents_by_name ON ac_agents(agent_id);
@@ -100,9 +107,8 @@ CREATE INDEX ac_runs_by_time ON ac_runs(at DESC, created_at DESC, project_id, ru
 CREATE INDEX ac_runs_by_project ON ac_runs(project_id, at DESC, created_at DESC, run_id);
 CREATE INDEX ac_runs_by_status ON ac_runs(status, at DESC, created_at DESC, project_id, run_id);
 CREATE INDEX ac_runs_by_name ON ac_runs(run_id, project_id);
-CREATE INDEX ac_events_by_time ON ac_events(at, seq);
 CREATE INDEX ac_events_by_project ON ac_events(project, at, seq);
-CREATE INDEX ac_events_by_type ON ac_events(type, at, seq);
+CREATE INDEX ac_events_by_type ON ac_events(type, project, at, seq);
 CREATE INDEX ac_artifacts_by_time ON ac_artifacts(at DESC, created_at DESC, artifact_id DESC);
 CREATE INDEX ac_artifacts_pending ON ac_artifacts(project_id, at DESC, created_at DESC, artifact_id DESC) WHERE subject_kind IS NOT NULL;
 CREATE INDEX ac_artifacts_all_pending ON ac_artifacts(at DESC, created_at DESC, artifact_id DESC) WHERE subject_kind IS NOT NULL;

@@ -8,8 +8,10 @@ import (
 	"errors"
 	"io/fs"
 	"path"
+	"runtime"
 	"slices"
 	"strings"
+	"sync"
 	"syscall"
 
 	"ac/internal/durable"
@@ -210,11 +212,51 @@ func (w *walk) project(projects *durable.Dir, id string) error {
 
 func (w *walk) runs(d *durable.Dir, project string) error {
 	names, err := subdirectories(d)
+	files := make([]string, 0, 2*len(names))
 	for _, name := range names {
-		w.look(d, name+"/run.yaml", kindRun, project)
-		w.look(d, name+"/events.jsonl", kindLog, project)
+		files = append(files, name+"/run.yaml", name+"/events.jsonl")
+	}
+	for i, s := range lookEach(d, files) {
+		if s.kind = kindRun; i%2 == 1 {
+			s.kind = kindLog
+		}
+		w.report(s, project)
 	}
 	return err
+}
+
+// together is how many files are looked at by one goroutine.
+const together = 256
+
+// lookEach looks at many files of a directory, side by side where there are
+// enough of them. Those that are no regular files have no path.
+func lookEach(d *durable.Dir, names []string) []source {
+	found := make([]source, len(names))
+	part := func(from, to int) {
+		for i := from; i < to; i++ {
+			if v, mode, err := d.Look(names[i]); err == nil && mode.IsRegular() {
+				found[i] = source{path: d.Name() + "/" + names[i], version: v}
+			}
+		}
+	}
+	workers := min(runtime.GOMAXPROCS(0), len(names)/together)
+	if workers < 2 {
+		part(0, len(names))
+		return found
+	}
+	var wg sync.WaitGroup
+	for i := range workers {
+		wg.Go(func() { part(len(names)*i/workers, len(names)*(i+1)/workers) })
+	}
+	wg.Wait()
+	return found
+}
+
+func (w *walk) report(s source, project string) {
+	if s.path != "" {
+		s.project = project
+		w.found(s)
+	}
 }
 
 func (w *walk) conversations(d *durable.Dir, project string) error {
@@ -235,20 +277,25 @@ func (w *walk) files(d *durable.Dir, of kind, project, extension string) error {
 	if err != nil {
 		return err
 	}
-	slices.SortFunc(list, byName)
+	names := make([]string, 0, len(list))
 	for _, e := range list {
 		if !hidden(e.Name) && path.Ext(e.Name) == extension {
-			w.look(d, e.Name, of, project)
+			names = append(names, e.Name)
 		}
+	}
+	slices.Sort(names)
+	for _, s := range lookEach(d, names) {
+		s.kind = of
+		w.report(s, project)
 	}
 	return nil
 }
 
 // look reports a file if it is a regular one.
 func (w *walk) look(d *durable.Dir, name string, of kind, project string) {
-	v, mode, err := d.Look(name)
-	if err == nil && mode.IsRegular() {
-		w.found(source{kind: of, project: project, path: d.Name() + "/" + name, version: v})
+	for _, s := range lookEach(d, []string{name}) {
+		s.kind = of
+		w.report(s, project)
 	}
 }
 

@@ -16,7 +16,7 @@ import (
 // until the function ends that it was given to.
 type View struct {
 	ctx  context.Context
-	conn *sql.Conn
+	conn *link
 	w    *workspace.Workspace
 }
 
@@ -24,16 +24,16 @@ type View struct {
 // that can be used the error is fault.NoIndex, and nothing is made.
 func (ix *Index) View(ctx context.Context, fn func(*View) error) error {
 	var own error // what fn itself says
-	err := ix.connected(ctx, false, func(conn *sql.Conn) error {
+	err := ix.connected(ctx, false, func(conn *link) error {
 		quiet := context.WithoutCancel(ctx)
-		if _, err := conn.ExecContext(quiet, "BEGIN"); err != nil {
+		if _, err := conn.do(quiet, "BEGIN"); err != nil {
 			return err
 		}
 		_, err := ix.ours(quiet, conn)
 		if err == nil {
 			own = fn(&View{ctx: quiet, conn: conn, w: ix.w})
 		}
-		_, ended := conn.ExecContext(quiet, "ROLLBACK")
+		_, ended := conn.do(quiet, "ROLLBACK")
 		return errors.Join(err, ended)
 	})
 	switch {
@@ -68,8 +68,8 @@ const countRows = `SELECT (SELECT count(*) FROM ac_runs), (SELECT COALESCE(sum(e
  (SELECT count(*) FROM ac_help_requests), (SELECT count(*) FROM ac_conversations), (SELECT messages FROM ac_state),
  (SELECT count(*) FROM ac_tasks), (SELECT count(*) FROM ac_task_milestones), (SELECT count(*) FROM ac_agent_counters)`
 
-func readStats(ctx context.Context, conn *sql.Conn) (s Stats, err error) {
-	err = conn.QueryRowContext(ctx, countRows).Scan(&s.Runs, &s.Events, &s.EventParseErrors, &s.Artifacts, &s.Reviews,
+func readStats(ctx context.Context, conn *link) (s Stats, err error) {
+	err = conn.askOne(ctx, countRows, nil, &s.Runs, &s.Events, &s.EventParseErrors, &s.Artifacts, &s.Reviews,
 		&s.HelpRequests, &s.Conversations, &s.Messages, &s.Tasks, &s.TaskMilestones, &s.AgentCounters)
 	return s, err
 }
@@ -104,7 +104,7 @@ func (s Stats) seen(into *Synced) {
 
 // query collects the rows of a question, never nil.
 func query[R any](v *View, text string, args []any, scan func(*sql.Rows, *R) error) ([]R, error) {
-	rows, err := v.conn.QueryContext(v.ctx, text, args...)
+	rows, err := v.conn.ask(v.ctx, text, args...)
 	if err != nil {
 		return nil, err
 	}

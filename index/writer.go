@@ -12,16 +12,15 @@ import (
 // writer writes on the one connection of a pass.
 type writer struct {
 	ctx      context.Context // never ends: a statement is not broken off
-	conn     *sql.Conn
+	conn     *link
 	began    bool
-	prepared map[string]*sql.Stmt
 	words    map[string]int64
 	known    *known
 	messages int // how many more there are now
 }
 
-func newWriter(ctx context.Context, conn *sql.Conn, k *known) *writer {
-	return &writer{ctx: context.WithoutCancel(ctx), conn: conn, prepared: map[string]*sql.Stmt{}, words: map[string]int64{}, known: k}
+func newWriter(ctx context.Context, conn *link, k *known) *writer {
+	return &writer{ctx: context.WithoutCancel(ctx), conn: conn, words: map[string]int64{}, known: k}
 }
 
 // begin starts the transaction.
@@ -29,7 +28,7 @@ func (w *writer) begin() error {
 	if w.began {
 		return nil
 	}
-	if _, err := w.conn.ExecContext(w.ctx, "BEGIN IMMEDIATE"); err != nil {
+	if _, err := w.conn.do(w.ctx, "BEGIN IMMEDIATE"); err != nil {
 		return err
 	}
 	w.began = true
@@ -38,21 +37,18 @@ func (w *writer) begin() error {
 
 // end commits, or takes everything back.
 func (w *writer) end(failed error) error {
-	for _, st := range w.prepared {
-		failed = errors.Join(failed, st.Close())
-	}
 	if !w.began {
 		return failed
 	}
 	if failed == nil {
 		w.known.generation++
-		_, failed = w.conn.ExecContext(w.ctx, "UPDATE ac_state SET generation=?, messages=messages+?", w.known.generation, w.messages)
+		_, failed = w.conn.do(w.ctx, "UPDATE ac_state SET generation=?, messages=messages+?", w.known.generation, w.messages)
 	}
 	if failed == nil {
-		_, failed = w.conn.ExecContext(w.ctx, "COMMIT")
+		_, failed = w.conn.do(w.ctx, "COMMIT")
 	}
 	if failed != nil {
-		_, err := w.conn.ExecContext(w.ctx, "ROLLBACK")
+		_, err := w.conn.do(w.ctx, "ROLLBACK")
 		if err != nil && !strings.Contains(err.Error(), "no transaction is active") {
 			return errors.Join(failed, err)
 		}
@@ -60,16 +56,7 @@ func (w *writer) end(failed error) error {
 	return failed
 }
 
-func (w *writer) statement(text string) (*sql.Stmt, error) {
-	if st := w.prepared[text]; st != nil {
-		return st, nil
-	}
-	st, err := w.conn.PrepareContext(w.ctx, text)
-	if err == nil {
-		w.prepared[text] = st
-	}
-	return st, err
-}
+func (w *writer) statement(text string) (*sql.Stmt, error) { return w.conn.statement(w.ctx, text) }
 
 func (w *writer) exec(text string, args ...any) error {
 	_, err := w.change(text, args...)
@@ -292,24 +279,15 @@ func (w *writer) wordID(text string) (int64, error) {
 	return id, nil
 }
 
-func (w *writer) word(of *word) (any, error) {
-	if of == nil {
-		return nil, nil //nolint:nilnil // no word is a NULL
+// number gives a word its number, if it has none yet.
+func (w *writer) number(of *word) error {
+	if of == nil || of.id != 0 {
+		return nil
 	}
-	if of.id == 0 {
-		id, err := w.wordID(of.text)
-		if err != nil {
-			return nil, err
-		}
-		of.id = id
-	}
-	return of.id, nil
+	id, err := w.wordID(of.text)
+	of.id = id
+	return err
 }
-
-// perInsert is how many events one statement writes.
-const perInsert = 32
-
-const eventColumns = 12
 
 // rows writes what a piece of a log holds.
 func (w *writer) rows(p *pass, b logBatch) error {
@@ -333,49 +311,7 @@ func (w *writer) rows(p *pass, b logBatch) error {
 	if err != nil {
 		return err
 	}
-	for at := 0; at < len(b.events); {
-		n := perInsert
-		if len(b.events)-at < n {
-			n = 1
-		}
-		if err := w.events(project, b.job.run, b.events[at:at+n]); err != nil {
-			return err
-		}
-		at += n
-	}
-	return nil
-}
-
-func (w *writer) events(project, run int64, some []eventRow) error {
-	args := make([]any, 0, eventColumns*len(some))
-	for i := range some {
-		e := &some[i]
-		args = append(args, eventKey(run, e.seq), project, e.seq, number(e.at, e.hasAt), number(e.mono, e.hasMono))
-		for _, of := range [...]*word{e.kind, e.actor, e.session, e.access} {
-			id, err := w.word(of)
-			if err != nil {
-				return err
-			}
-			args = append(args, id)
-		}
-		args = append(args, e.offset, e.length, int64(int32(e.sum)))
-	}
-	return w.exec(eventInsert(len(some)), args...)
-}
-
-func eventInsert(n int) string {
-	one := marks(eventColumns)
-	if n == 1 {
-		return "INSERT OR REPLACE INTO ac_events VALUES " + one
-	}
-	return "INSERT OR REPLACE INTO ac_events VALUES " + strings.Repeat(one+",", n-1) + one
-}
-
-func number(n int64, some bool) any {
-	if !some {
-		return nil
-	}
-	return n
+	return w.conn.events.write(w, project, b.job.run, b.events)
 }
 
 func (w *writer) message(conversation int64, m messageLine) error {

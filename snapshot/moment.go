@@ -72,7 +72,7 @@ func At(ctx context.Context, w *workspace.Workspace, ix *index.Index, r Request,
 		if err == nil {
 			did.Rebuilt = did.Rebuilt || done.Rebuilt
 			did.Synced = (did.Synced || done.Synced) && !did.Rebuilt
-			err = ix.View(ctx, func(v *index.View) error {
+			err = ix.ViewOf(ctx, done, func(v *index.View) error {
 				return take(&Moment{
 					w: w, view: v, watched: map[page][]index.MonitoredRun{}, indexed: did,
 					taken: Taken{WorkspaceDir: r.Given, GeneratedAt: clock.Stamp(w.Env.Clock.Now())},

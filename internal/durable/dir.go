@@ -35,7 +35,19 @@ func OpenDir(fsys FS, name string) (*Dir, error) {
 	if err != nil {
 		return nil, err
 	}
-	return checked(&Dir{fsys: fsys, name: name, file: file})
+	d, err := checked(&Dir{fsys: fsys, name: name, file: file})
+	if err != nil {
+		return nil, err
+	}
+	defer d.Close()
+	// Of a directory that was opened through a root the library looks at every
+	// entry when it lists them. This one is the same without that.
+	again, err := d.Sub(".")
+	if err != nil {
+		return nil, err
+	}
+	again.name = name
+	return again, nil
 }
 
 // checked closes what is no directory.

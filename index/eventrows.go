@@ -1,0 +1,105 @@
+package index
+
+// Writing the rows of events, which are nearly all that there are: many a
+// statement, and past the conversions of database/sql.
+
+import (
+	"database/sql/driver"
+	"errors"
+	"fmt"
+	"strings"
+)
+
+const (
+	perInsert    = 64 // how many events one statement writes
+	eventColumns = 9
+)
+
+// eventRows writes events on the connection of a writer.
+type eventRows struct {
+	statements map[int]driver.Stmt // by how many rows they write
+	args       []driver.NamedValue
+}
+
+// close gives the statements back. It is called on the connection.
+func (r *eventRows) close() (failed error) {
+	for _, st := range r.statements {
+		failed = errors.Join(failed, st.Close())
+	}
+	r.statements = nil
+	return failed
+}
+
+func (r *eventRows) statement(w *writer, conn any, n int) (driver.StmtExecContext, error) {
+	st := r.statements[n]
+	if st == nil {
+		preparer, ok := conn.(driver.ConnPrepareContext)
+		if !ok {
+			return nil, fmt.Errorf("the driver %T prepares no statements", conn)
+		}
+		one := marks(eventColumns)
+		var err error
+		if st, err = preparer.PrepareContext(w.ctx, "INSERT OR REPLACE INTO ac_events VALUES "+strings.Repeat(one+",", n-1)+one); err != nil {
+			return nil, err
+		}
+		if r.statements == nil {
+			r.statements = map[int]driver.Stmt{}
+		}
+		r.statements[n] = st
+	}
+	run, ok := st.(driver.StmtExecContext)
+	if !ok {
+		return nil, fmt.Errorf("the statements %T of the driver take no context", st)
+	}
+	return run, nil
+}
+
+// write puts events of one run into the table.
+func (r *eventRows) write(w *writer, project, run int64, events []eventRow) error {
+	if err := w.begin(); err != nil {
+		return err
+	}
+	for i := range events {
+		for _, of := range [...]*word{events[i].kind, events[i].actor} {
+			if err := w.number(of); err != nil {
+				return err
+			}
+		}
+	}
+	return w.conn.Raw(func(conn any) error {
+		for at := 0; at < len(events); {
+			n := perInsert
+			if len(events)-at < n {
+				n = 1
+			}
+			st, err := r.statement(w, conn, n)
+			if err != nil {
+				return err
+			}
+			if _, err := st.ExecContext(w.ctx, r.bound(project, run, events[at:at+n])); err != nil {
+				return err
+			}
+			at += n
+		}
+		return nil
+	})
+}
+
+// bound fills in the values of a statement.
+func (r *eventRows) bound(project, run int64, events []eventRow) []driver.NamedValue {
+	if r.args == nil {
+		r.args = make([]driver.NamedValue, perInsert*eventColumns)
+		for i := range r.args {
+			r.args[i].Ordinal = i + 1
+		}
+	}
+	var ofProject driver.Value = project
+	for i := range events {
+		e := &events[i]
+		a := r.args[i*eventColumns : (i+1)*eventColumns]
+		a[0].Value, a[1].Value, a[2].Value, a[3].Value = eventKey(run, e.seq), ofProject, e.seq, e.at
+		a[4].Value, a[5].Value = e.kind.value(), e.actor.value()
+		a[6].Value, a[7].Value, a[8].Value = e.offset, e.length, int64(int32(e.sum))
+	}
+	return r.args[:len(events)*eventColumns]
+}

@@ -1,0 +1,38 @@
+package index
+
+import (
+	"context"
+	"os"
+	"testing"
+	"time"
+)
+
+// TestLastSync moves on with every sync of the whole workspace, also one that
+// finds nothing changed, and with no other.
+func TestLastSync(t *testing.T) {
+	t.Parallel()
+	c, w := filled(t)
+	ctx := context.Background()
+	ix := For(w)
+	defer ix.Close()
+	if _, ok := ix.LastSync(); ok {
+		t.Error("there was none")
+	}
+	old := time.Unix(1_700_000_000, 0)
+	for name, sync := range map[string]func() error{
+		"rebuild":   func() error { _, err := ix.Rebuild(ctx); return err },
+		"sync":      func() error { _, err := ix.Sync(ctx); return err },
+		"of a part": func() error { _, err := ix.SyncOnly(ctx, Scope{Kinds: Comments}); return err },
+	} {
+		if _, err := ix.Sync(ctx); err != nil {
+			t.Fatal(err)
+		}
+		must(os.Chtimes(c.path(syncedFile), old, old))
+		if err := sync(); err != nil {
+			t.Fatal(err)
+		}
+		if at, ok := ix.LastSync(); !ok || at.After(old) != (name != "of a part") {
+			t.Errorf("%s: %v, %v", name, at, ok)
+		}
+	}
+}

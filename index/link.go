@@ -1,0 +1,109 @@
+package index
+
+// Connections that keep what was prepared on them: compiling a statement costs
+// more than running most of ours.
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+)
+
+const (
+	idleLinks   = 2   // kept open while nobody uses them
+	maxPrepared = 128 // statements a connection
+)
+
+// link is a connection and its statements. It belongs to one goroutine.
+type link struct {
+	*sql.Conn
+	db       *sql.DB
+	prepared map[string]*sql.Stmt
+	events   eventRows
+}
+
+// statement prepares a single statement, once.
+func (l *link) statement(ctx context.Context, text string) (*sql.Stmt, error) {
+	if st := l.prepared[text]; st != nil {
+		return st, nil
+	}
+	if len(l.prepared) >= maxPrepared {
+		if err := l.forget(); err != nil {
+			return nil, err
+		}
+	}
+	st, err := l.PrepareContext(ctx, text)
+	if err == nil {
+		l.prepared[text] = st
+	}
+	return st, err
+}
+
+// forget gives all statements back.
+func (l *link) forget() (failed error) {
+	for _, st := range l.prepared {
+		failed = errors.Join(failed, st.Close())
+	}
+	clear(l.prepared)
+	return failed
+}
+
+// ask runs a statement that has rows.
+func (l *link) ask(ctx context.Context, text string, args ...any) (*sql.Rows, error) {
+	st, err := l.statement(ctx, text)
+	if err != nil {
+		return nil, err
+	}
+	return st.QueryContext(ctx, args...)
+}
+
+// askOne reads the first row of a statement.
+func (l *link) askOne(ctx context.Context, text string, args []any, into ...any) error {
+	st, err := l.statement(ctx, text)
+	if err != nil {
+		return err
+	}
+	return st.QueryRowContext(ctx, args...).Scan(into...)
+}
+
+// do runs a statement that has no rows.
+func (l *link) do(ctx context.Context, text string, args ...any) (sql.Result, error) {
+	st, err := l.statement(ctx, text)
+	if err != nil {
+		return nil, err
+	}
+	return st.ExecContext(ctx, args...)
+}
+
+func (l *link) close() error {
+	return errors.Join(l.Raw(func(any) error { return l.events.close() }), l.forget(), l.Conn.Close())
+}
+
+// take gives a connection that nobody uses.
+func (ix *Index) take(ctx context.Context, db *sql.DB) (*link, error) {
+	ix.mu.Lock()
+	if n := len(ix.idle); n > 0 && ix.db == db {
+		l := ix.idle[n-1]
+		ix.idle = ix.idle[:n-1]
+		ix.mu.Unlock()
+		return l, nil
+	}
+	ix.mu.Unlock()
+	conn, err := db.Conn(ctx)
+	if err != nil {
+		return nil, err
+	}
+	return &link{Conn: conn, db: db, prepared: map[string]*sql.Stmt{}}, nil
+}
+
+// give takes a connection back.
+func (ix *Index) give(l *link) error {
+	ix.mu.Lock()
+	if ix.db == l.db && len(ix.idle) < idleLinks {
+		ix.idle = append(ix.idle, l)
+		ix.mu.Unlock()
+		return nil
+	}
+	ix.mu.Unlock()
+	return l.close()
+}
