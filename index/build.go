@@ -15,14 +15,17 @@ import (
 
 // rebuild builds the index anew, in one transaction on the file that is there
 // if that is ours, else on a new one.
-func (ix *Index) rebuild(ctx context.Context) (Rebuilt, error) {
-	built, err := ix.rebuildHere(ctx)
-	if err != nil && spoilt(err) {
-		if err := ix.discard(); err != nil {
-			return built, err
+func (ix *Index) rebuild(ctx context.Context) (built Rebuilt, err error) {
+	err = ix.patient(func() (err error) {
+		if built, err = ix.rebuildHere(ctx); err == nil || !spoilt(err) {
+			return err
 		}
-		return ix.rebuildHere(ctx)
-	}
+		if err := ix.discard(); err != nil {
+			return err
+		}
+		built, err = ix.rebuildHere(ctx)
+		return err
+	})
 	return built, err
 }
 
@@ -137,7 +140,11 @@ func (ix *Index) fill(ctx context.Context, w *writer, k *known) error {
 
 // sync brings the index up to date.
 func (ix *Index) sync(ctx context.Context, scope Scope) (Synced, error) {
-	synced, err := ix.syncHere(ctx, scope)
+	var synced Synced
+	err := ix.patient(func() (err error) {
+		synced, err = ix.syncHere(ctx, scope)
+		return err
+	})
 	if err == nil || !(spoilt(err) || errors.Is(err, fs.ErrNotExist) && ix.missing()) {
 		return synced, err
 	}

@@ -44,6 +44,8 @@ const (
 	codeNotADB    = 26
 	codeFormat    = 24
 	codeCantOpen  = 14
+	codeBusy      = 5
+	codeIO        = 10
 	codeShortRead = 10 | 2<<8
 )
 
@@ -68,6 +70,44 @@ func spoilt(err error) bool {
 	}
 	return false
 }
+
+// passing reports whether an error comes from a file that was deleted or
+// replaced while it was in use, or that others are making anew: on the file that
+// is there now the same may succeed.
+func (ix *Index) passing(err error) bool {
+	failed, ok := errors.AsType[*sqlite.Error](err)
+	if !ok || ix.private {
+		return false
+	}
+	if code := failed.Code() & 0xff; code == codeBusy || code == codeIO && failed.Code() != codeShortRead {
+		return true
+	}
+	id, gone := ix.identity()
+	ix.mu.Lock()
+	defer ix.mu.Unlock()
+	return gone != nil || id != ix.id
+}
+
+// reopen lets go of the file, so that the next use opens what is there.
+func (ix *Index) reopen() {
+	ix.mu.Lock()
+	defer ix.mu.Unlock()
+	_ = ix.closeDB() // nothing of ours is unwritten
+}
+
+// patient calls fn again, a few times, while what fails is passing.
+func (ix *Index) patient(fn func() error) error {
+	for attempt := 1; ; attempt++ {
+		err := fn()
+		if err == nil || attempt == attempts || !ix.passing(err) {
+			return err
+		}
+		ix.reopen()
+	}
+}
+
+// attempts is how often something is tried while the file goes away under it.
+const attempts = 5
 
 // identity looks at the file, without opening it: closing a descriptor of ours
 // would take SQLite's locks on the file away.

@@ -47,6 +47,26 @@ func start(t *testing.T, what, dir string) (*exec.Cmd, *bytes.Buffer) {
 // index of a rebuild.
 func TestManyProcesses(t *testing.T) {
 	t.Parallel()
+	manyProcesses(t, func(*workspace.Workspace) {})
+}
+
+// TestDeletedUnderManyProcesses is the same while somebody deletes the file of
+// the index again and again.
+func TestDeletedUnderManyProcesses(t *testing.T) {
+	t.Parallel()
+	manyProcesses(t, func(w *workspace.Workspace) {
+		files, err := filepath.Glob(Path(w.Dir()) + "*")
+		must(err)
+		for _, file := range files {
+			if err := os.Remove(file); err != nil && !os.IsNotExist(err) {
+				t.Error(err)
+			}
+		}
+	})
+}
+
+// manyProcesses does something else whenever a ninth process has written.
+func manyProcesses(t *testing.T, also func(*workspace.Workspace)) {
 	c, w := filled(t)
 	var wg sync.WaitGroup
 	for i := range 8 {
@@ -60,6 +80,9 @@ func TestManyProcesses(t *testing.T) {
 	}
 	for i := range 40 {
 		c.append(fmt.Sprintf("work/projects/p/runs/r%d/events.jsonl", i%childRuns), eventLine(i, "policy.denied")+"\n")
+		if i%5 == 0 {
+			also(w)
+		}
 	}
 	wg.Wait()
 	ix := For(w)

@@ -20,21 +20,28 @@ type View struct {
 	w    *workspace.Workspace
 }
 
-// View reads one moment of the index. It waits for no writer. Without an index
-// that can be used the error is fault.NoIndex, and nothing is made.
+// View reads one moment of the index. It waits for no writer. fn is called again
+// when the file was deleted or replaced meanwhile. Without an index that can be
+// used the error is fault.NoIndex, and nothing is made.
 func (ix *Index) View(ctx context.Context, fn func(*View) error) error {
 	var own error // what fn itself says
-	err := ix.connected(ctx, false, func(conn *link) error {
-		quiet := context.WithoutCancel(ctx)
-		if _, err := conn.do(quiet, "BEGIN"); err != nil {
-			return err
+	err := ix.patient(func() error {
+		err := ix.connected(ctx, false, func(conn *link) error {
+			quiet := context.WithoutCancel(ctx)
+			if _, err := conn.do(quiet, "BEGIN"); err != nil {
+				return err
+			}
+			_, err := ix.ours(quiet, conn)
+			if own = nil; err == nil {
+				own = fn(&View{ctx: quiet, conn: conn, w: ix.w})
+			}
+			_, ended := conn.do(quiet, "ROLLBACK")
+			return errors.Join(err, ended)
+		})
+		if own != nil {
+			return own
 		}
-		_, err := ix.ours(quiet, conn)
-		if err == nil {
-			own = fn(&View{ctx: quiet, conn: conn, w: ix.w})
-		}
-		_, ended := conn.do(quiet, "ROLLBACK")
-		return errors.Join(err, ended)
+		return err
 	})
 	switch {
 	case own != nil && spoilt(own):
