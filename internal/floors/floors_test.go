@@ -43,6 +43,7 @@ func floors() map[string]int {
 		"company":            8,
 		"rpc":                9,
 		"web":                9,
+		"web/page":           0,
 		"cmd/ac/...":         10,
 		"internal/bench/...": 10,
 		"internal/floors":    10,
