@@ -131,6 +131,10 @@ func appendEvents(t testing.TB, dir, project, run string, from, to int) {
 	if err := os.MkdirAll(filepath.Dir(file), 0o755); err != nil {
 		t.Fatal(err)
 	}
+	if from == 1 {
+		write(t, dir, workspace.RunFile(project, run), fmt.Sprintf("schema_version: 1\ntype: run\nid: %s\nproject_id: %s\nagent_id: a\nprovider: cmd\n"+
+			"created_at: 2026-01-02T00:00:00.000Z\nstatus: running\ncontext_pack_id: c\nevents_relpath: x\n", run, project))
+	}
 	log, err := os.OpenFile(file, os.O_WRONLY|os.O_APPEND|os.O_CREATE, 0o644)
 	if err != nil {
 		t.Fatal(err)
@@ -178,6 +182,9 @@ func (f *fixture) do(method, path, body string, headers ...string) said {
 
 func (f *fixture) get(path string, headers ...string) said { return f.do("GET", path, "", headers...) }
 
+// jsonRaw is short for what params are made of.
+type jsonRaw = json.RawMessage
+
 const isJSON = "Content-Type: application/json"
 
 func (f *fixture) post(path, body string, headers ...string) said {
@@ -186,11 +193,11 @@ func (f *fixture) post(path, body string, headers ...string) said {
 
 // raw sends bytes and gives what comes back until the server closes, or has
 // answered a request that asks it to.
-func (f *fixture) raw(text string) string {
-	f.t.Helper()
+func (f *fixture) raw(t testing.TB, text string) string {
+	t.Helper()
 	c, err := net.Dial("tcp", f.listener.Addr().String())
 	if err != nil {
-		f.t.Fatal(err)
+		t.Fatal(err)
 	}
 	defer c.Close()
 	_ = c.SetDeadline(time.Now().Add(patience))
@@ -263,9 +270,6 @@ func (r *reader) read(from io.Reader) {
 			one = sse{}
 		case strings.HasPrefix(line, ": "):
 			one.comment = value
-			if name != "" {
-				one.comment = line
-			}
 		case name == "event":
 			one.name = value
 		case name == "id":

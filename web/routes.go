@@ -99,7 +99,7 @@ func (s *Server) handle(w http.ResponseWriter, r *http.Request) error {
 // recovered turns a panic into the failure of its own request.
 func (s *Server) recovered(w http.ResponseWriter, r *http.Request) {
 	if cause := recover(); cause != nil {
-		s.log.Printf("a request of %s panicked: %v\n%s", r.URL.Path, cause, debug.Stack())
+		s.log.Error("a request panicked", "path", r.URL.Path, "panic", cause, "stack", string(debug.Stack()))
 		fail(w, r, fault.New(fault.Internal, "internal fault; see the server's output"))
 	}
 }

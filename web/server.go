@@ -15,7 +15,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"log"
+	"log/slog"
 	"net"
 	"net/http"
 	"net/netip"
@@ -76,7 +76,7 @@ type Options struct {
 // Server is a server that listens. Serve serves and ends it.
 type Server struct {
 	opts      Options
-	log       *log.Logger
+	log       *slog.Logger
 	listener  net.Listener
 	guard     *guard
 	document  document
@@ -106,7 +106,7 @@ func Listen(ctx context.Context, opts Options) (*Server, error) {
 	if err != nil {
 		return nil, err
 	}
-	s := &Server{opts: opts, log: log.New(opts.Stderr, "", 0), table: rpc.NewTable(opts.Version), keepalive: keepaliveEvery}
+	s := &Server{opts: opts, log: slog.New(slog.NewTextHandler(opts.Stderr, nil)), table: rpc.NewTable(opts.Version), keepalive: keepaliveEvery}
 	if s.document, err = newDocument(); err != nil {
 		return nil, err
 	}
@@ -185,7 +185,7 @@ func (s *Server) URL() string { return address(s.opts.Host, s.guard.port, s.guar
 func (s *Server) Serve(ctx context.Context) error {
 	server := &http.Server{
 		Handler: s, ReadHeaderTimeout: headerPatience, WriteTimeout: readPatience, IdleTimeout: idlePatience, MaxHeaderBytes: maxHeader,
-		DisableGeneralOptionsHandler: true, ErrorLog: s.log,
+		DisableGeneralOptionsHandler: true, ErrorLog: slog.NewLogLogger(s.log.Handler(), slog.LevelWarn),
 		BaseContext: func(net.Listener) context.Context { return s.work },
 	}
 	var own sync.WaitGroup
@@ -211,7 +211,7 @@ func (s *Server) Serve(ctx context.Context) error {
 func (s *Server) rebuild() {
 	p := company.MonitorParams{Dir: s.dir(), IndexStep: company.IndexStep{RefreshIndex: true}, ProjectID: s.opts.ProjectID, Limit: 1}
 	if _, err := s.company.Monitor(s.work, p); err != nil && s.work.Err() == nil {
-		s.log.Printf("the index was not built anew: %s", err)
+		s.log.Error("the index was not built anew", "error", err)
 	}
 }
 
@@ -246,7 +246,7 @@ func (s *Server) shutdown(server *http.Server) {
 	select {
 	case <-answered:
 	case <-time.After(abandon):
-		s.log.Print("a request did not end in time")
+		s.log.Warn("a request did not end in time")
 	}
 }
 
