@@ -61,6 +61,8 @@ func neighbours() map[string][]string {
 		// Filling and planning are built on artifacts and tasks.
 		"governance/pipeline": {"governance"},
 		"heartbeat":           {"heartbeat/job"},
+		// The control room calls methods by the table of the server.
+		"web": {"rpc"},
 	}
 }
 
