@@ -187,6 +187,13 @@ func (f *fake) result(method string, p object) any {
 		return object{"tasks": tasks}
 	case "index.list_runs":
 		return f.indexed()
+	case "index.list_events":
+		list := []object{}
+		log := f.logs[p["run_id"].(string)]
+		for i := len(log) - 1; i >= 0; i-- {
+			list = append(list, object{"seq": i + 1, "type": log[i]["type"], "payload_json": f.told(log[i]["payload"])})
+		}
+		return list
 	case "run.replay":
 		return object{"events": append([]object{}, f.logs[p["run_id"].(string)]...), "parse_issues": []any{}, "verification_issues": []any{}, "deterministic_ok": true}
 	case "session.stop":

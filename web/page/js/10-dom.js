@@ -3,7 +3,7 @@
 // positions stay. Values reach the document as text or attributes, never as
 // markup.
 
-const svgTags = new Set(['svg', 'path', 'rect', 'line', 'circle', 'g', 'text', 'polyline', 'polygon', 'title', 'defs', 'pattern', 'clipPath']);
+const svgTags = new Set(['svg', 'path', 'rect', 'line', 'circle', 'g', 'text', 'polyline', 'polygon', 'title', 'defs', 'marker']);
 
 // h makes a node: h('li', {key, class, onclick, ...}, children...). Children
 // are nodes, texts, numbers, arrays; null, undefined and false are nothing.
@@ -86,7 +86,11 @@ function patchNode(old, node, svg) {
   }
   svg = node.tag === 'svg' || (svg && svgTags.has(node.tag));
   for (const name in old.props) if (!(name in node.props)) setProp(node.el, name, old.props[name], undefined);
-  for (const name in node.props) if (old.props[name] !== node.props[name]) setProp(node.el, name, old.props[name], node.props[name]);
+  for (const name in node.props) {
+    // People change these two in the document itself, so that is what counts.
+    const theirs = name === 'value' || name === 'checked';
+    if (theirs || old.props[name] !== node.props[name]) setProp(node.el, name, old.props[name], node.props[name]);
+  }
   patchChildren(node.el, old.children, node.children, svg);
 }
 
@@ -99,7 +103,7 @@ function setProp(el, name, before, now) {
     el.acHandlers[type] = now;
     return;
   }
-  if (name === 'value') {
+  if (name === 'value' && el.tagName !== 'OPTION') {
     if (el.value !== (now ?? '')) el.value = now ?? '';
     return;
   }

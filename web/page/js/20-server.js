@@ -11,7 +11,7 @@ const boot = (() => {
 
 // On an address that is not loopback everything needs the token of the page's
 // own address.
-const token = new URLSearchParams(location.search).get('token');
+const token = boot.token || new URLSearchParams(location.search).get('token');
 const headers = (more) => (token ? { Authorization: 'Bearer ' + token, ...more } : { ...more });
 
 class Refused extends Error {

@@ -12,6 +12,7 @@ function takeSnapshot(snapshot) {
   state.snapshot = snapshot;
   state.failure = '';
   learnNames();
+  catchUp();
   changed();
 }
 
@@ -143,24 +144,48 @@ async function learnNames() {
 // takeEvent keeps of every run what its row shows, and hands the event to the
 // run that is open.
 function takeEvent({ run_id: id, seq, event }) {
-  let run = state.runs.get(id);
-  if (!run) {
-    if (state.runs.size > 5000) state.runs.delete(state.runs.keys().next().value);
-    run = { seq: 0, line: '', tail: '', tokens: null, cost: null, estimated: false, at: 0, events: 0 };
-    state.runs.set(id, run);
-  }
+  const run = state.runs.get(id) || newRun(id);
   if (seq <= run.seq) return;
   run.seq = seq;
-  run.events++;
-  run.at = Date.now();
+  fold(run, event);
+  if (state.open && state.open.id === id) openTakes(seq, event);
+  changed();
+}
+
+// fold adds an event to what the row of its run shows.
+function fold(run, event) {
   const payload = event.payload || {};
   if (event.type === 'provider.raw') lastLine(run, String(payload.chunk || ''));
   else if (event.type === 'usage.reported' || event.type === 'usage.estimated') {
     run.tokens = Math.max(run.tokens || 0, payload.total_tokens || 0);
     run.estimated = event.type === 'usage.estimated';
   } else if (event.type === 'usage.cost_computed') run.cost = payload.cost_usd;
-  if (state.open && state.open.id === id) openTakes(seq, event);
-  changed();
+}
+
+// catchUp reads the last events of runs that were going before the page came.
+async function catchUp() {
+  const late = monitorRows().filter((row) => running(row) && !state.runs.has(row.run_id)).slice(0, 24);
+  for (const row of late) {
+    const run = newRun(row.run_id);
+    try {
+      const list = await call('index.list_events', { project_id: row.project_id, run_id: row.run_id, limit: 60 });
+      for (const line of list.reverse()) {
+        if (line.seq <= run.seq) continue;
+        run.seq = line.seq;
+        fold(run, { type: line.type, payload: parse(line.payload_json) });
+      }
+      changed();
+    } catch {
+      return; // the stream tells what comes next
+    }
+  }
+}
+
+function newRun(id) {
+  if (state.runs.size > 5000) state.runs.delete(state.runs.keys().next().value);
+  const run = { seq: 0, line: '', tail: '', tokens: null, cost: null, estimated: false };
+  state.runs.set(id, run);
+  return run;
 }
 
 // lastLine keeps the last line of output that says something.

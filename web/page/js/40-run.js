@@ -62,6 +62,10 @@ async function loadRun() {
       while (faults.includes(seq)) seq++;
       keepEvent(open, open.cut ? 0 : seq, event);
     }
+    // What the log has counts for the row of the run, too.
+    const seen = state.runs.get(open.id) || newRun(open.id);
+    for (const { event } of open.events) fold(seen, event);
+    seen.seq = Math.max(seen.seq, open.lastSeq || 0);
     for (const [at, event] of open.early) keepEvent(open, at, event);
     open.early = [];
   } catch (error) {

@@ -22,7 +22,7 @@ const icon = (name) => h('svg', { class: 'icon', viewBox: '0 0 24 24', 'aria-hid
 
 const dot = (tone) => h('span', { class: 'dot ' + tone, 'aria-hidden': 'true' });
 
-const tones = { running: 'live', ended: 'good', failed: 'bad', stopped: 'warn', active: 'live', needs_review: 'warn', idle: '', approved: 'good', denied: 'bad', pass: 'good', warn: 'warn', fail: 'bad', done: 'good', blocked: 'bad', in_progress: 'live' };
+const tones = { running: 'live', ended: '', failed: 'bad', stopped: 'warn', active: 'live', needs_review: 'warn', idle: '', approved: 'good', denied: 'bad', pass: 'good', warn: 'warn', fail: 'bad', done: 'good', blocked: 'bad', in_progress: 'live' };
 
 const pill = (status, text) => h('span', { class: 'pill ' + (tones[status] || '') }, dot(tones[status] || ''), text || sentence(status));
 
@@ -153,7 +153,7 @@ function diff(text) {
       kind = 'hunk';
       oldLine = +hunk[1];
       newLine = +hunk[2];
-    } else if (/^(---|\+\+\+|diff |index )/.test(line) && !newLine) kind = 'head';
+    } else if (/^(---|\+\+\+|diff |index )/.test(line) && !newLine) return null; // the file is named above
     else if (line[0] === '+') {
       kind = 'added';
       number = newLine++;

@@ -28,7 +28,7 @@ function taskOf(row) {
 
 function governance(row) {
   const out = [];
-  if (row.policy_decision_count || row.policy_denied_count) out.push(h('span', { key: 'p', class: 'note ' + (row.policy_denied_count ? 'bad' : '') }, 'policy denied ' + row.policy_denied_count + '/' + row.policy_decision_count));
+  if (row.policy_decision_count || row.policy_denied_count) out.push(h('span', { key: 'p', class: row.policy_denied_count ? 'note bad' : 'note plain' }, 'policy denied ' + row.policy_denied_count + '/' + row.policy_decision_count));
   if (row.budget_exceeded_count) out.push(h('span', { key: 'x', class: 'note bad' }, 'budget exceeded ' + row.budget_exceeded_count));
   if (row.budget_alert_count) out.push(h('span', { key: 'a', class: 'note warn' }, 'budget alerts ' + row.budget_alert_count));
   if (row.parse_error_count) out.push(h('span', { key: 'e', class: 'note bad' }, plural(row.parse_error_count, 'parse error')));
@@ -62,7 +62,7 @@ function runRow(row, i) {
       h('span', { class: 'run-state ' + failed }, dot(failed), h('span', { class: 'run-status' }, sentence(statusOf(row)))),
       h('span', { class: 'run-what' },
         h('span', { class: 'run-title' }, h('strong', {}, agentName(row.agent_id)), task && h('span', { class: 'run-task' }, task), h('span', { class: 'id' }, brief(row.run_id))),
-        h('span', { class: 'run-said' }, governance(row), h('span', { class: 'said' }, lastSaid(row)))),
+        h('span', { class: 'run-said' }, governance(row).reverse(), h('span', { class: 'said' }, lastSaid(row)))),
       h('span', { class: 'run-figures' },
         h('span', { class: 'run-elapsed' }, duration(elapsed(row))),
         h('span', { class: 'run-usage' }, tokens === null ? 'no usage yet' : (estimated ? '~' : '') + compact(tokens) + ' tok', h('span', { class: 'run-cost' }, known(cost) ? money(cost) : tokens === null ? '' : 'unpriced')))));

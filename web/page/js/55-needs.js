@@ -100,7 +100,7 @@ function itemCard(item) {
           sends(act)(e);
         } }, 'textarea'),
         h('div', { class: 'actions' }, h('span', { class: 'hint' }, 'Ctrl+Enter decides, Esc goes back'), button('Cancel', () => { state.deciding = null; changed(); }, { key: 'cancel' }), button(deciding.busy ? 'Deciding…' : deciding.decision === 'approved' ? 'Approve' : 'Deny', act, { kind: deciding.decision === 'approved' ? 'primary' : 'danger', key: 'do', disabled: deciding.busy })))
-      : h('div', { class: 'actions', key: 'choose' }, h('span', { class: 'hint keys' }, h('kbd', {}, 'a'), ' approve ', h('kbd', {}, 'd'), ' deny ', h('kbd', {}, 'j'), h('kbd', {}, 'k'), ' next, previous'),
+      : h('div', { class: 'actions', key: 'choose' }, h('span', { class: 'hint shortcuts' }, h('kbd', {}, 'a'), ' approve ', h('kbd', {}, 'd'), ' deny ', h('kbd', {}, 'j'), h('kbd', {}, 'k'), ' next, previous'),
         button('Deny', () => beginDecision('denied'), { key: 'deny' }), button('Approve', () => beginDecision('approved'), { kind: 'primary', key: 'approve', disabled: Boolean(shown && shown.state === 'conflict') }))));
 }
 

@@ -64,8 +64,8 @@ function ganttChart(tasks) {
       if (j === undefined || j === i) continue;
       const x1 = x(instant(tasks[j].end_at)), x2 = x(instant(tasks[i].start_at));
       const y1 = bar(j), y2 = bar(i);
-      const turn = Math.max(x1 + 6, Math.min(x2 - 6, x1 + 6));
-      arrows.push(h('path', { key: id + '>' + tasks[i].task_id, class: 'arrow' + (tasks[i].critical && tasks[j].critical ? ' critical' : ''), d: 'M' + x1 + ' ' + y1 + 'H' + turn + 'V' + (y2 - (y2 > y1 ? 10 : -10)) + 'H' + (x2 - 6) + 'V' + y2 + 'H' + (x2 - 1) }));
+      const near = x2 < x1 + 14;
+      arrows.push(h('path', { key: id + '>' + tasks[i].task_id, class: 'arrow' + (tasks[i].critical && tasks[j].critical ? ' critical' : ''), d: near ? 'M' + x1 + ' ' + y1 + 'H' + (Math.max(x1, x2) + 5) + 'V' + (y2 > y1 ? y2 - 8 : y2 + 8) : 'M' + x1 + ' ' + y1 + 'H' + (x1 + 7) + 'V' + y2 + 'H' + (x2 - 2), 'marker-end': 'url(#arrow-head)' }));
     }
   }
   const keep = (el) => {
@@ -82,6 +82,7 @@ function ganttChart(tasks) {
     h('div', { class: 'gantt-rows', id: 'rows-gantt', tabindex: '0', role: 'group', 'aria-label': 'Schedule, ' + plural(tasks.length, 'task'), style: { height: Math.min(height, 560) + 'px' }, onscroll: (e) => keep(e.target),
       mounted: (el) => { el.acSize = new ResizeObserver(() => keep(el)); el.acSize.observe(el); }, unmounted: (el) => el.acSize.disconnect() },
       h('svg', { width, height, viewBox: '0 0 ' + width + ' ' + height, role: 'list', 'aria-label': 'Tasks' },
+        h('defs', { key: 'defs' }, h('marker', { id: 'arrow-head', viewBox: '0 0 6 6', refX: 5, refY: 3, markerWidth: 6, markerHeight: 6, orient: 'auto', markerUnits: 'userSpaceOnUse' }, h('path', { class: 'arrow-head', d: 'M0 0L6 3L0 6Z' }))),
         h('g', { key: 'grid' }, ticks(begin, end, width - side).map((t) => h('line', { key: t, class: 'grid', x1: x(t), x2: x(t), y1: 0, y2: height }))),
         today >= begin && today <= end && h('line', { key: 'today', class: 'today', x1: x(today), x2: x(today), y1: 0, y2: height }),
         h('g', { key: 'arrows' }, arrows),
@@ -95,9 +96,9 @@ function ganttTask(t, i, x, side, width) {
   const said = t.title + ', ' + words(t.status) + ', ' + percent(t.progress_pct) + ', ' + moment(t.start_at) + ' to ' + moment(t.end_at) + ', ' + (t.critical ? 'on the critical path' : 'slack ' + plural(t.slack_days, 'day')) + (t.assignee_agent_id ? ', ' + agentName(t.assignee_agent_id) : '');
   const room = side ? side - 8 : width - 24;
   const most = Math.floor(room / 6.8);
-  const state_ = t.status === 'done' ? ' done' : t.status === 'blocked' ? ' blocked' : t.status === 'canceled' ? ' canceled' : '';
+  const look = t.status === 'done' ? ' done' : t.status === 'blocked' ? ' blocked' : t.status === 'canceled' ? ' canceled' : '';
   const under = [words(t.status), t.assignee_agent_id ? agentName(t.assignee_agent_id) : '', t.critical ? 'critical' : t.slack_days ? 'slack ' + t.slack_days + ' d' : ''].filter(Boolean).join(' · ');
-  return h('g', { key: t.task_id, role: 'listitem', 'aria-label': said, class: 'gantt-task' + state_ }, h('title', {}, said),
+  return h('g', { key: t.task_id, role: 'listitem', 'aria-label': said, class: 'gantt-task' + look }, h('title', {}, said),
     h('text', { class: 'gantt-name', x: side ? 4 : 12, y: top + 16 }, cut(side ? t.title : t.title + '  ·  ' + under, most)),
     side > 0 && h('text', { class: 'gantt-under', x: 4, y: top + 33 }, cut(under, most)),
     t.slack_days > 0 && t.status !== 'done' && h('rect', { class: 'gantt-slack', x: x2, y: y + 4, width: Math.max(0, x(instant(t.end_at) + t.slack_days * dayMs) - x2), height: 6, rx: 3 }),

@@ -145,8 +145,9 @@ const writing = (el) => el && (el.tagName === 'TEXTAREA' || el.tagName === 'SELE
 
 function onKey(event) {
   if (event.key === 'Escape') {
+    // The first Esc leaves the field, the next one the place.
     if (writing(document.activeElement)) document.activeElement.blur();
-    if (goBack()) event.preventDefault();
+    else if (goBack()) event.preventDefault();
     return;
   }
   if (!state.keys || state.help || event.ctrlKey || event.metaKey || event.altKey || writing(event.target)) return;
