@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"ac/events"
+	"ac/internal/clock"
 	"ac/internal/durable"
 	"ac/workspace"
 )
@@ -180,6 +181,37 @@ func (c *cursor) resume(ctx context.Context, ws *workspace.Workspace, key logKey
 	}
 	defer l.close()
 	return c.seek(l, seq)
+}
+
+// slack is how much older a log's time may be than that of an event in it: the
+// system's clock for files goes in steps.
+const slack = time.Second
+
+// resumeAfter goes to the first event that is not older than a time, those of a
+// run taken as never older than the one before. A log that was not written since
+// is left at its end.
+func (c *cursor) resumeAfter(ctx context.Context, ws *workspace.Workspace, key logKey, moment time.Time) error {
+	st, err := ws.FS.Stat(key.file())
+	if err == nil && st.ModTime().Add(slack).Before(moment) {
+		return nil
+	}
+	l, err := openLog(ctx, ws, key)
+	if errors.Is(err, fs.ErrNotExist) {
+		*c = cursor{}
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	defer l.close()
+	*c = cursor{id: l.id}
+	return c.lines(l, func(line events.Line) bool {
+		if at, ok := clock.Parse(events.Text(line.Raw, "ts_wallclock")); ok && !at.Before(moment) {
+			return false
+		}
+		c.pass(line)
+		return true
+	})
 }
 
 // pass moves the cursor behind a line.

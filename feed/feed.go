@@ -15,6 +15,7 @@ import (
 	"maps"
 	"slices"
 	"sync"
+	"time"
 
 	"ac/index"
 	"ac/internal/clock"
@@ -39,6 +40,23 @@ type Spec struct {
 	Types     []string
 	Backfill  int              // the most recent matching events, at most
 	Since     map[string]int64 // by run: the last seq that the client has
+	// After is from when on the client wants the events of runs that Since does
+	// not name, by the time that stands in them; zero: of those from now on. With
+	// either there is no backfill.
+	After time.Time
+	// Deliver takes the events in place of the hub's sink. As that it blocks while
+	// its reader is slow, and fails when it is gone or ctx ends.
+	Deliver func(ctx context.Context, e Event) error
+	// Grown, where it is set, is told whenever a log that is asked for grew, by
+	// whomever, and no event is read. It must not block.
+	Grown func()
+}
+
+// Event is a line of a run's log with its place. Raw is the line as it stands.
+type Event struct {
+	Project, Run string
+	Seq          int64
+	Raw          []byte
 }
 
 // Subscribed is the answer to a subscriber. Reset holds the runs whose log is
@@ -67,7 +85,8 @@ type Hub struct {
 	subs     map[string]*subscription
 }
 
-// NewHub makes the hub of a client. Close ends it.
+// NewHub makes the hub of a client. Close ends it. The sink may be nil where
+// every subscription has its own.
 func NewHub(sink Sink, c *clock.Clock, newID func(prefix string) string) *Hub {
 	ctx, cancel := context.WithCancel(context.Background())
 	return &Hub{

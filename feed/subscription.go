@@ -74,7 +74,7 @@ func (s *subscription) attach(w *watcher) {
 	defer s.mu.Unlock()
 	s.trees[w.ws.Dir()] = w.ws
 	for key := range w.sizes {
-		if p := (place{w.ws.Dir(), key}); s.wants(key) && s.cursors[p] == nil {
+		if p := (place{w.ws.Dir(), key}); s.spec.Grown == nil && s.wants(key) && s.cursors[p] == nil {
 			s.cursors[p] = present(w.ws, key)
 		}
 	}
@@ -107,8 +107,8 @@ func (s *subscription) wants(key logKey) bool {
 // there. A seq beyond the end is answered with a reset to the start. The
 // subscription is not started yet.
 func (s *subscription) resume() (reset map[string]int64, err error) {
-	if len(s.spec.Since) == 0 {
-		return nil, nil
+	if err := s.resumeByTime(); err != nil || len(s.spec.Since) == 0 {
+		return nil, err
 	}
 	short := map[string]int64{}
 	for run, seq := range s.spec.Since {
@@ -142,6 +142,25 @@ func (s *subscription) resume() (reset map[string]int64, err error) {
 	return short, nil
 }
 
+// resumeByTime moves the cursors of other runs back to the events that are not
+// older than the client asked for.
+func (s *subscription) resumeByTime() error {
+	if s.spec.After.IsZero() {
+		return nil
+	}
+	for _, p := range s.places() {
+		if _, known := s.spec.Since[p.key.run]; known {
+			continue
+		}
+		ws, c := s.at(p)
+		if err := c.resumeAfter(s.ctx, ws, p.key, s.spec.After); err != nil {
+			return err
+		}
+		s.leave(p)
+	}
+	return nil
+}
+
 // places lists the logs that the subscription has cursors for, by project and
 // run.
 func (s *subscription) places() []place {
@@ -161,6 +180,10 @@ func byName(a, b place) int {
 // new: it is read from its start.
 func (s *subscription) mark(ws *workspace.Workspace, key logKey) {
 	if !s.wants(key) {
+		return
+	}
+	if s.spec.Grown != nil {
+		s.spec.Grown()
 		return
 	}
 	p := place{ws.Dir(), key}
@@ -197,7 +220,7 @@ func (s *subscription) wait() {
 // run sends the backfill and then what comes.
 func (s *subscription) run() {
 	defer close(s.gone)
-	if s.spec.Workspace != nil && s.spec.Backfill > 0 && s.backfill() != nil {
+	if s.spec.Workspace != nil && s.spec.Backfill > 0 && s.spec.After.IsZero() && s.backfill() != nil {
 		return
 	}
 	for {
@@ -347,6 +370,9 @@ func (s *subscription) send(p place, seq int64, raw []byte) error {
 	raw = bytes.TrimSpace(raw)
 	if !utf8.Valid(raw) {
 		raw = bytes.ToValidUTF8(raw, []byte("\ufffd")) // the stream to the client stays UTF-8
+	}
+	if s.spec.Deliver != nil {
+		return s.spec.Deliver(s.ctx, Event{Project: p.key.project, Run: p.key.run, Seq: seq, Raw: raw})
 	}
 	line := make([]byte, 0, len(raw)+256)
 	line = append(line, `{"jsonrpc":"2.0","method":"events.notification","params":{"subscription_id":`...)

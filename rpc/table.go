@@ -251,6 +251,16 @@ func NewTable(version string) *Table {
 // Methods lists the table in its order.
 func (t *Table) Methods() []Method { return t.methods }
 
+// Params lists the names of a method's params in their order, none of a method
+// that does not exist.
+func (t *Table) Params(method string) []string {
+	m := t.byName[method]
+	if m == nil {
+		return nil
+	}
+	return m.params().Names()
+}
+
 // Nothing is the params of methods that take none.
 type Nothing struct{}
 

@@ -69,6 +69,7 @@ func newRoot(a *app) *cobra.Command {
 		artifactFillCommand(a), pipelineIntakeCommand(a), pipelinePlanCommand(a),
 		commentAddCommand(a), commentListCommand(a),
 		monitorRunsCommand(a), inboxSnapshotCommand(a), uiSnapshotCommand(a), managerDashboardCommand(a),
+		webCommand(a),
 		artifactNewCommand(a), artifactValidateCommand(a), artifactReadCommand(a),
 		memoryDeltaCommand(a), memoryApproveCommand(a), memoryPreviewCommand(a), inboxShowCommand(a),
 		indexRebuildCommand(a), indexSyncCommand(a), indexStatsCommand(a), indexRunsCommand(a), indexEventsCommand(a),

@@ -50,6 +50,7 @@ func measurements() []measurement {
 		{"runs", measureRuns},
 		{"governance", measureGovernance},
 		{"snapshots", measureSnapshots},
+		{"web", measureWeb},
 		{"index", measureIndex},
 	}
 }

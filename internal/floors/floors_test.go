@@ -43,6 +43,7 @@ func floors() map[string]int {
 		"company":            8,
 		"rpc":                9,
 		"web":                9,
+		"web/page":           0,
 		"cmd/ac/...":         10,
 		"internal/bench/...": 10,
 		"internal/floors":    10,
@@ -60,6 +61,8 @@ func neighbours() map[string][]string {
 		// Filling and planning are built on artifacts and tasks.
 		"governance/pipeline": {"governance"},
 		"heartbeat":           {"heartbeat/job"},
+		// The control room calls methods by the table of the server.
+		"web": {"rpc"},
 	}
 }
 

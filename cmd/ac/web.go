@@ -1,0 +1,104 @@
+package main
+
+// ui:web: the control room in a browser.
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"os/signal"
+	"strconv"
+	"strings"
+	"syscall"
+
+	"github.com/spf13/cobra"
+
+	"ac/company"
+	"ac/rpc"
+	"ac/web"
+	"ac/workspace"
+	"ac/workspace/doc"
+)
+
+// webOptions are the options of ui:web.
+type webOptions struct {
+	uiSnapshot
+	actor       company.ActorParams
+	host, port  string
+	allowRemote bool
+}
+
+func webCommand(a *app) *cobra.Command {
+	var o webOptions
+	cmd := &cobra.Command{
+		Use: "ui:web <dir>", Short: "Serve the control room of a project to a browser", Args: args("dir"),
+		Long: `Serve the control room of a project to a browser, until SIGINT or SIGTERM.
+
+The first line tells where it is. Only this machine reaches it, unless --host is
+an address that others reach and --allow-remote is given: then everything needs
+the token that the first line ends with. Whoever asks, it is the actor of the
+options that acts. Exit status: 0 when a signal ended it.`,
+		Example: `  ac ui:web ./acme --project proj_01M7WQGTQHQA1J50C42GD1KN1S
+  ac ui:web ./acme --project P --actor agent_01M7WQGXAP99SWTSCT0CFT93KZ --role manager --port 0
+  ac ui:web ./acme --project P --host 0.0.0.0 --allow-remote`,
+		RunE: func(cmd *cobra.Command, given []string) error {
+			options, err := o.web(cmd)
+			if err != nil {
+				return errors.New(err.Error()) // who starts it shows what it says
+			}
+			options.WorkspaceDir = given[0]
+			return a.serveWeb(cmd.Context(), options)
+		},
+	}
+	o.flags(a, cmd)
+	flags := cmd.Flags()
+	flags.Lookup("project").Usage = "id of the project (required)"
+	flags.StringVar(&o.actor.ActorID, "actor", "human", "id of who acts")
+	flags.StringVar(&o.actor.ActorRole, "role", "manager", "role of who acts: human, ceo, director, manager or worker")
+	flags.StringVar(&o.actor.ActorTeamID, "team", "", "team of who acts")
+	flags.StringVar(&o.host, "host", "127.0.0.1", "address or name to listen on")
+	flags.StringVar(&o.port, "port", "8787", "port to listen on, 0 for any that is free")
+	flags.BoolVar(&o.allowRemote, "allow-remote", false, "let --host be an address that other machines reach; everything then needs a token")
+	completeFlag(cmd, "actor", a.agentIDs)
+	completeFlag(cmd, "team", a.teamIDs)
+	completeFlag(cmd, "role", words(doc.Roles()...))
+	return cmd
+}
+
+// web makes the options of the server, and refuses what does not fit.
+func (o *webOptions) web(cmd *cobra.Command) (options web.Options, err error) {
+	port, notPort := strconv.ParseUint(strings.TrimSpace(o.port), 10, 16)
+	if notPort != nil {
+		err = usageError{"--port must be an integer from 0 to 65535"}
+	}
+	err = cmp.Or(
+		require(cmd, "project", "actor", "host"), atLeastOne(cmd, "monitor-limit", "pending-limit", "decisions-limit"),
+		oneOf("role", o.actor.ActorRole, doc.Roles()), err,
+	)
+	return web.Options{
+		Env: workspace.SystemEnv(), Version: buildVersion(), ProjectID: o.ProjectID, Actor: o.actor,
+		Limits: company.ScreenLimits{
+			MonitorLimit: o.MonitorLimit,
+			ItemLimits:   company.ItemLimits{PendingLimit: o.PendingLimit, DecisionsLimit: o.DecisionsLimit},
+		},
+		RefreshIndex: o.RefreshIndex, SyncIndex: !o.noSync,
+		Host: o.host, Port: int(port), AllowRemote: o.allowRemote,
+	}, err
+}
+
+func (a *app) serveWeb(ctx context.Context, options web.Options) error {
+	surviveReaders()
+	ctx, stop := signal.NotifyContext(ctx, syscall.SIGINT, syscall.SIGTERM)
+	defer stop()
+	stderr := rpc.NewLossy(a.stderr)
+	defer stderr.Close()
+	options.Executable, options.Stderr = a.executable, stderr
+	server, err := web.Listen(ctx, options)
+	if err != nil {
+		return err
+	}
+	// Who started it may not read what it says.
+	_, _ = fmt.Fprintf(a.stdout, "AgentCompany Manager Web: %s\nStop it with Ctrl+C.\n", server.URL())
+	return server.Serve(ctx)
+}

@@ -1,0 +1,94 @@
+package company
+
+// What a process that stays follows in a workspace beside its requests: the
+// events of its logs, and everything that a screen shows.
+
+import (
+	"context"
+	"path"
+	"time"
+
+	"ac/feed"
+	"ac/heartbeat"
+	"ac/workspace"
+)
+
+// KeepFresh opens the workspace and has its index kept fresh from now on.
+func (c *Company) KeepFresh(ctx context.Context) error {
+	w, err := c.workspace(ctx)
+	if err == nil {
+		c.all.notify(w.Dir())
+	}
+	return err
+}
+
+// Name is the name of the company.
+func (c *Company) Name(ctx context.Context) (string, error) {
+	w, err := c.workspace(ctx)
+	if err != nil {
+		return "", err
+	}
+	found, err := w.Company()
+	return found.Name, err
+}
+
+// EventStream is what a reader wants of the logs of a workspace; see feed.Spec.
+type EventStream struct {
+	ProjectID, RunID string // "" for all
+	Backfill         int
+	Since            map[string]int64
+	After            time.Time
+	Deliver          func(ctx context.Context, e feed.Event) error
+}
+
+// Follow begins to deliver events, until stop is called, which waits until
+// nothing more is delivered.
+func (c *Company) Follow(ctx context.Context, s EventStream) (stop func(), err error) {
+	for _, named := range []namedText{{"project_id", s.ProjectID}, {"run_id", s.RunID}} {
+		if named.value == "" {
+			continue
+		}
+		if err := checkIDs(named); err != nil {
+			return nil, err
+		}
+	}
+	return c.subscribe(ctx, feed.Spec{
+		Project: s.ProjectID, Run: s.RunID, Backfill: s.Backfill, Since: s.Since, After: s.After, Deliver: s.Deliver,
+	})
+}
+
+// Watch tells of every change of what a screen of a project shows, whoever made
+// it, until stop is called. changed must not block.
+func (c *Company) Watch(ctx context.Context, project string, changed func()) (stop func(), err error) {
+	w, err := c.workspace(ctx)
+	if err != nil {
+		return nil, err
+	}
+	unfollow, err := c.subscribe(ctx, feed.Spec{Project: project, Grown: changed})
+	if err != nil {
+		return nil, err
+	}
+	unwatch := feed.WatchDocuments(w, []string{
+		workspace.ArtifactsDir(project), workspace.ReviewsDir, workspace.CommentsDir,
+		workspace.AgentsDir, workspace.TeamsDir, workspace.SessionsDir, path.Dir(heartbeat.StateFile()),
+	}, changed)
+	return func() {
+		unfollow()
+		unwatch()
+	}, nil
+}
+
+// subscribe starts a subscription of the workspace.
+func (c *Company) subscribe(ctx context.Context, spec feed.Spec) (stop func(), err error) {
+	w, err := c.workspace(ctx)
+	if err != nil {
+		return nil, err
+	}
+	spec.Workspace, spec.Index = w, c.all.indexOf(w)
+	answer, start, err := c.all.hub.Subscribe(spec)
+	if err != nil {
+		return nil, err
+	}
+	start()
+	return func() { c.all.hub.Unsubscribe(answer.ID) }, nil
+}

@@ -1,0 +1,133 @@
+package web
+
+// Answers: JSON, refusals, and what of an error a client is told.
+
+import (
+	"compress/gzip"
+	"errors"
+	"fmt"
+	"net/http"
+	"strconv"
+	"strings"
+
+	"ac/internal/fault"
+	"ac/rpc"
+)
+
+// refusal is an error with the status that tells it.
+type refusal struct {
+	status  int
+	message string
+}
+
+func (e *refusal) Error() string { return e.message }
+
+func refuse(status int, format string, args ...any) *refusal {
+	return &refusal{status, fmt.Sprintf(format, args...)}
+}
+
+// failure is the body that tells an error.
+type failure struct {
+	Error string `json:"error"`
+}
+
+// statusOf says what an error is to a client. 500 is a fault of this program or
+// of the machine.
+func statusOf(err error) int {
+	if r, ok := errors.AsType[*refusal](err); ok {
+		return r.status
+	}
+	if wire, ok := errors.AsType[*rpc.WireError](err); ok && wire.Code == rpc.CodeMethodNotFound {
+		return http.StatusNotFound
+	}
+	switch fault.ReasonOf(err) {
+	case fault.InvalidParams, fault.Blank:
+		return http.StatusBadRequest
+	case fault.Denied:
+		return http.StatusForbidden
+	case fault.NotFound:
+		return http.StatusNotFound
+	case fault.Conflict, fault.PreviewChanged, fault.Locked, fault.Incomplete, fault.InvalidFile, fault.NotEmpty,
+		fault.Unfilled, fault.Unsupported, fault.BudgetExceeded:
+		return http.StatusConflict
+	case fault.ShuttingDown, fault.TooManyWaiting, fault.Canceled, fault.NotAWorkspace:
+		return http.StatusServiceUnavailable
+	case fault.IO, fault.NoIndex, fault.Internal:
+	}
+	return http.StatusInternalServerError
+}
+
+// sentence is an error in words: of refused params, what is wrong with which.
+func sentence(err error) string {
+	e, ok := errors.AsType[*fault.Error](err)
+	if !ok || e.Reason != fault.InvalidParams {
+		return err.Error()
+	}
+	issues := make([]string, len(e.Issues))
+	for i, issue := range e.Issues {
+		issues[i] = strings.TrimPrefix(issue.Field()+": "+issue.Message, ": ")
+	}
+	return "Invalid params: " + strings.Join(issues, "; ")
+}
+
+// fail answers with an error.
+func fail(w http.ResponseWriter, r *http.Request, err error) {
+	answer(w, r, statusOf(err), failure{sentence(err)})
+}
+
+// answer answers with JSON.
+func answer(w http.ResponseWriter, r *http.Request, status int, v any) {
+	body, err := rpc.Encode(v)
+	if err != nil {
+		status, body = http.StatusInternalServerError, []byte(`{"error":"internal fault"}`)
+	}
+	h := w.Header()
+	h.Set("Content-Type", "application/json; charset=utf-8")
+	h.Set("Cache-Control", "no-store")
+	send(w, r, status, append(body, '\n'))
+}
+
+// worthwhile is from how many bytes on a body is compressed.
+const worthwhile = 1 << 10
+
+// send writes a body whose headers are set, compressed where that is welcome.
+func send(w http.ResponseWriter, r *http.Request, status int, body []byte) {
+	h := w.Header()
+	if len(body) < worthwhile {
+		h.Set("Content-Length", strconv.Itoa(len(body)))
+		w.WriteHeader(status)
+		_, _ = w.Write(body) // a client that is gone is told nothing
+		return
+	}
+	h.Add("Vary", "Accept-Encoding")
+	if !takesGzip(r.Header.Values("Accept-Encoding")) {
+		h.Set("Content-Length", strconv.Itoa(len(body)))
+		w.WriteHeader(status)
+		_, _ = w.Write(body) // as above
+		return
+	}
+	h.Set("Content-Encoding", "gzip")
+	w.WriteHeader(status)
+	packed, _ := gzip.NewWriterLevel(w, gzip.BestSpeed) // the level is one
+	_, _ = packed.Write(body)                           // as above
+	_ = packed.Close()                                  // as above
+}
+
+// takesGzip reads what a client accepts.
+func takesGzip(accepted []string) bool {
+	others := false
+	for part := range strings.SplitSeq(strings.Join(accepted, ","), ",") {
+		coding, params, _ := strings.Cut(part, ";")
+		weight := 1.0
+		if _, q, ok := strings.Cut(strings.ReplaceAll(params, " ", ""), "q="); ok {
+			weight, _ = strconv.ParseFloat(q, 64) // nonsense weighs nothing
+		}
+		switch strings.ToLower(strings.TrimSpace(coding)) {
+		case "gzip":
+			return weight > 0
+		case "*":
+			others = weight > 0
+		}
+	}
+	return others
+}

@@ -1,0 +1,167 @@
+// What the page asks of its own server: reads, calls and the two streams.
+
+const boot = (() => {
+  const el = document.getElementById('boot');
+  try {
+    return el ? JSON.parse(el.textContent) : {};
+  } catch {
+    return {};
+  }
+})();
+
+// On an address that is not loopback everything needs the token of the page's
+// own address.
+const token = boot.token || new URLSearchParams(location.search).get('token');
+const headers = (more) => (token ? { Authorization: 'Bearer ' + token, ...more } : { ...more });
+
+class Refused extends Error {
+  constructor(status, message, reason, code) {
+    super(message);
+    this.status = status;
+    this.reason = reason;
+    this.code = code;
+  }
+}
+
+async function answer(response) {
+  let body = null;
+  try {
+    body = await response.json();
+  } catch {
+    body = null;
+  }
+  if (response.ok) return body;
+  const fault = body && body.error;
+  const message = typeof fault === 'string' ? fault : (fault && fault.message) || 'The server answered ' + response.status + '.';
+  const issues = fault && Array.isArray(fault.data) ? fault.data : null;
+  const detail = issues ? message + ': ' + issues.map((i) => (i.path || []).join('.') + ' ' + i.message).join('; ') : message;
+  throw new Refused(response.status, detail, fault && fault.data && fault.data.reason, fault && fault.code);
+}
+
+async function reach(path, options) {
+  let response;
+  try {
+    response = await fetch(path, { credentials: 'same-origin', cache: 'no-store', ...options });
+  } catch (error) {
+    if (error.name === 'AbortError') throw error;
+    throw new Refused(0, 'The server cannot be reached. Is ac ui:web still running?', 'unreachable');
+  }
+  return response;
+}
+
+const read = async (path) => answer(await reach(path, { headers: headers() }));
+
+const send = async (path, body) =>
+  answer(await reach(path, { method: 'POST', headers: headers({ 'Content-Type': 'application/json' }), body: JSON.stringify(body) }));
+
+const call = async (method, params) => (await send('/api/call', { method, params: params || {} })).result;
+
+// The two snapshots that are polled while the stream is not there, and the
+// whole one.
+const readMonitor = () => read('/api/monitor/snapshot');
+const readInbox = () => read('/api/inbox/snapshot');
+const readSnapshot = () => read('/api/ui/snapshot');
+
+// follow reads a stream of server-sent events and comes back when it breaks,
+// later and later up to 15 s, with the last id it saw. It is read by hand, not
+// by an EventSource, because the comments that keep it alive tell whether the
+// line is dead, and because it has to resume after a pause of the page.
+function follow(path, { onframe, onstate, onbeat }) {
+  let stopped = false;
+  let control = null;
+  let last = '';
+  let wait = 500;
+  let timer = 0;
+  let heard = Date.now();
+
+  const watch = setInterval(() => {
+    if (control && Date.now() - heard > 45000) control.abort();
+  }, 5000);
+
+  async function once() {
+    control = new AbortController();
+    heard = Date.now();
+    const more = last ? { 'Last-Event-ID': last, Accept: 'text/event-stream' } : { Accept: 'text/event-stream' };
+    const response = await reach(path, { headers: headers(more), signal: control.signal });
+    if (!response.ok) await answer(response);
+    onstate('live');
+    wait = 500;
+    const reader = response.body.pipeThrough(new TextDecoderStream()).getReader();
+    const parser = frames((frame) => {
+      if (frame.id) last = frame.id;
+      onframe(frame);
+    });
+    for (;;) {
+      const { done, value } = await reader.read();
+      if (done) return;
+      heard = Date.now();
+      if (onbeat) onbeat();
+      parser(value);
+    }
+  }
+
+  async function loop() {
+    while (!stopped) {
+      try {
+        await once();
+      } catch (error) {
+        if (stopped) return;
+        if (error.status === 404) {
+          onstate('absent');
+          return;
+        }
+      }
+      control = null;
+      if (stopped) return;
+      onstate('lost');
+      const pause = wait * (0.75 + Math.random() / 2);
+      wait = Math.min(wait * 2, 15000);
+      await new Promise((done) => {
+        timer = setTimeout(done, pause);
+      });
+    }
+  }
+  onstate('connecting');
+  loop();
+  return {
+    stop() {
+      stopped = true;
+      clearInterval(watch);
+      clearTimeout(timer);
+      if (control) control.abort();
+    },
+  };
+}
+
+// frames cuts text that comes in pieces into frames of server-sent events.
+function frames(onframe) {
+  let rest = '';
+  let frame = { event: 'message', data: '', id: '' };
+  let has = false;
+  return (piece) => {
+    rest += piece;
+    let from = 0;
+    for (;;) {
+      const end = rest.indexOf('\n', from);
+      if (end < 0) break;
+      const line = rest.charCodeAt(end - 1) === 13 ? rest.slice(from, end - 1) : rest.slice(from, end);
+      from = end + 1;
+      if (line === '') {
+        if (has) onframe(frame);
+        frame = { event: 'message', data: '', id: '' };
+        has = false;
+        continue;
+      }
+      const colon = line.indexOf(':');
+      if (colon === 0) continue;
+      const name = colon < 0 ? line : line.slice(0, colon);
+      const value = colon < 0 ? '' : line.slice(line.charCodeAt(colon + 1) === 32 ? colon + 2 : colon + 1);
+      if (name === 'data') {
+        frame.data = has ? frame.data + '\n' + value : value;
+        has = true;
+      } else if (name === 'event') frame.event = value;
+      else if (name === 'id') frame.id = value;
+    }
+    rest = rest.slice(from);
+  };
+}

@@ -1,0 +1,203 @@
+// Keeping what is shown current: the stream of snapshots, the stream of run
+// events, and polling while there is no stream or it says nothing.
+
+const silence = 30000;
+const pollEvery = 5000;
+let streams = [];
+let polls = 0;
+let pollTimer = 0;
+
+function takeSnapshot(snapshot) {
+  if (!snapshot || !snapshot.monitor) return;
+  state.snapshot = snapshot;
+  state.failure = '';
+  learnNames();
+  catchUp();
+  changed();
+}
+
+function takeParts(monitor, inbox) {
+  if (!state.snapshot) return;
+  state.snapshot = { ...state.snapshot, monitor, review_inbox: inbox, generated_at: monitor.generated_at };
+  state.failure = '';
+  changed();
+}
+
+async function refresh() {
+  try {
+    takeSnapshot(await readSnapshot());
+  } catch (error) {
+    state.failure = error.message;
+    changed();
+  }
+}
+
+// poll reads monitor and inbox, and every sixth time everything.
+async function poll() {
+  polls++;
+  try {
+    if (!state.snapshot || polls % 6 === 0) takeSnapshot(await readSnapshot());
+    else takeParts(...(await Promise.all([readMonitor(), readInbox()])));
+    if (state.link === 'lost') state.link = 'polling';
+  } catch (error) {
+    state.failure = error.message;
+    state.link = 'lost';
+    changed();
+  }
+}
+
+function watchLink() {
+  clearInterval(pollTimer);
+  pollTimer = setInterval(() => {
+    if (document.hidden) return;
+    const silent = Date.now() - state.heardAt > silence;
+    if (state.link !== 'live' || silent) poll();
+  }, pollEvery);
+}
+
+function openStreams() {
+  if (streams.length) return;
+  streams = [
+    follow('/api/events', {
+      onframe(frame) {
+        state.heardAt = Date.now();
+        if (frame.event === 'error') {
+          const said = parse(frame.data);
+          state.failure = (said && said.message) || 'The snapshot failed.';
+          changed();
+          return;
+        }
+        if (frame.event === 'snapshot') takeSnapshot(parse(frame.data));
+      },
+      onbeat() {
+        state.heardAt = Date.now();
+      },
+      onstate(link) {
+        if (link === 'live') state.heardAt = Date.now();
+        state.link = link === 'absent' ? 'polling' : link === 'live' ? 'live' : state.link === 'polling' ? 'polling' : link;
+        changed();
+      },
+    }),
+    follow('/api/stream?runs=1&project_id=' + encodeURIComponent(state.project), {
+      onframe(frame) {
+        if (frame.event !== 'run') return;
+        const said = parse(frame.data);
+        if (said && said.event) takeEvent(said);
+      },
+      onstate() {},
+    }),
+  ];
+}
+
+function closeStreams() {
+  for (const stream of streams) stream.stop();
+  streams = [];
+}
+
+function parse(text) {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return null;
+  }
+}
+
+// A browser gives one origin six connections for all its tabs: a tab nobody
+// looks at gives its two back, and reads anew when it is looked at again.
+function watchVisibility() {
+  document.addEventListener('visibilitychange', () => {
+    if (document.hidden) {
+      closeStreams();
+      return;
+    }
+    openStreams();
+    reopenRun();
+    changed();
+  });
+  addEventListener('pagehide', closeStreams);
+  addEventListener('pageshow', (event) => {
+    if (event.persisted) openStreams();
+  });
+}
+
+// learnNames reads the names behind ids when a snapshot has ids that are new.
+let learnt = { at: 0, runs: '' };
+async function learnNames() {
+  const rows = monitorRows();
+  const runs = rows.length + '/' + (rows[0] ? rows[0].run_id : '');
+  if (Date.now() - learnt.at < 2000 || (learnt.runs === runs && Date.now() - learnt.at < 60000)) return;
+  learnt = { at: Date.now(), runs };
+  const settled = await Promise.allSettled([
+    call('workspace.agents.list'),
+    call('workspace.teams.list'),
+    call('task.list', { project_id: state.project }),
+    call('index.list_runs', { project_id: state.project, limit: 1000 }),
+  ]);
+  const [agents, teams, tasks, list] = settled.map((s) => (s.status === 'fulfilled' ? s.value : null));
+  if (agents) state.agents = Array.isArray(agents) ? agents : agents.agents || [];
+  if (teams) state.teams = Array.isArray(teams) ? teams : teams.teams || [];
+  if (tasks) state.tasks = new Map((tasks.tasks || []).map((t) => [t.task_id, t.frontmatter]));
+  if (list) state.runTask = new Map(list.filter((r) => r.spec_task_id).map((r) => [r.run_id, r.spec_task_id]));
+  changed();
+}
+
+// takeEvent keeps of every run what its row shows, and hands the event to the
+// run that is open.
+function takeEvent({ run_id: id, seq, event }) {
+  const run = state.runs.get(id) || newRun(id);
+  if (seq <= run.seq) return;
+  run.seq = seq;
+  fold(run, event);
+  if (state.open && state.open.id === id) openTakes(seq, event);
+  changed();
+}
+
+// fold adds an event to what the row of its run shows.
+function fold(run, event) {
+  const payload = event.payload || {};
+  if (event.type === 'provider.raw') lastLine(run, String(payload.chunk || ''));
+  else if (event.type === 'usage.reported' || event.type === 'usage.estimated') {
+    run.tokens = Math.max(run.tokens || 0, payload.total_tokens || 0);
+    run.estimated = event.type === 'usage.estimated';
+  } else if (event.type === 'usage.cost_computed') run.cost = payload.cost_usd;
+}
+
+// catchUp reads the last events of runs that were going before the page came.
+async function catchUp() {
+  const late = monitorRows().filter((row) => running(row) && !state.runs.has(row.run_id)).slice(0, 24);
+  for (const row of late) {
+    const run = newRun(row.run_id);
+    try {
+      const list = await call('index.list_events', { project_id: row.project_id, run_id: row.run_id, limit: 60 });
+      for (const line of list.reverse()) {
+        if (line.seq <= run.seq) continue;
+        run.seq = line.seq;
+        fold(run, { type: line.type, payload: parse(line.payload_json) });
+      }
+      changed();
+    } catch {
+      return; // the stream tells what comes next
+    }
+  }
+}
+
+function newRun(id) {
+  if (state.runs.size > 5000) state.runs.delete(state.runs.keys().next().value);
+  const run = { seq: 0, line: '', tail: '', tokens: null, cost: null, estimated: false };
+  state.runs.set(id, run);
+  return run;
+}
+
+// lastLine keeps the last line of output that says something.
+function lastLine(run, chunk) {
+  const text = run.tail + (chunk.length > 8192 ? chunk.slice(-8192) : chunk);
+  const lines = text.split('\n');
+  run.tail = lines[lines.length - 1].slice(-4096);
+  for (let i = lines.length - 1; i >= 0; i--) {
+    const said = gist(lines[i], i === lines.length - 1);
+    if (said) {
+      run.line = said;
+      return;
+    }
+  }
+}

@@ -1,0 +1,203 @@
+// Parts that views are made of.
+
+const icons = {
+  now: 'M3 12h4l3 8 4-16 3 8h4',
+  pending: 'M4 13h4l2 3h4l2-3h4M4 13l3-8h10l3 8v6H4z',
+  decisions: 'M5 12l4 4L19 6M4 20h16',
+  plan: 'M4 6h9M8 12h11M6 18h7',
+  people: 'M9 11a3.5 3.5 0 1 0 0-7 3.5 3.5 0 0 0 0 7M3 20c0-3.3 2.7-6 6-6s6 2.7 6 6M16 4.5a3.5 3.5 0 0 1 0 6.5M18 14.5c1.8.9 3 2.9 3 5.5',
+  talk: 'M4 5h16v11H10l-5 4v-4H4z',
+  cost: 'M5 20V11M12 20V4M19 20v-6',
+  health: 'M12 20s-8-4.8-8-11a4.5 4.5 0 0 1 8-2.6A4.5 4.5 0 0 1 20 9c0 6.2-8 11-8 11z',
+  menu: 'M4 7h16M4 12h16M4 17h16',
+  close: 'M6 6l12 12M18 6L6 18',
+  back: 'M15 5l-7 7 7 7',
+  moon: 'M20 14.5A8 8 0 0 1 9.5 4 8 8 0 1 0 20 14.5z',
+  sun: 'M12 16a4 4 0 1 0 0-8 4 4 0 0 0 0 8M12 3v2M12 19v2M3 12h2M19 12h2M5.6 5.6L7 7M17 17l1.4 1.4M18.4 5.6L17 7M7 17l-1.4 1.4',
+  help: 'M9.2 9a2.9 2.9 0 1 1 4.3 2.6c-.9.5-1.5 1.1-1.5 2.2M12 17.5v.1M12 21a9 9 0 1 0 0-18 9 9 0 0 0 0 18',
+  refresh: 'M20 11a8 8 0 0 0-14.5-4L4 9M4 4v5h5M4 13a8 8 0 0 0 14.5 4L20 15M20 20v-5h-5',
+};
+
+const icon = (name) => h('svg', { class: 'icon', viewBox: '0 0 24 24', 'aria-hidden': 'true' }, h('path', { d: icons[name] }));
+
+const dot = (tone) => h('span', { class: 'dot ' + tone, 'aria-hidden': 'true' });
+
+const tones = { running: 'live', ended: '', failed: 'bad', stopped: 'warn', active: 'live', needs_review: 'warn', idle: '', approved: 'good', denied: 'bad', pass: 'good', warn: 'warn', fail: 'bad', done: 'good', blocked: 'bad', in_progress: 'live' };
+
+const pill = (status, text) => h('span', { class: 'pill ' + (tones[status] || '') }, dot(tones[status] || ''), text || sentence(status));
+
+function button(text, onclick, options) {
+  const { kind = '', key, label, hint, disabled, pressed } = options || {};
+  return h('button', { type: 'button', class: 'button ' + kind, onclick, key, 'aria-label': label, title: hint, disabled, 'aria-pressed': pressed === undefined ? undefined : String(pressed) }, text);
+}
+
+const iconButton = (name, label, onclick, more) => h('button', { type: 'button', class: 'icon-button', 'aria-label': label, title: label, onclick, ...more }, icon(name));
+
+// empty says that there is nothing, and what would change that.
+const empty = (title, what, ...more) => h('div', { class: 'empty' }, h('p', { class: 'empty-title' }, title), h('p', {}, what), more);
+
+const code = (text) => h('code', {}, text);
+
+const loading = (what) => h('div', { class: 'loading', role: 'status' }, h('span', { class: 'spinner', 'aria-hidden': 'true' }), what);
+
+const fault = (message, again) =>
+  h('div', { class: 'fault', role: 'alert' }, h('p', {}, message), again && button('Try again', again));
+
+// shownOr shows an answer, or that it is awaited, or what is wrong.
+function shownOr(entry, name, show) {
+  if (entry.value !== null) return show(entry.value);
+  if (entry.error) return fault(entry.error, () => stale(name));
+  return loading('Reading…');
+}
+
+const section = (title, aside, ...children) =>
+  h('section', { class: 'card' }, h('header', { class: 'card-head' }, h('h2', {}, title), aside), children);
+
+function facts(list) {
+  return h('dl', { class: 'facts' }, list.filter(Boolean).map(([name, value, more]) => h('div', { key: name, class: 'fact' }, h('dt', {}, name), h('dd', { class: more || '' }, value))));
+}
+
+const figure = (name, value, note, tone) =>
+  h('div', { class: 'figure', key: name }, h('span', { class: 'figure-name' }, name), h('span', { class: 'figure-value ' + (tone || '') }, value), h('span', { class: 'figure-note' }, note || ''));
+
+// rows shows a list of any length: only what can be seen is in the document.
+// Every row is as high as said. The element with the name scrolls.
+function rows({ name, items, height, row, label, role = 'list', active = -1, onkey }) {
+  const seen = state.scroll[name] || { top: 0, height: 800 };
+  const over = 6;
+  const from = Math.max(0, Math.floor(seen.top / height) - over);
+  const to = Math.min(items.length, Math.ceil((seen.top + seen.height) / height) + over);
+  const children = [];
+  for (let i = from; i < to; i++) children.push(row(items[i], i));
+  if (active >= 0 && (active < from || active >= to)) children.push(row(items[active], active));
+  const keep = (el) => {
+    const next = { top: el.scrollTop, height: el.clientHeight };
+    const before = state.scroll[name];
+    if (before && Math.abs(before.top - next.top) < height && before.height === next.height) return;
+    state.scroll[name] = next;
+    changed();
+  };
+  return h('div', {
+    class: 'rows', key: 'rows/' + name, id: 'rows-' + name,
+    tabindex: '-1',
+    onscroll: (event) => keep(event.currentTarget || event.target),
+    onkeydown: onkey,
+    mounted: (el) => {
+      el.acSize = new ResizeObserver(() => keep(el));
+      el.acSize.observe(el);
+      if (seen.top) el.scrollTop = seen.top;
+    },
+    unmounted: (el) => el.acSize && el.acSize.disconnect(),
+  }, h('div', { class: 'rows-all', role, 'aria-label': label, style: { height: items.length * height + 'px' } }, children));
+}
+
+// placed gives a row of such a list its place.
+const placed = (index, height) => ({ position: 'absolute', top: index * height + 'px', height: height + 'px', left: '0', right: '0' });
+
+// reveal scrolls a list so that a row of it is seen.
+function reveal(name, index, height) {
+  const el = document.getElementById('rows-' + name);
+  if (!el) return;
+  const top = index * height;
+  if (top < el.scrollTop) el.scrollTop = top;
+  else if (top + height > el.scrollTop + el.clientHeight) el.scrollTop = top + height - el.clientHeight;
+}
+
+// field is an input or a text area whose text lives in state.fields.
+function field(name, label, props, tag) {
+  return h(tag || 'input', {
+    id: 'field-' + name, name, 'aria-label': label, placeholder: label, autocomplete: 'off', class: 'field',
+    value: state.fields[name] || '',
+    oninput: (event) => {
+      state.fields[name] = event.target.value;
+      changed();
+    },
+    ...props,
+  });
+}
+
+// sends calls when Ctrl+Enter or Cmd+Enter is pressed.
+const sends = (act) => (event) => {
+  if (event.key === 'Enter' && (event.ctrlKey || event.metaKey)) {
+    event.preventDefault();
+    act();
+  }
+};
+
+const tabs = (label, list, active, choose) =>
+  h('div', { class: 'tabs', role: 'tablist', 'aria-label': label }, list.map(([id, text, n]) =>
+    h('button', {
+      type: 'button', role: 'tab', key: id, id: 'tab-' + id, 'aria-selected': String(active === id), tabindex: active === id ? '0' : '-1', class: 'tab',
+      onclick: () => choose(id),
+      onkeydown: (event) => {
+        const step = event.key === 'ArrowRight' ? 1 : event.key === 'ArrowLeft' ? -1 : 0;
+        if (!step) return;
+        event.preventDefault();
+        const next = list[(list.findIndex((t) => t[0] === id) + step + list.length) % list.length][0];
+        choose(next);
+        queueMicrotask(() => requestAnimationFrame(() => requestAnimationFrame(() => document.getElementById('tab-' + next)?.focus())));
+      },
+    }, text, known(n) && h('span', { class: 'tab-count' }, count(n)))));
+
+// diff shows a patch line by line; what a line does is told by a sign and a
+// word for those who do not see colours.
+function diff(text) {
+  const lines = text.replace(/\n$/, '').split('\n');
+  let oldLine = 0;
+  let newLine = 0;
+  return h('div', { class: 'diff', role: 'group', 'aria-label': 'Changes', tabindex: '0' }, lines.slice(0, 2000).map((line, i) => {
+    let kind = 'same';
+    let number = '';
+    const hunk = /^@@ -(\d+)(?:,\d+)? \+(\d+)/.exec(line);
+    if (hunk) {
+      kind = 'hunk';
+      oldLine = +hunk[1];
+      newLine = +hunk[2];
+    } else if (/^(---|\+\+\+|diff |index )/.test(line) && !newLine) return null; // the file is named above
+    else if (line[0] === '+') {
+      kind = 'added';
+      number = newLine++;
+    } else if (line[0] === '-') {
+      kind = 'removed';
+      number = oldLine++;
+    } else if (newLine) {
+      number = newLine++;
+      oldLine++;
+    }
+    const said = { added: 'Added: ', removed: 'Removed: ' }[kind];
+    const shown = kind === 'added' || kind === 'removed' || kind === 'same' ? line.slice(1) : line;
+    return h('div', { key: i, class: 'diff-line ' + kind },
+      h('span', { class: 'diff-number', 'aria-hidden': 'true' }, number),
+      h('span', { class: 'diff-sign', 'aria-hidden': 'true' }, { added: '+', removed: '−' }[kind] || ''),
+      said && h('span', { class: 'quiet-text' }, said),
+      h('span', { class: 'diff-text' }, shown || ' '));
+  }), lines.length > 2000 && h('div', { class: 'diff-line hunk' }, h('span', {}), h('span', {}), 'and ' + plural(lines.length - 2000, 'more line')));
+}
+
+// prose shows Markdown as text with its headings, lists and code set apart.
+// Nothing of it becomes markup of its own.
+function prose(text) {
+  const body = text.replace(/^---\r?\n[\s\S]*?\r?\n---\r?\n/, '');
+  const out = [];
+  let fence = null;
+  body.split(/\r?\n/).slice(0, 4000).forEach((line, i) => {
+    if (/^\s*```/.test(line)) {
+      if (fence) {
+        out.push(h('pre', { key: i }, fence.join('\n')));
+        fence = null;
+      } else fence = [];
+      return;
+    }
+    if (fence) {
+      fence.push(line);
+      return;
+    }
+    const head = /^(#{1,6})\s+(.*)/.exec(line);
+    const item = /^\s*[-*]\s+(.*)/.exec(line);
+    if (head) out.push(h(head[1].length < 2 ? 'h3' : 'h4', { key: i }, head[2]));
+    else if (item) out.push(h('p', { key: i, class: 'prose-item' }, item[1]));
+    else if (line.trim()) out.push(h('p', { key: i }, line));
+  });
+  if (fence) out.push(h('pre', { key: 'last' }, fence.join('\n')));
+  return h('div', { class: 'prose' }, out);
+}

@@ -1,0 +1,287 @@
+package web
+
+// The routes of the screens: each calls the company method of its name.
+
+import (
+	"encoding/json"
+	"net/http"
+	"runtime/debug"
+	"strings"
+
+	"ac/company"
+	"ac/internal/clock"
+	"ac/internal/fault"
+	"ac/workspace/doc"
+)
+
+// handler answers a request, or gives the error to answer with while nothing was
+// written.
+type handler func(w http.ResponseWriter, r *http.Request) error
+
+// methods are the handlers of one path. HEAD is there where GET is.
+type methods struct{ get, post handler }
+
+func (m methods) allowed() string {
+	var names []string
+	if m.get != nil {
+		names = append(names, "GET, HEAD")
+	}
+	if m.post != nil {
+		names = append(names, "POST")
+	}
+	return strings.Join(names, ", ")
+}
+
+func (s *Server) routes() map[string]methods {
+	return map[string]methods{
+		"/":                     {get: s.page},
+		"/favicon.svg":          {get: s.icon},
+		"/api/health":           {get: s.health},
+		"/api/ui/snapshot":      {get: s.ui},
+		"/api/monitor/snapshot": {get: s.monitor},
+		"/api/inbox/snapshot":   {get: s.inbox},
+		"/api/usage/analytics":  {get: s.usage},
+		"/api/comments":         {get: s.comments, post: s.addComment},
+		"/api/ui/resolve":       {post: s.resolve},
+		"/api/call":             {post: s.call},
+		"/api/events":           {get: s.events},
+		"/api/stream":           {get: s.stream},
+	}
+}
+
+// ServeHTTP answers one request. Paths are taken as they stand: none is cleaned,
+// redirected, or leads to a file.
+func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	if !s.enter() {
+		fail(w, r, fault.New(fault.ShuttingDown, "the server is shutting down"))
+		return
+	}
+	defer s.requests.Done()
+	defer s.recovered(w, r)
+	h := w.Header()
+	h.Set("X-Content-Type-Options", "nosniff")
+	h.Set("Referrer-Policy", "no-referrer")
+	if refused := s.guard.check(r); refused != nil {
+		if refused.status == http.StatusUnauthorized {
+			h.Set("Www-Authenticate", "Bearer")
+		}
+		fail(w, r, refused)
+		return
+	}
+	if err := s.handle(w, r); err != nil {
+		fail(w, r, err)
+	}
+}
+
+func (s *Server) handle(w http.ResponseWriter, r *http.Request) error {
+	path, known := s.paths[r.URL.Path]
+	if !known || r.URL.Opaque != "" {
+		return refuse(http.StatusNotFound, "Not found")
+	}
+	if r.URL.Path != "/" {
+		w.Header().Set("Cross-Origin-Resource-Policy", "same-origin")
+	}
+	chosen := path.get
+	switch r.Method {
+	case http.MethodGet, http.MethodHead:
+	case http.MethodPost:
+		chosen = path.post
+	default:
+		chosen = nil
+	}
+	if chosen == nil {
+		w.Header().Set("Allow", path.allowed())
+		return refuse(http.StatusMethodNotAllowed, "Not found: %s has no %s", r.URL.Path, r.Method)
+	}
+	return chosen(w, r)
+}
+
+// recovered turns a panic into the failure of its own request.
+func (s *Server) recovered(w http.ResponseWriter, r *http.Request) {
+	if cause := recover(); cause != nil {
+		s.log.Error("a request panicked", "path", r.URL.Path, "panic", cause, "stack", string(debug.Stack()))
+		fail(w, r, fault.New(fault.Internal, "internal fault; see the server's output"))
+	}
+}
+
+// health is the answer of /api/health.
+type health struct {
+	OK           bool   `json:"ok"`
+	ProjectID    string `json:"project_id"`
+	ActorID      string `json:"actor_id"`
+	ActorRole    string `json:"actor_role"`
+	Now          string `json:"now"`
+	Version      string `json:"version"`
+	WorkspaceDir string `json:"workspace_dir"`
+	Company      string `json:"company"`
+	PID          int    `json:"pid"`
+}
+
+func (s *Server) health(w http.ResponseWriter, r *http.Request) error {
+	name, err := s.company.Name(r.Context())
+	if err != nil {
+		return err
+	}
+	answer(w, r, http.StatusOK, health{
+		true, s.opts.ProjectID, s.opts.Actor.ActorID, s.opts.Actor.ActorRole, clock.Stamp(s.opts.Env.Clock.Now()),
+		s.opts.Version, s.opts.WorkspaceDir, name, s.opts.Env.PID,
+	})
+	return nil
+}
+
+// dir names the workspace in params.
+func (s *Server) dir() company.Dir { return company.Dir{WorkspaceDir: s.opts.WorkspaceDir} }
+
+// screenParams are those of the screen of the project.
+func (s *Server) screenParams(step company.IndexStep) company.UIParams {
+	return company.UIParams{Dir: s.dir(), IndexStep: step, ScreenLimits: s.opts.Limits, ProjectID: s.opts.ProjectID}
+}
+
+func (s *Server) ui(w http.ResponseWriter, r *http.Request) error {
+	query, err := queryOf(r)
+	if err != nil {
+		return err
+	}
+	result, err := s.company.UI(r.Context(), s.screenParams(s.indexStep(query)))
+	return reply(w, r, result, err)
+}
+
+func (s *Server) monitor(w http.ResponseWriter, r *http.Request) error {
+	query, err := queryOf(r)
+	if err != nil {
+		return err
+	}
+	result, err := s.company.Monitor(r.Context(), company.MonitorParams{
+		Dir: s.dir(), IndexStep: s.indexStep(query), ProjectID: s.opts.ProjectID, Limit: s.opts.Limits.MonitorLimit,
+	})
+	return reply(w, r, result, err)
+}
+
+func (s *Server) inbox(w http.ResponseWriter, r *http.Request) error {
+	query, err := queryOf(r)
+	if err != nil {
+		return err
+	}
+	result, err := s.company.Inbox(r.Context(), company.InboxParams{
+		Dir: s.dir(), IndexStep: s.indexStep(query), ItemLimits: s.opts.Limits.ItemLimits, ProjectID: s.opts.ProjectID,
+	})
+	return reply(w, r, result, err)
+}
+
+func (s *Server) usage(w http.ResponseWriter, r *http.Request) error {
+	query, err := queryOf(r)
+	if err != nil {
+		return err
+	}
+	result, err := s.company.Usage(r.Context(), company.MonitorParams{
+		Dir: s.dir(), IndexStep: s.indexStep(query), ProjectID: s.opts.ProjectID, Limit: rowsOf(query, s.opts.Limits.MonitorLimit),
+	})
+	return reply(w, r, result, err)
+}
+
+func reply(w http.ResponseWriter, r *http.Request, result any, err error) error {
+	if err == nil {
+		answer(w, r, http.StatusOK, result)
+	}
+	return err
+}
+
+// fewComments is how many comments are listed where no number is asked for.
+const fewComments = 300
+
+type commentList struct {
+	Comments []doc.Comment `json:"comments"`
+}
+
+func (s *Server) comments(w http.ResponseWriter, r *http.Request) error {
+	query, err := queryOf(r)
+	if err != nil {
+		return err
+	}
+	p := company.ListCommentsParams{Dir: s.dir(), ProjectID: s.opts.ProjectID, Limit: rowsOf(query, fewComments)}
+	for name, id := range map[string]*string{
+		"target_agent_id": &p.TargetAgentID, "target_artifact_id": &p.TargetArtifactID, "target_run_id": &p.TargetRunID,
+	} {
+		if *id, err = idOf(query, name); err != nil {
+			return err
+		}
+	}
+	list, err := s.company.ListComments(r.Context(), p)
+	return reply(w, r, commentList{list}, err)
+}
+
+// commentBody is a new comment; newComment is it with its author, as the params
+// of comment.add.
+type commentBody struct {
+	Body             string `json:"body" is:"optional,empty"`
+	TargetAgentID    string `json:"target_agent_id,omitempty" is:"optional,empty"`
+	TargetArtifactID string `json:"target_artifact_id,omitempty" is:"optional,empty"`
+	TargetRunID      string `json:"target_run_id,omitempty" is:"optional,empty"`
+	Visibility       string `json:"visibility,omitempty" is:"optional,empty"`
+}
+
+type newComment struct {
+	company.Dir
+	commentBody
+	ProjectID  string `json:"project_id"`
+	AuthorID   string `json:"author_id"`
+	AuthorRole string `json:"author_role"`
+}
+
+// commentResult is a comment that was made, with the screen after it; without
+// where that cannot be taken, for the comment was made.
+type commentResult struct {
+	Comment  doc.Comment `json:"comment"`
+	Snapshot any         `json:"snapshot"`
+}
+
+func (s *Server) addComment(w http.ResponseWriter, r *http.Request) error {
+	body, err := decode[commentBody](s, w, r)
+	if err != nil {
+		return err
+	}
+	switch blank := func(text string) bool { return strings.TrimSpace(text) == "" }; {
+	case blank(body.Body):
+		return refuse(http.StatusBadRequest, "body is missing")
+	case blank(body.TargetAgentID) && blank(body.TargetArtifactID) && blank(body.TargetRunID):
+		return refuse(http.StatusBadRequest, "target_agent_id, target_artifact_id or target_run_id is needed")
+	}
+	params, err := json.Marshal(newComment{s.dir(), body, s.opts.ProjectID, s.opts.Actor.ActorID, s.opts.Actor.ActorRole})
+	if err != nil {
+		return err
+	}
+	made, err := s.table.Call(r.Context(), s.all, "comment.add", params)
+	if err != nil {
+		return err
+	}
+	result := commentResult{Comment: made.(company.AddCommentResult).Comment} //nolint:forcetypeassert // the table's own
+	if screen, err := s.company.UI(r.Context(), s.screenParams(company.IndexStep{SyncIndex: true})); err == nil {
+		result.Snapshot = screen
+	}
+	return reply(w, r, result, nil)
+}
+
+// decisionBody is a decision on what waits for one.
+type decisionBody struct {
+	ArtifactID string `json:"artifact_id" is:"id"`
+	Decision   string `json:"decision" is:"enum=approved|denied"`
+	Notes      string `json:"notes" is:"optional,empty"`
+}
+
+func (s *Server) resolve(w http.ResponseWriter, r *http.Request) error {
+	body, err := decode[decisionBody](s, w, r)
+	if err != nil {
+		return err
+	}
+	if strings.TrimSpace(body.ArtifactID) == "" {
+		return refuse(http.StatusBadRequest, "artifact_id is missing")
+	}
+	result, err := s.company.ResolveUI(r.Context(), company.ResolveUIParams{
+		ResolveParams: company.ResolveParams{
+			Dir: s.dir(), ProjectID: s.opts.ProjectID, ArtifactID: body.ArtifactID, Decision: body.Decision,
+			Decider: company.Decider{ActorParams: s.opts.Actor, Notes: body.Notes},
+		},
+		IndexStep: company.IndexStep{SyncIndex: s.opts.SyncIndex}, ScreenLimits: s.opts.Limits,
+	})
+	return reply(w, r, result, err)
+}

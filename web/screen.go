@@ -1,0 +1,199 @@
+package web
+
+// The screen as it is now, for everybody who looks at it: taken once for each
+// change, however many look.
+
+import (
+	"bytes"
+	"context"
+	"crypto/sha256"
+	"fmt"
+	"sync"
+	"time"
+
+	"ac/rpc"
+	"ac/snapshot"
+)
+
+// lookAgain is when a screen is taken again that could not be taken, or that
+// tells of an index which is being brought up to date.
+const lookAgain = 2 * time.Second
+
+// screenSource is where screens come from.
+type screenSource struct {
+	take func(context.Context) (snapshot.UI, error)
+	// watch tells of changes until stop is called.
+	watch func(changed func()) (stop func(), err error)
+}
+
+// screen is the newest frame of a stream of screens. While nobody looks nothing
+// is watched. It is safe for concurrent use.
+type screen struct {
+	source screenSource
+	delay  time.Duration
+	ctx    context.Context //nolint:containedctx // of the server
+
+	taking sync.Mutex    // one is taken at a time
+	doubt  chan struct{} // tells that another look is worth while without a change
+
+	mu      sync.Mutex
+	readers int
+	end     func() // of the watching; nil while nobody looks
+	latest  *frame
+}
+
+// frame is one event of the stream. Next is closed when there is a newer one.
+type frame struct {
+	key  string // tells what is shown from what was shown before
+	text []byte
+	next chan struct{}
+}
+
+func newScreen(ctx context.Context, source screenSource) *screen {
+	return &screen{source: source, delay: coalesce, ctx: ctx, doubt: make(chan struct{}, 1), latest: &frame{next: make(chan struct{})}}
+}
+
+// join begins to look. leave waits for what runs for the last who looked.
+func (s *screen) join() (leave func(), err error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.readers == 0 {
+		if s.end, err = s.follow(); err != nil {
+			return nil, err
+		}
+	}
+	s.readers++
+	return s.leave, nil
+}
+
+func (s *screen) leave() {
+	s.mu.Lock()
+	var end func()
+	if s.readers--; s.readers == 0 {
+		end, s.end = s.end, nil
+	}
+	s.mu.Unlock()
+	if end != nil {
+		end()
+	}
+}
+
+// follow takes a screen after each change.
+func (s *screen) follow() (end func(), err error) {
+	changed := make(chan struct{}, 1)
+	stop, err := s.source.watch(func() {
+		select {
+		case changed <- struct{}{}:
+		default:
+		}
+	})
+	if err != nil {
+		return nil, err
+	}
+	ctx, cancel := context.WithCancel(s.ctx)
+	var wg sync.WaitGroup
+	wg.Go(func() { s.retake(ctx, changed) })
+	return func() {
+		cancel()
+		stop()
+		wg.Wait()
+	}, nil
+}
+
+func (s *screen) retake(ctx context.Context, changed <-chan struct{}) {
+	var again <-chan time.Time
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-s.doubt:
+			again = time.After(lookAgain)
+			continue
+		case <-again:
+			again = nil
+		case <-changed:
+			if !pause(ctx, s.delay) {
+				return
+			}
+			select {
+			case <-changed: // the same as far as the next screen is concerned
+			default:
+			}
+		}
+		s.take(ctx)
+	}
+}
+
+// pause reports whether ctx lives after a while.
+func pause(ctx context.Context, d time.Duration) bool {
+	select {
+	case <-ctx.Done():
+		return false
+	case <-time.After(d):
+		return true
+	}
+}
+
+// newest gives the frame to show now.
+func (s *screen) newest() *frame {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.latest
+}
+
+// take looks at the workspace and gives the newest frame, which is the one
+// before when nothing changed.
+func (s *screen) take(ctx context.Context) *frame {
+	s.taking.Lock()
+	defer s.taking.Unlock()
+	taken, err := s.source.take(ctx)
+	if ctx.Err() != nil {
+		return s.newest()
+	}
+	fresh := frameOf(taken, err)
+	if err != nil || taken.SyncWorker.PendingWorkspaces > 0 || taken.SyncWorker.Running {
+		select {
+		case s.doubt <- struct{}{}:
+		default:
+		}
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if fresh.key != s.latest.key {
+		close(s.latest.next)
+		s.latest = fresh
+	}
+	return s.latest
+}
+
+// streamError is what is told of a screen that could not be taken.
+type streamError struct {
+	Message string `json:"message"`
+}
+
+func frameOf(taken snapshot.UI, err error) *frame {
+	f := &frame{next: make(chan struct{})}
+	var body []byte
+	if err == nil {
+		body, err = rpc.Encode(taken)
+	}
+	name := "snapshot"
+	if err != nil {
+		name = "error"
+		body, _ = rpc.Encode(streamError{sentence(err)}) // a text always is JSON
+	}
+	stamp := fmt.Appendf(nil, `"generated_at":%q`, taken.GeneratedAt)
+	sum := sha256.Sum256(bytes.ReplaceAll(body, stamp, nil))
+	f.key = fmt.Sprintf("%s-%x", name, sum[:8])
+	f.text = event(name, f.key, body)
+	return f
+}
+
+// event is a frame of a stream. Line ends outside the texts of JSON, which may
+// stand in a log, would end it.
+func event(name, id string, body []byte) []byte {
+	for _, end := range []string{"\r", "\n"} {
+		body = bytes.ReplaceAll(body, []byte(end), []byte(" "))
+	}
+	return fmt.Appendf(nil, "event: %s\nid: %s\ndata: %s\n\n", name, id, body)
+}

@@ -1,0 +1,269 @@
+// Package web is the control room: a server of HTTP for one workspace, one
+// project and one actor, with the page that shows them.
+//
+// Invariants: nothing is answered, and nothing done, before Host, token and
+// Origin were looked at; a client costs bounded memory however slowly it reads;
+// whoever asks, it is the server's own actor that acts; whatever a client sends,
+// the process goes on; the end takes less than two seconds, with open streams
+// too.
+package web
+
+import (
+	"context"
+	"crypto/rand"
+	"encoding/base64"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"net"
+	"net/http"
+	"net/netip"
+	"sync"
+	"time"
+
+	"ac/company"
+	"ac/feed"
+	"ac/internal/fault"
+	"ac/rpc"
+	"ac/snapshot"
+	"ac/workspace"
+)
+
+const (
+	// headerPatience is how long a client may take to send the head of a request.
+	headerPatience = 10 * time.Second
+	// readPatience is how long a client may take to read an answer, that of a
+	// stream excepted.
+	readPatience = 2 * time.Minute
+	idlePatience = 2 * time.Minute
+	maxHeader    = 64 << 10
+	// finish is what requests under way have left at the end, and abandon what
+	// they have once they were told to give up.
+	finish  = 900 * time.Millisecond
+	abandon = 500 * time.Millisecond
+	// flush is what the index has left at the end.
+	flush = 300 * time.Millisecond
+	// keepaliveEvery is how often an open stream is shown to be alive.
+	keepaliveEvery = 15 * time.Second
+	// coalesce is for how long changes gather before the screen is taken again.
+	coalesce = 150 * time.Millisecond
+)
+
+// Options are what a server is made of.
+type Options struct {
+	Env        workspace.Env
+	Executable string // the program with the hidden commands of sessions
+	Version    string
+	Stderr     io.Writer // takes what there is to say; must not block
+
+	WorkspaceDir string
+	ProjectID    string
+	Actor        company.ActorParams // who acts, whoever asks
+	Limits       company.ScreenLimits
+	// RefreshIndex builds the index anew once; SyncIndex is whether reads bring it
+	// up to date where the request does not say.
+	RefreshIndex bool
+	SyncIndex    bool
+
+	Host string
+	Port int // 0: any that is free
+	// AllowRemote lets Host be an address that other machines reach; everything
+	// then needs a token.
+	AllowRemote bool
+}
+
+// Server is a server that listens. Serve serves and ends it.
+type Server struct {
+	opts      Options
+	log       *slog.Logger
+	listener  net.Listener
+	guard     *guard
+	document  document
+	paths     map[string]methods
+	table     *rpc.Table
+	all       *company.Companies
+	hub       *feed.Hub
+	company   *company.Company
+	screen    *screen
+	keepalive time.Duration
+	head      time.Duration // how long a client may take for the head of a request
+
+	work       context.Context //nolint:containedctx // of all requests
+	cancelWork context.CancelFunc
+	live       context.Context //nolint:containedctx // of streams, which end first
+	cancelLive context.CancelFunc
+
+	mu       sync.Mutex
+	closing  bool
+	requests sync.WaitGroup // none is added once closing
+}
+
+// Listen opens the workspace and listens. A workspace that is none, an address
+// that others reach without AllowRemote, or one that is in use, is an error, and
+// nothing is left open.
+func Listen(ctx context.Context, opts Options) (*Server, error) {
+	at, err := resolve(ctx, opts)
+	if err != nil {
+		return nil, err
+	}
+	s := &Server{opts: opts, log: slog.New(slog.NewTextHandler(opts.Stderr, nil)), table: rpc.NewTable(opts.Version), keepalive: keepaliveEvery, head: headerPatience}
+	if s.document, err = newDocument(); err != nil {
+		return nil, err
+	}
+	s.opts.Limits.MonitorLimit = min(opts.Limits.MonitorLimit, maxRows)
+	s.opts.Limits.PendingLimit = min(opts.Limits.PendingLimit, maxRows)
+	s.opts.Limits.DecisionsLimit = min(opts.Limits.DecisionsLimit, maxRows)
+	s.paths = s.routes()
+	s.hub = feed.NewHub(nil, opts.Env.Clock, opts.Env.IDs.New)
+	s.all = company.New(company.Options{Env: opts.Env, Executable: opts.Executable, Hub: s.hub, Stderr: opts.Stderr, Version: opts.Version})
+	s.company = s.all.In(opts.WorkspaceDir)
+	s.work, s.cancelWork = context.WithCancel(context.Background())
+	s.live, s.cancelLive = context.WithCancel(s.work)
+	s.screen = newScreen(s.live, screenSource{take: s.takeScreen, watch: s.watchScreen})
+	err = s.company.KeepFresh(ctx)
+	if err == nil {
+		s.listener, err = listen(ctx, at)
+	}
+	if err != nil {
+		s.cancelWork()
+		return nil, errors.Join(err, s.release())
+	}
+	token := ""
+	if !at.Addr().IsLoopback() {
+		token = newToken()
+	}
+	s.guard = newGuard(opts.Host, netip.AddrPortFrom(at.Addr(), portOf(s.listener)), token)
+	return s, nil
+}
+
+// listen listens on one address, of its own family alone.
+func listen(ctx context.Context, at netip.AddrPort) (net.Listener, error) {
+	network := "tcp6"
+	if at.Addr().Is4() {
+		network = "tcp4"
+	}
+	return (&net.ListenConfig{}).Listen(ctx, network, at.String())
+}
+
+func portOf(l net.Listener) uint16 {
+	bound, _ := netip.ParseAddrPort(l.Addr().String()) // it always is one
+	return bound.Port()
+}
+
+// resolve gives the address to listen on. What is judged is what is listened on.
+func resolve(ctx context.Context, opts Options) (netip.AddrPort, error) {
+	host := plainName(opts.Host)
+	addr, err := netip.ParseAddr(host)
+	if err != nil {
+		found, err := net.DefaultResolver.LookupNetIP(ctx, "ip", host)
+		if err != nil {
+			return netip.AddrPort{}, fmt.Errorf("--host %s: %w", opts.Host, err)
+		}
+		for _, one := range found {
+			if one = one.Unmap(); !addr.IsValid() || (one.Is4() && !addr.Is4()) {
+				addr = one
+			}
+		}
+	}
+	if !addr.IsLoopback() && !opts.AllowRemote {
+		return netip.AddrPort{}, fault.New(fault.Denied, "--host %s can be reached by other machines; say --allow-remote if that is meant", opts.Host)
+	}
+	return netip.AddrPortFrom(addr, uint16(opts.Port)), nil //nolint:gosec // the command looked at it
+}
+
+func newToken() string {
+	secret := make([]byte, 24)
+	_, _ = rand.Read(secret) // never fails
+	return base64.RawURLEncoding.EncodeToString(secret)
+}
+
+// URL is where browsers find the server, with its token where it has one.
+func (s *Server) URL() string { return address(s.opts.Host, s.guard.port, s.guard.token) }
+
+// Serve serves until ctx is done, and has released everything when it returns.
+// Sessions and jobs go on.
+func (s *Server) Serve(ctx context.Context) error {
+	server := &http.Server{
+		Handler: s, ReadHeaderTimeout: s.head, WriteTimeout: readPatience, IdleTimeout: idlePatience, MaxHeaderBytes: maxHeader,
+		DisableGeneralOptionsHandler: true, ErrorLog: slog.NewLogLogger(s.log.Handler(), slog.LevelWarn),
+		BaseContext: func(net.Listener) context.Context { return s.work },
+	}
+	var own sync.WaitGroup
+	failed := make(chan error, 1)
+	own.Go(func() { failed <- server.Serve(s.listener) })
+	if s.opts.RefreshIndex {
+		own.Go(s.rebuild)
+	}
+	var err error
+	select {
+	case err = <-failed:
+	case <-ctx.Done():
+	}
+	s.shutdown(server)
+	own.Wait()
+	if errors.Is(err, http.ErrServerClosed) {
+		err = nil
+	}
+	return errors.Join(err, s.release())
+}
+
+// rebuild builds the index anew beside the first requests.
+func (s *Server) rebuild() {
+	p := company.MonitorParams{Dir: s.dir(), IndexStep: company.IndexStep{RefreshIndex: true}, ProjectID: s.opts.ProjectID, Limit: 1}
+	if _, err := s.company.Monitor(s.work, p); err != nil && s.work.Err() == nil {
+		s.log.Error("the index was not built anew", "error", err)
+	}
+}
+
+// enter lets a request in, unless the server is ending. It calls
+// s.requests.Done when it is answered.
+func (s *Server) enter() bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if !s.closing {
+		s.requests.Add(1)
+	}
+	return !s.closing
+}
+
+// shutdown ends the streams at once, lets other requests finish for a moment,
+// and cuts off what is left.
+func (s *Server) shutdown(server *http.Server) {
+	s.mu.Lock()
+	s.closing = true
+	s.mu.Unlock()
+	s.cancelLive()
+	limit, cancel := context.WithTimeout(context.Background(), finish)
+	_ = server.Shutdown(limit) // what is left is cut off
+	cancel()
+	s.cancelWork()
+	_ = server.Close() // as above
+	answered := make(chan struct{})
+	go func() { // ends with the last request
+		s.requests.Wait()
+		close(answered)
+	}()
+	select {
+	case <-answered:
+	case <-time.After(abandon):
+		s.log.Warn("a request did not end in time")
+	}
+}
+
+// release gives back what the server holds.
+func (s *Server) release() error {
+	limit, cancel := context.WithTimeout(context.Background(), flush)
+	defer cancel()
+	_ = s.all.CloseWorker(limit) // what is not flushed is synced by the next reader
+	s.hub.Close()
+	return s.all.Close()
+}
+
+func (s *Server) takeScreen(ctx context.Context) (snapshot.UI, error) {
+	return s.company.UI(ctx, s.screenParams(company.IndexStep{SyncIndex: s.opts.SyncIndex}))
+}
+
+func (s *Server) watchScreen(changed func()) (stop func(), err error) {
+	return s.company.Watch(s.live, s.opts.ProjectID, changed)
+}

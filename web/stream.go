@@ -1,0 +1,225 @@
+package web
+
+// Server-sent events: the screen after each change, and the events of runs.
+
+import (
+	"context"
+	"net/http"
+	"net/url"
+	"strconv"
+	"time"
+
+	"ac/company"
+	"ac/events"
+	"ac/feed"
+	"ac/internal/canonjson"
+	"ac/internal/clock"
+	"ac/internal/fault"
+	"ac/snapshot"
+)
+
+// newestRunEvents is how many events a stream of all runs begins with.
+const newestRunEvents = 50
+
+// stream is an answer that goes on.
+type stream struct {
+	w       http.ResponseWriter
+	control *http.ResponseController
+	cut     func() bool
+}
+
+// open begins a stream. A client that does not read is cut off when the server
+// ends; before that it holds nobody up.
+func (s *Server) open(w http.ResponseWriter) (*stream, error) {
+	h := w.Header()
+	h.Set("Content-Type", "text/event-stream; charset=utf-8")
+	h.Set("Cache-Control", "no-cache")
+	h.Set("X-Accel-Buffering", "no")
+	out := &stream{w: w, control: http.NewResponseController(w)}
+	_ = out.control.SetWriteDeadline(time.Time{}) // where there is a connection
+	out.cut = context.AfterFunc(s.live, func() { _ = out.control.SetWriteDeadline(time.Unix(1, 0)) })
+	w.WriteHeader(http.StatusOK)
+	return out, out.send([]byte(": connected\n\n"))
+}
+
+// close ends the use of the connection for the stream.
+func (o *stream) close() { o.cut() }
+
+func (o *stream) send(text []byte) error {
+	if _, err := o.w.Write(text); err != nil {
+		return err
+	}
+	return o.control.Flush()
+}
+
+// events sends the screen at once and after each change.
+func (s *Server) events(w http.ResponseWriter, r *http.Request) error {
+	if r.Method == http.MethodHead {
+		return s.headOfStream(w)
+	}
+	out, err := s.open(w)
+	if err != nil {
+		return nil //nolint:nilerr // the client is gone
+	}
+	defer out.close()
+	leave, err := s.screen.join()
+	if err != nil {
+		_ = out.send(frameOf(snapshot.UI{}, err).text) // then the client tries again
+		return nil
+	}
+	defer leave()
+	ticker := time.NewTicker(s.keepalive)
+	defer ticker.Stop()
+	shown := ""
+	for f := s.screen.take(s.live); ; f = s.screen.newest() {
+		if f.key != shown {
+			shown = f.key
+			if out.send(f.text) != nil {
+				return nil
+			}
+		}
+		if !s.waitFor(r, out, ticker, f.next) {
+			return nil
+		}
+	}
+}
+
+// headOfStream answers HEAD.
+func (s *Server) headOfStream(w http.ResponseWriter) error {
+	w.Header().Set("Content-Type", "text/event-stream; charset=utf-8")
+	w.Header().Set("Cache-Control", "no-cache")
+	w.WriteHeader(http.StatusOK)
+	return nil
+}
+
+// waitFor keeps a stream alive until there is something to send; false when it
+// has ended.
+func (s *Server) waitFor(r *http.Request, out *stream, ticker *time.Ticker, next <-chan struct{}) bool {
+	for {
+		select {
+		case <-next:
+			return true
+		case <-r.Context().Done():
+			return false
+		case <-s.live.Done():
+			return false
+		case <-ticker.C:
+			if out.send([]byte(": keepalive\n\n")) != nil {
+				return false
+			}
+		}
+	}
+}
+
+// runEvents is what a client asks for.
+type runEvents struct {
+	company.EventStream
+	place place
+}
+
+// stream sends the events of a run, or of all.
+func (s *Server) stream(w http.ResponseWriter, r *http.Request) error {
+	query, err := queryOf(r)
+	if err != nil {
+		return err
+	}
+	asked, err := s.asked(query, r.Header.Get("Last-Event-ID"))
+	if err != nil {
+		return err
+	}
+	if r.Method == http.MethodHead {
+		return s.headOfStream(w)
+	}
+	frames := make(chan []byte)
+	asked.Deliver = func(ctx context.Context, e feed.Event) error {
+		select {
+		case frames <- asked.frame(e):
+			return nil
+		case <-ctx.Done():
+			return ctx.Err()
+		}
+	}
+	stop, err := s.company.Follow(r.Context(), asked.EventStream)
+	if err != nil {
+		return err
+	}
+	defer stop()
+	out, err := s.open(w)
+	if err != nil {
+		return nil //nolint:nilerr // the client is gone
+	}
+	defer out.close()
+	s.pass(r, out, frames)
+	return nil
+}
+
+// pass sends frames until the stream ends. Those that are ready go together.
+func (s *Server) pass(r *http.Request, out *stream, frames <-chan []byte) {
+	ticker := time.NewTicker(s.keepalive)
+	defer ticker.Stop()
+	for {
+		var text []byte
+		select {
+		case text = <-frames:
+		case <-ticker.C:
+			text = []byte(": keepalive\n\n")
+		case <-r.Context().Done():
+			return
+		case <-s.live.Done():
+			return
+		}
+		if out.send(text) != nil {
+			return
+		}
+	}
+}
+
+// asked reads what a client asks for, from its place on where it had one.
+func (s *Server) asked(query url.Values, last string) (a *runEvents, err error) {
+	a = &runEvents{}
+	if a.ProjectID, err = idOf(query, "project_id"); err != nil {
+		return nil, err
+	}
+	if a.RunID, err = idOf(query, "run_id"); err != nil {
+		return nil, err
+	}
+	if a.RunID == "" {
+		var known bool
+		if a.place, known = parsePlace(last); known {
+			a.Since, a.After = a.place.since(), time.UnixMilli(a.place.From)
+			return a, nil
+		}
+		a.place = place{From: s.opts.Env.Clock.Now().UnixMilli()}
+		a.Backfill = newestRunEvents
+		return a, nil
+	}
+	seq := int64(0)
+	if given := query.Get("since_seq"); given != "" {
+		if seq, err = strconv.ParseInt(given, 10, 64); err != nil || seq < 0 {
+			return nil, fault.InvalidField("since_seq", "must be a whole number of at least 0")
+		}
+	}
+	if given, err := strconv.ParseInt(last, 10, 64); err == nil && given >= 0 {
+		seq = given
+	}
+	a.Since = map[string]int64{a.RunID: seq}
+	return a, nil
+}
+
+// frame is an event as it is sent, with the place of a client that has it.
+func (a *runEvents) frame(e feed.Event) []byte {
+	id := strconv.FormatInt(e.Seq, 10)
+	if a.RunID == "" {
+		at, ok := clock.Parse(events.Text(e.Raw, "ts_wallclock"))
+		moment := int64(0)
+		if ok {
+			moment = at.UnixMilli()
+		}
+		a.place.pass(e.Run, e.Seq, moment)
+		id = a.place.String()
+	}
+	body := append(canonjson.AppendString([]byte(`{"project_id":`), e.Project), `,"run_id":`...)
+	body = append(canonjson.AppendString(body, e.Run), `,"seq":`...)
+	body = append(append(strconv.AppendInt(body, e.Seq, 10), `,"event":`...), e.Raw...)
+	return event("run", id, append(body, '}'))
+}
