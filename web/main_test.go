@@ -74,11 +74,17 @@ func serve(t testing.TB, dir string, change ...func(*Options)) *fixture {
 	if err != nil {
 		t.Fatal(err)
 	}
+	return start(t, s)
+}
+
+// start serves with a server that listens.
+func start(t testing.TB, s *Server) *fixture {
+	t.Helper()
 	ctx, cancel := context.WithCancel(context.Background())
 	ended := make(chan error, 1)
 	go func() { ended <- s.Serve(ctx) }()
 	transport := &http.Transport{DisableCompression: true}
-	f := &fixture{Server: s, t: t, dir: dir, url: "http://" + s.listener.Addr().String(), http: &http.Client{Transport: transport}}
+	f := &fixture{Server: s, t: t, dir: s.opts.WorkspaceDir, url: "http://" + s.listener.Addr().String(), http: &http.Client{Transport: transport}}
 	done := false
 	f.end = func() error {
 		if done {

@@ -10,7 +10,9 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
+	"time"
 
 	"ac/company"
 	"ac/rpc"
@@ -321,6 +323,43 @@ func TestRequestLines(t *testing.T) {
 	}
 	if got := f.get("/api/health"); got.status != 200 {
 		t.Errorf("the server is gone: %+v", got)
+	}
+}
+
+// TestSlowHead pins that a client which sends its request drop by drop is cut
+// off, and that others are served meanwhile.
+func TestSlowHead(t *testing.T) {
+	t.Parallel()
+	s, err := Listen(t.Context(), options(newWorkspace(t)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	s.head = 300 * time.Millisecond
+	f := start(t, s)
+	var slow sync.WaitGroup
+	for _, text := range []string{"", "GET", "GET / HTTP/1.1\r\nHost: x\r\nX: "} {
+		slow.Go(func() {
+			if got := f.raw(t, text); strings.HasPrefix(got, "HTTP/1.1 2") {
+				t.Errorf("%q: %q", text, got)
+			}
+		})
+	}
+	if got := f.get("/api/health"); got.status != 200 {
+		t.Errorf("%+v", got)
+	}
+	slow.Wait()
+}
+
+// TestPanic pins that a fault of one request is one answer.
+func TestPanic(t *testing.T) {
+	t.Parallel()
+	f := newServer(t)
+	f.paths["/panic"] = methods{get: func(http.ResponseWriter, *http.Request) error { panic("a secret") }}
+	if got := f.get("/panic"); got.status != 500 || strings.Contains(got.body, "secret") {
+		t.Errorf("%+v", got)
+	}
+	if got := f.get("/api/health"); got.status != 200 {
+		t.Errorf("%+v", got)
 	}
 }
 

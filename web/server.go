@@ -87,6 +87,7 @@ type Server struct {
 	company   *company.Company
 	screen    *screen
 	keepalive time.Duration
+	head      time.Duration // how long a client may take for the head of a request
 
 	work       context.Context //nolint:containedctx // of all requests
 	cancelWork context.CancelFunc
@@ -106,7 +107,7 @@ func Listen(ctx context.Context, opts Options) (*Server, error) {
 	if err != nil {
 		return nil, err
 	}
-	s := &Server{opts: opts, log: slog.New(slog.NewTextHandler(opts.Stderr, nil)), table: rpc.NewTable(opts.Version), keepalive: keepaliveEvery}
+	s := &Server{opts: opts, log: slog.New(slog.NewTextHandler(opts.Stderr, nil)), table: rpc.NewTable(opts.Version), keepalive: keepaliveEvery, head: headerPatience}
 	if s.document, err = newDocument(); err != nil {
 		return nil, err
 	}
@@ -184,7 +185,7 @@ func (s *Server) URL() string { return address(s.opts.Host, s.guard.port, s.guar
 // Sessions and jobs go on.
 func (s *Server) Serve(ctx context.Context) error {
 	server := &http.Server{
-		Handler: s, ReadHeaderTimeout: headerPatience, WriteTimeout: readPatience, IdleTimeout: idlePatience, MaxHeaderBytes: maxHeader,
+		Handler: s, ReadHeaderTimeout: s.head, WriteTimeout: readPatience, IdleTimeout: idlePatience, MaxHeaderBytes: maxHeader,
 		DisableGeneralOptionsHandler: true, ErrorLog: slog.NewLogLogger(s.log.Handler(), slog.LevelWarn),
 		BaseContext: func(net.Listener) context.Context { return s.work },
 	}

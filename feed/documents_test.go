@@ -1,0 +1,85 @@
+package feed
+
+import (
+	"os"
+	"path/filepath"
+	"testing"
+	"time"
+
+	"ac/workspace"
+)
+
+// watched counts what WatchDocuments tells.
+type watched struct{ told chan struct{} }
+
+func (w *watched) changed() {
+	select {
+	case w.told <- struct{}{}:
+	default:
+	}
+}
+
+// expect makes a change and waits until it is told.
+func (w *watched) expect(t *testing.T, what string, change func() error) {
+	t.Helper()
+	for quiet := false; !quiet; { // what was told of the change before
+		select {
+		case <-w.told:
+		case <-time.After(20 * time.Millisecond):
+			quiet = true
+		}
+	}
+	if err := change(); err != nil {
+		t.Fatal(err)
+	}
+	select {
+	case <-w.told:
+	case <-time.After(30 * time.Second):
+		t.Errorf("%s is not told", what)
+	}
+}
+
+// TestWatchDocuments pins which changes are told, by the system and by looking:
+// of files that come, change and go, in folders that are there or come later.
+func TestWatchDocuments(t *testing.T) {
+	t.Parallel()
+	for name, linked := range map[string]bool{"watched": false, "looked at": true} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			ws := makeWorkspace(t, filepath.Join(t.TempDir(), "ws"))
+			at := func(name string) string { return filepath.Join(ws.Dir(), filepath.FromSlash(name)) }
+			if err := os.MkdirAll(at(workspace.CommentsDir), 0o700); err != nil {
+				t.Fatal(err)
+			}
+			folders := []string{workspace.CommentsDir, workspace.ArtifactsDir("p"), workspace.SessionsDir}
+			if linked { // such a folder cannot be watched
+				if err := os.Symlink(at("company"), at("linked")); err != nil {
+					t.Fatal(err)
+				}
+				folders = append(folders, "linked")
+			}
+			w := &watched{make(chan struct{}, 1)}
+			stop := WatchDocuments(ws, folders, w.changed)
+			comment := at(workspace.CommentsDir + "/c.yaml")
+			w.expect(t, "a new file", func() error { return os.WriteFile(comment, []byte("1"), 0o600) })
+			w.expect(t, "a change", func() error { return os.WriteFile(comment, []byte("22"), 0o600) })
+			w.expect(t, "a file moved there", func() error {
+				if err := os.WriteFile(at("moved"), nil, 0o600); err != nil {
+					return err
+				}
+				return os.Rename(at("moved"), at(workspace.CommentsDir+"/m.yaml"))
+			})
+			w.expect(t, "a file that goes", func() error { return os.Remove(comment) })
+			if linked {
+				stop()
+				return
+			}
+			w.expect(t, "a folder on the way", func() error { return os.MkdirAll(at(workspace.ArtifactsDir("p")), 0o700) })
+			w.expect(t, "a file in a folder that came", func() error { return os.WriteFile(at(workspace.ArtifactsDir("p")+"/a.md"), nil, 0o600) })
+			w.expect(t, "a folder that goes", func() error { return os.RemoveAll(at(workspace.ArtifactsDir("p"))) })
+			w.expect(t, "a folder that comes again", func() error { return os.MkdirAll(at(workspace.ArtifactsDir("p")), 0o700) })
+			w.expect(t, "a file in it", func() error { return os.WriteFile(at(workspace.ArtifactsDir("p")+"/a.md"), nil, 0o600) })
+			stop()
+		})
+	}
+}
