@@ -179,7 +179,7 @@ func (r *room) idle(ctx context.Context) (figure, error) {
 	if _, err := bufio.NewReader(answer.Body).ReadString('}'); err != nil {
 		return figure{}, err
 	}
-	if err := age(ctx); err != nil {
+	if err := pauseFor(ctx, 6*time.Second); err != nil { // the index worker, and a look after it
 		return figure{}, err
 	}
 	woken, err := switchesIn(ctx, r.cmd.Process.Pid, 5*time.Second)
