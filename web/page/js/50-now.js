@@ -124,6 +124,12 @@ function runPane(row) {
   const told = row || { run_id: open.id, run_status: 'unknown' };
   const { tokens, cost, estimated } = runTokens(told);
   const live = running(told);
+  if (live) open.live = true;
+  else if (open.live && !open.busy) {
+    // It ended while somebody looked: the whole log is verified once more.
+    open.live = false;
+    queueMicrotask(reopenRun);
+  }
   const comments = fetched('comments/' + open.id, () => read('/api/comments?target_run_id=' + encodeURIComponent(open.id)));
   const notes = (comments.value && comments.value.comments) || [];
   const decided = open.events.filter((e) => kindOf(e.event.type) === 'decisions');
