@@ -27,7 +27,7 @@ func callable() []string {
 		"job.list", "job.poll", "job.collect",
 		"heartbeat.tick", "heartbeat.status", "heartbeat.config.get", "heartbeat.config.set",
 		"index.sync", "index.rebuild", "index.stats", "index.list_runs", "index.list_events", "index.list_event_parse_errors",
-		"index.list_reviews", "index.list_help_requests", "index.sync_worker_status",
+		"index.list_reviews", "index.list_help_requests", "index.sync_worker_status", "adapter.status",
 		"monitor.snapshot", "usage.analytics", "resources.snapshot", "agent.profile.snapshot", "ui.snapshot",
 		"comment.add", "comment.list",
 	}

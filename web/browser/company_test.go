@@ -11,6 +11,9 @@ import (
 	"time"
 )
 
+// brokenRun has a log whose third event was changed.
+const brokenRun = "run_01M7WQSZBK0009"
+
 func (f *fake) company() {
 	people := []struct{ id, name, title, role, team, provider string }{
 		{"agent_global_manager", "General Manager", "Global Assistant", "manager", "", "codex"},
@@ -195,6 +198,9 @@ func (f *fake) result(method string, p object) any {
 		}
 		return list
 	case "run.replay":
+		if p["run_id"] == brokenRun {
+			return object{"events": f.logs[brokenRun], "parse_issues": []any{}, "verification_issues": []object{{"seq": 3, "code": "event_hash_mismatch", "message": "the hash is not that of the event"}}, "deterministic_ok": false}
+		}
 		return object{"events": append([]object{}, f.logs[p["run_id"].(string)]...), "parse_issues": []any{}, "verification_issues": []any{}, "deterministic_ok": true}
 	case "session.stop":
 		for _, run := range f.runs {

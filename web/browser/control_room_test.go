@@ -160,7 +160,12 @@ func TestControlRoom(t *testing.T) {
 	for key, shown := range map[string]string{"4": "Portfolio", "5": "People", "7": "By day", "8": "Doctor"} {
 		p.key(key, 0)
 		p.shows("main", shown)
-		p.until(`!document.querySelector('main .loading') && !document.querySelector('main .fault')`)
+		p.until(`!document.querySelector('main .loading')`)
+		if p.holds(`document.querySelector('main .fault')`) {
+			var fault string
+			p.eval(`document.querySelector('main .fault').closest('.card, .page').textContent.slice(0, 400)`, &fault)
+			t.Errorf("key %s: %s", key, fault)
+		}
 	}
 	otherSites(t, r, p, c)
 }

@@ -13,7 +13,7 @@ func TestThePageAlone(t *testing.T) {
 	c := launch(t)
 	for name, test := range map[string]func(*testing.T, *chromium){
 		"a run moves": aRunMoves, "decide": decide, "talk": talk, "note": note, "keys": keys, "values are text": valuesAreText,
-		"5,000 rows": manyRows, "polls": polls, "the shell selects": shellSelects, "stop": stop, "named and reachable": named,
+		"5,000 rows": manyRows, "polls": polls, "the shell selects": shellSelects, "stop": stop, "what comes": arrives, "a broken chain": chainBreaks, "named and reachable": named,
 	} {
 		t.Run(name, func(t *testing.T) { test(t, c) })
 	}
@@ -205,6 +205,40 @@ func stop(t *testing.T, c *chromium) {
 	p.key("s", 0)
 	p.click(".confirm button", "Stop it")
 	p.shows(".detail .pill", "Stopped")
+}
+
+// arrives adds an item while its reader writes a note: it shows, and neither the
+// note nor the focus is lost.
+func arrives(t *testing.T, c *chromium) {
+	f := serve(t, bootOf())
+	p := c.open(t, 1200, 800, false)
+	p.goTo(f.URL + "/#/pending")
+	p.shows(".item h2", "Retry only idempotent transfers")
+	p.until(`document.querySelector('.link-state.live')`)
+	p.key("d", 0)
+	p.until(`document.activeElement && document.activeElement.id === 'field-notes'`)
+	p.write("half a thou")
+	f.mu.Lock()
+	item := object{}
+	for k, v := range f.pending[0] {
+		item[k] = v
+	}
+	item["artifact_id"], item["title"] = "art_late", "It came later"
+	f.pending = append(f.pending, item)
+	f.mu.Unlock()
+	f.changed()
+	p.shows(".queue-row", "It came later")
+	if !p.holds(`document.activeElement.id === 'field-notes' && document.activeElement.value === 'half a thou'`) {
+		t.Error("the note or the focus was lost")
+	}
+}
+
+func chainBreaks(t *testing.T, c *chromium) {
+	f := serve(t, bootOf())
+	p := c.open(t, 1200, 800, false)
+	p.goTo(f.URL + "/#/runs/" + brokenRun)
+	p.shows(".detail-figures .bad", "Chain broken at 3")
+	p.shows(".detail [role=alert]", "Event 3: the hash is not that of the event")
 }
 
 // named looks at every control: it has a name, and what is said in colours is

@@ -23,6 +23,9 @@ func TestEveryViewFits(t *testing.T) {
 	}
 	for _, size := range [][2]int{{400, 860}, {1440, 900}, {2560, 1300}} {
 		for _, dark := range []bool{false, true} {
+			if dark && size[0] > 2000 {
+				continue // the colours are those of the others
+			}
 			p := c.open(t, size[0], size[1], dark)
 			p.goTo(f.URL)
 			p.until(`document.querySelector('.link-state.live')`)

@@ -35,7 +35,6 @@ const state = {
   runs: new Map(), // run id: what the live stream told of it
   open: null, // the run that is shown, see 40-run.js
   deciding: null,
-  decided: [],
   help: false,
   menu: false,
   toast: null,

@@ -26,13 +26,17 @@ function taskOf(row) {
   return task ? task.title : id || '';
 }
 
+// governance tells the worst first.
 function governance(row) {
-  const out = [];
-  if (row.policy_decision_count || row.policy_denied_count) out.push(h('span', { key: 'p', class: row.policy_denied_count ? 'note bad' : 'note plain' }, 'policy denied ' + row.policy_denied_count + '/' + row.policy_decision_count));
-  if (row.budget_exceeded_count) out.push(h('span', { key: 'x', class: 'note bad' }, 'budget exceeded ' + row.budget_exceeded_count));
-  if (row.budget_alert_count) out.push(h('span', { key: 'a', class: 'note warn' }, 'budget alerts ' + row.budget_alert_count));
-  if (row.parse_error_count) out.push(h('span', { key: 'e', class: 'note bad' }, plural(row.parse_error_count, 'parse error')));
-  return out;
+  const policy = 'policy denied ' + row.policy_denied_count + '/' + row.policy_decision_count;
+  return [
+    row.policy_denied_count > 0 && h('span', { key: 'p', class: 'note bad' }, policy),
+    row.budget_exceeded_count > 0 && h('span', { key: 'x', class: 'note bad' }, 'budget exceeded ' + row.budget_exceeded_count),
+    row.budget_alert_count > 0 && h('span', { key: 'a', class: 'note warn' }, 'budget alerts ' + row.budget_alert_count),
+    row.parse_error_count > 0 && h('span', { key: 'e', class: 'note bad' }, plural(row.parse_error_count, 'parse error')),
+    row.policy_denied_count === 0 && row.policy_decision_count > 0 && h('span', { key: 'p', class: 'note plain' }, policy),
+    row.budget_decision_count > 0 && h('span', { key: 'b', class: 'note plain' }, 'budget ' + row.budget_decision_count),
+  ];
 }
 
 function lastSaid(row) {
@@ -62,10 +66,10 @@ function runRow(row, i) {
       h('span', { class: 'run-state ' + failed }, dot(failed), h('span', { class: 'run-status' }, sentence(statusOf(row)))),
       h('span', { class: 'run-what' },
         h('span', { class: 'run-title' }, h('strong', {}, agentName(row.agent_id)), task && h('span', { class: 'run-task' }, task), h('span', { class: 'id' }, brief(row.run_id))),
-        h('span', { class: 'run-said' }, governance(row).reverse(), h('span', { class: 'said' }, lastSaid(row)))),
+        h('span', { class: 'run-said' }, governance(row), h('span', { class: 'said' }, lastSaid(row)))),
       h('span', { class: 'run-figures' },
         h('span', { class: 'run-elapsed' }, duration(elapsed(row))),
-        h('span', { class: 'run-usage' }, tokens === null ? 'no usage yet' : (estimated ? '~' : '') + compact(tokens) + ' tok', h('span', { class: 'run-cost' }, known(cost) ? money(cost) : tokens === null ? '' : 'unpriced')))));
+        h('span', { class: 'run-usage' }, tokens === null ? 'no usage yet' : (estimated ? '~' : '') + compact(tokens) + ' tok', h('span', { class: 'run-cost' }, known(cost) ? money(cost) : tokens === null || running(row) ? '' : 'unpriced')))));
 }
 
 function nowView() {
@@ -120,6 +124,12 @@ function runPane(row) {
   const told = row || { run_id: open.id, run_status: 'unknown' };
   const { tokens, cost, estimated } = runTokens(told);
   const live = running(told);
+  if (live) open.live = true;
+  else if (open.live && !open.busy) {
+    // It ended while somebody looked: the whole log is verified once more.
+    open.live = false;
+    queueMicrotask(reopenRun);
+  }
   const comments = fetched('comments/' + open.id, () => read('/api/comments?target_run_id=' + encodeURIComponent(open.id)));
   const notes = (comments.value && comments.value.comments) || [];
   const decided = open.events.filter((e) => kindOf(e.event.type) === 'decisions');
@@ -138,7 +148,7 @@ function runPane(row) {
       h('div', { class: 'figure' }, h('span', { class: 'figure-name' }, 'Status'), pill(statusOf(told))),
       figure('Elapsed', duration(elapsed(told))),
       figure('Tokens', tokens === null ? none : (estimated ? '~' : '') + count(tokens), tokens === null ? '' : estimated ? 'estimated' : 'reported'),
-      figure('Cost', known(cost) ? money(cost) : none, known(cost) ? '' : tokens === null ? '' : 'unpriced'),
+      figure('Cost', known(cost) ? money(cost) : none, known(cost) || tokens === null ? '' : live ? 'priced at the end' : 'unpriced'),
       h('div', { class: 'figure' }, h('span', { class: 'figure-name' }, 'Log'), chainState(open))),
     usageCurve(open.usage),
     open.issues.length > 0 && h('div', { class: 'fault', role: 'alert' }, h('p', {}, 'The log does not fit its chain: ' + open.issues[0].what + (open.issues.length > 1 ? ' (and ' + (open.issues.length - 1) + ' more)' : '') + '.'), h('p', {}, 'Compare with a share pack or a backup of this run before you trust what follows it.')),

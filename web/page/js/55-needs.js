@@ -40,8 +40,6 @@ async function decide(item, preview) {
     if (decision === 'approved' && preview && preview.hash) params.expect_hash = preview.hash;
     const answered = params.expect_hash ? await call('ui.resolve', params) : await send('/api/ui/resolve', { artifact_id: params.artifact_id, decision, notes: params.notes });
     state.deciding = null;
-    state.decided.unshift({ ...answered.resolved, title: item.title, at: Date.now() });
-    state.decided.length = Math.min(state.decided.length, 50);
     if (next) location.hash = '#/pending/' + encodeURIComponent(next.artifact_id);
     takeSnapshot(answered.snapshot);
     say((decision === 'approved' ? 'Approved: ' : 'Denied: ') + (item.title || item.artifact_id));
