@@ -262,6 +262,12 @@ func newBench(t *testing.T) *bench {
 		}),
 		"task.list": inProject, "task.update_plan": ofTask,
 		"ui.resolve": with(object{"project_id": project.ProjectID, "artifact_id": "art_x", "decision": "denied", "actor_id": "human", "actor_role": "human"}),
+		"heartbeat.status": in, "heartbeat.tick": with(object{"dry_run": true, "reason": "r"}), "heartbeat.config.get": in,
+		"heartbeat.config.set": with(object{
+			"enabled": false, "tick_interval_minutes": 20, "top_k_workers": 2, "min_wake_score": 3, "ok_suppression_minutes": 60, "due_horizon_minutes": 120,
+			"max_auto_actions_per_tick": 10, "max_auto_actions_per_hour": 60, "quiet_hours_start_hour": 22, "quiet_hours_end_hour": 7,
+			"stuck_job_running_minutes": 30, "idempotency_ttl_days": 14, "jitter_max_seconds": 90,
+		}),
 		"job.submit": {"job": jobOf(b.dir, project.ProjectID)}, "job.list": with(object{"project_id": project.ProjectID}),
 		"job.poll": ofJob, "job.collect": ofJob, "job.cancel": ofJob,
 		"events.subscribe": with(object{"subscription_id": "s"}), "events.ack": {"subscription_id": "s"}, "events.unsubscribe": {"subscription_id": "none"},
