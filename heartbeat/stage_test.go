@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"os"
 	"path/filepath"
 	"sync"
 	"testing"
@@ -38,13 +39,15 @@ func (h *hand) advance(d time.Duration) {
 	h.now = h.now.Add(d)
 }
 
-// noon is when stages begin: outside of quiet hours.
-func noon() time.Time { return time.Date(2026, 11, 20, 12, 0, 0, 0, time.UTC) }
+// noon is when stages begin: outside of quiet hours, and later than any file of
+// this machine was written.
+func noon() time.Time { return time.Date(2036, 11, 20, 12, 0, 0, 0, time.UTC) }
 
 // stage is a company whose workers answer at once, or as they are told.
 type stage struct {
 	hand    *hand
 	plan    *faultfs.Plan
+	pid     int // of the process that the stage plays
 	dir     string
 	project string
 	agents  []string
@@ -56,7 +59,7 @@ type stage struct {
 
 func newStage(t testing.TB, workers int) *stage {
 	t.Helper()
-	s := &stage{hand: &hand{now: noon()}, dir: filepath.Join(t.TempDir(), "ws"), jobs: &fakeJobs{}}
+	s := &stage{hand: &hand{now: noon()}, dir: filepath.Join(t.TempDir(), "ws"), jobs: &fakeJobs{}, pid: os.Getpid()}
 	if err := workspace.Init(t.Context(), s.env(nil), s.dir, workspace.InitOptions{CompanyName: "Acme"}); err != nil {
 		t.Fatal(err)
 	}
@@ -80,6 +83,7 @@ func (s *stage) env(plan *faultfs.Plan) workspace.Env {
 		plan = faultfs.NewPlan(0, faultfs.Broken)
 	}
 	env := workspace.SystemEnv()
+	env.PID = s.pid
 	env.Clock, env.IDs, env.OpenFS = clock.New(s.hand.Now, 0), ulid.NewSource(s.hand.Now), plan.Open
 	s.plan = plan
 	return env

@@ -53,7 +53,7 @@ func TestScores(t *testing.T) {
 		"due at the horizon":   {task("todo", "a", "", at(2*time.Hour)), 3},
 		"behind the horizon":   {task("todo", "a", "", at(2*time.Hour+time.Millisecond)), 0},
 		"overdue":              {task("todo", "a", "", at(-time.Millisecond)), 2},
-		"overdue by a date":    {task("blocked", "a", "", "2026-11-20"), 2},
+		"overdue by a date":    {task("blocked", "a", "", "2036-11-20"), 2},
 		"done":                 {task("done", "a", "", at(-time.Hour)), 0},
 		"canceled":             {task("canceled", "a", "", at(-time.Hour)), 0},
 		"no date":              {task("todo", "a", "", "soon"), 0},
