@@ -58,7 +58,7 @@ func (t *tick) evaluate(ctx context.Context, p pendingJob) error {
 // close takes a job off the list together with what its report changes.
 func (t *tick) close(ctx context.Context, p pendingJob, fn func(*doc.HeartbeatState, time.Time)) error {
 	return t.w.Update(ctx, func(u *workspace.Unit) error {
-		damaged, err := change(u, func(state *doc.HeartbeatState) { fn(state, t.w.Env.Clock.Now()) })
+		damaged, err := t.seen.change(u, func(state *doc.HeartbeatState) { fn(state, t.w.Env.Clock.Now()) })
 		if err != nil {
 			return err
 		}
@@ -116,7 +116,7 @@ func (t *tick) arbitrate(ctx context.Context, p pendingJob, record doc.Job, acti
 func (t *tick) act(ctx context.Context, p pendingJob, place int, source doc.JobAttempt, action doc.Action) (became outcome, err error) {
 	var start func(context.Context) error
 	err = governance.Govern(ctx, t.w, func(g *governance.Governed) error {
-		state, damaged, err := stateIn(g.Unit)
+		state, damaged, err := t.seen.stateIn(g.Unit)
 		if err != nil {
 			return err
 		}
@@ -138,7 +138,7 @@ func (t *tick) act(ctx context.Context, p pendingJob, place int, source doc.JobA
 		if err := arbitrated(g.Unit, p, place); err != nil {
 			return err
 		}
-		return PutState(g.Unit, state)
+		return t.seen.put(g.Unit, state)
 	})
 	switch {
 	case err == nil && start != nil:

@@ -77,16 +77,6 @@ func PutState(u *workspace.Unit, state doc.HeartbeatState) error {
 	return u.Write(StateFile(), text, 0o644)
 }
 
-// change reads the state in a unit, changes it and writes it back.
-func change(u *workspace.Unit, fn func(*doc.HeartbeatState)) (damaged, err error) {
-	state, damaged, err := stateIn(u)
-	if err != nil {
-		return damaged, err
-	}
-	fn(&state)
-	return damaged, PutState(u, state)
-}
-
 const (
 	hourLayout   = "2006-01-02-15"
 	keepCounters = 48 * time.Hour

@@ -111,6 +111,7 @@ type tick struct {
 	w    *workspace.Workspace
 	ix   *index.Index
 	jobs Jobs
+	seen memory
 }
 
 // notice keeps what went wrong without failing the tick.
@@ -143,7 +144,7 @@ func (t *tick) work(ctx context.Context) (consume func(*doc.HeartbeatState), err
 			return nil, err
 		}
 	}
-	state, problem := ReadState(t.w)
+	state, problem := t.seen.read(t.w)
 	t.notice(problem)
 	m, problem, err := gather(ctx, t.w, t.ix, t.Config, state)
 	if err != nil {
@@ -187,7 +188,7 @@ func (t *tick) consumption(m moment) func(*doc.HeartbeatState) {
 func (t *tick) begin(ctx context.Context) error {
 	t.sign()
 	return t.w.Update(ctx, func(u *workspace.Unit) error {
-		damaged, err := change(u, func(state *doc.HeartbeatState) {
+		damaged, err := t.seen.change(u, func(state *doc.HeartbeatState) {
 			state.Running, state.LastTickID, state.LastTickAt, state.LastTickReason = true, t.TickID, t.StartedAt, t.Reason
 		})
 		t.notice(damaged)
@@ -223,7 +224,7 @@ func (t *tick) abandon(ctx context.Context) error {
 
 func (t *tick) end(ctx context.Context, more func(*doc.HeartbeatState)) error {
 	return t.w.Update(ctx, func(u *workspace.Unit) error {
-		damaged, err := change(u, func(state *doc.HeartbeatState) {
+		damaged, err := t.seen.change(u, func(state *doc.HeartbeatState) {
 			more(state)
 			state.Running, state.NextTickAt = false, clock.Stamp(t.w.Env.Clock.Now().Add(interval(t.Config)))
 		})

@@ -234,7 +234,7 @@ func TestApprovalDuringTick(t *testing.T) {
 	s.happen(t, s.agents[0])
 	s.jobs.waits = func(ctx context.Context) error {
 		return s.w.Update(ctx, func(u *workspace.Unit) error {
-			_, err := change(u, func(state *doc.HeartbeatState) {
+			_, err := (&memory{}).change(u, func(state *doc.HeartbeatState) {
 				Remember(state, doc.ActionBody{IdempotencyKey: "approved", Kind: doc.ActionNoop}, s.hand.Now(), 1)
 			})
 			return err

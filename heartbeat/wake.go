@@ -128,7 +128,7 @@ func (t *tick) submit(ctx context.Context, m moment, project string, chosen []wa
 			}
 			made, starts = append(made, Submitted{c.WorkerAgentID, project, id, c.jitter}), append(starts, start)
 		}
-		damaged, err := change(u, func(state *doc.HeartbeatState) { t.woken(state, chosen, consume) })
+		damaged, err := t.seen.change(u, func(state *doc.HeartbeatState) { t.woken(state, chosen, consume) })
 		if err != nil {
 			return err
 		}

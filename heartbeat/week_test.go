@@ -45,7 +45,7 @@ func TestCompany(t *testing.T) {
 		}
 		return actions(list...)
 	}
-	ticks := 30
+	ticks := 14
 	if *wholeWeek {
 		ticks = 7 * 24 * 2
 	}
@@ -86,8 +86,8 @@ func TestIdleDay(t *testing.T) {
 	s := newStage(t, 3)
 	s.tick(t)
 	before := s.tree(t)
-	for range 24 {
-		s.hand.advance(time.Hour)
+	for range 8 {
+		s.hand.advance(3 * time.Hour)
 		s.tick(t)
 	}
 	if after := s.tree(t); !slices.Equal(after, before) || s.jobs.started != 0 {
@@ -116,14 +116,14 @@ func (s *stage) tree(t *testing.T) (list []string) {
 // each action out once, and forget none.
 func TestKills(t *testing.T) {
 	t.Parallel()
-	kills := 8
+	kills := 5
 	if *manyKills {
 		kills = 50
 	}
 	random := rand.New(rand.NewPCG(3, 4))
 	for i := range kills {
 		at := 1 + random.IntN(400)
-		if i < 4 {
+		if i < 3 {
 			at = 1 + 40*i
 		}
 		t.Run(fmt.Sprint(at), func(t *testing.T) {
