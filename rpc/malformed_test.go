@@ -261,7 +261,7 @@ func newBench(t *testing.T) *bench {
 			"mistake_key": "k2", "summary": "s", "prevention_rule": "r", "proposal_threshold": 1,
 		}),
 		"task.list": inProject, "task.update_plan": ofTask,
-		"ui.resolve": with(object{"project_id": project.ProjectID, "artifact_id": "art_x", "decision": "denied", "actor_id": "human", "actor_role": "human"}),
+		"ui.resolve":       with(object{"project_id": project.ProjectID, "artifact_id": "art_x", "decision": "denied", "actor_id": "human", "actor_role": "human"}),
 		"heartbeat.status": in, "heartbeat.tick": with(object{"dry_run": true, "reason": "r"}), "heartbeat.config.get": in,
 		"heartbeat.config.set": with(object{
 			"enabled": false, "tick_interval_minutes": 20, "top_k_workers": 2, "min_wake_score": 3, "ok_suppression_minutes": 60, "due_horizon_minutes": 120,
