@@ -12,6 +12,7 @@ import (
 	"sync"
 
 	"ac/feed"
+	"ac/heartbeat"
 	"ac/heartbeat/job"
 	"ac/index"
 	"ac/index/worker"
@@ -47,6 +48,10 @@ type Companies struct {
 	launched []launched
 	// submitted are the jobs whose runners this process started.
 	submitted []submitted
+	// loops are the heartbeats of the workspaces that were observed, sightings the
+	// spellings by which.
+	loops     map[string]*heartbeat.Loop
+	sightings map[string]*sighting
 	// launching are the launches under way, which may wait in the lane.
 	launching map[launched][]*launching
 }
@@ -83,6 +88,7 @@ func New(opts Options) *Companies {
 	cs := &Companies{
 		ctx: ctx, cancel: cancel,
 		stderr: opts.Stderr, env: opts.Env, hub: opts.Hub, version: opts.Version, open: map[string]*opened{}, launching: map[launched][]*launching{},
+		loops: map[string]*heartbeat.Loop{}, sightings: map[string]*sighting{},
 		limits:   lane.LimitsFrom(os.LookupEnv),
 		launcher: &session.Launcher{Executable: opts.Executable, Environ: os.Environ()},
 		runners:  &job.Starter{Executable: opts.Executable, Environ: os.Environ(), Version: opts.Version},
@@ -98,6 +104,7 @@ func New(opts Options) *Companies {
 // runs any more.
 func (cs *Companies) Close() error {
 	cs.cancel()
+	cs.closeLoops()
 	cs.background.Wait()
 	_ = cs.CloseWorker(cs.ctx) // what is not flushed is synced by the next reader
 	cs.mu.Lock()

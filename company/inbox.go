@@ -7,7 +7,6 @@ import (
 	"context"
 
 	"ac/governance"
-	"ac/heartbeat"
 	"ac/inbox"
 	"ac/snapshot"
 	"ac/workspace/doc"
@@ -42,7 +41,7 @@ func (c *Company) Resolve(ctx context.Context, p ResolveParams) (governance.Reso
 	}
 	return inbox.Resolve(ctx, w, governance.Ruling{
 		Item: governance.Item{ProjectID: p.ProjectID, ArtifactID: p.ArtifactID}, Decision: p.Decision, Actor: p.actor(), Notes: p.Notes, ExpectHash: p.ExpectHash,
-	}, heartbeat.Launcher{Starter: c.all.runners, Launched: c.submitted})
+	}, c.all.jobs())
 }
 
 // ApproveMilestoneParams are those of milestone.approve.

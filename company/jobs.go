@@ -42,17 +42,17 @@ func (c *Company) SubmitJob(ctx context.Context, p SubmitJobParams) (SubmittedJo
 	if err != nil {
 		return SubmittedJob{}, err
 	}
-	c.submitted(p.Job.ProjectID, record.Job.JobID)
+	c.all.remember(c.dir, p.Job.ProjectID, record.Job.JobID)
 	return SubmittedJob{p.Job.WorkspaceDir, p.Job.ProjectID, record.Job.JobID, record.Status}, nil
 }
 
-// submitted remembers a job whose runner this process started.
-func (c *Company) submitted(project, id string) {
-	c.all.mu.Lock()
-	defer c.all.mu.Unlock()
-	mine := submitted{c.dir, project, id}
-	if !slices.Contains(c.all.submitted, mine) {
-		c.all.submitted = append(c.all.submitted, mine)
+// remember remembers a job whose runner this process started.
+func (cs *Companies) remember(dir, project, id string) {
+	cs.mu.Lock()
+	defer cs.mu.Unlock()
+	mine := submitted{dir, project, id}
+	if !slices.Contains(cs.submitted, mine) {
+		cs.submitted = append(cs.submitted, mine)
 	}
 }
 

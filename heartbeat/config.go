@@ -3,15 +3,23 @@
 // anew for what is decided.
 //
 // Invariants: a broken config is never an enabled heartbeat; what an action's
-// key says was executed is not executed again.
+// key says was executed is not executed again; ticks of one workspace never
+// overlap, whoever ticks; what a tick changes it merges into the files as they
+// are, a step at a time, so that a tick that dies leaves no step half done and
+// the next one goes on where it was.
 package heartbeat
 
 import (
+	"context"
 	"errors"
+	"fmt"
 	"path"
 	"slices"
+	"time"
 
+	"ac/internal/clock"
 	"ac/internal/fault"
+	"ac/internal/lock"
 	"ac/internal/yamldoc"
 	"ac/workspace"
 	"ac/workspace/doc"
@@ -19,14 +27,27 @@ import (
 
 const dir = ".local/heartbeat"
 
-// ConfigFile is where the config lies, StateFile the state.
+// ConfigFile is where the config lies, StateFile the state. TickLock is held
+// while a tick goes on.
 func ConfigFile() string { return path.Join(dir, "config.yaml") }
 func StateFile() string  { return path.Join(dir, "state.yaml") }
+func TickLock() string   { return path.Join(dir, "tick.lock") }
+
+// Ticking reports whether some process ticks just now.
+func Ticking(w *workspace.Workspace) bool {
+	busy, err := lock.Busy(w.FS, TickLock())
+	return busy && err == nil // a lock that cannot be seen is held by nobody
+}
 
 // Config is the effective config. Of a file that does not fit, what does is
 // taken, the rest is as usual, and the heartbeat is off; problem says why then.
 func Config(w *workspace.Workspace) (config doc.HeartbeatConfig, problem error) {
 	text, err := w.Read(ConfigFile())
+	return effective(text, err)
+}
+
+// effective makes the config of what reading its file gave.
+func effective(text []byte, err error) (config doc.HeartbeatConfig, problem error) {
 	if fault.Is(err, fault.NotFound) {
 		return doc.DefaultHeartbeatConfig(), nil
 	}
@@ -74,4 +95,50 @@ func salvage(text []byte) (doc.HeartbeatConfig, error) {
 		return config, err
 	}
 	return doc.DefaultHeartbeatConfig(), err
+}
+
+// SetConfig changes the effective config and writes it whole. A file that does
+// not fit is kept beside it. A tick that lies further away than the interval is
+// moved there. All of it is durable on return.
+func SetConfig(ctx context.Context, w *workspace.Workspace, change func(*doc.HeartbeatConfig)) (config doc.HeartbeatConfig, err error) {
+	err = w.Update(ctx, func(u *workspace.Unit) error {
+		now := w.Env.Clock.Now()
+		text, readErr := u.Read(ConfigFile())
+		var problem error
+		if config, problem = effective(text, readErr); problem != nil && readErr == nil {
+			aside := fmt.Sprintf("%s.broken-%d", ConfigFile(), now.UnixMilli())
+			if err := u.Write(aside, text, 0o644); err != nil {
+				return err
+			}
+		}
+		change(&config)
+		text, err := doc.HeartbeatConfigCodec.Encode(config)
+		if err != nil {
+			return err
+		}
+		if err := u.Write(ConfigFile(), text, 0o644); err != nil {
+			return err
+		}
+		return advance(u, config, now)
+	})
+	return config, err
+}
+
+// advance moves a tick that lies further away than an interval. A state that
+// does not fit is left to those who need what is in it.
+func advance(u *workspace.Unit, config doc.HeartbeatConfig, now time.Time) error {
+	state, err := workspace.LoadIn(u, doc.HeartbeatStateCodec, StateFile())
+	if err != nil || !config.Enabled {
+		return nil //nolint:nilerr // as above, or there is no state yet
+	}
+	due := now.Add(interval(config))
+	if next, ok := clock.Parse(state.NextTickAt); !ok || !next.After(due) {
+		return nil
+	}
+	state.NextTickAt = clock.Stamp(due)
+	return PutState(u, state)
+}
+
+func interval(config doc.HeartbeatConfig) time.Duration {
+	return time.Duration(config.TickIntervalMinutes) * time.Minute
 }

@@ -5,6 +5,8 @@ package heartbeat
 
 import (
 	"fmt"
+	"path"
+	"strings"
 	"time"
 
 	"ac/internal/clock"
@@ -13,23 +15,57 @@ import (
 	"ac/workspace/doc"
 )
 
-// State reads the state as the unit will leave it; a workspace without one has
-// an empty one. One that does not fit is moved aside by the unit, under a name
-// that tells when: what ran before is not known then.
-func State(u *workspace.Unit) (doc.HeartbeatState, error) {
-	text, err := u.Read(StateFile())
+// ReadState reads the state to tell it. One that does not fit is told as an
+// empty one, and problem says why; it stays where it is.
+func ReadState(w *workspace.Workspace) (state doc.HeartbeatState, problem error) {
+	state, err := workspace.Load(w, doc.HeartbeatStateCodec, StateFile())
 	if fault.Is(err, fault.NotFound) {
 		return doc.EmptyHeartbeatState(), nil
 	}
 	if err != nil {
-		return doc.HeartbeatState{}, err
+		return doc.EmptyHeartbeatState(), err
 	}
-	state, err := doc.HeartbeatStateCodec.Decode(text)
-	if err == nil {
-		return state, nil
+	return state, nil
+}
+
+// State reads the state as the unit will leave it; a workspace without one has
+// an empty one. One that does not fit is moved aside by the unit, under a name
+// that tells when: what ran before is not known then.
+func State(u *workspace.Unit) (doc.HeartbeatState, error) {
+	state, _, err := stateIn(u)
+	return state, err
+}
+
+// stateIn is State; damaged says why the state was moved aside.
+func stateIn(u *workspace.Unit) (state doc.HeartbeatState, damaged, err error) {
+	text, err := u.Read(StateFile())
+	if fault.Is(err, fault.NotFound) {
+		return doc.EmptyHeartbeatState(), nil, nil
 	}
-	aside := fmt.Sprintf("%s.broken-%d", StateFile(), u.Workspace().Env.Clock.Now().UnixMilli())
-	return doc.EmptyHeartbeatState(), u.Write(aside, text, 0o644)
+	if err != nil {
+		return state, nil, err
+	}
+	if state, damaged = doc.HeartbeatStateCodec.Decode(text); damaged == nil {
+		return state, nil, nil
+	}
+	aside := fmt.Sprintf("%s%d", StateFile()+brokenMark, u.Workspace().Env.Clock.Now().UnixMilli())
+	damaged = fault.New(fault.InvalidFile, "%s was damaged and lies in %s now; until that is removed, actions wait for approval: %w", StateFile(), aside, damaged)
+	return doc.EmptyHeartbeatState(), damaged, u.Write(aside, text, 0o644)
+}
+
+// brokenMark stands in the name of a state that was moved aside.
+const brokenMark = ".broken-"
+
+// Careful reports whether a damaged state lies aside that nobody has looked at:
+// nobody knows what ran before, so that people decide what runs now.
+func Careful(w *workspace.Workspace) bool {
+	entries, err := w.FS.ReadDir(dir)
+	for _, entry := range entries {
+		if strings.HasPrefix(entry.Name(), path.Base(StateFile())+brokenMark) {
+			return true
+		}
+	}
+	return err != nil && w.Exists(dir)
 }
 
 // PutState asks for the state to be written.
@@ -41,11 +77,24 @@ func PutState(u *workspace.Unit, state doc.HeartbeatState) error {
 	return u.Write(StateFile(), text, 0o644)
 }
 
-// Forget drops the keys that have expired.
+const (
+	hourLayout   = "2006-01-02-15"
+	keepCounters = 48 * time.Hour
+)
+
+// hourKey is the key of the counter of an hour.
+func hourKey(now time.Time) string { return now.UTC().Format(hourLayout) }
+
+// Forget drops the keys that have expired and the counters of hours long gone.
 func Forget(state *doc.HeartbeatState, now time.Time) {
 	for key, entry := range state.Idempotency {
 		if expires, ok := clock.Parse(entry.ExpiresAt); ok && !expires.After(now) {
 			delete(state.Idempotency, key)
+		}
+	}
+	for key := range state.HourlyActionCounters {
+		if hour, err := time.Parse(hourLayout, key); err == nil && now.Sub(hour) > keepCounters {
+			delete(state.HourlyActionCounters, key)
 		}
 	}
 }
@@ -59,13 +108,20 @@ func Executed(state doc.HeartbeatState, key string) bool {
 // Remember notes that an action ran now, for as many days as the config says,
 // and counts it.
 func Remember(state *doc.HeartbeatState, action doc.ActionBody, now time.Time, days int) {
+	note(state, action, doc.IdempotencyExecuted, now, days)
+	state.HourlyActionCounters[hourKey(now)]++
+}
+
+// note keeps what became of an action.
+func note(state *doc.HeartbeatState, action doc.ActionBody, status string, now time.Time, days int) {
 	entry, known := state.Idempotency[action.IdempotencyKey]
 	if !known {
 		entry.FirstSeenAt = clock.Stamp(now)
 	}
-	entry.IdempotencyKey, entry.ActionKind, entry.Status = action.IdempotencyKey, action.Kind, doc.IdempotencyExecuted
+	entry.IdempotencyKey, entry.ActionKind, entry.Status = action.IdempotencyKey, action.Kind, status
 	entry.LastSeenAt, entry.ExpiresAt = clock.Stamp(now), clock.Stamp(now.AddDate(0, 0, days))
-	entry.ExecutionCount++
+	if status == doc.IdempotencyExecuted {
+		entry.ExecutionCount++
+	}
 	state.Idempotency[action.IdempotencyKey] = entry
-	state.HourlyActionCounters[now.UTC().Format("2006-01-02-15")]++
 }

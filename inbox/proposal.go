@@ -3,9 +3,7 @@ package inbox
 // Approving a proposal of the heartbeat, which carries its action out.
 
 import (
-	"cmp"
 	"context"
-	"strings"
 
 	"ac/governance"
 	"ac/governance/policy"
@@ -88,10 +86,7 @@ func toRun(r governance.Ruling, proposal doc.HeartbeatProposal) (doc.ActionBody,
 	action := outer.ActionBody
 	if outer.Kind == doc.ActionCreateApproval {
 		if outer.ProposedAction == nil {
-			action = doc.ActionBody{
-				Kind: doc.ActionNoop, IdempotencyKey: outer.IdempotencyKey + ":noop", Risk: "low",
-				Reason: cmp.Or(outer.Rationale, "Approved; nothing was to be done."),
-			}
+			action = heartbeat.Nothing(outer)
 		} else {
 			action = *outer.ProposedAction
 		}
@@ -104,13 +99,8 @@ func toRun(r governance.Ruling, proposal doc.HeartbeatProposal) (doc.ActionBody,
 			return refuse("it belongs to project %s, not to %s", project, r.ProjectID)
 		}
 	}
-	for _, id := range []string{
-		action.WorkerAgentID, action.TaskID, action.MilestoneID,
-		strings.TrimSpace(action.TargetAgentID), strings.TrimSpace(action.TargetArtifactID), strings.TrimSpace(action.TargetRunID),
-	} {
-		if id != "" && !workspace.SafeID(id) {
-			return refuse("%q cannot be an id", id)
-		}
+	if err := heartbeat.CheckIDs(action); err != nil {
+		return refuse("%w", err)
 	}
 	if len(action.Body) > maxCommentBytes {
 		return refuse("the body has more than %d bytes", maxCommentBytes)
@@ -145,34 +135,9 @@ func (a *approval) once(project string, action doc.ActionBody) error {
 
 // run asks the policy about the action itself and carries it out.
 func (a *approval) run(project string, action doc.ActionBody) error {
-	if action.Kind == doc.ActionNoop {
-		return nil
+	id, start, err := heartbeat.Execute(a.Governed, a.launcher, heartbeat.Execution{Project: project, Actor: a.actor, Action: action})
+	if id != "" {
+		a.start, a.done.LaunchedJobIDs = start, []string{id}
 	}
-	visibility := cmp.Or(action.Visibility, "managers")
-	question := policy.Question{
-		Action: policy.Approve, Actor: a.actor,
-		Resource: policy.Resource{ID: action.IdempotencyKey, Kind: governance.KindHeartbeatAction, Visibility: visibility, Team: a.actor.Team},
-	}
-	if action.Kind == doc.ActionLaunchJob {
-		question.Action = policy.Launch
-	}
-	if _, err := a.Enforce(project, question); err != nil {
-		return err
-	}
-	if action.Kind == doc.ActionAddComment {
-		_, err := a.Comment(governance.NewComment{
-			AuthorID: a.actor.ID, AuthorRole: a.actor.Role, Visibility: visibility, Body: action.Body,
-			Target: doc.CommentTarget{ProjectID: project, AgentID: action.TargetAgentID, ArtifactID: action.TargetArtifactID, RunID: action.TargetRunID},
-		})
-		return err
-	}
-	if a.launcher == nil {
-		return fault.New(fault.Unsupported, "the proposal launches a job, which this program cannot do; it can only be denied")
-	}
-	id, start, err := a.launcher.Launch(a.Unit, action)
-	if err != nil {
-		return err
-	}
-	a.start, a.done.LaunchedJobIDs = start, []string{id}
-	return nil
+	return err
 }

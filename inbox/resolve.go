@@ -10,18 +10,13 @@ import (
 	"context"
 
 	"ac/governance"
+	"ac/heartbeat"
 	"ac/internal/fault"
 	"ac/workspace"
-	"ac/workspace/doc"
 )
 
 // Launcher launches the jobs that approved proposals ask for.
-type Launcher interface {
-	// Launch asks, within the unit, for all that makes the job of an action be
-	// there, and gives its id. It starts nothing. start starts it: it is called
-	// once, when the unit is durable and the workspace is free again.
-	Launch(u *workspace.Unit, action doc.ActionBody) (id string, start func(context.Context) error, err error)
-}
+type Launcher = heartbeat.JobLauncher
 
 // Resolve decides on an item. A decision is durable on return, with its review
 // and its events, and what was decided before is not decided again. Jobs are

@@ -11,7 +11,7 @@ package rpc
 //
 // What differs from run to run stands in server lines by a name: $dir, $ws (a
 // name in it where nothing lies yet), ids by their prefix and a count in order
-// of appearance ($run1), <time>, <hash>, and <n> for pids and milliseconds.
+// of appearance ($run1), <time>, <hash>, <tick>, and <n> for pids and milliseconds.
 // <any> fits anything. Names of ids stand for them in later lines and steps.
 //
 // go test ./rpc -run TestConversations -update rewrites the server lines that no
@@ -229,6 +229,7 @@ var (
 	}{
 		{regexp.MustCompile(`\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z`), "<time>"},
 		{regexp.MustCompile(`\b[0-9a-f]{64}\b`), "<hash>"},
+		{regexp.MustCompile(`\bhbtick_\d+_[0-9a-z]{1,8}\b`), "<tick>"},
 		{regexp.MustCompile(`("[a-z_]*(?:pid|_ms)":)\d+`), "${1}<n>"},
 	}
 )

@@ -304,11 +304,13 @@ func (s *Server) receive(line []byte) {
 	m := s.table.byName[r.method]
 	if m == nil {
 		s.out.answer(r.id, nil, unknownMethod(r.method))
+		s.observeLater(r.params)
 		return
 	}
 	touches, run, err := m.prepare(m.params(), r.params)
 	if err != nil {
 		s.out.answer(r.id, nil, err)
+		s.observeLater(r.params)
 		return
 	}
 	c := call{request: r, method: m, run: run, arrived: s.opts.Env.Clock.Now(), leave: func() {}, ctx: s.work}
@@ -369,8 +371,14 @@ func (s *Server) schedule(c call, touches touched) {
 		defer built()
 		defer c.leave()
 		await(before)
+		if c.method.Access == Wait {
+			s.observe(touches, c.params) // the end may be far away
+		}
 		s.answer(c)
 		s.out.flush()
+		if c.method.Access != Wait {
+			s.observe(touches, c.params) // what it made counts, too
+		}
 	}()
 }
 

@@ -4,13 +4,9 @@ package snapshot
 
 import (
 	"ac/heartbeat"
-	"ac/internal/lock"
 	"ac/workspace"
 	"ac/workspace/doc"
 )
-
-// tickLock is held while a tick goes on.
-const tickLock = ".local/heartbeat/tick.lock"
 
 // Heartbeat is the heartbeat in a few words.
 type Heartbeat struct {
@@ -32,9 +28,8 @@ func readHeartbeat(w *workspace.Workspace) Heartbeat {
 	h := Heartbeat{
 		Enabled: config.Enabled, TickIntervalMinutes: config.TickIntervalMinutes, TopKWorkers: config.TopKWorkers, MinWakeScore: config.MinWakeScore,
 	}
-	h.Running, _ = lock.Busy(w.FS, tickLock) // a lock that cannot be seen is held by nobody
-	if state, err := workspace.Load(w, doc.HeartbeatStateCodec, heartbeat.StateFile()); err == nil {
-		h.LastTickAt, h.NextTickAt, h.Stats = state.LastTickAt, state.NextTickAt, state.Stats
-	}
+	h.Running = heartbeat.Ticking(w)
+	state, _ := heartbeat.ReadState(w) // which is empty when there is a problem
+	h.LastTickAt, h.NextTickAt, h.Stats = state.LastTickAt, state.NextTickAt, state.Stats
 	return h
 }

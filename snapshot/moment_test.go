@@ -16,6 +16,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"go.uber.org/goleak"
 
+	"ac/heartbeat"
 	"ac/index"
 	"ac/internal/lock"
 	"ac/internal/proc"
@@ -171,7 +172,7 @@ func TestHeartbeatRuns(t *testing.T) {
 	if readHeartbeat(w).Running {
 		t.Error("it runs without a tick")
 	}
-	held, err := lock.Try(w.FS, tickLock)
+	held, err := lock.Try(w.FS, heartbeat.TickLock())
 	if err != nil {
 		t.Fatal(err)
 	}

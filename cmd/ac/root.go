@@ -57,6 +57,7 @@ func newRoot(a *app) *cobra.Command {
 		setRepoCommand(a), setProviderBinCommand(a), teamCommand(a), agentCommand(a), projectCommand(a),
 		runNewCommand(a), runExecuteCommand(a), runListCommand(a), runReplayCommand(a),
 		pmSnapshotCommand(a), pmGanttCommand(a), pmRecommendCommand(a), pmApplyCommand(a),
+		heartbeatStatusCommand(a), heartbeatTickCommand(a), heartbeatConfigCommand(a), heartbeatEnableCommand(a), heartbeatDisableCommand(a),
 		jobSubmitCommand(a), jobListCommand(a), jobShowCommand(a), jobCollectCommand(a), jobCancelCommand(a),
 		sessionListCommand(a), sessionStopCommand(a), verifyCommand(a), completionCommand(a),
 		worktreeCleanupCommand(a), auditSealCommand(a), auditVerifyCommand(a), auditKeyCommand(a),

@@ -17,8 +17,8 @@ import (
 	"ac/workspace/doc"
 )
 
-// kindOf is the worker_kind of a provider, "" for none.
-func kindOf(name string) string {
+// KindOf is the worker_kind of a provider, "" for none.
+func KindOf(name string) string {
 	for _, kind := range []string{"codex", "claude", "gemini"} {
 		if strings.HasPrefix(strings.ToLower(name), kind) {
 			return kind
@@ -34,7 +34,7 @@ func chooseWorker(w *workspace.Workspace, spec doc.JobSpec) (worker doc.Agent, w
 		if err != nil {
 			return worker, "agent " + spec.WorkerAgentID + " does not exist or cannot be read", nil
 		}
-		if kindOf(worker.Provider) != spec.WorkerKind {
+		if KindOf(worker.Provider) != spec.WorkerKind {
 			return worker, "agent " + worker.ID + " has provider " + worker.Provider + ", the job asks for " + spec.WorkerKind, nil
 		}
 		return worker, "", nil
@@ -50,7 +50,7 @@ func chooseWorker(w *workspace.Workspace, spec doc.JobSpec) (worker doc.Agent, w
 func firstOf(w *workspace.Workspace, kind string) (doc.Agent, bool, error) {
 	agents, err := w.Agents()
 	i := slices.IndexFunc(agents, func(a doc.Agent) bool {
-		return (a.Role == "worker" || a.Role == "manager") && kindOf(a.Provider) == kind
+		return (a.Role == "worker" || a.Role == "manager") && KindOf(a.Provider) == kind
 	})
 	if i < 0 || err != nil {
 		return doc.Agent{}, false, err
@@ -158,4 +158,10 @@ func (r *runner) passSchema(ctx context.Context, cli provider.CLI, driver provid
 	}
 	work.SchemaFile = filepath.Join(r.w.Dir(), filepath.FromSlash(name))
 	return nil
+}
+
+// Routable says why there is nobody to do a job, or "".
+func Routable(w *workspace.Workspace, spec doc.JobSpec) (why string, err error) {
+	_, why, err = chooseWorker(w, spec)
+	return why, err
 }

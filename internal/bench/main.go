@@ -41,6 +41,7 @@ func measurements() []measurement {
 		{"verify", measureVerify},
 		{"launch", measureLaunch},
 		{"jobs", measureJobs},
+		{"heartbeat", measureHeartbeat},
 		{"supervisor", measureSupervisor},
 		{"recording", measureRecording},
 		{"idle", measureIdle},

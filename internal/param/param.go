@@ -25,9 +25,13 @@ func NewDecoder(t reflect.Type) *Decoder { return &Decoder{plan: shape.Compile(t
 // one however long it is, so only lists and objects come near.
 const maxValues = 50_000
 
+// maxUnknown bounds how many unknown params of a strict struct are told.
+const maxUnknown = 20
+
 // Decode fills the struct that target points to from raw params, which may be
 // nil or null when the request has none. The error is a *fault.Error with all
-// issues. Unknown fields are passed over and cost no memory.
+// issues. Unknown fields are passed over and cost no memory, but
+// for those of a strict struct, which are told.
 func (d *Decoder) Decode(raw []byte, target any) error {
 	value := &shape.Value{Kind: shape.Map}
 	var issues, tooLarge []fault.Issue
@@ -59,8 +63,11 @@ func (d *Decoder) known(raw []byte) (v shape.Value, tooLarge []fault.Issue) {
 	v.Kind = shape.Map
 	members := map[string][]byte{}
 	_ = canonjson.Members(raw, func(m canonjson.Member) { // sound, as its line was
-		if name := string(m.Key); d.plan.Has(name) {
+		switch name := string(m.Key); {
+		case d.plan.Has(name):
 			members[name] = m.Value
+		case d.plan.Strict() && len(v.Keys) < maxUnknown: // its name counts alone
+			v.Keys, v.Items = append(v.Keys, name), append(v.Items, shape.Value{Kind: shape.Null})
 		}
 	})
 	for _, name := range d.plan.Names() {

@@ -77,3 +77,17 @@ func TestRefusals(t *testing.T) {
 		}
 	}
 }
+
+// TestStrictParams refuses what a strict struct does not know, by name.
+func TestStrictParams(t *testing.T) {
+	t.Parallel()
+	var into inner
+	err := NewDecoder(reflect.TypeFor[inner]()).Decode([]byte(`{"n":1,"m":{"n":2},"o":[1]}`), &into)
+	refused, ok := errors.AsType[*fault.Error](err)
+	if !ok || len(refused.Issues) != 1 || !slices.Equal(refused.Issues[0].Keys, []string{"m", "o"}) || len(refused.Issues[0].Path) != 0 {
+		t.Errorf("%+v", err)
+	}
+	if err := NewDecoder(reflect.TypeFor[inner]()).Decode([]byte(`{"n":1}`), &into); err != nil || *into.N != 1 {
+		t.Error(err)
+	}
+}

@@ -157,6 +157,9 @@ func parseRule(sf reflect.StructField) rule {
 // Needed reports whether the struct must be there although no field of it must.
 func (p *Plan) Needed() bool { return p.needed }
 
+// Strict reports whether unknown keys of the struct are issues.
+func (p *Plan) Strict() bool { return p.strict }
+
 // Fields calls visit for every field of a struct of the plan's type, in the
 // order of the struct. Omit is set for optional fields that have no value.
 func (p *Plan) Fields(v reflect.Value, visit func(name string, value reflect.Value, inner *Plan, omit bool)) {

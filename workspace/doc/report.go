@@ -270,3 +270,31 @@ func below(err error, at ...any) (issues []fault.Issue) {
 	}
 	return issues
 }
+
+// Action is the action as proposals have it.
+func (a HeartbeatAction) Action() Action {
+	head := a.Head()
+	action := Action{ActionBody: ActionBody{
+		Kind: head.Kind, IdempotencyKey: head.IdempotencyKey, Risk: head.Risk, NeedsApproval: head.NeedsApproval, Visibility: head.Visibility, Summary: head.Summary,
+	}}
+	switch {
+	case a.LaunchJob != nil:
+		j := a.LaunchJob
+		action.ProjectID, action.Goal, action.WorkerKind, action.WorkerAgentID = j.ProjectID, j.Goal, j.WorkerKind, j.WorkerAgentID
+		action.Constraints, action.Deliverables, action.PermissionLevel = j.Constraints, j.Deliverables, j.PermissionLevel
+		action.ContextNote, action.TaskID, action.MilestoneID = j.ContextNote, j.TaskID, j.MilestoneID
+	case a.Comment != nil:
+		c := a.Comment
+		action.ProjectID, action.Body = c.ProjectID, c.Body
+		action.TargetAgentID, action.TargetArtifactID, action.TargetRunID = c.TargetAgentID, c.TargetArtifactID, c.TargetRunID
+	case a.Approval != nil:
+		action.ProjectID, action.Title, action.Rationale = a.Approval.ProjectID, a.Approval.Title, a.Approval.Rationale
+		if a.Approval.Proposed != nil {
+			inner := a.Approval.Proposed.Action().ActionBody
+			action.ProposedAction = &inner
+		}
+	case a.Noop != nil:
+		action.Reason = a.Noop.Reason
+	}
+	return action
+}

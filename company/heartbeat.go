@@ -1,0 +1,209 @@
+package company
+
+// heartbeat.*: waking workers, and the loops that do it by themselves.
+
+import (
+	"context"
+	"sync/atomic"
+	"time"
+
+	"ac/heartbeat"
+	"ac/index"
+	"ac/internal/fault"
+	"ac/workspace"
+	"ac/workspace/doc"
+)
+
+// jobs is where this process gives jobs to workers.
+func (cs *Companies) jobs() heartbeat.Launcher {
+	return heartbeat.Launcher{Starter: cs.runners, Launched: func(w *workspace.Workspace, project, id string) { cs.remember(w.Dir(), project, id) }}
+}
+
+// loop is the heartbeat of a workspace in this process, nil once that ends.
+func (cs *Companies) loop(dir string) *heartbeat.Loop {
+	cs.mu.Lock()
+	defer cs.mu.Unlock()
+	if cs.loops == nil {
+		return nil
+	}
+	l := cs.loops[dir]
+	if l == nil {
+		l = heartbeat.NewLoop(heartbeat.Options{
+			Clock: cs.env.Clock, Dir: dir, Jobs: cs.jobs(),
+			Open: func(ctx context.Context) (*workspace.Workspace, *index.Index, error) {
+				w, err := cs.In(dir).workspace(ctx)
+				if err != nil {
+					return nil, nil, err
+				}
+				return w, cs.indexOf(w), nil
+			},
+		})
+		cs.loops[dir] = l
+	}
+	return l
+}
+
+// closeLoops ends all heartbeats; none begins any more.
+func (cs *Companies) closeLoops() {
+	cs.mu.Lock()
+	loops := cs.loops
+	cs.loops = nil
+	cs.mu.Unlock()
+	for _, l := range loops {
+		l.Close()
+	}
+}
+
+// sighting is when a workspace was last observed under one spelling, in
+// milliseconds of the process's clock.
+type sighting struct{ at atomic.Int64 }
+
+const (
+	// observeEvery is how often a workspace is looked at that is named again and
+	// again.
+	observeEvery = time.Second
+	// maxSightings bounds the spellings that are remembered.
+	maxSightings = 4096
+)
+
+// Observe notes that a request named a directory, or that something happened
+// there. In a process that stays, the heartbeat of a workspace ticks from then
+// on. It is cheap: what was looked at within the last second is not looked at.
+func (cs *Companies) Observe(dir string) {
+	if cs.hub == nil || dir == "" {
+		return
+	}
+	now := cs.env.Clock.MonotonicMS()
+	cs.mu.Lock()
+	seen := cs.sightings[dir]
+	cs.mu.Unlock()
+	if seen != nil {
+		if last := seen.at.Load(); now-last < observeEvery.Milliseconds() || !seen.at.CompareAndSwap(last, now) {
+			return
+		}
+	}
+	c := cs.In(dir)
+	w, err := c.workspace(cs.ctx)
+	if err != nil {
+		return // no workspace, so that there is nothing to observe
+	}
+	if seen == nil {
+		cs.sight(dir, now)
+	}
+	if l := cs.loop(c.dir); l != nil {
+		l.Observe(w)
+	}
+}
+
+func (cs *Companies) sight(dir string, now int64) {
+	cs.mu.Lock()
+	defer cs.mu.Unlock()
+	if len(cs.sightings) >= maxSightings {
+		clear(cs.sightings)
+	}
+	seen := &sighting{}
+	seen.at.Store(now)
+	cs.sightings[dir] = seen
+}
+
+// beat is the workspace and its loop.
+func (c *Company) beat(ctx context.Context) (*workspace.Workspace, *heartbeat.Loop, error) {
+	w, err := c.workspace(ctx)
+	if err != nil {
+		return nil, nil, err
+	}
+	l := c.all.loop(c.dir)
+	if l == nil {
+		return nil, nil, fault.New(fault.ShuttingDown, "the process is ending")
+	}
+	return w, l, nil
+}
+
+// HeartbeatStatus tells how the heartbeat is. Asking observes.
+func (c *Company) HeartbeatStatus(ctx context.Context, p Dir) (heartbeat.Status, error) {
+	w, l, err := c.beat(ctx)
+	if err != nil {
+		return heartbeat.Status{}, err
+	}
+	return l.Status(w, p.WorkspaceDir), nil
+}
+
+// TickParams are those of heartbeat.tick.
+type TickParams struct {
+	Dir
+	DryRun bool   `json:"dry_run" is:"default=false"`
+	Reason string `json:"reason,omitempty" is:"optional"`
+}
+
+// Tick makes a tick and returns when it is over.
+func (c *Company) Tick(ctx context.Context, p TickParams) (heartbeat.Summary, error) {
+	_, l, err := c.beat(ctx)
+	if err != nil {
+		return heartbeat.Summary{}, err
+	}
+	return l.Tick(ctx, heartbeat.Order{WorkspaceDir: p.WorkspaceDir, DryRun: p.DryRun, Reason: p.Reason})
+}
+
+// HeartbeatConfig gives the config as it counts.
+func (c *Company) HeartbeatConfig(ctx context.Context, _ Dir) (doc.HeartbeatConfig, error) {
+	w, l, err := c.beat(ctx)
+	if err != nil {
+		return doc.HeartbeatConfig{}, err
+	}
+	l.Refresh(w)
+	config, _ := heartbeat.Config(w) // heartbeat.status tells what is wrong with it
+	return config, nil
+}
+
+// SetHeartbeatConfigParams are those of heartbeat.config.set; what is absent
+// stays as it is.
+type SetHeartbeatConfigParams struct {
+	_ struct{} `is:"strict"`
+	Dir
+	Enabled                *bool `json:"enabled,omitempty" is:"optional"`
+	TickIntervalMinutes    *int  `json:"tick_interval_minutes,omitempty" is:"optional,min=1,max=1440"`
+	TopKWorkers            *int  `json:"top_k_workers,omitempty" is:"optional,min=1,max=100"`
+	MinWakeScore           *int  `json:"min_wake_score,omitempty" is:"optional,min=0,max=100"`
+	OKSuppressionMinutes   *int  `json:"ok_suppression_minutes,omitempty" is:"optional,min=0,max=1440"`
+	DueHorizonMinutes      *int  `json:"due_horizon_minutes,omitempty" is:"optional,min=1,max=1440"`
+	MaxAutoActionsPerTick  *int  `json:"max_auto_actions_per_tick,omitempty" is:"optional,min=1,max=10000"`
+	MaxAutoActionsPerHour  *int  `json:"max_auto_actions_per_hour,omitempty" is:"optional,min=1,max=100000"`
+	QuietHoursStartHour    *int  `json:"quiet_hours_start_hour,omitempty" is:"optional,min=0,max=23"`
+	QuietHoursEndHour      *int  `json:"quiet_hours_end_hour,omitempty" is:"optional,min=0,max=23"`
+	StuckJobRunningMinutes *int  `json:"stuck_job_running_minutes,omitempty" is:"optional,min=1,max=1440"`
+	IdempotencyTTLDays     *int  `json:"idempotency_ttl_days,omitempty" is:"optional,min=1,max=365"`
+	JitterMaxSeconds       *int  `json:"jitter_max_seconds,omitempty" is:"optional,min=0,max=3600"`
+}
+
+// change puts what is given into a config.
+func (p *SetHeartbeatConfigParams) change(config *doc.HeartbeatConfig) {
+	if p.Enabled != nil {
+		config.Enabled = *p.Enabled
+	}
+	for _, f := range []struct{ given, field *int }{
+		{p.TickIntervalMinutes, &config.TickIntervalMinutes}, {p.TopKWorkers, &config.TopKWorkers}, {p.MinWakeScore, &config.MinWakeScore},
+		{p.OKSuppressionMinutes, &config.OKSuppressionMinutes}, {p.DueHorizonMinutes, &config.DueHorizonMinutes},
+		{p.MaxAutoActionsPerTick, &config.MaxAutoActionsPerTick}, {p.MaxAutoActionsPerHour, &config.MaxAutoActionsPerHour},
+		{p.QuietHoursStartHour, &config.QuietHoursStartHour}, {p.QuietHoursEndHour, &config.QuietHoursEndHour},
+		{p.StuckJobRunningMinutes, &config.StuckJobRunningMinutes}, {p.IdempotencyTTLDays, &config.IdempotencyTTLDays},
+		{p.JitterMaxSeconds, &config.JitterMaxSeconds},
+	} {
+		if f.given != nil {
+			*f.field = *f.given
+		}
+	}
+}
+
+// SetHeartbeatConfig changes the config and schedules anew. It is durable on
+// return.
+func (c *Company) SetHeartbeatConfig(ctx context.Context, p SetHeartbeatConfigParams) (doc.HeartbeatConfig, error) {
+	w, l, err := c.beat(ctx)
+	if err != nil {
+		return doc.HeartbeatConfig{}, err
+	}
+	config, err := heartbeat.SetConfig(ctx, w, p.change)
+	if err == nil {
+		l.Refresh(w)
+	}
+	return config, err
+}

@@ -1,0 +1,158 @@
+package heartbeat
+
+// Arbitration: what becomes of an action that a worker asks for. What is decided
+// is a function of the action, the state and the circumstances.
+
+import (
+	"strings"
+	"time"
+
+	"ac/governance"
+	"ac/heartbeat/job"
+	"ac/internal/fault"
+	"ac/workspace"
+	"ac/workspace/doc"
+)
+
+// outcome is what becomes of an action.
+type outcome int
+
+const (
+	skipped outcome = iota
+	deduped
+	queued
+	executed
+)
+
+// circumstances are what counts beside an action and the state.
+type circumstances struct {
+	now      time.Time // in the time zone of quiet hours
+	config   doc.HeartbeatConfig
+	careful  bool // nobody knows what ran before
+	executed int  // in this tick, over all reports
+	misfit   bool // it names what is not there
+}
+
+// Why an action waits for a person.
+const (
+	tickCap    = "The cap on automatic actions of a tick is reached"
+	hourCap    = "The cap on automatic actions of an hour is reached"
+	quietHours = "Quiet hours"
+	riskGate   = "Risk above low"
+)
+
+// ruled is what is to become of an action. note is whether its key is kept, why
+// what the proposal says.
+type ruled struct {
+	outcome outcome
+	note    bool
+	why     string
+}
+
+// rule decides about an action. Expired keys are no longer in the state.
+func rule(state doc.HeartbeatState, action doc.Action, c circumstances) ruled {
+	if _, known := state.Idempotency[action.IdempotencyKey]; known {
+		return ruled{outcome: deduped}
+	}
+	if c.misfit {
+		return ruled{outcome: skipped}
+	}
+	why, gated := gate(state, action, c)
+	switch {
+	case !gated:
+		return ruled{outcome: executed, note: true}
+	case action.ProjectID == "":
+		return ruled{outcome: skipped, note: true}
+	}
+	return ruled{outcome: queued, note: true, why: why}
+}
+
+// gate tells whether a person must decide, and why.
+func gate(state doc.HeartbeatState, action doc.Action, c circumstances) (why string, gated bool) {
+	// A worker grades the risk of its own actions, so that its word is not enough
+	// for one that changes something.
+	rights := action.Kind == doc.ActionLaunchJob && action.PermissionLevel != "" && action.PermissionLevel != "read-only"
+	switch {
+	case c.executed >= c.config.MaxAutoActionsPerTick:
+		return tickCap, true
+	case state.HourlyActionCounters[hourKey(c.now)] >= int64(c.config.MaxAutoActionsPerHour):
+		return hourCap, true
+	case action.Kind == doc.ActionAddComment && Quiet(c.config, c.now):
+		return quietHours, true
+	case action.Kind == doc.ActionCreateApproval, action.NeedsApproval, action.Risk != "low", rights, c.careful:
+		return riskGate, true
+	}
+	return "", false
+}
+
+// Bounds of what an action may say.
+const (
+	maxKeyBytes     = 512
+	maxCommentBytes = 64 << 10
+)
+
+// misfit says why an action cannot be carried out, or nil: it names what cannot
+// be an id, what is not there, or another project than the one it stands for.
+func misfit(w *workspace.Workspace, action doc.Action) error {
+	if len(action.IdempotencyKey) > maxKeyBytes {
+		return fault.New(fault.Unsupported, "its key has more than %d bytes", maxKeyBytes)
+	}
+	if err := CheckIDs(action.ActionBody); err != nil {
+		return err
+	}
+	if action.ProjectID != "" {
+		if _, err := w.Project(action.ProjectID); err != nil {
+			return err
+		}
+	}
+	switch action.Kind {
+	case doc.ActionLaunchJob:
+		return unroutable(w, action.ActionBody)
+	case doc.ActionAddComment:
+		return wordless(action.ActionBody)
+	case doc.ActionCreateApproval:
+		if err := governance.CheckTitle(action.Title); err != nil || action.ProposedAction == nil {
+			return err
+		}
+		inner := *action.ProposedAction
+		if inner.ProjectID != "" && inner.ProjectID != action.ProjectID {
+			return fault.New(fault.Conflict, "what it proposes belongs to project %s, not to %s", inner.ProjectID, action.ProjectID)
+		}
+		return misfit(w, doc.Action{ActionBody: inner})
+	}
+	return nil
+}
+
+// CheckIDs refuses an action with an id that could be a path.
+func CheckIDs(action doc.ActionBody) error {
+	for _, id := range []string{
+		action.ProjectID, action.WorkerAgentID, action.TaskID, action.MilestoneID,
+		strings.TrimSpace(action.TargetAgentID), strings.TrimSpace(action.TargetArtifactID), strings.TrimSpace(action.TargetRunID),
+	} {
+		if id != "" && !workspace.SafeID(id) {
+			return fault.New(fault.InvalidFile, "%q cannot be an id", id)
+		}
+	}
+	return nil
+}
+
+// unroutable says why nobody could do the job of an action.
+func unroutable(w *workspace.Workspace, action doc.ActionBody) error {
+	why, err := job.Routable(w, JobOf(w, action))
+	if err == nil && why != "" {
+		err = fault.New(fault.NotFound, "%s", why)
+	}
+	return err
+}
+
+func wordless(action doc.ActionBody) error {
+	switch {
+	case strings.TrimSpace(action.Body) == "":
+		return fault.New(fault.Incomplete, "a comment needs a body")
+	case len(action.Body) > maxCommentBytes:
+		return fault.New(fault.Unsupported, "the body has more than %d bytes", maxCommentBytes)
+	case strings.TrimSpace(action.TargetAgentID+action.TargetArtifactID+action.TargetRunID) == "":
+		return fault.New(fault.Incomplete, "a comment needs a target")
+	}
+	return nil
+}

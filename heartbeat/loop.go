@@ -1,0 +1,269 @@
+package heartbeat
+
+// The loop of one workspace in one process: it ticks when a tick is due, and
+// knows how its ticks went.
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"sync"
+	"time"
+
+	"ac/index"
+	"ac/internal/clock"
+	"ac/internal/lock"
+	"ac/workspace"
+	"ac/workspace/doc"
+)
+
+// lookEvery is how often observations look at the files at most.
+const lookEvery = time.Second
+
+// Options are what a loop is made of.
+type Options struct {
+	Clock *clock.Clock
+	// Dir names the workspace in summaries of ticks that nobody asked for.
+	Dir string
+	// Open gives the workspace as it is now, with its index.
+	Open func(ctx context.Context) (*workspace.Workspace, *index.Index, error)
+	Jobs Jobs
+}
+
+// Loop is the heartbeat of a workspace in this process. It is idle between ticks
+// but for one timer. It is safe for concurrent use; Close ends it.
+type Loop struct {
+	opts   Options
+	ctx    context.Context //nolint:containedctx // of the ticks that it makes
+	cancel context.CancelFunc
+	wg     sync.WaitGroup // timers that are armed, and the ticks they begin
+
+	mu      sync.Mutex
+	plan    schedule
+	looked  time.Time
+	files   [2]fs.FileInfo // of config and state when they were read, nil without
+	broken  bool           // the config does not fit
+	timer   *time.Timer    // nil when none is armed
+	armed   time.Time      // what the timer waits for
+	ticking bool
+	closed  bool
+	failure error    // of the last tick
+	last    *Summary // of the last tick
+}
+
+// NewLoop makes a loop that has observed nothing yet.
+func NewLoop(opts Options) *Loop {
+	l := &Loop{opts: opts}
+	l.ctx, l.cancel = context.WithCancel(context.Background())
+	return l
+}
+
+// Close ends the loop and waits for a tick that it makes. What that had begun is
+// gone on with by the next tick.
+func (l *Loop) Close() {
+	l.mu.Lock()
+	l.closed = true
+	l.disarm()
+	l.mu.Unlock()
+	l.cancel()
+	l.wg.Wait()
+}
+
+// Observe makes sure that a tick is scheduled. It looks at the files once a
+// second at most, and reads them when they changed.
+func (l *Loop) Observe(w *workspace.Workspace) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	now := l.opts.Clock.Now()
+	if since := now.Sub(l.looked); !l.looked.IsZero() && since >= 0 && since < lookEvery {
+		return
+	}
+	first := l.looked.IsZero()
+	l.looked = now
+	found := [2]fs.FileInfo{stat(w, ConfigFile()), stat(w, StateFile())}
+	if first || !same(found[0], l.files[0]) || !same(found[1], l.files[1]) {
+		l.look(w, found)
+	}
+}
+
+func stat(w *workspace.Workspace, name string) fs.FileInfo {
+	st, err := w.FS.Stat(name)
+	if err != nil {
+		return nil
+	}
+	return st
+}
+
+func same(a, b fs.FileInfo) bool {
+	if a == nil || b == nil {
+		return a == nil && b == nil
+	}
+	return os.SameFile(a, b) && a.Size() == b.Size() && a.ModTime().Equal(b.ModTime())
+}
+
+// look reads the files and follows them; the loop is locked.
+func (l *Loop) look(w *workspace.Workspace, found [2]fs.FileInfo) (config doc.HeartbeatConfig, state doc.HeartbeatState, problem error) {
+	l.files = found
+	config, configProblem := Config(w)
+	state, stateProblem := ReadState(w)
+	l.broken = configProblem != nil
+	l.plan.look(l.opts.Clock.Now(), config.Enabled, interval(config), state.NextTickAt)
+	l.arm()
+	return config, state, errors.Join(configProblem, stateProblem)
+}
+
+// Refresh reads the files anew and follows them.
+func (l *Loop) Refresh(w *workspace.Workspace) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.refresh(w)
+}
+
+func (l *Loop) refresh(w *workspace.Workspace) (config doc.HeartbeatConfig, state doc.HeartbeatState, problem error) {
+	l.looked = l.opts.Clock.Now()
+	return l.look(w, [2]fs.FileInfo{stat(w, ConfigFile()), stat(w, StateFile())})
+}
+
+// disarm stops the timer; the loop is locked.
+func (l *Loop) disarm() {
+	if l.timer != nil && l.timer.Stop() {
+		l.wg.Done()
+	}
+	l.timer = nil
+}
+
+// arm sets the timer to what the plan says, unless it is, or a tick is under way,
+// which does it at its end; the loop is locked.
+func (l *Loop) arm() {
+	if l.timer != nil && l.armed.Equal(l.plan.due) && !l.plan.due.IsZero() {
+		return
+	}
+	l.disarm()
+	if l.closed || l.ticking || l.plan.due.IsZero() {
+		return
+	}
+	l.armed = l.plan.due
+	l.wg.Add(1)
+	var mine *time.Timer
+	mine = time.AfterFunc(max(0, l.plan.due.Sub(l.opts.Clock.Now())), func() {
+		defer l.wg.Done()
+		l.mu.Lock()
+		due := l.timer == mine
+		if due {
+			l.timer = nil
+			l.plan.fired(l.opts.Clock.Now())
+		}
+		l.mu.Unlock()
+		if due {
+			// How it went is kept for whoever asks.
+			_, _ = l.guarded(l.ctx, Order{WorkspaceDir: l.opts.Dir, Reason: reasonInterval}, true)
+		}
+	})
+	l.timer = mine
+}
+
+// Tick makes a tick that somebody asked for, and returns when it is over. One
+// that is under way, here or in another process, makes it a skipped one.
+func (l *Loop) Tick(ctx context.Context, o Order) (Summary, error) { return l.guarded(ctx, o, false) }
+
+// guarded turns a panic into the failure of one tick.
+func (l *Loop) guarded(ctx context.Context, o Order, ours bool) (summary Summary, err error) {
+	defer func() {
+		if r := recover(); r != nil {
+			err = fmt.Errorf("the tick panicked: %v", r)
+			l.mu.Lock()
+			l.ticking, l.failure = false, err
+			l.arm()
+			l.mu.Unlock()
+		}
+	}()
+	return l.tick(ctx, o, ours)
+}
+
+func (l *Loop) tick(ctx context.Context, o Order, ours bool) (Summary, error) {
+	w, ix, err := l.opts.Open(ctx)
+	if err != nil {
+		return Summary{}, err
+	}
+	held, err := lock.Try(w.FS, TickLock())
+	if errors.Is(err, lock.ErrBusy) {
+		l.Refresh(w)
+		config, _ := Config(w) // its problem is told by others
+		s := newSummary(w, o, config)
+		s.SkippedDueToRunning, s.SkippedReason = true, skippedRunning
+		return s.finished(w.Env.Clock), nil
+	}
+	if err != nil {
+		return Summary{}, err
+	}
+	defer func() { _ = held.Release() }() // it goes with the descriptor at the latest
+	config, problem := Config(w)
+	if ours && !l.stillDue(w, config) {
+		l.Refresh(w)
+		return Summary{}, nil
+	}
+	l.mu.Lock()
+	l.ticking, l.failure = true, nil
+	l.disarm()
+	l.mu.Unlock()
+	t := &tick{Summary: newSummary(w, o, config), w: w, ix: ix, jobs: l.opts.Jobs}
+	t.interval = ours
+	t.notice(problem)
+	err = t.run(ctx)
+	summary := t.finished(w.Env.Clock)
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.ticking, l.failure = false, errors.Join(err, t.problem)
+	if err == nil {
+		l.last = &summary
+	}
+	l.refresh(w)
+	return summary, err
+}
+
+// stillDue looks, once the lock is held, whether somebody else ticked meanwhile.
+func (l *Loop) stillDue(w *workspace.Workspace, config doc.HeartbeatConfig) bool {
+	state, _ := ReadState(w) // of a damaged one the tick is due
+	next, ok := clock.Parse(state.NextTickAt)
+	return config.Enabled && (!ok || !next.After(w.Env.Clock.Now()))
+}
+
+// Status is how the heartbeat of a workspace is.
+type Status struct {
+	WorkspaceDir string              `json:"workspace_dir"`
+	Observed     bool                `json:"observed"`
+	Config       doc.HeartbeatConfig `json:"config"`
+	State        doc.HeartbeatState  `json:"state"`
+	Runtime      Runtime             `json:"runtime"`
+}
+
+// Runtime is what this process knows of the heartbeat.
+type Runtime struct {
+	LoopRunning     bool     `json:"loop_running"`
+	TickInProgress  bool     `json:"tick_in_progress"`
+	NextScheduledAt string   `json:"next_scheduled_at,omitempty"`
+	LastError       string   `json:"last_error,omitempty"`
+	LastTickSummary *Summary `json:"last_tick_summary,omitempty"`
+}
+
+// Status reads the files anew and tells how the heartbeat is.
+func (l *Loop) Status(w *workspace.Workspace, given string) Status {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	config, state, problem := l.refresh(w)
+	state.Running = Ticking(w)
+	s := Status{WorkspaceDir: given, Observed: true, Config: config, State: state, Runtime: Runtime{
+		LoopRunning: !l.broken, TickInProgress: l.ticking || state.Running, LastTickSummary: l.last,
+	}}
+	if !l.plan.due.IsZero() {
+		s.Runtime.NextScheduledAt = clock.Stamp(l.plan.due)
+	}
+	if l.failure != nil {
+		s.Runtime.LastError = l.failure.Error()
+	} else if problem != nil {
+		s.Runtime.LastError = problem.Error()
+	}
+	return s
+}

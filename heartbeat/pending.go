@@ -1,0 +1,82 @@
+package heartbeat
+
+// The jobs that were submitted and not evaluated yet, so that a tick that dies,
+// or does not wait any longer, leaves them to the next one.
+
+import (
+	"encoding/json"
+	"path"
+	"slices"
+
+	"ac/internal/fault"
+	"ac/workspace"
+)
+
+func pendingFile() string { return path.Join(dir, "pending.json") }
+
+// pendingJob is a job whose report is awaited.
+type pendingJob struct {
+	JobID         string `json:"job_id"`
+	ProjectID     string `json:"project_id"`
+	WorkerAgentID string `json:"worker_agent_id"`
+	TickID        string `json:"tick_id"`
+	// ActionsDone is how many actions of its report were arbitrated.
+	ActionsDone int `json:"actions_done,omitempty"`
+}
+
+// reader reads documents: a workspace or a unit.
+type reader interface {
+	Read(name string) ([]byte, error)
+}
+
+// pending reads the list. Entries that name nothing are left out, and a file
+// that is no list is an empty one.
+func pending(r reader) ([]pendingJob, error) {
+	text, err := r.Read(pendingFile())
+	if fault.Is(err, fault.NotFound) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	var list []pendingJob
+	if json.Unmarshal(text, &list) != nil {
+		return nil, nil
+	}
+	return slices.DeleteFunc(list, func(p pendingJob) bool {
+		return !workspace.SafeID(p.JobID) || !workspace.SafeID(p.ProjectID) || !workspace.SafeID(p.WorkerAgentID)
+	}), nil
+}
+
+// changePending changes the list in a unit.
+func changePending(u *workspace.Unit, fn func([]pendingJob) []pendingJob) error {
+	list, err := pending(u)
+	if err != nil {
+		return err
+	}
+	list = append([]pendingJob{}, fn(list)...)
+	text, err := json.MarshalIndent(list, "", "  ")
+	if err != nil {
+		return err
+	}
+	return u.Write(pendingFile(), append(text, '\n'), 0o644)
+}
+
+// arbitrated notes in a unit how many actions of a job were arbitrated.
+func arbitrated(u *workspace.Unit, p pendingJob, actions int) error {
+	return changePending(u, func(list []pendingJob) []pendingJob {
+		for i := range list {
+			if list[i].JobID == p.JobID && list[i].ProjectID == p.ProjectID {
+				list[i].ActionsDone = actions
+			}
+		}
+		return list
+	})
+}
+
+// settled takes a job off the list in a unit.
+func settled(u *workspace.Unit, p pendingJob) error {
+	return changePending(u, func(list []pendingJob) []pendingJob {
+		return slices.DeleteFunc(list, func(q pendingJob) bool { return q.JobID == p.JobID && q.ProjectID == p.ProjectID })
+	})
+}

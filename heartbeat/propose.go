@@ -1,0 +1,79 @@
+package heartbeat
+
+// Proposals: actions that wait for a person, as artifacts of their projects.
+
+import (
+	"bytes"
+	"cmp"
+	"encoding/json"
+	"fmt"
+	"strings"
+
+	"ac/governance"
+	"ac/internal/clock"
+	"ac/workspace"
+	"ac/workspace/doc"
+)
+
+// proposalType is the type of these artifacts.
+const proposalType = "heartbeat_action_proposal"
+
+// propose asks, in a unit, for the artifact of an action of a worker. source is
+// the attempt that asked for it.
+func propose(u *workspace.Unit, worker string, source doc.JobAttempt, action doc.Action, why string) error {
+	env := u.Workspace().Env
+	meant := meantBy(action)
+	proposal := doc.HeartbeatProposal{
+		Artifact: doc.Artifact{
+			SchemaVersion: doc.Version, Type: proposalType, ID: env.IDs.New("art"), CreatedAt: clock.Stamp(env.Clock.Now()),
+			Title: cmp.Or(action.Title, "Heartbeat approval: "+action.Kind), Visibility: "managers", ProducedBy: worker,
+			RunID: source.RunID, ContextPackID: source.ContextPackID,
+		},
+		ProjectID: action.ProjectID, ProposedAction: meant, Rationale: why,
+	}
+	if action.Kind == doc.ActionCreateApproval {
+		proposal.Rationale = action.Rationale
+	}
+	body, err := proposalBody(proposal, worker, action)
+	if err != nil {
+		return err
+	}
+	text, err := governance.WriteRecord(doc.HeartbeatProposalCodec, proposal, body)
+	if err != nil {
+		return err
+	}
+	return governance.CreateArtifact(u, action.ProjectID, proposal.ID, text)
+}
+
+// meantBy is what an approval of an action carries out.
+func meantBy(action doc.Action) doc.Action {
+	switch {
+	case action.Kind != doc.ActionCreateApproval:
+		return action.Filled()
+	case action.ProposedAction != nil:
+		return doc.Action{ActionBody: action.ProposedAction.Filled()}
+	}
+	return doc.Action{ActionBody: Nothing(action)}
+}
+
+// Nothing is what an approval carries out that no action was proposed with.
+func Nothing(action doc.Action) doc.ActionBody {
+	return doc.ActionBody{
+		Kind: doc.ActionNoop, IdempotencyKey: action.IdempotencyKey + ":noop", Risk: "low",
+		Reason: cmp.Or(action.Rationale, "Approved; nothing was to be done."),
+	}
+}
+
+func proposalBody(proposal doc.HeartbeatProposal, worker string, action doc.Action) ([]byte, error) {
+	var quoted bytes.Buffer
+	enc := json.NewEncoder(&quoted)
+	enc.SetEscapeHTML(false)
+	enc.SetIndent("", "  ")
+	if err := enc.Encode(proposal.ProposedAction); err != nil {
+		return nil, err
+	}
+	// On one line, a summary makes no headings of its own.
+	summary := cmp.Or(strings.Join(strings.Fields(action.Summary), " "), fmt.Sprintf("%s asks for an action of kind %s.", worker, action.Kind))
+	return fmt.Appendf(nil, "# %s\n\n## Summary\n\n%s\n\n## Proposed Action\n\n```json\n%s```\n\n## Policy\n\nA manager must approve this action before it is carried out.\n",
+		proposal.Title, summary, quoted.Bytes()), nil
+}

@@ -1,0 +1,228 @@
+package heartbeat
+
+// Reports: what workers answered, and what of it is carried out.
+
+import (
+	"cmp"
+	"context"
+	"time"
+
+	"ac/governance"
+	"ac/governance/policy"
+	"ac/internal/clock"
+	"ac/internal/fault"
+	"ac/workspace"
+	"ac/workspace/doc"
+)
+
+// evaluate takes the report of a job that is over. One that is not stays on the
+// list. What is wrong with one report keeps nothing from the others; only the end
+// of the context and a workspace that cannot be written fail.
+func (t *tick) evaluate(ctx context.Context, p pendingJob) error {
+	record, err := t.jobs.Poll(ctx, t.w, p.ProjectID, p.JobID)
+	switch {
+	case ctx.Err() != nil:
+		return context.Cause(ctx)
+	case fault.Is(err, fault.NotFound):
+		return t.close(ctx, p, func(*doc.HeartbeatState, time.Time) {}) // its project is gone
+	case err != nil:
+		t.notice(err)
+		return nil
+	case !record.Over():
+		return nil
+	}
+	report, err := reportOf(t.w, p, record)
+	t.notice(err)
+	switch {
+	case report == nil:
+		return t.close(ctx, p, func(*doc.HeartbeatState, time.Time) {})
+	case report.Status == doc.ReportOK:
+		err = t.close(ctx, p, func(state *doc.HeartbeatState, now time.Time) { t.allWell(state, p.WorkerAgentID, now) })
+	default:
+		if err = t.arbitrate(ctx, p, record, report.Actions); err == nil {
+			err = t.close(ctx, p, func(state *doc.HeartbeatState, _ time.Time) { active(state, p.WorkerAgentID) })
+		}
+	}
+	if err != nil {
+		return err
+	}
+	t.ReportsProcessed++
+	if report.Status == doc.ReportOK {
+		t.ReportsOK++
+	} else {
+		t.ReportsActions++
+	}
+	return nil
+}
+
+// close takes a job off the list together with what its report changes.
+func (t *tick) close(ctx context.Context, p pendingJob, fn func(*doc.HeartbeatState, time.Time)) error {
+	return t.w.Update(ctx, func(u *workspace.Unit) error {
+		damaged, err := t.seen.change(u, func(state *doc.HeartbeatState) { fn(state, t.w.Env.Clock.Now()) })
+		if err != nil {
+			return err
+		}
+		t.notice(damaged)
+		return settled(u, p)
+	})
+}
+
+// allWell notes that a worker has nothing to do.
+func (t *tick) allWell(state *doc.HeartbeatState, worker string, now time.Time) {
+	known := state.WorkerState[worker]
+	known.LastOKAt, known.LastReportStatus = clock.Stamp(now), doc.ReportOK
+	known.SuppressedUntil = clock.Stamp(now.Add(time.Duration(t.Config.OKSuppressionMinutes) * time.Minute))
+	state.WorkerState[worker] = known
+	state.Stats.ReportsOKTotal++
+}
+
+// active notes that a worker proposed something.
+func active(state *doc.HeartbeatState, worker string) {
+	known := state.WorkerState[worker]
+	known.LastReportStatus, known.SuppressedUntil = doc.ReportActions, ""
+	state.WorkerState[worker] = known
+	state.Stats.ReportsActionsTotal++
+}
+
+// arbitrate takes the actions of a report one by one, behind those that an
+// earlier tick came to.
+func (t *tick) arbitrate(ctx context.Context, p pendingJob, record doc.Job, actions []doc.HeartbeatAction) error {
+	source := doc.JobAttempt{RunID: governance.ManualRun, ContextPackID: governance.ManualContext}
+	if last := record.Last(); last != nil {
+		source = *last
+	}
+	for i := p.ActionsDone; i < len(actions); i++ {
+		became, err := t.act(ctx, p, i+1, source, actions[i].Action())
+		if err != nil {
+			return err
+		}
+		switch became {
+		case executed:
+			t.ActionsExecuted++
+		case queued:
+			t.ApprovalsQueued++
+		case deduped:
+			t.DedupedActions++
+		case skipped:
+			t.SkippedActions++
+		}
+	}
+	return nil
+}
+
+// act decides about one action and carries it out, as one unit: with its key,
+// its effect and the place in the report. An action that is refused or fails is
+// skipped and leaves nothing but that.
+func (t *tick) act(ctx context.Context, p pendingJob, place int, source doc.JobAttempt, action doc.Action) (became outcome, err error) {
+	var start func(context.Context) error
+	err = governance.Govern(ctx, t.w, func(g *governance.Governed) error {
+		state, damaged, err := t.seen.stateIn(g.Unit)
+		if err != nil {
+			return err
+		}
+		t.notice(damaged)
+		now := t.w.Env.Clock.Now()
+		Forget(&state, now)
+		unfit := misfit(t.w, action)
+		r := rule(state, action, circumstances{
+			now: now, config: t.Config, careful: damaged != nil || Careful(t.w), executed: t.ActionsExecuted, misfit: unfit != nil,
+		})
+		became = r.outcome
+		if became == skipped {
+			t.notice(unfit)
+		}
+		if start, err = t.effect(g, p, source, action, r); err != nil {
+			return err
+		}
+		t.keep(&state, action, r, now)
+		if err := arbitrated(g.Unit, p, place); err != nil {
+			return err
+		}
+		return t.seen.put(g.Unit, state)
+	})
+	switch {
+	case err == nil && start != nil:
+		// The job is there, whatever becomes of its start.
+		t.notice(start(context.WithoutCancel(ctx)))
+		return became, nil
+	case err == nil:
+		return became, nil
+	case ctx.Err() != nil:
+		return skipped, context.Cause(ctx)
+	case fault.Is(err, fault.Locked):
+		return skipped, err
+	}
+	t.notice(fault.New(fault.ReasonOf(err), "action %s of %s: %w", action.IdempotencyKey, p.WorkerAgentID, err))
+	return skipped, t.w.Update(ctx, func(u *workspace.Unit) error { return arbitrated(u, p, place) })
+}
+
+// keep notes in the state what became of an action.
+func (t *tick) keep(state *doc.HeartbeatState, action doc.Action, r ruled, now time.Time) {
+	switch r.outcome {
+	case executed:
+		Remember(state, action.ActionBody, now, t.Config.IdempotencyTTLDays)
+		state.Stats.ActionsExecutedTotal++
+	case queued:
+		state.Stats.ApprovalsQueuedTotal++
+	case deduped:
+		state.Stats.DedupedActionsTotal++
+	case skipped:
+	}
+	if r.note && r.outcome != executed {
+		note(state, action.ActionBody, doc.IdempotencyQueued, now, t.Config.IdempotencyTTLDays)
+	}
+}
+
+// effect asks for what a ruling means. start starts the job of an action.
+func (t *tick) effect(g *governance.Governed, p pendingJob, source doc.JobAttempt, action doc.Action, r ruled) (start func(context.Context) error, err error) {
+	switch r.outcome {
+	case queued:
+		return nil, propose(g.Unit, p.WorkerAgentID, source, action, r.why)
+	case executed:
+		_, start, err = Execute(g, launches{t.jobs}, Execution{
+			Project: p.ProjectID, Run: source.RunID, Actor: policy.Actor{ID: coordinator, Role: coordinatorRole}, Action: action.ActionBody,
+		})
+		return start, err
+	case skipped, deduped:
+	}
+	return nil, nil
+}
+
+// Execution is an action that is carried out.
+type Execution struct {
+	// Project and Run name the log that keeps the answer of the policy.
+	Project, Run string
+	Actor        policy.Actor // the effective one
+	Action       doc.ActionBody
+}
+
+// Execute asks the policy about an action, in a unit, and asks for its effect.
+// jobID names the job that it launches, which start starts; both are empty for
+// other kinds. Without a launcher none is launched: fault.Unsupported.
+func Execute(g *governance.Governed, launcher JobLauncher, e Execution) (jobID string, start func(context.Context) error, err error) {
+	if e.Action.Kind == doc.ActionNoop {
+		return "", nil, nil
+	}
+	visibility := cmp.Or(e.Action.Visibility, "managers")
+	question := policy.Question{
+		Action: policy.Approve, Actor: e.Actor, RunID: e.Run,
+		Resource: policy.Resource{ID: e.Action.IdempotencyKey, Kind: governance.KindHeartbeatAction, Visibility: visibility, Team: e.Actor.Team},
+	}
+	if e.Action.Kind == doc.ActionLaunchJob {
+		question.Action = policy.Launch
+	}
+	if _, err := g.Enforce(e.Project, question); err != nil {
+		return "", nil, err
+	}
+	if e.Action.Kind == doc.ActionAddComment {
+		_, err := g.Comment(governance.NewComment{
+			AuthorID: e.Actor.ID, AuthorRole: e.Actor.Role, Visibility: visibility, Body: e.Action.Body,
+			Target: doc.CommentTarget{ProjectID: e.Action.ProjectID, AgentID: e.Action.TargetAgentID, ArtifactID: e.Action.TargetArtifactID, RunID: e.Action.TargetRunID},
+		})
+		return "", nil, err
+	}
+	if launcher == nil {
+		return "", nil, fault.New(fault.Unsupported, "the action launches a job, which this program cannot do")
+	}
+	return launcher.Launch(g.Unit, e.Action)
+}

@@ -1,0 +1,279 @@
+package heartbeat
+
+// A tick: triage, waking, waiting, and what the reports ask for.
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"strings"
+	"time"
+
+	"ac/heartbeat/job"
+	"ac/index"
+	"ac/internal/clock"
+	"ac/workspace"
+	"ac/workspace/doc"
+)
+
+// Reasons of ticks.
+const (
+	reasonRPC      = "rpc"
+	reasonManual   = "manual"
+	reasonInterval = "interval"
+)
+
+// Why a tick was skipped.
+const (
+	skippedRunning  = "tick_already_in_progress"
+	skippedDisabled = "heartbeat_disabled"
+)
+
+// Order is a tick that somebody asks for.
+type Order struct {
+	WorkspaceDir string // as given
+	DryRun       bool
+	Reason       string // "" for none given
+}
+
+// Woken is a worker that was chosen.
+type Woken struct {
+	WorkerAgentID string `json:"worker_agent_id"`
+	TeamID        string `json:"team_id,omitempty"`
+	Score         int    `json:"score"`
+	JitterSeconds int    `json:"jitter_seconds"`
+	ContextHash   string `json:"context_hash"`
+}
+
+// Submitted is the job of a worker that was woken.
+type Submitted struct {
+	WorkerAgentID string `json:"worker_agent_id"`
+	ProjectID     string `json:"project_id"`
+	JobID         string `json:"job_id"`
+	JitterSeconds int    `json:"jitter_seconds"`
+}
+
+// Summary tells what a tick did.
+type Summary struct {
+	TickID              string              `json:"tick_id"`
+	WorkspaceDir        string              `json:"workspace_dir"`
+	Reason              string              `json:"reason"`
+	StartedAt           string              `json:"started_at"`
+	FinishedAt          string              `json:"finished_at"`
+	DurationMS          int64               `json:"duration_ms"`
+	DryRun              bool                `json:"dry_run"`
+	Enabled             bool                `json:"enabled"`
+	SkippedDueToRunning bool                `json:"skipped_due_to_running"`
+	SkippedReason       string              `json:"skipped_reason,omitempty"`
+	Config              doc.HeartbeatConfig `json:"config"`
+	Candidates          []Candidate         `json:"candidates"`
+	WokenWorkers        []Woken             `json:"woken_workers"`
+	JobsSubmitted       []Submitted         `json:"jobs_submitted"`
+	ReportsProcessed    int                 `json:"reports_processed"`
+	ReportsOK           int                 `json:"reports_ok"`
+	ReportsActions      int                 `json:"reports_actions"`
+	ActionsExecuted     int                 `json:"actions_executed"`
+	ApprovalsQueued     int                 `json:"approvals_queued"`
+	DedupedActions      int                 `json:"deduped_actions"`
+	SkippedActions      int                 `json:"skipped_actions"`
+	problem             error               // what went wrong without failing the tick
+	interval            bool                // asked for by the loop
+	began               time.Time
+}
+
+// newSummary is the summary of a tick that begins.
+func newSummary(w *workspace.Workspace, o Order, config doc.HeartbeatConfig) *Summary {
+	now := w.Env.Clock.Now()
+	reason := reasonRPC
+	if o.Reason != "" {
+		reason = cmp.Or(strings.TrimSpace(o.Reason), reasonManual)
+	}
+	return &Summary{
+		TickID: fmt.Sprintf("hbtick_%d_%s", now.UnixMilli(), w.Env.IDs.Hex(4)), WorkspaceDir: o.WorkspaceDir, Reason: reason,
+		StartedAt: clock.Stamp(now), DryRun: o.DryRun, Enabled: config.Enabled, Config: config,
+		Candidates: []Candidate{}, WokenWorkers: []Woken{}, JobsSubmitted: []Submitted{}, began: now,
+	}
+}
+
+// finished stamps the end.
+func (s *Summary) finished(c *clock.Clock) Summary {
+	now := c.Now()
+	s.FinishedAt, s.DurationMS = clock.Stamp(now), max(0, c.Since(s.began).Milliseconds())
+	return *s
+}
+
+// tick is one under way. The lock of ticks is held for all of it.
+type tick struct {
+	*Summary
+
+	w    *workspace.Workspace
+	ix   *index.Index
+	jobs Jobs
+	seen memory
+}
+
+// notice keeps what went wrong without failing the tick.
+func (t *tick) notice(err error) { t.problem = errors.Join(t.problem, err) }
+
+// run carries a tick out. An error is a failure of the tick as a whole.
+func (t *tick) run(ctx context.Context) error {
+	if err := t.begin(ctx); err != nil {
+		return err
+	}
+	if !t.Config.Enabled {
+		t.SkippedReason = skippedDisabled
+		return t.finish(ctx, nil)
+	}
+	consume, err := t.work(ctx)
+	if err == nil {
+		err = t.finish(ctx, consume)
+	}
+	if err != nil {
+		return errors.Join(err, t.abandon(ctx))
+	}
+	return nil
+}
+
+// work is what lies between the beginning and the end. consume notes in the state
+// what the triage used up.
+func (t *tick) work(ctx context.Context) (consume func(*doc.HeartbeatState), err error) {
+	if !t.DryRun {
+		if err := t.catchUp(ctx); err != nil {
+			return nil, err
+		}
+	}
+	state, problem := t.seen.read(t.w)
+	t.notice(problem)
+	m, problem, err := gather(ctx, t.w, t.ix, t.Config, state)
+	if err != nil {
+		return nil, err
+	}
+	t.notice(problem)
+	t.Candidates = Triage(m.Gathered)
+	chosen := Select(t.Config, t.Candidates)
+	for _, c := range chosen {
+		t.WokenWorkers = append(t.WokenWorkers, Woken{c.WorkerAgentID, c.TeamID, c.Score, t.jitter(), c.ContextHash})
+	}
+	if t.DryRun {
+		return func(*doc.HeartbeatState) {}, nil
+	}
+	consume = t.consumption(m)
+	if err := t.reconcile(ctx, m); err != nil {
+		return nil, err
+	}
+	if project := workplace(m.projects); project != "" && len(chosen) > 0 {
+		return t.wake(ctx, m, project, chosen, consume)
+	}
+	return consume, nil
+}
+
+// consumption notes that what the triage saw is no news any more.
+func (t *tick) consumption(m moment) func(*doc.HeartbeatState) {
+	return func(state *doc.HeartbeatState) {
+		for key, last := range m.ends {
+			state.RunEventCursors[key] = max(last, state.RunEventCursors[key])
+		}
+		m.forgetRuns(state)
+		for _, c := range t.Candidates {
+			known := state.WorkerState[c.WorkerAgentID]
+			known.LastContextHash = c.ContextHash
+			state.WorkerState[c.WorkerAgentID] = known
+		}
+	}
+}
+
+// begin says in the state that a tick goes on, and in the lock which.
+func (t *tick) begin(ctx context.Context) error {
+	t.sign()
+	return t.w.Update(ctx, func(u *workspace.Unit) error {
+		damaged, err := t.seen.change(u, func(state *doc.HeartbeatState) {
+			state.Running, state.LastTickID, state.LastTickAt, state.LastTickReason = true, t.TickID, t.StartedAt, t.Reason
+		})
+		t.notice(damaged)
+		return err
+	})
+}
+
+// sign writes into the lock who holds it, for people; nothing reads it.
+func (t *tick) sign() {
+	file, err := t.w.FS.OpenFile(TickLock(), os.O_WRONLY|os.O_TRUNC, 0o644)
+	if err != nil {
+		return
+	}
+	_, _ = fmt.Fprintf(file, "%d %s\n", t.w.Env.PID, t.TickID)
+	_ = file.Close()
+}
+
+// finish saves the end of a tick. consume is nil for one that was skipped.
+func (t *tick) finish(ctx context.Context, consume func(*doc.HeartbeatState)) error {
+	return t.end(ctx, func(state *doc.HeartbeatState) {
+		if consume != nil {
+			consume(state)
+			Forget(state, t.w.Env.Clock.Now())
+			state.Stats.TicksTotal++
+		}
+	})
+}
+
+// abandon saves the end of a tick that failed. The context may have ended.
+func (t *tick) abandon(ctx context.Context) error {
+	return t.end(context.WithoutCancel(ctx), func(*doc.HeartbeatState) {})
+}
+
+func (t *tick) end(ctx context.Context, more func(*doc.HeartbeatState)) error {
+	return t.w.Update(ctx, func(u *workspace.Unit) error {
+		damaged, err := t.seen.change(u, func(state *doc.HeartbeatState) {
+			more(state)
+			state.Running, state.NextTickAt = false, clock.Stamp(t.w.Env.Clock.Now().Add(interval(t.Config)))
+		})
+		t.notice(damaged)
+		return err
+	})
+}
+
+// reconcile brings jobs to their end, or to a new runner, that have been running
+// for long.
+func (t *tick) reconcile(ctx context.Context, m moment) error {
+	patience := time.Duration(t.Config.StuckJobRunningMinutes) * time.Minute
+	for _, j := range m.Jobs {
+		since, ok := clock.Parse(j.CreatedAt)
+		if last := j.Last(); last != nil {
+			since, ok = clock.Parse(last.StartedAt)
+		}
+		if !ok || m.Now.Sub(since) < patience {
+			continue
+		}
+		if _, err := t.jobs.Poll(ctx, t.w, j.Job.ProjectID, j.Job.JobID); err != nil {
+			t.notice(err)
+		}
+		if ctx.Err() != nil {
+			return context.Cause(ctx)
+		}
+	}
+	return nil
+}
+
+// catchUp evaluates the jobs of earlier ticks that are over by now.
+func (t *tick) catchUp(ctx context.Context) error {
+	left, err := pending(t.w)
+	if err != nil {
+		return err
+	}
+	for _, p := range left {
+		if err := t.evaluate(ctx, p); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// reportOf gives the report of a job that is over; nil when it has none.
+func reportOf(w *workspace.Workspace, p pendingJob, record doc.Job) (*doc.HeartbeatReport, error) {
+	if record.Status != doc.JobCompleted {
+		return nil, nil
+	}
+	left, err := job.Collect(w, p.ProjectID, p.JobID)
+	return left.Report, err
+}
