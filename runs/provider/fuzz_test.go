@@ -15,6 +15,7 @@ func FuzzAnswer(f *testing.F) {
 		"{\n  \"response\": \"r\",\n  \"stats\": {}\n}\n", strings.Repeat(`[{"text":`, 40),
 	} {
 		f.Add(seed, "last")
+		f.Add(seed, " \n")
 	}
 	f.Fuzz(func(t *testing.T, output, last string) {
 		for _, cli := range []interface {
