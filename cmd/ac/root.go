@@ -72,7 +72,7 @@ func newRoot(a *app) *cobra.Command {
 		memoryDeltaCommand(a), memoryApproveCommand(a), memoryPreviewCommand(a), inboxShowCommand(a),
 		indexRebuildCommand(a), indexSyncCommand(a), indexStatsCommand(a), indexRunsCommand(a), indexEventsCommand(a),
 		indexErrorsCommand(a), indexReviewsCommand(a), indexHelpCommand(a),
-		uiResolveCommand(a),
+		uiResolveCommand(a), versionCommand(a),
 	)
 	root.SetHelpCommand(helpCommand())
 	return root
