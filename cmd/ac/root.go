@@ -19,8 +19,14 @@ import (
 	"ac/workspace"
 )
 
-// version is set by the linker for releases.
-var version = "dev"
+// Set by the linker for releases; the facts of the commit are empty where they
+// are not known that way.
+var (
+	version    = "dev"
+	commit     string
+	commitTime string
+	dirty      string
+)
 
 // buildVersion is the version of this build.
 func buildVersion() string {

@@ -30,6 +30,9 @@ type buildModule struct {
 
 func factsOf(build *debug.BuildInfo) buildFacts {
 	facts := buildFacts{Version: buildVersion(), Go: runtime.Version(), OS: runtime.GOOS, Arch: runtime.GOARCH, Modules: []buildModule{}}
+	if commit != "" {
+		facts.Commit, facts.CommitTime, facts.Dirty = new(commit), new(commitTime), new(dirty == "true")
+	}
 	if build == nil {
 		return facts
 	}
