@@ -194,13 +194,13 @@ func lineEnd(text string, at int) int {
 	return next + 1
 }
 
-// bareEnd is where a value without quotes ends. Backslashes before a quote are
-// the quote's.
+// bareEnd is where a value without quotes ends; what stands between backticks at
+// its begin may hold spaces. Backslashes before a quote are the quote's.
 func bareEnd(text string, at int) int {
 	end := at
 	if at < len(text) && text[at] == '`' {
 		if line := strings.IndexAny(text[at+1:], "`\n"); line >= 0 && text[at+1+line] == '`' {
-			return at + 1 + line + 1
+			end = at + 1 + line + 1
 		}
 	}
 	for end < len(text) && !blank[text[end]] && text[end] != '"' && text[end] != '\'' {

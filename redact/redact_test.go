@@ -105,6 +105,7 @@ func TestText(t *testing.T) {
 		`password = """a b"""`:                `password = """[REDACTED]"""`,
 		"token: \"\"":                         "token: \"\"",
 		"- **Password:** hunter2 x":           "- **Password:** [REDACTED] x",
+		"password: ``hunter2`` `two words`,x": "password: [REDACTED] `two words`,x",
 		"`password`: `two words` x":           "`password`: [REDACTED] x",
 		"secret: |\n  one\n  two\nx: 1":       "secret: |\n  [REDACTED]\nx: 1",
 		`"api_key": ["a", "b c"], "x": ["d"]`: `"api_key": ["[REDACTED]", "[REDACTED]"], "x": ["d"]`,
@@ -276,6 +277,7 @@ func FuzzText(f *testing.F) {
 	for _, shape := range shapes() {
 		f.Add(shape)
 	}
+	f.Add("password:\n ``@")
 	f.Add("token=\\\"a\\\\\\\"b\" Bearer x -----BEGIN PRIVATE KEY-----\\n")
 	r := NewRedactor(nil)
 	f.Fuzz(func(t *testing.T, text string) {

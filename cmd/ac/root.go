@@ -19,8 +19,14 @@ import (
 	"ac/workspace"
 )
 
-// version is set by the linker for releases.
-var version = "dev"
+// Set by the linker for releases; the facts of the commit are empty where they
+// are not known that way.
+var (
+	version    = "dev"
+	commit     string
+	commitTime string
+	dirty      string
+)
 
 // buildVersion is the version of this build.
 func buildVersion() string {
@@ -75,7 +81,7 @@ func newRoot(a *app) *cobra.Command {
 		memoryDeltaCommand(a), memoryApproveCommand(a), memoryPreviewCommand(a), inboxShowCommand(a),
 		indexRebuildCommand(a), indexSyncCommand(a), indexStatsCommand(a), indexRunsCommand(a), indexEventsCommand(a),
 		indexErrorsCommand(a), indexReviewsCommand(a), indexHelpCommand(a),
-		uiResolveCommand(a),
+		uiResolveCommand(a), versionCommand(a),
 	)
 	takeDecimals(root)
 	acceptJSON(root.Commands())

@@ -35,11 +35,16 @@ func indexRun(i int) string { return fmt.Sprintf("run_%05d", i) }
 
 // indexFixture makes a workspace with runs of 200 events each.
 func (b *bench) indexFixture(ctx context.Context, name string, runs int) (*indexed, error) {
+	return b.indexFixtureOf(ctx, name, runs, eventsPerRun)
+}
+
+// indexFixtureOf makes a workspace with runs of so many events each.
+func (b *bench) indexFixtureOf(ctx context.Context, name string, runs, each int) (*indexed, error) {
 	dir := b.path(name)
 	if err := workspace.Init(ctx, workspace.SystemEnv(), dir, workspace.InitOptions{CompanyName: "Bench"}); err != nil {
 		return nil, err
 	}
-	log := events.Encode(drafts(source(), eventsPerRun)...)
+	log := events.Encode(drafts(source(), each)...)
 	for i := range runs {
 		record := fmt.Sprintf("schema_version: 1\ntype: run\nid: %s\nproject_id: proj\nagent_id: agent_%d\nprovider: cmd\ncreated_at: 2026-01-01T00:00:00.%03dZ\nstatus: ended\ncontext_pack_id: ctx\nevents_relpath: x\n", indexRun(i), i%20, i%1000)
 		place := filepath.Join(dir, filepath.FromSlash(workspace.RunDir("proj", indexRun(i))))
@@ -135,7 +140,7 @@ func (x *indexed) look() error {
 func (x *indexed) appended(ctx context.Context) (all samples, err error) {
 	s := source()
 	for i := range 10 {
-		if err := x.w.Append(ctx, workspace.LogFile("proj", indexRun(i*7)), draft(s)); err != nil {
+		if err := x.w.Append(ctx, workspace.LogFile("proj", indexRun(i*7%x.runs)), draft(s)); err != nil {
 			return nil, err
 		}
 		began := time.Now()

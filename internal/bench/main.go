@@ -52,6 +52,7 @@ func measurements() []measurement {
 		{"governance", measureGovernance},
 		{"snapshots", measureSnapshots},
 		{"web", measureWeb},
+		{"messages", measureMessages},
 		{"index", measureIndex},
 	}
 }
@@ -65,12 +66,23 @@ type bench struct {
 // path is a name in the temporary folder.
 func (b *bench) path(name string) string { return filepath.Join(b.dir, name) }
 
+// order is what the command line asks for.
+type order struct {
+	only   string
+	asJSON bool
+	growth bool
+	page   string // where the table goes too; "" for nowhere
+}
+
 func main() {
-	asJSON := flag.Bool("json", false, "print the figures as JSON")
-	only := flag.String("only", "", "measure only these groups, separated by commas: "+names())
+	var o order
+	flag.BoolVar(&o.asJSON, "json", false, "print the figures as JSON")
+	flag.StringVar(&o.only, "only", "", "measure only these groups, separated by commas: "+names())
+	flag.BoolVar(&o.growth, "growth", false, "measure instead how cost grows with the number of runs and events, which takes many minutes")
+	flag.StringVar(&o.page, "write", "", "also put the table into this page, between the marks of its name")
 	flag.Parse()
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
-	err := run(ctx, *only, *asJSON)
+	err := run(ctx, o)
 	stop()
 	if err != nil {
 		fmt.Fprintln(os.Stderr, "ERROR:", err)
@@ -86,8 +98,11 @@ func names() string {
 	return strings.Join(all, " ")
 }
 
-func run(ctx context.Context, only string, asJSON bool) (err error) {
-	chosen, err := choose(only)
+func run(ctx context.Context, o order) (err error) {
+	if o.only != "" && (o.page != "" || o.growth) {
+		return errors.New("--only goes with neither --write nor --growth: a page has all figures")
+	}
+	chosen, err := choose(o.only)
 	if err != nil {
 		return err
 	}
@@ -101,6 +116,12 @@ func run(ctx context.Context, only string, asJSON bool) (err error) {
 		return err
 	}
 	figures := conditions("at the beginning")
+	name := "figures"
+	if o.growth {
+		name, chosen = "growth", nil
+		found, failed := measureGrowth(ctx, b)
+		figures, err = append(figures, found...), failed
+	}
 	for _, m := range chosen {
 		fmt.Fprintf(os.Stderr, "measuring %s\n", m.name)
 		found, failed := b.measure(ctx, m)
@@ -113,7 +134,11 @@ func run(ctx context.Context, only string, asJSON bool) (err error) {
 		}
 	}
 	figures = append(figures, conditions("at the end")...)
-	return errors.Join(err, printReport(os.Stdout, figures, asJSON))
+	err = errors.Join(err, printReport(os.Stdout, figures, o.asJSON))
+	if o.page != "" && err == nil {
+		err = writeTable(o.page, name, markdown(figures))
+	}
+	return err
 }
 
 // measure runs one measurement in bounded time.

@@ -124,7 +124,11 @@ func (w *writer) object(text []byte, at int, without string) int {
 			w.out = append(w.out, ',')
 		}
 		start := len(w.out)
-		w.out = append(AppendString(w.out, key), ':')
+		w.out = AppendString(w.out, key)
+		if !utf8.ValidString(key) { // two such keys may be one as they are read
+			key = Unquote(w.out[start:])
+		}
+		w.out = append(w.out, ':')
 		at = w.value(text, at, "")
 		if without != "" && key == without {
 			w.out = w.out[:before]

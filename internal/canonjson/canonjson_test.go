@@ -16,6 +16,7 @@ func TestCanonical(t *testing.T) {
 		`{"4294967295":1,"4294967294":2,"01":3,"0":4}`:                                   `{"0":4,"4294967294":2,"4294967295":1,"01":3}`,
 		`"\u0065\ud83d\ude00\ud800x\udc00\ud800\ud800\udc00\u2028\u007f\/<\u001F\u000b"`: "\"e😀\\ud800x\\udc00\\ud800𐀀\u2028\x7f/<\\u001f\\u000b\"",
 		"\"\\ud83d\xed\xb8\x80 \xed\xa0\xbd\\ude00 \\ude00\xed\xa0\xbd\"":                "\"😀 😀 \\ude00\\ud83d\"",
+		"{\"1\xa6\xa0\":1,\"1\xa6\xe4\":2}":                                              "{\"1\uFFFD\uFFFD\":2}",
 		`[true,false,null,-0.0,1e400]`:                                                   `[true,false,null,0,null]`,
 	} {
 		got, err := Canonical(nil, []byte(in))
@@ -50,6 +51,7 @@ func TestScannerAgrees(t *testing.T) {
 
 func FuzzCanonical(f *testing.F) {
 	f.Add([]byte(`{"2":1,"a":"\ud800","1":[1e21]}`))
+	f.Add([]byte("{\"1\xa6\xa0\":\"0\",\"1\xa6\xe4\":\"1\",\"\":[]}"))
 	f.Fuzz(func(t *testing.T, text []byte) {
 		once, err := Canonical(nil, text)
 		if ok := json.Valid(text); ok != (err == nil) && err != ErrDepth {

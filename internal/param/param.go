@@ -8,6 +8,7 @@ import (
 	"reflect"
 	"slices"
 	"strconv"
+	"unicode/utf8"
 
 	"ac/internal/canonjson"
 	"ac/internal/fault"
@@ -164,9 +165,14 @@ func (p *parser) object() shape.Value {
 	return v
 }
 
+// str reads a text. Bytes that are no UTF-8 are read as U+FFFD, as they are told
+// to everybody else.
 func (p *parser) str() string {
 	end, _ := canonjson.Value(p.text, p.at)
 	s := canonjson.Unquote(p.text[p.at:end])
+	if !utf8.ValidString(s) {
+		s = canonjson.Unquote(canonjson.AppendString(nil, s)) // lone surrogates stay
+	}
 	p.at = end
 	return s
 }

@@ -1,6 +1,9 @@
 package provider
 
-import "slices"
+import (
+	"slices"
+	"strings"
+)
 
 // codexCLI is codex exec: JSON lines on stdout, the prompt on stdin, the answer
 // in a file or as the longest text of the lines.
@@ -24,7 +27,7 @@ func (codexCLI) ForFilling(f Filling) Call {
 }
 
 func (codexCLI) Answer(stdout, last string) (string, error) {
-	if last != "" {
+	if strings.TrimSpace(last) != "" {
 		return last, nil
 	}
 	return answerOr(LongestText(stdout))

@@ -1,0 +1,92 @@
+package main
+
+// version: what is known of this build.
+
+import (
+	"fmt"
+	"runtime"
+	"runtime/debug"
+
+	"github.com/spf13/cobra"
+)
+
+// buildFacts are what is known of a build. What nobody knows is null.
+type buildFacts struct {
+	Version    string        `json:"version"`
+	Commit     *string       `json:"commit"`
+	Dirty      *bool         `json:"dirty"` // built from files that were not committed
+	CommitTime *string       `json:"commit_time"`
+	Go         string        `json:"go"`
+	OS         string        `json:"os"`
+	Arch       string        `json:"arch"`
+	Modules    []buildModule `json:"modules"`
+}
+
+type buildModule struct {
+	Path    string `json:"path"`
+	Version string `json:"version"`
+	Sum     string `json:"sum,omitempty"`
+}
+
+func factsOf(build *debug.BuildInfo) buildFacts {
+	facts := buildFacts{Version: buildVersion(), Go: runtime.Version(), OS: runtime.GOOS, Arch: runtime.GOARCH, Modules: []buildModule{}}
+	if commit != "" {
+		facts.Commit, facts.CommitTime, facts.Dirty = new(commit), new(commitTime), new(dirty == "true")
+	}
+	if build == nil {
+		return facts
+	}
+	for _, setting := range build.Settings {
+		switch setting.Key {
+		case "vcs.revision":
+			facts.Commit = &setting.Value
+		case "vcs.time":
+			facts.CommitTime = &setting.Value
+		case "vcs.modified":
+			facts.Dirty = new(setting.Value == "true")
+		}
+	}
+	for _, module := range build.Deps {
+		if module.Replace != nil {
+			module = module.Replace
+		}
+		facts.Modules = append(facts.Modules, buildModule{module.Path, module.Version, module.Sum})
+	}
+	return facts
+}
+
+// commit is the commit as people read it.
+func (f buildFacts) commit() string {
+	if f.Commit == nil {
+		return "unknown"
+	}
+	text := *f.Commit
+	if f.Dirty != nil && *f.Dirty {
+		text += ", with changes"
+	}
+	if f.CommitTime != nil {
+		text += " (" + *f.CommitTime + ")"
+	}
+	return text
+}
+
+func versionCommand(a *app) *cobra.Command {
+	asJSON := false
+	cmd := &cobra.Command{
+		Use: "version", Short: "Print what is known of this build", Args: args(),
+		Long: `Print what is known of this build: version, commit, Go, platform, and with --json
+the versions and checksums of all modules in it. What is unknown is null.`,
+		Example: "  ac version\n  ac version --json | jq -r .commit",
+		RunE: func(*cobra.Command, []string) error {
+			build, _ := debug.ReadBuildInfo() // nil where there is none
+			facts := factsOf(build)
+			if asJSON {
+				return a.printJSON(facts)
+			}
+			_, err := fmt.Fprintf(a.stdout, "ac %s\ncommit: %s\nbuilt with %s for %s/%s\n", facts.Version, facts.commit(), facts.Go, facts.OS, facts.Arch)
+			return err
+		},
+	}
+	cmd.Flags().BoolVar(&asJSON, "json", false, "print JSON")
+	return cmd
+}

@@ -1,0 +1,119 @@
+package main
+
+// Growth: what the same things cost with 10, 100, 1,000 and 10,000 runs, and with
+// 4,000,000 events.
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"time"
+
+	"ac/events"
+	"ac/index"
+	"ac/workspace"
+)
+
+// growthPatience bounds one size; the largest writes and reads gigabytes.
+const growthPatience = 30 * time.Minute
+
+// growth is one size: so many runs of so many events.
+type growth struct{ runs, events int }
+
+func growths() []growth {
+	return []growth{{10, eventsPerRun}, {100, eventsPerRun}, {1_000, eventsPerRun}, {10_000, eventsPerRun}, {10_000, 2 * eventsPerRun}}
+}
+
+// measureGrowth measures all sizes, one after the other; the largest has 4,000,000
+// events.
+func measureGrowth(ctx context.Context, b *bench) (found []figure, err error) {
+	for i, g := range growths() {
+		fmt.Fprintf(os.Stderr, "measuring %s\n", g)
+		some, err := g.measure(ctx, b, i)
+		if err != nil {
+			return found, fmt.Errorf("%s: %w", g, err)
+		}
+		found = append(found, some...)
+	}
+	return found, nil
+}
+
+func (g growth) String() string { return fmt.Sprintf("%d runs, %d events", g.runs, g.runs*g.events) }
+
+func (g growth) measure(ctx context.Context, b *bench, i int) (found []figure, err error) {
+	ctx, cancel := context.WithTimeout(ctx, growthPatience)
+	defer cancel()
+	name := fmt.Sprintf("growth%d", i)
+	x, err := b.indexFixtureOf(ctx, name, g.runs, g.events)
+	if err != nil {
+		return nil, err
+	}
+	defer func() {
+		err = errors.Join(err, x.close(), os.RemoveAll(b.path(name))) // the next one is larger
+	}()
+	if err := errors.Join(x.project(), age(ctx)); err != nil {
+		return nil, err
+	}
+	looks, err := repeat(3, x.look)
+	if err != nil {
+		return nil, err
+	}
+	rebuilt, err := repeat(1, func() error { _, err := x.ix.Rebuild(ctx); return err })
+	if err != nil {
+		return nil, err
+	}
+	st, err := os.Stat(index.Path(x.w.Dir()))
+	if err != nil {
+		return nil, err
+	}
+	idle, err := repeat(5, func() error { _, err := x.ix.Sync(ctx); return err })
+	if err != nil {
+		return nil, err
+	}
+	appended, err := x.appended(ctx)
+	if err != nil {
+		return nil, err
+	}
+	total, of := g.runs*g.events, ", "+g.String()
+	found = []figure{
+		{Name: "index rebuild" + of, Unit: "/s", Seen: rate(total, rebuilt.median()), Note: rebuilt.median().Round(time.Millisecond).String() + fmt.Sprintf(" for logs of %d MB", x.logs/1e6)},
+		{Name: "index size, share of the logs" + of, Unit: "", Seen: float64(st.Size()) / float64(x.logs)},
+		{Name: "index sync, unchanged" + of, Unit: "ms", Seen: ms(idle.median()), Limit: ms(looks.median()), By: "lstat of the same files", Note: idle.spread()},
+		{Name: "index sync after one event" + of, Unit: "ms", Seen: ms(appended.median()), Limit: ms(idle.median()), By: "sync, unchanged", Note: appended.spread()},
+	}
+	for _, method := range []string{"run.list", "monitor.snapshot", "workspace.open"} {
+		params := map[string]any{"workspace_dir": x.w.Dir()}
+		cold, warm, err := b.coldAndWarm(ctx, method, params)
+		if err != nil {
+			return found, err
+		}
+		found = append(found,
+			figure{Name: method + ", cold" + of, Unit: "ms", Seen: ms(cold.median()), Note: cold.spread()},
+			figure{Name: method + ", warm" + of, Unit: "ms", Seen: ms(warm.median()), Note: warm.spread()})
+	}
+	checked, err := repeat(1, func() error { return x.verifyAll(ctx) })
+	return append(found, figure{Name: "logs verified" + of, Unit: "MB/s", Seen: float64(x.logs) / 1e6 / checked.median().Seconds()}), err
+}
+
+// verifyAll verifies the logs of all runs.
+func (x *indexed) verifyAll(ctx context.Context) error {
+	for i := range x.runs {
+		file, err := os.Open(filepath.Join(x.w.Dir(), filepath.FromSlash(workspace.LogFile("proj", indexRun(i)))))
+		if err != nil {
+			return err
+		}
+		_, err = events.Verify(file, nil, false, nil)
+		if err = errors.Join(err, file.Close(), ctx.Err()); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// project makes the runs of a fixture those of a project that is there.
+func (x *indexed) project() error {
+	record := "schema_version: 1\ntype: project\nid: proj\nname: P\nstatus: active\ncreated_at: 2026-01-01T00:00:00.000Z\n"
+	return os.WriteFile(filepath.Join(x.w.Dir(), filepath.FromSlash(workspace.ProjectDir("proj")), "project.yaml"), []byte(record), 0o600)
+}

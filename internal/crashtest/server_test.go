@@ -1,0 +1,110 @@
+package crashtest
+
+// A server in a process of its own, and a client of it with several requests in
+// flight.
+
+import (
+	"bufio"
+	"encoding/json"
+	"io"
+	"os"
+	"os/exec"
+	"sync"
+	"testing"
+)
+
+// object are the params of a request.
+type object map[string]any
+
+// server is a real one, and a client of it with several requests in flight.
+type server struct {
+	t     *testing.T
+	cmd   *exec.Cmd
+	stdin io.WriteCloser
+
+	mu      sync.Mutex
+	next    int
+	waiting map[int]chan json.RawMessage // closed without a value when the server is gone
+	gone    bool
+}
+
+func start(t *testing.T, environ []string) *server {
+	t.Helper()
+	executable, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := &server{t: t, cmd: exec.Command(executable, serveCommand), waiting: map[int]chan json.RawMessage{}}
+	s.cmd.Env = environ
+	s.cmd.Stderr = os.Stderr
+	if s.stdin, err = s.cmd.StdinPipe(); err != nil {
+		t.Fatal(err)
+	}
+	stdout, err := s.cmd.StdoutPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := s.cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	go s.read(stdout) // ends with the server
+	return s
+}
+
+func (s *server) read(stdout io.Reader) {
+	lines := bufio.NewScanner(stdout)
+	lines.Buffer(nil, 16<<20)
+	for lines.Scan() {
+		var answer struct {
+			ID     *int
+			Result json.RawMessage
+			Error  json.RawMessage
+		}
+		// A line that the kill cut is no answer.
+		if json.Unmarshal(lines.Bytes(), &answer) != nil || answer.ID == nil {
+			continue
+		}
+		if answer.Error != nil {
+			s.t.Errorf("the server refused: %s", answer.Error)
+		}
+		s.mu.Lock()
+		if waiter := s.waiting[*answer.ID]; waiter != nil && answer.Error == nil {
+			waiter <- answer.Result
+		}
+		s.mu.Unlock()
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.gone = true
+	for _, waiter := range s.waiting {
+		close(waiter)
+	}
+}
+
+// call sends a request and waits for its answer; false when the server is gone.
+func (s *server) call(method string, params object, result any) bool {
+	answer := make(chan json.RawMessage, 1)
+	s.mu.Lock()
+	if s.gone {
+		s.mu.Unlock()
+		return false
+	}
+	s.next++
+	id := s.next
+	s.waiting[id] = answer
+	text, err := json.Marshal(object{"jsonrpc": "2.0", "id": id, "method": method, "params": params})
+	if err == nil {
+		_, err = s.stdin.Write(append(text, '\n'))
+	}
+	s.mu.Unlock()
+	if err != nil {
+		return false
+	}
+	raw, ok := <-answer
+	if ok && result != nil {
+		if err := json.Unmarshal(raw, result); err != nil {
+			s.t.Errorf("%s: %v", method, err)
+		}
+	}
+	return ok
+}

@@ -1,0 +1,301 @@
+package crashtest
+
+// What is left in a workspace after kills, held against the ledger.
+
+import (
+	"context"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"ac/audit"
+	"ac/company"
+	"ac/conversation"
+	"ac/events"
+	"ac/governance"
+	"ac/heartbeat/job"
+	"ac/internal/proc"
+	"ac/runs"
+	"ac/runs/session"
+	"ac/workspace"
+	"ac/workspace/doc"
+)
+
+// survey is one look at a workspace.
+type survey struct {
+	t    *testing.T
+	ctx  context.Context
+	g    *ground
+	w    *workspace.Workspace
+	seen map[string]bool // things by name
+}
+
+// look checks everything that killed servers left.
+func (g *ground) look(killSupervisor bool) {
+	g.t.Helper()
+	w, err := workspace.Open(g.env, g.dir)
+	if err != nil {
+		g.t.Fatal(err)
+	}
+	defer func() { g.must(w.Close()) }()
+	ctx, cancel := context.WithTimeout(g.t.Context(), 2*time.Minute)
+	defer cancel()
+	s := &survey{t: g.t, ctx: ctx, g: g, w: w, seen: map[string]bool{}}
+	s.sessions(killSupervisor)
+	if err := w.Settle(ctx); err != nil {
+		s.t.Fatalf("settle: %v", err)
+	}
+	s.jobs()
+	if findings := workspace.Validate(g.env, g.dir); len(findings.Issues) > 0 {
+		s.t.Errorf("issues: %+v", findings.Issues)
+	}
+	s.documents()
+	s.things()
+	s.index()
+	s.seals()
+	if pids := survivors(s.t, g.token); len(pids) > 0 {
+		s.t.Errorf("survivors: %v", pids)
+	}
+}
+
+// sessions waits for the end of all, also of one whose supervisor is killed.
+func (s *survey) sessions(killSupervisor bool) {
+	s.t.Helper()
+	records, err := session.All(s.w)
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	for _, record := range records {
+		if killSupervisor && session.Live(s.w, record) {
+			_ = proc.Identity{PID: *record.OwnerPID, Start: record.OwnerStart}.Signal(os.Kill) // over meanwhile
+			killSupervisor = false
+		}
+		record, err = session.Collect(s.ctx, s.w, record.Ref)
+		if err != nil || !doc.Terminal(record.Status) {
+			s.t.Errorf("session %s: %s (%v)", record.Ref, record.Status, err)
+		}
+		s.seen[name("session", record.Ref)] = true
+	}
+}
+
+// jobs waits for the end of all; runners are started where theirs were lost.
+func (s *survey) jobs() {
+	s.t.Helper()
+	starter := &job.Starter{Executable: s.g.executable, Environ: s.g.environ}
+	for _, project := range s.projects() {
+		all, err := job.All(s.w, project)
+		s.must(err)
+		for _, record := range all {
+			id := record.Job.JobID
+			if record, err = job.Await(s.ctx, s.w, starter, project, id); err != nil || record.Status != doc.JobCompleted {
+				s.t.Errorf("job %s: %s (%v)", id, record.Status, err)
+			}
+			s.seen[name("job", project, id)] = true
+		}
+	}
+}
+
+func (s *survey) must(err error) {
+	s.t.Helper()
+	if err != nil {
+		s.t.Error(err)
+	}
+}
+
+func (s *survey) projects() []string {
+	s.t.Helper()
+	ids, err := workspace.Dirs(s.w.FS, workspace.ProjectsDir)
+	s.must(err)
+	return ids
+}
+
+// documents names what the files of the workspace hold.
+func (s *survey) documents() {
+	s.t.Helper()
+	for _, project := range s.projects() {
+		if _, err := s.w.Project(project); err != nil {
+			s.t.Errorf("a project cannot be read: %v", err)
+		}
+		s.seen[name("project", project)] = true
+		links, err := s.w.RepoLinks(project)
+		s.must(err)
+		for _, link := range links {
+			s.seen[name("link", project, link.RepoID)] = true
+		}
+		ids, err := workspace.Dirs(s.w.FS, workspace.RunsDir(project))
+		s.must(err)
+		for _, id := range ids {
+			s.story(project, id)
+		}
+		s.governed(project)
+		s.said(project)
+	}
+	reviews, err := governance.Reviews(s.w, 1<<20)
+	s.must(err)
+	for _, review := range reviews {
+		s.seen[name("review", review.ID)] = true
+	}
+}
+
+func (s *survey) governed(project string) {
+	s.t.Helper()
+	comments, err := governance.ReadComments(s.w, governance.CommentFilter{CommentTarget: doc.CommentTarget{ProjectID: project}, Limit: 1 << 20})
+	s.must(err)
+	for _, comment := range comments {
+		s.seen[name("comment", project, comment.ID)] = true
+	}
+	artifacts, err := workspace.Files(s.w.FS, workspace.ProjectsDir+"/"+project+"/artifacts", ".md")
+	s.must(err)
+	for _, id := range artifacts {
+		s.seen[name("artifact", project, strings.TrimSuffix(id, ".md"))] = true
+	}
+	memory, err := s.w.Read(workspace.MemoryFile(project))
+	s.must(err)
+	for line := range strings.Lines(string(memory)) {
+		s.seen[name("memory", project, strings.TrimSuffix(line, "\n"))] = true
+	}
+	tasks, err := governance.Tasks(s.w, project)
+	s.must(err)
+	for _, task := range tasks {
+		s.planned(task)
+	}
+}
+
+// planned holds a plan to being one that was asked for, and none before the last
+// that was acknowledged.
+func (s *survey) planned(task doc.Task) {
+	s.t.Helper()
+	hint := int64(0)
+	if p := task.ExecutionPlan; p != nil && p.TokenBudgetHint != nil {
+		hint = *p.TokenBudgetHint
+	}
+	known := s.g.ledger.plan(task.ID, func(*plan) {})
+	if hint < known.acknowledged || hint > known.asked {
+		s.t.Errorf("task %s has plan %d; %d was acknowledged and %d asked for", task.ID, hint, known.acknowledged, known.asked)
+	}
+	s.seen[name("task", task.ID)] = true
+}
+
+func (s *survey) said(project string) {
+	s.t.Helper()
+	place := conversation.Place{Project: project}
+	conversations, err := conversation.List(s.w, place)
+	s.must(err)
+	for _, c := range conversations {
+		s.seen[name("conversation", project, c.ID)] = true
+		messages, err := conversation.Newest(s.w, place, c.ID, 1<<20)
+		s.must(err)
+		for _, message := range messages {
+			s.seen[name("message", project, message.ID)] = true
+		}
+	}
+}
+
+// things checks that nothing is lost that a server has answered.
+func (s *survey) things() {
+	s.t.Helper()
+	for thing := range s.g.ledger.things {
+		if !s.seen[thing] {
+			s.t.Errorf("lost: %s", thing)
+		}
+	}
+	for task := range s.g.ledger.plans {
+		if !s.seen[name("task", task)] {
+			s.t.Errorf("lost: task %s", task)
+		}
+	}
+}
+
+// index holds the index that the servers left to one that is built anew.
+func (s *survey) index() {
+	s.t.Helper()
+	all := company.New(company.Options{Env: s.g.env, Executable: s.g.executable})
+	defer func() { s.must(all.Close()) }()
+	c, in := all.In(s.g.dir), company.Dir{WorkspaceDir: s.g.dir}
+	_, err := c.SyncIndex(s.ctx, in)
+	s.must(err)
+	synced, err := c.IndexStats(s.ctx, in)
+	s.must(err)
+	_, err = c.RebuildIndex(s.ctx, in)
+	s.must(err)
+	built, err := c.IndexStats(s.ctx, in)
+	s.must(err)
+	if synced != built {
+		s.t.Errorf("the index differs from one built anew:\n%+v\n%+v", synced, built)
+	}
+}
+
+// seals verifies what servers sealed, and seals once more: the next look has to
+// find that.
+func (s *survey) seals() {
+	s.t.Helper()
+	key, err := audit.LoadKey(s.g.env, s.g.keyFile)
+	s.must(err)
+	report, err := audit.Verify(s.ctx, s.w, audit.Options{Key: key.Public})
+	s.must(err)
+	if len(report.Findings) > 0 || report.Records < s.g.sealed {
+		s.t.Errorf("sealed: %d records of %d, findings %+v", report.Records, s.g.sealed, report.Findings)
+	}
+	sealed, err := audit.Seal(s.ctx, s.w, key)
+	s.must(err)
+	if len(sealed.Refused) > 0 {
+		s.t.Errorf("not sealed: %+v", sealed.Refused)
+	}
+	if sealed.Checkpoint != nil {
+		s.g.sealed = sealed.Checkpoint.Size
+	}
+}
+
+// story holds a run and its log to each other.
+func (s *survey) story(project, id string) {
+	s.t.Helper()
+	run, err := runs.Load(s.w, project, id)
+	if err != nil {
+		s.t.Error(err)
+		return
+	}
+	s.seen[name("run", project, id)] = true
+	report, err := runs.VerifyLog(s.w, project, id)
+	if err != nil || !report.Sound() {
+		s.t.Errorf("%s: %+v (%v)", id, report, err)
+	}
+	text, err := os.ReadFile(filepath.Join(s.w.Dir(), workspace.LogFile(project, id)))
+	s.must(err)
+	ends := 0
+	for line := range strings.Lines(string(text)) {
+		if events.Terminal(events.Type([]byte(line))) {
+			ends++
+		}
+	}
+	if (ends == 1) != doc.Terminal(run.Status) || ends > 1 {
+		s.t.Errorf("%s is %s and has %d terminal events", id, run.Status, ends)
+	}
+}
+
+// survivors lists the live processes of providers, runners' workers among them.
+func survivors(t *testing.T, token string) (pids []int) {
+	t.Helper()
+	for deadline := time.Now().Add(30 * time.Second); ; time.Sleep(10 * time.Millisecond) {
+		pids = nil
+		environs, err := filepath.Glob("/proc/[0-9]*/environ")
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, file := range environs {
+			environ, err := os.ReadFile(file)
+			if err != nil || !strings.Contains(string(environ), token) {
+				continue
+			}
+			pid, err := strconv.Atoi(filepath.Base(filepath.Dir(file)))
+			if _, alive := proc.Lookup(pid); err == nil && alive {
+				pids = append(pids, pid)
+			}
+		}
+		if len(pids) == 0 || time.Now().After(deadline) {
+			return pids
+		}
+	}
+}
