@@ -25,11 +25,11 @@ func TestNothingAtWorkIsReplaced(t *testing.T) {
 			t.Error(err)
 		}
 	}()
-	demo := func() error {
-		_, err := all.In(dir).Demo(t.Context(), "Demo", true)
+	found := func() error {
+		_, _, err := all.In(dir).Bootstrap(t.Context(), company.BootstrapOptions{Departments: []string{"engineering"}, Force: true})
 		return err
 	}
-	if err := demo(); err != nil {
+	if err := found(); err != nil {
 		t.Fatal(err)
 	}
 	self := proc.Self()
@@ -41,7 +41,7 @@ func TestNothingAtWorkIsReplaced(t *testing.T) {
 		}
 	}
 	write(self.Start)
-	if err := demo(); !fault.Is(err, fault.Conflict) {
+	if err := found(); !fault.Is(err, fault.Conflict) {
 		t.Errorf("a live runner: %v", err)
 	}
 	write("another process of that number")
@@ -53,13 +53,13 @@ func TestNothingAtWorkIsReplaced(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := demo(); !fault.Is(err, fault.Conflict) {
+	if err := found(); !fault.Is(err, fault.Conflict) {
 		t.Errorf("a tick: %v", err)
 	}
 	if err := errors.Join(tick.Release(), w.Close()); err != nil {
 		t.Fatal(err)
 	}
-	if err := demo(); err != nil {
+	if err := found(); err != nil {
 		t.Errorf("nothing is at work: %v", err)
 	}
 }

@@ -17,13 +17,15 @@ import (
 // if that is ours, else on a new one.
 func (ix *Index) rebuild(ctx context.Context) (built Rebuilt, err error) {
 	err = ix.patient(func() (err error) {
-		if built, err = ix.rebuildHere(ctx); err == nil || !spoilt(err) {
-			return err
+		if built, err = ix.rebuildHere(ctx); err != nil && spoilt(err) {
+			if err := ix.discard(); err != nil {
+				return err
+			}
+			built, err = ix.rebuildHere(ctx)
 		}
-		if err := ix.discard(); err != nil {
-			return err
+		if errors.Is(err, fs.ErrNotExist) && ix.missing() {
+			err = errors.Join(errGone, err)
 		}
-		built, err = ix.rebuildHere(ctx)
 		return err
 	})
 	return built, err

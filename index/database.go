@@ -71,10 +71,16 @@ func spoilt(err error) bool {
 	return false
 }
 
+// errGone says that the file was deleted while it was made.
+var errGone = errors.New("the file of the index was deleted")
+
 // passing reports whether an error comes from a file that was deleted or
 // replaced while it was in use, or that others are making anew: on the file that
 // is there now the same may succeed.
 func (ix *Index) passing(err error) bool {
+	if errors.Is(err, errGone) {
+		return true
+	}
 	failed, ok := errors.AsType[*sqlite.Error](err)
 	if !ok || ix.private {
 		return false

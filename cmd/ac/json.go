@@ -19,6 +19,7 @@ func jsonOnly() []string {
 		"monitor:runs", "inbox:snapshot", "ui:snapshot", "ui:resolve", "comment:add", "comment:list",
 		"run:new", "run:list", "job:submit", "job:show", "job:collect", "job:cancel",
 		"inbox:resolve", "milestone:report:new", "milestone:approve", "help:new",
+		"heartbeat:status", "heartbeat:tick", "heartbeat:config", "heartbeat:enable", "heartbeat:disable",
 		"agent:record-mistake", "agent:refresh-context",
 		"artifact:fill", "pipeline:intake", "pipeline:plan",
 	}
