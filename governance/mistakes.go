@@ -60,7 +60,11 @@ func CheckMistakeKey(key string) string {
 
 // check refuses what cannot be recorded.
 func (m Mistake) check(w *workspace.Workspace) error {
-	if policy.Effective(w, m.Manager).Role == roleWorker {
+	manager, err := policy.Effective(w, m.Manager)
+	if err != nil {
+		return err
+	}
+	if manager.Role == roleWorker {
 		return fault.New(fault.Denied, "a worker cannot record mistakes: the role must be human, ceo, director or manager")
 	}
 	for _, text := range []struct{ name, value string }{

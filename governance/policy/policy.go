@@ -3,6 +3,7 @@
 package policy
 
 import (
+	"ac/internal/fault"
 	"ac/workspace"
 )
 
@@ -56,19 +57,26 @@ func Decide(action string, r Resource, a Actor) Decision {
 }
 
 // Effective is the actor as the records know it: a recorded worker stays a
-// worker, and in its own team, whatever is claimed. Others are taken at their
-// word.
-func Effective(w *workspace.Workspace, a Actor) Actor {
+// worker, and in its own team, whatever is claimed. Actors without a record are
+// taken at their word. One whose record is there and cannot be read may be a
+// worker: that is an error, and nothing is to be granted.
+func Effective(w *workspace.Workspace, a Actor) (Actor, error) {
 	if !workspace.SafeID(a.ID) {
-		return a
+		return a, nil
 	}
 	agent, err := w.Agent(a.ID)
-	if err != nil || agent.Role != roleWorker {
-		return a
+	if fault.Is(err, fault.NotFound) {
+		return a, nil
+	}
+	if err != nil {
+		return a, fault.New(fault.Denied, "what %s may do cannot be told: %w", a.ID, err)
+	}
+	if agent.Role != roleWorker {
+		return a, nil
 	}
 	a.Role = roleWorker
 	if a.Team != "" {
 		a.Team = agent.TeamID
 	}
-	return a
+	return a, nil
 }

@@ -1,6 +1,15 @@
 package policy
 
-import "testing"
+import (
+	"errors"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"ac/internal/fault"
+	"ac/workspace"
+)
 
 func TestDecide(t *testing.T) {
 	t.Parallel()
@@ -24,5 +33,32 @@ func TestDecide(t *testing.T) {
 		if got.Allowed != c.allowed || got.RuleID != c.rule {
 			t.Errorf("%+v: %+v", c, got)
 		}
+	}
+}
+
+// TestUnreadableRecord pins that an actor whose record is there but cannot be
+// read is granted nothing: it may be a worker.
+func TestUnreadableRecord(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	for name, text := range map[string]string{workspace.CompanyFile: "", workspace.AgentFile("ada"): "role: worker\nid: [torn"} {
+		name = filepath.Join(dir, filepath.FromSlash(name))
+		if err := errors.Join(os.MkdirAll(filepath.Dir(name), 0o750), os.WriteFile(name, []byte(text), 0o600)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	w, err := workspace.Open(workspace.SystemEnv(), dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer w.Close()
+	for id, allowed := range map[string]bool{"ada": false, "nobody": true, "": true} {
+		v := Ask(w, Question{Action: Approve, Resource: Resource{Visibility: "org"}, Actor: Actor{ID: id, Role: "human"}})
+		if v.Decision.Allowed != allowed || (v.Refusal() == nil) != allowed {
+			t.Errorf("%q: %+v, %v", id, v.Decision, v.Refusal())
+		}
+	}
+	if err := Ask(w, Question{Action: Approve, Actor: Actor{ID: "ada", Role: "human"}}).Refusal(); !fault.Is(err, fault.Denied) || !strings.Contains(err.Error(), workspace.AgentFile("ada")) {
+		t.Errorf("the refusal does not name the file: %v", err)
 	}
 }

@@ -21,18 +21,27 @@ type Question struct {
 type Verdict struct {
 	Question
 	Decision Decision
+	unknown  error // why nobody can tell who the actor is
 }
 
-// Ask decides. Nothing is written.
+// Ask decides. Nothing is written. An actor whose record cannot be read is
+// denied.
 func Ask(w *workspace.Workspace, q Question) Verdict {
-	q.Actor = Effective(w, q.Actor)
-	return Verdict{q, Decide(q.Action, q.Resource, q.Actor)}
+	actor, err := Effective(w, q.Actor)
+	if err != nil {
+		return Verdict{q, Decision{false, "actor.record", "actor_record_unreadable"}, err}
+	}
+	q.Actor = actor
+	return Verdict{Question: q, Decision: Decide(q.Action, q.Resource, q.Actor)}
 }
 
 // Refusal is the error of a verdict that denies, nil of one that allows.
 func (v Verdict) Refusal() error {
 	if v.Decision.Allowed {
 		return nil
+	}
+	if v.unknown != nil {
+		return v.unknown
 	}
 	word := v.Action
 	if word == Approve {
