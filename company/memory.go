@@ -112,7 +112,7 @@ func (c *Company) PreviewDelta(ctx context.Context, p ItemParams) (DeltaPreview,
 // ListReviewsParams are those of inbox.list_reviews.
 type ListReviewsParams struct {
 	Dir
-	Limit int `json:"limit" is:"default=200,min=1,max=1000"`
+	Limit int `json:"limit" is:"default=200,min=1,cut=1000"`
 }
 
 // ListReviews lists the reviews, the newest first.

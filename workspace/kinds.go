@@ -82,7 +82,7 @@ func (d *verdict) ofType(artifactType, file string, head []byte) {
 			d.issue("milestone_report_invalid", file, misfits)
 		}
 	case "heartbeat_action_proposal":
-		if _, misfits := typed(proposalCodec, head); misfits != "" {
+		if _, misfits := typed(doc.HeartbeatProposalCodec, head); misfits != "" {
 			d.warn("schema_invalid", file, misfits)
 		}
 	}

@@ -11,7 +11,6 @@ import (
 
 	"ac/events"
 	"ac/internal/durable"
-	"ac/internal/fault"
 	"ac/internal/yamldoc"
 	"ac/workspace/doc"
 )
@@ -60,8 +59,8 @@ func (v *validator) beside() {
 	})
 	v.conversation(HomeDir, "conv_workspace_home", "")
 	v.conversations("inbox/conversations", "")
-	v.document(".local/heartbeat/config.yaml", lenient(yamlKind(heartbeatConfigCodec, ignored[heartbeatConfig])))
-	v.document(".local/heartbeat/state.yaml", lenient(yamlKind(heartbeatStateCodec, ignored[heartbeatState])))
+	v.document(".local/heartbeat/config.yaml", lenient(yamlKind(doc.HeartbeatConfigCodec, ignored[doc.HeartbeatConfig])))
+	v.document(".local/heartbeat/state.yaml", lenient(yamlKind(doc.HeartbeatStateCodec, ignored[doc.HeartbeatState])))
 	v.each(v.files(SessionsDir, ".yaml"), func(part *validator, name string) {
 		part.document(path.Join(SessionsDir, name), sessionKind())
 	})
@@ -242,9 +241,4 @@ func bundled(pack doc.SharePack) (relpaths []string) {
 		relpaths = append(relpaths, r.BundleRelpath)
 	}
 	return relpaths
-}
-
-// customIssue is an issue of a rule between fields.
-func customIssue(field, why string) fault.Issue {
-	return fault.Issue{Path: []any{field}, Code: "custom", Message: why}
 }
