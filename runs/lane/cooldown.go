@@ -10,6 +10,7 @@ import (
 	"os"
 	"regexp"
 	"slices"
+	"sync"
 	"time"
 
 	"ac/internal/durable"
@@ -89,7 +90,7 @@ const tailBytes = 4 << 10
 // signatures are the words of each class, in the order in which they are tried.
 var signatures = []struct {
 	class Class
-	words *regexp.Regexp
+	words func() *regexp.Regexp
 }{
 	{RateLimit, words(`rate limit|too many requests|429|quota exceeded|backoff`)},
 	{Auth, words(`not logged in|authentication|unauthorized|forbidden`)},
@@ -97,9 +98,12 @@ var signatures = []struct {
 	{Transient, words(`econnreset|etimedout|network|socket hang up`)},
 }
 
-// words matches alternatives that stand as whole words, in any case.
-func words(alternatives string) *regexp.Regexp {
-	return regexp.MustCompile(`(?i)(?:^|[^\pL\pN_])(?:` + alternatives + `)(?:$|[^\pL\pN_])`)
+// words matches alternatives that stand as whole words, in any case. It is made
+// at its first use: few processes ever classify a failure.
+func words(alternatives string) func() *regexp.Regexp {
+	return sync.OnceValue(func() *regexp.Regexp {
+		return regexp.MustCompile(`(?i)(?:^|[^\pL\pN_])(?:` + alternatives + `)(?:$|[^\pL\pN_])`)
+	})
 }
 
 // Classify reads a failure's error text and the end of its output for signs of
@@ -107,7 +111,7 @@ func words(alternatives string) *regexp.Regexp {
 func Classify(text, output string) (class Class, ok bool) {
 	tail := output[max(0, len(output)-tailBytes):]
 	for _, s := range signatures {
-		if s.words.MatchString(text) || s.words.MatchString(tail) {
+		if s.words().MatchString(text) || s.words().MatchString(tail) {
 			return s.class, true
 		}
 	}
