@@ -7,7 +7,6 @@ import (
 	"io/fs"
 	"os"
 	"path"
-	"path/filepath"
 	"syscall"
 )
 
@@ -31,7 +30,14 @@ func OpenDir(fsys FS, name string) (*Dir, error) {
 	if !ok || !relativeCalls {
 		return subByName(fsys, name)
 	}
-	file, err := root.root.OpenFile(filepath.FromSlash(name), os.O_RDONLY|nonblock, 0)
+	quick, err := root.quick.openDir(name)
+	if ok, err := asked("openat", name, err); ok {
+		if err != nil {
+			return nil, err
+		}
+		return &Dir{fsys: fsys, name: name, file: quick}, nil
+	}
+	file, err := root.openDir(name)
 	if err != nil {
 		return nil, err
 	}

@@ -9,13 +9,13 @@ package durable
 
 import (
 	"errors"
-	"fmt"
 	"io"
 	"io/fs"
 	"os"
 	"path"
 	"path/filepath"
 	"slices"
+	"strings"
 	"syscall"
 	"time"
 )
@@ -62,10 +62,12 @@ type FS interface {
 	Close() error
 }
 
-// Root is the FS of a directory on this machine, confined by os.Root.
+// Root is the FS of a directory on this machine, confined by os.Root, or by the
+// kernel where it does the same at once.
 type Root struct {
-	root *os.Root
-	path string
+	root  *os.Root
+	quick *beneath
+	path  string
 }
 
 // OpenRoot opens a directory. The directory is held by its inode: it stays the
@@ -79,18 +81,37 @@ func OpenRoot(dir string) (*Root, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &Root{root: root, path: dir}, nil
+	return &Root{root: root, quick: openBeneath(root), path: dir}, nil
 }
 
 // Path is the name the root was opened by.
 func (r *Root) Path() string { return r.path }
 
 // Close releases the directory.
-func (r *Root) Close() error { return r.root.Close() }
+func (r *Root) Close() error { return errors.Join(r.quick.close(), r.root.Close()) }
+
+// asked reports whether the quick way gave an answer, and that as an error of
+// an operation on a name.
+func asked(op, name string, err error) (bool, error) {
+	if err == errWalk { //nolint:errorlint // told apart by identity
+		return false, nil
+	}
+	if err != nil {
+		err = &fs.PathError{Op: op, Path: name, Err: err}
+	}
+	return true, err
+}
 
 // OpenFile opens a regular file; anything else is an error. The parent must
 // exist.
 func (r *Root) OpenFile(name string, flag int, perm fs.FileMode) (File, error) {
+	quick, err := r.quick.openFile(name, flag, perm)
+	if ok, err := asked("openat", name, err); ok {
+		if err != nil {
+			return nil, err
+		}
+		return osFile{quick}, nil
+	}
 	f, err := r.root.OpenFile(filepath.FromSlash(name), flag|nonblock, perm)
 	if err != nil {
 		return nil, err
@@ -110,21 +131,42 @@ var ErrIrregular = errors.New("not a regular file")
 
 // Mkdir makes one directory.
 func (r *Root) Mkdir(name string, perm fs.FileMode) error {
+	if ok, err := asked("mkdirat", name, r.quick.mkdir(name, perm)); ok {
+		return err
+	}
 	return r.root.Mkdir(filepath.FromSlash(name), perm)
 }
 
 // Rename renames within the root, replacing a file at the new name.
 func (r *Root) Rename(from, to string) error {
+	if err := r.quick.rename(from, to); err != errWalk { //nolint:errorlint // told apart by identity
+		return linkError("renameat", from, to, err)
+	}
 	return r.root.Rename(filepath.FromSlash(from), filepath.FromSlash(to))
 }
 
 // Link gives a file a second name within the root.
 func (r *Root) Link(from, to string) error {
+	if err := r.quick.link(from, to); err != errWalk { //nolint:errorlint // told apart by identity
+		return linkError("linkat", from, to, err)
+	}
 	return r.root.Link(filepath.FromSlash(from), filepath.FromSlash(to))
 }
 
+func linkError(op, from, to string, err error) error {
+	if err == nil {
+		return nil
+	}
+	return &os.LinkError{Op: op, Old: from, New: to, Err: err}
+}
+
 // Remove removes a file or an empty directory.
-func (r *Root) Remove(name string) error { return r.root.Remove(filepath.FromSlash(name)) }
+func (r *Root) Remove(name string) error {
+	if ok, err := asked("unlinkat", name, r.quick.unlink(name)); ok {
+		return err
+	}
+	return r.root.Remove(filepath.FromSlash(name))
+}
 
 // RemoveAll removes a tree; a missing one is no error.
 func (r *Root) RemoveAll(name string) error { return r.root.RemoveAll(filepath.FromSlash(name)) }
@@ -134,11 +176,11 @@ var ErrNoExchange = errors.New("the file system cannot exchange two names")
 
 // Exchange swaps what two names stand for.
 func (r *Root) Exchange(a, b string) error {
-	first, err := r.root.Open(filepath.FromSlash(path.Dir(a)))
+	first, err := r.openDir(path.Dir(a))
 	if err != nil {
 		return err
 	}
-	second, err := r.root.Open(filepath.FromSlash(path.Dir(b)))
+	second, err := r.openDir(path.Dir(b))
 	if err != nil {
 		return errors.Join(err, first.Close())
 	}
@@ -177,24 +219,52 @@ func (r *Root) Readlink(name string) (string, error) {
 }
 
 // Lstat describes a name without following it when it is a symlink.
-func (r *Root) Lstat(name string) (fs.FileInfo, error) { return r.root.Lstat(filepath.FromSlash(name)) }
+func (r *Root) Lstat(name string) (fs.FileInfo, error) {
+	st, err := r.quick.stat(name, false)
+	if ok, err := asked("statat", name, err); ok {
+		return st, err
+	}
+	return r.root.Lstat(filepath.FromSlash(name))
+}
 
 // Stat describes what a name leads to.
-func (r *Root) Stat(name string) (fs.FileInfo, error) { return r.root.Stat(filepath.FromSlash(name)) }
+func (r *Root) Stat(name string) (fs.FileInfo, error) {
+	st, err := r.quick.stat(name, true)
+	if ok, err := asked("statat", name, err); ok {
+		return st, err
+	}
+	return r.root.Stat(filepath.FromSlash(name))
+}
 
 // ReadDir lists a directory, sorted by name.
 func (r *Root) ReadDir(name string) ([]fs.DirEntry, error) {
-	return fs.ReadDir(r.root.FS(), path.Clean(name))
+	d, err := r.openDir(path.Clean(name))
+	if err != nil {
+		return nil, err
+	}
+	entries, err := d.ReadDir(-1)
+	slices.SortFunc(entries, func(a, b fs.DirEntry) int { return strings.Compare(a.Name(), b.Name()) })
+	return entries, errors.Join(err, d.Close())
+}
+
+// openDir opens a directory by os.Root. Without waiting: the name may be a FIFO.
+func (r *Root) openDir(name string) (*os.File, error) {
+	return r.root.OpenFile(filepath.FromSlash(name), os.O_RDONLY|nonblock, 0)
 }
 
 // ReadNames lists a directory, sorted, without looking at what is in it. It is
 // several times cheaper than ReadDir.
 func (r *Root) ReadNames(name string) ([]string, error) {
-	d, err := r.root.Open(filepath.FromSlash(path.Clean(name)))
+	names, err := r.quick.names(path.Clean(name))
+	if ok, err := asked("openat", name, err); ok {
+		slices.Sort(names)
+		return names, err
+	}
+	d, err := r.openDir(path.Clean(name))
 	if err != nil {
 		return nil, err
 	}
-	names, err := d.Readdirnames(-1)
+	names, err = d.Readdirnames(-1)
 	slices.Sort(names)
 	return names, errors.Join(err, d.Close())
 }
@@ -202,7 +272,10 @@ func (r *Root) ReadNames(name string) ([]string, error) {
 // SyncDir makes the names in a directory durable. File systems that cannot do
 // it are taken at their word.
 func (r *Root) SyncDir(name string) error {
-	d, err := r.root.Open(filepath.FromSlash(name))
+	if ok, err := asked("sync", name, r.quick.syncDir(name)); ok {
+		return err
+	}
+	d, err := r.openDir(name)
 	if err != nil {
 		return err
 	}
@@ -213,46 +286,6 @@ func (r *Root) SyncDir(name string) error {
 type osFile struct{ *os.File }
 
 func (f osFile) SyncData() error { return syncData(f.File) }
-
-// ReadFile reads a whole regular file of at most limit bytes.
-func ReadFile(fsys FS, name string, limit int64) ([]byte, error) {
-	content, _, err := ReadFileInfo(fsys, name, limit)
-	return content, err
-}
-
-// ReadFileInfo is ReadFile that also tells what the file was when its reading
-// began.
-func ReadFileInfo(fsys FS, name string, limit int64) ([]byte, fs.FileInfo, error) {
-	f, err := fsys.OpenFile(name, os.O_RDONLY, 0)
-	if err != nil {
-		return nil, nil, err
-	}
-	defer f.Close()
-	st, err := f.Stat()
-	if err != nil {
-		return nil, nil, err
-	}
-	if st.Size() > limit {
-		return nil, st, fmt.Errorf("%s: %d bytes, more than the %d allowed", name, st.Size(), limit)
-	}
-	content := make([]byte, 0, st.Size()+1)
-	for {
-		if int64(len(content)) > limit {
-			return nil, st, fmt.Errorf("%s: more than the %d bytes allowed", name, limit)
-		}
-		if len(content) == cap(content) {
-			content = append(content, 0)[:len(content)]
-		}
-		n, err := f.Read(content[len(content):cap(content)])
-		content = content[:len(content)+n]
-		if errors.Is(err, io.EOF) {
-			return content, st, nil
-		}
-		if err != nil {
-			return nil, st, err
-		}
-	}
-}
 
 // MkdirAll makes a directory and its parents; what is there already stays. New
 // names are durable when it returns.

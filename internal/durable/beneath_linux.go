@@ -1,0 +1,254 @@
+package durable
+
+// Reaching a name below a root in one system call. os.Root walks there name by
+// name, an open and a close for each; the kernel's own walk keeps the same rules
+// (RESOLVE_BENEATH). Whatever it does not simply answer, be it for want of the
+// call, for a link that leads away, or for a race with a rename, is left to
+// os.Root, whose word counts.
+
+import (
+	"errors"
+	"io"
+	"io/fs"
+	"os"
+	"path"
+	"sync/atomic"
+	"syscall"
+
+	"golang.org/x/sys/unix"
+)
+
+// beneath is the quick way into a root. Its methods may be called side by side.
+type beneath struct {
+	dir    *os.File
+	conn   syscall.RawConn
+	absent atomic.Bool // the kernel, or who guards it, has no such call
+}
+
+// openBeneath prepares the quick way into a root; nil where there is none.
+func openBeneath(root *os.Root) *beneath {
+	dir, err := root.Open(".")
+	if err != nil {
+		return nil
+	}
+	conn, err := dir.SyscallConn()
+	if err != nil {
+		_ = dir.Close() // only looked at
+		return nil
+	}
+	return &beneath{dir: dir, conn: conn}
+}
+
+func (b *beneath) close() error {
+	if b == nil {
+		return nil
+	}
+	return b.dir.Close()
+}
+
+// errWalk says that os.Root is to be asked.
+var errWalk = errors.New("not answered by the kernel")
+
+// open opens a name. Missing ones are ENOENT; every other failure is errWalk.
+func (b *beneath) open(name string, flag int, perm fs.FileMode) (fd int, err error) {
+	if b == nil || b.absent.Load() || !fs.ValidPath(name) || perm&^fs.ModePerm != 0 {
+		return -1, errWalk
+	}
+	how := unix.OpenHow{Flags: uint64(flag | unix.O_CLOEXEC), Resolve: unix.RESOLVE_BENEATH | unix.RESOLVE_NO_MAGICLINKS} //nolint:gosec // flags are no negative number
+	if flag&os.O_CREATE != 0 {
+		how.Mode = uint64(perm)
+	}
+	if failed := b.conn.Control(func(root uintptr) {
+		for {
+			if fd, err = unix.Openat2(int(root), name, &how); err != unix.EINTR { //nolint:errorlint // a bare errno
+				return
+			}
+		}
+	}); failed != nil {
+		return -1, errWalk // closed: os.Root says so
+	}
+	switch err { //nolint:errorlint // a bare errno
+	case nil:
+		return fd, nil
+	case unix.ENOENT:
+		return -1, err
+	case unix.ENOSYS:
+		b.absent.Store(true)
+	}
+	return -1, errWalk
+}
+
+// looked opens a name, hands the descriptor out for one use, and closes it.
+func (b *beneath) looked(name string, flag int, use func(fd int) error) error {
+	fd, err := b.open(name, flag, 0)
+	if err != nil {
+		return err
+	}
+	for {
+		if err = use(fd); err != unix.EINTR { //nolint:errorlint // a bare errno
+			break
+		}
+	}
+	_ = unix.Close(fd) // nothing was written through it
+	return err
+}
+
+// stat describes a name.
+func (b *beneath) stat(name string, follow bool) (fs.FileInfo, error) {
+	flag := unix.O_PATH
+	if !follow {
+		flag |= unix.O_NOFOLLOW
+	}
+	st := &fileStat{name: path.Base(name)}
+	if err := b.looked(name, flag, func(fd int) error { return syscall.Fstat(fd, &st.sys) }); err != nil {
+		return nil, err
+	}
+	return st, nil
+}
+
+// regular refuses descriptors of anything but regular files.
+func regular(fd int, st *syscall.Stat_t) error {
+	for {
+		err := syscall.Fstat(fd, st)
+		if err == syscall.EINTR { //nolint:errorlint // a bare errno
+			continue
+		}
+		if err == nil && st.Mode&syscall.S_IFMT != syscall.S_IFREG {
+			return ErrIrregular
+		}
+		return err
+	}
+}
+
+// openFile opens a regular file.
+func (b *beneath) openFile(name string, flag int, perm fs.FileMode) (*os.File, error) {
+	fd, err := b.open(name, flag|nonblock, perm)
+	if err != nil {
+		return nil, err
+	}
+	if err := regular(fd, new(syscall.Stat_t)); err != nil {
+		return nil, errors.Join(err, unix.Close(fd))
+	}
+	return os.NewFile(uintptr(fd), b.dir.Name()+"/"+name), nil
+}
+
+// readFile reads a whole regular file, and tells what it was when its reading
+// began.
+func (b *beneath) readFile(name string, limit int64) ([]byte, fs.FileInfo, error) {
+	fd, err := b.open(name, os.O_RDONLY|nonblock, 0)
+	if err != nil {
+		return nil, nil, err
+	}
+	defer func() { _ = unix.Close(fd) }() // nothing was written through it
+	st := &fileStat{name: path.Base(name)}
+	if err := regular(fd, &st.sys); err != nil {
+		return nil, nil, err
+	}
+	content, err := readAll(name, st.Size(), limit, descriptor(fd))
+	return content, st, err
+}
+
+// descriptor reads from an open file.
+type descriptor int
+
+func (d descriptor) Read(b []byte) (n int, err error) {
+	for {
+		if n, err = unix.Read(int(d), b); err == unix.EINTR { //nolint:errorlint // a bare errno
+			continue
+		}
+		if n == 0 && err == nil {
+			err = io.EOF
+		}
+		return max(n, 0), err
+	}
+}
+
+// names lists a directory.
+func (b *beneath) names(name string) ([]string, error) {
+	dir, err := b.openDir(name)
+	if err != nil {
+		return nil, err
+	}
+	names, err := dir.Readdirnames(-1)
+	return names, errors.Join(err, dir.Close())
+}
+
+// openDir opens a directory.
+func (b *beneath) openDir(name string) (*os.File, error) {
+	fd, err := b.open(name, unix.O_DIRECTORY, 0)
+	if err != nil {
+		return nil, err
+	}
+	return os.NewFile(uintptr(fd), b.dir.Name()+"/"+name), nil
+}
+
+// syncDir makes the names in a directory durable.
+func (b *beneath) syncDir(name string) error {
+	return b.looked(name, unix.O_DIRECTORY, func(fd int) error { return kindly(unix.Fsync(fd)) })
+}
+
+// above hands out the directory of a name for one call on its last part. One
+// that cannot be had is errWalk.
+func (b *beneath) above(name string, call func(dir int, base string) error) error {
+	if name == "." || !fs.ValidPath(name) {
+		return errWalk
+	}
+	dir, err := b.open(path.Dir(name), unix.O_PATH|unix.O_DIRECTORY, 0)
+	if err != nil {
+		return errWalk
+	}
+	for {
+		if err = call(dir, path.Base(name)); err != unix.EINTR { //nolint:errorlint // a bare errno
+			break
+		}
+	}
+	_ = unix.Close(dir) // names are made durable by syncDir
+	return err
+}
+
+func (b *beneath) mkdir(name string, perm fs.FileMode) error {
+	if perm&^fs.ModePerm != 0 {
+		return errWalk
+	}
+	return b.above(name, func(dir int, base string) error { return unix.Mkdirat(dir, base, uint32(perm)) })
+}
+
+// unlink removes a name that is no directory. Whatever fails is errWalk.
+func (b *beneath) unlink(name string) error {
+	err := b.above(name, func(dir int, base string) error { return unix.Unlinkat(dir, base, 0) })
+	if err != nil && err != unix.ENOENT { //nolint:errorlint // a bare errno
+		return errWalk
+	}
+	return err
+}
+
+// rename leaves names that are directories already to os.Root, which does not
+// replace them.
+func (b *beneath) rename(from, to string) error {
+	return b.both(from, to, func(fromDir int, from string, toDir int, to string) error {
+		var st unix.Stat_t
+		if err := unix.Fstatat(toDir, to, &st, unix.AT_SYMLINK_NOFOLLOW); err == nil && st.Mode&unix.S_IFMT == unix.S_IFDIR {
+			return errWalk
+		}
+		return unix.Renameat(fromDir, from, toDir, to)
+	})
+}
+
+func (b *beneath) link(from, to string) error {
+	return b.both(from, to, func(fromDir int, from string, toDir int, to string) error {
+		return unix.Linkat(fromDir, from, toDir, to, 0)
+	})
+}
+
+// both hands out the directories of two names for one call on their last parts.
+func (b *beneath) both(from, to string, call func(fromDir int, from string, toDir int, to string) error) error {
+	if to == "." || !fs.ValidPath(to) {
+		return errWalk
+	}
+	return b.above(from, func(fromDir int, fromBase string) error {
+		if path.Dir(from) == path.Dir(to) {
+			return call(fromDir, fromBase, fromDir, path.Base(to))
+		}
+		return b.above(to, func(toDir int, toBase string) error { return call(fromDir, fromBase, toDir, toBase) })
+	})
+}

@@ -1,0 +1,251 @@
+package durable
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"syscall"
+	"testing"
+
+	"golang.org/x/sys/unix"
+	"pgregory.net/rapid"
+)
+
+// pair is one directory reached both ways: as the kernel walks, and name by
+// name.
+type pair struct{ quick, slow *Root }
+
+func openPair(tb interface {
+	Fatal(...any)
+	Cleanup(func())
+}, dir string) pair {
+	quick, err := OpenRoot(dir)
+	if err != nil {
+		tb.Fatal(err)
+	}
+	slow, err := OpenRoot(dir)
+	if err != nil {
+		tb.Fatal(err)
+	}
+	slow.quick.absent.Store(true)
+	tb.Cleanup(func() {
+		if err := errors.Join(quick.Close(), slow.Close()); err != nil {
+			tb.Fatal(err)
+		}
+	})
+	return pair{quick, slow}
+}
+
+// hasKernelWalk reports whether this kernel answers at all.
+func hasKernelWalk(dir string) bool {
+	fd, err := unix.Open(dir, unix.O_PATH|unix.O_CLOEXEC, 0)
+	if err != nil {
+		return false
+	}
+	defer unix.Close(fd)
+	found, err := unix.Openat2(fd, ".", &unix.OpenHow{Flags: unix.O_PATH | unix.O_CLOEXEC, Resolve: unix.RESOLVE_BENEATH})
+	if err == nil {
+		_ = unix.Close(found)
+	}
+	return err == nil
+}
+
+// kindOf is what callers tell failures apart by.
+func kindOf(err error) string {
+	for _, known := range []error{fs.ErrNotExist, fs.ErrExist, ErrIrregular, syscall.ENOTDIR, syscall.ELOOP, syscall.EISDIR, syscall.ENOTEMPTY, syscall.EINVAL} {
+		if errors.Is(err, known) {
+			return known.Error()
+		}
+	}
+	if err != nil && strings.Contains(err.Error(), "escapes") {
+		return "escapes"
+	}
+	if err != nil {
+		return err.Error()
+	}
+	return ""
+}
+
+// answers is everything that is told of a name, but the time of reading it.
+func answers(r *Root, name string) []string {
+	var told []string
+	say := func(op string, what any, err error) {
+		if err != nil {
+			what = nil
+		}
+		told = append(told, fmt.Sprintf("%s: %v, %s", op, what, kindOf(err)))
+	}
+	describe := func(st fs.FileInfo, err error) (string, error) {
+		if err != nil {
+			return "", err
+		}
+		return fmt.Sprintf("%s %v %v %+v", st.Name(), st.Mode(), st.IsDir(), VersionOf(st)), nil
+	}
+	st, err := describe(r.Lstat(name))
+	say("lstat", st, err)
+	st, err = describe(r.Stat(name))
+	say("stat", st, err)
+	text, info, err := ReadFileInfo(r, name, 1<<10)
+	if err == nil && VersionOf(info).Size != int64(len(text)) {
+		err = errors.New("another size")
+	}
+	say("read", string(text), err)
+	for _, flag := range []int{os.O_RDONLY, os.O_RDWR, os.O_WRONLY | os.O_APPEND, os.O_RDWR | os.O_CREATE | os.O_EXCL} {
+		f, err := r.OpenFile(name, flag, 0o600)
+		if err == nil {
+			err = f.Close()
+		}
+		if err == nil && flag&os.O_EXCL != 0 {
+			err = r.Remove(name)
+		}
+		say(fmt.Sprintf("open %x", flag), nil, err)
+	}
+	names, err := r.ReadNames(name)
+	say("names", names, err)
+	say("sync", nil, r.SyncDir(name))
+	d, err := OpenDir(r, name)
+	if err == nil {
+		err = d.Close()
+	}
+	say("dir", nil, err)
+	return told
+}
+
+// TestKernelWalk pins that the quick way and os.Root give the same answers in
+// trees of links of every kind, and that neither leaves its root.
+func TestKernelWalk(t *testing.T) {
+	t.Parallel()
+	above := t.TempDir()
+	if !hasKernelWalk(above) {
+		t.Skip("this kernel has no openat2")
+	}
+	rapid.Check(t, func(t *rapid.T) {
+		dir, err := os.MkdirTemp(above, "")
+		if err != nil {
+			t.Fatal(err)
+		}
+		root := filepath.Join(dir, "root")
+		parts := []string{"a", "b", "c", "d"}
+		name := rapid.Custom(func(t *rapid.T) string {
+			return strings.Join(rapid.SliceOfN(rapid.SampledFrom(parts), 1, 4).Draw(t, "parts"), "/")
+		})
+		target := rapid.OneOf(name, rapid.Custom(func(t *rapid.T) string {
+			return strings.Join(rapid.SliceOfN(rapid.SampledFrom(append(parts, "..", ".", "..", "a")), 1, 5).Draw(t, "steps"), "/")
+		}), rapid.SampledFrom([]string{"..", "../secret", "../../", "/", "/etc/passwd", root, root + "/a", "/proc/self/fd", "/proc/self/root", "a/", "nowhere", ".", "../root/a"}))
+		must := func(err error) {
+			if err != nil {
+				t.Fatal(err)
+			}
+		}
+		must(os.MkdirAll(root, 0o755))
+		must(os.WriteFile(filepath.Join(dir, "secret"), []byte("secret"), 0o600))
+		for range rapid.IntRange(1, 8).Draw(t, "entries") {
+			at := filepath.Join(root, name.Draw(t, "name"))
+			// What lies on the way may be a file: then this entry is none. No link
+			// is followed here, so that nothing is made outside.
+			if real, err := filepath.EvalSymlinks(filepath.Dir(at)); err != nil || !strings.HasPrefix(real, root) {
+				if strings.Contains(linksOn(root, at), "link") || os.MkdirAll(filepath.Dir(at), 0o755) != nil {
+					continue
+				}
+			}
+			switch rapid.SampledFrom([]string{"file", "dir", "link", "link", "link", "fifo"}).Draw(t, "kind") {
+			case "file":
+				if f, err := os.OpenFile(at, os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o644); err == nil {
+					_, err = f.WriteString(at)
+					must(errors.Join(err, f.Close()))
+				}
+			case "dir":
+				_ = os.Mkdir(at, 0o755)
+			case "link":
+				_ = os.Symlink(target.Draw(t, "target"), at)
+			case "fifo":
+				_ = unix.Mkfifo(at, 0o600)
+			}
+		}
+		p := openPair(t, root)
+		for range 6 {
+			at := target.Draw(t, "asked")
+			quick, slow := answers(p.quick, at), answers(p.slow, at)
+			if !slices.Equal(quick, slow) {
+				t.Fatalf("%q:\nkernel  %q\nos.Root %q", at, quick, slow)
+			}
+			if strings.Contains(strings.Join(quick, "\n"), "read: secret") {
+				t.Fatalf("%q left the root", at)
+			}
+		}
+	})
+}
+
+// linksOn tells whether a name goes through a link.
+func linksOn(root, at string) string {
+	for ; len(at) > len(root); at = filepath.Dir(at) {
+		if st, err := os.Lstat(at); err == nil && st.Mode()&fs.ModeSymlink != 0 {
+			return "link"
+		}
+	}
+	return ""
+}
+
+// TestKernelWrites pins that names are made, moved and removed alike both ways.
+func TestKernelWrites(t *testing.T) {
+	t.Parallel()
+	run := func(choose func(pair) *Root) []string {
+		dir := t.TempDir()
+		root := filepath.Join(dir, "root")
+		if err := errors.Join(
+			os.MkdirAll(filepath.Join(root, "a", "b"), 0o755), os.Mkdir(filepath.Join(dir, "out"), 0o755),
+			os.Symlink("a/b", filepath.Join(root, "in")), os.Symlink("../out", filepath.Join(root, "away")),
+			os.Symlink(dir+"/out", filepath.Join(root, "absolute")), os.Symlink("nowhere", filepath.Join(root, "dangling")),
+			os.WriteFile(filepath.Join(dir, "out", "kept"), nil, 0o600), os.WriteFile(filepath.Join(root, "a", "file"), nil, 0o600),
+		); err != nil {
+			t.Fatal(err)
+		}
+		r := choose(openPair(t, root))
+		var told []string
+		for _, err := range []error{
+			r.Mkdir("a/c", 0o755), r.Mkdir("a/c", 0o755), r.Mkdir("in/d", 0o755), r.Mkdir("away/d", 0o755), r.Mkdir("absolute/d", 0o755),
+			r.Mkdir("missing/d", 0o755), r.Mkdir("dangling", 0o755), r.Mkdir("../d", 0o755), r.Mkdir(".", 0o755),
+			r.Link("a/file", "in/linked"), r.Link("a/file", "in/linked"), r.Link("a/file", "away/linked"), r.Link("away/kept", "stolen"), r.Link("away", "link"),
+			r.Rename("a/file", "in/moved"), r.Rename("a/file", "in/moved"), r.Rename("in/moved", "away/moved"), r.Rename("away/kept", "stolen"),
+			r.Rename("in/moved", "a/b/again"), r.Rename("a", "a/b/below"), r.Rename(".", "x"), r.Rename("a/c", "in/d"), r.Rename("in/linked", "in"),
+			r.Remove("away/kept"), r.Remove("a"), r.Remove("in/d"), r.Remove("in/again"), r.Remove("in/again"), r.Remove("away"), r.Remove("."), r.Remove("../out"),
+			WriteNew(r, "dangling", []byte("x"), 0o644), WriteNew(r, "absolute/x", nil, 0o644), WriteNew(r, "a/b/x", []byte("x"), 0o644),
+		} {
+			told = append(told, kindOf(err))
+		}
+		if err := filepath.WalkDir(dir, func(name string, _ fs.DirEntry, err error) error {
+			told = append(told, strings.TrimPrefix(name, dir))
+			return err
+		}); err != nil {
+			t.Fatal(err)
+		}
+		return told
+	}
+	quick := run(func(p pair) *Root { return p.quick })
+	slow := run(func(p pair) *Root { return p.slow })
+	if !slices.Equal(quick, slow) {
+		t.Errorf("kernel  %q\nos.Root %q", quick, slow)
+	}
+	if !slices.Contains(quick, "/out/kept") {
+		t.Error("something outside was touched")
+	}
+}
+
+// TestClosedRoot pins that a closed root gives errors, not other files.
+func TestClosedRoot(t *testing.T) {
+	t.Parallel()
+	r, err := OpenRoot(t.TempDir())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := errors.Join(WriteNew(r, "doc", nil, 0o600), r.Close()); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := r.Stat("doc"); !errors.Is(err, os.ErrClosed) {
+		t.Errorf("a closed root answered: %v", err)
+	}
+}
