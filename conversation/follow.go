@@ -89,7 +89,7 @@ func (f *follower) open() (file durable.File, size int64, err error) {
 	if err != nil {
 		return nil, 0, errors.Join(err, file.Close())
 	}
-	if f.file != nil && (!os.SameFile(f.file, st) || st.Size() < f.at) {
+	if f.file != nil && (!durable.SameFile(f.file, st) || st.Size() < f.at) {
 		f.at = 0
 	}
 	f.file = st

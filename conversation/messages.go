@@ -100,7 +100,7 @@ func openLocked(ctx context.Context, fsys durable.FS, name string) (durable.File
 			return nil, errors.Join(err, file.Close())
 		}
 		there, err := fsys.Stat(name)
-		if err == nil && os.SameFile(mine, there) {
+		if err == nil && durable.SameFile(mine, there) {
 			return file, nil
 		}
 		if closeErr := file.Close(); closeErr != nil {

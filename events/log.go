@@ -139,7 +139,7 @@ func (l *Log) lock(ctx context.Context) (*handle, error) {
 			return nil, errors.Join(err, lock.Unlock(h.file))
 		}
 		there, err := l.fsys.Stat(l.name)
-		if err == nil && os.SameFile(mine, there) {
+		if err == nil && durable.SameFile(mine, there) {
 			if mine.Size() == 0 {
 				err = l.fsys.SyncDir(path.Dir(l.name)) // its name may be new
 			}

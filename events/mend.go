@@ -59,7 +59,7 @@ func CutTorn(ctx context.Context, fsys durable.FS, name string, keep func(Torn) 
 	if err != nil {
 		return nil, err
 	}
-	if !os.SameFile(mine, there) {
+	if !durable.SameFile(mine, there) {
 		return nil, fmt.Errorf("%s was replaced meanwhile", name)
 	}
 	if torn, err = tornEnd(file); torn == nil || err != nil {

@@ -84,7 +84,7 @@ func (h *handle) rewrite(fsys durable.FS, name, temp string, rewrite Rewriting) 
 	if err != nil {
 		return false, err
 	}
-	if !os.SameFile(after, there) {
+	if !durable.SameFile(after, there) {
 		return false, errors.New("it was replaced meanwhile")
 	}
 	if after.Size() != before.Size() || !after.ModTime().Equal(before.ModTime()) {

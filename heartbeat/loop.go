@@ -8,12 +8,12 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"os"
 	"sync"
 	"time"
 
 	"ac/index"
 	"ac/internal/clock"
+	"ac/internal/durable"
 	"ac/internal/lock"
 	"ac/workspace"
 	"ac/workspace/doc"
@@ -100,7 +100,7 @@ func same(a, b fs.FileInfo) bool {
 	if a == nil || b == nil {
 		return a == nil && b == nil
 	}
-	return os.SameFile(a, b) && a.Size() == b.Size() && a.ModTime().Equal(b.ModTime())
+	return durable.SameFile(a, b) && a.Size() == b.Size() && a.ModTime().Equal(b.ModTime())
 }
 
 // look reads the files and follows them; the loop is locked.

@@ -18,3 +18,9 @@ func IdentityOf(st fs.FileInfo) Identity {
 	}
 	return Identity{Device: uint64(sys.Dev), Inode: uint64(sys.Ino)} //nolint:unconvert // the widths differ between systems
 }
+
+// SameFile reports whether two FileInfos, of whatever origin, are of one file.
+func SameFile(a, b fs.FileInfo) bool {
+	id := IdentityOf(a)
+	return id != Identity{} && id == IdentityOf(b)
+}

@@ -173,7 +173,7 @@ func current(fsys durable.FS, name string, file durable.File) (bool, error) {
 	if errors.Is(err, os.ErrNotExist) {
 		return false, nil
 	}
-	return err == nil && os.SameFile(mine, there), err
+	return err == nil && durable.SameFile(mine, there), err
 }
 
 // Mutex is a lock of one name, fair between the goroutines of a process and

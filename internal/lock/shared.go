@@ -119,7 +119,7 @@ func (s *Shared) sameFile(a, b string) bool {
 		return false
 	}
 	second, err := s.FS.Lstat(b)
-	return err == nil && os.SameFile(first, second)
+	return err == nil && durable.SameFile(first, second)
 }
 
 // fill makes a file that must not exist yet; one that it could not fill goes.
@@ -226,7 +226,7 @@ func (s *Shared) clear() error {
 	if err != nil {
 		return err
 	}
-	if !os.SameFile(j.file, moved) {
+	if !durable.SameFile(j.file, moved) {
 		// A fresh lock took the place of the one judged: give it back, unless
 		// there is a newer one by now.
 		if err := s.FS.Link(aside, s.Name); err != nil && !errors.Is(err, fs.ErrExist) {

@@ -39,7 +39,7 @@ func (o Order) apart() error {
 	case err != nil:
 		return fault.New(fault.IO, "cannot look at %s: %w", o.To, err)
 	}
-	if above[durable.IdentityOf(source)] || (target != nil && os.SameFile(source, target)) {
+	if above[durable.IdentityOf(source)] || (target != nil && durable.SameFile(source, target)) {
 		return overlap(o.From, o.To)
 	}
 	if target == nil {
@@ -79,7 +79,7 @@ func holds(dir string, sought fs.FileInfo) bool {
 		if err != nil || !e.IsDir() {
 			return nil //nolint:nilerr // what cannot be read cannot be removed either
 		}
-		if st, err := e.Info(); err == nil && os.SameFile(st, sought) {
+		if st, err := e.Info(); err == nil && durable.SameFile(st, sought) {
 			return found
 		}
 		return nil
