@@ -44,7 +44,6 @@ func TestDefaultsFollowTheOrg(t *testing.T) {
 		t.Fatal(err)
 	}
 	p := made.ID
-	top := []string{"founder", GlobalManagerID, SecretaryID(p)}
 	team, err := w.NewTeam(ctx, "Zahlungen für alle")
 	if err != nil {
 		t.Fatal(err)
@@ -58,7 +57,7 @@ func TestDefaultsFollowTheOrg(t *testing.T) {
 	if diff := cmp.Diff(append(slices.Clone(made.ConversationIDs), "conv_"+p+"_team_"+team), synced(t, w, p, Leader{})); diff != "" {
 		t.Error(diff)
 	}
-	top = []string{"founder", ids["ceo"], GlobalManagerID, SecretaryID(p)}
+	top := []string{"founder", ids["ceo"], GlobalManagerID, SecretaryID(p)}
 	if diff := cmp.Diff(top, membersOf(t, w, p, "home")); diff != "" {
 		t.Error(diff)
 	}

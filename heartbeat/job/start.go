@@ -86,8 +86,7 @@ func (s *Starter) start(ctx context.Context, w *workspace.Workspace, p place) er
 		return errors.Join(fmt.Errorf("start the runner: %w", err), out.Close())
 	}
 	go func() { _ = cmd.Wait() }() // for its life, or ours: its record tells how it went
-	_, err = stdin.Write(text)
-	if err = errors.Join(err, stdin.Close()); err != nil {
+	if err := proc.Brief(stdin, text); err != nil {
 		return errors.Join(fmt.Errorf("brief the runner: %w", err), out.Close())
 	}
 	return await(ctx, out)
