@@ -185,7 +185,12 @@ func (p Place) message(id string, line []byte) (m doc.Message, ok bool) {
 	return m, err == nil && m.ConversationID == id && m.ProjectID == p.Project
 }
 
-const block = 64 << 10
+// block is how much is read at once, more while a line is longer, up to
+// longestStep.
+const (
+	block       = 64 << 10
+	longestStep = 4 << 20
+)
 
 // backwards gives the lines of a file from its end until more says no. A line
 // without its LF is one too: it may be whole. Lines that no message fills are
@@ -193,8 +198,10 @@ const block = 64 << 10
 func backwards(r io.ReaderAt, size int64, more func(line []byte) bool) error {
 	var text []byte // from start to the end of the line under way
 	skipping := false
+	step := int64(block)
 	for start := size; start > 0; {
-		from := max(0, start-block)
+		from := max(0, start-step)
+		step = min(2*step, longestStep) // a long line is not copied again and again
 		read := make([]byte, start-from, start-from+int64(len(text)))
 		if _, err := r.ReadAt(read, from); err != nil {
 			return err
@@ -209,7 +216,7 @@ func backwards(r io.ReaderAt, size int64, more func(line []byte) bool) error {
 			if !skipping && len(line) > 0 && !more(line) {
 				return nil
 			}
-			text, skipping = text[:i], false
+			text, skipping, step = text[:i], false, block
 		}
 		if skipping || len(text) > longestLine {
 			text, skipping = nil, true
