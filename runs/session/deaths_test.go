@@ -6,6 +6,7 @@ package session_test
 import (
 	"bytes"
 	"encoding/json"
+	"errors"
 	"flag"
 	"os"
 	"os/exec"
@@ -35,7 +36,7 @@ func TestKilled(t *testing.T) {
 	for _, c := range []struct {
 		victim string
 		note   string // in the record's error
-	}{{"supervisor", "supervisor died"}, {"guard", "guard"}, {"provider", ""}, {"stop", ""}} {
+	}{{"supervisor", "supervisor died"}, {"guard", "guard"}, {"both", "supervisor died"}, {"provider", ""}, {"stop", ""}} {
 		for _, how := range []string{"family", "quiet"} {
 			t.Run(c.victim+" of "+how, func(t *testing.T) {
 				t.Parallel()
@@ -55,6 +56,17 @@ func TestKilled(t *testing.T) {
 					s.until("the supervisor is gone", func() bool { return !session.Live(s.w, s.record(order)) })
 				case "guard":
 					s.kill(s.guardOf(*record.OwnerPID))
+				case "both":
+					victims := []int{s.guardOf(*record.OwnerPID), *record.OwnerPID}
+					for _, pid := range victims { // neither sees the other die
+						if err := syscall.Kill(pid, syscall.SIGSTOP); err != nil {
+							t.Fatal(err)
+						}
+					}
+					for _, pid := range victims {
+						s.kill(pid)
+					}
+					s.until("the supervisor is gone", func() bool { return !session.Live(s.w, s.record(order)) })
 				case "provider":
 					s.kill(*record.PID)
 				case "stop":
@@ -73,6 +85,37 @@ func TestKilled(t *testing.T) {
 				s.gone()
 			})
 		}
+	}
+}
+
+// TestCopyLeavesTheOriginalAlone opens a copy of a workspace whose run goes on:
+// the copy tells that nobody follows the run there, and the run goes on.
+func TestCopyLeavesTheOriginalAlone(t *testing.T) {
+	t.Parallel()
+	s := newStage(t)
+	order := s.run("family")
+	s.launch(order)
+	s.ready(order, 4)
+	dir := filepath.Join(workspace.Canonical(t.TempDir()), "copy")
+	if err := os.CopyFS(dir, os.DirFS(s.w.Dir())); err != nil {
+		t.Fatal(err)
+	}
+	other, err := workspace.Open(workspace.SystemEnv(), dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	record, err := session.Current(s.ctx, other, order.SessionRef)
+	if err := errors.Join(err, other.Close()); err != nil || record.Status != doc.StatusFailed {
+		t.Errorf("in the copy: %+v, %v", record, err)
+	}
+	if living := s.processes(); len(living) < 5 {
+		t.Errorf("processes of the original: %v", living)
+	}
+	if _, err := session.Stop(s.ctx, s.w, order.SessionRef); err != nil {
+		t.Error(err)
+	}
+	if record := s.collect(order); record.Status != doc.StatusStopped {
+		t.Errorf("%+v", record)
 	}
 }
 

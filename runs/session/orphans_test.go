@@ -25,8 +25,7 @@ var (
 // TestOrphans takes supervisors, guards and providers away from sessions, or
 // stops these, while providers ignore signals, close their pipes, leave their
 // group and session, or leave others behind. Nothing survives, and record, run
-// and log tell the same end. Supervisor and guard at one moment are more than
-// anybody sees to: then the provider itself dies, and what left it lives.
+// and log tell the same end.
 func TestOrphans(t *testing.T) {
 	t.Parallel()
 	drawn := *orphanSeed
@@ -57,7 +56,7 @@ func TestOrphans(t *testing.T) {
 func (s *stage) orphan(r *rand.Rand) string {
 	s.t.Helper()
 	how := []string{"sleep", "stubborn", "yielding", "quiet", "family", "leave", "parent"}[r.IntN(7)]
-	victim := []string{"supervisor", "guard", "provider", "stop"}[r.IntN(4)]
+	victim := []string{"supervisor", "guard", "both", "provider", "stop"}[r.IntN(5)]
 	order := s.run(how, "x")
 	s.launch(order)
 	time.Sleep(time.Duration(r.IntN(120)) * time.Millisecond) // the random moment itself
@@ -76,6 +75,8 @@ func (s *stage) orphan(r *rand.Rand) string {
 		s.end(proc.Identity{PID: owner.PID, Start: record.OwnerStart})
 	case "guard":
 		s.end(guards...)
+	case "both":
+		s.end(append(guards, proc.Identity{PID: owner.PID, Start: record.OwnerStart})...)
 	case "provider":
 		s.until("the provider is known", func() bool { return s.record(order).PID != nil })
 		now := s.record(order)

@@ -55,6 +55,7 @@ func reconcile(ctx context.Context, w *workspace.Workspace, ref string) (doc.Ses
 	if err != nil || doc.Terminal(record.Status) {
 		return record, err
 	}
+	var left []int
 	if record.Socket != "" {
 		// Its supervisor may have died between the steps of the end: that end is
 		// finished, not told as another one.
@@ -64,7 +65,7 @@ func reconcile(ctx context.Context, w *workspace.Workspace, ref string) (doc.Ses
 		if record, err = Read(w, ref); err != nil {
 			return record, err
 		}
-		removeSocket(record.Socket)
+		left = bereaved(record)
 		if doc.Terminal(record.Status) {
 			return record, nil
 		}
@@ -91,6 +92,10 @@ func reconcile(ctx context.Context, w *workspace.Workspace, ref string) (doc.Ses
 		if done, err := adoptEnd(w, &record); done || err != nil {
 			return record, err
 		}
+	}
+	record.Error = orphanNote
+	if err := leftError(left); err != nil {
+		record.Error += "; " + err.Error()
 	}
 	return record, orphan(ctx, w, &record)
 }
@@ -194,11 +199,11 @@ type orphanPayload struct {
 	Orphaned bool    `json:"orphaned"`
 }
 
-// orphan ends a run that nobody follows any more: run, log and record in one
-// unit.
+// orphan ends a run that nobody follows any more, for the reason that its record
+// tells: run, log and record in one unit.
 func orphan(ctx context.Context, w *workspace.Workspace, record *doc.Session) error {
 	now := w.Env.Clock.Now()
-	record.Status, record.Error = doc.StatusFailed, orphanNote
+	record.Status = doc.StatusFailed
 	stopped := w.Exists(path.Join(workspace.ProjectDir(record.ProjectID), stopMarker(record.RunID)))
 	if stopped {
 		record.Status = doc.StatusStopped

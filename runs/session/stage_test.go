@@ -168,7 +168,11 @@ func (s *stage) until(what string, reached func() bool) {
 // ready waits until so many processes of a provider have said so.
 func (s *stage) ready(order session.Order, n int) {
 	s.t.Helper()
-	s.until("the provider is ready", func() bool { return strings.Count(s.output(order, "stdout.txt"), "ready") >= n })
+	name := filepath.Join(s.w.Dir(), workspace.RunDir(order.ProjectID, order.RunID), "outputs/stdout.txt")
+	s.until("the provider is ready", func() bool {
+		text, err := os.ReadFile(name) // missing until the launch, which may take its time, has come to it
+		return err == nil && strings.Count(string(text), "ready") >= n
+	})
 }
 
 // record reads the record as it is written, without reconciling.

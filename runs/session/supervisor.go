@@ -202,7 +202,7 @@ func (s *supervisor) execute(ctx context.Context) (outcome, error) {
 
 // begin writes the execution down and then has the guard start the provider.
 func (s *supervisor) begin(ctx context.Context) (guardReport, error) {
-	environ := environOf(s.order)
+	environ := marked(environOf(s.order), s.record)
 	s.secrets = redact.FromEnviron(environ)
 	if err := s.prepare(ctx); err != nil {
 		return guardReport{}, err
