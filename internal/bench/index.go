@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"strings"
 	"time"
@@ -74,6 +75,14 @@ func measureIndex(ctx context.Context, b *bench) (found []figure, err error) {
 			return nil, err
 		}
 		found = append(found, some...)
+		peak, err := b.rebuildPeak(ctx, x)
+		if err != nil {
+			return nil, err
+		}
+		found = append(found, figure{
+			Name: fmt.Sprintf("peak of index:rebuild of %d events", x.runs*eventsPerRun), Unit: "MB", Seen: peak, Target: 64 << 20 / 1e6,
+			Note: "VmHWM of the whole process",
+		})
 	}
 	return found, nil
 }
@@ -121,6 +130,17 @@ func (x *indexed) measure(ctx context.Context, b *bench, target float64) ([]figu
 		{Name: "index sync after one event" + of, Unit: "ms", Seen: ms(appended.median()), Target: ms(idle.median()) + 3, Limit: ms(idle.median()), By: "sync, unchanged", Note: appended.spread()},
 		{Name: "index events of a run" + of, Unit: "ms", Seen: ms(listed.median()), Target: 5, Note: listed.spread()},
 	}, err
+}
+
+// rebuildPeak is the highest memory of a process that builds the index anew.
+func (b *bench) rebuildPeak(ctx context.Context, x *indexed) (float64, error) {
+	cmd := exec.CommandContext(ctx, b.program, "index:rebuild", x.w.Dir())
+	if err := cmd.Start(); err != nil {
+		return 0, err
+	}
+	highest := watchPeak(cmd.Process.Pid)
+	err := cmd.Wait()
+	return highest(), err
 }
 
 // look looks at every file that a sync looks at.

@@ -49,6 +49,7 @@ func measurements() []measurement {
 		{"organisation", measureOrganisation},
 		{"project", measureProject},
 		{"runs", measureRuns},
+		{"budgets", measureBudgets},
 		{"governance", measureGovernance},
 		{"snapshots", measureSnapshots},
 		{"web", measureWeb},

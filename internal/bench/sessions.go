@@ -1,19 +1,15 @@
 package main
 
-// Sessions: launching, their processes, recording output.
+// Sessions: launching, and their processes.
 
 import (
 	"bytes"
 	"context"
-	"crypto/sha256"
 	"errors"
 	"fmt"
-	"io"
-	"os"
 	"os/exec"
 	"time"
 
-	"ac/internal/durable"
 	"ac/runs/session"
 	"ac/workspace"
 )
@@ -119,7 +115,7 @@ func measureLaunch(ctx context.Context, b *bench) ([]figure, error) {
 		{Name: "launch of true to its closing event", Unit: "ms", Seen: ms(silent.seen.median()), Target: 60, Limit: ms(bare.median()), By: by, Note: silent.seen.spread()},
 		{
 			Name: "launch over a bare spawn", Unit: "ms", Seen: ms(silent.answered.median() - bare.median()), Target: 12,
-			Note: "to the answer, when the provider runs; with policy, record, spec and log durable",
+			Note: "to the answer, when the provider runs; with policy, record, spec and log durable. 25 ms at most are promised, 12 aimed at",
 		},
 	}, err
 }
@@ -201,90 +197,4 @@ func processes(dir, ref string) (supervisor, guard int, err error) {
 	}
 	guard, err = parentOf(*record.PID)
 	return *record.OwnerPID, guard, err
-}
-
-// printer is a provider that prints this many bytes in lines.
-func printer(bytes int) []string {
-	return []string{"sh", "-c", fmt.Sprintf("yes 'a line of output such as a build or a test prints, some eighty bytes of it all' | head -c %d", bytes)}
-}
-
-// recordBare does what recording cannot do without: read the pipe, hash, write
-// two files, sync them.
-func (b *bench) recordBare(ctx context.Context, argv []string) (took time.Duration, err error) {
-	cmd := exec.CommandContext(ctx, argv[0], argv[1:]...)
-	out, err := cmd.StdoutPipe()
-	if err != nil {
-		return 0, err
-	}
-	var files []durable.File
-	root, err := durable.OpenRoot(b.dir)
-	if err != nil {
-		return 0, err
-	}
-	defer func() { err = errors.Join(err, root.Close()) }()
-	for _, name := range []string{"recorded.txt", "recorded.jsonl"} {
-		f, err := rawLog(root, name)
-		if err != nil {
-			return 0, err
-		}
-		defer f.Close()
-		files = append(files, f)
-	}
-	began := time.Now()
-	if err := cmd.Start(); err != nil {
-		return 0, err
-	}
-	hash := sha256.New()
-	if _, err := io.CopyBuffer(io.MultiWriter(files[0], files[1], hash), out, make([]byte, 64<<10)); err != nil {
-		return 0, err
-	}
-	err = errors.Join(cmd.Wait(), files[0].SyncData(), files[1].SyncData())
-	return time.Since(began), err
-}
-
-func measureRecording(ctx context.Context, b *bench) (found []figure, err error) {
-	const size = 100_000_000
-	argv := printer(size)
-	bare, err := b.recordBare(ctx, argv)
-	if err != nil {
-		return nil, err
-	}
-	dir, project, err := b.workplace(ctx, "recording")
-	if err != nil {
-		return nil, err
-	}
-	c, err := b.serve(ctx)
-	if err != nil {
-		return nil, err
-	}
-	defer func() { err = errors.Join(err, c.close()) }()
-	run, err := c.newRun(dir, project)
-	if err != nil {
-		return nil, err
-	}
-	in := map[string]any{"workspace_dir": dir, "session_ref": session.LocalRef(run)}
-	launch := map[string]any{"workspace_dir": dir, "project_id": project, "run_id": run, "argv": argv}
-	began := time.Now()
-	if err := c.call("session.launch", launch, nil); err != nil {
-		return nil, err
-	}
-	supervisor, _, err := processes(dir, session.LocalRef(run))
-	if err != nil {
-		return nil, err
-	}
-	highest := watchPeak(supervisor)
-	err = c.call("session.collect", in, nil)
-	took := time.Since(began)
-	peak := highest()
-	if err != nil {
-		return nil, err
-	}
-	recorded, err := os.Stat(fmt.Sprintf("%s/work/projects/%s/runs/%s/outputs/stdout.txt", dir, project, run))
-	if err == nil && recorded.Size() != size {
-		err = fmt.Errorf("%d of %d bytes were recorded", recorded.Size(), size)
-	}
-	return []figure{
-		{Name: "recording 100 MB of output", Unit: "MB/s", Seen: size / 1e6 / took.Seconds(), Target: 50, AtLeast: true, Limit: size / 1e6 / bare.Seconds(), By: "the same read, hashed, written twice, synced", Note: "from the launch to the collected end"},
-		{Name: "supervisor's peak while recording", Unit: "MB", Seen: peak, Note: "VmHWM"},
-	}, err
 }

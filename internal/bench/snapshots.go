@@ -22,9 +22,9 @@ func measureSnapshots(ctx context.Context, b *bench) (found []figure, err error)
 	if err := age(ctx); err != nil {
 		return nil, err
 	}
-	for _, method := range []string{"monitor.snapshot", "ui.snapshot", "resources.snapshot"} {
+	for _, method := range []string{"monitor.snapshot", "ui.snapshot", "workspace.home.snapshot", "resources.snapshot"} {
 		for _, sync := range []bool{true, false} {
-			if method == "resources.snapshot" && !sync {
+			if !sync && method != "monitor.snapshot" && method != "ui.snapshot" {
 				continue // it always syncs
 			}
 			_, warm, err := b.coldAndWarm(ctx, method, map[string]any{"workspace_dir": dir, "sync_index": sync})
