@@ -7,7 +7,6 @@ import (
 	"path/filepath"
 	"slices"
 	"testing"
-	"time"
 
 	"pgregory.net/rapid"
 
@@ -164,7 +163,6 @@ func TestSlowWorkspaceHoldsUpOnlyItself(t *testing.T) {
 	ack := p.post("events.ack", slow.valid["events.ack"])
 	unsubscribe := p.post("events.unsubscribe", slow.valid["events.ack"])
 
-	began := time.Now()
 	in := object{"workspace_dir": quick}
 	p.call("workspace.init", in, nil)
 	p.call("system.ping", nil, nil)
@@ -172,10 +170,7 @@ func TestSlowWorkspaceHoldsUpOnlyItself(t *testing.T) {
 	p.call("events.unsubscribe", object{"subscription_id": "q"}, nil)
 	p.call("events.subscribe", object{"subscription_id": "everywhere"}, nil)
 	p.call("workspace.agents.list", in, nil)
-	if took := time.Since(began); took > 3*time.Second {
-		t.Errorf("the others took %v", took)
-	}
-	release()
+	release() // nothing of the above waited for it
 	answers := p.await(create, list, subscribe, ack, unsubscribe)
 	var projects struct{ Projects []any }
 	if p.decode(answers[list], &projects); len(projects.Projects) != 2 {

@@ -15,6 +15,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"ac/internal/lateness"
 )
 
 const (
@@ -74,13 +76,13 @@ func newProcess(t *testing.T, env ...string) *process {
 // ended waits for the process and checks that it ended well and in time.
 func (p *process) ended(since time.Time) {
 	p.t.Helper()
-	lateness := sleepLate()
+	sum := lateness.Measure()
 	select {
 	case err := <-p.exited:
 		if err != nil {
 			p.t.Errorf("exit: %v", err)
 		}
-		took, late := time.Since(since), lateness()
+		took, late := time.Since(since), sum()
 		p.t.Logf("ended after %v, on a machine that was %v late", took.Round(time.Millisecond), late.Round(time.Millisecond))
 		if took > endsWithin+late {
 			p.t.Errorf("the end took %v", took)
@@ -89,31 +91,7 @@ func (p *process) ended(since time.Time) {
 		p.t.Error("the server did not end")
 		_ = p.cmd.Process.Kill() // it may have ended just now
 		<-p.exited
-		lateness()
-	}
-}
-
-// sleepLate sums up by how much the machine is late at waking a sleeper, until
-// the function it returns is called: as late is whatever it does for the server.
-func sleepLate() (sum func() time.Duration) {
-	const nap = 10 * time.Millisecond
-	stop, late := make(chan struct{}), make(chan time.Duration)
-	go func() { // ends with the call
-		var all time.Duration
-		for {
-			began := time.Now()
-			select {
-			case <-stop:
-				late <- all
-				return
-			case <-time.After(nap):
-				all += time.Since(began) - nap
-			}
-		}
-	}()
-	return func() time.Duration {
-		close(stop)
-		return <-late
+		sum()
 	}
 }
 

@@ -248,11 +248,12 @@ func TestOutputBelongsToCommands(t *testing.T) {
 // reason. None of what they ask for reaches a file.
 func wallClocks() map[string]string {
 	return map[string]string{
-		"internal/clock": "is the clock",
-		"heartbeat/job":  "makes the clock of a runner process",
-		"internal/proc":  "bounds waits for dying processes",
-		"rpc":            "measures how long a client has not moved",
-		"runs/session":   "makes the clock of a supervisor process, and sets deadlines of connections, which the kernel keeps",
+		"internal/clock":    "is the clock",
+		"internal/lateness": "measures the machine for tests",
+		"heartbeat/job":     "makes the clock of a runner process",
+		"internal/proc":     "bounds waits for dying processes",
+		"rpc":               "measures how long a client has not moved",
+		"runs/session":      "makes the clock of a supervisor process, and sets deadlines of connections, which the kernel keeps",
 	}
 }
 
