@@ -10,10 +10,13 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"ac/company"
 	"ac/governance/pipeline"
+	"ac/heartbeat/job"
 	"ac/rpc"
+	"ac/runs/session"
 	"ac/workspace"
 )
 
@@ -65,7 +68,8 @@ type town struct {
 	s            *server
 	project, run string
 	in           object
-	spoken       string // all of them
+	spoken       string          // all of them
+	kept         map[string]bool // the kinds of keepers that were looked at
 }
 
 func newTown(t *testing.T) *town {
@@ -79,7 +83,7 @@ func newTown(t *testing.T) *town {
 			t.Error(err)
 		}
 	})
-	c := &town{t: t, root: workspace.Canonical(root)}
+	c := &town{t: t, root: workspace.Canonical(root), kept: map[string]bool{}}
 	c.ws, c.in = filepath.Join(c.root, "ws"), object{"workspace_dir": filepath.Join(c.root, "ws")}
 	if c.executable, err = os.Executable(); err != nil {
 		t.Fatal(err)
@@ -136,6 +140,9 @@ func TestCanaries(t *testing.T) {
 	c.silent("stdout of the server", c.s.stdout.String())
 	c.silent("stderr of the server", c.s.stderr.String())
 	c.silent("commands", said)
+	if _, err := os.Stat("/proc/self"); err == nil && !c.kept[job.RunCommand] {
+		t.Errorf("only processes of %v were looked at", c.kept)
+	}
 	if n := strings.Count(c.s.stdout.String(), "[REDACTED]"); n < 1000 {
 		t.Errorf("the canaries never came near the answers: %d marks", n)
 	}
@@ -245,15 +252,38 @@ func (c *town) refused() {
 func (c *town) jobs() {
 	c.t.Helper()
 	for _, goal := range []string{"succeed", "fail"} {
-		job := object{
+		spec := object{
 			"worker_kind": "codex", "workspace_dir": c.ws, "project_id": c.project, "job_id": "job_" + goal, "goal": goal + " " + c.spoken,
 			"constraints": []string{c.spoken}, "deliverables": []string{}, "permission_level": "read-only", "context_refs": []any{},
 		}
-		c.s.must("job.submit", object{"job": job}, nil)
+		c.s.must("job.submit", object{"job": spec}, nil)
 		var got struct{ Status string }
-		for got.Status != "completed" {
+		for ; got.Status != "completed"; time.Sleep(5 * time.Millisecond) {
+			c.keepers()
 			c.s.must("job.collect", c.with(object{"project_id": c.project, "job_id": "job_" + goal}), &got)
 		}
+	}
+}
+
+// keepers looks at the processes that keep others: what they are given comes to
+// them by pipes, never by their words or their environment.
+func (c *town) keepers() {
+	c.t.Helper()
+	programs, err := filepath.Glob("/proc/[0-9]*/exe")
+	if err != nil {
+		c.t.Fatal(err)
+	}
+	for _, program := range programs {
+		executable, _ := os.Readlink(program) // of others, or gone
+		dir := filepath.Dir(program)
+		words, err := os.ReadFile(filepath.Join(dir, "cmdline"))
+		environ, _ := os.ReadFile(filepath.Join(dir, "environ"))
+		part := strings.Split(string(words)+"\x00", "\x00")[:2]
+		if err != nil || executable != c.executable || !slices.Contains([]string{session.GuardCommand, session.SuperviseCommand, job.RunCommand}, part[1]) {
+			continue
+		}
+		c.kept[part[1]] = true
+		c.silent("the process of "+part[1], string(words)+string(environ))
 	}
 }
 
@@ -326,7 +356,7 @@ func (c *town) search() {
 		files++
 		c.silent(name, name+"\n"+string(text))
 		if strings.HasPrefix(name, "diagnostics") || strings.Contains(name, "share_packs") {
-			c.kept(name, string(text))
+			c.without(spokenCores, name, string(text))
 		}
 		return nil
 	})
@@ -338,9 +368,7 @@ func (c *town) search() {
 // silent checks that a text holds nothing of what was given.
 func (c *town) silent(name, text string) { c.without(givenHalves, name, text) }
 
-// kept checks that a text holds nothing of what was spoken.
-func (c *town) kept(name, text string) { c.without(spokenCores, name, text) }
-
+// without checks that a text holds none of some cores.
 func (c *town) without(cores *regexp.Regexp, name, text string) {
 	c.t.Helper()
 	found, first := map[string]bool{}, ""
