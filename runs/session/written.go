@@ -5,6 +5,7 @@ package session
 
 import (
 	"errors"
+	"fmt"
 	"io"
 	"os"
 	"path"
@@ -13,14 +14,24 @@ import (
 	"ac/redact"
 )
 
+// maxMasked bounds what is searched of these files, all together: nobody waits for
+// the end of a provider that left more.
+const maxMasked = 256 << 20
+
 // maskWritten masks the files of the outputs that did not pass through our hands.
 // Links are left alone: they may lead to anything.
 func (s *supervisor) maskWritten() error {
 	entries, err := s.w.FS.ReadDir(s.outDir)
+	left := int64(maxMasked)
 	for _, entry := range entries {
 		ours := slices.Contains([]string{"stdout.txt", "stderr.txt", "stdin.txt", "prompt.txt"}, entry.Name())
-		if entry.Type().IsRegular() && !ours {
-			err = errors.Join(err, s.maskFile(path.Join(s.outDir, entry.Name())))
+		st, statErr := s.w.FS.Lstat(path.Join(s.outDir, entry.Name()))
+		if ours || statErr != nil || !st.Mode().IsRegular() || st.Size() > left {
+			continue
+		}
+		left -= st.Size()
+		if maskErr := s.maskFile(path.Join(s.outDir, entry.Name())); maskErr != nil {
+			err = errors.Join(err, fmt.Errorf("search %s for secrets: %w", entry.Name(), maskErr))
 		}
 	}
 	return err
