@@ -5,12 +5,9 @@ package redact
 
 import (
 	"bytes"
-	"encoding/json"
 	"regexp"
 	"slices"
 	"strings"
-
-	"ac/internal/canonjson"
 )
 
 // Mask stands in the place of a secret.
@@ -29,7 +26,7 @@ const minSecret = 4
 type Values struct{ secrets [][]byte } // the longest first
 
 // FromEnviron takes the secrets of an environment: the values of variables with
-// secret-looking names, also in the form in which JSON writes them.
+// secret-looking names, also in the forms in which JSON writes them.
 func FromEnviron(environ []string) *Values {
 	v := &Values{}
 	for _, entry := range environ {
@@ -38,13 +35,8 @@ func FromEnviron(environ []string) *Values {
 			continue
 		}
 		v.add([]byte(value))
-		if quoted, err := json.Marshal(value); err == nil {
-			v.add(quoted[1 : len(quoted)-1])
-		}
-		for range 2 { // JSON, and JSON in a text of JSON, as we write it
-			quoted := canonjson.AppendString(nil, value)
-			value = string(quoted[1 : len(quoted)-1])
-			v.add([]byte(value))
+		for _, form := range written(value) {
+			v.add([]byte(form))
 		}
 	}
 	slices.SortFunc(v.secrets, func(a, b []byte) int { return len(b) - len(a) })
@@ -73,7 +65,11 @@ func (v *Values) Stream() *Stream { return &Stream{values: v} }
 type Stream struct {
 	values *Values
 	held   []byte
+	found  bool
 }
+
+// Found tells whether anything was masked.
+func (s *Stream) Found() bool { return s.found }
 
 // Next gives what can be written of the stream after one more piece. The result
 // may share memory with the piece.
@@ -87,64 +83,76 @@ func (s *Stream) Next(piece []byte) []byte {
 		s.held = nil
 	}
 	var out []byte
-	keep := s.values.beginning(text)
+	f, from, keep := s.values.in(text), 0, s.values.beginning(text)
 	for {
-		at, length := s.values.find(text)
+		at, length := f.find(from)
 		if at < 0 || at >= len(text)-keep { // what is held back may be a longer one
 			break
 		}
-		out = append(append(out, text[:at]...), Mask...)
-		text = text[at+length:]
-		keep = s.values.beginning(text)
+		s.found = true
+		out = append(append(out, text[from:at]...), Mask...)
+		if from = at + length; keep > len(text)-from {
+			keep = s.values.beginning(text[from:])
+		}
 	}
 	s.held = bytes.Clone(text[len(text)-keep:])
 	if out == nil {
 		return text[:len(text)-keep]
 	}
-	return append(out, text[:len(text)-keep]...)
+	return append(out, text[from:len(text)-keep]...)
 }
 
 // Rest gives what was held back when the stream has ended.
 func (s *Stream) Rest() []byte {
-	rest := s.held
+	rest := s.values.mask(s.held)
+	s.found = s.found || !bytes.Equal(rest, s.held)
 	s.held = nil
-	return s.values.mask(rest)
+	return rest
 }
 
-// mask masks a whole text. Each secret is looked for again only where its last
-// place was passed, so that the work grows linearly with the text.
+// mask masks a whole text.
 func (v *Values) mask(text []byte) []byte {
 	var out []byte
-	next := make([]int, len(v.secrets)) // where each secret stands next; -1 for nowhere
-	for i, secret := range v.secrets {
-		next[i] = bytes.Index(text, secret)
-	}
-	for at := 0; ; {
-		first := -1
-		for i, secret := range v.secrets {
-			if next[i] >= 0 && next[i] < at {
-				if next[i] = bytes.Index(text[at:], secret); next[i] >= 0 {
-					next[i] += at
-				}
-			}
-			if next[i] >= 0 && (first < 0 || next[i] < next[first]) {
-				first = i
-			}
+	f, from := v.in(text), 0
+	for {
+		at, length := f.find(from)
+		if at < 0 {
+			return append(out, text[from:]...)
 		}
-		if first < 0 {
-			return append(out, text[at:]...)
-		}
-		out = append(append(out, text[at:next[first]]...), Mask...)
-		at = next[first] + len(v.secrets[first])
+		out = append(append(out, text[from:at]...), Mask...)
+		from = at + length
 	}
 }
 
-// find gives the first secret in a text, the longest where several begin there.
-func (v *Values) find(text []byte) (at, length int) {
+// finder finds the secrets of a text from its beginning to its end. Each secret is
+// looked for again only where its last place was passed, so that the work grows
+// linearly with the text.
+type finder struct {
+	values *Values
+	text   []byte
+	next   []int // where each secret stands next; -1 for nowhere
+}
+
+func (v *Values) in(text []byte) finder {
+	f := finder{v, text, make([]int, len(v.secrets))}
+	for i, secret := range v.secrets {
+		f.next[i] = bytes.Index(text, secret)
+	}
+	return f
+}
+
+// find gives the first secret at or behind a place, which does not go back; the
+// longest where several begin there, -1 where none does.
+func (f finder) find(from int) (at, length int) {
 	at = -1
-	for _, secret := range v.secrets {
-		if i := bytes.Index(text, secret); i >= 0 && (at < 0 || i < at) {
-			at, length = i, len(secret)
+	for i, secret := range f.values.secrets {
+		if f.next[i] >= 0 && f.next[i] < from {
+			if f.next[i] = bytes.Index(f.text[from:], secret); f.next[i] >= 0 {
+				f.next[i] += from
+			}
+		}
+		if f.next[i] >= 0 && (at < 0 || f.next[i] < at) {
+			at, length = f.next[i], len(secret)
 		}
 	}
 	return at, length

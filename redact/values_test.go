@@ -1,6 +1,7 @@
 package redact
 
 import (
+	"fmt"
 	"strings"
 	"testing"
 
@@ -45,5 +46,45 @@ func TestFromEnviron(t *testing.T) {
 	got := v.String(`sk-123456 x public {"h":"a\"b\nc"} a"b` + "\nc")
 	if want := `[REDACTED] x public {"h":"[REDACTED]"} [REDACTED]`; got != want {
 		t.Errorf("%q", got)
+	}
+}
+
+// TestStreamIsLinear repeats a secret beside many that never occur, in a text
+// that would take hours if each of them were looked for at each place.
+func TestStreamIsLinear(t *testing.T) {
+	t.Parallel()
+	environ := []string{"A_TOKEN=abcd"}
+	for i := range 40 {
+		environ = append(environ, fmt.Sprintf("TOKEN_%d=nowhere/%d", i, i))
+	}
+	const repeated = 100_000
+	stream := FromEnviron(environ).Stream()
+	got := string(stream.Next([]byte(strings.Repeat("abcd.", repeated)))) + string(stream.Rest())
+	if got != strings.Repeat(Mask+".", repeated) || !stream.Found() {
+		t.Errorf("%d bytes", len(got))
+	}
+}
+
+// TestFormsOfJSON masks a value as the encoders of several languages write it.
+func TestFormsOfJSON(t *testing.T) {
+	t.Parallel()
+	v := FromEnviron([]string{"TOKEN=k/<ä😀\"\u2028>\n"})
+	for who, text := range map[string]string{
+		"plain":            "k/<ä😀\"\u2028>\n",
+		"JavaScript":       `k/<ä😀\"` + "\u2028" + `>\n`,
+		"Go":               `k/\u003cä😀\"\u2028\u003e\n`,
+		"Go in Go":         `k/\\u003cä😀\\\"\\u2028\\u003e\\n`,
+		"Python":           `k/<\u00e4\ud83d\ude00\"\u2028>\n`,
+		"Python in Python": `k/<\\u00e4\\ud83d\\ude00\\\"\\u2028>\\n`,
+		"PHP":              `k\/<\u00e4\ud83d\ude00\"\u2028>\n`,
+		"PHP in JSON":      `k\\/<\\u00e4\\ud83d\\ude00\\\"\\u2028>\\n`,
+		"PHP in PHP":       `k\\\/<\\u00e4\\ud83d\\ude00\\\"\\u2028>\\n`,
+	} {
+		if got := v.String("<" + text + ">"); got != "<"+Mask+">" {
+			t.Errorf("%s: %q gives %q", who, text, got)
+		}
+	}
+	if plain := FromEnviron([]string{"TOKEN=plain"}); len(plain.secrets) != 1 {
+		t.Errorf("%d forms of a plain value", len(plain.secrets))
 	}
 }

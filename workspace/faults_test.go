@@ -305,7 +305,7 @@ func faultAt(t *testing.T, dir string, s stage, op operation, kind faultfs.Kind,
 	plan := faultfs.NewPlan(0, kind)
 	env := workspace.SystemEnv()
 	env.OpenFS = plan.Open
-	env.LockPatience = 5 * time.Second
+	env.LockPatience = time.Minute // a busy machine may take it
 	if kind == faultfs.Death {
 		env.PID = deadPID
 	}
@@ -352,7 +352,7 @@ func checkAfter(t *testing.T, hit, dir string, s stage, op operation, failure er
 	t.Helper()
 	env := workspace.SystemEnv()
 	env.OpenFS = faultfs.NewPlan(0, faultfs.Broken).Open
-	env.LockPatience = 30 * time.Second
+	env.LockPatience = time.Minute // a busy machine may take it
 	w := opened(t, env, dir)
 	if err := w.Settle(context.Background()); err != nil {
 		t.Fatalf("%s: another process cannot settle: %v", hit, err)

@@ -229,7 +229,7 @@ func (f *filling) answer(record doc.Session) (string, error) {
 	if err != nil {
 		return "", refuse(true, "the answer of %s cannot be read: %s", f.Provider, err)
 	}
-	// What a CLI writes to a file itself has not been masked.
+	// A secret may have come to light where JSON was decoded.
 	return f.conductor.Shown([]string{answer}, nil)[0], nil
 }
 

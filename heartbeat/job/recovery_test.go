@@ -143,7 +143,7 @@ func TestDeathAtAnyCall(t *testing.T) {
 	t.Parallel()
 	s := newStage(t)
 	s.litter = true
-	const last = 330
+	const last = 400
 	points := rand.New(rand.NewPCG(2, uint64(time.Now().UnixNano()))).Perm(last)
 	if *deaths > 0 {
 		points = points[:*deaths]

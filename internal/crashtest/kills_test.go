@@ -1,5 +1,5 @@
-// Package crashtest kills real servers and supervisors in the middle of their
-// work and looks at what is left. It has tests only.
+// Package crashtest kills real servers, supervisors and runners of jobs in the
+// middle of their work and looks at what is left. It has tests only.
 package crashtest
 
 import (
@@ -102,7 +102,7 @@ func play(part string) error {
 	})
 }
 
-// doJob is a worker that does what it is asked for at once.
+// doJob is a worker that takes a moment for what it is asked for.
 func doJob(args []string) error {
 	switch strings.Join(args, " ") {
 	case "login status":
@@ -124,6 +124,10 @@ func doJob(args []string) error {
 		value, _, _ := strings.Cut(rest, "\n")
 		return value
 	}
+	if err := act(named("job_id"), named("attempt_run_id")); err != nil {
+		return err
+	}
+	time.Sleep(time.Duration(rand.IntN(40)) * time.Millisecond) // its work
 	fmt.Printf("{\"type\":\"item.completed\",\"item\":{\"type\":\"agent_message\",\"text\":%q}}\n", `{"schema_version":1,"type":"result","job_id":"`+
 		named("job_id")+`","attempt_run_id":"`+named("attempt_run_id")+`","status":"succeeded","summary":"done",`+
 		`"files_changed":[],"commands_run":[],"artifacts":[],"next_actions":[],"errors":[]}`)
@@ -139,6 +143,7 @@ type ground struct {
 	environ    []string // of servers, and so of providers and workers
 	token      string   // in environ
 	keyFile    string
+	actsDir    string
 	ledger     *ledger
 	own, tasks []string // of each client
 	sealed     int64    // records of the newest checkpoint
@@ -152,13 +157,14 @@ func newGround(t *testing.T, r *rand.Rand) *ground {
 	g.env.LockPatience = time.Minute
 	bin := t.TempDir()
 	g.keyFile, g.token = filepath.Join(bin, "audit.key"), "AC_TEST_KILLS="+strconv.FormatUint(r.Uint64(), 36)
+	g.actsDir = t.TempDir()
 	var err error
 	g.executable, err = os.Executable()
 	g.must(err)
 	g.must(os.Symlink(g.executable, filepath.Join(bin, worker)))
 	g.environ = append(slices.DeleteFunc(os.Environ(), func(entry string) bool {
 		return strings.HasPrefix(entry, "OPENAI_API_KEY=") || strings.HasPrefix(entry, "CODEX_API_KEY=")
-	}), g.token, keyVariable+"="+g.keyFile, "PATH="+bin+string(os.PathListSeparator)+os.Getenv("PATH"))
+	}), g.token, keyVariable+"="+g.keyFile, actsVariable+"="+g.actsDir, "PATH="+bin+string(os.PathListSeparator)+os.Getenv("PATH"))
 	g.must(workspace.Init(t.Context(), g.env, g.dir, workspace.InitOptions{CompanyName: "Acme"}))
 	w, err := workspace.Open(g.env, g.dir)
 	g.must(err)
@@ -183,7 +189,13 @@ func (g *ground) must(err error) {
 	}
 }
 
-// kill kills a server in the middle of what its clients ask for.
+// latest is how long after the first answer of a server its kill comes at the most.
+const latest = 300
+
+func moment(r *rand.Rand) time.Duration { return time.Duration(1+r.IntN(latest)) * time.Millisecond }
+
+// kill kills a server in the middle of what its clients ask for, and a runner
+// when one lives at a moment of its own.
 func (g *ground) kill(r *rand.Rand) {
 	g.t.Helper()
 	s := start(g.t, g.environ)
@@ -195,7 +207,8 @@ func (g *ground) kill(r *rand.Rand) {
 		c := &client{s: s, l: g.ledger, r: rand.New(rand.NewPCG(r.Uint64(), 2)), dir: g.dir, executable: g.executable, own: g.own[i], task: g.tasks[i]}
 		group.Go(c.work)
 	}
-	time.Sleep(time.Duration(1+r.IntN(300)) * time.Millisecond) // the random moment itself
+	group.Go(g.runnerKiller(r))
+	time.Sleep(moment(r)) // the random moment itself
 	if err := s.cmd.Process.Kill(); err != nil {
 		g.t.Error(err)
 	}
@@ -209,8 +222,8 @@ func (g *ground) kill(r *rand.Rand) {
 	}
 }
 
-// TestKills kills servers at random moments of mixed writes, sometimes with a
-// supervisor, and looks at everything that is left: after every third in the
+// TestKills kills servers and runners of jobs at random moments of mixed writes,
+// sometimes with a supervisor, and looks at everything that is left: after every third in the
 // mean, so that servers also meet what others left that were killed before them,
 // and after the last of each workspace.
 func TestKills(t *testing.T) {
@@ -242,7 +255,8 @@ func TestKills(t *testing.T) {
 		t.Logf("%6d %s", total.answers[method], method)
 		acknowledged += total.answers[method]
 	}
-	t.Logf("%d kills, %d requests acknowledged", *kills-int(max(0, left.Load())), acknowledged)
+	t.Logf("%d kills of servers, %d of runners, %d requests acknowledged", *kills-int(max(0, left.Load())), total.runners, acknowledged)
+	alone(t)
 }
 
 // killsOf kills servers over one workspace and returns what they acknowledged.
@@ -255,7 +269,7 @@ func killsOf(t *testing.T, r *rand.Rand, n int) (l *ledger) {
 		for i := range n {
 			g.kill(r)
 			if i == n-1 || r.IntN(3) == 0 {
-				g.look(r.IntN(3) == 0)
+				g.look(r)
 			}
 			if t.Failed() {
 				return

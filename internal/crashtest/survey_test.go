@@ -4,10 +4,12 @@ package crashtest
 
 import (
 	"context"
+	"math/rand/v2"
 	"os"
 	"path/filepath"
 	"strconv"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -16,7 +18,6 @@ import (
 	"ac/conversation"
 	"ac/events"
 	"ac/governance"
-	"ac/heartbeat/job"
 	"ac/internal/proc"
 	"ac/runs"
 	"ac/runs/session"
@@ -33,8 +34,9 @@ type survey struct {
 	seen map[string]bool // things by name
 }
 
-// look checks everything that killed servers left.
-func (g *ground) look(killSupervisor bool) {
+// look checks everything that killed servers left. Sometimes a supervisor is
+// killed before, and a runner while jobs are waited for.
+func (g *ground) look(r *rand.Rand) {
 	g.t.Helper()
 	w, err := workspace.Open(g.env, g.dir)
 	if err != nil {
@@ -44,11 +46,16 @@ func (g *ground) look(killSupervisor bool) {
 	ctx, cancel := context.WithTimeout(g.t.Context(), 2*time.Minute)
 	defer cancel()
 	s := &survey{t: g.t, ctx: ctx, g: g, w: w, seen: map[string]bool{}}
-	s.sessions(killSupervisor)
+	s.sessions(r.IntN(3) == 0)
 	if err := w.Settle(ctx); err != nil {
 		s.t.Fatalf("settle: %v", err)
 	}
+	var killing sync.WaitGroup
+	if r.IntN(2) == 0 {
+		killing.Go(g.runnerKiller(r))
+	}
 	s.jobs()
+	killing.Wait()
 	if findings := workspace.Validate(g.env, g.dir); len(findings.Issues) > 0 {
 		s.t.Errorf("issues: %+v", findings.Issues)
 	}
@@ -56,6 +63,7 @@ func (g *ground) look(killSupervisor bool) {
 	s.things()
 	s.index()
 	s.seals()
+	s.released()
 	if pids := survivors(s.t, g.token); len(pids) > 0 {
 		s.t.Errorf("survivors: %v", pids)
 	}
@@ -78,23 +86,6 @@ func (s *survey) sessions(killSupervisor bool) {
 			s.t.Errorf("session %s: %s (%v)", record.Ref, record.Status, err)
 		}
 		s.seen[name("session", record.Ref)] = true
-	}
-}
-
-// jobs waits for the end of all; runners are started where theirs were lost.
-func (s *survey) jobs() {
-	s.t.Helper()
-	starter := &job.Starter{Executable: s.g.executable, Environ: s.g.environ}
-	for _, project := range s.projects() {
-		all, err := job.All(s.w, project)
-		s.must(err)
-		for _, record := range all {
-			id := record.Job.JobID
-			if record, err = job.Await(s.ctx, s.w, starter, project, id); err != nil || record.Status != doc.JobCompleted {
-				s.t.Errorf("job %s: %s (%v)", id, record.Status, err)
-			}
-			s.seen[name("job", project, id)] = true
-		}
 	}
 }
 

@@ -17,6 +17,7 @@ type ledger struct {
 	things   map[string]bool // by the name that a survey gives them
 	plans    map[string]plan // by task
 	answers  map[string]int  // by method
+	runners  int             // that were killed
 }
 
 // plan is what the only client that plans a task knows of it.
@@ -43,6 +44,12 @@ func (l *ledger) note(method string, words ...string) {
 	}
 }
 
+func (l *ledger) killedRunner() {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.runners++
+}
+
 func (l *ledger) plan(task string, change func(*plan)) plan {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -62,6 +69,7 @@ func (l *ledger) add(other *ledger) {
 	for method, n := range other.answers {
 		l.answers[method] += n
 	}
+	l.runners += other.runners
 }
 
 func (l *ledger) anyProject(r *rand.Rand) string {
@@ -103,6 +111,7 @@ func writes() []func(*client) bool {
 		(*client).project, (*client).link, (*client).link, (*client).run, (*client).run, (*client).launch, (*client).launch,
 		(*client).comment, (*client).comment, (*client).message, (*client).message, (*client).message, (*client).channel,
 		(*client).decide, (*client).decide, (*client).plan, (*client).plan, (*client).sync, (*client).rebuild, (*client).job,
+		(*client).job,
 	}
 }
 

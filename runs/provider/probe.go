@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"ac/internal/proc"
+	"ac/redact"
 )
 
 const (
@@ -48,7 +49,7 @@ type answer struct {
 }
 
 // ask runs a program with a bound on its time; everything it started is killed
-// at the end of that.
+// at the end of that. What it says of the secrets of its environment is masked.
 func ask(ctx context.Context, environ []string, limit time.Duration, program string, args ...string) answer {
 	ctx, cancel := context.WithTimeout(ctx, limit)
 	defer cancel()
@@ -62,7 +63,8 @@ func ask(ctx context.Context, environ []string, limit time.Duration, program str
 	if errors.Is(err, exec.ErrWaitDelay) {
 		err = nil // it exited; something it started holds its output
 	}
-	return answer{stdout.text.String(), stderr.text.String(), err == nil}
+	secrets := redact.FromEnviron(environ)
+	return answer{secrets.String(stdout.text.String()), secrets.String(stderr.text.String()), err == nil}
 }
 
 // Provenance is where an attempt's words come from: the program and what it

@@ -27,7 +27,7 @@ func (s *supervisor) end(ctx context.Context, o outcome) error {
 	s.record.Status, s.record.ExitCode, s.record.Signal = o.status, o.exitCode, o.signal
 	s.record.EndedAtMS = new(now.UnixMilli())
 	if o.err != nil {
-		s.record.Error = o.err.Error()
+		s.record.Error = s.secrets.String(o.err.Error()) // it may tell the words of the command
 	}
 	record := s.record
 	s.record.Status = doc.StatusRunning // until the unit is through

@@ -106,7 +106,7 @@ func Supervise(ctx context.Context, w *workspace.Workspace, host Host, order Ord
 	if host.Guards == nil {
 		host.Guards = &Guards{}
 	}
-	s := &supervisor{w: w, host: host, order: order, collector: usage.NewCollector(),
+	s := &supervisor{w: w, host: host, order: order, collector: usage.NewCollector(), secrets: redact.FromEnviron(environOf(order)),
 		stop: make(chan struct{}), ended: make(chan struct{}),
 	}
 	defer func() { err = errors.Join(err, s.close(), claim.release()) }()
@@ -203,7 +203,6 @@ func (s *supervisor) execute(ctx context.Context) (outcome, error) {
 // begin writes the execution down and then has the guard start the provider.
 func (s *supervisor) begin(ctx context.Context) (guardReport, error) {
 	environ := marked(environOf(s.order), s.record)
-	s.secrets = redact.FromEnviron(environ)
 	if err := s.prepare(ctx); err != nil {
 		return guardReport{}, err
 	}
@@ -280,7 +279,7 @@ func (s *supervisor) follow(ctx context.Context, pipes *pipes) outcome {
 		<-talk.over // its lines have ended
 		talk.client.Close()
 	}
-	err = errors.Join(err, s.recorder.finish(), leftError(left))
+	err = errors.Join(err, s.recorder.finish(), leftError(left), s.maskWritten())
 	if s.overdue {
 		err = errors.Join(fmt.Errorf("it ran longer than its limit of %s and was ended", s.order.limit()), err)
 	}

@@ -72,7 +72,7 @@ func (s *supervisor) executing(spec *doc.Spec) (events.Draft, error) {
 		})
 	}
 	return s.draft(events.RunExecuting, turnExecutingPayload{
-		Mode: doc.KindAppServer, ProviderBin: s.order.Argv[0], PromptRelpath: spec.PromptRelpath, Model: orNull(spec.Model),
+		Mode: doc.KindAppServer, ProviderBin: s.safeArgv()[0], PromptRelpath: spec.PromptRelpath, Model: orNull(spec.Model),
 		RepoID: orNull(spec.RepoID), WorkdirRel: orNull(spec.WorkdirRel), TaskID: orNull(spec.TaskID), MilestoneID: orNull(spec.MilestoneID),
 	})
 }

@@ -1,0 +1,98 @@
+// Package canarytest plants secrets in a company and looks for them in
+// everything that is left of it. It has tests only.
+package canarytest
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"testing"
+
+	"ac/company"
+	"ac/governance/pipeline"
+	"ac/heartbeat/job"
+	"ac/rpc"
+	"ac/runs/session"
+	"ac/workspace"
+)
+
+// Parts that the test binary plays.
+const (
+	serveCommand = "serve"
+	spillCommand = "spill"
+	shareCommand = "share"
+	fillCommand  = "fill"
+	worker       = "codex" // by its own name
+)
+
+func TestMain(m *testing.M) {
+	if filepath.Base(os.Args[0]) == worker {
+		os.Exit(work(os.Args[1:]))
+	}
+	if len(os.Args) > 1 {
+		switch os.Args[1] {
+		case session.GuardCommand:
+			os.Exit(exitOf(session.RunGuard()))
+		case session.SuperviseCommand, job.RunCommand, serveCommand, shareCommand, fillCommand:
+			os.Exit(exitOf(play(os.Args[1:])))
+		case spillCommand:
+			os.Exit(exitOf(spill(os.Args[2:])))
+		}
+	}
+	os.Exit(m.Run())
+}
+
+func exitOf(err error) int {
+	if err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		return 1
+	}
+	return 0
+}
+
+func play(args []string) error {
+	executable, err := os.Executable()
+	if err != nil {
+		return err
+	}
+	switch args[0] {
+	case session.SuperviseCommand:
+		return session.SuperviseMain(executable, os.Stdin, os.Stdout, nil)
+	case job.RunCommand:
+		return job.RunMain(executable, os.Stdin, os.Stdout, nil)
+	case serveCommand:
+		return rpc.Serve(context.Background(), rpc.Options{
+			In: os.Stdin, Out: os.Stdout, Log: slog.New(slog.NewTextHandler(os.Stderr, nil)), Env: workspace.SystemEnv(), Executable: executable,
+		})
+	}
+	return command(executable, args)
+}
+
+// command is a command of the program, in a process and an environment of its
+// own. Its input is the params.
+func command(executable string, args []string) (err error) {
+	all := company.New(company.Options{Env: workspace.SystemEnv(), Executable: executable})
+	defer func() { err = errors.Join(err, all.Close()) }()
+	c, params := all.In(args[1]), json.NewDecoder(os.Stdin)
+	var result any
+	switch args[0] {
+	case shareCommand:
+		var p company.CreateSharePackParams
+		if err = params.Decode(&p); err == nil {
+			result, err = c.CreateSharePack(context.Background(), p)
+		}
+	case fillCommand:
+		var p pipeline.FillSpec
+		if err = params.Decode(&p); err == nil {
+			result, err = c.FillArtifact(context.Background(), p)
+		}
+	}
+	if err != nil {
+		return err
+	}
+	return json.NewEncoder(os.Stdout).Encode(result)
+}

@@ -1,0 +1,148 @@
+package canarytest
+
+// Providers and workers that tell every secret that they were given, in every
+// way in which a program may write it.
+
+import (
+	"encoding/json"
+	"fmt"
+	"io"
+	"os"
+	"slices"
+	"strings"
+	"time"
+	"unicode/utf16"
+)
+
+// given are the secrets of this process's environment.
+func given() (secrets []string) {
+	for _, entry := range os.Environ() {
+		if name, value, _ := strings.Cut(entry, "="); strings.Contains(name, "CANARY") {
+			secrets = append(secrets, value)
+		}
+	}
+	return secrets
+}
+
+// spill tells them to stdout and stderr, and some words more.
+func spill(words []string) error {
+	for i, secret := range given() {
+		for _, to := range []*os.File{os.Stdout, os.Stderr} {
+			for _, told := range tellings(secret) {
+				if _, err := fmt.Fprintln(to, told); err != nil {
+					return err
+				}
+			}
+		}
+		if i%6 == 0 { // in pieces, each a read of its own
+			for piece := range slices.Chunk([]byte(secret), 1+len(secret)/3) {
+				if _, err := os.Stdout.Write(piece); err != nil {
+					return err
+				}
+				time.Sleep(2 * time.Millisecond)
+			}
+		}
+	}
+	for _, word := range words {
+		fmt.Println("I was told", word)
+	}
+	_, err := fmt.Print(given()[0]) // without the end of a line
+	return err
+}
+
+// tellings are the ways in which a secret is written: plain, and as the encoders
+// of JSON of several languages write it, alone and within a text of JSON.
+func tellings(secret string) []string {
+	plain := []string{secret, "x" + secret + "x"}
+	for _, encode := range []func(string) string{html, strict, ascii, slashed} {
+		once := encode(secret)
+		twice := encode(`{"output":` + once + `}`)
+		plain = append(plain,
+			`{"type":"item.completed","item":{"type":"command_execution","command":"env","aggregated_output":`+once+`}}`,
+			`{"type":"item.completed","item":{"type":"mcp_tool_call","result":`+twice+`}}`,
+		)
+	}
+	return plain
+}
+
+// html is JSON as Go writes it, strict as most do.
+func html(text string) string {
+	out, _ := json.Marshal(text) // texts always can
+	return string(out)
+}
+
+func strict(text string) string {
+	var out strings.Builder
+	for _, c := range text {
+		switch short := strings.IndexRune("\"\\\n\r\t\b\f", c); {
+		case short >= 0:
+			out.WriteString(`\` + `"\nrtbf`[short:short+1])
+		case c < ' ':
+			fmt.Fprintf(&out, `\u%04x`, c)
+		default:
+			out.WriteRune(c)
+		}
+	}
+	return `"` + out.String() + `"`
+}
+
+// ascii is JSON as Python writes it: nothing but ASCII.
+func ascii(text string) string {
+	var out strings.Builder
+	for _, c := range strict(text) {
+		if c < 0x80 {
+			out.WriteRune(c)
+			continue
+		}
+		for _, unit := range utf16.Encode([]rune{c}) {
+			fmt.Fprintf(&out, `\u%04x`, unit)
+		}
+	}
+	return out.String()
+}
+
+// slashed is JSON as PHP writes it.
+func slashed(text string) string { return strings.ReplaceAll(ascii(text), "/", `\/`) }
+
+// work is a codex that tells its secrets whatever it is asked.
+func work(args []string) int {
+	line := strings.Join(args, " ")
+	secrets := strings.Join(given(), " ")
+	switch {
+	case line == "login status":
+		fmt.Println("Logged in using ChatGPT", secrets)
+		return 0
+	case line == "--version":
+		fmt.Println("codex 1.2.3", secrets)
+		return 0
+	case strings.HasSuffix(line, "--help"):
+		fmt.Println("  --output-schema <FILE>", secrets)
+		return 0
+	}
+	prompt, err := io.ReadAll(os.Stdin)
+	if err != nil {
+		return exitOf(err)
+	}
+	if err := spill([]string{string(prompt)}); err != nil {
+		return exitOf(err)
+	}
+	fmt.Println()
+	if i := slices.Index(args, "--output-last-message"); i >= 0 {
+		return exitOf(os.WriteFile(args[i+1], []byte(secrets), 0o600))
+	}
+	named := func(what string) string {
+		_, rest, _ := strings.Cut(string(prompt), "\n"+what+": ")
+		value, _, _ := strings.Cut(rest, "\n")
+		return value
+	}
+	if strings.HasPrefix(named("goal"), "fail") {
+		fmt.Fprintln(os.Stderr, "I failed with", secrets)
+		return 3
+	}
+	result := `{"schema_version":1,"type":"result","job_id":` + html(named("job_id")) + `,"attempt_run_id":` + html(named("attempt_run_id")) +
+		`,"status":"succeeded","summary":` + strict("done with "+secrets) + `,"files_changed":[],` +
+		`"commands_run":[{"command":` + ascii("curl "+secrets) + `,"exit_code":0,"summary":` + html(secrets) + `}],"artifacts":[],` +
+		`"next_actions":[{"action":` + slashed(secrets) + `,"rationale":null}],"errors":[]}`
+	fmt.Printf("{\"type\":\"item.completed\",\"item\":{\"type\":\"agent_message\",\"text\":%s}}\n", strict(result))
+	return 0
+}

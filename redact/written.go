@@ -1,0 +1,56 @@
+package redact
+
+// The ways in which a value is written within a text of JSON: encoders differ in
+// what they escape.
+
+import (
+	"encoding/json"
+	"fmt"
+	"strings"
+	"unicode/utf16"
+	"unicode/utf8"
+
+	"ac/internal/canonjson"
+)
+
+// written gives the forms of a value within JSON, and within a text of JSON that
+// is in JSON itself: as this program writes it, as Go does (<, > and & escaped),
+// as Python does (nothing but ASCII), and as PHP does (slashes escaped too). The
+// outer encoder of two is the same as the inner one, or this program.
+func written(value string) (forms []string) {
+	for _, write := range []func(string) string{asWe, asGo, asPython, asPHP} {
+		once := write(value)
+		forms = append(forms, once, asWe(once), write(once))
+	}
+	return forms
+}
+
+func asWe(text string) string {
+	quoted := canonjson.AppendString(nil, text)
+	return string(quoted[1 : len(quoted)-1])
+}
+
+func asGo(text string) string {
+	quoted, err := json.Marshal(text)
+	if err != nil {
+		return text
+	}
+	return string(quoted[1 : len(quoted)-1])
+}
+
+func asPython(text string) string {
+	text = asWe(text)
+	var out strings.Builder
+	for _, c := range text {
+		if c < utf8.RuneSelf {
+			out.WriteRune(c)
+			continue
+		}
+		for _, unit := range utf16.AppendRune(nil, c) {
+			fmt.Fprintf(&out, `\u%04x`, unit)
+		}
+	}
+	return out.String()
+}
+
+func asPHP(text string) string { return strings.ReplaceAll(asPython(text), "/", `\/`) }

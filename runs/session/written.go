@@ -1,0 +1,85 @@
+package session
+
+// What a provider writes into the outputs itself: its secrets are masked there
+// as soon as it can write no more.
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path"
+	"slices"
+
+	"ac/redact"
+)
+
+// maxMasked bounds what is searched of these files, all together: nobody waits for
+// the end of a provider that left more.
+const maxMasked = 256 << 20
+
+// maskWritten masks the files of the outputs that did not pass through our hands.
+// Links are left alone: they may lead to anything.
+func (s *supervisor) maskWritten() error {
+	entries, err := s.w.FS.ReadDir(s.outDir)
+	left := int64(maxMasked)
+	for _, entry := range entries {
+		ours := slices.Contains([]string{"stdout.txt", "stderr.txt", "stdin.txt", "prompt.txt"}, entry.Name())
+		st, statErr := s.w.FS.Lstat(path.Join(s.outDir, entry.Name()))
+		if ours || statErr != nil || !st.Mode().IsRegular() || st.Size() > left {
+			continue
+		}
+		left -= st.Size()
+		if maskErr := s.maskFile(path.Join(s.outDir, entry.Name())); maskErr != nil {
+			err = errors.Join(err, fmt.Errorf("search %s for secrets: %w", entry.Name(), maskErr))
+		}
+	}
+	return err
+}
+
+// maskFile replaces a file that holds a secret.
+func (s *supervisor) maskFile(name string) error {
+	from, err := s.w.FS.OpenFile(name, os.O_RDONLY, 0)
+	if err != nil {
+		return err
+	}
+	defer from.Close()
+	st, err := from.Stat()
+	if err != nil {
+		return err
+	}
+	if found, err := copyMasked(io.Discard, from, s.secrets); err != nil || !found {
+		return err
+	}
+	temp := s.w.TempName(name)
+	to, err := s.w.FS.OpenFile(temp, os.O_WRONLY|os.O_CREATE|os.O_EXCL, st.Mode().Perm())
+	if err != nil {
+		return err
+	}
+	_, err = copyMasked(to, io.NewSectionReader(from, 0, st.Size()), s.secrets)
+	if err = errors.Join(err, to.SyncData(), to.Close()); err == nil {
+		err = s.w.FS.Rename(temp, name)
+	}
+	if err != nil {
+		return errors.Join(err, s.w.FS.Remove(temp))
+	}
+	return s.w.FS.SyncDir(s.outDir)
+}
+
+// copyMasked copies a text without secrets and tells whether there were any.
+func copyMasked(to io.Writer, from io.Reader, secrets *redact.Values) (found bool, err error) {
+	mask, block := secrets.Stream(), make([]byte, readBlock)
+	for {
+		n, err := from.Read(block)
+		if _, writeErr := to.Write(mask.Next(block[:n])); writeErr != nil {
+			return false, writeErr
+		}
+		if errors.Is(err, io.EOF) {
+			_, err := to.Write(mask.Rest())
+			return mask.Found(), err
+		}
+		if err != nil {
+			return false, err
+		}
+	}
+}
