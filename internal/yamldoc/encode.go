@@ -7,6 +7,7 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
+	"math"
 	"reflect"
 	"slices"
 	"strconv"
@@ -85,8 +86,15 @@ func node(v reflect.Value, inner *shape.Plan) *yaml.Node {
 }
 
 func numberNode(f float64) *yaml.Node {
-	text := strconv.FormatFloat(f, 'f', -1, 64)
-	tag := "!!int"
+	text, tag := strconv.FormatFloat(f, 'f', -1, 64), "!!int"
+	switch {
+	case math.IsNaN(f):
+		text = ".nan"
+	case math.IsInf(f, 1):
+		text = ".inf"
+	case math.IsInf(f, -1):
+		text = "-.inf"
+	}
 	if strings.Contains(text, ".") {
 		tag = "!!float"
 	}

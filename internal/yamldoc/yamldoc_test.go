@@ -1,6 +1,7 @@
 package yamldoc
 
 import (
+	"fmt"
 	"strings"
 	"testing"
 
@@ -140,6 +141,7 @@ func TestRewriteKeeps(t *testing.T) {
 func FuzzParse(f *testing.F) {
 	f.Add([]byte("a: 1\nb: [x, *y]\n"))
 	f.Add([]byte("k: \"\u0085\"\n"))
+	f.Add([]byte("a: 1e400\nb: -.inf\nc: .nan\nd: 1e-7\ne: 12345678901234567890\n"))
 	f.Fuzz(func(t *testing.T, text []byte) {
 		v, err := Parse(text)
 		if err != nil || v.Kind != shape.Map {
@@ -149,8 +151,9 @@ func FuzzParse(f *testing.F) {
 		if err != nil {
 			return // text that no YAML can carry
 		}
-		if _, err := Parse(out); err != nil {
-			t.Fatalf("%q was written as %q: %v", text, out, err)
+		back, err := Parse(out)
+		if was, is := fmt.Sprintf("%+v", v), fmt.Sprintf("%+v", back); err != nil || was != is {
+			t.Fatalf("%q was written as %q: %v\n%s\n%s", text, out, err, was, is)
 		}
 	})
 }
