@@ -172,7 +172,30 @@ func Carries(name, want, got string) error {
 // Dirs lists the names of the directories in a directory that are not hidden,
 // sorted. A missing directory has none.
 func Dirs(fsys durable.FS, dir string) ([]string, error) {
-	return list(fsys, dir, func(e fs.DirEntry) bool { return e.IsDir() || isLinkTo(fsys, dir, e, fs.ModeDir) })
+	_, entries, err := readListing(fsys, dir)
+	found, err := folders(fsys, dir, entries, err)
+	var names []string
+	for _, e := range found {
+		names = append(names, e.Name)
+	}
+	return names, err
+}
+
+// folders keeps of what listing a directory gave the directories that are not
+// hidden. A missing directory has none.
+func folders(fsys durable.FS, dir string, entries []durable.Entry, err error) (found []durable.Entry, _ error) {
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, fault.New(fault.IO, "%s cannot be listed: %w", dir, err)
+	}
+	for _, e := range entries {
+		if !strings.HasPrefix(e.Name, ".") && (e.Type.IsDir() || isLinkTo(fsys, dir, e, fs.ModeDir)) {
+			found = append(found, e)
+		}
+	}
+	return found, nil
 }
 
 // Files lists the names of the files in a directory that are not hidden and
@@ -190,30 +213,13 @@ func Files(fsys durable.FS, dir, extension string) ([]string, error) {
 	}), nil
 }
 
-func list(fsys durable.FS, dir string, keep func(fs.DirEntry) bool) ([]string, error) {
-	entries, err := fsys.ReadDir(dir)
-	if errors.Is(err, fs.ErrNotExist) {
-		return nil, nil
-	}
-	if err != nil {
-		return nil, fault.New(fault.IO, "%s cannot be listed: %w", dir, err)
-	}
-	var names []string
-	for _, e := range entries {
-		if !strings.HasPrefix(e.Name(), ".") && keep(e) {
-			names = append(names, e.Name())
-		}
-	}
-	return names, nil
-}
-
 // isLinkTo reports whether an entry is a symlink to something of a kind inside
 // the workspace.
-func isLinkTo(fsys durable.FS, dir string, e fs.DirEntry, kind fs.FileMode) bool {
-	if e.Type()&fs.ModeSymlink == 0 {
+func isLinkTo(fsys durable.FS, dir string, e durable.Entry, kind fs.FileMode) bool {
+	if e.Type&fs.ModeSymlink == 0 {
 		return false
 	}
-	st, err := fsys.Stat(path.Join(dir, e.Name()))
+	st, err := fsys.Stat(path.Join(dir, e.Name))
 	return err == nil && st.Mode().Type() == kind
 }
 

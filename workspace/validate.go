@@ -42,13 +42,13 @@ func Validate(env Env, dir string) Findings {
 // Validate is Validate of an open workspace. What it found in a document is
 // kept and told again while the file is the same one.
 func (w *Workspace) Validate() Findings {
-	return validate(w.FS, &verdictCache{docs: w.verdicts, now: w.Env.Clock.Now}, thorough)
+	return validate(w.FS, w.memory(), thorough)
 }
 
 // Glance is Validate without the warnings that logs and message files give:
 // what opening a workspace tells.
 func (w *Workspace) Glance() Findings {
-	return validate(w.FS, &verdictCache{docs: w.verdicts, now: w.Env.Clock.Now}, glance)
+	return validate(w.FS, w.memory(), glance)
 }
 
 // depth is how much is read.
@@ -59,8 +59,8 @@ const (
 	thorough       // the contents of messages and the beginnings of logs as well
 )
 
-func validate(fsys durable.FS, cache *verdictCache, how depth) Findings {
-	v := &validator{fs: fsys, cache: cache, depth: how}
+func validate(fsys durable.FS, known *memory, how depth) Findings {
+	v := &validator{fs: fsys, see: afar(fsys), memory: known, depth: how}
 	v.workspace()
 	return v.findings
 }
@@ -81,7 +81,8 @@ func nothingThere() Findings {
 // for one goroutine.
 type validator struct {
 	fs       durable.FS
-	cache    *verdictCache
+	see      sight
+	memory   *memory
 	depth    depth
 	known    *membership
 	findings Findings
@@ -106,17 +107,22 @@ func (v *validator) missing(code, name string) {
 	v.issue(code, name, what+name)
 }
 
-// each calls look for every name, side by side, each with a validator of its
+// each calls look for every entry, side by side, each with a validator of its
 // own, and takes their findings over in the order of the names.
-func (v *validator) each(names []string, look func(part *validator, name string)) {
-	parts := make([]validator, len(names))
-	workers := min(runtime.GOMAXPROCS(0), len(names))
+func (v *validator) each(of partOf, look func(part *validator, name string)) {
+	if len(of.entries) == 0 {
+		return
+	}
+	from, done := nearby(v.fs, of.dir)
+	defer done()
+	parts := make([]validator, len(of.entries))
+	workers := min(runtime.GOMAXPROCS(0), len(parts))
 	var group sync.WaitGroup
 	for worker := range workers {
 		group.Go(func() {
-			for i := worker; i < len(names); i += workers {
-				parts[i] = validator{fs: v.fs, cache: v.cache, depth: v.depth, known: v.known}
-				look(&parts[i], names[i])
+			for i := worker; i < len(parts); i += workers {
+				parts[i] = validator{fs: v.fs, see: from(of.entries[i]), memory: v.memory, depth: v.depth, known: v.known}
+				look(&parts[i], of.entries[i].Name)
 			}
 		})
 	}

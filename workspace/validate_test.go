@@ -310,7 +310,8 @@ func TestKeptVerdicts(t *testing.T) {
 		}
 		// What is kept must be old enough; the time of a change cannot be set.
 		w.verdicts = newVerdicts()
-		later := &verdictCache{docs: w.verdicts, now: func() time.Time { return time.Now().Add(time.Minute) }}
+		later := w.memory()
+		later.now = func() time.Time { return time.Now().Add(time.Minute) }
 		if found := validate(w.FS, later, thorough); len(found.Issues)+len(found.Warnings) > 0 {
 			t.Errorf("the full workspace has findings: %+v", found)
 		}

@@ -17,17 +17,17 @@ import (
 
 func (v *validator) workspace() {
 	for _, dir := range RequiredDirs() {
-		if st, err := v.fs.Stat(dir); err != nil || !st.IsDir() {
+		if _, mode, err := v.see(dir); err != nil || !mode.IsDir() {
 			v.missing("missing_dir", dir)
 		}
 	}
 	for _, file := range requiredFiles() {
-		if _, err := v.fs.Stat(file); absent(err) {
+		if _, _, err := v.see(file); absent(err) {
 			v.missing("missing_file", file)
 		}
 	}
 	teams, agents := v.dirs(TeamsDir), v.dirs(AgentsDir)
-	v.known = &membership{teams: setOf(teams), agents: setOf(agents)}
+	v.known = &membership{teams: teams.set(), agents: agents.set()}
 	v.document(CompanyFile, yamlKind(doc.CompanyCodec, ignored[doc.Company]))
 	v.document(PolicyFile, yamlKind(doc.PolicyCodec, ignored[doc.Policy]))
 	v.each(v.files(ReviewsDir, ".yaml"), func(part *validator, name string) {
@@ -41,14 +41,6 @@ func (v *validator) workspace() {
 	v.each(agents, func(part *validator, id string) { part.required(AgentFile(id), agentKind()) })
 	v.each(v.dirs(ProjectsDir), func(part *validator, id string) { part.project(id) })
 	v.beside()
-}
-
-func setOf(names []string) map[string]bool {
-	set := make(map[string]bool, len(names))
-	for _, name := range names {
-		set[name] = true
-	}
-	return set
 }
 
 // beside looks at documents without which a workspace is valid.
@@ -66,52 +58,71 @@ func (v *validator) beside() {
 	})
 }
 
+// partOf a directory are those of its entries that are looked at.
+type partOf struct {
+	dir     string
+	entries []durable.Entry
+}
+
+func (p *partOf) take(e durable.Entry) { p.entries = append(p.entries, e) }
+
+func (p partOf) set() map[string]bool {
+	set := make(map[string]bool, len(p.entries))
+	for _, e := range p.entries {
+		set[e.Name] = true
+	}
+	return set
+}
+
 // dirs lists a directory of directories. What else lies there is passed over
 // and told.
-func (v *validator) dirs(dir string) (names []string) {
-	v.list(dir, func(name string, entry fs.DirEntry) {
+func (v *validator) dirs(dir string) partOf {
+	found := partOf{dir: dir}
+	v.list(dir, func(e durable.Entry) {
 		switch {
-		case entry.IsDir() || isLinkTo(v.fs, dir, entry, fs.ModeDir):
-			names = append(names, name)
-		case entry.Type()&fs.ModeSymlink != 0:
-			v.stray(dir, name, "is a link that leads to no directory of this workspace, and is not read")
+		case e.Type.IsDir() || isLinkTo(v.fs, dir, e, fs.ModeDir):
+			found.take(e)
+		case e.Type&fs.ModeSymlink != 0:
+			v.stray(dir, e.Name, "is a link that leads to no directory of this workspace, and is not read")
 		default:
-			v.stray(dir, name, "is no directory, and is not read")
+			v.stray(dir, e.Name, "is no directory, and is not read")
 		}
 	})
-	return names
+	return found
 }
 
 // files lists a directory of documents.
-func (v *validator) files(dir, extension string) (names []string) {
-	v.list(dir, func(name string, _ fs.DirEntry) {
-		if path.Ext(name) == extension {
-			names = append(names, name)
+func (v *validator) files(dir, extension string) partOf {
+	found := partOf{dir: dir}
+	v.list(dir, func(e durable.Entry) {
+		if path.Ext(e.Name) == extension {
+			found.take(e)
 		} else {
-			v.stray(dir, name, "does not end in "+extension+", and is not read")
+			v.stray(dir, e.Name, "does not end in "+extension+", and is not read")
 		}
 	})
-	return names
+	return found
 }
 
 // evidence lists the documents of a directory where other files belong as well.
-func (v *validator) evidence(dir, extension string) (names []string) {
-	v.list(dir, func(name string, _ fs.DirEntry) {
-		if path.Ext(name) == extension {
-			names = append(names, name)
+func (v *validator) evidence(dir, extension string) partOf {
+	found := partOf{dir: dir}
+	v.list(dir, func(e durable.Entry) {
+		if path.Ext(e.Name) == extension {
+			found.take(e)
 		}
 	})
-	return names
+	return found
 }
 
-func (v *validator) list(dir string, visit func(name string, entry fs.DirEntry)) {
-	entries, err := v.fs.ReadDir(dir)
+func (v *validator) list(dir string, visit func(durable.Entry)) {
+	entries, err := v.memory.list(v.fs, v.see, dir)
 	if err != nil && !absent(err) {
 		v.issue("read_error", dir, dir+": "+because(err))
 	}
-	for _, entry := range entries {
-		if !strings.HasPrefix(entry.Name(), ".") {
-			visit(entry.Name(), entry)
+	for _, e := range entries {
+		if !strings.HasPrefix(e.Name, ".") {
+			visit(e)
 		}
 	}
 }
@@ -126,7 +137,7 @@ func (v *validator) project(id string) {
 		return
 	}
 	there := map[string]bool{}
-	v.list(ProjectDir(id), func(name string, _ fs.DirEntry) { there[name] = true })
+	v.list(ProjectDir(id), func(e durable.Entry) { there[e.Name] = true })
 	in := func(name string) string { return path.Join(ProjectDir(id), name) }
 	if there["runs"] {
 		v.each(v.dirs(RunsDir(id)), func(part *validator, run string) { part.run(id, run) })
@@ -170,7 +181,7 @@ func (v *validator) run(project, id string) {
 		return
 	}
 	log := LogFile(project, id)
-	if _, err := v.fs.Stat(log); absent(err) {
+	if _, _, err := v.see(log); absent(err) {
 		v.missing("missing_file", log)
 	} else if v.depth == thorough {
 		v.seals(log)
@@ -201,7 +212,7 @@ func (v *validator) conversations(dir, project string) {
 }
 
 func (v *validator) conversation(dir, id, project string) {
-	if _, err := v.fs.Stat(dir); absent(err) {
+	if _, _, err := v.see(dir); absent(err) {
 		return
 	}
 	v.inFolder(dir, "conversation.yaml", conversationKind(id, project))

@@ -181,12 +181,12 @@ func (v *validator) required(file string, k kind) bool {
 }
 
 func (v *validator) judged(file string, k kind) (d verdict, there bool) {
-	st, err := v.fs.Stat(file)
+	version, _, err := v.see(file)
 	if absent(err) {
 		return d, false
 	}
 	if err == nil {
-		if d, ok := v.cache.get(file, durable.VersionOf(st)); ok {
+		if d, ok := v.memory.verdict(file, version); ok {
 			return d, true
 		}
 	}
@@ -199,7 +199,7 @@ func (v *validator) judged(file string, k kind) (d verdict, there bool) {
 		return d, true
 	}
 	d = k.judge(file, text)
-	v.cache.put(file, durable.VersionOf(st), d)
+	v.memory.judged(file, durable.VersionOf(st), d)
 	return d, true
 }
 
@@ -216,31 +216,51 @@ type versioned struct {
 
 func newVerdicts() *verdicts { return &verdicts{seen: map[string]versioned{}} }
 
-// verdictCache is verdicts with the clock that tells what may be kept. A nil one
-// keeps nothing.
-type verdictCache struct {
-	docs *verdicts
-	now  func() time.Time
-}
-
-func (c *verdictCache) get(name string, version durable.Version) (verdict, bool) {
-	if c == nil {
-		return verdict{}, false
-	}
-	c.docs.mu.Lock()
-	defer c.docs.mu.Unlock()
-	known, ok := c.docs.seen[name]
+// get gives what was found in a document of a version.
+func (d *verdicts) get(name string, version durable.Version) (verdict, bool) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	known, ok := d.seen[name]
 	return known.verdict, ok && known.version == version
 }
 
-func (c *verdictCache) put(name string, version durable.Version, d verdict) {
-	if c == nil || !version.Settled(c.now()) {
-		return
+// put remembers a verdict. Over maxCached everything is forgotten at once.
+func (d *verdicts) put(name string, of versioned) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if len(d.seen) >= maxCached {
+		clear(d.seen)
 	}
-	c.docs.mu.Lock()
-	defer c.docs.mu.Unlock()
-	if len(c.docs.seen) >= maxCached {
-		clear(c.docs.seen)
+	d.seen[name] = of
+}
+
+// memory is what an open workspace knows from validations before, with the clock
+// that tells what may be kept. A nil one keeps nothing.
+type memory struct {
+	docs *verdicts
+	dirs *listings
+	now  func() time.Time
+}
+
+func (w *Workspace) memory() *memory { return &memory{w.verdicts, w.listings, w.Env.Clock.Now} }
+
+func (m *memory) verdict(name string, version durable.Version) (verdict, bool) {
+	if m == nil {
+		return verdict{}, false
 	}
-	c.docs.seen[name] = versioned{version, d}
+	return m.docs.get(name, version)
+}
+
+func (m *memory) judged(name string, version durable.Version, d verdict) {
+	if m != nil && version.Settled(m.now()) {
+		m.docs.put(name, versioned{version, d})
+	}
+}
+
+func (m *memory) list(fsys durable.FS, see sight, dir string) ([]durable.Entry, error) {
+	if m == nil {
+		_, entries, err := readListing(fsys, dir)
+		return entries, err
+	}
+	return m.dirs.listed(fsys, see, dir, m.now)
 }

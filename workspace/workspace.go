@@ -63,6 +63,7 @@ type Workspace struct {
 	write    *lock.Mutex
 	shared   *lock.Shared
 	docs     *documents
+	listings *listings
 	verdicts *verdicts
 	appended func(log string)
 }
@@ -100,7 +101,7 @@ func newWorkspace(env Env, dir string, fsys durable.FS) *Workspace {
 		Events: events.Source{Clock: env.Clock, NewID: env.IDs.New},
 		namer:  durable.Namer{PID: env.PID, UnixMS: func() int64 { return env.Clock.Now().UnixMilli() }, Random: env.IDs.Hex},
 		write:  lock.NewMutex(fsys, writeKernelLock),
-		docs:   newDocuments(), verdicts: newVerdicts(),
+		docs:   newDocuments(), listings: newListings(), verdicts: newVerdicts(),
 	}
 	w.shared = &lock.Shared{
 		FS: fsys, Name: writeLockFile, PID: env.PID, Host: env.Host, Clock: env.Clock,

@@ -91,6 +91,21 @@ func (d *Dir) Close() error {
 	return d.file.Close()
 }
 
+// Version is the version of the directory itself.
+func (d *Dir) Version() (Version, error) {
+	var st fs.FileInfo
+	var err error
+	if d.file == nil {
+		st, err = d.fsys.Stat(d.name)
+	} else {
+		st, err = d.file.Stat()
+	}
+	if err != nil {
+		return Version{}, err
+	}
+	return VersionOf(st), nil
+}
+
 // Entries lists the directory, in the order in which the system gives it.
 func (d *Dir) Entries() ([]Entry, error) {
 	if d.file == nil {

@@ -1,0 +1,14 @@
+package durable
+
+import (
+	"io/fs"
+	"syscall"
+)
+
+// changeTime is when the inode last changed, in nanoseconds.
+func changeTime(st fs.FileInfo) int64 {
+	if sys, ok := st.Sys().(*syscall.Stat_t); ok {
+		return sys.Ctimespec.Nano()
+	}
+	return 0
+}

@@ -1,0 +1,79 @@
+package workspace
+
+// Listing directories, with a memory that is only trusted while the directory is
+// provably the one that was listed: a name that is added to it, taken from it or
+// stands for another file from now on changes its times.
+
+import (
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"ac/internal/durable"
+)
+
+// listings are the entries of directories, by name and version.
+type listings struct {
+	mu    sync.Mutex
+	seen  map[string]listing
+	names int // in all of them
+}
+
+type listing struct {
+	version durable.Version
+	entries []durable.Entry
+}
+
+func newListings() *listings { return &listings{seen: map[string]listing{}} }
+
+func (l *listings) get(dir string, version durable.Version) ([]durable.Entry, bool) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	known, ok := l.seen[dir]
+	return known.entries, ok && known.version == version
+}
+
+// put remembers a listing. Over maxCached names everything is forgotten at once.
+func (l *listings) put(dir string, of listing) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.names += len(of.entries) - len(l.seen[dir].entries)
+	if l.names > maxCached {
+		clear(l.seen)
+		l.names = len(of.entries)
+	}
+	l.seen[dir] = of
+}
+
+// listed gives the entries of a directory, sorted by name; they may be shared and
+// are not to be changed. What was remembered counts while see tells the same
+// version. With an error come the entries that could be read.
+func (l *listings) listed(fsys durable.FS, see sight, dir string, now func() time.Time) ([]durable.Entry, error) {
+	if version, mode, err := see(dir); err == nil && mode.IsDir() {
+		if entries, ok := l.get(dir, version); ok {
+			return entries, nil
+		}
+	}
+	began := now()
+	version, entries, err := readListing(fsys, dir)
+	if err == nil && version.Settled(began) && version.ID != (durable.Identity{}) { // else another directory could be taken for it
+		l.put(dir, listing{version, entries})
+	}
+	return entries, err
+}
+
+// readListing lists a directory. The version is that of before.
+func readListing(fsys durable.FS, dir string) (version durable.Version, entries []durable.Entry, err error) {
+	d, err := durable.OpenDir(fsys, dir)
+	if err != nil {
+		return version, nil, err
+	}
+	defer d.Close()
+	if version, err = d.Version(); err != nil {
+		return version, nil, err
+	}
+	entries, err = d.Entries()
+	slices.SortFunc(entries, func(a, b durable.Entry) int { return strings.Compare(a.Name, b.Name) })
+	return version, entries, err
+}
