@@ -145,15 +145,15 @@ func List(w *workspace.Workspace, project string) ([]Listed, error) {
 	}
 	found := []dated{}
 	for _, p := range projects {
-		ids, err := workspace.Dirs(w.FS, workspace.RunsDir(p))
+		file := func(id string) string { return workspace.RunFile(p, id) }
+		of, err := workspace.LoadFolders(w, doc.RunCodec, workspace.RunsDir(p), file, func(_ string, run doc.Run) (dated, error) {
+			at, _ := clock.Parse(run.CreatedAt)
+			return dated{Listed{p, run.ID, run.CreatedAt, run.Status, run.Provider, run.AgentID}, at}, nil
+		})
 		if err != nil {
 			return nil, err
 		}
-		found = append(found, workspace.ReadEach(ids, func(id string) (dated, error) {
-			run, err := workspace.Load(w, doc.RunCodec, workspace.RunFile(p, id))
-			at, _ := clock.Parse(run.CreatedAt)
-			return dated{Listed{p, run.ID, run.CreatedAt, run.Status, run.Provider, run.AgentID}, at}, err
-		})...)
+		found = append(found, of...)
 	}
 	slices.SortFunc(found, func(a, b dated) int { return cmp.Or(b.at.Compare(a.at), cmp.Compare(b.RunID, a.RunID)) })
 	rows := make([]Listed, len(found))

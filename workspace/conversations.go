@@ -123,17 +123,19 @@ type staff struct {
 }
 
 func (w *Workspace) staff() (s staff, err error) {
-	ids, err := Dirs(w.FS, AgentsDir)
+	found, err := w.folders(AgentsDir)
 	if err != nil {
 		return s, err
 	}
-	s.agents = ReadEach(ids, w.Agent)
-	for _, id := range ids {
-		if !slices.ContainsFunc(s.agents, func(a doc.Agent) bool { return a.ID == id }) {
-			s.unread = append(s.unread, id)
+	if s.agents, err = w.agents(); err != nil {
+		return s, err
+	}
+	for _, e := range found {
+		if !slices.ContainsFunc(s.agents, func(a doc.Agent) bool { return a.ID == e.Name }) {
+			s.unread = append(s.unread, e.Name)
 		}
 	}
-	s.teams, err = readable(w, TeamsDir, w.Team)
+	s.teams, err = w.teams()
 	return s, err
 }
 

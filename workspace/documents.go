@@ -6,9 +6,7 @@ package workspace
 import (
 	"errors"
 	"io/fs"
-	"os"
 	"path"
-	"path/filepath"
 	"slices"
 	"strings"
 	"sync"
@@ -55,13 +53,13 @@ func (d *documents) put(name string, v durable.Version, doc any) {
 // fitting: fault.InvalidFile, naming the file and each fault. The document may
 // be shared: it is not to be changed.
 func Load[T any](w *Workspace, codec yamldoc.Codec[T], name string) (T, error) {
-	return load(w, name, func(text []byte) (T, error) { return Decode(codec, name, text) })
+	return load(w, afar(w.FS), name, func(text []byte) (T, error) { return Decode(codec, name, text) })
 }
 
 // LoadWith is Load for documents that are read in their own way. What decode
 // gives is remembered, with everything it holds.
 func LoadWith[T any](w *Workspace, name string, decode func(text []byte) (T, error)) (T, error) {
-	return load(w, name, decode)
+	return load(w, afar(w.FS), name, decode)
 }
 
 // LoadAmong reads the wanted documents of a directory whose files have an
@@ -82,7 +80,7 @@ func LoadAmong[T any](w *Workspace, dir, extension string, decode func(file stri
 				return document, errUnwanted
 			}
 		}
-		document, err = load(w, file, func(text []byte) (T, error) { return decode(file, text) })
+		document, err = load(w, afar(w.FS), file, func(text []byte) (T, error) { return decode(file, text) })
 		if err == nil && !wanted(document) {
 			return document, errUnwanted
 		}
@@ -118,12 +116,33 @@ func (w *Workspace) couldBeRead(name string) bool {
 
 var errUnwanted = errors.New("a document that is not wanted")
 
-// load gives the document as it was decoded before, while its file is the same,
-// and else reads it.
-func load[T any](w *Workspace, name string, decode func(text []byte) (T, error)) (doc T, err error) {
+// LoadFolders reads the documents of the directories in a directory, in the order
+// of their ids, which are their names, and passes over those that cannot be read
+// or are refused. file tells where the document of an id lies, right in its
+// directory. of is called from several goroutines.
+func LoadFolders[D, T any](w *Workspace, codec yamldoc.Codec[D], dir string, file func(id string) string, of func(id string, document D) (T, error)) ([]T, error) {
+	found, err := w.folders(dir)
+	if err != nil || len(found) == 0 {
+		return nil, err
+	}
+	from, done := nearby(w.FS, dir)
+	defer done()
+	return ReadEach(found, func(e durable.Entry) (none T, err error) {
+		name := file(e.Name)
+		document, err := load(w, from(e), name, func(text []byte) (D, error) { return Decode(codec, name, text) })
+		if err != nil {
+			return none, err
+		}
+		return of(e.Name, document)
+	}), nil
+}
+
+// load gives the document as it was decoded before, while see tells that its file
+// is the same, and else reads it.
+func load[T any](w *Workspace, see sight, name string, decode func(text []byte) (T, error)) (doc T, err error) {
 	if known, ok := w.docs.get(name); ok {
 		if same, ok := known.doc.(T); ok { // else it was read as something else, and is read again
-			if st, err := w.present(name); err == nil && durable.VersionOf(st) == known.version {
+			if version, _, err := see(name); err == nil && version == known.version {
 				return same, nil
 			}
 		}
@@ -139,17 +158,6 @@ func load[T any](w *Workspace, name string, decode func(text []byte) (T, error))
 		w.docs.put(name, v, doc)
 	}
 	return doc, nil
-}
-
-// present describes the file at a name, to tell whether it is one that was read
-// before. It is asked for by path, which costs a seventh of the way through the
-// root: what is another file, wherever that lies, is then read through the root.
-func (w *Workspace) present(name string) (fs.FileInfo, error) {
-	st, err := os.Lstat(w.dir + string(filepath.Separator) + filepath.FromSlash(name))
-	if err != nil || !st.Mode().IsRegular() {
-		return w.FS.Stat(name)
-	}
-	return st, nil
 }
 
 // Decode reads a document from text that is at hand; name is for errors.
@@ -179,6 +187,12 @@ func Dirs(fsys durable.FS, dir string) ([]string, error) {
 		names = append(names, e.Name)
 	}
 	return names, err
+}
+
+// folders is Dirs of an open workspace, which remembers what it listed.
+func (w *Workspace) folders(dir string) ([]durable.Entry, error) {
+	entries, err := w.listings.listed(w.FS, afar(w.FS), dir, w.Env.Clock.Now)
+	return folders(w.FS, dir, entries, err)
 }
 
 // folders keeps of what listing a directory gave the directories that are not
@@ -226,7 +240,7 @@ func isLinkTo(fsys durable.FS, dir string, e durable.Entry, kind fs.FileMode) bo
 // LoadHead reads the front matter of a markdown record, as Load reads a
 // document.
 func LoadHead[T any](w *Workspace, codec yamldoc.Codec[T], name string) (T, error) {
-	return load(w, name, func(text []byte) (doc T, err error) {
+	return load(w, afar(w.FS), name, func(text []byte) (doc T, err error) {
 		head, _, err := frontmatter.Split(text)
 		if err != nil {
 			return doc, fault.New(fault.InvalidFile, "%s: %w", name, err)

@@ -13,7 +13,7 @@ const perReader = 16
 // ReadEach reads the documents of these ids, in their order, passing over those
 // that cannot be read. read is called from several goroutines, which have ended
 // when ReadEach returns.
-func ReadEach[T any](ids []string, read func(id string) (T, error)) []T {
+func ReadEach[K, T any](ids []K, read func(id K) (T, error)) []T {
 	type outcome struct {
 		document T
 		ok       bool

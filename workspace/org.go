@@ -38,26 +38,30 @@ func (w *Workspace) Agent(id string) (doc.Agent, error) {
 
 // Teams lists the teams that can be read, by name.
 func (w *Workspace) Teams() ([]doc.Team, error) {
-	teams, err := readable(w, TeamsDir, w.Team)
+	teams, err := w.teams()
 	collation.SortBy(teams, func(t doc.Team) string { return t.Name }, func(t doc.Team) string { return t.ID })
 	return teams, err
 }
 
 // Agents lists the agents that can be read, by name.
 func (w *Workspace) Agents() ([]doc.Agent, error) {
-	agents, err := readable(w, AgentsDir, w.Agent)
+	agents, err := w.agents()
 	collation.SortBy(agents, func(a doc.Agent) string { return a.Name }, func(a doc.Agent) string { return a.ID })
 	return agents, err
 }
 
-// readable reads the documents of the directories in a directory, passing over
-// those that do not fit.
-func readable[T any](w *Workspace, dir string, read func(id string) (T, error)) ([]T, error) {
-	ids, err := Dirs(w.FS, dir)
-	if err != nil {
-		return nil, err
-	}
-	return ReadEach(ids, read), nil
+// teams are the teams that can be read, by id.
+func (w *Workspace) teams() ([]doc.Team, error) {
+	return LoadFolders(w, doc.TeamCodec, TeamsDir, TeamFile, func(id string, team doc.Team) (doc.Team, error) {
+		return team, Carries(TeamFile(id), id, team.ID)
+	})
+}
+
+// agents are the agents that can be read, by id.
+func (w *Workspace) agents() ([]doc.Agent, error) {
+	return LoadFolders(w, doc.AgentCodec, AgentsDir, AgentFile, func(id string, agent doc.Agent) (doc.Agent, error) {
+		return agent, Carries(AgentFile(id), id, agent.ID)
+	})
 }
 
 // NewTeam makes a team and returns its id.

@@ -26,7 +26,11 @@ func (w *Workspace) Project(id string) (doc.Project, error) {
 }
 
 // Projects lists the projects that can be read, by id.
-func (w *Workspace) Projects() ([]doc.Project, error) { return readable(w, ProjectsDir, w.Project) }
+func (w *Workspace) Projects() ([]doc.Project, error) {
+	return LoadFolders(w, doc.ProjectCodec, ProjectsDir, ProjectFile, func(id string, project doc.Project) (doc.Project, error) {
+		return project, Carries(ProjectFile(id), id, project.ID)
+	})
+}
 
 // RepoLinks reads the links of a project; a project without the file has none.
 func (w *Workspace) RepoLinks(project string) ([]doc.RepoLink, error) {
