@@ -31,6 +31,10 @@ import (
 // this number.
 const dyingVariable = "AC_TEST_DIES_AT"
 
+// stillbornVariable names a folder: the runner that can make it ends before it
+// takes its job.
+const stillbornVariable = "AC_TEST_STILLBORN"
+
 func TestMain(m *testing.M) {
 	switch filepath.Base(os.Args[0]) {
 	case "codex", "claude", "gemini":
@@ -89,6 +93,9 @@ func runJob() error {
 		return err
 	}
 	for _, entry := range order.Environ {
+		if dir, ok := strings.CutPrefix(entry, stillbornVariable+"="); ok && os.Mkdir(dir, 0o700) == nil {
+			return proc.Kill(os.Getpid())
+		}
 		if n, ok := strings.CutPrefix(entry, dyingVariable+"="); ok {
 			return dieAt(executable, order, n)
 		}

@@ -3,6 +3,7 @@ package job_test
 // Deaths of runners, and what the next look makes of them.
 
 import (
+	"errors"
 	"flag"
 	"fmt"
 	"math/rand/v2"
@@ -78,6 +79,36 @@ func TestTakenUpOnce(t *testing.T) {
 	}
 }
 
+// TestStillbornRunner kills a runner before it takes its job, of one that is
+// submitted and of one that is taken up: nobody hears of it, another one goes on.
+func TestStillbornRunner(t *testing.T) {
+	t.Parallel()
+	s := newStage(t)
+	s.litter = true
+	stillborn := func() *job.Starter {
+		starter := *s.starter
+		starter.Environ = append(slices.Clone(starter.Environ), stillbornVariable+"="+filepath.Join(t.TempDir(), "once"))
+		return &starter
+	}
+	if record, err := job.Submit(t.Context(), s.w, stillborn(), s.spec("job_s", "codex", "good")); err != nil {
+		t.Errorf("submitted: %+v (%v)", record, err)
+	}
+	s.foreign("job_f", time.Minute)
+	owner := filepath.Join(s.w.Dir(), ".local/jobs", s.project, "job_f.owner.json") // of a runner that is gone
+	text := `{"schema_version":1,"type":"job_owner","pid":1073741824,"process_start":"0","acquired_at":"2026-11-20T15:02:47.930Z"}`
+	if err := errors.Join(os.MkdirAll(filepath.Dir(owner), 0o750), os.WriteFile(owner, []byte(text), 0o600)); err != nil {
+		t.Fatal(err)
+	}
+	if record, err := job.Poll(t.Context(), s.w, stillborn(), s.project, "job_f"); err != nil {
+		t.Errorf("taken up: %+v (%v)", record, err)
+	}
+	for _, id := range []string{"job_s", "job_f"} {
+		if record, left := s.end(id); left.Result.Status != doc.ResultSucceeded || len(record.Attempts) != 1 || s.acts(id) != 1 {
+			t.Errorf("%s: %d starts: %+v", id, s.acts(id), left.Result)
+		}
+	}
+}
+
 func TestRunnerIsToldToEnd(t *testing.T) {
 	t.Parallel()
 	s := newStage(t)
@@ -143,7 +174,7 @@ func TestDeathAtAnyCall(t *testing.T) {
 	t.Parallel()
 	s := newStage(t)
 	s.litter = true
-	const last = 400
+	const last = 350
 	points := rand.New(rand.NewPCG(2, uint64(time.Now().UnixNano()))).Perm(last)
 	if *deaths > 0 {
 		points = points[:*deaths]

@@ -61,9 +61,25 @@ type Starter struct {
 	Version string
 }
 
+// starts is how often a runner is started that ends before it took its job, and
+// so before it did anything.
+const starts = 3
+
+// errEnded says that a runner did.
+var errEnded = errors.New("the runner ended before it took the job")
+
 // start starts a runner for a job and returns once it owns the job, or found it
 // owned. The runner goes on whatever becomes of this process.
-func (s *Starter) start(ctx context.Context, w *workspace.Workspace, p place) error {
+func (s *Starter) start(ctx context.Context, w *workspace.Workspace, p place) (err error) {
+	for range starts {
+		if err = s.startOnce(ctx, w, p); !errors.Is(err, errEnded) {
+			return err
+		}
+	}
+	return err
+}
+
+func (s *Starter) startOnce(ctx context.Context, w *workspace.Workspace, p place) error {
 	text, err := json.Marshal(Order{
 		Version: OrderVersion, WorkspaceDir: w.Dir(), ProjectID: p.project, JobID: p.id, Environ: s.Environ, Program: s.Version,
 		MonotonicMS: w.Env.Clock.MonotonicMS(),
@@ -105,7 +121,7 @@ func await(ctx context.Context, out *os.File) error {
 	case ctx.Err() != nil:
 		return context.Cause(ctx)
 	case err != nil:
-		return fault.New(fault.Internal, "the runner ended before it took the job")
+		return fault.New(fault.Internal, "%w", errEnded)
 	case said.Phase == phaseRefused:
 		return fault.New(fault.Internal, "the runner refused the job: %s", said.Message)
 	}
