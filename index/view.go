@@ -31,7 +31,10 @@ func (ix *Index) View(ctx context.Context, fn func(*View) error) error {
 			if _, err := conn.do(quiet, "BEGIN"); err != nil {
 				return err
 			}
-			_, err := ix.ours(quiet, conn)
+			generation, err := ix.ours(quiet, conn)
+			if err == nil {
+				err = conn.seen(quiet, generation)
+			}
 			if own = nil; err == nil {
 				own = fn(&View{ctx: quiet, conn: conn, w: ix.w})
 			}
