@@ -149,10 +149,9 @@ func List(w *workspace.Workspace, project string) ([]Listed, error) {
 		if err != nil {
 			return nil, err
 		}
-		found = append(found, workspace.ReadEach(ids, func(id string) (dated, error) {
-			run, err := workspace.Load(w, doc.RunCodec, workspace.RunFile(p, id))
+		found = append(found, workspace.LoadEach(w, doc.RunCodec, workspace.RunsDir(p), ids, "run.yaml", func(run doc.Run) dated {
 			at, _ := clock.Parse(run.CreatedAt)
-			return dated{Listed{p, run.ID, run.CreatedAt, run.Status, run.Provider, run.AgentID}, at}, err
+			return dated{Listed{p, run.ID, run.CreatedAt, run.Status, run.Provider, run.AgentID}, at}
 		})...)
 	}
 	slices.SortFunc(found, func(a, b dated) int { return cmp.Or(b.at.Compare(a.at), cmp.Compare(b.RunID, a.RunID)) })

@@ -58,6 +58,40 @@ func Load[T any](w *Workspace, codec yamldoc.Codec[T], name string) (T, error) {
 	return load(w, name, func(text []byte) (T, error) { return Decode(codec, name, text) })
 }
 
+// LoadEach reads the document of a name in each of these directories of dir, as
+// Load does, and makes a row of it; those that cannot be read are passed over.
+// Documents that were read before cost a look each, relative to dir.
+func LoadEach[T, R any](w *Workspace, codec yamldoc.Codec[T], dir string, ids []string, name string, row func(T) R) []R {
+	in, _ := durable.OpenDir(w.FS, dir) // without it each is looked at by its path
+	if in != nil {
+		defer in.Close()
+	}
+	return ReadEach(ids, func(id string) (r R, err error) {
+		file := dir + "/" + id + "/" + name
+		document, known := unchanged[T](w, in, file, id+"/"+name)
+		if !known {
+			if document, err = Load(w, codec, file); err != nil {
+				return r, err
+			}
+		}
+		return row(document), nil
+	})
+}
+
+// unchanged gives the document as it was decoded before, when one look tells that
+// its file is the same.
+func unchanged[T any](w *Workspace, in *durable.Dir, file, below string) (document T, ok bool) {
+	known, ok := w.docs.get(file)
+	if !ok || in == nil {
+		return document, false
+	}
+	if document, ok = known.doc.(T); !ok {
+		return document, false
+	}
+	v, kind, err := in.Look(below)
+	return document, err == nil && kind.IsRegular() && v == known.version
+}
+
 // LoadWith is Load for documents that are read in their own way. What decode
 // gives is remembered, with everything it holds.
 func LoadWith[T any](w *Workspace, name string, decode func(text []byte) (T, error)) (T, error) {
