@@ -68,7 +68,7 @@ func LoadEach[T, R any](w *Workspace, codec yamldoc.Codec[T], dir string, ids []
 	}
 	return ReadEach(ids, func(id string) (r R, err error) {
 		file := dir + "/" + id + "/" + name
-		document, known := unchanged[T](w, in, file, id+"/"+name)
+		document, known := unchanged[T](w, in, file, file[len(dir)+1:])
 		if !known {
 			if document, err = Load(w, codec, file); err != nil {
 				return r, err

@@ -250,8 +250,10 @@ func (r *Root) ReadDir(name string) ([]fs.DirEntry, error) {
 		return nil, err
 	}
 	entries, err := d.ReadDir(-1)
+	ours := make([]inRoot, len(entries))
 	for i, e := range entries {
-		entries[i] = inRoot{e, r, path.Join(name, e.Name())}
+		ours[i] = inRoot{e, r, name}
+		entries[i] = &ours[i]
 	}
 	slices.SortFunc(entries, func(a, b fs.DirEntry) int { return strings.Compare(a.Name(), b.Name()) })
 	return entries, errors.Join(err, d.Close())
@@ -261,10 +263,10 @@ func (r *Root) ReadDir(name string) ([]fs.DirEntry, error) {
 type inRoot struct {
 	fs.DirEntry
 	root *Root
-	name string
+	dir  string
 }
 
-func (e inRoot) Info() (fs.FileInfo, error) { return e.root.Lstat(e.name) }
+func (e *inRoot) Info() (fs.FileInfo, error) { return e.root.Lstat(path.Join(e.dir, e.Name())) }
 
 // openDir opens a directory by os.Root. Without waiting: the name may be a FIFO.
 func (r *Root) openDir(name string) (*os.File, error) {
