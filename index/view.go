@@ -84,6 +84,18 @@ func readStats(ctx context.Context, conn *link) (s Stats, err error) {
 	return s, err
 }
 
+// countSeen is countRows without what has to be added up run by run: what a sync
+// tells of the workspace.
+const countSeen = `SELECT (SELECT count(*) FROM ac_runs), (SELECT count(*) FROM ac_artifacts), (SELECT count(*) FROM ac_reviews),
+ (SELECT count(*) FROM ac_help_requests), (SELECT count(*) FROM ac_conversations), (SELECT messages FROM ac_state),
+ (SELECT count(*) FROM ac_tasks), (SELECT count(*) FROM ac_task_milestones), (SELECT count(*) FROM ac_agent_counters)`
+
+func readSeen(ctx context.Context, conn *link) (s Stats, err error) {
+	err = conn.askOne(ctx, countSeen, nil, &s.Runs, &s.Artifacts, &s.Reviews, &s.HelpRequests, &s.Conversations, &s.Messages,
+		&s.Tasks, &s.TaskMilestones, &s.AgentCounters)
+	return s, err
+}
+
 // Stats counts the rows.
 func (v *View) Stats() (Stats, error) { return readStats(v.ctx, v.conn) }
 
