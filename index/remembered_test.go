@@ -187,7 +187,7 @@ func TestRememberedIsBounded(t *testing.T) {
 		t.Fatal(err)
 	}
 	err := ix.View(context.Background(), func(v *View) error {
-		for n := range 4 * childRuns {
+		for n := range childRuns {
 			list, err := v.Monitored(RunFilter{Limit: n + 1})
 			if err != nil || len(list) != min(n+1, childRuns) {
 				return fmt.Errorf("%d runs, %w", len(list), err)
