@@ -179,7 +179,7 @@ func (ix *Index) syncHere(ctx context.Context, scope Scope) (synced Synced, err 
 		w := newWriter(ctx, conn, k)
 		p := newPass(ctx, ix.w, k, w, scope)
 		if k.stats == nil {
-			s, err := readStats(quiet, conn)
+			s, err := readSeen(quiet, conn)
 			if err != nil {
 				return err
 			}
@@ -191,7 +191,7 @@ func (ix *Index) syncHere(ctx context.Context, scope Scope) (synced Synced, err 
 		}
 		ix.known = k
 		if w.began {
-			s, err := readStats(quiet, conn)
+			s, err := readSeen(quiet, conn)
 			if err != nil {
 				return err
 			}

@@ -240,11 +240,6 @@ func (ix *Index) ours(ctx context.Context, conn *link) (generation int64, err er
 	return generation, err
 }
 
-// usable reports whether there is an index that can be read.
-func (ix *Index) usable(ctx context.Context) bool {
-	return ix.View(ctx, func(*View) error { return nil }) == nil
-}
-
 // discard removes the file and its side files. The caller holds the lock.
 func (ix *Index) discard() error {
 	ix.mu.Lock()

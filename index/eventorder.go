@@ -77,9 +77,9 @@ func (v *View) inOrder(s sequence, f EventFilter, full bool, found []Place) ([]P
 	if f.SinceSeq > 0 {
 		c.add("e.seq>?", f.SinceSeq)
 	}
-	order, until := " ORDER BY e.at DESC, e.seq DESC, r.run_id DESC LIMIT ?", "e.at>=?"
+	order, until := " ORDER BY e.at DESC, e.seq DESC, r.run_id DESC"+atMost, "e.at>=?"
 	if f.Ascending {
-		order, until = " ORDER BY e.at, e.seq, r.run_id LIMIT ?", "e.at<=?"
+		order, until = " ORDER BY e.at, e.seq, r.run_id"+atMost, "e.at<=?"
 	}
 	if full {
 		c.add(until, found[len(found)-1].at)

@@ -218,9 +218,10 @@ type Stepped struct {
 	in      *Index // where the answer stands, nil for the index itself
 }
 
-// Step prepares the index for a snapshot: rebuilds it when that is asked for or
-// there is none that can be used, else syncs it when that is asked for. The
-// state of the file is never an error, nor that it cannot be written, as on a
+// Step prepares the index for a snapshot: rebuilds it when that is asked for,
+// else syncs it when that is asked for, which builds it where there is none that
+// can be used. Where nothing is asked for the view tells whether there is one.
+// The state of the file is never an error, nor that it cannot be written, as on a
 // full disk: then an index of this process alone is prepared, and ViewOf reads
 // that.
 func (ix *Index) Step(ctx context.Context, step Step) (Stepped, error) {
@@ -266,7 +267,7 @@ func (ix *Index) step(ctx context.Context, step Step) (Stepped, error) {
 		_, err := ix.Rebuild(ctx)
 		return Stepped{Rebuilt: err == nil}, err
 	}
-	if !step.Sync && ix.usable(ctx) {
+	if !step.Sync {
 		return Stepped{}, nil
 	}
 	synced, err := ix.Sync(ctx)

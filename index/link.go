@@ -20,6 +20,7 @@ type link struct {
 	db       *sql.DB
 	prepared map[string]*sql.Stmt
 	events   eventRows
+	answers  answers
 }
 
 // statement prepares a single statement, once.

@@ -119,10 +119,7 @@ func TestKilled(t *testing.T) {
 		}
 		must(cmd.Process.Kill())
 		_ = cmd.Wait() // killed
-		if _, err := ix.Step(ctx, Step{}); err != nil {
-			t.Fatalf("round %d: %v", round, err)
-		}
-		if err := ix.View(ctx, whole); err != nil {
+		if _, err := ix.Snapshot(ctx, Step{}, whole); err != nil {
 			t.Fatalf("round %d: %v", round, err)
 		}
 	}

@@ -25,6 +25,11 @@ type MonitoredRun struct {
 	LatestBudgetDecision json.RawMessage
 }
 
+// size is about what a run takes in memory.
+func (m *MonitoredRun) size() int {
+	return 1024 + len(m.LatestPolicyDecision) + len(m.LatestPolicyDenied) + len(m.LatestBudgetDecision)
+}
+
 // RunKey names a run.
 type RunKey struct{ ProjectID, RunID string }
 
@@ -44,10 +49,13 @@ func scanMonitored(rows *sql.Rows, m *MonitoredRun) error {
 const monitored = "SELECT " + runColumns + ", r.usage_input_tokens, r.usage_output_tokens, " + statsColumns + " FROM ac_runs r LEFT JOIN ac_run_stats s ON s.id=r.id"
 
 // Monitored lists runs with their stats, the newest first, and besides those the
-// runs that are named, whatever their age. Each run stands there once.
+// runs that are named, whatever their age. Each run stands there once. The list is
+// shared with others who ask.
 func (v *View) Monitored(f RunFilter, also ...RunKey) ([]MonitoredRun, error) {
-	c := f.conditions()
-	list, err := query(v, monitored+c.text+newestRuns, append(c.args, limit(f.Limit)), scanMonitored)
+	list, err := remembered(v, question{"monitored runs", f}, (*MonitoredRun).size, func() ([]MonitoredRun, error) {
+		c := f.conditions()
+		return query(v, monitored+c.text+newestRuns, append(c.args, limit(f.Limit)), scanMonitored)
+	})
 	if err != nil {
 		return nil, err
 	}
@@ -111,13 +119,15 @@ type ProviderTotals struct {
 	Totals
 }
 
-// ByProvider is Totals for each provider, by its name.
+// ByProvider is Totals for each provider, by its name. The list is shared.
 func (v *View) ByProvider(f RunFilter) ([]ProviderTotals, error) {
-	c := f.conditions()
-	return query(v, "SELECT r.provider, "+sums+c.text+" GROUP BY r.provider ORDER BY r.provider", c.args,
-		func(rows *sql.Rows, p *ProviderTotals) error {
-			return rows.Scan(append([]any{&p.Provider}, p.targets()...)...)
-		})
+	return remembered(v, question{"providers", f}, func(p *ProviderTotals) int { return 256 + len(p.Provider) }, func() ([]ProviderTotals, error) {
+		c := f.conditions()
+		return query(v, "SELECT r.provider, "+sums+c.text+" GROUP BY r.provider ORDER BY r.provider", c.args,
+			func(rows *sql.Rows, p *ProviderTotals) error {
+				return rows.Scan(append([]any{&p.Provider}, p.targets()...)...)
+			})
+	})
 }
 
 // AgentCounter is what is known of an agent and its runs.
@@ -141,12 +151,16 @@ type AgentCounter struct {
 	ContextCyclesUnknownRuns int
 }
 
-// AgentCounters lists the counters of all agents, by id.
+// AgentCounters lists the counters of all agents, by id. The list is shared.
 func (v *View) AgentCounters() ([]AgentCounter, error) {
-	return query(v, "SELECT * FROM ac_agent_counters ORDER BY agent_id", nil, func(rows *sql.Rows, a *AgentCounter) error {
-		return rows.Scan(&a.AgentID, &a.OnFile, &a.Name, &a.Role, &a.Provider, &a.ModelHint, &a.TeamID, &a.TotalRuns, &a.RunningRuns, &a.EndedRuns,
-			&a.FailedRuns, &a.StoppedRuns, &a.TotalTokens, &a.TotalCostUSD, &a.ContextCyclesCount, &a.ContextCyclesKnownRuns, &a.ContextCyclesUnknownRuns)
+	return remembered(v, question{"agents", nil}, func(a *AgentCounter) int { return 512 + len(a.Name) }, func() ([]AgentCounter, error) {
+		return query(v, "SELECT * FROM ac_agent_counters ORDER BY agent_id", nil, scanAgentCounter)
 	})
+}
+
+func scanAgentCounter(rows *sql.Rows, a *AgentCounter) error {
+	return rows.Scan(&a.AgentID, &a.OnFile, &a.Name, &a.Role, &a.Provider, &a.ModelHint, &a.TeamID, &a.TotalRuns, &a.RunningRuns, &a.EndedRuns,
+		&a.FailedRuns, &a.StoppedRuns, &a.TotalTokens, &a.TotalCostUSD, &a.ContextCyclesCount, &a.ContextCyclesKnownRuns, &a.ContextCyclesUnknownRuns)
 }
 
 // ActiveAgents lists the agents that have a run with status running.
@@ -175,6 +189,16 @@ type Artifact struct {
 const artifactColumns = `a.project_id, a.artifact_id, a.type, a.title, a.visibility, a.produced_by, a.run_id, a.context_pack_id, a.created_at, a.relpath,
  COALESCE((SELECT s.parse_errors FROM ac_runs r JOIN ac_run_stats s ON s.id=r.id WHERE r.run_id=a.run_id AND r.project_id=a.project_id),0)`
 
+const newestArtifacts = " ORDER BY a.at DESC, a.created_at DESC, a.artifact_id DESC, a.project_id" + atMost
+
+// size is about what an artifact takes in memory.
+func (a *Artifact) size() int {
+	if a.Title == nil {
+		return 512
+	}
+	return 512 + len(*a.Title)
+}
+
 func scanArtifact(rows *sql.Rows, a *Artifact) error {
 	return rows.Scan(&a.ProjectID, &a.ArtifactID, &a.Type, &a.Title, &a.Visibility, &a.ProducedBy, &a.RunID, &a.ContextPackID, &a.CreatedAt, &a.Relpath, &a.ParseErrors)
 }
@@ -183,12 +207,14 @@ const undecided = `a.subject_kind IS NOT NULL AND NOT EXISTS (SELECT 1 FROM ac_r
  WHERE r.project_id=a.project_id AND r.subject_artifact_id=a.artifact_id AND r.subject_kind=a.subject_kind)`
 
 // Pending lists the artifacts that wait for a decision, the newest first. An
-// empty project means all of them.
+// empty project means all of them. The list is shared.
 func (v *View) Pending(project string, most int) ([]Artifact, error) {
-	var c conditions
-	c.equal("a.project_id", project)
-	c.add(undecided)
-	return query(v, "SELECT "+artifactColumns+" FROM ac_artifacts a"+c.text+" ORDER BY a.at DESC, a.created_at DESC, a.artifact_id DESC, a.project_id LIMIT ?", append(c.args, limit(most)), scanArtifact)
+	return remembered(v, question{"pending", ReviewFilter{ProjectID: project, Limit: most}}, (*Artifact).size, func() ([]Artifact, error) {
+		var c conditions
+		c.equal("a.project_id", project)
+		c.add(undecided)
+		return query(v, "SELECT "+artifactColumns+" FROM ac_artifacts a"+c.text+newestArtifacts, append(c.args, limit(most)), scanArtifact)
+	})
 }
 
 // PendingCounts counts what waits for a decision in each project that has some.
@@ -210,7 +236,7 @@ func (v *View) PendingCounts() (map[string]int, error) {
 func (v *View) Artifacts(project string, most int) ([]Artifact, error) {
 	var c conditions
 	c.equal("a.project_id", project)
-	return query(v, "SELECT "+artifactColumns+" FROM ac_artifacts a"+c.text+" ORDER BY a.at DESC, a.created_at DESC, a.artifact_id DESC, a.project_id LIMIT ?", append(c.args, limit(most)), scanArtifact)
+	return query(v, "SELECT "+artifactColumns+" FROM ac_artifacts a"+c.text+newestArtifacts, append(c.args, limit(most)), scanArtifact)
 }
 
 // Decision is a review with what is known of the artifact that it is about.
@@ -221,8 +247,21 @@ type Decision struct {
 	ParseErrors  int64 // of the artifact's run; 0 without one
 }
 
-// Decisions lists reviews with their artifacts, the newest first.
+// size is about what a decision takes in memory.
+func (d *Decision) size() int {
+	if d.Notes == nil {
+		return 512
+	}
+	return 512 + len(*d.Notes)
+}
+
+// Decisions lists reviews with their artifacts, the newest first. The list is
+// shared.
 func (v *View) Decisions(f ReviewFilter) ([]Decision, error) {
+	return remembered(v, question{"decisions", f}, (*Decision).size, func() ([]Decision, error) { return v.decisions(f) })
+}
+
+func (v *View) decisions(f ReviewFilter) ([]Decision, error) {
 	var c conditions
 	c.equal("r.project_id", f.ProjectID)
 	c.equal("r.decision", f.Decision)

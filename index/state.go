@@ -127,7 +127,7 @@ type known struct {
 	claims     map[string][]*file // every file that asks for a key
 	nextFile   int64
 	passes     uint64
-	stats      *Stats // of this generation, once somebody asked
+	stats      *Stats // of this generation, once somebody asked; without the sums over runs
 }
 
 func newKnown() *known {

@@ -31,7 +31,10 @@ func (ix *Index) View(ctx context.Context, fn func(*View) error) error {
 			if _, err := conn.do(quiet, "BEGIN"); err != nil {
 				return err
 			}
-			_, err := ix.ours(quiet, conn)
+			generation, err := ix.ours(quiet, conn)
+			if err == nil {
+				err = conn.seen(quiet, generation)
+			}
 			if own = nil; err == nil {
 				own = fn(&View{ctx: quiet, conn: conn, w: ix.w})
 			}
@@ -78,6 +81,18 @@ const countRows = `SELECT (SELECT count(*) FROM ac_runs), (SELECT COALESCE(sum(e
 func readStats(ctx context.Context, conn *link) (s Stats, err error) {
 	err = conn.askOne(ctx, countRows, nil, &s.Runs, &s.Events, &s.EventParseErrors, &s.Artifacts, &s.Reviews,
 		&s.HelpRequests, &s.Conversations, &s.Messages, &s.Tasks, &s.TaskMilestones, &s.AgentCounters)
+	return s, err
+}
+
+// countSeen is countRows without what has to be added up run by run: what a sync
+// tells of the workspace.
+const countSeen = `SELECT (SELECT count(*) FROM ac_runs), (SELECT count(*) FROM ac_artifacts), (SELECT count(*) FROM ac_reviews),
+ (SELECT count(*) FROM ac_help_requests), (SELECT count(*) FROM ac_conversations), (SELECT messages FROM ac_state),
+ (SELECT count(*) FROM ac_tasks), (SELECT count(*) FROM ac_task_milestones), (SELECT count(*) FROM ac_agent_counters)`
+
+func readSeen(ctx context.Context, conn *link) (s Stats, err error) {
+	err = conn.askOne(ctx, countSeen, nil, &s.Runs, &s.Artifacts, &s.Reviews, &s.HelpRequests, &s.Conversations, &s.Messages,
+		&s.Tasks, &s.TaskMilestones, &s.AgentCounters)
 	return s, err
 }
 

@@ -113,28 +113,39 @@ type applicationData struct {
 func appendAnswer(dst, id []byte, result any, err error) []byte {
 	dst = append(append(dst, `{"jsonrpc":"2.0","id":`...), id...)
 	if err == nil {
-		text, encodeErr := Encode(result)
+		answer, encodeErr := appendEncoded(append(dst, `,"result":`...), result)
 		if encodeErr == nil {
-			dst = append(append(dst, `,"result":`...), text...)
-			return append(dst, '}', '\n')
+			return append(answer, '}', '\n')
 		}
 		err = encodeErr
 	}
-	text, encodeErr := Encode(ToWire(err))
+	dst = append(dst, `,"error":`...)
+	answer, encodeErr := appendEncoded(dst, ToWire(err))
 	if encodeErr != nil {
-		text = []byte(`{"code":` + strconv.Itoa(CodeApplication) + `,"message":"internal fault"}`)
+		answer = append(dst, `{"code":`+strconv.Itoa(CodeApplication)+`,"message":"internal fault"}`...)
 	}
-	dst = append(append(dst, `,"error":`...), text...)
-	return append(dst, '}', '\n')
+	return append(answer, '}', '\n')
 }
 
 // Encode writes a value as compact JSON, raw where JSON allows it.
-func Encode(v any) ([]byte, error) {
-	var out bytes.Buffer
+func Encode(v any) ([]byte, error) { return appendEncoded(nil, v) }
+
+// appendEncoded is Encode behind other text: answers may be large, and are copied
+// once. Of a value that cannot be written nothing is.
+func appendEncoded(dst []byte, v any) ([]byte, error) {
+	out := appender{dst}
 	enc := json.NewEncoder(&out)
 	enc.SetEscapeHTML(false)
 	if err := enc.Encode(v); err != nil {
 		return nil, err
 	}
-	return bytes.TrimSuffix(out.Bytes(), []byte("\n")), nil
+	return bytes.TrimSuffix(out.text, []byte("\n")), nil
+}
+
+// appender is text that grows by what is written.
+type appender struct{ text []byte }
+
+func (a *appender) Write(more []byte) (int, error) {
+	a.text = append(a.text, more...)
+	return len(more), nil
 }

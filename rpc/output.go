@@ -64,7 +64,11 @@ func (o *output) answer(id []byte, result any, err error) {
 	line := appendAnswer(nil, id, result, err)
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	if o.err == nil {
+	switch {
+	case o.err != nil:
+	case len(o.pending) == 0 && cap(o.pending) < len(line):
+		o.pending = line // large, and nothing to put it behind
+	default:
 		o.pending = append(o.pending, line...)
 	}
 }

@@ -42,10 +42,46 @@ const Layout = "2006-01-02T15:04:05.000Z"
 // Stamp writes a timestamp: 2026-11-20T14:58:45.475Z.
 func Stamp(t time.Time) string { return t.UTC().Format(Layout) }
 
+// parseStamp reads a timestamp as Stamp writes it, which nearly all are, without
+// the detours of time.Parse.
+func parseStamp(s string) (time.Time, bool) {
+	if len(s) != len("2006-01-02T15:04:05.000Z") {
+		return time.Time{}, false
+	}
+	const pattern = "0000-00-00T00:00:00.000Z"
+	var n [7]int // year, month, day, hour, minute, second, milliseconds
+	part := 0
+	for i := range len(s) {
+		switch {
+		case pattern[i] != '0':
+			if s[i] != pattern[i] {
+				return time.Time{}, false
+			}
+			part++
+		case s[i] < '0' || s[i] > '9':
+			return time.Time{}, false
+		default:
+			n[part] = n[part]*10 + int(s[i]-'0')
+		}
+	}
+	if n[3] > 23 || n[4] > 59 || n[5] > 59 {
+		return time.Time{}, false
+	}
+	at := time.Date(n[0], time.Month(n[1]), n[2], n[3], n[4], n[5], n[6]*int(time.Millisecond), time.UTC)
+	return at, at.Month() == time.Month(n[1]) && at.Day() == n[2] // a real date is none of the next month
+}
+
 // Parse reads a timestamp as the formats of ac allow it: a real calendar date,
 // an upper-case T, HH:MM with optional seconds and fraction, and Z, an offset
 // written +HH:MM, or nothing, which means UTC.
 func Parse(s string) (time.Time, bool) {
+	if at, ok := parseStamp(s); ok {
+		return at, true
+	}
+	return parse(s)
+}
+
+func parse(s string) (time.Time, bool) {
 	// time.Parse would take an hour of one digit.
 	if len(s) < len("2006-01-02T15:04") || s[10] != 'T' || s[13] != ':' {
 		return time.Time{}, false

@@ -55,6 +55,29 @@ func TestStampsAreRead(t *testing.T) {
 	})
 }
 
+// TestStampsAreReadAlike compares the two ways to read a timestamp, of texts that
+// are nearly one.
+func TestStampsAreReadAlike(t *testing.T) {
+	t.Parallel()
+	rapid.Check(t, func(t *rapid.T) {
+		number := func(width, most int) string {
+			return fmt.Sprintf("%0*d", width, rapid.IntRange(0, most).Draw(t, "n"))
+		}
+		text := []byte(number(4, 9999) + "-" + number(2, 14) + "-" + number(2, 33) + "T" + number(2, 25) + ":" + number(2, 61) + ":" + number(2, 61) + "." + number(3, 999) + "Z")
+		if rapid.Bool().Draw(t, "odd") {
+			text[rapid.IntRange(0, len(text)-1).Draw(t, "at")] = rapid.SampledFrom([]byte("0123459 -+:.,TZtz")).Draw(t, "byte")
+		}
+		quick, ok := parseStamp(string(text))
+		want, legal := parse(string(text))
+		if ok && (!legal || quick != want) {
+			t.Fatalf("%s: %v instead of %v, %v", text, quick, want, legal)
+		}
+		if read, readOK := Parse(string(text)); readOK != legal || read != want {
+			t.Fatalf("%s: %v, %v instead of %v, %v", text, read, readOK, want, legal)
+		}
+	})
+}
+
 func TestMonotonicNeverGoesBack(t *testing.T) {
 	t.Parallel()
 	now := time.Date(2026, 11, 20, 0, 0, 0, 0, time.UTC)

@@ -46,7 +46,10 @@ func TestWriteReplaces(t *testing.T) {
 	}
 	entries, err := r.ReadDir("a/b")
 	if err != nil || len(entries) != 1 {
-		t.Errorf("beside it: %v (%v)", entries, err)
+		t.Fatalf("beside it: %v (%v)", entries, err)
+	}
+	if st, err := entries[0].Info(); err != nil || st.Name() != "doc.yaml" || entries[0].Type() != st.Mode().Type() {
+		t.Errorf("the entry %v is described as %v (%v)", entries[0], st, err)
 	}
 }
 

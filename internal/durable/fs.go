@@ -236,16 +236,37 @@ func (r *Root) Stat(name string) (fs.FileInfo, error) {
 	return r.root.Stat(filepath.FromSlash(name))
 }
 
-// ReadDir lists a directory, sorted by name.
+// ReadDir lists a directory, sorted by name. What the entries are comes from the
+// directory itself where it can: only for a directory that was opened through an
+// os.Root the library looks at every entry.
 func (r *Root) ReadDir(name string) ([]fs.DirEntry, error) {
-	d, err := r.openDir(path.Clean(name))
-	if err != nil {
+	name = path.Clean(name)
+	d, err := r.quick.openDir(name)
+	if ok, err := asked("openat", name, err); !ok {
+		if d, err = r.openDir(name); err != nil {
+			return nil, err
+		}
+	} else if err != nil {
 		return nil, err
 	}
 	entries, err := d.ReadDir(-1)
+	ours := make([]inRoot, len(entries))
+	for i, e := range entries {
+		ours[i] = inRoot{e, r, name}
+		entries[i] = &ours[i]
+	}
 	slices.SortFunc(entries, func(a, b fs.DirEntry) int { return strings.Compare(a.Name(), b.Name()) })
 	return entries, errors.Join(err, d.Close())
 }
+
+// inRoot is an entry that is described through its root, as any other name.
+type inRoot struct {
+	fs.DirEntry
+	root *Root
+	dir  string
+}
+
+func (e *inRoot) Info() (fs.FileInfo, error) { return e.root.Lstat(path.Join(e.dir, e.Name())) }
 
 // openDir opens a directory by os.Root. Without waiting: the name may be a FIFO.
 func (r *Root) openDir(name string) (*os.File, error) {
