@@ -56,12 +56,12 @@ type watched struct {
 	ids    []string     // of agents
 	rest   []string     // other files
 	made   int
+	ticks  time.Duration // of the file system's clock, 0 for as it is
 }
 
-func watch(t *testing.T, seed uint64) *watched {
+func watch(t *testing.T, env workspace.Env, ticks time.Duration, seed uint64) *watched {
 	t.Helper()
-	s := &watched{T: t, random: rand.New(rand.NewPCG(seed, 0))}
-	env := workspace.SystemEnv()
+	s := &watched{T: t, ticks: ticks, random: rand.New(rand.NewPCG(seed, 0))}
 	env.Clock = clock.New(func() time.Time { return time.Now().Add(time.Duration(s.ahead.Load())) }, 0)
 	ctx := context.Background()
 	dir := filepath.Join(t.TempDir(), "ws")
@@ -82,7 +82,7 @@ func watch(t *testing.T, seed uint64) *watched {
 		s.must(err)
 		run, err := runs.Create(ctx, s.w, project, s.ids[0], "cmd")
 		s.must(err)
-		s.rest = append(s.rest, workspace.ProjectFile(project), workspace.RunFile(project, run.RunID))
+		s.rest = append(s.rest, workspace.ProjectFile(project), workspace.RunFile(project, run.RunID), workspace.LogFile(project, run.RunID))
 	}
 	return s
 }
@@ -121,6 +121,9 @@ func (s *watched) tick() {
 		s.must(os.WriteFile(probe, nil, 0o600))
 		st, err := os.Stat(probe)
 		s.must(err)
+		if s.ticks > 0 {
+			return st.ModTime().Truncate(s.ticks)
+		}
 		return st.ModTime()
 	}
 	for first := stamp(); !stamp().After(first); {
@@ -129,9 +132,11 @@ func (s *watched) tick() {
 	s.must(os.Remove(probe))
 }
 
-// otherLetter is a text of the same length, with another name in it.
+// otherLetter is a text of the same length, with another name in it or, which is
+// found by validating, another type.
 func (s *watched) otherLetter(text string) string {
-	i := min(strings.Index(text, "\nname: ")+len("\nname: "), len(text))
+	field := []string{"\nname: ", "\ntype: "}[s.random.IntN(2)]
+	i := min(strings.Index(text, field)+len(field), len(text))
 	return text[:i] + string(rune('A'+s.random.IntN(26))) + text[min(i+1, len(text)):]
 }
 
@@ -186,6 +191,7 @@ func (s *watched) change() (how string) {
 		{"no longer YAML", func() error { return overwrite("a: [\n") }},
 		{"a link inside", func() error { return replace(func() error { return os.Symlink(other, file) }) }},
 		{"a relative link", func() error { return replace(func() error { return os.Symlink("../"+id+"/agent.yaml", file) }) }},
+		{"a link to nothing", func() error { return replace(func() error { return os.Symlink("nothing", file) }) }},
 		{"a link out", func() error { return replace(func() error { return os.Symlink(fresh(text), file) }) }},
 		{"a FIFO", func() error { return replace(func() error { return syscall.Mkfifo(file, 0o600) }) }},
 		{"a directory", func() error { return replace(func() error { return os.Mkdir(file, 0o700) }) }},
@@ -242,7 +248,7 @@ func (s *watched) change() (how string) {
 // compare holds the open workspace to a fresh one.
 func (s *watched) compare(after string) {
 	s.Helper()
-	cold, err := workspace.Open(workspace.SystemEnv(), s.w.Dir())
+	cold, err := workspace.Open(s.w.Env, s.w.Dir())
 	if err != nil { // without its first document it is none
 		dir := filepath.Dir(s.at(workspace.CompanyFile))
 		s.must(os.RemoveAll(dir))
@@ -264,7 +270,7 @@ func TestForeignChanges(t *testing.T) {
 	for seed := range uint64(3) {
 		t.Run(fmt.Sprint(seed), func(t *testing.T) {
 			t.Parallel()
-			s := watch(t, seed)
+			s := watch(t, workspace.SystemEnv(), 0, seed)
 			for range *foreignChanges {
 				if s.random.IntN(3) > 0 {
 					s.remember()

@@ -198,7 +198,7 @@ func literalSafe(s string) bool {
 // ambiguous reports whether a reader of YAML 1.1 or 1.2 could take a plain
 // scalar for something else than this text.
 func ambiguous(s string) bool {
-	switch strings.ToLower(s) {
+	switch lowered(s) {
 	case "", "~", "null", "true", "false", "y", "n", "yes", "no", "on", "off", "<<", "=", "---", "...":
 		return true
 	}
@@ -209,9 +209,18 @@ func ambiguous(s string) bool {
 		}
 		return strings.Trim(s, digits) == ""
 	}
-	switch strings.TrimLeft(strings.ToLower(s), "+-") {
+	switch lowered(strings.TrimLeft(s, "+-")) {
 	case ".inf", ".nan":
 		return true
 	}
 	return false
+}
+
+// lowered is a text in lower case, or as it is where it is longer than any word
+// with a meaning. A letter outside ASCII may have a lower case within.
+func lowered(s string) string {
+	if len(s) > 3*len("false") {
+		return s
+	}
+	return strings.ToLower(s)
 }

@@ -203,8 +203,8 @@ func resolve(s string) shape.Value {
 }
 
 func number(s string) (float64, bool) {
-	for prefix, base := range map[string]int{"0o": 8, "0x": 16} {
-		if digits, ok := strings.CutPrefix(s, prefix); ok && digits != "" && !strings.ContainsAny(digits, "+-_") {
+	if base := baseOf(s); base != 0 {
+		if digits := s[2:]; digits != "" && !strings.ContainsAny(digits, "+-_") {
 			n, err := strconv.ParseUint(digits, base, 64)
 			return float64(n), err == nil
 		}
@@ -222,6 +222,17 @@ func number(s string) (float64, bool) {
 	}
 	n, err := strconv.ParseFloat(s, 64)
 	return n, err == nil || errors.Is(err, strconv.ErrRange)
+}
+
+// baseOf is the base that a number names, 0 for none.
+func baseOf(s string) int {
+	switch {
+	case strings.HasPrefix(s, "0o"):
+		return 8
+	case strings.HasPrefix(s, "0x"):
+		return 16
+	}
+	return 0
 }
 
 // isDecimal matches ( \. [0-9]+ | [0-9]+ ( \. [0-9]* )? ) ( [eE] [-+]? [0-9]+ )?
