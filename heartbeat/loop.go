@@ -51,6 +51,8 @@ type Loop struct {
 	closed  bool
 	failure error    // of the last tick
 	last    *Summary // of the last tick
+
+	seen memory // of the state
 }
 
 // NewLoop makes a loop that has observed nothing yet.
@@ -107,7 +109,7 @@ func same(a, b fs.FileInfo) bool {
 func (l *Loop) look(w *workspace.Workspace, found [2]fs.FileInfo) (config doc.HeartbeatConfig, state doc.HeartbeatState, problem error) {
 	l.files = found
 	config, configProblem := Config(w)
-	state, stateProblem := ReadState(w)
+	state, stateProblem := l.seen.read(w)
 	l.broken = configProblem != nil
 	l.plan.look(l.opts.Clock.Now(), config.Enabled, interval(config), state.NextTickAt)
 	l.arm()
@@ -208,7 +210,7 @@ func (l *Loop) tick(ctx context.Context, o Order, ours bool) (Summary, error) {
 	l.ticking, l.failure = true, nil
 	l.disarm()
 	l.mu.Unlock()
-	t := &tick{Summary: newSummary(w, o, config), w: w, ix: ix, jobs: l.opts.Jobs}
+	t := &tick{Summary: newSummary(w, o, config), w: w, ix: ix, jobs: l.opts.Jobs, seen: &l.seen}
 	t.interval = ours
 	t.notice(problem)
 	err = t.run(ctx)
@@ -225,7 +227,7 @@ func (l *Loop) tick(ctx context.Context, o Order, ours bool) (Summary, error) {
 
 // stillDue looks, once the lock is held, whether somebody else ticked meanwhile.
 func (l *Loop) stillDue(w *workspace.Workspace, config doc.HeartbeatConfig) bool {
-	state, _ := ReadState(w) // of a damaged one the tick is due
+	state, _ := l.seen.read(w) // of a damaged one the tick is due
 	next, ok := clock.Parse(state.NextTickAt)
 	return config.Enabled && (!ok || !next.After(w.Env.Clock.Now()))
 }

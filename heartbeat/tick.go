@@ -111,7 +111,7 @@ type tick struct {
 	w    *workspace.Workspace
 	ix   *index.Index
 	jobs Jobs
-	seen memory
+	seen *memory // of the heartbeat
 }
 
 // notice keeps what went wrong without failing the tick.

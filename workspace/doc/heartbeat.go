@@ -57,6 +57,12 @@ type HeartbeatState struct {
 	Stats                HeartbeatStats              `json:"stats" is:"default="`
 }
 
+// HeartbeatCursors is the part of a state that grows with the number of runs, to
+// be written apart.
+type HeartbeatCursors struct {
+	RunEventCursors map[string]int64 `json:"run_event_cursors" is:"default=,min=0"`
+}
+
 // EmptyHeartbeatState is the state of a workspace that has none.
 func EmptyHeartbeatState() HeartbeatState {
 	return HeartbeatState{
@@ -267,6 +273,7 @@ func (p *HeartbeatProposal) Check() []fault.Issue {
 var (
 	HeartbeatConfigCodec   = yamldoc.For[HeartbeatConfig]()
 	HeartbeatStateCodec    = yamldoc.For[HeartbeatState]()
+	HeartbeatCursorsCodec  = yamldoc.For[HeartbeatCursors]()
 	HeartbeatProposalCodec = yamldoc.For[HeartbeatProposal]()
 	ActionCodec            = yamldoc.For[Action]()
 )
