@@ -31,6 +31,8 @@ type ending struct {
 	// failure marks the end of a runner that failed, which keeps its error when
 	// the job was canceled.
 	failure bool
+	// last is the last attempt as it ended, where that was not recorded before.
+	last *doc.JobAttempt
 }
 
 // blank is a result that the server makes.
@@ -116,6 +118,11 @@ func finish(ctx context.Context, w *workspace.Workspace, p place, e ending) (rec
 		record, err = p.loadIn(u)
 		if err != nil || record.Over() {
 			return err
+		}
+		if e.last != nil {
+			if a := attemptIn(&record, e.last.Attempt); a != nil && a.Status == doc.AttemptRunning {
+				*a = *e.last
+			}
 		}
 		asked := record.CancellationRequested
 		switch {

@@ -17,7 +17,9 @@ import (
 	"time"
 
 	"ac/heartbeat/job"
+	"ac/internal/durable/faultfs"
 	"ac/runs/lane"
+	"ac/runs/session"
 	"ac/workspace"
 	"ac/workspace/doc"
 )
@@ -164,6 +166,47 @@ func TestResultOfADeadRunnerCounts(t *testing.T) {
 	}
 	if _, left := s.end("job_r"); left.Result.Status != doc.ResultBlocked || left.Result.Summary != "x" {
 		t.Errorf("%+v", left.Result)
+	}
+}
+
+// TestLookerDies lets a process die at its calls to the file system while it
+// settles a job whose runner was killed after its worker acted: the next one
+// settles it, and the worker is not started again.
+func TestLookerDies(t *testing.T) {
+	t.Parallel()
+	s := newStage(t)
+	s.litter = true
+	const last = 200
+	points := rand.New(rand.NewPCG(3, uint64(time.Now().UnixNano()))).Perm(last)
+	if *deaths > 0 {
+		points = points[:*deaths]
+	}
+	for _, n := range points {
+		id := fmt.Sprintf("job_l%d", n+1)
+		s.submit(s.spec(id, "codex", "stubborn"))
+		running := s.ready(id)
+		s.kill(id)
+		s.until("the session is over", func() bool {
+			left, err := session.Read(s.w, running.Last().SessionRef)
+			return err == nil && !session.Live(s.w, left)
+		})
+		plan := faultfs.NewPlan(n+1, faultfs.Death)
+		env := workspace.SystemEnv()
+		env.OpenFS, env.PID = plan.Open, 1<<30 // of nobody
+		w, err := workspace.Open(env, s.w.Dir())
+		if err == nil {
+			_, _ = job.Poll(t.Context(), w, s.starter, s.project, id) // it dies, at most calls
+			_ = w.Close()
+		}
+		hit := plan.Hit()
+		if err := plan.Bury(); err != nil {
+			t.Error(err)
+		}
+		record, left := s.end(id)
+		if left.Result.Status != doc.ResultFailed || left.Result.Errors[0].Code != job.CodeInterrupted || len(record.Attempts) != 1 || s.acts(id) != 1 {
+			t.Errorf("%s, %s: %d starts in attempts %+v: %+v", id, hit, s.acts(id), record.Attempts, left.Result)
+		}
+		t.Logf("%s: %s", id, hit)
 	}
 }
 

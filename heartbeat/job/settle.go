@@ -91,29 +91,38 @@ func (p place) settleUnlaunched(ctx context.Context, w *workspace.Workspace, las
 	return p.goOnIf(ctx, w, record, ours && last.Attempt < maxAttempts)
 }
 
-// settleEnded judges by the last attempt, whose session is over.
+// settleEnded judges by the last attempt, whose session is over. Where its worker
+// may have acted and nobody had recorded its end, that is recorded with the end of
+// the job or not at all: an attempt that is recorded as failed is followed by
+// another one.
 func (p place) settleEnded(ctx context.Context, w *workspace.Workspace, record doc.Job, ours bool) (doc.Job, bool, error) {
 	last := *record.Last()
 	recorded := last.Status != doc.AttemptRunning
 	if !recorded {
-		var err error
-		if record, err = p.recordEnd(ctx, w, last.Attempt, attemptEnd{}); err != nil {
-			return record, false, err
-		}
-		last = *record.Last()
+		last.Status, last.Error = outcomeOf(w, p, last)
+		last.EndedAt = clock.Stamp(w.Env.Clock.Now())
 	}
 	found := judge(w, p, record.Job, last)
+	var end ending
 	switch {
 	case found.accepted != nil:
-		record, err := finish(ctx, w, p, valid(*found.accepted, last.Attempt))
-		return record, false, err
+		end = valid(*found.accepted, last.Attempt)
 	case !recorded && neverActed(w, p.project, last.RunID):
+		record, err := p.recordEnd(ctx, w, last.Attempt, attemptEnd{})
+		if err != nil {
+			return record, false, err
+		}
 		return p.goOnIf(ctx, w, record, ours && last.Attempt < maxAttempts)
-	case recorded && ours && last.Attempt >= maxAttempts:
-		record, err := finish(ctx, w, p, inVain(found.issues))
-		return record, false, err
+	case recorded && ours && last.Attempt < maxAttempts:
+		return record, true, nil
+	case recorded && ours:
+		end = inVain(found.issues)
+	default:
+		end = interruptedEnd()
 	}
-	return p.goOnIf(ctx, w, record, recorded && ours)
+	end.last = &last
+	record, err := finish(ctx, w, p, end)
+	return record, false, err
 }
 
 // neverActed reports whether a run's provider was certainly never started: what

@@ -124,10 +124,10 @@ func (s *stage) work(ctx context.Context) error {
 	if err := s.board.wait(ctx, 12); err != nil {
 		return err
 	}
-	before := s.board.lastSeqs()
 	if err := server.kill(); err != nil {
 		return err
 	}
+	before := s.board.lastSeqs() // what it had sent is read to the end
 	s.say("The server is killed with SIGKILL after %d events. The runs go on.", s.board.count())
 	if err := s.awaitGrowth(ctx, before); err != nil {
 		return err
