@@ -9,10 +9,11 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
+	"strings"
 	"time"
 
 	"ac/events"
-	"ac/index"
 	"ac/workspace"
 )
 
@@ -64,7 +65,7 @@ func (g growth) measure(ctx context.Context, b *bench, i int) (found []figure, e
 	if err != nil {
 		return nil, err
 	}
-	st, err := os.Stat(index.Path(x.w.Dir()))
+	size, err := indexSize(x.w.Dir())
 	if err != nil {
 		return nil, err
 	}
@@ -76,12 +77,12 @@ func (g growth) measure(ctx context.Context, b *bench, i int) (found []figure, e
 	if err != nil {
 		return nil, err
 	}
-	total, of := g.runs*g.events, ", "+g.String()
+	total, of := g.runs*g.events, g.String()
 	found = []figure{
-		{Name: "index rebuild" + of, Unit: "/s", Seen: rate(total, rebuilt.median()), Note: rebuilt.median().Round(time.Millisecond).String() + fmt.Sprintf(" for logs of %d MB", x.logs/1e6)},
-		{Name: "index size, share of the logs" + of, Unit: "", Seen: float64(st.Size()) / float64(x.logs)},
-		{Name: "index sync, unchanged" + of, Unit: "ms", Seen: ms(idle.median()), Limit: ms(looks.median()), By: "lstat of the same files", Note: idle.spread()},
-		{Name: "index sync after one event" + of, Unit: "ms", Seen: ms(appended.median()), Limit: ms(idle.median()), By: "sync, unchanged", Note: appended.spread()},
+		{Name: "index rebuild", Of: of, Unit: "/s", Seen: rate(total, rebuilt.median()), Note: rebuilt.median().Round(time.Millisecond).String() + fmt.Sprintf(" for logs of %d MB", x.logs/1e6)},
+		{Name: "index size, share of the logs", Of: of, Unit: "", Seen: float64(size) / float64(x.logs)},
+		{Name: "index sync, unchanged", Of: of, Unit: "ms", Seen: ms(idle.median()), Limit: ms(looks.median()), By: "lstat of the same files", Note: idle.spread()},
+		{Name: "index sync after one event", Of: of, Unit: "ms", Seen: ms(appended.median()), Limit: ms(idle.median()), By: "sync, unchanged", Note: appended.spread()},
 	}
 	for _, method := range []string{"run.list", "monitor.snapshot", "workspace.open"} {
 		params := map[string]any{"workspace_dir": x.w.Dir()}
@@ -90,11 +91,44 @@ func (g growth) measure(ctx context.Context, b *bench, i int) (found []figure, e
 			return found, err
 		}
 		found = append(found,
-			figure{Name: method + ", cold" + of, Unit: "ms", Seen: ms(cold.median()), Note: cold.spread()},
-			figure{Name: method + ", warm" + of, Unit: "ms", Seen: ms(warm.median()), Note: warm.spread()})
+			figure{Name: method + ", cold", Of: of, Unit: "ms", Seen: ms(cold.median()), Note: cold.spread()},
+			figure{Name: method + ", warm", Of: of, Unit: "ms", Seen: ms(warm.median()), Note: warm.spread()})
 	}
 	checked, err := repeat(1, func() error { return x.verifyAll(ctx) })
-	return append(found, figure{Name: "logs verified" + of, Unit: "MB/s", Seen: float64(x.logs) / 1e6 / checked.median().Seconds()}), err
+	return append(found, figure{Name: "logs verified", Of: of, Unit: "MB/s", Seen: float64(x.logs) / 1e6 / checked.median().Seconds()}), err
+}
+
+// growthTable shows a column for each size and a row for each thing.
+func growthTable(figures []figure) string {
+	var sizes, things []string
+	cells := map[[2]string]string{}
+	var rest []string
+	for _, f := range figures {
+		if f.Of == "" {
+			rest = append(rest, f.Name+": "+strings.TrimSpace(show(f.Seen, f.Unit)))
+			continue
+		}
+		if !slices.Contains(sizes, f.Of) {
+			sizes = append(sizes, f.Of)
+		}
+		if !slices.Contains(things, f.Name) {
+			things = append(things, f.Name)
+		}
+		cells[[2]string{f.Name, f.Of}] = strings.TrimSpace(show(f.Seen, f.Unit))
+	}
+	var b strings.Builder
+	fmt.Fprintf(&b, "| what | %s |\n|---|%s\n", strings.Join(sizes, " | "), strings.Repeat("---|", len(sizes)))
+	for _, thing := range things {
+		b.WriteString("| " + thing + " |")
+		for _, size := range sizes {
+			b.WriteString(" " + cells[[2]string{thing, size}] + " |")
+		}
+		b.WriteString("\n")
+	}
+	for _, line := range rest {
+		b.WriteString("\n" + line + "\n")
+	}
+	return b.String()
 }
 
 // verifyAll verifies the logs of all runs.

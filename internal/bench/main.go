@@ -79,7 +79,7 @@ func main() {
 	var o order
 	flag.BoolVar(&o.asJSON, "json", false, "print the figures as JSON")
 	flag.StringVar(&o.only, "only", "", "measure only these groups, separated by commas: "+names())
-	flag.BoolVar(&o.growth, "growth", false, "measure instead how cost grows with the number of runs and events, which takes many minutes")
+	flag.BoolVar(&o.growth, "growth", false, "measure instead how cost grows with the number of runs and events, which takes some minutes and three gigabytes")
 	flag.StringVar(&o.page, "write", "", "also put the table into this page, between the marks of its name")
 	flag.Parse()
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
@@ -137,7 +137,11 @@ func run(ctx context.Context, o order) (err error) {
 	figures = append(figures, conditions("at the end")...)
 	err = errors.Join(err, printReport(os.Stdout, figures, o.asJSON))
 	if o.page != "" && err == nil {
-		err = writeTable(o.page, name, markdown(figures))
+		table := markdown
+		if o.growth {
+			table = growthTable
+		}
+		err = writeTable(o.page, name, table(figures))
 	}
 	return err
 }

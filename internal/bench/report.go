@@ -16,6 +16,7 @@ import (
 // none.
 type figure struct {
 	Name   string  `json:"name"`
+	Of     string  `json:"of,omitempty"` // the size it was measured at, where several are
 	Unit   string  `json:"unit"`
 	Seen   float64 `json:"seen"`
 	Target float64 `json:"target,omitempty"`
@@ -28,6 +29,14 @@ type figure struct {
 	By    string  `json:"limit_is,omitempty"`
 	// Note tells more of the distribution or the conditions.
 	Note string `json:"note,omitempty"`
+}
+
+// title is what was measured, and at which size.
+func (f figure) title() string {
+	if f.Of == "" {
+		return f.Name
+	}
+	return f.Name + ", " + f.Of
 }
 
 // verdict is ok, MISSED, or nothing where there is no target.
@@ -99,7 +108,7 @@ func printReport(w io.Writer, figures []figure, asJSON bool) error {
 	fmt.Fprintln(table, "what\tseen\ttarget\t\tlimit in the same run\tseen/limit\tnote")
 	for _, f := range figures {
 		limit, ratio := f.limit()
-		fmt.Fprintf(table, "%s\t%s\t%s\t%s\t%s\t%s\t%s\n", f.Name, show(f.Seen, f.Unit), f.target(), f.verdict(), limit, ratio, f.Note)
+		fmt.Fprintf(table, "%s\t%s\t%s\t%s\t%s\t%s\t%s\n", f.title(), show(f.Seen, f.Unit), f.target(), f.verdict(), limit, ratio, f.Note)
 	}
 	return table.Flush()
 }
