@@ -65,15 +65,15 @@ func (g growth) measure(ctx context.Context, b *bench, i int) (found []figure, e
 	if err != nil {
 		return nil, err
 	}
-	size, err := indexSize(x.w.Dir())
-	if err != nil {
-		return nil, err
-	}
 	idle, err := repeat(5, func() error { _, err := x.ix.Sync(ctx); return err })
 	if err != nil {
 		return nil, err
 	}
 	appended, err := x.appended(ctx)
+	if err != nil {
+		return nil, err
+	}
+	size, err := indexSize(x.w.Dir())
 	if err != nil {
 		return nil, err
 	}

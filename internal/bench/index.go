@@ -97,10 +97,6 @@ func (x *indexed) measure(ctx context.Context, b *bench, target float64) ([]figu
 	if err != nil {
 		return nil, err
 	}
-	size, err := indexSize(x.w.Dir())
-	if err != nil {
-		return nil, err
-	}
 	looks, err := repeat(10, x.look)
 	if err != nil {
 		return nil, err
@@ -110,6 +106,10 @@ func (x *indexed) measure(ctx context.Context, b *bench, target float64) ([]figu
 		return nil, err
 	}
 	appended, err := x.appended(ctx)
+	if err != nil {
+		return nil, err
+	}
+	size, err := indexSize(x.w.Dir())
 	if err != nil {
 		return nil, err
 	}
@@ -132,7 +132,8 @@ func (x *indexed) measure(ctx context.Context, b *bench, target float64) ([]figu
 	}, err
 }
 
-// indexSize is what the index takes on the disk, with what is not yet in its file.
+// indexSize is what the index takes on the disk, its journal included: that takes
+// as much again after a rebuild, until something is written.
 func indexSize(dir string) (size int64, err error) {
 	for _, suffix := range []string{"", "-wal"} {
 		st, err := os.Stat(index.Path(dir) + suffix)
