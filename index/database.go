@@ -205,7 +205,7 @@ func (ix *Index) open(create bool) (*sql.DB, error) {
 func address(dir string) string {
 	u := url.URL{Scheme: "file", Path: filepath.ToSlash(Path(dir))}
 	query := url.Values{"mode": {"rw"}, "_pragma": {
-		"busy_timeout(10000)", "synchronous(normal)", "journal_size_limit(4194304)", "cache_size(-4096)", "page_size(4096)", "trusted_schema(0)",
+		"busy_timeout(10000)", "synchronous(normal)", "journal_size_limit(1048576)", "cache_size(-4096)", "page_size(4096)", "trusted_schema(0)",
 	}}
 	u.RawQuery = query.Encode()
 	return u.String()
