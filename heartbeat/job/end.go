@@ -119,7 +119,7 @@ func finish(ctx context.Context, w *workspace.Workspace, p place, e ending) (rec
 		if err != nil || record.Over() {
 			return err
 		}
-		if e.last != nil {
+		if e.last != nil && !record.CancellationRequested { // else it was stopped
 			if a := attemptIn(&record, e.last.Attempt); a != nil && a.Status == doc.AttemptRunning {
 				*a = *e.last
 			}

@@ -57,32 +57,16 @@ func (g growth) measure(ctx context.Context, b *bench, i int) (found []figure, e
 	if err := errors.Join(x.project(), age(ctx)); err != nil {
 		return nil, err
 	}
-	looks, err := repeat(3, x.look)
-	if err != nil {
-		return nil, err
-	}
-	rebuilt, err := repeat(1, func() error { _, err := x.ix.Rebuild(ctx); return err })
-	if err != nil {
-		return nil, err
-	}
-	idle, err := repeat(5, func() error { _, err := x.ix.Sync(ctx); return err })
-	if err != nil {
-		return nil, err
-	}
-	appended, err := x.appended(ctx)
-	if err != nil {
-		return nil, err
-	}
-	size, err := indexSize(x.w.Dir())
+	c, err := x.cost(ctx, 1, 5)
 	if err != nil {
 		return nil, err
 	}
 	total, of := g.runs*g.events, g.String()
 	found = []figure{
-		{Name: "index rebuild", Of: of, Unit: "/s", Seen: rate(total, rebuilt.median()), Note: rebuilt.median().Round(time.Millisecond).String() + fmt.Sprintf(" for logs of %d MB", x.logs/1e6)},
-		{Name: "index size, share of the logs", Of: of, Unit: "", Seen: float64(size) / float64(x.logs)},
-		{Name: "index sync, unchanged", Of: of, Unit: "ms", Seen: ms(idle.median()), Limit: ms(looks.median()), By: "lstat of the same files", Note: idle.spread()},
-		{Name: "index sync after one event", Of: of, Unit: "ms", Seen: ms(appended.median()), Limit: ms(idle.median()), By: "sync, unchanged", Note: appended.spread()},
+		{Name: "index rebuild", Of: of, Unit: "/s", Seen: rate(total, c.built.median()), Note: c.built.median().Round(time.Millisecond).String() + fmt.Sprintf(" for logs of %d MB", x.logs/1e6)},
+		{Name: "index size, share of the logs", Of: of, Unit: "", Seen: float64(c.size) / float64(x.logs)},
+		{Name: "index sync, unchanged", Of: of, Unit: "ms", Seen: ms(c.idle.median()), Limit: ms(c.looks.median()), By: "lstat of the same files", Note: c.idle.spread()},
+		{Name: "index sync after one event", Of: of, Unit: "ms", Seen: ms(c.appended.median()), Limit: ms(c.idle.median()), By: "sync, unchanged", Note: c.appended.spread()},
 	}
 	for _, method := range []string{"run.list", "monitor.snapshot", "workspace.open"} {
 		params := map[string]any{"workspace_dir": x.w.Dir()}

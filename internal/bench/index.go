@@ -93,23 +93,7 @@ func (x *indexed) measure(ctx context.Context, b *bench, target float64) ([]figu
 	if err != nil {
 		return nil, err
 	}
-	built, err := repeat(3, func() error { _, err := x.ix.Rebuild(ctx); return err })
-	if err != nil {
-		return nil, err
-	}
-	looks, err := repeat(10, x.look)
-	if err != nil {
-		return nil, err
-	}
-	idle, err := repeat(20, func() error { _, err := x.ix.Sync(ctx); return err })
-	if err != nil {
-		return nil, err
-	}
-	appended, err := x.appended(ctx)
-	if err != nil {
-		return nil, err
-	}
-	size, err := indexSize(x.w.Dir())
+	c, err := x.cost(ctx, 3, 20)
 	if err != nil {
 		return nil, err
 	}
@@ -124,12 +108,37 @@ func (x *indexed) measure(ctx context.Context, b *bench, target float64) ([]figu
 	})
 	of := fmt.Sprintf(" of %d runs", x.runs)
 	return []figure{
-		{Name: "index rebuild" + of, Unit: "/s", Seen: rate(total, built.median()), Target: 120_000, AtLeast: true, Limit: rate(total, bare), By: "bare rows into SQLite", Note: built.spread()},
-		{Name: "index size, share of the logs" + of, Unit: "", Seen: float64(size) / float64(x.logs), Target: 0.2, Note: fmt.Sprintf("logs of %d MB", x.logs/1e6)},
-		{Name: "index sync, unchanged" + of, Unit: "ms", Seen: ms(idle.median()), Target: target, Limit: ms(looks.median()), By: "lstat of the same files", Note: idle.spread()},
-		{Name: "index sync after one event" + of, Unit: "ms", Seen: ms(appended.median()), Target: ms(idle.median()) + 3, Limit: ms(idle.median()), By: "sync, unchanged", Note: appended.spread()},
+		{Name: "index rebuild" + of, Unit: "/s", Seen: rate(total, c.built.median()), Target: 120_000, AtLeast: true, Limit: rate(total, bare), By: "bare rows into SQLite", Note: c.built.spread()},
+		{Name: "index size, share of the logs" + of, Unit: "", Seen: float64(c.size) / float64(x.logs), Target: 0.2, Note: fmt.Sprintf("logs of %d MB", x.logs/1e6)},
+		{Name: "index sync, unchanged" + of, Unit: "ms", Seen: ms(c.idle.median()), Target: target, Limit: ms(c.looks.median()), By: "lstat of the same files", Note: c.idle.spread()},
+		{Name: "index sync after one event" + of, Unit: "ms", Seen: ms(c.appended.median()), Target: ms(c.idle.median()) + 3, Limit: ms(c.idle.median()), By: "sync, unchanged", Note: c.appended.spread()},
 		{Name: "index events of a run" + of, Unit: "ms", Seen: ms(listed.median()), Target: 5, Note: listed.spread()},
 	}, err
+}
+
+// cost is what an index takes: to build, to look at its files, to sync with and
+// without news, and on the disk.
+type cost struct {
+	built, looks, idle, appended samples
+	size                         int64
+}
+
+// cost measures so many rebuilds, looks and syncs.
+func (x *indexed) cost(ctx context.Context, rebuilds, syncs int) (c cost, err error) {
+	if c.built, err = repeat(rebuilds, func() error { _, err := x.ix.Rebuild(ctx); return err }); err != nil {
+		return c, err
+	}
+	if c.looks, err = repeat(syncs, x.look); err != nil {
+		return c, err
+	}
+	if c.idle, err = repeat(syncs, func() error { _, err := x.ix.Sync(ctx); return err }); err != nil {
+		return c, err
+	}
+	if c.appended, err = x.appended(ctx); err != nil {
+		return c, err
+	}
+	c.size, err = indexSize(x.w.Dir())
+	return c, err
 }
 
 // indexSize is what the index takes on the disk, its journal included: that takes
