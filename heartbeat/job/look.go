@@ -40,7 +40,11 @@ func current(ctx context.Context, w *workspace.Workspace, starter *Starter, p pl
 		return doc.Job{}, fault.New(fault.NotFound, "job %s does not exist in project %s", p.id, p.project)
 	}
 	record, err := p.load(w)
-	if err != nil || record.Over() || p.attended(w, record) {
+	if err == nil && record.Over() {
+		p.tidy(ctx, w)
+		return record, nil
+	}
+	if err != nil || p.attended(w, record) {
 		return record, err
 	}
 	held, err := lock.Try(w.FS, p.lock())
@@ -59,6 +63,14 @@ func current(ctx context.Context, w *workspace.Workspace, starter *Starter, p pl
 		return settled, err
 	}
 	return settled, starter.start(ctx, w, p)
+}
+
+// tidy finishes the end of a job that is over, should its writer have died between
+// the record and the removal of the owner's file.
+func (p place) tidy(ctx context.Context, w *workspace.Workspace) {
+	if w.Exists(p.owner()) {
+		_ = w.Settle(ctx) // the record stands as it is, and every write tries the same
+	}
 }
 
 // attended reports whether an active job is to be left alone.
