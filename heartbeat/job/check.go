@@ -32,6 +32,11 @@ func judge(w *workspace.Workspace, p place, spec doc.JobSpec, a doc.JobAttempt) 
 	if a.Status != doc.AttemptEnded {
 		return judged{issues: []doc.JobError{{Code: CodeAttemptFailed, Message: a.Error}}}
 	}
+	return judgeOutput(w, p, spec, a)
+}
+
+// judgeOutput looks at what an attempt left, however it ended.
+func judgeOutput(w *workspace.Workspace, p place, spec doc.JobSpec, a doc.JobAttempt) judged {
 	file, raw := output(w, p.project, a.RunID)
 	text := textOf(file, a.Provider, raw)
 	check := checkResults

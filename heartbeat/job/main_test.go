@@ -210,6 +210,14 @@ func behave(name, goal, id, run, prompt string) int {
 		return 3
 	case how == "third" && starts(id) < 3:
 		return 3
+	case how == "answer" || how == "half":
+		answer := good(id, run)
+		if how == "half" {
+			answer = answer[:len(answer)/2]
+		}
+		say(name, answer)
+		fmt.Println("ready")
+		forever()
 	case how == "sleep" || how == "third":
 		fmt.Println("ready")
 		forever()

@@ -44,6 +44,28 @@ func TestRunnerDiesWithItsAttempt(t *testing.T) {
 	}
 }
 
+// TestAnswerOutlivesItsRunner kills runners whose workers had answered: a whole
+// answer is the result, and half of one is none.
+func TestAnswerOutlivesItsRunner(t *testing.T) {
+	t.Parallel()
+	s := newStage(t)
+	for goal, want := range map[string]string{"answer": doc.ResultSucceeded, "half": doc.ResultFailed} {
+		for _, kind := range []string{"codex", "claude", "gemini"} {
+			id := "job_" + goal + "_" + kind
+			s.submit(s.spec(id, kind, goal))
+			s.ready(id)
+			s.kill(id)
+			record, left := s.end(id)
+			if left.Result.Status != want || len(record.Attempts) != 1 || record.Attempts[0].Status != doc.AttemptFailed || s.acts(id) != 1 {
+				t.Errorf("%s: %d starts in %+v: %+v", id, s.acts(id), record.Attempts, left.Result)
+			}
+			if want == doc.ResultSucceeded && (left.Result.AttemptRunID != record.Attempts[0].RunID || *left.Digest.Signals.RetriesUsed != 0) {
+				t.Errorf("%s: %+v %+v", id, left.Result, left.Digest.Signals)
+			}
+		}
+	}
+}
+
 // TestTakenUpOnce kills a runner before its worker acted: the job goes on in a new
 // one, with its goal, once, however many look at it.
 func TestTakenUpOnce(t *testing.T) {

@@ -98,11 +98,15 @@ func (p place) settleUnlaunched(ctx context.Context, w *workspace.Workspace, las
 func (p place) settleEnded(ctx context.Context, w *workspace.Workspace, record doc.Job, ours bool) (doc.Job, bool, error) {
 	last := *record.Last()
 	recorded := last.Status != doc.AttemptRunning
+	look := judge
 	if !recorded {
 		last.Status, last.Error = outcomeOf(w, p, last)
 		last.EndedAt = clock.Stamp(w.Env.Clock.Now())
+		if unseen(w, last) {
+			look = judgeOutput
+		}
 	}
-	found := judge(w, p, record.Job, last)
+	found := look(w, p, record.Job, last)
 	var end ending
 	switch {
 	case found.accepted != nil:
@@ -123,6 +127,13 @@ func (p place) settleEnded(ctx context.Context, w *workspace.Workspace, record d
 	end.last = &last
 	record, err := finish(ctx, w, p, end)
 	return record, false, err
+}
+
+// unseen reports whether nobody saw how the session of an attempt ended. What its
+// worker had answered by then counts.
+func unseen(w *workspace.Workspace, a doc.JobAttempt) bool {
+	s, err := session.Read(w, a.SessionRef)
+	return err == nil && s.Status == doc.StatusFailed && s.ExitCode == nil && s.Signal == nil
 }
 
 // neverActed reports whether a run's provider was certainly never started: what
