@@ -47,16 +47,21 @@ func newRoot(a *app) *cobra.Command {
 		SilenceErrors: true,
 		SilenceUsage:  true,
 		Args:          cobra.ArbitraryArgs,
-		RunE: func(_ *cobra.Command, args []string) error {
+		RunE: func(root *cobra.Command, args []string) error {
 			if len(args) == 0 {
 				return usageError{"missing command (see: ac --help)"}
 			}
-			return unknownCommand(args[0])
+			return unknownCommand(root, args[0])
 		},
 		CompletionOptions: cobra.CompletionOptions{DisableDefaultCmd: true},
 	}
 	root.SetVersionTemplate("{{.Version}}\n")
-	root.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return usageError{err.Error()} })
+	root.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error {
+		if given := cmd.Flags().Args(); !cmd.HasParent() && len(given) > 0 {
+			return unknownCommand(cmd, given[0]) // whose options nobody can know
+		}
+		return usageError{err.Error()}
+	})
 	root.AddCommand(
 		demoCommand(a), serverCommand(a), callCommand(a), schemaCommand(a),
 		initCommand(a), validateCommand(a), doctorCommand(a), diagnosticsCommand(a), migrateCommand(a), exportCommand(a), importCommand(a), bootstrapCommand(a), demoInitCommand(a),
@@ -97,16 +102,12 @@ func helpCommand() *cobra.Command {
 		RunE: func(cmd *cobra.Command, given []string) error {
 			found, rest, err := cmd.Root().Find(given)
 			if err != nil || len(rest) > 0 {
-				return unknownCommand(strings.Join(given, " "))
+				return unknownCommand(cmd.Root(), strings.Join(given, " "))
 			}
 			found.InitDefaultHelpFlag()
 			return found.Help()
 		},
 	}
-}
-
-func unknownCommand(name string) error {
-	return usageError{fmt.Sprintf("unknown command %q (see: ac --help)", name)}
 }
 
 // fail says what went wrong: faults of the command line in lower case, as
