@@ -55,8 +55,10 @@ func (s *supervisor) end(ctx context.Context, o outcome) error {
 		if err != nil {
 			return err
 		}
-		last.At = now
 		c.events = slices.Concat(drafts, told, []events.Draft{last})
+		for i := range c.events {
+			c.events[i].At = now // one moment, so that no time in the log goes back
+		}
 		return closeRun(u, c)
 	})
 	if err != nil {

@@ -131,8 +131,12 @@ func (s *stage) checkEnd(order session.Order, status string) {
 			s.t.Errorf("line %d of %d: %s", i+1, len(lines), line)
 		}
 	}
-	if last := events.Type([]byte(lines[len(lines)-1])); last != "run."+status {
-		s.t.Errorf("the last event is %s", last)
+	last, before := []byte(lines[len(lines)-1]), []byte(lines[max(len(lines)-2, 0)])
+	if kind := events.Type(last); kind != "run."+status {
+		s.t.Errorf("the last event is %s", kind)
+	}
+	if events.Text(last, "ts_wallclock") < events.Text(before, "ts_wallclock") {
+		s.t.Errorf("the end goes back in time: %s after %s", last, before)
 	}
 }
 
