@@ -228,7 +228,27 @@ func (p *pass) place(f *file, d decoded) error {
 	if err := p.write.insert(f, d.rows); err != nil {
 		return err
 	}
+	if err := p.relabel(f); err != nil {
+		return err
+	}
 	return p.write.saveFile(f)
+}
+
+// relabel lets all that ask for the key of a file in vain name that one.
+func (p *pass) relabel(holder *file) error {
+	for _, f := range p.known.claims[holder.claim] {
+		if f == holder || f.problem != ProblemDuplicate {
+			continue
+		}
+		was := f.what
+		if p.duplicate(f, holder); f.what == was {
+			continue
+		}
+		if err := p.write.saveFile(f); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 func (p *pass) duplicate(f, of *file) {

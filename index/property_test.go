@@ -357,3 +357,37 @@ func TestSyncEqualsRebuild(t *testing.T) {
 		}
 	})
 }
+
+// TestDuplicatesNameTheirHolder lets the document that holds an id go, of several
+// that ask for it: the others name the one that holds it from then on.
+func TestDuplicatesNameTheirHolder(t *testing.T) {
+	t.Parallel()
+	c, w := newCompany(t, filepath.Join(t.TempDir(), "ws"), true)
+	defer func() { must(w.Close()) }()
+	ix := For(w)
+	defer func() { must(ix.Close()) }()
+	for _, dir := range []string{"r1", "r2", "r3"} {
+		c.put("work/projects/p/runs/"+dir+"/run.yaml", runYAML("r1", "a1", "running"))
+	}
+	for _, step := range []struct {
+		what string
+		do   func()
+	}{
+		{"all stand", func() {}},
+		{"the first is broken", func() { c.put("work/projects/p/runs/r1/run.yaml", "type: run\n") }},
+		{"the second gets another id", func() { c.put("work/projects/p/runs/r2/run.yaml", runYAML("r2", "a1", "running")) }},
+		{"the first stands again", func() { c.put("work/projects/p/runs/r1/run.yaml", runYAML("r1", "a1", "ended")) }},
+	} {
+		step.do()
+		if _, err := ix.Sync(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		after := dump(t, ix)
+		if _, err := ix.Rebuild(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		if diff := cmp.Diff(dump(t, ix), after); diff != "" {
+			t.Errorf("%s: a rebuild (-) differs from the sync (+):\n%s", step.what, diff)
+		}
+	}
+}
