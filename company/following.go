@@ -78,6 +78,21 @@ func (c *Company) Watch(ctx context.Context, project string, changed func()) (st
 	}, nil
 }
 
+// WatchTalk tells of every change of what is said in the workspace and in a project,
+// whoever said it, until stop is called. changed must not block.
+func (c *Company) WatchTalk(ctx context.Context, project string, changed func()) (stop func(), err error) {
+	if err := checkIDs(namedText{"project_id", project}); err != nil {
+		return nil, err
+	}
+	w, err := c.workspace(ctx)
+	if err != nil {
+		return nil, err
+	}
+	return feed.WatchDocuments(w, []string{
+		workspace.HomeDir, workspace.ConversationsDir + "/*", workspace.ProjectConversationDir(project, "*"),
+	}, changed), nil
+}
+
 // subscribe starts a subscription of the workspace.
 func (c *Company) subscribe(ctx context.Context, spec feed.Spec) (stop func(), err error) {
 	w, err := c.workspace(ctx)

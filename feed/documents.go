@@ -21,9 +21,13 @@ import (
 	"ac/workspace"
 )
 
+// each is the end of a name that stands for all folders in a folder.
+const each = "/*"
+
 // WatchDocuments tells of changes of the files that lie in some folders of a
 // workspace, until stop is called, which waits for what it runs. Folders need
-// not be there yet. changed must not block; it may be told too often, and one
+// not be there yet; a name that ends in "/*" stands for all folders in that one, as
+// they come and go. changed must not block; it may be told too often, and one
 // call stands for any number of changes.
 func WatchDocuments(w *workspace.Workspace, folders []string, changed func()) (stop func()) {
 	ctx, cancel := context.WithCancel(context.Background())
@@ -62,10 +66,29 @@ func (d *documents) name(folder string) string {
 	return filepath.Join(d.ws.Dir(), filepath.FromSlash(folder))
 }
 
+// places are the folders as they are now, with those that stand for others before
+// them.
+func (d *documents) places() (all []string) {
+	for _, folder := range d.folders {
+		above, isEach := strings.CutSuffix(folder, each)
+		all = append(all, above)
+		if !isEach {
+			continue
+		}
+		entries, _ := os.ReadDir(d.name(above)) // a folder that is not there has none
+		for _, entry := range entries {
+			if entry.IsDir() && !strings.HasPrefix(entry.Name(), ".") {
+				all = append(all, path.Join(above, entry.Name()))
+			}
+		}
+	}
+	return all
+}
+
 // watch watches every folder, or what of the way to it is there. It reports
 // whether the system took all of that.
 func (d *documents) watch() bool {
-	for _, folder := range d.folders {
+	for _, folder := range d.places() {
 		for at := folder; ; at = path.Dir(at) {
 			st, err := os.Lstat(d.name(at)) // watches go by path
 			if err == nil && st.Mode()&fs.ModeSymlink != 0 {
@@ -109,14 +132,15 @@ func (d *documents) sort(change fsnotify.Event) {
 		return
 	}
 	rel = filepath.ToSlash(rel)
+	above := path.Dir(rel)
 	onTheWay := func(folder string) bool { return folder == rel || strings.HasPrefix(folder, rel+"/") }
 	switch {
-	case slices.ContainsFunc(d.folders, onTheWay):
+	case slices.ContainsFunc(d.folders, onTheWay) || slices.Contains(d.folders, above+each):
 		if change.Has(fsnotify.Create) || change.Has(fsnotify.Remove) || change.Has(fsnotify.Rename) {
 			d.watch()
 			d.changed()
 		}
-	case slices.Contains(d.folders, path.Dir(rel)):
+	case slices.Contains(d.folders, above) || slices.Contains(d.folders, path.Dir(above)+each):
 		d.changed()
 	}
 }
@@ -144,7 +168,7 @@ func (d *documents) state() uint64 {
 		return 0
 	}
 	sum := fnv.New64a()
-	for _, folder := range d.folders {
+	for _, folder := range d.places() {
 		entries, _ := os.ReadDir(d.name(folder)) // a folder that is not there has none
 		for _, entry := range entries {
 			if st, err := entry.Info(); err == nil && !strings.HasPrefix(entry.Name(), ".") {

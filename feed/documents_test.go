@@ -51,7 +51,7 @@ func TestWatchDocuments(t *testing.T) {
 			if err := os.MkdirAll(at(workspace.CommentsDir), 0o700); err != nil {
 				t.Fatal(err)
 			}
-			folders := []string{workspace.CommentsDir, workspace.ArtifactsDir("p"), workspace.SessionsDir}
+			folders := []string{workspace.CommentsDir, workspace.ArtifactsDir("p"), workspace.SessionsDir, workspace.ConversationsDir + "/*"}
 			if linked { // such a folder cannot be watched
 				if err := os.Symlink(at("company"), at("linked")); err != nil {
 					t.Fatal(err)
@@ -70,6 +70,18 @@ func TestWatchDocuments(t *testing.T) {
 				return os.Rename(at("moved"), at(workspace.CommentsDir+"/m.yaml"))
 			})
 			w.expect(t, "a file that goes", func() error { return os.Remove(comment) })
+			said := at(workspace.ConversationsDir + "/c/messages.jsonl")
+			w.expect(t, "a folder among folders", func() error { return os.MkdirAll(filepath.Dir(said), 0o700) })
+			w.expect(t, "a file in one of them", func() error { return os.WriteFile(said, []byte("1"), 0o600) })
+			w.expect(t, "a change of it", func() error { return os.WriteFile(said, []byte("22"), 0o600) })
+			w.expect(t, "one of them that goes", func() error { return os.RemoveAll(filepath.Dir(said)) })
+			w.expect(t, "one that comes again, by another name", func() error {
+				if err := os.MkdirAll(at(workspace.ConversationsDir+"/d"), 0o700); err != nil {
+					return err
+				}
+				return os.Rename(at(workspace.ConversationsDir+"/d"), filepath.Dir(said))
+			})
+			w.expect(t, "a file in it", func() error { return os.WriteFile(said, []byte("1"), 0o600) })
 			if linked {
 				stop()
 				return

@@ -115,6 +115,7 @@ func (s *Server) waitFor(r *http.Request, out *stream, ticker *time.Ticker, next
 type runEvents struct {
 	company.EventStream
 	place place
+	talk  bool // it is told when something was said
 }
 
 // stream sends the events of a run, or of all.
@@ -144,23 +145,38 @@ func (s *Server) stream(w http.ResponseWriter, r *http.Request) error {
 		return err
 	}
 	defer stop()
+	said := make(chan struct{}, 1)
+	if asked.talk {
+		unwatch, err := s.company.WatchTalk(r.Context(), asked.ProjectID, func() {
+			select {
+			case said <- struct{}{}:
+			default: // it is going to be told
+			}
+		})
+		if err != nil {
+			return err
+		}
+		defer unwatch()
+	}
 	out, err := s.open(w)
 	if err != nil {
 		return nil //nolint:nilerr // the client is gone
 	}
 	defer out.close()
-	s.pass(r, out, frames)
+	s.pass(r, out, frames, said)
 	return nil
 }
 
-// pass sends frames until the stream ends. Those that are ready go together.
-func (s *Server) pass(r *http.Request, out *stream, frames <-chan []byte) {
+// pass sends frames until the stream ends, and tells when something was said.
+func (s *Server) pass(r *http.Request, out *stream, frames <-chan []byte, said <-chan struct{}) {
 	ticker := time.NewTicker(s.keepalive)
 	defer ticker.Stop()
 	for {
 		var text []byte
 		select {
 		case text = <-frames:
+		case <-said:
+			text = []byte("event: talk\ndata: {}\n\n") // no id: it is no place to go on from
 		case <-ticker.C:
 			text = []byte(": keepalive\n\n")
 		case <-r.Context().Done():
@@ -182,6 +198,9 @@ func (s *Server) asked(query url.Values, last string) (a *runEvents, err error) 
 	}
 	if a.RunID, err = idOf(query, "run_id"); err != nil {
 		return nil, err
+	}
+	if a.talk = flagOf(query, "talk", false); a.talk && a.ProjectID == "" {
+		return nil, fault.InvalidField("project_id", "is needed with talk")
 	}
 	if a.RunID == "" {
 		var known bool

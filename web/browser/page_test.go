@@ -83,6 +83,13 @@ func talk(t *testing.T, c *chromium) {
 	p.key("Enter", 2)
 	p.shows(".message.own", "Thank you <b>both</b>")
 	p.until(`document.querySelector('[data-compose]').value === ''`)
+	f.post("agent_ada", "The cut-over is done.")
+	p.shows(".messages", "The cut-over is done.")
+	times := f.asked("conversation.messages.list")
+	time.Sleep(4 * time.Second) // longer than a poll takes to come
+	if more := f.asked("conversation.messages.list"); more != times {
+		t.Errorf("a conversation in which nothing is said was read %d times", more-times)
+	}
 }
 
 func note(t *testing.T, c *chromium) {

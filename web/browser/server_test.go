@@ -218,6 +218,16 @@ func (f *fake) happen(run, kind string, payload object) {
 	}
 }
 
+// post sends a message as somebody else does, and tells all readers of it.
+func (f *fake) post(author, body string) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.messages = append(f.messages, object{"id": fmt.Sprintf("msg_%d", len(f.messages)), "created_at": f.at(0), "author_id": author, "author_role": "worker", "kind": "text", "visibility": "org", "body": body})
+	for reader := range f.live {
+		reader <- "event: talk\ndata: {}\n\n"
+	}
+}
+
 func (f *fake) says(run, line string) {
 	f.happen(run, "provider.raw", object{"stream": "stdout", "chunk": line + "\n"})
 }

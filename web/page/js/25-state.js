@@ -26,6 +26,7 @@ const state = {
   snapshot: null,
   failure: '',
   link: 'connecting', // connecting, live, lost, polling
+  hears: false, // the stream of runs and of talk is there
   heardAt: 0,
   now: Date.now(),
   agents: [],
@@ -66,10 +67,11 @@ function drawNow() {
 // or older than some milliseconds. What is known stays while the new comes.
 function fetched(name, ask, age = Infinity) {
   let entry = state.cache[name];
-  if (!entry) entry = state.cache[name] = { value: null, error: '', at: 0, busy: false };
+  if (!entry) entry = state.cache[name] = { value: null, error: '', at: 0, busy: false, again: false };
   const old = entry.at === 0 || Date.now() - entry.at > age;
   if (old && !entry.busy) {
     entry.busy = true;
+    entry.again = false;
     ask().then(
       (value) => {
         entry.value = value;
@@ -81,7 +83,7 @@ function fetched(name, ask, age = Infinity) {
       },
     ).finally(() => {
       entry.busy = false;
-      entry.at = Date.now();
+      entry.at = entry.again ? 0 : Date.now(); // it changed while it was read
       changed();
     });
   }
@@ -90,10 +92,11 @@ function fetched(name, ask, age = Infinity) {
 
 // stale makes the next look ask again; names may end in * for all that begin so.
 function stale(...names) {
+  const mark = (entry) => Object.assign(entry, { at: 0, again: true });
   for (const name of names) {
     if (name.endsWith('*')) {
-      for (const key in state.cache) if (key.startsWith(name.slice(0, -1))) state.cache[key].at = 0;
-    } else if (state.cache[name]) state.cache[name].at = 0;
+      for (const key in state.cache) if (key.startsWith(name.slice(0, -1))) mark(state.cache[key]);
+    } else if (state.cache[name]) mark(state.cache[name]);
   }
   changed();
 }

@@ -78,13 +78,17 @@ function openStreams() {
         changed();
       },
     }),
-    follow('/api/stream?runs=1&project_id=' + encodeURIComponent(state.project), {
+    follow('/api/stream?runs=1&talk=1&project_id=' + encodeURIComponent(state.project), {
       onframe(frame) {
+        if (frame.event === 'talk') stale('messages/*', 'talk/*');
         if (frame.event !== 'run') return;
         const said = parse(frame.data);
         if (said && said.event) takeEvent(said);
       },
-      onstate() {},
+      onstate(link) {
+        state.hears = link === 'live';
+        if (state.hears) stale('messages/*', 'talk/*'); // what was said meanwhile
+      },
     }),
   ];
 }

@@ -9,15 +9,15 @@ const talkLists = () => [
 
 const placeOf = (c) => (c.scope === 'project' ? { scope: 'project', project_id: c.project_id } : { scope: 'workspace' });
 
-// While somebody looks at a conversation it is read again every 3 s: messages
-// are not part of the streams.
+// While somebody looks at a conversation and there is no stream that tells when
+// something is said, it is read again every 3 s.
 function keepTalking() {
   if (talkTimer) return;
   talkTimer = setInterval(() => {
     if (state.route.view !== 'talk') {
       clearInterval(talkTimer);
       talkTimer = 0;
-    } else if (!document.hidden) stale('messages/*');
+    } else if (!document.hidden && !state.hears) stale('messages/*');
   }, 3000);
 }
 
