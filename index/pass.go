@@ -201,7 +201,6 @@ func (p *pass) place(f *file, d decoded) error {
 	if d.claim == "" {
 		return p.write.saveFile(f)
 	}
-	delete(p.orphans, d.claim)
 	if holder := p.known.holder(d.claim); holder != nil && holder != f {
 		if !before(f, holder) {
 			p.duplicate(f, holder)
@@ -276,21 +275,32 @@ func listing(name string) string {
 	return name
 }
 
-// heirs gives the keys that lost their file to the next one that asks for them.
+// heirs gives the keys that lost their file to the first of those that ask for
+// them, whatever was given them meanwhile.
 func (p *pass) heirs() error {
-	for claim := range p.orphans {
+	for len(p.orphans) > 0 {
+		for claim := range p.orphans {
+			delete(p.orphans, claim)
+			if err := p.inherit(claim); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// inherit reads who comes first for a key until that one has it. One that is gone
+// by now, or asks for something else, asks no more.
+func (p *pass) inherit(claim string) error {
+	for {
 		var heir *file
 		for _, f := range p.known.claims[claim] {
-			if f.shown {
-				heir = nil
-				break
-			}
 			if heir == nil || before(f, heir) {
 				heir = f
 			}
 		}
-		if heir == nil {
-			continue
+		if heir == nil || heir.shown {
+			return nil
 		}
 		s := source{kind: heir.kind, project: heir.project, path: heir.path, version: heir.version}
 		heir.version = durable.Version{} // read, whatever is known of it
@@ -298,7 +308,6 @@ func (p *pass) heirs() error {
 			return err
 		}
 	}
-	return nil
 }
 
 // counters brings the counters of the agents up to date whose documents or runs

@@ -375,6 +375,10 @@ func TestDuplicatesNameTheirHolder(t *testing.T) {
 	}{
 		{"all stand", func() {}},
 		{"the first is broken", func() { c.put("work/projects/p/runs/r1/run.yaml", "type: run\n") }},
+		{"a new one comes when the holder goes", func() {
+			must(os.RemoveAll(c.path("work/projects/p/runs/r2")))
+			c.put("work/projects/p/runs/r4/run.yaml", runYAML("r1", "a1", "failed"))
+		}},
 		{"the second gets another id", func() { c.put("work/projects/p/runs/r2/run.yaml", runYAML("r2", "a1", "running")) }},
 		{"the first stands again", func() { c.put("work/projects/p/runs/r1/run.yaml", runYAML("r1", "a1", "ended")) }},
 	} {
