@@ -38,7 +38,7 @@ type Companies struct {
 
 	// ctx ends with the process's use of its companies, and what it does for them
 	// in the background with that.
-	ctx        context.Context
+	ctx        context.Context //nolint:containedctx // of what runs behind the requests
 	cancel     context.CancelFunc
 	background sync.WaitGroup
 

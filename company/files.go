@@ -14,16 +14,16 @@ import (
 // ValidateFile reads a markdown document from anywhere on this machine and
 // checks it. A file that cannot be read is fault.InvalidFile.
 func ValidateFile(file string, validate func(text []byte) []governance.Issue) ([]governance.Issue, error) {
-	real, err := filepath.EvalSymlinks(file)
+	found, err := filepath.EvalSymlinks(file)
 	if err != nil {
 		return nil, fault.New(fault.NotFound, "%s: %w", file, err)
 	}
-	root, err := durable.OpenRoot(filepath.Dir(real))
+	root, err := durable.OpenRoot(filepath.Dir(found))
 	if err != nil {
 		return nil, fault.New(fault.InvalidFile, "%s: %w", file, err)
 	}
 	defer root.Close()
-	text, err := durable.ReadFile(root, filepath.Base(real), yamldoc.MaxBytes)
+	text, err := durable.ReadFile(root, filepath.Base(found), yamldoc.MaxBytes)
 	if err != nil {
 		return nil, fault.New(fault.InvalidFile, "%s cannot be read: %w", file, err)
 	}

@@ -40,7 +40,7 @@ func (c *Company) SyncIndex(ctx context.Context, _ Dir) (index.Synced, error) {
 }
 
 // viewed asks something of the index.
-func viewed[R any](c *Company, ctx context.Context, ask func(*index.View) (R, error)) (result R, err error) {
+func viewed[R any](ctx context.Context, c *Company, ask func(*index.View) (R, error)) (result R, err error) {
 	ix, err := c.index(ctx)
 	if err != nil {
 		return result, err
@@ -54,7 +54,7 @@ func viewed[R any](c *Company, ctx context.Context, ask func(*index.View) (R, er
 
 // IndexStats counts the rows of the index.
 func (c *Company) IndexStats(ctx context.Context, _ Dir) (index.Stats, error) {
-	return viewed(c, ctx, (*index.View).Stats)
+	return viewed(ctx, c, (*index.View).Stats)
 }
 
 // IndexRunsParams are those of index.list_runs.
@@ -67,7 +67,7 @@ type IndexRunsParams struct {
 
 // IndexRuns lists runs from the index.
 func (c *Company) IndexRuns(ctx context.Context, p IndexRunsParams) ([]index.Run, error) {
-	return viewed(c, ctx, func(v *index.View) ([]index.Run, error) {
+	return viewed(ctx, c, func(v *index.View) ([]index.Run, error) {
 		return v.Runs(index.RunFilter{ProjectID: p.ProjectID, Status: p.Status, Limit: p.Limit})
 	})
 }
@@ -89,7 +89,7 @@ func (c *Company) IndexEvents(ctx context.Context, p IndexEventsParams) ([]index
 	if p.Type != "" {
 		f.Types = []string{p.Type}
 	}
-	return viewed(c, ctx, func(v *index.View) ([]index.Event, error) { return v.Events(f) })
+	return viewed(ctx, c, func(v *index.View) ([]index.Event, error) { return v.Events(f) })
 }
 
 // IndexParseErrorsParams are those of index.list_event_parse_errors.
@@ -102,7 +102,7 @@ type IndexParseErrorsParams struct {
 
 // IndexParseErrors lists the lines of logs that are no events.
 func (c *Company) IndexParseErrors(ctx context.Context, p IndexParseErrorsParams) ([]index.ParseError, error) {
-	return viewed(c, ctx, func(v *index.View) ([]index.ParseError, error) {
+	return viewed(ctx, c, func(v *index.View) ([]index.ParseError, error) {
 		return v.ParseErrors(index.ParseErrorFilter{ProjectID: p.ProjectID, RunID: p.RunID, Limit: p.Limit})
 	})
 }
@@ -117,7 +117,7 @@ type IndexReviewsParams struct {
 
 // IndexReviews lists reviews from the index.
 func (c *Company) IndexReviews(ctx context.Context, p IndexReviewsParams) ([]index.Review, error) {
-	return viewed(c, ctx, func(v *index.View) ([]index.Review, error) {
+	return viewed(ctx, c, func(v *index.View) ([]index.Review, error) {
 		return v.Reviews(index.ReviewFilter{ProjectID: p.ProjectID, Decision: p.Decision, Limit: p.Limit})
 	})
 }
@@ -132,7 +132,7 @@ type IndexHelpRequestsParams struct {
 
 // IndexHelpRequests lists help requests from the index.
 func (c *Company) IndexHelpRequests(ctx context.Context, p IndexHelpRequestsParams) ([]index.HelpRequest, error) {
-	return viewed(c, ctx, func(v *index.View) ([]index.HelpRequest, error) {
+	return viewed(ctx, c, func(v *index.View) ([]index.HelpRequest, error) {
 		return v.HelpRequests(index.HelpRequestFilter{TargetManager: p.TargetManager, ProjectID: p.ProjectID, Limit: p.Limit})
 	})
 }

@@ -50,7 +50,7 @@ func (p Patient) schema(context.Context) Check {
 
 // machine reads the overlay, also where there is no workspace around it.
 func (p Patient) machine() (machine doc.Machine, text []byte, err error) {
-	fsys := durable.FS(nil)
+	var fsys durable.FS
 	if p.Workspace != nil {
 		fsys = p.Workspace.FS
 	} else {

@@ -298,12 +298,20 @@ func TestMendLeavesTheLiving(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer held.Release()
+	t.Cleanup(func() {
+		if err := held.Release(); err != nil {
+			t.Error(err)
+		}
+	})
 	stage, err := p.Workspace.NewStage()
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer stage.Discard()
+	t.Cleanup(func() {
+		if err := stage.Discard(); err != nil {
+			t.Error(err)
+		}
+	})
 	before := snapshotOf(t, f.dir)
 	mended := mendOf(t, p, false)
 	for _, mend := range mended.Mends {

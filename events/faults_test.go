@@ -8,6 +8,7 @@ import (
 	"errors"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"syscall"
@@ -112,7 +113,7 @@ func TestAppendUnderFaults(t *testing.T) {
 				t.Errorf("%s: afterwards: %v", hit, err)
 			}
 			found := strings.Join(ids(t, file, 1), " ")
-			want := append(first, third...)
+			want := slices.Concat(first, third)
 			if failure == nil {
 				want = append(want, second...)
 			}

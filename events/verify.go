@@ -75,7 +75,7 @@ func (v *Verifier) Event(raw []byte) (issues []VerifyIssue, hash string, err err
 	}
 	if err != nil {
 		report("invalid_shape", "not a JSON object")
-		return issues, "", nil
+		return issues, "", nil //nolint:nilerr // it is told as an issue
 	}
 	for i, key := range v.keys {
 		if found[i] == nil {
@@ -221,7 +221,7 @@ func Verify(r io.Reader, checkpoint *Checkpoint, closed bool, visit func(Line)) 
 // line checks one line and keeps its issues; ok when it is an event.
 func (r *Report) line(v *Verifier, line Line) (hash string, ok bool) {
 	var issues []VerifyIssue
-	err := error(nil)
+	var err error
 	if line.Long {
 		err = fmt.Errorf("longer than %d bytes", MaxLine)
 	} else {

@@ -117,7 +117,7 @@ func (d *documents) follow(ctx context.Context) {
 			return
 		case change := <-d.notify.Events:
 			d.sort(change)
-		case <-d.notify.Errors: // some were lost
+		case <-d.notify.Errors: //nolint:errcheck // some were lost, whichever
 			d.watch()
 			d.changed()
 		}

@@ -73,7 +73,7 @@ type Hub struct {
 	clock *clock.Clock
 	newID func(prefix string) string
 
-	ctx    context.Context
+	ctx    context.Context //nolint:containedctx // of all watchers
 	cancel context.CancelFunc
 	wg     sync.WaitGroup
 

@@ -36,7 +36,7 @@ func (k logKey) file() string { return workspace.LogFile(k.project, k.run) }
 type watcher struct {
 	hub    *Hub
 	ws     *workspace.Workspace
-	ctx    context.Context
+	ctx    context.Context //nolint:containedctx // of its goroutine
 	cancel context.CancelFunc
 	subs   map[*subscription]struct{}
 	sizes  map[logKey]int64 // what was seen last, where logs are looked at
@@ -186,7 +186,7 @@ func (w *watcher) run() {
 			}
 		case change := <-changes:
 			w.changed(change)
-		case <-faults:
+		case <-faults: //nolint:errcheck // whatever it is, changes were lost
 			w.lost()
 		case <-look:
 			if !w.listened() {

@@ -4,6 +4,7 @@ package governance
 // matter.
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"path"
@@ -222,11 +223,12 @@ func Template(head doc.Artifact) ([]byte, error) {
 	if !slices.Contains(doc.Visibilities(), head.Visibility) {
 		return nil, fault.InvalidField("visibility", "must be one of %s", strings.Join(doc.Visibilities(), ", "))
 	}
-	body := "# " + head.Title + "\n"
+	var body bytes.Buffer
+	body.WriteString("# " + head.Title + "\n")
 	for _, heading := range doc.Headings(head.Type) {
-		body += "\n" + heading + "\n"
+		body.WriteString("\n" + heading + "\n")
 	}
-	return WriteRecord(doc.ArtifactCodec, head, []byte(body))
+	return WriteRecord(doc.ArtifactCodec, head, body.Bytes())
 }
 
 // WriteRecord is the text of a markdown document with front matter.

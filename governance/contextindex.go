@@ -43,7 +43,7 @@ type Refreshed struct {
 func RefreshContext(ctx context.Context, w *workspace.Workspace, want ContextIndex) (Refreshed, error) {
 	result := Refreshed{AgentID: want.Agent, AgentsMDRelpath: workspace.GuidanceFile(want.Agent), ProjectID: want.ProjectID}
 	err := w.Update(ctx, func(u *workspace.Unit) error {
-		if _, err := requireAgent(w, want.Agent); err != nil {
+		if err := requireAgent(w, want.Agent); err != nil {
 			return err
 		}
 		tasks, err := assignments(w, want)
@@ -115,15 +115,12 @@ func assigned(w *workspace.Workspace, project, name, agent string) (assignment, 
 // contextList collects the lines of a context index, each once.
 type contextList struct{ lines []string }
 
-// add reports whether a line is in the list now. One whose values break lines is
-// passed over.
-func (l *contextList) add(format string, args ...any) bool {
+// add passes over a line whose values break lines.
+func (l *contextList) add(format string, args ...any) {
 	line := fmt.Sprintf(format, args...)
-	if strings.ContainsAny(line, "\n\r") || slices.Contains(l.lines, line) {
-		return false
+	if !strings.ContainsAny(line, "\n\r") && !slices.Contains(l.lines, line) {
+		l.lines = append(l.lines, line)
 	}
-	l.lines = append(l.lines, line)
-	return true
 }
 
 func contextLines(w *workspace.Workspace, want ContextIndex, tasks []assignment) []string {

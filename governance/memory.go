@@ -208,8 +208,8 @@ const (
 	Conflicts  = "conflict"
 )
 
-// What an item is before anything was decided on it; else it is Approved or
-// Denied.
+// Pending is what an item is before anything was decided on it; else it is
+// Approved or Denied.
 const Pending = "pending"
 
 // Preview is what the approval of a delta would do now. Of a conflict, which an

@@ -3,6 +3,7 @@ package governance
 // Milestones: the report that somebody did one, and the decision on it.
 
 import (
+	"bytes"
 	"context"
 	"path"
 	"slices"
@@ -34,14 +35,16 @@ func NewMilestoneReport(ctx context.Context, w *workspace.Workspace, project str
 		Artifact: spec.Head(w.Env), ProjectID: project, TaskID: spec.TaskID, MilestoneID: spec.MilestoneID,
 		EvidenceArtifacts: append([]string{}, spec.Evidence...), TestsArtifacts: spec.Tests,
 	}
-	body := "# " + report.Title + "\n\n## Summary\n\n## Evidence\n"
+	var body bytes.Buffer
+	body.WriteString("# " + report.Title + "\n\n## Summary\n\n## Evidence\n")
 	for i, evidence := range slices.Concat(spec.Evidence, spec.Tests) {
 		if i == 0 {
-			body += "\n"
+			body.WriteString("\n")
 		}
-		body += "- " + evidence + "\n"
+		body.WriteString("- " + evidence + "\n")
 	}
-	text, err := WriteRecord(doc.MilestoneReportCodec, report, []byte(body+"\n## Next\n"))
+	body.WriteString("\n## Next\n")
+	text, err := WriteRecord(doc.MilestoneReportCodec, report, body.Bytes())
 	if err != nil {
 		return "", err
 	}

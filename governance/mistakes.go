@@ -100,7 +100,7 @@ func recordIn(u *workspace.Unit, m Mistake) (Recorded, error) {
 		WorkerAgentID: m.Worker, MistakeKey: m.Key,
 		LogRelpath: workspace.MistakesFile(m.Worker), AgentsMDRelpath: workspace.GuidanceFile(m.Worker),
 	}
-	if _, err := requireAgent(w, m.Worker); err != nil {
+	if err := requireAgent(w, m.Worker); err != nil {
 		return result, err
 	}
 	now := w.Env.Clock.Now()
@@ -163,13 +163,13 @@ func guidanceIn(u *workspace.Unit, agent string) (guidance []byte, missing bool,
 	return guidance, false, err
 }
 
-// requireAgent reads an agent that must exist.
-func requireAgent(w *workspace.Workspace, id string) (doc.Agent, error) {
-	agent, err := w.Agent(id)
+// requireAgent gives the error of an agent that does not exist or cannot be read.
+func requireAgent(w *workspace.Workspace, id string) error {
+	_, err := w.Agent(id)
 	if fault.Is(err, fault.NotFound) {
-		return agent, fault.New(fault.NotFound, "agent %s does not exist", id)
+		return fault.New(fault.NotFound, "agent %s does not exist", id)
 	}
-	return agent, err
+	return err
 }
 
 // recordedPayload is the payload of evaluation.mistake_recorded.

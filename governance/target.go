@@ -69,11 +69,11 @@ func settled(w *workspace.Workspace, name string) (string, error) {
 	if _, err := w.FS.Stat(name); err != nil {
 		return "", err
 	}
-	real, err := filepath.EvalSymlinks(filepath.Join(w.Dir(), filepath.FromSlash(name)))
+	found, err := filepath.EvalSymlinks(filepath.Join(w.Dir(), filepath.FromSlash(name)))
 	if err != nil {
 		return "", err
 	}
-	rel, err := filepath.Rel(workspace.Canonical(w.Dir()), real)
+	rel, err := filepath.Rel(workspace.Canonical(w.Dir()), found)
 	if err != nil || !filepath.IsLocal(rel) {
 		return "", fault.New(fault.Conflict, "%s leads out of the workspace", name)
 	}

@@ -165,7 +165,7 @@ func TestPlansAndMilestonesSideBySide(t *testing.T) {
 	}
 	wg.Wait()
 	task, err := c.Task(c.project, id)
-	if err := errors.Join(append(failures, err)...); err != nil || len(task.Milestones) != n || len(task.Schedule.DependsOnTaskIDs) != n {
+	if err := errors.Join(errors.Join(failures...), err); err != nil || len(task.Milestones) != n || len(task.Schedule.DependsOnTaskIDs) != n {
 		t.Errorf("%+v: %v", task, err)
 	}
 }

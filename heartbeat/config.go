@@ -27,11 +27,14 @@ import (
 
 const dir = ".local/heartbeat"
 
-// ConfigFile is where the config lies, StateFile the state. TickLock is held
-// while a tick goes on.
+// ConfigFile is where the config lies.
 func ConfigFile() string { return path.Join(dir, "config.yaml") }
-func StateFile() string  { return path.Join(dir, "state.yaml") }
-func TickLock() string   { return path.Join(dir, "tick.lock") }
+
+// StateFile is where the state lies.
+func StateFile() string { return path.Join(dir, "state.yaml") }
+
+// TickLock is held while a tick goes on.
+func TickLock() string { return path.Join(dir, "tick.lock") }
 
 // Ticking reports whether some process ticks just now.
 func Ticking(w *workspace.Workspace) bool {

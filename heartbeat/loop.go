@@ -86,7 +86,7 @@ func (l *Loop) Observe(w *workspace.Workspace) {
 	l.looked = now
 	found := [2]fs.FileInfo{stat(w, ConfigFile()), stat(w, StateFile())}
 	if first || !same(found[0], l.files[0]) || !same(found[1], l.files[1]) {
-		l.look(w, found)
+		_, _, _ = l.look(w, found) // Status reads them again and tells what is wrong with them
 	}
 }
 
@@ -120,7 +120,7 @@ func (l *Loop) look(w *workspace.Workspace, found [2]fs.FileInfo) (config doc.He
 func (l *Loop) Refresh(w *workspace.Workspace) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	l.refresh(w)
+	_, _, _ = l.refresh(w) // as in Observe
 }
 
 func (l *Loop) refresh(w *workspace.Workspace) (config doc.HeartbeatConfig, state doc.HeartbeatState, problem error) {
@@ -221,7 +221,7 @@ func (l *Loop) tick(ctx context.Context, o Order, ours bool) (Summary, error) {
 	if err == nil {
 		l.last = &summary
 	}
-	l.refresh(w)
+	_, _, _ = l.refresh(w) // as in Observe
 	return summary, err
 }
 

@@ -41,7 +41,7 @@ func pending(r reader) ([]pendingJob, error) {
 	}
 	var list []pendingJob
 	if json.Unmarshal(text, &list) != nil {
-		return nil, nil
+		return nil, nil //nolint:nilerr // see above
 	}
 	return slices.DeleteFunc(list, func(p pendingJob) bool {
 		return !workspace.SafeID(p.JobID) || !workspace.SafeID(p.ProjectID) || !workspace.SafeID(p.WorkerAgentID)

@@ -223,7 +223,7 @@ func Quiet(config doc.HeartbeatConfig, now time.Time) bool {
 // contextHash changes exactly when there is news for a candidate.
 func contextHash(c *Candidate, ever int64) string {
 	ids := func(tasks []Task) []string {
-		list := []string{}
+		list := make([]string, 0, len(tasks))
 		for _, t := range tasks {
 			list = append(list, t.ProjectID+"/"+t.TaskID)
 		}

@@ -147,7 +147,7 @@ func (ix *Index) sync(ctx context.Context, scope Scope) (Synced, error) {
 		synced, err = ix.syncHere(ctx, scope)
 		return err
 	})
-	if err == nil || !(spoilt(err) || errors.Is(err, fs.ErrNotExist) && ix.missing()) {
+	if err == nil || !spoilt(err) && (!errors.Is(err, fs.ErrNotExist) || !ix.missing()) {
 		return synced, err
 	}
 	built, err := ix.rebuild(ctx)

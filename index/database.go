@@ -164,7 +164,7 @@ func (ix *Index) open(create bool) (*sql.DB, error) {
 		_ = ix.closeDB() // nothing of ours is unwritten
 	}
 	missing := errors.Is(err, fs.ErrNotExist)
-	if err != nil && !(missing && create) {
+	if err != nil && (!missing || !create) {
 		return nil, err
 	}
 	if ix.db != nil {

@@ -68,8 +68,9 @@ func decode(s source, text []byte) decoded {
 		return decodeTask(s, text)
 	case kindAgent:
 		return decodeAgent(s, text)
+	default: // kindComment: logs are no documents
+		return decodeComment(s, text)
 	}
-	return decodeComment(s, text)
 }
 
 // stem is the name of a file without its extension; place is the name of the

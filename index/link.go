@@ -68,16 +68,17 @@ func (l *link) askOne(ctx context.Context, text string, args []any, into ...any)
 }
 
 // do runs a statement that has no rows.
-func (l *link) do(ctx context.Context, text string, args ...any) (sql.Result, error) {
+func (l *link) do(ctx context.Context, text string, args ...any) error {
 	st, err := l.statement(ctx, text)
 	if err != nil {
-		return nil, err
+		return err
 	}
-	return st.ExecContext(ctx, args...)
+	_, err = st.ExecContext(ctx, args...)
+	return err
 }
 
 func (l *link) close() error {
-	return errors.Join(l.Raw(func(any) error { return l.events.close() }), l.forget(), l.Conn.Close())
+	return errors.Join(l.Raw(func(any) error { return l.events.close() }), l.forget(), l.Close())
 }
 
 // take gives a connection that nobody uses.

@@ -19,7 +19,7 @@ import (
 
 // pass is one comparison. It belongs to the holder of the index's lock.
 type pass struct {
-	ctx     context.Context
+	ctx     context.Context //nolint:containedctx // a pass is one call
 	w       *workspace.Workspace
 	scope   Scope
 	known   *known

@@ -268,6 +268,6 @@ func (v *View) decisions(f ReviewFilter) ([]Decision, error) {
 	return query(v, "SELECT "+reviewColumns+`, a.type, a.run_id, COALESCE((SELECT s.parse_errors FROM ac_runs n JOIN ac_run_stats s ON s.id=n.id WHERE n.run_id=a.run_id AND n.project_id=a.project_id),0)
  FROM ac_reviews r LEFT JOIN ac_artifacts a ON a.project_id=r.project_id AND a.artifact_id=r.subject_artifact_id`+c.text+newestReviews, append(c.args, limit(f.Limit)),
 		func(rows *sql.Rows, d *Decision) error {
-			return rows.Scan(append(d.Review.targets(), &d.ArtifactType, &d.RunID, &d.ParseErrors)...)
+			return rows.Scan(append(d.targets(), &d.ArtifactType, &d.RunID, &d.ParseErrors)...)
 		})
 }

@@ -15,7 +15,7 @@ import (
 // View answers from one moment of the index. It is for one goroutine, and only
 // until the function ends that it was given to.
 type View struct {
-	ctx  context.Context
+	ctx  context.Context //nolint:containedctx // a view lives for one call of a function
 	conn *link
 	w    *workspace.Workspace
 }
@@ -28,7 +28,7 @@ func (ix *Index) View(ctx context.Context, fn func(*View) error) error {
 	err := ix.patient(func() error {
 		err := ix.connected(ctx, false, func(conn *link) error {
 			quiet := context.WithoutCancel(ctx)
-			if _, err := conn.do(quiet, "BEGIN"); err != nil {
+			if err := conn.do(quiet, "BEGIN"); err != nil {
 				return err
 			}
 			generation, err := ix.ours(quiet, conn)
@@ -38,7 +38,7 @@ func (ix *Index) View(ctx context.Context, fn func(*View) error) error {
 			if own = nil; err == nil {
 				own = fn(&View{ctx: quiet, conn: conn, w: ix.w})
 			}
-			_, ended := conn.do(quiet, "ROLLBACK")
+			ended := conn.do(quiet, "ROLLBACK")
 			return errors.Join(err, ended)
 		})
 		if own != nil {

@@ -11,7 +11,7 @@ import (
 
 // writer writes on the one connection of a pass.
 type writer struct {
-	ctx      context.Context // never ends: a statement is not broken off
+	ctx      context.Context //nolint:containedctx // of one pass; it never ends: a statement is not broken off
 	conn     *link
 	began    bool
 	words    map[string]int64
@@ -28,7 +28,7 @@ func (w *writer) begin() error {
 	if w.began {
 		return nil
 	}
-	if _, err := w.conn.do(w.ctx, "BEGIN IMMEDIATE"); err != nil {
+	if err := w.conn.do(w.ctx, "BEGIN IMMEDIATE"); err != nil {
 		return err
 	}
 	w.began = true
@@ -42,13 +42,13 @@ func (w *writer) end(failed error) error {
 	}
 	if failed == nil {
 		w.known.generation++
-		_, failed = w.conn.do(w.ctx, "UPDATE ac_state SET generation=?, messages=messages+?", w.known.generation, w.messages)
+		failed = w.conn.do(w.ctx, "UPDATE ac_state SET generation=?, messages=messages+?", w.known.generation, w.messages)
 	}
 	if failed == nil {
-		_, failed = w.conn.do(w.ctx, "COMMIT")
+		failed = w.conn.do(w.ctx, "COMMIT")
 	}
 	if failed != nil {
-		_, err := w.conn.do(w.ctx, "ROLLBACK")
+		err := w.conn.do(w.ctx, "ROLLBACK")
 		if err != nil && !strings.Contains(err.Error(), "no transaction is active") {
 			return errors.Join(failed, err)
 		}
@@ -131,8 +131,9 @@ func ownRows(of kind) []string {
 		return []string{"DELETE FROM ac_task_milestones WHERE task=?", "DELETE FROM ac_tasks WHERE id=?"}
 	case kindAgent:
 		return []string{"DELETE FROM ac_agents WHERE id=?"}
+	default: // kindComment: logs are no documents
+		return []string{"DELETE FROM ac_comments WHERE id=?"}
 	}
-	return []string{"DELETE FROM ac_comments WHERE id=?"}
 }
 
 // formerAgent notes whose counters a document concerned until now.

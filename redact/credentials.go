@@ -98,7 +98,7 @@ func addresses(text string) string {
 			return w.result()
 		}
 		at += i + 1
-		authority := 0
+		var authority int
 		switch {
 		case strings.HasPrefix(text[at:], "//"):
 			authority = at + len("//")

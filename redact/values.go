@@ -79,7 +79,7 @@ func (s *Stream) Next(piece []byte) []byte {
 	}
 	text := piece
 	if len(s.held) > 0 {
-		text = append(s.held, piece...)
+		text = slices.Concat(s.held, piece)
 		s.held = nil
 	}
 	var out []byte

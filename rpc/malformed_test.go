@@ -76,7 +76,7 @@ func wrongs(method, field string, s *shape.Schema, required bool) (list []malfor
 	for kind, value := range map[string]any{
 		"boolean": true, "integer": 7, "number": 1.5, "string": "text", "array": []any{}, "object": object{},
 	} {
-		if kind != s.Type && !(kind == "integer" && s.Type == "number") {
+		if kind != s.Type && (kind != "integer" || s.Type != "number") {
 			add("is "+kind, value)
 		}
 	}

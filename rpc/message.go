@@ -122,7 +122,7 @@ func appendAnswer(dst, id []byte, result any, err error) []byte {
 	dst = append(dst, `,"error":`...)
 	answer, encodeErr := appendEncoded(dst, ToWire(err))
 	if encodeErr != nil {
-		answer = append(dst, `{"code":`+strconv.Itoa(CodeApplication)+`,"message":"internal fault"}`...)
+		return append(dst, `{"code":`+strconv.Itoa(CodeApplication)+`,"message":"internal fault"}}`+"\n"...)
 	}
 	return append(answer, '}', '\n')
 }

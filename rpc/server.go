@@ -80,9 +80,9 @@ type Server struct {
 	ended   time.Time      // when the input did, zero before
 	wg      sync.WaitGroup // requests; none is added once closing
 
-	waits      context.Context // of waiting requests
+	waits      context.Context //nolint:containedctx // of waiting requests
 	cancelWait context.CancelCauseFunc
-	work       context.Context // of all requests
+	work       context.Context //nolint:containedctx // of all requests
 	cancelWork context.CancelCauseFunc
 }
 

@@ -90,7 +90,7 @@ func (p *process) ended(since time.Time) {
 	case <-time.After(patience):
 		p.t.Error("the server did not end")
 		_ = p.cmd.Process.Kill() // it may have ended just now
-		<-p.exited
+		<-p.exited               //nolint:errcheck // it was killed
 		sum()
 	}
 }

@@ -129,7 +129,7 @@ func models(agents []index.AgentCounter) []ModelResources {
 		}
 		count[model]++
 	}
-	list := []ModelResources{}
+	list := make([]ModelResources, 0, len(count))
 	for model, n := range count {
 		list = append(list, ModelResources{model, n})
 	}

@@ -236,11 +236,12 @@ func (f *fixture) open(path string, headers ...string) *reader {
 		name, value, _ := strings.Cut(h, ": ")
 		r.Header.Add(name, value)
 	}
-	answer, err := f.http.Do(r)
+	answer, err := f.http.Do(r) //nolint:bodyclose // whoever reads it closes it
 	if err != nil {
 		f.t.Fatal(err)
 	}
 	if answer.StatusCode != http.StatusOK {
+		answer.Body.Close()
 		f.t.Fatalf("%s: status %d", path, answer.StatusCode)
 	}
 	out := &reader{t: f.t, frames: make(chan sse, 1<<14), cancel: cancel, header: answer.Header}

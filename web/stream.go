@@ -59,7 +59,7 @@ func (s *Server) events(w http.ResponseWriter, r *http.Request) error {
 	}
 	out, err := s.open(w)
 	if err != nil {
-		return nil //nolint:nilerr // the client is gone
+		return nil // the client is gone
 	}
 	defer out.close()
 	leave, err := s.screen.join()
@@ -160,7 +160,7 @@ func (s *Server) stream(w http.ResponseWriter, r *http.Request) error {
 	}
 	out, err := s.open(w)
 	if err != nil {
-		return nil //nolint:nilerr // the client is gone
+		return nil // the client is gone
 	}
 	defer out.close()
 	s.pass(r, out, frames, said)

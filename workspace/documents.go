@@ -182,7 +182,7 @@ func Carries(name, want, got string) error {
 func Dirs(fsys durable.FS, dir string) ([]string, error) {
 	_, entries, err := readListing(fsys, dir)
 	found, err := folders(fsys, dir, entries, err)
-	var names []string
+	names := make([]string, 0, len(found))
 	for _, e := range found {
 		names = append(names, e.Name)
 	}

@@ -23,7 +23,8 @@ func TestInitFaults(t *testing.T) {
 		t.Run(kind.String(), func(t *testing.T) {
 			t.Parallel()
 			n := 1
-			for ; initAt(t, kind, n) && !t.Failed(); n += step() {
+			for initAt(t, kind, n) && !t.Failed() {
+				n += step()
 			}
 			if n < 10 {
 				t.Errorf("only %d calls were seen", n)
@@ -150,7 +151,9 @@ func TestRefoundUnderFaults(t *testing.T) {
 	for _, kind := range kinds() {
 		t.Run(kind.String(), func(t *testing.T) {
 			t.Parallel()
-			for n := 1; refoundAt(t, kind, n) && !t.Failed(); n += 4 * step() {
+			n := 1
+			for refoundAt(t, kind, n) && !t.Failed() {
+				n += 4 * step()
 			}
 		})
 	}

@@ -287,7 +287,7 @@ func (w *Workspace) readIntent(name string) ([]operation, error) {
 	var in intent
 	var ops []operation
 	if json.Unmarshal(text, &in) != nil || hashOf(in.Ops) != in.Hash || json.Unmarshal(in.Ops, &ops) != nil {
-		return nil, nil
+		return nil, nil //nolint:nilerr // see above
 	}
 	return ops, nil
 }

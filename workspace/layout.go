@@ -45,25 +45,49 @@ func requiredFiles() []string { return []string{CompanyFile, PolicyFile, Machine
 
 // The places of documents that have an id.
 
-// AgentDir is where an agent lies; JournalFile, GuidanceFile and MistakesFile are
-// what it has beside its document.
-func AgentDir(id string) string     { return path.Join(AgentsDir, id) }
-func JournalFile(id string) string  { return path.Join(AgentsDir, id, "journal.md") }
+// TeamFile is the document of a team.
+func TeamFile(id string) string { return path.Join(TeamsDir, id, "team.yaml") }
+
+// AgentDir is where an agent lies, with all that is its own.
+func AgentDir(id string) string { return path.Join(AgentsDir, id) }
+
+// AgentFile is the document of an agent.
+func AgentFile(id string) string { return path.Join(AgentsDir, id, "agent.yaml") }
+
+// JournalFile is what an agent wrote down for itself.
+func JournalFile(id string) string { return path.Join(AgentsDir, id, "journal.md") }
+
+// GuidanceFile is what an agent reads before it works.
 func GuidanceFile(id string) string { return path.Join(AgentsDir, id, "AGENTS.md") }
+
+// MistakesFile counts the mistakes of an agent.
 func MistakesFile(id string) string { return path.Join(AgentsDir, id, "mistakes.yaml") }
 
-func TeamFile(id string) string     { return path.Join(TeamsDir, id, "team.yaml") }
-func AgentFile(id string) string    { return path.Join(AgentsDir, id, "agent.yaml") }
-func ProjectDir(id string) string   { return path.Join(ProjectsDir, id) }
-func ProjectFile(id string) string  { return path.Join(ProjectsDir, id, "project.yaml") }
-func ReposFile(id string) string    { return path.Join(ProjectsDir, id, "repos.yaml") }
-func TasksDir(id string) string     { return path.Join(ProjectsDir, id, "tasks") }
-func ArtifactsDir(id string) string { return path.Join(ProjectsDir, id, "artifacts") }
-func RunsDir(id string) string      { return path.Join(ProjectsDir, id, "runs") }
+// ProjectDir is where a project lies, with all that is its own.
+func ProjectDir(id string) string { return path.Join(ProjectsDir, id) }
 
-// RunDir is where a run lies; RunFile and LogFile are its record and its log.
-func RunDir(project, run string) string  { return path.Join(ProjectsDir, project, "runs", run) }
+// ProjectFile is the document of a project.
+func ProjectFile(id string) string { return path.Join(ProjectsDir, id, "project.yaml") }
+
+// ReposFile names the repositories of a project, not where they lie on a machine.
+func ReposFile(id string) string { return path.Join(ProjectsDir, id, "repos.yaml") }
+
+// TasksDir is where the tasks of a project lie.
+func TasksDir(id string) string { return path.Join(ProjectsDir, id, "tasks") }
+
+// ArtifactsDir is where the artifacts of a project lie.
+func ArtifactsDir(id string) string { return path.Join(ProjectsDir, id, "artifacts") }
+
+// RunsDir is where the runs of a project lie.
+func RunsDir(id string) string { return path.Join(ProjectsDir, id, "runs") }
+
+// RunDir is where a run lies.
+func RunDir(project, run string) string { return path.Join(ProjectsDir, project, "runs", run) }
+
+// RunFile is the record of a run.
 func RunFile(project, run string) string { return path.Join(RunDir(project, run), "run.yaml") }
+
+// LogFile is the event log of a run.
 func LogFile(project, run string) string { return path.Join(RunDir(project, run), "events.jsonl") }
 
 // ContextPackDir is where what an agent was given lies.
@@ -134,8 +158,10 @@ func isRefByte(c byte) bool {
 // SharePacksDir is where the share packs of a project lie.
 func SharePacksDir(project string) string { return path.Join(ProjectsDir, project, "share_packs") }
 
-// SharePackDir is where one lies; SharePackFile is its manifest.
+// SharePackDir is where a share pack lies.
 func SharePackDir(project, id string) string { return path.Join(SharePacksDir(project), id) }
+
+// SharePackFile is the manifest of a share pack.
 func SharePackFile(project, id string) string {
 	return path.Join(SharePackDir(project, id), "manifest.yaml")
 }

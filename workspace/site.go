@@ -92,8 +92,8 @@ func (s *Site) clearAbandoned(prefix string) error {
 	}
 	ours := regexp.MustCompile(`^[0-9]+-[0-9a-f]{12}` + regexp.QuoteMeta(lockSuffix) + `$`)
 	for _, entry := range entries {
-		name, rest := entry.Name(), ""
-		if rest = strings.TrimPrefix(name, prefix); rest == name || !ours.MatchString(rest) {
+		name := entry.Name()
+		if rest, found := strings.CutPrefix(name, prefix); !found || !ours.MatchString(rest) {
 			continue
 		}
 		held, tryErr := lock.Try(s.parent, name)

@@ -196,8 +196,8 @@ func Canonical(dir string) string {
 	}
 	rest := ""
 	for at := abs; ; at = filepath.Dir(at) {
-		if real, err := filepath.EvalSymlinks(at); err == nil {
-			return filepath.Join(real, rest)
+		if found, err := filepath.EvalSymlinks(at); err == nil {
+			return filepath.Join(found, rest)
 		}
 		if at == filepath.Dir(at) {
 			return abs

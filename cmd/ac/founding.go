@@ -15,8 +15,9 @@ import (
 
 func bootstrapCommand(a *app) *cobra.Command {
 	var o company.BootstrapOptions
-	keys := []string{}
-	for _, d := range founding.Departments() {
+	departments := founding.Departments()
+	keys := make([]string, 0, len(departments))
+	for _, d := range departments {
 		keys = append(keys, d.Key)
 	}
 	cmd := &cobra.Command{

@@ -6,7 +6,6 @@ package main
 import (
 	"context"
 	"encoding/json"
-	"fmt"
 	"reflect"
 	"slices"
 	"strconv"
@@ -131,7 +130,7 @@ func heartbeatSwitch(a *app, name, short, long string, on bool) *cobra.Command {
 	return &cobra.Command{
 		Use: name + " <dir>", Short: short, Long: long, Example: "  ac " + name + " ./acme", Args: args("dir"),
 		RunE: func(cmd *cobra.Command, given []string) error {
-			return a.heartbeatCall(cmd.Context(), "heartbeat.config.set", given[0], map[string]json.RawMessage{"enabled": json.RawMessage(fmt.Sprint(on))})
+			return a.heartbeatCall(cmd.Context(), "heartbeat.config.set", given[0], map[string]json.RawMessage{"enabled": json.RawMessage(strconv.FormatBool(on))})
 		},
 	}
 }

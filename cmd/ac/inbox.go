@@ -84,7 +84,7 @@ whatever is asked of the index.`,
 	cmd.Flags().IntVar(&p.MonitorLimit, "monitor-limit", 200, "at most so many runs, 5000 in any case")
 	cmd.Flags().IntVar(&p.PendingLimit, "pending-limit", 200, "at most so many pending items, 5000 in any case")
 	cmd.Flags().IntVar(&p.DecisionsLimit, "decisions-limit", 200, "at most so many decisions, 5000 in any case")
-	p.indexStep.flags(cmd)
+	p.flags(cmd)
 	return cmd
 }
 

@@ -14,7 +14,7 @@ import (
 const mostRows = 5000
 
 // printing runs one operation on a workspace and prints its result as JSON.
-func printing[P, R any](a *app, ctx context.Context, dir string, fn func(*company.Company, context.Context, P) (R, error), p P) error {
+func printing[P, R any](ctx context.Context, a *app, dir string, fn func(*company.Company, context.Context, P) (R, error), p P) error {
 	return a.in(dir, func(c *company.Company) error {
 		result, err := fn(c, ctx, p)
 		if err != nil {
@@ -28,7 +28,7 @@ func indexCommand[R any](a *app, name, short, long string, fn func(*company.Comp
 	return &cobra.Command{
 		Use: name + " <dir>", Short: short, Long: long, Example: "  ac " + name + " ./acme", Args: args("dir"),
 		RunE: func(cmd *cobra.Command, given []string) error {
-			return printing(a, cmd.Context(), given[0], fn, company.Dir{WorkspaceDir: given[0]})
+			return printing(cmd.Context(), a, given[0], fn, company.Dir{WorkspaceDir: given[0]})
 		},
 	}
 }
@@ -78,7 +78,7 @@ func indexRunsCommand(a *app) *cobra.Command {
 		if err := limit(); err != nil {
 			return err
 		}
-		return printing(a, cmd.Context(), given[0], (*company.Company).IndexRuns, p)
+		return printing(cmd.Context(), a, given[0], (*company.Company).IndexRuns, p)
 	}
 	cmd.Flags().StringVar(&p.ProjectID, "project", "", "only of this project")
 	cmd.Flags().StringVar(&p.Status, "status", "", "only with this status: running, ended, failed or stopped")
@@ -107,7 +107,7 @@ those behind a line of a run. The index is not brought up to date: see index:syn
 		if err := limit(); err != nil {
 			return err
 		}
-		return printing(a, cmd.Context(), given[0], (*company.Company).IndexEvents, p)
+		return printing(cmd.Context(), a, given[0], (*company.Company).IndexEvents, p)
 	}
 	cmd.Flags().StringVar(&p.ProjectID, "project", "", "only of this project")
 	cmd.Flags().StringVar(&p.RunID, "run", "", "only of this run")
@@ -133,7 +133,7 @@ func indexErrorsCommand(a *app) *cobra.Command {
 		if err := limit(); err != nil {
 			return err
 		}
-		return printing(a, cmd.Context(), given[0], (*company.Company).IndexParseErrors, p)
+		return printing(cmd.Context(), a, given[0], (*company.Company).IndexParseErrors, p)
 	}
 	cmd.Flags().StringVar(&p.ProjectID, "project", "", "only of this project")
 	cmd.Flags().StringVar(&p.RunID, "run", "", "only of this run")
@@ -158,7 +158,7 @@ func indexReviewsCommand(a *app) *cobra.Command {
 		if err := limit(); err != nil {
 			return err
 		}
-		return printing(a, cmd.Context(), given[0], (*company.Company).IndexReviews, p)
+		return printing(cmd.Context(), a, given[0], (*company.Company).IndexReviews, p)
 	}
 	cmd.Flags().StringVar(&p.ProjectID, "project", "", "only of this project")
 	cmd.Flags().StringVar(&p.Decision, "decision", "", "only these: approved or denied")
@@ -180,7 +180,7 @@ func indexHelpCommand(a *app) *cobra.Command {
 		if err := limit(); err != nil {
 			return err
 		}
-		return printing(a, cmd.Context(), given[0], (*company.Company).IndexHelpRequests, p)
+		return printing(cmd.Context(), a, given[0], (*company.Company).IndexHelpRequests, p)
 	}
 	cmd.Flags().StringVar(&p.ProjectID, "project", "", "only of this project")
 	cmd.Flags().StringVar(&p.TargetManager, "target", "", "only to this manager")

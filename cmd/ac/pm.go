@@ -145,7 +145,7 @@ func (a *app) writePicture(file, name string, plan *pm.Plan) error {
 	if err != nil {
 		return err
 	}
-	defer os.Remove(aside.Name()) // gone already, when all went well
+	defer func() { _ = os.Remove(aside.Name()) }() // gone already, when all went well
 	if err := errors.Join(plan.WriteSVG(aside, name, now), aside.Chmod(0o644), aside.Close()); err != nil {
 		return err
 	}

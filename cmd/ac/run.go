@@ -185,10 +185,7 @@ it was stopped by SIGINT or SIGTERM.`,
 		DisableFlagParsing: true,
 		ValidArgsFunction:  completeExecute,
 		RunE: func(cmd *cobra.Command, given []string) error {
-			rest, argv, err := splitArgv(cmd, given)
-			if err != nil {
-				return err
-			}
+			rest, argv := splitArgv(cmd, given)
 			if err := cmd.Flags().Parse(rest); err != nil {
 				return usageError{err.Error()}
 			}
@@ -245,13 +242,13 @@ func completeExecute(cmd *cobra.Command, given []string, toComplete string) ([]s
 }
 
 // splitArgv takes the words of --argv out of the arguments.
-func splitArgv(cmd *cobra.Command, given []string) (rest, argv []string, err error) {
+func splitArgv(cmd *cobra.Command, given []string) (rest, argv []string) {
 	for i := 0; i < len(given); i++ {
 		word := given[i]
 		first, joined := strings.CutPrefix(word, "--argv=")
 		switch {
 		case word == "--":
-			return rest, append(argv, given[i+1:]...), nil
+			return rest, append(argv, given[i+1:]...)
 		case joined:
 			argv = append(argv, first)
 		case word != "--argv":
@@ -263,7 +260,7 @@ func splitArgv(cmd *cobra.Command, given []string) (rest, argv []string, err err
 			argv = append(argv, given[i])
 		}
 	}
-	return rest, argv, nil
+	return rest, argv
 }
 
 func isOption(cmd *cobra.Command, word string) bool {

@@ -5,6 +5,7 @@ package main
 import (
 	"errors"
 	"fmt"
+	"strconv"
 	"text/tabwriter"
 	"time"
 
@@ -68,7 +69,7 @@ func (a *app) printSessions(rows []company.SessionRow) error {
 		case r.Signal != nil:
 			exit = *r.Signal
 		case r.ExitCode != nil:
-			exit = fmt.Sprint(*r.ExitCode)
+			exit = strconv.Itoa(*r.ExitCode)
 		}
 		started := time.UnixMilli(r.StartedAtMS).UTC().Format(time.RFC3339)
 		fmt.Fprintf(table, "%s\t%s\t%s\t%s\t%s\t%s\n", r.SessionRef, r.RunID, r.Status, exit, started, r.Error)

@@ -77,7 +77,7 @@ func monitorRunsCommand(a *app) *cobra.Command {
 	}
 	cmd.Flags().StringVar(&p.ProjectID, "project", "", "id of a project")
 	cmd.Flags().IntVar(&p.Limit, "limit", 200, "at most so many runs, 5000 in any case")
-	p.indexStep.flags(cmd)
+	p.flags(cmd)
 	completeFlag(cmd, "project", a.projectIDs)
 	return cmd
 }

@@ -181,13 +181,14 @@ type required struct{ kind, id string }
 // task adds a task with one milestone of planning.
 func (b *intakeBuilder) task(spec governance.TaskSpec, title, criterion string, due ...required) (id, milestone string, err error) {
 	milestone = b.w.Env.IDs.New("ms")
-	notes := "- milestone_id: `" + milestone + "`\n"
+	var notes strings.Builder
+	notes.WriteString("- milestone_id: `" + milestone + "`\n")
 	for _, r := range due {
-		notes += fmt.Sprintf("- required_artifact: %s `%s` (%s)\n", r.kind, r.id, governance.ArtifactFile(b.made.ProjectID, r.id))
+		fmt.Fprintf(&notes, "- required_artifact: %s `%s` (%s)\n", r.kind, r.id, governance.ArtifactFile(b.made.ProjectID, r.id))
 	}
 	task, text, err := governance.DraftTask(b.w.Env, b.made.ProjectID, spec, []doc.Milestone{{
 		ID: milestone, Title: title, Kind: "planning", Status: "ready", AcceptanceCriteria: []string{criterion},
-	}}, notes)
+	}}, notes.String())
 	b.add(workspace.TaskFile(b.made.ProjectID, task.ID), text)
 	return task.ID, milestone, err
 }

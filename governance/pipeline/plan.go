@@ -120,11 +120,12 @@ func (p *planning) fill(ctx context.Context, made Intake) ([]*stage, error) {
 	if err != nil {
 		return nil, err
 	}
-	prompt := "Write the workplan of the project " + p.Name + " from what was clarified and proposed." + known
+	var prompt strings.Builder
+	prompt.WriteString("Write the workplan of the project " + p.Name + " from what was clarified and proposed." + known)
 	for _, s := range proposals {
-		prompt += quoted("The proposal of "+plain(s.agent.Name), s.text)
+		prompt.WriteString(quoted("The proposal of "+plain(s.agent.Name), s.text))
 	}
-	workplan := &stage{name: "workplan", label: "the workplan", artifact: made.Artifacts.Workplan, agent: p.people.director, prompt: prompt}
+	workplan := &stage{name: "workplan", label: "the workplan", artifact: made.Artifacts.Workplan, agent: p.people.director, prompt: prompt.String()}
 	if err := p.write(ctx, workplan); err != nil {
 		return nil, err
 	}

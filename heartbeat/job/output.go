@@ -86,7 +86,7 @@ func textOf(file, providerName, text string) string {
 	if err != nil {
 		return text
 	}
-	found := ""
+	var found string
 	switch provider.DriverOf(providerName) {
 	case provider.Codex:
 		if found = lastMessage(text); found == "" {
@@ -185,6 +185,7 @@ func (c *candidates) value(v shape.Value, depth int) {
 			for i := range v.Items {
 				c.inner(v.Items[i], depth+1)
 			}
+		default: // nothing lies within
 		}
 	}
 	c.values = append(c.values, v)
@@ -198,6 +199,7 @@ func (c *candidates) inner(v shape.Value, depth int) {
 		}
 	case shape.Map, shape.List:
 		c.value(v, depth)
+	default: // no answer looks like that
 	}
 }
 

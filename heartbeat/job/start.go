@@ -87,7 +87,7 @@ func (s *Starter) startOnce(ctx context.Context, w *workspace.Workspace, p place
 	if err != nil {
 		return err
 	}
-	cmd := exec.Command(s.Executable, RunCommand)
+	cmd := exec.Command(s.Executable, RunCommand) //nolint:noctx // a runner outlives the request, and the server
 	cmd.Dir, cmd.Env, cmd.SysProcAttr = "/", session.KeeperEnv(), proc.NewSession()
 	stdin, err := cmd.StdinPipe()
 	if err != nil {

@@ -32,7 +32,7 @@ func chooseWorker(w *workspace.Workspace, spec doc.JobSpec) (worker doc.Agent, w
 	if spec.WorkerAgentID != "" {
 		worker, err := w.Agent(spec.WorkerAgentID)
 		if err != nil {
-			return worker, "agent " + spec.WorkerAgentID + " does not exist or cannot be read", nil
+			return worker, "agent " + spec.WorkerAgentID + " does not exist or cannot be read", nil //nolint:nilerr // it is why there is no worker
 		}
 		if KindOf(worker.Provider) != spec.WorkerKind {
 			return worker, "agent " + worker.ID + " has provider " + worker.Provider + ", the job asks for " + spec.WorkerKind, nil

@@ -42,7 +42,6 @@ func (l *log) got() []string {
 // in runs a test in a bubble where time passes at once.
 func in(t *testing.T, takes time.Duration, fn func(*Worker, *log)) {
 	t.Helper()
-	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		l := &log{start: time.Now(), takes: takes, fail: map[string]error{}}
 		w := New(Options{
@@ -77,6 +76,7 @@ func expect(t *testing.T, l *log, want ...string) {
 
 // TestFresh pins the answer of a worker that did nothing, and of none.
 func TestFresh(t *testing.T) {
+	t.Parallel()
 	in(t, 0, func(w *Worker, _ *log) {
 		if diff := cmp.Diff(Status{Enabled: true, DebounceMS: 250, MinIntervalMS: 1000}, w.Status()); diff != "" {
 			t.Error(diff)
@@ -90,6 +90,7 @@ func TestFresh(t *testing.T) {
 // TestDebounce pins that notices gather for 250 ms after the first, which later
 // ones do not put off, and that batches keep a second between them.
 func TestDebounce(t *testing.T) {
+	t.Parallel()
 	in(t, 0, func(w *Worker, l *log) {
 		for range 30 { // steady writing: one each 100 ms
 			w.Notify("/a")
@@ -112,6 +113,7 @@ func TestDebounce(t *testing.T) {
 // in the order of the notices, and that what is noticed meanwhile goes to the
 // next batch, a second after the end.
 func TestBatches(t *testing.T) {
+	t.Parallel()
 	in(t, 300*time.Millisecond, func(w *Worker, l *log) {
 		for _, dir := range []string{"/b", "/a", "/b", "/c"} {
 			w.Notify(dir)
@@ -134,6 +136,7 @@ func TestBatches(t *testing.T) {
 // TestErrors pins that a workspace that fails stops no other one, and what is
 // told of it; a panic is a failure.
 func TestErrors(t *testing.T) {
+	t.Parallel()
 	in(t, time.Millisecond, func(w *Worker, l *log) {
 		l.fail["/bad"] = errors.New("spoilt")
 		for _, dir := range []string{"/bad", "panics", "/good"} {
@@ -153,6 +156,7 @@ func TestErrors(t *testing.T) {
 // TestFlush pins that a flush waits neither for the debounce nor for the
 // interval, waits for the batch under way, and leaves nothing pending.
 func TestFlush(t *testing.T) {
+	t.Parallel()
 	in(t, 100*time.Millisecond, func(w *Worker, l *log) {
 		flush := func() {
 			if err := w.Flush(context.Background()); err != nil {
@@ -182,6 +186,7 @@ func TestFlush(t *testing.T) {
 
 // TestFlushGivesUp pins that a flush ends with its context, the batch going on.
 func TestFlushGivesUp(t *testing.T) {
+	t.Parallel()
 	in(t, time.Minute, func(w *Worker, l *log) {
 		w.Notify("/a")
 		ctx, cancel := context.WithTimeout(context.Background(), time.Second)
@@ -199,6 +204,7 @@ func TestFlushGivesUp(t *testing.T) {
 // TestClose pins that the end flushes, takes no more notices, and calls off what
 // takes too long.
 func TestClose(t *testing.T) {
+	t.Parallel()
 	in(t, 100*time.Millisecond, func(w *Worker, l *log) {
 		w.Notify("/a")
 		w.Notify("/b")
@@ -215,6 +221,7 @@ func TestClose(t *testing.T) {
 }
 
 func TestCloseCallsOff(t *testing.T) {
+	t.Parallel()
 	in(t, time.Hour, func(w *Worker, l *log) {
 		w.Notify("/a")
 		w.Notify("/b")

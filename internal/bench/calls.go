@@ -27,7 +27,7 @@ func firstAnswer(ctx context.Context, program string, args ...string) (samples, 
 		if err != nil {
 			return nil, err
 		}
-		_, err = c.ask([]byte(pingLine))
+		err = c.ask([]byte(pingLine))
 		all = append(all, time.Since(began))
 		if err = errors.Join(err, c.close()); err != nil {
 			return nil, err
@@ -57,10 +57,7 @@ func roundTrips(c *child, n int) (samples, error) {
 	if err := c.flood(line, 2000); err != nil { // warm
 		return nil, err
 	}
-	return repeat(n, func() error {
-		_, err := c.ask(line)
-		return err
-	})
+	return repeat(n, func() error { return c.ask(line) })
 }
 
 func measureCall(ctx context.Context, b *bench) ([]figure, error) {

@@ -62,11 +62,12 @@ func (c *child) close() error {
 }
 
 // ask sends one line and reads one.
-func (c *child) ask(line []byte) ([]byte, error) {
+func (c *child) ask(line []byte) error {
 	if _, err := c.in.Write(line); err != nil {
-		return nil, err
+		return err
 	}
-	return c.line()
+	_, err := c.line()
+	return err
 }
 
 // line reads one line, valid until the next one.

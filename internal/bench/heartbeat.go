@@ -7,6 +7,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 )
 
@@ -42,7 +43,7 @@ func measureHeartbeat(ctx context.Context, b *bench) (found []figure, err error)
 		Note: fmt.Sprintf("with its writes; the first, which builds the index, %.0f ms", ms(first)),
 	}}
 	idle, err := b.idleObserved(ctx)
-	return append(found, idle...), err
+	return slices.Concat(found, idle), err
 }
 
 // idleObserved looks at a server that observes ten workspaces.

@@ -223,7 +223,7 @@ func (b *bench) insertRows(ctx context.Context, n int) (took time.Duration, err 
 		for i := range args {
 			args[i] = int64(at*columns + i)
 		}
-		if _, err := insert.Exec(args...); err != nil {
+		if _, err := insert.ExecContext(context.WithoutCancel(ctx), args...); err != nil {
 			return 0, errors.Join(err, insert.Close(), tx.Rollback())
 		}
 	}

@@ -92,8 +92,9 @@ func main() {
 }
 
 func names() string {
-	var all []string
-	for _, m := range measurements() {
+	known := measurements()
+	all := make([]string, 0, len(known))
+	for _, m := range known {
 		all = append(all, m.name)
 	}
 	return strings.Join(all, " ")

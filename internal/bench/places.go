@@ -11,6 +11,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"time"
 
@@ -56,7 +57,7 @@ func measureWorkspace(ctx context.Context, b *bench) ([]figure, error) {
 	}}
 	copied, copyErr := b.measureCopies(ctx, large)
 	sealed, sealErr := b.measureMigration(ctx)
-	return append(append(figures, copied...), sealed...), errors.Join(copyErr, sealErr)
+	return slices.Concat(figures, copied, sealed), errors.Join(copyErr, sealErr)
 }
 
 func (b *bench) measureCopies(ctx context.Context, from string) ([]figure, error) {

@@ -50,7 +50,7 @@ func (b *bench) recordBare(ctx context.Context, argv []string) (took time.Durati
 		if err != nil {
 			return 0, err
 		}
-		defer f.Close()
+		defer func() { err = errors.Join(err, f.Close()) }()
 		files = append(files, f)
 	}
 	began := time.Now()

@@ -92,7 +92,7 @@ func printReport(w io.Writer, figures []figure, asJSON bool) error {
 			Ratio   float64 `json:"ratio,omitempty"`
 			Verdict string  `json:"verdict,omitempty"`
 		}
-		rows := []row{}
+		rows := make([]row, 0, len(figures))
 		for _, f := range figures {
 			r := row{figure: f, Verdict: f.verdict()}
 			if f.Limit != 0 {

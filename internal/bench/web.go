@@ -97,7 +97,7 @@ func (r *room) told(ctx context.Context, log, path, mark string, n int) (all sam
 	if err != nil {
 		return nil, err
 	}
-	defer file.Close()
+	defer func() { err = errors.Join(err, file.Close()) }()
 	for i := range n {
 		if err := pauseFor(ctx, 50*time.Millisecond); err != nil { // each by itself
 			return nil, err

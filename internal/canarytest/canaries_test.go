@@ -74,7 +74,7 @@ type town struct {
 
 func newTown(t *testing.T) *town {
 	t.Helper()
-	root, err := os.MkdirTemp("", "t") // short: sockets lie below it
+	root, err := os.MkdirTemp("", "t") //nolint:usetesting // short: sockets lie below it
 	if err != nil {
 		t.Fatal(err)
 	}

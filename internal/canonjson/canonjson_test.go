@@ -2,6 +2,7 @@ package canonjson
 
 import (
 	"encoding/json"
+	"errors"
 	"strings"
 	"testing"
 
@@ -54,7 +55,7 @@ func FuzzCanonical(f *testing.F) {
 	f.Add([]byte("{\"1\xa6\xa0\":\"0\",\"1\xa6\xe4\":\"1\",\"\":[]}"))
 	f.Fuzz(func(t *testing.T, text []byte) {
 		once, err := Canonical(nil, text)
-		if ok := json.Valid(text); ok != (err == nil) && err != ErrDepth {
+		if ok := json.Valid(text); ok != (err == nil) && !errors.Is(err, ErrDepth) {
 			t.Fatalf("valid %v, but %v", ok, err)
 		}
 		if err != nil {

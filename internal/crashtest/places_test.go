@@ -12,6 +12,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -269,7 +270,7 @@ func (p *places) finish(args []string) {
 	p.must(err)
 	within, err := filepath.Glob(filepath.Join(at, ".workspace.tmp-*"))
 	p.must(err)
-	if left := append(beside, within...); len(left) > 0 {
+	if left := slices.Concat(beside, within); len(left) > 0 {
 		p.t.Errorf("left: %v", left)
 	}
 }

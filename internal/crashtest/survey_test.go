@@ -28,7 +28,7 @@ import (
 // survey is one look at a workspace.
 type survey struct {
 	t    *testing.T
-	ctx  context.Context
+	ctx  context.Context //nolint:containedctx // a survey is one look, bounded by it
 	g    *ground
 	w    *workspace.Workspace
 	seen map[string]bool // things by name

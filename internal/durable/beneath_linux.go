@@ -60,14 +60,14 @@ func (b *beneath) open(name string, flag int, perm fs.FileMode) (fd int, err err
 	}
 	if failed := b.conn.Control(func(root uintptr) {
 		for {
-			if fd, err = unix.Openat2(int(root), name, &how); err != unix.EINTR { //nolint:errorlint // a bare errno
+			if fd, err = unix.Openat2(int(root), name, &how); err != unix.EINTR { // a bare errno
 				return
 			}
 		}
 	}); failed != nil {
 		return -1, errWalk // closed: os.Root says so
 	}
-	switch err { //nolint:errorlint // a bare errno
+	switch err { // a bare errno
 	case nil:
 		return fd, nil
 	case unix.ENOENT:
@@ -110,7 +110,7 @@ func (b *beneath) stat(name string, follow bool) (fs.FileInfo, error) {
 func regular(fd int, st *syscall.Stat_t) error {
 	for {
 		err := syscall.Fstat(fd, st)
-		if err == syscall.EINTR { //nolint:errorlint // a bare errno
+		if err == syscall.EINTR { // a bare errno
 			continue
 		}
 		if err == nil && st.Mode&syscall.S_IFMT != syscall.S_IFREG {
@@ -153,7 +153,7 @@ type descriptor int
 
 func (d descriptor) Read(b []byte) (n int, err error) {
 	for {
-		if n, err = unix.Read(int(d), b); err == unix.EINTR { //nolint:errorlint // a bare errno
+		if n, err = unix.Read(int(d), b); err == unix.EINTR { // a bare errno
 			continue
 		}
 		if n == 0 && err == nil {

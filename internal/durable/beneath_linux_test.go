@@ -124,7 +124,7 @@ func TestKernelWalk(t *testing.T) {
 		t.Skip("this kernel has no openat2")
 	}
 	rapid.Check(t, func(t *rapid.T) {
-		dir, err := os.MkdirTemp(above, "")
+		dir, err := os.MkdirTemp(above, "") //nolint:usetesting // one for each example
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -147,7 +147,7 @@ func TestKernelWalk(t *testing.T) {
 			at := filepath.Join(root, name.Draw(t, "name"))
 			// What lies on the way may be a file: then this entry is none. No link
 			// is followed here, so that nothing is made outside.
-			if real, err := filepath.EvalSymlinks(filepath.Dir(at)); err != nil || !strings.HasPrefix(real, root) {
+			if found, err := filepath.EvalSymlinks(filepath.Dir(at)); err != nil || !strings.HasPrefix(found, root) {
 				if strings.Contains(linksOn(root, at), "link") || os.MkdirAll(filepath.Dir(at), 0o755) != nil {
 					continue
 				}

@@ -10,7 +10,7 @@ import (
 const nonblock = unix.O_NONBLOCK
 
 func syncData(f *os.File) error {
-	return control(f, func(fd int) error { return unix.Fdatasync(fd) })
+	return control(f, unix.Fdatasync)
 }
 
 func syncDir(d *os.File) error {

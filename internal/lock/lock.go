@@ -122,7 +122,7 @@ func File(ctx context.Context, file durable.File) error {
 		return nil
 	case <-ctx.Done():
 		go func() {
-			<-got
+			<-got            //nolint:errcheck // got or not, it is given up
 			_ = file.Close() // nothing was written through it
 		}()
 		return context.Cause(ctx)

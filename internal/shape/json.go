@@ -26,6 +26,7 @@ func (v *Value) appendJSON(dst []byte) []byte {
 		return canonjson.AppendString(dst, v.Text)
 	case List, Map:
 		return v.appendItems(dst)
+	case Absent, Null:
 	}
 	return append(dst, "null"...)
 }

@@ -5,6 +5,7 @@ package ulid
 
 import (
 	"crypto/rand"
+	"encoding/hex"
 	"fmt"
 	"io"
 	"sync"
@@ -54,5 +55,5 @@ func (s *Source) Hex(n int) string {
 	if _, err := io.ReadFull(s.random, raw); err != nil {
 		panic(fmt.Sprintf("ulid: the system's randomness failed: %v", err))
 	}
-	return fmt.Sprintf("%x", raw)
+	return hex.EncodeToString(raw)
 }

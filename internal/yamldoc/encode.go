@@ -128,8 +128,9 @@ func valueNode(v shape.Value) *yaml.Node {
 		return &yaml.Node{Kind: yaml.ScalarNode, Tag: "!!bool", Value: strconv.FormatBool(v.Bool)}
 	case shape.Number:
 		return numberNode(v.Num)
+	default: // Null, which Absent is written as too
+		return &yaml.Node{Kind: yaml.ScalarNode, Tag: "!!null", Value: "null"}
 	}
-	return &yaml.Node{Kind: yaml.ScalarNode, Tag: "!!null", Value: "null"}
 }
 
 func stringNode(s string) *yaml.Node {

@@ -45,8 +45,9 @@ func (c Class) base() (ms int64, levels int) {
 		return 120_000, maxLevel
 	case Transient:
 		return 60_000, maxLevel
+	default: // RateLimit
+		return 300_000, maxLevel
 	}
-	return 300_000, maxLevel
 }
 
 // cooldown is how long the launches of a provider wait, for one class.
@@ -179,7 +180,7 @@ func (l *Lane) readCooldowns() ([]cooldown, error) {
 	}
 	var cooldowns []cooldown
 	if json.Unmarshal(text, &cooldowns) != nil {
-		return nil, nil
+		return nil, nil //nolint:nilerr // see above
 	}
 	return slices.DeleteFunc(cooldowns, func(c cooldown) bool { return c.Level < 1 }), nil
 }

@@ -154,14 +154,14 @@ func held(t *testing.T, log string) (grants int, gaps []time.Duration) {
 	var running []Request
 	returned := int64(0)
 	for line := range strings.Lines(string(text)) {
-		var sign, rest string
+		var sign string
 		var at int64
 		if _, err := fmt.Sscanf(line, "%s %d", &sign, &at); err != nil {
 			t.Fatal(err)
 		}
-		rest = line[strings.Index(line, "{"):]
+		_, rest, _ := strings.Cut(line, "{")
 		var r Request
-		if err := json.Unmarshal([]byte(rest), &r); err != nil {
+		if err := json.Unmarshal([]byte("{"+rest), &r); err != nil {
 			t.Fatal(err)
 		}
 		if sign == "-" {

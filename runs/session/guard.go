@@ -108,13 +108,13 @@ func (g *guard) serve() error {
 		if err := orders.Decode(&order); err != nil {
 			// The supervisor is gone.
 			g.sweep()
-			return nil
+			return nil //nolint:nilerr // which is how it ends
 		}
 		switch {
 		case order.Start != nil:
 			if err := g.start(order.Start); err != nil {
 				g.report(guardReport{Error: err.Error()})
-				return nil
+				return nil //nolint:nilerr // the supervisor was told
 			}
 		case order.Signal != 0 && g.pid > 0:
 			_ = proc.SignalGroup(g.pid, syscall.Signal(order.Signal)) // gone already
@@ -227,7 +227,7 @@ func startGuard(executable string, all *Guards, stdin, stdout, stderr *os.File) 
 	if err != nil {
 		return nil, err
 	}
-	cmd := exec.Command(executable, GuardCommand)
+	cmd := exec.Command(executable, GuardCommand) //nolint:noctx // it outlives even the supervisor, to sweep
 	cmd.Env = append(KeeperEnv(), "GOMAXPROCS=2")
 	cmd.Dir = "/"
 	cmd.ExtraFiles = []*os.File{theirs, stdin, stdout, stderr}

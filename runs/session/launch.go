@@ -50,7 +50,7 @@ func (l *Launcher) Launch(ctx context.Context, order Order) error {
 	if err != nil {
 		return err
 	}
-	cmd := exec.Command(l.Executable, SuperviseCommand)
+	cmd := exec.Command(l.Executable, SuperviseCommand) //nolint:noctx // a supervisor outlives the request, and the server
 	cmd.Dir = "/"
 	cmd.Env = KeeperEnv()
 	cmd.SysProcAttr = proc.NewSession()

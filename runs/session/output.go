@@ -10,6 +10,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"slices"
 	"sync"
 	"time"
 	"unicode/utf8"
@@ -280,7 +281,7 @@ type utf8Decoder struct{ kept []byte }
 func (d *utf8Decoder) decode(block []byte) []byte {
 	text := block
 	if len(d.kept) > 0 {
-		text = append(d.kept, block...)
+		text = slices.Concat(d.kept, block)
 		d.kept = nil
 	}
 	for back := 1; back <= min(utf8.UTFMax-1, len(text)); back++ {

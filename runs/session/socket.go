@@ -93,13 +93,14 @@ type socketServer struct {
 	conns    map[net.Conn]struct{}
 }
 
-func listen(random func(bytes int) string) (*socketServer, error) {
+func listen(ctx context.Context, random func(bytes int) string) (*socketServer, error) {
 	name := random(8)
 	file, err := socketPath(name)
 	if err != nil {
 		return nil, err
 	}
-	listener, err := net.Listen("unix", file)
+	var config net.ListenConfig
+	listener, err := config.Listen(ctx, "unix", file)
 	if err != nil {
 		return nil, err
 	}
@@ -139,13 +140,14 @@ func (s *socketServer) answer(conn net.Conn, session *supervisor) {
 		}
 		var request socketRequest
 		reply := socketReply{Version: socketVersion}
-		if err := json.Unmarshal(line, &request); err != nil || request.Version > socketVersion {
+		switch err := json.Unmarshal(line, &request); {
+		case err != nil || request.Version > socketVersion:
 			reply.Error = "request not understood"
-		} else if request.Verb == verbWait {
+		case request.Verb == verbWait:
 			<-session.ended
-		} else if request.Verb == verbStop {
+		case request.Verb == verbStop:
 			session.requestStop(true)
-		} else if request.Verb != verbState {
+		case request.Verb != verbState:
 			reply.Error = "unknown verb " + request.Verb
 		}
 		reply.Record = new(session.snapshot())

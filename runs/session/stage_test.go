@@ -27,7 +27,7 @@ const patience = 30 * time.Second
 
 type stage struct {
 	t        *testing.T
-	ctx      context.Context
+	ctx      context.Context //nolint:containedctx // of the test
 	w        *workspace.Workspace
 	launcher *session.Launcher
 	project  string

@@ -124,20 +124,21 @@ func Supervise(ctx context.Context, w *workspace.Workspace, host Host, order Ord
 // accept looks at the run again, now that nobody else can execute it, and
 // writes the record.
 func (s *supervisor) accept(ctx context.Context) error {
-	run, err := workspace.Load(s.w, doc.RunCodec, workspace.RunFile(s.order.ProjectID, s.order.RunID))
-	if err != nil {
+	record := workspace.RunFile(s.order.ProjectID, s.order.RunID)
+	if _, err := workspace.Load(s.w, doc.RunCodec, record); err != nil {
 		return err
 	}
 	if old, err := reconcile(ctx, s.w, s.order.SessionRef); err == nil && !doc.Terminal(old.Status) {
 		return fault.New(fault.Conflict, "session %s: %s", s.order.SessionRef, old.Error)
 	}
-	if run, err = workspace.Load(s.w, doc.RunCodec, workspace.RunFile(s.order.ProjectID, s.order.RunID)); err != nil {
+	run, err := workspace.Load(s.w, doc.RunCodec, record)
+	if err != nil {
 		return err
 	}
 	if doc.Terminal(run.Status) {
 		return fault.New(fault.Conflict, "run %s is %s already", s.order.RunID, run.Status)
 	}
-	if s.socket, err = listen(s.w.Env.IDs.Hex); err != nil {
+	if s.socket, err = listen(ctx, s.w.Env.IDs.Hex); err != nil {
 		return fmt.Errorf("open the session's socket: %w", err)
 	}
 	self := proc.Self()

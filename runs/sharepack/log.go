@@ -24,7 +24,7 @@ func (b *builder) run(ctx context.Context, run string) error {
 	source := workspace.LogFile(b.project, run)
 	log, err := b.w.FS.OpenFile(source, os.O_RDONLY, 0)
 	if err != nil {
-		return nil //nolint:nilerr // runs without a readable log are left out
+		return nil // runs without a readable log are left out
 	}
 	defer log.Close()
 	if !b.logs {

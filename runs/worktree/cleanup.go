@@ -170,7 +170,7 @@ func (c CleanUp) judge(ctx context.Context, known *places, run owner) (action, r
 	dir := filepath.Join(c.Workspace.Dir(), filepath.FromSlash(run.place))
 	_, err = c.Workspace.FS.Lstat(path.Join(run.place, ".git"))
 	plain := errors.Is(err, fs.ErrNotExist)
-	why := ""
+	var why string
 	if plain {
 		why = nested(dir)
 	} else {

@@ -190,7 +190,7 @@ func TestCleanUpKeepsWork(t *testing.T) {
 			put(t, filepath.Join(dir, "n"), "n")
 			git(t, dir, "add", "n")
 		}, "uncommitted"},
-		{"deleted file", func(t *testing.T, dir string) { _ = os.Remove(filepath.Join(dir, "a.txt")) }, "uncommitted"},
+		{"deleted file", func(_ *testing.T, dir string) { _ = os.Remove(filepath.Join(dir, "a.txt")) }, "uncommitted"},
 		{"untracked file", func(t *testing.T, dir string) { put(t, filepath.Join(dir, "n"), "n") }, "uncommitted"},
 		{"untracked file that settings hide", func(t *testing.T, dir string) {
 			git(t, dir, "config", "extensions.worktreeConfig", "true")
@@ -203,11 +203,11 @@ func TestCleanUpKeepsWork(t *testing.T) {
 		}, "on no branch"},
 		{".git that names nothing", func(t *testing.T, dir string) { put(t, filepath.Join(dir, ".git"), "gitdir: /nowhere\n") }, "cannot be read"},
 		{".git that is empty", func(t *testing.T, dir string) { put(t, filepath.Join(dir, ".git"), "") }, "cannot be read"},
-		{".git that is an empty directory", func(t *testing.T, dir string) {
+		{".git that is an empty directory", func(_ *testing.T, dir string) {
 			_ = os.Remove(filepath.Join(dir, ".git"))
 			_ = os.Mkdir(filepath.Join(dir, ".git"), 0o755)
 		}, "cannot be read"},
-		{".git that leads in circles", func(t *testing.T, dir string) {
+		{".git that leads in circles", func(_ *testing.T, dir string) {
 			_ = os.Remove(filepath.Join(dir, ".git"))
 			_ = os.Symlink(".git", filepath.Join(dir, ".git"))
 		}, "cannot be read"},

@@ -133,7 +133,7 @@ func (g *git) run(ctx context.Context, limit time.Duration, maxOut int, args ...
 		"--no-pager", "-c", "protocol.ext.allow=never", "-c", "core.hooksPath=" + os.DevNull, "-c", "core.fsmonitor=false",
 		"-c", "core.ignoreStat=false", "-c", "color.ui=false", "-c", "submodule.recurse=false",
 	}
-	cmd := exec.CommandContext(ctx, g.program, append(fixed, args...)...)
+	cmd := exec.CommandContext(ctx, g.program, slices.Concat(fixed, args)...)
 	cmd.Dir, cmd.Env = g.dir, g.env
 	cmd.SysProcAttr = proc.NewSession() // no terminal to ask on, and a group to end
 	cmd.Cancel = func() error {

@@ -83,11 +83,11 @@ func repository(t *testing.T) string {
 
 func resolved(t *testing.T, dir string) string {
 	t.Helper()
-	real, err := filepath.EvalSymlinks(dir)
+	found, err := filepath.EvalSymlinks(dir)
 	if err != nil {
 		t.Fatal(err)
 	}
-	return real
+	return found
 }
 
 func put(t *testing.T, file, text string) {

@@ -55,7 +55,7 @@ type tab struct {
 // end with the test.
 func launch(t *testing.T) *chromium {
 	t.Helper()
-	profile, err := os.MkdirTemp("", "ac-browser-")
+	profile, err := os.MkdirTemp("", "ac-browser-") //nolint:usetesting // the browser may write there for a moment after its end
 	if err != nil {
 		t.Fatal(err)
 	}

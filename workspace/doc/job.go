@@ -191,6 +191,7 @@ func (c CommandRun) MarshalJSON() ([]byte, error) {
 		out.ExitCode = json.RawMessage("null")
 	case shape.Number:
 		out.ExitCode = strconv.AppendInt(nil, int64(c.ExitCode.Num), 10)
+	default: // Absent: Check lets nothing else through
 	}
 	return marshal(out)
 }

@@ -134,7 +134,7 @@ func (p Plan) Bootstrap(ctx context.Context, w *workspace.Workspace) (made Compa
 // maker makes things one after the other; after the first failure it makes
 // nothing more.
 type maker struct {
-	ctx context.Context
+	ctx context.Context //nolint:containedctx // a maker lives for one call
 	w   *workspace.Workspace
 	err error
 }

@@ -259,7 +259,9 @@ func TestMigrationUnderFaults(t *testing.T) {
 	for _, kind := range kinds {
 		t.Run(kind.String(), func(t *testing.T) {
 			t.Parallel()
-			for n := 1; faultAt(t, n, kind, mixed, head) && !t.Failed(); n += step {
+			n := 1
+			for faultAt(t, n, kind, mixed, head) && !t.Failed() {
+				n += step
 			}
 		})
 	}

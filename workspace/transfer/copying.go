@@ -139,7 +139,7 @@ func (c *copying) entry(ctx context.Context, name string, st fs.FileInfo) error 
 }
 
 // again makes an entry anew unless it is the one that was copied before.
-func (c *copying) again(name string, st fs.FileInfo, make func(name string, st fs.FileInfo) error) error {
+func (c *copying) again(name string, st fs.FileInfo, copyAnew func(name string, st fs.FileInfo) error) error {
 	c.seen[name] = true
 	version := durable.VersionOf(st)
 	old, known := c.done[name]
@@ -152,7 +152,7 @@ func (c *copying) again(name string, st fs.FileInfo, make func(name string, st f
 		}
 	}
 	c.done[name] = version
-	return make(name, st)
+	return copyAnew(name, st)
 }
 
 func (c *copying) directory(ctx context.Context, name string, st fs.FileInfo) error {
@@ -239,7 +239,7 @@ func (c *copying) file(ctx context.Context, name string, st fs.FileInfo) error {
 
 // untilDone reads until a context ends: files may be large.
 type untilDone struct {
-	ctx context.Context
+	ctx context.Context //nolint:containedctx // a reader has no other way to be told
 	in  io.Reader
 }
 
@@ -297,12 +297,12 @@ func verify(out durable.File, name string, size int64, want []byte) error {
 
 // link copies a link that stays within what is copied, as a relative one.
 func (c *copying) link(name string, st fs.FileInfo) error {
-	real, err := filepath.EvalSymlinks(filepath.Join(c.source, filepath.FromSlash(name)))
+	found, err := filepath.EvalSymlinks(filepath.Join(c.source, filepath.FromSlash(name)))
 	if err != nil {
 		c.skipped = append(c.skipped, name)
 		return nil //nolint:nilerr // a link to nowhere is left out
 	}
-	rel, err := filepath.Rel(c.source, real)
+	rel, err := filepath.Rel(c.source, found)
 	rel = filepath.ToSlash(rel)
 	if err != nil || !c.copied(rel) {
 		c.skipped = append(c.skipped, name)

@@ -33,7 +33,7 @@ type duplex struct {
 // spawn starts a server and subscribes to the company's events: from now on,
 // or behind the last ones that were seen.
 func (s *stage) spawn(ctx context.Context, since map[string]int64) (*server, error) {
-	cmd := exec.Command(s.opts.Executable, "server:start")
+	cmd := exec.Command(s.opts.Executable, "server:start") //nolint:noctx // the end of its input ends it, or the crash that is shown
 	stdin, err := cmd.StdinPipe()
 	if err != nil {
 		return nil, err

@@ -91,7 +91,7 @@ func (p *Plan) Hit() string {
 func (p *Plan) Bury() error {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	var errs []error
+	errs := make([]error, 0, len(p.open))
 	for f := range p.open {
 		errs = append(errs, f.Close())
 	}
