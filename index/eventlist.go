@@ -54,12 +54,12 @@ type Place struct {
 	Seq       int64
 	Offset    int64
 	Length    int64
-	at        int64 // its time in Unix ms, noTime without one
+	at        int64 // its time in Unix nanoseconds, noTime without one
 	sum       uint32
 }
 
-// At is the wall-clock time of the event in Unix milliseconds, if it has one.
-func (p Place) At() (ms int64, ok bool) { return p.at, p.at != noTime }
+// At is the wall-clock time of the event as clock.Nanos gives it, if it has one.
+func (p Place) At() (ns int64, ok bool) { return p.at, p.at != noTime }
 
 // Log is the name of the log that the event lies in.
 func (p Place) Log() string { return workspace.LogFile(p.ProjectID, p.Dir) }
