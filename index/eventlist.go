@@ -15,6 +15,7 @@ import (
 	"path"
 	"slices"
 
+	"ac/events"
 	"ac/internal/durable"
 	"ac/workspace"
 )
@@ -202,7 +203,7 @@ func (v *View) ParseErrors(f ParseErrorFilter) ([]ParseError, error) {
 	for _, p := range places {
 		length := p.Length
 		if p.fault == faultTooLong {
-			length = min(length, longStart)
+			length = min(length, events.LongStart)
 		}
 		if raw, ok := logs.text(p.Place, length); ok {
 			list = append(list, ParseError{p.ProjectID, p.RunID, p.Seq, faultText(p.fault), string(raw[:min(len(raw), maxRaw)])})
@@ -210,9 +211,6 @@ func (v *View) ParseErrors(f ParseErrorFilter) ([]ParseError, error) {
 	}
 	return list, nil
 }
-
-// longStart is how much of a line that is too long was summed.
-const longStart = 4096
 
 // logTexts reads pieces of logs and keeps the log open that it read last.
 type logTexts struct {
