@@ -11,11 +11,14 @@ import (
 	"github.com/spf13/pflag"
 )
 
+// largest is the largest number that params may have.
+const largest = 1<<53 - 1
+
 // decimal is an option that is a whole number, written in decimal: 010 is ten,
 // and 0x10 and 1_000 are none.
 type decimal struct {
 	pflag.Value
-	cut bool // what is too large counts as the largest number
+	cut bool // larger numbers count as the largest
 }
 
 // Set takes digits, which may have a sign.
@@ -23,6 +26,9 @@ func (d decimal) Set(text string) error {
 	number, err := strconv.ParseInt(text, 10, 64)
 	if err != nil && !(d.cut && errors.Is(err, strconv.ErrRange)) {
 		return usageError{"must be a whole number"}
+	}
+	if d.cut {
+		number = min(number, largest)
 	}
 	return d.Value.Set(strconv.FormatInt(number, 10))
 }

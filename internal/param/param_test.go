@@ -57,9 +57,6 @@ func TestDefaultsAndForms(t *testing.T) {
 	if s.ID != "b" || s.Limit != 100 || s.Mode != "raw" || !s.Force || s.Env["A"] != "2" || s.Words == nil || *s.Inner.N != 0 || !strings.HasPrefix(*s.Text, "é\uFFFD") {
 		t.Errorf("%+v", s)
 	}
-	if s, _, err = decode(`{"id":"a","limit":100000000000000000000}`); err != nil || s.Limit != 100 {
-		t.Errorf("a number beyond all integers is cut as others are: %+v, %v", s, err)
-	}
 }
 
 func TestRefusals(t *testing.T) {
@@ -71,7 +68,7 @@ func TestRefusals(t *testing.T) {
 			"env.A:invalid_type", "inner.n:too_small", "inner:unrecognized_keys", "text:invalid_type",
 		},
 		`{"id":"","limit":1.5,"text":"bad"}`:                                      {"id:too_small", "limit:invalid_type", "text:custom"},
-		`{"id":"a","limit":1e400,"inner":{"n":9007199254740992}}`:                 {"limit:invalid_type", "inner.n:invalid_type"},
+		`{"id":"a","limit":9007199254740992}`:                                     {"limit:invalid_type"},
 		`{"id":"a","words":[` + strings.Repeat(`"x",`, maxValues) + `"x"]}`:       {"words:too_big"},
 		`{"words":` + strings.Repeat("[", 5000) + strings.Repeat("]", 5000) + `}`: {"id:invalid_type", "words[0]:invalid_type"},
 	} {

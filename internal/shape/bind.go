@@ -394,14 +394,12 @@ const maxInteger = 1<<53 - 1
 
 func (b *binder) number(r rule, v *Value, into reflect.Value) {
 	integer := into.CanInt()
-	n := v.Num
-	if v.Kind == Number && r.hasCut && n > r.cut && !math.IsInf(n, 0) && (!integer || n == math.Trunc(n)) {
-		n = r.cut // however large it is
-	}
-	if v.Kind != Number || math.IsInf(n, 0) || math.IsNaN(n) || (integer && (n != math.Trunc(n) || math.Abs(n) > maxInteger)) {
+	if v.Kind != Number || math.IsInf(v.Num, 0) || math.IsNaN(v.Num) ||
+		(integer && (v.Num != math.Trunc(v.Num) || math.Abs(v.Num) > maxInteger)) {
 		b.wrongType(expected(into.Type()), v)
 		return
 	}
+	n := v.Num
 	switch {
 	case r.min != nil && r.gt && n <= *r.min:
 		b.tooSmall(*r.min, false, "must be greater than "+plain(*r.min))
@@ -409,6 +407,8 @@ func (b *binder) number(r rule, v *Value, into reflect.Value) {
 		b.tooSmall(*r.min, true, "must be at least "+plain(*r.min))
 	case r.max != nil && n > *r.max:
 		b.tooBig(*r.max, "must be at most "+plain(*r.max))
+	case r.hasCut && n > r.cut:
+		n = r.cut
 	}
 	if integer {
 		into.SetInt(int64(n))
