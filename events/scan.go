@@ -22,7 +22,7 @@ type Line struct {
 	Next   int64 // where the next line begins
 	Raw    []byte
 	Torn   bool // the log ends without LF here
-	Long   bool // longer than MaxLine: Raw holds its beginning
+	Long   bool // longer than MaxLine: Raw holds its first LongStart bytes
 }
 
 // Scanner reads lines from a place of a log.
@@ -38,6 +38,9 @@ type Scanner struct {
 }
 
 const scanBlock = 256 << 10
+
+// LongStart is how much is kept of a line that is too long.
+const LongStart = 64 << 10
 
 // NewScanner reads from r, which stands at the given offset, behind seq counted
 // lines.
@@ -103,7 +106,7 @@ func (s *Scanner) line() (Line, error) {
 
 // longLine passes over the rest of a line that exceeds the bound.
 func (s *Scanner) longLine() (Line, error) {
-	line := Line{Offset: s.offset, Long: true, Raw: bytes.Clone(s.buf[s.from : s.from+min(4096, s.to-s.from)])}
+	line := Line{Offset: s.offset, Long: true, Raw: bytes.Clone(s.buf[s.from : s.from+min(LongStart, s.to-s.from)])}
 	s.offset += int64(s.to - s.from)
 	s.from, s.to = 0, 0
 	s.buf = make([]byte, scanBlock)

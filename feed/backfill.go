@@ -18,7 +18,7 @@ import (
 type past struct {
 	place place
 	seq   int64
-	at    int64 // Unix milliseconds, never before the one before it in its run
+	at    int64 // as clock.Nanos gives it, never before the one before it in its run
 	raw   []byte
 
 	offset, length int64 // where it lies, while raw is nil
@@ -160,7 +160,7 @@ func (s *subscription) matching(p place, l *runLog, from, to int64) (found []pas
 			continue
 		}
 		if at, ok := clock.Parse(events.Text(line.Raw, "ts_wallclock")); ok {
-			last = max(last, at.UnixMilli())
+			last = max(last, clock.Nanos(at))
 		}
 		if len(found) >= 2*limit {
 			found = found[:copy(found, found[limit:])]

@@ -5,6 +5,8 @@ package governance
 import (
 	"cmp"
 	"context"
+	"errors"
+	"io/fs"
 	"path"
 	"slices"
 	"strings"
@@ -91,9 +93,12 @@ func writeComment(u *workspace.Unit, c doc.Comment, tell func(log string, draft 
 	if c.Target.RunID == "" {
 		return nil
 	}
+	if !RunExists(w, c.Target.ProjectID, c.Target.RunID) {
+		return nil
+	}
 	log := workspace.LogFile(c.Target.ProjectID, c.Target.RunID)
-	if st, err := w.FS.Stat(log); err != nil || !st.Mode().IsRegular() {
-		return nil //nolint:nilerr // a run without a log is not told
+	if st, err := w.FS.Stat(log); !errors.Is(err, fs.ErrNotExist) && (err != nil || !st.Mode().IsRegular()) {
+		return nil //nolint:nilerr // what is there takes no events
 	}
 	at, _ := clock.Parse(c.CreatedAt)
 	draft, err := w.Events.Draft(events.Draft{

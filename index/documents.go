@@ -89,21 +89,21 @@ func stray(id, want string) string {
 	return ""
 }
 
-// instant is a timestamp in Unix milliseconds, nil for other texts. A date is its
+// instant is a timestamp in Unix nanoseconds, nil for other texts. A date is its
 // beginning: documents made by hand often carry no more.
 func instant(text string) any {
 	if t, ok := parseTime(text); ok {
 		return t
 	}
 	if t, err := time.Parse(time.DateOnly, text); err == nil {
-		return t.UnixMilli()
+		return clock.Nanos(t)
 	}
 	return nil
 }
 
-func parseTime(text string) (ms int64, ok bool) {
+func parseTime(text string) (ns int64, ok bool) {
 	t, ok := clock.Parse(text)
-	return t.UnixMilli(), ok
+	return clock.Nanos(t), ok
 }
 
 // maybe is a text, nil when it is empty.

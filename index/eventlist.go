@@ -15,6 +15,7 @@ import (
 	"path"
 	"slices"
 
+	"ac/events"
 	"ac/internal/durable"
 	"ac/workspace"
 )
@@ -54,12 +55,12 @@ type Place struct {
 	Seq       int64
 	Offset    int64
 	Length    int64
-	at        int64 // its time in Unix ms, noTime without one
+	at        int64 // its time in Unix nanoseconds, noTime without one
 	sum       uint32
 }
 
-// At is the wall-clock time of the event in Unix milliseconds, if it has one.
-func (p Place) At() (ms int64, ok bool) { return p.at, p.at != noTime }
+// At is the wall-clock time of the event as clock.Nanos gives it, if it has one.
+func (p Place) At() (ns int64, ok bool) { return p.at, p.at != noTime }
 
 // Log is the name of the log that the event lies in.
 func (p Place) Log() string { return workspace.LogFile(p.ProjectID, p.Dir) }
@@ -202,7 +203,7 @@ func (v *View) ParseErrors(f ParseErrorFilter) ([]ParseError, error) {
 	for _, p := range places {
 		length := p.Length
 		if p.fault == faultTooLong {
-			length = min(length, longStart)
+			length = min(length, events.LongStart)
 		}
 		if raw, ok := logs.text(p.Place, length); ok {
 			list = append(list, ParseError{p.ProjectID, p.RunID, p.Seq, faultText(p.fault), string(raw[:min(len(raw), maxRaw)])})
@@ -210,9 +211,6 @@ func (v *View) ParseErrors(f ParseErrorFilter) ([]ParseError, error) {
 	}
 	return list, nil
 }
-
-// longStart is how much of a line that is too long was summed.
-const longStart = 4096
 
 // logTexts reads pieces of logs and keeps the log open that it read last.
 type logTexts struct {

@@ -103,7 +103,7 @@ func TestLongLines(t *testing.T) {
 	}
 	if err := ix.View(context.Background(), func(v *View) error {
 		list, err := v.ParseErrors(ParseErrorFilter{})
-		if len(list) != 1 || list[0].Seq != 3 || !strings.HasPrefix(list[0].RawLine, `{"type":"long"`) || len(list[0].RawLine) > maxRaw {
+		if len(list) != 1 || list[0].Seq != 3 || !strings.HasPrefix(list[0].RawLine, `{"type":"long"`) || len(list[0].RawLine) != maxRaw {
 			t.Errorf("%d parse errors", len(list))
 		}
 		return err

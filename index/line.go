@@ -123,7 +123,7 @@ func numberOf(value []byte) (int64, bool) {
 }
 
 // stampOf reads a timestamp, those that ac writes without the parser.
-func stampOf(text []byte) (ms int64, ok bool) {
+func stampOf(text []byte) (ns int64, ok bool) {
 	if len(text) == 24 && text[4] == '-' && text[7] == '-' && text[10] == 'T' && text[13] == ':' && text[16] == ':' && text[19] == '.' && text[23] == 'Z' {
 		y, ok1 := digits(text[0:4])
 		mo, ok2 := digits(text[5:7])
@@ -132,9 +132,10 @@ func stampOf(text []byte) (ms int64, ok bool) {
 		mi, ok5 := digits(text[14:16])
 		s, ok6 := digits(text[17:19])
 		f, ok7 := digits(text[20:23])
-		// The last days of a month are left to the parser, which knows them.
-		if ok1 && ok2 && ok3 && ok4 && ok5 && ok6 && ok7 && mo >= 1 && mo <= 12 && d >= 1 && d <= 28 && h < 24 && mi < 60 && s < 60 {
-			return time.Date(y, time.Month(mo), d, h, mi, s, 0, time.UTC).UnixMilli() + int64(f), true
+		// The last days of a month are left to the parser, which knows them, and so
+		// are years that may be too far away.
+		if ok1 && ok2 && ok3 && ok4 && ok5 && ok6 && ok7 && y >= 1700 && y < 2200 && mo >= 1 && mo <= 12 && d >= 1 && d <= 28 && h < 24 && mi < 60 && s < 60 {
+			return time.Date(y, time.Month(mo), d, h, mi, s, f*int(time.Millisecond), time.UTC).UnixNano(), true
 		}
 	}
 	return parseTime(string(text))

@@ -51,7 +51,7 @@ func (f RunFilter) conditions() (c conditions) {
 	return c
 }
 
-const newestRuns = " ORDER BY r.at DESC, r.created_at DESC, r.project_id, r.run_id" + atMost
+const newestRuns = " ORDER BY r.at DESC, r.project_id, r.run_id" + atMost
 
 // atMost ends a question that takes a limit. To a bare parameter SQLite fits the
 // plan, and therefore compiles the statement anew each time it is run.
@@ -97,7 +97,7 @@ type ReviewFilter struct {
 	Limit     int
 }
 
-const newestReviews = " ORDER BY r.at DESC, r.created_at DESC, r.review_id DESC" + atMost
+const newestReviews = " ORDER BY r.at DESC, r.review_id DESC" + atMost
 
 // Reviews lists reviews, the newest first.
 func (v *View) Reviews(f ReviewFilter) ([]Review, error) {
@@ -133,7 +133,7 @@ func (v *View) HelpRequests(f HelpRequestFilter) ([]HelpRequest, error) {
 	c.equal("target_manager", f.TargetManager)
 	c.equal("project_id", f.ProjectID)
 	return query(v, "SELECT help_request_id, created_at, title, visibility, requester, target_manager, project_id, share_pack_id FROM ac_help_requests"+
-		c.text+" ORDER BY at DESC, created_at DESC, help_request_id DESC"+atMost, append(c.args, limit(f.Limit)),
+		c.text+" ORDER BY at DESC, CASE WHEN at IS NULL THEN created_at END DESC, help_request_id DESC"+atMost, append(c.args, limit(f.Limit)),
 		func(rows *sql.Rows, h *HelpRequest) error {
 			return rows.Scan(&h.HelpRequestID, &h.CreatedAt, &h.Title, &h.Visibility, &h.Requester, &h.TargetManager, &h.ProjectID, &h.SharePackID)
 		})

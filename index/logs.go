@@ -198,7 +198,7 @@ func newLogReader(fsys durable.FS) *logReader {
 func (r *logReader) next() (events.Line, error) {
 	line, err := r.scanner.Next()
 	if err == nil && !line.Long && len(line.Raw) > maxLine {
-		line.Long, line.Raw = true, line.Raw[:longStart]
+		line.Long, line.Raw = true, line.Raw[:events.LongStart]
 	}
 	return line, err
 }

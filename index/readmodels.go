@@ -189,7 +189,7 @@ type Artifact struct {
 const artifactColumns = `a.project_id, a.artifact_id, a.type, a.title, a.visibility, a.produced_by, a.run_id, a.context_pack_id, a.created_at, a.relpath,
  COALESCE((SELECT s.parse_errors FROM ac_runs r JOIN ac_run_stats s ON s.id=r.id WHERE r.run_id=a.run_id AND r.project_id=a.project_id),0)`
 
-const newestArtifacts = " ORDER BY a.at DESC, a.created_at DESC, a.artifact_id DESC, a.project_id" + atMost
+const newestArtifacts = " ORDER BY a.at DESC, CASE WHEN a.at IS NULL THEN a.created_at END DESC, a.artifact_id DESC, a.project_id" + atMost
 
 // size is about what an artifact takes in memory.
 func (a *Artifact) size() int {

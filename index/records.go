@@ -18,7 +18,7 @@ func (v *View) Comments(f CommentFilter) ([]doc.Comment, error) {
 	c.equal("artifact_id", f.ArtifactID)
 	c.equal("run_id", f.RunID)
 	return query(v, "SELECT comment_id, schema_version, created_at, author_id, author_role, visibility, project_id, COALESCE(agent_id,''), COALESCE(artifact_id,''), COALESCE(run_id,''), body FROM ac_comments"+
-		c.text+" ORDER BY at DESC, created_at DESC, comment_id DESC"+atMost, append(c.args, limit(f.Limit)),
+		c.text+" ORDER BY at DESC, comment_id DESC"+atMost, append(c.args, limit(f.Limit)),
 		func(rows *sql.Rows, m *doc.Comment) error {
 			m.Type = "comment"
 			return rows.Scan(&m.ID, &m.SchemaVersion, &m.CreatedAt, &m.AuthorID, &m.AuthorRole, &m.Visibility, &m.Target.ProjectID, &m.Target.AgentID, &m.Target.ArtifactID, &m.Target.RunID, &m.Body)
@@ -136,7 +136,7 @@ func (v *View) Conversations(project string) ([]Conversation, error) {
 	}
 	list, err := query(v, `SELECT c.id, c.conversation_id, c.scope, COALESCE(c.project_id,''), c.kind, c.name, c.slug, c.visibility, c.created_at, c.created_by,
  c.auto_generated, COALESCE(c.dm_peer_agent_id,''), c.dir, (SELECT count(*) FROM ac_messages m WHERE m.conversation=c.id)
- FROM ac_conversations c`+text+" ORDER BY c.at, c.created_at, c.conversation_id", args, func(rows *sql.Rows, c *Conversation) error {
+ FROM ac_conversations c`+text+" ORDER BY c.at, c.conversation_id", args, func(rows *sql.Rows, c *Conversation) error {
 		c.SchemaVersion, c.Type = doc.Version, "conversation"
 		c.Participants = doc.Participants{AgentIDs: []string{}, TeamIDs: []string{}}
 		return rows.Scan(&c.id, &c.ID, &c.Scope, &c.ProjectID, &c.Kind, &c.Name, &c.Slug, &c.Visibility, &c.CreatedAt, &c.CreatedBy,

@@ -7,6 +7,9 @@ package index
 // event's key is the number of its run's file and its seq in one integer, so
 // that the events of a run lie side by side, in the order of the log.
 //
+// The column at is a time in nanoseconds, so that times are compared as what they
+// are, however they are written; what is no time has none, and is compared as text.
+//
 // Events are kept in order of time project by project only: sorting them is the
 // dearest part of a rebuild, and the order of all is merged from few of these.
 
@@ -15,7 +18,7 @@ import "math"
 // applicationID and schemaVersion tell our files, and their layout, from others.
 const (
 	applicationID = 0x61636978 // "acix"
-	schemaVersion = 2
+	schemaVersion = 3
 )
 
 // seqBits is how many bits of an event's key hold its seq.
@@ -103,25 +106,25 @@ CREATE UNIQUE INDEX ac_words_by_word ON ac_words(word);
 // them up on the way.
 const indexes = `
 CREATE INDEX ac_files_problems ON ac_files(problem) WHERE problem IS NOT NULL;
-CREATE INDEX ac_runs_by_time ON ac_runs(at DESC, created_at DESC, project_id, run_id);
-CREATE INDEX ac_runs_by_project ON ac_runs(project_id, at DESC, created_at DESC, run_id);
-CREATE INDEX ac_runs_by_status ON ac_runs(status, at DESC, created_at DESC, project_id, run_id);
+CREATE INDEX ac_runs_by_time ON ac_runs(at DESC, project_id, run_id);
+CREATE INDEX ac_runs_by_project ON ac_runs(project_id, at DESC, run_id);
+CREATE INDEX ac_runs_by_status ON ac_runs(status, at DESC, project_id, run_id);
 CREATE INDEX ac_runs_by_name ON ac_runs(run_id, project_id);
 CREATE INDEX ac_events_by_project ON ac_events(project, at, seq);
 CREATE INDEX ac_events_by_type ON ac_events(type, project, at, seq);
-CREATE INDEX ac_artifacts_by_time ON ac_artifacts(at DESC, created_at DESC, artifact_id DESC);
-CREATE INDEX ac_artifacts_pending ON ac_artifacts(project_id, at DESC, created_at DESC, artifact_id DESC) WHERE subject_kind IS NOT NULL;
-CREATE INDEX ac_artifacts_all_pending ON ac_artifacts(at DESC, created_at DESC, artifact_id DESC) WHERE subject_kind IS NOT NULL;
+CREATE INDEX ac_artifacts_by_time ON ac_artifacts(at DESC, CASE WHEN at IS NULL THEN created_at END DESC, artifact_id DESC);
+CREATE INDEX ac_artifacts_pending ON ac_artifacts(project_id, at DESC, CASE WHEN at IS NULL THEN created_at END DESC, artifact_id DESC) WHERE subject_kind IS NOT NULL;
+CREATE INDEX ac_artifacts_all_pending ON ac_artifacts(at DESC, CASE WHEN at IS NULL THEN created_at END DESC, artifact_id DESC) WHERE subject_kind IS NOT NULL;
 CREATE INDEX ac_artifacts_by_name ON ac_artifacts(project_id, artifact_id);
-CREATE INDEX ac_reviews_by_time ON ac_reviews(at DESC, created_at DESC, review_id DESC);
-CREATE INDEX ac_reviews_by_project ON ac_reviews(project_id, at DESC, created_at DESC, review_id DESC);
+CREATE INDEX ac_reviews_by_time ON ac_reviews(at DESC, review_id DESC);
+CREATE INDEX ac_reviews_by_project ON ac_reviews(project_id, at DESC, review_id DESC);
 CREATE INDEX ac_reviews_by_subject ON ac_reviews(project_id, subject_artifact_id, subject_kind);
-CREATE INDEX ac_help_requests_by_time ON ac_help_requests(at DESC, created_at DESC, help_request_id DESC);
+CREATE INDEX ac_help_requests_by_time ON ac_help_requests(at DESC, CASE WHEN at IS NULL THEN created_at END DESC, help_request_id DESC);
 CREATE INDEX ac_conversations_by_name ON ac_conversations(conversation_id);
 CREATE INDEX ac_conversations_by_project ON ac_conversations(project_id);
 CREATE INDEX ac_messages_by_seq ON ac_messages(conversation, seq);
 CREATE INDEX ac_tasks_by_project ON ac_tasks(project_id, task_id);
-CREATE INDEX ac_comments_by_project ON ac_comments(project_id, at DESC, created_at DESC, comment_id DESC);
+CREATE INDEX ac_comments_by_project ON ac_comments(project_id, at DESC, comment_id DESC);
 `
 
 // tableNames lists what a rebuild takes away before it begins.

@@ -167,7 +167,7 @@ func rowOf(r *index.MonitoredRun, s *doc.Session) MonitorRow {
 		PolicyDecisions: r.PolicyDecisions, PolicyDenied: r.PolicyDenied,
 		BudgetDecisions: r.BudgetDecisions, BudgetAlerts: r.BudgetAlerts, BudgetExceeded: r.BudgetExceeded,
 		LatestPolicyDecision: policyDecision(r.LatestPolicyDecision), LatestPolicyDenied: policyDenial(r.LatestPolicyDenied),
-		LatestBudgetDecision: budgetDecision(r.LatestBudgetDecision), TokenUsage: usageOf(r), at: at.UnixMilli(),
+		LatestBudgetDecision: budgetDecision(r.LatestBudgetDecision), TokenUsage: usageOf(r), at: clock.Nanos(at),
 	}
 }
 

@@ -3,21 +3,32 @@ package main
 // Options that are whole decimal numbers.
 
 import (
+	"errors"
 	"strconv"
+	"strings"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 )
 
+// largest is the largest number that params may have.
+const largest = 1<<53 - 1
+
 // decimal is an option that is a whole number, written in decimal: 010 is ten,
 // and 0x10 and 1_000 are none.
-type decimal struct{ pflag.Value }
+type decimal struct {
+	pflag.Value
+	cut bool // larger numbers count as the largest
+}
 
 // Set takes digits, which may have a sign.
 func (d decimal) Set(text string) error {
 	number, err := strconv.ParseInt(text, 10, 64)
-	if err != nil {
+	if err != nil && !(d.cut && errors.Is(err, strconv.ErrRange)) {
 		return usageError{"must be a whole number"}
+	}
+	if d.cut {
+		number = min(number, largest)
 	}
 	return d.Value.Set(strconv.FormatInt(number, 10))
 }
@@ -28,7 +39,7 @@ func takeDecimals(root *cobra.Command) {
 	for _, cmd := range root.Commands() {
 		cmd.Flags().VisitAll(func(option *pflag.Flag) {
 			if kind := option.Value.Type(); kind == "int" || kind == "int64" {
-				option.Value = decimal{option.Value}
+				option.Value = decimal{option.Value, option.Name == "limit" || strings.HasSuffix(option.Name, "-limit")}
 			}
 		})
 	}

@@ -168,7 +168,7 @@ func (a *app) showDashboard(ctx context.Context, o dashboardOptions) error {
 	return a.across(func(all *company.Companies) error {
 		take := func(ctx context.Context) (snapshot.UI, error) {
 			result, err := check(ctx, all, "ui.snapshot", o.uiSnapshot)
-			o.RefreshIndex = false // it was built anew
+			o.RefreshIndex, o.SyncIndex = false, !o.noSync // it was built anew, or has what was decided
 			ui, _ := result.(snapshot.UI)
 			return ui, invalidParams(err)
 		}
@@ -187,6 +187,7 @@ func (a *app) showDashboard(ctx context.Context, o dashboardOptions) error {
 					Dir: company.Dir{WorkspaceDir: o.WorkspaceDir}, ProjectID: o.ProjectID, ArtifactID: d.ArtifactID, Decision: d.Decision,
 					Decider: company.Decider{ActorParams: o.actor, Notes: d.Notes},
 				})
+				o.SyncIndex = o.SyncIndex || err == nil // what is decided is shown, whatever else is
 				resolved, _ := result.(governance.Resolved)
 				return resolved.SubjectKind, invalidParams(err)
 			},

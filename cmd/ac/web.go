@@ -15,6 +15,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"ac/company"
+	"ac/internal/shape"
 	"ac/rpc"
 	"ac/web"
 	"ac/workspace"
@@ -74,7 +75,7 @@ func (o *webOptions) web(cmd *cobra.Command) (options web.Options, err error) {
 	}
 	err = cmp.Or(
 		require(cmd, "project", "actor", "host"), atLeastOne(cmd, "monitor-limit", "pending-limit", "decisions-limit"),
-		oneOf("role", o.actor.ActorRole, doc.Roles()), err,
+		oneOf("role", o.actor.ActorRole, doc.Roles()), checkID("project", o.ProjectID), err,
 	)
 	return web.Options{
 		Env: workspace.SystemEnv(), Version: buildVersion(), ProjectID: o.ProjectID, Actor: o.actor,
@@ -85,6 +86,14 @@ func (o *webOptions) web(cmd *cobra.Command) (options web.Options, err error) {
 		RefreshIndex: o.RefreshIndex, SyncIndex: !o.noSync,
 		Host: o.host, Port: int(port), AllowRemote: o.allowRemote,
 	}, err
+}
+
+// checkID refuses an id that cannot be the name of a directory.
+func checkID(name, id string) error {
+	if why := shape.CheckID(id); why != "" {
+		return usageError{"--" + name + " " + why}
+	}
+	return nil
 }
 
 func (a *app) serveWeb(ctx context.Context, options web.Options) error {

@@ -4,6 +4,7 @@
 package clock
 
 import (
+	"math"
 	"time"
 )
 
@@ -113,6 +114,18 @@ func parse(s string) (time.Time, bool) {
 		t, err := time.Parse(layout+"-07:00", body+zone)
 		return t, err == nil
 	}
+}
+
+// Nanos is a time in Unix nanoseconds, for comparing times. Those that are too far
+// from 1970, by more than two centuries, are all the same one.
+func Nanos(t time.Time) int64 {
+	switch year := t.UTC().Year(); {
+	case year < 1678:
+		return math.MinInt64 + 1
+	case year > 2261:
+		return math.MaxInt64
+	}
+	return t.UnixNano()
 }
 
 // ParseDate reads a timestamp, or a date, which is its midnight in UTC.

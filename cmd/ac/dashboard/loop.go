@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"io"
 	"strings"
+	"unicode"
 
 	"ac/snapshot"
 )
@@ -110,7 +111,7 @@ func (l *Loop) redraw(ctx context.Context, message string) error {
 
 // command carries out one line. Its error ends the loop.
 func (l *Loop) command(ctx context.Context, line string) error {
-	word, rest, _ := strings.Cut(strings.TrimSpace(line), " ")
+	word, rest := cutWord(line)
 	switch strings.ToLower(word) {
 	case "", "r", "refresh":
 		return l.redraw(ctx, "")
@@ -126,12 +127,21 @@ func (l *Loop) command(ctx context.Context, line string) error {
 	return l.say(fault(fmt.Errorf("unknown command %q (h shows the commands)", word)))
 }
 
+// cutWord takes the first word off a text; blanks and tabs end it.
+func cutWord(text string) (word, rest string) {
+	text = strings.TrimSpace(text)
+	if end := strings.IndexFunc(text, unicode.IsSpace); end >= 0 {
+		return text[:end], strings.TrimSpace(text[end:])
+	}
+	return text, ""
+}
+
 func (l *Loop) decide(ctx context.Context, decision, rest string) error {
-	id, notes, _ := strings.Cut(strings.TrimSpace(rest), " ")
+	id, notes := cutWord(rest)
 	if id == "" {
 		return l.say(fault(errors.New("an artifact id is missing (h shows the commands)")))
 	}
-	kind, err := l.Decide(ctx, Decision{ArtifactID: id, Decision: decision, Notes: strings.TrimSpace(notes)})
+	kind, err := l.Decide(ctx, Decision{ArtifactID: id, Decision: decision, Notes: notes})
 	if err != nil {
 		return l.redraw(ctx, fault(err))
 	}
