@@ -242,17 +242,12 @@ type message struct {
 	} `json:"error"`
 }
 
-// Handle takes what the provider sends by itself. Its requests are refused: it
-// is run so that it never has to ask.
-func (c *Client) Handle(ctx context.Context, conn *jsonrpc2.Conn, r *jsonrpc2.Request) {
-	if !r.Notif {
-		refusal := &jsonrpc2.Error{Code: jsonrpc2.CodeMethodNotFound, Message: "Unknown method: " + r.Method}
-		_ = conn.ReplyWithError(ctx, r.ID, refusal) // a provider that is gone hears nothing
-		return
-	}
+// Handle takes the notifications of the provider. What is of another type than
+// it should be counts as absent, and takes nothing else along.
+func (c *Client) Handle(_ context.Context, _ *jsonrpc2.Conn, r *jsonrpc2.Request) {
 	var m message
-	if r.Params != nil && json.Unmarshal(*r.Params, &m) != nil {
-		m = message{}
+	if r.Params != nil {
+		_ = json.Unmarshal(*r.Params, &m)
 	}
 	c.take(r, m)
 	if c.notices.Cycles != nil {
