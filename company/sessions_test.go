@@ -204,3 +204,22 @@ func TestRefusedLaunch(t *testing.T) {
 		t.Errorf("got:\n%swant:\n%s", got, want)
 	}
 }
+
+// TestLaunchOfAnotherID: a directory whose record carries another id is not the
+// run that it is called after.
+func TestLaunchOfAnotherID(t *testing.T) {
+	t.Parallel()
+	b := newBystander(t)
+	run := b.run()
+	file := "work/projects/" + b.project + "/runs/" + run + "/run.yaml"
+	text, err := os.ReadFile(filepath.Join(b.dir, file))
+	if err != nil {
+		t.Fatal(err)
+	}
+	b.write(file, strings.Replace(string(text), "id: "+run, "id: run_other", 1))
+	before := b.log(run)
+	_, err = b.call("session.launch", `{"workspace_dir":"DIR","project_id":"PROJECT","run_id":"`+run+`","argv":["true"]}`)
+	if err == nil || !strings.Contains(err.Error(), "run_other") || b.log(run) != before {
+		t.Errorf("%v", err)
+	}
+}
