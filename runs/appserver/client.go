@@ -11,6 +11,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"strings"
 	"sync"
 
 	"github.com/sourcegraph/jsonrpc2"
@@ -61,6 +62,7 @@ type Client struct {
 
 	mu      sync.Mutex
 	outcome Outcome
+	answer  strings.Builder // comes in pieces of a few letters
 	next    uint64
 }
 
@@ -112,7 +114,9 @@ func (c *Client) Run(ctx context.Context, spec Spec) (Outcome, error) {
 	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	return c.outcome, err
+	outcome := c.outcome
+	outcome.Answer = c.answer.String()
+	return outcome, err
 }
 
 // Close ends the conversation; the process is not touched.
@@ -264,7 +268,7 @@ func (c *Client) Handle(_ context.Context, _ *jsonrpc2.Conn, r *jsonrpc2.Request
 func (c *Client) take(r *jsonrpc2.Request, m message) {
 	switch r.Method {
 	case "item/agentMessage/delta":
-		c.learn(func(o *Outcome) { o.Answer += m.Delta })
+		c.learn(func(*Outcome) { c.answer.WriteString(m.Delta) })
 	case "thread/tokenUsage/updated":
 		if report, ok := usage.AppServer(m.TokenUsage); ok && c.notices.Usage != nil {
 			c.notices.Usage(report)

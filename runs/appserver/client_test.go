@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+	"github.com/sourcegraph/jsonrpc2"
 	"go.uber.org/goleak"
 
 	"ac/runs/usage"
@@ -123,5 +124,24 @@ func TestEnds(t *testing.T) {
 		if outcome.Status != c.status || (err == nil) != (c.err == "") || (err != nil && !strings.Contains(err.Error(), c.err)) {
 			t.Errorf("%s: %+v, %v", name, outcome, err)
 		}
+	}
+}
+
+// TestAnswerInPieces: an answer of pieces of four letters is not copied for each
+// of them. It is no parallel test, since it counts the memory of the process.
+func TestAnswerInPieces(t *testing.T) { //nolint:paralleltest // it counts allocations
+	const pieces = 10_000
+	delta := &jsonrpc2.Request{Method: "item/agentMessage/delta"}
+	allocations := testing.AllocsPerRun(1, func() {
+		c := &Client{}
+		for range pieces {
+			c.take(delta, message{Delta: "word"})
+		}
+		if c.answer.Len() != 4*pieces {
+			t.Error(c.answer.Len())
+		}
+	})
+	if allocations > pieces/10 {
+		t.Errorf("%.0f allocations for %d pieces", allocations, pieces)
 	}
 }
