@@ -223,3 +223,16 @@ func TestLaunchOfAnotherID(t *testing.T) {
 		t.Errorf("%v", err)
 	}
 }
+
+// TestExecuteOddWords: a command that no record could hold is refused before
+// the run is touched.
+func TestExecuteOddWords(t *testing.T) {
+	t.Parallel()
+	b := newBystander(t)
+	run := b.run()
+	before := b.log(run)
+	_, err := b.all.In(b.dir).Execute(t.Context(), company.ExecuteParams{ProjectID: b.project, RunID: run, Argv: []string{"cat", "caf\xe9"}}, nil)
+	if !fault.Is(err, fault.InvalidParams) || b.log(run) != before {
+		t.Errorf("%v", err)
+	}
+}
