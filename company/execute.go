@@ -6,6 +6,7 @@ import (
 	"context"
 	"errors"
 	"os"
+	"unicode/utf8"
 
 	"ac/internal/fault"
 	"ac/internal/shape"
@@ -36,6 +37,9 @@ func (p *ExecuteParams) check() error {
 	for i, word := range p.Argv {
 		if word == "" {
 			issues = append(issues, fault.Issue{Path: []any{"argv", i}, Code: "custom", Message: "must not be empty"})
+		}
+		if !utf8.ValidString(word) { // neither record nor event could hold it
+			issues = append(issues, fault.Issue{Path: []any{"argv", i}, Code: "custom", Message: "must be valid UTF-8"})
 		}
 	}
 	for _, id := range []struct {

@@ -126,7 +126,7 @@ func (c *Company) live(ctx context.Context, w *workspace.Workspace, project, run
 	}
 	for _, r := range records {
 		if r.ProjectID == project && r.RunID == run {
-			now, err := session.Current(ctx, w, r.Ref)
+			now, err := listed(ctx, w, r)
 			return Live{Available: true, SessionRef: now.Ref, Status: now.Status, Error: now.Error}, err
 		}
 	}

@@ -268,14 +268,19 @@ func (cs *Companies) ListSessions(ctx context.Context, p ListSessionsParams) ([]
 		if err != nil {
 			return nil, err
 		}
-		if records, err = session.All(w); err != nil {
+		found, err := session.All(w)
+		if err != nil {
 			return nil, err
 		}
-		for i := range records {
-			if records[i], err = session.Current(ctx, w, records[i].Ref); err != nil {
+		for _, record := range found {
+			now, err := listed(ctx, w, record)
+			if fault.Is(err, fault.NotFound) {
+				continue
+			}
+			if err != nil {
 				return nil, err
 			}
-			dirs = append(dirs, p.WorkspaceDir)
+			records, dirs = append(records, now), append(dirs, p.WorkspaceDir)
 		}
 	} else {
 		var err error
@@ -297,6 +302,21 @@ func (cs *Companies) ListSessions(ctx context.Context, p ListSessionsParams) ([]
 	return rows, nil
 }
 
+// listed is a record as a list tells it now. One that cannot be brought to its
+// end is told as it is written, with the reason, and costs the list nothing
+// else; one that went meanwhile is fault.NotFound.
+func listed(ctx context.Context, w *workspace.Workspace, record doc.Session) (doc.Session, error) {
+	now, err := session.Current(ctx, w, record.Ref)
+	switch {
+	case err == nil || fault.Is(err, fault.NotFound):
+		return now, err
+	case ctx.Err() != nil:
+		return now, context.Cause(ctx)
+	}
+	record.Error = "its end cannot be recorded: " + err.Error()
+	return record, nil
+}
+
 // own reads the records of the sessions that this process launched.
 func (cs *Companies) own(ctx context.Context) (records []doc.Session, dirs []string, err error) {
 	cs.mu.Lock()
@@ -310,7 +330,10 @@ func (cs *Companies) own(ctx context.Context) (records []doc.Session, dirs []str
 		if err != nil {
 			return nil, nil, err
 		}
-		record, err := session.Current(ctx, w, l.ref)
+		record, err := session.Read(w, l.ref)
+		if err == nil {
+			record, err = listed(ctx, w, record)
+		}
 		if fault.Is(err, fault.NotFound) {
 			continue
 		}

@@ -38,7 +38,7 @@ func (c Conductor) Conduct(ctx context.Context, w *workspace.Workspace, order se
 		err = c.Launcher.Launch(started, order)
 	}
 	if err != nil {
-		ended := refuse(started, w, LaunchSpec{ProjectID: order.ProjectID, RunID: order.RunID}, "launch_preflight_failed", err)
+		ended := refuse(started, w, LaunchSpec{ProjectID: order.ProjectID, RunID: order.RunID, SessionRef: order.SessionRef}, "launch_preflight_failed", err)
 		return failed(order, err), errors.Join(context.Cause(ctx), ended)
 	}
 	if c.Launched != nil {

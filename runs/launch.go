@@ -3,6 +3,7 @@ package runs
 // Launching a run: what must hold before its session is started.
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"path/filepath"
@@ -124,17 +125,15 @@ func Launchable(ctx context.Context, w *workspace.Workspace, project, runID, ref
 		return run, fault.New(fault.Conflict, "run %s has a live session", runID)
 	}
 	// An owner whose record is final is about to let go of its ref.
-	if record, err := session.Read(w, ref); session.RefAlive(w, ref) && (err != nil || !doc.Terminal(record.Status)) {
-		return run, fault.New(fault.Conflict, "session_ref %s is in use by a live session", ref)
+	record, err := session.Current(ctx, w, ref)
+	if known := err == nil; (known && !doc.Terminal(record.Status)) || (!known && session.RefAlive(w, ref)) {
+		return run, fault.New(fault.Conflict, "session_ref %s is in use by a session that is not over", ref)
 	}
-	if run.Spec != nil && !doc.Terminal(run.Status) {
-		// It was executing, and nobody holds it.
-		if err := settle(ctx, w, project, runID); err != nil {
-			return run, err
-		}
-		if run, err = Load(w, project, runID); err != nil {
-			return run, err
-		}
+	if err := settle(ctx, w, project, runID, run.Spec != nil); err != nil {
+		return run, err
+	}
+	if run, err = Load(w, project, runID); err != nil {
+		return run, err
 	}
 	if doc.Terminal(run.Status) {
 		return run, over()
@@ -150,14 +149,20 @@ func teamOf(w *workspace.Workspace, run doc.Run) string {
 	return w.AgentTeam(run.AgentID)
 }
 
-// settle reconciles the sessions of a run.
-func settle(ctx context.Context, w *workspace.Workspace, project, runID string) error {
-	records, err := session.All(w)
+// settle reconciles the sessions of a run, and refuses it when one of them is
+// not over. Of a run that never executed, which other programs may just be
+// starting, only the sessions that are named after it are looked at.
+func settle(ctx context.Context, w *workspace.Workspace, project, runID string, executed bool) error {
+	named := runID
+	if executed {
+		named = ""
+	}
+	records, err := session.NamedAfter(w, named)
 	for _, record := range records {
 		if record.ProjectID == project && record.RunID == runID {
 			now, currentErr := session.Current(ctx, w, record.Ref)
-			if currentErr == nil && session.Live(w, now) {
-				currentErr = fault.New(fault.Conflict, "run %s has a live session", runID)
+			if currentErr == nil && !doc.Terminal(now.Status) {
+				currentErr = fault.New(fault.Conflict, "run %s has a session that is not over: %s", runID, record.Ref)
 			}
 			err = errors.Join(err, currentErr)
 		}
@@ -200,9 +205,9 @@ func authorize(ctx context.Context, w *workspace.Workspace, spec LaunchSpec, run
 func refuse(ctx context.Context, w *workspace.Workspace, spec LaunchSpec, reason string, refusal error, before ...events.Draft) error {
 	now := w.Env.Clock.Now()
 	failed, err := w.Events.Draft(events.Draft{
-		At: now, RunID: spec.RunID, SessionRef: session.LocalRef(spec.RunID), Actor: events.ActorSystem, Visibility: events.VisibilityOrg,
-		Type: events.RunFailed,
-	}, refusedPayload{Preflight: true, Reason: reason, Error: refusal.Error()})
+		At: now, RunID: spec.RunID, SessionRef: cmp.Or(spec.SessionRef, session.LocalRef(spec.RunID)), Actor: events.ActorSystem,
+		Visibility: events.VisibilityOrg, Type: events.RunFailed,
+	}, refusedPayload{Preflight: true, Reason: reason, Error: refusal.Error(), BudgetExceeded: fault.Is(refusal, fault.BudgetExceeded)})
 	if err != nil {
 		return err
 	}

@@ -106,14 +106,18 @@ func contextPack(w *workspace.Workspace, made Created, project, agent, now strin
 	}, err
 }
 
-// Load reads the record of a run. A missing one is fault.NotFound.
+// Load reads the record of a run. A missing one is fault.NotFound; one that
+// carries another id is not that run's.
 func Load(w *workspace.Workspace, project, run string) (doc.Run, error) {
 	file := workspace.RunFile(project, run)
 	record, err := workspace.Load(w, doc.RunCodec, file)
 	if fault.Is(err, fault.NotFound) {
 		return record, fault.New(fault.NotFound, "run %s does not exist in project %s", run, project)
 	}
-	return record, err
+	if err != nil {
+		return record, err
+	}
+	return record, workspace.Carries(file, run, record.ID)
 }
 
 // Listed is a run in a list.

@@ -164,6 +164,10 @@ func TestBlockedAndRefused(t *testing.T) {
 	if types := s.events(record.Attempts[0].RunID); !slices.Equal(types, []string{"run.started", "worker.subscription_check.failed", "run.failed"}) {
 		t.Errorf("events: %v", types)
 	}
+	a := record.Attempts[0]
+	if n := strings.Count(s.file(workspace.LogFile(s.project, a.RunID)), `"session_ref":"`+a.SessionRef+`"`); n != 2 {
+		t.Errorf("%d events are told under the attempt's session_ref", n)
+	}
 	spec := s.spec("job_w", "gemini", "good")
 	spec.WorkerAgentID = s.agents["codex"] // of another kind
 	if record, left := s.run(spec); left.Result.Errors[0].Code != job.CodeWorkerUnavailable || left.Result.AttemptRunID != "none" || len(record.Attempts) != 0 {

@@ -168,7 +168,7 @@ func (p place) closeAttempt(ctx context.Context, w *workspace.Workspace, a doc.J
 		status = doc.StatusStopped
 	}
 	draft, err := w.Events.Draft(events.Draft{
-		At: now, RunID: a.RunID, SessionRef: session.LocalRef(a.RunID), Actor: events.ActorSystem, Visibility: events.VisibilityManagers,
+		At: now, RunID: a.RunID, SessionRef: a.SessionRef, Actor: events.ActorSystem, Visibility: events.VisibilityManagers,
 		Type: "run." + status,
 	}, payload)
 	if err != nil {

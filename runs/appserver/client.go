@@ -11,6 +11,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"strings"
 	"sync"
 
 	"github.com/sourcegraph/jsonrpc2"
@@ -61,6 +62,7 @@ type Client struct {
 
 	mu      sync.Mutex
 	outcome Outcome
+	answer  strings.Builder // comes in pieces of a few letters
 	next    uint64
 }
 
@@ -112,7 +114,9 @@ func (c *Client) Run(ctx context.Context, spec Spec) (Outcome, error) {
 	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	return c.outcome, err
+	outcome := c.outcome
+	outcome.Answer = c.answer.String()
+	return outcome, err
 }
 
 // Close ends the conversation; the process is not touched.
@@ -242,17 +246,12 @@ type message struct {
 	} `json:"error"`
 }
 
-// Handle takes what the provider sends by itself. Its requests are refused: it
-// is run so that it never has to ask.
-func (c *Client) Handle(ctx context.Context, conn *jsonrpc2.Conn, r *jsonrpc2.Request) {
-	if !r.Notif {
-		refusal := &jsonrpc2.Error{Code: jsonrpc2.CodeMethodNotFound, Message: "Unknown method: " + r.Method}
-		_ = conn.ReplyWithError(ctx, r.ID, refusal) // a provider that is gone hears nothing
-		return
-	}
+// Handle takes the notifications of the provider. What is of another type than
+// it should be counts as absent, and takes nothing else along.
+func (c *Client) Handle(_ context.Context, _ *jsonrpc2.Conn, r *jsonrpc2.Request) {
 	var m message
-	if r.Params != nil && json.Unmarshal(*r.Params, &m) != nil {
-		m = message{}
+	if r.Params != nil {
+		_ = json.Unmarshal(*r.Params, &m)
 	}
 	c.take(r, m)
 	if c.notices.Cycles != nil {
@@ -269,7 +268,7 @@ func (c *Client) Handle(ctx context.Context, conn *jsonrpc2.Conn, r *jsonrpc2.Re
 func (c *Client) take(r *jsonrpc2.Request, m message) {
 	switch r.Method {
 	case "item/agentMessage/delta":
-		c.learn(func(o *Outcome) { o.Answer += m.Delta })
+		c.learn(func(*Outcome) { c.answer.WriteString(m.Delta) })
 	case "thread/tokenUsage/updated":
 		if report, ok := usage.AppServer(m.TokenUsage); ok && c.notices.Usage != nil {
 			c.notices.Usage(report)

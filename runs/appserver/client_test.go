@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+	"github.com/sourcegraph/jsonrpc2"
 	"go.uber.org/goleak"
 
 	"ac/runs/usage"
@@ -62,6 +63,9 @@ func TestTurn(t *testing.T) {
 			`{"id":3,"result":{"turn":{"id":"tu_1"}}}`,
 			`{"id":"ask","method":"applyPatchApproval","params":{}}`,
 		},
+		{`{"id":-3,"method":"applyPatchApproval","params":{}}`},
+		{`{"id":9007199254740993,"method":"applyPatchApproval","params":{}}`},
+		{`{"id":1.50,"method":"applyPatchApproval","params":{}}`},
 		{
 			`{"method":"item/agentMessage/delta","params":{"delta":"Hel"}}`,
 			`{"method":"item/agentMessage/delta","params":{"delta":"lo"}}`,
@@ -86,6 +90,9 @@ func TestTurn(t *testing.T) {
 		`{"id":2,"method":"thread/start","params":{"model":null,"cwd":"/repo","experimentalRawEvents":true}}`,
 		`{"id":3,"method":"turn/start","params":{"threadId":"th_1","input":[{"type":"text","text":"do <it> & \"that\"","text_elements":[]}]}}`,
 		`{"id":"ask","error":{"code":-32601,"message":"Unknown method: applyPatchApproval"}}`,
+		`{"id":-3,"error":{"code":-32601,"message":"Unknown method: applyPatchApproval"}}`,
+		`{"id":9007199254740993,"error":{"code":-32601,"message":"Unknown method: applyPatchApproval"}}`,
+		`{"id":1.50,"error":{"code":-32601,"message":"Unknown method: applyPatchApproval"}}`,
 	}, heard); diff != "" {
 		t.Error(diff)
 	}
@@ -109,6 +116,7 @@ func TestEnds(t *testing.T) {
 		"gone at once":  {[][]string{{}}, "", "initialize: the provider ended"},
 		"gone in turn":  {[][]string{greet, {}, thread, {turn}}, "", "before its turn was completed"},
 		"interrupted":   {[][]string{greet, {}, thread, {turn, `{"method":"turn/completed","params":{"turn":{"status":"interrupted"}}}`}}, Interrupted, ""},
+		"odd error":     {[][]string{greet, {}, thread, {turn, `{"method":"turn/completed","params":{"turn":{"status":"completed","error":"text"}}}`}}, Completed, ""},
 		"odd status":    {[][]string{greet, {}, thread, {turn, `{"method":"turn/completed","params":{"turn":{"status":"exploded"}}}`}}, Failed, ""},
 		"before answer": {[][]string{greet, {}, thread, {`{"method":"turn/completed","params":{"turn":{"status":"failed","error":{"message":"m"}}}}`, turn}}, Failed, ""},
 	} {
@@ -116,5 +124,24 @@ func TestEnds(t *testing.T) {
 		if outcome.Status != c.status || (err == nil) != (c.err == "") || (err != nil && !strings.Contains(err.Error(), c.err)) {
 			t.Errorf("%s: %+v, %v", name, outcome, err)
 		}
+	}
+}
+
+// TestAnswerInPieces: an answer of pieces of four letters is not copied for each
+// of them. It is no parallel test, since it counts the memory of the process.
+func TestAnswerInPieces(t *testing.T) { //nolint:paralleltest // it counts allocations
+	const pieces = 10_000
+	delta := &jsonrpc2.Request{Method: "item/agentMessage/delta"}
+	allocations := testing.AllocsPerRun(1, func() {
+		c := &Client{}
+		for range pieces {
+			c.take(delta, message{Delta: "word"})
+		}
+		if c.answer.Len() != 4*pieces {
+			t.Error(c.answer.Len())
+		}
+	})
+	if allocations > pieces/10 {
+		t.Errorf("%.0f allocations for %d pieces", allocations, pieces)
 	}
 }

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"io"
+	"sync"
 
 	"ac/internal/canonjson"
 	"ac/internal/durable"
@@ -13,7 +14,9 @@ import (
 // line, without the jsonrpc member.
 type dialect struct {
 	lines <-chan []byte
-	w     io.Writer
+
+	mu sync.Mutex
+	w  io.Writer
 }
 
 // wire is a message of ours in the order in which the provider documents it.
@@ -38,14 +41,42 @@ func (d *dialect) WriteObject(object any) error {
 	if text, err = canonjson.Marshal(m); err != nil {
 		return err
 	}
+	return d.write(text)
+}
+
+func (d *dialect) write(text []byte) error {
+	d.mu.Lock()
+	defer d.mu.Unlock()
 	return durable.WriteAll(d.w, append(text, '\n'))
+}
+
+// request is what a line must have to be a request of the provider.
+type request struct {
+	ID     json.RawMessage `json:"id"`
+	Method string          `json:"method"`
+}
+
+// refuse answers a request of the provider with its own id, byte for byte: it
+// is run so that it never has to ask. It tells whether the line was one.
+func (d *dialect) refuse(line []byte) bool {
+	var r request
+	if json.Unmarshal(line, &r) != nil || r.Method == "" || len(r.ID) == 0 || string(r.ID) == "null" {
+		return false
+	}
+	text := append(append([]byte(`{"id":`), r.ID...), `,"error":{"code":-32601,"message":`...)
+	text = append(canonjson.AppendString(text, "Unknown method: "+r.Method), "}}"...)
+	_ = d.write(text) // a provider that is gone hears nothing
+	return true
 }
 
 // ReadObject gives the next line that is a message.
 func (d *dialect) ReadObject(into any) error {
 	for line := range d.lines {
 		line = bytes.TrimSpace(line)
-		if len(line) > 0 && line[0] == '{' && json.Unmarshal(line, into) == nil {
+		if len(line) == 0 || line[0] != '{' || d.refuse(line) {
+			continue
+		}
+		if json.Unmarshal(line, into) == nil {
 			return nil
 		}
 	}

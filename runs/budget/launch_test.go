@@ -283,7 +283,7 @@ func TestPreflight(t *testing.T) {
 			`budget.decision {"scope":"` + scope + `","metric":"tokens","severity":"hard","threshold":150,"actual":150,"result":"exceeded","phase":"preflight"}`,
 			`budget.alert {"scope":"` + scope + `","metric":"tokens","severity":"soft","threshold":1,"actual":150,"phase":"preflight"}`,
 			`budget.exceeded {"scope":"` + scope + `","metric":"tokens","severity":"hard","threshold":150,"actual":150,"phase":"preflight"}`,
-			"run.failed exit=null exceeded=false budget_preflight_exceeded",
+			"run.failed exit=null exceeded=true budget_preflight_exceeded",
 		}
 	}
 	for _, c := range []struct {
@@ -297,7 +297,7 @@ func TestPreflight(t *testing.T) {
 			"policy.decision",
 			`budget.decision {"scope":"run","metric":"cost_usd","severity":"hard","threshold":0,"actual":0,"result":"exceeded","phase":"preflight"}`,
 			`budget.exceeded {"scope":"run","metric":"cost_usd","severity":"hard","threshold":0,"actual":0,"phase":"preflight"}`,
-			"run.failed exit=null exceeded=false budget_preflight_exceeded",
+			"run.failed exit=null exceeded=true budget_preflight_exceeded",
 		}},
 		{"project", func(b bureau) { b.spend(""); b.task(""); b.budget(hard150) }, nil, []string{"project", "tokens", "actual 150", "threshold 150"}, spent("project")},
 		{"task", func(b bureau) { b.spend("t1"); b.spend("t2"); b.task(hard150) }, nil, []string{"task", "tokens", "actual 150", "threshold 150"}, spent("task")},

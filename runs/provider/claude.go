@@ -3,6 +3,7 @@ package provider
 import (
 	"slices"
 	"strings"
+	"unicode/utf8"
 
 	"ac/internal/shape"
 )
@@ -34,7 +35,7 @@ func (claudeCLI) SchemaProbe() (args []string, word string) {
 	return []string{"--help"}, "--json-schema"
 }
 
-// longAnswer is from where a single text counts as the whole answer.
+// longAnswer is from how many characters on a text counts as the whole answer.
 const longAnswer = 200
 
 // Answer reads stream-json output: the last result, else the texts of the
@@ -54,7 +55,11 @@ func (claudeCLI) Answer(output, _ string) (string, error) {
 			result = text.Text
 		}
 		if finalLike(&v) {
-			final = append(final, texts(&v)...)
+			for _, t := range texts(&v) {
+				if !slices.Contains(final, t) {
+					final = append(final, t)
+				}
+			}
 			continue
 		}
 		for _, t := range texts(&v) {
@@ -80,8 +85,8 @@ func (claudeCLI) Answer(output, _ string) (string, error) {
 
 // choose gives one of several final texts, or all of them.
 func choose(found []string) (string, error) {
-	longest := slices.MaxFunc(found, func(a, b string) int { return len(a) - len(b) })
-	if len(found) == 1 || len(longest) >= longAnswer {
+	longest := slices.MaxFunc(found, func(a, b string) int { return utf8.RuneCountInString(a) - utf8.RuneCountInString(b) })
+	if len(found) == 1 || utf8.RuneCountInString(longest) >= longAnswer {
 		return longest, nil
 	}
 	return strings.Join(found, ""), nil

@@ -124,10 +124,7 @@ func Guard(ctx context.Context, machine doc.Machine, provider string, template, 
 		v.Proof = Proof{Strategy: orNone(policy.ProofStrategy), Detail: "no proof required"}
 		return v
 	}
-	if err != nil {
-		return v.refuse(ProbeFailed, err.Error())
-	}
-	return v.prove(ctx, program, environ)
+	return v.prove(ctx, program, err, environ)
 }
 
 func (v Verdict) refuse(reason, message string) Verdict {
@@ -154,8 +151,9 @@ func (v Verdict) api(provider string, environ []string) Verdict {
 	return v
 }
 
-// prove asks for what shows that a subscription, not an API key, is used.
-func (v Verdict) prove(ctx context.Context, program Program, environ []string) Verdict {
+// prove asks for what shows that a subscription, not an API key, is used. A
+// program that is missing proves nothing.
+func (v Verdict) prove(ctx context.Context, program Program, missing error, environ []string) Verdict {
 	var keys []string
 	switch v.Policy.ProofStrategy {
 	case "codex_cli":
@@ -171,6 +169,9 @@ func (v Verdict) prove(ctx context.Context, program Program, environ []string) V
 		if set(environ, key) {
 			return v.refuse(APIKeyPresent, key+" is set; a subscription is to be used")
 		}
+	}
+	if missing != nil {
+		return v.refuse(ProbeFailed, missing.Error())
 	}
 	v.Proof = Proof{Strategy: v.Policy.ProofStrategy, Detail: "no API key is set"}
 	if v.Policy.ProofStrategy != "codex_cli" {

@@ -137,6 +137,8 @@ func TestClaudeAnswer(t *testing.T) {
 		"result wins":    {`{"type":"assistant","message":{"content":[{"type":"text","text":"hi"}]}}` + "\n" + `{"type":"result","result":"done"}`, "done"},
 		"last result":    {`{"type":"result","result":"one"}` + "\n" + `{"type":"result","result":"two"}` + "\n" + `{"type":"result","result":" "}`, "two"},
 		"not doubled":    {`{"type":"message_stop","text":"hi","message":{"content":"hi"}}`, "hi"},
+		"final twice":    {`{"type":"item.completed","text":"hi"}` + "\n" + `{"type":"turn.completed","text":"hi"}`, "hi"},
+		"characters":     {`{"type":"final","text":"` + strings.Repeat("é", 150) + `"}` + "\n" + `{"type":"final","text":"b"}`, strings.Repeat("é", 150) + "b"},
 		"fragments join": {`{"type":"delta","delta":{"text":"a"}}` + "\n" + `{"type":"delta","delta":{"text":"b"}}`, "ab"},
 		"long fragments": {`{"type":"delta","delta":{"text":"` + strings.Repeat("a", 300) + `"}}` + "\n" + `{"type":"delta","delta":{"text":"b"}}`, strings.Repeat("a", 300) + "b"},
 		"told as a whole": {
@@ -178,6 +180,7 @@ func TestGuard(t *testing.T) {
 		"missing":      {"codex", "missing", nil, ProbeFailed},
 		"unapproved":   {"codex", "other", nil, UnapprovedBinary},
 		"key is set":   {"codex_app_server", "yes", []string{"OPENAI_API_KEY=k"}, APIKeyPresent},
+		"key, missing": {"codex", "missing", []string{"CODEX_API_KEY=k"}, APIKeyPresent},
 		"claude key":   {"claude_code", "other", []string{"ANTHROPIC_API_KEY=k"}, UnapprovedBinary},
 		"gemini":       {"gemini", "gemini", []string{"GEMINI_API_KEY=k"}, ""},
 		"gemini blank": {"gemini", "gemini", []string{"GEMINI_API_KEY= "}, ProbeFailed},

@@ -52,7 +52,7 @@ func Current(ctx context.Context, w *workspace.Workspace, ref string) (doc.Sessi
 // reconcile runs with the locks of the session held.
 func reconcile(ctx context.Context, w *workspace.Workspace, ref string) (doc.Session, error) {
 	record, err := Read(w, ref)
-	if err != nil || doc.Terminal(record.Status) {
+	if err != nil || doc.Terminal(record.Status) || foreignOwnerAlive(record) {
 		return record, err
 	}
 	var left []int

@@ -60,15 +60,19 @@ func Read(w *workspace.Workspace, ref string) (doc.Session, error) {
 
 // All reads the records of a workspace, the newest first. Files that are no
 // records are passed over.
-func All(w *workspace.Workspace) ([]doc.Session, error) {
+func All(w *workspace.Workspace) ([]doc.Session, error) { return NamedAfter(w, "") }
+
+// NamedAfter is All for the sessions whose ref holds the id of a run, as the
+// refs do that nobody chose. It reads no other file.
+func NamedAfter(w *workspace.Workspace, runID string) ([]doc.Session, error) {
 	names, err := workspace.Files(w.FS, workspace.SessionsDir, ".yaml")
 	if err != nil {
 		return nil, err
 	}
-	records := make([]doc.Session, 0, len(names))
+	records := []doc.Session{}
 	for _, name := range names {
 		ref, ok := workspace.DecodeRef(strings.TrimSuffix(name, ".yaml"))
-		if !ok {
+		if !ok || !strings.Contains(ref, runID) {
 			continue
 		}
 		if record, err := Read(w, ref); err == nil {
@@ -164,7 +168,13 @@ func ownerAlive(w *workspace.Workspace, record doc.Session) bool {
 	if record.Socket != "" || record.OwnerPID == nil {
 		return RefAlive(w, record.Ref)
 	}
-	return RefAlive(w, record.Ref) || proc.Identity{PID: *record.OwnerPID, Start: record.OwnerStart}.Alive()
+	return RefAlive(w, record.Ref) || foreignOwnerAlive(record)
+}
+
+// foreignOwnerAlive tells whether the runtime of another program lives that
+// says in a record that it follows the session.
+func foreignOwnerAlive(record doc.Session) bool {
+	return record.Socket == "" && record.OwnerPID != nil && proc.Identity{PID: *record.OwnerPID, Start: record.OwnerStart}.Alive()
 }
 
 // Live reports whether a record tells of a session that runs: not final, and

@@ -21,15 +21,19 @@ func cardKeys(provider string) []string {
 	return append(keys, "default")
 }
 
-// Price adds the cost to a usage, or says that there is no card for it. It
-// reports whether a cost was computed.
+// Price adds the cost to a usage, or says that there is no card for it, as when
+// its rates lead beyond every number. It reports whether a cost was computed.
 func Price(u *doc.Usage, cards map[string]doc.RateCard) bool {
 	for _, name := range cardKeys(u.Provider) {
 		card, ok := cards[name]
 		if !ok {
 			continue
 		}
-		u.CostUSD, u.CostCurrency = new(cost(u, card)), "USD"
+		usd := cost(u, card)
+		if math.IsInf(usd, 0) {
+			break // no amount of money, and nothing that a document could hold
+		}
+		u.CostUSD, u.CostCurrency = &usd, "USD"
 		u.CostSource, u.CostRateCardProvider = "provider_rate_card", name
 		return true
 	}
@@ -57,5 +61,8 @@ func cost(u *doc.Usage, card doc.RateCard) float64 {
 	}
 	sum := price(input, card.Input) + price(u.CachedInputTokens, or(card.CachedInput, card.Input)) +
 		price(output, card.Output) + price(u.ReasoningOutputTokens, or(card.ReasoningOutput, card.Output))
+	if sum >= 1<<53 { // too much for the nine decimals to be told
+		return sum
+	}
 	return math.Floor(sum*1e9+0.5) / 1e9
 }

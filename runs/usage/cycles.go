@@ -59,7 +59,7 @@ func signals(v *shape.Value, source string) (found []Cycle) {
 		}
 		n := int64(0)
 		switch {
-		case value.Kind == shape.Number && value.Num >= 1 && value.Num <= 1<<53 && countsCycles(key):
+		case value.Kind == shape.Number && value.Num >= 1 && value.Num <= maxCount && countsCycles(key):
 			n = int64(math.Floor(value.Num))
 		case value.Kind == shape.Bool && value.Bool:
 			n = 1
@@ -131,14 +131,13 @@ func words(key string) (list []string) {
 func cycles(taken []Cycle) *doc.ContextCycles {
 	c := &doc.ContextCycles{Source: "unavailable"}
 	for _, signal := range taken {
-		c.Count += signal.Count
-		if !slices.Contains(c.SignalTypes, signal.Type) {
-			c.SignalTypes = append(c.SignalTypes, signal.Type)
-		}
+		c.Count = plus(c.Count, signal.Count)
+		c.SignalTypes = append(c.SignalTypes, signal.Type)
 	}
 	if c.Count > 0 {
 		c.Source = "provider_signal"
 		slices.Sort(c.SignalTypes)
+		c.SignalTypes = slices.Compact(c.SignalTypes)
 	}
 	return c
 }

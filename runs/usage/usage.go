@@ -9,6 +9,7 @@ package usage
 
 import (
 	"math"
+	"strings"
 
 	"ac/internal/shape"
 	"ac/workspace/doc"
@@ -76,7 +77,7 @@ func find(v *shape.Value, depth int, found func(Report)) {
 		if own, ok := counters(v); ok && hasTokens(v) {
 			captured := ""
 			if t := v.Get("type"); t.Kind == shape.String {
-				captured = t.Text
+				captured = strings.ToValidUTF8(t.Text, "\uFFFD") // of half a pair of surrogates
 			}
 			found(Report{own, captured})
 		}
@@ -125,7 +126,7 @@ func withTotal(c Counters, total *int64) (Counters, bool) {
 	}
 	for _, n := range []*int64{c.Input, c.Cached, c.Output, c.Reasoning} {
 		if n != nil {
-			c.Total += *n
+			c.Total = plus(c.Total, *n)
 		}
 	}
 	return c, c.Total > 0
@@ -141,9 +142,14 @@ func first(v *shape.Value, names ...string) *int64 {
 	return nil
 }
 
+// maxCount is the largest counter that a run's record can hold; sums stay at it.
+const maxCount = 1<<53 - 1
+
+func plus(a, b int64) int64 { return min(a+b, maxCount) }
+
 // count reads a counter: a finite number from zero on, rounded down.
 func count(v *shape.Value) *int64 {
-	if v.Kind != shape.Number || !(v.Num >= 0) || v.Num > 1<<53 {
+	if v.Kind != shape.Number || !(v.Num >= 0) || v.Num > maxCount {
 		return nil
 	}
 	return new(int64(math.Floor(v.Num)))
@@ -156,7 +162,7 @@ func sum(a, b *int64) *int64 {
 	case b == nil:
 		return a
 	}
-	return new(*a + *b)
+	return new(plus(*a, *b))
 }
 
 // WholeOutput reads a report from output that is one JSON value, as gemini

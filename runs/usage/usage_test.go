@@ -100,12 +100,57 @@ func TestPrice(t *testing.T) {
 		t.Errorf("%v %s", *u.CostUSD, u.CostRateCardProvider)
 	}
 	split := &doc.Usage{Provider: "other", TotalTokens: 101}
+	beyond := &doc.Usage{Provider: "codex", InputTokens: n(1e15)}
+	if Price(beyond, map[string]doc.RateCard{"codex": {Input: 1e308}}) || beyond.CostUSD != nil || beyond.CostSource != "no_rate_card" {
+		t.Errorf("%+v", beyond)
+	}
+	much := &doc.Usage{Provider: "codex", InputTokens: n(1000)}
+	if !Price(much, map[string]doc.RateCard{"codex": {Input: 1e300}}) || *much.CostUSD != 1e300 {
+		t.Errorf("%+v", much)
+	}
 	if !Price(split, card) || *split.CostUSD != 0.152 {
 		t.Errorf("%v", *split.CostUSD)
 	}
 	free := &doc.Usage{Provider: "other", TotalTokens: 101}
 	if Price(free, nil) || free.CostUSD != nil || free.CostSource != "no_rate_card" {
 		t.Errorf("%+v", free)
+	}
+}
+
+// TestRecordable: whatever a provider prints, what is taken from it fits the
+// record of its run.
+func TestRecordable(t *testing.T) {
+	t.Parallel()
+	const most = 1<<53 - 1
+	for _, output := range []string{
+		`{"usage":{"total_tokens":9007199254740992}}`,
+		`{"usage":{"input_tokens":9007199254740991,"cache_creation_input_tokens":9007199254740991,"output_tokens":9007199254740991}}`,
+		`{"stats":{"models":{"a":{"tokens":{"total":9007199254740991}},"b":{"tokens":{"total":9007199254740991,"thoughts":1}}}}}`,
+		`{"type":"\ud800","total_tokens":5}`, `{"type":"\u0000","total_tokens":5}`,
+		`{"cycles":9007199254740991,"a":{"cycles":9007199254740991}}`, `{"cycle\udfff":1}`, `{"cycles":1e300}`,
+	} {
+		c := NewCollector()
+		c.Line([]byte(output))
+		c.Whole([]byte(output))
+		run := doc.Run{
+			SchemaVersion: 1, Type: "run", ID: "run_a", ProjectID: "p", AgentID: "a", Provider: "cmd", CreatedAt: "2026-01-02T03:04:05.678Z",
+			Status: doc.StatusEnded, ContextPackID: "ctx_a", EventsRelpath: "e", ContextCycles: c.ContextCycles(),
+		}
+		if best := c.Best(); best != nil {
+			run.Usage = best.Usage("cmd")
+			Price(run.Usage, map[string]doc.RateCard{"cmd": {Input: 1e308, Output: 1e308}})
+		}
+		text, err := doc.RunCodec.Encode(run)
+		if err == nil {
+			run, err = doc.RunCodec.Decode(text)
+		}
+		if err != nil {
+			t.Errorf("%s: %v", output, err)
+			continue
+		}
+		if (run.Usage != nil && run.Usage.TotalTokens > most) || run.ContextCycles.Count > most {
+			t.Errorf("%s: %+v", output, run)
+		}
 	}
 }
 

@@ -165,8 +165,8 @@ type Session struct {
 	Type           string  `json:"type" is:"enum=session_record"`
 	Ref            string  `json:"session_ref"`
 	WorkspaceDir   string  `json:"workspace_dir"`
-	ProjectID      string  `json:"project_id"`
-	RunID          string  `json:"run_id"`
+	ProjectID      string  `json:"project_id" is:"id"`
+	RunID          string  `json:"run_id" is:"id"`
 	Status         string  `json:"status" is:"enum=running|ended|failed|stopped"`
 	ExitCode       *int    `json:"exit_code" is:"nullable"`
 	Signal         *string `json:"signal" is:"nullable"`
