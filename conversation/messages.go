@@ -45,7 +45,7 @@ func Send(ctx context.Context, w *workspace.Workspace, p Place, id string, d Dra
 	var none doc.Message
 	c, err := Get(w, p, id)
 	if err != nil {
-		return c, none, errors.Join(p.exists(w), err)
+		return c, none, cmp.Or(p.exists(w), err)
 	}
 	body := Body(d.Body)
 	if body == "" {
