@@ -174,7 +174,7 @@ func (g *Governed) Review(r Ruling, verdict policy.Verdict, about Decided) (id s
 		SchemaVersion: doc.Version, Type: "review", ID: about.ReviewID, CreatedAt: clock.Stamp(now),
 		ActorID: r.Actor.ID, ActorRole: r.Actor.Role, Decision: r.Decision,
 		Subject: doc.ReviewSubject{Kind: about.SubjectKind, ArtifactID: r.ArtifactID, ProjectID: r.ProjectID},
-		Policy:  doc.ReviewPolicy(verdict.Decision), Notes: r.Notes,
+		Policy:  doc.ReviewPolicy(verdict.Decision), Notes: &r.Notes,
 	}
 	if about.SubjectKind == KindMemoryDelta {
 		review.Subject.TargetFile, review.Subject.PatchFile = about.TargetFile, about.PatchFile
