@@ -142,6 +142,11 @@ const overlap = 64
 // many. Lines that are no messages are passed over. Reading costs what is
 // answered, not what the log holds. What is not there has none.
 func Newest(w *workspace.Workspace, p Place, id string, limit int) ([]doc.Message, error) {
+	if p.Project != "" {
+		if known, err := w.HasProject(p.Project); !known {
+			return []doc.Message{}, err
+		}
+	}
 	file, err := w.FS.OpenFile(p.messages(id), os.O_RDONLY, 0)
 	if errors.Is(err, fs.ErrNotExist) {
 		return []doc.Message{}, nil
