@@ -45,7 +45,7 @@ func Send(ctx context.Context, w *workspace.Workspace, p Place, id string, d Dra
 	var none doc.Message
 	c, err := Get(w, p, id)
 	if err != nil {
-		return c, none, errors.Join(p.exists(w), err)
+		return c, none, cmp.Or(p.exists(w), err)
 	}
 	body := Body(d.Body)
 	if body == "" {
@@ -142,6 +142,11 @@ const overlap = 64
 // many. Lines that are no messages are passed over. Reading costs what is
 // answered, not what the log holds. What is not there has none.
 func Newest(w *workspace.Workspace, p Place, id string, limit int) ([]doc.Message, error) {
+	if p.Project != "" {
+		if known, err := w.HasProject(p.Project); !known {
+			return []doc.Message{}, err
+		}
+	}
 	file, err := w.FS.OpenFile(p.messages(id), os.O_RDONLY, 0)
 	if errors.Is(err, fs.ErrNotExist) {
 		return []doc.Message{}, nil

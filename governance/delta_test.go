@@ -274,7 +274,7 @@ func TestNotAnItem(t *testing.T) {
 	if err := c.FS.Remove(file); err != nil {
 		t.Fatal(err)
 	}
-	if state, err := StateOf(c.Workspace, Item{c.project, made.ArtifactID}); err != nil || !state.Pending() {
+	if state, err := StateOf(c.Workspace, Item{c.project, made.ArtifactID}, KindMemoryDelta); err != nil || !state.Pending() {
 		t.Errorf("%+v, %v", state, err)
 	}
 	// One that cannot be read could be any: nothing is decided meanwhile.
@@ -283,7 +283,7 @@ func TestNotAnItem(t *testing.T) {
 	if err := os.Truncate(filepath.Join(c.Dir(), huge), yamldoc.MaxBytes+1); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := StateOf(c.Workspace, Item{c.project, made.ArtifactID}); err == nil {
+	if _, err := StateOf(c.Workspace, Item{c.project, made.ArtifactID}, KindMemoryDelta); err == nil {
 		t.Error("an unreadable review was passed over")
 	}
 	if err := errors.Join(c.FS.Remove(huge), os.Symlink("/nowhere", filepath.Join(c.Dir(), huge))); err != nil {
@@ -291,7 +291,7 @@ func TestNotAnItem(t *testing.T) {
 	}
 	// Unknown fields of other programs do not hide a decision.
 	c.write(t, file, review+"seal: x\n")
-	if state, err := StateOf(c.Workspace, Item{c.project, made.ArtifactID}); err != nil || state.Approval == nil {
+	if state, err := StateOf(c.Workspace, Item{c.project, made.ArtifactID}, KindMemoryDelta); err != nil || state.Approval == nil {
 		t.Errorf("%+v, %v", state, err)
 	}
 }
@@ -376,6 +376,29 @@ func TestHugeMemory(t *testing.T) {
 	}
 }
 
+// TestReviewsOfAnotherKind decides on a delta that has a review as a milestone:
+// the inbox shows it as pending.
+func TestReviewsOfAnotherKind(t *testing.T) {
+	t.Parallel()
+	c := newCompany(t)
+	made := c.propose(t, c.spec("- a"))
+	text, err := doc.ReviewCodec.Encode(doc.Review{
+		SchemaVersion: 1, Type: "review", ID: "rev_1", CreatedAt: "2026-11-20T14:59:44.147Z", ActorID: "ann", ActorRole: "human", Decision: Approved,
+		Subject: doc.ReviewSubject{Kind: KindMilestone, ArtifactID: made.ArtifactID, ProjectID: c.project},
+		Policy:  doc.ReviewPolicy{Allowed: true, RuleID: "vis.org", Reason: "org_visible"},
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	c.write(t, ReviewFile("rev_1"), string(text))
+	if err := c.approve(t, made.ArtifactID); err != nil {
+		t.Error(err)
+	}
+	if err := c.approve(t, made.ArtifactID); !fault.Is(err, fault.Conflict) {
+		t.Errorf("the second approval: %v", err)
+	}
+}
+
 // reviews writes reviews of other items.
 func (c *company) reviews(t testing.TB, n int) {
 	t.Helper()
@@ -399,7 +422,7 @@ func BenchmarkStateOf(b *testing.B) {
 	c := newCompany(b)
 	c.reviews(b, 3000)
 	for b.Loop() {
-		if _, err := StateOf(c.Workspace, Item{c.project, "art_x"}); err != nil {
+		if _, err := StateOf(c.Workspace, Item{c.project, "art_x"}, KindMemoryDelta); err != nil {
 			b.Fatal(err)
 		}
 	}

@@ -238,7 +238,7 @@ func pendingRule(w *workspace.Workspace, m Mistake) (*ruleDelta, error) {
 		}
 		deltas := workspace.ReadEach(names, func(name string) (doc.MemoryDelta, error) { return ruleDeltaIn(w, project, name, m) })
 		for _, delta := range deltas {
-			state, err := StateOf(w, Item{ProjectID: project, ArtifactID: delta.ID})
+			state, err := StateOf(w, Item{ProjectID: project, ArtifactID: delta.ID}, KindMemoryDelta)
 			if err != nil {
 				return nil, err
 			}

@@ -95,7 +95,7 @@ func (c *company) decide(ctx context.Context, r Ruling, run string) (id string, 
 		if err != nil {
 			return err
 		}
-		if id, err = g.Standing(r); err != nil || id != "" {
+		if id, err = g.Standing(r, KindMilestone); err != nil || id != "" {
 			return err
 		}
 		id, err = g.Review(r, verdict, Decided{SubjectKind: KindMilestone, ReportArtifactID: r.ArtifactID})
@@ -191,7 +191,7 @@ func TestAnswersStay(t *testing.T) {
 	if _, err := c.decide(t.Context(), r, "run_manual"); err != nil {
 		t.Error(err)
 	}
-	if state, err := StateOf(c.Workspace, r.Item); err != nil || state.Approval == nil {
+	if state, err := StateOf(c.Workspace, r.Item, KindMilestone); err != nil || state.Approval == nil {
 		t.Errorf("%+v, %v", state, err)
 	}
 	if c.Unsettled() {
@@ -213,7 +213,7 @@ func TestBrokenRunLog(t *testing.T) {
 	if err := c.approve(t, made.ArtifactID); err == nil {
 		t.Error("approved without its event")
 	}
-	if state, err := StateOf(c.Workspace, Item{c.project, made.ArtifactID}); err != nil || !state.Pending() || c.text(t, made.TargetFile) != memory || c.Unsettled() {
+	if state, err := StateOf(c.Workspace, Item{c.project, made.ArtifactID}, KindMemoryDelta); err != nil || !state.Pending() || c.text(t, made.TargetFile) != memory || c.Unsettled() {
 		t.Errorf("%+v, %v", state, err)
 	}
 	if _, err := ReadAs(t.Context(), c.Workspace, c.project, made.ArtifactID, "", policy.Actor{ID: "ann", Role: "human"}); err != nil {

@@ -9,6 +9,8 @@ import (
 	"strings"
 
 	"ac/internal/clock"
+	"ac/internal/fault"
+	"ac/internal/frontmatter"
 	"ac/workspace"
 	"ac/workspace/doc"
 )
@@ -47,8 +49,28 @@ func NewHelpRequest(ctx context.Context, w *workspace.Workspace, spec HelpSpec) 
 	return request.ID, w.Update(ctx, func(u *workspace.Unit) error { return u.Write(name, text, 0o644) })
 }
 
+// validHelp is a help request whose document has the headings that it needs.
+type validHelp struct{ doc.HelpRequest }
+
+func readHelp(file string, text []byte) (valid validHelp, err error) {
+	request, body, err := workspace.DecodeHead(doc.HelpRequestCodec, file, text)
+	if err != nil {
+		return valid, err
+	}
+	for _, heading := range helpHeadings() {
+		if !frontmatter.HasHeading(body, heading) {
+			return valid, fault.New(fault.InvalidFile, "%s: the heading %s is missing", file, heading)
+		}
+	}
+	return validHelp{request}, workspace.Carries(file, strings.TrimSuffix(path.Base(file), ".md"), request.ID)
+}
+
+// helpHeadings are those that every help request has.
+func helpHeadings() []string { return []string{"## Question", "## Response"} }
+
 // HelpRequests lists the help requests that can be read, the newest first.
-// Broken files and files whose name is not their id are passed over.
+// Broken files, those without their headings, and files whose name is not their
+// id are passed over.
 func HelpRequests(w *workspace.Workspace, limit int) ([]doc.HelpRequest, error) {
 	names, err := workspace.Files(w.FS, workspace.HelpRequestsDir, ".md")
 	if err != nil {
@@ -61,9 +83,9 @@ func HelpRequests(w *workspace.Workspace, limit int) ([]doc.HelpRequest, error) 
 			break
 		}
 		file := path.Join(workspace.HelpRequestsDir, name)
-		request, err := workspace.LoadHead(w, doc.HelpRequestCodec, file)
-		if err == nil && workspace.Carries(file, strings.TrimSuffix(name, ".md"), request.ID) == nil {
-			requests = append(requests, request)
+		valid, err := workspace.LoadWith(w, file, func(text []byte) (validHelp, error) { return readHelp(file, text) })
+		if err == nil {
+			requests = append(requests, valid.HelpRequest)
 		}
 	}
 	return requests, nil
@@ -71,7 +93,7 @@ func HelpRequests(w *workspace.Workspace, limit int) ([]doc.HelpRequest, error) 
 
 // ValidateHelpRequest checks front matter and headings of a help request.
 func ValidateHelpRequest(text []byte) []Issue {
-	return ValidateRecord(text, doc.HelpRequestCodec, func(doc.HelpRequest) []string { return []string{"## Question", "## Response"} })
+	return ValidateRecord(text, doc.HelpRequestCodec, func(doc.HelpRequest) []string { return helpHeadings() })
 }
 
 // ValidateTask checks front matter and headings of a task, and that it is

@@ -115,7 +115,7 @@ func (g *Governed) ApproveDelta(r Ruling) (reviewID string, err error) {
 	if err != nil {
 		return "", err
 	}
-	if _, err := g.Standing(r); err != nil {
+	if _, err := g.Standing(r, KindMemoryDelta); err != nil {
 		return "", err
 	}
 	c, err := d.change(g)
@@ -179,7 +179,7 @@ func (g *Governed) DenyDelta(r Ruling) (reviewID string, err error) {
 	if err != nil {
 		return "", err
 	}
-	if standing, err := g.Standing(r); err != nil || standing != "" {
+	if standing, err := g.Standing(r, KindMemoryDelta); err != nil || standing != "" {
 		return standing, err
 	}
 	return g.Review(r, verdict, Decided{
@@ -234,7 +234,7 @@ func PreviewDelta(w *workspace.Workspace, item Item) (Preview, error) {
 		return Preview{}, err
 	}
 	seen := Preview{Head: d.MemoryDelta, TargetFile: d.target.name, State: Fits, Decision: Pending}
-	switch state, err := StateOf(w, item); {
+	switch state, err := StateOf(w, item, KindMemoryDelta); {
 	case err != nil:
 		return seen, err
 	case state.Approval != nil:

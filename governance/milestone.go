@@ -126,7 +126,7 @@ func ApproveMilestone(ctx context.Context, w *workspace.Workspace, r MilestoneRu
 		if err != nil {
 			return err
 		}
-		if _, err := g.Standing(r.Ruling); err != nil {
+		if _, err := g.Standing(r.Ruling, KindMilestone); err != nil {
 			return err
 		}
 		if err := proven(w, r.ProjectID, *milestone, report); err != nil {
@@ -287,7 +287,7 @@ func (g *Governed) deniable(r Ruling) (Record, Base, error) {
 
 // deny writes the review of a denial, or gives that of the first one.
 func (g *Governed) deny(r Ruling, verdict policy.Verdict, about Decided) (review string, err error) {
-	standing, err := g.Standing(r)
+	standing, err := g.Standing(r, about.SubjectKind)
 	if err != nil || standing != "" {
 		return standing, err
 	}

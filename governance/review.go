@@ -94,9 +94,9 @@ func (f reviewFile) mayHold(artifact string) bool {
 // idCharacters are those that YAML writes in one way only, but for escapes.
 const idCharacters = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_-."
 
-// StateOf reads the state of an item from the review files. For a decision it
-// is called inside a unit.
-func StateOf(w *workspace.Workspace, item Item) (State, error) {
+// StateOf reads the state of an item of a kind from the review files; reviews of
+// another kind are not about it. For a decision it is called inside a unit.
+func StateOf(w *workspace.Workspace, item Item, kind string) (State, error) {
 	var state State
 	files, err := workspace.LoadAmong(w, workspace.ReviewsDir, ".yaml", readReview, func(file reviewFile) bool { return file.mayHold(item.ArtifactID) })
 	if err != nil {
@@ -104,7 +104,7 @@ func StateOf(w *workspace.Workspace, item Item) (State, error) {
 	}
 	for _, file := range files {
 		review, err := file.parse()
-		if err != nil || review.Subject.ProjectID != item.ProjectID || review.Subject.ArtifactID != item.ArtifactID {
+		if about := review.Subject; err != nil || about.Kind != kind || about.ProjectID != item.ProjectID || about.ArtifactID != item.ArtifactID {
 			continue
 		}
 		switch {
@@ -128,12 +128,12 @@ type Ruling struct {
 	ExpectHash string
 }
 
-// Standing looks whether an item may be decided as asked: an approved one may
+// Standing looks whether an item of a kind may be decided as asked: an approved one may
 // not; one that was denied may be approved, and gives its first denial when it
 // is denied again. standing is "" when a review is due. The policy is enforced
 // before, so that the state is not revealed to everybody.
-func (g *Governed) Standing(r Ruling) (standing string, err error) {
-	state, err := StateOf(g.Workspace(), r.Item)
+func (g *Governed) Standing(r Ruling, kind string) (standing string, err error) {
+	state, err := StateOf(g.Workspace(), r.Item, kind)
 	switch {
 	case err != nil:
 		return "", err
@@ -174,7 +174,7 @@ func (g *Governed) Review(r Ruling, verdict policy.Verdict, about Decided) (id s
 		SchemaVersion: doc.Version, Type: "review", ID: about.ReviewID, CreatedAt: clock.Stamp(now),
 		ActorID: r.Actor.ID, ActorRole: r.Actor.Role, Decision: r.Decision,
 		Subject: doc.ReviewSubject{Kind: about.SubjectKind, ArtifactID: r.ArtifactID, ProjectID: r.ProjectID},
-		Policy:  doc.ReviewPolicy(verdict.Decision), Notes: r.Notes,
+		Policy:  doc.ReviewPolicy(verdict.Decision), Notes: &r.Notes,
 	}
 	if about.SubjectKind == KindMemoryDelta {
 		review.Subject.TargetFile, review.Subject.PatchFile = about.TargetFile, about.PatchFile

@@ -233,6 +233,9 @@ func mergePlan(old *doc.ExecutionPlan, change doc.ExecutionPlan, now string) *do
 // Tasks lists the tasks of a project, the newest first; what cannot be read is
 // left out, and a project that does not exist has none.
 func Tasks(w *workspace.Workspace, project string) ([]doc.Task, error) {
+	if known, err := w.HasProject(project); !known {
+		return nil, err
+	}
 	tasks, err := w.Tasks(project)
 	slices.SortFunc(tasks, func(a, b doc.Task) int {
 		return cmp.Or(cmp.Compare(b.CreatedAt, a.CreatedAt), cmp.Compare(a.ID, b.ID))

@@ -67,7 +67,7 @@ func (a *approval) decide(r governance.Ruling) (review string, err error) {
 		return "", err
 	}
 	a.actor = verdict.Actor
-	if _, err := a.Standing(r); err != nil {
+	if _, err := a.Standing(r, governance.KindHeartbeatAction); err != nil {
 		return "", err
 	}
 	if err := a.once(r.ProjectID, action); err != nil {

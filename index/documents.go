@@ -246,11 +246,7 @@ func subjectKind(artifactType string) string {
 }
 
 func decodeReview(s source, text []byte) decoded {
-	value, err := yamldoc.Parse(text)
-	if err != nil {
-		return malformed(err)
-	}
-	r, err := doc.ReviewCodec.Bind(&value)
+	r, err := doc.ReviewCodec.Decode(text)
 	if err != nil {
 		return malformed(err)
 	}
@@ -259,8 +255,8 @@ func decodeReview(s source, text []byte) decoded {
 	}
 	at, _ := parseTime(r.CreatedAt)
 	var notes any
-	if value.Get("notes").Kind == shape.String {
-		notes = r.Notes
+	if r.Notes != nil {
+		notes = *r.Notes
 	}
 	return decoded{claim: s.path, rows: []insertion{{"ac_reviews", []any{
 		r.ID, r.CreatedAt, at, r.Decision, r.ActorID, r.ActorRole, r.Subject.Kind, r.Subject.ArtifactID, r.Subject.ProjectID, notes,

@@ -17,6 +17,10 @@ import (
 // daylight saving.
 const day = int64(24 * time.Hour / time.Millisecond)
 
+// criticalSlack is the slack from which on a task is not critical any more: a
+// ten-thousandth of a day, in milliseconds.
+const criticalSlack = day / 10000
+
 // MaxDurationDays is the longest duration that counts; a longer one is cut.
 const MaxDurationDays = 36500
 
@@ -230,7 +234,7 @@ func (n *network) bar(i int) Bar {
 	slack := at.lateness - at.start
 	return Bar{
 		Task: *t, Start: date(start), End: date(end), DurationDays: int(at.duration / day),
-		SlackDays: days(max(0, slack)), Critical: slack == 0,
+		SlackDays: days(max(0, slack)), Critical: max(slack, -slack) < criticalSlack,
 	}
 }
 

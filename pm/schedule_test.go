@@ -74,6 +74,13 @@ func TestLay(t *testing.T) {
 				"n 03-04T00:00..03-05T00:00 1d slack 0 true", "z 03-04T00:00..03-05T00:00 1d slack 0 true", "span 2 dependency_cycle [m n x y]",
 			},
 		},
+		"seconds of slack": {
+			[]doc.Task{task("a", "2026-03-01T00:00:00Z", 1), task("b", "2026-03-01T00:00:08.639Z", 1), task("c", "2026-03-01T00:00:00.001Z", 1), task("d", "2026-03-01T00:00:08.640Z", 1)},
+			[]string{
+				"a 03-01T00:00..03-02T00:00 1d slack 0 false", "c 03-01T00:00..03-02T00:00 1d slack 0 true",
+				"b 03-01T00:00..03-02T00:00 1d slack 0 true", "d 03-01T00:00..03-02T00:00 1d slack 0 true", "span 1 ok []",
+			},
+		},
 		"nothing": {nil, []string{"span 0 ok []"}},
 	} {
 		if diff := cmp.Diff(c.want, told(Lay(c.tasks, today))); diff != "" {

@@ -45,7 +45,7 @@ const maxKnownReviews = 5000
 func knownDecision(w *workspace.Workspace, review doc.Review) Decision {
 	d := Decision{Review: index.Review{
 		ReviewID: review.ID, CreatedAt: review.CreatedAt, Decision: review.Decision, ActorID: review.ActorID, ActorRole: review.ActorRole,
-		SubjectKind: review.Subject.Kind, SubjectArtifactID: review.Subject.ArtifactID, ProjectID: review.Subject.ProjectID, Notes: &review.Notes,
+		SubjectKind: review.Subject.Kind, SubjectArtifactID: review.Subject.ArtifactID, ProjectID: review.Subject.ProjectID, Notes: review.Notes,
 	}}
 	if !workspace.SafeID(review.Subject.ProjectID) || !workspace.SafeID(review.Subject.ArtifactID) {
 		return d

@@ -150,8 +150,12 @@ func ganttOf(p pm.Plan) Gantt {
 	return g
 }
 
-// Tasks lists the tasks of a project, the newest first.
+// Tasks lists the tasks of a project, the newest first. One that does not exist
+// has none.
 func (m *Moment) Tasks(project string) ([]doc.Task, error) {
+	if known, err := m.w.HasProject(project); !known {
+		return nil, err
+	}
 	rows, err := m.view.Tasks(project)
 	if err != nil {
 		return nil, err

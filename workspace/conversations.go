@@ -241,7 +241,7 @@ func (d *defaults) leads(found *doc.Conversation) []string {
 	if found != nil {
 		return d.leaders(found)
 	}
-	if len(d.all) > 0 { // the home is the first
+	if len(d.all) > 0 && d.all[0].found != nil { // the home is the first
 		return d.leaders(&d.all[0].want)
 	}
 	return []string{ceoOrDefault(d.leader.StandIn)}

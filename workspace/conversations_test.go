@@ -190,3 +190,25 @@ func TestDefaultsGiveWay(t *testing.T) {
 		t.Errorf("an unknown project: %v", err)
 	}
 }
+
+// TestStandInLeadsWhatIsNew makes the conversations of a project at the sight of
+// somebody who is an agent: one who leads the home leads the others too.
+func TestStandInLeadsWhatIsNew(t *testing.T) {
+	t.Parallel()
+	w := newWorkspaceDir(t, SystemEnv())
+	p, err := w.NewProject(t.Context(), "P")
+	if err != nil {
+		t.Fatal(err)
+	}
+	id, err := w.NewAgent(t.Context(), AgentSpec{Name: "D", Role: "director", Provider: "cmd"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	synced(t, w, p, Leader{StandIn: id})
+	top := []string{id, GlobalManagerID, SecretaryID(p)}
+	for _, name := range []string{"home", "executive_meeting"} {
+		if diff := cmp.Diff(top, membersOf(t, w, p, name)); diff != "" {
+			t.Errorf("%s: %s", name, diff)
+		}
+	}
+}

@@ -154,7 +154,9 @@ func slugOr(name, id string) string {
 }
 
 // Slug turns a name into what stands in addresses: lower case, every run of
-// other characters than a-z and 0-9 one hyphen, at most 64 characters.
+// other characters than a-z and 0-9 one hyphen, none at either end, of that the
+// first 64 characters: what other programs write as well, or the two would undo
+// each other's slugs.
 func Slug(name string) string {
 	var b strings.Builder
 	for _, r := range strings.ToLower(name) {
@@ -166,5 +168,5 @@ func Slug(name string) string {
 		}
 	}
 	slug := strings.Trim(b.String(), "-")
-	return strings.TrimRight(slug[:min(64, len(slug))], "-")
+	return slug[:min(64, len(slug))]
 }

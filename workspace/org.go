@@ -31,7 +31,7 @@ func (w *Workspace) Team(id string) (doc.Team, error) {
 func (w *Workspace) Agent(id string) (doc.Agent, error) {
 	agent, err := Load(w, doc.AgentCodec, AgentFile(id))
 	if err != nil {
-		return agent, err
+		return agent, missing(err, "agent", id)
 	}
 	return agent, Carries(AgentFile(id), id, agent.ID)
 }

@@ -25,6 +25,16 @@ func (w *Workspace) Project(id string) (doc.Project, error) {
 	return project, Carries(ProjectFile(id), id, project.ID)
 }
 
+// HasProject reports whether there is a project. A folder whose document is
+// missing or does not fit is none, whatever else lies in it.
+func (w *Workspace) HasProject(id string) (bool, error) {
+	_, err := w.Project(id)
+	if fault.Is(err, fault.NotFound) || fault.Is(err, fault.InvalidFile) {
+		return false, nil
+	}
+	return err == nil, err
+}
+
 // Projects lists the projects that can be read, by id.
 func (w *Workspace) Projects() ([]doc.Project, error) {
 	return LoadFolders(w, doc.ProjectCodec, ProjectsDir, ProjectFile, func(id string, project doc.Project) (doc.Project, error) {

@@ -320,7 +320,10 @@ func TestEncodeRef(t *testing.T) {
 
 func TestSlug(t *testing.T) {
 	t.Parallel()
-	for name, want := range map[string]string{"Front End & UX": "front-end-ux", "日本": "", "--a--": "a", "Ärger": "rger"} {
+	for name, want := range map[string]string{
+		"Front End & UX": "front-end-ux", "日本": "", "--a--": "a", "Ärger": "rger",
+		strings.Repeat("abc ", 20): strings.Repeat("abc-", 16), strings.Repeat("x", 70): strings.Repeat("x", 64),
+	} {
 		if got := Slug(name); got != want {
 			t.Errorf("%q: %q", name, got)
 		}

@@ -12,6 +12,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"time"
 
 	"go.yaml.in/yaml/v3"
 
@@ -136,8 +137,10 @@ func valueNode(v shape.Value) *yaml.Node {
 func stringNode(s string) *yaml.Node {
 	n := &yaml.Node{Kind: yaml.ScalarNode, Tag: "!!str", Value: s}
 	switch {
-	case isOurTimestamp(s):
-		n.Tag = "!!timestamp" // stays plain: every reader of ours takes it for text
+	case isTimestamp(s): // stays plain: readers take it for text, and other programs write it so
+		if _, err := time.Parse(time.RFC3339Nano, s); err == nil {
+			n.Tag = "!!timestamp" // what the library takes for one, and would quote
+		}
 	case strings.ContainsFunc(s, unprintable):
 		n.Style = yaml.DoubleQuotedStyle
 	case strings.Contains(s, "\n"):
@@ -172,12 +175,11 @@ func plain(s string) bool {
 	return strings.IndexByte(",[]{}#&*!|>'\"%@`", s[0]) < 0
 }
 
-func isOurTimestamp(s string) bool {
-	if len(s) != len(clock.Layout) {
-		return false
-	}
-	t, ok := clock.Parse(s)
-	return ok && clock.Stamp(t) == s
+// isTimestamp reports whether a text is a timestamp as the formats have it: date
+// and time. A date alone is none.
+func isTimestamp(s string) bool {
+	_, ok := clock.Parse(s)
+	return ok
 }
 
 func unprintable(r rune) bool {

@@ -91,7 +91,7 @@ func TestEncodeReadsBack(t *testing.T) {
 
 func TestEncodeText(t *testing.T) {
 	t.Parallel()
-	text, err := For[sample]().Encode(sample{Name: "2026-11-20T14:58:45.475Z", Note: "no", Tags: []string{"a", "0x1F", "012", "x: y", "T: it's", `say: "no"`, `it's "x": y`, `a\b: c`, "- z", "-z", "a:b#c", "ends:", " x", "@x", "l1\nl2"}, Env: map[string]string{}})
+	text, err := For[sample]().Encode(sample{Name: "2026-11-20T14:58:45.475Z", Note: "no", Tags: []string{"a", "0x1F", "012", "2026-03-01", "2026-03-01T00:00:00Z", "2026-03-01T00:00:00.5+02:00", "2026-03-01T00:00", "2026-03-01T00:00:00", "2026-03-01 00:00:00", "2026-03-01T24:00:00Z", "x: y", "T: it's", `say: "no"`, `it's "x": y`, `a\b: c`, "- z", "-z", "a:b#c", "ends:", " x", "@x", "l1\nl2"}, Env: map[string]string{}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -103,6 +103,13 @@ tags:
   - a
   - "0x1F"
   - "012"
+  - "2026-03-01"
+  - 2026-03-01T00:00:00Z
+  - 2026-03-01T00:00:00.5+02:00
+  - 2026-03-01T00:00
+  - 2026-03-01T00:00:00
+  - "2026-03-01 00:00:00"
+  - "2026-03-01T24:00:00Z"
   - "x: y"
   - "T: it's"
   - 'say: "no"'

@@ -232,7 +232,7 @@ type Review struct {
 	Decision      string        `json:"decision" is:"enum=approved|denied"`
 	Subject       ReviewSubject `json:"subject"`
 	Policy        ReviewPolicy  `json:"policy"`
-	Notes         string        `json:"notes" is:"default=,empty"`
+	Notes         *string       `json:"notes,omitempty" is:"optional,empty"` // always written by us, "" for none
 }
 
 // ReviewSubject is what was decided on.
