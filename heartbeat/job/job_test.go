@@ -245,6 +245,27 @@ func TestHeartbeatJob(t *testing.T) {
 	}
 }
 
+// TestHeartbeatThirdAttempt has the third attempt of a heartbeat made by who
+// brings output into shape, as that of any job.
+func TestHeartbeatThirdAttempt(t *testing.T) {
+	t.Parallel()
+	s := newStage(t)
+	spec := s.spec("job_h3", "claude", "garbage")
+	spec.JobKind = doc.JobHeartbeat
+	record, left := s.run(spec)
+	if len(record.Attempts) != 3 || left.Result.Errors[0].Code != "heartbeat_report_unparseable" {
+		t.Fatalf("%+v %+v", record.Attempts, left.Result)
+	}
+	for i, kind := range []string{"claude", "claude", "codex"} {
+		if a := record.Attempts[i]; a.WorkerKind != kind || a.WorkerAgentID != s.agents[kind] {
+			t.Errorf("attempt %d: %+v", i+1, a)
+		}
+	}
+	if prompt := s.prompt(record.Attempts[2]); !strings.Contains(prompt, "Your answer to a heartbeat") || strings.Contains(prompt, "reformatter") {
+		t.Errorf("%s", prompt)
+	}
+}
+
 func TestResubmission(t *testing.T) {
 	t.Parallel()
 	s := newStage(t)

@@ -207,7 +207,7 @@ func (r *runner) work(ctx context.Context) (end ending, err error) {
 	}
 	for n := len(record.Attempts) + 1; n <= maxAttempts; n++ {
 		agent := worker
-		if n == maxAttempts && r.spec.JobKind == doc.JobExecution && before.repairable() {
+		if n == maxAttempts && before.repairable() {
 			if agent, err = reformatter(r.w, worker); err != nil {
 				return end, err
 			}
