@@ -201,7 +201,7 @@ func (l *Loop) tick(ctx context.Context, o Order, ours bool) (Summary, error) {
 		return Summary{}, err
 	}
 	defer func() { _ = held.Release() }() // it goes with the descriptor at the latest
-	config, problem := Config(w)
+	config, _ := Config(w)                // its problem is told for as long as it lasts
 	if ours && !l.stillDue(w, config) {
 		l.Refresh(w)
 		return Summary{}, nil
@@ -212,7 +212,6 @@ func (l *Loop) tick(ctx context.Context, o Order, ours bool) (Summary, error) {
 	l.mu.Unlock()
 	t := &tick{Summary: newSummary(w, o, config), w: w, ix: ix, jobs: l.opts.Jobs, seen: &l.seen}
 	t.interval = ours
-	t.notice(problem)
 	err = t.run(ctx)
 	summary := t.finished(w.Env.Clock)
 	l.mu.Lock()
@@ -262,10 +261,8 @@ func (l *Loop) Status(w *workspace.Workspace, given string) Status {
 	if !l.plan.due.IsZero() {
 		s.Runtime.NextScheduledAt = clock.Stamp(l.plan.due)
 	}
-	if l.failure != nil {
-		s.Runtime.LastError = l.failure.Error()
-	} else if problem != nil {
-		s.Runtime.LastError = problem.Error()
+	if err := errors.Join(problem, l.failure); err != nil {
+		s.Runtime.LastError = err.Error()
 	}
 	return s
 }
