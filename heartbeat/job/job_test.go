@@ -245,6 +245,34 @@ func TestHeartbeatJob(t *testing.T) {
 	}
 }
 
+// TestTemplateOfAnAgent fails a job whose worker has a command line of its own that
+// is not used, before anything of it is executed.
+func TestTemplateOfAnAgent(t *testing.T) {
+	t.Parallel()
+	s := newStage(t)
+	name := "org/agents/" + s.agents["gemini"] + "/agent.yaml"
+	before := s.file(name)
+	for template, want := range map[string]string{
+		`[sh, -c, "{PROMPT}"]`:           "must not start a shell (sh)",
+		`[/usr/bin/env, sh, "{PROMPT}"]`: "must not start a shell (/usr/bin/env)",
+		`[gemini, "a\nb", "{PROMPT}"]`:   "must not contain line breaks",
+		`[gemini, /bin/ZSH, "{PROMPT}"]`: "must not name a shell (/bin/ZSH)",
+		`[" ", "{PROMPT}"]`:              "must not be empty",
+	} {
+		text := strings.Replace(before, "launcher: {}", "launcher: {command_argv_template: "+template+"}", 1)
+		if err := s.w.Replace(name, []byte(text), 0o644); err != nil || text == before {
+			t.Fatal(err)
+		}
+		record, left := s.run(s.spec("job_t", "gemini", "good"))
+		if left.Result.Status != doc.ResultFailed || left.Result.Errors[0].Code != job.CodeRunnerError || !strings.Contains(left.Result.Errors[0].Message, want) {
+			t.Errorf("%s: %+v", template, left.Result)
+		}
+		if record.Attempts[0].Status != doc.AttemptFailed || s.acts("job_t") != 0 {
+			t.Errorf("%s: %+v", template, record.Attempts)
+		}
+	}
+}
+
 // TestHeartbeatThirdAttempt has the third attempt of a heartbeat made by who
 // brings output into shape, as that of any job.
 func TestHeartbeatThirdAttempt(t *testing.T) {

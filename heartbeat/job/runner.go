@@ -299,9 +299,5 @@ func (r *runner) timeout() time.Duration {
 
 // guard decides whether a worker may be used, before anything of it is executed.
 func (r *runner) guard(ctx context.Context, machine doc.Machine, agent doc.Agent) provider.Verdict {
-	var template []string
-	if provider.DriverOf(agent.Provider) == provider.Gemini {
-		template = texts(agent, "command_argv_template")
-	}
-	return provider.Guard(ctx, machine, agent.Provider, template, r.order.Environ)
+	return provider.Guard(ctx, machine, agent.Provider, template(agent), r.order.Environ)
 }
