@@ -161,6 +161,9 @@ func (l *Loop) arm() {
 		if due {
 			// How it went is kept for whoever asks.
 			_, _ = l.guarded(l.ctx, Order{WorkspaceDir: l.opts.Dir, Reason: reasonInterval}, true)
+			l.mu.Lock()
+			l.arm() // one that could not begin is tried again
+			l.mu.Unlock()
 		}
 	})
 	l.timer = mine
@@ -187,7 +190,7 @@ func (l *Loop) guarded(ctx context.Context, o Order, ours bool) (summary Summary
 func (l *Loop) tick(ctx context.Context, o Order, ours bool) (Summary, error) {
 	w, ix, err := l.opts.Open(ctx)
 	if err != nil {
-		return Summary{}, err
+		return Summary{}, l.failed(err)
 	}
 	held, err := lock.Try(w.FS, TickLock())
 	if errors.Is(err, lock.ErrBusy) {
@@ -198,7 +201,7 @@ func (l *Loop) tick(ctx context.Context, o Order, ours bool) (Summary, error) {
 		return s.finished(w.Env.Clock), nil
 	}
 	if err != nil {
-		return Summary{}, err
+		return Summary{}, l.failed(err)
 	}
 	defer func() { _ = held.Release() }() // it goes with the descriptor at the latest
 	config, _ := Config(w)                // its problem is told for as long as it lasts
@@ -222,6 +225,14 @@ func (l *Loop) tick(ctx context.Context, o Order, ours bool) (Summary, error) {
 	}
 	l.refresh(w)
 	return summary, err
+}
+
+// failed keeps why a tick could not begin.
+func (l *Loop) failed(err error) error {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.failure = err
+	return err
 }
 
 // stillDue looks, once the lock is held, whether somebody else ticked meanwhile.
