@@ -9,11 +9,13 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 
 	"ac/heartbeat/job"
 	"ac/internal/fault"
+	"ac/runs/lane"
 	"ac/workspace"
 	"ac/workspace/doc"
 )
@@ -242,6 +244,20 @@ func TestHeartbeatJob(t *testing.T) {
 				t.Errorf("%+v %+v", a, left.Result.NextActions)
 			}
 		}
+	}
+}
+
+// TestPressureAtTheEnd lets a provider cool down for others, too, when it is the last
+// attempt of a job that shows that it should.
+func TestPressureAtTheEnd(t *testing.T) {
+	t.Parallel()
+	s := newStage(t)
+	record, left := s.run(s.spec("job_l", "codex", "limited"))
+	if len(record.Attempts) != 3 || left.Result.Status != doc.ResultNeedsInput {
+		t.Fatalf("%+v %+v", record.Attempts, left.Result)
+	}
+	if until, ok, err := lane.New(s.w).Cooldown("codex"); err != nil || !ok || time.Until(until) < 3*time.Minute {
+		t.Errorf("%s, %t, %v", until, ok, err)
 	}
 }
 
