@@ -4,6 +4,7 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"ac/heartbeat/job"
 	"ac/internal/fault"
@@ -93,6 +94,20 @@ func TestBrokenState(t *testing.T) {
 	})
 	if err != nil {
 		t.Error(err)
+	}
+}
+
+// TestExpiry counts days of 24 hours, whatever the clocks of the place do.
+func TestExpiry(t *testing.T) {
+	t.Parallel()
+	place, err := time.LoadLocation("America/New_York")
+	if err != nil {
+		t.Fatal(err)
+	}
+	state := doc.EmptyHeartbeatState()
+	Remember(&state, doc.ActionBody{IdempotencyKey: "k", Kind: doc.ActionNoop}, time.Date(2026, 10, 25, 12, 0, 0, 0, place), 14)
+	if got := state.Idempotency["k"].ExpiresAt; got != "2026-11-08T16:00:00.000Z" {
+		t.Error(got)
 	}
 }
 

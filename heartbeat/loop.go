@@ -161,6 +161,9 @@ func (l *Loop) arm() {
 		if due {
 			// How it went is kept for whoever asks.
 			_, _ = l.guarded(l.ctx, Order{WorkspaceDir: l.opts.Dir, Reason: reasonInterval}, true)
+			l.mu.Lock()
+			l.arm() // one that could not begin is tried again
+			l.mu.Unlock()
 		}
 	})
 	l.timer = mine
@@ -187,7 +190,7 @@ func (l *Loop) guarded(ctx context.Context, o Order, ours bool) (summary Summary
 func (l *Loop) tick(ctx context.Context, o Order, ours bool) (Summary, error) {
 	w, ix, err := l.opts.Open(ctx)
 	if err != nil {
-		return Summary{}, err
+		return Summary{}, l.failed(err)
 	}
 	held, err := lock.Try(w.FS, TickLock())
 	if errors.Is(err, lock.ErrBusy) {
@@ -198,10 +201,10 @@ func (l *Loop) tick(ctx context.Context, o Order, ours bool) (Summary, error) {
 		return s.finished(w.Env.Clock), nil
 	}
 	if err != nil {
-		return Summary{}, err
+		return Summary{}, l.failed(err)
 	}
 	defer func() { _ = held.Release() }() // it goes with the descriptor at the latest
-	config, problem := Config(w)
+	config, _ := Config(w)                // its problem is told for as long as it lasts
 	if ours && !l.stillDue(w, config) {
 		l.Refresh(w)
 		return Summary{}, nil
@@ -212,7 +215,6 @@ func (l *Loop) tick(ctx context.Context, o Order, ours bool) (Summary, error) {
 	l.mu.Unlock()
 	t := &tick{Summary: newSummary(w, o, config), w: w, ix: ix, jobs: l.opts.Jobs, seen: &l.seen}
 	t.interval = ours
-	t.notice(problem)
 	err = t.run(ctx)
 	summary := t.finished(w.Env.Clock)
 	l.mu.Lock()
@@ -223,6 +225,14 @@ func (l *Loop) tick(ctx context.Context, o Order, ours bool) (Summary, error) {
 	}
 	_, _, _ = l.refresh(w) // as in Observe
 	return summary, err
+}
+
+// failed keeps why a tick could not begin.
+func (l *Loop) failed(err error) error {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.failure = err
+	return err
 }
 
 // stillDue looks, once the lock is held, whether somebody else ticked meanwhile.
@@ -262,10 +272,8 @@ func (l *Loop) Status(w *workspace.Workspace, given string) Status {
 	if !l.plan.due.IsZero() {
 		s.Runtime.NextScheduledAt = clock.Stamp(l.plan.due)
 	}
-	if l.failure != nil {
-		s.Runtime.LastError = l.failure.Error()
-	} else if problem != nil {
-		s.Runtime.LastError = problem.Error()
+	if err := errors.Join(problem, l.failure); err != nil {
+		s.Runtime.LastError = err.Error()
 	}
 	return s
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"path/filepath"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -131,6 +132,41 @@ func TestLoop(t *testing.T) {
 		time.Sleep(61 * time.Second)
 		if n := ticks(t, w); n != 11 {
 			t.Errorf("%d ticks", n)
+		}
+	})
+}
+
+// TestWorkspaceAway goes on ticking after a moment in which the workspace was not
+// there, as while another tree takes its place, though no file of the heartbeat
+// changed meanwhile.
+func TestWorkspaceAway(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		loop, w := loopIn(t, filepath.Join(t.TempDir(), "ws"), &fakeJobs{})
+		open, away := loop.opts.Open, errors.New("the workspace is away")
+		var gone atomic.Bool
+		loop.opts.Open = func(ctx context.Context) (*workspace.Workspace, *index.Index, error) {
+			if gone.Load() {
+				return nil, nil, away
+			}
+			return open(ctx)
+		}
+		loop.Observe(w)
+		gone.Store(true)
+		time.Sleep(21 * time.Minute)
+		loop.mu.Lock() // asking for the status would set the timer
+		failure := loop.failure
+		loop.mu.Unlock()
+		if !errors.Is(failure, away) {
+			t.Errorf("the failure is %v", failure)
+		}
+		gone.Store(false)
+		for range 4 * 60 {
+			time.Sleep(500 * time.Millisecond)
+			loop.Observe(w)
+		}
+		if n, last := ticks(t, w), loop.Status(w, "").Runtime.LastError; n != 1 || last != "" {
+			t.Errorf("%d ticks, last error %q", n, last)
 		}
 	})
 }

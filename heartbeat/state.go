@@ -119,7 +119,7 @@ func note(state *doc.HeartbeatState, action doc.ActionBody, status string, now t
 		entry.FirstSeenAt = clock.Stamp(now)
 	}
 	entry.IdempotencyKey, entry.ActionKind, entry.Status = action.IdempotencyKey, action.Kind, status
-	entry.LastSeenAt, entry.ExpiresAt = clock.Stamp(now), clock.Stamp(now.AddDate(0, 0, days))
+	entry.LastSeenAt, entry.ExpiresAt = clock.Stamp(now), clock.Stamp(now.UTC().AddDate(0, 0, days)) // a day has 24 hours
 	if status == doc.IdempotencyExecuted {
 		entry.ExecutionCount++
 	}

@@ -14,6 +14,7 @@ import (
 	"ac/heartbeat/job"
 	"ac/index"
 	"ac/internal/clock"
+	"ac/internal/turn"
 	"ac/workspace"
 	"ac/workspace/doc"
 )
@@ -126,14 +127,25 @@ func (t *tick) run(ctx context.Context) error {
 		t.SkippedReason = skippedDisabled
 		return t.finish(ctx, nil)
 	}
-	consume, err := t.work(ctx)
+	// Whoever asks behind this tick finds it begun, and waits for nothing else.
+	waiting, done, err := turn.Wait(ctx)
 	if err == nil {
-		err = t.finish(ctx, consume)
+		err = t.carryOn(waiting)
+		done()
 	}
 	if err != nil {
 		return errors.Join(err, t.abandon(ctx))
 	}
 	return nil
+}
+
+// carryOn is what lies behind the beginning.
+func (t *tick) carryOn(ctx context.Context) error {
+	consume, err := t.work(ctx)
+	if err != nil {
+		return err
+	}
+	return t.finish(ctx, consume)
 }
 
 // work is what lies between the beginning and the end. consume notes in the state

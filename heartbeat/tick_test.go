@@ -2,6 +2,7 @@ package heartbeat
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -269,6 +270,33 @@ func TestTickInProgress(t *testing.T) {
 	}
 	if got := s.tick(t); got.SkippedDueToRunning {
 		t.Errorf("%+v", got)
+	}
+}
+
+// TestMendedConfig tells what is wrong with a config for as long as it is, beside
+// what went wrong with the last tick.
+func TestMendedConfig(t *testing.T) {
+	t.Parallel()
+	s := newStage(t, 0)
+	if err := s.w.Replace(ConfigFile(), []byte("more: 1\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if got := s.tick(t); got.Enabled {
+		t.Errorf("%+v", got)
+	}
+	if last := s.loop.Status(s.w, s.dir).Runtime.LastError; !strings.Contains(last, "unknown: more") {
+		t.Errorf("of a broken config: %q", last)
+	}
+	s.set(t, func(*doc.HeartbeatConfig) {})
+	if last := s.loop.Status(s.w, s.dir).Runtime.LastError; last != "" {
+		t.Errorf("of a mended config: %q", last)
+	}
+	s.loop.failure = errors.New("the last tick failed")
+	if err := s.w.Replace(ConfigFile(), []byte("more: 1\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if last := s.loop.Status(s.w, s.dir).Runtime.LastError; !strings.Contains(last, "unknown: more") || !strings.Contains(last, "last tick failed") {
+		t.Errorf("of both: %q", last)
 	}
 }
 

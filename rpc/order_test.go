@@ -128,6 +128,31 @@ func TestPipelined(t *testing.T) {
 	}
 }
 
+// TestTickIsSeen finds a tick begun that was asked for before, and the config that
+// was set before it.
+func TestTickIsSeen(t *testing.T) {
+	t.Parallel()
+	b := newBench(t)
+	in := b.valid["heartbeat.status"]
+	for i := range 5 {
+		set, tick := maps.Clone(in), maps.Clone(in)
+		set["enabled"], tick["reason"] = i%2 == 0, fmt.Sprint("tick ", i)
+		asked := []string{b.peer.post("heartbeat.config.set", set), b.peer.post("heartbeat.tick", tick), b.peer.post("heartbeat.status", in)}
+		answers := b.peer.await(asked...)
+		var summary struct{ Enabled bool }
+		b.peer.decode(answers[asked[1]], &summary)
+		var status struct {
+			State struct {
+				LastTickReason string `json:"last_tick_reason"`
+			}
+		}
+		b.peer.decode(answers[asked[2]], &status)
+		if summary.Enabled != (i%2 == 0) || status.State.LastTickReason != tick["reason"] {
+			t.Errorf("%d: %+v, %+v", i, summary, status)
+		}
+	}
+}
+
 func TestCollectHoldsNobodyUp(t *testing.T) {
 	t.Parallel()
 	b := newBench(t)

@@ -35,6 +35,9 @@ const (
 	maxDepth    = canonjson.MaxDepth
 	// grace is how long waits may take at the end.
 	grace = 2 * time.Second
+	// settle is what waiting requests have of it when nothing is left behind it:
+	// they write down how they leave what they began, and answer.
+	settle = 500 * time.Millisecond
 	// unread is how long the last answers wait, once the input has ended, for a
 	// client that takes nothing: with what it takes to notice, less than grace.
 	unread = 1500 * time.Millisecond
@@ -202,6 +205,8 @@ func (s *Server) closeWorker(ctx context.Context) {
 }
 
 func (s *Server) finishSoon(answered <-chan struct{}) {
+	limit := time.AfterFunc(grace-settle, func() { s.cancelWait(shuttingDown()) })
+	defer limit.Stop()
 	select {
 	case <-answered:
 	case <-time.After(grace):

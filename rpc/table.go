@@ -215,7 +215,7 @@ func NewTable(version string) *Table {
 		on("job.cancel", Write, (*company.Company).CancelJob, "Cancel a job and stop what runs of it."),
 
 		on("heartbeat.status", Read, (*company.Company).HeartbeatStatus, "How the heartbeat is: config, state, and what this server knows of it."),
-		on("heartbeat.tick", Wait, (*company.Company).Tick, "Look who has reason to be woken, wake them, carry out what they ask for."),
+		on("heartbeat.tick", Write, (*company.Company).Tick, "Look who has reason to be woken, wake them, carry out what they ask for."),
 		on("heartbeat.config.get", Read, (*company.Company).HeartbeatConfig, "The config of the heartbeat as it counts."),
 		on("heartbeat.config.set", Write, (*company.Company).SetHeartbeatConfig, "Change the config of the heartbeat."),
 

@@ -1,6 +1,6 @@
 package main
 
-// job:submit, job:list, job:show, job:collect and job:cancel.
+// job:submit, job:list, job:poll, job:collect and job:cancel.
 
 import (
 	"context"
@@ -159,8 +159,8 @@ func jobCommand(a *app, name, short, long string, act func(context.Context, *com
 	return cmd
 }
 
-func jobShowCommand(a *app) *cobra.Command {
-	return jobCommand(a, "job:show", "Show how a job is now", "Print a job as JSON, as job.poll answers it.",
+func jobPollCommand(a *app) *cobra.Command {
+	return jobCommand(a, "job:poll", "Show how a job is now", "Print a job as JSON, as job.poll answers it.",
 		func(ctx context.Context, c *company.Company, p company.JobParams) (any, error) {
 			return c.PollJob(ctx, p)
 		})

@@ -69,7 +69,7 @@ func newRoot(a *app) *cobra.Command {
 		runNewCommand(a), runExecuteCommand(a), runListCommand(a), runReplayCommand(a),
 		pmSnapshotCommand(a), pmGanttCommand(a), pmRecommendCommand(a), pmApplyCommand(a),
 		heartbeatStatusCommand(a), heartbeatTickCommand(a), heartbeatConfigCommand(a), heartbeatEnableCommand(a), heartbeatDisableCommand(a),
-		jobSubmitCommand(a), jobListCommand(a), jobShowCommand(a), jobCollectCommand(a), jobCancelCommand(a),
+		jobSubmitCommand(a), jobListCommand(a), jobPollCommand(a), jobCollectCommand(a), jobCancelCommand(a),
 		sessionListCommand(a), sessionStopCommand(a), verifyCommand(a), completionCommand(a),
 		worktreeCleanupCommand(a), auditSealCommand(a), auditVerifyCommand(a), auditKeyCommand(a),
 		conversationListCommand(a), conversationNewCommand(a), conversationDMCommand(a),

@@ -98,6 +98,9 @@ func (r *runner) launch(ctx context.Context, a *doc.JobAttempt, agent doc.Agent,
 	if provider.DriverOf(agent.Provider) == "" {
 		return nil, about, nil, fault.New(fault.Unsupported, "provider %s of agent %s has no driver", agent.Provider, agent.ID)
 	}
+	if err := provider.CheckTemplate(template(agent)); err != nil {
+		return nil, about, nil, fault.New(fault.Unsupported, "agent %s: %w", agent.ID, err)
+	}
 	verdict := r.guard(ctx, machine, agent)
 	if ctx.Err() != nil {
 		return nil, about, nil, context.Cause(ctx)

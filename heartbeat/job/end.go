@@ -20,7 +20,6 @@ const (
 	CodeAttemptFailed     = "worker_attempt_failed"
 	CodeRunnerError       = "job_runner_error"
 	CodeInterrupted       = "job_interrupted"
-	CodeCanceled          = "job_canceled"
 )
 
 // ending is how a job ends.
@@ -61,7 +60,7 @@ func runnerFailed(cause error) ending {
 
 func canceledEnd() ending {
 	return ending{
-		result:  withError(blank(doc.ResultCanceled, "The job was canceled."), CodeCanceled, "canceled on request", ""),
+		result:  blank(doc.ResultCanceled, "The job was canceled."),
 		signals: Signals{Canceled: true},
 	}
 }

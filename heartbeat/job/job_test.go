@@ -9,11 +9,13 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 
 	"ac/heartbeat/job"
 	"ac/internal/fault"
+	"ac/runs/lane"
 	"ac/workspace"
 	"ac/workspace/doc"
 )
@@ -246,6 +248,69 @@ func TestHeartbeatJob(t *testing.T) {
 				t.Errorf("%+v %+v", a, left.Result.NextActions)
 			}
 		}
+	}
+}
+
+// TestPressureAtTheEnd lets a provider cool down for others, too, when it is the last
+// attempt of a job that shows that it should.
+func TestPressureAtTheEnd(t *testing.T) {
+	t.Parallel()
+	s := newStage(t)
+	record, left := s.run(s.spec("job_l", "codex", "limited"))
+	if len(record.Attempts) != 3 || left.Result.Status != doc.ResultNeedsInput {
+		t.Fatalf("%+v %+v", record.Attempts, left.Result)
+	}
+	if until, ok, err := lane.New(s.w).Cooldown("codex"); err != nil || !ok || time.Until(until) < 3*time.Minute {
+		t.Errorf("%s, %t, %v", until, ok, err)
+	}
+}
+
+// TestTemplateOfAnAgent fails a job whose worker has a command line of its own that
+// is not used, before anything of it is executed.
+func TestTemplateOfAnAgent(t *testing.T) {
+	t.Parallel()
+	s := newStage(t)
+	name := "org/agents/" + s.agents["gemini"] + "/agent.yaml"
+	before := s.file(name)
+	for template, want := range map[string]string{
+		`[sh, -c, "{PROMPT}"]`:           "must not start a shell (sh)",
+		`[/usr/bin/env, sh, "{PROMPT}"]`: "must not start a shell (/usr/bin/env)",
+		`[gemini, "a\nb", "{PROMPT}"]`:   "must not contain line breaks",
+		`[gemini, /bin/ZSH, "{PROMPT}"]`: "must not name a shell (/bin/ZSH)",
+		`[" ", "{PROMPT}"]`:              "must not be empty",
+	} {
+		text := strings.Replace(before, "launcher: {}", "launcher: {command_argv_template: "+template+"}", 1)
+		if err := s.w.Replace(name, []byte(text), 0o644); err != nil || text == before {
+			t.Fatal(err)
+		}
+		record, left := s.run(s.spec("job_t", "gemini", "good"))
+		if left.Result.Status != doc.ResultFailed || left.Result.Errors[0].Code != job.CodeRunnerError || !strings.Contains(left.Result.Errors[0].Message, want) {
+			t.Errorf("%s: %+v", template, left.Result)
+		}
+		if record.Attempts[0].Status != doc.AttemptFailed || s.acts("job_t") != 0 {
+			t.Errorf("%s: %+v", template, record.Attempts)
+		}
+	}
+}
+
+// TestHeartbeatThirdAttempt has the third attempt of a heartbeat made by who
+// brings output into shape, as that of any job.
+func TestHeartbeatThirdAttempt(t *testing.T) {
+	t.Parallel()
+	s := newStage(t)
+	spec := s.spec("job_h3", "claude", "garbage")
+	spec.JobKind = doc.JobHeartbeat
+	record, left := s.run(spec)
+	if len(record.Attempts) != 3 || left.Result.Errors[0].Code != "heartbeat_report_unparseable" {
+		t.Fatalf("%+v %+v", record.Attempts, left.Result)
+	}
+	for i, kind := range []string{"claude", "claude", "codex"} {
+		if a := record.Attempts[i]; a.WorkerKind != kind || a.WorkerAgentID != s.agents[kind] {
+			t.Errorf("attempt %d: %+v", i+1, a)
+		}
+	}
+	if prompt := s.prompt(record.Attempts[2]); !strings.Contains(prompt, "Your answer to a heartbeat") || strings.Contains(prompt, "reformatter") {
+		t.Errorf("%s", prompt)
 	}
 }
 

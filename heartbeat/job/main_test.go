@@ -208,7 +208,10 @@ func behave(name, goal, id, run, prompt string) int {
 	case how == "fail" || (how == "once" && starts(id) == 1):
 		fmt.Fprintln(os.Stderr, orBoom(arg))
 		return 3
-	case how == "third" && starts(id) < 3:
+	case (how == "third" || how == "limited") && starts(id) < 3:
+		return 3
+	case how == "limited":
+		fmt.Fprintln(os.Stderr, "429 Too Many Requests")
 		return 3
 	case how == "answer" || how == "half":
 		answer := good(id, run)

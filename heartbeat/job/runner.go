@@ -207,7 +207,7 @@ func (r *runner) work(ctx context.Context) (end ending, err error) {
 	}
 	for n := len(record.Attempts) + 1; n <= maxAttempts; n++ {
 		agent := worker
-		if n == maxAttempts && r.spec.JobKind == doc.JobExecution && before.repairable() {
+		if n == maxAttempts && before.repairable() {
 			if agent, err = reformatter(r.w, worker); err != nil {
 				return end, err
 			}
@@ -220,9 +220,7 @@ func (r *runner) work(ctx context.Context) (end ending, err error) {
 		if before.judged.accepted != nil {
 			return valid(*before.judged.accepted, n), nil
 		}
-		if n < maxAttempts {
-			r.pressure(ctx, a)
-		}
+		r.pressure(ctx, a)
 	}
 	return inVain(before.judged.issues), nil
 }
@@ -279,13 +277,13 @@ func (r *runner) previousOf(a doc.JobAttempt) *previous {
 }
 
 // pressure lets the provider of a failed attempt cool down when its failure shows
-// that it should. The next launch waits for that in the lane.
+// that it should. Whoever launches it next waits for that in the lane.
 func (r *runner) pressure(ctx context.Context, a doc.JobAttempt) {
 	if a.Status != doc.AttemptFailed {
 		return
 	}
 	_, out := output(r.w, r.project, a.RunID)
-	_, _ = r.admission.Lane.Report(ctx, a.Provider, a.Error, out) // the next attempt then comes sooner, no worse
+	_, _ = r.admission.Lane.Report(ctx, a.Provider, a.Error, out) // the next launch then comes sooner, no worse
 }
 
 // timeout is the limit of one attempt.
@@ -299,9 +297,5 @@ func (r *runner) timeout() time.Duration {
 
 // guard decides whether a worker may be used, before anything of it is executed.
 func (r *runner) guard(ctx context.Context, machine doc.Machine, agent doc.Agent) provider.Verdict {
-	var template []string
-	if provider.DriverOf(agent.Provider) == provider.Gemini {
-		template = texts(agent, "command_argv_template")
-	}
-	return provider.Guard(ctx, machine, agent.Provider, template, r.order.Environ)
+	return provider.Guard(ctx, machine, agent.Provider, template(agent), r.order.Environ)
 }

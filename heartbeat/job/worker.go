@@ -88,6 +88,14 @@ func allowedTools(agent doc.Agent) (tools []string) {
 	return tools
 }
 
+// template is an agent's own command line, nil where its CLI has none.
+func template(agent doc.Agent) []string {
+	if provider.DriverOf(agent.Provider) != provider.Gemini {
+		return nil
+	}
+	return texts(agent, "command_argv_template")
+}
+
 // call is the command line of an attempt, with what it reads.
 type call struct {
 	argv   []string
@@ -115,12 +123,9 @@ func (r *runner) command(ctx context.Context, agent doc.Agent, program, run, pro
 	}
 	work := provider.Work{
 		Program: program, Model: c.model, Prompt: prompt, ReadOnly: r.spec.PermissionLevel == "read-only",
-		AllowedTools: allowedTools(agent), Permission: r.spec.PermissionLevel,
+		AllowedTools: allowedTools(agent), Permission: r.spec.PermissionLevel, Template: template(agent),
 	}
 	driver := provider.DriverOf(agent.Provider)
-	if driver == provider.Gemini {
-		work.Template = texts(agent, "command_argv_template")
-	}
 	if err := r.passSchema(ctx, cli, driver, run, &work); err != nil {
 		return c, err
 	}

@@ -205,6 +205,9 @@ func ambiguous(s string) bool {
 	case "", "~", "null", "true", "false", "y", "n", "yes", "no", "on", "off", "<<", "=", "---", "...":
 		return true
 	}
+	if isHour(s) {
+		return false // a date with more behind it is no time of any YAML
+	}
 	if strings.IndexByte("0123456789+-.", s[0]) >= 0 && strings.ContainsAny(s, "0123456789") {
 		digits := "0123456789_+-.:eETtZz ,"
 		if strings.HasPrefix(strings.TrimLeft(s, "+-"), "0") {
@@ -217,6 +220,20 @@ func ambiguous(s string) bool {
 		return true
 	}
 	return false
+}
+
+// isHour reports whether a text names an hour as our keys do, 2026-11-20-15.
+func isHour(s string) bool {
+	const pattern = "0000-00-00-00"
+	if len(s) != len(pattern) {
+		return false
+	}
+	for i := range len(s) {
+		if digit := '0' <= s[i] && s[i] <= '9'; digit != (pattern[i] == '0') || (!digit && s[i] != '-') {
+			return false
+		}
+	}
+	return true
 }
 
 // lowered is a text in lower case, or as it is where it is longer than any word

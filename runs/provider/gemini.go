@@ -39,24 +39,38 @@ func (geminiCLI) Answer(stdout, _ string) (string, error) {
 
 func (geminiCLI) SchemaProbe() (args []string, word string) { return nil, "" }
 
+// CheckTemplate says why an agent's own command line is not used, whatever its
+// program is held to: no shell stands in it, and no word that has several lines.
+func CheckTemplate(words []string) error {
+	if len(words) == 0 {
+		return nil
+	}
+	if strings.TrimSpace(words[0]) == "" {
+		return errors.New("the first word of command_argv_template must not be empty")
+	}
+	if isLauncher(filepath.Base(words[0])) {
+		return fmt.Errorf("command_argv_template must not start a shell (%s)", words[0])
+	}
+	for _, word := range words {
+		if strings.ContainsAny(word, "\r\n\x00") {
+			return errors.New("words of command_argv_template must not contain line breaks or NUL")
+		}
+		if isShell(filepath.Base(word)) {
+			return fmt.Errorf("command_argv_template must not name a shell (%s)", word)
+		}
+	}
+	return nil
+}
+
 // fromTemplate fills in an agent's own command line. Its program is held to the
 // approved names by the caller.
 func fromTemplate(w Work) (Call, error) {
-	if strings.TrimSpace(w.Template[0]) == "" {
-		return Call{}, errors.New("the first word of command_argv_template must not be empty")
-	}
-	if isLauncher(filepath.Base(w.Template[0])) {
-		return Call{}, fmt.Errorf("command_argv_template must not start a shell (%s)", w.Template[0])
+	if err := CheckTemplate(w.Template); err != nil {
+		return Call{}, err
 	}
 	fill := strings.NewReplacer("{PROMPT}", w.Prompt, "{MODEL}", w.Model, "{PERMISSION_LEVEL}", w.Permission, "{OUTPUT_FORMAT}", "json")
 	argv := make([]string, len(w.Template))
 	for i, word := range w.Template {
-		if strings.ContainsAny(word, "\r\n\x00") {
-			return Call{}, errors.New("words of command_argv_template must not contain line breaks or NUL")
-		}
-		if isShell(filepath.Base(word)) {
-			return Call{}, fmt.Errorf("command_argv_template must not name a shell (%s)", word)
-		}
 		argv[i] = fill.Replace(word)
 	}
 	return Call{Argv: argv, Format: "json"}, nil

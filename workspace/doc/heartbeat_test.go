@@ -76,9 +76,6 @@ stats:
 		t.Fatal(err)
 	}
 	again, err := doc.HeartbeatStateCodec.Encode(state)
-	// A key that begins with a date is quoted: other readers could take it for
-	// one.
-	again = bytes.Replace(again, []byte(`"2026-11-20-15"`), []byte("2026-11-20-15"), 1)
 	if err != nil || !bytes.Equal(text, again) {
 		t.Errorf("%v\n%s", err, again)
 	}
