@@ -160,10 +160,12 @@ func jobCommand(a *app, name, short, long string, act func(context.Context, *com
 }
 
 func jobPollCommand(a *app) *cobra.Command {
-	return jobCommand(a, "job:poll", "Show how a job is now", "Print a job as JSON, as job.poll answers it.",
+	cmd := jobCommand(a, "job:poll", "Show how a job is now", "Print a job as JSON, as job.poll answers it.",
 		func(ctx context.Context, c *company.Company, p company.JobParams) (any, error) {
 			return c.PollJob(ctx, p)
 		})
+	cmd.Aliases = []string{"job:show"}
+	return cmd
 }
 
 // exitUnsuccessful ends job:collect --wait when the job did not succeed.

@@ -31,7 +31,7 @@ func Main(args []string) int {
 			return exitOf(session.RunGuard())
 		}
 	}
-	a := &app{stdin: os.Stdin, stdout: os.Stdout, stderr: os.Stderr}
+	a := &app{stdin: os.Stdin, stdout: &output{file: os.Stdout}, stderr: os.Stderr}
 	var err error
 	if a.executable, err = os.Executable(); err != nil {
 		a.fail(err)
@@ -107,6 +107,9 @@ func (a *app) run(ctx context.Context, args []string) int {
 		return exitFailure
 	}
 	err := root.ExecuteContext(ctx)
+	if err == nil {
+		err = a.unwritten()
+	}
 	if code, ok := errors.AsType[exitError](err); ok {
 		return code.code
 	}

@@ -94,7 +94,7 @@ func (a *app) printGantt(ctx context.Context, c *company.Company, project string
 
 // columns is how wide the terminal is, or what COLUMNS says, or 100.
 func (a *app) columns() int {
-	if out, ok := a.stdout.(*os.File); ok {
+	if out, ok := a.stdout.(descriptor); ok {
 		if wide, _, err := term.GetSize(int(out.Fd())); err == nil && wide > 0 {
 			return wide
 		}

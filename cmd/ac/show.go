@@ -86,7 +86,7 @@ type page struct {
 }
 
 func (a *app) page() *page {
-	file, isFile := a.stdout.(*os.File)
+	file, isFile := a.stdout.(descriptor)
 	return &page{out: a.stdout, colour: isFile && os.Getenv("NO_COLOR") == "" && term.IsTerminal(int(file.Fd()))}
 }
 

@@ -5,7 +5,6 @@ package main
 
 import (
 	"context"
-	"os"
 
 	"github.com/spf13/cobra"
 	"golang.org/x/term"
@@ -179,7 +178,7 @@ func (a *app) showDashboard(ctx context.Context, o dashboardOptions) error {
 			}
 			return a.printLine(dashboard.Summarize(&ui))
 		}
-		out, isFile := a.stdout.(*os.File)
+		out, isFile := a.stdout.(descriptor)
 		loop := dashboard.Loop{
 			In: a.stdin, Out: a.stdout, Clear: !o.keep && isFile && term.IsTerminal(int(out.Fd())), Snapshot: take, Once: o.once,
 			Decide: func(ctx context.Context, d dashboard.Decision) (string, error) {
