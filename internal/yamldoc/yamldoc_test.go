@@ -162,6 +162,21 @@ func TestRewriteKeeps(t *testing.T) {
 	}
 }
 
+// TestRewriteKeepsWithin pins that what did not change within a list or a map
+// stays as it was written.
+func TestRewriteKeepsWithin(t *testing.T) {
+	t.Parallel()
+	old := "name: x\ncount: 1\nexit: null\ntags:\n  # first\n  - 'b' # is b\n  - a\nenv: # where\n  # of b\n  B: 'two' # why\n  gone: x\n  A: one\n"
+	got, err := For[sample]().Rewrite([]byte(old), sample{Name: "x", Count: 1, Tags: []string{"c", "b"}, Env: map[string]string{"A": "1", "B": "two", "0": "new"}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := "name: x\ncount: 1\nexit: null\ntags:\n  - c\n  # first\n  - 'b' # is b\nenv: # where\n  # of b\n  B: 'two' # why\n  A: \"1\"\n  \"0\": new\n"
+	if diff := cmp.Diff(want, string(got)); diff != "" {
+		t.Error(diff)
+	}
+}
+
 func FuzzParse(f *testing.F) {
 	f.Add([]byte("a: 1\nb: [x, *y]\n"))
 	f.Add([]byte("k: \"\u0085\"\n"))
