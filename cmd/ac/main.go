@@ -108,7 +108,12 @@ type app struct {
 // run executes one command line.
 func (a *app) run(ctx context.Context, args []string) int {
 	root := newRoot(a)
-	root.SetArgs(spread(root, args))
+	args, err := spread(root, args)
+	if err != nil {
+		a.fail(err)
+		return exitFailure
+	}
+	root.SetArgs(args)
 	root.SetIn(a.stdin)
 	root.SetOut(a.stdout)
 	root.SetErr(a.stderr)
@@ -117,7 +122,7 @@ func (a *app) run(ctx context.Context, args []string) int {
 		_ = root.Help() // it only fails where stderr cannot be written
 		return exitFailure
 	}
-	err := root.ExecuteContext(ctx)
+	err = root.ExecuteContext(ctx)
 	if code, ok := errors.AsType[exitError](err); ok {
 		return code.code
 	}
