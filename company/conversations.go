@@ -217,6 +217,6 @@ func (c *Company) SyncMembers(ctx context.Context, p SyncMembersParams) (SyncMem
 	if err != nil {
 		return result, err
 	}
-	result.ConversationIDs, err = w.SyncProjectDefaults(ctx, p.ProjectID, workspace.Leader{Given: p.CEOActorID})
+	result.ConversationIDs, err = w.SyncProjectDefaults(ctx, p.ProjectID, workspace.Leader{Given: p.CEOActorID, Enrols: true})
 	return result, err
 }

@@ -74,7 +74,7 @@ func Examine(ctx context.Context, p Patient) Report {
 	if p.Workspace != nil && p.Index != nil {
 		examinations = append(examinations, one(p.Index))
 	}
-	examinations = append(examinations, one(p.worktrees))
+	examinations = append(examinations, p.worktrees)
 	if p.Workspace != nil {
 		examinations = append(examinations,
 			one(p.references), one(p.locks), one(p.journal), one(p.leftovers), one(p.sessions), one(p.chains), one(p.heartbeat),

@@ -41,15 +41,17 @@ func allRuns(w *workspace.Workspace) (list []runOf, err error) {
 	return list, nil
 }
 
-func (p Patient) worktrees(context.Context) Check {
+// worktrees holds what runs name against what lies there. Worktrees that no run
+// names are a check of their own, made where there are any.
+func (p Patient) worktrees(context.Context) []Check {
 	const id = "worktrees.references"
 	w := p.Workspace
 	if w == nil {
-		return pass(id, "no run names a worktree")
+		return []Check{pass(id, "no run names a worktree")}
 	}
 	list, err := allRuns(w)
 	if err != nil {
-		return unknown(id, err)
+		return []Check{unknown(id, err)}
 	}
 	var there, missing []string
 	named := map[string]bool{}
@@ -67,17 +69,21 @@ func (p Patient) worktrees(context.Context) Check {
 			missing = append(missing, line)
 		}
 	}
+	checks := []Check{referenced(id, there, missing)}
+	if orphans := p.orphanedWorktrees(named); len(orphans) > 0 {
+		checks = append(checks, Check{
+			ID: "worktrees.orphans", Status: Warn, Message: plural(len(orphans), "worktree") + " below " + worktree.Area + " of no known run",
+			Details: shortened(orphans), Hint: "Look whether there is work in them that is to be kept, then remove them by hand (git worktree remove).",
+		})
+	}
+	return checks
+}
+
+func referenced(id string, there, missing []string) Check {
 	if len(missing) > 0 {
 		return Check{
 			ID: id, Status: Warn, Message: fmt.Sprintf("%d of %s that runs name are gone", len(missing), plural(len(there)+len(missing), "worktree")),
 			Details: missing, Hint: "Nothing is to be done for runs that are over. A run that goes on needs its worktree: start a new run of the task.",
-		}
-	}
-	orphans := p.orphanedWorktrees(named)
-	if len(orphans) > 0 {
-		return Check{
-			ID: id, Status: Warn, Message: plural(len(orphans), "worktree") + " below " + worktree.Area + " of no known run",
-			Details: shortened(orphans), Hint: "Look whether there is work in them that is to be kept, then remove them by hand (git worktree remove).",
 		}
 	}
 	if len(there) == 0 {
@@ -88,8 +94,9 @@ func (p Patient) worktrees(context.Context) Check {
 	return c
 }
 
-// orphanedWorktrees are the directories three below the area that no run names.
-func (p Patient) orphanedWorktrees(named map[string]bool) (orphans []string) {
+// orphanedWorktrees are the directories three below the area that no run names,
+// and that lie in none that a run names.
+func (p Patient) orphanedWorktrees(named map[string]bool) []string {
 	level := []string{worktree.Area}
 	for range 3 {
 		var next []string
@@ -99,12 +106,14 @@ func (p Patient) orphanedWorktrees(named map[string]bool) (orphans []string) {
 				continue
 			}
 			for _, name := range names {
-				next = append(next, path.Join(dir, name))
+				if below := path.Join(dir, name); !named[below] {
+					next = append(next, below)
+				}
 			}
 		}
 		level = next
 	}
-	return slices.DeleteFunc(level, func(dir string) bool { return named[dir] })
+	return level
 }
 
 func (p Patient) references(context.Context) Check {

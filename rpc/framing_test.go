@@ -137,7 +137,7 @@ func TestLineOverTheCap(t *testing.T) {
 	p := newPeerWith(t, func(s *Server) { s.in.max = limit })
 	long := withUnknown(`"` + strings.Repeat("x", limit) + `"`)
 	atCap := withUnknown(`"` + strings.Repeat("x", limit-len(withUnknown(`""`))) + `"`)
-	refused := refusal("null", CodeInvalidRequest, "Invalid Request: a line may have at most 300000 bytes")
+	refused := `{"jsonrpc":"2.0","id":null,"error":{"code":-32600,"message":"Invalid Request","data":{"max_line_bytes":300000}}}`
 	p.send(long + "\n" + atCap + "\n" + atCap + " \n" + strings.Repeat("[", 3*limit) + "\n" + pingLine("2") + "\n" + long)
 	for _, want := range []string{refused, pong("1"), refused, refused, pong("2")} {
 		if got := p.next(); got != want {

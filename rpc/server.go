@@ -242,6 +242,11 @@ func (s *Server) isClosing() bool {
 	return s.closing
 }
 
+// lineLimit is what comes with the refusal of a line.
+type lineLimit struct {
+	MaxLineBytes int `json:"max_line_bytes"`
+}
+
 // read takes requests until the input or the server ends.
 func (s *Server) read() error {
 	for !s.isClosing() {
@@ -251,7 +256,7 @@ func (s *Server) read() error {
 		line, err := s.in.next()
 		switch {
 		case errors.Is(err, errLong):
-			s.out.answer(nullID, nil, &WireError{Code: CodeInvalidRequest, Message: fmt.Sprintf("Invalid Request: a line may have at most %d bytes", s.in.max)})
+			s.out.answer(nullID, nil, &WireError{Code: CodeInvalidRequest, Message: errRequest.Message, Data: lineLimit{s.in.max}})
 		case err != nil:
 			s.endOfInput()
 			s.out.flush()

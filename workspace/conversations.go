@@ -24,7 +24,20 @@ const (
 // Leader says which actors lead the conversations of a project. Given is it
 // alone. Without it each conversation keeps those that it has, and a new one
 // takes those of the project's home, else StandIn, else DefaultCEO.
-type Leader struct{ Given, StandIn string }
+type Leader struct {
+	Given, StandIn string
+	// Enrols brings who is due into the home of the workspace, which lists leave
+	// alone.
+	Enrols bool
+}
+
+// due are those who belong into the home of the workspace.
+func (l Leader) due() []string {
+	if given := strings.TrimSpace(l.Given); given != "" {
+		return []string{given, GlobalManagerID}
+	}
+	return []string{GlobalManagerID}
+}
 
 // SyncProjectDefaults brings what a project has by default up to date and lists
 // its default conversations, home first. It takes the lock only when something
@@ -61,11 +74,11 @@ func (w *Workspace) SyncProjectDefaults(ctx context.Context, project string, lea
 // homeSuits reports whether the home of the workspace has those who are due.
 func (w *Workspace) homeSuits(leader Leader) bool {
 	home, err := w.Home()
-	if err != nil || strings.TrimSpace(leader.Given) == "" {
+	if err != nil || !leader.Enrols {
 		return err == nil
 	}
-	members := home.Participants.AgentIDs
-	return slices.Contains(members, ceoOrDefault(leader.Given)) && slices.Contains(members, GlobalManagerID)
+	missing := func(id string) bool { return !slices.Contains(home.Participants.AgentIDs, id) }
+	return !slices.ContainsFunc(leader.due(), missing)
 }
 
 // standing is a default conversation: as it should be, and as it was found; nil
@@ -98,7 +111,7 @@ func (u *Unit) putDefault(s standing) error {
 // projectDefaults makes the agents that a project needs and gives its
 // conversations, which are not written yet.
 func (u *Unit) projectDefaults(project string, leader Leader) ([]standing, error) {
-	if err := u.workspaceDefaults(leader.Given); err != nil {
+	if err := u.workspaceDefaults(leader); err != nil {
 		return nil, err
 	}
 	if !u.Exists(AgentFile(SecretaryID(project))) {

@@ -93,7 +93,7 @@ func TestDefaultsFollowTheOrg(t *testing.T) {
 	}
 
 	// Somebody else leads, when that is said.
-	synced(t, w, p, Leader{Given: " boss "})
+	synced(t, w, p, Leader{Given: " boss ", Enrols: true})
 	if diff := cmp.Diff([]string{"boss", ids["ceo"], GlobalManagerID, SecretaryID(p)}, membersOf(t, w, p, "home")); diff != "" {
 		t.Error(diff)
 	}
@@ -211,4 +211,43 @@ func TestStandInLeadsWhatIsNew(t *testing.T) {
 			t.Errorf("%s: %s", name, diff)
 		}
 	}
+}
+
+// TestHomeEnrols pins who comes into a home that stands: nobody by a look, the
+// global manager and a CEO who is named by an operation.
+func TestHomeEnrols(t *testing.T) {
+	t.Parallel()
+	w := newWorkspaceDir(t, SystemEnv())
+	ctx := context.Background()
+	made, err := w.CreateProjectWithDefaults(ctx, "P", "", nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	file := HomeDir + "/" + ConversationFile
+	home, err := w.Home()
+	if err != nil {
+		t.Fatal(err)
+	}
+	home.Participants.AgentIDs = []string{"guest"}
+	if err := w.Update(ctx, func(u *Unit) error { return Put(u, doc.ConversationCodec, file, home, 0o644) }); err != nil {
+		t.Fatal(err)
+	}
+	expect := func(want ...string) {
+		t.Helper()
+		home, err := w.Home()
+		if diff := cmp.Diff(want, home.Participants.AgentIDs); diff != "" || err != nil {
+			t.Error(diff, err)
+		}
+	}
+	synced(t, w, made.ID, Leader{StandIn: "actor"})
+	if err := w.EnsureDefaults(ctx); err != nil {
+		t.Error(err)
+	}
+	expect("guest")
+	synced(t, w, made.ID, Leader{Enrols: true})
+	expect("guest", GlobalManagerID)
+	if _, err := w.CreateProjectWithDefaults(ctx, "Q", " boss ", nil); err != nil {
+		t.Error(err)
+	}
+	expect("guest", GlobalManagerID, "boss")
 }

@@ -207,7 +207,7 @@ func (w *Workspace) CreateProjectWithDefaults(ctx context.Context, name, ceoActo
 			}
 			tree.Files = append(tree.Files, TreeFile{path.Base(ReposFile(made.ID)), text})
 		}
-		conversations, err := u.projectDefaults(made.ID, Leader{Given: ceoActor})
+		conversations, err := u.projectDefaults(made.ID, Leader{Given: ceoActor, Enrols: true})
 		if err != nil {
 			return err
 		}

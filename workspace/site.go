@@ -114,9 +114,36 @@ func (s *Site) Dir() string { return filepath.Join(s.above, s.stage) }
 // Place puts the tree at its place, which must be free or an empty directory.
 // What it holds must be durable already. When it fails the place is as before.
 func (s *Site) Place() error {
-	err := s.step(s.parent.Rename, s.base, s.stage)
+	before, statErr := s.parent.Lstat(s.base)
+	err := s.step(s.intoFree, s.base, s.stage)
+	if err != nil && statErr == nil && before.IsDir() {
+		err = errors.Join(err, ignoreExisting(s.parent.Mkdir(s.base, before.Mode().Perm())))
+	}
 	if errors.Is(err, fs.ErrExist) || errors.Is(err, syscall.ENOTEMPTY) || errors.Is(err, syscall.ENOTDIR) {
 		return fault.New(fault.NotEmpty, "%s is not empty; nothing was touched", s.target)
+	}
+	return err
+}
+
+// intoFree renames to a name that is free, or that of an empty directory, which
+// gives way: directories are not renamed over.
+func (s *Site) intoFree(from, to string) error {
+	err := s.parent.Rename(from, to)
+	if !errors.Is(err, fs.ErrExist) {
+		return err
+	}
+	if st, statErr := s.parent.Lstat(to); statErr != nil || !st.IsDir() {
+		return err
+	}
+	if err := s.parent.Remove(to); err != nil { // which a directory with something in it withstands
+		return err
+	}
+	return s.parent.Rename(from, to)
+}
+
+func ignoreExisting(err error) error {
+	if errors.Is(err, fs.ErrExist) {
+		return nil
 	}
 	return err
 }

@@ -96,16 +96,14 @@ func (w *Workspace) lock(ctx context.Context) (unlock func() error, err error) {
 	if patience == 0 {
 		patience = defaultLockPatience
 	}
-	began := turn.Arrived(ctx)
-	if began.IsZero() {
-		began = w.Env.Clock.Now()
-	}
+	began := w.waitBegan(turn.Arrived(ctx))
 	left := max(patience-w.Env.Clock.Since(began), 10*time.Millisecond)
 	busy := errors.New("busy")
 	ctx, cancel := context.WithTimeoutCause(ctx, left, busy)
 	defer cancel()
 	explain := func(err error) error {
 		if errors.Is(err, busy) {
+			w.gaveUp.Store(w.Env.Clock.Now().UnixNano())
 			return fault.New(fault.Locked, "the workspace is being written by %s; gave up after %s (lock file: %s)", w.shared.Holder(), patience, writeLockFile)
 		}
 		return fmt.Errorf("lock the workspace: %w", err)
@@ -118,7 +116,19 @@ func (w *Workspace) lock(ctx context.Context) (unlock func() error, err error) {
 	if err != nil {
 		return nil, errors.Join(explain(err), release())
 	}
+	w.gaveUp.Store(0)
 	return func() error { return errors.Join(releaseShared(), release()) }, nil
+}
+
+// waitBegan is from when on a request waits for the lock. One that arrived before
+// another one gave up has waited together with it, and is not kept for as long
+// again. Others begin now: what they did before, and whom they queued behind, is
+// no wait for the lock.
+func (w *Workspace) waitBegan(arrived time.Time) time.Time {
+	if gaveUp := w.gaveUp.Load(); !arrived.IsZero() && gaveUp != 0 && arrived.UnixNano() < gaveUp {
+		return arrived
+	}
+	return w.Env.Clock.Now()
 }
 
 func (u *Unit) run(ctx context.Context, fn func(*Unit) error) (logs []string, err error) {

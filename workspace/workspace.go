@@ -14,6 +14,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"sync/atomic"
 	"time"
 
 	"ac/events"
@@ -33,8 +34,7 @@ type Env struct {
 	IDs   *ulid.Source
 	// OpenFS opens the tree of a directory; nil means the real one.
 	OpenFS func(dir string) (durable.FS, error)
-	// LockPatience bounds the wait for the write lock, from the arrival of the
-	// request; 0 means five seconds.
+	// LockPatience bounds the wait for the write lock; 0 means five seconds.
 	LockPatience time.Duration
 	PID          int
 	Host         string
@@ -66,6 +66,7 @@ type Workspace struct {
 	listings *listings
 	verdicts *verdicts
 	appended func(log string)
+	gaveUp   atomic.Int64 // when the write lock was last given up, 0 once it was had
 }
 
 // IsWorkspace reports whether a directory is one: whether it has a company.yaml

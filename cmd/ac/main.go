@@ -10,6 +10,7 @@ import (
 	"io"
 	"os"
 	"os/signal"
+	"strings"
 	"syscall"
 
 	"ac/heartbeat/job"
@@ -21,6 +22,7 @@ func main() { os.Exit(Main(os.Args[1:])) }
 // Main runs the program with these arguments and gives its exit code. Tests
 // call it as the program they run.
 func Main(args []string) int {
+	args = withoutScript(args)
 	if len(args) > 0 {
 		switch args[0] {
 		case session.SuperviseCommand:
@@ -38,6 +40,15 @@ func Main(args []string) int {
 		return exitFailure
 	}
 	return a.run(context.Background(), args)
+}
+
+// withoutScript drops the name of a script in front: callers that have a launcher
+// run a script name it there, whatever they launch.
+func withoutScript(args []string) []string {
+	if len(args) > 0 && strings.HasSuffix(args[0], ".js") && exists(args[0]) {
+		return args[1:]
+	}
+	return args
 }
 
 // surviveReaders makes writing to a reader that is gone an error, not the end of
@@ -97,7 +108,12 @@ type app struct {
 // run executes one command line.
 func (a *app) run(ctx context.Context, args []string) int {
 	root := newRoot(a)
-	root.SetArgs(spread(root, args))
+	args, err := spread(root, args)
+	if err != nil {
+		a.fail(err)
+		return exitFailure
+	}
+	root.SetArgs(args)
 	root.SetIn(a.stdin)
 	root.SetOut(a.stdout)
 	root.SetErr(a.stderr)
@@ -106,7 +122,7 @@ func (a *app) run(ctx context.Context, args []string) int {
 		_ = root.Help() // it only fails where stderr cannot be written
 		return exitFailure
 	}
-	err := root.ExecuteContext(ctx)
+	err = root.ExecuteContext(ctx)
 	if err == nil {
 		err = a.unwritten()
 	}

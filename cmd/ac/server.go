@@ -96,11 +96,8 @@ Methods that stream (events.*) need a server. Exit status: 0, or 1 with
 		Example: `  ac rpc:call --method workspace.open --params '{"workspace_dir":"./acme"}'
   ac rpc:call --method system.capabilities`,
 		Args: func(cmd *cobra.Command, given []string) error {
-			// Callers that used to run a script name it in front of the options.
-			if len(given) > 0 && strings.HasSuffix(given[0], ".js") && exists(given[0]) {
-				given = given[1:]
-			}
-			return args()(cmd, given)
+			// Callers that used to run a script may name it in front of the options.
+			return args()(cmd, withoutScript(given))
 		},
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if err := require(cmd, "method"); err != nil {

@@ -44,19 +44,23 @@ func commandLineVar(cmd *cobra.Command, into *[]string, name, usage string) {
 }
 
 // spread writes an option for each of the values that follow one, which is how
-// the parser wants them.
-func spread(root *cobra.Command, given []string) []string {
+// the parser wants them, and refuses what the parser would take: a flag with a
+// value.
+func spread(root *cobra.Command, given []string) ([]string, error) {
 	cmd, _, err := root.Find(given)
 	if err != nil {
-		return given
+		return given, nil //nolint:nilerr // the parser tells of it
 	}
 	var plain []string
 	for i := 0; i < len(given); i++ {
 		name, long := strings.CutPrefix(given[i], "--")
 		if long && name == "" {
-			return append(plain, given[i:]...) // what follows is no option
+			return append(plain, given[i:]...), nil // what follows is no option
 		}
 		v, several := valuesOf(cmd, name)
+		if flag, _, valued := strings.Cut(name, "="); long && valued && isFlag(cmd, flag) {
+			return nil, usageError{"--" + flag + " takes no value"}
+		}
 		if !long || !several {
 			plain = append(plain, given[i])
 			if takesNext(cmd, given[i]) && i+1 < len(given) {
@@ -73,11 +77,16 @@ func spread(root *cobra.Command, given []string) []string {
 		if i+1 == first {
 			plain = append(plain, given[first-1]) // the parser says that a value is missing
 			if first < len(given) {
-				return plain
+				return plain, nil
 			}
 		}
 	}
-	return plain
+	return plain, nil
+}
+
+func isFlag(cmd *cobra.Command, name string) bool {
+	option := cmd.Flags().Lookup(name)
+	return option != nil && option.Value.Type() == "bool"
 }
 
 func valuesOf(cmd *cobra.Command, name string) (v values, ok bool) {

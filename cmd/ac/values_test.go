@@ -23,6 +23,10 @@ func TestValues(t *testing.T) {
 		{given: []string{"dir", "--argv", "go", "test", "--", "-run", "--unknown", "--title=t"}, argv: []string{"go", "test", "--", "-run", "--unknown"}, rest: []string{"dir"}, title: "t"},
 		{given: []string{"--flag", "dir", "--insert", ""}, insert: []string{""}, rest: []string{"dir"}},
 		{given: []string{"--", "--insert", "a"}, rest: []string{"--insert", "a"}},
+		{given: []string{"--title", "--flag=x", "dir"}, title: "--flag=x", rest: []string{"dir"}},
+		{given: []string{"--", "--flag=true"}, rest: []string{"--flag=true"}},
+		{given: []string{"dir", "--flag=true"}, fails: true},
+		{given: []string{"--insert", "a", "--flag=false"}, fails: true},
 		{given: []string{"dir", "--insert"}, fails: true},
 		{given: []string{"dir", "--insert", "a", "-b"}, fails: true},
 		{given: []string{"dir", "--insert", "--flag"}, fails: true},
@@ -40,8 +44,10 @@ func TestValues(t *testing.T) {
 		cmd.Flags().StringVar(&title, "title", "", "")
 		cmd.Flags().BoolVar(&flag, "flag", false, "")
 		root.AddCommand(cmd)
-		root.SetArgs(spread(root, append([]string{"do"}, c.given...)))
-		err := root.Execute()
+		args, err := spread(root, append([]string{"do"}, c.given...))
+		if root.SetArgs(args); err == nil {
+			err = root.Execute()
+		}
 		if c.fails {
 			if err == nil {
 				t.Errorf("%q was taken: insert %q, rest %q", c.given, insert, rest)

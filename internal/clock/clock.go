@@ -111,6 +111,9 @@ func parse(s string) (time.Time, bool) {
 		t, err := time.Parse(layout+"Z", body+"Z")
 		return t, err == nil
 	default:
+		if zone[1:3] > "23" || zone[4:6] > "59" { // time.Parse takes 24:00 and :60
+			return time.Time{}, false
+		}
 		t, err := time.Parse(layout+"-07:00", body+zone)
 		return t, err == nil
 	}

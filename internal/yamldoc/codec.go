@@ -5,6 +5,7 @@ package yamldoc
 import (
 	"fmt"
 	"reflect"
+	"slices"
 	"strings"
 	"sync"
 
@@ -103,17 +104,65 @@ func (c Codec[T]) merge(p *shape.Plan, into *yaml.Node, v reflect.Value) {
 	into.Style &^= yaml.FlowStyle
 }
 
-// keepStyle prefers the node that is there when it means the same, so that its
-// style and comments stay.
+// keepStyle prefers the nodes that are there where they mean the same, so that
+// their style, their order and their comments stay.
 func keepStyle(old, fresh *yaml.Node) *yaml.Node {
-	r := resolver{}
-	was, errOld := r.value(old, 0)
-	is, errNew := r.value(fresh, 0)
-	if errOld == nil && errNew == nil && reflect.DeepEqual(was, is) {
+	if means(old, fresh) {
 		return old
 	}
 	fresh.HeadComment, fresh.LineComment, fresh.FootComment = old.HeadComment, old.LineComment, old.FootComment
+	switch {
+	case old.Kind == yaml.MappingNode && fresh.Kind == yaml.MappingNode:
+		fresh.Content = keepEntries(old, fresh)
+	case old.Kind == yaml.SequenceNode && fresh.Kind == yaml.SequenceNode:
+		keepItems(old, fresh)
+	}
 	return fresh
+}
+
+func means(old, fresh *yaml.Node) bool {
+	r := resolver{}
+	was, errOld := r.value(old, 0)
+	is, errNew := r.value(fresh, 0)
+	return errOld == nil && errNew == nil && reflect.DeepEqual(was, is)
+}
+
+// keepEntries are the entries of a fresh mapping, those that were there before in
+// their old order and the others behind them.
+func keepEntries(old, fresh *yaml.Node) (entries []*yaml.Node) {
+	values := make(map[string]*yaml.Node, len(fresh.Content)/2)
+	for i := 0; i < len(fresh.Content); i += 2 {
+		values[fresh.Content[i].Value] = fresh.Content[i+1]
+	}
+	for i := 0; i < len(old.Content); i += 2 {
+		if value, ok := values[old.Content[i].Value]; ok {
+			entries = append(entries, old.Content[i], keepStyle(old.Content[i+1], value))
+			delete(values, old.Content[i].Value)
+		}
+	}
+	for i := 0; i < len(fresh.Content); i += 2 {
+		if _, ok := values[fresh.Content[i].Value]; ok {
+			entries = append(entries, fresh.Content[i], fresh.Content[i+1])
+		}
+	}
+	return entries
+}
+
+// maxKeptItems bounds the lists whose items are looked for among the old ones.
+const maxKeptItems = 200
+
+// keepItems takes the items of a list that were there before as they were.
+func keepItems(old, fresh *yaml.Node) {
+	if len(old.Content) > maxKeptItems || len(fresh.Content) > maxKeptItems {
+		return
+	}
+	left := slices.Clone(old.Content)
+	for i, item := range fresh.Content {
+		if at := slices.IndexFunc(left, func(was *yaml.Node) bool { return means(was, item) }); at >= 0 {
+			fresh.Content[i] = left[at]
+			left = slices.Delete(left, at, at+1)
+		}
+	}
 }
 
 func keyIndex(n *yaml.Node, name string) int {

@@ -56,7 +56,7 @@ func parseNode(text []byte) (root *yaml.Node, err error) {
 			root, err = nil, fmt.Errorf("unreadable YAML: %v", r)
 		}
 	}()
-	text = bytes.TrimPrefix(text, []byte("\uFEFF"))
+	text = blankTabs(blankDirectives(bytes.TrimPrefix(text, []byte("\uFEFF"))))
 	shield := newShield(text)
 	dec := yaml.NewDecoder(bytes.NewReader(shield.hide(text)))
 	var doc, second yaml.Node

@@ -2,10 +2,14 @@ package yamldoc
 
 // Characters that YAML 1.2 allows inside quotes or text but that the library
 // refuses or takes for line breaks are hidden from it behind private-use
-// characters that the text does not contain, and put back afterwards.
+// characters that the text does not contain, and put back afterwards. So are the
+// escapes of JSON that it does not know: \/ and pairs of surrogates, which mean
+// something between double quotes only.
 
 import (
+	"strconv"
 	"strings"
+	"unicode/utf16"
 	"unicode/utf8"
 
 	"go.yaml.in/yaml/v3"
@@ -15,6 +19,8 @@ type shield struct {
 	base   rune // 0 when there is nothing to hide
 	hider  *strings.Replacer
 	finder *strings.Replacer
+	// slash stands for an escaped slash, backslash for the one of a surrogate.
+	slash, backslash string
 }
 
 // special are the characters in question: DEL, the C1 controls with NEL, the
@@ -38,6 +44,7 @@ func newShield(text []byte) shield {
 	taken := map[rune]bool{}
 	for at := 0; at < len(text); {
 		if text[at] < 0x7F {
+			found = found || text[at] == '\\' && foreignEscape(text[at:]) != none
 			at++
 			continue
 		}
@@ -61,25 +68,95 @@ func newShield(text []byte) shield {
 		hide = append(hide, string(r), stand)
 		reveal = append(reveal, stand, string(r))
 	}
-	return shield{base: base, hider: strings.NewReplacer(hide...), finder: strings.NewReplacer(reveal...)}
+	next := base + rune(len(special()))
+	return shield{
+		base: base, hider: strings.NewReplacer(hide...), finder: strings.NewReplacer(reveal...), slash: string(next), backslash: string(next + 1),
+	}
+}
+
+// escape is a kind of escape that JSON knows and the library doesn't.
+type escape int
+
+const (
+	none escape = iota
+	slash
+	surrogate
+)
+
+// foreignEscape tells what the backslash that a text begins with is part of.
+func foreignEscape(text []byte) escape {
+	switch {
+	case len(text) >= 2 && text[1] == '/':
+		return slash
+	case len(text) >= 6 && text[1] == 'u' && (text[2] == 'd' || text[2] == 'D'):
+		if n, err := strconv.ParseUint(string(text[2:6]), 16, 32); err == nil && utf16.IsSurrogate(rune(n)) {
+			return surrogate
+		}
+	}
+	return none
 }
 
 func (s shield) hide(text []byte) []byte {
 	if s.base == 0 {
 		return text
 	}
-	return []byte(s.hider.Replace(string(text)))
+	var out strings.Builder
+	from := 0
+	for at := 0; at < len(text); at++ {
+		if text[at] != '\\' {
+			continue
+		}
+		switch foreignEscape(text[at:]) {
+		case slash:
+			out.Write(text[from:at])
+			out.WriteString(s.slash)
+			from = at + 2
+		case surrogate:
+			out.Write(text[from:at])
+			out.WriteString(s.backslash)
+			from = at + 1
+		}
+		at++ // what is escaped begins no escape
+	}
+	out.Write(text[from:])
+	return []byte(s.hider.Replace(out.String()))
 }
 
 func (s shield) reveal(n *yaml.Node) {
 	if s.base == 0 {
 		return
 	}
-	n.Value = s.finder.Replace(n.Value)
-	n.HeadComment = s.finder.Replace(n.HeadComment)
-	n.LineComment = s.finder.Replace(n.LineComment)
-	n.FootComment = s.finder.Replace(n.FootComment)
+	if n.Style&yaml.DoubleQuotedStyle != 0 {
+		n.Value = s.unescape(n.Value)
+	}
+	n.Value = s.asWritten(n.Value)
+	n.HeadComment = s.asWritten(n.HeadComment)
+	n.LineComment = s.asWritten(n.LineComment)
+	n.FootComment = s.asWritten(n.FootComment)
 	for _, child := range n.Content {
 		s.reveal(child)
 	}
+}
+
+func (s shield) asWritten(text string) string {
+	return s.finder.Replace(strings.NewReplacer(s.slash, `\/`, s.backslash, `\`).Replace(text))
+}
+
+// unescape gives escapes their meaning. Half a pair is U+FFFD.
+func (s shield) unescape(text string) string {
+	parts := strings.Split(strings.ReplaceAll(text, s.slash, "/"), s.backslash)
+	var out strings.Builder
+	out.WriteString(parts[0])
+	var units []uint16
+	for _, part := range parts[1:] { // each begins with u and four digits
+		n, _ := strconv.ParseUint(part[1:5], 16, 16)
+		units = append(units, uint16(n))
+		if len(part) > 5 {
+			out.WriteString(string(utf16.Decode(units)))
+			out.WriteString(part[5:])
+			units = nil
+		}
+	}
+	out.WriteString(string(utf16.Decode(units)))
+	return out.String()
 }

@@ -40,6 +40,29 @@ func TestCoreScalars(t *testing.T) {
 	}
 }
 
+// TestStyles pins what other programs write and the library alone does not read.
+func TestStyles(t *testing.T) {
+	t.Parallel()
+	for text, want := range map[string]string{
+		`{"k": "\ud83d\uDE00"}`: "😀", `k: "a\/b"`: "a/b", `k: a\/b\ud83d`: `a\/b\ud83d`, `k: 'a\/b'`: `a\/b`, "k: |-\n  a\\/b": `a\/b`,
+		`k: "\\/ud83d\\\/"`: `\/ud83d\/`, `k: "\ud83d"`: "\uFFFD", `k: "x\ude00\ud83dy\ud83d\ude00z"`: "x\uFFFD\uFFFDy😀z", "k: \"\U000F0000\x7f\\/\"": "\U000F0000\x7f/",
+		"%YAML 1.2\n---\nk: v\n": "v", "\uFEFF# c\r\n\r\n%YAML 1.2\r\n%NEW x\r\n--- # d\r\nk: v\r\n": "v", "%YAML\t1.1\n---\nk: v\n": "v",
+		"%TAG !e! tag:yaml.org,2002:\n%YAML 1.2\n---\nk: !e!str 5\n": "5", "k: \"\n  %YAML 1.2\"": " %YAML 1.2", "k: v\n\t\n \t# c\n\t# c\r\n": "v",
+		"k: v\nl: [\n\t1,\n\t2\n\t]\n": "v", "{\n\t\"k\": \"v\",\n\t\"l\": {\n\t\t\"m\": 1\n\t}\n}": "v",
+	} {
+		v, err := Parse([]byte(text))
+		if err != nil {
+			t.Errorf("%q: %v", text, err)
+		} else if got := v.Get("k").Text; got != want {
+			t.Errorf("%q: %q, want %q", text, got, want)
+		}
+	}
+	kept, err := For[sample]().Rewrite([]byte("%YAML 1.2\n---\nname: x\ncount: 0\nexit: null\nurl: \"a\\/\\ud83d\\ude00\" # \\/\n"), sample{Name: "y"})
+	if want := "name: \"y\"\ncount: 0\nexit: null\nurl: \"a/\\U0001F600\" # \\/\n"; err != nil || string(kept) != want {
+		t.Errorf("rewritten as %q, %v", kept, err)
+	}
+}
+
 func TestRefusals(t *testing.T) {
 	t.Parallel()
 	bomb := "a: &a [x,x,x,x,x,x,x,x,x,x]\n"
@@ -50,6 +73,7 @@ func TestRefusals(t *testing.T) {
 	for name, text := range map[string]string{
 		"duplicate key": "a: 1\na: 2\n", "second document": "a: 1\n---\nb: 2\n", "syntax": "a: [1\n", "alias bomb": bomb,
 		"bad utf-8": "a: \xff\n", "nul": "a: \x00\n", "unknown tag": "a: !!python/object x\n", "list as key": "? [a]\n: b\n",
+		"directive without a document": "%YAML 1.2\na: 1\n", "YAML 2": "%YAML 2.0\n---\na: 1\n", "indented by a tab": "a:\n\tb: 1\n", "unknown escape": `a: "\q"`,
 		"deep": strings.Repeat("[", 5000) + strings.Repeat("]", 5000),
 	} {
 		if v, err := Parse([]byte(text)); err == nil {
@@ -145,10 +169,26 @@ func TestRewriteKeeps(t *testing.T) {
 	}
 }
 
+// TestRewriteKeepsWithin pins that what did not change within a list or a map
+// stays as it was written.
+func TestRewriteKeepsWithin(t *testing.T) {
+	t.Parallel()
+	old := "name: x\ncount: 1\nexit: null\ntags:\n  # first\n  - 'b' # is b\n  - a\nenv: # where\n  # of b\n  B: 'two' # why\n  gone: x\n  A: one\n"
+	got, err := For[sample]().Rewrite([]byte(old), sample{Name: "x", Count: 1, Tags: []string{"c", "b"}, Env: map[string]string{"A": "1", "B": "two", "0": "new"}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := "name: x\ncount: 1\nexit: null\ntags:\n  - c\n  # first\n  - 'b' # is b\nenv: # where\n  # of b\n  B: 'two' # why\n  A: \"1\"\n  \"0\": new\n"
+	if diff := cmp.Diff(want, string(got)); diff != "" {
+		t.Error(diff)
+	}
+}
+
 func FuzzParse(f *testing.F) {
 	f.Add([]byte("a: 1\nb: [x, *y]\n"))
 	f.Add([]byte("k: \"\u0085\"\n"))
 	f.Add([]byte("a: 1e400\nb: -.inf\nc: .nan\nd: 1e-7\ne: 12345678901234567890\n"))
+	f.Add([]byte("%YAML 1.2\n---\na: \"\\/\\ud83d\\ude00\\udc00\"\n\t\n"))
 	f.Fuzz(func(t *testing.T, text []byte) {
 		v, err := Parse(text)
 		if err != nil || v.Kind != shape.Map {

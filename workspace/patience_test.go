@@ -1,0 +1,50 @@
+package workspace
+
+import (
+	"context"
+	"testing"
+	"time"
+
+	"ac/internal/fault"
+	"ac/internal/turn"
+)
+
+// TestPatience pins from when on the wait for the lock counts: what a request did
+// before takes nothing of it, but those that queued behind one that gave up are
+// told soon.
+func TestPatience(t *testing.T) {
+	t.Parallel()
+	const patience = 400 * time.Millisecond
+	env := SystemEnv()
+	env.LockPatience = patience
+	w := newWorkspaceDir(t, env)
+	arrived := func(at time.Time) context.Context { return turn.With(context.Background(), &turn.Hooks{Arrived: at}) }
+	early := arrived(env.Clock.Now().Add(-time.Hour))
+	write(t, w, writeLockFile, `{"pid":1,"acquired_at":"2026-11-20T15:02:36.819Z"}`+"\n")
+	for _, c := range []struct {
+		name string
+		ctx  context.Context
+		full bool
+	}{
+		{"after long work", early, true}, {"queued behind it", early, false}, {"arrived later", arrived(env.Clock.Now().Add(time.Hour)), true}, {"no request", context.Background(), true},
+	} {
+		began := env.Clock.Now()
+		err := w.Settle(c.ctx)
+		if took := env.Clock.Since(began); !fault.Is(err, fault.Locked) || c.full != (took >= patience) {
+			t.Errorf("%s: %v after %v", c.name, err, took)
+		}
+	}
+	if err := w.FS.Remove(writeLockFile); err != nil {
+		t.Fatal(err)
+	}
+	w.Env.LockPatience = time.Minute // the machine may be slow
+	if err := w.Settle(context.Background()); err != nil {
+		t.Fatal(err)
+	}
+	w.Env.LockPatience = patience
+	write(t, w, writeLockFile, `{"pid":1,"acquired_at":"2026-11-20T15:02:36.819Z"}`+"\n")
+	began := env.Clock.Now()
+	if err := w.Settle(early); !fault.Is(err, fault.Locked) || env.Clock.Since(began) < patience {
+		t.Errorf("once the lock was had: %v after %v", err, env.Clock.Since(began))
+	}
+}
