@@ -24,7 +24,7 @@ type decimal struct {
 // Set takes digits, which may have a sign.
 func (d decimal) Set(text string) error {
 	number, err := strconv.ParseInt(text, 10, 64)
-	if err != nil && !(d.cut && errors.Is(err, strconv.ErrRange)) {
+	if err != nil && (!d.cut || !errors.Is(err, strconv.ErrRange)) {
 		return usageError{"must be a whole number"}
 	}
 	if d.cut {

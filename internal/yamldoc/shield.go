@@ -115,6 +115,7 @@ func (s shield) hide(text []byte) []byte {
 			out.Write(text[from:at])
 			out.WriteString(s.backslash)
 			from = at + 1
+		case none:
 		}
 		at++ // what is escaped begins no escape
 	}
@@ -147,14 +148,14 @@ func (s shield) unescape(text string) string {
 	parts := strings.Split(strings.ReplaceAll(text, s.slash, "/"), s.backslash)
 	var out strings.Builder
 	out.WriteString(parts[0])
-	var units []uint16
+	units := make([]uint16, 0, len(parts)-1)
 	for _, part := range parts[1:] { // each begins with u and four digits
 		n, _ := strconv.ParseUint(part[1:5], 16, 16)
 		units = append(units, uint16(n))
 		if len(part) > 5 {
 			out.WriteString(string(utf16.Decode(units)))
 			out.WriteString(part[5:])
-			units = nil
+			units = units[:0]
 		}
 	}
 	out.WriteString(string(utf16.Decode(units)))
