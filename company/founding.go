@@ -40,10 +40,16 @@ func (c *Company) Bootstrap(ctx context.Context, o BootstrapOptions) (result Boo
 		Departments: chosen, NoCEO: o.NoCEO, NoDirector: o.NoDirector,
 	}
 	result = BootstrapResult{WorkspaceDir: c.given, CompanyName: plan.CompanyName}
-	err = c.found(ctx, plan.CompanyName, o.Force, func(w *workspace.Workspace) (err error) {
+	f := workspace.Founding{CompanyName: plan.CompanyName, Busy: atRestSoon(ctx), Forced: "replace the workspace that is there"}
+	f.Build = func(w *workspace.Workspace) (err error) {
 		result.Company, err = plan.Bootstrap(ctx, w)
 		return err
-	})
+	}
+	if o.Force {
+		err = workspace.Refound(ctx, c.all.env, c.dir, f)
+	} else {
+		err = workspace.Found(ctx, c.all.env, c.dir, f)
+	}
 	return result, unknown, err
 }
 
@@ -55,7 +61,7 @@ func (c *Company) Demo(ctx context.Context, name string, force bool) (made found
 		made, err = founding.Demo(ctx, w)
 		return err
 	}
-	err = c.found(ctx, name, false, build)
+	err = workspace.Found(ctx, c.all.env, c.dir, workspace.Founding{CompanyName: name, Build: build})
 	if !force || !fault.Is(err, fault.NotEmpty) {
 		return made, err
 	}
@@ -67,14 +73,6 @@ func (c *Company) Demo(ctx context.Context, name string, force bool) (made found
 		return made, err
 	}
 	return made, build(w)
-}
-
-func (c *Company) found(ctx context.Context, name string, force bool, build func(*workspace.Workspace) error) error {
-	f := workspace.Founding{CompanyName: name, Build: build, Busy: atRestSoon(ctx)}
-	if force {
-		return workspace.Refound(ctx, c.all.env, c.dir, f)
-	}
-	return workspace.Found(ctx, c.all.env, c.dir, f)
 }
 
 func orDefault(text, standard string) string {

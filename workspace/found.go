@@ -4,6 +4,7 @@ package workspace
 // of which nobody ever sees a part.
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"io/fs"
@@ -25,6 +26,9 @@ type Founding struct {
 	Build func(*Workspace) error
 	// Busy refuses the replacement of a workspace that is at work.
 	Busy func(*Workspace) error
+	// Forced is what the caller does instead when it is forced to, as the refusal of
+	// a directory that is not empty tells it.
+	Forced string
 }
 
 // Roots are the directories of a workspace at its top: what belongs to it.
@@ -53,7 +57,7 @@ func Found(ctx context.Context, env Env, dir string, f Founding) error {
 	}
 	return foundInside(ctx, env, dir, f, func(entries []string) error {
 		if len(entries) > 0 {
-			return fault.New(fault.NotEmpty, "%s is not empty; nothing was touched (choose an empty directory, or force to add a workspace to what is there)", dir)
+			return fault.New(fault.NotEmpty, "%s is not empty; nothing was touched (choose an empty directory, or force to %s)", dir, cmp.Or(f.Forced, "add a workspace to what is there"))
 		}
 		return nil
 	})

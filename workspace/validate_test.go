@@ -197,6 +197,7 @@ func breakages() []breakage {
 		{"an artifact without a heading", swap(brief, "## Success Criteria\n", "### Success Criteria\n")},
 		{"a delta with an extra field and no target", swap(delta, "target_file: work/projects/proj_a/memory.md", "extra: 1")},
 		{"a delta without its patch", gone(projectA + "artifacts/art_delta.patch")},
+		{"a delta whose patch is a directory", swap(delta, "patch_file: work/projects/proj_a/artifacts/art_delta.patch", "patch_file: work/projects/proj_a/artifacts")},
 		{"a delta whose patch lies outside", swap(delta, "patch_file: work/projects/proj_a/artifacts/art_delta.patch", "patch_file: ../../etc/passwd")},
 		{"a delta with an extra field and no heading", func(t *testing.T, dir string) {
 			t.Helper()

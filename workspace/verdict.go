@@ -164,7 +164,7 @@ func (v *validator) document(file string, k kind) bool {
 		}
 	}
 	for _, name := range d.needs {
-		if !durable.Exists(v.fs, name) {
+		if st, err := v.fs.Stat(name); err != nil || !st.Mode().IsRegular() {
 			v.missing("missing_file", name)
 		}
 	}

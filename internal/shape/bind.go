@@ -205,7 +205,10 @@ func (b *binder) wrongType(expected string, got *Value) {
 }
 
 func describe(v *Value) string {
-	if v.Kind == Number && v.Num != math.Trunc(v.Num) {
+	switch {
+	case v.Kind == Number && math.Abs(v.Num) > maxInteger:
+		return "a number that is too large"
+	case v.Kind == Number && v.Num != math.Trunc(v.Num):
 		return "a fraction"
 	}
 	return v.Kind.String()
