@@ -28,8 +28,9 @@ func aRunMoves(t *testing.T, c *chromium) {
 	const run = "run_01M7WQSZBK0001"
 	f.says(run, `{"type":"item.completed","item":{"id":"x1","type":"agent_message","text":"Looking at the ledger now."}}`)
 	p.shows(`[data-run="`+run+`"]`, "Looking at the ledger now.")
-	f.happen(run, "usage.reported", object{"total_tokens": 4321})
-	p.shows(`[data-run="`+run+`"]`, "4,321 tok")
+	p.shows(`[data-run="`+run+`"]`, "38.3K tok") // what its log told before
+	f.happen(run, "usage.reported", object{"total_tokens": 91000})
+	p.shows(`[data-run="`+run+`"]`, "91K tok")
 	p.click(`[data-run="`+run+`"]`, "")
 	p.shows(".transcript", "A retry now carries")
 	p.shows(".detail", "Chain holds")

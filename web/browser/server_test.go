@@ -38,6 +38,7 @@ type fake struct {
 	called          []string
 	silent          bool // no streams
 	snapshots, live map[chan string]bool
+	happened        []string // frames of run events
 	origin          time.Time
 }
 
@@ -167,6 +168,9 @@ func (f *fake) stream(w http.ResponseWriter, r *http.Request, readers map[chan s
 	}
 	frames := make(chan string, 200000)
 	f.mu.Lock()
+	if r.URL.Path == "/api/stream" { // which begins with what happened before
+		first = strings.Join(f.happened, "")
+	}
 	readers[frames] = true
 	f.mu.Unlock()
 	defer func() {
@@ -213,6 +217,7 @@ func (f *fake) happen(run, kind string, payload object) {
 		"actor": "system", "visibility": "org", "type": kind, "payload": payload, "event_id": fmt.Sprintf("evt_%s_%d", run, seq)}
 	f.logs[run] = append(log, event)
 	frame := fmt.Sprintf("event: run\nid: c%d\ndata: %s\n\n", seq, f.told(object{"project_id": "proj_atlas", "run_id": run, "seq": seq, "event": event}))
+	f.happened = append(f.happened, frame)
 	for reader := range f.live {
 		reader <- frame
 	}

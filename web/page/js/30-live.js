@@ -168,15 +168,18 @@ function fold(run, event) {
 
 // catchUp reads the last events of runs that were going before the page came.
 async function catchUp() {
-  const late = monitorRows().filter((row) => running(row) && !state.runs.has(row.run_id)).slice(0, 24);
+  const late = monitorRows().filter((row) => running(row) && !(state.runs.get(row.run_id) || {}).caughtUp).slice(0, 24);
   for (const row of late) {
-    const run = newRun(row.run_id);
+    const run = state.runs.get(row.run_id) || newRun(row.run_id);
+    run.caughtUp = true;
     try {
       const list = await call('index.list_events', { project_id: row.project_id, run_id: row.run_id, limit: 60 });
       for (const line of list.reverse()) {
-        if (line.seq <= run.seq) continue;
-        run.seq = line.seq;
-        fold(run, { type: line.type, payload: parse(line.payload_json) });
+        const event = { type: line.type, payload: parse(line.payload_json) };
+        if (line.seq > run.seq) {
+          run.seq = line.seq;
+          fold(run, event);
+        } else if (event.type === 'usage.reported') fold(run, event); // of which the most counts
       }
       changed();
     } catch {
@@ -187,7 +190,7 @@ async function catchUp() {
 
 function newRun(id) {
   if (state.runs.size > 5000) state.runs.delete(state.runs.keys().next().value);
-  const run = { seq: 0, line: '', tail: '', tokens: null, cost: null, estimated: false };
+  const run = { seq: 0, line: '', tail: '', tokens: null, cost: null, estimated: false, caughtUp: false };
   state.runs.set(id, run);
   return run;
 }
