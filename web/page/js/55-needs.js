@@ -26,7 +26,7 @@ function beginDecision(decision) {
   state.deciding = { id: item.artifact_id, decision, busy: false };
   state.fields.notes = '';
   changed();
-  setTimeout(() => document.getElementById('field-notes')?.focus(), 90);
+  focusDrawn(() => document.getElementById('field-notes'));
 }
 
 async function decide(item, preview) {

@@ -104,9 +104,16 @@ function flipTheme() {
   changed();
 }
 
-function focusTitle() {
-  setTimeout(() => (document.getElementById('detail-title') || document.getElementById('title') || document.getElementById('main'))?.focus({ preventScroll: true }), 90);
+// focusDrawn focuses an element of what is to be seen now, also where drawing is
+// slow.
+function focusDrawn(find, options) {
+  setTimeout(() => {
+    drawNow();
+    find()?.focus(options);
+  }, 90);
 }
+
+const focusTitle = () => focusDrawn(() => document.getElementById('detail-title') || document.getElementById('title') || document.getElementById('main'), { preventScroll: true });
 
 // The lists that j and k go through, by view.
 function walk(by) {
@@ -173,7 +180,7 @@ function actionOf(key) {
     case 'v': return inRun ? reopenRun : null;
     case 'n': return () => {
       if (inRun) { state.open.tab = 'notes'; changed(); }
-      setTimeout(() => (document.getElementById('field-note') || document.getElementById('field-colleagueNote') || document.querySelector('[data-compose]'))?.focus(), 90);
+      focusDrawn(() => document.getElementById('field-note') || document.getElementById('field-colleagueNote') || document.querySelector('[data-compose]'));
     };
     default: return null;
   }
