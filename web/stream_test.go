@@ -18,7 +18,6 @@ import (
 	"ac/company"
 	"ac/internal/lateness"
 	"ac/snapshot"
-	"ac/workspace"
 )
 
 // TestScreens pins the stream of screens: one at once, one after each change,
@@ -265,46 +264,6 @@ func TestAllRunEvents(t *testing.T) {
 	}
 	if e := eventOf(t, other.next()); e.Run != "run_b" {
 		t.Errorf("%+v", e)
-	}
-}
-
-// TestTalk pins that a client is told when something is said, in rooms that are
-// there and in those that come, where it asked for that, and that its place among
-// the events stays.
-func TestTalk(t *testing.T) {
-	t.Parallel()
-	f := newServer(t)
-	f.log("run_1", 1, 1)
-	if got := f.get("/api/stream?runs=1&talk=1"); got.status != 400 || !strings.Contains(got.body, "project_id") {
-		t.Errorf("without a project: %+v", got)
-	}
-	r := f.open("/api/stream?runs=1&talk=1&project_id=" + project)
-	silent := f.open("/api/stream?runs=1&project_id=" + project)
-	if one := r.next(); eventOf(t, one).Run != "run_1" || one.id == "" {
-		t.Errorf("%+v", one)
-	}
-	for _, room := range []string{workspace.HomeDir, workspace.ConversationsDir + "/conv_1", workspace.ProjectConversationDir(project, "conv_2")} {
-		for _, text := range []string{"hello\n", "hello\nhello again\n"} {
-			r.quiet()
-			write(t, f.dir, room+"/messages.jsonl", text)
-			if one := r.next(); one.name != "talk" || one.data != "{}" || one.id != "" {
-				t.Fatalf("%s: %+v", room, one)
-			}
-		}
-	}
-	f.log("run_1", 2, 2)
-	r.until(func(one sse) bool { return one.name == "run" && eventOf(t, one).Seq == 2 })
-	silent.until(func(one sse) bool { return eventOf(t, one).Seq == 2 }) // each is the event of a run
-}
-
-// quiet reads what was told of an earlier change.
-func (r *reader) quiet() {
-	for {
-		select {
-		case <-r.frames:
-		case <-time.After(50 * time.Millisecond):
-			return
-		}
 	}
 }
 

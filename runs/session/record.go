@@ -69,10 +69,13 @@ func NamedAfter(w *workspace.Workspace, runID string) ([]doc.Session, error) {
 	if err != nil {
 		return nil, err
 	}
-	records := []doc.Session{}
+	records, held := []doc.Session{}, workspace.EncodeRef(runID)
 	for _, name := range names {
+		if !strings.Contains(name, held) { // refs are encoded byte by byte
+			continue
+		}
 		ref, ok := workspace.DecodeRef(strings.TrimSuffix(name, ".yaml"))
-		if !ok || !strings.Contains(ref, runID) {
+		if !ok {
 			continue
 		}
 		if record, err := Read(w, ref); err == nil {
