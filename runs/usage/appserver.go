@@ -25,11 +25,8 @@ func AppServer(raw []byte) (Report, bool) {
 			break
 		}
 	}
-	c, ok := withTotal(Counters{
-		Input: count(v.Get("inputTokens")), Cached: count(v.Get("cachedInputTokens")),
-		Output: count(v.Get("outputTokens")), Reasoning: count(v.Get("reasoningOutputTokens")),
-	}, count(v.Get("totalTokens")))
-	return Report{c, capturedFrom}, ok
+	c, ok := counters(&v)
+	return Report{Counters: c, Captured: capturedFrom}, ok
 }
 
 var cycleMethod = regexp.MustCompile(`compact|compaction|context.?window|cycle`)

@@ -30,6 +30,8 @@ type News struct {
 type Collector struct {
 	seen    map[key]bool
 	best    *Report
+	steps   steps
+	cost    *float64 // that the agent told last
 	signals map[Cycle]bool
 	taken   []Cycle
 	lower   []byte // of the line that is looked at
@@ -50,15 +52,33 @@ func (c *Collector) Line(line []byte) (news News) {
 	if !ok {
 		return news
 	}
-	if v.Kind == shape.Map {
-		news.Cycles = c.take(signals(&v, FromJSONL))
-	}
-	find(&v, 0, func(r Report) {
+	take := func(r Report) {
 		if c.add(r) {
 			news.Reports = append(news.Reports, r)
 		}
-	})
+	}
+	if v.Kind == shape.Map {
+		news.Cycles = c.take(signals(&v, FromJSONL))
+		c.price(&v)
+		if r, ok, mine := c.steps.line(&v); mine {
+			if ok {
+				take(r)
+			}
+			return news
+		}
+	}
+	find(&v, 0, take)
 	return news
+}
+
+// price keeps the cost that an agent tells of all its work so far.
+func (c *Collector) price(v *shape.Value) {
+	if cost := v.Get("total_cost_usd"); cost.Kind == shape.Number && cost.Num >= 0 && cost.Num < maxCount {
+		c.cost = new(cost.Num)
+	}
+	if cost, ok := c.steps.priced(v); ok {
+		c.cost = &cost
+	}
 }
 
 // worthReading looks for the words without which a line can tell nothing, in
@@ -83,7 +103,7 @@ func (c *Collector) worthReading(line []byte) bool {
 
 // telling are the ends of keys of reports, and the words of cycles.
 var telling = [][]byte{
-	[]byte(`usage"`), []byte(`tokens"`), []byte("compact"), []byte("cycle"), []byte("window"), []byte(`\u00`),
+	[]byte(`usage"`), []byte(`tokens"`), []byte(`cost`), []byte(`message_start`), []byte("compact"), []byte("cycle"), []byte("window"), []byte(`\u00`),
 }
 
 // parse reads a value that is not nested beyond reason.
@@ -137,8 +157,16 @@ func (c *Collector) Whole(stdout []byte) (r Report, ok bool) {
 	return r, ok
 }
 
-// Best is the report that counts for the run, nil when there was none.
-func (c *Collector) Best() *Report { return c.best }
+// Best is the report that counts for the run, with the cost that the agent told
+// last; nil when there was none.
+func (c *Collector) Best() *Report {
+	if c.best == nil {
+		return nil
+	}
+	best := *c.best
+	best.CostUSD = c.cost
+	return &best
+}
 
 // ContextCycles is what the run records of its signals.
 func (c *Collector) ContextCycles() *doc.ContextCycles { return cycles(c.taken) }

@@ -22,8 +22,12 @@ func cardKeys(provider string) []string {
 }
 
 // Price adds the cost to a usage, or says that there is no card for it, as when
-// its rates lead beyond every number. It reports whether a cost was computed.
+// its rates lead beyond every number. A cost that the agent told stays. It reports
+// whether there is a cost now.
 func Price(u *doc.Usage, cards map[string]doc.RateCard) bool {
+	if u.CostUSD != nil && u.CostSource == CostReported {
+		return true
+	}
 	for _, name := range cardKeys(u.Provider) {
 		card, ok := cards[name]
 		if !ok {
@@ -34,10 +38,10 @@ func Price(u *doc.Usage, cards map[string]doc.RateCard) bool {
 			break // no amount of money, and nothing that a document could hold
 		}
 		u.CostUSD, u.CostCurrency = &usd, "USD"
-		u.CostSource, u.CostRateCardProvider = "provider_rate_card", name
+		u.CostSource, u.CostRateCardProvider = CostRateCard, name
 		return true
 	}
-	u.CostSource = "no_rate_card"
+	u.CostSource = CostUnknown
 	return false
 }
 

@@ -2,9 +2,10 @@
 // providers print, signs that a provider compacted its context, an estimate
 // where nothing was reported, and the price by rate card.
 //
-// Invariants: a counter that nobody reported stays unknown, it is never zero;
-// the same report seen twice counts once; a run's usage is one report, the one
-// with the highest total, never a sum of several.
+// Invariants: a counter that nobody reported stays unknown, it is never zero; the
+// parts of a report never overlap, however its provider counts; the same report
+// seen twice counts once; a run's usage is one report, the one with the highest
+// total. Agents that report each step by itself have their steps added up first.
 package usage
 
 import (
@@ -20,6 +21,10 @@ const (
 	SourceReported  = "provider_reported"
 	SourceEstimated = "estimated_chars"
 	EstimateMethod  = "utf16 length / 4, rounded up"
+
+	CostReported = "provider_reported"
+	CostRateCard = "provider_rate_card"
+	CostUnknown  = "no_rate_card"
 )
 
 // Counters are what one report tells. A nil counter was not reported.
@@ -45,10 +50,23 @@ func (c Counters) key() key {
 type Report struct {
 	Counters
 	Captured string // the event type that it was captured from, "" when unknown
+	// CostUSD is what the agent says that it cost, nil where it does not say.
+	CostUSD *float64
 }
 
-// Usage is the report as a run records it, without a price.
+// Usage is the report as a run records it, without a price that nobody told.
 func (r Report) Usage(provider string) *doc.Usage {
+	u := r.counted(provider)
+	if r.CostUSD != nil {
+		u.CostUSD, u.CostCurrency, u.CostSource = r.CostUSD, "USD", CostReported
+	}
+	return u
+}
+
+// Event is the report as the log tells it: its counters alone.
+func (r Report) Event(provider string) *doc.Usage { return r.counted(provider) }
+
+func (r Report) counted(provider string) *doc.Usage {
 	return &doc.Usage{
 		Source: SourceReported, Confidence: "high", Provider: provider,
 		InputTokens: r.Input, CachedInputTokens: r.Cached, OutputTokens: r.Output, ReasoningOutputTokens: r.Reasoning,
@@ -79,12 +97,12 @@ func find(v *shape.Value, depth int, found func(Report)) {
 			if t := v.Get("type"); t.Kind == shape.String {
 				captured = strings.ToValidUTF8(t.Text, "\uFFFD") // of half a pair of surrogates
 			}
-			found(Report{own, captured})
+			found(Report{Counters: own, Captured: captured})
 		}
 		for _, name := range []string{"tokenUsage", "last_token_usage", "total_token_usage", "usage"} {
 			if inner := v.Get(name); inner.Kind == shape.Map {
 				if c, ok := counters(inner); ok {
-					found(Report{c, name})
+					found(Report{Counters: c, Captured: name})
 				}
 			}
 		}
@@ -101,7 +119,7 @@ func find(v *shape.Value, depth int, found func(Report)) {
 }
 
 func hasTokens(v *shape.Value) bool {
-	for _, name := range []string{"total_tokens", "input_tokens", "output_tokens", "prompt_tokens", "completion_tokens"} {
+	for _, name := range []string{"total_tokens", "input_tokens", "output_tokens", "prompt_tokens", "completion_tokens"} { // not the camel-case forms: the protocol that has them names its reports
 		if v.Get(name).Kind != shape.Absent {
 			return true
 		}
@@ -109,14 +127,68 @@ func hasTokens(v *shape.Value) bool {
 	return false
 }
 
-// counters normalises the counters of an object; ok is false when it tells
-// nothing.
+// counters normalises the counters of an object into parts that do not overlap;
+// ok is false when it tells nothing. Which counters are parts of which is told by
+// their names: cached and reasoning tokens by OpenAI's names, and gemini's, are
+// parts of input and output, Anthropic's stand beside them.
 func counters(v *shape.Value) (c Counters, ok bool) {
-	c.Input = sum(first(v, "input_tokens", "prompt_tokens"), count(v.Get("cache_creation_input_tokens")))
-	c.Cached = first(v, "cached_input_tokens", "cache_read_input_tokens")
-	c.Output = first(v, "output_tokens", "completion_tokens")
-	c.Reasoning = count(v.Get("reasoning_output_tokens"))
-	return withTotal(c, count(v.Get("total_tokens")))
+	c.Input = first(v, "input_tokens", "prompt_tokens", "inputTokens")
+	c.Output = first(v, "output_tokens", "completion_tokens", "outputTokens")
+	total := first(v, "total_tokens", "totalTokens")
+	switch {
+	case v.Get("cache_read_input_tokens").Kind != shape.Absent || v.Get("cache_creation_input_tokens").Kind != shape.Absent:
+		c.Input = sum(c.Input, count(v.Get("cache_creation_input_tokens")))
+		c.Cached = count(v.Get("cache_read_input_tokens"))
+		if c.Cached == nil {
+			c.Cached = count(v.Get("cached_input_tokens"))
+		}
+		c.Reasoning = count(v.Get("reasoning_output_tokens"))
+		if thinking := count(v.Get("output_tokens_details").Get("thinking_tokens")); c.Reasoning == nil && thinking != nil {
+			c.Reasoning = thinking
+		}
+	default:
+		c.Cached = first(v, "cached_input_tokens", "cachedInputTokens", "cached")
+		for _, details := range []string{"input_tokens_details", "prompt_tokens_details", "inputTokensDetails"} {
+			if c.Cached == nil {
+				c.Cached = first(v.Get(details), "cached_tokens", "cachedTokens")
+			}
+		}
+		c.Reasoning = first(v, "reasoning_output_tokens", "reasoningOutputTokens")
+		for _, details := range []string{"output_tokens_details", "completion_tokens_details", "outputTokensDetails"} {
+			if c.Reasoning == nil {
+				c.Reasoning = first(v.Get(details), "reasoning_tokens", "thinking_tokens", "reasoningTokens")
+			}
+		}
+		if stated := v.Get("input"); v.Get("cached").Kind == shape.Number && stated.Kind == shape.Number && total != nil && c.Input != nil && c.Output != nil {
+			// gemini's stream: what is neither input nor output was thought.
+			if rest := *total - *c.Input - *c.Output; rest > 0 && c.Reasoning == nil {
+				c.Reasoning = &rest
+				return withTotal(c.disjointInput(), total)
+			}
+		}
+		c = c.disjointInput()
+	}
+	return withTotal(c.disjointOutput(), total)
+}
+
+// disjointInput takes cached tokens out of the input that they are part of. A
+// part that is larger than its whole stood beside it already.
+func (c Counters) disjointInput() Counters {
+	c.Input = without(c.Input, c.Cached)
+	return c
+}
+
+// disjointOutput takes reasoning out of the output.
+func (c Counters) disjointOutput() Counters {
+	c.Output = without(c.Output, c.Reasoning)
+	return c
+}
+
+func without(whole, part *int64) *int64 {
+	if whole == nil || part == nil || *part > *whole {
+		return whole
+	}
+	return new(*whole - *part)
 }
 
 func withTotal(c Counters, total *int64) (Counters, bool) {

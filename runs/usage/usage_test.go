@@ -20,14 +20,14 @@ func TestReports(t *testing.T) {
 		lines []string
 		want  []Report
 	}{
-		"codex turn":        {[]string{`{"type":"turn.completed","usage":{"input_tokens":100,"cached_input_tokens":10,"output_tokens":20}}`}, []Report{{Counters{n(100), n(10), n(20), nil, 130}, "usage"}}},
-		"zero total":        {[]string{`{"usage":{"total_tokens":0}}`}, []Report{{Counters{nil, nil, nil, nil, 0}, "usage"}}},
+		"codex turn":        {[]string{`{"type":"turn.completed","usage":{"input_tokens":100,"cached_input_tokens":10,"output_tokens":20}}`}, []Report{{Counters: Counters{n(90), n(10), n(20), nil, 120}, Captured: "usage"}}},
+		"zero total":        {[]string{`{"usage":{"total_tokens":0}}`}, []Report{{Counters: Counters{nil, nil, nil, nil, 0}, Captured: "usage"}}},
 		"zeros tell little": {[]string{`{"usage":{"input_tokens":0,"output_tokens":0}}`}, nil},
-		"claude cache":      {[]string{`{"type":"result","usage":{"input_tokens":3,"cache_creation_input_tokens":7,"cache_read_input_tokens":5,"output_tokens":2}}`}, []Report{{Counters{n(10), n(5), n(2), nil, 17}, "usage"}}},
-		"openai names":      {[]string{`{"type":"x","prompt_tokens":4,"completion_tokens":5}`}, []Report{{Counters{n(4), nil, n(5), nil, 9}, "x"}}},
-		"said twice":        {[]string{`{"usage":{"total_tokens":5}}`, `{"tokenUsage":{"total_tokens":5}}`}, []Report{{Counters{nil, nil, nil, nil, 5}, "usage"}}},
-		"null gives way":    {[]string{`{"usage":{"input_tokens":null,"prompt_tokens":2.9,"output_tokens":"7"}}`}, []Report{{Counters{n(2), nil, nil, nil, 2}, "usage"}}},
-		"in an array":       {[]string{`[{"a":[{"usage":{"total_tokens":1}}]}]`}, []Report{{Counters{nil, nil, nil, nil, 1}, "usage"}}},
+		"claude cache":      {[]string{`{"type":"result","usage":{"input_tokens":3,"cache_creation_input_tokens":7,"cache_read_input_tokens":5,"output_tokens":2}}`}, []Report{{Counters: Counters{n(10), n(5), n(2), nil, 17}, Captured: "usage"}}},
+		"openai names":      {[]string{`{"type":"x","prompt_tokens":4,"completion_tokens":5}`}, []Report{{Counters: Counters{n(4), nil, n(5), nil, 9}, Captured: "x"}}},
+		"said twice":        {[]string{`{"usage":{"total_tokens":5}}`, `{"tokenUsage":{"total_tokens":5}}`}, []Report{{Counters: Counters{nil, nil, nil, nil, 5}, Captured: "usage"}}},
+		"null gives way":    {[]string{`{"usage":{"input_tokens":null,"prompt_tokens":2.9,"output_tokens":"7"}}`}, []Report{{Counters: Counters{n(2), nil, nil, nil, 2}, Captured: "usage"}}},
+		"in an array":       {[]string{`[{"a":[{"usage":{"total_tokens":1}}]}]`}, []Report{{Counters: Counters{nil, nil, nil, nil, 1}, Captured: "usage"}}},
 		"too deep":          {[]string{strings.Repeat(`{"a":`, 9) + `{"usage":{"total_tokens":1}}` + strings.Repeat("}", 9)}, nil},
 		"negative":          {[]string{`{"usage":{"total_tokens":-1}}`}, nil},
 		"no JSON":           {[]string{`usage: 5 tokens`, `{"usage":{"total_tokens":5}`, strings.Repeat("[", 9000)}, nil},
@@ -39,6 +39,78 @@ func TestReports(t *testing.T) {
 		}
 		if diff := cmp.Diff(c.want, got); diff != "" {
 			t.Errorf("%s:\n%s", name, diff)
+		}
+	}
+}
+
+// TestPartsAreDisjoint pins that parts never overlap, by whatever names a provider
+// reports them, and that they add up.
+func TestPartsAreDisjoint(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		line string
+		want Counters
+	}{
+		"codex exec":            {`{"type":"turn.completed","usage":{"input_tokens":2800,"cached_input_tokens":800,"cache_write_input_tokens":0,"output_tokens":140,"reasoning_output_tokens":40}}`, Counters{n(2000), n(800), n(100), n(40), 2940}},
+		"openai details":        {`{"usage":{"input_tokens":100,"input_tokens_details":{"cached_tokens":40},"output_tokens":20,"output_tokens_details":{"reasoning_tokens":5},"total_tokens":120}}`, Counters{n(60), n(40), n(15), n(5), 120}},
+		"chat details":          {`{"usage":{"prompt_tokens":100,"prompt_tokens_details":{"cached_tokens":40},"completion_tokens":20,"completion_tokens_details":{"reasoning_tokens":5},"total_tokens":120}}`, Counters{n(60), n(40), n(15), n(5), 120}},
+		"claude result":         {`{"type":"result","usage":{"input_tokens":3000,"cache_creation_input_tokens":90,"cache_read_input_tokens":1200,"output_tokens":210,"output_tokens_details":{"thinking_tokens":60}}}`, Counters{n(3090), n(1200), n(150), n(60), 4500}},
+		"gemini stream":         {`{"type":"result","status":"success","stats":{"total_tokens":4460,"input_tokens":4235,"output_tokens":165,"cached":1200,"input":3035,"duration_ms":89029,"tool_calls":2}}`, Counters{n(3035), n(1200), n(165), n(60), 4460}},
+		"larger than its whole": {`{"usage":{"input_tokens":5,"cached_input_tokens":10,"output_tokens":1}}`, Counters{n(5), n(10), n(1), nil, 16}},
+	} {
+		collector := NewCollector()
+		collector.Line([]byte(c.line))
+		best := collector.Best()
+		if best == nil {
+			t.Errorf("%s: nothing was reported", name)
+			continue
+		}
+		if diff := cmp.Diff(c.want, best.Counters); diff != "" {
+			t.Errorf("%s:\n%s", name, diff)
+		}
+	}
+	r, ok := AppServer([]byte(`{"total":{"totalTokens":2280,"inputTokens":2200,"cachedInputTokens":1300,"cacheWriteInputTokens":0,"outputTokens":80,"reasoningOutputTokens":30},"last":{"totalTokens":1230}}`))
+	if diff := cmp.Diff(Counters{n(900), n(1300), n(50), n(30), 2280}, r.Counters); !ok || diff != "" {
+		t.Error(ok, diff)
+	}
+}
+
+// TestStepsAddUp pins that agents that tell each step by itself are charged with
+// all of them, also when they are stopped before they tell a sum.
+func TestStepsAddUp(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		lines []string
+		want  Counters
+		cost  float64
+	}{
+		"claude, stopped in its second message": {[]string{
+			`{"type":"stream_event","event":{"type":"message_start","message":{"id":"m1","usage":{"input_tokens":1000,"cache_read_input_tokens":400,"cache_creation_input_tokens":30,"output_tokens":1}}}}`,
+			`{"type":"assistant","message":{"id":"m1","usage":{"input_tokens":1000,"cache_read_input_tokens":400,"cache_creation_input_tokens":30,"output_tokens":1}}}`,
+			`{"type":"stream_event","event":{"type":"message_delta","usage":{"input_tokens":1000,"cache_read_input_tokens":400,"cache_creation_input_tokens":30,"output_tokens":50}}}`,
+			`{"type":"stream_event","event":{"type":"message_start","message":{"id":"m2","usage":{"input_tokens":7,"cache_read_input_tokens":0,"output_tokens":1}}}}`,
+		}, Counters{n(1037), n(400), n(51), nil, 1488}, 0},
+		"claude, to its end": {[]string{
+			`{"type":"assistant","message":{"id":"m1","usage":{"input_tokens":10,"cache_read_input_tokens":0,"output_tokens":1}}}`,
+			`{"type":"result","total_cost_usd":0.25,"usage":{"input_tokens":10,"cache_read_input_tokens":0,"output_tokens":5}}`,
+		}, Counters{n(10), n(0), n(5), nil, 15}, 0.25},
+		"opencode": {[]string{
+			`{"type":"step_finish","part":{"id":"p1","tokens":{"total":1470,"input":1000,"output":50,"reasoning":20,"cache":{"write":0,"read":400}},"cost":0.5}}`,
+			`{"type":"step_finish","part":{"id":"p2","tokens":{"total":17,"input":10,"output":5,"reasoning":0,"cache":{"write":2,"read":0}},"cost":0.25}}`,
+			`{"type":"step_finish","part":{"id":"p2","tokens":{"total":17,"input":10,"output":5,"reasoning":0,"cache":{"write":2,"read":0}},"cost":0.25}}`,
+		}, Counters{n(1012), n(400), n(55), n(20), 1487}, 0.75},
+	} {
+		collector := NewCollector()
+		for _, line := range c.lines {
+			collector.Line([]byte(line))
+		}
+		best := collector.Best()
+		if diff := cmp.Diff(c.want, best.Counters); diff != "" {
+			t.Errorf("%s:\n%s", name, diff)
+		}
+		u := best.Usage("claude")
+		if priced := Price(u, nil); priced != (c.cost > 0) || (priced && (*u.CostUSD != c.cost || u.CostSource != CostReported)) {
+			t.Errorf("%s: priced %v as %+v", name, priced, u)
 		}
 	}
 }
@@ -58,7 +130,7 @@ func TestGeminiStatistics(t *testing.T) {
 	t.Parallel()
 	c := NewCollector()
 	r, ok := c.Whole([]byte("{\n \"response\": \"hi\",\n \"stats\": {\"models\": {\"a\": {\"tokens\": {\"prompt\": 10, \"candidates\": 3, \"total\": 15, \"cached\": 4, \"thoughts\": 2}}, \"b\": {\"tokens\": {\"prompt\": 1, \"candidates\": 1, \"total\": 2, \"cached\": 0}}}}}\n"))
-	want := Report{Counters{n(7), n(4), n(4), n(2), 17}, "stats.models"}
+	want := Report{Counters: Counters{n(7), n(4), n(4), n(2), 17}, Captured: "stats.models"}
 	if diff := cmp.Diff(want, r); !ok || diff != "" {
 		t.Error(ok, diff)
 	}
@@ -95,8 +167,8 @@ func TestPrice(t *testing.T) {
 	t.Parallel()
 	cached := 0.01
 	card := map[string]doc.RateCard{"codex": {Input: 0.02, Output: 0.03, CachedInput: &cached}, "default": {Input: 1, Output: 2}}
-	u := &doc.Usage{Provider: "codex-app-server", InputTokens: n(28), CachedInputTokens: n(2), OutputTokens: n(12), TotalTokens: 42}
-	if !Price(u, card) || *u.CostUSD != 0.00094 || u.CostRateCardProvider != "codex" {
+	u := &doc.Usage{Provider: "codex-app-server", InputTokens: n(26), CachedInputTokens: n(2), OutputTokens: n(12), TotalTokens: 40}
+	if !Price(u, card) || *u.CostUSD != 0.0009 || u.CostRateCardProvider != "codex" {
 		t.Errorf("%v %s", *u.CostUSD, u.CostRateCardProvider)
 	}
 	split := &doc.Usage{Provider: "other", TotalTokens: 101}

@@ -39,6 +39,11 @@ type Run struct {
 	ContextCycles *ContextCycles     `json:"context_cycles" is:"optional"`
 	Spec          *Spec              `json:"spec" is:"optional"`
 	Log           *events.Checkpoint `json:"log" is:"optional"`
+	// ProviderSessionID is the agent's own id of its conversation. Error and
+	// ErrorKind are why the run failed, in the agent's words.
+	ProviderSessionID string `json:"provider_session_id" is:"optional"`
+	Error             string `json:"error" is:"optional"`
+	ErrorKind         string `json:"error_kind" is:"optional"`
 }
 
 // Terminal reports whether a status is final.
@@ -59,7 +64,7 @@ type Usage struct {
 	CapturedFromEventType string   `json:"captured_from_event_type,omitempty" is:"optional"`
 	CostUSD               *float64 `json:"cost_usd,omitempty" is:"optional,min=0"`
 	CostCurrency          string   `json:"cost_currency,omitempty" is:"optional,enum=USD"`
-	CostSource            string   `json:"cost_source,omitempty" is:"optional,enum=provider_rate_card|no_rate_card"`
+	CostSource            string   `json:"cost_source,omitempty" is:"optional,enum=provider_rate_card|provider_reported|no_rate_card"`
 	CostRateCardProvider  string   `json:"cost_rate_card_provider,omitempty" is:"optional"`
 }
 
@@ -183,6 +188,8 @@ type Session struct {
 	OwnerStart     string  `json:"owner_start" is:"optional"`
 	PIDStart       string  `json:"pid_start" is:"optional"`
 	Socket         string  `json:"socket" is:"optional"`
+	ErrorKind      string  `json:"error_kind" is:"optional"`
+	RetryAfterMS   *int64  `json:"retry_after_ms" is:"optional"` // that the provider named
 }
 
 // The codecs of the documents above.

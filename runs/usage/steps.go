@@ -1,0 +1,129 @@
+package usage
+
+// Agents that report the usage of each step by itself: what a run consumed is the
+// sum over its steps. claude tells each message of its model several times, with
+// growing counters, and the sum at the end, which a run that is stopped never gets
+// to; opencode tells each step once, and no sum.
+
+import (
+	"ac/internal/shape"
+)
+
+// maxSteps bounds the steps that are kept; what comes later is added to the last.
+const maxSteps = 100_000
+
+// steps adds up the steps of one run.
+type steps struct {
+	byID    map[string]Counters
+	sum     Counters
+	message string             // of claude, that streams
+	costs   map[string]float64 // of opencode's steps
+	cost    float64
+}
+
+// line takes a line that tells a step. mine is false for lines that have to be
+// searched in the usual way; ok is false where the line told nothing new.
+func (s *steps) line(v *shape.Value) (r Report, ok, mine bool) {
+	switch kind := v.Get("type").Text; kind {
+	case "stream_event":
+		event := v.Get("event")
+		if id := event.Get("message").Get("id"); id.Kind == shape.String {
+			s.message = id.Text
+		}
+		usage := event.Get("usage")
+		if usage.Kind != shape.Map {
+			usage = event.Get("message").Get("usage")
+		}
+		if s.message == "" || event.Kind != shape.Map {
+			return r, false, false
+		}
+		r, ok = s.add(s.message, usage, "stream_event")
+		return r, ok, true
+	case "assistant":
+		message := v.Get("message")
+		if id := message.Get("id"); id.Kind == shape.String && id.Text != "" && message.Get("usage").Kind == shape.Map {
+			r, ok = s.add(id.Text, message.Get("usage"), "assistant")
+			return r, ok, true
+		}
+	case "step_finish":
+		part := v.Get("part")
+		tokens := part.Get("tokens")
+		if id := part.Get("id"); id.Kind == shape.String && tokens.Kind == shape.Map {
+			r, ok = s.put(id.Text, stepTokens(tokens), "step_finish")
+			return r, ok, true
+		}
+	}
+	return r, false, false
+}
+
+// stepTokens reads the counters of a step of opencode, which do not overlap.
+func stepTokens(v *shape.Value) Counters {
+	cache := v.Get("cache")
+	c := Counters{
+		Input: sum(count(v.Get("input")), count(cache.Get("write"))), Cached: count(cache.Get("read")),
+		Output: count(v.Get("output")), Reasoning: count(v.Get("reasoning")),
+	}
+	c, _ = withTotal(c, nil) // a step of zeros adds nothing
+	return c
+}
+
+// add takes the counters of a message as far as they are told.
+func (s *steps) add(id string, usage *shape.Value, captured string) (r Report, ok bool) {
+	c, ok := counters(usage)
+	if !ok {
+		return r, false
+	}
+	return s.put(id, c, captured)
+}
+
+// put replaces what was known of a step where that was less.
+func (s *steps) put(id string, c Counters, captured string) (r Report, ok bool) {
+	if s.byID == nil {
+		s.byID = map[string]Counters{}
+	}
+	before, known := s.byID[id]
+	if c.Total == 0 || (known && c.Total <= before.Total) || (!known && len(s.byID) >= maxSteps) {
+		return r, false
+	}
+	s.byID[id] = c
+	s.sum = s.sum.plus(c).minus(before)
+	return Report{Counters: s.sum, Captured: captured}, true
+}
+
+func (c Counters) plus(o Counters) Counters {
+	return Counters{
+		sum(c.Input, o.Input), sum(c.Cached, o.Cached), sum(c.Output, o.Output), sum(c.Reasoning, o.Reasoning), plus(c.Total, o.Total),
+	}
+}
+
+// minus takes away what was added before.
+func (c Counters) minus(o Counters) Counters {
+	less := func(a, b *int64) *int64 {
+		if a == nil || b == nil {
+			return a
+		}
+		return new(max(0, *a-*b))
+	}
+	return Counters{
+		less(c.Input, o.Input), less(c.Cached, o.Cached), less(c.Output, o.Output), less(c.Reasoning, o.Reasoning), max(0, c.Total-o.Total),
+	}
+}
+
+// priced adds up the costs of opencode's steps. A step that cost nothing has no
+// price that it knows of.
+func (s *steps) priced(v *shape.Value) (total float64, ok bool) {
+	part := v.Get("part")
+	id, cost := part.Get("id"), part.Get("cost")
+	if v.Get("type").Text != "step_finish" || id.Kind != shape.String || cost.Kind != shape.Number || !(cost.Num > 0) || cost.Num > maxCount {
+		return 0, false
+	}
+	if s.costs == nil {
+		s.costs = map[string]float64{}
+	}
+	if _, known := s.costs[id.Text]; known || len(s.costs) >= maxSteps {
+		return s.cost, false
+	}
+	s.costs[id.Text] = cost.Num
+	s.cost += cost.Num
+	return s.cost, true
+}
