@@ -4,9 +4,12 @@ package company
 
 import (
 	"context"
+	"os"
+	"time"
 
 	"ac/internal/turn"
 	"ac/runs/provider"
+	"ac/workspace"
 )
 
 // Adapters looks for every adapter. It starts short probes and holds nobody up.
@@ -20,5 +23,17 @@ func (c *Company) Adapters(ctx context.Context, _ Dir) ([]provider.Adapter, erro
 		return nil, err
 	}
 	turn.Leave(ctx)
-	return provider.Status(ctx, machine), nil
+	return c.all.prober(w).Status(ctx, machine), nil
+}
+
+// probePatience is how long an answer waits for probes of programs that were not
+// asked before: some need seconds.
+const probePatience = 4 * time.Second
+
+// prober asks programs in the background of this process.
+func (cs *Companies) prober(w *workspace.Workspace) provider.Prober {
+	return provider.Prober{
+		Cache: provider.Cache{Workspace: w, Environ: os.Environ()}, Patience: probePatience,
+		Run: func(probe func(context.Context)) { cs.background.Go(func() { probe(cs.ctx) }) },
+	}
 }

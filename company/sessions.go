@@ -117,10 +117,13 @@ type Poll struct {
 	ExitCode   *int    `json:"exit_code"`
 	Signal     *string `json:"signal"`
 	Error      string  `json:"error,omitempty"`
+	// ErrorKind is of which kind the error is: auth, quota, rate_limit,
+	// overloaded, context, trust, refused, network, crash or unknown.
+	ErrorKind string `json:"error_kind,omitempty"`
 }
 
 func pollOf(r doc.Session) Poll {
-	return Poll{r.Ref, r.ProjectID, r.RunID, r.Status, r.ExitCode, r.Signal, r.Error}
+	return Poll{r.Ref, r.ProjectID, r.RunID, r.Status, r.ExitCode, r.Signal, r.Error, r.ErrorKind}
 }
 
 // SessionRow is a session in a list.

@@ -11,6 +11,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"time"
 
 	"ac/internal/durable"
 	"ac/internal/yamldoc"
@@ -90,12 +91,11 @@ func (p Patient) providers(ctx context.Context) []Check {
 	cli := Check{ID: "providers.cli", Status: Fail, Message: "no agent CLI is available"}
 	protocol := pass("providers.protocol", "codex_app_server is available")
 	var available []string
-	for _, adapter := range provider.Status(ctx, machine) {
-		reason := adapter.Reason
-		if adapter.Available {
-			reason = "available"
+	for _, adapter := range provider.StatusWithin(ctx, machine, p.programs(), probePatience) {
+		line := adapter.Name + ": " + adapter.Describe()
+		if adapter.Probe != nil && !adapter.Probe.OK && cli.Hint == "" {
+			cli.Hint = adapter.Name + " does not take the command lines of ac: update it, or log it in."
 		}
-		line := adapter.Name + ": " + reason
 		switch {
 		case adapter.Mode == "cli":
 			cli.Details = append(cli.Details, line)
@@ -117,6 +117,14 @@ func (p Patient) providers(ctx context.Context) []Check {
 		cli.Hint = "Install codex, claude or gemini so that it is in PATH, or say where it lies under provider_bins in " + workspace.MachineFile + "."
 	}
 	return []Check{cli, protocol}
+}
+
+// probePatience is how long the doctor waits for programs to say what they are.
+const probePatience = 20 * time.Second
+
+// programs is what is known of the programs of this machine; nothing is written.
+func (p Patient) programs() provider.Cache {
+	return provider.Cache{Workspace: p.Workspace, Environ: os.Environ(), Frozen: true}
 }
 
 // repositories gives no check when the overlay cannot be read.

@@ -183,7 +183,7 @@ func (w *bundler) parts(ctx context.Context, p Patient, o Order, b *Bundle) (m m
 	if err != nil {
 		machine = doc.Machine{} // then by their own names, as the report has it
 	}
-	if err := w.write(b.Files.Adapters, provider.Status(ctx, machine)); err != nil {
+	if err := w.write(b.Files.Adapters, provider.StatusWithin(ctx, machine, p.programs(), probePatience)); err != nil {
 		return m, err
 	}
 	sessions, figures, err := o.Parts.Sessions(ctx)

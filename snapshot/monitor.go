@@ -55,6 +55,7 @@ type RowSession struct {
 	ExitCode    *int    `json:"live_exit_code"`
 	Signal      *string `json:"live_signal"`
 	Error       string  `json:"live_error,omitempty"`
+	ErrorKind   string  `json:"live_error_kind,omitempty"`
 	StartedAtMS int64   `json:"session_started_at_ms"`
 	EndedAtMS   *int64  `json:"session_ended_at_ms,omitempty"`
 }
@@ -186,7 +187,7 @@ func sessionOf(s *doc.Session) *RowSession {
 		return nil
 	}
 	return &RowSession{
-		SessionRef: s.Ref, LiveStatus: s.Status, ExitCode: s.ExitCode, Signal: s.Signal, Error: s.Error,
+		SessionRef: s.Ref, LiveStatus: s.Status, ExitCode: s.ExitCode, Signal: s.Signal, Error: s.Error, ErrorKind: s.ErrorKind,
 		StartedAtMS: s.StartedAtMS, EndedAtMS: s.EndedAtMS,
 	}
 }

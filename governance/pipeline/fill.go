@@ -182,7 +182,7 @@ func (f *filling) template(made runs.Created) ([]byte, error) {
 func (f *filling) execute(ctx context.Context, prompt string) (doc.Session, error) {
 	call := f.cli.ForFilling(provider.Filling{
 		Program: provider.Binary(f.machine, f.Provider), Model: provider.ModelFlag(f.Model), Prompt: prompt,
-		Last: filepath.Join(f.w.Dir(), filepath.FromSlash(f.output("last_message.md"))),
+		Last: filepath.Join(f.w.Dir(), filepath.FromSlash(f.output("last_message.md"))), Trusted: f.trusted(),
 	})
 	record, err := f.conductor.Conduct(ctx, f.w, session.Order{
 		ProjectID: f.ProjectID, RunID: f.filled.RunID, AgentID: f.AgentID, Provider: f.Provider, Argv: call.Argv,
@@ -192,6 +192,16 @@ func (f *filling) execute(ctx context.Context, prompt string) (doc.Session, erro
 		err = errors.New("the run is followed by another program: " + record.Error)
 	}
 	return record, err
+}
+
+// trusted reports whether somebody who may chose the folder that the agent works
+// in: the workspace, or a repository that is linked to the project.
+func (f *filling) trusted() bool {
+	if f.RepoID == "" {
+		return true
+	}
+	links, err := f.w.RepoLinks(f.ProjectID)
+	return err == nil && slices.ContainsFunc(links, func(l doc.RepoLink) bool { return l.RepoID == f.RepoID })
 }
 
 // output is where a file of the run's outputs lies.
@@ -209,9 +219,13 @@ func (f *filling) answer(record doc.Session) (string, error) {
 	case record.Signal != nil:
 		return "", refuse(false, "the command of %s was ended by %s", f.Provider, *record.Signal)
 	case *record.ExitCode != 0:
-		return "", refuse(false, "the command of %s ended with exit status %d", f.Provider, *record.ExitCode)
+		why := fmt.Sprintf("the command of %s ended with exit status %d", f.Provider, *record.ExitCode)
+		if record.Error != "" {
+			why += ": " + record.Error
+		}
+		return "", refuse(false, "%s", why)
 	case record.Error != "":
-		return "", refuse(true, "%s", record.Error)
+		return "", refuse(record.ErrorKind == "", "%s", record.Error)
 	}
 	var last, stdout []byte
 	var err error

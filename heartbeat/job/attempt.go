@@ -113,8 +113,8 @@ func (r *runner) launch(ctx context.Context, a *doc.JobAttempt, agent doc.Agent,
 		end := blockedEnd(agent.Provider, verdict.Message)
 		return nil, about, &end, r.block(ctx, *a, verdict, about)
 	}
-	provenance := r.abilities.about(ctx, agent.Provider, verdict.Bin)
-	c, err := r.command(ctx, agent, verdict.Bin, a.RunID, prompt(r.spec, a.Attempt, a.RunID, before))
+	provenance := r.known.About(ctx, agent.Provider, verdict.Bin)
+	c, err := r.command(ctx, agent, verdict.Bin, a.RunID, prompt(r.spec, a.Attempt, a.RunID, before), r.level(before), before)
 	if err != nil {
 		return nil, about, nil, err
 	}
@@ -130,6 +130,15 @@ func (r *runner) launch(ctx context.Context, a *doc.JobAttempt, agent doc.Agent,
 	}
 	hosted = r.newHosting()
 	return hosted, about, nil, runs.Launch(ctx, r.w, r.admission, hosted, r.launchSpec(*a, c))
+}
+
+// level is what an attempt may do: what the job may, and nothing but read where an
+// answer is only brought into shape.
+func (r *runner) level(before *previous) string {
+	if before.repairable() {
+		return provider.ReadOnly
+	}
+	return r.spec.PermissionLevel
 }
 
 func orEmpty(text *string) string {
@@ -153,7 +162,7 @@ func (r *runner) launchSpec(a doc.JobAttempt, c call) runs.LaunchSpec {
 	}
 	return runs.LaunchSpec{
 		ProjectID: r.project, RunID: a.RunID, SessionRef: a.SessionRef, Argv: c.argv, Stdin: c.stdin, Prompt: c.prompt, Model: c.model,
-		Version: r.order.Program, Actor: actor, Priority: priority,
+		Level: c.level, Version: r.order.Program, Actor: actor, Priority: priority,
 	}
 }
 

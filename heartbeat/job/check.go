@@ -8,6 +8,7 @@ import (
 
 	"ac/internal/shape"
 	"ac/internal/yamldoc"
+	"ac/runs/session"
 	"ac/workspace"
 	"ac/workspace/doc"
 )
@@ -30,7 +31,11 @@ type judged struct {
 // have an answer.
 func judge(w *workspace.Workspace, p place, spec doc.JobSpec, a doc.JobAttempt) judged {
 	if a.Status != doc.AttemptEnded {
-		return judged{issues: []doc.JobError{{Code: CodeAttemptFailed, Message: a.Error}}}
+		issue := doc.JobError{Code: CodeAttemptFailed, Message: a.Error}
+		if s, err := session.Read(w, a.SessionRef); err == nil && s.ErrorKind != "" {
+			issue.Details = "error_kind: " + s.ErrorKind
+		}
+		return judged{issues: []doc.JobError{issue}}
 	}
 	return judgeOutput(w, p, spec, a)
 }

@@ -89,6 +89,13 @@ func blockedEnd(provider, message string) ending {
 	}
 }
 
+// refusedEnd is the end of a job whose worker said why no attempt can succeed.
+func refusedEnd(provider, kind, words, mend string) ending {
+	result := withError(blank(doc.ResultBlocked, "The worker could not do it ("+kind+"): "+cut(words, digestText)), CodeAttemptFailed, words, mend)
+	result.Errors[0].Details = "error_kind: " + kind
+	return ending{result: result, signals: Signals{BlockedReason: kind, Provider: provider}}
+}
+
 // inVain is the end after the last attempt.
 func inVain(issues []doc.JobError) ending {
 	result := blank(doc.ResultNeedsInput, "No attempt gave a valid result.")

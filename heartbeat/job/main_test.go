@@ -153,7 +153,7 @@ func work(name string, args []string) int {
 		return 0
 	}
 	prompt := args[len(args)-1]
-	if name == "codex" {
+	if name != "gemini" {
 		if os.Getenv("DEAF") != "" {
 			return deaf()
 		}

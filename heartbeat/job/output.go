@@ -56,11 +56,15 @@ func tail(w *workspace.Workspace, name string, limit int64) string {
 	return strings.ToValidUTF8(string(text), "\uFFFD")
 }
 
-// explain says why a session failed: its error or exit, and the end of what it
-// printed to stderr.
+// explain says why a session failed: its exit and the agent's own words, else its
+// error or exit and the end of what it printed to stderr.
 func explain(w *workspace.Workspace, p place, a doc.JobAttempt, s doc.Session) string {
 	var parts []string
 	switch {
+	case s.Error != "" && s.ErrorKind != "" && s.ExitCode != nil && *s.ExitCode != 0:
+		return "exit code " + strconv.Itoa(*s.ExitCode) + ": " + s.Error
+	case s.Error != "" && s.ErrorKind != "":
+		return s.Error
 	case s.Error != "":
 		parts = append(parts, s.Error)
 	case s.Signal != nil:

@@ -21,6 +21,7 @@ import (
 	"ac/runs/lane"
 	"ac/runs/provider"
 	"ac/runs/session"
+	"ac/runs/transcript"
 	"ac/workspace"
 	"ac/workspace/doc"
 )
@@ -90,7 +91,7 @@ type runner struct {
 	spec      doc.JobSpec
 	host      session.Host
 	admission *runs.Admission
-	abilities abilities
+	known     provider.Cache
 }
 
 // Run owns a job and takes it to its end. say is told once whether it owns the
@@ -119,7 +120,7 @@ func Run(w *workspace.Workspace, executable string, order Order, interrupt <-cha
 	}
 	say(phaseOwned, nil)
 	r := &runner{
-		place: p, w: w, order: order, abilities: abilities{w, order.Environ},
+		place: p, w: w, order: order, known: provider.Cache{Workspace: w, Environ: order.Environ},
 		host:      session.Host{Executable: executable, Guards: &session.Guards{}},
 		admission: runs.NewAdmission(w, lane.LimitsFrom(func(name string) (string, bool) { return lookup(order.Environ, name) })),
 	}
@@ -203,6 +204,9 @@ func (r *runner) work(ctx context.Context) (end ending, err error) {
 	}
 	var before *previous
 	if last := record.Last(); last != nil {
+		if end := r.hopeless(*last); end != nil {
+			return *end, nil
+		}
 		before = r.previousOf(*last)
 	}
 	for n := len(record.Attempts) + 1; n <= maxAttempts; n++ {
@@ -219,6 +223,9 @@ func (r *runner) work(ctx context.Context) (end ending, err error) {
 		before = r.previousOf(a)
 		if before.judged.accepted != nil {
 			return valid(*before.judged.accepted, n), nil
+		}
+		if end := r.hopeless(a); end != nil {
+			return *end, nil
 		}
 		r.pressure(ctx, a)
 	}
@@ -276,14 +283,58 @@ func (r *runner) previousOf(a doc.JobAttempt) *previous {
 	return before
 }
 
+// hopeless is the end of a job whose attempt failed in a way that another attempt
+// would, too, until somebody does something about it; nil for all others.
+func (r *runner) hopeless(a doc.JobAttempt) *ending {
+	s, err := session.Read(r.w, a.SessionRef)
+	if err != nil || a.Status == doc.AttemptStopped {
+		return nil
+	}
+	mend := ""
+	switch s.ErrorKind {
+	case transcript.FailedAuth:
+		mend = "Log " + a.Provider + " in on this machine, then submit the job again."
+	case transcript.FailedTrust:
+		mend = "Link the repository to the project, or trust the folder in " + a.Provider + " itself, then submit the job again."
+	case transcript.FailedRefused:
+		mend = "The model refuses this goal: change the goal, or give the job to an agent with another model."
+	default:
+		return nil
+	}
+	end := refusedEnd(a.Provider, s.ErrorKind, s.Error, mend)
+	return &end
+}
+
 // pressure lets the provider of a failed attempt cool down when its failure shows
-// that it should. Whoever launches it next waits for that in the lane.
+// that it should: for as long as the provider asked for, where it named a time.
+// Whoever launches it next waits for that in the lane.
 func (r *runner) pressure(ctx context.Context, a doc.JobAttempt) {
 	if a.Status != doc.AttemptFailed {
 		return
 	}
-	_, out := output(r.w, r.project, a.RunID)
-	_, _ = r.admission.Lane.Report(ctx, a.Provider, a.Error, out) // the next launch then comes sooner, no worse
+	// Whatever fails here, the next launch comes sooner, no worse.
+	var class lane.Class
+	s, err := session.Read(r.w, a.SessionRef)
+	if err != nil {
+		s.ErrorKind = ""
+	}
+	switch s.ErrorKind {
+	case transcript.FailedRateLimit, transcript.FailedQuota:
+		class = lane.RateLimit
+	case transcript.FailedOverloaded, transcript.FailedNetwork:
+		class = lane.Transient
+	case transcript.FailedContext, transcript.FailedCrash:
+		return
+	default:
+		_, out := output(r.w, r.project, a.RunID)
+		_, _ = r.admission.Lane.Report(ctx, a.Provider, a.Error, out)
+		return
+	}
+	if s.RetryAfterMS != nil {
+		_ = r.admission.Lane.CoolFor(ctx, a.Provider, class, time.Duration(*s.RetryAfterMS)*time.Millisecond)
+		return
+	}
+	_ = r.admission.Lane.Cool(ctx, a.Provider, class)
 }
 
 // timeout is the limit of one attempt.

@@ -52,11 +52,12 @@ func object(properties ...property) *schema {
 	return s
 }
 
-// resultSchema is that of the result of one attempt.
-func resultSchema(id, run string) *schema {
+// resultSchema is that of the result of one attempt, which names its run, or that of
+// the attempt whose answer it repairs.
+func resultSchema(id string, runs ...string) *schema {
 	return object(
 		property{"schema_version", typed("integer")}, property{"type", oneOf("result")},
-		property{"job_id", oneOf(id)}, property{"attempt_run_id", oneOf(run)},
+		property{"job_id", oneOf(id)}, property{"attempt_run_id", oneOf(runs...)},
 		property{"status", oneOf("succeeded", "needs_input", "blocked", "failed", "canceled")}, property{"summary", text()},
 		property{"files_changed", listOf(object(
 			property{"path", text()}, property{"change_type", maybeOneOf("added", "modified", "deleted", "renamed")}, property{"summary", maybeText()},

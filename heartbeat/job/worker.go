@@ -101,32 +101,35 @@ type call struct {
 	argv   []string
 	stdin  *string
 	prompt *string // of an app server, in place of a command
+	level  string  // of an app server, whose command line has no rights
 	model  string
 	format string
 }
 
 // command makes the command line of an attempt whose worker may be used. The
 // schema is passed where the program takes one.
-func (r *runner) command(ctx context.Context, agent doc.Agent, program, run, prompt string) (call, error) {
+func (r *runner) command(ctx context.Context, agent doc.Agent, program, run, prompt, level string, before *previous) (call, error) {
 	model := r.spec.Model
 	if model == "" {
 		model = agent.ModelHint
 	}
 	c := call{model: provider.ModelFlag(model)}
 	if provider.SpeaksAppServer(agent.Provider) {
-		c.prompt = &prompt
+		c.prompt, c.level = &prompt, level
 		return c, nil
 	}
 	cli, err := provider.CLIOf(agent.Provider)
 	if err != nil {
 		return c, err
 	}
+	able := r.known.Abilities(ctx, cli, program)
 	work := provider.Work{
-		Program: program, Model: c.model, Prompt: prompt, ReadOnly: r.spec.PermissionLevel == "read-only",
-		AllowedTools: allowedTools(agent), Permission: r.spec.PermissionLevel, Template: template(agent),
+		Program: program, Model: c.model, Prompt: prompt, Level: level, Stream: able.Stream,
+		Trusted:      true, // a job works in the workspace
+		AllowedTools: allowedTools(agent), Template: template(agent),
 	}
 	driver := provider.DriverOf(agent.Provider)
-	if err := r.passSchema(ctx, cli, driver, run, &work); err != nil {
+	if err := r.passSchema(able, driver, run, before, &work); err != nil {
 		return c, err
 	}
 	made, err := cli.ForWork(work)
@@ -141,11 +144,15 @@ func (r *runner) command(ctx context.Context, agent doc.Agent, program, run, pro
 }
 
 // passSchema gives a CLI the schema of the answer, in the way that it takes it.
-func (r *runner) passSchema(ctx context.Context, cli provider.CLI, driver provider.Driver, run string, work *provider.Work) error {
-	if driver == provider.Gemini || !r.abilities.taken(ctx, cli, work.Program) {
+func (r *runner) passSchema(able provider.Abilities, driver provider.Driver, run string, before *previous, work *provider.Work) error {
+	if !able.Schema {
 		return nil
 	}
-	shape := resultSchema(r.id, run)
+	named := []string{run}
+	if before.repairable() {
+		named = append(named, before.run)
+	}
+	shape := resultSchema(r.id, named...)
 	if r.spec.JobKind == doc.JobHeartbeat {
 		shape = reportSchema()
 	}

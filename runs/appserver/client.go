@@ -32,6 +32,7 @@ type Spec struct {
 	Model   string // "" for the provider's choice
 	Dir     string
 	Prompt  string
+	Sandbox string // by its name in the protocol
 }
 
 // Notices are told what becomes known while the turn goes on, one at a time. A
@@ -132,10 +133,13 @@ type clientInfo struct {
 	Version string `json:"version"`
 }
 
+// threadParams asks for a thread in which nobody is asked: what the sandbox does
+// not bear fails.
 type threadParams struct {
-	Model                 *string `json:"model"`
-	Cwd                   string  `json:"cwd"`
-	ExperimentalRawEvents bool    `json:"experimentalRawEvents"`
+	Model          *string `json:"model"`
+	Cwd            string  `json:"cwd"`
+	ApprovalPolicy string  `json:"approvalPolicy"`
+	Sandbox        string  `json:"sandbox"`
 }
 
 type turnParams struct {
@@ -165,7 +169,7 @@ func (c *Client) steps(ctx context.Context, spec Spec) error {
 	var thread struct {
 		Thread identified `json:"thread"`
 	}
-	start := threadParams{Cwd: spec.Dir, ExperimentalRawEvents: true}
+	start := threadParams{Cwd: spec.Dir, ApprovalPolicy: "never", Sandbox: spec.Sandbox}
 	if spec.Model != "" {
 		start.Model = &spec.Model
 	}

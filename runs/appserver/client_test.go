@@ -43,7 +43,7 @@ func play(t *testing.T, script [][]string, notices Notices) (Outcome, []string, 
 		_ = r.Close()
 		heard <- lines
 	}()
-	outcome, err := c.Run(ctx, Spec{Version: "1", Dir: "/repo", Prompt: "do <it> & \"that\""})
+	outcome, err := c.Run(ctx, Spec{Version: "1", Dir: "/repo", Sandbox: "read-only", Prompt: "do <it> & \"that\""})
 	lines := <-heard
 	c.Close()
 	<-c.conn.DisconnectNotify()
@@ -87,7 +87,7 @@ func TestTurn(t *testing.T) {
 	if diff := cmp.Diff([]string{
 		`{"id":1,"method":"initialize","params":{"clientInfo":{"name":"agentcompany","version":"1"},"capabilities":null}}`,
 		`{"method":"initialized"}`,
-		`{"id":2,"method":"thread/start","params":{"model":null,"cwd":"/repo","experimentalRawEvents":true}}`,
+		`{"id":2,"method":"thread/start","params":{"model":null,"cwd":"/repo","approvalPolicy":"never","sandbox":"read-only"}}`,
 		`{"id":3,"method":"turn/start","params":{"threadId":"th_1","input":[{"type":"text","text":"do <it> & \"that\"","text_elements":[]}]}}`,
 		`{"id":"ask","error":{"code":-32601,"message":"Unknown method: applyPatchApproval"}}`,
 		`{"id":-3,"error":{"code":-32601,"message":"Unknown method: applyPatchApproval"}}`,

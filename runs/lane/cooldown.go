@@ -63,8 +63,26 @@ func (c cooldown) active(nowMS int64) bool { return c.UntilMS > nowMS && c.Until
 // under gives the cooldowns after one more report of pressure; random is from 0
 // up to 1. Those that are over are left out, and none becomes shorter.
 func under(cooldowns []cooldown, provider string, class Class, nowMS int64, random float64) []cooldown {
-	next := cooldown{Provider: key(provider), Class: class, Level: 1}
-	var others []cooldown
+	next, others := following(cooldowns, provider, class, nowMS)
+	ms, levels := class.base()
+	next.Level = min(next.Level, levels)
+	ms = min(ms<<(next.Level-1), maxCooldown)
+	ms = max(int64(float64(ms)*(0.9+0.2*random)), minCooldown)
+	next.UntilMS = max(next.UntilMS, nowMS+ms)
+	return append(others, next)
+}
+
+// until is under for a provider that named the time itself.
+func until(cooldowns []cooldown, provider string, class Class, nowMS, untilMS int64) []cooldown {
+	next, others := following(cooldowns, provider, class, nowMS)
+	next.Level, next.UntilMS = max(next.Level-1, 1), max(next.UntilMS, untilMS)
+	return append(others, next)
+}
+
+// following is the next cooldown of a provider, and those of all others that are
+// not over.
+func following(cooldowns []cooldown, provider string, class Class, nowMS int64) (next cooldown, others []cooldown) {
+	next = cooldown{Provider: key(provider), Class: class, Level: 1}
 	for _, c := range cooldowns {
 		switch {
 		case !c.active(nowMS):
@@ -74,12 +92,7 @@ func under(cooldowns []cooldown, provider string, class Class, nowMS int64, rand
 			others = append(others, c)
 		}
 	}
-	ms, levels := class.base()
-	next.Level = min(next.Level, levels)
-	ms = min(ms<<(next.Level-1), maxCooldown)
-	ms = max(int64(float64(ms)*(0.9+0.2*random)), minCooldown)
-	next.UntilMS = max(next.UntilMS, nowMS+ms)
-	return append(others, next)
+	return next, others
 }
 
 // maxCooldowns bounds the file of the cooldowns.
@@ -130,9 +143,25 @@ func (l *Lane) Report(ctx context.Context, provider, text, output string) (Class
 	return class, l.Cool(ctx, provider, class)
 }
 
+// CoolFor lets the launches of a provider wait for as long as it asked for, at
+// most for the longest cooldown that there is. It is durable and holds in all
+// processes.
+func (l *Lane) CoolFor(ctx context.Context, provider string, class Class, wait time.Duration) error {
+	return l.change(ctx, provider, func(cooldowns []cooldown, now int64) []cooldown {
+		return until(cooldowns, provider, class, now, now+min(max(wait.Milliseconds(), minCooldown), maxCooldown))
+	})
+}
+
 // Cool lets the launches of a provider wait, longer each time while it still
 // cools down. It is durable and holds in all processes.
-func (l *Lane) Cool(ctx context.Context, provider string, class Class) (err error) {
+func (l *Lane) Cool(ctx context.Context, provider string, class Class) error {
+	return l.change(ctx, provider, func(cooldowns []cooldown, now int64) []cooldown {
+		return under(cooldowns, provider, class, now, l.random())
+	})
+}
+
+// change rewrites the cooldowns.
+func (l *Lane) change(ctx context.Context, provider string, next func(cooldowns []cooldown, nowMS int64) []cooldown) (err error) {
 	if err := durable.MkdirAll(l.w.FS, dir, 0o755); err != nil {
 		return fmt.Errorf("cool down %s: %w", provider, err)
 	}
@@ -145,7 +174,7 @@ func (l *Lane) Cool(ctx context.Context, provider string, class Class) (err erro
 	if err != nil {
 		return err
 	}
-	text, err := json.Marshal(under(cooldowns, provider, class, l.w.Env.Clock.Now().UnixMilli(), l.random()))
+	text, err := json.Marshal(next(cooldowns, l.w.Env.Clock.Now().UnixMilli()))
 	if err != nil {
 		return err
 	}

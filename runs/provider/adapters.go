@@ -5,8 +5,6 @@ package provider
 import (
 	"context"
 	"errors"
-	"os"
-	"sync"
 
 	"ac/workspace/doc"
 )
@@ -19,7 +17,23 @@ type Adapter struct {
 	Available    bool         `json:"available"`
 	Reason       string       `json:"reason,omitempty"`
 	Capabilities Capabilities `json:"capabilities"`
+	// Version is what the program says of itself, TriedWith the release that this
+	// build was tried with; "" while unknown.
+	Version   string `json:"version,omitempty"`
+	TriedWith string `json:"tried_with,omitempty"`
+	// Probe is what trying the real path showed, up to the model call; nil while
+	// nobody has waited long enough for it.
+	Probe *Tried `json:"probe,omitempty"`
 }
+
+// Tried is whether the command line of a run was taken.
+type Tried struct {
+	OK     bool   `json:"ok"`
+	Detail string `json:"detail,omitempty"` // why not, in the program's words
+}
+
+// protocolMode is the mode of adapters that are spoken with.
+const protocolMode = "protocol"
 
 // Capabilities are what an adapter supports.
 type Capabilities struct {
@@ -36,41 +50,51 @@ type Capabilities struct {
 func adapters() []Adapter {
 	codex := Capabilities{true, true, true, true, true, false, "recommended"}
 	return []Adapter{
-		{Name: "codex_app_server", Provider: "codex", Mode: "protocol", Capabilities: codex},
+		{Name: "codex_app_server", Provider: "codex", Mode: protocolMode, Capabilities: codex},
 		{Name: "codex_cli", Provider: "codex", Mode: "cli", Capabilities: codex},
 		{Name: "claude_cli", Provider: "claude", Mode: "cli", Capabilities: Capabilities{true, false, true, true, false, false, "unsupported"}},
 		{Name: "gemini_cli", Provider: "gemini", Mode: "cli", Capabilities: Capabilities{true, false, true, false, false, false, "unsupported"}},
 	}
 }
 
-// Status looks for every adapter, side by side. Programs whose name is not
-// approved are not executed.
-func Status(ctx context.Context, machine doc.Machine) []Adapter {
-	all := adapters()
-	var group sync.WaitGroup
-	for i := range all {
-		group.Go(func() { all[i].look(ctx, machine) })
+// Describe says in a line how an adapter is.
+func (a Adapter) Describe() string {
+	if !a.Available {
+		return a.Reason
 	}
-	group.Wait()
-	return all
+	text := "available"
+	if a.Version != "" {
+		text += ", version " + a.Version
+		if a.Version != a.TriedWith {
+			text += " (this build was tried with " + a.TriedWith + ")"
+		}
+	}
+	switch {
+	case a.Probe == nil:
+		return text + "; it has not said anything of itself yet"
+	case !a.Probe.OK:
+		return text + "; it refuses a run: " + a.Probe.Detail
+	}
+	return text + "; it takes a run"
 }
 
-func (a *Adapter) look(ctx context.Context, machine doc.Machine) {
-	protocol := a.Mode == "protocol"
+// look finds the program of an adapter and says whether it may be used.
+func (a *Adapter) look(ctx context.Context, machine doc.Machine, environ []string) Program {
 	key := a.Provider
-	if protocol {
+	if a.Mode == protocolMode {
 		key = appServerKey
 	}
-	program, err := Find(Binary(machine, key), os.Getenv("PATH"))
+	program, err := Find(Binary(machine, key), value(environ, "PATH"))
 	approval := program.Approve([]string{a.Provider})
 	switch {
 	case errors.Is(approval, ErrNotApproved):
 		a.Reason = "name not allowed: " + approval.Error()
 	case err != nil:
 		a.Reason = "binary not found: " + err.Error()
-	case protocol && !ask(ctx, os.Environ(), probeLimit, program.Path, "app-server", "--help").ok:
+	case a.Mode == protocolMode && !ask(ctx, environ, probeLimit, program.Path, "app-server", "--help").ok:
 		a.Reason = "app-server command not available: " + program.Path + " app-server --help did not succeed"
 	default:
 		a.Available = true
 	}
+	return program
 }

@@ -8,31 +8,38 @@ import (
 	"ac/internal/shape"
 )
 
-// claudeCLI is claude --print: stream-json on stdout, or one JSON value when a
-// schema is passed; the prompt is its last word.
+// claudeCLI is claude --print: stream-json on stdout where the program has it with
+// what else is asked for, the prompt on stdin. No option that takes a list stands
+// before anything that it could swallow.
 type claudeCLI struct{}
 
 func (claudeCLI) ForWork(w Work) (Call, error) {
-	format, verbose := "stream-json", []string{"--verbose", "--include-partial-messages"}
-	if w.Schema != "" {
-		format, verbose = "json", nil
+	format := "stream-json"
+	if w.Schema != "" && !w.Stream {
+		format = "json" // releases that have a schema and tell nothing of streams
 	}
-	argv := slices.Concat([]string{w.Program}, option("--model", w.Model), []string{"--print", "--output-format", format}, verbose,
-		[]string{"--no-session-persistence", "--permission-mode", "dontAsk"}, option("--json-schema", w.Schema),
-		option("--allowedTools", strings.Join(w.AllowedTools, ",")))
-	return withPrompt(argv, "", w.Prompt, format), nil
+	argv := slices.Concat([]string{w.Program}, option("--model", w.Model), claudeFormat(format), claudeRights(w.Level, w.AllowedTools),
+		option("--json-schema", w.Schema))
+	return Call{Argv: argv, Stdin: &w.Prompt, Format: format}, nil
 }
 
 func (claudeCLI) ForFilling(f Filling) Call {
-	argv := slices.Concat([]string{f.Program}, option("--model", f.Model), []string{
-		"--print", "--verbose", "--output-format", "stream-json", "--include-partial-messages",
-		"--no-session-persistence", "--permission-mode", "dontAsk", "--tools", "",
+	argv := slices.Concat([]string{f.Program}, option("--model", f.Model), claudeFormat("stream-json"), []string{
+		"--no-session-persistence", "--permission-mode", "dontAsk", "--tools=",
 	})
-	return withPrompt(argv, "", f.Prompt, "stream-json")
+	return Call{Argv: argv, Stdin: &f.Prompt, Format: "stream-json"}
 }
 
-func (claudeCLI) SchemaProbe() (args []string, word string) {
-	return []string{"--help"}, "--json-schema"
+func claudeFormat(format string) []string {
+	argv := []string{"--print", "--output-format", format}
+	if format == "stream-json" {
+		argv = append(argv, "--verbose", "--include-partial-messages")
+	}
+	return argv
+}
+
+func (claudeCLI) Abilities() (args []string, schema, stream string) {
+	return []string{"--help"}, "--json-schema", "stream-json"
 }
 
 // longAnswer is from how many characters on a text counts as the whole answer.

@@ -18,9 +18,10 @@ type CLI interface {
 	// Answer reads the agent's answer from what the CLI printed. A CLI that was
 	// told to write it to a file passes its content as last.
 	Answer(stdout, last string) (string, error)
-	// SchemaProbe is what to ask the program to learn whether it takes a JSON
-	// Schema, and the word that says so; no words when it never does.
-	SchemaProbe() (args []string, word string)
+	// Abilities is what to ask the program to learn what it takes, and the words
+	// that say that it takes a JSON Schema for its answer, and that it can print
+	// what it does as it goes on; "" for what it never does, or always.
+	Abilities() (args []string, schema, stream string)
 }
 
 // CLIOf gives the CLI of a provider. Providers without a driver have none.
@@ -51,12 +52,13 @@ type Work struct {
 	Program      string
 	Model        string
 	Prompt       string
-	ReadOnly     bool
+	Level        string   // of permission
+	Stream       bool     // the program prints what it does as it goes on
+	Trusted      bool     // the working directory is one that somebody chose who may
 	SchemaFile   string   // of codex
 	Schema       string   // of claude
 	AllowedTools []string // of claude
 	Template     []string // of gemini
-	Permission   string   // of a template
 }
 
 // Filling is what filling in an artifact asks for.
@@ -65,6 +67,7 @@ type Filling struct {
 	Model   string
 	Prompt  string
 	Last    string // the file that codex writes its answer to
+	Trusted bool   // as in Work
 }
 
 // ErrNoAnswer says that output holds no answer.
@@ -75,21 +78,6 @@ func option(name, value string) []string {
 		return nil
 	}
 	return []string{name, value}
-}
-
-// maxArgument is the longest prompt that goes onto a command line: the system
-// takes 128 KiB in one argument.
-const maxArgument = 100 << 10
-
-// withPrompt puts the prompt last, or on stdin when it is too long for a word.
-func withPrompt(argv []string, flag, prompt, format string) Call {
-	if len(prompt) > maxArgument {
-		return Call{Argv: argv, Stdin: &prompt, Format: format}
-	}
-	if flag != "" {
-		argv = append(argv, flag)
-	}
-	return Call{Argv: append(argv, prompt), Format: format}
 }
 
 func answerOr(text string) (string, error) {

@@ -10,19 +10,15 @@ import (
 type codexCLI struct{}
 
 func (codexCLI) ForWork(w Work) (Call, error) {
-	sandbox := "workspace-write"
-	if w.ReadOnly {
-		sandbox = "read-only"
-	}
 	argv := slices.Concat([]string{w.Program, "exec"}, option("--model", w.Model),
-		[]string{"--skip-git-repo-check", "--sandbox", sandbox, "--color", "never"}, option("--output-schema", w.SchemaFile),
+		[]string{"--skip-git-repo-check", "--sandbox", Sandbox(w.Level), "--color", "never"}, option("--output-schema", w.SchemaFile),
 		[]string{"--json", "-"})
 	return Call{Argv: argv, Stdin: &w.Prompt, Format: "jsonl"}, nil
 }
 
 func (codexCLI) ForFilling(f Filling) Call {
 	argv := slices.Concat([]string{f.Program, "exec"}, option("--model", f.Model),
-		[]string{"--skip-git-repo-check", "--sandbox", "read-only", "--color", "never", "--output-last-message", f.Last, "--json", "-"})
+		[]string{"--skip-git-repo-check", "--sandbox", Sandbox(ReadOnly), "--color", "never", "--output-last-message", f.Last, "--json", "-"})
 	return Call{Argv: argv, Stdin: &f.Prompt, Format: "jsonl"}
 }
 
@@ -33,6 +29,6 @@ func (codexCLI) Answer(stdout, last string) (string, error) {
 	return answerOr(LongestText(stdout))
 }
 
-func (codexCLI) SchemaProbe() (args []string, word string) {
-	return []string{"exec", "--help"}, "--output-schema"
+func (codexCLI) Abilities() (args []string, schema, stream string) {
+	return []string{"exec", "--help"}, "--output-schema", ""
 }

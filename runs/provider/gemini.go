@@ -10,34 +10,82 @@ import (
 	"ac/internal/shape"
 )
 
-// geminiCLI is gemini in headless mode: one JSON value on stdout. An agent may
-// have a command line of its own.
+// geminiCLI is gemini in headless mode: a stream of JSON lines where the program
+// has it, else one JSON value. The prompt is the value of its own option, or comes
+// on stdin where it is too long for a word. An agent may have a command line of its
+// own.
 type geminiCLI struct{}
 
 func (geminiCLI) ForWork(w Work) (Call, error) {
 	if len(w.Template) > 0 {
 		return fromTemplate(w)
 	}
-	argv := slices.Concat([]string{w.Program, "--output-format", "json"}, option("--model", w.Model))
-	return withPrompt(argv, "-p", w.Prompt, "json"), nil
+	format := "json"
+	if w.Stream {
+		format = "stream-json"
+	}
+	argv := slices.Concat([]string{w.Program}, geminiRights(w.Level, w.Trusted), []string{"--output-format", format}, option("--model", w.Model))
+	return geminiPrompt(argv, w.Prompt, format), nil
 }
 
 func (geminiCLI) ForFilling(f Filling) Call {
-	argv := slices.Concat([]string{f.Program, "--output-format", "json"}, option("--model", f.Model))
-	return withPrompt(argv, "-p", f.Prompt, "json")
+	argv := slices.Concat([]string{f.Program}, geminiRights(ReadOnly, f.Trusted), []string{"--output-format", "json"}, option("--model", f.Model))
+	return geminiPrompt(argv, f.Prompt, "json")
 }
 
-// Answer is the response in JSON output, else the output as it is.
+// maxArgument is the longest prompt that goes onto a command line: the system
+// takes 128 KiB in one argument.
+const maxArgument = 100 << 10
+
+// geminiPrompt puts the prompt behind its option. One that begins like an option,
+// and none at all, go to stdin.
+func geminiPrompt(argv []string, prompt, format string) Call {
+	if len(prompt) > maxArgument || strings.HasPrefix(prompt, "-") || prompt == "" {
+		return Call{Argv: argv, Stdin: &prompt, Format: format}
+	}
+	return Call{Argv: append(argv, "-p", prompt), Format: format}
+}
+
+// Answer is the response in JSON output, else the last message of a stream, else
+// the output as it is.
 func (geminiCLI) Answer(stdout, _ string) (string, error) {
 	if v, ok := parseLine(stdout); ok {
 		if r := v.Get("response"); r.Kind == shape.String {
 			return answerOr(r.Text)
 		}
 	}
+	if text := lastStreamed(stdout); text != "" {
+		return text, nil
+	}
 	return answerOr(stdout)
 }
 
-func (geminiCLI) SchemaProbe() (args []string, word string) { return nil, "" }
+// lastStreamed is the last message of the agent in a stream of JSON lines, which
+// comes in pieces, "" when there is none.
+func lastStreamed(stdout string) string {
+	var last strings.Builder
+	over := false
+	for line := range strings.Lines(stdout) {
+		v, ok := parseLine(line)
+		if !ok {
+			continue
+		}
+		if v.Get("type").Text != "message" || v.Get("role").Text != "assistant" {
+			over = v.Get("type").Text != "result" || over
+			continue
+		}
+		if over {
+			last.Reset()
+			over = false
+		}
+		last.WriteString(v.Get("content").Text)
+	}
+	return last.String()
+}
+
+func (geminiCLI) Abilities() (args []string, schema, stream string) {
+	return []string{"--help"}, "", "stream-json"
+}
 
 // CheckTemplate says why an agent's own command line is not used, whatever its
 // program is held to: no shell stands in it, and no word that has several lines.
@@ -68,10 +116,13 @@ func fromTemplate(w Work) (Call, error) {
 	if err := CheckTemplate(w.Template); err != nil {
 		return Call{}, err
 	}
-	fill := strings.NewReplacer("{PROMPT}", w.Prompt, "{MODEL}", w.Model, "{PERMISSION_LEVEL}", w.Permission, "{OUTPUT_FORMAT}", "json")
-	argv := make([]string, len(w.Template))
+	fill := strings.NewReplacer("{PROMPT}", w.Prompt, "{MODEL}", w.Model, "{PERMISSION_LEVEL}", w.Level, "{OUTPUT_FORMAT}", "json")
+	call := Call{Argv: make([]string, len(w.Template)), Stdin: &w.Prompt, Format: "json"}
 	for i, word := range w.Template {
-		argv[i] = fill.Replace(word)
+		if strings.Contains(word, "{PROMPT}") {
+			call.Stdin = nil
+		}
+		call.Argv[i] = fill.Replace(word)
 	}
-	return Call{Argv: argv, Format: "json"}, nil
+	return call, nil
 }

@@ -8,6 +8,7 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"errors"
+	"io"
 	"os/exec"
 	"strings"
 	"sync"
@@ -19,10 +20,10 @@ import (
 )
 
 const (
-	// probeLimit bounds a question for an ability, aboutLimit one for version
-	// or help.
+	// probeLimit bounds a question about a login or a command, aboutLimit one for
+	// version, help or abilities: some CLIs need seconds to say anything.
 	probeLimit = 4 * time.Second
-	aboutLimit = 3500 * time.Millisecond
+	aboutLimit = 20 * time.Second
 	// maxProbeOutput bounds what is kept of an answer.
 	maxProbeOutput = 1 << 20
 )
@@ -31,6 +32,9 @@ const (
 type bounded struct {
 	mu   sync.Mutex
 	text bytes.Buffer
+	// enough is asked after each write, and done called once it says so.
+	enough func([]byte) bool
+	done   func()
 }
 
 func (b *bounded) Write(p []byte) (int, error) {
@@ -38,6 +42,10 @@ func (b *bounded) Write(p []byte) (int, error) {
 	defer b.mu.Unlock()
 	if room := maxProbeOutput - b.text.Len(); room > 0 {
 		b.text.Write(p[:min(room, len(p))])
+	}
+	if b.enough != nil && b.enough(b.text.Bytes()) {
+		b.enough = nil
+		b.done()
 	}
 	return len(p), nil
 }
@@ -51,6 +59,12 @@ type answer struct {
 // ask runs a program with a bound on its time; everything it started is killed
 // at the end of that. What it says of the secrets of its environment is masked.
 func ask(ctx context.Context, environ []string, limit time.Duration, program string, args ...string) answer {
+	return askWith(ctx, environ, limit, "", nil, program, args...)
+}
+
+// askWith is ask for a program that is told something and then waits for more: its
+// input ends once enough says that it has answered.
+func askWith(ctx context.Context, environ []string, limit time.Duration, input string, enough func([]byte) bool, program string, args ...string) answer {
 	ctx, cancel := context.WithTimeout(ctx, limit)
 	defer cancel()
 	var stdout, stderr bounded
@@ -59,6 +73,14 @@ func ask(ctx context.Context, environ []string, limit time.Duration, program str
 	cmd.SysProcAttr = proc.NewGroup()
 	cmd.Cancel = func() error { return proc.SignalGroup(cmd.Process.Pid, syscall.SIGKILL) }
 	cmd.WaitDelay = limit / 8
+	if enough != nil {
+		in, err := cmd.StdinPipe()
+		if err != nil {
+			return answer{stderr: err.Error()}
+		}
+		stdout.enough, stdout.done = enough, func() { _ = in.Close() } // closed already is closed
+		go func() { _, _ = io.WriteString(in, input) }()               // ends with the pipe, which the end of the program closes
+	}
 	err := cmd.Run()
 	if errors.Is(err, exec.ErrWaitDelay) {
 		err = nil // it exited; something it started holds its output
@@ -96,33 +118,18 @@ func About(ctx context.Context, provider, program string, environ []string) Prov
 	return p
 }
 
-// Schemas knows which programs accept a JSON Schema for their answer. Each is
-// asked once in the life of a Schemas, which is safe for concurrent use.
-type Schemas struct {
-	mu    sync.Mutex
-	known map[string]bool
+// Abilities are what a program says that it takes.
+type Abilities struct {
+	Schema bool `json:"schema"` // a JSON Schema for its answer
+	Stream bool `json:"stream"` // it can print what it does as it goes on
 }
 
-// Taken reports whether a program accepts a schema, asking it where that is not
-// known yet.
-func (s *Schemas) Taken(ctx context.Context, cli CLI, program string, environ []string) bool {
-	args, word := cli.SchemaProbe()
-	if word == "" {
-		return false
-	}
-	s.mu.Lock()
-	taken, known := s.known[program]
-	s.mu.Unlock()
-	if known {
-		return taken
-	}
-	a := ask(ctx, environ, probeLimit, program, args...)
-	taken = strings.Contains(a.stdout+a.stderr, word)
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if s.known == nil {
-		s.known = map[string]bool{}
-	}
-	s.known[program] = taken
-	return taken
+// AbilitiesOf asks a program what it takes. answered is false when it did not say
+// anything, which denies nothing.
+func AbilitiesOf(ctx context.Context, cli CLI, program string, environ []string) (able Abilities, answered bool) {
+	args, schema, stream := cli.Abilities()
+	a := ask(ctx, environ, aboutLimit, program, args...)
+	text := a.stdout + a.stderr
+	has := func(word string) bool { return word != "" && strings.Contains(text, word) }
+	return Abilities{Schema: has(schema), Stream: has(stream)}, a.ok && strings.TrimSpace(text) != ""
 }

@@ -6,6 +6,7 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 
@@ -78,7 +79,7 @@ func TestAdapterStatus(t *testing.T) {
 		"gemini": filepath.Join(dir, "gemini"),
 	}}
 	got := map[string]string{}
-	for _, a := range Status(context.Background(), machine) {
+	for _, a := range StatusWithin(context.Background(), machine, Cache{Environ: os.Environ()}, 20*time.Second) {
 		word, _, _ := strings.Cut(a.Reason, ":")
 		got[a.Name] = word
 		if a.Available != (a.Reason == "") {
@@ -96,20 +97,29 @@ func TestAdapterStatus(t *testing.T) {
 
 func TestCommandLines(t *testing.T) {
 	t.Parallel()
-	long := strings.Repeat("x", maxArgument+1)
 	for name, c := range map[string]struct {
 		driver Driver
 		work   Work
 		want   string
 		stdin  bool
 	}{
-		"codex":             {Codex, Work{Program: "codex", Model: "m", Prompt: "p", ReadOnly: true}, "codex exec --model m --skip-git-repo-check --sandbox read-only --color never --json -", true},
-		"codex with schema": {Codex, Work{Program: "codex", Prompt: "p", SchemaFile: "s.json"}, "codex exec --skip-git-repo-check --sandbox workspace-write --color never --output-schema s.json --json -", true},
-		"claude":            {Claude, Work{Program: "claude", Prompt: "p", AllowedTools: []string{"a", "b"}}, "claude --print --output-format stream-json --verbose --include-partial-messages --no-session-persistence --permission-mode dontAsk --allowedTools a,b p", false},
-		"claude, schema":    {Claude, Work{Program: "claude", Prompt: "p", Schema: "{}"}, "claude --print --output-format json --no-session-persistence --permission-mode dontAsk --json-schema {} p", false},
-		"gemini":            {Gemini, Work{Program: "gemini", Model: "m", Prompt: "p"}, "gemini --output-format json --model m -p p", false},
-		"gemini, long":      {Gemini, Work{Program: "gemini", Prompt: long}, "gemini --output-format json", true},
-		"template":          {Gemini, Work{Prompt: "p", Model: "m", Permission: "patch", Template: []string{"gemini-x", "--m={MODEL}", "{PERMISSION_LEVEL}", "{PROMPT}"}}, "gemini-x --m=m patch p", false},
+		"codex":                  {Codex, Work{Program: "codex", Model: "m", Prompt: "p", Level: ReadOnly}, "codex exec --model m --skip-git-repo-check --sandbox read-only --color never --json -", true},
+		"codex with schema":      {Codex, Work{Program: "codex", Prompt: "p", Level: Patch, SchemaFile: "s.json"}, "codex exec --skip-git-repo-check --sandbox workspace-write --color never --output-schema s.json --json -", true},
+		"codex, all":             {Codex, Work{Program: "codex", Prompt: "p", Level: Full}, "codex exec --skip-git-repo-check --sandbox danger-full-access --color never --json -", true},
+		"claude reads":           {Claude, Work{Program: "claude", Prompt: "p", Level: ReadOnly}, "claude --print --output-format stream-json --verbose --include-partial-messages --permission-mode dontAsk --allowedTools=Read,Glob,Grep", true},
+		"claude patches":         {Claude, Work{Program: "claude", Prompt: "p", Level: Patch}, "claude --print --output-format stream-json --verbose --include-partial-messages --permission-mode acceptEdits --disallowedTools=Bash", true},
+		"claude runs":            {Claude, Work{Program: "claude", Prompt: "p", Level: RunCommands}, "claude --print --output-format stream-json --verbose --include-partial-messages --permission-mode acceptEdits --allowedTools=Bash", true},
+		"claude, its own tools":  {Claude, Work{Program: "claude", Prompt: "p", Level: RunCommands, AllowedTools: []string{"a", "b"}}, "claude --print --output-format stream-json --verbose --include-partial-messages --permission-mode dontAsk --allowedTools=a,b", true},
+		"claude, not more":       {Claude, Work{Program: "claude", Prompt: "p", Level: ReadOnly, AllowedTools: []string{"Read", "Bash(git log:*)", "mcp__x__y"}}, "claude --print --output-format stream-json --verbose --include-partial-messages --permission-mode dontAsk --allowedTools=Read,mcp__x__y", true},
+		"claude, schema":         {Claude, Work{Program: "claude", Prompt: "p", Level: Patch, Schema: "{}"}, "claude --print --output-format json --permission-mode acceptEdits --disallowedTools=Bash --json-schema {}", true},
+		"claude, schema, stream": {Claude, Work{Program: "claude", Prompt: "p", Level: ReadOnly, Schema: "{}", Stream: true}, "claude --print --output-format stream-json --verbose --include-partial-messages --permission-mode dontAsk --allowedTools=Read,Glob,Grep --json-schema {}", true},
+		"gemini":                 {Gemini, Work{Program: "gemini", Model: "m", Prompt: "p", Level: ReadOnly}, "gemini --approval-mode=plan --output-format json --model m -p p", false},
+		"gemini, trusted":        {Gemini, Work{Program: "gemini", Prompt: "p", Level: Patch, Trusted: true, Stream: true}, "gemini --skip-trust --approval-mode=auto_edit --output-format stream-json -p p", false},
+		"gemini, all":            {Gemini, Work{Program: "gemini", Prompt: "p", Level: RunCommands}, "gemini --approval-mode=yolo --output-format json -p p", false},
+		"gemini, long":           {Gemini, Work{Program: "gemini", Prompt: strings.Repeat("x", maxArgument+1), Level: RunCommands}, "gemini --approval-mode=yolo --output-format json", true},
+		"gemini, like an option": {Gemini, Work{Program: "gemini", Prompt: "--help", Level: RunCommands}, "gemini --approval-mode=yolo --output-format json", true},
+		"template":               {Gemini, Work{Prompt: "p", Model: "m", Level: "patch", Template: []string{"gemini-x", "--m={MODEL}", "{PERMISSION_LEVEL}", "{PROMPT}"}}, "gemini-x --m=m patch p", false},
+		"template without":       {Gemini, Work{Prompt: "p", Template: []string{"gemini-x"}}, "gemini-x", true},
 	} {
 		cli, err := CLIOf(string(c.driver))
 		if err != nil {
@@ -204,23 +214,53 @@ func TestGuard(t *testing.T) {
 	}
 }
 
-// TestSchemas pins that a program is asked once whether it takes a schema.
-func TestSchemas(t *testing.T) {
+// TestAbilities pins what a program's help says, and that no answer denies nothing.
+func TestAbilities(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
-	asked := filepath.Join(dir, "asked")
-	bin := cli(t, dir, "codex", `[ "$1 $2" = "exec --help" ] && echo "  --output-schema FILE"; echo >> `+asked)
-	var schemas Schemas
-	for range 3 {
-		if !schemas.Taken(context.Background(), codexCLI{}, bin, os.Environ()) {
-			t.Error("not taken")
+	for name, c := range map[string]struct {
+		cli      CLI
+		script   string
+		want     Abilities
+		answered bool
+	}{
+		"codex":  {codexCLI{}, `[ "$1 $2" = "exec --help" ] && echo "  --output-schema FILE"`, Abilities{Schema: true}, true},
+		"claude": {claudeCLI{}, `[ "$1" = "--help" ] && echo "  --json-schema, or stream-json"`, Abilities{true, true}, true},
+		"gemini": {geminiCLI{}, `echo "choices: json"`, Abilities{}, true},
+		"silent": {geminiCLI{}, `exit 1`, Abilities{}, false},
+	} {
+		able, answered := AbilitiesOf(t.Context(), c.cli, cli(t, dir, name, c.script), os.Environ())
+		if able != c.want || answered != c.answered {
+			t.Errorf("%s: %+v, %v", name, able, answered)
 		}
 	}
-	if schemas.Taken(context.Background(), geminiCLI{}, bin, os.Environ()) {
-		t.Error("gemini takes no schema")
+}
+
+// TestProbe pins what counts as having taken the command line of a run.
+func TestProbe(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		script string
+		ok     bool
+		detail string
+	}{
+		"wants a prompt": {`echo "No prompt provided via stdin." >&2; exit 1`, true, ""},
+		"refuses a word": {`echo "error: unexpected argument '--json' found" >&2; exit 2`, false, "error: unexpected argument '--json' found"},
+	} {
+		a := adapters()[1]
+		p := a.try(t.Context(), cli(t, t.TempDir(), "codex", `[ "$1" = --version ] && { echo "codex-cli 1"; exit; }; [ "$2" = --help ] && { echo resume; exit; }; `+c.script), os.Environ())
+		if p.OK != c.ok || p.Detail != c.detail || p.Version != "codex-cli 1" || !p.Resume {
+			t.Errorf("%s: %+v", name, p)
+		}
 	}
-	if text, err := os.ReadFile(asked); err != nil || len(text) != 1 {
-		t.Errorf("asked %d times (%v)", len(text), err)
+	server := adapters()[0]
+	p := server.try(t.Context(), cli(t, t.TempDir(), "codex", `[ "$1" = app-server ] || exit 0; while read -r line; do case $line in *'"id":2'*) echo '{"id":2,"result":{"thread":{"id":"t"}}}';; esac; done`), os.Environ())
+	if !p.OK {
+		t.Errorf("%+v", p)
+	}
+	p = server.try(t.Context(), cli(t, t.TempDir(), "codex", `[ "$1" = app-server ] || exit 0; while read -r line; do case $line in *'"id":2'*) echo '{"id":2,"error":{"code":-32600,"message":"thread/start needs more"}}';; esac; done`), os.Environ())
+	if p.OK || p.Detail != "thread/start needs more" {
+		t.Errorf("%+v", p)
 	}
 }
 
@@ -240,6 +280,7 @@ func TestAnswers(t *testing.T) {
 		"codex from its file":  {"codex", `{"type":"item.completed","item":{"text":"draft"}}`, "the answer", "the answer"},
 		"codex from its lines": {"codex", `{"type":"item.completed","item":{"type":"agent_message","text":"the longer answer"}}` + "\n" + `{"type":"turn.completed","usage":{"input_tokens":1}}`, "", "the longer answer"},
 		"gemini":               {"gemini_cli", `{"response":"hello","stats":{}}`, "", "hello"},
+		"gemini, streamed":     {"gemini", `{"type":"message","role":"user","content":"q"}` + "\n" + `{"type":"message","role":"assistant","content":"let me see","delta":true}` + "\n" + `{"type":"tool_use","tool_id":"a"}` + "\n" + `{"type":"message","role":"assistant","content":"4","delta":true}` + "\n" + `{"type":"message","role":"assistant","content":"2","delta":true}` + "\n" + `{"type":"result","status":"success"}`, "", "42"},
 		"gemini, plain":        {"gemini", "no JSON at all", "", "no JSON at all"},
 		"claude":               {"claude-code", `{"type":"result","subtype":"success","result":"done"}`, "", "done"},
 	} {

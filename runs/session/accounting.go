@@ -4,7 +4,6 @@ package session
 // choice and the price at the end.
 
 import (
-	"bytes"
 	"encoding/json"
 	"errors"
 	"io"
@@ -34,44 +33,6 @@ type costPayload struct {
 	RateCardProvider *string `json:"rate_card_provider"`
 }
 
-// lineCutter cuts a stream of text into lines. Lines beyond the limit are
-// passed over.
-type lineCutter struct {
-	kept []byte
-	skip bool
-}
-
-// maxScannedLine bounds what is kept of a line that has not ended yet.
-const maxScannedLine = 8 << 20
-
-func (c *lineCutter) add(text []byte, line func([]byte)) {
-	for len(text) > 0 {
-		i := bytes.IndexByte(text, '\n')
-		if i < 0 {
-			if c.skip = c.skip || len(c.kept)+len(text) > maxScannedLine; c.skip {
-				c.kept = nil
-			} else {
-				c.kept = append(c.kept, text...)
-			}
-			return
-		}
-		switch {
-		case c.skip || len(c.kept)+i > maxScannedLine:
-		case len(c.kept) == 0:
-			line(text[:i])
-		default:
-			line(append(c.kept, text[:i]...))
-		}
-		c.kept, c.skip, text = c.kept[:0], false, text[i+1:]
-	}
-}
-
-func (c *lineCutter) end(line func([]byte)) {
-	if len(c.kept) > 0 && !c.skip {
-		line(c.kept)
-	}
-}
-
 // news gives the drafts of what a line told for the first time.
 func (s *supervisor) news(line []byte) ([]events.Draft, error) {
 	return s.tell(s.collector.Line(line))
@@ -95,7 +56,7 @@ func (s *supervisor) tell(told usage.News) ([]events.Draft, error) {
 		drafts = append(drafts, draft)
 	}
 	for _, r := range told.Reports {
-		draft, err := s.draft(events.UsageReported, r.Usage(s.order.Provider))
+		draft, err := s.draft(events.UsageReported, r.Event(s.order.Provider))
 		if err != nil {
 			return nil, err
 		}
@@ -119,14 +80,23 @@ func (s *supervisor) accounting(c *closing) ([]events.Draft, error) {
 		return err
 	}
 	if r, ok := s.collector.Whole(s.printed()); ok {
-		if err := tell(events.UsageReported, r.Usage(s.order.Provider)); err != nil {
+		if err := tell(events.UsageReported, r.Event(s.order.Provider)); err != nil {
 			return nil, err
 		}
 	}
 	if best := s.collector.Best(); best != nil {
 		c.usage = best.Usage(s.order.Provider)
 	} else {
-		c.usage = usage.Estimate(s.order.Provider, s.given(), s.recorder.units)
+		said := s.recorder.units
+		if s.isAgent() {
+			if s.facts.Said == 0 && c.status == doc.StatusFailed {
+				return drafts, nil // it never got to its model
+			}
+			if s.facts.Known {
+				said = s.facts.Said // not its protocol
+			}
+		}
+		c.usage = usage.Estimate(s.order.Provider, s.given(), said)
 		if err := tell(events.UsageEstimated, c.usage); err != nil {
 			return nil, err
 		}

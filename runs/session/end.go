@@ -18,6 +18,7 @@ type endedPayload struct {
 	Stopped        bool    `json:"stopped"`
 	BudgetExceeded bool    `json:"budget_exceeded"`
 	Error          string  `json:"error,omitempty"`
+	ErrorKind      string  `json:"error_kind,omitempty"`
 }
 
 // end records the outcome.
@@ -29,16 +30,17 @@ func (s *supervisor) end(ctx context.Context, o outcome) error {
 	if o.err != nil {
 		s.record.Error = s.secrets.String(o.err.Error()) // it may tell the words of the command
 	}
+	s.explain(o, &s.record)
 	record := s.record
 	s.record.Status = doc.StatusRunning // until the unit is through
 	s.mu.Unlock()
 
-	c := closing{record: &record, status: o.status, at: now}
+	c := closing{record: &record, status: o.status, at: now, conversation: s.facts.Conversation}
 	drafts, err := s.accounting(&c)
 	if err != nil {
 		return err
 	}
-	payload := endedPayload{ExitCode: o.exitCode, Signal: o.signal, Stopped: o.stopped, Error: record.Error}
+	payload := endedPayload{ExitCode: o.exitCode, Signal: o.signal, Stopped: o.stopped, Error: record.Error, ErrorKind: record.ErrorKind}
 	log := workspace.LogFile(s.order.ProjectID, s.order.RunID)
 	if c.counted, err = (counted{}).count(s.w, log); err != nil {
 		return err

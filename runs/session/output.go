@@ -19,6 +19,7 @@ import (
 	"ac/internal/canonjson"
 	"ac/internal/durable"
 	"ac/redact"
+	"ac/runs/transcript"
 	"ac/runs/usage"
 )
 
@@ -41,6 +42,9 @@ type recording struct {
 	base   events.Draft
 	// secrets are masked in whatever is written down.
 	secrets *redact.Values
+	// read is given each line of output, with its stream. It may be called by two
+	// goroutines at once.
+	read func(stream string, line []byte)
 	// news gives the events that a line of output calls for.
 	news func(line []byte) ([]events.Draft, error)
 	// divert takes lines in place of news, where a protocol is spoken; nil
@@ -106,7 +110,8 @@ func (r *recorder) enqueue(draft events.Draft) {
 
 // line searches one line of output and queues the events it calls for, behind
 // the chunk that it came with.
-func (r *recorder) line(line []byte) {
+func (r *recorder) line(stream string, line []byte) {
+	r.read(stream, line)
 	if r.divert != nil {
 		r.divert(line)
 		return
@@ -228,7 +233,7 @@ type stream struct {
 	file    durable.File
 	mask    *redact.Stream
 	decoder utf8Decoder
-	lines   lineCutter
+	lines   transcript.Cutter
 	failed  error // of the file
 }
 
@@ -248,7 +253,7 @@ func (r *recorder) pump(name string, from *os.File, to durable.File) error {
 		}
 		r.take(s, s.mask.Rest())
 		r.text(s, s.decoder.rest())
-		s.lines.end(r.line)
+		s.lines.End(func(line []byte) { r.line(s.name, line) })
 		if !errors.Is(err, io.EOF) && !errors.Is(err, os.ErrClosed) && !errors.Is(err, os.ErrDeadlineExceeded) {
 			s.failed = errors.Join(s.failed, err)
 		}
@@ -269,7 +274,7 @@ func (r *recorder) take(s *stream, block []byte) {
 func (r *recorder) text(s *stream, text []byte) {
 	if len(text) > 0 {
 		r.add(s.name, text)
-		s.lines.add(text, r.line)
+		s.lines.Add(text, func(line []byte) { r.line(s.name, line) })
 	}
 }
 

@@ -140,6 +140,15 @@ func environOf(order Order) []string {
 	return environ
 }
 
+// inDirectory is an environment whose PWD is the working directory: some agents
+// believe it rather than the kernel.
+func inDirectory(environ []string, dir string) []string {
+	environ = slices.DeleteFunc(slices.Clone(environ), func(entry string) bool {
+		return strings.HasPrefix(entry, "PWD=") || strings.HasPrefix(entry, "OLDPWD=")
+	})
+	return append(environ, "PWD="+dir)
+}
+
 func lookup(environ []string, name string) string {
 	for _, entry := range environ {
 		if value, ok := strings.CutPrefix(entry, name+"="); ok {

@@ -3,6 +3,7 @@ package session
 // Records whose owner is gone: what they mean, and bringing them to an end.
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"path"
@@ -238,6 +239,8 @@ type closing struct {
 	usage  *doc.Usage
 	cycles *doc.ContextCycles
 	events []events.Draft
+	// conversation is the agent's own id of it, "" while unknown.
+	conversation string
 	counted
 }
 
@@ -257,6 +260,8 @@ func closeRun(u *workspace.Unit, c closing) error {
 	default:
 		run.Status, run.EndedAt = c.status, clock.Stamp(c.at)
 		run.Usage, run.ContextCycles = c.usage, c.cycles
+		run.Error, run.ErrorKind = c.record.Error, c.record.ErrorKind
+		run.ProviderSessionID = cmp.Or(c.conversation, run.ProviderSessionID)
 		log := workspace.LogFile(c.record.ProjectID, c.record.RunID)
 		if run.Log, err = c.checkpoint(u.Workspace(), log); err != nil {
 			return err

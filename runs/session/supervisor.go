@@ -21,6 +21,7 @@ import (
 	"ac/internal/proc"
 	"ac/redact"
 	"ac/runs/appserver"
+	"ac/runs/transcript"
 	"ac/runs/usage"
 	"ac/workspace"
 	"ac/workspace/doc"
@@ -75,6 +76,9 @@ type supervisor struct {
 	recorder *recorder
 	secrets  *redact.Values // of the provider's environment
 	talk     *conversation  // with an app server, else nil
+	reading  *reading       // nil until the provider runs
+	learning sync.WaitGroup // what the reading has written down
+	facts    transcript.Facts
 
 	collector *usage.Collector // used under the recorder's lock, then by end
 	budget    *budgetWatch     // nil until the provider runs
@@ -211,6 +215,7 @@ func (s *supervisor) begin(ctx context.Context) (guardReport, error) {
 	if err != nil {
 		return guardReport{}, err
 	}
+	environ = inDirectory(environ, s.workdir)
 	// An order that does not arrive is answered by the end of the reports.
 	_ = s.guard.order(guardOrder{Start: &startOrder{Path: program, Argv: s.order.Argv, Env: environ, Dir: s.workdir}})
 	first, ok := <-s.guard.reports
@@ -242,9 +247,10 @@ func (s *supervisor) follow(ctx context.Context, pipes *pipes) outcome {
 	}
 	s.budget = s.watchBudget()
 	defer s.budget.close()
+	s.reading = s.newReading(ctx)
 	with := recording{
 		log: events.OpenLog(s.w.FS, logFile), source: s.w.Events, base: base,
-		secrets: s.secrets, news: s.news, notified: s.notified, failed: func() { s.requestStop(false) },
+		secrets: s.secrets, read: s.reading.line, news: s.news, notified: s.notified, failed: func() { s.requestStop(false) },
 	}
 	if s.order.Turn != nil {
 		with.divert = func(line []byte) { s.talk.client.Line(line) }
@@ -281,6 +287,8 @@ func (s *supervisor) follow(ctx context.Context, pipes *pipes) outcome {
 		talk.client.Close()
 	}
 	err = errors.Join(err, s.recorder.finish(), leftError(left), s.maskWritten())
+	s.facts = s.reading.end()
+	s.learning.Wait()
 	if s.overdue {
 		err = errors.Join(fmt.Errorf("it ran longer than its limit of %s and was ended", s.order.limit()), err)
 	}

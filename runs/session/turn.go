@@ -21,6 +21,7 @@ import (
 type Turn struct {
 	Prompt string `json:"prompt"`
 	Model  string `json:"model,omitempty"`
+	Level  string `json:"level"` // of permission
 	// Version is that of this program, which it introduces itself with.
 	Version string `json:"version"`
 }
@@ -97,6 +98,7 @@ func (s *supervisor) converse(ctx context.Context, stdin *os.File) *conversation
 		defer close(c.over)
 		c.outcome, c.err = c.client.Run(ctx, appserver.Spec{
 			Version: s.order.Turn.Version, Model: s.order.Turn.Model, Dir: s.workdir, Prompt: s.order.Turn.Prompt,
+			Sandbox: provider.Sandbox(s.order.Turn.Level),
 		})
 	}()
 	return c

@@ -1,0 +1,100 @@
+package provider
+
+// What an agent may do, in the flags of each CLI: the one table of permission
+// levels. An agent never runs with more than its level; an agent's own list of
+// tools only narrows that.
+
+import (
+	"slices"
+	"strings"
+)
+
+// Levels of permission, from the least to the most.
+const (
+	ReadOnly    = "read-only"
+	Patch       = "patch"
+	RunCommands = "run-commands"
+	Full        = "full"
+)
+
+// Sandbox is the sandbox of codex for a level. Codex reads files by running
+// commands, so that patch cannot do without them: they run in the sandbox, where
+// they write to the working directory alone and reach no network.
+func Sandbox(level string) string {
+	switch level {
+	case ReadOnly:
+		return "read-only"
+	case Full:
+		return "danger-full-access"
+	}
+	return "workspace-write"
+}
+
+// claudeTools are the tools of claude that a level bears; nil for all.
+func claudeTools(level string) []string {
+	reads := []string{"Read", "Glob", "Grep"}
+	switch level {
+	case ReadOnly:
+		return reads
+	case Patch:
+		return append(reads, "Edit", "MultiEdit", "Write", "NotebookEdit")
+	}
+	return nil
+}
+
+// claudeRights are the options of claude for a level. Its acceptEdits runs some
+// commands that only touch files; where a level bears none, the tool is denied.
+func claudeRights(level string, tools []string) []string {
+	mode := "acceptEdits"
+	var allowed, denied []string
+	switch level {
+	case ReadOnly:
+		mode, allowed = "dontAsk", claudeTools(level)
+	case Patch:
+		denied = []string{"Bash"}
+	default:
+		allowed = []string{"Bash"}
+	}
+	if len(tools) > 0 {
+		mode, allowed = "dontAsk", narrowed(tools, claudeTools(level))
+	}
+	argv := []string{"--permission-mode", mode}
+	if len(allowed) > 0 {
+		argv = append(argv, "--allowedTools="+strings.Join(allowed, ","))
+	}
+	if len(denied) > 0 {
+		argv = append(argv, "--disallowedTools="+strings.Join(denied, ","))
+	}
+	return argv
+}
+
+// narrowed are the tools of an agent's own list that its level bears. A tool may
+// have a pattern, as in Bash(git log:*); tools of MCP servers are the agent's own
+// affair.
+func narrowed(tools, level []string) []string {
+	if level == nil {
+		return tools
+	}
+	return slices.DeleteFunc(slices.Clone(tools), func(tool string) bool {
+		name, _, _ := strings.Cut(tool, "(")
+		return !slices.Contains(level, name) && !strings.HasPrefix(name, "mcp__")
+	})
+}
+
+// geminiRights are the options of gemini for a level. Its trust lets a folder's
+// own settings and hooks take effect, so it is given where the folder was chosen
+// by somebody who may, and for this call only.
+func geminiRights(level string, trusted bool) []string {
+	mode := "yolo"
+	switch level {
+	case ReadOnly:
+		mode = "plan"
+	case Patch:
+		mode = "auto_edit"
+	}
+	argv := []string{"--approval-mode=" + mode}
+	if trusted {
+		argv = append([]string{"--skip-trust"}, argv...)
+	}
+	return argv
+}

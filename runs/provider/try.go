@@ -1,0 +1,225 @@
+package provider
+
+// Trying the real path of an adapter: the command line that a run would get, and
+// the agent's own words, up to where it would ask its model.
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"os"
+	"regexp"
+	"strings"
+	"sync"
+	"time"
+
+	"ac/workspace/doc"
+)
+
+// Probe is what trying an adapter showed.
+type Probe struct {
+	OK bool `json:"ok"`
+	// Detail is why it is not, in the program's words.
+	Detail string `json:"detail,omitempty"`
+	// Version is the program's own word for it, "" where it has none.
+	Version string `json:"version,omitempty"`
+	// Resume reports whether the program can go on with a conversation.
+	Resume bool `json:"resume"`
+}
+
+// maxDetail bounds the words of a program that a probe tells.
+const maxDetail = 300
+
+// try asks the program of an adapter for its version, for what it can, and to take
+// the command line of a run without a prompt, which ends it before any model is
+// called. The three are asked side by side.
+func (a *Adapter) try(ctx context.Context, program string, environ []string) Probe {
+	var version, help, run answer
+	var group sync.WaitGroup
+	group.Go(func() { version = ask(ctx, environ, aboutLimit, program, "--version") })
+	group.Go(func() { help = ask(ctx, environ, aboutLimit, program, a.helpWords()...) })
+	group.Go(func() {
+		if a.Mode == protocolMode {
+			run = askWith(ctx, environ, aboutLimit, handshake(), threadAnswered, program, "app-server")
+			return
+		}
+		run = ask(ctx, environ, aboutLimit, program, a.emptyRun(program)...)
+	})
+	group.Wait()
+	p := Probe{Resume: strings.Contains(help.stdout+help.stderr, "resume")}
+	p.Version, _, _ = strings.Cut(strings.TrimSpace(version.stdout+version.stderr), "\n")
+	p.OK, p.Detail = a.taken(run)
+	return p
+}
+
+// helpWords is where the program says that it can resume.
+func (a *Adapter) helpWords() []string {
+	if a.Provider == string(Codex) {
+		return []string{"exec", "--help"}
+	}
+	return []string{"--help"}
+}
+
+// emptyRun is the command line of a run that may only read.
+func (a *Adapter) emptyRun(program string) []string {
+	cli, err := CLIOf(a.Provider)
+	if err != nil {
+		return nil
+	}
+	call, err := cli.ForWork(Work{Program: program, Level: ReadOnly, Stream: true, Trusted: true})
+	if err != nil {
+		return nil
+	}
+	return call.Argv[1:]
+}
+
+// handshake is what an app server is told before its first turn. The thread leaves
+// nothing behind.
+func handshake() string {
+	dir, err := os.Getwd()
+	if err != nil {
+		dir = "/"
+	}
+	text, _ := json.Marshal(dir) // a text always encodes
+	return `{"id":1,"method":"initialize","params":{"clientInfo":{"name":"agentcompany","version":"probe"},"capabilities":null}}` + "\n" +
+		`{"method":"initialized"}` + "\n" +
+		`{"id":2,"method":"thread/start","params":{"model":null,"cwd":` + string(text) + `,"approvalPolicy":"never","sandbox":"read-only","ephemeral":true}}` + "\n"
+}
+
+// wantsPrompt matches the words of programs that miss nothing but a prompt.
+var wantsPrompt = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`(?i)no (prompt|input) provided|(input|prompt) must be provided`)
+})
+
+// taken judges the answer to a command line without a prompt: the program that
+// asks for one has taken all else.
+func (a *Adapter) taken(run answer) (ok bool, detail string) {
+	if a.Mode == protocolMode {
+		for line := range strings.Lines(run.stdout) {
+			var m struct {
+				ID     int             `json:"id"`
+				Result json.RawMessage `json:"result"`
+				Error  struct {
+					Message string `json:"message"`
+				} `json:"error"`
+			}
+			if json.Unmarshal([]byte(line), &m) == nil && m.ID == 2 {
+				return len(m.Result) > 0, cut(m.Error.Message)
+			}
+		}
+		return false, cut("thread/start was not answered: " + lastLine(run.stderr))
+	}
+	if run.ok || wantsPrompt().MatchString(run.stdout+run.stderr) {
+		return true, ""
+	}
+	return false, cut(lastLine(run.stdout + "\n" + run.stderr))
+}
+
+func lastLine(text string) string {
+	text = strings.TrimSpace(text)
+	return strings.TrimSpace(text[strings.LastIndexByte(text, '\n')+1:])
+}
+
+func cut(text string) string {
+	if len(text) > maxDetail {
+		text = strings.ToValidUTF8(text[:maxDetail], "")
+	}
+	return text
+}
+
+// triedWith is the release of each program that this build was tried with.
+func triedWith(provider string) string {
+	switch Driver(provider) {
+	case Codex:
+		return "codex-cli 0.169.0"
+	case Claude:
+		return "2.1.330 (Claude Code)"
+	case Gemini:
+		return "0.61.0"
+	}
+	return ""
+}
+
+// Prober finds out which agent CLIs a machine has and whether they work. What they
+// answer is remembered by the program's file. It is safe for concurrent use.
+type Prober struct {
+	Cache Cache
+	// Run runs a probe, which may outlive the question; its owner waits for it and
+	// ends its context. What it finds is there for the next question.
+	Run func(probe func(context.Context))
+	// Patience is how long an answer waits for probes.
+	Patience time.Duration
+}
+
+// Status looks for every adapter, side by side. Programs whose name is not
+// approved are not executed. An adapter whose probe takes longer than Patience is
+// told without it.
+func (p Prober) Status(ctx context.Context, machine doc.Machine) []Adapter {
+	all := adapters()
+	programs := make([]Program, len(all))
+	var looking sync.WaitGroup
+	for i := range all {
+		looking.Go(func() { programs[i] = all[i].look(ctx, machine, p.Cache.Environ) })
+	}
+	looking.Wait()
+	type found struct {
+		at    int
+		probe Probe
+	}
+	probes, waiting := make(chan found, len(all)), 0
+	for i, adapter := range all {
+		if adapter.Available {
+			waiting++
+			p.Run(func(ctx context.Context) { probes <- found{i, p.Cache.probe(ctx, adapter, programs[i].Path)} })
+		}
+	}
+	limit := time.NewTimer(p.Patience)
+	defer limit.Stop()
+	for ; waiting > 0; waiting-- {
+		select {
+		case f := <-probes:
+			all[f.at].learn(f.probe)
+		case <-limit.C:
+			return all
+		case <-ctx.Done():
+			return all
+		}
+	}
+	return all
+}
+
+// StatusWithin is Status in the time that one call may take: nothing goes on behind
+// the answer.
+func StatusWithin(ctx context.Context, machine doc.Machine, cache Cache, patience time.Duration) []Adapter {
+	ctx, cancel := context.WithCancel(ctx)
+	var probes sync.WaitGroup
+	defer probes.Wait()
+	defer cancel()
+	p := Prober{Cache: cache, Patience: patience, Run: func(probe func(context.Context)) { probes.Go(func() { probe(ctx) }) }}
+	return p.Status(ctx, machine)
+}
+
+// learn takes over what a probe showed.
+func (a *Adapter) learn(p Probe) {
+	a.Version, a.TriedWith = p.Version, triedWith(a.Provider)
+	a.Probe = &Tried{OK: p.OK, Detail: p.Detail}
+	a.Capabilities.ResumableSession = a.Capabilities.ResumableSession && p.Resume
+}
+
+// probe is try, remembered.
+func (c Cache) probe(ctx context.Context, a Adapter, program string) Probe {
+	known, ok := c.recall(program, "probe "+a.Name)
+	if ok && known.Probe != nil {
+		return *known.Probe
+	}
+	p := a.try(ctx, program, c.Environ)
+	if ok && p.OK && ctx.Err() == nil {
+		known.Probe = &p
+		c.keep(known, "probe "+a.Name)
+	}
+	return p
+}
+
+// threadAnswered reports whether an app server has answered the last request of
+// the handshake, after which it would wait for more.
+func threadAnswered(stdout []byte) bool { return bytes.Contains(stdout, []byte(`{"id":2,`)) }
