@@ -1,0 +1,373 @@
+//go:build agents
+
+package agentbench
+
+// Jobs, artifacts, pipelines, cycles of improvement and the heartbeat, by the real
+// agent CLIs.
+
+import (
+	"encoding/json"
+	"fmt"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+)
+
+// eachWorker runs a test for every way that does jobs.
+func eachWorker(t *testing.T, test func(t *testing.T, k kind)) {
+	t.Parallel()
+	for _, k := range kinds() {
+		if k.worker != "" {
+			t.Run(k.name, func(t *testing.T) {
+				t.Parallel()
+				test(t, k)
+			})
+		}
+	}
+}
+
+// final gives a reply that is the whole answer: by the tool that claude has for
+// answers of a schema, else as a text.
+func final(r Request, answer any) Reply {
+	text, err := json.Marshal(answer)
+	if err != nil {
+		panic(err) // values of ours
+	}
+	usage := Usage{Input: 100, Output: 10}
+	if slices.Contains(r.Tools, "StructuredOutput") && !answered(r) {
+		return Reply{Calls: []Call{{Name: "StructuredOutput", Args: json.RawMessage(text)}}, Usage: usage}
+	}
+	return Reply{Text: string(text), Usage: usage}
+}
+
+func answered(r Request) bool {
+	return slices.ContainsFunc(r.Results, func(text string) bool { return strings.Contains(text, "tructured output") })
+}
+
+// result is what a worker reports.
+func result(summary string) object {
+	return object{
+		"schema_version": 1, "type": "result", "status": "succeeded", "summary": summary, "files_changed": []object{}, "commands_run": []object{},
+		"artifacts": []object{}, "next_actions": []object{}, "errors": []object{},
+	}
+}
+
+var named = regexp.MustCompile(`(?m)^(job_id|attempt_run_id): (\S+)`)
+
+// ids fills in what a result has to name.
+func ids(r Request, answer object) object {
+	for _, m := range named.FindAllStringSubmatch(strings.Join(r.Texts, "\n"), -1) {
+		answer[m[1]] = m[2]
+	}
+	return answer
+}
+
+// job is a job as job.poll has it.
+type job struct {
+	Status   string `json:"status"`
+	Attempts []struct {
+		RunID string `json:"run_id"`
+		Error string `json:"error"`
+	} `json:"attempts"`
+	Result struct {
+		Status      string `json:"status"`
+		Summary     string `json:"summary"`
+		NextActions []struct {
+			Action string `json:"action"`
+		} `json:"next_actions"`
+		Errors []struct {
+			Code    string `json:"code"`
+			Message string `json:"message"`
+			Details string `json:"details"`
+		} `json:"errors"`
+	} `json:"result"`
+}
+
+// do submits a job and waits for its end.
+func (c *company) do(permission string, more ...string) (j job) {
+	c.t.Helper()
+	var submitted struct {
+		JobID string `json:"job_id"`
+	}
+	args := append([]string{"job:submit", c.dir, "--project", c.project, "--worker", c.kind.worker, "--agent", c.agent, "--goal", "do what the model says", "--permission", permission}, more...)
+	if err := json.Unmarshal([]byte(c.ac(args...)), &submitted); err != nil {
+		c.t.Fatal(err)
+	}
+	for deadline := time.Now().Add(longest); time.Now().Before(deadline); time.Sleep(200 * time.Millisecond) {
+		var collected struct {
+			Job    job             `json:"job"`
+			Record job             `json:"record"`
+			Result json.RawMessage `json:"result"`
+		}
+		text := c.ac("job:collect", c.dir, "--project", c.project, "--job", submitted.JobID)
+		if err := json.Unmarshal([]byte(text), &collected); err != nil {
+			c.t.Fatalf("%v\n%s", err, text)
+		}
+		if err := json.Unmarshal([]byte(text), &j); err != nil {
+			c.t.Fatal(err)
+		}
+		if j.Status == "" {
+			j = collected.Record
+			if j.Status == "" {
+				j = collected.Job
+			}
+			if len(collected.Result) > 0 && string(collected.Result) != "null" {
+				if err := json.Unmarshal(collected.Result, &j.Result); err != nil {
+					c.t.Fatal(err)
+				}
+			}
+		}
+		if j.Status == "completed" || j.Status == "canceled" {
+			return j
+		}
+	}
+	c.t.Fatalf("the job goes on for more than %s", longest)
+	return j
+}
+
+// TestRights shows what a worker of each level can do, and that nothing waits for
+// anybody.
+func TestRights(t *testing.T) {
+	eachWorker(t, func(t *testing.T, k kind) {
+		for _, level := range []string{"read-only", "patch", "run-commands"} {
+			t.Run(level, func(t *testing.T) {
+				t.Parallel()
+				var c *company
+				c = companyOf(t, k, true, func(r Request) Reply {
+					if reply, ok := Bookkeeping(r, Usage{}); ok {
+						return reply
+					}
+					switch r.Step() {
+					case 0:
+						return Reply{Calls: []Call{{Run: "touch ran.txt"}}}
+					case 1:
+						return Reply{Calls: []Call{{Write: filepath.Join(c.dir, "written.txt"), Content: "hello\n"}}}
+					}
+					return final(r, ids(r, result("done")))
+				})
+				j := c.do(level)
+				if j.Result.Status != "succeeded" || len(j.Attempts) != 1 {
+					t.Fatalf("%+v\n%s", j, c.show(j))
+				}
+				there := func(name string) bool {
+					_, err := os.Stat(filepath.Join(c.dir, name))
+					return err == nil
+				}
+				// codex reads by running commands: those of patch run in its sandbox.
+				runs := level == "run-commands" || (level == "patch" && k.worker == "codex")
+				if there("ran.txt") != runs || there("written.txt") != (level != "read-only") {
+					t.Errorf("ran %v, wrote %v\n%s", there("ran.txt"), there("written.txt"), c.show(j))
+				}
+			})
+		}
+	})
+}
+
+// show is the transcript of a job's attempts.
+func (c *company) show(j job) string {
+	var b strings.Builder
+	for _, a := range j.Attempts {
+		fmt.Fprintf(&b, "%s: %s\n%s", a.RunID, a.Error, show(run{c: c, id: a.RunID}.transcript()))
+	}
+	return b.String()
+}
+
+// TestBlocked shows that a job whose worker is not logged in ends at once, with
+// what to do about it.
+func TestBlocked(t *testing.T) {
+	eachWorker(t, func(t *testing.T, k kind) {
+		c := companyOf(t, k, true, Steps(Usage{}, Reply{Status: 401, Text: "the bench refuses"}))
+		j := c.do("read-only")
+		if j.Result.Status != "blocked" || len(j.Attempts) != 1 || len(j.Result.Errors) != 1 || j.Result.Errors[0].Details != "error_kind: auth" {
+			t.Fatalf("%+v\n%s", j, c.show(j))
+		}
+		if len(j.Result.NextActions) != 1 || !strings.Contains(j.Result.NextActions[0].Action, "Log "+k.provider+" in") {
+			t.Errorf("%+v", j.Result.NextActions)
+		}
+		t.Log(j.Result.Errors[0].Message)
+	})
+}
+
+// TestRefused shows the same for a model that refuses.
+func TestRefused(t *testing.T) {
+	k := kinds()[2]
+	t.Parallel()
+	c := companyOf(t, k, true, Steps(Usage{}, Reply{Text: "I cannot help with that.", Refused: true, Usage: Usage{Input: 10, Output: 5}}))
+	j := c.do("read-only")
+	if j.Result.Status != "blocked" || len(j.Attempts) != 1 || j.Result.Errors[0].Details != "error_kind: refused" {
+		t.Fatalf("%+v\n%s", j, c.show(j))
+	}
+}
+
+// TestRateLimited shows that a worker that is told to wait is asked again then;
+// gemini waits by itself. codex does, too, and does not say how long.
+func TestRateLimited(t *testing.T) {
+	t.Parallel()
+	for _, k := range kinds()[2:4] {
+		t.Run(k.name, func(t *testing.T) {
+			t.Parallel()
+			refused := 0
+			c := companyOf(t, k, true, func(r Request) Reply {
+				if reply, ok := Bookkeeping(r, Usage{}); ok {
+					return reply
+				}
+				if refused++; refused <= 2 && (refused == 1 || k.worker == "claude") {
+					return Reply{Status: 429, Text: "Too many requests. Please try again in 3s.", RetryAfter: time.Second}
+				}
+				return final(r, ids(r, result("done")))
+			})
+			began := time.Now()
+			j := c.do("read-only")
+			if took := time.Since(began); j.Result.Status != "succeeded" || len(j.Attempts) > 2 || took < 3*time.Second || took > time.Minute {
+				t.Errorf("%s: %+v\n%s", took, j, c.show(j))
+			}
+		})
+	}
+}
+
+// TestRepair shows that a worker that answers out of shape repairs its answer, and
+// may then do nothing but read.
+func TestRepair(t *testing.T) {
+	eachWorker(t, func(t *testing.T, k kind) {
+		var c *company
+		main := 0
+		c = companyOf(t, k, true, func(r Request) Reply {
+			if reply, ok := Bookkeeping(r, Usage{}); ok {
+				return reply
+			}
+			main++
+			if !strings.Contains(strings.Join(r.Texts, "\n"), "Previous output:") {
+				if r.Step() == 0 && slices.Contains(r.Tools, "StructuredOutput") {
+					return Reply{Text: "I would rather talk."}
+				}
+				return Reply{Text: "I would rather talk."}
+			}
+			if r.Step() == 0 {
+				return Reply{Calls: []Call{{Write: filepath.Join(c.dir, "repaired.txt"), Content: "hello\n"}}}
+			}
+			return final(r, ids(r, result("repaired")))
+		})
+		j := c.do("run-commands")
+		if j.Result.Status != "succeeded" || j.Result.Summary != "repaired" || len(j.Attempts) != 2 {
+			t.Fatalf("%+v\n%s", j, c.show(j))
+		}
+		if _, err := os.Stat(filepath.Join(c.dir, "repaired.txt")); err == nil {
+			t.Errorf("the repair wrote a file\n%s", c.show(j))
+		}
+	})
+}
+
+// document gives the template that a prompt ends with.
+func document(r Request) string {
+	text := strings.Join(r.Texts, "\n")
+	at := strings.LastIndex(text, "\n---\nschema_version")
+	if at < 0 {
+		at = strings.LastIndex(text[:strings.LastIndex(text, "\n---\n")], "\n---\n")
+	}
+	return strings.TrimSpace(text[at+1:]) + "\n"
+}
+
+func filler(r Request) Reply {
+	if reply, ok := Bookkeeping(r, Usage{}); ok {
+		return reply
+	}
+	return Reply{Text: document(r), Usage: Usage{Input: 100, Output: 50}}
+}
+
+// TestFill shows that an artifact is written by each agent.
+func TestFill(t *testing.T) {
+	eachWorker(t, func(t *testing.T, k kind) {
+		c := companyOf(t, k, true, filler)
+		made := filepath.Join(c.home, "made.md")
+		c.ac("artifact:new", "proposal", made, "--title", "Checkout", "--visibility", "team", "--by", c.agent)
+		text, err := os.ReadFile(made)
+		if err != nil {
+			t.Fatal(err)
+		}
+		id := regexp.MustCompile(`(?m)^id: (\S+)`).FindStringSubmatch(string(text))[1]
+		if err := os.WriteFile(filepath.Join(c.dir, "work/projects", c.project, "artifacts", id+".md"), text, 0o644); err != nil {
+			t.Fatal(err)
+		}
+		out, err := c.try("artifact:fill", c.dir, "--project", c.project, "--artifact", id, "--agent", c.agent)
+		if err != nil || !strings.Contains(out, `"ok": true`) {
+			t.Fatalf("%s %v", out, err)
+		}
+	})
+}
+
+// TestPipeline shows that a plan is written by each agent.
+func TestPipeline(t *testing.T) {
+	eachWorker(t, func(t *testing.T, k kind) {
+		c := companyOf(t, k, true, filler)
+		boss := func(role string) string {
+			return c.ac("agent:new", c.dir, "--name", role, "--role", role, "--provider", k.provider, "--team", c.team)
+		}
+		out, err := c.try("pipeline:plan", c.dir, "--name", "Shop", "--ceo", boss("ceo"), "--director", boss("director"), "--managers", boss("manager"), "--intake", "Sell shoes.")
+		if err != nil || !strings.Contains(out, `"workplan"`) {
+			t.Fatalf("%s %v", out, err)
+		}
+	})
+}
+
+// TestImprovement shows that a cycle of self-improvement evaluates by an agent.
+func TestImprovement(t *testing.T) {
+	eachWorker(t, func(t *testing.T, k kind) {
+		if k.argv == nil {
+			t.Skip("an evaluation is a command; an app server is none")
+		}
+		c := companyOf(t, k, true, Steps(Usage{}, Reply{Text: "fine", Usage: Usage{Input: 10, Output: 1}}))
+		manager := c.ac("agent:new", c.dir, "--name", "Max", "--role", "manager", "--provider", k.provider, "--team", c.team)
+		args := []string{"agent:self-improve-cycle", c.dir, "--project", c.project, "--worker", c.agent, "--manager", manager, "--key", "no_tests",
+			"--summary", "no tests were run", "--rule", "Run the tests before you report.", "--proposal-threshold", "1", "--eval-argv"}
+		argv := slices.Clone(k.argv)
+		switch k.worker {
+		case "codex":
+			argv[len(argv)-1] = "check it"
+		case "claude":
+			argv = append(argv, "--", "check it")
+		default:
+			argv = append(argv, "--prompt=check it")
+		}
+		out, err := c.try(append(args, argv...)...)
+		if err != nil || !strings.Contains(out, "delta") {
+			t.Fatalf("%s %v", out, err)
+		}
+		if len(c.model.Requests()) == 0 {
+			t.Error("the model was not asked")
+		}
+	})
+}
+
+// TestHeartbeat shows that a tick wakes a worker and takes its report.
+func TestHeartbeat(t *testing.T) {
+	eachWorker(t, func(t *testing.T, k kind) {
+		report := object{"schema_version": 1, "type": "heartbeat_worker_report", "status": "ok", "token": "HEARTBEAT_OK", "summary": "Nothing is due."}
+		c := companyOf(t, k, true, func(r Request) Reply {
+			if reply, ok := Bookkeeping(r, Usage{}); ok {
+				return reply
+			}
+			return final(r, report)
+		})
+		c.ac("heartbeat:enable", c.dir)
+		// A run that failed is reason to wake its worker.
+		failing := *c
+		failing.kind = kind{provider: "cmd", argv: []string{"sh", "-c", "exit 1"}}
+		failing.launch("", nil).end()
+		var tick struct {
+			WokenWorkers []string `json:"woken_workers"`
+			ReportsOK    int      `json:"reports_ok"`
+		}
+		text := c.ac("heartbeat:tick", c.dir)
+		if err := json.Unmarshal([]byte(text), &tick); err != nil {
+			t.Fatal(err)
+		}
+		t.Log(text)
+		if len(c.model.Requests()) == 0 {
+			t.Error("the model was not asked")
+		}
+	})
+}

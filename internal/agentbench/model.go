@@ -1,0 +1,374 @@
+// Package agentbench is a model server on the loopback for tests that run the
+// real agent CLIs. It speaks the four APIs that those use (OpenAI's Responses and
+// Chat Completions, Anthropic's Messages, Gemini's generateContent), with
+// streaming, and says what a script tells it to say. It counts what it charged,
+// so that what a CLI reports can be compared to the token.
+//
+// Nothing of it is linked into the program.
+package agentbench
+
+import (
+	"encoding/json"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+	"time"
+)
+
+// API names the wire format of a request.
+type API string
+
+// The APIs.
+const (
+	Responses API = "responses"
+	Chat      API = "chat"
+	Messages  API = "messages"
+	Gemini    API = "gemini"
+)
+
+// Request is what an agent asks its model, whatever the API.
+type Request struct {
+	API    API
+	Model  string
+	Prompt string   // all texts of the newest message of a user
+	Texts  []string // all texts of all messages of users, in order
+	// Results are the outputs of tools since the newest text of a user.
+	Results []string
+	// Tools are the names of the tools that the agent offers. Calls without any
+	// are bookkeeping of the agent (titles, summaries).
+	Tools  []string
+	Schema bool // the answer is to be JSON of a schema
+	Body   []byte
+	Header http.Header
+}
+
+// Step is how many answers with tools the agent has carried out since the newest
+// text of the user.
+func (r Request) Step() int { return len(r.Results) }
+
+// Usage is what an answer is charged with. The parts do not overlap.
+type Usage struct{ Input, Cached, CacheWrite, Output, Reasoning int64 }
+
+// Total is the sum of all parts.
+func (u Usage) Total() int64 { return u.Input + u.Cached + u.CacheWrite + u.Output + u.Reasoning }
+
+// Plus adds two usages.
+func (u Usage) Plus(o Usage) Usage {
+	return Usage{u.Input + o.Input, u.Cached + o.Cached, u.CacheWrite + o.CacheWrite, u.Output + o.Output, u.Reasoning + o.Reasoning}
+}
+
+// Call is a tool that the model calls: a command, a file to be written, or,
+// where Name is set, a tool by its own name.
+type Call struct {
+	Run     string
+	Write   string // path
+	Content string
+	Name    string
+	Args    any
+}
+
+// Reply is what the model says.
+type Reply struct {
+	Think string
+	Text  string
+	Calls []Call
+	Usage Usage
+	// Status refuses the request with this HTTP status and Text as the message.
+	Status     int
+	RetryAfter time.Duration
+	// Pause is waited for between pieces of the text. Endless repeats the text
+	// until the agent hangs up.
+	Pause   time.Duration
+	Endless bool
+	// Refused says that the model refused to answer.
+	Refused bool
+}
+
+// Script decides what the model says. It is called by one goroutine at a time.
+type Script func(Request) Reply
+
+// Server is a model under way. It is safe for concurrent use.
+type Server struct {
+	URL string
+
+	http   *http.Server
+	done   chan struct{}
+	script Script
+
+	mu       sync.Mutex
+	requests []Request
+	charged  Usage
+	next     int
+}
+
+// Start serves a script on a free port of the loopback.
+func Start(script Script) (*Server, error) {
+	listener, err := net.Listen("tcp", "127.0.0.1:0") //nolint:noctx // closed by Close
+	if err != nil {
+		return nil, err
+	}
+	s := &Server{URL: "http://" + listener.Addr().String(), script: script, done: make(chan struct{})}
+	s.http = &http.Server{Handler: s, ReadHeaderTimeout: 10 * time.Second}
+	go func() { // ends with Close
+		defer close(s.done)
+		_ = s.http.Serve(listener)
+	}()
+	return s, nil
+}
+
+// Close hangs up on everybody and waits for the end of the server.
+func (s *Server) Close() error {
+	err := s.http.Close()
+	<-s.done
+	return err
+}
+
+// Charged is the sum of what answers were charged with that were sent to their end.
+func (s *Server) Charged() Usage {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.charged
+}
+
+// Requests are those that a model was asked for, in order.
+func (s *Server) Requests() []Request {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return slices.Clone(s.requests)
+}
+
+// maxBody bounds a request.
+const maxBody = 64 << 20
+
+// dialect is how one API is read and answered.
+type dialect interface {
+	read(body []byte) (Request, error)
+	// answer writes the reply as a stream, or as one value.
+	answer(out *stream, r Request, reply Reply, streamed bool)
+	refuse(w http.ResponseWriter, reply Reply)
+}
+
+func dialectOf(path string) (d dialect, streamed *bool) {
+	yes, no := true, false
+	switch {
+	case strings.HasSuffix(path, "/responses"):
+		return responses{}, nil
+	case strings.HasSuffix(path, "/chat/completions"):
+		return chat{}, nil
+	case strings.HasSuffix(path, "/messages"):
+		return messages{}, nil
+	case strings.HasSuffix(path, ":streamGenerateContent"):
+		return generate{}, &yes
+	case strings.HasSuffix(path, ":generateContent"):
+		return generate{}, &no
+	}
+	return nil, nil
+}
+
+// ServeHTTP answers one request of an agent.
+func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	d, streamed := dialectOf(r.URL.Path)
+	switch {
+	case d != nil && r.Method == http.MethodPost:
+	case strings.HasSuffix(r.URL.Path, "/oauth/token"): // a login that is no longer good
+		refuse(w, http.StatusUnauthorized, object{"error": "invalid_grant", "error_description": "Unauthorized"})
+		return
+	case strings.HasSuffix(r.URL.Path, "count_tokens"):
+		writeJSON(w, object{"input_tokens": 1})
+		return
+	case strings.HasSuffix(r.URL.Path, ":countTokens"):
+		writeJSON(w, object{"totalTokens": 1})
+		return
+	case strings.HasSuffix(r.URL.Path, "/models"):
+		writeJSON(w, object{"object": "list", "data": []object{}, "models": []object{}})
+		return
+	default:
+		http.NotFound(w, r)
+		return
+	}
+	body, err := io.ReadAll(io.LimitReader(r.Body, maxBody))
+	if err == nil && streamed == nil {
+		var says struct {
+			Stream bool `json:"stream"`
+		}
+		err = json.Unmarshal(body, &says)
+		streamed = &says.Stream
+	}
+	var asked Request
+	if err == nil {
+		asked, err = d.read(body)
+	}
+	if err != nil {
+		http.Error(w, err.Error(), http.StatusBadRequest)
+		return
+	}
+	asked.Body, asked.Header = body, r.Header.Clone()
+	if name, _, ok := strings.Cut(r.URL.Path[strings.LastIndexByte(r.URL.Path, '/')+1:], ":"); ok {
+		asked.Model = name
+	}
+	s.mu.Lock()
+	s.requests = append(s.requests, asked)
+	s.next++
+	number := s.next
+	reply := s.script(asked)
+	s.mu.Unlock()
+	if reply.Status != 0 {
+		if reply.RetryAfter > 0 {
+			w.Header().Set("Retry-After", strconv.Itoa(int(reply.RetryAfter/time.Second)))
+		}
+		d.refuse(w, reply)
+		return
+	}
+	out := &stream{w: w, request: r, number: number}
+	d.answer(out, asked, reply, *streamed)
+	if !out.gone {
+		s.mu.Lock()
+		s.charged = s.charged.Plus(reply.Usage)
+		s.mu.Unlock()
+	}
+}
+
+type object = map[string]any
+
+func writeJSON(w http.ResponseWriter, v any) {
+	w.Header().Set("Content-Type", "application/json")
+	_ = json.NewEncoder(w).Encode(v) // an agent that is gone hears nothing
+}
+
+func refuse(w http.ResponseWriter, status int, body object) {
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(status)
+	_ = json.NewEncoder(w).Encode(body) // an agent that is gone hears nothing
+}
+
+// stream writes server-sent events.
+type stream struct {
+	w       http.ResponseWriter
+	request *http.Request
+	number  int // of the request; ids are made of it
+	begun   bool
+	gone    bool // the agent hung up
+}
+
+func (s *stream) id(prefix string) string { return fmt.Sprintf("%s_%06d", prefix, s.number) }
+
+// event sends one event; a blank name sends data alone.
+func (s *stream) event(name string, data any) {
+	text, err := json.Marshal(data)
+	if err != nil {
+		panic(err) // values of ours
+	}
+	s.send(name, string(text))
+}
+
+func (s *stream) send(name, text string) {
+	if s.gone {
+		return
+	}
+	if !s.begun {
+		s.begun = true
+		s.w.Header().Set("Content-Type", "text/event-stream")
+	}
+	if name != "" {
+		text = "event: " + name + "\ndata: " + text
+	} else {
+		text = "data: " + text
+	}
+	_, err := io.WriteString(s.w, text+"\n\n")
+	if f, ok := s.w.(http.Flusher); ok {
+		f.Flush()
+	}
+	s.gone = err != nil || s.request.Context().Err() != nil
+}
+
+// pieces sends a text piece by piece, for as long as the reply says.
+func (s *stream) pieces(reply Reply, text string, send func(piece string)) {
+	if text == "" {
+		return
+	}
+	for first := true; first || (reply.Endless && !s.gone); first = false {
+		for _, piece := range cut(text) {
+			if !first || reply.Pause > 0 {
+				select {
+				case <-s.request.Context().Done():
+					s.gone = true
+					return
+				case <-time.After(max(reply.Pause, time.Millisecond)):
+				}
+			}
+			send(piece)
+		}
+	}
+}
+
+// cut makes at most four pieces of a text, never within a character.
+func cut(text string) (pieces []string) {
+	runes := []rune(text)
+	size := max(1, (len(runes)+3)/4)
+	for piece := range slices.Chunk(runes, size) {
+		pieces = append(pieces, string(piece))
+	}
+	return pieces
+}
+
+// words gives a call in the words of an agent's own tools: the first offered one
+// that fits, with its arguments.
+func (c Call) words(tools []string) (name string, args any) {
+	if c.Name != "" {
+		return c.Name, c.Args
+	}
+	if slices.Contains(tools, "exec") { // codex runs a script that calls its tools
+		return "exec", c.script()
+	}
+	if c.Run != "" {
+		for _, name := range tools {
+			switch name {
+			case "exec_command":
+				return name, object{"cmd": c.Run, "yield_time_ms": 5000}
+			case "shell":
+				return name, object{"command": []string{"bash", "-lc", c.Run}}
+			case "shell_command", "run_shell_command":
+				return name, object{"command": c.Run}
+			case "Bash", "bash":
+				return name, object{"command": c.Run, "description": "run a command"}
+			}
+		}
+	}
+	for _, name := range tools {
+		switch name {
+		case "Write":
+			return name, object{"file_path": c.Write, "content": c.Content}
+		case "write_file":
+			return name, object{"file_path": c.Write, "content": c.Content}
+		case "write":
+			return name, object{"filePath": c.Write, "content": c.Content}
+		case "apply_patch":
+			return name, patchOf(c.Write, c.Content)
+		}
+	}
+	return "no_such_tool", object{"command": c.Run, "path": c.Write}
+}
+
+// script is a call in the JavaScript that newer models of codex are given.
+func (c Call) script() string {
+	if c.Run != "" {
+		return "const r = await tools.exec_command({cmd: " + strconv.Quote(c.Run) + "}); text(r.output);"
+	}
+	return "text(JSON.stringify(await tools.apply_patch(" + strconv.Quote(patchOf(c.Write, c.Content)) + ")));"
+}
+
+// patchOf adds a file in codex's own format of patches.
+func patchOf(path, content string) string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "*** Begin Patch\n*** Add File: %s\n", path)
+	for line := range strings.Lines(content) {
+		b.WriteString("+" + strings.TrimSuffix(line, "\n") + "\n")
+	}
+	b.WriteString("*** End Patch\n")
+	return b.String()
+}
