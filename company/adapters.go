@@ -26,14 +26,22 @@ func (c *Company) Adapters(ctx context.Context, _ Dir) ([]provider.Adapter, erro
 	return c.all.prober(w).Status(ctx, machine), nil
 }
 
-// probePatience is how long an answer waits for probes of programs that were not
-// asked before: some need seconds.
-const probePatience = 4 * time.Second
+// How long an answer waits for probes of programs that were not asked before, some
+// of which need seconds: what takes longer goes on behind the answer of a process
+// that stays.
+const (
+	patienceStaying = 4 * time.Second
+	patienceOnce    = 10 * time.Second
+)
 
 // prober asks programs in the background of this process.
 func (cs *Companies) prober(w *workspace.Workspace) provider.Prober {
+	patience := patienceOnce
+	if cs.hub != nil {
+		patience = patienceStaying
+	}
 	return provider.Prober{
-		Cache: provider.Cache{Workspace: w, Environ: os.Environ()}, Patience: probePatience,
+		Cache: provider.Cache{Workspace: w, Environ: os.Environ()}, Patience: patience,
 		Run: func(probe func(context.Context)) { cs.background.Go(func() { probe(cs.ctx) }) },
 	}
 }

@@ -171,9 +171,11 @@ func decodeRun(s source, text []byte) decoded {
 	}
 	usage, err := doc.UsageCodec.Bind(value.Get("usage"))
 	if err == nil {
-		values = append(values, usage.TotalTokens, finite(usage.CostUSD), usage.Source, usage.Confidence, maybeNumber(usage.InputTokens), maybeNumber(usage.OutputTokens))
+		values = append(values, usage.TotalTokens, finite(usage.CostUSD), usage.Source, usage.Confidence,
+			maybeNumber(usage.InputTokens), maybeNumber(usage.CachedInputTokens), maybeNumber(usage.OutputTokens), maybeNumber(usage.ReasoningOutputTokens),
+			maybe(usage.CostSource))
 	} else {
-		values = append(values, nil, nil, nil, nil, nil, nil)
+		values = append(values, nil, nil, nil, nil, nil, nil, nil, nil, nil)
 	}
 	if cycles, err := cyclesCodec.Bind(value.Get("context_cycles")); err == nil {
 		values = append(values, cycles.Count, cycles.Source)
@@ -185,6 +187,7 @@ func decodeRun(s source, text []byte) decoded {
 	} else {
 		values = append(values, nil, nil, nil)
 	}
+	values = append(values, maybe(value.Get("error_kind").Text))
 	return decoded{
 		claim: "run\x00" + s.project + "\x00" + run.ID, agent: run.AgentID,
 		rows: []insertion{{"ac_runs", values}},

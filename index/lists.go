@@ -24,15 +24,25 @@ type Run struct {
 	SpecModel           *string  `json:"spec_model"`
 	SpecTaskID          *string  `json:"spec_task_id"`
 	SpecMilestoneID     *string  `json:"spec_milestone_id"`
+	// The parts of the total, which do not overlap, where the cost is from, and of
+	// which kind a failure is: for snapshots. The list has the fields that it had.
+	UsageInputTokens     *int64  `json:"-"`
+	UsageCachedTokens    *int64  `json:"-"`
+	UsageOutputTokens    *int64  `json:"-"`
+	UsageReasoningTokens *int64  `json:"-"`
+	UsageCostSource      *string `json:"-"`
+	ErrorKind            *string `json:"-"`
 }
 
 const runColumns = `r.project_id, r.run_id, r.created_at, r.status, r.provider, r.agent_id, r.context_pack_id, r.usage_total_tokens, r.usage_cost_usd,
- r.usage_source, r.usage_confidence, r.context_cycles_count, r.context_cycles_source, r.spec_model, r.spec_task_id, r.spec_milestone_id`
+ r.usage_source, r.usage_confidence, r.context_cycles_count, r.context_cycles_source, r.spec_model, r.spec_task_id, r.spec_milestone_id,
+ r.usage_input_tokens, r.usage_cached_tokens, r.usage_output_tokens, r.usage_reasoning_tokens, r.usage_cost_source, r.error_kind`
 
 func (r *Run) targets() []any {
 	return []any{
 		&r.ProjectID, &r.RunID, &r.CreatedAt, &r.Status, &r.Provider, &r.AgentID, &r.ContextPackID, &r.UsageTotalTokens, &r.UsageCostUSD,
 		&r.UsageSource, &r.UsageConfidence, &r.ContextCyclesCount, &r.ContextCyclesSource, &r.SpecModel, &r.SpecTaskID, &r.SpecMilestoneID,
+		&r.UsageInputTokens, &r.UsageCachedTokens, &r.UsageOutputTokens, &r.UsageReasoningTokens, &r.UsageCostSource, &r.ErrorKind,
 	}
 }
 

@@ -10,8 +10,6 @@ import (
 // MonitoredRun is a run with what its log says.
 type MonitoredRun struct {
 	Run
-	UsageInputTokens     *int64
-	UsageOutputTokens    *int64
 	LastEvent            *LastEvent
 	Events               int64
 	ParseErrors          int64
@@ -35,7 +33,7 @@ type RunKey struct{ ProjectID, RunID string }
 
 func scanMonitored(rows *sql.Rows, m *MonitoredRun) error {
 	var s scanned
-	if err := rows.Scan(append(append(m.targets(), &m.UsageInputTokens, &m.UsageOutputTokens), s.targets()...)...); err != nil {
+	if err := rows.Scan(append(m.targets(), s.targets()...)...); err != nil {
 		return err
 	}
 	st := s.stats()
@@ -46,7 +44,7 @@ func scanMonitored(rows *sql.Rows, m *MonitoredRun) error {
 	return nil
 }
 
-const monitored = "SELECT " + runColumns + ", r.usage_input_tokens, r.usage_output_tokens, " + statsColumns + " FROM ac_runs r LEFT JOIN ac_run_stats s ON s.id=r.id"
+const monitored = "SELECT " + runColumns + ", " + statsColumns + " FROM ac_runs r LEFT JOIN ac_run_stats s ON s.id=r.id"
 
 // Monitored lists runs with their stats, the newest first, and besides those the
 // runs that are named, whatever their age. Each run stands there once. The list is

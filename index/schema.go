@@ -18,7 +18,7 @@ import "math"
 // applicationID and schemaVersion tell our files, and their layout, from others.
 const (
 	applicationID = 0x61636978 // "acix"
-	schemaVersion = 3
+	schemaVersion = 4
 )
 
 // seqBits is how many bits of an event's key hold its seq.
@@ -39,9 +39,9 @@ CREATE TABLE ac_runs(
   created_at TEXT NOT NULL, at INTEGER NOT NULL, status TEXT NOT NULL, provider TEXT NOT NULL, agent_id TEXT NOT NULL,
   context_pack_id TEXT NOT NULL, events_relpath TEXT NOT NULL,
   usage_total_tokens INTEGER, usage_cost_usd REAL, usage_source TEXT, usage_confidence TEXT,
-  usage_input_tokens INTEGER, usage_output_tokens INTEGER,
+  usage_input_tokens INTEGER, usage_cached_tokens INTEGER, usage_output_tokens INTEGER, usage_reasoning_tokens INTEGER, usage_cost_source TEXT,
   context_cycles_count INTEGER, context_cycles_source TEXT,
-  spec_model TEXT, spec_task_id TEXT, spec_milestone_id TEXT);
+  spec_model TEXT, spec_task_id TEXT, spec_milestone_id TEXT, error_kind TEXT);
 CREATE TABLE ac_run_stats(
   id INTEGER PRIMARY KEY, events INTEGER NOT NULL, parse_errors INTEGER NOT NULL,
   policy_decisions INTEGER NOT NULL, policy_denied INTEGER NOT NULL,

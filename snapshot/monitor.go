@@ -68,6 +68,10 @@ type TokenUsage struct {
 	InputTokens  *int64   `json:"input_tokens,omitempty"`
 	OutputTokens *int64   `json:"output_tokens,omitempty"`
 	CostUSD      *float64 `json:"cost_usd,omitempty"`
+	// The other parts of the total, and where the cost is from.
+	CachedTokens    *int64  `json:"cached_input_tokens,omitempty"`
+	ReasoningTokens *int64  `json:"reasoning_output_tokens,omitempty"`
+	CostSource      *string `json:"cost_source,omitempty"`
 }
 
 // PolicyDecision is what a decision of policy said.
@@ -179,6 +183,7 @@ func usageOf(r *index.MonitoredRun) *TokenUsage {
 	return &TokenUsage{
 		Source: *r.UsageSource, Confidence: *r.UsageConfidence, TotalTokens: *r.UsageTotalTokens,
 		InputTokens: r.UsageInputTokens, OutputTokens: r.UsageOutputTokens, CostUSD: r.UsageCostUSD,
+		CachedTokens: r.UsageCachedTokens, ReasoningTokens: r.UsageReasoningTokens, CostSource: r.UsageCostSource,
 	}
 }
 

@@ -387,6 +387,7 @@ func TestPromptArrives(t *testing.T) {
 		if p := r.end(); p.Status != "ended" {
 			t.Fatalf("%+v\n%s", p, show(r.transcript()))
 		}
+		c.charged(r)
 		for _, asked := range c.model.Requests() {
 			if strings.Contains(strings.Join(asked.Texts, "\n"), prompt) {
 				return
@@ -424,6 +425,80 @@ func TestWhereItWorks(t *testing.T) {
 	})
 }
 
+// TestWorktree shows that an agent that codes works in a worktree of its own.
+func TestWorktree(t *testing.T) {
+	each(t, func(t *testing.T, k kind) {
+		c := newCompany(t, k, Steps(Usage{}, Reply{Calls: []Call{{Run: "pwd > made.txt"}}}, Reply{Text: "done", Usage: Usage{Input: 10, Output: 2}}))
+		repo := c.repo()
+		task := c.ac("task:new", c.dir, "--project", c.project, "--title", "Code")
+		milestone := c.ac("task:add-milestone", c.dir, "--project", c.project, "--task", task, "--title", "Coded", "--kind", "coding", "--accept", "It is there")
+		r := c.launch("make a file", object{"repo_id": "web", "task_id": task, "milestone_id": milestone})
+		if p := r.end(); p.Status != "ended" {
+			t.Fatalf("%+v\n%s", p, show(r.transcript()))
+		}
+		made, err := filepath.Glob(filepath.Join(c.dir, ".local/worktrees/*/*/*/made.txt"))
+		if err != nil || len(made) != 1 {
+			t.Fatalf("%v (%v)\n%s", made, err, show(r.transcript()))
+		}
+		text, err := os.ReadFile(made[0])
+		if real, _ := filepath.EvalSymlinks(filepath.Dir(made[0])); err != nil || strings.TrimSpace(string(text)) != real {
+			t.Errorf("it worked in %s (%v)", text, err)
+		}
+		if _, err := os.Stat(filepath.Join(repo, "made.txt")); err == nil {
+			t.Error("it wrote into the repository beside")
+		}
+	})
+}
+
+// TestTrust shows that gemini in a folder that nobody trusts says so.
+func TestTrust(t *testing.T) {
+	t.Parallel()
+	k := kinds()[3]
+	k.argv = words("gemini --approval-mode=yolo --output-format stream-json")
+	c := newCompany(t, k, Steps(Usage{}, Reply{Text: "done"}))
+	if p := c.launch("try", nil).end(); p.Status != "failed" || p.ErrorKind != "trust" {
+		t.Errorf("%+v", p)
+	}
+}
+
+// TestAdapters shows what ac knows of the CLIs that are here.
+func TestAdapters(t *testing.T) {
+	t.Parallel()
+	c := newCompany(t, kinds()[0], Steps(Usage{}, Reply{Text: "asked"}))
+	for range 3 { // what takes longer than an answer waits for is there the next time
+		var adapters []struct {
+			Name      string `json:"name"`
+			Available bool   `json:"available"`
+			Reason    string `json:"reason"`
+			Version   string `json:"version"`
+			TriedWith string `json:"tried_with"`
+			Probe     *struct {
+				OK     bool   `json:"ok"`
+				Detail string `json:"detail"`
+			} `json:"probe"`
+			Capabilities struct {
+				Resumable bool `json:"supports_resumable_session"`
+			} `json:"capabilities"`
+		}
+		text := c.ac("rpc:call", "--method", "adapter.status", "--params", fmt.Sprintf(`{"workspace_dir":%q}`, c.dir))
+		if err := json.Unmarshal([]byte(text), &adapters); err != nil {
+			t.Fatal(err)
+		}
+		good := len(adapters) == 4
+		for _, a := range adapters {
+			good = good && a.Available && a.Version == a.TriedWith && a.Probe != nil && a.Probe.OK
+		}
+		if good {
+			if n := len(c.model.Requests()); n > 0 {
+				t.Errorf("the probes asked a model %d times", n)
+			}
+			return
+		}
+		t.Logf("%+v", adapters)
+	}
+	t.Error("an adapter is not as it was tried")
+}
+
 // TestUsage shows that what is recorded is what the model charged, over several
 // steps with cached tokens and reasoning.
 func TestUsage(t *testing.T) {
@@ -442,10 +517,27 @@ func TestUsage(t *testing.T) {
 		}
 		c.charged(r)
 		c.readable(r)
+		c.keep(r)
 		if r.record().Session == "" {
 			t.Error("the agent's conversation is not kept")
 		}
 	})
+}
+
+// keep copies what the agent printed to the folder that AC_AGENTS_KEEP names: the
+// recordings that runs/transcript is tested with are made of it.
+func (c *company) keep(r run) {
+	dir := os.Getenv("AC_AGENTS_KEEP")
+	if dir == "" {
+		return
+	}
+	text, err := os.ReadFile(filepath.Join(r.dir(), "outputs/stdout.txt"))
+	if err == nil {
+		err = os.WriteFile(filepath.Join(dir, strings.ReplaceAll(c.kind.name, " ", "-")+".jsonl"), text, 0o644)
+	}
+	if err != nil {
+		c.t.Error(err)
+	}
 }
 
 // charged compares what is recorded with what the model charged.
@@ -504,10 +596,9 @@ func TestStopped(t *testing.T) {
 			}
 		}
 		time.Sleep(300 * time.Millisecond) // it talks
-		began := time.Now()
 		c.call("session.stop", object{"session_ref": r.ref}, nil)
 		p := r.end()
-		if took := time.Since(began); p.Status != "stopped" || took > 4*time.Second {
+		if took := r.stopTook(); p.Status != "stopped" || took > 2*time.Second {
 			t.Errorf("%+v after %s", p, took)
 		}
 		u := r.record().Usage
@@ -520,6 +611,26 @@ func TestStopped(t *testing.T) {
 			t.Errorf("%+v", u)
 		}
 	})
+}
+
+// stopTook is the time from the wish to stop a run to its closing event.
+func (r run) stopTook() time.Duration {
+	stamp, err := os.ReadFile(filepath.Join(r.dir(), "outputs/stop_requested.flag"))
+	if err != nil {
+		r.c.t.Fatal(err)
+	}
+	asked, err := time.Parse(time.RFC3339, strings.TrimSpace(string(stamp)))
+	if err != nil {
+		r.c.t.Fatal(err)
+	}
+	lines := strings.Split(strings.TrimSpace(r.log()), "\n")
+	var last struct {
+		At time.Time `json:"ts_wallclock"`
+	}
+	if err := json.Unmarshal([]byte(lines[len(lines)-1]), &last); err != nil {
+		r.c.t.Fatal(err)
+	}
+	return last.At.Sub(asked)
 }
 
 // TestFailures shows that a failure tells its reason in the agent's words, of which

@@ -70,6 +70,7 @@ func (chat) answer(out *stream, r Request, reply Reply, streamed bool) {
 		return object{"id": out.id("chatcmpl"), "object": "chat.completion.chunk", "created": 1, "model": r.Model, "choices": []object{{"index": 0, "delta": delta, "finish_reason": finish}}}
 	}
 	if !streamed {
+		out.charge(reply.Usage)
 		message := object{"role": "assistant", "content": reply.Text}
 		if len(calls) > 0 {
 			message["tool_calls"] = slices.Clone(calls)
@@ -88,6 +89,7 @@ func (chat) answer(out *stream, r Request, reply Reply, streamed bool) {
 	}
 	last := frame(object{}, finish)
 	last["usage"] = usage
+	out.charge(reply.Usage)
 	out.event("", last)
 	out.send("", "[DONE]")
 }

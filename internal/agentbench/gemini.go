@@ -83,6 +83,7 @@ func (generate) answer(out *stream, r Request, reply Reply, streamed bool) {
 		calls = append(calls, object{"functionCall": object{"name": name, "args": args}})
 	}
 	if !streamed {
+		out.charge(u)
 		writeJSON(out.w, frame(append([]object{{"text": reply.Text}}, calls...), finish))
 		return
 	}
@@ -93,6 +94,7 @@ func (generate) answer(out *stream, r Request, reply Reply, streamed bool) {
 	if len(calls) == 0 {
 		calls = []object{{"text": ""}}
 	}
+	out.charge(u)
 	out.event("", frame(calls, finish))
 }
 

@@ -70,8 +70,9 @@ func ids(r Request, answer object) object {
 type job struct {
 	Status   string `json:"status"`
 	Attempts []struct {
-		RunID string `json:"run_id"`
-		Error string `json:"error"`
+		RunID   string `json:"run_id"`
+		Error   string `json:"error"`
+		Version string `json:"provider_version"`
 	} `json:"attempts"`
 	Result struct {
 		Status      string `json:"status"`
@@ -152,6 +153,9 @@ func TestRights(t *testing.T) {
 				j := c.do(level)
 				if j.Result.Status != "succeeded" || len(j.Attempts) != 1 {
 					t.Fatalf("%+v\n%s", j, c.show(j))
+				}
+				if j.Attempts[0].Version == "" {
+					t.Error("nobody knows which release it was")
 				}
 				there := func(name string) bool {
 					_, err := os.Stat(filepath.Join(c.dir, name))
@@ -316,8 +320,8 @@ func TestPipeline(t *testing.T) {
 // TestImprovement shows that a cycle of self-improvement evaluates by an agent.
 func TestImprovement(t *testing.T) {
 	eachWorker(t, func(t *testing.T, k kind) {
-		if k.argv == nil {
-			t.Skip("an evaluation is a command; an app server is none")
+		if k.argv == nil { // an evaluation is a command: that of codex exec
+			k.argv = kinds()[0].argv
 		}
 		c := companyOf(t, k, true, Steps(Usage{}, Reply{Text: "fine", Usage: Usage{Input: 10, Output: 1}}))
 		manager := c.ac("agent:new", c.dir, "--name", "Max", "--role", "manager", "--provider", k.provider, "--team", c.team)
@@ -358,16 +362,15 @@ func TestHeartbeat(t *testing.T) {
 		failing.kind = kind{provider: "cmd", argv: []string{"sh", "-c", "exit 1"}}
 		failing.launch("", nil).end()
 		var tick struct {
-			WokenWorkers []string `json:"woken_workers"`
-			ReportsOK    int      `json:"reports_ok"`
+			Woken []json.RawMessage `json:"woken_workers"`
+			OK    int               `json:"reports_ok"`
 		}
 		text := c.ac("heartbeat:tick", c.dir)
 		if err := json.Unmarshal([]byte(text), &tick); err != nil {
 			t.Fatal(err)
 		}
-		t.Log(text)
-		if len(c.model.Requests()) == 0 {
-			t.Error("the model was not asked")
+		if len(tick.Woken) != 1 || len(c.model.Requests()) == 0 || !strings.Contains(text, "ok") {
+			t.Error(text)
 		}
 	})
 }

@@ -81,6 +81,7 @@ func (messages) answer(out *stream, r Request, reply Reply, streamed bool) {
 	}
 	message := object{"id": out.id("msg"), "type": "message", "role": "assistant", "model": r.Model, "content": []any{}, "stop_reason": nil, "stop_sequence": nil, "usage": usage}
 	if !streamed {
+		out.charge(u)
 		message["content"], message["stop_reason"] = blocks, stop
 		writeJSON(out.w, message)
 		return
@@ -91,6 +92,7 @@ func (messages) answer(out *stream, r Request, reply Reply, streamed bool) {
 	}
 	begin["output_tokens"] = 1
 	message["usage"] = begin
+	out.charge(Usage{Input: u.Input, Cached: u.Cached, CacheWrite: u.CacheWrite})
 	out.event("message_start", object{"type": "message_start", "message": message})
 	for i, block := range blocks {
 		delta := func(d object) {
@@ -118,6 +120,7 @@ func (messages) answer(out *stream, r Request, reply Reply, streamed bool) {
 		}
 		out.event("content_block_stop", object{"type": "content_block_stop", "index": i})
 	}
+	out.charge(Usage{Output: u.Output, Reasoning: u.Reasoning})
 	out.event("message_delta", object{"type": "message_delta", "delta": object{"stop_reason": stop, "stop_sequence": nil}, "usage": usage})
 	out.event("message_stop", object{"type": "message_stop"})
 }

@@ -128,7 +128,7 @@ func (s *Server) Close() error {
 	return err
 }
 
-// Charged is the sum of what answers were charged with that were sent to their end.
+// Charged is the sum of what agents were told that they are charged with.
 func (s *Server) Charged() Usage {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -224,13 +224,14 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		d.refuse(w, reply)
 		return
 	}
-	out := &stream{w: w, request: r, number: number}
+	out := &stream{w: w, request: r, number: number, charged: s.charge}
 	d.answer(out, asked, reply, *streamed)
-	if !out.gone {
-		s.mu.Lock()
-		s.charged = s.charged.Plus(reply.Usage)
-		s.mu.Unlock()
-	}
+}
+
+func (s *Server) charge(u Usage) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.charged = s.charged.Plus(u)
 }
 
 type object = map[string]any
@@ -253,6 +254,14 @@ type stream struct {
 	number  int // of the request; ids are made of it
 	begun   bool
 	gone    bool // the agent hung up
+	charged func(Usage)
+}
+
+// charge counts a usage that is told next, where somebody still listens.
+func (s *stream) charge(u Usage) {
+	if !s.gone {
+		s.charged(u)
+	}
 }
 
 func (s *stream) id(prefix string) string { return fmt.Sprintf("%s_%06d", prefix, s.number) }

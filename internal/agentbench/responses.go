@@ -148,6 +148,7 @@ func (responses) answer(out *stream, r Request, reply Reply, _ bool) {
 		item(made, made)
 	}
 	u := reply.Usage
+	out.charge(u)
 	out.event("response.completed", object{"type": "response.completed", "response": object{
 		"id": id, "object": "response", "status": "completed", "model": r.Model, "output": []any{},
 		"usage": object{

@@ -248,7 +248,7 @@ func TestProbe(t *testing.T) {
 		"refuses a word": {`echo "error: unexpected argument '--json' found" >&2; exit 2`, false, "error: unexpected argument '--json' found"},
 	} {
 		a := adapters()[1]
-		p := a.try(t.Context(), cli(t, t.TempDir(), "codex", `[ "$1" = --version ] && { echo "codex-cli 1"; exit; }; [ "$2" = --help ] && { echo resume; exit; }; `+c.script), os.Environ())
+		p := a.try(t.Context(), cli(t, t.TempDir(), "codex", `[ "$1" = --version ] && { echo "codex-cli 1"; exit; }; [ "$1 $2" = "exec --help" ] && { echo resume; exit; }; `+c.script), os.Environ())
 		if p.OK != c.ok || p.Detail != c.detail || p.Version != "codex-cli 1" || !p.Resume {
 			t.Errorf("%s: %+v", name, p)
 		}

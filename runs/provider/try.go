@@ -30,14 +30,16 @@ type Probe struct {
 // maxDetail bounds the words of a program that a probe tells.
 const maxDetail = 300
 
-// try asks the program of an adapter for its version, for what it can, and to take
-// the command line of a run without a prompt, which ends it before any model is
-// called. The three are asked side by side.
+// try asks the program of an adapter for its version, whether it can resume where
+// ac could, and to take the command line of a run without a prompt, which ends it
+// before any model is called. All is asked side by side.
 func (a *Adapter) try(ctx context.Context, program string, environ []string) Probe {
 	var version, help, run answer
 	var group sync.WaitGroup
 	group.Go(func() { version = ask(ctx, environ, aboutLimit, program, "--version") })
-	group.Go(func() { help = ask(ctx, environ, aboutLimit, program, a.helpWords()...) })
+	if a.Capabilities.ResumableSession {
+		group.Go(func() { help = ask(ctx, environ, aboutLimit, program, "exec", "--help") })
+	}
 	group.Go(func() {
 		if a.Mode == protocolMode {
 			run = askWith(ctx, environ, aboutLimit, handshake(), threadAnswered, program, "app-server")
@@ -50,14 +52,6 @@ func (a *Adapter) try(ctx context.Context, program string, environ []string) Pro
 	p.Version, _, _ = strings.Cut(strings.TrimSpace(version.stdout+version.stderr), "\n")
 	p.OK, p.Detail = a.taken(run)
 	return p
-}
-
-// helpWords is where the program says that it can resume.
-func (a *Adapter) helpWords() []string {
-	if a.Provider == string(Codex) {
-		return []string{"exec", "--help"}
-	}
-	return []string{"--help"}
 }
 
 // emptyRun is the command line of a run that may only read.

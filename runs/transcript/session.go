@@ -140,6 +140,8 @@ type probe struct {
 	Error     json.RawMessage `json:"error"`
 	Role      string          `json:"role"`
 	Subtype   string          `json:"subtype"`
+	ID        json.RawMessage `json:"id"`
+	Result    json.RawMessage `json:"result"`
 }
 
 // sniff finds the family of the first line that shows it.
@@ -149,7 +151,7 @@ func (s *Session) sniff(line []byte) {
 		return
 	}
 	switch {
-	case p.Method != "" && p.JSONRPC == "":
+	case p.JSONRPC == "" && (p.Method != "" || (len(p.ID) > 0 && len(p.Result) > 0 && p.Type == "")):
 		s.know(&appServer{})
 	case strings.HasPrefix(p.Type, "thread.") || strings.HasPrefix(p.Type, "item.") || strings.HasPrefix(p.Type, "turn."):
 		s.know(&codexExec{})

@@ -1,5 +1,5 @@
-// Provider output as something to read: the JSON lines of codex and claude
-// become what was said, thought, run and changed; anything else stays text.
+// Provider output as something to read: the JSON lines of codex, claude, gemini and
+// opencode become what was said, thought, run and changed; anything else stays text.
 
 const cut = (text, most) => (text.length > most ? text.slice(0, most) + '…' : text);
 
@@ -14,14 +14,31 @@ function plain(value) {
   return value === undefined || value === null ? '' : String(value);
 }
 
+// Blocks counts the blocks of a message that have come as a whole, and knows what was
+// said last, so that nothing is shown twice that is told in pieces and then whole.
+class Blocks {
+  constructor() {
+    this.counts = new Map();
+    this.turns = 0;
+    this.said = '';
+  }
+
+  next(message) {
+    const n = this.counts.get(message) || 0;
+    this.counts.set(message, n + 1);
+    if (this.counts.size > 100) this.counts.delete(this.counts.keys().next().value);
+    return message + '#' + n;
+  }
+}
+
 // entriesOf gives what one line of output says: {kind, title?, body?, id?}.
 // An id stands for a thing that grows: a later entry of the same id replaces it.
-function entriesOf(line) {
+function entriesOf(line, blocks = new Blocks()) {
   const first = line.trimStart();
   if (first[0] !== '{') return [{ kind: 'text', body: line }];
   const value = parse(first);
   if (!value) return [{ kind: 'text', body: line }];
-  const found = ofCodex(value) || ofServer(value) || ofClaude(value) || ofOther(value);
+  const found = ofCodex(value) || ofServer(value) || ofOpenCode(value) || ofGemini(value, blocks) || ofClaude(value, blocks) || ofOther(value);
   return found || [{ kind: 'meta', title: value.type || value.method || 'JSON', body: cut(JSON.stringify(value, null, 2), 20000) }];
 }
 
@@ -80,20 +97,57 @@ function ofItem(item) {
   }
 }
 
-function ofClaude(value) {
-  if (value.type === 'system') return [{ kind: 'meta', title: 'Session begins', note: value.model }];
+function ofOpenCode(value) {
+  if (typeof value.sessionID !== 'string') return null;
+  const part = value.part || {};
+  const state = part.state || {};
+  switch (value.type) {
+    case 'text': return [{ kind: 'say', body: plain(part.text), id: part.id }];
+    case 'reasoning': return [{ kind: 'think', body: plain(part.text), id: part.id }];
+    case 'tool_use': return [{ kind: state.status === 'error' ? 'error' : 'tool', title: part.tool + (state.title ? ': ' + state.title : ''), body: cut(plain(state.error || state.output), 20000), id: part.callID, code: true }];
+    case 'error': return [{ kind: 'error', title: 'Error', body: plain(value.error && (value.error.data && value.error.data.message || value.error.name)) }];
+    default: return [];
+  }
+}
+
+function ofGemini(value, blocks) {
+  if (value.type === 'init' && value.session_id) return [{ kind: 'meta', title: 'Session begins', note: value.model }];
+  if (value.type === 'message' && value.role === 'user') return [];
+  if (value.type === 'message' && value.role === 'assistant') return [{ kind: 'say', body: plain(value.content), id: 'gemini' + blocks.turns, grows: true }];
+  if (value.type === 'tool_use' && value.tool_name) {
+    blocks.turns++;
+    const input = value.parameters || {};
+    return [{ kind: 'tool', title: value.tool_name + ': ' + (input.command || input.file_path || input.path || input.pattern || ''), id: value.tool_id, code: true }];
+  }
+  if (value.type === 'tool_result' && value.tool_id) return [{ kind: value.status === 'success' ? 'tool' : 'error', title: value.status === 'success' ? 'Tool answered' : 'Tool failed', body: cut(plain(value.output), 20000), code: true }];
+  if (value.type === 'result' && value.stats) {
+    return value.status === 'error' ? [{ kind: 'error', title: 'Ended with an error', body: plain(value.error && value.error.message) }] : [{ kind: 'meta', title: 'Turn over', note: usageWords(value.stats) }];
+  }
+  return null;
+}
+
+function ofClaude(value, blocks) {
+  if (value.type === 'system') return value.subtype === 'init' || !value.subtype ? [{ kind: 'meta', title: 'Session begins', note: value.model }] : [];
   if (value.type === 'assistant' || value.type === 'user') {
     const message = value.message || {};
     const parts = Array.isArray(message.content) ? message.content : [{ type: 'text', text: plain(message.content) }];
-    return parts.map((part) => ofPart(part, value.type)).filter(Boolean);
+    return parts.map((part) => {
+      const entry = ofPart(part, value.type);
+      if (entry && value.type === 'assistant' && message.id) entry.id = part.id || blocks.next(message.id);
+      if (entry && entry.kind === 'say') blocks.said = entry.body;
+      return entry;
+    }).filter(Boolean);
   }
   if (value.type === 'stream_event') {
-    const delta = value.event && value.event.delta;
-    return delta && typeof delta.text === 'string' ? [{ kind: 'say', body: delta.text, id: 'claude', grows: true }] : [];
+    const event = value.event || {};
+    if (event.type === 'message_start') blocks.message = event.message && event.message.id;
+    const said = event.delta && (event.delta.text || event.delta.thinking);
+    return typeof said === 'string' ? [{ kind: event.delta.thinking ? 'think' : 'say', body: said, id: blocks.message ? blocks.message + '#' + event.index : 'claude', grows: true }] : [];
   }
   if (value.type === 'result') {
     const note = [known(value.total_cost_usd) && money(value.total_cost_usd), known(value.duration_ms) && duration(value.duration_ms)].filter(Boolean).join(' · ');
-    return [{ kind: value.is_error ? 'error' : 'result', title: value.is_error ? 'Ended with an error' : 'Result', note, body: plain(value.result) }];
+    const body = plain(value.result);
+    return [{ kind: value.is_error ? 'error' : 'result', title: value.is_error ? 'Ended with an error' : 'Result', note, body: body === blocks.said ? '' : body }];
   }
   return null;
 }
@@ -152,6 +206,7 @@ class Transcript {
     this.entries = [];
     this.torn = { stdout: '', stderr: '' };
     this.byId = new Map();
+    this.blocks = new Blocks();
     this.dropped = 0;
     this.serial = 0;
   }
@@ -172,7 +227,7 @@ class Transcript {
   line(line, stream, event) {
     if (!line.trim()) return;
     const clean = line.replace(/\u001b\[[0-9;?]*[A-Za-z]/g, '');
-    for (const entry of entriesOf(clean)) {
+    for (const entry of entriesOf(clean, this.blocks)) {
       if (!entry.body && !entry.title) continue;
       entry.at = event.ts_wallclock;
       if (stream === 'stderr') entry.stderr = true;

@@ -131,7 +131,7 @@ function tell(event) {
     case 'run.executing': return 'Executing ' + (Array.isArray(p.argv) ? p.argv.join(' ') : sentence(p.mode));
     case 'run.ended': return 'Ended' + (known(p.exit_code) ? ' with exit code ' + p.exit_code : '') + (p.budget_exceeded ? ', over its budget' : '');
     case 'run.stopped': return 'Stopped' + (p.signal ? ' by ' + p.signal : '') + (p.budget_exceeded ? ', over its budget' : '');
-    case 'run.failed': return 'Failed' + (p.error ? ': ' + p.error : p.reason ? ': ' + words(p.reason) : known(p.exit_code) ? ' with exit code ' + p.exit_code : p.orphaned ? ': its process was gone' : '');
+    case 'run.failed': return 'Failed' + (p.error_kind && p.error_kind !== 'unknown' ? ' (' + words(p.error_kind) + ')' : '') + (p.error ? ': ' + p.error : p.reason ? ': ' + words(p.reason) : known(p.exit_code) ? ' with exit code ' + p.exit_code : p.orphaned ? ': its process was gone' : '');
     case 'policy.decision': return (p.allowed ? 'Allowed' : 'Refused') + ' to ' + p.action + ' ' + words(p.resource_kind) + ', by rule ' + p.rule_id + ': ' + words(p.reason);
     case 'policy.denied': return 'Refused to ' + p.action + (p.policy ? ', by rule ' + p.policy.rule_id + ': ' + words(p.policy.reason) : '');
     case 'budget.decision': return 'Budget of the ' + p.scope + ', ' + p.metric + ': ' + count(p.actual) + ' of ' + count(p.threshold) + ' (' + p.severity + '), ' + words(p.result);

@@ -1,0 +1,258 @@
+package transcript
+
+import (
+	"bufio"
+	"bytes"
+	"encoding/json"
+	"flag"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"unicode/utf8"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+var update = flag.Bool("update", false, "write the goldens anew")
+
+// recordings are the outputs of agents, recorded from the releases that the package
+// comment names, each with its transcript beside it.
+func recordings(t testing.TB) []string {
+	t.Helper()
+	names, err := filepath.Glob("testdata/*.jsonl")
+	if err != nil || len(names) < 5 {
+		t.Fatal(names, err)
+	}
+	return names
+}
+
+// read applies the lines of a file as the output of one session.
+func read(t testing.TB, name string) *Fold {
+	t.Helper()
+	text, err := os.ReadFile(name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	driver := ""
+	if strings.Contains(name, "app-server") {
+		driver = "codex"
+	}
+	f := NewFold()
+	f.Apply(1, Event{ID: "evt_1", Type: "run.executing", SessionRef: "local_run_1", At: "2026-11-22T00:00:00.000Z", Payload: json.RawMessage(fmt.Sprintf(`{"driver":%q}`, driver))})
+	seq := int64(1)
+	lines := bufio.NewScanner(bytes.NewReader(text))
+	lines.Buffer(nil, 1<<20)
+	for lines.Scan() {
+		seq++
+		f.Apply(seq, chunk("stdout", lines.Text()+"\n"))
+	}
+	f.Apply(seq+1, Event{ID: "evt_end", Type: "run.ended", SessionRef: "local_run_1", At: "2026-11-22T00:01:00.000Z", Payload: json.RawMessage(`{"exit_code":0,"signal":null}`)})
+	return f
+}
+
+func chunk(stream, text string) Event {
+	payload, _ := json.Marshal(map[string]string{"stream": stream, "chunk": text})
+	return Event{ID: "evt", Type: "provider.raw", Actor: "agent_1", SessionRef: "local_run_1", At: "2026-11-22T00:00:01.000Z", Payload: payload}
+}
+
+// shown is a transcript as a golden has it.
+func shown(f *Fold) string {
+	var b strings.Builder
+	for _, i := range f.Items() {
+		fmt.Fprintf(&b, "%s %s %s %s [%d-%d]", i.ID, i.Kind, i.Role, i.State, i.SeqFirst, i.SeqLast)
+		if i.Text != "" {
+			fmt.Fprintf(&b, " %q", i.Text)
+		}
+		if t := i.Tool; t != nil {
+			fmt.Fprintf(&b, " %s %q kind=%s status=%s out=%q", t.Name, t.Title, t.Kind, t.Status, t.OutputTail)
+			if t.ExitCode != nil {
+				fmt.Fprintf(&b, " exit=%d", *t.ExitCode)
+			}
+			for _, l := range t.Locations {
+				fmt.Fprintf(&b, " at=%s", l.Path)
+			}
+		}
+		for _, s := range i.Plan {
+			fmt.Fprintf(&b, " (%s %s)", s.Status, s.Text)
+		}
+		b.WriteString("\n")
+	}
+	facts := f.Facts()
+	fmt.Fprintf(&b, "conversation %q, said %d, answer %q\n", facts.Conversation, facts.Said, facts.Answer)
+	if facts.Failure != nil {
+		fmt.Fprintf(&b, "failed: %s %s %q\n", facts.Failure.Kind, facts.Failure.RetryAfter, facts.Failure.Text)
+	}
+	return b.String()
+}
+
+func TestRecordings(t *testing.T) {
+	t.Parallel()
+	for _, name := range recordings(t) {
+		got, golden := shown(read(t, name)), strings.TrimSuffix(name, ".jsonl")+".txt"
+		if *update {
+			if err := os.WriteFile(golden, []byte(got), 0o644); err != nil {
+				t.Fatal(err)
+			}
+		}
+		want, err := os.ReadFile(golden)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if diff := cmp.Diff(string(want), got); diff != "" {
+			t.Errorf("%s:\n%s", name, diff)
+		}
+	}
+}
+
+// TestPiecesEqualTheWhole shows that the same items come of output in pieces of any
+// size as of the output at once.
+func TestPiecesEqualTheWhole(t *testing.T) {
+	t.Parallel()
+	for _, name := range recordings(t) {
+		text, err := os.ReadFile(name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		whole := pieces(text, len(text))
+		for _, size := range []int{1, 7, 64, 1000} {
+			if diff := cmp.Diff(whole, pieces(text, size)); diff != "" {
+				t.Errorf("%s in pieces of %d:\n%s", name, size, diff)
+			}
+		}
+	}
+}
+
+// pieces gives what came of a text in pieces, but for their places in the log.
+func pieces(text []byte, size int) (list []string) {
+	f := NewFold()
+	f.Apply(1, Event{Type: "run.executing", Payload: json.RawMessage(`{}`)})
+	seq := int64(1)
+	valid := strings.ToValidUTF8(string(text), "\uFFFD") // as a recorder gives it
+	for len(valid) > 0 {
+		end := min(len(valid), size)
+		for end < len(valid) && !utf8.RuneStart(valid[end]) { // never within a character
+			end++
+		}
+		seq++
+		f.Apply(seq, chunk("stdout", valid[:end]))
+		valid = valid[end:]
+	}
+	f.Apply(seq+1, Event{Type: "run.ended", Payload: json.RawMessage(`{}`)})
+	for _, i := range f.Items() {
+		c := *i
+		c.ID, c.SeqFirst, c.SeqLast = "", 0, 0
+		line, _ := json.Marshal(c)
+		list = append(list, string(line))
+	}
+	facts, _ := json.Marshal(f.Facts())
+	return append(list, string(facts))
+}
+
+// TestChangesMakeTheItems shows that who applies the changes has the items.
+func TestChangesMakeTheItems(t *testing.T) {
+	t.Parallel()
+	for _, name := range recordings(t) {
+		text, err := os.ReadFile(name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		f := NewFold()
+		texts, states := map[*Item]string{}, map[*Item]string{}
+		apply := func(changes []Change) {
+			for _, c := range changes {
+				switch {
+				case c.Op == Append && c.Field == "text":
+					texts[c.Item] += c.Text
+				case c.Op != Append:
+					texts[c.Item], states[c.Item] = c.Item.Text, c.Item.State
+				}
+			}
+		}
+		seq := int64(0)
+		for line := range bytes.Lines(text) {
+			seq++
+			apply(f.Apply(seq, chunk("stdout", string(line))))
+		}
+		apply(f.Apply(seq+1, Event{Type: "run.ended", Payload: json.RawMessage(`{}`)}))
+		for _, i := range f.Items() {
+			if texts[i] != i.Text || states[i] != StateClosed {
+				t.Errorf("%s: %s has %q, %s; told were %q, %s", name, i.ID, i.Text, i.State, texts[i], states[i])
+			}
+		}
+	}
+}
+
+// TestFailures pins what kind of failure agents' words are.
+func TestFailures(t *testing.T) {
+	t.Parallel()
+	for words, want := range map[string]string{
+		"unexpected status 401 Unauthorized: no, url: http://127.0.0.1/v1/responses":  FailedAuth,
+		"Your access token could not be refreshed. Please log out and sign in again.": FailedAuth,
+		"Invalid API key · Please run /login":                                         FailedAuth,
+		"Invalid auth method selected.":                                               FailedAuth,
+		"exceeded retry limit, last status: 429 Too Many Requests":                    FailedRateLimit,
+		"API Error: Request rejected (429) · slow down":                               FailedRateLimit,
+		"We’re currently experiencing high demand, which may cause temporary errors.": FailedOverloaded,
+		"API Error: 529 Overloaded":                                                   FailedOverloaded,
+		"You've hit your usage limit. Try again at 3pm.":                              FailedQuota,
+		"Credit balance is too low":                                                   FailedQuota,
+		"Prompt is too long":                                                          FailedContext,
+		"Gemini CLI is not running in a trusted directory. To proceed, either use `--skip-trust`, or trust the directory": FailedTrust,
+		"Not inside a trusted directory and --skip-git-repo-check was not specified.":                                     FailedTrust,
+		"error sending request for url (http://127.0.0.1:1/v1/responses)":                                                 FailedNetwork,
+		"fetch failed: connect ECONNREFUSED 127.0.0.1:1":                                                                  FailedNetwork,
+		"thread 'main' panicked at src/main.rs":                                                                           FailedCrash,
+		"something else entirely":                                                                                         FailedUnknown,
+	} {
+		if got := Classify(words); got != want {
+			t.Errorf("%q is %s, want %s", words, got, want)
+		}
+	}
+	for words, want := range map[string]string{
+		"Please try again in 11.054s.": "11.054s", "Suggested retry after 1s.": "1s", `"retryDelay":"37s"`: "37s", "Try again in 5 minutes": "5m0s", "try again later": "0s",
+		"retry in 250 ms": "250ms",
+	} {
+		if got := retryAfter(words).String(); got != want {
+			t.Errorf("%q: %s, want %s", words, got, want)
+		}
+	}
+}
+
+// TestProse shows that output of no agent is one message, line by line.
+func TestProse(t *testing.T) {
+	t.Parallel()
+	s := NewSession("")
+	for _, line := range []string{"building", "", "{not json", `{"some":"json"}`, "done"} {
+		s.Line("stdout", []byte(line))
+	}
+	changes := s.End()
+	if len(changes) != 1 || changes[0].Item.Text != "building\n{not json\n{\"some\":\"json\"}\ndone\n" || s.Facts().Known {
+		t.Errorf("%+v", changes)
+	}
+	s = NewSession("")
+	s.Line("stderr", []byte("\x1b[31mboom\x1b[0m\x07"))
+	s.End()
+	if f := s.Facts().Failure; f == nil || f.Text != "boom" || f.Kind != FailedUnknown {
+		t.Errorf("%+v", f)
+	}
+}
+
+func FuzzSession(f *testing.F) {
+	for _, name := range recordings(f) {
+		text, err := os.ReadFile(name)
+		if err != nil {
+			f.Fatal(err)
+		}
+		f.Add(text, 100)
+	}
+	f.Fuzz(func(t *testing.T, text []byte, size int) {
+		if size < 1 || len(text) > 64<<10 {
+			return
+		}
+		if diff := cmp.Diff(pieces(text, len(text)+1), pieces(text, size)); diff != "" {
+			t.Error(diff)
+		}
+	})
+}
