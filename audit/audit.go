@@ -7,6 +7,7 @@
 //	records.jsonl            a line for each log whenever a seal finds it grown
 //	checkpoints/<size>.txt   a signed note over the first <size> records
 //	key.pub                  the public key of those who seal here
+//	superseded/<n>/          an older history, where a new one was begun over it
 //
 // The records are the leaves of a Merkle tree as certificate logs use it (RFC
 // 6962), a checkpoint is a signed note over the size and the root of the tree.
@@ -47,6 +48,11 @@ const (
 	// KeyFile is the public key of those who seal a workspace.
 	KeyFile  = Dir + "/key.pub"
 	lockFile = ".local/locks/audit.lock"
+	// standbyFile is a copy of the newest checkpoint outside of Dir, so that a
+	// history that was removed as a whole is missed on the machine that sealed it.
+	standbyFile = ".local/audit/newest.txt"
+	// supersededDir keeps what was sealed before a restart.
+	supersededDir = Dir + "/superseded"
 )
 
 // maxRecords bounds the file of records: some four million of them.
@@ -59,6 +65,19 @@ type Record struct {
 	Lines    int64  `json:"lines"`  // how many of these bytes are LF
 	SHA256   string `json:"sha256"` // of these bytes, in hex
 	SealedAt string `json:"sealed_at"`
+	// Restart stands alone in the first record of a history that was begun over an
+	// older one.
+	Restart *Restart `json:"restart,omitempty"`
+}
+
+// Restart says that a new history was begun although there was one before.
+type Restart struct {
+	At     string `json:"at"`
+	Reason string `json:"reason"` // why the older one could not be gone on with
+	// Size and Root are those of the newest checkpoint that was known then, 0 and ""
+	// when there was none.
+	Size int64  `json:"size"`
+	Root string `json:"root,omitempty"`
 }
 
 // tree is the records of a workspace and the hashes over them.
@@ -130,15 +149,22 @@ func logs(w *workspace.Workspace) (names []string, err error) {
 			return nil, err
 		}
 		for _, run := range runs {
-			if log := workspace.LogFile(project, run); w.Exists(log) {
+			if log := workspace.LogFile(project, run); present(w, log) {
 				names = append(names, log)
 			}
 		}
 	}
-	if w.Exists(workspace.AuditLog) {
+	if present(w, workspace.AuditLog) {
 		names = append(names, workspace.AuditLog)
 	}
 	return names, nil
+}
+
+// present reports whether something has the name of a log, whatever it is: what
+// cannot be read as one is a finding.
+func present(w *workspace.Workspace, name string) bool {
+	_, err := w.FS.Lstat(name)
+	return err == nil
 }
 
 // reading is a log under way: the hash of what was read of it so far.

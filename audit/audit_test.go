@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 	"strings"
 	"sync"
+	"syscall"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -179,9 +180,42 @@ func TestFindings(t *testing.T) {
 		"a log is cut":                {func(c *company) { c.write(logName(2), "{}\n") }, []string{"shortened run_2."}},
 		"a log is changed and longer": {func(c *company) { c.write(logName(1), strings.Repeat("x", 99)) }, []string{"changed run_1."}},
 		"two logs, the older first":   {func(c *company) { c.remove(logName(3)); c.remove(logName(1)) }, []string{"removed run_1.", "removed run_3."}},
-		"records are cut":             {func(c *company) { c.write(recordsFile, "") }, []string{"bad_history .000000000003.txt", "bad_history .000000000004.txt", "rolled_back .000000000004.txt"}},
+		"records are cut":             {func(c *company) { c.write(recordsFile, "") }, []string{"bad_history .000000000003.txt", "bad_history .000000000004.txt", "rolled_back .000000000004.txt", "rolled_back .newest.txt", "unsealed .checkpoints"}},
+		"the checkpoints are removed, a log made anew": {func(c *company) {
+			c.remove(checkpointsDir)
+			c.write(logName(1), "forged\n")
+		}, []string{"changed run_1."}},
+		"the checkpoints are removed, also here, and a log": {func(c *company) {
+			c.remove(checkpointsDir)
+			c.remove(standbyFile)
+			c.remove(logName(3))
+		}, []string{"removed run_3."}},
+		"a record is removed": {func(c *company) {
+			c.remove(checkpointsDir)
+			text, err := os.ReadFile(c.path(recordsFile))
+			if err != nil {
+				c.t.Fatal(err)
+			}
+			_, rest, _ := strings.Cut(string(text), "\n")
+			c.write(recordsFile, rest)
+		}, []string{"rolled_back .000000000004.txt", "rolled_back .newest.txt", "unsealed .checkpoints"}},
+		"everything of the seal is removed": {func(c *company) {
+			c.remove(Dir)
+			c.remove(standbyFile)
+		}, []string{"rolled_back .000000000004.txt", "unsealed .checkpoints"}},
+		"a FIFO stands in place of a log": {func(c *company) {
+			c.remove(logName(2))
+			if err := syscall.Mkfifo(c.path(logName(2)), 0o600); err != nil {
+				c.t.Fatal(err)
+			}
+			c.remove(logName(3))
+			if err := os.Mkdir(c.path(logName(3)), 0o700); err != nil {
+				c.t.Fatal(err)
+			}
+		}, []string{"unreadable run_2.", "unreadable run_3."}},
 		"all is made anew with another key": {func(c *company) {
 			c.remove(Dir)
+			c.remove(standbyFile)
 			c.write(logName(1), "forged\n")
 			other, err := LoadKey(c.w.Env, filepath.Join(c.t.TempDir(), "other.key"))
 			if err == nil {
@@ -190,9 +224,10 @@ func TestFindings(t *testing.T) {
 			if err != nil {
 				c.t.Fatal(err)
 			}
-		}, []string{"bad_signature .000000000003.txt", "rolled_back .000000000004.txt"}},
+		}, []string{"bad_signature .000000000003.txt", "rolled_back .000000000004.txt", "unsealed .checkpoints"}},
 		"all is made anew with the key": {func(c *company) {
 			c.remove(Dir)
+			c.remove(standbyFile)
 			c.write(logName(1), "forged\n")
 			c.seal()
 		}, []string{"rolled_back .000000000004.txt"}},
@@ -267,11 +302,52 @@ func TestSealRefuses(t *testing.T) {
 	}
 }
 
+// TestRestart shows that no history is begun over an older one in silence.
+func TestRestart(t *testing.T) {
+	t.Parallel()
+	for name, attack := range map[string]func(c *company){
+		"all is removed":              func(c *company) { c.remove(Dir) },
+		"the checkpoints are removed": func(c *company) { c.remove(checkpointsDir) },
+		"the newest is removed":       func(c *company) { c.remove(checkpointFile(2)) },
+		"the records are cut":         func(c *company) { c.write(recordsFile, "") },
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			c := newCompany(t)
+			c.append(1, "{}\n")
+			c.seal()
+			c.append(2, "{}\n")
+			c.seal()
+			if _, err := SealAnew(t.Context(), c.w, c.key); !fault.Is(err, fault.Conflict) {
+				t.Errorf("a history that is whole was begun anew: %v", err)
+			}
+			attack(c)
+			if _, err := Seal(t.Context(), c.w, c.key); !fault.Is(err, fault.Conflict) || !strings.Contains(err.Error(), "--restart") {
+				t.Fatalf("it was sealed over: %v", err)
+			}
+			s, err := SealAnew(t.Context(), c.w, c.key)
+			if err != nil || s.Checkpoint.Size != 3 {
+				t.Fatalf("%+v %v", s, err)
+			}
+			r := c.verify(c.path(s.File))
+			if !r.OK || len(r.Restarts) != 1 || r.Restarts[0].Size != 2 || r.Restarts[0].Reason == "" {
+				t.Errorf("%+v", r)
+			}
+			c.append(1, "{}\n")
+			if s := c.seal(); s.Checkpoint.Size != 4 {
+				t.Errorf("%+v", s)
+			}
+		})
+	}
+}
+
 // TestInterrupted fails a seal at each of its calls: the next one goes on, and
 // everything that was signed still holds.
 func TestInterrupted(t *testing.T) {
 	t.Parallel()
 	c := newCompany(t)
+	c.append(0, "{\"n\":0}\n")
+	c.seal()
 	plan := faultfs.NewPlan(0, faultfs.Broken)
 	env := workspace.SystemEnv()
 	env.OpenFS = plan.Open

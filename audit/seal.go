@@ -7,7 +7,10 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io/fs"
+	"path"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -36,23 +39,42 @@ type Sealed struct {
 
 // Seal adds a record for each log that has grown and signs a checkpoint over
 // them all. It is durable when it returns. When nothing has grown, nothing is
-// written. A history that does not fit its newest checkpoint is not sealed
-// further: fault.Conflict.
+// written. A history that does not fit its newest checkpoint, or of which only
+// traces are left, is not sealed further: fault.Conflict.
 func Seal(ctx context.Context, w *workspace.Workspace, key Key) (Sealed, error) {
+	return sealLocked(ctx, w, key, false)
+}
+
+// SealAnew is Seal over a history that cannot be gone on with: what is left of that
+// is moved to superseded/, and the first record of the new one says so. A history
+// that can be gone on with is: fault.Conflict.
+func SealAnew(ctx context.Context, w *workspace.Workspace, key Key) (Sealed, error) {
+	return sealLocked(ctx, w, key, true)
+}
+
+func sealLocked(ctx context.Context, w *workspace.Workspace, key Key, restart bool) (Sealed, error) {
 	waiting, cancel := context.WithTimeoutCause(ctx, lockPatience, errors.New("another seal holds the lock"))
 	defer cancel()
 	held, err := lock.Wait(waiting, w.FS, lockFile)
 	if err != nil {
 		return Sealed{}, err
 	}
-	sealed, err := seal(ctx, w, key)
+	sealed, err := seal(ctx, w, key, restart)
 	return sealed, errors.Join(err, held.Release())
 }
 
-func seal(ctx context.Context, w *workspace.Workspace, key Key) (s Sealed, err error) {
+func seal(ctx context.Context, w *workspace.Workspace, key Key, restart bool) (s Sealed, err error) {
 	s.Refused = []Finding{}
 	t, newest, err := standing(w)
-	if err != nil {
+	switch {
+	case restart && err == nil:
+		return s, fault.New(fault.Conflict, "the sealed history can be gone on with: seal without --restart")
+	case restart && fault.Is(err, fault.Conflict):
+		if t, err = supersede(w, err); err != nil {
+			return s, err
+		}
+		newest = nil
+	case err != nil:
 		return s, err
 	}
 	s.Checkpoint = newest
@@ -99,7 +121,47 @@ func write(w *workspace.Workspace, t *tree, key Key, file string, signed []byte)
 			return err
 		}
 	}
-	return w.Replace(file, signed, 0o644)
+	if err := w.Replace(file, signed, 0o644); err != nil {
+		return err
+	}
+	if err := durable.MkdirAll(w.FS, path.Dir(standbyFile), 0o755); err != nil {
+		return err
+	}
+	return w.Replace(standbyFile, signed, 0o644)
+}
+
+// supersede moves what is left of a history aside and begins a new one with a
+// record of that.
+func supersede(w *workspace.Workspace, why error) (*tree, error) {
+	restart := Restart{At: clock.Stamp(w.Env.Clock.Now()), Reason: why.Error()}
+	if text, err := w.Read(standbyFile); err == nil {
+		body, _, _ := strings.Cut(string(text), "\n\n")
+		if c, err := parseCheckpoint(standbyFile, body+"\n"); err == nil {
+			restart.Size, restart.Root = c.Size, c.Root.String()
+		}
+	}
+	older, err := workspace.Dirs(w.FS, supersededDir)
+	if err != nil {
+		return nil, err
+	}
+	into := path.Join(supersededDir, strconv.Itoa(len(older)+1))
+	if err := durable.MkdirAll(w.FS, into, 0o755); err != nil {
+		return nil, err
+	}
+	for _, name := range []string{recordsFile, checkpointsDir} {
+		if err := w.FS.Rename(name, path.Join(into, path.Base(name))); err != nil && !errors.Is(err, fs.ErrNotExist) {
+			return nil, err
+		}
+	}
+	if err := errors.Join(w.FS.SyncDir(into), w.FS.SyncDir(Dir)); err != nil {
+		return nil, err
+	}
+	t, r := &tree{}, Record{SealedAt: restart.At, Restart: &restart}
+	line, err := json.Marshal(r)
+	if err != nil {
+		return nil, err
+	}
+	return t, t.add(r, line)
 }
 
 // standing is the history up to its newest checkpoint, which it must fit. What
@@ -110,8 +172,11 @@ func standing(w *workspace.Workspace) (*tree, *Checkpoint, error) {
 		return nil, nil, err
 	}
 	names, err := checkpoints(w)
-	if err != nil || len(names) == 0 {
-		return &tree{}, nil, err
+	if err != nil {
+		return nil, nil, err
+	}
+	if len(names) == 0 {
+		return &tree{}, nil, untouched(w, t)
 	}
 	file := names[len(names)-1]
 	text, err := w.Read(file)
@@ -125,10 +190,45 @@ func standing(w *workspace.Workspace) (*tree, *Checkpoint, error) {
 		return nil, nil, err
 	}
 	if problem := t.fits(newest); problem != "" {
-		return nil, nil, fault.New(fault.Conflict, "the sealed history does not fit %s: %s. See: ac audit:verify", file, problem)
+		return nil, nil, restartable(fmt.Sprintf("the sealed history does not fit %s: %s", file, problem))
+	}
+	if err := behind(w, newest); err != nil {
+		return nil, nil, err
 	}
 	cut, err := t.first(newest.Size)
 	return cut, &newest, err
+}
+
+// untouched refuses to begin a history where there was one.
+func untouched(w *workspace.Workspace, t *tree) error {
+	switch {
+	case w.Exists(standbyFile):
+		return restartable("this workspace was sealed on this machine, and its checkpoints are gone")
+	case t.size() > 0 && w.Exists(KeyFile): // a first seal that was interrupted had no key yet, or the standby
+		return restartable(fmt.Sprintf("there are %d records and no checkpoint over them", t.size()))
+	}
+	return nil
+}
+
+// behind refuses to go on with a history of which this machine knows a later state.
+func behind(w *workspace.Workspace, newest Checkpoint) error {
+	text, err := w.Read(standbyFile)
+	if fault.Is(err, fault.NotFound) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	body, _, _ := strings.Cut(string(text), "\n\n")
+	c, err := parseCheckpoint(standbyFile, body+"\n")
+	if err == nil && c.Size > newest.Size {
+		return restartable(fmt.Sprintf("%d records were sealed at %s, and the newest checkpoint covers %d", c.Size, c.SealedAt, newest.Size))
+	}
+	return nil // a copy that is broken says nothing
+}
+
+func restartable(why string) error {
+	return fault.New(fault.Conflict, "%s. See: ac audit:verify. To begin a new history over it, which is recorded: ac audit:seal --restart", why)
 }
 
 // fits says why a tree is not the one of a checkpoint, or "".
@@ -169,7 +269,10 @@ func addGrown(ctx context.Context, w *workspace.Workspace, t *tree, s *Sealed) e
 		delete(last, name)
 		r, finding, err := recordOf(ctx, w, name, old)
 		if err != nil {
-			return fmt.Errorf("seal %s: %w", name, err)
+			if ctx.Err() != nil {
+				return err
+			}
+			finding = &Finding{Log: name, Code: Unreadable, Message: err.Error()}
 		}
 		switch {
 		case finding != nil:
@@ -195,7 +298,9 @@ func addGrown(ctx context.Context, w *workspace.Workspace, t *tree, s *Sealed) e
 func (t *tree) last() map[string]Record {
 	last := make(map[string]Record)
 	for _, r := range t.records {
-		last[r.Log] = r
+		if r.Restart == nil {
+			last[r.Log] = r
+		}
 	}
 	return last
 }

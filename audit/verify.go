@@ -26,6 +26,8 @@ const (
 	BadSignature = "bad_signature" // a checkpoint is not signed by the key
 	BadHistory   = "bad_history"   // the records are not those that a checkpoint covers
 	RolledBack   = "rolled_back"   // a checkpoint that was kept elsewhere is of a later or another history
+	Unsealed     = "unsealed"      // nothing is sealed, though a key or a checkpoint says that it should be
+	Unreadable   = "unreadable"    // a log cannot be read as a file
 )
 
 // Finding is something that is not as it was sealed.
@@ -54,11 +56,14 @@ type LogReport struct {
 type Report struct {
 	OK          bool        `json:"ok"`
 	Key         string      `json:"key"`
-	Newest      *Checkpoint `json:"newest"` // nil: nothing was ever sealed
+	Newest      *Checkpoint `json:"newest"` // of those that the history fits, kept ones included; nil for none
 	Checkpoints int         `json:"checkpoints"`
 	Records     int64       `json:"records"`
 	Logs        []LogReport `json:"logs"`
 	Findings    []Finding   `json:"findings"`
+	// Restarts are the times at which a new history was begun over an older one,
+	// which proves nothing about what was sealed before.
+	Restarts []Restart `json:"restarts,omitempty"`
 }
 
 // Options say against what a history is held.
@@ -72,10 +77,11 @@ type Options struct {
 
 // Verify holds the logs of a workspace against what was sealed of them, the
 // records against every checkpoint, and the checkpoints against each other and
-// against those that were kept elsewhere. It writes nothing.
+// against those that were kept elsewhere. What the highest of all these covers must
+// be there, whoever removed a checkpoint of the workspace. It writes nothing.
 func Verify(ctx context.Context, w *workspace.Workspace, opts Options) (Report, error) {
 	v := verification{w: w, report: Report{Logs: []LogReport{}, Findings: []Finding{}}}
-	keys, err := v.keys(opts.Key)
+	keys, err := v.keys(opts)
 	if err != nil {
 		return v.report, err
 	}
@@ -89,6 +95,13 @@ func Verify(ctx context.Context, w *workspace.Workspace, opts Options) (Report, 
 	if err := v.kept(opts.Kept, keys); err != nil {
 		return v.report, err
 	}
+	if err := v.standby(keys); err != nil {
+		return v.report, err
+	}
+	if v.report.Newest == nil && (opts.Key != "" || len(opts.Kept) > 0) {
+		v.found(Finding{File: checkpointsDir, Code: Unsealed, Message: "nothing is sealed here, though a key or a checkpoint was given"})
+	}
+	v.restarts()
 	if err := v.logs(ctx); err != nil {
 		return v.report, err
 	}
@@ -105,9 +118,9 @@ type verification struct {
 func (v *verification) found(f Finding) { v.report.Findings = append(v.report.Findings, f) }
 
 // keys are whose signatures count.
-func (v *verification) keys(given string) (keys []note.Verifier, err error) {
-	if given != "" {
-		key, err := verifierOf(given)
+func (v *verification) keys(opts Options) (keys []note.Verifier, err error) {
+	if opts.Key != "" {
+		key, err := verifierOf(opts.Key)
 		if err != nil {
 			return nil, err
 		}
@@ -115,6 +128,10 @@ func (v *verification) keys(given string) (keys []note.Verifier, err error) {
 		return []note.Verifier{key}, nil
 	}
 	text, err := v.w.Read(KeyFile)
+	if fault.Is(err, fault.NotFound) && (len(opts.Kept) > 0 || v.w.Exists(standbyFile)) {
+		v.found(Finding{File: KeyFile, Code: Removed, Message: "the workspace was sealed, and its public key is gone"})
+		return nil, nil
+	}
 	if fault.Is(err, fault.NotFound) {
 		return nil, fault.New(fault.NotFound, "nothing was sealed here yet: there is no %s (see: ac audit:seal)", KeyFile)
 	}
@@ -201,12 +218,54 @@ func (v *verification) kept(files []string, keys []note.Verifier) error {
 		case c.Origin != origin:
 			v.found(Finding{File: file, Code: RolledBack, Message: fmt.Sprintf("it is of %s and this is %s", c.Origin, origin)})
 		default:
-			if problem := v.tree.fits(c); problem != "" {
-				v.found(Finding{File: file, Code: RolledBack, Message: problem})
-			}
+			v.hold(file, c)
 		}
 	}
 	return nil
+}
+
+// hold holds the history against a trusted checkpoint that is not one of its own.
+// What the checkpoint covers has to be there from then on.
+func (v *verification) hold(file string, c Checkpoint) {
+	if problem := v.tree.fits(c); problem != "" {
+		v.found(Finding{File: file, Code: RolledBack, Message: problem})
+		return
+	}
+	if v.report.Newest == nil || v.report.Newest.Size < c.Size {
+		v.report.Newest = &c
+	}
+}
+
+// standby holds the history against the copy of the newest checkpoint that the last
+// seal left on this machine.
+func (v *verification) standby(keys []note.Verifier) error {
+	text, err := v.w.Read(standbyFile)
+	if fault.Is(err, fault.NotFound) || len(keys) == 0 {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	c, err := readCheckpoint(standbyFile, text, keys...)
+	if err != nil {
+		return nil //nolint:nilerr // signed by another key than the one asked for: it says nothing
+	}
+	if v.report.Newest == nil || v.report.Newest.Size < c.Size {
+		v.hold(standbyFile, c)
+	}
+	return nil
+}
+
+// restarts lists where the covered history was begun anew.
+func (v *verification) restarts() {
+	if v.report.Newest == nil {
+		return
+	}
+	for _, r := range v.tree.records[:v.report.Newest.Size] {
+		if r.Restart != nil {
+			v.report.Restarts = append(v.report.Restarts, *r.Restart)
+		}
+	}
 }
 
 // logs holds every log against its records, each read once.
@@ -222,6 +281,9 @@ func (v *verification) logs(ctx context.Context) error {
 	sealed := map[string][]Record{}
 	var order []string
 	for _, r := range v.tree.records[:covered] {
+		if r.Restart != nil {
+			continue
+		}
 		if sealed[r.Log] == nil {
 			order = append(order, r.Log)
 		}
@@ -234,7 +296,10 @@ func (v *verification) logs(ctx context.Context) error {
 	}
 	for _, name := range order {
 		if err := v.log(ctx, name, sealed[name]); err != nil {
-			return fmt.Errorf("verify %s: %w", name, err)
+			if ctx.Err() != nil {
+				return err
+			}
+			v.found(Finding{Log: name, Code: Unreadable, Message: err.Error()})
 		}
 	}
 	return nil
@@ -254,6 +319,8 @@ func (v *verification) log(ctx context.Context, name string, records []Record) (
 		return nil
 	}
 	if err != nil {
+		report.OK = false
+		v.report.Logs = append(v.report.Logs, report)
 		return err
 	}
 	defer func() { err = errors.Join(err, log.Close()) }()

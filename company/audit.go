@@ -14,8 +14,9 @@ import (
 )
 
 // SealAudit seals all logs of the workspace with a private key, which is made
-// when the file is not there. Empty: the key of this user.
-func (c *Company) SealAudit(ctx context.Context, keyFile string) (audit.Sealed, error) {
+// when the file is not there. Empty: the key of this user. restart begins a new
+// history over one that cannot be gone on with.
+func (c *Company) SealAudit(ctx context.Context, keyFile string, restart bool) (audit.Sealed, error) {
 	w, err := c.workspace(ctx)
 	if err != nil {
 		return audit.Sealed{}, err
@@ -23,6 +24,9 @@ func (c *Company) SealAudit(ctx context.Context, keyFile string) (audit.Sealed, 
 	key, err := c.all.auditKey(keyFile)
 	if err != nil {
 		return audit.Sealed{}, err
+	}
+	if restart {
+		return audit.SealAnew(ctx, w, key)
 	}
 	return audit.Seal(ctx, w, key)
 }

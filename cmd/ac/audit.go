@@ -12,19 +12,22 @@ import (
 )
 
 func auditSealCommand(a *app) *cobra.Command {
-	keyFile, asJSON := "", false
+	keyFile, restart, asJSON := "", false, false
 	cmd := &cobra.Command{
 		Use: "audit:seal <dir>", Short: "Sign a checkpoint over all logs of a workspace", Args: args("dir"),
 		Long: `Sign a checkpoint over all logs of a workspace, so that anybody with the public
 key can prove later whether one of them was changed, shortened or removed. Keep a
 copy of a checkpoint somewhere else: it pins everything before it.
 
+A history that was changed, or of which parts are gone, is not sealed further. With
+--restart a new one is begun over it; its first record says so.
+
 Exit status: 0, or 2 when logs are no longer what was sealed of them; those get no
 new record, the others are sealed.`,
 		Example: "  ac audit:seal ./acme\n  ac audit:seal ./acme --key-file /run/keys/acme.key",
 		RunE: func(cmd *cobra.Command, given []string) error {
 			return a.in(given[0], func(c *company.Company) error {
-				sealed, err := c.SealAudit(cmd.Context(), keyFile)
+				sealed, err := c.SealAudit(cmd.Context(), keyFile, restart)
 				if err != nil {
 					return err
 				}
@@ -33,6 +36,7 @@ new record, the others are sealed.`,
 		},
 	}
 	cmd.Flags().StringVar(&keyFile, "key-file", "", "the private key, made when it is not there (default: this user's)")
+	cmd.Flags().BoolVar(&restart, "restart", false, "begin a new history over one that cannot be gone on with")
 	cmd.Flags().BoolVar(&asJSON, "json", false, "print JSON")
 	return cmd
 }
@@ -122,6 +126,9 @@ func (a *app) printAudit(r audit.Report, ownKey bool) {
 		newest = fmt.Sprintf("%d checkpoints, the newest of %s", r.Checkpoints, r.Newest.SealedAt)
 	}
 	fmt.Fprintf(a.stdout, "%s: %d of %d logs sealed (%d bytes; %d bytes since); %s\n", verdict, logs, len(r.Logs), sealed, open, newest)
+	for _, r := range r.Restarts {
+		fmt.Fprintf(a.stdout, "RESTARTED at %s: nothing is proved of what was sealed before (%s)\n", r.At, r.Reason)
+	}
 	if ownKey {
 		fmt.Fprintln(a.stderr, "The key came from the workspace itself. Give --key, and a --checkpoint that was kept elsewhere, to be sure.")
 	}

@@ -290,7 +290,7 @@ func (r *runner) hopeless(a doc.JobAttempt) *ending {
 	if err != nil || a.Status == doc.AttemptStopped {
 		return nil
 	}
-	mend := ""
+	var mend string
 	switch s.ErrorKind {
 	case transcript.FailedAuth:
 		mend = "Log " + a.Provider + " in on this machine, then submit the job again."

@@ -37,7 +37,7 @@ func withProgram(m *testing.M) int {
 		fmt.Fprintln(os.Stderr, err)
 		return 1
 	}
-	defer os.RemoveAll(dir)
+	defer func() { _ = os.RemoveAll(dir) }() // a temporary folder
 	acBinary = filepath.Join(dir, "ac")
 	if out, err := exec.Command("go", "build", "-o", acBinary, "ac/cmd/ac").CombinedOutput(); err != nil {
 		fmt.Fprintf(os.Stderr, "%s%v\n", out, err)
@@ -70,7 +70,7 @@ func words(text string) []string { return strings.Fields(text) }
 
 // each runs a test for every way of running an agent, side by side.
 func each(t *testing.T, test func(t *testing.T, k kind)) {
-	t.Parallel()
+	t.Helper()
 	for _, k := range kinds() {
 		t.Run(k.name, func(t *testing.T) {
 			t.Parallel()
@@ -380,6 +380,7 @@ func oddPrompt() string {
 
 // TestPromptArrives shows that a prompt of 300 KB reaches the model byte for byte.
 func TestPromptArrives(t *testing.T) {
+	t.Parallel()
 	each(t, func(t *testing.T, k kind) {
 		c := newCompany(t, k, Steps(Usage{}, Reply{Text: "read", Usage: Usage{Input: 10, Output: 2}}))
 		prompt := oddPrompt()
@@ -411,6 +412,7 @@ func TestPromptArrives(t *testing.T) {
 // TestWhereItWorks shows that an agent works in the repository, or the worktree,
 // that it was given, whatever PWD the caller had.
 func TestWhereItWorks(t *testing.T) {
+	t.Parallel()
 	each(t, func(t *testing.T, k kind) {
 		c := newCompany(t, k, Steps(Usage{}, Reply{Calls: []Call{{Run: "pwd > made.txt"}}}, Reply{Text: "done", Usage: Usage{Input: 10, Output: 2}}))
 		repo := c.repo()
@@ -419,7 +421,7 @@ func TestWhereItWorks(t *testing.T) {
 			t.Fatalf("%+v\n%s", p, show(r.transcript()))
 		}
 		made, err := os.ReadFile(filepath.Join(repo, "made.txt"))
-		if real, _ := filepath.EvalSymlinks(repo); err != nil || strings.TrimSpace(string(made)) != real {
+		if there, _ := filepath.EvalSymlinks(repo); err != nil || strings.TrimSpace(string(made)) != there {
 			t.Errorf("%s (%v)\n%s", made, err, show(r.transcript()))
 		}
 	})
@@ -427,6 +429,7 @@ func TestWhereItWorks(t *testing.T) {
 
 // TestWorktree shows that an agent that codes works in a worktree of its own.
 func TestWorktree(t *testing.T) {
+	t.Parallel()
 	each(t, func(t *testing.T, k kind) {
 		c := newCompany(t, k, Steps(Usage{}, Reply{Calls: []Call{{Run: "pwd > made.txt"}}}, Reply{Text: "done", Usage: Usage{Input: 10, Output: 2}}))
 		repo := c.repo()
@@ -441,7 +444,7 @@ func TestWorktree(t *testing.T) {
 			t.Fatalf("%v (%v)\n%s", made, err, show(r.transcript()))
 		}
 		text, err := os.ReadFile(made[0])
-		if real, _ := filepath.EvalSymlinks(filepath.Dir(made[0])); err != nil || strings.TrimSpace(string(text)) != real {
+		if there, _ := filepath.EvalSymlinks(filepath.Dir(made[0])); err != nil || strings.TrimSpace(string(text)) != there {
 			t.Errorf("it worked in %s (%v)", text, err)
 		}
 		if _, err := os.Stat(filepath.Join(repo, "made.txt")); err == nil {
@@ -502,6 +505,7 @@ func TestAdapters(t *testing.T) {
 // TestUsage shows that what is recorded is what the model charged, over several
 // steps with cached tokens and reasoning.
 func TestUsage(t *testing.T) {
+	t.Parallel()
 	each(t, func(t *testing.T, k kind) {
 		step := Usage{Input: 1000, Cached: 400, Output: 50, Reasoning: 20}
 		if k.provider == "claude" {
@@ -581,6 +585,7 @@ func (c *company) readable(r run) {
 // TestStopped shows that a stop ends everything within two seconds, and what was
 // used by then is kept where the agent tells it, else estimated by what it said.
 func TestStopped(t *testing.T) {
+	t.Parallel()
 	each(t, func(t *testing.T, k kind) {
 		step := Usage{Input: 1000, Cached: 400, Output: 50}
 		c := newCompany(t, k, Steps(Usage{}, Reply{Calls: []Call{{Run: "echo one"}}, Usage: step},
@@ -636,6 +641,7 @@ func (r run) stopTook() time.Duration {
 // TestFailures shows that a failure tells its reason in the agent's words, of which
 // kind it is, and that what never reached a model costs nothing.
 func TestFailures(t *testing.T) {
+	t.Parallel()
 	each(t, func(t *testing.T, k kind) {
 		for _, f := range []struct {
 			status int

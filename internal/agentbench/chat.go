@@ -56,7 +56,7 @@ func (chat) answer(out *stream, r Request, reply Reply, streamed bool) {
 		"completion_tokens":         reply.Usage.Output + reply.Usage.Reasoning,
 		"completion_tokens_details": object{"reasoning_tokens": reply.Usage.Reasoning}, "total_tokens": reply.Usage.Total(),
 	}
-	var calls []object
+	calls := make([]object, 0, len(reply.Calls))
 	for i, call := range reply.Calls {
 		name, args := call.words(r.Tools)
 		text, _ := json.Marshal(args)

@@ -77,7 +77,7 @@ func (generate) answer(out *stream, r Request, reply Reply, streamed bool) {
 	if reply.Refused {
 		finish = "SAFETY"
 	}
-	var calls []object
+	calls := make([]object, 0, len(reply.Calls))
 	for _, call := range reply.Calls {
 		name, args := call.words(r.Tools)
 		calls = append(calls, object{"functionCall": object{"name": name, "args": args}})

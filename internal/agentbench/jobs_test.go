@@ -19,7 +19,7 @@ import (
 
 // eachWorker runs a test for every way that does jobs.
 func eachWorker(t *testing.T, test func(t *testing.T, k kind)) {
-	t.Parallel()
+	t.Helper()
 	for _, k := range kinds() {
 		if k.worker != "" {
 			t.Run(k.name, func(t *testing.T) {
@@ -133,6 +133,7 @@ func (c *company) do(permission string, more ...string) (j job) {
 // TestRights shows what a worker of each level can do, and that nothing waits for
 // anybody.
 func TestRights(t *testing.T) {
+	t.Parallel()
 	eachWorker(t, func(t *testing.T, k kind) {
 		for _, level := range []string{"read-only", "patch", "run-commands"} {
 			t.Run(level, func(t *testing.T) {
@@ -183,6 +184,7 @@ func (c *company) show(j job) string {
 // TestBlocked shows that a job whose worker is not logged in ends at once, with
 // what to do about it.
 func TestBlocked(t *testing.T) {
+	t.Parallel()
 	eachWorker(t, func(t *testing.T, k kind) {
 		c := companyOf(t, k, true, Steps(Usage{}, Reply{Status: 401, Text: "the bench refuses"}))
 		j := c.do("read-only")
@@ -236,6 +238,7 @@ func TestRateLimited(t *testing.T) {
 // TestRepair shows that a worker that answers out of shape repairs its answer, and
 // may then do nothing but read.
 func TestRepair(t *testing.T) {
+	t.Parallel()
 	eachWorker(t, func(t *testing.T, k kind) {
 		var c *company
 		main := 0
@@ -284,6 +287,7 @@ func filler(r Request) Reply {
 
 // TestFill shows that an artifact is written by each agent.
 func TestFill(t *testing.T) {
+	t.Parallel()
 	eachWorker(t, func(t *testing.T, k kind) {
 		c := companyOf(t, k, true, filler)
 		made := filepath.Join(c.home, "made.md")
@@ -305,6 +309,7 @@ func TestFill(t *testing.T) {
 
 // TestPipeline shows that a plan is written by each agent.
 func TestPipeline(t *testing.T) {
+	t.Parallel()
 	eachWorker(t, func(t *testing.T, k kind) {
 		c := companyOf(t, k, true, filler)
 		boss := func(role string) string {
@@ -319,6 +324,7 @@ func TestPipeline(t *testing.T) {
 
 // TestImprovement shows that a cycle of self-improvement evaluates by an agent.
 func TestImprovement(t *testing.T) {
+	t.Parallel()
 	eachWorker(t, func(t *testing.T, k kind) {
 		if k.argv == nil { // an evaluation is a command: that of codex exec
 			k.argv = kinds()[0].argv
@@ -348,6 +354,7 @@ func TestImprovement(t *testing.T) {
 
 // TestHeartbeat shows that a tick wakes a worker and takes its report.
 func TestHeartbeat(t *testing.T) {
+	t.Parallel()
 	eachWorker(t, func(t *testing.T, k kind) {
 		report := object{"schema_version": 1, "type": "heartbeat_worker_report", "status": "ok", "token": "HEARTBEAT_OK", "summary": "Nothing is due."}
 		c := companyOf(t, k, true, func(r Request) Reply {

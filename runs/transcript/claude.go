@@ -12,7 +12,7 @@ import (
 
 // claude reads stream-json.
 type claude struct {
-	message_ string         // id of the message that streams
+	current string         // id of the message that streams
 	blocks   map[string]int // how many blocks of a message have come as a whole
 }
 
@@ -91,11 +91,11 @@ func (c *claude) stream(s *Session, m *claudeMessage) {
 	e := &m.Event
 	switch e.Type {
 	case "message_start":
-		c.message_ = e.Message.ID
+		c.current = e.Message.ID
 	case "content_block_start":
-		c.begin(s, e.Block, c.block(c.message_, e.Index), m.Parent)
+		c.begin(s, e.Block, c.block(c.current, e.Index), m.Parent)
 	case "content_block_delta":
-		item := s.find(c.block(c.message_, e.Index))
+		item := s.find(c.block(c.current, e.Index))
 		if item == nil {
 			return
 		}

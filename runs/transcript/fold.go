@@ -143,6 +143,7 @@ func (f *Fold) take(changes []Change) {
 		switch c.Op {
 		case Open:
 			f.items = append(f.items, c.Item)
+		case Append, Update:
 		case Close:
 			c.Item.EndedAt = f.at
 			if c.Item.void {

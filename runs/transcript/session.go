@@ -237,7 +237,9 @@ func plain(text string) string {
 		if text[i] == 0x1b {
 			i++
 			if i < len(text) && text[i] == '[' {
-				for i++; i < len(text) && (text[i] < 0x40 || text[i] > 0x7e); i++ {
+				i++
+				for i < len(text) && (text[i] < 0x40 || text[i] > 0x7e) {
+					i++
 				}
 			}
 			if i < len(text) {
