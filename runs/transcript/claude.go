@@ -13,7 +13,7 @@ import (
 // claude reads stream-json.
 type claude struct {
 	current string         // id of the message that streams
-	blocks   map[string]int // how many blocks of a message have come as a whole
+	blocks  map[string]int // how many blocks of a message have come as a whole
 }
 
 type claudeBlock struct {
