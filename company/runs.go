@@ -182,11 +182,41 @@ func (c *Company) VerifyLogs(ctx context.Context, project, run string, visit fun
 	return nil
 }
 
+// withinWorkspace refuses a file that is named within a workspace and leads out of
+// it.
+func withinWorkspace(name, found string) error {
+	dir, err := filepath.Abs(filepath.Dir(name))
+	if err != nil {
+		return err
+	}
+	for parent := filepath.Dir(dir); parent != dir; dir, parent = parent, filepath.Dir(parent) {
+		if _, err := os.Lstat(filepath.Join(dir, filepath.FromSlash(workspace.CompanyFile))); err != nil {
+			continue
+		}
+		root, err := filepath.EvalSymlinks(dir)
+		if err != nil {
+			return err
+		}
+		if rel, err := filepath.Rel(root, found); err != nil || !filepath.IsLocal(rel) {
+			return fault.New(fault.Denied, "%s leads out of the workspace %s", name, dir)
+		}
+		return nil
+	}
+	return nil
+}
+
 // VerifyFile checks one log by its path, against the record of its run when
-// that lies beside it.
+// that lies beside it. A log of a run that leads out of its workspace is not read:
+// fault.Denied.
 func VerifyFile(name string) (*events.Report, error) {
 	found, err := filepath.EvalSymlinks(name)
 	if err != nil {
+		return nil, err
+	}
+	if found, err = filepath.Abs(found); err != nil {
+		return nil, err
+	}
+	if err := withinWorkspace(name, found); err != nil {
 		return nil, err
 	}
 	root, err := durable.OpenRoot(filepath.Dir(found))

@@ -29,8 +29,9 @@ type Log struct {
 	fsys durable.FS
 	name string
 
-	mu   sync.Mutex // one append of this process at a time
-	open *handle
+	mu      sync.Mutex // one append of this process at a time
+	open    *handle
+	witness *Witness // nil when nobody looks whether events stay
 }
 
 // OpenLog makes the appender of a log. Nothing is touched yet.
@@ -101,7 +102,7 @@ func (l *Log) write(ctx context.Context, drafts []Draft) (*handle, int64, error)
 	if err != nil {
 		return nil, 0, fmt.Errorf("append to %s: %w", l.name, err)
 	}
-	end, err := h.append(drafts)
+	end, err := l.appendWitnessed(h, drafts)
 	if unlockErr := lock.Unlock(h.file); err == nil {
 		err = unlockErr
 	}
@@ -110,6 +111,25 @@ func (l *Log) write(ctx context.Context, drafts []Draft) (*handle, int64, error)
 		return nil, 0, fmt.Errorf("append to %s: %w", l.name, err)
 	}
 	return h, end, nil
+}
+
+// appendWitnessed appends under the log's lock, behind the event of a loss where there
+// was one.
+func (l *Log) appendWitnessed(h *handle, drafts []Draft) (end int64, err error) {
+	if l.witness == nil {
+		_, end, err = h.append(drafts)
+		return end, err
+	}
+	all := l.witness.look(h, drafts)
+	if len(all) == 0 {
+		return 0, nil // nothing that a sync would wait for
+	}
+	lines, end, err := h.append(all)
+	l.witness.wrote(h, lines, err)
+	if partial, ok := errors.AsType[*PartialError](err); ok {
+		partial.Written = max(0, partial.Written-(len(all)-len(drafts)))
+	}
+	return end, err
 }
 
 // lock locks the file that is at the name now.
@@ -174,8 +194,9 @@ func (e *PartialError) Unwrap() error { return e.Err }
 // envelopeRoom is about what a line has around its payload.
 const envelopeRoom = 768
 
-// append writes the lines of the drafts behind the tail.
-func (h *handle) append(drafts []Draft) (end int64, err error) {
+// append writes the lines of the drafts behind the tail, and gives them with the
+// size of the log after them.
+func (h *handle) append(drafts []Draft) (written []byte, end int64, err error) {
 	size := 0
 	for i := range drafts {
 		size += len(drafts[i].Payload) + envelopeRoom
@@ -199,14 +220,34 @@ func (h *handle) append(drafts []Draft) (end int64, err error) {
 		for whole < len(ends) && ends[whole] <= n {
 			whole++
 		}
-		return 0, &PartialError{Written: whole, Err: err}
+		kept := 0
+		if whole > 0 {
+			kept = ends[whole-1]
+		}
+		h.takeBack(int64(n), int64(kept))
+		return lines[:kept], 0, &PartialError{Written: whole, Err: err}
 	}
 	h.size += int64(len(lines))
 	h.head, h.lf = head, true
 	h.mu.Lock()
 	h.written = h.size
 	h.mu.Unlock()
-	return h.size, nil
+	return lines, h.size, nil
+}
+
+// takeBack removes the line that a write of n bytes left unfinished behind the bytes
+// to keep, so that a full disk leaves no torn line. It is called under the log's
+// lock, and touches nothing but the bytes of that write: a log that somebody else
+// has grown meanwhile stays as it is.
+func (h *handle) takeBack(n, keep int64) {
+	if n <= keep {
+		return
+	}
+	st, err := h.file.Stat()
+	if err != nil || h.size < 0 || st.Size() != h.size+n {
+		return
+	}
+	_ = h.file.Truncate(h.size + keep) // else the torn line stays, and costs only itself
 }
 
 // readTail finds the end of the chain, unless the file is as we left it.

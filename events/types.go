@@ -7,6 +7,7 @@ const (
 	RunEnded         = "run.ended"
 	RunFailed        = "run.failed"
 	RunStopped       = "run.stopped"
+	RunLogTampered   = "run.log_tampered"
 	PolicyDecision   = "policy.decision"
 	PolicyDenied     = "policy.denied"
 	ProviderRaw      = "provider.raw"

@@ -4,6 +4,7 @@ package events
 
 import (
 	"bytes"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -12,6 +13,13 @@ import (
 	"strconv"
 
 	"ac/internal/canonjson"
+)
+
+// Codes of what a log says against the record of its run, or of itself.
+const (
+	ShorterThanRecord = "log_shorter_than_record"
+	DiffersFromRecord = "log_differs_from_record"
+	LogTampered       = "log_tampered"
 )
 
 // ParseIssue is a line that is no JSON. Seq counts the lines that are not
@@ -171,6 +179,9 @@ type Report struct {
 	// FirstFault is the offset of the first line with an issue, -1 when sound.
 	FirstFault int64
 	FirstLine  int64
+	// Tampered reports whether the log says of itself that events were taken from
+	// it while its run went on.
+	Tampered bool
 }
 
 // Sound reports whether nothing was found.
@@ -234,10 +245,36 @@ func (r *Report) line(v *Verifier, line Line) (hash string, ok bool) {
 		return "", false
 	}
 	r.Events++
+	if bytes.Contains(line.Raw, []byte(RunLogTampered)) && Type(line.Raw) == RunLogTampered {
+		r.Tampered = true
+		issues = append(issues, VerifyIssue{Seq: v.seq, Code: LogTampered, Message: tampered(line.Raw)})
+	}
 	if len(r.VerificationIssues) < maxIssues {
 		r.VerificationIssues = append(r.VerificationIssues, issues...)
 	}
 	return hash, true
+}
+
+// Integrity is what became of a log while its run went on.
+type Integrity struct {
+	State      string `json:"state" is:"enum=broken"`
+	LostEvents int64  `json:"lost_events" is:"min=0"`
+	LastHash   string `json:"last_hash" is:"optional,empty"`
+}
+
+func (i Integrity) String() string {
+	return fmt.Sprintf("%d events were taken from the log while the run went on; the last of them had the hash %s", i.LostEvents, i.LastHash)
+}
+
+// tampered reads what the event of that says.
+func tampered(raw []byte) string {
+	var e struct {
+		Payload Integrity `json:"payload"`
+	}
+	if json.Unmarshal(raw, &e) != nil {
+		return "events were taken from the log while the run went on"
+	}
+	return e.Payload.String()
 }
 
 // progress follows a log past the checkpoint of its run.
@@ -271,11 +308,11 @@ func (r *Report) compare(c Checkpoint, headMatches, closed, terminal bool) {
 	}
 	switch {
 	case r.Lines < c.Count:
-		add("log_shorter_than_record", "the log has %d lines, the run recorded %d", r.Lines, c.Count)
+		add(ShorterThanRecord, "the log has %d lines, the run recorded %d", r.Lines, c.Count)
 	case !headMatches:
-		add("log_differs_from_record", "line %d does not have the hash that the run recorded", c.Count)
+		add(DiffersFromRecord, "line %d does not have the hash that the run recorded", c.Count)
 	case closed && !terminal:
-		add("log_shorter_than_record", "the run is over, but no closing event follows line %d", c.Count)
+		add(ShorterThanRecord, "the run is over, but no closing event follows line %d", c.Count)
 	}
 }
 

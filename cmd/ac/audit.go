@@ -9,6 +9,7 @@ import (
 
 	"ac/audit"
 	"ac/company"
+	"ac/internal/terminal"
 )
 
 func auditSealCommand(a *app) *cobra.Command {
@@ -65,7 +66,7 @@ func (a *app) printFindings(findings []audit.Finding, asJSON bool) error {
 	}
 	for _, f := range findings {
 		if !asJSON {
-			fmt.Fprintf(a.stderr, "%s  %s: %s\n", f.Code, f.Log+f.File, f.Message)
+			fmt.Fprintf(a.stderr, "%s  %s: %s\n", f.Code, terminal.Quoted(f.Log+f.File), terminal.Quoted(f.Message))
 		}
 	}
 	return exitError{exitFindings}

@@ -9,6 +9,7 @@ import (
 
 	"ac/company"
 	"ac/doctor"
+	"ac/internal/terminal"
 )
 
 func doctorCommand(a *app) *cobra.Command {
@@ -72,15 +73,15 @@ func (a *app) printReport(report doctor.Report, asText bool) error {
 		}
 	} else {
 		for _, c := range report.Checks {
-			fmt.Fprintf(a.stdout, "%-4s  %-21s  %s\n", c.Status, c.ID, c.Message)
+			fmt.Fprintf(a.stdout, "%-4s  %-21s  %s\n", c.Status, c.ID, terminal.Quoted(c.Message))
 			if c.Status == doctor.Pass {
 				continue
 			}
 			for _, line := range c.Details {
-				fmt.Fprintf(a.stdout, "        %s\n", line)
+				fmt.Fprintf(a.stdout, "        %s\n", terminal.Quoted(line))
 			}
 			if c.Hint != "" {
-				fmt.Fprintf(a.stdout, "      > %s\n", c.Hint)
+				fmt.Fprintf(a.stdout, "      > %s\n", terminal.Quoted(c.Hint))
 			}
 		}
 		s := report.Summary
@@ -99,9 +100,9 @@ func (a *app) printMended(m doctor.Mended, asJSON bool) error {
 		}
 	} else {
 		for _, mend := range m.Mends {
-			fmt.Fprintf(a.stdout, "%s: %s: %s\n", mend.Outcome, mend.Path, mend.What)
+			fmt.Fprintf(a.stdout, "%s: %s: %s\n", mend.Outcome, terminal.Quoted(mend.Path), terminal.Quoted(mend.What))
 			for _, line := range mend.Details {
-				fmt.Fprintf(a.stdout, "        %s\n", line)
+				fmt.Fprintf(a.stdout, "        %s\n", terminal.Quoted(line))
 			}
 		}
 		if len(m.Mends) == 0 {

@@ -15,6 +15,7 @@ import (
 
 	"ac/company"
 	"ac/internal/fault"
+	"ac/internal/terminal"
 	"ac/rpc"
 	"ac/workspace"
 )
@@ -123,8 +124,9 @@ func (a *app) fail(err error) {
 	}
 }
 
+// oneLine is a message on one line; names in it steer no terminal.
 func oneLine(text string) string {
-	return strings.ReplaceAll(strings.TrimSpace(text), "\n", "; ")
+	return terminal.Quoted(strings.ReplaceAll(strings.TrimSpace(text), "\n", "; "))
 }
 
 // describe gives the message of an error; for invalid params that is the list

@@ -8,12 +8,12 @@ import (
 	"io"
 	"os"
 	"strings"
-	"unicode"
 
 	"github.com/spf13/cobra"
 	"golang.org/x/term"
 
 	"ac/company"
+	"ac/internal/terminal"
 )
 
 // shownItem is what inbox:show prints as JSON. Only memory deltas have a
@@ -174,16 +174,11 @@ func diffStyle(i int, l string) string {
 	return ""
 }
 
-// visible writes control characters, and those that turn the direction of text,
-// as escapes.
+// visible is terminal.Quoted for a line in which tabs are shown.
 func visible(text string) string {
-	var b strings.Builder
-	for _, r := range text {
-		if r != '\t' && (unicode.IsControl(r) || unicode.Is(unicode.Bidi_Control, r)) {
-			fmt.Fprintf(&b, `\u%04x`, r)
-		} else {
-			b.WriteRune(r)
-		}
+	lines := strings.Split(text, "\t")
+	for i := range lines {
+		lines[i] = terminal.Quoted(lines[i])
 	}
-	return b.String()
+	return strings.Join(lines, "\t")
 }

@@ -168,7 +168,7 @@ func (a *app) printTasks(found any) error {
 		if assignee == "" {
 			assignee = "-"
 		}
-		fmt.Fprintf(table, "%s\t%s\t%d/%d\t%s\t%s\n", t.TaskID, t.Frontmatter.Status, t.MilestoneCounts.Done, t.MilestoneCounts.Total, assignee, visible(oneLine(t.Frontmatter.Title)))
+		fmt.Fprintf(table, "%s\t%s\t%d/%d\t%s\t%s\n", t.TaskID, t.Frontmatter.Status, t.MilestoneCounts.Done, t.MilestoneCounts.Total, assignee, oneLine(t.Frontmatter.Title))
 	}
 	return table.Flush()
 }

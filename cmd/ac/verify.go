@@ -8,11 +8,13 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 
 	"github.com/spf13/cobra"
 
 	"ac/company"
 	"ac/events"
+	"ac/internal/terminal"
 )
 
 // verifyRow is a checked log in the JSON output.
@@ -101,14 +103,27 @@ func exists(name string) bool {
 }
 
 func rowOf(path string, r *events.Report) verifyRow {
+	issues := slices.Clone(r.ParseIssues)
+	for i := range issues {
+		issues[i].Raw = beginning(issues[i].Raw)
+	}
 	row := verifyRow{
-		Path: path, OK: r.Sound(), Events: r.Events, ParseIssues: r.ParseIssues,
+		Path: path, OK: r.Sound(), Events: r.Events, ParseIssues: issues,
 		VerificationIssues: r.VerificationIssues, RecordIssues: r.RecordIssues,
 	}
 	if r.FirstFault >= 0 {
 		row.FirstFaultLine, row.FirstFaultOffset = r.FirstLine, &r.FirstFault
 	}
 	return row
+}
+
+// beginning is as much as is told of a line that is no event: it may be anything.
+func beginning(raw string) string {
+	const most = 80
+	if runes := []rune(raw); len(runes) > most {
+		raw = string(runes[:most]) + "…"
+	}
+	return terminal.Quoted(raw)
 }
 
 func (a *app) printVerified(rows []verifyRow, asJSON bool) error {
@@ -120,7 +135,7 @@ func (a *app) printVerified(rows []verifyRow, asJSON bool) error {
 			bad++
 		}
 		if !asJSON && !row.OK {
-			fmt.Fprintf(a.stdout, "FAULT %s: %s\n", row.Path, firstFault(row))
+			fmt.Fprintf(a.stdout, "FAULT %s: %s\n", terminal.Quoted(row.Path), terminal.Quoted(firstFault(row)))
 		}
 	}
 	if asJSON {

@@ -10,6 +10,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"ac/company"
+	"ac/internal/terminal"
 )
 
 func initCommand(a *app) *cobra.Command {
@@ -52,7 +53,7 @@ func validateCommand(a *app) *cobra.Command {
 					return err
 				}
 				for _, w := range found.Warnings {
-					fmt.Fprintf(a.stderr, "warning: %s\n", w.Message)
+					fmt.Fprintf(a.stderr, "warning: %s\n", terminal.Quoted(w.Message))
 				}
 				if found.OK {
 					fmt.Fprintln(a.stdout, "OK")
@@ -60,7 +61,7 @@ func validateCommand(a *app) *cobra.Command {
 				}
 				fmt.Fprintln(a.stderr, "VALIDATION FAILED")
 				for _, issue := range found.Issues {
-					fmt.Fprintf(a.stderr, "- %s\n", issue.Message)
+					fmt.Fprintf(a.stderr, "- %s\n", terminal.Quoted(issue.Message))
 				}
 				return exitError{exitFindings}
 			})

@@ -2,6 +2,7 @@
 package terminal
 
 import (
+	"fmt"
 	"strings"
 	"unicode"
 
@@ -18,6 +19,25 @@ func Printable(text string) string {
 		return ' '
 	}, text)
 }
+
+// Quoted writes control characters, and those that turn the direction of text, as
+// escapes, so that a name is told as what it is, on one line.
+func Quoted(text string) string {
+	if !strings.ContainsFunc(text, steers) {
+		return text
+	}
+	var b strings.Builder
+	for _, r := range text {
+		if steers(r) {
+			fmt.Fprintf(&b, `\u%04x`, r)
+		} else {
+			b.WriteRune(r)
+		}
+	}
+	return b.String()
+}
+
+func steers(r rune) bool { return unicode.IsControl(r) || unicode.Is(unicode.Bidi_Control, r) }
 
 // Fit makes a text printable and exactly so many columns wide: it is cut, with
 // an ellipsis, or padded.

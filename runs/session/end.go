@@ -19,6 +19,8 @@ type endedPayload struct {
 	BudgetExceeded bool    `json:"budget_exceeded"`
 	Error          string  `json:"error,omitempty"`
 	ErrorKind      string  `json:"error_kind,omitempty"`
+	// Integrity is there when events were taken from the log.
+	Integrity *events.Integrity `json:"log_integrity,omitempty"`
 }
 
 // end records the outcome.
@@ -36,11 +38,15 @@ func (s *supervisor) end(ctx context.Context, o outcome) error {
 	s.mu.Unlock()
 
 	c := closing{record: &record, status: o.status, at: now, conversation: s.facts.Conversation}
+	var err error
+	if c.integrity, err = s.integrity(); err != nil {
+		return err
+	}
 	drafts, err := s.accounting(&c)
 	if err != nil {
 		return err
 	}
-	payload := endedPayload{ExitCode: o.exitCode, Signal: o.signal, Stopped: o.stopped, Error: record.Error, ErrorKind: record.ErrorKind}
+	payload := endedPayload{ExitCode: o.exitCode, Signal: o.signal, Stopped: o.stopped, Error: record.Error, ErrorKind: record.ErrorKind, Integrity: c.integrity}
 	log := workspace.LogFile(s.order.ProjectID, s.order.RunID)
 	if c.counted, err = (counted{}).count(s.w, log); err != nil {
 		return err

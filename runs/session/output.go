@@ -224,7 +224,7 @@ func (r *recorder) finish() error {
 	r.changed.Broadcast()
 	r.mu.Unlock()
 	<-r.done
-	return errors.Join(r.err, r.log.Sync(), r.log.Close())
+	return errors.Join(r.err, r.log.Check(context.Background()), r.log.Sync(), r.log.Close())
 }
 
 // stream is one stream of a provider on its way to a file and the log.

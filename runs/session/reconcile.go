@@ -241,6 +241,7 @@ type closing struct {
 	events []events.Draft
 	// conversation is the agent's own id of it, "" while unknown.
 	conversation string
+	integrity    *events.Integrity // nil for a log that nobody took anything from
 	counted
 }
 
@@ -261,6 +262,7 @@ func closeRun(u *workspace.Unit, c closing) error {
 		run.Status, run.EndedAt = c.status, clock.Stamp(c.at)
 		run.Usage, run.ContextCycles = c.usage, c.cycles
 		run.Error, run.ErrorKind = c.record.Error, c.record.ErrorKind
+		run.LogIntegrity = c.integrity
 		run.ProviderSessionID = cmp.Or(c.conversation, run.ProviderSessionID)
 		log := workspace.LogFile(c.record.ProjectID, c.record.RunID)
 		if run.Log, err = c.checkpoint(u.Workspace(), log); err != nil {

@@ -79,6 +79,7 @@ type supervisor struct {
 	reading  *reading       // nil until the provider runs
 	learning sync.WaitGroup // what the reading has written down
 	facts    transcript.Facts
+	witness  *events.Witness // of the log; nil where it could not be watched
 
 	collector *usage.Collector // used under the recorder's lock, then by end
 	budget    *budgetWatch     // nil until the provider runs
@@ -248,8 +249,10 @@ func (s *supervisor) follow(ctx context.Context, pipes *pipes) outcome {
 	s.budget = s.watchBudget()
 	defer s.budget.close()
 	s.reading = s.newReading(ctx)
+	log := events.OpenLog(s.w.FS, logFile)
+	s.watch(ctx, log, logFile)
 	with := recording{
-		log: events.OpenLog(s.w.FS, logFile), source: s.w.Events, base: base,
+		log: log, source: s.w.Events, base: base,
 		secrets: s.secrets, read: s.reading.line, news: s.news, notified: s.notified, failed: func() { s.requestStop(false) },
 	}
 	if s.order.Turn != nil {

@@ -1,0 +1,146 @@
+package events
+
+// A witness of a log: whether the events that were appended to it stay there.
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+
+	"ac/internal/lock"
+)
+
+// maxWitnessed bounds the lines that a witness keeps, in bytes.
+const maxWitnessed = 1 << 20
+
+// Witness follows what one process appends to a log, beside others. Somebody who
+// empties, cuts, replaces or removes the log while its run goes on is noticed at the
+// next append, or by Check, since the last event of ours has to be where it was, with
+// its hash. Its methods are called by the Log that it was given to.
+type Witness struct {
+	// Tampered makes the event that tells the loss. It is called under the log's
+	// lock and must not block.
+	Tampered func(Integrity) (Draft, error)
+
+	before int64 // lines that were there before ours
+	total  int64 // events of ours, and those before, as far as they are still due
+	end    int64 // of the last line that is due
+	hash   string
+	kept   []witnessed // the newest lines of ours
+	size   int
+	lost   []witnessed // that were taken, as far as they were kept
+	broken *Integrity
+}
+
+// witnessed is a line of ours and where it ends.
+type witnessed struct {
+	line []byte
+	end  int64
+	hash string
+}
+
+// Watch gives a log its witness and takes the log as it is now for granted. lines is
+// how many it has. It is called before the first append.
+func (l *Log) Watch(ctx context.Context, w *Witness, lines int64) error {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	h, err := l.lock(ctx)
+	if err != nil {
+		return fmt.Errorf("watch %s: %w", l.name, err)
+	}
+	w.before, w.total, w.end, w.hash = lines, lines, h.size, h.head
+	if !w.there(h, w.end, w.hash) {
+		w.end, w.hash = 0, "" // torn, or in the form of another program
+	}
+	l.witness = w
+	return lock.Unlock(h.file)
+}
+
+// Check looks whether all that was appended is still there, and appends the event of
+// that where it is not.
+func (l *Log) Check(ctx context.Context) error {
+	return l.Append(ctx)
+}
+
+// Broken is what was lost, nil when nothing was. Lost are the lines that were, as far
+// as they were kept. Both are final once the log is no longer appended to.
+func (w *Witness) Broken() (i *Integrity, lost [][]byte) {
+	if w.broken == nil {
+		return nil, nil
+	}
+	for _, l := range w.lost {
+		lost = append(lost, l.line)
+	}
+	return w.broken, lost
+}
+
+// look compares the log with what is due in it, and puts the event of a loss in front
+// of what is to be appended. It runs under the log's lock.
+func (w *Witness) look(h *handle, drafts []Draft) []Draft {
+	if w.hash == "" || w.there(h, w.end, w.hash) {
+		return drafts
+	}
+	// The newest of ours that is still there was the last before the loss.
+	at := len(w.kept)
+	for at > 0 && !w.there(h, w.kept[at-1].end, w.kept[at-1].hash) {
+		at--
+	}
+	lost := w.total
+	if at > 0 {
+		lost = int64(len(w.kept) - at)
+	}
+	w.lost = append(w.lost, w.kept[at:]...)
+	if w.broken == nil {
+		w.broken = &Integrity{State: "broken"}
+	}
+	w.broken.LostEvents += lost
+	w.broken.LastHash = w.hash
+	w.kept, w.total, w.hash = w.kept[:at], w.total-lost, ""
+	if at > 0 {
+		w.end, w.hash = w.kept[at-1].end, w.kept[at-1].hash
+	}
+	draft, err := w.Tampered(Integrity{State: "broken", LostEvents: lost, LastHash: w.broken.LastHash})
+	if err != nil {
+		return drafts
+	}
+	return append([]Draft{draft}, drafts...)
+}
+
+// there reports whether a line with a hash ends at a place of the log.
+func (w *Witness) there(h *handle, end int64, hash string) bool {
+	due := []byte(hashMember + hash + "\"}\n")
+	if end > h.size || end < int64(len(due)) {
+		return false
+	}
+	found := make([]byte, len(due))
+	_, err := h.file.ReadAt(found, end-int64(len(due)))
+	return err == nil && bytes.Equal(found, due)
+}
+
+// wrote keeps the lines that were appended.
+func (w *Witness) wrote(h *handle, lines []byte, err error) {
+	if _, partial := errors.AsType[*PartialError](err); err != nil && !partial {
+		return
+	}
+	end := h.size - int64(len(lines))
+	if err != nil {
+		end = h.size // what was written stands behind it
+	}
+	for line := range bytes.Lines(lines) {
+		end += int64(len(line))
+		if len(bytes.TrimSpace(line)) == 0 {
+			continue
+		}
+		hash := sealOf(line)
+		w.kept = append(w.kept, witnessed{line: line, end: end, hash: hash})
+		w.size += len(line)
+		w.total, w.end, w.hash = w.total+1, end, hash
+	}
+	drop := 0
+	for w.size > maxWitnessed && drop < len(w.kept)-1 {
+		w.size -= len(w.kept[drop].line)
+		drop++
+	}
+	w.kept = w.kept[drop:]
+}
