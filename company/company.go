@@ -139,8 +139,11 @@ type Company struct {
 }
 
 // In names a workspace. Nothing is opened yet.
-func (cs *Companies) In(dir string) *Company {
-	return &Company{all: cs, given: dir, dir: workspace.Canonical(dir)}
+func (cs *Companies) In(dir string) *Company { return cs.At(dir, workspace.Canonical(dir)) }
+
+// At is In where the directory that dir leads to is known.
+func (cs *Companies) At(dir, place string) *Company {
+	return &Company{all: cs, given: dir, dir: place}
 }
 
 // workspace opens the workspace, or gives it again while the directory at its

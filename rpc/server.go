@@ -399,7 +399,7 @@ func (s *Server) place(c *call, touches touched) (before []<-chan struct{}, buil
 	if c.method.Index == "" {
 		return before, func() {}
 	}
-	jobs, built := s.order.admit(c.method.Index, []string{indexKey + workspace.Canonical(touches.dir)}, nil)
+	jobs, built := s.order.admit(c.method.Index, []string{indexKey + touches.place}, nil)
 	return append(before, jobs...), built
 }
 

@@ -62,7 +62,9 @@ type readsToo interface{ Reads() []string }
 // touched is what a request names, "" for nothing.
 type touched struct {
 	dir, subscription string
-	reads             []string // beside dir
+	// place is the directory that dir leads to; resolved once for each request.
+	place string
+	reads []string // beside dir
 }
 
 // behind are the places whose earlier changes a request waits for without
@@ -81,7 +83,7 @@ func (t touched) keys() (keys []string) {
 		keys = append(keys, subscriptionKey+t.subscription)
 	}
 	if t.dir != "" {
-		keys = append(keys, workspace.Canonical(t.dir))
+		keys = append(keys, t.place)
 	}
 	if keys == nil {
 		keys = append(keys, everywhere)
@@ -91,14 +93,18 @@ func (t touched) keys() (keys []string) {
 
 // on makes the entry of a method of one workspace.
 func on[P inWorkspace, R any](name string, access Access, fn func(*company.Company, context.Context, P) (R, error), summary string) Method {
-	m := across(name, access, func(all *company.Companies, ctx context.Context, p P) (R, error) {
-		return fn(all.In(p.InWorkspace()), ctx, p)
+	return entry(name, access, func(all *company.Companies, place string, ctx context.Context, p P) (R, error) {
+		return fn(all.At(p.InWorkspace(), place), ctx, p)
 	}, summary)
-	return m
 }
 
 // across makes the entry of a method that may concern several workspaces.
 func across[P, R any](name string, access Access, fn func(*company.Companies, context.Context, P) (R, error), summary string) Method {
+	return entry(name, access, func(all *company.Companies, _ string, ctx context.Context, p P) (R, error) { return fn(all, ctx, p) }, summary)
+}
+
+// entry makes an entry; fn gets the directory that the named workspace leads to.
+func entry[P, R any](name string, access Access, fn func(*company.Companies, string, context.Context, P) (R, error), summary string) Method {
 	return Method{
 		Name: name, Access: access, Summary: summary, result: reflect.TypeFor[R](),
 		params: sync.OnceValue(func() *param.Decoder { return param.NewDecoder(reflect.TypeFor[P]()) }),
@@ -107,8 +113,9 @@ func across[P, R any](name string, access Access, fn func(*company.Companies, co
 			if err := decoder.Decode(raw, &p); err != nil {
 				return touches, nil, err
 			}
-			if named, ok := any(p).(inWorkspace); ok {
+			if named, ok := any(p).(inWorkspace); ok && named.InWorkspace() != "" {
 				touches.dir = named.InWorkspace()
+				touches.place = workspace.Canonical(touches.dir)
 			}
 			if named, ok := any(p).(ofSubscription); ok {
 				touches.subscription = named.OfSubscription()
@@ -116,7 +123,8 @@ func across[P, R any](name string, access Access, fn func(*company.Companies, co
 			if others, ok := any(p).(readsToo); ok {
 				touches.reads = others.Reads()
 			}
-			return touches, func(ctx context.Context, all *company.Companies) (any, error) { return fn(all, ctx, p) }, nil
+			place := touches.place
+			return touches, func(ctx context.Context, all *company.Companies) (any, error) { return fn(all, place, ctx, p) }, nil
 		},
 	}
 }

@@ -14,6 +14,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"sync/atomic"
 	"time"
 
@@ -192,17 +193,33 @@ func Identity(dir string) (durable.Identity, error) {
 // clean, with the symlinks of what exists resolved. It need not exist.
 func Canonical(dir string) string {
 	abs, err := filepath.Abs(dir)
+	if err != nil || len(abs) > maxPath {
+		return filepath.Clean(dir) // which nothing has the name of
+	}
+	// Of the paths above, those that are there come first: the longest is found in
+	// a few looks, however many there are.
+	ends := []int{}
+	for i := 1; i < len(abs); i++ {
+		if os.IsPathSeparator(abs[i]) {
+			ends = append(ends, i)
+		}
+	}
+	ends = append(ends, len(abs))
+	n, _ := slices.BinarySearchFunc(ends, true, func(end int, _ bool) int {
+		if _, err := os.Stat(abs[:end]); err != nil {
+			return 1
+		}
+		return -1
+	})
+	if n == 0 {
+		return abs
+	}
+	found, err := filepath.EvalSymlinks(abs[:ends[n-1]])
 	if err != nil {
-		return filepath.Clean(dir)
+		return abs
 	}
-	rest := ""
-	for at := abs; ; at = filepath.Dir(at) {
-		if found, err := filepath.EvalSymlinks(at); err == nil {
-			return filepath.Join(found, rest)
-		}
-		if at == filepath.Dir(at) {
-			return abs
-		}
-		rest = filepath.Join(filepath.Base(at), rest)
-	}
+	return filepath.Join(found, abs[ends[n-1]:])
 }
+
+// maxPath is the longest path that a system takes, in bytes.
+const maxPath = 4096

@@ -371,6 +371,10 @@ func (b *binder) text(r rule, v *Value, into reflect.Value) {
 		custom(CheckID(v.Text))
 	case r.path && strings.ContainsRune(v.Text, 0):
 		custom("must not contain NUL")
+	case r.path && len(v.Text) > maxPath:
+		b.tooBig(maxPath, fmt.Sprintf("must have at most %d bytes: no system takes a longer path", maxPath))
+	case r.path && longComponent(v.Text):
+		custom(fmt.Sprintf("must not have a name of more than %d bytes between its slashes", maxName))
 	case r.enum != nil && !slices.Contains(r.enum, v.Text):
 		b.issue(fault.Issue{Code: "invalid_value", Values: r.enum, Message: "must be " + oneOf(r.enum)})
 	case r.time && !isTime(v.Text):
@@ -381,6 +385,21 @@ func (b *binder) text(r rule, v *Value, into reflect.Value) {
 		text = strings.ToValidUTF8(text, "\uFFFD")
 	}
 	into.SetString(text)
+}
+
+// The longest path, and the longest name in one, that systems take.
+const (
+	maxPath = 4096
+	maxName = 255
+)
+
+func longComponent(path string) bool {
+	for name := range strings.SplitSeq(path, "/") {
+		if len(name) > maxName {
+			return true
+		}
+	}
+	return false
 }
 
 func isTime(s string) bool { _, ok := clock.Parse(s); return ok }
