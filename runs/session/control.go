@@ -5,9 +5,11 @@ package session
 import (
 	"context"
 	"errors"
+	"strings"
 	"syscall"
 	"time"
 
+	"ac/internal/proc"
 	"ac/workspace"
 	"ac/workspace/doc"
 )
@@ -30,7 +32,7 @@ func Collect(ctx context.Context, w *workspace.Workspace, ref string) (doc.Sessi
 			return record, nil
 		}
 		if record.Socket != "" {
-			if final, err := ask(ctx, record.Socket, verbWait); err == nil && doc.Terminal(final.Status) {
+			if final, err := ask(ctx, record, verbWait); err == nil && doc.Terminal(final.Status) {
 				return final, nil
 			}
 		}
@@ -62,15 +64,25 @@ func Stop(ctx context.Context, w *workspace.Workspace, ref string) (doc.Session,
 		record.Error = "its owner is another program, which finds the stop marker"
 		return record, nil
 	}
-	now, err := ask(ctx, record.Socket, verbStop)
+	now, err := ask(ctx, record, verbStop)
 	if errors.Is(err, errNoSocket) {
 		// The supervisor may be at its end just now.
 		if record, err = Current(ctx, w, ref); err == nil && !doc.Terminal(record.Status) {
-			record.Error = "its supervisor cannot be reached; the stop marker is set"
+			record.Error = "its supervisor cannot be reached by its socket; it finds the stop marker"
+			signalOwner(record)
 		}
 		return record, err
 	}
 	return now, err
+}
+
+// signalOwner asks the supervisor of a record to end its session, where that is
+// certainly it. Runners of jobs host several sessions and find the marker.
+func signalOwner(record doc.Session) {
+	if record.OwnerPID == nil || record.OwnerStart == "" || strings.HasPrefix(record.Ref, "job_") {
+		return
+	}
+	_ = proc.Identity{PID: *record.OwnerPID, Start: record.OwnerStart}.Signal(syscall.SIGTERM) // gone meanwhile
 }
 
 // stopDetached stops a provider that another program's dead runtime left, when

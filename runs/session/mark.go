@@ -34,6 +34,6 @@ func bereaved(record doc.Session) (left []int) {
 	if record.OwnerPID != nil && (proc.Identity{PID: *record.OwnerPID, Start: record.OwnerStart}).Alive() {
 		return nil
 	}
-	removeSocket(record.Socket)
+	removeSocket(record)
 	return proc.KillMarked(markOf(record), sweepPatience)
 }

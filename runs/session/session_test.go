@@ -140,6 +140,40 @@ func TestEnvironmentAndPlace(t *testing.T) {
 	}
 }
 
+// TestStopWithoutSocket stops sessions whose supervisor cannot be reached, as from
+// another login: by the marker alone, and by session.Stop.
+func TestStopWithoutSocket(t *testing.T) {
+	t.Parallel()
+	for name, stop := range map[string]func(s *stage, order session.Order) error{
+		"the marker alone": func(s *stage, order session.Order) error {
+			marker := filepath.Join(s.w.Dir(), filepath.FromSlash(workspace.RunDir(order.ProjectID, order.RunID)), "outputs", "stop_requested.flag")
+			return os.WriteFile(marker, nil, 0o600)
+		},
+		"a stop": func(s *stage, order session.Order) error {
+			record := s.record(order)
+			if err := os.Remove(filepath.Join(record.SocketDir, record.Socket+".sock")); err != nil {
+				return err
+			}
+			_, err := session.Stop(s.ctx, s.w, order.SessionRef)
+			return err
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			s := newStage(t)
+			order := s.order("sh", "-c", "echo here; sleep 60")
+			s.launch(order)
+			s.until("it runs", func() bool { return strings.Contains(strings.Join(s.log(order), "\n"), `"chunk":"here`) })
+			if err := stop(s, order); err != nil {
+				t.Fatal(err)
+			}
+			if record := s.collect(order); record.Status != doc.StatusStopped {
+				t.Errorf("%+v", record)
+			}
+		})
+	}
+}
+
 // TestNoSockets pins that a provider inherits no socket, by which it could
 // speak for its guard.
 func TestNoSockets(t *testing.T) {

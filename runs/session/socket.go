@@ -55,37 +55,57 @@ func socketDir() (string, error) {
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return "", err
 	}
+	return dir, ourAlone(dir)
+}
+
+// ourAlone refuses a directory that others may enter.
+func ourAlone(dir string) error {
 	st, err := os.Lstat(dir)
 	if err != nil {
-		return "", err
+		return err
 	}
 	if !st.IsDir() || st.Mode().Perm()&0o077 != 0 || !proc.OwnedByUs(st) {
-		return "", fault.New(fault.Denied, "%s must be a directory that only this user may enter", dir)
+		return fault.New(fault.Denied, "%s must be a directory that only this user may enter", dir)
 	}
-	return dir, nil
+	return nil
 }
 
 // socketName is what a supervisor names its socket. Records say the name, and a
 // record may come from anywhere.
 var socketName = regexp.MustCompile(`^[0-9a-f]{16}$`)
 
-func socketPath(name string) (string, error) {
+func socketPath(dir, name string) (string, error) {
 	if !socketName.MatchString(name) {
 		return "", fault.New(fault.InvalidFile, "%q is not the name of a socket", name)
 	}
+	return filepath.Join(dir, name+".sock"), nil
+}
+
+// socketOf is the socket of a record: where its supervisor made it, which may have
+// been launched from another login than this one, else where it would lie now.
+func socketOf(record doc.Session) (string, error) {
+	if dir := record.SocketDir; filepath.IsAbs(dir) && filepath.Base(dir) != "" {
+		if err := ourAlone(dir); err == nil {
+			return socketPath(dir, record.Socket)
+		}
+	}
 	dir, err := socketDir()
-	return filepath.Join(dir, name+".sock"), err
+	if err != nil {
+		return "", err
+	}
+	return socketPath(dir, record.Socket)
 }
 
 // removeSocket removes what a killed supervisor left.
-func removeSocket(name string) {
-	if file, err := socketPath(name); err == nil {
+func removeSocket(record doc.Session) {
+	if file, err := socketOf(record); err == nil {
 		_ = os.Remove(file) // gone already, or of another boot
 	}
 }
 
 // socketServer answers for one session.
 type socketServer struct {
+	dir      string
 	name     string
 	listener net.Listener
 	wg       sync.WaitGroup
@@ -95,7 +115,11 @@ type socketServer struct {
 
 func listen(ctx context.Context, random func(bytes int) string) (*socketServer, error) {
 	name := random(8)
-	file, err := socketPath(name)
+	dir, err := socketDir()
+	if err != nil {
+		return nil, err
+	}
+	file, err := socketPath(dir, name)
 	if err != nil {
 		return nil, err
 	}
@@ -104,7 +128,7 @@ func listen(ctx context.Context, random func(bytes int) string) (*socketServer, 
 	if err != nil {
 		return nil, err
 	}
-	return &socketServer{name: name, listener: listener, conns: map[net.Conn]struct{}{}}, nil
+	return &socketServer{dir: dir, name: name, listener: listener, conns: map[net.Conn]struct{}{}}, nil
 }
 
 func (s *socketServer) serve(session *supervisor) {
@@ -179,9 +203,9 @@ func (s *socketServer) close() error {
 var errNoSocket = errors.New("the supervisor's socket cannot be reached")
 
 // ask sends one verb to the supervisor of a record.
-func ask(ctx context.Context, socket, verb string) (doc.Session, error) {
+func ask(ctx context.Context, record doc.Session, verb string) (doc.Session, error) {
 	var none doc.Session
-	file, err := socketPath(socket)
+	file, err := socketOf(record)
 	if err != nil {
 		return none, err
 	}

@@ -151,7 +151,7 @@ func (s *supervisor) accept(ctx context.Context) error {
 		SchemaVersion: doc.Version, Type: "session_record", Ref: s.order.SessionRef, WorkspaceDir: s.w.Dir(),
 		ProjectID: s.order.ProjectID, RunID: s.order.RunID, Status: doc.StatusRunning, Mode: s.order.mode(),
 		StartedAtMS: s.w.Env.Clock.Now().UnixMilli(), StopMarker: stopMarker(s.order.RunID),
-		OwnerPID: &self.PID, OwnerStart: self.Start, Socket: s.socket.name,
+		OwnerPID: &self.PID, OwnerStart: self.Start, Socket: s.socket.name, SocketDir: s.socket.dir,
 	}
 	if err := write(s.w, s.record); err != nil {
 		return err
@@ -274,7 +274,9 @@ func (s *supervisor) follow(ctx context.Context, pipes *pipes) outcome {
 	}()
 	go func() { drained <- s.recorder.pump("stderr", pipes.stderr, s.stderr) }()
 
+	unmarked := s.watchMarker()
 	exit, guardDied := s.awaitExit(ctx, talk, pipes.stdin)
+	unmarked()
 	var left []int
 	var err error
 	if guardDied {

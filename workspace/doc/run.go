@@ -190,6 +190,7 @@ type Session struct {
 	OwnerStart     string  `json:"owner_start" is:"optional"`
 	PIDStart       string  `json:"pid_start" is:"optional"`
 	Socket         string  `json:"socket" is:"optional"`
+	SocketDir      string  `json:"socket_dir" is:"optional"` // where the supervisor's own environment has it
 	ErrorKind      string  `json:"error_kind" is:"optional"`
 	RetryAfterMS   *int64  `json:"retry_after_ms" is:"optional"` // that the provider named
 }
