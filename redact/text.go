@@ -31,7 +31,7 @@ func NewRedactor(known *Values) *Redactor {
 // of one and leaves the rest; then the patterns, the most telling ones first.
 func (r *Redactor) Text(text string) string {
 	text = r.known.String(text)
-	for _, replace := range []func(string) string{tokens, bearers, privateKeys, webTokens, basics, addresses, assignments} {
+	for _, replace := range []func(string) string{tokens, bearers, privateKeys, webTokens, basics, addresses, surroundings, assignments} {
 		text = replace(text)
 	}
 	return text
@@ -82,6 +82,7 @@ var (
 	base64Set    = classOf("09AZaz__--++//")
 	looseBearer  = classOf("09AZaz__--..~~++//==")
 	hexDigits    = classOf("09AFaf")
+	dotted       = classOf("09AZaz__--..")
 	blank        = classOf("\t\r  ") // \s, and VT
 )
 

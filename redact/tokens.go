@@ -33,6 +33,49 @@ var kinds = []token{
 	{prefix: "AKIA", set: upper, least: 16, only: true, mark: markSecret},
 	{prefix: "ASIA", set: upper, least: 16, only: true, mark: markSecret},
 	{prefix: "AIza", set: wordDash, least: 35, mark: markSecret},
+	{prefix: "ya29.", set: dotted, least: 20, mark: markSecret},          // Google, of a login
+	{prefix: "GOCSPX-", set: wordDash, least: 20, mark: markSecret},      // Google, of a client
+	{prefix: "1//0", set: wordDash, least: 30, mark: markSecret},         // Google, to refresh
+	{prefix: "sk_live_", set: alphanumeric, least: 16, mark: markSecret}, // Stripe
+	{prefix: "sk_test_", set: alphanumeric, least: 16, mark: markSecret},
+	{prefix: "rk_live_", set: alphanumeric, least: 16, mark: markSecret},
+	{prefix: "rk_test_", set: alphanumeric, least: 16, mark: markSecret},
+	{prefix: "whsec_", set: base64Set, least: 16, mark: markSecret},
+	{prefix: "npm_", set: alphanumeric, least: 30, mark: markSecret},
+	{prefix: "pypi-", set: wordDash, least: 40, mark: markSecret},
+	{prefix: "hf_", set: alphanumeric, least: 24, mark: markSecret},     // Hugging Face
+	{prefix: "SG.", set: dotted, least: 40, mark: markSecret},           // SendGrid
+	{prefix: "dop_v1_", set: alphanumeric, least: 32, mark: markSecret}, // DigitalOcean
+	{prefix: "doo_v1_", set: alphanumeric, least: 32, mark: markSecret},
+	{prefix: "dor_v1_", set: alphanumeric, least: 32, mark: markSecret},
+	{prefix: "hvs.", set: wordDash, least: 20, mark: markSecret}, // Vault
+	{prefix: "hvb.", set: wordDash, least: 20, mark: markSecret},
+	{prefix: "hvr.", set: wordDash, least: 20, mark: markSecret},
+	{prefix: "AGE-SECRET-KEY-1", set: upper, least: 40, mark: markSecret},
+	{prefix: "glptt-", set: wordDash, least: 20, mark: markSecret}, // GitLab
+	{prefix: "gldt-", set: wordDash, least: 20, mark: markSecret},
+	{prefix: "glrt-", set: wordDash, least: 20, mark: markSecret},
+	{prefix: "dckr_pat_", set: wordDash, least: 20, mark: markSecret},  // Docker
+	{prefix: "shpat_", set: alphanumeric, least: 24, mark: markSecret}, // Shopify
+	{prefix: "shpss_", set: alphanumeric, least: 24, mark: markSecret},
+	{prefix: "gsk_", set: alphanumeric, least: 30, mark: markSecret}, // Groq
+	{prefix: "xai-", set: alphanumeric, least: 30, mark: markSecret},
+	{prefix: "r8_", set: alphanumeric, least: 30, mark: markSecret},  // Replicate
+	{prefix: "sbp_", set: alphanumeric, least: 30, mark: markSecret}, // Supabase
+	{prefix: "lin_api_", set: alphanumeric, least: 30, mark: markSecret},
+	{prefix: "ATATT3", set: wordDash, least: 40, mark: markSecret}, // Atlassian
+	{prefix: "NRAK-", set: upper, least: 20, mark: markSecret},     // New Relic
+	{prefix: "glsa_", set: word, least: 30, mark: markSecret},      // Grafana
+	{prefix: "dp.pt.", set: alphanumeric, least: 30, mark: markSecret},
+	{prefix: "pscale_tkn_", set: wordDash, least: 30, mark: markSecret},
+	{prefix: "PMAK-", set: dashed, least: 40, mark: markSecret}, // Postman
+	{prefix: "figd_", set: wordDash, least: 30, mark: markSecret},
+	{prefix: "ntn_", set: alphanumeric, least: 30, mark: markSecret}, // Notion
+	{prefix: "pul-", set: alphanumeric, least: 30, mark: markSecret}, // Pulumi
+	{prefix: "dapi", set: hexDigits, least: 32, mark: markSecret},    // Databricks
+	{prefix: "sq0csp-", set: wordDash, least: 30, mark: markSecret},  // Square
+	{prefix: "EAAAE", set: wordDash, least: 50, mark: markSecret},
+	{prefix: "key-", set: hexDigits, least: 32, only: true, mark: markSecret}, // Mailgun
 }
 
 func tokens(text string) string {

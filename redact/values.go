@@ -14,7 +14,7 @@ import (
 const Mask = "[REDACTED]"
 
 // secretName matches names of variables whose values are secret.
-var secretName = regexp.MustCompile(`(?i)(key|token|secret|passw|credential|auth)`)
+var secretName = regexp.MustCompile(`(?i)(key|token|secret|passw|passphrase|credential|auth)|.+_(pwd|pat|creds|dsn|cookie)$`)
 
 // SecretName reports whether the value of a variable of this name is secret.
 func SecretName(name string) bool { return secretName.MatchString(name) }
@@ -26,7 +26,8 @@ const minSecret = 4
 type Values struct{ secrets [][]byte } // the longest first
 
 // FromEnviron takes the secrets of an environment: the values of variables with
-// secret-looking names, also in the forms in which JSON writes them.
+// secret-looking names, also in the forms in which JSON writes them and, from 8 bytes
+// on, in base64, in hex, escaped for an address, and in capitals.
 func FromEnviron(environ []string) *Values {
 	v := &Values{}
 	for _, entry := range environ {
@@ -36,6 +37,9 @@ func FromEnviron(environ []string) *Values {
 		}
 		v.add([]byte(value))
 		for _, form := range written(value) {
+			v.add([]byte(form))
+		}
+		for _, form := range encodings(value) {
 			v.add([]byte(form))
 		}
 	}
