@@ -184,10 +184,10 @@ func (p Place) newest(file io.ReaderAt, end int64, id string, limit int) ([]doc.
 }
 
 // message reads a line of the log of a conversation; ok is false for what is no
-// message of it.
+// message of it. A message that names no project is of the one that its log lies in.
 func (p Place) message(id string, line []byte) (m doc.Message, ok bool) {
 	m, err := doc.DecodeMessage(line)
-	return m, err == nil && m.ConversationID == id && m.ProjectID == p.Project
+	return m, err == nil && m.ConversationID == id && (m.ProjectID == "" || m.ProjectID == p.Project)
 }
 
 // block is how much is read at once, more while a line is longer, up to
