@@ -45,6 +45,31 @@ func (c *Company) CreateRun(ctx context.Context, p CreateRunParams) (CreateRunRe
 	return CreateRunResult{made.RunID, made.ContextPackID, filepath.Join(base, filepath.FromSlash(workspace.RunDir(p.ProjectID, made.RunID)))}, err
 }
 
+// DiscardRunParams are those of run.discard.
+type DiscardRunParams struct {
+	Dir
+	ProjectID string `json:"project_id" is:"id"`
+	RunID     string `json:"run_id" is:"id"`
+	ActorID   string `json:"actor_id" is:"default=human,id"`
+	ActorRole string `json:"actor_role" is:"default=human,enum=human|ceo|director|manager|worker"`
+}
+
+// DiscardRunResult is the result of run.discard.
+type DiscardRunResult struct {
+	RunID  string `json:"run_id"`
+	Status string `json:"status"`
+}
+
+// DiscardRun ends a run that was made and never launched.
+func (c *Company) DiscardRun(ctx context.Context, p DiscardRunParams) (DiscardRunResult, error) {
+	w, err := c.workspace(ctx)
+	if err != nil {
+		return DiscardRunResult{}, err
+	}
+	status, err := runs.Discard(ctx, w, p.ProjectID, p.RunID, p.ActorID)
+	return DiscardRunResult{p.RunID, status}, err
+}
+
 // absolute is a workspace as the caller named it, or its full path when that
 // was relative.
 func absolute(given, dir string) string {

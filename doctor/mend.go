@@ -29,7 +29,7 @@ const (
 // Mend is one repair.
 type Mend struct {
 	// Kind is directory, journal, write_lock, session, session_lock,
-	// temporary_file, unfinished_line or index.
+	// temporary_file, unfinished_line, run or index.
 	Kind    string `json:"kind"`
 	Path    string `json:"path"`
 	Outcome string `json:"outcome"`
@@ -78,7 +78,7 @@ func (p Patient) Mend(ctx context.Context, r Repairs) (Mended, error) {
 		}
 		defer func() { _ = held.Retire() }() // what stays of it holds nobody up
 	}
-	for _, repair := range []func(){m.directories, m.tornLogs, m.journal, m.writeLock, m.sessions, m.sessionLocks, m.temporaries} {
+	for _, repair := range []func(){m.directories, m.tornLogs, m.journal, m.writeLock, m.sessions, m.sessionLocks, m.discardNew, m.temporaries} {
 		if ctx.Err() != nil {
 			return result, context.Cause(ctx)
 		}

@@ -187,6 +187,9 @@ func newBench(t *testing.T) *bench {
 	create := with(object{"project_id": project.ProjectID, "agent_id": "agent_x", "provider": "manual"})
 	b.peer.call("run.create", create, &run)
 	ofRun := with(object{"project_id": project.ProjectID, "run_id": run.RunID})
+	other := run
+	b.peer.call("run.create", create, &other) // to be ended
+	discard := with(object{"project_id": project.ProjectID, "run_id": other.RunID})
 	launch := maps.Clone(ofRun)
 	launch["argv"] = []any{"true"}
 	pack := filepath.Join(b.dir, "work", "projects", project.ProjectID, "share_packs", "share_x")
@@ -233,7 +236,7 @@ func newBench(t *testing.T) *bench {
 		"workspace.migrate":           in,
 		"workspace.export":            with(object{"out_dir": filepath.Join(t.TempDir(), "out")}),
 		"workspace.import":            {"src_dir": b.dir, "workspace_dir": filepath.Join(t.TempDir(), "in")},
-		"adapter.status":              in, "worktree.cleanup": in, "sharepack.replay": with(object{"project_id": project.ProjectID, "share_pack_id": "share_x"}), "run.create": create, "run.list": in, "run.replay": ofRun,
+		"adapter.status":              in, "worktree.cleanup": in, "sharepack.replay": with(object{"project_id": project.ProjectID, "share_pack_id": "share_x"}), "run.create": create, "run.discard": discard, "run.list": in, "run.replay": ofRun,
 		"index.rebuild": in, "index.sync": in, "index.stats": in, "index.list_runs": in, "index.list_events": in, "index.list_event_parse_errors": in,
 		"index.list_reviews": in, "index.list_help_requests": in,
 		"session.launch": launch, "session.list": in, "session.collect": ref, "session.poll": ref, "session.stop": ref,

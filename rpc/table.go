@@ -179,6 +179,7 @@ func NewTable(version string) *Table {
 
 		on("run.create", Write, (*company.Company).CreateRun, "Make a run with its context pack."),
 		on("run.list", Read, (*company.Company).ListRuns, "The runs, the newest first."),
+		on("run.discard", Write, (*company.Company).DiscardRun, "End a run that was made and never launched."),
 		on("run.replay", Read, (*company.Company).Replay, "The log of a run, verified when asked for."),
 		on("sharepack.replay", Read, (*company.Company).ReplaySharePack, "The logs in a share pack, verified when asked for."),
 

@@ -52,6 +52,35 @@ func runNewCommand(a *app) *cobra.Command {
 	return cmd
 }
 
+func runDiscardCommand(a *app) *cobra.Command {
+	var p company.DiscardRunParams
+	cmd := &cobra.Command{
+		Use: "run:discard <dir>", Short: "End a run that was made and never launched", Args: args("dir"),
+		Long:    "End a run that was made and never launched, and print how it is. One that was launched is refused: stop its session instead.",
+		Example: "  ac run:discard ./acme --project proj_01M7WQGTQHQA1J50C42GD1KN1S --run run_01M7WQGTR95SV6EDMA61E1XR8M",
+		RunE: func(cmd *cobra.Command, given []string) error {
+			if err := require(cmd, "project", "run"); err != nil {
+				return err
+			}
+			p.WorkspaceDir = given[0]
+			return a.across(func(all *company.Companies) error {
+				result, err := check(cmd.Context(), all, "run.discard", p)
+				if err != nil {
+					return err
+				}
+				return a.printJSON(result)
+			})
+		},
+	}
+	cmd.Flags().StringVar(&p.ProjectID, "project", "", "id of the project (required)")
+	cmd.Flags().StringVar(&p.RunID, "run", "", "id of the run (required)")
+	cmd.Flags().StringVar(&p.ActorID, "actor", "human", "who does it")
+	cmd.Flags().StringVar(&p.ActorRole, "role", "human", "their role")
+	completeFlag(cmd, "project", a.projectIDs)
+	completeFlag(cmd, "run", a.runIDs)
+	return cmd
+}
+
 func runListCommand(a *app) *cobra.Command {
 	var p company.ListRunsParams
 	cmd := &cobra.Command{

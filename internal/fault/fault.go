@@ -38,6 +38,7 @@ const (
 	Canceled       Reason = "canceled"
 	PreviewChanged Reason = "preview_changed"
 	NoIndex        Reason = "no_index"
+	RunBusy        Reason = "run_busy"
 	Internal       Reason = "internal"
 )
 

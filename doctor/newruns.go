@@ -1,0 +1,49 @@
+package doctor
+
+// Runs that were made and never launched: they are "running" until somebody ends them.
+
+import (
+	"context"
+	"time"
+
+	"ac/events"
+	"ac/runs"
+)
+
+// newAfter is how old a run may be before it is told that nobody launched it.
+const newAfter = 24 * time.Hour
+
+// newRuns gives no check where there are none.
+func (p Patient) newRuns(context.Context) []Check {
+	const id = "runs.new"
+	list, err := runs.New(p.Workspace, p.Env.Clock.Now().Add(-newAfter))
+	if err != nil {
+		return []Check{unknown(id, err)}
+	}
+	if len(list) == 0 {
+		return nil
+	}
+	var details []string
+	for _, r := range list {
+		details = append(details, r.ProjectID+"/"+r.RunID+", made at "+r.CreatedAt)
+	}
+	return []Check{{
+		ID: id, Status: Warn, Message: plural(len(list), "run") + " made over a day ago and never launched", Details: shortened(details),
+		Hint: "Launch them, or discard them all with: ac workspace:doctor " + p.Given + " --fix",
+	}}
+}
+
+// discardNew discards the runs that nobody launched.
+func (m *mender) discardNew() {
+	list, err := runs.New(m.w, m.w.Env.Clock.Now().Add(-newAfter))
+	if err != nil {
+		m.tell("run", "work/projects", Failed, err.Error())
+		return
+	}
+	for _, r := range list {
+		m.do("run", r.ProjectID+"/"+r.RunID, "discard the run, which was never launched", "discarded the run, which was never launched", func() error {
+			_, err := runs.Discard(m.ctx, m.w, r.ProjectID, r.RunID, events.ActorSystem)
+			return err
+		})
+	}
+}
