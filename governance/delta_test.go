@@ -302,10 +302,10 @@ func TestApprovals(t *testing.T) {
 	c := newCompany(t)
 	name := workspace.MemoryFile(c.project)
 	for _, k := range []struct{ before, after string }{
-		{memory, "# Memory\n\n## Decisions\n\n- b `é\u2028`\n\n- a\n\n- old\n\n## Links\n"},
-		{strings.ReplaceAll(memory, "\n", "\r\n"), "# Memory\r\n\r\n## Decisions\r\n\r\n- b `é\u2028`\r\n\r\n- a\r\n\r\n- old\r\n\r\n## Links\r\n"},
-		{"## Decisions\n- old", "## Decisions\n- b `é\u2028`\n\n- a\n\n- old"},
-		{"## Decisions \n\nx\n## Decisions\n", "## Decisions \n\n- b `é\u2028`\n\n- a\n\nx\n## Decisions\n"},
+		{memory, "# Memory\n\n## Decisions\n\n- a\n\n- b `é\u2028`\n\n- old\n\n## Links\n"},
+		{strings.ReplaceAll(memory, "\n", "\r\n"), "# Memory\r\n\r\n## Decisions\r\n\r\n- a\r\n\r\n- b `é\u2028`\r\n\r\n- old\r\n\r\n## Links\r\n"},
+		{"## Decisions\n- old", "## Decisions\n- a\n\n- b `é\u2028`\n\n- old"},
+		{"## Decisions \n\nx\n## Decisions\n", "## Decisions \n\n- a\n\n- b `é\u2028`\n\nx\n## Decisions\n"},
 	} {
 		c.write(t, name, k.before)
 		first, second := c.propose(t, c.spec("- a")), c.propose(t, c.spec("- b `é\u2028`"))

@@ -14,7 +14,7 @@ import (
 var ErrConflict = errors.New("the patch does not fit the text")
 
 // Result is a text that a patch was applied to. Reanchored is set when the patch
-// did not fit and its lines went behind the one line that they were behind.
+// did not fit and its lines went below the one line that they were below.
 type Result struct {
 	Text       string
 	Reanchored bool
@@ -165,63 +165,4 @@ func (h *hunk) edits(t target, at int) (edits []udiff.Edit) {
 		}
 	}
 	return edits
-}
-
-// reanchor finds another place for a patch that only adds one block: behind the
-// one line that equals the last line before it that is not empty. nil for none.
-func (p Patch) reanchor(t target) []udiff.Edit {
-	if len(p.hunks) != 1 {
-		return nil
-	}
-	before, block, ok := p.hunks[0].addition()
-	if !ok {
-		return nil
-	}
-	blank := len(before) > 0 && trimEnd(before[len(before)-1]) == ""
-	for len(before) > 0 && strings.TrimSpace(before[len(before)-1]) == "" {
-		before = before[:len(before)-1]
-	}
-	if len(before) == 0 {
-		return nil
-	}
-	anchor, found := trimEnd(before[len(before)-1]), -1
-	for i, l := range t.lines {
-		if trimEnd(l) != anchor {
-			continue
-		}
-		if found >= 0 {
-			return nil
-		}
-		found = i
-	}
-	if found < 0 || !strings.HasSuffix(t.lines[found], "\n") {
-		return nil
-	}
-	at := found + 1
-	if blank && at < len(t.lines) && trimEnd(t.lines[at]) == "" && strings.HasSuffix(t.lines[at], "\n") {
-		at++
-	}
-	if at < len(t.lines) && !strings.HasSuffix(block, "\n") {
-		return nil
-	}
-	return []udiff.Edit{{Start: t.offsets[at], End: t.offsets[at], New: block}}
-}
-
-// addition gives the context before the only block of added lines, and the
-// block; ok when the hunk is nothing else.
-func (h *hunk) addition() (before []string, block string, ok bool) {
-	over := false
-	for _, l := range h.lines {
-		switch {
-		case l.op == '-', l.op == '+' && over:
-			return nil, "", false
-		case l.op == '+':
-			block += l.text
-		case block == "":
-			before = append(before, l.text)
-		default:
-			over = true
-		}
-	}
-	return before, block, block != ""
 }

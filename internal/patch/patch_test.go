@@ -2,6 +2,7 @@ package patch
 
 import (
 	"errors"
+	"fmt"
 	"strings"
 	"testing"
 
@@ -95,6 +96,36 @@ func TestRead(t *testing.T) {
 	}
 }
 
+// TestProposalsOfANight applies ten proposals below one heading that were all made
+// of the same text: each stands behind those before it.
+func TestProposalsOfANight(t *testing.T) {
+	t.Parallel()
+	for _, end := range []string{"- old\n", "## Next\n\n- other\n"} {
+		base := "# Memory\n\n## Decisions\n\n" + end
+		text, want := base, ""
+		for i := range 10 {
+			line := fmt.Sprintf("- number %d", i)
+			want += line + "\n\n"
+			_, diff, err := Insert("memory.md", base, "## Decisions", []string{line})
+			if err != nil {
+				t.Fatal(err)
+			}
+			p, err := Read(diff)
+			if err != nil {
+				t.Fatal(err)
+			}
+			got, err := p.Apply(text)
+			if err != nil || got.Reanchored != (i > 0) {
+				t.Fatalf("%d on %q: %v, %v", i, text, got.Reanchored, err)
+			}
+			text = got.Text
+		}
+		if want = "# Memory\n\n## Decisions\n\n" + want + end; text != want {
+			t.Errorf("got %q, not %q", text, want)
+		}
+	}
+}
+
 func TestApply(t *testing.T) {
 	t.Parallel()
 	insert := head + "@@ -1,3 +1,5 @@\n ## A\n \n+- n\n+\n - x\n"
@@ -110,6 +141,12 @@ func TestApply(t *testing.T) {
 		{insert, "## A\n- y\n", "## A\n- n\n\n- y\n", true},
 		{insert, "## A\n\n- x", "## A\n\n- n\n\n- x", true},
 		{insert, "## A\n", "## A\n- n\n\n", true},
+		// Behind what was put below the line since.
+		{insert, "## A\n\n- m\n\n- x\n", "## A\n\n- m\n\n- n\n\n- x\n", true},
+		{insert, "## A\n\n- m\n\n## B\n\n- x\n", "## A\n\n- n\n\n- m\n\n## B\n\n- x\n", true},
+		{head + "@@ -1,3 +1,4 @@\n ## A\n+- n\n \n ## B\n", "## A\n- m\n\n## B\n", "## A\n- m\n- n\n\n## B\n", true},
+		// A patch at the end of a text fits behind its line as it is.
+		{head + "@@ -1 +1,3 @@\n ## A\n+\n+- n\n", "## A\n\n- m\n", "## A\n\n- n\n\n- m\n", false},
 		// Of two places as near, the later; else the nearest.
 		{head + "@@ -3 +3,2 @@\n a\n+b\n", "1\na\n3\na\n", "1\na\n3\na\nb\n", false},
 		{head + "@@ -2 +2,2 @@\n a\n+b\n", "a\n1\n2\na\n", "a\nb\n1\n2\na\n", false},

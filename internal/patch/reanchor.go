@@ -1,0 +1,113 @@
+package patch
+
+// Re-anchoring: several patches that each add lines below one heading, one after
+// the other.
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/aymanbagabas/go-udiff"
+)
+
+// reanchor finds another place for a patch that only adds one block: below the
+// one line that equals the last line before it that is not empty, and behind what
+// was put there since. nil for none.
+func (p Patch) reanchor(t target) []udiff.Edit {
+	if len(p.hunks) != 1 {
+		return nil
+	}
+	a, ok := p.hunks[0].addition()
+	if !ok {
+		return nil
+	}
+	blank := len(a.before) > 0 && isBlank(a.before[len(a.before)-1])
+	before := slices.Clone(a.before)
+	for len(before) > 0 && isBlank(before[len(before)-1]) {
+		before = before[:len(before)-1]
+	}
+	if len(before) == 0 {
+		return nil
+	}
+	found := only(t.lines, before[len(before)-1])
+	if found < 0 || !strings.HasSuffix(t.lines[found], "\n") {
+		return nil
+	}
+	at := found + 1
+	if blank && at < len(t.lines) && trimEnd(t.lines[at]) == "" && strings.HasSuffix(t.lines[at], "\n") {
+		at++
+	}
+	at = a.behind(t, at)
+	if at < len(t.lines) && !strings.HasSuffix(a.block, "\n") {
+		return nil
+	}
+	return []udiff.Edit{{Start: t.offsets[at], End: t.offsets[at], New: a.block}}
+}
+
+// only gives the place of the one line that equals another, white space behind
+// it aside, -1 for none or several.
+func only(lines []string, line string) int {
+	found := -1
+	for i, l := range lines {
+		if trimEnd(l) != trimEnd(line) {
+			continue
+		}
+		if found >= 0 {
+			return -1
+		}
+		found = i
+	}
+	return found
+}
+
+// addition is a hunk that only adds one block of lines.
+type addition struct {
+	before, after []string // context
+	block         string
+}
+
+// addition reads the hunk as one; ok when it is nothing else.
+func (h *hunk) addition() (a addition, ok bool) {
+	for _, l := range h.lines {
+		switch {
+		case l.op == '-', l.op == '+' && len(a.after) > 0:
+			return addition{}, false
+		case l.op == '+':
+			a.block += l.text
+		case a.block == "":
+			a.before = append(a.before, l.text)
+		default:
+			a.after = append(a.after, l.text)
+		}
+	}
+	return a, a.block != ""
+}
+
+// behind gives the place behind what was put at a place since the patch was made:
+// before the line that came next then. It is the place itself when no line did, or
+// when that line is not in the section any more.
+func (a *addition) behind(t target, at int) int {
+	blanks := slices.IndexFunc(a.after, func(l string) bool { return !isBlank(l) })
+	if blanks < 0 {
+		return at
+	}
+	next := trimEnd(a.after[blanks])
+	for i := at; i < len(t.lines); i++ {
+		line := trimEnd(t.lines[i])
+		if line == next {
+			return max(at, i-blanks)
+		}
+		if isHeading(line) {
+			break
+		}
+	}
+	return at
+}
+
+func isBlank(line string) bool { return strings.TrimSpace(line) == "" }
+
+// isHeading reports whether a line is a heading of Markdown that begins with #.
+func isHeading(line string) bool {
+	level := len(line) - len(strings.TrimLeft(line, "#"))
+	return level > 0 && level <= 6 && (len(line) == level || line[level] == ' ')
+}
