@@ -51,7 +51,7 @@ func TestWitness(t *testing.T) {
 	}{
 		"nothing":  {func(*testing.T, string, []byte) {}, 0, 0},
 		"emptied":  {func(t *testing.T, file string, _ []byte) { write(t, file, nil) }, 4, 3},
-		"removed":  {func(t *testing.T, file string, _ []byte) { _ = os.Remove(file) }, 4, 3},
+		"removed":  {func(_ *testing.T, file string, _ []byte) { _ = os.Remove(file) }, 4, 3},
 		"cut":      {func(t *testing.T, file string, text []byte) { write(t, file, firstLines(text, 2)) }, 2, 2},
 		"one less": {func(t *testing.T, file string, text []byte) { write(t, file, firstLines(text, 3)) }, 1, 1},
 		"made anew": {func(t *testing.T, file string, text []byte) {

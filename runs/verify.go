@@ -4,6 +4,7 @@ package runs
 
 import (
 	"fmt"
+	"strings"
 	"time"
 
 	"ac/events"
@@ -44,13 +45,13 @@ func VerifyLog(w *workspace.Workspace, project, run string) (*events.Report, err
 
 // state tells whether log or record were changed.
 func state(w *workspace.Workspace, project, run string) string {
-	text := ""
+	var text strings.Builder
 	for _, name := range []string{workspace.RunFile(project, run), workspace.LogFile(project, run)} {
 		if st, err := w.FS.Lstat(name); err == nil {
-			text += fmt.Sprintln(st.Size(), st.ModTime().UnixNano())
+			_, _ = fmt.Fprintln(&text, st.Size(), st.ModTime().UnixNano()) // into memory
 		}
 	}
-	return text
+	return text.String()
 }
 
 func verifyOnce(w *workspace.Workspace, project, run string) (*events.Report, error) {

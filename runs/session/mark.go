@@ -7,9 +7,17 @@ package session
 import (
 	"slices"
 	"strings"
+	"time"
 
 	"ac/internal/proc"
 	"ac/workspace/doc"
+)
+
+// How long a process that let go of its locks may take to be gone, and how often
+// it is looked at.
+const (
+	dyingPatience = 500 * time.Millisecond
+	dyingPause    = 5 * time.Millisecond
 )
 
 // markName is the variable. A session within a session has a mark of its own.
@@ -28,11 +36,18 @@ func marked(environ []string, record doc.Session) []string {
 }
 
 // bereaved cleans up behind the dead supervisor of a session of ours: nothing of
-// its provider lives on, whatever became of the guard. A supervisor that is
-// alive is the one of another copy of this workspace, and keeps what it has.
+// its provider lives on, whatever became of the guard. A supervisor that stays
+// alive is the one of another copy of this workspace, and keeps what it has; one
+// that dies lets go of its locks a moment before it is gone.
 func bereaved(record doc.Session) (left []int) {
-	if record.OwnerPID != nil && (proc.Identity{PID: *record.OwnerPID, Start: record.OwnerStart}).Alive() {
-		return nil
+	if record.OwnerPID != nil {
+		owner := proc.Identity{PID: *record.OwnerPID, Start: record.OwnerStart}
+		for waited := time.Duration(0); owner.Alive(); waited += dyingPause {
+			if waited >= dyingPatience {
+				return nil
+			}
+			time.Sleep(dyingPause)
+		}
 	}
 	removeSocket(record)
 	return proc.KillMarked(markOf(record), sweepPatience)
