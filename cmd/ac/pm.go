@@ -152,7 +152,7 @@ func (a *app) writePicture(file, name string, plan *pm.Plan) error {
 	if err := os.Rename(aside.Name(), file); err != nil {
 		return err
 	}
-	fmt.Fprintf(a.stdout, "Wrote %s\n", file)
+	fmt.Fprintf(a.stdout, "Wrote %s\n", terminal.Quoted(file))
 	return nil
 }
 

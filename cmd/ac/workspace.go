@@ -29,7 +29,7 @@ name.`,
 				if _, err := check(cmd.Context(), all, "workspace.init", p); err != nil {
 					return err
 				}
-				fmt.Fprintf(a.stdout, "Initialized workspace in %s\n", given[0])
+				fmt.Fprintf(a.stdout, "Initialized workspace in %s\n", terminal.Quoted(given[0]))
 				return nil
 			})
 		},

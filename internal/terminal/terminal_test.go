@@ -26,3 +26,18 @@ func TestFit(t *testing.T) {
 		}
 	}
 }
+
+func TestQuoted(t *testing.T) {
+	t.Parallel()
+	for text, want := range map[string]string{
+		"":                      "",
+		"日本語 e\u0301 a/b.md":    "日本語 e\u0301 a/b.md",
+		"a\x1b[2Jb\nc\td\x7f":   `a\u001b[2Jb\u000ac\u0009d\u007f`,
+		"\u202egnp.exe\u009b1m": `\u202egnp.exe\u009b1m`,
+		"\u2066a\u2069\u200fb":  `\u2066a\u2069\u200fb`,
+	} {
+		if got := Quoted(text); got != want {
+			t.Errorf("%q is %q, not %q", text, got, want)
+		}
+	}
+}

@@ -18,20 +18,29 @@ import (
 // the end of a provider that left more.
 const maxMasked = 256 << 20
 
-// maskWritten masks the files of the outputs that did not pass through our hands.
-// Links are left alone: they may lead to anything.
+// maskWritten masks the files of the outputs, at any depth, that did not pass
+// through our hands. Links are left alone: they may lead to anything.
 func (s *supervisor) maskWritten() error {
-	entries, err := s.w.FS.ReadDir(s.outDir)
 	left := int64(maxMasked)
+	return s.maskFolder(s.outDir, &left)
+}
+
+// maskFolder masks what a folder of the outputs holds; left is how many bytes may
+// still be searched.
+func (s *supervisor) maskFolder(dir string, left *int64) error {
+	entries, err := s.w.FS.ReadDir(dir)
 	for _, entry := range entries {
-		ours := slices.Contains([]string{"stdout.txt", "stderr.txt", "stdin.txt", "prompt.txt"}, entry.Name())
-		st, statErr := s.w.FS.Lstat(path.Join(s.outDir, entry.Name()))
-		if ours || statErr != nil || !st.Mode().IsRegular() || st.Size() > left {
-			continue
-		}
-		left -= st.Size()
-		if maskErr := s.maskFile(path.Join(s.outDir, entry.Name())); maskErr != nil {
-			err = errors.Join(err, fmt.Errorf("search %s for secrets: %w", entry.Name(), maskErr))
+		name := path.Join(dir, entry.Name())
+		st, statErr := s.w.FS.Lstat(name)
+		switch {
+		case statErr != nil || dir == s.outDir && slices.Contains([]string{"stdout.txt", "stderr.txt", "stdin.txt", "prompt.txt"}, entry.Name()):
+		case st.IsDir():
+			err = errors.Join(err, s.maskFolder(name, left))
+		case st.Mode().IsRegular() && st.Size() <= *left:
+			*left -= st.Size()
+			if maskErr := s.maskFile(name); maskErr != nil {
+				err = errors.Join(err, fmt.Errorf("search %s for secrets: %w", name, maskErr))
+			}
 		}
 	}
 	return err
@@ -63,7 +72,7 @@ func (s *supervisor) maskFile(name string) error {
 	if err != nil {
 		return errors.Join(err, s.w.FS.Remove(temp))
 	}
-	return s.w.FS.SyncDir(s.outDir)
+	return s.w.FS.SyncDir(path.Dir(name))
 }
 
 // copyMasked copies a text without secrets and tells whether there were any.

@@ -17,13 +17,16 @@ func TestSecretsOfOutputs(t *testing.T) {
 	s := newStage(t)
 	order := s.run("exit", "0")
 	outputs := workspace.RunDir(order.ProjectID, order.RunID) + "/outputs"
-	order.Argv = []string{"/bin/sh", "-c", `cd "$0" && printf 'a%sb' "$API_TOKEN" >mine.md && chmod 600 mine.md && ln -s ../run.yaml link && mkdir sub && mkfifo pipe && : >empty`, outputs}
+	order.Argv = []string{"/bin/sh", "-c", `cd "$0" && printf 'a%sb' "$API_TOKEN" >mine.md && chmod 600 mine.md && ln -s ../run.yaml link && mkdir -p sub/deep && printf '%s' "$API_TOKEN" >sub/deep/stdout.txt && mkfifo pipe && : >empty`, outputs}
 	order.Env = map[string]string{"API_TOKEN": "hush-hush"}
 	if record := s.execute(order); record.Status != doc.StatusEnded || record.Error != "" {
 		t.Errorf("%s %s", record.Status, record.Error)
 	}
 	if got := s.output(order, "mine.md"); got != "a[REDACTED]b" {
 		t.Errorf("%q", got)
+	}
+	if got := s.output(order, "sub/deep/stdout.txt"); got != "[REDACTED]" {
+		t.Errorf("in a folder: %q", got)
 	}
 	st, err := os.Stat(filepath.Join(s.w.Dir(), outputs, "mine.md"))
 	if err != nil || st.Mode().Perm() != 0o600 {
