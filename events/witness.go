@@ -7,6 +7,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 
 	"ac/internal/lock"
 )
@@ -50,7 +51,11 @@ func (l *Log) Watch(ctx context.Context, w *Witness, lines int64) error {
 		return fmt.Errorf("watch %s: %w", l.name, err)
 	}
 	w.before, w.total, w.end, w.hash = lines, lines, h.size, h.head
-	if !w.there(h, w.end, w.hash) {
+	there, err := w.there(h, w.end, w.hash)
+	if err != nil {
+		return errors.Join(fmt.Errorf("watch %s: %w", l.name, err), lock.Unlock(h.file))
+	}
+	if !there {
 		w.end, w.hash = 0, "" // torn, or in the form of another program
 	}
 	l.witness = w
@@ -76,15 +81,25 @@ func (w *Witness) Broken() (i *Integrity, lost [][]byte) {
 }
 
 // look compares the log with what is due in it, and puts the event of a loss in front
-// of what is to be appended. It runs under the log's lock.
+// of what is to be appended. What cannot be read is not lost yet: the next look
+// tells. It runs under the log's lock.
 func (w *Witness) look(h *handle, drafts []Draft) []Draft {
-	if w.hash == "" || w.there(h, w.end, w.hash) {
+	if w.hash == "" {
+		return drafts
+	}
+	if there, err := w.there(h, w.end, w.hash); there || err != nil {
 		return drafts
 	}
 	// The newest of ours that is still there was the last before the loss.
 	at := len(w.kept)
-	for at > 0 && !w.there(h, w.kept[at-1].end, w.kept[at-1].hash) {
-		at--
+	for ; at > 0; at-- {
+		there, err := w.there(h, w.kept[at-1].end, w.kept[at-1].hash)
+		if err != nil {
+			return drafts
+		}
+		if there {
+			break
+		}
 	}
 	lost := w.total
 	if at > 0 {
@@ -108,14 +123,16 @@ func (w *Witness) look(h *handle, drafts []Draft) []Draft {
 }
 
 // there reports whether a line with a hash ends at a place of the log.
-func (w *Witness) there(h *handle, end int64, hash string) bool {
+func (w *Witness) there(h *handle, end int64, hash string) (bool, error) {
 	due := []byte(hashMember + hash + "\"}\n")
 	if end > h.size || end < int64(len(due)) {
-		return false
+		return false, nil
 	}
 	found := make([]byte, len(due))
-	_, err := h.file.ReadAt(found, end-int64(len(due)))
-	return err == nil && bytes.Equal(found, due)
+	if _, err := h.file.ReadAt(found, end-int64(len(due))); err != nil && !errors.Is(err, io.EOF) {
+		return false, err
+	}
+	return bytes.Equal(found, due), nil
 }
 
 // wrote keeps the lines that were appended.

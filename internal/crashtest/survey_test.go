@@ -227,7 +227,8 @@ func (s *survey) seals() {
 	s.must(err)
 	report, err := audit.Verify(s.ctx, s.w, audit.Options{Key: key.Public})
 	s.must(err)
-	if len(report.Findings) > 0 || report.Records < s.g.sealed {
+	never := report.Records == 0 && s.g.sealed == 0 // which is a finding where a key is given
+	if len(report.Findings) > 0 && !(never && report.Findings[0].Code == audit.Unsealed) || report.Records < s.g.sealed {
 		s.t.Errorf("sealed: %d records of %d, findings %+v", report.Records, s.g.sealed, report.Findings)
 	}
 	sealed, err := audit.Seal(s.ctx, s.w, key)

@@ -220,6 +220,9 @@ func (s *stage) faultAt(n int, kind faultfs.Kind) bool {
 		if record.Status == doc.StatusEnded && (code(record) != 0 || record.Error != "") {
 			s.t.Errorf("call %d: ended, yet %d %q", n, code(record), record.Error)
 		}
+		if kind == faultfs.Short && strings.Contains(record.Error, "supervisor died") {
+			s.t.Errorf("call %d: the cause is not told: %q", n, record.Error)
+		}
 	}
 	return met
 }

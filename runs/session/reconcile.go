@@ -22,6 +22,8 @@ import (
 const (
 	detachedNote = "detached from this runtime: another process follows it, or nobody does"
 	orphanNote   = "its supervisor died before the end was recorded"
+	// unrecordedNote goes before what kept the end from being recorded.
+	unrecordedNote = "its end could not be recorded: "
 	// claimTolerance is how much later than its claim a process may have
 	// started, for records that do not hold its start.
 	claimTolerance = 2 * time.Second
@@ -57,6 +59,7 @@ func reconcile(ctx context.Context, w *workspace.Workspace, ref string) (doc.Ses
 		return record, err
 	}
 	var left []int
+	reason := orphanNote
 	if record.Socket != "" {
 		// Its supervisor may have died between the steps of the end: that end is
 		// finished, not told as another one.
@@ -65,6 +68,9 @@ func reconcile(ctx context.Context, w *workspace.Workspace, ref string) (doc.Ses
 		}
 		if record, err = Read(w, ref); err != nil {
 			return record, err
+		}
+		if why := unrecordedReason(record); why != "" {
+			reason = unrecordedNote + why
 		}
 		left = bereaved(record)
 		if doc.Terminal(record.Status) {
@@ -94,7 +100,7 @@ func reconcile(ctx context.Context, w *workspace.Workspace, ref string) (doc.Ses
 			return record, err
 		}
 	}
-	record.Error = orphanNote
+	record.Error = reason
 	if err := leftError(left); err != nil {
 		record.Error += "; " + err.Error()
 	}

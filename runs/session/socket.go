@@ -98,8 +98,10 @@ func socketOf(record doc.Session) (string, error) {
 
 // removeSocket removes what a killed supervisor left.
 func removeSocket(record doc.Session) {
-	if file, err := socketOf(record); err == nil {
-		_ = os.Remove(file) // gone already, or of another boot
+	for _, of := range []func(doc.Session) (string, error){socketOf, reasonFile} {
+		if file, err := of(record); err == nil {
+			_ = os.Remove(file) // gone already, or of another boot
+		}
 	}
 }
 

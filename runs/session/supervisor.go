@@ -116,11 +116,16 @@ func Supervise(ctx context.Context, w *workspace.Workspace, host Host, order Ord
 	}
 	defer func() { err = errors.Join(err, s.close(), claim.release()) }()
 	if err := s.accept(ctx); err != nil {
+		if told, readErr := Read(w, order.SessionRef); readErr == nil && s.socket != nil && told.Socket == s.socket.name {
+			err = s.leaveReason(err) // the record came through, and something behind it did not
+		}
 		host.tell(phaseRefused, err)
 		return record, err
 	}
 	host.tell(phaseAccepted, nil)
-	err = s.run(ctx)
+	if err = s.run(ctx); err != nil {
+		err = s.leaveReason(err)
+	}
 	close(s.ended)
 	host.tell(phaseTerminal, nil)
 	return s.record, err
