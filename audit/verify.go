@@ -78,7 +78,7 @@ type Options struct {
 // Verify holds the logs of a workspace against what was sealed of them, the
 // records against every checkpoint, and the checkpoints against each other and
 // against those that were kept elsewhere. What the highest of all these covers must
-// be there, whoever removed a checkpoint of the workspace. It writes nothing.
+// be there, even when somebody removed a checkpoint of the workspace. It writes nothing.
 func Verify(ctx context.Context, w *workspace.Workspace, opts Options) (Report, error) {
 	v := verification{w: w, report: Report{Logs: []LogReport{}, Findings: []Finding{}}}
 	keys, err := v.keys(opts)

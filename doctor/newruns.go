@@ -10,10 +10,10 @@ import (
 	"ac/runs"
 )
 
-// newAfter is how old a run may be before it is told that nobody launched it.
+// newAfter is how old a run may be before the doctor says that nobody launched it.
 const newAfter = 24 * time.Hour
 
-// newRuns gives no check where there are none.
+// newRuns returns no check where there are none.
 func (p Patient) newRuns(context.Context) []Check {
 	const id = "runs.new"
 	list, err := runs.New(p.Workspace, p.Env.Clock.Now().Add(-newAfter))

@@ -194,7 +194,7 @@ func (e *PartialError) Unwrap() error { return e.Err }
 // envelopeRoom is about what a line has around its payload.
 const envelopeRoom = 768
 
-// append writes the lines of the drafts behind the tail, and gives them with the
+// append writes the lines of the drafts behind the tail, and returns them with the
 // size of the log after them.
 func (h *handle) append(drafts []Draft) (written []byte, end int64, err error) {
 	size := 0

@@ -41,7 +41,7 @@ type witnessed struct {
 	hash string
 }
 
-// Watch gives a log its witness and takes the log as it is now for granted. lines is
+// Watch sets the witness of a log and takes the log as it is now for granted. lines is
 // how many it has. It is called before the first append.
 func (l *Log) Watch(ctx context.Context, w *Witness, lines int64) error {
 	l.mu.Lock()

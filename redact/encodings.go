@@ -12,7 +12,7 @@ import (
 // leastEncoded is the shortest value that is looked for in other encodings.
 const leastEncoded = 8
 
-// encodings gives the forms of a value in base64, hex and addresses, and in capitals.
+// encodings returns the forms of a value in base64, hex and addresses, and in capitals.
 // Within a longer text in base64 a value begins at one of three places of a group: of
 // each, the characters that are made of the value alone.
 func encodings(value string) (forms []string) {

@@ -24,7 +24,7 @@ type neverStartedPayload struct {
 
 // Discard ends a run that was made and never launched: status and event are one unit,
 // durable when it returns. A run that is over is left as it is; one that was launched
-// is fault.RunBusy. The actor is whoever does it.
+// is fault.RunBusy. The actor is the one who does it.
 func Discard(ctx context.Context, w *workspace.Workspace, project, runID, actor string) (status string, err error) {
 	if _, err := Load(w, project, runID); err != nil {
 		return "", err

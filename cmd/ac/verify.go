@@ -117,7 +117,7 @@ func rowOf(path string, r *events.Report) verifyRow {
 	return row
 }
 
-// beginning is as much as is told of a line that is no event: it may be anything.
+// beginning is as much as is printed of a line that is no event: it may be anything.
 func beginning(raw string) string {
 	const most = 80
 	if runes := []rune(raw); len(runes) > most {

@@ -157,7 +157,7 @@ enabled = false
 	}
 }
 
-// ac runs a command and gives what it printed.
+// ac runs a command and returns what it printed.
 func (c *company) ac(args ...string) string {
 	c.t.Helper()
 	out, err := c.try(args...)

@@ -30,7 +30,7 @@ func eachWorker(t *testing.T, test func(t *testing.T, k kind)) {
 	}
 }
 
-// final gives a reply that is the whole answer: by the tool that claude has for
+// final returns a reply that is the whole answer: by the tool that claude has for
 // answers of a schema, else as a text.
 func final(r Request, answer any) Reply {
 	text, err := json.Marshal(answer)
@@ -268,7 +268,7 @@ func TestRepair(t *testing.T) {
 	})
 }
 
-// document gives the template that a prompt ends with.
+// document returns the template that a prompt ends with.
 func document(r Request) string {
 	text := strings.Join(r.Texts, "\n")
 	at := strings.LastIndex(text, "\n---\nschema_version")

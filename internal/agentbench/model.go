@@ -257,7 +257,7 @@ type stream struct {
 	charged func(Usage)
 }
 
-// charge counts a usage that is told next, where somebody still listens.
+// charge counts a usage that is reported next, where somebody still listens.
 func (s *stream) charge(u Usage) {
 	if !s.gone {
 		s.charged(u)
@@ -325,7 +325,7 @@ func cut(text string) (pieces []string) {
 	return pieces
 }
 
-// words gives a call in the words of an agent's own tools: the first offered one
+// words writes a call in the words of an agent's own tools: the first offered one
 // that fits, with its arguments.
 func (c Call) words(tools []string) (name string, args any) {
 	if c.Name != "" {

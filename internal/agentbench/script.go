@@ -4,7 +4,7 @@ import (
 	"sync"
 )
 
-// Steps is a script that gives one reply after another, the last one again and
+// Steps is a script that returns one reply after another, the last one again and
 // again. Bookkeeping of the agents (titles, choices of a model) is answered beside,
 // and charged as side says.
 func Steps(side Usage, replies ...Reply) Script {

@@ -44,7 +44,7 @@ func (p Patch) reanchor(t target) []udiff.Edit {
 	return []udiff.Edit{{Start: t.offsets[at], End: t.offsets[at], New: a.block}}
 }
 
-// only gives the place of the one line that equals another, white space behind
+// only returns the place of the one line that equals another, white space behind
 // it aside, -1 for none or several.
 func only(lines []string, line string) int {
 	found := -1
@@ -83,7 +83,7 @@ func (h *hunk) addition() (a addition, ok bool) {
 	return a, a.block != ""
 }
 
-// behind gives the place behind what was put at a place since the patch was made:
+// behind returns the place behind what was put at a place since the patch was made:
 // before the line that came next then. It is the place itself when no line did, or
 // when that line is not in the section any more.
 func (a *addition) behind(t target, at int) int {

@@ -21,7 +21,7 @@ func Printable(text string) string {
 }
 
 // Quoted writes control characters, and those that turn the direction of text, as
-// escapes, so that a name is told as what it is, on one line.
+// escapes, so that a name shows as what it is, on one line.
 func Quoted(text string) string {
 	if !strings.ContainsFunc(text, steers) {
 		return text

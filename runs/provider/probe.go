@@ -62,7 +62,7 @@ func ask(ctx context.Context, environ []string, limit time.Duration, program str
 	return askWith(ctx, environ, limit, "", nil, program, args...)
 }
 
-// askWith is ask for a program that is told something and then waits for more: its
+// askWith is ask for a program that reads something and then waits for more: its
 // input ends once enough says that it has answered.
 func askWith(ctx context.Context, environ []string, limit time.Duration, input string, enough func([]byte) bool, program string, args ...string) answer {
 	ctx, cancel := context.WithTimeout(ctx, limit)

@@ -67,7 +67,7 @@ func (a *Adapter) emptyRun(program string) []string {
 	return call.Argv[1:]
 }
 
-// handshake is what an app server is told before its first turn. The thread leaves
+// handshake is what an app server is sent before its first turn. The thread leaves
 // nothing behind.
 func handshake() string {
 	dir, err := os.Getwd()

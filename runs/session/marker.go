@@ -1,6 +1,6 @@
 package session
 
-// The stop marker: a file that asks for a stop, whoever cannot reach the socket.
+// The stop marker: a file that asks for a stop when the socket cannot be reached.
 
 import (
 	"os"

@@ -19,7 +19,7 @@ type reading struct {
 	mu           sync.Mutex
 	lines        *transcript.Session
 	conversation string
-	// learned is told a new conversation; it must not block.
+	// learned is called with a new conversation; it must not block.
 	learned func(id string)
 }
 

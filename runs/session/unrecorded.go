@@ -1,8 +1,7 @@
 package session
 
-// Ends that could not be recorded, as on a full disk: why, for whoever finds the
-// record without an end. It lies beside the socket, since the workspace took
-// nothing more.
+// Ends that could not be recorded, as on a full disk: why, for the next reader of
+// the record. It lies beside the socket, since the workspace took nothing more.
 
 import (
 	"errors"

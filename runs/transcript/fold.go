@@ -103,7 +103,7 @@ func (f *Fold) start(driver, ref string) {
 	f.session.before = f.place
 }
 
-// place gives an item of a session its id and its beginning.
+// place sets the id of an item of a session, and its beginning.
 func (f *Fold) place(item *Item) {
 	id := item.own
 	if id == "" {

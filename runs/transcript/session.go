@@ -58,7 +58,7 @@ type Session struct {
 	stderr  string
 	prose   *Item // text of an agent that is not understood
 	whole   []byte
-	before  func(*Item) // completes an item before its first change is told
+	before  func(*Item) // completes an item before its first change is reported
 }
 
 // decoder reads the messages of one family.
@@ -66,7 +66,7 @@ type decoder interface {
 	message(s *Session, line []byte)
 }
 
-// NewSession makes a session whose family is told by driver ("codex" for its app
+// NewSession makes a session whose family driver names ("codex" for its app
 // server), or, with any other, by what it prints.
 func NewSession(driver string) *Session {
 	s := &Session{}

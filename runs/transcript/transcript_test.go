@@ -124,12 +124,12 @@ func TestPiecesEqualTheWhole(t *testing.T) {
 	}
 }
 
-// pieces gives what came of a text in pieces, but for their places in the log.
+// pieces returns what came of a text in pieces, but for their places in the log.
 func pieces(text []byte, size int) (list []string) {
 	f := NewFold()
 	f.Apply(1, Event{Type: "run.executing", Payload: json.RawMessage(`{}`)})
 	seq := int64(1)
-	valid := strings.ToValidUTF8(string(text), "\uFFFD") // as a recorder gives it
+	valid := strings.ToValidUTF8(string(text), "\uFFFD") // as a recorder writes it
 	for len(valid) > 0 {
 		end := min(len(valid), size)
 		for end < len(valid) && !utf8.RuneStart(valid[end]) { // never within a character

@@ -71,7 +71,7 @@ func (c *Collector) Line(line []byte) (news News) {
 	return news
 }
 
-// price keeps the cost that an agent tells of all its work so far.
+// price keeps the cost that an agent reports for all its work so far.
 func (c *Collector) price(v *shape.Value) {
 	if cost := v.Get("total_cost_usd"); cost.Kind == shape.Number && cost.Num >= 0 && cost.Num < maxCount {
 		c.cost = new(cost.Num)

@@ -67,7 +67,7 @@ func stepTokens(v *shape.Value) Counters {
 	return c
 }
 
-// add takes the counters of a message as far as they are told.
+// add takes the counters of a message as far as they are reported.
 func (s *steps) add(id string, usage *shape.Value, captured string) (r Report, ok bool) {
 	c, ok := counters(usage)
 	if !ok {

@@ -128,7 +128,7 @@ func hasTokens(v *shape.Value) bool {
 }
 
 // counters normalises the counters of an object into parts that do not overlap;
-// ok is false when it tells nothing. Which counters are parts of which is told by
+// ok is false when it tells nothing. Which counters are parts of which is decided by
 // their names: cached and reasoning tokens by OpenAI's names, and gemini's, are
 // parts of input and output, Anthropic's stand beside them.
 func counters(v *shape.Value) (c Counters, ok bool) {
