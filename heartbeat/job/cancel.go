@@ -4,13 +4,11 @@ package job
 
 import (
 	"context"
-	"os"
 	"path/filepath"
 	"time"
 
-	"github.com/fsnotify/fsnotify"
-
 	"ac/internal/fault"
+	"ac/internal/watch"
 	"ac/runs/session"
 	"ac/workspace"
 	"ac/workspace/doc"
@@ -58,50 +56,11 @@ const (
 // awaitCancel calls canceled once the note is there, and returns then or when the
 // context ends.
 func (r *runner) awaitCancel(ctx context.Context, canceled func()) {
-	every := lookEvery
-	var changes <-chan fsnotify.Event
-	var faults <-chan error
-	if notify := r.watch(); notify != nil {
-		defer notify.Close()
-		changes, faults, every = notify.Events, notify.Errors, lookSeldom
+	folder := watch.Folder{Dir: filepath.Join(r.w.Dir(), filepath.FromSlash(r.dir())), Often: lookEvery, Seldom: lookSeldom}
+	if folder.Until(ctx, func() bool {
+		record, err := r.load(r.w)
+		return err == nil && record.CancellationRequested
+	}) {
+		canceled()
 	}
-	ticker := time.NewTicker(every)
-	defer ticker.Stop()
-	for {
-		if record, err := r.load(r.w); err == nil && record.CancellationRequested {
-			canceled()
-			return
-		}
-		select {
-		case <-ctx.Done():
-			return
-		case _, ok := <-changes:
-			if !ok {
-				changes = nil
-				ticker.Reset(lookEvery)
-			}
-		case _, ok := <-faults: // changes were lost
-			if !ok {
-				faults = nil
-			}
-		case <-ticker.C:
-		}
-	}
-}
-
-// watch watches the folder of the job; nil where that does not work.
-func (r *runner) watch() *fsnotify.Watcher {
-	dir := filepath.Join(r.w.Dir(), filepath.FromSlash(r.dir()))
-	if st, err := os.Lstat(dir); err != nil || !st.IsDir() { // no link leads away
-		return nil
-	}
-	notify, err := fsnotify.NewWatcher()
-	if err != nil {
-		return nil
-	}
-	if err := notify.Add(dir); err != nil {
-		_ = notify.Close()
-		return nil
-	}
-	return notify
 }

@@ -279,7 +279,7 @@ func (s *supervisor) follow(ctx context.Context, pipes *pipes) outcome {
 	}()
 	go func() { drained <- s.recorder.pump("stderr", pipes.stderr, s.stderr) }()
 
-	unmarked := s.watchMarker()
+	unmarked := s.watchMarker(ctx)
 	exit, guardDied := s.awaitExit(ctx, talk, pipes.stdin)
 	unmarked()
 	var left []int
