@@ -213,6 +213,43 @@ func TestTornLog(t *testing.T) {
 	}
 }
 
+// TestMessageWithoutProject lists what names no project, as other programs write it,
+// with the messages of the conversation whose log holds it, and not what names another.
+func TestMessageWithoutProject(t *testing.T) {
+	t.Parallel()
+	w := newWorkspace(t)
+	project, err := w.CreateProjectWithDefaults(t.Context(), "P", "", nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	in := Place{project.ID}
+	all, err := List(w, in)
+	if err != nil || len(all) == 0 {
+		t.Fatalf("%d conversations (%v)", len(all), err)
+	}
+	_, first, err := Send(t.Context(), w, in, all[0].ID, says("first"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	without, other := first, first
+	without.ID, without.ProjectID = "msg_without", ""
+	other.ID, other.ProjectID = "msg_other", "proj_other"
+	for _, m := range []doc.Message{without, other} {
+		line, err := m.Line()
+		if err != nil {
+			t.Fatal(err)
+		}
+		appendTo(t, filepath.Join(w.Dir(), filepath.FromSlash(in.messages(all[0].ID))), string(line))
+	}
+	got, err := Newest(w, in, all[0].ID, 10)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff([]string{first.ID, without.ID}, idsOf(got)); diff != "" {
+		t.Error(diff)
+	}
+}
+
 func sent(t *testing.T, w *workspace.Workspace, body string) doc.Message {
 	t.Helper()
 	_, m, err := Send(context.Background(), w, Place{}, workspace.HomeID, says(body))
