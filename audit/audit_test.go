@@ -10,6 +10,7 @@ import (
 	"sync"
 	"syscall"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 	"pgregory.net/rapid"
@@ -374,6 +375,45 @@ func TestInterrupted(t *testing.T) {
 	c.seal()
 	if r := c.verify(); !r.OK {
 		t.Error(r.Findings)
+	}
+}
+
+// TestFirstInterrupted ends the very first seal at each of its calls: the next one
+// makes it, and nobody has to say that a history begins anew.
+func TestFirstInterrupted(t *testing.T) {
+	t.Parallel()
+	for _, kind := range []faultfs.Kind{faultfs.Broken, faultfs.Short, faultfs.Late, faultfs.Death} {
+		for n, met := 1, true; met; n++ {
+			c := newCompany(t)
+			c.append(0, "{}\n")
+			plan := faultfs.NewPlan(0, kind)
+			env := workspace.SystemEnv()
+			env.OpenFS = plan.Open
+			w, err := workspace.Open(env, c.dir)
+			if err != nil {
+				t.Fatal(err)
+			}
+			plan.Arm(n, kind)
+			_, err = Seal(t.Context(), w, c.key)
+			hit := plan.Hit()
+			met = hit != ""
+			_ = w.Close() // it may be dead
+			c.unlock()
+			if _, again := Seal(t.Context(), c.w, c.key); again != nil {
+				t.Fatalf("%s at call %d, %s (%v): %v", kind, n, hit, err, again)
+			}
+			if r, err := Verify(t.Context(), c.w, Options{}); err != nil || !r.OK || r.Records != 1 {
+				t.Fatalf("%s at call %d, %s: %+v, %v", kind, n, hit, r, err)
+			}
+		}
+	}
+}
+
+// unlock makes the lock of a seal that was killed old enough to be taken over.
+func (c *company) unlock() {
+	old := time.Now().Add(-3 * time.Minute)
+	if err := os.Chtimes(c.path(lockFile), old, old); err != nil && !errors.Is(err, os.ErrNotExist) {
+		c.t.Fatal(err)
 	}
 }
 

@@ -86,7 +86,7 @@ func seal(ctx context.Context, w *workspace.Workspace, key Key, restart bool) (s
 		return s, err
 	}
 	if s.Added = int(t.size() - before); s.Added == 0 {
-		return s, nil
+		return s, complete(w, key, s.File)
 	}
 	c := Checkpoint{Size: t.size(), SealedAt: clock.Stamp(w.Env.Clock.Now())}
 	if c.Origin, err = originOf(w); err != nil {
@@ -103,7 +103,10 @@ func seal(ctx context.Context, w *workspace.Workspace, key Key, restart bool) (s
 	return s, write(w, t, key, s.File, signed)
 }
 
-// write makes a seal durable: records, then what signs them.
+// write makes a seal durable: records, then what signs them, then what tells that
+// there is a seal. One that was interrupted before its checkpoint left records alone
+// and is made again; the key beside records without a checkpoint is the trace of one
+// that was removed.
 func write(w *workspace.Workspace, t *tree, key Key, file string, signed []byte) error {
 	var records []byte
 	for _, line := range t.lines {
@@ -112,6 +115,15 @@ func write(w *workspace.Workspace, t *tree, key Key, file string, signed []byte)
 	if err := w.Replace(recordsFile, records, 0o644); err != nil {
 		return err
 	}
+	if err := w.Replace(file, signed, 0o644); err != nil {
+		return err
+	}
+	return announce(w, key, signed)
+}
+
+// announce names the key beside the seals, and keeps a copy of the newest checkpoint
+// on this machine.
+func announce(w *workspace.Workspace, key Key, signed []byte) error {
 	public, err := w.Read(KeyFile)
 	if err != nil && !fault.Is(err, fault.NotFound) {
 		return err
@@ -121,13 +133,22 @@ func write(w *workspace.Workspace, t *tree, key Key, file string, signed []byte)
 			return err
 		}
 	}
-	if err := w.Replace(file, signed, 0o644); err != nil {
-		return err
-	}
 	if err := durable.MkdirAll(w.FS, path.Dir(standbyFile), 0o755); err != nil {
 		return err
 	}
 	return w.Replace(standbyFile, signed, 0o644)
+}
+
+// complete finishes a first seal that was interrupted behind its checkpoint.
+func complete(w *workspace.Workspace, key Key, file string) error {
+	if file == "" || w.Exists(KeyFile) {
+		return nil
+	}
+	signed, err := w.Read(file)
+	if err != nil {
+		return err
+	}
+	return announce(w, key, signed)
 }
 
 // supersede moves what is left of a history aside and begins a new one with a
@@ -204,7 +225,7 @@ func untouched(w *workspace.Workspace, t *tree) error {
 	switch {
 	case w.Exists(standbyFile):
 		return restartable("this workspace was sealed on this machine, and its checkpoints are gone")
-	case t.size() > 0 && w.Exists(KeyFile): // a first seal that was interrupted had no key yet, or the standby
+	case t.size() > 0 && w.Exists(KeyFile): // a seal that was interrupted before its checkpoint has neither
 		return restartable(fmt.Sprintf("there are %d records and no checkpoint over them", t.size()))
 	}
 	return nil
