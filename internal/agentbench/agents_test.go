@@ -468,7 +468,8 @@ func TestTrust(t *testing.T) {
 func TestAdapters(t *testing.T) {
 	t.Parallel()
 	c := newCompany(t, kinds()[0], Steps(Usage{}, Reply{Text: "asked"}))
-	for range 3 { // what takes longer than an answer waits for is there the next time
+	// What takes longer than an answer waits for is asked for again.
+	for deadline := time.Now().Add(longest); time.Now().Before(deadline); {
 		var adapters []struct {
 			Name      string `json:"name"`
 			Available bool   `json:"available"`
