@@ -647,7 +647,7 @@ func TestFailures(t *testing.T) {
 		for _, f := range []struct {
 			status int
 			kind   string
-		}{{401, "auth"}, {429, "rate_limit"}, {500, "overloaded"}} {
+		}{{401, "auth"}, {429, "rate_limit"}, {500, "overloaded"}, {529, "overloaded"}} {
 			t.Run(fmt.Sprint(f.status), func(t *testing.T) {
 				t.Parallel()
 				c := newCompany(t, k, Steps(Usage{}, Reply{Status: f.status, Text: "the bench refuses", RetryAfter: time.Second}))

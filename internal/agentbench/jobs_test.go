@@ -162,7 +162,8 @@ func TestRights(t *testing.T) {
 					_, err := os.Stat(filepath.Join(c.dir, name))
 					return err == nil
 				}
-				// codex reads by running commands: those of patch run in its sandbox.
+				// The level patch runs nothing. codex does not hold that: it reads by running
+				// commands, in its sandbox. docs/agents.md says so.
 				runs := level == "run-commands" || (level == "patch" && k.worker == "codex")
 				if there("ran.txt") != runs || there("written.txt") != (level != "read-only") {
 					t.Errorf("ran %v, wrote %v\n%s", there("ran.txt"), there("written.txt"), c.show(j))
@@ -198,7 +199,8 @@ func TestBlocked(t *testing.T) {
 	})
 }
 
-// TestRefused shows the same for a model that refuses.
+// TestRefused shows the same for a model of claude that refuses. A refusal by those of
+// codex and gemini is not told apart from an answer out of shape.
 func TestRefused(t *testing.T) {
 	k := kinds()[2]
 	t.Parallel()
@@ -209,8 +211,8 @@ func TestRefused(t *testing.T) {
 	}
 }
 
-// TestRateLimited shows that a worker that is told to wait is asked again then;
-// gemini waits by itself. codex does, too, and does not say how long.
+// TestRateLimited shows that a worker whose provider names a time is asked
+// again then; gemini waits by itself. codex names no time, and is not tried here.
 func TestRateLimited(t *testing.T) {
 	t.Parallel()
 	for _, k := range kinds()[2:4] {

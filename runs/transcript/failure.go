@@ -58,8 +58,8 @@ func (f *failing) told(text string, status int, code string) {
 	f.status, f.code = or(status, f.status), firstOf(code, f.code)
 }
 
-// final takes the error that ended the agent's work. What was told before gives
-// the status and the kind where this one has none.
+// final takes the error that ended the work of the agent. Where it has
+// no status or kind, those of an earlier error stay.
 func (f *failing) final(text string, status int, code string) {
 	f.done = false
 	f.told(text, status, code)
