@@ -116,9 +116,7 @@ func Supervise(ctx context.Context, w *workspace.Workspace, host Host, order Ord
 	}
 	defer func() { err = errors.Join(err, s.close(), claim.release()) }()
 	if err := s.accept(ctx); err != nil {
-		if told, readErr := Read(w, order.SessionRef); readErr == nil && s.socket != nil && told.Socket == s.socket.name {
-			err = s.leaveReason(err) // the record came through, and something behind it did not
-		}
+		err = s.leaveReason(err) // the record may be there, and something behind it failed
 		host.tell(phaseRefused, err)
 		return record, err
 	}

@@ -21,10 +21,15 @@ func reasonFile(record doc.Session) (string, error) {
 	return strings.TrimSuffix(socket, ".sock") + ".why", err
 }
 
-// leaveReason keeps why the end could not be recorded. It adds to that error
-// when this cannot be kept either.
+// leaveReason keeps why the end could not be recorded, where there is a record that
+// a reader will find without its end: none is left of a workspace that was removed.
+// It adds to that error when this cannot be kept either.
 func (s *supervisor) leaveReason(cause error) error {
-	file, err := reasonFile(s.snapshot())
+	told, err := Read(s.w, s.order.SessionRef)
+	if err != nil || s.socket == nil || told.Socket != s.socket.name {
+		return cause // nobody would look for the reason
+	}
+	file, err := reasonFile(told)
 	if err == nil {
 		text := s.secrets.String(cause.Error())
 		err = os.WriteFile(file, []byte(text[:min(len(text), maxReason)]), 0o600)
