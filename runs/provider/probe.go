@@ -85,6 +85,9 @@ func askWith(ctx context.Context, environ []string, limit time.Duration, input s
 	if errors.Is(err, exec.ErrWaitDelay) {
 		err = nil // it exited; something it started holds its output
 	}
+	if err != nil && cmd.Process == nil {
+		return answer{stderr: err.Error()}
+	}
 	secrets := redact.FromEnviron(environ)
 	return answer{secrets.String(stdout.text.String()), secrets.String(stderr.text.String()), err == nil}
 }

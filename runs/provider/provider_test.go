@@ -5,6 +5,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 
@@ -20,6 +21,10 @@ func cli(t testing.TB, dir, name, script string) string {
 	if err := os.MkdirAll(filepath.Dir(file), 0o750); err != nil {
 		t.Fatal(err)
 	}
+	// A child that is forked while the file is open for writing holds it until it
+	// executes, and a file that is held so cannot be executed.
+	syscall.ForkLock.RLock()
+	defer syscall.ForkLock.RUnlock()
 	if err := os.WriteFile(file, []byte("#!/bin/sh\n"+script+"\n"), 0o700); err != nil { //nolint:gosec // it is a program
 		t.Fatal(err)
 	}
@@ -261,6 +266,10 @@ func TestProbe(t *testing.T) {
 	p = server.try(t.Context(), cli(t, t.TempDir(), "codex", `[ "$1" = app-server ] || exit 0; while read -r line; do case $line in *'"id":2'*) echo '{"id":2,"error":{"code":-32600,"message":"thread/start needs more"}}';; esac; done`), os.Environ())
 	if p.OK || p.Detail != "thread/start needs more" {
 		t.Errorf("%+v", p)
+	}
+	p = server.try(t.Context(), filepath.Join(t.TempDir(), "codex"), os.Environ())
+	if p.OK || !strings.Contains(p.Detail, "no such file") {
+		t.Errorf("a program that cannot be started: %+v", p)
 	}
 }
 
