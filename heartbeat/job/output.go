@@ -86,6 +86,7 @@ func textOf(file, providerName, text string) string {
 	if file == "last_message.md" {
 		return text
 	}
+	text = provider.Said(text)
 	cli, err := provider.CLIOf(providerName)
 	if err != nil {
 		return text

@@ -39,6 +39,8 @@ func TestTextOfOutput(t *testing.T) {
 		{"stdout.txt", "claude", "plain words", "plain words"},
 		{"stdout.txt", "gemini", "{\n \"response\": \"hello\",\n \"stats\": {}\n}", "hello"},
 		{"stdout.txt", "gemini", "plain words", "plain words"},
+		{"stdout.txt", "gemini", `{"type":"message","role":"user","content":` + quoted("Answer like "+okResult) + "}\n", ""},
+		{"stdout.txt", "codex", `{"method":"item/completed","params":{"item":{"type":"userMessage","content":[{"type":"text","text":` + quoted(okResult) + `}]}}}` + "\n", ""},
 		{"stdout.txt", "cmd", "anything", "anything"},
 	} {
 		if got := textOf(c.file, c.provider, c.output); got != c.want {

@@ -66,6 +66,9 @@ func (chat) answer(out *stream, r Request, reply Reply, streamed bool) {
 	if len(calls) > 0 {
 		finish = "tool_calls"
 	}
+	if reply.Refused {
+		finish = "content_filter"
+	}
 	frame := func(delta object, finish any) object {
 		return object{"id": out.id("chatcmpl"), "object": "chat.completion.chunk", "created": 1, "model": r.Model, "choices": []object{{"index": 0, "delta": delta, "finish_reason": finish}}}
 	}

@@ -74,8 +74,8 @@ func (generate) answer(out *stream, r Request, reply Reply, streamed bool) {
 		return f
 	}
 	finish := "STOP"
-	if reply.Refused {
-		finish = "SAFETY"
+	if reply.Refused { // Gemini withholds what it refused to say
+		finish, reply.Text = "SAFETY", ""
 	}
 	calls := make([]object, 0, len(reply.Calls))
 	for _, call := range reply.Calls {

@@ -130,6 +130,39 @@ func (c *company) do(permission string, more ...string) (j job) {
 	return j
 }
 
+// elsewhere is a folder that is neither the workspace nor one for temporary files,
+// which sandboxes leave open.
+func elsewhere(t *testing.T) string {
+	t.Helper()
+	dir, err := os.MkdirTemp(filepath.Dir(filepath.Dir(cliDir)), "elsewhere")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = os.RemoveAll(dir) })
+	return dir
+}
+
+// TestUnasked shows that opencode, which runs as a command by the rights that its own
+// settings give, waits for nobody where those say to ask.
+func TestUnasked(t *testing.T) {
+	t.Parallel()
+	c := newCompany(t, kinds()[4], func(r Request) Reply {
+		if reply, ok := Bookkeeping(r, Usage{}); ok {
+			return reply
+		}
+		if r.Step() == 0 {
+			return Reply{Calls: []Call{{Run: "touch ran.txt"}}}
+		}
+		return Reply{Text: "I was not allowed to."}
+	})
+	c.environ = append(c.environ, `OPENCODE_PERMISSION={"bash":"ask"}`)
+	r := c.launch("try", nil)
+	p := r.end()
+	if _, err := os.Stat(filepath.Join(c.dir, "ran.txt")); err == nil || p.Status == "running" {
+		t.Errorf("%+v: it ran\n%s", p, show(r.transcript()))
+	}
+}
+
 // TestRights shows what a worker of each level can do, and that nothing waits for
 // anybody.
 func TestRights(t *testing.T) {
@@ -138,6 +171,7 @@ func TestRights(t *testing.T) {
 		for _, level := range []string{"read-only", "patch", "run-commands"} {
 			t.Run(level, func(t *testing.T) {
 				t.Parallel()
+				outside := filepath.Join(elsewhere(t), "outside.txt")
 				var c *company
 				c = companyOf(t, k, true, func(r Request) Reply {
 					if reply, ok := Bookkeeping(r, Usage{}); ok {
@@ -148,6 +182,8 @@ func TestRights(t *testing.T) {
 						return Reply{Calls: []Call{{Run: "touch ran.txt"}}}
 					case 1:
 						return Reply{Calls: []Call{{Write: filepath.Join(c.dir, "written.txt"), Content: "hello\n"}}}
+					case 2:
+						return Reply{Calls: []Call{{Run: "touch " + outside}}}
 					}
 					return final(r, ids(r, result("done")))
 				})
@@ -162,11 +198,13 @@ func TestRights(t *testing.T) {
 					_, err := os.Stat(filepath.Join(c.dir, name))
 					return err == nil
 				}
-				// The level patch runs nothing. codex does not hold that: it reads by running
-				// commands, in its sandbox. docs/agents.md says so.
+				// codex runs commands at patch, in its sandbox: docs/adr/0012.
 				runs := level == "run-commands" || (level == "patch" && k.worker == "codex")
 				if there("ran.txt") != runs || there("written.txt") != (level != "read-only") {
 					t.Errorf("ran %v, wrote %v\n%s", there("ran.txt"), there("written.txt"), c.show(j))
+				}
+				if _, err := os.Stat(outside); err == nil && (k.worker == "codex" || level != "run-commands") {
+					t.Errorf("it wrote outside of its folder\n%s", c.show(j))
 				}
 			})
 		}
@@ -199,42 +237,70 @@ func TestBlocked(t *testing.T) {
 	})
 }
 
-// TestRefused shows the same for a model of claude that refuses. A refusal by those of
-// codex and gemini is not told apart from an answer out of shape.
+// TestRefused shows the same for a model that refuses, in the way in which its
+// provider says so.
 func TestRefused(t *testing.T) {
-	k := kinds()[2]
 	t.Parallel()
-	c := companyOf(t, k, true, Steps(Usage{}, Reply{Text: "I cannot help with that.", Refused: true, Usage: Usage{Input: 10, Output: 5}}))
-	j := c.do("read-only")
-	if j.Result.Status != "blocked" || len(j.Attempts) != 1 || j.Result.Errors[0].Details != "error_kind: refused" {
+	eachWorker(t, func(t *testing.T, k kind) {
+		c := companyOf(t, k, true, Steps(Usage{}, Reply{Text: "Your prompt was flagged as potentially violating our usage policy.", Refused: true, Usage: Usage{Input: 10, Output: 5}}))
+		j := c.do("read-only")
+		if j.Result.Status != "blocked" || len(j.Attempts) != 1 || j.Result.Errors[0].Details != "error_kind: refused" {
+			t.Fatalf("%+v\n%s", j, c.show(j))
+		}
+		if len(j.Result.NextActions) != 1 || !strings.Contains(j.Result.NextActions[0].Action, "change the goal") {
+			t.Errorf("%+v", j.Result.NextActions)
+		}
+	})
+}
+
+// TestUntrusted shows the same for a worker in a folder that nobody trusts. The
+// command lines of jobs bring the trust that they need: only an agent's own command
+// line may lack it.
+func TestUntrusted(t *testing.T) {
+	t.Parallel()
+	c := companyOf(t, kinds()[3], true, filler)
+	file := filepath.Join(c.dir, "org/agents", c.agent, "agent.yaml")
+	text, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	launcher := "launcher: {command_argv_template: [gemini, --approval-mode=yolo, --output-format, stream-json]}"
+	if err := os.WriteFile(file, []byte(strings.Replace(string(text), "launcher: {}", launcher, 1)), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	j := c.do("run-commands")
+	if j.Result.Status != "blocked" || len(j.Attempts) != 1 || j.Result.Errors[0].Details != "error_kind: trust" {
 		t.Fatalf("%+v\n%s", j, c.show(j))
+	}
+	if len(j.Result.NextActions) != 1 || !strings.Contains(j.Result.NextActions[0].Action, "trust the folder") {
+		t.Errorf("%+v", j.Result.NextActions)
 	}
 }
 
-// TestRateLimited shows that a worker whose provider names a time is asked
-// again then; gemini waits by itself. codex names no time, and is not tried here.
+// TestRateLimited shows that a worker whose provider names a time is asked again
+// then. claude gives up and is started again; the others wait by themselves.
 func TestRateLimited(t *testing.T) {
 	t.Parallel()
-	for _, k := range kinds()[2:4] {
-		t.Run(k.name, func(t *testing.T) {
-			t.Parallel()
-			refused := 0
-			c := companyOf(t, k, true, func(r Request) Reply {
-				if reply, ok := Bookkeeping(r, Usage{}); ok {
-					return reply
-				}
-				if refused++; refused <= 2 && (refused == 1 || k.worker == "claude") {
-					return Reply{Status: 429, Text: "Too many requests. Please try again in 3s.", RetryAfter: time.Second}
-				}
-				return final(r, ids(r, result("done")))
-			})
-			began := time.Now()
-			j := c.do("read-only")
-			if took := time.Since(began); j.Result.Status != "succeeded" || len(j.Attempts) > 2 || took < 3*time.Second || took > time.Minute {
-				t.Errorf("%s: %+v\n%s", took, j, c.show(j))
+	eachWorker(t, func(t *testing.T, k kind) {
+		refused := 0
+		c := companyOf(t, k, true, func(r Request) Reply {
+			if reply, ok := Bookkeeping(r, Usage{}); ok {
+				return reply
 			}
+			if refused++; refused <= 2 && (refused == 1 || k.worker == "claude") {
+				return Reply{Status: 429, Text: "Too many requests. Please try again in 3s.", RetryAfter: 3 * time.Second}
+			}
+			return final(r, ids(r, result("done")))
 		})
-	}
+		if k.worker == "codex" {
+			c.patient()
+		}
+		began := time.Now()
+		j := c.do("read-only")
+		if took := time.Since(began); j.Result.Status != "succeeded" || len(j.Attempts) > 2 || took < 3*time.Second || took > time.Minute {
+			t.Errorf("%s: %+v\n%s", took, j, c.show(j))
+		}
+	})
 }
 
 // TestRepair shows that a worker that answers out of shape repairs its answer, and

@@ -90,9 +90,9 @@ func (messages) answer(out *stream, r Request, reply Reply, streamed bool) {
 	for name, value := range usage {
 		begin[name] = value
 	}
-	begin["output_tokens"] = 1
+	begin["output_tokens"] = min(1, u.Output)
 	message["usage"] = begin
-	out.charge(Usage{Input: u.Input, Cached: u.Cached, CacheWrite: u.CacheWrite})
+	out.charge(Usage{Input: u.Input, Cached: u.Cached, CacheWrite: u.CacheWrite, Output: min(1, u.Output)})
 	out.event("message_start", object{"type": "message_start", "message": message})
 	for i, block := range blocks {
 		delta := func(d object) {
@@ -120,7 +120,7 @@ func (messages) answer(out *stream, r Request, reply Reply, streamed bool) {
 		}
 		out.event("content_block_stop", object{"type": "content_block_stop", "index": i})
 	}
-	out.charge(Usage{Output: u.Output, Reasoning: u.Reasoning})
+	out.charge(Usage{Output: u.Output - min(1, u.Output), Reasoning: u.Reasoning})
 	out.event("message_delta", object{"type": "message_delta", "delta": object{"stop_reason": stop, "stop_sequence": nil}, "usage": usage})
 	out.event("message_stop", object{"type": "message_stop"})
 }

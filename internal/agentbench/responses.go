@@ -119,7 +119,7 @@ func (responses) answer(out *stream, r Request, reply Reply, _ bool) {
 		thought := object{"type": "reasoning", "id": out.id("rs"), "summary": []object{{"type": "summary_text", "text": reply.Think}}}
 		item(thought, thought)
 	}
-	if reply.Text != "" {
+	if reply.Text != "" && !reply.Refused {
 		name := out.id("msg")
 		begin := object{"type": "message", "id": name, "role": "assistant", "status": "in_progress", "content": []any{}}
 		out.event("response.output_item.added", object{"type": "response.output_item.added", "output_index": index, "item": begin})
@@ -128,9 +128,6 @@ func (responses) answer(out *stream, r Request, reply Reply, _ bool) {
 		})
 		kind := "output_text"
 		content := object{"type": kind, "text": reply.Text, "annotations": []any{}}
-		if reply.Refused {
-			content = object{"type": "refusal", "refusal": reply.Text}
-		}
 		done := object{"type": "message", "id": name, "role": "assistant", "status": "completed", "content": []object{content}}
 		out.event("response.output_item.done", object{"type": "response.output_item.done", "output_index": index, "item": done})
 		index++
@@ -149,6 +146,13 @@ func (responses) answer(out *stream, r Request, reply Reply, _ bool) {
 	}
 	u := reply.Usage
 	out.charge(u)
+	if reply.Refused {
+		out.event("response.failed", object{"type": "response.failed", "response": object{
+			"id": id, "object": "response", "status": "failed", "model": r.Model, "output": []any{},
+			"error": object{"code": "invalid_prompt", "message": reply.Text},
+		}})
+		return
+	}
 	out.event("response.completed", object{"type": "response.completed", "response": object{
 		"id": id, "object": "response", "status": "completed", "model": r.Model, "output": []any{},
 		"usage": object{

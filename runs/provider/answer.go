@@ -14,6 +14,33 @@ import (
 // maxAnswerDepth bounds the search within one line.
 const maxAnswerDepth = 8
 
+// Said is an output without the lines of JSON that repeat what the agent was told,
+// by us or by its tools: gemini and the app server print the prompt, and with it
+// the example of an answer that stands there.
+func Said(output string) string {
+	var kept strings.Builder
+	for line := range strings.Lines(output) {
+		if v, ok := parseLine(line); ok && v.Kind == shape.Map && toldToAgent(&v) {
+			continue
+		}
+		kept.WriteString(line)
+	}
+	return kept.String()
+}
+
+// toldToAgent reports whether an event is of the side that talks to the agent.
+func toldToAgent(v *shape.Value) bool {
+	params := v.Get("params")
+	item := params.Get("item")
+	switch v.Get("type").Text {
+	case "message":
+		return v.Get("role").Text == "user"
+	case "user":
+		return true
+	}
+	return item.Get("type").Text == "userMessage"
+}
+
 // LongestText is the longest text in lines of JSON, "" when there is none.
 func LongestText(output string) (longest string) {
 	for line := range strings.Lines(output) {

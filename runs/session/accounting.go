@@ -9,10 +9,13 @@ import (
 	"io"
 	"os"
 	"path"
+	"path/filepath"
+	"time"
 
 	"ac/events"
 	"ac/internal/durable"
 	"ac/internal/param"
+	"ac/runs/provider"
 	"ac/runs/usage"
 	"ac/workspace"
 	"ac/workspace/doc"
@@ -84,7 +87,14 @@ func (s *supervisor) accounting(c *closing) ([]events.Draft, error) {
 			return nil, err
 		}
 	}
-	if best := s.collector.Best(); best != nil {
+	best := s.collector.Best()
+	if r, ok := s.noted(c); ok {
+		if err := tell(events.UsageReported, r.Event(s.order.Provider)); err != nil {
+			return nil, err
+		}
+		best = &r
+	}
+	if best != nil {
 		c.usage = best.Usage(s.order.Provider)
 	} else {
 		said := s.recorder.units
@@ -109,6 +119,19 @@ func (s *supervisor) accounting(c *closing) ([]events.Draft, error) {
 		return nil, err
 	}
 	return drafts, s.w.Replace(path.Join(s.outDir, "token_usage.json"), append(text, '\n'), 0o644)
+}
+
+// noted is what codex noted of its usage, for a session that ended before it told.
+func (s *supervisor) noted(c *closing) (r usage.Report, ok bool) {
+	if !s.isAgent() || provider.DriverOf(s.order.Provider) != provider.Codex || s.collector.Best() != nil {
+		return r, false
+	}
+	environ := environOf(s.order)
+	home := lookup(environ, "CODEX_HOME")
+	if home == "" {
+		home = filepath.Join(lookup(environ, "HOME"), ".codex")
+	}
+	return usage.Rollout(home, s.facts.Conversation, time.UnixMilli(c.record.StartedAtMS))
 }
 
 // given is the length of the provider's input.

@@ -177,11 +177,11 @@ func codes() map[string]string {
 		"rate_limit": FailedRateLimit, "overloaded": FailedOverloaded, "server_error": FailedOverloaded, "max_output_tokens": FailedContext,
 		// codex
 		"unauthorized": FailedAuth, "usageLimitExceeded": FailedQuota, "contextWindowExceeded": FailedContext,
-		"serverOverloaded": FailedOverloaded, "internalServerError": FailedOverloaded,
+		"serverOverloaded": FailedOverloaded, "internalServerError": FailedOverloaded, "cyberPolicy": FailedRefused,
 		// gemini
 		"FatalAuthenticationError": FailedAuth, "FatalUntrustedWorkspaceError": FailedTrust,
 		// opencode
-		"ProviderAuthError": FailedAuth, "ContextOverflowError": FailedContext,
+		"ProviderAuthError": FailedAuth, "ContextOverflowError": FailedContext, "ContentFilterError": FailedRefused,
 	}
 }
 
@@ -201,6 +201,7 @@ var certain = []signature{
 	{FailedTrust, pattern(`not (running in |inside )?(a )?trusted (directory|folder)|untrusted (folder|workspace|directory)|folder is not trusted|do you trust`)},
 	{FailedContext, pattern(`context (window|length)|maximum context|prompt is too long|input is too long|too many (input )?tokens|exceeds the maximum number of tokens`)},
 	{FailedQuota, pattern(`insufficient_quota|exceeded your current quota|quota exceeded|usage limit|credit balance|billing|out of credits|daily limit`)},
+	{FailedRefused, pattern(`content[_ -]filter|(usage|content) polic(y|ies)|flagged (for|as) (possible|potential)|blocked due to safety`)},
 	{FailedAuth, pattern(`not logged in|please (run )?/login|api key not valid|invalid (api key|x-api-key|auth method|bearer token)|incorrect api key|no auth(entication)? (credentials|method)|please set an auth method|token (has )?expired|token could not be refreshed|sign in again|authentication_error|unauthorized`)},
 }
 
@@ -210,7 +211,7 @@ var likely = []signature{
 	{FailedOverloaded, pattern(`\b(500|502|503|504|529)\b|overloaded|high demand|service unavailable|internal server error|bad gateway|temporarily unavailable`)},
 	{FailedAuth, pattern(`\b(401|403)\b|authenticat|forbidden|permission denied|credential|log ?in`)},
 	{FailedNetwork, pattern(`econnre(fused|set)|etimedout|enotfound|eai_again|connection (refused|reset|error|closed)|network|socket hang up|fetch failed|error sending request|stream disconnected|timed? ?out|unable to connect|dns`)},
-	{FailedRefused, pattern(`\brefus(al|ed to (answer|respond))|usage policy|content policy|safety`)},
+	{FailedRefused, pattern(`\brefus(al|ed to (answer|respond))|safety`)},
 	{FailedCrash, pattern(`panic|segmentation fault|out of memory|unhandled|uncaught|fatal error`)},
 }
 

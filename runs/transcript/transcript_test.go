@@ -204,7 +204,12 @@ func TestFailures(t *testing.T) {
 		"error sending request for url (http://127.0.0.1:1/v1/responses)":                                                 FailedNetwork,
 		"fetch failed: connect ECONNREFUSED 127.0.0.1:1":                                                                  FailedNetwork,
 		"thread 'main' panicked at src/main.rs":                                                                           FailedCrash,
-		"something else entirely":                                                                                         FailedUnknown,
+		"stream disconnected before completion: Incomplete response returned, reason: content_filter":                     FailedRefused,
+		"This request has been flagged for possible cybersecurity risk.":                                                  FailedRefused,
+		"Your prompt was flagged as potentially violating our usage policy.":                                              FailedRefused,
+		"The model response was blocked due to safety settings.":                                                          FailedRefused,
+		"The response was blocked by the provider's content filter":                                                       FailedRefused,
+		"something else entirely": FailedUnknown,
 	} {
 		if got := Classify(words); got != want {
 			t.Errorf("%q is %s, want %s", words, got, want)

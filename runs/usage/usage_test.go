@@ -1,9 +1,13 @@
 package usage
 
 import (
+	"errors"
 	"fmt"
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
@@ -112,6 +116,41 @@ func TestStepsAddUp(t *testing.T) {
 		if priced := Price(u, nil); priced != (c.cost > 0) || (priced && (*u.CostUSD != c.cost || u.CostSource != CostReported)) {
 			t.Errorf("%s: priced %v as %+v", name, priced, u)
 		}
+	}
+}
+
+// TestRollout pins what codex noted of a conversation: the answers of this session
+// once each, none of an earlier one, none of another conversation.
+func TestRollout(t *testing.T) {
+	t.Parallel()
+	const id = "01a20333-65f0-7bb2-8f25-ad8b56b152de"
+	home := t.TempDir()
+	day := filepath.Join(home, "sessions/2026/11/22")
+	line := func(at, response string, input, cached, output int) string {
+		return fmt.Sprintf(`{"timestamp":"2026-11-22T%s.926Z","ordinal":14,"type":"token_usage_record","payload":{"thread_id":%q,"response_id":%q,"usage":{"input_tokens":%d,"cached_input_tokens":%d,"cache_write_input_tokens":0,"output_tokens":%d,"reasoning_output_tokens":5,"total_tokens":%d},"thread_token_usage":{"input_tokens":99999,"total_tokens":99999}}}`+"\n",
+			at, id, response, input, cached, output, input+output)
+	}
+	text := line("11:00:00", "resp_0", 7000, 0, 70) + `{"type":"response_item","payload":{"text":"a \"token_usage_record\""}}` + "\n" +
+		line("12:20:29", "resp_1", 1400, 400, 50) + line("12:20:29", "resp_1", 1400, 400, 50) + strings.Repeat("x", maxLine+9) + "\n" +
+		line("12:20:31", "resp_2", 2000, 1400, 10) + line("12:20:32", "resp_3", 1, 0, 1)[:100]
+	if err := errors.Join(os.MkdirAll(day, 0o750), os.WriteFile(filepath.Join(day, "rollout-2026-11-22T12-20-29-"+id+".jsonl"), []byte(text), 0o600)); err != nil {
+		t.Fatal(err)
+	}
+	since := time.Date(2026, 11, 22, 12, 0, 0, 0, time.UTC)
+	r, ok := Rollout(home, id, since)
+	if !ok || *r.Input != 1600 || *r.Cached != 1800 || *r.Output != 50 || *r.Reasoning != 10 || r.Total != 3460 {
+		t.Errorf("%v: %+v", ok, r.Usage("codex"))
+	}
+	for _, other := range []string{"", "*", "../../../x", "01a20333-65f0-7bb2-8f25-ad8b56b152df"} {
+		if r, ok := Rollout(home, other, since); ok {
+			t.Errorf("%q: %+v", other, r)
+		}
+	}
+	if _, ok := Rollout(home, id, since.Add(time.Hour)); ok {
+		t.Error("an earlier session is counted")
+	}
+	if _, ok := Rollout(filepath.Join(home, "none"), id, since); ok {
+		t.Error("there is no such folder")
 	}
 }
 

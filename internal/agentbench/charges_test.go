@@ -1,0 +1,229 @@
+//go:build agents
+
+package agentbench
+
+// What runs use and cost, stopped ones and failed ones, too, and why those failed.
+
+import (
+	"encoding/json"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"ac/runs/transcript"
+)
+
+// TestUsage shows that what is recorded is what the model charged, over several
+// steps with cached tokens and reasoning.
+func TestUsage(t *testing.T) {
+	t.Parallel()
+	each(t, func(t *testing.T, k kind) {
+		step := Usage{Input: 1000, Cached: 400, Output: 50, Reasoning: 20}
+		if k.provider == "claude" {
+			step.CacheWrite = 30
+		}
+		c := newCompany(t, k, Steps(Usage{Input: 7, Output: 3},
+			Reply{Think: "hm", Text: "First I look.", Calls: []Call{{Run: "echo one"}}, Usage: step},
+			Reply{Calls: []Call{{Run: "echo two"}}, Usage: step},
+			Reply{Text: "The answer is 42.", Usage: step}))
+		r := c.launch("what is the answer?", nil)
+		if p := r.end(); p.Status != "ended" || p.ErrorKind != "" {
+			t.Fatalf("%+v\n%s", p, show(r.transcript()))
+		}
+		c.charged(r)
+		if reports := k.provider == "claude" || k.provider == "opencode"; reports != (r.record().Usage.CostSource == "provider_reported") {
+			t.Errorf("the cost is from %s", r.record().Usage.CostSource)
+		}
+		c.readable(r)
+		c.keep(r)
+		if r.record().Session == "" {
+			t.Error("the agent's conversation is not kept")
+		}
+	})
+}
+
+// keep copies what the agent printed to the folder that AC_AGENTS_KEEP names: the
+// recordings that runs/transcript is tested with are made of it.
+func (c *company) keep(r run) {
+	dir := os.Getenv("AC_AGENTS_KEEP")
+	if dir == "" {
+		return
+	}
+	text, err := os.ReadFile(filepath.Join(r.dir(), "outputs/stdout.txt"))
+	if err == nil {
+		err = os.WriteFile(filepath.Join(dir, strings.ReplaceAll(c.kind.name, " ", "-")+".jsonl"), text, 0o644)
+	}
+	if err != nil {
+		c.t.Error(err)
+	}
+}
+
+// charged compares what is recorded with what the model charged.
+func (c *company) charged(r run) {
+	c.t.Helper()
+	want, u := c.model.Charged(), r.record().Usage
+	if u == nil {
+		c.t.Fatalf("no usage is recorded; charged %+v", want)
+	}
+	got := Usage{Input: u.Input, Cached: u.Cached, Output: u.Output, Reasoning: u.Reasoning}
+	want.Input, want.CacheWrite = want.Input+want.CacheWrite, 0
+	if got != want || u.Total != want.Total() || u.Source != "provider_reported" {
+		c.t.Errorf("recorded %+v (total %d, %s), charged %+v (total %d)", got, u.Total, u.Source, want, want.Total())
+	}
+}
+
+// readable holds a transcript of TestUsage to what a person expects.
+func (c *company) readable(r run) {
+	c.t.Helper()
+	items := r.transcript()
+	answers, tools := 0, []string{}
+	for _, i := range items {
+		switch {
+		case i.Kind == transcript.KindMessage && strings.Contains(i.Text, "The answer is 42."):
+			answers++
+		case i.Tool != nil:
+			tools = append(tools, i.Tool.Title+" = "+strings.TrimSpace(i.Tool.OutputTail))
+		}
+		if strings.Contains(i.Text, `"type"`) || strings.Contains(i.Text, `"jsonrpc"`) || i.State != transcript.StateClosed {
+			c.t.Errorf("noise, or open: %s", show([]*transcript.Item{i}))
+		}
+	}
+	if answers != 1 || len(tools) != 2 || tools[0] != "echo one = one" || tools[1] != "echo two = two" {
+		c.t.Errorf("%d answers, tools %q\n%s", answers, tools, show(items))
+	}
+}
+
+// TestStopped shows that a stop ends everything within two seconds, and what was
+// used by then is kept where the agent tells it, else estimated by what it said.
+func TestStopped(t *testing.T) {
+	t.Parallel()
+	each(t, func(t *testing.T, k kind) {
+		step := Usage{Input: 1000, Cached: 400, Output: 50}
+		c := newCompany(t, k, Steps(Usage{}, Reply{Calls: []Call{{Run: "echo one"}}, Usage: step},
+			Reply{Text: strings.Repeat("on and on ", 40), Endless: true, Pause: 50 * time.Millisecond, Usage: Usage{Input: 2000}}))
+		r := c.launch("talk for ever", nil)
+		deadline := time.Now().Add(longest)
+		for main := 0; main < 2 && time.Now().Before(deadline); time.Sleep(50 * time.Millisecond) {
+			main = 0
+			for _, asked := range c.model.Requests() {
+				if _, side := Bookkeeping(asked, Usage{}); !side {
+					main++
+				}
+			}
+		}
+		time.Sleep(300 * time.Millisecond) // it talks
+		c.call("session.stop", object{"session_ref": r.ref}, nil)
+		p := r.end()
+		if took := r.stopTook(); p.Status != "stopped" || took > 2*time.Second {
+			t.Errorf("%+v after %s", p, took)
+		}
+		c.charged(r)
+	})
+}
+
+// stopTook is the time from the wish to stop a run to its closing event.
+func (r run) stopTook() time.Duration {
+	stamp, err := os.ReadFile(filepath.Join(r.dir(), "outputs/stop_requested.flag"))
+	if err != nil {
+		r.c.t.Fatal(err)
+	}
+	asked, err := time.Parse(time.RFC3339, strings.TrimSpace(string(stamp)))
+	if err != nil {
+		r.c.t.Fatal(err)
+	}
+	return r.closed().Sub(asked)
+}
+
+// closed is when the run's last event was written.
+func (r run) closed() time.Time {
+	lines := strings.Split(strings.TrimSpace(r.log()), "\n")
+	var last struct {
+		At time.Time `json:"ts_wallclock"`
+	}
+	if err := json.Unmarshal([]byte(lines[len(lines)-1]), &last); err != nil {
+		r.c.t.Fatal(err)
+	}
+	return last.At
+}
+
+// stamped puts programs before the CLIs that note when they end.
+func (c *company) stamped() {
+	dir := c.t.TempDir()
+	for _, name := range []string{"codex", "claude", "gemini", "opencode"} {
+		script := fmt.Sprintf("#!/bin/sh\n%q \"$@\"\ncode=$?\ndate +%%s%%N > %q\nexit $code\n", filepath.Join(cliDir, name), filepath.Join(c.home, "ended"))
+		if err := os.WriteFile(filepath.Join(dir, name), []byte(script), 0o755); err != nil {
+			c.t.Fatal(err)
+		}
+	}
+	for i, entry := range c.environ {
+		if path, ok := strings.CutPrefix(entry, "PATH="); ok {
+			c.environ[i] = "PATH=" + dir + ":" + path
+		}
+	}
+}
+
+// agentEnded is when the agent was over: its program ended or, of one that serves
+// on, its turn.
+func (r run) agentEnded() time.Time {
+	r.c.t.Helper()
+	if r.c.kind.argv == nil {
+		text, err := os.ReadFile(filepath.Join(r.dir(), "outputs/stdout.txt"))
+		if err != nil {
+			r.c.t.Fatal(err)
+		}
+		for line := range strings.Lines(string(text)) {
+			var m struct {
+				Method string `json:"method"`
+				At     int64  `json:"emittedAtMs"`
+			}
+			if json.Unmarshal([]byte(line), &m) == nil && m.Method == "turn/completed" {
+				return time.UnixMilli(m.At)
+			}
+		}
+		r.c.t.Fatalf("no turn ended\n%s", text)
+	}
+	text, err := os.ReadFile(filepath.Join(r.c.home, "ended"))
+	if err != nil {
+		r.c.t.Fatal(err)
+	}
+	nanos, err := strconv.ParseInt(strings.TrimSpace(string(text)), 10, 64)
+	if err != nil {
+		r.c.t.Fatal(err)
+	}
+	return time.Unix(0, nanos)
+}
+
+// TestFailures shows that a failure tells its reason in the agent's words, of which
+// kind it is, and that what never reached a model costs nothing.
+func TestFailures(t *testing.T) {
+	t.Parallel()
+	each(t, func(t *testing.T, k kind) {
+		for _, f := range []struct {
+			status int
+			kind   string
+		}{{401, "auth"}, {429, "rate_limit"}, {500, "overloaded"}, {529, "overloaded"}} {
+			t.Run(fmt.Sprint(f.status), func(t *testing.T) {
+				t.Parallel()
+				c := newCompany(t, k, Steps(Usage{}, Reply{Status: f.status, Text: "the bench refuses", RetryAfter: time.Second}))
+				c.stamped()
+				r := c.launch("try", nil)
+				p := r.end()
+				if p.Status != "failed" || p.ErrorKind != f.kind || p.Error == "" {
+					t.Errorf("%+v\n%s", p, show(r.transcript()))
+				}
+				if u := r.record().Usage; u != nil && u.Total > 0 {
+					t.Errorf("it cost %+v", u)
+				}
+				took := r.closed().Sub(r.agentEnded())
+				if took > time.Second {
+					t.Errorf("it was told %s after the agent's end", took)
+				}
+				t.Logf("%s after %s: %s", p.ErrorKind, took, p.Error)
+			})
+		}
+	})
+}

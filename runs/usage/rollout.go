@@ -1,0 +1,98 @@
+package usage
+
+// What codex notes of a conversation in its own folder. Codex exec prints its usage
+// at the end of a turn alone, so that one that is stopped prints none; its record of
+// the conversation (sessions/<year>/<month>/<day>/rollout-<time>-<id>.jsonl below
+// CODEX_HOME) has the usage of each answer as it comes.
+
+import (
+	"bufio"
+	"bytes"
+	"errors"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"regexp"
+	"sync"
+	"time"
+
+	"ac/internal/shape"
+)
+
+// conversationID is how codex names a conversation.
+var conversationID = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$`) })
+
+// Rollout is the sum of what the answers in a conversation of codex were charged
+// with from a moment on, by the records in the folder home. ok is false where there is
+// no such conversation, or nothing in it. It reads files that codex may still write.
+func Rollout(home, conversation string, since time.Time) (r Report, ok bool) {
+	if !conversationID().MatchString(conversation) {
+		return r, false
+	}
+	root, err := os.OpenRoot(filepath.Join(home, "sessions"))
+	if err != nil {
+		return r, false
+	}
+	defer root.Close()
+	names, err := fs.Glob(root.FS(), "*/*/*/rollout-*-"+conversation+".jsonl")
+	if err != nil || len(names) == 0 {
+		return r, false
+	}
+	var s steps
+	for _, name := range names {
+		if found, told := s.rollout(root, name, since); told {
+			r, ok = found, true
+		}
+	}
+	return r, ok
+}
+
+// rollout adds the answers in one file.
+func (s *steps) rollout(root *os.Root, name string, since time.Time) (r Report, ok bool) {
+	if st, err := root.Lstat(name); err != nil || !st.Mode().IsRegular() {
+		return r, false // opening a pipe may wait for ever
+	}
+	f, err := root.Open(name)
+	if err != nil {
+		return r, false
+	}
+	defer f.Close()
+	lines := bufio.NewReaderSize(f, 64<<10)
+	var line []byte
+	for {
+		part, err := lines.ReadSlice('\n')
+		if len(line) <= maxLine {
+			line = append(line, part...)
+		}
+		if errors.Is(err, bufio.ErrBufferFull) {
+			continue
+		}
+		if len(line) <= maxLine && bytes.Contains(line, []byte(`"token_usage_record"`)) {
+			if found, told := s.record(line, since); told {
+				r, ok = found, true
+			}
+		}
+		if err != nil {
+			return r, ok
+		}
+		line = line[:0]
+	}
+}
+
+// record adds the answer that a line of a rollout tells.
+func (s *steps) record(line []byte, since time.Time) (r Report, ok bool) {
+	v, ok := parse(line)
+	if !ok || v.Get("type").Text != "token_usage_record" {
+		return r, false
+	}
+	at, err := time.Parse(time.RFC3339, v.Get("timestamp").Text)
+	if err != nil || at.Before(since) {
+		return r, false
+	}
+	payload := v.Get("payload")
+	id, counted := payload.Get("response_id"), payload.Get("usage")
+	if id.Kind != shape.String || counted.Kind != shape.Map {
+		return r, false
+	}
+	return s.add(id.Text, counted, "token_usage_record")
+}
