@@ -5,7 +5,9 @@ import (
 	"os"
 	"time"
 
+	"ac/internal/proc"
 	"ac/redact"
+	"ac/runs/provider"
 )
 
 // pipes are the standard streams of a provider: our ends, and the child's,
@@ -26,6 +28,9 @@ func (s *supervisor) pipes() (*pipes, error) {
 	if err == nil {
 		p.stdout, p.childStdout, err = os.Pipe()
 	}
+	if err == nil && provider.DriverOf(s.order.Provider) == provider.Gemini {
+		proc.GrowPipe(p.stdout, s.echoed())
+	}
 	if err == nil {
 		p.stderr, p.childStderr, err = os.Pipe()
 	}
@@ -33,6 +38,19 @@ func (s *supervisor) pipes() (*pipes, error) {
 		return nil, errors.Join(err, p.closeOurs(), p.closeChild())
 	}
 	return p, nil
+}
+
+// echoed is how much gemini prints at once: it repeats its prompt as JSON and, at its
+// end, drops what its pipe had no room for, its usage among that.
+func (s *supervisor) echoed() int {
+	longest := 0
+	if s.order.Stdin != nil {
+		longest = len(*s.order.Stdin)
+	}
+	for _, word := range s.order.Argv {
+		longest = max(longest, len(word))
+	}
+	return 2*longest + readBlock
 }
 
 // expire ends reads of pipes that somebody still holds open.

@@ -1,0 +1,30 @@
+package proc
+
+import (
+	"os"
+	"testing"
+	"time"
+)
+
+// TestGrowPipe shows that a grown pipe takes at once what nobody has read.
+func TestGrowPipe(t *testing.T) {
+	t.Parallel()
+	r, w, err := os.Pipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer r.Close()
+	defer w.Close()
+	const size = 300_000
+	GrowPipe(r, size)
+	if err := w.SetWriteDeadline(time.Now().Add(10 * time.Second)); err != nil {
+		t.Fatal(err)
+	}
+	if n, err := w.Write(make([]byte, size)); err != nil {
+		t.Errorf("took %d: %v", n, err)
+	}
+	GrowPipe(r, 1) // never smaller
+	if n, err := r.Read(make([]byte, size)); err != nil || n != size {
+		t.Errorf("%d (%v)", n, err)
+	}
+}
