@@ -5,6 +5,7 @@ package events
 import (
 	"bytes"
 	"encoding/json"
+	"fmt"
 	"io"
 )
 
@@ -26,6 +27,8 @@ type ReplayOptions struct {
 	// says that the run is over.
 	Checkpoint *Checkpoint
 	Closed     bool
+	// LeftOut are the events that a copy of a log lacks; they are told as one issue.
+	LeftOut []Gap
 }
 
 // ReadBack replays a log.
@@ -38,7 +41,7 @@ func ReadBack(r io.Reader, opts ReplayOptions) (Replay, error) {
 			replay.Events = append(replay.Events[:0:0], replay.Events[len(replay.Events)-tail:]...)
 		}
 	}
-	report, err := Verify(r, opts.Checkpoint, opts.Closed, keep)
+	report, err := verifyWith(r, Verifier{LeftOut: opts.LeftOut}, opts.Checkpoint, opts.Closed, keep)
 	if err != nil {
 		return replay, err
 	}
@@ -58,6 +61,24 @@ func ReadBack(r io.Reader, opts ReplayOptions) (Replay, error) {
 		}
 	}
 	replay.VerificationIssues = append(replay.VerificationIssues, report.RecordIssues...)
+	if missing := leftOut(opts.LeftOut); missing != nil {
+		replay.VerificationIssues = append(replay.VerificationIssues, *missing)
+	}
 	replay.DeterministicOK = len(replay.ParseIssues)+len(replay.VerificationIssues) == 0
 	return replay, nil
+}
+
+// leftOut tells how many events a copy lacks, nil for none.
+func leftOut(gaps []Gap) *VerifyIssue {
+	count := 0
+	for _, g := range gaps {
+		count += len(g.EventHashes)
+	}
+	switch count {
+	case 0:
+		return nil
+	case 1:
+		return &VerifyIssue{Seq: gaps[0].After + 1, Code: EventsLeftOut, Message: "1 event is not in this pack"}
+	}
+	return &VerifyIssue{Seq: gaps[0].After + 1, Code: EventsLeftOut, Message: fmt.Sprintf("%d events are not in this pack", count)}
 }

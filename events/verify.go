@@ -20,6 +20,7 @@ const (
 	ShorterThanRecord = "log_shorter_than_record"
 	DiffersFromRecord = "log_differs_from_record"
 	LogTampered       = "log_tampered"
+	EventsLeftOut     = "events_left_out"
 )
 
 // ParseIssue is a line that is no JSON. Seq counts the lines that are not
@@ -48,10 +49,31 @@ func Keys() []string {
 
 // Verifier checks events in their order. The zero value is ready.
 type Verifier struct {
+	// LeftOut are the events that somebody took out before the log was handed on,
+	// in order: the chain goes on over their hashes.
+	LeftOut []Gap
+
 	seq      int64
 	expected string // hash of the event before, "" when that had none
 	keys     []string
 	scratch  []byte
+}
+
+// Gap is a place in a log whose events were left out of a copy.
+type Gap struct {
+	After       int64    `json:"after"` // that many events of the copy stand before it
+	EventHashes []string `json:"event_hashes"`
+}
+
+// skip goes over the gaps before the next event; whether there was one.
+func (v *Verifier) skip() (over bool) {
+	for len(v.LeftOut) > 0 && v.LeftOut[0].After < v.seq {
+		if hashes := v.LeftOut[0].EventHashes; len(hashes) > 0 {
+			v.expected, over = hashes[len(hashes)-1], true
+		}
+		v.LeftOut = v.LeftOut[1:]
+	}
+	return over
 }
 
 // Event checks the next line and returns its issues, none when it is sound.
@@ -78,6 +100,7 @@ func (v *Verifier) Event(raw []byte) (issues []VerifyIssue, hash string, err err
 		return nil, "", err
 	}
 	v.seq++
+	first := !v.skip() && v.seq == 1
 	report := func(code, format string, args ...any) {
 		issues = append(issues, VerifyIssue{Seq: v.seq, Code: code, Message: fmt.Sprintf(format, args...)})
 	}
@@ -105,9 +128,9 @@ func (v *Verifier) Event(raw []byte) (issues []VerifyIssue, hash string, err err
 		report("event_hash_mismatch", "the content does not have the hash %s", hash)
 	}
 	switch {
-	case v.seq == 1 && prev != nil:
+	case first && prev != nil:
 		report("first_prev_hash_non_null", "the first event names an event before it")
-	case v.seq > 1 && (prev == nil) != (v.expected == "") || v.seq > 1 && prev != nil && *prev != v.expected:
+	case !first && (prev == nil) != (v.expected == "") || !first && prev != nil && *prev != v.expected:
 		report("prev_hash_chain_mismatch", "prev_event_hash is not the hash of the event before")
 	}
 	v.expected = hash
@@ -198,9 +221,12 @@ const maxIssues = 1_000
 // checkpoint must hold a terminal event behind it. visit, if given, sees every
 // parsed line.
 func Verify(r io.Reader, checkpoint *Checkpoint, closed bool, visit func(Line)) (*Report, error) {
+	return verifyWith(r, Verifier{}, checkpoint, closed, visit)
+}
+
+func verifyWith(r io.Reader, v Verifier, checkpoint *Checkpoint, closed bool, visit func(Line)) (*Report, error) {
 	report := &Report{FirstFault: -1}
 	scanner := NewScanner(r, 0, 0)
-	var v Verifier
 	log := progress{checkpoint: checkpoint, headMatches: checkpoint != nil && checkpoint.Count == 0}
 	for {
 		line, err := scanner.Next()

@@ -92,6 +92,7 @@ type builder struct {
 	runs     map[string]bool   // of the included artifacts
 	sources  map[string]string // of the bundled files, by id
 	logs     bool              // the directory of the logs is there
+	leftOut  leftOut
 }
 
 func (b *builder) build(ctx context.Context) error {
@@ -114,6 +115,9 @@ func (b *builder) build(ctx context.Context) error {
 		if err := b.run(ctx, run); err != nil {
 			return err
 		}
+	}
+	if err := b.writeLeftOut(); err != nil {
+		return err
 	}
 	text, err := doc.SharePackCodec.Encode(b.manifest)
 	if err != nil {

@@ -5,6 +5,7 @@ package sharepack
 import (
 	"bufio"
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -38,12 +39,15 @@ func (b *builder) run(ctx context.Context, run string) error {
 	if err != nil {
 		return err
 	}
-	count, err := b.copyLog(ctx, log, out)
+	count, gaps, err := b.copyLog(ctx, log, out)
 	if err = errors.Join(err, out.Close()); err != nil {
 		return fmt.Errorf("%s: %w", source, err)
 	}
 	if count == 0 {
 		return b.stage.Remove(name)
+	}
+	if len(gaps) > 0 {
+		b.leftOut.Runs = append(b.leftOut.Runs, runLeftOut{run, gaps})
 	}
 	b.manifest.IncludedRuns = append(b.manifest.IncludedRuns, doc.IncludedRun{
 		RunID: run, SourceRelpath: source, BundleRelpath: path.Join(b.dir, name), IncludedEventCount: count,
@@ -53,10 +57,10 @@ func (b *builder) run(ctx context.Context, run string) error {
 
 // copyLog reads the log twice: what the run has appended by now is first
 // searched for secrets that lie across chunks of output.
-func (b *builder) copyLog(ctx context.Context, log, out durable.File) (count int, err error) {
+func (b *builder) copyLog(ctx context.Context, log, out durable.File) (count int, gaps []events.Gap, err error) {
 	st, err := log.Stat()
 	if err != nil {
-		return 0, err
+		return 0, nil, err
 	}
 	seams := newSeams(b.redactor)
 	err = eachLine(ctx, io.NewSectionReader(log, 0, st.Size()), func(line events.Line) error {
@@ -64,15 +68,20 @@ func (b *builder) copyLog(ctx context.Context, log, out durable.File) (count int
 		return nil
 	})
 	if err != nil {
-		return 0, err
+		return 0, nil, err
 	}
+	var there int64 // events in the copy
 	buffered := bufio.NewWriterSize(out, 256<<10)
 	var scratch []byte
 	err = eachLine(ctx, io.NewSectionReader(log, 0, st.Size()), func(line events.Line) error {
 		text, leaves := redactLine(b.redactor, scratch[:0], line, seams)
 		scratch = text
 		if !leaves {
+			gaps = add(gaps, there, events.Text(line.Raw, "event_hash"))
 			return nil
+		}
+		if err := canonjson.Members(text, func(canonjson.Member) {}); err == nil || errors.Is(err, canonjson.ErrNoObject) {
+			there++
 		}
 		count++
 		_, err := buffered.Write(append(text, '\n'))
@@ -84,7 +93,44 @@ func (b *builder) copyLog(ctx context.Context, log, out durable.File) (count int
 	if err == nil {
 		err = out.SyncData()
 	}
-	return count, err
+	return count, gaps, err
+}
+
+// add notes an event that is left out behind the first events of a copy.
+func add(gaps []events.Gap, after int64, hash string) []events.Gap {
+	if last := len(gaps) - 1; last >= 0 && gaps[last].After == after {
+		gaps[last].EventHashes = append(gaps[last].EventHashes, hash)
+		return gaps
+	}
+	return append(gaps, events.Gap{After: after, EventHashes: []string{hash}})
+}
+
+// leftOut is what a pack keeps of the events that it lacks, in left_out.json: beside
+// the manifest, whose rows take no further members.
+type leftOut struct {
+	SchemaVersion int          `json:"schema_version"`
+	Type          string       `json:"type"`
+	Runs          []runLeftOut `json:"runs"`
+}
+
+type runLeftOut struct {
+	RunID string       `json:"run_id"`
+	Gaps  []events.Gap `json:"gaps"`
+}
+
+const leftOutName = "left_out.json"
+
+// writeLeftOut writes the file, none where nothing was left out.
+func (b *builder) writeLeftOut() error {
+	if len(b.leftOut.Runs) == 0 {
+		return nil
+	}
+	b.leftOut.SchemaVersion, b.leftOut.Type = doc.Version, "share_pack_left_out"
+	text, err := json.Marshal(b.leftOut)
+	if err != nil {
+		return err
+	}
+	return b.stage.WriteFile(leftOutName, append(text, '\n'))
 }
 
 func eachLine(ctx context.Context, r io.Reader, visit func(events.Line) error) error {

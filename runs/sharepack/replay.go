@@ -3,6 +3,7 @@ package sharepack
 // Replay of the logs in a pack.
 
 import (
+	"encoding/json"
 	"errors"
 	"io/fs"
 	"os"
@@ -10,6 +11,7 @@ import (
 	"strings"
 
 	"ac/events"
+	"ac/internal/durable"
 	"ac/internal/fault"
 	"ac/workspace"
 	"ac/workspace/doc"
@@ -56,12 +58,19 @@ func Replay(w *workspace.Workspace, project, id, run string, opts events.ReplayO
 	if err != nil {
 		return nil, err
 	}
-	replays := []Run{}
+	dir, replays := workspace.SharePackDir(project, id), []Run{}
+	var gaps map[string][]events.Gap
+	if opts.Verify {
+		if gaps, err = gapsOf(w, dir); err != nil {
+			return nil, err
+		}
+	}
 	for _, r := range pack.IncludedRuns {
 		if run != "" && r.RunID != run {
 			continue
 		}
-		replay, err := replayRun(w, workspace.SharePackDir(project, id), r, opts)
+		opts.LeftOut = gaps[r.RunID]
+		replay, err := replayRun(w, dir, r, opts)
 		if err != nil {
 			return nil, err
 		}
@@ -87,6 +96,35 @@ func replayRun(w *workspace.Workspace, dir string, run doc.IncludedRun, opts eve
 		return replay, fault.New(fault.IO, "%s cannot be read: %w", run.BundleRelpath, err)
 	}
 	return replay, nil
+}
+
+// maxLeftOut bounds the file of what a pack lacks: some millions of events.
+const maxLeftOut = 512 << 20
+
+// gapsOf reads which events a pack lacks, by run; packs of other programs do not say.
+func gapsOf(w *workspace.Workspace, dir string) (map[string][]events.Gap, error) {
+	name := path.Join(dir, leftOutName)
+	switch st, err := w.FS.Lstat(name); {
+	case errors.Is(err, fs.ErrNotExist):
+		return nil, nil
+	case err != nil:
+		return nil, fault.New(fault.InvalidFile, "%s cannot be read: %w", name, err)
+	case !st.Mode().IsRegular():
+		return nil, fault.New(fault.InvalidFile, "%s is no file", name)
+	}
+	text, err := durable.ReadFile(w.FS, name, maxLeftOut)
+	var found leftOut
+	if err == nil {
+		err = json.Unmarshal(text, &found)
+	}
+	if err != nil {
+		return nil, fault.New(fault.InvalidFile, "%s cannot be read: %w", name, err)
+	}
+	gaps := make(map[string][]events.Gap, len(found.Runs))
+	for _, run := range found.Runs {
+		gaps[run.RunID] = run.Gaps
+	}
+	return gaps, nil
 }
 
 // confined refuses a path out of a manifest that does not lead into the bundle

@@ -1,8 +1,10 @@
 package sharepack
 
 import (
+	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -110,5 +112,66 @@ func TestReplayRefused(t *testing.T) {
 	f.write(t, workspace.SharePackFile(f.project, "share_bad"), "schema_version: 1\nunknown: 1\n")
 	if _, err := Replay(f.w, f.project, "share_bad", "", events.ReplayOptions{}); !fault.Is(err, fault.InvalidFile) {
 		t.Errorf("bad manifest: %v", err)
+	}
+}
+
+// TestReplayOfSome shows that what a pack lacks is told as that, not as a broken chain,
+// and that a chain that is broken still is.
+func TestReplayOfSome(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		visibilities string // of the events: o is org, p is private
+		want         []string
+	}{
+		"none left out":  {"oooo", nil},
+		"in the middle":  {"oppo", []string{"2: 2 events are not in this pack"}},
+		"first and last": {"poop", []string{"1: 2 events are not in this pack"}},
+		"one":            {"opo", []string{"2: 1 event is not in this pack"}},
+		"many places":    {"popopopo", []string{"1: 4 events are not in this pack"}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			f := newFixture(t)
+			f.artifact(t, "art_1.md", "art_1", "org", "run_1", "", "")
+			if err := os.MkdirAll(filepath.Dir(f.path(workspace.LogFile(f.project, "run_1"))), 0o750); err != nil {
+				t.Fatal(err)
+			}
+			for i, v := range c.visibilities {
+				visibility := map[rune]string{'o': events.VisibilityOrg, 'p': "private_agent"}[v]
+				draft, err := f.w.Events.Draft(events.Draft{RunID: "run_1", SessionRef: "s", Actor: "a", Visibility: visibility, Type: "note.said"}, map[string]int{"n": i})
+				if err == nil {
+					err = f.w.Append(t.Context(), workspace.LogFile(f.project, "run_1"), draft)
+				}
+				if err != nil {
+					t.Fatal(err)
+				}
+			}
+			made, _ := f.create(t)
+			replay := func() (told []string) {
+				runs, err := Replay(f.w, f.project, made.ID, "", events.ReplayOptions{Verify: true})
+				if err != nil || len(runs) != 1 || runs[0].DeterministicOK != (len(runs[0].VerificationIssues) == 0) {
+					t.Fatalf("%+v (%v)", runs, err)
+				}
+				for _, issue := range runs[0].VerificationIssues {
+					told = append(told, fmt.Sprintf("%d: %s", issue.Seq, issue.Message))
+				}
+				return told
+			}
+			if got := replay(); !slices.Equal(got, c.want) {
+				t.Errorf("got %q, want %q", got, c.want)
+			}
+			file := f.path(workspace.SharePackDir(f.project, made.ID) + "/bundle/run_events/run_1.events.jsonl")
+			text, err := os.ReadFile(file)
+			if err != nil {
+				t.Fatal(err)
+			}
+			first, rest, _ := strings.Cut(string(text), "\n")
+			if err := os.WriteFile(file, []byte(rest+first+"\n"), 0o600); err != nil {
+				t.Fatal(err)
+			}
+			if got := replay(); len(got) <= len(c.want) {
+				t.Errorf("events in another order: %q", got)
+			}
+		})
 	}
 }
