@@ -8,6 +8,7 @@ import (
 	"errors"
 	"os"
 	"path/filepath"
+	"runtime"
 	"slices"
 	"strings"
 	"sync"
@@ -245,5 +246,40 @@ func TestFailedSyncOfMany(t *testing.T) {
 				t.Errorf("%s: %s is there %d times", plan.Hit(), id, strings.Count(found, id))
 			}
 		}
+	}
+}
+
+// TestCloseBesideSync closes a log again and again while others append to it: whoever
+// waits for the disk still has the file.
+func TestCloseBesideSync(t *testing.T) {
+	t.Parallel()
+	log, _, file := failingLog(t)
+	var writers sync.WaitGroup
+	const each = 40
+	for range 4 {
+		made := drafts(t, each)
+		writers.Go(func() {
+			for _, d := range made {
+				if err := log.Append(t.Context(), d); err != nil {
+					t.Error(err)
+				}
+			}
+		})
+	}
+	over := make(chan struct{})
+	go func() { writers.Wait(); close(over) }()
+	for closing := true; closing; {
+		select {
+		case <-over:
+			closing = false
+		default:
+			runtime.Gosched()
+		}
+		if err := log.Close(); err != nil {
+			t.Error(err)
+		}
+	}
+	if found := ids(t, file, 0); len(found) < 4*each {
+		t.Errorf("%d events", len(found))
 	}
 }

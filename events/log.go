@@ -31,11 +31,12 @@ type Log struct {
 
 	mu      sync.Mutex // one append of this process at a time
 	open    *handle
+	doubt   int64    // what lies behind it has to be read from the disk; -1 for nothing
 	witness *Witness // nil when nobody looks whether events stay
 }
 
 // OpenLog makes the appender of a log. Nothing is touched yet.
-func OpenLog(fsys durable.FS, name string) *Log { return &Log{fsys: fsys, name: name} }
+func OpenLog(fsys durable.FS, name string) *Log { return &Log{fsys: fsys, name: name, doubt: -1} }
 
 // handle is one opening of the file, with what is known of its end.
 type handle struct {
@@ -50,6 +51,40 @@ type handle struct {
 	synced  int64
 	syncing bool
 	failed  error
+	users   int  // who may still sync it
+	retired bool // closed by the last of them
+}
+
+// use keeps the file open until release.
+func (h *handle) use() {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.users++
+}
+
+func (h *handle) release() error {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.users--
+	return h.closeUnused()
+}
+
+// retire closes the file as soon as nobody syncs it any more.
+func (h *handle) retire() error {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.retired = true
+	return h.closeUnused()
+}
+
+// drop is retire for a file whose lock may still come.
+func (h *handle) drop() error { return errors.Join(lock.Unlock(h.file), h.retire()) }
+
+func (h *handle) closeUnused() error {
+	if !h.retired || h.users > 0 {
+		return nil
+	}
+	return h.file.Close()
 }
 
 // Append seals the drafts, writes their lines in one write and returns when
@@ -59,20 +94,26 @@ func (l *Log) Append(ctx context.Context, drafts ...Draft) error {
 	if err != nil {
 		return err
 	}
-	return l.sync(h, end)
+	return errors.Join(l.sync(h, end), h.release())
 }
 
 // Write is Append without the wait for the disk: Sync makes the lines durable.
 // A write that got part of its way is a PartialError.
 func (l *Log) Write(ctx context.Context, drafts ...Draft) error {
-	_, _, err := l.write(ctx, drafts)
-	return err
+	h, _, err := l.write(ctx, drafts)
+	if err != nil {
+		return err
+	}
+	return h.release()
 }
 
 // Sync makes everything durable that was written through this Log before.
 func (l *Log) Sync() error {
 	l.mu.Lock()
 	h := l.open
+	if h != nil {
+		h.use()
+	}
 	l.mu.Unlock()
 	if h == nil {
 		return nil
@@ -80,21 +121,22 @@ func (l *Log) Sync() error {
 	h.mu.Lock()
 	end := h.written
 	h.mu.Unlock()
-	return l.sync(h, end)
+	return errors.Join(l.sync(h, end), h.release())
 }
 
-// Close releases the file.
+// Close releases the file, once those who sync it are done.
 func (l *Log) Close() error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if l.open == nil {
 		return nil
 	}
-	err := l.open.file.Close()
+	err := l.open.retire()
 	l.open = nil
 	return err
 }
 
+// write writes the drafts; the caller releases the handle.
 func (l *Log) write(ctx context.Context, drafts []Draft) (*handle, int64, error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -110,6 +152,7 @@ func (l *Log) write(ctx context.Context, drafts []Draft) (*handle, int64, error)
 		h.size = -1
 		return nil, 0, fmt.Errorf("append to %s: %w", l.name, err)
 	}
+	h.use()
 	return h, end, nil
 }
 
@@ -136,9 +179,12 @@ func (l *Log) appendWitnessed(h *handle, drafts []Draft) (end int64, err error) 
 func (l *Log) lock(ctx context.Context) (*handle, error) {
 	ctx, cancel := context.WithTimeoutCause(ctx, lockPatience, errors.New("the log is locked by another process"))
 	defer cancel()
-	if l.open != nil && l.open.broken() {
-		_ = l.open.file.Close() // it failed already
-		l.open = nil
+	if l.open != nil {
+		if synced, broken := l.open.broken(); broken {
+			l.doubt = synced
+			_ = l.open.retire() // it failed already
+			l.open = nil
+		}
 	}
 	for {
 		if l.open == nil {
@@ -150,7 +196,7 @@ func (l *Log) lock(ctx context.Context) (*handle, error) {
 			l.open.cond = sync.NewCond(&l.open.mu)
 		}
 		h := l.open
-		if err := lock.File(ctx, h.file); err != nil {
+		if err := lock.FileOr(ctx, h.file, h.drop); err != nil {
 			l.open = nil
 			return nil, err
 		}
@@ -163,15 +209,19 @@ func (l *Log) lock(ctx context.Context) (*handle, error) {
 			if mine.Size() == 0 {
 				err = l.fsys.SyncDir(path.Dir(l.name)) // its name may be new
 			}
+			if l.doubt >= 0 {
+				durable.Forget(h.file, l.doubt) // the kernel may hold what the disk never took
+			}
 			if err = errors.Join(err, h.readTail(mine.Size())); err != nil {
 				return nil, errors.Join(err, lock.Unlock(h.file))
 			}
+			l.doubt = -1
 			return h, nil
 		}
 		// Replaced (migrated) or removed: the name decides.
 		l.open = nil
-		if closeErr := h.file.Close(); closeErr != nil {
-			return nil, closeErr
+		if dropErr := h.drop(); dropErr != nil {
+			return nil, dropErr
 		}
 		if err != nil && !errors.Is(err, fs.ErrNotExist) {
 			return nil, err
@@ -294,10 +344,11 @@ func (l *Log) sync(h *handle, end int64) error {
 	return nil
 }
 
-func (h *handle) broken() bool {
+// broken reports whether a sync of the file failed, and what was durable before.
+func (h *handle) broken() (synced int64, broken bool) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	return h.failed != nil
+	return h.synced, h.failed != nil
 }
 
 // Tail is the end of a log.

@@ -67,6 +67,7 @@ type Workspace struct {
 	listings *listings
 	verdicts *verdicts
 	appended func(log string)
+	logs     openLogs
 	gaveUp   atomic.Int64 // when the write lock was last given up, 0 once it was had
 }
 
@@ -140,8 +141,8 @@ func (w *Workspace) Appended(log string) {
 // Append appends events to one log and returns when they are durable. It does
 // not take the write lock.
 func (w *Workspace) Append(ctx context.Context, log string, drafts ...events.Draft) error {
-	l := events.OpenLog(w.FS, log)
-	err := errors.Join(l.Append(ctx, drafts...), l.Close())
+	l := w.logs.open(w.FS, log)
+	err := errors.Join(l.Append(ctx, drafts...), w.logs.close(log))
 	if err == nil {
 		w.Appended(log)
 	}

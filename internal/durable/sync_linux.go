@@ -13,6 +13,15 @@ func syncData(f *os.File) error {
 	return control(f, unix.Fdatasync)
 }
 
+// Forget has the kernel read a file from the disk again from an offset on, where it
+// can: after a failed sync it may hold what never got there. It is a wish; a system
+// that does not grant it reads what it holds.
+func Forget(f File, from int64) {
+	if raw, err := f.SyscallConn(); err == nil {
+		_ = raw.Control(func(fd uintptr) { _ = unix.Fadvise(int(fd), from, 0, unix.FADV_DONTNEED) })
+	}
+}
+
 func syncDir(d *os.File) error {
 	return kindly(control(d, unix.Fsync))
 }

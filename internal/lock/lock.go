@@ -38,21 +38,33 @@ func (h *Held) Retire() error {
 	return errors.Join(h.fsys.Remove(h.name), h.file.Close())
 }
 
-// probes is how often Try looks again at a lock that is busy: a probe by Busy
-// holds a lock for some microseconds.
-const probes = 5
+// tryPatience bounds how long Try waits for those who only look whether a lock is
+// held. They hold it shared, for moments, unless the machine lets them wait.
+const tryPatience = time.Second
 
-// Try takes the lock or returns ErrBusy. The file and its directory are made.
+// Try takes the lock, or returns ErrBusy when somebody holds it. Looking whether it
+// is held makes no Try fail. The file and its directory are made.
 func Try(fsys durable.FS, name string) (*Held, error) {
-	for attempt := range probes {
+	began := time.Now()
+	for attempt := 0; ; attempt++ {
 		held, err := tryOnce(fsys, name)
 		if !errors.Is(err, ErrBusy) {
 			return held, err
 		}
-		time.Sleep(time.Duration(attempt) * 200 * time.Microsecond)
+		busy, lookErr := Busy(fsys, name)
+		if lookErr != nil {
+			return nil, lookErr
+		}
+		if (busy && attempt >= probes) || time.Since(began) > tryPatience {
+			return nil, err
+		}
+		time.Sleep(time.Duration(min(attempt, probes)) * 200 * time.Microsecond)
 	}
-	return nil, ErrBusy
 }
+
+// probes is how often a lock that is held is asked for: one who tries holds it for a
+// moment, too.
+const probes = 5
 
 func tryOnce(fsys durable.FS, name string) (*Held, error) {
 	for {
@@ -94,19 +106,24 @@ func Wait(ctx context.Context, fsys durable.FS, name string) (*Held, error) {
 }
 
 // File takes an exclusive kernel lock on an open file, which Unlock
-// or its Close gives up. When it fails the file is closed, or will be as soon as the kernel lets
-// go of it.
-func File(ctx context.Context, file durable.File) error {
+// or its Close gives up. When it fails the file is closed, or will be as soon as the
+// kernel lets go of it.
+func File(ctx context.Context, file durable.File) error { return FileOr(ctx, file, file.Close) }
+
+// FileOr is File for a file that others use, too: when it fails, drop is called in
+// place of Close, then or as soon as the kernel lets go of the file. The file may be
+// locked when drop is called.
+func FileOr(ctx context.Context, file durable.File, drop func() error) error {
 	err := flock(file, false, true)
 	if err == nil {
 		return nil
 	}
 	if !errors.Is(err, ErrBusy) {
-		return errors.Join(err, file.Close())
+		return errors.Join(err, drop())
 	}
 	if ctx.Done() == nil {
 		if err := flock(file, false, false); err != nil {
-			return errors.Join(err, file.Close())
+			return errors.Join(err, drop())
 		}
 		return nil
 	}
@@ -117,13 +134,13 @@ func File(ctx context.Context, file durable.File) error {
 	select {
 	case err := <-got:
 		if err != nil {
-			return errors.Join(err, file.Close())
+			return errors.Join(err, drop())
 		}
 		return nil
 	case <-ctx.Done():
 		go func() {
-			<-got            //nolint:errcheck // got or not, it is given up
-			_ = file.Close() // nothing was written through it
+			<-got      //nolint:errcheck // got or not, it is given up
+			_ = drop() // nothing was written through it
 		}()
 		return context.Cause(ctx)
 	}

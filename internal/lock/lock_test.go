@@ -97,6 +97,46 @@ func TestTry(t *testing.T) {
 	}
 }
 
+// TestLooksFailNoTry shows that one who only looks, and is held up while he does, makes
+// no Try fail.
+func TestLooksFailNoTry(t *testing.T) {
+	t.Parallel()
+	r := newRoot(t)
+	held, err := Try(r, "locks/a")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := held.Release(); err != nil {
+		t.Fatal(err)
+	}
+	look, err := r.OpenFile("locks/a", os.O_RDONLY, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := flock(look, true, true); err != nil {
+		t.Fatal(err)
+	}
+	got := make(chan error, 1)
+	go func() {
+		held, err := Try(r, "locks/a")
+		if err == nil {
+			err = held.Release()
+		}
+		got <- err
+	}()
+	select {
+	case err := <-got:
+		t.Fatalf("it did not wait for the look: %v", err)
+	case <-time.After(50 * time.Millisecond):
+	}
+	if err := look.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if err := <-got; err != nil {
+		t.Error(err)
+	}
+}
+
 // TestRetireRace retires and takes one lock from many sides: never do two hold
 // it, although its file comes and goes.
 func TestRetireRace(t *testing.T) {

@@ -123,29 +123,37 @@ func take(w *workspace.Workspace, project, run, ref string) (*claim, error) {
 	return &claim{run: r, ref: s}, nil
 }
 
-// claimPatience is how long a start waits for a session of the same ref that is
-// over to let go of its locks.
-const claimPatience = time.Second
+const (
+	// claimPatience is how long a start waits for a session of the same ref that is
+	// over, or whose owner died, to let go of its locks.
+	claimPatience = time.Second
+	// strangerPatience is how long it waits for somebody that it knows nothing of:
+	// those who only look hold a lock for moments.
+	strangerPatience = 100 * time.Millisecond
+)
 
 // takeSoon is take for a start.
 func takeSoon(ctx context.Context, w *workspace.Workspace, order Order) (*claim, error) {
-	limit := time.NewTimer(claimPatience)
-	defer limit.Stop()
+	began := time.Now()
 	for {
 		c, err := take(w, order.ProjectID, order.RunID, order.SessionRef)
 		if !errors.Is(err, lock.ErrBusy) {
 			return c, err
 		}
-		// One that is not over will not let go.
-		if old, readErr := Read(w, order.SessionRef); readErr != nil || !doc.Terminal(old.Status) {
+		patience := claimPatience
+		switch old, readErr := Read(w, order.SessionRef); {
+		case readErr != nil:
+			patience = strangerPatience
+		case !doc.Terminal(old.Status) && (old.OwnerPID == nil || proc.Identity{PID: *old.OwnerPID, Start: old.OwnerStart}.Alive()):
+			return nil, err // it will not let go
+		}
+		if time.Since(began) > patience {
 			return nil, err
 		}
 		select {
-		case <-limit.C:
-			return nil, err
 		case <-ctx.Done():
 			return nil, context.Cause(ctx)
-		case <-time.After(claimPatience / 100):
+		case <-time.After(strangerPatience / 20):
 		}
 	}
 }
