@@ -86,3 +86,6 @@ func SweepAdopted(func(int) bool, time.Duration) []int { return nil }
 
 // OwnedByUs cannot be told here.
 func OwnedByUs(fs.FileInfo) bool { return true }
+
+// KillGroup is not supported here.
+func KillGroup(Identity, time.Duration) bool { return false }

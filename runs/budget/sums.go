@@ -3,9 +3,11 @@ package budget
 // What the runs of a project have spent, kept between questions.
 
 import (
+	"context"
 	"slices"
 	"sync"
 
+	"ac/index"
 	"ac/internal/durable"
 	"ac/workspace"
 	"ac/workspace/doc"
@@ -38,6 +40,7 @@ type ledger struct {
 	entries map[string]entry
 	open    []string // runs that may still change
 	next    int      // of names, to be compared with its file
+	indexed bool     // the index was asked
 }
 
 // entry is what one run has spent.
@@ -50,6 +53,21 @@ type entry struct {
 
 // Totals is what a project's runs have spent, and those of one task of it.
 type Totals struct{ Project, Task Spend }
+
+// fewRuns is how many runs are read at once without a look at the index.
+const fewRuns = 64
+
+// indexed is what the index knows for sure of the finished runs of a project. It may
+// be missing, old or somebody else's: what it does not tell is read.
+func indexed(w *workspace.Workspace, project string) (known map[string]index.Spent) {
+	ix := index.For(w)
+	_ = ix.View(context.Background(), func(v *index.View) (err error) {
+		known, err = v.Spending(project)
+		return err
+	})
+	_ = ix.Close() // it was only read
+	return known
+}
 
 // Of sums all valid runs of a project but one, and those among them that worked
 // on a task; without and task may be "". A run that cannot be read counts for
@@ -83,8 +101,16 @@ func (l *ledger) refresh(w *workspace.Workspace, project string) error {
 	if err := l.list(w, project); err != nil {
 		return err
 	}
+	var known map[string]index.Spent
+	if !l.indexed && len(l.open) > fewRuns {
+		l.indexed, known = true, indexed(w, project)
+	}
 	open := l.open[:0:0]
 	for _, name := range l.open {
+		if spent, ok := known[name]; ok {
+			l.entries[name] = entry{spend: Of(spent.Usage), task: spent.TaskID, final: true}
+			continue
+		}
 		e := read(w, project, name, l.entries[name])
 		l.entries[name] = e
 		if !e.final {
@@ -92,6 +118,9 @@ func (l *ledger) refresh(w *workspace.Workspace, project string) error {
 		}
 	}
 	l.open = open
+	if known != nil {
+		return nil // all was compared just now
+	}
 	for range min(recheck, len(l.names)) {
 		l.next = (l.next + 1) % len(l.names)
 		name := l.names[l.next]

@@ -3,15 +3,19 @@ package budget
 import (
 	"context"
 	"fmt"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"runtime"
+	"strings"
 	"testing"
 	"time"
 
 	"pgregory.net/rapid"
 
+	"ac/index"
 	"ac/internal/clock"
+	"ac/internal/durable"
 	"ac/workspace"
 	"ac/workspace/doc"
 )
@@ -250,4 +254,58 @@ func BenchmarkSums(b *testing.B) {
 			sum(b)
 		}
 	})
+}
+
+// opened counts the records of runs that are opened.
+type opened struct {
+	durable.FS
+	runs int
+}
+
+func (o *opened) OpenFile(name string, flag int, perm fs.FileMode) (durable.File, error) {
+	if strings.HasSuffix(name, "/run.yaml") {
+		o.runs++
+	}
+	return o.FS.OpenFile(name, flag, perm)
+}
+
+// TestSumsOfIndex shows that sums take finished runs from the index as far as their
+// files are those that were indexed, and read all others.
+func TestSumsOfIndex(t *testing.T) {
+	t.Parallel()
+	env := workspace.SystemEnv()
+	env.Clock = clock.New(func() time.Time { return time.Now().Add(time.Hour) }, 0) // files seem old
+	w := newWorkspace(t, env)
+	put(t, w, run("run_live", doc.StatusRunning, "t", -1, nil))
+	for i := range 200 {
+		put(t, w, run(fmt.Sprintf("run_%03d", i), doc.StatusEnded, []string{"t", "u"}[i%2], 10, new(0.5)))
+	}
+	ix := index.For(w)
+	if _, err := ix.Sync(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if err := ix.Close(); err != nil {
+		t.Fatal(err)
+	}
+	counting := &opened{FS: w.FS}
+	w.FS = counting
+	sums := func(want Totals, most int) {
+		t.Helper()
+		counting.runs = 0
+		got, err := NewSums(w).Of("p", "t", "")
+		if err != nil || got != want || counting.runs > most {
+			t.Errorf("%+v (%v) with %d records read, want %+v with %d at most", got, err, counting.runs, want, most)
+		}
+	}
+	half := int64(500_000_000)
+	sums(Totals{Spend{2000, 200 * half}, Spend{1000, 100 * half}}, 1)
+	// What changed behind the index is read.
+	nextTick(t, w.Dir())
+	put(t, w, run("run_000", doc.StatusEnded, "t", 1010, nil))
+	put(t, w, run("run_new", doc.StatusFailed, "t", 7, nil))
+	sums(Totals{Spend{3007, 199 * half}, Spend{2007, 99 * half}}, 3)
+	if err := os.WriteFile(index.Path(w.Dir()), []byte("no index"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	sums(Totals{Spend{3007, 199 * half}, Spend{2007, 99 * half}}, 202)
 }

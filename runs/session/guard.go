@@ -15,6 +15,7 @@ import (
 	"os/exec"
 	"os/signal"
 	"runtime"
+	"slices"
 	"sync"
 	"syscall"
 	"time"
@@ -75,13 +76,20 @@ type guardSwept struct {
 
 // RunGuard is the main function of a guard process. It returns when nothing of
 // the provider is left.
-func RunGuard() error {
+func RunGuard() error { return runGuard(proc.BecomeSubreaper, proc.Start) }
+
+// starter starts a program as leader of its own group.
+type starter func(path string, argv, env []string, dir string, files [3]*os.File) (pid int, err error)
+
+// runGuard is RunGuard with the ways in which the system keeps descendants together,
+// which not every system has.
+func runGuard(adopt func() error, start starter) error {
 	// Signals that reach us by mistake are taken and passed over. Ignoring them
 	// would make the provider ignore them too.
 	signals := make(chan os.Signal, 8)
 	signal.Notify(signals, syscall.SIGHUP, syscall.SIGINT, syscall.SIGQUIT, syscall.SIGTERM, syscall.SIGPIPE)
 	runtime.LockOSThread() // the provider dies with the thread that starts it
-	if err := proc.BecomeSubreaper(); err != nil {
+	if err := adopt(); err != nil {
 		return err
 	}
 	// They came to us through an exec; the provider is to have none of them. A
@@ -89,12 +97,13 @@ func RunGuard() error {
 	for fd := guardSocket; fd <= guardStderr; fd++ {
 		proc.CloseOnExec(fd)
 	}
-	g := &guard{socket: os.NewFile(guardSocket, "supervisor"), exited: make(chan struct{})}
+	g := &guard{socket: os.NewFile(guardSocket, "supervisor"), launch: start, exited: make(chan struct{})}
 	return g.serve()
 }
 
 type guard struct {
 	socket *os.File
+	launch starter
 	pid    int
 	exited chan struct{}
 
@@ -131,7 +140,7 @@ func (g *guard) start(order *startOrder) error {
 	for i, fd := range []uintptr{guardStdin, guardStdout, guardStderr} {
 		files[i] = os.NewFile(fd, "provider")
 	}
-	pid, err := proc.Start(order.Path, order.Argv, order.Env, order.Dir, files)
+	pid, err := g.launch(order.Path, order.Argv, order.Env, order.Dir, files)
 	for _, f := range files {
 		err = errors.Join(err, f.Close())
 	}
@@ -182,6 +191,8 @@ type guarded struct {
 	socket  *os.File
 	reports chan guardReport // closed when the guard is gone
 	all     *Guards
+	once    sync.Once
+	left    []int // after the sweep
 }
 
 // Guards are the guards that one process started and did not bury yet. Who
@@ -266,15 +277,29 @@ func (g *guarded) order(o guardOrder) error {
 func (g *guarded) signal(sig syscall.Signal) { _ = g.order(guardOrder{Signal: int(sig)}) } // a dead guard is noticed by its reports
 
 // sweep has the guard kill whatever is left and waits for its end. Descendants
-// of a guard that was killed come to us, and are killed here.
+// of a guard that was killed come to us, and are killed here. It is done once.
 func (g *guarded) sweep() (left []int) {
-	_ = g.order(guardOrder{Sweep: true}) // a dead guard cannot take it
-	for r := range g.reports {
-		if r.Swept != nil {
-			left = r.Swept.Left
+	g.once.Do(func() {
+		_ = g.order(guardOrder{Sweep: true}) // a dead guard cannot take it
+		for r := range g.reports {
+			if r.Swept != nil {
+				g.left = r.Swept.Left
+			}
 		}
+		g.left = append(g.left, g.release()...)
+	})
+	return g.left
+}
+
+// sweepDead kills what a guard leaves behind that was killed itself. Not every system
+// gives us its descendants, or ends them with it: the provider is killed by its
+// identity, with its group, and only what was seen to die is no longer told.
+func (g *guarded) sweepDead(provider proc.Identity) (left []int) {
+	left = g.sweep()
+	if provider.PID > 0 && !proc.KillGroup(provider, sweepPatience) && !slices.Contains(left, provider.PID) {
+		left = append(left, provider.PID)
 	}
-	return append(left, g.release()...)
+	return left
 }
 
 // release waits for a guard whose reports have ended and mops up after it: what

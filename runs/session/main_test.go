@@ -13,6 +13,7 @@ import (
 	"os"
 	"os/exec"
 	"os/signal"
+	"path/filepath"
 	"strconv"
 	"strings"
 	"syscall"
@@ -33,11 +34,16 @@ func TestMain(m *testing.M) {
 	if len(os.Args) > 1 {
 		switch os.Args[1] {
 		case session.GuardCommand:
+			if filepath.Base(os.Args[0]) == bareGuard {
+				os.Exit(exitOf(session.RunBareGuard()))
+			}
 			os.Exit(exitOf(session.RunGuard()))
 		case session.SuperviseCommand:
 			os.Exit(supervise())
 		case dyingCommand:
 			os.Exit(exitOf(superviseUntil(os.Args[2], os.Args[3])))
+		case bareCommand, panicCommand:
+			os.Exit(exitOf(bareMain(os.Args[1])))
 		case hostCommand:
 			os.Exit(exitOf(hostMain()))
 		case "app-server":

@@ -167,6 +167,9 @@ func (s *supervisor) accept(ctx context.Context) error {
 func (s *supervisor) run(ctx context.Context) (err error) {
 	defer func() {
 		if r := recover(); r != nil {
+			if s.guard != nil {
+				s.guard.sweep() // this process may live on
+			}
 			err = s.end(ctx, outcome{status: doc.StatusFailed, err: fmt.Errorf("internal fault: %v\n%s", r, debug.Stack())})
 		}
 	}()
@@ -242,6 +245,16 @@ func (s *supervisor) started(r guardReport) {
 	s.host.tell(phaseRunning, nil)
 }
 
+// provider is the process that the guard started, as it reported it.
+func (s *supervisor) provider() proc.Identity {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.record.PID == nil {
+		return proc.Identity{}
+	}
+	return proc.Identity{PID: *s.record.PID, Start: s.record.PIDStart}
+}
+
 // follow records the output until the provider and its pipes have ended,
 // stopping it when that is asked for.
 func (s *supervisor) follow(ctx context.Context, pipes *pipes) outcome {
@@ -283,8 +296,11 @@ func (s *supervisor) follow(ctx context.Context, pipes *pipes) outcome {
 	var left []int
 	var err error
 	if guardDied {
-		left = s.guard.sweep() // at once: nobody else holds the provider now
-		err = errors.New("the guard of the provider died; everything it had started was killed")
+		left = s.guard.sweepDead(s.provider()) // at once: nobody else holds the provider now
+		err = errors.New("the guard of the provider died; the provider was killed with all of its group")
+		if len(left) > 0 {
+			err = errors.New("the guard of the provider died")
+		}
 	}
 	err = errors.Join(err, s.drain(pipes, drained))
 	if !guardDied {

@@ -1,0 +1,65 @@
+package index
+
+// What finished runs spent, for budgets: they decide by files, so that nothing is
+// told here whose file is not the one that was indexed.
+
+import (
+	"database/sql"
+	"path"
+
+	"ac/internal/durable"
+	"ac/workspace"
+	"ac/workspace/doc"
+)
+
+// Spent is what the record of a finished run tells of its usage.
+type Spent struct {
+	TaskID string
+	Usage  *doc.Usage // total and cost alone, nil for none
+}
+
+// Spending tells what the finished runs of a project spent, by the names of their
+// folders. A run whose record changed since it was indexed, or may have changed
+// without a trace, is left out.
+func (v *View) Spending(project string) (map[string]Spent, error) {
+	type row struct {
+		file  string
+		state []byte
+		spent Spent
+	}
+	rows, err := query(v, `SELECT f.path, f.state, COALESCE(r.spec_task_id,''), r.usage_total_tokens, r.usage_cost_usd
+ FROM ac_runs r JOIN ac_files f ON f.id=r.id WHERE r.project_id=? AND r.status<>'running'`, []any{project},
+		func(rows *sql.Rows, r *row) error {
+			var tokens *int64
+			var cost *float64
+			if err := rows.Scan(&r.file, &r.state, &r.spent.TaskID, &tokens, &cost); err != nil {
+				return err
+			}
+			if tokens != nil {
+				r.spent.Usage = &doc.Usage{TotalTokens: *tokens, CostUSD: cost}
+			}
+			return nil
+		})
+	if err != nil || len(rows) == 0 {
+		return nil, err
+	}
+	dir, err := durable.OpenDir(v.w.FS, workspace.RunsDir(project))
+	if err != nil {
+		return nil, err
+	}
+	defer dir.Close()
+	found := make(map[string]Spent, len(rows))
+	for i := range rows {
+		r := &rows[i]
+		var known file
+		if err := known.decode(r.state); err != nil {
+			return nil, err
+		}
+		name := path.Base(path.Dir(r.file))
+		version, _, err := dir.Look(name + "/run.yaml")
+		if err == nil && !known.racy && known.shown && version == known.version && path.Dir(path.Dir(r.file)) == dir.Name() {
+			found[name] = r.spent
+		}
+	}
+	return found, nil
+}

@@ -1,0 +1,18 @@
+package session
+
+import (
+	"os"
+	"syscall"
+)
+
+// RunBareGuard is a guard on a system that neither gives it its descendants nor ends
+// them with it.
+func RunBareGuard() error {
+	return runGuard(func() error { return nil }, func(path string, argv, env []string, dir string, files [3]*os.File) (int, error) {
+		fds := make([]uintptr, len(files))
+		for i, f := range files {
+			fds[i] = f.Fd()
+		}
+		return syscall.ForkExec(path, argv, &syscall.ProcAttr{Dir: dir, Env: env, Files: fds, Sys: &syscall.SysProcAttr{Setpgid: true}})
+	})
+}
