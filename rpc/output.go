@@ -5,6 +5,7 @@ package rpc
 
 import (
 	"context"
+	"errors"
 	"io"
 	"os"
 	"slices"
@@ -34,13 +35,15 @@ type output struct {
 	file *os.File // the writer, where it can be asked whether it is writable
 
 	mu      sync.Mutex
+	asks    bool // whether it is writable has to be asked before each write
 	pending []byte
 	spare   []byte
 	writing bool
 	err     error
-	room    chan struct{} // closed and made anew whenever something was written
+	room    chan struct{} // closed when something was written; nil while nobody waits
 	wake    chan struct{}
 	closed  bool
+	lines   sync.Pool     // of *[]byte, for answers on their way
 	moved   time.Time     // when the client last took something
 	failed  chan struct{} // closed with the first error
 	done    chan struct{} // closed when the writer has ended
@@ -48,9 +51,10 @@ type output struct {
 
 func newOutput(w io.Writer) *output {
 	o := &output{
-		w: w, room: make(chan struct{}), wake: make(chan struct{}, 1),
+		w: w, wake: make(chan struct{}, 1),
 		failed: make(chan struct{}), done: make(chan struct{}), moved: time.Now(),
 	}
+	o.lines.New = func() any { return new([]byte) }
 	if f, ok := w.(*os.File); ok {
 		o.file = f
 	}
@@ -61,15 +65,21 @@ func newOutput(w io.Writer) *output {
 // answer queues one line, which flush sends. Nothing is kept for a client that
 // is gone.
 func (o *output) answer(id []byte, result any, err error) {
-	line := appendAnswer(nil, id, result, err)
+	scratch := o.lines.Get().(*[]byte) //nolint:errcheck // it holds nothing else
+	line := appendAnswer((*scratch)[:0], id, result, err)
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	switch {
 	case o.err != nil:
 	case len(o.pending) == 0 && cap(o.pending) < len(line):
 		o.pending = line // large, and nothing to put it behind
+		return
 	default:
 		o.pending = append(o.pending, line...)
+	}
+	if cap(line) <= pieceBytes {
+		*scratch = line
+		o.lines.Put(scratch)
 	}
 }
 
@@ -78,7 +88,7 @@ func (o *output) answer(id []byte, result any, err error) {
 func (o *output) Notify(ctx context.Context, line []byte) error {
 	o.mu.Lock()
 	for len(o.pending) > noteBacklog && o.err == nil {
-		room := o.room
+		room := o.waitForRoom()
 		o.mu.Unlock()
 		select {
 		case <-ctx.Done():
@@ -110,8 +120,7 @@ func (o *output) flush() {
 		o.mu.Unlock()
 		return
 	}
-	if len(o.pending) <= directBytes && o.file != nil && proc.Writable(o.file) {
-		o.write()
+	if o.writeNow() || len(o.pending) <= directBytes && o.asks && proc.Writable(o.file) && o.write() {
 		o.mu.Unlock()
 		return
 	}
@@ -122,8 +131,46 @@ func (o *output) flush() {
 	}
 }
 
+// writeNow writes what is queued as far as that needs no waiting, and reports whether
+// that was all. It runs with the lock held.
+func (o *output) writeNow() (all bool) {
+	if o.file == nil || o.asks || o.err != nil || len(o.pending) > pieceBytes {
+		return false
+	}
+	n, err := proc.WriteNow(o.file, o.pending)
+	switch {
+	case errors.Is(err, proc.ErrUnsupported):
+		o.asks = true
+		return false
+	case err != nil:
+		return false // full, or an error that the next write meets again
+	}
+	o.moved = time.Now()
+	if o.pending = append(o.pending[:0], o.pending[n:]...); cap(o.pending) > answerBacklog {
+		o.pending = slices.Clone(o.pending)
+	}
+	o.tellRoom()
+	return len(o.pending) == 0
+}
+
+// waitForRoom gives the channel that is closed by the next write. It runs with the
+// lock held.
+func (o *output) waitForRoom() <-chan struct{} {
+	if o.room == nil {
+		o.room = make(chan struct{})
+	}
+	return o.room
+}
+
+func (o *output) tellRoom() {
+	if o.room != nil {
+		close(o.room)
+		o.room = nil
+	}
+}
+
 // write writes what is queued, with the lock given up meanwhile.
-func (o *output) write() {
+func (o *output) write() (tried bool) {
 	batch := o.pending
 	o.pending, o.writing = o.spare[:0], true
 	var err error
@@ -144,14 +191,14 @@ func (o *output) write() {
 		o.err = err
 		close(o.failed)
 	}
-	close(o.room)
-	o.room = make(chan struct{})
+	o.tellRoom()
 	if len(o.pending) > 0 {
 		select {
 		case o.wake <- struct{}{}:
 		default:
 		}
 	}
+	return true
 }
 
 func (o *output) run() {
@@ -176,7 +223,7 @@ func (o *output) full() <-chan struct{} {
 	if len(o.pending) <= answerBacklog || o.err != nil {
 		return nil
 	}
-	return o.room
+	return o.waitForRoom()
 }
 
 // stalled is for how long, from since on, the client has taken nothing although

@@ -239,7 +239,7 @@ func NewTable(version string) *Table {
 
 		on("adapter.status", Wait, (*company.Company).Adapters, "Which agent CLIs this machine has."),
 
-		across("index.sync_worker_status", Read, (*company.Companies).SyncWorkerStatus, "How the worker is that keeps indexes fresh."),
+		across("index.sync_worker_status", Inline, (*company.Companies).SyncWorkerStatus, "How the worker is that keeps indexes fresh."),
 		across("index.sync_worker_flush", Wait, (*company.Companies).FlushSyncWorker, "Bring the indexes up to date with what was noticed, now."),
 
 		on("monitor.snapshot", Read, (*company.Company).Monitor, "The runs with their sessions and what their logs say."),

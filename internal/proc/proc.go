@@ -18,6 +18,9 @@ import (
 // ErrUnsupported is returned where the operating system lacks what is asked.
 var ErrUnsupported = errors.New("not supported on this operating system")
 
+// ErrFull says that a write would have to wait for the reader.
+var ErrFull = errors.New("the reader has not read enough")
+
 // Identity names a process beyond its number: Start is opaque and differs for
 // every process that ever had the number.
 type Identity struct {
