@@ -75,9 +75,6 @@ func commentListCommand(a *app) *cobra.Command {
 			if err := require(cmd, "project"); err != nil {
 				return err
 			}
-			if err := atLeastOne(cmd, "limit"); err != nil {
-				return err
-			}
 			p.WorkspaceDir = given[0]
 			return a.printCall(cmd, "comment.list", p)
 		},
@@ -96,14 +93,4 @@ func (a *app) printCall(cmd *cobra.Command, method string, params any) error {
 		}
 		return a.printJSON(result)
 	})
-}
-
-// atLeastOne refuses numbers below one.
-func atLeastOne(cmd *cobra.Command, names ...string) error {
-	for _, name := range names {
-		if n, err := cmd.Flags().GetInt(name); err != nil || n < 1 {
-			return usageError{"--" + name + " must be an integer of at least 1"}
-		}
-	}
-	return nil
 }

@@ -226,10 +226,7 @@ func conversationReadCommand(a *app) *cobra.Command {
 		Use: "conversation:read <dir> <conversation>", Short: "Print the newest messages, oldest first", Args: args("dir", "conversation"),
 		Example: "  ac conversation:read ./acme conv_workspace_home --limit 20",
 		RunE: func(cmd *cobra.Command, given []string) error {
-			p, err := scope.messages(given, limit)
-			if err != nil {
-				return err
-			}
+			p := scope.messages(given, limit)
 			messages, err := ask[[]doc.Message](a, cmd, "conversation.messages.list", p)
 			if err != nil {
 				return err
@@ -248,15 +245,11 @@ func conversationReadCommand(a *app) *cobra.Command {
 	return cmd
 }
 
-// messages are the params of a request for messages. A limit beyond the largest
-// is cut.
-func (s *inScope) messages(given []string, limit int) (map[string]any, error) {
-	if limit < 1 {
-		return nil, usageError{"--limit must be a whole number of at least 1"}
-	}
+// messages are the params of a request for messages.
+func (s *inScope) messages(given []string, limit int) map[string]any {
 	p := s.params(given[0])
-	p["conversation_id"], p["limit"] = given[1], min(limit, 5000)
-	return p, nil
+	p["conversation_id"], p["limit"] = given[1], limit
+	return p
 }
 
 func conversationFollowCommand(a *app) *cobra.Command {
@@ -267,10 +260,7 @@ func conversationFollowCommand(a *app) *cobra.Command {
 		Long:    "Print the newest messages and then each that is sent, by whatever program, until interrupted or until nobody reads. With --json a message a line.",
 		Example: "  ac conversation:follow ./acme conv_workspace_home",
 		RunE: func(cmd *cobra.Command, given []string) error {
-			p, err := scope.messages(given, limit)
-			if err != nil {
-				return err
-			}
+			p := scope.messages(given, limit)
 			ctx, stop := signal.NotifyContext(cmd.Context(), syscall.SIGINT, syscall.SIGTERM)
 			defer stop()
 			if _, err := ask[[]doc.Message](a, cmd, "conversation.messages.list", p); err != nil {

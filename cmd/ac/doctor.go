@@ -131,11 +131,6 @@ before you hand it on. A bundle with a manifest.json is complete.`,
 		Example: "  ac workspace:diagnostics ./acme /tmp/diagnostics",
 		RunE: func(cmd *cobra.Command, given []string) error {
 			p.WorkspaceDir, p.OutDir, p.SyncIndex = given[0], given[1], !noSync
-			for _, limit := range limits {
-				if *limit.value < 1 {
-					return usageError{"--" + limit.name + " must be a positive integer"}
-				}
-			}
 			return a.across(func(all *company.Companies) error {
 				bundle, err := check(cmd.Context(), all, "workspace.diagnostics", p)
 				if err != nil {

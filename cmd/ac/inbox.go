@@ -73,9 +73,6 @@ whatever is asked of the index.`,
 			if err := checkDecision(cmd, p.ResolveParams); err != nil {
 				return err
 			}
-			if err := atLeastOne(cmd, "monitor-limit", "pending-limit", "decisions-limit"); err != nil {
-				return err
-			}
 			p.WorkspaceDir, p.SyncIndex = given[0], !p.noSync
 			return a.printCall(cmd, "ui.resolve", p)
 		},

@@ -10,9 +10,6 @@ import (
 	"ac/company"
 )
 
-// mostRows is how many rows a list has at most.
-const mostRows = 5000
-
 // printing runs one operation on a workspace and prints its result as JSON.
 func printing[P, R any](ctx context.Context, a *app, dir string, fn func(*company.Company, context.Context, P) (R, error), p P) error {
 	return a.in(dir, func(c *company.Company) error {
@@ -45,18 +42,9 @@ func indexStatsCommand(a *app) *cobra.Command {
 	return indexCommand(a, "index:stats", "Count the rows of the index", "Count the rows of the index as it is.", (*company.Company).IndexStats)
 }
 
-// limitFlag is a number of rows: at least 1, and cut to what a list has at most.
-func limitFlag(cmd *cobra.Command, limit *int) func() error {
+// limitFlag is a number of rows.
+func limitFlag(cmd *cobra.Command, limit *int) {
 	cmd.Flags().IntVar(limit, "limit", 200, "most rows, up to 5000")
-	return func() error { return cutLimit("limit", limit) }
-}
-
-func cutLimit(name string, limit *int) error {
-	if *limit < 1 {
-		return usageError{"--" + name + " must be at least 1"}
-	}
-	*limit = min(*limit, mostRows)
-	return nil
 }
 
 // statuses are those of runs.
@@ -69,13 +57,10 @@ func indexRunsCommand(a *app) *cobra.Command {
 		Long:    "List runs as the index has them, the newest first. The index is not brought up to date: see index:sync.",
 		Example: "  ac index:runs ./acme --status failed --limit 20",
 	}
-	limit := limitFlag(cmd, &p.Limit)
+	limitFlag(cmd, &p.Limit)
 	cmd.RunE = func(cmd *cobra.Command, given []string) error {
 		p.WorkspaceDir = given[0]
 		if err := oneOf("status", p.Status, statuses()); p.Status != "" && err != nil {
-			return err
-		}
-		if err := limit(); err != nil {
 			return err
 		}
 		return printing(cmd.Context(), a, given[0], (*company.Company).IndexRuns, p)
@@ -95,7 +80,7 @@ func indexEventsCommand(a *app) *cobra.Command {
 those behind a line of a run. The index is not brought up to date: see index:sync.`,
 		Example: "  ac index:events ./acme --run run_01M7WQGTR95SV6EDMA61E1XR8M --since-seq 120 --order asc",
 	}
-	limit := limitFlag(cmd, &p.Limit)
+	limitFlag(cmd, &p.Limit)
 	cmd.RunE = func(cmd *cobra.Command, given []string) error {
 		p.WorkspaceDir = given[0]
 		if err := oneOf("order", p.Order, []string{"asc", "desc"}); p.Order != "" && err != nil {
@@ -103,9 +88,6 @@ those behind a line of a run. The index is not brought up to date: see index:syn
 		}
 		if p.SinceSeq < 0 {
 			return usageError{"--since-seq must be at least 0"}
-		}
-		if err := limit(); err != nil {
-			return err
 		}
 		return printing(cmd.Context(), a, given[0], (*company.Company).IndexEvents, p)
 	}
@@ -127,12 +109,9 @@ func indexErrorsCommand(a *app) *cobra.Command {
 		Long:    "List the lines of event logs that are no JSON objects, by run and line, the last first.",
 		Example: "  ac index:event-errors ./acme",
 	}
-	limit := limitFlag(cmd, &p.Limit)
+	limitFlag(cmd, &p.Limit)
 	cmd.RunE = func(cmd *cobra.Command, given []string) error {
 		p.WorkspaceDir = given[0]
-		if err := limit(); err != nil {
-			return err
-		}
 		return printing(cmd.Context(), a, given[0], (*company.Company).IndexParseErrors, p)
 	}
 	cmd.Flags().StringVar(&p.ProjectID, "project", "", "only of this project")
@@ -149,13 +128,10 @@ func indexReviewsCommand(a *app) *cobra.Command {
 		Long:    "List reviews as the index has them, the newest first.",
 		Example: "  ac index:reviews ./acme --decision denied",
 	}
-	limit := limitFlag(cmd, &p.Limit)
+	limitFlag(cmd, &p.Limit)
 	cmd.RunE = func(cmd *cobra.Command, given []string) error {
 		p.WorkspaceDir = given[0]
 		if err := oneOf("decision", p.Decision, decisions()); p.Decision != "" && err != nil {
-			return err
-		}
-		if err := limit(); err != nil {
 			return err
 		}
 		return printing(cmd.Context(), a, given[0], (*company.Company).IndexReviews, p)
@@ -174,12 +150,9 @@ func indexHelpCommand(a *app) *cobra.Command {
 		Long:    "List help requests as the index has them, the newest first.",
 		Example: "  ac index:help ./acme --target agent_01M7WQGTR95SV6EDMA61E1XR8M",
 	}
-	limit := limitFlag(cmd, &p.Limit)
+	limitFlag(cmd, &p.Limit)
 	cmd.RunE = func(cmd *cobra.Command, given []string) error {
 		p.WorkspaceDir = given[0]
-		if err := limit(); err != nil {
-			return err
-		}
 		return printing(cmd.Context(), a, given[0], (*company.Company).IndexHelpRequests, p)
 	}
 	cmd.Flags().StringVar(&p.ProjectID, "project", "", "only of this project")

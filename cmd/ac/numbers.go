@@ -11,24 +11,27 @@ import (
 	"github.com/spf13/pflag"
 )
 
-// largest is the largest number that params may have.
-const largest = 1<<53 - 1
+// mostRows is how many rows a list has at most.
+const mostRows = 5000
 
 // decimal is an option that is a whole number, written in decimal: 010 is ten,
 // and 0x10 and 1_000 are none.
 type decimal struct {
 	pflag.Value
-	cut bool // larger numbers count as the largest
+	limit bool // of rows: from 1 on; larger numbers are cut
 }
 
 // Set takes digits, which may have a sign.
 func (d decimal) Set(text string) error {
 	number, err := strconv.ParseInt(text, 10, 64)
-	if err != nil && (!d.cut || !errors.Is(err, strconv.ErrRange)) {
+	if err != nil && (!d.limit || !errors.Is(err, strconv.ErrRange)) {
 		return usageError{"must be a whole number"}
 	}
-	if d.cut {
-		number = min(number, largest)
+	if d.limit {
+		if number < 1 {
+			return usageError{"must be at least 1"}
+		}
+		number = min(number, mostRows)
 	}
 	return d.Value.Set(strconv.FormatInt(number, 10))
 }

@@ -82,6 +82,9 @@ func writeParams(b *strings.Builder, params []rpc.OpenRPCItem) {
 		if p.Schema.Default != nil {
 			need = fmt.Sprintf("default `%v`", p.Schema.Default)
 		}
+		if p.Schema.Maximum != nil {
+			need += fmt.Sprintf(", at most %v", *p.Schema.Maximum)
+		}
 		fmt.Fprintf(b, "| `%s` | %s | %s |\n", p.Name, typeName(p.Schema), need)
 	}
 }

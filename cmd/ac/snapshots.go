@@ -67,9 +67,6 @@ func monitorRunsCommand(a *app) *cobra.Command {
 		Use: "monitor:runs <dir>", Short: "Show runs with their sessions and what their logs say", Args: args("dir"),
 		Example: "  ac monitor:runs ./acme --limit 20\n  ac monitor:runs ./acme --project proj_01M7WQGTQHQA1J50C42GD1KN1S --no-sync-index",
 		RunE: func(cmd *cobra.Command, given []string) error {
-			if err := atLeastOne(cmd, "limit"); err != nil {
-				return err
-			}
 			p.WorkspaceDir, p.SyncIndex = given[0], !p.noSync
 			return a.printCall(cmd, "monitor.snapshot", p)
 		},
@@ -87,9 +84,6 @@ func inboxSnapshotCommand(a *app) *cobra.Command {
 		Use: "inbox:snapshot <dir>", Short: "Show what waits for a decision, and what was decided", Args: args("dir"),
 		Example: "  ac inbox:snapshot ./acme\n  ac inbox:snapshot ./acme --project proj_01M7WQGTQHQA1J50C42GD1KN1S --decisions-limit 10",
 		RunE: func(cmd *cobra.Command, given []string) error {
-			if err := atLeastOne(cmd, "pending-limit", "decisions-limit"); err != nil {
-				return err
-			}
 			p.WorkspaceDir, p.SyncIndex = given[0], !p.noSync
 			return a.printCall(cmd, "inbox.snapshot", p)
 		},
@@ -104,9 +98,6 @@ func uiSnapshotCommand(a *app) *cobra.Command {
 		Use: "ui:snapshot <dir>", Short: "Show all that a manager's screen shows", Args: args("dir"),
 		Example: "  ac ui:snapshot ./acme --project proj_01M7WQGTQHQA1J50C42GD1KN1S\n  ac ui:snapshot ./acme --monitor-limit 20 --refresh-index",
 		RunE: func(cmd *cobra.Command, given []string) error {
-			if err := atLeastOne(cmd, "monitor-limit", "pending-limit", "decisions-limit"); err != nil {
-				return err
-			}
 			p.WorkspaceDir, p.SyncIndex = given[0], !p.noSync
 			return a.printCall(cmd, "ui.snapshot", p)
 		},
@@ -137,9 +128,6 @@ quit, or their first letters. Exit status: 0, whatever was decided or refused.`,
   echo 'approve art_01M7WQGXT21HWCN0N3RMKCA3ZM well done' | ac ui:manager-dashboard ./acme --project P --actor agent_01M7WQGXAP99SWTSCT0CFT93KZ`,
 		RunE: func(cmd *cobra.Command, given []string) error {
 			if err := require(cmd, "project"); err != nil {
-				return err
-			}
-			if err := atLeastOne(cmd, "monitor-limit", "pending-limit", "decisions-limit"); err != nil {
 				return err
 			}
 			if err := oneOf("role", o.actor.ActorRole, doc.Roles()); err != nil {

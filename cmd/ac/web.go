@@ -74,7 +74,7 @@ func (o *webOptions) web(cmd *cobra.Command) (options web.Options, err error) {
 		err = usageError{"--port must be an integer from 0 to 65535"}
 	}
 	err = cmp.Or(
-		require(cmd, "project", "actor", "host"), atLeastOne(cmd, "monitor-limit", "pending-limit", "decisions-limit"),
+		require(cmd, "project", "actor", "host"),
 		oneOf("role", o.actor.ActorRole, doc.Roles()), checkID("project", o.ProjectID), err,
 	)
 	return web.Options{

@@ -64,6 +64,9 @@ func fieldSchema(f field, t reflect.Type) *Schema {
 
 func scalarSchema(r rule, t reflect.Type) *Schema {
 	s := &Schema{Type: expected(t), Enum: r.enum, Maximum: r.max}
+	if r.hasCut {
+		s.Maximum, s.Description = &r.cut, "Larger numbers are taken as the maximum."
+	}
 	if r.gt {
 		s.ExclusiveMinimum = r.min
 	} else {
