@@ -97,6 +97,8 @@ func TestControlRoom(t *testing.T) {
 		t.Fatal(err)
 	}
 	p.shows(".run-link", run.RunID[len(run.RunID)-6:])
+	p.shows(`[data-run="`+run.RunID+`"]`, "New")
+	p.shows(`[data-run="`+run.RunID+`"]`, "Made, never launched")
 	gate := filepath.Join(t.TempDir(), "gate")
 	executed := make(chan string, 1)
 	go func() {

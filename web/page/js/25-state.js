@@ -122,5 +122,8 @@ const teamName = (id) => {
   const team = state.teams.find((t) => t.team_id === id);
   return team ? team.name : id || '';
 };
-const running = (row) => (row.live_status || row.run_status) === 'running';
-const statusOf = (row) => row.live_status || row.run_status || 'unknown';
+// begun says whether a run was ever launched: a new one has nothing but its making, and
+// what was decided against its launch, in its log.
+const begun = (row) => row.run_status !== 'running' || !!row.live_status || !row.last_event || !/^(run\.started|policy\.|budget\.)/.test(row.last_event.type);
+const running = (row) => (row.live_status || row.run_status) === 'running' && begun(row);
+const statusOf = (row) => !begun(row) ? 'new' : row.live_status || row.run_status || 'unknown';

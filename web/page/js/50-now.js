@@ -43,6 +43,7 @@ function lastSaid(row) {
   const live = state.runs.get(row.run_id);
   if (live && live.line) return live.line;
   if (row.live_error) return row.live_error;
+  if (!begun(row)) return 'Made, never launched';
   return row.last_event ? sentence(row.last_event.type) : 'Nothing yet';
 }
 
@@ -88,7 +89,7 @@ function nowView() {
         h('div', { class: 'filters' },
           field('runs', 'Filter runs', { type: 'search', 'data-filter': true }),
           h('select', { class: 'field', 'aria-label': 'Status', value: state.fields.status || '', onchange: (e) => { state.fields.status = e.target.value; changed(); } },
-            [['', 'Any status'], ['running', 'Running'], ['ended', 'Ended'], ['failed', 'Failed'], ['stopped', 'Stopped']].map(([v, t]) => h('option', { value: v, key: v }, t))))),
+            [['', 'Any status'], ['new', 'New'], ['running', 'Running'], ['ended', 'Ended'], ['failed', 'Failed'], ['stopped', 'Stopped']].map(([v, t]) => h('option', { value: v, key: v }, t))))),
       !state.snapshot ? loading('Reading runs…')
         : !all.length ? empty('No run yet', 'A run shows here the moment it is made. Start one in a terminal:', h('pre', {}, 'ac run:new <workspace> --project ' + state.project + ' --agent <agent> --provider codex\nac run:execute <workspace> --project ' + state.project + ' --run <run> --argv codex exec "…"'))
           : !list.length ? empty('No run fits', 'Nothing among ' + plural(all.length, 'run') + ' fits this filter.', button('Clear the filter', () => { state.fields.runs = ''; state.fields.status = ''; changed(); }))

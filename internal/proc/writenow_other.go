@@ -1,0 +1,8 @@
+//go:build !linux
+
+package proc
+
+import "os"
+
+// WriteNow is not supported here.
+func WriteNow(*os.File, []byte) (int, error) { return 0, ErrUnsupported }
