@@ -2,10 +2,11 @@
 // its logs, from which it can be proved later, with the public key alone, that no
 // sealed log was changed, shortened or removed since.
 //
-// Three kinds of files lie in company/audit:
+// These files lie in company/audit:
 //
 //	records.jsonl            a line for each log whenever a seal finds it grown
 //	checkpoints/<size>.txt   a signed note over the first <size> records
+//	tile/8/                  the hashes over the records, in tiles
 //	key.pub                  the public key of those who seal here
 //	superseded/<n>/          an older history, where a new one was begun over it
 //
@@ -136,40 +137,62 @@ func readTree(w *workspace.Workspace) (*tree, error) {
 	}
 }
 
+// place is where a log lies, and how it looked there.
+type place struct {
+	name    string
+	version durable.Version // zero for what is no file
+}
+
 // logs lists the logs of a workspace: those of its runs, and that of the policy
-// decisions without a run.
-func logs(w *workspace.Workspace) (names []string, err error) {
+// decisions without a run. Whatever has the name of a log is one: what cannot be read as
+// one is a finding.
+func logs(w *workspace.Workspace) (found []place, err error) {
 	projects, err := workspace.Dirs(w.FS, workspace.ProjectsDir)
 	if err != nil {
 		return nil, err
 	}
 	for _, project := range projects {
-		runs, err := workspace.Dirs(w.FS, workspace.RunsDir(project))
-		if err != nil {
+		if found, err = logsOf(w, found, project); err != nil {
 			return nil, err
 		}
-		for _, run := range runs {
-			if log := workspace.LogFile(project, run); present(w, log) {
-				names = append(names, log)
-			}
-		}
 	}
-	if present(w, workspace.AuditLog) {
-		names = append(names, workspace.AuditLog)
+	if _, err := w.FS.Lstat(workspace.AuditLog); err == nil {
+		found = append(found, place{name: workspace.AuditLog})
 	}
-	return names, nil
+	return found, nil
 }
 
-// present reports whether something has the name of a log, whatever it is: what
-// cannot be read as one is a finding.
-func present(w *workspace.Workspace, name string) bool {
-	_, err := w.FS.Lstat(name)
-	return err == nil
+func logsOf(w *workspace.Workspace, found []place, project string) ([]place, error) {
+	runs, err := workspace.Dirs(w.FS, workspace.RunsDir(project))
+	if err != nil || len(runs) == 0 {
+		return found, err
+	}
+	dir, err := durable.OpenDir(w.FS, workspace.RunsDir(project))
+	if err != nil {
+		return nil, err
+	}
+	defer dir.Close()
+	for _, run := range runs {
+		name := workspace.LogFile(project, run)
+		version, kind, err := dir.Look(run + "/" + path.Base(name))
+		if err != nil && !errors.Is(err, fs.ErrNotExist) {
+			_, err = w.FS.Lstat(name) // the folder of the run may be a link
+		}
+		if errors.Is(err, fs.ErrNotExist) {
+			continue
+		}
+		if err != nil || !kind.IsRegular() {
+			version = durable.Version{}
+		}
+		found = append(found, place{name, version})
+	}
+	return found, nil
 }
 
 // reading is a log under way: the hash of what was read of it so far.
 type reading struct {
 	file  durable.File
+	id    durable.Identity
 	size  int64
 	hash  hash.Hash
 	bytes int64
@@ -186,7 +209,7 @@ func open(w *workspace.Workspace, name string) (*reading, error) {
 	if err != nil {
 		return nil, errors.Join(err, file.Close())
 	}
-	return &reading{file: file, size: st.Size(), hash: sha256.New()}, nil
+	return &reading{file: file, id: durable.IdentityOf(st), size: st.Size(), hash: sha256.New()}, nil
 }
 
 func (r *reading) Close() error { return r.file.Close() }

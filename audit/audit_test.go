@@ -456,6 +456,12 @@ func TestAnyGrowth(t *testing.T) {
 		var kept []string
 		for range rapid.IntRange(1, 4).Draw(rt, "steps") {
 			c.append(rapid.IntRange(0, 4).Draw(rt, "log"), rapid.SampledFrom([]string{"{}\n", "torn", "\n", "a\nb\nc"}).Draw(rt, "text"))
+			switch rapid.IntRange(0, 5).Draw(rt, "loses") { // a seal goes on without what it left for itself
+			case 0:
+				_ = os.Remove(c.path(stateFile))
+			case 1:
+				_ = os.RemoveAll(c.path(Dir + "/tile"))
+			}
 			if rapid.Bool().Draw(rt, "seal") {
 				if s := c.seal(); s.File != "" {
 					kept = append(kept, c.path(s.File))

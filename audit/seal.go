@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"maps"
 	"path"
 	"slices"
 	"strconv"
@@ -39,7 +40,8 @@ type Sealed struct {
 
 // Seal adds a record for each log that has grown and signs a checkpoint over
 // them all. It is durable when it returns. When nothing has grown, nothing is
-// written. A history that does not fit its newest checkpoint, or of which only
+// sealed. It reads what is new since the last seal of this machine, and all of a log or
+// of the records where that cannot be told. A history that does not fit its newest checkpoint, or of which only
 // traces are left, is not sealed further: fault.Conflict.
 func Seal(ctx context.Context, w *workspace.Workspace, key Key) (Sealed, error) {
 	return sealLocked(ctx, w, key, false)
@@ -65,34 +67,25 @@ func sealLocked(ctx context.Context, w *workspace.Workspace, key Key, restart bo
 
 func seal(ctx context.Context, w *workspace.Workspace, key Key, restart bool) (s Sealed, err error) {
 	s.Refused = []Finding{}
-	t, newest, err := standing(w)
-	switch {
-	case restart && err == nil:
-		return s, fault.New(fault.Conflict, "the sealed history can be gone on with: seal without --restart")
-	case restart && fault.Is(err, fault.Conflict):
-		if t, err = supersede(w, err); err != nil {
-			return s, err
-		}
-		newest = nil
-	case err != nil:
+	h, err := historyOf(w, restart)
+	if err != nil {
 		return s, err
 	}
-	s.Checkpoint = newest
-	if newest != nil {
-		s.File = checkpointFile(newest.Size)
+	if s.Checkpoint = h.newest; h.newest != nil {
+		s.File = checkpointFile(h.newest.Size)
 	}
-	before := t.size()
-	if err := addGrown(ctx, w, t, &s); err != nil {
+	before := h.tree.size()
+	if err := addGrown(ctx, w, h, &s); err != nil {
 		return s, err
 	}
-	if s.Added = int(t.size() - before); s.Added == 0 {
-		return s, complete(w, key, s.File)
+	if s.Added = int(h.tree.size() - before); s.Added == 0 {
+		return s, h.complete(w, key, s.File)
 	}
-	c := Checkpoint{Size: t.size(), SealedAt: clock.Stamp(w.Env.Clock.Now())}
+	c := Checkpoint{Size: h.tree.size(), SealedAt: clock.Stamp(w.Env.Clock.Now())}
 	if c.Origin, err = originOf(w); err != nil {
 		return s, err
 	}
-	if c.Root, err = tlog.TreeHash(c.Size, t); err != nil {
+	if c.Root, err = tlog.TreeHash(c.Size, h.tree); err != nil {
 		return s, err
 	}
 	signed, err := note.Sign(&note.Note{Text: c.text()}, key.signer)
@@ -100,25 +93,76 @@ func seal(ctx context.Context, w *workspace.Workspace, key Key, restart bool) (s
 		return s, err
 	}
 	s.Checkpoint, s.File = &c, checkpointFile(c.Size)
-	return s, write(w, t, key, s.File, signed)
+	return s, h.write(w, key, s.File, signed)
+}
+
+// history is what was sealed before, and what is added to it.
+type history struct {
+	tree   *grown
+	state  *state
+	newest *Checkpoint // nil before the first
+}
+
+// historyOf gives the history to go on with: from where the last seal ended, or from
+// the records.
+func historyOf(w *workspace.Workspace, restart bool) (*history, error) {
+	if st := loadState(w); st != nil && !restart {
+		if tree, newest := st.resume(w); tree != nil {
+			return &history{tree, st, newest}, nil
+		}
+	}
+	t, newest, err := standing(w)
+	switch {
+	case restart && err == nil:
+		return nil, fault.New(fault.Conflict, "the sealed history can be gone on with: seal without --restart")
+	case restart && fault.Is(err, fault.Conflict):
+		if t, err = supersede(w, err); err != nil {
+			return nil, err
+		}
+		newest = nil
+	case err != nil:
+		return nil, err
+	}
+	st := &state{Logs: make(map[string]sealedLog)}
+	for log, r := range t.last() {
+		st.Logs[log] = sealedLog{Record: r}
+	}
+	return &history{&grown{lines: t.lines, hashes: t.hashes}, st, newest}, nil
 }
 
 // write makes a seal durable: records, then what signs them, then what tells that
 // there is a seal. One that was interrupted before its checkpoint left records alone
 // and is made again; the key beside records without a checkpoint is the trace of one
 // that was removed.
-func write(w *workspace.Workspace, t *tree, key Key, file string, signed []byte) error {
-	var records []byte
-	for _, line := range t.lines {
-		records = append(append(records, line...), '\n')
-	}
-	if err := w.Replace(recordsFile, records, 0o644); err != nil {
+func (h *history) write(w *workspace.Workspace, key Key, file string, signed []byte) error {
+	if err := h.records(w); err != nil {
 		return err
 	}
 	if err := w.Replace(file, signed, 0o644); err != nil {
 		return err
 	}
-	return announce(w, key, signed)
+	return errors.Join(announce(w, key, signed), h.keep(w, file))
+}
+
+// records writes the records: behind those that are there, or all of them.
+func (h *history) records(w *workspace.Workspace) error {
+	if h.tree.sealed > 0 {
+		return appendRecords(w, h.tree.lines)
+	}
+	var text []byte
+	for _, line := range h.tree.lines {
+		text = append(append(text, line...), '\n')
+	}
+	return w.Replace(recordsFile, text, 0o644)
+}
+
+// keep leaves for the next seal what it can go on from.
+func (h *history) keep(w *workspace.Workspace, checkpoint string) error {
+	if err := writeTiles(w, h.tree, h.tree.sealed, h.tree.size()); err != nil {
+		return err
+	}
+	h.state.keep(w, checkpoint)
+	return nil
 }
 
 // announce names the key beside the seals, and keeps a copy of the newest checkpoint
@@ -139,16 +183,28 @@ func announce(w *workspace.Workspace, key Key, signed []byte) error {
 	return w.Replace(standbyFile, signed, 0o644)
 }
 
-// complete finishes a first seal that was interrupted behind its checkpoint.
-func complete(w *workspace.Workspace, key Key, file string) error {
-	if file == "" || w.Exists(KeyFile) {
+// complete finishes a first seal that was interrupted behind its checkpoint, and leaves
+// what the next seal can go on from where that is missing.
+func (h *history) complete(w *workspace.Workspace, key Key, file string) error {
+	if file == "" {
 		return nil
 	}
-	signed, err := w.Read(file)
-	if err != nil {
+	if !w.Exists(KeyFile) {
+		signed, err := w.Read(file)
+		if err == nil {
+			err = announce(w, key, signed)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	if h.tree.sealed > 0 {
+		return nil
+	}
+	if err := h.records(w); err != nil { // without what an interrupted seal left behind them
 		return err
 	}
-	return announce(w, key, signed)
+	return h.keep(w, file)
 }
 
 // supersede moves what is left of a history aside and begins a new one with a
@@ -279,36 +335,46 @@ func (t *tree) first(size int64) (*tree, error) {
 }
 
 // addGrown adds a record for each log that is longer than its last one says.
-func addGrown(ctx context.Context, w *workspace.Workspace, t *tree, s *Sealed) error {
-	names, err := logs(w)
+func addGrown(ctx context.Context, w *workspace.Workspace, h *history, s *Sealed) error {
+	there, err := logs(w)
 	if err != nil {
 		return err
 	}
-	last := t.last()
-	for _, name := range names {
-		old, known := last[name]
-		delete(last, name)
-		r, finding, err := recordOf(ctx, w, name, old)
+	gone := maps.Clone(h.state.Logs)
+	for _, at := range there {
+		old := h.state.Logs[at.name]
+		delete(gone, at.name)
+		if old.Record.Bytes > 0 && old.unchanged(at.version) {
+			continue
+		}
+		l, finding, err := recordOf(ctx, w, at.name, old)
 		if err != nil {
 			if ctx.Err() != nil {
 				return err
 			}
-			finding = &Finding{Log: name, Code: Unreadable, Message: err.Error()}
+			finding = &Finding{Log: at.name, Code: Unreadable, Message: err.Error()}
 		}
-		switch {
-		case finding != nil:
+		if finding != nil {
 			s.Refused = append(s.Refused, *finding)
-		case r.Bytes > old.Bytes || !known && r.Bytes > 0:
-			line, err := json.Marshal(r)
+		}
+		if l == nil || l.Record.Bytes == 0 {
+			continue
+		}
+		l.Place = at.version.ID
+		if l.Record.Bytes > old.Record.Bytes {
+			line, err := json.Marshal(l.Record)
 			if err == nil {
-				err = t.add(r, line)
+				err = h.tree.add(line)
 			}
 			if err != nil {
 				return err
 			}
+		} else {
+			l.Record = old.Record // nothing new: it stays sealed as it is
 		}
+		h.state.Logs[at.name] = *l
 	}
-	for name := range last {
+	for name := range gone {
 		s.Refused = append(s.Refused, Finding{Log: name, Code: Removed, Message: "the log is gone"})
 	}
 	slices.SortFunc(s.Refused, func(a, b Finding) int { return strings.Compare(a.Log, b.Log) })
@@ -328,30 +394,28 @@ func (t *tree) last() map[string]Record {
 
 // recordOf records a log as it is now, or finds that it is no longer what an
 // older record says.
-func recordOf(ctx context.Context, w *workspace.Workspace, name string, old Record) (r Record, f *Finding, err error) {
+func recordOf(ctx context.Context, w *workspace.Workspace, name string, old sealedLog) (l *sealedLog, f *Finding, err error) {
 	log, err := open(w, name)
 	if err != nil {
-		return r, nil, err
+		return nil, nil, err
 	}
 	defer func() { err = errors.Join(err, log.Close()) }()
-	if log.size < old.Bytes {
-		return r, &Finding{Log: name, Code: Shortened, Message: fmt.Sprintf("%d bytes were sealed and %d are there", old.Bytes, log.size)}, nil
+	sealed := old.Record.Bytes
+	if log.size < sealed {
+		return nil, &Finding{Log: name, Code: Shortened, Message: fmt.Sprintf("%d bytes were sealed and %d are there", sealed, log.size)}, nil
 	}
-	end, err := durable.WholeLines(log.file, log.size)
-	if err != nil || end <= old.Bytes {
-		return r, nil, err
+	if l, err := old.goOn(ctx, w, log); l != nil || err != nil {
+		return l, nil, err
 	}
-	if old.Bytes > 0 {
-		sum, err := log.to(ctx, old.Bytes)
+	if sealed > 0 {
+		sum, err := log.to(ctx, sealed)
 		if err != nil {
-			return r, nil, err
+			return nil, nil, err
 		}
-		if sum != old.SHA256 {
-			return r, &Finding{Log: name, Code: Changed, Message: fmt.Sprintf("one of the first %d bytes was changed", old.Bytes)}, nil
+		if sum != old.Record.SHA256 {
+			return nil, &Finding{Log: name, Code: Changed, Message: fmt.Sprintf("one of the first %d bytes was changed", sealed)}, nil
 		}
 	}
-	r = Record{Log: name, Bytes: end, SealedAt: clock.Stamp(w.Env.Clock.Now())}
-	r.SHA256, err = log.to(ctx, end)
-	r.Lines = log.lines
-	return r, nil, err
+	l, err = log.record(ctx, w, name)
+	return l, nil, err
 }

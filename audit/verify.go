@@ -289,9 +289,9 @@ func (v *verification) logs(ctx context.Context) error {
 		}
 		sealed[r.Log] = append(sealed[r.Log], r)
 	}
-	for _, name := range there {
-		if sealed[name] == nil {
-			order = append(order, name)
+	for _, log := range there {
+		if sealed[log.name] == nil {
+			order = append(order, log.name)
 		}
 	}
 	for _, name := range order {

@@ -1,0 +1,179 @@
+package audit
+
+// Going on where the last seal of this machine ended: what it knew of each log, so
+// that only what is new of them is read. It is a cache in .local/audit; without it, or
+// where anything does not fit it, a seal reads everything.
+//
+// A resumed hash goes on from the bytes that were sealed, whatever stands there now: a
+// log that was changed since gets no record that agrees with the change.
+
+import (
+	"bytes"
+	"context"
+	"crypto/sha256"
+	"encoding"
+	"encoding/gob"
+	"errors"
+	"hash"
+	"os"
+	"strings"
+
+	"golang.org/x/mod/sumdb/tlog"
+
+	"ac/internal/clock"
+	"ac/internal/durable"
+	"ac/workspace"
+)
+
+const (
+	stateFile = ".local/audit/state"
+	// stateVersion changes whenever the meaning of a state does.
+	stateVersion = 1
+	// maxState bounds the file: some million logs.
+	maxState = 1 << 29
+	// tailBytes is how much before the sealed end is compared before a log is gone on
+	// with.
+	tailBytes = 4 << 10
+)
+
+// state is what a seal leaves for the next one.
+type state struct {
+	Version    int
+	Records    durable.Version // of records.jsonl
+	Checkpoint string          // the newest
+	Text       string          // of it
+	Logs       map[string]sealedLog
+}
+
+// sealedLog is a log as it was sealed.
+type sealedLog struct {
+	Record Record
+	ID     durable.Identity // of the open file
+	Place  durable.Identity // as its folder tells it
+	Seen   int64            // its size; an unfinished line may stand behind what was sealed
+	Hash   []byte           // of SHA-256 behind the sealed bytes, nil where it was not read
+	Tail   [sha256.Size]byte
+}
+
+// loadState reads the state, nil where there is none that can be used.
+func loadState(w *workspace.Workspace) *state {
+	text, err := durable.ReadFile(w.FS, stateFile, maxState)
+	if err != nil {
+		return nil
+	}
+	var s state
+	if gob.NewDecoder(bytes.NewReader(text)).Decode(&s) != nil || s.Version != stateVersion {
+		return nil
+	}
+	return &s
+}
+
+// resume gives the sealed history that the state fits, nil where it fits none.
+func (s *state) resume(w *workspace.Workspace) (*grown, *Checkpoint) {
+	names, err := checkpoints(w)
+	if err != nil || len(names) == 0 || names[len(names)-1] != s.Checkpoint || s.Records != recordsVersion(w) {
+		return nil, nil
+	}
+	text, err := w.Read(s.Checkpoint)
+	if err != nil || string(text) != s.Text {
+		return nil, nil
+	}
+	body, _, _ := strings.Cut(s.Text, "\n\n")
+	newest, err := parseCheckpoint(s.Checkpoint, body+"\n")
+	if err != nil || behind(w, newest) != nil {
+		return nil, nil
+	}
+	hashes := tlog.TileHashReader(tlog.Tree{N: newest.Size, Hash: newest.Root}, tiles{w})
+	g := &grown{sealed: newest.Size, before: hashes}
+	if _, err := tlog.TreeHash(newest.Size, g); err != nil {
+		return nil, nil // tiles are missing, or of something else
+	}
+	return g, &newest
+}
+
+func recordsVersion(w *workspace.Workspace) durable.Version {
+	st, err := w.FS.Lstat(recordsFile)
+	if err != nil || !st.Mode().IsRegular() {
+		return durable.Version{}
+	}
+	return durable.VersionOf(st)
+}
+
+// keep writes the state of a history whose files are there. Without it the next seal
+// reads everything.
+func (s *state) keep(w *workspace.Workspace, checkpoint string) {
+	text, err := w.Read(checkpoint)
+	if err != nil {
+		return
+	}
+	s.Version, s.Records, s.Checkpoint, s.Text = stateVersion, recordsVersion(w), checkpoint, string(text)
+	var encoded bytes.Buffer
+	if gob.NewEncoder(&encoded).Encode(s) == nil {
+		_ = writeUnsynced(w, stateFile, encoded.Bytes())
+	}
+}
+
+// appendRecords adds the records of a seal to their file, which no other has touched.
+func appendRecords(w *workspace.Workspace, lines [][]byte) error {
+	f, err := w.FS.OpenFile(recordsFile, os.O_WRONLY|os.O_APPEND, 0)
+	if err != nil {
+		return err
+	}
+	text := append(bytes.Join(lines, []byte{'\n'}), '\n')
+	return errors.Join(durable.WriteAll(f, text), f.SyncData(), f.Close())
+}
+
+// unchanged reports whether a log has nothing new.
+func (l sealedLog) unchanged(v durable.Version) bool { return l.Place == v.ID && l.Seen == v.Size }
+
+// goOn records what is new of a log, nil where that cannot be told from the state.
+func (l sealedLog) goOn(ctx context.Context, w *workspace.Workspace, log *reading) (*sealedLog, error) {
+	if l.Hash == nil || l.Record.Bytes == 0 || log.id != l.ID || log.size < l.Record.Bytes {
+		return nil, nil
+	}
+	tail, err := log.tail(l.Record.Bytes)
+	if err != nil || tail != l.Tail {
+		return nil, err
+	}
+	resumed, ok := log.hash.(encoding.BinaryUnmarshaler)
+	if !ok || resumed.UnmarshalBinary(l.Hash) != nil {
+		return nil, nil
+	}
+	log.bytes, log.lines = l.Record.Bytes, l.Record.Lines
+	return log.record(ctx, w, l.Record.Log)
+}
+
+// record reads on to the last whole line.
+func (r *reading) record(ctx context.Context, w *workspace.Workspace, name string) (*sealedLog, error) {
+	end, err := durable.WholeLines(r.file, r.size)
+	if err != nil {
+		return nil, err
+	}
+	l := &sealedLog{Record: Record{Log: name, Bytes: max(end, r.bytes), SealedAt: clock.Stamp(w.Env.Clock.Now())}, ID: r.id, Seen: r.size}
+	if l.Record.SHA256, err = r.to(ctx, l.Record.Bytes); err != nil {
+		return nil, err
+	}
+	l.Record.Lines = r.lines
+	if l.Tail, err = r.tail(l.Record.Bytes); err != nil {
+		return nil, err
+	}
+	l.Hash, err = stateOf(r.hash)
+	return l, err
+}
+
+func stateOf(h hash.Hash) ([]byte, error) {
+	m, ok := h.(encoding.BinaryMarshaler)
+	if !ok {
+		return nil, nil
+	}
+	return m.MarshalBinary()
+}
+
+// tail is the hash of the last bytes before a place.
+func (r *reading) tail(end int64) (sum [sha256.Size]byte, err error) {
+	block := make([]byte, min(tailBytes, end))
+	if _, err := r.file.ReadAt(block, end-int64(len(block))); err != nil {
+		return sum, err
+	}
+	return sha256.Sum256(block), nil
+}

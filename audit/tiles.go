@@ -1,0 +1,152 @@
+package audit
+
+// The hashes of the records as tiles, so that a seal reads as many of them as the tree
+// is high. Every tile that is read is checked against the newest checkpoint: one that
+// was changed, or torn by a power cut, is as good as missing.
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"path"
+
+	"golang.org/x/mod/sumdb/tlog"
+
+	"ac/internal/durable"
+	"ac/workspace"
+)
+
+// tileHeight is how many levels of the tree are in one tile.
+const tileHeight = 8
+
+// tileFile is where a tile lies: company/audit/tile/8/<level>/<number>.
+func tileFile(t tlog.Tile) string { return path.Join(Dir, t.Path()) }
+
+// tiles reads the tiles of a workspace.
+type tiles struct{ w *workspace.Workspace }
+
+// Height is that of all our tiles.
+func (t tiles) Height() int { return tileHeight }
+
+// ReadTiles reads tiles as they lie there.
+func (t tiles) ReadTiles(wanted []tlog.Tile) ([][]byte, error) {
+	found := make([][]byte, len(wanted))
+	for i, tile := range wanted {
+		text, err := durable.ReadFile(t.w.FS, tileFile(tile), tlog.HashSize<<tileHeight)
+		if err != nil {
+			return nil, err
+		}
+		if len(text) != tile.W*tlog.HashSize {
+			return nil, fmt.Errorf("%s has %d bytes", tileFile(tile), len(text))
+		}
+		found[i] = text
+	}
+	return found, nil
+}
+
+// SaveTiles has nothing to do: what was read lies here.
+func (tiles) SaveTiles([]tlog.Tile, [][]byte) {}
+
+// grown is a tree that records are added to: the hashes of what was sealed before are
+// read where they are needed.
+type grown struct {
+	sealed int64 // records
+	before tlog.HashReader
+	lines  [][]byte // of the new records, without their LF
+	hashes []tlog.Hash
+}
+
+func (g *grown) size() int64 { return g.sealed + int64(len(g.lines)) }
+
+func (g *grown) add(line []byte) error {
+	hashes, err := tlog.StoredHashes(g.size(), line, g)
+	if err != nil {
+		return err
+	}
+	g.hashes, g.lines = append(g.hashes, hashes...), append(g.lines, line)
+	return nil
+}
+
+// ReadHashes gives the hashes of both parts.
+func (g *grown) ReadHashes(indexes []int64) ([]tlog.Hash, error) {
+	from := tlog.StoredHashCount(g.sealed)
+	out := make([]tlog.Hash, len(indexes))
+	var older []int64
+	for i, at := range indexes {
+		switch {
+		case at < from:
+			older = append(older, at)
+		case at-from >= int64(len(g.hashes)):
+			return nil, errors.New("a hash beyond the tree")
+		default:
+			out[i] = g.hashes[at-from]
+		}
+	}
+	if len(older) == 0 {
+		return out, nil
+	}
+	found, err := g.before.ReadHashes(older)
+	if err != nil {
+		return nil, err
+	}
+	for i, at := range indexes {
+		if at < from {
+			out[i], found = found[0], found[1:]
+		}
+	}
+	return out, nil
+}
+
+// writeTiles writes the tiles that a tree has since an older size of it. They can be
+// made from the records at any time, so that nothing waits for the disk.
+func writeTiles(w *workspace.Workspace, hashes tlog.HashReader, from, to int64) error {
+	for _, tile := range tlog.NewTiles(tileHeight, from, to) {
+		text, err := tlog.ReadTileData(tile, hashes)
+		if err != nil {
+			return err
+		}
+		if err := writeUnsynced(w, tileFile(tile), text); err != nil {
+			return err
+		}
+		if err := dropPartial(w, tile); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// dropPartial removes the narrower forms of a tile.
+func dropPartial(w *workspace.Workspace, tile tlog.Tile) error {
+	whole := tile
+	whole.W = 1 << tileHeight
+	dir := tileFile(whole) + ".p"
+	if tile.W == whole.W {
+		return w.FS.RemoveAll(dir)
+	}
+	names, err := w.FS.ReadNames(dir)
+	for _, name := range names {
+		if name != path.Base(tileFile(tile)) && err == nil {
+			err = w.FS.Remove(path.Join(dir, name))
+		}
+	}
+	return err
+}
+
+// writeUnsynced replaces a file that can be made again.
+func writeUnsynced(w *workspace.Workspace, name string, text []byte) error {
+	if err := durable.MkdirAll(w.FS, path.Dir(name), 0o755); err != nil {
+		return err
+	}
+	temp := w.TempName(name)
+	f, err := w.FS.OpenFile(temp, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o644)
+	if err != nil {
+		return err
+	}
+	if err = errors.Join(durable.WriteAll(f, text), f.Close()); err == nil {
+		err = w.FS.Rename(temp, name)
+	}
+	if err != nil {
+		_ = w.FS.Remove(temp) // the error counts
+	}
+	return err
+}
