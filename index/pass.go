@@ -161,7 +161,7 @@ const sameText = "\x00same"
 // settle brings what was read of a document into the index.
 func (p *pass) settle(r reading) error {
 	f := p.known.byPath[r.source.path]
-	racy := !r.source.version.Settled(p.now)
+	racy := !r.source.version.Settled(p.w.FS, p.now)
 	if r.doc.problem == sameText && !r.gone {
 		if f.racy == racy {
 			return nil

@@ -154,7 +154,7 @@ func load[T any](w *Workspace, see sight, name string, decode func(text []byte) 
 	if doc, err = decode(text); err != nil {
 		return doc, err
 	}
-	if v := durable.VersionOf(st); v.Settled(w.Env.Clock.Now()) {
+	if v := durable.VersionOf(st); v.Settled(w.FS, w.Env.Clock.Now()) {
 		w.docs.put(name, v, doc)
 	}
 	return doc, nil

@@ -57,7 +57,7 @@ func (l *listings) listed(fsys durable.FS, see sight, dir string, now func() tim
 	}
 	began := now()
 	version, entries, err := readListing(fsys, dir)
-	if err == nil && version.Settled(began) && version.ID != (durable.Identity{}) { // else another directory could be taken for it
+	if err == nil && version.Settled(fsys, began) && version.ID != (durable.Identity{}) { // else another directory could be taken for it
 		l.put(dir, listing{version, entries})
 	}
 	return entries, err

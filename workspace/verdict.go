@@ -237,12 +237,13 @@ func (d *verdicts) put(name string, of versioned) {
 // memory is what an open workspace knows from validations before, with the clock
 // that tells what may be kept. A nil one keeps nothing.
 type memory struct {
+	fs   durable.FS
 	docs *verdicts
 	dirs *listings
 	now  func() time.Time
 }
 
-func (w *Workspace) memory() *memory { return &memory{w.verdicts, w.listings, w.Env.Clock.Now} }
+func (w *Workspace) memory() *memory { return &memory{w.FS, w.verdicts, w.listings, w.Env.Clock.Now} }
 
 func (m *memory) verdict(name string, version durable.Version) (verdict, bool) {
 	if m == nil {
@@ -252,7 +253,7 @@ func (m *memory) verdict(name string, version durable.Version) (verdict, bool) {
 }
 
 func (m *memory) judged(name string, version durable.Version, d verdict) {
-	if m != nil && version.Settled(m.now()) {
+	if m != nil && version.Settled(m.fs, m.now()) {
 		m.docs.put(name, versioned{version, d})
 	}
 }

@@ -7,6 +7,7 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 )
 
 func root(t *testing.T) *Root {
@@ -165,5 +166,51 @@ func TestMkdirAll(t *testing.T) {
 	}
 	if err := MkdirAll(r, "a/file/b", 0o755); err == nil {
 		t.Error("a directory below a file")
+	}
+}
+
+// TestTick shows that files are trusted as soon as the clock of their file system tells
+// two writes apart, and those of another device as late as any.
+func TestTick(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	r, err := OpenRoot(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer r.Close()
+	if err := namer().Write(r, "doc", []byte("text"), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	st, err := r.Stat("doc")
+	if err != nil {
+		t.Fatal(err)
+	}
+	v := VersionOf(st)
+	tick := r.Tick(v.ID.Device)
+	if tick != coarse && tick != fine {
+		t.Errorf("%s", tick)
+	}
+	last := time.Unix(0, max(v.Modified, v.Changed))
+	if v.Settled(r, last.Add(tick)) || !v.Settled(r, last.Add(tick+1)) {
+		t.Errorf("with ticks of %s", tick)
+	}
+	v.ID.Device++
+	if v.Settled(r, last.Add(coarse)) || !v.Settled(r, last.Add(coarse+1)) {
+		t.Error("a device that nothing is known of")
+	}
+	// Whatever the file system says, two writes that are that far apart differ.
+	for range 5 {
+		before := v
+		time.Sleep(tick)
+		if err := os.WriteFile(filepath.Join(dir, "doc"), []byte("TEXT"), 0o644); err != nil {
+			t.Fatal(err)
+		}
+		if st, err = r.Stat("doc"); err != nil {
+			t.Fatal(err)
+		}
+		if v = VersionOf(st); v == before {
+			t.Errorf("two writes %s apart have the same times", tick)
+		}
 	}
 }

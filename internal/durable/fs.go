@@ -59,6 +59,9 @@ type FS interface {
 	ReadNames(name string) ([]string, error)
 	// SyncDir makes the names in a directory durable.
 	SyncDir(name string) error
+	// Tick is how far apart two writes of a file on a device must be for its times
+	// to tell them apart.
+	Tick(device uint64) time.Duration
 	Close() error
 }
 
@@ -68,6 +71,9 @@ type Root struct {
 	root  *os.Root
 	quick *beneath
 	path  string
+	// device is that of the directory, tick that of its file system.
+	device uint64
+	tick   time.Duration
 }
 
 // OpenRoot opens a directory. The directory is held by its inode: it stays the
@@ -81,7 +87,22 @@ func OpenRoot(dir string) (*Root, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &Root{root: root, quick: openBeneath(root), path: dir}, nil
+	r := &Root{root: root, quick: openBeneath(root), path: dir, tick: coarse}
+	if self, err := root.Open("."); err == nil {
+		if st, err := self.Stat(); err == nil {
+			r.device, r.tick = IdentityOf(st).Device, tickOf(self)
+		}
+		_ = self.Close() // it was only looked at
+	}
+	return r, nil
+}
+
+// Tick knows the file system that the directory itself lies on.
+func (r *Root) Tick(device uint64) time.Duration {
+	if device != r.device {
+		return coarse
+	}
+	return r.tick
 }
 
 // Path is the name the root was opened by.

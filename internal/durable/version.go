@@ -19,11 +19,14 @@ func VersionOf(st fs.FileInfo) Version {
 	return Version{ID: IdentityOf(st), Size: st.Size(), Modified: st.ModTime().UnixNano(), Changed: changeTime(st)}
 }
 
-// settle is how old a file must be before its times can be trusted to tell two
-// writes apart: file systems stamp with ticks of up to two seconds.
-const settle = 2 * time.Second
+// How old a file must be before its times can be trusted to tell two writes apart:
+// file systems stamp with ticks of up to two seconds, those of today with finer ones.
+const (
+	coarse = 2 * time.Second
+	fine   = 20 * time.Millisecond
+)
 
-// Settled reports whether a version read now may be cached.
-func (v Version) Settled(now time.Time) bool {
-	return now.UnixNano()-max(v.Modified, v.Changed) > int64(settle)
+// Settled reports whether a version of a file in a tree, read now, may be cached.
+func (v Version) Settled(fsys FS, now time.Time) bool {
+	return now.UnixNano()-max(v.Modified, v.Changed) > int64(fsys.Tick(v.ID.Device))
 }

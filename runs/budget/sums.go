@@ -149,7 +149,7 @@ func (l *ledger) list(w *workspace.Workspace, project string) error {
 		return err
 	}
 	l.listed = durable.Version{}
-	if st != nil && durable.VersionOf(st).Settled(w.Env.Clock.Now()) {
+	if st != nil && durable.VersionOf(st).Settled(w.FS, w.Env.Clock.Now()) {
 		l.listed = durable.VersionOf(st)
 	}
 	if slices.Equal(names, l.names) {
@@ -176,7 +176,7 @@ func read(w *workspace.Workspace, project, name string, known entry) entry {
 		return entry{}
 	}
 	version := durable.VersionOf(st)
-	settled := version.Settled(w.Env.Clock.Now())
+	settled := version.Settled(w.FS, w.Env.Clock.Now())
 	if settled && version == known.version {
 		return known
 	}

@@ -1,0 +1,25 @@
+package durable
+
+import (
+	"os"
+	"time"
+
+	"golang.org/x/sys/unix"
+)
+
+// tickOf is how far apart two writes of a file must be for its times to tell them
+// apart, by the kind of its file system.
+func tickOf(dir *os.File) time.Duration {
+	raw, err := dir.SyscallConn()
+	if err != nil {
+		return coarse
+	}
+	var st unix.Statfs_t
+	if ctlErr := raw.Control(func(fd uintptr) { err = unix.Fstatfs(int(fd), &st) }); ctlErr != nil || err != nil {
+		return coarse
+	}
+	if unix.ByteSliceToString(st.Fstypename[:]) == "apfs" {
+		return fine
+	}
+	return coarse
+}

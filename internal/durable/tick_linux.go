@@ -1,0 +1,27 @@
+package durable
+
+import (
+	"os"
+	"time"
+
+	"golang.org/x/sys/unix"
+)
+
+// tickOf is how far apart two writes of a file must be for its times to tell them
+// apart, by the kind of its file system. The kernel stamps with its own ticks, of 10 ms
+// at most; the others are those of systems that are shared or old, or not known.
+func tickOf(dir *os.File) time.Duration {
+	raw, err := dir.SyscallConn()
+	if err != nil {
+		return coarse
+	}
+	var st unix.Statfs_t
+	if ctlErr := raw.Control(func(fd uintptr) { err = unix.Fstatfs(int(fd), &st) }); ctlErr != nil || err != nil {
+		return coarse
+	}
+	switch int64(st.Type) { //nolint:unconvert // its size differs between machines
+	case unix.EXT4_SUPER_MAGIC, unix.XFS_SUPER_MAGIC, unix.BTRFS_SUPER_MAGIC, unix.TMPFS_MAGIC, unix.OVERLAYFS_SUPER_MAGIC, unix.F2FS_SUPER_MAGIC:
+		return fine
+	}
+	return coarse
+}
