@@ -41,7 +41,7 @@ func (s *subscription) backfill() error {
 				}
 			}
 		}
-		if err := s.send(e.place, e.seq, e.raw); err != nil {
+		if err := s.send(e.place, e.seq, clean(e.raw)); err != nil {
 			return err
 		}
 	}

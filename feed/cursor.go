@@ -10,7 +10,6 @@ import (
 	"io"
 	"io/fs"
 	"os"
-	"path/filepath"
 	"time"
 
 	"ac/events"
@@ -38,23 +37,6 @@ type cursor struct {
 	tail   []byte    // what stands right before offset, once that begins a line
 	first  string    // the event_id of the log's first line, once it was read
 	held   time.Time // since when an event waits for its record
-}
-
-// present is the end of a log as it is now. It is asked for by path, which costs
-// a seventh of the way through the root; what is read later goes through the
-// root, and a file that is another one there is noticed then.
-func present(ws *workspace.Workspace, key logKey) *cursor {
-	st, err := os.Lstat(filepath.Join(ws.Dir(), filepath.FromSlash(key.file())))
-	if err != nil || !st.Mode().IsRegular() {
-		st, err = ws.FS.Stat(key.file())
-	}
-	switch {
-	case errors.Is(err, fs.ErrNotExist):
-		return &cursor{}
-	case err != nil:
-		return &cursor{seq: -1} // its end is where it can first be read
-	}
-	return &cursor{id: durable.IdentityOf(st), offset: st.Size(), seq: -1}
 }
 
 // runLog is a run's log, open for reading. Reads fail once ctx is done.

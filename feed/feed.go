@@ -1,10 +1,11 @@
 // Package feed brings the events of run logs to subscribers, whoever appended
 // them: each complete line once, in the order of its file.
 //
-// The log is the queue. A subscription is a cursor for each run, a filter and a
-// sink; backfill and live events come from the same reader, so that there is
-// neither gap nor repetition between them, and a slow reader costs a cursor and
-// no memory. While somebody listens all logs are watched; else those of runs that
+// The log is the queue. A subscription is a filter, a sink, and a cursor for each log
+// that grew since it came; of all other logs one front is kept for everybody. What is new
+// in a log is read once and found by all who listen; backfill and live events begin at the
+// same places, so that there is neither gap nor repetition between them, and a slow reader
+// costs a cursor and no memory. While somebody listens all logs are watched; else those of runs that
 // may grow, where the system tells of changes by itself, for whoever keeps
 // something in step with the logs.
 package feed
@@ -79,6 +80,8 @@ type Hub struct {
 
 	grown func(dir string) // told when a log of a workspace grew; nil: nobody
 
+	knowing sync.Mutex // held while a workspace becomes known
+
 	mu       sync.Mutex
 	known    map[string]*workspace.Workspace // by directory
 	watchers map[string]*watcher
@@ -110,36 +113,66 @@ func (h *Hub) Close() {
 // Know tells the hub of a workspace that some request named. Subscriptions
 // without a workspace get its events from now on.
 func (h *Hub) Know(w *workspace.Workspace) {
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	if h.known[w.Dir()] == w || h.ctx.Err() != nil {
+	if h.knows(w) {
 		return
 	}
+	h.knowing.Lock()
+	defer h.knowing.Unlock()
+	h.mu.Lock()
 	h.known[w.Dir()] = w
-	if old := h.watchers[w.Dir()]; old != nil {
-		// The tree at this name was swapped: the subscriptions go on in the new
-		// one, behind as many lines as they have read.
+	old := h.watchers[w.Dir()]
+	if old != nil {
 		h.unwatch(old)
-		fresh := h.watch(w)
-		for s := range old.subs {
-			s.rebase(fresh)
-		}
 	}
+	var waiting []*subscription
 	for _, s := range h.subs {
 		if s.spec.Workspace == nil {
-			s.attach(h.watch(w))
+			waiting = append(waiting, s)
 		}
 	}
-	if h.grown != nil {
-		h.watch(w)
+	listened := len(waiting) > 0 || old != nil && old.listened()
+	var fresh *watcher
+	if listened || old != nil || h.grown != nil {
+		fresh = h.watch(w)
 	}
+	h.mu.Unlock()
+	if !listened {
+		return
+	}
+	fresh.ready(h.ctx)
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if h.watchers[w.Dir()] != fresh {
+		return // everybody who listened is gone
+	}
+	if old != nil {
+		// The tree at this name was swapped: the subscriptions go on in the new
+		// one, behind as many lines as they have read.
+		for _, s := range old.listeners() {
+			if h.subs[s.spec.ID] == s {
+				s.rebase(old, fresh)
+			}
+		}
+	}
+	for _, s := range waiting {
+		if h.subs[s.spec.ID] == s {
+			fresh.attach(s)
+		}
+	}
+}
+
+func (h *Hub) knows(w *workspace.Workspace) bool {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	return h.known[w.Dir()] == w || h.ctx.Err() != nil
 }
 
 // Appended tells that a log of a workspace grew by this process.
 func (h *Hub) Appended(dir, log string) {
 	h.mu.Lock()
-	defer h.mu.Unlock()
-	if w := h.watchers[dir]; w != nil {
+	w := h.watchers[dir]
+	h.mu.Unlock()
+	if w != nil {
 		w.touched(log)
 	}
 }
@@ -154,6 +187,9 @@ func (h *Hub) Subscribe(spec Spec) (answer Subscribed, start func(), err error) 
 	replaced.wait()
 	if err != nil {
 		return answer, nil, err
+	}
+	for _, w := range h.wanted(spec) {
+		h.join(s, w)
 	}
 	answer = Subscribed{ID: spec.ID}
 	if answer.Reset, err = s.resume(); err != nil {
@@ -176,14 +212,39 @@ func (h *Hub) add(spec Spec) (s, replaced *subscription, err error) {
 	}
 	s = newSubscription(h, spec)
 	h.subs[spec.ID] = s
+	return s, replaced, nil
+}
+
+// wanted are the workspaces that a subscriber asks for.
+func (h *Hub) wanted(spec Spec) (wanted []*workspace.Workspace) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
 	if spec.Workspace != nil {
-		s.attach(h.watch(cmp.Or(h.known[spec.Workspace.Dir()], spec.Workspace)))
-		return s, replaced, nil
+		return append(wanted, cmp.Or(h.known[spec.Workspace.Dir()], spec.Workspace))
 	}
 	for _, dir := range slices.Sorted(maps.Keys(h.known)) {
-		s.attach(h.watch(h.known[dir]))
+		wanted = append(wanted, h.known[dir])
 	}
-	return s, replaced, nil
+	return wanted
+}
+
+// join lets a subscription listen to a workspace, whose tree may be swapped meanwhile.
+func (h *Hub) join(s *subscription, ws *workspace.Workspace) {
+	for s.ctx.Err() == nil {
+		h.mu.Lock()
+		w := h.watch(cmp.Or(h.known[ws.Dir()], ws))
+		h.mu.Unlock()
+		w.ready(s.ctx)
+		h.mu.Lock()
+		same := h.watchers[ws.Dir()] == w
+		if same && h.subs[s.spec.ID] == s {
+			w.attach(s)
+		}
+		h.mu.Unlock()
+		if same {
+			return
+		}
+	}
 }
 
 // start lets a subscription send, unless it was ended before.
@@ -234,8 +295,7 @@ func (h *Hub) drop(s *subscription) {
 	}
 	s.cancel()
 	for _, w := range h.watchers {
-		delete(w.subs, s)
-		if len(w.subs) == 0 && h.grown == nil {
+		if w.detach(s) && h.grown == nil {
 			h.unwatch(w)
 		}
 	}

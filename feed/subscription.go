@@ -48,8 +48,8 @@ type subscription struct {
 	gone   chan struct{} // closed when run has returned; nil before start
 
 	mu      sync.Mutex
-	trees   map[string]*workspace.Workspace
-	cursors map[place]*cursor // what they point to belongs to run, once it is started
+	sources map[string]*watcher // by directory
+	cursors map[place]*cursor   // of logs that it read or is to read; what they point to belongs to run, once it is started
 	dirty   map[place]struct{}
 	wake    chan struct{}
 }
@@ -58,43 +58,34 @@ func newSubscription(h *Hub, spec Spec) *subscription {
 	ctx, cancel := context.WithCancel(h.ctx)
 	return &subscription{
 		spec: spec, hub: h, ctx: ctx, cancel: cancel,
-		trees: map[string]*workspace.Workspace{}, cursors: map[place]*cursor{}, dirty: map[place]struct{}{}, wake: make(chan struct{}, 1),
+		sources: map[string]*watcher{}, cursors: map[place]*cursor{}, dirty: map[place]struct{}{}, wake: make(chan struct{}, 1),
 	}
 }
 
-// attach fixes the cursors of a workspace at the present ends of its logs; the
-// hub is locked.
-func (s *subscription) attach(w *watcher) {
-	if _, attached := w.subs[s]; attached {
-		return
-	}
-	w.subs[s] = struct{}{}
-	w.scan()
+// listen takes the events of a workspace from now on.
+func (s *subscription) listen(w *watcher) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.trees[w.ws.Dir()] = w.ws
-	for key := range w.sizes {
-		if p := (place{w.ws.Dir(), key}); s.spec.Grown == nil && s.wants(key) && s.cursors[p] == nil {
-			s.cursors[p] = present(w.ws, key)
-		}
-	}
+	s.sources[w.ws.Dir()] = w
 }
 
 // rebase goes on in the tree that took the place of an older one. Runs that were
-// not in that are new; the hub is locked.
-func (s *subscription) rebase(w *watcher) {
-	w.subs[s] = struct{}{}
-	w.scan()
+// not in that are new.
+func (s *subscription) rebase(old, fresh *watcher) {
+	dir := fresh.ws.Dir()
+	for _, key := range old.keys(s.wants) {
+		s.own(place{dir, key})
+	}
+	fresh.attach(s)
 	s.mu.Lock()
-	s.trees[w.ws.Dir()] = w.ws
 	for p := range s.cursors {
-		if p.dir == w.ws.Dir() {
+		if p.dir == dir {
 			s.dirty[p] = struct{}{}
 		}
 	}
 	s.mu.Unlock()
-	for key := range w.sizes {
-		s.mark(w.ws, key)
+	for _, key := range fresh.keys(s.wants) {
+		s.mark(fresh.ws, key, front{})
 	}
 	s.rouse()
 }
@@ -121,7 +112,7 @@ func (s *subscription) resume() (reset map[string]int64, err error) {
 		if !known {
 			continue
 		}
-		ws, c := s.at(p)
+		ws, c := s.own(p)
 		if err := c.resume(s.ctx, ws, p.key, seq); err != nil {
 			return nil, err
 		}
@@ -132,7 +123,7 @@ func (s *subscription) resume() (reset map[string]int64, err error) {
 	}
 	for _, p := range s.places() {
 		if _, reset := short[p.key.run]; reset {
-			_, c := s.at(p)
+			_, c := s.own(p)
 			*c = cursor{id: c.id}
 		}
 	}
@@ -152,7 +143,7 @@ func (s *subscription) resumeByTime() error {
 		if _, known := s.spec.Since[p.key.run]; known {
 			continue
 		}
-		ws, c := s.at(p)
+		ws, c := s.own(p)
 		if err := c.resumeAfter(s.ctx, ws, p.key, s.spec.After); err != nil {
 			return err
 		}
@@ -161,12 +152,17 @@ func (s *subscription) resumeByTime() error {
 	return nil
 }
 
-// places lists the logs that the subscription has cursors for, by project and
-// run.
+// places lists the logs that the subscription may send of, by project and run.
 func (s *subscription) places() []place {
 	s.mu.Lock()
-	defer s.mu.Unlock()
-	places := slices.Collect(maps.Keys(s.cursors))
+	sources := maps.Clone(s.sources)
+	s.mu.Unlock()
+	var places []place
+	for dir, w := range sources {
+		for _, key := range w.keys(s.wants) {
+			places = append(places, place{dir, key})
+		}
+	}
 	slices.SortFunc(places, byName)
 	return places
 }
@@ -176,9 +172,9 @@ func byName(a, b place) int {
 	return cmp.Or(cmp.Compare(a.key.project, b.key.project), cmp.Compare(a.key.run, b.key.run))
 }
 
-// mark notes that a log grew. A log that the subscription has no cursor for is
-// new: it is read from its start.
-func (s *subscription) mark(ws *workspace.Workspace, key logKey) {
+// mark notes that a log grew, which went as far as before when the subscription heard
+// of it last.
+func (s *subscription) mark(ws *workspace.Workspace, key logKey, before front) {
 	if !s.wants(key) {
 		return
 	}
@@ -189,7 +185,7 @@ func (s *subscription) mark(ws *workspace.Workspace, key logKey) {
 	p := place{ws.Dir(), key}
 	s.mu.Lock()
 	if s.cursors[p] == nil {
-		s.cursors[p] = &cursor{}
+		s.cursors[p] = before.cursor()
 	}
 	s.dirty[p] = struct{}{}
 	s.mu.Unlock()
@@ -275,14 +271,35 @@ func (s *subscription) take() []place {
 // says when to come back for more, 0 when the log has nothing more now. The
 // error says that the client or the subscription is gone.
 func (s *subscription) deliver(p place) (rest time.Duration, gone error) {
-	ws, c := s.at(p)
-	l, err := openLog(s.ctx, ws, p.key)
-	if errors.Is(err, fs.ErrNotExist) {
+	w := s.source(p)
+	_, c := s.own(p)
+	st := w.streamOf(p.key)
+	lines, more, shared, err := st.behind(s.ctx, w.ws, p.key, c)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
 		if c.first == "" {
 			*c = cursor{} // nothing could tell the log from a later one
 		}
 		return 0, nil
+	case err != nil:
+		return again, s.ctx.Err()
+	case !shared:
+		return s.readAlone(w, st, p, c)
 	}
+	for i := range lines {
+		if rest, gone = s.pass(w, st, p, c, lines[i]); rest > 0 || gone != nil {
+			return rest, gone
+		}
+	}
+	if more {
+		rest = breath
+	}
+	return rest, nil
+}
+
+// readAlone is deliver for a cursor that lies elsewhere than the lines that are kept.
+func (s *subscription) readAlone(w *watcher, st *stream, p place, c *cursor) (rest time.Duration, gone error) {
+	l, err := openLog(s.ctx, w.ws, p.key)
 	if err != nil {
 		return again, s.ctx.Err()
 	}
@@ -295,17 +312,9 @@ func (s *subscription) deliver(p place) (rest time.Duration, gone error) {
 	}
 	end := c.offset + turn
 	err = c.lines(l, func(line events.Line) bool {
-		kind, sound := kindOf(line.Raw)
-		if sound && s.asksFor(kind) {
-			if s.mustHold(ws, p.key, c, kind, line.Raw) {
-				rest = breath
-				return false
-			}
-			if gone = s.send(p, line.Seq, line.Raw); gone != nil {
-				return false
-			}
+		if rest, gone = s.pass(w, st, p, c, share(line)); rest > 0 || gone != nil {
+			return false
 		}
-		c.pass(line)
 		if c.offset >= end {
 			rest = breath
 		}
@@ -317,11 +326,52 @@ func (s *subscription) deliver(p place) (rest time.Duration, gone error) {
 	return rest, gone
 }
 
-// at gives the tree and the cursor of a place.
-func (s *subscription) at(p place) (*workspace.Workspace, *cursor) {
+// pass sends a line that is asked for and moves the cursor behind it, unless the line
+// has to wait.
+func (s *subscription) pass(w *watcher, st *stream, p place, c *cursor, line sharedLine) (rest time.Duration, gone error) {
+	if line.sound && s.asksFor(line.kind) {
+		if s.mustHold(w, st, p.key, c, line) {
+			return breath, nil
+		}
+		if err := s.send(p, line.Seq, line.clean); err != nil {
+			return 0, err
+		}
+	}
+	c.pass(line.Line)
+	return 0, nil
+}
+
+// source is who watches the workspace of a place.
+func (s *subscription) source(p place) *watcher {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return s.trees[p.dir], s.cursors[p]
+	return s.sources[p.dir]
+}
+
+// at gives the tree and the cursor of a place: its own, or the place at which the log
+// was when the subscription began.
+func (s *subscription) at(p place) (*workspace.Workspace, *cursor) {
+	w := s.source(p)
+	// A log that grows now gets a cursor of its own; before that its front is as it was.
+	front := w.at(p.key)
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if c := s.cursors[p]; c != nil {
+		return w.ws, c
+	}
+	return w.ws, front
+}
+
+// own is at with a cursor that is kept.
+func (s *subscription) own(p place) (*workspace.Workspace, *cursor) {
+	ws, c := s.at(p)
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if kept := s.cursors[p]; kept != nil {
+		return ws, kept
+	}
+	s.cursors[p] = c
+	return ws, c
 }
 
 // kindOf gives the type of an event; sound says that the line is an object.
@@ -347,15 +397,15 @@ func (s *subscription) asksFor(kind string) bool {
 
 // mustHold says whether the end of a run is to wait, since its record does not
 // tell it yet: a client that hears of the end shall be able to read it.
-func (s *subscription) mustHold(ws *workspace.Workspace, key logKey, c *cursor, kind string, raw []byte) bool {
-	if !events.Terminal(kind) {
+func (s *subscription) mustHold(w *watcher, st *stream, key logKey, c *cursor, line sharedLine) bool {
+	if !events.Terminal(line.kind) {
 		c.held = time.Time{}
 		return false
 	}
 	if c.held.IsZero() {
 		c.held = s.hub.clock.Now()
 	}
-	return s.hub.clock.Since(c.held) < holdTerminal && awaitsRecord(ws, key, raw)
+	return s.hub.clock.Since(c.held) < holdTerminal && st.awaitsRecord(s.hub.clock.Now(), w.ws, key, line)
 }
 
 // awaitsRecord reports whether the session of a terminal event is still told as
@@ -365,12 +415,17 @@ func awaitsRecord(ws *workspace.Workspace, key logKey, raw []byte) bool {
 	return err == nil && record.RunID == key.run && session.Live(ws, record)
 }
 
-// send writes one notification with the event spliced in as it stands.
-func (s *subscription) send(p place, seq int64, raw []byte) error {
+// clean is an event as clients get it: the stream to them stays UTF-8.
+func clean(raw []byte) []byte {
 	raw = bytes.TrimSpace(raw)
 	if !utf8.Valid(raw) {
-		raw = bytes.ToValidUTF8(raw, []byte("\ufffd")) // the stream to the client stays UTF-8
+		return bytes.ToValidUTF8(raw, []byte("\ufffd"))
 	}
+	return raw
+}
+
+// send writes one notification with the event, which is clean, spliced in.
+func (s *subscription) send(p place, seq int64, raw []byte) error {
 	if s.spec.Deliver != nil {
 		return s.spec.Deliver(s.ctx, Event{Project: p.key.project, Run: p.key.run, Seq: seq, Raw: raw})
 	}

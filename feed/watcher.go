@@ -7,16 +7,20 @@ import (
 	"context"
 	"errors"
 	"io/fs"
+	"maps"
 	"os"
 	"path"
 	"path/filepath"
 	"runtime"
+	"slices"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/fsnotify/fsnotify"
 
 	"ac/events"
+	"ac/internal/durable"
 	"ac/runs/session"
 	"ac/workspace"
 	"ac/workspace/doc"
@@ -30,26 +34,53 @@ type logKey struct{ project, run string }
 
 func (k logKey) file() string { return workspace.LogFile(k.project, k.run) }
 
+// front is how far a log went when it was last looked at.
+type front struct {
+	id       durable.Identity // of its file; zero for none
+	size     int64            // unseen where it could not be looked at
+	modified int64            // nanoseconds
+}
+
+// cursor is the place of one who begins to listen there.
+func (f front) cursor() *cursor {
+	switch {
+	case f.size == unseen:
+		return &cursor{seq: -1} // its end is where it can first be read
+	case f.id == durable.Identity{}:
+		return &cursor{}
+	}
+	return &cursor{id: f.id, offset: f.size, seq: -1}
+}
+
 // watcher follows the logs of one workspace for the subscriptions attached to
-// it, or, with none, for the one who is told of growth. Its maps are guarded by
-// the hub's lock.
+// it, or, with none, for the one who is told of growth. A subscription has cursors for
+// the logs that grew since it came; those of all others are the fronts.
 type watcher struct {
 	hub    *Hub
 	ws     *workspace.Workspace
 	ctx    context.Context //nolint:containedctx // of its goroutine
 	cancel context.CancelFunc
-	subs   map[*subscription]struct{}
-	sizes  map[logKey]int64 // what was seen last, where logs are looked at
 
-	notify  *fsnotify.Watcher // nil where files cannot be watched
-	looking bool              // some log is not watched
-	whole   bool              // every run is watched, not only those that may grow
-	wake    chan struct{}     // tells run that looking has begun
+	scanning sync.Mutex        // held by whoever looks for all logs
+	notify   *fsnotify.Watcher // nil where files cannot be watched
+	wake     chan struct{}     // tells run that looking has begun
+
+	mu      sync.Mutex
+	subs    map[*subscription]struct{}
+	fronts  map[logKey]front
+	streams map[logKey]*stream
+	recent  []logKey // those that have one, the oldest first
+	looking bool     // some log is not watched
+	whole   bool     // every run is watched, not only those that may grow
+	own     mark
 }
 
 func newWatcher(h *Hub, ws *workspace.Workspace) *watcher {
 	ctx, cancel := context.WithCancel(h.ctx)
-	w := &watcher{hub: h, ws: ws, ctx: ctx, cancel: cancel, subs: map[*subscription]struct{}{}, sizes: map[logKey]int64{}, wake: make(chan struct{}, 1)}
+	w := &watcher{
+		hub: h, ws: ws, ctx: ctx, cancel: cancel, wake: make(chan struct{}, 1),
+		subs: map[*subscription]struct{}{}, fronts: map[logKey]front{}, streams: map[logKey]*stream{},
+	}
 	if runtime.GOOS != "darwin" {
 		w.notify, _ = fsnotify.NewBufferedWatcher(1024) // nil on failure
 	}
@@ -59,43 +90,68 @@ func newWatcher(h *Hub, ws *workspace.Workspace) *watcher {
 	return w
 }
 
-// look begins to look at the logs, since not all of them can be watched; the
-// hub is locked.
+// look begins to look at the logs, since not all of them can be watched.
 func (w *watcher) look() {
+	w.mu.Lock()
 	w.looking = true
+	w.mu.Unlock()
 	select {
 	case w.wake <- struct{}{}:
 	default:
 	}
 }
 
-// scan finds the projects and runs that are there and not known yet; the hub is
-// locked.
+// ready knows of every log how far it goes now, for one who begins to listen. What is
+// watched is known but for changes that were not heard of yet; all is looked at before
+// that, and where some log is not watched.
+func (w *watcher) ready(ctx context.Context) {
+	w.scanning.Lock()
+	defer w.scanning.Unlock()
+	w.mu.Lock()
+	known := w.whole && !w.looking
+	w.mu.Unlock()
+	if known && w.drain(ctx) {
+		return
+	}
+	w.scan()
+}
+
+// scan watches all projects and runs, and looks at every log.
 func (w *watcher) scan() {
-	if w.looking {
+	w.mu.Lock()
+	looking := w.looking
+	w.mu.Unlock()
+	if looking {
 		w.look() // it rests while nobody listens
 	}
-	w.whole = true
 	w.add(workspace.ProjectsDir)
 	for _, project := range w.dirs(workspace.ProjectsDir) {
 		w.add(workspace.ProjectDir(project))
 		w.add(workspace.RunsDir(project))
 		for _, run := range w.dirs(workspace.RunsDir(project)) {
 			key := logKey{project, run}
-			if _, known := w.sizes[key]; !known {
+			w.mu.Lock()
+			_, known := w.fronts[key]
+			w.mu.Unlock()
+			if !known {
 				w.add(workspace.RunDir(project, run))
-				w.sizes[key] = unseen
 			}
+			w.mark(key, false)
 		}
 	}
+	w.mu.Lock()
+	w.whole = true
+	w.mu.Unlock()
 }
 
 // scanLive watches the places where runs come to be and the runs that have a
 // session: without a listener that is enough, and costs the system little.
 func (w *watcher) scanLive() {
-	w.hub.mu.Lock()
-	defer w.hub.mu.Unlock()
-	if w.whole || w.notify == nil {
+	if w.notify == nil || !w.scanning.TryLock() {
+		return // somebody looks for all of them
+	}
+	defer w.scanning.Unlock()
+	if w.isWhole() {
 		return
 	}
 	w.add(workspace.ProjectsDir)
@@ -107,7 +163,13 @@ func (w *watcher) scanLive() {
 	w.addLive()
 }
 
-// addLive watches the runs that have a session; the hub is locked.
+func (w *watcher) isWhole() bool {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return w.whole
+}
+
+// addLive watches the runs that have a session.
 func (w *watcher) addLive() {
 	records, err := session.All(w.ws)
 	if err != nil {
@@ -155,19 +217,28 @@ func (w *watcher) dirs(dir string) []string {
 	return names
 }
 
-// size is how long a log is now, 0 when there is none.
-func (w *watcher) size(key logKey) int64 {
-	st, err := w.ws.FS.Stat(key.file())
+// frontOf looks at a log. It is asked for by path, which costs a seventh of the way
+// through the root; what is read later goes through the root, and a file that is another
+// one there is noticed then.
+func (w *watcher) frontOf(key logKey) front {
+	st, err := os.Lstat(filepath.Join(w.ws.Dir(), filepath.FromSlash(key.file())))
 	if err != nil || !st.Mode().IsRegular() {
-		return 0
+		st, err = w.ws.FS.Stat(key.file())
 	}
-	return st.Size()
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return front{}
+	case err != nil || !st.Mode().IsRegular():
+		return front{size: unseen}
+	}
+	return front{durable.IdentityOf(st), st.Size(), st.ModTime().UnixNano()}
 }
 
 // run serves until the watcher is stopped.
 func (w *watcher) run() {
 	var changes <-chan fsnotify.Event
 	var faults <-chan error
+	defer w.own.close()
 	if w.notify != nil {
 		defer w.notify.Close()
 		changes, faults = w.notify.Events, w.notify.Errors
@@ -201,26 +272,27 @@ func (w *watcher) run() {
 
 // listened reports whether some subscription is attached.
 func (w *watcher) listened() bool {
-	w.hub.mu.Lock()
-	defer w.hub.mu.Unlock()
+	w.mu.Lock()
+	defer w.mu.Unlock()
 	return len(w.subs) > 0
 }
 
 // changed sorts one event of the system.
 func (w *watcher) changed(change fsnotify.Event) {
+	if w.own.hears(change.Name) {
+		return
+	}
 	rel, err := filepath.Rel(w.ws.Dir(), change.Name)
 	if err != nil {
 		return
 	}
 	parts := strings.Split(filepath.ToSlash(rel), "/")
 	if len(parts) == 2 && (change.Has(fsnotify.Remove) || change.Has(fsnotify.Rename)) {
-		w.gone()
+		w.look() // the directory of the projects is another one from now on
 	}
 	if len(parts) < 3 || strings.HasPrefix(parts[len(parts)-1], ".") {
 		return
 	}
-	w.hub.mu.Lock()
-	defer w.hub.mu.Unlock()
 	created := change.Has(fsnotify.Create)
 	switch {
 	case len(parts) == 6 && parts[5] == events.FileName:
@@ -228,7 +300,7 @@ func (w *watcher) changed(change fsnotify.Event) {
 	case len(parts) == 5 && created && parts[3] == "runs":
 		w.newRun(logKey{parts[2], parts[4]})
 	case parts[0] == ".local":
-		if created && !w.whole {
+		if created && !w.isWhole() {
 			w.addLive()
 		}
 	case created && (len(parts) == 3 || (len(parts) == 4 && parts[3] == "runs")):
@@ -246,47 +318,124 @@ func (w *watcher) newProject(project string) {
 
 func (w *watcher) newRun(key logKey) {
 	w.add(workspace.RunDir(key.project, key.run))
-	if !w.whole {
+	if !w.isWhole() {
 		w.add(workspace.SessionsDir) // made with the first session
 	}
 	w.touched(key.file())
 }
 
-// touched marks a log for every subscription; the hub is locked.
+// touched takes that a log may have grown. A log that was not known is new.
 func (w *watcher) touched(log string) {
 	project, run, ok := workspace.LogRun(log)
 	if !ok {
 		return
 	}
 	key := logKey{project, run}
-	if _, known := w.sizes[key]; !known {
+	w.mu.Lock()
+	_, known := w.fronts[key]
+	w.mu.Unlock()
+	if !known {
 		w.add(workspace.RunDir(project, run))
-		w.sizes[key] = unseen
 	}
 	if w.hub.grown != nil {
 		w.hub.grown(w.ws.Dir())
 	}
+	w.mark(key, true)
+}
+
+// mark looks at a log. Whoever listens is told where it looks another way; who did not
+// read of it yet begins where it was looked at before, and in a log that is new at its
+// start. During the first look at all logs none is new.
+func (w *watcher) mark(key logKey, newer bool) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	before, known := w.fronts[key]
+	now := w.frontOf(key)
+	w.fronts[key] = now
+	if known && before == now && now.size != unseen || !known && !newer && !w.whole {
+		return
+	}
+	if st := w.streams[key]; st != nil {
+		st.touched()
+	}
 	for s := range w.subs {
-		s.mark(w.ws, key)
+		s.mark(w.ws, key, before)
 	}
 }
 
-// gone notes that the directory of the projects is another one from now on.
-func (w *watcher) gone() {
-	w.hub.mu.Lock()
-	defer w.hub.mu.Unlock()
-	w.look()
+// streamOf gives the lines that are kept of a log.
+func (w *watcher) streamOf(key logKey) *stream {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if st := w.streams[key]; st != nil {
+		return st
+	}
+	if len(w.recent) >= keptStreams {
+		delete(w.streams, w.recent[0])
+		w.recent = w.recent[1:]
+	}
+	st := &stream{}
+	w.streams[key] = st
+	w.recent = append(w.recent, key)
+	return st
 }
 
-// lost makes up for events of the system that were lost: every directory is
-// watched, every log read.
+// at gives the place of a log as one who listens and has read nothing of it knows it.
+func (w *watcher) at(key logKey) *cursor {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return w.fronts[key].cursor()
+}
+
+// attach lets a subscription listen from here on. The watcher is ready.
+func (w *watcher) attach(s *subscription) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if _, attached := w.subs[s]; attached {
+		return
+	}
+	w.subs[s] = struct{}{}
+	s.listen(w)
+}
+
+// listeners are the subscriptions that are attached.
+func (w *watcher) listeners() []*subscription {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return slices.Collect(maps.Keys(w.subs))
+}
+
+// detach reports whether nobody listens any more.
+func (w *watcher) detach(s *subscription) (alone bool) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	delete(w.subs, s)
+	return len(w.subs) == 0
+}
+
+// keys lists the logs that are known.
+func (w *watcher) keys(wanted func(logKey) bool) (keys []logKey) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	for key := range w.fronts {
+		if wanted(key) {
+			keys = append(keys, key)
+		}
+	}
+	return keys
+}
+
+// lost makes up for events of the system that were lost.
 func (w *watcher) lost() {
-	w.hub.mu.Lock()
-	defer w.hub.mu.Unlock()
 	w.add(workspace.ProjectsDir)
 	for _, project := range w.dirs(workspace.ProjectsDir) {
-		w.newProject(project)
+		w.add(workspace.ProjectDir(project))
+		w.add(workspace.RunsDir(project))
+		for _, run := range w.dirs(workspace.RunsDir(project)) {
+			w.add(workspace.RunDir(project, run))
+		}
 	}
+	w.lookAtAll()
 }
 
 // lookAtAll finds the logs that grew or are new.
@@ -294,13 +443,12 @@ func (w *watcher) lookAtAll() {
 	for _, project := range w.dirs(workspace.ProjectsDir) {
 		for _, run := range w.dirs(workspace.RunsDir(project)) {
 			key := logKey{project, run}
-			size := w.size(key)
-			w.hub.mu.Lock()
-			if seen, ok := w.sizes[key]; !ok || seen != size {
-				w.sizes[key] = size
+			w.mu.Lock()
+			before, known := w.fronts[key]
+			w.mu.Unlock()
+			if now := w.frontOf(key); !known || now != before {
 				w.touched(key.file())
 			}
-			w.hub.mu.Unlock()
 		}
 	}
 }
