@@ -178,19 +178,27 @@ func (w *Worker) guarded(dir string) (err error) {
 	return w.opts.Sync(w.ctx, dir)
 }
 
-// Flush brings everything that is pending up to date at once, waits for a batch
-// under way, and returns when nothing is pending or under way. It gives up
-// waiting when ctx ends.
+// Flush brings what is pending when it is called up to date at once, waits for a batch
+// under way, and returns when both are done; what is noticed meanwhile waits its turn. It
+// gives up waiting when ctx ends.
 func (w *Worker) Flush(ctx context.Context) error {
+	w.mu.Lock()
+	last := w.status.Batches // the batch that takes what is pending now, or that is under way
+	if len(w.pending) > 0 {
+		last++
+	}
+	w.mu.Unlock()
 	for {
 		w.mu.Lock()
-		under, idle := w.batch, w.batch == nil && len(w.pending) == 0
-		if !idle && under == nil {
+		if w.batch == nil && w.status.Batches < last {
 			w.wg.Go(w.begin())
-			under = w.batch
+		}
+		under := w.batch
+		if w.status.Batches > last {
+			under = nil // it is over, and another one goes on
 		}
 		w.mu.Unlock()
-		if idle {
+		if under == nil {
 			return nil
 		}
 		select {

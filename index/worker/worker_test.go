@@ -184,6 +184,35 @@ func TestFlush(t *testing.T) {
 	})
 }
 
+// TestFlushUnderNotices shows that a flush takes what was pending when it was called,
+// however steadily more comes.
+func TestFlushUnderNotices(t *testing.T) {
+	t.Parallel()
+	in(t, 100*time.Millisecond, func(w *Worker, _ *log) {
+		ctx, stop := context.WithCancel(context.Background())
+		var noticing sync.WaitGroup
+		noticing.Go(func() {
+			for ctx.Err() == nil {
+				w.Notify("/a")
+				w.Notify("/b")
+				time.Sleep(time.Millisecond)
+			}
+		})
+		time.Sleep(10 * time.Second)
+		for range 5 {
+			began := time.Now()
+			if err := w.Flush(ctx); err != nil {
+				t.Error(err)
+			}
+			if took := time.Since(began); took > 400*time.Millisecond { // two batches of two workspaces
+				t.Errorf("a flush took %s", took)
+			}
+		}
+		stop()
+		noticing.Wait()
+	})
+}
+
 // TestFlushGivesUp pins that a flush ends with its context, the batch going on.
 func TestFlushGivesUp(t *testing.T) {
 	t.Parallel()
