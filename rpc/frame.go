@@ -6,6 +6,7 @@ import (
 	"bytes"
 	"errors"
 	"io"
+	"runtime"
 )
 
 // MaxLine is the longest line that is served, in bytes. Longer ones are refused
@@ -16,6 +17,8 @@ const (
 	readBlock = 64 << 10
 	// keepBuffer is the largest buffer that is kept after a long line.
 	keepBuffer = 1 << 20
+	// hugeBuffer is what is not left to the collector's own time.
+	hugeBuffer = 16 << 20
 )
 
 // errLong says that a line was too long; the next one can be read.
@@ -58,7 +61,7 @@ func (f *frameReader) ready() bool {
 
 func (f *frameReader) line() ([]byte, error) {
 	if f.from == f.to && len(f.buf) > keepBuffer {
-		f.buf, f.from, f.to = make([]byte, readBlock), 0, 0
+		f.forget()
 	}
 	searched := f.from
 	for {
@@ -117,9 +120,19 @@ func (f *frameReader) grow() {
 	f.buf = larger
 }
 
+// forget gives a large buffer back at once: the next long line shall not find the last
+// one still lying about.
+func (f *frameReader) forget() {
+	huge := len(f.buf) > hugeBuffer
+	f.buf, f.from, f.to = make([]byte, readBlock), 0, 0
+	if huge {
+		runtime.GC()
+	}
+}
+
 // skip passes over the rest of a line that is too long.
 func (f *frameReader) skip() {
-	f.buf, f.from, f.to = make([]byte, readBlock), 0, 0
+	f.forget()
 	for f.err == nil {
 		f.from, f.to = 0, 0
 		f.fill()

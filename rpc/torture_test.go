@@ -325,6 +325,32 @@ func TestStderrNeverDrained(t *testing.T) {
 	p.err.Close()
 }
 
+// TestLongLinesInTurn sends a body of escapes and then a line far beyond the cap: the room
+// of the first does not add to that of the second.
+func TestLongLinesInTurn(t *testing.T) {
+	t.Parallel()
+	size, far := 57_000_000, 300_000_000
+	if raced {
+		size, far = 1<<20, 2*MaxLine
+	}
+	p := newProcess(t)
+	out := bufio.NewReader(p.out)
+	p.send(`{"jsonrpc":"2.0","id":1,"method":"comment.add","params":{"workspace_dir":"` + t.TempDir() + `","body":"` + strings.Repeat(`\u0041`, size/6) + `"}}` + "\n")
+	if got := p.lines(out, 1)[0]; !strings.Contains(got, `"code":-32602`) {
+		t.Errorf("got %.300s", got)
+	}
+	block := strings.Repeat("y", 1<<20)
+	p.send(`{"jsonrpc":"2.0","id":2,"method":"system.ping","params":{"x":"`)
+	for sent := 0; sent < far; sent += len(block) {
+		p.send(block)
+	}
+	p.send(`"}}` + "\n" + pingLine(`"then"`) + "\n")
+	if got := p.lines(out, 2); !strings.Contains(got[0], `"code":-32600`) || got[1] != pong(`"then"`) {
+		t.Errorf("got %.300s", got)
+	}
+	p.peak(memoryLimit + MaxLine>>10)
+}
+
 // TestLineAtTheCap sends lines as long as they may be, whose values would take
 // many times the room if all of them were kept. The figure leaves out one line.
 func TestLineAtTheCap(t *testing.T) {
