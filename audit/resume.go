@@ -136,8 +136,11 @@ func (l sealedLog) goOn(ctx context.Context, w *workspace.Workspace, log *readin
 		return nil, err
 	}
 	resumed, ok := log.hash.(encoding.BinaryUnmarshaler)
-	if !ok || resumed.UnmarshalBinary(l.Hash) != nil {
+	if !ok {
 		return nil, nil
+	}
+	if err := resumed.UnmarshalBinary(l.Hash); err != nil {
+		return nil, nil //nolint:nilerr // the state of another release, or none
 	}
 	log.bytes, log.lines = l.Record.Bytes, l.Record.Lines
 	return log.record(ctx, w, l.Record.Log)

@@ -23,7 +23,7 @@ var (
 
 // TestCostOfMany lets many subscribers hear of one event and tells what they cost. Its
 // bounds are those of a busy machine; figures: -v -many-runs 10000 -many-subs 1000.
-func TestCostOfMany(t *testing.T) {
+func TestCostOfMany(t *testing.T) { //nolint:paralleltest // its memory is that of the process
 	f := newFixture(t)
 	log := []byte(lines("run_x", 1, 20))
 	for i := range *manyRuns {

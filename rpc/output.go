@@ -65,7 +65,7 @@ func newOutput(w io.Writer) *output {
 // answer queues one line, which flush sends. Nothing is kept for a client that
 // is gone.
 func (o *output) answer(id []byte, result any, err error) {
-	scratch := o.lines.Get().(*[]byte) //nolint:errcheck // it holds nothing else
+	scratch := o.lines.Get().(*[]byte)
 	line := appendAnswer((*scratch)[:0], id, result, err)
 	o.mu.Lock()
 	defer o.mu.Unlock()

@@ -134,7 +134,7 @@ func (c *company) do(permission string, more ...string) (j job) {
 // which sandboxes leave open.
 func elsewhere(t *testing.T) string {
 	t.Helper()
-	dir, err := os.MkdirTemp(filepath.Dir(filepath.Dir(cliDir)), "elsewhere")
+	dir, err := os.MkdirTemp(filepath.Dir(filepath.Dir(cliDir)), "elsewhere") //nolint:usetesting // not where temporary files lie
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -11,6 +11,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -90,7 +91,8 @@ func TestWithoutSubreaper(t *testing.T) {
 			ctx, cancel := context.WithTimeout(s.ctx, patience)
 			defer cancel()
 			cmd := exec.CommandContext(ctx, s.launcher.Executable, how)
-			cmd.Env, cmd.Stdin, cmd.Stderr = append(s.launcher.Environ, "BARE_GUARD="+guard), strings.NewReader(string(input)), os.Stderr
+			cmd.Env = append(slices.Clone(s.launcher.Environ), "BARE_GUARD="+guard)
+			cmd.Stdin, cmd.Stderr = strings.NewReader(string(input)), os.Stderr
 			cmd.WaitDelay = time.Second
 			out, err := cmd.Output()
 			if err != nil || string(out) != want {
