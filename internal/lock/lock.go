@@ -38,14 +38,13 @@ func (h *Held) Retire() error {
 	return errors.Join(h.fsys.Remove(h.name), h.file.Close())
 }
 
-// tryPatience bounds how long Try waits for those who only look whether a lock is
-// held. They hold it shared, for moments, unless the machine lets them wait.
-const tryPatience = time.Second
+// looks bounds how often Try asks while others only look whether the lock is held,
+// for about a second. They hold it shared, for moments, unless the machine lets them wait.
+const looks = 1000
 
 // Try takes the lock, or returns ErrBusy when somebody holds it. Looking whether it
 // is held makes no Try fail. The file and its directory are made.
 func Try(fsys durable.FS, name string) (*Held, error) {
-	began := time.Now()
 	for attempt := 0; ; attempt++ {
 		held, err := tryOnce(fsys, name)
 		if !errors.Is(err, ErrBusy) {
@@ -55,7 +54,7 @@ func Try(fsys durable.FS, name string) (*Held, error) {
 		if lookErr != nil {
 			return nil, lookErr
 		}
-		if (busy && attempt >= probes) || time.Since(began) > tryPatience {
+		if busy && attempt >= probes || attempt >= looks {
 			return nil, err
 		}
 		time.Sleep(time.Duration(min(attempt, probes)) * 200 * time.Microsecond)
