@@ -23,11 +23,12 @@ import (
 	"ac/internal/durable/faultfs"
 	"ac/internal/fault"
 	"ac/internal/lock"
+	"ac/internal/runtimetest"
 	"ac/runs"
 	"ac/workspace"
 )
 
-func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+func TestMain(m *testing.M) { goleak.VerifyTestMain(runtimetest.With(m)) }
 
 // deadPID is above what any system gives away.
 const deadPID = 1 << 30

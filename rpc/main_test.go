@@ -15,6 +15,7 @@ import (
 	"testing"
 
 	"ac/heartbeat/job"
+	"ac/internal/runtimetest"
 	"ac/runs/session"
 	"ac/workspace"
 )
@@ -40,7 +41,7 @@ func TestMain(m *testing.M) {
 	if os.Getenv(serveVariable) != "" {
 		os.Exit(exitCode(serveStdio()))
 	}
-	os.Exit(m.Run())
+	os.Exit(runtimetest.With(m).Run())
 }
 
 func exitCode(err error) int {

@@ -7,7 +7,6 @@ import (
 	"bufio"
 	"bytes"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -23,6 +22,7 @@ import (
 	"ac/heartbeat/job"
 	"ac/internal/durable/faultfs"
 	"ac/internal/proc"
+	"ac/internal/runtimetest"
 	"ac/runs/session"
 	"ac/workspace"
 )
@@ -51,22 +51,7 @@ func TestMain(m *testing.M) {
 			forever()
 		}
 	}
-	os.Exit(testMain(m))
-}
-
-func testMain(m *testing.M) int {
-	dir, err := os.MkdirTemp("", "run")
-	if err == nil {
-		err = errors.Join(
-			os.Setenv("XDG_RUNTIME_DIR", dir),        // of the sockets
-			os.Setenv("GORACE", "atexit_sleep_ms=0"), // instrumented programs linger for a second each
-		)
-	}
-	if err != nil {
-		return exitOf(err)
-	}
-	code := m.Run()
-	return max(code, exitOf(os.RemoveAll(dir)))
+	os.Exit(runtimetest.With(m).Run())
 }
 
 func exitOf(err error) int {

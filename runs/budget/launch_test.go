@@ -19,6 +19,7 @@ import (
 
 	"ac/company"
 	"ac/internal/fault"
+	"ac/internal/runtimetest"
 	"ac/runs/session"
 	"ac/workspace"
 	"ac/workspace/doc"
@@ -34,7 +35,7 @@ func TestMain(m *testing.M) {
 		case session.GuardCommand:
 			err = session.RunGuard()
 		default:
-			os.Exit(m.Run())
+			os.Exit(runtimetest.With(m).Run())
 		}
 		if err != nil {
 			os.Exit(1)
@@ -48,7 +49,7 @@ func TestMain(m *testing.M) {
 		}
 		return
 	}
-	os.Exit(m.Run())
+	os.Exit(runtimetest.With(m).Run())
 }
 
 // asSupervisor makes the test binary a process that hosts one session: such a

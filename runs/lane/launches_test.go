@@ -19,6 +19,7 @@ import (
 
 	"ac/company"
 	"ac/internal/lock"
+	"ac/internal/runtimetest"
 	"ac/rpc"
 	"ac/runs/lane"
 	"ac/runs/session"
@@ -44,7 +45,7 @@ func TestMain(m *testing.M) {
 	if text := os.Getenv(asLauncher); text != "" {
 		exit(launch(text))
 	}
-	os.Exit(m.Run())
+	os.Exit(runtimetest.With(m).Run())
 }
 
 func exit(err error) {

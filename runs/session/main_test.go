@@ -7,7 +7,6 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -22,6 +21,7 @@ import (
 
 	"ac/internal/durable/faultfs"
 	"ac/internal/proc"
+	"ac/internal/runtimetest"
 	"ac/runs/session"
 	"ac/workspace"
 )
@@ -52,27 +52,7 @@ func TestMain(m *testing.M) {
 			os.Exit(behave(os.Args[2], os.Args[3:]))
 		}
 	}
-	os.Exit(testMain(m))
-}
-
-func testMain(m *testing.M) int {
-	dir, err := os.MkdirTemp("", "run")
-	if err == nil {
-		err = errors.Join(
-			os.Setenv("XDG_RUNTIME_DIR", dir),        // of the sockets
-			os.Setenv("GORACE", "atexit_sleep_ms=0"), // instrumented programs linger for a second each
-		)
-	}
-	if err != nil {
-		fmt.Fprintln(os.Stderr, err)
-		return 1
-	}
-	code := m.Run()
-	if err := os.RemoveAll(dir); err != nil {
-		fmt.Fprintln(os.Stderr, err)
-		return 1
-	}
-	return code
+	os.Exit(runtimetest.With(m).Run())
 }
 
 // dyingCommand makes the test binary a supervisor whose call to the file system
