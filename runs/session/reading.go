@@ -28,7 +28,7 @@ func (s *supervisor) newReading(ctx context.Context) *reading {
 	if s.order.Turn != nil {
 		driver = string(provider.Codex)
 	}
-	r := &reading{lines: transcript.NewSession(driver)}
+	r := &reading{lines: transcript.NewFacts(driver)}
 	r.learned = func(id string) { s.learning.Go(func() { s.keepConversation(ctx, id) }) }
 	return r
 }
@@ -37,7 +37,7 @@ func (r *reading) line(stream string, line []byte) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.lines.Line(stream, line)
-	if id := r.lines.Facts().Conversation; id != r.conversation {
+	if id := r.lines.Conversation(); id != r.conversation {
 		r.conversation = id
 		r.learned(id)
 	}

@@ -6,6 +6,8 @@ package transcript
 import (
 	"encoding/json"
 	"strings"
+
+	"ac/internal/canonjson"
 )
 
 // codexItem is an item of either spelling.
@@ -237,6 +239,9 @@ func resultText(raw json.RawMessage) string {
 type codexExec struct{}
 
 func (*codexExec) message(s *Session, line []byte) {
+	if s.brief && ofTool(line) {
+		return
+	}
 	var m struct {
 		Type     string      `json:"type"`
 		ThreadID string      `json:"thread_id"`
@@ -263,6 +268,25 @@ func (*codexExec) message(s *Session, line []byte) {
 	case "turn.completed":
 		s.failure.recovered()
 	}
+}
+
+// ofTool reports whether an event of codex exec is of a command, a patch, or another
+// tool. It reads the types alone: most of what codex prints is output of commands.
+func ofTool(line []byte) (tool bool) {
+	_ = canonjson.Members(line, func(m canonjson.Member) { // what is no object is of none
+		if string(m.Key) != "item" {
+			return
+		}
+		_ = canonjson.Members(m.Value, func(m canonjson.Member) {
+			if string(m.Key) == "type" {
+				switch string(m.Value) {
+				case `"command_execution"`, `"file_change"`, `"mcp_tool_call"`, `"web_search"`:
+					tool = true
+				}
+			}
+		})
+	})
+	return tool
 }
 
 // codexError is an error in the words of codex.

@@ -50,6 +50,7 @@ type Item struct {
 
 	own  string // the agent's own id, "" where it gave none
 	void bool   // it turned out to be something else
+	text growing
 }
 
 // Tool is what an agent did.
@@ -65,6 +66,8 @@ type Tool struct {
 	ExitCode    *int            `json:"exit_code,omitempty"`
 	Locations   []Location      `json:"locations,omitempty"`
 	Diff        string          `json:"diff,omitempty"`
+
+	output growing
 }
 
 // Location is a file that a tool touched.
@@ -123,8 +126,12 @@ func tail(text string, n int) string {
 func (i *Item) setText(text string) { i.Text, i.Truncated = head(text, maxText) }
 
 func (i *Item) appendText(text string) {
-	if !i.Truncated {
+	switch {
+	case i.Truncated:
+	case len(i.Text)+len(text) > maxText:
 		i.setText(i.Text + text)
+	default:
+		i.Text = i.text.add(i.Text, text)
 	}
 }
 
@@ -133,7 +140,7 @@ func (t *Tool) setOutput(text string) {
 }
 
 func (t *Tool) appendOutput(text string) {
-	t.OutputTail = tail(t.OutputTail+text, maxOutput)
+	t.OutputTail = t.output.addTail(t.OutputTail, text, maxOutput)
 	t.OutputBytes += int64(len(text))
 }
 

@@ -58,6 +58,8 @@ type Session struct {
 	stderr  string
 	prose   *Item // text of an agent that is not understood
 	whole   []byte
+	brief   bool        // items of tools are not asked for
+	sniffed int         // lines of JSON that were looked at for the family
 	before  func(*Item) // completes an item before its first change is reported
 }
 
@@ -76,6 +78,14 @@ func NewSession(driver string) *Session {
 	return s
 }
 
+// NewFacts is NewSession for one who asks for the facts alone: what cannot change them
+// is passed over where that is cheap to tell.
+func NewFacts(driver string) *Session {
+	s := NewSession(driver)
+	s.brief = true
+	return s
+}
+
 func (s *Session) know(d decoder) {
 	s.decoder, s.facts.Known = d, true
 }
@@ -87,6 +97,9 @@ func (s *Session) Facts() Facts {
 	return f
 }
 
+// Conversation is the fact of that name, which costs nothing to ask for after each line.
+func (s *Session) Conversation() string { return s.facts.Conversation }
+
 // Line takes one line of a stream, without its end. The changes are valid until
 // the next call.
 func (s *Session) Line(stream string, line []byte) []Change {
@@ -96,8 +109,9 @@ func (s *Session) Line(stream string, line []byte) []Change {
 	case len(line) == 0:
 	case stream == "stderr":
 		s.errorLine(line)
-	case line[0] == '{' && json.Valid(line):
-		if s.decoder == nil {
+	case line[0] == '{' && (s.decoder != nil || json.Valid(line)): // decoders pass over what is no JSON
+		if s.decoder == nil && s.sniffed < maxSniffs {
+			s.sniffed++
 			s.sniff(line)
 		}
 		if s.decoder != nil {
@@ -165,6 +179,10 @@ func (s *Session) sniff(line []byte) {
 		s.know(&geminiWhole{})
 	}
 }
+
+// maxSniffs bounds the lines of JSON that are looked at for their family: agents show it
+// with the first ones.
+const maxSniffs = 1000
 
 // maxWhole bounds the output that is read as one value.
 const maxWhole = 1 << 20

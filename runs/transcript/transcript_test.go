@@ -87,6 +87,31 @@ func shown(f *Fold) string {
 	return b.String()
 }
 
+// TestFactsAlone shows that who asks for the facts alone is told the same ones.
+func TestFactsAlone(t *testing.T) {
+	t.Parallel()
+	for _, name := range recordings(t) {
+		text, err := os.ReadFile(name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		driver := ""
+		if strings.Contains(name, "app-server") {
+			driver = "codex"
+		}
+		whole, brief := NewSession(driver), NewFacts(driver)
+		for line := range bytes.Lines(text) {
+			whole.Line("stdout", line)
+			brief.Line("stdout", line)
+		}
+		whole.End()
+		brief.End()
+		if diff := cmp.Diff(whole.Facts(), brief.Facts()); diff != "" || brief.Conversation() != whole.Facts().Conversation {
+			t.Errorf("%s: %s", name, diff)
+		}
+	}
+}
+
 func TestRecordings(t *testing.T) {
 	t.Parallel()
 	for _, name := range recordings(t) {

@@ -1,0 +1,34 @@
+package transcript
+
+// Texts that grow piece by piece: a long answer comes in thousands of pieces, and what
+// stands there already is not copied for each of them.
+
+import "strings"
+
+// growing is a text that pieces are added to.
+type growing struct{ b *strings.Builder }
+
+// add gives text with a piece behind it, which becomes part of what the next call is
+// given. What was given out before stays as it is; a text from elsewhere is taken over.
+func (g *growing) add(text, piece string) string {
+	// A copy of an item has the builder of the one it was copied from: the first to
+	// go on keeps it. Comparing a text with itself costs nothing.
+	if g.b == nil || g.b.String() != text {
+		g.b = &strings.Builder{}
+		g.b.Grow(2 * (len(text) + len(piece)))
+		g.b.WriteString(text)
+	}
+	g.b.WriteString(piece)
+	return g.b.String()
+}
+
+// addTail is add for the last n bytes of a text.
+func (g *growing) addTail(text, piece string, n int) string {
+	if g.b == nil || g.b.Len() > 4*n || !strings.HasSuffix(g.b.String(), text) {
+		g.b = &strings.Builder{}
+		g.b.Grow(4*n + len(piece))
+		g.b.WriteString(text)
+	}
+	g.b.WriteString(piece)
+	return tail(g.b.String(), n)
+}

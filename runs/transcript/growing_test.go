@@ -1,0 +1,52 @@
+package transcript
+
+import (
+	"strings"
+	"testing"
+)
+
+// TestGrowing shows that texts grow as if they were put together anew, whoever holds a
+// copy, and that a long one costs what is new of it.
+func TestGrowing(t *testing.T) { //nolint:paralleltest // allocations are those of the process
+	var a Item
+	a.appendText("one ")
+	b := a // a copy goes its own way
+	a.appendText("two")
+	b.appendText("TWO")
+	if a.Text != "one two" || b.Text != "one TWO" {
+		t.Errorf("%q, %q", a.Text, b.Text)
+	}
+	a.Text = "ONE TWO" // as long as before
+	if a.appendText("!"); a.Text != "ONE TWO!" {
+		t.Errorf("%q", a.Text)
+	}
+	a.setText("")
+	if a.appendText("new"); a.Text != "new" {
+		t.Errorf("%q", a.Text)
+	}
+	var long Item
+	tool := &Tool{}
+	piece := strings.Repeat("é", 20) + "\n"
+	var whole strings.Builder
+	for range 8000 {
+		long.appendText(piece)
+		tool.appendOutput(piece)
+		whole.WriteString(piece)
+	}
+	cut, _ := head(whole.String(), maxText)
+	if !long.Truncated || long.Text != cut {
+		t.Errorf("%d bytes, want %d", len(long.Text), len(cut))
+	}
+	if want := tail(whole.String(), maxOutput); tool.OutputTail != want || tool.OutputBytes != int64(whole.Len()) {
+		t.Errorf("%d bytes, want %d", len(tool.OutputTail), len(want))
+	}
+	var item Item
+	if n := testing.AllocsPerRun(1, func() {
+		item = Item{}
+		for range 5000 {
+			item.appendText(piece)
+		}
+	}); n > 40 {
+		t.Errorf("%v allocations for 5,000 pieces", n)
+	}
+}
