@@ -78,3 +78,25 @@ func TestResume(t *testing.T) {
 		t.Errorf("%+v", r.Findings)
 	}
 }
+
+// TestSealWithoutTiles shows that a seal stands where what it leaves for the next one
+// cannot be written.
+func TestSealWithoutTiles(t *testing.T) {
+	t.Parallel()
+	c := newCompany(t)
+	if err := os.MkdirAll(c.path(Dir), 0o750); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(c.path(Dir+"/tile"), nil, 0o600); err != nil { // no folder
+		t.Fatal(err)
+	}
+	for i := range 3 {
+		c.append(i, "{}\n")
+		if s := c.seal(); s.Added != 1 {
+			t.Errorf("%+v", s)
+		}
+		if r := c.verify(); !r.OK || r.Records != int64(i+1) {
+			t.Errorf("%+v", r)
+		}
+	}
+}

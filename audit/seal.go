@@ -141,7 +141,11 @@ func (h *history) write(w *workspace.Workspace, key Key, file string, signed []b
 	if err := w.Replace(file, signed, 0o644); err != nil {
 		return err
 	}
-	return errors.Join(announce(w, key, signed), h.keep(w, file))
+	if err := announce(w, key, signed); err != nil {
+		return err
+	}
+	h.keep(w, file)
+	return nil
 }
 
 // records writes the records: behind those that are there, or all of them.
@@ -156,13 +160,12 @@ func (h *history) records(w *workspace.Workspace) error {
 	return w.Replace(recordsFile, text, 0o644)
 }
 
-// keep leaves for the next seal what it can go on from.
-func (h *history) keep(w *workspace.Workspace, checkpoint string) error {
-	if err := writeTiles(w, h.tree, h.tree.sealed, h.tree.size()); err != nil {
-		return err
+// keep leaves for the next seal what it can go on from. The seal is durable without it:
+// where it cannot be written, the next one reads everything.
+func (h *history) keep(w *workspace.Workspace, checkpoint string) {
+	if err := writeTiles(w, h.tree, h.tree.sealed, h.tree.size()); err == nil {
+		h.state.keep(w, checkpoint)
 	}
-	h.state.keep(w, checkpoint)
-	return nil
 }
 
 // announce names the key beside the seals, and keeps a copy of the newest checkpoint
@@ -204,7 +207,8 @@ func (h *history) complete(w *workspace.Workspace, key Key, file string) error {
 	if err := h.records(w); err != nil { // without what an interrupted seal left behind them
 		return err
 	}
-	return h.keep(w, file)
+	h.keep(w, file)
+	return nil
 }
 
 // supersede moves what is left of a history aside and begins a new one with a
