@@ -35,6 +35,7 @@ type LaunchSpec struct {
 	Prompt      *string
 	Model       string
 	Level       string // of permission, of an app server; "" for commands to be run
+	Files       provider.CodexFiles
 	Version     string // of this program
 	Env         map[string]string
 	Budget      *doc.Budget
@@ -62,7 +63,7 @@ func (s LaunchSpec) turn(name string) (*session.Turn, error) {
 	if prompt == nil || strings.TrimSpace(*prompt) == "" {
 		return nil, fault.InvalidField("prompt_text", "must not be blank for provider %s", name)
 	}
-	return &session.Turn{Prompt: *prompt, Model: s.Model, Level: cmp.Or(s.Level, provider.RunCommands), Version: s.Version}, nil
+	return &session.Turn{Prompt: *prompt, Model: s.Model, Level: cmp.Or(s.Level, provider.RunCommands), Files: s.Files, Version: s.Version}, nil
 }
 
 // Starter starts the session of an order: as a process of its own

@@ -64,7 +64,7 @@ func newRoot(a *app) *cobra.Command {
 		return usageError{err.Error()}
 	})
 	root.AddCommand(
-		demoCommand(a), serverCommand(a), callCommand(a), schemaCommand(a),
+		demoCommand(a), serverCommand(a), callCommand(a), schemaCommand(a), mcpFilesCommand(a),
 		initCommand(a), validateCommand(a), doctorCommand(a), diagnosticsCommand(a), migrateCommand(a), exportCommand(a), importCommand(a), bootstrapCommand(a), demoInitCommand(a),
 		setRepoCommand(a), setProviderBinCommand(a), teamCommand(a), agentCommand(a), projectCommand(a),
 		runNewCommand(a), runExecuteCommand(a), runDiscardCommand(a), runListCommand(a), runReplayCommand(a),
@@ -147,11 +147,7 @@ func invalidParams(err error) error {
 	if !ok || e.Reason != fault.InvalidParams {
 		return err
 	}
-	issues := make([]string, len(e.Issues))
-	for i, issue := range e.Issues {
-		issues[i] = strings.TrimPrefix(issue.Field()+": "+issue.Message, ": ")
-	}
-	return errors.New("Invalid params: " + strings.Join(issues, "; ")) // the words of the protocol
+	return errors.New(e.InFull())
 }
 
 // args counts the arguments of a command, naming what is missing or blank.

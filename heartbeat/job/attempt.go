@@ -114,7 +114,7 @@ func (r *runner) launch(ctx context.Context, a *doc.JobAttempt, agent doc.Agent,
 		return nil, about, &end, r.block(ctx, *a, verdict, about)
 	}
 	provenance := r.known.About(ctx, agent.Provider, verdict.Bin)
-	c, err := r.command(ctx, agent, verdict.Bin, a.RunID, prompt(r.spec, a.Attempt, a.RunID, before), r.level(before), before)
+	c, err := r.command(ctx, machine, agent, verdict.Bin, a.RunID, prompt(r.spec, a.Attempt, a.RunID, before), before)
 	if err != nil {
 		return nil, about, nil, err
 	}
@@ -162,7 +162,7 @@ func (r *runner) launchSpec(a doc.JobAttempt, c call) runs.LaunchSpec {
 	}
 	return runs.LaunchSpec{
 		ProjectID: r.project, RunID: a.RunID, SessionRef: a.SessionRef, Argv: c.argv, Stdin: c.stdin, Prompt: c.prompt, Model: c.model,
-		Level: c.level, Version: r.order.Program, Actor: actor, Priority: priority,
+		Level: c.level, Files: c.files, Version: r.order.Program, Actor: actor, Priority: priority,
 	}
 }
 

@@ -13,6 +13,7 @@ import (
 
 	"ac/internal/shape"
 	"ac/runs/provider"
+	"ac/runs/worktree"
 	"ac/workspace"
 	"ac/workspace/doc"
 )
@@ -102,20 +103,43 @@ type call struct {
 	stdin  *string
 	prompt *string // of an app server, in place of a command
 	level  string  // of an app server, whose command line has no rights
+	files  provider.CodexFiles
 	model  string
 	format string
 }
 
+// files serves codex files to read where the level bears no commands: those of
+// the workspace, and of the repositories that are linked to the project.
+func (r *runner) files(machine doc.Machine, level string) (provider.CodexFiles, error) {
+	links, err := r.w.RepoLinks(r.project)
+	if err != nil {
+		return nil, err
+	}
+	dirs := []string{r.w.Dir()}
+	for _, link := range links {
+		// A repository that is not on this machine has nothing to read.
+		if root, err := worktree.Root(machine, link.RepoID); err == nil {
+			dirs = append(dirs, root)
+		}
+	}
+	return provider.FilesFor(level, r.host.Executable, dirs...), nil
+}
+
 // command makes the command line of an attempt whose worker may be used. The
 // schema is passed where the program takes one.
-func (r *runner) command(ctx context.Context, agent doc.Agent, program, run, prompt, level string, before *previous) (call, error) {
+func (r *runner) command(ctx context.Context, machine doc.Machine, agent doc.Agent, program, run, prompt string, before *previous) (call, error) {
+	level := r.level(before)
+	files, err := r.files(machine, level)
+	if err != nil {
+		return call{}, err
+	}
 	model := r.spec.Model
 	if model == "" {
 		model = agent.ModelHint
 	}
 	c := call{model: provider.ModelFlag(model)}
 	if provider.SpeaksAppServer(agent.Provider) {
-		c.prompt, c.level = &prompt, level
+		c.prompt, c.level, c.files = &prompt, level, files
 		return c, nil
 	}
 	cli, err := provider.CLIOf(agent.Provider)
@@ -129,6 +153,9 @@ func (r *runner) command(ctx context.Context, agent doc.Agent, program, run, pro
 		AllowedTools: allowedTools(agent), Template: template(agent),
 	}
 	driver := provider.DriverOf(agent.Provider)
+	if able.NoRuns && driver == provider.Codex {
+		work.Files = files
+	}
 	if err := r.passSchema(able, driver, run, before, &work); err != nil {
 		return c, err
 	}

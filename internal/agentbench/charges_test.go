@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"testing"
@@ -44,6 +45,68 @@ func TestUsage(t *testing.T) {
 			t.Error("the agent's conversation is not kept")
 		}
 	})
+}
+
+// TestColleague shows a run whose agent lets another one of its kind work for it: the
+// run ends with its own agent, has its answer, and what both were charged with.
+func TestColleague(t *testing.T) {
+	t.Parallel()
+	each(t, func(t *testing.T, k kind) {
+		step := Usage{Input: 1000, Cached: 400, Output: 50, Reasoning: 20}
+		c := newCompany(t, k, func(r Request) Reply {
+			if reply, ok := Bookkeeping(r, Usage{}); ok {
+				return reply
+			}
+			call, is := colleague(r)
+			switch {
+			case is:
+				return Reply{Text: "The colleague found nothing.", Usage: step}
+			case r.Step() == 0 && strings.Contains(r.Prompt, "what is the answer?"):
+				return Reply{Calls: []Call{call}, Usage: step}
+			case r.Step() == 1 && call.Space != "":
+				return Reply{Calls: []Call{{Name: "wait_agent", Space: call.Space, Args: object{"timeout_ms": 60000}}}, Usage: step}
+			}
+			return Reply{Text: "The answer is 42.", Usage: step}
+		})
+		r := c.launch("what is the answer?", nil)
+		p := r.end()
+		items := r.transcript()
+		if last := lastMessage(items); p.Status != "ended" || p.ErrorKind != "" || last != "The answer is 42." {
+			t.Errorf("%+v, %q\n%s", p, last, show(items))
+		}
+		if k.provider == "opencode" {
+			return // it tells nothing of what the other one used (docs/agents.md)
+		}
+		c.charged(r)
+	})
+}
+
+// colleague is how an agent lets another one work, and whether it is that one.
+func colleague(r Request) (call Call, is bool) {
+	given := object{"description": "look", "prompt": "look for it"}
+	switch {
+	case slices.Contains(r.Tools, "spawn_agent"):
+		call = Call{Name: "spawn_agent", Space: "collaboration", Args: object{"message": "look for it", "task_name": "colleague"}}
+		return call, len(r.Results) > 0 && !strings.Contains(r.Results[0], "task_name")
+	case slices.Contains(r.Tools, "Agent"):
+		given["subagent_type"] = "general-purpose"
+		return Call{Name: "Agent", Args: given}, false
+	case slices.Contains(r.Tools, "task"):
+		given["subagent_type"] = "general"
+		return Call{Name: "task", Args: given}, false
+	case slices.Contains(r.Tools, "invoke_agent"):
+		return Call{Name: "invoke_agent", Args: object{"agent_name": "generalist", "prompt": "look for it"}}, false
+	}
+	return Call{}, true
+}
+
+func lastMessage(items []*transcript.Item) (text string) {
+	for _, i := range items {
+		if i.Kind == transcript.KindMessage {
+			text = i.Text
+		}
+	}
+	return text
 }
 
 // keep copies what the agent printed to the folder that AC_AGENTS_KEEP names: the

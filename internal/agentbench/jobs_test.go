@@ -13,6 +13,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 )
@@ -173,6 +174,7 @@ func TestRights(t *testing.T) {
 				t.Parallel()
 				outside := filepath.Join(elsewhere(t), "outside.txt")
 				var c *company
+				var seen atomic.Bool
 				c = companyOf(t, k, true, func(r Request) Reply {
 					if reply, ok := Bookkeeping(r, Usage{}); ok {
 						return reply
@@ -184,9 +186,15 @@ func TestRights(t *testing.T) {
 						return Reply{Calls: []Call{{Write: filepath.Join(c.dir, "written.txt"), Content: "hello\n"}}}
 					case 2:
 						return Reply{Calls: []Call{{Run: "touch " + outside}}}
+					case 3:
+						return Reply{Calls: []Call{{Read: filepath.Join(c.dir, "read.txt")}}}
 					}
+					seen.Store(strings.Contains(r.Results[len(r.Results)-1], "what it has to know"))
 					return final(r, ids(r, result("done")))
 				})
+				if err := os.WriteFile(filepath.Join(c.dir, "read.txt"), []byte("what it has to know\n"), 0o600); err != nil {
+					t.Fatal(err)
+				}
 				j := c.do(level)
 				if j.Result.Status != "succeeded" || len(j.Attempts) != 1 {
 					t.Fatalf("%+v\n%s", j, c.show(j))
@@ -198,10 +206,10 @@ func TestRights(t *testing.T) {
 					_, err := os.Stat(filepath.Join(c.dir, name))
 					return err == nil
 				}
-				// Not held: codex runs commands at patch, where nothing should run
-				// (docs/adr/0012). That it stays in its sandbox is looked at below.
-				runs := level == "run-commands" || (level == "patch" && k.worker == "codex")
-				if there("ran.txt") != runs || there("written.txt") != (level != "read-only") {
+				if !seen.Load() {
+					t.Errorf("it could not read a file\n%s", c.show(j))
+				}
+				if there("ran.txt") != (level == "run-commands") || there("written.txt") != (level != "read-only") {
 					t.Errorf("ran %v, wrote %v\n%s", there("ran.txt"), there("written.txt"), c.show(j))
 				}
 				if _, err := os.Stat(outside); err == nil && (k.worker == "codex" || level != "run-commands") {

@@ -66,9 +66,11 @@ func (u Usage) Plus(o Usage) Usage {
 // where Name is set, a tool by its own name.
 type Call struct {
 	Run     string
+	Read    string // path
 	Write   string // path
 	Content string
 	Name    string
+	Space   string // the namespace of a name, where the API has any
 	Args    any
 }
 
@@ -348,6 +350,9 @@ func (c Call) words(tools []string) (name string, args any) {
 			}
 		}
 	}
+	if c.Read != "" {
+		return c.read(tools)
+	}
 	for _, name := range tools {
 		switch name {
 		case "Write":
@@ -363,8 +368,24 @@ func (c Call) words(tools []string) (name string, args any) {
 	return "no_such_tool", object{"command": c.Run, "path": c.Write}
 }
 
+// read reads a file, by a command where an agent has no tool for it.
+func (c Call) read(tools []string) (name string, args any) {
+	for _, name := range tools {
+		switch name {
+		case "Read", "read_file":
+			return name, object{"file_path": c.Read}
+		case "read":
+			return name, object{"filePath": c.Read}
+		}
+	}
+	return Call{Run: "cat " + c.Read}.words(tools)
+}
+
 // script is a call in the JavaScript that newer models of codex are given.
 func (c Call) script() string {
+	if c.Read != "" {
+		return "text(JSON.stringify(tools.mcp__ac__read_file ? await tools.mcp__ac__read_file({path: " + strconv.Quote(c.Read) + "}) : await tools.exec_command({cmd: " + strconv.Quote("cat "+c.Read) + "})));"
+	}
 	if c.Run != "" {
 		return "const r = await tools.exec_command({cmd: " + strconv.Quote(c.Run) + "}); text(r.output);"
 	}

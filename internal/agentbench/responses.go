@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"net/http"
+	"strings"
 )
 
 // responses is OpenAI's Responses API, as codex uses it.
@@ -98,7 +99,7 @@ func (responses) read(body []byte) (r Request, err error) {
 		case item.Type == "function_call_output" || item.Type == "custom_tool_call_output":
 			result := string(item.Output)
 			if list := texts(item.Output); len(list) > 0 {
-				result = list[0]
+				result = strings.Join(list, "\n")
 			}
 			r.Results = append(r.Results, result)
 		}
@@ -136,6 +137,9 @@ func (responses) answer(out *stream, r Request, reply Reply, _ bool) {
 		name, args := call.words(r.Tools)
 		callID := fmt.Sprintf("call_%06d_%d", out.number, i)
 		made := object{"type": "function_call", "id": fmt.Sprintf("fc_%06d_%d", out.number, i), "call_id": callID, "name": name, "status": "completed"}
+		if call.Space != "" {
+			made["namespace"] = call.Space
+		}
 		if text, ok := args.(string); ok {
 			made["type"], made["input"] = "custom_tool_call", text
 		} else {

@@ -84,6 +84,18 @@ type Error struct {
 
 func (e *Error) Error() string { return e.Message }
 
+// InFull is the message with every issue, for those who wrote the parameters.
+func (e *Error) InFull() string {
+	issues := make([]string, len(e.Issues))
+	for i, issue := range e.Issues {
+		issues[i] = strings.TrimPrefix(issue.Field()+": "+issue.Message, ": ")
+	}
+	if len(issues) == 0 {
+		return e.Message
+	}
+	return e.Message + ": " + strings.Join(issues, "; ")
+}
+
 // Unwrap gives the cause, nil when there is none.
 func (e *Error) Unwrap() error { return e.Cause }
 

@@ -33,6 +33,9 @@ type Spec struct {
 	Dir     string
 	Prompt  string
 	Sandbox string // by its name in the protocol
+	// Without are features that the thread does not have, Files the command that
+	// serves it files to read instead; nil for neither.
+	Without, Files []string
 }
 
 // Notices are told what becomes known while the turn goes on, one at a time. A
@@ -61,6 +64,8 @@ type Client struct {
 	notices Notices
 	done    chan struct{} // closed when the turn is over
 
+	charged map[string]usage.Report // by thread; of the handler alone
+
 	mu      sync.Mutex
 	outcome Outcome
 	answer  strings.Builder // comes in pieces of a few letters
@@ -73,7 +78,7 @@ const backlog = 64
 // New makes a client that writes to w. Lines of the provider's output are given
 // to Line, and their end to End.
 func New(ctx context.Context, w io.Writer, notices Notices) *Client {
-	c := &Client{lines: make(chan []byte, backlog), notices: notices, done: make(chan struct{}), next: 1}
+	c := &Client{lines: make(chan []byte, backlog), notices: notices, done: make(chan struct{}), charged: map[string]usage.Report{}, next: 1}
 	c.conn = jsonrpc2.NewConn(ctx, &dialect{lines: c.lines, w: w}, c, jsonrpc2.SetLogger(silent{}))
 	return c
 }
@@ -140,6 +145,32 @@ type threadParams struct {
 	Cwd            string  `json:"cwd"`
 	ApprovalPolicy string  `json:"approvalPolicy"`
 	Sandbox        string  `json:"sandbox"`
+
+	Config *threadConfig `json:"config,omitempty"`
+}
+
+// threadConfig is what a thread is configured with beside the user's own.
+type threadConfig struct {
+	Features map[string]bool          `json:"features"`
+	Servers  map[string]serverProcess `json:"mcp_servers"`
+}
+
+// serverProcess is an MCP server.
+type serverProcess struct {
+	Command string   `json:"command"`
+	Args    []string `json:"args"`
+}
+
+// config is the configuration of a thread, nil for the user's own alone.
+func (s Spec) config() *threadConfig {
+	if len(s.Files) == 0 {
+		return nil
+	}
+	c := &threadConfig{Features: map[string]bool{}, Servers: map[string]serverProcess{"ac": {s.Files[0], s.Files[1:]}}}
+	for _, name := range s.Without {
+		c.Features[name] = false
+	}
+	return c
 }
 
 type turnParams struct {
@@ -169,7 +200,7 @@ func (c *Client) steps(ctx context.Context, spec Spec) error {
 	var thread struct {
 		Thread identified `json:"thread"`
 	}
-	start := threadParams{Cwd: spec.Dir, ApprovalPolicy: "never", Sandbox: spec.Sandbox}
+	start := threadParams{Cwd: spec.Dir, ApprovalPolicy: "never", Sandbox: spec.Sandbox, Config: spec.config()}
 	if spec.Model != "" {
 		start.Model = &spec.Model
 	}
@@ -237,6 +268,7 @@ func (c *Client) Interrupt(ctx context.Context) {
 
 // message is what notifications carry, as far as it is used.
 type message struct {
+	ThreadID   string          `json:"threadId"`
 	Delta      string          `json:"delta"`
 	TokenUsage json.RawMessage `json:"tokenUsage"`
 	Turn       struct {
@@ -270,13 +302,18 @@ func (c *Client) Handle(_ context.Context, _ *jsonrpc2.Conn, r *jsonrpc2.Request
 }
 
 func (c *Client) take(r *jsonrpc2.Request, m message) {
+	if r.Method == "thread/tokenUsage/updated" {
+		if report, ok := usage.AppServer(m.TokenUsage); ok && c.notices.Usage != nil {
+			c.charged[m.ThreadID] = report
+			c.notices.Usage(usage.Sum(c.charged))
+		}
+	}
+	if c.isOther(m.ThreadID) {
+		return
+	}
 	switch r.Method {
 	case "item/agentMessage/delta":
 		c.learn(func(*Outcome) { c.answer.WriteString(m.Delta) })
-	case "thread/tokenUsage/updated":
-		if report, ok := usage.AppServer(m.TokenUsage); ok && c.notices.Usage != nil {
-			c.notices.Usage(report)
-		}
 	case "error":
 		c.learn(func(o *Outcome) { o.Error = m.Error.Message })
 	case "turn/completed":
@@ -294,4 +331,12 @@ func (c *Client) take(r *jsonrpc2.Request, m message) {
 			close(c.done)
 		})
 	}
+}
+
+// isOther reports whether a thread is not ours: agents that ours lets work have
+// threads on the same connection, which end before it does.
+func (c *Client) isOther(thread string) bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return thread != "" && c.outcome.ThreadID != "" && thread != c.outcome.ThreadID
 }

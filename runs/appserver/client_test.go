@@ -50,6 +50,32 @@ func play(t *testing.T, script [][]string, notices Notices) (Outcome, []string, 
 	return outcome, lines, err
 }
 
+// TestOthers shows a turn whose agent lets another one work: that one has a thread of
+// its own, with notifications on the same connection, whose charges are ours.
+func TestOthers(t *testing.T) {
+	t.Parallel()
+	var last usage.Report
+	outcome, _, err := play(t, [][]string{
+		{`{"id":1,"result":{}}`},
+		{},
+		{`{"id":2,"result":{"thread":{"id":"th_1"}}}`},
+		{
+			`{"id":3,"result":{"turn":{"id":"tu_1"}}}`,
+			`{"method":"thread/tokenUsage/updated","params":{"threadId":"th_1","tokenUsage":{"total":{"inputTokens":5,"outputTokens":2}}}}`,
+			`{"method":"item/agentMessage/delta","params":{"threadId":"th_2","delta":"of the other"}}`,
+			`{"method":"thread/tokenUsage/updated","params":{"threadId":"th_2","tokenUsage":{"total":{"inputTokens":7,"outputTokens":1}}}}`,
+			`{"method":"error","params":{"threadId":"th_2","error":{"message":"of the other"}}}`,
+			`{"method":"turn/completed","params":{"threadId":"th_2","turn":{"id":"tu_2","status":"failed"}}}`,
+			`{"method":"item/agentMessage/delta","params":{"threadId":"th_1","delta":"ours"}}`,
+			`{"method":"thread/tokenUsage/updated","params":{"threadId":"th_1","tokenUsage":{"total":{"inputTokens":6,"outputTokens":3}}}}`,
+			`{"method":"turn/completed","params":{"threadId":"th_1","turn":{"id":"tu_1","status":"completed"}}}`,
+		},
+	}, Notices{Usage: func(r usage.Report) { last = r }})
+	if err != nil || outcome.Status != Completed || outcome.Answer != "ours" || outcome.Error != "" || last.Total != 17 {
+		t.Errorf("%v: %+v, %+v", err, outcome, last)
+	}
+}
+
 func TestTurn(t *testing.T) {
 	t.Parallel()
 	var reports []usage.Report

@@ -83,16 +83,19 @@ func (c Cache) About(ctx context.Context, name, program string) Provenance {
 	return about
 }
 
+// abilitiesUse changes with the questions: an answer to fewer is none.
+const abilitiesUse = "abilities of 3"
+
 // Abilities are what a program takes. What it did not answer is not remembered.
 func (c Cache) Abilities(ctx context.Context, cli CLI, program string) Abilities {
-	known, ok := c.recall(program, "abilities")
+	known, ok := c.recall(program, abilitiesUse)
 	if ok && known.Abilities != nil {
 		return *known.Abilities
 	}
 	able, answered := AbilitiesOf(ctx, cli, program, c.Environ)
 	if ok && answered && ctx.Err() == nil {
 		known.Abilities = &able
-		c.keep(known, "abilities")
+		c.keep(known, abilitiesUse)
 	}
 	return able
 }

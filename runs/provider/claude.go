@@ -38,8 +38,8 @@ func claudeFormat(format string) []string {
 	return argv
 }
 
-func (claudeCLI) Abilities() (args []string, schema, stream string) {
-	return []string{"--help"}, "--json-schema", "stream-json"
+func (claudeCLI) Abilities() (args []string, words AbilityWords) {
+	return []string{"--help"}, AbilityWords{Schema: "--json-schema", Stream: "stream-json"}
 }
 
 // longAnswer is from how many characters on a text counts as the whole answer.

@@ -19,9 +19,8 @@ type CLI interface {
 	// told to write it to a file passes its content as last.
 	Answer(stdout, last string) (string, error)
 	// Abilities is what to ask the program to learn what it takes, and the words
-	// that say that it takes a JSON Schema for its answer, and that it can print
-	// what it does as it goes on; "" for what it never does, or always.
-	Abilities() (args []string, schema, stream string)
+	// that tell it.
+	Abilities() (args []string, words AbilityWords)
 }
 
 // CLIOf gives the CLI of a provider. Providers without a driver have none.
@@ -52,10 +51,11 @@ type Work struct {
 	Program      string
 	Model        string
 	Prompt       string
-	Level        string   // of permission
-	Stream       bool     // the program prints what it does as it goes on
-	Trusted      bool     // the working directory is one that somebody chose who may
-	SchemaFile   string   // of codex
+	Level        string // of permission
+	Stream       bool   // the program prints what it does as it goes on
+	Trusted      bool   // the working directory is one that somebody chose who may
+	SchemaFile   string // of codex
+	Files        CodexFiles
 	Schema       string   // of claude
 	AllowedTools []string // of claude
 	Template     []string // of gemini

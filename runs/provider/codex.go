@@ -11,7 +11,7 @@ type codexCLI struct{}
 
 func (codexCLI) ForWork(w Work) (Call, error) {
 	argv := slices.Concat([]string{w.Program, "exec"}, option("--model", w.Model),
-		[]string{"--skip-git-repo-check", "--sandbox", Sandbox(w.Level), "--color", "never"}, option("--output-schema", w.SchemaFile),
+		[]string{"--skip-git-repo-check", "--sandbox", Sandbox(w.Level), "--color", "never"}, option("--output-schema", w.SchemaFile), w.Files.words(),
 		[]string{"--json", "-"})
 	return Call{Argv: argv, Stdin: &w.Prompt, Format: "jsonl"}, nil
 }
@@ -29,6 +29,6 @@ func (codexCLI) Answer(stdout, last string) (string, error) {
 	return answerOr(LongestText(stdout))
 }
 
-func (codexCLI) Abilities() (args []string, schema, stream string) {
-	return []string{"exec", "--help"}, "--output-schema", ""
+func (codexCLI) Abilities() (args []string, words AbilityWords) {
+	return []string{"exec", "--help"}, AbilityWords{Schema: "--output-schema", NoRuns: "--disable"}
 }

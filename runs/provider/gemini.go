@@ -83,8 +83,8 @@ func lastStreamed(stdout string) string {
 	return last.String()
 }
 
-func (geminiCLI) Abilities() (args []string, schema, stream string) {
-	return []string{"--help"}, "", "stream-json"
+func (geminiCLI) Abilities() (args []string, words AbilityWords) {
+	return []string{"--help"}, AbilityWords{Stream: "stream-json"}
 }
 
 // CheckTemplate says why an agent's own command line is not used, whatever its

@@ -123,16 +123,21 @@ func About(ctx context.Context, provider, program string, environ []string) Prov
 
 // Abilities are what a program says that it takes.
 type Abilities struct {
-	Schema bool `json:"schema"` // a JSON Schema for its answer
-	Stream bool `json:"stream"` // it can print what it does as it goes on
+	Schema bool `json:"schema"`  // a JSON Schema for its answer
+	Stream bool `json:"stream"`  // it can print what it does as it goes on
+	NoRuns bool `json:"no_runs"` // its tools that run commands can be switched off
 }
+
+// AbilityWords are the words of a program's help that tell that it has an
+// ability; "" for one that it never has, or always.
+type AbilityWords struct{ Schema, Stream, NoRuns string }
 
 // AbilitiesOf asks a program what it takes. answered is false when it did not say
 // anything, which denies nothing.
 func AbilitiesOf(ctx context.Context, cli CLI, program string, environ []string) (able Abilities, answered bool) {
-	args, schema, stream := cli.Abilities()
+	args, words := cli.Abilities()
 	a := ask(ctx, environ, aboutLimit, program, args...)
 	text := a.stdout + a.stderr
 	has := func(word string) bool { return word != "" && strings.Contains(text, word) }
-	return Abilities{Schema: has(schema), Stream: has(stream)}, a.ok && strings.TrimSpace(text) != ""
+	return Abilities{Schema: has(words.Schema), Stream: has(words.Stream), NoRuns: has(words.NoRuns)}, a.ok && strings.TrimSpace(text) != ""
 }

@@ -110,6 +110,7 @@ func TestCommandLines(t *testing.T) {
 	}{
 		"codex":                  {Codex, Work{Program: "codex", Model: "m", Prompt: "p", Level: ReadOnly}, "codex exec --model m --skip-git-repo-check --sandbox read-only --color never --json -", true},
 		"codex with schema":      {Codex, Work{Program: "codex", Prompt: "p", Level: Patch, SchemaFile: "s.json"}, "codex exec --skip-git-repo-check --sandbox workspace-write --color never --output-schema s.json --json -", true},
+		"codex with files":       {Codex, Work{Program: "codex", Prompt: "p", Level: Patch, Files: FilesFor(Patch, "/ac", "/a b", "/c\"")}, `codex exec --skip-git-repo-check --sandbox workspace-write --color never --disable shell_tool --disable unified_exec -c mcp_servers.ac.command="/ac" -c mcp_servers.ac.args=["mcp:files","--dir","/a b","--dir","/c\""] --json -`, true},
 		"codex, all":             {Codex, Work{Program: "codex", Prompt: "p", Level: Full}, "codex exec --skip-git-repo-check --sandbox danger-full-access --color never --json -", true},
 		"claude reads":           {Claude, Work{Program: "claude", Prompt: "p", Level: ReadOnly}, "claude --print --output-format stream-json --verbose --include-partial-messages --permission-mode dontAsk --allowedTools=Read,Glob,Grep", true},
 		"claude patches":         {Claude, Work{Program: "claude", Prompt: "p", Level: Patch}, "claude --print --output-format stream-json --verbose --include-partial-messages --permission-mode acceptEdits --disallowedTools=Bash", true},
@@ -229,8 +230,8 @@ func TestAbilities(t *testing.T) {
 		want     Abilities
 		answered bool
 	}{
-		"codex":  {codexCLI{}, `[ "$1 $2" = "exec --help" ] && echo "  --output-schema FILE"`, Abilities{Schema: true}, true},
-		"claude": {claudeCLI{}, `[ "$1" = "--help" ] && echo "  --json-schema, or stream-json"`, Abilities{true, true}, true},
+		"codex":  {codexCLI{}, `[ "$1 $2" = "exec --help" ] && echo "  --output-schema FILE, --disable X"`, Abilities{Schema: true, NoRuns: true}, true},
+		"claude": {claudeCLI{}, `[ "$1" = "--help" ] && echo "  --json-schema, or stream-json"`, Abilities{Schema: true, Stream: true}, true},
 		"gemini": {geminiCLI{}, `echo "choices: json"`, Abilities{}, true},
 		"silent": {geminiCLI{}, `exit 1`, Abilities{}, false},
 	} {

@@ -17,9 +17,8 @@ const (
 	Full        = "full"
 )
 
-// Sandbox is the sandbox of codex for a level. Codex reads files by running
-// commands, so that patch cannot do without them: they run in the sandbox, where
-// they write to the working directory alone and reach no network.
+// Sandbox is the sandbox of codex for a level. At patch nothing runs in it but the
+// writing of files (CodexFiles).
 func Sandbox(level string) string {
 	switch level {
 	case ReadOnly:

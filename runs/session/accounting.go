@@ -88,7 +88,7 @@ func (s *supervisor) accounting(c *closing) ([]events.Draft, error) {
 		}
 	}
 	best := s.collector.Best()
-	if r, ok := s.noted(c); ok {
+	if r, ok := s.noted(c); ok && (best == nil || r.Total > best.Total) {
 		if err := tell(events.UsageReported, r.Event(s.order.Provider)); err != nil {
 			return nil, err
 		}
@@ -121,9 +121,10 @@ func (s *supervisor) accounting(c *closing) ([]events.Draft, error) {
 	return drafts, s.w.Replace(path.Join(s.outDir, "token_usage.json"), append(text, '\n'), 0o644)
 }
 
-// noted is what codex noted of its usage, for a session that ended before it told.
+// noted is what codex noted of its usage: more than it told where the session ended
+// before that, or other agents worked for it.
 func (s *supervisor) noted(c *closing) (r usage.Report, ok bool) {
-	if !s.isAgent() || provider.DriverOf(s.order.Provider) != provider.Codex || s.collector.Best() != nil {
+	if !s.isAgent() || provider.DriverOf(s.order.Provider) != provider.Codex {
 		return r, false
 	}
 	environ := environOf(s.order)

@@ -22,6 +22,8 @@ type Turn struct {
 	Prompt string `json:"prompt"`
 	Model  string `json:"model,omitempty"`
 	Level  string `json:"level"` // of permission
+	// Files serves the agent files to read where its level bears no commands.
+	Files provider.CodexFiles `json:"files,omitempty"`
 	// Version is that of this program, which it introduces itself with.
 	Version string `json:"version"`
 }
@@ -98,7 +100,7 @@ func (s *supervisor) converse(ctx context.Context, stdin *os.File) *conversation
 		defer close(c.over)
 		c.outcome, c.err = c.client.Run(ctx, appserver.Spec{
 			Version: s.order.Turn.Version, Model: s.order.Turn.Model, Dir: s.workdir, Prompt: s.order.Turn.Prompt,
-			Sandbox: provider.Sandbox(s.order.Turn.Level),
+			Sandbox: provider.Sandbox(s.order.Turn.Level), Without: s.order.Turn.Files.Without(), Files: s.order.Turn.Files,
 		})
 	}()
 	return c

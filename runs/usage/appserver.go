@@ -29,6 +29,15 @@ func AppServer(raw []byte) (Report, bool) {
 	return Report{Counters: c, Captured: capturedFrom}, ok
 }
 
+// Sum adds up what threads of one session were charged with; each counts for itself.
+func Sum(threads map[string]Report) Report {
+	total := Report{Captured: capturedFrom}
+	for _, r := range threads {
+		total.Counters = total.plus(r.Counters)
+	}
+	return total
+}
+
 var cycleMethod = regexp.MustCompile(`compact|compaction|context.?window|cycle`)
 
 // NotificationCycles gives the signs of cycles in a notification: those of its

@@ -9,10 +9,13 @@ import (
 	"bufio"
 	"bytes"
 	"errors"
+	"io"
 	"io/fs"
 	"os"
+	"path"
 	"path/filepath"
 	"regexp"
+	"strings"
 	"sync"
 	"time"
 
@@ -23,7 +26,8 @@ import (
 var conversationID = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$`) })
 
 // Rollout is the sum of what the answers in a conversation of codex were charged
-// with from a moment on, by the records in the folder home. ok is false where there is
+// with from a moment on, by the records in the folder home: those of the agents that
+// it let work for it, too, which have files of their own. ok is false where there is
 // no such conversation, or nothing in it. It reads files that codex may still write.
 func Rollout(home, conversation string, since time.Time) (r Report, ok bool) {
 	if !conversationID().MatchString(conversation) {
@@ -34,17 +38,41 @@ func Rollout(home, conversation string, since time.Time) (r Report, ok bool) {
 		return r, false
 	}
 	defer root.Close()
-	names, err := fs.Glob(root.FS(), "*/*/*/rollout-*-"+conversation+".jsonl")
-	if err != nil || len(names) == 0 {
+	names, err := fs.Glob(root.FS(), "*/*/*/rollout-*.jsonl")
+	if err != nil {
 		return r, false
 	}
 	var s steps
 	for _, name := range names {
+		if !strings.HasSuffix(name, "-"+conversation+".jsonl") && (path.Dir(name) < dayBefore(since) || !begunBy(root, name, conversation)) {
+			continue
+		}
 		if found, told := s.rollout(root, name, since); told {
 			r, ok = found, true
 		}
 	}
 	return r, ok
+}
+
+// dayBefore is the folder of the day before a moment: codex names days by the
+// clock on the wall.
+func dayBefore(at time.Time) string { return at.AddDate(0, 0, -1).UTC().Format("2006/01/02") }
+
+// metaBytes is where the first line of a rollout has named its session.
+const metaBytes = 4 << 10
+
+// begunBy reports whether a rollout is of an agent that a conversation let work.
+func begunBy(root *os.Root, name, conversation string) bool {
+	if st, err := root.Lstat(name); err != nil || !st.Mode().IsRegular() {
+		return false // opening a pipe may wait for ever
+	}
+	f, err := root.Open(name)
+	if err != nil {
+		return false
+	}
+	defer f.Close()
+	head, err := io.ReadAll(io.LimitReader(f, metaBytes))
+	return err == nil && bytes.Contains(head, []byte(`"session_id":"`+conversation+`"`))
 }
 
 // rollout adds the answers in one file.

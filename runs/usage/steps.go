@@ -17,6 +17,7 @@ type steps struct {
 	byID    map[string]Counters
 	sum     Counters
 	message string             // of claude, that streams
+	others  bool               // claude let other agents work
 	costs   map[string]float64 // of opencode's steps
 	cost    float64
 }
@@ -39,7 +40,13 @@ func (s *steps) line(v *shape.Value) (r Report, ok, mine bool) {
 		}
 		r, ok = s.add(s.message, usage, "stream_event")
 		return r, ok, true
+	case "result":
+		if models := v.Get("modelUsage"); s.others && models.Kind == shape.Map {
+			c, ok := modelCounters(models)
+			return Report{Counters: c, Captured: "modelUsage"}, ok, true
+		}
 	case "assistant":
+		s.others = s.others || v.Get("parent_tool_use_id").Kind == shape.String
 		message := v.Get("message")
 		if id := message.Get("id"); id.Kind == shape.String && id.Text != "" && message.Get("usage").Kind == shape.Map {
 			r, ok = s.add(id.Text, message.Get("usage"), "assistant")
@@ -54,6 +61,20 @@ func (s *steps) line(v *shape.Value) (r Report, ok, mine bool) {
 		}
 	}
 	return r, false, false
+}
+
+// modelCounters adds up what claude says of each model at its end. Of the agents that
+// it let work for it, it tells the full output nowhere else. In a conversation that
+// was resumed earlier answers are counted, too: it is read where there were others.
+func modelCounters(models *shape.Value) (c Counters, ok bool) {
+	for _, m := range models.Items {
+		thought, out := count(m.Get("thinkingTokens")), count(m.Get("outputTokens"))
+		c = c.plus(Counters{
+			Input: sum(count(m.Get("inputTokens")), count(m.Get("cacheCreationInputTokens"))), Cached: count(m.Get("cacheReadInputTokens")),
+			Output: Counters{Output: out}.minus(Counters{Output: thought}).Output, Reasoning: thought,
+		})
+	}
+	return withTotal(c, nil)
 }
 
 // stepTokens reads the counters of a step of opencode, which do not overlap.

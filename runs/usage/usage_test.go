@@ -98,6 +98,11 @@ func TestStepsAddUp(t *testing.T) {
 			`{"type":"assistant","message":{"id":"m1","usage":{"input_tokens":10,"cache_read_input_tokens":0,"output_tokens":1}}}`,
 			`{"type":"result","total_cost_usd":0.25,"usage":{"input_tokens":10,"cache_read_input_tokens":0,"output_tokens":5}}`,
 		}, Counters{n(10), n(0), n(5), nil, 15}, 0.25},
+		"claude, others working for it": {[]string{
+			`{"type":"assistant","parent_tool_use_id":null,"message":{"id":"m1","usage":{"input_tokens":10,"output_tokens":5}}}`,
+			`{"type":"assistant","parent_tool_use_id":"toolu_1","message":{"id":"m2","usage":{"input_tokens":10,"output_tokens":1}}}`,
+			`{"type":"result","usage":{"input_tokens":10,"output_tokens":5},"modelUsage":{"a":{"inputTokens":10,"outputTokens":5,"cacheReadInputTokens":0,"cacheCreationInputTokens":2,"thinkingTokens":1},"b":{"inputTokens":10,"outputTokens":50,"cacheReadInputTokens":4,"thinkingTokens":20}},"total_cost_usd":0.5}`,
+		}, Counters{n(22), n(4), n(34), n(21), 81}, 0.5},
 		"opencode": {[]string{
 			`{"type":"step_finish","part":{"id":"p1","tokens":{"total":1470,"input":1000,"output":50,"reasoning":20,"cache":{"write":0,"read":400}},"cost":0.5}}`,
 			`{"type":"step_finish","part":{"id":"p2","tokens":{"total":17,"input":10,"output":5,"reasoning":0,"cache":{"write":2,"read":0}},"cost":0.25}}`,
@@ -137,8 +142,18 @@ func TestRollout(t *testing.T) {
 		t.Fatal(err)
 	}
 	since := time.Date(2026, 11, 22, 12, 0, 0, 0, time.UTC)
+	// Another one works for it; a third is of another conversation.
+	meta := `{"timestamp":"2026-11-22T12:20:29.557Z","ordinal":0,"type":"session_meta","payload":{"account_scoped":true,"session_id":%q,"id":"x"}}` + "\n"
+	for name, text := range map[string]string{
+		"01a203e7-47bb-7121-9dd4-9ff99c925d33": fmt.Sprintf(meta, id) + line("12:20:30", "resp_9", 100, 0, 10),
+		"01a203e7-47bb-7121-9dd4-9ff99c925d34": fmt.Sprintf(meta, "01a203e7-472a-7233-acdb-85c27f1db127") + line("12:20:30", "resp_8", 100, 0, 10),
+	} {
+		if err := os.WriteFile(filepath.Join(day, "rollout-2026-11-22T12-20-30-"+name+".jsonl"), []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
 	r, ok := Rollout(home, id, since)
-	if !ok || *r.Input != 1600 || *r.Cached != 1800 || *r.Output != 50 || *r.Reasoning != 10 || r.Total != 3460 {
+	if !ok || *r.Input != 1700 || *r.Cached != 1800 || *r.Output != 55 || *r.Reasoning != 15 || r.Total != 3570 {
 		t.Errorf("%v: %+v", ok, r.Usage("codex"))
 	}
 	for _, other := range []string{"", "*", "../../../x", "01a20333-65f0-7bb2-8f25-ad8b56b152df"} {

@@ -1,0 +1,65 @@
+package rpc
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+type echoed struct {
+	_    struct{} `is:"strict"`
+	Text string   `json:"text"`
+}
+
+// TestToolbox shows a conversation with an agent: what it asks for, what it gets
+// wrong, and that nothing but the end of its input ends it.
+func TestToolbox(t *testing.T) {
+	t.Parallel()
+	box := Toolbox{Version: "1", Tools: []Tool{NewTool("echo", "Say it.", func(_ context.Context, a echoed) (string, error) {
+		if a.Text == "no" {
+			return "", errors.New("it cannot be said")
+		}
+		return a.Text, nil
+	})}}
+	talk := [][2]string{
+		{`{"jsonrpc":"2.0","id":0,"method":"tools/list"}`, `{"jsonrpc":"2.0","id":0,"error":{"code":-32601,"message":"Unknown method: tools/list"}}`},
+		{`{"jsonrpc":"2.0","id":"a","method":"server/discover","params":{}}`, `{"jsonrpc":"2.0","id":"a","error":{"code":-32601,"message":"Unknown method: server/discover"}}`},
+		{`{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"2025-06-18","capabilities":{},"clientInfo":{"name":"x","version":"1"}}}`, `{"jsonrpc":"2.0","id":1,"result":{"protocolVersion":"2025-06-18","capabilities":{"tools":{}},"serverInfo":{"name":"ac","version":"1"}}}`},
+		{`{"jsonrpc":"2.0","method":"notifications/initialized"}`, ""},
+		{`{"jsonrpc":"2.0","id":2,"method":"initialize","params":{"protocolVersion":"2099-01-01"}}`, `{"jsonrpc":"2.0","id":2,"result":{"protocolVersion":"2025-11-25","capabilities":{"tools":{}},"serverInfo":{"name":"ac","version":"1"}}}`},
+		{`{not json`, `{"jsonrpc":"2.0","id":null,"error":{"code":-32700,"message":"Parse error"}}`},
+		{`[]`, `{"jsonrpc":"2.0","id":null,"error":{"code":-32600,"message":"Invalid Request"}}`},
+		{`{"jsonrpc":"2.0","id":3,"method":"ping"}`, `{"jsonrpc":"2.0","id":3,"result":{}}`},
+		{`{"jsonrpc":"2.0","id":4,"method":"tools/list","params":{}}`, `{"jsonrpc":"2.0","id":4,"result":{"tools":[{"name":"echo","description":"Say it.","inputSchema":{"type":"object","properties":{"text":{"type":"string","minLength":1}},"required":["text"],"additionalProperties":false},"annotations":{"readOnlyHint":true,"destructiveHint":false,"openWorldHint":false}}]}}`},
+		{`{"jsonrpc":"2.0","id":5,"method":"tools/call","params":{"name":"echo","arguments":{"text":"<hi>"},"_meta":{"progressToken":1}}}`, `{"jsonrpc":"2.0","id":5,"result":{"content":[{"type":"text","text":"<hi>"}],"isError":false}}`},
+		{`{"jsonrpc":"2.0","id":6,"method":"tools/call","params":{"name":"echo","arguments":{"text":"no"}}}`, `{"jsonrpc":"2.0","id":6,"result":{"content":[{"type":"text","text":"it cannot be said"}],"isError":true}}`},
+		{`{"jsonrpc":"2.0","id":7,"method":"tools/call","params":{"name":"echo","arguments":{"text":1,"more":2}}}`, `{"jsonrpc":"2.0","id":7,"result":{"content":[{"type":"text","text":"Invalid params: text: expected string, got number; unknown: more"}],"isError":true}}`},
+		{`{"jsonrpc":"2.0","id":8,"method":"tools/call","params":{"name":"shout"}}`, `{"jsonrpc":"2.0","id":8,"error":{"code":-32602,"message":"Invalid params","data":[{"path":["name"],"code":"custom","message":"there is no tool shout"}]}}`},
+		{`{"jsonrpc":"2.0","id":9,"method":"tools/call","params":[]}`, `{"jsonrpc":"2.0","id":9,"error":{"code":-32602,"message":"Invalid params","data":[{"path":["arguments"],"code":"custom","message":"must be the name of a tool and its arguments"}]}}`},
+	}
+	var in, want strings.Builder
+	for _, pair := range talk {
+		in.WriteString(pair[0] + "\n")
+		if pair[1] != "" {
+			want.WriteString(pair[1] + "\n")
+		}
+	}
+	var out bytes.Buffer
+	if err := box.Serve(t.Context(), strings.NewReader(in.String()), &out); err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(strings.Split(want.String(), "\n"), strings.Split(out.String(), "\n")); diff != "" {
+		t.Error(diff)
+	}
+	if err := box.Serve(t.Context(), strings.NewReader(talk[0][0]+"\n"), refusing{}); err == nil {
+		t.Error("answers that nobody takes are no failure")
+	}
+}
+
+type refusing struct{}
+
+func (refusing) Write([]byte) (int, error) { return 0, errors.New("refused") }

@@ -1,0 +1,137 @@
+package filetools
+
+// Reading one file, and listing many.
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"strings"
+)
+
+// ReadFile asks for lines of a file.
+type ReadFile struct {
+	_      struct{} `is:"strict"`
+	Path   string   `json:"path" is:"path"`
+	Offset int64    `json:"offset" is:"default=1,min=1"`
+	Limit  int64    `json:"limit" is:"default=2000,min=1,cut=10000"`
+}
+
+// Read returns lines of a text as they are, as many as an answer holds. What is
+// behind them stands in a last line in brackets.
+func (d *Dirs) Read(ctx context.Context, a ReadFile) (string, error) {
+	p, err := d.open(a.Path)
+	if err != nil {
+		return "", err
+	}
+	defer func() { _ = p.root.Close() }() // it was only read
+	f, err := p.root.OpenFile(p.name, os.O_RDONLY, 0)
+	if err != nil {
+		return "", plain(a.Path, err)
+	}
+	defer func() { _ = f.Close() }() // it was only read
+	text, err := lines(ctx, f, a)
+	return text, plain(a.Path, err)
+}
+
+var errBinary = errors.New("it is no text")
+
+// lines reads a file in memory that does not depend on its size.
+func lines(ctx context.Context, f io.Reader, a ReadFile) (string, error) {
+	r := bufio.NewReaderSize(f, 64<<10)
+	var out strings.Builder
+	var n, given int64
+	full := false
+	for {
+		line, cut, err := lineOf(ctx, r)
+		if errors.Is(err, io.EOF) && len(line) == 0 {
+			break
+		}
+		if err != nil && !errors.Is(err, io.EOF) {
+			return "", err
+		}
+		if bytes.IndexByte(line, 0) >= 0 {
+			return "", errBinary
+		}
+		n++
+		full = full || given == a.Limit || given > 0 && out.Len()+len(line) > answerBytes
+		if n >= a.Offset && !full {
+			given++
+			out.Write(bytes.ToValidUTF8(line, []byte("\uFFFD")))
+			if cut {
+				fmt.Fprintf(&out, " [the rest of line %d is left out]\n", n)
+			}
+		}
+	}
+	switch {
+	case n == 0:
+		return "[the file is empty]", nil
+	case given == 0:
+		return fmt.Sprintf("[the file has %d lines]", n), nil
+	case full:
+		fmt.Fprintf(&out, "[lines %d to %d of %d; go on with offset %d]", a.Offset, a.Offset+given-1, n, a.Offset+given)
+	}
+	return out.String(), nil
+}
+
+// lineOf reads a line with its end. Of a line that is longer than an answer the
+// rest is passed over.
+func lineOf(ctx context.Context, r *bufio.Reader) (line []byte, cut bool, err error) {
+	for {
+		if ctx.Err() != nil {
+			return nil, false, context.Cause(ctx)
+		}
+		piece, err := r.ReadSlice('\n')
+		if room := answerBytes - len(line); len(piece) > room {
+			piece, cut = piece[:room], true
+		}
+		line = append(line, piece...)
+		if !errors.Is(err, bufio.ErrBufferFull) {
+			return line, cut, err
+		}
+	}
+}
+
+// ListFiles asks what lies in a directory.
+type ListFiles struct {
+	_     struct{} `is:"strict"`
+	Path  string   `json:"path" is:"default=."`
+	Depth int      `json:"depth" is:"default=1,min=1,cut=20"`
+}
+
+var errEnough = errors.New("enough")
+
+// List names what lies in a directory, a path a line, directories with a slash
+// behind them.
+func (d *Dirs) List(ctx context.Context, a ListFiles) (string, error) {
+	p, err := d.open(a.Path)
+	if err != nil {
+		return "", err
+	}
+	defer func() { _ = p.root.Close() }() // it was only read
+	var out strings.Builder
+	err = p.walk(ctx, a.Depth, func(name string, entry fs.DirEntry) error {
+		line := p.full(d, name)
+		if entry.IsDir() {
+			line += "/"
+		}
+		if out.Len()+len(line) > answerBytes {
+			out.WriteString("[there are more; list a directory below, or less depth]")
+			return errEnough
+		}
+		out.WriteString(line + "\n")
+		return nil
+	})
+	if err != nil && !errors.Is(err, errEnough) {
+		return "", plain(a.Path, err)
+	}
+	if out.Len() == 0 {
+		return "[there is nothing in it]", nil
+	}
+	return out.String(), nil
+}

@@ -1,0 +1,110 @@
+package filetools
+
+// Searching many files.
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path"
+	"regexp"
+	"strings"
+	"time"
+
+	"ac/internal/fault"
+)
+
+const (
+	// lineBytes is how much of a line that matches is shown.
+	lineBytes = 400
+	// searchPatience is well below what agents wait for an answer.
+	searchPatience = 30 * time.Second
+)
+
+// SearchFiles asks where a pattern occurs.
+type SearchFiles struct {
+	_       struct{} `is:"strict"`
+	Pattern string   `json:"pattern"`
+	Path    string   `json:"path" is:"default=."`
+	Glob    string   `json:"glob,omitempty" is:"optional"`
+}
+
+// Search tells the lines that match, as path:line: text.
+func (d *Dirs) Search(ctx context.Context, a SearchFiles) (string, error) {
+	pattern, err := regexp.Compile(a.Pattern)
+	if err != nil {
+		return "", fault.InvalidField("pattern", "%s (RE2 syntax)", strings.TrimPrefix(err.Error(), "error parsing regexp: "))
+	}
+	if _, err := path.Match(a.Glob, ""); err != nil {
+		return "", fault.InvalidField("glob", "must be a pattern such as *.go")
+	}
+	p, err := d.open(a.Path)
+	if err != nil {
+		return "", err
+	}
+	defer func() { _ = p.root.Close() }() // it was only read
+	limited, done := context.WithTimeout(ctx, searchPatience)
+	defer done()
+	var out strings.Builder
+	err = p.walk(limited, 0, func(name string, entry fs.DirEntry) error {
+		if !entry.Type().IsRegular() || !chosen(a.Glob, name) {
+			return nil
+		}
+		f, err := p.root.OpenFile(name, os.O_RDONLY, 0)
+		if err != nil {
+			return nil // gone, or not for us: it matches nothing
+		}
+		defer func() { _ = f.Close() }() // it was only read
+		return matches(limited, f, pattern, p.full(d, name), &out)
+	})
+	switch {
+	case err == nil && out.Len() == 0:
+		return "[nothing matches]", nil
+	case err == nil:
+		return out.String(), nil
+	case errors.Is(err, errEnough):
+		return out.String() + "[there is more; narrow the pattern, the path or the glob]", nil
+	case ctx.Err() == nil && limited.Err() != nil:
+		return out.String() + fmt.Sprintf("[given up after %s; narrow the path or the glob]", searchPatience), nil
+	}
+	return "", plain(a.Path, err)
+}
+
+// chosen reports whether a glob matches the name of a file, or its whole path.
+func chosen(glob, name string) bool {
+	if glob == "" {
+		return true
+	}
+	whole, _ := path.Match(glob, name) // its form was looked at
+	last, _ := path.Match(glob, path.Base(name))
+	return whole || last
+}
+
+// matches adds the lines of one file. A file that is no text has none.
+func matches(ctx context.Context, f io.Reader, pattern *regexp.Regexp, name string, out *strings.Builder) error {
+	r := bufio.NewReaderSize(f, 64<<10)
+	if head, _ := r.Peek(8 << 10); bytes.IndexByte(head, 0) >= 0 { // an error comes again
+		return nil
+	}
+	for n := 1; ; n++ {
+		line, _, err := lineOf(ctx, r)
+		if ctx.Err() != nil {
+			return context.Cause(ctx)
+		}
+		if text := bytes.TrimRight(line, "\r\n"); (len(line) > 0) && pattern.Match(text) {
+			found := fmt.Sprintf("%s:%d: %s\n", name, n, bytes.ToValidUTF8(text[:min(len(text), lineBytes)], nil))
+			if out.Len()+len(found) > answerBytes {
+				return errEnough
+			}
+			out.WriteString(found)
+		}
+		if err != nil {
+			return nil //nolint:nilerr // its end, or what cannot be read any more
+		}
+	}
+}
