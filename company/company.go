@@ -183,6 +183,7 @@ func (cs *Companies) opening(dir string, id durable.Identity) (w *workspace.Work
 	}
 	cs.open[dir] = &opened{ws: w, id: id, index: index.For(w), admission: runs.NewAdmission(w, cs.limits)}
 	if cs.hub != nil {
+		cs.open[dir].index.Stay()
 		w.OnAppend(func(log string) { cs.hub.Appended(w.Dir(), log) })
 		cs.hub.Know(w)
 	}

@@ -21,6 +21,7 @@ import (
 
 	"ac/events"
 	"ac/internal/durable"
+	"ac/internal/watch"
 	"ac/runs/session"
 	"ac/workspace"
 	"ac/workspace/doc"
@@ -72,7 +73,7 @@ type watcher struct {
 	recent  []logKey // those that have one, the oldest first
 	looking bool     // some log is not watched
 	whole   bool     // every run is watched, not only those that may grow
-	own     mark
+	own     watch.Mark
 }
 
 func newWatcher(h *Hub, ws *workspace.Workspace) *watcher {
@@ -110,8 +111,13 @@ func (w *watcher) ready(ctx context.Context) {
 	w.mu.Lock()
 	known := w.whole && !w.looking
 	w.mu.Unlock()
-	if known && w.drain(ctx) {
-		return
+	if known && w.notify != nil {
+		ctx, cancel := context.WithCancel(ctx)
+		defer context.AfterFunc(w.ctx, cancel)()
+		defer cancel()
+		if w.own.Await(ctx, w.notify.Add) {
+			return
+		}
 	}
 	w.scan()
 }
@@ -238,7 +244,7 @@ func (w *watcher) frontOf(key logKey) front {
 func (w *watcher) run() {
 	var changes <-chan fsnotify.Event
 	var faults <-chan error
-	defer w.own.close()
+	defer w.own.Close()
 	if w.notify != nil {
 		defer w.notify.Close()
 		changes, faults = w.notify.Events, w.notify.Errors
@@ -279,7 +285,7 @@ func (w *watcher) listened() bool {
 
 // changed sorts one event of the system.
 func (w *watcher) changed(change fsnotify.Event) {
-	if w.own.hears(change.Name) {
+	if w.own.Hears(change.Name) {
 		return
 	}
 	rel, err := filepath.Rel(w.ws.Dir(), change.Name)

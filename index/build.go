@@ -133,7 +133,7 @@ func (ix *Index) fill(ctx context.Context, w *writer, k *known) error {
 	if _, err := w.conn.ExecContext(w.ctx, script.String()); err != nil {
 		return err
 	}
-	if err := newPass(ctx, ix.w, k, w, Scope{}).run(); err != nil {
+	if err := newPass(ctx, ix.w, k, ix.seen, w, Scope{}).run(); err != nil {
 		return err
 	}
 	_, err := w.conn.ExecContext(w.ctx, indexes)
@@ -177,7 +177,7 @@ func (ix *Index) syncHere(ctx context.Context, scope Scope) (synced Synced, err 
 		}
 		ix.known = nil
 		w := newWriter(ctx, conn, k)
-		p := newPass(ctx, ix.w, k, w, scope)
+		p := newPass(ctx, ix.w, k, ix.seen, w, scope)
 		if k.stats == nil {
 			s, err := readSeen(quiet, conn)
 			if err != nil {

@@ -42,7 +42,8 @@ type Index struct {
 	next   *shared          // the pass that late comers may share
 	closed bool
 
-	known *known // belongs to the holder of writer
+	known *known  // belongs to the holder of writer
+	seen  *walked // so does it; nil for a process that does not stay
 
 	// private: the index lies in no file of the workspace but in a database of
 	// this process alone, and only one caller at a time uses it.
@@ -65,12 +66,18 @@ func For(w *workspace.Workspace) *Index {
 	return &Index{w: w, writer: lock.NewMutex(w.FS, lockFile)}
 }
 
+// Stay lets the index watch the workspace once it is synced again and again, so that
+// a sync looks only where something changed. It is for processes that stay, and comes
+// before the first use.
+func (ix *Index) Stay() { ix.seen = &walked{clock: ix.w.Env.Clock, fsys: ix.w.FS} }
+
 // Close releases the file. Views that are open end first; no method is called
 // any more.
 func (ix *Index) Close() error {
 	ix.mu.Lock()
 	defer ix.mu.Unlock()
 	ix.closed = true
+	ix.seen.close()
 	failed := ix.closeDB()
 	if ix.aside != nil {
 		failed = errors.Join(failed, ix.aside.Close())

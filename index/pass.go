@@ -23,6 +23,7 @@ type pass struct {
 	w       *workspace.Workspace
 	scope   Scope
 	known   *known
+	before  *walked // what earlier passes saw, nil for nothing
 	now     time.Time
 	write   *writer
 	synced  Synced
@@ -32,17 +33,18 @@ type pass struct {
 	orphans map[string]bool // keys that lost their file
 }
 
-func newPass(ctx context.Context, w *workspace.Workspace, k *known, write *writer, scope Scope) *pass {
+func newPass(ctx context.Context, w *workspace.Workspace, k *known, before *walked, write *writer, scope Scope) *pass {
 	k.passes++
 	return &pass{
-		ctx: ctx, w: w, scope: scope, known: k, now: w.Env.Clock.Now(), write: write,
+		ctx: ctx, w: w, scope: scope, known: k, before: before, now: w.Env.Clock.Now(), write: write,
 		agents: map[string]bool{}, orphans: map[string]bool{},
 	}
 }
 
 // run does everything but the end of the transaction.
 func (p *pass) run() error {
-	list := walk{fsys: p.w.FS, scope: p.scope, found: p.look}
+	p.before.refresh(p.ctx, p.w)
+	list := walk{fsys: p.w.FS, scope: p.scope, before: p.before, found: p.look}
 	if err := list.run(); err != nil {
 		return err
 	}

@@ -141,7 +141,11 @@ func (c *company) changes(t *rapid.T) {
 			must(os.MkdirAll(filepath.Dir(c.path(runDir)), 0o755))
 			must(os.Symlink(c.path("company"), c.path(runDir)))
 		},
-		"log dir": func() { must(os.RemoveAll(c.path(log))); must(os.MkdirAll(c.path(log), 0o755)) },
+		"log dir":       func() { must(os.RemoveAll(c.path(log))); must(os.MkdirAll(c.path(log), 0o755)) },
+		"moved folder":  func() { c.swap(runDir, "work/projects/"+project+"/runs/"+id) },
+		"moved runs":    func() { c.swap("work/projects/p/runs", "work/projects/q/runs") },
+		"moved project": func() { c.swap("work/projects/p", "work/projects/q") },
+		"moved all":     func() { c.swap("work/projects", "work/projects-of-old") },
 	}
 	if rapid.IntRange(0, 2).Draw(t, "what") == 0 {
 		steps = c.documentChanges(project, agent, n)
@@ -160,6 +164,17 @@ func (c *company) changes(t *rapid.T) {
 
 func (c *company) isLog(name string) bool {
 	return slices.Contains([]string{"append", "many", "blank", "garbage", "torn", "tail", "complete", "truncate", "same size", "replaced"}, name)
+}
+
+// swap exchanges two folders, of which one may be missing.
+func (c *company) swap(a, b string) {
+	aside := filepath.Join(c.dir, "aside")
+	for _, move := range [][2]string{{c.path(a), aside}, {c.path(b), c.path(a)}, {aside, c.path(b)}} {
+		if _, err := os.Lstat(move[0]); err == nil {
+			must(os.MkdirAll(filepath.Dir(move[1]), 0o755))
+			must(os.Rename(move[0], move[1]))
+		}
+	}
 }
 
 // unlink makes room for a run where a link or a directory stands.
@@ -330,6 +345,9 @@ func TestSyncEqualsRebuild(t *testing.T) {
 		c, w := newCompany(t, dir, rapid.Bool().Draw(t, "ahead"))
 		defer w.Close()
 		ix := For(w)
+		if rapid.Bool().Draw(t, "stays") {
+			ix.Stay()
+		}
 		defer ix.Close()
 		c.put("work/projects/p/runs/r1/run.yaml", runYAML("r1", "a1", "running"))
 		c.append("work/projects/p/runs/r1/events.jsonl", eventLine(1, "note")+"\n")

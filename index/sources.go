@@ -71,9 +71,10 @@ type source struct {
 
 // walk lists the sources of a scope in a fixed order: by place, then by name.
 type walk struct {
-	fsys  durable.FS
-	scope Scope
-	found func(source)
+	fsys   durable.FS
+	scope  Scope
+	before *walked // nil where nothing is remembered
+	found  func(source)
 }
 
 func (w *walk) run() error {
@@ -83,12 +84,9 @@ func (w *walk) run() error {
 	if !w.scope.has(Runs | Artifacts | Tasks | Conversations) {
 		return nil
 	}
-	projects, err := w.open(workspace.ProjectsDir)
-	if projects == nil {
-		return err
-	}
-	defer projects.Close()
-	names, err := subdirectories(projects)
+	projects := &folder{walk: w, name: workspace.ProjectsDir}
+	defer projects.close()
+	names, err := projects.subfolders()
 	if err != nil {
 		return err
 	}
@@ -103,58 +101,105 @@ func (w *walk) run() error {
 }
 
 func (w *walk) workspaceWide() error {
-	if w.scope.has(Agents) {
-		if err := w.each(workspace.AgentsDir, func(d *durable.Dir, name string) {
-			w.look(d, name+"/agent.yaml", kindAgent, "")
-		}); err != nil {
-			return err
-		}
-	}
-	if w.scope.has(Conversations) {
-		if d, err := w.open(workspace.HomeDir); d != nil {
-			w.conversation(d, "", "")
-			_ = d.Close() // only looked at
-		} else if err != nil {
-			return err
-		}
-		if err := w.each("inbox/conversations", func(d *durable.Dir, name string) { w.conversation(d, name+"/", "") }); err != nil {
-			return err
-		}
-	}
-	for _, flat := range []struct {
-		kinds     Kinds
-		kind      kind
-		dir       string
-		extension string
+	for _, part := range []struct {
+		kinds Kinds
+		dir   string
+		visit func(*folder) error
 	}{
-		{Reviews, kindReview, workspace.ReviewsDir, ".yaml"},
-		{HelpRequests, kindHelpRequest, workspace.HelpRequestsDir, ".md"},
-		{Comments, kindComment, workspace.CommentsDir, ".yaml"},
+		{Agents, workspace.AgentsDir, func(f *folder) error {
+			return f.each("", fileKind{"agent.yaml", kindAgent})
+		}},
+		{Conversations, workspace.HomeDir, func(f *folder) error { return f.own("", conversationFiles()...) }},
+		{Conversations, workspace.ConversationsDir, func(f *folder) error { return f.each("", conversationFiles()...) }},
+		{Reviews, workspace.ReviewsDir, func(f *folder) error { return f.files("", kindReview, ".yaml") }},
+		{HelpRequests, workspace.HelpRequestsDir, func(f *folder) error { return f.files("", kindHelpRequest, ".md") }},
+		{Comments, workspace.CommentsDir, func(f *folder) error { return f.files("", kindComment, ".yaml") }},
 	} {
-		if !w.scope.has(flat.kinds) {
+		if !w.scope.has(part.kinds) {
 			continue
 		}
-		d, err := w.open(flat.dir)
-		if d == nil {
-			if err != nil {
-				return err
-			}
-			continue
-		}
-		err = w.files(d, flat.kind, "", flat.extension)
-		_ = d.Close() // only looked at
-		if err != nil {
+		if err := visit(&folder{walk: w, name: part.dir}, part.visit); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// open opens a directory by its fixed name; one that is missing, or a symlink,
-// is nil without an error.
-func (w *walk) open(name string) (*durable.Dir, error) {
-	d, err := durable.OpenDir(w.fsys, name)
-	return d, absentDirectory(err)
+func (w *walk) project(projects *folder, id string) error {
+	for _, part := range []struct {
+		kinds Kinds
+		name  string
+		visit func(*folder) error
+	}{
+		{Runs, "runs", func(f *folder) error {
+			return f.each(id, fileKind{"run.yaml", kindRun}, fileKind{"events.jsonl", kindLog})
+		}},
+		{Artifacts, "artifacts", func(f *folder) error { return f.files(id, kindArtifact, ".md") }},
+		{Tasks, "tasks", func(f *folder) error { return f.files(id, kindTask, ".md") }},
+		{Conversations, "conversations", func(f *folder) error { return f.each(id, conversationFiles()...) }},
+	} {
+		if !w.scope.has(part.kinds) {
+			continue
+		}
+		f := &folder{walk: w, name: projects.name + "/" + id + "/" + part.name, above: projects, below: id + "/" + part.name}
+		if err := visit(f, part.visit); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func visit(f *folder, fn func(*folder) error) error {
+	defer f.close()
+	return fn(f)
+}
+
+// fileKind is a file that a folder of its own is made for.
+type fileKind struct {
+	name string
+	kind kind
+}
+
+func conversationFiles() []fileKind {
+	return []fileKind{{"conversation.yaml", kindConversation}, {"messages.jsonl", kindMessages}}
+}
+
+// folder is one that a walk comes to. It is opened when something in it has to be
+// looked at. One that is missing, or a link, has nothing in it.
+type folder struct {
+	walk  *walk
+	name  string
+	above *folder // that it is reached from by the name below, nil for the workspace
+	below string
+
+	dir    *durable.Dir
+	opened bool
+}
+
+// open opens the directory, nil without an error where there is none.
+func (f *folder) open() (d *durable.Dir, err error) {
+	if f.opened {
+		return f.dir, nil
+	}
+	f.opened = true
+	if f.above == nil {
+		d, err = durable.OpenDir(f.walk.fsys, f.name)
+	} else if above, failed := f.above.open(); above == nil {
+		return nil, failed
+	} else {
+		d, err = above.Sub(f.below)
+	}
+	if err != nil {
+		return nil, absentDirectory(err)
+	}
+	f.dir = d
+	return d, nil
+}
+
+func (f *folder) close() {
+	if f.dir != nil {
+		_ = f.dir.Close() // only looked at
+	}
 }
 
 // absentDirectory makes nothing of the errors that say that there is no such
@@ -166,63 +211,139 @@ func absentDirectory(err error) error {
 	return err
 }
 
-// each visits the subdirectories of a directory.
-func (w *walk) each(dir string, visit func(d *durable.Dir, name string)) error {
-	d, err := w.open(dir)
+// subfolders lists the real directories whose names can be ids.
+func (f *folder) subfolders() ([]string, error) {
+	if names, ok := f.walk.before.subfolders(f.name); ok {
+		return names, nil
+	}
+	watched := f.walk.before.watched(f.name)
+	d, err := f.open()
 	if d == nil {
-		return err
+		return nil, err
 	}
-	defer d.Close()
-	names, err := subdirectories(d)
-	for _, name := range names {
-		visit(d, name)
+	list, err := d.Entries()
+	if err != nil {
+		return nil, err
 	}
-	return err
+	slices.SortFunc(list, byName)
+	names := make([]string, 0, len(list))
+	for _, e := range list {
+		if e.Type.IsDir() && !hidden(e.Name) && shape.CheckID(e.Name) == "" {
+			names = append(names, e.Name)
+		}
+	}
+	if watched {
+		f.walk.before.names[f.name] = names
+	}
+	return names, nil
 }
 
-func (w *walk) project(projects *durable.Dir, id string) error {
-	for _, part := range []struct {
-		kinds Kinds
-		name  string
-		visit func(*durable.Dir) error
-	}{
-		{Runs, "runs", func(d *durable.Dir) error { return w.runs(d, id) }},
-		{Artifacts, "artifacts", func(d *durable.Dir) error { return w.files(d, kindArtifact, id, ".md") }},
-		{Tasks, "tasks", func(d *durable.Dir) error { return w.files(d, kindTask, id, ".md") }},
-		{Conversations, "conversations", func(d *durable.Dir) error { return w.conversations(d, id) }},
-	} {
-		if !w.scope.has(part.kinds) {
-			continue
-		}
-		d, err := projects.Sub(id + "/" + part.name)
-		if err != nil {
-			if absentDirectory(err) == nil {
-				continue
+// own reports the files that it is made for itself.
+func (f *folder) own(project string, kinds ...fileKind) error {
+	names := make([]string, len(kinds))
+	for i, k := range kinds {
+		names[i] = k.name
+	}
+	return f.report(project, func(*durable.Dir) ([]string, error) { return names, nil }, func(i int) kind { return kinds[i].kind })
+}
+
+// files reports the files of one extension that lie in it.
+func (f *folder) files(project string, of kind, extension string) error {
+	return f.report(project, func(d *durable.Dir) (names []string, err error) {
+		list, err := d.Entries()
+		for _, e := range list {
+			if !hidden(e.Name) && path.Ext(e.Name) == extension {
+				names = append(names, e.Name)
 			}
+		}
+		slices.Sort(names)
+		return names, err
+	}, func(int) kind { return of })
+}
+
+// report reports files that lie right in it: those that list names, each of its kind.
+func (f *folder) report(project string, list func(*durable.Dir) ([]string, error), of func(i int) kind) error {
+	sources, known := f.walk.before.sources(f.name)
+	if !known {
+		watched := f.walk.before.watched(f.name)
+		d, err := f.open()
+		if d == nil {
 			return err
 		}
-		err = part.visit(d)
-		_ = d.Close() // only looked at
+		names, err := list(d)
 		if err != nil {
 			return err
+		}
+		for i, s := range lookEach(d, names) {
+			if s.path != "" {
+				s.kind, s.project = of(i), project
+				sources = append(sources, s)
+			}
+		}
+		if watched {
+			f.walk.before.files[f.name] = sources
+		}
+	}
+	for _, s := range sources {
+		f.walk.found(s)
+	}
+	return nil
+}
+
+// each reports the files that every subfolder is made for.
+func (f *folder) each(project string, kinds ...fileKind) error {
+	names, err := f.subfolders()
+	if err != nil {
+		return err
+	}
+	sources := make([][]source, len(names))
+	var missing []int // subfolders to look at
+	for i, name := range names {
+		var known bool
+		if sources[i], known = f.walk.before.sources(f.name + "/" + name); !known {
+			missing = append(missing, i)
+		}
+	}
+	if len(missing) > 0 {
+		if err := f.lookInto(names, missing, kinds, sources, project); err != nil {
+			return err
+		}
+	}
+	for _, list := range sources {
+		for _, s := range list {
+			f.walk.found(s)
 		}
 	}
 	return nil
 }
 
-func (w *walk) runs(d *durable.Dir, project string) error {
-	names, err := subdirectories(d)
-	files := make([]string, 0, 2*len(names))
-	for _, name := range names {
-		files = append(files, name+"/run.yaml", name+"/events.jsonl")
-	}
-	for i, s := range lookEach(d, files) {
-		if s.kind = kindRun; i%2 == 1 {
-			s.kind = kindLog
+// lookInto finds the sources of subfolders.
+func (f *folder) lookInto(names []string, missing []int, kinds []fileKind, sources [][]source, project string) error {
+	watched := make([]bool, len(missing))
+	files := make([]string, 0, len(kinds)*len(missing))
+	for at, i := range missing {
+		watched[at] = f.walk.before.watched(f.name + "/" + names[i])
+		for _, k := range kinds {
+			files = append(files, names[i]+"/"+k.name)
 		}
-		w.report(s, project)
 	}
-	return err
+	d, err := f.open()
+	if d == nil {
+		return err
+	}
+	seen := lookEach(d, files)
+	for at, i := range missing {
+		for k, s := range seen[at*len(kinds) : (at+1)*len(kinds)] {
+			if s.path != "" {
+				s.kind, s.project = kinds[k].kind, project
+				sources[i] = append(sources[i], s)
+			}
+		}
+		if watched[at] {
+			f.walk.before.files[f.name+"/"+names[i]] = sources[i]
+		}
+	}
+	return nil
 }
 
 // together is how many files are looked at by one goroutine.
@@ -250,69 +371,6 @@ func lookEach(d *durable.Dir, names []string) []source {
 	}
 	wg.Wait()
 	return found
-}
-
-func (w *walk) report(s source, project string) {
-	if s.path != "" {
-		s.project = project
-		w.found(s)
-	}
-}
-
-func (w *walk) conversations(d *durable.Dir, project string) error {
-	names, err := subdirectories(d)
-	for _, name := range names {
-		w.conversation(d, name+"/", project)
-	}
-	return err
-}
-
-func (w *walk) conversation(d *durable.Dir, prefix, project string) {
-	w.look(d, prefix+"conversation.yaml", kindConversation, project)
-	w.look(d, prefix+"messages.jsonl", kindMessages, project)
-}
-
-func (w *walk) files(d *durable.Dir, of kind, project, extension string) error {
-	list, err := d.Entries()
-	if err != nil {
-		return err
-	}
-	names := make([]string, 0, len(list))
-	for _, e := range list {
-		if !hidden(e.Name) && path.Ext(e.Name) == extension {
-			names = append(names, e.Name)
-		}
-	}
-	slices.Sort(names)
-	for _, s := range lookEach(d, names) {
-		s.kind = of
-		w.report(s, project)
-	}
-	return nil
-}
-
-// look reports a file if it is a regular one.
-func (w *walk) look(d *durable.Dir, name string, of kind, project string) {
-	for _, s := range lookEach(d, []string{name}) {
-		s.kind = of
-		w.report(s, project)
-	}
-}
-
-// subdirectories lists the real directories whose names can be ids.
-func subdirectories(d *durable.Dir) ([]string, error) {
-	list, err := d.Entries()
-	if err != nil {
-		return nil, err
-	}
-	slices.SortFunc(list, byName)
-	names := make([]string, 0, len(list))
-	for _, e := range list {
-		if e.Type.IsDir() && !hidden(e.Name) && shape.CheckID(e.Name) == "" {
-			names = append(names, e.Name)
-		}
-	}
-	return names, nil
 }
 
 func byName(a, b durable.Entry) int { return cmp.Compare(a.Name, b.Name) }

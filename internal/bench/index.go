@@ -71,6 +71,11 @@ func measureIndex(ctx context.Context, b *bench) (found []figure, err error) {
 			return nil, err
 		}
 		some, err := x.measure(ctx, b, of.target)
+		if err == nil {
+			var staying []figure
+			staying, err = x.staying(ctx, float64(of.runs)/250)
+			some = append(some, staying...)
+		}
 		if err = errors.Join(err, x.close()); err != nil {
 			return nil, err
 		}
@@ -84,7 +89,34 @@ func measureIndex(ctx context.Context, b *bench) (found []figure, err error) {
 			Note: "VmHWM of the whole process",
 		})
 	}
-	return found, nil
+	x, err := b.indexFixtureOf(ctx, "index10000", 10_000, 2)
+	if err != nil {
+		return nil, err
+	}
+	some, err := x.staying(ctx, 10)
+	return append(found, some...), errors.Join(err, x.close())
+}
+
+// staying measures syncs by a process that stays, such as a server: it looks where it
+// heard of a change.
+func (x *indexed) staying(ctx context.Context, target float64) (found []figure, err error) {
+	ix := index.For(x.w)
+	ix.Stay()
+	defer func() { err = errors.Join(err, ix.Close()) }()
+	sync := func() error { _, err := ix.Sync(ctx); return err }
+	if _, err := repeat(2, sync); err != nil { // from then on it hears
+		return nil, err
+	}
+	idle, err := repeat(20, sync)
+	if err != nil {
+		return nil, err
+	}
+	appended, err := x.appended(ctx, ix)
+	of := fmt.Sprintf(" of %d runs, staying", x.runs)
+	return []figure{
+		{Name: "index sync, unchanged" + of, Unit: "ms", Seen: ms(idle.median()), Target: target, Note: idle.spread()},
+		{Name: "index sync after one event" + of, Unit: "ms", Seen: ms(appended.median()), Target: target + 1, Note: appended.spread()},
+	}, err
 }
 
 func (x *indexed) measure(ctx context.Context, b *bench, target float64) ([]figure, error) {
@@ -134,7 +166,7 @@ func (x *indexed) cost(ctx context.Context, rebuilds, syncs int) (c cost, err er
 	if c.idle, err = repeat(syncs, func() error { _, err := x.ix.Sync(ctx); return err }); err != nil {
 		return c, err
 	}
-	if c.appended, err = x.appended(ctx); err != nil {
+	if c.appended, err = x.appended(ctx, x.ix); err != nil {
 		return c, err
 	}
 	c.size, err = indexSize(x.w.Dir())
@@ -181,14 +213,14 @@ func (x *indexed) look() error {
 
 // appended times syncs that have one event to read each, in logs that nobody
 // wrote lately.
-func (x *indexed) appended(ctx context.Context) (all samples, err error) {
+func (x *indexed) appended(ctx context.Context, ix *index.Index) (all samples, err error) {
 	s := source()
 	for i := range 10 {
 		if err := x.w.Append(ctx, workspace.LogFile("proj", indexRun(i*7%x.runs)), draft(s)); err != nil {
 			return nil, err
 		}
 		began := time.Now()
-		if _, err := x.ix.Sync(ctx); err != nil {
+		if _, err := ix.Sync(ctx); err != nil {
 			return nil, err
 		}
 		all = append(all, time.Since(began))

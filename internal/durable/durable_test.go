@@ -188,7 +188,7 @@ func TestTick(t *testing.T) {
 	}
 	v := VersionOf(st)
 	tick := r.Tick(v.ID.Device)
-	if tick != coarse && tick != fine {
+	if tick != Coarse && tick != fine {
 		t.Errorf("%s", tick)
 	}
 	last := time.Unix(0, max(v.Modified, v.Changed))
@@ -196,7 +196,7 @@ func TestTick(t *testing.T) {
 		t.Errorf("with ticks of %s", tick)
 	}
 	v.ID.Device++
-	if v.Settled(r, last.Add(coarse)) || !v.Settled(r, last.Add(coarse+1)) {
+	if v.Settled(r, last.Add(Coarse)) || !v.Settled(r, last.Add(Coarse+1)) {
 		t.Error("a device that nothing is known of")
 	}
 	// Whatever the file system says, two writes that are that far apart differ.

@@ -87,7 +87,7 @@ func OpenRoot(dir string) (*Root, error) {
 	if err != nil {
 		return nil, err
 	}
-	r := &Root{root: root, quick: openBeneath(root), path: dir, tick: coarse}
+	r := &Root{root: root, quick: openBeneath(root), path: dir, tick: Coarse}
 	if self, err := root.Open("."); err == nil {
 		if st, err := self.Stat(); err == nil {
 			r.device, r.tick = IdentityOf(st).Device, tickOf(self)
@@ -100,7 +100,7 @@ func OpenRoot(dir string) (*Root, error) {
 // Tick knows the file system that the directory itself lies on.
 func (r *Root) Tick(device uint64) time.Duration {
 	if device != r.device {
-		return coarse
+		return Coarse
 	}
 	return r.tick
 }

@@ -12,14 +12,14 @@ import (
 func tickOf(dir *os.File) time.Duration {
 	raw, err := dir.SyscallConn()
 	if err != nil {
-		return coarse
+		return Coarse
 	}
 	var st unix.Statfs_t
 	if ctlErr := raw.Control(func(fd uintptr) { err = unix.Fstatfs(int(fd), &st) }); ctlErr != nil || err != nil {
-		return coarse
+		return Coarse
 	}
 	if unix.ByteSliceToString(st.Fstypename[:]) == "apfs" {
 		return fine
 	}
-	return coarse
+	return Coarse
 }

@@ -22,7 +22,7 @@ func VersionOf(st fs.FileInfo) Version {
 // How old a file must be before its times can be trusted to tell two writes apart:
 // file systems stamp with ticks of up to two seconds, those of today with finer ones.
 const (
-	coarse = 2 * time.Second
+	Coarse = 2 * time.Second
 	fine   = 20 * time.Millisecond
 )
 

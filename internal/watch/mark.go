@@ -1,7 +1,7 @@
-package feed
+package watch
 
-// Hearing of everything that was written before a moment: the system tells of changes in
-// order, so that what stands before a change of our own was heard with it.
+// Hearing of everything that was written before a moment: the system reports changes
+// in order, so that what stands before a change of our own was heard with it.
 
 import (
 	"context"
@@ -14,9 +14,9 @@ import (
 // markPatience is how long a change of our own is waited for.
 const markPatience = time.Second
 
-// mark is a file without a name that is watched together with the logs. One change of
+// Mark is a file without a name that is watched together with others. One change of
 // it is under way at a time. The zero value is ready.
-type mark struct {
+type Mark struct {
 	mu    sync.Mutex
 	file  *os.File      // nil before the first change
 	name  string        // that it had
@@ -25,13 +25,12 @@ type mark struct {
 	over  bool
 }
 
-// drain returns once every change was heard of that was made before. It reports whether
-// that is so. The caller holds scanning.
-func (w *watcher) drain(ctx context.Context) bool {
-	if w.notify == nil {
-		return false
-	}
-	heard, err := w.own.change(w.notify.Add)
+// Await returns once every change was heard of that was made before, and reports
+// whether that is so: not when the context ends, when the system is too slow, or
+// where nothing can be watched. watch watches a file; another goroutine passes the
+// changes that it reports to Hears. One call at a time.
+func (m *Mark) Await(ctx context.Context, watch func(name string) error) bool {
+	heard, err := m.change(watch)
 	if err != nil {
 		return false
 	}
@@ -42,15 +41,14 @@ func (w *watcher) drain(ctx context.Context) bool {
 		return true
 	case <-limit.C:
 	case <-ctx.Done():
-	case <-w.ctx.Done():
 	}
-	w.own.giveUp()
+	m.giveUp()
 	return false
 }
 
-// change changes the file and gives what is closed when that is heard of. The first
+// change changes the file and returns what is closed when that is heard of. The first
 // change is that it loses its name.
-func (m *mark) change(watch func(name string) error) (<-chan struct{}, error) {
+func (m *Mark) change(watch func(name string) error) (<-chan struct{}, error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	if m.over {
@@ -77,8 +75,8 @@ func (m *mark) change(watch func(name string) error) (<-chan struct{}, error) {
 	return heard, nil
 }
 
-// hears reports whether a change is one of the file.
-func (m *mark) hears(name string) bool {
+// Hears reports whether a change is one of the file.
+func (m *Mark) Hears(name string) bool {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	if m.file == nil || name != m.name {
@@ -93,20 +91,21 @@ func (m *mark) hears(name string) bool {
 
 // giveUp lets the next change be one of another file: that of this one may still be
 // heard of.
-func (m *mark) giveUp() {
+func (m *Mark) giveUp() {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	m.drop()
 }
 
-func (m *mark) drop() {
+func (m *Mark) drop() {
 	if m.file != nil {
 		_ = m.file.Close() // nothing stands in it
 	}
 	m.file, m.name, m.heard = nil, "", nil
 }
 
-func (m *mark) close() {
+// Close ends it.
+func (m *Mark) Close() {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	m.over = true
