@@ -8,7 +8,6 @@ import (
 
 	"ac/governance"
 	"ac/governance/policy"
-	"ac/internal/fault"
 	"ac/internal/shape"
 	"ac/workspace/doc"
 )
@@ -69,13 +68,10 @@ func (cs *Companies) NewArtifact(file string, spec governance.ArtifactSpec, forc
 
 // ArtifactNames lists the artifacts of a project that can be read, by id, and
 // writes nothing.
-func (c *Company) ArtifactNames(ctx context.Context, project string) ([]doc.Artifact, error) {
-	if problem := shape.CheckID(project); problem != "" {
-		return nil, fault.InvalidField("project_id", "%s", problem)
-	}
+func (c *Company) ArtifactNames(ctx context.Context, p ProjectParams) ([]doc.Artifact, error) {
 	w, err := c.workspace(ctx)
 	if err != nil {
 		return nil, err
 	}
-	return governance.Artifacts(w, project)
+	return governance.Artifacts(w, p.ProjectID)
 }

@@ -13,31 +13,45 @@ import (
 	"ac/workspace"
 )
 
-// SealAudit seals all logs of the workspace with a private key, which is made
-// when the file is not there. Empty: the key of this user. restart begins a new
-// history over one that cannot be gone on with.
-func (c *Company) SealAudit(ctx context.Context, keyFile string, restart bool) (audit.Sealed, error) {
+// SealParams are what audit:seal is asked for.
+type SealParams struct {
+	Dir
+	// KeyFile has the private key, which is made when the file is not there. Empty:
+	// the key of this user.
+	KeyFile string `json:"-"`
+	// Restart begins a new history over one that cannot be gone on with.
+	Restart bool `json:"-"`
+}
+
+// SealAudit seals all logs of the workspace.
+func (c *Company) SealAudit(ctx context.Context, p SealParams) (audit.Sealed, error) {
 	w, err := c.workspace(ctx)
 	if err != nil {
 		return audit.Sealed{}, err
 	}
-	key, err := c.all.auditKey(keyFile)
+	key, err := c.all.auditKey(p.KeyFile)
 	if err != nil {
 		return audit.Sealed{}, err
 	}
-	if restart {
+	if p.Restart {
 		return audit.SealAnew(ctx, w, key)
 	}
 	return audit.Seal(ctx, w, key)
 }
 
+// VerifyAuditParams are what audit:verify is asked for.
+type VerifyAuditParams struct {
+	Dir
+	audit.Options `json:"-"`
+}
+
 // VerifyAudit holds the logs of the workspace against what was sealed of them.
-func (c *Company) VerifyAudit(ctx context.Context, opts audit.Options) (audit.Report, error) {
+func (c *Company) VerifyAudit(ctx context.Context, p VerifyAuditParams) (audit.Report, error) {
 	w, err := c.workspace(ctx)
 	if err != nil {
 		return audit.Report{}, err
 	}
-	return audit.Verify(ctx, w, opts)
+	return audit.Verify(ctx, w, p.Options)
 }
 
 // AuditKey is the public key that belongs to a private one, which is made when

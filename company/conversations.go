@@ -152,14 +152,20 @@ func (c *Company) Messages(ctx context.Context, p MessagesParams) ([]doc.Message
 	return conversation.Newest(w, p.place(), p.ConversationID, p.Limit)
 }
 
-// FollowMessages gives each message that is sent to a conversation from now on,
-// until ctx ends or told fails.
-func (c *Company) FollowMessages(ctx context.Context, p MessagesParams, told func(doc.Message) error) error {
+// FollowMessagesParams are what conversation:follow is asked for.
+type FollowMessagesParams struct {
+	MessagesParams
+	Told func(doc.Message) error `json:"-"`
+}
+
+// FollowMessages passes on each message that is sent to a conversation from now on,
+// until ctx ends or Told fails.
+func (c *Company) FollowMessages(ctx context.Context, p FollowMessagesParams) (OK, error) {
 	w, err := c.workspace(ctx)
 	if err != nil {
-		return err
+		return OK{}, err
 	}
-	return conversation.Follow(ctx, w, p.place(), p.ConversationID, p.Limit, told)
+	return OK{true}, conversation.Follow(ctx, w, p.place(), p.ConversationID, p.Limit, p.Told)
 }
 
 // SendParams are those of conversation.message.send.

@@ -45,11 +45,17 @@ func (c *Company) Doctor(ctx context.Context, p DoctorParams) (doctor.Report, er
 	return doctor.Examine(ctx, patient), nil
 }
 
+// MendParams are what workspace:doctor --fix is asked for.
+type MendParams struct {
+	Dir
+	DryRun bool `json:"-"`
+}
+
 // Mend puts right in a workspace what can be put right without loss, or says
 // what that would be.
-func (c *Company) Mend(ctx context.Context, dryRun bool) (doctor.Mended, error) {
+func (c *Company) Mend(ctx context.Context, params MendParams) (doctor.Mended, error) {
 	p := c.patient(ctx, doctor.LookAtIndex)
-	repairs := doctor.Repairs{DryRun: dryRun}
+	repairs := doctor.Repairs{DryRun: params.DryRun}
 	if p.Workspace != nil {
 		repairs.Index = doctor.MendIndex(p.Workspace, c.all.indexOf(p.Workspace))
 	}

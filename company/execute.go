@@ -9,27 +9,28 @@ import (
 	"unicode/utf8"
 
 	"ac/internal/fault"
-	"ac/internal/shape"
 	"ac/runs"
 	"ac/runs/session"
 )
 
 // ExecuteParams are what run:execute is asked for.
 type ExecuteParams struct {
-	WorkspaceDir string
-	ProjectID    string
-	RunID        string
-	Argv         []string
-	RepoID       string
-	WorkdirRel   string
-	TaskID       string
-	MilestoneID  string
-	Stdin        *string
+	Dir
+	ProjectID   string   `json:"project_id" is:"id"`
+	RunID       string   `json:"run_id" is:"id"`
+	TaskID      string   `json:"task_id" is:"optional,id"`
+	MilestoneID string   `json:"milestone_id" is:"optional,id"`
+	WorkdirRel  string   `json:"workdir_rel" is:"optional,path"`
+	RepoID      string   `json:"repo_id" is:"optional"`
+	Argv        []string `json:"-"` // byte for byte
+	Stdin       *string  `json:"-"`
+	// Interrupt stops the run when it is closed.
+	Interrupt <-chan struct{} `json:"-"`
 }
 
-// check refuses what could not be executed, as the params of session.launch are
+// CheckFields refuses what could not be executed, as the params of session.launch are
 // checked.
-func (p *ExecuteParams) check() error {
+func (p *ExecuteParams) CheckFields() []fault.Issue {
 	launch := LaunchParams{
 		ProjectID: p.ProjectID, RunID: p.RunID, Argv: p.Argv, WorkdirRel: p.WorkdirRel, TaskID: p.TaskID, MilestoneID: p.MilestoneID,
 	}
@@ -42,18 +43,7 @@ func (p *ExecuteParams) check() error {
 			issues = append(issues, fault.Issue{Path: []any{"argv", i}, Code: "custom", Message: "must be valid UTF-8"})
 		}
 	}
-	for _, id := range []struct {
-		field, value string
-		optional     bool
-	}{{"project_id", p.ProjectID, false}, {"run_id", p.RunID, false}, {"task_id", p.TaskID, true}, {"milestone_id", p.MilestoneID, true}} {
-		if why := shape.CheckID(id.value); why != "" && (id.value != "" || !id.optional) {
-			issues = append(issues, fault.Issue{Path: []any{id.field}, Code: "custom", Message: why})
-		}
-	}
-	if len(issues) > 0 {
-		return fault.Invalid(issues...)
-	}
-	return nil
+	return issues
 }
 
 // Executed is how the command ended.
@@ -62,12 +52,8 @@ type Executed struct {
 	Signal   *string `json:"signal"`
 }
 
-// Execute executes a run in this process and follows it to its end. Closing
-// interrupt stops it.
-func (c *Company) Execute(ctx context.Context, p ExecuteParams, interrupt <-chan struct{}) (Executed, error) {
-	if err := p.check(); err != nil {
-		return Executed{}, err
-	}
+// Execute executes a run in this process and follows it to its end.
+func (c *Company) Execute(ctx context.Context, p ExecuteParams) (Executed, error) {
 	w, err := c.workspace(ctx)
 	if err != nil {
 		return Executed{}, err
@@ -77,7 +63,7 @@ func (c *Company) Execute(ctx context.Context, p ExecuteParams, interrupt <-chan
 	if err != nil {
 		return Executed{}, err
 	}
-	record, err := session.Supervise(ctx, w, session.Host{Executable: c.all.launcher.Executable, Interrupt: interrupt}, session.Order{
+	record, err := session.Supervise(ctx, w, session.Host{Executable: c.all.launcher.Executable, Interrupt: p.Interrupt}, session.Order{
 		Version: session.OrderVersion, WorkspaceDir: w.Dir(), ProjectID: p.ProjectID, RunID: p.RunID, SessionRef: ref,
 		AgentID: run.AgentID, Provider: run.Provider, Argv: p.Argv, RepoID: p.RepoID, WorkdirRel: p.WorkdirRel,
 		TaskID: p.TaskID, MilestoneID: p.MilestoneID, Stdin: p.Stdin, Environ: os.Environ(),

@@ -11,14 +11,15 @@ import (
 	"ac/workspace/founding"
 )
 
-// BootstrapOptions are the choices of Bootstrap. Blank names are the defaults.
-type BootstrapOptions struct {
-	CompanyName string
-	ProjectName string
-	Departments []string
-	Force       bool
-	NoCEO       bool
-	NoDirector  bool
+// BootstrapParams are the choices of Bootstrap. Blank names are the defaults.
+type BootstrapParams struct {
+	Dir
+	CompanyName string   `json:"company_name" is:"optional"`
+	ProjectName string   `json:"project_name" is:"optional"`
+	Departments []string `json:"departments" is:"optional"`
+	Force       bool     `json:"force" is:"optional"`
+	NoCEO       bool     `json:"no_ceo" is:"optional"`
+	NoDirector  bool     `json:"no_director" is:"optional"`
 }
 
 // BootstrapResult is what Bootstrap made.
@@ -26,20 +27,22 @@ type BootstrapResult struct {
 	WorkspaceDir string `json:"workspace_dir"`
 	CompanyName  string `json:"company_name"`
 	founding.Company
+	// Unknown are the keys of departments that there are none of.
+	Unknown []string `json:"-"`
 }
 
-// Bootstrap makes a workspace with a company of departments, all or nothing, and
-// tells the department keys that it does not know.
-func (c *Company) Bootstrap(ctx context.Context, o BootstrapOptions) (result BootstrapResult, unknown []string, err error) {
+// Bootstrap makes a workspace with a company of departments, all or nothing.
+// Unknown departments are named in the result whatever became of the others.
+func (c *Company) Bootstrap(ctx context.Context, o BootstrapParams) (result BootstrapResult, err error) {
 	chosen, unknown, err := founding.Choose(o.Departments)
 	if err != nil {
-		return result, unknown, err
+		return BootstrapResult{Unknown: unknown}, err
 	}
 	plan := founding.Plan{
 		CompanyName: orDefault(o.CompanyName, "AgentCompany"), ProjectName: orDefault(o.ProjectName, "AgentCompany Ops"),
 		Departments: chosen, NoCEO: o.NoCEO, NoDirector: o.NoDirector,
 	}
-	result = BootstrapResult{WorkspaceDir: c.given, CompanyName: plan.CompanyName}
+	result = BootstrapResult{WorkspaceDir: c.given, CompanyName: plan.CompanyName, Unknown: unknown}
 	f := workspace.Founding{CompanyName: plan.CompanyName, Busy: atRestSoon(ctx), Forced: "replace the workspace that is there"}
 	f.Build = func(w *workspace.Workspace) (err error) {
 		result.Company, err = plan.Bootstrap(ctx, w)
@@ -50,22 +53,22 @@ func (c *Company) Bootstrap(ctx context.Context, o BootstrapOptions) (result Boo
 	} else {
 		err = workspace.Found(ctx, c.all.env, c.dir, f)
 	}
-	return result, unknown, err
+	return result, err
 }
 
 // Demo makes a workspace with a small company to look around in, all or nothing.
 // With force it adds one to a directory that has something in it, of which
 // nothing is lost.
-func (c *Company) Demo(ctx context.Context, name string, force bool) (made founding.DemoCompany, err error) {
+func (c *Company) Demo(ctx context.Context, p InitParams) (made founding.DemoCompany, err error) {
 	build := func(w *workspace.Workspace) (err error) {
 		made, err = founding.Demo(ctx, w)
 		return err
 	}
-	err = workspace.Found(ctx, c.all.env, c.dir, workspace.Founding{CompanyName: name, Build: build})
-	if !force || !fault.Is(err, fault.NotEmpty) {
+	err = workspace.Found(ctx, c.all.env, c.dir, workspace.Founding{CompanyName: p.CompanyName, Build: build})
+	if !p.Force || !fault.Is(err, fault.NotEmpty) {
 		return made, err
 	}
-	if err := workspace.Init(ctx, c.all.env, c.dir, workspace.InitOptions{CompanyName: name, Force: true}); err != nil {
+	if err := workspace.Init(ctx, c.all.env, c.dir, workspace.InitOptions{CompanyName: p.CompanyName, Force: true}); err != nil {
 		return made, err
 	}
 	w, err := c.workspace(ctx)

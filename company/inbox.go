@@ -81,17 +81,23 @@ type NewMilestoneReportResult struct {
 	ArtifactPath string `json:"artifact_path"`
 }
 
+// NewMilestoneReportParams are what milestone:report:new is asked for.
+type NewMilestoneReportParams struct {
+	ProjectParams
+	TaskID      string                `json:"task_id" is:"id"`
+	MilestoneID string                `json:"milestone_id" is:"id"`
+	Spec        governance.ReportSpec `json:"-"` // but for the ids
+}
+
 // NewMilestoneReport makes a report that a milestone is done.
-func (c *Company) NewMilestoneReport(ctx context.Context, project string, spec governance.ReportSpec) (NewMilestoneReportResult, error) {
+func (c *Company) NewMilestoneReport(ctx context.Context, p NewMilestoneReportParams) (NewMilestoneReportResult, error) {
 	w, err := c.workspace(ctx)
 	if err != nil {
 		return NewMilestoneReportResult{}, err
 	}
-	if err := checkIDs(namedText{"project_id", project}, namedText{"task_id", spec.TaskID}, namedText{"milestone_id", spec.MilestoneID}); err != nil {
-		return NewMilestoneReportResult{}, err
-	}
-	id, err := governance.NewMilestoneReport(ctx, w, project, spec)
-	return NewMilestoneReportResult{id, c.absoluteName(governance.ArtifactFile(project, id))}, err
+	p.Spec.TaskID, p.Spec.MilestoneID = p.TaskID, p.MilestoneID
+	id, err := governance.NewMilestoneReport(ctx, w, p.ProjectID, p.Spec)
+	return NewMilestoneReportResult{id, c.absoluteName(governance.ArtifactFile(p.ProjectID, id))}, err
 }
 
 // NewHelpRequestResult is a help request that was made.
@@ -100,13 +106,19 @@ type NewHelpRequestResult struct {
 	FilePath      string `json:"file_path"`
 }
 
+// NewHelpRequestParams are what help:new is asked for.
+type NewHelpRequestParams struct {
+	Dir
+	Spec governance.HelpSpec `json:"-"`
+}
+
 // NewHelpRequest makes a help request.
-func (c *Company) NewHelpRequest(ctx context.Context, spec governance.HelpSpec) (NewHelpRequestResult, error) {
+func (c *Company) NewHelpRequest(ctx context.Context, p NewHelpRequestParams) (NewHelpRequestResult, error) {
 	w, err := c.workspace(ctx)
 	if err != nil {
 		return NewHelpRequestResult{}, err
 	}
-	id, err := governance.NewHelpRequest(ctx, w, spec)
+	id, err := governance.NewHelpRequest(ctx, w, p.Spec)
 	return NewHelpRequestResult{id, c.absoluteName(governance.HelpRequestFile(id))}, err
 }
 

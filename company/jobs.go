@@ -9,7 +9,6 @@ import (
 
 	"ac/heartbeat/job"
 	"ac/internal/fault"
-	"ac/workspace"
 	"ac/workspace/doc"
 )
 
@@ -191,10 +190,10 @@ func (cs *Companies) cancelSubmitted(ctx context.Context) (err error) {
 }
 
 // JobNames reads the jobs of a project as they are written, for completion.
-func (c *Company) JobNames(project string) ([]doc.Job, error) {
-	w, err := c.workspace(context.Background())
-	if err != nil || !workspace.SafeID(project) {
+func (c *Company) JobNames(ctx context.Context, p ProjectParams) ([]doc.Job, error) {
+	w, err := c.workspace(ctx)
+	if err != nil {
 		return nil, err
 	}
-	return job.All(w, project)
+	return job.All(w, p.ProjectID)
 }

@@ -8,21 +8,28 @@ import (
 	"ac/workspace/doc"
 )
 
+// MachineParams say where something lies on this machine.
+type MachineParams struct {
+	Dir
+	Name string `json:"name"`
+	Path string `json:"path"`
+}
+
 // MapRepo says where a repository lies on this machine. The directory need not be
 // there yet.
-func (c *Company) MapRepo(ctx context.Context, repo, dir string) error {
-	return c.updateMachine(ctx, func(m *doc.Machine) { m.RepoRoots[repo] = dir })
+func (c *Company) MapRepo(ctx context.Context, p MachineParams) (OK, error) {
+	return c.updateMachine(ctx, func(m *doc.Machine) { m.RepoRoots[p.Name] = p.Path })
 }
 
 // SetProviderBin says which program a provider is on this machine.
-func (c *Company) SetProviderBin(ctx context.Context, provider, program string) error {
-	return c.updateMachine(ctx, func(m *doc.Machine) { m.ProviderBins[provider] = program })
+func (c *Company) SetProviderBin(ctx context.Context, p MachineParams) (OK, error) {
+	return c.updateMachine(ctx, func(m *doc.Machine) { m.ProviderBins[p.Name] = p.Path })
 }
 
-func (c *Company) updateMachine(ctx context.Context, change func(*doc.Machine)) error {
+func (c *Company) updateMachine(ctx context.Context, change func(*doc.Machine)) (OK, error) {
 	w, err := c.workspace(ctx)
 	if err != nil {
-		return err
+		return OK{}, err
 	}
-	return w.UpdateMachine(ctx, change)
+	return OK{true}, w.UpdateMachine(ctx, change)
 }

@@ -9,39 +9,50 @@ import (
 	"ac/workspace/doc"
 )
 
+// NameParams name what is made.
+type NameParams struct {
+	Dir
+	Name string `json:"name"`
+}
+
 // NewTeam makes a team and returns its id.
-func (c *Company) NewTeam(ctx context.Context, name string) (string, error) {
+func (c *Company) NewTeam(ctx context.Context, p NameParams) (string, error) {
 	w, err := c.workspace(ctx)
 	if err != nil {
 		return "", err
 	}
-	return w.NewTeam(ctx, name)
+	return w.NewTeam(ctx, p.Name)
+}
+
+// NewAgentParams are what agent:new is asked for.
+type NewAgentParams struct {
+	Dir
+	Name     string `json:"name"`
+	Role     string `json:"role" is:"enum=ceo|director|manager|worker"`
+	Provider string `json:"provider"`
+	TeamID   string `json:"team_id" is:"optional,id"`
 }
 
 // NewAgent makes an agent and returns its id.
-func (c *Company) NewAgent(ctx context.Context, name, role, provider, team string) (string, error) {
+func (c *Company) NewAgent(ctx context.Context, p NewAgentParams) (string, error) {
 	w, err := c.workspace(ctx)
 	if err != nil {
 		return "", err
 	}
-	return w.NewAgent(ctx, agentSpec(name, role, provider, team))
+	return w.NewAgent(ctx, workspace.AgentSpec{Name: p.Name, Role: p.Role, Provider: p.Provider, TeamID: p.TeamID})
 }
 
 // NewProject makes a project without defaults and returns its id.
-func (c *Company) NewProject(ctx context.Context, name string) (string, error) {
+func (c *Company) NewProject(ctx context.Context, p NameParams) (string, error) {
 	w, err := c.workspace(ctx)
 	if err != nil {
 		return "", err
 	}
-	return w.NewProject(ctx, name)
-}
-
-func agentSpec(name, role, provider, team string) workspace.AgentSpec {
-	return workspace.AgentSpec{Name: name, Role: role, Provider: provider, TeamID: team}
+	return w.NewProject(ctx, p.Name)
 }
 
 // ProjectNames lists the projects by id and writes nothing.
-func (c *Company) ProjectNames(ctx context.Context) ([]doc.Project, error) {
+func (c *Company) ProjectNames(ctx context.Context, _ Dir) ([]doc.Project, error) {
 	w, err := c.workspace(ctx)
 	if err != nil {
 		return nil, err

@@ -8,45 +8,63 @@ import (
 
 	"ac/governance/pipeline"
 	"ac/internal/fault"
-	"ac/internal/shape"
 	"ac/runs"
 )
 
-// FillArtifact has an agent write an artifact and waits for it.
-func (c *Company) FillArtifact(ctx context.Context, p pipeline.FillSpec) (pipeline.Filled, error) {
-	var issues []fault.Issue
-	for _, id := range []struct{ field, value string }{{"project", p.ProjectID}, {"artifact", p.ArtifactID}, {"agent", p.AgentID}} {
-		if why := shape.CheckID(id.value); why != "" {
-			issues = append(issues, fault.Issue{Path: []any{id.field}, Code: "custom", Message: why})
-		}
-	}
+// FillArtifactParams are what artifact:fill is asked for.
+type FillArtifactParams struct {
+	Dir
+	ProjectID  string            `json:"project" is:"id"`
+	ArtifactID string            `json:"artifact" is:"id"`
+	AgentID    string            `json:"agent" is:"id"`
+	WorkdirRel string            `json:"subdir" is:"optional"`
+	Spec       pipeline.FillSpec `json:"-"` // but for these
+}
+
+// CheckFields refuses a directory that leads out of its repository.
+func (p *FillArtifactParams) CheckFields() []fault.Issue {
 	if !runs.Local(p.WorkdirRel) {
-		issues = append(issues, fault.Issue{Path: []any{"subdir"}, Code: "custom", Message: "must be relative and stay inside its root"})
+		return []fault.Issue{{Path: []any{"subdir"}, Code: "custom", Message: "must be relative and stay inside its root"}}
 	}
-	if len(issues) > 0 {
-		return pipeline.Filled{}, fault.Invalid(issues...)
-	}
+	return nil
+}
+
+// FillArtifact has an agent write an artifact and waits for it.
+func (c *Company) FillArtifact(ctx context.Context, p FillArtifactParams) (pipeline.Filled, error) {
 	w, err := c.workspace(ctx)
 	if err != nil {
 		return pipeline.Filled{}, err
 	}
-	return pipeline.Fill(ctx, w, c.conductor(), p)
+	p.Spec.ProjectID, p.Spec.ArtifactID, p.Spec.AgentID, p.Spec.WorkdirRel = p.ProjectID, p.ArtifactID, p.AgentID, p.WorkdirRel
+	return pipeline.Fill(ctx, w, c.conductor(), p.Spec)
+}
+
+// IntakeParams are what pipeline:intake is asked for.
+type IntakeParams struct {
+	Dir
+	Spec pipeline.IntakeSpec `json:"-"`
 }
 
 // TakeIn sets a project up with what is to be written about it.
-func (c *Company) TakeIn(ctx context.Context, p pipeline.IntakeSpec) (pipeline.Intake, error) {
+func (c *Company) TakeIn(ctx context.Context, p IntakeParams) (pipeline.Intake, error) {
 	w, err := c.workspace(ctx)
 	if err != nil {
 		return pipeline.Intake{}, err
 	}
-	return pipeline.TakeIn(ctx, w, p)
+	return pipeline.TakeIn(ctx, w, p.Spec)
+}
+
+// MakePlanParams are what pipeline:plan is asked for.
+type MakePlanParams struct {
+	Dir
+	Spec pipeline.PlanSpec `json:"-"`
 }
 
 // MakePlan sets a project up and has its agents write what it begins with.
-func (c *Company) MakePlan(ctx context.Context, p pipeline.PlanSpec) (pipeline.Plan, error) {
+func (c *Company) MakePlan(ctx context.Context, p MakePlanParams) (pipeline.Plan, error) {
 	w, err := c.workspace(ctx)
 	if err != nil {
 		return pipeline.Plan{}, err
 	}
-	return pipeline.MakePlan(ctx, w, c.conductor(), p)
+	return pipeline.MakePlan(ctx, w, c.conductor(), p.Spec)
 }

@@ -35,28 +35,35 @@ func (c *Company) Plan(ctx context.Context, p PlanParams) (result snapshot.Plan,
 	return result, err
 }
 
-// Schedule lays the tasks of a project out in time and names the project. An
-// unknown one is fault.NotFound.
-func (c *Company) Schedule(ctx context.Context, project string) (plan pm.Plan, name string, err error) {
-	w, err := c.workspace(ctx)
-	if err != nil {
-		return plan, "", err
-	}
-	of, err := w.Project(project)
-	if err != nil {
-		return plan, "", err
-	}
-	err = c.at(ctx, IndexStep{SyncIndex: true}, func(m *snapshot.Moment) (err error) {
-		plan, err = m.Schedule(project)
-		return err
-	})
-	return plan, of.Name, err
-}
-
 // ProjectParams are those of methods that take a project alone.
 type ProjectParams struct {
 	Dir
 	ProjectID string `json:"project_id" is:"id"`
+}
+
+// Schedule is a project with its tasks in time.
+type Schedule struct {
+	ProjectName string
+	Plan        pm.Plan
+}
+
+// Schedule lays the tasks of a project out in time. An unknown one is
+// fault.NotFound.
+func (c *Company) Schedule(ctx context.Context, p ProjectParams) (s Schedule, err error) {
+	w, err := c.workspace(ctx)
+	if err != nil {
+		return s, err
+	}
+	of, err := w.Project(p.ProjectID)
+	if err != nil {
+		return s, err
+	}
+	err = c.at(ctx, IndexStep{SyncIndex: true}, func(m *snapshot.Moment) (err error) {
+		s.Plan, err = m.Schedule(p.ProjectID)
+		return err
+	})
+	s.ProjectName = of.Name
+	return s, err
 }
 
 // RecommendResult is the result of pm.recommend_allocations.

@@ -26,7 +26,7 @@ func TestNothingAtWorkIsReplaced(t *testing.T) {
 		}
 	}()
 	found := func() error {
-		_, _, err := all.In(dir).Bootstrap(t.Context(), company.BootstrapOptions{Departments: []string{"engineering"}, Force: true})
+		_, err := all.In(dir).Bootstrap(t.Context(), company.BootstrapParams{Departments: []string{"engineering"}, Force: true})
 		return err
 	}
 	if err := found(); err != nil {

@@ -166,45 +166,49 @@ type VerifiedLog struct {
 	Report    *events.Report
 }
 
-// VerifyLogs checks the logs of all runs, or of one project, or of one run. The
-// visitor sees each as it is done.
-func (c *Company) VerifyLogs(ctx context.Context, project, run string, visit func(VerifiedLog)) error {
+// VerifyLogsParams are what log:verify is asked for.
+type VerifyLogsParams struct {
+	Dir
+	RunID string            `json:"-"` // a name to look for, "" for all
+	Visit func(VerifiedLog) `json:"-"` // sees each log as it is done
+}
+
+// VerifyLogs checks the logs of all runs, or of one. One that there is not is
+// fault.NotFound.
+func (c *Company) VerifyLogs(ctx context.Context, p VerifyLogsParams) (OK, error) {
 	w, err := c.workspace(ctx)
 	if err != nil {
-		return err
+		return OK{}, err
 	}
 	found := false
 	projects, err := workspace.Dirs(w.FS, workspace.ProjectsDir)
 	if err != nil {
-		return err
+		return OK{}, err
 	}
-	for _, p := range projects {
-		if project != "" && p != project {
-			continue
-		}
-		ids, err := workspace.Dirs(w.FS, workspace.RunsDir(p))
+	for _, project := range projects {
+		ids, err := workspace.Dirs(w.FS, workspace.RunsDir(project))
 		if err != nil {
-			return err
+			return OK{}, err
 		}
 		for _, id := range ids {
-			if run != "" && id != run {
+			if p.RunID != "" && id != p.RunID {
 				continue
 			}
 			found = true
-			report, err := runs.VerifyLog(w, p, id)
+			report, err := runs.VerifyLog(w, project, id)
 			if err != nil {
-				return err
+				return OK{}, err
 			}
-			visit(VerifiedLog{p, id, filepath.Join(c.given, filepath.FromSlash(workspace.LogFile(p, id))), report})
+			p.Visit(VerifiedLog{project, id, filepath.Join(c.given, filepath.FromSlash(workspace.LogFile(project, id))), report})
 			if err := ctx.Err(); err != nil {
-				return err
+				return OK{}, err
 			}
 		}
 	}
-	if !found && run != "" {
-		return fault.New(fault.NotFound, "run %s does not exist in %s", run, c.given)
+	if !found && p.RunID != "" {
+		return OK{}, fault.New(fault.NotFound, "run %s does not exist in %s", p.RunID, c.given)
 	}
-	return nil
+	return OK{true}, nil
 }
 
 // withinWorkspace refuses a file that is named within a workspace and leads out of

@@ -13,6 +13,7 @@ import (
 
 	"ac/company"
 	"ac/internal/fault"
+	"ac/internal/param"
 	"ac/internal/proc"
 	"ac/rpc"
 	"ac/workspace"
@@ -231,7 +232,7 @@ func TestExecuteOddWords(t *testing.T) {
 	b := newBystander(t)
 	run := b.run()
 	before := b.log(run)
-	_, err := b.all.In(b.dir).Execute(t.Context(), company.ExecuteParams{ProjectID: b.project, RunID: run, Argv: []string{"cat", "caf\xe9"}}, nil)
+	_, err := param.Checked(company.ExecuteParams{Dir: company.Dir{WorkspaceDir: b.dir}, ProjectID: b.project, RunID: run, Argv: []string{"cat", "caf\xe9"}})
 	if !fault.Is(err, fault.InvalidParams) || b.log(run) != before {
 		t.Errorf("%v", err)
 	}

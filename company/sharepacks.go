@@ -9,7 +9,6 @@ import (
 
 	"ac/events"
 	"ac/internal/fault"
-	"ac/internal/shape"
 	"ac/redact"
 	"ac/runs"
 	"ac/runs/sharepack"
@@ -19,8 +18,9 @@ import (
 
 // CreateSharePackParams are what sharepack:create is asked for.
 type CreateSharePackParams struct {
-	ProjectID string
-	CreatedBy string
+	Dir
+	ProjectID string `json:"project_id" is:"id"`
+	CreatedBy string `json:"created_by"`
 }
 
 // CreateSharePackResult is what was made. Paths are relative to the workspace.
@@ -36,9 +36,6 @@ type CreateSharePackResult struct {
 // secret and without the values of this process's secret-looking variables. It
 // is there whole and durable, or not at all.
 func (c *Company) CreateSharePack(ctx context.Context, p CreateSharePackParams) (CreateSharePackResult, error) {
-	if problem := shape.CheckID(p.ProjectID); problem != "" {
-		return CreateSharePackResult{}, fault.InvalidField("project_id", "%s", problem)
-	}
 	if issues := notBlank("created_by", p.CreatedBy); issues != nil {
 		return CreateSharePackResult{}, fault.Invalid(issues...)
 	}
@@ -58,15 +55,12 @@ func (c *Company) CreateSharePack(ctx context.Context, p CreateSharePackParams) 
 }
 
 // SharePacks lists the share packs of a project that can be read.
-func (c *Company) SharePacks(ctx context.Context, project string) ([]doc.SharePack, error) {
-	if problem := shape.CheckID(project); problem != "" {
-		return nil, fault.InvalidField("project_id", "%s", problem)
-	}
+func (c *Company) SharePacks(ctx context.Context, p ProjectParams) ([]doc.SharePack, error) {
 	w, err := c.workspace(ctx)
 	if err != nil {
 		return nil, err
 	}
-	return sharepack.List(w, project)
+	return sharepack.List(w, p.ProjectID)
 }
 
 // ReplaySharePackParams are those of sharepack.replay.

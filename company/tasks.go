@@ -152,31 +152,38 @@ func (c *Company) UpdatePlan(ctx context.Context, p UpdatePlanParams) (UpdatePla
 	return result, err
 }
 
+// NewTaskParams are what task:new is asked for.
+type NewTaskParams struct {
+	ProjectParams
+	Spec governance.TaskSpec `json:"-"`
+}
+
 // NewTask makes a draft of a task and returns its id.
-func (c *Company) NewTask(ctx context.Context, project string, spec governance.TaskSpec) (string, error) {
+func (c *Company) NewTask(ctx context.Context, p NewTaskParams) (string, error) {
 	w, err := c.workspace(ctx)
 	if err != nil {
 		return "", err
 	}
-	if err := checkIDs(namedText{"project_id", project}); err != nil {
-		return "", err
-	}
-	return governance.NewTask(ctx, w, project, spec)
+	return governance.NewTask(ctx, w, p.ProjectID, p.Spec)
+}
+
+// AddMilestoneParams are what task:add-milestone is asked for.
+type AddMilestoneParams struct {
+	ProjectParams
+	TaskID    string        `json:"task_id" is:"id"`
+	Milestone doc.Milestone `json:"-"`
 }
 
 // AddMilestone adds a milestone to a task and returns its id.
-func (c *Company) AddMilestone(ctx context.Context, project, task string, milestone doc.Milestone) (string, error) {
+func (c *Company) AddMilestone(ctx context.Context, p AddMilestoneParams) (string, error) {
 	w, err := c.workspace(ctx)
 	if err != nil {
 		return "", err
 	}
-	if err := checkIDs(namedText{"project_id", project}, namedText{"task_id", task}); err != nil {
-		return "", err
-	}
-	return governance.AddMilestone(ctx, w, project, task, milestone)
+	return governance.AddMilestone(ctx, w, p.ProjectID, p.TaskID, p.Milestone)
 }
 
-// checkIDs holds params of commands to the ids that may become paths.
+// checkIDs holds params to the ids that may become paths, where no tag does.
 func checkIDs(ids ...namedText) error {
 	var issues []fault.Issue
 	for _, id := range ids {

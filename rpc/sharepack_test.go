@@ -43,7 +43,7 @@ func TestSharePackReplay(t *testing.T) {
 	if _, err := call("workspace.init", map[string]any{"workspace_dir": dir}); err != nil {
 		t.Fatal(err)
 	}
-	project, err := all.In(dir).NewProject(ctx, "Checkout")
+	project, err := all.In(dir).NewProject(ctx, company.NameParams{Name: "Checkout"})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -10,23 +10,8 @@ import (
 	"ac/company"
 )
 
-// mistake is what the params of agent.record_mistake and
-// agent.self_improve_cycle share, with options that were not given left out.
-type mistake struct {
-	WorkspaceDir   string   `json:"workspace_dir"`
-	WorkerAgentID  string   `json:"worker_agent_id"`
-	ManagerActorID string   `json:"manager_actor_id"`
-	ManagerRole    string   `json:"manager_role"`
-	MistakeKey     string   `json:"mistake_key"`
-	Summary        string   `json:"summary"`
-	PreventionRule string   `json:"prevention_rule"`
-	ProjectID      string   `json:"project_id,omitempty"`
-	TaskID         string   `json:"task_id,omitempty"`
-	MilestoneID    string   `json:"milestone_id,omitempty"`
-	Evidence       []string `json:"evidence_artifact_ids,omitempty"`
-}
-
-func (m *mistake) flags(a *app, cmd *cobra.Command) {
+// mistakeFlags declares the options that say what went wrong.
+func mistakeFlags(a *app, cmd *cobra.Command, m *company.MistakeParams) {
 	cmd.Flags().StringVar(&m.WorkerAgentID, "worker", "", "id of the agent that made the mistake (required)")
 	cmd.Flags().StringVar(&m.ManagerActorID, "manager", "", "id of who saw it (required)")
 	cmd.Flags().StringVar(&m.ManagerRole, "manager-role", "manager", "role of who saw it: human, ceo, director or manager")
@@ -41,15 +26,8 @@ func (m *mistake) flags(a *app, cmd *cobra.Command) {
 	completeFlag(cmd, "manager-role", words("human", "ceo", "director", "manager"))
 }
 
-// recordMistake is the params of agent.record_mistake.
-type recordMistake struct {
-	mistake
-	RunID            string `json:"run_id,omitempty"`
-	PromoteThreshold int64  `json:"promote_threshold"`
-}
-
 func recordMistakeCommand(a *app) *cobra.Command {
-	var p recordMistake
+	var p company.RecordMistakeParams
 	cmd := &cobra.Command{
 		Use: "agent:record-mistake <dir>", Short: "Count a mistake of an agent", Args: args("dir"),
 		Long: `Count a mistake of an agent in its mistakes.yaml. Once it was seen --threshold
@@ -61,14 +39,14 @@ told.`,
 			if err := require(cmd, "worker", "manager", "key", "summary", "rule"); err != nil {
 				return err
 			}
-			if err := p.checkRole(); err != nil {
+			if err := checkRole(p.ManagerRole); err != nil {
 				return err
 			}
 			p.WorkspaceDir = given[0]
-			return a.printCall(cmd, "agent.record_mistake", p)
+			return printJSON(cmd.Context(), a, (*company.Company).RecordMistake, p)
 		},
 	}
-	p.flags(a, cmd)
+	mistakeFlags(a, cmd, &p.MistakeParams)
 	cmd.Flags().StringVar(&p.ProjectID, "project", "", "id of the project of --run")
 	cmd.Flags().StringVar(&p.RunID, "run", "", "id of the run in which it was made")
 	cmd.Flags().Int64Var(&p.PromoteThreshold, "threshold", 3, "how often it is seen before its rule is added")
@@ -79,26 +57,16 @@ told.`,
 }
 
 // checkRole refuses roles that do not record mistakes.
-func (m *mistake) checkRole() error {
-	switch m.ManagerRole {
+func checkRole(role string) error {
+	switch role {
 	case "human", "ceo", "director", "manager":
 		return nil
 	}
 	return usageError{"--manager-role must be human, ceo, director or manager"}
 }
 
-// improve is the params of agent.self_improve_cycle.
-type improve struct {
-	mistake
-	ProposalThreshold    int64    `json:"proposal_threshold"`
-	PromoteThreshold     int64    `json:"promote_threshold,omitempty"`
-	EvaluationArgv       []string `json:"evaluation_argv,omitempty"`
-	EvaluationRepoID     string   `json:"evaluation_repo_id,omitempty"`
-	EvaluationWorkdirRel string   `json:"evaluation_workdir_rel,omitempty"`
-}
-
 func improveCommand(a *app) *cobra.Command {
-	var p improve
+	var p company.ImproveParams
 	cmd := &cobra.Command{
 		Use: "agent:self-improve-cycle <dir>", Short: "Count a mistake, evaluate it, propose the rule against it", Args: args("dir"),
 		Long: `Count a mistake of an agent. Once it was seen --proposal-threshold times, the
@@ -116,7 +84,7 @@ it was interrupted, with the evaluation stopped.`,
 			if err := require(cmd, "project", "worker", "manager", "key", "summary", "rule"); err != nil {
 				return err
 			}
-			if err := p.checkRole(); err != nil {
+			if err := checkRole(p.ManagerRole); err != nil {
 				return err
 			}
 			if cmd.Flag("record-threshold").Changed && p.PromoteThreshold < 1 {
@@ -124,7 +92,7 @@ it was interrupted, with the evaluation stopped.`,
 			}
 			p.WorkspaceDir = given[0]
 			return a.interruptible(cmd.Context(), func(ctx context.Context, all *company.Companies) error {
-				result, err := check(ctx, all, "agent.self_improve_cycle", p)
+				result, err := do(ctx, all, (*company.Company).Improve, p)
 				if err != nil {
 					return err
 				}
@@ -132,7 +100,7 @@ it was interrupted, with the evaluation stopped.`,
 			})
 		},
 	}
-	p.flags(a, cmd)
+	mistakeFlags(a, cmd, &p.MistakeParams)
 	cmd.Flags().StringVar(&p.ProjectID, "project", "", "id of the project (required)")
 	cmd.Flags().Int64Var(&p.ProposalThreshold, "proposal-threshold", 3, "how often it is seen before it is evaluated")
 	cmd.Flags().Int64Var(&p.PromoteThreshold, "record-threshold", 0, "how often it is seen before its rule is added without a proposal (default never)")
@@ -144,17 +112,8 @@ it was interrupted, with the evaluation stopped.`,
 	return cmd
 }
 
-// refreshContext is the params of agent.refresh_context.
-type refreshContext struct {
-	WorkspaceDir  string `json:"workspace_dir"`
-	AgentID       string `json:"agent_id"`
-	ProjectID     string `json:"project_id,omitempty"`
-	MaxTasks      int64  `json:"max_tasks"`
-	MaxScopePaths int64  `json:"max_scope_paths"`
-}
-
 func refreshContextCommand(a *app) *cobra.Command {
-	var p refreshContext
+	var p company.RefreshContextParams
 	cmd := &cobra.Command{
 		Use: "agent:refresh-context <dir>", Short: "Tell an agent where what it works on lies", Args: args("dir"),
 		Long: `Write the section "Relevant Context Index" of an agent's AGENTS.md: its own files,
@@ -166,13 +125,13 @@ changes, and nothing is written when nothing changed.`,
 				return err
 			}
 			p.WorkspaceDir = given[0]
-			return a.printCall(cmd, "agent.refresh_context", p)
+			return printJSON(cmd.Context(), a, (*company.Company).RefreshContext, p)
 		},
 	}
 	cmd.Flags().StringVar(&p.AgentID, "agent", "", "id of the agent (required)")
 	cmd.Flags().StringVar(&p.ProjectID, "project", "", "only tasks of this project")
-	cmd.Flags().Int64Var(&p.MaxTasks, "max-tasks", 20, "how many tasks are named, 200 at most")
-	cmd.Flags().Int64Var(&p.MaxScopePaths, "max-scope-paths", 40, "how many paths of their scopes are named, 500 at most")
+	cmd.Flags().IntVar(&p.MaxTasks, "max-tasks", 20, "how many tasks are named, 200 at most")
+	cmd.Flags().IntVar(&p.MaxScopePaths, "max-scope-paths", 40, "how many paths of their scopes are named, 500 at most")
 	completeFlag(cmd, "agent", a.agentIDs)
 	completeFlag(cmd, "project", a.projectIDs)
 	return cmd

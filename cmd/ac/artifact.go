@@ -35,7 +35,7 @@ Types: ` + strings.Join(doc.ArtifactTypes(), ", ") + `.`,
 			spec.Type = given[0]
 			return a.across(func(all *company.Companies) error {
 				if err := all.NewArtifact(given[1], spec, force); err != nil {
-					return invalidParams(err)
+					return err
 				}
 				if asJSON {
 					return a.printLine(map[string]string{"file": given[1]})
@@ -67,18 +67,8 @@ func artifactValidateCommand(a *app) *cobra.Command {
 	}
 }
 
-// readArtifact is the params with options that were not given left out.
-type readArtifact struct {
-	WorkspaceDir string `json:"workspace_dir"`
-	ProjectID    string `json:"project_id"`
-	ArtifactID   string `json:"artifact_id"`
-	ActorID      string `json:"actor_id"`
-	ActorRole    string `json:"actor_role"`
-	ActorTeamID  string `json:"actor_team_id,omitempty"`
-	RunID        string `json:"run_id,omitempty"`
-}
-
-func (p *readArtifact) flags(a *app, cmd *cobra.Command) {
+// readFlags declares the options that say what is read, and who reads.
+func readFlags(a *app, cmd *cobra.Command, p *company.ReadArtifactParams) {
 	itemFlags(a, cmd, &p.ProjectID, &p.ArtifactID)
 	actorFlags(a, cmd, &p.ActorID, &p.ActorRole)
 	cmd.Flags().StringVar(&p.ActorTeamID, "team", "", "team of who reads")
@@ -86,7 +76,7 @@ func (p *readArtifact) flags(a *app, cmd *cobra.Command) {
 }
 
 func artifactReadCommand(a *app) *cobra.Command {
-	var p readArtifact
+	var p company.ReadArtifactParams
 	asJSON := false
 	cmd := &cobra.Command{
 		Use: "artifact:read <dir>", Short: "Print an artifact, if the actor may see it", Args: args("dir"),
@@ -99,16 +89,10 @@ or in the audit log of the workspace.`,
 				return err
 			}
 			p.WorkspaceDir = given[0]
-			return a.across(func(all *company.Companies) error {
-				result, err := check(cmd.Context(), all, "artifact.read", p)
-				if err != nil {
-					return invalidParams(err)
-				}
-				return a.printJSON(result)
-			})
+			return printJSON(cmd.Context(), a, (*company.Company).ReadArtifact, p)
 		},
 	}
-	p.flags(a, cmd)
+	readFlags(a, cmd, &p)
 	cmd.Flags().StringVar(&p.RunID, "run", "", "id of the run whose log keeps the answer of the policy")
 	cmd.Flags().BoolVar(&asJSON, "json", false, "print JSON, as always")
 	completeFlag(cmd, "run", a.runIDs)

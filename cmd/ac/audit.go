@@ -13,7 +13,8 @@ import (
 )
 
 func auditSealCommand(a *app) *cobra.Command {
-	keyFile, restart, asJSON := "", false, false
+	var p company.SealParams
+	asJSON := false
 	cmd := &cobra.Command{
 		Use: "audit:seal <dir>", Short: "Sign a checkpoint over all logs of a workspace", Args: args("dir"),
 		Long: `Sign a checkpoint over all logs of a workspace, so that anybody with the public
@@ -27,17 +28,16 @@ Exit status: 0, or 2 when logs are no longer what was sealed of them; those get 
 new record, the others are sealed.`,
 		Example: "  ac audit:seal ./acme\n  ac audit:seal ./acme --key-file /run/keys/acme.key",
 		RunE: func(cmd *cobra.Command, given []string) error {
-			return a.in(given[0], func(c *company.Company) error {
-				sealed, err := c.SealAudit(cmd.Context(), keyFile, restart)
-				if err != nil {
-					return err
-				}
-				return a.printSealed(sealed, asJSON)
-			})
+			p.WorkspaceDir = given[0]
+			sealed, err := ask(cmd.Context(), a, (*company.Company).SealAudit, p)
+			if err != nil {
+				return err
+			}
+			return a.printSealed(sealed, asJSON)
 		},
 	}
-	cmd.Flags().StringVar(&keyFile, "key-file", "", "the private key, made when it is not there (default: this user's)")
-	cmd.Flags().BoolVar(&restart, "restart", false, "begin a new history over one that cannot be gone on with")
+	cmd.Flags().StringVar(&p.KeyFile, "key-file", "", "the private key, made when it is not there (default: this user's)")
+	cmd.Flags().BoolVar(&p.Restart, "restart", false, "begin a new history over one that cannot be gone on with")
 	cmd.Flags().BoolVar(&asJSON, "json", false, "print JSON")
 	return cmd
 }
@@ -73,7 +73,7 @@ func (a *app) printFindings(findings []audit.Finding, asJSON bool) error {
 }
 
 func auditVerifyCommand(a *app) *cobra.Command {
-	var opts audit.Options
+	var p company.VerifyAuditParams
 	asJSON := false
 	cmd := &cobra.Command{
 		Use: "audit:verify <dir>", Short: "Prove that no sealed log was changed since", Args: args("dir"),
@@ -86,25 +86,24 @@ first, 1 when something could not be read.`,
 		Example: `  ac audit:verify ./acme
   ac audit:verify ./acme --key ac-audit+1f2e3d4c+AbCd... --checkpoint ~/kept/000000000042.txt`,
 		RunE: func(cmd *cobra.Command, given []string) error {
-			return a.in(given[0], func(c *company.Company) error {
-				report, err := c.VerifyAudit(cmd.Context(), opts)
-				if err != nil {
-					return err
-				}
-				if asJSON {
-					err = a.printJSON(report)
-				} else {
-					a.printAudit(report, opts.Key == "")
-				}
-				if err != nil {
-					return err
-				}
-				return a.printFindings(report.Findings, asJSON)
-			})
+			p.WorkspaceDir = given[0]
+			report, err := ask(cmd.Context(), a, (*company.Company).VerifyAudit, p)
+			if err != nil {
+				return err
+			}
+			if asJSON {
+				err = a.printJSON(report)
+			} else {
+				a.printAudit(report, p.Key == "")
+			}
+			if err != nil {
+				return err
+			}
+			return a.printFindings(report.Findings, asJSON)
 		},
 	}
-	cmd.Flags().StringVar(&opts.Key, "key", "", "the public key, or a file with it (default: the keys in the workspace)")
-	cmd.Flags().StringArrayVar(&opts.Kept, "checkpoint", nil, "a checkpoint that was kept elsewhere; may be repeated")
+	cmd.Flags().StringVar(&p.Key, "key", "", "the public key, or a file with it (default: the keys in the workspace)")
+	cmd.Flags().StringArrayVar(&p.Kept, "checkpoint", nil, "a checkpoint that was kept elsewhere; may be repeated")
 	cmd.Flags().BoolVar(&asJSON, "json", false, "print JSON: every log with what is sealed of it")
 	return cmd
 }

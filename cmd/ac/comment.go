@@ -9,42 +9,19 @@ import (
 	"ac/workspace/doc"
 )
 
-// addComment and listComments are params with options that were not given left
-// out.
-type addComment struct {
-	commentTarget
-	AuthorID   string `json:"author_id"`
-	AuthorRole string `json:"author_role"`
-	Body       string `json:"body"`
-	Visibility string `json:"visibility"`
-}
-
-type listComments struct {
-	commentTarget
-	Limit int `json:"limit"`
-}
-
-// commentTarget is what comments are about.
-type commentTarget struct {
-	WorkspaceDir     string `json:"workspace_dir"`
-	ProjectID        string `json:"project_id"`
-	TargetAgentID    string `json:"target_agent_id,omitempty"`
-	TargetArtifactID string `json:"target_artifact_id,omitempty"`
-	TargetRunID      string `json:"target_run_id,omitempty"`
-}
-
-func (t *commentTarget) flags(a *app, cmd *cobra.Command) {
-	cmd.Flags().StringVar(&t.ProjectID, "project", "", "id of the project (required)")
-	cmd.Flags().StringVar(&t.TargetAgentID, "target-agent", "", "id of the agent that it is about")
-	cmd.Flags().StringVar(&t.TargetArtifactID, "target-artifact", "", "id of the artifact that it is about")
-	cmd.Flags().StringVar(&t.TargetRunID, "target-run", "", "id of the run that it is about")
+// targetFlags declares the options that say what comments are about.
+func targetFlags(a *app, cmd *cobra.Command, project, agent, artifact, run *string) {
+	cmd.Flags().StringVar(project, "project", "", "id of the project (required)")
+	cmd.Flags().StringVar(agent, "target-agent", "", "id of the agent that it is about")
+	cmd.Flags().StringVar(artifact, "target-artifact", "", "id of the artifact that it is about")
+	cmd.Flags().StringVar(run, "target-run", "", "id of the run that it is about")
 	completeFlag(cmd, "project", a.projectIDs)
 	completeFlag(cmd, "target-agent", a.agentIDs)
 	completeFlag(cmd, "target-run", a.runIDs)
 }
 
 func commentAddCommand(a *app) *cobra.Command {
-	var p addComment
+	var p company.AddCommentParams
 	cmd := &cobra.Command{
 		Use: "comment:add <dir>", Short: "Say something about an agent, an artifact or a run", Args: args("dir"),
 		Example: "  ac comment:add ./acme --project proj_01M7WQGTQHQA1J50C42GD1KN1S --target-run run_01M7WQGTR95SV6EDMA61E1XR8M --body 'looks good'",
@@ -53,10 +30,10 @@ func commentAddCommand(a *app) *cobra.Command {
 				return err
 			}
 			p.WorkspaceDir = given[0]
-			return a.printCall(cmd, "comment.add", p)
+			return printJSON(cmd.Context(), a, (*company.Company).AddComment, p)
 		},
 	}
-	p.flags(a, cmd)
+	targetFlags(a, cmd, &p.ProjectID, &p.TargetAgentID, &p.TargetArtifactID, &p.TargetRunID)
 	cmd.Flags().StringVar(&p.Body, "body", "", "what is said (required)")
 	cmd.Flags().StringVar(&p.AuthorID, "author", "human", "id of who says it")
 	cmd.Flags().StringVar(&p.AuthorRole, "role", "manager", "role of who says it: human, ceo, director, manager or worker")
@@ -67,7 +44,7 @@ func commentAddCommand(a *app) *cobra.Command {
 }
 
 func commentListCommand(a *app) *cobra.Command {
-	var p listComments
+	var p company.ListCommentsParams
 	cmd := &cobra.Command{
 		Use: "comment:list <dir>", Short: "List the comments of a project, the newest first", Args: args("dir"),
 		Example: "  ac comment:list ./acme --project proj_01M7WQGTQHQA1J50C42GD1KN1S\n  ac comment:list ./acme --project P --target-agent agent_01M7WQGTGTXSZWKNSAQVRS4PJE --limit 20",
@@ -76,21 +53,10 @@ func commentListCommand(a *app) *cobra.Command {
 				return err
 			}
 			p.WorkspaceDir = given[0]
-			return a.printCall(cmd, "comment.list", p)
+			return printJSON(cmd.Context(), a, (*company.Company).ListComments, p)
 		},
 	}
-	p.flags(a, cmd)
+	targetFlags(a, cmd, &p.ProjectID, &p.TargetAgentID, &p.TargetArtifactID, &p.TargetRunID)
 	cmd.Flags().IntVar(&p.Limit, "limit", 200, "at most so many, 5000 in any case")
 	return cmd
-}
-
-// printCall calls a method with params made from options and prints its result.
-func (a *app) printCall(cmd *cobra.Command, method string, params any) error {
-	return a.across(func(all *company.Companies) error {
-		result, err := check(cmd.Context(), all, method, params)
-		if err != nil {
-			return invalidParams(err)
-		}
-		return a.printJSON(result)
-	})
 }

@@ -9,6 +9,8 @@ import (
 	"github.com/spf13/cobra"
 
 	"ac/company"
+	"ac/runs"
+	"ac/workspace/doc"
 )
 
 // completionCommand prints what a shell needs to complete commands of ac.
@@ -46,100 +48,72 @@ func completeFlag(cmd *cobra.Command, flag string, words func(*cobra.Command, []
 	}
 }
 
-// known lists words from the workspace that the command line names. A workspace
-// that cannot be read has none.
-func (a *app) known(given []string, list func(*company.Company) ([]string, error)) []string {
-	var words []string
-	if len(given) > 0 {
-		_ = a.in(given[0], func(c *company.Company) (err error) {
-			words, err = list(c)
-			return err
-		})
+// known lists a word for each row of an operation. A workspace that cannot be read has
+// none.
+func known[P inWorkspace, R any](a *app, list func(*company.Company, context.Context, P) ([]R, error), p P, word func(R) string) (words []string) {
+	rows, _ := ask(context.Background(), a, list, p)
+	for _, row := range rows {
+		words = append(words, word(row))
 	}
 	return words
 }
 
+// dirOf is the workspace that the command line names.
+func dirOf(given []string) (d company.Dir) {
+	if len(given) > 0 {
+		d.WorkspaceDir = given[0]
+	}
+	return d
+}
+
+// projectOf is the project that the command line names, if it does.
+func projectOf(cmd *cobra.Command, given []string) company.ProjectParams {
+	p := company.ProjectParams{Dir: dirOf(given)}
+	if f := cmd.Flag("project"); f != nil {
+		p.ProjectID = f.Value.String()
+	}
+	return p
+}
+
 func (a *app) teamIDs(_ *cobra.Command, given []string) []string {
-	return a.known(given, func(c *company.Company) (ids []string, err error) {
-		rows, err := c.Teams(context.Background(), company.Dir{WorkspaceDir: given[0]})
-		for _, r := range rows {
-			ids = append(ids, r.TeamID+"\t"+r.Name)
-		}
-		return ids, err
-	})
+	return known(a, (*company.Company).Teams, dirOf(given), func(r company.TeamRow) string { return r.TeamID + "\t" + r.Name })
 }
 
 func (a *app) agentIDs(_ *cobra.Command, given []string) []string {
-	return a.known(given, func(c *company.Company) (ids []string, err error) {
-		rows, err := c.Agents(context.Background(), company.AgentsParams{Dir: company.Dir{WorkspaceDir: given[0]}})
-		for _, r := range rows {
-			ids = append(ids, r.AgentID+"\t"+r.Name)
-		}
-		return ids, err
-	})
+	return known(a, (*company.Company).Agents, company.AgentsParams{Dir: dirOf(given)}, func(r company.AgentRow) string { return r.AgentID + "\t" + r.Name })
 }
 
 func (a *app) projectIDs(_ *cobra.Command, given []string) []string {
-	return a.known(given, func(c *company.Company) (ids []string, err error) {
-		rows, err := c.ProjectNames(context.Background())
-		for _, r := range rows {
-			ids = append(ids, r.ID+"\t"+r.Name)
-		}
-		return ids, err
-	})
+	return known(a, (*company.Company).ProjectNames, dirOf(given), func(r doc.Project) string { return r.ID + "\t" + r.Name })
 }
 
 func (a *app) runIDs(cmd *cobra.Command, given []string) []string {
-	project := ""
-	if f := cmd.Flag("project"); f != nil {
-		project = f.Value.String()
-	}
-	return a.known(given, func(c *company.Company) (ids []string, err error) {
-		rows, err := c.ListRuns(context.Background(), company.ListRunsParams{Dir: company.Dir{WorkspaceDir: given[0]}, ProjectID: project})
-		for _, r := range rows {
-			ids = append(ids, r.RunID+"\t"+r.Status+" "+r.CreatedAt)
-		}
-		return ids, err
+	p := projectOf(cmd, given)
+	return known(a, (*company.Company).ListRuns, company.ListRunsParams(p), func(r runs.Listed) string {
+		return r.RunID + "\t" + r.Status + " " + r.CreatedAt
 	})
 }
 
-// artifactIDs are those of the project that the command line names.
 func (a *app) artifactIDs(cmd *cobra.Command, given []string) []string {
-	project := cmd.Flag("project").Value.String()
-	return a.known(given, func(c *company.Company) (ids []string, err error) {
-		found, err := c.ArtifactNames(context.Background(), project)
-		for _, head := range found {
-			ids = append(ids, head.ID+"\t"+head.Type+": "+head.Title)
-		}
-		return ids, err
-	})
+	return known(a, (*company.Company).ArtifactNames, projectOf(cmd, given), func(head doc.Artifact) string { return head.ID + "\t" + head.Type + ": " + head.Title })
 }
 
 func (a *app) sharePackIDs(cmd *cobra.Command, given []string) []string {
-	project := cmd.Flag("project").Value.String()
-	return a.known(given, func(c *company.Company) (ids []string, err error) {
-		packs, err := c.SharePacks(context.Background(), project)
-		for _, p := range packs {
-			ids = append(ids, p.ID+"\t"+p.CreatedAt+" by "+p.CreatedBy)
-		}
-		return ids, err
-	})
+	return known(a, (*company.Company).SharePacks, projectOf(cmd, given), func(p doc.SharePack) string { return p.ID + "\t" + p.CreatedAt + " by " + p.CreatedBy })
 }
 
 // sharedRunIDs are the runs in the share pack that the command line names.
-func (a *app) sharedRunIDs(cmd *cobra.Command, given []string) []string {
-	project, share := cmd.Flag("project").Value.String(), cmd.Flag("share").Value.String()
-	return a.known(given, func(c *company.Company) (ids []string, err error) {
-		packs, err := c.SharePacks(context.Background(), project)
-		for _, p := range packs {
-			for _, run := range p.IncludedRuns {
-				if p.ID == share {
-					ids = append(ids, run.RunID)
-				}
+func (a *app) sharedRunIDs(cmd *cobra.Command, given []string) (ids []string) {
+	share := cmd.Flag("share").Value.String()
+	packs, _ := ask(cmd.Context(), a, (*company.Company).SharePacks, projectOf(cmd, given)) // none where they cannot be read
+	for _, p := range packs {
+		for _, run := range p.IncludedRuns {
+			if p.ID == share {
+				ids = append(ids, run.RunID)
 			}
 		}
-		return ids, err
-	})
+	}
+	return ids
 }
 
 func (a *app) sessionRefs(_ *cobra.Command, given []string) []string {
@@ -148,7 +122,7 @@ func (a *app) sessionRefs(_ *cobra.Command, given []string) []string {
 		return nil
 	}
 	_ = a.across(func(all *company.Companies) error { // none where the workspace cannot be read
-		rows, err := all.ListSessions(context.Background(), company.ListSessionsParams{MaybeDir: company.MaybeDir{WorkspaceDir: given[0]}, Status: "running"})
+		rows, err := doAcross(context.Background(), all, (*company.Companies).ListSessions, company.ListSessionsParams{MaybeDir: company.MaybeDir{WorkspaceDir: given[0]}, Status: "running"})
 		for _, r := range rows {
 			refs = append(refs, r.SessionRef+"\t"+r.RunID)
 		}

@@ -39,39 +39,13 @@ func (s *inScope) scope() company.Scope {
 	return company.Scope{Scope: conversation.ScopeProject, ProjectID: s.project}
 }
 
-// params are the fields of a request that say where.
-func (s *inScope) params(dir string) map[string]any {
-	p := map[string]any{"workspace_dir": dir, "scope": s.scope().Scope}
-	if s.project != "" {
-		p["project_id"] = s.project
-	}
-	return p
-}
-
-// ask makes a request of the method table, as a client would, and gives the
-// result in its type.
-func ask[R any](a *app, cmd *cobra.Command, method string, params map[string]any) (result R, err error) {
-	err = a.across(func(all *company.Companies) error {
-		got, err := check(cmd.Context(), all, method, params)
-		if err != nil {
-			return invalidParams(err)
-		}
-		var ok bool
-		if result, ok = got.(R); !ok {
-			return fmt.Errorf("%s answers %T", method, got)
-		}
-		return nil
-	})
-	return result, err
-}
-
 func conversationListCommand(a *app) *cobra.Command {
 	var scope inScope
 	cmd := &cobra.Command{
 		Use: "conversation:list <dir>", Short: "List the conversations of a company or of a project", Args: args("dir"),
 		Example: "  ac conversation:list ./acme\n  ac conversation:list ./acme --project proj_01M7WQGZ9VWV76QSK07HTTZGPP --json",
 		RunE: func(cmd *cobra.Command, given []string) error {
-			all, err := ask[[]doc.Conversation](a, cmd, "conversation.list", scope.params(given[0]))
+			all, err := ask(cmd.Context(), a, (*company.Company).Conversations, company.ConversationsParams{Dir: company.Dir{WorkspaceDir: given[0]}, Scope: scope.scope()})
 			if err != nil {
 				return err
 			}
@@ -94,8 +68,7 @@ func conversationListCommand(a *app) *cobra.Command {
 
 func conversationNewCommand(a *app) *cobra.Command {
 	var scope inScope
-	var name, slug, visibility, by string
-	var agents, teams []string
+	var p company.CreateChannelParams
 	cmd := &cobra.Command{
 		Use: "conversation:new <dir>", Short: "Make a channel and print its id", Args: args("dir"),
 		Example: "  ac conversation:new ./acme --name 'Release 2' --agent agent_01M7WQTKN3XZ68N337WHQP6N6Z",
@@ -103,29 +76,22 @@ func conversationNewCommand(a *app) *cobra.Command {
 			if err := require(cmd, "name"); err != nil {
 				return err
 			}
-			if slug == "" {
-				if slug = workspace.Slug(name); slug == "" {
+			if p.Slug == "" {
+				if p.Slug = workspace.Slug(p.Name); p.Slug == "" {
 					return usageError{"--name has no letter or digit that a slug could keep; give one with --slug"}
 				}
 			}
-			p := scope.params(given[0])
-			p["name"], p["slug"], p["visibility"], p["created_by"] = name, slug, visibility, by
-			if agents != nil {
-				p["participant_agent_ids"] = agents
-			}
-			if teams != nil {
-				p["participant_team_ids"] = teams
-			}
-			return a.printConversation(ask[doc.Conversation](a, cmd, "conversation.create_channel", p))(scope.json)
+			p.WorkspaceDir, p.Scope = given[0], scope.scope()
+			return a.printConversation(ask(cmd.Context(), a, (*company.Company).CreateChannel, p))(scope.json)
 		},
 	}
 	scope.flags(a, cmd)
-	cmd.Flags().StringVar(&name, "name", "", "name of the channel (required)")
-	cmd.Flags().StringVar(&slug, "slug", "", "its short name (default: made from the name)")
-	cmd.Flags().StringVar(&visibility, "visibility", "team", "private_agent, team, managers or org")
-	cmd.Flags().StringVar(&by, "by", workspace.DefaultCEO, "who makes it")
-	cmd.Flags().StringArrayVar(&agents, "agent", nil, "id of somebody who takes part; may be repeated")
-	cmd.Flags().StringArrayVar(&teams, "team", nil, "id of a team that takes part; may be repeated")
+	cmd.Flags().StringVar(&p.Name, "name", "", "name of the channel (required)")
+	cmd.Flags().StringVar(&p.Slug, "slug", "", "its short name (default: made from the name)")
+	cmd.Flags().StringVar(&p.Visibility, "visibility", "team", "private_agent, team, managers or org")
+	cmd.Flags().StringVar(&p.CreatedBy, "by", workspace.DefaultCEO, "who makes it")
+	cmd.Flags().StringArrayVar(&p.ParticipantAgentIDs, "agent", nil, "id of somebody who takes part; may be repeated")
+	cmd.Flags().StringArrayVar(&p.ParticipantTeamIDs, "team", nil, "id of a team that takes part; may be repeated")
 	completeFlag(cmd, "agent", a.agentIDs)
 	completeFlag(cmd, "team", a.teamIDs)
 	completeFlag(cmd, "visibility", func(*cobra.Command, []string) []string { return visibilities() })
@@ -136,7 +102,7 @@ func visibilities() []string { return []string{"private_agent", "team", "manager
 
 func conversationDMCommand(a *app) *cobra.Command {
 	var scope inScope
-	var by, peer string
+	var p company.CreateDMParams
 	cmd := &cobra.Command{
 		Use: "conversation:dm <dir>", Short: "Print the id of the conversation of two, made when they have none", Args: args("dir"),
 		Example: "  ac conversation:dm ./acme --with agent_01M7WQTKN3XZ68N337WHQP6N6Z",
@@ -144,14 +110,13 @@ func conversationDMCommand(a *app) *cobra.Command {
 			if err := require(cmd, "with"); err != nil {
 				return err
 			}
-			p := scope.params(given[0])
-			p["created_by"], p["peer_agent_id"] = by, peer
-			return a.printConversation(ask[doc.Conversation](a, cmd, "conversation.create_dm", p))(scope.json)
+			p.WorkspaceDir, p.Scope = given[0], scope.scope()
+			return a.printConversation(ask(cmd.Context(), a, (*company.Company).CreateDM, p))(scope.json)
 		},
 	}
 	scope.flags(a, cmd)
-	cmd.Flags().StringVar(&by, "by", workspace.DefaultCEO, "who talks")
-	cmd.Flags().StringVar(&peer, "with", "", "to whom (required)")
+	cmd.Flags().StringVar(&p.CreatedBy, "by", workspace.DefaultCEO, "who talks")
+	cmd.Flags().StringVar(&p.PeerAgentID, "with", "", "to whom (required)")
 	completeFlag(cmd, "with", a.agentIDs)
 	return cmd
 }
@@ -167,8 +132,7 @@ func (a *app) printConversation(c doc.Conversation, err error) func(asJSON bool)
 
 func conversationSendCommand(a *app) *cobra.Command {
 	var scope inScope
-	var by, role string
-	var mentions []string
+	var p company.SendParams
 	cmd := &cobra.Command{
 		Use: "conversation:send <dir> <conversation> [text]", Short: "Say something; without a text what stands on stdin", Args: textArgs,
 		Example: "  ac conversation:send ./acme conv_workspace_home 'Good morning'\n  git log -1 | ac conversation:send ./acme conv_workspace_home",
@@ -177,12 +141,8 @@ func conversationSendCommand(a *app) *cobra.Command {
 			if err != nil {
 				return err
 			}
-			p := scope.params(given[0])
-			p["conversation_id"], p["author_id"], p["author_role"], p["body"] = given[1], by, role, text
-			if mentions != nil {
-				p["mentions"] = mentions
-			}
-			sent, err := ask[company.SendResult](a, cmd, "conversation.message.send", p)
+			p.WorkspaceDir, p.Scope, p.ConversationID, p.Body = given[0], scope.scope(), given[1], text
+			sent, err := ask(cmd.Context(), a, (*company.Company).Send, p)
 			if err != nil {
 				return err
 			}
@@ -193,9 +153,9 @@ func conversationSendCommand(a *app) *cobra.Command {
 		},
 	}
 	scope.flags(a, cmd)
-	cmd.Flags().StringVar(&by, "by", workspace.DefaultCEO, "who speaks")
-	cmd.Flags().StringVar(&role, "role", "ceo", "human, ceo, director, manager or worker")
-	cmd.Flags().StringArrayVar(&mentions, "mention", nil, "id of somebody who is meant; may be repeated")
+	cmd.Flags().StringVar(&p.AuthorID, "by", workspace.DefaultCEO, "who speaks")
+	cmd.Flags().StringVar(&p.AuthorRole, "role", "ceo", "human, ceo, director, manager or worker")
+	cmd.Flags().StringArrayVar(&p.Mentions, "mention", nil, "id of somebody who is meant; may be repeated")
 	completeFlag(cmd, "role", func(*cobra.Command, []string) []string {
 		return []string{"human", "ceo", "director", "manager", "worker"}
 	})
@@ -226,8 +186,7 @@ func conversationReadCommand(a *app) *cobra.Command {
 		Use: "conversation:read <dir> <conversation>", Short: "Print the newest messages, oldest first", Args: args("dir", "conversation"),
 		Example: "  ac conversation:read ./acme conv_workspace_home --limit 20",
 		RunE: func(cmd *cobra.Command, given []string) error {
-			p := scope.messages(given, limit)
-			messages, err := ask[[]doc.Message](a, cmd, "conversation.messages.list", p)
+			messages, err := ask(cmd.Context(), a, (*company.Company).Messages, scope.messages(given, limit))
 			if err != nil {
 				return err
 			}
@@ -246,10 +205,8 @@ func conversationReadCommand(a *app) *cobra.Command {
 }
 
 // messages are the params of a request for messages.
-func (s *inScope) messages(given []string, limit int) map[string]any {
-	p := s.params(given[0])
-	p["conversation_id"], p["limit"] = given[1], limit
-	return p
+func (s *inScope) messages(given []string, limit int) company.MessagesParams {
+	return company.MessagesParams{Dir: company.Dir{WorkspaceDir: given[0]}, Scope: s.scope(), ConversationID: given[1], Limit: limit}
 }
 
 func conversationFollowCommand(a *app) *cobra.Command {
@@ -263,22 +220,21 @@ func conversationFollowCommand(a *app) *cobra.Command {
 			p := scope.messages(given, limit)
 			ctx, stop := signal.NotifyContext(cmd.Context(), syscall.SIGINT, syscall.SIGTERM)
 			defer stop()
-			if _, err := ask[[]doc.Message](a, cmd, "conversation.messages.list", p); err != nil {
+			if _, err := ask(cmd.Context(), a, (*company.Company).Messages, p); err != nil {
 				return err
 			}
 			out := bufio.NewWriter(a.stdout)
-			params := company.MessagesParams{Scope: scope.scope(), ConversationID: given[1], Limit: min(limit, 5000)}
-			return a.in(given[0], func(c *company.Company) error {
-				return c.FollowMessages(ctx, params, func(m doc.Message) error {
-					if scope.json {
-						line, err := m.Line()
-						_, writeErr := out.Write(line)
-						return errors.Join(err, writeErr, out.Flush())
-					}
-					writeMessage(out, m)
-					return out.Flush()
-				})
-			})
+			told := func(m doc.Message) error {
+				if scope.json {
+					line, err := m.Line()
+					_, writeErr := out.Write(line)
+					return errors.Join(err, writeErr, out.Flush())
+				}
+				writeMessage(out, m)
+				return out.Flush()
+			}
+			_, err := ask(ctx, a, (*company.Company).FollowMessages, company.FollowMessagesParams{MessagesParams: p, Told: told})
+			return err
 		},
 	}
 	scope.flags(a, cmd)

@@ -40,20 +40,18 @@ With --dry-run it says what it would do and changes nothing.`,
 			if fix && (p.RebuildIndex || p.SyncIndex) {
 				return usageError{"--fix does not go with --rebuild-index or --sync-index"}
 			}
-			return a.in(given[0], func(c *company.Company) error {
-				if fix {
-					mended, err := c.Mend(cmd.Context(), dryRun)
-					if err != nil {
-						return err
-					}
-					return a.printMended(mended, asJSON)
-				}
-				report, err := c.Doctor(cmd.Context(), p)
+			if fix {
+				mended, err := ask(cmd.Context(), a, (*company.Company).Mend, company.MendParams{Dir: p.Dir, DryRun: dryRun})
 				if err != nil {
 					return err
 				}
-				return a.printReport(report, asText)
-			})
+				return a.printMended(mended, asJSON)
+			}
+			report, err := ask(cmd.Context(), a, (*company.Company).Doctor, p)
+			if err != nil {
+				return err
+			}
+			return a.printReport(report, asText)
 		},
 	}
 	cmd.Flags().BoolVar(&p.RebuildIndex, "rebuild-index", false, "make the index anew")
@@ -131,13 +129,7 @@ before you hand it on. A bundle with a manifest.json is complete.`,
 		Example: "  ac workspace:diagnostics ./acme /tmp/diagnostics",
 		RunE: func(cmd *cobra.Command, given []string) error {
 			p.WorkspaceDir, p.OutDir, p.SyncIndex = given[0], given[1], !noSync
-			return a.across(func(all *company.Companies) error {
-				bundle, err := check(cmd.Context(), all, "workspace.diagnostics", p)
-				if err != nil {
-					return err
-				}
-				return a.printJSON(bundle)
-			})
+			return printJSON(cmd.Context(), a, (*company.Company).Diagnostics, p)
 		},
 	}
 	cmd.Flags().BoolVar(&p.RebuildIndex, "rebuild-index", false, "make the index anew first")

@@ -14,7 +14,7 @@ import (
 )
 
 func bootstrapCommand(a *app) *cobra.Command {
-	var o company.BootstrapOptions
+	var o company.BootstrapParams
 	departments := founding.Departments()
 	keys := make([]string, 0, len(departments))
 	for _, d := range departments {
@@ -33,17 +33,16 @@ sessions or jobs of it run.`,
 			if o.Departments == nil {
 				o.Departments = []string{"engineering", "product"}
 			}
+			o.WorkspaceDir = given[0]
 			return interruptible(cmd.Context(), func(ctx context.Context) error {
-				return a.in(given[0], func(c *company.Company) error {
-					result, unknown, err := c.Bootstrap(ctx, o)
-					for _, key := range unknown {
-						fmt.Fprintf(a.stderr, "warning: no department is called %q\n", key)
-					}
-					if err != nil {
-						return err
-					}
-					return a.printJSON(result)
-				})
+				result, err := ask(ctx, a, (*company.Company).Bootstrap, o)
+				for _, key := range result.Unknown {
+					fmt.Fprintf(a.stderr, "warning: no department is called %q\n", key)
+				}
+				if err != nil {
+					return err
+				}
+				return a.printJSON(result)
 			})
 		},
 	}
@@ -60,22 +59,17 @@ sessions or jobs of it run.`,
 const departmentsFlag = "departments"
 
 func demoInitCommand(a *app) *cobra.Command {
-	name, force := "", false
+	var p company.InitParams
 	cmd := &cobra.Command{
 		Use: "demo:init <dir>", Short: "Make a workspace with a small company to look around in", Args: args("dir"),
 		Long:    "Make a workspace with two teams, six agents, a project and a task for each team, and print the ids.",
 		Example: "  ac demo:init ./demo",
 		RunE: func(cmd *cobra.Command, given []string) error {
-			return a.in(given[0], func(c *company.Company) error {
-				made, err := c.Demo(cmd.Context(), name, force)
-				if err != nil {
-					return err
-				}
-				return a.printJSON(made)
-			})
+			p.WorkspaceDir = given[0]
+			return printJSON(cmd.Context(), a, (*company.Company).Demo, p)
 		},
 	}
-	cmd.Flags().StringVar(&name, "name", "AgentCompany Demo", "name of the company")
-	cmd.Flags().BoolVar(&force, "force", false, "add it to a folder that is not empty, of which nothing is lost")
+	cmd.Flags().StringVar(&p.CompanyName, "name", "AgentCompany Demo", "name of the company")
+	cmd.Flags().BoolVar(&p.Force, "force", false, "add it to a folder that is not empty, of which nothing is lost")
 	return cmd
 }

@@ -4,17 +4,12 @@ package main
 // heartbeat:disable.
 
 import (
-	"context"
-	"encoding/json"
 	"reflect"
-	"slices"
-	"strconv"
 	"strings"
 
 	"github.com/spf13/cobra"
 
 	"ac/company"
-	"ac/internal/param"
 )
 
 func heartbeatStatusCommand(a *app) *cobra.Command {
@@ -24,13 +19,7 @@ func heartbeatStatusCommand(a *app) *cobra.Command {
 		Example: "  ac heartbeat:status ./acme",
 		Args:    args("dir"),
 		RunE: func(cmd *cobra.Command, given []string) error {
-			return a.in(given[0], func(c *company.Company) error {
-				status, err := c.HeartbeatStatus(cmd.Context(), company.Dir{WorkspaceDir: given[0]})
-				if err != nil {
-					return err
-				}
-				return a.printJSON(status)
-			})
+			return printJSON(cmd.Context(), a, (*company.Company).HeartbeatStatus, company.Dir{WorkspaceDir: given[0]})
 		},
 	}
 }
@@ -46,13 +35,7 @@ answer later is evaluated by the next tick. With --dry-run nobody is woken.`,
 		Args:    args("dir"),
 		RunE: func(cmd *cobra.Command, given []string) error {
 			p.WorkspaceDir = given[0]
-			return a.in(given[0], func(c *company.Company) error {
-				summary, err := c.Tick(cmd.Context(), p)
-				if err != nil {
-					return err
-				}
-				return a.printJSON(summary)
-			})
+			return printJSON(cmd.Context(), a, (*company.Company).Tick, p)
 		},
 	}
 	cmd.Flags().BoolVar(&p.DryRun, "dry-run", false, "only tell who would be woken")
@@ -60,61 +43,49 @@ answer later is evaluated by the next tick. With --dry-run nobody is woken.`,
 	return cmd
 }
 
-// heartbeatFields are the numbers of the config, as heartbeat.config.set has them.
-func heartbeatFields() []string {
-	names := param.NewDecoder(reflect.TypeFor[company.SetHeartbeatConfigParams]()).Names()
-	return slices.DeleteFunc(names, func(name string) bool { return name == "workspace_dir" || name == "enabled" })
-}
-
 func heartbeatConfigCommand(a *app) *cobra.Command {
-	fields := heartbeatFields()
-	values := make([]int, len(fields))
+	var p company.SetHeartbeatConfigParams
 	cmd := &cobra.Command{
 		Use: "heartbeat:config <dir>", Short: "Show or change the config of the heartbeat",
 		Long: `Print the config of the heartbeat as JSON. With options it is changed first; what
 no option names stays as it is.`,
 		Example: "  ac heartbeat:config ./acme\n  ac heartbeat:config ./acme --tick-interval-minutes 10 --quiet-hours-start-hour 20",
 		Args:    args("dir"),
-		RunE: func(cmd *cobra.Command, given []string) error {
-			change := map[string]json.RawMessage{}
-			for i, field := range fields {
-				if cmd.Flags().Changed(flagOf(field)) {
-					change[field] = json.RawMessage(strconv.Itoa(values[i]))
-				}
-			}
-			if len(change) == 0 {
-				return a.heartbeatCall(cmd.Context(), "heartbeat.config.get", given[0], nil)
-			}
-			return a.heartbeatCall(cmd.Context(), "heartbeat.config.set", given[0], change)
-		},
 	}
-	for i, field := range fields {
-		cmd.Flags().IntVar(&values[i], flagOf(field), 0, strings.ReplaceAll(field, "_", " "))
+	numbers := numberFlags(cmd, &p)
+	cmd.RunE = func(cmd *cobra.Command, given []string) error {
+		p.WorkspaceDir = given[0]
+		if !numbers() {
+			return printJSON(cmd.Context(), a, (*company.Company).HeartbeatConfig, p.Dir)
+		}
+		return printJSON(cmd.Context(), a, (*company.Company).SetHeartbeatConfig, p)
 	}
 	return cmd
 }
 
-func flagOf(field string) string { return strings.ReplaceAll(field, "_", "-") }
-
-// heartbeatCall calls a method of a workspace with the rules of its params, and
-// prints what it answers.
-func (a *app) heartbeatCall(ctx context.Context, method, dir string, more map[string]json.RawMessage) error {
-	params := map[string]json.RawMessage{}
-	for name, value := range more {
-		params[name] = value
-	}
-	text, err := json.Marshal(dir)
-	if err != nil {
-		return err
-	}
-	params["workspace_dir"] = text
-	return a.across(func(all *company.Companies) error {
-		config, err := check(ctx, all, method, params)
-		if err != nil {
-			return invalidParams(err)
+// numberFlags declares an option for each number of params. What it returns sets those
+// that were given, and reports whether there was one.
+func numberFlags(cmd *cobra.Command, params any) (set func() bool) {
+	fields := reflect.ValueOf(params).Elem()
+	values := map[string]*int{}
+	for i := range fields.NumField() {
+		name, _, _ := strings.Cut(fields.Type().Field(i).Tag.Get("json"), ",")
+		if fields.Field(i).Type() == reflect.TypeFor[*int]() {
+			flag := strings.ReplaceAll(name, "_", "-")
+			values[flag] = cmd.Flags().Int(flag, 0, strings.ReplaceAll(name, "_", " "))
 		}
-		return a.printJSON(config)
-	})
+	}
+	return func() (given bool) {
+		for i := range fields.NumField() {
+			name, _, _ := strings.Cut(fields.Type().Field(i).Tag.Get("json"), ",")
+			flag := strings.ReplaceAll(name, "_", "-")
+			if value, ok := values[flag]; ok && cmd.Flags().Changed(flag) {
+				fields.Field(i).Set(reflect.ValueOf(value))
+				given = true
+			}
+		}
+		return given
+	}
 }
 
 func heartbeatEnableCommand(a *app) *cobra.Command {
@@ -130,7 +101,7 @@ func heartbeatSwitch(a *app, name, short, long string, on bool) *cobra.Command {
 	return &cobra.Command{
 		Use: name + " <dir>", Short: short, Long: long, Example: "  ac " + name + " ./acme", Args: args("dir"),
 		RunE: func(cmd *cobra.Command, given []string) error {
-			return a.heartbeatCall(cmd.Context(), "heartbeat.config.set", given[0], map[string]json.RawMessage{"enabled": json.RawMessage(strconv.FormatBool(on))})
+			return printJSON(cmd.Context(), a, (*company.Company).SetHeartbeatConfig, company.SetHeartbeatConfigParams{Dir: company.Dir{WorkspaceDir: given[0]}, Enabled: &on})
 		},
 	}
 }

@@ -41,28 +41,16 @@ What was denied may still be approved; what was approved stays so.`,
 				return err
 			}
 			p.WorkspaceDir = given[0]
-			return a.across(func(all *company.Companies) error {
-				result, err := check(cmd.Context(), all, "inbox.resolve", p)
-				if err != nil {
-					return invalidParams(err)
-				}
-				return a.printJSON(result)
-			})
+			return printJSON(cmd.Context(), a, (*company.Company).Resolve, p)
 		},
 	}
 	a.decisionFlags(cmd, &p)
 	return cmd
 }
 
-// resolveUI is the params of ui.resolve, with those of both its halves.
-type resolveUI struct {
-	company.ResolveParams
-	indexStep
-	company.ScreenLimits
-}
-
 func uiResolveCommand(a *app) *cobra.Command {
-	var p resolveUI
+	var p company.ResolveUIParams
+	settle := func() {}
 	cmd := &cobra.Command{
 		Use: "ui:resolve <dir>", Short: "Decide as inbox:resolve does, and show the screen after it", Args: args("dir"),
 		Long: `Approve or deny an artifact that waits for a decision, and print the decision with
@@ -73,15 +61,14 @@ whatever is asked of the index.`,
 			if err := checkDecision(cmd, p.ResolveParams); err != nil {
 				return err
 			}
-			p.WorkspaceDir, p.SyncIndex = given[0], !p.noSync
-			return a.printCall(cmd, "ui.resolve", p)
+			p.WorkspaceDir = given[0]
+			settle()
+			return printJSON(cmd.Context(), a, (*company.Company).ResolveUI, p)
 		},
 	}
 	a.decisionFlags(cmd, &p.ResolveParams)
-	cmd.Flags().IntVar(&p.MonitorLimit, "monitor-limit", 200, "at most so many runs, 5000 in any case")
-	cmd.Flags().IntVar(&p.PendingLimit, "pending-limit", 200, "at most so many pending items, 5000 in any case")
-	cmd.Flags().IntVar(&p.DecisionsLimit, "decisions-limit", 200, "at most so many decisions, 5000 in any case")
-	p.flags(cmd)
+	screenLimitFlags(cmd, &p.ScreenLimits)
+	settle = indexFlags(cmd, &p.IndexStep)
 	return cmd
 }
 
@@ -110,8 +97,8 @@ func (a *app) decisionFlags(cmd *cobra.Command, p *company.ResolveParams) {
 func decisions() []string { return []string{governance.Approved, governance.Denied} }
 
 func milestoneReportCommand(a *app) *cobra.Command {
-	var project string
-	var spec governance.ReportSpec
+	var p company.NewMilestoneReportParams
+	spec := &p.Spec
 	cmd := &cobra.Command{
 		Use: "milestone:report:new <dir>", Short: "Report that a milestone is done", Args: args("dir"),
 		Long: `Write a report that a milestone is done, which then waits for its approval. Print
@@ -124,18 +111,13 @@ its id and its file as JSON.`,
 			if err := oneOf("visibility", spec.Visibility, doc.Visibilities()); err != nil {
 				return err
 			}
-			return a.in(given[0], func(c *company.Company) error {
-				made, err := c.NewMilestoneReport(cmd.Context(), project, spec)
-				if err != nil {
-					return invalidParams(err)
-				}
-				return a.printLine(made)
-			})
+			p.WorkspaceDir = given[0]
+			return printLine(cmd.Context(), a, (*company.Company).NewMilestoneReport, p)
 		},
 	}
-	cmd.Flags().StringVar(&project, "project", "", "id of the project (required)")
-	cmd.Flags().StringVar(&spec.TaskID, "task", "", "id of the task (required)")
-	cmd.Flags().StringVar(&spec.MilestoneID, "milestone", "", "id of the milestone (required)")
+	cmd.Flags().StringVar(&p.ProjectID, "project", "", "id of the project (required)")
+	cmd.Flags().StringVar(&p.TaskID, "task", "", "id of the task (required)")
+	cmd.Flags().StringVar(&p.MilestoneID, "milestone", "", "id of the milestone (required)")
 	cmd.Flags().StringVar(&spec.Title, "title", "", "title of the report, on one line (required)")
 	cmd.Flags().StringVar(&spec.Visibility, "visibility", "team", "who may see it: "+strings.Join(doc.Visibilities(), ", "))
 	cmd.Flags().StringVar(&spec.ProducedBy, "by", "human", "who reports")
@@ -168,13 +150,7 @@ as JSON.`,
 				return err
 			}
 			p.WorkspaceDir = given[0]
-			return a.across(func(all *company.Companies) error {
-				result, err := check(cmd.Context(), all, "milestone.approve", p)
-				if err != nil {
-					return invalidParams(err)
-				}
-				return a.printLine(result)
-			})
+			return printLine(cmd.Context(), a, (*company.Company).ApproveMilestone, p)
 		},
 	}
 	cmd.Flags().StringVar(&p.ProjectID, "project", "", "id of the project (required)")
@@ -189,7 +165,8 @@ as JSON.`,
 }
 
 func helpNewCommand(a *app) *cobra.Command {
-	var spec governance.HelpSpec
+	var p company.NewHelpRequestParams
+	spec := &p.Spec
 	cmd := &cobra.Command{
 		Use: "help:new <dir>", Short: "Ask a manager for help", Args: args("dir"),
 		Long:    "Write a request for help and print its id and its file as JSON. The question goes into the file.",
@@ -201,13 +178,8 @@ func helpNewCommand(a *app) *cobra.Command {
 			if err := oneOf("visibility", spec.Visibility, doc.Visibilities()); err != nil {
 				return err
 			}
-			return a.in(given[0], func(c *company.Company) error {
-				made, err := c.NewHelpRequest(cmd.Context(), spec)
-				if err != nil {
-					return invalidParams(err)
-				}
-				return a.printLine(made)
-			})
+			p.WorkspaceDir = given[0]
+			return printLine(cmd.Context(), a, (*company.Company).NewHelpRequest, p)
 		},
 	}
 	cmd.Flags().StringVar(&spec.Title, "title", "", "what it is about, on one line (required)")

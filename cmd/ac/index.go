@@ -10,22 +10,11 @@ import (
 	"ac/company"
 )
 
-// printing runs one operation on a workspace and prints its result as JSON.
-func printing[P, R any](ctx context.Context, a *app, dir string, fn func(*company.Company, context.Context, P) (R, error), p P) error {
-	return a.in(dir, func(c *company.Company) error {
-		result, err := fn(c, ctx, p)
-		if err != nil {
-			return err
-		}
-		return a.printJSON(result)
-	})
-}
-
 func indexCommand[R any](a *app, name, short, long string, fn func(*company.Company, context.Context, company.Dir) (R, error)) *cobra.Command {
 	return &cobra.Command{
 		Use: name + " <dir>", Short: short, Long: long, Example: "  ac " + name + " ./acme", Args: args("dir"),
 		RunE: func(cmd *cobra.Command, given []string) error {
-			return printing(cmd.Context(), a, given[0], fn, company.Dir{WorkspaceDir: given[0]})
+			return printJSON(cmd.Context(), a, fn, company.Dir{WorkspaceDir: given[0]})
 		},
 	}
 }
@@ -63,7 +52,7 @@ func indexRunsCommand(a *app) *cobra.Command {
 		if err := oneOf("status", p.Status, statuses()); p.Status != "" && err != nil {
 			return err
 		}
-		return printing(cmd.Context(), a, given[0], (*company.Company).IndexRuns, p)
+		return printJSON(cmd.Context(), a, (*company.Company).IndexRuns, p)
 	}
 	cmd.Flags().StringVar(&p.ProjectID, "project", "", "only of this project")
 	cmd.Flags().StringVar(&p.Status, "status", "", "only with this status: running, ended, failed or stopped")
@@ -89,7 +78,7 @@ those behind a line of a run. The index is not brought up to date: see index:syn
 		if p.SinceSeq < 0 {
 			return usageError{"--since-seq must be at least 0"}
 		}
-		return printing(cmd.Context(), a, given[0], (*company.Company).IndexEvents, p)
+		return printJSON(cmd.Context(), a, (*company.Company).IndexEvents, p)
 	}
 	cmd.Flags().StringVar(&p.ProjectID, "project", "", "only of this project")
 	cmd.Flags().StringVar(&p.RunID, "run", "", "only of this run")
@@ -112,7 +101,7 @@ func indexErrorsCommand(a *app) *cobra.Command {
 	limitFlag(cmd, &p.Limit)
 	cmd.RunE = func(cmd *cobra.Command, given []string) error {
 		p.WorkspaceDir = given[0]
-		return printing(cmd.Context(), a, given[0], (*company.Company).IndexParseErrors, p)
+		return printJSON(cmd.Context(), a, (*company.Company).IndexParseErrors, p)
 	}
 	cmd.Flags().StringVar(&p.ProjectID, "project", "", "only of this project")
 	cmd.Flags().StringVar(&p.RunID, "run", "", "only of this run")
@@ -134,7 +123,7 @@ func indexReviewsCommand(a *app) *cobra.Command {
 		if err := oneOf("decision", p.Decision, decisions()); p.Decision != "" && err != nil {
 			return err
 		}
-		return printing(cmd.Context(), a, given[0], (*company.Company).IndexReviews, p)
+		return printJSON(cmd.Context(), a, (*company.Company).IndexReviews, p)
 	}
 	cmd.Flags().StringVar(&p.ProjectID, "project", "", "only of this project")
 	cmd.Flags().StringVar(&p.Decision, "decision", "", "only these: approved or denied")
@@ -153,7 +142,7 @@ func indexHelpCommand(a *app) *cobra.Command {
 	limitFlag(cmd, &p.Limit)
 	cmd.RunE = func(cmd *cobra.Command, given []string) error {
 		p.WorkspaceDir = given[0]
-		return printing(cmd.Context(), a, given[0], (*company.Company).IndexHelpRequests, p)
+		return printJSON(cmd.Context(), a, (*company.Company).IndexHelpRequests, p)
 	}
 	cmd.Flags().StringVar(&p.ProjectID, "project", "", "only of this project")
 	cmd.Flags().StringVar(&p.TargetManager, "target", "", "only to this manager")

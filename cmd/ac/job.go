@@ -43,13 +43,7 @@ active is left alone; one that is over begins anew, its results in history/.`,
 			for _, file := range files {
 				spec.ContextRefs = append(spec.ContextRefs, doc.ContextRef{Kind: "file", Value: file})
 			}
-			return a.across(func(all *company.Companies) error {
-				made, err := check(cmd.Context(), all, "job.submit", company.SubmitJobParams{Job: spec})
-				if err != nil {
-					return invalidParams(err)
-				}
-				return a.printJSON(made)
-			})
+			return printJSON(cmd.Context(), a, (*company.Company).SubmitJob, company.SubmitJobParams{Job: spec})
 		},
 	}
 	flags := cmd.Flags()
@@ -91,16 +85,14 @@ func jobListCommand(a *app) *cobra.Command {
 				return err
 			}
 			p.WorkspaceDir = given[0]
-			return a.across(func(all *company.Companies) error {
-				found, err := check(cmd.Context(), all, "job.list", p)
-				if err != nil {
-					return invalidParams(err)
-				}
-				if rows, ok := found.([]company.JobRow); ok && !asJSON {
-					return a.printJobs(rows)
-				}
-				return a.printJSON(found)
-			})
+			rows, err := ask(cmd.Context(), a, (*company.Company).ListJobs, p)
+			if err != nil {
+				return err
+			}
+			if asJSON {
+				return a.printJSON(rows)
+			}
+			return a.printJobs(rows)
 		},
 	}
 	cmd.Flags().StringVar(&p.ProjectID, "project", "", "the project (required)")
@@ -133,7 +125,7 @@ func (a *app) printJobs(rows []company.JobRow) error {
 }
 
 // jobCommand is a command about one job.
-func jobCommand(a *app, name, short, long string, act func(context.Context, *company.Company, company.JobParams) (any, error)) *cobra.Command {
+func jobCommand[R any](a *app, name, short, long string, act func(*company.Company, context.Context, company.JobParams) (R, error)) *cobra.Command {
 	p := company.JobParams{}
 	cmd := &cobra.Command{
 		Use: name + " <dir>", Short: short, Long: long, Args: args("dir"),
@@ -143,13 +135,7 @@ func jobCommand(a *app, name, short, long string, act func(context.Context, *com
 				return err
 			}
 			p.WorkspaceDir = given[0]
-			return a.in(given[0], func(c *company.Company) error {
-				result, err := act(cmd.Context(), c, p)
-				if err != nil {
-					return err
-				}
-				return a.printJSON(result)
-			})
+			return printJSON(cmd.Context(), a, act, p)
 		},
 	}
 	cmd.Flags().StringVar(&p.ProjectID, "project", "", "the project (required)")
@@ -160,10 +146,7 @@ func jobCommand(a *app, name, short, long string, act func(context.Context, *com
 }
 
 func jobPollCommand(a *app) *cobra.Command {
-	cmd := jobCommand(a, "job:poll", "Show how a job is now", "Print a job as JSON, as job.poll answers it.",
-		func(ctx context.Context, c *company.Company, p company.JobParams) (any, error) {
-			return c.PollJob(ctx, p)
-		})
+	cmd := jobCommand(a, "job:poll", "Show how a job is now", "Print a job as JSON, as job.poll answers it.", (*company.Company).PollJob)
 	cmd.Aliases = []string{"job:show"}
 	return cmd
 }
@@ -177,13 +160,13 @@ func jobCollectCommand(a *app) *cobra.Command {
 
 With --wait it waits for the end of the job first; the exit status is 3 then when
 the result is not "succeeded".`,
-		func(ctx context.Context, c *company.Company, p company.JobParams) (any, error) {
+		func(c *company.Company, ctx context.Context, p company.JobParams) (company.CollectedJob, error) {
 			if !wait {
 				return c.CollectJob(ctx, p)
 			}
 			collected, err := c.AwaitJob(ctx, p)
 			if err == nil && (collected.Result == nil || collected.Result.Status != doc.ResultSucceeded) {
-				return nil, errors.Join(a.printJSON(collected), exitError{exitUnsuccessful})
+				return collected, errors.Join(a.printJSON(collected), exitError{exitUnsuccessful})
 			}
 			return collected, err
 		})
@@ -194,19 +177,9 @@ the result is not "succeeded".`,
 func jobCancelCommand(a *app) *cobra.Command {
 	return jobCommand(a, "job:cancel", "Cancel a job", `Cancel a job and stop what runs of it: SIGTERM to everything its worker started,
 SIGKILL to what is left after 1.5 seconds. Prints the job as JSON, as it is just
-after; job:collect --wait tells the end.`,
-		func(ctx context.Context, c *company.Company, p company.JobParams) (any, error) {
-			return c.CancelJob(ctx, p)
-		})
+after; job:collect --wait tells the end.`, (*company.Company).CancelJob)
 }
 
 func (a *app) jobIDs(cmd *cobra.Command, given []string) []string {
-	project := cmd.Flag("project").Value.String()
-	return a.known(given, func(c *company.Company) (ids []string, err error) {
-		counted, err := c.JobNames(project)
-		for _, j := range counted {
-			ids = append(ids, j.Job.JobID+"\t"+j.Status)
-		}
-		return ids, err
-	})
+	return known(a, (*company.Company).JobNames, projectOf(cmd, given), func(j doc.Job) string { return j.Job.JobID + "\t" + j.Status })
 }

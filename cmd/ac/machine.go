@@ -13,7 +13,7 @@ import (
 )
 
 func setRepoCommand(a *app) *cobra.Command {
-	var repo, dir string
+	var p company.MachineParams
 	cmd := &cobra.Command{
 		Use: "machine:set-repo <dir>", Short: "Say where a repository lies on this machine", Args: args("dir"),
 		Long:    "Say where a repository lies on this machine. The path is made absolute; it need not exist yet.",
@@ -22,20 +22,21 @@ func setRepoCommand(a *app) *cobra.Command {
 			if err := require(cmd, "repo", "path"); err != nil {
 				return err
 			}
-			abs, err := filepath.Abs(dir)
+			abs, err := filepath.Abs(p.Path)
 			if err != nil {
 				return err
 			}
-			return a.confirmed(given[0], func(c *company.Company) error { return c.MapRepo(cmd.Context(), repo, abs) })
+			p.WorkspaceDir, p.Path = given[0], abs
+			return a.confirmed(ask(cmd.Context(), a, (*company.Company).MapRepo, p))
 		},
 	}
-	cmd.Flags().StringVar(&repo, "repo", "", "id of the repository (required)")
-	cmd.Flags().StringVar(&dir, "path", "", "where it lies (required)")
+	cmd.Flags().StringVar(&p.Name, "repo", "", "id of the repository (required)")
+	cmd.Flags().StringVar(&p.Path, "path", "", "where it lies (required)")
 	return cmd
 }
 
 func setProviderBinCommand(a *app) *cobra.Command {
-	var provider, program string
+	var p company.MachineParams
 	cmd := &cobra.Command{
 		Use: "machine:set-provider-bin <dir>", Short: "Say which program a provider is on this machine", Args: args("dir"),
 		Long:    "Say which program a provider is on this machine: a command to be found in PATH, or a path, which is made absolute.",
@@ -44,24 +45,24 @@ func setProviderBinCommand(a *app) *cobra.Command {
 			if err := require(cmd, "provider", "path"); err != nil {
 				return err
 			}
-			if strings.ContainsRune(filepath.ToSlash(program), '/') {
-				abs, err := filepath.Abs(program)
+			if strings.ContainsRune(filepath.ToSlash(p.Path), '/') {
+				abs, err := filepath.Abs(p.Path)
 				if err != nil {
 					return err
 				}
-				program = abs
+				p.Path = abs
 			}
-			return a.confirmed(given[0], func(c *company.Company) error { return c.SetProviderBin(cmd.Context(), provider, program) })
+			p.WorkspaceDir = given[0]
+			return a.confirmed(ask(cmd.Context(), a, (*company.Company).SetProviderBin, p))
 		},
 	}
-	cmd.Flags().StringVar(&provider, "provider", "", "codex, claude, gemini, ... (required)")
-	cmd.Flags().StringVar(&program, "path", "", "a command or a path (required)")
+	cmd.Flags().StringVar(&p.Name, "provider", "", "codex, claude, gemini, ... (required)")
+	cmd.Flags().StringVar(&p.Path, "path", "", "a command or a path (required)")
 	return cmd
 }
 
-// confirmed runs an operation that has nothing to show.
-func (a *app) confirmed(dir string, fn func(*company.Company) error) error {
-	err := a.in(dir, fn)
+// confirmed says that an operation was carried out that has nothing to show.
+func (a *app) confirmed(_ company.OK, err error) error {
 	if err == nil {
 		fmt.Fprintln(a.stdout, "OK")
 	}

@@ -36,7 +36,7 @@ func Main(args []string) int {
 	a := &app{stdin: os.Stdin, stdout: &output{file: os.Stdout}, stderr: os.Stderr}
 	var err error
 	if a.executable, err = os.Executable(); err != nil {
-		a.fail(err)
+		a.fail("", err)
 		return exitFailure
 	}
 	return a.run(context.Background(), args)
@@ -110,7 +110,7 @@ func (a *app) run(ctx context.Context, args []string) int {
 	root := newRoot(a)
 	args, err := spread(root, args)
 	if err != nil {
-		a.fail(err)
+		a.fail("", err)
 		return exitFailure
 	}
 	root.SetArgs(args)
@@ -122,7 +122,7 @@ func (a *app) run(ctx context.Context, args []string) int {
 		_ = root.Help() // it only fails where stderr cannot be written
 		return exitFailure
 	}
-	err = root.ExecuteContext(ctx)
+	cmd, err := root.ExecuteContextC(ctx)
 	if err == nil {
 		err = a.unwritten()
 	}
@@ -130,7 +130,7 @@ func (a *app) run(ctx context.Context, args []string) int {
 		return code.code
 	}
 	if err != nil {
-		a.fail(err)
+		a.fail(cmd.Name(), err)
 		return exitFailure
 	}
 	return 0

@@ -28,13 +28,7 @@ somebody approves. Print the ids as JSON, on one line.
 				return err
 			}
 			p.WorkspaceDir = given[0]
-			return a.across(func(all *company.Companies) error {
-				made, err := check(cmd.Context(), all, "memory.propose_delta", p)
-				if err != nil {
-					return invalidParams(err)
-				}
-				return a.printLine(made)
-			})
+			return printLine(cmd.Context(), a, (*company.Company).ProposeDelta, p)
 		},
 	}
 	cmd.Flags().StringVar(&p.ProjectID, "project", "", "id of the project (required)")
@@ -70,13 +64,7 @@ nothing is done when the change is not the one that was looked at.`,
 				return err
 			}
 			p.WorkspaceDir = given[0]
-			return a.across(func(all *company.Companies) error {
-				made, err := check(cmd.Context(), all, "memory.approve_delta", p)
-				if err != nil {
-					return invalidParams(err)
-				}
-				return a.printLine(made)
-			})
+			return printLine(cmd.Context(), a, (*company.Company).ApproveDelta, p)
 		},
 	}
 	itemFlags(a, cmd, &p.ProjectID, &p.ArtifactID)
@@ -102,7 +90,7 @@ more (conflict). The hash stands for exactly this change: see memory:approve.`,
 			}
 			p.WorkspaceDir = given[0]
 			return a.across(func(all *company.Companies) error {
-				seen, err := preview(cmd.Context(), all, p)
+				seen, err := do(cmd.Context(), all, (*company.Company).PreviewDelta, p)
 				if err != nil {
 					return err
 				}

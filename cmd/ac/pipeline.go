@@ -14,7 +14,7 @@ import (
 )
 
 func artifactFillCommand(a *app) *cobra.Command {
-	var p pipeline.FillSpec
+	var p company.FillArtifactParams
 	var file string
 	cmd := &cobra.Command{
 		Use: "artifact:fill <dir>", Short: "Have an agent write an artifact", Args: args("dir"),
@@ -30,13 +30,14 @@ or 143 when it was interrupted, with the run stopped.`,
 			if err := require(cmd, "project", "artifact", "agent"); err != nil {
 				return err
 			}
-			if p.Prompt, err = textOrFile(cmd, "prompt", "prompt-file", p.Prompt, file); err != nil {
+			if p.Spec.Prompt, err = textOrFile(cmd, "prompt", "prompt-file", p.Spec.Prompt, file); err != nil {
 				return err
 			}
+			p.WorkspaceDir = given[0]
 			return a.interruptible(cmd.Context(), func(ctx context.Context, all *company.Companies) error {
-				filled, err := all.In(given[0]).FillArtifact(ctx, p)
+				filled, err := do(ctx, all, (*company.Company).FillArtifact, p)
 				if err != nil {
-					return invalidParams(err)
+					return err
 				}
 				if err := a.printJSON(filled); err != nil || filled.OK {
 					return err
@@ -48,11 +49,11 @@ or 143 when it was interrupted, with the run stopped.`,
 	cmd.Flags().StringVar(&p.ProjectID, "project", "", "id of the project (required)")
 	cmd.Flags().StringVar(&p.ArtifactID, "artifact", "", "id of the artifact (required)")
 	cmd.Flags().StringVar(&p.AgentID, "agent", "", "id of the agent (required)")
-	cmd.Flags().StringVar(&p.Provider, "provider", "", "codex, claude or gemini (default the agent's)")
-	cmd.Flags().StringVar(&p.Model, "model", "", "model to ask for")
-	cmd.Flags().StringVar(&p.Prompt, "prompt", "", "further instructions")
+	cmd.Flags().StringVar(&p.Spec.Provider, "provider", "", "codex, claude or gemini (default the agent's)")
+	cmd.Flags().StringVar(&p.Spec.Model, "model", "", "model to ask for")
+	cmd.Flags().StringVar(&p.Spec.Prompt, "prompt", "", "further instructions")
 	cmd.Flags().StringVar(&file, "prompt-file", "", "file with further instructions")
-	cmd.Flags().StringVar(&p.RepoID, "repo", "", "id of the repository to run in")
+	cmd.Flags().StringVar(&p.Spec.RepoID, "repo", "", "id of the repository to run in")
 	cmd.Flags().StringVar(&p.WorkdirRel, "subdir", "", "directory within the repository")
 	completeFlag(cmd, "project", a.projectIDs)
 	completeFlag(cmd, "artifact", a.artifactIDs)
@@ -85,7 +86,7 @@ func intakeFlags(a *app, cmd *cobra.Command, p *pipeline.IntakeSpec) {
 }
 
 func pipelineIntakeCommand(a *app) *cobra.Command {
-	var p pipeline.IntakeSpec
+	var p company.IntakeParams
 	cmd := &cobra.Command{
 		Use: "pipeline:intake <dir>", Short: "Set a project up with what is to be written about it", Args: args("dir"),
 		Long: `Make a project with a brief, clarifications, a proposal for each manager and a
@@ -97,21 +98,16 @@ nothing.`,
 			if err := require(cmd, "name", "ceo", "director", "managers"); err != nil {
 				return err
 			}
-			return a.in(given[0], func(c *company.Company) error {
-				made, err := c.TakeIn(cmd.Context(), p)
-				if err != nil {
-					return invalidParams(err)
-				}
-				return a.printJSON(made)
-			})
+			p.WorkspaceDir = given[0]
+			return printJSON(cmd.Context(), a, (*company.Company).TakeIn, p)
 		},
 	}
-	intakeFlags(a, cmd, &p)
+	intakeFlags(a, cmd, &p.Spec)
 	return cmd
 }
 
 func pipelinePlanCommand(a *app) *cobra.Command {
-	var p pipeline.PlanSpec
+	var p company.MakePlanParams
 	var file string
 	cmd := &cobra.Command{
 		Use: "pipeline:plan <dir>", Short: "Set a project up and have its agents plan it", Args: args("dir"),
@@ -126,24 +122,25 @@ Exit status: 130 or 143 when it was interrupted, with the runs stopped.`,
 			if err := require(cmd, "name", "ceo", "director", "managers"); err != nil {
 				return err
 			}
-			if p.Brief, err = textOrFile(cmd, "intake", "intake-file", p.Brief, file); err != nil {
+			if p.Spec.Brief, err = textOrFile(cmd, "intake", "intake-file", p.Spec.Brief, file); err != nil {
 				return err
 			}
-			if strings.TrimSpace(p.Brief) == "" {
+			if strings.TrimSpace(p.Spec.Brief) == "" {
 				return usageError{"required option --intake or --intake-file is missing or blank"}
 			}
+			p.WorkspaceDir = given[0]
 			return a.interruptible(cmd.Context(), func(ctx context.Context, all *company.Companies) error {
-				plan, err := all.In(given[0]).MakePlan(ctx, p)
+				plan, err := do(ctx, all, (*company.Company).MakePlan, p)
 				if err != nil {
-					return invalidParams(err)
+					return err
 				}
 				return a.printJSON(plan)
 			})
 		},
 	}
-	intakeFlags(a, cmd, &p.IntakeSpec)
-	cmd.Flags().StringVar(&p.Brief, "intake", "", "what the project is to be")
+	intakeFlags(a, cmd, &p.Spec.IntakeSpec)
+	cmd.Flags().StringVar(&p.Spec.Brief, "intake", "", "what the project is to be")
 	cmd.Flags().StringVar(&file, "intake-file", "", "file that says what the project is to be")
-	cmd.Flags().StringVar(&p.Model, "model", "", "model to ask for")
+	cmd.Flags().StringVar(&p.Spec.Model, "model", "", "model to ask for")
 	return cmd
 }

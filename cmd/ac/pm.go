@@ -3,7 +3,6 @@ package main
 // pm:snapshot, pm:gantt, pm:recommend and pm:apply.
 
 import (
-	"context"
 	"errors"
 	"fmt"
 	"os"
@@ -38,19 +37,22 @@ is the result of pm.snapshot.`,
 				p.Scope = company.Scope{Scope: conversation.ScopeProject, ProjectID: project}
 			}
 			return a.across(func(all *company.Companies) error {
-				found, err := check(cmd.Context(), all, "pm.snapshot", p)
+				plan, err := do(cmd.Context(), all, (*company.Company).Plan, p)
 				if err != nil {
-					return invalidParams(err)
+					return err
 				}
 				if asJSON {
-					return a.printJSON(found)
+					return a.printJSON(plan)
 				}
-				plan, _ := found.(snapshot.Plan)
 				if err := a.printPortfolio(plan.Workspace); err != nil || project == "" {
 					return err
 				}
 				fmt.Fprintln(a.stdout)
-				return a.printGantt(cmd.Context(), all.In(given[0]), project)
+				schedule, err := do(cmd.Context(), all, (*company.Company).Schedule, company.ProjectParams{Dir: p.Dir, ProjectID: project})
+				if err != nil {
+					return err
+				}
+				return a.printGantt(&schedule)
 			})
 		},
 	}
@@ -83,13 +85,9 @@ func (a *app) printPortfolio(p snapshot.Portfolio) error {
 	return nil
 }
 
-func (a *app) printGantt(ctx context.Context, c *company.Company, project string) error {
-	plan, name, err := c.Schedule(ctx, project)
-	if err != nil {
-		return err
-	}
-	fmt.Fprintf(a.stdout, "%s\n\n", terminal.Printable(name))
-	return plan.WriteText(a.stdout, a.columns(), workspace.SystemEnv().Clock.Now())
+func (a *app) printGantt(s *company.Schedule) error {
+	fmt.Fprintf(a.stdout, "%s\n\n", terminal.Printable(s.ProjectName))
+	return s.Plan.WriteText(a.stdout, a.columns(), workspace.SystemEnv().Clock.Now())
 }
 
 // columns is how wide the terminal is, or what COLUMNS says, or 100.
@@ -106,7 +104,8 @@ func (a *app) columns() int {
 }
 
 func pmGanttCommand(a *app) *cobra.Command {
-	project, file := "", ""
+	var p company.ProjectParams
+	file := ""
 	cmd := &cobra.Command{
 		Use: "pm:gantt <dir>", Short: "Draw the plan of a project, in the terminal or as a picture", Args: args("dir"),
 		Long: `Draw the tasks of a project in time: what is done, what is critical, slack,
@@ -116,19 +115,18 @@ dependencies, and today. With --svg it becomes a picture that stands by itself.`
 			if err := require(cmd, "project"); err != nil {
 				return err
 			}
-			return a.in(given[0], func(c *company.Company) error {
-				if file == "" {
-					return a.printGantt(cmd.Context(), c, project)
-				}
-				plan, name, err := c.Schedule(cmd.Context(), project)
-				if err != nil {
-					return err
-				}
-				return a.writePicture(file, name, &plan)
-			})
+			p.WorkspaceDir = given[0]
+			schedule, err := ask(cmd.Context(), a, (*company.Company).Schedule, p)
+			if err != nil {
+				return err
+			}
+			if file == "" {
+				return a.printGantt(&schedule)
+			}
+			return a.writePicture(file, schedule.ProjectName, &schedule.Plan)
 		},
 	}
-	cmd.Flags().StringVar(&project, "project", "", "id of the project (required)")
+	cmd.Flags().StringVar(&p.ProjectID, "project", "", "id of the project (required)")
 	cmd.Flags().StringVar(&file, "svg", "", "write a picture into this file; - for stdout")
 	completeFlag(cmd, "project", a.projectIDs)
 	return cmd
@@ -168,17 +166,14 @@ func pmRecommendCommand(a *app) *cobra.Command {
 				return err
 			}
 			p.WorkspaceDir = given[0]
-			return a.across(func(all *company.Companies) error {
-				found, err := check(cmd.Context(), all, "pm.recommend_allocations", p)
-				if err != nil {
-					return invalidParams(err)
-				}
-				if asJSON {
-					return a.printJSON(found)
-				}
-				result, _ := found.(company.RecommendResult)
-				return a.printRecommendations(result.Recommendations)
-			})
+			result, err := ask(cmd.Context(), a, (*company.Company).Recommend, p)
+			if err != nil {
+				return err
+			}
+			if asJSON {
+				return a.printJSON(result)
+			}
+			return a.printRecommendations(result.Recommendations)
 		},
 	}
 	cmd.Flags().StringVar(&p.ProjectID, "project", "", "id of the project (required)")
@@ -223,22 +218,20 @@ pm.apply_allocations.`,
 			}
 			return a.across(func(all *company.Companies) error {
 				p := company.ApplyParams{Dir: company.Dir{WorkspaceDir: given[0]}, ProjectID: project, AppliedBy: by}
-				found, err := check(cmd.Context(), all, "pm.recommend_allocations", company.ProjectParams{Dir: p.Dir, ProjectID: project})
+				recommended, err := do(cmd.Context(), all, (*company.Company).Recommend, company.ProjectParams{Dir: p.Dir, ProjectID: project})
 				if err != nil {
-					return invalidParams(err)
+					return err
 				}
-				recommended, _ := found.(company.RecommendResult)
 				if p.Items, err = allocations(recommended.Recommendations, tasks); err != nil {
 					return err
 				}
-				found, err = check(cmd.Context(), all, "pm.apply_allocations", p)
+				applied, err := do(cmd.Context(), all, (*company.Company).Apply, p)
 				if err != nil {
-					return invalidParams(err)
+					return err
 				}
 				if asJSON {
-					return a.printJSON(found)
+					return a.printJSON(applied)
 				}
-				applied, _ := found.(company.ApplyResult)
 				for _, id := range applied.UpdatedTaskIDs {
 					fmt.Fprintln(a.stdout, id)
 				}

@@ -13,16 +13,14 @@ import (
 	"ac/company"
 )
 
-// printed runs a method with params from the command line and prints its result.
-// What SIGINT or SIGTERM interrupts is taken back.
-func (a *app) printed(cmd *cobra.Command, method string, params any) (result any, err error) {
-	err = interruptible(cmd.Context(), func(ctx context.Context) error {
-		return a.across(func(all *company.Companies) (err error) {
-			if result, err = check(ctx, all, method, params); err != nil {
-				return err
-			}
-			return a.printJSON(result)
-		})
+// unlessInterrupted is ask for work that SIGINT or SIGTERM interrupts, which is taken
+// back then. It prints the result.
+func unlessInterrupted[P inWorkspace, R any](cmd *cobra.Command, a *app, op func(*company.Company, context.Context, P) (R, error), p P) (result R, err error) {
+	err = interruptible(cmd.Context(), func(ctx context.Context) (err error) {
+		if result, err = ask(ctx, a, op, p); err != nil {
+			return err
+		}
+		return a.printJSON(result)
 	})
 	return result, err
 }
@@ -65,7 +63,7 @@ kept as it was below .local/migrations. Runs may go on meanwhile.`,
 		Example: "  ac workspace:migrate ./acme --dry-run\n  ac workspace:migrate ./acme",
 		RunE: func(cmd *cobra.Command, given []string) error {
 			p.WorkspaceDir = given[0]
-			_, err := a.printed(cmd, "workspace.migrate", p)
+			_, err := unlessInterrupted(cmd, a, (*company.Company).Migrate, p)
 			return err
 		},
 	}
@@ -85,7 +83,7 @@ workspace in which sessions or jobs run.`,
 		Example: "  ac workspace:export ./acme ./backup\n  ac workspace:export ./acme ./backup --include-local --force",
 		RunE: func(cmd *cobra.Command, given []string) error {
 			p.WorkspaceDir, p.OutDir = given[0], given[1]
-			_, err := a.printed(cmd, "workspace.export", p)
+			_, err := unlessInterrupted(cmd, a, (*company.Company).Export, p)
 			return err
 		},
 	}
@@ -105,8 +103,8 @@ workspace does not validate.`,
 		Example: "  ac workspace:import ./backup ./acme",
 		RunE: func(cmd *cobra.Command, given []string) error {
 			p.SrcDir, p.WorkspaceDir = given[0], given[1]
-			result, err := a.printed(cmd, "workspace.import", p)
-			if imported, ok := result.(company.ImportResult); err == nil && ok && !imported.ValidationOK {
+			imported, err := unlessInterrupted(cmd, a, (*company.Company).Import, p)
+			if err == nil && !imported.ValidationOK {
 				return exitError{exitFindings}
 			}
 			return err

@@ -3,21 +3,19 @@ package main
 // The root command, and what all commands share.
 
 import (
-	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"os"
 	"runtime/debug"
+	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
 
-	"ac/company"
 	"ac/internal/fault"
 	"ac/internal/terminal"
 	"ac/rpc"
-	"ac/workspace"
 )
 
 // Set by the linker for releases; the facts of the commit are empty where they
@@ -113,12 +111,12 @@ func helpCommand() *cobra.Command {
 
 // fail says what went wrong: faults of the command line in lower case, as
 // option parsers do, failures of the work in upper case. One line is said.
-func (a *app) fail(err error) {
+func (a *app) fail(command string, err error) {
 	if usage, ok := errors.AsType[usageError](err); ok {
 		fmt.Fprintf(a.stderr, "error: %s\n", oneLine(usage.message))
 		return
 	}
-	fmt.Fprintf(a.stderr, "ERROR: %s\n", oneLine(describe(err)))
+	fmt.Fprintf(a.stderr, "ERROR: %s\n", oneLine(describe(command, err)))
 	if os.Getenv("AC_DEBUG") == "1" {
 		fmt.Fprintf(a.stderr, "%s", debug.Stack())
 	}
@@ -129,19 +127,28 @@ func oneLine(text string) string {
 	return terminal.Quoted(strings.ReplaceAll(strings.TrimSpace(text), "\n", "; "))
 }
 
-// describe gives the message of an error; for invalid params that is the list
-// of issues as JSON, as in the data of an answer.
-func describe(err error) string {
-	if e, ok := errors.AsType[*fault.Error](err); ok && e.Reason == fault.InvalidParams {
+// issuesAsJSON are the commands that say what is wrong with params as JSON, as their
+// callers are used to; all others say it in words.
+func issuesAsJSON(command string) bool {
+	family, _, _ := strings.Cut(command, ":")
+	return command == "agent:new" || slices.Contains([]string{"workspace", "team", "project", "machine", "run", "sharepack", "worktree"}, family)
+}
+
+// describe is the message of an error with what is wrong with each param.
+func describe(command string, err error) string {
+	e, ok := errors.AsType[*fault.Error](err)
+	if !ok || e.Reason != fault.InvalidParams {
+		return err.Error()
+	}
+	if issuesAsJSON(command) {
 		if text, err := rpc.Encode(e.Issues); err == nil {
 			return string(text)
 		}
 	}
-	return err.Error()
+	return e.InFull()
 }
 
-// invalidParams says what is wrong with params in words, for commands whose
-// caller wrote them.
+// invalidParams is an error that says in words what is wrong with each param.
 func invalidParams(err error) error {
 	e, ok := errors.AsType[*fault.Error](err)
 	if !ok || e.Reason != fault.InvalidParams {
@@ -175,16 +182,6 @@ func require(cmd *cobra.Command, names ...string) error {
 	return nil
 }
 
-// in runs one operation on a workspace and releases it.
-func (a *app) in(dir string, fn func(*company.Company) error) error {
-	return a.across(func(all *company.Companies) error { return fn(all.In(dir)) })
-}
-
-func (a *app) across(fn func(*company.Companies) error) error {
-	all := company.New(company.Options{Env: workspace.SystemEnv(), Executable: a.executable, Version: buildVersion()})
-	return errors.Join(fn(all), all.Close())
-}
-
 // printJSON prints a value indented by two, as commands do.
 func (a *app) printJSON(v any) error {
 	enc := json.NewEncoder(a.stdout)
@@ -200,13 +197,4 @@ func (a *app) printLine(v any) error {
 		_, err = fmt.Fprintf(a.stdout, "%s\n", text)
 	}
 	return err
-}
-
-// check binds the rules of params that a command made from its options.
-func check[P any](ctx context.Context, all *company.Companies, method string, params P) (any, error) {
-	text, err := json.Marshal(params)
-	if err != nil {
-		return nil, err
-	}
-	return rpc.NewTable(buildVersion()).Call(ctx, all, method, text)
 }

@@ -31,17 +31,14 @@ func runNewCommand(a *app) *cobra.Command {
 				return err
 			}
 			p.WorkspaceDir = given[0]
-			return a.across(func(all *company.Companies) error {
-				result, err := check(cmd.Context(), all, "run.create", p)
-				if err != nil {
-					return err
-				}
-				made, _ := result.(company.CreateRunResult)
-				return a.printLine(struct {
-					RunID         string `json:"run_id"`
-					ContextPackID string `json:"context_pack_id"`
-				}{made.RunID, made.ContextPackID})
-			})
+			made, err := ask(cmd.Context(), a, (*company.Company).CreateRun, p)
+			if err != nil {
+				return err
+			}
+			return a.printLine(struct {
+				RunID         string `json:"run_id"`
+				ContextPackID string `json:"context_pack_id"`
+			}{made.RunID, made.ContextPackID})
 		},
 	}
 	cmd.Flags().StringVar(&p.ProjectID, "project", "", "id of the project (required)")
@@ -63,13 +60,7 @@ func runDiscardCommand(a *app) *cobra.Command {
 				return err
 			}
 			p.WorkspaceDir = given[0]
-			return a.across(func(all *company.Companies) error {
-				result, err := check(cmd.Context(), all, "run.discard", p)
-				if err != nil {
-					return err
-				}
-				return a.printJSON(result)
-			})
+			return printJSON(cmd.Context(), a, (*company.Company).DiscardRun, p)
 		},
 	}
 	cmd.Flags().StringVar(&p.ProjectID, "project", "", "id of the project (required)")
@@ -88,13 +79,7 @@ func runListCommand(a *app) *cobra.Command {
 		Example: "  ac run:list ./acme\n  ac run:list ./acme --project proj_01M7WQGTQHQA1J50C42GD1KN1S",
 		RunE: func(cmd *cobra.Command, given []string) error {
 			p.WorkspaceDir = given[0]
-			return a.across(func(all *company.Companies) error {
-				rows, err := check(cmd.Context(), all, "run.list", listRuns{given[0], p.ProjectID})
-				if err != nil {
-					return err
-				}
-				return a.printJSON(rows)
-			})
+			return printJSON(cmd.Context(), a, (*company.Company).ListRuns, p)
 		},
 	}
 	cmd.Flags().StringVar(&p.ProjectID, "project", "", "id of a project")
@@ -102,21 +87,8 @@ func runListCommand(a *app) *cobra.Command {
 	return cmd
 }
 
-// listRuns and replayRun are params with options that were not given left out.
-type listRuns struct {
-	WorkspaceDir string `json:"workspace_dir"`
-	ProjectID    string `json:"project_id,omitempty"`
-}
-
-type replayRun struct {
-	listRuns
-	RunID string `json:"run_id"`
-	Tail  int    `json:"tail,omitempty"`
-	Mode  string `json:"mode"`
-}
-
 func runReplayCommand(a *app) *cobra.Command {
-	var p replayRun
+	var p company.ReplayParams
 	var tail string
 	cmd := &cobra.Command{
 		Use: "run:replay <dir>", Short: "Print the log of a run", Args: args("dir"),
@@ -134,15 +106,11 @@ says; use log:verify to have faults as a status.`,
 			if n, err := strconv.Atoi(tail); err == nil && n > 0 {
 				p.Tail = n
 			}
-			return a.across(func(all *company.Companies) error {
-				result, err := check(cmd.Context(), all, "run.replay", p)
-				if err != nil {
-					return err
-				}
-				replay, _ := result.(company.ReplayResult)
+			replay, err := ask(cmd.Context(), a, (*company.Company).Replay, p)
+			if err == nil {
 				a.printReplay(replay)
-				return nil
-			})
+			}
+			return err
 		},
 	}
 	cmd.Flags().StringVar(&p.ProjectID, "project", "", "id of the project (required)")
@@ -324,11 +292,8 @@ func (a *app) execute(ctx context.Context, o executeOptions) error {
 		case <-done:
 		}
 	}()
-	var record company.Executed
-	err := a.in(o.WorkspaceDir, func(c *company.Company) (err error) {
-		record, err = c.Execute(ctx, o.ExecuteParams, interrupt)
-		return err
-	})
+	o.Interrupt = interrupt
+	record, err := ask(ctx, a, (*company.Company).Execute, o.ExecuteParams)
 	close(done)
 	<-waited
 	if number, ok := caught.(syscall.Signal); ok {

@@ -30,13 +30,8 @@ behind.`,
 			if err := require(cmd, "project", "by"); err != nil {
 				return err
 			}
-			return a.in(given[0], func(c *company.Company) error {
-				made, err := c.CreateSharePack(cmd.Context(), p)
-				if err != nil {
-					return err
-				}
-				return a.printLine(made)
-			})
+			p.WorkspaceDir = given[0]
+			return printLine(cmd.Context(), a, (*company.Company).CreateSharePack, p)
 		},
 	}
 	cmd.Flags().StringVar(&p.ProjectID, "project", "", "id of the project (required)")
@@ -46,18 +41,8 @@ behind.`,
 	return cmd
 }
 
-// replaySharePack is the params with options that were not given left out.
-type replaySharePack struct {
-	WorkspaceDir string `json:"workspace_dir"`
-	ProjectID    string `json:"project_id"`
-	SharePackID  string `json:"share_pack_id"`
-	RunID        string `json:"run_id,omitempty"`
-	Tail         int    `json:"tail,omitempty"`
-	Mode         string `json:"mode"`
-}
-
 func sharePackReplayCommand(a *app) *cobra.Command {
-	var p replaySharePack
+	var p company.ReplaySharePackParams
 	tail, asJSON := "", false
 	cmd := &cobra.Command{
 		Use: "sharepack:replay <dir>", Short: "Print the logs in a share pack", Args: args("dir"),
@@ -75,13 +60,7 @@ original log. Exit status: 0, whatever the logs say.`,
 			if n, err := strconv.Atoi(tail); err == nil && n > 0 {
 				p.Tail = n
 			}
-			return a.across(func(all *company.Companies) error {
-				result, err := check(cmd.Context(), all, "sharepack.replay", p)
-				if err != nil {
-					return err
-				}
-				return a.printLine(result)
-			})
+			return printLine(cmd.Context(), a, (*company.Company).ReplaySharePack, p)
 		},
 	}
 	cmd.Flags().StringVar(&p.ProjectID, "project", "", "id of the project (required)")

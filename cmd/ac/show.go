@@ -24,7 +24,7 @@ type shownItem struct {
 }
 
 func inboxShowCommand(a *app) *cobra.Command {
-	var p readArtifact
+	var p company.ReadArtifactParams
 	asJSON := false
 	cmd := &cobra.Command{
 		Use: "inbox:show <dir>", Short: "Show an item that waits for a decision, with what it would change", Args: args("dir"),
@@ -50,31 +50,21 @@ does.`,
 			})
 		},
 	}
-	p.flags(a, cmd)
+	readFlags(a, cmd, &p)
 	cmd.Flags().BoolVar(&asJSON, "json", false, "print JSON")
 	return cmd
 }
 
-func show(ctx context.Context, all *company.Companies, p readArtifact) (shown shownItem, err error) {
-	read, err := check(ctx, all, "artifact.read", p)
-	if err != nil {
-		return shown, invalidParams(err)
+func show(ctx context.Context, all *company.Companies, p company.ReadArtifactParams) (shown shownItem, err error) {
+	if shown.Artifact, err = do(ctx, all, (*company.Company).ReadArtifact, p); err != nil {
+		return shown, err
 	}
-	shown.Artifact = read.(company.ReadArtifactResult) //nolint:forcetypeassert // the result of this method
 	if shown.Artifact.Frontmatter.Get("type").Text != "memory_delta" {
 		return shown, nil
 	}
-	seen, err := preview(ctx, all, company.ItemParams{Dir: company.Dir{WorkspaceDir: p.WorkspaceDir}, ProjectID: p.ProjectID, ArtifactID: p.ArtifactID})
+	seen, err := do(ctx, all, (*company.Company).PreviewDelta, company.ItemParams{Dir: company.Dir{WorkspaceDir: p.WorkspaceDir}, ProjectID: p.ProjectID, ArtifactID: p.ArtifactID})
 	shown.Preview = &seen
 	return shown, err
-}
-
-func preview(ctx context.Context, all *company.Companies, p company.ItemParams) (company.DeltaPreview, error) {
-	seen, err := check(ctx, all, "memory.preview_delta", p)
-	if err != nil {
-		return company.DeltaPreview{}, invalidParams(err)
-	}
-	return seen.(company.DeltaPreview), nil //nolint:forcetypeassert // the result of this method
 }
 
 // page collects what is printed at once. Control characters of what others

@@ -11,104 +11,93 @@ import (
 
 	"ac/cmd/ac/dashboard"
 	"ac/company"
-	"ac/governance"
 	"ac/snapshot"
 	"ac/workspace/doc"
 )
 
-// indexStep is what the options of snapshots ask of the index.
-type indexStep struct {
-	RefreshIndex bool `json:"refresh_index"`
-	SyncIndex    bool `json:"sync_index"`
-	noSync       bool
+// indexFlags declares what snapshots ask of the index. What it returns settles it.
+func indexFlags(cmd *cobra.Command, step *company.IndexStep) (settle func()) {
+	noSync := false
+	cmd.Flags().BoolVar(&step.RefreshIndex, "refresh-index", false, "build the index anew first")
+	cmd.Flags().BoolVar(&noSync, "no-sync-index", false, "take the index as it is")
+	return func() { step.SyncIndex = !noSync }
 }
 
-func (s *indexStep) flags(cmd *cobra.Command) {
-	cmd.Flags().BoolVar(&s.RefreshIndex, "refresh-index", false, "build the index anew first")
-	cmd.Flags().BoolVar(&s.noSync, "no-sync-index", false, "take the index as it is")
+// itemLimitFlags and screenLimitFlags declare how much is shown.
+func itemLimitFlags(cmd *cobra.Command, l *company.ItemLimits) {
+	cmd.Flags().IntVar(&l.PendingLimit, "pending-limit", 200, "at most so many pending items, 5000 in any case")
+	cmd.Flags().IntVar(&l.DecisionsLimit, "decisions-limit", 200, "at most so many decisions, 5000 in any case")
 }
 
-// monitorRuns, inboxSnapshot and uiSnapshot are params with options that were
-// not given left out.
-type monitorRuns struct {
-	listRuns
-	indexStep
-	Limit int `json:"limit"`
+func screenLimitFlags(cmd *cobra.Command, l *company.ScreenLimits) {
+	itemLimitFlags(cmd, &l.ItemLimits)
+	cmd.Flags().IntVar(&l.MonitorLimit, "monitor-limit", 200, "at most so many runs, 5000 in any case")
 }
 
-type inboxSnapshot struct {
-	listRuns
-	indexStep
-	PendingLimit   int `json:"pending_limit"`
-	DecisionsLimit int `json:"decisions_limit"`
-}
-
-type uiSnapshot struct {
-	inboxSnapshot
-	MonitorLimit int `json:"monitor_limit"`
-}
-
-func (p *inboxSnapshot) flags(a *app, cmd *cobra.Command) {
-	cmd.Flags().StringVar(&p.ProjectID, "project", "", "id of a project")
-	cmd.Flags().IntVar(&p.PendingLimit, "pending-limit", 200, "at most so many pending items, 5000 in any case")
-	cmd.Flags().IntVar(&p.DecisionsLimit, "decisions-limit", 200, "at most so many decisions, 5000 in any case")
-	p.indexStep.flags(cmd)
+// someProjectFlag declares the option that names a project, which may be left out.
+func someProjectFlag(a *app, cmd *cobra.Command, project *string) {
+	cmd.Flags().StringVar(project, "project", "", "id of a project")
 	completeFlag(cmd, "project", a.projectIDs)
 }
 
-func (p *uiSnapshot) flags(a *app, cmd *cobra.Command) {
-	p.inboxSnapshot.flags(a, cmd)
-	cmd.Flags().IntVar(&p.MonitorLimit, "monitor-limit", 200, "at most so many runs, 5000 in any case")
-}
-
 func monitorRunsCommand(a *app) *cobra.Command {
-	var p monitorRuns
+	var p company.MonitorParams
+	settle := func() {}
 	cmd := &cobra.Command{
 		Use: "monitor:runs <dir>", Short: "Show runs with their sessions and what their logs say", Args: args("dir"),
 		Example: "  ac monitor:runs ./acme --limit 20\n  ac monitor:runs ./acme --project proj_01M7WQGTQHQA1J50C42GD1KN1S --no-sync-index",
 		RunE: func(cmd *cobra.Command, given []string) error {
-			p.WorkspaceDir, p.SyncIndex = given[0], !p.noSync
-			return a.printCall(cmd, "monitor.snapshot", p)
+			p.WorkspaceDir = given[0]
+			settle()
+			return printJSON(cmd.Context(), a, (*company.Company).Monitor, p)
 		},
 	}
-	cmd.Flags().StringVar(&p.ProjectID, "project", "", "id of a project")
+	someProjectFlag(a, cmd, &p.ProjectID)
 	cmd.Flags().IntVar(&p.Limit, "limit", 200, "at most so many runs, 5000 in any case")
-	p.flags(cmd)
-	completeFlag(cmd, "project", a.projectIDs)
+	settle = indexFlags(cmd, &p.IndexStep)
 	return cmd
 }
 
 func inboxSnapshotCommand(a *app) *cobra.Command {
-	var p inboxSnapshot
+	var p company.InboxParams
+	settle := func() {}
 	cmd := &cobra.Command{
 		Use: "inbox:snapshot <dir>", Short: "Show what waits for a decision, and what was decided", Args: args("dir"),
 		Example: "  ac inbox:snapshot ./acme\n  ac inbox:snapshot ./acme --project proj_01M7WQGTQHQA1J50C42GD1KN1S --decisions-limit 10",
 		RunE: func(cmd *cobra.Command, given []string) error {
-			p.WorkspaceDir, p.SyncIndex = given[0], !p.noSync
-			return a.printCall(cmd, "inbox.snapshot", p)
+			p.WorkspaceDir = given[0]
+			settle()
+			return printJSON(cmd.Context(), a, (*company.Company).Inbox, p)
 		},
 	}
-	p.flags(a, cmd)
+	someProjectFlag(a, cmd, &p.ProjectID)
+	itemLimitFlags(cmd, &p.ItemLimits)
+	settle = indexFlags(cmd, &p.IndexStep)
 	return cmd
 }
 
 func uiSnapshotCommand(a *app) *cobra.Command {
-	var p uiSnapshot
+	var p company.UIParams
+	settle := func() {}
 	cmd := &cobra.Command{
 		Use: "ui:snapshot <dir>", Short: "Show all that a manager's screen shows", Args: args("dir"),
 		Example: "  ac ui:snapshot ./acme --project proj_01M7WQGTQHQA1J50C42GD1KN1S\n  ac ui:snapshot ./acme --monitor-limit 20 --refresh-index",
 		RunE: func(cmd *cobra.Command, given []string) error {
-			p.WorkspaceDir, p.SyncIndex = given[0], !p.noSync
-			return a.printCall(cmd, "ui.snapshot", p)
+			p.WorkspaceDir = given[0]
+			settle()
+			return printJSON(cmd.Context(), a, (*company.Company).UI, p)
 		},
 	}
-	p.flags(a, cmd)
+	someProjectFlag(a, cmd, &p.ProjectID)
+	screenLimitFlags(cmd, &p.ScreenLimits)
+	settle = indexFlags(cmd, &p.IndexStep)
 	return cmd
 }
 
 // dashboardOptions are the options of ui:manager-dashboard.
 type dashboardOptions struct {
-	uiSnapshot
+	company.UIParams
+	settle           func() // what is asked of the index
 	actor            company.ActorParams
 	once, json, keep bool
 }
@@ -133,12 +122,14 @@ quit, or their first letters. Exit status: 0, whatever was decided or refused.`,
 			if err := oneOf("role", o.actor.ActorRole, doc.Roles()); err != nil {
 				return err
 			}
-			o.WorkspaceDir, o.SyncIndex = given[0], !o.noSync
-			return a.showDashboard(cmd.Context(), o)
+			o.WorkspaceDir = given[0]
+			return a.showDashboard(cmd.Context(), &o)
 		},
 	}
-	o.flags(a, cmd)
+	someProjectFlag(a, cmd, &o.ProjectID)
 	cmd.Flags().Lookup("project").Usage = "id of the project (required)"
+	screenLimitFlags(cmd, &o.ScreenLimits)
+	o.settle = indexFlags(cmd, &o.IndexStep)
 	cmd.Flags().StringVar(&o.actor.ActorID, "actor", "human", "id of who decides")
 	cmd.Flags().StringVar(&o.actor.ActorRole, "role", "manager", "role of who decides: human, ceo, director, manager or worker")
 	cmd.Flags().StringVar(&o.actor.ActorTeamID, "team", "", "team of who decides")
@@ -151,12 +142,13 @@ quit, or their first letters. Exit status: 0, whatever was decided or refused.`,
 	return cmd
 }
 
-func (a *app) showDashboard(ctx context.Context, o dashboardOptions) error {
+func (a *app) showDashboard(ctx context.Context, o *dashboardOptions) error {
 	return a.across(func(all *company.Companies) error {
+		o.settle()
 		take := func(ctx context.Context) (snapshot.UI, error) {
-			result, err := check(ctx, all, "ui.snapshot", o.uiSnapshot)
-			o.RefreshIndex, o.SyncIndex = false, !o.noSync // it was built anew, or has what was decided
-			ui, _ := result.(snapshot.UI)
+			ui, err := do(ctx, all, (*company.Company).UI, o.UIParams)
+			o.RefreshIndex = false // it was built anew
+			o.settle()             // it has what was decided
 			return ui, invalidParams(err)
 		}
 		if o.json {
@@ -170,12 +162,10 @@ func (a *app) showDashboard(ctx context.Context, o dashboardOptions) error {
 		loop := dashboard.Loop{
 			In: a.stdin, Out: a.stdout, Clear: !o.keep && isFile && term.IsTerminal(int(out.Fd())), Snapshot: take, Once: o.once,
 			Decide: func(ctx context.Context, d dashboard.Decision) (string, error) {
-				result, err := check(ctx, all, "inbox.resolve", company.ResolveParams{
-					Dir: company.Dir{WorkspaceDir: o.WorkspaceDir}, ProjectID: o.ProjectID, ArtifactID: d.ArtifactID, Decision: d.Decision,
-					Decider: company.Decider{ActorParams: o.actor, Notes: d.Notes},
+				resolved, err := do(ctx, all, (*company.Company).Resolve, company.ResolveParams{
+					Dir: o.Dir, ProjectID: o.ProjectID, ArtifactID: d.ArtifactID, Decision: d.Decision, Decider: company.Decider{ActorParams: o.actor, Notes: d.Notes},
 				})
 				o.SyncIndex = o.SyncIndex || err == nil // what is decided is shown, whatever else is
-				resolved, _ := result.(governance.Resolved)
 				return resolved.SubjectKind, invalidParams(err)
 			},
 		}

@@ -3,7 +3,6 @@ package main
 // task:*: making, planning, listing and checking tasks.
 
 import (
-	"context"
 	"encoding/json"
 	"fmt"
 	"slices"
@@ -31,8 +30,8 @@ func milestoneStatuses() []string {
 }
 
 func taskNewCommand(a *app) *cobra.Command {
-	var project string
-	var spec governance.TaskSpec
+	var p company.NewTaskParams
+	spec := &p.Spec
 	cmd := &cobra.Command{
 		Use: "task:new <dir>", Short: "Make a draft of a task and print its id", Args: args("dir"),
 		Example: "  ac task:new ./acme --project proj_01M7WQGTQHQA1J50C42GD1KN1S --title 'Sign in by mail'",
@@ -43,13 +42,11 @@ func taskNewCommand(a *app) *cobra.Command {
 			if err := oneOf("visibility", spec.Visibility, doc.Visibilities()); err != nil {
 				return err
 			}
-			return a.in(given[0], func(c *company.Company) error {
-				id, err := c.NewTask(cmd.Context(), project, spec)
-				return a.printID(id, invalidParams(err))
-			})
+			p.WorkspaceDir = given[0]
+			return a.printID(ask(cmd.Context(), a, (*company.Company).NewTask, p))
 		},
 	}
-	cmd.Flags().StringVar(&project, "project", "", "id of the project (required)")
+	cmd.Flags().StringVar(&p.ProjectID, "project", "", "id of the project (required)")
 	cmd.Flags().StringVar(&spec.Title, "title", "", "what is to be done, on one line (required)")
 	cmd.Flags().StringVar(&spec.Visibility, "visibility", "team", "who may see it: "+strings.Join(doc.Visibilities(), ", "))
 	cmd.Flags().StringVar(&spec.TeamID, "team", "", "id of the team that does it")
@@ -62,8 +59,8 @@ func taskNewCommand(a *app) *cobra.Command {
 }
 
 func taskAddMilestoneCommand(a *app) *cobra.Command {
-	var project, task string
-	var milestone doc.Milestone
+	var p company.AddMilestoneParams
+	milestone := &p.Milestone
 	cmd := &cobra.Command{
 		Use: "task:add-milestone <dir>", Short: "Add a milestone to a task and print its id", Args: args("dir"),
 		Long: `Add a milestone at the end of a task and print its id. The approval of one of
@@ -79,14 +76,12 @@ coding asks for a patch and for tests; that of the others asks for nothing.`,
 			if err := oneOf("status", milestone.Status, milestoneStatuses()); err != nil {
 				return err
 			}
-			return a.in(given[0], func(c *company.Company) error {
-				id, err := c.AddMilestone(cmd.Context(), project, task, milestone)
-				return a.printID(id, invalidParams(err))
-			})
+			p.WorkspaceDir = given[0]
+			return a.printID(ask(cmd.Context(), a, (*company.Company).AddMilestone, p))
 		},
 	}
-	cmd.Flags().StringVar(&project, "project", "", "id of the project (required)")
-	cmd.Flags().StringVar(&task, "task", "", "id of the task (required)")
+	cmd.Flags().StringVar(&p.ProjectID, "project", "", "id of the project (required)")
+	cmd.Flags().StringVar(&p.TaskID, "task", "", "id of the task (required)")
 	cmd.Flags().StringVar(&milestone.Title, "title", "", "what is reached with it (required)")
 	cmd.Flags().StringVar(&milestone.Kind, "kind", "", strings.Join(milestoneKinds(), ", ")+" (required)")
 	cmd.Flags().StringVar(&milestone.Status, "status", "draft", strings.Join(milestoneStatuses(), ", "))
@@ -137,16 +132,14 @@ func taskListCommand(a *app) *cobra.Command {
 				return err
 			}
 			p.WorkspaceDir = given[0]
-			return a.across(func(all *company.Companies) error {
-				found, err := check(cmd.Context(), all, "task.list", p)
-				if err != nil {
-					return invalidParams(err)
-				}
-				if asJSON {
-					return a.printJSON(found)
-				}
-				return a.printTasks(found)
-			})
+			list, err := ask(cmd.Context(), a, (*company.Company).ListTasks, p)
+			if err != nil {
+				return err
+			}
+			if asJSON {
+				return a.printJSON(list)
+			}
+			return a.printTasks(list)
 		},
 	}
 	cmd.Flags().StringVar(&p.ProjectID, "project", "", "id of the project (required)")
@@ -155,8 +148,7 @@ func taskListCommand(a *app) *cobra.Command {
 	return cmd
 }
 
-func (a *app) printTasks(found any) error {
-	list, _ := found.(company.ListTasksResult)
+func (a *app) printTasks(list company.ListTasksResult) error {
 	if len(list.Tasks) == 0 {
 		fmt.Fprintln(a.stdout, "no tasks")
 		return nil
@@ -203,16 +195,14 @@ Print the plan, or with --json the result of task.update_plan.`,
 			if slices.ContainsFunc([]string{"provider", "model", "agent", "tokens", "by"}, changed) {
 				p.ExecutionPlan = &plan
 			}
-			return a.across(func(all *company.Companies) error {
-				result, err := check(cmd.Context(), all, "task.update_plan", p)
-				if err != nil {
-					return invalidParams(err)
-				}
-				if asJSON {
-					return a.printJSON(result)
-				}
-				return a.printPlan(result)
-			})
+			task, err := ask(cmd.Context(), a, (*company.Company).UpdatePlan, p)
+			if err != nil {
+				return err
+			}
+			if asJSON {
+				return a.printJSON(task)
+			}
+			return a.printPlan(task)
 		},
 	}
 	a.taskFlags(cmd, &p.ProjectID, &p.TaskID)
@@ -242,8 +232,7 @@ func (a *app) taskFlags(cmd *cobra.Command, project, task *string) {
 }
 
 // printPlan prints the plan of a task, a line for each thing that is said.
-func (a *app) printPlan(result any) error {
-	task, _ := result.(company.UpdatePlanResult)
+func (a *app) printPlan(task company.UpdatePlanResult) error {
 	said := false
 	for _, part := range []any{task.Frontmatter.Schedule, task.Frontmatter.ExecutionPlan} {
 		text, err := json.Marshal(part)
@@ -272,28 +261,27 @@ func (a *app) printPlan(result any) error {
 
 // taskIDs are the tasks of the project that the command line names.
 func (a *app) taskIDs(cmd *cobra.Command, given []string) []string {
-	project := cmd.Flag("project").Value.String()
-	return a.known(given, func(c *company.Company) (ids []string, err error) {
-		list, err := c.ListTasks(context.Background(), company.ListTasksParams{ProjectID: project})
-		for _, t := range list.Tasks {
-			ids = append(ids, t.TaskID+"\t"+t.Frontmatter.Title)
-		}
-		return ids, err
-	})
+	return a.tasks(cmd, given, func(t company.TaskRow) []string { return []string{t.TaskID + "\t" + t.Frontmatter.Title} })
 }
 
 // milestoneIDs are the milestones of the task that the command line names.
 func (a *app) milestoneIDs(cmd *cobra.Command, given []string) []string {
-	project, task := cmd.Flag("project").Value.String(), cmd.Flag("task").Value.String()
-	return a.known(given, func(c *company.Company) (ids []string, err error) {
-		list, err := c.ListTasks(context.Background(), company.ListTasksParams{ProjectID: project})
-		for _, t := range list.Tasks {
-			for _, m := range t.Frontmatter.Milestones {
-				if t.TaskID == task {
-					ids = append(ids, m.ID+"\t"+m.Title)
-				}
+	task := cmd.Flag("task").Value.String()
+	return a.tasks(cmd, given, func(t company.TaskRow) (ids []string) {
+		for _, m := range t.Frontmatter.Milestones {
+			if t.TaskID == task {
+				ids = append(ids, m.ID+"\t"+m.Title)
 			}
 		}
-		return ids, err
+		return ids
 	})
+}
+
+func (a *app) tasks(cmd *cobra.Command, given []string, words func(company.TaskRow) []string) (all []string) {
+	p := projectOf(cmd, given)
+	list, _ := ask(cmd.Context(), a, (*company.Company).ListTasks, company.ListTasksParams(p)) // none where they cannot be read
+	for _, t := range list.Tasks {
+		all = append(all, words(t)...)
+	}
+	return all
 }

@@ -67,7 +67,8 @@ each log that is not, 1 when something could not be read.`,
 func (a *app) verify(cmd *cobra.Command, what, inWorkspace string) (rows []verifyRow, err error) {
 	add := func(v company.VerifiedLog) { rows = append(rows, rowOf(v.Path, v.Report)) }
 	all := func(dir, run string) error {
-		return a.in(dir, func(c *company.Company) error { return c.VerifyLogs(cmd.Context(), "", run, add) })
+		_, err := ask(cmd.Context(), a, (*company.Company).VerifyLogs, company.VerifyLogsParams{Dir: company.Dir{WorkspaceDir: dir}, RunID: run, Visit: add})
+		return err
 	}
 	if inWorkspace != "" {
 		return rows, all(inWorkspace, what)

@@ -24,7 +24,8 @@ import (
 
 // webOptions are the options of ui:web.
 type webOptions struct {
-	uiSnapshot
+	company.UIParams
+	settle      func() // what is asked of the index
 	actor       company.ActorParams
 	host, port  string
 	allowRemote bool
@@ -44,6 +45,7 @@ options that acts. Exit status: 0 when a signal ended it.`,
   ac ui:web ./acme --project P --actor agent_01M7WQGXAP99SWTSCT0CFT93KZ --role manager --port 0
   ac ui:web ./acme --project P --host 0.0.0.0 --allow-remote`,
 		RunE: func(cmd *cobra.Command, given []string) error {
+			o.settle()
 			options, err := o.web(cmd)
 			if err != nil {
 				return errors.New(err.Error()) // who starts it shows what it says
@@ -52,7 +54,9 @@ options that acts. Exit status: 0 when a signal ended it.`,
 			return a.serveWeb(cmd.Context(), options)
 		},
 	}
-	o.flags(a, cmd)
+	someProjectFlag(a, cmd, &o.ProjectID)
+	screenLimitFlags(cmd, &o.ScreenLimits)
+	o.settle = indexFlags(cmd, &o.IndexStep)
 	flags := cmd.Flags()
 	flags.Lookup("project").Usage = "id of the project (required)"
 	flags.StringVar(&o.actor.ActorID, "actor", "human", "id of who acts")
@@ -79,11 +83,8 @@ func (o *webOptions) web(cmd *cobra.Command) (options web.Options, err error) {
 	)
 	return web.Options{
 		Env: workspace.SystemEnv(), Version: buildVersion(), ProjectID: o.ProjectID, Actor: o.actor,
-		Limits: company.ScreenLimits{
-			MonitorLimit: o.MonitorLimit,
-			ItemLimits:   company.ItemLimits{PendingLimit: o.PendingLimit, DecisionsLimit: o.DecisionsLimit},
-		},
-		RefreshIndex: o.RefreshIndex, SyncIndex: !o.noSync,
+		Limits:       o.ScreenLimits,
+		RefreshIndex: o.RefreshIndex, SyncIndex: o.SyncIndex,
 		Host: o.host, Port: int(port), AllowRemote: o.allowRemote,
 	}, err
 }

@@ -25,13 +25,11 @@ name.`,
 		Args:    args("dir"),
 		RunE: func(cmd *cobra.Command, given []string) error {
 			p.WorkspaceDir = given[0]
-			return a.across(func(all *company.Companies) error {
-				if _, err := check(cmd.Context(), all, "workspace.init", p); err != nil {
-					return err
-				}
-				fmt.Fprintf(a.stdout, "Initialized workspace in %s\n", terminal.Quoted(given[0]))
-				return nil
-			})
+			if _, err := ask(cmd.Context(), a, (*company.Company).Init, p); err != nil {
+				return err
+			}
+			fmt.Fprintf(a.stdout, "Initialized workspace in %s\n", terminal.Quoted(given[0]))
+			return nil
 		},
 	}
 	cmd.Flags().StringVar(&p.CompanyName, "name", "AgentCompany", "name of the company")
@@ -47,24 +45,22 @@ func validateCommand(a *app) *cobra.Command {
 		Example: "  ac workspace:validate ./acme",
 		Args:    args("dir"),
 		RunE: func(cmd *cobra.Command, given []string) error {
-			return a.in(given[0], func(c *company.Company) error {
-				found, err := c.Validate(cmd.Context(), company.Dir{WorkspaceDir: given[0]})
-				if err != nil {
-					return err
-				}
-				for _, w := range found.Warnings {
-					fmt.Fprintf(a.stderr, "warning: %s\n", terminal.Quoted(w.Message))
-				}
-				if found.OK {
-					fmt.Fprintln(a.stdout, "OK")
-					return nil
-				}
-				fmt.Fprintln(a.stderr, "VALIDATION FAILED")
-				for _, issue := range found.Issues {
-					fmt.Fprintf(a.stderr, "- %s\n", terminal.Quoted(issue.Message))
-				}
-				return exitError{exitFindings}
-			})
+			found, err := ask(cmd.Context(), a, (*company.Company).Validate, company.Dir{WorkspaceDir: given[0]})
+			if err != nil {
+				return err
+			}
+			for _, w := range found.Warnings {
+				fmt.Fprintf(a.stderr, "warning: %s\n", terminal.Quoted(w.Message))
+			}
+			if found.OK {
+				fmt.Fprintln(a.stdout, "OK")
+				return nil
+			}
+			fmt.Fprintln(a.stderr, "VALIDATION FAILED")
+			for _, issue := range found.Issues {
+				fmt.Fprintf(a.stderr, "- %s\n", terminal.Quoted(issue.Message))
+			}
+			return exitError{exitFindings}
 		},
 	}
 }
@@ -78,22 +74,23 @@ func (a *app) printID(id string, err error) error {
 }
 
 func teamCommand(a *app) *cobra.Command {
-	name := ""
+	var p company.NameParams
 	cmd := &cobra.Command{
 		Use: "team:new <dir>", Short: "Make a team and print its id", Example: "  ac team:new ./acme --name Payments", Args: args("dir"),
 		RunE: func(cmd *cobra.Command, given []string) error {
 			if err := require(cmd, "name"); err != nil {
 				return err
 			}
-			return a.in(given[0], func(c *company.Company) error { return a.printID(c.NewTeam(cmd.Context(), name)) })
+			p.WorkspaceDir = given[0]
+			return a.printID(ask(cmd.Context(), a, (*company.Company).NewTeam, p))
 		},
 	}
-	cmd.Flags().StringVar(&name, "name", "", "name of the team (required)")
+	cmd.Flags().StringVar(&p.Name, "name", "", "name of the team (required)")
 	return cmd
 }
 
 func agentCommand(a *app) *cobra.Command {
-	var name, role, provider, team string
+	var p company.NewAgentParams
 	roles := []string{"ceo", "director", "manager", "worker"}
 	cmd := &cobra.Command{
 		Use: "agent:new <dir>", Short: "Make an agent and print its id",
@@ -103,25 +100,24 @@ func agentCommand(a *app) *cobra.Command {
 			if err := require(cmd, "name", "role", "provider"); err != nil {
 				return err
 			}
-			if !slices.Contains(roles, role) {
+			if !slices.Contains(roles, p.Role) {
 				return usageError{"--role must be one of " + strings.Join(roles, ", ")}
 			}
-			return a.in(given[0], func(c *company.Company) error {
-				return a.printID(c.NewAgent(cmd.Context(), name, role, provider, team))
-			})
+			p.WorkspaceDir = given[0]
+			return a.printID(ask(cmd.Context(), a, (*company.Company).NewAgent, p))
 		},
 	}
-	cmd.Flags().StringVar(&name, "name", "", "name of the agent (required)")
-	cmd.Flags().StringVar(&role, "role", "", "ceo, director, manager or worker (required)")
-	cmd.Flags().StringVar(&provider, "provider", "", "codex, claude, gemini, cmd, manual, ... (required)")
-	cmd.Flags().StringVar(&team, "team", "", "id of its team")
+	cmd.Flags().StringVar(&p.Name, "name", "", "name of the agent (required)")
+	cmd.Flags().StringVar(&p.Role, "role", "", "ceo, director, manager or worker (required)")
+	cmd.Flags().StringVar(&p.Provider, "provider", "", "codex, claude, gemini, cmd, manual, ... (required)")
+	cmd.Flags().StringVar(&p.TeamID, "team", "", "id of its team")
 	completeFlag(cmd, "role", func(*cobra.Command, []string) []string { return roles })
 	completeFlag(cmd, "team", a.teamIDs)
 	return cmd
 }
 
 func projectCommand(a *app) *cobra.Command {
-	name := ""
+	var p company.NameParams
 	cmd := &cobra.Command{
 		Use: "project:new <dir>", Short: "Make a project and print its id", Example: "  ac project:new ./acme --name Checkout", Args: args("dir"),
 		Long: "Make a project without conversations and print its id. The desktop makes projects with their defaults: workspace.project.create_with_defaults.",
@@ -129,9 +125,10 @@ func projectCommand(a *app) *cobra.Command {
 			if err := require(cmd, "name"); err != nil {
 				return err
 			}
-			return a.in(given[0], func(c *company.Company) error { return a.printID(c.NewProject(cmd.Context(), name)) })
+			p.WorkspaceDir = given[0]
+			return a.printID(ask(cmd.Context(), a, (*company.Company).NewProject, p))
 		},
 	}
-	cmd.Flags().StringVar(&name, "name", "", "name of the project (required)")
+	cmd.Flags().StringVar(&p.Name, "name", "", "name of the project (required)")
 	return cmd
 }

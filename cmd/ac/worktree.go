@@ -10,17 +10,8 @@ import (
 	"ac/company"
 )
 
-// cleanUpWorktrees is the params of worktree.cleanup, with options that were not
-// given left out.
-type cleanUpWorktrees struct {
-	WorkspaceDir string  `json:"workspace_dir"`
-	ProjectID    string  `json:"project_id,omitempty"`
-	MaxAgeHours  float64 `json:"max_age_hours"`
-	DryRun       bool    `json:"dry_run"`
-}
-
 func worktreeCleanupCommand(a *app) *cobra.Command {
-	var p cleanUpWorktrees
+	var p company.CleanUpWorktreesParams
 	cmd := &cobra.Command{
 		Use: "worktree:cleanup <dir>", Short: "Remove the worktrees of runs that are over", Args: args("dir"),
 		Long: `Remove the worktrees of runs that are over, and print what became of each. Kept
@@ -32,13 +23,7 @@ untracked files. The branches stay.`,
 			if math.IsNaN(p.MaxAgeHours) || math.IsInf(p.MaxAgeHours, 0) || p.MaxAgeHours < 0 {
 				return usageError{"--max-age-hours must be a number of at least 0"}
 			}
-			return a.across(func(all *company.Companies) error {
-				result, err := check(cmd.Context(), all, "worktree.cleanup", p)
-				if err != nil {
-					return err
-				}
-				return a.printJSON(result)
-			})
+			return printJSON(cmd.Context(), a, (*company.Company).CleanUpWorktrees, p)
 		},
 	}
 	cmd.Flags().StringVar(&p.ProjectID, "project", "", "only of this project")

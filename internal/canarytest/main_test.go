@@ -13,7 +13,6 @@ import (
 	"testing"
 
 	"ac/company"
-	"ac/governance/pipeline"
 	"ac/heartbeat/job"
 	"ac/rpc"
 	"ac/runs/session"
@@ -86,8 +85,9 @@ func command(executable string, args []string) (err error) {
 			result, err = c.CreateSharePack(context.Background(), p)
 		}
 	case fillCommand:
-		var p pipeline.FillSpec
-		if err = params.Decode(&p); err == nil {
+		var p company.FillArtifactParams
+		if err = params.Decode(&p.Spec); err == nil {
+			p.ProjectID, p.ArtifactID, p.AgentID = p.Spec.ProjectID, p.Spec.ArtifactID, p.Spec.AgentID
 			result, err = c.FillArtifact(context.Background(), p)
 		}
 	}

@@ -42,7 +42,7 @@ func place(args []string) (err error) {
 	case "init":
 		_, err = c.Init(ctx, company.InitParams{Dir: in, CompanyName: "Acme"})
 	case "bootstrap":
-		_, _, err = c.Bootstrap(ctx, company.BootstrapOptions{Departments: []string{"qa", "data"}, Force: true})
+		_, err = c.Bootstrap(ctx, company.BootstrapParams{Departments: []string{"qa", "data"}, Force: true})
 	case "migrate":
 		_, err = c.Migrate(ctx, company.MigrateParams{Dir: in})
 	case "export":

@@ -101,6 +101,15 @@ func (p *Plan) Names() []string {
 	return names
 }
 
+// EmptyIsAbsent reports whether the zero value of a field of this name can only mean
+// that it has its default: where the rules allow no such value.
+func (p *Plan) EmptyIsAbsent(name string, of reflect.Kind) bool {
+	return slices.ContainsFunc(p.fields, func(f field) bool {
+		r := f.rule
+		return f.name == name && r.hasDef && (of == reflect.String && !r.empty || r.min != nil && (*r.min > 0 || r.gt))
+	})
+}
+
 // Has reports whether the struct has a field of this name.
 func (p *Plan) Has(name string) bool {
 	return slices.ContainsFunc(p.fields, func(f field) bool { return f.name == name })
