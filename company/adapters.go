@@ -14,10 +14,7 @@ import (
 
 // Adapters looks for every adapter. It starts short probes and holds nobody up.
 func (c *Company) Adapters(ctx context.Context, _ Dir) ([]provider.Adapter, error) {
-	w, err := c.workspace(ctx)
-	if err != nil {
-		return nil, err
-	}
+	w := c.w
 	machine, err := w.Machine()
 	if err != nil {
 		return nil, err

@@ -52,13 +52,9 @@ type RecordMistakeParams struct {
 
 // RecordMistake counts a mistake of an agent.
 func (c *Company) RecordMistake(ctx context.Context, p RecordMistakeParams) (governance.Recorded, error) {
-	w, err := c.workspace(ctx)
-	if err != nil {
-		return governance.Recorded{}, err
-	}
 	m := p.mistake()
 	m.ProjectID, m.RunID, m.PromoteThreshold = p.ProjectID, p.RunID, p.PromoteThreshold
-	return governance.RecordMistake(ctx, w, m)
+	return governance.RecordMistake(ctx, c.w, m)
 }
 
 // RefreshContextParams are those of agent.refresh_context.
@@ -72,11 +68,7 @@ type RefreshContextParams struct {
 
 // RefreshContext writes the context index into the guidance of an agent.
 func (c *Company) RefreshContext(ctx context.Context, p RefreshContextParams) (governance.Refreshed, error) {
-	w, err := c.workspace(ctx)
-	if err != nil {
-		return governance.Refreshed{}, err
-	}
-	return governance.RefreshContext(ctx, w, governance.ContextIndex{
+	return governance.RefreshContext(ctx, c.w, governance.ContextIndex{
 		Agent: p.AgentID, ProjectID: p.ProjectID, MaxTasks: p.MaxTasks, MaxScopePaths: p.MaxScopePaths,
 	})
 }
@@ -118,13 +110,9 @@ func (p *ImproveParams) CheckFields() []fault.Issue {
 
 // Improve runs a cycle of self-improvement and waits for its evaluation.
 func (c *Company) Improve(ctx context.Context, p ImproveParams) (governance.Improved, error) {
-	w, err := c.workspace(ctx)
-	if err != nil {
-		return governance.Improved{}, err
-	}
 	m := p.mistake()
 	m.ProjectID, m.PromoteThreshold = p.ProjectID, p.PromoteThreshold
-	return governance.Improve(ctx, w, c.conductor(), governance.Improvement{
+	return governance.Improve(ctx, c.w, c.conductor(), governance.Improvement{
 		Mistake: m, ProposalThreshold: p.ProposalThreshold, Argv: p.EvaluationArgv, RepoID: p.EvaluationRepoID,
 		WorkdirRel: p.EvaluationWorkdirRel, Env: p.EvaluationEnv,
 	})

@@ -25,10 +25,7 @@ type SealParams struct {
 
 // SealAudit seals all logs of the workspace.
 func (c *Company) SealAudit(ctx context.Context, p SealParams) (audit.Sealed, error) {
-	w, err := c.workspace(ctx)
-	if err != nil {
-		return audit.Sealed{}, err
-	}
+	w := c.w
 	key, err := c.all.auditKey(p.KeyFile)
 	if err != nil {
 		return audit.Sealed{}, err
@@ -47,11 +44,7 @@ type VerifyAuditParams struct {
 
 // VerifyAudit holds the logs of the workspace against what was sealed of them.
 func (c *Company) VerifyAudit(ctx context.Context, p VerifyAuditParams) (audit.Report, error) {
-	w, err := c.workspace(ctx)
-	if err != nil {
-		return audit.Report{}, err
-	}
-	return audit.Verify(ctx, w, p.Options)
+	return audit.Verify(ctx, c.w, p.Options)
 }
 
 // AuditKey is the public key that belongs to a private one, which is made when

@@ -44,11 +44,7 @@ type AddCommentResult struct {
 
 // AddComment writes a comment.
 func (c *Company) AddComment(ctx context.Context, p AddCommentParams) (AddCommentResult, error) {
-	w, err := c.workspace(ctx)
-	if err != nil {
-		return AddCommentResult{}, err
-	}
-	made, err := governance.AddComment(ctx, w, governance.NewComment{
+	made, err := governance.AddComment(ctx, c.w, governance.NewComment{
 		AuthorID: p.AuthorID, AuthorRole: p.AuthorRole, Visibility: p.Visibility, Body: p.Body,
 		Target: doc.CommentTarget{ProjectID: p.ProjectID, AgentID: p.TargetAgentID, ArtifactID: p.TargetArtifactID, RunID: p.TargetRunID},
 	})
@@ -66,7 +62,7 @@ type ListCommentsParams struct {
 }
 
 // ListComments lists the comments of a project, the newest first.
-func (c *Company) ListComments(ctx context.Context, p ListCommentsParams) ([]doc.Comment, error) {
+func (c *Folder) ListComments(ctx context.Context, p ListCommentsParams) ([]doc.Comment, error) {
 	w, err := c.workspace(ctx)
 	if none(err) {
 		return []doc.Comment{}, nil

@@ -131,24 +131,39 @@ func (cs *Companies) indexOf(w *workspace.Workspace) *index.Index {
 	return cs.open[w.Dir()].index
 }
 
-// Company is one workspace as a request names it.
-type Company struct {
+// Folder is what a request names: a workspace, or where one may come to be. It is
+// immutable and safe for concurrent use.
+type Folder struct {
 	all   *Companies
 	given string
 	dir   string
 }
 
-// In names a workspace. Nothing is opened yet.
-func (cs *Companies) In(dir string) *Company { return cs.At(dir, workspace.Canonical(dir)) }
+// Company is the workspace in a folder, opened. It is safe for concurrent use, and for
+// one operation: the folder may be another one by the next.
+type Company struct {
+	*Folder
+	w *workspace.Workspace
+}
+
+// In names a folder. Nothing is opened yet.
+func (cs *Companies) In(dir string) *Folder { return cs.At(dir, workspace.Canonical(dir)) }
 
 // At is In where the directory that dir leads to is known.
-func (cs *Companies) At(dir, place string) *Company {
-	return &Company{all: cs, given: dir, dir: place}
+func (cs *Companies) At(dir, place string) *Folder {
+	return &Folder{all: cs, given: dir, dir: place}
+}
+
+// Enter opens the workspace in the folder. One that is none is
+// fault.NotAWorkspace.
+func (c *Folder) Enter(ctx context.Context) (*Company, error) {
+	w, err := c.workspace(ctx)
+	return &Company{c, w}, err
 }
 
 // workspace opens the workspace, or gives it again while the directory at its
 // name is the same one.
-func (c *Company) workspace(ctx context.Context) (*workspace.Workspace, error) {
+func (c *Folder) workspace(ctx context.Context) (*workspace.Workspace, error) {
 	cs := c.all
 	id, err := workspace.Identity(c.dir)
 	if err != nil {

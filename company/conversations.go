@@ -57,11 +57,7 @@ func (p *ConversationsParams) CheckFields() []fault.Issue { return p.checkScope(
 // Conversations lists the conversations of a place, after those that are always
 // there were made or brought up to date.
 func (c *Company) Conversations(ctx context.Context, p ConversationsParams) ([]doc.Conversation, error) {
-	w, err := c.workspace(ctx)
-	if err != nil {
-		return nil, err
-	}
-	return conversations(ctx, w, p.place(), workspace.Leader{})
+	return conversations(ctx, c.w, p.place(), workspace.Leader{})
 }
 
 func conversations(ctx context.Context, w *workspace.Workspace, place conversation.Place, leader workspace.Leader) ([]doc.Conversation, error) {
@@ -101,11 +97,7 @@ func (p *CreateChannelParams) CheckFields() []fault.Issue {
 
 // CreateChannel makes a channel.
 func (c *Company) CreateChannel(ctx context.Context, p CreateChannelParams) (doc.Conversation, error) {
-	w, err := c.workspace(ctx)
-	if err != nil {
-		return doc.Conversation{}, err
-	}
-	return conversation.CreateChannel(ctx, w, p.place(), conversation.Channel{
+	return conversation.CreateChannel(ctx, c.w, p.place(), conversation.Channel{
 		Name: strings.TrimSpace(p.Name), Slug: strings.TrimSpace(p.Slug), Visibility: p.Visibility, CreatedBy: p.CreatedBy,
 		AgentIDs: slices.Concat(p.ParticipantAgentIDs, p.AgentIDs), TeamIDs: slices.Concat(p.ParticipantTeamIDs, p.TeamIDs),
 	})
@@ -125,11 +117,7 @@ func (p *CreateDMParams) CheckFields() []fault.Issue { return p.checkScope() }
 
 // CreateDM makes the conversation of two, or gives the one they have.
 func (c *Company) CreateDM(ctx context.Context, p CreateDMParams) (doc.Conversation, error) {
-	w, err := c.workspace(ctx)
-	if err != nil {
-		return doc.Conversation{}, err
-	}
-	return conversation.CreateDM(ctx, w, p.place(), p.CreatedBy, p.PeerAgentID, p.Visibility)
+	return conversation.CreateDM(ctx, c.w, p.place(), p.CreatedBy, p.PeerAgentID, p.Visibility)
 }
 
 // MessagesParams are those of conversation.messages.list.
@@ -144,12 +132,8 @@ type MessagesParams struct {
 func (p *MessagesParams) CheckFields() []fault.Issue { return p.checkScope() }
 
 // Messages lists the newest messages of a conversation, oldest first.
-func (c *Company) Messages(ctx context.Context, p MessagesParams) ([]doc.Message, error) {
-	w, err := c.workspace(ctx)
-	if err != nil {
-		return nil, err
-	}
-	return conversation.Newest(w, p.place(), p.ConversationID, p.Limit)
+func (c *Company) Messages(_ context.Context, p MessagesParams) ([]doc.Message, error) {
+	return conversation.Newest(c.w, p.place(), p.ConversationID, p.Limit)
 }
 
 // FollowMessagesParams are what conversation:follow is asked for.
@@ -161,11 +145,7 @@ type FollowMessagesParams struct {
 // FollowMessages passes on each message that is sent to a conversation from now on,
 // until ctx ends or Told fails.
 func (c *Company) FollowMessages(ctx context.Context, p FollowMessagesParams) (OK, error) {
-	w, err := c.workspace(ctx)
-	if err != nil {
-		return OK{}, err
-	}
-	return OK{true}, conversation.Follow(ctx, w, p.place(), p.ConversationID, p.Limit, p.Told)
+	return OK{true}, conversation.Follow(ctx, c.w, p.place(), p.ConversationID, p.Limit, p.Told)
 }
 
 // SendParams are those of conversation.message.send.
@@ -192,11 +172,7 @@ type SendResult struct {
 
 // Send says something in a conversation.
 func (c *Company) Send(ctx context.Context, p SendParams) (SendResult, error) {
-	w, err := c.workspace(ctx)
-	if err != nil {
-		return SendResult{}, err
-	}
-	conv, message, err := conversation.Send(ctx, w, p.place(), p.ConversationID, conversation.Draft{
+	conv, message, err := conversation.Send(ctx, c.w, p.place(), p.ConversationID, conversation.Draft{
 		AuthorID: p.AuthorID, AuthorRole: p.AuthorRole, Body: p.Body, Kind: p.Kind, Visibility: p.Visibility, Mentions: p.Mentions,
 	})
 	return SendResult{conv, message}, err
@@ -217,12 +193,8 @@ type SyncMembersResult struct {
 }
 
 // SyncMembers brings the conversations that a project always has up to date.
-func (c *Company) SyncMembers(ctx context.Context, p SyncMembersParams) (SyncMembersResult, error) {
-	result := SyncMembersResult{GlobalManagerID: workspace.GlobalManagerID, SecretaryID: workspace.SecretaryID(p.ProjectID)}
-	w, err := c.workspace(ctx)
-	if err != nil {
-		return result, err
-	}
-	result.ConversationIDs, err = w.SyncProjectDefaults(ctx, p.ProjectID, workspace.Leader{Given: p.CEOActorID, Enrols: true})
+func (c *Company) SyncMembers(ctx context.Context, p SyncMembersParams) (result SyncMembersResult, err error) {
+	result = SyncMembersResult{GlobalManagerID: workspace.GlobalManagerID, SecretaryID: workspace.SecretaryID(p.ProjectID)}
+	result.ConversationIDs, err = c.w.SyncProjectDefaults(ctx, p.ProjectID, workspace.Leader{Given: p.CEOActorID, Enrols: true})
 	return result, err
 }

@@ -19,7 +19,7 @@ type DoctorParams struct {
 }
 
 // patient is the workspace as a doctor sees it, in whatever state it is.
-func (c *Company) patient(ctx context.Context, how int) doctor.Patient {
+func (c *Folder) patient(ctx context.Context, how int) doctor.Patient {
 	p := doctor.Patient{Env: c.all.env, Dir: c.dir, Given: c.given}
 	if w, err := c.workspace(ctx); err == nil {
 		p.Workspace, p.Index = w, doctor.IndexCheck(w, c.all.indexOf(w), how, c.given)
@@ -39,7 +39,7 @@ func howOf(rebuild, sync bool) int {
 }
 
 // Doctor looks a folder over. It starts short probes and holds nobody up.
-func (c *Company) Doctor(ctx context.Context, p DoctorParams) (doctor.Report, error) {
+func (c *Folder) Doctor(ctx context.Context, p DoctorParams) (doctor.Report, error) {
 	patient := c.patient(ctx, howOf(p.RebuildIndex, p.SyncIndex))
 	turn.Leave(ctx)
 	return doctor.Examine(ctx, patient), nil
@@ -53,7 +53,7 @@ type MendParams struct {
 
 // Mend puts right in a workspace what can be put right without loss, or says
 // what that would be.
-func (c *Company) Mend(ctx context.Context, params MendParams) (doctor.Mended, error) {
+func (c *Folder) Mend(ctx context.Context, params MendParams) (doctor.Mended, error) {
 	p := c.patient(ctx, doctor.LookAtIndex)
 	repairs := doctor.Repairs{DryRun: params.DryRun}
 	if p.Workspace != nil {
@@ -72,7 +72,7 @@ type DiagnosticsParams struct {
 }
 
 // Diagnostics makes a bundle that can be handed to somebody else.
-func (c *Company) Diagnostics(ctx context.Context, p DiagnosticsParams) (doctor.Bundle, error) {
+func (c *Folder) Diagnostics(ctx context.Context, p DiagnosticsParams) (doctor.Bundle, error) {
 	patient := c.patient(ctx, howOf(p.RebuildIndex, p.SyncIndex))
 	turn.Leave(ctx)
 	return doctor.Diagnose(ctx, patient, doctor.Order{
@@ -81,7 +81,7 @@ func (c *Company) Diagnostics(ctx context.Context, p DiagnosticsParams) (doctor.
 }
 
 // parts are the answers of other methods that go into a bundle.
-func (c *Company) parts(p DiagnosticsParams) doctor.Parts {
+func (c *Folder) parts(p DiagnosticsParams) doctor.Parts {
 	dir, step := Dir{c.given}, IndexStep{SyncIndex: p.SyncIndex}
 	return doctor.Parts{
 		Sessions: func(ctx context.Context) (any, doctor.SessionFigures, error) {
@@ -95,16 +95,16 @@ func (c *Company) parts(p DiagnosticsParams) doctor.Parts {
 			return rows, figures, err
 		},
 		Monitor: func(ctx context.Context) (any, doctor.MonitorFigures, error) {
-			s, err := c.Monitor(ctx, MonitorParams{Dir: dir, IndexStep: step, Limit: p.MonitorLimit})
+			s, err := Do(ctx, c.all, (*Company).Monitor, MonitorParams{Dir: dir, IndexStep: step, Limit: p.MonitorLimit})
 			return s, doctor.MonitorFigures{Rows: len(s.Rows), IndexRebuilt: s.Rebuilt, IndexSynced: s.Synced}, err
 		},
 		Inbox: func(ctx context.Context) (any, doctor.InboxFigures, error) {
 			limits := ItemLimits{PendingLimit: p.PendingLimit, DecisionsLimit: p.DecisionsLimit}
-			s, err := c.Inbox(ctx, InboxParams{Dir: dir, IndexStep: step, ItemLimits: limits})
+			s, err := Do(ctx, c.all, (*Company).Inbox, InboxParams{Dir: dir, IndexStep: step, ItemLimits: limits})
 			return s, doctor.InboxFigures{
 				Pending: len(s.Pending), RecentDecisions: len(s.Decisions), ParseErrors: doctor.ItemErrors(s.ParseErrors),
 			}, err
 		},
-		Stats: func(ctx context.Context) (any, error) { return c.IndexStats(ctx, dir) },
+		Stats: func(ctx context.Context) (any, error) { return Do(ctx, c.all, (*Company).IndexStats, dir) },
 	}
 }

@@ -54,10 +54,7 @@ type Executed struct {
 
 // Execute executes a run in this process and follows it to its end.
 func (c *Company) Execute(ctx context.Context, p ExecuteParams) (Executed, error) {
-	w, err := c.workspace(ctx)
-	if err != nil {
-		return Executed{}, err
-	}
+	w := c.w
 	ref := session.LocalRef(p.RunID)
 	run, err := runs.Launchable(ctx, w, p.ProjectID, p.RunID, ref)
 	if err != nil {

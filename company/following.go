@@ -14,7 +14,7 @@ import (
 )
 
 // KeepFresh opens the workspace and has its index kept fresh from now on.
-func (c *Company) KeepFresh(ctx context.Context) error {
+func (c *Folder) KeepFresh(ctx context.Context) error {
 	w, err := c.workspace(ctx)
 	if err == nil {
 		c.all.notify(w.Dir())
@@ -23,12 +23,8 @@ func (c *Company) KeepFresh(ctx context.Context) error {
 }
 
 // Name is the name of the company.
-func (c *Company) Name(ctx context.Context) (string, error) {
-	w, err := c.workspace(ctx)
-	if err != nil {
-		return "", err
-	}
-	found, err := w.Company()
+func (c *Company) Name(_ context.Context, _ Dir) (string, error) {
+	found, err := c.w.Company()
 	return found.Name, err
 }
 
@@ -60,15 +56,11 @@ func (c *Company) Follow(ctx context.Context, s EventStream) (stop func(), err e
 // Watch tells of every change of what a screen of a project shows, whoever made
 // it, until stop is called. changed must not block.
 func (c *Company) Watch(ctx context.Context, project string, changed func()) (stop func(), err error) {
-	w, err := c.workspace(ctx)
-	if err != nil {
-		return nil, err
-	}
 	unfollow, err := c.subscribe(ctx, feed.Spec{Project: project, Grown: changed})
 	if err != nil {
 		return nil, err
 	}
-	unwatch := feed.WatchDocuments(w, []string{
+	unwatch := feed.WatchDocuments(c.w, []string{
 		workspace.ArtifactsDir(project), workspace.ReviewsDir, workspace.CommentsDir,
 		workspace.AgentsDir, workspace.TeamsDir, workspace.SessionsDir, path.Dir(heartbeat.StateFile()),
 	}, changed)
@@ -80,25 +72,18 @@ func (c *Company) Watch(ctx context.Context, project string, changed func()) (st
 
 // WatchTalk tells of every change of what is said in the workspace and in a project,
 // whoever said it, until stop is called. changed must not block.
-func (c *Company) WatchTalk(ctx context.Context, project string, changed func()) (stop func(), err error) {
+func (c *Company) WatchTalk(_ context.Context, project string, changed func()) (stop func(), err error) {
 	if err := checkIDs(namedText{"project_id", project}); err != nil {
 		return nil, err
 	}
-	w, err := c.workspace(ctx)
-	if err != nil {
-		return nil, err
-	}
-	return feed.WatchDocuments(w, []string{
+	return feed.WatchDocuments(c.w, []string{
 		workspace.HomeDir, workspace.ConversationsDir + "/*", workspace.ProjectConversationDir(project, "*"),
 	}, changed), nil
 }
 
 // subscribe starts a subscription of the workspace.
-func (c *Company) subscribe(ctx context.Context, spec feed.Spec) (stop func(), err error) {
-	w, err := c.workspace(ctx)
-	if err != nil {
-		return nil, err
-	}
+func (c *Company) subscribe(_ context.Context, spec feed.Spec) (stop func(), err error) {
+	w := c.w
 	spec.Workspace, spec.Index = w, c.all.indexOf(w)
 	answer, start, err := c.all.hub.Subscribe(spec)
 	if err != nil {

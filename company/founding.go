@@ -33,7 +33,7 @@ type BootstrapResult struct {
 
 // Bootstrap makes a workspace with a company of departments, all or nothing.
 // Unknown departments are named in the result whatever became of the others.
-func (c *Company) Bootstrap(ctx context.Context, o BootstrapParams) (result BootstrapResult, err error) {
+func (c *Folder) Bootstrap(ctx context.Context, o BootstrapParams) (result BootstrapResult, err error) {
 	chosen, unknown, err := founding.Choose(o.Departments)
 	if err != nil {
 		return BootstrapResult{Unknown: unknown}, err
@@ -59,7 +59,7 @@ func (c *Company) Bootstrap(ctx context.Context, o BootstrapParams) (result Boot
 // Demo makes a workspace with a small company to look around in, all or nothing.
 // With force it adds one to a directory that has something in it, of which
 // nothing is lost.
-func (c *Company) Demo(ctx context.Context, p InitParams) (made founding.DemoCompany, err error) {
+func (c *Folder) Demo(ctx context.Context, p InitParams) (made founding.DemoCompany, err error) {
 	build := func(w *workspace.Workspace) (err error) {
 		made, err = founding.Demo(ctx, w)
 		return err

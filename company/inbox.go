@@ -35,11 +35,7 @@ func (c *Company) Resolve(ctx context.Context, p ResolveParams) (governance.Reso
 	if err := checkIDs(namedText{"project_id", p.ProjectID}, namedText{"artifact_id", p.ArtifactID}); err != nil {
 		return governance.Resolved{}, err
 	}
-	w, err := c.workspace(ctx)
-	if err != nil {
-		return governance.Resolved{}, err
-	}
-	return inbox.Resolve(ctx, w, governance.Ruling{
+	return inbox.Resolve(ctx, c.w, governance.Ruling{
 		Item: governance.Item{ProjectID: p.ProjectID, ArtifactID: p.ArtifactID}, Decision: p.Decision, Actor: p.actor(), Notes: p.Notes, ExpectHash: p.ExpectHash,
 	}, c.all.jobs())
 }
@@ -64,11 +60,7 @@ type ApproveMilestoneResult struct {
 
 // ApproveMilestone approves a milestone by its report.
 func (c *Company) ApproveMilestone(ctx context.Context, p ApproveMilestoneParams) (ApproveMilestoneResult, error) {
-	w, err := c.workspace(ctx)
-	if err != nil {
-		return ApproveMilestoneResult{}, err
-	}
-	done, err := governance.ApproveMilestone(ctx, w, governance.MilestoneRuling{
+	done, err := governance.ApproveMilestone(ctx, c.w, governance.MilestoneRuling{
 		Ruling: governance.Ruling{Item: governance.Item{ProjectID: p.ProjectID, ArtifactID: p.ReportArtifactID}, Actor: p.actor(), Notes: p.Notes},
 		TaskID: p.TaskID, MilestoneID: p.MilestoneID,
 	})
@@ -91,12 +83,8 @@ type NewMilestoneReportParams struct {
 
 // NewMilestoneReport makes a report that a milestone is done.
 func (c *Company) NewMilestoneReport(ctx context.Context, p NewMilestoneReportParams) (NewMilestoneReportResult, error) {
-	w, err := c.workspace(ctx)
-	if err != nil {
-		return NewMilestoneReportResult{}, err
-	}
 	p.Spec.TaskID, p.Spec.MilestoneID = p.TaskID, p.MilestoneID
-	id, err := governance.NewMilestoneReport(ctx, w, p.ProjectID, p.Spec)
+	id, err := governance.NewMilestoneReport(ctx, c.w, p.ProjectID, p.Spec)
 	return NewMilestoneReportResult{id, c.absoluteName(governance.ArtifactFile(p.ProjectID, id))}, err
 }
 
@@ -114,11 +102,7 @@ type NewHelpRequestParams struct {
 
 // NewHelpRequest makes a help request.
 func (c *Company) NewHelpRequest(ctx context.Context, p NewHelpRequestParams) (NewHelpRequestResult, error) {
-	w, err := c.workspace(ctx)
-	if err != nil {
-		return NewHelpRequestResult{}, err
-	}
-	id, err := governance.NewHelpRequest(ctx, w, p.Spec)
+	id, err := governance.NewHelpRequest(ctx, c.w, p.Spec)
 	return NewHelpRequestResult{id, c.absoluteName(governance.HelpRequestFile(id))}, err
 }
 
@@ -129,7 +113,7 @@ type ListInboxParams struct {
 }
 
 // ListHelpRequests lists the help requests, the newest first.
-func (c *Company) ListHelpRequests(ctx context.Context, p ListInboxParams) ([]doc.HelpRequest, error) {
+func (c *Folder) ListHelpRequests(ctx context.Context, p ListInboxParams) ([]doc.HelpRequest, error) {
 	w, err := c.workspace(ctx)
 	if none(err) {
 		return []doc.HelpRequest{}, nil
@@ -165,11 +149,7 @@ func (c *Company) ResolveUI(ctx context.Context, p ResolveUIParams) (result Reso
 	if result.Snapshot, err = c.UI(ctx, request); err == nil {
 		return result, nil
 	}
-	w, err := c.workspace(ctx)
-	if err != nil {
-		return result, nil //nolint:nilerr // the decision was made; its workspace is gone since
-	}
-	result.Snapshot = snapshot.KnownUI(w, snapshot.UIRequest{
+	result.Snapshot = snapshot.KnownUI(c.w, snapshot.UIRequest{
 		Request: c.request(p.IndexStep), Project: p.ProjectID, Decisions: p.DecisionsLimit, SyncWorker: c.all.workerStatus(),
 	})
 	return result, nil

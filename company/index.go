@@ -9,12 +9,8 @@ import (
 )
 
 // index is the index of the workspace.
-func (c *Company) index(ctx context.Context) (*index.Index, error) {
-	w, err := c.workspace(ctx)
-	if err != nil {
-		return nil, err
-	}
-	return c.all.indexOf(w), nil
+func (c *Company) index(_ context.Context) (*index.Index, error) {
+	return c.all.indexOf(c.w), nil
 }
 
 // RebuildIndex builds the index anew.

@@ -33,11 +33,7 @@ type SubmittedJob struct {
 
 // SubmitJob makes a job and starts its runner.
 func (c *Company) SubmitJob(ctx context.Context, p SubmitJobParams) (SubmittedJob, error) {
-	w, err := c.workspace(ctx)
-	if err != nil {
-		return SubmittedJob{}, err
-	}
-	record, err := job.Submit(ctx, w, c.all.runners, p.Job)
+	record, err := job.Submit(ctx, c.w, c.all.runners, p.Job)
 	if err != nil {
 		return SubmittedJob{}, err
 	}
@@ -83,11 +79,7 @@ func jobRow(dir, project string, record doc.Job) JobRow {
 
 // PollJob tells how a job is.
 func (c *Company) PollJob(ctx context.Context, p JobParams) (JobRow, error) {
-	w, err := c.workspace(ctx)
-	if err != nil {
-		return JobRow{}, err
-	}
-	record, err := job.Poll(ctx, w, c.all.runners, p.ProjectID, p.JobID)
+	record, err := job.Poll(ctx, c.w, c.all.runners, p.ProjectID, p.JobID)
 	return jobRow(p.WorkspaceDir, p.ProjectID, record), err
 }
 
@@ -101,10 +93,7 @@ type CollectedJob struct {
 
 // CollectJob tells how a job is and what it left. It does not wait.
 func (c *Company) CollectJob(ctx context.Context, p JobParams) (CollectedJob, error) {
-	w, err := c.workspace(ctx)
-	if err != nil {
-		return CollectedJob{}, err
-	}
+	w := c.w
 	record, err := job.Poll(ctx, w, c.all.runners, p.ProjectID, p.JobID)
 	if err != nil {
 		return CollectedJob{}, err
@@ -120,11 +109,7 @@ func (c *Company) CollectJob(ctx context.Context, p JobParams) (CollectedJob, er
 
 // CancelJob notes that a job is to be canceled and stops what runs of it.
 func (c *Company) CancelJob(ctx context.Context, p JobParams) (JobRow, error) {
-	w, err := c.workspace(ctx)
-	if err != nil {
-		return JobRow{}, err
-	}
-	record, err := job.Cancel(ctx, w, c.all.runners, p.ProjectID, p.JobID)
+	record, err := job.Cancel(ctx, c.w, c.all.runners, p.ProjectID, p.JobID)
 	return jobRow(p.WorkspaceDir, p.ProjectID, record), err
 }
 
@@ -137,7 +122,7 @@ type ListJobsParams struct {
 }
 
 // ListJobs lists the jobs of a project by id.
-func (c *Company) ListJobs(ctx context.Context, p ListJobsParams) ([]JobRow, error) {
+func (c *Folder) ListJobs(ctx context.Context, p ListJobsParams) ([]JobRow, error) {
 	rows := []JobRow{}
 	w, err := c.workspace(ctx)
 	if none(err) {
@@ -155,11 +140,7 @@ func (c *Company) ListJobs(ctx context.Context, p ListJobsParams) ([]JobRow, err
 
 // AwaitJob waits for the end of a job and tells what it left. Only commands wait.
 func (c *Company) AwaitJob(ctx context.Context, p JobParams) (CollectedJob, error) {
-	w, err := c.workspace(ctx)
-	if err != nil {
-		return CollectedJob{}, err
-	}
-	if _, err := job.Await(ctx, w, c.all.runners, p.ProjectID, p.JobID); err != nil {
+	if _, err := job.Await(ctx, c.w, c.all.runners, p.ProjectID, p.JobID); err != nil {
 		return CollectedJob{}, err
 	}
 	return c.CollectJob(ctx, p)
@@ -174,26 +155,22 @@ func (cs *Companies) cancelSubmitted(ctx context.Context) (err error) {
 	still := jobs[:0]
 	for _, j := range jobs {
 		p := JobParams{Dir{j.dir}, j.project, j.id}
-		row, pollErr := cs.In(j.dir).PollJob(ctx, p)
+		row, pollErr := Do(ctx, cs, (*Company).PollJob, p)
 		if none(pollErr) || fault.Is(pollErr, fault.NotFound) || row.FinalResultRelpath != "" {
 			continue // gone, or over
 		}
-		_, cancelErr := cs.In(j.dir).CancelJob(ctx, p)
+		_, cancelErr := Do(ctx, cs, (*Company).CancelJob, p)
 		err = errors.Join(err, pollErr, cancelErr)
 		still = append(still, j)
 	}
 	for _, j := range still {
-		_, awaitErr := cs.In(j.dir).AwaitJob(ctx, JobParams{Dir{j.dir}, j.project, j.id})
+		_, awaitErr := Do(ctx, cs, (*Company).AwaitJob, JobParams{Dir{j.dir}, j.project, j.id})
 		err = errors.Join(err, awaitErr)
 	}
 	return err
 }
 
 // JobNames reads the jobs of a project as they are written, for completion.
-func (c *Company) JobNames(ctx context.Context, p ProjectParams) ([]doc.Job, error) {
-	w, err := c.workspace(ctx)
-	if err != nil {
-		return nil, err
-	}
-	return job.All(w, p.ProjectID)
+func (c *Company) JobNames(_ context.Context, p ProjectParams) ([]doc.Job, error) {
+	return job.All(c.w, p.ProjectID)
 }

@@ -27,9 +27,5 @@ func (c *Company) SetProviderBin(ctx context.Context, p MachineParams) (OK, erro
 }
 
 func (c *Company) updateMachine(ctx context.Context, change func(*doc.Machine)) (OK, error) {
-	w, err := c.workspace(ctx)
-	if err != nil {
-		return OK{}, err
-	}
-	return OK{true}, w.UpdateMachine(ctx, change)
+	return OK{true}, c.w.UpdateMachine(ctx, change)
 }

@@ -27,11 +27,7 @@ type ProposeDeltaParams struct {
 
 // ProposeDelta proposes lines for a memory.
 func (c *Company) ProposeDelta(ctx context.Context, p ProposeDeltaParams) (governance.Proposed, error) {
-	w, err := c.workspace(ctx)
-	if err != nil {
-		return governance.Proposed{}, err
-	}
-	return governance.ProposeDelta(ctx, w, governance.DeltaSpec{
+	return governance.ProposeDelta(ctx, c.w, governance.DeltaSpec{
 		ProjectID: p.ProjectID, Title: p.Title, TargetFile: p.TargetFile, Under: p.UnderHeading, Lines: p.InsertLines,
 		Visibility: p.Visibility, ProducedBy: p.ProducedBy, RunID: p.RunID, ContextPackID: p.ContextPackID, Evidence: p.Evidence,
 	})
@@ -65,11 +61,7 @@ type DeltaDecision struct {
 
 // ApproveDelta changes the memory as proposed and keeps the review.
 func (c *Company) ApproveDelta(ctx context.Context, p ApproveDeltaParams) (DeltaDecision, error) {
-	w, err := c.workspace(ctx)
-	if err != nil {
-		return DeltaDecision{}, err
-	}
-	review, err := governance.DecideDelta(ctx, w, governance.Ruling{
+	review, err := governance.DecideDelta(ctx, c.w, governance.Ruling{
 		Item: p.item(), Decision: governance.Approved, Actor: p.actor(), Notes: p.Notes, ExpectHash: p.ExpectHash,
 	})
 	return DeltaDecision{review, governance.Approved}, err
@@ -95,12 +87,8 @@ type DeltaPreview struct {
 }
 
 // PreviewDelta shows what the approval of a delta would do now.
-func (c *Company) PreviewDelta(ctx context.Context, p ItemParams) (DeltaPreview, error) {
-	w, err := c.workspace(ctx)
-	if err != nil {
-		return DeltaPreview{}, err
-	}
-	seen, err := governance.PreviewDelta(w, p.item())
+func (c *Company) PreviewDelta(_ context.Context, p ItemParams) (DeltaPreview, error) {
+	seen, err := governance.PreviewDelta(c.w, p.item())
 	head := seen.Head
 	return DeltaPreview{
 		ArtifactID: head.ID, Title: head.Title, ProducedBy: head.ProducedBy, CreatedAt: head.CreatedAt, Visibility: head.Visibility,
@@ -116,7 +104,7 @@ type ListReviewsParams struct {
 }
 
 // ListReviews lists the reviews, the newest first.
-func (c *Company) ListReviews(ctx context.Context, p ListReviewsParams) ([]doc.Review, error) {
+func (c *Folder) ListReviews(ctx context.Context, p ListReviewsParams) ([]doc.Review, error) {
 	w, err := c.workspace(ctx)
 	if none(err) {
 		return []doc.Review{}, nil

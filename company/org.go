@@ -17,11 +17,7 @@ type NameParams struct {
 
 // NewTeam makes a team and returns its id.
 func (c *Company) NewTeam(ctx context.Context, p NameParams) (string, error) {
-	w, err := c.workspace(ctx)
-	if err != nil {
-		return "", err
-	}
-	return w.NewTeam(ctx, p.Name)
+	return c.w.NewTeam(ctx, p.Name)
 }
 
 // NewAgentParams are what agent:new is asked for.
@@ -35,27 +31,15 @@ type NewAgentParams struct {
 
 // NewAgent makes an agent and returns its id.
 func (c *Company) NewAgent(ctx context.Context, p NewAgentParams) (string, error) {
-	w, err := c.workspace(ctx)
-	if err != nil {
-		return "", err
-	}
-	return w.NewAgent(ctx, workspace.AgentSpec{Name: p.Name, Role: p.Role, Provider: p.Provider, TeamID: p.TeamID})
+	return c.w.NewAgent(ctx, workspace.AgentSpec{Name: p.Name, Role: p.Role, Provider: p.Provider, TeamID: p.TeamID})
 }
 
 // NewProject makes a project without defaults and returns its id.
 func (c *Company) NewProject(ctx context.Context, p NameParams) (string, error) {
-	w, err := c.workspace(ctx)
-	if err != nil {
-		return "", err
-	}
-	return w.NewProject(ctx, p.Name)
+	return c.w.NewProject(ctx, p.Name)
 }
 
 // ProjectNames lists the projects by id and writes nothing.
-func (c *Company) ProjectNames(ctx context.Context, _ Dir) ([]doc.Project, error) {
-	w, err := c.workspace(ctx)
-	if err != nil {
-		return nil, err
-	}
-	return w.Projects()
+func (c *Company) ProjectNames(_ context.Context, _ Dir) ([]doc.Project, error) {
+	return c.w.Projects()
 }

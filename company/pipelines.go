@@ -31,12 +31,8 @@ func (p *FillArtifactParams) CheckFields() []fault.Issue {
 
 // FillArtifact has an agent write an artifact and waits for it.
 func (c *Company) FillArtifact(ctx context.Context, p FillArtifactParams) (pipeline.Filled, error) {
-	w, err := c.workspace(ctx)
-	if err != nil {
-		return pipeline.Filled{}, err
-	}
 	p.Spec.ProjectID, p.Spec.ArtifactID, p.Spec.AgentID, p.Spec.WorkdirRel = p.ProjectID, p.ArtifactID, p.AgentID, p.WorkdirRel
-	return pipeline.Fill(ctx, w, c.conductor(), p.Spec)
+	return pipeline.Fill(ctx, c.w, c.conductor(), p.Spec)
 }
 
 // IntakeParams are what pipeline:intake is asked for.
@@ -47,11 +43,7 @@ type IntakeParams struct {
 
 // TakeIn sets a project up with what is to be written about it.
 func (c *Company) TakeIn(ctx context.Context, p IntakeParams) (pipeline.Intake, error) {
-	w, err := c.workspace(ctx)
-	if err != nil {
-		return pipeline.Intake{}, err
-	}
-	return pipeline.TakeIn(ctx, w, p.Spec)
+	return pipeline.TakeIn(ctx, c.w, p.Spec)
 }
 
 // MakePlanParams are what pipeline:plan is asked for.
@@ -62,9 +54,5 @@ type MakePlanParams struct {
 
 // MakePlan sets a project up and has its agents write what it begins with.
 func (c *Company) MakePlan(ctx context.Context, p MakePlanParams) (pipeline.Plan, error) {
-	w, err := c.workspace(ctx)
-	if err != nil {
-		return pipeline.Plan{}, err
-	}
-	return pipeline.MakePlan(ctx, w, c.conductor(), p.Spec)
+	return pipeline.MakePlan(ctx, c.w, c.conductor(), p.Spec)
 }

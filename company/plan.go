@@ -50,11 +50,7 @@ type Schedule struct {
 // Schedule lays the tasks of a project out in time. An unknown one is
 // fault.NotFound.
 func (c *Company) Schedule(ctx context.Context, p ProjectParams) (s Schedule, err error) {
-	w, err := c.workspace(ctx)
-	if err != nil {
-		return s, err
-	}
-	of, err := w.Project(p.ProjectID)
+	of, err := c.w.Project(p.ProjectID)
 	if err != nil {
 		return s, err
 	}
@@ -113,10 +109,7 @@ type ApplyResult struct {
 // the later counts.
 func (c *Company) Apply(ctx context.Context, p ApplyParams) (ApplyResult, error) {
 	result := ApplyResult{WorkspaceDir: c.given, ProjectID: p.ProjectID, UpdatedTaskIDs: []string{}}
-	w, err := c.workspace(ctx)
-	if err != nil {
-		return result, err
-	}
+	w := c.w
 	result.AppliedAt = clock.Stamp(w.Env.Clock.Now())
 	plans := map[string]doc.ExecutionPlan{}
 	for _, item := range p.Items {
@@ -206,14 +199,11 @@ const (
 
 // Desktop takes what the desktop shows, after making the conversations that are
 // always there.
-func (c *Company) Desktop(ctx context.Context, p DesktopParams) (Desktop, error) {
-	result := Desktop{
+func (c *Company) Desktop(ctx context.Context, p DesktopParams) (result Desktop, err error) {
+	result = Desktop{
 		WorkspaceDir: c.given, ActorID: p.ActorID, Scope: p.Scope.Scope, View: p.View, ProjectID: p.ProjectID, ConversationID: p.ConversationID,
 	}
-	w, err := c.workspace(ctx)
-	if err != nil {
-		return result, err
-	}
+	w := c.w
 	place := p.place()
 	if result.Conversations, err = conversations(ctx, w, place, workspace.Leader{StandIn: p.ActorID}); err != nil {
 		return result, err

@@ -45,11 +45,7 @@ func (c *Company) Migrate(ctx context.Context, p MigrateParams) (MigrateResult, 
 	result := MigrateResult{
 		WorkspaceDir: absolute(c.given, c.dir), MigrationID: migrate.EnvelopeID, DryRun: p.DryRun, Forced: p.Force, StateRelpath: migrate.StateFile,
 	}
-	w, err := c.workspace(ctx)
-	if err != nil {
-		return result, err
-	}
-	report, err := migrate.Run(ctx, w, migrate.Options{DryRun: p.DryRun, Force: p.Force})
+	report, err := migrate.Run(ctx, c.w, migrate.Options{DryRun: p.DryRun, Force: p.Force})
 	result.AlreadyApplied, result.Counts = report.Already, report.Counts
 	result.Applied = err == nil && !p.DryRun && !report.Already
 	return result, err
@@ -79,7 +75,7 @@ type ExportResult struct {
 }
 
 // Export copies a workspace to another place.
-func (c *Company) Export(ctx context.Context, p ExportParams) (ExportResult, error) {
+func (c *Folder) Export(ctx context.Context, p ExportParams) (ExportResult, error) {
 	result := ExportResult{WorkspaceDir: p.WorkspaceDir, OutDir: p.OutDir, IncludeLocal: p.IncludeLocal}
 	report, err := transfer.Order{
 		Env: c.all.env, From: workspace.Canonical(p.WorkspaceDir), To: workspace.Canonical(p.OutDir),
@@ -112,7 +108,7 @@ type ImportResult struct {
 }
 
 // Import makes a workspace from a copy of one.
-func (c *Company) Import(ctx context.Context, p ImportParams) (ImportResult, error) {
+func (c *Folder) Import(ctx context.Context, p ImportParams) (ImportResult, error) {
 	result := ImportResult{SrcDir: p.SrcDir, WorkspaceDir: p.WorkspaceDir, IncludeLocal: p.IncludeLocal}
 	report, err := transfer.Order{
 		Env: c.all.env, From: workspace.Canonical(p.SrcDir), To: c.dir,

@@ -36,11 +36,7 @@ type CreateRunResult struct {
 
 // CreateRun makes a run.
 func (c *Company) CreateRun(ctx context.Context, p CreateRunParams) (CreateRunResult, error) {
-	w, err := c.workspace(ctx)
-	if err != nil {
-		return CreateRunResult{}, err
-	}
-	made, err := runs.Create(ctx, w, p.ProjectID, p.AgentID, p.Provider)
+	made, err := runs.Create(ctx, c.w, p.ProjectID, p.AgentID, p.Provider)
 	base := absolute(c.given, c.dir)
 	return CreateRunResult{made.RunID, made.ContextPackID, filepath.Join(base, filepath.FromSlash(workspace.RunDir(p.ProjectID, made.RunID)))}, err
 }
@@ -62,11 +58,7 @@ type DiscardRunResult struct {
 
 // DiscardRun ends a run that was made and never launched.
 func (c *Company) DiscardRun(ctx context.Context, p DiscardRunParams) (DiscardRunResult, error) {
-	w, err := c.workspace(ctx)
-	if err != nil {
-		return DiscardRunResult{}, err
-	}
-	status, err := runs.Discard(ctx, w, p.ProjectID, p.RunID, p.ActorID)
+	status, err := runs.Discard(ctx, c.w, p.ProjectID, p.RunID, p.ActorID)
 	return DiscardRunResult{p.RunID, status}, err
 }
 
@@ -86,7 +78,7 @@ type ListRunsParams struct {
 }
 
 // ListRuns lists runs, the newest first.
-func (c *Company) ListRuns(ctx context.Context, p ListRunsParams) ([]runs.Listed, error) {
+func (c *Folder) ListRuns(ctx context.Context, p ListRunsParams) ([]runs.Listed, error) {
 	w, err := c.workspace(ctx)
 	if none(err) {
 		return []runs.Listed{}, nil
@@ -127,12 +119,9 @@ type Live struct {
 }
 
 // Replay reads the log of a run back.
-func (c *Company) Replay(ctx context.Context, p ReplayParams) (ReplayResult, error) {
-	result := ReplayResult{RunID: p.RunID, ProjectID: p.ProjectID, Mode: p.Mode}
-	w, err := c.workspace(ctx)
-	if err != nil {
-		return result, err
-	}
+func (c *Company) Replay(ctx context.Context, p ReplayParams) (result ReplayResult, err error) {
+	result = ReplayResult{RunID: p.RunID, ProjectID: p.ProjectID, Mode: p.Mode}
+	w := c.w
 	if p.Mode == runs.ModeLive {
 		if result.Live, err = c.live(ctx, w, p.ProjectID, p.RunID); err != nil {
 			return result, err
@@ -176,10 +165,7 @@ type VerifyLogsParams struct {
 // VerifyLogs checks the logs of all runs, or of one. One that there is not is
 // fault.NotFound.
 func (c *Company) VerifyLogs(ctx context.Context, p VerifyLogsParams) (OK, error) {
-	w, err := c.workspace(ctx)
-	if err != nil {
-		return OK{}, err
-	}
+	w := c.w
 	found := false
 	projects, err := workspace.Dirs(w.FS, workspace.ProjectsDir)
 	if err != nil {

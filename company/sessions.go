@@ -81,11 +81,8 @@ type LaunchResult struct {
 }
 
 // Launch starts the session of a run.
-func (c *Company) Launch(ctx context.Context, p LaunchParams) (LaunchResult, error) {
-	w, err := c.workspace(ctx)
-	if err != nil {
-		return LaunchResult{}, err
-	}
+func (c *Company) Launch(ctx context.Context, p LaunchParams) (_ LaunchResult, err error) {
+	w := c.w
 	ref := cmp.Or(p.SessionRef, session.LocalRef(p.RunID))
 	actor := policy.Actor{ID: p.ActorID, Role: p.ActorRole, Team: p.ActorTeamID}
 	if strings.TrimSpace(actor.ID) == "" {

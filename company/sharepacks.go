@@ -39,12 +39,8 @@ func (c *Company) CreateSharePack(ctx context.Context, p CreateSharePackParams) 
 	if issues := notBlank("created_by", p.CreatedBy); issues != nil {
 		return CreateSharePackResult{}, fault.Invalid(issues...)
 	}
-	w, err := c.workspace(ctx)
-	if err != nil {
-		return CreateSharePackResult{}, err
-	}
 	redactor := redact.NewRedactor(redact.FromEnviron(os.Environ()))
-	made, err := sharepack.Create(ctx, w, redactor, p.ProjectID, p.CreatedBy)
+	made, err := sharepack.Create(ctx, c.w, redactor, p.ProjectID, p.CreatedBy)
 	if err != nil {
 		return CreateSharePackResult{}, err
 	}
@@ -55,12 +51,8 @@ func (c *Company) CreateSharePack(ctx context.Context, p CreateSharePackParams) 
 }
 
 // SharePacks lists the share packs of a project that can be read.
-func (c *Company) SharePacks(ctx context.Context, p ProjectParams) ([]doc.SharePack, error) {
-	w, err := c.workspace(ctx)
-	if err != nil {
-		return nil, err
-	}
-	return sharepack.List(w, p.ProjectID)
+func (c *Company) SharePacks(_ context.Context, p ProjectParams) ([]doc.SharePack, error) {
+	return sharepack.List(c.w, p.ProjectID)
 }
 
 // ReplaySharePackParams are those of sharepack.replay.
@@ -94,13 +86,9 @@ type ReplayedRun struct {
 
 // ReplaySharePack reads the logs in a share pack back. Redaction and what was
 // left out show in verification: the hashes are those of the original.
-func (c *Company) ReplaySharePack(ctx context.Context, p ReplaySharePackParams) (ReplaySharePackResult, error) {
+func (c *Company) ReplaySharePack(_ context.Context, p ReplaySharePackParams) (ReplaySharePackResult, error) {
 	result := ReplaySharePackResult{SharePackID: p.SharePackID, ProjectID: p.ProjectID, Mode: p.Mode, Runs: []ReplayedRun{}}
-	w, err := c.workspace(ctx)
-	if err != nil {
-		return result, err
-	}
-	replays, err := sharepack.Replay(w, p.ProjectID, p.SharePackID, p.RunID, events.ReplayOptions{Verify: p.Mode != runs.ModeRaw, Tail: p.Tail})
+	replays, err := sharepack.Replay(c.w, p.ProjectID, p.SharePackID, p.RunID, events.ReplayOptions{Verify: p.Mode != runs.ModeRaw, Tail: p.Tail})
 	for _, r := range replays {
 		result.Runs = append(result.Runs, ReplayedRun{r.RunID, r.SourceRelpath, r.BundleRelpath, r.Events, r.ParseIssues, r.VerificationIssues, r.DeterministicOK})
 	}

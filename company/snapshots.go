@@ -87,11 +87,7 @@ type ProfileParams struct {
 
 // Profile takes one agent with its figures.
 func (c *Company) Profile(ctx context.Context, p ProfileParams) (result snapshot.Profile, err error) {
-	w, err := c.workspace(ctx)
-	if err != nil {
-		return result, err
-	}
-	agent, err := w.Agent(p.AgentID)
+	agent, err := c.w.Agent(p.AgentID)
 	if err != nil {
 		return result, err
 	}
@@ -118,10 +114,7 @@ type UIParams struct {
 
 // UI takes what a manager's screen shows, all of one moment.
 func (c *Company) UI(ctx context.Context, p UIParams) (snapshot.UI, error) {
-	w, err := c.workspace(ctx)
-	if err != nil {
-		return snapshot.UI{}, err
-	}
+	w := c.w
 	return snapshot.TakeUI(ctx, w, c.all.indexOf(w), snapshot.UIRequest{
 		Request: c.request(p.IndexStep), Project: p.ProjectID,
 		Runs: p.MonitorLimit, Pending: p.PendingLimit, Decisions: p.DecisionsLimit, SyncWorker: c.all.workerStatus(),
@@ -134,9 +127,6 @@ func (c *Company) request(step IndexStep) snapshot.Request {
 
 // at takes a moment of the workspace.
 func (c *Company) at(ctx context.Context, step IndexStep, take func(*snapshot.Moment) error) error {
-	w, err := c.workspace(ctx)
-	if err != nil {
-		return err
-	}
+	w := c.w
 	return snapshot.At(ctx, w, c.all.indexOf(w), c.request(step), take)
 }

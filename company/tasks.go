@@ -40,13 +40,9 @@ type TaskRow struct {
 }
 
 // ListTasks lists the tasks of a project, the newest first.
-func (c *Company) ListTasks(ctx context.Context, p ListTasksParams) (ListTasksResult, error) {
+func (c *Company) ListTasks(_ context.Context, p ListTasksParams) (ListTasksResult, error) {
 	result := ListTasksResult{WorkspaceDir: c.given, ProjectID: p.ProjectID, Tasks: []TaskRow{}}
-	w, err := c.workspace(ctx)
-	if err != nil {
-		return result, err
-	}
-	tasks, err := governance.Tasks(w, p.ProjectID)
+	tasks, err := governance.Tasks(c.w, p.ProjectID)
 	for _, t := range tasks {
 		result.Tasks = append(result.Tasks, TaskRow{
 			TaskID: t.ID, ProjectID: p.ProjectID, Relpath: workspace.TaskFile(p.ProjectID, t.ID), AbsPath: c.absoluteName(workspace.TaskFile(p.ProjectID, t.ID)),
@@ -132,12 +128,8 @@ type UpdatePlanResult struct {
 }
 
 // UpdatePlan changes when a task is planned and who is to do it.
-func (c *Company) UpdatePlan(ctx context.Context, p UpdatePlanParams) (UpdatePlanResult, error) {
-	result := UpdatePlanResult{TaskID: p.TaskID, TaskPath: c.absoluteName(workspace.TaskFile(p.ProjectID, p.TaskID))}
-	w, err := c.workspace(ctx)
-	if err != nil {
-		return result, err
-	}
+func (c *Company) UpdatePlan(ctx context.Context, p UpdatePlanParams) (result UpdatePlanResult, err error) {
+	result = UpdatePlanResult{TaskID: p.TaskID, TaskPath: c.absoluteName(workspace.TaskFile(p.ProjectID, p.TaskID))}
 	change := governance.PlanChange{ClearSchedule: p.ClearSchedule, ClearExecution: p.ClearExecutionPlan}
 	if p.Schedule != nil {
 		change.Schedule = p.Schedule.schedule()
@@ -148,7 +140,7 @@ func (c *Company) UpdatePlan(ctx context.Context, p UpdatePlanParams) (UpdatePla
 			TokenBudgetHint: e.TokenBudgetHint, AppliedBy: e.AppliedBy, AppliedAt: e.AppliedAt,
 		}
 	}
-	result.Frontmatter, err = governance.UpdatePlan(ctx, w, p.ProjectID, p.TaskID, change)
+	result.Frontmatter, err = governance.UpdatePlan(ctx, c.w, p.ProjectID, p.TaskID, change)
 	return result, err
 }
 
@@ -160,11 +152,7 @@ type NewTaskParams struct {
 
 // NewTask makes a draft of a task and returns its id.
 func (c *Company) NewTask(ctx context.Context, p NewTaskParams) (string, error) {
-	w, err := c.workspace(ctx)
-	if err != nil {
-		return "", err
-	}
-	return governance.NewTask(ctx, w, p.ProjectID, p.Spec)
+	return governance.NewTask(ctx, c.w, p.ProjectID, p.Spec)
 }
 
 // AddMilestoneParams are what task:add-milestone is asked for.
@@ -176,11 +164,7 @@ type AddMilestoneParams struct {
 
 // AddMilestone adds a milestone to a task and returns its id.
 func (c *Company) AddMilestone(ctx context.Context, p AddMilestoneParams) (string, error) {
-	w, err := c.workspace(ctx)
-	if err != nil {
-		return "", err
-	}
-	return governance.AddMilestone(ctx, w, p.ProjectID, p.TaskID, p.Milestone)
+	return governance.AddMilestone(ctx, c.w, p.ProjectID, p.TaskID, p.Milestone)
 }
 
 // checkIDs holds params to the ids that may become paths, where no tag does.

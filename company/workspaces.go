@@ -36,7 +36,7 @@ func notBlank(field, value string) []fault.Issue {
 }
 
 // Init makes a workspace.
-func (c *Company) Init(ctx context.Context, p InitParams) (OK, error) {
+func (c *Folder) Init(ctx context.Context, p InitParams) (OK, error) {
 	err := workspace.Init(ctx, c.all.env, c.dir, workspace.InitOptions{CompanyName: p.CompanyName, Force: p.Force})
 	return OK{OK: err == nil}, err
 }
@@ -50,7 +50,7 @@ type OpenResult struct {
 }
 
 // Open reports the state of a folder, whatever that is.
-func (c *Company) Open(ctx context.Context, _ Dir) (OpenResult, error) {
+func (c *Folder) Open(ctx context.Context, _ Dir) (OpenResult, error) {
 	found := c.validate(ctx, (*workspace.Workspace).Glance)
 	if found.Issues == nil {
 		found.Issues = []workspace.Issue{}
@@ -58,7 +58,7 @@ func (c *Company) Open(ctx context.Context, _ Dir) (OpenResult, error) {
 	return OpenResult{WorkspaceDir: c.given, Valid: len(found.Issues) == 0, Issues: found.Issues, Warnings: found.Warnings}, nil
 }
 
-func (c *Company) validate(ctx context.Context, look func(*workspace.Workspace) workspace.Findings) workspace.Findings {
+func (c *Folder) validate(ctx context.Context, look func(*workspace.Workspace) workspace.Findings) workspace.Findings {
 	// A workspace that is one is known from now on: its events are watched.
 	if w, err := c.workspace(ctx); err == nil {
 		return look(w)
@@ -74,7 +74,7 @@ type ValidateResult struct {
 }
 
 // Validate checks a folder.
-func (c *Company) Validate(ctx context.Context, _ Dir) (ValidateResult, error) {
+func (c *Folder) Validate(ctx context.Context, _ Dir) (ValidateResult, error) {
 	found := c.validate(ctx, (*workspace.Workspace).Validate)
 	return ValidateResult{OK: len(found.Issues) == 0, Issues: found.Issues, Warnings: found.Warnings}, nil
 }
@@ -87,20 +87,20 @@ type ProjectsResult struct {
 
 // Projects lists the projects, after making the workspace defaults that are
 // missing.
-func (c *Company) Projects(ctx context.Context, _ Dir) (ProjectsResult, error) {
+func (c *Folder) Projects(ctx context.Context, _ Dir) (ProjectsResult, error) {
 	result := ProjectsResult{WorkspaceDir: c.given, Projects: []snapshot.ProjectRow{}}
-	w, err := c.workspace(ctx)
+	in, err := c.Enter(ctx)
 	if none(err) {
 		return result, nil
 	}
 	if err != nil {
 		return result, err
 	}
-	if err := w.EnsureDefaults(ctx); err != nil {
+	if err := in.w.EnsureDefaults(ctx); err != nil {
 		return result, err
 	}
 	turn.Leave(ctx) // what follows only reads
-	err = c.at(ctx, IndexStep{SyncIndex: true}, func(m *snapshot.Moment) (err error) {
+	err = in.at(ctx, IndexStep{SyncIndex: true}, func(m *snapshot.Moment) (err error) {
 		result.Projects, err = m.Projects()
 		return err
 	})
@@ -128,7 +128,7 @@ type AgentRow struct {
 }
 
 // Agents lists agents by name.
-func (c *Company) Agents(ctx context.Context, p AgentsParams) ([]AgentRow, error) {
+func (c *Folder) Agents(ctx context.Context, p AgentsParams) ([]AgentRow, error) {
 	rows := []AgentRow{}
 	w, err := c.workspace(ctx)
 	if none(err) {
@@ -154,7 +154,7 @@ type TeamRow struct {
 }
 
 // Teams lists teams by name.
-func (c *Company) Teams(ctx context.Context, _ Dir) ([]TeamRow, error) {
+func (c *Folder) Teams(ctx context.Context, _ Dir) ([]TeamRow, error) {
 	rows := []TeamRow{}
 	w, err := c.workspace(ctx)
 	if none(err) {
@@ -192,11 +192,7 @@ type CreateProjectResult struct {
 
 // CreateProject makes a project with its defaults, all or nothing.
 func (c *Company) CreateProject(ctx context.Context, p CreateProjectParams) (CreateProjectResult, error) {
-	w, err := c.workspace(ctx)
-	if err != nil {
-		return CreateProjectResult{}, err
-	}
-	made, err := w.CreateProjectWithDefaults(ctx, p.Name, p.CEOActorID, p.RepoIDs)
+	made, err := c.w.CreateProjectWithDefaults(ctx, p.Name, p.CEOActorID, p.RepoIDs)
 	return CreateProjectResult{made.ID, workspace.GlobalManagerID, made.SecretaryID, made.ConversationIDs, made.RepoLinks}, err
 }
 
@@ -219,13 +215,9 @@ type LinkRepoResult struct {
 }
 
 // LinkRepo ties a repository to a project.
-func (c *Company) LinkRepo(ctx context.Context, p LinkRepoParams) (LinkRepoResult, error) {
-	result := LinkRepoResult{WorkspaceDir: c.given, ProjectID: p.ProjectID}
-	w, err := c.workspace(ctx)
-	if err != nil {
-		return result, err
-	}
-	result.Repos, err = w.LinkRepo(ctx, p.ProjectID, p.RepoID, p.Label)
+func (c *Company) LinkRepo(ctx context.Context, p LinkRepoParams) (result LinkRepoResult, err error) {
+	result = LinkRepoResult{WorkspaceDir: c.given, ProjectID: p.ProjectID}
+	result.Repos, err = c.w.LinkRepo(ctx, p.ProjectID, p.RepoID, p.Label)
 	return result, err
 }
 
@@ -245,12 +237,8 @@ type RepoRootResult struct {
 }
 
 // SetRepoRoot maps a repository to a directory of this machine.
-func (c *Company) SetRepoRoot(ctx context.Context, p RepoRootParams) (RepoRootResult, error) {
-	result := RepoRootResult{WorkspaceDir: c.given, RepoID: p.RepoID}
-	w, err := c.workspace(ctx)
-	if err != nil {
-		return result, err
-	}
-	result.RepoPath, err = w.SetRepoRoot(ctx, p.RepoID, p.RepoPath, p.RequireGit)
+func (c *Company) SetRepoRoot(ctx context.Context, p RepoRootParams) (result RepoRootResult, err error) {
+	result = RepoRootResult{WorkspaceDir: c.given, RepoID: p.RepoID}
+	result.RepoPath, err = c.w.SetRepoRoot(ctx, p.RepoID, p.RepoPath, p.RequireGit)
 	return result, err
 }

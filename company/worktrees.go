@@ -30,10 +30,7 @@ type CleanUpWorktreesResult struct {
 // and hold nothing that would be lost.
 func (c *Company) CleanUpWorktrees(ctx context.Context, p CleanUpWorktreesParams) (CleanUpWorktreesResult, error) {
 	result := CleanUpWorktreesResult{WorkspaceDir: c.given, DryRun: p.DryRun, MaxAgeHours: p.MaxAgeHours}
-	w, err := c.workspace(ctx)
-	if err != nil {
-		return result, err
-	}
+	w := c.w
 	machine, err := w.Machine()
 	if err != nil {
 		return result, err

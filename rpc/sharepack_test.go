@@ -43,7 +43,7 @@ func TestSharePackReplay(t *testing.T) {
 	if _, err := call("workspace.init", map[string]any{"workspace_dir": dir}); err != nil {
 		t.Fatal(err)
 	}
-	project, err := all.In(dir).NewProject(ctx, company.NameParams{Name: "Checkout"})
+	project, err := company.Do(ctx, all, (*company.Company).NewProject, company.NameParams{Dir: company.Dir{WorkspaceDir: dir}, Name: "Checkout"})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -56,7 +56,7 @@ func TestSharePackReplay(t *testing.T) {
 	); err != nil {
 		t.Fatal(err)
 	}
-	made, err := all.In(dir).CreateSharePack(ctx, company.CreateSharePackParams{ProjectID: project, CreatedBy: "human"})
+	made, err := company.Do(ctx, all, (*company.Company).CreateSharePack, company.CreateSharePackParams{Dir: company.Dir{WorkspaceDir: dir}, ProjectID: project, CreatedBy: "human"})
 	if err != nil {
 		t.Fatal(err)
 	}

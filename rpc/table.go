@@ -91,20 +91,9 @@ func (t touched) keys() (keys []string) {
 	return keys
 }
 
-// on makes the entry of a method of one workspace.
-func on[P inWorkspace, R any](name string, access Access, fn func(*company.Company, context.Context, P) (R, error), summary string) Method {
-	return entry(name, access, func(all *company.Companies, place string, ctx context.Context, p P) (R, error) {
-		return fn(all.At(p.InWorkspace(), place), ctx, p)
-	}, summary)
-}
-
-// across makes the entry of a method that may concern several workspaces.
-func across[P, R any](name string, access Access, fn func(*company.Companies, context.Context, P) (R, error), summary string) Method {
-	return entry(name, access, func(all *company.Companies, _ string, ctx context.Context, p P) (R, error) { return fn(all, ctx, p) }, summary)
-}
-
-// entry makes an entry; fn gets the directory that the named workspace leads to.
-func entry[P, R any](name string, access Access, fn func(*company.Companies, string, context.Context, P) (R, error), summary string) Method {
+// on makes the entry of a method. What it works on is that which its operation names:
+// everything, a folder, or the workspace in one, opened.
+func on[S company.Place, P, R any](name string, access Access, op func(S, context.Context, P) (R, error), summary string) Method {
 	return Method{
 		Name: name, Access: access, Summary: summary, result: reflect.TypeFor[R](),
 		params: sync.OnceValue(func() *param.Decoder { return param.NewDecoder(reflect.TypeFor[P]()) }),
@@ -123,8 +112,13 @@ func entry[P, R any](name string, access Access, fn func(*company.Companies, str
 			if others, ok := any(p).(readsToo); ok {
 				touches.reads = others.Reads()
 			}
-			place := touches.place
-			return touches, func(ctx context.Context, all *company.Companies) (any, error) { return fn(all, place, ctx, p) }, nil
+			return touches, func(ctx context.Context, all *company.Companies) (any, error) {
+				place, err := company.Reach[S](ctx, all, all.At(touches.dir, touches.place))
+				if err != nil {
+					return nil, err
+				}
+				return op(place, ctx, p)
+			}, nil
 		},
 	}
 }
@@ -157,28 +151,28 @@ type Table struct {
 func NewTable(version string) *Table {
 	t := &Table{byName: map[string]*Method{}}
 	t.methods = []Method{
-		across("system.ping", Inline, ping, "Answer at once; for clients that look whether the server is there."),
-		across("system.capabilities", Inline, t.capabilities(version), "What this server is and can do."),
+		on("system.ping", Inline, ping, "Answer at once; for clients that look whether the server is there."),
+		on("system.capabilities", Inline, t.capabilities(version), "What this server is and can do."),
 
-		on("workspace.open", Read, (*company.Company).Open, "The state of a folder: valid, or what is wrong with it."),
-		on("workspace.init", Write, (*company.Company).Init, "Make a folder a workspace."),
-		on("workspace.validate", Read, (*company.Company).Validate, "Check every document of a workspace."),
-		on("workspace.doctor", Wait, (*company.Company).Doctor, "Look a workspace over, and say in plain words what to do."),
-		on("workspace.diagnostics", Wait, (*company.Company).Diagnostics, "Make a bundle of diagnostics without secrets."),
-		on("workspace.projects.list", Write, (*company.Company).Projects, "The projects with their counts, the newest first."),
-		on("workspace.agents.list", Read, (*company.Company).Agents, "The agents by name."),
-		on("workspace.teams.list", Read, (*company.Company).Teams, "The teams by name."),
+		on("workspace.open", Read, (*company.Folder).Open, "The state of a folder: valid, or what is wrong with it."),
+		on("workspace.init", Write, (*company.Folder).Init, "Make a folder a workspace."),
+		on("workspace.validate", Read, (*company.Folder).Validate, "Check every document of a workspace."),
+		on("workspace.doctor", Wait, (*company.Folder).Doctor, "Look a workspace over, and say in plain words what to do."),
+		on("workspace.diagnostics", Wait, (*company.Folder).Diagnostics, "Make a bundle of diagnostics without secrets."),
+		on("workspace.projects.list", Write, (*company.Folder).Projects, "The projects with their counts, the newest first."),
+		on("workspace.agents.list", Read, (*company.Folder).Agents, "The agents by name."),
+		on("workspace.teams.list", Read, (*company.Folder).Teams, "The teams by name."),
 		on("workspace.project.create_with_defaults", Write, (*company.Company).CreateProject, "Make a project with its secretary and conversations."),
 		on("workspace.project.link_repo", Write, (*company.Company).LinkRepo, "Tie a repository to a project."),
 		on("workspace.repo_root.set", Write, (*company.Company).SetRepoRoot, "Say where a repository lies on this machine."),
 		on("workspace.migrate", Write, (*company.Company).Migrate, "Seal the events of older programs; what does not fit its seal stays."),
-		on("workspace.export", Write, (*company.Company).Export, "Copy a workspace to another place, as a whole or not at all."),
-		on("workspace.import", Write, (*company.Company).Import, "Make a workspace from a copy of one."),
+		on("workspace.export", Write, (*company.Folder).Export, "Copy a workspace to another place, as a whole or not at all."),
+		on("workspace.import", Write, (*company.Folder).Import, "Make a workspace from a copy of one."),
 
 		on("worktree.cleanup", Wait, (*company.Company).CleanUpWorktrees, "Remove the worktrees of runs that are over."),
 
 		on("run.create", Write, (*company.Company).CreateRun, "Make a run with its context pack."),
-		on("run.list", Read, (*company.Company).ListRuns, "The runs, the newest first."),
+		on("run.list", Read, (*company.Folder).ListRuns, "The runs, the newest first."),
 		on("run.discard", Write, (*company.Company).DiscardRun, "End a run that was made and never launched."),
 		on("run.replay", Read, (*company.Company).Replay, "The log of a run, verified when asked for."),
 		on("sharepack.replay", Read, (*company.Company).ReplaySharePack, "The logs in a share pack, verified when asked for."),
@@ -187,13 +181,13 @@ func NewTable(version string) *Table {
 		on("memory.propose_delta", Write, (*company.Company).ProposeDelta, "Propose lines for a memory."),
 		on("memory.preview_delta", Read, (*company.Company).PreviewDelta, "What the approval of a proposal would change now."),
 		on("memory.approve_delta", Write, (*company.Company).ApproveDelta, "Put proposed lines into their memory."),
-		on("inbox.list_reviews", Read, (*company.Company).ListReviews, "What was decided, the newest first."),
+		on("inbox.list_reviews", Read, (*company.Folder).ListReviews, "What was decided, the newest first."),
 
 		on("session.launch", Write, (*company.Company).Launch, "Start the session of a run; it outlives the server."),
-		across("session.list", Read, (*company.Companies).ListSessions, "The sessions, the newest first."),
-		across("session.poll", Read, (*company.Companies).PollSession, "How a session is now."),
-		across("session.collect", Wait, (*company.Companies).CollectSession, "Wait for the end of a session."),
-		across("session.stop", Write, (*company.Companies).StopSession, "Ask a session to stop."),
+		on("session.list", Read, (*company.Companies).ListSessions, "The sessions, the newest first."),
+		on("session.poll", Read, (*company.Companies).PollSession, "How a session is now."),
+		on("session.collect", Wait, (*company.Companies).CollectSession, "Wait for the end of a session."),
+		on("session.stop", Write, (*company.Companies).StopSession, "Ask a session to stop."),
 
 		on("pm.snapshot", Read, (*company.Company).Plan, "The portfolio, and the schedule of a project with its critical path."),
 		on("pm.recommend_allocations", Read, (*company.Company).Recommend, "Who should do the open tasks of a project."),
@@ -209,7 +203,7 @@ func NewTable(version string) *Table {
 		on("conversation.members.sync", Write, (*company.Company).SyncMembers, "Bring the conversations that a project always has up to date."),
 		on("ui.resolve", Write, (*company.Company).ResolveUI, "Decide as inbox.resolve does, and show the screen after it."),
 		on("inbox.resolve", Write, (*company.Company).Resolve, "Approve or deny what waits for a decision."),
-		on("inbox.list_help_requests", Read, (*company.Company).ListHelpRequests, "The requests for help, the newest first."),
+		on("inbox.list_help_requests", Read, (*company.Folder).ListHelpRequests, "The requests for help, the newest first."),
 		on("milestone.approve", Write, (*company.Company).ApproveMilestone, "Approve a milestone by its report and its evidence."),
 
 		on("agent.record_mistake", Write, (*company.Company).RecordMistake, "Count a mistake of an agent; a recurring one becomes a rule of its guidance."),
@@ -218,7 +212,7 @@ func NewTable(version string) *Table {
 		on("task.list", Read, (*company.Company).ListTasks, "The tasks of a project with their milestones, the newest first."),
 		on("task.update_plan", Write, (*company.Company).UpdatePlan, "Change when a task is planned and who is to do it."),
 		on("job.submit", Write, (*company.Company).SubmitJob, "Give a worker a job; it outlives the server."),
-		on("job.list", Read, (*company.Company).ListJobs, "The jobs of a project by id."),
+		on("job.list", Read, (*company.Folder).ListJobs, "The jobs of a project by id."),
 		on("job.poll", Read, (*company.Company).PollJob, "How a job is now."),
 		on("job.collect", Read, (*company.Company).CollectJob, "How a job is now, with its result."),
 		on("job.cancel", Write, (*company.Company).CancelJob, "Cancel a job and stop what runs of it."),
@@ -239,8 +233,8 @@ func NewTable(version string) *Table {
 
 		on("adapter.status", Wait, (*company.Company).Adapters, "Which agent CLIs this machine has."),
 
-		across("index.sync_worker_status", Inline, (*company.Companies).SyncWorkerStatus, "How the worker is that keeps indexes fresh."),
-		across("index.sync_worker_flush", Wait, (*company.Companies).FlushSyncWorker, "Bring the indexes up to date with what was noticed, now."),
+		on("index.sync_worker_status", Inline, (*company.Companies).SyncWorkerStatus, "How the worker is that keeps indexes fresh."),
+		on("index.sync_worker_flush", Wait, (*company.Companies).FlushSyncWorker, "Bring the indexes up to date with what was noticed, now."),
 
 		on("monitor.snapshot", Read, (*company.Company).Monitor, "The runs with their sessions and what their logs say."),
 		on("inbox.snapshot", Read, (*company.Company).Inbox, "What waits for a decision, and what was decided."),
@@ -250,11 +244,11 @@ func NewTable(version string) *Table {
 		on("ui.snapshot", Read, (*company.Company).UI, "What a manager's screen shows, all of one moment."),
 
 		on("comment.add", Write, (*company.Company).AddComment, "Say something about an agent, an artifact or a run."),
-		on("comment.list", Read, (*company.Company).ListComments, "What was said in a project, the newest first."),
+		on("comment.list", Read, (*company.Folder).ListComments, "What was said in a project, the newest first."),
 
-		streams(across("events.subscribe", Inline, (*company.Companies).Subscribe, "Get events as they happen, and the recent ones before.")),
-		streams(across("events.unsubscribe", Inline, (*company.Companies).Unsubscribe, "End a subscription.")),
-		streams(across("events.ack", Inline, (*company.Companies).Ack, "Say how far a subscription was read.")),
+		streams(on("events.subscribe", Inline, (*company.Companies).Subscribe, "Get events as they happen, and the recent ones before.")),
+		streams(on("events.unsubscribe", Inline, (*company.Companies).Unsubscribe, "End a subscription.")),
+		streams(on("events.ack", Inline, (*company.Companies).Ack, "Say how far a subscription was read.")),
 	}
 	for i := range t.methods {
 		t.byName[t.methods[i].Name] = &t.methods[i]

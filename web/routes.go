@@ -3,7 +3,6 @@ package web
 // The routes of the screens: each calls the company method of its name.
 
 import (
-	"encoding/json"
 	"net/http"
 	"runtime/debug"
 	"strings"
@@ -118,7 +117,7 @@ type health struct {
 }
 
 func (s *Server) health(w http.ResponseWriter, r *http.Request) error {
-	name, err := s.company.Name(r.Context())
+	name, err := company.Do(r.Context(), s.all, (*company.Company).Name, s.dir())
 	if err != nil {
 		return err
 	}
@@ -142,7 +141,7 @@ func (s *Server) ui(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	result, err := s.company.UI(r.Context(), s.screenParams(s.indexStep(query)))
+	result, err := company.Do(r.Context(), s.all, (*company.Company).UI, s.screenParams(s.indexStep(query)))
 	return reply(w, r, result, err)
 }
 
@@ -151,7 +150,7 @@ func (s *Server) monitor(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	result, err := s.company.Monitor(r.Context(), company.MonitorParams{
+	result, err := company.Do(r.Context(), s.all, (*company.Company).Monitor, company.MonitorParams{
 		Dir: s.dir(), IndexStep: s.indexStep(query), ProjectID: s.opts.ProjectID, Limit: s.opts.Limits.MonitorLimit,
 	})
 	return reply(w, r, result, err)
@@ -162,7 +161,7 @@ func (s *Server) inbox(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	result, err := s.company.Inbox(r.Context(), company.InboxParams{
+	result, err := company.Do(r.Context(), s.all, (*company.Company).Inbox, company.InboxParams{
 		Dir: s.dir(), IndexStep: s.indexStep(query), ItemLimits: s.opts.Limits.ItemLimits, ProjectID: s.opts.ProjectID,
 	})
 	return reply(w, r, result, err)
@@ -173,7 +172,7 @@ func (s *Server) usage(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	result, err := s.company.Usage(r.Context(), company.MonitorParams{
+	result, err := company.Do(r.Context(), s.all, (*company.Company).Usage, company.MonitorParams{
 		Dir: s.dir(), IndexStep: s.indexStep(query), ProjectID: s.opts.ProjectID, Limit: rowsOf(query, s.opts.Limits.MonitorLimit),
 	})
 	return reply(w, r, result, err)
@@ -206,26 +205,17 @@ func (s *Server) comments(w http.ResponseWriter, r *http.Request) error {
 			return err
 		}
 	}
-	list, err := s.company.ListComments(r.Context(), p)
+	list, err := company.Do(r.Context(), s.all, (*company.Folder).ListComments, p)
 	return reply(w, r, commentList{list}, err)
 }
 
-// commentBody is a new comment; newComment is it with its author, as the params
-// of comment.add.
+// commentBody is a new comment.
 type commentBody struct {
 	Body             string `json:"body" is:"optional,empty"`
 	TargetAgentID    string `json:"target_agent_id,omitempty" is:"optional,empty"`
 	TargetArtifactID string `json:"target_artifact_id,omitempty" is:"optional,empty"`
 	TargetRunID      string `json:"target_run_id,omitempty" is:"optional,empty"`
 	Visibility       string `json:"visibility,omitempty" is:"optional,empty"`
-}
-
-type newComment struct {
-	company.Dir
-	commentBody
-	ProjectID  string `json:"project_id"`
-	AuthorID   string `json:"author_id"`
-	AuthorRole string `json:"author_role"`
 }
 
 // commentResult is a comment that was made, with the screen after it; without
@@ -246,16 +236,15 @@ func (s *Server) addComment(w http.ResponseWriter, r *http.Request) error {
 	case blank(body.TargetAgentID) && blank(body.TargetArtifactID) && blank(body.TargetRunID):
 		return refuse(http.StatusBadRequest, "target_agent_id, target_artifact_id or target_run_id is needed")
 	}
-	params, err := json.Marshal(newComment{s.dir(), body, s.opts.ProjectID, s.opts.Actor.ActorID, s.opts.Actor.ActorRole})
+	made, err := company.Do(r.Context(), s.all, (*company.Company).AddComment, company.AddCommentParams{
+		Dir: s.dir(), ProjectID: s.opts.ProjectID, AuthorID: s.opts.Actor.ActorID, AuthorRole: s.opts.Actor.ActorRole, Body: body.Body,
+		TargetAgentID: body.TargetAgentID, TargetArtifactID: body.TargetArtifactID, TargetRunID: body.TargetRunID, Visibility: body.Visibility,
+	})
 	if err != nil {
 		return err
 	}
-	made, err := s.table.Call(r.Context(), s.all, "comment.add", params)
-	if err != nil {
-		return err
-	}
-	result := commentResult{Comment: made.(company.AddCommentResult).Comment} //nolint:forcetypeassert // the table's own
-	if screen, err := s.company.UI(r.Context(), s.screenParams(company.IndexStep{SyncIndex: true})); err == nil {
+	result := commentResult{Comment: made.Comment}
+	if screen, err := company.Do(r.Context(), s.all, (*company.Company).UI, s.screenParams(company.IndexStep{SyncIndex: true})); err == nil {
 		result.Snapshot = screen
 	}
 	return reply(w, r, result, nil)
@@ -276,7 +265,7 @@ func (s *Server) resolve(w http.ResponseWriter, r *http.Request) error {
 	if strings.TrimSpace(body.ArtifactID) == "" {
 		return refuse(http.StatusBadRequest, "artifact_id is missing")
 	}
-	result, err := s.company.ResolveUI(r.Context(), company.ResolveUIParams{
+	result, err := company.Do(r.Context(), s.all, (*company.Company).ResolveUI, company.ResolveUIParams{
 		ResolveParams: company.ResolveParams{
 			Dir: s.dir(), ProjectID: s.opts.ProjectID, ArtifactID: body.ArtifactID, Decision: body.Decision,
 			Decider: company.Decider{ActorParams: s.opts.Actor, Notes: body.Notes},

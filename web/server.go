@@ -84,7 +84,7 @@ type Server struct {
 	table     *rpc.Table
 	all       *company.Companies
 	hub       *feed.Hub
-	company   *company.Company
+	folder    *company.Folder
 	screen    *screen
 	keepalive time.Duration
 	head      time.Duration // how long a client may take for the head of a request
@@ -117,11 +117,11 @@ func Listen(ctx context.Context, opts Options) (*Server, error) {
 	s.paths = s.routes()
 	s.hub = feed.NewHub(nil, opts.Env.Clock, opts.Env.IDs.New)
 	s.all = company.New(company.Options{Env: opts.Env, Executable: opts.Executable, Hub: s.hub, Stderr: opts.Stderr, Version: opts.Version})
-	s.company = s.all.In(opts.WorkspaceDir)
+	s.folder = s.all.In(opts.WorkspaceDir)
 	s.work, s.cancelWork = context.WithCancel(context.Background())
 	s.live, s.cancelLive = context.WithCancel(s.work)
 	s.screen = newScreen(s.live, screenSource{take: s.takeScreen, watch: s.watchScreen})
-	err = s.company.KeepFresh(ctx)
+	err = s.folder.KeepFresh(ctx)
 	if err == nil {
 		s.listener, err = listen(ctx, at)
 	}
@@ -211,7 +211,7 @@ func (s *Server) Serve(ctx context.Context) error {
 // rebuild builds the index anew beside the first requests.
 func (s *Server) rebuild() {
 	p := company.MonitorParams{Dir: s.dir(), IndexStep: company.IndexStep{RefreshIndex: true}, ProjectID: s.opts.ProjectID, Limit: 1}
-	if _, err := s.company.Monitor(s.work, p); err != nil && s.work.Err() == nil {
+	if _, err := company.Do(s.work, s.all, (*company.Company).Monitor, p); err != nil && s.work.Err() == nil {
 		s.log.Error("the index was not built anew", "error", err)
 	}
 }
@@ -261,9 +261,13 @@ func (s *Server) release() error {
 }
 
 func (s *Server) takeScreen(ctx context.Context) (snapshot.UI, error) {
-	return s.company.UI(ctx, s.screenParams(company.IndexStep{SyncIndex: s.opts.SyncIndex}))
+	return company.Do(ctx, s.all, (*company.Company).UI, s.screenParams(company.IndexStep{SyncIndex: s.opts.SyncIndex}))
 }
 
 func (s *Server) watchScreen(changed func()) (stop func(), err error) {
-	return s.company.Watch(s.live, s.opts.ProjectID, changed)
+	c, err := s.folder.Enter(s.live)
+	if err != nil {
+		return nil, err
+	}
+	return c.Watch(s.live, s.opts.ProjectID, changed)
 }

@@ -140,14 +140,18 @@ func (s *Server) stream(w http.ResponseWriter, r *http.Request) error {
 			return ctx.Err()
 		}
 	}
-	stop, err := s.company.Follow(r.Context(), asked.EventStream)
+	c, err := s.folder.Enter(r.Context())
+	if err != nil {
+		return err
+	}
+	stop, err := c.Follow(r.Context(), asked.EventStream)
 	if err != nil {
 		return err
 	}
 	defer stop()
 	said := make(chan struct{}, 1)
 	if asked.talk {
-		unwatch, err := s.company.WatchTalk(r.Context(), asked.ProjectID, func() {
+		unwatch, err := c.WatchTalk(r.Context(), asked.ProjectID, func() {
 			select {
 			case said <- struct{}{}:
 			default: // it is going to be told

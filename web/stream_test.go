@@ -54,7 +54,7 @@ func TestScreens(t *testing.T) {
 		}},
 		{"a comment", `"body":"from elsewhere"`, func() {
 			all := company.New(company.Options{Env: options("").Env})
-			_, err := all.In(f.dir).AddComment(t.Context(), company.AddCommentParams{
+			_, err := company.Do(t.Context(), all, (*company.Company).AddComment, company.AddCommentParams{
 				Dir: company.Dir{WorkspaceDir: f.dir}, ProjectID: project, AuthorID: "x", AuthorRole: "human", Body: "from elsewhere", TargetRunID: "run_1", Visibility: "org",
 			})
 			if err := errors.Join(err, all.Close()); err != nil {

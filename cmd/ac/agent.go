@@ -92,7 +92,7 @@ it was interrupted, with the evaluation stopped.`,
 			}
 			p.WorkspaceDir = given[0]
 			return a.interruptible(cmd.Context(), func(ctx context.Context, all *company.Companies) error {
-				result, err := do(ctx, all, (*company.Company).Improve, p)
+				result, err := company.Do(ctx, all, (*company.Company).Improve, p)
 				if err != nil {
 					return err
 				}

@@ -53,7 +53,7 @@ func commentListCommand(a *app) *cobra.Command {
 				return err
 			}
 			p.WorkspaceDir = given[0]
-			return printJSON(cmd.Context(), a, (*company.Company).ListComments, p)
+			return printJSON(cmd.Context(), a, (*company.Folder).ListComments, p)
 		},
 	}
 	targetFlags(a, cmd, &p.ProjectID, &p.TargetAgentID, &p.TargetArtifactID, &p.TargetRunID)

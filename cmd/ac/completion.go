@@ -50,7 +50,7 @@ func completeFlag(cmd *cobra.Command, flag string, words func(*cobra.Command, []
 
 // known lists a word for each row of an operation. A workspace that cannot be read has
 // none.
-func known[P inWorkspace, R any](a *app, list func(*company.Company, context.Context, P) ([]R, error), p P, word func(R) string) (words []string) {
+func known[S company.Place, P, R any](a *app, list func(S, context.Context, P) ([]R, error), p P, word func(R) string) (words []string) {
 	rows, _ := ask(context.Background(), a, list, p)
 	for _, row := range rows {
 		words = append(words, word(row))
@@ -76,11 +76,11 @@ func projectOf(cmd *cobra.Command, given []string) company.ProjectParams {
 }
 
 func (a *app) teamIDs(_ *cobra.Command, given []string) []string {
-	return known(a, (*company.Company).Teams, dirOf(given), func(r company.TeamRow) string { return r.TeamID + "\t" + r.Name })
+	return known(a, (*company.Folder).Teams, dirOf(given), func(r company.TeamRow) string { return r.TeamID + "\t" + r.Name })
 }
 
 func (a *app) agentIDs(_ *cobra.Command, given []string) []string {
-	return known(a, (*company.Company).Agents, company.AgentsParams{Dir: dirOf(given)}, func(r company.AgentRow) string { return r.AgentID + "\t" + r.Name })
+	return known(a, (*company.Folder).Agents, company.AgentsParams{Dir: dirOf(given)}, func(r company.AgentRow) string { return r.AgentID + "\t" + r.Name })
 }
 
 func (a *app) projectIDs(_ *cobra.Command, given []string) []string {
@@ -89,7 +89,7 @@ func (a *app) projectIDs(_ *cobra.Command, given []string) []string {
 
 func (a *app) runIDs(cmd *cobra.Command, given []string) []string {
 	p := projectOf(cmd, given)
-	return known(a, (*company.Company).ListRuns, company.ListRunsParams(p), func(r runs.Listed) string {
+	return known(a, (*company.Folder).ListRuns, company.ListRunsParams(p), func(r runs.Listed) string {
 		return r.RunID + "\t" + r.Status + " " + r.CreatedAt
 	})
 }
@@ -122,7 +122,7 @@ func (a *app) sessionRefs(_ *cobra.Command, given []string) []string {
 		return nil
 	}
 	_ = a.across(func(all *company.Companies) error { // none where the workspace cannot be read
-		rows, err := doAcross(context.Background(), all, (*company.Companies).ListSessions, company.ListSessionsParams{MaybeDir: company.MaybeDir{WorkspaceDir: given[0]}, Status: "running"})
+		rows, err := company.Do(context.Background(), all, (*company.Companies).ListSessions, company.ListSessionsParams{MaybeDir: company.MaybeDir{WorkspaceDir: given[0]}, Status: "running"})
 		for _, r := range rows {
 			refs = append(refs, r.SessionRef+"\t"+r.RunID)
 		}

@@ -41,13 +41,13 @@ With --dry-run it says what it would do and changes nothing.`,
 				return usageError{"--fix does not go with --rebuild-index or --sync-index"}
 			}
 			if fix {
-				mended, err := ask(cmd.Context(), a, (*company.Company).Mend, company.MendParams{Dir: p.Dir, DryRun: dryRun})
+				mended, err := ask(cmd.Context(), a, (*company.Folder).Mend, company.MendParams{Dir: p.Dir, DryRun: dryRun})
 				if err != nil {
 					return err
 				}
 				return a.printMended(mended, asJSON)
 			}
-			report, err := ask(cmd.Context(), a, (*company.Company).Doctor, p)
+			report, err := ask(cmd.Context(), a, (*company.Folder).Doctor, p)
 			if err != nil {
 				return err
 			}
@@ -129,7 +129,7 @@ before you hand it on. A bundle with a manifest.json is complete.`,
 		Example: "  ac workspace:diagnostics ./acme /tmp/diagnostics",
 		RunE: func(cmd *cobra.Command, given []string) error {
 			p.WorkspaceDir, p.OutDir, p.SyncIndex = given[0], given[1], !noSync
-			return printJSON(cmd.Context(), a, (*company.Company).Diagnostics, p)
+			return printJSON(cmd.Context(), a, (*company.Folder).Diagnostics, p)
 		},
 	}
 	cmd.Flags().BoolVar(&p.RebuildIndex, "rebuild-index", false, "make the index anew first")

@@ -35,7 +35,7 @@ sessions or jobs of it run.`,
 			}
 			o.WorkspaceDir = given[0]
 			return interruptible(cmd.Context(), func(ctx context.Context) error {
-				result, err := ask(ctx, a, (*company.Company).Bootstrap, o)
+				result, err := ask(ctx, a, (*company.Folder).Bootstrap, o)
 				for _, key := range result.Unknown {
 					fmt.Fprintf(a.stderr, "warning: no department is called %q\n", key)
 				}
@@ -66,7 +66,7 @@ func demoInitCommand(a *app) *cobra.Command {
 		Example: "  ac demo:init ./demo",
 		RunE: func(cmd *cobra.Command, given []string) error {
 			p.WorkspaceDir = given[0]
-			return printJSON(cmd.Context(), a, (*company.Company).Demo, p)
+			return printJSON(cmd.Context(), a, (*company.Folder).Demo, p)
 		},
 	}
 	cmd.Flags().StringVar(&p.CompanyName, "name", "AgentCompany Demo", "name of the company")

@@ -85,7 +85,7 @@ func jobListCommand(a *app) *cobra.Command {
 				return err
 			}
 			p.WorkspaceDir = given[0]
-			rows, err := ask(cmd.Context(), a, (*company.Company).ListJobs, p)
+			rows, err := ask(cmd.Context(), a, (*company.Folder).ListJobs, p)
 			if err != nil {
 				return err
 			}

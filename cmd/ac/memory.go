@@ -90,7 +90,7 @@ more (conflict). The hash stands for exactly this change: see memory:approve.`,
 			}
 			p.WorkspaceDir = given[0]
 			return a.across(func(all *company.Companies) error {
-				seen, err := do(cmd.Context(), all, (*company.Company).PreviewDelta, p)
+				seen, err := company.Do(cmd.Context(), all, (*company.Company).PreviewDelta, p)
 				if err != nil {
 					return err
 				}

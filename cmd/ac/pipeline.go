@@ -35,7 +35,7 @@ or 143 when it was interrupted, with the run stopped.`,
 			}
 			p.WorkspaceDir = given[0]
 			return a.interruptible(cmd.Context(), func(ctx context.Context, all *company.Companies) error {
-				filled, err := do(ctx, all, (*company.Company).FillArtifact, p)
+				filled, err := company.Do(ctx, all, (*company.Company).FillArtifact, p)
 				if err != nil {
 					return err
 				}
@@ -130,7 +130,7 @@ Exit status: 130 or 143 when it was interrupted, with the runs stopped.`,
 			}
 			p.WorkspaceDir = given[0]
 			return a.interruptible(cmd.Context(), func(ctx context.Context, all *company.Companies) error {
-				plan, err := do(ctx, all, (*company.Company).MakePlan, p)
+				plan, err := company.Do(ctx, all, (*company.Company).MakePlan, p)
 				if err != nil {
 					return err
 				}

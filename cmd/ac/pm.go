@@ -37,7 +37,7 @@ is the result of pm.snapshot.`,
 				p.Scope = company.Scope{Scope: conversation.ScopeProject, ProjectID: project}
 			}
 			return a.across(func(all *company.Companies) error {
-				plan, err := do(cmd.Context(), all, (*company.Company).Plan, p)
+				plan, err := company.Do(cmd.Context(), all, (*company.Company).Plan, p)
 				if err != nil {
 					return err
 				}
@@ -48,7 +48,7 @@ is the result of pm.snapshot.`,
 					return err
 				}
 				fmt.Fprintln(a.stdout)
-				schedule, err := do(cmd.Context(), all, (*company.Company).Schedule, company.ProjectParams{Dir: p.Dir, ProjectID: project})
+				schedule, err := company.Do(cmd.Context(), all, (*company.Company).Schedule, company.ProjectParams{Dir: p.Dir, ProjectID: project})
 				if err != nil {
 					return err
 				}
@@ -218,14 +218,14 @@ pm.apply_allocations.`,
 			}
 			return a.across(func(all *company.Companies) error {
 				p := company.ApplyParams{Dir: company.Dir{WorkspaceDir: given[0]}, ProjectID: project, AppliedBy: by}
-				recommended, err := do(cmd.Context(), all, (*company.Company).Recommend, company.ProjectParams{Dir: p.Dir, ProjectID: project})
+				recommended, err := company.Do(cmd.Context(), all, (*company.Company).Recommend, company.ProjectParams{Dir: p.Dir, ProjectID: project})
 				if err != nil {
 					return err
 				}
 				if p.Items, err = allocations(recommended.Recommendations, tasks); err != nil {
 					return err
 				}
-				applied, err := do(cmd.Context(), all, (*company.Company).Apply, p)
+				applied, err := company.Do(cmd.Context(), all, (*company.Company).Apply, p)
 				if err != nil {
 					return err
 				}

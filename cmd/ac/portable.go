@@ -15,7 +15,7 @@ import (
 
 // unlessInterrupted is ask for work that SIGINT or SIGTERM interrupts, which is taken
 // back then. It prints the result.
-func unlessInterrupted[P inWorkspace, R any](cmd *cobra.Command, a *app, op func(*company.Company, context.Context, P) (R, error), p P) (result R, err error) {
+func unlessInterrupted[S company.Place, P, R any](cmd *cobra.Command, a *app, op func(S, context.Context, P) (R, error), p P) (result R, err error) {
 	err = interruptible(cmd.Context(), func(ctx context.Context) (err error) {
 		if result, err = ask(ctx, a, op, p); err != nil {
 			return err
@@ -83,7 +83,7 @@ workspace in which sessions or jobs run.`,
 		Example: "  ac workspace:export ./acme ./backup\n  ac workspace:export ./acme ./backup --include-local --force",
 		RunE: func(cmd *cobra.Command, given []string) error {
 			p.WorkspaceDir, p.OutDir = given[0], given[1]
-			_, err := unlessInterrupted(cmd, a, (*company.Company).Export, p)
+			_, err := unlessInterrupted(cmd, a, (*company.Folder).Export, p)
 			return err
 		},
 	}
@@ -103,7 +103,7 @@ workspace does not validate.`,
 		Example: "  ac workspace:import ./backup ./acme",
 		RunE: func(cmd *cobra.Command, given []string) error {
 			p.SrcDir, p.WorkspaceDir = given[0], given[1]
-			imported, err := unlessInterrupted(cmd, a, (*company.Company).Import, p)
+			imported, err := unlessInterrupted(cmd, a, (*company.Folder).Import, p)
 			if err == nil && !imported.ValidationOK {
 				return exitError{exitFindings}
 			}

@@ -79,7 +79,7 @@ func runListCommand(a *app) *cobra.Command {
 		Example: "  ac run:list ./acme\n  ac run:list ./acme --project proj_01M7WQGTQHQA1J50C42GD1KN1S",
 		RunE: func(cmd *cobra.Command, given []string) error {
 			p.WorkspaceDir = given[0]
-			return printJSON(cmd.Context(), a, (*company.Company).ListRuns, p)
+			return printJSON(cmd.Context(), a, (*company.Folder).ListRuns, p)
 		},
 	}
 	cmd.Flags().StringVar(&p.ProjectID, "project", "", "id of a project")

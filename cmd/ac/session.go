@@ -27,7 +27,7 @@ func sessionListCommand(a *app) *cobra.Command {
 				return usageError{"--status must be running, ended, failed or stopped"}
 			}
 			return a.across(func(all *company.Companies) error {
-				rows, err := doAcross(cmd.Context(), all, (*company.Companies).ListSessions, p)
+				rows, err := company.Do(cmd.Context(), all, (*company.Companies).ListSessions, p)
 				if err != nil {
 					return err
 				}
@@ -113,7 +113,7 @@ func (a *app) stopSessions(cmd *cobra.Command, given []string, everything, asJSO
 	return a.across(func(all *company.Companies) error {
 		refs := given[1:]
 		if everything {
-			rows, err := doAcross(cmd.Context(), all, (*company.Companies).ListSessions, company.ListSessionsParams{MaybeDir: dir, Status: "running"})
+			rows, err := company.Do(cmd.Context(), all, (*company.Companies).ListSessions, company.ListSessionsParams{MaybeDir: dir, Status: "running"})
 			if err != nil {
 				return err
 			}
@@ -124,7 +124,7 @@ func (a *app) stopSessions(cmd *cobra.Command, given []string, everything, asJSO
 		var failed error
 		var asked []string
 		for _, ref := range refs {
-			_, err := doAcross(cmd.Context(), all, (*company.Companies).StopSession, company.SessionParams{MaybeDir: dir, SessionRef: ref})
+			_, err := company.Do(cmd.Context(), all, (*company.Companies).StopSession, company.SessionParams{MaybeDir: dir, SessionRef: ref})
 			if err == nil {
 				asked = append(asked, ref)
 			}
@@ -135,7 +135,7 @@ func (a *app) stopSessions(cmd *cobra.Command, given []string, everything, asJSO
 		}
 		ends := []company.Poll{}
 		for _, ref := range asked {
-			end, err := doAcross(cmd.Context(), all, (*company.Companies).CollectSession, company.SessionParams{MaybeDir: dir, SessionRef: ref})
+			end, err := company.Do(cmd.Context(), all, (*company.Companies).CollectSession, company.SessionParams{MaybeDir: dir, SessionRef: ref})
 			if err == nil {
 				ends = append(ends, end.Poll)
 			}

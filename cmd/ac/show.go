@@ -56,13 +56,13 @@ does.`,
 }
 
 func show(ctx context.Context, all *company.Companies, p company.ReadArtifactParams) (shown shownItem, err error) {
-	if shown.Artifact, err = do(ctx, all, (*company.Company).ReadArtifact, p); err != nil {
+	if shown.Artifact, err = company.Do(ctx, all, (*company.Company).ReadArtifact, p); err != nil {
 		return shown, err
 	}
 	if shown.Artifact.Frontmatter.Get("type").Text != "memory_delta" {
 		return shown, nil
 	}
-	seen, err := do(ctx, all, (*company.Company).PreviewDelta, company.ItemParams{Dir: company.Dir{WorkspaceDir: p.WorkspaceDir}, ProjectID: p.ProjectID, ArtifactID: p.ArtifactID})
+	seen, err := company.Do(ctx, all, (*company.Company).PreviewDelta, company.ItemParams{Dir: company.Dir{WorkspaceDir: p.WorkspaceDir}, ProjectID: p.ProjectID, ArtifactID: p.ArtifactID})
 	shown.Preview = &seen
 	return shown, err
 }

@@ -146,7 +146,7 @@ func (a *app) showDashboard(ctx context.Context, o *dashboardOptions) error {
 	return a.across(func(all *company.Companies) error {
 		o.settle()
 		take := func(ctx context.Context) (snapshot.UI, error) {
-			ui, err := do(ctx, all, (*company.Company).UI, o.UIParams)
+			ui, err := company.Do(ctx, all, (*company.Company).UI, o.UIParams)
 			o.RefreshIndex = false // it was built anew
 			o.settle()             // it has what was decided
 			return ui, invalidParams(err)
@@ -162,7 +162,7 @@ func (a *app) showDashboard(ctx context.Context, o *dashboardOptions) error {
 		loop := dashboard.Loop{
 			In: a.stdin, Out: a.stdout, Clear: !o.keep && isFile && term.IsTerminal(int(out.Fd())), Snapshot: take, Once: o.once,
 			Decide: func(ctx context.Context, d dashboard.Decision) (string, error) {
-				resolved, err := do(ctx, all, (*company.Company).Resolve, company.ResolveParams{
+				resolved, err := company.Do(ctx, all, (*company.Company).Resolve, company.ResolveParams{
 					Dir: o.Dir, ProjectID: o.ProjectID, ArtifactID: d.ArtifactID, Decision: d.Decision, Decider: company.Decider{ActorParams: o.actor, Notes: d.Notes},
 				})
 				o.SyncIndex = o.SyncIndex || err == nil // what is decided is shown, whatever else is

@@ -25,7 +25,7 @@ name.`,
 		Args:    args("dir"),
 		RunE: func(cmd *cobra.Command, given []string) error {
 			p.WorkspaceDir = given[0]
-			if _, err := ask(cmd.Context(), a, (*company.Company).Init, p); err != nil {
+			if _, err := ask(cmd.Context(), a, (*company.Folder).Init, p); err != nil {
 				return err
 			}
 			fmt.Fprintf(a.stdout, "Initialized workspace in %s\n", terminal.Quoted(given[0]))
@@ -45,7 +45,7 @@ func validateCommand(a *app) *cobra.Command {
 		Example: "  ac workspace:validate ./acme",
 		Args:    args("dir"),
 		RunE: func(cmd *cobra.Command, given []string) error {
-			found, err := ask(cmd.Context(), a, (*company.Company).Validate, company.Dir{WorkspaceDir: given[0]})
+			found, err := ask(cmd.Context(), a, (*company.Folder).Validate, company.Dir{WorkspaceDir: given[0]})
 			if err != nil {
 				return err
 			}

@@ -76,19 +76,21 @@ func play(args []string) error {
 func command(executable string, args []string) (err error) {
 	all := company.New(company.Options{Env: workspace.SystemEnv(), Executable: executable})
 	defer func() { err = errors.Join(err, all.Close()) }()
-	c, params := all.In(args[1]), json.NewDecoder(os.Stdin)
+	in, params := company.Dir{WorkspaceDir: args[1]}, json.NewDecoder(os.Stdin)
 	var result any
 	switch args[0] {
 	case shareCommand:
 		var p company.CreateSharePackParams
 		if err = params.Decode(&p); err == nil {
-			result, err = c.CreateSharePack(context.Background(), p)
+			p.Dir = in
+			result, err = company.Do(context.Background(), all, (*company.Company).CreateSharePack, p)
 		}
 	case fillCommand:
 		var p company.FillArtifactParams
 		if err = params.Decode(&p.Spec); err == nil {
 			p.ProjectID, p.ArtifactID, p.AgentID = p.Spec.ProjectID, p.Spec.ArtifactID, p.Spec.AgentID
-			result, err = c.FillArtifact(context.Background(), p)
+			p.Dir = in
+			result, err = company.Do(context.Background(), all, (*company.Company).FillArtifact, p)
 		}
 	}
 	if err != nil {

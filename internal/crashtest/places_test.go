@@ -44,7 +44,7 @@ func place(args []string) (err error) {
 	case "bootstrap":
 		_, err = c.Bootstrap(ctx, company.BootstrapParams{Departments: []string{"qa", "data"}, Force: true})
 	case "migrate":
-		_, err = c.Migrate(ctx, company.MigrateParams{Dir: in})
+		_, err = company.Do(ctx, all, (*company.Company).Migrate, company.MigrateParams{Dir: in})
 	case "export":
 		_, err = all.In(args[2]).Export(ctx, company.ExportParams{Dir: in, OutDir: args[2], Force: true, IncludeLocal: true})
 	case "import":

@@ -205,8 +205,10 @@ func (s *survey) index() {
 	s.t.Helper()
 	all := company.New(company.Options{Env: s.g.env, Executable: s.g.executable})
 	defer func() { s.must(all.Close()) }()
-	c, in := all.In(s.g.dir), company.Dir{WorkspaceDir: s.g.dir}
-	_, err := c.SyncIndex(s.ctx, in)
+	in := company.Dir{WorkspaceDir: s.g.dir}
+	c, err := all.In(s.g.dir).Enter(s.ctx)
+	s.must(err)
+	_, err = c.SyncIndex(s.ctx, in)
 	s.must(err)
 	synced, err := c.IndexStats(s.ctx, in)
 	s.must(err)

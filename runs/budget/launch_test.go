@@ -172,7 +172,7 @@ func (b bureau) card() {
 
 func (b bureau) create() string {
 	b.t.Helper()
-	made, err := b.all.In(b.dir).CreateRun(b.t.Context(), company.CreateRunParams{ProjectID: b.project, AgentID: "agent_x", Provider: "cmd"})
+	made, err := company.Do(b.t.Context(), b.all, (*company.Company).CreateRun, company.CreateRunParams{Dir: company.Dir{WorkspaceDir: b.dir}, ProjectID: b.project, AgentID: "agent_x", Provider: "cmd"})
 	if err != nil {
 		b.t.Fatal(err)
 	}
@@ -185,7 +185,8 @@ func reports() []string {
 }
 
 func (b bureau) launch(run, task string, budget *doc.Budget, argv []string) error {
-	_, err := b.all.In(b.dir).Launch(b.t.Context(), company.LaunchParams{
+	_, err := company.Do(b.t.Context(), b.all, (*company.Company).Launch, company.LaunchParams{
+		Dir:       company.Dir{WorkspaceDir: b.dir},
 		ProjectID: b.project, RunID: run, TaskID: task, Budget: budget, Argv: argv, ActorID: "human", ActorRole: "human",
 	})
 	return err

@@ -73,7 +73,8 @@ func launch(text string) error {
 	if err != nil {
 		return err
 	}
-	launched, err := all.In(o.Dir).Launch(context.Background(), company.LaunchParams{
+	launched, err := company.Do(context.Background(), all, (*company.Company).Launch, company.LaunchParams{
+		Dir:       company.Dir{WorkspaceDir: o.Dir},
 		ProjectID: o.Project, RunID: o.Run, Argv: []string{"true"}, ActorID: "human", ActorRole: "human",
 		WorkspaceLimit: 2, ProviderLimit: 2, TeamLimit: 2,
 	})
@@ -115,7 +116,7 @@ func office(t *testing.T, runs int) (w *workspace.Workspace, orders []order) {
 	}
 	defer all.Close()
 	for range runs {
-		made, err := all.In(dir).CreateRun(t.Context(), company.CreateRunParams{ProjectID: project, AgentID: "agent_x", Provider: "cmd"})
+		made, err := company.Do(t.Context(), all, (*company.Company).CreateRun, company.CreateRunParams{Dir: company.Dir{WorkspaceDir: dir}, ProjectID: project, AgentID: "agent_x", Provider: "cmd"})
 		if err != nil {
 			t.Fatal(err)
 		}
