@@ -7,6 +7,7 @@ import (
 	"os"
 
 	"ac/doctor"
+	"ac/index"
 	"ac/internal/turn"
 	"ac/workspace/doc"
 )
@@ -19,28 +20,17 @@ type DoctorParams struct {
 }
 
 // patient is the workspace as a doctor sees it, in whatever state it is.
-func (c *Folder) patient(ctx context.Context, how int) doctor.Patient {
+func (c *Folder) patient(ctx context.Context, asked index.Freshness) doctor.Patient {
 	p := doctor.Patient{Env: c.all.env, Dir: c.dir, Given: c.given}
 	if w, err := c.workspace(ctx); err == nil {
-		p.Workspace, p.Index = w, doctor.IndexCheck(w, c.all.indexOf(w), how, c.given)
+		p.Workspace, p.Index = w, doctor.IndexCheck(w, c.all.indexOf(w), asked, c.given)
 	}
 	return p
 }
 
-// howOf is how the index is looked at.
-func howOf(rebuild, sync bool) int {
-	switch {
-	case rebuild:
-		return doctor.RebuildIndex
-	case sync:
-		return doctor.SyncIndex
-	}
-	return doctor.LookAtIndex
-}
-
 // Doctor looks a folder over. It starts short probes and holds nobody up.
 func (c *Folder) Doctor(ctx context.Context, p DoctorParams) (doctor.Report, error) {
-	patient := c.patient(ctx, howOf(p.RebuildIndex, p.SyncIndex))
+	patient := c.patient(ctx, index.FreshnessOf(p.RebuildIndex, p.SyncIndex))
 	turn.Leave(ctx)
 	return doctor.Examine(ctx, patient), nil
 }
@@ -54,7 +44,7 @@ type MendParams struct {
 // Mend puts right in a workspace what can be put right without loss, or says
 // what that would be.
 func (c *Folder) Mend(ctx context.Context, params MendParams) (doctor.Mended, error) {
-	p := c.patient(ctx, doctor.LookAtIndex)
+	p := c.patient(ctx, index.AsItIs)
 	repairs := doctor.Repairs{DryRun: params.DryRun}
 	if p.Workspace != nil {
 		repairs.Index = doctor.MendIndex(p.Workspace, c.all.indexOf(p.Workspace))
@@ -73,7 +63,7 @@ type DiagnosticsParams struct {
 
 // Diagnostics makes a bundle that can be handed to somebody else.
 func (c *Folder) Diagnostics(ctx context.Context, p DiagnosticsParams) (doctor.Bundle, error) {
-	patient := c.patient(ctx, howOf(p.RebuildIndex, p.SyncIndex))
+	patient := c.patient(ctx, index.FreshnessOf(p.RebuildIndex, p.SyncIndex))
 	turn.Leave(ctx)
 	return doctor.Diagnose(ctx, patient, doctor.Order{
 		OutDir: p.OutDir, Version: c.all.version, Environ: os.Environ(), Parts: c.parts(p),

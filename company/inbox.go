@@ -150,7 +150,7 @@ func (c *Company) ResolveUI(ctx context.Context, p ResolveUIParams) (result Reso
 		return result, nil
 	}
 	result.Snapshot = snapshot.KnownUI(c.w, snapshot.UIRequest{
-		Request: c.request(p.IndexStep), Project: p.ProjectID, Decisions: p.DecisionsLimit, SyncWorker: c.all.workerStatus(),
+		Request: c.request(p.freshness()), Project: p.ProjectID, Decisions: p.DecisionsLimit, SyncWorker: c.all.workerStatus(),
 	})
 	return result, nil
 }

@@ -8,40 +8,23 @@ import (
 	"ac/index"
 )
 
-// index is the index of the workspace.
-func (c *Company) index(_ context.Context) (*index.Index, error) {
-	return c.all.indexOf(c.w), nil
-}
-
 // RebuildIndex builds the index anew.
 func (c *Company) RebuildIndex(ctx context.Context, _ Dir) (index.Rebuilt, error) {
-	ix, err := c.index(ctx)
-	if err != nil {
-		return index.Rebuilt{}, err
-	}
-	built, err := ix.Rebuild(ctx)
+	built, err := c.all.indexOf(c.w).Rebuild(ctx)
 	built.DBPath = index.Path(c.given)
 	return built, err
 }
 
 // SyncIndex brings the index up to date, and makes it when it is missing.
 func (c *Company) SyncIndex(ctx context.Context, _ Dir) (index.Synced, error) {
-	ix, err := c.index(ctx)
-	if err != nil {
-		return index.Synced{}, err
-	}
-	synced, err := ix.Sync(ctx)
+	synced, err := c.all.indexOf(c.w).Sync(ctx)
 	synced.DBPath = index.Path(c.given)
 	return synced, err
 }
 
 // viewed asks something of the index.
 func viewed[R any](ctx context.Context, c *Company, ask func(*index.View) (R, error)) (result R, err error) {
-	ix, err := c.index(ctx)
-	if err != nil {
-		return result, err
-	}
-	err = ix.View(ctx, func(v *index.View) error {
+	err = c.all.indexOf(c.w).View(ctx, func(v *index.View) error {
 		result, err = ask(v)
 		return err
 	})

@@ -8,6 +8,7 @@ import (
 
 	"ac/conversation"
 	"ac/governance"
+	"ac/index"
 	"ac/internal/clock"
 	"ac/internal/fault"
 	"ac/internal/turn"
@@ -28,7 +29,7 @@ func (p *PlanParams) CheckFields() []fault.Issue { return p.checkScope() }
 
 // Plan takes the portfolio, and in project scope the schedule of the project.
 func (c *Company) Plan(ctx context.Context, p PlanParams) (result snapshot.Plan, err error) {
-	err = c.at(ctx, IndexStep{SyncIndex: true}, func(m *snapshot.Moment) (err error) {
+	err = c.at(ctx, index.UpToDate, func(m *snapshot.Moment) (err error) {
 		result, err = m.Plan(p.Scope.Scope, p.place().Project)
 		return err
 	})
@@ -54,7 +55,7 @@ func (c *Company) Schedule(ctx context.Context, p ProjectParams) (s Schedule, er
 	if err != nil {
 		return s, err
 	}
-	err = c.at(ctx, IndexStep{SyncIndex: true}, func(m *snapshot.Moment) (err error) {
+	err = c.at(ctx, index.UpToDate, func(m *snapshot.Moment) (err error) {
 		s.Plan, err = m.Schedule(p.ProjectID)
 		return err
 	})
@@ -72,7 +73,7 @@ type RecommendResult struct {
 // Recommend says who should do the open tasks of a project.
 func (c *Company) Recommend(ctx context.Context, p ProjectParams) (RecommendResult, error) {
 	result := RecommendResult{ProjectID: p.ProjectID}
-	err := c.at(ctx, IndexStep{SyncIndex: true}, func(m *snapshot.Moment) (err error) {
+	err := c.at(ctx, index.UpToDate, func(m *snapshot.Moment) (err error) {
 		result.Taken = m.Taken()
 		result.Recommendations, err = m.Recommendations(p.ProjectID)
 		return err
@@ -129,7 +130,7 @@ func (c *Company) Apply(ctx context.Context, p ApplyParams) (ApplyResult, error)
 
 // HomeSnapshot takes the home of the company.
 func (c *Company) HomeSnapshot(ctx context.Context, _ Dir) (result snapshot.Home, err error) {
-	err = c.at(ctx, IndexStep{SyncIndex: true}, func(m *snapshot.Moment) (err error) {
+	err = c.at(ctx, index.UpToDate, func(m *snapshot.Moment) (err error) {
 		result, err = m.Home(true)
 		return err
 	})
@@ -215,7 +216,7 @@ func (c *Company) Desktop(ctx context.Context, p DesktopParams) (result Desktop,
 	if result.Teams, err = c.Teams(ctx, p.Dir); err != nil {
 		return result, err
 	}
-	err = c.at(ctx, IndexStep{SyncIndex: true}, func(m *snapshot.Moment) error {
+	err = c.at(ctx, index.UpToDate, func(m *snapshot.Moment) error {
 		result.SyncTS = m.Taken().GeneratedAt
 		return c.desktopAt(m, w, place, &result)
 	})

@@ -5,6 +5,7 @@ package company
 import (
 	"context"
 
+	"ac/index"
 	"ac/snapshot"
 )
 
@@ -13,6 +14,8 @@ type IndexStep struct {
 	RefreshIndex bool `json:"refresh_index" is:"default=false"`
 	SyncIndex    bool `json:"sync_index" is:"default=true"`
 }
+
+func (s IndexStep) freshness() index.Freshness { return index.FreshnessOf(s.RefreshIndex, s.SyncIndex) }
 
 // MonitorParams are those of monitor.snapshot and usage.analytics.
 type MonitorParams struct {
@@ -24,7 +27,7 @@ type MonitorParams struct {
 
 // Monitor takes the runs with their sessions and what their logs say.
 func (c *Company) Monitor(ctx context.Context, p MonitorParams) (result snapshot.Monitor, err error) {
-	err = c.at(ctx, p.IndexStep, func(m *snapshot.Moment) (err error) {
+	err = c.at(ctx, p.freshness(), func(m *snapshot.Moment) (err error) {
 		result, err = m.Monitor(p.ProjectID, p.Limit)
 		return err
 	})
@@ -33,7 +36,7 @@ func (c *Company) Monitor(ctx context.Context, p MonitorParams) (result snapshot
 
 // Usage takes what runs consumed.
 func (c *Company) Usage(ctx context.Context, p MonitorParams) (result snapshot.Usage, err error) {
-	err = c.at(ctx, p.IndexStep, func(m *snapshot.Moment) (err error) {
+	err = c.at(ctx, p.freshness(), func(m *snapshot.Moment) (err error) {
 		result, err = m.Usage(p.ProjectID, p.Limit)
 		return err
 	})
@@ -56,7 +59,7 @@ type InboxParams struct {
 
 // Inbox takes what waits for a decision and what was decided.
 func (c *Company) Inbox(ctx context.Context, p InboxParams) (result snapshot.Inbox, err error) {
-	err = c.at(ctx, p.IndexStep, func(m *snapshot.Moment) (err error) {
+	err = c.at(ctx, p.freshness(), func(m *snapshot.Moment) (err error) {
 		result, err = m.Inbox(p.ProjectID, p.PendingLimit, p.DecisionsLimit)
 		return err
 	})
@@ -71,7 +74,7 @@ type ResourcesParams struct {
 
 // Resources takes who and what works, and what it costs.
 func (c *Company) Resources(ctx context.Context, p ResourcesParams) (result snapshot.Resources, err error) {
-	err = c.at(ctx, IndexStep{SyncIndex: true}, func(m *snapshot.Moment) (err error) {
+	err = c.at(ctx, index.UpToDate, func(m *snapshot.Moment) (err error) {
 		result, err = m.Resources(p.ProjectID)
 		return err
 	})
@@ -91,7 +94,7 @@ func (c *Company) Profile(ctx context.Context, p ProfileParams) (result snapshot
 	if err != nil {
 		return result, err
 	}
-	err = c.at(ctx, IndexStep{SyncIndex: true}, func(m *snapshot.Moment) (err error) {
+	err = c.at(ctx, index.UpToDate, func(m *snapshot.Moment) (err error) {
 		result, err = m.Profile(agent, p.ProjectID)
 		return err
 	})
@@ -116,17 +119,16 @@ type UIParams struct {
 func (c *Company) UI(ctx context.Context, p UIParams) (snapshot.UI, error) {
 	w := c.w
 	return snapshot.TakeUI(ctx, w, c.all.indexOf(w), snapshot.UIRequest{
-		Request: c.request(p.IndexStep), Project: p.ProjectID,
+		Request: c.request(p.freshness()), Project: p.ProjectID,
 		Runs: p.MonitorLimit, Pending: p.PendingLimit, Decisions: p.DecisionsLimit, SyncWorker: c.all.workerStatus(),
 	})
 }
 
-func (c *Company) request(step IndexStep) snapshot.Request {
-	return snapshot.Request{Given: c.given, Rebuild: step.RefreshIndex, Sync: step.SyncIndex}
+func (c *Company) request(asked index.Freshness) snapshot.Request {
+	return snapshot.Request{Given: c.given, Index: asked}
 }
 
 // at takes a moment of the workspace.
-func (c *Company) at(ctx context.Context, step IndexStep, take func(*snapshot.Moment) error) error {
-	w := c.w
-	return snapshot.At(ctx, w, c.all.indexOf(w), c.request(step), take)
+func (c *Company) at(ctx context.Context, asked index.Freshness, take func(*snapshot.Moment) error) error {
+	return snapshot.At(ctx, c.w, c.all.indexOf(c.w), c.request(asked), take)
 }

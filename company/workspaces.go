@@ -6,6 +6,7 @@ import (
 	"context"
 	"strings"
 
+	"ac/index"
 	"ac/internal/fault"
 	"ac/internal/turn"
 	"ac/snapshot"
@@ -100,7 +101,7 @@ func (c *Folder) Projects(ctx context.Context, _ Dir) (ProjectsResult, error) {
 		return result, err
 	}
 	turn.Leave(ctx) // what follows only reads
-	err = in.at(ctx, IndexStep{SyncIndex: true}, func(m *snapshot.Moment) (err error) {
+	err = in.at(ctx, index.UpToDate, func(m *snapshot.Moment) (err error) {
 		result.Projects, err = m.Projects()
 		return err
 	})

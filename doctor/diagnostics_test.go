@@ -50,7 +50,7 @@ func TestFiftyCanaries(t *testing.T) {
 	p := f.patient()
 	ix := index.For(p.Workspace)
 	defer ix.Close()
-	p.Index = IndexCheck(p.Workspace, ix, SyncIndex, f.dir)
+	p.Index = IndexCheck(p.Workspace, ix, index.UpToDate, f.dir)
 	order := Order{OutDir: filepath.Join(t.TempDir(), "out"), Version: "test", Environ: environ, Parts: Parts{
 		Sessions: func(context.Context) (any, SessionFigures, error) { return []string{known}, SessionFigures{}, nil },
 		Monitor:  func(context.Context) (any, MonitorFigures, error) { return []string{known}, MonitorFigures{}, nil },
@@ -97,17 +97,17 @@ func TestIndexRepair(t *testing.T) {
 	ix := index.For(p.Workspace)
 	defer ix.Close()
 	ctx := context.Background()
-	look := func(how int) Check { return IndexCheck(p.Workspace, ix, how, f.dir)(ctx) }
-	if c := look(LookAtIndex); c.Status != Warn || f.exists(indexFile) {
+	look := func(how index.Freshness) Check { return IndexCheck(p.Workspace, ix, how, f.dir)(ctx) }
+	if c := look(index.AsItIs); c.Status != Warn || f.exists(indexFile) {
 		t.Errorf("missing: %+v", c)
 	}
-	if c := look(SyncIndex); c.Status != Pass || len(c.Details) != 14 || c.ID != "index.sync" {
+	if c := look(index.UpToDate); c.Status != Pass || len(c.Details) != 14 || c.ID != "index.sync" {
 		t.Errorf("synced: %+v", c)
 	}
-	if c := look(LookAtIndex); c.Status != Pass || len(c.Details) != 8 {
+	if c := look(index.AsItIs); c.Status != Pass || len(c.Details) != 8 {
 		t.Errorf("up to date: %+v", c)
 	}
-	if c := look(RebuildIndex); c.Status != Pass || len(c.Details) != 6 || c.ID != "index.rebuild" {
+	if c := look(index.Anew); c.Status != Pass || len(c.Details) != 6 || c.ID != "index.rebuild" {
 		t.Errorf("rebuilt: %+v", c)
 	}
 	if mends := MendIndex(p.Workspace, ix)(ctx, false); len(mends) > 0 {
@@ -124,7 +124,7 @@ func TestIndexRepair(t *testing.T) {
 	}
 	ix = index.For(p.Workspace)
 	defer ix.Close()
-	if c := look(LookAtIndex); c.Status != Warn || !strings.Contains(c.Message, "cannot be read") {
+	if c := look(index.AsItIs); c.Status != Warn || !strings.Contains(c.Message, "cannot be read") {
 		t.Errorf("spoilt: %+v", c)
 	}
 	if mends := MendIndex(p.Workspace, ix)(ctx, true); len(mends) != 1 || mends[0].Outcome != Would {
@@ -133,7 +133,7 @@ func TestIndexRepair(t *testing.T) {
 	if mends := MendIndex(p.Workspace, ix)(ctx, false); len(mends) != 1 || mends[0].Outcome != Done {
 		t.Errorf("mended: %+v", mends)
 	}
-	if c := look(LookAtIndex); c.Status != Pass {
+	if c := look(index.AsItIs); c.Status != Pass {
 		t.Errorf("after mending: %+v", c)
 	}
 }

@@ -62,24 +62,17 @@ func newest(fsys durable.FS, dir string) (at int64) {
 	return at
 }
 
-// How the index is looked at.
-const (
-	LookAtIndex = iota
-	SyncIndex
-	RebuildIndex
-)
-
 // IndexCheck makes the check of an index.
-func IndexCheck(w *workspace.Workspace, ix *index.Index, how int, given string) func(context.Context) Check {
+func IndexCheck(w *workspace.Workspace, ix *index.Index, asked index.Freshness, given string) func(context.Context) Check {
 	return func(ctx context.Context) Check {
-		switch how {
-		case RebuildIndex:
+		switch asked {
+		case index.Anew:
 			r, err := ix.Rebuild(ctx)
 			return passed("index.rebuild", "rebuilt", given, err, r.EventParseErrors, []string{
 				detail("db_path", index.Path(given)), detail("runs_indexed", r.RunsIndexed), detail("events_indexed", r.EventsIndexed),
 				detail("artifacts_indexed", r.ArtifactsIndexed), detail("reviews_indexed", r.ReviewsIndexed), detail("help_requests_indexed", r.HelpRequestsIndexed),
 			})
-		case SyncIndex:
+		case index.UpToDate:
 			s, err := ix.Sync(ctx)
 			now := lookAtIndex(ctx, w, ix)
 			return passed("index.sync", "brought up to date", given, err, now.holds.EventParseErrors, []string{
@@ -91,6 +84,7 @@ func IndexCheck(w *workspace.Workspace, ix *index.Index, how int, given string) 
 				detail("reviews_upserted", s.ReviewsUpserted), detail("reviews_deleted", s.ReviewsDeleted),
 				detail("help_requests_upserted", s.HelpRequestsUpserted), detail("help_requests_deleted", s.HelpRequestsDeleted),
 			})
+		case index.AsItIs:
 		}
 		return lookAtIndex(ctx, w, ix).check(given)
 	}

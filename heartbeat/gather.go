@@ -65,7 +65,7 @@ func gather(ctx context.Context, w *workspace.Workspace, ix *index.Index, config
 // syncIndex brings the index up to date, and makes it when there is none that
 // can be used.
 func syncIndex(ctx context.Context, ix *index.Index) error {
-	_, err := ix.Step(ctx, index.Step{Sync: true})
+	_, err := ix.Ensure(ctx, index.UpToDate)
 	return err
 }
 

@@ -47,14 +47,14 @@ func TestDiskFull(t *testing.T) {
 		}
 		count := func(want int) {
 			t.Helper()
-			done, err := ix.Snapshot(ctx, Step{Sync: true}, func(v *View) error {
+			done, err := look(ctx, ix, UpToDate, func(v *View) error {
 				s, err := v.Stats()
 				if err == nil && s.Events != want {
 					t.Errorf("%d events instead of %d", s.Events, want)
 				}
 				return errors.Join(err, whole(v))
 			})
-			if err != nil || done == (Stepped{}) {
+			if err != nil || done == (Ensured{}) {
 				t.Errorf("%+v, %v", done, err)
 			}
 		}
@@ -70,7 +70,7 @@ func TestDiskFull(t *testing.T) {
 				t.Errorf("a read without a sync says %v", err)
 			}
 		}
-		if done, err := ix.Snapshot(ctx, Step{Refresh: true}, whole); err != nil || !done.Rebuilt {
+		if done, err := look(ctx, ix, Anew, whole); err != nil || !done.Rebuilt {
 			t.Errorf("%+v, %v", done, err)
 		}
 		must(ix.Close())

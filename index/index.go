@@ -212,27 +212,40 @@ func (ix *Index) locked(ctx context.Context, fn func(context.Context) error) err
 	return errors.Join(fn(ctx), unlock())
 }
 
-// Step is what a snapshot asks of the index before it reads it.
-type Step struct {
-	Refresh bool // build it anew
-	Sync    bool // bring it up to date
+// Freshness is what is asked of the index before it is read.
+type Freshness int
+
+// The kinds of freshness.
+const (
+	AsItIs   Freshness = iota
+	UpToDate           // with the files; built where there is none that can be used
+	Anew               // built from the files
+)
+
+// FreshnessOf is the freshness that two flags ask for; to build it anew wins.
+func FreshnessOf(rebuild, sync bool) Freshness {
+	switch {
+	case rebuild:
+		return Anew
+	case sync:
+		return UpToDate
+	}
+	return AsItIs
 }
 
-// Stepped is what was done; never both.
-type Stepped struct {
+// Ensured is what was done for a freshness; never both.
+type Ensured struct {
 	Rebuilt bool
 	Synced  bool
 	in      *Index // where the answer stands, nil for the index itself
 }
 
-// Step prepares the index for a snapshot: rebuilds it when that is asked for,
-// else syncs it when that is asked for, which builds it where there is none that
-// can be used. Where nothing is asked for the view tells whether there is one.
-// The state of the file is never an error, nor that it cannot be written, as on a
-// full disk: then an index of this process alone is prepared, and ViewOf reads
-// that.
-func (ix *Index) Step(ctx context.Context, step Step) (Stepped, error) {
-	done, err := ix.step(ctx, step)
+// Ensure makes the index as fresh as is asked. Of one that is taken as it is the view
+// tells whether there is one. The state of the file is never an error, nor that it
+// cannot be written, as on a full disk: then an index of this process alone is made
+// up to date, and ViewOf reads that.
+func (ix *Index) Ensure(ctx context.Context, asked Freshness) (Ensured, error) {
+	done, err := ix.ensure(ctx, asked)
 	if err == nil || ctx.Err() != nil || ix.private {
 		return done, err
 	}
@@ -240,9 +253,9 @@ func (ix *Index) Step(ctx context.Context, step Step) (Stepped, error) {
 	if asideErr != nil {
 		return done, err
 	}
-	done, asideErr = aside.step(ctx, Step{Refresh: step.Refresh, Sync: true})
+	done, asideErr = aside.ensure(ctx, max(asked, UpToDate))
 	if asideErr != nil {
-		return Stepped{}, err
+		return Ensured{}, err
 	}
 	done.in = aside
 	return done, nil
@@ -261,41 +274,23 @@ func (ix *Index) substitute() (*Index, error) {
 	return ix.aside, nil
 }
 
-// ViewOf is View of what a step prepared.
-func (ix *Index) ViewOf(ctx context.Context, done Stepped, fn func(*View) error) error {
+// ViewOf is View of what was ensured.
+func (ix *Index) ViewOf(ctx context.Context, done Ensured, fn func(*View) error) error {
 	if done.in != nil {
 		return done.in.View(ctx, fn)
 	}
 	return ix.View(ctx, fn)
 }
 
-func (ix *Index) step(ctx context.Context, step Step) (Stepped, error) {
-	if step.Refresh {
+func (ix *Index) ensure(ctx context.Context, asked Freshness) (Ensured, error) {
+	switch asked {
+	case Anew:
 		_, err := ix.Rebuild(ctx)
-		return Stepped{Rebuilt: err == nil}, err
+		return Ensured{Rebuilt: err == nil}, err
+	case UpToDate:
+		synced, err := ix.Sync(ctx)
+		return Ensured{Rebuilt: err == nil && synced.DBCreated, Synced: err == nil && !synced.DBCreated}, err
+	case AsItIs:
 	}
-	if !step.Sync {
-		return Stepped{}, nil
-	}
-	synced, err := ix.Sync(ctx)
-	if err != nil {
-		return Stepped{}, err
-	}
-	return Stepped{Rebuilt: synced.DBCreated, Synced: !synced.DBCreated}, nil
-}
-
-// Snapshot is Step and then View. An index that turns out to be spoilt while it
-// is read is built anew, and fn is called once more.
-func (ix *Index) Snapshot(ctx context.Context, step Step, fn func(*View) error) (Stepped, error) {
-	done, err := ix.Step(ctx, step)
-	if err != nil {
-		return done, err
-	}
-	if err = ix.ViewOf(ctx, done, fn); !fault.Is(err, fault.NoIndex) {
-		return done, err
-	}
-	if done, err = ix.Step(ctx, Step{Refresh: true}); err != nil {
-		return done, err
-	}
-	return done, ix.ViewOf(ctx, done, fn)
+	return Ensured{}, nil
 }

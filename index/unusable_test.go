@@ -71,11 +71,11 @@ func TestUnusableFiles(t *testing.T) {
 		if err := ix.View(ctx, whole); !fault.Is(err, fault.NoIndex) && name != "odd state" { // which no list reads
 			t.Errorf("%s: a read says %v", name, err)
 		}
-		done, err := ix.Snapshot(ctx, Step{Sync: true}, whole)
+		done, err := look(ctx, ix, UpToDate, whole)
 		if err != nil || !done.Rebuilt {
 			t.Errorf("%s: %+v, %v", name, done, err)
 		}
-		if done, err := ix.Step(ctx, Step{Sync: true}); err != nil || done != (Stepped{Synced: true}) {
+		if done, err := ix.Ensure(ctx, UpToDate); err != nil || done != (Ensured{Synced: true}) {
 			t.Errorf("%s: then %+v, %v", name, done, err)
 		}
 		must(ix.Close())
@@ -100,7 +100,7 @@ func TestDeletedUnderUs(t *testing.T) {
 			t.Errorf("a read says %v", err)
 		}
 	}
-	if done, err := ix.Snapshot(ctx, Step{}, whole); err != nil || !done.Rebuilt {
+	if done, err := look(ctx, ix, AsItIs, whole); err != nil || !done.Rebuilt {
 		t.Errorf("%+v, %v", done, err)
 	}
 }

@@ -18,9 +18,8 @@ import (
 
 // Request is what all snapshots are asked with.
 type Request struct {
-	Given   string // the workspace as the caller spelled it
-	Rebuild bool   // build the index anew first
-	Sync    bool   // bring it up to date first
+	Given string          // the workspace as the caller spelled it
+	Index index.Freshness // that it has to have
 }
 
 // Taken is what all snapshots begin with.
@@ -65,10 +64,10 @@ const (
 // index is a cache: when it is spoilt or goes away meanwhile it is made again,
 // and take is called again; what take did before counts no more.
 func At(ctx context.Context, w *workspace.Workspace, ix *index.Index, r Request, take func(*Moment) error) error {
-	step := index.Step{Refresh: r.Rebuild, Sync: r.Sync}
+	asked := r.Index
 	var did Indexed
 	for attempt, failures := 1, 0; ; attempt++ {
-		done, err := ix.Step(ctx, step)
+		done, err := ix.Ensure(ctx, asked)
 		if err == nil {
 			did.Rebuilt = did.Rebuilt || done.Rebuilt
 			did.Synced = (did.Synced || done.Synced) && !did.Rebuilt
@@ -88,8 +87,9 @@ func At(ctx context.Context, w *workspace.Workspace, ix *index.Index, r Request,
 		if ctx.Err() != nil || failures == failedBefore || attempt == attempts {
 			return err
 		}
-		step.Sync = true // which builds what cannot be used anew
-		step.Refresh = step.Refresh && !did.Rebuilt
+		if asked = max(asked, index.UpToDate); did.Rebuilt { // which builds what cannot be used
+			asked = index.UpToDate
+		}
 	}
 }
 

@@ -58,7 +58,7 @@ func takeElsewhere(dir string) error {
 }
 
 func everything(rebuild bool) UIRequest {
-	return UIRequest{Request: Request{Given: "ws", Rebuild: rebuild, Sync: true}, Runs: 5000, Pending: 5000, Decisions: 5000}
+	return UIRequest{Request: Request{Given: "ws", Index: index.FreshnessOf(rebuild, true)}, Runs: 5000, Pending: 5000, Decisions: 5000}
 }
 
 const staffRuns = 40
@@ -114,7 +114,7 @@ func alive() string {
 
 func monitor(t *testing.T, w *workspace.Workspace, ix *index.Index, project string, limit int) (rows []string) {
 	t.Helper()
-	err := At(context.Background(), w, ix, Request{Sync: true}, func(m *Moment) error {
+	err := At(context.Background(), w, ix, Request{Index: index.UpToDate}, func(m *Moment) error {
 		result, err := m.Monitor(project, limit)
 		rows = nil
 		for _, r := range result.Rows {
