@@ -48,10 +48,10 @@ const (
 	checkpointsDir = Dir + "/checkpoints"
 	// KeyFile is the public key of those who seal a workspace.
 	KeyFile  = Dir + "/key.pub"
-	lockFile = ".local/locks/audit.lock"
+	lockFile = workspace.LocksDir + "/audit.lock"
 	// standbyFile is a copy of the newest checkpoint outside of Dir, so that a
 	// history that was removed as a whole is missed on the machine that sealed it.
-	standbyFile = ".local/audit/newest.txt"
+	standbyFile = workspace.AuditDir + "/newest.txt"
 	// supersededDir keeps what was sealed before a restart.
 	supersededDir = Dir + "/superseded"
 )

@@ -26,7 +26,7 @@ import (
 )
 
 const (
-	stateFile = ".local/audit/state"
+	stateFile = workspace.AuditDir + "/state"
 	// stateVersion changes whenever the meaning of a state does.
 	stateVersion = 1
 	// maxState bounds the file: some million logs.

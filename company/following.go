@@ -5,11 +5,9 @@ package company
 
 import (
 	"context"
-	"path"
 	"time"
 
 	"ac/feed"
-	"ac/heartbeat"
 	"ac/workspace"
 )
 
@@ -62,7 +60,7 @@ func (c *Company) Watch(ctx context.Context, project string, changed func()) (st
 	}
 	unwatch := feed.WatchDocuments(c.w, []string{
 		workspace.ArtifactsDir(project), workspace.ReviewsDir, workspace.CommentsDir,
-		workspace.AgentsDir, workspace.TeamsDir, workspace.SessionsDir, path.Dir(heartbeat.StateFile()),
+		workspace.AgentsDir, workspace.TeamsDir, workspace.SessionsDir, workspace.HeartbeatDir,
 	}, changed)
 	return func() {
 		unfollow()

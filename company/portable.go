@@ -5,16 +5,12 @@ package company
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
-	"path"
-	"strings"
 	"time"
 
-	"ac/internal/durable"
+	"ac/heartbeat"
+	"ac/heartbeat/job"
 	"ac/internal/fault"
-	"ac/internal/lock"
-	"ac/internal/proc"
 	"ac/runs/session"
 	"ac/workspace"
 	"ac/workspace/migrate"
@@ -148,95 +144,36 @@ var errHeld = errors.New("a lock is held")
 // atRest refuses to have a workspace replaced in which something runs: a
 // session, a job's runner, or a tick.
 func atRest(w *workspace.Workspace) error {
-	records, err := session.All(w)
+	live, err := session.AnyLive(w)
 	if err != nil {
 		return err
 	}
-	for _, record := range records {
-		if session.Live(w, record) {
-			return atWork(w, "session "+record.Ref)
-		}
+	if live != "" {
+		return atWork(w, "session "+live)
 	}
-	if err := noLockHeld(w); err != nil {
+	held, err := w.HeldLock()
+	if err != nil {
 		return err
 	}
-	ticking, err := lock.Busy(w.FS, ".local/heartbeat/tick.lock")
+	if held != "" {
+		found := atWork(w, held)
+		found.Cause = errHeld
+		return found
+	}
+	ticking, err := heartbeat.Ticking(w)
 	if err != nil {
 		return err
 	}
 	if ticking {
 		return atWork(w, "a heartbeat tick")
 	}
-	return noRunner(w)
-}
-
-func atWork(w *workspace.Workspace, what string) *fault.Error {
-	return fault.New(fault.Conflict, "%s is at work (%s); nothing was touched", w.Dir(), what)
-}
-
-// noLockHeld looks for processes that hold a run, a session or a job for life,
-// also before they wrote that down. The lock that other programs know is held by
-// whoever asks.
-func noLockHeld(w *workspace.Workspace) error {
-	const dir = ".local/locks"
-	names, err := workspace.Files(w.FS, dir, ".lock")
-	for _, name := range names {
-		if name == "workspace.write.lock" {
-			continue
-		}
-		busy, busyErr := lock.Busy(w.FS, path.Join(dir, name))
-		if busyErr != nil {
-			err = errors.Join(err, busyErr)
-		} else if busy {
-			held := atWork(w, strings.TrimSuffix(name, ".lock"))
-			held.Cause = errHeld
-			return held
-		}
+	runs, err := job.Running(w)
+	if err == nil && runs != "" {
+		return atWork(w, "the runner of "+runs)
 	}
 	return err
 }
 
-// runnerOwner is the part of a job's owner file that names its process.
-type runnerOwner struct {
-	PID   int    `json:"pid"`
-	Start string `json:"process_start"`
-}
-
-func noRunner(w *workspace.Workspace) error {
-	const dir = ".local/jobs"
-	projects, err := workspace.Dirs(w.FS, dir)
-	if err != nil {
-		return err
-	}
-	for _, project := range projects {
-		names, err := workspace.Files(w.FS, path.Join(dir, project), ".json")
-		if err != nil {
-			return err
-		}
-		for _, name := range names {
-			if owner, ok := readOwner(w.FS, path.Join(dir, project, name)); ok && owner.alive() {
-				return atWork(w, "the runner of "+strings.TrimSuffix(name, ownerSuffix))
-			}
-		}
-	}
-	return nil
-}
-
-const ownerSuffix = ".owner.json"
-
-func readOwner(fsys durable.FS, name string) (owner runnerOwner, ok bool) {
-	if !strings.HasSuffix(name, ownerSuffix) {
-		return owner, false
-	}
-	text, err := durable.ReadFile(fsys, name, 1<<16)
-	return owner, err == nil && json.Unmarshal(text, &owner) == nil
-}
-
-// alive tells whether the process lives. One whose start is not told counts by
-// its number.
-func (o runnerOwner) alive() bool {
-	if o.Start == "" {
-		return o.PID > 0 && proc.Exists(o.PID)
-	}
-	return proc.Identity{PID: o.PID, Start: o.Start}.Alive()
+func atWork(w *workspace.Workspace, what string) *fault.Error {
+	return fault.New(fault.Conflict, "%s is at work (%s); nothing was touched", w.Dir(), what)
 }

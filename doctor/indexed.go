@@ -24,7 +24,7 @@ type indexState struct {
 	syncedMS, newestMS int64
 }
 
-const indexFile = ".local/index.sqlite"
+const indexFile = workspace.IndexFile
 
 func lookAtIndex(ctx context.Context, w *workspace.Workspace, ix *index.Index) (state indexState) {
 	if _, err := w.FS.Lstat(indexFile); errors.Is(err, fs.ErrNotExist) {

@@ -19,7 +19,6 @@ import (
 )
 
 const (
-	locksDir = ".local/locks"
 	// oldTemp is how old a temporary file must be before it counts as left over:
 	// writing a document takes milliseconds.
 	oldTemp = time.Hour
@@ -50,7 +49,7 @@ func temporaries(ctx context.Context, w *workspace.Workspace) (found []leftover,
 		for _, entry := range entries {
 			name := path.Join(dir, entry.Name())
 			if entry.IsDir() {
-				if name != ".local/worktrees" && name != workspace.AsideDir {
+				if name != workspace.WorktreesDir && name != workspace.AsideDir {
 					walk(name)
 				}
 				continue
@@ -70,7 +69,7 @@ func temporaries(ctx context.Context, w *workspace.Workspace) (found []leftover,
 			found = append(found, l)
 		}
 	}
-	for _, dir := range []string{"company", "org", "work", "inbox", ".local"} {
+	for _, dir := range []string{"company", "org", "work", "inbox", workspace.LocalDir} {
 		walk(dir)
 	}
 	return found, ctx.Err()
@@ -80,7 +79,7 @@ func temporaries(ctx context.Context, w *workspace.Workspace) (found []leftover,
 // were killed while they took it.
 func besideLock(w *workspace.Workspace) (found []leftover) {
 	name, _ := w.WriteLock()
-	entries, err := w.FS.ReadDir(locksDir)
+	entries, err := w.FS.ReadDir(workspace.LocksDir)
 	if err != nil {
 		return nil
 	}
@@ -90,7 +89,7 @@ func besideLock(w *workspace.Workspace) (found []leftover) {
 		if !ok || !isNew && !strings.HasPrefix(rest, "stale-") {
 			continue
 		}
-		file := path.Join(locksDir, entry.Name())
+		file := path.Join(workspace.LocksDir, entry.Name())
 		st, err := w.FS.Lstat(file)
 		if err != nil || !st.Mode().IsRegular() || w.Env.Clock.Now().Sub(st.ModTime()) < oldAside {
 			continue
@@ -118,7 +117,7 @@ var sessionLock = regexp.MustCompile(`^(run|session)-[0-9a-f]+\.lock$`)
 
 // deadLocks are the lock files of sessions that nobody holds.
 func deadLocks(w *workspace.Workspace) (names []string) {
-	entries, err := w.FS.ReadDir(locksDir)
+	entries, err := w.FS.ReadDir(workspace.LocksDir)
 	if err != nil {
 		return nil
 	}
@@ -126,7 +125,7 @@ func deadLocks(w *workspace.Workspace) (names []string) {
 		if !sessionLock.MatchString(entry.Name()) {
 			continue
 		}
-		file := path.Join(locksDir, entry.Name())
+		file := path.Join(workspace.LocksDir, entry.Name())
 		if busy, err := lock.Busy(w.FS, file); !busy && err == nil {
 			names = append(names, file)
 		}

@@ -56,7 +56,7 @@ type Repairs struct {
 }
 
 // repairLock lets one process mend a workspace at a time.
-const repairLock = ".local/locks/doctor-fix.lock"
+const repairLock = workspace.LocksDir + "/doctor-fix.lock"
 
 // Mend puts right what can be put right without loss, and tells each thing it
 // did, would do or left. A second call finds nothing. It does not stop at a
@@ -150,12 +150,12 @@ func (m *mender) writeLock() {
 func (m *mender) journal() {
 	units, err := m.w.InterruptedUnits()
 	if err != nil {
-		m.tell("journal", ".local/journal", Failed, err.Error())
+		m.tell("journal", workspace.JournalDir, Failed, err.Error())
 		return
 	}
 	abandoned, err := m.w.Abandoned()
 	if err != nil {
-		m.tell("journal", ".local/tmp", Failed, err.Error())
+		m.tell("journal", workspace.TempDir, Failed, err.Error())
 	}
 	if len(units)+len(abandoned) == 0 {
 		return
@@ -183,7 +183,7 @@ func (m *mender) journal() {
 		})
 	}
 	if err != nil {
-		m.tell("journal", ".local/journal", Failed, err.Error())
+		m.tell("journal", workspace.JournalDir, Failed, err.Error())
 		return
 	}
 	for _, unit := range units {

@@ -231,10 +231,10 @@ func chainFault(w *workspace.Workspace, run runOf) (fault string, torn bool) {
 }
 
 func (p Patient) heartbeat(context.Context) Check {
-	const id, dir = "heartbeat.config", ".local/heartbeat"
+	const id, dir = "heartbeat.config", workspace.HeartbeatDir
 	var details []string
 	for _, warning := range p.findings().Warnings {
-		if warning.Path == dir+"/config.yaml" || warning.Path == dir+"/state.yaml" {
+		if warning.Path == workspace.HeartbeatConfigFile || warning.Path == workspace.HeartbeatStateFile {
 			details = append(details, warning.Message)
 		}
 	}

@@ -128,7 +128,7 @@ func (d *documents) follow(ctx context.Context) {
 // and go.
 func (d *documents) sort(change fsnotify.Event) {
 	rel, err := filepath.Rel(d.ws.Dir(), change.Name)
-	if err != nil || change.Op == fsnotify.Chmod || strings.HasPrefix(filepath.Base(rel), ".") && rel != ".local" {
+	if err != nil || change.Op == fsnotify.Chmod || strings.HasPrefix(filepath.Base(rel), ".") && rel != workspace.LocalDir {
 		return
 	}
 	rel = filepath.ToSlash(rel)

@@ -305,7 +305,7 @@ func (w *watcher) changed(change fsnotify.Event) {
 		w.touched(path.Join(parts...))
 	case len(parts) == 5 && created && parts[3] == "runs":
 		w.newRun(logKey{parts[2], parts[4]})
-	case parts[0] == ".local":
+	case parts[0] == workspace.LocalDir:
 		if created && !w.isWhole() {
 			w.addLive()
 		}

@@ -96,7 +96,7 @@ func reserved(name string) string {
 		return true
 	}
 	switch {
-	case in(".local"):
+	case in(workspace.LocalDir):
 		return "local state"
 	case in("work", "projects", "*", "tasks"):
 		return "a task"

@@ -13,7 +13,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"path"
 	"slices"
 	"time"
 
@@ -25,27 +24,14 @@ import (
 	"ac/workspace/doc"
 )
 
-const dir = ".local/heartbeat"
-
-// ConfigFile is where the config lies.
-func ConfigFile() string { return path.Join(dir, "config.yaml") }
-
-// StateFile is where the state lies.
-func StateFile() string { return path.Join(dir, "state.yaml") }
-
-// TickLock is held while a tick goes on.
-func TickLock() string { return path.Join(dir, "tick.lock") }
-
-// Ticking reports whether some process ticks just now.
-func Ticking(w *workspace.Workspace) bool {
-	busy, err := lock.Busy(w.FS, TickLock())
-	return busy && err == nil // a lock that cannot be seen is held by nobody
-}
+// Ticking reports whether some process ticks just now. Where the lock cannot be seen
+// nobody is known to.
+func Ticking(w *workspace.Workspace) (bool, error) { return lock.Busy(w.FS, workspace.HeartbeatLock) }
 
 // Config is the effective config. Of a file that does not fit, what does is
 // taken, the rest is as usual, and the heartbeat is off; problem says why then.
 func Config(w *workspace.Workspace) (config doc.HeartbeatConfig, problem error) {
-	text, err := w.Read(ConfigFile())
+	text, err := w.Read(workspace.HeartbeatConfigFile)
 	return effective(text, err)
 }
 
@@ -63,7 +49,7 @@ func effective(text []byte, err error) (config doc.HeartbeatConfig, problem erro
 		return config, nil
 	}
 	config.Enabled = false
-	return config, fault.New(fault.InvalidFile, "%s: %w", ConfigFile(), err)
+	return config, fault.New(fault.InvalidFile, "%s: %w", workspace.HeartbeatConfigFile, err)
 }
 
 // salvage takes from a config what fits, and says what does not.
@@ -106,10 +92,10 @@ func salvage(text []byte) (doc.HeartbeatConfig, error) {
 func SetConfig(ctx context.Context, w *workspace.Workspace, change func(*doc.HeartbeatConfig)) (config doc.HeartbeatConfig, err error) {
 	err = w.Update(ctx, func(u *workspace.Unit) error {
 		now := w.Env.Clock.Now()
-		text, readErr := u.Read(ConfigFile())
+		text, readErr := u.Read(workspace.HeartbeatConfigFile)
 		var problem error
 		if config, problem = effective(text, readErr); problem != nil && readErr == nil {
-			aside := fmt.Sprintf("%s.broken-%d", ConfigFile(), now.UnixMilli())
+			aside := fmt.Sprintf("%s.broken-%d", workspace.HeartbeatConfigFile, now.UnixMilli())
 			if err := u.Write(aside, text, 0o644); err != nil {
 				return err
 			}
@@ -119,7 +105,7 @@ func SetConfig(ctx context.Context, w *workspace.Workspace, change func(*doc.Hea
 		if err != nil {
 			return err
 		}
-		if err := u.Write(ConfigFile(), text, 0o644); err != nil {
+		if err := u.Write(workspace.HeartbeatConfigFile, text, 0o644); err != nil {
 			return err
 		}
 		return advance(u, config, now)
@@ -130,7 +116,7 @@ func SetConfig(ctx context.Context, w *workspace.Workspace, change func(*doc.Hea
 // advance moves a tick that lies further away than an interval. A state that
 // does not fit is left to those who need what is in it.
 func advance(u *workspace.Unit, config doc.HeartbeatConfig, now time.Time) error {
-	state, err := workspace.LoadIn(u, doc.HeartbeatStateCodec, StateFile())
+	state, err := workspace.LoadIn(u, doc.HeartbeatStateCodec, workspace.HeartbeatStateFile)
 	if err != nil || !config.Enabled {
 		return nil //nolint:nilerr // as above, or there is no state yet
 	}

@@ -48,7 +48,7 @@ func TestBrokenConfig(t *testing.T) {
 		"- a\n":                                              14,
 		"idempotency_ttl_days: 3\nidempotency_ttl_days: 4\n": 14,
 	} {
-		if err := w.Replace(ConfigFile(), []byte(text), 0o600); err != nil {
+		if err := w.Replace(workspace.HeartbeatConfigFile, []byte(text), 0o600); err != nil {
 			t.Fatal(err)
 		}
 		config, err := Config(w)
@@ -63,7 +63,7 @@ func TestBrokenConfig(t *testing.T) {
 func TestBrokenState(t *testing.T) {
 	t.Parallel()
 	w := newWorkspace(t)
-	if err := w.Replace(StateFile(), []byte("more: 1\n"), 0o600); err != nil {
+	if err := w.Replace(workspace.HeartbeatStateFile, []byte("more: 1\n"), 0o600); err != nil {
 		t.Fatal(err)
 	}
 	err := w.Update(t.Context(), func(u *workspace.Unit) error {
@@ -77,7 +77,7 @@ func TestBrokenState(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	aside, err := filepath.Glob(filepath.Join(w.Dir(), filepath.FromSlash(StateFile())+".broken-*"))
+	aside, err := filepath.Glob(filepath.Join(w.Dir(), filepath.FromSlash(workspace.HeartbeatStateFile)+".broken-*"))
 	if err != nil || len(aside) != 1 {
 		t.Errorf("%v, %v", aside, err)
 	}

@@ -84,7 +84,7 @@ func (l *Loop) Observe(w *workspace.Workspace) {
 	}
 	first := l.looked.IsZero()
 	l.looked = now
-	found := [2]fs.FileInfo{stat(w, ConfigFile()), stat(w, StateFile())}
+	found := [2]fs.FileInfo{stat(w, workspace.HeartbeatConfigFile), stat(w, workspace.HeartbeatStateFile)}
 	if first || !same(found[0], l.files[0]) || !same(found[1], l.files[1]) {
 		_, _, _ = l.look(w, found) // Status reads them again and tells what is wrong with them
 	}
@@ -125,7 +125,7 @@ func (l *Loop) Refresh(w *workspace.Workspace) {
 
 func (l *Loop) refresh(w *workspace.Workspace) (config doc.HeartbeatConfig, state doc.HeartbeatState, problem error) {
 	l.looked = l.opts.Clock.Now()
-	return l.look(w, [2]fs.FileInfo{stat(w, ConfigFile()), stat(w, StateFile())})
+	return l.look(w, [2]fs.FileInfo{stat(w, workspace.HeartbeatConfigFile), stat(w, workspace.HeartbeatStateFile)})
 }
 
 // disarm stops the timer; the loop is locked.
@@ -192,7 +192,7 @@ func (l *Loop) tick(ctx context.Context, o Order, ours bool) (Summary, error) {
 	if err != nil {
 		return Summary{}, l.failed(err)
 	}
-	held, err := lock.Try(w.FS, TickLock())
+	held, err := lock.Try(w.FS, workspace.HeartbeatLock)
 	if errors.Is(err, lock.ErrBusy) {
 		l.Refresh(w)
 		config, _ := Config(w) // its problem is told by others
@@ -265,7 +265,7 @@ func (l *Loop) Status(w *workspace.Workspace, given string) Status {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	config, state, problem := l.refresh(w)
-	state.Running = Ticking(w)
+	state.Running, _ = Ticking(w) // a lock that cannot be seen is held by nobody
 	s := Status{WorkspaceDir: given, Observed: true, Config: config, State: state, Runtime: Runtime{
 		LoopRunning: !l.broken, TickInProgress: l.ticking || state.Running, LastTickSummary: l.last,
 	}}

@@ -44,7 +44,7 @@ func (m *memory) keep(text []byte, state doc.HeartbeatState) {
 
 // stateIn is stateIn for a text that may be known. The state may be changed.
 func (m *memory) stateIn(u *workspace.Unit) (state doc.HeartbeatState, damaged, err error) {
-	text, err := u.Read(StateFile())
+	text, err := u.Read(workspace.HeartbeatStateFile)
 	if err == nil {
 		if state, ok := m.known(text); ok {
 			return state, nil, nil
@@ -64,7 +64,7 @@ func (m *memory) put(u *workspace.Unit, state doc.HeartbeatState) error {
 		return err
 	}
 	m.keep(text, state)
-	return u.Write(StateFile(), text, 0o644)
+	return u.Write(workspace.HeartbeatStateFile, text, 0o644)
 }
 
 // change reads the state in a unit, changes it and writes it back.
@@ -79,7 +79,7 @@ func (m *memory) change(u *workspace.Unit, fn func(*doc.HeartbeatState)) (damage
 
 // read is ReadState for a text that may be known.
 func (m *memory) read(w *workspace.Workspace) (state doc.HeartbeatState, problem error) {
-	text, err := w.Read(StateFile())
+	text, err := w.Read(workspace.HeartbeatStateFile)
 	if err != nil {
 		return ReadState(w)
 	}

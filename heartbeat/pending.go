@@ -5,14 +5,13 @@ package heartbeat
 
 import (
 	"encoding/json"
-	"path"
 	"slices"
 
 	"ac/internal/fault"
 	"ac/workspace"
 )
 
-func pendingFile() string { return path.Join(dir, "pending.json") }
+func pendingFile() string { return workspace.HeartbeatDir + "/pending.json" }
 
 // pendingJob is a job whose report is awaited.
 type pendingJob struct {

@@ -18,7 +18,7 @@ import (
 // ReadState reads the state to tell it. One that does not fit is told as an
 // empty one, and problem says why; it stays where it is.
 func ReadState(w *workspace.Workspace) (state doc.HeartbeatState, problem error) {
-	state, err := workspace.Load(w, doc.HeartbeatStateCodec, StateFile())
+	state, err := workspace.Load(w, doc.HeartbeatStateCodec, workspace.HeartbeatStateFile)
 	if fault.Is(err, fault.NotFound) {
 		return doc.EmptyHeartbeatState(), nil
 	}
@@ -38,7 +38,7 @@ func State(u *workspace.Unit) (doc.HeartbeatState, error) {
 
 // stateIn is State; damaged says why the state was moved aside.
 func stateIn(u *workspace.Unit) (state doc.HeartbeatState, damaged, err error) {
-	text, err := u.Read(StateFile())
+	text, err := u.Read(workspace.HeartbeatStateFile)
 	if fault.Is(err, fault.NotFound) {
 		return doc.EmptyHeartbeatState(), nil, nil
 	}
@@ -48,8 +48,8 @@ func stateIn(u *workspace.Unit) (state doc.HeartbeatState, damaged, err error) {
 	if state, damaged = doc.HeartbeatStateCodec.Decode(text); damaged == nil {
 		return state, nil, nil
 	}
-	aside := fmt.Sprintf("%s%d", StateFile()+brokenMark, u.Workspace().Env.Clock.Now().UnixMilli())
-	damaged = fault.New(fault.InvalidFile, "%s was damaged and lies in %s now; until that is removed, actions wait for approval: %w", StateFile(), aside, damaged)
+	aside := fmt.Sprintf("%s%d", workspace.HeartbeatStateFile+brokenMark, u.Workspace().Env.Clock.Now().UnixMilli())
+	damaged = fault.New(fault.InvalidFile, "%s was damaged and lies in %s now; until that is removed, actions wait for approval: %w", workspace.HeartbeatStateFile, aside, damaged)
 	return doc.EmptyHeartbeatState(), damaged, u.Write(aside, text, 0o644)
 }
 
@@ -59,13 +59,13 @@ const brokenMark = ".broken-"
 // Careful reports whether a damaged state lies aside that nobody has looked at:
 // nobody knows what ran before, so that people decide what runs now.
 func Careful(w *workspace.Workspace) bool {
-	entries, err := w.FS.ReadDir(dir)
+	entries, err := w.FS.ReadDir(workspace.HeartbeatDir)
 	for _, entry := range entries {
-		if strings.HasPrefix(entry.Name(), path.Base(StateFile())+brokenMark) {
+		if strings.HasPrefix(entry.Name(), path.Base(workspace.HeartbeatStateFile)+brokenMark) {
 			return true
 		}
 	}
-	return err != nil && w.Exists(dir)
+	return err != nil && w.Exists(workspace.HeartbeatDir)
 }
 
 // PutState asks for the state to be written.
@@ -74,7 +74,7 @@ func PutState(u *workspace.Unit, state doc.HeartbeatState) error {
 	if err != nil {
 		return err
 	}
-	return u.Write(StateFile(), text, 0o644)
+	return u.Write(workspace.HeartbeatStateFile, text, 0o644)
 }
 
 const (

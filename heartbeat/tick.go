@@ -210,7 +210,7 @@ func (t *tick) begin(ctx context.Context) error {
 
 // sign writes into the lock who holds it, for people; nothing reads it.
 func (t *tick) sign() {
-	file, err := t.w.FS.OpenFile(TickLock(), os.O_WRONLY|os.O_TRUNC, 0o644)
+	file, err := t.w.FS.OpenFile(workspace.HeartbeatLock, os.O_WRONLY|os.O_TRUNC, 0o644)
 	if err != nil {
 		return
 	}

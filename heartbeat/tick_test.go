@@ -153,7 +153,7 @@ func TestDamagedState(t *testing.T) {
 	t.Parallel()
 	s := newStage(t, 1)
 	s.happen(t, s.agents[0])
-	if err := s.w.Replace(StateFile(), []byte("surprise: 1\n"), 0o600); err != nil {
+	if err := s.w.Replace(workspace.HeartbeatStateFile, []byte("surprise: 1\n"), 0o600); err != nil {
 		t.Fatal(err)
 	}
 	s.answers(actions(s.commentAction("c1", "")))
@@ -252,7 +252,7 @@ func TestTickInProgress(t *testing.T) {
 	t.Parallel()
 	s := newStage(t, 0)
 	s.tick(t)
-	held, err := lock.Try(s.w.FS, TickLock())
+	held, err := lock.Try(s.w.FS, workspace.HeartbeatLock)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -278,7 +278,7 @@ func TestTickInProgress(t *testing.T) {
 func TestMendedConfig(t *testing.T) {
 	t.Parallel()
 	s := newStage(t, 0)
-	if err := s.w.Replace(ConfigFile(), []byte("more: 1\n"), 0o600); err != nil {
+	if err := s.w.Replace(workspace.HeartbeatConfigFile, []byte("more: 1\n"), 0o600); err != nil {
 		t.Fatal(err)
 	}
 	if got := s.tick(t); got.Enabled {
@@ -292,7 +292,7 @@ func TestMendedConfig(t *testing.T) {
 		t.Errorf("of a mended config: %q", last)
 	}
 	s.loop.failure = errors.New("the last tick failed")
-	if err := s.w.Replace(ConfigFile(), []byte("more: 1\n"), 0o600); err != nil {
+	if err := s.w.Replace(workspace.HeartbeatConfigFile, []byte("more: 1\n"), 0o600); err != nil {
 		t.Fatal(err)
 	}
 	if last := s.loop.Status(s.w, s.dir).Runtime.LastError; !strings.Contains(last, "unknown: more") || !strings.Contains(last, "last tick failed") {

@@ -13,7 +13,6 @@ import (
 	"ac/events"
 	"ac/governance"
 	"ac/governance/policy"
-	"ac/heartbeat"
 	"ac/internal/durable/faultfs"
 	"ac/runs"
 	"ac/workspace"
@@ -209,7 +208,7 @@ func (s stage) look(t *testing.T, w *workspace.Workspace, i item) (d decided) {
 	case kindJob:
 		d.effects = s.count(t, "work/projects/"+s.project+"/jobs/*.txt", i.mark+"\n")
 	}
-	if text, err := w.Read(heartbeat.StateFile()); err == nil {
+	if text, err := w.Read(workspace.HeartbeatStateFile); err == nil {
 		state, err := doc.HeartbeatStateCodec.Decode(text)
 		if err != nil {
 			t.Fatal(err)

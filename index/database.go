@@ -16,12 +16,12 @@ import (
 
 	"ac/internal/durable"
 	"ac/internal/fault"
+	"ac/workspace"
 )
 
-// databaseFile is the index; localDir is where it lies.
+// databaseFile is the index; workspace.LocalDir is where it lies.
 const (
-	localDir     = ".local"
-	databaseFile = ".local/index.sqlite"
+	databaseFile = workspace.IndexFile
 )
 
 // Path is where the file of an index lies in a workspace of this name.
@@ -121,7 +121,7 @@ func (ix *Index) identity() (id durable.Identity, err error) {
 	if ix.private {
 		return id, nil
 	}
-	st, err := ix.w.FS.Lstat(localDir)
+	st, err := ix.w.FS.Lstat(workspace.LocalDir)
 	if err != nil {
 		return id, err
 	}
@@ -171,7 +171,7 @@ func (ix *Index) open(create bool) (*sql.DB, error) {
 		return ix.db, nil
 	}
 	if missing {
-		if err := durable.MkdirAll(ix.w.FS, localDir, 0o755); err != nil {
+		if err := durable.MkdirAll(ix.w.FS, workspace.LocalDir, 0o755); err != nil {
 			return nil, err
 		}
 		f, err := ix.w.FS.OpenFile(databaseFile, os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o644)
@@ -249,8 +249,8 @@ func (ix *Index) discard() error {
 	if ix.private {
 		return nil
 	}
-	if st, err := ix.w.FS.Lstat(localDir); err == nil && !st.IsDir() {
-		return fault.New(fault.IO, "%s is no directory of the workspace", localDir)
+	if st, err := ix.w.FS.Lstat(workspace.LocalDir); err == nil && !st.IsDir() {
+		return fault.New(fault.IO, "%s is no directory of the workspace", workspace.LocalDir)
 	}
 	var failed error
 	for _, suffix := range []string{"-wal", "-shm", "-journal", "-synced", ""} {

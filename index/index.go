@@ -23,9 +23,6 @@ import (
 	"ac/workspace"
 )
 
-// lockFile is what writers of the index hold.
-const lockFile = ".local/locks/index.lock"
-
 // patience bounds the wait for other writers.
 const patience = 30 * time.Second
 
@@ -63,7 +60,7 @@ type shared struct {
 
 // For makes the index of a workspace. Nothing is opened or created yet.
 func For(w *workspace.Workspace) *Index {
-	return &Index{w: w, writer: lock.NewMutex(w.FS, lockFile)}
+	return &Index{w: w, writer: lock.NewMutex(w.FS, workspace.LockFile("index"))}
 }
 
 // Stay lets the index watch the workspace once it is synced again and again, so that

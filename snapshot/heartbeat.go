@@ -28,8 +28,8 @@ func readHeartbeat(w *workspace.Workspace) Heartbeat {
 	h := Heartbeat{
 		Enabled: config.Enabled, TickIntervalMinutes: config.TickIntervalMinutes, TopKWorkers: config.TopKWorkers, MinWakeScore: config.MinWakeScore,
 	}
-	h.Running = heartbeat.Ticking(w)
-	state, _ := heartbeat.ReadState(w) // which is empty when there is a problem
+	h.Running, _ = heartbeat.Ticking(w) // a lock that cannot be seen is held by nobody
+	state, _ := heartbeat.ReadState(w)  // which is empty when there is a problem
 	h.LastTickAt, h.NextTickAt, h.Stats = state.LastTickAt, state.NextTickAt, state.Stats
 	return h
 }

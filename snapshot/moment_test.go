@@ -17,7 +17,6 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"go.uber.org/goleak"
 
-	"ac/heartbeat"
 	"ac/index"
 	"ac/internal/lock"
 	"ac/internal/proc"
@@ -173,7 +172,7 @@ func TestHeartbeatRuns(t *testing.T) {
 	if readHeartbeat(w).Running {
 		t.Error("it runs without a tick")
 	}
-	held, err := lock.Try(w.FS, heartbeat.TickLock())
+	held, err := lock.Try(w.FS, workspace.HeartbeatLock)
 	if err != nil {
 		t.Fatal(err)
 	}

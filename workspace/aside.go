@@ -10,15 +10,13 @@ import (
 	"fmt"
 	"io/fs"
 	"path"
+	"strings"
 	"syscall"
 
 	"ac/internal/clock"
 	"ac/internal/durable"
 	"ac/internal/lock"
 )
-
-// AsideDir keeps what repairs took out of the way.
-const AsideDir = ".local/set-aside"
 
 // Interrupted is an intent of the journal.
 type Interrupted struct {
@@ -32,7 +30,7 @@ type Interrupted struct {
 
 // InterruptedUnits reads the journal. It writes nothing.
 func (w *Workspace) InterruptedUnits() ([]Interrupted, error) {
-	names, err := w.listed(journalDir, "unit_")
+	names, err := w.listed(JournalDir, "unit_")
 	if err != nil {
 		return nil, err
 	}
@@ -114,7 +112,7 @@ func (w *Workspace) SetAsideUnfinished(ctx context.Context) (moved []Interrupted
 			w.Appended(log)
 		}
 	}()
-	names, err := w.listed(journalDir, "unit_")
+	names, err := w.listed(JournalDir, "unit_")
 	if err != nil {
 		return nil, err
 	}
@@ -175,7 +173,7 @@ func (w *Workspace) setAside(unit Interrupted, ops []operation) error {
 	if err := w.FS.Rename(unit.Name, aside); err != nil {
 		return err
 	}
-	return errors.Join(w.FS.SyncDir(AsideDir), w.FS.SyncDir(journalDir))
+	return errors.Join(w.FS.SyncDir(AsideDir), w.FS.SyncDir(JournalDir))
 }
 
 // Abandoned lists what killed writers had built aside. It writes nothing.
@@ -183,14 +181,14 @@ func (w *Workspace) Abandoned() (names []string, err error) {
 	if w.Unsettled() {
 		return nil, nil // an interrupted unit may need it
 	}
-	stages, err := w.listed(stagingDir, "stage_")
+	stages, err := w.listed(TempDir, "stage_")
 	if err != nil {
 		return nil, err
 	}
 	if busy, err := lock.Busy(w.FS, writeKernelLock); !busy && err == nil && !w.shared.Judge().Present {
 		names = append(names, stages...)
 	}
-	held, err := w.listed(stagingDir, heldStage+"_")
+	held, err := w.listed(TempDir, heldStage+"_")
 	for _, name := range held {
 		if path.Ext(name) == lockSuffix {
 			continue
@@ -200,6 +198,25 @@ func (w *Workspace) Abandoned() (names []string, err error) {
 		}
 	}
 	return names, err
+}
+
+// HeldLock finds a lock that a process holds for as long as it does something (LockFile),
+// by its name without an end; "" where there is none. The lock that other programs know
+// is held by those who ask.
+func (w *Workspace) HeldLock() (name string, err error) {
+	names, err := Files(w.FS, LocksDir, lockSuffix)
+	for _, file := range names {
+		full := path.Join(LocksDir, file)
+		if full == writeLockFile {
+			continue
+		}
+		busy, busyErr := lock.Busy(w.FS, full)
+		if busy && busyErr == nil {
+			return strings.TrimSuffix(file, lockSuffix), nil
+		}
+		err = errors.Join(err, busyErr)
+	}
+	return "", err
 }
 
 // WriteLock tells what can be seen of the lock file that other programs know.

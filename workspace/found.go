@@ -34,7 +34,7 @@ type Founding struct {
 // Roots are the directories of a workspace at its top: what belongs to it.
 // Whatever else lies beside them is the user's. Those of Portable are the same
 // on every machine.
-func Roots() []string { return append(Portable(), ".local") }
+func Roots() []string { return append(Portable(), LocalDir) }
 
 // Portable are the directories that hold a company, less what is true on one
 // machine only.

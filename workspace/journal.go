@@ -113,13 +113,13 @@ func (u *Unit) writeIntent() (name string, err error) {
 		return "", fmt.Errorf("write the journal: %w", err)
 	}
 	fsys := u.w.FS
-	if err := durable.MkdirAll(fsys, journalDir, 0o700); err != nil {
+	if err := durable.MkdirAll(fsys, JournalDir, 0o700); err != nil {
 		return "", err
 	}
-	name = path.Join(journalDir, u.w.Env.IDs.New("unit")+".json")
+	name = path.Join(JournalDir, u.w.Env.IDs.New("unit")+".json")
 	err = durable.WriteNew(fsys, name, append(text, '\n'), 0o600)
 	if err == nil {
-		err = fsys.SyncDir(journalDir)
+		err = fsys.SyncDir(JournalDir)
 	}
 	if err != nil {
 		return "", errors.Join(fmt.Errorf("write the journal: %w", err), ignoreMissing(fsys.Remove(name)))
@@ -226,7 +226,7 @@ func (w *Workspace) takeBack(op *operation, applied bool) error {
 // recoverJournal finishes or drops the intents that are there, in the order in
 // which they were made.
 func (w *Workspace) recoverJournal(ctx context.Context) (logs []string, err error) {
-	entries, err := w.listed(journalDir, "unit_")
+	entries, err := w.listed(JournalDir, "unit_")
 	if err != nil {
 		return nil, fmt.Errorf("read the journal: %w", err)
 	}
@@ -251,7 +251,7 @@ func (w *Workspace) recoverJournal(ctx context.Context) (logs []string, err erro
 // lock and has settled the journal is the only one who builds
 // there, but for stages, which have locks of their own.
 func (w *Workspace) clearStaging() error {
-	entries, err := w.listed(stagingDir, "stage_")
+	entries, err := w.listed(TempDir, "stage_")
 	for _, name := range entries {
 		err = errors.Join(err, w.FS.RemoveAll(name))
 	}

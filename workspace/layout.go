@@ -12,7 +12,6 @@ import (
 const (
 	CompanyFile     = "company/company.yaml"
 	PolicyFile      = "company/policy.yaml"
-	MachineFile     = ".local/machine.yaml"
 	TeamsDir        = "org/teams"
 	AgentsDir       = "org/agents"
 	ProjectsDir     = "work/projects"
@@ -22,22 +21,69 @@ const (
 	HomeDir         = "inbox/workspace_home"
 	// ConversationsDir holds the conversations of the workspace but for its home.
 	ConversationsDir = "inbox/conversations"
-	SessionsDir      = ".local/sessions"
-	locksDir         = ".local/locks"
-	journalDir       = ".local/journal"
-	stagingDir       = ".local/tmp"
-	writeLockFile    = ".local/locks/workspace.write.lock"
-	writeKernelLock  = ".local/locks/write.kernel"
-	// AuditLog takes the policy decisions that have no run to go to.
-	AuditLog = ".local/audit/policy.jsonl"
 )
+
+// Names of what is true on this machine only. All others are made of these.
+const (
+	LocalDir      = ".local"
+	MachineFile   = LocalDir + "/machine.yaml"
+	SessionsDir   = LocalDir + "/sessions"
+	LocksDir      = LocalDir + "/locks"
+	LanesDir      = LocalDir + "/lanes"
+	JobOwnersDir  = LocalDir + "/jobs"
+	HeartbeatDir  = LocalDir + "/heartbeat"
+	WorktreesDir  = LocalDir + "/worktrees"
+	MigrationsDir = LocalDir + "/migrations"
+	TempDir       = LocalDir + "/tmp"
+	JournalDir    = LocalDir + "/journal"
+	AuditDir      = LocalDir + "/audit"
+	IndexFile     = LocalDir + "/index.sqlite"
+	// AsideDir keeps what repairs took out of the way.
+	AsideDir = LocalDir + "/set-aside"
+	// AuditLog takes the policy decisions that have no run to go to.
+	AuditLog = AuditDir + "/policy.jsonl"
+
+	// ownerSuffix ends the names of files that name a process.
+	ownerSuffix     = ".owner.json"
+	writeLockFile   = LocksDir + "/workspace.write.lock"
+	writeKernelLock = LocksDir + "/write.kernel"
+)
+
+// HeartbeatConfigFile, HeartbeatStateFile and HeartbeatLock are the files of the
+// heartbeat; the lock is held while a tick goes on.
+const (
+	HeartbeatConfigFile = HeartbeatDir + "/config.yaml"
+	HeartbeatStateFile  = HeartbeatDir + "/state.yaml"
+	HeartbeatLock       = HeartbeatDir + "/tick.lock"
+)
+
+// LockFile is a lock that a process holds for as long as it does something.
+func LockFile(name string) string { return path.Join(LocksDir, name+lockSuffix) }
+
+// JobOwnerFile names the process that runs a job.
+func JobOwnerFile(project, job string) string {
+	return path.Join(JobOwnersDir, project, job+ownerSuffix)
+}
+
+// Movable reports whether a file or folder may be taken to another place or machine:
+// not what belongs to this place, or to processes, or can be made again.
+func Movable(name string) bool {
+	if !strings.HasPrefix(name, LocalDir+"/") {
+		return true
+	}
+	switch name {
+	case LocksDir, LanesDir, JournalDir, SessionsDir, WorktreesDir, TempDir, HeartbeatLock:
+		return false
+	}
+	return !strings.HasPrefix(name, IndexFile) && !strings.HasSuffix(name, ownerSuffix)
+}
 
 // RequiredDirs and requiredFiles are what every workspace has, in the order in
 // which their absence is reported.
 func RequiredDirs() []string {
 	return []string{
 		"company", "company/migrations", "org", TeamsDir, AgentsDir, "work", ProjectsDir,
-		"inbox", ReviewsDir, HelpRequestsDir, ".local",
+		"inbox", ReviewsDir, HelpRequestsDir, LocalDir,
 	}
 }
 

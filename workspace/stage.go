@@ -26,7 +26,7 @@ type Stage struct {
 
 // NewStage makes an empty stage.
 func (w *Workspace) NewStage() (*Stage, error) {
-	s := &Stage{w: w, dir: path.Join(stagingDir, w.Env.IDs.New(heldStage)), dirs: []string{"."}}
+	s := &Stage{w: w, dir: path.Join(TempDir, w.Env.IDs.New(heldStage)), dirs: []string{"."}}
 	var err error
 	if s.held, err = lock.Try(w.FS, s.dir+lockSuffix); err != nil {
 		return nil, err
@@ -46,7 +46,7 @@ const (
 
 // clearStages removes the stages of builders that are gone.
 func (w *Workspace) clearStages() error {
-	names, err := w.listed(stagingDir, heldStage+"_")
+	names, err := w.listed(TempDir, heldStage+"_")
 	for _, name := range names {
 		dir := strings.TrimSuffix(name, lockSuffix)
 		held, tryErr := lock.Try(w.FS, dir+lockSuffix)

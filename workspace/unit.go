@@ -82,7 +82,7 @@ func (w *Workspace) Update(ctx context.Context, fn func(*Unit) error) error {
 // Unsettled reports whether an interrupted unit left something behind. It
 // writes nothing.
 func (w *Workspace) Unsettled() bool {
-	entries, err := w.FS.ReadDir(journalDir)
+	entries, err := w.FS.ReadDir(JournalDir)
 	return err == nil && len(entries) > 0
 }
 
@@ -266,7 +266,7 @@ func (u *Unit) Create(dir string, tree Tree) error {
 	if u.w.Exists(dir) {
 		return fault.New(fault.Conflict, "%s exists already", dir)
 	}
-	stage := path.Join(stagingDir, u.w.Env.IDs.New("stage"))
+	stage := path.Join(TempDir, u.w.Env.IDs.New("stage"))
 	u.staged = append(u.staged, stage)
 	if err := buildTree(u.w.FS, stage, tree); err != nil {
 		return fmt.Errorf("make %s: %w", dir, err)

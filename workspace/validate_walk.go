@@ -51,8 +51,8 @@ func (v *validator) beside() {
 	})
 	v.conversation(HomeDir, "conv_workspace_home", "")
 	v.conversations("inbox/conversations", "")
-	v.document(".local/heartbeat/config.yaml", lenient(yamlKind(doc.HeartbeatConfigCodec, ignored[doc.HeartbeatConfig])))
-	v.document(".local/heartbeat/state.yaml", lenient(yamlKind(doc.HeartbeatStateCodec, ignored[doc.HeartbeatState])))
+	v.document(HeartbeatConfigFile, lenient(yamlKind(doc.HeartbeatConfigCodec, ignored[doc.HeartbeatConfig])))
+	v.document(HeartbeatStateFile, lenient(yamlKind(doc.HeartbeatStateCodec, ignored[doc.HeartbeatState])))
 	v.each(v.files(SessionsDir, ".yaml"), func(part *validator, name string) {
 		part.document(path.Join(SessionsDir, name), sessionKind())
 	})

@@ -39,20 +39,14 @@ func (p place) report() string          { return p.file("heartbeat_report.json")
 func (p place) history() string         { return p.file("history") }
 func (p place) resultRelpath() string   { return path.Join("jobs", p.id, "result.json") }
 
-// Where owner files lie, and how their names end.
-const (
-	ownersDir = ".local/jobs"
-	ownerEnd  = ".owner.json"
-)
-
 // owner is the file that says who runs the job.
-func (p place) owner() string { return path.Join(ownersDir, p.project, p.id+ownerEnd) }
+func (p place) owner() string { return workspace.JobOwnerFile(p.project, p.id) }
 
 // lock is the kernel lock that the owner holds; ids may be as long as a file
 // name.
 func (p place) lock() string {
 	sum := sha256.Sum256([]byte(p.project + "\x00" + p.id))
-	return path.Join(".local/locks", "job-"+hex.EncodeToString(sum[:8])+".lock")
+	return workspace.LockFile("job-" + hex.EncodeToString(sum[:8]))
 }
 
 // refOf is the session_ref of an attempt.

@@ -7,8 +7,6 @@ import (
 	"context"
 	"errors"
 	"io/fs"
-	"path"
-	"strings"
 	"time"
 
 	"ac/internal/canonjson"
@@ -248,19 +246,13 @@ func Await(ctx context.Context, w *workspace.Workspace, starter *Starter, projec
 // jobs whose runners died while nobody looked are ended, or go on. What is wrong
 // with one does not keep it from the others.
 func TakeUp(ctx context.Context, w *workspace.Workspace, starter *Starter) error {
-	projects, err := workspace.Dirs(w.FS, ownersDir)
-	for _, project := range projects {
-		names, listErr := workspace.Files(w.FS, path.Join(ownersDir, project), ".json")
-		err = errors.Join(err, listErr)
-		for _, name := range names {
-			id, ok := strings.CutSuffix(name, ownerEnd)
-			if !ok || ctx.Err() != nil {
-				continue
-			}
-			if _, lookErr := current(ctx, w, starter, place{project, id}); !fault.Is(lookErr, fault.NotFound) {
-				err = errors.Join(err, lookErr)
-			}
+	return eachOwned(w, func(p place) (over bool, err error) {
+		if over = ctx.Err() != nil; over {
+			return over, nil
 		}
-	}
-	return err
+		if _, err := current(ctx, w, starter, p); !fault.Is(err, fault.NotFound) {
+			return false, err
+		}
+		return false, nil
+	})
 }

@@ -7,6 +7,8 @@ import (
 	"encoding/json"
 	"errors"
 	"io/fs"
+	"path"
+	"strings"
 	"time"
 
 	"ac/internal/clock"
@@ -66,4 +68,43 @@ func (p place) owned(w *workspace.Workspace) (alive, recorded bool) {
 func (p place) running(w *workspace.Workspace) bool {
 	busy, err := lock.Busy(w.FS, p.lock())
 	return busy || err != nil
+}
+
+// eachOwned visits the jobs that have an owner file, until visit says that it is over.
+// What is wrong with one does not keep it from the others.
+func eachOwned(w *workspace.Workspace, visit func(place) (over bool, err error)) error {
+	projects, err := workspace.Dirs(w.FS, workspace.JobOwnersDir)
+	for _, project := range projects {
+		names, listErr := workspace.Files(w.FS, path.Join(workspace.JobOwnersDir, project), ".json")
+		err = errors.Join(err, listErr)
+		for _, name := range names {
+			id, ok := strings.CutSuffix(name, path.Base(workspace.JobOwnerFile(project, "")))
+			if !ok {
+				continue
+			}
+			over, visitErr := visit(place{project, id})
+			if err = errors.Join(err, visitErr); over {
+				return err
+			}
+		}
+	}
+	return err
+}
+
+// Running finds a job that some process runs, by its owner file alone; "" where there
+// is none. An owner whose start nobody knows counts by its number.
+func Running(w *workspace.Workspace) (id string, err error) {
+	err = eachOwned(w, func(p place) (over bool, err error) {
+		text, err := durable.ReadFile(w.FS, p.owner(), maxOwner)
+		var owner ownerRecord
+		if err != nil || json.Unmarshal(text, &owner) != nil {
+			return false, nil //nolint:nilerr // it names nobody
+		}
+		alive := owner.ProcessStart == "" && owner.PID > 0 && proc.Exists(owner.PID)
+		if alive = alive || (proc.Identity{PID: owner.PID, Start: owner.ProcessStart}).Alive(); alive {
+			id = p.id
+		}
+		return alive, nil
+	})
+	return id, err
 }

@@ -282,3 +282,21 @@ func TestTimeComesFromTheClock(t *testing.T) {
 		}
 	}
 }
+
+// TestLocalNamesAreSpelledOnce holds the names of what is true on one machine to the
+// place that spells them: code that recognizes a file by a spelling of its own is wrong once
+// it moves. The bench and the demo make files as other programs do.
+func TestLocalNamesAreSpelledOnce(t *testing.T) {
+	t.Parallel()
+	for _, s := range sources(t) {
+		if (s.pkg == "workspace" && s.name == "layout.go") || strings.HasPrefix(s.pkg, "internal/bench") || strings.HasPrefix(s.pkg, "cmd/") {
+			continue
+		}
+		ast.Inspect(s.file, func(n ast.Node) bool {
+			if text, ok := n.(*ast.BasicLit); ok && text.Kind == token.STRING && strings.HasPrefix(strings.Trim(text.Value, "`\""), ".local") {
+				t.Errorf("%s: %s stands in workspace/layout.go", s.at(text.Pos()), text.Value)
+			}
+			return true
+		})
+	}
+}

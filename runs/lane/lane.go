@@ -28,9 +28,9 @@ import (
 
 // Where the lane of a workspace lies.
 const (
-	dir           = ".local/lanes"
-	lockFile      = ".local/lanes/launch.lock"
-	cooldownsFile = ".local/lanes/cooldowns.json"
+	dir           = workspace.LanesDir
+	lockFile      = dir + "/launch.lock"
+	cooldownsFile = dir + "/cooldowns.json"
 )
 
 // leavePatience bounds the wait for the lane's lock of a launch that goes.

@@ -41,7 +41,7 @@ const maxRemembered = 64 << 10
 // rememberedFile is where the answers of a program to one use of it are kept.
 func rememberedFile(program, use string) string {
 	sum := sha256.Sum256([]byte(program + "\x00" + use))
-	return ".local/tmp/probe_" + hex.EncodeToString(sum[:8]) + ".json"
+	return workspace.TempDir + "/probe_" + hex.EncodeToString(sum[:8]) + ".json"
 }
 
 // recall is what is known of a program, as it is now. ok is false when there is
@@ -62,7 +62,7 @@ func (c Cache) recall(program, use string) (known remembered, ok bool) {
 // keep is a convenience: what cannot be kept is asked again.
 func (c Cache) keep(known remembered, use string) {
 	text, err := json.Marshal(known)
-	if err == nil && !c.Frozen && durable.MkdirAll(c.Workspace.FS, ".local/tmp", 0o755) == nil {
+	if err == nil && !c.Frozen && durable.MkdirAll(c.Workspace.FS, workspace.TempDir, 0o755) == nil {
 		_ = c.Workspace.Replace(rememberedFile(known.Path, use), append(text, '\n'), 0o600)
 	}
 }

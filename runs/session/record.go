@@ -15,7 +15,6 @@ import (
 	"context"
 	"errors"
 	"io/fs"
-	"path"
 	"slices"
 	"strings"
 	"time"
@@ -100,11 +99,11 @@ func write(w *workspace.Workspace, record doc.Session) error {
 // ids may be as long as a file name.
 
 func runLock(project, run string) string {
-	return path.Join(".local/locks", "run-"+digest(project+"\x00"+run)+".lock")
+	return workspace.LockFile("run-" + digest(project+"\x00"+run))
 }
 
 func refLock(ref string) string {
-	return path.Join(".local/locks", "session-"+digest(ref)+".lock")
+	return workspace.LockFile("session-" + digest(ref))
 }
 
 // claim is the hold on a run and a session_ref.
@@ -192,4 +191,15 @@ func foreignOwnerAlive(record doc.Session) bool {
 // with a live owner. It neither signals nor writes.
 func Live(w *workspace.Workspace, record doc.Session) bool {
 	return !doc.Terminal(record.Status) && ownerAlive(w, record)
+}
+
+// AnyLive finds a session that lives, "" where there is none.
+func AnyLive(w *workspace.Workspace) (ref string, err error) {
+	records, err := All(w)
+	for _, record := range records {
+		if Live(w, record) {
+			return record.Ref, nil
+		}
+	}
+	return "", err
 }

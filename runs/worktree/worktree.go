@@ -22,7 +22,7 @@ import (
 )
 
 // Area is where worktrees lie, relative to the workspace.
-const Area = ".local/worktrees"
+const Area = workspace.WorktreesDir
 
 // Place is where the worktree of a run is and which branch it is on.
 type Place struct {

@@ -27,7 +27,7 @@ import (
 )
 
 // Dir is where what a migration keeps lies.
-func Dir() string { return ".local/migrations/" + EnvelopeID }
+func Dir() string { return workspace.MigrationsDir + "/" + EnvelopeID }
 
 func (l *log) keepDir() string    { return path.Join(Dir(), l.project) }
 func (l *log) intentFile() string { return path.Join(l.keepDir(), l.run+".checkpoint.json") }

@@ -42,26 +42,13 @@ type directory struct {
 	info fs.FileInfo
 }
 
-// leftOut is what of .local belongs to this place, or to processes, or can be
-// made again.
-func leftOut(name string) bool {
-	if !strings.HasPrefix(name, ".local/") {
-		return false
-	}
-	switch name {
-	case ".local/locks", ".local/lanes", ".local/journal", ".local/sessions", ".local/worktrees", ".local/tmp":
-		return true
-	}
-	return strings.HasPrefix(name, ".local/index.sqlite") || name == ".local/heartbeat/tick.lock" || strings.HasSuffix(name, ".owner.json")
-}
-
 // all copies everything. The second pass finds little to do and is done while
 // the source is locked, where it can be.
 func (c *copying) all(ctx context.Context, from *workspace.Workspace) error {
 	if err := c.pass(ctx); err != nil {
 		return err
 	}
-	if !durable.Exists(c.from, ".local/locks") {
+	if !durable.Exists(c.from, workspace.LocksDir) {
 		return c.pass(ctx) // a mere copy, that nobody writes: a lock would change it
 	}
 	locked := false
@@ -125,7 +112,7 @@ func (c *copying) entry(ctx context.Context, name string, st fs.FileInfo) error 
 		return err
 	}
 	switch {
-	case leftOut(name) || (durable.IsTempName(path.Base(name)) && !st.IsDir()):
+	case !workspace.Movable(name) || (durable.IsTempName(path.Base(name)) && !st.IsDir()):
 		return nil
 	case st.IsDir():
 		return c.directory(ctx, name, st)
@@ -328,7 +315,7 @@ func (c *copying) copied(name string) bool {
 		return false
 	}
 	for i := range parts {
-		if leftOut(strings.Join(parts[:i+1], "/")) {
+		if !workspace.Movable(strings.Join(parts[:i+1], "/")) {
 			return false
 		}
 	}

@@ -175,7 +175,7 @@ func (o Order) complete(into durable.FS) error {
 	if err != nil {
 		return err
 	}
-	return errors.Join(durable.WriteNew(into, workspace.MachineFile, text, 0o600), into.SyncDir(".local"))
+	return errors.Join(durable.WriteNew(into, workspace.MachineFile, text, 0o600), into.SyncDir(workspace.LocalDir))
 }
 
 // replace exchanges the target for the new tree while nobody writes there.
@@ -185,7 +185,7 @@ func (o Order) replace(ctx context.Context, site *workspace.Site) (err error) {
 		return err
 	}
 	defer func() { err = errors.Join(err, target.Close()) }()
-	if !durable.Exists(target.FS, ".local/locks") {
+	if !durable.Exists(target.FS, workspace.LocksDir) {
 		return site.Replace() // a mere copy, in which nobody works
 	}
 	return target.Update(ctx, func(*workspace.Unit) error {
