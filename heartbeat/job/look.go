@@ -248,7 +248,7 @@ func Await(ctx context.Context, w *workspace.Workspace, starter *Starter, projec
 func TakeUp(ctx context.Context, w *workspace.Workspace, starter *Starter) error {
 	return eachOwned(w, func(p place) (over bool, err error) {
 		if over = ctx.Err() != nil; over {
-			return over, nil
+			return over, nil //nolint:nilerr // the next who looks finds the others
 		}
 		if _, err := current(ctx, w, starter, p); !fault.Is(err, fault.NotFound) {
 			return false, err
