@@ -11,7 +11,6 @@ import (
 	"slices"
 	"time"
 
-	"ac/heartbeat/job"
 	"ac/internal/clock"
 	"ac/workspace/doc"
 )
@@ -118,7 +117,7 @@ func pool(g Gathered) []Candidate {
 	for _, a := range g.Agents {
 		if a.Role == "worker" || (a.Role == "manager" && !staffed[a.TeamID]) {
 			pool = append(pool, Candidate{
-				WorkerAgentID: a.ID, TeamID: a.TeamID, kind: job.KindOf(a.Provider), Counts: Counts{NewSignals: g.News[a.ID]},
+				WorkerAgentID: a.ID, TeamID: a.TeamID, kind: doc.WorkerKindOf(a.Provider), Counts: Counts{NewSignals: g.News[a.ID]},
 			})
 		}
 	}

@@ -24,7 +24,7 @@ type Recommendation struct {
 }
 
 // providerWithoutAgent is recommended where nobody is there to do a task.
-const providerWithoutAgent = "codex"
+const providerWithoutAgent = doc.ProviderCodex
 
 // Recommend says for each open task who should do it: the assignee, else the
 // one in its team who has the least to do, counting the active runs of each

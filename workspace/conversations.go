@@ -117,7 +117,7 @@ func (u *Unit) projectDefaults(project string, leader Leader) ([]standing, error
 	if !u.Exists(AgentFile(SecretaryID(project))) {
 		err := u.createAgent(AgentSpec{
 			ID: SecretaryID(project), Name: "Project Secretary " + project, DisplayTitle: "Executive Secretary",
-			ModelHint: "codex", Role: "worker", Provider: "codex",
+			ModelHint: doc.ProviderCodex, Role: "worker", Provider: doc.ProviderCodex,
 		})
 		if err != nil {
 			return nil, err

@@ -65,7 +65,7 @@ func homeOf(load func(name string) (doc.Conversation, error)) (doc.Conversation,
 func (u *Unit) workspaceDefaults(leader Leader) error {
 	if !u.Exists(AgentFile(GlobalManagerID)) {
 		err := u.createAgent(AgentSpec{
-			ID: GlobalManagerID, Name: "General Manager", DisplayTitle: "Global Assistant", ModelHint: "codex", Role: "manager", Provider: "codex",
+			ID: GlobalManagerID, Name: "General Manager", DisplayTitle: "Global Assistant", ModelHint: doc.ProviderCodex, Role: "manager", Provider: doc.ProviderCodex,
 		})
 		if err != nil {
 			return err

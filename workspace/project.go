@@ -159,20 +159,15 @@ func (w *Workspace) UpdateMachine(ctx context.Context, change func(*doc.Machine)
 
 // DefaultMachine is the overlay of a machine on which nothing was set up yet.
 func DefaultMachine() doc.Machine {
-	cli := func(driver string) doc.ExecutionPolicy {
-		return doc.ExecutionPolicy{
-			Channel: "subscription_cli", RequireSubscriptionProof: true,
-			ProofStrategy: driver + "_cli", AllowedBinPatterns: []string{driver},
+	policies := map[string]doc.ExecutionPolicy{}
+	for _, p := range doc.Providers() {
+		if p.Policy != nil {
+			policies[p.Name] = *p.Policy
 		}
 	}
 	return doc.Machine{
 		SchemaVersion: doc.Version, Type: "machine",
-		RepoRoots: map[string]string{}, ProviderBins: map[string]string{}, Pricing: map[string]doc.RateCard{},
-		ExecutionPolicy: map[string]doc.ExecutionPolicy{
-			"codex": cli("codex"), "codex_app_server": cli("codex"), "claude": cli("claude"), "claude_code": cli("claude"),
-			"gemini":  {Channel: "api", AllowedBinPatterns: []string{"gemini"}},
-			"manager": {Channel: "api", AllowedBinPatterns: []string{}},
-		},
+		RepoRoots: map[string]string{}, ProviderBins: map[string]string{}, Pricing: map[string]doc.RateCard{}, ExecutionPolicy: policies,
 	}
 }
 

@@ -62,7 +62,7 @@ active is left alone; one that is over begins anew, its results in history/.`,
 	flags.StringArrayVar(&files, "file", nil, "a file that the worker should know; may be given several times")
 	completeFlag(cmd, "project", a.projectIDs)
 	completeFlag(cmd, "agent", a.agentIDs)
-	completeFlag(cmd, "worker", words("codex", "claude", "gemini"))
+	completeFlag(cmd, "worker", words(doc.WorkerKinds()...))
 	completeFlag(cmd, "kind", words(doc.JobExecution, doc.JobHeartbeat))
 	completeFlag(cmd, "permission", words("read-only", "patch", "run-commands"))
 	return cmd

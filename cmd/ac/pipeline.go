@@ -11,6 +11,7 @@ import (
 
 	"ac/company"
 	"ac/governance/pipeline"
+	"ac/workspace/doc"
 )
 
 func artifactFillCommand(a *app) *cobra.Command {
@@ -58,7 +59,7 @@ or 143 when it was interrupted, with the run stopped.`,
 	completeFlag(cmd, "project", a.projectIDs)
 	completeFlag(cmd, "artifact", a.artifactIDs)
 	completeFlag(cmd, "agent", a.agentIDs)
-	completeFlag(cmd, "provider", words("codex", "claude", "gemini"))
+	completeFlag(cmd, "provider", words(doc.WorkerKinds()...))
 	return cmd
 }
 

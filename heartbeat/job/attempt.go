@@ -74,7 +74,7 @@ func (r *runner) begin(ctx context.Context, n int, agent doc.Agent) (a doc.JobAt
 		}
 		a = doc.JobAttempt{
 			Attempt: n, RunID: made.RunID, ContextPackID: made.ContextPackID, SessionRef: refOf(r.id, n, made.RunID),
-			WorkerKind: KindOf(agent.Provider), WorkerAgentID: agent.ID, Provider: agent.Provider,
+			WorkerKind: doc.WorkerKindOf(agent.Provider), WorkerAgentID: agent.ID, Provider: agent.Provider,
 			StartedAt: clock.Stamp(r.w.Env.Clock.Now()), Status: doc.AttemptRunning,
 		}
 		record.Status, record.CurrentAttempt = doc.JobRunning, n

@@ -4,7 +4,11 @@ package job
 // shape. They obey the strictest of them: every object is closed, every property
 // is listed as required, optional ones may be null, the root is one object.
 
-import "encoding/json"
+import (
+	"encoding/json"
+
+	"ac/workspace/doc"
+)
 
 // schema is a JSON Schema, as far as it is used here.
 type schema struct {
@@ -76,7 +80,7 @@ func resultSchema(id string, runs ...string) *schema {
 // reportSchema is that of a heartbeat report: both shapes as one object.
 func reportSchema() *schema {
 	launch := actionSchema("launch_job",
-		property{"project_id", text()}, property{"goal", text()}, property{"worker_kind", oneOf("codex", "claude", "gemini")},
+		property{"project_id", text()}, property{"goal", text()}, property{"worker_kind", oneOf(doc.WorkerKinds()...)},
 		property{"worker_agent_id", maybeText()}, property{"constraints", listOf(text())}, property{"deliverables", listOf(text())},
 		property{"permission_level", oneOf("read-only", "patch", "run-commands")}, property{"context_note", maybeText()},
 		property{"task_id", maybeText()}, property{"milestone_id", maybeText()},

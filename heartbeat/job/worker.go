@@ -18,16 +18,6 @@ import (
 	"ac/workspace/doc"
 )
 
-// KindOf is the worker_kind of a provider, "" for none.
-func KindOf(name string) string {
-	for _, kind := range []string{"codex", "claude", "gemini"} {
-		if strings.HasPrefix(strings.ToLower(name), kind) {
-			return kind
-		}
-	}
-	return ""
-}
-
 // chooseWorker gives the agent that does a job. Without one, why says so.
 func chooseWorker(w *workspace.Workspace, spec doc.JobSpec) (worker doc.Agent, why string, err error) {
 	if spec.WorkerAgentID != "" {
@@ -35,7 +25,7 @@ func chooseWorker(w *workspace.Workspace, spec doc.JobSpec) (worker doc.Agent, w
 		if err != nil {
 			return worker, "agent " + spec.WorkerAgentID + " does not exist or cannot be read", nil //nolint:nilerr // it is why there is no worker
 		}
-		if KindOf(worker.Provider) != spec.WorkerKind {
+		if doc.WorkerKindOf(worker.Provider) != spec.WorkerKind {
 			return worker, "agent " + worker.ID + " has provider " + worker.Provider + ", the job asks for " + spec.WorkerKind, nil
 		}
 		return worker, "", nil
@@ -51,7 +41,7 @@ func chooseWorker(w *workspace.Workspace, spec doc.JobSpec) (worker doc.Agent, w
 func firstOf(w *workspace.Workspace, kind string) (doc.Agent, bool, error) {
 	agents, err := w.Agents()
 	i := slices.IndexFunc(agents, func(a doc.Agent) bool {
-		return (a.Role == "worker" || a.Role == "manager") && KindOf(a.Provider) == kind
+		return (a.Role == "worker" || a.Role == "manager") && doc.WorkerKindOf(a.Provider) == kind
 	})
 	if i < 0 || err != nil {
 		return doc.Agent{}, false, err
@@ -61,7 +51,7 @@ func firstOf(w *workspace.Workspace, kind string) (doc.Agent, bool, error) {
 
 // reformatter is who brings output into shape.
 func reformatter(w *workspace.Workspace, chosen doc.Agent) (doc.Agent, error) {
-	for _, kind := range []string{"codex", "claude"} {
+	for _, kind := range []string{string(provider.Codex), string(provider.Claude)} {
 		if agent, ok, err := firstOf(w, kind); ok || err != nil {
 			return agent, err
 		}

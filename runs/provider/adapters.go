@@ -47,14 +47,11 @@ type Capabilities struct {
 }
 
 // adapters lists what exists, in the order in which it is told.
-func adapters() []Adapter {
-	codex := Capabilities{true, true, true, true, true, false, "recommended"}
-	return []Adapter{
-		{Name: "codex_app_server", Provider: "codex", Mode: protocolMode, Capabilities: codex},
-		{Name: "codex_cli", Provider: "codex", Mode: "cli", Capabilities: codex},
-		{Name: "claude_cli", Provider: "claude", Mode: "cli", Capabilities: Capabilities{true, false, true, true, false, false, "unsupported"}},
-		{Name: "gemini_cli", Provider: "gemini", Mode: "cli", Capabilities: Capabilities{true, false, true, false, false, false, "unsupported"}},
+func adapters() (all []Adapter) {
+	for _, f := range families() {
+		all = append(all, f.adapters...)
 	}
+	return all
 }
 
 // Describe says in a line how an adapter is.
@@ -82,7 +79,7 @@ func (a Adapter) Describe() string {
 func (a *Adapter) look(ctx context.Context, machine doc.Machine, environ []string) Program {
 	key := a.Provider
 	if a.Mode == protocolMode {
-		key = appServerKey
+		key = doc.KindAppServer
 	}
 	program, err := Find(Binary(machine, key), value(environ, "PATH"))
 	approval := program.Approve([]string{a.Provider})

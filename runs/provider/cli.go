@@ -23,15 +23,10 @@ type CLI interface {
 	Abilities() (args []string, words AbilityWords)
 }
 
-// CLIOf gives the CLI of a provider. Providers without a driver have none.
+// CLIOf is the CLI of a provider. Providers without a driver have none.
 func CLIOf(provider string) (CLI, error) {
-	switch DriverOf(provider) {
-	case Codex:
-		return codexCLI{}, nil
-	case Claude:
-		return claudeCLI{}, nil
-	case Gemini:
-		return geminiCLI{}, nil
+	if f, ok := familyOf(DriverOf(provider)); ok {
+		return f.cli, nil
 	}
 	return nil, fmt.Errorf("provider %s has no driver: %w", provider, errors.ErrUnsupported)
 }

@@ -46,15 +46,8 @@ type Verdict struct {
 
 // aliases are the names under which a policy is looked for, one step each.
 func aliases(provider string) []string {
-	switch provider {
-	case "codex-app-server":
-		return []string{provider, "codex_app_server"}
-	case "codex_app_server":
-		return []string{provider, "codex"}
-	case "claude-code":
-		return []string{provider, "claude_code"}
-	case "claude_code":
-		return []string{provider, "claude"}
+	if as := doc.ProviderNamed(provider).As; as != "" {
+		return []string{provider, as}
 	}
 	return []string{provider}
 }
@@ -84,21 +77,15 @@ func orEmpty(list []string) []string {
 }
 
 func defaultPolicy(key string) (Policy, bool) {
-	switch key {
-	case "codex", "codex_app_server":
-		return Policy{key, "subscription_cli", true, "codex_cli", []string{"codex"}}, true
-	case "claude", "claude_code":
-		return Policy{key, "subscription_cli", true, "claude_cli", []string{"claude"}}, true
-	case "gemini":
-		return Policy{key, "api", false, "", []string{"gemini"}}, true
-	case "manager":
-		return Policy{key, "api", false, "", []string{}}, true
+	p := doc.ProviderNamed(key).Policy
+	if p == nil {
+		return Policy{}, false
 	}
-	return Policy{}, false
+	return Policy{key, p.Channel, p.RequireSubscriptionProof, p.ProofStrategy, p.AllowedBinPatterns}, true
 }
 
 func isGemini(provider string) bool {
-	return provider == "gemini" || provider == "gemini_cli" || strings.HasPrefix(provider, "gemini-")
+	return DriverOf(provider) == Gemini || strings.HasPrefix(provider, "gemini-")
 }
 
 // Guard decides about a worker. environ is what the attempt would get; template

@@ -14,36 +14,58 @@ import (
 )
 
 // Driver is a family of CLIs.
-type Driver string
+type Driver = doc.Driver
 
-// The drivers. Other providers have none: their command is given.
+// The drivers, as documents name them.
 const (
-	Codex  Driver = "codex"
-	Claude Driver = "claude"
-	Gemini Driver = "gemini"
+	Codex  = doc.Codex
+	Claude = doc.Claude
+	Gemini = doc.Gemini
 )
 
-// appServerKey is the key of the app server's program in the machine overlay.
-const appServerKey = "codex_app_server"
-
-// DriverOf gives the driver of a provider, "" for those without one.
-func DriverOf(provider string) Driver {
-	switch provider {
-	case "codex", "codex_app_server", "codex-app-server":
-		return Codex
-	case "claude", "claude_code", "claude-code":
-		return Claude
-	case "gemini", "gemini_cli":
-		return Gemini
-	}
-	return ""
+// family is what ac knows of the CLI of a driver, beside its name (doc.Providers).
+type family struct {
+	driver Driver
+	cli    CLI
+	// triedWith is the release that this build was tried with, as the program says it.
+	triedWith string
+	// adapters are the ways to reach it.
+	adapters []Adapter
 }
+
+// families is the one table of CLIs. Who adds one adds its names to doc.Providers,
+// how it prints to runs/transcript, and how it counts to runs/usage.
+func families() []family {
+	codex := Capabilities{true, true, true, true, true, false, "recommended"}
+	return []family{
+		{Codex, codexCLI{}, "codex-cli 0.169.0", []Adapter{
+			{Name: doc.KindAppServer, Provider: string(Codex), Mode: protocolMode, Capabilities: codex},
+			{Name: "codex_cli", Provider: string(Codex), Mode: "cli", Capabilities: codex},
+		}},
+		{Claude, claudeCLI{}, "2.1.330 (Claude Code)", []Adapter{
+			{Name: "claude_cli", Provider: string(Claude), Mode: "cli", Capabilities: Capabilities{true, false, true, true, false, false, "unsupported"}},
+		}},
+		{Gemini, geminiCLI{}, "0.61.0", []Adapter{
+			{Name: "gemini_cli", Provider: string(Gemini), Mode: "cli", Capabilities: Capabilities{true, false, true, false, false, false, "unsupported"}},
+		}},
+	}
+}
+
+func familyOf(d Driver) (f family, ok bool) {
+	all := families()
+	i := slices.IndexFunc(all, func(f family) bool { return f.driver == d })
+	if i < 0 {
+		return f, false
+	}
+	return all[i], true
+}
+
+// DriverOf is the driver of a provider, "" for those without one.
+func DriverOf(provider string) Driver { return doc.ProviderNamed(provider).Driver }
 
 // SpeaksAppServer reports whether a provider is driven by the app-server
 // protocol.
-func SpeaksAppServer(provider string) bool {
-	return provider == "codex_app_server" || provider == "codex-app-server"
-}
+func SpeaksAppServer(provider string) bool { return doc.ProviderNamed(provider).AppServer }
 
 // Binary is the configured program of a provider: under its own name, its
 // driver's, or the driver's name itself.
@@ -51,7 +73,7 @@ func Binary(machine doc.Machine, provider string) string {
 	driver := DriverOf(provider)
 	keys := []string{provider}
 	if SpeaksAppServer(provider) {
-		keys = append(keys, appServerKey)
+		keys = append(keys, doc.KindAppServer)
 	}
 	for _, key := range append(keys, string(driver)) {
 		if bin := machine.ProviderBins[key]; bin != "" {
@@ -64,9 +86,12 @@ func Binary(machine doc.Machine, provider string) string {
 // ModelFlag is the model to pass for a hint: none when the hint only names a
 // provider or a driver.
 func ModelFlag(hint string) string {
-	names := []string{"codex", "claude", "gemini", "codex_app_server", "codex-app-server", "claude_code", "claude-code", "gemini_cli", "manual", "cmd"}
-	if slices.Contains(names, strings.TrimSpace(hint)) {
+	named := strings.TrimSpace(hint)
+	if slices.ContainsFunc(doc.Providers(), func(p doc.Provider) bool { return p.Name == named && p.Name != managerPolicy }) {
 		return ""
 	}
 	return hint
 }
+
+// managerPolicy is the key of a policy that is no provider of agents.
+const managerPolicy = "manager"

@@ -121,19 +121,6 @@ func cut(text string) string {
 	return text
 }
 
-// triedWith is the release of each program that this build was tried with.
-func triedWith(provider string) string {
-	switch Driver(provider) {
-	case Codex:
-		return "codex-cli 0.169.0"
-	case Claude:
-		return "2.1.330 (Claude Code)"
-	case Gemini:
-		return "0.61.0"
-	}
-	return ""
-}
-
 // Prober finds out which agent CLIs a machine has and whether they work. What they
 // answer is remembered by the program's file. It is safe for concurrent use.
 type Prober struct {
@@ -195,7 +182,8 @@ func StatusWithin(ctx context.Context, machine doc.Machine, cache Cache, patienc
 
 // learn takes over what a probe showed.
 func (a *Adapter) learn(p Probe) {
-	a.Version, a.TriedWith = p.Version, triedWith(a.Provider)
+	f, _ := familyOf(Driver(a.Provider))
+	a.Version, a.TriedWith = p.Version, f.triedWith
 	a.Probe = &Tried{OK: p.OK, Detail: p.Detail}
 	a.Capabilities.ResumableSession = a.Capabilities.ResumableSession && p.Resume
 }

@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"ac/events"
+	"ac/workspace/doc"
 )
 
 // Event is what the fold reads of an event.
@@ -90,8 +91,8 @@ func (f *Fold) begin(e Event) {
 		Driver string `json:"driver"`
 	}
 	_ = json.Unmarshal(e.Payload, &p) // logs of other programs may have none
-	if p.Driver == "" && p.Mode == "codex_app_server" {
-		p.Driver = "codex"
+	if p.Driver == "" && p.Mode == doc.KindAppServer {
+		p.Driver = string(doc.Codex)
 	}
 	f.start(p.Driver, e.SessionRef)
 }

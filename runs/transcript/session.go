@@ -8,6 +8,8 @@ import (
 	"slices"
 	"strings"
 	"unicode/utf8"
+
+	"ac/workspace/doc"
 )
 
 // Op is what happened to an item.
@@ -72,7 +74,7 @@ type decoder interface {
 // server), or, with any other, by what it prints.
 func NewSession(driver string) *Session {
 	s := &Session{}
-	if driver == "codex" {
+	if driver == string(doc.Codex) {
 		s.know(&appServer{})
 	}
 	return s

@@ -12,11 +12,8 @@ import (
 // order in which they are looked at.
 func cardKeys(provider string) []string {
 	keys := []string{provider}
-	switch provider {
-	case "codex_app_server", "codex-app-server":
-		keys = append(keys, "codex")
-	case "claude_code", "claude-code":
-		keys = append(keys, "claude")
+	if p := doc.ProviderNamed(provider); p.As != "" {
+		keys = append(keys, string(p.Driver))
 	}
 	return append(keys, "default")
 }

@@ -165,7 +165,7 @@ func (a ActionBody) Filled() ActionBody {
 		return a
 	}
 	if a.WorkerKind == "" {
-		a.WorkerKind = "codex"
+		a.WorkerKind = WorkerKinds()[0]
 	}
 	if a.PermissionLevel == "" {
 		a.PermissionLevel = "read-only"

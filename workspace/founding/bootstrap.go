@@ -12,6 +12,7 @@ import (
 
 	"ac/internal/fault"
 	"ac/workspace"
+	"ac/workspace/doc"
 )
 
 // Department is a team with its manager and worker, as presets know it.
@@ -24,13 +25,13 @@ type Department struct {
 // Departments are the presets, in their order.
 func Departments() []Department {
 	return []Department{
-		{"engineering", "Engineering", "codex"},
-		{"product", "Product", "claude_code"},
-		{"design", "Design", "claude_code"},
-		{"operations", "Operations", "codex"},
-		{"qa", "QA", "codex"},
-		{"security", "Security", "codex"},
-		{"data", "Data", "claude_code"},
+		{"engineering", "Engineering", doc.ProviderCodex},
+		{"product", "Product", doc.ProviderClaudeCode},
+		{"design", "Design", doc.ProviderClaudeCode},
+		{"operations", "Operations", doc.ProviderCodex},
+		{"qa", "QA", doc.ProviderCodex},
+		{"security", "Security", doc.ProviderCodex},
+		{"data", "Data", doc.ProviderClaudeCode},
 	}
 }
 
@@ -104,7 +105,7 @@ func (p Plan) Bootstrap(ctx context.Context, w *workspace.Workspace) (made Compa
 		made.Leaders.CEO = m.agent("CEO", "ceo", "manual", "")
 	}
 	if !p.NoDirector {
-		made.Leaders.Director = m.agent("Director", "director", "codex", "")
+		made.Leaders.Director = m.agent("Director", "director", doc.ProviderCodex, "")
 	}
 	for _, d := range p.Departments {
 		team := m.team(d.Label)

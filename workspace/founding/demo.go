@@ -49,11 +49,11 @@ func Demo(ctx context.Context, w *workspace.Workspace) (made DemoCompany, err er
 	m := &maker{ctx: ctx, w: w}
 	made.Teams = DemoTeams{Payments: m.team("Payments"), Growth: m.team("Growth")}
 	made.Agents = DemoAgents{
-		CEO: m.agent("CEO", "ceo", "manual", ""), Director: m.agent("Director", "director", "codex", ""),
-		PaymentsManager: m.agent("Payments Manager", "manager", "codex", made.Teams.Payments),
-		PaymentsWorker:  m.agent("Payments Worker", "worker", "codex", made.Teams.Payments),
-		GrowthManager:   m.agent("Growth Manager", "manager", "claude_code", made.Teams.Growth),
-		GrowthWorker:    m.agent("Growth Worker", "worker", "claude_code", made.Teams.Growth),
+		CEO: m.agent("CEO", "ceo", "manual", ""), Director: m.agent("Director", "director", doc.ProviderCodex, ""),
+		PaymentsManager: m.agent("Payments Manager", "manager", doc.ProviderCodex, made.Teams.Payments),
+		PaymentsWorker:  m.agent("Payments Worker", "worker", doc.ProviderCodex, made.Teams.Payments),
+		GrowthManager:   m.agent("Growth Manager", "manager", doc.ProviderClaudeCode, made.Teams.Growth),
+		GrowthWorker:    m.agent("Growth Worker", "worker", doc.ProviderClaudeCode, made.Teams.Growth),
 	}
 	made.ProjectID = m.project("v0 Demo Project")
 	made.Tasks.Payments, made.Tasks.PaymentsMilestone = m.task(demoTask{

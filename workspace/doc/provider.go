@@ -1,0 +1,92 @@
+package doc
+
+// The names of providers: what each stands for. The CLIs behind them are in
+// runs/provider; everything else that knows a provider by name asks here.
+
+import (
+	"slices"
+	"strings"
+)
+
+// Driver is a family of agent CLIs. Its name is also the worker_kind of jobs.
+type Driver string
+
+// The drivers. Other providers have none: their command is given.
+const (
+	Codex  Driver = "codex"
+	Claude Driver = "claude"
+	Gemini Driver = "gemini"
+)
+
+// Names of providers that new companies have.
+const (
+	ProviderCodex      = "codex"
+	ProviderClaudeCode = "claude_code"
+)
+
+// Provider is a name in documents for what does the work of an agent.
+type Provider struct {
+	Name   string
+	Driver Driver // "" for none
+	// AppServer: it is spoken with by the app-server protocol.
+	AppServer bool
+	// As is the provider whose policy holds where this one has none, "" for none.
+	As string
+	// Policy is its execution policy on a machine where nothing was set up, nil for
+	// none of its own.
+	Policy *ExecutionPolicy
+}
+
+// Providers lists what ac knows. Any other name is a provider too, whose command is
+// given.
+func Providers() []Provider {
+	subscribed := func(d Driver) *ExecutionPolicy {
+		return &ExecutionPolicy{
+			Channel: "subscription_cli", RequireSubscriptionProof: true,
+			ProofStrategy: string(d) + "_cli", AllowedBinPatterns: []string{string(d)},
+		}
+	}
+	return []Provider{
+		{Name: ProviderCodex, Driver: Codex, Policy: subscribed(Codex)},
+		{Name: KindAppServer, Driver: Codex, AppServer: true, As: ProviderCodex, Policy: subscribed(Codex)},
+		{Name: "codex-app-server", Driver: Codex, AppServer: true, As: KindAppServer},
+		{Name: "claude", Driver: Claude, Policy: subscribed(Claude)},
+		{Name: ProviderClaudeCode, Driver: Claude, As: "claude", Policy: subscribed(Claude)},
+		{Name: "claude-code", Driver: Claude, As: ProviderClaudeCode},
+		{Name: "gemini", Driver: Gemini, Policy: &ExecutionPolicy{Channel: "api", AllowedBinPatterns: []string{"gemini"}}},
+		{Name: "gemini_cli", Driver: Gemini},
+		{Name: "manager", Policy: &ExecutionPolicy{Channel: "api", AllowedBinPatterns: []string{}}},
+		{Name: "manual"},
+		{Name: "cmd"},
+	}
+}
+
+// ProviderNamed is what is known of a provider: of an unknown one its name.
+func ProviderNamed(name string) Provider {
+	all := Providers()
+	if i := slices.IndexFunc(all, func(p Provider) bool { return p.Name == name }); i >= 0 {
+		return all[i]
+	}
+	return Provider{Name: name}
+}
+
+// WorkerKinds are the drivers as jobs name them.
+func WorkerKinds() (kinds []string) {
+	for _, p := range Providers() {
+		if kind := string(p.Driver); kind != "" && !slices.Contains(kinds, kind) {
+			kinds = append(kinds, kind)
+		}
+	}
+	return kinds
+}
+
+// WorkerKindOf is the worker_kind of a provider, which its name begins with; "" for
+// none.
+func WorkerKindOf(name string) string {
+	for _, kind := range WorkerKinds() {
+		if strings.HasPrefix(strings.ToLower(name), kind) {
+			return kind
+		}
+	}
+	return ""
+}
