@@ -16,7 +16,7 @@ import (
 type MistakeParams struct {
 	WorkerAgentID  string   `json:"worker_agent_id" is:"id"`
 	ManagerActorID string   `json:"manager_actor_id"`
-	ManagerRole    string   `json:"manager_role" is:"enum=human|ceo|director|manager|worker"`
+	ManagerRole    string   `json:"manager_role" is:"role"`
 	MistakeKey     string   `json:"mistake_key"`
 	Summary        string   `json:"summary"`
 	PreventionRule string   `json:"prevention_rule"`

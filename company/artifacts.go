@@ -15,7 +15,7 @@ import (
 // ActorParams are the params that say who acts.
 type ActorParams struct {
 	ActorID     string `json:"actor_id"`
-	ActorRole   string `json:"actor_role" is:"enum=human|ceo|director|manager|worker"`
+	ActorRole   string `json:"actor_role" is:"role"`
 	ActorTeamID string `json:"actor_team_id,omitempty" is:"optional"`
 }
 

@@ -16,12 +16,12 @@ type AddCommentParams struct {
 	Dir
 	ProjectID        string `json:"project_id" is:"id"`
 	AuthorID         string `json:"author_id"`
-	AuthorRole       string `json:"author_role" is:"enum=human|ceo|director|manager|worker"`
+	AuthorRole       string `json:"author_role" is:"role"`
 	Body             string `json:"body" is:"maxbytes=65536"`
 	TargetAgentID    string `json:"target_agent_id" is:"optional,id"`
 	TargetArtifactID string `json:"target_artifact_id" is:"optional,id"`
 	TargetRunID      string `json:"target_run_id" is:"optional,id"`
-	Visibility       string `json:"visibility" is:"default=managers,enum=private_agent|team|managers|org"`
+	Visibility       string `json:"visibility" is:"default=managers,visibility"`
 }
 
 // CheckFields refuses targets that are no ids once they are trimmed.

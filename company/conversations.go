@@ -82,7 +82,7 @@ type CreateChannelParams struct {
 	Scope
 	Name                string   `json:"name"`
 	Slug                string   `json:"slug"`
-	Visibility          string   `json:"visibility" is:"default=team,enum=private_agent|team|managers|org"`
+	Visibility          string   `json:"visibility" is:"default=team,visibility"`
 	CreatedBy           string   `json:"created_by"`
 	ParticipantAgentIDs []string `json:"participant_agent_ids" is:"optional"`
 	ParticipantTeamIDs  []string `json:"participant_team_ids" is:"optional"`
@@ -109,7 +109,7 @@ type CreateDMParams struct {
 	Scope
 	CreatedBy   string `json:"created_by"`
 	PeerAgentID string `json:"peer_agent_id"`
-	Visibility  string `json:"visibility" is:"default=private_agent,enum=private_agent|team|managers|org"`
+	Visibility  string `json:"visibility" is:"default=private_agent,visibility"`
 }
 
 // CheckFields ties the project to the scope.
@@ -154,10 +154,10 @@ type SendParams struct {
 	Scope
 	ConversationID string   `json:"conversation_id" is:"id"`
 	AuthorID       string   `json:"author_id"`
-	AuthorRole     string   `json:"author_role" is:"enum=human|ceo|director|manager|worker"`
+	AuthorRole     string   `json:"author_role" is:"role"`
 	Body           string   `json:"body" is:"maxbytes=1048576"`
 	Kind           string   `json:"kind" is:"default=text,enum=text|system|report"`
-	Visibility     string   `json:"visibility" is:"optional,enum=private_agent|team|managers|org"`
+	Visibility     string   `json:"visibility" is:"optional,visibility"`
 	Mentions       []string `json:"mentions" is:"optional"`
 }
 

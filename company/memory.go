@@ -17,7 +17,7 @@ type ProposeDeltaParams struct {
 	Title         string   `json:"title"`
 	UnderHeading  string   `json:"under_heading"`
 	InsertLines   []string `json:"insert_lines" is:"minitems=1"`
-	Visibility    string   `json:"visibility" is:"enum=private_agent|team|managers|org"`
+	Visibility    string   `json:"visibility" is:"visibility"`
 	ProducedBy    string   `json:"produced_by"`
 	RunID         string   `json:"run_id"`
 	ContextPackID string   `json:"context_pack_id"`

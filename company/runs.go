@@ -47,7 +47,7 @@ type DiscardRunParams struct {
 	ProjectID string `json:"project_id" is:"id"`
 	RunID     string `json:"run_id" is:"id"`
 	ActorID   string `json:"actor_id" is:"default=human,id"`
-	ActorRole string `json:"actor_role" is:"default=human,enum=human|ceo|director|manager|worker"`
+	ActorRole string `json:"actor_role" is:"default=human,role"`
 }
 
 // DiscardRunResult is the result of run.discard.

@@ -42,7 +42,7 @@ type LaunchParams struct {
 	ProviderLimit  int               `json:"lane_provider_limit" is:"optional,gt=0"`
 	TeamLimit      int               `json:"lane_team_limit" is:"optional,gt=0"`
 	ActorID        string            `json:"actor_id" is:"default=human"`
-	ActorRole      string            `json:"actor_role" is:"default=human,enum=human|ceo|director|manager|worker"`
+	ActorRole      string            `json:"actor_role" is:"default=human,role"`
 	ActorTeamID    string            `json:"actor_team_id" is:"optional"`
 }
 

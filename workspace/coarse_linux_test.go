@@ -6,6 +6,7 @@ package workspace_test
 import (
 	"io/fs"
 	"os"
+	"path"
 	"syscall"
 	"testing"
 	"time"
@@ -68,7 +69,7 @@ func TestForeignChangesWithinATick(t *testing.T) {
 	}
 	s := watch(t, env, longTick, 7)
 	s.remember()
-	file, dir := s.at(workspace.AgentFile(s.ids[0])), s.at(workspace.AgentDir("agent_new"))
+	file, dir := s.at(workspace.AgentFile(s.ids[0])), s.at(path.Dir(workspace.AgentFile("agent_new")))
 	for i := range 8 {
 		text, err := os.ReadFile(file)
 		s.must(err)

@@ -94,9 +94,6 @@ func requiredFiles() []string { return []string{CompanyFile, PolicyFile, Machine
 // TeamFile is the document of a team.
 func TeamFile(id string) string { return path.Join(TeamsDir, id, "team.yaml") }
 
-// AgentDir is where an agent lies, with all that is its own.
-func AgentDir(id string) string { return path.Join(AgentsDir, id) }
-
 // AgentFile is the document of an agent.
 func AgentFile(id string) string { return path.Join(AgentsDir, id, "agent.yaml") }
 

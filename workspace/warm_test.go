@@ -10,6 +10,7 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"os"
+	"path"
 	"path/filepath"
 	"strings"
 	"sync/atomic"
@@ -221,7 +222,7 @@ func (s *watched) change() (how string) {
 		}},
 		{"a new directory", func() error {
 			s.ids = append(s.ids, fmt.Sprintf("agent_new_%d", s.made))
-			return os.MkdirAll(s.at(workspace.AgentDir(s.ids[len(s.ids)-1])), 0o700)
+			return os.MkdirAll(s.at(path.Dir(workspace.AgentFile(s.ids[len(s.ids)-1]))), 0o700)
 		}},
 		{"strays", func() error {
 			return errors.Join(os.WriteFile(s.at("inbox/reviews/stray"), nil, 0o600), os.WriteFile(s.at("org/teams/stray"), nil, 0o600), os.WriteFile(s.at("inbox/comments.yaml"), nil, 0o600))

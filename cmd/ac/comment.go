@@ -39,7 +39,7 @@ func commentAddCommand(a *app) *cobra.Command {
 	cmd.Flags().StringVar(&p.AuthorRole, "role", "manager", "role of who says it: human, ceo, director, manager or worker")
 	cmd.Flags().StringVar(&p.Visibility, "visibility", "managers", "who it is for: private_agent, team, managers or org")
 	completeFlag(cmd, "role", words(doc.Roles()...))
-	completeFlag(cmd, "visibility", words("private_agent", "team", "managers", "org"))
+	completeFlag(cmd, "visibility", words(doc.Visibilities()...))
 	return cmd
 }
 

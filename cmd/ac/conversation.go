@@ -94,11 +94,9 @@ func conversationNewCommand(a *app) *cobra.Command {
 	cmd.Flags().StringArrayVar(&p.ParticipantTeamIDs, "team", nil, "id of a team that takes part; may be repeated")
 	completeFlag(cmd, "agent", a.agentIDs)
 	completeFlag(cmd, "team", a.teamIDs)
-	completeFlag(cmd, "visibility", func(*cobra.Command, []string) []string { return visibilities() })
+	completeFlag(cmd, "visibility", func(*cobra.Command, []string) []string { return doc.Visibilities() })
 	return cmd
 }
-
-func visibilities() []string { return []string{"private_agent", "team", "managers", "org"} }
 
 func conversationDMCommand(a *app) *cobra.Command {
 	var scope inScope
@@ -156,9 +154,7 @@ func conversationSendCommand(a *app) *cobra.Command {
 	cmd.Flags().StringVar(&p.AuthorID, "by", workspace.DefaultCEO, "who speaks")
 	cmd.Flags().StringVar(&p.AuthorRole, "role", "ceo", "human, ceo, director, manager or worker")
 	cmd.Flags().StringArrayVar(&p.Mentions, "mention", nil, "id of somebody who is meant; may be repeated")
-	completeFlag(cmd, "role", func(*cobra.Command, []string) []string {
-		return []string{"human", "ceo", "director", "manager", "worker"}
-	})
+	completeFlag(cmd, "role", words(doc.Roles()...))
 	completeFlag(cmd, "mention", a.agentIDs)
 	return cmd
 }

@@ -126,42 +126,6 @@ func All(w *workspace.Workspace, project string) ([]doc.Job, error) {
 	return workspace.ReadEach(ids, func(id string) (doc.Job, error) { return place{project, id}.load(w) }), nil
 }
 
-// Counts are the jobs by status.
-type Counts struct {
-	Queued    int `json:"queued"`
-	Running   int `json:"running"`
-	Completed int `json:"completed"`
-	Canceled  int `json:"canceled"`
-}
-
-// Add counts one job.
-func (c *Counts) Add(status string) {
-	switch status {
-	case doc.JobQueued:
-		c.Queued++
-	case doc.JobRunning:
-		c.Running++
-	case doc.JobCompleted:
-		c.Completed++
-	case doc.JobCanceled:
-		c.Canceled++
-	}
-}
-
-// Count counts the jobs of projects as their records are written.
-func Count(w *workspace.Workspace, projects ...string) (counts Counts, err error) {
-	for _, project := range projects {
-		jobs, err := All(w, project)
-		if err != nil {
-			return counts, err
-		}
-		for _, j := range jobs {
-			counts.Add(j.Status)
-		}
-	}
-	return counts, nil
-}
-
 // Results are what a job left; nil what it did not.
 type Results struct {
 	Result *doc.JobResult

@@ -104,6 +104,6 @@ func reportSchema() *schema {
 func actionSchema(kind string, own ...property) *schema {
 	return object(append([]property{
 		{"kind", oneOf(kind)}, {"idempotency_key", text()}, {"risk", oneOf("low", "medium", "high")}, {"needs_approval", typed("boolean")},
-		{"visibility", maybeOneOf("private_agent", "team", "managers", "org")}, {"summary", maybeText()},
+		{"visibility", maybeOneOf(doc.Visibilities()...)}, {"summary", maybeText()},
 	}, own...)...)
 }

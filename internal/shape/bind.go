@@ -133,6 +133,8 @@ func parseRule(sf reflect.StructField) rule {
 			r.time = true
 		case "enum":
 			r.enum = strings.Split(arg, "|")
+		case "visibility", "role":
+			r.enum = Words(key)
 		case "min":
 			r.min = number()
 		case "gt":

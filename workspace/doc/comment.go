@@ -15,8 +15,8 @@ type Comment struct {
 	ID            string        `json:"id"`
 	CreatedAt     string        `json:"created_at" is:"time"`
 	AuthorID      string        `json:"author_id"`
-	AuthorRole    string        `json:"author_role" is:"enum=human|ceo|director|manager|worker"`
-	Visibility    string        `json:"visibility" is:"enum=private_agent|team|managers|org"`
+	AuthorRole    string        `json:"author_role" is:"role"`
+	Visibility    string        `json:"visibility" is:"visibility"`
 	Target        CommentTarget `json:"target"`
 	Body          string        `json:"body"`
 }

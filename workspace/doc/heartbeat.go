@@ -127,7 +127,7 @@ type ActionBody struct {
 	IdempotencyKey  string   `json:"idempotency_key"`
 	Risk            string   `json:"risk" is:"enum=low|medium|high"`
 	NeedsApproval   bool     `json:"needs_approval"`
-	Visibility      string   `json:"visibility,omitzero" is:"optional,enum=private_agent|team|managers|org"`
+	Visibility      string   `json:"visibility,omitzero" is:"optional,visibility"`
 	Summary         string   `json:"summary,omitzero" is:"optional"`
 	Kind            string   `json:"kind" is:"enum=launch_job|add_comment|noop|create_approval_item"`
 	ProjectID       string   `json:"project_id,omitzero" is:"optional"`

@@ -46,7 +46,7 @@ type JobSpec struct {
 	WorkerAgentID   string       `json:"worker_agent_id,omitempty" is:"optional,id"`
 	Model           string       `json:"model,omitempty" is:"optional"`
 	ManagerActorID  string       `json:"manager_actor_id,omitempty" is:"optional"`
-	ManagerRole     string       `json:"manager_role,omitempty" is:"optional,enum=human|ceo|director|manager|worker"`
+	ManagerRole     string       `json:"manager_role,omitempty" is:"optional,role"`
 }
 
 // CheckFields holds the id of a job to what may stand in a path. A blank one is

@@ -22,9 +22,9 @@ type Message struct {
 	ProjectID      string   `json:"project_id,omitempty" is:"optional"`
 	CreatedAt      string   `json:"created_at" is:"time"`
 	AuthorID       string   `json:"author_id"`
-	AuthorRole     string   `json:"author_role" is:"enum=human|ceo|director|manager|worker"`
+	AuthorRole     string   `json:"author_role" is:"role"`
 	Kind           string   `json:"kind" is:"default=text,enum=text|system|report"`
-	Visibility     string   `json:"visibility" is:"enum=private_agent|team|managers|org"`
+	Visibility     string   `json:"visibility" is:"visibility"`
 	Body           string   `json:"body"`
 	Mentions       []string `json:"mentions" is:"default="`
 }

@@ -6,6 +6,7 @@ package doc
 import (
 	"ac/internal/clock"
 	"ac/internal/fault"
+	"ac/internal/shape"
 	"ac/internal/yamldoc"
 )
 
@@ -19,7 +20,7 @@ type Task struct {
 	Title              string         `json:"title"`
 	CreatedAt          string         `json:"created_at"`
 	Status             string         `json:"status" is:"enum=draft|ready|in_progress|blocked|done|canceled"`
-	Visibility         string         `json:"visibility" is:"enum=private_agent|team|managers|org"`
+	Visibility         string         `json:"visibility" is:"visibility"`
 	TeamID             string         `json:"team_id,omitzero" is:"optional"`
 	AssigneeAgentID    string         `json:"assignee_agent_id,omitzero" is:"optional"`
 	Scope              *TaskScope     `json:"scope,omitzero" is:"optional"`
@@ -128,7 +129,7 @@ type Artifact struct {
 	ID            string `json:"id"`
 	CreatedAt     string `json:"created_at"`
 	Title         string `json:"title"`
-	Visibility    string `json:"visibility" is:"enum=private_agent|team|managers|org"`
+	Visibility    string `json:"visibility" is:"visibility"`
 	ProducedBy    string `json:"produced_by"`
 	RunID         string `json:"run_id"`
 	ContextPackID string `json:"context_pack_id"`
@@ -174,10 +175,10 @@ func ArtifactTypes() []string {
 }
 
 // Visibilities lists who a document can be meant for, the fewest first.
-func Visibilities() []string { return []string{"private_agent", "team", "managers", "org"} }
+func Visibilities() []string { return shape.Words("visibility") }
 
 // Roles lists what somebody who acts can be.
-func Roles() []string { return []string{"human", "ceo", "director", "manager", "worker"} }
+func Roles() []string { return shape.Words("role") }
 
 // Headings lists the headings that the body of an artifact type must have, nil
 // for types that do not exist.
@@ -213,7 +214,7 @@ type HelpRequest struct {
 	ID            string   `json:"id"`
 	CreatedAt     string   `json:"created_at"`
 	Title         string   `json:"title"`
-	Visibility    string   `json:"visibility" is:"enum=private_agent|team|managers|org"`
+	Visibility    string   `json:"visibility" is:"visibility"`
 	Requester     string   `json:"requester"`
 	TargetManager string   `json:"target_manager"`
 	ProjectID     string   `json:"project_id,omitzero" is:"optional"`
@@ -228,7 +229,7 @@ type Review struct {
 	ID            string        `json:"id"`
 	CreatedAt     string        `json:"created_at" is:"time"`
 	ActorID       string        `json:"actor_id"`
-	ActorRole     string        `json:"actor_role" is:"enum=human|ceo|director|manager|worker"`
+	ActorRole     string        `json:"actor_role" is:"role"`
 	Decision      string        `json:"decision" is:"enum=approved|denied"`
 	Subject       ReviewSubject `json:"subject"`
 	Policy        ReviewPolicy  `json:"policy"`
@@ -260,7 +261,7 @@ type SharePack struct {
 	CreatedAt         string             `json:"created_at" is:"time"`
 	ProjectID         string             `json:"project_id"`
 	CreatedBy         string             `json:"created_by"`
-	Visibility        string             `json:"visibility" is:"enum=private_agent|team|managers|org"`
+	Visibility        string             `json:"visibility" is:"visibility"`
 	IncludedArtifacts []IncludedArtifact `json:"included_artifacts"`
 	IncludedFiles     []IncludedFile     `json:"included_files" is:"optional"`
 	IncludedRuns      []IncludedRun      `json:"included_runs" is:"optional"`
@@ -271,7 +272,7 @@ type IncludedArtifact struct {
 	_             struct{} `is:"strict"`
 	ArtifactID    string   `json:"artifact_id"`
 	Type          string   `json:"type"`
-	Visibility    string   `json:"visibility" is:"enum=private_agent|team|managers|org"`
+	Visibility    string   `json:"visibility" is:"visibility"`
 	SourceRelpath string   `json:"source_relpath"`
 	BundleRelpath string   `json:"bundle_relpath"`
 }

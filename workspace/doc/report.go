@@ -47,7 +47,7 @@ type ActionHead struct {
 	IdempotencyKey string `json:"idempotency_key"`
 	Risk           string `json:"risk" is:"enum=low|medium|high"`
 	NeedsApproval  bool   `json:"needs_approval"`
-	Visibility     string `json:"visibility,omitempty" is:"optional,enum=private_agent|team|managers|org"`
+	Visibility     string `json:"visibility,omitempty" is:"optional,visibility"`
 	Summary        string `json:"summary,omitempty" is:"optional"`
 }
 

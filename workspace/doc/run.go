@@ -150,7 +150,7 @@ type IncludedDoc struct {
 	_          struct{} `is:"strict"`
 	Path       string   `json:"path"`
 	SHA256     string   `json:"sha256" is:"minlen=16"`
-	Visibility string   `json:"visibility" is:"enum=private_agent|team|managers|org"`
+	Visibility string   `json:"visibility" is:"visibility"`
 }
 
 // PolicySnapshot is context_packs/<id>/policy_snapshot.yaml.
