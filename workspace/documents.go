@@ -9,45 +9,12 @@ import (
 	"path"
 	"slices"
 	"strings"
-	"sync"
 
 	"ac/internal/durable"
 	"ac/internal/fault"
 	"ac/internal/frontmatter"
 	"ac/internal/yamldoc"
 )
-
-// documents remembers parsed documents by name and version.
-type documents struct {
-	mu   sync.Mutex
-	seen map[string]cached
-}
-
-type cached struct {
-	version durable.Version
-	doc     any
-}
-
-// maxCached bounds the cache; over it, everything is forgotten at once.
-const maxCached = 50_000
-
-func newDocuments() *documents { return &documents{seen: map[string]cached{}} }
-
-func (d *documents) get(name string) (c cached, ok bool) {
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	c, ok = d.seen[name]
-	return c, ok
-}
-
-func (d *documents) put(name string, v durable.Version, doc any) {
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	if len(d.seen) >= maxCached {
-		clear(d.seen)
-	}
-	d.seen[name] = cached{version: v, doc: doc}
-}
 
 // Load reads a document of a type. Missing: fault.NotFound. Unreadable or not
 // fitting: fault.InvalidFile, naming the file and each fault. The document may
@@ -75,8 +42,8 @@ func LoadAmong[T any](w *Workspace, dir, extension string, decode func(file stri
 	unread := make(chan error, 1) // the first is enough
 	documents := ReadEach(names, func(name string) (document T, err error) {
 		file := path.Join(dir, name)
-		if known, ok := w.docs.get(file); ok {
-			if before, ok := known.doc.(T); ok && !wanted(before) {
+		if known, ok := w.docs.last(file); ok {
+			if before, ok := known.value.(T); ok && !wanted(before) {
 				return document, errUnwanted
 			}
 		}
@@ -140,8 +107,8 @@ func LoadFolders[D, T any](w *Workspace, codec yamldoc.Codec[D], dir string, fil
 // load gives the document as it was decoded before, while see tells that its file
 // is the same, and else reads it.
 func load[T any](w *Workspace, see sight, name string, decode func(text []byte) (T, error)) (doc T, err error) {
-	if known, ok := w.docs.get(name); ok {
-		if same, ok := known.doc.(T); ok { // else it was read as something else, and is read again
+	if known, ok := w.docs.last(name); ok {
+		if same, ok := known.value.(T); ok { // else it was read as something else, and is read again
 			if version, _, err := see(name); err == nil && version == known.version {
 				return same, nil
 			}

@@ -7,43 +7,18 @@ package workspace
 import (
 	"slices"
 	"strings"
-	"sync"
 	"time"
 
 	"ac/internal/durable"
 )
 
-// listings are the entries of directories, by name and version.
+// listings are the entries of directories; they count by their names.
 type listings struct {
-	mu    sync.Mutex
-	seen  map[string]listing
-	names int // in all of them
+	*versions[[]durable.Entry]
 }
 
-type listing struct {
-	version durable.Version
-	entries []durable.Entry
-}
-
-func newListings() *listings { return &listings{seen: map[string]listing{}} }
-
-func (l *listings) get(dir string, version durable.Version) ([]durable.Entry, bool) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	known, ok := l.seen[dir]
-	return known.entries, ok && known.version == version
-}
-
-// put remembers a listing. Over maxCached names everything is forgotten at once.
-func (l *listings) put(dir string, of listing) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	l.names += len(of.entries) - len(l.seen[dir].entries)
-	if l.names > maxCached {
-		clear(l.seen)
-		l.names = len(of.entries)
-	}
-	l.seen[dir] = of
+func newListings() *listings {
+	return &listings{newVersions(func(entries []durable.Entry) int { return len(entries) })}
 }
 
 // listed gives the entries of a directory, sorted by name; they may be shared and
@@ -58,7 +33,7 @@ func (l *listings) listed(fsys durable.FS, see sight, dir string, now func() tim
 	began := now()
 	version, entries, err := readListing(fsys, dir)
 	if err == nil && version.Settled(fsys, began) && version.ID != (durable.Identity{}) { // else another directory could be taken for it
-		l.put(dir, listing{version, entries})
+		l.put(dir, version, entries)
 	}
 	return entries, err
 }

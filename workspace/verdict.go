@@ -7,7 +7,6 @@ import (
 	"errors"
 	"path"
 	"strings"
-	"sync"
 	"time"
 
 	"ac/internal/durable"
@@ -203,42 +202,11 @@ func (v *validator) judged(file string, k kind) (d verdict, there bool) {
 	return d, true
 }
 
-// verdicts are what was found in documents, by name and version.
-type verdicts struct {
-	mu   sync.Mutex
-	seen map[string]versioned
-}
-
-type versioned struct {
-	version durable.Version
-	verdict verdict
-}
-
-func newVerdicts() *verdicts { return &verdicts{seen: map[string]versioned{}} }
-
-// get gives what was found in a document of a version.
-func (d *verdicts) get(name string, version durable.Version) (verdict, bool) {
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	known, ok := d.seen[name]
-	return known.verdict, ok && known.version == version
-}
-
-// put remembers a verdict. Over maxCached everything is forgotten at once.
-func (d *verdicts) put(name string, of versioned) {
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	if len(d.seen) >= maxCached {
-		clear(d.seen)
-	}
-	d.seen[name] = of
-}
-
 // memory is what an open workspace knows from validations before, with the clock
 // that tells what may be kept. A nil one keeps nothing.
 type memory struct {
 	fs   durable.FS
-	docs *verdicts
+	docs *versions[verdict]
 	dirs *listings
 	now  func() time.Time
 }
@@ -254,7 +222,7 @@ func (m *memory) verdict(name string, version durable.Version) (verdict, bool) {
 
 func (m *memory) judged(name string, version durable.Version, d verdict) {
 	if m != nil && version.Settled(m.fs, m.now()) {
-		m.docs.put(name, versioned{version, d})
+		m.docs.put(name, version, d)
 	}
 }
 

@@ -63,9 +63,9 @@ type Workspace struct {
 	namer    durable.Namer
 	write    *lock.Mutex
 	shared   *lock.Shared
-	docs     *documents
+	docs     *versions[any]
 	listings *listings
-	verdicts *verdicts
+	verdicts *versions[verdict]
 	appended func(log string)
 	logs     openLogs
 	gaveUp   atomic.Int64 // when the write lock was last given up, 0 once it was had
@@ -104,7 +104,7 @@ func newWorkspace(env Env, dir string, fsys durable.FS) *Workspace {
 		Events: events.Source{Clock: env.Clock, NewID: env.IDs.New},
 		namer:  durable.Namer{PID: env.PID, UnixMS: func() int64 { return env.Clock.Now().UnixMilli() }, Random: env.IDs.Hex},
 		write:  lock.NewMutex(fsys, writeKernelLock),
-		docs:   newDocuments(), listings: newListings(), verdicts: newVerdicts(),
+		docs:   newVersions[any](nil), listings: newListings(), verdicts: newVersions[verdict](nil),
 	}
 	w.shared = &lock.Shared{
 		FS: fsys, Name: writeLockFile, PID: env.PID, Host: env.Host, Clock: env.Clock,
