@@ -1,0 +1,178 @@
+package floors
+
+import (
+	"go/ast"
+	"go/token"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+)
+
+// These tests name the place that is missing for a thing that was added. CONTRIBUTING.md has the recipes.
+
+// root is the module's folder.
+const root = "../.."
+
+// texts joins the files below some folders whose names fit.
+func texts(t *testing.T, fits func(name string) bool, below ...string) string {
+	t.Helper()
+	var all strings.Builder
+	for _, dir := range below {
+		err := filepath.WalkDir(filepath.Join(root, dir), func(name string, entry fs.DirEntry, err error) error {
+			if err != nil || entry.IsDir() || !fits(filepath.Base(name)) {
+				return err
+			}
+			text, err := os.ReadFile(name)
+			all.Write(text)
+			return err
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	return all.String()
+}
+
+func ending(suffixes ...string) func(string) bool {
+	return func(name string) bool {
+		return slices.ContainsFunc(suffixes, func(s string) bool { return strings.HasSuffix(name, s) })
+	}
+}
+
+// literals are the strings of a package's production code that are given to something
+// that fits: a call by the name of its function, or a field of a struct.
+func literals(t *testing.T, pkg string, function func(name string) bool, field string) (found []string) {
+	t.Helper()
+	add := func(e ast.Expr) {
+		if lit, ok := e.(*ast.BasicLit); ok && lit.Kind == token.STRING {
+			if text, err := strconv.Unquote(lit.Value); err == nil && !slices.Contains(found, text) {
+				found = append(found, text)
+			}
+		}
+	}
+	for _, s := range sources(t) {
+		if s.pkg != pkg {
+			continue
+		}
+		ast.Inspect(s.file, func(n ast.Node) bool {
+			switch n := n.(type) {
+			case *ast.CallExpr:
+				if name, ok := n.Fun.(*ast.Ident); ok && function(name.Name) && len(n.Args) > 0 {
+					add(n.Args[0])
+				}
+			case *ast.KeyValueExpr:
+				if key, ok := n.Key.(*ast.Ident); ok && key.Name == field {
+					add(n.Value)
+				}
+			case *ast.ValueSpec:
+				if len(n.Names) > 0 && n.Names[0].Name == "id" && len(n.Values) > 0 {
+					add(n.Values[0])
+				}
+			}
+			return true
+		})
+	}
+	return found
+}
+
+func TestEveryMethodIsWhole(t *testing.T) {
+	t.Parallel()
+	methods := literals(t, "rpc", func(name string) bool { return name == "on" }, "")
+	if len(methods) < 80 {
+		t.Fatalf("only %d methods were found in rpc/table.go", len(methods))
+	}
+	conversations := texts(t, ending(".txtar", "_test.go"), "rpc")
+	page := texts(t, ending("protocol.md"), "docs")
+	for _, m := range methods {
+		if !strings.Contains(conversations, `"`+m+`"`) {
+			t.Errorf("%s has no conversation: rpc/testdata/conversations", m)
+		}
+		if !strings.Contains(page, m) {
+			t.Errorf("%s does not stand in docs/protocol.md: go test ./cmd/ac -run TestReference -update", m)
+		}
+	}
+}
+
+func TestEveryCommandIsWhole(t *testing.T) {
+	t.Parallel()
+	scripts := texts(t, ending(".txtar", "_test.go"), "cmd/ac")
+	readme := texts(t, func(name string) bool { return name == "README.md" }, ".")
+	named := regexp.MustCompile(`^[a-z-]+:[a-z:-]+`)
+	seen := 0
+	for _, use := range literals(t, "cmd/ac", func(string) bool { return false }, "Use") {
+		name := named.FindString(use)
+		if name == "" {
+			continue
+		}
+		seen++
+		if !strings.Contains(scripts, name) {
+			t.Errorf("%s has no script: cmd/ac/testdata/script", name)
+		}
+		if !strings.Contains(readme, "`"+name) {
+			t.Errorf("%s has no line in the table of README.md", name)
+		}
+	}
+	if seen < 60 {
+		t.Fatalf("only %d commands were found in cmd/ac", seen)
+	}
+}
+
+func TestEveryDoctorCheckIsWhole(t *testing.T) {
+	t.Parallel()
+	tests := texts(t, ending("_test.go", ".txtar"), "doctor", "cmd/ac", "rpc")
+	page := texts(t, ending(".md"), "docs")
+	checks := literals(t, "doctor", func(name string) bool { return name == "pass" || name == "passed" }, "ID")
+	if len(checks) < 12 {
+		t.Fatalf("only %d checks were found in doctor: %q", len(checks), checks)
+	}
+	for _, id := range checks {
+		if !strings.Contains(tests, id) {
+			t.Errorf("the check %s has no test: doctor/*_test.go", id)
+		}
+		if !strings.Contains(page, "`"+id+"`") {
+			t.Errorf("the check %s does not stand in docs/operations.md", id)
+		}
+	}
+}
+
+func TestEveryEventTypeIsWhole(t *testing.T) {
+	t.Parallel()
+	tests := texts(t, ending("_test.go", ".txtar", ".jsonl"), ".")
+	page := texts(t, ending("formats.md"), "docs")
+	for _, s := range sources(t) {
+		if s.pkg != "events" || s.name != "types.go" {
+			continue
+		}
+		ast.Inspect(s.file, func(n ast.Node) bool {
+			spec, ok := n.(*ast.ValueSpec)
+			if !ok || len(spec.Values) != 1 {
+				return true
+			}
+			kind := strings.Trim(spec.Values[0].(*ast.BasicLit).Value, `"`) //nolint:forcetypeassert // the constants of this file
+			if !strings.Contains(tests, kind) && !strings.Contains(tests, spec.Names[0].Name) {
+				t.Errorf("no test knows an event of the type %s", kind)
+			}
+			if !strings.Contains(page, "`"+kind+"`") {
+				t.Errorf("the event type %s does not stand in docs/formats.md", kind)
+			}
+			return true
+		})
+	}
+}
+
+func TestEveryDocumentIsWhole(t *testing.T) {
+	t.Parallel()
+	codecs := regexp.MustCompile(`(?m)^\s*(?:var )?([A-Z]\w*)Codec\s*= yamldoc\.For`)
+	used := texts(t, func(name string) bool { return strings.HasSuffix(name, ".go") && !strings.HasSuffix(name, "_test.go") }, ".")
+	for _, m := range codecs.FindAllStringSubmatch(texts(t, ending(".go"), "workspace/doc"), -1) {
+		name := "doc." + m[1] + "Codec"
+		if !strings.Contains(used, name) && strings.Count(texts(t, ending(".go"), "workspace/doc"), m[1]+"Codec") < 2 {
+			t.Errorf("nothing reads documents with %s", name)
+		}
+	}
+}
