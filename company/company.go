@@ -131,34 +131,40 @@ func (cs *Companies) indexOf(w *workspace.Workspace) *index.Index {
 	return cs.open[w.Dir()].index
 }
 
-// Folder is what a request names: a workspace, or where one may come to be. It is
-// immutable and safe for concurrent use.
-type Folder struct {
+// place is what a request names: as it spelled it, and the directory that this leads to.
+type place struct {
 	all   *Companies
 	given string
 	dir   string
 }
 
-// Company is the workspace in a folder, opened. It is safe for concurrent use, and for
+// Folder is a place: a workspace, or where one may come to be. It is immutable and safe
+// for concurrent use.
+type Folder struct{ place }
+
+// Company is the workspace at a place, opened. It is safe for concurrent use, and for
 // one operation: the folder may be another one by the next.
 type Company struct {
-	*Folder
+	place
 	w *workspace.Workspace
 }
+
+// folder is where the company lies.
+func (p place) folder() *Folder { return &Folder{p} }
 
 // In names a folder. Nothing is opened yet.
 func (cs *Companies) In(dir string) *Folder { return cs.At(dir, workspace.Canonical(dir)) }
 
 // At is In where the directory that dir leads to is known.
-func (cs *Companies) At(dir, place string) *Folder {
-	return &Folder{all: cs, given: dir, dir: place}
+func (cs *Companies) At(dir, at string) *Folder {
+	return &Folder{place{all: cs, given: dir, dir: at}}
 }
 
 // Enter opens the workspace in the folder. One that is none is
 // fault.NotAWorkspace.
 func (c *Folder) Enter(ctx context.Context) (*Company, error) {
 	w, err := c.workspace(ctx)
-	return &Company{c, w}, err
+	return &Company{c.place, w}, err
 }
 
 // workspace opens the workspace, or gives it again while the directory at its

@@ -210,10 +210,10 @@ func (c *Company) Desktop(ctx context.Context, p DesktopParams) (result Desktop,
 		return result, err
 	}
 	turn.Leave(ctx) // what follows only reads
-	if result.Agents, err = c.Agents(ctx, AgentsParams{Dir: p.Dir}); err != nil {
+	if result.Agents, err = c.folder().Agents(ctx, AgentsParams{Dir: p.Dir}); err != nil {
 		return result, err
 	}
-	if result.Teams, err = c.Teams(ctx, p.Dir); err != nil {
+	if result.Teams, err = c.folder().Teams(ctx, p.Dir); err != nil {
 		return result, err
 	}
 	err = c.at(ctx, index.UpToDate, func(m *snapshot.Moment) error {
