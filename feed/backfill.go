@@ -36,7 +36,7 @@ func (s *subscription) backfill() error {
 		if kind, _ := kindOf(e.raw); events.Terminal(kind) {
 			ws, _ := s.at(e.place)
 			for s.hub.clock.Since(patience) < 0 && awaitsRecord(ws, e.place.key, e.raw) {
-				if !s.pause(breath) {
+				if !s.pause(minReadGap) {
 					return s.ctx.Err()
 				}
 			}

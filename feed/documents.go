@@ -86,9 +86,23 @@ func (d *documents) places() (all []string) {
 }
 
 // watch watches every folder, or what of the way to it is there. It reports
-// whether the system took all of that.
+// whether the system took all of that. A folder that comes while its parent is not yet
+// watched comes without a notice: folders are listed again until there are no others.
 func (d *documents) watch() bool {
-	for _, folder := range d.places() {
+	for places := d.places(); ; {
+		if !d.watchEach(places) {
+			return false
+		}
+		now := d.places()
+		if slices.Equal(places, now) {
+			return true
+		}
+		places = now
+	}
+}
+
+func (d *documents) watchEach(places []string) bool {
+	for _, folder := range places {
 		for at := folder; ; at = path.Dir(at) {
 			st, err := os.Lstat(d.name(at)) // watches go by path
 			if err == nil && st.Mode()&fs.ModeSymlink != 0 {

@@ -1,8 +1,10 @@
 package feed
 
 import (
+	"errors"
 	"os"
 	"path/filepath"
+	"runtime"
 	"testing"
 	"time"
 
@@ -93,5 +95,31 @@ func TestWatchDocuments(t *testing.T) {
 			w.expect(t, "a file in it", func() error { return os.WriteFile(at(workspace.ArtifactsDir("p")+"/a.md"), nil, 0o600) })
 			stop()
 		})
+	}
+}
+
+// TestFoldersMadeAtOnce makes a folder, and another in it while the first begins to be
+// watched: a file in the inner one is reported whichever was first.
+func TestFoldersMadeAtOnce(t *testing.T) {
+	t.Parallel()
+	f := newFixture(t)
+	w := &watched{make(chan struct{}, 1)}
+	stop := WatchDocuments(f.ws, []string{workspace.ConversationsDir + "/*"}, w.changed)
+	defer stop()
+	dir := filepath.Join(f.ws.Dir(), filepath.FromSlash(workspace.ConversationsDir))
+	for i := range 100 {
+		inner := filepath.Join(dir, "c")
+		w.expect(t, "folders", func() error {
+			err := os.Mkdir(dir, 0o700)
+			for range i * 3000 {
+				runtime.KeepAlive(i) // the inner one comes a little later each time
+			}
+			return errors.Join(err, os.Mkdir(inner, 0o700))
+		})
+		w.expect(t, "a file in the inner one", func() error { return os.WriteFile(filepath.Join(inner, "messages.jsonl"), []byte("1"), 0o600) })
+		if t.Failed() {
+			return
+		}
+		w.expect(t, "folders that go", func() error { return os.RemoveAll(dir) })
 	}
 }

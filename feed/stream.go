@@ -154,7 +154,7 @@ func (s *stream) drop() {
 func (s *stream) awaitsRecord(now time.Time, ws *workspace.Workspace, key logKey, line sharedLine) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.ended != line.Seq || now.Sub(s.asked) >= breath {
+	if s.ended != line.Seq || now.Sub(s.asked) >= minReadGap {
 		s.ended, s.asked, s.awaits = line.Seq, now, awaitsRecord(ws, key, line.Raw)
 	}
 	return s.awaits

@@ -22,11 +22,11 @@ import (
 )
 
 const (
-	// breath is the shortest time between two reads for a busy subscription, so
+	// minReadGap is the shortest time between two reads for a busy subscription, so
 	// that lines gather.
-	breath = 5 * time.Millisecond
+	minReadGap = 5 * time.Millisecond
 	// again is when a log is tried again that could not be read.
-	again = time.Second
+	retryAfter = time.Second
 	// turn is how much of one log is read before the others have theirs.
 	turn = 1 << 20
 	// holdTerminal is how long a run's last event waits for its record.
@@ -230,7 +230,7 @@ func (s *subscription) run() {
 			if rest > 0 {
 				s.leave(p)
 			}
-			if rest == breath || (rest > 0 && soon == nil) {
+			if rest == minReadGap || (rest > 0 && soon == nil) {
 				soon = time.After(rest)
 			}
 		}
@@ -240,7 +240,7 @@ func (s *subscription) run() {
 		case <-s.wake:
 		case <-soon:
 		}
-		if !s.pause(breath - s.hub.clock.Since(began)) {
+		if !s.pause(minReadGap - s.hub.clock.Since(began)) {
 			return
 		}
 	}
@@ -282,7 +282,7 @@ func (s *subscription) deliver(p place) (rest time.Duration, gone error) {
 		}
 		return 0, nil
 	case err != nil:
-		return again, s.ctx.Err()
+		return retryAfter, s.ctx.Err()
 	case !shared:
 		return s.readAlone(w, st, p, c)
 	}
@@ -292,7 +292,7 @@ func (s *subscription) deliver(p place) (rest time.Duration, gone error) {
 		}
 	}
 	if more {
-		rest = breath
+		rest = minReadGap
 	}
 	return rest, nil
 }
@@ -301,14 +301,14 @@ func (s *subscription) deliver(p place) (rest time.Duration, gone error) {
 func (s *subscription) readAlone(w *watcher, st *stream, p place, c *cursor) (rest time.Duration, gone error) {
 	l, err := openLog(s.ctx, w.ws, p.key)
 	if err != nil {
-		return again, s.ctx.Err()
+		return retryAfter, s.ctx.Err()
 	}
 	defer l.close()
 	if err = c.enter(l); err == nil {
 		err = c.count(l)
 	}
 	if err != nil {
-		return again, s.ctx.Err()
+		return retryAfter, s.ctx.Err()
 	}
 	end := c.offset + turn
 	err = c.lines(l, func(line events.Line) bool {
@@ -316,12 +316,12 @@ func (s *subscription) readAlone(w *watcher, st *stream, p place, c *cursor) (re
 			return false
 		}
 		if c.offset >= end {
-			rest = breath
+			rest = minReadGap
 		}
 		return rest == 0
 	})
 	if gone == nil && err != nil {
-		return again, s.ctx.Err()
+		return retryAfter, s.ctx.Err()
 	}
 	return rest, gone
 }
@@ -331,7 +331,7 @@ func (s *subscription) readAlone(w *watcher, st *stream, p place, c *cursor) (re
 func (s *subscription) pass(w *watcher, st *stream, p place, c *cursor, line sharedLine) (rest time.Duration, gone error) {
 	if line.sound && s.asksFor(line.kind) {
 		if s.mustHold(w, st, p.key, c, line) {
-			return breath, nil
+			return minReadGap, nil
 		}
 		if err := s.send(p, line.Seq, line.clean); err != nil {
 			return 0, err

@@ -63,7 +63,7 @@ func (p *pass) look(s source) {
 		p.logs = append(p.logs, s)
 		return
 	}
-	if f == nil || f.version != s.version || f.racy {
+	if f == nil || f.version != s.version || f.maybeStale {
 		p.changed = append(p.changed, s)
 	}
 	if f != nil {
@@ -138,7 +138,7 @@ func (p *pass) readDocuments(some []source) error {
 	return nil
 }
 
-// read reads and decodes one document. A racy one whose text is as it was is
+// read reads and decodes one document. One that may be stale whose text is as it was is
 // not decoded again.
 func (p *pass) read(s source) reading {
 	text, st, err := durable.ReadFileInfo(p.w.FS, s.path, yamldoc.MaxBytes)
@@ -163,12 +163,12 @@ const sameText = "\x00same"
 // settle brings what was read of a document into the index.
 func (p *pass) settle(r reading) error {
 	f := p.known.byPath[r.source.path]
-	racy := !r.source.version.Settled(p.w.FS, p.now)
+	maybeStale := !r.source.version.Settled(p.w.FS, p.now)
 	if r.doc.problem == sameText && !r.gone {
-		if f.racy == racy {
+		if f.maybeStale == maybeStale {
 			return nil
 		}
-		f.racy = racy
+		f.maybeStale = maybeStale
 		return p.write.saveFile(f)
 	}
 	if r.gone {
@@ -186,7 +186,7 @@ func (p *pass) settle(r reading) error {
 		f = &file{id: p.known.nextFile, kind: r.source.kind, path: r.source.path, project: r.source.project, seen: p.known.passes}
 		p.known.add(f)
 	}
-	f.version, f.racy, f.sum = r.source.version, racy, r.sum
+	f.version, f.maybeStale, f.sum = r.source.version, maybeStale, r.sum
 	return p.place(f, r.doc)
 }
 
@@ -347,7 +347,7 @@ func (p *pass) jobs() (jobs []*logJob, err error) {
 		}
 		if f != nil {
 			f.seen = p.known.passes
-			if f.version == s.version && !f.racy {
+			if f.version == s.version && !f.maybeStale {
 				continue
 			}
 		}

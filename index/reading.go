@@ -107,7 +107,7 @@ func (p *pass) batch(b logBatch) error {
 		f = &file{id: p.known.nextFile, kind: job.source.kind, path: job.source.path, project: job.source.project, seen: p.known.passes}
 		p.known.add(f)
 	}
-	f.version, f.racy, f.log, f.sum = job.source.version, !job.source.version.Settled(p.w.FS, p.now), b.end.state, b.end.sum
+	f.version, f.maybeStale, f.log, f.sum = job.source.version, !job.source.version.Settled(p.w.FS, p.now), b.end.state, b.end.sum
 	return p.write.saveFile(f)
 }
 
@@ -116,6 +116,6 @@ func (p *pass) sameLog(job *logJob) error {
 	if !job.source.version.Settled(p.w.FS, p.now) {
 		return nil
 	}
-	job.file.racy = false
+	job.file.maybeStale = false
 	return p.write.saveFile(job.file)
 }

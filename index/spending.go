@@ -57,7 +57,7 @@ func (v *View) Spending(project string) (map[string]Spent, error) {
 		}
 		name := path.Base(path.Dir(r.file))
 		version, _, err := dir.Look(name + "/run.yaml")
-		if err == nil && !known.racy && known.shown && version == known.version && path.Dir(path.Dir(r.file)) == dir.Name() {
+		if err == nil && !known.maybeStale && known.shown && version == known.version && path.Dir(path.Dir(r.file)) == dir.Name() {
 			found[name] = r.spent
 		}
 	}

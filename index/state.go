@@ -34,14 +34,14 @@ type file struct {
 	path    string
 	project string
 	version durable.Version
-	// racy: the file was so fresh when it was read that a later write may have
+	// maybeStale: the file was so fresh when it was read that a later write may have
 	// left its times as they are.
-	racy bool
+	maybeStale bool
 	// claim is the key that the document asks for, "" when it does not fit.
 	claim string
 	// shown: the rows of the claim come from this file.
 	shown   bool
-	sum     uint64 // of a racy document's text
+	sum     uint64 // of a document that may be stale's text
 	problem string
 	what    string
 	log     logState
@@ -62,7 +62,7 @@ type logState struct {
 }
 
 const (
-	flagRacy = 1 << iota
+	flagMaybeStale = 1 << iota
 	flagShown
 	flagTailEvent
 )
@@ -72,7 +72,7 @@ var errState = errors.New("the index holds a file state that cannot be read")
 func (f *file) encode() []byte {
 	b := make([]byte, 0, 96+len(f.claim))
 	flags := uint64(0)
-	for flag, set := range map[uint64]bool{flagRacy: f.racy, flagShown: f.shown, flagTailEvent: f.log.tailEvent} {
+	for flag, set := range map[uint64]bool{flagMaybeStale: f.maybeStale, flagShown: f.shown, flagTailEvent: f.log.tailEvent} {
 		if set {
 			flags |= flag
 		}
@@ -104,7 +104,7 @@ func (f *file) decode(b []byte) error {
 	}
 	f.kind, f.version.Size, f.version.Modified, f.version.Changed = kind(kindOf), int64(size), int64(modified), int64(changed)
 	f.log.offset, f.log.seq, f.log.sum = int64(offset), int64(seq), uint32(sum)
-	f.racy, f.shown, f.log.tailEvent = flags&flagRacy != 0, flags&flagShown != 0, flags&flagTailEvent != 0
+	f.maybeStale, f.shown, f.log.tailEvent = flags&flagMaybeStale != 0, flags&flagShown != 0, flags&flagTailEvent != 0
 	var settled string
 	for _, text := range []*string{&f.project, &f.claim, &settled} {
 		n, width := binary.Uvarint(b)

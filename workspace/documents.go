@@ -20,13 +20,13 @@ import (
 // fitting: fault.InvalidFile, naming the file and each fault. The document may
 // be shared: it is not to be changed.
 func Load[T any](w *Workspace, codec yamldoc.Codec[T], name string) (T, error) {
-	return load(w, afar(w.FS), name, func(text []byte) (T, error) { return Decode(codec, name, text) })
+	return load(w, statAt(w.FS), name, func(text []byte) (T, error) { return Decode(codec, name, text) })
 }
 
 // LoadWith is Load for documents that are read in their own way. What decode
 // gives is remembered, with everything it holds.
 func LoadWith[T any](w *Workspace, name string, decode func(text []byte) (T, error)) (T, error) {
-	return load(w, afar(w.FS), name, decode)
+	return load(w, statAt(w.FS), name, decode)
 }
 
 // LoadAmong reads the wanted documents of a directory whose files have an
@@ -47,7 +47,7 @@ func LoadAmong[T any](w *Workspace, dir, extension string, decode func(file stri
 				return document, errUnwanted
 			}
 		}
-		document, err = load(w, afar(w.FS), file, func(text []byte) (T, error) { return decode(file, text) })
+		document, err = load(w, statAt(w.FS), file, func(text []byte) (T, error) { return decode(file, text) })
 		if err == nil && !wanted(document) {
 			return document, errUnwanted
 		}
@@ -92,7 +92,7 @@ func LoadFolders[D, T any](w *Workspace, codec yamldoc.Codec[D], dir string, fil
 	if err != nil || len(found) == 0 {
 		return nil, err
 	}
-	from, done := nearby(w.FS, dir)
+	from, done := statEntries(w.FS, dir)
 	defer done()
 	return ReadEach(found, func(e durable.Entry) (none T, err error) {
 		name := file(e.Name)
@@ -106,7 +106,7 @@ func LoadFolders[D, T any](w *Workspace, codec yamldoc.Codec[D], dir string, fil
 
 // load gives the document as it was decoded before, while see tells that its file
 // is the same, and else reads it.
-func load[T any](w *Workspace, see sight, name string, decode func(text []byte) (T, error)) (doc T, err error) {
+func load[T any](w *Workspace, see statFunc, name string, decode func(text []byte) (T, error)) (doc T, err error) {
 	if known, ok := w.docs.last(name); ok {
 		if same, ok := known.value.(T); ok { // else it was read as something else, and is read again
 			if version, _, err := see(name); err == nil && version == known.version {
@@ -158,7 +158,7 @@ func Dirs(fsys durable.FS, dir string) ([]string, error) {
 
 // folders is Dirs of an open workspace, which remembers what it listed.
 func (w *Workspace) folders(dir string) ([]durable.Entry, error) {
-	entries, err := w.listings.listed(w.FS, afar(w.FS), dir, w.Env.Clock.Now)
+	entries, err := w.listings.listed(w.FS, statAt(w.FS), dir, w.Env.Clock.Now)
 	return folders(w.FS, dir, entries, err)
 }
 
@@ -207,7 +207,7 @@ func isLinkTo(fsys durable.FS, dir string, e durable.Entry, kind fs.FileMode) bo
 // LoadHead reads the front matter of a markdown record, as Load reads a
 // document.
 func LoadHead[T any](w *Workspace, codec yamldoc.Codec[T], name string) (T, error) {
-	return load(w, afar(w.FS), name, func(text []byte) (doc T, err error) {
+	return load(w, statAt(w.FS), name, func(text []byte) (doc T, err error) {
 		head, _, err := frontmatter.Split(text)
 		if err != nil {
 			return doc, fault.New(fault.InvalidFile, "%s: %w", name, err)

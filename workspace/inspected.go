@@ -18,11 +18,11 @@ type mapping struct{}
 var mappingCodec = yamldoc.For[mapping]()
 
 func commentKind() kind {
-	return lenient(yamlKind(doc.CommentCodec, func(d *verdict, file string, c doc.Comment) { d.carries(file, stem(file), c.ID) }))
+	return lenient(yamlKind(doc.CommentCodec, func(d *finding, file string, c doc.Comment) { d.carries(file, stem(file), c.ID) }))
 }
 
 func jobKind() kind {
-	return lenient(yamlKind(doc.JobCodec, func(d *verdict, file string, j doc.Job) {
+	return lenient(yamlKind(doc.JobCodec, func(d *finding, file string, j doc.Job) {
 		d.carries(file, path.Base(path.Dir(file)), j.Job.JobID)
 		d.within(file, projectOf(file), j.Job.ProjectID)
 	}))
@@ -38,7 +38,7 @@ const (
 // messagesKind looks at every line of a messages.jsonl. Lines that do not fit
 // are passed over by readers and stay in the file.
 func messagesKind(conversation string) kind {
-	return kind{unreadable: "read_error", lenient: true, limit: maxMessages, judge: func(file string, text []byte) (d verdict) {
+	return kind{unreadable: "read_error", lenient: true, limit: maxMessages, judge: func(file string, text []byte) (d finding) {
 		number, bad := 0, 0
 		for line := range bytes.SplitSeq(text, []byte("\n")) {
 			number++

@@ -10,26 +10,26 @@ import (
 )
 
 func teamKind() kind {
-	return yamlKind(doc.TeamCodec, func(d *verdict, file string, t doc.Team) { d.carries(file, path.Base(path.Dir(file)), t.ID) })
+	return yamlKind(doc.TeamCodec, func(d *finding, file string, t doc.Team) { d.carries(file, path.Base(path.Dir(file)), t.ID) })
 }
 
 func agentKind() kind {
-	return yamlKind(doc.AgentCodec, func(d *verdict, file string, a doc.Agent) {
+	return yamlKind(doc.AgentCodec, func(d *finding, file string, a doc.Agent) {
 		d.carries(file, path.Base(path.Dir(file)), a.ID)
 		d.namesTeam("team_id", a.TeamID)
 	})
 }
 
 func projectKind() kind {
-	return yamlKind(doc.ProjectCodec, func(d *verdict, file string, p doc.Project) { d.carries(file, path.Base(path.Dir(file)), p.ID) })
+	return yamlKind(doc.ProjectCodec, func(d *finding, file string, p doc.Project) { d.carries(file, path.Base(path.Dir(file)), p.ID) })
 }
 
 func repoLinksKind() kind {
-	return lenient(yamlKind(doc.RepoLinksCodec, func(d *verdict, file string, l doc.RepoLinks) { d.within(file, projectOf(file), l.ProjectID) }))
+	return lenient(yamlKind(doc.RepoLinksCodec, func(d *finding, file string, l doc.RepoLinks) { d.within(file, projectOf(file), l.ProjectID) }))
 }
 
 func runKind() kind {
-	return yamlKind(doc.RunCodec, func(d *verdict, file string, r doc.Run) {
+	return yamlKind(doc.RunCodec, func(d *finding, file string, r doc.Run) {
 		d.carries(file, path.Base(path.Dir(file)), r.ID)
 		d.within(file, projectOf(file), r.ProjectID)
 		d.namesAgent("agent_id", r.AgentID)
@@ -37,18 +37,18 @@ func runKind() kind {
 }
 
 func contextPackKind() kind {
-	return yamlKind(doc.ContextPackCodec, func(d *verdict, file string, p doc.ContextPack) { d.carries(file, path.Base(path.Dir(file)), p.ID) })
+	return yamlKind(doc.ContextPackCodec, func(d *finding, file string, p doc.ContextPack) { d.carries(file, path.Base(path.Dir(file)), p.ID) })
 }
 
 func sharePackKind() kind {
-	return yamlKind(doc.SharePackCodec, func(d *verdict, file string, p doc.SharePack) {
+	return yamlKind(doc.SharePackCodec, func(d *finding, file string, p doc.SharePack) {
 		d.carries(file, path.Base(path.Dir(file)), p.ID)
 		d.needs = bundled(p)
 	})
 }
 
 func taskKind() kind {
-	return recordKind(doc.TaskCodec, func(d *verdict, file string, t doc.Task) []string {
+	return recordKind(doc.TaskCodec, func(d *finding, file string, t doc.Task) []string {
 		d.carries(file, stem(file), t.ID)
 		d.within(file, projectOf(file), t.ProjectID)
 		d.namesAgent("assignee_agent_id", t.AssigneeAgentID)
@@ -61,14 +61,14 @@ func taskKind() kind {
 }
 
 func artifactKind() kind {
-	return typedKind(doc.ArtifactCodec, func(d *verdict, file string, head []byte, a doc.Artifact) ([]string, func()) {
+	return typedKind(doc.ArtifactCodec, func(d *finding, file string, head []byte, a doc.Artifact) ([]string, func()) {
 		d.carries(file, stem(file), a.ID)
 		return doc.Headings(a.Type), func() { d.ofType(a.Type, file, head) }
 	})
 }
 
 // ofType holds an artifact to the rules of its type.
-func (d *verdict) ofType(artifactType, file string, head []byte) {
+func (d *finding) ofType(artifactType, file string, head []byte) {
 	switch artifactType {
 	case "memory_delta":
 		delta, misfits := typed(doc.MemoryDeltaCodec, head)
@@ -89,22 +89,22 @@ func (d *verdict) ofType(artifactType, file string, head []byte) {
 }
 
 func helpRequestKind() kind {
-	return recordKind(doc.HelpRequestCodec, func(d *verdict, file string, h doc.HelpRequest) []string {
+	return recordKind(doc.HelpRequestCodec, func(d *finding, file string, h doc.HelpRequest) []string {
 		d.carries(file, stem(file), h.ID)
 		return []string{"## Question", "## Response"}
 	})
 }
 
 func reviewKind() kind {
-	return yamlKind(doc.ReviewCodec, func(d *verdict, file string, r doc.Review) { d.carries(file, stem(file), r.ID) })
+	return yamlKind(doc.ReviewCodec, func(d *finding, file string, r doc.Review) { d.carries(file, stem(file), r.ID) })
 }
 
 func sessionKind() kind {
-	return lenient(yamlKind(doc.SessionCodec, func(d *verdict, file string, s doc.Session) { d.carries(file, stem(file), EncodeRef(s.Ref)) }))
+	return lenient(yamlKind(doc.SessionCodec, func(d *finding, file string, s doc.Session) { d.carries(file, stem(file), EncodeRef(s.Ref)) }))
 }
 
 func conversationKind(id, project string) kind {
-	return lenient(yamlKind(doc.ConversationCodec, func(d *verdict, file string, c doc.Conversation) {
+	return lenient(yamlKind(doc.ConversationCodec, func(d *finding, file string, c doc.Conversation) {
 		d.carries(file, id, c.ID)
 		switch {
 		case project == "" && c.Scope != "workspace":

@@ -24,7 +24,7 @@ func newListings() *listings {
 // listed gives the entries of a directory, sorted by name; they may be shared and
 // are not to be changed. What was remembered counts while see tells the same
 // version. With an error come the entries that could be read.
-func (l *listings) listed(fsys durable.FS, see sight, dir string, now func() time.Time) ([]durable.Entry, error) {
+func (l *listings) listed(fsys durable.FS, see statFunc, dir string, now func() time.Time) ([]durable.Entry, error) {
 	if version, mode, err := see(dir); err == nil && mode.IsDir() {
 		if entries, ok := l.get(dir, version); ok {
 			return entries, nil

@@ -60,7 +60,7 @@ const (
 )
 
 func validate(fsys durable.FS, known *memory, how depth) Findings {
-	v := &validator{fs: fsys, see: afar(fsys), memory: known, depth: how}
+	v := &validator{fs: fsys, see: statAt(fsys), memory: known, depth: how}
 	v.workspace()
 	return v.findings
 }
@@ -81,7 +81,7 @@ func nothingThere() Findings {
 // for one goroutine.
 type validator struct {
 	fs       durable.FS
-	see      sight
+	see      statFunc
 	memory   *memory
 	depth    depth
 	known    *membership
@@ -113,7 +113,7 @@ func (v *validator) each(of partOf, look func(part *validator, name string)) {
 	if len(of.entries) == 0 {
 		return
 	}
-	from, done := nearby(v.fs, of.dir)
+	from, done := statEntries(v.fs, of.dir)
 	defer done()
 	parts := make([]validator, len(of.entries))
 	workers := min(runtime.GOMAXPROCS(0), len(parts))

@@ -310,7 +310,7 @@ func TestKeptVerdicts(t *testing.T) {
 			t.Fatal(err)
 		}
 		// What is kept must be old enough; the time of a change cannot be set.
-		w.verdicts = newVersions[verdict](nil)
+		w.verdicts = newVersions[finding](nil)
 		later := w.memory()
 		later.now = func() time.Time { return time.Now().Add(time.Minute) }
 		if found := validate(w.FS, later, thorough); len(found.Issues)+len(found.Warnings) > 0 {

@@ -228,7 +228,7 @@ func (v *validator) inFolder(dir, name string, k kind) {
 	}
 }
 
-func ignored[T any](*verdict, string, T) {}
+func ignored[T any](*finding, string, T) {}
 
 // typed reads the head of an artifact again, as another type. What does not fit
 // is one finding.

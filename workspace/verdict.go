@@ -15,8 +15,8 @@ import (
 	"ac/internal/yamldoc"
 )
 
-// verdict is what was found in one document, and what has to hold around it.
-type verdict struct {
+// finding is what was found in one document, and what has to hold around it.
+type finding struct {
 	issues, warnings []Issue
 	names            []naming
 	needs            []string // files that the document says are there
@@ -30,7 +30,7 @@ type naming struct {
 
 // kind is how a type of document is looked at.
 type kind struct {
-	judge func(file string, text []byte) verdict
+	judge func(file string, text []byte) finding
 	// unreadable is the code for a file that cannot be read.
 	unreadable string
 	// lenient makes warnings of all issues: the workspace is valid without it.
@@ -39,8 +39,8 @@ type kind struct {
 }
 
 // yamlKind is a document that is YAML as a whole.
-func yamlKind[T any](codec yamldoc.Codec[T], then func(d *verdict, file string, document T)) kind {
-	return kind{unreadable: "parse_error", limit: yamldoc.MaxBytes, judge: func(file string, text []byte) (d verdict) {
+func yamlKind[T any](codec yamldoc.Codec[T], then func(d *finding, file string, document T)) kind {
+	return kind{unreadable: "parse_error", limit: yamldoc.MaxBytes, judge: func(file string, text []byte) (d finding) {
 		document, err := codec.Decode(text)
 		misfit, ok := errors.AsType[*yamldoc.SchemaError](err)
 		switch {
@@ -57,16 +57,16 @@ func yamlKind[T any](codec yamldoc.Codec[T], then func(d *verdict, file string, 
 
 // recordKind is a markdown record with front matter. then gives the headings
 // that its body must have.
-func recordKind[T any](codec yamldoc.Codec[T], then func(d *verdict, file string, document T) (headings []string)) kind {
-	return typedKind(codec, func(d *verdict, file string, _ []byte, document T) ([]string, func()) {
+func recordKind[T any](codec yamldoc.Codec[T], then func(d *finding, file string, document T) (headings []string)) kind {
+	return typedKind(codec, func(d *finding, file string, _ []byte, document T) ([]string, func()) {
 		return then(d, file, document), nil
 	})
 }
 
 // typedKind is recordKind for records that are of a type with rules of its own.
 // These are looked at, where there are any, once all else fits.
-func typedKind[T any](codec yamldoc.Codec[T], then func(d *verdict, file string, head []byte, document T) (headings []string, own func())) kind {
-	return kind{unreadable: "read_error", limit: yamldoc.MaxBytes, judge: func(file string, text []byte) (d verdict) {
+func typedKind[T any](codec yamldoc.Codec[T], then func(d *finding, file string, head []byte, document T) (headings []string, own func())) kind {
+	return kind{unreadable: "read_error", limit: yamldoc.MaxBytes, judge: func(file string, text []byte) (d finding) {
 		head, body, err := frontmatter.Split(text)
 		if err != nil {
 			d.issue("frontmatter", file, err.Error())
@@ -100,38 +100,38 @@ func lenient(k kind) kind {
 	return k
 }
 
-func (d *verdict) issue(code, file, why string) {
+func (d *finding) issue(code, file, why string) {
 	d.issues = append(d.issues, Issue{Code: code, Message: file + ": " + why, Path: file})
 }
 
-func (d *verdict) warn(code, file, why string) {
+func (d *finding) warn(code, file, why string) {
 	d.warnings = append(d.warnings, Issue{Code: code, Message: file + ": " + why, Path: file})
 }
 
-func (d *verdict) misfits(code, file string, issues []fault.Issue) {
+func (d *finding) misfits(code, file string, issues []fault.Issue) {
 	for _, misfit := range issues {
 		d.issue(code, file, misfit.Field()+": "+misfit.Message)
 	}
 }
 
 // carries holds a document to the id that its place names.
-func (d *verdict) carries(file, want, got string) {
+func (d *finding) carries(file, want, got string) {
 	if want != got {
 		d.warn("id_mismatch", file, "carries the id "+got+" instead of "+want)
 	}
 }
 
 // within holds a document to the project in whose folder it lies.
-func (d *verdict) within(file, want, got string) {
+func (d *finding) within(file, want, got string) {
 	if want != got {
 		d.warn("id_mismatch", file, "carries the project_id "+got+" but lies in "+want)
 	}
 }
 
-func (d *verdict) namesAgent(field, id string) { d.naming(naming{field: field, id: id}) }
-func (d *verdict) namesTeam(field, id string)  { d.naming(naming{field: field, id: id, team: true}) }
+func (d *finding) namesAgent(field, id string) { d.naming(naming{field: field, id: id}) }
+func (d *finding) namesTeam(field, id string)  { d.naming(naming{field: field, id: id, team: true}) }
 
-func (d *verdict) naming(n naming) {
+func (d *finding) naming(n naming) {
 	if n.id != "" {
 		d.names = append(d.names, n)
 	}
@@ -179,13 +179,13 @@ func (v *validator) required(file string, k kind) bool {
 	return there
 }
 
-func (v *validator) judged(file string, k kind) (d verdict, there bool) {
+func (v *validator) judged(file string, k kind) (d finding, there bool) {
 	version, _, err := v.see(file)
 	if absent(err) {
 		return d, false
 	}
 	if err == nil {
-		if d, ok := v.memory.verdict(file, version); ok {
+		if d, ok := v.memory.finding(file, version); ok {
 			return d, true
 		}
 	}
@@ -206,27 +206,27 @@ func (v *validator) judged(file string, k kind) (d verdict, there bool) {
 // that tells what may be kept. A nil one keeps nothing.
 type memory struct {
 	fs   durable.FS
-	docs *versions[verdict]
+	docs *versions[finding]
 	dirs *listings
 	now  func() time.Time
 }
 
 func (w *Workspace) memory() *memory { return &memory{w.FS, w.verdicts, w.listings, w.Env.Clock.Now} }
 
-func (m *memory) verdict(name string, version durable.Version) (verdict, bool) {
+func (m *memory) finding(name string, version durable.Version) (finding, bool) {
 	if m == nil {
-		return verdict{}, false
+		return finding{}, false
 	}
 	return m.docs.get(name, version)
 }
 
-func (m *memory) judged(name string, version durable.Version, d verdict) {
+func (m *memory) judged(name string, version durable.Version, d finding) {
 	if m != nil && version.Settled(m.fs, m.now()) {
 		m.docs.put(name, version, d)
 	}
 }
 
-func (m *memory) list(fsys durable.FS, see sight, dir string) ([]durable.Entry, error) {
+func (m *memory) list(fsys durable.FS, see statFunc, dir string) ([]durable.Entry, error) {
 	if m == nil {
 		_, entries, err := readListing(fsys, dir)
 		return entries, err

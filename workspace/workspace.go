@@ -65,7 +65,7 @@ type Workspace struct {
 	shared   *lock.Shared
 	docs     *versions[any]
 	listings *listings
-	verdicts *versions[verdict]
+	verdicts *versions[finding]
 	appended func(log string)
 	logs     openLogs
 	gaveUp   atomic.Int64 // when the write lock was last given up, 0 once it was had
@@ -104,7 +104,7 @@ func newWorkspace(env Env, dir string, fsys durable.FS) *Workspace {
 		Events: events.Source{Clock: env.Clock, NewID: env.IDs.New},
 		namer:  durable.Namer{PID: env.PID, UnixMS: func() int64 { return env.Clock.Now().UnixMilli() }, Random: env.IDs.Hex},
 		write:  lock.NewMutex(fsys, writeKernelLock),
-		docs:   newVersions[any](nil), listings: newListings(), verdicts: newVersions[verdict](nil),
+		docs:   newVersions[any](nil), listings: newListings(), verdicts: newVersions[finding](nil),
 	}
 	w.shared = &lock.Shared{
 		FS: fsys, Name: writeLockFile, PID: env.PID, Host: env.Host, Clock: env.Clock,

@@ -108,7 +108,7 @@ type app struct {
 // run executes one command line.
 func (a *app) run(ctx context.Context, args []string) int {
 	root := newRoot(a)
-	args, err := spread(root, args)
+	args, err := expandMulti(root, args)
 	if err != nil {
 		a.fail("", err)
 		return exitFailure
@@ -124,7 +124,7 @@ func (a *app) run(ctx context.Context, args []string) int {
 	}
 	cmd, err := root.ExecuteContextC(ctx)
 	if err == nil {
-		err = a.unwritten()
+		err = a.stdoutErr()
 	}
 	if code, ok := errors.AsType[exitError](err); ok {
 		return code.code

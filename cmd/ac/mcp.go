@@ -54,7 +54,7 @@ func fileTools(files *filetools.Dirs) []rpc.Tool {
 // it at once: it leaves nothing behind.
 func (a *app) serveTools(ctx context.Context, tools []rpc.Tool) error {
 	surviveReaders()
-	err := rpc.Toolbox{Version: buildVersion(), Tools: tools}.Serve(ctx, a.stdin, a.heedless())
+	err := rpc.Toolbox{Version: buildVersion(), Tools: tools}.Serve(ctx, a.stdin, a.rawStdout())
 	if errors.Is(err, syscall.EPIPE) {
 		return nil // the agent is gone
 	}

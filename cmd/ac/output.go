@@ -31,16 +31,16 @@ func (o *output) Fd() uintptr { return o.file.Fd() }
 // descriptor is what a terminal has.
 type descriptor interface{ Fd() uintptr }
 
-// heedless is standard output for those who go on when nobody reads it.
-func (a *app) heedless() io.Writer {
+// rawStdout is standard output for those who go on when nobody reads it.
+func (a *app) rawStdout() io.Writer {
 	if out, ok := a.stdout.(*output); ok {
 		return out.file
 	}
 	return a.stdout
 }
 
-// unwritten is why standard output did not take what was printed, if so.
-func (a *app) unwritten() error {
+// stdoutErr is why standard output did not take what was printed, if so.
+func (a *app) stdoutErr() error {
 	if out, ok := a.stdout.(*output); ok && out.failed != nil {
 		return fmt.Errorf("standard output: %w", out.failed)
 	}

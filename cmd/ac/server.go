@@ -72,7 +72,7 @@ func (a *app) serve(ctx context.Context, opts rpc.Options) error {
 		}
 	}()
 	stderr := rpc.NewLossy(a.stderr)
-	opts.In, opts.Out, opts.Log, opts.Env = a.stdin, a.heedless(), slog.New(slog.NewTextHandler(stderr, nil)), workspace.SystemEnv()
+	opts.In, opts.Out, opts.Log, opts.Env = a.stdin, a.rawStdout(), slog.New(slog.NewTextHandler(stderr, nil)), workspace.SystemEnv()
 	opts.Executable, opts.Version, opts.Stderr = a.executable, buildVersion(), stderr
 	err := rpc.Serve(ctx, opts)
 	cancel()

@@ -43,10 +43,10 @@ func commandLineVar(cmd *cobra.Command, into *[]string, name, usage string) {
 	cmd.Flags().Var(values{into, true}, name, usage)
 }
 
-// spread writes an option for each of the values that follow one, which is how
+// expandMulti writes an option for each of the values that follow one, which is how
 // the parser wants them, and refuses what the parser would take: a flag with a
 // value.
-func spread(root *cobra.Command, given []string) ([]string, error) {
+func expandMulti(root *cobra.Command, given []string) ([]string, error) {
 	cmd, _, err := root.Find(given)
 	if err != nil {
 		return given, nil //nolint:nilerr // the parser tells of it

@@ -44,7 +44,7 @@ func TestValues(t *testing.T) {
 		cmd.Flags().StringVar(&title, "title", "", "")
 		cmd.Flags().BoolVar(&flag, "flag", false, "")
 		root.AddCommand(cmd)
-		args, err := spread(root, append([]string{"do"}, c.given...))
+		args, err := expandMulti(root, append([]string{"do"}, c.given...))
 		if root.SetArgs(args); err == nil {
 			err = root.Execute()
 		}

@@ -109,6 +109,6 @@ func (a *app) serveWeb(ctx context.Context, options web.Options) error {
 		return err
 	}
 	// Who started it may not read what it says.
-	_, _ = fmt.Fprintf(a.heedless(), "AgentCompany Manager Web: %s\nStop it with Ctrl+C.\n", server.URL())
+	_, _ = fmt.Fprintf(a.rawStdout(), "AgentCompany Manager Web: %s\nStop it with Ctrl+C.\n", server.URL())
 	return server.Serve(ctx)
 }

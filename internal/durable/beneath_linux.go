@@ -18,15 +18,15 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// beneath is the quick way into a root. Its methods may be called side by side.
-type beneath struct {
+// openat2Root is the quick way into a root. Its methods may be called side by side.
+type openat2Root struct {
 	dir    *os.File
 	conn   syscall.RawConn
 	absent atomic.Bool // the kernel, or who guards it, has no such call
 }
 
-// openBeneath prepares the quick way into a root; nil where there is none.
-func openBeneath(root *os.Root) *beneath {
+// openOpenat2 prepares the quick way into a root; nil where there is none.
+func openOpenat2(root *os.Root) *openat2Root {
 	dir, err := root.Open(".")
 	if err != nil {
 		return nil
@@ -36,10 +36,10 @@ func openBeneath(root *os.Root) *beneath {
 		_ = dir.Close() // only looked at
 		return nil
 	}
-	return &beneath{dir: dir, conn: conn}
+	return &openat2Root{dir: dir, conn: conn}
 }
 
-func (b *beneath) close() error {
+func (b *openat2Root) close() error {
 	if b == nil {
 		return nil
 	}
@@ -50,7 +50,7 @@ func (b *beneath) close() error {
 var errWalk = errors.New("not answered by the kernel")
 
 // open opens a name. Missing ones are ENOENT; every other failure is errWalk.
-func (b *beneath) open(name string, flag int, perm fs.FileMode) (fd int, err error) {
+func (b *openat2Root) open(name string, flag int, perm fs.FileMode) (fd int, err error) {
 	if b == nil || b.absent.Load() || !fs.ValidPath(name) || perm&^fs.ModePerm != 0 {
 		return -1, errWalk
 	}
@@ -79,7 +79,7 @@ func (b *beneath) open(name string, flag int, perm fs.FileMode) (fd int, err err
 }
 
 // looked opens a name, hands the descriptor out for one use, and closes it.
-func (b *beneath) looked(name string, flag int, use func(fd int) error) error {
+func (b *openat2Root) looked(name string, flag int, use func(fd int) error) error {
 	fd, err := b.open(name, flag, 0)
 	if err != nil {
 		return err
@@ -94,7 +94,7 @@ func (b *beneath) looked(name string, flag int, use func(fd int) error) error {
 }
 
 // stat describes a name.
-func (b *beneath) stat(name string, follow bool) (fs.FileInfo, error) {
+func (b *openat2Root) stat(name string, follow bool) (fs.FileInfo, error) {
 	flag := unix.O_PATH
 	if !follow {
 		flag |= unix.O_NOFOLLOW
@@ -121,7 +121,7 @@ func regular(fd int, st *syscall.Stat_t) error {
 }
 
 // openFile opens a regular file.
-func (b *beneath) openFile(name string, flag int, perm fs.FileMode) (*os.File, error) {
+func (b *openat2Root) openFile(name string, flag int, perm fs.FileMode) (*os.File, error) {
 	fd, err := b.open(name, flag|nonblock, perm)
 	if err != nil {
 		return nil, err
@@ -134,7 +134,7 @@ func (b *beneath) openFile(name string, flag int, perm fs.FileMode) (*os.File, e
 
 // readFile reads a whole regular file, and tells what it was when its reading
 // began.
-func (b *beneath) readFile(name string, limit int64) ([]byte, fs.FileInfo, error) {
+func (b *openat2Root) readFile(name string, limit int64) ([]byte, fs.FileInfo, error) {
 	fd, err := b.open(name, os.O_RDONLY|nonblock, 0)
 	if err != nil {
 		return nil, nil, err
@@ -164,7 +164,7 @@ func (d descriptor) Read(b []byte) (n int, err error) {
 }
 
 // names lists a directory.
-func (b *beneath) names(name string) ([]string, error) {
+func (b *openat2Root) names(name string) ([]string, error) {
 	dir, err := b.openDir(name)
 	if err != nil {
 		return nil, err
@@ -174,7 +174,7 @@ func (b *beneath) names(name string) ([]string, error) {
 }
 
 // openDir opens a directory.
-func (b *beneath) openDir(name string) (*os.File, error) {
+func (b *openat2Root) openDir(name string) (*os.File, error) {
 	fd, err := b.open(name, unix.O_DIRECTORY, 0)
 	if err != nil {
 		return nil, err
@@ -183,13 +183,13 @@ func (b *beneath) openDir(name string) (*os.File, error) {
 }
 
 // syncDir makes the names in a directory durable.
-func (b *beneath) syncDir(name string) error {
+func (b *openat2Root) syncDir(name string) error {
 	return b.looked(name, unix.O_DIRECTORY, func(fd int) error { return kindly(unix.Fsync(fd)) })
 }
 
 // above hands out the directory of a name for one call on its last part. One
 // that cannot be had is errWalk.
-func (b *beneath) above(name string, call func(dir int, base string) error) error {
+func (b *openat2Root) above(name string, call func(dir int, base string) error) error {
 	if name == "." || !fs.ValidPath(name) {
 		return errWalk
 	}
@@ -206,7 +206,7 @@ func (b *beneath) above(name string, call func(dir int, base string) error) erro
 	return err
 }
 
-func (b *beneath) mkdir(name string, perm fs.FileMode) error {
+func (b *openat2Root) mkdir(name string, perm fs.FileMode) error {
 	if perm&^fs.ModePerm != 0 {
 		return errWalk
 	}
@@ -214,7 +214,7 @@ func (b *beneath) mkdir(name string, perm fs.FileMode) error {
 }
 
 // unlink removes a name that is no directory. Whatever fails is errWalk.
-func (b *beneath) unlink(name string) error {
+func (b *openat2Root) unlink(name string) error {
 	err := b.above(name, func(dir int, base string) error { return unix.Unlinkat(dir, base, 0) })
 	if err != nil && err != unix.ENOENT { //nolint:errorlint // a bare errno
 		return errWalk
@@ -224,7 +224,7 @@ func (b *beneath) unlink(name string) error {
 
 // rename leaves names that are directories already to os.Root, which does not
 // replace them.
-func (b *beneath) rename(from, to string) error {
+func (b *openat2Root) rename(from, to string) error {
 	return b.both(from, to, func(fromDir int, from string, toDir int, to string) error {
 		var st unix.Stat_t
 		if err := unix.Fstatat(toDir, to, &st, unix.AT_SYMLINK_NOFOLLOW); err == nil && st.Mode&unix.S_IFMT == unix.S_IFDIR {
@@ -234,14 +234,14 @@ func (b *beneath) rename(from, to string) error {
 	})
 }
 
-func (b *beneath) link(from, to string) error {
+func (b *openat2Root) link(from, to string) error {
 	return b.both(from, to, func(fromDir int, from string, toDir int, to string) error {
 		return unix.Linkat(fromDir, from, toDir, to, 0)
 	})
 }
 
 // both hands out the directories of two names for one call on their last parts.
-func (b *beneath) both(from, to string, call func(fromDir int, from string, toDir int, to string) error) error {
+func (b *openat2Root) both(from, to string, call func(fromDir int, from string, toDir int, to string) error) error {
 	if to == "." || !fs.ValidPath(to) {
 		return errWalk
 	}

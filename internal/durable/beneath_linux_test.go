@@ -17,13 +17,13 @@ import (
 
 // pair is one directory reached both ways: as the kernel walks, and name by
 // name.
-type pair struct{ quick, slow *Root }
+type pair struct{ openat2, slow *Root }
 
 func openPair(tb interface {
 	Fatal(...any)
 	Cleanup(func())
 }, dir string) pair {
-	quick, err := OpenRoot(dir)
+	openat2, err := OpenRoot(dir)
 	if err != nil {
 		tb.Fatal(err)
 	}
@@ -31,13 +31,13 @@ func openPair(tb interface {
 	if err != nil {
 		tb.Fatal(err)
 	}
-	slow.quick.absent.Store(true)
+	slow.openat2.absent.Store(true)
 	tb.Cleanup(func() {
-		if err := errors.Join(quick.Close(), slow.Close()); err != nil {
+		if err := errors.Join(openat2.Close(), slow.Close()); err != nil {
 			tb.Fatal(err)
 		}
 	})
-	return pair{quick, slow}
+	return pair{openat2, slow}
 }
 
 // hasKernelWalk reports whether this kernel answers at all.
@@ -169,11 +169,11 @@ func TestKernelWalk(t *testing.T) {
 		p := openPair(t, root)
 		for range 6 {
 			at := target.Draw(t, "asked")
-			quick, slow := answers(p.quick, at), answers(p.slow, at)
-			if !slices.EqualFunc(quick, slow, alike) {
-				t.Fatalf("%q:\nkernel  %q\nos.Root %q", at, quick, slow)
+			openat2, slow := answers(p.openat2, at), answers(p.slow, at)
+			if !slices.EqualFunc(openat2, slow, alike) {
+				t.Fatalf("%q:\nkernel  %q\nos.Root %q", at, openat2, slow)
 			}
-			if strings.Contains(strings.Join(quick, "\n"), "read: secret") {
+			if strings.Contains(strings.Join(openat2, "\n"), "read: secret") {
 				t.Fatalf("%q left the root", at)
 			}
 		}
@@ -182,8 +182,8 @@ func TestKernelWalk(t *testing.T) {
 
 // alike compares two answers. os.Root follows fewer links than the kernel before it
 // gives up.
-func alike(quick, slow string) bool {
-	return quick == slow || strings.HasSuffix(slow, unix.ELOOP.Error())
+func alike(openat2, slow string) bool {
+	return openat2 == slow || strings.HasSuffix(slow, unix.ELOOP.Error())
 }
 
 // linksOn tells whether a name goes through a link.
@@ -231,12 +231,12 @@ func TestKernelWrites(t *testing.T) {
 		}
 		return told
 	}
-	quick := run(func(p pair) *Root { return p.quick })
+	openat2 := run(func(p pair) *Root { return p.openat2 })
 	slow := run(func(p pair) *Root { return p.slow })
-	if !slices.Equal(quick, slow) {
-		t.Errorf("kernel  %q\nos.Root %q", quick, slow)
+	if !slices.Equal(openat2, slow) {
+		t.Errorf("kernel  %q\nos.Root %q", openat2, slow)
 	}
-	if !slices.Contains(quick, "/out/kept") {
+	if !slices.Contains(openat2, "/out/kept") {
 		t.Error("something outside was touched")
 	}
 }

@@ -10,30 +10,30 @@ import (
 	"os"
 )
 
-type beneath struct{}
+type openat2Root struct{}
 
 var errWalk = errors.New("not answered by the kernel")
 
-func openBeneath(*os.Root) *beneath { return nil }
+func openOpenat2(*os.Root) *openat2Root { return nil }
 
-func (*beneath) close() error { return nil }
+func (*openat2Root) close() error { return nil }
 
-func (*beneath) openFile(string, int, fs.FileMode) (*os.File, error) { return nil, errWalk }
+func (*openat2Root) openFile(string, int, fs.FileMode) (*os.File, error) { return nil, errWalk }
 
-func (*beneath) readFile(string, int64) ([]byte, fs.FileInfo, error) { return nil, nil, errWalk }
+func (*openat2Root) readFile(string, int64) ([]byte, fs.FileInfo, error) { return nil, nil, errWalk }
 
-func (*beneath) openDir(string) (*os.File, error) { return nil, errWalk }
+func (*openat2Root) openDir(string) (*os.File, error) { return nil, errWalk }
 
-func (*beneath) names(string) ([]string, error) { return nil, errWalk }
+func (*openat2Root) names(string) ([]string, error) { return nil, errWalk }
 
-func (*beneath) stat(string, bool) (fs.FileInfo, error) { return nil, errWalk }
+func (*openat2Root) stat(string, bool) (fs.FileInfo, error) { return nil, errWalk }
 
-func (*beneath) syncDir(string) error { return errWalk }
+func (*openat2Root) syncDir(string) error { return errWalk }
 
-func (*beneath) mkdir(string, fs.FileMode) error { return errWalk }
+func (*openat2Root) mkdir(string, fs.FileMode) error { return errWalk }
 
-func (*beneath) unlink(string) error { return errWalk }
+func (*openat2Root) unlink(string) error { return errWalk }
 
-func (*beneath) rename(string, string) error { return errWalk }
+func (*openat2Root) rename(string, string) error { return errWalk }
 
-func (*beneath) link(string, string) error { return errWalk }
+func (*openat2Root) link(string, string) error { return errWalk }

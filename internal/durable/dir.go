@@ -30,12 +30,12 @@ func OpenDir(fsys FS, name string) (*Dir, error) {
 	if !ok || !relativeCalls {
 		return subByName(fsys, name)
 	}
-	quick, err := root.quick.openDir(name)
+	openat2, err := root.openat2.openDir(name)
 	if ok, err := asked("openat", name, err); ok {
 		if err != nil {
 			return nil, err
 		}
-		return &Dir{fsys: fsys, name: name, file: quick}, nil
+		return &Dir{fsys: fsys, name: name, file: openat2}, nil
 	}
 	file, err := root.openDir(name)
 	if err != nil {

@@ -68,9 +68,9 @@ type FS interface {
 // Root is the FS of a directory on this machine, confined by os.Root, or by the
 // kernel where it does the same at once.
 type Root struct {
-	root  *os.Root
-	quick *beneath
-	path  string
+	root    *os.Root
+	openat2 *openat2Root
+	path    string
 	// device is that of the directory, tick that of its file system.
 	device uint64
 	tick   time.Duration
@@ -87,7 +87,7 @@ func OpenRoot(dir string) (*Root, error) {
 	if err != nil {
 		return nil, err
 	}
-	r := &Root{root: root, quick: openBeneath(root), path: dir, tick: Coarse}
+	r := &Root{root: root, openat2: openOpenat2(root), path: dir, tick: Coarse}
 	if self, err := root.Open("."); err == nil {
 		if st, err := self.Stat(); err == nil {
 			r.device, r.tick = IdentityOf(st).Device, tickOf(self)
@@ -109,7 +109,7 @@ func (r *Root) Tick(device uint64) time.Duration {
 func (r *Root) Path() string { return r.path }
 
 // Close releases the directory.
-func (r *Root) Close() error { return errors.Join(r.quick.close(), r.root.Close()) }
+func (r *Root) Close() error { return errors.Join(r.openat2.close(), r.root.Close()) }
 
 // asked reports whether the quick way gave an answer, and that as an error of
 // an operation on a name.
@@ -126,12 +126,12 @@ func asked(op, name string, err error) (bool, error) {
 // OpenFile opens a regular file; anything else is an error. The parent must
 // exist.
 func (r *Root) OpenFile(name string, flag int, perm fs.FileMode) (File, error) {
-	quick, err := r.quick.openFile(name, flag, perm)
+	openat2, err := r.openat2.openFile(name, flag, perm)
 	if ok, err := asked("openat", name, err); ok {
 		if err != nil {
 			return nil, err
 		}
-		return osFile{quick}, nil
+		return osFile{openat2}, nil
 	}
 	f, err := r.root.OpenFile(filepath.FromSlash(name), flag|nonblock, perm)
 	if err != nil {
@@ -152,7 +152,7 @@ var ErrIrregular = errors.New("not a regular file")
 
 // Mkdir makes one directory.
 func (r *Root) Mkdir(name string, perm fs.FileMode) error {
-	if ok, err := asked("mkdirat", name, r.quick.mkdir(name, perm)); ok {
+	if ok, err := asked("mkdirat", name, r.openat2.mkdir(name, perm)); ok {
 		return err
 	}
 	return r.root.Mkdir(filepath.FromSlash(name), perm)
@@ -160,7 +160,7 @@ func (r *Root) Mkdir(name string, perm fs.FileMode) error {
 
 // Rename renames within the root, replacing a file at the new name.
 func (r *Root) Rename(from, to string) error {
-	if err := r.quick.rename(from, to); err != errWalk { //nolint:errorlint // told apart by identity
+	if err := r.openat2.rename(from, to); err != errWalk { //nolint:errorlint // told apart by identity
 		return linkError("renameat", from, to, err)
 	}
 	return r.root.Rename(filepath.FromSlash(from), filepath.FromSlash(to))
@@ -168,7 +168,7 @@ func (r *Root) Rename(from, to string) error {
 
 // Link gives a file a second name within the root.
 func (r *Root) Link(from, to string) error {
-	if err := r.quick.link(from, to); err != errWalk { //nolint:errorlint // told apart by identity
+	if err := r.openat2.link(from, to); err != errWalk { //nolint:errorlint // told apart by identity
 		return linkError("linkat", from, to, err)
 	}
 	return r.root.Link(filepath.FromSlash(from), filepath.FromSlash(to))
@@ -183,7 +183,7 @@ func linkError(op, from, to string, err error) error {
 
 // Remove removes a file or an empty directory.
 func (r *Root) Remove(name string) error {
-	if ok, err := asked("unlinkat", name, r.quick.unlink(name)); ok {
+	if ok, err := asked("unlinkat", name, r.openat2.unlink(name)); ok {
 		return err
 	}
 	return r.root.Remove(filepath.FromSlash(name))
@@ -241,7 +241,7 @@ func (r *Root) Readlink(name string) (string, error) {
 
 // Lstat describes a name without following it when it is a symlink.
 func (r *Root) Lstat(name string) (fs.FileInfo, error) {
-	st, err := r.quick.stat(name, false)
+	st, err := r.openat2.stat(name, false)
 	if ok, err := asked("statat", name, err); ok {
 		return st, err
 	}
@@ -250,7 +250,7 @@ func (r *Root) Lstat(name string) (fs.FileInfo, error) {
 
 // Stat describes what a name leads to.
 func (r *Root) Stat(name string) (fs.FileInfo, error) {
-	st, err := r.quick.stat(name, true)
+	st, err := r.openat2.stat(name, true)
 	if ok, err := asked("statat", name, err); ok {
 		return st, err
 	}
@@ -262,7 +262,7 @@ func (r *Root) Stat(name string) (fs.FileInfo, error) {
 // os.Root the library looks at every entry.
 func (r *Root) ReadDir(name string) ([]fs.DirEntry, error) {
 	name = path.Clean(name)
-	d, err := r.quick.openDir(name)
+	d, err := r.openat2.openDir(name)
 	if ok, err := asked("openat", name, err); !ok {
 		if d, err = r.openDir(name); err != nil {
 			return nil, err
@@ -297,7 +297,7 @@ func (r *Root) openDir(name string) (*os.File, error) {
 // ReadNames lists a directory, sorted, without looking at what is in it. It is
 // several times cheaper than ReadDir.
 func (r *Root) ReadNames(name string) ([]string, error) {
-	names, err := r.quick.names(path.Clean(name))
+	names, err := r.openat2.names(path.Clean(name))
 	if ok, err := asked("openat", name, err); ok {
 		slices.Sort(names)
 		return names, err
@@ -314,7 +314,7 @@ func (r *Root) ReadNames(name string) ([]string, error) {
 // SyncDir makes the names in a directory durable. File systems that cannot do
 // it are taken at their word.
 func (r *Root) SyncDir(name string) error {
-	if ok, err := asked("sync", name, r.quick.syncDir(name)); ok {
+	if ok, err := asked("sync", name, r.openat2.syncDir(name)); ok {
 		return err
 	}
 	d, err := r.openDir(name)

@@ -20,7 +20,7 @@ func ReadFile(fsys FS, name string, limit int64) ([]byte, error) {
 // began.
 func ReadFileInfo(fsys FS, name string, limit int64) ([]byte, fs.FileInfo, error) {
 	if root, ok := fsys.(*Root); ok {
-		content, st, err := root.quick.readFile(name, limit)
+		content, st, err := root.openat2.readFile(name, limit)
 		if ok, told := asked("open", name, err); ok {
 			if st != nil { // the errors of reading name their file
 				told = err

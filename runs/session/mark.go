@@ -35,11 +35,11 @@ func marked(environ []string, record doc.Session) []string {
 	return append(environ, markOf(record))
 }
 
-// bereaved cleans up behind the dead supervisor of a session of ours: nothing of
+// cleanUpAfterSupervisor cleans up behind the dead supervisor of a session of ours: nothing of
 // its provider lives on, whatever became of the guard. A supervisor that stays
 // alive is the one of another copy of this workspace, and keeps what it has; one
 // that dies lets go of its locks a moment before it is gone.
-func bereaved(record doc.Session) (left []int) {
+func cleanUpAfterSupervisor(record doc.Session) (left []int) {
 	if record.OwnerPID != nil {
 		owner := proc.Identity{PID: *record.OwnerPID, Start: record.OwnerStart}
 		for waited := time.Duration(0); owner.Alive(); waited += dyingPause {

@@ -72,7 +72,7 @@ func reconcile(ctx context.Context, w *workspace.Workspace, ref string) (doc.Ses
 		if why := unrecordedReason(record); why != "" {
 			reason = unrecordedNote + why
 		}
-		left = bereaved(record)
+		left = cleanUpAfterSupervisor(record)
 		if doc.Terminal(record.Status) {
 			return record, nil
 		}
