@@ -7,7 +7,7 @@ import (
 	"os"
 	"time"
 
-	"ac/internal/turn"
+	"ac/internal/inflight"
 	"ac/runs/provider"
 	"ac/workspace"
 )
@@ -19,7 +19,7 @@ func (c *Company) Adapters(ctx context.Context, _ Dir) ([]provider.Adapter, erro
 	if err != nil {
 		return nil, err
 	}
-	turn.Leave(ctx)
+	inflight.Leave(ctx)
 	return c.all.prober(w).Status(ctx, machine), nil
 }
 
@@ -32,7 +32,7 @@ const (
 )
 
 // prober asks programs in the background of this process.
-func (cs *Companies) prober(w *workspace.Workspace) provider.Prober {
+func (cs *Host) prober(w *workspace.Workspace) provider.Prober {
 	patience := patienceOnce
 	if cs.hub != nil {
 		patience = patienceStaying

@@ -54,7 +54,7 @@ func (c *Company) ReadArtifact(ctx context.Context, p ReadArtifactParams) (ReadA
 
 // NewArtifact writes the template of an artifact to a file, wherever that lies.
 // One that is there is replaced only with force.
-func (cs *Companies) NewArtifact(file string, spec governance.ArtifactSpec, force bool) error {
+func (cs *Host) NewArtifact(file string, spec governance.ArtifactSpec, force bool) error {
 	text, err := governance.Template(spec.Head(cs.env))
 	if err != nil {
 		return err

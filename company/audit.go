@@ -49,12 +49,12 @@ func (c *Company) VerifyAudit(ctx context.Context, p VerifyAuditParams) (audit.R
 
 // AuditKey is the public key that belongs to a private one, which is made when
 // the file is not there.
-func (cs *Companies) AuditKey(keyFile string) (string, error) {
+func (cs *Host) AuditKey(keyFile string) (string, error) {
 	key, err := cs.auditKey(keyFile)
 	return key.Public, err
 }
 
-func (cs *Companies) auditKey(file string) (key audit.Key, err error) {
+func (cs *Host) auditKey(file string) (key audit.Key, err error) {
 	if file == "" {
 		if file, err = audit.DefaultKeyFile(); err != nil {
 			return key, err
@@ -65,7 +65,7 @@ func (cs *Companies) auditKey(file string) (key audit.Key, err error) {
 
 // SealEvery seals every workspace that this process has opened, again and again,
 // until ctx ends. What goes wrong is told and tried again next time.
-func (cs *Companies) SealEvery(ctx context.Context, every time.Duration, keyFile string, told func(dir string, s audit.Sealed, err error)) {
+func (cs *Host) SealEvery(ctx context.Context, every time.Duration, keyFile string, told func(dir string, s audit.Sealed, err error)) {
 	ticker := time.NewTicker(every)
 	defer ticker.Stop()
 	for {
@@ -88,7 +88,7 @@ func (cs *Companies) SealEvery(ctx context.Context, every time.Duration, keyFile
 }
 
 // opened are the workspaces that requests named, by directory.
-func (cs *Companies) opened() (all []*workspace.Workspace) {
+func (cs *Host) opened() (all []*workspace.Workspace) {
 	cs.mu.Lock()
 	defer cs.mu.Unlock()
 	for _, o := range cs.open {

@@ -24,9 +24,9 @@ import (
 	"ac/workspace"
 )
 
-// Companies is the workspaces of a process, opened once each. It is safe for
+// Host is the workspaces of a process, opened once each. It is safe for
 // concurrent use.
-type Companies struct {
+type Host struct {
 	env      workspace.Env
 	launcher *session.Launcher
 	runners  *job.Starter
@@ -83,9 +83,9 @@ type Options struct {
 }
 
 // New makes the companies of a process.
-func New(opts Options) *Companies {
+func New(opts Options) *Host {
 	ctx, cancel := context.WithCancel(context.Background())
-	cs := &Companies{
+	cs := &Host{
 		ctx: ctx, cancel: cancel,
 		stderr: opts.Stderr, env: opts.Env, hub: opts.Hub, version: opts.Version, open: map[string]*opened{}, launching: map[launched][]*launching{},
 		loops: map[string]*heartbeat.Loop{}, sightings: map[string]*sighting{},
@@ -102,7 +102,7 @@ func New(opts Options) *Companies {
 
 // Close calls off what the worker does and releases all directories. No method
 // runs any more.
-func (cs *Companies) Close() error {
+func (cs *Host) Close() error {
 	cs.cancel()
 	cs.closeLoops()
 	cs.background.Wait()
@@ -120,7 +120,7 @@ func (cs *Companies) Close() error {
 }
 
 // indexOf is the index of an opened workspace.
-func (cs *Companies) indexOf(w *workspace.Workspace) *index.Index {
+func (cs *Host) indexOf(w *workspace.Workspace) *index.Index {
 	cs.mu.Lock()
 	defer cs.mu.Unlock()
 	for _, o := range cs.retired {
@@ -133,7 +133,7 @@ func (cs *Companies) indexOf(w *workspace.Workspace) *index.Index {
 
 // place is what a request names: as it spelled it, and the directory that this leads to.
 type place struct {
-	all   *Companies
+	all   *Host
 	given string
 	dir   string
 }
@@ -153,10 +153,10 @@ type Company struct {
 func (p place) folder() *Folder { return &Folder{p} }
 
 // In names a folder. Nothing is opened yet.
-func (cs *Companies) In(dir string) *Folder { return cs.At(dir, workspace.Canonical(dir)) }
+func (cs *Host) In(dir string) *Folder { return cs.At(dir, workspace.Canonical(dir)) }
 
 // At is In where the directory that dir leads to is known.
-func (cs *Companies) At(dir, at string) *Folder {
+func (cs *Host) At(dir, at string) *Folder {
 	return &Folder{place{all: cs, given: dir, dir: at}}
 }
 
@@ -189,7 +189,7 @@ func (c *Folder) workspace(ctx context.Context) (*workspace.Workspace, error) {
 	return w, err
 }
 
-func (cs *Companies) opening(dir string, id durable.Identity) (w *workspace.Workspace, fresh bool, err error) {
+func (cs *Host) opening(dir string, id durable.Identity) (w *workspace.Workspace, fresh bool, err error) {
 	cs.mu.Lock()
 	defer cs.mu.Unlock()
 	if o := cs.open[dir]; o != nil {

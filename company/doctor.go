@@ -8,7 +8,7 @@ import (
 
 	"ac/doctor"
 	"ac/index"
-	"ac/internal/turn"
+	"ac/internal/inflight"
 	"ac/workspace/doc"
 )
 
@@ -31,7 +31,7 @@ func (c *Folder) patient(ctx context.Context, asked index.Freshness) doctor.Pati
 // Doctor looks a folder over. It starts short probes and holds nobody up.
 func (c *Folder) Doctor(ctx context.Context, p DoctorParams) (doctor.Report, error) {
 	patient := c.patient(ctx, index.FreshnessOf(p.RebuildIndex, p.SyncIndex))
-	turn.Leave(ctx)
+	inflight.Leave(ctx)
 	return doctor.Examine(ctx, patient), nil
 }
 
@@ -64,7 +64,7 @@ type DiagnosticsParams struct {
 // Diagnostics makes a bundle that can be handed to somebody else.
 func (c *Folder) Diagnostics(ctx context.Context, p DiagnosticsParams) (doctor.Bundle, error) {
 	patient := c.patient(ctx, index.FreshnessOf(p.RebuildIndex, p.SyncIndex))
-	turn.Leave(ctx)
+	inflight.Leave(ctx)
 	return doctor.Diagnose(ctx, patient, doctor.Order{
 		OutDir: p.OutDir, Version: c.all.version, Environ: os.Environ(), Parts: c.parts(p),
 	})

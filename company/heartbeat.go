@@ -15,12 +15,12 @@ import (
 )
 
 // jobs is where this process gives jobs to workers.
-func (cs *Companies) jobs() heartbeat.Launcher {
+func (cs *Host) jobs() heartbeat.Launcher {
 	return heartbeat.Launcher{Starter: cs.runners, Launched: func(w *workspace.Workspace, project, id string) { cs.remember(w.Dir(), project, id) }}
 }
 
 // loop is the heartbeat of a workspace in this process, nil once that ends.
-func (cs *Companies) loop(dir string) *heartbeat.Loop {
+func (cs *Host) loop(dir string) *heartbeat.Loop {
 	cs.mu.Lock()
 	defer cs.mu.Unlock()
 	if cs.loops == nil {
@@ -44,7 +44,7 @@ func (cs *Companies) loop(dir string) *heartbeat.Loop {
 }
 
 // closeLoops ends all heartbeats; none begins any more.
-func (cs *Companies) closeLoops() {
+func (cs *Host) closeLoops() {
 	cs.mu.Lock()
 	loops := cs.loops
 	cs.loops = nil
@@ -69,7 +69,7 @@ const (
 // Observe notes that a request named a directory, or that something happened
 // there. In a process that stays, the heartbeat of a workspace ticks from then
 // on. It is cheap: what was looked at within the last second is not looked at.
-func (cs *Companies) Observe(dir string) {
+func (cs *Host) Observe(dir string) {
 	if cs.hub == nil || dir == "" {
 		return
 	}
@@ -95,7 +95,7 @@ func (cs *Companies) Observe(dir string) {
 	}
 }
 
-func (cs *Companies) sight(dir string, now int64) {
+func (cs *Host) sight(dir string, now int64) {
 	cs.mu.Lock()
 	defer cs.mu.Unlock()
 	if len(cs.sightings) >= maxSightings {

@@ -42,7 +42,7 @@ func (c *Company) SubmitJob(ctx context.Context, p SubmitJobParams) (SubmittedJo
 }
 
 // remember remembers a job whose runner this process started.
-func (cs *Companies) remember(dir, project, id string) {
+func (cs *Host) remember(dir, project, id string) {
 	cs.mu.Lock()
 	defer cs.mu.Unlock()
 	mine := submitted{dir, project, id}
@@ -148,7 +148,7 @@ func (c *Company) AwaitJob(ctx context.Context, p JobParams) (CollectedJob, erro
 
 // cancelSubmitted cancels the jobs that this process submitted and waits for their
 // ends.
-func (cs *Companies) cancelSubmitted(ctx context.Context) (err error) {
+func (cs *Host) cancelSubmitted(ctx context.Context) (err error) {
 	cs.mu.Lock()
 	jobs := slices.Clone(cs.submitted)
 	cs.mu.Unlock()

@@ -8,7 +8,7 @@ import (
 	"slices"
 
 	"ac/internal/fault"
-	"ac/internal/turn"
+	"ac/internal/inflight"
 	"ac/runs"
 	"ac/workspace"
 )
@@ -20,7 +20,7 @@ type launching struct {
 }
 
 // begin notes a launch until the function it gives is called with its outcome.
-func (cs *Companies) begin(l launched) (end func(error)) {
+func (cs *Host) begin(l launched) (end func(error)) {
 	mine := &launching{answered: make(chan struct{})}
 	cs.mu.Lock()
 	defer cs.mu.Unlock()
@@ -38,7 +38,7 @@ func (cs *Companies) begin(l launched) (end func(error)) {
 }
 
 // awaitLaunches waits for the launches under way of a session.
-func (cs *Companies) awaitLaunches(ctx context.Context, p SessionParams) error {
+func (cs *Host) awaitLaunches(ctx context.Context, p SessionParams) error {
 	dir := ""
 	if p.WorkspaceDir != "" {
 		dir = workspace.Canonical(p.WorkspaceDir)
@@ -54,7 +54,7 @@ func (cs *Companies) awaitLaunches(ctx context.Context, p SessionParams) error {
 	if len(pending) == 0 {
 		return nil
 	}
-	waiting, done, err := turn.Wait(ctx)
+	waiting, done, err := inflight.Wait(ctx)
 	if err != nil {
 		return err
 	}
@@ -73,7 +73,7 @@ func (cs *Companies) awaitLaunches(ctx context.Context, p SessionParams) error {
 }
 
 // admission gives what admits the launches of an opened workspace.
-func (cs *Companies) admission(w *workspace.Workspace) *runs.Admission {
+func (cs *Host) admission(w *workspace.Workspace) *runs.Admission {
 	cs.mu.Lock()
 	defer cs.mu.Unlock()
 	for _, o := range cs.open {

@@ -12,7 +12,7 @@ import (
 // Place is what an operation works on: all that this process has open, a folder, or
 // the workspace in one.
 type Place interface {
-	*Companies | *Folder | *Company
+	*Host | *Folder | *Company
 }
 
 // inWorkspace are params that name a workspace.
@@ -20,9 +20,9 @@ type inWorkspace interface{ InWorkspace() string }
 
 // Reach finds what an operation works on; the folder is that which its params name,
 // nil where they name none.
-func Reach[S Place](ctx context.Context, cs *Companies, folder *Folder) (on S, err error) {
+func Reach[S Place](ctx context.Context, cs *Host, folder *Folder) (on S, err error) {
 	switch target := any(&on).(type) {
-	case **Companies:
+	case **Host:
 		*target = cs
 	case **Folder:
 		*target = folder
@@ -35,7 +35,7 @@ func Reach[S Place](ctx context.Context, cs *Companies, folder *Folder) (on S, e
 // Do carries out an operation with params that were made by a program: they are bound
 // and checked by the same rules as those of a request. Its errors are those of the
 // operation, fault.InvalidParams, and fault.NotAWorkspace.
-func Do[S Place, P, R any](ctx context.Context, cs *Companies, op func(S, context.Context, P) (R, error), p P) (result R, err error) {
+func Do[S Place, P, R any](ctx context.Context, cs *Host, op func(S, context.Context, P) (R, error), p P) (result R, err error) {
 	if p, err = param.Checked(p); err != nil {
 		return result, err
 	}

@@ -11,7 +11,7 @@ import (
 	"ac/index"
 	"ac/internal/clock"
 	"ac/internal/fault"
-	"ac/internal/turn"
+	"ac/internal/inflight"
 	"ac/pm"
 	"ac/snapshot"
 	"ac/workspace"
@@ -209,7 +209,7 @@ func (c *Company) Desktop(ctx context.Context, p DesktopParams) (result Desktop,
 	if result.Conversations, err = conversations(ctx, w, place, workspace.Leader{StandIn: p.ActorID}); err != nil {
 		return result, err
 	}
-	turn.Leave(ctx) // what follows only reads
+	inflight.Leave(ctx) // what follows only reads
 	if result.Agents, err = c.folder().Agents(ctx, AgentsParams{Dir: p.Dir}); err != nil {
 		return result, err
 	}

@@ -13,7 +13,7 @@ import (
 
 	"ac/governance/policy"
 	"ac/internal/fault"
-	"ac/internal/turn"
+	"ac/internal/inflight"
 	"ac/runs"
 	"ac/runs/lane"
 	"ac/runs/session"
@@ -160,7 +160,7 @@ func (p *SessionParams) CheckFields() []fault.Issue {
 
 // find gives the workspace of a session: the one that is named, or the only one
 // that this process knows the session in.
-func (cs *Companies) find(ctx context.Context, p SessionParams) (*workspace.Workspace, error) {
+func (cs *Host) find(ctx context.Context, p SessionParams) (*workspace.Workspace, error) {
 	if err := cs.awaitLaunches(ctx, p); err != nil {
 		return nil, err
 	}
@@ -193,7 +193,7 @@ func (cs *Companies) find(ctx context.Context, p SessionParams) (*workspace.Work
 }
 
 // PollSession tells how a session is.
-func (cs *Companies) PollSession(ctx context.Context, p SessionParams) (Poll, error) {
+func (cs *Host) PollSession(ctx context.Context, p SessionParams) (Poll, error) {
 	w, err := cs.find(ctx, p)
 	if err != nil {
 		return Poll{}, err
@@ -203,7 +203,7 @@ func (cs *Companies) PollSession(ctx context.Context, p SessionParams) (Poll, er
 }
 
 // StopSession asks a session to stop.
-func (cs *Companies) StopSession(ctx context.Context, p SessionParams) (Poll, error) {
+func (cs *Host) StopSession(ctx context.Context, p SessionParams) (Poll, error) {
 	w, err := cs.find(ctx, p)
 	if err != nil {
 		return Poll{}, err
@@ -213,12 +213,12 @@ func (cs *Companies) StopSession(ctx context.Context, p SessionParams) (Poll, er
 }
 
 // CollectSession waits for the end of a session and tells what it left.
-func (cs *Companies) CollectSession(ctx context.Context, p SessionParams) (Collected, error) {
+func (cs *Host) CollectSession(ctx context.Context, p SessionParams) (Collected, error) {
 	w, err := cs.find(ctx, p)
 	if err != nil {
 		return Collected{}, err
 	}
-	turn.Leave(ctx)
+	inflight.Leave(ctx)
 	record, err := session.Collect(ctx, w, p.SessionRef)
 	if err != nil {
 		return Collected{}, err
@@ -257,7 +257,7 @@ type ListSessionsParams struct {
 
 // ListSessions lists the sessions of a workspace, or those that this process
 // launched, the newest first.
-func (cs *Companies) ListSessions(ctx context.Context, p ListSessionsParams) ([]SessionRow, error) {
+func (cs *Host) ListSessions(ctx context.Context, p ListSessionsParams) ([]SessionRow, error) {
 	var records []doc.Session
 	var dirs []string
 	if p.WorkspaceDir != "" {
@@ -318,7 +318,7 @@ func listed(ctx context.Context, w *workspace.Workspace, record doc.Session) (do
 }
 
 // own reads the records of the sessions that this process launched.
-func (cs *Companies) own(ctx context.Context) (records []doc.Session, dirs []string, err error) {
+func (cs *Host) own(ctx context.Context) (records []doc.Session, dirs []string, err error) {
 	cs.mu.Lock()
 	all := slices.Clone(cs.launched)
 	cs.mu.Unlock()
@@ -347,7 +347,7 @@ func (cs *Companies) own(ctx context.Context) (records []doc.Session, dirs []str
 
 // StopLaunched cancels the jobs that this process submitted, asks every session
 // that it launched to stop, and waits for all their ends.
-func (cs *Companies) StopLaunched(ctx context.Context) error {
+func (cs *Host) StopLaunched(ctx context.Context) error {
 	err := cs.cancelSubmitted(ctx)
 	records, dirs, ownErr := cs.own(ctx)
 	err = errors.Join(err, ownErr)

@@ -22,7 +22,7 @@ import (
 // bystander is a workspace with records of another program.
 type bystander struct {
 	t       *testing.T
-	all     *company.Companies
+	all     *company.Host
 	table   *rpc.Table
 	dir     string
 	project string

@@ -7,7 +7,7 @@ import (
 
 	"ac/feed"
 	"ac/internal/fault"
-	"ac/internal/turn"
+	"ac/internal/inflight"
 )
 
 // SubscribeParams are those of events.subscribe.
@@ -42,7 +42,7 @@ func (p *SubscribeParams) CheckFields() (issues []fault.Issue) {
 
 // Subscribe makes a subscription. Its cursors are fixed when it returns; what it
 // sends comes after the answer.
-func (cs *Companies) Subscribe(ctx context.Context, p SubscribeParams) (feed.Subscribed, error) {
+func (cs *Host) Subscribe(ctx context.Context, p SubscribeParams) (feed.Subscribed, error) {
 	spec := feed.Spec{
 		ID: p.SubscriptionID, Given: p.WorkspaceDir, Project: p.ProjectID, Run: p.RunID, Types: p.EventTypes,
 		Backfill: p.BackfillLimit, Since: p.Since,
@@ -59,7 +59,7 @@ func (cs *Companies) Subscribe(ctx context.Context, p SubscribeParams) (feed.Sub
 	}
 	answer, start, err := cs.hub.Subscribe(spec)
 	if err == nil {
-		turn.After(ctx, start)
+		inflight.After(ctx, start)
 	}
 	return answer, err
 }
@@ -78,7 +78,7 @@ type Removed struct {
 }
 
 // Unsubscribe ends a subscription.
-func (cs *Companies) Unsubscribe(_ context.Context, p UnsubscribeParams) (Removed, error) {
+func (cs *Host) Unsubscribe(_ context.Context, p UnsubscribeParams) (Removed, error) {
 	return Removed{cs.hub.Unsubscribe(p.SubscriptionID)}, nil
 }
 
@@ -92,7 +92,7 @@ type AckParams struct {
 func (p AckParams) OfSubscription() string { return p.SubscriptionID }
 
 // Ack keeps how far a subscriber says it has come.
-func (cs *Companies) Ack(_ context.Context, p AckParams) (OK, error) {
+func (cs *Host) Ack(_ context.Context, p AckParams) (OK, error) {
 	err := cs.hub.Ack(p.SubscriptionID, p.LastMonotonic)
 	return OK{OK: err == nil}, err
 }

@@ -16,7 +16,7 @@ import (
 )
 
 // newWorker makes the worker of a process that stays.
-func (cs *Companies) newWorker() *worker.Worker {
+func (cs *Host) newWorker() *worker.Worker {
 	return worker.New(worker.Options{
 		Clock: cs.env.Clock,
 		Sync: func(ctx context.Context, dir string) error {
@@ -35,21 +35,21 @@ func (cs *Companies) newWorker() *worker.Worker {
 }
 
 // notify says that a log of a workspace grew.
-func (cs *Companies) notify(dir string) {
+func (cs *Host) notify(dir string) {
 	if cs.worker != nil {
 		cs.worker.Notify(dir)
 	}
 }
 
 // CloseWorker flushes the worker, as far as ctx lets it, and ends it.
-func (cs *Companies) CloseWorker(ctx context.Context) error {
+func (cs *Host) CloseWorker(ctx context.Context) error {
 	if cs.worker == nil {
 		return nil
 	}
 	return cs.worker.Close(ctx)
 }
 
-func (cs *Companies) workerStatus() worker.Status {
+func (cs *Host) workerStatus() worker.Status {
 	if cs.worker == nil {
 		return worker.None()
 	}
@@ -60,13 +60,13 @@ func (cs *Companies) workerStatus() worker.Status {
 type NoParams struct{}
 
 // SyncWorkerStatus tells how the worker is.
-func (cs *Companies) SyncWorkerStatus(context.Context, NoParams) (worker.Status, error) {
+func (cs *Host) SyncWorkerStatus(context.Context, NoParams) (worker.Status, error) {
 	return cs.workerStatus(), nil
 }
 
 // FlushSyncWorker brings the indexes up to date with what was noticed, and with
 // what sessions may have written that nobody noticed yet.
-func (cs *Companies) FlushSyncWorker(ctx context.Context, _ NoParams) (worker.Status, error) {
+func (cs *Host) FlushSyncWorker(ctx context.Context, _ NoParams) (worker.Status, error) {
 	if cs.worker == nil {
 		return worker.None(), nil
 	}

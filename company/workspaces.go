@@ -8,7 +8,7 @@ import (
 
 	"ac/index"
 	"ac/internal/fault"
-	"ac/internal/turn"
+	"ac/internal/inflight"
 	"ac/snapshot"
 	"ac/workspace"
 	"ac/workspace/doc"
@@ -100,7 +100,7 @@ func (c *Folder) Projects(ctx context.Context, _ Dir) (ProjectsResult, error) {
 	if err := in.w.EnsureDefaults(ctx); err != nil {
 		return result, err
 	}
-	turn.Leave(ctx) // what follows only reads
+	inflight.Leave(ctx) // what follows only reads
 	err = in.at(ctx, index.UpToDate, func(m *snapshot.Moment) (err error) {
 		result.Projects, err = m.Projects()
 		return err

@@ -61,9 +61,9 @@ func auditLog(w *workspace.Workspace, project, run string) string {
 	return workspace.AuditLog
 }
 
-// Governed is a unit that asks the policy. Its events are written after its
+// PolicyUnit is a unit that asks the policy. Its events are written after its
 // documents, in the order in which they were told.
-type Governed struct {
+type PolicyUnit struct {
 	*workspace.Unit
 
 	told    []told
@@ -80,8 +80,8 @@ type told struct {
 
 // Govern runs fn as one unit of the workspace, as workspace.Update does. When
 // fn or the unit fails, the answers that the policy gave are kept all the same.
-func Govern(ctx context.Context, w *workspace.Workspace, fn func(*Governed) error) error {
-	g := &Governed{}
+func Govern(ctx context.Context, w *workspace.Workspace, fn func(*PolicyUnit) error) error {
+	g := &PolicyUnit{}
 	err := w.Update(ctx, func(u *workspace.Unit) error {
 		g.Unit = u
 		if err := fn(g); err != nil {
@@ -100,7 +100,7 @@ func Govern(ctx context.Context, w *workspace.Workspace, fn func(*Governed) erro
 }
 
 // Enforce asks the policy inside the unit and fails when it denies.
-func (g *Governed) Enforce(project string, q policy.Question) (policy.Verdict, error) {
+func (g *PolicyUnit) Enforce(project string, q policy.Question) (policy.Verdict, error) {
 	w := g.Workspace()
 	verdict := policy.Ask(w, q)
 	drafts, err := verdict.Events(w.Events)
@@ -117,7 +117,7 @@ func (g *Governed) Enforce(project string, q policy.Question) (policy.Verdict, e
 // Tell tells an event about the act of an actor, visible to managers, in the
 // log of a run of the project, or in the audit log when there is no such run.
 // The draft brings type, actor and, where it matters, time.
-func (g *Governed) Tell(project, run string, draft events.Draft, payload any) error {
+func (g *PolicyUnit) Tell(project, run string, draft events.Draft, payload any) error {
 	w := g.Workspace()
 	draft.RunID, draft.SessionRef = run, "local_"+run
 	if draft.Visibility == "" {
@@ -133,7 +133,7 @@ func (g *Governed) Tell(project, run string, draft events.Draft, payload any) er
 
 // flush puts the events behind the documents, those that follow each other in
 // one log as one write. What only the audit log has fails nothing.
-func (g *Governed) flush() {
+func (g *PolicyUnit) flush() {
 	for at := 0; at < len(g.told); {
 		log, spare := g.told[at].log, true
 		var drafts []events.Draft
@@ -149,7 +149,7 @@ func (g *Governed) flush() {
 	}
 }
 
-func (g *Governed) keepAnswers(ctx context.Context, w *workspace.Workspace) {
+func (g *PolicyUnit) keepAnswers(ctx context.Context, w *workspace.Workspace) {
 	for at := 0; at < len(g.told); {
 		log := g.told[at].log
 		var drafts []events.Draft

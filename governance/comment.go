@@ -52,7 +52,7 @@ func AddComment(ctx context.Context, w *workspace.Workspace, c NewComment) (doc.
 
 // Comment is AddComment within a unit that asked the policy. The event stands
 // between those told before and after it.
-func (g *Governed) Comment(c NewComment) (doc.Comment, error) {
+func (g *PolicyUnit) Comment(c NewComment) (doc.Comment, error) {
 	comment, err := c.comment(g.Workspace())
 	if err != nil {
 		return comment, err

@@ -87,7 +87,7 @@ func types(found []event) string {
 
 // decide rules on an item that is nothing but its reviews.
 func (c *company) decide(ctx context.Context, r Ruling, run string) (id string, err error) {
-	err = Govern(ctx, c.Workspace, func(g *Governed) error {
+	err = Govern(ctx, c.Workspace, func(g *PolicyUnit) error {
 		verdict, err := g.Enforce(r.ProjectID, policy.Question{
 			Action: policy.Approve, Actor: r.Actor, RunID: run,
 			Resource: policy.Resource{ID: r.ArtifactID, Kind: "milestone_report", Visibility: "managers"},
@@ -172,7 +172,7 @@ func TestAnswersStay(t *testing.T) {
 	c := newCompany(t)
 	boom := errors.New("boom")
 	ask := policy.Question{Action: policy.Approve, Actor: policy.Actor{ID: "ann", Role: "human"}, Resource: policy.Resource{ID: "x", Visibility: "org"}}
-	err := Govern(t.Context(), c.Workspace, func(g *Governed) error {
+	err := Govern(t.Context(), c.Workspace, func(g *PolicyUnit) error {
 		if _, err := g.Enforce(c.project, ask); err != nil {
 			return err
 		}

@@ -14,7 +14,7 @@ import (
 	"time"
 
 	"ac/internal/fault"
-	"ac/internal/turn"
+	"ac/internal/inflight"
 	"ac/runs"
 	"ac/runs/session"
 	"ac/workspace"
@@ -94,7 +94,7 @@ func Improve(ctx context.Context, w *workspace.Workspace, conductor runs.Conduct
 	if err != nil || result.Status != "" {
 		return result, err
 	}
-	waiting, done, err := turn.Wait(ctx)
+	waiting, done, err := inflight.Wait(ctx)
 	if err != nil {
 		return result, err
 	}

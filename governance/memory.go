@@ -105,7 +105,7 @@ func (c change) hash() string {
 
 // ApproveDelta changes the target of a delta and writes the review. A patch that
 // does not fit leaves the item pending.
-func (g *Governed) ApproveDelta(r Ruling) (reviewID string, err error) {
+func (g *PolicyUnit) ApproveDelta(r Ruling) (reviewID string, err error) {
 	w := g.Workspace()
 	d, err := openDelta(w, g, r.Item)
 	if err != nil {
@@ -160,7 +160,7 @@ func (r Record) Base(project string) (Base, error) {
 // DenyDelta writes a review that denies; the first one is given when the delta
 // was denied before. A delta that is malformed can be denied too: what cannot be
 // read of it is left out.
-func (g *Governed) DenyDelta(r Ruling) (reviewID string, err error) {
+func (g *PolicyUnit) DenyDelta(r Ruling) (reviewID string, err error) {
 	if err := mustExist(g.Workspace(), r.ProjectID); err != nil {
 		return "", err
 	}
@@ -190,7 +190,7 @@ func (g *Governed) DenyDelta(r Ruling) (reviewID string, err error) {
 // DecideDelta approves or denies a delta as one unit. The review is durable on
 // return.
 func DecideDelta(ctx context.Context, w *workspace.Workspace, r Ruling) (reviewID string, err error) {
-	err = Govern(ctx, w, func(g *Governed) error {
+	err = Govern(ctx, w, func(g *PolicyUnit) error {
 		if r.Decision == Approved {
 			reviewID, err = g.ApproveDelta(r)
 		} else {

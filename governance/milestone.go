@@ -100,7 +100,7 @@ type MilestoneRuling struct {
 func ApproveMilestone(ctx context.Context, w *workspace.Workspace, r MilestoneRuling) (resolved Resolved, err error) {
 	r.Decision = Approved
 	resolved = r.Resolved(KindMilestone)
-	err = Govern(ctx, w, func(g *Governed) error {
+	err = Govern(ctx, w, func(g *PolicyUnit) error {
 		if _, err := w.Project(r.ProjectID); err != nil {
 			return err
 		}
@@ -149,7 +149,7 @@ func ApproveMilestone(ctx context.Context, w *workspace.Workspace, r MilestoneRu
 
 // named fills task and milestone in from the report where they were not asked
 // for.
-func (g *Governed) named(r *MilestoneRuling) error {
+func (g *PolicyUnit) named(r *MilestoneRuling) error {
 	if r.TaskID != "" {
 		return nil
 	}
@@ -172,7 +172,7 @@ func (g *Governed) named(r *MilestoneRuling) error {
 }
 
 // report reads the report of a ruling and holds it to what was asked for.
-func (g *Governed) report(r MilestoneRuling) (doc.MilestoneReport, error) {
+func (g *PolicyUnit) report(r MilestoneRuling) (doc.MilestoneReport, error) {
 	record, err := ReadArtifact(g, r.ProjectID, r.ArtifactID)
 	if err != nil {
 		return doc.MilestoneReport{}, err
@@ -235,7 +235,7 @@ func anyEvidence(w *workspace.Workspace, project string, ids []string, extension
 func DenyMilestone(ctx context.Context, w *workspace.Workspace, r Ruling) (resolved Resolved, err error) {
 	r.Decision = Denied
 	resolved = r.Resolved(KindMilestone)
-	err = Govern(ctx, w, func(g *Governed) error {
+	err = Govern(ctx, w, func(g *PolicyUnit) error {
 		record, base, err := g.deniable(r)
 		if err != nil {
 			return err
@@ -273,7 +273,7 @@ func safe(id string) string {
 // deniable reads an item that may be denied: one with its id, a visibility and,
 // where it names a project, this one. The rest need not fit: an item that could
 // not be denied would stay in the inbox for ever.
-func (g *Governed) deniable(r Ruling) (Record, Base, error) {
+func (g *PolicyUnit) deniable(r Ruling) (Record, Base, error) {
 	if _, err := g.Workspace().Project(r.ProjectID); err != nil {
 		return Record{}, Base{}, err
 	}
@@ -286,7 +286,7 @@ func (g *Governed) deniable(r Ruling) (Record, Base, error) {
 }
 
 // deny writes the review of a denial, or gives that of the first one.
-func (g *Governed) deny(r Ruling, verdict policy.Verdict, about Decided) (review string, err error) {
+func (g *PolicyUnit) deny(r Ruling, verdict policy.Verdict, about Decided) (review string, err error) {
 	standing, err := g.Standing(r, about.SubjectKind)
 	if err != nil || standing != "" {
 		return standing, err

@@ -18,7 +18,7 @@ func ProposalQuestion(r Ruling, visibility, run string) policy.Question {
 }
 
 // Proposal reads the proposal of a ruling, held to its type and project.
-func (g *Governed) Proposal(r Ruling) (doc.HeartbeatProposal, error) {
+func (g *PolicyUnit) Proposal(r Ruling) (doc.HeartbeatProposal, error) {
 	record, err := ReadArtifact(g, r.ProjectID, r.ArtifactID)
 	if err != nil {
 		return doc.HeartbeatProposal{}, err
@@ -35,7 +35,7 @@ func (g *Governed) Proposal(r Ruling) (doc.HeartbeatProposal, error) {
 func DenyProposal(ctx context.Context, w *workspace.Workspace, r Ruling) (resolved Resolved, err error) {
 	r.Decision = Denied
 	resolved = r.Resolved(KindHeartbeatAction)
-	err = Govern(ctx, w, func(g *Governed) error {
+	err = Govern(ctx, w, func(g *PolicyUnit) error {
 		record, base, err := g.deniable(r)
 		if err != nil {
 			return err

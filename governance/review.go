@@ -132,7 +132,7 @@ type Ruling struct {
 // not; one that was denied may be approved, and gives its first denial when it
 // is denied again. standing is "" when a review is due. The policy is enforced
 // before, so that the state is not revealed to everybody.
-func (g *Governed) Standing(r Ruling, kind string) (standing string, err error) {
+func (g *PolicyUnit) Standing(r Ruling, kind string) (standing string, err error) {
 	state, err := StateOf(g.Workspace(), r.Item, kind)
 	switch {
 	case err != nil:
@@ -166,7 +166,7 @@ type Decided struct {
 // approval.decided in the item's run. about brings the subject's kind and what
 // else the event says of it; what both share is filled in. Documents that the
 // decision changes are written before.
-func (g *Governed) Review(r Ruling, verdict policy.Verdict, about Decided) (id string, err error) {
+func (g *PolicyUnit) Review(r Ruling, verdict policy.Verdict, about Decided) (id string, err error) {
 	w := g.Workspace()
 	now := w.Env.Clock.Now()
 	about.ReviewID, about.Decision, about.Policy = w.Env.IDs.New("rev"), r.Decision, verdict.Decision

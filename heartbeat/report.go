@@ -115,7 +115,7 @@ func (t *tick) arbitrate(ctx context.Context, p pendingJob, record doc.Job, acti
 // skipped and leaves nothing but that.
 func (t *tick) act(ctx context.Context, p pendingJob, place int, source doc.JobAttempt, action doc.Action) (became outcome, err error) {
 	var start func(context.Context) error
-	err = governance.Govern(ctx, t.w, func(g *governance.Governed) error {
+	err = governance.Govern(ctx, t.w, func(g *governance.PolicyUnit) error {
 		state, damaged, err := t.seen.stateIn(g.Unit)
 		if err != nil {
 			return err
@@ -174,7 +174,7 @@ func (t *tick) keep(state *doc.HeartbeatState, action doc.Action, r ruled, now t
 }
 
 // effect asks for what a ruling means. start starts the job of an action.
-func (t *tick) effect(g *governance.Governed, p pendingJob, source doc.JobAttempt, action doc.Action, r ruled) (start func(context.Context) error, err error) {
+func (t *tick) effect(g *governance.PolicyUnit, p pendingJob, source doc.JobAttempt, action doc.Action, r ruled) (start func(context.Context) error, err error) {
 	switch r.outcome {
 	case queued:
 		return nil, propose(g.Unit, p.WorkerAgentID, source, action, r.why)
@@ -199,7 +199,7 @@ type Execution struct {
 // Execute asks the policy about an action, in a unit, and asks for its effect.
 // jobID names the job that it launches, which start starts; both are empty for
 // other kinds. Without a launcher none is launched: fault.Unsupported.
-func Execute(g *governance.Governed, launcher JobLauncher, e Execution) (jobID string, start func(context.Context) error, err error) {
+func Execute(g *governance.PolicyUnit, launcher JobLauncher, e Execution) (jobID string, start func(context.Context) error, err error) {
 	if e.Action.Kind == doc.ActionNoop {
 		return "", nil, nil
 	}

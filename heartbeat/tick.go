@@ -14,7 +14,7 @@ import (
 	"ac/heartbeat/job"
 	"ac/index"
 	"ac/internal/clock"
-	"ac/internal/turn"
+	"ac/internal/inflight"
 	"ac/workspace"
 	"ac/workspace/doc"
 )
@@ -128,7 +128,7 @@ func (t *tick) run(ctx context.Context) error {
 		return t.finish(ctx, nil)
 	}
 	// Whoever asks behind this tick finds it begun, and waits for nothing else.
-	waiting, done, err := turn.Wait(ctx)
+	waiting, done, err := inflight.Wait(ctx)
 	if err == nil {
 		err = t.carryOn(waiting)
 		done()

@@ -25,7 +25,7 @@ type execution struct {
 
 // approval is a proposal that is being approved.
 type approval struct {
-	*governance.Governed
+	*governance.PolicyUnit
 
 	launcher Launcher
 	actor    policy.Actor // the effective one
@@ -36,8 +36,8 @@ type approval struct {
 func approveProposal(ctx context.Context, w *workspace.Workspace, r governance.Ruling, launcher Launcher) (governance.Resolved, error) {
 	resolved := r.Resolved(governance.KindHeartbeatAction)
 	a := approval{launcher: launcher, done: execution{ProposalArtifactIDs: []string{}, LaunchedJobIDs: []string{}}}
-	err := governance.Govern(ctx, w, func(g *governance.Governed) (err error) {
-		a.Governed = g
+	err := governance.Govern(ctx, w, func(g *governance.PolicyUnit) (err error) {
+		a.PolicyUnit = g
 		resolved.ReviewID, err = a.decide(r)
 		return err
 	})
@@ -135,7 +135,7 @@ func (a *approval) once(project string, action doc.ActionBody) error {
 
 // run asks the policy about the action itself and carries it out.
 func (a *approval) run(project string, action doc.ActionBody) error {
-	id, start, err := heartbeat.Execute(a.Governed, a.launcher, heartbeat.Execution{Project: project, Actor: a.actor, Action: action})
+	id, start, err := heartbeat.Execute(a.PolicyUnit, a.launcher, heartbeat.Execution{Project: project, Actor: a.actor, Action: action})
 	if id != "" {
 		a.start, a.done.LaunchedJobIDs = start, []string{id}
 	}

@@ -24,8 +24,8 @@ import (
 	"ac/feed"
 	"ac/internal/canonjson"
 	"ac/internal/fault"
+	"ac/internal/inflight"
 	"ac/internal/proc"
-	"ac/internal/turn"
 	"ac/workspace"
 )
 
@@ -69,7 +69,7 @@ type Options struct {
 type Server struct {
 	opts  Options
 	table *Table
-	all   *company.Companies
+	all   *company.Host
 	hub   *feed.Hub
 	in    *frameReader
 	out   *output
@@ -412,9 +412,9 @@ func await(before []<-chan struct{}) {
 // answer carries a request out and queues its answer.
 func (s *Server) answer(c call) {
 	var after []func()
-	hooks := &turn.Hooks{Leave: c.leave, After: func(fn func()) { after = append(after, fn) }, Arrived: c.arrived}
+	hooks := &inflight.Hooks{Leave: c.leave, After: func(fn func()) { after = append(after, fn) }, Arrived: c.arrived}
 	hooks.Wait = func(ctx context.Context) (context.Context, func(), error) { return s.wait(ctx, c, hooks) }
-	result, err := s.guarded(turn.With(c.ctx, hooks), c.method, c.run)
+	result, err := s.guarded(inflight.With(c.ctx, hooks), c.method, c.run)
 	s.out.answer(c.id, result, err)
 	for _, fn := range after {
 		fn()

@@ -46,7 +46,7 @@ type Method struct {
 }
 
 // runner carries a request out whose params are decoded.
-type runner func(ctx context.Context, all *company.Companies) (any, error)
+type runner func(ctx context.Context, all *company.Host) (any, error)
 
 // inWorkspace is implemented by the params of methods that name a workspace.
 type inWorkspace interface{ InWorkspace() string }
@@ -112,7 +112,7 @@ func on[S company.Place, P, R any](name string, access Access, op func(S, contex
 			if others, ok := any(p).(readsToo); ok {
 				touches.reads = others.Reads()
 			}
-			return touches, func(ctx context.Context, all *company.Companies) (any, error) {
+			return touches, func(ctx context.Context, all *company.Host) (any, error) {
 				place, err := company.Reach[S](ctx, all, all.At(touches.dir, touches.place))
 				if err != nil {
 					return nil, err
@@ -184,10 +184,10 @@ func NewTable(version string) *Table {
 		on("inbox.list_reviews", Read, (*company.Folder).ListReviews, "What was decided, the newest first."),
 
 		on("session.launch", Write, (*company.Company).Launch, "Start the session of a run; it outlives the server."),
-		on("session.list", Read, (*company.Companies).ListSessions, "The sessions, the newest first."),
-		on("session.poll", Read, (*company.Companies).PollSession, "How a session is now."),
-		on("session.collect", Wait, (*company.Companies).CollectSession, "Wait for the end of a session."),
-		on("session.stop", Write, (*company.Companies).StopSession, "Ask a session to stop."),
+		on("session.list", Read, (*company.Host).ListSessions, "The sessions, the newest first."),
+		on("session.poll", Read, (*company.Host).PollSession, "How a session is now."),
+		on("session.collect", Wait, (*company.Host).CollectSession, "Wait for the end of a session."),
+		on("session.stop", Write, (*company.Host).StopSession, "Ask a session to stop."),
 
 		on("pm.snapshot", Read, (*company.Company).Plan, "The portfolio, and the schedule of a project with its critical path."),
 		on("pm.recommend_allocations", Read, (*company.Company).Recommend, "Who should do the open tasks of a project."),
@@ -233,8 +233,8 @@ func NewTable(version string) *Table {
 
 		on("adapter.status", Wait, (*company.Company).Adapters, "Which agent CLIs this machine has."),
 
-		on("index.sync_worker_status", Inline, (*company.Companies).SyncWorkerStatus, "How the worker is that keeps indexes fresh."),
-		on("index.sync_worker_flush", Wait, (*company.Companies).FlushSyncWorker, "Bring the indexes up to date with what was noticed, now."),
+		on("index.sync_worker_status", Inline, (*company.Host).SyncWorkerStatus, "How the worker is that keeps indexes fresh."),
+		on("index.sync_worker_flush", Wait, (*company.Host).FlushSyncWorker, "Bring the indexes up to date with what was noticed, now."),
 
 		on("monitor.snapshot", Read, (*company.Company).Monitor, "The runs with their sessions and what their logs say."),
 		on("inbox.snapshot", Read, (*company.Company).Inbox, "What waits for a decision, and what was decided."),
@@ -246,9 +246,9 @@ func NewTable(version string) *Table {
 		on("comment.add", Write, (*company.Company).AddComment, "Say something about an agent, an artifact or a run."),
 		on("comment.list", Read, (*company.Folder).ListComments, "What was said in a project, the newest first."),
 
-		streams(on("events.subscribe", Inline, (*company.Companies).Subscribe, "Get events as they happen, and the recent ones before.")),
-		streams(on("events.unsubscribe", Inline, (*company.Companies).Unsubscribe, "End a subscription.")),
-		streams(on("events.ack", Inline, (*company.Companies).Ack, "Say how far a subscription was read.")),
+		streams(on("events.subscribe", Inline, (*company.Host).Subscribe, "Get events as they happen, and the recent ones before.")),
+		streams(on("events.unsubscribe", Inline, (*company.Host).Unsubscribe, "End a subscription.")),
+		streams(on("events.ack", Inline, (*company.Host).Ack, "Say how far a subscription was read.")),
 	}
 	for i := range t.methods {
 		t.byName[t.methods[i].Name] = &t.methods[i]
@@ -272,7 +272,7 @@ func (t *Table) Params(method string) []string {
 // Nothing is the params of methods that take none.
 type Nothing struct{}
 
-func ping(*company.Companies, context.Context, Nothing) (company.OK, error) { //nolint:revive // called as methods are
+func ping(*company.Host, context.Context, Nothing) (company.OK, error) { //nolint:revive // called as methods are
 	return company.OK{OK: true}, nil
 }
 
@@ -305,8 +305,8 @@ type Limits struct {
 	Waiting   int `json:"waiting"`
 }
 
-func (t *Table) capabilities(version string) func(*company.Companies, context.Context, Nothing) (Capabilities, error) {
-	return func(*company.Companies, context.Context, Nothing) (Capabilities, error) {
+func (t *Table) capabilities(version string) func(*company.Host, context.Context, Nothing) (Capabilities, error) {
+	return func(*company.Host, context.Context, Nothing) (Capabilities, error) {
 		c := Capabilities{
 			Server: ServerInfo{"ac", version}, Protocol: "v1", Methods: []Capability{}, Notifications: []string{"events.notification"},
 			Limits: Limits{MaxLine, maxDepth, maxInFlight, maxWaiting},
@@ -320,7 +320,7 @@ func (t *Table) capabilities(version string) func(*company.Companies, context.Co
 
 // Call carries one request out by itself, as a server without subscriptions
 // would. The error is what ToWire maps.
-func (t *Table) Call(ctx context.Context, all *company.Companies, method string, params []byte) (any, error) {
+func (t *Table) Call(ctx context.Context, all *company.Host, method string, params []byte) (any, error) {
 	m := t.byName[method]
 	if m == nil || m.Streams {
 		return nil, unknownMethod(method)

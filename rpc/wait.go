@@ -7,12 +7,12 @@ import (
 	"context"
 
 	"ac/internal/fault"
-	"ac/internal/turn"
+	"ac/internal/inflight"
 )
 
 // wait moves a request to those that wait. Once done is called it goes on as one
 // that has just arrived, so that its bounded waits are not over already.
-func (s *Server) wait(ctx context.Context, c call, hooks *turn.Hooks) (waiting context.Context, done func(), err error) {
+func (s *Server) wait(ctx context.Context, c call, hooks *inflight.Hooks) (waiting context.Context, done func(), err error) {
 	if c.slots != nil && *c.slots != s.waiting {
 		select {
 		case s.waiting <- struct{}{}:

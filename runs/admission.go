@@ -9,7 +9,7 @@ import (
 
 	"ac/events"
 	"ac/internal/fault"
-	"ac/internal/turn"
+	"ac/internal/inflight"
 	"ac/runs/budget"
 	"ac/runs/lane"
 	"ac/workspace"
@@ -41,7 +41,7 @@ func (a *Admission) enter(ctx context.Context, w *workspace.Workspace, spec Laun
 	if err != nil || place.Granted() {
 		return place, false, err
 	}
-	waiting, done, err := turn.Wait(ctx)
+	waiting, done, err := inflight.Wait(ctx)
 	if err == nil {
 		err = place.Await(waiting)
 		done()

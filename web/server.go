@@ -82,7 +82,7 @@ type Server struct {
 	document  document
 	paths     map[string]methods
 	table     *rpc.Table
-	all       *company.Companies
+	all       *company.Host
 	hub       *feed.Hub
 	folder    *company.Folder
 	screen    *screen

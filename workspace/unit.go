@@ -13,7 +13,7 @@ import (
 	"ac/events"
 	"ac/internal/durable"
 	"ac/internal/fault"
-	"ac/internal/turn"
+	"ac/internal/inflight"
 	"ac/internal/yamldoc"
 )
 
@@ -96,7 +96,7 @@ func (w *Workspace) lock(ctx context.Context) (unlock func() error, err error) {
 	if patience == 0 {
 		patience = defaultLockPatience
 	}
-	began := w.waitBegan(turn.Arrived(ctx))
+	began := w.waitBegan(inflight.Arrived(ctx))
 	left := max(patience-w.Env.Clock.Since(began), 10*time.Millisecond)
 	busy := errors.New("busy")
 	ctx, cancel := context.WithTimeoutCause(ctx, left, busy)

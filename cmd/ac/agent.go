@@ -91,7 +91,7 @@ it was interrupted, with the evaluation stopped.`,
 				return usageError{"--record-threshold must be at least 1"}
 			}
 			p.WorkspaceDir = given[0]
-			return a.interruptible(cmd.Context(), func(ctx context.Context, all *company.Companies) error {
+			return a.interruptible(cmd.Context(), func(ctx context.Context, all *company.Host) error {
 				result, err := company.Do(ctx, all, (*company.Company).Improve, p)
 				if err != nil {
 					return err

@@ -33,7 +33,7 @@ Types: ` + strings.Join(doc.ArtifactTypes(), ", ") + `.`,
 				return err
 			}
 			spec.Type = given[0]
-			return a.across(func(all *company.Companies) error {
+			return a.across(func(all *company.Host) error {
 				if err := all.NewArtifact(given[1], spec, force); err != nil {
 					return err
 				}

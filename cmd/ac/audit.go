@@ -141,7 +141,7 @@ func auditKeyCommand(a *app) *cobra.Command {
 		Long:    "Print the public key, for those who verify. The private key, which is made when there is none, stays where it is: mode 0600, in this user's configuration directory.",
 		Example: "  ac audit:key > acme.pub\n  ac audit:verify ./acme --key acme.pub",
 		RunE: func(*cobra.Command, []string) error {
-			return a.across(func(all *company.Companies) error { return a.printID(all.AuditKey(keyFile)) })
+			return a.across(func(all *company.Host) error { return a.printID(all.AuditKey(keyFile)) })
 		},
 	}
 	cmd.Flags().StringVar(&keyFile, "key-file", "", "the private key (default: this user's)")

@@ -121,8 +121,8 @@ func (a *app) sessionRefs(_ *cobra.Command, given []string) []string {
 	if len(given) == 0 {
 		return nil
 	}
-	_ = a.across(func(all *company.Companies) error { // none where the workspace cannot be read
-		rows, err := company.Do(context.Background(), all, (*company.Companies).ListSessions, company.ListSessionsParams{MaybeDir: company.MaybeDir{WorkspaceDir: given[0]}, Status: "running"})
+	_ = a.across(func(all *company.Host) error { // none where the workspace cannot be read
+		rows, err := company.Do(context.Background(), all, (*company.Host).ListSessions, company.ListSessionsParams{MaybeDir: company.MaybeDir{WorkspaceDir: given[0]}, Status: "running"})
 		for _, r := range rows {
 			refs = append(refs, r.SessionRef+"\t"+r.RunID)
 		}

@@ -15,7 +15,7 @@ import (
 // interruptible runs an operation until it is done or a signal comes: then the
 // sessions that it started are stopped and recorded, and the exit status tells
 // the signal.
-func (a *app) interruptible(ctx context.Context, fn func(context.Context, *company.Companies) error) error {
+func (a *app) interruptible(ctx context.Context, fn func(context.Context, *company.Host) error) error {
 	surviveReaders()
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
@@ -32,7 +32,7 @@ func (a *app) interruptible(ctx context.Context, fn func(context.Context, *compa
 		case <-over:
 		}
 	}()
-	return a.across(func(all *company.Companies) error {
+	return a.across(func(all *company.Host) error {
 		err := fn(ctx, all)
 		close(over)
 		<-waited

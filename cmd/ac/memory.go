@@ -89,7 +89,7 @@ more (conflict). The hash stands for exactly this change: see memory:approve.`,
 				return err
 			}
 			p.WorkspaceDir = given[0]
-			return a.across(func(all *company.Companies) error {
+			return a.across(func(all *company.Host) error {
 				seen, err := company.Do(cmd.Context(), all, (*company.Company).PreviewDelta, p)
 				if err != nil {
 					return err

@@ -11,14 +11,14 @@ import (
 )
 
 // across lends the companies of this process, and releases them.
-func (a *app) across(fn func(*company.Companies) error) error {
+func (a *app) across(fn func(*company.Host) error) error {
 	all := company.New(company.Options{Env: workspace.SystemEnv(), Executable: a.executable, Version: buildVersion()})
 	return errors.Join(fn(all), all.Close())
 }
 
 // ask carries out one operation.
 func ask[S company.Place, P, R any](ctx context.Context, a *app, op func(S, context.Context, P) (R, error), p P) (result R, err error) {
-	err = a.across(func(all *company.Companies) (err error) {
+	err = a.across(func(all *company.Host) (err error) {
 		result, err = company.Do(ctx, all, op, p)
 		return err
 	})

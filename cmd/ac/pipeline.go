@@ -35,7 +35,7 @@ or 143 when it was interrupted, with the run stopped.`,
 				return err
 			}
 			p.WorkspaceDir = given[0]
-			return a.interruptible(cmd.Context(), func(ctx context.Context, all *company.Companies) error {
+			return a.interruptible(cmd.Context(), func(ctx context.Context, all *company.Host) error {
 				filled, err := company.Do(ctx, all, (*company.Company).FillArtifact, p)
 				if err != nil {
 					return err
@@ -130,7 +130,7 @@ Exit status: 130 or 143 when it was interrupted, with the runs stopped.`,
 				return usageError{"required option --intake or --intake-file is missing or blank"}
 			}
 			p.WorkspaceDir = given[0]
-			return a.interruptible(cmd.Context(), func(ctx context.Context, all *company.Companies) error {
+			return a.interruptible(cmd.Context(), func(ctx context.Context, all *company.Host) error {
 				plan, err := company.Do(ctx, all, (*company.Company).MakePlan, p)
 				if err != nil {
 					return err

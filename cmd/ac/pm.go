@@ -36,7 +36,7 @@ is the result of pm.snapshot.`,
 			if project != "" {
 				p.Scope = company.Scope{Scope: conversation.ScopeProject, ProjectID: project}
 			}
-			return a.across(func(all *company.Companies) error {
+			return a.across(func(all *company.Host) error {
 				plan, err := company.Do(cmd.Context(), all, (*company.Company).Plan, p)
 				if err != nil {
 					return err
@@ -216,7 +216,7 @@ pm.apply_allocations.`,
 			if err := require(cmd, "project", "by"); err != nil {
 				return err
 			}
-			return a.across(func(all *company.Companies) error {
+			return a.across(func(all *company.Host) error {
 				p := company.ApplyParams{Dir: company.Dir{WorkspaceDir: given[0]}, ProjectID: project, AppliedBy: by}
 				recommended, err := company.Do(cmd.Context(), all, (*company.Company).Recommend, company.ProjectParams{Dir: p.Dir, ProjectID: project})
 				if err != nil {

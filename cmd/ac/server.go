@@ -128,7 +128,7 @@ func (a *app) call(ctx context.Context, method, params string) error {
 	if err != nil {
 		return fmt.Errorf("--params is not JSON: %w", err)
 	}
-	return a.across(func(all *company.Companies) error {
+	return a.across(func(all *company.Host) error {
 		result, err := rpc.NewTable(buildVersion()).Call(ctx, all, method, []byte(params))
 		if err != nil {
 			return invalidParams(err)

@@ -26,8 +26,8 @@ func sessionListCommand(a *app) *cobra.Command {
 			if p.Status != "" && !validStatus(p.Status) {
 				return usageError{"--status must be running, ended, failed or stopped"}
 			}
-			return a.across(func(all *company.Companies) error {
-				rows, err := company.Do(cmd.Context(), all, (*company.Companies).ListSessions, p)
+			return a.across(func(all *company.Host) error {
+				rows, err := company.Do(cmd.Context(), all, (*company.Host).ListSessions, p)
 				if err != nil {
 					return err
 				}
@@ -110,10 +110,10 @@ started, SIGKILL to what is left after 1.5 seconds.`,
 
 func (a *app) stopSessions(cmd *cobra.Command, given []string, everything, asJSON bool) error {
 	dir := company.MaybeDir{WorkspaceDir: given[0]}
-	return a.across(func(all *company.Companies) error {
+	return a.across(func(all *company.Host) error {
 		refs := given[1:]
 		if everything {
-			rows, err := company.Do(cmd.Context(), all, (*company.Companies).ListSessions, company.ListSessionsParams{MaybeDir: dir, Status: "running"})
+			rows, err := company.Do(cmd.Context(), all, (*company.Host).ListSessions, company.ListSessionsParams{MaybeDir: dir, Status: "running"})
 			if err != nil {
 				return err
 			}
@@ -124,7 +124,7 @@ func (a *app) stopSessions(cmd *cobra.Command, given []string, everything, asJSO
 		var failed error
 		var asked []string
 		for _, ref := range refs {
-			_, err := company.Do(cmd.Context(), all, (*company.Companies).StopSession, company.SessionParams{MaybeDir: dir, SessionRef: ref})
+			_, err := company.Do(cmd.Context(), all, (*company.Host).StopSession, company.SessionParams{MaybeDir: dir, SessionRef: ref})
 			if err == nil {
 				asked = append(asked, ref)
 			}
@@ -135,7 +135,7 @@ func (a *app) stopSessions(cmd *cobra.Command, given []string, everything, asJSO
 		}
 		ends := []company.Poll{}
 		for _, ref := range asked {
-			end, err := company.Do(cmd.Context(), all, (*company.Companies).CollectSession, company.SessionParams{MaybeDir: dir, SessionRef: ref})
+			end, err := company.Do(cmd.Context(), all, (*company.Host).CollectSession, company.SessionParams{MaybeDir: dir, SessionRef: ref})
 			if err == nil {
 				ends = append(ends, end.Poll)
 			}

@@ -38,7 +38,7 @@ does.`,
 				return err
 			}
 			p.WorkspaceDir = given[0]
-			return a.across(func(all *company.Companies) error {
+			return a.across(func(all *company.Host) error {
 				shown, err := show(cmd.Context(), all, p)
 				if err != nil {
 					return err
@@ -55,7 +55,7 @@ does.`,
 	return cmd
 }
 
-func show(ctx context.Context, all *company.Companies, p company.ReadArtifactParams) (shown shownItem, err error) {
+func show(ctx context.Context, all *company.Host, p company.ReadArtifactParams) (shown shownItem, err error) {
 	if shown.Artifact, err = company.Do(ctx, all, (*company.Company).ReadArtifact, p); err != nil {
 		return shown, err
 	}

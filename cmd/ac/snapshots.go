@@ -143,7 +143,7 @@ quit, or their first letters. Exit status: 0, whatever was decided or refused.`,
 }
 
 func (a *app) showDashboard(ctx context.Context, o *dashboardOptions) error {
-	return a.across(func(all *company.Companies) error {
+	return a.across(func(all *company.Host) error {
 		o.settle()
 		take := func(ctx context.Context) (snapshot.UI, error) {
 			ui, err := company.Do(ctx, all, (*company.Company).UI, o.UIParams)

@@ -100,7 +100,7 @@ func (b bureau) host(run, task string, budget *doc.Budget, argv []string) (recor
 // bureau is a workspace with one project and one task.
 type bureau struct {
 	t       *testing.T
-	all     *company.Companies
+	all     *company.Host
 	dir     string
 	project string
 }

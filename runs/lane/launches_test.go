@@ -58,7 +58,7 @@ func exit(err error) {
 
 type order struct{ Dir, Project, Run string }
 
-func companies() (*company.Companies, error) {
+func companies() (*company.Host, error) {
 	executable, err := os.Executable()
 	return company.New(company.Options{Env: workspace.SystemEnv(), Executable: executable}), err
 }

@@ -1,8 +1,8 @@
-// Package turn lets a request tell the server about its place in the order of
+// Package inflight lets a request tell the server about its place in the order of
 // requests, without knowing the server: that it now only waits, and what is to
 // happen once its answer is on its way. Outside a server both are no-ops or
 // immediate, so that the same methods serve one-shot commands.
-package turn
+package inflight
 
 import (
 	"context"
