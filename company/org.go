@@ -15,13 +15,19 @@ type NameParams struct {
 	Name string `json:"name"`
 }
 
+// NewTeamParams are what team:new is asked for.
+type NewTeamParams struct {
+	NameParams
+	doc.Department
+}
+
 // NewTeam makes a team and returns its id.
-func (c *Company) NewTeam(ctx context.Context, p NameParams) (string, error) {
+func (c *Company) NewTeam(ctx context.Context, p NewTeamParams) (string, error) {
 	w, err := c.workspace(ctx)
 	if err != nil {
 		return "", err
 	}
-	return w.NewTeam(ctx, p.Name)
+	return w.NewDepartment(ctx, p.Name, p.Department)
 }
 
 // NewAgentParams are what agent:new is asked for.

@@ -148,8 +148,9 @@ func (c *Company) Agents(ctx context.Context, p AgentsParams) ([]AgentRow, error
 
 // TeamRow is a team in a list.
 type TeamRow struct {
-	TeamID    string `json:"team_id"`
-	Name      string `json:"name"`
+	TeamID string `json:"team_id"`
+	Name   string `json:"name"`
+	doc.Department
 	CreatedAt string `json:"created_at"`
 }
 
@@ -165,7 +166,7 @@ func (c *Company) Teams(ctx context.Context, _ Dir) ([]TeamRow, error) {
 	}
 	teams, err := w.Teams()
 	for _, t := range teams {
-		rows = append(rows, TeamRow{t.ID, t.Name, t.CreatedAt})
+		rows = append(rows, TeamRow{t.ID, t.Name, t.Department, t.CreatedAt})
 	}
 	return rows, err
 }

@@ -59,6 +59,7 @@ func effective(text []byte, err error) (config doc.HeartbeatConfig, problem erro
 	} else {
 		config = doc.DefaultHeartbeatConfig()
 	}
+	config.HeartbeatHierarchy = config.Written()
 	if err == nil {
 		return config, nil
 	}
@@ -115,6 +116,7 @@ func SetConfig(ctx context.Context, w *workspace.Workspace, change func(*doc.Hea
 			}
 		}
 		change(&config)
+		config.HeartbeatHierarchy = config.Written()
 		text, err := doc.HeartbeatConfigCodec.Encode(config)
 		if err != nil {
 			return err

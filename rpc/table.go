@@ -282,48 +282,6 @@ func ping(*company.Companies, context.Context, Nothing) (company.OK, error) { //
 	return company.OK{OK: true}, nil
 }
 
-// Capabilities is the result of system.capabilities.
-type Capabilities struct {
-	Server        ServerInfo   `json:"server"`
-	Protocol      string       `json:"protocol"`
-	Methods       []Capability `json:"methods"`
-	Notifications []string     `json:"notifications"`
-	Limits        Limits       `json:"limits"`
-}
-
-// ServerInfo names the program.
-type ServerInfo struct {
-	Name    string `json:"name"`
-	Version string `json:"version"`
-}
-
-// Capability is a method that the server has.
-type Capability struct {
-	Name   string `json:"name"`
-	Access Access `json:"access"`
-}
-
-// Limits are the bounds of the transport.
-type Limits struct {
-	LineBytes int `json:"line_bytes"`
-	Depth     int `json:"depth"`
-	InFlight  int `json:"in_flight"`
-	Waiting   int `json:"waiting"`
-}
-
-func (t *Table) capabilities(version string) func(*company.Companies, context.Context, Nothing) (Capabilities, error) {
-	return func(*company.Companies, context.Context, Nothing) (Capabilities, error) {
-		c := Capabilities{
-			Server: ServerInfo{"ac", version}, Protocol: "v1", Methods: []Capability{}, Notifications: []string{"events.notification"},
-			Limits: Limits{MaxLine, maxDepth, maxInFlight, maxWaiting},
-		}
-		for _, m := range t.methods {
-			c.Methods = append(c.Methods, Capability{m.Name, m.Access})
-		}
-		return c, nil
-	}
-}
-
 // Call carries one request out by itself, as a server without subscriptions
 // would. The error is what ToWire maps.
 func (t *Table) Call(ctx context.Context, all *company.Companies, method string, params []byte) (any, error) {

@@ -66,14 +66,29 @@ func (w *Workspace) agents() ([]doc.Agent, error) {
 
 // NewTeam makes a team and returns its id.
 func (w *Workspace) NewTeam(ctx context.Context, name string) (string, error) {
-	id := w.Env.IDs.New("team")
-	now := clock.Stamp(w.Env.Clock.Now())
-	tree, err := documentTree(doc.TeamCodec, "team.yaml", doc.Team{SchemaVersion: doc.Version, Type: "team", ID: id, Name: name, CreatedAt: now})
+	return w.NewDepartment(ctx, name, doc.Department{})
+}
+
+// NewDepartment makes a team that is a department and returns its id. Each field
+// of department may be empty.
+func (w *Workspace) NewDepartment(ctx context.Context, name string, department doc.Department) (id string, err error) {
+	err = w.Update(ctx, func(u *Unit) error {
+		id, err = u.CreateTeam(name, department)
+		return err
+	})
+	return id, err
+}
+
+// CreateTeam is NewDepartment in a unit.
+func (u *Unit) CreateTeam(name string, department doc.Department) (id string, err error) {
+	id = u.w.Env.IDs.New("team")
+	now := clock.Stamp(u.w.Env.Clock.Now())
+	tree, err := documentTree(doc.TeamCodec, "team.yaml", doc.Team{SchemaVersion: doc.Version, Type: "team", ID: id, Name: name, Department: department, CreatedAt: now})
 	if err != nil {
 		return "", err
 	}
 	tree.Files = append(tree.Files, TreeFile{"memory.md", []byte("# Team memory of " + oneLine(name) + "\n\n## Principles\n\n## Decisions\n\n## Links\n\n")})
-	return id, w.Update(ctx, func(u *Unit) error { return u.Create(path.Join(TeamsDir, id), tree) })
+	return id, u.Create(path.Join(TeamsDir, id), tree)
 }
 
 // AgentSpec is what an agent is made of.
