@@ -17,6 +17,7 @@ import (
 	"ac/internal/fault"
 	"ac/internal/patch"
 	"ac/internal/shape"
+	"ac/redact"
 	"ac/workspace"
 	"ac/workspace/doc"
 )
@@ -59,11 +60,23 @@ func openDelta(w *workspace.Workspace, r Reader, item Item) (delta, error) {
 }
 
 // deltaQuestion is what the policy is asked before a delta is decided on.
-func deltaQuestion(id, visibility, run string, actor policy.Actor) policy.Question {
-	return policy.Question{
-		Action: policy.Approve, Actor: actor, RunID: run,
-		Resource: policy.Resource{ID: id, Kind: KindMemoryDelta, Visibility: visibility},
+func deltaQuestion(base Base, version int, actor policy.Actor) policy.Question {
+	q := policy.Question{
+		Action: policy.Approve, Actor: actor, RunID: base.RunID,
+		Resource: policy.Resource{ID: base.ID, Kind: KindMemoryDelta, Visibility: base.Visibility},
 	}
+	if version == doc.DeltaVersion2 {
+		q.Resource.Approvers = policy.DirectorsApprove
+	}
+	return q
+}
+
+// checkNotes refuses a secret in what is said about a delta of version 2.
+func checkNotes(version int, notes string) error {
+	if version != doc.DeltaVersion2 {
+		return nil
+	}
+	return redact.Refuse("review.notes", notes)
 }
 
 // change is a delta with the texts it works on.
@@ -111,7 +124,10 @@ func (g *Governed) ApproveDelta(r Ruling) (reviewID string, err error) {
 	if err != nil {
 		return "", err
 	}
-	verdict, err := g.Enforce(r.ProjectID, deltaQuestion(d.ID, d.Visibility, d.RunID, r.Actor))
+	if err := checkNotes(d.SchemaVersion, r.Notes); err != nil {
+		return "", err
+	}
+	verdict, err := g.Enforce(r.ProjectID, deltaQuestion(Base{d.ID, d.Visibility, d.RunID}, d.SchemaVersion, r.Actor))
 	if err != nil {
 		return "", err
 	}
@@ -134,6 +150,7 @@ func (g *Governed) ApproveDelta(r Ruling) (reviewID string, err error) {
 	}
 	return g.Review(r, verdict, Decided{
 		SubjectKind: KindMemoryDelta, ArtifactID: d.ID, TargetFile: d.target.name, PatchFile: d.PatchFile,
+		DeltaScope: d.DeltaScope,
 	})
 }
 
@@ -175,16 +192,35 @@ func (g *Governed) DenyDelta(r Ruling) (reviewID string, err error) {
 	if err != nil {
 		return "", err
 	}
-	verdict, err := g.Enforce(r.ProjectID, deltaQuestion(base.ID, base.Visibility, base.RunID, r.Actor))
+	version := record.version()
+	if err := checkNotes(version, r.Notes); err != nil {
+		return "", err
+	}
+	verdict, err := g.Enforce(r.ProjectID, deltaQuestion(base, version, r.Actor))
 	if err != nil {
 		return "", err
 	}
 	if standing, err := g.Standing(r, KindMemoryDelta); err != nil || standing != "" {
 		return standing, err
 	}
-	return g.Review(r, verdict, Decided{
+	about := Decided{
 		SubjectKind: KindMemoryDelta, ArtifactID: base.ID, TargetFile: record.String("target_file"), PatchFile: record.String("patch_file"),
-	})
+	}
+	if version == doc.DeltaVersion2 {
+		about.DeltaScope = doc.DeltaScope{
+			ScopeKind: record.String("scope_kind"), ScopeRef: record.String("scope_ref"),
+			Sensitivity: record.String("sensitivity"), Rationale: record.String("rationale"),
+		}
+	}
+	return g.Review(r, verdict, about)
+}
+
+// version is the schema_version of a record, 0 when it has none.
+func (r Record) version() int {
+	if v := r.Fields.Get("schema_version"); v.Kind == shape.Number {
+		return int(v.Num)
+	}
+	return 0
 }
 
 // DecideDelta approves or denies a delta as one unit. The review is durable on

@@ -148,18 +148,19 @@ func (g *Governed) Standing(r Ruling, kind string) (standing string, err error) 
 // Decided is the payload of approval.decided. Which fields are set beside the
 // first four depends on the kind.
 type Decided struct {
-	ReviewID           string          `json:"review_id"`
-	Decision           string          `json:"decision"`
-	SubjectKind        string          `json:"subject_kind"`
-	Policy             policy.Decision `json:"policy"`
-	ArtifactID         string          `json:"artifact_id,omitempty"`
-	TargetFile         string          `json:"target_file,omitempty"`
-	PatchFile          string          `json:"patch_file,omitempty"`
-	TaskID             string          `json:"task_id,omitempty"`
-	MilestoneID        string          `json:"milestone_id,omitempty"`
-	ReportArtifactID   string          `json:"report_artifact_id,omitempty"`
-	ProposedActionKind string          `json:"proposed_action_kind,omitempty"`
-	Execution          any             `json:"execution,omitempty"`
+	ReviewID    string          `json:"review_id"`
+	Decision    string          `json:"decision"`
+	SubjectKind string          `json:"subject_kind"`
+	Policy      policy.Decision `json:"policy"`
+	ArtifactID  string          `json:"artifact_id,omitempty"`
+	TargetFile  string          `json:"target_file,omitempty"`
+	PatchFile   string          `json:"patch_file,omitempty"`
+	doc.DeltaScope
+	TaskID             string `json:"task_id,omitempty"`
+	MilestoneID        string `json:"milestone_id,omitempty"`
+	ReportArtifactID   string `json:"report_artifact_id,omitempty"`
+	ProposedActionKind string `json:"proposed_action_kind,omitempty"`
+	Execution          any    `json:"execution,omitempty"`
 }
 
 // Review writes the review of a ruling that the policy allowed and tells
@@ -178,6 +179,7 @@ func (g *Governed) Review(r Ruling, verdict policy.Verdict, about Decided) (id s
 	}
 	if about.SubjectKind == KindMemoryDelta {
 		review.Subject.TargetFile, review.Subject.PatchFile = about.TargetFile, about.PatchFile
+		review.Subject.DeltaScope = about.DeltaScope
 	}
 	if err := workspace.Put(g.Unit, doc.ReviewCodec, ReviewFile(review.ID), review, 0o644); err != nil {
 		return "", err

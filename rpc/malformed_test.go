@@ -40,7 +40,8 @@ var filters = map[string][]string{
 	"milestone.approve":                      {"actor_id", "actor_team_id"},
 	"artifact.read":                          {"actor_id", "actor_team_id"},
 	"memory.approve_delta":                   {"actor_id", "actor_team_id"},
-	"memory.propose_delta":                   {"run_id", "context_pack_id"},
+	"memory.propose_delta":                   {"run_id", "context_pack_id", "scope_ref"},
+	"memory.list_deltas":                     {"actor_id", "actor_team_id"},
 	"workspace.repo_root.set":                {"repo_id"},
 	"agent.record_mistake":                   {"manager_actor_id"},
 	"agent.self_improve_cycle":               {"manager_actor_id", "evaluation_repo_id"},
@@ -226,6 +227,7 @@ func newBench(t *testing.T) *bench {
 	ofJob := with(object{"project_id": project.ProjectID, "job_id": "job_x"})
 	b.valid = map[string]object{
 		"artifact.read": acting, "memory.propose_delta": propose, "memory.preview_delta": item, "memory.approve_delta": acting,
+		"memory.list_deltas": with(object{"actor_id": "human", "actor_role": "human"}),
 		"inbox.list_reviews": with(object{"limit": 7}),
 		"system.ping":        {}, "system.capabilities": {},
 		"workspace.open": in, "workspace.validate": in, "workspace.projects.list": in, "workspace.agents.list": in, "workspace.teams.list": in,

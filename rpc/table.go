@@ -185,6 +185,7 @@ func NewTable(version string) *Table {
 
 		on("artifact.read", Write, (*company.Company).ReadArtifact, "An artifact, for somebody who may see it."),
 		on("memory.propose_delta", Write, (*company.Company).ProposeDelta, "Propose lines for a memory."),
+		on("memory.list_deltas", Read, (*company.Company).ListDeltas, "The memory deltas that somebody may read, the newest first."),
 		on("memory.preview_delta", Read, (*company.Company).PreviewDelta, "What the approval of a proposal would change now."),
 		on("memory.approve_delta", Write, (*company.Company).ApproveDelta, "Put proposed lines into their memory."),
 		on("inbox.list_reviews", Read, (*company.Company).ListReviews, "What was decided, the newest first."),
