@@ -41,6 +41,7 @@ var filters = map[string][]string{
 	"artifact.read":                          {"actor_id", "actor_team_id"},
 	"memory.approve_delta":                   {"actor_id", "actor_team_id"},
 	"memory.propose_delta":                   {"run_id", "context_pack_id", "scope_ref"},
+	"usage.reconciliation.record":            {"statement_id"},
 	"memory.list_deltas":                     {"actor_id", "actor_team_id"},
 	"workspace.repo_root.set":                {"repo_id"},
 	"agent.record_mistake":                   {"manager_actor_id"},
@@ -111,7 +112,9 @@ func wrongs(method, field string, s *shape.Schema, required bool) (list []malfor
 func wrongTexts(method, field string, s *shape.Schema, add func(string, any)) {
 	if s.Enum != nil {
 		add("no such word", "no such word")
-		add("in capitals", strings.ToUpper(s.Enum[0]))
+		if upper := strings.ToUpper(s.Enum[0]); upper != s.Enum[0] {
+			add("in capitals", upper)
+		}
 		return
 	}
 	if s.MinLength > 0 {
@@ -227,9 +230,11 @@ func newBench(t *testing.T) *bench {
 	ofJob := with(object{"project_id": project.ProjectID, "job_id": "job_x"})
 	b.valid = map[string]object{
 		"artifact.read": acting, "memory.propose_delta": propose, "memory.preview_delta": item, "memory.approve_delta": acting,
-		"memory.list_deltas": with(object{"actor_id": "human", "actor_role": "human"}),
-		"inbox.list_reviews": with(object{"limit": 7}),
-		"system.ping":        {}, "system.capabilities": {},
+		"memory.list_deltas":            with(object{"actor_id": "human", "actor_role": "human"}),
+		"usage.reconciliation.record":   with(object{"provider": "codex", "period_start": "2026-11-01", "period_end": "2026-11-30", "billed_cost_usd": 1}),
+		"usage.reconciliation.snapshot": in,
+		"inbox.list_reviews":            with(object{"limit": 7}),
+		"system.ping":                   {}, "system.capabilities": {},
 		"workspace.open": in, "workspace.validate": in, "workspace.projects.list": in, "workspace.agents.list": in, "workspace.teams.list": in,
 		"workspace.doctor": in, "workspace.diagnostics": with(object{"out_dir": filepath.Join(t.TempDir(), "out")}),
 		"workspace.init": with(object{"force": true}), "workspace.project.create_with_defaults": with(object{"name": "Q"}),

@@ -247,6 +247,8 @@ func NewTable(version string) *Table {
 		on("inbox.snapshot", Read, (*company.Company).Inbox, "What waits for a decision, and what was decided."),
 		on("usage.analytics", Read, (*company.Company).Usage, "What runs consumed, in sum and one by one."),
 		on("resources.snapshot", Read, (*company.Company).Resources, "Who and what works, and what it costs."),
+		on("usage.reconciliation.record", Write, (*company.Company).RecordStatement, "Keep what a provider billed."),
+		on("usage.reconciliation.snapshot", Read, (*company.Company).Reconciliation, "What the providers billed, against what the runs say."),
 		on("agent.profile.snapshot", Read, (*company.Company).Profile, "One agent with its figures."),
 		on("ui.snapshot", Read, (*company.Company).UI, "What a manager's screen shows, all of one moment."),
 

@@ -20,6 +20,8 @@ type Resources struct {
 	Totals    ResourceTotals      `json:"totals"`
 	Providers []ProviderResources `json:"providers"`
 	Models    []ModelResources    `json:"models"`
+	// Reconciliation is there whether anything was billed or not.
+	Reconciliation ReconciliationSummary `json:"reconciliation"`
 }
 
 // ResourceTotals are the sums over agents and runs.
@@ -86,6 +88,7 @@ func (m *Moment) Resources(project string) (Resources, error) {
 		}
 	}
 	result.Models = models(agents)
+	result.Reconciliation = m.summary(used)
 	return result, nil
 }
 

@@ -28,6 +28,8 @@ const (
 	stagingDir       = ".local/tmp"
 	writeLockFile    = ".local/locks/workspace.write.lock"
 	writeKernelLock  = ".local/locks/write.kernel"
+	// StatementsFile is what providers billed.
+	StatementsFile = ".local/billing/reconciliation_statements.json"
 	// AuditLog takes the policy decisions that have no run to go to.
 	AuditLog = ".local/audit/policy.jsonl"
 )

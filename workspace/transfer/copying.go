@@ -55,6 +55,26 @@ func leftOut(name string) bool {
 	return strings.HasPrefix(name, ".local/index.sqlite") || name == ".local/heartbeat/tick.lock" || strings.HasSuffix(name, ".owner.json")
 }
 
+// billing is the one part of .local that is true on every machine.
+var billing = path.Dir(workspace.StatementsFile)
+
+// tops are the directories at the top that are copied.
+func (c *copying) tops() []string {
+	if c.local || durable.Exists(c.from, billing) {
+		return workspace.Roots()
+	}
+	return workspace.Portable()
+}
+
+// leftOut tells whether something is left out: of .local all but the bills, unless
+// this machine's part is copied too.
+func (c *copying) leftOut(name string) bool {
+	if !c.local && strings.HasPrefix(name, ".local/") && name != billing && !strings.HasPrefix(name, billing+"/") {
+		return true
+	}
+	return leftOut(name)
+}
+
 // all copies everything. The second pass finds little to do and is done while
 // the source is locked, where it can be.
 func (c *copying) all(ctx context.Context, from *workspace.Workspace) error {
@@ -83,11 +103,7 @@ func readOnly(err error) bool {
 // gone.
 func (c *copying) pass(ctx context.Context) error {
 	c.entries, c.skipped, c.dirs, c.seen = nil, nil, nil, map[string]bool{}
-	tops := workspace.Portable()
-	if c.local {
-		tops = workspace.Roots()
-	}
-	for _, top := range tops {
+	for _, top := range c.tops() {
 		st, err := c.from.Lstat(top)
 		if errors.Is(err, fs.ErrNotExist) {
 			continue
@@ -125,7 +141,7 @@ func (c *copying) entry(ctx context.Context, name string, st fs.FileInfo) error 
 		return err
 	}
 	switch {
-	case leftOut(name) || (durable.IsTempName(path.Base(name)) && !st.IsDir()):
+	case c.leftOut(name) || (durable.IsTempName(path.Base(name)) && !st.IsDir()):
 		return nil
 	case st.IsDir():
 		return c.directory(ctx, name, st)
@@ -320,15 +336,11 @@ func (c *copying) link(name string, st fs.FileInfo) error {
 // copied tells whether what lies at a name of the source is copied.
 func (c *copying) copied(name string) bool {
 	parts := strings.Split(name, "/")
-	tops := workspace.Portable()
-	if c.local {
-		tops = workspace.Roots()
-	}
-	if !slices.Contains(tops, parts[0]) {
+	if !slices.Contains(c.tops(), parts[0]) {
 		return false
 	}
 	for i := range parts {
-		if leftOut(strings.Join(parts[:i+1], "/")) {
+		if c.leftOut(strings.Join(parts[:i+1], "/")) {
 			return false
 		}
 	}
