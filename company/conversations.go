@@ -207,6 +207,7 @@ type SyncMembersParams struct {
 	Dir
 	ProjectID  string `json:"project_id" is:"id"`
 	CEOActorID string `json:"ceo_actor_id" is:"optional"`
+	ExecutiveManagerParam
 }
 
 // SyncMembersResult is the result of conversation.members.sync.
@@ -223,6 +224,10 @@ func (c *Company) SyncMembers(ctx context.Context, p SyncMembersParams) (SyncMem
 	if err != nil {
 		return result, err
 	}
-	result.ConversationIDs, err = w.SyncProjectDefaults(ctx, p.ProjectID, workspace.Leader{Given: p.CEOActorID, Enrols: true})
+	executive, err := p.ExecutiveManagerParam.agent(w)
+	if err != nil {
+		return result, err
+	}
+	result.ConversationIDs, err = w.SyncProjectDefaults(ctx, p.ProjectID, workspace.Leader{Given: p.CEOActorID, ExecutiveManager: executive, Enrols: true})
 	return result, err
 }

@@ -177,6 +177,26 @@ type CreateProjectParams struct {
 	Name       string   `json:"name"`
 	CEOActorID string   `json:"ceo_actor_id" is:"optional"`
 	RepoIDs    []string `json:"repo_ids" is:"optional"`
+	ExecutiveManagerParam
+}
+
+// ExecutiveManagerParam names the agent who leads conversations beside the CEO.
+type ExecutiveManagerParam struct {
+	ExecutiveManager string `json:"executive_manager_agent_id,omitempty" is:"optional,empty"`
+}
+
+// agent is the trimmed id of the Executive Manager, who must be an agent; "" when
+// none is named.
+func (p ExecutiveManagerParam) agent(w *workspace.Workspace) (string, error) {
+	id := strings.TrimSpace(p.ExecutiveManager)
+	if id == "" {
+		return "", nil
+	}
+	if !workspace.SafeID(id) {
+		return "", fault.New(fault.NotFound, "agent %q does not exist", id)
+	}
+	_, err := w.Agent(id)
+	return id, err
 }
 
 // CheckFields refuses a name that is only white space.
@@ -197,7 +217,11 @@ func (c *Company) CreateProject(ctx context.Context, p CreateProjectParams) (Cre
 	if err != nil {
 		return CreateProjectResult{}, err
 	}
-	made, err := w.CreateProjectWithDefaults(ctx, p.Name, p.CEOActorID, p.RepoIDs)
+	executive, err := p.ExecutiveManagerParam.agent(w)
+	if err != nil {
+		return CreateProjectResult{}, err
+	}
+	made, err := w.MakeProject(ctx, workspace.ProjectSpec{Name: p.Name, CEOActor: p.CEOActorID, RepoIDs: p.RepoIDs, ExecutiveManager: executive})
 	return CreateProjectResult{made.ID, workspace.GlobalManagerID, made.SecretaryID, made.ConversationIDs, made.RepoLinks}, err
 }
 

@@ -47,11 +47,11 @@ var filters = map[string][]string{
 	"agent.record_mistake":                   {"manager_actor_id"},
 	"agent.self_improve_cycle":               {"manager_actor_id", "evaluation_repo_id"},
 	"workspace.project.link_repo":            {"repo_id"},
-	"workspace.project.create_with_defaults": {"ceo_actor_id"},
+	"workspace.project.create_with_defaults": {"ceo_actor_id", "executive_manager_agent_id"},
 	"desktop.bootstrap.snapshot":             {"actor_id"},
 	"conversation.create_dm":                 {"peer_agent_id"},
 	"conversation.message.send":              {"author_id"},
-	"conversation.members.sync":              {"ceo_actor_id"},
+	"conversation.members.sync":              {"ceo_actor_id", "executive_manager_agent_id"},
 }
 
 // malformed is a way to get a request wrong: the params that are not as they should
@@ -229,7 +229,9 @@ func newBench(t *testing.T) *bench {
 	maps.Copy(acting, object{"actor_id": "human", "actor_role": "human"})
 	ofJob := with(object{"project_id": project.ProjectID, "job_id": "job_x"})
 	b.valid = map[string]object{
-		"artifact.read": acting, "memory.propose_delta": propose, "memory.preview_delta": item, "memory.approve_delta": acting,
+		"workspace.bootstrap.enterprise":       {"workspace_dir": filepath.Join(t.TempDir(), "enterprise"), "departments": []any{"qa"}},
+		"workspace.enterprise.ensure_defaults": {"workspace_dir": filepath.Join(t.TempDir(), "ensured")},
+		"artifact.read":                        acting, "memory.propose_delta": propose, "memory.preview_delta": item, "memory.approve_delta": acting,
 		"memory.list_deltas":            with(object{"actor_id": "human", "actor_role": "human"}),
 		"usage.reconciliation.record":   with(object{"provider": "codex", "period_start": "2026-11-01", "period_end": "2026-11-30", "billed_cost_usd": 1}),
 		"usage.reconciliation.snapshot": in,

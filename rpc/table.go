@@ -168,6 +168,8 @@ func NewTable(version string) *Table {
 		on("workspace.projects.list", Write, (*company.Company).Projects, "The projects with their counts, the newest first."),
 		on("workspace.agents.list", Read, (*company.Company).Agents, "The agents by name."),
 		on("workspace.teams.list", Read, (*company.Company).Teams, "The teams by name."),
+		on("workspace.bootstrap.enterprise", Write, (*company.Company).BootstrapEnterprise, "Make a company of departments, or what is missing of one."),
+		on("workspace.enterprise.ensure_defaults", Write, (*company.Company).EnsureEnterprise, "Make a company of departments where there is no company yet."),
 		on("workspace.project.create_with_defaults", Write, (*company.Company).CreateProject, "Make a project with its secretary and conversations."),
 		on("workspace.project.link_repo", Write, (*company.Company).LinkRepo, "Tie a repository to a project."),
 		on("workspace.repo_root.set", Write, (*company.Company).SetRepoRoot, "Say where a repository lies on this machine."),

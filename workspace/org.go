@@ -83,10 +83,12 @@ func (w *Workspace) NewDepartment(ctx context.Context, name string, department d
 func (u *Unit) CreateTeam(name string, department doc.Department) (id string, err error) {
 	id = u.w.Env.IDs.New("team")
 	now := clock.Stamp(u.w.Env.Clock.Now())
-	tree, err := documentTree(doc.TeamCodec, "team.yaml", doc.Team{SchemaVersion: doc.Version, Type: "team", ID: id, Name: name, Department: department, CreatedAt: now})
+	team := doc.Team{SchemaVersion: doc.Version, Type: "team", ID: id, Name: name, Department: department, CreatedAt: now}
+	tree, err := documentTree(doc.TeamCodec, "team.yaml", team)
 	if err != nil {
 		return "", err
 	}
+	u.teams = append(u.teams, team)
 	tree.Files = append(tree.Files, TreeFile{"memory.md", []byte("# Team memory of " + oneLine(name) + "\n\n## Principles\n\n## Decisions\n\n## Links\n\n")})
 	return id, u.Create(path.Join(TeamsDir, id), tree)
 }
@@ -100,6 +102,8 @@ type AgentSpec struct {
 	Role         string
 	Provider     string
 	TeamID       string
+	// Files are what the agent's directory holds besides, relative to it.
+	Files []TreeFile
 }
 
 // NewAgent makes an agent and returns its id. A team that is named must exist.
@@ -122,19 +126,30 @@ func (w *Workspace) NewAgent(ctx context.Context, spec AgentSpec) (string, error
 	})
 }
 
+// CreateAgent makes an agent in a unit and returns its id. The team, if one is
+// named, exists or is made by the same unit.
+func (u *Unit) CreateAgent(spec AgentSpec) (id string, err error) {
+	if spec.ID == "" {
+		spec.ID = u.w.Env.IDs.New("agent")
+	}
+	return spec.ID, u.createAgent(spec)
+}
+
 func (u *Unit) createAgent(spec AgentSpec) error {
 	now := clock.Stamp(u.w.Env.Clock.Now())
-	tree, err := documentTree(doc.AgentCodec, "agent.yaml", doc.Agent{
+	agent := doc.Agent{
 		SchemaVersion: doc.Version, Type: "agent", ID: spec.ID, Name: spec.Name, DisplayTitle: spec.DisplayTitle, ModelHint: spec.ModelHint,
 		Role: spec.Role, Provider: spec.Provider, TeamID: spec.TeamID, CreatedAt: now, Launcher: doc.EmptyMap(),
-	})
+	}
+	tree, err := documentTree(doc.AgentCodec, "agent.yaml", agent)
 	if err != nil {
 		return err
 	}
+	u.agents = append(u.agents, agent)
 	dir := path.Join(AgentsDir, spec.ID)
 	journal := []byte(fmt.Sprintf("# Journal of %s\n\n- created_at: %s\n- agent_id: %s\n\n## Entries\n", oneLine(spec.Name), now, spec.ID))
 	if !u.w.Exists(dir) {
-		tree.Files = append(tree.Files, TreeFile{"journal.md", journal})
+		tree.Files = append(append(tree.Files, TreeFile{"journal.md", journal}), spec.Files...)
 		return u.Create(dir, tree)
 	}
 	// A directory without its document: what else lies there stays.

@@ -15,6 +15,7 @@ import (
 	"ac/internal/fault"
 	"ac/internal/turn"
 	"ac/internal/yamldoc"
+	"ac/workspace/doc"
 )
 
 // Unit collects the writes of one locked step. What it reads is as the unit
@@ -26,6 +27,9 @@ type Unit struct {
 	ops     []operation
 	pending map[string][]byte // nil where a document is to be removed
 	staged  []string
+	// Who the unit adds to the company; their directories are not there yet.
+	agents []doc.Agent
+	teams  []doc.Team
 }
 
 // operation is one step of a unit, as it stands in the journal.

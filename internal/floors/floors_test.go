@@ -36,6 +36,7 @@ func floors() map[string]int {
 		"pm":                 5,
 		"heartbeat":          6,
 		"heartbeat/job":      6,
+		"enterprise":         7,
 		"inbox":              7,
 		"snapshot":           7,
 		"feed":               7,

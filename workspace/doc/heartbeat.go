@@ -55,6 +55,11 @@ func (h HeartbeatHierarchy) DirectorsSpawn() bool {
 	return h.AllowDirectorToSpawnWorkers != nil && *h.AllowDirectorToSpawnWorkers
 }
 
+// SameHierarchy reports whether two hierarchies mean the same.
+func (h HeartbeatHierarchy) SameHierarchy(other HeartbeatHierarchy) bool {
+	return h.Enterprise() == other.Enterprise() && h.ExecutiveManagerAgentID == other.ExecutiveManagerAgentID && h.DirectorsSpawn() == other.DirectorsSpawn()
+}
+
 // Written is the hierarchy as it stands in a config: whole, or not at all.
 func (h HeartbeatHierarchy) Written() HeartbeatHierarchy {
 	if !h.Enterprise() && h.ExecutiveManagerAgentID == "" && !h.DirectorsSpawn() {
