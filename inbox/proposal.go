@@ -62,7 +62,7 @@ func (a *approval) decide(r governance.Ruling) (review string, err error) {
 	if err != nil {
 		return "", err
 	}
-	verdict, err := a.Enforce(r.ProjectID, governance.ProposalQuestion(r, proposal.Visibility, proposal.RunID))
+	verdict, err := a.Enforce(r.ProjectID, governance.ProposalQuestion(r, proposal))
 	if err != nil {
 		return "", err
 	}
