@@ -43,6 +43,8 @@ var filters = map[string][]string{
 	"memory.propose_delta":                   {"run_id", "context_pack_id", "scope_ref"},
 	"usage.reconciliation.record":            {"statement_id"},
 	"pipeline.client_intake.run":             {"ceo_actor_id"},
+	"context.plan_for_job":                   {"manager_actor_id", "manager_team_id"},
+	"memory.extract_candidates":              {"actor_id", "actor_team_id"},
 	"memory.list_deltas":                     {"actor_id", "actor_team_id"},
 	"workspace.repo_root.set":                {"repo_id"},
 	"agent.record_mistake":                   {"manager_actor_id"},
@@ -230,6 +232,8 @@ func newBench(t *testing.T) *bench {
 	maps.Copy(acting, object{"actor_id": "human", "actor_role": "human"})
 	ofJob := with(object{"project_id": project.ProjectID, "job_id": "job_x"})
 	b.valid = map[string]object{
+		"context.plan_for_job":       with(object{"project_id": project.ProjectID, "manager_actor_id": "m", "manager_role": "manager", "goal": "g"}),
+		"memory.extract_candidates":  with(object{"project_id": project.ProjectID, "job_id": "job_x", "actor_id": "m", "actor_role": "manager"}),
 		"pipeline.client_intake.run": with(object{"project_name": "N", "ceo_actor_id": "human_ceo", "executive_manager_agent_id": "agent_global_manager"}),
 		"pipeline.department.assign_tasks": with(object{
 			"project_id": project.ProjectID, "department_key": "qa", "director_agent_id": "agent_x", "worker_agent_ids": []any{"agent_y"},
@@ -342,7 +346,7 @@ func TestMalformedParams(t *testing.T) {
 	}
 	t.Logf("%d malformed requests", total)
 	for _, m := range NewTable("").Methods() {
-		if strings.HasPrefix(m.Name, "job.") || m.Name == "pipeline.department.assign_tasks" {
+		if strings.HasPrefix(m.Name, "job.") || m.Name == "pipeline.department.assign_tasks" || m.Name == "memory.extract_candidates" {
 			continue // well formed, and of a project that is not there
 		}
 		b.peer.call(m.Name, b.valid[m.Name], nil)

@@ -222,6 +222,8 @@ func NewTable(version string) *Table {
 		on("task.update_plan", Write, (*company.Company).UpdatePlan, "Change when a task is planned and who is to do it."),
 		on("pipeline.client_intake.run", Write, (*company.Company).TakeInClient, "Set a project up with plans that wait for the CEO."),
 		on("pipeline.department.assign_tasks", Write, (*company.Company).AssignTasks, "Give the workers of a department the work of an approved plan."),
+		on("context.plan_for_job", Read, (*company.Company).PlanContext, "What a worker would be told before a job, and why."),
+		on("memory.extract_candidates", Write, (*company.Company).ExtractCandidates, "Suggest memory from what a job left; nothing is proposed."),
 		on("job.submit", Write, (*company.Company).SubmitJob, "Give a worker a job; it outlives the server."),
 		on("job.list", Read, (*company.Company).ListJobs, "The jobs of a project by id."),
 		on("job.poll", Read, (*company.Company).PollJob, "How a job is now."),

@@ -61,7 +61,9 @@ func neighbours() map[string][]string {
 		"runs/appserver": {"runs/usage"},
 		// Filling and planning are built on artifacts and tasks.
 		"governance/pipeline": {"governance"},
-		"heartbeat":           {"heartbeat/job"},
+		// Planning a context reads artifacts and memory.
+		"governance/contextplan": {"governance"},
+		"heartbeat":              {"heartbeat/job"},
 		// The control room calls methods by the table of the server.
 		"web": {"rpc"},
 	}
