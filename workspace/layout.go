@@ -62,6 +62,9 @@ func JournalFile(id string) string { return path.Join(AgentsDir, id, "journal.md
 // GuidanceFile is what an agent reads before it works.
 func GuidanceFile(id string) string { return path.Join(AgentsDir, id, "AGENTS.md") }
 
+// ContextIndexFile says where what an agent works on lies.
+func ContextIndexFile(id string) string { return path.Join(AgentsDir, id, "context_index.md") }
+
 // MistakesFile counts the mistakes of an agent.
 func MistakesFile(id string) string { return path.Join(AgentsDir, id, "mistakes.yaml") }
 
