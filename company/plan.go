@@ -71,6 +71,7 @@ type RecommendResult struct {
 	snapshot.Taken
 	ProjectID       string              `json:"project_id"`
 	Recommendations []pm.Recommendation `json:"recommendations"`
+	Forecast        pm.Forecast         `json:"forecast"`
 }
 
 // Recommend says who should do the open tasks of a project.
@@ -78,7 +79,8 @@ func (c *Company) Recommend(ctx context.Context, p ProjectParams) (RecommendResu
 	result := RecommendResult{ProjectID: p.ProjectID}
 	err := c.at(ctx, IndexStep{SyncIndex: true}, func(m *snapshot.Moment) (err error) {
 		result.Taken = m.Taken()
-		result.Recommendations, err = m.Recommendations(p.ProjectID)
+		found, err := m.Allocations(p.ProjectID)
+		result.Recommendations, result.Forecast = found.Recommendations, found.Forecast
 		return err
 	})
 	return result, err
@@ -187,6 +189,7 @@ type DesktopView struct {
 	Plan            *snapshot.Plan       `json:"pm,omitempty"`
 	Resources       *snapshot.Resources  `json:"resources,omitempty"`
 	Recommendations *[]pm.Recommendation `json:"recommendations,omitempty"`
+	Forecast        *pm.Forecast         `json:"forecast,omitempty"`
 	UI              *snapshot.UI         `json:"ui,omitempty"`
 	Messages        *[]doc.Message       `json:"messages,omitempty"`
 }
@@ -280,9 +283,11 @@ func (d *Desktop) home(m *snapshot.Moment, place conversation.Place) error {
 	}
 	recommendations := []pm.Recommendation{}
 	if place.Project != "" {
-		if recommendations, err = m.Recommendations(place.Project); err != nil {
+		found, err := m.Allocations(place.Project)
+		if err != nil {
 			return err
 		}
+		recommendations, d.ViewData.Forecast = found.Recommendations, &found.Forecast
 	}
 	d.ViewData.Home, d.ViewData.Plan, d.ViewData.Recommendations = &home, &plan, &recommendations
 	return nil

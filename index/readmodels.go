@@ -88,19 +88,21 @@ type Totals struct {
 	CyclesTotal       int64
 	CyclesKnownRuns   int
 	CyclesUnknownRuns int
+	PricedTokens      int64 // of runs whose cost is known
 }
 
 const sums = `count(*), COALESCE(sum(r.status='running'),0), COALESCE(sum(r.usage_total_tokens),0),
  COALESCE(sum(CASE WHEN r.usage_cost_usd>=0 THEN r.usage_cost_usd END),0.0), COALESCE(sum(r.usage_cost_usd>=0),0),
  COALESCE(sum(r.usage_source='provider_reported'),0), COALESCE(sum(r.usage_source='estimated_chars'),0), COALESCE(sum(s.parse_errors>0),0),
  COALESCE(sum(CASE WHEN r.context_cycles_source='provider_signal' THEN r.context_cycles_count END),0),
- COALESCE(sum(r.context_cycles_source='provider_signal'),0), COALESCE(sum(r.context_cycles_source<>'provider_signal'),0)
+ COALESCE(sum(r.context_cycles_source='provider_signal'),0), COALESCE(sum(r.context_cycles_source<>'provider_signal'),0),
+ COALESCE(sum(CASE WHEN r.usage_cost_usd>=0 THEN r.usage_total_tokens END),0)
  FROM ac_runs r LEFT JOIN ac_run_stats s ON s.id=r.id`
 
 func (t *Totals) targets() []any {
 	return []any{
 		&t.Runs, &t.Running, &t.TotalTokens, &t.TotalCostUSD, &t.PricedRuns, &t.ProviderReported, &t.Estimated, &t.RunsWithErrors,
-		&t.CyclesTotal, &t.CyclesKnownRuns, &t.CyclesUnknownRuns,
+		&t.CyclesTotal, &t.CyclesKnownRuns, &t.CyclesUnknownRuns, &t.PricedTokens,
 	}
 }
 

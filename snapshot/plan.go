@@ -192,27 +192,6 @@ func text(s *string) string {
 	return *s
 }
 
-// Recommendations says who should do the open tasks of a project.
-func (m *Moment) Recommendations(project string) ([]pm.Recommendation, error) {
-	tasks, err := m.Tasks(project)
-	if err != nil {
-		return nil, err
-	}
-	agents, err := m.w.Agents()
-	if err != nil {
-		return nil, err
-	}
-	active, err := m.activeRuns()
-	if err != nil {
-		return nil, err
-	}
-	load := map[string]int{}
-	for _, r := range active {
-		load[r.AgentID]++
-	}
-	return pm.Recommend(tasks, agents, load), nil
-}
-
 // activeRuns are the runs that run by their document or by a session that
 // lives.
 func (m *Moment) activeRuns() ([]index.RunningRun, error) {
