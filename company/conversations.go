@@ -224,7 +224,7 @@ func (c *Company) SyncMembers(ctx context.Context, p SyncMembersParams) (SyncMem
 	if err != nil {
 		return result, err
 	}
-	executive, err := p.ExecutiveManagerParam.agent(w)
+	executive, err := p.executive(w)
 	if err != nil {
 		return result, err
 	}

@@ -185,9 +185,9 @@ type ExecutiveManagerParam struct {
 	ExecutiveManager string `json:"executive_manager_agent_id,omitempty" is:"optional,empty"`
 }
 
-// agent is the trimmed id of the Executive Manager, who must be an agent; "" when
+// executive is the trimmed id of the Executive Manager, who must be an agent; "" when
 // none is named.
-func (p ExecutiveManagerParam) agent(w *workspace.Workspace) (string, error) {
+func (p ExecutiveManagerParam) executive(w *workspace.Workspace) (string, error) {
 	id := strings.TrimSpace(p.ExecutiveManager)
 	if id == "" {
 		return "", nil
@@ -217,7 +217,7 @@ func (c *Company) CreateProject(ctx context.Context, p CreateProjectParams) (Cre
 	if err != nil {
 		return CreateProjectResult{}, err
 	}
-	executive, err := p.ExecutiveManagerParam.agent(w)
+	executive, err := p.executive(w)
 	if err != nil {
 		return CreateProjectResult{}, err
 	}

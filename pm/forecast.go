@@ -94,7 +94,7 @@ func ForecastOf(tasks []doc.Task, agents []doc.Agent, running map[string]int, ra
 }
 
 func median(rates map[string]float64) float64 {
-	var all []float64
+	all := make([]float64, 0, len(rates))
 	for _, rate := range rates {
 		all = append(all, rate)
 	}

@@ -15,9 +15,10 @@ import (
 
 // departmentKeys are the keys of all presets.
 func departmentKeys() []string {
-	var keys []string
-	for _, d := range enterprise.Departments() {
-		keys = append(keys, d.Key)
+	all := enterprise.Departments()
+	keys := make([]string, len(all))
+	for i, d := range all {
+		keys[i] = d.Key
 	}
 	return keys
 }

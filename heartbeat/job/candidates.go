@@ -188,9 +188,9 @@ func candidatesOf(w *workspace.Workspace, record doc.Job, attempt doc.JobAttempt
 			fmt.Sprintf("Job %s with the goal %q ended as %s.", spec.JobID, spec.Goal, result.Status), confidence, result.Summary,
 			fmt.Sprintf("files_changed=%d, commands_run=%d, errors=%d", len(result.FilesChanged), len(result.CommandsRun), len(result.Errors)))
 		if len(result.FilesChanged) > 0 {
-			var paths []string
-			for _, f := range result.FilesChanged[:min(5, len(result.FilesChanged))] {
-				paths = append(paths, f.Path)
+			paths := make([]string, min(5, len(result.FilesChanged)))
+			for i := range paths {
+				paths[i] = result.FilesChanged[i].Path
 			}
 			add(doc.ScopeProject, spec.ProjectID, "Frequently touched paths", "Job "+spec.JobID+" changed these files.", 0.63,
 				"Recent run touched: "+strings.Join(paths, ", "))

@@ -60,7 +60,7 @@ func TestRecordLosesNothing(t *testing.T) {
 func TestKeyAndPeriod(t *testing.T) {
 	t.Parallel()
 	for provider, want := range map[string]string{
-		"codex_app_server": "codex", "Codex-App-Server": "codex", " claude-code": "claude", "claude_code": "claude",
+		"codex_app_server": "codex", "Codex-App-Server": "codex", "claude-code": "claude", "claude_code": "claude",
 		"gemini_cli": "gemini", "cmd": "cmd", "My-Own_One": "my-own_one",
 	} {
 		if got := Key(provider); got != want {
