@@ -1,4 +1,4 @@
-// Package contextplan chooses what a worker is told before it begins: what the
+// Package contextplan chooses what a worker reads before it begins: what the
 // caller names, the files that everybody reads, approved memory, and what runs
 // before it left.
 //

@@ -13,7 +13,7 @@ import (
 	"ac/workspace/doc"
 )
 
-// AssignSpec is whom a director gives work of an approved executive plan.
+// AssignSpec names the workers who get work of an approved executive plan.
 type AssignSpec struct {
 	ProjectID     string
 	DepartmentKey string

@@ -31,7 +31,7 @@ type CandidateRequest struct {
 	Limit     int
 }
 
-// DefaultCandidates is how many candidates a job gives that asks by itself.
+// DefaultCandidates bounds the candidates of a job whose context was planned.
 const DefaultCandidates = 20
 
 // Candidate is a suggestion for memory.
