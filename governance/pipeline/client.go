@@ -7,7 +7,6 @@ import (
 	"context"
 	"fmt"
 	"path"
-	"slices"
 	"strings"
 	"unicode/utf8"
 
@@ -93,8 +92,14 @@ func TakeInClient(ctx context.Context, w *workspace.Workspace, conductor runs.Co
 	if err != nil || spec.Model == "" {
 		return c.made, err
 	}
-	turn.Leave(ctx) // nothing is held while agents write
-	c.generate(ctx)
+	c.made.Generation.Mode = withFallback
+	// Nothing is held while agents write. The proposal follows whatever becomes of it.
+	if waiting, done, err := turn.Wait(ctx); err == nil {
+		c.generate(waiting)
+		done()
+	} else {
+		c.log = append(c.log, fillLine{Event: "provider_fill_skipped", Reason: err.Error()})
+	}
 	return c.made, w.Update(context.WithoutCancel(ctx), c.finish)
 }
 
@@ -292,8 +297,6 @@ func (c *client) artifact(b *intakeBuilder, kind, title, visibility, by, body st
 
 // generate has the plans written, one after the other.
 func (c *client) generate(ctx context.Context) {
-	g := &c.made.Generation
-	g.Mode = withFallback
 	about := " of the project " + c.Name + ". The client's request:\n\n" + c.Text
 	c.fill(ctx, fillLine{Kind: "executive_plan", ArtifactID: c.made.Artifacts.ExecutivePlan, AgentID: c.executive.ID}, "Write the executive plan"+about)
 	c.fill(ctx, fillLine{Kind: "meeting_transcript", ArtifactID: c.made.Artifacts.Transcript, AgentID: c.executive.ID},
@@ -301,7 +304,6 @@ func (c *client) generate(ctx context.Context) {
 	for _, d := range c.departments {
 		c.fill(ctx, fillLine{Kind: "department_plan", Department: d.key, ArtifactID: d.plan, AgentID: d.director.ID}, "Write the plan of the department "+d.label+about)
 	}
-	g.Failures = slices.Clip(g.Failures)
 }
 
 // fill has one artifact written and notes what came of it.
