@@ -6,6 +6,7 @@ import (
 	"cmp"
 	"slices"
 	"strconv"
+	"strings"
 
 	"ac/heartbeat"
 	"ac/workspace"
@@ -134,7 +135,7 @@ func (b *builder) agent(spec workspace.AgentSpec) (id string) {
 // wanted at least.
 func (b *builder) department(d Department) Built {
 	built := Built{Key: d.Key, Label: d.Label, WorkerIDs: []string{}}
-	if at := slices.IndexFunc(b.teams, func(t doc.Team) bool { return t.DepartmentKey == d.Key }); at >= 0 {
+	if at := slices.IndexFunc(b.teams, func(t doc.Team) bool { return strings.EqualFold(t.DepartmentKey, d.Key) }); at >= 0 {
 		built.TeamID, built.Label = b.teams[at].ID, cmp.Or(b.teams[at].DepartmentLabel, b.teams[at].Name)
 	} else if b.err == nil {
 		built.TeamID, b.err = b.u.CreateTeam(d.Label, d.team())

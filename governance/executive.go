@@ -82,7 +82,7 @@ func ApprovedPlan(w *workspace.Workspace, project, plan string) error {
 	changed := false
 	for _, review := range reviews {
 		about := review.Subject
-		if review.Decision != Approved || about.Kind != KindHeartbeatAction || about.ProjectID != project || review.ActorRole != "ceo" && review.ActorRole != "human" {
+		if review.Decision != Approved || about.Kind != KindHeartbeatAction || about.ProjectID != project || !executive(w, review) {
 			continue
 		}
 		hash, names := approvalOf(w, project, about.ArtifactID, plan)
@@ -95,6 +95,14 @@ func ApprovedPlan(w *workspace.Workspace, project, plan string) error {
 		return fault.New(fault.Conflict, "executive plan %s was changed after its approval; have it approved again", plan)
 	}
 	return fault.New(fault.ApprovalRequired, "CEO approval required for executive plan %s", plan)
+}
+
+// executive reports whether a CEO or a human decided: a recorded agent counts as
+// what it is, whatever it claimed to be.
+func executive(w *workspace.Workspace, review doc.Review) bool {
+	claimed := review.ActorRole
+	recorded := policy.RecordedRole(w, policy.Actor{ID: review.ActorID, Role: claimed})
+	return (claimed == "ceo" || claimed == "human") && (recorded == "ceo" || recorded == "human")
 }
 
 // approvalOf reports whether a proposal names a plan, and the hash that it names.

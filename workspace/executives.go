@@ -68,7 +68,7 @@ func (d *defaults) executiveManager() string {
 	if strings.TrimSpace(d.leader.ExecutiveManager) == "" {
 		found, err := d.find(ProjectOfficeID(d.project))
 		if err == nil && slices.ContainsFunc(d.agents, func(a doc.Agent) bool {
-			return a.ID == found.CreatedBy && a.Role == "manager" && a.ID != GlobalManagerID
+			return a.ID == found.CreatedBy && a.ID != GlobalManagerID
 		}) {
 			return found.CreatedBy
 		}

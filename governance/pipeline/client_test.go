@@ -36,7 +36,13 @@ func TestClientIntakeFilled(t *testing.T) {
 	if err := governance.ApprovedPlan(c.Workspace, made.ProjectID, plan); !fault.Is(err, fault.ApprovalRequired) {
 		t.Errorf("before the approval: %v", err)
 	}
-	approve(t, c.Workspace, item)
+	// A manager who claims to be a human, by way of an item that only its key ties to
+	// the plan.
+	usurp(t, c, made.ProjectID, plan)
+	if err := governance.ApprovedPlan(c.Workspace, made.ProjectID, plan); !fault.Is(err, fault.ApprovalRequired) {
+		t.Errorf("approved by a manager who claims to be a human: %v", err)
+	}
+	approve(t, c.Workspace, item, "human")
 	if err := governance.ApprovedPlan(c.Workspace, made.ProjectID, plan); err != nil {
 		t.Errorf("after the approval: %v", err)
 	}
@@ -64,9 +70,9 @@ func TestClientIntakeFilled(t *testing.T) {
 }
 
 // approve writes the review of a human, as a decision on the proposal leaves it.
-func approve(t *testing.T, w *workspace.Workspace, item governance.Item) {
+func approve(t *testing.T, w *workspace.Workspace, item governance.Item, actor string) {
 	t.Helper()
-	r := governance.Ruling{Item: item, Decision: governance.Approved, Actor: policy.Actor{ID: "human", Role: "human"}}
+	r := governance.Ruling{Item: item, Decision: governance.Approved, Actor: policy.Actor{ID: actor, Role: "human"}}
 	err := governance.Govern(t.Context(), w, func(g *governance.Governed) error {
 		proposal, err := g.Proposal(r)
 		if err != nil {
@@ -82,4 +88,21 @@ func approve(t *testing.T, w *workspace.Workspace, item governance.Item) {
 	if err != nil {
 		t.Fatal(err)
 	}
+}
+
+// usurp has a manager approve, as a human, a proposal of its own for a plan.
+func usurp(t *testing.T, c *company, project, plan string) {
+	t.Helper()
+	head := governance.ArtifactSpec{Type: "heartbeat_action_proposal", Title: "Tidy up", Visibility: "managers", ProducedBy: c.claude}.Head(c.Env)
+	text, err := governance.WriteRecord(doc.HeartbeatProposalCodec, doc.HeartbeatProposal{
+		Artifact: head, ProjectID: project,
+		ProposedAction: doc.Action{ActionBody: doc.ActionBody{Kind: doc.ActionNoop, IdempotencyKey: "tidy:" + plan, Risk: "low", Reason: "r"}},
+	}, []byte("## Summary\n\n## Proposed Action\n\n## Policy\n"))
+	if err == nil {
+		err = c.Replace(governance.ArtifactFile(project, head.ID), text, 0o644)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	approve(t, c.Workspace, governance.Item{ProjectID: project, ArtifactID: head.ID}, c.claude)
 }

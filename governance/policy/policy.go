@@ -87,9 +87,9 @@ func Decide(action string, r Resource, a Actor) Decision {
 	return Decision{false, "vis.private.owner", "not_owner"}
 }
 
-// recordedRole is the role of an actor as the records have it; actors without a
+// RecordedRole is the role of an actor as the records have it; actors without a
 // record are taken at their word.
-func recordedRole(w *workspace.Workspace, a Actor) string {
+func RecordedRole(w *workspace.Workspace, a Actor) string {
 	if !workspace.SafeID(a.ID) {
 		return a.Role
 	}

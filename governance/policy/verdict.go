@@ -32,7 +32,7 @@ func Ask(w *workspace.Workspace, q Question) Verdict {
 		return Verdict{q, Decision{false, "actor.record", "actor_record_unreadable"}, err}
 	}
 	if q.Resource.Approvers == ExecutivesApprove {
-		actor.Role = recordedRole(w, actor)
+		actor.Role = RecordedRole(w, actor)
 	}
 	q.Actor = actor
 	return Verdict{Question: q, Decision: Decide(q.Action, q.Resource, q.Actor)}
