@@ -6,6 +6,7 @@ package company
 import (
 	"context"
 	"errors"
+	"time"
 
 	"ac/enterprise"
 	"ac/internal/fault"
@@ -68,7 +69,7 @@ func (c *Company) BootstrapEnterprise(ctx context.Context, p BootstrapEnterprise
 	}
 	w, err := c.workspace(ctx)
 	if none(err) {
-		return result, conflicting(workspace.Found(ctx, c.all.env, c.dir, c.founding(ctx, result.CompanyName, plan, &result.Company)))
+		return result, conflicting(c.found(ctx, c.founding(ctx, result.CompanyName, plan, &result.Company)))
 	}
 	if err != nil {
 		return result, err
@@ -93,6 +94,27 @@ func (c *Company) founding(ctx context.Context, name string, plan enterprise.Pla
 				return err
 			})
 		},
+	}
+}
+
+// How long a call waits for another process that makes the workspace.
+const (
+	madeWithin = 5 * time.Second
+	madeEvery  = 20 * time.Millisecond
+)
+
+// found is workspace.Found, which waits for another process that is at it.
+func (c *Company) found(ctx context.Context, f workspace.Founding) error {
+	for left := madeWithin; ; left -= madeEvery {
+		err := workspace.Found(ctx, c.all.env, c.dir, f)
+		if !errors.Is(err, workspace.ErrBeingMade) || left <= 0 {
+			return err
+		}
+		select {
+		case <-ctx.Done():
+			return context.Cause(ctx)
+		case <-time.After(madeEvery):
+		}
 	}
 }
 
@@ -127,7 +149,7 @@ func (c *Company) EnsureEnterprise(ctx context.Context, p EnterpriseParams) (Ens
 	w, err := c.workspace(ctx)
 	if none(err) {
 		f := c.founding(ctx, orDefault(p.CompanyName, "AgentCompany"), plan, &made)
-		if err = workspace.Found(ctx, c.all.env, c.dir, f); err == nil {
+		if err = c.found(ctx, f); err == nil {
 			return result.built(made), nil
 		}
 		// Another caller may have made it meanwhile.

@@ -1,6 +1,7 @@
 package company_test
 
 import (
+	"os"
 	"path/filepath"
 	"strings"
 	"sync"
@@ -14,9 +15,14 @@ import (
 // company, and both see all of it.
 func TestTwoAtOnce(t *testing.T) {
 	t.Parallel()
-	for _, there := range []bool{false, true} {
+	for _, place := range []string{"absent", "empty directory", "empty workspace"} {
 		dir := filepath.Join(t.TempDir(), "ws")
-		if there {
+		switch place {
+		case "empty directory":
+			if err := os.Mkdir(dir, 0o750); err != nil {
+				t.Fatal(err)
+			}
+		case "empty workspace":
 			if err := workspace.Init(t.Context(), workspace.SystemEnv(), dir, workspace.InitOptions{CompanyName: "C"}); err != nil {
 				t.Fatal(err)
 			}
@@ -44,11 +50,11 @@ func TestTwoAtOnce(t *testing.T) {
 				built++
 			}
 			if !r.Ready || len(r.Departments) != 2 || r.Leaders.ExecutiveManager == "" {
-				t.Errorf("%+v", r)
+				t.Errorf("%s: %+v", place, r)
 			}
 		}
 		if built != 1 {
-			t.Errorf("%d companies were built", built)
+			t.Errorf("%s: %d companies were built", place, built)
 		}
 		if found := workspace.Validate(workspace.SystemEnv(), dir); len(found.Issues) > 0 {
 			t.Errorf("%+v", found.Issues)
