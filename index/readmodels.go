@@ -130,6 +130,25 @@ func (v *View) ByProvider(f RunFilter) ([]ProviderTotals, error) {
 	})
 }
 
+// RunUse is what a run used of its provider.
+type RunUse struct {
+	RunKey
+
+	Provider string
+	Tokens   int64
+}
+
+// RecentUse lists what the newest runs used, as far as it is known. The list is
+// shared.
+func (v *View) RecentUse(newest int) ([]RunUse, error) {
+	return remembered(v, question{"use", newest}, func(u *RunUse) int { return 96 + len(u.Provider) }, func() ([]RunUse, error) {
+		return query(v, "SELECT r.project_id, r.run_id, r.provider, r.usage_total_tokens FROM ac_runs r WHERE r.usage_total_tokens IS NOT NULL"+newestRuns,
+			[]any{limit(newest)}, func(rows *sql.Rows, u *RunUse) error {
+				return rows.Scan(&u.ProjectID, &u.RunID, &u.Provider, &u.Tokens)
+			})
+	})
+}
+
 // AgentCounter is what is known of an agent and its runs.
 type AgentCounter struct {
 	AgentID                  string

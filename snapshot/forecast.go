@@ -18,7 +18,7 @@ type Allocations struct {
 }
 
 // maxSpeedRuns is how many runs, the newest, the speed of providers is taken from.
-const maxSpeedRuns = 1000
+const maxSpeedRuns = 200
 
 // shortestSession is what a session lasts at least, in hours.
 const shortestSession = 0.05
@@ -84,18 +84,13 @@ func (m *Moment) rates(agents []doc.Agent) (pm.Rates, error) {
 
 // speeds are the tokens that providers used in an hour of their sessions.
 func (m *Moment) speeds() (map[string]float64, error) {
-	runs, err := m.view.Runs(index.RunFilter{Limit: maxSpeedRuns})
-	if err != nil {
+	runs, err := m.view.RecentUse(maxSpeedRuns)
+	if err != nil || len(runs) == 0 {
 		return nil, err
 	}
-	known := make(map[index.RunKey]*index.Run, len(runs))
+	known := make(map[index.RunKey]*index.RunUse, len(runs))
 	for i := range runs {
-		if runs[i].UsageTotalTokens != nil {
-			known[index.RunKey{ProjectID: runs[i].ProjectID, RunID: runs[i].RunID}] = &runs[i]
-		}
-	}
-	if len(known) == 0 {
-		return nil, nil
+		known[runs[i].RunKey] = &runs[i]
 	}
 	sessions, err := m.observed()
 	if err != nil {
@@ -107,7 +102,7 @@ func (m *Moment) speeds() (map[string]float64, error) {
 		if run == nil || s.EndedAtMS == nil || strings.TrimSpace(run.Provider) == "" {
 			continue
 		}
-		tokens[run.Provider] += float64(*run.UsageTotalTokens)
+		tokens[run.Provider] += float64(run.Tokens)
 		hours[run.Provider] += max(shortestSession, float64(*s.EndedAtMS-s.StartedAtMS)/3_600_000)
 	}
 	rates := map[string]float64{}
