@@ -69,7 +69,7 @@ func (c *company) append(i int, text string) {
 	}
 }
 
-func (c *company) seal() Sealed {
+func (c *company) seal() SealResult {
 	c.t.Helper()
 	s, err := Seal(context.Background(), c.w, c.key)
 	if err != nil {

@@ -28,8 +28,8 @@ import (
 // lockPatience bounds the wait for another seal of the same workspace.
 const lockPatience = time.Minute
 
-// Sealed is what a seal did.
-type Sealed struct {
+// SealResult is what a seal did.
+type SealResult struct {
 	Checkpoint *Checkpoint `json:"checkpoint"` // the newest; nil in a workspace without logs
 	File       string      `json:"file,omitempty"`
 	Added      int         `json:"records_added"`
@@ -43,29 +43,29 @@ type Sealed struct {
 // sealed. It reads what is new since the last seal of this machine, and all of a log or
 // of the records where that cannot be told. A history that does not fit its newest checkpoint, or of which only
 // traces are left, is not sealed further: fault.Conflict.
-func Seal(ctx context.Context, w *workspace.Workspace, key Key) (Sealed, error) {
+func Seal(ctx context.Context, w *workspace.Workspace, key Key) (SealResult, error) {
 	return sealLocked(ctx, w, key, false)
 }
 
 // SealAnew is Seal over a history that cannot be gone on with: what is left of that
 // is moved to superseded/, and the first record of the new one says so. A history
 // that can be gone on with is: fault.Conflict.
-func SealAnew(ctx context.Context, w *workspace.Workspace, key Key) (Sealed, error) {
+func SealAnew(ctx context.Context, w *workspace.Workspace, key Key) (SealResult, error) {
 	return sealLocked(ctx, w, key, true)
 }
 
-func sealLocked(ctx context.Context, w *workspace.Workspace, key Key, restart bool) (Sealed, error) {
+func sealLocked(ctx context.Context, w *workspace.Workspace, key Key, restart bool) (SealResult, error) {
 	waiting, cancel := context.WithTimeoutCause(ctx, lockPatience, errors.New("another seal holds the lock"))
 	defer cancel()
 	held, err := lock.Wait(waiting, w.FS, lockFile)
 	if err != nil {
-		return Sealed{}, err
+		return SealResult{}, err
 	}
 	sealed, err := seal(ctx, w, key, restart)
 	return sealed, errors.Join(err, held.Release())
 }
 
-func seal(ctx context.Context, w *workspace.Workspace, key Key, restart bool) (s Sealed, err error) {
+func seal(ctx context.Context, w *workspace.Workspace, key Key, restart bool) (s SealResult, err error) {
 	s.Refused = []Finding{}
 	h, err := historyOf(w, restart)
 	if err != nil {
@@ -339,7 +339,7 @@ func (t *tree) first(size int64) (*tree, error) {
 }
 
 // addGrown adds a record for each log that is longer than its last one says.
-func addGrown(ctx context.Context, w *workspace.Workspace, h *history, s *Sealed) error {
+func addGrown(ctx context.Context, w *workspace.Workspace, h *history, s *SealResult) error {
 	there, err := logs(w)
 	if err != nil {
 		return err

@@ -51,7 +51,7 @@ type RecordMistakeParams struct {
 }
 
 // RecordMistake counts a mistake of an agent.
-func (c *Company) RecordMistake(ctx context.Context, p RecordMistakeParams) (governance.Recorded, error) {
+func (c *Company) RecordMistake(ctx context.Context, p RecordMistakeParams) (governance.MistakeResult, error) {
 	m := p.mistake()
 	m.ProjectID, m.RunID, m.PromoteThreshold = p.ProjectID, p.RunID, p.PromoteThreshold
 	return governance.RecordMistake(ctx, c.w, m)
@@ -67,7 +67,7 @@ type RefreshContextParams struct {
 }
 
 // RefreshContext writes the context index into the guidance of an agent.
-func (c *Company) RefreshContext(ctx context.Context, p RefreshContextParams) (governance.Refreshed, error) {
+func (c *Company) RefreshContext(ctx context.Context, p RefreshContextParams) (governance.RefreshResult, error) {
 	return governance.RefreshContext(ctx, c.w, governance.ContextIndex{
 		Agent: p.AgentID, ProjectID: p.ProjectID, MaxTasks: p.MaxTasks, MaxScopePaths: p.MaxScopePaths,
 	})
@@ -109,7 +109,7 @@ func (p *ImproveParams) CheckFields() []fault.Issue {
 }
 
 // Improve runs a cycle of self-improvement and waits for its evaluation.
-func (c *Company) Improve(ctx context.Context, p ImproveParams) (governance.Improved, error) {
+func (c *Company) Improve(ctx context.Context, p ImproveParams) (governance.CycleResult, error) {
 	m := p.mistake()
 	m.ProjectID, m.PromoteThreshold = p.ProjectID, p.PromoteThreshold
 	return governance.Improve(ctx, c.w, c.conductor(), governance.Improvement{

@@ -24,11 +24,11 @@ type SealParams struct {
 }
 
 // SealAudit seals all logs of the workspace.
-func (c *Company) SealAudit(ctx context.Context, p SealParams) (audit.Sealed, error) {
+func (c *Company) SealAudit(ctx context.Context, p SealParams) (audit.SealResult, error) {
 	w := c.w
 	key, err := c.all.auditKey(p.KeyFile)
 	if err != nil {
-		return audit.Sealed{}, err
+		return audit.SealResult{}, err
 	}
 	if p.Restart {
 		return audit.SealAnew(ctx, w, key)
@@ -65,7 +65,7 @@ func (cs *Host) auditKey(file string) (key audit.Key, err error) {
 
 // SealEvery seals every workspace that this process has opened, again and again,
 // until ctx ends. What goes wrong is told and tried again next time.
-func (cs *Host) SealEvery(ctx context.Context, every time.Duration, keyFile string, told func(dir string, s audit.Sealed, err error)) {
+func (cs *Host) SealEvery(ctx context.Context, every time.Duration, keyFile string, told func(dir string, s audit.SealResult, err error)) {
 	ticker := time.NewTicker(every)
 	defer ticker.Stop()
 	for {
@@ -76,7 +76,7 @@ func (cs *Host) SealEvery(ctx context.Context, every time.Duration, keyFile stri
 		}
 		for _, w := range cs.opened() {
 			key, err := cs.auditKey(keyFile)
-			var s audit.Sealed
+			var s audit.SealResult
 			if err == nil {
 				s, err = audit.Seal(ctx, w, key)
 			}

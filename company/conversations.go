@@ -183,6 +183,7 @@ type SyncMembersParams struct {
 	Dir
 	ProjectID  string `json:"project_id" is:"id"`
 	CEOActorID string `json:"ceo_actor_id" is:"optional"`
+	ExecutiveManagerParam
 }
 
 // SyncMembersResult is the result of conversation.members.sync.
@@ -195,6 +196,10 @@ type SyncMembersResult struct {
 // SyncMembers brings the conversations that a project always has up to date.
 func (c *Company) SyncMembers(ctx context.Context, p SyncMembersParams) (result SyncMembersResult, err error) {
 	result = SyncMembersResult{GlobalManagerID: workspace.GlobalManagerID, SecretaryID: workspace.SecretaryID(p.ProjectID)}
-	result.ConversationIDs, err = c.w.SyncProjectDefaults(ctx, p.ProjectID, workspace.Leader{Given: p.CEOActorID, Enrols: true})
+	executive, err := p.executive(c.w)
+	if err != nil {
+		return result, err
+	}
+	result.ConversationIDs, err = c.w.SyncProjectDefaults(ctx, p.ProjectID, workspace.Leader{Given: p.CEOActorID, ExecutiveManager: executive, Enrols: true})
 	return result, err
 }

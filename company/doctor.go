@@ -43,7 +43,7 @@ type MendParams struct {
 
 // Mend puts right in a workspace what can be put right without loss, or says
 // what that would be.
-func (c *Folder) Mend(ctx context.Context, params MendParams) (doctor.Mended, error) {
+func (c *Folder) Mend(ctx context.Context, params MendParams) (doctor.MendResult, error) {
 	p := c.patient(ctx, index.AsItIs)
 	repairs := doctor.Repairs{DryRun: params.DryRun}
 	if p.Workspace != nil {

@@ -46,19 +46,19 @@ func (p *ExecuteParams) CheckFields() []fault.Issue {
 	return issues
 }
 
-// Executed is how the command ended.
-type Executed struct {
+// ExecuteResult is how the command ended.
+type ExecuteResult struct {
 	ExitCode *int    `json:"exit_code"`
 	Signal   *string `json:"signal"`
 }
 
 // Execute executes a run in this process and follows it to its end.
-func (c *Company) Execute(ctx context.Context, p ExecuteParams) (Executed, error) {
+func (c *Company) Execute(ctx context.Context, p ExecuteParams) (ExecuteResult, error) {
 	w := c.w
 	ref := session.LocalRef(p.RunID)
 	run, err := runs.Launchable(ctx, w, p.ProjectID, p.RunID, ref)
 	if err != nil {
-		return Executed{}, err
+		return ExecuteResult{}, err
 	}
 	record, err := session.Supervise(ctx, w, session.Host{Executable: c.all.launcher.Executable, Interrupt: p.Interrupt}, session.Order{
 		Version: session.OrderVersion, WorkspaceDir: w.Dir(), ProjectID: p.ProjectID, RunID: p.RunID, SessionRef: ref,
@@ -68,5 +68,5 @@ func (c *Company) Execute(ctx context.Context, p ExecuteParams) (Executed, error
 	if err == nil && record.ExitCode == nil && record.Signal == nil {
 		err = errors.New(record.Error)
 	}
-	return Executed{record.ExitCode, record.Signal}, err
+	return ExecuteResult{record.ExitCode, record.Signal}, err
 }

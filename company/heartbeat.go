@@ -10,6 +10,7 @@ import (
 	"ac/heartbeat"
 	"ac/index"
 	"ac/internal/fault"
+	"ac/internal/shape"
 	"ac/workspace"
 	"ac/workspace/doc"
 )
@@ -156,19 +157,32 @@ func (c *Company) HeartbeatConfig(ctx context.Context, _ Dir) (doc.HeartbeatConf
 type SetHeartbeatConfigParams struct {
 	_ struct{} `is:"strict"`
 	Dir
-	Enabled                *bool `json:"enabled,omitempty" is:"optional"`
-	TickIntervalMinutes    *int  `json:"tick_interval_minutes,omitempty" is:"optional,min=1,max=1440"`
-	TopKWorkers            *int  `json:"top_k_workers,omitempty" is:"optional,min=1,max=100"`
-	MinWakeScore           *int  `json:"min_wake_score,omitempty" is:"optional,min=0,max=100"`
-	OKSuppressionMinutes   *int  `json:"ok_suppression_minutes,omitempty" is:"optional,min=0,max=1440"`
-	DueHorizonMinutes      *int  `json:"due_horizon_minutes,omitempty" is:"optional,min=1,max=1440"`
-	MaxAutoActionsPerTick  *int  `json:"max_auto_actions_per_tick,omitempty" is:"optional,min=1,max=10000"`
-	MaxAutoActionsPerHour  *int  `json:"max_auto_actions_per_hour,omitempty" is:"optional,min=1,max=100000"`
-	QuietHoursStartHour    *int  `json:"quiet_hours_start_hour,omitempty" is:"optional,min=0,max=23"`
-	QuietHoursEndHour      *int  `json:"quiet_hours_end_hour,omitempty" is:"optional,min=0,max=23"`
-	StuckJobRunningMinutes *int  `json:"stuck_job_running_minutes,omitempty" is:"optional,min=1,max=1440"`
-	IdempotencyTTLDays     *int  `json:"idempotency_ttl_days,omitempty" is:"optional,min=1,max=365"`
-	JitterMaxSeconds       *int  `json:"jitter_max_seconds,omitempty" is:"optional,min=0,max=3600"`
+	Enabled                *bool   `json:"enabled,omitempty" is:"optional"`
+	TickIntervalMinutes    *int    `json:"tick_interval_minutes,omitempty" is:"optional,min=1,max=1440"`
+	TopKWorkers            *int    `json:"top_k_workers,omitempty" is:"optional,min=1,max=100"`
+	MinWakeScore           *int    `json:"min_wake_score,omitempty" is:"optional,min=0,max=100"`
+	OKSuppressionMinutes   *int    `json:"ok_suppression_minutes,omitempty" is:"optional,min=0,max=1440"`
+	DueHorizonMinutes      *int    `json:"due_horizon_minutes,omitempty" is:"optional,min=1,max=1440"`
+	MaxAutoActionsPerTick  *int    `json:"max_auto_actions_per_tick,omitempty" is:"optional,min=1,max=10000"`
+	MaxAutoActionsPerHour  *int    `json:"max_auto_actions_per_hour,omitempty" is:"optional,min=1,max=100000"`
+	HierarchyMode          *string `json:"hierarchy_mode,omitempty" is:"optional,enum=standard|enterprise_v1"`
+	ExecutiveManager       *string `json:"executive_manager_agent_id,omitempty" is:"optional,empty"`
+	DirectorsSpawn         *bool   `json:"allow_director_to_spawn_workers,omitempty" is:"optional"`
+	QuietHoursStartHour    *int    `json:"quiet_hours_start_hour,omitempty" is:"optional,min=0,max=23"`
+	QuietHoursEndHour      *int    `json:"quiet_hours_end_hour,omitempty" is:"optional,min=0,max=23"`
+	StuckJobRunningMinutes *int    `json:"stuck_job_running_minutes,omitempty" is:"optional,min=1,max=1440"`
+	IdempotencyTTLDays     *int    `json:"idempotency_ttl_days,omitempty" is:"optional,min=1,max=365"`
+	JitterMaxSeconds       *int    `json:"jitter_max_seconds,omitempty" is:"optional,min=0,max=3600"`
+}
+
+// CheckFields refuses an executive manager who could be no agent; "" unsets it.
+func (p *SetHeartbeatConfigParams) CheckFields() []fault.Issue {
+	if p.ExecutiveManager != nil && *p.ExecutiveManager != "" {
+		if why := shape.CheckID(*p.ExecutiveManager); why != "" {
+			return []fault.Issue{{Path: []any{"executive_manager_agent_id"}, Code: "custom", Message: why}}
+		}
+	}
+	return nil
 }
 
 // change puts what is given into a config.
@@ -188,6 +202,15 @@ func (p *SetHeartbeatConfigParams) change(config *doc.HeartbeatConfig) {
 			*f.field = *f.given
 		}
 	}
+	if p.HierarchyMode != nil {
+		config.HierarchyMode = *p.HierarchyMode
+	}
+	if p.ExecutiveManager != nil {
+		config.ExecutiveManagerAgentID = *p.ExecutiveManager
+	}
+	if p.DirectorsSpawn != nil {
+		config.AllowDirectorToSpawnWorkers = p.DirectorsSpawn
+	}
 }
 
 // SetHeartbeatConfig changes the config and schedules anew. It is durable on
@@ -196,6 +219,11 @@ func (c *Company) SetHeartbeatConfig(ctx context.Context, p SetHeartbeatConfigPa
 	w, l, err := c.beat(ctx)
 	if err != nil {
 		return doc.HeartbeatConfig{}, err
+	}
+	if id := p.ExecutiveManager; id != nil && *id != "" {
+		if _, err := w.Agent(*id); err != nil {
+			return doc.HeartbeatConfig{}, err
+		}
 	}
 	config, err := heartbeat.SetConfig(ctx, w, p.change)
 	if err == nil {

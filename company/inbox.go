@@ -31,9 +31,9 @@ type ResolveParams struct {
 }
 
 // Resolve decides on an item of the inbox.
-func (c *Company) Resolve(ctx context.Context, p ResolveParams) (governance.Resolved, error) {
+func (c *Company) Resolve(ctx context.Context, p ResolveParams) (governance.Resolution, error) {
 	if err := checkIDs(namedText{"project_id", p.ProjectID}, namedText{"artifact_id", p.ArtifactID}); err != nil {
-		return governance.Resolved{}, err
+		return governance.Resolution{}, err
 	}
 	return inbox.Resolve(ctx, c.w, governance.Ruling{
 		Item: governance.Item{ProjectID: p.ProjectID, ArtifactID: p.ArtifactID}, Decision: p.Decision, Actor: p.actor(), Notes: p.Notes, ExpectHash: p.ExpectHash,
@@ -133,8 +133,8 @@ type ResolveUIParams struct {
 
 // ResolveUIResult is the result of ui.resolve.
 type ResolveUIResult struct {
-	Resolved governance.Resolved `json:"resolved"`
-	Snapshot snapshot.UI         `json:"snapshot"`
+	Resolved governance.Resolution `json:"resolved"`
+	Snapshot snapshot.UI           `json:"snapshot"`
 }
 
 // ResolveUI decides on an item of the inbox and takes the screen after it, which

@@ -9,14 +9,14 @@ import (
 )
 
 // RebuildIndex builds the index anew.
-func (c *Company) RebuildIndex(ctx context.Context, _ Dir) (index.Rebuilt, error) {
+func (c *Company) RebuildIndex(ctx context.Context, _ Dir) (index.RebuildResult, error) {
 	built, err := c.all.indexOf(c.w).Rebuild(ctx)
 	built.DBPath = index.Path(c.given)
 	return built, err
 }
 
 // SyncIndex brings the index up to date, and makes it when it is missing.
-func (c *Company) SyncIndex(ctx context.Context, _ Dir) (index.Synced, error) {
+func (c *Company) SyncIndex(ctx context.Context, _ Dir) (index.SyncResult, error) {
 	synced, err := c.all.indexOf(c.w).Sync(ctx)
 	synced.DBPath = index.Path(c.given)
 	return synced, err

@@ -10,29 +10,6 @@ import (
 	"ac/workspace/doc"
 )
 
-// ProposeDeltaParams are those of memory.propose_delta.
-type ProposeDeltaParams struct {
-	Dir
-	ProjectID     string   `json:"project_id" is:"id"`
-	Title         string   `json:"title"`
-	UnderHeading  string   `json:"under_heading"`
-	InsertLines   []string `json:"insert_lines" is:"minitems=1"`
-	Visibility    string   `json:"visibility" is:"visibility"`
-	ProducedBy    string   `json:"produced_by"`
-	RunID         string   `json:"run_id"`
-	ContextPackID string   `json:"context_pack_id"`
-	TargetFile    string   `json:"target_file,omitempty" is:"optional"`
-	Evidence      []string `json:"evidence,omitempty" is:"optional"`
-}
-
-// ProposeDelta proposes lines for a memory.
-func (c *Company) ProposeDelta(ctx context.Context, p ProposeDeltaParams) (governance.Proposed, error) {
-	return governance.ProposeDelta(ctx, c.w, governance.DeltaSpec{
-		ProjectID: p.ProjectID, Title: p.Title, TargetFile: p.TargetFile, Under: p.UnderHeading, Lines: p.InsertLines,
-		Visibility: p.Visibility, ProducedBy: p.ProducedBy, RunID: p.RunID, ContextPackID: p.ContextPackID, Evidence: p.Evidence,
-	})
-}
-
 // ItemParams name an item that is decided on.
 type ItemParams struct {
 	Dir
@@ -78,12 +55,13 @@ type DeltaPreview struct {
 	CreatedAt  string `json:"created_at"`
 	Visibility string `json:"visibility"`
 	TargetFile string `json:"target_file"`
-	State      string `json:"state"`
-	Reason     string `json:"reason,omitempty"`
-	Diff       string `json:"diff"`
-	Hash       string `json:"hash,omitempty"`
-	Decision   string `json:"decision"`
-	ReviewID   string `json:"review_id,omitempty"`
+	doc.DeltaScope
+	State    string `json:"state"`
+	Reason   string `json:"reason,omitempty"`
+	Diff     string `json:"diff"`
+	Hash     string `json:"hash,omitempty"`
+	Decision string `json:"decision"`
+	ReviewID string `json:"review_id,omitempty"`
 }
 
 // PreviewDelta shows what the approval of a delta would do now.
@@ -92,7 +70,7 @@ func (c *Company) PreviewDelta(_ context.Context, p ItemParams) (DeltaPreview, e
 	head := seen.Head
 	return DeltaPreview{
 		ArtifactID: head.ID, Title: head.Title, ProducedBy: head.ProducedBy, CreatedAt: head.CreatedAt, Visibility: head.Visibility,
-		TargetFile: seen.TargetFile, State: seen.State, Reason: seen.Conflict, Diff: seen.Diff, Hash: seen.Hash,
+		TargetFile: seen.TargetFile, DeltaScope: head.DeltaScope, State: seen.State, Reason: seen.Conflict, Diff: seen.Diff, Hash: seen.Hash,
 		Decision: seen.Decision, ReviewID: seen.ReviewID,
 	}, err
 }

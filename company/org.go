@@ -15,9 +15,15 @@ type NameParams struct {
 	Name string `json:"name"`
 }
 
+// NewTeamParams are what team:new is asked for.
+type NewTeamParams struct {
+	NameParams
+	doc.Department
+}
+
 // NewTeam makes a team and returns its id.
-func (c *Company) NewTeam(ctx context.Context, p NameParams) (string, error) {
-	return c.w.NewTeam(ctx, p.Name)
+func (c *Company) NewTeam(ctx context.Context, p NewTeamParams) (string, error) {
+	return c.w.NewDepartment(ctx, p.Name, p.Department)
 }
 
 // NewAgentParams are what agent:new is asked for.

@@ -29,7 +29,7 @@ func (p *PlanParams) CheckFields() []fault.Issue { return p.checkScope() }
 
 // Plan takes the portfolio, and in project scope the schedule of the project.
 func (c *Company) Plan(ctx context.Context, p PlanParams) (result snapshot.Plan, err error) {
-	err = c.at(ctx, index.UpToDate, func(m *snapshot.Moment) (err error) {
+	err = c.at(ctx, index.UpToDate, func(m *snapshot.View) (err error) {
 		result, err = m.Plan(p.Scope.Scope, p.place().Project)
 		return err
 	})
@@ -55,7 +55,7 @@ func (c *Company) Schedule(ctx context.Context, p ProjectParams) (s Schedule, er
 	if err != nil {
 		return s, err
 	}
-	err = c.at(ctx, index.UpToDate, func(m *snapshot.Moment) (err error) {
+	err = c.at(ctx, index.UpToDate, func(m *snapshot.View) (err error) {
 		s.Plan, err = m.Schedule(p.ProjectID)
 		return err
 	})
@@ -65,17 +65,19 @@ func (c *Company) Schedule(ctx context.Context, p ProjectParams) (s Schedule, er
 
 // RecommendResult is the result of pm.recommend_allocations.
 type RecommendResult struct {
-	snapshot.Taken
+	snapshot.Header
 	ProjectID       string              `json:"project_id"`
 	Recommendations []pm.Recommendation `json:"recommendations"`
+	Forecast        pm.Forecast         `json:"forecast"`
 }
 
 // Recommend says who should do the open tasks of a project.
 func (c *Company) Recommend(ctx context.Context, p ProjectParams) (RecommendResult, error) {
 	result := RecommendResult{ProjectID: p.ProjectID}
-	err := c.at(ctx, index.UpToDate, func(m *snapshot.Moment) (err error) {
-		result.Taken = m.Taken()
-		result.Recommendations, err = m.Recommendations(p.ProjectID)
+	err := c.at(ctx, index.UpToDate, func(m *snapshot.View) (err error) {
+		result.Header = m.Header()
+		found, err := m.Allocations(p.ProjectID)
+		result.Recommendations, result.Forecast = found.Recommendations, found.Forecast
 		return err
 	})
 	return result, err
@@ -130,7 +132,7 @@ func (c *Company) Apply(ctx context.Context, p ApplyParams) (ApplyResult, error)
 
 // HomeSnapshot takes the home of the company.
 func (c *Company) HomeSnapshot(ctx context.Context, _ Dir) (result snapshot.Home, err error) {
-	err = c.at(ctx, index.UpToDate, func(m *snapshot.Moment) (err error) {
+	err = c.at(ctx, index.UpToDate, func(m *snapshot.View) (err error) {
 		result, err = m.Home(true)
 		return err
 	})
@@ -181,6 +183,7 @@ type DesktopView struct {
 	Plan            *snapshot.Plan       `json:"pm,omitempty"`
 	Resources       *snapshot.Resources  `json:"resources,omitempty"`
 	Recommendations *[]pm.Recommendation `json:"recommendations,omitempty"`
+	Forecast        *pm.Forecast         `json:"forecast,omitempty"`
 	UI              *snapshot.UI         `json:"ui,omitempty"`
 	Messages        *[]doc.Message       `json:"messages,omitempty"`
 }
@@ -216,15 +219,15 @@ func (c *Company) Desktop(ctx context.Context, p DesktopParams) (result Desktop,
 	if result.Teams, err = c.folder().Teams(ctx, p.Dir); err != nil {
 		return result, err
 	}
-	err = c.at(ctx, index.UpToDate, func(m *snapshot.Moment) error {
-		result.SyncTS = m.Taken().GeneratedAt
+	err = c.at(ctx, index.UpToDate, func(m *snapshot.View) error {
+		result.SyncTS = m.Header().GeneratedAt
 		return c.desktopAt(m, w, place, &result)
 	})
 	return result, err
 }
 
 // desktopAt takes the parts that are of one moment.
-func (c *Company) desktopAt(m *snapshot.Moment, w *workspace.Workspace, place conversation.Place, d *Desktop) (err error) {
+func (c *Company) desktopAt(m *snapshot.View, w *workspace.Workspace, place conversation.Place, d *Desktop) (err error) {
 	if d.Projects, err = m.Projects(); err != nil {
 		return err
 	}
@@ -260,7 +263,7 @@ func (c *Company) desktopAt(m *snapshot.Moment, w *workspace.Workspace, place co
 	return nil
 }
 
-func (d *Desktop) home(m *snapshot.Moment, place conversation.Place) error {
+func (d *Desktop) home(m *snapshot.View, place conversation.Place) error {
 	home, err := m.Home(false)
 	if err != nil {
 		return err
@@ -271,15 +274,17 @@ func (d *Desktop) home(m *snapshot.Moment, place conversation.Place) error {
 	}
 	recommendations := []pm.Recommendation{}
 	if place.Project != "" {
-		if recommendations, err = m.Recommendations(place.Project); err != nil {
+		found, err := m.Allocations(place.Project)
+		if err != nil {
 			return err
 		}
+		recommendations, d.ViewData.Forecast = found.Recommendations, &found.Forecast
 	}
 	d.ViewData.Home, d.ViewData.Plan, d.ViewData.Recommendations = &home, &plan, &recommendations
 	return nil
 }
 
-func (d *Desktop) activities(m *snapshot.Moment, place conversation.Place, c *Company) error {
+func (d *Desktop) activities(m *snapshot.View, place conversation.Place, c *Company) error {
 	ui, err := m.UI(snapshot.UIRequest{
 		Project: place.Project, Runs: desktopRows, Pending: desktopRows, Decisions: desktopRows, SyncWorker: c.all.workerStatus(),
 	})

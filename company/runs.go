@@ -78,10 +78,10 @@ type ListRunsParams struct {
 }
 
 // ListRuns lists runs, the newest first.
-func (c *Folder) ListRuns(ctx context.Context, p ListRunsParams) ([]runs.Listed, error) {
+func (c *Folder) ListRuns(ctx context.Context, p ListRunsParams) ([]runs.ListRow, error) {
 	w, err := c.workspace(ctx)
 	if none(err) {
-		return []runs.Listed{}, nil
+		return []runs.ListRow{}, nil
 	}
 	if err != nil {
 		return nil, err

@@ -137,8 +137,8 @@ type SessionRow struct {
 	TurnID         string `json:"protocol_turn_id,omitempty"`
 }
 
-// Collected is the result of session.collect.
-type Collected struct {
+// CollectResult is the result of session.collect.
+type CollectResult struct {
 	Poll
 	EventsRelpath  string   `json:"events_relpath"`
 	OutputRelpaths []string `json:"output_relpaths"`
@@ -213,18 +213,18 @@ func (cs *Host) StopSession(ctx context.Context, p SessionParams) (Poll, error) 
 }
 
 // CollectSession waits for the end of a session and tells what it left.
-func (cs *Host) CollectSession(ctx context.Context, p SessionParams) (Collected, error) {
+func (cs *Host) CollectSession(ctx context.Context, p SessionParams) (CollectResult, error) {
 	w, err := cs.find(ctx, p)
 	if err != nil {
-		return Collected{}, err
+		return CollectResult{}, err
 	}
 	inflight.Leave(ctx)
 	record, err := session.Collect(ctx, w, p.SessionRef)
 	if err != nil {
-		return Collected{}, err
+		return CollectResult{}, err
 	}
 	w.Appended(workspace.LogFile(record.ProjectID, record.RunID)) // its subscribers hear of the end too
-	return Collected{
+	return CollectResult{
 		Poll: pollOf(record), EventsRelpath: path.Join("runs", record.RunID, "events.jsonl"),
 		OutputRelpaths: outputs(w, record.ProjectID, record.RunID),
 	}, nil

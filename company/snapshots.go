@@ -27,7 +27,7 @@ type MonitorParams struct {
 
 // Monitor takes the runs with their sessions and what their logs say.
 func (c *Company) Monitor(ctx context.Context, p MonitorParams) (result snapshot.Monitor, err error) {
-	err = c.at(ctx, p.freshness(), func(m *snapshot.Moment) (err error) {
+	err = c.at(ctx, p.freshness(), func(m *snapshot.View) (err error) {
 		result, err = m.Monitor(p.ProjectID, p.Limit)
 		return err
 	})
@@ -36,7 +36,7 @@ func (c *Company) Monitor(ctx context.Context, p MonitorParams) (result snapshot
 
 // Usage takes what runs consumed.
 func (c *Company) Usage(ctx context.Context, p MonitorParams) (result snapshot.Usage, err error) {
-	err = c.at(ctx, p.freshness(), func(m *snapshot.Moment) (err error) {
+	err = c.at(ctx, p.freshness(), func(m *snapshot.View) (err error) {
 		result, err = m.Usage(p.ProjectID, p.Limit)
 		return err
 	})
@@ -59,7 +59,7 @@ type InboxParams struct {
 
 // Inbox takes what waits for a decision and what was decided.
 func (c *Company) Inbox(ctx context.Context, p InboxParams) (result snapshot.Inbox, err error) {
-	err = c.at(ctx, p.freshness(), func(m *snapshot.Moment) (err error) {
+	err = c.at(ctx, p.freshness(), func(m *snapshot.View) (err error) {
 		result, err = m.Inbox(p.ProjectID, p.PendingLimit, p.DecisionsLimit)
 		return err
 	})
@@ -74,7 +74,7 @@ type ResourcesParams struct {
 
 // Resources takes who and what works, and what it costs.
 func (c *Company) Resources(ctx context.Context, p ResourcesParams) (result snapshot.Resources, err error) {
-	err = c.at(ctx, index.UpToDate, func(m *snapshot.Moment) (err error) {
+	err = c.at(ctx, index.UpToDate, func(m *snapshot.View) (err error) {
 		result, err = m.Resources(p.ProjectID)
 		return err
 	})
@@ -94,7 +94,7 @@ func (c *Company) Profile(ctx context.Context, p ProfileParams) (result snapshot
 	if err != nil {
 		return result, err
 	}
-	err = c.at(ctx, index.UpToDate, func(m *snapshot.Moment) (err error) {
+	err = c.at(ctx, index.UpToDate, func(m *snapshot.View) (err error) {
 		result, err = m.Profile(agent, p.ProjectID)
 		return err
 	})
@@ -129,6 +129,6 @@ func (c *Company) request(asked index.Freshness) snapshot.Request {
 }
 
 // at takes a moment of the workspace.
-func (c *Company) at(ctx context.Context, asked index.Freshness, take func(*snapshot.Moment) error) error {
+func (c *Company) at(ctx context.Context, asked index.Freshness, take func(*snapshot.View) error) error {
 	return snapshot.At(ctx, c.w, c.all.indexOf(c.w), c.request(asked), take)
 }

@@ -42,7 +42,7 @@ func (p *SubscribeParams) CheckFields() (issues []fault.Issue) {
 
 // Subscribe makes a subscription. Its cursors are fixed when it returns; what it
 // sends comes after the answer.
-func (cs *Host) Subscribe(ctx context.Context, p SubscribeParams) (feed.Subscribed, error) {
+func (cs *Host) Subscribe(ctx context.Context, p SubscribeParams) (feed.SubscribeResult, error) {
 	spec := feed.Spec{
 		ID: p.SubscriptionID, Given: p.WorkspaceDir, Project: p.ProjectID, Run: p.RunID, Types: p.EventTypes,
 		Backfill: p.BackfillLimit, Since: p.Since,
@@ -53,7 +53,7 @@ func (cs *Host) Subscribe(ctx context.Context, p SubscribeParams) (feed.Subscrib
 	if p.WorkspaceDir != "" {
 		w, err := cs.In(p.WorkspaceDir).workspace(ctx)
 		if err != nil {
-			return feed.Subscribed{}, err
+			return feed.SubscribeResult{}, err
 		}
 		spec.Workspace, spec.Index = w, cs.indexOf(w)
 	}

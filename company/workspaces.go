@@ -101,7 +101,7 @@ func (c *Folder) Projects(ctx context.Context, _ Dir) (ProjectsResult, error) {
 		return result, err
 	}
 	inflight.Leave(ctx) // what follows only reads
-	err = in.at(ctx, index.UpToDate, func(m *snapshot.Moment) (err error) {
+	err = in.at(ctx, index.UpToDate, func(m *snapshot.View) (err error) {
 		result.Projects, err = m.Projects()
 		return err
 	})
@@ -149,8 +149,9 @@ func (c *Folder) Agents(ctx context.Context, p AgentsParams) ([]AgentRow, error)
 
 // TeamRow is a team in a list.
 type TeamRow struct {
-	TeamID    string `json:"team_id"`
-	Name      string `json:"name"`
+	TeamID string `json:"team_id"`
+	Name   string `json:"name"`
+	doc.Department
 	CreatedAt string `json:"created_at"`
 }
 
@@ -166,7 +167,7 @@ func (c *Folder) Teams(ctx context.Context, _ Dir) ([]TeamRow, error) {
 	}
 	teams, err := w.Teams()
 	for _, t := range teams {
-		rows = append(rows, TeamRow{t.ID, t.Name, t.CreatedAt})
+		rows = append(rows, TeamRow{t.ID, t.Name, t.Department, t.CreatedAt})
 	}
 	return rows, err
 }
@@ -177,6 +178,26 @@ type CreateProjectParams struct {
 	Name       string   `json:"name"`
 	CEOActorID string   `json:"ceo_actor_id" is:"optional"`
 	RepoIDs    []string `json:"repo_ids" is:"optional"`
+	ExecutiveManagerParam
+}
+
+// ExecutiveManagerParam names the agent who leads conversations beside the CEO.
+type ExecutiveManagerParam struct {
+	ExecutiveManager string `json:"executive_manager_agent_id,omitempty" is:"optional,empty"`
+}
+
+// executive is the trimmed id of the Executive Manager, who must be an agent; "" when
+// none is named.
+func (p ExecutiveManagerParam) executive(w *workspace.Workspace) (string, error) {
+	id := strings.TrimSpace(p.ExecutiveManager)
+	if id == "" {
+		return "", nil
+	}
+	if !workspace.SafeID(id) {
+		return "", fault.New(fault.NotFound, "agent %q does not exist", id)
+	}
+	_, err := w.Agent(id)
+	return id, err
 }
 
 // CheckFields refuses a name that is only white space.
@@ -193,7 +214,11 @@ type CreateProjectResult struct {
 
 // CreateProject makes a project with its defaults, all or nothing.
 func (c *Company) CreateProject(ctx context.Context, p CreateProjectParams) (CreateProjectResult, error) {
-	made, err := c.w.CreateProjectWithDefaults(ctx, p.Name, p.CEOActorID, p.RepoIDs)
+	executive, err := p.executive(c.w)
+	if err != nil {
+		return CreateProjectResult{}, err
+	}
+	made, err := c.w.MakeProject(ctx, workspace.ProjectSpec{Name: p.Name, CEOActor: p.CEOActorID, RepoIDs: p.RepoIDs, ExecutiveManager: executive})
 	return CreateProjectResult{made.ID, workspace.GlobalManagerID, made.SecretaryID, made.ConversationIDs, made.RepoLinks}, err
 }
 

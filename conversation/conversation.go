@@ -80,10 +80,11 @@ func get(p Place, id string, load func(name string) (doc.Conversation, error)) (
 	if c.Scope != p.Scope() || c.ProjectID != p.Project {
 		return c, fault.New(fault.InvalidFile, "%s belongs elsewhere", p.file(id))
 	}
-	return c, workspace.Carries(p.file(id), id, c.ID)
+	return c, workspace.CheckID(p.file(id), id, c.ID)
 }
 
-// List lists the conversations of a place: home, executive meeting, channels,
+// List lists the conversations of a place: home, executive office, planning
+// council, executive meeting, channels,
 // direct messages, the rest; by name within these. Documents that cannot be
 // read are left out.
 func List(w *workspace.Workspace, p Place) ([]doc.Conversation, error) {
@@ -119,14 +120,18 @@ func rank(c doc.Conversation) int {
 	switch {
 	case c.Slug == slugHome:
 		return 0
-	case c.Slug == slugExecutives:
+	case c.ID == workspace.ExecutiveOfficeID, c.ProjectID != "" && c.ID == workspace.ProjectOfficeID(c.ProjectID):
 		return 1
-	case c.Kind == "channel":
+	case c.ProjectID != "" && c.ID == workspace.PlanningCouncilID(c.ProjectID):
 		return 2
-	case c.Kind == "dm":
+	case c.Slug == slugExecutives:
 		return 3
+	case c.Kind == "channel":
+		return 4
+	case c.Kind == "dm":
+		return 5
 	}
-	return 4
+	return 6
 }
 
 // The slugs of defaults.

@@ -77,7 +77,7 @@ func Examine(ctx context.Context, p Patient) Report {
 	examinations = append(examinations, p.worktrees)
 	if p.Workspace != nil {
 		examinations = append(examinations,
-			one(p.references), one(p.locks), one(p.journal), one(p.leftovers), one(p.sessions), one(p.chains), one(p.heartbeat), p.newRuns,
+			one(p.references), one(p.locks), one(p.journal), one(p.leftovers), one(p.sessions), one(p.chains), one(p.heartbeat), p.hierarchy, p.statements, p.newRuns,
 		)
 	}
 	report := Report{WorkspaceDir: p.Given, OK: true, Checks: []Check{}}

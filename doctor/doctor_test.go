@@ -163,7 +163,7 @@ func blockingIntent() string {
 	return fmt.Sprintf(`{"version":1,"ops":%s,"hash":%q}`+"\n", ops, hash([]byte(ops)))
 }
 
-func mendOf(t *testing.T, p Patient, dry bool) Mended {
+func mendOf(t *testing.T, p Patient, dry bool) MendResult {
 	t.Helper()
 	mended, err := p.Mend(context.Background(), Repairs{DryRun: dry})
 	if err != nil {

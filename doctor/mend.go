@@ -39,8 +39,8 @@ type Mend struct {
 	Details []string `json:"details,omitempty"`
 }
 
-// Mended is what all repairs came to.
-type Mended struct {
+// MendResult is what all repairs came to.
+type MendResult struct {
 	WorkspaceDir string `json:"workspace_dir"`
 	DryRun       bool   `json:"dry_run"`
 	OK           bool   `json:"ok"` // nothing failed
@@ -61,8 +61,8 @@ const repairLock = workspace.LocksDir + "/doctor-fix.lock"
 // Mend puts right what can be put right without loss, and tells each thing it
 // did, would do or left. A second call finds nothing. It does not stop at a
 // repair that fails. With DryRun nothing is written.
-func (p Patient) Mend(ctx context.Context, r Repairs) (Mended, error) {
-	result := Mended{WorkspaceDir: p.Given, DryRun: r.DryRun, OK: true, Mends: []Mend{}}
+func (p Patient) Mend(ctx context.Context, r Repairs) (MendResult, error) {
+	result := MendResult{WorkspaceDir: p.Given, DryRun: r.DryRun, OK: true, Mends: []Mend{}}
 	if p.Workspace == nil {
 		return result, fault.New(fault.NotAWorkspace, "%s is not a workspace: there is nothing to mend", p.Given)
 	}

@@ -27,6 +27,8 @@ const (
 	RulePromoted     = "evaluation.rule_promoted"
 	ImproveCycle     = "evaluation.self_improve_cycle"
 	CommentAdded     = "comment.added"
+	ContextPlanned   = "context.plan.generated"
+	CandidatesFound  = "memory.candidates.generated"
 )
 
 // Terminal reports whether an event of this type closes a run's log.

@@ -60,9 +60,9 @@ type Event struct {
 	Raw          []byte
 }
 
-// Subscribed is the answer to a subscriber. Reset holds the runs whose log is
+// SubscribeResult is the answer to a subscriber. Reset holds the runs whose log is
 // shorter than the client's place in it; their events come from the start.
-type Subscribed struct {
+type SubscribeResult struct {
 	ID    string           `json:"subscription_id"`
 	Reset map[string]int64 `json:"reset,omitempty"`
 }
@@ -179,7 +179,7 @@ func (h *Hub) Appended(dir, log string) {
 
 // Subscribe fixes the places from which a new subscription reads. Nothing is
 // sent before start is called.
-func (h *Hub) Subscribe(spec Spec) (answer Subscribed, start func(), err error) {
+func (h *Hub) Subscribe(spec Spec) (answer SubscribeResult, start func(), err error) {
 	if spec.ID == "" {
 		spec.ID = h.newID("sub")
 	}
@@ -191,7 +191,7 @@ func (h *Hub) Subscribe(spec Spec) (answer Subscribed, start func(), err error) 
 	for _, w := range h.wanted(spec) {
 		h.join(s, w)
 	}
-	answer = Subscribed{ID: spec.ID}
+	answer = SubscribeResult{ID: spec.ID}
 	if answer.Reset, err = s.resume(); err != nil {
 		h.remove(s)
 		return answer, nil, err

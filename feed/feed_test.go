@@ -213,7 +213,7 @@ func (f *fixture) newHub(sink Sink) *Hub {
 }
 
 // subscribe subscribes to the workspace under the id that the spec has.
-func (f *fixture) subscribe(spec Spec) Subscribed {
+func (f *fixture) subscribe(spec Spec) SubscribeResult {
 	f.t.Helper()
 	spec.Workspace = f.ws
 	answer, start, err := f.hub.Subscribe(spec)

@@ -93,18 +93,18 @@ func Artifacts(w *workspace.Workspace, project string) ([]doc.Artifact, error) {
 		if err != nil {
 			return head, err
 		}
-		return head, workspace.Carries(file, strings.TrimSuffix(name, ".md"), head.ID)
+		return head, workspace.CheckID(file, strings.TrimSuffix(name, ".md"), head.ID)
 	}), nil
 }
 
-// Resolve reads the front matter of an artifact as that of an item to be
+// DecodeItem reads the front matter of an artifact as that of an item to be
 // decided: its type's own rules hold, and it carries the id of its file.
-func Resolve[T any](record Record, codec yamldoc.Codec[T]) (T, error) {
+func DecodeItem[T any](record Record, codec yamldoc.Codec[T]) (T, error) {
 	head, err := codec.Bind(&record.Fields)
 	if err != nil {
 		return head, fault.New(fault.InvalidFile, "%s: %w", record.Name, err)
 	}
-	return head, workspace.Carries(record.Name, strings.TrimSuffix(path.Base(record.Name), ".md"), record.String("id"))
+	return head, workspace.CheckID(record.Name, strings.TrimSuffix(path.Base(record.Name), ".md"), record.String("id"))
 }
 
 // InProject checks that an item belongs to the project it was asked for in.

@@ -114,10 +114,10 @@ func (g *PolicyUnit) Enforce(project string, q policy.Question) (policy.Verdict,
 	return verdict, verdict.Refusal()
 }
 
-// Tell tells an event about the act of an actor, visible to managers, in the
+// Emit tells an event about the act of an actor, visible to managers, in the
 // log of a run of the project, or in the audit log when there is no such run.
 // The draft brings type, actor and, where it matters, time.
-func (g *PolicyUnit) Tell(project, run string, draft events.Draft, payload any) error {
+func (g *PolicyUnit) Emit(project, run string, draft events.Draft, payload any) error {
 	w := g.Workspace()
 	draft.RunID, draft.SessionRef = run, "local_"+run
 	if draft.Visibility == "" {
@@ -144,7 +144,7 @@ func (g *PolicyUnit) flush() {
 		if !spare {
 			g.Append(log, drafts...)
 		} else if err := durable.MkdirAll(g.Workspace().FS, path.Dir(log), 0o755); err == nil {
-			g.Note(log, drafts...)
+			g.AppendBestEffort(log, drafts...)
 		}
 	}
 }

@@ -136,7 +136,7 @@ func ReadComments(w *workspace.Workspace, f CommentFilter) ([]doc.Comment, error
 		if err != nil {
 			return c, err
 		}
-		return c, workspace.Carries(file, strings.TrimSuffix(name, ".yaml"), c.ID)
+		return c, workspace.CheckID(file, strings.TrimSuffix(name, ".yaml"), c.ID)
 	})
 	found := slices.DeleteFunc(all, func(c doc.Comment) bool { return !f.matches(c.Target) })
 	slices.SortFunc(found, func(a, b doc.Comment) int {

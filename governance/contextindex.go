@@ -26,8 +26,8 @@ type ContextIndex struct {
 	MaxScopePaths int
 }
 
-// Refreshed is the outcome of a refresh.
-type Refreshed struct {
+// RefreshResult is the outcome of a refresh.
+type RefreshResult struct {
 	AgentID         string `json:"agent_id"`
 	AgentsMDRelpath string `json:"agents_md_relpath"`
 	AssignmentCount int    `json:"assignment_count"`
@@ -35,13 +35,14 @@ type Refreshed struct {
 	Updated         bool   `json:"updated"`
 	GeneratedAt     string `json:"generated_at"`
 	ProjectID       string `json:"project_id,omitempty"`
+	IndexRelpath    string `json:"context_index_relpath"`
 }
 
 // RefreshContext writes the context index into the guidance of an agent, which
-// is made when it is missing. It writes only what changes, and that is durable
+// is made when it is missing, and into a file of its own. It writes only what changes, and that is durable
 // when it returns.
-func RefreshContext(ctx context.Context, w *workspace.Workspace, want ContextIndex) (Refreshed, error) {
-	result := Refreshed{AgentID: want.Agent, AgentsMDRelpath: workspace.GuidanceFile(want.Agent), ProjectID: want.ProjectID}
+func RefreshContext(ctx context.Context, w *workspace.Workspace, want ContextIndex) (RefreshResult, error) {
+	result := RefreshResult{AgentID: want.Agent, AgentsMDRelpath: workspace.GuidanceFile(want.Agent), ProjectID: want.ProjectID, IndexRelpath: workspace.ContextIndexFile(want.Agent)}
 	err := w.Update(ctx, func(u *workspace.Unit) error {
 		if err := requireAgent(w, want.Agent); err != nil {
 			return err
@@ -58,12 +59,43 @@ func RefreshContext(ctx context.Context, w *workspace.Workspace, want ContextInd
 		text := withSection(guidance, lines)
 		result.AssignmentCount, result.ReferenceCount = len(tasks), len(lines)
 		result.GeneratedAt = clock.Stamp(w.Env.Clock.Now())
-		if result.Updated = missing || !bytes.Equal(text, guidance); !result.Updated {
-			return nil
+		if result.Updated = missing || !bytes.Equal(text, guidance); result.Updated {
+			if err := u.Write(result.AgentsMDRelpath, text, 0o644); err != nil {
+				return err
+			}
 		}
-		return u.Write(result.AgentsMDRelpath, text, 0o644)
+		written, err := putContextIndex(u, want.Agent, lines)
+		result.Updated = result.Updated || written
+		return err
 	})
 	return result, err
+}
+
+// putContextIndex writes the context index as a file, and reports whether it was
+// another one before.
+func putContextIndex(u *workspace.Unit, agent string, lines []string) (written bool, err error) {
+	w, name := u.Workspace(), workspace.ContextIndexFile(agent)
+	all := []string{"# Context Index - " + inline(agent), "", "## References"}
+	for _, line := range lines {
+		all = append(all, line)
+		if !strings.HasPrefix(line, "- agent_profile: ") {
+			continue
+		}
+		for _, own := range [][2]string{{"agent_role", "role.md"}, {"agent_skills_index", "skills_index.md"}} {
+			if file := path.Join(workspace.AgentDir(agent), own[1]); w.Exists(file) {
+				all = append(all, fmt.Sprintf("- %s: `%s`", own[0], file))
+			}
+		}
+	}
+	text := []byte(strings.Join(all, "\n") + "\n")
+	before, err := u.Read(name)
+	if err == nil && bytes.Equal(before, text) {
+		return false, nil
+	}
+	if err != nil && !fault.Is(err, fault.NotFound) {
+		return false, err
+	}
+	return true, u.Write(name, text, 0o644)
 }
 
 // assignment is a task of an agent, and the project it lies in.
@@ -104,7 +136,7 @@ func assigned(w *workspace.Workspace, project, name, agent string) (assignment, 
 	file := path.Join(workspace.TasksDir(project), name)
 	task, err := workspace.LoadHead(w, doc.TaskCodec, file)
 	if err == nil {
-		err = workspace.Carries(file, strings.TrimSuffix(name, ".md"), task.ID)
+		err = workspace.CheckID(file, strings.TrimSuffix(name, ".md"), task.ID)
 	}
 	if err == nil && task.AssigneeAgentID != agent {
 		err = fault.New(fault.NotFound, "%s is assigned to somebody else", file)

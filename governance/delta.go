@@ -30,6 +30,8 @@ type DeltaSpec struct {
 	RunID         string
 	ContextPackID string
 	Evidence      []string
+	// Scope makes it a delta of version 2; nil for one of version 1.
+	Scope *doc.DeltaScope
 	// AtEnd puts the line and what goes under it at the end of a file that does
 	// not have it.
 	AtEnd bool
@@ -41,6 +43,9 @@ type Proposed struct {
 	ArtifactRelpath string `json:"artifact_relpath"`
 	PatchRelpath    string `json:"patch_relpath"`
 	TargetFile      string `json:"target_file"`
+	// Of version 2.
+	ScopeKind string `json:"scope_kind,omitempty"`
+	ScopeRef  string `json:"scope_ref,omitempty"`
 }
 
 // ProposeDelta writes a delta and its patch; both are durable on return. The
@@ -66,7 +71,7 @@ func PutDelta(u *workspace.Unit, spec DeltaSpec) (Proposed, error) {
 	if spec.TargetFile == "" {
 		spec.TargetFile = workspace.MemoryFile(spec.ProjectID)
 	}
-	file, err := findTarget(w, spec.TargetFile)
+	file, err := targetIn(u, spec)
 	if err != nil {
 		return Proposed{}, err
 	}
@@ -100,6 +105,9 @@ func PutDelta(u *workspace.Unit, spec DeltaSpec) (Proposed, error) {
 	if len(spec.Evidence) == 0 {
 		delta.Evidence = nil
 	}
+	if spec.Scope != nil {
+		delta.SchemaVersion, delta.DeltaScope = doc.DeltaVersion2, *spec.Scope
+	}
 	record, err := WriteRecord(doc.MemoryDeltaCodec, delta, deltaBody(delta, spec.Under, lines))
 	if err != nil {
 		return Proposed{}, err
@@ -107,7 +115,10 @@ func PutDelta(u *workspace.Unit, spec DeltaSpec) (Proposed, error) {
 	if err := u.Write(delta.PatchFile, []byte(difference), 0o644); err != nil {
 		return Proposed{}, err
 	}
-	made := Proposed{head.ID, ArtifactFile(spec.ProjectID, head.ID), delta.PatchFile, file.name}
+	made := Proposed{
+		ArtifactID: head.ID, ArtifactRelpath: ArtifactFile(spec.ProjectID, head.ID), PatchRelpath: delta.PatchFile, TargetFile: file.name,
+		ScopeKind: delta.ScopeKind, ScopeRef: delta.ScopeRef,
+	}
 	return made, CreateArtifact(u, spec.ProjectID, head.ID, record)
 }
 
@@ -119,7 +130,15 @@ func patchFile(project, id string) string {
 // deltaBody is what people read of a delta.
 func deltaBody(delta doc.MemoryDelta, under string, lines []string) []byte {
 	var b strings.Builder
-	fmt.Fprintf(&b, "# %s\n\n## Summary\n\n## Changes\n\n", delta.Title)
+	fmt.Fprintf(&b, "# %s\n\n## Summary\n\n", delta.Title)
+	if delta.SchemaVersion == doc.DeltaVersion2 {
+		fmt.Fprintf(&b, "- rationale: %s\n", strings.Join(strings.Fields(delta.Rationale), " "))
+		for _, bullet := range [][2]string{{"scope_kind", delta.ScopeKind}, {"scope_ref", delta.ScopeRef}, {"sensitivity", delta.Sensitivity}} {
+			fmt.Fprintf(&b, "- %s: %s\n", bullet[0], codeSpan(bullet[1]))
+		}
+		b.WriteByte('\n')
+	}
+	b.WriteString("## Changes\n\n")
 	for _, bullet := range [][2]string{{"target_file", delta.TargetFile}, {"patch_file", delta.PatchFile}, {"inserted_under", under}} {
 		fmt.Fprintf(&b, "- %s: %s\n", bullet[0], codeSpan(bullet[1]))
 	}

@@ -19,7 +19,7 @@ import (
 // evaluation is one that is over.
 type evaluation struct {
 	Improvement
-	run    runs.Created
+	run    runs.CreateResult
 	record doc.Session
 	argv   []string // as it may be written down
 }
@@ -32,7 +32,7 @@ func (e evaluation) passed() bool {
 
 // conclude writes what came of the evaluation. Another cycle may have proposed
 // the rule meanwhile: then there is nothing to add to that.
-func (e evaluation) conclude(u *workspace.Unit, result Improved) (Improved, error) {
+func (e evaluation) conclude(u *workspace.Unit, result CycleResult) (CycleResult, error) {
 	if e.passed() {
 		now, err := known(u, e.Mistake, result)
 		if err != nil || now.Status != "" {
@@ -49,7 +49,7 @@ func (e evaluation) conclude(u *workspace.Unit, result Improved) (Improved, erro
 		Type: kind, Title: fmt.Sprintf("Self-improvement of %s: %s", inline(e.Worker), e.Key), Visibility: events.VisibilityManagers,
 		ProducedBy: e.Manager.ID, RunID: e.run.RunID, ContextPackID: e.run.ContextPackID,
 	}.Head(w.Env)
-	result.Evaluated = &Evaluated{
+	result.Evaluation = &Evaluation{
 		RunID: e.run.RunID, ContextPackID: e.run.ContextPackID, ExitCode: e.record.ExitCode, Signal: e.record.Signal,
 		ArtifactID: head.ID, ArtifactRelpath: ArtifactFile(e.ProjectID, head.ID), ArtifactType: kind,
 	}
@@ -87,7 +87,7 @@ func (e evaluation) propose(u *workspace.Unit, digest doc.Artifact, count int64)
 }
 
 // report is the body of a digest or a failure report.
-func (e evaluation) report(kind string, result Improved, delta string) string {
+func (e evaluation) report(kind string, result CycleResult, delta string) string {
 	var b strings.Builder
 	line := func(format string, args ...any) { fmt.Fprintf(&b, format+"\n", args...) }
 	verdict := "passed"
@@ -194,7 +194,7 @@ type cyclePayload struct {
 }
 
 // tell tells the run what came of it.
-func (e evaluation) tell(u *workspace.Unit, result Improved, made []artifactMade) error {
+func (e evaluation) tell(u *workspace.Unit, result CycleResult, made []artifactMade) error {
 	w := u.Workspace()
 	var drafts []events.Draft
 	for _, artifact := range made {
@@ -213,7 +213,7 @@ func (e evaluation) tell(u *workspace.Unit, result Improved, made []artifactMade
 	if err != nil {
 		return err
 	}
-	u.Note(workspace.LogFile(e.ProjectID, e.run.RunID), append(drafts, draft)...)
+	u.AppendBestEffort(workspace.LogFile(e.ProjectID, e.run.RunID), append(drafts, draft)...)
 	return nil
 }
 
@@ -264,7 +264,7 @@ func ruleDeltaIn(w *workspace.Workspace, project, name string, m Mistake) (none 
 	if err != nil {
 		return none, err
 	}
-	delta, err := Resolve(record, doc.MemoryDeltaCodec)
+	delta, err := DecodeItem(record, doc.MemoryDeltaCodec)
 	if err != nil || delta.ProjectID != project || path.Clean(delta.TargetFile) != workspace.GuidanceFile(m.Worker) {
 		return none, other
 	}
@@ -281,8 +281,8 @@ func ruleDeltaIn(w *workspace.Workspace, project, name string, m Mistake) (none 
 }
 
 // evaluated is what the evaluation behind a delta left: it passed.
-func (d *ruleDelta) evaluated() *Evaluated {
-	e := &Evaluated{RunID: d.head.RunID, ContextPackID: d.head.ContextPackID, ExitCode: new(0), ArtifactType: "manager_digest"}
+func (d *ruleDelta) evaluated() *Evaluation {
+	e := &Evaluation{RunID: d.head.RunID, ContextPackID: d.head.ContextPackID, ExitCode: new(0), ArtifactType: "manager_digest"}
 	if len(d.head.Evidence) > 0 {
 		e.ArtifactID = d.head.Evidence[0]
 		if workspace.SafeID(e.ArtifactID) {

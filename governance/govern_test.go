@@ -95,10 +95,10 @@ func (c *company) decide(ctx context.Context, r Ruling, run string) (id string, 
 		if err != nil {
 			return err
 		}
-		if id, err = g.Standing(r, KindMilestone); err != nil || id != "" {
+		if id, err = g.CheckUndecided(r, KindMilestone); err != nil || id != "" {
 			return err
 		}
-		id, err = g.Review(r, verdict, Decided{SubjectKind: KindMilestone, ReportArtifactID: r.ArtifactID})
+		id, err = g.Review(r, verdict, DecisionResult{SubjectKind: KindMilestone, ReportArtifactID: r.ArtifactID})
 		return err
 	})
 	return id, err

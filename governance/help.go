@@ -62,7 +62,7 @@ func readHelp(file string, text []byte) (valid validHelp, err error) {
 			return valid, fault.New(fault.InvalidFile, "%s: the heading %s is missing", file, heading)
 		}
 	}
-	return validHelp{request}, workspace.Carries(file, strings.TrimSuffix(path.Base(file), ".md"), request.ID)
+	return validHelp{request}, workspace.CheckID(file, strings.TrimSuffix(path.Base(file), ".md"), request.ID)
 }
 
 // helpHeadings are those that every help request has.

@@ -47,8 +47,8 @@ type Improvement struct {
 	Limit             time.Duration // 0: 15 minutes
 }
 
-// Improved is the outcome of a cycle. What was not reached is nil.
-type Improved struct {
+// CycleResult is the outcome of a cycle. What was not reached is nil.
+type CycleResult struct {
 	Status            string `json:"status"`
 	WorkerAgentID     string `json:"worker_agent_id"`
 	ProjectID         string `json:"project_id"`
@@ -56,12 +56,12 @@ type Improved struct {
 	MistakeCount      int64  `json:"mistake_count"`
 	ProposalThreshold int64  `json:"proposal_threshold"`
 	Promoted          bool   `json:"promoted_to_agents_md"`
-	*Evaluated
+	*Evaluation
 	*ProposedRule
 }
 
-// Evaluated is what an evaluation left.
-type Evaluated struct {
+// Evaluation is what an evaluation left.
+type Evaluation struct {
 	RunID           string  `json:"run_id"`
 	ContextPackID   string  `json:"context_pack_id"`
 	ExitCode        *int    `json:"evaluation_exit_code"`
@@ -83,9 +83,9 @@ type ProposedRule struct {
 // outside of the order of requests. What the result tells is durable when it
 // returns. A cycle whose context ends during the evaluation decides nothing; the
 // run goes on by itself.
-func Improve(ctx context.Context, w *workspace.Workspace, conductor runs.Conductor, want Improvement) (Improved, error) {
+func Improve(ctx context.Context, w *workspace.Workspace, conductor runs.Conductor, want Improvement) (CycleResult, error) {
 	if err := want.check(w); err != nil {
-		return Improved{}, err
+		return CycleResult{}, err
 	}
 	if len(want.Argv) == 0 {
 		want.Argv = []string{"true"}
@@ -113,7 +113,7 @@ func Improve(ctx context.Context, w *workspace.Workspace, conductor runs.Conduct
 
 // begin records the mistake and decides whether there is anything to evaluate:
 // the status is empty then.
-func (want Improvement) begin(ctx context.Context, w *workspace.Workspace) (result Improved, err error) {
+func (want Improvement) begin(ctx context.Context, w *workspace.Workspace) (result CycleResult, err error) {
 	err = w.Update(ctx, func(u *workspace.Unit) error {
 		if err := want.prepared(u); err != nil {
 			return err
@@ -122,7 +122,7 @@ func (want Improvement) begin(ctx context.Context, w *workspace.Workspace) (resu
 		if err != nil {
 			return err
 		}
-		result = Improved{
+		result = CycleResult{
 			WorkerAgentID: want.Worker, ProjectID: want.ProjectID, MistakeKey: want.Key,
 			MistakeCount: recorded.Count, ProposalThreshold: want.ProposalThreshold, Promoted: recorded.Promoted,
 		}
@@ -158,7 +158,7 @@ func (want Improvement) prepared(u *workspace.Unit) error {
 
 // known looks whether the rule of a mistake is in the guidance or proposed by
 // now. The status stays empty when it is neither.
-func known(u *workspace.Unit, m Mistake, result Improved) (Improved, error) {
+func known(u *workspace.Unit, m Mistake, result CycleResult) (CycleResult, error) {
 	guidance, _, err := guidanceIn(u, m.Worker)
 	if err != nil {
 		return result, err
@@ -172,12 +172,12 @@ func known(u *workspace.Unit, m Mistake, result Improved) (Improved, error) {
 		return result, err
 	}
 	result.Status, result.ProjectID = ProposalCreated, pending.project
-	result.Evaluated, result.ProposedRule = pending.evaluated(), pending.proposed()
+	result.Evaluation, result.ProposedRule = pending.evaluated(), pending.proposed()
 	return result, nil
 }
 
 // evaluate makes a run and executes the evaluation in it.
-func (want Improvement) evaluate(ctx context.Context, w *workspace.Workspace, conductor runs.Conductor) (made runs.Created, record doc.Session, err error) {
+func (want Improvement) evaluate(ctx context.Context, w *workspace.Workspace, conductor runs.Conductor) (made runs.CreateResult, record doc.Session, err error) {
 	if err := context.Cause(ctx); err != nil {
 		return made, record, err
 	}

@@ -32,7 +32,7 @@ func (c *company) improvement(key string, argv ...string) Improvement {
 	}
 }
 
-func (c *company) improve(t *testing.T, want Improvement) Improved {
+func (c *company) improve(t *testing.T, want Improvement) CycleResult {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), patience)
 	defer cancel()
@@ -119,8 +119,8 @@ func TestEvaluations(t *testing.T) {
 	} {
 		t.Run(tt.want.Key, func(t *testing.T) {
 			got := c.improve(t, tt.want)
-			if got.Status != tt.status || got.MistakeCount != 1 || got.Evaluated == nil || (got.ProposedRule != nil) != (tt.status == ProposalCreated) {
-				t.Fatalf("%+v %+v", got, got.Evaluated)
+			if got.Status != tt.status || got.MistakeCount != 1 || got.Evaluation == nil || (got.ProposedRule != nil) != (tt.status == ProposalCreated) {
+				t.Fatalf("%+v %+v", got, got.Evaluation)
 			}
 			code, signal := -1, ""
 			if got.ExitCode != nil {
@@ -147,7 +147,7 @@ func TestCyclesAtOnce(t *testing.T) {
 	t.Parallel()
 	c := newCompany(t)
 	const cycles = 4
-	results := make(chan Improved, cycles)
+	results := make(chan CycleResult, cycles)
 	failures := make(chan error, cycles)
 	for range cycles {
 		go func() {
@@ -210,7 +210,7 @@ func TestProposals(t *testing.T) {
 		t.Errorf("after a denial: %+v", second)
 	}
 	decide(second.DeltaID, Approved)
-	if got := c.improve(t, c.improvement("key")); got.Status != AlreadyGuided || got.Evaluated != nil {
+	if got := c.improve(t, c.improvement("key")); got.Status != AlreadyGuided || got.Evaluation != nil {
 		t.Errorf("after an approval: %+v", got)
 	}
 	guidance, err := c.Read(workspace.GuidanceFile(c.worker))
@@ -352,7 +352,7 @@ func TestStoppedEvaluation(t *testing.T) {
 	if err := os.Remove(begun); err != nil {
 		t.Fatal(err)
 	}
-	done := make(chan Improved, 1)
+	done := make(chan CycleResult, 1)
 	go func() {
 		got, _ := Improve(t.Context(), c.Workspace, conductor(), want)
 		done <- got

@@ -17,6 +17,7 @@ import (
 	"ac/internal/fault"
 	"ac/internal/patch"
 	"ac/internal/shape"
+	"ac/redact"
 	"ac/workspace"
 	"ac/workspace/doc"
 )
@@ -37,7 +38,7 @@ func openDelta(w *workspace.Workspace, r Reader, item Item) (delta, error) {
 	if err != nil {
 		return delta{}, err
 	}
-	head, err := Resolve(record, doc.MemoryDeltaCodec)
+	head, err := DecodeItem(record, doc.MemoryDeltaCodec)
 	if err != nil {
 		return delta{}, err
 	}
@@ -59,11 +60,23 @@ func openDelta(w *workspace.Workspace, r Reader, item Item) (delta, error) {
 }
 
 // deltaQuestion is what the policy is asked before a delta is decided on.
-func deltaQuestion(id, visibility, run string, actor policy.Actor) policy.Question {
-	return policy.Question{
-		Action: policy.Approve, Actor: actor, RunID: run,
-		Resource: policy.Resource{ID: id, Kind: KindMemoryDelta, Visibility: visibility},
+func deltaQuestion(base Base, version int, actor policy.Actor) policy.Question {
+	q := policy.Question{
+		Action: policy.Approve, Actor: actor, RunID: base.RunID,
+		Resource: policy.Resource{ID: base.ID, Kind: KindMemoryDelta, Visibility: base.Visibility},
 	}
+	if version == doc.DeltaVersion2 {
+		q.Resource.Approvers = policy.DirectorsApprove
+	}
+	return q
+}
+
+// checkNotes refuses a secret in what is said about a delta of version 2.
+func checkNotes(version int, notes string) error {
+	if version != doc.DeltaVersion2 {
+		return nil
+	}
+	return redact.Refuse("review.notes", notes)
 }
 
 // change is a delta with the texts it works on.
@@ -111,11 +124,14 @@ func (g *PolicyUnit) ApproveDelta(r Ruling) (reviewID string, err error) {
 	if err != nil {
 		return "", err
 	}
-	verdict, err := g.Enforce(r.ProjectID, deltaQuestion(d.ID, d.Visibility, d.RunID, r.Actor))
+	if err := checkNotes(d.SchemaVersion, r.Notes); err != nil {
+		return "", err
+	}
+	verdict, err := g.Enforce(r.ProjectID, deltaQuestion(Base{d.ID, d.Visibility, d.RunID}, d.SchemaVersion, r.Actor))
 	if err != nil {
 		return "", err
 	}
-	if _, err := g.Standing(r, KindMemoryDelta); err != nil {
+	if _, err := g.CheckUndecided(r, KindMemoryDelta); err != nil {
 		return "", err
 	}
 	c, err := d.change(g)
@@ -132,8 +148,9 @@ func (g *PolicyUnit) ApproveDelta(r Ruling) (reviewID string, err error) {
 	if err := g.Write(d.target.place, []byte(c.result.Text), st.Mode().Perm()); err != nil {
 		return "", err
 	}
-	return g.Review(r, verdict, Decided{
+	return g.Review(r, verdict, DecisionResult{
 		SubjectKind: KindMemoryDelta, ArtifactID: d.ID, TargetFile: d.target.name, PatchFile: d.PatchFile,
+		DeltaScope: d.DeltaScope,
 	})
 }
 
@@ -145,7 +162,7 @@ type Base struct{ ID, Visibility, RunID string }
 // that is the file's, a visibility, and no other project.
 func (r Record) Base(project string) (Base, error) {
 	b := Base{r.String("id"), r.String("visibility"), r.String("run_id")}
-	if err := workspace.Carries(r.Name, strings.TrimSuffix(path.Base(r.Name), ".md"), b.ID); err != nil {
+	if err := workspace.CheckID(r.Name, strings.TrimSuffix(path.Base(r.Name), ".md"), b.ID); err != nil {
 		return b, err
 	}
 	if !slices.Contains(doc.Visibilities(), b.Visibility) {
@@ -175,16 +192,35 @@ func (g *PolicyUnit) DenyDelta(r Ruling) (reviewID string, err error) {
 	if err != nil {
 		return "", err
 	}
-	verdict, err := g.Enforce(r.ProjectID, deltaQuestion(base.ID, base.Visibility, base.RunID, r.Actor))
+	version := record.version()
+	if err := checkNotes(version, r.Notes); err != nil {
+		return "", err
+	}
+	verdict, err := g.Enforce(r.ProjectID, deltaQuestion(base, version, r.Actor))
 	if err != nil {
 		return "", err
 	}
-	if standing, err := g.Standing(r, KindMemoryDelta); err != nil || standing != "" {
+	if standing, err := g.CheckUndecided(r, KindMemoryDelta); err != nil || standing != "" {
 		return standing, err
 	}
-	return g.Review(r, verdict, Decided{
+	about := DecisionResult{
 		SubjectKind: KindMemoryDelta, ArtifactID: base.ID, TargetFile: record.String("target_file"), PatchFile: record.String("patch_file"),
-	})
+	}
+	if version == doc.DeltaVersion2 {
+		about.DeltaScope = doc.DeltaScope{
+			ScopeKind: record.String("scope_kind"), ScopeRef: record.String("scope_ref"),
+			Sensitivity: record.String("sensitivity"), Rationale: record.String("rationale"),
+		}
+	}
+	return g.Review(r, verdict, about)
+}
+
+// version is the schema_version of a record, 0 when it has none.
+func (r Record) version() int {
+	if v := r.Fields.Get("schema_version"); v.Kind == shape.Number {
+		return int(v.Num)
+	}
+	return 0
 }
 
 // DecideDelta approves or denies a delta as one unit. The review is durable on

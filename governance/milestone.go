@@ -66,9 +66,9 @@ func NewMilestoneReport(ctx context.Context, w *workspace.Workspace, project str
 	})
 }
 
-// Resolved is the outcome of a decision. What stands behind ArtifactID is of
+// Resolution is the outcome of a decision. What stands behind ArtifactID is of
 // milestones only, and left out where it cannot be known.
-type Resolved struct {
+type Resolution struct {
 	ReviewID        string `json:"review_id"`
 	Decision        string `json:"decision"`
 	SubjectKind     string `json:"subject_kind"`
@@ -81,8 +81,8 @@ type Resolved struct {
 }
 
 // Resolved is the outcome of a ruling, without what its kind adds.
-func (r Ruling) Resolved(kind string) Resolved {
-	return Resolved{Decision: r.Decision, SubjectKind: kind, ProjectID: r.ProjectID, ArtifactID: r.ArtifactID}
+func (r Ruling) Resolved(kind string) Resolution {
+	return Resolution{Decision: r.Decision, SubjectKind: kind, ProjectID: r.ProjectID, ArtifactID: r.ArtifactID}
 }
 
 // MilestoneRuling is an approval of a milestone by its report. Without task and
@@ -97,7 +97,7 @@ type MilestoneRuling struct {
 // is written with the milestone done, then the review. It is one unit; what is
 // refused leaves the task as it was. Refusals are fault.NotFound,
 // fault.InvalidFile, fault.Conflict or fault.Denied.
-func ApproveMilestone(ctx context.Context, w *workspace.Workspace, r MilestoneRuling) (resolved Resolved, err error) {
+func ApproveMilestone(ctx context.Context, w *workspace.Workspace, r MilestoneRuling) (resolved Resolution, err error) {
 	r.Decision = Approved
 	resolved = r.Resolved(KindMilestone)
 	err = Govern(ctx, w, func(g *PolicyUnit) error {
@@ -126,7 +126,7 @@ func ApproveMilestone(ctx context.Context, w *workspace.Workspace, r MilestoneRu
 		if err != nil {
 			return err
 		}
-		if _, err := g.Standing(r.Ruling, KindMilestone); err != nil {
+		if _, err := g.CheckUndecided(r.Ruling, KindMilestone); err != nil {
 			return err
 		}
 		if err := proven(w, r.ProjectID, *milestone, report); err != nil {
@@ -139,7 +139,7 @@ func ApproveMilestone(ctx context.Context, w *workspace.Workspace, r MilestoneRu
 			return err
 		}
 		resolved.TaskID, resolved.MilestoneID, resolved.TaskStatus, resolved.MilestoneStatus = task.ID, milestone.ID, task.Status, milestone.Status
-		resolved.ReviewID, err = g.Review(r.Ruling, verdict, Decided{
+		resolved.ReviewID, err = g.Review(r.Ruling, verdict, DecisionResult{
 			SubjectKind: KindMilestone, TaskID: task.ID, MilestoneID: milestone.ID, ReportArtifactID: r.ArtifactID,
 		})
 		return err
@@ -157,7 +157,7 @@ func (g *PolicyUnit) named(r *MilestoneRuling) error {
 	if err != nil {
 		return err
 	}
-	report, err := Resolve(record, doc.MilestoneReportCodec)
+	report, err := DecodeItem(record, doc.MilestoneReportCodec)
 	if err == nil {
 		err = record.InProject(r.ProjectID)
 	}
@@ -177,7 +177,7 @@ func (g *PolicyUnit) report(r MilestoneRuling) (doc.MilestoneReport, error) {
 	if err != nil {
 		return doc.MilestoneReport{}, err
 	}
-	report, err := Resolve(record, doc.MilestoneReportCodec)
+	report, err := DecodeItem(record, doc.MilestoneReportCodec)
 	if err != nil {
 		return report, err
 	}
@@ -232,7 +232,7 @@ func anyEvidence(w *workspace.Workspace, project string, ids []string, extension
 
 // DenyMilestone denies a report. The task stays as it is, and neither it nor the
 // report has to fit: what cannot be read is left out.
-func DenyMilestone(ctx context.Context, w *workspace.Workspace, r Ruling) (resolved Resolved, err error) {
+func DenyMilestone(ctx context.Context, w *workspace.Workspace, r Ruling) (resolved Resolution, err error) {
 	r.Decision = Denied
 	resolved = r.Resolved(KindMilestone)
 	err = Govern(ctx, w, func(g *PolicyUnit) error {
@@ -254,7 +254,7 @@ func DenyMilestone(ctx context.Context, w *workspace.Workspace, r Ruling) (resol
 		if err != nil {
 			return err
 		}
-		resolved.ReviewID, err = g.deny(r, verdict, Decided{
+		resolved.ReviewID, err = g.deny(r, verdict, DecisionResult{
 			SubjectKind: KindMilestone, TaskID: resolved.TaskID, MilestoneID: resolved.MilestoneID, ReportArtifactID: r.ArtifactID,
 		})
 		return err
@@ -286,8 +286,8 @@ func (g *PolicyUnit) deniable(r Ruling) (Record, Base, error) {
 }
 
 // deny writes the review of a denial, or gives that of the first one.
-func (g *PolicyUnit) deny(r Ruling, verdict policy.Verdict, about Decided) (review string, err error) {
-	standing, err := g.Standing(r, about.SubjectKind)
+func (g *PolicyUnit) deny(r Ruling, verdict policy.Verdict, about DecisionResult) (review string, err error) {
+	standing, err := g.CheckUndecided(r, about.SubjectKind)
 	if err != nil || standing != "" {
 		return standing, err
 	}

@@ -34,7 +34,7 @@ func (c *company) coding(t *testing.T, evidence, tests []string) (task, mileston
 	return task, milestone, report
 }
 
-func (c *company) approveMilestone(t *testing.T, task, milestone, report string) (Resolved, error) {
+func (c *company) approveMilestone(t *testing.T, task, milestone, report string) (Resolution, error) {
 	return ApproveMilestone(t.Context(), c.Workspace, MilestoneRuling{
 		Ruling: Ruling{Item: Item{c.project, report}, Actor: policy.Actor{ID: c.manager, Role: "manager"}}, TaskID: task, MilestoneID: milestone,
 	})

@@ -32,8 +32,8 @@ type Mistake struct {
 	PromoteThreshold int64 // 0: never promoted
 }
 
-// Recorded is the outcome of recording a mistake.
-type Recorded struct {
+// MistakeResult is the outcome of recording a mistake.
+type MistakeResult struct {
 	WorkerAgentID   string `json:"worker_agent_id"`
 	MistakeKey      string `json:"mistake_key"`
 	Count           int64  `json:"count"`
@@ -82,7 +82,7 @@ const roleWorker = "worker"
 // RecordMistake counts a mistake of an agent, makes the agent's guidance when it
 // has none, and adds the rule to it once the mistake was seen often enough. Log,
 // guidance and events are durable together when it returns. Each call counts.
-func RecordMistake(ctx context.Context, w *workspace.Workspace, m Mistake) (result Recorded, err error) {
+func RecordMistake(ctx context.Context, w *workspace.Workspace, m Mistake) (result MistakeResult, err error) {
 	if err := m.check(w); err != nil {
 		return result, err
 	}
@@ -94,9 +94,9 @@ func RecordMistake(ctx context.Context, w *workspace.Workspace, m Mistake) (resu
 }
 
 // recordIn is RecordMistake as a part of a unit.
-func recordIn(u *workspace.Unit, m Mistake) (Recorded, error) {
+func recordIn(u *workspace.Unit, m Mistake) (MistakeResult, error) {
 	w := u.Workspace()
-	result := Recorded{
+	result := MistakeResult{
 		WorkerAgentID: m.Worker, MistakeKey: m.Key,
 		LogRelpath: workspace.MistakesFile(m.Worker), AgentsMDRelpath: workspace.GuidanceFile(m.Worker),
 	}
@@ -192,7 +192,7 @@ type promotedPayload struct {
 }
 
 // tellMistake tells the run in which a mistake was seen, when it exists.
-func tellMistake(u *workspace.Unit, m Mistake, result Recorded) error {
+func tellMistake(u *workspace.Unit, m Mistake, result MistakeResult) error {
 	w := u.Workspace()
 	if m.ProjectID == "" || m.RunID == "" || !RunExists(w, m.ProjectID, m.RunID) {
 		return nil
@@ -217,7 +217,7 @@ func tellMistake(u *workspace.Unit, m Mistake, result Recorded) error {
 		}
 		drafts = append(drafts, promoted)
 	}
-	u.Note(workspace.LogFile(m.ProjectID, m.RunID), drafts...)
+	u.AppendBestEffort(workspace.LogFile(m.ProjectID, m.RunID), drafts...)
 	return nil
 }
 

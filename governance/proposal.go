@@ -12,7 +12,11 @@ import (
 )
 
 // ProposalQuestion asks whether somebody may decide on a proposal.
-func ProposalQuestion(r Ruling, visibility, run string) policy.Question {
+func ProposalQuestion(r Ruling, proposal doc.HeartbeatProposal) policy.Question {
+	return gated(proposalQuestion(r, proposal.Visibility, proposal.RunID), proposal.Rationale, proposal.ProposedAction.Rationale)
+}
+
+func proposalQuestion(r Ruling, visibility, run string) policy.Question {
 	resource := policy.Resource{ID: r.ArtifactID, Kind: "heartbeat_action_proposal", Visibility: visibility}
 	return policy.Question{Action: policy.Approve, Resource: resource, Actor: r.Actor, RunID: run}
 }
@@ -23,7 +27,7 @@ func (g *PolicyUnit) Proposal(r Ruling) (doc.HeartbeatProposal, error) {
 	if err != nil {
 		return doc.HeartbeatProposal{}, err
 	}
-	proposal, err := Resolve(record, doc.HeartbeatProposalCodec)
+	proposal, err := DecodeItem(record, doc.HeartbeatProposalCodec)
 	if err != nil {
 		return proposal, err
 	}
@@ -32,7 +36,7 @@ func (g *PolicyUnit) Proposal(r Ruling) (doc.HeartbeatProposal, error) {
 
 // DenyProposal denies a proposal. Nothing of it runs, and it need not fit: what
 // cannot be read is left out.
-func DenyProposal(ctx context.Context, w *workspace.Workspace, r Ruling) (resolved Resolved, err error) {
+func DenyProposal(ctx context.Context, w *workspace.Workspace, r Ruling) (resolved Resolution, err error) {
 	r.Decision = Denied
 	resolved = r.Resolved(KindHeartbeatAction)
 	err = Govern(ctx, w, func(g *PolicyUnit) error {
@@ -40,12 +44,13 @@ func DenyProposal(ctx context.Context, w *workspace.Workspace, r Ruling) (resolv
 		if err != nil {
 			return err
 		}
-		verdict, err := g.Enforce(r.ProjectID, ProposalQuestion(r, base.Visibility, base.RunID))
+		action := record.Fields.Get("proposed_action")
+		question := gated(proposalQuestion(r, base.Visibility, base.RunID), record.String("rationale"), action.Get("rationale").Text)
+		verdict, err := g.Enforce(r.ProjectID, question)
 		if err != nil {
 			return err
 		}
-		action := record.Fields.Get("proposed_action")
-		resolved.ReviewID, err = g.deny(r, verdict, Decided{SubjectKind: KindHeartbeatAction, ArtifactID: r.ArtifactID, ProposedActionKind: action.Get("kind").Text})
+		resolved.ReviewID, err = g.deny(r, verdict, DecisionResult{SubjectKind: KindHeartbeatAction, ArtifactID: r.ArtifactID, ProposedActionKind: action.Get("kind").Text})
 		return err
 	})
 	return resolved, err

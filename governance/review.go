@@ -71,7 +71,7 @@ func readReview(file string, text []byte) (reviewFile, error) {
 		if err != nil {
 			return review, err
 		}
-		return review, workspace.Carries(file, strings.TrimSuffix(path.Base(file), ".yaml"), review.ID)
+		return review, workspace.CheckID(file, strings.TrimSuffix(path.Base(file), ".yaml"), review.ID)
 	})}, nil
 }
 
@@ -128,11 +128,11 @@ type Ruling struct {
 	ExpectHash string
 }
 
-// Standing looks whether an item of a kind may be decided as asked: an approved one may
+// CheckUndecided looks whether an item of a kind may be decided as asked: an approved one may
 // not; one that was denied may be approved, and gives its first denial when it
 // is denied again. standing is "" when a review is due. The policy is enforced
 // before, so that the state is not revealed to everybody.
-func (g *PolicyUnit) Standing(r Ruling, kind string) (standing string, err error) {
+func (g *PolicyUnit) CheckUndecided(r Ruling, kind string) (standing string, err error) {
 	state, err := StateOf(g.Workspace(), r.Item, kind)
 	switch {
 	case err != nil:
@@ -145,28 +145,29 @@ func (g *PolicyUnit) Standing(r Ruling, kind string) (standing string, err error
 	return "", nil
 }
 
-// Decided is the payload of approval.decided. Which fields are set beside the
+// DecisionResult is the payload of approval.decided. Which fields are set beside the
 // first four depends on the kind.
-type Decided struct {
-	ReviewID           string          `json:"review_id"`
-	Decision           string          `json:"decision"`
-	SubjectKind        string          `json:"subject_kind"`
-	Policy             policy.Decision `json:"policy"`
-	ArtifactID         string          `json:"artifact_id,omitempty"`
-	TargetFile         string          `json:"target_file,omitempty"`
-	PatchFile          string          `json:"patch_file,omitempty"`
-	TaskID             string          `json:"task_id,omitempty"`
-	MilestoneID        string          `json:"milestone_id,omitempty"`
-	ReportArtifactID   string          `json:"report_artifact_id,omitempty"`
-	ProposedActionKind string          `json:"proposed_action_kind,omitempty"`
-	Execution          any             `json:"execution,omitempty"`
+type DecisionResult struct {
+	ReviewID    string          `json:"review_id"`
+	Decision    string          `json:"decision"`
+	SubjectKind string          `json:"subject_kind"`
+	Policy      policy.Decision `json:"policy"`
+	ArtifactID  string          `json:"artifact_id,omitempty"`
+	TargetFile  string          `json:"target_file,omitempty"`
+	PatchFile   string          `json:"patch_file,omitempty"`
+	doc.DeltaScope
+	TaskID             string `json:"task_id,omitempty"`
+	MilestoneID        string `json:"milestone_id,omitempty"`
+	ReportArtifactID   string `json:"report_artifact_id,omitempty"`
+	ProposedActionKind string `json:"proposed_action_kind,omitempty"`
+	Execution          any    `json:"execution,omitempty"`
 }
 
 // Review writes the review of a ruling that the policy allowed and tells
 // approval.decided in the item's run. about brings the subject's kind and what
 // else the event says of it; what both share is filled in. Documents that the
 // decision changes are written before.
-func (g *PolicyUnit) Review(r Ruling, verdict policy.Verdict, about Decided) (id string, err error) {
+func (g *PolicyUnit) Review(r Ruling, verdict policy.Verdict, about DecisionResult) (id string, err error) {
 	w := g.Workspace()
 	now := w.Env.Clock.Now()
 	about.ReviewID, about.Decision, about.Policy = w.Env.IDs.New("rev"), r.Decision, verdict.Decision
@@ -178,11 +179,12 @@ func (g *PolicyUnit) Review(r Ruling, verdict policy.Verdict, about Decided) (id
 	}
 	if about.SubjectKind == KindMemoryDelta {
 		review.Subject.TargetFile, review.Subject.PatchFile = about.TargetFile, about.PatchFile
+		review.Subject.DeltaScope = about.DeltaScope
 	}
 	if err := workspace.Put(g.Unit, doc.ReviewCodec, ReviewFile(review.ID), review, 0o644); err != nil {
 		return "", err
 	}
-	return review.ID, g.Tell(r.ProjectID, verdict.RunID, events.Draft{Type: events.ApprovalDecided, At: now, Actor: r.Actor.ID}, about)
+	return review.ID, g.Emit(r.ProjectID, verdict.RunID, events.Draft{Type: events.ApprovalDecided, At: now, Actor: r.Actor.ID}, about)
 }
 
 // ReviewFile is where a review lies.

@@ -28,9 +28,10 @@ const (
 type circumstances struct {
 	now      time.Time // in the time zone of quiet hours
 	config   doc.HeartbeatConfig
-	careful  bool // nobody knows what ran before
-	executed int  // in this tick, over all reports
-	misfit   bool // it names what is not there
+	careful  bool   // nobody knows what ran before
+	executed int    // in this tick, over all reports
+	misfit   bool   // it names what is not there
+	stop     string // why it must not run without a person, "" for nothing
 }
 
 // Why an action waits for a person.
@@ -58,6 +59,9 @@ func rule(state doc.HeartbeatState, action doc.Action, c circumstances) ruled {
 		return ruled{outcome: skipped}
 	}
 	why, gated := gate(state, action, c)
+	if c.stop != "" {
+		why, gated = hardStopMark+c.stop, true
+	}
 	switch {
 	case !gated:
 		return ruled{outcome: executed, note: true}

@@ -45,6 +45,7 @@ func effective(text []byte, err error) (config doc.HeartbeatConfig, problem erro
 	} else {
 		config = doc.DefaultHeartbeatConfig()
 	}
+	config.HeartbeatHierarchy = config.Written()
 	if err == nil {
 		return config, nil
 	}
@@ -91,26 +92,44 @@ func salvage(text []byte) (doc.HeartbeatConfig, error) {
 // moved there. All of it is durable on return.
 func SetConfig(ctx context.Context, w *workspace.Workspace, change func(*doc.HeartbeatConfig)) (config doc.HeartbeatConfig, err error) {
 	err = w.Update(ctx, func(u *workspace.Unit) error {
-		now := w.Env.Clock.Now()
-		text, readErr := u.Read(workspace.HeartbeatConfigFile)
-		var problem error
-		if config, problem = effective(text, readErr); problem != nil && readErr == nil {
-			aside := fmt.Sprintf("%s.broken-%d", workspace.HeartbeatConfigFile, now.UnixMilli())
-			if err := u.Write(aside, text, 0o644); err != nil {
-				return err
-			}
-		}
-		change(&config)
-		text, err := doc.HeartbeatConfigCodec.Encode(config)
-		if err != nil {
-			return err
-		}
-		if err := u.Write(workspace.HeartbeatConfigFile, text, 0o644); err != nil {
-			return err
-		}
-		return advance(u, config, now)
+		config, err = setConfig(u, change)
+		return err
 	})
 	return config, err
+}
+
+// setConfig is SetConfig in a unit.
+func setConfig(u *workspace.Unit, change func(*doc.HeartbeatConfig)) (doc.HeartbeatConfig, error) {
+	now := u.Workspace().Env.Clock.Now()
+	text, readErr := u.Read(workspace.HeartbeatConfigFile)
+	config, problem := effective(text, readErr)
+	if problem != nil && readErr == nil {
+		aside := fmt.Sprintf("%s.broken-%d", workspace.HeartbeatConfigFile, now.UnixMilli())
+		if err := u.Write(aside, text, 0o644); err != nil {
+			return config, err
+		}
+	}
+	change(&config)
+	config.HeartbeatHierarchy = config.Written()
+	text, err := doc.HeartbeatConfigCodec.Encode(config)
+	if err != nil {
+		return config, err
+	}
+	if err := u.Write(workspace.HeartbeatConfigFile, text, 0o644); err != nil {
+		return config, err
+	}
+	return config, advance(u, config, now)
+}
+
+// SetHierarchy changes the hierarchy of the effective config in a unit. Nothing is
+// written when it is that already.
+func SetHierarchy(u *workspace.Unit, hierarchy doc.HeartbeatHierarchy) error {
+	text, err := u.Read(workspace.HeartbeatConfigFile)
+	if config, problem := effective(text, err); problem == nil && config.SameHierarchy(hierarchy) {
+		return nil
+	}
+	_, err = setConfig(u, func(config *doc.HeartbeatConfig) { config.HeartbeatHierarchy = hierarchy })
+	return err
 }
 
 // advance moves a tick that lies further away than an interval. A state that

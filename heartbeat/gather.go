@@ -23,6 +23,8 @@ type moment struct {
 	// nil when that is not known.
 	ends map[string]int64
 	runs map[string]bool
+	// local is there in an enterprise alone.
+	local localNews
 }
 
 // cursorKey is the key of a run in the cursors of the state.
@@ -117,6 +119,9 @@ func (m *moment) read(v *index.View, cursors map[string]int64, ours map[string]b
 	count(m.News, fresh)
 	count(m.Ever, ever)
 	m.ends, m.runs = ends, runs
+	if m.Config.Enterprise() {
+		return m.localize(v, behind)
+	}
 	return nil
 }
 

@@ -89,9 +89,13 @@ func JobOf(w *workspace.Workspace, action doc.ActionBody) doc.JobSpec {
 		deliverables = []string{"Follow-up action"}
 	}
 	note := cmp.Or(action.ContextNote, "Follow-up of the heartbeat, action "+action.IdempotencyKey+".")
+	refs := []doc.ContextRef{{Kind: "note", Value: note}}
+	if action.TargetRole != "" {
+		refs = append(refs, doc.ContextRef{Kind: "note", Value: "target_role=" + action.TargetRole})
+	}
 	return doc.JobSpec{
-		SchemaVersion: doc.Version, Type: "job", JobKind: "execution", WorkerKind: action.WorkerKind, WorkspaceDir: w.Dir(), ProjectID: action.ProjectID,
+		SchemaVersion: doc.Version, Type: "job", JobKind: cmp.Or(action.JobKind, doc.JobExecution), WorkerKind: action.WorkerKind, WorkspaceDir: w.Dir(), ProjectID: action.ProjectID,
 		Goal: action.Goal, Constraints: action.Constraints, Deliverables: deliverables, PermissionLevel: action.PermissionLevel,
-		ContextRefs: []doc.ContextRef{{Kind: "note", Value: note}}, WorkerAgentID: action.WorkerAgentID,
+		ContextRefs: refs, WorkerAgentID: action.WorkerAgentID,
 	}
 }

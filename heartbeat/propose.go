@@ -31,7 +31,7 @@ func propose(u *workspace.Unit, worker string, source doc.JobAttempt, action doc
 		},
 		ProjectID: action.ProjectID, ProposedAction: meant, Rationale: why,
 	}
-	if action.Kind == doc.ActionCreateApproval {
+	if action.Kind == doc.ActionCreateApproval && !strings.HasPrefix(why, hardStopMark) {
 		proposal.Rationale = action.Rationale
 	}
 	body, err := proposalBody(proposal, worker, action)

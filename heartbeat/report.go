@@ -123,9 +123,15 @@ func (t *tick) act(ctx context.Context, p pendingJob, place int, source doc.JobA
 		t.notice(damaged)
 		now := t.w.Env.Clock.Now()
 		Forget(&state, now)
-		unfit := misfit(t.w, action)
+		unfit := cmp.Or(secretive(t.Config, action), misfit(t.w, action))
+		stop := ""
+		if unfit == nil {
+			if stop, err = hardStop(t.w, t.Config, actorFor(t.w, t.Config, p.WorkerAgentID), source.RunID, action.ActionBody); err != nil {
+				return err
+			}
+		}
 		r := rule(state, action, circumstances{
-			now: now, config: t.Config, careful: damaged != nil || Careful(t.w), executed: t.ActionsExecuted, misfit: unfit != nil,
+			now: now, config: t.Config, careful: damaged != nil || Careful(t.w), executed: t.ActionsExecuted, misfit: unfit != nil, stop: stop,
 		})
 		became = r.outcome
 		if became == skipped {
@@ -180,7 +186,7 @@ func (t *tick) effect(g *governance.PolicyUnit, p pendingJob, source doc.JobAtte
 		return nil, propose(g.Unit, p.WorkerAgentID, source, action, r.why)
 	case executed:
 		_, start, err = Execute(g, launches{t.jobs}, Execution{
-			Project: p.ProjectID, Run: source.RunID, Actor: policy.Actor{ID: coordinator, Role: coordinatorRole}, Action: action.ActionBody,
+			Project: p.ProjectID, Run: source.RunID, Actor: actorFor(t.w, t.Config, p.WorkerAgentID), Action: action.ActionBody,
 		})
 		return start, err
 	case skipped, deduped:
@@ -204,14 +210,7 @@ func Execute(g *governance.PolicyUnit, launcher JobLauncher, e Execution) (jobID
 		return "", nil, nil
 	}
 	visibility := cmp.Or(e.Action.Visibility, "managers")
-	question := policy.Question{
-		Action: policy.Approve, Actor: e.Actor, RunID: e.Run,
-		Resource: policy.Resource{ID: e.Action.IdempotencyKey, Kind: governance.KindHeartbeatAction, Visibility: visibility, Team: e.Actor.Team},
-	}
-	if e.Action.Kind == doc.ActionLaunchJob {
-		question.Action = policy.Launch
-	}
-	if _, err := g.Enforce(e.Project, question); err != nil {
+	if _, err := g.Enforce(e.Project, question(e)); err != nil {
 		return "", nil, err
 	}
 	if e.Action.Kind == doc.ActionAddComment {

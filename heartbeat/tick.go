@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"slices"
 	"strings"
 	"time"
 
@@ -46,6 +47,8 @@ type Woken struct {
 	Score         int    `json:"score"`
 	JitterSeconds int    `json:"jitter_seconds"`
 	ContextHash   string `json:"context_hash"`
+	// ProjectID is where it is woken, in an enterprise.
+	ProjectID string `json:"project_id,omitempty"`
 }
 
 // Submitted is the job of a worker that was woken.
@@ -165,8 +168,17 @@ func (t *tick) work(ctx context.Context) (consume func(*doc.HeartbeatState), err
 	t.notice(problem)
 	t.Candidates = Triage(m.Gathered)
 	chosen := Select(t.Config, t.Candidates)
-	for _, c := range chosen {
-		t.WokenWorkers = append(t.WokenWorkers, Woken{c.WorkerAgentID, c.TeamID, c.Score, t.jitter(), c.ContextHash})
+	jitters := t.jitters(len(chosen))
+	if t.Config.Enterprise() {
+		directorsFirst(chosen)
+		slices.Sort(jitters)
+	}
+	for i, c := range chosen {
+		woken := Woken{WorkerAgentID: c.WorkerAgentID, TeamID: c.TeamID, Score: c.Score, JitterSeconds: jitters[i], ContextHash: c.ContextHash}
+		if t.Config.Enterprise() {
+			woken.ProjectID = m.workplaceOf(c)
+		}
+		t.WokenWorkers = append(t.WokenWorkers, woken)
 	}
 	if t.DryRun {
 		return func(*doc.HeartbeatState) {}, nil

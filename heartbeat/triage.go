@@ -82,6 +82,7 @@ type Candidate struct {
 	Suppressed        bool       `json:"suppressed"`
 	SuppressionReason string     `json:"suppression_reason,omitempty"`
 
+	role         string // in an enterprise
 	kind         string // of its provider, "" when none of the known ones
 	busy         bool   // its earlier heartbeat job is active
 	due, overdue []Task
@@ -107,6 +108,9 @@ func Triage(g Gathered) []Candidate {
 
 // pool are the workers, and the managers who have no workers.
 func pool(g Gathered) []Candidate {
+	if g.Config.Enterprise() {
+		return hierarchyPool(g)
+	}
 	staffed := map[string]bool{}
 	for _, a := range g.Agents {
 		if a.Role == "worker" && a.TeamID != "" {

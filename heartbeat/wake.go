@@ -3,6 +3,7 @@ package heartbeat
 // Waking: one job for each worker that was chosen, and the wait for them.
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"slices"
@@ -39,6 +40,15 @@ func (t *tick) jitter() int {
 		panic(err) // it is hexadecimal
 	}
 	return int(n % uint64(t.Config.JitterMaxSeconds+1))
+}
+
+// jitters are as many of them.
+func (t *tick) jitters(n int) []int {
+	all := make([]int, n)
+	for i := range all {
+		all[i] = t.jitter()
+	}
+	return all
 }
 
 // wake submits the jobs, waits for them and evaluates their reports. What is left
@@ -78,14 +88,15 @@ type group struct {
 type wakeable struct {
 	Candidate
 
-	jitter int
+	jitter  int
+	project string // "" for the one of everybody
 }
 
 // groups tells when whom to wake: whoever asks for a tick waits for nothing.
 func (t *tick) groups(chosen []Candidate) []group {
 	all := make([]wakeable, len(chosen))
 	for i, c := range chosen {
-		all[i] = wakeable{c, t.WokenWorkers[i].JitterSeconds}
+		all[i] = wakeable{c, t.WokenWorkers[i].JitterSeconds, t.WokenWorkers[i].ProjectID}
 	}
 	if !t.interval {
 		return []group{{chosen: all, last: true}}
@@ -122,11 +133,12 @@ func (t *tick) submit(ctx context.Context, m moment, project string, chosen []wa
 	err := t.w.Update(ctx, func(u *workspace.Unit) error {
 		made, starts = nil, nil
 		for _, c := range chosen {
-			id, start, err := t.jobs.Enter(u, t.spec(m, project, c.Candidate))
+			place := cmp.Or(c.project, project)
+			id, start, err := t.jobs.Enter(u, t.spec(m, place, c.Candidate))
 			if err != nil {
 				return err
 			}
-			made, starts = append(made, Submitted{c.WorkerAgentID, project, id, c.jitter}), append(starts, start)
+			made, starts = append(made, Submitted{c.WorkerAgentID, place, id, c.jitter}), append(starts, start)
 		}
 		damaged, err := t.seen.change(u, func(state *doc.HeartbeatState) { t.woken(state, chosen, consume) })
 		if err != nil {
@@ -210,6 +222,9 @@ func (t *tick) spec(m moment, project string, c Candidate) doc.JobSpec {
 	note := func(text string) doc.ContextRef { return doc.ContextRef{Kind: "note", Value: text} }
 	refs := []doc.ContextRef{note(fmt.Sprintf("signals=%d, due=%d, overdue=%d, stuck=%d, score=%d",
 		c.Counts.NewSignals, c.Counts.DueTasks, c.Counts.Overdue, c.Counts.StuckJobs, c.Score))}
+	if t.Config.Enterprise() {
+		refs = append(refs, note("target_role="+c.role))
+	}
 	told := 0
 	for _, kind := range []struct {
 		word  string
@@ -240,7 +255,7 @@ func (t *tick) spec(m moment, project string, c Candidate) doc.JobSpec {
 			"Answer HEARTBEAT_OK only when nothing is to be done.",
 		},
 		Deliverables: []string{"The report as JSON"}, PermissionLevel: "read-only", ContextRefs: refs,
-		WorkerAgentID: c.WorkerAgentID, ManagerActorID: coordinator, ManagerRole: coordinatorRole,
+		WorkerAgentID: c.WorkerAgentID, ManagerActorID: executive(t.Config).ID, ManagerRole: coordinatorRole,
 	}
 }
 

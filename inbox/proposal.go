@@ -33,7 +33,7 @@ type approval struct {
 	start    func(context.Context) error // of the job that was launched
 }
 
-func approveProposal(ctx context.Context, w *workspace.Workspace, r governance.Ruling, launcher Launcher) (governance.Resolved, error) {
+func approveProposal(ctx context.Context, w *workspace.Workspace, r governance.Ruling, launcher Launcher) (governance.Resolution, error) {
 	resolved := r.Resolved(governance.KindHeartbeatAction)
 	a := approval{launcher: launcher, done: execution{ProposalArtifactIDs: []string{}, LaunchedJobIDs: []string{}}}
 	err := governance.Govern(ctx, w, func(g *governance.PolicyUnit) (err error) {
@@ -62,18 +62,18 @@ func (a *approval) decide(r governance.Ruling) (review string, err error) {
 	if err != nil {
 		return "", err
 	}
-	verdict, err := a.Enforce(r.ProjectID, governance.ProposalQuestion(r, proposal.Visibility, proposal.RunID))
+	verdict, err := a.Enforce(r.ProjectID, governance.ProposalQuestion(r, proposal))
 	if err != nil {
 		return "", err
 	}
 	a.actor = verdict.Actor
-	if _, err := a.Standing(r, governance.KindHeartbeatAction); err != nil {
+	if _, err := a.CheckUndecided(r, governance.KindHeartbeatAction); err != nil {
 		return "", err
 	}
 	if err := a.once(r.ProjectID, action); err != nil {
 		return "", err
 	}
-	return a.Review(r, verdict, governance.Decided{
+	return a.Review(r, verdict, governance.DecisionResult{
 		SubjectKind: governance.KindHeartbeatAction, ArtifactID: r.ArtifactID, ProposedActionKind: proposal.ProposedAction.Kind, Execution: a.done,
 	})
 }

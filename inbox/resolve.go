@@ -23,10 +23,10 @@ type Launcher = heartbeat.JobLauncher
 // launched with launcher; without one, proposals that launch jobs can only be
 // denied. An artifact that is no item is fault.Unsupported; otherwise as the
 // decisions of package governance.
-func Resolve(ctx context.Context, w *workspace.Workspace, r governance.Ruling, launcher Launcher) (governance.Resolved, error) {
+func Resolve(ctx context.Context, w *workspace.Workspace, r governance.Ruling, launcher Launcher) (governance.Resolution, error) {
 	record, err := governance.ReadArtifact(w, r.ProjectID, r.ArtifactID)
 	if err != nil {
-		return governance.Resolved{}, err
+		return governance.Resolution{}, err
 	}
 	approved := r.Decision == governance.Approved
 	switch kind := record.String("type"); {
@@ -41,11 +41,11 @@ func Resolve(ctx context.Context, w *workspace.Workspace, r governance.Ruling, l
 	case kind == "heartbeat_action_proposal":
 		return governance.DenyProposal(ctx, w, r)
 	default:
-		return governance.Resolved{}, fault.New(fault.Unsupported, "%s is a %q; only memory_delta, milestone_report and heartbeat_action_proposal can be decided on", record.Name, kind)
+		return governance.Resolution{}, fault.New(fault.Unsupported, "%s is a %q; only memory_delta, milestone_report and heartbeat_action_proposal can be decided on", record.Name, kind)
 	}
 }
 
-func decideDelta(ctx context.Context, w *workspace.Workspace, r governance.Ruling) (resolved governance.Resolved, err error) {
+func decideDelta(ctx context.Context, w *workspace.Workspace, r governance.Ruling) (resolved governance.Resolution, err error) {
 	resolved = r.Resolved(governance.KindMemoryDelta)
 	resolved.ReviewID, err = governance.DecideDelta(ctx, w, r)
 	return resolved, err

@@ -54,7 +54,7 @@ func TestDiskFull(t *testing.T) {
 				}
 				return errors.Join(err, whole(v))
 			})
-			if err != nil || done == (Ensured{}) {
+			if err != nil || done == (EnsureResult{}) {
 				t.Errorf("%+v, %v", done, err)
 			}
 		}

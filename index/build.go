@@ -15,7 +15,7 @@ import (
 
 // rebuild builds the index anew, in one transaction on the file that is there
 // if that is ours, else on a new one.
-func (ix *Index) rebuild(ctx context.Context) (built Rebuilt, err error) {
+func (ix *Index) rebuild(ctx context.Context) (built RebuildResult, err error) {
 	err = ix.patient(func() (err error) {
 		if built, err = ix.rebuildHere(ctx); err != nil && spoilt(err) {
 			if err := ix.discard(); err != nil {
@@ -31,7 +31,7 @@ func (ix *Index) rebuild(ctx context.Context) (built Rebuilt, err error) {
 	return built, err
 }
 
-func (ix *Index) rebuildHere(ctx context.Context) (built Rebuilt, err error) {
+func (ix *Index) rebuildHere(ctx context.Context) (built RebuildResult, err error) {
 	if ix.isBroken() {
 		return built, errUnusable
 	}
@@ -141,8 +141,8 @@ func (ix *Index) fill(ctx context.Context, w *writer, k *known) error {
 }
 
 // sync brings the index up to date.
-func (ix *Index) sync(ctx context.Context, scope Scope) (Synced, error) {
-	var synced Synced
+func (ix *Index) sync(ctx context.Context, scope Scope) (SyncResult, error) {
+	var synced SyncResult
 	err := ix.patient(func() (err error) {
 		synced, err = ix.syncHere(ctx, scope)
 		return err
@@ -159,7 +159,7 @@ func (ix *Index) missing() bool {
 	return errors.Is(err, fs.ErrNotExist)
 }
 
-func (ix *Index) syncHere(ctx context.Context, scope Scope) (synced Synced, err error) {
+func (ix *Index) syncHere(ctx context.Context, scope Scope) (synced SyncResult, err error) {
 	if ix.isBroken() {
 		return synced, errUnusable
 	}

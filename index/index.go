@@ -54,7 +54,7 @@ type Index struct {
 type shared struct {
 	scope  Scope
 	done   chan struct{}
-	synced Synced
+	synced SyncResult
 	err    error
 }
 
@@ -82,8 +82,8 @@ func (ix *Index) Close() error {
 	return failed
 }
 
-// Rebuilt is what a rebuild put into the index: the rows of each table.
-type Rebuilt struct {
+// RebuildResult is what a rebuild put into the index: the rows of each table.
+type RebuildResult struct {
 	DBPath                string `json:"db_path"`
 	RunsIndexed           int    `json:"runs_indexed"`
 	EventsIndexed         int    `json:"events_indexed"`
@@ -98,10 +98,10 @@ type Rebuilt struct {
 	AgentCountersIndexed  int    `json:"agent_counters_indexed"`
 }
 
-// Synced is what a sync saw and did. What is upserted, and messages, milestones
+// SyncResult is what a sync saw and did. What is upserted, and messages, milestones
 // and counters, are all that the workspace has now; events and parse errors are
 // those that this sync put in; deleted is what it took away.
-type Synced struct {
+type SyncResult struct {
 	DBPath                  string `json:"db_path"`
 	DBCreated               bool   `json:"db_created"`
 	RunsUpserted            int    `json:"runs_upserted"`
@@ -129,8 +129,8 @@ type Synced struct {
 }
 
 // Rebuild builds everything anew and returns when it stands for all readers.
-func (ix *Index) Rebuild(ctx context.Context) (Rebuilt, error) {
-	var built Rebuilt
+func (ix *Index) Rebuild(ctx context.Context) (RebuildResult, error) {
+	var built RebuildResult
 	err := ix.locked(ctx, func(ctx context.Context) error {
 		var err error
 		built, err = ix.rebuild(ctx)
@@ -141,17 +141,17 @@ func (ix *Index) Rebuild(ctx context.Context) (Rebuilt, error) {
 
 // Sync brings the index up to date with the files as they are when it is called
 // or later, and makes it where there is none that can be used.
-func (ix *Index) Sync(ctx context.Context) (Synced, error) { return ix.SyncOnly(ctx, Scope{}) }
+func (ix *Index) Sync(ctx context.Context) (SyncResult, error) { return ix.SyncOnly(ctx, Scope{}) }
 
 // SyncOnly is Sync of a part of the workspace. Calls that wait share one pass.
-func (ix *Index) SyncOnly(ctx context.Context, scope Scope) (Synced, error) {
+func (ix *Index) SyncOnly(ctx context.Context, scope Scope) (SyncResult, error) {
 	for {
 		turn, leads := ix.join(scope)
 		if !leads {
 			select {
 			case <-turn.done:
 			case <-ctx.Done():
-				return Synced{}, context.Cause(ctx)
+				return SyncResult{}, context.Cause(ctx)
 			}
 			if turn.err != nil && (errors.Is(turn.err, context.Canceled) || errors.Is(turn.err, context.DeadlineExceeded)) && ctx.Err() == nil {
 				continue // whoever led it gave up, we did not
@@ -230,8 +230,8 @@ func FreshnessOf(rebuild, sync bool) Freshness {
 	return AsItIs
 }
 
-// Ensured is what was done for a freshness; never both.
-type Ensured struct {
+// EnsureResult is what was done for a freshness; never both.
+type EnsureResult struct {
 	Rebuilt bool
 	Synced  bool
 	in      *Index // where the answer stands, nil for the index itself
@@ -241,7 +241,7 @@ type Ensured struct {
 // tells whether there is one. The state of the file is never an error, nor that it
 // cannot be written, as on a full disk: then an index of this process alone is made
 // up to date, and ViewOf reads that.
-func (ix *Index) Ensure(ctx context.Context, asked Freshness) (Ensured, error) {
+func (ix *Index) Ensure(ctx context.Context, asked Freshness) (EnsureResult, error) {
 	done, err := ix.ensure(ctx, asked)
 	if err == nil || ctx.Err() != nil || ix.private {
 		return done, err
@@ -252,7 +252,7 @@ func (ix *Index) Ensure(ctx context.Context, asked Freshness) (Ensured, error) {
 	}
 	done, asideErr = aside.ensure(ctx, max(asked, UpToDate))
 	if asideErr != nil {
-		return Ensured{}, err
+		return EnsureResult{}, err
 	}
 	done.in = aside
 	return done, nil
@@ -272,22 +272,22 @@ func (ix *Index) substitute() (*Index, error) {
 }
 
 // ViewOf is View of what was ensured.
-func (ix *Index) ViewOf(ctx context.Context, done Ensured, fn func(*View) error) error {
+func (ix *Index) ViewOf(ctx context.Context, done EnsureResult, fn func(*View) error) error {
 	if done.in != nil {
 		return done.in.View(ctx, fn)
 	}
 	return ix.View(ctx, fn)
 }
 
-func (ix *Index) ensure(ctx context.Context, asked Freshness) (Ensured, error) {
+func (ix *Index) ensure(ctx context.Context, asked Freshness) (EnsureResult, error) {
 	switch asked {
 	case Anew:
 		_, err := ix.Rebuild(ctx)
-		return Ensured{Rebuilt: err == nil}, err
+		return EnsureResult{Rebuilt: err == nil}, err
 	case UpToDate:
 		synced, err := ix.Sync(ctx)
-		return Ensured{Rebuilt: err == nil && synced.DBCreated, Synced: err == nil && !synced.DBCreated}, err
+		return EnsureResult{Rebuilt: err == nil && synced.DBCreated, Synced: err == nil && !synced.DBCreated}, err
 	case AsItIs:
 	}
-	return Ensured{}, nil
+	return EnsureResult{}, nil
 }

@@ -52,12 +52,20 @@ type RunFilter struct {
 	Status    string
 	AgentID   string
 	Limit     int // 0: all
+	// From and To bound the time of the runs, both included, as clock.Nanos has it; 0 is no bound.
+	From, To int64
 }
 
 func (f RunFilter) conditions() (c conditions) {
 	c.equal("r.project_id", f.ProjectID)
 	c.equal("r.status", f.Status)
 	c.equal("r.agent_id", f.AgentID)
+	if f.From != 0 {
+		c.add("r.at>=?", f.From)
+	}
+	if f.To != 0 {
+		c.add("r.at<=?", f.To)
+	}
 	return c
 }
 

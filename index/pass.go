@@ -26,7 +26,7 @@ type pass struct {
 	before  *walked // what earlier passes saw, nil for nothing
 	now     time.Time
 	write   *writer
-	synced  Synced
+	synced  SyncResult
 	changed []source // documents to read
 	logs    []source // logs that are there, in order
 	agents  map[string]bool

@@ -88,19 +88,21 @@ type Totals struct {
 	CyclesTotal       int64
 	CyclesKnownRuns   int
 	CyclesUnknownRuns int
+	PricedTokens      int64 // of runs whose cost is known
 }
 
 const sums = `count(*), COALESCE(sum(r.status='running'),0), COALESCE(sum(r.usage_total_tokens),0),
  COALESCE(sum(CASE WHEN r.usage_cost_usd>=0 THEN r.usage_cost_usd END),0.0), COALESCE(sum(r.usage_cost_usd>=0),0),
  COALESCE(sum(r.usage_source='provider_reported'),0), COALESCE(sum(r.usage_source='estimated_chars'),0), COALESCE(sum(s.parse_errors>0),0),
  COALESCE(sum(CASE WHEN r.context_cycles_source='provider_signal' THEN r.context_cycles_count END),0),
- COALESCE(sum(r.context_cycles_source='provider_signal'),0), COALESCE(sum(r.context_cycles_source<>'provider_signal'),0)
+ COALESCE(sum(r.context_cycles_source='provider_signal'),0), COALESCE(sum(r.context_cycles_source<>'provider_signal'),0),
+ COALESCE(sum(CASE WHEN r.usage_cost_usd>=0 THEN r.usage_total_tokens END),0)
  FROM ac_runs r LEFT JOIN ac_run_stats s ON s.id=r.id`
 
 func (t *Totals) targets() []any {
 	return []any{
 		&t.Runs, &t.Running, &t.TotalTokens, &t.TotalCostUSD, &t.PricedRuns, &t.ProviderReported, &t.Estimated, &t.RunsWithErrors,
-		&t.CyclesTotal, &t.CyclesKnownRuns, &t.CyclesUnknownRuns,
+		&t.CyclesTotal, &t.CyclesKnownRuns, &t.CyclesUnknownRuns, &t.PricedTokens,
 	}
 }
 
@@ -124,6 +126,25 @@ func (v *View) ByProvider(f RunFilter) ([]ProviderTotals, error) {
 		return query(v, "SELECT r.provider, "+sums+c.text+" GROUP BY r.provider ORDER BY r.provider", c.args,
 			func(rows *sql.Rows, p *ProviderTotals) error {
 				return rows.Scan(append([]any{&p.Provider}, p.targets()...)...)
+			})
+	})
+}
+
+// RunUse is what a run used of its provider.
+type RunUse struct {
+	RunKey
+
+	Provider string
+	Tokens   int64
+}
+
+// RecentUse lists what the newest runs used, as far as it is known. The list is
+// shared.
+func (v *View) RecentUse(newest int) ([]RunUse, error) {
+	return remembered(v, question{"use", newest}, func(u *RunUse) int { return 96 + len(u.Provider) }, func() ([]RunUse, error) {
+		return query(v, "SELECT r.project_id, r.run_id, r.provider, r.usage_total_tokens FROM ac_runs r WHERE r.usage_total_tokens IS NOT NULL"+newestRuns,
+			[]any{limit(newest)}, func(rows *sql.Rows, u *RunUse) error {
+				return rows.Scan(&u.ProjectID, &u.RunID, &u.Provider, &u.Tokens)
 			})
 	})
 }

@@ -8,7 +8,7 @@ import (
 
 // look ensures a freshness and reads. An index that turns out to be spoilt while it is
 // read is built anew, and fn is called once more.
-func look(ctx context.Context, ix *Index, asked Freshness, fn func(*View) error) (Ensured, error) {
+func look(ctx context.Context, ix *Index, asked Freshness, fn func(*View) error) (EnsureResult, error) {
 	done, err := ix.Ensure(ctx, asked)
 	if err != nil {
 		return done, err

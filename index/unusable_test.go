@@ -75,7 +75,7 @@ func TestUnusableFiles(t *testing.T) {
 		if err != nil || !done.Rebuilt {
 			t.Errorf("%s: %+v, %v", name, done, err)
 		}
-		if done, err := ix.Ensure(ctx, UpToDate); err != nil || done != (Ensured{Synced: true}) {
+		if done, err := ix.Ensure(ctx, UpToDate); err != nil || done != (EnsureResult{Synced: true}) {
 			t.Errorf("%s: then %+v, %v", name, done, err)
 		}
 		must(ix.Close())

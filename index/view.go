@@ -99,8 +99,8 @@ func readSeen(ctx context.Context, conn *link) (s Stats, err error) {
 // Stats counts the rows.
 func (v *View) Stats() (Stats, error) { return readStats(v.ctx, v.conn) }
 
-func (s Stats) rebuilt(path string) Rebuilt {
-	return Rebuilt{
+func (s Stats) rebuilt(path string) RebuildResult {
+	return RebuildResult{
 		DBPath: path, RunsIndexed: s.Runs, EventsIndexed: s.Events, EventParseErrors: s.EventParseErrors, ArtifactsIndexed: s.Artifacts,
 		ReviewsIndexed: s.Reviews, HelpRequestsIndexed: s.HelpRequests, ConversationsIndexed: s.Conversations, MessagesIndexed: s.Messages,
 		TasksIndexed: s.Tasks, TaskMilestonesIndexed: s.TaskMilestones, AgentCountersIndexed: s.AgentCounters,
@@ -108,8 +108,8 @@ func (s Stats) rebuilt(path string) Rebuilt {
 }
 
 // synced is what a sync says that had to build everything.
-func (b Rebuilt) synced() Synced {
-	return Synced{
+func (b RebuildResult) synced() SyncResult {
+	return SyncResult{
 		DBPath: b.DBPath, DBCreated: true, RunsUpserted: b.RunsIndexed, EventsIndexed: b.EventsIndexed, EventParseErrorsIndexed: b.EventParseErrors,
 		ArtifactsUpserted: b.ArtifactsIndexed, ReviewsUpserted: b.ReviewsIndexed, HelpRequestsUpserted: b.HelpRequestsIndexed,
 		ConversationsUpserted: b.ConversationsIndexed, MessagesIndexed: b.MessagesIndexed, TasksUpserted: b.TasksIndexed,
@@ -118,7 +118,7 @@ func (b Rebuilt) synced() Synced {
 }
 
 // seen fills in what the workspace has now.
-func (s Stats) seen(into *Synced) {
+func (s Stats) seen(into *SyncResult) {
 	into.RunsUpserted, into.ArtifactsUpserted, into.ReviewsUpserted, into.HelpRequestsUpserted = s.Runs, s.Artifacts, s.Reviews, s.HelpRequests
 	into.ConversationsUpserted, into.MessagesIndexed = s.Conversations, s.Messages
 	into.TasksUpserted, into.TaskMilestonesIndexed, into.AgentCountersUpserted = s.Tasks, s.TaskMilestones, s.AgentCounters

@@ -6,7 +6,10 @@ package redact
 import "strings"
 
 // assignments redacts the values of secret names in a text.
-func assignments(text string) string {
+func assignments(text string) string { return assigned(text, plain) }
+
+// assigned redacts the values of secret names that are not as harmless says.
+func assigned(text string, harmless func(value string, name naming, quoted bool) bool) string {
 	w := rewrite{text: text}
 	for at := 0; ; {
 		i := strings.IndexAny(text[at:], ":=")
@@ -27,7 +30,7 @@ func assignments(text string) string {
 			at = w.list(v.start + 1)
 			continue
 		}
-		if v.end == v.start || !v.quoted && plain(text[v.start:v.end], name, quoted) {
+		if v.end == v.start || !v.quoted && harmless(text[v.start:v.end], name, quoted) {
 			continue
 		}
 		if !v.quoted && quoted {
@@ -105,9 +108,20 @@ func plain(value string, name naming, quoted bool) bool {
 			return true
 		}
 	}
-	const longest = 12 // of a count
 	value = strings.TrimRight(value, ",;.)}]")
-	return number(value) && (quoted || name.counted && len(value) <= longest)
+	return number(value) && (quoted || name.counted && len(value) <= longestCount)
+}
+
+// longestCount is how long a number is at most that counts something.
+const longestCount = 12
+
+// plainOrCount is plain where any short number is a count, whatever its name.
+func plainOrCount(value string, name naming, quoted bool) bool {
+	if plain(value, name, quoted) {
+		return true
+	}
+	value = strings.TrimRight(value, ",;.)}]")
+	return number(value) && len(value) <= longestCount
 }
 
 func number(text string) bool {

@@ -102,11 +102,16 @@ func ToWire(err error) *WireError {
 	if e, ok := errors.AsType[*fault.Error](err); ok && e.Reason == fault.InvalidParams {
 		return &WireError{Code: CodeInvalidParams, Message: "Invalid params", Data: e.Issues}
 	}
-	return &WireError{Code: CodeApplication, Message: err.Error(), Data: applicationData{fault.ReasonOf(err)}}
+	data := applicationData{Reason: fault.ReasonOf(err)}
+	if e, ok := errors.AsType[*fault.Error](err); ok {
+		data.Detected = e.Detected
+	}
+	return &WireError{Code: CodeApplication, Message: err.Error(), Data: data}
 }
 
 type applicationData struct {
 	Reason fault.Reason `json:"reason"`
+	*fault.Detected
 }
 
 // appendAnswer writes the answer to a request, LF included.

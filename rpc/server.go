@@ -136,7 +136,7 @@ func (s *Server) sealing(ctx context.Context) (stop func()) {
 	done := make(chan struct{})
 	go func() {
 		defer close(done)
-		s.all.SealEvery(ctx, s.opts.SealEvery, s.opts.SealKeyFile, func(dir string, sealed audit.Sealed, err error) {
+		s.all.SealEvery(ctx, s.opts.SealEvery, s.opts.SealKeyFile, func(dir string, sealed audit.SealResult, err error) {
 			switch {
 			case err != nil:
 				s.opts.Log.Error("seal", "workspace", dir, "error", err)

@@ -162,6 +162,8 @@ func NewTable(version string) *Table {
 		on("workspace.projects.list", Write, (*company.Folder).Projects, "The projects with their counts, the newest first."),
 		on("workspace.agents.list", Read, (*company.Folder).Agents, "The agents by name."),
 		on("workspace.teams.list", Read, (*company.Folder).Teams, "The teams by name."),
+		on("workspace.bootstrap.enterprise", Write, (*company.Folder).BootstrapEnterprise, "Make a company of departments, or what is missing of one."),
+		on("workspace.enterprise.ensure_defaults", Write, (*company.Folder).EnsureEnterprise, "Make a company of departments where there is no company yet."),
 		on("workspace.project.create_with_defaults", Write, (*company.Company).CreateProject, "Make a project with its secretary and conversations."),
 		on("workspace.project.link_repo", Write, (*company.Company).LinkRepo, "Tie a repository to a project."),
 		on("workspace.repo_root.set", Write, (*company.Company).SetRepoRoot, "Say where a repository lies on this machine."),
@@ -179,6 +181,7 @@ func NewTable(version string) *Table {
 
 		on("artifact.read", Write, (*company.Company).ReadArtifact, "An artifact, for somebody who may see it."),
 		on("memory.propose_delta", Write, (*company.Company).ProposeDelta, "Propose lines for a memory."),
+		on("memory.list_deltas", Read, (*company.Company).ListDeltas, "The memory deltas that somebody may read, the newest first."),
 		on("memory.preview_delta", Read, (*company.Company).PreviewDelta, "What the approval of a proposal would change now."),
 		on("memory.approve_delta", Write, (*company.Company).ApproveDelta, "Put proposed lines into their memory."),
 		on("inbox.list_reviews", Read, (*company.Folder).ListReviews, "What was decided, the newest first."),
@@ -211,6 +214,10 @@ func NewTable(version string) *Table {
 		on("agent.refresh_context", Write, (*company.Company).RefreshContext, "Write into an agent's guidance where what it works on lies."),
 		on("task.list", Read, (*company.Company).ListTasks, "The tasks of a project with their milestones, the newest first."),
 		on("task.update_plan", Write, (*company.Company).UpdatePlan, "Change when a task is planned and who is to do it."),
+		on("pipeline.client_intake.run", Write, (*company.Company).TakeInClient, "Set a project up with plans that wait for the CEO."),
+		on("pipeline.department.assign_tasks", Write, (*company.Company).AssignTasks, "Give the workers of a department the work of an approved plan."),
+		on("context.plan_for_job", Read, (*company.Company).PlanContext, "What a worker would be told before a job, and why."),
+		on("memory.extract_candidates", Write, (*company.Company).ExtractCandidates, "Suggest memory from what a job left; nothing is proposed."),
 		on("job.submit", Write, (*company.Company).SubmitJob, "Give a worker a job; it outlives the server."),
 		on("job.list", Read, (*company.Folder).ListJobs, "The jobs of a project by id."),
 		on("job.poll", Read, (*company.Company).PollJob, "How a job is now."),
@@ -240,6 +247,8 @@ func NewTable(version string) *Table {
 		on("inbox.snapshot", Read, (*company.Company).Inbox, "What waits for a decision, and what was decided."),
 		on("usage.analytics", Read, (*company.Company).Usage, "What runs consumed, in sum and one by one."),
 		on("resources.snapshot", Read, (*company.Company).Resources, "Who and what works, and what it costs."),
+		on("usage.reconciliation.record", Write, (*company.Company).RecordStatement, "Keep what a provider billed."),
+		on("usage.reconciliation.snapshot", Read, (*company.Company).Reconciliation, "What the providers billed, against what the runs say."),
 		on("agent.profile.snapshot", Read, (*company.Company).Profile, "One agent with its figures."),
 		on("ui.snapshot", Read, (*company.Company).UI, "What a manager's screen shows, all of one moment."),
 
@@ -274,48 +283,6 @@ type Nothing struct{}
 
 func ping(*company.Host, context.Context, Nothing) (company.OK, error) { //nolint:revive // called as methods are
 	return company.OK{OK: true}, nil
-}
-
-// Capabilities is the result of system.capabilities.
-type Capabilities struct {
-	Server        ServerInfo   `json:"server"`
-	Protocol      string       `json:"protocol"`
-	Methods       []Capability `json:"methods"`
-	Notifications []string     `json:"notifications"`
-	Limits        Limits       `json:"limits"`
-}
-
-// ServerInfo names the program.
-type ServerInfo struct {
-	Name    string `json:"name"`
-	Version string `json:"version"`
-}
-
-// Capability is a method that the server has.
-type Capability struct {
-	Name   string `json:"name"`
-	Access Access `json:"access"`
-}
-
-// Limits are the bounds of the transport.
-type Limits struct {
-	LineBytes int `json:"line_bytes"`
-	Depth     int `json:"depth"`
-	InFlight  int `json:"in_flight"`
-	Waiting   int `json:"waiting"`
-}
-
-func (t *Table) capabilities(version string) func(*company.Host, context.Context, Nothing) (Capabilities, error) {
-	return func(*company.Host, context.Context, Nothing) (Capabilities, error) {
-		c := Capabilities{
-			Server: ServerInfo{"ac", version}, Protocol: "v1", Methods: []Capability{}, Notifications: []string{"events.notification"},
-			Limits: Limits{MaxLine, maxDepth, maxInFlight, maxWaiting},
-		}
-		for _, m := range t.methods {
-			c.Methods = append(c.Methods, Capability{m.Name, m.Access})
-		}
-		return c, nil
-	}
 }
 
 // Call carries one request out by itself, as a server without subscriptions

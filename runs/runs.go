@@ -24,8 +24,8 @@ import (
 	"ac/workspace/doc"
 )
 
-// Created is a new run.
-type Created struct {
+// CreateResult is a new run.
+type CreateResult struct {
 	RunID         string
 	ContextPackID string
 }
@@ -40,7 +40,7 @@ type startedPayload struct {
 
 // Create makes a run with its context pack. Both are durable and whole when it
 // returns; the project must exist, the agent need not.
-func Create(ctx context.Context, w *workspace.Workspace, project, agent, provider string) (made Created, err error) {
+func Create(ctx context.Context, w *workspace.Workspace, project, agent, provider string) (made CreateResult, err error) {
 	err = w.Update(ctx, func(u *workspace.Unit) error {
 		made, err = CreateIn(u, project, agent, provider)
 		return err
@@ -53,9 +53,9 @@ func Create(ctx context.Context, w *workspace.Workspace, project, agent, provide
 
 // CreateIn is Create as a part of a unit. Its caller tells that the log is there
 // (workspace.Appended) once the unit is through.
-func CreateIn(u *workspace.Unit, project, agent, provider string) (Created, error) {
+func CreateIn(u *workspace.Unit, project, agent, provider string) (CreateResult, error) {
 	w := u.Workspace()
-	made := Created{RunID: w.Env.IDs.New("run"), ContextPackID: w.Env.IDs.New("ctx")}
+	made := CreateResult{RunID: w.Env.IDs.New("run"), ContextPackID: w.Env.IDs.New("ctx")}
 	now := w.Env.Clock.Now()
 	draft, err := w.Events.Draft(events.Draft{
 		At: now, RunID: made.RunID, SessionRef: "local_" + made.RunID, Actor: events.ActorSystem,
@@ -89,7 +89,7 @@ func CreateIn(u *workspace.Unit, project, agent, provider string) (Created, erro
 }
 
 // contextPack is the skeleton of what an agent will be given.
-func contextPack(w *workspace.Workspace, made Created, project, agent, now string) (workspace.Tree, error) {
+func contextPack(w *workspace.Workspace, made CreateResult, project, agent, now string) (workspace.Tree, error) {
 	manifest, err := doc.ContextPackCodec.Encode(doc.ContextPack{
 		SchemaVersion: doc.Version, Type: "context_pack_manifest", ID: made.ContextPackID, CreatedAt: now,
 		RunID: made.RunID, ProjectID: project, AgentID: agent,
@@ -117,11 +117,11 @@ func Load(w *workspace.Workspace, project, run string) (doc.Run, error) {
 	if err != nil {
 		return record, err
 	}
-	return record, workspace.Carries(file, run, record.ID)
+	return record, workspace.CheckID(file, run, record.ID)
 }
 
-// Listed is a run in a list.
-type Listed struct {
+// ListRow is a run in a list.
+type ListRow struct {
 	ProjectID string `json:"project_id"`
 	RunID     string `json:"run_id"`
 	CreatedAt string `json:"created_at"`
@@ -132,7 +132,7 @@ type Listed struct {
 
 // List lists the runs of a workspace, or of one project, the newest first. Runs
 // whose record does not fit are passed over.
-func List(w *workspace.Workspace, project string) ([]Listed, error) {
+func List(w *workspace.Workspace, project string) ([]ListRow, error) {
 	projects := []string{project}
 	if project == "" {
 		if _, err := w.FS.Stat(workspace.ProjectsDir); err != nil {
@@ -144,7 +144,7 @@ func List(w *workspace.Workspace, project string) ([]Listed, error) {
 		}
 	}
 	type dated struct {
-		Listed
+		ListRow
 		at time.Time
 	}
 	found := []dated{}
@@ -152,7 +152,7 @@ func List(w *workspace.Workspace, project string) ([]Listed, error) {
 		file := func(id string) string { return workspace.RunFile(p, id) }
 		of, err := workspace.LoadFolders(w, doc.RunCodec, workspace.RunsDir(p), file, func(_ string, run doc.Run) (dated, error) {
 			at, _ := clock.Parse(run.CreatedAt)
-			return dated{Listed{p, run.ID, run.CreatedAt, run.Status, run.Provider, run.AgentID}, at}, nil
+			return dated{ListRow{p, run.ID, run.CreatedAt, run.Status, run.Provider, run.AgentID}, at}, nil
 		})
 		if err != nil {
 			return nil, err
@@ -160,9 +160,9 @@ func List(w *workspace.Workspace, project string) ([]Listed, error) {
 		found = append(found, of...)
 	}
 	slices.SortFunc(found, func(a, b dated) int { return cmp.Or(b.at.Compare(a.at), cmp.Compare(b.RunID, a.RunID)) })
-	rows := make([]Listed, len(found))
+	rows := make([]ListRow, len(found))
 	for i := range found {
-		rows[i] = found[i].Listed
+		rows[i] = found[i].ListRow
 	}
 	return rows, nil
 }

@@ -29,7 +29,7 @@ type Colleague struct {
 
 // Colleagues takes the agents that have a document, counted in the rows of these
 // parts.
-func (m *Moment) Colleagues(monitor *Monitor, inbox *Inbox) ([]Colleague, error) {
+func (m *View) Colleagues(monitor *Monitor, inbox *Inbox) ([]Colleague, error) {
 	agents, err := m.view.AgentCounters()
 	if err != nil {
 		return nil, err

@@ -10,14 +10,15 @@ import (
 
 // Heartbeat is the heartbeat in a few words.
 type Heartbeat struct {
-	Enabled             bool               `json:"enabled"`
-	Running             bool               `json:"running"`
-	TickIntervalMinutes int                `json:"tick_interval_minutes"`
-	TopKWorkers         int                `json:"top_k_workers"`
-	MinWakeScore        int                `json:"min_wake_score"`
-	LastTickAt          string             `json:"last_tick_at,omitempty"`
-	NextTickAt          string             `json:"next_tick_at,omitempty"`
-	Stats               doc.HeartbeatStats `json:"stats"`
+	Enabled             bool `json:"enabled"`
+	Running             bool `json:"running"`
+	TickIntervalMinutes int  `json:"tick_interval_minutes"`
+	TopKWorkers         int  `json:"top_k_workers"`
+	MinWakeScore        int  `json:"min_wake_score"`
+	doc.HeartbeatHierarchy
+	LastTickAt string             `json:"last_tick_at,omitempty"`
+	NextTickAt string             `json:"next_tick_at,omitempty"`
+	Stats      doc.HeartbeatStats `json:"stats"`
 }
 
 // readHeartbeat tells of the heartbeat of a workspace. It runs while somebody
@@ -27,6 +28,7 @@ func readHeartbeat(w *workspace.Workspace) Heartbeat {
 	config, _ := heartbeat.Config(w) // which is off when there is a problem
 	h := Heartbeat{
 		Enabled: config.Enabled, TickIntervalMinutes: config.TickIntervalMinutes, TopKWorkers: config.TopKWorkers, MinWakeScore: config.MinWakeScore,
+		HeartbeatHierarchy: config.HeartbeatHierarchy,
 	}
 	h.Running, _ = heartbeat.Ticking(w) // a lock that cannot be seen is held by nobody
 	state, _ := heartbeat.ReadState(w)  // which is empty when there is a problem

@@ -6,8 +6,8 @@ import "ac/index"
 
 // Inbox is the pending items and the decisions of a workspace.
 type Inbox struct {
-	Taken
-	Indexed
+	Header
+	IndexState
 	ParseErrors ItemErrors    `json:"parse_errors"`
 	Pending     []PendingItem `json:"pending"`
 	Decisions   []Decision    `json:"recent_decisions"`
@@ -44,8 +44,8 @@ type ItemErrors struct {
 
 // Inbox takes the newest pending items and decisions of a project, of all when it
 // is "".
-func (m *Moment) Inbox(project string, pending, decisions int) (Inbox, error) {
-	result := Inbox{Taken: m.taken, Indexed: m.indexed, Pending: []PendingItem{}, Decisions: []Decision{}}
+func (m *View) Inbox(project string, pending, decisions int) (Inbox, error) {
+	result := Inbox{Header: m.taken, IndexState: m.indexed, Pending: []PendingItem{}, Decisions: []Decision{}}
 	e := &result.ParseErrors
 	waiting, err := m.view.Pending(project, pending)
 	if err != nil {

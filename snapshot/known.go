@@ -16,12 +16,12 @@ import (
 // KnownUI is a screen of what the files say by themselves: the decisions and the
 // comments of a project, and the heartbeat. What needs the index is empty.
 func KnownUI(w *workspace.Workspace, r UIRequest) UI {
-	taken := Taken{WorkspaceDir: r.Given, GeneratedAt: clock.Stamp(w.Env.Clock.Now())}
+	taken := Header{WorkspaceDir: r.Given, GeneratedAt: clock.Stamp(w.Env.Clock.Now())}
 	result := UI{
-		Taken: taken, SyncWorker: r.SyncWorker, Heartbeat: readHeartbeat(w), Colleagues: []Colleague{}, Comments: []doc.Comment{},
-		Monitor: Monitor{Taken: taken, Rows: []MonitorRow{}},
-		Inbox:   Inbox{Taken: taken, Pending: []PendingItem{}, Decisions: []Decision{}},
-		Usage:   Usage{Taken: taken, ByProvider: []ProviderUsage{}, RecentRuns: []RecentRun{}},
+		Header: taken, SyncWorker: r.SyncWorker, Heartbeat: readHeartbeat(w), Colleagues: []Colleague{}, Comments: []doc.Comment{},
+		Monitor: Monitor{Header: taken, Rows: []MonitorRow{}},
+		Inbox:   Inbox{Header: taken, Pending: []PendingItem{}, Decisions: []Decision{}},
+		Usage:   Usage{Header: taken, ByProvider: []ProviderUsage{}, RecentRuns: []RecentRun{}},
 	}
 	reviews, _ := governance.Reviews(w, maxKnownReviews) // none where they cannot be listed
 	for _, review := range reviews {

@@ -22,25 +22,25 @@ type Request struct {
 	Index index.Freshness // that it has to have
 }
 
-// Taken is what all snapshots begin with.
-type Taken struct {
+// Header is what all snapshots begin with.
+type Header struct {
 	WorkspaceDir string `json:"workspace_dir"`
 	GeneratedAt  string `json:"generated_at"`
 }
 
-// Indexed tells what was done to the index for a snapshot.
-type Indexed struct {
+// IndexState tells what was done to the index for a snapshot.
+type IndexState struct {
 	Rebuilt bool `json:"index_rebuilt"`
 	Synced  bool `json:"index_synced"`
 }
 
-// Moment is a workspace at one moment: the index in one transaction, and the
+// View is a workspace at one moment: the index in one transaction, and the
 // files that are not in it. It is valid while the function runs that got it.
-type Moment struct {
+type View struct {
 	w       *workspace.Workspace
 	view    *index.View
-	taken   Taken
-	indexed Indexed
+	taken   Header
+	indexed IndexState
 
 	sessions []doc.Session // read once, when they are asked for
 	projects []ProjectRow  // as sessions
@@ -63,18 +63,18 @@ const (
 // At makes the index what was asked for and takes a moment of the workspace. The
 // index is a cache: when it is spoilt or goes away meanwhile it is made again,
 // and take is called again; what take did before counts no more.
-func At(ctx context.Context, w *workspace.Workspace, ix *index.Index, r Request, take func(*Moment) error) error {
+func At(ctx context.Context, w *workspace.Workspace, ix *index.Index, r Request, take func(*View) error) error {
 	asked := r.Index
-	var did Indexed
+	var did IndexState
 	for attempt, failures := 1, 0; ; attempt++ {
 		done, err := ix.Ensure(ctx, asked)
 		if err == nil {
 			did.Rebuilt = did.Rebuilt || done.Rebuilt
 			did.Synced = (did.Synced || done.Synced) && !did.Rebuilt
 			err = ix.ViewOf(ctx, done, func(v *index.View) error {
-				return take(&Moment{
+				return take(&View{
 					w: w, view: v, watched: map[page][]index.MonitoredRun{}, indexed: did,
-					taken: Taken{WorkspaceDir: r.Given, GeneratedAt: clock.Stamp(w.Env.Clock.Now())},
+					taken: Header{WorkspaceDir: r.Given, GeneratedAt: clock.Stamp(w.Env.Clock.Now())},
 				})
 			})
 		}
@@ -93,11 +93,11 @@ func At(ctx context.Context, w *workspace.Workspace, ix *index.Index, r Request,
 	}
 }
 
-// Taken is what every snapshot of this moment begins with.
-func (m *Moment) Taken() Taken { return m.taken }
+// Header is what every snapshot of this moment begins with.
+func (m *View) Header() Header { return m.taken }
 
 // runs lists the newest runs.
-func (m *Moment) runs(project string, limit int) ([]index.MonitoredRun, error) {
+func (m *View) runs(project string, limit int) ([]index.MonitoredRun, error) {
 	key := page{project, limit}
 	if list, known := m.watched[key]; known {
 		return list, nil
@@ -110,7 +110,7 @@ func (m *Moment) runs(project string, limit int) ([]index.MonitoredRun, error) {
 }
 
 // observed lists the sessions as they are now, without touching any.
-func (m *Moment) observed() ([]doc.Session, error) {
+func (m *View) observed() ([]doc.Session, error) {
 	if m.sessions != nil {
 		return m.sessions, nil
 	}

@@ -113,7 +113,7 @@ func alive() string {
 
 func monitor(t *testing.T, w *workspace.Workspace, ix *index.Index, project string, limit int) (rows []string) {
 	t.Helper()
-	err := At(context.Background(), w, ix, Request{Index: index.UpToDate}, func(m *Moment) error {
+	err := At(context.Background(), w, ix, Request{Index: index.UpToDate}, func(m *View) error {
 		result, err := m.Monitor(project, limit)
 		rows = nil
 		for _, r := range result.Rows {

@@ -17,8 +17,8 @@ import (
 
 // Monitor is the runs and the jobs of a workspace.
 type Monitor struct {
-	Taken
-	Indexed
+	Header
+	IndexState
 	Jobs JobCounts    `json:"jobs"`
 	Rows []MonitorRow `json:"rows"`
 }
@@ -102,8 +102,8 @@ type BudgetDecision struct {
 // Monitor takes the newest runs of a project, of all when it is "": those with a
 // running session first. Every run with a running session is considered, however
 // old it is.
-func (m *Moment) Monitor(project string, limit int) (Monitor, error) {
-	result := Monitor{Taken: m.taken, Indexed: m.indexed, Rows: []MonitorRow{}, Jobs: countJobs(m.w, project)}
+func (m *View) Monitor(project string, limit int) (Monitor, error) {
+	result := Monitor{Header: m.taken, IndexState: m.indexed, Rows: []MonitorRow{}, Jobs: countJobs(m.w, project)}
 	runs, err := m.runs(project, limit)
 	if err != nil {
 		return result, err

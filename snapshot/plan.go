@@ -43,7 +43,7 @@ type PortfolioRow struct {
 }
 
 // Portfolio takes all projects with what their tasks and runs add up to.
-func (m *Moment) Portfolio() (Portfolio, error) {
+func (m *View) Portfolio() (Portfolio, error) {
 	result := Portfolio{Projects: []PortfolioRow{}}
 	rows, err := m.Projects()
 	if err != nil {
@@ -72,7 +72,7 @@ func (m *Moment) Portfolio() (Portfolio, error) {
 
 // Plan is the portfolio, and with a project its schedule.
 type Plan struct {
-	Taken
+	Header
 	Scope     string       `json:"scope"`
 	Workspace Portfolio    `json:"workspace"`
 	Project   *ProjectPlan `json:"project,omitempty"`
@@ -111,8 +111,8 @@ type GanttTask struct {
 
 // Plan takes the portfolio, and the schedule of a project unless it is "". A
 // project that is not there has no tasks.
-func (m *Moment) Plan(scope, project string) (Plan, error) {
-	result := Plan{Taken: m.taken, Scope: scope}
+func (m *View) Plan(scope, project string) (Plan, error) {
+	result := Plan{Header: m.taken, Scope: scope}
 	var err error
 	if result.Workspace, err = m.Portfolio(); err != nil || project == "" {
 		return result, err
@@ -126,10 +126,10 @@ func (m *Moment) Plan(scope, project string) (Plan, error) {
 	return result, nil
 }
 
-func (m *Moment) lay(tasks []doc.Task) pm.Plan { return pm.Lay(tasks, m.w.Env.Clock.Now()) }
+func (m *View) lay(tasks []doc.Task) pm.Plan { return pm.Lay(tasks, m.w.Env.Clock.Now()) }
 
 // Schedule lays the tasks of a project out in time.
-func (m *Moment) Schedule(project string) (pm.Plan, error) {
+func (m *View) Schedule(project string) (pm.Plan, error) {
 	tasks, err := m.Tasks(project)
 	return m.lay(tasks), err
 }
@@ -152,7 +152,7 @@ func ganttOf(p pm.Plan) Gantt {
 
 // Tasks lists the tasks of a project, the newest first. One that does not exist
 // has none.
-func (m *Moment) Tasks(project string) ([]doc.Task, error) {
+func (m *View) Tasks(project string) ([]doc.Task, error) {
 	if known, err := m.w.HasProject(project); !known {
 		return nil, err
 	}
@@ -192,30 +192,9 @@ func text(s *string) string {
 	return *s
 }
 
-// Recommendations says who should do the open tasks of a project.
-func (m *Moment) Recommendations(project string) ([]pm.Recommendation, error) {
-	tasks, err := m.Tasks(project)
-	if err != nil {
-		return nil, err
-	}
-	agents, err := m.w.Agents()
-	if err != nil {
-		return nil, err
-	}
-	active, err := m.activeRuns()
-	if err != nil {
-		return nil, err
-	}
-	load := map[string]int{}
-	for _, r := range active {
-		load[r.AgentID]++
-	}
-	return pm.Recommend(tasks, agents, load), nil
-}
-
 // activeRuns are the runs that run by their document or by a session that
 // lives.
-func (m *Moment) activeRuns() ([]index.RunningRun, error) {
+func (m *View) activeRuns() ([]index.RunningRun, error) {
 	active, err := m.view.RunningRuns()
 	if err != nil {
 		return nil, err

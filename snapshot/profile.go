@@ -9,7 +9,7 @@ import (
 
 // Profile is an agent with its figures.
 type Profile struct {
-	Taken
+	Header
 	Agent   ProfileAgent   `json:"agent"`
 	Metrics ProfileMetrics `json:"metrics"`
 }
@@ -46,12 +46,12 @@ const hoursOfDay = 24
 
 // Profile takes the figures of an agent over its runs in a project, in all when
 // that is "".
-func (m *Moment) Profile(a doc.Agent, project string) (Profile, error) {
+func (m *View) Profile(a doc.Agent, project string) (Profile, error) {
 	tenure := 0
 	if since, ok := clock.Parse(a.CreatedAt); ok {
 		tenure = max(0, int(m.w.Env.Clock.Since(since).Hours()/hoursOfDay))
 	}
-	result := Profile{Taken: m.taken, Agent: ProfileAgent{
+	result := Profile{Header: m.taken, Agent: ProfileAgent{
 		AgentID: a.ID, Name: a.Name, DisplayTitle: a.DisplayTitle, Avatar: a.Avatar, Role: a.Role, Provider: a.Provider,
 		ModelHint: a.ModelHint, TeamID: a.TeamID, CreatedAt: a.CreatedAt, TenureDays: tenure,
 	}}

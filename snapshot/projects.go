@@ -28,7 +28,7 @@ type ProjectRow struct {
 }
 
 // Projects lists the projects of a workspace, the newest first.
-func (m *Moment) Projects() ([]ProjectRow, error) {
+func (m *View) Projects() ([]ProjectRow, error) {
 	if m.projects != nil {
 		return m.projects, nil
 	}
@@ -93,7 +93,7 @@ func (r *ProjectRow) add(tasks *index.TaskTotals) {
 
 // Home is what the home of a company shows.
 type Home struct {
-	Taken
+	Header
 	Projects []HomeRow   `json:"projects"`
 	Summary  HomeSummary `json:"summary"`
 	Plan     *Portfolio  `json:"pm,omitempty"`
@@ -125,8 +125,8 @@ type HomeSummary struct {
 }
 
 // Home takes the home of a company, with its portfolio if that is asked for.
-func (m *Moment) Home(withPlan bool) (Home, error) {
-	result := Home{Taken: m.taken, Projects: []HomeRow{}}
+func (m *View) Home(withPlan bool) (Home, error) {
+	result := Home{Header: m.taken, Projects: []HomeRow{}}
 	rows, err := m.Projects()
 	if err != nil {
 		return result, err

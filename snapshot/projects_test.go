@@ -101,7 +101,7 @@ func TestProjects(t *testing.T) {
 		}
 	})
 	var rows []ProjectRow
-	err := At(context.Background(), w, ix, Request{Index: index.UpToDate}, func(m *Moment) (err error) {
+	err := At(context.Background(), w, ix, Request{Index: index.UpToDate}, func(m *View) (err error) {
 		rows, err = m.Projects()
 		return err
 	})

@@ -15,11 +15,13 @@ import (
 // Resources are the agents, providers and models of a workspace, or of one
 // project.
 type Resources struct {
-	Taken
+	Header
 	ProjectID string              `json:"project_id,omitempty"`
 	Totals    ResourceTotals      `json:"totals"`
 	Providers []ProviderResources `json:"providers"`
 	Models    []ModelResources    `json:"models"`
+	// Reconciliation is there whether anything was billed or not.
+	Reconciliation ReconciliationSummary `json:"reconciliation"`
 }
 
 // ResourceTotals are the sums over agents and runs.
@@ -51,8 +53,8 @@ type ModelResources struct {
 
 // Resources takes the resources of a project, of all when it is "". Agents and
 // models are always those of the whole workspace.
-func (m *Moment) Resources(project string) (Resources, error) {
-	result := Resources{Taken: m.taken, ProjectID: project, Providers: []ProviderResources{}, Models: []ModelResources{}}
+func (m *View) Resources(project string) (Resources, error) {
+	result := Resources{Header: m.taken, ProjectID: project, Providers: []ProviderResources{}, Models: []ModelResources{}}
 	agents, err := m.view.AgentCounters()
 	if err != nil {
 		return result, err
@@ -86,11 +88,12 @@ func (m *Moment) Resources(project string) (Resources, error) {
 		}
 	}
 	result.Models = models(agents)
+	result.Reconciliation = m.summary(used)
 	return result, nil
 }
 
 // active are the agents that have a run or a session that is running.
-func (m *Moment) active(project string) (map[string]bool, error) {
+func (m *View) active(project string) (map[string]bool, error) {
 	ids, err := m.view.ActiveAgents(project)
 	if err != nil {
 		return nil, err

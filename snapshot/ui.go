@@ -16,7 +16,7 @@ const maxComments = 300
 
 // UI is what a manager's screen shows.
 type UI struct {
-	Taken
+	Header
 	SyncWorker worker.Status `json:"index_sync_worker"`
 	Heartbeat  Heartbeat     `json:"heartbeat"`
 	Monitor    Monitor       `json:"monitor"`
@@ -38,7 +38,7 @@ type UIRequest struct {
 
 // TakeUI takes a screen of a workspace.
 func TakeUI(ctx context.Context, w *workspace.Workspace, ix *index.Index, r UIRequest) (result UI, err error) {
-	err = At(ctx, w, ix, r.Request, func(m *Moment) (err error) {
+	err = At(ctx, w, ix, r.Request, func(m *View) (err error) {
 		result, err = m.UI(r)
 		return err
 	})
@@ -46,8 +46,8 @@ func TakeUI(ctx context.Context, w *workspace.Workspace, ix *index.Index, r UIRe
 }
 
 // UI takes a screen at a moment that other parts are taken of, too.
-func (m *Moment) UI(r UIRequest) (result UI, err error) {
-	result = UI{Taken: m.taken, SyncWorker: r.SyncWorker, Heartbeat: readHeartbeat(m.w), Comments: []doc.Comment{}}
+func (m *View) UI(r UIRequest) (result UI, err error) {
+	result = UI{Header: m.taken, SyncWorker: r.SyncWorker, Heartbeat: readHeartbeat(m.w), Comments: []doc.Comment{}}
 	if result.Monitor, err = m.Monitor(r.Project, r.Runs); err != nil {
 		return result, err
 	}

@@ -13,8 +13,8 @@ import (
 
 // Usage is what the runs of a workspace consumed.
 type Usage struct {
-	Taken
-	Indexed
+	Header
+	IndexState
 	Totals     UsageTotals     `json:"totals"`
 	ByProvider []ProviderUsage `json:"by_provider"`
 	RecentRuns []RecentRun     `json:"recent_runs"`
@@ -58,8 +58,8 @@ type RecentRun struct {
 }
 
 // Usage sums the runs of a project, of all when it is "", and lists the newest.
-func (m *Moment) Usage(project string, limit int) (Usage, error) {
-	result := Usage{Taken: m.taken, Indexed: m.indexed, ByProvider: []ProviderUsage{}, RecentRuns: []RecentRun{}}
+func (m *View) Usage(project string, limit int) (Usage, error) {
+	result := Usage{Header: m.taken, IndexState: m.indexed, ByProvider: []ProviderUsage{}, RecentRuns: []RecentRun{}}
 	providers, err := m.view.ByProvider(index.RunFilter{ProjectID: project})
 	if err != nil {
 		return result, err

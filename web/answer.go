@@ -48,7 +48,7 @@ func statusOf(err error) int {
 	case fault.NotFound:
 		return http.StatusNotFound
 	case fault.Conflict, fault.PreviewChanged, fault.Locked, fault.Incomplete, fault.InvalidFile, fault.NotEmpty,
-		fault.Unfilled, fault.Unsupported, fault.BudgetExceeded, fault.RunBusy:
+		fault.Unfilled, fault.Unsupported, fault.BudgetExceeded, fault.RunBusy, fault.SecretDetected, fault.ApprovalRequired:
 		return http.StatusConflict
 	case fault.ShuttingDown, fault.TooManyWaiting, fault.Canceled, fault.NotAWorkspace:
 		return http.StatusServiceUnavailable

@@ -19,7 +19,7 @@ func callable() []string {
 		"workspace.home.snapshot", "desktop.bootstrap.snapshot",
 		"run.list", "run.replay",
 		"session.list", "session.poll", "session.stop",
-		"artifact.read", "memory.preview_delta",
+		"artifact.read", "memory.preview_delta", "memory.list_deltas", "context.plan_for_job",
 		"inbox.list_reviews", "inbox.list_help_requests", "inbox.snapshot", "inbox.resolve", "ui.resolve",
 		"pm.snapshot", "pm.recommend_allocations", "pm.apply_allocations",
 		"task.list", "task.update_plan",
@@ -28,7 +28,7 @@ func callable() []string {
 		"heartbeat.tick", "heartbeat.status", "heartbeat.config.get", "heartbeat.config.set",
 		"index.sync", "index.rebuild", "index.stats", "index.list_runs", "index.list_events", "index.list_event_parse_errors",
 		"index.list_reviews", "index.list_help_requests", "index.sync_worker_status", "adapter.status",
-		"monitor.snapshot", "usage.analytics", "resources.snapshot", "agent.profile.snapshot", "ui.snapshot",
+		"monitor.snapshot", "usage.analytics", "usage.reconciliation.snapshot", "resources.snapshot", "agent.profile.snapshot", "ui.snapshot",
 		"comment.add", "comment.list",
 	}
 }
@@ -94,6 +94,7 @@ func (s *Server) claim(params map[string]json.RawMessage, known []string) error 
 	for name, value := range map[string]string{
 		"workspace_dir": s.opts.WorkspaceDir,
 		"actor_id":      actor.ActorID, "actor_role": actor.ActorRole, "actor_team_id": actor.ActorTeamID,
+		"manager_actor_id": actor.ActorID, "manager_role": actor.ActorRole, "manager_team_id": actor.ActorTeamID,
 		"author_id": actor.ActorID, "author_role": actor.ActorRole, "applied_by": actor.ActorID, "created_by": actor.ActorID,
 	} {
 		if !slices.Contains(known, name) {

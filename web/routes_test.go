@@ -425,7 +425,7 @@ func TestCallable(t *testing.T) {
 			t.Errorf("there is no method %s", name)
 		}
 		for _, param := range params {
-			if who := strings.HasSuffix(param, "_by") || strings.HasPrefix(param, "actor_") || strings.HasPrefix(param, "author_"); !who {
+			if who := strings.HasSuffix(param, "_by") || strings.HasPrefix(param, "actor_") || strings.HasPrefix(param, "manager_") || strings.HasPrefix(param, "author_"); !who {
 				continue
 			}
 			given := map[string]jsonRaw{param: jsonRaw(`"somebody"`)}

@@ -89,7 +89,7 @@ func (s *source) screenSource() screenSource {
 				return snapshot.UI{}, errors.New("the disk is gone")
 			}
 			at := fmt.Sprintf("2026-01-02T00:00:%02d.000Z", n%60)
-			ui := snapshot.UI{Taken: snapshot.Taken{WorkspaceDir: fmt.Sprint(s.state.Load()), GeneratedAt: at}}
+			ui := snapshot.UI{Header: snapshot.Header{WorkspaceDir: fmt.Sprint(s.state.Load()), GeneratedAt: at}}
 			ui.Monitor.GeneratedAt, ui.Inbox.GeneratedAt, ui.Usage.GeneratedAt = at, at, at
 			return ui, nil
 		},

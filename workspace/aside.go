@@ -18,8 +18,8 @@ import (
 	"ac/internal/lock"
 )
 
-// Interrupted is an intent of the journal.
-type Interrupted struct {
+// InterruptedUnit is an intent of the journal.
+type InterruptedUnit struct {
 	Name string
 	// Would says what its unit is to do, one line for each step, with how far
 	// each came.
@@ -29,18 +29,18 @@ type Interrupted struct {
 }
 
 // InterruptedUnits reads the journal. It writes nothing.
-func (w *Workspace) InterruptedUnits() ([]Interrupted, error) {
+func (w *Workspace) InterruptedUnits() ([]InterruptedUnit, error) {
 	names, err := w.listed(JournalDir, "unit_")
 	if err != nil {
 		return nil, err
 	}
-	var units []Interrupted
+	var units []InterruptedUnit
 	for _, name := range names {
 		ops, err := w.readIntent(name)
 		if errors.Is(err, fs.ErrNotExist) {
 			continue // finished meanwhile
 		}
-		unit := Interrupted{Name: name}
+		unit := InterruptedUnit{Name: name}
 		if err != nil {
 			unit.Reason = because(err)
 		} else {
@@ -100,7 +100,7 @@ func neverBetter(err error) bool {
 // would, and moves those into AsideDir that can never be finished and would keep
 // everybody from writing. Beside each lies the reason, and what it had built.
 // What cannot be finished now but may be later is an error, and stays.
-func (w *Workspace) SetAsideUnfinished(ctx context.Context) (moved []Interrupted, err error) {
+func (w *Workspace) SetAsideUnfinished(ctx context.Context) (moved []InterruptedUnit, err error) {
 	unlock, err := w.lock(ctx)
 	if err != nil {
 		return nil, err
@@ -132,7 +132,7 @@ func (w *Workspace) SetAsideUnfinished(ctx context.Context) (moved []Interrupted
 		if !neverBetter(err) {
 			return moved, fmt.Errorf("finish the interrupted write %s: %w", name, err)
 		}
-		unit := Interrupted{Name: name, Reason: because(err)}
+		unit := InterruptedUnit{Name: name, Reason: because(err)}
 		unit.Would, _ = w.outlook(ops)
 		if err := w.setAside(unit, ops); err != nil {
 			return moved, err
@@ -151,7 +151,7 @@ type reason struct {
 }
 
 // setAside moves an intent last, so that a repair that is killed finds it again.
-func (w *Workspace) setAside(unit Interrupted, ops []operation) error {
+func (w *Workspace) setAside(unit InterruptedUnit, ops []operation) error {
 	text, err := json.MarshalIndent(reason{clock.Stamp(w.Env.Clock.Now()), unit.Name, unit.Reason, unit.Would}, "", "  ")
 	if err != nil {
 		return err

@@ -26,6 +26,9 @@ const (
 // takes those of the project's home, else StandIn, else DefaultCEO.
 type Leader struct {
 	Given, StandIn string
+	// ExecutiveManager is the agent who leads beside them; "" for the one that the
+	// company has.
+	ExecutiveManager string
 	// Enrols brings who is due into the home of the workspace, which lists leave
 	// alone.
 	Enrols bool
@@ -47,11 +50,15 @@ func (w *Workspace) SyncProjectDefaults(ctx context.Context, project string, lea
 		return nil, err
 	}
 	read := func(name string) (doc.Conversation, error) { return Load(w, doc.ConversationCodec, name) }
-	found, err := w.defaultsOf(project, leader, read)
+	staff, err := w.staff()
 	if err != nil {
 		return nil, err
 	}
-	if w.Exists(AgentFile(GlobalManagerID)) && w.Exists(AgentFile(SecretaryID(project))) && w.homeSuits(leader) && !slices.ContainsFunc(found, standing.differs) {
+	found, err := defaultsOf(staff, project, leader, read)
+	if err != nil {
+		return nil, err
+	}
+	if w.Exists(AgentFile(GlobalManagerID)) && w.Exists(AgentFile(SecretaryID(project))) && w.homeSuits(staff, leader) && w.officeSuits(staff, leader) && !slices.ContainsFunc(found, standing.differs) {
 		return idsOf(found), nil
 	}
 	err = w.Update(ctx, func(u *Unit) error {
@@ -72,13 +79,14 @@ func (w *Workspace) SyncProjectDefaults(ctx context.Context, project string, lea
 }
 
 // homeSuits reports whether the home of the workspace has those who are due.
-func (w *Workspace) homeSuits(leader Leader) bool {
+func (w *Workspace) homeSuits(s staff, leader Leader) bool {
 	home, err := w.Home()
 	if err != nil || !leader.Enrols {
 		return err == nil
 	}
 	missing := func(id string) bool { return !slices.Contains(home.Participants.AgentIDs, id) }
-	return !slices.ContainsFunc(leader.due(), missing)
+	executive := s.executive(leader)
+	return !slices.ContainsFunc(leader.due(), missing) && (executive == "" || !missing(executive))
 }
 
 // standing is a default conversation: as it should be, and as it was found; nil
@@ -123,7 +131,11 @@ func (u *Unit) projectDefaults(project string, leader Leader) ([]standing, error
 			return nil, err
 		}
 	}
-	return u.w.defaultsOf(project, leader, u.conversation)
+	staff, err := u.staff()
+	if err != nil {
+		return nil, err
+	}
+	return defaultsOf(staff, project, leader, u.conversation)
 }
 
 // staff is who works in the company, by id.
@@ -179,13 +191,11 @@ func (s staff) leaders(c *doc.Conversation) (ids []string) {
 }
 
 // defaultsOf works out the default conversations of a project.
-func (w *Workspace) defaultsOf(project string, leader Leader, read func(name string) (doc.Conversation, error)) ([]standing, error) {
-	s, err := w.staff()
-	if err != nil {
-		return nil, err
-	}
+func defaultsOf(s staff, project string, leader Leader, read func(name string) (doc.Conversation, error)) ([]standing, error) {
 	d := defaults{staff: s, project: project, leader: leader, read: read}
+	d.executive = d.executiveManager()
 	d.add("home", "home", "Home", "home", nil)
+	d.addExecutives()
 	d.add("executive_meeting", "channel", "Executive Meeting", "executive-meeting", append(s.role("director"), s.role("manager")...))
 	for _, team := range s.teams {
 		members := s.where(func(a doc.Agent) bool { return a.TeamID == team.ID })
@@ -202,6 +212,8 @@ type defaults struct {
 	read    func(name string) (doc.Conversation, error)
 	all     []standing
 	err     error
+	// executive is the Executive Manager, "" in a company that has none.
+	executive string
 }
 
 func (d *defaults) add(name, kind, title, slug string, members []string, teams ...string) {
@@ -228,6 +240,9 @@ func (d *defaults) add(name, kind, title, slug string, members []string, teams .
 			}
 		}
 	}
+	if d.executive != "" && (kind == "home" || teams != nil) {
+		stay = append(stay, d.executive)
+	}
 	want.Participants = doc.Participants{AgentIDs: distinct(top, members, stay), TeamIDs: distinct(teams)}
 	d.all = append(d.all, standing{want, found})
 }
@@ -243,7 +258,7 @@ func (d *defaults) find(id string) (*doc.Conversation, error) {
 	if c.ProjectID != d.project {
 		return nil, fault.New(fault.InvalidFile, "%s is of another project", file)
 	}
-	return &c, Carries(file, id, c.ID)
+	return &c, CheckID(file, id, c.ID)
 }
 
 // leads are the actors who lead a conversation.

@@ -136,8 +136,8 @@ func Decode[T any](codec yamldoc.Codec[T], name string, text []byte) (T, error) 
 	return doc, nil
 }
 
-// Carries checks that a document found by id carries that id.
-func Carries(name, want, got string) error {
+// CheckID checks that a document found by id carries that id.
+func CheckID(name, want, got string) error {
 	if want != got {
 		return fault.New(fault.InvalidFile, "%s carries the id %s instead of %s", name, got, want)
 	}

@@ -147,6 +147,10 @@ func (w *Workspace) accepted(accept func(entries []string) error) error {
 	return accept(names)
 }
 
+// ErrBeingMade marks the refusal of a directory in which another process is about to
+// place a workspace.
+var ErrBeingMade = errors.New("a workspace is being made here")
+
 // innerStage begins the names of stages within the directory that they are for.
 // The mark in them says that they were complete before anything was moved.
 const (
@@ -230,7 +234,7 @@ func (w *Workspace) clearInner() error {
 		}
 		held, tryErr := lock.Try(w.FS, name)
 		if errors.Is(tryErr, lock.ErrBusy) {
-			return fault.New(fault.Conflict, "a workspace is being made in %s by another process", w.dir)
+			return fault.New(fault.Conflict, "%s: %w by another process", w.dir, ErrBeingMade)
 		}
 		if tryErr == nil {
 			if durable.Exists(w.FS, path.Join(stage, completeMark)) && !IsWorkspace(w.FS) {

@@ -37,9 +37,12 @@ const (
 	TempDir       = LocalDir + "/tmp"
 	JournalDir    = LocalDir + "/journal"
 	AuditDir      = LocalDir + "/audit"
+	BillingDir    = LocalDir + "/billing"
 	IndexFile     = LocalDir + "/index.sqlite"
 	// AsideDir keeps what repairs took out of the way.
 	AsideDir = LocalDir + "/set-aside"
+	// StatementsFile is what providers billed.
+	StatementsFile = BillingDir + "/reconciliation_statements.json"
 	// AuditLog takes the policy decisions that have no run to go to.
 	AuditLog = AuditDir + "/policy.jsonl"
 
@@ -94,6 +97,9 @@ func requiredFiles() []string { return []string{CompanyFile, PolicyFile, Machine
 // TeamFile is the document of a team.
 func TeamFile(id string) string { return path.Join(TeamsDir, id, "team.yaml") }
 
+// AgentDir is where an agent lies, with all that is its own.
+func AgentDir(id string) string { return path.Join(AgentsDir, id) }
+
 // AgentFile is the document of an agent.
 func AgentFile(id string) string { return path.Join(AgentsDir, id, "agent.yaml") }
 
@@ -102,6 +108,9 @@ func JournalFile(id string) string { return path.Join(AgentsDir, id, "journal.md
 
 // GuidanceFile is what an agent reads before it works.
 func GuidanceFile(id string) string { return path.Join(AgentsDir, id, "AGENTS.md") }
+
+// ContextIndexFile says where what an agent works on lies.
+func ContextIndexFile(id string) string { return path.Join(AgentsDir, id, "context_index.md") }
 
 // MistakesFile counts the mistakes of an agent.
 func MistakesFile(id string) string { return path.Join(AgentsDir, id, "mistakes.yaml") }

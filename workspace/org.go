@@ -24,7 +24,7 @@ func (w *Workspace) Team(id string) (doc.Team, error) {
 	if err != nil {
 		return team, err
 	}
-	return team, Carries(TeamFile(id), id, team.ID)
+	return team, CheckID(TeamFile(id), id, team.ID)
 }
 
 // Agent reads one agent.
@@ -33,7 +33,7 @@ func (w *Workspace) Agent(id string) (doc.Agent, error) {
 	if err != nil {
 		return agent, missing(err, "agent", id)
 	}
-	return agent, Carries(AgentFile(id), id, agent.ID)
+	return agent, CheckID(AgentFile(id), id, agent.ID)
 }
 
 // Teams lists the teams that can be read, by name.
@@ -53,27 +53,44 @@ func (w *Workspace) Agents() ([]doc.Agent, error) {
 // teams are the teams that can be read, by id.
 func (w *Workspace) teams() ([]doc.Team, error) {
 	return LoadFolders(w, doc.TeamCodec, TeamsDir, TeamFile, func(id string, team doc.Team) (doc.Team, error) {
-		return team, Carries(TeamFile(id), id, team.ID)
+		return team, CheckID(TeamFile(id), id, team.ID)
 	})
 }
 
 // agents are the agents that can be read, by id.
 func (w *Workspace) agents() ([]doc.Agent, error) {
 	return LoadFolders(w, doc.AgentCodec, AgentsDir, AgentFile, func(id string, agent doc.Agent) (doc.Agent, error) {
-		return agent, Carries(AgentFile(id), id, agent.ID)
+		return agent, CheckID(AgentFile(id), id, agent.ID)
 	})
 }
 
 // NewTeam makes a team and returns its id.
 func (w *Workspace) NewTeam(ctx context.Context, name string) (string, error) {
-	id := w.Env.IDs.New("team")
-	now := clock.Stamp(w.Env.Clock.Now())
-	tree, err := documentTree(doc.TeamCodec, "team.yaml", doc.Team{SchemaVersion: doc.Version, Type: "team", ID: id, Name: name, CreatedAt: now})
+	return w.NewDepartment(ctx, name, doc.Department{})
+}
+
+// NewDepartment makes a team that is a department and returns its id. Each field
+// of department may be empty.
+func (w *Workspace) NewDepartment(ctx context.Context, name string, department doc.Department) (id string, err error) {
+	err = w.Update(ctx, func(u *Unit) error {
+		id, err = u.CreateTeam(name, department)
+		return err
+	})
+	return id, err
+}
+
+// CreateTeam is NewDepartment in a unit.
+func (u *Unit) CreateTeam(name string, department doc.Department) (id string, err error) {
+	id = u.w.Env.IDs.New("team")
+	now := clock.Stamp(u.w.Env.Clock.Now())
+	team := doc.Team{SchemaVersion: doc.Version, Type: "team", ID: id, Name: name, Department: department, CreatedAt: now}
+	tree, err := documentTree(doc.TeamCodec, "team.yaml", team)
 	if err != nil {
 		return "", err
 	}
+	u.teams = append(u.teams, team)
 	tree.Files = append(tree.Files, TreeFile{"memory.md", []byte("# Team memory of " + oneLine(name) + "\n\n## Principles\n\n## Decisions\n\n## Links\n\n")})
-	return id, w.Update(ctx, func(u *Unit) error { return u.Create(path.Join(TeamsDir, id), tree) })
+	return id, u.Create(path.Join(TeamsDir, id), tree)
 }
 
 // AgentSpec is what an agent is made of.
@@ -85,6 +102,8 @@ type AgentSpec struct {
 	Role         string
 	Provider     string
 	TeamID       string
+	// Files are what the agent's directory holds besides, relative to it.
+	Files []TreeFile
 }
 
 // NewAgent makes an agent and returns its id. A team that is named must exist.
@@ -107,19 +126,30 @@ func (w *Workspace) NewAgent(ctx context.Context, spec AgentSpec) (string, error
 	})
 }
 
+// CreateAgent makes an agent in a unit and returns its id. The team, if one is
+// named, exists or is made by the same unit.
+func (u *Unit) CreateAgent(spec AgentSpec) (id string, err error) {
+	if spec.ID == "" {
+		spec.ID = u.w.Env.IDs.New("agent")
+	}
+	return spec.ID, u.createAgent(spec)
+}
+
 func (u *Unit) createAgent(spec AgentSpec) error {
 	now := clock.Stamp(u.w.Env.Clock.Now())
-	tree, err := documentTree(doc.AgentCodec, "agent.yaml", doc.Agent{
+	agent := doc.Agent{
 		SchemaVersion: doc.Version, Type: "agent", ID: spec.ID, Name: spec.Name, DisplayTitle: spec.DisplayTitle, ModelHint: spec.ModelHint,
 		Role: spec.Role, Provider: spec.Provider, TeamID: spec.TeamID, CreatedAt: now, Launcher: doc.EmptyMap(),
-	})
+	}
+	tree, err := documentTree(doc.AgentCodec, "agent.yaml", agent)
 	if err != nil {
 		return err
 	}
+	u.agents = append(u.agents, agent)
 	dir := path.Join(AgentsDir, spec.ID)
 	journal := []byte(fmt.Sprintf("# Journal of %s\n\n- created_at: %s\n- agent_id: %s\n\n## Entries\n", oneLine(spec.Name), now, spec.ID))
 	if !u.w.Exists(dir) {
-		tree.Files = append(tree.Files, TreeFile{"journal.md", journal})
+		tree.Files = append(append(tree.Files, TreeFile{"journal.md", journal}), spec.Files...)
 		return u.Create(dir, tree)
 	}
 	// A directory without its document: what else lies there stays.

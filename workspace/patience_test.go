@@ -18,7 +18,9 @@ func TestPatience(t *testing.T) {
 	env := SystemEnv()
 	env.LockPatience = patience
 	w := newWorkspaceDir(t, env)
-	arrived := func(at time.Time) context.Context { return inflight.With(context.Background(), &inflight.Hooks{Arrived: at}) }
+	arrived := func(at time.Time) context.Context {
+		return inflight.With(context.Background(), &inflight.Hooks{Arrived: at})
+	}
 	early := arrived(env.Clock.Now().Add(-time.Hour))
 	write(t, w, writeLockFile, `{"pid":1,"acquired_at":"2026-11-20T15:02:36.819Z"}`+"\n")
 	for _, c := range []struct {

@@ -22,7 +22,7 @@ func (w *Workspace) Project(id string) (doc.Project, error) {
 	if err != nil {
 		return project, missing(err, "project", id)
 	}
-	return project, Carries(ProjectFile(id), id, project.ID)
+	return project, CheckID(ProjectFile(id), id, project.ID)
 }
 
 // HasProject reports whether there is a project. A folder whose document is
@@ -38,7 +38,7 @@ func (w *Workspace) HasProject(id string) (bool, error) {
 // Projects lists the projects that can be read, by id.
 func (w *Workspace) Projects() ([]doc.Project, error) {
 	return LoadFolders(w, doc.ProjectCodec, ProjectsDir, ProjectFile, func(id string, project doc.Project) (doc.Project, error) {
-		return project, Carries(ProjectFile(id), id, project.ID)
+		return project, CheckID(ProjectFile(id), id, project.ID)
 	})
 }
 
@@ -179,45 +179,74 @@ type CreatedProject struct {
 	RepoLinks       []doc.RepoLink
 }
 
+// ProjectSpec is what a project with its defaults is made of.
+type ProjectSpec struct {
+	Name string
+	// CEOActor and ExecutiveManager lead its conversations; "" for whom the company
+	// has.
+	CEOActor, ExecutiveManager string
+	RepoIDs                    []string
+	// Fill adds to the directory of the project before it is there; nil for nothing.
+	Fill func(project string, tree *Tree) error
+}
+
 // CreateProjectWithDefaults makes a project with its secretary, conversations
 // and links, all or nothing.
 func (w *Workspace) CreateProjectWithDefaults(ctx context.Context, name, ceoActor string, repos []string) (CreatedProject, error) {
+	return w.MakeProject(ctx, ProjectSpec{Name: name, CEOActor: ceoActor, RepoIDs: repos})
+}
+
+// MakeProject is CreateProjectWithDefaults with all that can be said about a
+// project.
+func (w *Workspace) MakeProject(ctx context.Context, spec ProjectSpec) (made CreatedProject, err error) {
+	err = w.Update(ctx, func(u *Unit) error {
+		made, err = u.CreateProject(spec)
+		return err
+	})
+	return made, err
+}
+
+// CreateProject is MakeProject in a unit.
+func (u *Unit) CreateProject(spec ProjectSpec) (CreatedProject, error) {
+	w := u.w
 	made := CreatedProject{ID: w.Env.IDs.New("proj"), RepoLinks: []doc.RepoLink{}}
 	made.SecretaryID = SecretaryID(made.ID)
-	for _, repo := range repos {
+	for _, repo := range spec.RepoIDs {
 		repo = strings.TrimSpace(repo)
 		if repo != "" && !slices.ContainsFunc(made.RepoLinks, func(l doc.RepoLink) bool { return l.RepoID == repo }) {
 			made.RepoLinks = append(made.RepoLinks, doc.RepoLink{RepoID: repo})
 		}
 	}
-	err := w.Update(ctx, func(u *Unit) error {
-		tree, err := w.ProjectTree(made.ID, name)
+	tree, err := w.ProjectTree(made.ID, spec.Name)
+	if err != nil {
+		return made, err
+	}
+	if len(made.RepoLinks) > 0 {
+		text, err := w.linksText(made.ID, made.RepoLinks)
 		if err != nil {
-			return err
+			return made, err
 		}
-		if len(made.RepoLinks) > 0 {
-			text, err := w.linksText(made.ID, made.RepoLinks)
-			if err != nil {
-				return err
-			}
-			tree.Files = append(tree.Files, TreeFile{path.Base(ReposFile(made.ID)), text})
-		}
-		conversations, err := u.projectDefaults(made.ID, Leader{Given: ceoActor, Enrols: true})
+		tree.Files = append(tree.Files, TreeFile{path.Base(ReposFile(made.ID)), text})
+	}
+	conversations, err := u.projectDefaults(made.ID, Leader{Given: spec.CEOActor, ExecutiveManager: spec.ExecutiveManager, Enrols: true})
+	if err != nil {
+		return made, err
+	}
+	made.ConversationIDs = idsOf(conversations)
+	tree.Dirs = append(tree.Dirs, "conversations")
+	for _, c := range conversations {
+		text, err := doc.ConversationCodec.Encode(u.stamped(c.want))
 		if err != nil {
-			return err
+			return made, err
 		}
-		made.ConversationIDs = idsOf(conversations)
-		for _, c := range conversations {
-			text, err := doc.ConversationCodec.Encode(u.stamped(c.want))
-			if err != nil {
-				return err
-			}
-			tree.Dirs = append(tree.Dirs, "conversations")
-			tree.Files = append(tree.Files,
-				TreeFile{path.Join("conversations", c.want.ID, ConversationFile), text},
-				TreeFile{path.Join("conversations", c.want.ID, MessagesFile), nil})
+		tree.Files = append(tree.Files,
+			TreeFile{path.Join("conversations", c.want.ID, ConversationFile), text},
+			TreeFile{path.Join("conversations", c.want.ID, MessagesFile), nil})
+	}
+	if spec.Fill != nil {
+		if err := spec.Fill(made.ID, &tree); err != nil {
+			return made, err
 		}
-		return u.Create(ProjectDir(made.ID), tree)
-	})
-	return made, err
+	}
+	return made, u.Create(ProjectDir(made.ID), tree)
 }

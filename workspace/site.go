@@ -18,9 +18,9 @@ import (
 	"ac/internal/lock"
 )
 
-// Site is a directory that is built beside its place. It is for one goroutine.
+// TreeSwap is a directory that is built beside its place. It is for one goroutine.
 // Close it in the end, whether it was placed or not.
-type Site struct {
+type TreeSwap struct {
 	env    Env
 	target string // where it is to be
 	base   string // the last name of that
@@ -36,8 +36,8 @@ const longestBase = 190
 
 // NewSite makes an empty directory beside dir, and the directories above it that
 // are missing. What a killed process has left there is removed. dir is absolute.
-func NewSite(env Env, dir string) (*Site, error) {
-	s := &Site{env: env, target: dir, base: filepath.Base(dir), above: filepath.Dir(dir)}
+func NewSite(env Env, dir string) (*TreeSwap, error) {
+	s := &TreeSwap{env: env, target: dir, base: filepath.Base(dir), above: filepath.Dir(dir)}
 	if s.above == dir {
 		return nil, fault.New(fault.Conflict, "%s cannot be replaced", dir)
 	}
@@ -47,7 +47,7 @@ func NewSite(env Env, dir string) (*Site, error) {
 	return s, nil
 }
 
-func (s *Site) open() (err error) {
+func (s *TreeSwap) open() (err error) {
 	if s.made, err = makeAbove(s.above); err != nil {
 		return err
 	}
@@ -85,7 +85,7 @@ func makeAbove(dir string) (made string, err error) {
 }
 
 // clearAbandoned removes sites whose builders are gone.
-func (s *Site) clearAbandoned(prefix string) error {
+func (s *TreeSwap) clearAbandoned(prefix string) error {
 	entries, err := s.parent.ReadDir(".")
 	if err != nil {
 		return err
@@ -109,11 +109,11 @@ func (s *Site) clearAbandoned(prefix string) error {
 }
 
 // Dir is where the tree is built.
-func (s *Site) Dir() string { return filepath.Join(s.above, s.stage) }
+func (s *TreeSwap) Dir() string { return filepath.Join(s.above, s.stage) }
 
 // Place puts the tree at its place, which must be free or an empty directory.
 // What it holds must be durable already. When it fails the place is as before.
-func (s *Site) Place() error {
+func (s *TreeSwap) Place() error {
 	before, statErr := s.parent.Lstat(s.base)
 	err := s.step(s.intoFree, s.base, s.stage)
 	if err != nil && statErr == nil && before.IsDir() {
@@ -127,7 +127,7 @@ func (s *Site) Place() error {
 
 // intoFree renames to a name that is free, or that of an empty directory, which
 // gives way: directories are not renamed over.
-func (s *Site) intoFree(from, to string) error {
+func (s *TreeSwap) intoFree(from, to string) error {
 	err := s.parent.Rename(from, to)
 	if !errors.Is(err, fs.ErrExist) {
 		return err
@@ -150,14 +150,14 @@ func ignoreExisting(err error) error {
 
 // Replace exchanges what is at the place for the tree. What was there is removed
 // by Close. When it fails the place is as before.
-func (s *Site) Replace() error {
+func (s *TreeSwap) Replace() error {
 	swap := func(from, to string) error { return exchange(s.parent, to, from) }
 	return s.step(swap, s.base, s.stage)
 }
 
 // step moves the tree to its place durably, or takes that back: a step that
 // failed may have been carried out.
-func (s *Site) step(move func(from, to string) error, base, stage string) error {
+func (s *TreeSwap) step(move func(from, to string) error, base, stage string) error {
 	st, err := s.parent.Lstat(stage)
 	if err != nil {
 		return fault.New(fault.IO, "cannot put %s in place: %w", s.target, err)
@@ -175,7 +175,7 @@ func (s *Site) step(move func(from, to string) error, base, stage string) error 
 
 // sync makes the names from the place up to the topmost directory that was made
 // for it durable.
-func (s *Site) sync() error {
+func (s *TreeSwap) sync() error {
 	if err := s.parent.SyncDir("."); err != nil || s.made == "" {
 		return err
 	}
@@ -184,9 +184,9 @@ func (s *Site) sync() error {
 
 // Close removes what is not in place: the tree, or the one that it replaced, and
 // the directories that were made for nothing.
-func (s *Site) Close() error { return s.clear() }
+func (s *TreeSwap) Close() error { return s.clear() }
 
-func (s *Site) clear() error {
+func (s *TreeSwap) clear() error {
 	var err error
 	if s.stage != "" {
 		// By the path: a site is given up also when its tree cannot be used.

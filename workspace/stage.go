@@ -15,9 +15,9 @@ import (
 	"ac/internal/lock"
 )
 
-// Stage is a directory that is built where nobody looks for documents. It is
+// Staging is a directory that is built where nobody looks for documents. It is
 // for one goroutine. Discard it in the end, whether it was placed or not.
-type Stage struct {
+type Staging struct {
 	w    *Workspace
 	held *lock.Held // for as long as somebody builds here
 	dir  string
@@ -25,8 +25,8 @@ type Stage struct {
 }
 
 // NewStage makes an empty stage.
-func (w *Workspace) NewStage() (*Stage, error) {
-	s := &Stage{w: w, dir: path.Join(TempDir, w.Env.IDs.New(heldStage)), dirs: []string{"."}}
+func (w *Workspace) NewStage() (*Staging, error) {
+	s := &Staging{w: w, dir: path.Join(TempDir, w.Env.IDs.New(heldStage)), dirs: []string{"."}}
 	var err error
 	if s.held, err = lock.Try(w.FS, s.dir+lockSuffix); err != nil {
 		return nil, err
@@ -62,7 +62,7 @@ func (w *Workspace) clearStages() error {
 }
 
 // Mkdir makes a directory of the stage, whose parent must be there.
-func (s *Stage) Mkdir(name string) error {
+func (s *Staging) Mkdir(name string) error {
 	if err := s.w.FS.Mkdir(path.Join(s.dir, name), 0o755); err != nil {
 		return err
 	}
@@ -71,20 +71,20 @@ func (s *Stage) Mkdir(name string) error {
 }
 
 // File makes a file of the stage. The caller syncs and closes it.
-func (s *Stage) File(name string) (durable.File, error) {
+func (s *Staging) File(name string) (durable.File, error) {
 	return s.w.FS.OpenFile(path.Join(s.dir, name), os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o644)
 }
 
 // Remove removes a file of the stage.
-func (s *Stage) Remove(name string) error { return s.w.FS.Remove(path.Join(s.dir, name)) }
+func (s *Staging) Remove(name string) error { return s.w.FS.Remove(path.Join(s.dir, name)) }
 
 // WriteFile makes a file of the stage with its content, durably.
-func (s *Stage) WriteFile(name string, content []byte) error {
+func (s *Staging) WriteFile(name string, content []byte) error {
 	return durable.WriteNew(s.w.FS, path.Join(s.dir, name), content, 0o644)
 }
 
 // Seal makes the names in the stage durable.
-func (s *Stage) Seal() error {
+func (s *Staging) Seal() error {
 	for _, dir := range s.dirs {
 		if err := s.w.FS.SyncDir(path.Join(s.dir, dir)); err != nil {
 			return err
@@ -94,11 +94,11 @@ func (s *Stage) Seal() error {
 }
 
 // Discard removes what was not put in place.
-func (s *Stage) Discard() error { return errors.Join(s.w.FS.RemoveAll(s.dir), s.held.Retire()) }
+func (s *Staging) Discard() error { return errors.Join(s.w.FS.RemoveAll(s.dir), s.held.Retire()) }
 
 // Place asks for a sealed stage to be put in place as a directory that is not
 // there yet, in a directory that exists.
-func (u *Unit) Place(dir string, s *Stage) error {
+func (u *Unit) Place(dir string, s *Staging) error {
 	if u.w.Exists(dir) {
 		return fault.New(fault.Conflict, "%s exists already", dir)
 	}

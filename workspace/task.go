@@ -19,7 +19,7 @@ func (w *Workspace) Task(project, id string) (doc.Task, error) {
 	if err != nil {
 		return task, missing(err, "task", id)
 	}
-	return task, Carries(TaskFile(project, id), id, task.ID)
+	return task, CheckID(TaskFile(project, id), id, task.ID)
 }
 
 // Tasks reads the tasks of a project that fit and carry the id of their file,
@@ -39,7 +39,7 @@ func (u *Unit) Task(project, id string) (doc.Task, error) {
 	if err != nil {
 		return task, missing(err, "task", id)
 	}
-	return task, Carries(name, id, task.ID)
+	return task, CheckID(name, id, task.ID)
 }
 
 // PutTask asks for a task that is there to be rewritten over its body. Nothing

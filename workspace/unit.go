@@ -15,6 +15,7 @@ import (
 	"ac/internal/fault"
 	"ac/internal/inflight"
 	"ac/internal/yamldoc"
+	"ac/workspace/doc"
 )
 
 // Unit collects the writes of one locked step. What it reads is as the unit
@@ -26,6 +27,9 @@ type Unit struct {
 	ops     []operation
 	pending map[string][]byte // nil where a document is to be removed
 	staged  []string
+	// Who the unit adds to the company; their directories are not there yet.
+	agents []doc.Agent
+	teams  []doc.Team
 }
 
 // operation is one step of a unit, as it stands in the journal.
@@ -232,9 +236,9 @@ func Put[T any](u *Unit, codec yamldoc.Codec[T], name string, document T, perm f
 // Append asks for events at the end of a log.
 func (u *Unit) Append(log string, drafts ...events.Draft) { u.append(log, false, drafts) }
 
-// Note is Append for events whose loss fails nothing: when the log cannot take
+// AppendBestEffort is Append for events whose loss fails nothing: when the log cannot take
 // them, the rest of the unit happens without them.
-func (u *Unit) Note(log string, drafts ...events.Draft) { u.append(log, true, drafts) }
+func (u *Unit) AppendBestEffort(log string, drafts ...events.Draft) { u.append(log, true, drafts) }
 
 func (u *Unit) append(log string, spare bool, drafts []events.Draft) {
 	op := operation{Kind: opAppend, Name: log, Spare: spare}

@@ -52,6 +52,7 @@ func (v *validator) beside() {
 	v.conversation(HomeDir, "conv_workspace_home", "")
 	v.conversations("inbox/conversations", "")
 	v.document(HeartbeatConfigFile, lenient(yamlKind(doc.HeartbeatConfigCodec, ignored[doc.HeartbeatConfig])))
+	v.document(StatementsFile, lenient(yamlKind(doc.StatementsCodec, ignored[doc.Statements])))
 	v.document(HeartbeatStateFile, lenient(yamlKind(doc.HeartbeatStateCodec, ignored[doc.HeartbeatState])))
 	v.each(v.files(SessionsDir, ".yaml"), func(part *validator, name string) {
 		part.document(path.Join(SessionsDir, name), sessionKind())

@@ -343,8 +343,8 @@ func TestNote(t *testing.T) {
 	}
 	defer w.Close()
 	err = w.Update(t.Context(), func(u *Unit) error {
-		u.Note("company/none/events.jsonl", events.Draft{ID: "evt_1", Type: "test.note", Payload: []byte("{}")})
-		u.Note("company/log.jsonl", events.Draft{ID: "evt_2", Type: "test.note", Payload: []byte("{}")})
+		u.AppendBestEffort("company/none/events.jsonl", events.Draft{ID: "evt_1", Type: "test.note", Payload: []byte("{}")})
+		u.AppendBestEffort("company/log.jsonl", events.Draft{ID: "evt_2", Type: "test.note", Payload: []byte("{}")})
 		return u.Write("company/note.txt", []byte("x"), 0o644)
 	})
 	if err != nil || !w.Exists("company/note.txt") || !w.Exists("company/log.jsonl") || w.Exists("company/none") || w.Unsettled() {

@@ -42,7 +42,7 @@ new record, the others are sealed.`,
 	return cmd
 }
 
-func (a *app) printSealed(s audit.Sealed, asJSON bool) error {
+func (a *app) printSealed(s audit.SealResult, asJSON bool) error {
 	switch {
 	case asJSON:
 		if err := a.printJSON(s); err != nil {

@@ -89,7 +89,7 @@ func (a *app) projectIDs(_ *cobra.Command, given []string) []string {
 
 func (a *app) runIDs(cmd *cobra.Command, given []string) []string {
 	p := projectOf(cmd, given)
-	return known(a, (*company.Folder).ListRuns, company.ListRunsParams(p), func(r runs.Listed) string {
+	return known(a, (*company.Folder).ListRuns, company.ListRunsParams(p), func(r runs.ListRow) string {
 		return r.RunID + "\t" + r.Status + " " + r.CreatedAt
 	})
 }

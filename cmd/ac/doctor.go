@@ -91,7 +91,7 @@ func (a *app) printReport(report doctor.Report, asText bool) error {
 	return nil
 }
 
-func (a *app) printMended(m doctor.Mended, asJSON bool) error {
+func (a *app) printMended(m doctor.MendResult, asJSON bool) error {
 	if asJSON {
 		if err := a.printJSON(m); err != nil {
 			return err

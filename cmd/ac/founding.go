@@ -15,6 +15,7 @@ import (
 
 func bootstrapCommand(a *app) *cobra.Command {
 	var o company.BootstrapParams
+	var p company.BootstrapEnterpriseParams
 	departments := founding.Departments()
 	keys := make([]string, 0, len(departments))
 	for _, d := range departments {
@@ -27,13 +28,20 @@ worker for each department, and a project with its conversations.
 
 Departments: ` + strings.Join(keys, ", ") + `. With --force the workspace that is
 there is replaced as a whole; other files beside it stay. That is refused while
-sessions or jobs of it run.`,
+sessions or jobs of it run.
+
+With --org-mode, --department, --workers-per-dept or --executive-manager-name the
+departments have a director and workers, an enterprise has an executive manager, and
+a company that is there is completed instead of replaced.`,
 		Example: "  ac workspace:bootstrap ./acme --name Acme\n  ac workspace:bootstrap ./acme --departments engineering design --no-ceo",
 		RunE: func(cmd *cobra.Command, given []string) error {
+			o.WorkspaceDir = given[0]
+			if wantsDirectors(cmd) {
+				return a.bootstrapDirected(cmd, o, p)
+			}
 			if o.Departments == nil {
 				o.Departments = []string{"engineering", "product"}
 			}
-			o.WorkspaceDir = given[0]
 			return interruptible(cmd.Context(), func(ctx context.Context) error {
 				result, err := ask(ctx, a, (*company.Folder).Bootstrap, o)
 				for _, key := range result.Unknown {
@@ -52,6 +60,7 @@ sessions or jobs of it run.`,
 	cmd.Flags().BoolVar(&o.Force, "force", false, "replace the workspace that is there")
 	cmd.Flags().BoolVar(&o.NoCEO, "no-ceo", false, "make no CEO")
 	cmd.Flags().BoolVar(&o.NoDirector, "no-director", false, "make no director")
+	directed(cmd, &p)
 	completeFlag(cmd, departmentsFlag, func(*cobra.Command, []string) []string { return keys })
 	return cmd
 }

@@ -87,12 +87,22 @@ func exits(ts *testscript.TestScript, neg bool, args []string) {
 }
 
 func capture(ts *testscript.TestScript, neg bool, args []string) {
-	refuse(ts, neg, len(args) == 1 || len(args) == 2, "capture NAME [KEY]")
+	refuse(ts, neg, len(args) == 1 || len(args) == 2, "capture NAME [KEY], a key of a key as KEY.KEY")
 	out := strings.TrimSpace(ts.ReadFile("stdout"))
 	if len(args) == 2 {
-		var members map[string]any
-		ts.Check(json.Unmarshal([]byte(out), &members))
-		value, ok := members[args[1]].(string)
+		var found any
+		ts.Check(json.Unmarshal([]byte(out), &found))
+		for step := range strings.SplitSeq(args[1], ".") {
+			switch inner := found.(type) {
+			case map[string]any:
+				found = inner[step]
+			case []any:
+				at, err := strconv.Atoi(step)
+				ts.Check(err)
+				found = inner[at]
+			}
+		}
+		value, ok := found.(string)
 		if !ok {
 			ts.Fatalf("no text %q in %s", args[1], out)
 		}

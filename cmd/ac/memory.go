@@ -14,6 +14,7 @@ import (
 
 func memoryDeltaCommand(a *app) *cobra.Command {
 	var p company.ProposeDeltaParams
+	var scopeKind, scopeRef, sensitivity, rationale string
 	asJSON := false
 	cmd := &cobra.Command{
 		Use: "memory:delta <dir>", Short: "Propose lines for a memory", Args: args("dir"),
@@ -21,11 +22,24 @@ func memoryDeltaCommand(a *app) *cobra.Command {
 --under. An artifact and a patch are written; the memory is not touched before
 somebody approves. Print the ids as JSON, on one line.
 
---insert takes one or more lines, which may begin with a dash and a blank.`,
+--insert takes one or more lines, which may begin with a dash and a blank.
+
+With --scope-kind, --scope-ref, --sensitivity or --rationale the delta says whose
+memory it changes and why; --rationale and --evidence are required then, and
+directors and above decide.`,
 		Example: "  ac memory:delta ./acme --project proj_01M7WQGTQHQA1J50C42GD1KN1S --title 'Mail first' \\\n    --under '## Decisions' --insert '- Sign in by mail' '- No passwords'",
 		RunE: func(cmd *cobra.Command, given []string) error {
 			if err := require(cmd, "project", "title", "under", "insert", "by", "run", "ctx"); err != nil {
 				return err
+			}
+			if cmd.Flag("scope-kind").Changed || cmd.Flag("scope-ref").Changed || cmd.Flag("sensitivity").Changed || cmd.Flag("rationale").Changed {
+				if err := require(cmd, "rationale", "evidence"); err != nil {
+					return err
+				}
+				p.ScopeKind, p.Sensitivity, p.Rationale = &scopeKind, &sensitivity, &rationale
+				if scopeRef != "" {
+					p.ScopeRef = &scopeRef
+				}
 			}
 			p.WorkspaceDir = given[0]
 			return printLine(cmd.Context(), a, (*company.Company).ProposeDelta, p)
@@ -41,6 +55,13 @@ somebody approves. Print the ids as JSON, on one line.
 	cmd.Flags().StringVar(&p.RunID, "run", governance.ManualRun, "id of the run that it comes from")
 	cmd.Flags().StringVar(&p.ContextPackID, "ctx", governance.ManualContext, "id of the context pack that it comes from")
 	valuesVar(cmd, &p.Evidence, "evidence", "ids of artifacts that speak for it")
+	cmd.Flags().StringVar(&scopeKind, "scope-kind", doc.ScopeProject, "whose memory: "+strings.Join(doc.Scopes(), ", "))
+	cmd.Flags().StringVar(&scopeRef, "scope-ref", "", "id of the agent, for "+doc.ScopeAgent)
+	cmd.Flags().StringVar(&sensitivity, "sensitivity", doc.SensitivityInternal, "how sensitive: "+strings.Join(doc.Sensitivities(), ", "))
+	cmd.Flags().StringVar(&rationale, "rationale", "", "why it should be remembered")
+	completeFlag(cmd, "scope-kind", func(*cobra.Command, []string) []string { return doc.Scopes() })
+	completeFlag(cmd, "scope-ref", a.agentIDs)
+	completeFlag(cmd, "sensitivity", func(*cobra.Command, []string) []string { return doc.Sensitivities() })
 	cmd.Flags().BoolVar(&asJSON, "json", false, "print JSON, as always")
 	completeFlag(cmd, "project", a.projectIDs)
 	completeFlag(cmd, "visibility", func(*cobra.Command, []string) []string { return doc.Visibilities() })

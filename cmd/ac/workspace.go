@@ -74,7 +74,7 @@ func (a *app) printID(id string, err error) error {
 }
 
 func teamCommand(a *app) *cobra.Command {
-	var p company.NameParams
+	var p company.NewTeamParams
 	cmd := &cobra.Command{
 		Use: "team:new <dir>", Short: "Make a team and print its id", Example: "  ac team:new ./acme --name Payments", Args: args("dir"),
 		RunE: func(cmd *cobra.Command, given []string) error {
@@ -86,6 +86,9 @@ func teamCommand(a *app) *cobra.Command {
 		},
 	}
 	cmd.Flags().StringVar(&p.Name, "name", "", "name of the team (required)")
+	cmd.Flags().StringVar(&p.DepartmentKey, "department-key", "", "key of the department that the team is")
+	cmd.Flags().StringVar(&p.DepartmentLabel, "department-label", "", "name of the department, for people")
+	cmd.Flags().StringVar(&p.Charter, "charter", "", "what the department is there for, in a sentence")
 	return cmd
 }
 

@@ -42,8 +42,8 @@ type FillSpec struct {
 	WorkdirRel string
 }
 
-// Filled is the outcome of a fill. Error says why OK is false.
-type Filled struct {
+// FillResult is the outcome of a fill. Error says why OK is false.
+type FillResult struct {
 	OK                bool   `json:"ok"`
 	Error             string `json:"error,omitempty"`
 	RunID             string `json:"run_id,omitempty"`
@@ -65,7 +65,7 @@ type filling struct {
 	machine   doc.Machine
 	before    []byte       // the artifact as it was found
 	head      doc.Artifact // of the template, then of the answer
-	filled    Filled
+	filled    FillResult
 }
 
 // Fill has an agent write an artifact. What is wrong with the artifact or with
@@ -73,19 +73,19 @@ type filling struct {
 // or a provider that is not there is an error before any run. The run is over
 // when Fill returns, unless the context ended first: then it goes on by itself
 // and its answer is not used.
-func Fill(ctx context.Context, w *workspace.Workspace, conductor runs.Conductor, spec FillSpec) (Filled, error) {
+func Fill(ctx context.Context, w *workspace.Workspace, conductor runs.Conductor, spec FillSpec) (FillResult, error) {
 	f := &filling{FillSpec: spec, w: w, conductor: conductor}
 	if err := f.prepare(); err != nil {
 		if refusal, ok := errors.AsType[refusal](err); ok {
-			return Filled{Error: refusal.Error()}, nil
+			return FillResult{Error: refusal.Error()}, nil
 		}
-		return Filled{}, err
+		return FillResult{}, err
 	}
 	made, err := runs.Create(ctx, w, spec.ProjectID, spec.AgentID, f.Provider)
 	if err != nil {
-		return Filled{}, err
+		return FillResult{}, err
 	}
-	f.filled = Filled{RunID: made.RunID, ContextPackID: made.ContextPackID}
+	f.filled = FillResult{RunID: made.RunID, ContextPackID: made.ContextPackID}
 	template, err := f.template(made)
 	if err != nil {
 		return f.filled, err
@@ -149,7 +149,7 @@ func (f *filling) prepare() error {
 	if err != nil {
 		return refuse(false, "%s", err)
 	}
-	if f.head, err = governance.Resolve(record, doc.ArtifactCodec); err != nil {
+	if f.head, err = governance.DecodeItem(record, doc.ArtifactCodec); err != nil {
 		return refuse(false, "%s", err)
 	}
 	if err := governance.CheckTitle(f.head.Title); err != nil {
@@ -170,7 +170,7 @@ func described(issues []governance.Issue) string {
 }
 
 // template makes the document that the agent is to fill.
-func (f *filling) template(made runs.Created) ([]byte, error) {
+func (f *filling) template(made runs.CreateResult) ([]byte, error) {
 	f.head = governance.ArtifactSpec{
 		ID: f.ArtifactID, Type: f.head.Type, Title: f.head.Title, Visibility: f.head.Visibility,
 		ProducedBy: f.AgentID, RunID: made.RunID, ContextPackID: made.ContextPackID,
@@ -311,7 +311,7 @@ func (f *filling) fits(answer string) error {
 
 // refused tells a fill that did not come about, with a report where there was no
 // answer.
-func (f *filling) refused(ctx context.Context, r refusal) (Filled, error) {
+func (f *filling) refused(ctx context.Context, r refusal) (FillResult, error) {
 	f.filled.Error = r.why
 	if !r.report {
 		return f.filled, nil
@@ -330,7 +330,7 @@ func (f *filling) refused(ctx context.Context, r refusal) (Filled, error) {
 		return f.filled, err
 	}
 	err = f.w.Update(ctx, func(u *workspace.Unit) error {
-		u.Note(workspace.LogFile(f.ProjectID, f.filled.RunID), produced)
+		u.AppendBestEffort(workspace.LogFile(f.ProjectID, f.filled.RunID), produced)
 		return governance.CreateArtifact(u, f.ProjectID, head.ID, text)
 	})
 	if err == nil {

@@ -96,7 +96,7 @@ func (c *company) artifact(kind string) (id, name string) {
 	return head.ID, name
 }
 
-func (c *company) fill(spec pipeline.FillSpec) (pipeline.Filled, error) {
+func (c *company) fill(spec pipeline.FillSpec) (pipeline.FillResult, error) {
 	c.t.Helper()
 	ctx, cancel := context.WithTimeout(c.t.Context(), patience)
 	defer cancel()
@@ -226,7 +226,7 @@ func TestRefusedAnswers(t *testing.T) {
 }
 
 // reported looks at the report of a fill without an answer.
-func (c *company) reported(t *testing.T, got pipeline.Filled) {
+func (c *company) reported(t *testing.T, got pipeline.FillResult) {
 	t.Helper()
 	record, err := governance.ReadArtifact(c, c.project, got.FailureArtifactID)
 	if err != nil || len(governance.ValidateArtifact(record.Text)) > 0 {
@@ -305,7 +305,7 @@ func TestFillLeavesEdits(t *testing.T) {
 	c := newCompany(t)
 	id, name := c.artifact("proposal")
 	type outcome struct {
-		filled pipeline.Filled
+		filled pipeline.FillResult
 		err    error
 	}
 	begin := func(ctx context.Context) (<-chan outcome, string) {

@@ -12,14 +12,30 @@ const (
 	Read    = "read"
 	Approve = "approve"
 	Launch  = "launch"
+	// Compose puts something into the context of a worker.
+	Compose = "compose_context"
+)
+
+// Approvers are those who may decide on an item: everybody but workers, unless
+// the item says otherwise.
+type Approvers int
+
+// Who decides on items that not every manager decides on.
+const (
+	DirectorsApprove  Approvers = iota + 1 // and CEOs and humans
+	ExecutivesApprove                      // CEOs and humans
 )
 
 // Actor is who wants to do something. Team is empty when not given.
 type Actor struct{ ID, Role, Team string }
 
 // Resource is what it is to be done to. Team and Producer are empty when there
-// is none.
-type Resource struct{ ID, Kind, Visibility, Team, Producer string }
+// is none. Sensitivity is that of a memory delta.
+type Resource struct {
+	ID, Kind, Visibility, Team, Producer string
+	Sensitivity                          string
+	Approvers                            Approvers
+}
 
 // Decision is the outcome and the rule it came from.
 type Decision struct {
@@ -28,12 +44,27 @@ type Decision struct {
 	Reason  string `json:"reason"`
 }
 
-const roleWorker = "worker"
+const (
+	roleWorker   = "worker"
+	roleManager  = "manager"
+	roleDirector = "director"
+)
+
+// RestrictedRule keeps restricted memory out of contexts that managers and
+// workers compose.
+const RestrictedRule = "compose.sensitivity.restricted"
 
 // Decide applies the first rule that matches.
 func Decide(action string, r Resource, a Actor) Decision {
 	worker := a.Role == roleWorker
+	low := worker || a.Role == roleManager
 	switch {
+	case action == Approve && r.Approvers == DirectorsApprove && low:
+		return Decision{false, "approve.memory.role", "role_not_allowed"}
+	case action == Approve && r.Approvers == ExecutivesApprove && (low || a.Role == roleDirector):
+		return Decision{false, "approve.executive_plan.role", "role_not_allowed"}
+	case action == Compose && r.Sensitivity == "restricted" && low:
+		return Decision{false, RestrictedRule, "restricted_requires_director"}
 	case action == Approve && worker:
 		return Decision{false, "approve.role", "role_not_allowed"}
 	case r.Visibility == "org":
@@ -54,6 +85,19 @@ func Decide(action string, r Resource, a Actor) Decision {
 		return Decision{true, "vis.private.owner", "owner"}
 	}
 	return Decision{false, "vis.private.owner", "not_owner"}
+}
+
+// RecordedRole is the role of an actor as the records have it; actors without a
+// record are taken at their word.
+func RecordedRole(w *workspace.Workspace, a Actor) string {
+	if !workspace.SafeID(a.ID) {
+		return a.Role
+	}
+	agent, err := w.Agent(a.ID)
+	if err != nil {
+		return a.Role
+	}
+	return agent.Role
 }
 
 // Effective is the actor as the records know it: a recorded worker stays a

@@ -31,6 +31,9 @@ func Ask(w *workspace.Workspace, q Question) Verdict {
 	if err != nil {
 		return Verdict{q, Decision{false, "actor.record", "actor_record_unreadable"}, err}
 	}
+	if q.Resource.Approvers == ExecutivesApprove {
+		actor.Role = RecordedRole(w, actor)
+	}
 	q.Actor = actor
 	return Verdict{Question: q, Decision: Decide(q.Action, q.Resource, q.Actor)}
 }

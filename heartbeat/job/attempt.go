@@ -30,6 +30,9 @@ func (r *runner) attempt(ctx context.Context, n int, agent doc.Agent, before *pr
 	if a, err = r.begin(ctx, n, agent); err != nil {
 		return a, nil, cause(ctx, err)
 	}
+	if err := r.keepPlan(ctx, &a); err != nil {
+		return a, nil, r.unlaunched(ctx, a, func(*doc.JobAttempt) {}, nil, err)
+	}
 	hosted, about, blocked, err := r.launch(ctx, &a, agent, before)
 	if blocked != nil {
 		return a, blocked, nil
@@ -265,7 +268,7 @@ func (r *runner) follow(ctx context.Context, hosted *hosting) (failed string) {
 
 // hosting is a session in this process that can be stopped.
 type hosting struct {
-	session.Hosted
+	session.HostedSession
 	interrupt chan struct{}
 	stopped   bool
 }

@@ -120,11 +120,13 @@ func valid(a accepted, attempt int) ending {
 // finish ends a job with everything it leaves. One that is over already stays as
 // it is; one whose cancellation was noted ends canceled.
 func finish(ctx context.Context, w *workspace.Workspace, p place, e ending) (record doc.Job, err error) {
+	ended := false
 	err = w.Update(ctx, func(u *workspace.Unit) error {
 		record, err = p.loadIn(u)
 		if err != nil || record.Over() {
 			return err
 		}
+		ended = true
 		if e.last != nil && !record.CancellationRequested { // else it was stopped
 			if a := attemptIn(&record, e.last.Attempt); a != nil && a.Status == doc.AttemptRunning {
 				*a = *e.last
@@ -147,6 +149,9 @@ func finish(ctx context.Context, w *workspace.Workspace, p place, e ending) (rec
 		}
 		return p.write(u, record, e)
 	})
+	if err == nil && ended {
+		suggest(ctx, w, record)
+	}
 	return record, err
 }
 

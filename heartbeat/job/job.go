@@ -82,7 +82,7 @@ func (p place) known(record doc.Job, err error) error {
 	if err != nil {
 		return err
 	}
-	return workspace.Carries(p.record(), p.id, record.Job.JobID)
+	return workspace.CheckID(p.record(), p.id, record.Job.JobID)
 }
 
 // put asks for a record to be written.

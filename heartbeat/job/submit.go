@@ -36,6 +36,10 @@ func Submit(ctx context.Context, w *workspace.Workspace, starter *Starter, spec 
 	if spec.ContextRefs == nil {
 		spec.ContextRefs = []doc.ContextRef{}
 	}
+	spec, err := planned(w, spec)
+	if err != nil {
+		return doc.Job{}, err
+	}
 	if text, err := doc.JobSpecCodec.Encode(spec); err != nil || len(text) > maxSpec {
 		return doc.Job{}, errors.Join(refuseField("goal", "the job is longer than 1 MiB"), err)
 	}
@@ -144,6 +148,9 @@ func (p place) enter(u *workspace.Unit, spec doc.JobSpec) (record doc.Job, made 
 // place is the same, however it is spelled.
 func sameSpec(stored, given doc.JobSpec) error {
 	given.WorkspaceDir, given.ProjectID = stored.WorkspaceDir, stored.ProjectID
+	if stored.ContextMode == doc.ContextAuto {
+		given.ContextRefs = stored.ContextRefs // planned anew each time
+	}
 	a, err := doc.JobSpecCodec.Encode(stored)
 	if err != nil {
 		return err

@@ -309,6 +309,8 @@ func (c *town) reads() {
 		"run.replay": c.with(object{"project_id": c.project, "run_id": c.run, "mode": "verified"}), "sharepack.replay": nil,
 		"artifact.read":        c.with(object{"project_id": c.project, "artifact_id": "art_c", "actor_id": "human", "actor_role": "human"}),
 		"memory.preview_delta": nil, // of a proposal that was approved
+		"memory.list_deltas":   c.with(object{"actor_id": "human", "actor_role": "human"}),
+		"context.plan_for_job": c.with(object{"project_id": c.project, "manager_actor_id": "human", "manager_role": "human", "goal": "g"}),
 		"session.poll":         c.with(object{"session_ref": "local_" + c.run}),
 		"pm.snapshot":          home, "pm.recommend_allocations": project, "conversation.list": home, "task.list": project, "job.list": project, "comment.list": project,
 		"desktop.bootstrap.snapshot": c.with(object{"scope": "project", "project_id": c.project, "actor_id": "human", "view": "conversation", "conversation_id": "conv_" + c.project + "_home"}),

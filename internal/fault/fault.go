@@ -38,8 +38,12 @@ const (
 	Canceled       Reason = "canceled"
 	PreviewChanged Reason = "preview_changed"
 	NoIndex        Reason = "no_index"
-	RunBusy        Reason = "run_busy"
-	Internal       Reason = "internal"
+	// SecretDetected refuses a text with what looks like a secret, ApprovalRequired
+	// what waits for an approval.
+	SecretDetected   Reason = "secret_detected"
+	ApprovalRequired Reason = "approval_required"
+	RunBusy          Reason = "run_busy"
+	Internal         Reason = "internal"
 )
 
 // Issue says what is wrong with one field. Path holds keys (string) and
@@ -80,6 +84,17 @@ type Error struct {
 	Message string
 	Issues  []Issue
 	Cause   error
+	// Detected is what was found of a secret, for SecretDetected alone.
+	Detected *Detected
+}
+
+// Detected counts the secrets in a text that was refused. The text itself is not
+// part of it.
+type Detected struct {
+	ReasonCode    string         `json:"reason_code"`
+	ContextLabel  string         `json:"context_label"`
+	TotalMatches  int            `json:"total_matches"`
+	MatchesByKind map[string]int `json:"matches_by_kind"`
 }
 
 func (e *Error) Error() string { return e.Message }

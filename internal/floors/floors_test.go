@@ -36,6 +36,7 @@ func floors() map[string]int {
 		"pm":                 5,
 		"heartbeat":          6,
 		"heartbeat/job":      6,
+		"enterprise":         7,
 		"inbox":              7,
 		"snapshot":           7,
 		"feed":               7,
@@ -60,7 +61,9 @@ func neighbours() map[string][]string {
 		"runs/appserver": {"runs/usage"},
 		// Filling and planning are built on artifacts and tasks.
 		"governance/pipeline": {"governance"},
-		"heartbeat":           {"heartbeat/job"},
+		// Planning a context reads artifacts and memory.
+		"governance/contextplan": {"governance"},
+		"heartbeat":              {"heartbeat/job"},
 		// The control room calls methods by the table of the server.
 		"web": {"rpc"},
 	}

@@ -192,7 +192,7 @@ func (b bureau) launch(run, task string, budget *doc.Budget, argv []string) erro
 	return err
 }
 
-func (b bureau) collect(run string) company.Collected {
+func (b bureau) collect(run string) company.CollectResult {
 	b.t.Helper()
 	ctx, cancel := context.WithTimeout(b.t.Context(), 30*time.Second)
 	defer cancel()

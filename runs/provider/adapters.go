@@ -23,11 +23,11 @@ type Adapter struct {
 	TriedWith string `json:"tried_with,omitempty"`
 	// Probe is what trying the real path showed, up to the model call; nil while
 	// nobody has waited long enough for it.
-	Probe *Tried `json:"probe,omitempty"`
+	Probe *TryResult `json:"probe,omitempty"`
 }
 
-// Tried is whether the command line of a run was taken.
-type Tried struct {
+// TryResult is whether the command line of a run was taken.
+type TryResult struct {
 	OK     bool   `json:"ok"`
 	Detail string `json:"detail,omitempty"` // why not, in the program's words
 }

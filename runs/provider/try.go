@@ -184,7 +184,7 @@ func StatusWithin(ctx context.Context, machine doc.Machine, cache Cache, patienc
 func (a *Adapter) learn(p Probe) {
 	f, _ := familyOf(Driver(a.Provider))
 	a.Version, a.TriedWith = p.Version, f.triedWith
-	a.Probe = &Tried{OK: p.OK, Detail: p.Detail}
+	a.Probe = &TryResult{OK: p.OK, Detail: p.Detail}
 	a.Capabilities.ResumableSession = a.Capabilities.ResumableSession && p.Resume
 }
 

@@ -9,9 +9,9 @@ import (
 	"ac/workspace/doc"
 )
 
-// Hosted executes one session in this process. The process is a subreaper, and
+// HostedSession executes one session in this process. The process is a subreaper, and
 // gives all its sessions the same Guards. Launch is called once, then Wait.
-type Hosted struct {
+type HostedSession struct {
 	Workspace *workspace.Workspace
 	Host      Host
 	// Environ is what the provider gets below the environment of its order.
@@ -25,7 +25,7 @@ type Hosted struct {
 // Launch starts the session and returns when its provider runs, it is over, or
 // its record is written and some time has passed, as Launcher.Launch does. The
 // session does not end with the context.
-func (h *Hosted) Launch(ctx context.Context, order Order) error {
+func (h *HostedSession) Launch(ctx context.Context, order Order) error {
 	order.Version, order.Environ = OrderVersion, h.Environ
 	phases := make(chan ready, 8) // a session tells three
 	host := h.Host
@@ -42,11 +42,11 @@ func (h *Hosted) Launch(ctx context.Context, order Order) error {
 }
 
 // Done is closed when the session is over. It is nil before the launch.
-func (h *Hosted) Done() <-chan struct{} { return h.done }
+func (h *HostedSession) Done() <-chan struct{} { return h.done }
 
 // Wait waits for the end of the session and gives its record. Without a launch
 // there is none.
-func (h *Hosted) Wait() (doc.Session, error) {
+func (h *HostedSession) Wait() (doc.Session, error) {
 	if h.done == nil {
 		return doc.Session{}, nil
 	}

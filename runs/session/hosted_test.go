@@ -45,8 +45,8 @@ func hostMain() error {
 		return err
 	}
 	guards := &session.Guards{}
-	host := func(order session.Order) *session.Hosted {
-		h := &session.Hosted{Workspace: w, Host: session.Host{Executable: executable, Guards: guards}, Environ: os.Environ()}
+	host := func(order session.Order) *session.HostedSession {
+		h := &session.HostedSession{Workspace: w, Host: session.Host{Executable: executable, Guards: guards}, Environ: os.Environ()}
 		err = errors.Join(err, h.Launch(context.Background(), order))
 		return h
 	}

@@ -54,7 +54,7 @@ func Read(w *workspace.Workspace, ref string) (doc.Session, error) {
 	if err != nil {
 		return record, err
 	}
-	return record, workspace.Carries(workspace.SessionFile(ref), ref, record.Ref)
+	return record, workspace.CheckID(workspace.SessionFile(ref), ref, record.Ref)
 }
 
 // All reads the records of a workspace, the newest first. Files that are no

@@ -180,7 +180,7 @@ func (s *supervisor) writeSnapshot(ctx context.Context, packID string, state wor
 		if err != nil {
 			return err
 		}
-		if err := workspace.Carries(manifest, packID, pack.ID); err != nil {
+		if err := workspace.CheckID(manifest, packID, pack.ID); err != nil {
 			return err
 		}
 		if patch != "" {

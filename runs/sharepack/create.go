@@ -36,8 +36,8 @@ func included(visibility string) bool {
 	return visibility == events.VisibilityManagers || visibility == events.VisibilityOrg
 }
 
-// Created is a new share pack.
-type Created struct {
+// CreateResult is a new share pack.
+type CreateResult struct {
 	ID          string
 	ArtifactIDs []string // sorted
 	RunIDs      []string
@@ -47,17 +47,17 @@ type Created struct {
 // returns; on an error nothing is left of it. Sources are read while others may
 // write, each as it stands at its moment; memory is bounded by the longest line
 // of a log.
-func Create(ctx context.Context, w *workspace.Workspace, redactor *redact.Redactor, project, by string) (made Created, err error) {
+func Create(ctx context.Context, w *workspace.Workspace, redactor *redact.Redactor, project, by string) (made CreateResult, err error) {
 	if _, err := w.Project(project); err != nil {
-		return Created{}, err
+		return CreateResult{}, err
 	}
 	stage, err := w.NewStage()
 	if err != nil {
-		return Created{}, err
+		return CreateResult{}, err
 	}
 	defer func() {
 		if err = errors.Join(err, stage.Discard()); err != nil {
-			made = Created{}
+			made = CreateResult{}
 		}
 	}()
 	b := builder{
@@ -70,7 +70,7 @@ func Create(ctx context.Context, w *workspace.Workspace, redactor *redact.Redact
 	}
 	b.dir = workspace.SharePackDir(project, b.manifest.ID)
 	if err := b.build(ctx); err != nil {
-		return Created{}, err
+		return CreateResult{}, err
 	}
 	err = w.Update(ctx, func(u *workspace.Unit) error {
 		if _, err := w.Project(project); err != nil {
@@ -85,7 +85,7 @@ func Create(ctx context.Context, w *workspace.Workspace, redactor *redact.Redact
 type builder struct {
 	w        *workspace.Workspace
 	redactor *redact.Redactor
-	stage    *workspace.Stage
+	stage    *workspace.Staging
 	project  string
 	dir      string
 	manifest doc.SharePack
@@ -201,8 +201,8 @@ func (b *builder) sortedRuns() []string {
 	return runs
 }
 
-func (b *builder) created() Created {
-	made := Created{ID: b.manifest.ID, ArtifactIDs: []string{}, RunIDs: []string{}}
+func (b *builder) created() CreateResult {
+	made := CreateResult{ID: b.manifest.ID, ArtifactIDs: []string{}, RunIDs: []string{}}
 	for _, a := range b.manifest.IncludedArtifacts {
 		made.ArtifactIDs = append(made.ArtifactIDs, a.ArtifactID)
 	}

@@ -37,7 +37,7 @@ func Load(w *workspace.Workspace, project, id string) (doc.SharePack, error) {
 	if pack.ProjectID != project {
 		return pack, fault.New(fault.Conflict, "share pack %s is of project %s, not of %s", id, pack.ProjectID, project)
 	}
-	return pack, workspace.Carries(file, id, pack.ID)
+	return pack, workspace.CheckID(file, id, pack.ID)
 }
 
 // List lists the packs of a project that can be read, by id.

@@ -83,7 +83,7 @@ func printed(t testing.TB, text string) string {
 	return event(t, "org", events.ProviderRaw, map[string]string{"stream": "stdout", "chunk": text})
 }
 
-func (f *fixture) create(t testing.TB, environ ...string) (Created, doc.SharePack) {
+func (f *fixture) create(t testing.TB, environ ...string) (CreateResult, doc.SharePack) {
 	t.Helper()
 	made, err := Create(context.Background(), f.w, redact.NewRedactor(redact.FromEnviron(environ)), f.project, "ann")
 	if err != nil {
@@ -164,7 +164,7 @@ func TestCreate(t *testing.T) {
 	if diff := cmp.Diff(want, pack); diff != "" {
 		t.Error(diff)
 	}
-	if diff := cmp.Diff(Created{ID: made.ID, ArtifactIDs: []string{"art_a", "art_b", "art_c", "art_d", "art_e", "art_f"}, RunIDs: []string{"run_1", "run_2"}}, made); diff != "" {
+	if diff := cmp.Diff(CreateResult{ID: made.ID, ArtifactIDs: []string{"art_a", "art_b", "art_c", "art_d", "art_e", "art_f"}, RunIDs: []string{"run_1", "run_2"}}, made); diff != "" {
 		t.Error(diff)
 	}
 	files := read(t, f.path(bundle))

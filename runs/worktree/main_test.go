@@ -153,7 +153,7 @@ func (h house) task(t *testing.T, id, scope string) {
 	put(t, filepath.Join(h.Dir(), workspace.TasksDir(h.project), id+".md"), text)
 }
 
-func (h house) run(t *testing.T) runs.Created {
+func (h house) run(t *testing.T) runs.CreateResult {
 	t.Helper()
 	made, err := runs.Create(t.Context(), h.Workspace, h.project, "agent_ann", "cmd")
 	if err != nil {

@@ -51,7 +51,7 @@ func Isolated(w *workspace.Workspace, project, task, milestone string) (bool, er
 	file := path.Join(workspace.TasksDir(project), task+".md")
 	record, err := workspace.LoadHead(w, doc.TaskCodec, file)
 	if err == nil {
-		err = workspace.Carries(file, task, record.ID)
+		err = workspace.CheckID(file, task, record.ID)
 	}
 	if err != nil {
 		return false, err

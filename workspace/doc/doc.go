@@ -73,7 +73,15 @@ type Team struct {
 	Type          string `json:"type" is:"enum=team"`
 	ID            string `json:"id"`
 	Name          string `json:"name"`
-	CreatedAt     string `json:"created_at" is:"time"`
+	Department
+	CreatedAt string `json:"created_at" is:"time"`
+}
+
+// Department says which department of a company a team is; all of it is optional.
+type Department struct {
+	DepartmentKey   string `json:"department_key,omitempty" is:"optional"`
+	DepartmentLabel string `json:"department_label,omitempty" is:"optional"`
+	Charter         string `json:"charter,omitempty" is:"optional"`
 }
 
 // Agent is org/agents/<id>/agent.yaml.

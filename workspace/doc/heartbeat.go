@@ -13,22 +13,63 @@ import (
 // HeartbeatConfig is .local/heartbeat/config.yaml. What is absent is as
 // DefaultHeartbeatConfig has it.
 type HeartbeatConfig struct {
-	_                      struct{} `is:"strict"`
-	SchemaVersion          int      `json:"schema_version" is:"default=1,min=1"`
-	Type                   string   `json:"type" is:"default=heartbeat_config,enum=heartbeat_config"`
-	Enabled                bool     `json:"enabled" is:"default=true"`
-	TickIntervalMinutes    int      `json:"tick_interval_minutes" is:"default=20,min=1,max=1440"`
-	TopKWorkers            int      `json:"top_k_workers" is:"default=2,min=1,max=100"`
-	MinWakeScore           int      `json:"min_wake_score" is:"default=3,min=0,max=100"`
-	OKSuppressionMinutes   int      `json:"ok_suppression_minutes" is:"default=60,min=0,max=1440"`
-	DueHorizonMinutes      int      `json:"due_horizon_minutes" is:"default=120,min=1,max=1440"`
-	MaxAutoActionsPerTick  int      `json:"max_auto_actions_per_tick" is:"default=10,min=1,max=10000"`
-	MaxAutoActionsPerHour  int      `json:"max_auto_actions_per_hour" is:"default=60,min=1,max=100000"`
-	QuietHoursStartHour    int      `json:"quiet_hours_start_hour" is:"default=22,min=0,max=23"`
-	QuietHoursEndHour      int      `json:"quiet_hours_end_hour" is:"default=7,min=0,max=23"`
-	StuckJobRunningMinutes int      `json:"stuck_job_running_minutes" is:"default=30,min=1,max=1440"`
-	IdempotencyTTLDays     int      `json:"idempotency_ttl_days" is:"default=14,min=1,max=365"`
-	JitterMaxSeconds       int      `json:"jitter_max_seconds" is:"default=90,min=0,max=3600"`
+	_                     struct{} `is:"strict"`
+	SchemaVersion         int      `json:"schema_version" is:"default=1,min=1"`
+	Type                  string   `json:"type" is:"default=heartbeat_config,enum=heartbeat_config"`
+	Enabled               bool     `json:"enabled" is:"default=true"`
+	TickIntervalMinutes   int      `json:"tick_interval_minutes" is:"default=20,min=1,max=1440"`
+	TopKWorkers           int      `json:"top_k_workers" is:"default=2,min=1,max=100"`
+	MinWakeScore          int      `json:"min_wake_score" is:"default=3,min=0,max=100"`
+	OKSuppressionMinutes  int      `json:"ok_suppression_minutes" is:"default=60,min=0,max=1440"`
+	DueHorizonMinutes     int      `json:"due_horizon_minutes" is:"default=120,min=1,max=1440"`
+	MaxAutoActionsPerTick int      `json:"max_auto_actions_per_tick" is:"default=10,min=1,max=10000"`
+	MaxAutoActionsPerHour int      `json:"max_auto_actions_per_hour" is:"default=60,min=1,max=100000"`
+	HeartbeatHierarchy
+	QuietHoursStartHour    int `json:"quiet_hours_start_hour" is:"default=22,min=0,max=23"`
+	QuietHoursEndHour      int `json:"quiet_hours_end_hour" is:"default=7,min=0,max=23"`
+	StuckJobRunningMinutes int `json:"stuck_job_running_minutes" is:"default=30,min=1,max=1440"`
+	IdempotencyTTLDays     int `json:"idempotency_ttl_days" is:"default=14,min=1,max=365"`
+	JitterMaxSeconds       int `json:"jitter_max_seconds" is:"default=90,min=0,max=3600"`
+}
+
+// HierarchyEnterprise is the hierarchy in which directors are woken beside workers.
+const HierarchyEnterprise = "enterprise_v1"
+
+// HierarchyStandard is the hierarchy of a config that names none.
+const HierarchyStandard = "standard"
+
+// HeartbeatHierarchy is whom the heartbeat wakes, and for whom it acts. A config
+// has these fields only while one of them differs from its default: programs that
+// do not know them would switch the heartbeat off.
+type HeartbeatHierarchy struct {
+	HierarchyMode               string `json:"hierarchy_mode,omitempty" is:"optional,enum=standard|enterprise_v1"`
+	ExecutiveManagerAgentID     string `json:"executive_manager_agent_id,omitempty" is:"optional"`
+	AllowDirectorToSpawnWorkers *bool  `json:"allow_director_to_spawn_workers,omitempty" is:"optional"`
+}
+
+// Enterprise reports whether directors are woken beside workers.
+func (h HeartbeatHierarchy) Enterprise() bool { return h.HierarchyMode == HierarchyEnterprise }
+
+// DirectorsSpawn reports whether directors may have workers do something.
+func (h HeartbeatHierarchy) DirectorsSpawn() bool {
+	return h.AllowDirectorToSpawnWorkers != nil && *h.AllowDirectorToSpawnWorkers
+}
+
+// SameHierarchy reports whether two hierarchies mean the same.
+func (h HeartbeatHierarchy) SameHierarchy(other HeartbeatHierarchy) bool {
+	return h.Enterprise() == other.Enterprise() && h.ExecutiveManagerAgentID == other.ExecutiveManagerAgentID && h.DirectorsSpawn() == other.DirectorsSpawn()
+}
+
+// Written is the hierarchy as it stands in a config: whole, or not at all.
+func (h HeartbeatHierarchy) Written() HeartbeatHierarchy {
+	if !h.Enterprise() && h.ExecutiveManagerAgentID == "" && !h.DirectorsSpawn() {
+		return HeartbeatHierarchy{}
+	}
+	spawn := h.DirectorsSpawn()
+	if h.AllowDirectorToSpawnWorkers = &spawn; h.HierarchyMode == "" {
+		h.HierarchyMode = HierarchyStandard
+	}
+	return h
 }
 
 // DefaultHeartbeatConfig is the config of a workspace that has none.
@@ -140,6 +181,8 @@ type ActionBody struct {
 	ContextNote     string   `json:"context_note,omitzero" is:"optional"`
 	TaskID          string   `json:"task_id,omitzero" is:"optional"`
 	MilestoneID     string   `json:"milestone_id,omitzero" is:"optional"`
+	JobKind         string   `json:"job_kind,omitzero" is:"optional,enum=execution|heartbeat"`
+	TargetRole      string   `json:"target_role,omitzero" is:"optional,enum=director|worker"`
 
 	Body             string `json:"body,omitzero" is:"optional"`
 	TargetAgentID    string `json:"target_agent_id,omitzero" is:"optional"`
@@ -211,6 +254,8 @@ func (a *ActionBody) fields() []actionField {
 		{"context_note", job, a.ContextNote != "", false},
 		{"task_id", job, a.TaskID != "", false},
 		{"milestone_id", job, a.MilestoneID != "", false},
+		{"job_kind", job, a.JobKind != "", false},
+		{"target_role", job, a.TargetRole != "", false},
 		{"body", comment, a.Body != "", true},
 		{"target_agent_id", comment, a.TargetAgentID != "", false},
 		{"target_artifact_id", comment, a.TargetArtifactID != "", false},

@@ -47,7 +47,14 @@ type JobSpec struct {
 	Model           string       `json:"model,omitempty" is:"optional"`
 	ManagerActorID  string       `json:"manager_actor_id,omitempty" is:"optional"`
 	ManagerRole     string       `json:"manager_role,omitempty" is:"optional,role"`
+	ManagerTeamID   string       `json:"manager_team_id,omitempty" is:"optional"`
+	// ContextMode auto has the context of the job planned; absent it is manual.
+	ContextMode    string `json:"context_mode,omitempty" is:"optional,enum=auto|manual"`
+	MaxContextRefs int    `json:"max_context_refs,omitempty" is:"optional,min=1,max=200"`
 }
+
+// ContextAuto is the context_mode of jobs whose context is planned.
+const ContextAuto = "auto"
 
 // CheckFields holds the id of a job to what may stand in a path. A blank one is
 // replaced by a new id, and texts that reach a command line have no NUL.
@@ -62,6 +69,13 @@ func (s *JobSpec) CheckFields() (issues []fault.Issue) {
 	}
 	if strings.ContainsRune(s.Model, 0) {
 		refuse("must not contain NUL", "model")
+	}
+	if s.ContextMode == ContextAuto {
+		for _, due := range [][2]string{{"manager_actor_id", s.ManagerActorID}, {"manager_role", s.ManagerRole}} {
+			if due[1] == "" {
+				refuse("is required with context_mode auto", due[0])
+			}
+		}
 	}
 	return issues
 }
@@ -126,6 +140,9 @@ type JobAttempt struct {
 	EndedAt          string   `json:"ended_at,omitempty" is:"optional,time"`
 	Status           string   `json:"status" is:"enum=running|ended|failed|stopped"`
 	Error            string   `json:"error,omitempty" is:"optional"`
+	// Of a job whose context is planned: the plan of the attempt, and its hash.
+	ContextPlanRelpath string `json:"context_plan_relpath,omitempty" is:"optional"`
+	ContextPlanHash    string `json:"context_plan_hash,omitempty" is:"optional"`
 }
 
 // Statuses of a result.

@@ -125,7 +125,7 @@ func (t *Task) Done() float64 {
 // Artifact is the front matter that all artifacts share.
 type Artifact struct {
 	SchemaVersion int    `json:"schema_version" is:"min=1"`
-	Type          string `json:"type" is:"enum=intake_brief|clarifications_qa|proposal|workplan|milestone_report|manager_digest|memory_delta|failure_report|heartbeat_action_proposal"`
+	Type          string `json:"type" is:"enum=intake_brief|clarifications_qa|proposal|workplan|milestone_report|manager_digest|memory_delta|failure_report|heartbeat_action_proposal|meeting_transcript|department_plan|executive_plan"`
 	ID            string `json:"id"`
 	CreatedAt     string `json:"created_at"`
 	Title         string `json:"title"`
@@ -133,16 +133,6 @@ type Artifact struct {
 	ProducedBy    string `json:"produced_by"`
 	RunID         string `json:"run_id"`
 	ContextPackID string `json:"context_pack_id"`
-}
-
-// MemoryDelta is the front matter of a memory_delta.
-type MemoryDelta struct {
-	_ struct{} `is:"strict"`
-	Artifact
-	ProjectID  string   `json:"project_id"`
-	TargetFile string   `json:"target_file"`
-	PatchFile  string   `json:"patch_file"`
-	Evidence   []string `json:"evidence" is:"optional"`
 }
 
 // MilestoneReport is the front matter of a milestone_report.
@@ -170,7 +160,7 @@ func checkType(is, want string) []fault.Issue {
 func ArtifactTypes() []string {
 	return []string{
 		"intake_brief", "clarifications_qa", "proposal", "workplan", "milestone_report", "manager_digest", "memory_delta", "failure_report",
-		"heartbeat_action_proposal",
+		"heartbeat_action_proposal", "meeting_transcript", "department_plan", "executive_plan",
 	}
 }
 
@@ -202,6 +192,12 @@ func Headings(artifactType string) []string {
 		return []string{"## Summary", "## Cause", "## Next Steps"}
 	case "heartbeat_action_proposal":
 		return []string{"## Summary", "## Proposed Action", "## Policy"}
+	case "meeting_transcript":
+		return []string{"## Attendees", "## Discussion", "## Decisions", "## Open Questions"}
+	case "department_plan":
+		return []string{"## Scope", "## Deliverables", "## Risks", "## Dependencies"}
+	case "executive_plan":
+		return []string{"## Executive Summary", "## Department Plans", "## Dependencies", "## Approval"}
 	}
 	return nil
 }
@@ -243,6 +239,8 @@ type ReviewSubject struct {
 	ProjectID  string `json:"project_id"`
 	TargetFile string `json:"target_file,omitempty" is:"optional"`
 	PatchFile  string `json:"patch_file,omitempty" is:"optional"`
+	// Of a memory delta of version 2.
+	DeltaScope
 }
 
 // ReviewPolicy is the rule under which a decision was allowed.
@@ -297,7 +295,6 @@ type IncludedRun struct {
 var (
 	TaskCodec            = yamldoc.For[Task]()
 	ArtifactCodec        = yamldoc.For[Artifact]()
-	MemoryDeltaCodec     = yamldoc.For[MemoryDelta]()
 	MilestoneReportCodec = yamldoc.For[MilestoneReport]()
 	HelpRequestCodec     = yamldoc.For[HelpRequest]()
 	ReviewCodec          = yamldoc.For[Review]()

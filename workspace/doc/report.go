@@ -65,6 +65,8 @@ type LaunchJobAction struct {
 	ContextNote     string   `json:"context_note,omitempty" is:"optional"`
 	TaskID          string   `json:"task_id,omitempty" is:"optional"`
 	MilestoneID     string   `json:"milestone_id,omitempty" is:"optional"`
+	JobKind         string   `json:"job_kind,omitempty" is:"optional,enum=execution|heartbeat"`
+	TargetRole      string   `json:"target_role,omitempty" is:"optional,enum=director|worker"`
 }
 
 // AddCommentAction asks for a comment.
@@ -283,6 +285,7 @@ func (a HeartbeatAction) Action() Action {
 		action.ProjectID, action.Goal, action.WorkerKind, action.WorkerAgentID = j.ProjectID, j.Goal, j.WorkerKind, j.WorkerAgentID
 		action.Constraints, action.Deliverables, action.PermissionLevel = j.Constraints, j.Deliverables, j.PermissionLevel
 		action.ContextNote, action.TaskID, action.MilestoneID = j.ContextNote, j.TaskID, j.MilestoneID
+		action.JobKind, action.TargetRole = j.JobKind, j.TargetRole
 	case a.Comment != nil:
 		c := a.Comment
 		action.ProjectID, action.Body = c.ProjectID, c.Body

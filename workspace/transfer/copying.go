@@ -42,6 +42,26 @@ type directory struct {
 	info fs.FileInfo
 }
 
+// billing is the one part of .local that is true on every machine.
+const billing = workspace.BillingDir
+
+// tops are the directories at the top that are copied.
+func (c *copying) tops() []string {
+	if c.local || durable.Exists(c.from, billing) {
+		return workspace.Roots()
+	}
+	return workspace.Portable()
+}
+
+// leftOut tells whether something is left out: of .local all but the bills, unless
+// this machine's part is copied too.
+func (c *copying) leftOut(name string) bool {
+	if !c.local && strings.HasPrefix(name, workspace.LocalDir+"/") && name != billing && !strings.HasPrefix(name, billing+"/") {
+		return true
+	}
+	return !workspace.Movable(name)
+}
+
 // all copies everything. The second pass finds little to do and is done while
 // the source is locked, where it can be.
 func (c *copying) all(ctx context.Context, from *workspace.Workspace) error {
@@ -70,11 +90,7 @@ func readOnly(err error) bool {
 // gone.
 func (c *copying) pass(ctx context.Context) error {
 	c.entries, c.skipped, c.dirs, c.seen = nil, nil, nil, map[string]bool{}
-	tops := workspace.Portable()
-	if c.local {
-		tops = workspace.Roots()
-	}
-	for _, top := range tops {
+	for _, top := range c.tops() {
 		st, err := c.from.Lstat(top)
 		if errors.Is(err, fs.ErrNotExist) {
 			continue
@@ -112,7 +128,7 @@ func (c *copying) entry(ctx context.Context, name string, st fs.FileInfo) error 
 		return err
 	}
 	switch {
-	case !workspace.Movable(name) || (durable.IsTempName(path.Base(name)) && !st.IsDir()):
+	case c.leftOut(name) || (durable.IsTempName(path.Base(name)) && !st.IsDir()):
 		return nil
 	case st.IsDir():
 		return c.directory(ctx, name, st)
@@ -307,15 +323,11 @@ func (c *copying) link(name string, st fs.FileInfo) error {
 // copied tells whether what lies at a name of the source is copied.
 func (c *copying) copied(name string) bool {
 	parts := strings.Split(name, "/")
-	tops := workspace.Portable()
-	if c.local {
-		tops = workspace.Roots()
-	}
-	if !slices.Contains(tops, parts[0]) {
+	if !slices.Contains(c.tops(), parts[0]) {
 		return false
 	}
 	for i := range parts {
-		if !workspace.Movable(strings.Join(parts[:i+1], "/")) {
+		if c.leftOut(strings.Join(parts[:i+1], "/")) {
 			return false
 		}
 	}

@@ -129,7 +129,7 @@ func (o Order) checkTarget(ctx context.Context) (occupied bool, err error) {
 }
 
 // fill copies the source into the site and makes what is missing there.
-func (o Order) fill(ctx context.Context, from *workspace.Workspace, site *workspace.Site) (report Report, err error) {
+func (o Order) fill(ctx context.Context, from *workspace.Workspace, site *workspace.TreeSwap) (report Report, err error) {
 	into, err := durableAt(o.Env, site.Dir())
 	if err != nil {
 		return report, err
@@ -179,7 +179,7 @@ func (o Order) complete(into durable.FS) error {
 }
 
 // replace exchanges the target for the new tree while nobody writes there.
-func (o Order) replace(ctx context.Context, site *workspace.Site) (err error) {
+func (o Order) replace(ctx context.Context, site *workspace.TreeSwap) (err error) {
 	target, err := workspace.Open(o.Env, o.To)
 	if err != nil {
 		return err

@@ -1,0 +1,88 @@
+package main
+
+// workspace:enterprise:ensure, and the part of workspace:bootstrap that makes
+// companies of departments with directors.
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/spf13/cobra"
+
+	"ac/company"
+	"ac/enterprise"
+)
+
+// departmentKeys are the keys of all presets.
+func departmentKeys() []string {
+	all := enterprise.Departments()
+	keys := make([]string, len(all))
+	for i, d := range all {
+		keys[i] = d.Key
+	}
+	return keys
+}
+
+// enterpriseFlags are the options of workspace:bootstrap each of which asks for a
+// company with directors.
+func enterpriseFlags() []string {
+	return []string{"org-mode", "department", "workers-per-dept", "executive-manager-name"}
+}
+
+// directed declares these options.
+func directed(cmd *cobra.Command, p *company.BootstrapEnterpriseParams) {
+	cmd.Flags().StringVar(&p.OrgMode, "org-mode", enterprise.ModeEnterprise, "enterprise or standard: make departments with directors")
+	valuesVar(cmd, &p.Departments, "department", "its departments with directors: keys as above, or frontend, backend, agent_resources, marketing, infra")
+	cmd.Flags().IntVar(&p.WorkersPerDept, "workers-per-dept", 2, "workers in each department")
+	cmd.Flags().StringVar(&p.ExecutiveManagerName, "executive-manager-name", "Executive Manager", "name of the executive manager")
+	completeFlag(cmd, "org-mode", words(enterprise.ModeEnterprise, enterprise.ModeStandard))
+	completeFlag(cmd, "department", func(*cobra.Command, []string) []string { return departmentKeys() })
+}
+
+// wantsDirectors reports whether one of these options was given.
+func wantsDirectors(cmd *cobra.Command) bool {
+	for _, name := range enterpriseFlags() {
+		if cmd.Flag(name).Changed {
+			return true
+		}
+	}
+	return false
+}
+
+// bootstrapDirected makes a company with directors.
+func (a *app) bootstrapDirected(cmd *cobra.Command, o company.BootstrapParams, p company.BootstrapEnterpriseParams) error {
+	p.Dir, p.CompanyName, p.ProjectName, p.Force = o.Dir, o.CompanyName, o.ProjectName, o.Force
+	p.IncludeCEO, p.IncludeDirector = !o.NoCEO, !o.NoDirector
+	p.Departments = append(p.Departments, o.Departments...)
+	return interruptible(cmd.Context(), func(ctx context.Context) error {
+		result, err := ask(ctx, a, (*company.Folder).BootstrapEnterprise, p)
+		for _, key := range result.Ignored {
+			fmt.Fprintf(a.stderr, "warning: no department is called %q\n", key)
+		}
+		if err != nil {
+			return err
+		}
+		return a.printJSON(result)
+	})
+}
+
+func enterpriseEnsureCommand(a *app) *cobra.Command {
+	var p company.EnterpriseParams
+	cmd := &cobra.Command{
+		Use: "workspace:enterprise:ensure <dir>", Short: "Make a company of departments where there is none yet", Args: args("dir"),
+		Long: `Make a company of departments in a folder that is missing, empty, or an empty
+workspace. An existing company stays as it is; the result says why.`,
+		Example: "  ac workspace:enterprise:ensure ./acme --name Acme --department frontend backend",
+		RunE: func(cmd *cobra.Command, given []string) error {
+			p.WorkspaceDir = given[0]
+			return printJSON(cmd.Context(), a, (*company.Folder).EnsureEnterprise, p)
+		},
+	}
+	cmd.Flags().StringVar(&p.CompanyName, "name", "AgentCompany", "name of the company")
+	cmd.Flags().StringVar(&p.ProjectName, "project-name", "AgentCompany Ops", "name of its project")
+	cmd.Flags().StringVar(&p.ExecutiveManagerName, "executive-manager-name", "Executive Manager", "name of the executive manager")
+	valuesVar(cmd, &p.Departments, "department", "its departments (default: frontend backend agent_resources marketing infra data)")
+	cmd.Flags().IntVar(&p.WorkersPerDept, "workers-per-dept", 2, "workers in each department")
+	completeFlag(cmd, "department", func(*cobra.Command, []string) []string { return departmentKeys() })
+	return cmd
+}

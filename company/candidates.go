@@ -1,0 +1,33 @@
+package company
+
+// memory.extract_candidates: what a job left that may be worth remembering.
+
+import (
+	"context"
+
+	"ac/heartbeat/job"
+	"ac/internal/fault"
+)
+
+// CandidatesParams are those of memory.extract_candidates.
+type CandidatesParams struct {
+	Dir
+	ActorParams
+	ProjectID string `json:"project_id" is:"id"`
+	JobID     string `json:"job_id,omitempty" is:"optional,id"`
+	RunID     string `json:"run_id,omitempty" is:"optional,id"`
+	Limit     int    `json:"limit,omitempty" is:"default=20,min=1,cut=100"`
+}
+
+// CheckFields asks for a job or a run.
+func (p *CandidatesParams) CheckFields() []fault.Issue {
+	if p.JobID == "" && p.RunID == "" {
+		return []fault.Issue{{Path: []any{"job_id"}, Code: "custom", Message: "job_id or run_id is required"}}
+	}
+	return nil
+}
+
+// ExtractCandidates suggests memory from what a job left.
+func (c *Company) ExtractCandidates(ctx context.Context, p CandidatesParams) (job.CandidateReport, error) {
+	return job.Candidates(ctx, c.w, job.CandidateRequest{ProjectID: p.ProjectID, JobID: p.JobID, RunID: p.RunID, Actor: p.actor(), Limit: p.Limit})
+}

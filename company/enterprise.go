@@ -1,0 +1,194 @@
+package company
+
+// workspace.bootstrap.enterprise and workspace.enterprise.ensure_defaults:
+// companies of departments.
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"ac/enterprise"
+	"ac/internal/fault"
+	"ac/workspace"
+)
+
+// EnterpriseParams are what a company of departments is made of. Blank names are
+// the defaults.
+type EnterpriseParams struct {
+	_ struct{} `is:"strict"`
+	Dir
+	CompanyName          string   `json:"company_name,omitempty" is:"optional,empty"`
+	ProjectName          string   `json:"project_name,omitempty" is:"optional,empty"`
+	ExecutiveManagerName string   `json:"executive_manager_name,omitempty" is:"optional,empty"`
+	Departments          []string `json:"departments,omitempty" is:"optional"`
+	WorkersPerDept       int      `json:"workers_per_dept,omitempty" is:"default=2,min=1,cut=20"`
+}
+
+// plan is the company that is asked for, and the departments that do not exist.
+func (p EnterpriseParams) plan(mode string) (plan enterprise.Plan, ignored []string, err error) {
+	plan = enterprise.Plan{
+		Mode: mode, ProjectName: orDefault(p.ProjectName, "AgentCompany Ops"), WorkersPerDepartment: p.WorkersPerDept,
+		ExecutiveManagerName: orDefault(p.ExecutiveManagerName, workspace.ExecutiveManagerTitle), IncludeCEO: true,
+	}
+	plan.Departments, ignored, err = enterprise.Choose(mode, p.Departments)
+	return plan, ignored, err
+}
+
+// BootstrapEnterpriseParams are those of workspace.bootstrap.enterprise.
+type BootstrapEnterpriseParams struct {
+	_ struct{} `is:"strict"`
+	EnterpriseParams
+	OrgMode         string `json:"org_mode,omitempty" is:"default=enterprise,enum=enterprise|standard"`
+	IncludeCEO      bool   `json:"include_ceo" is:"default=true"`
+	IncludeDirector bool   `json:"include_director" is:"default=true"`
+	Force           bool   `json:"force,omitempty" is:"default=false"`
+}
+
+// BootstrapEnterpriseResult is the result of workspace.bootstrap.enterprise.
+type BootstrapEnterpriseResult struct {
+	WorkspaceDir string `json:"workspace_dir"`
+	CompanyName  string `json:"company_name"`
+	enterprise.Company
+	// Ignored are the keys of departments that do not exist.
+	Ignored []string `json:"ignored_departments,omitempty"`
+}
+
+// BootstrapEnterprise makes a company of departments, or what is missing of one,
+// all or nothing.
+func (c *Folder) BootstrapEnterprise(ctx context.Context, p BootstrapEnterpriseParams) (BootstrapEnterpriseResult, error) {
+	result := BootstrapEnterpriseResult{WorkspaceDir: c.given, CompanyName: orDefault(p.CompanyName, "AgentCompany")}
+	plan, ignored, err := p.plan(p.OrgMode)
+	if err != nil {
+		return result, err
+	}
+	plan.IncludeCEO, plan.IncludeDirector, result.Ignored = p.IncludeCEO, p.IncludeDirector, ignored
+	if p.Force {
+		f := c.founding(ctx, result.CompanyName, plan, &result.Company)
+		return result, workspace.Refound(ctx, c.all.env, c.dir, f)
+	}
+	w, err := c.workspace(ctx)
+	if none(err) {
+		return result, conflicting(c.found(ctx, c.founding(ctx, result.CompanyName, plan, &result.Company)))
+	}
+	if err != nil {
+		return result, err
+	}
+	if company, err := w.Company(); err == nil {
+		result.CompanyName = company.Name
+	}
+	err = w.Update(ctx, func(u *workspace.Unit) error {
+		result.Company, err = plan.Build(u)
+		return err
+	})
+	return result, err
+}
+
+// founding makes a plan the beginning of a new workspace.
+func (c *Folder) founding(ctx context.Context, name string, plan enterprise.Plan, made *enterprise.Company) workspace.Founding {
+	return workspace.Founding{
+		CompanyName: name, Busy: atRestSoon(ctx), Forced: "replace the workspace that is there",
+		Build: func(w *workspace.Workspace) error {
+			return w.Update(ctx, func(u *workspace.Unit) (err error) {
+				*made, err = plan.Build(u)
+				return err
+			})
+		},
+	}
+}
+
+// How long a call waits for another process that makes the workspace.
+const (
+	madeWithin = 5 * time.Second
+	madeEvery  = 20 * time.Millisecond
+)
+
+// found is workspace.Found, which waits for another process that is at it.
+func (c *Folder) found(ctx context.Context, f workspace.Founding) error {
+	for left := madeWithin; ; left -= madeEvery {
+		err := workspace.Found(ctx, c.all.env, c.dir, f)
+		if !errors.Is(err, workspace.ErrBeingMade) || left <= 0 {
+			return err
+		}
+		select {
+		case <-ctx.Done():
+			return context.Cause(ctx)
+		case <-time.After(madeEvery):
+		}
+	}
+}
+
+// conflicting is the refusal of a directory that is neither empty nor a
+// workspace.
+func conflicting(err error) error {
+	if e, ok := errors.AsType[*fault.Error](err); ok && e.Reason == fault.NotEmpty {
+		return &fault.Error{Reason: fault.Conflict, Message: e.Message, Cause: err}
+	}
+	return err
+}
+
+// EnsureEnterpriseResult is the result of workspace.enterprise.ensure_defaults.
+type EnsureEnterpriseResult struct {
+	WorkspaceDir string `json:"workspace_dir"`
+	Bootstrapped bool   `json:"bootstrapped"`
+	Reason       string `json:"reason"`
+	OrgMode      string `json:"org_mode"`
+	enterprise.Readiness
+	ProjectID string `json:"bootstrap_project_id,omitempty"`
+}
+
+// EnsureEnterprise makes a company of departments where there is no company yet.
+// What is there is kept as it is.
+func (c *Folder) EnsureEnterprise(ctx context.Context, p EnterpriseParams) (EnsureEnterpriseResult, error) {
+	result := EnsureEnterpriseResult{WorkspaceDir: c.given, OrgMode: enterprise.ModeEnterprise}
+	plan, _, err := p.plan(enterprise.ModeEnterprise)
+	if err != nil {
+		return result, err
+	}
+	var made enterprise.Company
+	w, err := c.workspace(ctx)
+	if none(err) {
+		f := c.founding(ctx, orDefault(p.CompanyName, "AgentCompany"), plan, &made)
+		if err = c.found(ctx, f); err == nil {
+			return result.built(made), nil
+		}
+		// Another caller may have made it meanwhile.
+		var again error
+		if w, again = c.workspace(ctx); again != nil {
+			return result, conflicting(err)
+		}
+		err = nil
+	}
+	if err != nil {
+		return result, err
+	}
+	result.Readiness, err = enterprise.Look(w)
+	if err != nil || !result.Empty {
+		return result.kept(), err
+	}
+	err = w.Update(ctx, func(u *workspace.Unit) error {
+		if result.Readiness, err = enterprise.Look(w); err != nil || !result.Empty {
+			return err
+		}
+		made, err = plan.Build(u)
+		return err
+	})
+	if err != nil || !result.Empty {
+		return result.kept(), err
+	}
+	return result.built(made), nil
+}
+
+// kept is the result for a company that is left as it is.
+func (r EnsureEnterpriseResult) kept() EnsureEnterpriseResult {
+	if r.Reason = enterprise.KeptExisting; r.Ready {
+		r.Reason = enterprise.AlreadyReady
+	}
+	return r
+}
+
+// built is the result for a company that was made.
+func (r EnsureEnterpriseResult) built(made enterprise.Company) EnsureEnterpriseResult {
+	r.Bootstrapped, r.Reason, r.Readiness, r.ProjectID = true, enterprise.Bootstrapped, made.Readiness(), made.ProjectID
+	return r
+}

@@ -1,0 +1,98 @@
+package company_test
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+
+	"ac/company"
+	"ac/workspace"
+)
+
+// TestTwoAtOnce has two processes ask for the defaults of one directory: there is one
+// company, and both see all of it.
+func TestTwoAtOnce(t *testing.T) {
+	t.Parallel()
+	for _, place := range []string{"absent", "empty directory", "empty workspace"} {
+		dir := filepath.Join(t.TempDir(), "ws")
+		switch place {
+		case "empty directory":
+			if err := os.Mkdir(dir, 0o750); err != nil {
+				t.Fatal(err)
+			}
+		case "empty workspace":
+			if err := workspace.Init(t.Context(), workspace.SystemEnv(), dir, workspace.InitOptions{CompanyName: "C"}); err != nil {
+				t.Fatal(err)
+			}
+		}
+		var group sync.WaitGroup
+		results := make([]company.EnsureEnterpriseResult, 4)
+		for i := range results {
+			group.Go(func() {
+				all := company.New(company.Options{Env: workspace.SystemEnv()})
+				var err error
+				p := company.EnterpriseParams{WorkersPerDept: 1, Departments: []string{"qa", "data"}}
+				p.WorkspaceDir = dir
+				if results[i], err = all.In(dir).EnsureEnterprise(t.Context(), p); err != nil {
+					t.Error(err)
+				}
+				if err := all.Close(); err != nil {
+					t.Error(err)
+				}
+			})
+		}
+		group.Wait()
+		built := 0
+		for _, r := range results {
+			if r.Bootstrapped {
+				built++
+			}
+			if !r.Ready || len(r.Departments) != 2 || r.Leaders.ExecutiveManager == "" {
+				t.Errorf("%s: %+v", place, r)
+			}
+		}
+		if built != 1 {
+			t.Errorf("%s: %d companies were built", place, built)
+		}
+		if found := workspace.Validate(workspace.SystemEnv(), dir); len(found.Issues) > 0 {
+			t.Errorf("%+v", found.Issues)
+		}
+	}
+}
+
+// TestStarterFiles pins that each new agent finds its guidance, role and skills.
+func TestStarterFiles(t *testing.T) {
+	t.Parallel()
+	dir := filepath.Join(t.TempDir(), "ws")
+	all := company.New(company.Options{Env: workspace.SystemEnv()})
+	p := company.EnterpriseParams{WorkersPerDept: 1, Departments: []string{"qa"}}
+	p.WorkspaceDir = dir
+	if _, err := all.In(dir).EnsureEnterprise(t.Context(), p); err != nil {
+		t.Fatal(err)
+	}
+	if err := all.Close(); err != nil {
+		t.Error(err)
+	}
+	w, err := workspace.Open(workspace.SystemEnv(), dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer w.Close()
+	agents, err := w.Agents()
+	if err != nil || len(agents) != 6 {
+		t.Fatalf("%d agents (%v)", len(agents), err)
+	}
+	for _, a := range agents {
+		if a.ID == workspace.GlobalManagerID || strings.HasPrefix(a.ID, workspace.SecretaryPrefix) {
+			continue
+		}
+		for _, file := range []string{"AGENTS.md", "role.md", "skills_index.md", "journal.md"} {
+			text, err := w.Read(workspace.AgentDir(a.ID) + "/" + file)
+			if err != nil || !strings.HasSuffix(string(text), "\n") || strings.HasSuffix(string(text), "\n\n") {
+				t.Errorf("%s of %s: %q (%v)", file, a.Name, text, err)
+			}
+		}
+	}
+}

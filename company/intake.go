@@ -1,0 +1,77 @@
+package company
+
+// pipeline.client_intake.run and pipeline.department.assign_tasks: from what a
+// client wants to tasks, with the approval of the CEO between.
+
+import (
+	"context"
+	"strings"
+
+	"ac/governance/pipeline"
+	"ac/internal/fault"
+	"ac/internal/shape"
+)
+
+// ClientIntakeParams are those of pipeline.client_intake.run.
+type ClientIntakeParams struct {
+	_ struct{} `is:"strict"`
+	Dir
+	ProjectName        string `json:"project_name"`
+	CEOActorID         string `json:"ceo_actor_id"`
+	ExecutiveManagerID string `json:"executive_manager_agent_id" is:"id"`
+	IntakeText         string `json:"intake_text,omitempty" is:"optional,empty"`
+	IntakeFile         string `json:"intake_file,omitempty" is:"optional,empty,path"`
+	Model              string `json:"model,omitempty" is:"optional,empty"`
+}
+
+// CheckFields refuses names that say nothing or break out of their line.
+func (p *ClientIntakeParams) CheckFields() []fault.Issue {
+	issues := append(notBlank("project_name", p.ProjectName), notBlank("ceo_actor_id", p.CEOActorID)...)
+	if strings.ContainsAny(p.ProjectName, "\n\r\u0085\u2028\u2029") {
+		issues = append(issues, fault.Issue{Path: []any{"project_name"}, Code: "custom", Message: "must not contain a line break"})
+	}
+	if strings.ContainsRune(p.Model, 0) {
+		issues = append(issues, fault.Issue{Path: []any{"model"}, Code: "custom", Message: "must not contain NUL"})
+	}
+	return issues
+}
+
+// TakeInClient sets a project up with plans that wait for the CEO.
+func (c *Company) TakeInClient(ctx context.Context, p ClientIntakeParams) (pipeline.ClientIntake, error) {
+	if strings.TrimSpace(p.IntakeText) != "" && strings.TrimSpace(p.IntakeFile) != "" {
+		return pipeline.ClientIntake{}, fault.New(fault.Conflict, "intake_text and intake_file exclude each other; leave one of them out")
+	}
+	return pipeline.TakeInClient(ctx, c.w, c.conductor(), pipeline.ClientSpec{
+		Name: strings.TrimSpace(p.ProjectName), CEOActor: strings.TrimSpace(p.CEOActorID), ExecutiveManager: p.ExecutiveManagerID,
+		Text: p.IntakeText, File: p.IntakeFile, Model: strings.TrimSpace(p.Model),
+	})
+}
+
+// AssignTasksParams are those of pipeline.department.assign_tasks.
+type AssignTasksParams struct {
+	_ struct{} `is:"strict"`
+	Dir
+	ProjectID       string   `json:"project_id" is:"id"`
+	DepartmentKey   string   `json:"department_key"`
+	DirectorAgentID string   `json:"director_agent_id" is:"id"`
+	WorkerAgentIDs  []string `json:"worker_agent_ids" is:"minitems=1"`
+	PlanArtifactID  string   `json:"approved_executive_plan_artifact_id" is:"id"`
+}
+
+// CheckFields refuses workers that could be no agents.
+func (p *AssignTasksParams) CheckFields() []fault.Issue {
+	issues := notBlank("department_key", p.DepartmentKey)
+	for i, id := range p.WorkerAgentIDs {
+		if why := shape.CheckID(id); why != "" {
+			issues = append(issues, fault.Issue{Path: []any{"worker_agent_ids", i}, Code: "custom", Message: why})
+		}
+	}
+	return issues
+}
+
+// AssignTasks has a director give work of an approved plan to the team.
+func (c *Company) AssignTasks(ctx context.Context, p AssignTasksParams) (pipeline.Assignment, error) {
+	return pipeline.Assign(ctx, c.w, pipeline.AssignSpec{
+		ProjectID: p.ProjectID, DepartmentKey: p.DepartmentKey, DirectorID: p.DirectorAgentID, WorkerIDs: p.WorkerAgentIDs, PlanID: p.PlanArtifactID,
+	})
+}

@@ -1,0 +1,87 @@
+// Package enterprise makes companies of departments: a CEO, an Executive Manager,
+// and for each department a team with a director and workers.
+//
+// Invariants: what is there is used, and only what is missing is made, so that a
+// second call makes nothing; a company comes to be as a whole or not at all.
+package enterprise
+
+import (
+	"slices"
+	"strings"
+
+	"ac/internal/fault"
+	"ac/workspace/doc"
+)
+
+// Department is a preset.
+type Department struct {
+	Key, Label, Charter string
+	Provider            string // of director and workers
+}
+
+func (d Department) team() doc.Department {
+	return doc.Department{DepartmentKey: d.Key, DepartmentLabel: d.Label, Charter: d.Charter}
+}
+
+// Departments are the presets; those of an enterprise come first, in their order.
+func Departments() []Department {
+	const codex, claude = "codex", "claude_code"
+	return []Department{
+		{"frontend", "Frontend", "Builds what users see and touch, and keeps it fast and accessible.", codex},
+		{"backend", "Backend", "Builds the services and data stores that the product stands on.", codex},
+		{"agent_resources", "Agent Resources", "Keeps agents well instructed, equipped and evaluated.", codex},
+		{"marketing", "Marketing", "Explains the product to the people it is for, and listens to them.", claude},
+		{"infra", "Infrastructure", "Runs build, deployment and operations, and keeps them reliable.", codex},
+		{"data", "Data", "Turns what the company records into figures that decisions can rest on.", claude},
+		{"engineering", "Engineering", "Designs, builds and maintains the product.", codex},
+		{"operations", "Operations", "Keeps daily work running and removes what slows it down.", codex},
+		{"qa", "QA", "Tests the product before users do, and keeps the tests honest.", codex},
+		{"security", "Security", "Finds and closes weaknesses before somebody uses them.", codex},
+		{"product", "Product", "Decides what to build next, for whom and why.", claude},
+		{"design", "Design", "Shapes how the product looks, reads and behaves.", claude},
+	}
+}
+
+// Modes of a company.
+const (
+	ModeEnterprise = "enterprise"
+	ModeStandard   = "standard"
+)
+
+// preset are the keys of the departments that a company of a mode begins with.
+func preset(mode string) []string {
+	if mode == ModeStandard {
+		return []string{"engineering", "product"}
+	}
+	return []string{"frontend", "backend", "agent_resources", "marketing", "infra", "data"}
+}
+
+// Choose finds the departments of keys, each once, in their order, and the keys
+// that no department has. Without keys it is those of the mode. None left is an
+// error that lists the keys.
+func Choose(mode string, keys []string) (chosen []Department, ignored []string, err error) {
+	if len(keys) == 0 {
+		keys = preset(mode)
+	}
+	all := Departments()
+	for _, key := range keys {
+		key = strings.ToLower(strings.TrimSpace(key))
+		at := slices.IndexFunc(all, func(d Department) bool { return d.Key == key })
+		switch {
+		case at < 0:
+			if !slices.Contains(ignored, key) {
+				ignored = append(ignored, key)
+			}
+		case !slices.Contains(chosen, all[at]):
+			chosen = append(chosen, all[at])
+		}
+	}
+	if len(chosen) == 0 {
+		known := make([]string, len(all))
+		for i, d := range all {
+			known[i] = d.Key
+		}
+		return nil, ignored, fault.New(fault.NotFound, "no department is left; choose among: %s", strings.Join(known, ", "))
+	}
+	return chosen, ignored, nil
+}

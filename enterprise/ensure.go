@@ -1,0 +1,122 @@
+package enterprise
+
+// Whether a workspace is an enterprise that is ready for work, and making one
+// where there is no company yet.
+
+import (
+	"cmp"
+	"strings"
+
+	"ac/workspace"
+	"ac/workspace/doc"
+)
+
+// Why a workspace is ready, or not.
+const (
+	AlreadyReady = "already_ready"
+	Bootstrapped = "bootstrapped_empty_workspace"
+	KeptExisting = "kept_existing_company"
+)
+
+// Readiness is how far a workspace is an enterprise.
+type Readiness struct {
+	Ready        bool         `json:"ready"`
+	Empty        bool         `json:"-"` // neither projects nor people
+	ProjectCount int          `json:"project_count"`
+	Departments  []Staffed    `json:"departments"`
+	Leaders      ReadyLeaders `json:"agents"`
+}
+
+// Staffed is a department with how many work in it.
+type Staffed struct {
+	Key       string `json:"department_key"`
+	Label     string `json:"department_label"`
+	TeamID    string `json:"team_id"`
+	Directors int    `json:"director_count"`
+	Workers   int    `json:"worker_count"`
+}
+
+// ReadyLeaders are those who lead an enterprise; who is not there is absent.
+type ReadyLeaders struct {
+	CEO              string `json:"ceo_agent_id,omitempty"`
+	ExecutiveManager string `json:"executive_manager_agent_id,omitempty"`
+}
+
+// Look reads how far a workspace is an enterprise. It writes nothing.
+func Look(w *workspace.Workspace) (r Readiness, err error) {
+	r.Departments = []Staffed{}
+	projects, err := w.Projects()
+	if err != nil {
+		return r, err
+	}
+	agents, err := w.Agents()
+	if err != nil {
+		return r, err
+	}
+	teams, err := w.Teams()
+	if err != nil {
+		return r, err
+	}
+	r.ProjectCount = len(projects)
+	if r.Empty, err = empty(w); err != nil {
+		return r, err
+	}
+	for _, a := range agents {
+		if a.Role == "ceo" && (r.Leaders.CEO == "" || a.ID < r.Leaders.CEO) {
+			r.Leaders.CEO = a.ID
+		}
+	}
+	executive, _ := workspace.ExecutiveManager(agents)
+	r.Leaders.ExecutiveManager = executive.ID
+	r.Ready = executive.ID != ""
+	for _, t := range teams {
+		if t.DepartmentKey == "" {
+			continue
+		}
+		d := staffed(t, agents)
+		r.Ready = r.Ready && d.Directors > 0 && d.Workers > 0
+		r.Departments = append(r.Departments, d)
+	}
+	r.Ready = r.Ready && len(r.Departments) > 0
+	return r, nil
+}
+
+// empty reports whether there is no project, no team, and nobody but those whom
+// every company has. What lies there and cannot be read is something.
+func empty(w *workspace.Workspace) (bool, error) {
+	for _, dir := range []string{workspace.ProjectsDir, workspace.TeamsDir, workspace.AgentsDir} {
+		names, err := workspace.Dirs(w.FS, dir)
+		if err != nil {
+			return false, err
+		}
+		for _, name := range names {
+			if dir != workspace.AgentsDir || name != workspace.GlobalManagerID && !strings.HasPrefix(name, workspace.SecretaryPrefix) {
+				return false, nil
+			}
+		}
+	}
+	return true, nil
+}
+
+func staffed(t doc.Team, agents []doc.Agent) Staffed {
+	d := Staffed{Key: t.DepartmentKey, Label: cmp.Or(t.DepartmentLabel, t.Name), TeamID: t.ID}
+	for _, a := range agents {
+		switch {
+		case a.TeamID != t.ID:
+		case a.Role == "director":
+			d.Directors++
+		case a.Role == "worker":
+			d.Workers++
+		}
+	}
+	return d
+}
+
+// Readiness is the readiness of a company that was just built.
+func (c Company) Readiness() Readiness {
+	r := Readiness{Ready: true, ProjectCount: 1, Departments: []Staffed{}, Leaders: ReadyLeaders{c.Leaders.CEO, c.Leaders.ExecutiveManager}}
+	for _, d := range c.Departments {
+		r.Departments = append(r.Departments, Staffed{d.Key, d.Label, d.TeamID, 1, len(d.WorkerIDs)})
+	}
+	return r
+}

@@ -1,0 +1,108 @@
+package pipeline_test
+
+import (
+	"strings"
+	"testing"
+
+	"ac/governance"
+	"ac/governance/pipeline"
+	"ac/governance/policy"
+	"ac/internal/fault"
+	"ac/workspace"
+	"ac/workspace/doc"
+)
+
+// TestClientIntakeFilled has a model write the plans, after which the proposal names
+// the text that is there then. A plan that is changed after its approval is approved
+// no more, and one that the approval does not name never was.
+func TestClientIntakeFilled(t *testing.T) {
+	t.Parallel()
+	c := newCompany(t)
+	made, err := pipeline.TakeInClient(t.Context(), c.Workspace, c.conductor(), pipeline.ClientSpec{
+		Name: "Shop", CEOActor: "human_ceo", ExecutiveManager: c.claude, Text: "Sell coffee.", Model: "some-model",
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if g := made.Generation; g.Mode != "provider_with_fallback" || g.Attempted != 3 || g.Succeeded+g.Failed != 3 || g.Succeeded == 0 {
+		t.Errorf("%+v", g)
+	}
+	log, err := c.Read(made.Generation.AuditLog)
+	if err != nil || strings.Count(string(log), "\n") != 3 || !strings.Contains(string(log), `"event":"provider_fill_succeeded"`) {
+		t.Errorf("%s (%v)", log, err)
+	}
+	item := governance.Item{ProjectID: made.ProjectID, ArtifactID: made.Artifacts.Approval}
+	plan := made.Artifacts.ExecutivePlan
+	if err := governance.ApprovedPlan(c.Workspace, made.ProjectID, plan); !fault.Is(err, fault.ApprovalRequired) {
+		t.Errorf("before the approval: %v", err)
+	}
+	// A manager who claims to be a human, by way of an item that only its key ties to
+	// the plan.
+	usurp(t, c, made.ProjectID, plan)
+	if err := governance.ApprovedPlan(c.Workspace, made.ProjectID, plan); !fault.Is(err, fault.ApprovalRequired) {
+		t.Errorf("approved by a manager who claims to be a human: %v", err)
+	}
+	approve(t, c.Workspace, item, "human")
+	if err := governance.ApprovedPlan(c.Workspace, made.ProjectID, plan); err != nil {
+		t.Errorf("after the approval: %v", err)
+	}
+	file := governance.ArtifactFile(made.ProjectID, plan)
+	text, err := c.Read(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	other := governance.ArtifactFile(made.ProjectID, plan[:len(plan)-1])
+	shorter := strings.Replace(string(text), "id: "+plan+"\n", "id: "+plan[:len(plan)-1]+"\n", 1)
+	if err := c.Replace(other, []byte(shorter), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	if err := governance.ApprovedPlan(c.Workspace, made.ProjectID, plan[:len(plan)-1]); !fault.Is(err, fault.ApprovalRequired) {
+		t.Errorf("a plan whose id is part of another's: %v", err)
+	}
+	if err := c.Replace(file, append(text, "\nOne more thing.\n"...), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	if err := governance.ApprovedPlan(c.Workspace, made.ProjectID, plan); !fault.Is(err, fault.Conflict) {
+		t.Errorf("a plan that was changed: %v", err)
+	}
+	c.project = made.ProjectID
+	c.sound()
+}
+
+// approve writes the review of a human, as a decision on the proposal leaves it.
+func approve(t *testing.T, w *workspace.Workspace, item governance.Item, actor string) {
+	t.Helper()
+	r := governance.Ruling{Item: item, Decision: governance.Approved, Actor: policy.Actor{ID: actor, Role: "human"}}
+	err := governance.Govern(t.Context(), w, func(g *governance.PolicyUnit) error {
+		proposal, err := g.Proposal(r)
+		if err != nil {
+			return err
+		}
+		verdict, err := g.Enforce(r.ProjectID, governance.ProposalQuestion(r, proposal))
+		if err != nil {
+			return err
+		}
+		_, err = g.Review(r, verdict, governance.DecisionResult{SubjectKind: governance.KindHeartbeatAction, ArtifactID: item.ArtifactID, ProposedActionKind: doc.ActionCreateApproval})
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+// usurp has a manager approve, as a human, a proposal of its own for a plan.
+func usurp(t *testing.T, c *company, project, plan string) {
+	t.Helper()
+	head := governance.ArtifactSpec{Type: "heartbeat_action_proposal", Title: "Tidy up", Visibility: "managers", ProducedBy: c.claude}.Head(c.Env)
+	text, err := governance.WriteRecord(doc.HeartbeatProposalCodec, doc.HeartbeatProposal{
+		Artifact: head, ProjectID: project,
+		ProposedAction: doc.Action{ActionBody: doc.ActionBody{Kind: doc.ActionNoop, IdempotencyKey: "tidy:" + plan, Risk: "low", Reason: "r"}},
+	}, []byte("## Summary\n\n## Proposed Action\n\n## Policy\n"))
+	if err == nil {
+		err = c.Replace(governance.ArtifactFile(project, head.ID), text, 0o644)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	approve(t, c.Workspace, governance.Item{ProjectID: project, ArtifactID: head.ID}, c.claude)
+}

@@ -1,0 +1,108 @@
+package governance
+
+// Proposing memory deltas of version 2: their scope says which file they change,
+// and nothing that looks like a secret gets into them.
+
+import (
+	"cmp"
+	"context"
+	"slices"
+	"strings"
+
+	"ac/events"
+	"ac/internal/fault"
+	"ac/redact"
+	"ac/workspace"
+	"ac/workspace/doc"
+)
+
+// ProposeScoped is ProposeDelta for a delta of version 2. The target follows from
+// the scope; an agent whose guidance is to be changed gets one if it has none.
+func ProposeScoped(ctx context.Context, w *workspace.Workspace, spec DeltaSpec) (made Proposed, err error) {
+	if err := mustExist(w, spec.ProjectID); err != nil {
+		return made, err
+	}
+	scope := *spec.Scope
+	scope.Rationale = strings.TrimSpace(scope.Rationale)
+	if scope.ScopeKind == doc.ScopeProject {
+		scope.ScopeRef = cmp.Or(scope.ScopeRef, spec.ProjectID)
+	}
+	spec.Scope, spec.TargetFile = &scope, ScopeTarget(spec.ProjectID, scope)
+	switch {
+	case scope.ScopeKind == doc.ScopeProject && scope.ScopeRef != spec.ProjectID:
+		return made, fault.New(fault.Conflict, "scope_ref of %s must be the project %s, or absent", doc.ScopeProject, spec.ProjectID)
+	case scope.Sensitivity == doc.SensitivityRestricted && spec.Visibility == events.VisibilityOrg:
+		return made, fault.New(fault.Conflict, "restricted memory cannot have the visibility org; choose managers, team or private_agent")
+	}
+	if err := checkSecrets(spec); err != nil {
+		return made, err
+	}
+	err = w.Update(ctx, func(u *workspace.Unit) error {
+		if scope.ScopeKind == doc.ScopeAgent {
+			if _, err := w.Agent(scope.ScopeRef); err != nil {
+				return err
+			}
+			if err := ensureGuidance(u, scope.ScopeRef); err != nil {
+				return err
+			}
+		}
+		made, err = PutDelta(u, spec)
+		return err
+	})
+	return made, err
+}
+
+// ScopeTarget is the file that a scope stands for. An agent is one whose id was
+// checked.
+func ScopeTarget(project string, scope doc.DeltaScope) string {
+	if scope.ScopeKind == doc.ScopeAgent {
+		return workspace.GuidanceFile(scope.ScopeRef)
+	}
+	return workspace.MemoryFile(project)
+}
+
+// checkSecrets looks for secrets in what the proposer wrote, and not in the
+// patch: its context lines are old text.
+func checkSecrets(spec DeltaSpec) error {
+	for _, part := range []struct{ label, text string }{
+		{"memory_delta.title", spec.Title}, {"memory_delta.rationale", spec.Scope.Rationale},
+		{"memory_delta.insert_lines", strings.Join(spec.Lines, "\n")},
+		{"memory_delta.evidence", strings.Join(spec.Evidence, "\n")}, {"memory_delta.under_heading", spec.Under},
+	} {
+		if err := redact.Refuse(part.label, part.text); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// ensureGuidance makes the guidance of an agent that has none.
+func ensureGuidance(u *workspace.Unit, agent string) error {
+	file := workspace.GuidanceFile(agent)
+	if u.Exists(file) {
+		return nil
+	}
+	return u.Write(file, newGuidance(agent), 0o644)
+}
+
+// NewGuidance is the guidance of an agent that has none yet.
+func NewGuidance(agent string) []byte { return newGuidance(agent) }
+
+// targetIn is findTarget for what a delta changes, which may be guidance that the
+// unit makes.
+func targetIn(u *workspace.Unit, spec DeltaSpec) (target, error) {
+	file, err := findTarget(u.Workspace(), spec.TargetFile)
+	if fault.Is(err, fault.NotFound) && spec.Scope != nil && u.Exists(spec.TargetFile) {
+		return target{spec.TargetFile, spec.TargetFile}, nil
+	}
+	return file, err
+}
+
+// Evidence trims references and drops blank ones.
+func Evidence(given []string) []string {
+	kept := make([]string, 0, len(given))
+	for _, ref := range given {
+		kept = append(kept, strings.TrimSpace(ref))
+	}
+	return slices.DeleteFunc(kept, func(ref string) bool { return ref == "" })
+}

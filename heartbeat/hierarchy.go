@@ -1,0 +1,220 @@
+package heartbeat
+
+// The hierarchy of an enterprise: directors are woken beside workers, each in the
+// project where there is most reason to, and directors may act for themselves.
+// Without the mode enterprise_v1 nothing here has an effect.
+
+import (
+	"cmp"
+	"slices"
+	"strings"
+
+	"ac/governance"
+	"ac/governance/policy"
+	"ac/index"
+	"ac/internal/fault"
+	"ac/redact"
+	"ac/runs/budget"
+	"ac/workspace"
+	"ac/workspace/doc"
+)
+
+const (
+	roleDirector = "director"
+	roleWorker   = "worker"
+)
+
+// inHierarchy reports whether an agent may be woken in an enterprise.
+func inHierarchy(a doc.Agent) bool {
+	return (a.Role == roleDirector || a.Role == roleWorker) && !strings.HasPrefix(a.ID, workspace.SecretaryPrefix)
+}
+
+// hierarchyPool are the directors and workers, by id.
+func hierarchyPool(g Gathered) []Candidate {
+	pool := []Candidate{}
+	for _, a := range g.Agents {
+		if inHierarchy(a) {
+			pool = append(pool, Candidate{
+				WorkerAgentID: a.ID, TeamID: a.TeamID, kind: doc.WorkerKindOf(a.Provider), role: a.Role, Counts: Counts{NewSignals: g.News[a.ID]},
+			})
+		}
+	}
+	slices.SortFunc(pool, func(a, b Candidate) int { return cmp.Compare(a.WorkerAgentID, b.WorkerAgentID) })
+	return pool
+}
+
+// directorsFirst orders those who were chosen as their jobs are submitted.
+func directorsFirst(chosen []Candidate) {
+	slices.SortStableFunc(chosen, func(a, b Candidate) int {
+		return cmp.Or(cmp.Compare(a.role, b.role), cmp.Compare(a.WorkerAgentID, b.WorkerAgentID)) // "director" comes first
+	})
+}
+
+// localNews are the signals of agents by project, and where each was last at work.
+type localNews struct {
+	signals map[string]map[string]int64 // by agent, then by project
+	newest  map[string]string           // project of the newest run, by agent
+}
+
+// localize counts the new events by project: those of an agent's own runs, and
+// those in other runs with the agent as actor.
+func (m *moment) localize(v *index.View, behind []index.Behind) error {
+	m.local = localNews{map[string]map[string]int64{}, map[string]string{}}
+	add := func(agent, project string, n int64) {
+		if m.local.signals[agent] == nil {
+			m.local.signals[agent] = map[string]int64{}
+		}
+		m.local.signals[agent][project] += n
+	}
+	type owner struct{ agent, project string }
+	groups := map[owner][]index.Behind{}
+	for _, b := range behind {
+		add(b.AgentID, b.ProjectID, b.Last-b.Since)
+		key := owner{b.AgentID, b.ProjectID}
+		groups[key] = append(groups[key], b)
+	}
+	for key, places := range groups {
+		fresh, err := v.SignalsBehind(places)
+		if err != nil {
+			return err
+		}
+		for _, a := range fresh {
+			if a.Actor != nil && *a.Actor != key.agent { // its own are counted
+				add(*a.Actor, key.project, a.Events)
+			}
+		}
+	}
+	for _, a := range m.Agents {
+		if !inHierarchy(a) {
+			continue
+		}
+		runs, err := v.Runs(index.RunFilter{AgentID: a.ID, Limit: 1})
+		if err != nil {
+			return err
+		}
+		if len(runs) > 0 {
+			m.local.newest[a.ID] = runs[0].ProjectID
+		}
+	}
+	return nil
+}
+
+// workplaceOf is the project in which an agent is woken: the active one with most
+// reason to, else that of its newest run, else the one of everybody.
+func (m *moment) workplaceOf(c Candidate) string {
+	points := map[string]int64{}
+	for project, n := range m.local.signals[c.WorkerAgentID] {
+		points[project] += newSignalPoints * n
+	}
+	for _, at := range c.stuck {
+		project, _, _ := strings.Cut(at, "/")
+		points[project] += stuckPoints
+	}
+	for _, task := range c.due {
+		points[task.ProjectID] += duePoints
+	}
+	for _, task := range c.overdue {
+		points[task.ProjectID] += overduePoints
+	}
+	best, newest := "", m.local.newest[c.WorkerAgentID]
+	for _, p := range m.projects { // by id
+		if p.Status != "active" {
+			continue
+		}
+		if n := points[p.ID]; n > 0 && (best == "" || n > points[best] || n == points[best] && p.ID == newest) {
+			best = p.ID
+		}
+	}
+	if best != "" {
+		return best
+	}
+	if slices.ContainsFunc(m.projects, func(p doc.Project) bool { return p.ID == newest && p.Status == "active" }) {
+		return newest
+	}
+	return workplace(m.projects)
+}
+
+// executive is as whom jobs are submitted and actions carried out that no director
+// stands for.
+func executive(config doc.HeartbeatConfig) policy.Actor {
+	if config.Enterprise() && config.ExecutiveManagerAgentID != "" {
+		return policy.Actor{ID: config.ExecutiveManagerAgentID, Role: coordinatorRole}
+	}
+	return policy.Actor{ID: coordinator, Role: coordinatorRole}
+}
+
+// actorFor is as whom the actions of a worker's report are carried out.
+func actorFor(w *workspace.Workspace, config doc.HeartbeatConfig, worker string) policy.Actor {
+	if config.Enterprise() && config.DirectorsSpawn() && workspace.SafeID(worker) {
+		if agent, err := w.Agent(worker); err == nil && agent.Role == roleDirector {
+			return policy.Actor{ID: agent.ID, Role: roleDirector, Team: agent.TeamID}
+		}
+	}
+	return executive(config)
+}
+
+// hardStopMark begins the rationale of what a hard stop queued.
+const hardStopMark = "Hard stop: "
+
+// hardStop says why an action of an enterprise must not run without a person, ""
+// when nothing stops it.
+func hardStop(w *workspace.Workspace, config doc.HeartbeatConfig, actor policy.Actor, run string, action doc.ActionBody) (why string, err error) {
+	if !config.Enterprise() || action.Kind == doc.ActionNoop || action.Kind == doc.ActionCreateApproval {
+		return "", nil
+	}
+	if d := policy.Ask(w, question(Execution{Run: run, Actor: actor, Action: action})).Decision; !d.Allowed {
+		return "policy_denied:" + d.RuleID, nil
+	}
+	if action.Kind != doc.ActionLaunchJob {
+		return "", nil
+	}
+	if actor.Role == roleDirector && action.TargetRole == roleWorker && (action.WorkerAgentID == "" || w.AgentTeam(action.WorkerAgentID) != actor.Team) {
+		return "director_cross_team_worker_spawn_denied", nil
+	}
+	limits := budget.LimitsOf(w, nil, action.ProjectID, action.TaskID)
+	if !limits.NeedSums() {
+		return "", nil
+	}
+	spent, err := budget.NewSums(w).Of(action.ProjectID, action.TaskID, "")
+	if err != nil {
+		return "", err
+	}
+	if len(budget.Over(limits.Decide(budget.Spend{}, spent))) > 0 {
+		return "budget_limit_exceeded", nil
+	}
+	return "", nil
+}
+
+// secretive refuses an action with a secret in what it says: it is skipped, so that
+// no proposal repeats it.
+func secretive(config doc.HeartbeatConfig, action doc.Action) error {
+	if !config.Enterprise() {
+		return nil
+	}
+	texts := []string{action.Title, action.Rationale}
+	bodies := []doc.ActionBody{action.ActionBody}
+	if action.ProposedAction != nil {
+		bodies = append(bodies, *action.ProposedAction)
+	}
+	for _, b := range bodies {
+		texts = append(texts, b.Goal, b.ContextNote, b.Body, b.Reason, b.Summary)
+	}
+	if redact.Find(strings.Join(texts, "\n")).Total() > 0 {
+		return fault.New(fault.SecretDetected, "secret_risk_detected: the action was skipped and is not repeated here")
+	}
+	return nil
+}
+
+// question is what the policy is asked about an action.
+func question(e Execution) policy.Question {
+	q := policy.Question{
+		Action: policy.Approve, Actor: e.Actor, RunID: e.Run,
+		Resource: policy.Resource{
+			ID: e.Action.IdempotencyKey, Kind: governance.KindHeartbeatAction, Visibility: cmp.Or(e.Action.Visibility, "managers"), Team: e.Actor.Team,
+		},
+	}
+	if e.Action.Kind == doc.ActionLaunchJob {
+		q.Action = policy.Launch
+	}
+	return q
+}

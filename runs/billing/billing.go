@@ -1,0 +1,118 @@
+// Package billing keeps what providers billed, to be held against what the runs
+// say that they cost.
+//
+// Invariants: a statement is replaced whole, by its id; the file is read, changed
+// and written under the write lock, so that no statement of another process is
+// lost; a file that cannot be read stays as it is.
+package billing
+
+import (
+	"bytes"
+	"cmp"
+	"context"
+	"encoding/json"
+	"slices"
+	"strings"
+	"time"
+
+	"ac/internal/clock"
+	"ac/internal/fault"
+	"ac/redact"
+	"ac/workspace"
+	"ac/workspace/doc"
+)
+
+// Key is the name under which the figures of a provider are added up, whatever
+// its programs are called.
+func Key(provider string) string {
+	key := strings.ToLower(strings.TrimSpace(provider))
+	switch strings.ReplaceAll(key, "-", "_") {
+	case "codex_app_server":
+		return "codex"
+	case "claude_code":
+		return "claude"
+	case "gemini_cli":
+		return "gemini"
+	}
+	return key
+}
+
+// Period is the time between two moments, both of them included. A zero moment is
+// no bound.
+type Period struct{ From, To time.Time }
+
+// ParseEnd reads the end of a period: a date stands for its whole day.
+func ParseEnd(text string) (time.Time, bool) {
+	at, ok := clock.ParseDate(text)
+	if ok && len(text) == len(time.DateOnly) {
+		at = at.AddDate(0, 0, 1).Add(-time.Nanosecond)
+	}
+	return at, ok
+}
+
+// Overlaps reports whether two periods have a moment in common.
+func (p Period) Overlaps(other Period) bool {
+	before := func(end, start time.Time) bool { return !end.IsZero() && !start.IsZero() && end.Before(start) }
+	return !before(p.To, other.From) && !before(other.To, p.From)
+}
+
+// PeriodOf is the period of a statement.
+func PeriodOf(s doc.Statement) (p Period) {
+	p.From, _ = clock.ParseDate(s.PeriodStart)
+	p.To, _ = ParseEnd(s.PeriodEnd)
+	return p
+}
+
+// Statements are the statements of a workspace, the newest first. The error is
+// fault.InvalidFile when the file cannot be read.
+func Statements(w *workspace.Workspace) ([]doc.Statement, error) {
+	file, err := workspace.Load(w, doc.StatementsCodec, workspace.StatementsFile)
+	if fault.Is(err, fault.NotFound) {
+		return []doc.Statement{}, nil
+	}
+	return file.Statements, err
+}
+
+// Record keeps a statement, in the place of the one with its id. One without an
+// id gets one. It is durable on return.
+func Record(ctx context.Context, w *workspace.Workspace, s doc.Statement) (doc.Statement, error) {
+	for _, text := range []struct{ label, text string }{
+		{"usage_reconciliation.notes", s.Notes}, {"usage_reconciliation.external_ref", s.ExternalRef},
+	} {
+		if err := redact.Refuse(text.label, text.text); err != nil {
+			return s, err
+		}
+	}
+	s.SchemaVersion, s.Type, s.ProviderKey = doc.Version, "usage_reconciliation_statement", Key(s.Provider)
+	if s.StatementID == "" {
+		s.StatementID = w.Env.IDs.New("stmt")
+	}
+	err := w.Update(ctx, func(u *workspace.Unit) error {
+		file, err := workspace.LoadIn(u, doc.StatementsCodec, workspace.StatementsFile)
+		if err != nil && !fault.Is(err, fault.NotFound) {
+			return err
+		}
+		s.ImportedAt = clock.Stamp(w.Env.Clock.Now())
+		kept := slices.DeleteFunc(slices.Clone(file.Statements), func(old doc.Statement) bool { return old.StatementID == s.StatementID })
+		kept = append(kept, s)
+		slices.SortFunc(kept, func(a, b doc.Statement) int {
+			return cmp.Or(cmp.Compare(b.ImportedAt, a.ImportedAt), cmp.Compare(a.StatementID, b.StatementID))
+		})
+		text, err := pretty(doc.Statements{SchemaVersion: doc.Version, Type: "usage_reconciliation_statements", UpdatedAt: s.ImportedAt, Statements: kept})
+		if err != nil {
+			return err
+		}
+		return u.Write(workspace.StatementsFile, text, 0o644)
+	})
+	return s, err
+}
+
+// pretty is JSON for people, with a final LF.
+func pretty(v any) ([]byte, error) {
+	var text bytes.Buffer
+	enc := json.NewEncoder(&text)
+	enc.SetEscapeHTML(false)
+	enc.SetIndent("", "  ")
+	err := enc.Encode(v)
+	return text.Bytes(), err
+}

@@ -1,0 +1,173 @@
+package workspace
+
+// What a company with an Executive Manager has besides: an executive office, for
+// the company and for each project, and a planning council for each project.
+
+import (
+	"cmp"
+	"path"
+	"slices"
+	"strings"
+
+	"ac/internal/fault"
+	"ac/workspace/doc"
+)
+
+const (
+	// ExecutiveOfficeID is the conversation of those who lead the company.
+	ExecutiveOfficeID = "conv_workspace_executive_office"
+	// ExecutiveManagerTitle is the display_title by which an agent is known as
+	// Executive Manager.
+	ExecutiveManagerTitle = "Executive Manager"
+
+	executiveOffice = "executive_office"
+	planningCouncil = "planning_council"
+)
+
+// ProjectOfficeID is the executive office of a project.
+func ProjectOfficeID(project string) string { return "conv_" + project + "_" + executiveOffice }
+
+// PlanningCouncilID is the planning council of a project.
+func PlanningCouncilID(project string) string { return "conv_" + project + "_" + planningCouncil }
+
+// ExecutiveManager is the Executive Manager among agents, the first by id; ok is
+// false where there is none.
+func ExecutiveManager(agents []doc.Agent) (manager doc.Agent, ok bool) {
+	for _, a := range agents {
+		if a.Role == "manager" && a.DisplayTitle == ExecutiveManagerTitle && (!ok || a.ID < manager.ID) {
+			manager, ok = a, true
+		}
+	}
+	return manager, ok
+}
+
+// executive is the Executive Manager whom a leader names, else the company's.
+func (s staff) executive(leader Leader) string {
+	if given := strings.TrimSpace(leader.ExecutiveManager); given != "" {
+		return given
+	}
+	manager, _ := ExecutiveManager(s.agents)
+	return manager.ID
+}
+
+// staff is who works in the company, as the unit will leave it.
+func (u *Unit) staff() (staff, error) {
+	s, err := u.w.staff()
+	if err != nil {
+		return s, err
+	}
+	s.agents, s.teams = append(slices.Clone(s.agents), u.agents...), append(slices.Clone(s.teams), u.teams...)
+	slices.SortFunc(s.agents, func(a, b doc.Agent) int { return cmp.Compare(a.ID, b.ID) })
+	slices.SortFunc(s.teams, func(a, b doc.Team) int { return cmp.Compare(a.ID, b.ID) })
+	return s, nil
+}
+
+// executiveManager is who leads the project beside the CEO: whom the caller
+// names, else who leads it already, else the company's Executive Manager.
+func (d *defaults) executiveManager() string {
+	if strings.TrimSpace(d.leader.ExecutiveManager) == "" {
+		found, err := d.find(ProjectOfficeID(d.project))
+		if err == nil && slices.ContainsFunc(d.agents, func(a doc.Agent) bool {
+			return a.ID == found.CreatedBy && a.ID != GlobalManagerID
+		}) {
+			return found.CreatedBy
+		}
+	}
+	return d.staff.executive(d.leader)
+}
+
+// addExecutives adds the conversations of those who lead a project, which only a
+// company with an Executive Manager has. Nobody else is in them by default.
+func (d *defaults) addExecutives() {
+	if d.executive == "" {
+		return
+	}
+	d.addLed(executiveOffice, "Executive Office", "executive-office", []string{SecretaryID(d.project)})
+	d.addLed(planningCouncil, "Planning Council", "planning-council", d.role("director"))
+}
+
+// addLed adds a conversation of the CEO and the Executive Manager with others.
+func (d *defaults) addLed(name, title, slug string, others []string) {
+	before := len(d.all)
+	d.add(name, "channel", title, slug, nil)
+	if len(d.all) == before {
+		return // it failed
+	}
+	s := &d.all[before]
+	if s.found == nil {
+		s.want.CreatedBy = d.executive
+	}
+	s.want.Participants.AgentIDs = distinct(d.leads(s.found), []string{d.executive}, others)
+}
+
+// office reads the executive office of the company.
+func office(load func(name string) (doc.Conversation, error)) (doc.Conversation, error) {
+	file := path.Join(ConversationsDir, ExecutiveOfficeID, ConversationFile)
+	found, err := load(file)
+	if err == nil && found.Scope != "workspace" {
+		err = fault.New(fault.InvalidFile, "%s is not of the workspace", file)
+	}
+	if err != nil {
+		return found, err
+	}
+	return found, CheckID(file, ExecutiveOfficeID, found.ID)
+}
+
+// dueInOffice are those who belong into the executive office of the company:
+// nobody who is in it is taken out.
+func (s staff) dueInOffice(found, home *doc.Conversation, leader Leader) []string {
+	var leads []string
+	switch given := strings.TrimSpace(leader.Given); {
+	case given != "" && (leader.Enrols || found == nil):
+		leads = []string{given}
+	case found == nil && home != nil:
+		leads = s.leaders(home)
+	case found == nil:
+		leads = []string{ceoOrDefault("")}
+	}
+	executive := []string{s.executive(leader)}
+	if found != nil {
+		return distinct(found.Participants.AgentIDs, leads, executive)
+	}
+	return distinct(leads, executive)
+}
+
+// officeSuits reports whether the company has the executive office that is due,
+// with those who are due in it.
+func (w *Workspace) officeSuits(s staff, leader Leader) bool {
+	if s.executive(leader) == "" {
+		return true
+	}
+	found, err := office(func(name string) (doc.Conversation, error) { return Load(w, doc.ConversationCodec, name) })
+	return err == nil && len(s.dueInOffice(&found, nil, leader)) == len(found.Participants.AgentIDs)
+}
+
+// executiveOffice makes the executive office of the company, or brings those into
+// it who are due.
+func (u *Unit) executiveOffice(leader Leader) error {
+	s, err := u.staff()
+	if err != nil || s.executive(leader) == "" {
+		return err
+	}
+	found, err := office(u.conversation)
+	switch {
+	case fault.Is(err, fault.NotFound), fault.Is(err, fault.InvalidFile):
+		var home *doc.Conversation
+		if h, err := homeOf(u.conversation); err == nil {
+			home = &h
+		}
+		return u.placeConversation(path.Join(ConversationsDir, ExecutiveOfficeID), u.stamped(doc.Conversation{
+			ID: ExecutiveOfficeID, Scope: "workspace", Kind: "channel", Name: "Executive Office", Slug: "executive-office", Visibility: "org",
+			CreatedBy: s.executive(leader), AutoGenerated: true,
+			Participants: doc.Participants{AgentIDs: s.dueInOffice(nil, home, leader), TeamIDs: []string{}},
+		}))
+	case err != nil:
+		return err
+	}
+	due := s.dueInOffice(&found, nil, leader)
+	if len(due) == len(found.Participants.AgentIDs) {
+		return nil
+	}
+	found.Participants.AgentIDs = due
+	return Put(u, doc.ConversationCodec, path.Join(ConversationsDir, ExecutiveOfficeID, ConversationFile), found, 0o644)
+}
