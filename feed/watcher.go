@@ -402,6 +402,12 @@ func (w *watcher) attach(s *subscription) {
 	}
 	w.subs[s] = struct{}{}
 	s.listen(w)
+	if w.looking { // the loop may have rested, as nobody listened yet
+		select {
+		case w.wake <- struct{}{}:
+		default:
+		}
+	}
 }
 
 // listeners are the subscriptions that are attached.
