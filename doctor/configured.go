@@ -89,7 +89,7 @@ func (p Patient) providers(ctx context.Context) []Check {
 		machine = doc.Machine{} // then by their own names
 	}
 	cli := Check{ID: "providers.cli", Status: Fail, Message: "no agent CLI is available"}
-	protocol := pass("providers.protocol", "codex_app_server is available")
+	protocol := pass("providers.protocol", doc.KindAppServer+" is available")
 	var available []string
 	for _, adapter := range provider.StatusWithin(ctx, machine, p.programs(), probePatience) {
 		line := adapter.Name + ": " + adapter.Describe()
@@ -104,7 +104,7 @@ func (p Patient) providers(ctx context.Context) []Check {
 			}
 		case !adapter.Available:
 			protocol = Check{
-				ID: protocol.ID, Status: Warn, Message: "codex_app_server is unavailable", Details: []string{line},
+				ID: protocol.ID, Status: Warn, Message: doc.KindAppServer + " is unavailable", Details: []string{line},
 				Hint: "Only needed for agents of the provider codex_app_server: install a codex CLI that has the command app-server.",
 			}
 		default:

@@ -86,10 +86,10 @@ func (p Plan) Build(u *workspace.Unit) (made Company, err error) {
 	}
 	if p.Mode == ModeEnterprise {
 		made.Leaders.ExecutiveManager = b.leader(workspace.AgentSpec{
-			Name: p.ExecutiveManagerName, DisplayTitle: workspace.ExecutiveManagerTitle, Role: "manager", Provider: "gemini",
+			Name: p.ExecutiveManagerName, DisplayTitle: workspace.ExecutiveManagerTitle, Role: "manager", Provider: doc.ProviderGemini,
 		})
 	} else if p.IncludeDirector {
-		made.Leaders.Director = b.leader(workspace.AgentSpec{Name: "Director", Role: "director", Provider: "codex"})
+		made.Leaders.Director = b.leader(workspace.AgentSpec{Name: "Director", Role: "director", Provider: doc.ProviderCodex})
 	}
 	for _, d := range p.Departments {
 		made.Departments = append(made.Departments, b.department(d))

@@ -25,7 +25,7 @@ func (d Department) team() doc.Department {
 
 // Departments are the presets; those of an enterprise come first, in their order.
 func Departments() []Department {
-	const codex, claude = "codex", "claude_code"
+	const codex, claude = doc.ProviderCodex, doc.ProviderClaudeCode
 	return []Department{
 		{"frontend", "Frontend", "Builds what users see and touch, and keeps it fast and accessible.", codex},
 		{"backend", "Backend", "Builds the services and data stores that the product stands on.", codex},

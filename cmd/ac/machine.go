@@ -10,6 +10,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"ac/company"
+	"ac/workspace/doc"
 )
 
 func setRepoCommand(a *app) *cobra.Command {
@@ -56,7 +57,7 @@ func setProviderBinCommand(a *app) *cobra.Command {
 			return a.confirmed(ask(cmd.Context(), a, (*company.Company).SetProviderBin, p))
 		},
 	}
-	cmd.Flags().StringVar(&p.Name, "provider", "", "codex, claude, gemini, ... (required)")
+	cmd.Flags().StringVar(&p.Name, "provider", "", strings.Join(doc.WorkerKinds(), ", ")+", ... (required)")
 	cmd.Flags().StringVar(&p.Path, "path", "", "a command or a path (required)")
 	return cmd
 }

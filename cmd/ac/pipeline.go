@@ -50,7 +50,7 @@ or 143 when it was interrupted, with the run stopped.`,
 	cmd.Flags().StringVar(&p.ProjectID, "project", "", "id of the project (required)")
 	cmd.Flags().StringVar(&p.ArtifactID, "artifact", "", "id of the artifact (required)")
 	cmd.Flags().StringVar(&p.AgentID, "agent", "", "id of the agent (required)")
-	cmd.Flags().StringVar(&p.Spec.Provider, "provider", "", "codex, claude or gemini (default the agent's)")
+	cmd.Flags().StringVar(&p.Spec.Provider, "provider", "", strings.Join(doc.WorkerKinds(), ", ")+" (default the agent's)")
 	cmd.Flags().StringVar(&p.Spec.Model, "model", "", "model to ask for")
 	cmd.Flags().StringVar(&p.Spec.Prompt, "prompt", "", "further instructions")
 	cmd.Flags().StringVar(&file, "prompt-file", "", "file with further instructions")

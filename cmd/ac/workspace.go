@@ -11,6 +11,7 @@ import (
 
 	"ac/company"
 	"ac/internal/terminal"
+	"ac/workspace/doc"
 )
 
 func initCommand(a *app) *cobra.Command {
@@ -112,7 +113,7 @@ func agentCommand(a *app) *cobra.Command {
 	}
 	cmd.Flags().StringVar(&p.Name, "name", "", "name of the agent (required)")
 	cmd.Flags().StringVar(&p.Role, "role", "", "ceo, director, manager or worker (required)")
-	cmd.Flags().StringVar(&p.Provider, "provider", "", "codex, claude, gemini, cmd, manual, ... (required)")
+	cmd.Flags().StringVar(&p.Provider, "provider", "", strings.Join(doc.WorkerKinds(), ", ")+", cmd, manual, ... (required)")
 	cmd.Flags().StringVar(&p.TeamID, "team", "", "id of its team")
 	completeFlag(cmd, "role", func(*cobra.Command, []string) []string { return roles })
 	completeFlag(cmd, "team", a.teamIDs)

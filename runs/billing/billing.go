@@ -26,13 +26,8 @@ import (
 // its programs are called.
 func Key(provider string) string {
 	key := strings.ToLower(strings.TrimSpace(provider))
-	switch strings.ReplaceAll(key, "-", "_") {
-	case "codex_app_server":
-		return "codex"
-	case "claude_code":
-		return "claude"
-	case "gemini_cli":
-		return "gemini"
+	if known := doc.ProviderNamed(strings.ReplaceAll(key, "-", "_")); known.Driver != "" {
+		return string(known.Driver)
 	}
 	return key
 }

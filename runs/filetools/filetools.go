@@ -89,9 +89,9 @@ func plain(name string, err error) error {
 	return fault.New(fault.IO, "%s: %w", name, err)
 }
 
-// walk visits the files below a path in the order of their names, but for what git
-// keeps for itself. depth is how far down, 0 for all the way. Links are told and
-// not followed; directories that cannot be read are passed over.
+// walk visits the files below a path in the order of their names, down to a depth, 0
+// for any. It visits links and does not follow them, skips the inside of .git, and
+// passes over directories that it cannot read.
 func (p place) walk(ctx context.Context, depth int, visit func(name string, entry fs.DirEntry) error) error {
 	root, err := os.OpenRoot(p.dir)
 	if err != nil {

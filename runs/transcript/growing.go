@@ -8,8 +8,8 @@ import "strings"
 // growing is a text that pieces are added to.
 type growing struct{ b *strings.Builder }
 
-// add gives text with a piece behind it, which becomes part of what the next call is
-// given. What was given out before stays as it is; a text from elsewhere is taken over.
+// add appends a piece to a text and returns the result, which the next call expects.
+// Earlier results stay as they are; a text from elsewhere is taken over.
 func (g *growing) add(text, piece string) string {
 	// A copy of an item has the builder of the one it was copied from: the first to
 	// go on keeps it. Comparing a text with itself costs nothing.

@@ -5,8 +5,8 @@ import (
 	"testing"
 )
 
-// TestGrowing shows that texts grow as if they were put together anew, whoever holds a
-// copy, and that a long one costs what is new of it.
+// TestGrowing shows that appending to a text leaves earlier copies as they are, and
+// costs what is new.
 func TestGrowing(t *testing.T) { //nolint:paralleltest // allocations are those of the process
 	var a Item
 	a.appendText("one ")

@@ -87,7 +87,7 @@ func shown(f *Fold) string {
 	return b.String()
 }
 
-// TestFactsAlone shows that who asks for the facts alone is told the same ones.
+// TestFactsAlone compares the facts of NewFacts with those of NewSession.
 func TestFactsAlone(t *testing.T) {
 	t.Parallel()
 	for _, name := range recordings(t) {

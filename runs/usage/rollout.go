@@ -15,6 +15,7 @@ import (
 	"path"
 	"path/filepath"
 	"regexp"
+	"strconv"
 	"strings"
 	"sync"
 	"time"
@@ -38,13 +39,9 @@ func Rollout(home, conversation string, since time.Time) (r Report, ok bool) {
 		return r, false
 	}
 	defer root.Close()
-	names, err := fs.Glob(root.FS(), "*/*/*/rollout-*.jsonl")
-	if err != nil {
-		return r, false
-	}
 	var s steps
-	for _, name := range names {
-		if !strings.HasSuffix(name, "-"+conversation+".jsonl") && (path.Dir(name) < dayBefore(since) || !begunBy(root, name, conversation)) {
+	for _, name := range rollouts(root, conversation, since) {
+		if !strings.HasSuffix(name, "-"+conversation+".jsonl") && !begunBy(root, name, conversation) {
 			continue
 		}
 		if found, told := s.rollout(root, name, since); told {
@@ -54,9 +51,36 @@ func Rollout(home, conversation string, since time.Time) (r Report, ok bool) {
 	return r, ok
 }
 
-// dayBefore is the folder of the day before a moment: codex names days by the
-// clock on the wall.
-func dayBefore(at time.Time) string { return at.AddDate(0, 0, -1).UTC().Format("2006/01/02") }
+// rollouts lists the files that a conversation may have written to from a moment on:
+// its own lies in the folder of the day it began, which its id tells (UUID version 7,
+// RFC 9562), those of other agents in later ones. Folders of other days are not read:
+// there may be years of them.
+func rollouts(root *os.Root, conversation string, since time.Time) (names []string) {
+	days, err := fs.Glob(root.FS(), "*/*/*")
+	if err != nil {
+		return nil
+	}
+	ms, err := strconv.ParseInt(conversation[:8]+conversation[9:13], 16, 64)
+	known := err == nil && conversation[14] == '7'
+	began := time.UnixMilli(ms)
+	for _, day := range days {
+		near := !known || day >= dayOf(began, -1) && day <= dayOf(began, 1)
+		if !near && day < dayOf(since, -1) {
+			continue
+		}
+		entries, _ := fs.ReadDir(root.FS(), day) // what is no folder has none
+		for _, entry := range entries {
+			if fits, _ := path.Match("rollout-*.jsonl", entry.Name()); fits { // the pattern is sound
+				names = append(names, path.Join(day, entry.Name()))
+			}
+		}
+	}
+	return names
+}
+
+// dayOf is the folder of a day, so many days from a moment: codex names days by the
+// clock on the wall, which may be a day off.
+func dayOf(at time.Time, days int) string { return at.AddDate(0, 0, days).UTC().Format("2006/01/02") }
 
 // metaBytes is where the first line of a rollout has named its session.
 const metaBytes = 4 << 10

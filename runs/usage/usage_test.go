@@ -152,6 +152,11 @@ func TestRollout(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
+	// What lies in the folder of another day is of another time.
+	past := filepath.Join(home, "sessions/2026/01/01")
+	if err := errors.Join(os.MkdirAll(past, 0o750), os.WriteFile(filepath.Join(past, "rollout-2026-01-01T12-20-30-01a203e7-47bb-7121-9dd4-9ff99c925d35.jsonl"), []byte(fmt.Sprintf(meta, id)+line("12:20:30", "resp_7", 100, 0, 10)), 0o600)); err != nil {
+		t.Fatal(err)
+	}
 	r, ok := Rollout(home, id, since)
 	if !ok || *r.Input != 1700 || *r.Cached != 1800 || *r.Output != 55 || *r.Reasoning != 15 || r.Total != 3570 {
 		t.Errorf("%v: %+v", ok, r.Usage("codex"))

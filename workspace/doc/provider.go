@@ -22,6 +22,7 @@ const (
 const (
 	ProviderCodex      = "codex"
 	ProviderClaudeCode = "claude_code"
+	ProviderGemini     = "gemini"
 )
 
 // Provider is a name in documents for what does the work of an agent.
@@ -53,7 +54,7 @@ func Providers() []Provider {
 		{Name: "claude", Driver: Claude, Policy: subscribed(Claude)},
 		{Name: ProviderClaudeCode, Driver: Claude, As: "claude", Policy: subscribed(Claude)},
 		{Name: "claude-code", Driver: Claude, As: ProviderClaudeCode},
-		{Name: "gemini", Driver: Gemini, Policy: &ExecutionPolicy{Channel: "api", AllowedBinPatterns: []string{"gemini"}}},
+		{Name: ProviderGemini, Driver: Gemini, Policy: &ExecutionPolicy{Channel: "api", AllowedBinPatterns: []string{string(Gemini)}}},
 		{Name: "gemini_cli", Driver: Gemini},
 		{Name: "manager", Policy: &ExecutionPolicy{Channel: "api", AllowedBinPatterns: []string{}}},
 		{Name: "manual"},

@@ -1,0 +1,90 @@
+package audit
+
+// Seals that are interrupted.
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"testing"
+	"time"
+
+	"ac/internal/durable/faultfs"
+	"ac/workspace"
+)
+
+// TestInterrupted fails a seal at each of its calls: the next one goes on, and
+// everything that was signed still holds.
+func TestInterrupted(t *testing.T) {
+	t.Parallel()
+	c := newCompany(t)
+	c.append(0, "{\"n\":0}\n")
+	c.seal()
+	plan := faultfs.NewPlan(0, faultfs.Broken)
+	env := workspace.SystemEnv()
+	env.OpenFS = plan.Open
+	w, err := workspace.Open(env, c.dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = w.Close() })
+	for _, kind := range []faultfs.Kind{faultfs.NoSpace, faultfs.Broken, faultfs.Short, faultfs.Late} {
+		for n := 1; ; n++ {
+			c.append(n%3, fmt.Sprintf("{\"n\":%d}\n", n))
+			plan.Arm(n, kind)
+			_, err := Seal(context.Background(), w, c.key)
+			hit := plan.Hit()
+			plan.Arm(0, kind)
+			if r := c.verifyAny(); !r.OK {
+				t.Fatalf("%s at call %d, %s (%v): %v", kind, n, hit, err, r.Findings)
+			}
+			if hit == "" {
+				break
+			}
+		}
+	}
+	c.seal()
+	if r := c.verify(); !r.OK {
+		t.Error(r.Findings)
+	}
+}
+
+// TestFirstInterrupted ends the very first seal at each of its calls: the next one
+// makes it, and nobody has to say that a history begins anew.
+func TestFirstInterrupted(t *testing.T) {
+	t.Parallel()
+	for _, kind := range []faultfs.Kind{faultfs.Broken, faultfs.Short, faultfs.Late, faultfs.Death} {
+		for n, met := 1, true; met; n++ {
+			c := newCompany(t)
+			c.append(0, "{}\n")
+			plan := faultfs.NewPlan(0, kind)
+			env := workspace.SystemEnv()
+			env.OpenFS = plan.Open
+			w, err := workspace.Open(env, c.dir)
+			if err != nil {
+				t.Fatal(err)
+			}
+			plan.Arm(n, kind)
+			_, err = Seal(t.Context(), w, c.key)
+			hit := plan.Hit()
+			met = hit != ""
+			_ = w.Close() // it may be dead
+			c.unlock()
+			if _, again := Seal(t.Context(), c.w, c.key); again != nil {
+				t.Fatalf("%s at call %d, %s (%v): %v", kind, n, hit, err, again)
+			}
+			if r, err := Verify(t.Context(), c.w, Options{}); err != nil || !r.OK || r.Records != 1 {
+				t.Fatalf("%s at call %d, %s: %+v, %v", kind, n, hit, r, err)
+			}
+		}
+	}
+}
+
+// unlock makes the lock of a seal that was killed old enough to be taken over.
+func (c *company) unlock() {
+	old := time.Now().Add(-3 * time.Minute)
+	if err := os.Chtimes(c.path(lockFile), old, old); err != nil && !errors.Is(err, os.ErrNotExist) {
+		c.t.Fatal(err)
+	}
+}
