@@ -50,7 +50,7 @@ func CutTorn(ctx context.Context, fsys durable.FS, name string, keep func(Torn) 
 	if err := lock.File(ctx, file); err != nil {
 		return nil, err // it is closed, or will be
 	}
-	defer func() { err = errors.Join(err, file.Close()) }()
+	defer func() { err = errors.Join(err, lock.Close(file)) }()
 	mine, err := file.Stat()
 	if err != nil {
 		return nil, err

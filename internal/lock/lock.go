@@ -30,13 +30,18 @@ type Held struct {
 }
 
 // Release gives the lock up; the lock file stays.
-func (h *Held) Release() error { return h.file.Close() }
+func (h *Held) Release() error { return Close(h.file) }
 
 // Retire removes the lock file and then gives the lock up, for locks of things
 // that come to an end. Whoever waits on the removed file looks again.
 func (h *Held) Retire() error {
-	return errors.Join(h.fsys.Remove(h.name), h.file.Close())
+	return errors.Join(h.fsys.Remove(h.name), Close(h.file))
 }
+
+// Close gives up the lock of a file and closes it. Closing alone would not do: a
+// child of this process that was forked and has not yet called exec has the
+// descriptor as well, and would hold the lock for that moment.
+func Close(file durable.File) error { return errors.Join(funlock(file), file.Close()) }
 
 // looks bounds how often Try asks while others only look whether the lock is held,
 // for about a second. They hold it shared, for moments, unless the machine lets them wait.
@@ -78,7 +83,7 @@ func tryOnce(fsys durable.FS, name string) (*Held, error) {
 		if mine {
 			return &Held{fsys: fsys, name: name, file: file}, nil
 		}
-		if err = errors.Join(err, file.Close()); err != nil {
+		if err = errors.Join(err, Close(file)); err != nil {
 			return nil, err
 		}
 	}
@@ -98,14 +103,14 @@ func Wait(ctx context.Context, fsys durable.FS, name string) (*Held, error) {
 		if mine {
 			return &Held{fsys: fsys, name: name, file: file}, nil
 		}
-		if err = errors.Join(err, file.Close()); err != nil {
+		if err = errors.Join(err, Close(file)); err != nil {
 			return nil, err
 		}
 	}
 }
 
 // File takes an exclusive kernel lock on an open file, which Unlock
-// or its Close gives up. When it fails the file is closed, or will be as soon as the
+// or Close gives up. When it fails the file is closed, or will be as soon as the
 // kernel lets go of it.
 func File(ctx context.Context, file durable.File) error { return FileOr(ctx, file, file.Close) }
 
@@ -159,13 +164,13 @@ func Busy(fsys durable.FS, name string) (bool, error) {
 		return false, err
 	}
 	err = flock(file, true, true)
-	if closeErr := file.Close(); closeErr != nil {
-		return false, closeErr
-	}
 	if errors.Is(err, ErrBusy) {
-		return true, nil
+		return true, file.Close()
 	}
-	return false, err
+	if err != nil {
+		return false, errors.Join(err, file.Close())
+	}
+	return false, Close(file)
 }
 
 func open(fsys durable.FS, name string) (durable.File, error) {

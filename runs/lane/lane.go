@@ -174,7 +174,7 @@ func (p *Place) discard() error {
 	if p.look() {
 		name = running(name)
 	}
-	return errors.Join(p.lane.w.FS.Remove(name), p.file.Close())
+	return errors.Join(p.lane.w.FS.Remove(name), lock.Close(p.file))
 }
 
 // regrant runs with the lane locked.
