@@ -11,7 +11,7 @@ import (
 
 	"ac/events"
 	"ac/internal/fault"
-	"ac/redact"
+	"ac/internal/redact"
 	"ac/workspace"
 	"ac/workspace/doc"
 )

@@ -14,7 +14,7 @@ import (
 	"ac/internal/durable"
 	"ac/internal/fault"
 	"ac/internal/inflight"
-	"ac/redact"
+	"ac/internal/redact"
 	"ac/runs"
 	"ac/workspace"
 	"ac/workspace/doc"

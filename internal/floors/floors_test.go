@@ -28,7 +28,6 @@ func floors() map[string]int {
 		"governance/policy":  3,
 		"index":              3,
 		"index/worker":       3,
-		"redact":             3,
 		"runs/...":           4,
 		"audit":              5,
 		"governance/...":     5,
