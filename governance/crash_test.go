@@ -21,6 +21,7 @@ import (
 	"ac/internal/durable/faultfs"
 	"ac/internal/fault"
 	"ac/workspace"
+	"ac/workspace/validate"
 )
 
 var everyFault = flag.Bool("every-fault", false, "let every call fail in every way, and kill at every call")
@@ -159,7 +160,7 @@ func TestProcesses(t *testing.T) {
 	if names, err := workspace.Files(c.FS, workspace.ArtifactsDir(c.project), ".patch"); err != nil || len(names) != 2*n {
 		t.Errorf("%d proposals, %v", len(names), err)
 	}
-	if found := workspace.Validate(c.Env, c.Dir()); len(found.Issues) > 0 {
+	if found := validate.Folder(c.Env, c.Dir()); len(found.Issues) > 0 {
 		t.Errorf("%+v", found.Issues)
 	}
 }
@@ -194,7 +195,7 @@ func (c *company) whole(t *testing.T, what, id string) (happened bool) {
 	if lines, reviews, decided := state(); lines != 1 || reviews != 1 || decided != 1 {
 		t.Errorf("%s: in the end %d lines, %d reviews, %d events", what, lines, reviews, decided)
 	}
-	if found := workspace.Validate(c.Env, c.Dir()); len(found.Issues) > 0 {
+	if found := validate.Folder(c.Env, c.Dir()); len(found.Issues) > 0 {
 		t.Errorf("%s: %+v", what, found.Issues)
 	}
 	if c.Unsettled() {

@@ -16,6 +16,7 @@ import (
 	"ac/runs/session"
 	"ac/workspace"
 	"ac/workspace/doc"
+	"ac/workspace/validate"
 )
 
 // patience bounds every wait for a state, on a busy machine too.
@@ -47,7 +48,7 @@ func (c *company) improve(t *testing.T, want Improvement) CycleResult {
 // that verify, documents that fit.
 func (c *company) sound(t *testing.T) {
 	t.Helper()
-	for _, issue := range workspace.Validate(c.Env, c.Dir()).Issues {
+	for _, issue := range validate.Folder(c.Env, c.Dir()).Issues {
 		t.Errorf("%+v", issue)
 	}
 	listed, err := runs.List(c.Workspace, c.project)

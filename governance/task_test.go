@@ -12,6 +12,7 @@ import (
 	"ac/internal/fault"
 	"ac/workspace"
 	"ac/workspace/doc"
+	"ac/workspace/validate"
 )
 
 func (c *company) writeTask(t *testing.T, id, head, body string) string {
@@ -194,7 +195,7 @@ func TestNewTasks(t *testing.T) {
 			t.Errorf("%q became %q: %v", title, task.Title, err)
 		}
 	}
-	if findings := workspace.Validate(workspace.SystemEnv(), c.Dir()); len(findings.Issues) > 0 {
+	if findings := validate.Folder(workspace.SystemEnv(), c.Dir()); len(findings.Issues) > 0 {
 		t.Error(findings.Issues)
 	}
 	// One with milestones and notes, as the pipelines make it.

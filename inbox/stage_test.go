@@ -17,6 +17,7 @@ import (
 	"ac/runs"
 	"ac/workspace"
 	"ac/workspace/doc"
+	"ac/workspace/validate"
 )
 
 // stage is a workspace with items of each type that wait for a decision.
@@ -261,7 +262,7 @@ func (s stage) count(t *testing.T, pattern, text string) (n int) {
 // whole checks what must hold of the workspace after everything.
 func (s stage) whole(t *testing.T, what string, w *workspace.Workspace) {
 	t.Helper()
-	if findings := workspace.Validate(calm(), s.dir); len(findings.Issues) > 0 {
+	if findings := validate.Folder(calm(), s.dir); len(findings.Issues) > 0 {
 		t.Errorf("%s: issues: %+v", what, findings.Issues)
 	}
 	report, err := runs.VerifyLog(w, s.project, s.run)

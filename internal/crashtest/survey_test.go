@@ -23,6 +23,7 @@ import (
 	"ac/runs/session"
 	"ac/workspace"
 	"ac/workspace/doc"
+	"ac/workspace/validate"
 )
 
 // survey is one look at a workspace.
@@ -56,7 +57,7 @@ func (g *ground) look(r *rand.Rand) {
 	}
 	s.jobs()
 	killing.Wait()
-	if findings := workspace.Validate(g.env, g.dir); len(findings.Issues) > 0 {
+	if findings := validate.Folder(g.env, g.dir); len(findings.Issues) > 0 {
 		s.t.Errorf("issues: %+v", findings.Issues)
 	}
 	s.documents()

@@ -25,6 +25,7 @@ func floors() map[string]int {
 		"workspace/founding": 3,
 		"workspace/migrate":  3,
 		"workspace/transfer": 3,
+		"workspace/validate": 3,
 		"governance/policy":  3,
 		"index":              3,
 		"index/worker":       3,
@@ -54,10 +55,12 @@ func floors() map[string]int {
 // Floor 0 and the programs of floor 10 may use each other freely.
 func neighbours() map[string][]string {
 	return map[string][]string{
-		"workspace":      {"workspace/doc"},
-		"runs":           {"runs/budget", "runs/lane", "runs/provider", "runs/session", "runs/sharepack", "runs/usage", "runs/worktree"},
-		"runs/session":   {"runs/appserver", "runs/budget", "runs/provider", "runs/transcript", "runs/usage", "runs/worktree"},
-		"runs/appserver": {"runs/usage"},
+		"workspace": {"workspace/doc"},
+		// What was copied is checked where it arrived.
+		"workspace/transfer": {"workspace/validate"},
+		"runs":               {"runs/budget", "runs/lane", "runs/provider", "runs/session", "runs/sharepack", "runs/usage", "runs/worktree"},
+		"runs/session":       {"runs/appserver", "runs/budget", "runs/provider", "runs/transcript", "runs/usage", "runs/worktree"},
+		"runs/appserver":     {"runs/usage"},
 		// Filling and planning are built on artifacts and tasks.
 		"governance/pipeline": {"governance"},
 		// Planning a context reads artifacts and memory.
