@@ -14,6 +14,7 @@ import (
 	"ac/governance"
 	"ac/governance/policy"
 	"ac/internal/durable/faultfs"
+	"ac/pm"
 	"ac/runs"
 	"ac/workspace"
 	"ac/workspace/doc"
@@ -61,7 +62,7 @@ func newStage(t testing.TB, n int) stage {
 	made, err := runs.Create(ctx, w, s.project, agent, "codex")
 	must(err)
 	s.run = made.RunID
-	s.task, err = governance.NewTask(ctx, w, s.project, governance.TaskSpec{Title: "T", Visibility: "org"})
+	s.task, err = pm.NewTask(ctx, w, s.project, pm.TaskSpec{Title: "T", Visibility: "org"})
 	must(err)
 	must(w.Replace(workspace.ArtifactsDir(s.project)+"/art_proof.patch", []byte("diff\n"), 0o644))
 	must(w.Replace(workspace.ArtifactsDir(s.project)+"/art_proof.json", []byte("{}\n"), 0o644))
@@ -87,7 +88,7 @@ func (s stage) add(t testing.TB, w *workspace.Workspace, kind string, i int) ite
 		})
 		made.artifact = delta.ArtifactID
 	case kindMilestone:
-		made.mark, err = governance.AddMilestone(ctx, w, s.project, s.task, doc.Milestone{Title: "M", Kind: "coding"})
+		made.mark, err = pm.AddMilestone(ctx, w, s.project, s.task, doc.Milestone{Title: "M", Kind: "coding"})
 		if err == nil {
 			made.artifact, err = governance.NewMilestoneReport(ctx, w, s.project, governance.ReportSpec{
 				ArtifactSpec: governance.ArtifactSpec{Title: "R", Visibility: "managers", RunID: s.run},

@@ -19,6 +19,7 @@ import (
 	"ac/events"
 	"ac/governance"
 	"ac/internal/proc"
+	"ac/pm"
 	"ac/runs"
 	"ac/runs/session"
 	"ac/workspace"
@@ -149,7 +150,7 @@ func (s *survey) governed(project string) {
 	for line := range strings.Lines(string(memory)) {
 		s.seen[name("memory", project, strings.TrimSuffix(line, "\n"))] = true
 	}
-	tasks, err := governance.Tasks(s.w, project)
+	tasks, err := pm.Tasks(s.w, project)
 	s.must(err)
 	for _, task := range tasks {
 		s.planned(task)

@@ -29,11 +29,11 @@ func floors() map[string]int {
 		"governance/policy":  3,
 		"index":              3,
 		"index/worker":       3,
+		"pm":                 4,
 		"runs/...":           4,
 		"audit":              5,
 		"governance/...":     5,
 		"conversation":       5,
-		"pm":                 5,
 		"heartbeat":          6,
 		"heartbeat/job":      6,
 		"enterprise":         7,
@@ -63,6 +63,8 @@ func neighbours() map[string][]string {
 		"runs/appserver":     {"runs/usage"},
 		// Filling and planning are built on artifacts and tasks.
 		"governance/pipeline": {"governance"},
+		// Rules are proposed as changes to memory.
+		"governance/learning": {"governance"},
 		// Planning a context reads artifacts and memory.
 		"governance/contextplan": {"governance"},
 		"heartbeat":              {"heartbeat/job"},

@@ -1,4 +1,4 @@
-package governance
+package pm
 
 import (
 	"errors"
@@ -14,6 +14,33 @@ import (
 	"ac/workspace/doc"
 	"ac/workspace/validate"
 )
+
+// company is a workspace with a project.
+type company struct {
+	*workspace.Workspace
+
+	project string
+}
+
+func newCompany(t testing.TB) *company {
+	t.Helper()
+	ctx := t.Context()
+	dir := filepath.Join(t.TempDir(), "w")
+	env := workspace.SystemEnv()
+	if err := workspace.Init(ctx, env, dir, workspace.InitOptions{CompanyName: "Acme"}); err != nil {
+		t.Fatal(err)
+	}
+	w, err := workspace.Open(env, dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { w.Close() })
+	project, err := w.NewProject(ctx, "Apollo")
+	if err != nil {
+		t.Fatal(err)
+	}
+	return &company{w, project}
+}
 
 func (c *company) writeTask(t *testing.T, id, head, body string) string {
 	t.Helper()
