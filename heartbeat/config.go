@@ -45,7 +45,7 @@ func effective(text []byte, err error) (config doc.HeartbeatConfig, problem erro
 	} else {
 		config = doc.DefaultHeartbeatConfig()
 	}
-	config.HeartbeatHierarchy = config.Written()
+	config.HeartbeatHierarchy = config.ForConfig()
 	if err == nil {
 		return config, nil
 	}
@@ -110,7 +110,7 @@ func setConfig(u *workspace.Unit, change func(*doc.HeartbeatConfig)) (doc.Heartb
 		}
 	}
 	change(&config)
-	config.HeartbeatHierarchy = config.Written()
+	config.HeartbeatHierarchy = config.ForConfig()
 	text, err := doc.HeartbeatConfigCodec.Encode(config)
 	if err != nil {
 		return config, err

@@ -46,7 +46,7 @@ func Resolve(ctx context.Context, w *workspace.Workspace, r governance.Ruling, l
 }
 
 func decideDelta(ctx context.Context, w *workspace.Workspace, r governance.Ruling) (resolved governance.Resolution, err error) {
-	resolved = r.Resolved(governance.KindMemoryDelta)
+	resolved = r.Resolution(governance.KindMemoryDelta)
 	resolved.ReviewID, err = governance.DecideDelta(ctx, w, r)
 	return resolved, err
 }

@@ -108,7 +108,7 @@ type node struct {
 	deps                    []int // what it waits for; each once
 	notBefore, duration     int64
 	start, finish, lateness int64 // earliest start and finish; latest start
-	place                   int   // in seq
+	seqIndex                int   // in seq
 }
 
 func (n *network) measure(today time.Time) {
@@ -184,8 +184,8 @@ func (n *network) order() (ordered int) {
 		}
 	}
 	slices.SortFunc(n.seq[ordered:], n.before)
-	for place, i := range n.seq {
-		n.nodes[i].place = place
+	for at, i := range n.seq {
+		n.nodes[i].seqIndex = at
 	}
 	return ordered
 }
@@ -201,7 +201,7 @@ func (n *network) pass() {
 		at := &n.nodes[i]
 		at.start = at.notBefore
 		for _, on := range at.deps {
-			if n.nodes[on].place < at.place {
+			if n.nodes[on].seqIndex < at.seqIndex {
 				at.start = max(at.start, n.nodes[on].finish)
 			}
 		}
@@ -214,7 +214,7 @@ func (n *network) pass() {
 	for _, i := range slices.Backward(n.seq) {
 		at := &n.nodes[i]
 		for _, on := range at.deps {
-			if before := &n.nodes[on]; before.place < at.place {
+			if before := &n.nodes[on]; before.seqIndex < at.seqIndex {
 				before.lateness = min(before.lateness, at.lateness-before.duration)
 			}
 		}

@@ -245,7 +245,7 @@ func (f *filling) answer(record doc.Session) (string, error) {
 		return "", refuse(true, "the answer of %s cannot be read: %s", f.Provider, err)
 	}
 	// A secret may have come to light where JSON was decoded.
-	return f.conductor.Shown([]string{answer}, nil)[0], nil
+	return f.conductor.MaskedArgv([]string{answer}, nil)[0], nil
 }
 
 func (f *filling) read(name string) ([]byte, error) {

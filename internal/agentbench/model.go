@@ -130,8 +130,8 @@ func (s *Server) Close() error {
 	return err
 }
 
-// Charged is the sum of what agents were told that they are charged with.
-func (s *Server) Charged() Usage {
+// TotalUsage is the sum of what agents were told that they are charged with.
+func (s *Server) TotalUsage() Usage {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.charged

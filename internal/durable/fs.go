@@ -205,14 +205,14 @@ func (r *Root) Exchange(a, b string) error {
 	if err != nil {
 		return errors.Join(err, first.Close())
 	}
-	if err = exchange(place{first, r.path, a}, place{second, r.path, b}); err != nil {
+	if err = exchange(exchangeSide{first, r.path, a}, exchangeSide{second, r.path, b}); err != nil {
 		err = &os.LinkError{Op: "exchange", Old: a, New: b, Err: err}
 	}
 	return errors.Join(err, first.Close(), second.Close())
 }
 
-// place is a name to be exchanged: its open directory, and where its root lies.
-type place struct {
+// exchangeSide is a name to be exchanged: its open directory, and where its root lies.
+type exchangeSide struct {
 	dir  *os.File
 	root string
 	name string

@@ -107,7 +107,7 @@ func refLock(ref string) string {
 }
 
 // claim is the hold on a run and a session_ref.
-type claim struct{ run, ref *lock.Held }
+type claim struct{ run, ref *lock.Hold }
 
 // take takes both locks, or fails with lock.ErrBusy.
 func take(w *workspace.Workspace, project, run, ref string) (*claim, error) {

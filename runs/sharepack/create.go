@@ -51,7 +51,7 @@ func Create(ctx context.Context, w *workspace.Workspace, redactor *redact.Redact
 	if _, err := w.Project(project); err != nil {
 		return CreateResult{}, err
 	}
-	stage, err := w.NewStage()
+	stage, err := w.NewStaging()
 	if err != nil {
 		return CreateResult{}, err
 	}
