@@ -22,6 +22,7 @@ import (
 	"ac/internal/clock"
 	"ac/internal/durable"
 	"ac/internal/fault"
+	"ac/internal/filecache"
 	"ac/internal/lock"
 	"ac/internal/proc"
 	"ac/internal/ulid"
@@ -52,6 +53,14 @@ func SystemEnv() Env {
 	return Env{Clock: c, IDs: ulid.NewSource(c.Now), PID: os.Getpid(), Host: host}
 }
 
+// FS opens the tree of a directory, whatever it is. The caller closes it.
+func (e Env) FS(dir string) (durable.FS, error) {
+	if e.OpenFS != nil {
+		return e.OpenFS(dir)
+	}
+	return durable.OpenRoot(dir)
+}
+
 const defaultLockPatience = 5 * time.Second
 
 // Workspace is an opened workspace. It is safe for concurrent use.
@@ -59,14 +68,14 @@ type Workspace struct {
 	FS     durable.FS
 	Env    Env
 	Events events.Source
+	// Listings remembers the names in directories, for all who list them.
+	Listings *filecache.Listings
 
 	dir      string
 	namer    durable.Namer
 	write    *lock.Mutex
 	shared   *lock.Shared
-	docs     *versions[any]
-	listings *listings
-	verdicts *versions[finding]
+	docs     *filecache.Cache[any]
 	appended func(log string)
 	logs     openLogs
 	watched  *watch.Tree
@@ -83,7 +92,7 @@ func IsWorkspace(fsys durable.FS) bool {
 // Open opens the workspace in a directory. A directory that is none is
 // fault.NotAWorkspace; nothing is created.
 func Open(env Env, dir string) (*Workspace, error) {
-	fsys, err := openFS(env, dir)
+	fsys, err := env.FS(dir)
 	if err != nil {
 		return nil, notAWorkspace(dir, err)
 	}
@@ -93,20 +102,13 @@ func Open(env Env, dir string) (*Workspace, error) {
 	return newWorkspace(env, dir, fsys), nil
 }
 
-func openFS(env Env, dir string) (durable.FS, error) {
-	if env.OpenFS != nil {
-		return env.OpenFS(dir)
-	}
-	return durable.OpenRoot(dir)
-}
-
 func newWorkspace(env Env, dir string, fsys durable.FS) *Workspace {
 	w := &Workspace{
 		FS: fsys, Env: env, dir: dir,
 		Events: events.Source{Clock: env.Clock, NewID: env.IDs.New},
 		namer:  durable.Namer{PID: env.PID, UnixMS: func() int64 { return env.Clock.Now().UnixMilli() }, Random: env.IDs.Hex},
 		write:  lock.NewMutex(fsys, writeKernelLock),
-		docs:   newVersions[any](nil), listings: newListings(), verdicts: newVersions[finding](nil),
+		docs:   filecache.New[any](nil), Listings: filecache.NewListings(),
 		watched: watch.NewTree(dir),
 	}
 	w.shared = &lock.Shared{
