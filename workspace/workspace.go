@@ -26,6 +26,7 @@ import (
 	"ac/internal/lock"
 	"ac/internal/proc"
 	"ac/internal/ulid"
+	"ac/internal/watch"
 	"ac/internal/yamldoc"
 )
 
@@ -77,6 +78,7 @@ type Workspace struct {
 	docs     *filecache.Cache[any]
 	appended func(log string)
 	logs     openLogs
+	watched  *watch.Tree
 	gaveUp   atomic.Int64 // when the write lock was last given up, 0 once it was had
 }
 
@@ -107,6 +109,7 @@ func newWorkspace(env Env, dir string, fsys durable.FS) *Workspace {
 		namer:  durable.Namer{PID: env.PID, UnixMS: func() int64 { return env.Clock.Now().UnixMilli() }, Random: env.IDs.Hex},
 		write:  lock.NewMutex(fsys, writeKernelLock),
 		docs:   filecache.New[any](nil), Listings: filecache.NewListings(),
+		watched: watch.NewTree(dir),
 	}
 	w.shared = &lock.SharedFile{
 		FS: fsys, Name: writeLockFile, PID: env.PID, Host: env.Host, Clock: env.Clock,
@@ -126,8 +129,12 @@ func notAWorkspace(dir string, cause error) error {
 // Dir is the directory that the workspace was opened by.
 func (w *Workspace) Dir() string { return w.dir }
 
-// Close releases the directory.
-func (w *Workspace) Close() error { return w.FS.Close() }
+// Watched is what notices changes of the workspace's files for all of the process, until
+// the workspace is closed.
+func (w *Workspace) Watched() *watch.Tree { return w.watched }
+
+// Close releases the directory and ends its watch.
+func (w *Workspace) Close() error { return errors.Join(w.watched.Close(), w.FS.Close()) }
 
 // OnAppend sets who is told the name of a log after an append by this process
 // became durable. It is set before the workspace is used by others.

@@ -197,6 +197,24 @@ func TestPackagesImportLowerFloorsOnly(t *testing.T) {
 	}
 }
 
+// TestOneOwnerOfAnEngine holds what a package has taken over for all others: whoever needs
+// it asks that package.
+func TestOneOwnerOfAnEngine(t *testing.T) {
+	t.Parallel()
+	owners := map[string]string{
+		"github.com/fsnotify/fsnotify": "internal/watch",
+		"modernc.org/sqlite":           "index",
+		"go.yaml.in/yaml/v3":           "internal/yamldoc",
+	}
+	for _, p := range packages(t) {
+		for _, path := range p.Imports {
+			if owner := owners[path]; owner != "" && p.name() != owner && p.name() != "bench" { // which measures it
+				t.Errorf("%s imports %s, which is for %s alone", p.ImportPath, path, owner)
+			}
+		}
+	}
+}
+
 // TestTheTableTellsRightFromWrong keeps the rules of mayImport honest.
 func TestTheTableTellsRightFromWrong(t *testing.T) {
 	t.Parallel()
