@@ -13,6 +13,7 @@ import (
 	"ac/workspace"
 	"ac/workspace/doc"
 	"ac/workspace/validate"
+	"ac/workspace/workspacetest"
 )
 
 // company is a workspace with a project.
@@ -25,16 +26,8 @@ type company struct {
 func newCompany(t testing.TB) *company {
 	t.Helper()
 	ctx := t.Context()
-	dir := filepath.Join(t.TempDir(), "w")
 	env := workspace.SystemEnv()
-	if err := workspace.Init(ctx, env, dir, workspace.InitOptions{CompanyName: "Acme"}); err != nil {
-		t.Fatal(err)
-	}
-	w, err := workspace.Open(env, dir)
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { w.Close() })
+	w := workspacetest.New(t, env)
 	project, err := w.NewProject(ctx, "Apollo")
 	if err != nil {
 		t.Fatal(err)

@@ -21,6 +21,7 @@ import (
 	"ac/workspace"
 	"ac/workspace/doc"
 	"ac/workspace/validate"
+	"ac/workspace/workspacetest"
 )
 
 type fixture struct {
@@ -30,20 +31,8 @@ type fixture struct {
 
 func newFixture(t testing.TB) *fixture {
 	t.Helper()
-	dir := filepath.Join(t.TempDir(), "ws")
 	env := workspace.SystemEnv()
-	if err := workspace.Init(context.Background(), env, dir, workspace.InitOptions{CompanyName: "Acme"}); err != nil {
-		t.Fatal(err)
-	}
-	w, err := workspace.Open(env, dir)
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		if err := w.Close(); err != nil {
-			t.Error(err)
-		}
-	})
+	w := workspacetest.New(t, env)
 	project, err := w.NewProject(context.Background(), "Checkout")
 	if err != nil {
 		t.Fatal(err)
