@@ -16,13 +16,13 @@ func ReadFile(fsys FS, name string, limit int64) ([]byte, error) {
 	return content, err
 }
 
-// ReadFileInfo is ReadFile that also tells what the file was when its reading
-// began.
+// ReadFileInfo is ReadFile and returns the FileInfo as of the start of the
+// read.
 func ReadFileInfo(fsys FS, name string, limit int64) ([]byte, fs.FileInfo, error) {
 	if root, ok := fsys.(*Root); ok {
 		content, st, err := root.openat2.readFile(name, limit)
 		if ok, told := asked("open", name, err); ok {
-			if st != nil { // the errors of reading name their file
+			if st != nil { // read errors carry the file name already
 				told = err
 			}
 			return content, st, told
