@@ -1,6 +1,6 @@
 // Package shape binds trees of values, from JSON or YAML, to Go structs by the
-// tags of their fields, and reports every field that does not fit. The same
-// tags give the JSON Schema of a struct.
+// tags of their fields, and reports every invalid field. The JSON Schema of a
+// struct comes from the same tags.
 //
 // A field is described by two tags. `json` names it. `is` holds rules,
 // separated by commas:
@@ -20,8 +20,8 @@
 //	strict       on a field named _: unknown keys of this struct are issues
 //	needed       on a field named _: the struct may not be left out
 //
-// A null is never an absent field. Binding stops at nothing: all issues are
-// reported, in the order of the struct.
+// Binding never stops at the first fault: all issues are reported, in the order
+// of the struct. A null is never treated as an absent field.
 package shape
 
 import (
@@ -48,9 +48,9 @@ var kindNames = [...]string{"nothing", "null", "boolean", "number", "string", "a
 
 func (k Kind) String() string { return kindNames[k] }
 
-// Value is one value of a tree. Text is the text of a string; Num the value of
-// a number; Items are the elements of a list or the values of a map, whose
-// keys stand in Keys at the same places.
+// Value is one node of a tree. Text is the text of a string, Num the value of a
+// number, Items the elements of a list or the values of a map. Keys holds the
+// keys of a map, at the indexes of their values.
 type Value struct {
 	Kind  Kind
 	Bool  bool
@@ -60,7 +60,7 @@ type Value struct {
 	Items []Value
 }
 
-// Get gives the value of a key, Absent when the map has none.
+// Get returns the value of a key, Absent if the map does not have it.
 func (v *Value) Get(key string) *Value {
 	for i := len(v.Keys) - 1; i >= 0; i-- {
 		if v.Keys[i] == key {
@@ -70,10 +70,11 @@ func (v *Value) Get(key string) *Value {
 	return &Value{}
 }
 
-// maxIDBytes bounds the ids that become path segments.
+// maxIDBytes bounds ids that become path segments.
 const maxIDBytes = 200
 
-// CheckID says why a text cannot be an id that becomes a path segment, or "".
+// CheckID returns why a text cannot be an id that becomes a path segment, or ""
+// if it can. It is the defence against path traversal by ids.
 func CheckID(id string) string {
 	switch {
 	case id == "":
