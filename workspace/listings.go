@@ -1,8 +1,8 @@
 package workspace
 
-// Listing directories, with a memory that is only trusted while the directory is
-// provably the one that was listed: a name that is added to it, taken from it or
-// stands for another file from now on changes its times.
+// Directory listings, through a cache that is trusted only while the directory
+// is provably unchanged: adding, removing or replacing a name changes its
+// times.
 
 import (
 	"slices"
@@ -12,7 +12,7 @@ import (
 	"ac/internal/durable"
 )
 
-// listings are the entries of directories; they count by their names.
+// listings caches the entries of directories; its bound counts names.
 type listings struct {
 	*versions[[]durable.Entry]
 }
@@ -21,9 +21,9 @@ func newListings() *listings {
 	return &listings{newVersions(func(entries []durable.Entry) int { return len(entries) })}
 }
 
-// listed gives the entries of a directory, sorted by name; they may be shared and
-// are not to be changed. What was remembered counts while see tells the same
-// version. With an error come the entries that could be read.
+// listed returns the entries of a directory, sorted by name. They may be shared
+// and must not be changed. The cached ones are valid while see returns the same
+// version. An error comes with the entries that could be read.
 func (l *listings) listed(fsys durable.FS, see statFunc, dir string, now func() time.Time) ([]durable.Entry, error) {
 	if version, mode, err := see(dir); err == nil && mode.IsDir() {
 		if entries, ok := l.get(dir, version); ok {
@@ -32,13 +32,13 @@ func (l *listings) listed(fsys durable.FS, see statFunc, dir string, now func() 
 	}
 	began := now()
 	version, entries, err := readListing(fsys, dir)
-	if err == nil && version.Settled(fsys, began) && version.ID != (durable.Identity{}) { // else another directory could be taken for it
+	if err == nil && version.Settled(fsys, began) && version.ID != (durable.Identity{}) { // without an identity, another directory could pass for it
 		l.put(dir, version, entries)
 	}
 	return entries, err
 }
 
-// readListing lists a directory. The version is that of before.
+// readListing lists a directory. The version was taken before the listing.
 func readListing(fsys durable.FS, dir string) (version durable.Version, entries []durable.Entry, err error) {
 	d, err := durable.OpenDir(fsys, dir)
 	if err != nil {

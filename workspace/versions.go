@@ -6,13 +6,14 @@ import (
 	"ac/internal/durable"
 )
 
-// maxCached bounds each of the caches below; over it, everything is forgotten at once.
+// maxCached bounds each of the caches below. When it is exceeded the cache is
+// cleared.
 const maxCached = 50_000
 
-// versions remembers what was made of files by their names, each for a version of its
-// file. It is safe for concurrent use.
+// versions caches values derived from files, by name and version of the file.
+// It is safe for concurrent use.
 type versions[V any] struct {
-	weigh func(V) int // how much of the bound a value takes; nil for one each
+	weigh func(V) int // the weight of a value; nil for 1 each
 
 	mu    sync.Mutex
 	seen  map[string]versioned[V]
@@ -31,7 +32,7 @@ func newVersions[V any](weigh func(V) int) *versions[V] {
 	return &versions[V]{weigh: weigh, seen: map[string]versioned[V]{}}
 }
 
-// last is what was made of a file, of whatever version.
+// last returns the cached value of a file, of any version.
 func (c *versions[V]) last(name string) (known versioned[V], ok bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -39,7 +40,7 @@ func (c *versions[V]) last(name string) (known versioned[V], ok bool) {
 	return known, ok
 }
 
-// get is what was made of a version of a file.
+// get returns the cached value of one version of a file.
 func (c *versions[V]) get(name string, version durable.Version) (value V, ok bool) {
 	known, ok := c.last(name)
 	return known.value, ok && known.version == version
