@@ -1,9 +1,8 @@
 package lane
 
-// Waiting: one watch a process on the tickets of its launches, while there are
-// any. Grants of other processes are noticed by the system's file events, and
-// by looking where these don't work; the dead, and the ends of cooldowns, by
-// looking.
+// Waiting: one watcher a process for all its tickets, while there are any. It
+// notices grants by other processes through file events, or by polling where
+// these do not work, and dead processes and the ends of cooldowns by polling.
 
 import (
 	"context"
@@ -15,22 +14,22 @@ import (
 )
 
 const (
-	// lookEvery is how often a process with waiting launches looks for the dead.
+	// lookEvery is the polling interval of a process with waiting launches.
 	lookEvery = 500 * time.Millisecond
-	// unwatchedEvery is the same where files cannot be watched.
+	// unwatchedEvery is the polling interval where files cannot be watched.
 	unwatchedEvery = 20 * time.Millisecond
 )
 
-// watch follows the tickets of the waiting launches of this process.
+// watch watches the tickets of this process's waiting launches.
 type watch struct {
 	cancel context.CancelFunc
 	done   sync.WaitGroup
 	notify *fsnotify.Watcher // nil where files cannot be watched
 }
 
-// join registers a waiting launch: wake tells when its ticket, or anything that
-// may concern it, has changed. stop ends that, and the watch with its last
-// launch.
+// join registers a waiting launch. wake fires when its ticket, or anything that
+// may concern it, has changed. stop unregisters it; the last one ends the
+// watch.
 func (l *Lane) join(name string) (wake <-chan struct{}, stop func()) {
 	woken := make(chan struct{}, 1)
 	l.mu.Lock()
@@ -50,7 +49,7 @@ func (l *Lane) part(name string) {
 	if len(l.waiters) == 0 {
 		last, l.watch = l.watch, nil
 	} else if l.watch.notify != nil {
-		_ = l.watch.notify.Remove(l.file(name)) // gone with the ticket, usually
+		_ = l.watch.notify.Remove(l.file(name)) // usually removed with the ticket
 	}
 	l.mu.Unlock()
 	if last != nil {
@@ -59,18 +58,18 @@ func (l *Lane) part(name string) {
 	}
 }
 
-// file is the path of a ticket for the system's watches.
+// file is the path of a ticket for the watcher.
 func (l *Lane) file(name string) string {
 	return filepath.Join(l.w.Dir(), filepath.FromSlash(name))
 }
 
-// wake tells one waiting launch of this process to look at its ticket.
+// wake wakes one waiting launch of this process.
 func (l *Lane) wake(name string) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	select {
 	case l.waiters[name] <- struct{}{}:
-	default: // of another process, or told already
+	default: // of another process, or already woken
 	}
 }
 
@@ -85,12 +84,12 @@ func (l *Lane) wakeAll() {
 	}
 }
 
-// newWatch runs with the lane's state locked.
+// newWatch makes the watch. The caller holds l.mu.
 func (l *Lane) newWatch() *watch {
 	ctx, cancel := context.WithCancel(context.Background())
 	w := &watch{cancel: cancel}
-	if st, err := l.w.FS.Lstat(dir); err == nil && st.IsDir() { // no link leads away
-		w.notify, _ = fsnotify.NewWatcher() // nil: looking serves
+	if st, err := l.w.FS.Lstat(dir); err == nil && st.IsDir() { // not a symlink
+		w.notify, _ = fsnotify.NewWatcher() // nil: polling does
 	}
 	notify := w.notify
 	w.done.Go(func() { l.follow(ctx, notify) })
@@ -99,7 +98,7 @@ func (l *Lane) newWatch() *watch {
 
 func (w *watch) add(l *Lane, name string) {
 	if w.notify != nil && w.notify.Add(l.file(name)) != nil {
-		// A launch that cannot be watched is looked at with the others.
+		// If a ticket cannot be watched, poll for all of them.
 		_ = w.notify.Close()
 		w.notify = nil
 	}
@@ -122,7 +121,7 @@ func (l *Lane) follow(ctx context.Context, notify *fsnotify.Watcher) {
 		case <-ctx.Done():
 			return
 		case change, ok := <-changes:
-			if !ok { // given up: looking serves
+			if !ok { // closed: polling does
 				changes, every = nil, unwatchedEvery
 				timer.Reset(every)
 				continue
@@ -145,9 +144,9 @@ func (l *Lane) follow(ctx context.Context, notify *fsnotify.Watcher) {
 	}
 }
 
-// nextLook is when to look again: in a while, or as soon as a cooldown ends.
+// nextLook is when to poll again: after every, or when a cooldown ends.
 func (l *Lane) nextLook(every time.Duration) time.Duration {
-	cooldowns, _ := l.readCooldowns() // none when they cannot be read
+	cooldowns, _ := l.readCooldowns() // none if they cannot be read
 	now := l.w.Env.Clock.Now().UnixMilli()
 	for _, c := range cooldowns {
 		if c.active(now) {
@@ -157,11 +156,11 @@ func (l *Lane) nextLook(every time.Duration) time.Duration {
 	return max(every, time.Millisecond)
 }
 
-// lookAround grants what the death of a process, or time, has made room for.
+// lookAround grants what a dead process, or an expired cooldown, made room for.
 func (l *Lane) lookAround(ctx context.Context) {
 	unlock, err := l.lock.Lock(ctx)
 	if err != nil {
-		return // ended
+		return // the context has ended
 	}
 	_ = l.regrant() // the next look tries again
 	_ = unlock()
