@@ -1,9 +1,10 @@
-// Package inbox decides on what waits for a decision: the type of an artifact
-// says what its approval and its denial mean.
+// Package inbox decides on pending items: the type of an artifact determines
+// the effect of its approval and its denial.
 //
-// Invariants: an item is decided once, whoever asks at the same time; what an
-// approval changes, its review and its events happen together or not at all;
-// nothing that is refused leaves more behind than the answers of the policy.
+// Invariants:
+//   - An item is decided once, even under concurrent requests.
+//   - The changes of an approval, its review and its events are atomic.
+//   - A refusal leaves nothing behind but the decisions of the policy.
 package inbox
 
 import (
@@ -15,14 +16,14 @@ import (
 	"ac/workspace"
 )
 
-// Launcher launches the jobs that approved proposals ask for.
+// Launcher launches the jobs of approved proposals.
 type Launcher = heartbeat.JobLauncher
 
-// Resolve decides on an item. A decision is durable on return, with its review
-// and its events, and what was decided before is not decided again. Jobs are
-// launched with launcher; without one, proposals that launch jobs can only be
-// denied. An artifact that is no item is fault.Unsupported; otherwise as the
-// decisions of package governance.
+// Resolve decides on an item. The decision is durable on return, with its
+// review and its events; a decided item is not decided again. launcher launches
+// jobs; if it is nil, proposals that launch jobs can only be denied. An
+// artifact that is not an item is fault.Unsupported; other errors are those of
+// the decisions of package governance.
 func Resolve(ctx context.Context, w *workspace.Workspace, r governance.Ruling, launcher Launcher) (governance.Resolution, error) {
 	record, err := governance.ReadArtifact(w, r.ProjectID, r.ArtifactID)
 	if err != nil {
