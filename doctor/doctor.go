@@ -15,6 +15,7 @@ import (
 	"sync"
 
 	"ac/workspace"
+	"ac/workspace/validate"
 )
 
 // The statuses of a check.
@@ -59,11 +60,13 @@ type Patient struct {
 	Dir, Given string
 	// Workspace is the opened workspace, nil if the directory is not one.
 	Workspace *workspace.Workspace
-	// Index makes the check of the index; nil if there is no index. It is not
-	// called for a directory that is not a workspace.
+	// Validator is that of the workspace, with what it knows from before; nil for none.
+	Validator *validate.Validator
+	// Index makes the check of the index; nil where there is no index to look
+	// at. It is not called for a directory that is no workspace.
 	Index func(ctx context.Context) Check
 
-	findings func() workspace.Findings // cached for one report
+	findings func() validate.Findings // of one report, made once
 }
 
 // examination is a part of the report; all run concurrently.

@@ -83,8 +83,8 @@ func Movable(name string) bool {
 	return !strings.HasPrefix(name, IndexFile) && !strings.HasSuffix(name, ownerSuffix)
 }
 
-// RequiredDirs and requiredFiles are in every workspace, in the order in which
-// validation reports them as missing.
+// RequiredDirs are the directories of every workspace, in the order in which their
+// absence is reported.
 func RequiredDirs() []string {
 	return []string{
 		"company", "company/migrations", "org", TeamsDir, AgentsDir, "work", ProjectsDir,
@@ -92,7 +92,9 @@ func RequiredDirs() []string {
 	}
 }
 
-func requiredFiles() []string { return []string{CompanyFile, PolicyFile, MachineFile} }
+// RequiredFiles are the documents of every workspace, in the order in which their
+// absence is reported.
+func RequiredFiles() []string { return []string{CompanyFile, PolicyFile, MachineFile} }
 
 // Documents with an id.
 

@@ -6,11 +6,12 @@ package lane
 
 import (
 	"context"
+	"path"
 	"path/filepath"
 	"sync"
 	"time"
 
-	"github.com/fsnotify/fsnotify"
+	"ac/internal/watch"
 )
 
 const (
@@ -20,11 +21,13 @@ const (
 	unwatchedEvery = 20 * time.Millisecond
 )
 
-// watch watches the tickets of this process's waiting launches.
-type watch struct {
-	cancel context.CancelFunc
-	done   sync.WaitGroup
-	notify *fsnotify.Watcher // nil where files cannot be watched
+// waiting follows the tickets of the waiting launches of this process.
+type waiting struct {
+	cancel  context.CancelFunc
+	done    sync.WaitGroup
+	tree    *watch.Tree
+	heard   *watch.Listener // nil where files cannot be watched
+	unheard chan struct{}   // closed when some ticket is not watched
 }
 
 // join registers a waiting launch. wake fires when its ticket, or anything that
@@ -35,21 +38,21 @@ func (l *Lane) join(name string) (wake <-chan struct{}, stop func()) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.waiters[name] = woken
-	if l.watch == nil {
-		l.watch = l.newWatch()
+	if l.waiting == nil {
+		l.waiting = l.wait()
 	}
-	l.watch.add(l, name)
+	l.waiting.add(name)
 	return woken, func() { l.part(name) }
 }
 
 func (l *Lane) part(name string) {
 	l.mu.Lock()
 	delete(l.waiters, name)
-	var last *watch
+	var last *waiting
 	if len(l.waiters) == 0 {
-		last, l.watch = l.watch, nil
-	} else if l.watch.notify != nil {
-		_ = l.watch.notify.Remove(l.file(name)) // usually removed with the ticket
+		last, l.waiting = l.waiting, nil
+	} else if l.waiting.heard != nil {
+		l.waiting.heard.Forget(path.Base(name))
 	}
 	l.mu.Unlock()
 	if last != nil {
@@ -58,12 +61,7 @@ func (l *Lane) part(name string) {
 	}
 }
 
-// file is the path of a ticket for the watcher.
-func (l *Lane) file(name string) string {
-	return filepath.Join(l.w.Dir(), filepath.FromSlash(name))
-}
-
-// wake wakes one waiting launch of this process.
+// wake tells one waiting launch of this process to look at its ticket.
 func (l *Lane) wake(name string) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -84,34 +82,41 @@ func (l *Lane) wakeAll() {
 	}
 }
 
-// newWatch makes the watch. The caller holds l.mu.
-func (l *Lane) newWatch() *watch {
+// wait begins to follow; the lane's state is locked.
+func (l *Lane) wait() *waiting {
 	ctx, cancel := context.WithCancel(context.Background())
-	w := &watch{cancel: cancel}
-	if st, err := l.w.FS.Lstat(dir); err == nil && st.IsDir() { // not a symlink
-		w.notify, _ = fsnotify.NewWatcher() // nil: polling does
+	w := &waiting{
+		cancel: cancel, unheard: make(chan struct{}),
+		tree: watch.NewSmallTree(filepath.Join(l.w.Dir(), filepath.FromSlash(dir))),
 	}
-	notify := w.notify
-	w.done.Go(func() { l.follow(ctx, notify) })
+	if st, err := l.w.FS.Lstat(dir); err == nil && st.IsDir() { // no link leads away
+		w.heard, _ = w.tree.Listen() // nil: looking serves
+	}
+	if w.heard == nil {
+		close(w.unheard)
+	}
+	heard := w.heard
+	w.done.Go(func() {
+		l.follow(ctx, heard, w.unheard)
+		_ = w.tree.Close() // nothing of it is kept
+	})
 	return w
 }
 
-func (w *watch) add(l *Lane, name string) {
-	if w.notify != nil && w.notify.Add(l.file(name)) != nil {
-		// If a ticket cannot be watched, poll for all of them.
-		_ = w.notify.Close()
-		w.notify = nil
+// add watches a ticket. One that cannot be watched is looked at with all others.
+func (w *waiting) add(name string) {
+	if w.heard != nil && w.heard.AddFile(path.Base(name)) != nil {
+		close(w.unheard)
+		w.heard = nil
 	}
 }
 
 // follow wakes launches until the context ends.
-func (l *Lane) follow(ctx context.Context, notify *fsnotify.Watcher) {
-	every := unwatchedEvery
-	var changes <-chan fsnotify.Event
-	var faults <-chan error
-	if notify != nil {
-		defer notify.Close()
-		changes, faults, every = notify.Events, notify.Errors, lookEvery
+func (l *Lane) follow(ctx context.Context, heard *watch.Listener, unheard <-chan struct{}) {
+	every := lookEvery
+	var changed <-chan struct{}
+	if heard != nil {
+		changed = heard.Changed()
 	}
 	looked := l.w.Env.Clock.Now()
 	timer := time.NewTimer(l.nextLook(every))
@@ -120,19 +125,11 @@ func (l *Lane) follow(ctx context.Context, notify *fsnotify.Watcher) {
 		select {
 		case <-ctx.Done():
 			return
-		case change, ok := <-changes:
-			if !ok { // closed: polling does
-				changes, every = nil, unwatchedEvery
-				timer.Reset(every)
-				continue
-			}
-			l.wake(dir + "/" + filepath.Base(change.Name))
-		case _, ok := <-faults: // events were lost
-			if !ok {
-				faults = nil
-				continue
-			}
-			l.wakeAll()
+		case <-unheard:
+			changed, unheard, every = nil, nil, unwatchedEvery
+			timer.Reset(every)
+		case <-changed:
+			l.heed(heard)
 		case <-timer.C:
 			if l.w.Env.Clock.Since(looked) >= lookEvery || every == lookEvery {
 				l.lookAround(ctx)
@@ -144,7 +141,18 @@ func (l *Lane) follow(ctx context.Context, notify *fsnotify.Watcher) {
 	}
 }
 
-// nextLook is when to poll again: after every, or when a cooldown ends.
+// heed wakes the launches whose tickets changed.
+func (l *Lane) heed(heard *watch.Listener) {
+	changes, lost := heard.Take()
+	if lost {
+		l.wakeAll()
+	}
+	for _, change := range changes {
+		l.wake(dir + "/" + change.Name)
+	}
+}
+
+// nextLook is when to look again: in a while, or as soon as a cooldown ends.
 func (l *Lane) nextLook(every time.Duration) time.Duration {
 	cooldowns, _ := l.readCooldowns() // none if they cannot be read
 	now := l.w.Env.Clock.Now().UnixMilli()

@@ -11,7 +11,7 @@ import (
 
 	"ac/events"
 	"ac/internal/canonjson"
-	"ac/redact"
+	"ac/internal/redact"
 )
 
 // The context on both sides of a seam: some lines, within a bound that holds a

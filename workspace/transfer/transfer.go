@@ -21,6 +21,7 @@ import (
 	"ac/internal/fault"
 	"ac/workspace"
 	"ac/workspace/doc"
+	"ac/workspace/validate"
 )
 
 // Order describes one transfer.
@@ -42,7 +43,7 @@ type Report struct {
 	// copied.
 	Skipped []string
 	// Found is the validation of the new workspace.
-	Found workspace.Findings
+	Found validate.Findings
 }
 
 // Run carries the transfer out. The new workspace is durable when it returns.
@@ -82,7 +83,7 @@ func (o Order) checkSource(ctx context.Context, from *workspace.Workspace) error
 			return err
 		}
 	}
-	for _, issue := range workspace.Validate(o.Env, o.From).Issues {
+	for _, issue := range validate.Folder(o.Env, o.From).Issues {
 		if o.Import && missingOnArrival(issue) {
 			continue
 		}
@@ -91,9 +92,9 @@ func (o Order) checkSource(ctx context.Context, from *workspace.Workspace) error
 	return nil
 }
 
-// missingOnArrival reports whether an import creates what is missing: what
-// belongs to one machine, and directories that git drops when they are empty.
-func missingOnArrival(issue workspace.Issue) bool {
+// missingOnArrival tells what an import makes: what belongs to one machine, and
+// directories that a git checkout loses when they are empty.
+func missingOnArrival(issue validate.Issue) bool {
 	return issue.Code == "missing_dir" || (issue.Code == "missing_file" && issue.Path == workspace.MachineFile)
 }
 
@@ -151,7 +152,7 @@ func (o Order) fill(ctx context.Context, from *workspace.Workspace, site *worksp
 	if err = errors.Join(err, into.Close()); err != nil {
 		return report, err
 	}
-	report = Report{Entries: c.entries, Skipped: c.skipped, Found: workspace.Validate(o.Env, site.Dir())}
+	report = Report{Entries: c.entries, Skipped: c.skipped, Found: validate.Folder(o.Env, site.Dir())}
 	return report, nil
 }
 
