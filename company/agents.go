@@ -109,7 +109,7 @@ func (p *ImproveParams) CheckFields() []fault.Issue {
 	return issues
 }
 
-// Improve runs a cycle of self-improvement and waits for its evaluation.
+// Improve runs a self-improvement cycle and waits for its evaluation.
 func (c *Company) Improve(ctx context.Context, p ImproveParams) (learning.CycleResult, error) {
 	m := p.mistake()
 	m.ProjectID, m.PromoteThreshold = p.ProjectID, p.PromoteThreshold

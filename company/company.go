@@ -120,7 +120,7 @@ func (cs *Host) Close() error {
 	return failed
 }
 
-// openedAs is what goes with a workspace that this process opened.
+// openedAs is the open entry of a workspace.
 func (cs *Host) openedAs(w *workspace.Workspace) *opened {
 	cs.mu.Lock()
 	defer cs.mu.Unlock()
@@ -135,7 +135,7 @@ func (cs *Host) openedAs(w *workspace.Workspace) *opened {
 // indexOf is the index of an opened workspace.
 func (cs *Host) indexOf(w *workspace.Workspace) *index.Index { return cs.openedAs(w).index }
 
-// place is what a request names: as it spelled it, and the directory that this leads to.
+// place is the directory that a request names: as spelled, and canonical.
 type place struct {
 	all   *Host
 	given string

@@ -61,7 +61,7 @@ func (c *Folder) Open(ctx context.Context, _ Dir) (OpenResult, error) {
 }
 
 func (c *Folder) validate(ctx context.Context, look func(*validate.Validator) validate.Findings) validate.Findings {
-	// A workspace that is one is known from now on: its events are watched.
+	// From now on the workspace is observed and its events are watched.
 	if w, err := c.workspace(ctx); err == nil {
 		return look(c.all.openedAs(w).validator)
 	}

@@ -60,13 +60,13 @@ type Patient struct {
 	Dir, Given string
 	// Workspace is the opened workspace, nil if the directory is not one.
 	Workspace *workspace.Workspace
-	// Validator is that of the workspace, with what it knows from before; nil for none.
+	// Validator is that of Workspace, with its cache; nil if Workspace is.
 	Validator *validate.Validator
-	// Index makes the check of the index; nil where there is no index to look
-	// at. It is not called for a directory that is no workspace.
+	// Index makes the check of the index; nil if there is no index. It is not
+	// called for a directory that is not a workspace.
 	Index func(ctx context.Context) Check
 
-	findings func() validate.Findings // of one report, made once
+	findings func() validate.Findings // cached for one report
 }
 
 // examination is a part of the report; all run concurrently.

@@ -19,7 +19,7 @@ import (
 
 const (
 	edge        = 4 << 10  // how much of a log's beginning and end is hashed
-	fullCheck   = 64 << 10 // logs up to here are compared whole before more of them is read
+	fullCheck   = 64 << 10 // logs up to this size are compared whole before more is read
 	batchEvents = 256
 	maxWords    = 10_000
 	maxPayload  = 64 << 10

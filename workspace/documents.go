@@ -105,11 +105,11 @@ func LoadFolders[D, T any](w *Workspace, codec yamldoc.Codec[D], dir string, fil
 	}), nil
 }
 
-// load gives the document as it was decoded before, while see tells that its file
-// is the same, and else reads it.
+// load returns the cached document while see reports its file as unchanged;
+// otherwise it reads the file.
 func load[T any](w *Workspace, see filecache.StatFunc, name string, decode func(text []byte) (T, error)) (doc T, err error) {
 	if known, of, ok := w.docs.Last(name); ok {
-		if same, ok := known.(T); ok { // else it was read as something else, and is read again
+		if same, ok := known.(T); ok { // else it was cached as another type, and is read again
 			if version, _, err := see(name); err == nil && version == of {
 				return same, nil
 			}

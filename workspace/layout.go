@@ -83,8 +83,8 @@ func Movable(name string) bool {
 	return !strings.HasPrefix(name, IndexFile) && !strings.HasSuffix(name, ownerSuffix)
 }
 
-// RequiredDirs are the directories of every workspace, in the order in which their
-// absence is reported.
+// RequiredDirs are the directories of every workspace, in the order in which
+// validation reports them as missing.
 func RequiredDirs() []string {
 	return []string{
 		"company", "company/migrations", "org", TeamsDir, AgentsDir, "work", ProjectsDir,
@@ -92,8 +92,8 @@ func RequiredDirs() []string {
 	}
 }
 
-// RequiredFiles are the documents of every workspace, in the order in which their
-// absence is reported.
+// RequiredFiles are the documents of every workspace, in the order in which
+// validation reports them as missing.
 func RequiredFiles() []string { return []string{CompanyFile, PolicyFile, MachineFile} }
 
 // Documents with an id.

@@ -55,7 +55,7 @@ func SystemEnv() Env {
 	return Env{Clock: c, IDs: ulid.NewSource(c.Now), PID: os.Getpid(), Host: host}
 }
 
-// FS opens the tree of a directory, whatever it is. The caller closes it.
+// FS opens the tree of any directory. The caller closes it.
 func (e Env) FS(dir string) (durable.FS, error) {
 	if e.OpenFS != nil {
 		return e.OpenFS(dir)
@@ -70,7 +70,7 @@ type Workspace struct {
 	FS     durable.FS
 	Env    Env
 	Events events.Source
-	// Listings remembers the names in directories, for all who list them.
+	// Listings caches directory listings for the whole process.
 	Listings *filecache.Listings
 
 	dir      string
@@ -81,7 +81,7 @@ type Workspace struct {
 	appended func(log string)
 	logs     openLogs
 	watched  *watch.Tree
-	gaveUp   atomic.Int64 // when the write lock was last given up, 0 once it was had
+	gaveUp   atomic.Int64 // when a wait for the write lock was last given up; 0 once it was acquired
 }
 
 // IsWorkspace reports whether a directory is a workspace: whether
@@ -131,8 +131,8 @@ func notAWorkspace(dir string, cause error) error {
 // Dir is the directory by which the workspace was opened.
 func (w *Workspace) Dir() string { return w.dir }
 
-// Watched is what notices changes of the workspace's files for all of the process, until
-// the workspace is closed.
+// Watched is the watch on the workspace's files that this process shares. It
+// ends when the workspace is closed.
 func (w *Workspace) Watched() *watch.Tree { return w.watched }
 
 // Close releases the directory and ends its watch.

@@ -105,7 +105,7 @@ func taskValidateCommand(a *app) *cobra.Command {
 	}
 }
 
-// printIssues says what is wrong with a document.
+// printIssues prints the issues of a document.
 func (a *app) printIssues(issues []frontmatter.Issue, err error) error {
 	switch {
 	case err != nil:

@@ -165,8 +165,8 @@ func (d *Dir) Open(name string) (File, error) {
 	return d.openAt(name)
 }
 
-// LinksTo reports whether an entry of a directory is a symlink to something of a type
-// inside the tree.
+// LinksTo reports whether an entry of a directory is a symlink to a file of
+// this type inside the tree.
 func LinksTo(fsys FS, dir string, e Entry, kind fs.FileMode) bool {
 	if e.Type&fs.ModeSymlink == 0 {
 		return false

@@ -66,13 +66,13 @@ func readAll(name string, size, limit int64, from io.Reader) ([]byte, error) {
 	}
 }
 
-// Absent reports whether an error says that there is nothing at a name.
+// Absent reports whether an error means that the file does not exist.
 func Absent(err error) bool {
 	return errors.Is(err, fs.ErrNotExist) || errors.Is(err, syscall.ENOTDIR)
 }
 
-// Cause is why a file could not be read, without its name, for messages that begin with
-// that.
+// Cause is the reason of a failed operation on a file without the file's name,
+// for messages that begin with the name.
 func Cause(err error) string {
 	if pathErr, ok := errors.AsType[*fs.PathError](err); ok {
 		return pathErr.Err.Error()

@@ -21,13 +21,13 @@ const (
 	unwatchedEvery = 20 * time.Millisecond
 )
 
-// waiting follows the tickets of the waiting launches of this process.
+// waiting watches the tickets of this process's waiting launches.
 type waiting struct {
 	cancel  context.CancelFunc
 	done    sync.WaitGroup
 	tree    *watch.Tree
 	heard   *watch.Listener // nil where files cannot be watched
-	unheard chan struct{}   // closed when some ticket is not watched
+	unheard chan struct{}   // closed once some ticket is not watched
 }
 
 // join registers a waiting launch. wake fires when its ticket, or anything that
@@ -61,7 +61,7 @@ func (l *Lane) part(name string) {
 	}
 }
 
-// wake tells one waiting launch of this process to look at its ticket.
+// wake wakes one waiting launch of this process.
 func (l *Lane) wake(name string) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -82,15 +82,15 @@ func (l *Lane) wakeAll() {
 	}
 }
 
-// wait begins to follow; the lane's state is locked.
+// wait starts the watch. The caller holds l.mu.
 func (l *Lane) wait() *waiting {
 	ctx, cancel := context.WithCancel(context.Background())
 	w := &waiting{
 		cancel: cancel, unheard: make(chan struct{}),
 		tree: watch.NewSmallTree(filepath.Join(l.w.Dir(), filepath.FromSlash(dir))),
 	}
-	if st, err := l.w.FS.Lstat(dir); err == nil && st.IsDir() { // no link leads away
-		w.heard, _ = w.tree.Listen() // nil: looking serves
+	if st, err := l.w.FS.Lstat(dir); err == nil && st.IsDir() { // not a symlink
+		w.heard, _ = w.tree.Listen() // nil: polling does
 	}
 	if w.heard == nil {
 		close(w.unheard)
@@ -98,12 +98,12 @@ func (l *Lane) wait() *waiting {
 	heard := w.heard
 	w.done.Go(func() {
 		l.follow(ctx, heard, w.unheard)
-		_ = w.tree.Close() // nothing of it is kept
+		_ = w.tree.Close() // no state is lost
 	})
 	return w
 }
 
-// add watches a ticket. One that cannot be watched is looked at with all others.
+// add watches a ticket. If one cannot be watched, all are polled.
 func (w *waiting) add(name string) {
 	if w.heard != nil && w.heard.AddFile(path.Base(name)) != nil {
 		close(w.unheard)
@@ -152,7 +152,7 @@ func (l *Lane) heed(heard *watch.Listener) {
 	}
 }
 
-// nextLook is when to look again: in a while, or as soon as a cooldown ends.
+// nextLook is when to poll again: after every, or when a cooldown ends.
 func (l *Lane) nextLook(every time.Duration) time.Duration {
 	cooldowns, _ := l.readCooldowns() // none if they cannot be read
 	now := l.w.Env.Clock.Now().UnixMilli()

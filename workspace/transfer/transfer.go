@@ -92,8 +92,8 @@ func (o Order) checkSource(ctx context.Context, from *workspace.Workspace) error
 	return nil
 }
 
-// missingOnArrival tells what an import makes: what belongs to one machine, and
-// directories that a git checkout loses when they are empty.
+// missingOnArrival reports whether an import creates what is missing: what
+// belongs to one machine, and directories that git drops when they are empty.
 func missingOnArrival(issue validate.Issue) bool {
 	return issue.Code == "missing_dir" || (issue.Code == "missing_file" && issue.Path == workspace.MachineFile)
 }
