@@ -113,11 +113,13 @@ func on[S company.Place, P, R any](name string, access Access, op func(S, contex
 				touches.reads = others.Reads()
 			}
 			return touches, func(ctx context.Context, all *company.Host) (any, error) {
-				place, err := company.Reach[S](ctx, all, all.At(touches.dir, touches.place))
+				folder := all.At(touches.dir, touches.place)
+				place, err := company.Reach[S](ctx, all, folder)
 				if err != nil {
-					return nil, err
+					return nil, folder.Named(err)
 				}
-				return op(place, ctx, p)
+				result, err := op(place, ctx, p)
+				return result, folder.Named(err)
 			}, nil
 		},
 	}
