@@ -11,6 +11,7 @@ import (
 	"unicode/utf8"
 
 	"ac/governance"
+	"ac/internal/clock"
 	"ac/internal/durable"
 	"ac/internal/fault"
 	"ac/internal/inflight"
@@ -314,7 +315,7 @@ func (c *client) fill(ctx context.Context, line fillLine, prompt string) {
 	if err != nil {
 		filled.OK, filled.Error = false, err.Error()
 	}
-	line.Event, line.Error = "provider_fill_succeeded", filled.Error
+	line.TS, line.Event, line.Error = clock.Stamp(c.w.Env.Clock.Now()), "provider_fill_succeeded", filled.Error
 	line.RunID, line.ContextPackID, line.FailureID = filled.RunID, filled.ContextPackID, filled.FailureArtifactID
 	if filled.OK {
 		g.Succeeded++

@@ -1,6 +1,7 @@
 package pipeline_test
 
 import (
+	"slices"
 	"strings"
 	"testing"
 
@@ -30,6 +31,14 @@ func TestClientIntakeFilled(t *testing.T) {
 	log, err := c.Read(made.Generation.AuditLog)
 	if err != nil || strings.Count(string(log), "\n") != 3 || !strings.Contains(string(log), `"event":"provider_fill_succeeded"`) {
 		t.Errorf("%s (%v)", log, err)
+	}
+	// Each line tells when its own fill ended.
+	var times []string
+	for line := range strings.Lines(string(log)) {
+		times = append(times, line[:len(`{"ts":"2026-11-20T14:59:44.066Z"`)])
+	}
+	if !slices.IsSorted(times) || times[0] == times[len(times)-1] {
+		t.Errorf("%q", times)
 	}
 	item := governance.Item{ProjectID: made.ProjectID, ArtifactID: made.Artifacts.Approval}
 	plan := made.Artifacts.ExecutivePlan
