@@ -46,6 +46,9 @@ func reference(t *rpc.Table) string {
 		if m.Streams {
 			b.WriteString(" Needs a server: `ac rpc:call` does not have it.")
 		}
+		if m.Strict {
+			b.WriteString(" Unknown params are refused.")
+		}
 		b.WriteString("\n")
 		writeParams(&b, m.Params)
 		fmt.Fprintf(&b, "\nResult: %s\n", typeName(m.Result.Schema))
@@ -64,8 +67,8 @@ workspace and runs beside other reads; ` + "`write`" + ` runs one by one in orde
 ` + "`wait`" + ` takes its first step in order and then holds nothing up. See
 [architecture.md](architecture.md#the-order-of-requests).
 
-Unknown params are ignored, unknown members of results are to be ignored. Params
-that are optional may be absent, not null.
+Unknown params are ignored unless the method says otherwise, unknown members of results
+are to be ignored. Params that are optional may be absent, not null.
 `
 
 func writeParams(b *strings.Builder, params []rpc.OpenRPCItem) {
