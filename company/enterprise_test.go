@@ -11,6 +11,7 @@ import (
 	"ac/company"
 	"ac/enterprise"
 	"ac/workspace"
+	"ac/workspace/validate"
 )
 
 // places are what a company of departments can be made in.
@@ -68,7 +69,7 @@ func TestTwoAtOnce(t *testing.T) {
 		if built != 1 {
 			t.Errorf("%s: %d companies were built", place, built)
 		}
-		if found := workspace.Validate(workspace.SystemEnv(), dir); len(found.Issues) > 0 {
+		if found := validate.Folder(workspace.SystemEnv(), dir); len(found.Issues) > 0 {
 			t.Errorf("%+v", found.Issues)
 		}
 	}

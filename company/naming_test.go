@@ -12,8 +12,8 @@ import (
 // TestNamed pins how errors name a folder and what lies in it.
 func TestNamed(t *testing.T) {
 	t.Parallel()
-	full := &Folder{place{given: "/host/a", dir: "/host/a"}}
-	link := &Folder{place{given: "named", dir: "/host/a"}}
+	full := &Folder{location{given: "/host/a", dir: "/host/a"}}
+	link := &Folder{location{given: "named", dir: "/host/a"}}
 	inside := &fs.PathError{Op: "open", Path: "/host/a/x/y", Err: fs.ErrNotExist}
 	for _, c := range []struct {
 		folder *Folder

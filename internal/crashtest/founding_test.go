@@ -19,6 +19,7 @@ import (
 	"ac/internal/durable"
 	"ac/internal/durable/faultfs"
 	"ac/workspace"
+	"ac/workspace/validate"
 )
 
 var foundingStep = flag.Int("founding-step", 41, "how many calls lie between two at which a founding process is killed; 1 kills at every call")
@@ -191,7 +192,7 @@ func (f foundings) whole(n int, dir string) bool {
 	if err = errors.Join(err, agentsErr, listErr); err != nil || !ready.Ready || ready.ProjectCount != 1 || len(agents) != 6 || len(conversations) != 1 {
 		f.Errorf("call %d: there is a part of it: %+v, %d agents, conversations %v (%v)", n, ready, len(agents), conversations, err)
 	}
-	if found := workspace.Validate(workspace.SystemEnv(), dir); len(found.Issues)+len(found.Warnings) > 0 {
+	if found := validate.Folder(workspace.SystemEnv(), dir); len(found.Issues)+len(found.Warnings) > 0 {
 		f.Errorf("call %d: %+v", n, found)
 	}
 	return true
