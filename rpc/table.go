@@ -113,11 +113,13 @@ func on[S company.Target, P, R any](name string, access Access, op func(S, conte
 				scope.reads = others.Reads()
 			}
 			return scope, func(ctx context.Context, all *company.Host) (any, error) {
-				target, err := company.Reach[S](ctx, all, all.At(scope.dir, scope.canonical))
+				folder := all.At(scope.dir, scope.canonical)
+				target, err := company.Reach[S](ctx, all, folder)
 				if err != nil {
-					return nil, err
+					return nil, folder.Named(err)
 				}
-				return op(target, ctx, p)
+				result, err := op(target, ctx, p)
+				return result, folder.Named(err)
 			}, nil
 		},
 	}
