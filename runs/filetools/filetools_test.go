@@ -105,6 +105,48 @@ func TestRead(t *testing.T) {
 	}
 }
 
+// TestLinkedPaths names the directory by links to it and above it, as an agent does
+// whose working directory is spelled so. What they lead to outside stays outside.
+func TestLinkedPaths(t *testing.T) {
+	t.Parallel()
+	above := stage(t, map[string]string{"real/a.txt": "inside\n", "real/b/c.txt": "below\n", "elsewhere/secret": "s\n", "elsewhere/b/c.txt": "s\n"})
+	at := func(name string) string { return filepath.Join(above, filepath.FromSlash(name)) }
+	for link, target := range map[string]string{
+		"direct": at("real"), "above": above, "file": at("real/a.txt"), "away": at("elsewhere"),
+		"real/out": at("elsewhere"), "real/secret": at("elsewhere/secret"), "elsewhere/in": at("real"),
+	} {
+		if err := os.Symlink(target, at(link)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for _, dir := range []string{"real", "direct", "above/direct"} {
+		d := opened(t, at(dir))
+		read := func(name string) string {
+			return told(d.Read(t.Context(), ReadFile{Path: at(name), Offset: 1, Limit: 9}))
+		}
+		for name, want := range map[string]string{
+			"real/a.txt": "inside\n", "direct/a.txt": "inside\n", "direct/b/c.txt": "below\n", "above/direct/b/c.txt": "below\n",
+			"above/real/b/../a.txt": "inside\n", "elsewhere/in/a.txt": "inside\n", "file": "inside\n",
+			"direct/none": "! there is no " + at("direct/none"),
+		} {
+			if got := read(name); got != want {
+				t.Errorf("%s of %s: %q", name, dir, got)
+			}
+		}
+		for _, name := range []string{
+			"elsewhere/secret", "away/secret", "away/b/c.txt", "direct/out/secret", "direct/out/b/c.txt", "direct/secret", "above/away/secret",
+			"above/elsewhere/secret", "direct/../elsewhere/secret", "real/out/none", "elsewhere/none",
+		} {
+			if got := read(name); !strings.HasPrefix(got, "! ") {
+				t.Errorf("%s of %s got out: %q", name, dir, got)
+			}
+		}
+		if got := told(d.List(t.Context(), ListFiles{Path: at("direct"), Depth: 1})); got != "a.txt\nb/\nout\nsecret\n" {
+			t.Errorf("%s listed by a link: %q", dir, got)
+		}
+	}
+}
+
 func TestList(t *testing.T) {
 	t.Parallel()
 	files := map[string]string{"b.txt": "", "a/x.go": "", "a/deep/y.go": "", ".git/config": ""}
