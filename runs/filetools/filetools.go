@@ -65,7 +65,7 @@ func (d *Dirs) open(name string) (p place, err error) {
 		root, err := durable.OpenRoot(dir)
 		return place{root, dir, filepath.ToSlash(filepath.Clean(rel))}, err
 	}
-	return p, fault.InvalidField("path", "%s lies in none of %s", name, strings.Join(d.dirs, ", "))
+	return p, fault.InvalidField("path", "%s is in none of %s", name, strings.Join(d.dirs, ", "))
 }
 
 // full is a name in p as the agent would write it.

@@ -28,7 +28,7 @@ func Prepare(ctx context.Context, w *workspace.Workspace, environ []string, root
 	}
 	if found, err := stand(w.FS, place.Rel); err != nil || found {
 		if err == nil {
-			err = fault.New(fault.Conflict, "%s exists already", place.Rel)
+			err = fault.New(fault.Conflict, "%s already exists", place.Rel)
 		}
 		return "", err
 	}
