@@ -42,7 +42,7 @@ func (p *ClientIntakeParams) CheckFields() []fault.Issue {
 // TakeInClient sets up a project with plans that wait for the CEO's approval.
 func (c *Company) TakeInClient(ctx context.Context, p ClientIntakeParams) (pipeline.ClientIntake, error) {
 	if strings.TrimSpace(p.IntakeText) != "" && strings.TrimSpace(p.IntakeFile) != "" {
-		return pipeline.ClientIntake{}, fault.New(fault.Conflict, "intake_text and intake_file exclude each other; leave one of them out")
+		return pipeline.ClientIntake{}, fault.New(fault.Conflict, "intake_text and intake_file cannot be combined; omit one of them")
 	}
 	return pipeline.TakeInClient(ctx, c.w, c.conductor(), pipeline.ClientSpec{
 		Name: strings.TrimSpace(p.ProjectName), CEOActor: strings.TrimSpace(p.CEOActorID), ExecutiveManager: p.ExecutiveManagerID,

@@ -213,7 +213,7 @@ func withinWorkspace(name, found string) error {
 			return err
 		}
 		if rel, err := filepath.Rel(root, found); err != nil || !filepath.IsLocal(rel) {
-			return fault.New(fault.Denied, "%s leads out of the workspace %s", name, dir)
+			return fault.New(fault.Denied, "%s is outside the workspace %s", name, dir)
 		}
 		return nil
 	}

@@ -33,5 +33,5 @@ func (s *Server) wait(ctx context.Context, c call, hooks *inflight.Hooks) (waiti
 }
 
 func tooManyWaiting() error {
-	return fault.New(fault.TooManyWaiting, "more than %d requests wait already; collect some of them first", maxWaiting)
+	return fault.New(fault.TooManyWaiting, "more than %d requests are waiting; collect some of them first", maxWaiting)
 }

@@ -55,7 +55,7 @@ func (s *Server) call(w http.ResponseWriter, r *http.Request) error {
 	}
 	var c callBody
 	if json.Unmarshal(text, &c) != nil {
-		return refuse(http.StatusBadRequest, "method must be a text")
+		return refuse(http.StatusBadRequest, "method must be a string")
 	}
 	result, err := s.carryOut(r, c)
 	if err != nil {

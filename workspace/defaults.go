@@ -59,7 +59,7 @@ func homeOf(load func(name string) (doc.Conversation, error)) (doc.Conversation,
 		return home, err
 	}
 	if home.Scope != "workspace" {
-		return home, fault.New(fault.InvalidFile, "%s is not of the workspace", file)
+		return home, fault.New(fault.InvalidFile, "%s does not belong to the workspace", file)
 	}
 	return home, CheckID(file, HomeID, home.ID)
 }

@@ -108,7 +108,7 @@ func office(load func(name string) (doc.Conversation, error)) (doc.Conversation,
 	file := path.Join(ConversationsDir, ExecutiveOfficeID, ConversationFile)
 	found, err := load(file)
 	if err == nil && found.Scope != "workspace" {
-		err = fault.New(fault.InvalidFile, "%s is not of the workspace", file)
+		err = fault.New(fault.InvalidFile, "%s does not belong to the workspace", file)
 	}
 	if err != nil {
 		return found, err

@@ -42,7 +42,7 @@ func NewTreeSwap(env Env, dir string) (*TreeSwap, error) {
 		return nil, fault.New(fault.Conflict, "%s cannot be replaced", dir)
 	}
 	if err := s.open(); err != nil {
-		return nil, fault.New(fault.IO, "cannot build beside %s: %w", dir, errors.Join(err, s.clear()))
+		return nil, fault.New(fault.IO, "cannot create a directory next to %s: %w", dir, errors.Join(err, s.clear()))
 	}
 	return s, nil
 }
@@ -121,7 +121,7 @@ func (s *TreeSwap) Place() error {
 		err = errors.Join(err, ignoreExisting(s.parent.Mkdir(s.base, before.Mode().Perm())))
 	}
 	if errors.Is(err, fs.ErrExist) || errors.Is(err, syscall.ENOTEMPTY) || errors.Is(err, syscall.ENOTDIR) {
-		return fault.New(fault.NotEmpty, "%s is not empty; nothing was touched", s.target)
+		return fault.New(fault.NotEmpty, "%s is not empty; nothing was changed", s.target)
 	}
 	return err
 }

@@ -143,7 +143,7 @@ func lookup(environ []string, name string) (value string, ok bool) {
 }
 
 // errInterrupted means that this process must end.
-var errInterrupted = errors.New("the runner was told to end")
+var errInterrupted = errors.New("the runner received a signal to end")
 
 // run executes the job to its end. Every exit ends the job, except an interrupt
 // or a workspace that cannot be written.

@@ -63,7 +63,7 @@ func (d *Dirs) open(name string) (rootedPath, error) {
 			}
 		}
 	}
-	return rootedPath{}, fault.InvalidField("path", "%s lies in none of %s", name, strings.Join(d.dirs, ", "))
+	return rootedPath{}, fault.InvalidField("path", "%s is in none of %s", name, strings.Join(d.dirs, ", "))
 }
 
 func openIn(dir, rel string) (rootedPath, error) {

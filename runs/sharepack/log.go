@@ -159,7 +159,7 @@ func redactLine(redactor *redact.Redactor, dst []byte, line events.Line, seams *
 		}
 	})
 	if line.Long || errors.Is(err, canonjson.ErrDepth) {
-		return fmt.Appendf(dst, "[line %d of the log is left out: it is too long or too deep to be redacted]", line.Seq), true
+		return fmt.Appendf(dst, "[line %d of the log is omitted: it is too long or too deeply nested to be redacted]", line.Seq), true
 	}
 	if err == nil && !visible {
 		return dst, false
