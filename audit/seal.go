@@ -132,7 +132,7 @@ func historyOf(w *workspace.Workspace, restart bool) (*history, error) {
 
 // write makes a seal durable: first the records, then their signature, then the
 // key file. If it is interrupted before the checkpoint, only records are left,
-// and the next seal repeats it. A key beside records without a checkpoint
+// and the next seal repeats it. A key next to records without a checkpoint
 // therefore shows that a checkpoint was removed.
 func (h *history) write(w *workspace.Workspace, key Key, file string, signed []byte) error {
 	if err := h.records(w); err != nil {

@@ -69,7 +69,7 @@ type Report struct {
 // Options select the evidence for a verification.
 type Options struct {
 	// Key is the public key, or a file with it. If empty, the workspace's own
-	// keys count, which proves nothing against somebody who could write there.
+	// keys count, which proves nothing against someone who could write there.
 	Key string
 	// Kept are files with checkpoints that were kept elsewhere.
 	Kept []string

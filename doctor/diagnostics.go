@@ -1,7 +1,7 @@
 package doctor
 
 // The diagnostics bundle: a directory of JSON files without secrets, to be
-// handed to somebody else.
+// given to others.
 
 import (
 	"bytes"

@@ -23,7 +23,7 @@ const (
 	// oldTemp is the age from which a temporary file counts as a leftover;
 	// writing a document takes milliseconds.
 	oldTemp = time.Hour
-	// oldAside is the same for files beside the write lock.
+	// oldAside is the same for files next to the write lock.
 	oldAside = 2 * time.Minute
 )
 
@@ -76,7 +76,7 @@ func temporaries(ctx context.Context, w *workspace.Workspace) (found []leftover,
 	return found, ctx.Err()
 }
 
-// besideLock finds leftovers beside the write lock: files of processes that
+// besideLock finds leftovers next to the write lock: files of processes that
 // were killed while taking it.
 func besideLock(w *workspace.Workspace) (found []leftover) {
 	name, _ := w.WriteLock()

@@ -76,7 +76,7 @@ func (p Patient) Mend(ctx context.Context, r Repairs) (MendResult, error) {
 		if err != nil {
 			return result, fault.New(fault.IO, "repair %s: %w", p.Given, err)
 		}
-		defer func() { _ = held.Retire() }() // a leftover blocks nobody
+		defer func() { _ = held.Retire() }() // a leftover blocks no one
 	}
 	for _, repair := range []func(){m.directories, m.tornLogs, m.journal, m.writeLock, m.sessions, m.sessionLocks, m.discardNew, m.temporaries} {
 		if ctx.Err() != nil {
@@ -280,7 +280,7 @@ func (m *mender) tornLogs() {
 	}
 }
 
-// kept is the metadata beside the copy of a torn tail.
+// kept is the metadata next to the copy of a torn tail.
 type kept struct {
 	CutOffAt string `json:"cut_off_at"`
 	Log      string `json:"log"`

@@ -1,6 +1,6 @@
 package doctor
 
-// Runs that were created and never launched: they are "running" until somebody
+// Runs that were created and never launched: they are "running" until someone
 // ends them.
 
 import (

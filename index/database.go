@@ -214,7 +214,7 @@ func address(dir string) string {
 }
 
 // inode is the inode of the open file. The index stores it, too, which detects
-// a copy, and a file that was put beside the WAL of another.
+// a copy, and a file that was put next to the WAL of another.
 func (ix *Index) inode() int64 {
 	ix.mu.Lock()
 	defer ix.mu.Unlock()

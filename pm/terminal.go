@@ -12,7 +12,7 @@ import (
 	"ac/internal/terminal"
 )
 
-// The columns beside the bars.
+// The columns next to the bars.
 const (
 	titleColumns = 28
 	leastColumns = 20

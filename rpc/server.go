@@ -151,7 +151,7 @@ func (s *Server) sealing(ctx context.Context) (stop func()) {
 }
 
 // shutdown answers what was received and ends everything. After a signal, or if
-// the client is gone, it allows two seconds; otherwise bounded work is
+// the client has disconnected, it allows two seconds; otherwise bounded work is
 // finished.
 func (s *Server) shutdown(ctx context.Context) {
 	s.mu.Lock()

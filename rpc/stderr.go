@@ -1,6 +1,6 @@
 package rpc
 
-// Logging that never blocks the server: if nobody reads stderr, lines are
+// Logging that never blocks the server: if stderr is not read, lines are
 // dropped and counted.
 
 import (

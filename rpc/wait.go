@@ -1,7 +1,7 @@
 package rpc
 
 // Requests that turn out to wait: they no longer count as in flight, block
-// nobody, and end with the server's waits.
+// no one, and end with the server's waits.
 
 import (
 	"context"

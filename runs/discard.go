@@ -14,7 +14,7 @@ import (
 	"ac/workspace/doc"
 )
 
-// neverStartedPayload closes the log of a run that nobody launched.
+// neverStartedPayload closes the log of a run that was never launched.
 type neverStartedPayload struct {
 	ExitCode *int    `json:"exit_code"`
 	Signal   *string `json:"signal"`

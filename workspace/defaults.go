@@ -127,7 +127,7 @@ func (u *Unit) stamped(c doc.Conversation) doc.Conversation {
 }
 
 // placeConversation writes a conversation into its directory. Messages there
-// stay; a document that it replaces is kept beside it.
+// stay; a document that it replaces is kept next to it.
 func (u *Unit) placeConversation(dir string, c doc.Conversation) error {
 	text, err := doc.ConversationCodec.Encode(c)
 	if err != nil {

@@ -63,7 +63,7 @@ func (u *Unit) staff() (staff, error) {
 	return s, nil
 }
 
-// executiveManager is the agent who leads the project beside the CEO: the one
+// executiveManager is the agent who leads the project besides the CEO: the one
 // that the caller names, else the one who leads it already, else the company's
 // Executive Manager.
 func (d *defaults) executiveManager() string {

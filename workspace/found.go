@@ -31,7 +31,7 @@ type Founding struct {
 	Forced string
 }
 
-// Roots are the top-level directories of a workspace. Everything else beside
+// Roots are the top-level directories of a workspace. Everything else next to
 // them is the user's. Those of Portable are the same on every machine.
 func Roots() []string { return append(Portable(), LocalDir) }
 

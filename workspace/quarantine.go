@@ -142,7 +142,7 @@ func (w *Workspace) QuarantineUnfinished(ctx context.Context) (moved []Interrupt
 	return moved, w.clearStaging()
 }
 
-// reason is the file beside an intent that was set aside.
+// reason is the file next to an intent that was set aside.
 type reason struct {
 	SetAsideAt string   `json:"set_aside_at"`
 	From       string   `json:"from"`

@@ -51,7 +51,7 @@ func judgeOutput(w *workspace.Workspace, p jobRef, spec doc.JobSpec, a doc.JobAt
 	if j.accepted != nil || text == raw {
 		return j
 	}
-	// Output that is one JSON value may contain the answer beside its text.
+	// Output that is one JSON value may contain the answer next to its text.
 	if whole, ok := lenient(raw); ok {
 		c := candidates{}
 		c.value(whole, 0)

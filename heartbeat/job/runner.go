@@ -283,7 +283,7 @@ func (r *runner) previousOf(a doc.JobAttempt) *previous {
 	return before
 }
 
-// hopeless is the end of a job whose failure would repeat until somebody
+// hopeless is the end of a job whose failure would repeat until someone
 // intervenes; nil for all other failures.
 func (r *runner) hopeless(a doc.JobAttempt) *ending {
 	s, err := session.Read(r.w, a.SessionRef)

@@ -105,7 +105,7 @@ func add(gaps []events.Gap, after int64, hash string) []events.Gap {
 	return append(gaps, events.Gap{After: after, EventHashes: []string{hash}})
 }
 
-// leftOut is left_out.json, the list of events that a pack omits. It is beside
+// leftOut is left_out.json, the list of events that a pack omits. It is next to
 // the manifest, whose rows allow no further members.
 type leftOut struct {
 	SchemaVersion int          `json:"schema_version"`
