@@ -48,6 +48,10 @@ const (
 	// ActorNotAllowed somebody who may not decide this, whatever the role.
 	ExceedsPermissionLevel Reason = "exceeds_permission_level"
 	ActorNotAllowed        Reason = "actor_not_allowed"
+	// Answers to interactions are refused with these.
+	InteractionNotFound     Reason = "interaction_not_found"
+	InteractionClosed       Reason = "interaction_closed"
+	InteractionKindMismatch Reason = "interaction_kind_mismatch"
 )
 
 // Issue says what is wrong with one field. Path holds keys (string) and
