@@ -22,6 +22,7 @@ import (
 	"ac/runs/lane"
 	"ac/runs/session"
 	"ac/workspace"
+	"ac/workspace/validate"
 )
 
 // Host is the workspaces of a process, opened once each. It is safe for
@@ -60,6 +61,7 @@ type opened struct {
 	ws        *workspace.Workspace
 	id        durable.Identity
 	index     *index.Index
+	validator *validate.Validator
 	admission *runs.Admission
 }
 
@@ -119,17 +121,20 @@ func (cs *Host) Close() error {
 	return failed
 }
 
-// indexOf is the index of an opened workspace.
-func (cs *Host) indexOf(w *workspace.Workspace) *index.Index {
+// openedAs is what goes with a workspace that this process opened.
+func (cs *Host) openedAs(w *workspace.Workspace) *opened {
 	cs.mu.Lock()
 	defer cs.mu.Unlock()
 	for _, o := range cs.retired {
 		if o.ws == w {
-			return o.index
+			return o
 		}
 	}
-	return cs.open[w.Dir()].index
+	return cs.open[w.Dir()]
 }
+
+// indexOf is the index of an opened workspace.
+func (cs *Host) indexOf(w *workspace.Workspace) *index.Index { return cs.openedAs(w).index }
 
 // place is what a request names: as it spelled it, and the directory that this leads to.
 type place struct {
@@ -202,7 +207,7 @@ func (cs *Host) opening(dir string, id durable.Identity) (w *workspace.Workspace
 	if w, err = workspace.Open(cs.env, dir); err != nil {
 		return nil, false, err
 	}
-	cs.open[dir] = &opened{ws: w, id: id, index: index.For(w), admission: runs.NewAdmission(w, cs.limits)}
+	cs.open[dir] = &opened{ws: w, id: id, index: index.For(w), validator: validate.New(w), admission: runs.NewAdmission(w, cs.limits)}
 	if cs.hub != nil {
 		cs.open[dir].index.Stay()
 		w.OnAppend(func(log string) { cs.hub.Appended(w.Dir(), log) })

@@ -7,7 +7,6 @@ import (
 	"slices"
 
 	"ac/conversation"
-	"ac/governance"
 	"ac/index"
 	"ac/internal/clock"
 	"ac/internal/fault"
@@ -127,7 +126,7 @@ func (c *Company) Apply(ctx context.Context, p ApplyParams) (ApplyResult, error)
 	if len(plans) == 0 {
 		return result, nil
 	}
-	return result, governance.Allocate(ctx, w, p.ProjectID, result.UpdatedTaskIDs, plans)
+	return result, pm.Allocate(ctx, w, p.ProjectID, result.UpdatedTaskIDs, plans)
 }
 
 // HomeSnapshot takes the home of the company.

@@ -12,9 +12,8 @@ import (
 	"path/filepath"
 	"time"
 
-	"github.com/fsnotify/fsnotify"
-
 	"ac/internal/durable"
+	"ac/internal/watch"
 	"ac/workspace"
 	"ac/workspace/doc"
 )
@@ -30,38 +29,17 @@ func Follow(ctx context.Context, w *workspace.Workspace, p Place, id string, new
 	if _, err := Get(w, p, id); err != nil {
 		return err
 	}
-	changes, stop := changesIn(filepath.Join(w.Dir(), filepath.FromSlash(p.Dir(id))))
-	defer stop()
 	f := follower{w: w, place: p, id: id, told: told}
 	if err := f.begin(newest); err != nil {
 		return err
 	}
-	ticker := time.NewTicker(lookAgain)
-	defer ticker.Stop()
-	for {
-		if err := f.read(); err != nil {
-			return err
-		}
-		select {
-		case <-ctx.Done():
-			return nil
-		case <-changes:
-		case <-ticker.C:
-		}
-	}
-}
-
-// changesIn tells of changes in a directory; never, when it cannot be watched.
-func changesIn(dir string) (changes <-chan fsnotify.Event, stop func()) {
-	watcher, err := fsnotify.NewWatcher()
-	if err != nil {
-		return nil, func() {}
-	}
-	if err := watcher.Add(dir); err != nil {
-		_ = watcher.Close() // nothing is watched
-		return nil, func() {}
-	}
-	return watcher.Events, func() { _ = watcher.Close() }
+	folder := watch.Folder{Dir: filepath.Join(w.Dir(), filepath.FromSlash(p.Dir(id))), Often: lookAgain, Seldom: lookAgain}
+	var err error
+	folder.Until(ctx, func() bool {
+		err = f.read()
+		return err != nil
+	})
+	return err
 }
 
 // follower is a place in a log.

@@ -62,7 +62,7 @@ func ProposeDelta(ctx context.Context, w *workspace.Workspace, spec DeltaSpec) (
 // the new text of the target as the unit will leave it.
 func PutDelta(u *workspace.Unit, spec DeltaSpec) (Proposed, error) {
 	w := u.Workspace()
-	if err := CheckTitle(spec.Title); err != nil {
+	if err := doc.CheckTitle(spec.Title); err != nil {
 		return Proposed{}, err
 	}
 	if err := mustExist(w, spec.ProjectID); err != nil {

@@ -16,8 +16,8 @@ import (
 	"ac/governance/policy"
 	"ac/internal/fault"
 	"ac/internal/patch"
+	"ac/internal/redact"
 	"ac/internal/shape"
-	"ac/redact"
 	"ac/workspace"
 	"ac/workspace/doc"
 )

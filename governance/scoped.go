@@ -11,7 +11,7 @@ import (
 
 	"ac/events"
 	"ac/internal/fault"
-	"ac/redact"
+	"ac/internal/redact"
 	"ac/workspace"
 	"ac/workspace/doc"
 )
@@ -82,11 +82,8 @@ func ensureGuidance(u *workspace.Unit, agent string) error {
 	if u.Exists(file) {
 		return nil
 	}
-	return u.Write(file, newGuidance(agent), 0o644)
+	return u.Write(file, doc.NewGuidance(agent), 0o644)
 }
-
-// NewGuidance is the guidance of an agent that has none yet.
-func NewGuidance(agent string) []byte { return newGuidance(agent) }
 
 // targetIn is findTarget for what a delta changes, which may be guidance that the
 // unit makes.

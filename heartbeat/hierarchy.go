@@ -13,7 +13,7 @@ import (
 	"ac/governance/policy"
 	"ac/index"
 	"ac/internal/fault"
-	"ac/redact"
+	"ac/internal/redact"
 	"ac/runs/budget"
 	"ac/workspace"
 	"ac/workspace/doc"

@@ -8,7 +8,7 @@ import (
 	"errors"
 	"slices"
 
-	"ac/redact"
+	"ac/internal/redact"
 	"ac/runs/session"
 	"ac/workspace"
 	"ac/workspace/doc"

@@ -42,7 +42,7 @@ func (w *Workspace) InterruptedUnits() ([]InterruptedUnit, error) {
 		}
 		unit := InterruptedUnit{Name: name}
 		if err != nil {
-			unit.Reason = because(err)
+			unit.Reason = durable.Cause(err)
 		} else {
 			unit.Would, unit.Reason = w.outlook(ops)
 		}
@@ -58,9 +58,9 @@ func (w *Workspace) outlook(ops []operation) (would []string, reason string) {
 		state, err := w.state(&ops[i])
 		progress := map[opState]string{due: "not done", begun: "begun", done: "done", foreign: "somebody else changed it since"}[state]
 		if err != nil {
-			progress = "cannot be done: " + because(err)
+			progress = "cannot be done: " + durable.Cause(err)
 			if neverBetter(err) && reason == "" {
-				reason = ops[i].Name + ": " + because(err)
+				reason = ops[i].Name + ": " + durable.Cause(err)
 			}
 		}
 		would = append(would, ops[i].String()+" ("+progress+")")
@@ -132,7 +132,7 @@ func (w *Workspace) SetAsideUnfinished(ctx context.Context) (moved []Interrupted
 		if !neverBetter(err) {
 			return moved, fmt.Errorf("finish the interrupted write %s: %w", name, err)
 		}
-		unit := InterruptedUnit{Name: name, Reason: because(err)}
+		unit := InterruptedUnit{Name: name, Reason: durable.Cause(err)}
 		unit.Would, _ = w.outlook(ops)
 		if err := w.setAside(unit, ops); err != nil {
 			return moved, err
@@ -228,7 +228,7 @@ func (w *Workspace) WriteLock() (name string, found lock.Judgement) {
 // lacks.
 func (w *Workspace) MissingDirs() (names []string) {
 	for _, name := range RequiredDirs() {
-		if _, err := w.FS.Lstat(name); absent(err) {
+		if _, err := w.FS.Lstat(name); durable.Absent(err) {
 			names = append(names, name)
 		}
 	}

@@ -21,6 +21,7 @@ import (
 	"ac/runs"
 	"ac/workspace"
 	"ac/workspace/doc"
+	"ac/workspace/validate"
 )
 
 var everyFault = flag.Bool("every-fault", false, "let every call fail in every way, instead of some calls in two ways")
@@ -364,7 +365,7 @@ func checkAfter(t *testing.T, hit, dir string, s stage, op operation, failure er
 	case failure == nil && !all:
 		t.Errorf("%s: it was acknowledged and is lost", hit)
 	}
-	if findings := workspace.Validate(env, dir); len(findings.Issues) > 0 {
+	if findings := validate.Folder(env, dir); len(findings.Issues) > 0 {
 		t.Errorf("%s: issues: %+v", hit, findings.Issues)
 	}
 	report, err := runs.VerifyLog(w, s.project, s.run)

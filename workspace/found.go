@@ -101,7 +101,7 @@ func foundBeside(ctx context.Context, env Env, dir string, f Founding) error {
 
 // buildAt makes a workspace in an empty directory.
 func buildAt(ctx context.Context, env Env, dir string, f Founding) error {
-	fsys, err := openFS(env, dir)
+	fsys, err := env.FS(dir)
 	if err != nil {
 		return fault.New(fault.IO, "cannot open %s: %w", dir, err)
 	}
@@ -116,7 +116,7 @@ func buildAt(ctx context.Context, env Env, dir string, f Founding) error {
 // foundInside builds in a directory that exists, which is not replaced: somebody
 // may stand in it. accept judges what is there.
 func foundInside(ctx context.Context, env Env, dir string, f Founding, accept func(entries []string) error) error {
-	root, err := openFS(env, dir)
+	root, err := env.FS(dir)
 	if err != nil {
 		return fault.New(fault.IO, "cannot make a workspace in %s: %w", dir, err)
 	}

@@ -51,7 +51,7 @@ func (s *TreeSwap) open() (err error) {
 	if s.made, err = makeAbove(s.above); err != nil {
 		return err
 	}
-	if s.parent, err = openFS(s.env, s.above); err != nil {
+	if s.parent, err = s.env.FS(s.above); err != nil {
 		return err
 	}
 	prefix := s.base[:min(len(s.base), longestBase)] + ".tmp-"

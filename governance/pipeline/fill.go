@@ -22,6 +22,7 @@ import (
 	"ac/governance"
 	"ac/internal/durable"
 	"ac/internal/fault"
+	"ac/internal/frontmatter"
 	"ac/internal/yamldoc"
 	"ac/runs"
 	"ac/runs/provider"
@@ -152,7 +153,7 @@ func (f *filling) prepare() error {
 	if f.head, err = governance.DecodeItem(record, doc.ArtifactCodec); err != nil {
 		return refuse(false, "%s", err)
 	}
-	if err := governance.CheckTitle(f.head.Title); err != nil {
+	if err := doc.CheckTitle(f.head.Title); err != nil {
 		return refuse(false, "%s: title: must not contain a line break", name)
 	}
 	if slices.Contains([]string{"memory_delta", "milestone_report", "heartbeat_action_proposal"}, f.head.Type) {
@@ -161,7 +162,7 @@ func (f *filling) prepare() error {
 	return nil
 }
 
-func described(issues []governance.Issue) string {
+func described(issues []frontmatter.Issue) string {
 	lines := make([]string, len(issues))
 	for i, issue := range issues {
 		lines[i] = issue.Message

@@ -17,7 +17,7 @@ import (
 	"ac/governance/policy"
 	"ac/internal/clock"
 	"ac/internal/fault"
-	"ac/redact"
+	"ac/internal/redact"
 	"ac/workspace"
 	"ac/workspace/doc"
 )

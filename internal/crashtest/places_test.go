@@ -20,6 +20,7 @@ import (
 	"ac/company"
 	"ac/events"
 	"ac/workspace"
+	"ac/workspace/validate"
 )
 
 var placeKills = flag.Int("place-kills", 6, "how many processes of each kind are killed that put a workspace in place")
@@ -217,7 +218,7 @@ func (p *places) check(at string) bool {
 
 func (p *places) valid(env workspace.Env, at string) {
 	p.t.Helper()
-	for _, issue := range workspace.Validate(env, at).Issues {
+	for _, issue := range validate.Folder(env, at).Issues {
 		p.t.Errorf("%+v", issue)
 	}
 }

@@ -19,10 +19,12 @@ import (
 	"ac/events"
 	"ac/governance"
 	"ac/internal/proc"
+	"ac/pm"
 	"ac/runs"
 	"ac/runs/session"
 	"ac/workspace"
 	"ac/workspace/doc"
+	"ac/workspace/validate"
 )
 
 // survey is one look at a workspace.
@@ -56,7 +58,7 @@ func (g *ground) look(r *rand.Rand) {
 	}
 	s.jobs()
 	killing.Wait()
-	if findings := workspace.Validate(g.env, g.dir); len(findings.Issues) > 0 {
+	if findings := validate.Folder(g.env, g.dir); len(findings.Issues) > 0 {
 		s.t.Errorf("issues: %+v", findings.Issues)
 	}
 	s.documents()
@@ -148,7 +150,7 @@ func (s *survey) governed(project string) {
 	for line := range strings.Lines(string(memory)) {
 		s.seen[name("memory", project, strings.TrimSuffix(line, "\n"))] = true
 	}
-	tasks, err := governance.Tasks(s.w, project)
+	tasks, err := pm.Tasks(s.w, project)
 	s.must(err)
 	for _, task := range tasks {
 		s.planned(task)

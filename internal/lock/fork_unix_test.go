@@ -31,7 +31,7 @@ func TestForkHoldsNothing(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			defer unix.Close(forked) //nolint:errcheck // it was only held open
+			defer unix.Close(forked)
 			if err := giveUp(held); err != nil {
 				t.Fatal(err)
 			}

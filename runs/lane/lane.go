@@ -45,7 +45,7 @@ type Lane struct {
 
 	mu      sync.Mutex
 	waiters map[string]chan struct{} // of this process, by ticket
-	watch   *watch                   // while there are any
+	waiting *waiting                 // while there are any
 }
 
 // New makes the lane of a workspace. A process makes one for each workspace.

@@ -19,7 +19,7 @@ import (
 	"ac/internal/fault"
 	"ac/internal/lock"
 	"ac/internal/proc"
-	"ac/redact"
+	"ac/internal/redact"
 	"ac/runs/appserver"
 	"ac/runs/transcript"
 	"ac/runs/usage"

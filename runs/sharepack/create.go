@@ -19,8 +19,8 @@ import (
 	"ac/internal/clock"
 	"ac/internal/fault"
 	"ac/internal/frontmatter"
+	"ac/internal/redact"
 	"ac/internal/shape"
-	"ac/redact"
 	"ac/workspace"
 	"ac/workspace/doc"
 )

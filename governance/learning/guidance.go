@@ -1,4 +1,4 @@
-package governance
+package learning
 
 // AGENTS.md, the guidance of an agent: the text itself, the rules that recurring
 // mistakes leave in it, and the section that is kept for it. People edit the
@@ -8,37 +8,14 @@ import (
 	"bytes"
 	"fmt"
 	"strings"
+
+	"ac/workspace/doc"
 )
 
 const (
-	mistakesHeading = "## Recurring Mistakes To Avoid"
-	mistakesMarker  = "<!-- managed: recurring-mistakes -->"
-	contextHeading  = "## Relevant Context Index"
-	contextMarker   = "<!-- managed: context-index -->"
+	contextHeading = "## Relevant Context Index"
+	contextMarker  = "<!-- managed: context-index -->"
 )
-
-// newGuidance is the guidance of an agent that has none yet.
-func newGuidance(agent string) []byte {
-	return []byte("# AGENTS.md - " + inline(agent) + `
-
-## Operating Rules
-
-- Follow the contract of the task: its scope, deliverables and acceptance criteria.
-- Bring evidence for coding milestones: the patch, and the results of the tests.
-- Report blockers early, with what would remove them.
-
-` + mistakesHeading + "\n" + mistakesMarker + "\n")
-}
-
-// inline makes a text fit for one line of Markdown.
-func inline(text string) string {
-	return strings.Map(func(r rune) rune {
-		if r == '\n' || r == '\r' || r == '\u2028' || r == '\u2029' {
-			return ' '
-		}
-		return r
-	}, strings.ReplaceAll(text, "\r\n", " "))
-}
 
 // ruleMarker is the comment by which the rule of a mistake is known.
 func ruleMarker(key string) string { return markerStart + key + " -->" }
@@ -53,7 +30,7 @@ func ruleLine(key, rule string, count int64) string {
 	if count == 1 {
 		times = "time"
 	}
-	return fmt.Sprintf("- %s [%s] %s (seen %d %s)", ruleMarker(key), shown(key), shown(strings.TrimSpace(inline(rule))), count, times)
+	return fmt.Sprintf("- %s [%s] %s (seen %d %s)", ruleMarker(key), shown(key), shown(strings.TrimSpace(doc.OneLine(rule))), count, times)
 }
 
 // guides reports whether guidance has the rule of a mistake. A marker that is
@@ -80,14 +57,14 @@ func guides(guidance []byte, key string) bool {
 // withRule puts a rule right after the heading of recurring mistakes, or at the
 // end together with the heading.
 func withRule(guidance []byte, rule string) []byte {
-	at := findLine(guidance, func(line []byte) bool { return string(bytes.TrimRight(line, " \t\r\n")) == mistakesHeading })
+	at := findLine(guidance, func(line []byte) bool { return string(bytes.TrimRight(line, " \t\r\n")) == doc.MistakesHeading })
 	if at.found {
 		end := lineEnd(guidance, at)
 		head := ended(guidance[:at.to], end)
 		return concat(head, []byte(rule+end), guidance[at.to:])
 	}
 	end := lineEnd(guidance, at)
-	return concat(separated(guidance, end), []byte(mistakesHeading+end+rule+end))
+	return concat(separated(guidance, end), []byte(doc.MistakesHeading+end+rule+end))
 }
 
 // withSection replaces the context index of guidance, or appends it.

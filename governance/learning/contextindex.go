@@ -1,4 +1,4 @@
-package governance
+package learning
 
 // The context index: the section of an agent's guidance that says where what it
 // works on lies.
@@ -75,7 +75,7 @@ func RefreshContext(ctx context.Context, w *workspace.Workspace, want ContextInd
 // another one before.
 func putContextIndex(u *workspace.Unit, agent string, lines []string) (written bool, err error) {
 	w, name := u.Workspace(), workspace.ContextIndexFile(agent)
-	all := []string{"# Context Index - " + inline(agent), "", "## References"}
+	all := []string{"# Context Index - " + doc.OneLine(agent), "", "## References"}
 	for _, line := range lines {
 		all = append(all, line)
 		if !strings.HasPrefix(line, "- agent_profile: ") {

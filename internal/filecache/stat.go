@@ -1,4 +1,4 @@
-package workspace
+package filecache
 
 // Looking at many names of one directory: whether what was read of them before
 // still holds is one system call for each, instead of a walk from the root.
@@ -10,12 +10,12 @@ import (
 	"ac/internal/durable"
 )
 
-// statFunc looks at a name, links within the workspace followed, and returns the
+// StatFunc looks at a name, links within the workspace followed, and returns the
 // version and the type of the file that it leads to. It may be called concurrently.
-type statFunc func(name string) (durable.Version, fs.FileMode, error)
+type StatFunc func(name string) (durable.Version, fs.FileMode, error)
 
-// statAt looks at any name.
-func statAt(fsys durable.FS) statFunc {
+// StatAt looks at any name.
+func StatAt(fsys durable.FS) StatFunc {
 	return func(name string) (durable.Version, fs.FileMode, error) {
 		st, err := fsys.Stat(name)
 		if err != nil {
@@ -28,12 +28,12 @@ func statAt(fsys durable.FS) statFunc {
 // statIn looks at an entry of an open directory, and at what lies right in that entry
 // where it is a directory itself: no link is on such a way. For all else, and for a link
 // at its end, it asks otherwise.
-func statIn(d *durable.Dir, entry durable.Entry, otherwise statFunc) statFunc {
+func statIn(d *durable.Dir, entry durable.Entry, otherwise StatFunc) StatFunc {
 	at := d.Name() + "/" + entry.Name
 	return func(name string) (durable.Version, fs.FileMode, error) {
 		if name == at || entry.Type.IsDir() && name[:max(0, strings.LastIndexByte(name, '/'))] == at {
 			version, mode, err := d.Look(name[len(d.Name())+1:])
-			if mode&fs.ModeSymlink == 0 && (err == nil || absent(err)) {
+			if mode&fs.ModeSymlink == 0 && (err == nil || durable.Absent(err)) {
 				return version, mode, err
 			}
 		}
@@ -41,14 +41,14 @@ func statIn(d *durable.Dir, entry durable.Entry, otherwise statFunc) statFunc {
 	}
 }
 
-// statEntries opens a directory and returns how to look at each of its entries. Where
+// StatEntries opens a directory and returns how to look at each of its entries. Where
 // it cannot be opened they are looked at by their names. The caller calls done once all
 // have been seen.
-func statEntries(fsys durable.FS, dir string) (of func(durable.Entry) statFunc, done func()) {
-	byName := statAt(fsys)
+func StatEntries(fsys durable.FS, dir string) (of func(durable.Entry) StatFunc, done func()) {
+	byName := StatAt(fsys)
 	d, err := durable.OpenDir(fsys, dir)
 	if err != nil {
-		return func(durable.Entry) statFunc { return byName }, func() {}
+		return func(durable.Entry) StatFunc { return byName }, func() {}
 	}
-	return func(e durable.Entry) statFunc { return statIn(d, e, byName) }, func() { _ = d.Close() } // only looked at
+	return func(e durable.Entry) StatFunc { return statIn(d, e, byName) }, func() { _ = d.Close() } // only looked at
 }

@@ -1,8 +1,10 @@
-package governance
+package learning
 
 import (
 	"strings"
 	"testing"
+
+	"ac/workspace/doc"
 
 	"pgregory.net/rapid"
 )
@@ -93,7 +95,7 @@ func TestWithSection(t *testing.T) {
 func TestGuidanceKeepsTheRest(t *testing.T) {
 	t.Parallel()
 	line := rapid.SampledFrom([]string{
-		"", "text", "# A", "## B", "### C", mistakesHeading, mistakesMarker, contextHeading, contextMarker, "- <!-- mistake:x --> [x] R",
+		"", "text", "# A", "## B", "### C", doc.MistakesHeading, doc.MistakesMarker, contextHeading, contextMarker, "- <!-- mistake:x --> [x] R",
 		"<!--", "-->", " " + contextMarker, "```",
 	})
 	rapid.Check(t, func(t *rapid.T) {

@@ -1,4 +1,4 @@
-package workspace
+package validate
 
 // A workspace with every kind of document, broken in many ways, with the exact
 // findings of each.
@@ -16,6 +16,8 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/rogpeppe/go-internal/txtar"
+
+	"ac/workspace"
 )
 
 var update = flag.Bool("update", false, "write the findings of every broken workspace into testdata")
@@ -30,7 +32,7 @@ func fullWorkspace(t testing.TB) (dir string) {
 		t.Fatal(err)
 	}
 	dir = filepath.Join(t.TempDir(), "ws")
-	for _, name := range RequiredDirs() {
+	for _, name := range workspace.RequiredDirs() {
 		if err := os.MkdirAll(filepath.Join(dir, name), 0o750); err != nil {
 			t.Fatal(err)
 		}
@@ -263,7 +265,7 @@ func TestBrokenWorkspaces(t *testing.T) {
 	for _, b := range breakages() {
 		dir := fullWorkspace(t)
 		b.do(t, dir)
-		found := Validate(SystemEnv(), dir)
+		found := Folder(workspace.SystemEnv(), dir)
 		fmt.Fprintf(&got, "== %s\n", b.name)
 		for _, issue := range found.Issues {
 			fmt.Fprintf(&got, "%s | %s | %s\n", issue.Code, issue.Path, issue.Message)
@@ -271,7 +273,7 @@ func TestBrokenWorkspaces(t *testing.T) {
 		for _, issue := range found.Warnings {
 			fmt.Fprintf(&got, "warning: %s | %s | %s\n", issue.Code, issue.Path, issue.Message)
 		}
-		if again := Validate(SystemEnv(), dir); !cmp.Equal(found, again) {
+		if again := Folder(workspace.SystemEnv(), dir); !cmp.Equal(found, again) {
 			t.Errorf("%s: a second look gives other findings:\n%s", b.name, cmp.Diff(found, again))
 		}
 	}
@@ -289,9 +291,9 @@ func TestBrokenWorkspaces(t *testing.T) {
 	}
 }
 
-// TestKeptVerdicts pins that an open workspace tells the same as a first look,
+// TestKeptFindings pins that an open workspace tells the same as a first look,
 // before and after its documents change.
-func TestKeptVerdicts(t *testing.T) {
+func TestKeptFindings(t *testing.T) {
 	t.Parallel()
 	for _, b := range breakages() {
 		dir := fullWorkspace(t)
@@ -305,22 +307,22 @@ func TestKeptVerdicts(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		w, err := Open(SystemEnv(), dir)
+		w, err := workspace.Open(workspace.SystemEnv(), dir)
 		if err != nil {
 			t.Fatal(err)
 		}
 		// What is kept must be old enough; the time of a change cannot be set.
-		w.verdicts = newVersions[finding](nil)
-		later := w.memory()
+		v := New(w)
+		later := v.memory()
 		later.now = func() time.Time { return time.Now().Add(time.Minute) }
 		if found := validate(w.FS, later, thorough); len(found.Issues)+len(found.Warnings) > 0 {
 			t.Errorf("the full workspace has findings: %+v", found)
 		}
-		if len(w.verdicts.seen) < 20 {
-			t.Errorf("only %d verdicts were kept", len(w.verdicts.seen))
+		if kept := v.findings.Len(); kept < 20 {
+			t.Errorf("only %d findings were kept", kept)
 		}
 		b.do(t, dir)
-		if diff := cmp.Diff(Validate(SystemEnv(), dir), validate(w.FS, later, thorough)); diff != "" {
+		if diff := cmp.Diff(Folder(workspace.SystemEnv(), dir), validate(w.FS, later, thorough)); diff != "" {
 			t.Errorf("%s: (-fresh +kept)\n%s", b.name, diff)
 		}
 		if err := w.Close(); err != nil {

@@ -1,32 +1,15 @@
-package workspace
+package validate
 
-// Documents that validation only warns of: comments, jobs, messages.
+// The lines of a conversation, which validation only warns of.
 
 import (
 	"bytes"
 	"errors"
 	"fmt"
-	"path"
 
 	"ac/internal/yamldoc"
 	"ac/workspace/doc"
 )
-
-// mapping is a document of which nothing is asked but that it can be read.
-type mapping struct{}
-
-var mappingCodec = yamldoc.For[mapping]()
-
-func commentKind() kind {
-	return lenient(yamlKind(doc.CommentCodec, func(d *finding, file string, c doc.Comment) { d.carries(file, stem(file), c.ID) }))
-}
-
-func jobKind() kind {
-	return lenient(yamlKind(doc.JobCodec, func(d *finding, file string, j doc.Job) {
-		d.carries(file, path.Base(path.Dir(file)), j.Job.JobID)
-		d.within(file, projectOf(file), j.Job.ProjectID)
-	}))
-}
 
 const (
 	// maxMessages bounds the message files that are looked into.

@@ -1,4 +1,4 @@
-package governance
+package learning
 
 // The test binary plays the processes of sessions, and one that improves until
 // it is killed.
@@ -21,6 +21,11 @@ import (
 // improveCommand makes the test binary a process that runs one cycle: the
 // directory and the improvement follow.
 const improveCommand = "improve"
+
+func TestMain(m *testing.M) {
+	playSession()
+	os.Exit(withSockets(m))
+}
 
 // playSession makes this process one of those, when it was started as such.
 func playSession() {

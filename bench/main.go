@@ -3,8 +3,11 @@
 // a bare pipe, a bare SHA-256 or a bare fdatasync.
 //
 // It builds the real program into a temporary folder, works only there, and
-// removes it at the end. A missed target is printed as such and is no failure;
-// the exit status is 1 when something could not be measured.
+// removes it at the end. Missed targets are marked MISSED and are no failure; the
+// exit status is 1 when something could not be measured.
+//
+// It is a module of its own: nothing in it ships, and its figures need packages that
+// ac itself does without.
 package main
 
 import (
@@ -173,15 +176,15 @@ func choose(only string) ([]measurement, error) {
 	return chosen, nil
 }
 
-// build makes the real program from the module that this one belongs to.
+// build makes the real program from the module that is measured.
 func (b *bench) build(ctx context.Context) error {
-	where, err := exec.CommandContext(ctx, "go", "env", "GOMOD").Output()
+	where, err := exec.CommandContext(ctx, "go", "list", "-m", "-f", "{{.Dir}}", "ac").Output()
 	if err != nil {
 		return fmt.Errorf("find the module: %w", err)
 	}
 	cmd := exec.CommandContext(ctx, "go", "build", "-o", b.program, "./cmd/ac")
 	cmd.Env = append(os.Environ(), "CGO_ENABLED=0") // one static file, as it is released
-	cmd.Dir = filepath.Dir(strings.TrimSpace(string(where)))
+	cmd.Dir = strings.TrimSpace(string(where))
 	cmd.Stderr = os.Stderr
 	if err := cmd.Run(); err != nil {
 		return fmt.Errorf("build ac: %w", err)

@@ -1,4 +1,4 @@
-package governance
+package pm
 
 import (
 	"errors"
@@ -12,7 +12,35 @@ import (
 	"ac/internal/fault"
 	"ac/workspace"
 	"ac/workspace/doc"
+	"ac/workspace/validate"
 )
+
+// company is a workspace with a project.
+type company struct {
+	*workspace.Workspace
+
+	project string
+}
+
+func newCompany(t testing.TB) *company {
+	t.Helper()
+	ctx := t.Context()
+	dir := filepath.Join(t.TempDir(), "w")
+	env := workspace.SystemEnv()
+	if err := workspace.Init(ctx, env, dir, workspace.InitOptions{CompanyName: "Acme"}); err != nil {
+		t.Fatal(err)
+	}
+	w, err := workspace.Open(env, dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { w.Close() })
+	project, err := w.NewProject(ctx, "Apollo")
+	if err != nil {
+		t.Fatal(err)
+	}
+	return &company{w, project}
+}
 
 func (c *company) writeTask(t *testing.T, id, head, body string) string {
 	t.Helper()
@@ -194,7 +222,7 @@ func TestNewTasks(t *testing.T) {
 			t.Errorf("%q became %q: %v", title, task.Title, err)
 		}
 	}
-	if findings := workspace.Validate(workspace.SystemEnv(), c.Dir()); len(findings.Issues) > 0 {
+	if findings := validate.Folder(workspace.SystemEnv(), c.Dir()); len(findings.Issues) > 0 {
 		t.Error(findings.Issues)
 	}
 	// One with milestones and notes, as the pipelines make it.

@@ -1,4 +1,4 @@
-package governance
+package learning
 
 // What comes of an evaluation: a digest with the proposed rule, or a report of
 // the failure, and the events that tell it.
@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"ac/events"
+	"ac/governance"
 	"ac/internal/canonjson"
 	"ac/internal/fault"
 	"ac/runs"
@@ -45,13 +46,13 @@ func (e evaluation) conclude(u *workspace.Unit, result CycleResult) (CycleResult
 	if e.passed() {
 		kind, result.Status = "manager_digest", ProposalCreated
 	}
-	head := ArtifactSpec{
-		Type: kind, Title: fmt.Sprintf("Self-improvement of %s: %s", inline(e.Worker), e.Key), Visibility: events.VisibilityManagers,
+	head := governance.ArtifactSpec{
+		Type: kind, Title: fmt.Sprintf("Self-improvement of %s: %s", doc.OneLine(e.Worker), e.Key), Visibility: events.VisibilityManagers,
 		ProducedBy: e.Manager.ID, RunID: e.run.RunID, ContextPackID: e.run.ContextPackID,
 	}.Head(w.Env)
 	result.Evaluation = &Evaluation{
 		RunID: e.run.RunID, ContextPackID: e.run.ContextPackID, ExitCode: e.record.ExitCode, Signal: e.record.Signal,
-		ArtifactID: head.ID, ArtifactRelpath: ArtifactFile(e.ProjectID, head.ID), ArtifactType: kind,
+		ArtifactID: head.ID, ArtifactRelpath: governance.ArtifactFile(e.ProjectID, head.ID), ArtifactType: kind,
 	}
 	told := []artifactMade{{head, result.ArtifactRelpath}}
 	delta := ""
@@ -63,12 +64,12 @@ func (e evaluation) conclude(u *workspace.Unit, result CycleResult) (CycleResult
 		delta = made.ArtifactID
 		result.ProposedRule = &ProposedRule{delta, made.ArtifactRelpath, made.PatchRelpath, made.TargetFile}
 		proposed := head
-		proposed.ID, proposed.Type = delta, KindMemoryDelta
+		proposed.ID, proposed.Type = delta, governance.KindMemoryDelta
 		told = append(told, artifactMade{proposed, made.ArtifactRelpath})
 	}
-	text, err := WriteRecord(doc.ArtifactCodec, head, []byte(e.report(kind, result, delta)))
+	text, err := governance.WriteRecord(doc.ArtifactCodec, head, []byte(e.report(kind, result, delta)))
 	if err == nil {
-		err = CreateArtifact(u, e.ProjectID, head.ID, text)
+		err = governance.CreateArtifact(u, e.ProjectID, head.ID, text)
 	}
 	if err != nil {
 		return result, err
@@ -77,10 +78,10 @@ func (e evaluation) conclude(u *workspace.Unit, result CycleResult) (CycleResult
 }
 
 // propose proposes the rule for the guidance of the agent.
-func (e evaluation) propose(u *workspace.Unit, digest doc.Artifact, count int64) (Proposed, error) {
-	return PutDelta(u, DeltaSpec{
-		ProjectID: e.ProjectID, Title: fmt.Sprintf("Guidance of %s: %s", inline(e.Worker), e.Key), TargetFile: workspace.GuidanceFile(e.Worker),
-		Under: mistakesHeading, Lines: []string{ruleLine(e.Key, e.PreventionRule, count)}, AtEnd: true,
+func (e evaluation) propose(u *workspace.Unit, digest doc.Artifact, count int64) (governance.Proposed, error) {
+	return governance.PutDelta(u, governance.DeltaSpec{
+		ProjectID: e.ProjectID, Title: fmt.Sprintf("Guidance of %s: %s", doc.OneLine(e.Worker), e.Key), TargetFile: workspace.GuidanceFile(e.Worker),
+		Under: doc.MistakesHeading, Lines: []string{ruleLine(e.Key, e.PreventionRule, count)}, AtEnd: true,
 		Visibility: digest.Visibility, ProducedBy: digest.ProducedBy, RunID: digest.RunID, ContextPackID: digest.ContextPackID,
 		Evidence: append([]string{digest.ID}, e.Evidence...),
 	})
@@ -94,19 +95,19 @@ func (e evaluation) report(kind string, result CycleResult, delta string) string
 	if !e.passed() {
 		verdict = fmt.Sprintf("failed (exit_code=%s, signal=%s)", word(e.record.ExitCode), word(e.record.Signal))
 	}
-	line("# Self-improvement of %s: %s\n\n## Summary\n", inline(e.Worker), e.Key)
-	line("- worker_agent_id: %s", inline(e.Worker))
-	line("- manager_actor_id: %s", inline(e.Manager.ID))
+	line("# Self-improvement of %s: %s\n\n## Summary\n", doc.OneLine(e.Worker), e.Key)
+	line("- worker_agent_id: %s", doc.OneLine(e.Worker))
+	line("- manager_actor_id: %s", doc.OneLine(e.Manager.ID))
 	line("- mistake_key: %s", e.Key)
 	line("- mistake_count: %d (threshold=%d)", result.MistakeCount, e.ProposalThreshold)
 	line("- evaluation: %s", verdict)
 	line("- run_id: %s", e.run.RunID)
 	line("\n## Decisions\n")
-	line("- summary: %s", inline(e.Summary))
-	line("- prevention_rule: %s", inline(e.PreventionRule))
+	line("- summary: %s", doc.OneLine(e.Summary))
+	line("- prevention_rule: %s", doc.OneLine(e.PreventionRule))
 	line("- evaluation_argv: %s", listed(e.argv))
 	line("- proposed_memory_delta_artifact_id: %s", orNone(delta))
-	line("- evidence: %s", orNone(inline(strings.Join(e.Evidence, ", "))))
+	line("- evidence: %s", orNone(doc.OneLine(strings.Join(e.Evidence, ", "))))
 	if kind == "manager_digest" {
 		line("\n## Risks\n\nThe evaluation succeeded; whether the rule prevents the mistake shows once the memory delta is approved.")
 		return b.String()
@@ -119,7 +120,7 @@ func (e evaluation) report(kind string, result CycleResult, delta string) string
 		cause = "The evaluation could not be started"
 	}
 	if e.record.Error != "" {
-		cause += ": " + inline(e.record.Error)
+		cause += ": " + doc.OneLine(e.record.Error)
 	}
 	line("\n## Cause\n\n%s.", cause)
 	line("\n## Next Steps\n")
@@ -148,27 +149,13 @@ func listed(words []string) string {
 	if err != nil { // strings always encode
 		return orNone("")
 	}
-	return inline(string(text))
+	return doc.OneLine(string(text))
 }
 
 // artifactMade is an artifact and where it lies.
 type artifactMade struct {
 	head    doc.Artifact
 	relpath string
-}
-
-// producedPayload is the payload of artifact.produced for artifacts.
-type producedPayload struct {
-	ArtifactID   string `json:"artifact_id"`
-	Relpath      string `json:"relpath"`
-	ArtifactType string `json:"artifact_type"`
-}
-
-// ArtifactProduced makes the event that tells the run of an artifact of it.
-func ArtifactProduced(w *workspace.Workspace, head doc.Artifact, relpath string) (events.Draft, error) {
-	return w.Events.Draft(events.Draft{
-		RunID: head.RunID, SessionRef: "local_" + head.RunID, Actor: head.ProducedBy, Visibility: head.Visibility, Type: events.ArtifactProduced,
-	}, producedPayload{head.ID, relpath, head.Type})
 }
 
 // failedCyclePayload and proposedCyclePayload are the payloads of
@@ -198,7 +185,7 @@ func (e evaluation) tell(u *workspace.Unit, result CycleResult, made []artifactM
 	w := u.Workspace()
 	var drafts []events.Draft
 	for _, artifact := range made {
-		draft, err := ArtifactProduced(w, artifact.head, artifact.relpath)
+		draft, err := governance.ArtifactProduced(w, artifact.head, artifact.relpath)
 		if err != nil {
 			return err
 		}
@@ -238,7 +225,7 @@ func pendingRule(w *workspace.Workspace, m Mistake) (*ruleDelta, error) {
 		}
 		deltas := workspace.ReadEach(names, func(name string) (doc.MemoryDelta, error) { return ruleDeltaIn(w, project, name, m) })
 		for _, delta := range deltas {
-			state, err := StateOf(w, Item{ProjectID: project, ArtifactID: delta.ID}, KindMemoryDelta)
+			state, err := governance.StateOf(w, governance.Item{ProjectID: project, ArtifactID: delta.ID}, governance.KindMemoryDelta)
 			if err != nil {
 				return nil, err
 			}
@@ -257,14 +244,14 @@ func ruleDeltaIn(w *workspace.Workspace, project, name string, m Mistake) (none 
 		return none, err
 	}
 	other := fault.New(fault.NotFound, "%s proposes something else", name)
-	if head.Type != KindMemoryDelta || head.ID+".md" != name {
+	if head.Type != governance.KindMemoryDelta || head.ID+".md" != name {
 		return none, other
 	}
-	record, err := ReadArtifact(w, project, head.ID)
+	record, err := governance.ReadArtifact(w, project, head.ID)
 	if err != nil {
 		return none, err
 	}
-	delta, err := DecodeItem(record, doc.MemoryDeltaCodec)
+	delta, err := governance.DecodeItem(record, doc.MemoryDeltaCodec)
 	if err != nil || delta.ProjectID != project || path.Clean(delta.TargetFile) != workspace.GuidanceFile(m.Worker) {
 		return none, other
 	}
@@ -286,12 +273,12 @@ func (d *ruleDelta) evaluated() *Evaluation {
 	if len(d.head.Evidence) > 0 {
 		e.ArtifactID = d.head.Evidence[0]
 		if workspace.SafeID(e.ArtifactID) {
-			e.ArtifactRelpath = ArtifactFile(d.project, e.ArtifactID)
+			e.ArtifactRelpath = governance.ArtifactFile(d.project, e.ArtifactID)
 		}
 	}
 	return e
 }
 
 func (d *ruleDelta) proposed() *ProposedRule {
-	return &ProposedRule{d.head.ID, ArtifactFile(d.project, d.head.ID), d.head.PatchFile, d.head.TargetFile}
+	return &ProposedRule{d.head.ID, governance.ArtifactFile(d.project, d.head.ID), d.head.PatchFile, d.head.TargetFile}
 }

@@ -1,4 +1,4 @@
-package governance
+package learning
 
 // The cycle of self-improvement: a recurring mistake is evaluated in a run of
 // its own, and where the evaluation passes, the rule against it is proposed.

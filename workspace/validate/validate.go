@@ -1,16 +1,15 @@
-package workspace
-
-// Validation of a whole folder: what is missing, what cannot be read, what does
-// not fit. Nothing is written, and a folder of any state gives a report.
+// Package validate checks a whole workspace: what is missing, what cannot be read, what
+// does not fit its schema or its place. It writes nothing, and a folder in any state
+// has findings, not an error.
+package validate
 
 import (
-	"errors"
-	"io/fs"
 	"runtime"
 	"sync"
-	"syscall"
 
 	"ac/internal/durable"
+	"ac/internal/filecache"
+	"ac/workspace"
 )
 
 // Issue is one finding. Path is relative to the workspace.
@@ -27,11 +26,11 @@ type Findings struct {
 	Warnings []Issue
 }
 
-// Validate checks the folder at a path. It may be missing or no workspace at
+// Folder checks the folder at a path. It may be missing or no workspace at
 // all: then the findings say so. Documents are looked at side by side; the
 // findings come in one order all the same.
-func Validate(env Env, dir string) Findings {
-	fsys, err := openFS(env, dir)
+func Folder(env workspace.Env, dir string) Findings {
+	fsys, err := env.FS(dir)
 	if err != nil {
 		return nothingThere()
 	}
@@ -39,16 +38,31 @@ func Validate(env Env, dir string) Findings {
 	return validate(fsys, nil, thorough)
 }
 
-// Validate is Validate of an open workspace. What it found in a document is
-// kept and told again while the file is the same one.
-func (w *Workspace) Validate() Findings {
-	return validate(w.FS, w.memory(), thorough)
+// Validator checks one open workspace again and again. What it found in a document is
+// kept and reported again while the file is the same one. It is safe for concurrent use.
+type Validator struct {
+	w        *workspace.Workspace
+	findings *filecache.Cache[finding]
 }
 
-// Glance is Validate without the warnings that logs and message files give:
-// what opening a workspace tells.
-func (w *Workspace) Glance() Findings {
-	return validate(w.FS, w.memory(), glance)
+// New makes the validator of an open workspace, which has seen nothing yet.
+func New(w *workspace.Workspace) *Validator {
+	return &Validator{w: w, findings: filecache.New[finding](nil)}
+}
+
+// Validate is Folder of the open workspace.
+func (v *Validator) Validate() Findings {
+	return validate(v.w.FS, v.memory(), thorough)
+}
+
+// Glance is Validate without the warnings that need the contents of logs and message
+// files: what opening a workspace reports.
+func (v *Validator) Glance() Findings {
+	return validate(v.w.FS, v.memory(), glance)
+}
+
+func (v *Validator) memory() *memory {
+	return &memory{v.w.FS, v.findings, v.w.Listings, v.w.Env.Clock.Now}
 }
 
 // depth is how much is read.
@@ -60,28 +74,28 @@ const (
 )
 
 func validate(fsys durable.FS, known *memory, how depth) Findings {
-	v := &validator{fs: fsys, see: statAt(fsys), memory: known, depth: how}
+	v := &inspection{fs: fsys, see: filecache.StatAt(fsys), memory: known, depth: how}
 	v.workspace()
 	return v.findings
 }
 
 // nothingThere are the findings of a directory that cannot be opened.
 func nothingThere() Findings {
-	v := &validator{}
-	for _, name := range RequiredDirs() {
+	v := &inspection{}
+	for _, name := range workspace.RequiredDirs() {
 		v.missing("missing_dir", name)
 	}
-	for _, name := range requiredFiles() {
+	for _, name := range workspace.RequiredFiles() {
 		v.missing("missing_file", name)
 	}
 	return v.findings
 }
 
-// validator collects the findings of one part of a workspace, in order. It is
+// inspection collects the findings of one part of a workspace, in order. It is
 // for one goroutine.
-type validator struct {
+type inspection struct {
 	fs       durable.FS
-	see      statFunc
+	see      filecache.StatFunc
 	memory   *memory
 	depth    depth
 	known    *membership
@@ -91,15 +105,15 @@ type validator struct {
 // membership is who there is to be named.
 type membership struct{ teams, agents map[string]bool }
 
-func (v *validator) issue(code, file, message string) {
+func (v *inspection) issue(code, file, message string) {
 	v.findings.Issues = append(v.findings.Issues, Issue{Code: code, Message: message, Path: file})
 }
 
-func (v *validator) warn(code, file, message string) {
+func (v *inspection) warn(code, file, message string) {
 	v.findings.Warnings = append(v.findings.Warnings, Issue{Code: code, Message: message, Path: file})
 }
 
-func (v *validator) missing(code, name string) {
+func (v *inspection) missing(code, name string) {
 	what := "Missing file: "
 	if code == "missing_dir" {
 		what = "Missing directory: "
@@ -109,19 +123,19 @@ func (v *validator) missing(code, name string) {
 
 // each calls look for every entry, side by side, each with a validator of its
 // own, and takes their findings over in the order of the names.
-func (v *validator) each(of partOf, look func(part *validator, name string)) {
+func (v *inspection) each(of partOf, look func(part *inspection, name string)) {
 	if len(of.entries) == 0 {
 		return
 	}
-	from, done := statEntries(v.fs, of.dir)
+	from, done := filecache.StatEntries(v.fs, of.dir)
 	defer done()
-	parts := make([]validator, len(of.entries))
+	parts := make([]inspection, len(of.entries))
 	workers := min(runtime.GOMAXPROCS(0), len(parts))
 	var group sync.WaitGroup
 	for worker := range workers {
 		group.Go(func() {
 			for i := worker; i < len(parts); i += workers {
-				parts[i] = validator{fs: v.fs, see: from(of.entries[i]), memory: v.memory, depth: v.depth, known: v.known}
+				parts[i] = inspection{fs: v.fs, see: from(of.entries[i]), memory: v.memory, depth: v.depth, known: v.known}
 				look(&parts[i], of.entries[i].Name)
 			}
 		})
@@ -131,18 +145,4 @@ func (v *validator) each(of partOf, look func(part *validator, name string)) {
 		v.findings.Issues = append(v.findings.Issues, parts[i].findings.Issues...)
 		v.findings.Warnings = append(v.findings.Warnings, parts[i].findings.Warnings...)
 	}
-}
-
-// absent reports whether an error says that there is nothing at a name.
-func absent(err error) bool {
-	return errors.Is(err, fs.ErrNotExist) || errors.Is(err, syscall.ENOTDIR)
-}
-
-// because is why a file could not be read, without the name, which the message
-// begins with.
-func because(err error) string {
-	if pathErr, ok := errors.AsType[*fs.PathError](err); ok {
-		return pathErr.Err.Error()
-	}
-	return err.Error()
 }

@@ -1,4 +1,4 @@
-package governance
+package learning
 
 import (
 	"context"
@@ -10,16 +10,52 @@ import (
 	"testing"
 	"time"
 
+	"ac/governance"
 	"ac/governance/policy"
 	"ac/internal/fault"
 	"ac/runs"
 	"ac/runs/session"
 	"ac/workspace"
 	"ac/workspace/doc"
+	"ac/workspace/validate"
 )
 
 // patience bounds every wait for a state, on a busy machine too.
 const patience = 60 * time.Second
+
+// company is a workspace with a project, a manager and a worker.
+type company struct {
+	*workspace.Workspace
+
+	project, manager, worker string
+}
+
+func newCompany(t testing.TB) *company {
+	t.Helper()
+	ctx := t.Context()
+	dir := filepath.Join(t.TempDir(), "w")
+	env := workspace.SystemEnv()
+	if err := workspace.Init(ctx, env, dir, workspace.InitOptions{CompanyName: "Acme"}); err != nil {
+		t.Fatal(err)
+	}
+	w, err := workspace.Open(env, dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { w.Close() })
+	c := &company{Workspace: w}
+	must := func(id string, err error) string {
+		t.Helper()
+		if err != nil {
+			t.Fatal(err)
+		}
+		return id
+	}
+	c.project = must(w.NewProject(ctx, "Apollo"))
+	c.manager = must(w.NewAgent(ctx, workspace.AgentSpec{Name: "Mia", Role: "manager", Provider: "codex"}))
+	c.worker = must(w.NewAgent(ctx, workspace.AgentSpec{Name: "Wim", Role: "worker", Provider: "codex"}))
+	return c
+}
 
 // improvement is a cycle that evaluates at once.
 func (c *company) improvement(key string, argv ...string) Improvement {
@@ -47,7 +83,7 @@ func (c *company) improve(t *testing.T, want Improvement) CycleResult {
 // that verify, documents that fit.
 func (c *company) sound(t *testing.T) {
 	t.Helper()
-	for _, issue := range workspace.Validate(c.Env, c.Dir()).Issues {
+	for _, issue := range validate.Folder(c.Env, c.Dir()).Issues {
 		t.Errorf("%+v", issue)
 	}
 	listed, err := runs.List(c.Workspace, c.project)
@@ -55,7 +91,7 @@ func (c *company) sound(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, run := range listed {
-		if run.RunID != c.run && run.Status == doc.StatusRunning {
+		if run.Status == doc.StatusRunning {
 			t.Errorf("run %s is still running", run.RunID)
 		}
 		report, err := runs.VerifyLog(c.Workspace, c.project, run.RunID)
@@ -74,7 +110,7 @@ func (c *company) artifacts(t *testing.T) map[string]int {
 	}
 	count := map[string]int{}
 	for _, name := range names {
-		record, err := ReadArtifact(c, c.project, strings.TrimSuffix(name, ".md"))
+		record, err := governance.ReadArtifact(c, c.project, strings.TrimSuffix(name, ".md"))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -133,7 +169,7 @@ func TestEvaluations(t *testing.T) {
 				t.Errorf("exit code %d, signal %q", code, signal)
 			}
 			report, err := c.Read(got.ArtifactRelpath)
-			if err != nil || !strings.Contains(string(report), tt.says) || len(ValidateArtifact(report)) > 0 {
+			if err != nil || !strings.Contains(string(report), tt.says) || len(governance.ValidateArtifact(report)) > 0 {
 				t.Errorf("the report: %v\n%s", err, report)
 			}
 		})
@@ -180,8 +216,8 @@ func TestProposals(t *testing.T) {
 	c := newCompany(t)
 	decide := func(delta, decision string) {
 		t.Helper()
-		_, err := DecideDelta(t.Context(), c.Workspace, Ruling{
-			Item: Item{c.project, delta}, Decision: decision, Actor: policy.Actor{ID: "human", Role: "human"},
+		_, err := governance.DecideDelta(t.Context(), c.Workspace, governance.Ruling{
+			Item: governance.Item{ProjectID: c.project, ArtifactID: delta}, Decision: decision, Actor: policy.Actor{ID: "human", Role: "human"},
 		})
 		if err != nil {
 			t.Fatal(err)
@@ -204,12 +240,12 @@ func TestProposals(t *testing.T) {
 	if got := c.improve(t, elsewhere); got.DeltaID != first.DeltaID || got.ProjectID != c.project || got.RunID != first.RunID {
 		t.Errorf("from another project: %+v", got)
 	}
-	decide(first.DeltaID, Denied)
+	decide(first.DeltaID, governance.Denied)
 	second := c.improve(t, c.improvement("key"))
 	if second.Status != ProposalCreated || second.DeltaID == first.DeltaID || second.MistakeCount != 3 {
 		t.Errorf("after a denial: %+v", second)
 	}
-	decide(second.DeltaID, Approved)
+	decide(second.DeltaID, governance.Approved)
 	if got := c.improve(t, c.improvement("key")); got.Status != AlreadyGuided || got.Evaluation != nil {
 		t.Errorf("after an approval: %+v", got)
 	}
@@ -237,15 +273,15 @@ func TestProposalsForOddGuidance(t *testing.T) {
 		if now, err := c.Read(file); err != nil || string(now) != text {
 			t.Errorf("%q is %q before the approval (%v)", text, now, err)
 		}
-		_, err := DecideDelta(t.Context(), c.Workspace, Ruling{
-			Item: Item{c.project, got.DeltaID}, Decision: Approved, Actor: policy.Actor{ID: "human", Role: "human"},
+		_, err := governance.DecideDelta(t.Context(), c.Workspace, governance.Ruling{
+			Item: governance.Item{ProjectID: c.project, ArtifactID: got.DeltaID}, Decision: governance.Approved, Actor: policy.Actor{ID: "human", Role: "human"},
 		})
 		if err != nil {
 			t.Errorf("%q: %v", text, err)
 			continue
 		}
 		now, err := c.Read(file)
-		if err != nil || !guides(now, "k") || strings.Count(string(now), mistakesHeading) != 1 {
+		if err != nil || !guides(now, "k") || strings.Count(string(now), doc.MistakesHeading) != 1 {
 			t.Errorf("%q became %q (%v)", text, now, err)
 		}
 		if strings.Contains(text, "\r\n") && strings.Count(string(now), "\n") != strings.Count(string(now), "\r\n") {

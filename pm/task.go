@@ -1,4 +1,4 @@
-package governance
+package pm
 
 // Tasks and their milestones: making them, planning them, and what the status
 // of milestones makes of the status of their task.
@@ -20,7 +20,7 @@ import (
 const (
 	statusDraft      = "draft"
 	statusInProgress = "in_progress"
-	statusDone       = "done"
+	StatusDone       = "done"
 	statusCanceled   = "canceled"
 )
 
@@ -58,7 +58,7 @@ func CreateTask(u *workspace.Unit, project string, spec TaskSpec, milestones []d
 
 // DraftTask makes the task of CreateTask and its text, and writes nothing.
 func DraftTask(env workspace.Env, project string, spec TaskSpec, milestones []doc.Milestone, notes string) (task doc.Task, text []byte, err error) {
-	if err := CheckTitle(spec.Title); err != nil {
+	if err := doc.CheckTitle(spec.Title); err != nil {
 		return task, nil, err
 	}
 	task = doc.Task{
@@ -94,13 +94,13 @@ func newMilestone(env workspace.Env, m doc.Milestone) doc.Milestone {
 		m.AcceptanceCriteria = []string{}
 	}
 	if m.Evidence == nil {
-		m.Evidence = evidenceOf(m.Kind)
+		m.Evidence = EvidenceOf(m.Kind)
 	}
 	return m
 }
 
-// evidenceOf is what the approval of a milestone of a kind asks for.
-func evidenceOf(kind string) *doc.EvidenceRequired {
+// EvidenceOf is what the approval of a milestone of a kind asks for.
+func EvidenceOf(kind string) *doc.EvidenceRequired {
 	coding := kind == "coding"
 	return &doc.EvidenceRequired{RequiresPatch: coding, RequiresTests: coding}
 }
@@ -137,8 +137,8 @@ func ChangeTask(ctx context.Context, w *workspace.Workspace, project, id string,
 	return task, err
 }
 
-// milestoneOf finds a milestone of a task.
-func milestoneOf(task *doc.Task, id string) (*doc.Milestone, error) {
+// MilestoneOf finds a milestone of a task.
+func MilestoneOf(task *doc.Task, id string) (*doc.Milestone, error) {
 	for i := range task.Milestones {
 		if task.Milestones[i].ID == id {
 			return &task.Milestones[i], nil
@@ -151,16 +151,16 @@ func milestoneOf(task *doc.Task, id string) (*doc.Milestone, error) {
 // it: done with all milestones, unless canceled; in progress again when one is
 // not.
 func SetMilestoneStatus(task *doc.Task, id, status string) error {
-	milestone, err := milestoneOf(task, id)
+	milestone, err := MilestoneOf(task, id)
 	if err != nil {
 		return err
 	}
 	milestone.Status = status
-	open := slices.ContainsFunc(task.Milestones, func(m doc.Milestone) bool { return m.Status != statusDone })
+	open := slices.ContainsFunc(task.Milestones, func(m doc.Milestone) bool { return m.Status != StatusDone })
 	switch {
 	case !open && task.Status != statusCanceled:
-		task.Status = statusDone
-	case open && task.Status == statusDone:
+		task.Status = StatusDone
+	case open && task.Status == StatusDone:
 		task.Status = statusInProgress
 	}
 	return nil
@@ -258,7 +258,7 @@ func CountMilestones(task doc.Task) MilestoneCounts {
 	counts := MilestoneCounts{Total: len(task.Milestones)}
 	for _, m := range task.Milestones {
 		switch m.Status {
-		case statusDone:
+		case StatusDone:
 			counts.Done++
 		case statusInProgress:
 			counts.InProgress++
@@ -293,4 +293,21 @@ func Allocate(ctx context.Context, w *workspace.Workspace, project string, ids [
 		}
 		return nil
 	})
+}
+
+// ValidateTask checks front matter and headings of a task, and that it is
+// complete where its status asks for that.
+func ValidateTask(text []byte) []frontmatter.Issue {
+	var task doc.Task
+	fits := false
+	issues := frontmatter.Check(text, doc.TaskCodec, func(t doc.Task) []string {
+		task, fits = t, true
+		return []string{"## Contract", "## Milestones"}
+	})
+	if fits {
+		for _, field := range task.Incomplete() {
+			issues = append(issues, frontmatter.Issue{Code: "contract_incomplete", Message: "contract_incomplete: " + field + " is empty although the task is " + task.Status})
+		}
+	}
+	return issues
 }

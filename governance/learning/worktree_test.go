@@ -1,4 +1,4 @@
-package governance
+package learning
 
 import (
 	"os/exec"
@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"ac/pm"
 	"ac/workspace"
 	"ac/workspace/doc"
 )
@@ -36,8 +37,15 @@ func TestEvaluationOfAMilestone(t *testing.T) {
 	if err := c.UpdateMachine(t.Context(), func(m *doc.Machine) { m.RepoRoots["repo"] = repo }); err != nil {
 		t.Fatal(err)
 	}
-	task, coding, _ := c.coding(t, nil, nil)
-	research, err := AddMilestone(t.Context(), c.Workspace, c.project, task, doc.Milestone{Title: "R", Kind: "research"})
+	task, err := pm.NewTask(t.Context(), c.Workspace, c.project, pm.TaskSpec{Title: "T", Visibility: "org"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	coding, err := pm.AddMilestone(t.Context(), c.Workspace, c.project, task, doc.Milestone{Title: "M", Kind: "coding"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	research, err := pm.AddMilestone(t.Context(), c.Workspace, c.project, task, doc.Milestone{Title: "R", Kind: "research"})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -1,4 +1,4 @@
-package governance
+package learning
 
 // Mistakes: counting them, and promoting a recurring one to a rule of the
 // guidance.
@@ -10,6 +10,7 @@ import (
 	"unicode/utf8"
 
 	"ac/events"
+	"ac/governance"
 	"ac/governance/policy"
 	"ac/internal/clock"
 	"ac/internal/fault"
@@ -158,7 +159,7 @@ func countIn(u *workspace.Unit, m Mistake, now string) (count int64, err error) 
 func guidanceIn(u *workspace.Unit, agent string) (guidance []byte, missing bool, err error) {
 	guidance, err = u.Read(workspace.GuidanceFile(agent))
 	if fault.Is(err, fault.NotFound) {
-		return newGuidance(agent), true, nil
+		return doc.NewGuidance(agent), true, nil
 	}
 	return guidance, false, err
 }
@@ -194,7 +195,7 @@ type promotedPayload struct {
 // tellMistake tells the run in which a mistake was seen, when it exists.
 func tellMistake(u *workspace.Unit, m Mistake, result MistakeResult) error {
 	w := u.Workspace()
-	if m.ProjectID == "" || m.RunID == "" || !RunExists(w, m.ProjectID, m.RunID) {
+	if m.ProjectID == "" || m.RunID == "" || !governance.RunExists(w, m.ProjectID, m.RunID) {
 		return nil
 	}
 	evidence := m.Evidence

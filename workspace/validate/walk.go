@@ -1,4 +1,4 @@
-package workspace
+package validate
 
 // The order in which a workspace is validated, and what is looked for where.
 
@@ -12,50 +12,51 @@ import (
 	"ac/events"
 	"ac/internal/durable"
 	"ac/internal/yamldoc"
+	"ac/workspace"
 	"ac/workspace/doc"
 )
 
-func (v *validator) workspace() {
-	for _, dir := range RequiredDirs() {
+func (v *inspection) workspace() {
+	for _, dir := range workspace.RequiredDirs() {
 		if _, mode, err := v.see(dir); err != nil || !mode.IsDir() {
 			v.missing("missing_dir", dir)
 		}
 	}
-	for _, file := range requiredFiles() {
-		if _, _, err := v.see(file); absent(err) {
+	for _, file := range workspace.RequiredFiles() {
+		if _, _, err := v.see(file); durable.Absent(err) {
 			v.missing("missing_file", file)
 		}
 	}
-	teams, agents := v.dirs(TeamsDir), v.dirs(AgentsDir)
+	teams, agents := v.dirs(workspace.TeamsDir), v.dirs(workspace.AgentsDir)
 	v.known = &membership{teams: teams.set(), agents: agents.set()}
-	v.document(CompanyFile, yamlKind(doc.CompanyCodec, ignored[doc.Company]))
-	v.document(PolicyFile, yamlKind(doc.PolicyCodec, ignored[doc.Policy]))
-	v.each(v.files(ReviewsDir, ".yaml"), func(part *validator, name string) {
-		part.document(path.Join(ReviewsDir, name), reviewKind())
+	v.document(workspace.CompanyFile, yamlKind(doc.CompanyCodec, ignored[doc.Company]))
+	v.document(workspace.PolicyFile, yamlKind(doc.PolicyCodec, ignored[doc.Policy]))
+	v.each(v.files(workspace.ReviewsDir, ".yaml"), func(part *inspection, name string) {
+		part.document(path.Join(workspace.ReviewsDir, name), reviewKind())
 	})
-	v.each(v.files(HelpRequestsDir, ".md"), func(part *validator, name string) {
-		part.document(path.Join(HelpRequestsDir, name), helpRequestKind())
+	v.each(v.files(workspace.HelpRequestsDir, ".md"), func(part *inspection, name string) {
+		part.document(path.Join(workspace.HelpRequestsDir, name), helpRequestKind())
 	})
-	v.document(MachineFile, yamlKind(doc.MachineCodec, ignored[doc.Machine]))
-	v.each(teams, func(part *validator, id string) { part.required(TeamFile(id), teamKind()) })
-	v.each(agents, func(part *validator, id string) { part.required(AgentFile(id), agentKind()) })
-	v.each(v.dirs(ProjectsDir), func(part *validator, id string) { part.project(id) })
+	v.document(workspace.MachineFile, yamlKind(doc.MachineCodec, ignored[doc.Machine]))
+	v.each(teams, func(part *inspection, id string) { part.required(workspace.TeamFile(id), teamKind()) })
+	v.each(agents, func(part *inspection, id string) { part.required(workspace.AgentFile(id), agentKind()) })
+	v.each(v.dirs(workspace.ProjectsDir), func(part *inspection, id string) { part.project(id) })
 	v.beside()
 }
 
 // beside looks at documents without which a workspace is valid.
-func (v *validator) beside() {
+func (v *inspection) beside() {
 	v.document("company/migrations/applied.yaml", lenient(yamlKind(mappingCodec, ignored[mapping])))
-	v.each(v.files(CommentsDir, ".yaml"), func(part *validator, name string) {
-		part.document(path.Join(CommentsDir, name), commentKind())
+	v.each(v.files(workspace.CommentsDir, ".yaml"), func(part *inspection, name string) {
+		part.document(path.Join(workspace.CommentsDir, name), commentKind())
 	})
-	v.conversation(HomeDir, "conv_workspace_home", "")
+	v.conversation(workspace.HomeDir, "conv_workspace_home", "")
 	v.conversations("inbox/conversations", "")
-	v.document(HeartbeatConfigFile, lenient(yamlKind(doc.HeartbeatConfigCodec, ignored[doc.HeartbeatConfig])))
-	v.document(StatementsFile, lenient(yamlKind(doc.StatementsCodec, ignored[doc.Statements])))
-	v.document(HeartbeatStateFile, lenient(yamlKind(doc.HeartbeatStateCodec, ignored[doc.HeartbeatState])))
-	v.each(v.files(SessionsDir, ".yaml"), func(part *validator, name string) {
-		part.document(path.Join(SessionsDir, name), sessionKind())
+	v.document(workspace.HeartbeatConfigFile, lenient(yamlKind(doc.HeartbeatConfigCodec, ignored[doc.HeartbeatConfig])))
+	v.document(workspace.StatementsFile, lenient(yamlKind(doc.StatementsCodec, ignored[doc.Statements])))
+	v.document(workspace.HeartbeatStateFile, lenient(yamlKind(doc.HeartbeatStateCodec, ignored[doc.HeartbeatState])))
+	v.each(v.files(workspace.SessionsDir, ".yaml"), func(part *inspection, name string) {
+		part.document(path.Join(workspace.SessionsDir, name), sessionKind())
 	})
 }
 
@@ -77,11 +78,11 @@ func (p partOf) set() map[string]bool {
 
 // dirs lists a directory of directories. What else lies there is passed over
 // and told.
-func (v *validator) dirs(dir string) partOf {
+func (v *inspection) dirs(dir string) partOf {
 	found := partOf{dir: dir}
 	v.list(dir, func(e durable.Entry) {
 		switch {
-		case e.Type.IsDir() || isLinkTo(v.fs, dir, e, fs.ModeDir):
+		case e.Type.IsDir() || durable.LinksTo(v.fs, dir, e, fs.ModeDir):
 			found.take(e)
 		case e.Type&fs.ModeSymlink != 0:
 			v.stray(dir, e.Name, "is a link that leads to no directory of this workspace, and is not read")
@@ -93,7 +94,7 @@ func (v *validator) dirs(dir string) partOf {
 }
 
 // files lists a directory of documents.
-func (v *validator) files(dir, extension string) partOf {
+func (v *inspection) files(dir, extension string) partOf {
 	found := partOf{dir: dir}
 	v.list(dir, func(e durable.Entry) {
 		if path.Ext(e.Name) == extension {
@@ -106,7 +107,7 @@ func (v *validator) files(dir, extension string) partOf {
 }
 
 // evidence lists the documents of a directory where other files belong as well.
-func (v *validator) evidence(dir, extension string) partOf {
+func (v *inspection) evidence(dir, extension string) partOf {
 	found := partOf{dir: dir}
 	v.list(dir, func(e durable.Entry) {
 		if path.Ext(e.Name) == extension {
@@ -116,10 +117,10 @@ func (v *validator) evidence(dir, extension string) partOf {
 	return found
 }
 
-func (v *validator) list(dir string, visit func(durable.Entry)) {
+func (v *inspection) list(dir string, visit func(durable.Entry)) {
 	entries, err := v.memory.list(v.fs, v.see, dir)
-	if err != nil && !absent(err) {
-		v.issue("read_error", dir, dir+": "+because(err))
+	if err != nil && !durable.Absent(err) {
+		v.issue("read_error", dir, dir+": "+durable.Cause(err))
 	}
 	for _, e := range entries {
 		if !strings.HasPrefix(e.Name, ".") {
@@ -128,61 +129,61 @@ func (v *validator) list(dir string, visit func(durable.Entry)) {
 	}
 }
 
-func (v *validator) stray(dir, name, why string) {
+func (v *inspection) stray(dir, name, why string) {
 	file := path.Join(dir, name)
 	v.warn("stray_entry", file, file+": "+why)
 }
 
-func (v *validator) project(id string) {
-	if !v.required(ProjectFile(id), projectKind()) {
+func (v *inspection) project(id string) {
+	if !v.required(workspace.ProjectFile(id), projectKind()) {
 		return
 	}
 	there := map[string]bool{}
-	v.list(ProjectDir(id), func(e durable.Entry) { there[e.Name] = true })
-	in := func(name string) string { return path.Join(ProjectDir(id), name) }
+	v.list(workspace.ProjectDir(id), func(e durable.Entry) { there[e.Name] = true })
+	in := func(name string) string { return path.Join(workspace.ProjectDir(id), name) }
 	if there["runs"] {
-		v.each(v.dirs(RunsDir(id)), func(part *validator, run string) { part.run(id, run) })
+		v.each(v.dirs(workspace.RunsDir(id)), func(part *inspection, run string) { part.run(id, run) })
 	}
 	if there["tasks"] {
-		v.each(v.files(TasksDir(id), ".md"), func(part *validator, name string) {
-			part.document(path.Join(TasksDir(id), name), taskKind())
+		v.each(v.files(workspace.TasksDir(id), ".md"), func(part *inspection, name string) {
+			part.document(path.Join(workspace.TasksDir(id), name), taskKind())
 		})
 	}
 	if there["artifacts"] {
-		v.each(v.evidence(ArtifactsDir(id), ".md"), func(part *validator, name string) {
-			part.document(path.Join(ArtifactsDir(id), name), artifactKind())
+		v.each(v.evidence(workspace.ArtifactsDir(id), ".md"), func(part *inspection, name string) {
+			part.document(path.Join(workspace.ArtifactsDir(id), name), artifactKind())
 		})
 	}
 	if there["context_packs"] {
-		v.each(v.dirs(in("context_packs")), func(part *validator, pack string) {
+		v.each(v.dirs(in("context_packs")), func(part *inspection, pack string) {
 			part.required(path.Join(in("context_packs"), pack, "manifest.yaml"), contextPackKind())
 			part.required(path.Join(in("context_packs"), pack, "policy_snapshot.yaml"), yamlKind(doc.PolicySnapshotCodec, ignored[doc.PolicySnapshot]))
 		})
 	}
 	if there["share_packs"] {
-		v.each(v.dirs(SharePacksDir(id)), func(part *validator, pack string) {
-			part.required(SharePackFile(id, pack), sharePackKind())
+		v.each(v.dirs(workspace.SharePacksDir(id)), func(part *inspection, pack string) {
+			part.required(workspace.SharePackFile(id, pack), sharePackKind())
 		})
 	}
 	if there["repos.yaml"] {
-		v.document(ReposFile(id), repoLinksKind())
+		v.document(workspace.ReposFile(id), repoLinksKind())
 	}
 	if there["conversations"] {
 		v.conversations(in("conversations"), id)
 	}
 	if there["jobs"] {
-		v.each(v.dirs(in("jobs")), func(part *validator, job string) {
+		v.each(v.dirs(in("jobs")), func(part *inspection, job string) {
 			part.inFolder(path.Join(in("jobs"), job), "job.yaml", jobKind())
 		})
 	}
 }
 
-func (v *validator) run(project, id string) {
-	if !v.required(RunFile(project, id), runKind()) {
+func (v *inspection) run(project, id string) {
+	if !v.required(workspace.RunFile(project, id), runKind()) {
 		return
 	}
-	log := LogFile(project, id)
-	if _, _, err := v.see(log); absent(err) {
+	log := workspace.LogFile(project, id)
+	if _, _, err := v.see(log); durable.Absent(err) {
 		v.missing("missing_file", log)
 	} else if v.depth == thorough {
 		v.seals(log)
@@ -193,10 +194,10 @@ func (v *validator) run(project, id string) {
 const maxFirstLine = 64 << 10
 
 // seals warns of a log that begins with an event of before seals were written.
-func (v *validator) seals(log string) {
+func (v *inspection) seals(log string) {
 	f, err := v.fs.OpenFile(log, os.O_RDONLY, 0)
 	if err != nil {
-		v.warn("read_error", log, log+": "+because(err))
+		v.warn("read_error", log, log+": "+durable.Cause(err))
 		return
 	}
 	defer f.Close()
@@ -208,12 +209,12 @@ func (v *validator) seals(log string) {
 	}
 }
 
-func (v *validator) conversations(dir, project string) {
-	v.each(v.dirs(dir), func(part *validator, id string) { part.conversation(path.Join(dir, id), id, project) })
+func (v *inspection) conversations(dir, project string) {
+	v.each(v.dirs(dir), func(part *inspection, id string) { part.conversation(path.Join(dir, id), id, project) })
 }
 
-func (v *validator) conversation(dir, id, project string) {
-	if _, _, err := v.see(dir); absent(err) {
+func (v *inspection) conversation(dir, id, project string) {
+	if _, _, err := v.see(dir); durable.Absent(err) {
 		return
 	}
 	v.inFolder(dir, "conversation.yaml", conversationKind(id, project))
@@ -223,7 +224,7 @@ func (v *validator) conversation(dir, id, project string) {
 }
 
 // inFolder looks at the document of a folder that is nothing without it.
-func (v *validator) inFolder(dir, name string, k kind) {
+func (v *inspection) inFolder(dir, name string, k kind) {
 	if !v.document(path.Join(dir, name), k) {
 		v.warn("stray_entry", dir, dir+": has no "+name+", and is not read")
 	}

@@ -1,4 +1,4 @@
-package workspace
+package validate
 
 // Judging one document by its text. What a judge finds depends on the name and
 // the text alone, so that it holds as long as the file is the same.
@@ -11,6 +11,7 @@ import (
 
 	"ac/internal/durable"
 	"ac/internal/fault"
+	"ac/internal/filecache"
 	"ac/internal/frontmatter"
 	"ac/internal/yamldoc"
 )
@@ -147,7 +148,7 @@ func stem(file string) string {
 func projectOf(file string) string { return strings.SplitN(file, "/", 4)[2] }
 
 // document looks at one file. It tells whether something is there.
-func (v *validator) document(file string, k kind) bool {
+func (v *inspection) document(file string, k kind) bool {
 	d, there := v.judged(file, k)
 	if !there {
 		return false
@@ -171,7 +172,7 @@ func (v *validator) document(file string, k kind) bool {
 }
 
 // required is document for a file that must be there.
-func (v *validator) required(file string, k kind) bool {
+func (v *inspection) required(file string, k kind) bool {
 	there := v.document(file, k)
 	if !there {
 		v.missing("missing_file", file)
@@ -179,9 +180,9 @@ func (v *validator) required(file string, k kind) bool {
 	return there
 }
 
-func (v *validator) judged(file string, k kind) (d finding, there bool) {
+func (v *inspection) judged(file string, k kind) (d finding, there bool) {
 	version, _, err := v.see(file)
-	if absent(err) {
+	if durable.Absent(err) {
 		return d, false
 	}
 	if err == nil {
@@ -190,11 +191,11 @@ func (v *validator) judged(file string, k kind) (d finding, there bool) {
 		}
 	}
 	text, st, err := durable.ReadFileInfo(v.fs, file, k.limit)
-	if absent(err) {
+	if durable.Absent(err) {
 		return d, false
 	}
 	if err != nil {
-		d.issue(k.unreadable, file, because(err))
+		d.issue(k.unreadable, file, durable.Cause(err))
 		return d, true
 	}
 	d = k.judge(file, text)
@@ -202,34 +203,32 @@ func (v *validator) judged(file string, k kind) (d finding, there bool) {
 	return d, true
 }
 
-// memory is what an open workspace knows from validations before, with the clock
-// that tells what may be kept. A nil one keeps nothing.
+// memory is what is known of an open workspace from validations before, with the clock
+// that decides what may be kept. A nil one keeps nothing.
 type memory struct {
 	fs   durable.FS
-	docs *versions[finding]
-	dirs *listings
+	docs *filecache.Cache[finding]
+	dirs *filecache.Listings
 	now  func() time.Time
 }
-
-func (w *Workspace) memory() *memory { return &memory{w.FS, w.verdicts, w.listings, w.Env.Clock.Now} }
 
 func (m *memory) finding(name string, version durable.Version) (finding, bool) {
 	if m == nil {
 		return finding{}, false
 	}
-	return m.docs.get(name, version)
+	return m.docs.Get(name, version)
 }
 
 func (m *memory) judged(name string, version durable.Version, d finding) {
 	if m != nil && version.Settled(m.fs, m.now()) {
-		m.docs.put(name, version, d)
+		m.docs.Put(name, version, d)
 	}
 }
 
-func (m *memory) list(fsys durable.FS, see statFunc, dir string) ([]durable.Entry, error) {
+func (m *memory) list(fsys durable.FS, see filecache.StatFunc, dir string) ([]durable.Entry, error) {
 	if m == nil {
-		_, entries, err := readListing(fsys, dir)
+		_, entries, err := filecache.ReadDir(fsys, dir)
 		return entries, err
 	}
-	return m.dirs.listed(fsys, see, dir, m.now)
+	return m.dirs.List(fsys, see, dir, m.now)
 }

@@ -1,4 +1,4 @@
-package workspace
+package validate
 
 // The kinds of documents that validation knows, and what it asks of each beyond
 // its schema.
@@ -6,6 +6,8 @@ package workspace
 import (
 	"path"
 
+	"ac/internal/yamldoc"
+	"ac/workspace"
 	"ac/workspace/doc"
 )
 
@@ -100,7 +102,7 @@ func reviewKind() kind {
 }
 
 func sessionKind() kind {
-	return lenient(yamlKind(doc.SessionCodec, func(d *finding, file string, s doc.Session) { d.carries(file, stem(file), EncodeRef(s.Ref)) }))
+	return lenient(yamlKind(doc.SessionCodec, func(d *finding, file string, s doc.Session) { d.carries(file, stem(file), workspace.EncodeRef(s.Ref)) }))
 }
 
 func conversationKind(id, project string) kind {
@@ -114,5 +116,21 @@ func conversationKind(id, project string) kind {
 		case project != "":
 			d.within(file, project, c.ProjectID)
 		}
+	}))
+}
+
+// mapping is a document of which nothing is asked but that it can be read.
+type mapping struct{}
+
+var mappingCodec = yamldoc.For[mapping]()
+
+func commentKind() kind {
+	return lenient(yamlKind(doc.CommentCodec, func(d *finding, file string, c doc.Comment) { d.carries(file, stem(file), c.ID) }))
+}
+
+func jobKind() kind {
+	return lenient(yamlKind(doc.JobCodec, func(d *finding, file string, j doc.Job) {
+		d.carries(file, path.Base(path.Dir(file)), j.Job.JobID)
+		d.within(file, projectOf(file), j.Job.ProjectID)
 	}))
 }
