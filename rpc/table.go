@@ -194,6 +194,14 @@ func NewTable(version string) *Table {
 		on("session.collect", Wait, (*company.Host).CollectSession, "Wait for the end of a session."),
 		on("session.stop", Write, (*company.Host).StopSession, "Stop a session."),
 
+		on("interaction.list", Read, (*company.Company).ListInteractions, "List what agents ask of people, the open ones first."),
+		on("interaction.get", Read, (*company.Company).Interaction, "Return one interaction, from the log of its run."),
+
+		on("run.policy.get", Read, (*company.Company).RunPolicy, "Return what the agent of a run may do without asking."),
+		on("run.policy.set", Write, (*company.Company).SetRunPolicy, "Change what the agent of a run may do without asking."),
+		on("policy.defaults.get", Read, (*company.Company).PolicyDefaults, "Return the mode that people prefer for the runs of a project."),
+		on("policy.defaults.set", Write, (*company.Company).SetPolicyDefaults, "Set the mode that people prefer for the runs of a project; no launch takes it by itself."),
+
 		on("pm.snapshot", Read, (*company.Company).Plan, "Return the portfolio, and the schedule of a project with its critical path."),
 		on("pm.recommend_allocations", Read, (*company.Company).Recommend, "Recommend agents for the open tasks of a project."),
 		on("pm.apply_allocations", Write, (*company.Company).Apply, "Assign tasks to agents, all of them or none."),
