@@ -27,59 +27,94 @@ func (c *claude) clone() decoder {
 	return &claude{cloneMap(c.current), cloneMap(c.blocks)}
 }
 
+// claudeBlock is a block of the content of a message.
 type claudeBlock struct {
-	Type     string          `json:"type"`
-	Text     string          `json:"text"`
-	Thinking string          `json:"thinking"`
-	ID       string          `json:"id"`
-	Name     string          `json:"name"`
-	Input    json.RawMessage `json:"input"`
-	ToolUse  string          `json:"tool_use_id"`
-	Content  json.RawMessage `json:"content"`
-	IsError  bool            `json:"is_error"`
+	kind, text, thinking string
+	id, name             string // of a tool
+	use                  string // the tool that a result is of
+	input, content       []byte
+	failed               bool
 }
 
-// claudeMessage is a message of any type but stream_event.
-type claudeMessage struct {
-	Type      string `json:"type"`
-	Subtype   string `json:"subtype"`
-	SessionID string `json:"session_id"`
-	Parent    string `json:"parent_tool_use_id"`
-	Synthetic bool   `json:"isSynthetic"`
-	UUID      string `json:"uuid"`
-	Message   struct {
-		ID      string          `json:"id"`
-		Content json.RawMessage `json:"content"`
-	} `json:"message"`
-	Event      json.RawMessage `json:"event"`
-	ToolResult json.RawMessage `json:"tool_use_result"`
+func readClaudeBlock(raw []byte) (b claudeBlock) {
+	members(raw, func(name string, value []byte) {
+		switch name {
+		case "type":
+			b.kind = textOf(value)
+		case "text":
+			b.text = textOf(value)
+		case "thinking":
+			b.thinking = textOf(value)
+		case "id":
+			b.id = textOf(value)
+		case "name":
+			b.name = textOf(value)
+		case "tool_use_id":
+			b.use = textOf(value)
+		case "input":
+			b.input = value
+		case "content":
+			b.content = value
+		case "is_error":
+			b.failed = isTrue(value)
+		}
+	})
+	return b
+}
 
-	IsError     bool            `json:"is_error"`
-	Result      json.RawMessage `json:"result"`
-	Errors      []string        `json:"errors"`
-	Error       json.RawMessage `json:"error"`
-	APIStatus   int             `json:"api_error_status"`
-	ErrorStatus int             `json:"error_status"`
-	StopReason  string          `json:"stop_reason"`
+// claudeMessage is a line of claude, its parts as they stand.
+type claudeMessage struct {
+	kind, parent, uuid         string
+	synthetic                  bool
+	id                         string // of the message in it
+	content, event, toolResult []byte
+	error                      []byte
 }
 
 func (c *claude) message(s *Session, line []byte) {
 	var m claudeMessage
-	if json.Unmarshal(line, &m) != nil {
+	session := ""
+	if !members(line, func(name string, value []byte) {
+		switch name {
+		case "type":
+			m.kind = textOf(value)
+		case "session_id":
+			session = textOf(value)
+		case "parent_tool_use_id":
+			m.parent = textOf(value)
+		case "uuid":
+			m.uuid = textOf(value)
+		case "isSynthetic":
+			m.synthetic = isTrue(value)
+		case "message":
+			members(value, func(name string, value []byte) {
+				switch name {
+				case "id":
+					m.id = textOf(value)
+				case "content":
+					m.content = value
+				}
+			})
+		case "event":
+			m.event = value
+		case "tool_use_result":
+			m.toolResult = value
+		case "error":
+			m.error = value
+		}
+	}) {
 		return
 	}
-	s.conversation(m.SessionID)
-	switch m.Type {
+	s.conversation(session)
+	switch m.kind {
 	case "stream_event":
 		c.stream(s, &m)
 	case "assistant":
 		c.whole(s, &m)
 	case "user":
 		c.user(s, &m)
-	case "system":
-		c.system(s, &m)
-	case "result":
-		c.result(s, &m)
+	case "system", "result":
+		c.program(s, line)
 	}
 }
 
@@ -90,7 +125,7 @@ type claudeEvent struct {
 	Message struct {
 		ID string `json:"id"`
 	} `json:"message"`
-	Block claudeBlock `json:"content_block"`
+	Block json.RawMessage `json:"content_block"`
 	Delta struct {
 		Text     string `json:"text"`
 		Thinking string `json:"thinking"`
@@ -99,7 +134,7 @@ type claudeEvent struct {
 
 func (c *claude) stream(s *Session, m *claudeMessage) {
 	var e claudeEvent
-	if json.Unmarshal(m.Event, &e) != nil {
+	if json.Unmarshal(m.event, &e) != nil {
 		return
 	}
 	switch e.Type {
@@ -107,14 +142,15 @@ func (c *claude) stream(s *Session, m *claudeMessage) {
 		if c.current == nil || len(c.current) > maxMessages {
 			c.current = map[string]string{}
 		}
-		c.current[m.Parent] = e.Message.ID
+		c.current[m.parent] = e.Message.ID
 	case "content_block_start":
-		id := c.place(c.current[m.Parent], e.Index, e.Block.ID)
+		block := readClaudeBlock(e.Block)
+		id := c.place(c.current[m.parent], e.Index, block.id)
 		if s.find(id) == nil {
-			c.begin(s, e.Block, id, m.Parent)
+			c.begin(s, block, id, m.parent)
 		}
 	case "content_block_delta":
-		if item := s.find(c.place(c.current[m.Parent], e.Index, "")); item != nil {
+		if item := s.find(c.place(c.current[m.parent], e.Index, "")); item != nil {
 			s.append(item, e.Delta.Text+e.Delta.Thinking)
 		}
 	}
@@ -131,13 +167,13 @@ func (c *claude) place(message string, index int, own string) string {
 // begin opens the item of a block, nil for a block that shows nothing.
 func (c *claude) begin(s *Session, b claudeBlock, id, parent string) *Item {
 	item := Item{ID: id, Role: RoleAssistant, Parent: parent}
-	switch b.Type {
+	switch b.kind {
 	case "text":
-		item.Kind, item.Text = KindMessage, b.Text
+		item.Kind, item.Text = KindMessage, b.text
 	case "thinking":
-		item.Kind, item.Text = KindReasoning, b.Thinking
+		item.Kind, item.Text = KindReasoning, b.thinking
 	case "tool_use", "server_tool_use":
-		item.Kind, item.Tool = KindTool, &Tool{Name: b.Name, Title: b.Name, Kind: claudeKind(b.Name), Status: ToolPending}
+		item.Kind, item.Tool = KindTool, &Tool{Name: b.name, Title: b.name, Kind: claudeKind(b.name), Status: ToolPending}
 		if item.Tool.Kind == "edit" {
 			item.Kind = KindFileChange
 		}
@@ -149,102 +185,123 @@ func (c *claude) begin(s *Session, b claudeBlock, id, parent string) *Item {
 
 // whole takes a message as it stands: each line of it brings further blocks.
 func (c *claude) whole(s *Session, m *claudeMessage) {
-	var word string
-	_ = json.Unmarshal(m.Error, &word) // of a message that is an error
-	var blocks []claudeBlock
-	_ = json.Unmarshal(m.Message.Content, &blocks) // other content is none
-	if word != "" {                                // said by the program, not by its model
-		for _, b := range blocks {
-			s.failure.told(b.Text, 0, word)
-			s.notice(b.Text)
-		}
-		return
-	}
+	word := textOf(m.error)                             // of a message that is an error: said by the program, not by its model
 	if c.blocks == nil || len(c.blocks) > maxMessages { // ids of messages that are long over
-		c.blocks = map[string]int{m.Message.ID: c.blocks[m.Message.ID]}
+		c.blocks = map[string]int{m.id: c.blocks[m.id]}
 	}
-	for _, b := range blocks {
-		id := c.place(m.Message.ID, c.blocks[m.Message.ID], b.ID)
-		c.blocks[m.Message.ID]++
+	elements(m.content, func(raw []byte) {
+		b := readClaudeBlock(raw)
+		if word != "" {
+			s.failure.told(b.text, 0, word)
+			s.notice(b.text)
+			return
+		}
+		id := c.place(m.id, c.blocks[m.id], b.id)
+		c.blocks[m.id]++
 		item := s.find(id)
-		if item == nil {
-			if b.ID == "" && s.over(id) {
-				continue
-			}
-			if item = c.begin(s, b, id, m.Parent); item == nil {
-				continue
+		switch {
+		case item == nil && b.id == "" && s.over(id):
+			return
+		case item == nil:
+			if item = c.begin(s, b, id, m.parent); item == nil {
+				return
 			}
 		}
 		if item.Tool != nil {
-			claudeCall(item, b)
+			claudeCall(item, b.input)
 			s.update(item)
-			continue
+			return
 		}
-		s.replace(item, b.Text+b.Thinking)
+		s.replace(item, b.text+b.thinking)
 		s.close(item)
-	}
+	})
 }
 
 // user takes what is said to the model: the results of its tools, and what a person said.
 func (c *claude) user(s *Session, m *claudeMessage) {
-	var blocks []claudeBlock
-	if json.Unmarshal(m.Message.Content, &blocks) != nil {
-		var text string
-		_ = json.Unmarshal(m.Message.Content, &text) // other content is none
-		blocks = []claudeBlock{{Type: "text", Text: text}}
-	}
-	for _, b := range blocks {
-		switch b.Type {
-		case "tool_result":
-			c.answered(s, m, b, len(blocks) == 1)
-		case "text":
-			if m.Parent == "" && !m.Synthetic && !strings.HasPrefix(b.Text, "[Request interrupted by user") {
-				s.echo(m.UUID, b.Text)
-			}
+	said := func(text string) {
+		if m.parent == "" && !m.synthetic && !strings.HasPrefix(text, "[Request interrupted by user") {
+			s.echo(m.uuid, text)
 		}
 	}
+	if text := textOf(m.content); text != "" {
+		said(text)
+		return
+	}
+	n := 0
+	elements(m.content, func([]byte) { n++ })
+	elements(m.content, func(raw []byte) {
+		switch b := readClaudeBlock(raw); b.kind {
+		case "tool_result":
+			c.answered(s, m, b, n == 1)
+		case "text":
+			said(b.text)
+		}
+	})
 }
 
-// answered closes the tool whose result came.
+// answered closes the tool whose result came. What came beside the result is of it only
+// where there is no other.
 func (c *claude) answered(s *Session, m *claudeMessage, b claudeBlock, alone bool) {
-	item := s.find(b.ToolUse)
+	item := s.find(b.use)
 	if item == nil || item.Tool == nil {
 		return
 	}
-	text := resultText(b.Content)
-	var result struct {
-		Stdout string            `json:"stdout"`
-		Patch  []json.RawMessage `json:"structuredPatch"`
+	text := ""
+	if alone {
+		members(m.toolResult, func(name string, value []byte) {
+			switch name {
+			case "stdout":
+				text = textOf(value)
+			case "structuredPatch":
+				if diff := claudePatch(item, value); diff != "" {
+					item.Tool.setDiff(diff)
+				}
+			}
+		})
 	}
-	if alone && json.Unmarshal(m.ToolResult, &result) == nil {
-		text = firstOf(result.Stdout, text)
-		if diff := claudePatch(item, result.Patch); diff != "" {
-			item.Tool.setDiff(diff)
-		}
+	if text == "" {
+		text = resultText(b.content)
 	}
 	item.Tool.setOutput(text)
 	item.Tool.Status = ToolCompleted
-	if b.IsError {
+	if b.failed {
 		item.Tool.Status = ToolFailed
 	}
 	s.close(item)
 }
 
-func (c *claude) system(s *Session, m *claudeMessage) {
-	switch m.Subtype {
-	case "compact_boundary":
+// claudeProgram is a line that the program says of itself.
+type claudeProgram struct {
+	Type        string          `json:"type"`
+	Subtype     string          `json:"subtype"`
+	IsError     bool            `json:"is_error"`
+	Result      json.RawMessage `json:"result"`
+	Errors      []string        `json:"errors"`
+	Error       json.RawMessage `json:"error"`
+	APIStatus   int             `json:"api_error_status"`
+	ErrorStatus int             `json:"error_status"`
+	StopReason  string          `json:"stop_reason"`
+}
+
+func (c *claude) program(s *Session, line []byte) {
+	var m claudeProgram
+	if json.Unmarshal(line, &m) != nil {
+		return
+	}
+	switch {
+	case m.Type == "result":
+		c.result(s, &m)
+	case m.Subtype == "compact_boundary":
 		s.notice("The context was compacted.")
-	case "api_retry":
-		var word string
-		_ = json.Unmarshal(m.Error, &word) // none
-		s.failure.retrying(word, m.ErrorStatus)
+	case m.Subtype == "api_retry":
+		s.failure.retrying(textOf(m.Error), m.ErrorStatus)
 	}
 }
 
 // result is the end of a turn.
-func (c *claude) result(s *Session, m *claudeMessage) {
-	var text string
-	_ = json.Unmarshal(m.Result, &text) // absent in some errors
+func (c *claude) result(s *Session, m *claudeProgram) {
+	text := textOf(m.Result) // absent in some errors
 	switch {
 	case m.StopReason == "refusal":
 		s.failure.final(firstOf(text, s.facts.Answer, "the model refused to answer"), 0, kindRefused)

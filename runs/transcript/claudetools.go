@@ -3,6 +3,7 @@ package transcript
 // The tools of claude: what each does, to what.
 
 import (
+	"bytes"
 	"encoding/json"
 	"maps"
 	"strings"
@@ -60,12 +61,12 @@ type claudeInput struct {
 }
 
 // claudeCall is what a tool was called with.
-func claudeCall(item *Item, b claudeBlock) {
+func claudeCall(item *Item, input []byte) {
 	tool := item.Tool
-	tool.setInput(b.Input)
+	tool.setInput(bytes.Clone(input))
 	tool.Status = ToolInProgress
 	var in claudeInput
-	_ = json.Unmarshal(b.Input, &in) // members of other types are passed over
+	_ = json.Unmarshal(input, &in) // members of other types are passed over
 	file := firstOf(in.FilePath, in.Notebook, in.Path)
 	if file != "" {
 		tool.Locations = []Location{{Path: file}}
@@ -110,8 +111,9 @@ func (in *claudeInput) diff(file string) string {
 }
 
 // claudePatch is what a tool changed, by its hunks.
-func claudePatch(item *Item, hunks []json.RawMessage) string {
-	if len(hunks) == 0 || len(item.Tool.Locations) == 0 {
+func claudePatch(item *Item, raw []byte) string {
+	var hunks []json.RawMessage
+	if json.Unmarshal(raw, &hunks) != nil || len(hunks) == 0 || len(item.Tool.Locations) == 0 {
 		return ""
 	}
 	var b strings.Builder

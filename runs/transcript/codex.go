@@ -298,26 +298,34 @@ func paragraphs(raw json.RawMessage) string {
 
 // resultText is what the result of a tool says: the texts of its content, else
 // the value itself.
-func resultText(raw json.RawMessage) string {
-	var text string
-	if len(raw) == 0 || string(raw) == "null" || json.Unmarshal(raw, &text) == nil {
-		return text
+func resultText(raw []byte) string {
+	switch {
+	case len(raw) == 0 || string(raw) == "null":
+		return ""
+	case raw[0] == '"':
+		return textOf(raw)
 	}
-	var parts []struct {
-		Text string `json:"text"`
-	}
-	var outer struct {
-		Content json.RawMessage `json:"content"`
-		Message string          `json:"message"`
-	}
-	if json.Unmarshal(raw, &parts) != nil {
-		if json.Unmarshal(raw, &outer) != nil || json.Unmarshal(outer.Content, &parts) != nil {
-			return firstOf(outer.Message, string(raw))
-		}
+	content, message := raw, ""
+	if raw[0] == '{' {
+		content = nil
+		members(raw, func(name string, value []byte) {
+			switch name {
+			case "content":
+				content = value
+			case "message":
+				message = textOf(value)
+			}
+		})
 	}
 	var b strings.Builder
-	for _, p := range parts {
-		b.WriteString(p.Text)
+	if !elements(content, func(part []byte) {
+		members(part, func(name string, value []byte) {
+			if name == "text" {
+				b.WriteString(textOf(value))
+			}
+		})
+	}) {
+		return firstOf(message, string(raw))
 	}
 	return b.String()
 }

@@ -220,8 +220,8 @@ func lastOf(list []string, n int) []string {
 // shortened is a text of at most n bytes and a mark where some of it is missing, in
 // memory of its own.
 func shortened(text string, n int) string {
-	short, cut := head(text, n)
-	if cut {
+	short, is := head(text, n)
+	if is {
 		return short + " […]"
 	}
 	return strings.Clone(short)

@@ -6,6 +6,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"strings"
+	"unicode/utf8"
 
 	"ac/internal/canonjson"
 )
@@ -53,25 +54,40 @@ func readEvent(line []byte) (e Event, ok bool) {
 	return e, err == nil
 }
 
-// readChunk reads the payload of provider.raw.
-func readChunk(payload []byte) (stream string, chunk []byte, ok bool) {
+// readChunk reads the payload of provider.raw, into memory of the caller's.
+func readChunk(payload, into []byte) (stream string, chunk []byte, ok bool) {
+	var literal []byte
 	err := canonjson.Members(payload, func(m canonjson.Member) {
 		switch {
 		case m.Value[0] != '"':
 		case string(m.Key) == "stream":
-			stream = canonjson.Unquote(m.Value)
+			stream = streamOf(m.Value)
 		case string(m.Key) == "chunk":
-			chunk = m.Value
+			literal = m.Value
 		}
 	})
-	if err != nil || chunk == nil {
+	if err != nil || literal == nil {
 		return "", nil, false
 	}
-	if bytes.IndexByte(chunk, '\\') < 0 {
-		return stream, bytes.ToValidUTF8(chunk[1:len(chunk)-1], []byte("\uFFFD")), true
+	chunk = canonjson.AppendUnquoted(into[:0], literal)
+	if !utf8.Valid(chunk) {
+		chunk = bytes.ToValidUTF8(chunk, []byte("\uFFFD"))
 	}
-	return stream, []byte(valid(canonjson.Unquote(chunk))), true
+	return stream, chunk, true
+}
+
+// streamOf is the stream of output, of which there are two.
+func streamOf(literal []byte) string {
+	if string(literal) == `"stderr"` {
+		return "stderr"
+	}
+	return "stdout"
 }
 
 // valid is a text without what is no UTF-8, such as lone surrogates.
-func valid(text string) string { return strings.ToValidUTF8(text, "\uFFFD") }
+func valid(text string) string {
+	if utf8.ValidString(text) {
+		return text
+	}
+	return strings.ToValidUTF8(text, "\uFFFD")
+}

@@ -99,7 +99,7 @@ func (s *Session) say(line []byte) {
 	if !s.saying() && len(bytes.TrimSpace(line)) == 0 {
 		return
 	}
-	for rest := valid(string(line)) + "\n"; rest != ""; {
+	for rest := string(line) + "\n"; rest != ""; {
 		piece, _ := head(rest, maxProse)
 		if s.saying() && len(s.prose.Text)+len(piece) > maxProse {
 			s.close(s.prose)
@@ -125,7 +125,7 @@ func (s *Session) endProse() {
 
 // errorLine keeps the end of stderr; lines of JSON there are the agent's own log.
 func (s *Session) errorLine(line []byte) {
-	s.stderr = strings.Clone(tail(s.stderr+valid(string(line))+"\n", maxWords))
+	s.stderr = strings.Clone(tail(s.stderr+string(line)+"\n", maxWords))
 	if line[0] == '{' && json.Valid(line) {
 		return
 	}

@@ -38,6 +38,7 @@ type Fold struct {
 	announced int  // the number of the session that run.continued told, 0 for none
 	ended     bool // the session is over
 	out, errs Cutter
+	chunk     []byte // memory for the next one
 
 	seq     int64
 	at      string
@@ -139,9 +140,12 @@ func (f *Fold) Apply(seq int64, e Event) []Change {
 
 // raw takes output of the agent.
 func (f *Fold) raw(e Event) {
-	stream, chunk, ok := readChunk(e.Payload)
+	stream, chunk, ok := readChunk(e.Payload, f.chunk)
 	if !ok {
 		return
+	}
+	if f.chunk = chunk[:0]; cap(chunk) > keptCap {
+		f.chunk = nil
 	}
 	if f.session == nil {
 		f.number, f.execution = 1, 1
@@ -265,7 +269,7 @@ func (f *Fold) trim() {
 // Fork is a fold that goes on from here by itself, and keeps no closed items.
 func (f *Fold) Fork() *Fold {
 	c := *f
-	c.discards, c.items, c.bytes, c.changes = true, nil, 0, nil
+	c.discards, c.items, c.bytes, c.changes, c.chunk = true, nil, 0, nil, nil
 	known := map[*Item]*Item{}
 	of := func(item *Item) *Item {
 		if item == nil {

@@ -176,7 +176,7 @@ func (i *Item) settle() {
 }
 
 func (i *Item) setText(text string) {
-	i.Text, i.Truncated = head(text, maxText)
+	i.Text, i.Truncated = cut(text, maxText)
 	i.text = growing{}
 }
 
@@ -208,13 +208,13 @@ func (t *Tool) setInput(raw json.RawMessage) {
 		return
 	}
 	if len(raw) > maxInput {
-		cut, _ := head(string(raw), maxInput)
-		raw, _ = json.Marshal(cut) // a text always encodes
+		short, _ := head(string(raw), maxInput)
+		raw, _ = json.Marshal(short) // a text always encodes
 	}
 	t.Input = raw
 }
 
-func (t *Tool) setDiff(text string) { t.Diff, _ = head(text, maxDiff) }
+func (t *Tool) setDiff(text string) { t.Diff, _ = cut(text, maxDiff) }
 
 // setPlan keeps the steps of a plan, and writes them as a list of Markdown.
 func (i *Item) setPlan(steps []Step) {

@@ -181,7 +181,7 @@ func cutAnew(log []Event, r *rand.Rand, most int) (list []Event) {
 			list = append(list, e)
 			continue
 		}
-		stream, text, _ := readChunk(e.Payload)
+		stream, text, _ := readChunk(e.Payload, nil)
 		if len(pending) > 0 && pending[stream] == "" || r.IntN(4) == 0 {
 			flush(e)
 		}
@@ -221,7 +221,7 @@ func FuzzFold(f *testing.F) {
 		var text strings.Builder
 		for _, e := range log {
 			if e.Type == "provider.raw" {
-				_, chunk, _ := readChunk(e.Payload)
+				_, chunk, _ := readChunk(e.Payload, nil)
 				text.Write(chunk)
 			}
 		}

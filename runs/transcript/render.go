@@ -216,7 +216,7 @@ func indented(mark, text string) string {
 	if text == "" {
 		return ""
 	}
-	return mark + strings.ReplaceAll(text, "\n", "\n  ") + "\n"
+	return Visible(mark) + strings.ReplaceAll(text, "\n", "\n  ") + "\n"
 }
 
 // Visible writes what could act on a terminal, or change how the text around it reads,

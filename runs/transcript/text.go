@@ -7,7 +7,7 @@ import (
 	"unicode/utf8"
 )
 
-// head cuts a text at n bytes, on a character.
+// head cuts a text at n bytes, on a character. What it returns is a part of the text.
 func head(text string, n int) (string, bool) {
 	if len(text) <= n {
 		return text, false
@@ -16,6 +16,15 @@ func head(text string, n int) (string, bool) {
 		n--
 	}
 	return text[:n], true
+}
+
+// cut is head in memory of its own, so that the rest is not kept.
+func cut(text string, n int) (string, bool) {
+	short, is := head(text, n)
+	if is {
+		short = strings.Clone(short)
+	}
+	return short, is
 }
 
 // tail is the last n bytes of a text, from a character on.
