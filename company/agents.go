@@ -6,7 +6,7 @@ import (
 	"context"
 	"strings"
 
-	"ac/governance"
+	"ac/governance/learning"
 	"ac/governance/policy"
 	"ac/internal/fault"
 	"ac/runs"
@@ -27,14 +27,14 @@ type MistakeParams struct {
 
 // CheckFields refuses keys that could not be told from the text around them.
 func (p *MistakeParams) CheckFields() []fault.Issue {
-	if why := governance.CheckMistakeKey(p.MistakeKey); why != "" {
+	if why := learning.CheckMistakeKey(p.MistakeKey); why != "" {
 		return []fault.Issue{{Path: []any{"mistake_key"}, Code: "custom", Message: why}}
 	}
 	return nil
 }
 
-func (p *MistakeParams) mistake() governance.Mistake {
-	return governance.Mistake{
+func (p *MistakeParams) mistake() learning.Mistake {
+	return learning.Mistake{
 		Worker: p.WorkerAgentID, Manager: policy.Actor{ID: p.ManagerActorID, Role: p.ManagerRole},
 		Key: p.MistakeKey, Summary: p.Summary, PreventionRule: p.PreventionRule,
 		TaskID: p.TaskID, MilestoneID: p.MilestoneID, Evidence: p.Evidence,
@@ -51,10 +51,10 @@ type RecordMistakeParams struct {
 }
 
 // RecordMistake counts a mistake of an agent.
-func (c *Company) RecordMistake(ctx context.Context, p RecordMistakeParams) (governance.MistakeResult, error) {
+func (c *Company) RecordMistake(ctx context.Context, p RecordMistakeParams) (learning.MistakeResult, error) {
 	m := p.mistake()
 	m.ProjectID, m.RunID, m.PromoteThreshold = p.ProjectID, p.RunID, p.PromoteThreshold
-	return governance.RecordMistake(ctx, c.w, m)
+	return learning.RecordMistake(ctx, c.w, m)
 }
 
 // RefreshContextParams are those of agent.refresh_context.
@@ -67,8 +67,8 @@ type RefreshContextParams struct {
 }
 
 // RefreshContext writes the context index into the guidance of an agent.
-func (c *Company) RefreshContext(ctx context.Context, p RefreshContextParams) (governance.RefreshResult, error) {
-	return governance.RefreshContext(ctx, c.w, governance.ContextIndex{
+func (c *Company) RefreshContext(ctx context.Context, p RefreshContextParams) (learning.RefreshResult, error) {
+	return learning.RefreshContext(ctx, c.w, learning.ContextIndex{
 		Agent: p.AgentID, ProjectID: p.ProjectID, MaxTasks: p.MaxTasks, MaxScopePaths: p.MaxScopePaths,
 	})
 }
@@ -109,10 +109,10 @@ func (p *ImproveParams) CheckFields() []fault.Issue {
 }
 
 // Improve runs a cycle of self-improvement and waits for its evaluation.
-func (c *Company) Improve(ctx context.Context, p ImproveParams) (governance.CycleResult, error) {
+func (c *Company) Improve(ctx context.Context, p ImproveParams) (learning.CycleResult, error) {
 	m := p.mistake()
 	m.ProjectID, m.PromoteThreshold = p.ProjectID, p.PromoteThreshold
-	return governance.Improve(ctx, c.w, c.conductor(), governance.Improvement{
+	return learning.Improve(ctx, c.w, c.conductor(), learning.Improvement{
 		Mistake: m, ProposalThreshold: p.ProposalThreshold, Argv: p.EvaluationArgv, RepoID: p.EvaluationRepoID,
 		WorkdirRel: p.EvaluationWorkdirRel, Env: p.EvaluationEnv,
 	})

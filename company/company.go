@@ -22,6 +22,7 @@ import (
 	"ac/runs/lane"
 	"ac/runs/session"
 	"ac/workspace"
+	"ac/workspace/validate"
 )
 
 // Host is the workspaces of a process, opened once each. It is safe for
@@ -60,6 +61,7 @@ type opened struct {
 	ws        *workspace.Workspace
 	id        durable.Identity
 	index     *index.Index
+	validator *validate.Validator
 	admission *runs.Admission
 }
 
@@ -119,52 +121,55 @@ func (cs *Host) Close() error {
 	return failed
 }
 
-// indexOf is the index of an opened workspace.
-func (cs *Host) indexOf(w *workspace.Workspace) *index.Index {
+// openedAs is what goes with a workspace that this process opened.
+func (cs *Host) openedAs(w *workspace.Workspace) *opened {
 	cs.mu.Lock()
 	defer cs.mu.Unlock()
 	for _, o := range cs.retired {
 		if o.ws == w {
-			return o.index
+			return o
 		}
 	}
-	return cs.open[w.Dir()].index
+	return cs.open[w.Dir()]
 }
 
-// place is what a request names: as it spelled it, and the directory that this leads to.
-type place struct {
+// indexOf is the index of an opened workspace.
+func (cs *Host) indexOf(w *workspace.Workspace) *index.Index { return cs.openedAs(w).index }
+
+// location is what a request names: as it spelled it, and the directory that this leads to.
+type location struct {
 	all   *Host
 	given string
 	dir   string
 }
 
-// Folder is a place: a workspace, or where one may come to be. It is immutable and safe
+// Folder is a location: a workspace, or where one may come to be. It is immutable and safe
 // for concurrent use.
-type Folder struct{ place }
+type Folder struct{ location }
 
-// Company is the workspace at a place, opened. It is safe for concurrent use, and for
+// Company is the workspace at a location, opened. It is safe for concurrent use, and for
 // one operation: the folder may be another one by the next.
 type Company struct {
-	place
+	location
 	w *workspace.Workspace
 }
 
 // folder is where the company lies.
-func (p place) folder() *Folder { return &Folder{p} }
+func (p location) folder() *Folder { return &Folder{p} }
 
 // In names a folder. Nothing is opened yet.
 func (cs *Host) In(dir string) *Folder { return cs.At(dir, workspace.Canonical(dir)) }
 
 // At is In where the directory that dir leads to is known.
 func (cs *Host) At(dir, at string) *Folder {
-	return &Folder{place{all: cs, given: dir, dir: at}}
+	return &Folder{location{all: cs, given: dir, dir: at}}
 }
 
 // Enter opens the workspace in the folder. One that is none is
 // fault.NotAWorkspace.
 func (c *Folder) Enter(ctx context.Context) (*Company, error) {
 	w, err := c.workspace(ctx)
-	return &Company{c.place, w}, err
+	return &Company{c.location, w}, err
 }
 
 // workspace opens the workspace, or gives it again while the directory at its
@@ -177,10 +182,10 @@ func (c *Folder) workspace(ctx context.Context) (*workspace.Workspace, error) {
 	}
 	w, fresh, err := cs.opening(c.dir, id)
 	if fresh && cs.hub != nil {
-		if w.Unsettled() {
+		if w.NeedsRecovery() {
 			// The first sight of a server finishes what was interrupted. A workspace
-			// that cannot be locked now is settled by its next writer.
-			_ = w.Settle(ctx)
+			// that cannot be locked now is recovered by its next writer.
+			_ = w.Recover(ctx)
 		}
 		// Jobs that lost their runners while nobody looked; nobody waits for that,
 		// and the next who looks at one of them finds what is wrong with it.
@@ -202,7 +207,7 @@ func (cs *Host) opening(dir string, id durable.Identity) (w *workspace.Workspace
 	if w, err = workspace.Open(cs.env, dir); err != nil {
 		return nil, false, err
 	}
-	cs.open[dir] = &opened{ws: w, id: id, index: index.For(w), admission: runs.NewAdmission(w, cs.limits)}
+	cs.open[dir] = &opened{ws: w, id: id, index: index.For(w), validator: validate.New(w), admission: runs.NewAdmission(w, cs.limits)}
 	if cs.hub != nil {
 		cs.open[dir].index.Stay()
 		w.OnAppend(func(log string) { cs.hub.Appended(w.Dir(), log) })

@@ -23,7 +23,8 @@ type DoctorParams struct {
 func (c *Folder) patient(ctx context.Context, asked index.Freshness) doctor.Patient {
 	p := doctor.Patient{Env: c.all.env, Dir: c.dir, Given: c.given}
 	if w, err := c.workspace(ctx); err == nil {
-		p.Workspace, p.Index = w, doctor.IndexCheck(w, c.all.indexOf(w), asked, c.given)
+		p.Workspace, p.Validator = w, c.all.openedAs(w).validator
+		p.Index = doctor.IndexCheck(w, c.all.indexOf(w), asked, c.given)
 	}
 	return p
 }

@@ -5,15 +5,15 @@ package company
 import (
 	"path/filepath"
 
-	"ac/governance"
 	"ac/internal/durable"
 	"ac/internal/fault"
+	"ac/internal/frontmatter"
 	"ac/internal/yamldoc"
 )
 
 // ValidateFile reads a markdown document from anywhere on this machine and
 // checks it. A file that cannot be read is fault.InvalidFile.
-func ValidateFile(file string, validate func(text []byte) []governance.Issue) ([]governance.Issue, error) {
+func ValidateFile(file string, validate func(text []byte) []frontmatter.Issue) ([]frontmatter.Issue, error) {
 	found, err := filepath.EvalSymlinks(file)
 	if err != nil {
 		return nil, fault.New(fault.NotFound, "%s: %w", file, err)

@@ -9,7 +9,7 @@ import (
 
 	"ac/events"
 	"ac/internal/fault"
-	"ac/redact"
+	"ac/internal/redact"
 	"ac/runs"
 	"ac/runs/sharepack"
 	"ac/workspace"

@@ -7,10 +7,10 @@ import (
 	"context"
 	"path/filepath"
 
-	"ac/governance"
 	"ac/internal/clock"
 	"ac/internal/fault"
 	"ac/internal/shape"
+	"ac/pm"
 	"ac/workspace"
 	"ac/workspace/doc"
 )
@@ -30,23 +30,23 @@ type ListTasksResult struct {
 
 // TaskRow is a task in a list.
 type TaskRow struct {
-	TaskID          string                     `json:"task_id"`
-	ProjectID       string                     `json:"project_id"`
-	Relpath         string                     `json:"relpath"`
-	AbsPath         string                     `json:"abs_path"`
-	Frontmatter     doc.Task                   `json:"frontmatter"`
-	ProgressRatio   float64                    `json:"progress_ratio"`
-	MilestoneCounts governance.MilestoneCounts `json:"milestone_counts"`
+	TaskID          string             `json:"task_id"`
+	ProjectID       string             `json:"project_id"`
+	Relpath         string             `json:"relpath"`
+	AbsPath         string             `json:"abs_path"`
+	Frontmatter     doc.Task           `json:"frontmatter"`
+	ProgressRatio   float64            `json:"progress_ratio"`
+	MilestoneCounts pm.MilestoneCounts `json:"milestone_counts"`
 }
 
 // ListTasks lists the tasks of a project, the newest first.
 func (c *Company) ListTasks(_ context.Context, p ListTasksParams) (ListTasksResult, error) {
 	result := ListTasksResult{WorkspaceDir: c.given, ProjectID: p.ProjectID, Tasks: []TaskRow{}}
-	tasks, err := governance.Tasks(c.w, p.ProjectID)
+	tasks, err := pm.Tasks(c.w, p.ProjectID)
 	for _, t := range tasks {
 		result.Tasks = append(result.Tasks, TaskRow{
 			TaskID: t.ID, ProjectID: p.ProjectID, Relpath: workspace.TaskFile(p.ProjectID, t.ID), AbsPath: c.absoluteName(workspace.TaskFile(p.ProjectID, t.ID)),
-			Frontmatter: t, ProgressRatio: t.Done(), MilestoneCounts: governance.CountMilestones(t),
+			Frontmatter: t, ProgressRatio: t.Done(), MilestoneCounts: pm.CountMilestones(t),
 		})
 	}
 	return result, err
@@ -130,7 +130,7 @@ type UpdatePlanResult struct {
 // UpdatePlan changes when a task is planned and who is to do it.
 func (c *Company) UpdatePlan(ctx context.Context, p UpdatePlanParams) (result UpdatePlanResult, err error) {
 	result = UpdatePlanResult{TaskID: p.TaskID, TaskPath: c.absoluteName(workspace.TaskFile(p.ProjectID, p.TaskID))}
-	change := governance.PlanChange{ClearSchedule: p.ClearSchedule, ClearExecution: p.ClearExecutionPlan}
+	change := pm.PlanChange{ClearSchedule: p.ClearSchedule, ClearExecution: p.ClearExecutionPlan}
 	if p.Schedule != nil {
 		change.Schedule = p.Schedule.schedule()
 	}
@@ -140,19 +140,19 @@ func (c *Company) UpdatePlan(ctx context.Context, p UpdatePlanParams) (result Up
 			TokenBudgetHint: e.TokenBudgetHint, AppliedBy: e.AppliedBy, AppliedAt: e.AppliedAt,
 		}
 	}
-	result.Frontmatter, err = governance.UpdatePlan(ctx, c.w, p.ProjectID, p.TaskID, change)
+	result.Frontmatter, err = pm.UpdatePlan(ctx, c.w, p.ProjectID, p.TaskID, change)
 	return result, err
 }
 
 // NewTaskParams are what task:new is asked for.
 type NewTaskParams struct {
 	ProjectParams
-	Spec governance.TaskSpec `json:"-"`
+	Spec pm.TaskSpec `json:"-"`
 }
 
 // NewTask makes a draft of a task and returns its id.
 func (c *Company) NewTask(ctx context.Context, p NewTaskParams) (string, error) {
-	return governance.NewTask(ctx, c.w, p.ProjectID, p.Spec)
+	return pm.NewTask(ctx, c.w, p.ProjectID, p.Spec)
 }
 
 // AddMilestoneParams are what task:add-milestone is asked for.
@@ -164,7 +164,7 @@ type AddMilestoneParams struct {
 
 // AddMilestone adds a milestone to a task and returns its id.
 func (c *Company) AddMilestone(ctx context.Context, p AddMilestoneParams) (string, error) {
-	return governance.AddMilestone(ctx, c.w, p.ProjectID, p.TaskID, p.Milestone)
+	return pm.AddMilestone(ctx, c.w, p.ProjectID, p.TaskID, p.Milestone)
 }
 
 // checkIDs holds params to the ids that may become paths, where no tag does.

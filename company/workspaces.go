@@ -12,6 +12,7 @@ import (
 	"ac/snapshot"
 	"ac/workspace"
 	"ac/workspace/doc"
+	"ac/workspace/validate"
 )
 
 // OK is the result of what has nothing else to say.
@@ -44,39 +45,39 @@ func (c *Folder) Init(ctx context.Context, p InitParams) (OK, error) {
 
 // OpenResult is the result of workspace.open.
 type OpenResult struct {
-	WorkspaceDir string            `json:"workspace_dir"`
-	Valid        bool              `json:"valid"`
-	Issues       []workspace.Issue `json:"issues"`
-	Warnings     []workspace.Issue `json:"warnings,omitempty"`
+	WorkspaceDir string           `json:"workspace_dir"`
+	Valid        bool             `json:"valid"`
+	Issues       []validate.Issue `json:"issues"`
+	Warnings     []validate.Issue `json:"warnings,omitempty"`
 }
 
 // Open reports the state of a folder, whatever that is.
 func (c *Folder) Open(ctx context.Context, _ Dir) (OpenResult, error) {
-	found := c.validate(ctx, (*workspace.Workspace).Glance)
+	found := c.validate(ctx, (*validate.Validator).Glance)
 	if found.Issues == nil {
-		found.Issues = []workspace.Issue{}
+		found.Issues = []validate.Issue{}
 	}
 	return OpenResult{WorkspaceDir: c.given, Valid: len(found.Issues) == 0, Issues: found.Issues, Warnings: found.Warnings}, nil
 }
 
-func (c *Folder) validate(ctx context.Context, look func(*workspace.Workspace) workspace.Findings) workspace.Findings {
+func (c *Folder) validate(ctx context.Context, look func(*validate.Validator) validate.Findings) validate.Findings {
 	// A workspace that is one is known from now on: its events are watched.
 	if w, err := c.workspace(ctx); err == nil {
-		return look(w)
+		return look(c.all.openedAs(w).validator)
 	}
-	return workspace.Validate(c.all.env, c.dir)
+	return validate.Folder(c.all.env, c.dir)
 }
 
 // ValidateResult is the result of workspace.validate.
 type ValidateResult struct {
-	OK       bool              `json:"ok"`
-	Issues   []workspace.Issue `json:"issues,omitempty"`
-	Warnings []workspace.Issue `json:"warnings,omitempty"`
+	OK       bool             `json:"ok"`
+	Issues   []validate.Issue `json:"issues,omitempty"`
+	Warnings []validate.Issue `json:"warnings,omitempty"`
 }
 
 // Validate checks a folder.
 func (c *Folder) Validate(ctx context.Context, _ Dir) (ValidateResult, error) {
-	found := c.validate(ctx, (*workspace.Workspace).Validate)
+	found := c.validate(ctx, (*validate.Validator).Validate)
 	return ValidateResult{OK: len(found.Issues) == 0, Issues: found.Issues, Warnings: found.Warnings}, nil
 }
 

@@ -18,13 +18,14 @@ import (
 	"ac/runs/provider"
 	"ac/workspace"
 	"ac/workspace/doc"
+	"ac/workspace/validate"
 )
 
-func (p Patient) validate() workspace.Findings {
-	if p.Workspace != nil {
-		return p.Workspace.Validate()
+func (p Patient) validate() validate.Findings {
+	if p.Validator != nil {
+		return p.Validator.Validate()
 	}
-	return workspace.Validate(p.Env, p.Dir)
+	return validate.Folder(p.Env, p.Dir)
 }
 
 func (p Patient) schema(context.Context) Check {

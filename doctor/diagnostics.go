@@ -18,7 +18,7 @@ import (
 	"ac/internal/clock"
 	"ac/internal/durable"
 	"ac/internal/fault"
-	"ac/redact"
+	"ac/internal/redact"
 	"ac/runs/provider"
 	"ac/workspace/doc"
 )

@@ -14,6 +14,7 @@ import (
 	"sync"
 
 	"ac/workspace"
+	"ac/workspace/validate"
 )
 
 // The outcomes of a check.
@@ -57,11 +58,13 @@ type Patient struct {
 	Dir, Given string
 	// Workspace is the opened workspace, nil when the directory is none.
 	Workspace *workspace.Workspace
+	// Validator is that of the workspace, with what it knows from before; nil for none.
+	Validator *validate.Validator
 	// Index makes the check of the index; nil where there is no index to look
 	// at. It is not called for a directory that is no workspace.
 	Index func(ctx context.Context) Check
 
-	findings func() workspace.Findings // of one report, made once
+	findings func() validate.Findings // of one report, made once
 }
 
 // examination is a part of the report, made at once with the others.

@@ -6,14 +6,14 @@ import (
 	"fmt"
 	"strings"
 
-	"ac/governance"
 	"ac/workspace"
+	"ac/workspace/doc"
 )
 
 // starterFiles are the guidance, the role and the skills of a new agent.
 func starterFiles(spec workspace.AgentSpec) []workspace.TreeFile {
 	return []workspace.TreeFile{
-		{Name: "AGENTS.md", Content: governance.NewGuidance(spec.ID)},
+		{Name: "AGENTS.md", Content: doc.NewGuidance(spec.ID)},
 		{Name: "role.md", Content: roleText(spec)},
 		{Name: "skills_index.md", Content: []byte("# Skills Index - " + oneLine(spec.Name) + `
 

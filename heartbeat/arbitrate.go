@@ -7,7 +7,6 @@ import (
 	"strings"
 	"time"
 
-	"ac/governance"
 	"ac/heartbeat/job"
 	"ac/internal/fault"
 	"ac/workspace"
@@ -115,7 +114,7 @@ func misfit(w *workspace.Workspace, action doc.Action) error {
 	case doc.ActionAddComment:
 		return wordless(action.ActionBody)
 	case doc.ActionCreateApproval:
-		if err := governance.CheckTitle(action.Title); err != nil || action.ProposedAction == nil {
+		if err := doc.CheckTitle(action.Title); err != nil || action.ProposedAction == nil {
 			return err
 		}
 		inner := *action.ProposedAction

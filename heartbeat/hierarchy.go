@@ -13,7 +13,7 @@ import (
 	"ac/governance/policy"
 	"ac/index"
 	"ac/internal/fault"
-	"ac/redact"
+	"ac/internal/redact"
 	"ac/runs/budget"
 	"ac/workspace"
 	"ac/workspace/doc"
@@ -30,7 +30,7 @@ func inHierarchy(a doc.Agent) bool {
 }
 
 // hierarchyPool are the directors and workers, by id.
-func hierarchyPool(g Gathered) []Candidate {
+func hierarchyPool(g TriageInput) []Candidate {
 	pool := []Candidate{}
 	for _, a := range g.Agents {
 		if inHierarchy(a) {

@@ -18,12 +18,11 @@ import (
 )
 
 const (
-	edge            = 4 << 10 // how much of a log's beginning and end is hashed
-	fullCheck       = 1 << 20 // logs up to here are compared whole before more of them is read
-	maybeStaleCheck = 16 << 20
-	batchEvents     = 256
-	maxWords        = 10_000
-	maxPayload      = 64 << 10
+	edge        = 4 << 10  // how much of a log's beginning and end is hashed
+	fullCheck   = 64 << 10 // logs up to here are compared whole before more of them is read
+	batchEvents = 256
+	maxWords    = 10_000
+	maxPayload  = 64 << 10
 )
 
 // runStats is what is known of a run from its log.
@@ -261,7 +260,7 @@ func (r *logReader) continues(f durable.File, job *logJob, size int64) bool {
 	if err != nil || head != job.was.head || tail != job.was.tail {
 		return false
 	}
-	if job.was.offset > fullCheck && (!job.unchanged || job.was.offset > maybeStaleCheck) {
+	if job.was.offset > fullCheck {
 		return true
 	}
 	sum, seq, err := r.sumTo(f, job.was.offset)

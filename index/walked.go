@@ -23,7 +23,7 @@ const walkedLife = 30 * time.Second
 type walked struct {
 	clock *clock.Clock
 	fsys  durable.FS
-	tree  *watch.Tree // nil until a second walk, and where nothing can be watched
+	heard *watch.Listener // nil until a second walk, and where nothing can be watched
 	walks int
 	began time.Time // when everything was last looked at
 
@@ -39,18 +39,18 @@ func (l *walked) refresh(ctx context.Context, w *workspace.Workspace) {
 	}
 	l.walks++
 	if l.walks == 2 {
-		l.tree, _ = watch.NewTree(w.Dir()) // without it nothing is remembered
+		l.heard, _ = w.Watched().Listen() // without it nothing is remembered
 	}
-	if l.tree == nil {
+	if l.heard == nil {
 		return
 	}
-	changed, whole := l.tree.Drain(ctx)
-	if whole || l.clock.Since(l.began) > walkedLife {
+	changes, lost := l.heard.Drain(ctx)
+	if lost || l.clock.Since(l.began) > walkedLife {
 		l.began, l.names, l.files = l.clock.Now(), map[string][]string{}, map[string][]source{}
 		return
 	}
-	for _, name := range changed {
-		l.forget(name)
+	for _, change := range changes {
+		l.forget(change.Name)
 	}
 }
 
@@ -83,15 +83,15 @@ func (l *walked) sources(dir string) (list []source, ok bool) {
 // watched reports whether what is seen in a folder from now on may be remembered.
 // Others may write to a file system that is not known, without a sound.
 func (l *walked) watched(dir string) bool {
-	if l == nil || l.tree == nil {
+	if l == nil || l.heard == nil {
 		return false
 	}
-	st, ok := l.tree.Add(dir)
-	return ok && l.fsys.Tick(durable.IdentityOf(st).Device) < durable.Coarse
+	st, err := l.heard.Add(dir)
+	return err == nil && l.fsys.Tick(durable.IdentityOf(st).Device) < durable.Coarse
 }
 
 func (l *walked) close() {
-	if l != nil && l.tree != nil {
-		_ = l.tree.Close() // nothing of it is kept
+	if l != nil && l.heard != nil {
+		l.heard.Close()
 	}
 }

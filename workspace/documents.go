@@ -12,6 +12,7 @@ import (
 
 	"ac/internal/durable"
 	"ac/internal/fault"
+	"ac/internal/filecache"
 	"ac/internal/frontmatter"
 	"ac/internal/yamldoc"
 )
@@ -20,13 +21,13 @@ import (
 // fitting: fault.InvalidFile, naming the file and each fault. The document may
 // be shared: it is not to be changed.
 func Load[T any](w *Workspace, codec yamldoc.Codec[T], name string) (T, error) {
-	return load(w, statAt(w.FS), name, func(text []byte) (T, error) { return Decode(codec, name, text) })
+	return load(w, filecache.StatAt(w.FS), name, func(text []byte) (T, error) { return Decode(codec, name, text) })
 }
 
 // LoadWith is Load for documents that are read in their own way. What decode
 // gives is remembered, with everything it holds.
 func LoadWith[T any](w *Workspace, name string, decode func(text []byte) (T, error)) (T, error) {
-	return load(w, statAt(w.FS), name, decode)
+	return load(w, filecache.StatAt(w.FS), name, decode)
 }
 
 // LoadAmong reads the wanted documents of a directory whose files have an
@@ -42,12 +43,12 @@ func LoadAmong[T any](w *Workspace, dir, extension string, decode func(file stri
 	unread := make(chan error, 1) // the first is enough
 	documents := ReadEach(names, func(name string) (document T, err error) {
 		file := path.Join(dir, name)
-		if known, ok := w.docs.last(file); ok {
-			if before, ok := known.value.(T); ok && !wanted(before) {
+		if known, _, ok := w.docs.Last(file); ok {
+			if before, ok := known.(T); ok && !wanted(before) {
 				return document, errUnwanted
 			}
 		}
-		document, err = load(w, statAt(w.FS), file, func(text []byte) (T, error) { return decode(file, text) })
+		document, err = load(w, filecache.StatAt(w.FS), file, func(text []byte) (T, error) { return decode(file, text) })
 		if err == nil && !wanted(document) {
 			return document, errUnwanted
 		}
@@ -92,7 +93,7 @@ func LoadFolders[D, T any](w *Workspace, codec yamldoc.Codec[D], dir string, fil
 	if err != nil || len(found) == 0 {
 		return nil, err
 	}
-	from, done := statEntries(w.FS, dir)
+	from, done := filecache.StatEntries(w.FS, dir)
 	defer done()
 	return ReadEach(found, func(e durable.Entry) (none T, err error) {
 		name := file(e.Name)
@@ -106,10 +107,10 @@ func LoadFolders[D, T any](w *Workspace, codec yamldoc.Codec[D], dir string, fil
 
 // load gives the document as it was decoded before, while see tells that its file
 // is the same, and else reads it.
-func load[T any](w *Workspace, see statFunc, name string, decode func(text []byte) (T, error)) (doc T, err error) {
-	if known, ok := w.docs.last(name); ok {
-		if same, ok := known.value.(T); ok { // else it was read as something else, and is read again
-			if version, _, err := see(name); err == nil && version == known.version {
+func load[T any](w *Workspace, see filecache.StatFunc, name string, decode func(text []byte) (T, error)) (doc T, err error) {
+	if known, of, ok := w.docs.Last(name); ok {
+		if same, ok := known.(T); ok { // else it was read as something else, and is read again
+			if version, _, err := see(name); err == nil && version == of {
 				return same, nil
 			}
 		}
@@ -121,8 +122,8 @@ func load[T any](w *Workspace, see statFunc, name string, decode func(text []byt
 	if doc, err = decode(text); err != nil {
 		return doc, err
 	}
-	if v := durable.VersionOf(st); v.Settled(w.FS, w.Env.Clock.Now()) {
-		w.docs.put(name, v, doc)
+	if v := durable.VersionOf(st); v.Cacheable(w.FS, w.Env.Clock.Now()) {
+		w.docs.Put(name, v, doc)
 	}
 	return doc, nil
 }
@@ -147,7 +148,7 @@ func CheckID(name, want, got string) error {
 // Dirs lists the names of the directories in a directory that are not hidden,
 // sorted. A missing directory has none.
 func Dirs(fsys durable.FS, dir string) ([]string, error) {
-	_, entries, err := readListing(fsys, dir)
+	_, entries, err := filecache.ReadDir(fsys, dir)
 	found, err := folders(fsys, dir, entries, err)
 	names := make([]string, 0, len(found))
 	for _, e := range found {
@@ -158,7 +159,7 @@ func Dirs(fsys durable.FS, dir string) ([]string, error) {
 
 // folders is Dirs of an open workspace, which remembers what it listed.
 func (w *Workspace) folders(dir string) ([]durable.Entry, error) {
-	entries, err := w.listings.listed(w.FS, statAt(w.FS), dir, w.Env.Clock.Now)
+	entries, err := w.Listings.List(w.FS, filecache.StatAt(w.FS), dir, w.Env.Clock.Now)
 	return folders(w.FS, dir, entries, err)
 }
 
@@ -172,7 +173,7 @@ func folders(fsys durable.FS, dir string, entries []durable.Entry, err error) (f
 		return nil, fault.New(fault.IO, "%s cannot be listed: %w", dir, err)
 	}
 	for _, e := range entries {
-		if !strings.HasPrefix(e.Name, ".") && (e.Type.IsDir() || isLinkTo(fsys, dir, e, fs.ModeDir)) {
+		if !strings.HasPrefix(e.Name, ".") && (e.Type.IsDir() || durable.LinksTo(fsys, dir, e, fs.ModeDir)) {
 			found = append(found, e)
 		}
 	}
@@ -194,20 +195,10 @@ func Files(fsys durable.FS, dir, extension string) ([]string, error) {
 	}), nil
 }
 
-// isLinkTo reports whether an entry is a symlink to something of a kind inside
-// the workspace.
-func isLinkTo(fsys durable.FS, dir string, e durable.Entry, kind fs.FileMode) bool {
-	if e.Type&fs.ModeSymlink == 0 {
-		return false
-	}
-	st, err := fsys.Stat(path.Join(dir, e.Name))
-	return err == nil && st.Mode().Type() == kind
-}
-
 // LoadHead reads the front matter of a markdown record, as Load reads a
 // document.
 func LoadHead[T any](w *Workspace, codec yamldoc.Codec[T], name string) (T, error) {
-	return load(w, statAt(w.FS), name, func(text []byte) (doc T, err error) {
+	return load(w, filecache.StatAt(w.FS), name, func(text []byte) (doc T, err error) {
 		head, _, err := frontmatter.Split(text)
 		if err != nil {
 			return doc, fault.New(fault.InvalidFile, "%s: %w", name, err)

@@ -89,7 +89,7 @@ func Refound(ctx context.Context, env Env, dir string, f Founding) error {
 
 // foundBeside builds where the directory is to be, which does not exist.
 func foundBeside(ctx context.Context, env Env, dir string, f Founding) error {
-	site, err := NewSite(env, dir)
+	site, err := NewTreeSwap(env, dir)
 	if err != nil {
 		return err
 	}
@@ -101,7 +101,7 @@ func foundBeside(ctx context.Context, env Env, dir string, f Founding) error {
 
 // buildAt makes a workspace in an empty directory.
 func buildAt(ctx context.Context, env Env, dir string, f Founding) error {
-	fsys, err := openFS(env, dir)
+	fsys, err := env.FS(dir)
 	if err != nil {
 		return fault.New(fault.IO, "cannot open %s: %w", dir, err)
 	}
@@ -116,7 +116,7 @@ func buildAt(ctx context.Context, env Env, dir string, f Founding) error {
 // foundInside builds in a directory that exists, which is not replaced: somebody
 // may stand in it. accept judges what is there.
 func foundInside(ctx context.Context, env Env, dir string, f Founding, accept func(entries []string) error) error {
-	root, err := openFS(env, dir)
+	root, err := env.FS(dir)
 	if err != nil {
 		return fault.New(fault.IO, "cannot make a workspace in %s: %w", dir, err)
 	}
@@ -162,7 +162,7 @@ const (
 type inner struct {
 	w    *Workspace
 	name string
-	held *lock.Held
+	held *lock.Hold
 }
 
 func (w *Workspace) newInner(ctx context.Context, f Founding) (*inner, error) {
@@ -252,7 +252,7 @@ func (w *Workspace) refound(ctx context.Context, f Founding) error {
 	if strings.TrimSpace(f.CompanyName) == "" {
 		return fault.InvalidField("company_name", "must not be blank")
 	}
-	err := w.Settle(ctx)
+	err := w.Recover(ctx)
 	if err == nil {
 		err = f.Busy(w)
 	}
@@ -277,7 +277,7 @@ func (w *Workspace) refound(ctx context.Context, f Founding) error {
 		}
 		return nil
 	})
-	if w.Unsettled() {
+	if w.NeedsRecovery() {
 		// The next writer needs what is built there.
 		return errors.Join(err, s.held.Release())
 	}

@@ -36,7 +36,7 @@ func Init(ctx context.Context, env Env, dir string, opts InitOptions) error {
 	if err != nil || len(entries) == 0 || !opts.Force {
 		return Found(ctx, env, dir, Founding{CompanyName: opts.CompanyName})
 	}
-	fsys, err := openFS(env, dir)
+	fsys, err := env.FS(dir)
 	if err != nil {
 		return fault.New(fault.IO, "cannot open %s: %w", dir, err)
 	}
@@ -48,7 +48,7 @@ func Init(ctx context.Context, env Env, dir string, opts InitOptions) error {
 // workspace, from the topmost one down to its own.
 func syncNames(env Env, made, dir string) error {
 	for at := dir; ; at = filepath.Dir(at) {
-		parent, err := openFS(env, filepath.Dir(at))
+		parent, err := env.FS(filepath.Dir(at))
 		if err != nil {
 			return fault.New(fault.IO, "cannot open the directory of %s: %w", at, err)
 		}

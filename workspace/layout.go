@@ -39,8 +39,8 @@ const (
 	AuditDir      = LocalDir + "/audit"
 	BillingDir    = LocalDir + "/billing"
 	IndexFile     = LocalDir + "/index.sqlite"
-	// AsideDir keeps what repairs took out of the way.
-	AsideDir = LocalDir + "/set-aside"
+	// QuarantineDir keeps what repairs took out of the way.
+	QuarantineDir = LocalDir + "/set-aside"
 	// StatementsFile is what providers billed.
 	StatementsFile = BillingDir + "/reconciliation_statements.json"
 	// AuditLog takes the policy decisions that have no run to go to.
@@ -81,8 +81,8 @@ func Movable(name string) bool {
 	return !strings.HasPrefix(name, IndexFile) && !strings.HasSuffix(name, ownerSuffix)
 }
 
-// RequiredDirs and requiredFiles are what every workspace has, in the order in
-// which their absence is reported.
+// RequiredDirs are the directories of every workspace, in the order in which their
+// absence is reported.
 func RequiredDirs() []string {
 	return []string{
 		"company", "company/migrations", "org", TeamsDir, AgentsDir, "work", ProjectsDir,
@@ -90,7 +90,9 @@ func RequiredDirs() []string {
 	}
 }
 
-func requiredFiles() []string { return []string{CompanyFile, PolicyFile, MachineFile} }
+// RequiredFiles are the documents of every workspace, in the order in which their
+// absence is reported.
+func RequiredFiles() []string { return []string{CompanyFile, PolicyFile, MachineFile} }
 
 // The places of documents that have an id.
 

@@ -22,9 +22,11 @@ import (
 	"ac/internal/clock"
 	"ac/internal/durable"
 	"ac/internal/fault"
+	"ac/internal/filecache"
 	"ac/internal/lock"
 	"ac/internal/proc"
 	"ac/internal/ulid"
+	"ac/internal/watch"
 	"ac/internal/yamldoc"
 )
 
@@ -51,6 +53,14 @@ func SystemEnv() Env {
 	return Env{Clock: c, IDs: ulid.NewSource(c.Now), PID: os.Getpid(), Host: host}
 }
 
+// FS opens the tree of a directory, whatever it is. The caller closes it.
+func (e Env) FS(dir string) (durable.FS, error) {
+	if e.OpenFS != nil {
+		return e.OpenFS(dir)
+	}
+	return durable.OpenRoot(dir)
+}
+
 const defaultLockPatience = 5 * time.Second
 
 // Workspace is an opened workspace. It is safe for concurrent use.
@@ -58,16 +68,17 @@ type Workspace struct {
 	FS     durable.FS
 	Env    Env
 	Events events.Source
+	// Listings remembers the names in directories, for all who list them.
+	Listings *filecache.Listings
 
 	dir      string
 	namer    durable.Namer
 	write    *lock.Mutex
-	shared   *lock.Shared
-	docs     *versions[any]
-	listings *listings
-	verdicts *versions[finding]
+	shared   *lock.SharedFile
+	docs     *filecache.Cache[any]
 	appended func(log string)
 	logs     openLogs
+	watched  *watch.Tree
 	gaveUp   atomic.Int64 // when the write lock was last given up, 0 once it was had
 }
 
@@ -81,7 +92,7 @@ func IsWorkspace(fsys durable.FS) bool {
 // Open opens the workspace in a directory. A directory that is none is
 // fault.NotAWorkspace; nothing is created.
 func Open(env Env, dir string) (*Workspace, error) {
-	fsys, err := openFS(env, dir)
+	fsys, err := env.FS(dir)
 	if err != nil {
 		return nil, notAWorkspace(dir, err)
 	}
@@ -91,22 +102,16 @@ func Open(env Env, dir string) (*Workspace, error) {
 	return newWorkspace(env, dir, fsys), nil
 }
 
-func openFS(env Env, dir string) (durable.FS, error) {
-	if env.OpenFS != nil {
-		return env.OpenFS(dir)
-	}
-	return durable.OpenRoot(dir)
-}
-
 func newWorkspace(env Env, dir string, fsys durable.FS) *Workspace {
 	w := &Workspace{
 		FS: fsys, Env: env, dir: dir,
 		Events: events.Source{Clock: env.Clock, NewID: env.IDs.New},
 		namer:  durable.Namer{PID: env.PID, UnixMS: func() int64 { return env.Clock.Now().UnixMilli() }, Random: env.IDs.Hex},
 		write:  lock.NewMutex(fsys, writeKernelLock),
-		docs:   newVersions[any](nil), listings: newListings(), verdicts: newVersions[finding](nil),
+		docs:   filecache.New[any](nil), Listings: filecache.NewListings(),
+		watched: watch.NewTree(dir),
 	}
-	w.shared = &lock.Shared{
+	w.shared = &lock.SharedFile{
 		FS: fsys, Name: writeLockFile, PID: env.PID, Host: env.Host, Clock: env.Clock,
 		Random: env.IDs.Hex, Alive: proc.Exists,
 	}
@@ -124,15 +129,19 @@ func notAWorkspace(dir string, cause error) error {
 // Dir is the directory that the workspace was opened by.
 func (w *Workspace) Dir() string { return w.dir }
 
-// Close releases the directory.
-func (w *Workspace) Close() error { return w.FS.Close() }
+// Watched is what notices changes of the workspace's files for all of the process, until
+// the workspace is closed.
+func (w *Workspace) Watched() *watch.Tree { return w.watched }
+
+// Close releases the directory and ends its watch.
+func (w *Workspace) Close() error { return errors.Join(w.watched.Close(), w.FS.Close()) }
 
 // OnAppend sets who is told the name of a log after an append by this process
 // became durable. It is set before the workspace is used by others.
 func (w *Workspace) OnAppend(told func(log string)) { w.appended = told }
 
-// Appended tells whoever listens that a log of this workspace grew.
-func (w *Workspace) Appended(log string) {
+// NotifyAppend tells whoever listens that a log of this workspace grew.
+func (w *Workspace) NotifyAppend(log string) {
 	if w.appended != nil {
 		w.appended(log)
 	}
@@ -144,7 +153,7 @@ func (w *Workspace) Append(ctx context.Context, log string, drafts ...events.Dra
 	l := w.logs.open(w.FS, log)
 	err := errors.Join(l.Append(ctx, drafts...), w.logs.close(log))
 	if err == nil {
-		w.Appended(log)
+		w.NotifyAppend(log)
 	}
 	return err
 }

@@ -12,7 +12,8 @@ import (
 	"github.com/spf13/cobra"
 
 	"ac/company"
-	"ac/governance"
+	"ac/internal/frontmatter"
+	"ac/pm"
 	"ac/workspace/doc"
 )
 
@@ -99,13 +100,13 @@ func taskValidateCommand(a *app) *cobra.Command {
 		Long:    "Check the file of a task. Exit status: 0 when it is valid, 2 with what is wrong on stderr when it is not.",
 		Example: "  ac task:validate ./acme/work/projects/proj_01M7WQGTQHQA1J50C42GD1KN1S/tasks/task_01M7WQXFJVAFKYMR9NC0NBJYZC.md",
 		RunE: func(_ *cobra.Command, given []string) error {
-			return a.printIssues(company.ValidateFile(given[0], governance.ValidateTask))
+			return a.printIssues(company.ValidateFile(given[0], pm.ValidateTask))
 		},
 	}
 }
 
 // printIssues says what is wrong with a document.
-func (a *app) printIssues(issues []governance.Issue, err error) error {
+func (a *app) printIssues(issues []frontmatter.Issue, err error) error {
 	switch {
 	case err != nil:
 		return err

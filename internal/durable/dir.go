@@ -163,3 +163,13 @@ func (d *Dir) Open(name string) (File, error) {
 	}
 	return d.openAt(name)
 }
+
+// LinksTo reports whether an entry of a directory is a symlink to something of a type
+// inside the tree.
+func LinksTo(fsys FS, dir string, e Entry, kind fs.FileMode) bool {
+	if e.Type&fs.ModeSymlink == 0 {
+		return false
+	}
+	st, err := fsys.Stat(path.Join(dir, e.Name))
+	return err == nil && st.Mode().Type() == kind
+}

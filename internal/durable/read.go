@@ -8,6 +8,7 @@ import (
 	"io"
 	"io/fs"
 	"os"
+	"syscall"
 )
 
 // ReadFile reads a whole regular file of at most limit bytes.
@@ -63,4 +64,18 @@ func readAll(name string, size, limit int64, from io.Reader) ([]byte, error) {
 			return nil, &fs.PathError{Op: "read", Path: name, Err: err}
 		}
 	}
+}
+
+// Absent reports whether an error says that there is nothing at a name.
+func Absent(err error) bool {
+	return errors.Is(err, fs.ErrNotExist) || errors.Is(err, syscall.ENOTDIR)
+}
+
+// Cause is why a file could not be read, without its name, for messages that begin with
+// that.
+func Cause(err error) string {
+	if pathErr, ok := errors.AsType[*fs.PathError](err); ok {
+		return pathErr.Err.Error()
+	}
+	return err.Error()
 }

@@ -17,7 +17,7 @@ import (
 
 	"ac/internal/clock"
 	"ac/internal/fault"
-	"ac/redact"
+	"ac/internal/redact"
 	"ac/workspace"
 	"ac/workspace/doc"
 )

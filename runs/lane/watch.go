@@ -7,11 +7,12 @@ package lane
 
 import (
 	"context"
+	"path"
 	"path/filepath"
 	"sync"
 	"time"
 
-	"github.com/fsnotify/fsnotify"
+	"ac/internal/watch"
 )
 
 const (
@@ -21,11 +22,13 @@ const (
 	unwatchedEvery = 20 * time.Millisecond
 )
 
-// watch follows the tickets of the waiting launches of this process.
-type watch struct {
-	cancel context.CancelFunc
-	done   sync.WaitGroup
-	notify *fsnotify.Watcher // nil where files cannot be watched
+// waiting follows the tickets of the waiting launches of this process.
+type waiting struct {
+	cancel  context.CancelFunc
+	done    sync.WaitGroup
+	tree    *watch.Tree
+	heard   *watch.Listener // nil where files cannot be watched
+	unheard chan struct{}   // closed when some ticket is not watched
 }
 
 // join registers a waiting launch: wake tells when its ticket, or anything that
@@ -36,32 +39,27 @@ func (l *Lane) join(name string) (wake <-chan struct{}, stop func()) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.waiters[name] = woken
-	if l.watch == nil {
-		l.watch = l.newWatch()
+	if l.waiting == nil {
+		l.waiting = l.wait()
 	}
-	l.watch.add(l, name)
+	l.waiting.add(name)
 	return woken, func() { l.part(name) }
 }
 
 func (l *Lane) part(name string) {
 	l.mu.Lock()
 	delete(l.waiters, name)
-	var last *watch
+	var last *waiting
 	if len(l.waiters) == 0 {
-		last, l.watch = l.watch, nil
-	} else if l.watch.notify != nil {
-		_ = l.watch.notify.Remove(l.file(name)) // gone with the ticket, usually
+		last, l.waiting = l.waiting, nil
+	} else if l.waiting.heard != nil {
+		l.waiting.heard.Forget(path.Base(name))
 	}
 	l.mu.Unlock()
 	if last != nil {
 		last.cancel()
 		last.done.Wait()
 	}
-}
-
-// file is the path of a ticket for the system's watches.
-func (l *Lane) file(name string) string {
-	return filepath.Join(l.w.Dir(), filepath.FromSlash(name))
 }
 
 // wake tells one waiting launch of this process to look at its ticket.
@@ -85,34 +83,41 @@ func (l *Lane) wakeAll() {
 	}
 }
 
-// newWatch runs with the lane's state locked.
-func (l *Lane) newWatch() *watch {
+// wait begins to follow; the lane's state is locked.
+func (l *Lane) wait() *waiting {
 	ctx, cancel := context.WithCancel(context.Background())
-	w := &watch{cancel: cancel}
-	if st, err := l.w.FS.Lstat(dir); err == nil && st.IsDir() { // no link leads away
-		w.notify, _ = fsnotify.NewWatcher() // nil: looking serves
+	w := &waiting{
+		cancel: cancel, unheard: make(chan struct{}),
+		tree: watch.NewSmallTree(filepath.Join(l.w.Dir(), filepath.FromSlash(dir))),
 	}
-	notify := w.notify
-	w.done.Go(func() { l.follow(ctx, notify) })
+	if st, err := l.w.FS.Lstat(dir); err == nil && st.IsDir() { // no link leads away
+		w.heard, _ = w.tree.Listen() // nil: looking serves
+	}
+	if w.heard == nil {
+		close(w.unheard)
+	}
+	heard := w.heard
+	w.done.Go(func() {
+		l.follow(ctx, heard, w.unheard)
+		_ = w.tree.Close() // nothing of it is kept
+	})
 	return w
 }
 
-func (w *watch) add(l *Lane, name string) {
-	if w.notify != nil && w.notify.Add(l.file(name)) != nil {
-		// A launch that cannot be watched is looked at with the others.
-		_ = w.notify.Close()
-		w.notify = nil
+// add watches a ticket. One that cannot be watched is looked at with all others.
+func (w *waiting) add(name string) {
+	if w.heard != nil && w.heard.AddFile(path.Base(name)) != nil {
+		close(w.unheard)
+		w.heard = nil
 	}
 }
 
 // follow wakes launches until the context ends.
-func (l *Lane) follow(ctx context.Context, notify *fsnotify.Watcher) {
-	every := unwatchedEvery
-	var changes <-chan fsnotify.Event
-	var faults <-chan error
-	if notify != nil {
-		defer notify.Close()
-		changes, faults, every = notify.Events, notify.Errors, lookEvery
+func (l *Lane) follow(ctx context.Context, heard *watch.Listener, unheard <-chan struct{}) {
+	every := lookEvery
+	var changed <-chan struct{}
+	if heard != nil {
+		changed = heard.Changed()
 	}
 	looked := l.w.Env.Clock.Now()
 	timer := time.NewTimer(l.nextLook(every))
@@ -121,19 +126,11 @@ func (l *Lane) follow(ctx context.Context, notify *fsnotify.Watcher) {
 		select {
 		case <-ctx.Done():
 			return
-		case change, ok := <-changes:
-			if !ok { // given up: looking serves
-				changes, every = nil, unwatchedEvery
-				timer.Reset(every)
-				continue
-			}
-			l.wake(dir + "/" + filepath.Base(change.Name))
-		case _, ok := <-faults: // events were lost
-			if !ok {
-				faults = nil
-				continue
-			}
-			l.wakeAll()
+		case <-unheard:
+			changed, unheard, every = nil, nil, unwatchedEvery
+			timer.Reset(every)
+		case <-changed:
+			l.heed(heard)
 		case <-timer.C:
 			if l.w.Env.Clock.Since(looked) >= lookEvery || every == lookEvery {
 				l.lookAround(ctx)
@@ -142,6 +139,17 @@ func (l *Lane) follow(ctx context.Context, notify *fsnotify.Watcher) {
 			l.wakeAll()
 			timer.Reset(l.nextLook(every))
 		}
+	}
+}
+
+// heed wakes the launches whose tickets changed.
+func (l *Lane) heed(heard *watch.Listener) {
+	changes, lost := heard.Take()
+	if lost {
+		l.wakeAll()
+	}
+	for _, change := range changes {
+		l.wake(dir + "/" + change.Name)
 	}
 }
 

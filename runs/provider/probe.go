@@ -16,7 +16,7 @@ import (
 	"time"
 
 	"ac/internal/proc"
-	"ac/redact"
+	"ac/internal/redact"
 )
 
 const (

@@ -15,7 +15,7 @@ import (
 	"ac/events"
 	"ac/internal/canonjson"
 	"ac/internal/durable"
-	"ac/redact"
+	"ac/internal/redact"
 	"ac/workspace"
 	"ac/workspace/doc"
 )

@@ -11,7 +11,7 @@ import (
 
 	"ac/events"
 	"ac/internal/canonjson"
-	"ac/redact"
+	"ac/internal/redact"
 )
 
 // How far a seam is looked at to both sides: some lines, within a bound that

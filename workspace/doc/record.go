@@ -4,6 +4,8 @@ package doc
 // reviews, share packs.
 
 import (
+	"strings"
+
 	"ac/internal/clock"
 	"ac/internal/fault"
 	"ac/internal/shape"
@@ -300,3 +302,11 @@ var (
 	ReviewCodec          = yamldoc.For[Review]()
 	SharePackCodec       = yamldoc.For[SharePack]()
 )
+
+// CheckTitle refuses titles that would break out of their line.
+func CheckTitle(title string) error {
+	if strings.ContainsAny(title, "\n\r\u0085\u2028\u2029") {
+		return fault.InvalidField("title", "must not contain a line break")
+	}
+	return nil
+}

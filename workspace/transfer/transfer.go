@@ -18,6 +18,7 @@ import (
 	"ac/internal/fault"
 	"ac/workspace"
 	"ac/workspace/doc"
+	"ac/workspace/validate"
 )
 
 // Order is one transfer.
@@ -38,7 +39,7 @@ type Report struct {
 	// Skipped are what is neither file nor directory and could not be taken along.
 	Skipped []string
 	// Found is the validation of the new workspace.
-	Found workspace.Findings
+	Found validate.Findings
 }
 
 // Run carries the order out. The new workspace is durable when it returns.
@@ -55,7 +56,7 @@ func (o Order) Run(ctx context.Context) (report Report, err error) {
 	if err != nil {
 		return report, err
 	}
-	site, err := workspace.NewSite(o.Env, o.To)
+	site, err := workspace.NewTreeSwap(o.Env, o.To)
 	if err != nil {
 		return report, err
 	}
@@ -70,15 +71,15 @@ func (o Order) Run(ctx context.Context) (report Report, err error) {
 	return report, o.replace(ctx, site)
 }
 
-// checkSource settles what an interrupted write left, so that no half of it is
+// checkSource recovers what an interrupted write left, so that no half of it is
 // copied, and refuses a source that is not valid.
 func (o Order) checkSource(ctx context.Context, from *workspace.Workspace) error {
-	if from.Unsettled() {
-		if err := from.Settle(ctx); err != nil {
+	if from.NeedsRecovery() {
+		if err := from.Recover(ctx); err != nil {
 			return err
 		}
 	}
-	for _, issue := range workspace.Validate(o.Env, o.From).Issues {
+	for _, issue := range validate.Folder(o.Env, o.From).Issues {
 		if o.Import && missingOnArrival(issue) {
 			continue
 		}
@@ -89,7 +90,7 @@ func (o Order) checkSource(ctx context.Context, from *workspace.Workspace) error
 
 // missingOnArrival tells what an import makes: what belongs to one machine, and
 // directories that a git checkout loses when they are empty.
-func missingOnArrival(issue workspace.Issue) bool {
+func missingOnArrival(issue validate.Issue) bool {
 	return issue.Code == "missing_dir" || (issue.Code == "missing_file" && issue.Path == workspace.MachineFile)
 }
 
@@ -119,8 +120,8 @@ func (o Order) checkTarget(ctx context.Context) (occupied bool, err error) {
 			Message: o.To + " is neither empty nor a workspace (it has no " + workspace.CompanyFile + "); nothing was touched, force or not",
 		}
 	}
-	if target.Unsettled() {
-		err = target.Settle(ctx)
+	if target.NeedsRecovery() {
+		err = target.Recover(ctx)
 	}
 	if err == nil {
 		err = o.Busy(target)
@@ -147,7 +148,7 @@ func (o Order) fill(ctx context.Context, from *workspace.Workspace, site *worksp
 	if err = errors.Join(err, into.Close()); err != nil {
 		return report, err
 	}
-	report = Report{Entries: c.entries, Skipped: c.skipped, Found: workspace.Validate(o.Env, site.Dir())}
+	report = Report{Entries: c.entries, Skipped: c.skipped, Found: validate.Folder(o.Env, site.Dir())}
 	return report, nil
 }
 
