@@ -192,6 +192,14 @@ func NewTable(version string) *Table {
 		on("session.collect", Wait, (*company.Host).CollectSession, "Wait for the end of a session."),
 		on("session.stop", Write, (*company.Host).StopSession, "Ask a session to stop."),
 
+		on("interaction.list", Read, (*company.Company).ListInteractions, "What agents ask of people, the open ones first."),
+		on("interaction.get", Read, (*company.Company).Interaction, "One interaction, from the log of its run."),
+
+		on("run.policy.get", Read, (*company.Company).RunPolicy, "What the agent of a run may do without asking."),
+		on("run.policy.set", Write, (*company.Company).SetRunPolicy, "Change what the agent of a run may do without asking."),
+		on("policy.defaults.get", Read, (*company.Company).PolicyDefaults, "The mode that people prefer for the runs of a project."),
+		on("policy.defaults.set", Write, (*company.Company).SetPolicyDefaults, "Keep the mode that people prefer for the runs of a project; no launch takes it by itself."),
+
 		on("pm.snapshot", Read, (*company.Company).Plan, "The portfolio, and the schedule of a project with its critical path."),
 		on("pm.recommend_allocations", Read, (*company.Company).Recommend, "Who should do the open tasks of a project."),
 		on("pm.apply_allocations", Write, (*company.Company).Apply, "Give tasks to agents, all of them or none."),
