@@ -85,7 +85,6 @@ type SetRunPolicyResult struct {
 // that names none begins with.
 func (c *Company) SetRunPolicy(ctx context.Context, p SetRunPolicyParams) (SetRunPolicyResult, error) {
 	result := SetRunPolicyResult{RunID: p.RunID, Resolved: []string{}}
-	changed := false
 	err := governance.Govern(ctx, c.w, func(g *governance.PolicyUnit) error {
 		run, err := runs.Load(c.w, p.ProjectID, p.RunID)
 		if err != nil {
@@ -102,7 +101,7 @@ func (c *Company) SetRunPolicy(ctx context.Context, p SetRunPolicyParams) (SetRu
 		if result.Policy, err = runpolicy.Changed(before, p.change(), true); err != nil {
 			return err
 		}
-		if changed = !runpolicy.Equal(before, result.Policy); !changed {
+		if runpolicy.Equal(before, result.Policy) {
 			return nil
 		}
 		if run.Live == nil {
@@ -115,9 +114,6 @@ func (c *Company) SetRunPolicy(ctx context.Context, p SetRunPolicyParams) (SetRu
 		return g.Emit(p.ProjectID, p.RunID, events.Draft{Actor: verdict.Actor.ID, Visibility: events.VisibilityTeam, Type: events.RunPolicyChanged},
 			runpolicy.ChangeEvent{By: verdict.Actor.ID, Before: before, After: result.Policy, Cause: runpolicy.BySetting})
 	})
-	if err == nil {
-		c.w.Appended(workspace.LogFile(p.ProjectID, p.RunID))
-	}
 	return result, err
 }
 
