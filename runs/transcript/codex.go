@@ -6,6 +6,8 @@ package transcript
 import (
 	"encoding/json"
 	"strings"
+
+	"ac/internal/shellwords"
 )
 
 // codexItem is an item of either spelling.
@@ -220,7 +222,7 @@ func (i *codexItem) describe(item *Item) {
 
 func (i *codexItem) describeCommand(tool *Tool) {
 	command := i.command()
-	tool.Name, tool.Kind, tool.Title = "shell", "execute", unwrapped(command)
+	tool.Name, tool.Kind, tool.Title = "shell", "execute", shellwords.Unwrapped(command)
 	tool.setInput(rawJSON(struct {
 		Command string `json:"command"`
 		Cwd     string `json:"cwd,omitempty"`

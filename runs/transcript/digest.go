@@ -6,6 +6,8 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+
+	"ac/runs/interaction"
 )
 
 // MaxDigest bounds a digest, in bytes.
@@ -74,7 +76,7 @@ func (d *digest) add(item *Item) {
 	case KindFileChange, KindTool:
 		d.tool(item)
 	case KindPermission, KindQuestion:
-		if item.Interaction != nil && item.Interaction.State == AskCancelled {
+		if item.Interaction != nil && item.Interaction.State == interaction.Cancelled {
 			d.open = lastOf(append(d.open, shortened(firstLine(item.Interaction.Title), digestTitle)), digestOpen)
 		}
 	}

@@ -5,6 +5,8 @@ package transcript
 import (
 	"encoding/json"
 	"strings"
+
+	"ac/runs/interaction"
 )
 
 // Kinds of items.
@@ -49,20 +51,20 @@ type Item struct {
 	Text       string `json:"text,omitempty"`
 	Truncated  bool   `json:"truncated,omitempty"`
 	// PromptBytes is the size of what the agent gets where people are shown another text.
-	PromptBytes   int64           `json:"prompt_bytes,omitempty"`
-	DisplayMeta   json.RawMessage `json:"display_meta,omitempty"`
-	Note          string          `json:"note,omitempty"`   // why a text was not delivered
-	Parent        string          `json:"parent,omitempty"` // the tool that a sub-agent works for, by the agent's own id
-	Tool          *Tool           `json:"tool,omitempty"`
-	Plan          []Step          `json:"plan,omitzero"`
-	InteractionID string          `json:"interaction_id,omitempty"`
-	Interaction   *Interaction    `json:"interaction,omitempty"`
-	Usage         *Usage          `json:"usage,omitempty"`
-	State         string          `json:"state"`
-	SeqFirst      int64           `json:"seq_first"`
-	SeqLast       int64           `json:"seq_last"`
-	StartedAt     string          `json:"started_at"`
-	EndedAt       string          `json:"ended_at,omitempty"`
+	PromptBytes   int64               `json:"prompt_bytes,omitempty"`
+	DisplayMeta   json.RawMessage     `json:"display_meta,omitempty"`
+	Note          string              `json:"note,omitempty"`   // why a text was not delivered
+	Parent        string              `json:"parent,omitempty"` // the tool that a sub-agent works for, by the agent's own id
+	Tool          *Tool               `json:"tool,omitempty"`
+	Plan          []Step              `json:"plan,omitzero"`
+	InteractionID string              `json:"interaction_id,omitempty"`
+	Interaction   *interaction.Record `json:"interaction,omitempty"`
+	Usage         *Usage              `json:"usage,omitempty"`
+	State         string              `json:"state"`
+	SeqFirst      int64               `json:"seq_first"`
+	SeqLast       int64               `json:"seq_last"`
+	StartedAt     string              `json:"started_at"`
+	EndedAt       string              `json:"ended_at,omitempty"`
 
 	own   string // the agent's own id, "" where it has none
 	order int    // among the items of its execution
@@ -148,12 +150,34 @@ func (i *Item) bytes() int {
 		n += entryBytes + len(s.Text)
 	}
 	if i.Interaction != nil {
-		n += i.Interaction.size
+		n += interactionBytes(i.Interaction)
 	}
 	if t := i.Tool; t != nil {
 		n += toolBytes + len(t.Title) + len(t.Input) + max(len(t.OutputTail), t.output.size()) + len(t.Diff)
 		for _, l := range t.Locations {
 			n += entryBytes + len(l.Path)
+		}
+	}
+	return n
+}
+
+func interactionBytes(r *interaction.Record) int {
+	n := itemBytes + len(r.Title) + len(r.Prompt) + len(r.Resource) + len(r.ArgsPreview) + len(r.Diff) + len(r.Note)
+	for _, o := range r.Options {
+		n += 5*entryBytes + len(o.Label) + len(o.Description)
+	}
+	for _, q := range r.Questions {
+		n += 5*entryBytes + len(q.Question) + len(q.Header)
+		for _, c := range q.Options {
+			n += entryBytes + len(c.Label) + len(c.Description)
+		}
+	}
+	if r.Text != nil {
+		n += len(*r.Text)
+	}
+	for _, words := range r.Answers {
+		for _, w := range words {
+			n += entryBytes + len(w)
 		}
 	}
 	return n

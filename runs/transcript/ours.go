@@ -4,11 +4,13 @@ package transcript
 // turns, sessions and their ends.
 
 import (
+	"cmp"
 	"encoding/json"
 	"slices"
 	"strings"
 
 	"ac/events"
+	"ac/runs/interaction"
 )
 
 // commandDriver is a session that is not spoken with.
@@ -151,7 +153,7 @@ func (f *Fold) steerQueued(e Event) {
 	}
 	item := p.item(e)
 	item.own = steerID(p.SteerID)
-	f.wait(item)
+	f.wait(item, 0)
 }
 
 func (f *Fold) steerApplied(e Event) {
@@ -183,20 +185,25 @@ func (f *Fold) steerDiscarded(e Event) {
 	}
 }
 
+func envelope(e Event) interaction.Envelope {
+	return interaction.Envelope{Session: e.SessionRef, Actor: e.Actor, At: e.At, Payload: e.Payload}
+}
+
 func (f *Fold) requested(e Event) {
-	record, ok := Requested(f.project, e)
-	if !ok || f.waiting(record.ID) != nil {
+	record, ok := interaction.Asked(f.project, e.RunID, envelope(e))
+	if !ok || f.waiting(record.InteractionID) != nil {
 		return
 	}
-	item := &Item{ID: record.ID, Kind: record.itemKind(), Role: RoleAssistant, InteractionID: record.ID, Interaction: record}
-	item.own = record.ID
+	kind := KindQuestion
+	if record.Kind == interaction.Permission || record.Kind == interaction.Plan {
+		kind = KindPermission
+	}
 	if waits := f.asking(record.ItemID); waits != nil {
 		record.ItemID = waits.ID
 	}
-	f.wait(item)
-	if record.Turn > 0 {
-		item.Turn = record.Turn
-	}
+	id := record.InteractionID
+	item := &Item{ID: id, Kind: kind, Role: RoleAssistant, InteractionID: id, Interaction: &record, own: id}
+	f.wait(item, record.Turn)
 }
 
 // asking is the open item of the agent that an interaction names, by its own id or ours.
@@ -215,23 +222,19 @@ func (f *Fold) asking(id string) *Item {
 }
 
 func (f *Fold) resolved(e Event) {
-	var p struct {
-		ID string `json:"interaction_id"`
-	}
-	if json.Unmarshal(e.Payload, &p) != nil || p.ID == "" {
-		return
-	}
-	item := f.waiting(p.ID)
-	if item == nil {
-		return
-	}
-	record, ok := item.Interaction.Resolved(e)
+	done, ok := interaction.Done(envelope(e))
 	if !ok {
 		return
 	}
-	item.Interaction = record
+	item := f.waiting(done.InteractionID)
+	if item == nil || item.Interaction == nil {
+		return
+	}
+	record := item.Interaction.Resolved(done, e.At)
+	item.Interaction = &record
 	f.settle(item)
-	if waits := f.asking(record.ItemID); waits != nil && record.refused() && item.Kind == KindPermission {
+	refused := record.State != interaction.Allowed && item.Kind == KindPermission
+	if waits := f.asking(record.ItemID); waits != nil && refused {
 		f.session.refuse(waits)
 	}
 }
@@ -288,9 +291,10 @@ func (f *Fold) judge() {
 	f.changes = append(f.changes, Change{Op: Status, State: new(now)})
 }
 
-// wait adds an item of ours that is open.
-func (f *Fold) wait(item *Item) {
+// wait adds an item of ours that is open, of a turn, 0 for the one that is under way.
+func (f *Fold) wait(item *Item, turn int) {
 	f.begin(item)
+	item.Turn = cmp.Or(turn, item.Turn)
 	item.State, item.size = StateOpen, item.bytes()
 	f.own, f.ownSize = append(f.own, item), f.ownSize+item.size
 	f.add(Change{Op: Open, Item: item})

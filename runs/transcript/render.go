@@ -7,8 +7,9 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-	"unicode"
-	"unicode/utf8"
+
+	"ac/internal/terminal"
+	"ac/runs/interaction"
 )
 
 // shownOutput is how many lines of output the text form has of a command.
@@ -83,7 +84,7 @@ func renderTool(t *Tool) string {
 		return ""
 	}
 	text := indented("$ ", t.Title+outcome(t))
-	output := Visible(strings.TrimRight(t.OutputTail, "\n"))
+	output := terminal.QuoteLines(strings.TrimRight(t.OutputTail, "\n"))
 	if strings.TrimSpace(output) == "" || t.Kind != "execute" {
 		return text
 	}
@@ -139,7 +140,7 @@ func renderPlan(i *Item) string {
 	return b.String()
 }
 
-func renderInteraction(r *Interaction) string {
+func renderInteraction(r *interaction.Record) string {
 	if r == nil {
 		return ""
 	}
@@ -149,34 +150,34 @@ func renderInteraction(r *Interaction) string {
 		who = " by " + r.By
 	}
 	switch r.State {
-	case AskAllowed:
+	case interaction.Allowed:
 		if r.Scope == "session" {
 			who += " for this session"
 		}
 		return text + indented("✓ ", "allowed"+who)
-	case AskAnswered:
+	case interaction.Answered:
 		return text + indented("✓ ", "answered"+who+answerWords(r))
-	case AskDenied:
+	case interaction.Denied:
 		return text + indented("✗ ", "denied"+who+answerWords(r))
-	case AskTimedOut:
+	case interaction.TimedOut:
 		return text + indented("✗ ", "nobody answered in time")
-	case AskCancelled:
+	case interaction.Cancelled:
 		return text + indented("✗ ", "cancelled"+by(r.Reason))
 	}
 	return text
 }
 
 // answerWords is what was answered, behind a colon.
-func answerWords(r *Interaction) string {
+func answerWords(r *interaction.Record) string {
 	words := []string{}
 	for _, q := range r.Questions {
-		words = append(words, r.Answers[q.ID]...)
+		words = append(words, r.Answers[q.QuestionID]...)
 	}
-	if r.OptionID != "" && len(words) == 0 && r.Text == "" && r.State == AskAnswered {
+	switch {
+	case r.Text != nil && *r.Text != "":
+		words = append(words, *r.Text)
+	case r.OptionID != "" && len(words) == 0 && r.State == interaction.Answered:
 		words = append(words, r.OptionID)
-	}
-	if r.Text != "" {
-		words = append(words, r.Text)
 	}
 	if len(words) == 0 {
 		return ""
@@ -212,42 +213,9 @@ func grouped(n int64) string {
 
 // indented is a text behind a mark, its further lines below the text of the first.
 func indented(mark, text string) string {
-	text = strings.TrimRight(Visible(text), " \t\n")
+	text = strings.TrimRight(terminal.QuoteLines(text), " \t\n")
 	if text == "" {
 		return ""
 	}
-	return Visible(mark) + strings.ReplaceAll(text, "\n", "\n  ") + "\n"
-}
-
-// Visible writes what could act on a terminal, or change how the text around it reads,
-// as \x1b and the like. Line ends and tabs stay.
-func Visible(text string) string {
-	text = strings.ReplaceAll(text, "\r\n", "\n")
-	if strings.IndexFunc(text, hidden) < 0 && utf8.ValidString(text) {
-		return text
-	}
-	var b strings.Builder
-	for _, r := range text {
-		switch {
-		case !hidden(r):
-			b.WriteRune(r)
-		case r < 0x80:
-			fmt.Fprintf(&b, `\x%02x`, r)
-		default:
-			fmt.Fprintf(&b, `\u%04x`, r)
-		}
-	}
-	return b.String()
-}
-
-// hidden reports whether a character acts instead of being seen.
-func hidden(r rune) bool {
-	switch {
-	case r == '\n' || r == '\t':
-		return false
-	case unicode.IsControl(r):
-		return true
-	}
-	// Marks that turn the direction of writing, and line separators.
-	return r >= 0x202A && r <= 0x202E || r >= 0x2066 && r <= 0x2069 || r == 0x2028 || r == 0x2029 || r == 0x200E || r == 0x200F
+	return terminal.QuoteLines(mark) + strings.ReplaceAll(text, "\n", "\n  ") + "\n"
 }

@@ -117,7 +117,7 @@ func shownItem(i *Item) string {
 	}
 	with("plan", "[]", i.Plan != nil && len(i.Plan) == 0)
 	if r := i.Interaction; r != nil {
-		fmt.Fprintf(&b, " %s %s %q", r.ID, r.State, r.Title)
+		fmt.Fprintf(&b, " %s %s %q", r.InteractionID, r.State, r.Title)
 		with("waits", r.ItemID, r.ItemID != "")
 		with("answered", r.By+"/"+r.Reason, r.By != "")
 	}
