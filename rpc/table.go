@@ -177,6 +177,7 @@ func NewTable(version string) *Table {
 		on("run.list", Read, (*company.Folder).ListRuns, "The runs, the newest first."),
 		on("run.discard", Write, (*company.Company).DiscardRun, "End a run that was made and never launched."),
 		on("run.replay", Read, (*company.Company).Replay, "The log of a run, verified when asked for."),
+		on("run.transcript", Read, (*company.Company).Transcript, "What a run did and said, as messages, tools, questions and notices."),
 		on("sharepack.replay", Read, (*company.Company).ReplaySharePack, "The logs in a share pack, verified when asked for."),
 
 		on("artifact.read", Write, (*company.Company).ReadArtifact, "An artifact, for somebody who may see it."),
@@ -263,6 +264,7 @@ func NewTable(version string) *Table {
 		on("comment.add", Write, (*company.Company).AddComment, "Say something about an agent, an artifact or a run."),
 		on("comment.list", Read, (*company.Folder).ListComments, "What was said in a project, the newest first."),
 
+		on("events.replay", Read, (*company.Company).ReplayEvents, "The events of a run from a seq on, page by page."),
 		streams(on("events.subscribe", Inline, (*company.Host).Subscribe, "Get events as they happen, and the recent ones before.")),
 		streams(on("events.unsubscribe", Inline, (*company.Host).Unsubscribe, "End a subscription.")),
 		streams(on("events.ack", Inline, (*company.Host).Ack, "Say how far a subscription was read.")),
