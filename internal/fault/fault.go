@@ -44,6 +44,12 @@ const (
 	ApprovalRequired Reason = "approval_required"
 	RunBusy          Reason = "run_busy"
 	Internal         Reason = "internal"
+	// CursorAhead refuses a place behind the end of a log.
+	CursorAhead Reason = "cursor_ahead"
+	// Why a run cannot go on.
+	RunNotResumable Reason = "run_not_resumable"
+	RunOwnedByJob   Reason = "run_owned_by_job"
+	WorktreeGone    Reason = "worktree_gone"
 	// ExceedsPermissionLevel refuses a level, or a mode, above what is granted,
 	// ActorNotAllowed somebody who may not decide this, whatever the role.
 	ExceedsPermissionLevel Reason = "exceeds_permission_level"
