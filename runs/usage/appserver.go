@@ -33,7 +33,7 @@ func AppServer(raw []byte) (Report, bool) {
 func Sum(threads map[string]Report) Report {
 	total := Report{Captured: capturedFrom}
 	for _, r := range threads {
-		total.Counters = total.plus(r.Counters)
+		total.Counters = total.Plus(r.Counters)
 	}
 	return total
 }
