@@ -43,7 +43,7 @@ func statusOf(err error) int {
 	switch fault.ReasonOf(err) {
 	case fault.InvalidParams, fault.Blank:
 		return http.StatusBadRequest
-	case fault.Denied:
+	case fault.Denied, fault.ActorNotAllowed, fault.ExceedsPermissionLevel:
 		return http.StatusForbidden
 	case fault.NotFound:
 		return http.StatusNotFound

@@ -56,8 +56,8 @@ func floors() map[string]int {
 func neighbours() map[string][]string {
 	return map[string][]string{
 		"workspace":      {"workspace/doc"},
-		"runs":           {"runs/budget", "runs/lane", "runs/provider", "runs/session", "runs/sharepack", "runs/usage", "runs/worktree"},
-		"runs/session":   {"runs/appserver", "runs/budget", "runs/provider", "runs/transcript", "runs/usage", "runs/worktree"},
+		"runs":           {"runs/budget", "runs/policy", "runs/lane", "runs/provider", "runs/session", "runs/sharepack", "runs/usage", "runs/worktree"},
+		"runs/session":   {"runs/appserver", "runs/budget", "runs/policy", "runs/provider", "runs/transcript", "runs/usage", "runs/worktree"},
 		"runs/appserver": {"runs/usage"},
 		// Filling and planning are built on artifacts and tasks.
 		"governance/pipeline": {"governance"},
