@@ -12,6 +12,22 @@ const (
 	PolicyDenied     = "policy.denied"
 	ProviderRaw      = "provider.raw"
 	UsageReported    = "usage.reported"
+
+	// Of live sessions.
+	AgentStarted           = "agent.started"
+	TurnStarted            = "run.turn_started"
+	TurnAccepted           = "run.turn_accepted"
+	TurnEnded              = "run.turn_ended"
+	InterruptRequested     = "run.interrupt_requested"
+	SteerQueued            = "run.steer_queued"
+	SteerApplied           = "run.steer_applied"
+	SteerDiscarded         = "run.steer_discarded"
+	InteractionRequested   = "interaction.requested"
+	InteractionResolved    = "interaction.resolved"
+	InteractionUndelivered = "interaction.undelivered"
+	PermissionJudged       = "permission.judged"
+	PolicyChanged          = "run.policy_changed"
+
 	UsageEstimated   = "usage.estimated"
 	UsageCost        = "usage.cost_computed"
 	BudgetDecision   = "budget.decision"

@@ -15,6 +15,7 @@ import (
 	"ac/internal/clock"
 	"ac/internal/fault"
 	"ac/runs/lane"
+	runpolicy "ac/runs/policy"
 	"ac/runs/provider"
 	"ac/runs/session"
 	"ac/workspace"
@@ -47,9 +48,9 @@ type LaunchSpec struct {
 // Local reports whether a relative path stays inside its root.
 func Local(rel string) bool { return rel == "" || filepath.IsLocal(filepath.FromSlash(rel)) }
 
-// turn is what an app server is asked for, nil for providers that execute a
-// command.
-func (s LaunchSpec) turn(name string) (*session.Turn, error) {
+// live is what the session of an agent that is spoken with begins with, nil for
+// providers that execute a command.
+func (s LaunchSpec) live(name string) (*session.LiveOrder, error) {
 	if !provider.SpeaksAppServer(name) {
 		if len(s.Argv) == 0 {
 			return nil, fault.InvalidField("argv", "must have at least one item for provider %s", name)
@@ -63,7 +64,11 @@ func (s LaunchSpec) turn(name string) (*session.Turn, error) {
 	if prompt == nil || strings.TrimSpace(*prompt) == "" {
 		return nil, fault.InvalidField("prompt_text", "must not be blank for provider %s", name)
 	}
-	return &session.Turn{Prompt: *prompt, Model: s.Model, Level: cmp.Or(s.Level, provider.RunCommands), Files: s.Files, Version: s.Version}, nil
+	level := doc.Level(cmp.Or(s.Level, provider.RunCommands))
+	return &session.LiveOrder{
+		Driver: session.DriverCodex, Prompt: *prompt, Model: s.Model, Files: s.Files, Version: s.Version, ActorID: s.Actor.ID, Cause: session.CauseLaunch,
+		Policy: doc.RunPolicy{Mode: runpolicy.MostMode(level, false), PermissionLevel: level, Rules: []doc.PolicyRule{}},
+	}, nil
 }
 
 // Starter starts the session of an order: as a process of its own
@@ -81,7 +86,7 @@ func Launch(ctx context.Context, w *workspace.Workspace, a *Admission, starter S
 	if err != nil {
 		return err
 	}
-	turn, err := spec.turn(run.Provider)
+	live, err := spec.live(run.Provider)
 	if err != nil {
 		return err
 	}
@@ -104,7 +109,7 @@ func Launch(ctx context.Context, w *workspace.Workspace, a *Admission, starter S
 	return starter.Launch(ctx, session.Order{
 		WorkspaceDir: w.Dir(), ProjectID: spec.ProjectID, RunID: spec.RunID, SessionRef: spec.SessionRef,
 		AgentID: run.AgentID, Provider: run.Provider, Argv: spec.Argv, RepoID: spec.RepoID, WorkdirRel: spec.WorkdirRel,
-		TaskID: spec.TaskID, MilestoneID: spec.MilestoneID, Budget: spec.Budget, Stdin: spec.Stdin, Turn: turn, Env: spec.Env,
+		TaskID: spec.TaskID, MilestoneID: spec.MilestoneID, Budget: spec.Budget, Stdin: spec.Stdin, Live: live, Env: spec.Env,
 		MonotonicMS: w.Env.Clock.MonotonicMS(),
 	})
 }

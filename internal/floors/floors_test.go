@@ -57,8 +57,8 @@ func neighbours() map[string][]string {
 	return map[string][]string{
 		"workspace":      {"workspace/doc"},
 		"runs":           {"runs/budget", "runs/policy", "runs/lane", "runs/provider", "runs/session", "runs/sharepack", "runs/usage", "runs/worktree"},
-		"runs/session":   {"runs/appserver", "runs/budget", "runs/policy", "runs/provider", "runs/transcript", "runs/usage", "runs/worktree"},
-		"runs/appserver": {"runs/usage"},
+		"runs/session":   {"runs/agent", "runs/budget", "runs/policy", "runs/provider", "runs/transcript", "runs/usage", "runs/worktree"},
+		"runs/agent":   {"runs/usage"},
 		// Filling and planning are built on artifacts and tasks.
 		"governance/pipeline": {"governance"},
 		// Planning a context reads artifacts and memory.

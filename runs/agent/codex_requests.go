@@ -10,6 +10,8 @@ import (
 	"strings"
 
 	"github.com/aymanbagabas/go-udiff"
+
+	"ac/internal/shellwords"
 )
 
 // codexRequest is a request that waits for an answer.
@@ -314,76 +316,12 @@ func (q *Request) entitle() {
 func commandText(raw json.RawMessage) string {
 	var text string
 	if json.Unmarshal(raw, &text) == nil {
-		return unwrapped(text)
+		return shellwords.Unwrapped(text)
 	}
 	var words []string
 	decode(raw, &words)
-	if len(words) == 3 && isShell(words[0]) && (words[1] == "-lc" || words[1] == "-c") {
+	if len(words) == 3 && (words[1] == "-lc" || words[1] == "-c") {
 		return words[2]
 	}
 	return strings.Join(words, " ")
-}
-
-func isShell(word string) bool {
-	base := word[strings.LastIndexByte(word, '/')+1:]
-	return base == "bash" || base == "sh"
-}
-
-// unwrapped is the command in the one quoted word behind bash -lc or sh -c. Where
-// anything else stands there, the whole line is the command.
-func unwrapped(line string) string {
-	shell, rest, _ := strings.Cut(line, " ")
-	option, quoted, ok := strings.Cut(rest, " ")
-	if !ok || !isShell(shell) || option != "-lc" && option != "-c" {
-		return line
-	}
-	if command, ok := oneWord(quoted); ok {
-		return command
-	}
-	return line
-}
-
-// oneWord takes the quotes of a shell off a text that is one word.
-func oneWord(text string) (word string, ok bool) {
-	var b strings.Builder
-	for len(text) > 0 {
-		switch text[0] {
-		case '\'':
-			inner, rest, closed := strings.Cut(text[1:], "'")
-			if !closed {
-				return "", false
-			}
-			b.WriteString(inner)
-			text = rest
-		case '"':
-			end := 1
-			for ; end < len(text) && text[end] != '"'; end++ {
-				switch text[end] {
-				case '\\':
-					if end+1 < len(text) && strings.IndexByte("\"\\$`", text[end+1]) >= 0 {
-						end++
-					}
-				case '$', '`':
-					return "", false // the outer shell would put something else there
-				}
-				b.WriteByte(text[min(end, len(text)-1)])
-			}
-			if end >= len(text) {
-				return "", false
-			}
-			text = text[end+1:]
-		case '\\':
-			if len(text) < 2 {
-				return "", false
-			}
-			b.WriteByte(text[1])
-			text = text[2:]
-		case ' ', '\t', '\n', ';', '&', '|', '<', '>', '$', '`', '(', ')', '{', '}', '*', '?', '[', '#', '~':
-			return "", false
-		default:
-			b.WriteByte(text[0])
-			text = text[1:]
-		}
-	}
-	return b.String(), true
 }

@@ -39,8 +39,8 @@ func (s *supervisor) prepare(ctx context.Context) error {
 		Kind: doc.KindCommand, Argv: s.safeArgv(), RepoID: s.order.RepoID, WorkdirRel: s.order.WorkdirRel,
 		TaskID: s.order.TaskID, MilestoneID: s.order.MilestoneID, Budget: s.order.Budget, Env: masked(s.order.Env),
 	}
-	if s.order.Turn != nil {
-		if err := s.prepareTurn(machine, spec); err != nil {
+	if s.order.Live != nil {
+		if err := s.prepareLive(machine, spec); err != nil {
 			return err
 		}
 	} else if s.order.Stdin != nil {
@@ -82,6 +82,8 @@ type executingPayload struct {
 	WorktreeRel    *string  `json:"worktree_relpath"`
 	WorktreeBranch *string  `json:"worktree_branch"`
 	StdinRelpath   *string  `json:"stdin_relpath"`
+	Driver         string   `json:"driver,omitempty"`
+	AgentArgv      []string `json:"agent_argv,omitempty"`
 }
 
 func orNull(text string) *string {
@@ -112,6 +114,7 @@ func (s *supervisor) commitSpec(ctx context.Context, spec *doc.Spec, draft event
 			return fault.New(fault.Conflict, "run %s is %s already", s.order.RunID, run.Status)
 		}
 		run.Spec = spec
+		s.beginLive(&run)
 		if err := workspace.Put(u, doc.RunCodec, file, run, 0o644); err != nil {
 			return err
 		}

@@ -20,7 +20,6 @@ import (
 	"ac/internal/lock"
 	"ac/internal/proc"
 	"ac/redact"
-	"ac/runs/appserver"
 	"ac/runs/transcript"
 	"ac/runs/usage"
 	"ac/workspace"
@@ -75,7 +74,9 @@ type supervisor struct {
 	stderr   durable.File
 	recorder *recorder
 	secrets  *redact.Values // of the provider's environment
-	talk     *conversation  // with an app server, else nil
+	talk     *conversation  // with an agent that is spoken with, else nil
+	spoken   chan struct{}  // closed when talk is there, or never will be
+	notes    notes
 	reading  *reading       // nil until the provider runs
 	learning sync.WaitGroup // what the reading has written down
 	facts    transcript.Facts
@@ -86,6 +87,7 @@ type supervisor struct {
 
 	overdue bool // it ran longer than it may; of the supervisor's own goroutine
 
+	writing sync.Mutex // of the record; taken before mu
 	mu      sync.Mutex
 	record  doc.Session
 	stop    chan struct{} // closed when a stop is asked for
@@ -112,7 +114,7 @@ func Supervise(ctx context.Context, w *workspace.Workspace, host Host, order Ord
 		host.Guards = &Guards{}
 	}
 	s := &supervisor{w: w, host: host, order: order, collector: usage.NewCollector(), secrets: redact.FromEnviron(environOf(order)),
-		stop: make(chan struct{}), ended: make(chan struct{}),
+		stop: make(chan struct{}), ended: make(chan struct{}), spoken: make(chan struct{}),
 	}
 	defer func() { err = errors.Join(err, s.close(), claim.release()) }()
 	if err := s.accept(ctx); err != nil {
@@ -186,7 +188,9 @@ type outcome struct {
 	exitCode *int
 	signal   *string
 	stopped  bool
-	turn     *appserver.Outcome // of an app server
+	live     bool    // it was spoken with
+	turn     turnEnd // the last one of a live session
+	reason   string  // why a live session ended before its time, "" for none
 	err      error
 }
 
@@ -234,14 +238,12 @@ func (s *supervisor) begin(ctx context.Context) (guardReport, error) {
 
 // started records the provider's process.
 func (s *supervisor) started(r guardReport) {
-	s.mu.Lock()
-	s.record.PID, s.record.PIDStart = &r.PID, r.Start
-	s.record.PIDClaimedAtMS = new(s.w.Env.Clock.Now().UnixMilli())
-	record := s.record
-	s.mu.Unlock()
+	claimed := s.w.Env.Clock.Now().UnixMilli()
 	// The record has its owner already: a pid that is not written costs a
 	// report its detail, not the session.
-	_ = write(s.w, record)
+	s.amend(true, func(record *doc.Session) {
+		record.PID, record.PIDStart, record.PIDClaimedAtMS = &r.PID, r.Start, &claimed
+	})
 	s.host.tell(phaseRunning, nil)
 }
 
@@ -271,27 +273,35 @@ func (s *supervisor) follow(ctx context.Context, pipes *pipes) outcome {
 		log: log, source: s.w.Events, base: base,
 		secrets: s.secrets, read: s.reading.line, news: s.news, notified: s.notified, failed: func() { s.requestStop(false) },
 	}
-	if s.order.Turn != nil {
-		with.divert = func(line []byte) { s.talk.client.Line(line) }
+	if s.order.Live != nil {
+		with.divert = func(line []byte) { s.talk.line(line) }
 	}
 	s.recorder = newRecorder(with)
-	if s.order.Stdin != nil {
+	s.converse(ctx)
+	return s.process(ctx, pipes)
+}
+
+// process follows one process of the provider to its end.
+func (s *supervisor) process(ctx context.Context, pipes *pipes) outcome {
+	talk := s.talk
+	switch {
+	case talk != nil:
+		talk.begin(pipes.stdin)
+	case s.order.Stdin != nil:
 		go feed(pipes.stdin, *s.order.Stdin) // ends with the pipe, which closeOurs closes
 	}
-	talk := s.converse(ctx, pipes.stdin)
-	s.talk = talk // before anything of its output is read
 	drained := make(chan error, 2)
 	go func() { // ends with the pipe
 		err := s.recorder.pump("stdout", pipes.stdout, s.stdout)
 		if talk != nil {
-			talk.client.End()
+			talk.outputEnded()
 		}
 		drained <- err
 	}()
 	go func() { drained <- s.recorder.pump("stderr", pipes.stderr, s.stderr) }()
 
 	unmarked := s.watchMarker(ctx)
-	exit, guardDied := s.awaitExit(ctx, talk, pipes.stdin)
+	exit, guardDied := s.awaitExit(talk, pipes.stdin)
 	unmarked()
 	var left []int
 	var err error
@@ -307,8 +317,7 @@ func (s *supervisor) follow(ctx context.Context, pipes *pipes) outcome {
 		left = s.guard.sweep()
 	}
 	if talk != nil {
-		<-talk.over // its lines have ended
-		talk.client.Close()
+		talk.finish()
 	}
 	err = errors.Join(err, s.recorder.finish(), leftError(left), s.maskWritten())
 	s.facts = s.reading.end()
@@ -318,7 +327,8 @@ func (s *supervisor) follow(ctx context.Context, pipes *pipes) outcome {
 	}
 	end := s.outcome(exit, err)
 	if talk != nil {
-		end = s.settle(talk, end)
+		end.err = errors.Join(end.err, s.writeLast(s.facts.Answer))
+		end = talk.settle(end)
 	}
 	return end
 }
@@ -379,6 +389,16 @@ func (s *supervisor) requestStop(byCaller bool) {
 	case <-s.stop:
 	default:
 		close(s.stop)
+	}
+}
+
+// asked reports whether a stop was asked for, by anybody.
+func (s *supervisor) asked() bool {
+	select {
+	case <-s.stop:
+		return true
+	default:
+		return false
 	}
 }
 

@@ -72,7 +72,10 @@ func (s *stage) turn(prompt string) session.Order {
 	}
 	return session.Order{
 		WorkspaceDir: s.w.Dir(), ProjectID: s.project, RunID: made.RunID, SessionRef: session.LocalRef(made.RunID),
-		AgentID: "agent", Provider: "codex_app_server", Turn: &session.Turn{Prompt: prompt, Model: "m", Version: "1"},
+		AgentID: "agent", Provider: "codex_app_server", Live: &session.LiveOrder{
+			Driver: session.DriverCodex, Prompt: prompt, Model: "m", Version: "1", Cause: session.CauseLaunch,
+			Policy: doc.RunPolicy{Mode: doc.ModeFullAuto, PermissionLevel: doc.LevelRunCommands, Rules: []doc.PolicyRule{}},
+		},
 	}
 }
 

@@ -340,6 +340,7 @@ func (*appServer) message(s *Session, line []byte) {
 	}
 	var p struct {
 		Item      codexItem   `json:"item"`
+		ThreadID  string      `json:"threadId"`
 		ItemID    string      `json:"itemId"`
 		Delta     string      `json:"delta"`
 		TurnID    string      `json:"turnId"`
@@ -359,6 +360,12 @@ func (*appServer) message(s *Session, line []byte) {
 	}
 	if json.Unmarshal(m.Params, &p) != nil {
 		return
+	}
+	if s.parent = ""; p.ThreadID != "" && s.facts.Conversation != "" && p.ThreadID != s.facts.Conversation {
+		s.parent = p.ThreadID // of an agent that ours lets work
+		if m.Method == "turn/completed" || m.Method == "error" {
+			return
+		}
 	}
 	switch m.Method {
 	case "item/started":

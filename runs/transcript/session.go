@@ -62,6 +62,7 @@ type Session struct {
 	whole   []byte
 	brief   bool        // items of tools are not asked for
 	sniffed int         // lines of JSON that were looked at for the family
+	parent  string      // of the items of the line that is read, "" for none
 	before  func(*Item) // completes an item before its first change is reported
 }
 
@@ -287,6 +288,9 @@ func (s *Session) open(item Item) *Item {
 	}
 	made := new(item)
 	made.State, made.own = StateOpen, item.ID
+	if made.Parent == "" {
+		made.Parent = s.parent
+	}
 	text := made.Text
 	made.setText(text)
 	s.count(made, units(text))

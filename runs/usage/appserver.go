@@ -57,6 +57,9 @@ func NotificationCycles(method string, params []byte) []Cycle {
 // gives those that are new.
 func (c *Collector) Take(reports []Report, found []Cycle) (news News) {
 	for _, r := range reports {
+		if r.CostUSD != nil {
+			c.cost = r.CostUSD
+		}
 		if c.add(r) {
 			news.Reports = append(news.Reports, r)
 		}

@@ -195,6 +195,12 @@ type Session struct {
 	SocketDir      string  `json:"socket_dir" is:"optional"` // where the supervisor's own environment has it
 	ErrorKind      string  `json:"error_kind" is:"optional"`
 	RetryAfterMS   *int64  `json:"retry_after_ms" is:"optional"` // that the provider named
+	// Of a live session: its driver, what it does now, the newest turn, and how its
+	// conversation came to be. What it does is a hint, the log is the truth.
+	Driver   string `json:"driver" is:"optional"`
+	Activity string `json:"activity" is:"optional"`
+	Turn     int    `json:"turn" is:"optional"`
+	Resumed  string `json:"resumed" is:"optional"`
 }
 
 // The codecs of the documents above.
