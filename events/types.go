@@ -2,16 +2,16 @@ package events
 
 // Types of events, as they stand in the member "type".
 const (
-	RunStarted       = "run.started"
-	RunExecuting     = "run.executing"
-	RunEnded         = "run.ended"
-	RunFailed        = "run.failed"
-	RunStopped       = "run.stopped"
-	RunLogTampered   = "run.log_tampered"
-	PolicyDecision   = "policy.decision"
-	PolicyDenied     = "policy.denied"
-	ProviderRaw      = "provider.raw"
-	UsageReported    = "usage.reported"
+	RunStarted     = "run.started"
+	RunExecuting   = "run.executing"
+	RunEnded       = "run.ended"
+	RunFailed      = "run.failed"
+	RunStopped     = "run.stopped"
+	RunLogTampered = "run.log_tampered"
+	PolicyDecision = "policy.decision"
+	PolicyDenied   = "policy.denied"
+	ProviderRaw    = "provider.raw"
+	UsageReported  = "usage.reported"
 
 	// Of live sessions.
 	AgentStarted           = "agent.started"
@@ -22,11 +22,8 @@ const (
 	SteerQueued            = "run.steer_queued"
 	SteerApplied           = "run.steer_applied"
 	SteerDiscarded         = "run.steer_discarded"
-	InteractionRequested   = "interaction.requested"
-	InteractionResolved    = "interaction.resolved"
 	InteractionUndelivered = "interaction.undelivered"
 	PermissionJudged       = "permission.judged"
-	PolicyChanged          = "run.policy_changed"
 
 	UsageEstimated   = "usage.estimated"
 	UsageCost        = "usage.cost_computed"
@@ -45,6 +42,10 @@ const (
 	CommentAdded     = "comment.added"
 	ContextPlanned   = "context.plan.generated"
 	CandidatesFound  = "memory.candidates.generated"
+	// What an agent asks of people in a live session, and what came of it.
+	InteractionRequested = "interaction.requested"
+	InteractionResolved  = "interaction.resolved"
+	RunPolicyChanged     = "run.policy_changed"
 )
 
 // Terminal reports whether an event of this type closes a run's log.

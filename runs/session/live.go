@@ -14,6 +14,7 @@ import (
 	"ac/events"
 	"ac/internal/durable"
 	"ac/runs/agent"
+	"ac/runs/interaction"
 	"ac/runs/policy"
 	"ac/runs/usage"
 	"ac/workspace/doc"
@@ -50,9 +51,10 @@ type conversation struct {
 	turn     *turn // that is under way, nil for none
 	last     turnEnd
 	waiting  []*steer
-	open     []*interaction
-	answered map[string]SteerResult // by the id that a client gave
-	said     int64                  // to the agent, in UTF-16 code units
+	open     []*openRequest
+	closed   map[string]interaction.Record // resolved lately
+	answered map[string]SteerResult        // by the id that a client gave
+	said     int64                         // to the agent, in UTF-16 code units
 
 	verdict *verdict // how the session ends; nil while its agent may end it
 }
@@ -68,7 +70,7 @@ func newConversation(ctx context.Context, s *supervisor) *conversation {
 	root, err := policy.NewRoot(s.workdir, policy.ReadLink)
 	c := &conversation{
 		s: s, ctx: ctx, order: s.order.Live, inbox: newInbox(), root: root, policy: s.order.Live.Policy, turns: s.order.Live.Turns,
-		over: make(chan struct{}), ended: make(chan struct{}), timers: map[string]*time.Timer{}, answered: map[string]SteerResult{},
+		over: make(chan struct{}), ended: make(chan struct{}), timers: map[string]*time.Timer{}, answered: map[string]SteerResult{}, closed: map[string]interaction.Record{},
 	}
 	if err != nil {
 		c.fail("", err)
@@ -207,7 +209,7 @@ func (c *conversation) Cycled(found []usage.Cycle) { c.s.recorder.told(nil, foun
 func (c *conversation) stop() {
 	c.post(func() {
 		c.closing = true
-		c.cancelOpen(reasonStopped, true)
+		c.cancelOpen(interaction.Stopped, true)
 		if c.driver != nil && c.turn != nil {
 			_ = c.driver.Interrupt() // the next rung does not wait for it
 		}
@@ -233,9 +235,9 @@ func (c *conversation) finish() {
 
 // leave tells the ends of what is open.
 func (c *conversation) leave() {
-	reason, stopped := reasonSessionEnded, c.s.stopRequested()
+	reason, stopped := interaction.SessionEnded, c.s.stopRequested()
 	if stopped {
-		reason = reasonStopped
+		reason = interaction.Stopped
 	}
 	c.cancelOpen(reason, false)
 	if c.turn != nil {

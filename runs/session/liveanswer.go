@@ -4,14 +4,12 @@ package session
 
 import (
 	"cmp"
-	"fmt"
 	"slices"
-	"strings"
 
-	"ac/internal/clock"
+	"ac/events"
 	"ac/internal/fault"
-	"ac/redact"
 	"ac/runs/agent"
+	"ac/runs/interaction"
 	"ac/runs/policy"
 	"ac/workspace/doc"
 )
@@ -38,174 +36,95 @@ type AnswerResult struct {
 	HandedOver    bool   `json:"handed_over"`
 }
 
-// kindData stands beside interaction_kind_mismatch.
-type kindData struct {
-	Kind string `json:"kind"`
-}
-
 // answer resolves an interaction as somebody wishes. The resolution is durable, and
 // the agent's stdin took it unless the result says otherwise, when it returns.
 func (c *conversation) answer(p AnswerRequest) (AnswerResult, error) {
-	n := slices.IndexFunc(c.open, func(i *interaction) bool { return i.ID == p.InteractionID })
-	if n < 0 {
-		return AnswerResult{}, fault.New(fault.InteractionClosed, "interaction %s is not open", p.InteractionID)
+	if closed, known := c.closed[p.InteractionID]; known {
+		return AnswerResult{}, closed.Closed()
 	}
-	i := c.open[n]
-	said, told, err := c.decide(i, p)
+	n := slices.IndexFunc(c.open, func(i *openRequest) bool { return i.InteractionID == p.InteractionID })
+	if n < 0 {
+		return AnswerResult{}, interaction.NotFound(c.s.order.RunID, p.InteractionID)
+	}
+	i, by := c.open[n], cmp.Or(p.Actor, "human")
+	v, err := i.Decide(interaction.Answer{
+		OptionID: p.OptionID, Decision: p.Decision, Scope: p.Scope, Text: p.Text, Answers: p.Answers, Note: p.Note, By: by, ByRole: p.Role,
+	})
 	if err != nil {
 		return AnswerResult{}, err
 	}
-	said.ID, said.Kind, said.By, said.ByRole, said.Reason = i.ID, i.Kind, cmp.Or(p.Actor, "human"), p.Role, reasonDecision
-	said.Note = clippedTo(c.masked(p.Note), 4<<10)
-	drafts := []eventDraft{c.resolved(said)}
-	changed, changes := c.afterAnswer(i, said)
-	if changed {
-		drafts = append(drafts, c.policyChanged(said.By, changes, causeAnswer))
+	for _, secret := range v.Secret {
+		c.s.secrets.Learn(secret)
 	}
-	drafts[0].At = c.s.w.Env.Clock.Now()
+	after, changed := c.afterAnswer(i, v)
+	drafts := []events.Draft{c.resolve(i, v.State, c.shown(v.Outcome))}
+	if changed {
+		drafts = append(drafts, c.policyChanged(by, after, causeAnswer))
+	}
 	if err := c.s.recorder.commit(drafts...); err != nil {
-		return AnswerResult{}, fault.New(fault.IO, "the answer could not be recorded: %w", err)
+		return AnswerResult{}, fault.New(fault.IO, "the answer could not be recorded: %w", err) // the recorder stops the session
 	}
-	c.drop(i)
-	result := AnswerResult{InteractionID: i.ID, State: said.State, ResolvedAt: clock.Stamp(drafts[0].At), Scope: said.Scope}
-	result.HandedOver = c.hand(i, told)
+	result := AnswerResult{InteractionID: i.InteractionID, State: v.State, ResolvedAt: i.ResolvedAt, Scope: v.Scope}
+	result.HandedOver = c.hand(i, told(v, p))
 	if changed {
-		c.adopt(changes)
-		c.rejudge(said.By)
+		c.adopt(after)
+		c.rejudge(by)
 	}
 	return result, nil
 }
 
-// decide holds an answer to what was asked: what the log tells of it, and what the
-// agent is told.
-func (c *conversation) decide(i *interaction, p AnswerRequest) (said resolvedPayload, told agent.Answer, err error) {
-	mismatch := func(format string, args ...any) error {
-		return fault.New(fault.InteractionKindMismatch, format, args...).With(kindData{i.Kind})
+// shown is an outcome as it may be written down.
+func (c *conversation) shown(o interaction.Outcome) interaction.Outcome {
+	o.Note = c.masked(o.Note)
+	if o.Text != nil {
+		o.Text = new(c.masked(*o.Text))
 	}
-	switch i.Kind {
-	case agent.Permission, agent.Plan:
-		return c.decidePermission(i, p, mismatch)
-	case agent.Input:
-		if p.Text == nil || p.OptionID != "" || p.Decision != "" || p.Answers != nil {
-			return said, told, mismatch("an input is answered with text")
-		}
-		said.State, said.Text = agent.Answered, c.masked(*p.Text)
-		return said, agent.Answer{State: agent.Answered, Text: *p.Text}, nil
-	}
-	answers, err := c.given(i, p, mismatch)
-	if err != nil {
-		return said, told, err
-	}
-	said.State, said.OptionID, said.Answers = agent.Answered, p.OptionID, map[string][]string{}
-	for _, q := range i.Questions {
-		texts, ok := answers[q.ID]
-		if !ok {
-			continue
-		}
-		shown := make([]string, len(texts))
-		for n, text := range texts {
-			if shown[n] = c.masked(text); q.Secret {
-				shown[n] = redact.Mask
-				c.s.secrets.Learn(text)
+	if o.Answers != nil {
+		masked := map[string][]string{}
+		for id, texts := range o.Answers {
+			for _, text := range texts {
+				masked[id] = append(masked[id], c.masked(text))
 			}
 		}
-		said.Answers[q.ID] = shown
+		o.Answers = masked
 	}
-	return said, agent.Answer{State: agent.Answered, Answers: answers}, nil
+	return o
 }
 
-func (c *conversation) decidePermission(i *interaction, p AnswerRequest, mismatch func(string, ...any) error) (said resolvedPayload, told agent.Answer, err error) {
-	effect, scope := p.Decision, cmp.Or(p.Scope, "once")
-	if p.OptionID != "" {
-		n := slices.IndexFunc(i.Options, func(o option) bool { return o.ID == p.OptionID })
-		if n < 0 {
-			return said, told, fault.InvalidField("option_id", "is not one of the options")
-		}
-		effect, scope = i.Options[n].Effect, i.Options[n].Scope
+// told is what the agent hears of an answer.
+func told(v interaction.Verdict, p AnswerRequest) agent.Answer {
+	a := agent.Answer{State: v.State, Session: v.State == interaction.Allowed && v.Scope == interaction.Session, Answers: v.Plain}
+	switch {
+	case p.Text != nil && (v.State == interaction.Denied || v.Kind == interaction.Input) && *p.Text != "":
+		a.Text = *p.Text
+	case v.State == interaction.Denied:
+		a.Text = "Denied by " + v.By + "."
 	}
-	if effect == "" || p.Answers != nil {
-		return said, told, mismatch("a %s is answered with an option or a decision", i.Kind)
-	}
-	if effect == "allow" && scope == "session" && !slices.ContainsFunc(i.Options, func(o option) bool { return o.Scope == "session" }) {
-		scope = "once"
-	}
-	said = resolvedPayload{State: agent.Allowed, Scope: scope, OptionID: p.OptionID}
-	told = agent.Answer{State: agent.Allowed, Session: scope == "session"}
-	if effect == "deny" {
-		said.State, told = agent.Denied, agent.Answer{State: agent.Denied, Text: "Denied by " + cmp.Or(p.Actor, "human") + "."}
-	}
-	if p.Text != nil && strings.TrimSpace(*p.Text) != "" {
-		said.Text = c.masked(*p.Text)
-		if effect == "deny" {
-			told.Text = *p.Text
-		}
-	}
-	return said, told, nil
-}
-
-// given are the answers to the questions of an interaction.
-func (c *conversation) given(i *interaction, p AnswerRequest, mismatch func(string, ...any) error) (map[string][]string, error) {
-	if p.Decision != "" {
-		return nil, mismatch("a question is answered with its choices")
-	}
-	answers := p.Answers
-	if len(i.Questions) == 1 && answers == nil {
-		q := i.Questions[0]
-		switch {
-		case p.OptionID != "":
-			n := slices.IndexFunc(i.Options, func(o option) bool { return o.ID == p.OptionID })
-			if n < 0 {
-				return nil, fault.InvalidField("option_id", "is not one of the options")
-			}
-			answers = map[string][]string{q.ID: {q.Options[n].Label}}
-		case p.Text != nil:
-			answers = map[string][]string{q.ID: {*p.Text}}
-		}
-	}
-	if answers == nil {
-		return nil, mismatch("several questions are answered with answers")
-	}
-	for id, texts := range answers {
-		n := slices.IndexFunc(i.Questions, func(q question) bool { return q.ID == id })
-		if n < 0 {
-			return nil, fault.Invalid(fault.Issue{Path: []any{"answers", id}, Code: "custom", Message: "is not one of the questions"})
-		}
-		q := i.Questions[n]
-		if len(texts) > 1 && !q.Multi {
-			return nil, fault.Invalid(fault.Issue{Path: []any{"answers", id}, Code: "custom", Message: "takes one answer"})
-		}
-		for _, text := range texts {
-			if !q.Free && !slices.ContainsFunc(q.Options, func(o choice) bool { return o.Label == text }) {
-				return nil, fault.Invalid(fault.Issue{Path: []any{"answers", id}, Code: "custom", Message: fmt.Sprintf("%q is not one of the choices", text)})
-			}
-		}
-	}
-	return answers, nil
+	return a
 }
 
 // afterAnswer is the policy as an answer leaves it, and whether that is another one.
-func (c *conversation) afterAnswer(i *interaction, said resolvedPayload) (changed bool, p doc.RunPolicy) {
+func (c *conversation) afterAnswer(i *openRequest, v interaction.Verdict) (p doc.RunPolicy, changed bool) {
 	p = c.policy
 	switch {
-	case i.Kind == agent.Plan && said.State == agent.Allowed:
-		after, ok := policy.AfterPlan(p)
-		return ok, after
-	case i.Kind != agent.Permission:
-		return false, p
+	case i.Kind == interaction.Plan && v.State == interaction.Allowed:
+		return policy.AfterPlan(p)
+	case i.Kind != interaction.Permission:
+		return p, false
 	}
-	if said.State == agent.Allowed {
+	if v.State == interaction.Allowed {
 		if after, ok := policy.WithoutOnce(p, i.rule); ok {
 			changed, p = true, after
 		}
 	}
-	if said.Scope == "session" {
+	if v.Scope == interaction.Session {
 		effect := doc.Allow
-		if said.State == agent.Denied {
+		if v.State == interaction.Denied {
 			effect = doc.Deny
 		}
 		if after, ok := policy.WithAnswer(p, effect, i.accesses...); ok {
 			changed, p = true, after
 		}
 	}
-	return changed, p
+	return p, changed
 }

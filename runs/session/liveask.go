@@ -7,7 +7,6 @@ package session
 import (
 	"cmp"
 	"errors"
-	"fmt"
 	"slices"
 	"strings"
 	"time"
@@ -15,22 +14,15 @@ import (
 	"ac/events"
 	"ac/internal/clock"
 	"ac/runs/agent"
+	"ac/runs/interaction"
 	"ac/runs/policy"
 	"ac/workspace/doc"
 )
 
-// Bounds of an interaction.
-const (
-	maxOpen     = 64
-	maxTitle    = 300
-	maxAsked    = 16 << 10
-	maxResource = 4 << 10
-	maxDiff     = 64 << 10
-)
-
-// interaction is one that waits.
-type interaction struct {
-	requestedPayload
+// openRequest is what waits for an answer: its record, and what the driver and the
+// policy know of it.
+type openRequest struct {
+	interaction.Record
 	request  agent.Request
 	accesses []policy.Access
 	rule     string // that asked, "" for none
@@ -48,64 +40,6 @@ type judgedPayload struct {
 	Tool      string `json:"tool"`
 	Title     string `json:"title"`
 	ItemID    string `json:"item_id,omitempty"`
-}
-
-type option struct {
-	ID          string `json:"option_id"`
-	Label       string `json:"label"`
-	Description string `json:"description,omitempty"`
-	Effect      string `json:"effect,omitempty"`
-	Scope       string `json:"scope,omitempty"`
-}
-
-type choice struct {
-	Label       string `json:"label"`
-	Description string `json:"description,omitempty"`
-}
-
-type question struct {
-	ID       string   `json:"question_id"`
-	Header   string   `json:"header,omitempty"`
-	Question string   `json:"question"`
-	Multi    bool     `json:"multi_select"`
-	Free     bool     `json:"free_text"`
-	Secret   bool     `json:"secret"`
-	Options  []choice `json:"options"`
-}
-
-// requestedPayload is the payload of interaction.requested.
-type requestedPayload struct {
-	ID          string     `json:"interaction_id"`
-	Kind        string     `json:"kind"`
-	Turn        int        `json:"turn"`
-	Title       string     `json:"title"`
-	Prompt      string     `json:"prompt"`
-	Tool        string     `json:"tool,omitempty"`
-	Operation   string     `json:"operation,omitempty"`
-	Resource    *string    `json:"resource,omitempty"`
-	Args        string     `json:"args_preview,omitempty"`
-	Diff        string     `json:"diff,omitempty"`
-	Item        string     `json:"item_id,omitempty"`
-	Options     []option   `json:"options,omitempty"`
-	Questions   []question `json:"questions,omitempty"`
-	RequestedAt string     `json:"requested_at"`
-	ExpiresAt   *string    `json:"expires_at"`
-	OnTimeout   string     `json:"on_timeout"`
-}
-
-// resolvedPayload is the payload of interaction.resolved.
-type resolvedPayload struct {
-	ID       string              `json:"interaction_id"`
-	Kind     string              `json:"kind"`
-	State    string              `json:"state"`
-	By       string              `json:"by"`
-	ByRole   string              `json:"by_role,omitempty"`
-	Scope    string              `json:"scope,omitempty"`
-	Text     string              `json:"text,omitempty"`
-	Answers  map[string][]string `json:"answers,omitempty"`
-	OptionID string              `json:"option_id,omitempty"`
-	Note     string              `json:"note,omitempty"`
-	Reason   string              `json:"reason"`
 }
 
 type undeliveredPayload struct {
@@ -138,13 +72,13 @@ func (c *conversation) accesses(q agent.Request) (list []policy.Access) {
 
 // Asked judges what the agent asks, and asks a person what is left to people.
 func (c *conversation) Asked(q agent.Request) {
-	i := &interaction{request: q, accesses: c.accesses(q)}
+	i := &openRequest{request: q, accesses: c.accesses(q)}
 	if c.closing {
 		_ = c.driver.Answer(q.Key, agent.Answer{State: agent.Cancelled, Stopping: true}) // it is ending
 		return
 	}
 	if q.Kind == agent.Question || q.Kind == agent.Input {
-		if !c.order.Interactive || len(c.open) >= maxOpen {
+		if !c.order.Interactive || len(c.open) >= interaction.MaxOpen {
 			c.reply(i, agent.Answer{State: agent.Cancelled})
 			return
 		}
@@ -152,7 +86,7 @@ func (c *conversation) Asked(q agent.Request) {
 		return
 	}
 	v := c.judge(i)
-	if v.Effect == doc.Ask && len(c.open) >= maxOpen {
+	if v.Effect == doc.Ask && len(c.open) >= interaction.MaxOpen {
 		v.Effect = doc.Deny
 	}
 	judged := c.judged(i, v)
@@ -171,14 +105,14 @@ func (c *conversation) Asked(q agent.Request) {
 	}
 }
 
-func (c *conversation) judge(i *interaction) policy.Verdict {
+func (c *conversation) judge(i *openRequest) policy.Verdict {
 	if i.request.Kind == agent.Plan {
 		return policy.JudgePlan(c.policy, c.situation())
 	}
 	return policy.Judge(c.policy, c.situation(), i.accesses...)
 }
 
-func (c *conversation) judged(i *interaction, v policy.Verdict) events.Draft {
+func (c *conversation) judged(i *openRequest, v policy.Verdict) events.Draft {
 	access := v.Access
 	if access.Operation == "" && len(i.accesses) > 0 {
 		access = i.accesses[0]
@@ -188,80 +122,69 @@ func (c *conversation) judged(i *interaction, v policy.Verdict) events.Draft {
 		operation = agent.Plan
 	}
 	return c.draft(events.PermissionJudged, judgedPayload{
-		RequestID: i.request.Key, Operation: operation, Resource: clippedTo(c.masked(access.Resource), maxResource), Effect: string(v.Effect),
+		RequestID: i.request.Key, Operation: operation, Resource: clippedTo(c.masked(access.Resource), interaction.MaxResource), Effect: string(v.Effect),
 		By: string(v.By), RuleID: v.RuleID, Mode: string(c.policy.Mode), Tool: i.request.Tool, Title: c.title(i.request), ItemID: i.request.Item,
 	})
 }
 
 // title is one line for people.
 func (c *conversation) title(q agent.Request) string {
-	text := strings.Join(strings.Fields(c.masked(q.Title)), " ")
-	if text == "" {
-		text = cmp.Or(q.Tool, q.Kind)
-	}
-	return clippedTo(text, maxTitle)
+	return cmp.Or(strings.Join(strings.Fields(c.masked(q.Title)), " "), q.Tool, q.Kind)
 }
 
 // ask puts a question to people.
-func (c *conversation) ask(i *interaction) {
+func (c *conversation) ask(i *openRequest) {
 	q := i.request
 	now, limit := c.s.w.Env.Clock.Now(), time.Duration(c.order.PermissionMS)*time.Millisecond
-	i.requestedPayload = requestedPayload{
-		ID: c.s.w.Env.IDs.New("int"), Kind: q.Kind, Turn: c.turns, Title: c.title(q), Prompt: clippedTo(c.masked(q.Prompt), maxAsked), Tool: q.Tool,
-		Args: clippedTo(c.masked(string(q.Args)), maxAsked), Diff: clippedTo(c.masked(q.Diff), maxDiff), Item: q.Item,
-		RequestedAt: clock.Stamp(now), OnTimeout: "deny",
+	r := interaction.Request{
+		InteractionID: c.s.w.Env.IDs.New("int"), Kind: q.Kind, Turn: c.turns, Title: c.title(q), Prompt: c.masked(q.Prompt), Tool: q.Tool,
+		ArgsPreview: c.masked(string(q.Args)), Diff: c.masked(q.Diff), ItemID: q.Item, RequestedAt: clock.Stamp(now), OnTimeout: interaction.DenyOnTimeout,
 	}
 	switch q.Kind {
 	case agent.Permission, agent.Plan:
-		i.Options = c.permissionOptions(i)
-		if len(i.accesses) > 0 {
-			access := c.judge(i).Access
-			if access.Operation == "" {
-				access = i.accesses[0]
-			}
-			i.Operation, i.Resource = string(access.Operation), new(clippedTo(c.masked(access.Resource), maxResource))
-			if c.policy.PermissionLevel == doc.LevelReadOnly && access.Operation == doc.OpExec {
-				i.Prompt = strings.TrimSpace(i.Prompt + "\nIt runs outside of the sandbox.")
-			}
-		}
+		r.Options = interaction.DecisionOptions(q.Kind == agent.Permission && policy.OffersSession(c.policy, i.accesses...), q.Always)
+		c.describe(&r, i)
 	case agent.Question:
-		limit, i.OnTimeout = time.Duration(c.order.QuestionMS)*time.Millisecond, "cancel"
-		i.Questions = c.questions(q)
-		if len(i.Questions) == 1 {
-			for n, one := range i.Questions[0].Options {
-				i.Options = append(i.Options, option{ID: fmt.Sprintf("choice_%d", n+1), Label: one.Label, Description: one.Description})
-			}
-		}
+		limit, r.OnTimeout = time.Duration(c.order.QuestionMS)*time.Millisecond, interaction.CancelOnTimeout
+		r.Questions = c.questions(q)
+		r.Options = interaction.ChoiceOptions(r.Questions)
 	default:
-		limit, i.OnTimeout = 0, "cancel"
+		limit, r.OnTimeout = 0, interaction.CancelOnTimeout
 	}
 	if limit > 0 {
-		i.ExpiresAt = new(clock.Stamp(now.Add(limit)))
-		c.after(i.ID, limit, func() { c.expire(i) })
+		r.ExpiresAt = new(clock.Stamp(now.Add(limit)))
+		c.after(r.InteractionID, limit, func() { c.expire(i) })
 	}
-	d := c.draft(events.InteractionRequested, i.requestedPayload)
+	i.Request, i.State = r.Bounded(), interaction.Open
+	d := c.draft(events.InteractionRequested, i.Request)
 	d.Actor, d.Visibility = c.s.order.AgentID, events.VisibilityTeam
 	c.tell(d)
 	c.open = append(c.open, i)
 }
 
-func (c *conversation) permissionOptions(i *interaction) []option {
-	allow := option{ID: "allow", Label: "Allow once", Effect: "allow", Scope: "once"}
-	if i.request.Always {
-		allow.Label = "Allow for the whole conversation"
+// describe says what a permission is for.
+func (c *conversation) describe(r *interaction.Request, i *openRequest) {
+	if len(i.accesses) == 0 {
+		return
 	}
-	options := []option{allow}
-	if i.request.Kind == agent.Permission && policy.OffersSession(c.policy, i.accesses...) {
-		options = append(options, option{ID: "allow_session", Label: "Allow for this session", Effect: "allow", Scope: "session"})
+	access := c.judge(i).Access
+	if access.Operation == "" {
+		access = i.accesses[0]
 	}
-	return append(options, option{ID: "deny", Label: "Deny", Effect: "deny", Scope: "once"})
+	r.Operation, r.Resource = string(access.Operation), c.masked(access.Resource)
+	if c.policy.PermissionLevel == doc.LevelReadOnly && access.Operation == doc.OpExec {
+		r.Prompt = strings.TrimSpace(r.Prompt + "\nIt runs outside of the sandbox.")
+	}
 }
 
-func (c *conversation) questions(q agent.Request) (list []question) {
-	for _, one := range q.Questions[:min(len(q.Questions), 8)] {
-		shown := question{ID: one.ID, Header: c.masked(one.Header), Question: c.masked(one.Question), Multi: one.Multi, Free: one.Free, Secret: one.Secret, Options: []choice{}}
+func (c *conversation) questions(q agent.Request) (list []interaction.QuestionPart) {
+	for _, one := range q.Questions {
+		shown := interaction.QuestionPart{
+			QuestionID: one.ID, Header: c.masked(one.Header), Question: c.masked(one.Question), Multi: one.Multi, FreeText: one.Free, Secret: one.Secret,
+			Options: []interaction.Choice{},
+		}
 		for _, o := range one.Choices {
-			shown.Options = append(shown.Options, choice{c.masked(o.Label), c.masked(o.Description)})
+			shown.Options = append(shown.Options, interaction.Choice{Label: c.masked(o.Label), Description: c.masked(o.Description)})
 		}
 		list = append(list, shown)
 	}
@@ -269,7 +192,7 @@ func (c *conversation) questions(q agent.Request) (list []question) {
 }
 
 // reply answers the agent. It reports whether the agent's stdin took it.
-func (c *conversation) reply(i *interaction, a agent.Answer) error {
+func (c *conversation) reply(i *openRequest, a agent.Answer) error {
 	if c.driver == nil {
 		return errGone
 	}
@@ -280,32 +203,38 @@ func (c *conversation) reply(i *interaction, a agent.Answer) error {
 	return err
 }
 
-// drop takes an interaction out of those that wait.
-func (c *conversation) drop(i *interaction) {
-	c.callOff(i.ID)
-	c.open = slices.DeleteFunc(c.open, func(other *interaction) bool { return other == i })
-}
-
-func (c *conversation) resolved(p resolvedPayload) events.Draft {
-	d := c.draft(events.InteractionResolved, p)
-	d.Actor, d.Visibility = cmp.Or(p.By, events.ActorSystem), events.VisibilityTeam
+// resolve takes an interaction out of those that wait. What it returns is to be made
+// durable before the agent hears of it.
+func (c *conversation) resolve(i *openRequest, state string, o interaction.Outcome) events.Draft {
+	o.By = cmp.Or(o.By, events.ActorSystem)
+	d := c.draft(events.InteractionResolved, interaction.Resolution{InteractionID: i.InteractionID, Kind: i.Kind, State: state, Outcome: o})
+	d.Actor, d.Visibility = o.By, events.VisibilityTeam
+	c.callOff(i.InteractionID)
+	c.open = slices.DeleteFunc(c.open, func(other *openRequest) bool { return other == i })
+	i.State, i.ResolvedAt, i.Outcome = state, clock.Stamp(d.At), o
+	if len(c.closed) >= maxClosed {
+		clear(c.closed)
+	}
+	c.closed[i.InteractionID] = i.Record
 	return d
 }
 
+// maxClosed bounds the resolutions that are remembered; the log has them all.
+const maxClosed = 256
+
 // expire resolves what nobody answered in time.
-func (c *conversation) expire(i *interaction) {
-	c.drop(i)
-	if c.s.recorder.commit(c.resolved(resolvedPayload{ID: i.ID, Kind: i.Kind, State: agent.TimedOut, By: events.ActorSystem, Reason: reasonTimeout})) != nil {
+func (c *conversation) expire(i *openRequest) {
+	if c.s.recorder.commit(c.resolve(i, interaction.TimedOut, interaction.Outcome{Reason: interaction.Timeout})) != nil {
 		return // the recorder stops the session
 	}
 	c.hand(i, agent.Answer{State: agent.TimedOut})
 }
 
 // hand hands an answer over whose resolution is durable.
-func (c *conversation) hand(i *interaction, a agent.Answer) (taken bool) {
+func (c *conversation) hand(i *openRequest, a agent.Answer) (taken bool) {
 	err := c.reply(i, a)
 	if err != nil {
-		c.tell(c.draft(events.InteractionUndelivered, undeliveredPayload{i.ID, clippedTo(err.Error(), maxError)}))
+		c.tell(c.draft(events.InteractionUndelivered, undeliveredPayload{i.InteractionID, clippedTo(err.Error(), maxError)}))
 	}
 	return err == nil
 }
@@ -318,10 +247,9 @@ func (c *conversation) cancelOpen(reason string, stopping bool) {
 	open := slices.Clone(c.open)
 	var drafts []events.Draft
 	for _, i := range open {
-		c.drop(i)
-		drafts = append(drafts, c.resolved(resolvedPayload{ID: i.ID, Kind: i.Kind, State: agent.Cancelled, By: events.ActorSystem, Reason: reason}))
+		drafts = append(drafts, c.resolve(i, interaction.Cancelled, interaction.Outcome{Reason: reason}))
 	}
-	if c.driver == nil || reason == reasonTurnEnded {
+	if c.driver == nil || reason == interaction.TurnEnded {
 		c.s.recorder.tell(drafts...) // nobody hears of it
 		return
 	}
@@ -339,8 +267,7 @@ func (c *conversation) cancelOpen(reason string, stopping bool) {
 func (c *conversation) Withdrawn(request string) {
 	for _, i := range slices.Clone(c.open) {
 		if i.request.Key == request {
-			c.drop(i)
-			c.tell(c.resolved(resolvedPayload{ID: i.ID, Kind: i.Kind, State: agent.Cancelled, By: events.ActorSystem, Reason: reasonWithdrawn}))
+			c.tell(c.resolve(i, interaction.Cancelled, interaction.Outcome{Reason: interaction.Withdrawn}))
 		}
 	}
 }

@@ -11,7 +11,7 @@ import (
 	"slices"
 
 	"ac/events"
-	"ac/runs/agent"
+	"ac/runs/interaction"
 	"ac/workspace"
 	"ac/workspace/doc"
 )
@@ -76,12 +76,13 @@ func (o *openEnds) closings(source events.Source, base events.Draft) (drafts []e
 		drafts, err = append(drafts, d), errors.Join(err, draftErr)
 	}
 	for _, i := range o.interactions {
-		tell(events.InteractionResolved, events.VisibilityTeam, resolvedPayload{
-			ID: i.ID, Kind: i.Kind, State: agent.Cancelled, By: events.ActorSystem, Reason: reasonSessionLost,
+		tell(events.InteractionResolved, events.VisibilityTeam, interaction.Resolution{
+			InteractionID: i.ID, Kind: i.Kind, State: interaction.Cancelled,
+			Outcome: interaction.Outcome{By: events.ActorSystem, Reason: interaction.SessionLost},
 		})
 	}
 	for _, id := range o.steers {
-		tell(events.SteerDiscarded, events.VisibilityOrg, discardedPayload{SteerID: id, Reason: reasonSessionLost})
+		tell(events.SteerDiscarded, events.VisibilityOrg, discardedPayload{SteerID: id, Reason: interaction.SessionLost})
 	}
 	if o.turn != nil {
 		tell(events.TurnEnded, events.VisibilityOrg, turnEndedPayload{Turn: o.turn.Turn, Status: "lost"})

@@ -32,19 +32,6 @@ const (
 	resumedPending  = "pending"
 )
 
-// Reasons of resolutions, and of texts that are discarded.
-const (
-	reasonDecision     = "decision"
-	reasonTimeout      = "timeout"
-	reasonPolicy       = "policy_changed"
-	reasonWithdrawn    = "withdrawn"
-	reasonInterrupted  = "interrupted"
-	reasonTurnEnded    = "turn_ended"
-	reasonStopped      = "stopped"
-	reasonSessionEnded = "session_ended"
-	reasonSessionLost  = "session_lost"
-)
-
 var errInterrupt = errors.New("the agent did not end its turn when it was asked to")
 
 type agentStartedPayload struct {

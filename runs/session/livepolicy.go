@@ -10,11 +10,10 @@ import (
 	"ac/events"
 	"ac/internal/fault"
 	"ac/runs/agent"
+	"ac/runs/interaction"
 	"ac/runs/policy"
 	"ac/workspace/doc"
 )
-
-type eventDraft = events.Draft
 
 // Causes of a changed policy.
 const (
@@ -47,7 +46,7 @@ type PolicyResult struct {
 }
 
 func (c *conversation) policyChanged(by string, after doc.RunPolicy, cause string) events.Draft {
-	d := c.draft(events.PolicyChanged, policyPayload{by, c.policy, after, cause})
+	d := c.draft(events.RunPolicyChanged, policyPayload{by, c.policy, after, cause})
 	d.Actor, d.Visibility = cmp.Or(by, events.ActorSystem), events.VisibilityTeam
 	return d
 }
@@ -86,7 +85,7 @@ func (c *conversation) adopt(after doc.RunPolicy) {
 }
 
 // planAllowed lets an agent whose plan was allowed out of its plan mode.
-func (c *conversation) planAllowed(i *interaction, by string) {
+func (c *conversation) planAllowed(i *openRequest, by string) {
 	if i.request.Kind != agent.Plan {
 		return
 	}
@@ -109,16 +108,15 @@ func (c *conversation) rejudge(by string) (ids []string) {
 			i.rule = v.RuleID
 			continue
 		}
-		said, told := resolvedPayload{ID: i.ID, Kind: i.Kind, State: agent.Allowed, By: by, Scope: "once", Reason: reasonPolicy}, agent.Answer{State: agent.Allowed}
+		state, told := interaction.Allowed, agent.Answer{State: agent.Allowed}
 		if v.Effect == doc.Deny {
-			said.State, told = agent.Denied, agent.Answer{State: agent.Denied, Text: "Denied by " + by + "."}
+			state, told = interaction.Denied, agent.Answer{State: agent.Denied, Text: "Denied by " + by + "."}
 		}
-		if c.s.recorder.commit(c.resolved(said)) != nil {
+		if c.s.recorder.commit(c.resolve(i, state, interaction.Outcome{By: by, Scope: interaction.Once, Reason: interaction.PolicyChanged})) != nil {
 			return ids // the recorder stops the session
 		}
-		c.drop(i)
 		c.hand(i, told)
-		ids = append(ids, i.ID)
+		ids = append(ids, i.InteractionID)
 	}
 	return ids
 }

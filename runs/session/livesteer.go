@@ -9,6 +9,7 @@ import (
 	"ac/events"
 	"ac/internal/fault"
 	"ac/runs/agent"
+	"ac/runs/interaction"
 )
 
 // Modes of a steer.
@@ -193,7 +194,7 @@ func (c *conversation) interruptTurn(actor, steerID string) error {
 		return fault.New(fault.IO, "the interruption could not be recorded: %w", err)
 	}
 	c.turn.interrupting = true
-	c.cancelOpen(reasonInterrupted, false)
+	c.cancelOpen(interaction.Interrupted, false)
 	if err := c.driver.Interrupt(); err != nil {
 		c.stuck(err)
 		return nil

@@ -13,6 +13,7 @@ import (
 
 	"ac/events"
 	"ac/runs/agent"
+	"ac/runs/interaction"
 	"ac/workspace/doc"
 )
 
@@ -200,7 +201,7 @@ func (c *conversation) TurnEnded(o agent.Outcome) {
 		return
 	}
 	steered := len(c.waiting) > 0 && c.waiting[0].Mode == ModeInterrupt
-	c.cancelOpen(reasonTurnEnded, false)
+	c.cancelOpen(interaction.TurnEnded, false)
 	c.endTurn(o, "")
 	if c.closing {
 		return

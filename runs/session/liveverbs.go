@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"ac/internal/fault"
+	"ac/runs/interaction"
 	"ac/workspace"
 	"ac/workspace/doc"
 )
@@ -110,17 +111,17 @@ type InterruptResult struct {
 
 // LiveState is a live session as it is now.
 type LiveState struct {
-	Activity string             `json:"activity"`
-	Turn     int                `json:"turn"`
-	Policy   doc.RunPolicy      `json:"policy"`
-	Open     []requestedPayload `json:"open"`
-	Queued   []SteerEvent       `json:"queued"`
+	Activity string                `json:"activity"`
+	Turn     int                   `json:"turn"`
+	Policy   doc.RunPolicy         `json:"policy"`
+	Open     []interaction.Request `json:"open"`
+	Queued   []SteerEvent          `json:"queued"`
 }
 
 func (c *conversation) state(struct{}) (LiveState, error) {
-	state := LiveState{Activity: c.activity(), Turn: c.turns, Policy: c.policy, Open: []requestedPayload{}, Queued: []SteerEvent{}}
+	state := LiveState{Activity: c.activity(), Turn: c.turns, Policy: c.policy, Open: []interaction.Request{}, Queued: []SteerEvent{}}
 	for _, i := range c.open {
-		state.Open = append(state.Open, i.requestedPayload)
+		state.Open = append(state.Open, i.Request)
 	}
 	for _, s := range c.waiting {
 		state.Queued = append(state.Queued, s.SteerEvent)
