@@ -126,6 +126,7 @@ func (s *stage) checkEnd(order session.Order, status string) {
 		s.t.Errorf("the log is not sound: %+v (%v)", report, err)
 	}
 	lines := s.log(order)
+	s.checkLive(lines)
 	for i, line := range lines {
 		if events.Terminal(events.Type([]byte(line))) != (i == len(lines)-1) {
 			s.t.Errorf("line %d of %d: %s", i+1, len(lines), line)
