@@ -190,6 +190,11 @@ func NewTable(version string) *Table {
 		on("session.list", Read, (*company.Host).ListSessions, "The sessions, the newest first."),
 		on("session.poll", Read, (*company.Host).PollSession, "How a session is now."),
 		on("session.collect", Wait, (*company.Host).CollectSession, "Wait for the end of a session."),
+		on("run.steer", Write, (*company.Company).Steer, "Say something to the agent of a run."),
+		on("run.interrupt", Write, (*company.Company).Interrupt, "Stop the turn of a run."),
+		on("run.policy.get", Read, (*company.Company).RunPolicy, "The policy that judges what the agent of a run asks."),
+		on("run.policy.set", Write, (*company.Company).SetRunPolicy, "Change the policy of a run; what is open is judged anew."),
+		on("interaction.respond", Write, (*company.Company).Respond, "Answer what the agent of a run asks."),
 		on("session.stop", Write, (*company.Host).StopSession, "Ask a session to stop."),
 
 		on("pm.snapshot", Read, (*company.Company).Plan, "The portfolio, and the schedule of a project with its critical path."),

@@ -181,7 +181,7 @@ func price(w *workspace.Workspace, u *doc.Usage, tell func(kind string, payload 
 // lastReported is the usage that a log told last, nil when it told none.
 func lastReported(w *workspace.Workspace, log string) (*doc.Usage, error) {
 	var last *doc.Usage
-	err := eachEvent(w, log, func(kind string, line []byte) {
+	err := EachEvent(w, log, func(kind string, line []byte) {
 		if kind != events.UsageReported {
 			return
 		}

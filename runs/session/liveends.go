@@ -92,7 +92,7 @@ func (o *openEnds) closings(source events.Source, base events.Draft) (drafts []e
 
 // leftOpen reads what the log of a session has open.
 func leftOpen(w *workspace.Workspace, record doc.Session) (o openEnds, err error) {
-	err = eachEvent(w, workspace.LogFile(record.ProjectID, record.RunID), func(kind string, line []byte) {
+	err = EachEvent(w, workspace.LogFile(record.ProjectID, record.RunID), func(kind string, line []byte) {
 		switch kind {
 		case events.InteractionRequested, events.InteractionResolved, events.SteerQueued, events.SteerApplied, events.SteerDiscarded,
 			events.TurnStarted, events.TurnEnded:
@@ -102,8 +102,9 @@ func leftOpen(w *workspace.Workspace, record doc.Session) (o openEnds, err error
 	return o, err
 }
 
-// eachEvent visits the lines of a log that are events, none of a log that is missing.
-func eachEvent(w *workspace.Workspace, log string, visit func(kind string, line []byte)) error {
+// EachEvent visits the lines of a log with their types, none of a log that is missing.
+// A line belongs to the log.
+func EachEvent(w *workspace.Workspace, log string, visit func(kind string, line []byte)) error {
 	f, err := w.FS.OpenFile(log, os.O_RDONLY, 0)
 	if errors.Is(err, os.ErrNotExist) {
 		return nil
