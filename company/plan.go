@@ -174,6 +174,7 @@ type Desktop struct {
 	ResourcesSummary snapshot.ResourceTotals   `json:"resources_summary"`
 	ActivitySummary  ActivitySummary           `json:"activity_summary"`
 	PlanSummary      snapshot.PortfolioSummary `json:"pm_summary"`
+	OpenInteractions int                       `json:"open_interactions"`
 	SyncTS           string                    `json:"sync_ts"`
 }
 
@@ -236,6 +237,9 @@ func (c *Company) desktopAt(m *snapshot.View, w *workspace.Workspace, place conv
 		return err
 	}
 	d.ResourcesSummary = resources.Totals
+	if d.OpenInteractions, err = m.OpenInteractions(); err != nil {
+		return err
+	}
 	plan, err := m.Portfolio()
 	if err != nil {
 		return err

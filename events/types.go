@@ -24,6 +24,7 @@ const (
 	SteerDiscarded         = "run.steer_discarded"
 	InteractionUndelivered = "interaction.undelivered"
 	PermissionJudged       = "permission.judged"
+	RunPolicyChanged       = "run.policy_changed"
 
 	UsageEstimated   = "usage.estimated"
 	UsageCost        = "usage.cost_computed"
@@ -45,7 +46,6 @@ const (
 	// What an agent asks of people in a live session, and what came of it.
 	InteractionRequested = "interaction.requested"
 	InteractionResolved  = "interaction.resolved"
-	RunPolicyChanged     = "run.policy_changed"
 )
 
 // Terminal reports whether an event of this type closes a run's log.

@@ -18,6 +18,7 @@ import (
 	"time"
 
 	"ac/internal/shape"
+	"ac/workspace"
 )
 
 // filters are params that name records but never a path, so that any text may
@@ -201,6 +202,9 @@ func newBench(t *testing.T) *bench {
 	other := run
 	b.peer.call("run.create", create, &other) // to be ended
 	discard := with(object{"project_id": project.ProjectID, "run_id": other.RunID})
+	asking := run
+	b.peer.call("run.create", create, &asking)
+	b.write(t, workspace.LogFile(project.ProjectID, asking.RunID), `{"type":"interaction.requested","run_id":"r","actor":"a","payload":{"interaction_id":"int_x","kind":"input"}}`+"\n")
 	launch := maps.Clone(ofRun)
 	launch["argv"] = []any{"true"}
 	pack := filepath.Join(b.dir, "work", "projects", project.ProjectID, "share_packs", "share_x")
@@ -286,6 +290,7 @@ func newBench(t *testing.T) *bench {
 			"project_id": project.ProjectID, "worker_agent_id": worker, "manager_actor_id": "human", "manager_role": "human",
 			"mistake_key": "k2", "summary": "s", "prevention_rule": "r", "proposal_threshold": 1,
 		}),
+		"interaction.list": in, "interaction.get": with(object{"project_id": project.ProjectID, "run_id": asking.RunID, "interaction_id": "int_x"}),
 		"task.list": inProject, "task.update_plan": ofTask,
 		"ui.resolve":       with(object{"project_id": project.ProjectID, "artifact_id": "art_x", "decision": "denied", "actor_id": "human", "actor_role": "human"}),
 		"heartbeat.status": in, "heartbeat.tick": with(object{"dry_run": true, "reason": "r"}), "heartbeat.config.get": in,

@@ -197,6 +197,9 @@ func NewTable(version string) *Table {
 		on("interaction.respond", Write, (*company.Company).Respond, "Answer what the agent of a run asks."),
 		on("session.stop", Write, (*company.Host).StopSession, "Ask a session to stop."),
 
+		on("interaction.list", Read, (*company.Company).ListInteractions, "What agents ask of people, the open ones first."),
+		on("interaction.get", Read, (*company.Company).Interaction, "One interaction, from the log of its run."),
+
 		on("pm.snapshot", Read, (*company.Company).Plan, "The portfolio, and the schedule of a project with its critical path."),
 		on("pm.recommend_allocations", Read, (*company.Company).Recommend, "Who should do the open tasks of a project."),
 		on("pm.apply_allocations", Write, (*company.Company).Apply, "Give tasks to agents, all of them or none."),

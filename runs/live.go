@@ -118,7 +118,7 @@ func Respond(ctx context.Context, w *workspace.Workspace, a Act, p session.Answe
 	if err != nil {
 		return none, err
 	}
-	asked, err := openInteraction(w, a.ProjectID, a.RunID, p.InteractionID)
+	asked, err := interactionIn(ctx, w, a.ProjectID, a.RunID, p.InteractionID)
 	if err != nil {
 		return none, err
 	}
@@ -134,20 +134,6 @@ func Respond(ctx context.Context, w *workspace.Workspace, a Act, p session.Answe
 	}
 	p.Actor, p.Role = verdict.Actor.ID, verdict.Actor.Role
 	return session.Respond(ctx, w, record, p)
-}
-
-// openInteraction is an interaction as the log of its run has it.
-func openInteraction(w *workspace.Workspace, project, run, id string) (found interaction.Record, err error) {
-	fold, known := interaction.Fold{Project: project}, false
-	err = session.EachEvent(w, workspace.LogFile(project, run), func(_ string, line []byte) {
-		if r := fold.Apply(line); r != nil && r.InteractionID == id {
-			found, known = *r, true
-		}
-	})
-	if err == nil && !known {
-		err = interaction.NotFound(run, id)
-	}
-	return found, err
 }
 
 // Interrupt stops the turn of a run.

@@ -101,6 +101,9 @@ func fileDiff(path, kind, text string) string {
 	return "--- " + path + "\n+++ " + path + "\n" + text
 }
 
+// changeDiff is the unified diff of a text that takes the place of another.
+func changeDiff(path, before, after string) string { return udiff.Unified(path, path, before, after) }
+
 // codexAsk is what the requests of codex carry, as far as it is used.
 type codexAsk struct {
 	ItemID    string          `json:"itemId"`

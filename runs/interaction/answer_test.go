@@ -1,6 +1,7 @@
 package interaction
 
 import (
+	"errors"
 	"strings"
 	"testing"
 
@@ -118,7 +119,7 @@ func TestSecretAnswersAreNotRecorded(t *testing.T) {
 func TestRefusalsSayWhy(t *testing.T) {
 	t.Parallel()
 	r := Record{Request: Request{InteractionID: "i", Kind: Input}, State: Answered, ResolvedAt: late, Outcome: Outcome{By: "human"}}
-	e, ok := r.Closed().(*fault.Error)
+	e, ok := errors.AsType[*fault.Error](r.Closed())
 	if !ok || e.Reason != fault.InteractionClosed || e.Data == nil || !strings.Contains(e.Error(), "answered") {
 		t.Errorf("%+v", e)
 	}
