@@ -22,9 +22,16 @@ const (
 	SteerQueued            = "run.steer_queued"
 	SteerApplied           = "run.steer_applied"
 	SteerDiscarded         = "run.steer_discarded"
-	InteractionUndelivered = "interaction.undelivered"
 	PermissionJudged       = "permission.judged"
+	InteractionRequested   = "interaction.requested"
+	InteractionResolved    = "interaction.resolved"
+	InteractionUndelivered = "interaction.undelivered"
 	RunPolicyChanged       = "run.policy_changed"
+	RunContinued           = "run.continued"
+	CompactRequested       = "run.compact_requested"
+	Compacted              = "run.compacted"
+	RunAttached            = "run.attached"
+	PlanCleared            = "run.plan_cleared"
 
 	UsageEstimated   = "usage.estimated"
 	UsageCost        = "usage.cost_computed"
@@ -43,9 +50,6 @@ const (
 	CommentAdded     = "comment.added"
 	ContextPlanned   = "context.plan.generated"
 	CandidatesFound  = "memory.candidates.generated"
-	// What an agent asks of people in a live session, and what came of it.
-	InteractionRequested = "interaction.requested"
-	InteractionResolved  = "interaction.resolved"
 )
 
 // Terminal reports whether an event of this type closes a run's log.

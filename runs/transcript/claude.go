@@ -5,15 +5,26 @@ package transcript
 
 import (
 	"encoding/json"
-	"path"
+	"slices"
 	"strconv"
 	"strings"
 )
 
 // claude reads stream-json.
 type claude struct {
-	current string         // id of the message that streams
+	// current is the id of the message that streams, by the tool that a sub-agent
+	// works for, "" for the agent itself.
+	current map[string]string
 	blocks  map[string]int // how many blocks of a message have come as a whole
+}
+
+// maxMessages bounds the messages that are kept in mind.
+const maxMessages = 100
+
+func (c *claude) turn() {}
+
+func (c *claude) clone() decoder {
+	return &claude{cloneMap(c.current), cloneMap(c.blocks)}
 }
 
 type claudeBlock struct {
@@ -28,28 +39,19 @@ type claudeBlock struct {
 	IsError  bool            `json:"is_error"`
 }
 
+// claudeMessage is a message of any type but stream_event.
 type claudeMessage struct {
 	Type      string `json:"type"`
 	Subtype   string `json:"subtype"`
 	SessionID string `json:"session_id"`
 	Parent    string `json:"parent_tool_use_id"`
+	Synthetic bool   `json:"isSynthetic"`
+	UUID      string `json:"uuid"`
 	Message   struct {
 		ID      string          `json:"id"`
 		Content json.RawMessage `json:"content"`
 	} `json:"message"`
-	Event struct {
-		Type    string `json:"type"`
-		Index   int    `json:"index"`
-		Message struct {
-			ID string `json:"id"`
-		} `json:"message"`
-		Block claudeBlock `json:"content_block"`
-		Delta struct {
-			Type     string `json:"type"`
-			Text     string `json:"text"`
-			Thinking string `json:"thinking"`
-		} `json:"delta"`
-	} `json:"event"`
+	Event      json.RawMessage `json:"event"`
 	ToolResult json.RawMessage `json:"tool_use_result"`
 
 	IsError     bool            `json:"is_error"`
@@ -58,7 +60,6 @@ type claudeMessage struct {
 	Error       json.RawMessage `json:"error"`
 	APIStatus   int             `json:"api_error_status"`
 	ErrorStatus int             `json:"error_status"`
-	RetryDelay  float64         `json:"retry_delay_ms"`
 	StopReason  string          `json:"stop_reason"`
 }
 
@@ -74,7 +75,7 @@ func (c *claude) message(s *Session, line []byte) {
 	case "assistant":
 		c.whole(s, &m)
 	case "user":
-		c.results(s, &m)
+		c.user(s, &m)
 	case "system":
 		c.system(s, &m)
 	case "result":
@@ -82,28 +83,52 @@ func (c *claude) message(s *Session, line []byte) {
 	}
 }
 
-// block is the id of a content block: the tool's own, else its place.
-func (c *claude) block(message string, index int) string {
-	return message + "#" + strconv.Itoa(index)
+// claudeEvent is a part of a message that streams.
+type claudeEvent struct {
+	Type    string `json:"type"`
+	Index   int    `json:"index"`
+	Message struct {
+		ID string `json:"id"`
+	} `json:"message"`
+	Block claudeBlock `json:"content_block"`
+	Delta struct {
+		Text     string `json:"text"`
+		Thinking string `json:"thinking"`
+	} `json:"delta"`
 }
 
 func (c *claude) stream(s *Session, m *claudeMessage) {
-	e := &m.Event
+	var e claudeEvent
+	if json.Unmarshal(m.Event, &e) != nil {
+		return
+	}
 	switch e.Type {
 	case "message_start":
-		c.current = e.Message.ID
-	case "content_block_start":
-		c.begin(s, e.Block, c.block(c.current, e.Index), m.Parent)
-	case "content_block_delta":
-		item := s.find(c.block(c.current, e.Index))
-		if item == nil {
-			return
+		if c.current == nil || len(c.current) > maxMessages {
+			c.current = map[string]string{}
 		}
-		s.append(item, e.Delta.Text+e.Delta.Thinking)
+		c.current[m.Parent] = e.Message.ID
+	case "content_block_start":
+		id := c.place(c.current[m.Parent], e.Index, e.Block.ID)
+		if s.find(id) == nil {
+			c.begin(s, e.Block, id, m.Parent)
+		}
+	case "content_block_delta":
+		if item := s.find(c.place(c.current[m.Parent], e.Index, "")); item != nil {
+			s.append(item, e.Delta.Text+e.Delta.Thinking)
+		}
 	}
 }
 
-// begin opens the item of a block.
+// place is the id of a content block: the tool's own, else its place in the message.
+func (c *claude) place(message string, index int, own string) string {
+	if own != "" {
+		return own
+	}
+	return message + "#" + strconv.Itoa(index)
+}
+
+// begin opens the item of a block, nil for a block that shows nothing.
 func (c *claude) begin(s *Session, b claudeBlock, id, parent string) *Item {
 	item := Item{ID: id, Role: RoleAssistant, Parent: parent}
 	switch b.Type {
@@ -112,8 +137,10 @@ func (c *claude) begin(s *Session, b claudeBlock, id, parent string) *Item {
 	case "thinking":
 		item.Kind, item.Text = KindReasoning, b.Thinking
 	case "tool_use", "server_tool_use":
-		item.ID, item.Kind = b.ID, KindTool
-		item.Tool = &Tool{Name: b.Name, Title: b.Name, Kind: claudeKind(b.Name), Status: ToolPending}
+		item.Kind, item.Tool = KindTool, &Tool{Name: b.Name, Title: b.Name, Kind: claudeKind(b.Name), Status: ToolPending}
+		if item.Tool.Kind == "edit" {
+			item.Kind = KindFileChange
+		}
 	default:
 		return nil
 	}
@@ -133,144 +160,74 @@ func (c *claude) whole(s *Session, m *claudeMessage) {
 		}
 		return
 	}
-	if c.blocks == nil {
-		c.blocks = map[string]int{}
+	if c.blocks == nil || len(c.blocks) > maxMessages { // ids of messages that are long over
+		c.blocks = map[string]int{m.Message.ID: c.blocks[m.Message.ID]}
 	}
 	for _, b := range blocks {
-		id := c.block(m.Message.ID, c.blocks[m.Message.ID])
+		id := c.place(m.Message.ID, c.blocks[m.Message.ID], b.ID)
 		c.blocks[m.Message.ID]++
-		if b.ID != "" {
-			id = b.ID
-		}
 		item := s.find(id)
 		if item == nil {
+			if b.ID == "" && s.over(id) {
+				continue
+			}
 			if item = c.begin(s, b, id, m.Parent); item == nil {
 				continue
 			}
 		}
-		switch {
-		case item.Tool != nil:
-			c.call(item, b)
+		if item.Tool != nil {
+			claudeCall(item, b)
 			s.update(item)
-		default:
-			s.replace(item, b.Text+b.Thinking)
-			s.close(item)
-		}
-	}
-	if len(c.blocks) > 100 { // ids of messages that are long over
-		c.blocks = map[string]int{m.Message.ID: c.blocks[m.Message.ID]}
-	}
-}
-
-// call is what a tool was called with.
-func (c *claude) call(item *Item, b claudeBlock) {
-	tool := item.Tool
-	tool.setInput(b.Input)
-	tool.Status = ToolInProgress
-	var in struct {
-		Command     string `json:"command"`
-		FilePath    string `json:"file_path"`
-		Notebook    string `json:"notebook_path"`
-		Path        string `json:"path"`
-		Pattern     string `json:"pattern"`
-		URL         string `json:"url"`
-		Query       string `json:"query"`
-		Description string `json:"description"`
-	}
-	_ = json.Unmarshal(b.Input, &in) // members of other types are passed over
-	file := firstOf(in.FilePath, in.Notebook, in.Path)
-	if file != "" {
-		tool.Locations = []Location{{Path: file}}
-	}
-	switch tool.Kind {
-	case "execute":
-		tool.Title = in.Command
-	case "read", "edit":
-		tool.Title = tool.Name + " " + path.Base(file)
-		if tool.Kind == "edit" {
-			item.Kind = KindFileChange
-		}
-	case "search":
-		tool.Title = tool.Name + " " + firstOf(in.Pattern, in.Query)
-	case "fetch":
-		tool.Title = firstOf(in.URL, in.Query)
-	default:
-		tool.Title = strings.TrimSpace(tool.Name + " " + in.Description)
-	}
-	if server, name, ok := mcpName(tool.Name); ok {
-		tool.Server, tool.Title = server, server+"/"+name
-	}
-}
-
-func firstOf(texts ...string) string {
-	for _, text := range texts {
-		if text != "" {
-			return text
-		}
-	}
-	return ""
-}
-
-// mcpName reads the name of a tool of an MCP server.
-func mcpName(name string) (server, tool string, ok bool) {
-	rest, ok := strings.CutPrefix(name, "mcp__")
-	if !ok {
-		return "", "", false
-	}
-	server, tool, ok = strings.Cut(rest, "__")
-	return server, tool, ok
-}
-
-func claudeKind(name string) string {
-	if _, _, ok := mcpName(name); ok {
-		return "mcp"
-	}
-	switch name {
-	case "Read", "LS", "NotebookRead":
-		return "read"
-	case "Glob", "Grep", "WebSearch", "ToolSearch":
-		return "search"
-	case "Write", "Edit", "MultiEdit", "NotebookEdit":
-		return "edit"
-	case "WebFetch":
-		return "fetch"
-	case "Task", "Agent":
-		return "think"
-	}
-	if strings.HasPrefix(name, "Bash") || name == "KillShell" {
-		return "execute"
-	}
-	return "other"
-}
-
-// results closes the tools whose results a message of the user's brings.
-func (c *claude) results(s *Session, m *claudeMessage) {
-	var blocks []claudeBlock
-	if json.Unmarshal(m.Message.Content, &blocks) != nil {
-		return
-	}
-	for _, b := range blocks {
-		if b.Type != "tool_result" {
 			continue
 		}
-		item := s.find(b.ToolUse)
-		if item == nil || item.Tool == nil {
-			continue
-		}
-		text := resultText(b.Content)
-		var told struct {
-			Stdout string `json:"stdout"`
-		}
-		if len(blocks) == 1 && json.Unmarshal(m.ToolResult, &told) == nil && told.Stdout != "" {
-			text = told.Stdout
-		}
-		item.Tool.setOutput(text)
-		item.Tool.Status = ToolCompleted
-		if b.IsError {
-			item.Tool.Status = ToolFailed
-		}
+		s.replace(item, b.Text+b.Thinking)
 		s.close(item)
 	}
+}
+
+// user takes what is said to the model: the results of its tools, and what a person said.
+func (c *claude) user(s *Session, m *claudeMessage) {
+	var blocks []claudeBlock
+	if json.Unmarshal(m.Message.Content, &blocks) != nil {
+		var text string
+		_ = json.Unmarshal(m.Message.Content, &text) // other content is none
+		blocks = []claudeBlock{{Type: "text", Text: text}}
+	}
+	for _, b := range blocks {
+		switch b.Type {
+		case "tool_result":
+			c.answered(s, m, b, len(blocks) == 1)
+		case "text":
+			if m.Parent == "" && !m.Synthetic && !strings.HasPrefix(b.Text, "[Request interrupted by user") {
+				s.echo(m.UUID, b.Text)
+			}
+		}
+	}
+}
+
+// answered closes the tool whose result came.
+func (c *claude) answered(s *Session, m *claudeMessage, b claudeBlock, alone bool) {
+	item := s.find(b.ToolUse)
+	if item == nil || item.Tool == nil {
+		return
+	}
+	text := resultText(b.Content)
+	var result struct {
+		Stdout string            `json:"stdout"`
+		Patch  []json.RawMessage `json:"structuredPatch"`
+	}
+	if alone && json.Unmarshal(m.ToolResult, &result) == nil {
+		text = firstOf(result.Stdout, text)
+		if diff := claudePatch(item, result.Patch); diff != "" {
+			item.Tool.setDiff(diff)
+		}
+	}
+	item.Tool.setOutput(text)
+	item.Tool.Status = ToolCompleted
+	if b.IsError {
+		item.Tool.Status = ToolFailed
+	}
+	s.close(item)
 }
 
 func (c *claude) system(s *Session, m *claudeMessage) {
@@ -279,7 +236,7 @@ func (c *claude) system(s *Session, m *claudeMessage) {
 		s.notice("The context was compacted.")
 	case "api_retry":
 		var word string
-		_ = json.Unmarshal(m.Error, &word)
+		_ = json.Unmarshal(m.Error, &word) // none
 		s.failure.retrying(word, m.ErrorStatus)
 	}
 }
@@ -292,13 +249,15 @@ func (c *claude) result(s *Session, m *claudeMessage) {
 	case m.StopReason == "refusal":
 		s.failure.final(firstOf(text, s.facts.Answer, "the model refused to answer"), 0, kindRefused)
 	case m.IsError:
-		if len(m.Errors) > 0 {
-			text = strings.Join(m.Errors, "; ")
+		errors := slices.DeleteFunc(m.Errors, func(e string) bool { return strings.TrimSpace(e) == "" })
+		text = firstOf(strings.Join(errors, "; "), text, m.Subtype)
+		s.failure.final(text, m.APIStatus, "")
+		if !s.told && text != s.facts.Answer {
+			s.notice(text)
 		}
-		s.failure.final(firstOf(text, m.Subtype), m.APIStatus, "")
 	default:
 		s.failure.recovered()
-		if strings.TrimSpace(text) != "" && s.facts.Answer == "" { // of the json format, which tells no more
+		if strings.TrimSpace(text) != "" && s.facts.Answer == "" { // the json format has nothing else
 			s.close(s.open(Item{Kind: KindMessage, Role: RoleAssistant, Text: text}))
 		}
 	}
