@@ -87,6 +87,43 @@ func (p displayParams) check() (issues []fault.Issue) {
 	return issues
 }
 
+// liveParams are what a launch or a continuation says of an agent that is spoken with.
+type liveParams struct {
+	Driver        string            `json:"driver" is:"optional,enum=command|codex|claude|acp"`
+	Interactive   *bool             `json:"interactive" is:"optional"`
+	Mode          doc.Mode          `json:"mode" is:"optional,enum=default|accept_edits|plan|full_auto"`
+	Level         doc.Level         `json:"permission_level" is:"optional,enum=read-only|patch|run-commands|full"`
+	Rules         *[]doc.PolicyRule `json:"rules" is:"optional"`
+	KeepOpen      *bool             `json:"keep_open" is:"optional"`
+	IdleMS        int64             `json:"idle_timeout_ms" is:"optional,min=1000"`
+	PermissionMS  int64             `json:"permission_timeout_ms" is:"optional,min=1000"`
+	QuestionMS    int64             `json:"question_timeout_ms" is:"optional,min=1000"`
+	MCP           bool              `json:"mcp" is:"default=false"`
+	MCPLaunchJobs bool              `json:"mcp_launch_jobs" is:"default=false"`
+}
+
+// maxTimeout bounds a time-out, in milliseconds.
+const maxTimeout = 86_400_000
+
+func (p liveParams) check() (issues []fault.Issue) {
+	for name, ms := range map[string]int64{"idle_timeout_ms": p.IdleMS, "permission_timeout_ms": p.PermissionMS, "question_timeout_ms": p.QuestionMS} {
+		if most := float64(maxTimeout); ms > maxTimeout {
+			issues = append(issues, fault.Issue{Path: []any{name}, Code: "too_big", Message: "must be at most 86400000", Maximum: &most})
+		}
+	}
+	if p.MCP || p.MCPLaunchJobs {
+		issues = append(issues, fault.Issue{Path: []any{"mcp"}, Code: "custom", Message: "tools of ac are not served to agents by this version"})
+	}
+	return issues
+}
+
+func (p liveParams) spec(shown displayParams) runs.LiveSpec {
+	return runs.LiveSpec{
+		Driver: p.Driver, Interactive: p.Interactive, Mode: p.Mode, Level: p.Level, Rules: p.Rules, KeepOpen: p.KeepOpen, IdleMS: p.IdleMS,
+		PermissionMS: p.PermissionMS, QuestionMS: p.QuestionMS, DisplayText: shown.DisplayText, DisplayMeta: shown.meta(),
+	}
+}
+
 // SteerParams are those of run.steer.
 type SteerParams struct {
 	actParams

@@ -8,14 +8,12 @@ import (
 	"errors"
 	"path/filepath"
 	"slices"
-	"strings"
 
 	"ac/events"
 	"ac/governance/policy"
 	"ac/internal/clock"
 	"ac/internal/fault"
 	"ac/runs/lane"
-	runpolicy "ac/runs/policy"
 	"ac/runs/provider"
 	"ac/runs/session"
 	"ac/workspace"
@@ -40,6 +38,7 @@ type LaunchSpec struct {
 	Version     string // of this program
 	Env         map[string]string
 	Budget      *doc.Budget
+	Live        LiveSpec
 	Actor       policy.Actor
 	Priority    string      // in the launch lane
 	LaneLimits  lane.Limits // those that are not set are the process's own
@@ -47,29 +46,6 @@ type LaunchSpec struct {
 
 // Local reports whether a relative path stays inside its root.
 func Local(rel string) bool { return rel == "" || filepath.IsLocal(filepath.FromSlash(rel)) }
-
-// live is what the session of an agent that is spoken with begins with, nil for
-// providers that execute a command.
-func (s LaunchSpec) live(name string) (*session.LiveOrder, error) {
-	if !provider.SpeaksAppServer(name) {
-		if len(s.Argv) == 0 {
-			return nil, fault.InvalidField("argv", "must have at least one item for provider %s", name)
-		}
-		return nil, nil
-	}
-	prompt := s.Prompt
-	if prompt == nil {
-		prompt = s.Stdin
-	}
-	if prompt == nil || strings.TrimSpace(*prompt) == "" {
-		return nil, fault.InvalidField("prompt_text", "must not be blank for provider %s", name)
-	}
-	level := doc.Level(cmp.Or(s.Level, provider.RunCommands))
-	return &session.LiveOrder{
-		Driver: session.DriverCodex, Prompt: *prompt, Model: s.Model, Files: s.Files, Version: s.Version, ActorID: s.Actor.ID, Cause: session.CauseLaunch,
-		Policy: doc.RunPolicy{Mode: runpolicy.MostMode(level, false), PermissionLevel: level, Rules: []doc.PolicyRule{}},
-	}, nil
-}
 
 // Starter starts the session of an order: as a process of its own
 // (session.Launcher) or in this one (session.Hosted).
@@ -86,7 +62,7 @@ func Launch(ctx context.Context, w *workspace.Workspace, a *Admission, starter S
 	if err != nil {
 		return err
 	}
-	live, err := spec.live(run.Provider)
+	live, err := spec.live(w, run)
 	if err != nil {
 		return err
 	}

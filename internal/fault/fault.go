@@ -57,6 +57,12 @@ const (
 	InteractionNotFound     Reason = "interaction_not_found"
 	InteractionClosed       Reason = "interaction_closed"
 	InteractionKindMismatch Reason = "interaction_kind_mismatch"
+	NoAgentCommand          Reason = "no_agent_command"
+	RunNotResumable         Reason = "run_not_resumable"
+	RunOwnedByJob           Reason = "run_owned_by_job"
+	WorktreeGone            Reason = "worktree_gone"
+	ResumeFailed            Reason = "resume_failed"
+	TooLarge                Reason = "too_large"
 	SupervisorUnreachable   Reason = "supervisor_unreachable"
 )
 

@@ -80,6 +80,9 @@ func Binary(machine doc.Machine, provider string) string {
 			return bin
 		}
 	}
+	if driver == "" {
+		return provider
+	}
 	return string(driver)
 }
 

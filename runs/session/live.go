@@ -41,8 +41,10 @@ type conversation struct {
 	ended chan struct{} // closed when nothing is carried out any more
 
 	talk    agent.Conversation
-	opened  bool // the handshake is done
-	closing bool // the agent is told nothing new
+	opened  bool   // the handshake is done
+	closing bool   // the agent is told nothing new
+	restart bool   // the agent is to be started again once its process is gone
+	lost    string // why its conversation is a new one
 	resumed string
 	timers  map[string]*time.Timer
 
@@ -218,6 +220,19 @@ func (c *conversation) stop() {
 
 // outputEnded takes the end of the agent's stdout: nothing can be said any more.
 func (c *conversation) outputEnded() { c.post(c.endProcess) }
+
+// goesOn reports, once the agent's process is gone, whether another one is to be
+// started in its place.
+func (c *conversation) goesOn() (again bool) {
+	c.await(func() {
+		if !c.restart || c.verdict != nil || c.s.asked() {
+			return
+		}
+		again = true
+		c.restart, c.closing, c.opened, c.driver, c.over = false, false, false, nil, make(chan struct{})
+	})
+	return again
+}
 
 // finish ends the conversation of an agent that is gone, and tells the ends of what
 // was left open. Nothing is carried out any more when it returns.

@@ -6,6 +6,8 @@ package session
 import (
 	"context"
 	"path"
+	"path/filepath"
+	"slices"
 
 	"ac/events"
 	"ac/runs/agent"
@@ -47,12 +49,62 @@ func (o outcome) lastPayload(p endedPayload) any {
 // prepareLive writes the first prompt and settles the command line.
 func (s *supervisor) prepareLive(machine doc.Machine, spec *doc.Spec) error {
 	live := s.order.Live
-	err := s.w.Replace(path.Join(s.outDir, "prompt.txt"), []byte(s.secrets.String(live.Prompt)), 0o644)
-	s.order.Argv = []string{provider.Binary(machine, s.order.Provider), "app-server"}
+	if s.words == nil {
+		s.words = append([]string{}, s.order.Argv...)
+	}
+	if err := s.w.Replace(path.Join(s.outDir, "prompt.txt"), []byte(s.secrets.String(live.Prompt)), 0o644); err != nil {
+		return err
+	}
+	if err := s.word(machine); err != nil {
+		return err
+	}
+	if spec.Argv = s.safeArgv(); live.Driver != DriverCodex {
+		return nil
+	}
 	spec.Kind, spec.Model = doc.KindAppServer, live.Model
 	spec.Argv, spec.Env = nil, nil
 	spec.PromptRelpath = path.Join("runs", s.order.RunID, "outputs", "prompt.txt")
+	return nil
+}
+
+// word settles the command line of an agent that is spoken with, as far as its working
+// directory is known.
+func (s *supervisor) word(machine doc.Machine) (err error) {
+	live := s.order.Live
+	call := provider.LiveCall{
+		Provider: s.order.Provider, Driver: live.Driver, Argv: s.words, Model: live.Model, Mode: string(live.Policy.Mode), Resume: live.Thread,
+		Trusted: s.trusted(),
+	}
+	s.order.Argv, err = call.Words(machine)
 	return err
+}
+
+// trusted reports whether the working directory is one that somebody chose who may:
+// the workspace, a worktree of ours in it, or a repository linked to the project.
+func (s *supervisor) trusted() bool {
+	if s.workdir == "" {
+		return false
+	}
+	inside := func(dir string) bool {
+		resolved, err := filepath.EvalSymlinks(dir)
+		if err != nil {
+			return false
+		}
+		work, err := filepath.EvalSymlinks(s.workdir)
+		if err != nil {
+			return false
+		}
+		rel, err := filepath.Rel(resolved, work)
+		return err == nil && filepath.IsLocal(rel)
+	}
+	if inside(s.w.Dir()) {
+		return true
+	}
+	links, err := s.w.RepoLinks(s.order.ProjectID)
+	if err != nil {
+		return false
+	}
+	return slices.ContainsFunc(links, func(l doc.RepoLink) bool { return l.RepoID == s.order.RepoID })
 }
 
 // executing is the event that says what is executed.
@@ -105,6 +157,12 @@ func (s *supervisor) converse(ctx context.Context) {
 
 // driverOf makes the driver of an agent.
 func driverOf(name string) agent.Driver {
+	switch name {
+	case DriverClaude:
+		return agent.Claude()
+	case DriverACP:
+		return agent.ACP()
+	}
 	return agent.Codex()
 }
 

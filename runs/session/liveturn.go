@@ -72,7 +72,7 @@ func (c *conversation) Conversation(talk agent.Conversation) {
 	}
 	c.tell(c.draft(events.AgentStarted, agentStartedPayload{
 		Driver: c.order.Driver, AgentName: clipped(talk.Name), AgentVersion: clipped(talk.Version), ProtocolVersion: talk.Protocol,
-		ThreadID: talk.Thread, Resumed: c.resumed, ResumeError: c.masked(talk.ResumeError), Capabilities: talk.Capabilities, AgentMode: talk.Mode,
+		ThreadID: talk.Thread, Resumed: c.resumed, ResumeError: c.masked(cmp.Or(talk.ResumeError, c.lost)), Capabilities: talk.Capabilities, AgentMode: talk.Mode,
 	}))
 	c.s.amend(true, func(r *doc.Session) { r.ThreadID, r.Resumed = cmp.Or(talk.Thread, r.ThreadID), c.resumed })
 	c.s.note(c.ctx, func(run *doc.Run) {
@@ -104,6 +104,12 @@ func (c *conversation) first() {
 // Broke takes a handshake that failed.
 func (c *conversation) Broke(b agent.Broken) {
 	c.callOff("handshake")
+	if b.Again {
+		c.restart, c.lost = true, b.Error
+		c.order.Thread, c.order.Baseline = "", nil
+		c.endProcess()
+		return
+	}
 	c.fail(b.Reason, errors.New(c.masked(b.Error)))
 }
 

@@ -42,9 +42,7 @@ func (o Order) check() error {
 		if strings.TrimSpace(o.Live.Prompt) == "" && !o.Live.KeepOpen && len(o.Live.Waiting) == 0 {
 			return fault.InvalidField("prompt_text", "must not be blank")
 		}
-		if o.Live.Driver != DriverACP {
-			return nil // the driver makes the words
-		}
+		return nil // its words are made when it is prepared
 	}
 	if len(o.Argv) == 0 {
 		return fault.InvalidField("argv", "must have at least one item")
@@ -74,9 +72,9 @@ func (o Order) mode() string {
 // Drivers of sessions, as params and records name them.
 const (
 	DriverCommand = "command"
-	DriverCodex   = "codex"
-	DriverClaude  = "claude"
-	DriverACP     = "acp"
+	DriverCodex   = doc.LiveCodex
+	DriverClaude  = doc.LiveClaude
+	DriverACP     = doc.LiveACP
 )
 
 // LiveOrder is what an order says of a session whose agent is spoken with.

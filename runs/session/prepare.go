@@ -56,7 +56,40 @@ func (s *supervisor) prepare(ctx context.Context) error {
 			return err
 		}
 	}
+	if s.spec = spec; s.order.Live != nil && spec.Kind == doc.KindCommand {
+		if err := s.word(machine); err != nil { // now that the working directory is known
+			return err
+		}
+		spec.Argv = s.safeArgv()
+	}
 	return s.announce(ctx, spec)
+}
+
+// prepareAgain is prepare for another process of the same session.
+func (s *supervisor) prepareAgain(ctx context.Context) error {
+	machine, err := s.w.Machine()
+	if err == nil {
+		err = s.word(machine)
+	}
+	if err != nil {
+		return err
+	}
+	if s.spec.Kind == doc.KindCommand {
+		s.spec.Argv = s.safeArgv()
+	}
+	draft, err := s.executing(s.spec)
+	if err != nil {
+		return err
+	}
+	if err := s.recorder.commit(draft); err != nil {
+		return err
+	}
+	s.note(ctx, func(run *doc.Run) {
+		if run.Spec != nil {
+			run.Spec.Argv = s.spec.Argv
+		}
+	})
+	return nil
 }
 
 // safeArgv is the command as it may be written down.

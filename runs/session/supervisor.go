@@ -85,6 +85,9 @@ type supervisor struct {
 	collector *usage.Collector // used under the recorder's lock, then by end
 	budget    *budgetWatch     // nil until the provider runs
 
+	words []string  // the words of a live session's order
+	spec  *doc.Spec // of the execution
+
 	overdue bool // it ran longer than it may; of the supervisor's own goroutine
 
 	writing sync.Mutex // of the record; taken before mu
@@ -207,7 +210,7 @@ func (s *supervisor) execute(ctx context.Context) (outcome, error) {
 	if err != nil {
 		return outcome{}, errors.Join(err, pipes.closeOurs())
 	}
-	first, err := s.begin(ctx)
+	first, err := s.begin(ctx, s.prepare)
 	if err != nil {
 		left := s.guard.sweep()
 		return outcome{}, errors.Join(err, leftError(left), pipes.closeOurs())
@@ -216,10 +219,29 @@ func (s *supervisor) execute(ctx context.Context) (outcome, error) {
 	return s.follow(ctx, pipes), nil
 }
 
+// again starts the provider another time in the same session.
+func (s *supervisor) again(ctx context.Context) (*pipes, error) {
+	pipes, err := s.pipes()
+	if err != nil {
+		return nil, err
+	}
+	s.guard, err = startGuard(s.host.Executable, s.host.Guards, pipes.childStdin, pipes.childStdout, pipes.childStderr)
+	err = errors.Join(err, pipes.closeChild())
+	if err != nil {
+		return nil, errors.Join(err, pipes.closeOurs())
+	}
+	first, err := s.begin(ctx, s.prepareAgain)
+	if err != nil {
+		return nil, errors.Join(err, leftError(s.guard.sweep()), pipes.closeOurs())
+	}
+	s.started(first)
+	return pipes, nil
+}
+
 // begin writes the execution down and then has the guard start the provider.
-func (s *supervisor) begin(ctx context.Context) (guardReport, error) {
-	environ := marked(environOf(s.order), s.record)
-	if err := s.prepare(ctx); err != nil {
+func (s *supervisor) begin(ctx context.Context, prepare func(context.Context) error) (guardReport, error) {
+	environ := marked(environOf(s.order), s.snapshot())
+	if err := prepare(ctx); err != nil {
 		return guardReport{}, err
 	}
 	program, err := proc.LookPath(s.order.Argv[0], lookup(environ, "PATH"), s.workdir)
@@ -278,11 +300,19 @@ func (s *supervisor) follow(ctx context.Context, pipes *pipes) outcome {
 	}
 	s.recorder = newRecorder(with)
 	s.converse(ctx)
-	return s.process(ctx, pipes)
+	for {
+		exit, err := s.process(ctx, pipes)
+		if s.talk == nil || !s.talk.goesOn() {
+			return s.conclude(exit, err)
+		}
+		if pipes, err = s.again(ctx); err != nil {
+			return s.conclude(nil, err)
+		}
+	}
 }
 
 // process follows one process of the provider to its end.
-func (s *supervisor) process(ctx context.Context, pipes *pipes) outcome {
+func (s *supervisor) process(ctx context.Context, pipes *pipes) (exit *guardExit, err error) {
 	talk := s.talk
 	switch {
 	case talk != nil:
@@ -304,7 +334,6 @@ func (s *supervisor) process(ctx context.Context, pipes *pipes) outcome {
 	exit, guardDied := s.awaitExit(talk, pipes.stdin)
 	unmarked()
 	var left []int
-	var err error
 	if guardDied {
 		left = s.guard.sweepDead(s.provider()) // at once: nobody else holds the provider now
 		err = errors.New("the guard of the provider died; the provider was killed with all of its group")
@@ -316,10 +345,16 @@ func (s *supervisor) process(ctx context.Context, pipes *pipes) outcome {
 	if !guardDied {
 		left = s.guard.sweep()
 	}
+	return exit, errors.Join(err, leftError(left))
+}
+
+// conclude ends the recording of a provider that is gone.
+func (s *supervisor) conclude(exit *guardExit, err error) outcome {
+	talk := s.talk
 	if talk != nil {
 		talk.finish()
 	}
-	err = errors.Join(err, s.recorder.finish(), leftError(left), s.maskWritten())
+	err = errors.Join(err, s.recorder.finish(), s.maskWritten())
 	s.facts = s.reading.end()
 	s.learning.Wait()
 	if s.overdue {

@@ -47,6 +47,8 @@ type Machine struct {
 	ProviderBins    map[string]string          `json:"provider_bins"`
 	ExecutionPolicy map[string]ExecutionPolicy `json:"provider_execution_policy" is:"optional"`
 	Pricing         map[string]RateCard        `json:"provider_pricing_usd_per_1k_tokens" is:"optional"`
+	// AgentCommands are the words of agents that are spoken with, by provider.
+	AgentCommands map[string][]string `json:"agent_commands" is:"optional"`
 }
 
 // ExecutionPolicy says how a provider may be reached.
