@@ -46,7 +46,7 @@ func (s *supervisor) notified(reports []usage.Report, found []usage.Cycle) ([]ev
 
 func (s *supervisor) tell(told usage.News) ([]events.Draft, error) {
 	if len(told.Reports) > 0 {
-		s.budget.reported(s.collector.Best().Usage(s.order.Provider))
+		s.budget.reported(s.collector.Best().Usage(s.order.Provider), s.prior)
 	}
 	turn := 0
 	if s.talk != nil {
@@ -80,6 +80,7 @@ type reportedPayload struct {
 // A session that never started its provider consumed nothing that could be
 // measured.
 func (s *supervisor) accounting(c *closing) ([]events.Draft, error) {
+	c.usage = s.prior
 	if s.recorder == nil {
 		return nil, nil
 	}
@@ -106,6 +107,9 @@ func (s *supervisor) accounting(c *closing) ([]events.Draft, error) {
 		c.usage = best.Usage(s.order.Provider)
 	} else {
 		said := s.recorder.units
+		if s.talk != nil && s.talk.turns == s.order.Live.Turns {
+			return drafts, nil // it never got to a turn
+		}
 		if s.isAgent() {
 			if s.facts.Said == 0 && c.status == doc.StatusFailed {
 				return drafts, nil // it never got to its model
@@ -122,6 +126,7 @@ func (s *supervisor) accounting(c *closing) ([]events.Draft, error) {
 	if err := price(s.w, c.usage, tell); err != nil {
 		return nil, err
 	}
+	c.usage = sumUsage(s.prior, c.usage)
 	text, err := json.MarshalIndent(c.usage, "", "  ")
 	if err != nil {
 		return nil, err
@@ -182,6 +187,9 @@ func price(w *workspace.Workspace, u *doc.Usage, tell func(kind string, payload 
 func lastReported(w *workspace.Workspace, log string) (*doc.Usage, error) {
 	var last *doc.Usage
 	err := EachEvent(w, log, func(kind string, line []byte) {
+		if kind == events.RunContinued {
+			last = nil // what came before stands in the run's record
+		}
 		if kind != events.UsageReported {
 			return
 		}

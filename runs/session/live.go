@@ -56,6 +56,7 @@ type conversation struct {
 	open     []*openRequest
 	closed   map[string]interaction.Record // resolved lately
 	answered map[string]SteerResult        // by the id that a client gave
+	prompted map[string]PromptResult       // likewise
 	said     int64                         // to the agent, in UTF-16 code units
 
 	verdict *verdict // how the session ends; nil while its agent may end it
@@ -72,7 +73,10 @@ func newConversation(ctx context.Context, s *supervisor) *conversation {
 	root, err := policy.NewRoot(s.workdir, policy.ReadLink)
 	c := &conversation{
 		s: s, ctx: ctx, order: s.order.Live, inbox: newInbox(), root: root, policy: s.order.Live.Policy, turns: s.order.Live.Turns,
-		over: make(chan struct{}), ended: make(chan struct{}), timers: map[string]*time.Timer{}, answered: map[string]SteerResult{}, closed: map[string]interaction.Record{},
+		over: make(chan struct{}), ended: make(chan struct{}), timers: map[string]*time.Timer{}, answered: map[string]SteerResult{}, prompted: map[string]PromptResult{}, closed: map[string]interaction.Record{},
+	}
+	if err == nil && s.goesOn() {
+		err = c.recall()
 	}
 	if err != nil {
 		c.fail("", err)

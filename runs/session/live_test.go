@@ -357,6 +357,9 @@ func TestPolicyChanges(t *testing.T) {
 	if err != nil || run.Live == nil || run.Live.Policy.Mode != doc.ModeFullAuto || run.Live.Sessions != 1 || run.Live.Turns != 1 || run.Live.AgentVersion != "9.9.9" {
 		t.Errorf("%+v: %v", run.Live, err)
 	}
+	if record := k.record(k.order); record.Driver != session.DriverCodex || record.Turn != 1 {
+		t.Errorf("%+v", record)
+	}
 	k.before(isType(events.RunPolicyChanged), isType(events.InteractionResolved))
 	k = newStage(t).live("ask touch x; ask touch x", nil)
 	if _, err := k.respond(session.AnswerRequest{InteractionID: k.asked(), Decision: "allow", Scope: "session"}); err != nil {

@@ -4,12 +4,14 @@ package session
 
 import (
 	"cmp"
+	"encoding/json"
 	"slices"
 
 	"ac/events"
 	"ac/internal/fault"
 	"ac/runs/agent"
 	"ac/runs/interaction"
+	"ac/workspace"
 )
 
 // Modes of a steer.
@@ -142,6 +144,67 @@ func (c *conversation) steer(p SteerRequest) (SteerResult, error) {
 		c.answered[p.ClientMessageID] = result
 	}
 	return result, c.queue(s)
+}
+
+// PromptRequest is a prompt for a live session that is idle.
+type PromptRequest struct {
+	Actor           string `json:"actor_id"`
+	Text            string `json:"text"`
+	Model           string `json:"model,omitempty"`
+	ClientMessageID string `json:"client_message_id,omitempty"`
+	display
+}
+
+// PromptResult is the turn that it began.
+type PromptResult struct {
+	Turn     int    `json:"turn"`
+	ThreadID string `json:"thread_id,omitempty"`
+}
+
+// busyData stands beside run_busy.
+type busyData struct {
+	Turn int `json:"turn,omitempty"`
+}
+
+// prompt begins a turn of an idle session. It is durable, and was said, when it returns.
+func (c *conversation) prompt(p PromptRequest) (PromptResult, error) {
+	if err := c.notLive(); err != nil {
+		return PromptResult{}, err
+	}
+	if known, ok := c.prompted[p.ClientMessageID]; ok && p.ClientMessageID != "" {
+		return known, nil
+	}
+	if !c.opened || c.turn != nil || c.unsettled() {
+		return PromptResult{}, fault.New(fault.RunBusy, "run %s is in a turn", c.s.order.RunID).With(busyData{c.turns})
+	}
+	if err := c.beginTurn(opening{
+		cause: causePrompt, text: p.Text, model: p.Model, actor: p.Actor, client: p.ClientMessageID, display: p.display, steers: c.batch(false),
+	}); err != nil {
+		return PromptResult{}, fault.New(fault.IO, "the prompt could not be recorded: %w", err)
+	}
+	result := PromptResult{Turn: c.turns, ThreadID: c.s.snapshot().ThreadID}
+	if p.ClientMessageID != "" {
+		c.prompted[p.ClientMessageID] = result
+	}
+	return result, nil
+}
+
+// recall reads what earlier sessions of the run were told under ids of clients.
+func (c *conversation) recall() error {
+	return EachEvent(c.s.w, workspace.LogFile(c.s.order.ProjectID, c.s.order.RunID), func(kind string, line []byte) {
+		switch kind {
+		case events.SteerQueued:
+			var e struct{ Payload SteerEvent }
+			if json.Unmarshal(line, &e) == nil && e.Payload.ClientMessageID != "" {
+				c.answered[e.Payload.ClientMessageID] = e.Payload.Result()
+			}
+		case events.TurnStarted:
+			var e struct{ Payload turnStartedPayload }
+			if json.Unmarshal(line, &e) == nil && e.Payload.ClientMessageID != "" {
+				c.prompted[e.Payload.ClientMessageID] = PromptResult{Turn: e.Payload.Turn}
+			}
+		}
+	})
 }
 
 // delivery is how a text reaches the agent as things are now.

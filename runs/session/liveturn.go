@@ -74,7 +74,9 @@ func (c *conversation) Conversation(talk agent.Conversation) {
 		Driver: c.order.Driver, AgentName: clipped(talk.Name), AgentVersion: clipped(talk.Version), ProtocolVersion: talk.Protocol,
 		ThreadID: talk.Thread, Resumed: c.resumed, ResumeError: c.masked(cmp.Or(talk.ResumeError, c.lost)), Capabilities: talk.Capabilities, AgentMode: talk.Mode,
 	}))
-	c.s.amend(true, func(r *doc.Session) { r.ThreadID, r.Resumed = cmp.Or(talk.Thread, r.ThreadID), c.resumed })
+	c.s.amend(true, func(r *doc.Session) {
+		r.ThreadID, r.Resumed, r.ResumeError = cmp.Or(talk.Thread, r.ThreadID), c.resumed, c.masked(cmp.Or(talk.ResumeError, c.lost))
+	})
 	c.s.note(c.ctx, func(run *doc.Run) {
 		if run.Spec != nil && run.Spec.Kind == doc.KindAppServer {
 			run.Spec.ThreadID = talk.Thread
@@ -128,6 +130,12 @@ func (c *conversation) beginTurn(o opening) error {
 	for _, s := range o.steers {
 		ids, said = append(ids, s.ID), append(said, s.full)
 	}
+	if o.lead != "" {
+		if err := c.s.w.Replace(path.Join(c.s.outDir, path.Base(o.digest)), []byte(c.masked(o.lead)), 0o644); err != nil {
+			c.fail("", err)
+			return err
+		}
+	}
 	d := c.draft(events.TurnStarted, turnStartedPayload{
 		Turn: number, Cause: o.cause, Text: text, TextBytes: size, Truncated: cut, Digest: o.digest, SteerIDs: ids,
 		display: o.display, ClientMessageID: o.client, Model: o.model,
@@ -137,6 +145,7 @@ func (c *conversation) beginTurn(o opening) error {
 		return err // the recorder stops the session
 	}
 	c.turns, c.turn = number, &turn{number: number, began: c.s.w.Env.Clock.Now()}
+	c.s.reading.beginTurn()
 	whole := strings.Join(said, "\n\n")
 	if o.lead != "" {
 		whole = o.lead + "\n---\n" + whole
@@ -188,6 +197,7 @@ func (c *conversation) TurnBegan(id string) {
 	c.callOff("settling")
 	c.turns++
 	c.turn = &turn{number: c.turns, began: c.s.w.Env.Clock.Now()}
+	c.s.reading.beginTurn()
 	ids, actor := []string{}, "human"
 	s := c.take(id)
 	if s != nil {
@@ -233,6 +243,7 @@ func (c *conversation) endTurn(o agent.Outcome, reason string) {
 		Turn: t.number, Status: o.Status, StopReason: o.StopReason, Error: o.Error, ErrorKind: c.kindOf(o), Reason: reason,
 		DurationMS: c.s.w.Env.Clock.Since(t.began).Milliseconds(), ProviderTurnID: t.provider,
 	}))
+	c.s.reading.endTurn(o.Status != agent.Completed)
 	if err := c.s.writeLast(c.s.reading.answer()); err != nil && c.verdict == nil {
 		c.close(verdict{doc.StatusFailed, "", err})
 	}

@@ -21,6 +21,7 @@ const (
 	verbAnswer    = "answer"
 	verbPolicy    = "policy"
 	verbLive      = "live"
+	verbPrompt    = "prompt"
 )
 
 // serve carries a request out.
@@ -74,6 +75,7 @@ func verbs() map[string]verb {
 		verbPolicy:    taking((*conversation).setPolicy),
 		verbInterrupt: taking((*conversation).interrupt),
 		verbLive:      taking((*conversation).state),
+		verbPrompt:    taking((*conversation).prompt),
 	}
 }
 
@@ -164,6 +166,11 @@ func call[R any](ctx context.Context, w *workspace.Workspace, record doc.Session
 // Steer says something to the agent of a live session.
 func Steer(ctx context.Context, w *workspace.Workspace, record doc.Session, p SteerRequest) (SteerResult, error) {
 	return call[SteerResult](ctx, w, record, verbSteer, p)
+}
+
+// Prompt begins a turn of a live session that is idle.
+func Prompt(ctx context.Context, w *workspace.Workspace, record doc.Session, p PromptRequest) (PromptResult, error) {
+	return call[PromptResult](ctx, w, record, verbPrompt, p)
 }
 
 // Interrupt stops the turn of a live session.

@@ -96,6 +96,12 @@ type LiveOrder struct {
 	ActorID         string `json:"actor_id,omitempty"`
 	ClientMessageID string `json:"client_message_id,omitempty"`
 	display
+	// Continue: the run was over, and goes on. WorktreeRel and WorktreeBranch are those
+	// that it had.
+	Continue       bool   `json:"continue,omitempty"`
+	WorktreeRel    string `json:"worktree_relpath,omitempty"`
+	WorktreeBranch string `json:"worktree_branch,omitempty"`
+
 	Cause string `json:"cause,omitempty"` // of the first turn
 	Turns int    `json:"turns,omitempty"` // of the run before this session
 	// Thread is the conversation to go on with, Baseline what it had used before.

@@ -29,10 +29,14 @@ func (s *supervisor) prepare(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	if s.stdout, err = s.create("stdout.txt"); err != nil {
+	open := s.create
+	if s.goesOn() {
+		open = s.appended
+	}
+	if s.stdout, err = open("stdout.txt"); err != nil {
 		return err
 	}
-	if s.stderr, err = s.create("stderr.txt"); err != nil {
+	if s.stderr, err = open("stderr.txt"); err != nil {
 		return err
 	}
 	spec := &doc.Spec{
@@ -51,10 +55,14 @@ func (s *supervisor) prepare(ctx context.Context) error {
 		spec.StdinRelpath = path.Join("runs", s.order.RunID, "outputs", "stdin.txt")
 	}
 	s.workdir = s.w.Dir()
-	if s.order.RepoID != "" {
-		if err := s.enterRepo(ctx, machine, spec); err != nil {
-			return err
-		}
+	switch {
+	case s.goesOn():
+		err = s.enterAgain(machine, spec)
+	case s.order.RepoID != "":
+		err = s.enterRepo(ctx, machine, spec)
+	}
+	if err != nil {
+		return err
 	}
 	if s.spec = spec; s.order.Live != nil && spec.Kind == doc.KindCommand {
 		if err := s.word(machine); err != nil { // now that the working directory is known

@@ -57,6 +57,19 @@ func (r *reading) answer() string {
 	return r.lines.Facts().Answer
 }
 
+// beginTurn and endTurn frame what the agent says in a turn.
+func (r *reading) beginTurn() {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.lines.BeginTurn()
+}
+
+func (r *reading) endTurn(broken bool) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.lines.EndTurn(broken)
+}
+
 // failure is why the agent failed, in its own words; nil where it told nothing.
 func (r *reading) failure() *transcript.Failure {
 	r.mu.Lock()

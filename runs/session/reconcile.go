@@ -242,6 +242,9 @@ func orphan(ctx context.Context, w *workspace.Workspace, record *doc.Session) er
 	if err != nil {
 		return err
 	}
+	if run, loadErr := workspace.Load(w, doc.RunCodec, workspace.RunFile(record.ProjectID, record.RunID)); loadErr == nil && run.Live != nil {
+		end.usage = sumUsage(run.Live.PriorUsage, end.usage)
+	}
 	return w.Update(ctx, func(u *workspace.Unit) error { return closeRun(u, end) })
 }
 

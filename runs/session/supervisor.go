@@ -85,8 +85,9 @@ type supervisor struct {
 	collector *usage.Collector // used under the recorder's lock, then by end
 	budget    *budgetWatch     // nil until the provider runs
 
-	words []string  // the words of a live session's order
-	spec  *doc.Spec // of the execution
+	prior *doc.Usage // of the sessions of the run before this one
+	words []string   // the words of a live session's order
+	spec  *doc.Spec  // of the execution
 
 	overdue bool // it ran longer than it may; of the supervisor's own goroutine
 
@@ -148,7 +149,7 @@ func (s *supervisor) accept(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	if doc.Terminal(run.Status) {
+	if doc.Terminal(run.Status) != s.goesOn() {
 		return fault.New(fault.Conflict, "run %s is %s already", s.order.RunID, run.Status)
 	}
 	if s.socket, err = listen(ctx, s.w.Env.IDs.Hex); err != nil {
@@ -161,7 +162,15 @@ func (s *supervisor) accept(ctx context.Context) error {
 		StartedAtMS: s.w.Env.Clock.Now().UnixMilli(), StopMarker: stopMarker(s.order.RunID),
 		OwnerPID: &self.PID, OwnerStart: self.Start, Socket: s.socket.name, SocketDir: s.socket.dir,
 	}
-	if err := write(s.w, s.record); err != nil {
+	if s.order.Live != nil {
+		s.record.Driver, s.record.Activity = s.order.Live.Driver, "starting"
+	}
+	if s.goesOn() {
+		err = s.reopen(ctx)
+	} else {
+		err = write(s.w, s.record)
+	}
+	if err != nil {
 		return err
 	}
 	s.socket.serve(s)

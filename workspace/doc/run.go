@@ -201,6 +201,9 @@ type Session struct {
 	Activity string `json:"activity" is:"optional"`
 	Turn     int    `json:"turn" is:"optional"`
 	Resumed  string `json:"resumed" is:"optional"`
+	// ResumeError is why its conversation is a new one, Reason why it failed.
+	ResumeError string `json:"resume_error" is:"optional"`
+	Reason      string `json:"reason" is:"optional"`
 }
 
 // The codecs of the documents above.
