@@ -12,7 +12,6 @@ import (
 	"ac/internal/canonjson"
 	"ac/internal/fault"
 	"ac/internal/inflight"
-	"ac/internal/shape"
 	"ac/runs"
 	runpolicy "ac/runs/policy"
 	"ac/runs/session"
@@ -58,13 +57,13 @@ func tooLarge(limit int, path ...any) fault.Issue {
 // displayParams are what people are shown in place of a text, and what a client keeps
 // with it.
 type displayParams struct {
-	DisplayText string     `json:"display_text" is:"optional"`
-	DisplayMeta doc.Opaque `json:"display_meta" is:"optional"`
+	DisplayText string                `json:"display_text" is:"optional"`
+	DisplayMeta map[string]doc.Opaque `json:"display_meta" is:"optional,empty"`
 }
 
 // meta is what the client keeps, as JSON; nil for nothing.
 func (p displayParams) meta() json.RawMessage {
-	if p.DisplayMeta.Kind == shape.Absent {
+	if p.DisplayMeta == nil {
 		return nil
 	}
 	text, err := canonjson.Marshal(p.DisplayMeta)
@@ -78,11 +77,8 @@ func (p displayParams) check() (issues []fault.Issue) {
 	if len(p.DisplayText) > maxDisplay {
 		issues = append(issues, tooLarge(maxDisplay, "display_text"))
 	}
-	switch {
-	case len(p.meta()) > maxMeta:
+	if len(p.meta()) > maxMeta {
 		issues = append(issues, tooLarge(maxMeta, "display_meta"))
-	case p.DisplayMeta.Kind != shape.Absent && p.DisplayMeta.Kind != shape.Map:
-		issues = append(issues, fault.Issue{Path: []any{"display_meta"}, Code: "custom", Message: "must be an object"})
 	}
 	return issues
 }
@@ -115,6 +111,21 @@ func (p liveParams) check() (issues []fault.Issue) {
 		issues = append(issues, fault.Issue{Path: []any{"mcp"}, Code: "custom", Message: "tools of ac are not served to agents by this version"})
 	}
 	return issues
+}
+
+// Change sets what a command says of an agent that is spoken with; what is empty stays
+// as it is.
+func (p *liveParams) Change(driver string, mode doc.Mode, level doc.Level, keepOpen bool, idleMS int64) {
+	p.Driver, p.Mode, p.Level, p.IdleMS = driver, mode, level, idleMS
+	if keepOpen {
+		p.KeepOpen = &keepOpen
+	}
+}
+
+// Speak is Change for a launch whose agent may ask.
+func (p *liveParams) Speak(driver string, mode doc.Mode, level doc.Level, keepOpen bool, idleMS int64) {
+	p.Change(driver, mode, level, keepOpen, idleMS)
+	p.Interactive = new(true)
 }
 
 func (p liveParams) spec(shown displayParams) runs.LiveSpec {

@@ -190,6 +190,7 @@ func NewTable(version string) *Table {
 		on("session.list", Read, (*company.Host).ListSessions, "The sessions, the newest first."),
 		on("session.poll", Read, (*company.Host).PollSession, "How a session is now."),
 		on("session.collect", Wait, (*company.Host).CollectSession, "Wait for the end of a session."),
+		on("run.continue", Wait, (*company.Company).Continue, "Go on with a run that is over or idle."),
 		on("run.steer", Write, (*company.Company).Steer, "Say something to the agent of a run."),
 		on("run.interrupt", Write, (*company.Company).Interrupt, "Stop the turn of a run."),
 		on("run.policy.get", Read, (*company.Company).RunPolicy, "The policy that judges what the agent of a run asks."),

@@ -203,6 +203,7 @@ in front of those that are there, or replace them with --clear.`,
 
 // rulesOf reads the rules of the options, denials first.
 func rulesOf(options map[doc.Effect]*[]string) (rules []doc.PolicyRule, err error) {
+	rules = []doc.PolicyRule{}
 	for _, effect := range []doc.Effect{doc.Deny, doc.Ask, doc.Allow} {
 		for _, text := range *options[effect] {
 			operation, glob, ok := strings.Cut(text, ":")

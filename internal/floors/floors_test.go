@@ -56,7 +56,7 @@ func floors() map[string]int {
 func neighbours() map[string][]string {
 	return map[string][]string{
 		"workspace":     {"workspace/doc"},
-		"runs":          {"runs/budget", "runs/interaction", "runs/policy", "runs/lane", "runs/provider", "runs/session", "runs/sharepack", "runs/usage", "runs/worktree"},
+		"runs":          {"runs/budget", "runs/interaction", "runs/policy", "runs/lane", "runs/provider", "runs/session", "runs/sharepack", "runs/transcript", "runs/usage", "runs/worktree"},
 		"runs/session":  {"runs/agent", "runs/budget", "runs/interaction", "runs/policy", "runs/provider", "runs/transcript", "runs/usage", "runs/worktree"},
 		"runs/agent":    {"runs/usage"},
 		"runs/provider": {"runs/agent"},

@@ -74,9 +74,6 @@ func (c *conversation) Conversation(talk agent.Conversation) {
 		Driver: c.order.Driver, AgentName: clipped(talk.Name), AgentVersion: clipped(talk.Version), ProtocolVersion: talk.Protocol,
 		ThreadID: talk.Thread, Resumed: c.resumed, ResumeError: c.masked(cmp.Or(talk.ResumeError, c.lost)), Capabilities: talk.Capabilities, AgentMode: talk.Mode,
 	}))
-	c.s.amend(true, func(r *doc.Session) {
-		r.ThreadID, r.Resumed, r.ResumeError = cmp.Or(talk.Thread, r.ThreadID), c.resumed, c.masked(cmp.Or(talk.ResumeError, c.lost))
-	})
 	c.s.note(c.ctx, func(run *doc.Run) {
 		if run.Spec != nil && run.Spec.Kind == doc.KindAppServer {
 			run.Spec.ThreadID = talk.Thread
@@ -87,6 +84,11 @@ func (c *conversation) Conversation(talk agent.Conversation) {
 		}
 	})
 	c.first()
+	// Who waits for the conversation finds its first turn with it.
+	c.s.amend(true, func(r *doc.Session) {
+		r.ThreadID, r.Resumed, r.ResumeError = cmp.Or(talk.Thread, r.ThreadID), c.resumed, c.masked(cmp.Or(talk.ResumeError, c.lost))
+		r.Turn = c.turns
+	})
 }
 
 // first begins the first turn of the session, if there is anything to say.
