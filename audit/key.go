@@ -1,6 +1,6 @@
 package audit
 
-// Keys: whoever seals has a private one, whoever verifies needs the public one.
+// Keys: a private one for sealing, a public one for verifying.
 
 import (
 	"crypto/rand"
@@ -21,14 +21,14 @@ import (
 // keyName is the name under which ac signs.
 const keyName = "ac-audit"
 
-// Key is a private key for sealing. Its public part is Public.
+// Key is a private key for sealing, with its public part.
 type Key struct {
 	signer note.Signer
 	Public string
 }
 
-// DefaultKeyFile is where the private key of this user lies. It is no part of a
-// workspace, so that neither an export nor an agent that works in one has it.
+// DefaultKeyFile is the file of this user's private key. It is outside of every
+// workspace, so that neither exports nor agents contain it.
 func DefaultKeyFile() (string, error) {
 	dir, err := os.UserConfigDir()
 	if err != nil {
@@ -37,8 +37,8 @@ func DefaultKeyFile() (string, error) {
 	return filepath.Join(dir, "ac", "audit.key"), nil
 }
 
-// LoadKey reads a private key, which is made when the file is not there: mode
-// 0600, the public key on its second line. A file that others may read is
+// LoadKey reads a private key, or creates it if the file is missing: mode 0600,
+// with the public key on the second line. A file that others may read is
 // refused.
 func LoadKey(env workspace.Env, file string) (Key, error) {
 	text, err := os.ReadFile(file)
@@ -65,8 +65,8 @@ func LoadKey(env workspace.Env, file string) (Key, error) {
 	return Key{signer: signer, Public: strings.TrimSpace(public)}, nil
 }
 
-// makeKey makes a key file. Of several processes that make it at once, the file
-// of the first stands.
+// makeKey creates a key file. If several processes race, the file of the first
+// stands.
 func makeKey(env workspace.Env, file string) error {
 	private, public, err := note.GenerateKey(rand.Reader, keyName)
 	if err != nil {
@@ -92,7 +92,7 @@ func makeKey(env workspace.Env, file string) error {
 	return errors.Join(err, root.Remove(aside), root.SyncDir("."))
 }
 
-// verifierOf reads a public key: the key itself, or the name of a file with it.
+// verifierOf reads a public key, given directly or as a file.
 func verifierOf(key string) (note.Verifier, error) {
 	if v, err := note.NewVerifier(strings.TrimSpace(key)); err == nil {
 		return v, nil

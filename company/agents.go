@@ -1,18 +1,18 @@
 package company
 
-// agent.*: what agents learn, and where they find what they work on.
+// agent.*: mistakes, guidance and improvement of agents.
 
 import (
 	"context"
 	"strings"
 
-	"ac/governance"
+	"ac/governance/learning"
 	"ac/governance/policy"
 	"ac/internal/fault"
 	"ac/runs"
 )
 
-// MistakeParams are what is told of a mistake.
+// MistakeParams describe a mistake.
 type MistakeParams struct {
 	WorkerAgentID  string   `json:"worker_agent_id" is:"id"`
 	ManagerActorID string   `json:"manager_actor_id"`
@@ -25,23 +25,24 @@ type MistakeParams struct {
 	Evidence       []string `json:"evidence_artifact_ids" is:"optional"`
 }
 
-// CheckFields refuses keys that could not be told from the text around them.
+// CheckFields refuses keys that could not be distinguished from the text around
+// them.
 func (p *MistakeParams) CheckFields() []fault.Issue {
-	if why := governance.CheckMistakeKey(p.MistakeKey); why != "" {
+	if why := learning.CheckMistakeKey(p.MistakeKey); why != "" {
 		return []fault.Issue{{Path: []any{"mistake_key"}, Code: "custom", Message: why}}
 	}
 	return nil
 }
 
-func (p *MistakeParams) mistake() governance.Mistake {
-	return governance.Mistake{
+func (p *MistakeParams) mistake() learning.Mistake {
+	return learning.Mistake{
 		Worker: p.WorkerAgentID, Manager: policy.Actor{ID: p.ManagerActorID, Role: p.ManagerRole},
 		Key: p.MistakeKey, Summary: p.Summary, PreventionRule: p.PreventionRule,
 		TaskID: p.TaskID, MilestoneID: p.MilestoneID, Evidence: p.Evidence,
 	}
 }
 
-// RecordMistakeParams are those of agent.record_mistake.
+// RecordMistakeParams are the params of agent.record_mistake.
 type RecordMistakeParams struct {
 	Dir
 	MistakeParams
@@ -51,13 +52,13 @@ type RecordMistakeParams struct {
 }
 
 // RecordMistake counts a mistake of an agent.
-func (c *Company) RecordMistake(ctx context.Context, p RecordMistakeParams) (governance.MistakeResult, error) {
+func (c *Company) RecordMistake(ctx context.Context, p RecordMistakeParams) (learning.MistakeResult, error) {
 	m := p.mistake()
 	m.ProjectID, m.RunID, m.PromoteThreshold = p.ProjectID, p.RunID, p.PromoteThreshold
-	return governance.RecordMistake(ctx, c.w, m)
+	return learning.RecordMistake(ctx, c.w, m)
 }
 
-// RefreshContextParams are those of agent.refresh_context.
+// RefreshContextParams are the params of agent.refresh_context.
 type RefreshContextParams struct {
 	Dir
 	AgentID       string `json:"agent_id" is:"id"`
@@ -67,13 +68,13 @@ type RefreshContextParams struct {
 }
 
 // RefreshContext writes the context index into the guidance of an agent.
-func (c *Company) RefreshContext(ctx context.Context, p RefreshContextParams) (governance.RefreshResult, error) {
-	return governance.RefreshContext(ctx, c.w, governance.ContextIndex{
+func (c *Company) RefreshContext(ctx context.Context, p RefreshContextParams) (learning.RefreshResult, error) {
+	return learning.RefreshContext(ctx, c.w, learning.ContextIndex{
 		Agent: p.AgentID, ProjectID: p.ProjectID, MaxTasks: p.MaxTasks, MaxScopePaths: p.MaxScopePaths,
 	})
 }
 
-// ImproveParams are those of agent.self_improve_cycle.
+// ImproveParams are the params of agent.self_improve_cycle.
 type ImproveParams struct {
 	Dir
 	MistakeParams
@@ -108,17 +109,17 @@ func (p *ImproveParams) CheckFields() []fault.Issue {
 	return issues
 }
 
-// Improve runs a cycle of self-improvement and waits for its evaluation.
-func (c *Company) Improve(ctx context.Context, p ImproveParams) (governance.CycleResult, error) {
+// Improve runs a self-improvement cycle and waits for its evaluation.
+func (c *Company) Improve(ctx context.Context, p ImproveParams) (learning.CycleResult, error) {
 	m := p.mistake()
 	m.ProjectID, m.PromoteThreshold = p.ProjectID, p.PromoteThreshold
-	return governance.Improve(ctx, c.w, c.conductor(), governance.Improvement{
+	return learning.Improve(ctx, c.w, c.conductor(), learning.Improvement{
 		Mistake: m, ProposalThreshold: p.ProposalThreshold, Argv: p.EvaluationArgv, RepoID: p.EvaluationRepoID,
 		WorkdirRel: p.EvaluationWorkdirRel, Env: p.EvaluationEnv,
 	})
 }
 
-// conductor executes the runs that operations make for themselves.
+// conductor executes the runs that operations create for themselves.
 func (c *Company) conductor() runs.Conductor {
 	return runs.Conductor{Launcher: c.all.launcher, Launched: func(ref string) {
 		c.all.mu.Lock()

@@ -9,6 +9,7 @@ import (
 
 	"ac/company"
 	"ac/workspace"
+	"ac/workspace/validate"
 )
 
 // TestTwoAtOnce has two processes ask for the defaults of one directory: there is one
@@ -56,7 +57,7 @@ func TestTwoAtOnce(t *testing.T) {
 		if built != 1 {
 			t.Errorf("%s: %d companies were built", place, built)
 		}
-		if found := workspace.Validate(workspace.SystemEnv(), dir); len(found.Issues) > 0 {
+		if found := validate.Folder(workspace.SystemEnv(), dir); len(found.Issues) > 0 {
 			t.Errorf("%+v", found.Issues)
 		}
 	}

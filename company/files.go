@@ -1,19 +1,19 @@
 package company
 
-// Checking single files, wherever they lie.
+// Checking single files, inside and outside of workspaces.
 
 import (
 	"path/filepath"
 
-	"ac/governance"
 	"ac/internal/durable"
 	"ac/internal/fault"
+	"ac/internal/frontmatter"
 	"ac/internal/yamldoc"
 )
 
-// ValidateFile reads a markdown document from anywhere on this machine and
-// checks it. A file that cannot be read is fault.InvalidFile.
-func ValidateFile(file string, validate func(text []byte) []governance.Issue) ([]governance.Issue, error) {
+// ValidateFile reads a Markdown document from any path and checks it. An
+// unreadable file is fault.InvalidFile.
+func ValidateFile(file string, validate func(text []byte) []frontmatter.Issue) ([]frontmatter.Issue, error) {
 	found, err := filepath.EvalSymlinks(file)
 	if err != nil {
 		return nil, fault.New(fault.NotFound, "%s: %w", file, err)

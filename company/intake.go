@@ -1,7 +1,7 @@
 package company
 
-// pipeline.client_intake.run and pipeline.department.assign_tasks: from what a
-// client wants to tasks, with the approval of the CEO between.
+// pipeline.client_intake.run and pipeline.department.assign_tasks: from a
+// client's request to tasks, with the CEO's approval in between.
 
 import (
 	"context"
@@ -12,7 +12,7 @@ import (
 	"ac/internal/shape"
 )
 
-// ClientIntakeParams are those of pipeline.client_intake.run.
+// ClientIntakeParams are the params of pipeline.client_intake.run.
 type ClientIntakeParams struct {
 	_ struct{} `is:"strict"`
 	Dir
@@ -24,7 +24,7 @@ type ClientIntakeParams struct {
 	Model              string `json:"model,omitempty" is:"optional,empty"`
 }
 
-// CheckFields refuses names that say nothing or break out of their line.
+// CheckFields refuses blank names and names with line breaks.
 func (p *ClientIntakeParams) CheckFields() []fault.Issue {
 	issues := append(notBlank("project_name", p.ProjectName), notBlank("ceo_actor_id", p.CEOActorID)...)
 	if strings.ContainsAny(p.ProjectName, "\n\r\u0085\u2028\u2029") {
@@ -36,7 +36,7 @@ func (p *ClientIntakeParams) CheckFields() []fault.Issue {
 	return issues
 }
 
-// TakeInClient sets a project up with plans that wait for the CEO.
+// TakeInClient sets up a project with plans that wait for the CEO's approval.
 func (c *Company) TakeInClient(ctx context.Context, p ClientIntakeParams) (pipeline.ClientIntake, error) {
 	if strings.TrimSpace(p.IntakeText) != "" && strings.TrimSpace(p.IntakeFile) != "" {
 		return pipeline.ClientIntake{}, fault.New(fault.Conflict, "intake_text and intake_file exclude each other; leave one of them out")
@@ -47,7 +47,7 @@ func (c *Company) TakeInClient(ctx context.Context, p ClientIntakeParams) (pipel
 	})
 }
 
-// AssignTasksParams are those of pipeline.department.assign_tasks.
+// AssignTasksParams are the params of pipeline.department.assign_tasks.
 type AssignTasksParams struct {
 	_ struct{} `is:"strict"`
 	Dir
@@ -58,7 +58,7 @@ type AssignTasksParams struct {
 	PlanArtifactID  string   `json:"approved_executive_plan_artifact_id" is:"id"`
 }
 
-// CheckFields refuses workers that could be no agents.
+// CheckFields refuses invalid ids of workers.
 func (p *AssignTasksParams) CheckFields() []fault.Issue {
 	issues := notBlank("department_key", p.DepartmentKey)
 	for i, id := range p.WorkerAgentIDs {
@@ -69,7 +69,8 @@ func (p *AssignTasksParams) CheckFields() []fault.Issue {
 	return issues
 }
 
-// AssignTasks has a director give work of an approved plan to the team.
+// AssignTasks assigns the work of an approved plan to a department's workers,
+// as its director.
 func (c *Company) AssignTasks(ctx context.Context, p AssignTasksParams) (pipeline.Assignment, error) {
 	return pipeline.Assign(ctx, c.w, pipeline.AssignSpec{
 		ProjectID: p.ProjectID, DepartmentKey: p.DepartmentKey, DirectorID: p.DirectorAgentID, WorkerIDs: p.WorkerAgentIDs, PlanID: p.PlanArtifactID,

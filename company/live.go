@@ -13,7 +13,6 @@ import (
 	"ac/internal/fault"
 	"ac/internal/inflight"
 	"ac/runs"
-	runpolicy "ac/runs/policy"
 	"ac/runs/session"
 	"ac/workspace/doc"
 )
@@ -216,46 +215,4 @@ func (c *Company) Respond(ctx context.Context, p RespondParams) (session.AnswerR
 	return runs.Respond(ctx, c.w, p.act(), session.AnswerRequest{
 		InteractionID: p.InteractionID, OptionID: p.OptionID, Decision: p.Decision, Scope: p.Scope, Text: p.Text, Answers: p.Answers, Note: p.Note,
 	})
-}
-
-// RunParams name a run.
-type RunParams struct {
-	Dir
-	ProjectID string `json:"project_id" is:"id"`
-	RunID     string `json:"run_id" is:"id"`
-}
-
-// RunPolicyResult is the result of run.policy.get.
-type RunPolicyResult struct {
-	RunID  string        `json:"run_id"`
-	Policy doc.RunPolicy `json:"policy"`
-	Live   bool          `json:"live"`
-}
-
-// RunPolicy is the policy of a run.
-func (c *Company) RunPolicy(ctx context.Context, p RunParams) (RunPolicyResult, error) {
-	found, live, err := runs.PolicyOf(ctx, c.w, p.ProjectID, p.RunID)
-	return RunPolicyResult{p.RunID, found, live}, err
-}
-
-// SetRunPolicyParams are those of run.policy.set.
-type SetRunPolicyParams struct {
-	actParams
-	Mode            doc.Mode          `json:"mode" is:"optional,enum=default|accept_edits|plan|full_auto"`
-	PermissionLevel doc.Level         `json:"permission_level" is:"optional,enum=read-only|patch|run-commands|full"`
-	Rules           *[]doc.PolicyRule `json:"rules" is:"optional"`
-}
-
-// SetRunPolicyResult is the result of run.policy.set.
-type SetRunPolicyResult struct {
-	RunID    string        `json:"run_id"`
-	Policy   doc.RunPolicy `json:"policy"`
-	Resolved []string      `json:"resolved"`
-}
-
-// SetRunPolicy changes the policy of a run.
-func (c *Company) SetRunPolicy(ctx context.Context, p SetRunPolicyParams) (SetRunPolicyResult, error) {
-	inflight.Leave(ctx)
-	result, err := runs.SetPolicy(ctx, c.w, p.act(), runpolicy.Change{Mode: p.Mode, Level: p.PermissionLevel, Rules: p.Rules})
-	return SetRunPolicyResult{p.RunID, result.Policy, result.Resolved}, err
 }

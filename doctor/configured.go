@@ -1,7 +1,7 @@
 package doctor
 
-// What the workspace says, and what this machine has: documents, overlay, agent
-// CLIs, repositories.
+// Checks of the configuration: documents, machine overlay, agent CLIs,
+// repositories.
 
 import (
 	"context"
@@ -18,13 +18,14 @@ import (
 	"ac/runs/provider"
 	"ac/workspace"
 	"ac/workspace/doc"
+	"ac/workspace/validate"
 )
 
-func (p Patient) validate() workspace.Findings {
-	if p.Workspace != nil {
-		return p.Workspace.Validate()
+func (p Patient) validate() validate.Findings {
+	if p.Validator != nil {
+		return p.Validator.Validate()
 	}
-	return workspace.Validate(p.Env, p.Dir)
+	return validate.Folder(p.Env, p.Dir)
 }
 
 func (p Patient) schema(context.Context) Check {
@@ -49,7 +50,7 @@ func (p Patient) schema(context.Context) Check {
 	return c
 }
 
-// machine reads the overlay, also where there is no workspace around it.
+// machine reads the overlay, even if there is no workspace around it.
 func (p Patient) machine() (machine doc.Machine, text []byte, err error) {
 	var fsys durable.FS
 	if p.Workspace != nil {
@@ -86,7 +87,7 @@ func (p Patient) machineConfig(context.Context) Check {
 func (p Patient) providers(ctx context.Context) []Check {
 	machine, _, err := p.machine()
 	if err != nil {
-		machine = doc.Machine{} // then by their own names
+		machine = doc.Machine{} // fall back to the providers' own names
 	}
 	cli := Check{ID: "providers.cli", Status: Fail, Message: "no agent CLI is available"}
 	protocol := pass("providers.protocol", doc.KindAppServer+" is available")
@@ -119,15 +120,15 @@ func (p Patient) providers(ctx context.Context) []Check {
 	return []Check{cli, protocol}
 }
 
-// probePatience is how long the doctor waits for programs to say what they are.
+// probePatience is how long the doctor waits for probes.
 const probePatience = 20 * time.Second
 
-// programs is what is known of the programs of this machine; nothing is written.
+// programs is the cache of program probes; it is not written.
 func (p Patient) programs() provider.Cache {
 	return provider.Cache{Workspace: p.Workspace, Environ: os.Environ(), Frozen: true}
 }
 
-// repositories gives no check when the overlay cannot be read.
+// repositories returns no check if the overlay cannot be read.
 func (p Patient) repositories(context.Context) []Check {
 	const id = "repos.mappings"
 	machine, text, err := p.machine()

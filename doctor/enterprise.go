@@ -1,7 +1,6 @@
 package doctor
 
-// What only companies with departments or bills have; others get none of these
-// checks.
+// Checks that apply only to companies with departments or bills.
 
 import (
 	"context"
@@ -10,7 +9,7 @@ import (
 	"ac/workspace"
 )
 
-// statements looks at the bills, where there are any.
+// statements checks the bills, if there are any.
 func (p Patient) statements(context.Context) []Check {
 	const id = "usage.statements"
 	if !p.Workspace.Exists(workspace.StatementsFile) {
@@ -27,12 +26,12 @@ func (p Patient) statements(context.Context) []Check {
 	return []Check{pass(id, "the bills can be read")}
 }
 
-// hierarchy looks at the executive manager of the heartbeat, where one is named.
+// hierarchy checks the heartbeat's executive manager, if one is set.
 func (p Patient) hierarchy(context.Context) []Check {
 	const id = "heartbeat.hierarchy"
 	config, err := heartbeat.Config(p.Workspace)
 	if err != nil || config.ExecutiveManagerAgentID == "" {
-		return nil // heartbeat.config says what is wrong
+		return nil // heartbeat.config reports the problem
 	}
 	manager := config.ExecutiveManagerAgentID
 	if workspace.SafeID(manager) {

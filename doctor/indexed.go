@@ -1,6 +1,6 @@
 package doctor
 
-// The check of the index, whichever of the three ways it is asked for.
+// The check of the index, in each of its three modes.
 
 import (
 	"context"
@@ -14,13 +14,13 @@ import (
 	"ac/workspace"
 )
 
-// indexState is what can be told of an index without changing it.
+// indexState is the state of an index, determined without changing it.
 type indexState struct {
 	missing bool  // there is none
-	spoilt  error // why it cannot be read
+	spoilt  error // why it is unreadable
 	holds   index.Stats
-	// syncedMS is when it was last brought up to date, 0 when that is not known,
-	// newestMS the newest change of what it is made from, in Unix ms.
+	// syncedMS is the time of the last sync, 0 if unknown; newestMS is the
+	// newest change of its source files, in Unix ms.
 	syncedMS, newestMS int64
 }
 
@@ -62,7 +62,7 @@ func newest(fsys durable.FS, dir string) (at int64) {
 	return at
 }
 
-// IndexCheck makes the check of an index.
+// IndexCheck returns the check of an index.
 func IndexCheck(w *workspace.Workspace, ix *index.Index, asked index.Freshness, given string) func(context.Context) Check {
 	return func(ctx context.Context) Check {
 		switch asked {
@@ -105,8 +105,8 @@ func passed(id, what, given string, err error, parseErrors int, details []string
 
 func detail(name string, value any) string { return fmt.Sprintf("%s: %v", name, value) }
 
-// tolerance is how much newer a file may be than the last sync, in ms: file
-// systems round.
+// tolerance is how much newer than the last sync a file may be, in ms: file
+// systems round timestamps.
 const tolerance = 1
 
 func (s indexState) check(given string) Check {
@@ -138,7 +138,7 @@ func (s indexState) check(given string) Check {
 	return c
 }
 
-// MendIndex makes the repair of an index: one that cannot be read is made anew.
+// MendIndex returns the repair of an index: an unreadable one is rebuilt.
 func MendIndex(w *workspace.Workspace, ix *index.Index) func(ctx context.Context, dryRun bool) []Mend {
 	return func(ctx context.Context, dryRun bool) []Mend {
 		state := lookAtIndex(ctx, w, ix)

@@ -1,6 +1,7 @@
 package doctor
 
-// What killed processes leave: lock files, interrupted writes, temporary files.
+// Leftovers of killed processes: lock files, interrupted writes, temporary
+// files.
 
 import (
 	"context"
@@ -19,37 +20,37 @@ import (
 )
 
 const (
-	// oldTemp is how old a temporary file must be before it counts as left over:
+	// oldTemp is the age from which a temporary file counts as a leftover;
 	// writing a document takes milliseconds.
 	oldTemp = time.Hour
-	// oldAside is the same for what is beside the write lock.
+	// oldAside is the same for files beside the write lock.
 	oldAside = 2 * time.Minute
 )
 
-// leftover is a file that somebody left.
+// leftover is a file that a killed process left.
 type leftover struct {
 	name string
-	// held says why it stays for now, "" when its writer is known to be gone.
+	// held is why it must stay for now, "" if its writer is known to be dead.
 	held string
 }
 
-// tempName matches the names of temporary files, with the process that wrote.
+// tempName matches the names of temporary files, with the pid of their writer.
 var tempName = regexp.MustCompile(`^\..+\.tmp-([0-9]+)-[0-9]+-[0-9a-f]+$`)
 
-// temporaries finds old temporary files everywhere but in worktrees, which are
-// the agents'.
+// temporaries finds old temporary files everywhere except in worktrees, which
+// belong to the agents.
 func temporaries(ctx context.Context, w *workspace.Workspace) (found []leftover, err error) {
 	now := w.Env.Clock.Now()
 	var walk func(dir string)
 	walk = func(dir string) {
 		entries, readErr := w.FS.ReadDir(dir)
 		if readErr != nil || ctx.Err() != nil {
-			return // validation tells of what cannot be read
+			return // validation reports what cannot be read
 		}
 		for _, entry := range entries {
 			name := path.Join(dir, entry.Name())
 			if entry.IsDir() {
-				if name != workspace.WorktreesDir && name != workspace.AsideDir {
+				if name != workspace.WorktreesDir && name != workspace.QuarantineDir {
 					walk(name)
 				}
 				continue
@@ -75,8 +76,8 @@ func temporaries(ctx context.Context, w *workspace.Workspace) (found []leftover,
 	return found, ctx.Err()
 }
 
-// besideLock finds what is left beside the write lock: files of processes that
-// were killed while they took it.
+// besideLock finds leftovers beside the write lock: files of processes that
+// were killed while taking it.
 func besideLock(w *workspace.Workspace) (found []leftover) {
 	name, _ := w.WriteLock()
 	entries, err := w.FS.ReadDir(workspace.LocksDir)
@@ -106,7 +107,7 @@ func besideLock(w *workspace.Workspace) (found []leftover) {
 func ownerIn(w *workspace.Workspace, file string) (owner lock.Owner) {
 	text, err := durable.ReadFile(w.FS, file, 1<<16)
 	if err == nil {
-		_ = json.Unmarshal(text, &owner) // a torn one names nobody
+		_ = json.Unmarshal(text, &owner) // a torn one names no owner
 	}
 	return owner
 }
@@ -115,7 +116,7 @@ func ownerIn(w *workspace.Workspace, file string) (owner lock.Owner) {
 // removes in the end.
 var sessionLock = regexp.MustCompile(`^(run|session)-[0-9a-f]+\.lock$`)
 
-// deadLocks are the lock files of sessions that nobody holds.
+// deadLocks are the lock files of sessions that no process holds.
 func deadLocks(w *workspace.Workspace) (names []string) {
 	entries, err := w.FS.ReadDir(workspace.LocksDir)
 	if err != nil {
@@ -193,7 +194,7 @@ func (p Patient) leftovers(ctx context.Context) Check {
 	for _, l := range found {
 		details = append(details, l.name)
 	}
-	abandoned, err := p.Workspace.Abandoned()
+	abandoned, err := p.Workspace.AbandonedStages()
 	if err != nil {
 		return unknown(id, err)
 	}

@@ -1,6 +1,6 @@
 package doctor
 
-// What runs left behind in the workspace: worktrees, references, sessions, logs.
+// Checks of what runs recorded: worktrees, references, sessions, logs.
 
 import (
 	"context"
@@ -20,7 +20,7 @@ import (
 	"ac/workspace/doc"
 )
 
-// runOf is a run by its place.
+// runOf identifies a run.
 type runOf struct{ project, id string }
 
 // allRuns lists the runs by project and name.
@@ -41,8 +41,8 @@ func allRuns(w *workspace.Workspace) (list []runOf, err error) {
 	return list, nil
 }
 
-// worktrees holds what runs name against what lies there. Worktrees that no run
-// names are a check of their own, made where there are any.
+// worktrees compares the worktrees that runs name with the directories that
+// exist. Orphaned worktrees get a check of their own, if there are any.
 func (p Patient) worktrees(context.Context) []Check {
 	const id = "worktrees.references"
 	w := p.Workspace
@@ -94,8 +94,8 @@ func referenced(id string, there, missing []string) Check {
 	return c
 }
 
-// orphanedWorktrees are the directories three below the area that no run names,
-// and that lie in none that a run names.
+// orphanedWorktrees are the directories three levels below the area that no run
+// names, and that are not inside one that a run names.
 func (p Patient) orphanedWorktrees(named map[string]bool) []string {
 	level := []string{worktree.Area}
 	for range 3 {
@@ -140,8 +140,7 @@ func oddities(n int) string {
 	return fmt.Sprintf("%d oddities in what documents name", n)
 }
 
-// orphanedSessions are the records of sessions that say running and have no live
-// owner.
+// orphanedSessions are session records with status running and no live owner.
 func orphanedSessions(w *workspace.Workspace) ([]doc.Session, error) {
 	records, err := session.All(w)
 	return slices.DeleteFunc(records, func(r doc.Session) bool { return doc.Terminal(r.Status) || session.Live(w, r) }), err
@@ -167,8 +166,8 @@ func (p Patient) sessions(context.Context) Check {
 	return c
 }
 
-// chains verifies every log. The unfinished last line of a live run is its
-// writer's business.
+// chains verifies every log. The torn tail of a live run is ignored: it may
+// just be being written.
 func (p Patient) chains(ctx context.Context) Check {
 	const id = "events.chain"
 	w := p.Workspace
@@ -205,7 +204,7 @@ func (p Patient) chains(ctx context.Context) Check {
 	return c
 }
 
-// chainFault says what is wrong first with the log of a run, "" when nothing is.
+// chainFault returns the first fault of a run's log, "" if there is none.
 func chainFault(w *workspace.Workspace, run runOf) (fault string, torn bool) {
 	where := run.project + "/" + run.id + ": "
 	if end, err := events.FindTorn(w.FS, workspace.LogFile(run.project, run.id)); err == nil && end != nil {

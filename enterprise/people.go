@@ -1,19 +1,19 @@
 package enterprise
 
-// What a new agent of an enterprise finds in its directory.
+// The initial files of a new agent of an enterprise.
 
 import (
 	"fmt"
 	"strings"
 
-	"ac/governance"
 	"ac/workspace"
+	"ac/workspace/doc"
 )
 
 // starterFiles are the guidance, the role and the skills of a new agent.
 func starterFiles(spec workspace.AgentSpec) []workspace.TreeFile {
 	return []workspace.TreeFile{
-		{Name: "AGENTS.md", Content: governance.NewGuidance(spec.ID)},
+		{Name: "AGENTS.md", Content: doc.NewGuidance(spec.ID)},
 		{Name: "role.md", Content: roleText(spec)},
 		{Name: "skills_index.md", Content: []byte("# Skills Index - " + oneLine(spec.Name) + `
 
@@ -46,8 +46,7 @@ func roleText(spec workspace.AgentSpec) []byte {
 	return []byte(b.String())
 }
 
-// wordsOf says what an agent of a role does, leaves alone, and does when it is
-// stuck.
+// wordsOf returns the duties, boundaries and escalation of a role.
 func wordsOf(role string) (duties, boundaries, escalation string) {
 	switch role {
 	case "ceo":

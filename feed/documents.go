@@ -5,19 +5,18 @@ package feed
 
 import (
 	"context"
+	"errors"
 	"hash/fnv"
 	"io/fs"
 	"os"
 	"path"
 	"path/filepath"
-	"runtime"
 	"slices"
 	"strings"
 	"sync"
 	"time"
 
-	"github.com/fsnotify/fsnotify"
-
+	"ac/internal/watch"
 	"ac/workspace"
 )
 
@@ -32,17 +31,15 @@ const each = "/*"
 func WatchDocuments(w *workspace.Workspace, folders []string, changed func()) (stop func()) {
 	ctx, cancel := context.WithCancel(context.Background())
 	d := &documents{ws: w, folders: folders, changed: changed}
-	if runtime.GOOS != "darwin" { // which opens each file to watch a folder
-		d.notify, _ = fsnotify.NewBufferedWatcher(1024) // nil on failure
-	}
-	if d.notify != nil && !d.watch() {
-		_ = d.notify.Close() // it failed already
-		d.notify = nil
+	d.heard, _ = w.Watched().Listen() // nil: looking serves
+	if d.heard != nil && !d.watch() {
+		d.heard.Close()
+		d.heard = nil
 	}
 	seen := d.state()
 	var wg sync.WaitGroup
 	wg.Go(func() {
-		if d.notify != nil {
+		if d.heard != nil {
 			d.follow(ctx)
 		} else {
 			d.look(ctx, seen)
@@ -59,7 +56,7 @@ type documents struct {
 	ws      *workspace.Workspace
 	folders []string
 	changed func()
-	notify  *fsnotify.Watcher // nil where folders cannot be watched
+	heard   *watch.Listener // nil where folders cannot be watched
 }
 
 func (d *documents) name(folder string) string {
@@ -85,13 +82,15 @@ func (d *documents) places() (all []string) {
 	return all
 }
 
-// watch watches every folder, or what of the way to it is there. It reports
-// whether the system took all of that. A folder that comes while its parent is not yet
+// watch watches every folder, and the way to it. It reports whether the system took
+// all of that. A folder that comes while its parent is not yet
 // watched comes without a notice: folders are listed again until there are no others.
 func (d *documents) watch() bool {
 	for places := d.places(); ; {
-		if !d.watchEach(places) {
-			return false
+		for _, folder := range places {
+			if _, err := d.heard.Add(folder); err != nil && !errors.Is(err, fs.ErrNotExist) {
+				return false // a link may lead to somewhere else at any time
+			}
 		}
 		now := d.places()
 		if slices.Equal(places, now) {
@@ -101,62 +100,48 @@ func (d *documents) watch() bool {
 	}
 }
 
-func (d *documents) watchEach(places []string) bool {
-	for _, folder := range places {
-		for at := folder; ; at = path.Dir(at) {
-			st, err := os.Lstat(d.name(at)) // watches go by path
-			if err == nil && st.Mode()&fs.ModeSymlink != 0 {
-				return false // it may lead to somewhere else at any time
-			}
-			if err == nil && st.IsDir() {
-				if err := d.notify.Add(d.name(at)); err != nil {
-					return false
-				}
-				break
-			}
-			if at == "." {
-				break // the workspace is gone
-			}
-		}
-	}
-	return true
-}
-
 // follow serves what the system tells.
 func (d *documents) follow(ctx context.Context) {
-	defer d.notify.Close()
+	defer d.heard.Close()
 	for {
 		select {
 		case <-ctx.Done():
 			return
-		case change := <-d.notify.Events:
-			d.sort(change)
-		case <-d.notify.Errors: //nolint:errcheck // some were lost, whichever
-			d.watch()
-			d.changed()
+		case <-d.heard.Changed():
+			d.heed()
 		}
 	}
 }
 
-// sort tells of a change of a file in a folder, and follows folders that come
-// and go.
-func (d *documents) sort(change fsnotify.Event) {
-	rel, err := filepath.Rel(d.ws.Dir(), change.Name)
-	if err != nil || change.Op == fsnotify.Chmod || strings.HasPrefix(filepath.Base(rel), ".") && rel != workspace.LocalDir {
-		return
+// heed tells of a change of a file in a folder, and follows folders that come and go.
+func (d *documents) heed() {
+	changes, lost := d.heard.Take()
+	anew, concerned := lost, lost
+	for _, change := range changes {
+		ways, own := d.concerns(change)
+		anew, concerned = anew || ways, concerned || ways || own
 	}
-	rel = filepath.ToSlash(rel)
-	above := path.Dir(rel)
-	onTheWay := func(folder string) bool { return folder == rel || strings.HasPrefix(folder, rel+"/") }
-	switch {
-	case slices.ContainsFunc(d.folders, onTheWay) || slices.Contains(d.folders, above+each):
-		if change.Has(fsnotify.Create) || change.Has(fsnotify.Remove) || change.Has(fsnotify.Rename) {
-			d.watch()
-			d.changed()
-		}
-	case slices.Contains(d.folders, above) || slices.Contains(d.folders, path.Dir(above)+each):
+	if anew {
+		d.watch()
+	}
+	if concerned {
 		d.changed()
 	}
+}
+
+// concerns reports whether a change is one of the ways to the folders, or of a file in
+// one.
+func (d *documents) concerns(change watch.Change) (ways, file bool) {
+	if base := path.Base(change.Name); strings.HasPrefix(base, ".") && change.Name != workspace.LocalDir {
+		return false, false
+	}
+	onTheWay := func(folder string) bool { return folder == change.Name || strings.HasPrefix(folder, change.Name+"/") }
+	above := path.Dir(change.Name)
+	if slices.ContainsFunc(d.folders, onTheWay) || slices.Contains(d.folders, above+each) {
+		return change.Made || change.Gone, false
+	}
+	return false, (change.Made || change.Written || change.Gone) &&
+		(slices.Contains(d.folders, above) || slices.Contains(d.folders, path.Dir(above)+each))
 }
 
 // look serves by looking.
@@ -178,8 +163,8 @@ func (d *documents) look(ctx context.Context, seen uint64) {
 
 // state tells folders apart by the names, sizes and times of their files.
 func (d *documents) state() uint64 {
-	if d.notify != nil {
-		return 0
+	if d.heard != nil {
+		return 0 // nobody compares it
 	}
 	sum := fnv.New64a()
 	for _, folder := range d.places() {

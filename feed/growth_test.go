@@ -1,14 +1,10 @@
 package feed
 
 import (
-	"fmt"
 	"os"
 	"os/exec"
-	"path/filepath"
 	"testing"
 	"time"
-
-	"github.com/fsnotify/fsnotify"
 
 	"ac/workspace"
 )
@@ -36,75 +32,55 @@ func (c told) wait(t *testing.T, want string) {
 }
 
 // watching makes a hub without subscriptions that tells of growth, and waits
-// until it watches a directory.
-func (f *fixture) watching(t *testing.T, dir string) (*Hub, told) {
+// until it knows all logs.
+func (f *fixture) watching(t *testing.T) (*Hub, *watcher, told) {
 	t.Helper()
 	c := make(told, 1000)
 	h := NewHub(f.recorder, f.ws.Env.Clock, f.ws.Env.IDs.New)
 	h.OnGrowth(c.note)
 	t.Cleanup(h.Close)
 	h.Know(f.ws)
-	h.watches(t, f.ws.Dir(), dir)
-	return h, c
+	h.mu.Lock()
+	w := h.watchers[f.ws.Dir()]
+	h.mu.Unlock()
+	until(t, w.known)
+	return h, w, c
 }
 
-// watches waits until a directory of a workspace is watched.
-func (h *Hub) watches(t *testing.T, ws, dir string) {
+// until waits for a state.
+func until(t *testing.T, reached func() bool) {
 	t.Helper()
-	name := filepath.Join(ws, filepath.FromSlash(dir))
-	for deadline := time.Now().Add(30 * time.Second); time.Now().Before(deadline); time.Sleep(time.Millisecond) {
-		h.mu.Lock()
-		list := h.watchers[ws].notify.WatchList()
-		h.mu.Unlock()
-		for _, watched := range list {
-			if watched == name {
-				return
-			}
+	for deadline := time.Now().Add(30 * time.Second); !reached(); time.Sleep(time.Millisecond) {
+		if time.Now().After(deadline) {
+			t.Fatal("it never came")
 		}
 	}
-	t.Fatalf("%s is not watched", dir)
 }
 
-func record(t *testing.T, ws *workspace.Workspace, run, status string) {
-	t.Helper()
-	text := fmt.Sprintf("schema_version: 1\ntype: session_record\nsession_ref: local_%s\nworkspace_dir: %s\nproject_id: p\nrun_id: %s\nstatus: %s\nexit_code: null\nsignal: null\nstarted_at_ms: 1\n", run, ws.Dir(), run, status)
-	file := filepath.Join(ws.Dir(), workspace.SessionFile("local_"+run))
-	if err := os.MkdirAll(filepath.Dir(file), 0o755); err != nil {
-		t.Fatal(err)
-	}
-	if err := os.WriteFile(file+".new", []byte(text), 0o600); err != nil {
-		t.Fatal(err)
-	}
-	if err := os.Rename(file+".new", file); err != nil {
-		t.Fatal(err)
-	}
+// deafen ends the watch of everything in the projects.
+func (w *watcher) deafen() {
+	w.each(func(key logKey, _ bool) {
+		for _, dir := range []string{workspace.RunDir(key.project, key.run), workspace.RunsDir(key.project), workspace.ProjectDir(key.project)} {
+			w.heard.Forget(dir)
+		}
+	})
+	w.heard.Forget(workspace.ProjectsDir)
 }
 
-// TestGrowthWithoutListeners pins that logs which may grow are watched although
-// nobody subscribed: those of live sessions, of new runs of other processes, and
-// of old runs that get a session; and that those of the others are not.
+// TestGrowthWithoutListeners pins that all logs are watched although nobody subscribed:
+// those that are there, and those of new runs of other processes.
 func TestGrowthWithoutListeners(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
-	for _, run := range []string{"run_live", "run_over", "run_old"} {
+	for _, run := range []string{"run_1", "run_2"} {
 		f.write("p", run, lines(run, 1, 1))
 	}
-	record(t, f.ws, "run_live", "running")
-	record(t, f.ws, "run_over", "ended")
-	h, c := f.watching(t, workspace.RunDir("p", "run_live"))
-	h.mu.Lock()
-	watched := len(h.watchers[f.ws.Dir()].notify.WatchList())
-	h.mu.Unlock()
-	if watched != 5 { // projects, the project, its runs, the sessions, one run
-		t.Errorf("%d directories are watched", watched)
+	_, w, c := f.watching(t)
+	for _, run := range []string{"run_1", "run_2"} {
+		drain(c)
+		f.write("p", run, lines(run, 2, 2))
+		c.wait(t, f.ws.Dir())
 	}
-	f.write("p", "run_live", lines("run_live", 2, 2))
-	c.wait(t, f.ws.Dir())
-	record(t, f.ws, "run_old", "running")
-	h.watches(t, f.ws.Dir(), workspace.RunDir("p", "run_old"))
-	drain(c)
-	f.write("p", "run_old", lines("run_old", 2, 2))
-	c.wait(t, f.ws.Dir())
 	drain(c)
 	child := exec.Command(os.Args[0])
 	child.Env = append(os.Environ(), appendTo+"="+f.ws.Dir())
@@ -112,8 +88,30 @@ func TestGrowthWithoutListeners(t *testing.T) {
 		t.Fatalf("%v: %s", err, out)
 	}
 	c.wait(t, f.ws.Dir())
-	h.Appended(f.ws.Dir(), workspace.LogFile("p", "run_over"))
-	h.watches(t, f.ws.Dir(), workspace.RunDir("p", "run_over"))
+	if began := w.at(logKey{"p", "run_1"}); began.offset != int64(len(lines("run_1", 1, 1)+lines("run_1", 2, 2))) {
+		t.Errorf("one who comes now would begin at %d", began.offset)
+	}
+}
+
+// TestKnownBeforeAnybodyListens pins that a subscription of a server that has been up for
+// a moment looks at no log.
+func TestKnownBeforeAnybodyListens(t *testing.T) {
+	t.Parallel()
+	f := newFixture(t)
+	f.write("p", "run_1", lines("run_1", 1, 1))
+	h, w, _ := f.watching(t)
+	key := logKey{"p", "run_1"}
+	w.mu.Lock()
+	known := w.fronts[key]
+	known.size = 1 // a look would find that it is longer
+	w.fronts[key] = known
+	w.mu.Unlock()
+	if _, _, err := h.Subscribe(Spec{ID: "sub", Workspace: f.ws}); err != nil {
+		t.Fatal(err)
+	}
+	if w.at(key).offset != 1 {
+		t.Error("all logs were looked at")
+	}
 }
 
 func drain(c told) {
@@ -131,11 +129,10 @@ func TestGrowthAfterLoss(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
 	f.write("p", "run_1", lines("run_1", 1, 1))
-	h, c := f.watching(t, workspace.RunsDir("p"))
-	h.mu.Lock()
-	w := h.watchers[f.ws.Dir()]
-	h.mu.Unlock()
-	w.notify.Errors <- fsnotify.ErrEventOverflow
+	_, w, c := f.watching(t)
+	w.deafen()
+	f.write("p", "run_1", lines("run_1", 2, 2))
+	f.ws.Watched().Lose()
 	c.wait(t, f.ws.Dir())
 }
 
@@ -145,16 +142,9 @@ func TestNoLookingWithoutListeners(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
 	f.write("p", "run_1", lines("run_1", 1, 1))
-	h, c := f.watching(t, workspace.RunsDir("p"))
-	h.mu.Lock()
-	w := h.watchers[f.ws.Dir()]
-	for _, watched := range w.notify.WatchList() {
-		if err := w.notify.Remove(watched); err != nil {
-			t.Error(err)
-		}
-	}
+	h, w, c := f.watching(t)
+	w.deafen()
 	w.look()
-	h.mu.Unlock()
 	f.write("p", "run_1", lines("run_1", 2, 2))
 	select {
 	case <-c:

@@ -10,7 +10,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/fsnotify/fsnotify"
 	"github.com/google/go-cmp/cmp"
 
 	"ac/events"
@@ -255,15 +254,11 @@ func TestLostEvents(t *testing.T) {
 			f.write("p", "run_1", lines("run_1", 1, 1))
 			f.subscribe(Spec{ID: "sub"})
 			w := f.watcher()
-			for _, watched := range w.notify.WatchList() {
-				if err := w.notify.Remove(watched); err != nil {
-					t.Fatal(err)
-				}
-			}
+			w.deafen()
 			f.write("p", "run_1", lines("run_1", 2, 2))
 			f.write("q", "run_2", lines("run_2", 1, 1))
 			if name == "overflow" {
-				w.notify.Errors <- fsnotify.ErrEventOverflow
+				f.ws.Watched().Lose()
 			} else {
 				f.hub.mu.Lock()
 				w.look()

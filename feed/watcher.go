@@ -1,6 +1,6 @@
 package feed
 
-// Noticing that logs grew: by the system's file events where they work, by
+// Noticing that logs grew: by the operating system's file events where they work, by
 // looking where they don't.
 
 import (
@@ -9,22 +9,16 @@ import (
 	"io/fs"
 	"maps"
 	"os"
-	"path"
 	"path/filepath"
-	"runtime"
 	"slices"
 	"strings"
 	"sync"
 	"time"
 
-	"github.com/fsnotify/fsnotify"
-
 	"ac/events"
 	"ac/internal/durable"
 	"ac/internal/watch"
-	"ac/runs/session"
 	"ac/workspace"
-	"ac/workspace/doc"
 )
 
 // lookEvery is how often logs are looked at that cannot be watched.
@@ -62,9 +56,10 @@ type watcher struct {
 	ctx    context.Context //nolint:containedctx // of its goroutine
 	cancel context.CancelFunc
 
-	scanning sync.Mutex        // held by whoever looks for all logs
-	notify   *fsnotify.Watcher // nil where files cannot be watched
-	wake     chan struct{}     // tells run that looking has begun
+	scanning sync.Mutex      // held while all logs are looked for
+	heeding  sync.Mutex      // held while changes are sorted
+	heard    *watch.Listener // nil where files cannot be watched
+	wake     chan struct{}   // tells run that looking has begun
 
 	mu      sync.Mutex
 	subs    map[*subscription]struct{}
@@ -72,8 +67,7 @@ type watcher struct {
 	streams map[logKey]*stream
 	recent  []logKey // those that have one, the oldest first
 	looking bool     // some log is not watched
-	whole   bool     // every run is watched, not only those that may grow
-	own     watch.Mark
+	whole   bool     // all logs are known
 }
 
 func newWatcher(h *Hub, ws *workspace.Workspace) *watcher {
@@ -82,10 +76,9 @@ func newWatcher(h *Hub, ws *workspace.Workspace) *watcher {
 		hub: h, ws: ws, ctx: ctx, cancel: cancel, wake: make(chan struct{}, 1),
 		subs: map[*subscription]struct{}{}, fronts: map[logKey]front{}, streams: map[logKey]*stream{},
 	}
-	if runtime.GOOS != "darwin" {
-		w.notify, _ = fsnotify.NewBufferedWatcher(1024) // nil on failure
-	}
-	if w.notify == nil {
+	if heard, err := ws.Watched().Listen(); err == nil {
+		w.heard = heard
+	} else {
 		w.look()
 	}
 	return w
@@ -103,23 +96,37 @@ func (w *watcher) look() {
 }
 
 // ready knows of every log how far it goes now, for one who begins to listen. What is
-// watched is known but for changes that were not heard of yet; all is looked at before
-// that, and where some log is not watched.
+// watched is known but for changes that were not heard of yet; where some log is not
+// watched all are looked at.
 func (w *watcher) ready(ctx context.Context) {
 	w.scanning.Lock()
 	defer w.scanning.Unlock()
-	w.mu.Lock()
-	known := w.whole && !w.looking
-	w.mu.Unlock()
-	if known && w.notify != nil {
+	if w.known() && w.heard != nil {
 		ctx, cancel := context.WithCancel(ctx)
 		defer context.AfterFunc(w.ctx, cancel)()
 		defer cancel()
-		if w.own.Await(ctx, w.notify.Add) {
+		if w.heard.Await(ctx) {
+			w.heed()
 			return
 		}
 	}
 	w.scan()
+}
+
+// known reports whether all logs are known and watched.
+func (w *watcher) known() bool {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return w.whole && !w.looking
+}
+
+// begin looks for all logs before anybody listens, so that who does need not wait for it.
+func (w *watcher) begin() {
+	w.scanning.Lock()
+	defer w.scanning.Unlock()
+	if w.heard != nil && !w.known() {
+		w.scan()
+	}
 }
 
 // scan watches all projects and runs, and looks at every log.
@@ -130,60 +137,32 @@ func (w *watcher) scan() {
 	if looking {
 		w.look() // it rests while nobody listens
 	}
-	w.add(workspace.ProjectsDir)
-	for _, project := range w.dirs(workspace.ProjectsDir) {
-		w.add(workspace.ProjectDir(project))
-		w.add(workspace.RunsDir(project))
-		for _, run := range w.dirs(workspace.RunsDir(project)) {
-			key := logKey{project, run}
-			w.mu.Lock()
-			_, known := w.fronts[key]
-			w.mu.Unlock()
-			if !known {
-				w.add(workspace.RunDir(project, run))
-			}
-			w.mark(key, false)
+	w.each(func(key logKey, known bool) {
+		if !known {
+			w.add(workspace.RunDir(key.project, key.run))
 		}
-	}
+		w.mark(key, false)
+	})
 	w.mu.Lock()
 	w.whole = true
 	w.mu.Unlock()
 }
 
-// scanLive watches the places where runs come to be and the runs that have a
-// session: without a listener that is enough, and costs the system little.
-func (w *watcher) scanLive() {
-	if w.notify == nil || !w.scanning.TryLock() {
-		return // somebody looks for all of them
-	}
-	defer w.scanning.Unlock()
-	if w.isWhole() {
-		return
-	}
+// each visits all runs, and watches where runs come to be.
+func (w *watcher) each(visit func(key logKey, known bool)) {
 	w.add(workspace.ProjectsDir)
 	for _, project := range w.dirs(workspace.ProjectsDir) {
 		w.add(workspace.ProjectDir(project))
 		w.add(workspace.RunsDir(project))
-	}
-	w.add(workspace.SessionsDir)
-	w.addLive()
-}
-
-func (w *watcher) isWhole() bool {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	return w.whole
-}
-
-// addLive watches the runs that have a session.
-func (w *watcher) addLive() {
-	records, err := session.All(w.ws)
-	if err != nil {
-		return
-	}
-	for _, r := range records {
-		if !doc.Terminal(r.Status) {
-			w.add(workspace.RunDir(r.ProjectID, r.RunID))
+		for _, run := range w.dirs(workspace.RunsDir(project)) {
+			if w.ctx.Err() != nil {
+				return
+			}
+			key := logKey{project, run}
+			w.mu.Lock()
+			_, known := w.fronts[key]
+			w.mu.Unlock()
+			visit(key, known)
 		}
 	}
 }
@@ -196,22 +175,11 @@ func (w *watcher) stop() { w.cancel() }
 // add watches one directory of the workspace. What leads out of it is not
 // watched.
 func (w *watcher) add(dir string) {
-	if w.notify == nil {
+	if w.heard == nil {
 		return
 	}
-	name := filepath.Join(w.ws.Dir(), filepath.FromSlash(dir))
-	st, err := os.Lstat(name) // watches go by path; the root would walk it anew for each
-	switch {
-	case err != nil:
-		return
-	case st.Mode()&fs.ModeSymlink != 0:
-		w.look() // it may lead to somewhere else at any time
-		return
-	case !st.IsDir():
-		return
-	}
-	if err := w.notify.Add(name); err != nil && !errors.Is(err, fs.ErrNotExist) {
-		w.look()
+	if _, err := w.heard.Add(dir); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		w.look() // a link may lead to somewhere else at any time
 	}
 }
 
@@ -242,16 +210,14 @@ func (w *watcher) frontOf(key logKey) front {
 
 // run serves until the watcher is stopped.
 func (w *watcher) run() {
-	var changes <-chan fsnotify.Event
-	var faults <-chan error
-	defer w.own.Close()
-	if w.notify != nil {
-		defer w.notify.Close()
-		changes, faults = w.notify.Events, w.notify.Errors
+	var changed <-chan struct{}
+	if w.heard != nil {
+		defer w.heard.Close()
+		changed = w.heard.Changed()
 	}
 	var ticker *time.Ticker
 	var look <-chan time.Time
-	w.scanLive()
+	w.begin()
 	for {
 		select {
 		case <-w.ctx.Done():
@@ -261,10 +227,8 @@ func (w *watcher) run() {
 				ticker = time.NewTicker(lookEvery)
 				look = ticker.C
 			}
-		case change := <-changes:
-			w.changed(change)
-		case <-faults: //nolint:errcheck // whatever it is, changes were lost
-			w.lost()
+		case <-changed:
+			w.heed()
 		case <-look:
 			if !w.listened() {
 				ticker.Stop()
@@ -276,6 +240,19 @@ func (w *watcher) run() {
 	}
 }
 
+// heed sorts the changes that were heard of.
+func (w *watcher) heed() {
+	w.heeding.Lock()
+	defer w.heeding.Unlock()
+	changes, lost := w.heard.Take()
+	if lost {
+		w.lost()
+	}
+	for _, change := range changes {
+		w.changed(change)
+	}
+}
+
 // listened reports whether some subscription is attached.
 func (w *watcher) listened() bool {
 	w.mu.Lock()
@@ -283,33 +260,22 @@ func (w *watcher) listened() bool {
 	return len(w.subs) > 0
 }
 
-// changed sorts one event of the system.
-func (w *watcher) changed(change fsnotify.Event) {
-	if w.own.Hears(change.Name) {
+// changed sorts one change.
+func (w *watcher) changed(change watch.Change) {
+	if _, below := strings.CutPrefix(workspace.ProjectsDir+"/", change.Name+"/"); change.Made && below {
+		w.lost() // all that is there came with it
 		return
 	}
-	rel, err := filepath.Rel(w.ws.Dir(), change.Name)
-	if err != nil {
-		return
-	}
-	parts := strings.Split(filepath.ToSlash(rel), "/")
-	if len(parts) == 2 && (change.Has(fsnotify.Remove) || change.Has(fsnotify.Rename)) {
-		w.look() // the directory of the projects is another one from now on
-	}
+	parts := strings.Split(change.Name, "/")
 	if len(parts) < 3 || strings.HasPrefix(parts[len(parts)-1], ".") {
 		return
 	}
-	created := change.Has(fsnotify.Create)
 	switch {
 	case len(parts) == 6 && parts[5] == events.FileName:
-		w.touched(path.Join(parts...))
-	case len(parts) == 5 && created && parts[3] == "runs":
+		w.touched(change.Name)
+	case len(parts) == 5 && change.Made && parts[3] == "runs":
 		w.newRun(logKey{parts[2], parts[4]})
-	case parts[0] == workspace.LocalDir:
-		if created && !w.isWhole() {
-			w.addLive()
-		}
-	case created && (len(parts) == 3 || (len(parts) == 4 && parts[3] == "runs")):
+	case change.Made && (len(parts) == 3 || (len(parts) == 4 && parts[3] == "runs")):
 		w.newProject(parts[2])
 	}
 }
@@ -324,9 +290,6 @@ func (w *watcher) newProject(project string) {
 
 func (w *watcher) newRun(key logKey) {
 	w.add(workspace.RunDir(key.project, key.run))
-	if !w.isWhole() {
-		w.add(workspace.SessionsDir) // made with the first session
-	}
 	w.touched(key.file())
 }
 
@@ -437,30 +400,23 @@ func (w *watcher) keys(wanted func(logKey) bool) (keys []logKey) {
 	return keys
 }
 
-// lost makes up for events of the system that were lost.
+// lost makes up for changes that were not heard of: everything is watched anew, and logs
+// that grew or are new are found by looking.
 func (w *watcher) lost() {
-	w.add(workspace.ProjectsDir)
-	for _, project := range w.dirs(workspace.ProjectsDir) {
-		w.add(workspace.ProjectDir(project))
-		w.add(workspace.RunsDir(project))
-		for _, run := range w.dirs(workspace.RunsDir(project)) {
-			w.add(workspace.RunDir(project, run))
-		}
-	}
-	w.lookAtAll()
+	w.each(func(key logKey, known bool) {
+		w.add(workspace.RunDir(key.project, key.run))
+		w.find(key, known)
+	})
 }
 
 // lookAtAll finds the logs that grew or are new.
-func (w *watcher) lookAtAll() {
-	for _, project := range w.dirs(workspace.ProjectsDir) {
-		for _, run := range w.dirs(workspace.RunsDir(project)) {
-			key := logKey{project, run}
-			w.mu.Lock()
-			before, known := w.fronts[key]
-			w.mu.Unlock()
-			if now := w.frontOf(key); !known || now != before {
-				w.touched(key.file())
-			}
-		}
+func (w *watcher) lookAtAll() { w.each(w.find) }
+
+func (w *watcher) find(key logKey, known bool) {
+	w.mu.Lock()
+	before := w.fronts[key]
+	w.mu.Unlock()
+	if now := w.frontOf(key); !known || now != before {
+		w.touched(key.file())
 	}
 }

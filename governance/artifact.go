@@ -6,11 +6,11 @@ package governance
 import (
 	"bytes"
 	"context"
-	"errors"
 	"path"
 	"slices"
 	"strings"
 
+	"ac/events"
 	"ac/governance/policy"
 	"ac/internal/clock"
 	"ac/internal/fault"
@@ -115,62 +115,9 @@ func (r Record) InProject(project string) error {
 	return nil
 }
 
-// Issue is something wrong with a markdown document.
-type Issue struct {
-	Code    string `json:"code"`
-	Message string `json:"message"`
-}
-
 // ValidateArtifact checks front matter and headings of an artifact.
-func ValidateArtifact(text []byte) []Issue {
-	return ValidateRecord(text, doc.ArtifactCodec, func(a doc.Artifact) []string { return doc.Headings(a.Type) })
-}
-
-// ValidateRecord checks a markdown document: its front matter, and, when that is
-// good, the headings that are due.
-func ValidateRecord[T any](text []byte, codec yamldoc.Codec[T], due func(T) []string) []Issue {
-	head, body, err := frontmatter.Split(text)
-	if err != nil {
-		return []Issue{{"frontmatter", err.Error()}}
-	}
-	fields, err := yamldoc.Parse(head)
-	if err != nil {
-		return []Issue{{"frontmatter", "frontmatter_yaml_parse_error: " + err.Error()}}
-	}
-	document, err := codec.Bind(&fields)
-	issues := []Issue{}
-	if misfit, ok := errors.AsType[*yamldoc.SchemaError](err); ok {
-		for _, issue := range misfit.Issues {
-			issues = append(issues, schemaIssues(issue)...)
-		}
-		return issues
-	}
-	for _, heading := range due(document) {
-		if !frontmatter.HasHeading(body, heading) {
-			issues = append(issues, Issue{"missing_heading", "missing_heading: " + heading})
-		}
-	}
-	return issues
-}
-
-// schemaIssues tells what does not fit, field by field.
-func schemaIssues(issue fault.Issue) []Issue {
-	if len(issue.Keys) == 0 {
-		return []Issue{{"frontmatter_schema", strings.TrimPrefix(issue.Field()+": "+issue.Message, ": ")}}
-	}
-	issues := make([]Issue, len(issue.Keys))
-	for i, key := range issue.Keys {
-		issues[i] = Issue{"frontmatter_schema", strings.TrimPrefix(issue.Field()+"."+key, ".") + ": unknown field"}
-	}
-	return issues
-}
-
-// CheckTitle refuses titles that would break out of their line.
-func CheckTitle(title string) error {
-	if strings.ContainsAny(title, "\n\r\u0085\u2028\u2029") {
-		return fault.InvalidField("title", "must not contain a line break")
-	}
-	return nil
+func ValidateArtifact(text []byte) []frontmatter.Issue {
+	return frontmatter.Check(text, doc.ArtifactCodec, func(a doc.Artifact) []string { return doc.Headings(a.Type) })
 }
 
 // ArtifactSpec is what a new artifact is made of. What is empty gets what hand-
@@ -217,7 +164,7 @@ func Template(head doc.Artifact) ([]byte, error) {
 	if doc.Headings(head.Type) == nil {
 		return nil, fault.InvalidField("type", "must be one of %s", strings.Join(doc.ArtifactTypes(), ", "))
 	}
-	if err := CheckTitle(head.Title); err != nil {
+	if err := doc.CheckTitle(head.Title); err != nil {
 		return nil, err
 	}
 	if !slices.Contains(doc.Visibilities(), head.Visibility) {
@@ -279,4 +226,18 @@ func ReadAs(ctx context.Context, w *workspace.Workspace, project, id, run string
 	}
 	_, err = Enforce(ctx, w, project, policy.Question{Action: policy.Read, Resource: resource, Actor: actor, RunID: run})
 	return record, err
+}
+
+// producedPayload is the payload of artifact.produced for artifacts.
+type producedPayload struct {
+	ArtifactID   string `json:"artifact_id"`
+	Relpath      string `json:"relpath"`
+	ArtifactType string `json:"artifact_type"`
+}
+
+// ArtifactProduced makes the event that tells the run of an artifact of it.
+func ArtifactProduced(w *workspace.Workspace, head doc.Artifact, relpath string) (events.Draft, error) {
+	return w.Events.Draft(events.Draft{
+		RunID: head.RunID, SessionRef: "local_" + head.RunID, Actor: head.ProducedBy, Visibility: head.Visibility, Type: events.ArtifactProduced,
+	}, producedPayload{head.ID, relpath, head.Type})
 }

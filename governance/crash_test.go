@@ -21,6 +21,7 @@ import (
 	"ac/internal/durable/faultfs"
 	"ac/internal/fault"
 	"ac/workspace"
+	"ac/workspace/validate"
 )
 
 var everyFault = flag.Bool("every-fault", false, "let every call fail in every way, and kill at every call")
@@ -32,7 +33,6 @@ const deadPID = 1 << 30
 const roleVariable = "AC_GOVERNANCE_TEST_ROLE"
 
 func TestMain(m *testing.M) {
-	playSession()
 	if role := os.Getenv(roleVariable); role != "" {
 		if err := play(role, os.Args[1:]); err != nil {
 			fmt.Fprintln(os.Stderr, err)
@@ -40,7 +40,7 @@ func TestMain(m *testing.M) {
 		}
 		os.Exit(0)
 	}
-	os.Exit(withSockets(m))
+	os.Exit(m.Run())
 }
 
 // play is one process: it proposes, or decides on items until each is decided,
@@ -159,7 +159,7 @@ func TestProcesses(t *testing.T) {
 	if names, err := workspace.Files(c.FS, workspace.ArtifactsDir(c.project), ".patch"); err != nil || len(names) != 2*n {
 		t.Errorf("%d proposals, %v", len(names), err)
 	}
-	if found := workspace.Validate(c.Env, c.Dir()); len(found.Issues) > 0 {
+	if found := validate.Folder(c.Env, c.Dir()); len(found.Issues) > 0 {
 		t.Errorf("%+v", found.Issues)
 	}
 }
@@ -168,7 +168,7 @@ func TestProcesses(t *testing.T) {
 // operation was there, and that approving again gives one.
 func (c *company) whole(t *testing.T, what, id string) (happened bool) {
 	t.Helper()
-	if err := c.Settle(t.Context()); err != nil {
+	if err := c.Recover(t.Context()); err != nil {
 		t.Fatalf("%s: %v", what, err)
 	}
 	state := func() (lines, reviews, decided int) {
@@ -194,10 +194,10 @@ func (c *company) whole(t *testing.T, what, id string) (happened bool) {
 	if lines, reviews, decided := state(); lines != 1 || reviews != 1 || decided != 1 {
 		t.Errorf("%s: in the end %d lines, %d reviews, %d events", what, lines, reviews, decided)
 	}
-	if found := workspace.Validate(c.Env, c.Dir()); len(found.Issues) > 0 {
+	if found := validate.Folder(c.Env, c.Dir()); len(found.Issues) > 0 {
 		t.Errorf("%s: %+v", what, found.Issues)
 	}
-	if c.Unsettled() {
+	if c.NeedsRecovery() {
 		t.Errorf("%s: an intent is left", what)
 	}
 	return lines == 1
@@ -262,7 +262,7 @@ func TestApprovalFaults(t *testing.T) {
 				plan.Arm(0, kind)
 				if kind != faultfs.Death && hit != "" {
 					// The same process goes on.
-					if err := c.Settle(t.Context()); err != nil {
+					if err := c.Recover(t.Context()); err != nil {
 						t.Errorf("%s: %v", hit, err)
 					}
 				}

@@ -31,7 +31,7 @@ func HelpRequestFile(id string) string { return path.Join(workspace.HelpRequests
 // NewHelpRequest writes a help request and returns its id. It is durable on
 // return.
 func NewHelpRequest(ctx context.Context, w *workspace.Workspace, spec HelpSpec) (string, error) {
-	if err := CheckTitle(spec.Title); err != nil {
+	if err := doc.CheckTitle(spec.Title); err != nil {
 		return "", err
 	}
 	request := doc.HelpRequest{
@@ -92,23 +92,6 @@ func HelpRequests(w *workspace.Workspace, limit int) ([]doc.HelpRequest, error) 
 }
 
 // ValidateHelpRequest checks front matter and headings of a help request.
-func ValidateHelpRequest(text []byte) []Issue {
-	return ValidateRecord(text, doc.HelpRequestCodec, func(doc.HelpRequest) []string { return helpHeadings() })
-}
-
-// ValidateTask checks front matter and headings of a task, and that it is
-// complete where its status asks for that.
-func ValidateTask(text []byte) []Issue {
-	var task doc.Task
-	fits := false
-	issues := ValidateRecord(text, doc.TaskCodec, func(t doc.Task) []string {
-		task, fits = t, true
-		return []string{"## Contract", "## Milestones"}
-	})
-	if fits {
-		for _, field := range task.Incomplete() {
-			issues = append(issues, Issue{"contract_incomplete", "contract_incomplete: " + field + " is empty although the task is " + task.Status})
-		}
-	}
-	return issues
+func ValidateHelpRequest(text []byte) []frontmatter.Issue {
+	return frontmatter.Check(text, doc.HelpRequestCodec, func(doc.HelpRequest) []string { return helpHeadings() })
 }

@@ -10,6 +10,7 @@ import (
 
 	"ac/governance/policy"
 	"ac/internal/fault"
+	"ac/pm"
 	"ac/workspace"
 	"ac/workspace/doc"
 )
@@ -28,7 +29,7 @@ type ReportSpec struct {
 // artifact id. Project, task and milestone must exist: fault.NotFound else.
 func NewMilestoneReport(ctx context.Context, w *workspace.Workspace, project string, spec ReportSpec) (id string, err error) {
 	spec.Type = "milestone_report"
-	if err := CheckTitle(spec.Title); err != nil {
+	if err := doc.CheckTitle(spec.Title); err != nil {
 		return "", err
 	}
 	report := doc.MilestoneReport{
@@ -57,7 +58,7 @@ func NewMilestoneReport(ctx context.Context, w *workspace.Workspace, project str
 		}
 		task, err := u.Task(project, spec.TaskID)
 		if err == nil {
-			_, err = milestoneOf(&task, spec.MilestoneID)
+			_, err = pm.MilestoneOf(&task, spec.MilestoneID)
 		}
 		if err != nil {
 			return err
@@ -80,8 +81,8 @@ type Resolution struct {
 	MilestoneStatus string `json:"milestone_status,omitempty"`
 }
 
-// Resolved is the outcome of a ruling, without what its kind adds.
-func (r Ruling) Resolved(kind string) Resolution {
+// Resolution is the outcome of a ruling, without what its kind adds.
+func (r Ruling) Resolution(kind string) Resolution {
 	return Resolution{Decision: r.Decision, SubjectKind: kind, ProjectID: r.ProjectID, ArtifactID: r.ArtifactID}
 }
 
@@ -99,7 +100,7 @@ type MilestoneRuling struct {
 // fault.InvalidFile, fault.Conflict or fault.Denied.
 func ApproveMilestone(ctx context.Context, w *workspace.Workspace, r MilestoneRuling) (resolved Resolution, err error) {
 	r.Decision = Approved
-	resolved = r.Resolved(KindMilestone)
+	resolved = r.Resolution(KindMilestone)
 	err = Govern(ctx, w, func(g *PolicyUnit) error {
 		if _, err := w.Project(r.ProjectID); err != nil {
 			return err
@@ -111,11 +112,11 @@ func ApproveMilestone(ctx context.Context, w *workspace.Workspace, r MilestoneRu
 		if err != nil {
 			return err
 		}
-		milestone, err := milestoneOf(&task, r.MilestoneID)
+		milestone, err := pm.MilestoneOf(&task, r.MilestoneID)
 		if err != nil {
 			return err
 		}
-		if milestone.Status == statusDone {
+		if milestone.Status == pm.StatusDone {
 			return fault.New(fault.Conflict, "milestone %s is done already", milestone.ID)
 		}
 		report, err := g.report(r)
@@ -132,7 +133,7 @@ func ApproveMilestone(ctx context.Context, w *workspace.Workspace, r MilestoneRu
 		if err := proven(w, r.ProjectID, *milestone, report); err != nil {
 			return err
 		}
-		if err := SetMilestoneStatus(&task, milestone.ID, statusDone); err != nil {
+		if err := pm.SetMilestoneStatus(&task, milestone.ID, pm.StatusDone); err != nil {
 			return err
 		}
 		if err := g.PutTask(r.ProjectID, task); err != nil {
@@ -202,7 +203,7 @@ func reportQuestion(r Ruling, visibility, team, run string) policy.Question {
 func proven(w *workspace.Workspace, project string, milestone doc.Milestone, report doc.MilestoneReport) error {
 	required := milestone.Evidence
 	if required == nil {
-		required = evidenceOf(milestone.Kind)
+		required = pm.EvidenceOf(milestone.Kind)
 	}
 	if required.RequiresPatch && !anyEvidence(w, project, report.EvidenceArtifacts, ".patch") {
 		return fault.New(fault.Conflict, "milestone %s requires a patch: none of the evidence_artifacts of %s has a .patch file that is not empty", milestone.ID, report.ID)
@@ -234,7 +235,7 @@ func anyEvidence(w *workspace.Workspace, project string, ids []string, extension
 // report has to fit: what cannot be read is left out.
 func DenyMilestone(ctx context.Context, w *workspace.Workspace, r Ruling) (resolved Resolution, err error) {
 	r.Decision = Denied
-	resolved = r.Resolved(KindMilestone)
+	resolved = r.Resolution(KindMilestone)
 	err = Govern(ctx, w, func(g *PolicyUnit) error {
 		record, base, err := g.deniable(r)
 		if err != nil {
@@ -245,7 +246,7 @@ func DenyMilestone(ctx context.Context, w *workspace.Workspace, r Ruling) (resol
 		if resolved.TaskID != "" {
 			if task, err := g.Task(r.ProjectID, resolved.TaskID); err == nil {
 				team, resolved.TaskStatus = task.TeamID, task.Status
-				if milestone, err := milestoneOf(&task, resolved.MilestoneID); err == nil {
+				if milestone, err := pm.MilestoneOf(&task, resolved.MilestoneID); err == nil {
 					resolved.MilestoneStatus = milestone.Status
 				}
 			}

@@ -10,6 +10,7 @@ import (
 
 	"ac/governance/policy"
 	"ac/internal/fault"
+	"ac/pm"
 	"ac/workspace"
 	"ac/workspace/doc"
 )
@@ -18,11 +19,11 @@ import (
 func (c *company) coding(t *testing.T, evidence, tests []string) (task, milestone, report string) {
 	t.Helper()
 	ctx := t.Context()
-	task, err := NewTask(ctx, c.Workspace, c.project, TaskSpec{Title: "T", Visibility: "org"})
+	task, err := pm.NewTask(ctx, c.Workspace, c.project, pm.TaskSpec{Title: "T", Visibility: "org"})
 	if err != nil {
 		t.Fatal(err)
 	}
-	if milestone, err = AddMilestone(ctx, c.Workspace, c.project, task, doc.Milestone{Title: "M", Kind: "coding"}); err != nil {
+	if milestone, err = pm.AddMilestone(ctx, c.Workspace, c.project, task, doc.Milestone{Title: "M", Kind: "coding"}); err != nil {
 		t.Fatal(err)
 	}
 	report, err = NewMilestoneReport(ctx, c.Workspace, c.project, ReportSpec{
@@ -32,6 +33,12 @@ func (c *company) coding(t *testing.T, evidence, tests []string) (task, mileston
 		t.Fatal(err)
 	}
 	return task, milestone, report
+}
+
+// headOf is the front matter of a task.
+func headOf(id, status, milestones string) string {
+	return "schema_version: 1\ntype: task\nid: " + id + "\nproject_id: p\ntitle: T\ncreated_at: 2026-11-20T15:06:35.484Z\nstatus: " + status +
+		"\nvisibility: org\nmilestones:" + milestones + "\n"
 }
 
 func (c *company) approveMilestone(t *testing.T, task, milestone, report string) (Resolution, error) {
@@ -111,7 +118,8 @@ func TestWhatAMilestoneAsksFor(t *testing.T) {
 	} {
 		for _, status := range []string{"ready", "canceled"} {
 			task := c.Env.IDs.New("task")
-			name := c.writeTask(t, task, headOf(task, status, "\n  - "+m.milestone), "\nbody\r\n")
+			name := workspace.TaskFile(c.project, task)
+			c.write(t, name, "---\n"+headOf(task, status, "\n  - "+m.milestone)+"---\n\nbody\r\n")
 			report, err := NewMilestoneReport(t.Context(), c.Workspace, c.project, ReportSpec{
 				ArtifactSpec: ArtifactSpec{Title: "R", RunID: c.run}, TaskID: task, MilestoneID: "m",
 			})
@@ -162,7 +170,7 @@ func TestBrokenSiblings(t *testing.T) {
 	if _, err := c.approveMilestone(t, task, milestone, report); err != nil {
 		t.Fatal(err)
 	}
-	tasks, err := Tasks(c.Workspace, c.project)
+	tasks, err := pm.Tasks(c.Workspace, c.project)
 	if err != nil || len(tasks) != 1 || tasks[0].ID != task {
 		t.Errorf("%+v, %v", tasks, err)
 	}

@@ -11,14 +11,14 @@ import (
 
 	"ac/events"
 	"ac/internal/fault"
-	"ac/redact"
+	"ac/internal/redact"
 	"ac/workspace"
 	"ac/workspace/doc"
 )
 
 // ProposeScoped is ProposeDelta for a delta of version 2. The target follows from
 // the scope; an agent whose guidance is to be changed gets one if it has none.
-func ProposeScoped(ctx context.Context, w *workspace.Workspace, spec DeltaSpec) (made Proposed, err error) {
+func ProposeScoped(ctx context.Context, w *workspace.Workspace, spec DeltaSpec) (made DeltaProposal, err error) {
 	if err := mustExist(w, spec.ProjectID); err != nil {
 		return made, err
 	}
@@ -82,11 +82,8 @@ func ensureGuidance(u *workspace.Unit, agent string) error {
 	if u.Exists(file) {
 		return nil
 	}
-	return u.Write(file, newGuidance(agent), 0o644)
+	return u.Write(file, doc.NewGuidance(agent), 0o644)
 }
-
-// NewGuidance is the guidance of an agent that has none yet.
-func NewGuidance(agent string) []byte { return newGuidance(agent) }
 
 // targetIn is findTarget for what a delta changes, which may be guidance that the
 // unit makes.

@@ -10,7 +10,7 @@ import (
 	"testing"
 	"time"
 
-	"ac/governance"
+	"ac/internal/frontmatter"
 	"ac/internal/lock"
 	"ac/workspace"
 	"ac/workspace/doc"
@@ -101,7 +101,7 @@ func TestArbitration(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if issues := governance.ValidateRecord(text, doc.HeartbeatProposalCodec, func(doc.HeartbeatProposal) []string { return doc.Headings(proposalType) }); len(issues) > 0 {
+		if issues := frontmatter.Check(text, doc.HeartbeatProposalCodec, func(doc.HeartbeatProposal) []string { return doc.Headings(proposalType) }); len(issues) > 0 {
 			t.Errorf("%v\n%s", issues, text)
 		}
 	}
@@ -242,7 +242,7 @@ func TestApprovalDuringTick(t *testing.T) {
 		})
 	}
 	s.tick(t)
-	if state := s.state(t); !Executed(state, "approved") || state.Stats.TicksTotal != 1 {
+	if state := s.state(t); !WasExecuted(state, "approved") || state.Stats.TicksTotal != 1 {
 		t.Errorf("%+v", state)
 	}
 }

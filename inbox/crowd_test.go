@@ -13,6 +13,7 @@ import (
 
 	"ac/governance"
 	"ac/internal/fault"
+	"ac/pm"
 	"ac/workspace"
 	"ac/workspace/doc"
 )
@@ -87,13 +88,13 @@ func artifacts(items []item) (ids []string) {
 // plan adds to what the task depends on.
 func (o crowdOrder) plan(w *workspace.Workspace, by string) error {
 	for i := range plans {
-		_, err := governance.ChangeTask(context.Background(), w, o.Project, o.Task, func(task *doc.Task) error {
+		_, err := pm.ChangeTask(context.Background(), w, o.Project, o.Task, func(task *doc.Task) error {
 			schedule := doc.Schedule{}
 			if task.Schedule != nil {
 				schedule = *task.Schedule
 			}
 			schedule.DependsOnTaskIDs = append(schedule.DependsOnTaskIDs, fmt.Sprintf("%s_%d", by, i))
-			return governance.ApplyPlan(task, governance.PlanChange{Schedule: &schedule}, "")
+			return pm.ApplyPlan(task, pm.PlanChange{Schedule: &schedule}, "")
 		})
 		if err != nil {
 			return err

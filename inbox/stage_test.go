@@ -14,9 +14,11 @@ import (
 	"ac/governance"
 	"ac/governance/policy"
 	"ac/internal/durable/faultfs"
+	"ac/pm"
 	"ac/runs"
 	"ac/workspace"
 	"ac/workspace/doc"
+	"ac/workspace/validate"
 )
 
 // stage is a workspace with items of each type that wait for a decision.
@@ -60,7 +62,7 @@ func newStage(t testing.TB, n int) stage {
 	made, err := runs.Create(ctx, w, s.project, agent, "codex")
 	must(err)
 	s.run = made.RunID
-	s.task, err = governance.NewTask(ctx, w, s.project, governance.TaskSpec{Title: "T", Visibility: "org"})
+	s.task, err = pm.NewTask(ctx, w, s.project, pm.TaskSpec{Title: "T", Visibility: "org"})
 	must(err)
 	must(w.Replace(workspace.ArtifactsDir(s.project)+"/art_proof.patch", []byte("diff\n"), 0o644))
 	must(w.Replace(workspace.ArtifactsDir(s.project)+"/art_proof.json", []byte("{}\n"), 0o644))
@@ -79,14 +81,14 @@ func (s stage) add(t testing.TB, w *workspace.Workspace, kind string, i int) ite
 	var err error
 	switch kind {
 	case kindMemory:
-		var delta governance.Proposed
+		var delta governance.DeltaProposal
 		delta, err = governance.ProposeDelta(ctx, w, governance.DeltaSpec{
 			ProjectID: s.project, Title: "D", Under: "## Decisions", Lines: []string{"- " + made.mark}, Visibility: "managers",
 			ProducedBy: "agent", RunID: s.run, ContextPackID: "ctx",
 		})
 		made.artifact = delta.ArtifactID
 	case kindMilestone:
-		made.mark, err = governance.AddMilestone(ctx, w, s.project, s.task, doc.Milestone{Title: "M", Kind: "coding"})
+		made.mark, err = pm.AddMilestone(ctx, w, s.project, s.task, doc.Milestone{Title: "M", Kind: "coding"})
 		if err == nil {
 			made.artifact, err = governance.NewMilestoneReport(ctx, w, s.project, governance.ReportSpec{
 				ArtifactSpec: governance.ArtifactSpec{Title: "R", Visibility: "managers", RunID: s.run},
@@ -261,14 +263,14 @@ func (s stage) count(t *testing.T, pattern, text string) (n int) {
 // whole checks what must hold of the workspace after everything.
 func (s stage) whole(t *testing.T, what string, w *workspace.Workspace) {
 	t.Helper()
-	if findings := workspace.Validate(calm(), s.dir); len(findings.Issues) > 0 {
+	if findings := validate.Folder(calm(), s.dir); len(findings.Issues) > 0 {
 		t.Errorf("%s: issues: %+v", what, findings.Issues)
 	}
 	report, err := runs.VerifyLog(w, s.project, s.run)
 	if err != nil || len(report.VerificationIssues) > 0 {
 		t.Errorf("%s: chain: %+v (%v)", what, report, err)
 	}
-	if w.Unsettled() {
+	if w.NeedsRecovery() {
 		t.Errorf("%s: the journal is not empty", what)
 	}
 }

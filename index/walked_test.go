@@ -73,7 +73,7 @@ func TestLooksWhereSomethingChanged(t *testing.T) {
 	for name, change := range map[string]func(){
 		"a change in it":           func() { c.put("work/projects/p/runs/r1/run.yaml", runYAML("r1", "a1", "ended")) },
 		"a document replaced":      func() { c.replace("work/projects/p/runs/r1/run.yaml", runYAML("r1", "a1", "failed")) },
-		"something not heard":      func() { ix.seen.tree.Lose() },
+		"something not heard":      func() { w.Watched().Lose() },
 		"half a minute":            func() { ahead.Add(int64(walkedLife + time.Second)) },
 		"folders moved":            func() { c.swap("work/projects/p", "work/projects/q"); c.swap("work/projects/q", "work/projects/p") },
 		"a folder above that went": func() { c.swap("work", "aside2"); c.swap("aside2", "work") },

@@ -18,8 +18,8 @@ const (
 	leastColumns = 20
 )
 
-// WriteText draws a plan for a terminal of so many columns: a line a task, its
-// done part filled, critical ones marked, today's column shown. It holds no
+// WriteText draws a plan for a terminal of this width: one line a task, its
+// done part filled, critical ones marked, and today's column. It contains no
 // control character of a title.
 func (p *Plan) WriteText(out io.Writer, columns int, today time.Time) error {
 	f := frameOf(p.Bars, today)
@@ -52,7 +52,7 @@ func (p *Plan) WriteText(out io.Writer, columns int, today time.Time) error {
 	return err
 }
 
-// scale is the labels of the days above the bars.
+// scale is the line of day labels above the bars.
 func (f frame) scale(columns int) string {
 	line := []rune(strings.Repeat(" ", columns+12))
 	free := 0
@@ -69,7 +69,7 @@ func (f frame) scale(columns int) string {
 	return string(line)
 }
 
-// line is a bar: at least one column wide.
+// line is a bar, at least one column wide.
 func (f frame) line(b *Bar, columns, now int) string {
 	scale := float64(columns) / float64(f.days)
 	from := min(columns-1, int(f.at(b.Start)*scale))

@@ -148,72 +148,34 @@ func Interrupt(ctx context.Context, w *workspace.Workspace, a Act, expected int)
 	return session.Interrupt(ctx, w, record, session.InterruptRequest{Actor: a.Actor.ID, ExpectedTurn: expected})
 }
 
-// PolicyOf is the policy of a run, and whether a session of it lives.
+// PolicyOf is the policy of a run, and whether an agent works under it.
 func PolicyOf(ctx context.Context, w *workspace.Workspace, project, runID string) (p doc.RunPolicy, live bool, err error) {
 	run, record, live, err := Living(ctx, w, project, runID)
 	if err != nil {
 		return p, false, err
 	}
-	if live && record.Driver != "" {
+	if live = live && record.Driver != ""; live {
 		if state, err := session.StateOf(ctx, w, record); err == nil {
 			return state.Policy, true, nil
 		}
 	}
-	return policyOf(run), live, nil
+	return runpolicy.Of(run), live, nil
 }
 
-// policyOf is what the next launch of a run begins with where it names nothing else.
-func policyOf(run doc.Run) doc.RunPolicy {
-	if run.Live != nil {
-		return run.Live.Policy
-	}
-	return doc.RunPolicy{Mode: doc.ModeDefault, PermissionLevel: doc.LevelRunCommands, Rules: []doc.PolicyRule{}}
-}
-
-// SetPolicy changes the policy of a run: that of its live session, or what the next one
-// begins with. It is durable when it returns.
+// SetPolicy changes the policy of the live session of a run. It is durable when it
+// returns, and what it decides of what is open was decided.
 func SetPolicy(ctx context.Context, w *workspace.Workspace, a Act, change runpolicy.Change) (session.PolicyResult, error) {
-	var none session.PolicyResult
-	run, record, live, err := Living(ctx, w, a.ProjectID, a.RunID)
+	run, record, err := living(ctx, w, a.ProjectID, a.RunID)
 	if err != nil {
-		return none, err
+		return session.PolicyResult{}, err
 	}
 	verdict, err := mayDecide(ctx, w, run, a.Actor)
 	if err != nil {
-		return none, err
+		return session.PolicyResult{}, err
 	}
-	raise := MayRaise(verdict.Actor.Role)
-	if live && record.Driver != "" {
-		return session.SetPolicy(ctx, w, record, session.PolicyRequest{
-			Actor: verdict.Actor.ID, Raise: raise, Mode: change.Mode, Level: change.Level, Rules: change.Rules,
-		})
-	}
-	result := session.PolicyResult{Resolved: []string{}}
-	err = w.Update(ctx, func(u *workspace.Unit) error {
-		file := workspace.RunFile(a.ProjectID, a.RunID)
-		run, err := workspace.LoadIn(u, doc.RunCodec, file)
-		if err != nil {
-			return err
-		}
-		before := policyOf(run)
-		if result.Policy, err = runpolicy.Changed(before, change, raise); err != nil {
-			return err
-		}
-		changed, err := session.PolicyEvent(w, run, verdict.Actor.ID, before, result.Policy)
-		if err != nil {
-			return err
-		}
-		if run.Live == nil {
-			run.Live = &doc.Live{}
-		}
-		run.Live.Policy = result.Policy
-		u.Append(workspace.LogFile(a.ProjectID, a.RunID), changed)
-		return workspace.Put(u, doc.RunCodec, file, run, 0o644)
+	return session.SetPolicy(ctx, w, record, session.PolicyRequest{
+		Actor: verdict.Actor.ID, Raise: MayRaise(verdict.Actor.Role), Mode: change.Mode, Level: change.Level, Rules: change.Rules,
 	})
-	if err == nil {
-		w.Appended(workspace.LogFile(a.ProjectID, a.RunID))
-	}
-	return result, err
 }
 
 // MayRaise reports whether a role may raise the permission level of a run.

@@ -72,6 +72,6 @@ func queueForLaunch(ctx context.Context, w *workspace.Workspace, run doc.Run, p 
 	if err := w.Append(ctx, workspace.LogFile(run.ProjectID, run.ID), draft); err != nil {
 		return session.SteerResult{}, err
 	}
-	w.Appended(workspace.LogFile(run.ProjectID, run.ID))
+	w.NotifyAppend(workspace.LogFile(run.ProjectID, run.ID))
 	return event.Result(), nil
 }

@@ -104,10 +104,6 @@ func TestDefaultsFollowTheOrg(t *testing.T) {
 	if diff := cmp.Diff([]string{"founder", GlobalManagerID, "boss"}, home.Participants.AgentIDs); diff != "" {
 		t.Errorf("the home of the company: %s", diff)
 	}
-	found := Validate(w.Env, w.Dir())
-	if len(found.Issues) > 0 {
-		t.Errorf("findings: %+v", found.Issues)
-	}
 }
 
 // TestSyncWritesNothing looks at files that are as they should be: same bytes,

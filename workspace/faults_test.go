@@ -21,6 +21,7 @@ import (
 	"ac/runs"
 	"ac/workspace"
 	"ac/workspace/doc"
+	"ac/workspace/validate"
 )
 
 var everyFault = flag.Bool("every-fault", false, "let every call fail in every way, instead of some calls in two ways")
@@ -322,7 +323,7 @@ func faultAt(t *testing.T, dir string, s stage, op operation, kind faultfs.Kind,
 	}
 	if kind != faultfs.Death {
 		// The same process goes on.
-		if err := w.Settle(ctx); err != nil {
+		if err := w.Recover(ctx); err != nil {
 			t.Errorf("%s: cannot be settled: %v (the operation gave: %v)", hit, err, failure)
 		}
 		if left := plan.OpenFiles(); left > 0 {
@@ -354,7 +355,7 @@ func checkAfter(t *testing.T, hit, dir string, s stage, op operation, failure er
 	env.OpenFS = faultfs.NewPlan(0, faultfs.Broken).Open
 	env.LockPatience = time.Minute // a busy machine may take it
 	w := opened(t, env, dir)
-	if err := w.Settle(context.Background()); err != nil {
+	if err := w.Recover(context.Background()); err != nil {
 		t.Fatalf("%s: another process cannot settle: %v", hit, err)
 	}
 	all, none := op.happened(t, w, s)
@@ -364,7 +365,7 @@ func checkAfter(t *testing.T, hit, dir string, s stage, op operation, failure er
 	case failure == nil && !all:
 		t.Errorf("%s: it was acknowledged and is lost", hit)
 	}
-	if findings := workspace.Validate(env, dir); len(findings.Issues) > 0 {
+	if findings := validate.Folder(env, dir); len(findings.Issues) > 0 {
 		t.Errorf("%s: issues: %+v", hit, findings.Issues)
 	}
 	report, err := runs.VerifyLog(w, s.project, s.run)

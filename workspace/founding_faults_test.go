@@ -13,6 +13,7 @@ import (
 	"ac/internal/durable/faultfs"
 	"ac/internal/fault"
 	"ac/workspace"
+	"ac/workspace/validate"
 )
 
 // TestInitFaults makes a workspace under every fault. A failure leaves nothing;
@@ -62,7 +63,7 @@ func initAt(t *testing.T, kind faultfs.Kind, n int) bool {
 			t.Errorf("%s: it cannot be made afterwards: %v", hit, err)
 		}
 	}
-	if findings := workspace.Validate(calm, dir); len(findings.Issues) > 0 {
+	if findings := validate.Folder(calm, dir); len(findings.Issues) > 0 {
 		t.Errorf("%s: issues: %+v", hit, findings.Issues)
 	}
 	return hit != ""
@@ -78,7 +79,7 @@ func isWorkspace(t *testing.T, env workspace.Env, dir string) bool {
 	if err := w.Close(); err != nil {
 		t.Error(err)
 	}
-	if findings := workspace.Validate(env, dir); len(findings.Issues) > 0 {
+	if findings := validate.Folder(env, dir); len(findings.Issues) > 0 {
 		t.Errorf("it opens, with issues: %+v", findings.Issues)
 	}
 	return true
@@ -117,17 +118,17 @@ func TestInitDeath(t *testing.T) {
 		calm := workspace.SystemEnv()
 		calm.OpenFS = faultfs.NewPlan(0, faultfs.Broken).Open
 		if w, err := workspace.Open(calm, dir); err == nil {
-			if err := errors.Join(w.Settle(ctx), w.Close()); err != nil {
+			if err := errors.Join(w.Recover(ctx), w.Close()); err != nil {
 				t.Errorf("%s: %v", plan.Hit(), err)
 			}
-			if findings := workspace.Validate(calm, dir); len(findings.Issues) > 0 {
+			if findings := validate.Folder(calm, dir); len(findings.Issues) > 0 {
 				t.Errorf("%s: it opens, with issues: %+v", plan.Hit(), findings.Issues)
 			}
 		}
 		if err := workspace.Init(ctx, calm, dir, force); err != nil {
 			t.Errorf("%s: %v", plan.Hit(), err)
 		}
-		if findings := workspace.Validate(calm, dir); len(findings.Issues) > 0 {
+		if findings := validate.Folder(calm, dir); len(findings.Issues) > 0 {
 			t.Errorf("%s: issues: %+v", plan.Hit(), findings.Issues)
 		}
 		if _, err := os.Stat(filepath.Join(dir, "mine")); err != nil {
@@ -217,7 +218,7 @@ func wholeCompany(t *testing.T, env workspace.Env, dir, hit string) string {
 	if err != nil {
 		t.Fatalf("%s: %v", hit, err)
 	}
-	err = w.Settle(context.Background())
+	err = w.Recover(context.Background())
 	company, companyErr := w.Company()
 	projects, listErr := w.Projects()
 	if err = errors.Join(err, companyErr, listErr, w.Close()); err != nil {
@@ -226,7 +227,7 @@ func wholeCompany(t *testing.T, env workspace.Env, dir, hit string) string {
 	if len(projects) != 1 || projects[0].Name != company.Name {
 		t.Errorf("%s: %s has the projects %+v", hit, company.Name, projects)
 	}
-	if found := workspace.Validate(env, dir); len(found.Issues) > 0 {
+	if found := validate.Folder(env, dir); len(found.Issues) > 0 {
 		t.Errorf("%s: %+v", hit, found.Issues)
 	}
 	return company.Name

@@ -23,16 +23,17 @@ import (
 	"ac/internal/clock"
 	"ac/runs"
 	"ac/workspace"
+	"ac/workspace/validate"
 )
 
 var foreignChanges = flag.Int("foreign-changes", 40, "how many changes are made behind each open workspace")
 
 // told is everything that is remembered of a workspace, as text.
-func told(w *workspace.Workspace, ids []string) string {
+func told(v *validate.Validator, w *workspace.Workspace, ids []string) string {
 	var text strings.Builder
 	say := func(what string, got any, err error) { fmt.Fprintf(&text, "%s: %+v, %v\n", what, got, err) }
-	say("open", w.Glance(), nil)
-	say("validate", w.Validate(), nil)
+	say("open", v.Glance(), nil)
+	say("validate", v.Validate(), nil)
 	agents, err := w.Agents()
 	say("agents", agents, err)
 	teams, err := w.Teams()
@@ -52,6 +53,7 @@ func told(w *workspace.Workspace, ids []string) string {
 type watched struct {
 	*testing.T
 	w      *workspace.Workspace
+	v      *validate.Validator
 	random *rand.Rand
 	ahead  atomic.Int64 // how far its clock is ahead, in nanoseconds
 	ids    []string     // of agents
@@ -70,6 +72,7 @@ func watch(t *testing.T, env workspace.Env, ticks time.Duration, seed uint64) *w
 		t.Fatal(err)
 	}
 	s.w = opened(t, env, dir)
+	s.v = validate.New(s.w)
 	team, err := s.w.NewTeam(ctx, "Team")
 	s.must(err)
 	for i := range 5 {
@@ -109,7 +112,7 @@ func (s *watched) remember() {
 	s.Helper()
 	s.tick()
 	s.ahead.Store(int64(time.Hour))
-	told(s.w, s.ids)
+	told(s.v, s.w, s.ids)
 	s.ahead.Store(0)
 	s.tick()
 }
@@ -257,9 +260,9 @@ func (s *watched) compare(after string) {
 		s.must(os.WriteFile(s.at(workspace.CompanyFile), []byte("type: company\n"), 0o600))
 		return
 	}
-	want := told(cold, s.ids)
+	want := told(validate.New(cold), cold, s.ids)
 	s.must(cold.Close())
-	if diff := cmp.Diff(strings.Split(want, "\n"), strings.Split(told(s.w, s.ids), "\n")); diff != "" {
+	if diff := cmp.Diff(strings.Split(want, "\n"), strings.Split(told(s.v, s.w, s.ids), "\n")); diff != "" {
 		s.Fatalf("%s: (-fresh +open)\n%s", after, diff)
 	}
 }

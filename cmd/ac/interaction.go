@@ -60,7 +60,7 @@ func writeInteractions(out io.Writer, list []interaction.Record, now time.Time) 
 		if r.State != interaction.Open {
 			line += fmt.Sprintf("  (%s by %s)", r.State, r.By)
 		}
-		fmt.Fprintln(out, terminal.Quoted(line))
+		fmt.Fprintln(out, terminal.Quote(line))
 	}
 }
 

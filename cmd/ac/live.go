@@ -158,7 +158,7 @@ in front of those that are there, or replace them with --clear.`,
 			if err := on.find(cmd.Context(), a, given); err != nil {
 				return err
 			}
-			var get company.RunParams
+			var get company.RunPolicyParams
 			get.WorkspaceDir, get.ProjectID, get.RunID = on.dir, on.project, on.run
 			now, err := ask(cmd.Context(), a, (*company.Company).RunPolicy, get)
 			if err != nil {
@@ -170,13 +170,14 @@ in front of those that are there, or replace them with --clear.`,
 			}
 			if mode != "" || level != "" || len(added) > 0 || empty {
 				var p company.SetRunPolicyParams
-				p.Act(on.dir, on.project, on.run, on.actor, on.role, on.team)
+				p.WorkspaceDir, p.ProjectID, p.RunID = on.dir, on.project, on.run
+				p.ActorID, p.ActorRole, p.ActorTeamID = on.actor, on.role, on.team
 				p.Mode, p.PermissionLevel = doc.Mode(mode), doc.Level(level)
 				if len(added) > 0 || empty {
 					if !empty {
 						added = append(added, now.Policy.Rules...)
 					}
-					p.Rules = &added
+					p.Rules = added
 				}
 				set, err := ask(cmd.Context(), a, (*company.Company).SetRunPolicy, p)
 				if err != nil {

@@ -14,7 +14,7 @@ import (
 	"ac/governance/policy"
 	"ac/internal/clock"
 	"ac/internal/collation"
-	"ac/redact"
+	"ac/internal/redact"
 	"ac/workspace"
 	"ac/workspace/doc"
 )

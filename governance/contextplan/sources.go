@@ -9,7 +9,7 @@ import (
 	"ac/governance"
 	"ac/governance/policy"
 	"ac/internal/clock"
-	"ac/redact"
+	"ac/internal/redact"
 	"ac/runs"
 	"ac/workspace"
 	"ac/workspace/doc"

@@ -9,6 +9,7 @@ import (
 
 	"ac/governance"
 	"ac/internal/fault"
+	"ac/pm"
 	"ac/workspace"
 	"ac/workspace/doc"
 )
@@ -156,7 +157,7 @@ func (a *assigning) assign(worker doc.Agent) error {
 			planReference + a.PlanID, "The change fulfils the department plan.", "Tests or other evidence show that it works.",
 		},
 	}
-	id, err := governance.CreateTask(a.u, a.ProjectID, governance.TaskSpec{
+	id, err := pm.CreateTask(a.u, a.ProjectID, pm.TaskSpec{
 		Title: a.label + ": Execution Task for " + plain(worker.Name), Visibility: "team", TeamID: a.team.ID, AssigneeID: worker.ID,
 	}, []doc.Milestone{milestone}, "- executive_plan: `"+a.PlanID+"`\n")
 	if err != nil {

@@ -14,7 +14,8 @@ import (
 	"ac/internal/durable"
 	"ac/internal/fault"
 	"ac/internal/inflight"
-	"ac/redact"
+	"ac/internal/redact"
+	"ac/pm"
 	"ac/runs"
 	"ac/workspace"
 	"ac/workspace/doc"
@@ -267,7 +268,7 @@ func (c *client) department(b *intakeBuilder, d *department) (err error) {
 	if d.plan, err = c.artifact(b, "department_plan", d.label+" Department Plan", "managers", d.director.ID, departmentBody(*d)); err != nil {
 		return err
 	}
-	task, text, err := governance.DraftTask(c.w.Env, c.made.ProjectID, governance.TaskSpec{
+	task, text, err := pm.DraftTask(c.w.Env, c.made.ProjectID, pm.TaskSpec{
 		Title: d.label + ": Director Planning and Task Contract", Visibility: "managers", TeamID: d.director.TeamID, AssigneeID: d.director.ID,
 	}, []doc.Milestone{{
 		Title: "Department plan", Kind: "planning", Status: "ready",
@@ -286,7 +287,7 @@ func (c *client) department(b *intakeBuilder, d *department) (err error) {
 // artifact adds an artifact with its body.
 func (c *client) artifact(b *intakeBuilder, kind, title, visibility, by, body string) (id string, err error) {
 	head := governance.ArtifactSpec{Type: kind, Title: title, Visibility: visibility, ProducedBy: by}.Head(c.w.Env)
-	if err := governance.CheckTitle(title); err != nil {
+	if err := doc.CheckTitle(title); err != nil {
 		return "", err
 	}
 	text, err := governance.WriteRecord(doc.ArtifactCodec, head, []byte("# "+title+"\n\n"+body))

@@ -1,12 +1,7 @@
-// Package pipeline has agents write what a project begins with: it fills
-// artifacts by the CLIs of their agents, sets a project up with what is to be
-// written, and has all of it written in turn.
-//
-// Invariants: an artifact is replaced only by an answer that is a whole document
-// of its kind and carries the identity it was given; a run that a pipeline made
-// is over when the pipeline answers; nothing is held locked while an agent
-// works.
 package pipeline
+
+// Filling one artifact: a run of its agent, whose answer replaces the artifact once it
+// is whole.
 
 import (
 	"context"
@@ -22,6 +17,7 @@ import (
 	"ac/governance"
 	"ac/internal/durable"
 	"ac/internal/fault"
+	"ac/internal/frontmatter"
 	"ac/internal/yamldoc"
 	"ac/runs"
 	"ac/runs/provider"
@@ -152,7 +148,7 @@ func (f *filling) prepare() error {
 	if f.head, err = governance.DecodeItem(record, doc.ArtifactCodec); err != nil {
 		return refuse(false, "%s", err)
 	}
-	if err := governance.CheckTitle(f.head.Title); err != nil {
+	if err := doc.CheckTitle(f.head.Title); err != nil {
 		return refuse(false, "%s: title: must not contain a line break", name)
 	}
 	if slices.Contains([]string{"memory_delta", "milestone_report", "heartbeat_action_proposal"}, f.head.Type) {
@@ -161,7 +157,7 @@ func (f *filling) prepare() error {
 	return nil
 }
 
-func described(issues []governance.Issue) string {
+func described(issues []frontmatter.Issue) string {
 	lines := make([]string, len(issues))
 	for i, issue := range issues {
 		lines[i] = issue.Message
@@ -244,7 +240,7 @@ func (f *filling) answer(record doc.Session) (string, error) {
 		return "", refuse(true, "the answer of %s cannot be read: %s", f.Provider, err)
 	}
 	// A secret may have come to light where JSON was decoded.
-	return f.conductor.Shown([]string{answer}, nil)[0], nil
+	return f.conductor.MaskedArgv([]string{answer}, nil)[0], nil
 }
 
 func (f *filling) read(name string) ([]byte, error) {

@@ -12,6 +12,7 @@ import (
 
 	"ac/governance"
 	"ac/internal/fault"
+	"ac/pm"
 	"ac/workspace"
 	"ac/workspace/doc"
 )
@@ -143,7 +144,7 @@ func (b *intakeBuilder) build(people crew) (err error) {
 	}
 	tasks := &b.made.Tasks
 	tasks.DirectorTask, tasks.DirectorMilestone, err = b.task(
-		governance.TaskSpec{Title: "Clarify and plan " + b.name, Visibility: "org", AssigneeID: people.director.ID},
+		pm.TaskSpec{Title: "Clarify and plan " + b.name, Visibility: "org", AssigneeID: people.director.ID},
 		"Clarifications and workplan", "The clarifications and the workplan are written.",
 		required{"clarifications_qa", artifacts.ClarificationsQA}, required{"workplan", artifacts.Workplan})
 	return err
@@ -157,7 +158,7 @@ func (b *intakeBuilder) manager(manager doc.Agent) error {
 		return err
 	}
 	task, milestone, err := b.task(
-		governance.TaskSpec{
+		pm.TaskSpec{
 			Title: fmt.Sprintf("Propose the part of %s in %s", who, b.name), Visibility: "managers",
 			TeamID: manager.TeamID, AssigneeID: manager.ID,
 		},
@@ -179,14 +180,14 @@ func (b *intakeBuilder) artifact(kind, title, visibility string, by doc.Agent) (
 type required struct{ kind, id string }
 
 // task adds a task with one milestone of planning.
-func (b *intakeBuilder) task(spec governance.TaskSpec, title, criterion string, due ...required) (id, milestone string, err error) {
+func (b *intakeBuilder) task(spec pm.TaskSpec, title, criterion string, due ...required) (id, milestone string, err error) {
 	milestone = b.w.Env.IDs.New("ms")
 	var notes strings.Builder
 	notes.WriteString("- milestone_id: `" + milestone + "`\n")
 	for _, r := range due {
 		fmt.Fprintf(&notes, "- required_artifact: %s `%s` (%s)\n", r.kind, r.id, governance.ArtifactFile(b.made.ProjectID, r.id))
 	}
-	task, text, err := governance.DraftTask(b.w.Env, b.made.ProjectID, spec, []doc.Milestone{{
+	task, text, err := pm.DraftTask(b.w.Env, b.made.ProjectID, spec, []doc.Milestone{{
 		ID: milestone, Title: title, Kind: "planning", Status: "ready", AcceptanceCriteria: []string{criterion},
 	}}, notes.String())
 	b.add(workspace.TaskFile(b.made.ProjectID, task.ID), text)

@@ -18,6 +18,7 @@ import (
 	"ac/runs/session"
 	"ac/workspace"
 	"ac/workspace/doc"
+	"ac/workspace/validate"
 )
 
 // patience bounds every wait for a state, on a busy machine too.
@@ -108,7 +109,7 @@ func (c *company) fill(spec pipeline.FillSpec) (pipeline.FillResult, error) {
 // logs that verify, documents that fit.
 func (c *company) sound() {
 	c.t.Helper()
-	for _, issue := range workspace.Validate(c.Env, c.Dir()).Issues {
+	for _, issue := range validate.Folder(c.Env, c.Dir()).Issues {
 		c.t.Errorf("%+v", issue)
 	}
 	listed, err := runs.List(c.Workspace, "")

@@ -20,8 +20,8 @@ import (
 	"testing"
 	"time"
 
-	"ac/governance"
 	"ac/heartbeat/job"
+	"ac/pm"
 	"ac/rpc"
 	"ac/runs/session"
 	"ac/workspace"
@@ -174,7 +174,7 @@ func newGround(t *testing.T, r *rand.Rand) *ground {
 	for range clients {
 		made, err := w.CreateProjectWithDefaults(t.Context(), "P", "", nil)
 		g.must(err)
-		task, err := governance.NewTask(t.Context(), w, made.ID, governance.TaskSpec{Title: "T", Visibility: "org"})
+		task, err := pm.NewTask(t.Context(), w, made.ID, pm.TaskSpec{Title: "T", Visibility: "org"})
 		g.must(err)
 		g.own, g.tasks = append(g.own, made.ID), append(g.tasks, task)
 		g.ledger.note("", "project", made.ID)

@@ -20,6 +20,7 @@ import (
 	"ac/company"
 	"ac/events"
 	"ac/workspace"
+	"ac/workspace/validate"
 )
 
 var placeKills = flag.Int("place-kills", 6, "how many processes of each kind are killed that put a workspace in place")
@@ -192,7 +193,7 @@ func (p *places) check(at string) bool {
 	if p.op != "migrate" { // its runs are logs alone
 		p.valid(env, at)
 	}
-	p.must(w.Settle(p.t.Context()))
+	p.must(w.Recover(p.t.Context()))
 	identity, err := w.Company()
 	p.must(err)
 	projects, err := w.Projects()
@@ -217,7 +218,7 @@ func (p *places) check(at string) bool {
 
 func (p *places) valid(env workspace.Env, at string) {
 	p.t.Helper()
-	for _, issue := range workspace.Validate(env, at).Issues {
+	for _, issue := range validate.Folder(env, at).Issues {
 		p.t.Errorf("%+v", issue)
 	}
 }

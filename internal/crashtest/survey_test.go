@@ -19,10 +19,12 @@ import (
 	"ac/events"
 	"ac/governance"
 	"ac/internal/proc"
+	"ac/pm"
 	"ac/runs"
 	"ac/runs/session"
 	"ac/workspace"
 	"ac/workspace/doc"
+	"ac/workspace/validate"
 )
 
 // survey is one look at a workspace.
@@ -47,7 +49,7 @@ func (g *ground) look(r *rand.Rand) {
 	defer cancel()
 	s := &survey{t: g.t, ctx: ctx, g: g, w: w, seen: map[string]bool{}}
 	s.sessions(r.IntN(3) == 0)
-	if err := w.Settle(ctx); err != nil {
+	if err := w.Recover(ctx); err != nil {
 		s.t.Fatalf("settle: %v", err)
 	}
 	var killing sync.WaitGroup
@@ -56,7 +58,7 @@ func (g *ground) look(r *rand.Rand) {
 	}
 	s.jobs()
 	killing.Wait()
-	if findings := workspace.Validate(g.env, g.dir); len(findings.Issues) > 0 {
+	if findings := validate.Folder(g.env, g.dir); len(findings.Issues) > 0 {
 		s.t.Errorf("issues: %+v", findings.Issues)
 	}
 	s.documents()
@@ -148,7 +150,7 @@ func (s *survey) governed(project string) {
 	for line := range strings.Lines(string(memory)) {
 		s.seen[name("memory", project, strings.TrimSuffix(line, "\n"))] = true
 	}
-	tasks, err := governance.Tasks(s.w, project)
+	tasks, err := pm.Tasks(s.w, project)
 	s.must(err)
 	for _, task := range tasks {
 		s.planned(task)
@@ -172,7 +174,7 @@ func (s *survey) planned(task doc.Task) {
 
 func (s *survey) said(project string) {
 	s.t.Helper()
-	place := conversation.Place{Project: project}
+	place := conversation.Space{Project: project}
 	conversations, err := conversation.List(s.w, place)
 	s.must(err)
 	for _, c := range conversations {

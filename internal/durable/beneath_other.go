@@ -2,7 +2,7 @@
 
 package durable
 
-// Systems without a walk below a root of their own: os.Root walks.
+// Systems without openat2: os.Root resolves every name.
 
 import (
 	"errors"

@@ -225,7 +225,7 @@ func declared(f *ast.FuncDecl) map[string]bool {
 func TestOutputBelongsToCommands(t *testing.T) {
 	t.Parallel()
 	for _, s := range sources(t) {
-		if strings.HasPrefix(s.pkg, "cmd/") || strings.HasPrefix(s.pkg, "internal/bench") {
+		if strings.HasPrefix(s.pkg, "cmd/") || s.pkg == "bench" {
 			continue
 		}
 		s.selectors("fmt", func(name string, at token.Pos) {
@@ -263,7 +263,7 @@ func TestTimeComesFromTheClock(t *testing.T) {
 	t.Parallel()
 	used := map[string]bool{}
 	for _, s := range sources(t) {
-		if strings.HasPrefix(s.pkg, "cmd/") || strings.HasPrefix(s.pkg, "internal/bench") {
+		if strings.HasPrefix(s.pkg, "cmd/") || s.pkg == "bench" {
 			continue // programs that measure and show
 		}
 		s.selectors("time", func(selected string, at token.Pos) {
@@ -289,7 +289,7 @@ func TestTimeComesFromTheClock(t *testing.T) {
 func TestLocalNamesAreSpelledOnce(t *testing.T) {
 	t.Parallel()
 	for _, s := range sources(t) {
-		if (s.pkg == "workspace" && s.name == "layout.go") || strings.HasPrefix(s.pkg, "internal/bench") || strings.HasPrefix(s.pkg, "cmd/") {
+		if (s.pkg == "workspace" && s.name == "layout.go") || s.pkg == "bench" || strings.HasPrefix(s.pkg, "cmd/") {
 			continue
 		}
 		ast.Inspect(s.file, func(n ast.Node) bool {

@@ -25,15 +25,15 @@ func floors() map[string]int {
 		"workspace/founding": 3,
 		"workspace/migrate":  3,
 		"workspace/transfer": 3,
+		"workspace/validate": 3,
 		"governance/policy":  3,
 		"index":              3,
 		"index/worker":       3,
-		"redact":             3,
+		"pm":                 4,
 		"runs/...":           4,
 		"audit":              5,
 		"governance/...":     5,
 		"conversation":       5,
-		"pm":                 5,
 		"heartbeat":          6,
 		"heartbeat/job":      6,
 		"enterprise":         7,
@@ -46,7 +46,7 @@ func floors() map[string]int {
 		"web":                9,
 		"web/page":           0,
 		"cmd/ac/...":         10,
-		"internal/bench/...": 10,
+		"bench":              10,
 		"internal/floors":    10,
 	}
 }
@@ -62,6 +62,8 @@ func neighbours() map[string][]string {
 		"runs/provider": {"runs/agent"},
 		// Filling and planning are built on artifacts and tasks.
 		"governance/pipeline": {"governance"},
+		// Rules are proposed as changes to memory.
+		"governance/learning": {"governance"},
 		// Planning a context reads artifacts and memory.
 		"governance/contextplan": {"governance"},
 		"heartbeat":              {"heartbeat/job"},
@@ -95,14 +97,31 @@ func (p goPackage) sources() (files []string) {
 	return files
 }
 
+// modules are the folders of the modules of this repository: the program, and what
+// measures it.
+func modules() []string { return []string{root, filepath.Join(root, "bench")} }
+
+// packages are those of all modules.
 func packages(t *testing.T) (list []goPackage) {
 	t.Helper()
-	cmd := exec.CommandContext(t.Context(), "go", "list", "-json", module+"/...")
+	for _, dir := range modules() {
+		list = append(list, packagesOf(t, dir)...)
+	}
+	if len(list) < 10 {
+		t.Fatalf("go list names %d packages: the test looks at the wrong place", len(list))
+	}
+	return list
+}
+
+func packagesOf(t *testing.T, dir string) (list []goPackage) {
+	t.Helper()
+	cmd := exec.CommandContext(t.Context(), "go", "list", "-json", "./...")
+	cmd.Dir = dir
 	var stderr bytes.Buffer
 	cmd.Stderr = &stderr
 	out, err := cmd.Output()
 	if err != nil {
-		t.Fatalf("go list: %v\n%s", err, &stderr)
+		t.Fatalf("go list in %s: %v\n%s", dir, err, &stderr)
 	}
 	for values := json.NewDecoder(bytes.NewReader(out)); ; {
 		var p goPackage
@@ -113,10 +132,18 @@ func packages(t *testing.T) (list []goPackage) {
 		}
 		list = append(list, p)
 	}
-	if len(list) < 10 {
-		t.Fatalf("go list names %d packages: the test looks at the wrong place", len(list))
-	}
 	return list
+}
+
+// TestBenchmarksBuild vets the module that go vet ./... does not reach: what it measures
+// changes beside it.
+func TestBenchmarksBuild(t *testing.T) {
+	t.Parallel()
+	cmd := exec.CommandContext(t.Context(), "go", "vet", "./...")
+	cmd.Dir = filepath.Join(root, "bench")
+	if said, err := cmd.CombinedOutput(); err != nil {
+		t.Errorf("go vet in bench: %v (where its modules differ from those of ac: go -C bench mod tidy)\n%s", err, said)
+	}
 }
 
 // floorOf finds the longest name of the map that fits.
@@ -169,6 +196,24 @@ func TestPackagesImportLowerFloorsOnly(t *testing.T) {
 	}
 }
 
+// TestOneOwnerOfAnEngine holds what a package has taken over for all others: whoever needs
+// it asks that package.
+func TestOneOwnerOfAnEngine(t *testing.T) {
+	t.Parallel()
+	owners := map[string]string{
+		"github.com/fsnotify/fsnotify": "internal/watch",
+		"modernc.org/sqlite":           "index",
+		"go.yaml.in/yaml/v3":           "internal/yamldoc",
+	}
+	for _, p := range packages(t) {
+		for _, path := range p.Imports {
+			if owner := owners[path]; owner != "" && p.name() != owner && p.name() != "bench" { // which measures it
+				t.Errorf("%s imports %s, which is for %s alone", p.ImportPath, path, owner)
+			}
+		}
+	}
+}
+
 // TestTheTableTellsRightFromWrong keeps the rules of mayImport honest.
 func TestTheTableTellsRightFromWrong(t *testing.T) {
 	t.Parallel()
@@ -185,8 +230,8 @@ func TestTheTableTellsRightFromWrong(t *testing.T) {
 		{"runs/session", "runs", false},
 		{"feed", "snapshot", false},
 		{"company", "rpc", false},
-		{"internal/bench", "rpc", true},
-		{"rpc", "internal/bench", false},
+		{"bench", "rpc", true},
+		{"rpc", "bench", false},
 		{"cmd/ac", "company", true},
 		{"nowhere", "events", false},
 	} {

@@ -12,7 +12,7 @@ import (
 // child that was forked meanwhile still has the descriptor.
 func TestForkHoldsNothing(t *testing.T) {
 	t.Parallel()
-	for name, giveUp := range map[string]func(*Held) error{"release": (*Held).Release, "retire": (*Held).Retire} {
+	for name, giveUp := range map[string]func(*Hold) error{"release": (*Hold).Release, "retire": (*Hold).Retire} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			r := newRoot(t)
@@ -31,7 +31,7 @@ func TestForkHoldsNothing(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			defer unix.Close(forked) //nolint:errcheck // it was only held open
+			defer unix.Close(forked)
 			if err := giveUp(held); err != nil {
 				t.Fatal(err)
 			}

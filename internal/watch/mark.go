@@ -8,15 +8,11 @@ import (
 	"errors"
 	"os"
 	"sync"
-	"time"
 )
 
-// markPatience is how long a change of our own is waited for.
-const markPatience = time.Second
-
-// Mark is a file without a name that is watched together with others. One change of
+// mark is a file without a name that is watched together with others. One change of
 // it is under way at a time. The zero value is ready.
-type Mark struct {
+type mark struct {
 	mu    sync.Mutex
 	file  *os.File      // nil before the first change
 	name  string        // that it had
@@ -25,21 +21,18 @@ type Mark struct {
 	over  bool
 }
 
-// Await returns once every change was heard of that was made before, and reports
-// whether that is so: not when the context ends, when the system is too slow, or
-// where nothing can be watched. watch watches a file; another goroutine passes the
-// changes that it reports to Hears. One call at a time.
-func (m *Mark) Await(ctx context.Context, watch func(name string) error) bool {
+// await returns once every change was heard of that was made before, and reports
+// whether that is so: not when the context ends first, or where nothing can be watched.
+// watch watches a file; another goroutine passes the changes that it reports to hears.
+// One call at a time.
+func (m *mark) await(ctx context.Context, watch func(name string) error) bool {
 	heard, err := m.change(watch)
 	if err != nil {
 		return false
 	}
-	limit := time.NewTimer(markPatience)
-	defer limit.Stop()
 	select {
 	case <-heard:
 		return true
-	case <-limit.C:
 	case <-ctx.Done():
 	}
 	m.giveUp()
@@ -48,7 +41,7 @@ func (m *Mark) Await(ctx context.Context, watch func(name string) error) bool {
 
 // change changes the file and returns what is closed when that is heard of. The first
 // change is that it loses its name.
-func (m *Mark) change(watch func(name string) error) (<-chan struct{}, error) {
+func (m *mark) change(watch func(name string) error) (<-chan struct{}, error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	if m.over {
@@ -75,8 +68,8 @@ func (m *Mark) change(watch func(name string) error) (<-chan struct{}, error) {
 	return heard, nil
 }
 
-// Hears reports whether a change is one of the file.
-func (m *Mark) Hears(name string) bool {
+// hears reports whether a change is one of the file.
+func (m *mark) hears(name string) bool {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	if m.file == nil || name != m.name {
@@ -91,21 +84,24 @@ func (m *Mark) Hears(name string) bool {
 
 // giveUp lets the next change be one of another file: that of this one may still be
 // heard of.
-func (m *Mark) giveUp() {
+func (m *mark) giveUp() {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	m.drop()
 }
 
-func (m *Mark) drop() {
+func (m *mark) drop() {
 	if m.file != nil {
 		_ = m.file.Close() // nothing stands in it
+	}
+	if m.heard != nil {
+		close(m.heard)
 	}
 	m.file, m.name, m.heard = nil, "", nil
 }
 
-// Close ends it.
-func (m *Mark) Close() {
+// close ends it, and whatever is waited for.
+func (m *mark) close() {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	m.over = true

@@ -1,148 +1,120 @@
 package watch
 
+// One watcher of the system for a folder and what lies below it, shared by all of a
+// process who want to hear of changes there.
+
 import (
-	"context"
 	"errors"
-	"io/fs"
 	"os"
 	"path"
 	"path/filepath"
 	"runtime"
-	"slices"
 	"sync"
+	"time"
 
 	"github.com/fsnotify/fsnotify"
 )
 
-// Tree remembers what changed in folders of one folder. It is safe for concurrent
-// use; Add and Drain are for one at a time.
+// Tree is the watch of a folder and of folders below it, for any number of listeners.
+// It costs nothing before the first of them. It is safe for concurrent use.
 type Tree struct {
-	dir     string
-	folders map[string]struct{} // that are watched, by their full names; of the caller's side
-	heard   *listener
+	dir        string
+	everywhere bool          // also where every file of a watched folder is opened
+	patience   time.Duration // how long a change of our own is waited for
 
-	mu      sync.Mutex
-	changed map[string]bool // by full name, true where something of that name went
-	lost    bool            // something changed, whatever
+	awaiting sync.Mutex // held while a change of our own is under way
+	wg       sync.WaitGroup
+
+	mu        sync.Mutex
+	system    *system // nil before the first listener, and where nothing can be watched
+	listeners map[*Listener]struct{}
+	closed    bool
 }
 
-// listener is one watcher of the system.
-type listener struct {
+// system is one watcher of the operating system.
+type system struct {
 	watcher *fsnotify.Watcher
-	own     Mark
-	ended   chan struct{} // closed when nothing is heard any more
+	own     mark
 }
 
-// maxChanged bounds what is remembered when nobody asks for it.
-const maxChanged = 20_000
+// NewTree makes the watch of a folder in which many files may lie. It does not listen
+// on systems that would open every file of a folder to watch it.
+func NewTree(dir string) *Tree {
+	return &Tree{dir: dir, patience: time.Second, listeners: map[*Listener]struct{}{}}
+}
 
-// NewTree watches nothing yet. The error is errors.ErrUnsupported on systems that
-// would open every file of a folder to watch it.
-func NewTree(dir string) (*Tree, error) {
-	if runtime.GOOS == "darwin" {
-		return nil, errors.ErrUnsupported
+// NewSmallTree makes the watch of a folder with few files, which works everywhere.
+func NewSmallTree(dir string) *Tree {
+	t := NewTree(dir)
+	t.everywhere = true
+	return t
+}
+
+// Listen returns a new listener, which hears nothing before it adds folders. The error
+// is errors.ErrUnsupported or what the system says where nothing can be watched.
+func (t *Tree) Listen() (*Listener, error) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if err := t.begin(); err != nil {
+		return nil, err
 	}
-	t := &Tree{dir: dir}
-	return t, t.begin()
+	l := &Listener{tree: t, wake: make(chan struct{}, 1), watched: map[string]bool{}, changes: map[string]Change{}}
+	t.listeners[l] = struct{}{}
+	return l, nil
 }
 
-// begin forgets everything and listens anew.
+// begin starts a watcher of the system unless there is one; the tree is locked.
 func (t *Tree) begin() error {
+	switch {
+	case t.closed:
+		return os.ErrClosed
+	case t.system != nil:
+		return nil
+	case runtime.GOOS == "darwin" && !t.everywhere:
+		return errors.ErrUnsupported
+	}
 	watcher, err := fsnotify.NewBufferedWatcher(1024)
 	if err != nil {
 		return err
 	}
-	n := &listener{watcher: watcher, ended: make(chan struct{})}
-	t.folders, t.heard = map[string]struct{}{}, n
-	t.mu.Lock()
-	t.changed, t.lost = map[string]bool{}, false
-	t.mu.Unlock()
-	go t.hear(n) // until it is closed, which waits for it
+	s := &system{watcher: watcher}
+	t.system = s
+	t.wg.Go(func() { t.hear(s) })
 	return nil
 }
 
-// Add watches the entries of a folder, by its name with slashes, and of those above,
-// which may go with it. It returns what the folder is now, and reports whether it
-// works: not for what is no folder, or a link.
-func (t *Tree) Add(name string) (st fs.FileInfo, ok bool) {
-	if _, known := t.folders[t.full(name)]; !known && name != "." {
-		if _, ok := t.Add(path.Dir(name)); !ok {
-			return nil, false
-		}
-	}
-	full := t.full(name)
-	st, err := os.Lstat(full)
-	if err != nil || !st.IsDir() || t.heard == nil || t.heard.watcher.Add(full) != nil {
-		return st, false
-	}
-	t.folders[full] = struct{}{}
-	return st, true
-}
-
-func (t *Tree) full(name string) string { return filepath.Join(t.dir, filepath.FromSlash(name)) }
-
-// Drain returns the entries that changed since the last call, up to the moment of
-// this one, by their names with slashes. whole: anything may have changed, since
-// something was not heard, and no folder is watched any more.
-func (t *Tree) Drain(ctx context.Context) (changed []string, whole bool) {
-	if t.heard == nil {
-		return nil, true
-	}
-	heard := t.heard.own.Await(ctx, t.heard.watcher.Add)
-	t.mu.Lock()
-	names, lost := t.changed, t.lost
-	t.changed, t.lost = map[string]bool{}, false
-	t.mu.Unlock()
-	if lost || !heard || t.moved(names) {
-		_ = t.Close() // nothing of it is kept
-		if t.begin() != nil {
-			t.heard = nil
-		}
-		return nil, true
-	}
-	for full := range names {
-		if name, err := filepath.Rel(t.dir, full); err == nil {
-			changed = append(changed, filepath.ToSlash(name))
-		}
-	}
-	slices.Sort(changed)
-	return changed, false
-}
-
-// moved reports whether a watched folder is another one now. The system goes on to
-// watch the old one, wherever that is, under its old name.
-func (t *Tree) moved(names map[string]bool) bool {
-	for name, went := range names {
-		if _, watched := t.folders[name]; watched && went {
-			return true
-		}
-	}
-	return false
-}
-
-// Close ends the watch.
+// Close ends the watch for everybody and waits for that.
 func (t *Tree) Close() error {
-	if t.heard == nil {
-		return nil
+	t.mu.Lock()
+	t.closed = true
+	s := t.system
+	t.system = nil
+	t.mu.Unlock()
+	var err error
+	if s != nil {
+		err = s.close()
 	}
-	t.heard.own.Close()
-	err := t.heard.watcher.Close()
-	<-t.heard.ended
+	t.wg.Wait()
 	return err
 }
 
-func (t *Tree) hear(n *listener) {
-	defer close(n.ended)
+func (s *system) close() error {
+	s.own.close()
+	return s.watcher.Close()
+}
+
+// hear passes on what the system reports until its watcher is closed.
+func (t *Tree) hear(s *system) {
 	for {
 		select {
-		case change, ok := <-n.watcher.Events:
+		case event, ok := <-s.watcher.Events:
 			if !ok {
 				return
 			}
-			if !n.own.Hears(change.Name) {
-				t.note(change.Name, change.Has(fsnotify.Remove) || change.Has(fsnotify.Rename))
+			if !s.own.hears(event.Name) && t.pass(s, event) {
+				return
 			}
-		case _, ok := <-n.watcher.Errors: // whatever it is, changes were lost
+		case _, ok := <-s.watcher.Errors: // whatever it is, changes were lost
 			if !ok {
 				return
 			}
@@ -151,17 +123,55 @@ func (t *Tree) hear(n *listener) {
 	}
 }
 
-// Lose makes the next Drain one after which anything may have changed.
-func (t *Tree) Lose() { t.note("", true) }
+// pass notes a change for all whom it concerns. It reports whether the watcher is given
+// up: when a watched folder goes, the system watches it further wherever it is, under
+// its old name, with all below it.
+func (t *Tree) pass(s *system, event fsnotify.Event) (over bool) {
+	name, err := filepath.Rel(t.dir, event.Name)
+	if err != nil {
+		return false
+	}
+	c := Change{
+		Name: filepath.ToSlash(name), Made: event.Has(fsnotify.Create), Written: event.Has(fsnotify.Write),
+		Gone: event.Has(fsnotify.Remove) || event.Has(fsnotify.Rename),
+	}
+	t.mu.Lock()
+	for l := range t.listeners {
+		folder, self := l.watched[c.Name]
+		if self || l.watched[path.Dir(c.Name)] {
+			l.note(c)
+		}
+		over = over || folder && c.Gone
+	}
+	if over = over && t.system == s; over {
+		t.again()
+	}
+	t.mu.Unlock()
+	if over {
+		_ = s.close() // nothing of it is kept
+	}
+	return over
+}
 
-// note remembers the change of a full name, "" for any.
-func (t *Tree) note(full string, went bool) {
+// again puts a new watcher in the place of the one there is. Everybody has to add his
+// folders anew. The tree is locked.
+func (t *Tree) again() {
+	t.system = nil
+	_ = t.begin() // without one everybody's next folder is refused
+	for l := range t.listeners {
+		clear(l.watched)
+		l.lose()
+	}
+}
+
+// Lose tells everybody that something was not heard, so that anything may have changed.
+func (t *Tree) Lose() {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	if full == "" || len(t.changed) >= maxChanged {
-		t.lost = true
-		clear(t.changed)
-		return
+	for l := range t.listeners {
+		l.lose()
 	}
-	t.changed[full] = t.changed[full] || went
 }
+
+// full is the path of a name with slashes.
+func (t *Tree) full(name string) string { return filepath.Join(t.dir, filepath.FromSlash(name)) }

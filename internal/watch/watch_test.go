@@ -50,20 +50,26 @@ func TestUntil(t *testing.T) {
 	}
 }
 
-// TestTree shows what a tree reports of changes: each once, and that anything may have
-// changed when a folder went elsewhere.
+// TestTree shows what a tree reports of changes: each once to all whom it concerns, and
+// that anything may have changed when a folder went elsewhere.
 func TestTree(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
-	tree, err := NewTree(dir)
-	if errors.Is(err, errors.ErrUnsupported) {
-		t.Log("folders cannot be watched here")
-		return
-	}
-	if err != nil {
-		t.Fatal(err)
-	}
+	tree := NewTree(dir)
+	tree.patience = time.Minute
 	defer func() { _ = tree.Close() }()
+	both := [2]*Listener{}
+	for i := range both {
+		var err error
+		both[i], err = tree.Listen()
+		if errors.Is(err, errors.ErrUnsupported) {
+			t.Log("folders cannot be watched here")
+			return
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
 	at := func(name string) string { return filepath.Join(dir, name) }
 	do := func(errs ...error) {
 		t.Helper()
@@ -71,33 +77,85 @@ func TestTree(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	drained := func(want string, whole bool) {
+	drained := func(want string, lost bool) {
 		t.Helper()
-		changed, all := tree.Drain(t.Context())
-		if got := strings.Join(changed, " "); got != want || all != whole {
-			t.Errorf("%q, %v", got, all)
+		for i, l := range both {
+			changes, all := l.Drain(t.Context())
+			var got []string
+			for _, c := range changes {
+				got = append(got, c.Name)
+			}
+			if strings.Join(got, " ") != want || all != lost {
+				t.Errorf("listener %d: %q, %v", i, got, all)
+			}
+		}
+	}
+	add := func(name string, want bool) {
+		t.Helper()
+		for _, l := range both {
+			if _, err := l.Add(name); (err == nil) != want {
+				t.Errorf("%s: %v", name, err)
+			}
 		}
 	}
 	do(os.MkdirAll(at("a/b"), 0o700), os.Symlink("a", at("link")), os.WriteFile(at("file"), nil, 0o600))
 	for name, want := range map[string]bool{"a/b": true, "a": true, "link": false, "link/b": false, "file": false, "none": false} {
-		if _, ok := tree.Add(name); ok != want {
-			t.Errorf("%s: %v", name, ok)
-		}
+		add(name, want)
 	}
 	drained("", false)
 	do(os.WriteFile(at("a/b/x"), []byte("1"), 0o600), os.WriteFile(at("a/b/x"), []byte("2"), 0o600), os.Mkdir(at("a/c"), 0o700))
 	drained("a/b/x a/c", false)
 	drained("", false)
+	_, err := both[0].Add("a/c")
+	do(err)
+	do(os.WriteFile(at("a/c/y"), nil, 0o600))
+	if changes, lost := both[0].Drain(t.Context()); lost || len(changes) != 1 || changes[0] != (Change{Name: "a/c/y", Made: true}) {
+		t.Errorf("%+v %v", changes, lost)
+	}
+	drained("", false) // the other one did not ask for it
 	do(os.Rename(at("a"), at("z")))
 	drained("", true)
 	drained("", false)
 	do(os.WriteFile(at("z/b/y"), nil, 0o600))
 	drained("", false) // nothing is watched any more
-	if _, ok := tree.Add("z/b"); !ok {
-		t.Error("it cannot be watched anew")
-	}
+	add("z/b", true)
 	do(os.Remove(at("z/b/y")))
 	drained("z/b/y", false)
 	tree.Lose()
 	drained("", true)
+	do(tree.Close())
+	drained("", true)
+	add("z/b", false)
+}
+
+// TestTreeFiles listens to single files, and to nothing that was forgotten.
+func TestTreeFiles(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	tree := NewSmallTree(dir)
+	tree.patience = time.Minute
+	defer func() { _ = tree.Close() }()
+	l, err := tree.Listen()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, name := range []string{"a", "b", "c"} {
+		if err := os.WriteFile(filepath.Join(dir, name), nil, 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for name, want := range map[string]bool{"a": true, "b": true, "none": false} {
+		if err := l.AddFile(name); (err == nil) != want {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+	l.Forget("b")
+	for _, name := range []string{"a", "b", "c"} {
+		if err := os.Rename(filepath.Join(dir, name), filepath.Join(dir, name+"2")); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if changes, lost := l.Drain(t.Context()); lost || len(changes) != 1 || changes[0].Name != "a" || !changes[0].Gone {
+		t.Errorf("%+v %v", changes, lost)
+	}
 }

@@ -1,56 +1,58 @@
 package lane
 
-// Waiting: one watch a process on the tickets of its launches, while there are
-// any. Grants of other processes are noticed by the system's file events, and
-// by looking where these don't work; the dead, and the ends of cooldowns, by
-// looking.
+// Waiting: one watcher a process for all its tickets, while there are any. It
+// notices grants by other processes through file events, or by polling where
+// these do not work, and dead processes and the ends of cooldowns by polling.
 
 import (
 	"context"
+	"path"
 	"path/filepath"
 	"sync"
 	"time"
 
-	"github.com/fsnotify/fsnotify"
+	"ac/internal/watch"
 )
 
 const (
-	// lookEvery is how often a process with waiting launches looks for the dead.
+	// lookEvery is the polling interval of a process with waiting launches.
 	lookEvery = 500 * time.Millisecond
-	// unwatchedEvery is the same where files cannot be watched.
+	// unwatchedEvery is the polling interval where files cannot be watched.
 	unwatchedEvery = 20 * time.Millisecond
 )
 
-// watch follows the tickets of the waiting launches of this process.
-type watch struct {
-	cancel context.CancelFunc
-	done   sync.WaitGroup
-	notify *fsnotify.Watcher // nil where files cannot be watched
+// waiting watches the tickets of this process's waiting launches.
+type waiting struct {
+	cancel  context.CancelFunc
+	done    sync.WaitGroup
+	tree    *watch.Tree
+	heard   *watch.Listener // nil where files cannot be watched
+	unheard chan struct{}   // closed once some ticket is not watched
 }
 
-// join registers a waiting launch: wake tells when its ticket, or anything that
-// may concern it, has changed. stop ends that, and the watch with its last
-// launch.
+// join registers a waiting launch. wake fires when its ticket, or anything that
+// may concern it, has changed. stop unregisters it; the last one ends the
+// watch.
 func (l *Lane) join(name string) (wake <-chan struct{}, stop func()) {
 	woken := make(chan struct{}, 1)
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.waiters[name] = woken
-	if l.watch == nil {
-		l.watch = l.newWatch()
+	if l.waiting == nil {
+		l.waiting = l.wait()
 	}
-	l.watch.add(l, name)
+	l.waiting.add(name)
 	return woken, func() { l.part(name) }
 }
 
 func (l *Lane) part(name string) {
 	l.mu.Lock()
 	delete(l.waiters, name)
-	var last *watch
+	var last *waiting
 	if len(l.waiters) == 0 {
-		last, l.watch = l.watch, nil
-	} else if l.watch.notify != nil {
-		_ = l.watch.notify.Remove(l.file(name)) // gone with the ticket, usually
+		last, l.waiting = l.waiting, nil
+	} else if l.waiting.heard != nil {
+		l.waiting.heard.Forget(path.Base(name))
 	}
 	l.mu.Unlock()
 	if last != nil {
@@ -59,18 +61,13 @@ func (l *Lane) part(name string) {
 	}
 }
 
-// file is the path of a ticket for the system's watches.
-func (l *Lane) file(name string) string {
-	return filepath.Join(l.w.Dir(), filepath.FromSlash(name))
-}
-
-// wake tells one waiting launch of this process to look at its ticket.
+// wake wakes one waiting launch of this process.
 func (l *Lane) wake(name string) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	select {
 	case l.waiters[name] <- struct{}{}:
-	default: // of another process, or told already
+	default: // of another process, or already woken
 	}
 }
 
@@ -85,34 +82,41 @@ func (l *Lane) wakeAll() {
 	}
 }
 
-// newWatch runs with the lane's state locked.
-func (l *Lane) newWatch() *watch {
+// wait starts the watch. The caller holds l.mu.
+func (l *Lane) wait() *waiting {
 	ctx, cancel := context.WithCancel(context.Background())
-	w := &watch{cancel: cancel}
-	if st, err := l.w.FS.Lstat(dir); err == nil && st.IsDir() { // no link leads away
-		w.notify, _ = fsnotify.NewWatcher() // nil: looking serves
+	w := &waiting{
+		cancel: cancel, unheard: make(chan struct{}),
+		tree: watch.NewSmallTree(filepath.Join(l.w.Dir(), filepath.FromSlash(dir))),
 	}
-	notify := w.notify
-	w.done.Go(func() { l.follow(ctx, notify) })
+	if st, err := l.w.FS.Lstat(dir); err == nil && st.IsDir() { // not a symlink
+		w.heard, _ = w.tree.Listen() // nil: polling does
+	}
+	if w.heard == nil {
+		close(w.unheard)
+	}
+	heard := w.heard
+	w.done.Go(func() {
+		l.follow(ctx, heard, w.unheard)
+		_ = w.tree.Close() // no state is lost
+	})
 	return w
 }
 
-func (w *watch) add(l *Lane, name string) {
-	if w.notify != nil && w.notify.Add(l.file(name)) != nil {
-		// A launch that cannot be watched is looked at with the others.
-		_ = w.notify.Close()
-		w.notify = nil
+// add watches a ticket. If one cannot be watched, all are polled.
+func (w *waiting) add(name string) {
+	if w.heard != nil && w.heard.AddFile(path.Base(name)) != nil {
+		close(w.unheard)
+		w.heard = nil
 	}
 }
 
 // follow wakes launches until the context ends.
-func (l *Lane) follow(ctx context.Context, notify *fsnotify.Watcher) {
-	every := unwatchedEvery
-	var changes <-chan fsnotify.Event
-	var faults <-chan error
-	if notify != nil {
-		defer notify.Close()
-		changes, faults, every = notify.Events, notify.Errors, lookEvery
+func (l *Lane) follow(ctx context.Context, heard *watch.Listener, unheard <-chan struct{}) {
+	every := lookEvery
+	var changed <-chan struct{}
+	if heard != nil {
+		changed = heard.Changed()
 	}
 	looked := l.w.Env.Clock.Now()
 	timer := time.NewTimer(l.nextLook(every))
@@ -121,19 +125,11 @@ func (l *Lane) follow(ctx context.Context, notify *fsnotify.Watcher) {
 		select {
 		case <-ctx.Done():
 			return
-		case change, ok := <-changes:
-			if !ok { // given up: looking serves
-				changes, every = nil, unwatchedEvery
-				timer.Reset(every)
-				continue
-			}
-			l.wake(dir + "/" + filepath.Base(change.Name))
-		case _, ok := <-faults: // events were lost
-			if !ok {
-				faults = nil
-				continue
-			}
-			l.wakeAll()
+		case <-unheard:
+			changed, unheard, every = nil, nil, unwatchedEvery
+			timer.Reset(every)
+		case <-changed:
+			l.heed(heard)
 		case <-timer.C:
 			if l.w.Env.Clock.Since(looked) >= lookEvery || every == lookEvery {
 				l.lookAround(ctx)
@@ -145,9 +141,20 @@ func (l *Lane) follow(ctx context.Context, notify *fsnotify.Watcher) {
 	}
 }
 
-// nextLook is when to look again: in a while, or as soon as a cooldown ends.
+// heed wakes the launches whose tickets changed.
+func (l *Lane) heed(heard *watch.Listener) {
+	changes, lost := heard.Take()
+	if lost {
+		l.wakeAll()
+	}
+	for _, change := range changes {
+		l.wake(dir + "/" + change.Name)
+	}
+}
+
+// nextLook is when to poll again: after every, or when a cooldown ends.
 func (l *Lane) nextLook(every time.Duration) time.Duration {
-	cooldowns, _ := l.readCooldowns() // none when they cannot be read
+	cooldowns, _ := l.readCooldowns() // none if they cannot be read
 	now := l.w.Env.Clock.Now().UnixMilli()
 	for _, c := range cooldowns {
 		if c.active(now) {
@@ -157,11 +164,11 @@ func (l *Lane) nextLook(every time.Duration) time.Duration {
 	return max(every, time.Millisecond)
 }
 
-// lookAround grants what the death of a process, or time, has made room for.
+// lookAround grants what a dead process, or an expired cooldown, made room for.
 func (l *Lane) lookAround(ctx context.Context) {
 	unlock, err := l.lock.Lock(ctx)
 	if err != nil {
-		return // ended
+		return // the context has ended
 	}
 	_ = l.regrant() // the next look tries again
 	_ = unlock()

@@ -18,7 +18,7 @@ import (
 	"ac/events"
 	"ac/internal/canonjson"
 	"ac/internal/durable"
-	"ac/redact"
+	"ac/internal/redact"
 	"ac/runs/transcript"
 	"ac/runs/usage"
 )

@@ -6,7 +6,7 @@ import (
 	"time"
 
 	"ac/internal/proc"
-	"ac/redact"
+	"ac/internal/redact"
 	"ac/runs/provider"
 )
 

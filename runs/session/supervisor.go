@@ -19,7 +19,7 @@ import (
 	"ac/internal/fault"
 	"ac/internal/lock"
 	"ac/internal/proc"
-	"ac/redact"
+	"ac/internal/redact"
 	"ac/runs/transcript"
 	"ac/runs/usage"
 	"ac/workspace"
@@ -45,7 +45,7 @@ type Host struct {
 	// the provider is stopped; 0 means five seconds.
 	BudgetPatience time.Duration
 	// Guards are those of all sessions of the process; nil where it hosts one.
-	Guards *Guards
+	Guards *GuardSet
 }
 
 func (h Host) tell(phase string, err error) {
@@ -65,7 +65,7 @@ type supervisor struct {
 	w      *workspace.Workspace
 	host   Host
 	order  Order
-	guard  *guarded
+	guard  *guardClient
 	socket *socketServer
 
 	outDir   string // outputs, relative to the workspace
@@ -115,7 +115,7 @@ func Supervise(ctx context.Context, w *workspace.Workspace, host Host, order Ord
 		return record, err
 	}
 	if host.Guards == nil {
-		host.Guards = &Guards{}
+		host.Guards = &GuardSet{}
 	}
 	s := &supervisor{w: w, host: host, order: order, collector: usage.NewCollector(), secrets: redact.FromEnviron(environOf(order)),
 		stop: make(chan struct{}), ended: make(chan struct{}), spoken: make(chan struct{}),

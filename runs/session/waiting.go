@@ -89,11 +89,3 @@ func WaitingTexts(w *workspace.Workspace, project, run string) (list []WaitingTe
 
 // maxWaiting bounds a text that waits.
 const maxWaiting = 2 << 20
-
-// PolicyEvent makes the event of a policy that somebody set for the next session of a
-// run.
-func PolicyEvent(w *workspace.Workspace, run doc.Run, by string, before, after doc.RunPolicy) (events.Draft, error) {
-	return w.Events.Draft(events.Draft{
-		RunID: run.ID, SessionRef: LocalRef(run.ID), Actor: by, Visibility: events.VisibilityTeam, Type: events.RunPolicyChanged,
-	}, policyPayload{by, before, after, causeSet})
-}

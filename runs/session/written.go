@@ -11,7 +11,7 @@ import (
 	"path"
 	"slices"
 
-	"ac/redact"
+	"ac/internal/redact"
 )
 
 // maxMasked bounds what is searched of these files, all together: nobody waits for

@@ -14,7 +14,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"ac/internal/durable"
-	"ac/redact"
+	"ac/internal/redact"
 	"ac/workspace"
 )
 

@@ -7,7 +7,7 @@ import (
 	"testing"
 
 	"ac/events"
-	"ac/redact"
+	"ac/internal/redact"
 )
 
 // FuzzLog takes any log through what leaves in a share pack: a planted secret

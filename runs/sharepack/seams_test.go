@@ -8,7 +8,7 @@ import (
 	"pgregory.net/rapid"
 
 	"ac/events"
-	"ac/redact"
+	"ac/internal/redact"
 )
 
 // TestSeamsModel cuts output with a secret at random places: put together, what

@@ -17,9 +17,10 @@ import (
 
 	"ac/events"
 	"ac/internal/fault"
-	"ac/redact"
+	"ac/internal/redact"
 	"ac/workspace"
 	"ac/workspace/doc"
+	"ac/workspace/validate"
 )
 
 type fixture struct {
@@ -93,7 +94,7 @@ func (f *fixture) create(t testing.TB, environ ...string) (CreateResult, doc.Sha
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, issue := range workspace.Validate(f.w.Env, f.w.Dir()).Issues {
+	for _, issue := range validate.Folder(f.w.Env, f.w.Dir()).Issues {
 		if strings.Contains(issue.Path, "share_packs") { // the runs of these tests have no records
 			t.Errorf("the pack is not valid: %v", issue)
 		}

@@ -21,6 +21,7 @@ import (
 	"ac/internal/fault"
 	"ac/workspace"
 	"ac/workspace/transfer"
+	"ac/workspace/validate"
 )
 
 const deadPID = 1 << 30
@@ -347,7 +348,7 @@ func TestTwoAtOnce(t *testing.T) {
 		if won == 0 || (!force && won > 1) {
 			t.Errorf("force %v: %d won: %v", force, won, errs)
 		}
-		if found := workspace.Validate(calm(), target); len(found.Issues) > 0 {
+		if found := validate.Folder(calm(), target); len(found.Issues) > 0 {
 			t.Errorf("%+v", found.Issues)
 		}
 		if left, err := filepath.Glob(filepath.Join(dir, "*.tmp-*")); err != nil || len(left) > 0 {
@@ -384,7 +385,7 @@ func TestWrittenMeanwhile(t *testing.T) {
 		if _, err := o.Run(t.Context()); err != nil {
 			t.Error(err)
 		}
-		for _, issue := range workspace.Validate(calm(), o.To).Issues {
+		for _, issue := range validate.Folder(calm(), o.To).Issues {
 			if !strings.HasPrefix(issue.Path, ".local") {
 				t.Errorf("%+v", issue)
 			}

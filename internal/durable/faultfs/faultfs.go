@@ -1,9 +1,9 @@
-// Package faultfs is a file system that fails on purpose, for tests of what a
-// full disk, a failing one, or the death of a process leaves behind.
+// Package faultfs is a file system that fails on purpose. Tests use it to see
+// what a full disk, a failing disk or the death of a process leaves behind.
 //
-// A Plan counts the calls of every FS that was opened with it and lets one of
-// them fail. Syncs are counted and can fail, but nothing is really synced: the
-// files are read back by the same machine.
+// A Plan counts the calls of every FS opened with it and makes one of them
+// fail. Syncs are counted and can fail, but nothing is really synced: the same
+// machine reads the files back.
 package faultfs
 
 import (

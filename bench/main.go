@@ -1,0 +1,193 @@
+// Command bench measures ac against the machine it runs on: it prints each
+// figure beside its target and beside a limit measured in the same run, such as
+// a bare pipe, a bare SHA-256 or a bare fdatasync.
+//
+// It builds the real program into a temporary folder, works only there, and
+// removes it at the end. Missed targets are marked MISSED and are no failure; the
+// exit status is 1 when something could not be measured.
+//
+// It is a module of its own: nothing in it ships, and its figures need packages that
+// ac itself does without.
+package main
+
+import (
+	"context"
+	"errors"
+	"flag"
+	"fmt"
+	"os"
+	"os/exec"
+	"os/signal"
+	"path/filepath"
+	"strings"
+	"time"
+)
+
+// patience bounds one measurement.
+const patience = 3 * time.Minute
+
+// measurement is one group of figures that are measured together.
+type measurement struct {
+	name string
+	run  func(context.Context, *bench) ([]figure, error)
+}
+
+func measurements() []measurement {
+	return []measurement{
+		{"start", measureStart},
+		{"call", measureCall},
+		{"pipeline", measurePipeline},
+		{"oneshot", measureOneShot},
+		{"event", measureEvent},
+		{"writers", measureWriters},
+		{"grouped", measureGrouped},
+		{"verify", measureVerify},
+		{"launch", measureLaunch},
+		{"jobs", measureJobs},
+		{"heartbeat", measureHeartbeat},
+		{"supervisor", measureSupervisor},
+		{"recording", measureRecording},
+		{"idle", measureIdle},
+		{"workspace", measureWorkspace},
+		{"organisation", measureOrganisation},
+		{"project", measureProject},
+		{"runs", measureRuns},
+		{"budgets", measureBudgets},
+		{"governance", measureGovernance},
+		{"snapshots", measureSnapshots},
+		{"web", measureWeb},
+		{"messages", measureMessages},
+		{"index", measureIndex},
+	}
+}
+
+// bench is what the measurements share.
+type bench struct {
+	dir     string // everything is made in here
+	program string // the built ac
+}
+
+// path is a name in the temporary folder.
+func (b *bench) path(name string) string { return filepath.Join(b.dir, name) }
+
+// order is what the command line asks for.
+type order struct {
+	only   string
+	asJSON bool
+	growth bool
+	page   string // where the table goes too; "" for nowhere
+}
+
+func main() {
+	var o order
+	flag.BoolVar(&o.asJSON, "json", false, "print the figures as JSON")
+	flag.StringVar(&o.only, "only", "", "measure only these groups, separated by commas: "+names())
+	flag.BoolVar(&o.growth, "growth", false, "measure instead how cost grows with the number of runs and events, which takes some minutes and three gigabytes")
+	flag.StringVar(&o.page, "write", "", "also put the table into this page, between the marks of its name")
+	flag.Parse()
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
+	err := run(ctx, o)
+	stop()
+	if err != nil {
+		fmt.Fprintln(os.Stderr, "ERROR:", err)
+		os.Exit(1)
+	}
+}
+
+func names() string {
+	known := measurements()
+	all := make([]string, 0, len(known))
+	for _, m := range known {
+		all = append(all, m.name)
+	}
+	return strings.Join(all, " ")
+}
+
+func run(ctx context.Context, o order) (err error) {
+	if o.only != "" && (o.page != "" || o.growth) {
+		return errors.New("--only goes with neither --write nor --growth: a page has all figures")
+	}
+	chosen, err := choose(o.only)
+	if err != nil {
+		return err
+	}
+	dir, err := os.MkdirTemp("", "ac-bench-")
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, os.RemoveAll(dir)) }()
+	b := &bench{dir: dir, program: filepath.Join(dir, "ac")}
+	if err := b.build(ctx); err != nil {
+		return err
+	}
+	figures := conditions("at the beginning")
+	name := "figures"
+	if o.growth {
+		name, chosen = "growth", nil
+		found, failed := measureGrowth(ctx, b)
+		figures, err = append(figures, found...), failed
+	}
+	for _, m := range chosen {
+		fmt.Fprintf(os.Stderr, "measuring %s\n", m.name)
+		found, failed := b.measure(ctx, m)
+		figures = append(figures, found...)
+		if failed != nil {
+			err = errors.Join(err, fmt.Errorf("%s: %w", m.name, failed))
+		}
+		if ctx.Err() != nil {
+			break
+		}
+	}
+	figures = append(figures, conditions("at the end")...)
+	err = errors.Join(err, printReport(os.Stdout, figures, o.asJSON))
+	if o.page != "" && err == nil {
+		table := markdown
+		if o.growth {
+			table = growthTable
+		}
+		err = writeTable(o.page, name, table(figures))
+	}
+	return err
+}
+
+// measure runs one measurement in bounded time.
+func (b *bench) measure(ctx context.Context, m measurement) ([]figure, error) {
+	ctx, cancel := context.WithTimeout(ctx, patience)
+	defer cancel()
+	return m.run(ctx, b)
+}
+
+func choose(only string) ([]measurement, error) {
+	if only == "" {
+		return measurements(), nil
+	}
+	var chosen []measurement
+	for name := range strings.SplitSeq(only, ",") {
+		before := len(chosen)
+		for _, m := range measurements() {
+			if m.name == strings.TrimSpace(name) {
+				chosen = append(chosen, m)
+			}
+		}
+		if len(chosen) == before {
+			return nil, fmt.Errorf("nothing is called %q; there are: %s", name, names())
+		}
+	}
+	return chosen, nil
+}
+
+// build makes the real program from the module that is measured.
+func (b *bench) build(ctx context.Context) error {
+	where, err := exec.CommandContext(ctx, "go", "list", "-m", "-f", "{{.Dir}}", "ac").Output()
+	if err != nil {
+		return fmt.Errorf("find the module: %w", err)
+	}
+	cmd := exec.CommandContext(ctx, "go", "build", "-o", b.program, "./cmd/ac")
+	cmd.Env = append(os.Environ(), "CGO_ENABLED=0") // one static file, as it is released
+	cmd.Dir = strings.TrimSpace(string(where))
+	cmd.Stderr = os.Stderr
+	if err := cmd.Run(); err != nil {
+		return fmt.Errorf("build ac: %w", err)
+	}
+	return nil
+}

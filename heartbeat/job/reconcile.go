@@ -1,0 +1,256 @@
+package job
+
+// Settling jobs whose runner is dead: their state, and whether they continue.
+
+import (
+	"context"
+	"errors"
+
+	"ac/events"
+	"ac/internal/clock"
+	"ac/internal/fault"
+	"ac/runs"
+	"ac/runs/session"
+	"ac/workspace"
+	"ac/workspace/doc"
+)
+
+// reconcile brings a job without a runner as far as possible without running
+// anything. goOn means that a new runner must continue it: no provider acted
+// without its end being recorded. The caller holds the job's lock.
+func reconcile(ctx context.Context, w *workspace.Workspace, p jobRef) (record doc.Job, goOn bool, err error) {
+	// The end of the job may be in the journal.
+	if err := w.Recover(ctx); err != nil {
+		return record, false, err
+	}
+	if record, err = p.load(w); err != nil || record.Over() {
+		return record, false, err
+	}
+	if result, err := stored(w, p.result(), bindResult); err == nil && result != nil && result.JobID == p.id {
+		record, err = finish(ctx, w, p, ending{result: *result, signals: Signals{Normalization: "schema_valid"}})
+		return record, false, err
+	}
+	if record.CancellationRequested {
+		return p.reconcileCanceled(ctx, w, record)
+	}
+	_, ours := p.owned(w)
+	last := record.Last()
+	if last == nil {
+		return p.goOnIf(ctx, w, record, ours)
+	}
+	s, err := session.Current(ctx, w, last.SessionRef)
+	switch {
+	case fault.Is(err, fault.NotFound):
+		return p.reconcileUnlaunched(ctx, w, *last, ours)
+	case err != nil:
+		return record, false, err
+	case session.Live(w, s):
+		return record, true, nil // a runner waits for its end
+	}
+	return p.reconcileEnded(ctx, w, record, ours)
+}
+
+func (p jobRef) goOnIf(ctx context.Context, w *workspace.Workspace, record doc.Job, may bool) (doc.Job, bool, error) {
+	if may {
+		return record, true, nil
+	}
+	record, err := finish(ctx, w, p, interruptedEnd())
+	return record, false, err
+}
+
+// reconcileCanceled stops the session of a canceled job.
+func (p jobRef) reconcileCanceled(ctx context.Context, w *workspace.Workspace, record doc.Job) (doc.Job, bool, error) {
+	if last := record.Last(); last != nil {
+		s, err := session.Stop(ctx, w, last.SessionRef)
+		if err == nil && session.Live(w, s) {
+			_, err = session.Collect(ctx, w, last.SessionRef)
+		}
+		if fault.Is(err, fault.NotFound) {
+			err = p.abandon(ctx, w, *last, doc.AttemptStopped, "stopped: the job was canceled before the launch")
+		}
+		if err != nil {
+			return record, false, err
+		}
+	}
+	record, err := finish(ctx, w, p, canceledEnd())
+	return record, false, err
+}
+
+// reconcileUnlaunched ends an attempt that never had a session, so that its worker
+// did not act.
+func (p jobRef) reconcileUnlaunched(ctx context.Context, w *workspace.Workspace, last doc.JobAttempt, ours bool) (doc.Job, bool, error) {
+	if last.Status == doc.AttemptRunning {
+		if err := p.abandon(ctx, w, last, doc.AttemptFailed, "its runner died before the launch"); err != nil {
+			return doc.Job{}, false, err
+		}
+	}
+	record, err := p.load(w)
+	if err != nil {
+		return record, false, err
+	}
+	return p.goOnIf(ctx, w, record, ours && last.Attempt < maxAttempts)
+}
+
+// reconcileEnded decides by the last attempt, whose session has ended. If its
+// worker may have acted and its end was not recorded, that end is recorded only
+// together with the end of the job: an attempt recorded as failed would be
+// followed by another one.
+func (p jobRef) reconcileEnded(ctx context.Context, w *workspace.Workspace, record doc.Job, ours bool) (doc.Job, bool, error) {
+	last := *record.Last()
+	recorded := last.Status != doc.AttemptRunning
+	look := judge
+	if !recorded {
+		last.Status, last.Error = outcomeOf(w, p, last)
+		last.EndedAt = clock.Stamp(w.Env.Clock.Now())
+		if unseen(w, last) {
+			look = judgeOutput
+		}
+	}
+	found := look(w, p, record.Job, last)
+	var end ending
+	switch {
+	case found.accepted != nil:
+		end = valid(*found.accepted, last.Attempt)
+	case !recorded && neverActed(w, p.project, last.RunID):
+		record, err := p.recordEnd(ctx, w, last.Attempt, attemptEnd{})
+		if err != nil {
+			return record, false, err
+		}
+		return p.goOnIf(ctx, w, record, ours && last.Attempt < maxAttempts)
+	case recorded && ours && last.Attempt < maxAttempts:
+		return record, true, nil
+	case recorded && ours:
+		end = inVain(found.issues)
+	default:
+		end = interruptedEnd()
+	}
+	end.last = &last
+	record, err := finish(ctx, w, p, end)
+	return record, false, err
+}
+
+// unseen reports that nobody observed how the session of an attempt ended. An
+// answer written before that still counts.
+func unseen(w *workspace.Workspace, a doc.JobAttempt) bool {
+	s, err := session.Read(w, a.SessionRef)
+	return err == nil && s.Status == doc.StatusFailed && s.ExitCode == nil && s.Signal == nil
+}
+
+// neverActed reports that a run's provider was certainly never started: its
+// spec is written first.
+func neverActed(w *workspace.Workspace, project, run string) bool {
+	record, err := runs.Load(w, project, run)
+	return err == nil && record.Spec == nil
+}
+
+// abandonedPayload closes the log of a run that was never launched.
+type abandonedPayload struct {
+	Preflight bool    `json:"preflight"`
+	Reason    string  `json:"reason"`
+	ExitCode  *int    `json:"exit_code"`
+	Signal    *string `json:"signal"`
+	Stopped   bool    `json:"stopped"`
+}
+
+// abandon ends an attempt whose session was never launched, and its run, as one
+// unit.
+func (p jobRef) abandon(ctx context.Context, w *workspace.Workspace, a doc.JobAttempt, status, why string) error {
+	payload := abandonedPayload{Preflight: true, Reason: "launch_preflight_failed", Stopped: status == doc.AttemptStopped}
+	return p.closeAttempt(ctx, w, a, payload, func(a *doc.JobAttempt) { a.Status, a.Error = status, why })
+}
+
+// closeAttempt ends an attempt without a session: its record, its run and the
+// run's log.
+func (p jobRef) closeAttempt(ctx context.Context, w *workspace.Workspace, a doc.JobAttempt, payload abandonedPayload, change func(*doc.JobAttempt)) error {
+	now := w.Env.Clock.Now()
+	status := doc.StatusFailed
+	if payload.Stopped {
+		status = doc.StatusStopped
+	}
+	draft, err := w.Events.Draft(events.Draft{
+		At: now, RunID: a.RunID, SessionRef: a.SessionRef, Actor: events.ActorSystem, Visibility: events.VisibilityManagers,
+		Type: "run." + status,
+	}, payload)
+	if err != nil {
+		return err
+	}
+	return w.Update(ctx, func(u *workspace.Unit) error {
+		record, err := p.loadIn(u)
+		if err != nil || record.Over() {
+			return err
+		}
+		at := attemptIn(&record, a.Attempt)
+		if at == nil {
+			return fault.New(fault.InvalidFile, "%s has no attempt %d", p.record(), a.Attempt)
+		}
+		change(at)
+		at.EndedAt = clock.Stamp(now)
+		if err := p.put(u, record); err != nil {
+			return err
+		}
+		return runs.EndIn(u, p.project, a.RunID, status, draft)
+	})
+}
+
+func attemptIn(record *doc.Job, n int) *doc.JobAttempt {
+	for i := range record.Attempts {
+		if record.Attempts[i].Attempt == n {
+			return &record.Attempts[i]
+		}
+	}
+	return nil
+}
+
+// attemptEnd is what a runner knows about the end of an attempt, besides the
+// records of run and session.
+type attemptEnd struct {
+	failed string // why the runner ended it, "" if it did not
+	about  func(*doc.JobAttempt)
+}
+
+// recordEnd records the end of an attempt whose session has ended.
+func (p jobRef) recordEnd(ctx context.Context, w *workspace.Workspace, n int, end attemptEnd) (record doc.Job, err error) {
+	err = w.Update(ctx, func(u *workspace.Unit) error {
+		if record, err = p.loadIn(u); err != nil || record.Over() {
+			return err
+		}
+		a := attemptIn(&record, n)
+		if a == nil {
+			return fault.New(fault.InvalidFile, "%s has no attempt %d", p.record(), n)
+		}
+		if end.about != nil {
+			end.about(a)
+		}
+		a.EndedAt = clock.Stamp(w.Env.Clock.Now())
+		a.Status, a.Error = outcomeOf(w, p, *a)
+		switch {
+		case end.failed != "":
+			a.Status, a.Error = doc.AttemptFailed, end.failed
+		case record.CancellationRequested:
+			a.Status, a.Error = doc.AttemptStopped, "stopped: the job was canceled"
+		}
+		return p.put(u, record)
+	})
+	return record, err
+}
+
+// outcomeOf reads how the session of an attempt ended.
+func outcomeOf(w *workspace.Workspace, p jobRef, a doc.JobAttempt) (status, why string) {
+	run, err := runs.Load(w, p.project, a.RunID)
+	if err != nil {
+		return doc.AttemptFailed, err.Error()
+	}
+	s, err := session.Read(w, a.SessionRef)
+	if err != nil {
+		return doc.AttemptFailed, err.Error()
+	}
+	switch {
+	case run.Status == doc.StatusEnded && s.ExitCode != nil && *s.ExitCode == 0:
+		return doc.AttemptEnded, ""
+	case run.Status == doc.StatusStopped:
+		return doc.AttemptFailed, "its session was stopped"
+	}
+	return doc.AttemptFailed, explain(w, p, a, s)
+}
+
+var errCanceled = errors.New("the job was canceled")

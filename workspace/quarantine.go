@@ -1,0 +1,236 @@
+package workspace
+
+// Repairs of what interrupted writers left: journal entries that can never be
+// finished, and staged files.
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"path"
+	"strings"
+	"syscall"
+
+	"ac/internal/clock"
+	"ac/internal/durable"
+	"ac/internal/lock"
+)
+
+// InterruptedUnit is a unit whose intent is still in the journal.
+type InterruptedUnit struct {
+	Name string
+	// Would is what the unit was to do, one line for each step, with its
+	// progress.
+	Would []string
+	// Reason is why it can never be finished, "" if it can.
+	Reason string
+}
+
+// InterruptedUnits reads the journal. It does not write.
+func (w *Workspace) InterruptedUnits() ([]InterruptedUnit, error) {
+	names, err := w.listed(JournalDir, "unit_")
+	if err != nil {
+		return nil, err
+	}
+	var units []InterruptedUnit
+	for _, name := range names {
+		ops, err := w.readIntent(name)
+		if errors.Is(err, fs.ErrNotExist) {
+			continue // finished meanwhile
+		}
+		unit := InterruptedUnit{Name: name}
+		if err != nil {
+			unit.Reason = durable.Cause(err)
+		} else {
+			unit.Would, unit.Reason = w.outlook(ops)
+		}
+		units = append(units, unit)
+	}
+	return units, nil
+}
+
+// outlook returns the steps of a unit with their progress, and why one of them
+// can never be done.
+func (w *Workspace) outlook(ops []operation) (would []string, reason string) {
+	for i := range ops {
+		state, err := w.state(&ops[i])
+		progress := map[opState]string{due: "not done", begun: "begun", done: "done", foreign: "somebody else changed it since"}[state]
+		if err != nil {
+			progress = "cannot be done: " + durable.Cause(err)
+			if neverBetter(err) && reason == "" {
+				reason = ops[i].Name + ": " + durable.Cause(err)
+			}
+		}
+		would = append(would, ops[i].String()+" ("+progress+")")
+	}
+	if len(ops) == 0 {
+		would = []string{"nothing: it was never written whole"}
+	}
+	return would, reason
+}
+
+// String describes the step.
+func (op *operation) String() string {
+	switch op.Kind {
+	case opWrite:
+		return fmt.Sprintf("write %s, %d bytes", op.Name, len(op.Content))
+	case opRename:
+		return "put " + op.Name + " in place"
+	}
+	return fmt.Sprintf("append %d events to %s", len(op.Drafts), op.Name)
+}
+
+// neverBetter reports whether an error is permanent, whatever changes about
+// disk space, permissions and other processes.
+func neverBetter(err error) bool {
+	for _, passing := range []error{
+		syscall.ENOSPC, syscall.EDQUOT, syscall.EIO, syscall.EROFS, syscall.EACCES, syscall.EPERM, syscall.EMFILE, syscall.ENFILE,
+		syscall.EINTR, syscall.EAGAIN, syscall.ETIMEDOUT, syscall.ESTALE, context.Canceled, context.DeadlineExceeded, fs.ErrPermission, fs.ErrClosed,
+	} {
+		if errors.Is(err, passing) {
+			return false
+		}
+	}
+	return true
+}
+
+// QuarantineUnfinished finishes interrupted units, as the next writer would. It
+// moves those that can never be finished, and would block every writer, into
+// QuarantineDir, each with its reason and what it had staged. A unit that cannot be
+// finished now but may be later stays and is an error.
+func (w *Workspace) QuarantineUnfinished(ctx context.Context) (moved []InterruptedUnit, err error) {
+	unlock, err := w.lock(ctx)
+	if err != nil {
+		return nil, err
+	}
+	var logs []string
+	defer func() {
+		err = errors.Join(err, unlock())
+		for _, log := range logs {
+			w.NotifyAppend(log)
+		}
+	}()
+	names, err := w.listed(JournalDir, "unit_")
+	if err != nil {
+		return nil, err
+	}
+	for _, name := range names {
+		ops, err := w.readIntent(name)
+		var written []string
+		if err == nil {
+			written, err = w.finish(ctx, ops)
+			logs = append(logs, written...)
+		}
+		if err == nil {
+			if err = w.FS.Remove(name); err != nil {
+				return moved, err
+			}
+			continue
+		}
+		if !neverBetter(err) {
+			return moved, fmt.Errorf("finish the interrupted write %s: %w", name, err)
+		}
+		unit := InterruptedUnit{Name: name, Reason: durable.Cause(err)}
+		unit.Would, _ = w.outlook(ops)
+		if err := w.quarantine(unit, ops); err != nil {
+			return moved, err
+		}
+		moved = append(moved, unit)
+	}
+	return moved, w.clearStaging()
+}
+
+// reason is the file beside an intent that was set aside.
+type reason struct {
+	SetAsideAt string   `json:"set_aside_at"`
+	From       string   `json:"from"`
+	Reason     string   `json:"reason"`
+	Would      []string `json:"would"`
+}
+
+// quarantine moves an intent last, so that a repair that is killed finds it
+// again.
+func (w *Workspace) quarantine(unit InterruptedUnit, ops []operation) error {
+	text, err := json.MarshalIndent(reason{clock.Stamp(w.Env.Clock.Now()), unit.Name, unit.Reason, unit.Would}, "", "  ")
+	if err != nil {
+		return err
+	}
+	if err := durable.MkdirAll(w.FS, QuarantineDir, 0o700); err != nil {
+		return err
+	}
+	aside := path.Join(QuarantineDir, path.Base(unit.Name))
+	if err := w.Replace(aside+".reason", append(text, '\n'), 0o600); err != nil {
+		return err
+	}
+	for i, op := range ops {
+		if op.Kind == opRename && durable.Exists(w.FS, op.From) {
+			if err := w.FS.Rename(op.From, fmt.Sprintf("%s.%d.tree", aside, i)); err != nil {
+				return err
+			}
+		}
+	}
+	if err := w.FS.Rename(unit.Name, aside); err != nil {
+		return err
+	}
+	return errors.Join(w.FS.SyncDir(QuarantineDir), w.FS.SyncDir(JournalDir))
+}
+
+// AbandonedStages lists what killed writers had staged. It does not write.
+func (w *Workspace) AbandonedStages() (names []string, err error) {
+	if w.NeedsRecovery() {
+		return nil, nil // an interrupted unit may need it
+	}
+	stages, err := w.listed(TempDir, "stage_")
+	if err != nil {
+		return nil, err
+	}
+	if busy, err := lock.Busy(w.FS, writeKernelLock); !busy && err == nil && !w.shared.Judge().Present {
+		names = append(names, stages...)
+	}
+	held, err := w.listed(TempDir, heldStage+"_")
+	for _, name := range held {
+		if path.Ext(name) == lockSuffix {
+			continue
+		}
+		if busy, err := lock.Busy(w.FS, name+lockSuffix); !busy && err == nil {
+			names = append(names, name)
+		}
+	}
+	return names, err
+}
+
+// HeldLock returns the name, without suffix, of a lock (LockFile) that some
+// process holds while it works, "" if there is none. It ignores the write lock,
+// which the caller holds.
+func (w *Workspace) HeldLock() (name string, err error) {
+	names, err := Files(w.FS, LocksDir, lockSuffix)
+	for _, file := range names {
+		full := path.Join(LocksDir, file)
+		if full == writeLockFile {
+			continue
+		}
+		busy, busyErr := lock.Busy(w.FS, full)
+		if busy && busyErr == nil {
+			return strings.TrimSuffix(file, lockSuffix), nil
+		}
+		err = errors.Join(err, busyErr)
+	}
+	return "", err
+}
+
+// WriteLock inspects the lock file that other programs know.
+func (w *Workspace) WriteLock() (name string, found lock.Judgement) {
+	return writeLockFile, w.shared.Judge()
+}
+
+// MissingDirs lists the required directories that this workspace lacks.
+func (w *Workspace) MissingDirs() (names []string) {
+	for _, name := range RequiredDirs() {
+		if _, err := w.FS.Lstat(name); durable.Absent(err) {
+			names = append(names, name)
+		}
+	}
+	return names
+}

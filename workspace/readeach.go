@@ -1,0 +1,40 @@
+package workspace
+
+// Reading many documents concurrently.
+
+import (
+	"runtime"
+	"sync"
+)
+
+// perReader is how many documents justify one more goroutine.
+const perReader = 16
+
+// ReadEach reads the documents of these ids concurrently and returns them in
+// their order, without those that cannot be read. read is called from several
+// goroutines, which have ended when ReadEach returns.
+func ReadEach[K, T any](ids []K, read func(id K) (T, error)) []T {
+	type outcome struct {
+		document T
+		ok       bool
+	}
+	found := make([]outcome, len(ids))
+	readers := max(1, min(runtime.GOMAXPROCS(0), len(ids)/perReader))
+	var wg sync.WaitGroup
+	for r := range readers {
+		wg.Go(func() {
+			for i := r; i < len(ids); i += readers {
+				document, err := read(ids[i])
+				found[i] = outcome{document, err == nil}
+			}
+		})
+	}
+	wg.Wait()
+	documents := make([]T, 0, len(ids))
+	for _, f := range found {
+		if f.ok {
+			documents = append(documents, f.document)
+		}
+	}
+	return documents
+}

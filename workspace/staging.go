@@ -1,0 +1,115 @@
+package workspace
+
+// Staging: trees that are built before the workspace is locked, because they
+// are too large for memory or take too long to build.
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"path"
+	"strings"
+
+	"ac/internal/durable"
+	"ac/internal/fault"
+	"ac/internal/lock"
+)
+
+// Staging is a directory that is built where readers do not look for documents.
+// It is not safe for concurrent use. The caller must Discard it, whether it was
+// placed or not.
+type Staging struct {
+	w    *Workspace
+	held *lock.Hold // held while the tree is being built
+	dir  string
+	dirs []string // relative, in order of creation
+}
+
+// NewStaging makes an empty staging directory.
+func (w *Workspace) NewStaging() (*Staging, error) {
+	s := &Staging{w: w, dir: path.Join(TempDir, w.Env.IDs.New(heldStage)), dirs: []string{"."}}
+	var err error
+	if s.held, err = lock.Try(w.FS, s.dir+lockSuffix); err != nil {
+		return nil, err
+	}
+	if err := w.FS.Mkdir(s.dir, 0o755); err != nil {
+		return nil, errors.Join(err, s.held.Retire())
+	}
+	return s, nil
+}
+
+// heldStage is the prefix of staging directories. Each has a lock beside it
+// that shows whether it is still in use.
+const (
+	heldStage  = "held"
+	lockSuffix = ".lock"
+)
+
+// clearStages removes the staging directories of dead builders.
+func (w *Workspace) clearStages() error {
+	names, err := w.listed(TempDir, heldStage+"_")
+	for _, name := range names {
+		dir := strings.TrimSuffix(name, lockSuffix)
+		held, tryErr := lock.Try(w.FS, dir+lockSuffix)
+		if errors.Is(tryErr, lock.ErrBusy) {
+			continue
+		}
+		if tryErr == nil {
+			tryErr = errors.Join(w.FS.RemoveAll(dir), held.Retire())
+		}
+		err = errors.Join(err, tryErr)
+	}
+	return err
+}
+
+// Mkdir makes a directory in the stage; its parent must exist.
+func (s *Staging) Mkdir(name string) error {
+	if err := s.w.FS.Mkdir(path.Join(s.dir, name), 0o755); err != nil {
+		return err
+	}
+	s.dirs = append(s.dirs, name)
+	return nil
+}
+
+// File makes a file in the stage. The caller syncs and closes it.
+func (s *Staging) File(name string) (durable.File, error) {
+	return s.w.FS.OpenFile(path.Join(s.dir, name), os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o644)
+}
+
+// Remove removes a file from the stage.
+func (s *Staging) Remove(name string) error { return s.w.FS.Remove(path.Join(s.dir, name)) }
+
+// WriteFile makes a file with this content in the stage, durably.
+func (s *Staging) WriteFile(name string, content []byte) error {
+	return durable.WriteNew(s.w.FS, path.Join(s.dir, name), content, 0o644)
+}
+
+// Seal makes the names in the stage durable.
+func (s *Staging) Seal() error {
+	for _, dir := range s.dirs {
+		if err := s.w.FS.SyncDir(path.Join(s.dir, dir)); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// Discard removes what was not put in place.
+func (s *Staging) Discard() error { return errors.Join(s.w.FS.RemoveAll(s.dir), s.held.Retire()) }
+
+// Place queues moving a sealed stage to dir, which must not exist; the parent
+// of its parent must.
+func (u *Unit) Place(dir string, s *Staging) error {
+	if u.w.Exists(dir) {
+		return fault.New(fault.Conflict, "%s exists already", dir)
+	}
+	err := u.w.FS.Mkdir(path.Dir(dir), 0o755)
+	if err == nil {
+		err = u.w.FS.SyncDir(path.Dir(path.Dir(dir)))
+	}
+	if err != nil && !errors.Is(err, os.ErrExist) {
+		return fmt.Errorf("make %s: %w", dir, err)
+	}
+	u.ops = append(u.ops, operation{Kind: opRename, Name: dir, From: s.dir})
+	return nil
+}
