@@ -42,7 +42,6 @@ var filters = map[string][]string{
 	"run.steer":                              {"actor_id", "actor_team_id", "client_message_id"},
 	"run.interrupt":                          {"actor_id", "actor_team_id"},
 	"run.continue":                           {"actor_id", "actor_team_id", "client_message_id"},
-	"run.policy.set":                         {"actor_id", "actor_team_id"},
 	"interaction.respond":                    {"actor_id", "actor_team_id", "option_id"},
 	"ui.resolve":                             {"actor_id", "actor_team_id"},
 	"milestone.approve":                      {"actor_id", "actor_team_id"},
