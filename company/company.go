@@ -7,6 +7,7 @@ import (
 	"context"
 	"errors"
 	"io"
+	"io/fs"
 	"os"
 	"sync"
 
@@ -38,7 +39,7 @@ type Host struct {
 
 	// ctx ends when the process stops using the Host, and with it the
 	// background work.
-	ctx        context.Context //nolint:containedctx // of what runs behind the requests
+	ctx        context.Context //nolint:containedctx // of background work
 	cancel     context.CancelFunc
 	background sync.WaitGroup
 
@@ -177,7 +178,11 @@ func (c *Folder) workspace(ctx context.Context) (*workspace.Workspace, error) {
 	cs := c.all
 	id, err := workspace.Identity(c.dir)
 	if err != nil {
-		return nil, &fault.Error{Reason: fault.NotAWorkspace, Message: c.given + " is not a workspace: " + err.Error(), Cause: err}
+		why := err
+		if failed, ok := errors.AsType[*fs.PathError](err); ok {
+			why = failed.Err
+		}
+		return nil, &fault.Error{Reason: fault.NotAWorkspace, Message: c.given + " is not a workspace: " + why.Error(), Cause: err}
 	}
 	w, fresh, err := cs.opening(c.dir, id)
 	if fresh && cs.hub != nil {

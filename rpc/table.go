@@ -18,7 +18,7 @@ type Access string
 
 // The kinds of access. A read waits for earlier writes of what it reads. Writes
 // run one by one in order of arrival. A wait has a short first step like a read
-// and then blocks nobody. An inline method without a workspace or subscription
+// and then blocks no one. An inline method without a workspace or subscription
 // is served before the next request is read; others wait for earlier writes on
 // their keys, and later requests on these wait for them.
 const (
@@ -113,11 +113,13 @@ func on[S company.Target, P, R any](name string, access Access, op func(S, conte
 				scope.reads = others.Reads()
 			}
 			return scope, func(ctx context.Context, all *company.Host) (any, error) {
-				target, err := company.Reach[S](ctx, all, all.At(scope.dir, scope.canonical))
+				folder := all.At(scope.dir, scope.canonical)
+				target, err := company.Reach[S](ctx, all, folder)
 				if err != nil {
-					return nil, err
+					return nil, folder.Named(err)
 				}
-				return op(target, ctx, p)
+				result, err := op(target, ctx, p)
+				return result, folder.Named(err)
 			}, nil
 		},
 	}
