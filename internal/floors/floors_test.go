@@ -56,11 +56,13 @@ func floors() map[string]int {
 // Floor 0 and the programs of floor 10 may use each other freely.
 func neighbours() map[string][]string {
 	return map[string][]string{
-		"workspace":     {"workspace/doc"},
-		"runs":          {"runs/budget", "runs/interaction", "runs/policy", "runs/lane", "runs/provider", "runs/session", "runs/sharepack", "runs/transcript", "runs/usage", "runs/worktree"},
-		"runs/session":  {"runs/agent", "runs/budget", "runs/interaction", "runs/policy", "runs/provider", "runs/transcript", "runs/usage", "runs/worktree"},
-		"runs/agent":    {"runs/usage"},
-		"runs/provider": {"runs/agent"},
+		"workspace": {"workspace/doc"},
+		// What was copied is checked where it arrived.
+		"workspace/transfer": {"workspace/validate"},
+		"runs":               {"runs/budget", "runs/interaction", "runs/policy", "runs/lane", "runs/provider", "runs/session", "runs/sharepack", "runs/transcript", "runs/usage", "runs/worktree"},
+		"runs/session":       {"runs/agent", "runs/budget", "runs/interaction", "runs/policy", "runs/provider", "runs/transcript", "runs/usage", "runs/worktree"},
+		"runs/agent":         {"runs/usage"},
+		"runs/provider":      {"runs/agent"},
 		// Filling and planning are built on artifacts and tasks.
 		"governance/pipeline": {"governance"},
 		// Rules are proposed as changes to memory.
