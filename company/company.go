@@ -39,7 +39,7 @@ type Host struct {
 
 	// ctx ends when the process stops using the Host, and with it the
 	// background work.
-	ctx        context.Context //nolint:containedctx // of what runs behind the requests
+	ctx        context.Context //nolint:containedctx // of background work
 	cancel     context.CancelFunc
 	background sync.WaitGroup
 

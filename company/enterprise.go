@@ -100,7 +100,7 @@ func (c *Folder) enterOrFound(ctx context.Context, f workspace.Founding) (w *wor
 // founding makes a plan the initial content of a new workspace.
 func (c *Folder) founding(ctx context.Context, name string, plan enterprise.Plan, made *enterprise.Company) workspace.Founding {
 	return workspace.Founding{
-		CompanyName: name, Busy: atRestSoon(ctx), Forced: "replace the workspace that is there",
+		CompanyName: name, Busy: atRestSoon(ctx), Forced: "replace the existing workspace",
 		Build: func(w *workspace.Workspace) error {
 			return w.Update(ctx, func(u *workspace.Unit) (err error) {
 				*made, err = plan.Build(u)

@@ -313,7 +313,7 @@ func listed(ctx context.Context, w *workspace.Workspace, record doc.Session) (do
 	case ctx.Err() != nil:
 		return now, context.Cause(ctx)
 	}
-	record.Error = "its end cannot be recorded: " + err.Error()
+	record.Error = "its end could not be recorded: " + err.Error()
 	return record, nil
 }
 

@@ -18,7 +18,7 @@ type Access string
 
 // The kinds of access. A read waits for earlier writes of what it reads. Writes
 // run one by one in order of arrival. A wait has a short first step like a read
-// and then blocks nobody. An inline method without a workspace or subscription
+// and then blocks no one. An inline method without a workspace or subscription
 // is served before the next request is read; others wait for earlier writes on
 // their keys, and later requests on these wait for them.
 const (

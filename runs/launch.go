@@ -119,7 +119,7 @@ func Launchable(ctx context.Context, w *workspace.Workspace, project, runID, ref
 		return run, err
 	}
 	over := func() error {
-		return fault.New(fault.Conflict, "run %s is %s already; create another run to execute it again", runID, run.Status)
+		return fault.New(fault.Conflict, "run %s is already %s; create another run to execute it again", runID, run.Status)
 	}
 	if doc.Terminal(run.Status) {
 		return run, over()
@@ -130,7 +130,7 @@ func Launchable(ctx context.Context, w *workspace.Workspace, project, runID, ref
 	// An owner with a final record is about to release its ref.
 	record, err := session.Current(ctx, w, ref)
 	if known := err == nil; (known && !doc.Terminal(record.Status)) || (!known && session.RefAlive(w, ref)) {
-		return run, fault.New(fault.Conflict, "session_ref %s is in use by a session that is not over", ref)
+		return run, fault.New(fault.Conflict, "session_ref %s is in use by a session that has not ended", ref)
 	}
 	if err := requireSessionsOver(ctx, w, project, runID, run.Spec != nil); err != nil {
 		return run, err
@@ -165,7 +165,7 @@ func requireSessionsOver(ctx context.Context, w *workspace.Workspace, project, r
 		if record.ProjectID == project && record.RunID == runID {
 			now, currentErr := session.Current(ctx, w, record.Ref)
 			if currentErr == nil && !doc.Terminal(now.Status) {
-				currentErr = fault.New(fault.Conflict, "run %s has a session that is not over: %s", runID, record.Ref)
+				currentErr = fault.New(fault.Conflict, "run %s has a session that has not ended: %s", runID, record.Ref)
 			}
 			err = errors.Join(err, currentErr)
 		}

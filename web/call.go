@@ -55,7 +55,7 @@ func (s *Server) call(w http.ResponseWriter, r *http.Request) error {
 	}
 	var c callBody
 	if json.Unmarshal(text, &c) != nil {
-		return refuse(http.StatusBadRequest, "method must be a text")
+		return refuse(http.StatusBadRequest, "method must be a string")
 	}
 	result, err := s.carryOut(r, c)
 	if err != nil {
@@ -88,7 +88,7 @@ func (s *Server) carryOut(r *http.Request, c callBody) (any, error) {
 }
 
 // claim overwrites the workspace and the actor in params with the server's own,
-// so that no client can act as somebody else.
+// so that no client can act as someone else.
 func (s *Server) claim(params map[string]json.RawMessage, known []string) error {
 	actor := s.opts.Actor
 	for name, value := range map[string]string{

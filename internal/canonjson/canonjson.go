@@ -153,7 +153,7 @@ func (w *writer) object(text []byte, at int, without string) int {
 	return at + 1
 }
 
-// reorder rewrites the output behind from as the given pieces, array indexes
+// reorder rewrites the output after from as the given pieces, array indexes
 // first.
 func (w *writer) reorder(from int, pieces []piece) {
 	slices.SortStableFunc(pieces, func(a, b piece) int {

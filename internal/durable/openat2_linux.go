@@ -48,7 +48,7 @@ func (b *openat2Root) close() error {
 }
 
 // errWalk means that os.Root has to resolve the name.
-var errWalk = errors.New("not answered by the kernel")
+var errWalk = errors.New("not supported by the kernel")
 
 // open opens a name. A missing name returns ENOENT; every other failure is
 // errWalk.

@@ -12,7 +12,7 @@ import (
 
 type openat2Root struct{}
 
-var errWalk = errors.New("not answered by the kernel")
+var errWalk = errors.New("not supported by the kernel")
 
 func openOpenat2(*os.Root) *openat2Root { return nil }
 

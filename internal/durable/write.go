@@ -20,7 +20,7 @@ type Namer struct {
 	Random func(bytes int) string
 }
 
-// TempName is the name of a temporary file beside a target. It begins with a
+// TempName is the name of a temporary file next to a target. It begins with a
 // dot and ends in random hex, so that no reader mistakes it for a document.
 func (n Namer) TempName(target string) string {
 	base := fmt.Sprintf(".%s.tmp-%d-%d-%s", path.Base(target), n.PID, n.UnixMS(), n.Random(6))

@@ -19,7 +19,7 @@ import (
 )
 
 // answerBytes bounds one answer. Agents truncate longer ones in the middle,
-// where nobody notices, so a truncated answer says how to continue.
+// where it goes unnoticed, so a truncated answer says how to continue.
 const answerBytes = 32 << 10
 
 // Dirs are the directories that may be read. Relative paths belong to the
@@ -51,7 +51,7 @@ type rootedPath struct {
 	name string // slashes; "." for the directory itself
 }
 
-// open finds the directory that a path lies in. The caller closes it.
+// open finds the directory of a path. The caller closes it.
 func (d *Dirs) open(name string) (rootedPath, error) {
 	if !filepath.IsAbs(name) {
 		return openIn(d.dirs[0], name)
@@ -63,7 +63,7 @@ func (d *Dirs) open(name string) (rootedPath, error) {
 			}
 		}
 	}
-	return rootedPath{}, fault.InvalidField("path", "%s lies in none of %s", name, strings.Join(d.dirs, ", "))
+	return rootedPath{}, fault.InvalidField("path", "%s is in none of %s", name, strings.Join(d.dirs, ", "))
 }
 
 func openIn(dir, rel string) (rootedPath, error) {

@@ -376,7 +376,7 @@ func TestLongLine(t *testing.T) {
 		"deep": {Seq: 7, Raw: bytes.Repeat([]byte("["), 20_000)},
 	} {
 		text, leaves := redactLine(redactor, nil, line, newSeams(redactor))
-		if !leaves || string(text) != "[line 7 of the log is left out: it is too long or too deep to be redacted]" {
+		if !leaves || string(text) != "[line 7 of the log is omitted: it is too long or too deeply nested to be redacted]" {
 			t.Errorf("%s: %q %v", name, text, leaves)
 		}
 	}

@@ -148,7 +148,7 @@ type RepoLink struct {
 	Label  string   `json:"label,omitempty" is:"optional"`
 }
 
-// Conversation is the conversation.yaml beside a messages.jsonl.
+// Conversation is the conversation.yaml next to a messages.jsonl.
 type Conversation struct {
 	_             struct{}     `is:"strict"`
 	SchemaVersion int          `json:"schema_version" is:"min=1"`
