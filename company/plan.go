@@ -173,6 +173,7 @@ type Desktop struct {
 	ResourcesSummary snapshot.ResourceTotals   `json:"resources_summary"`
 	ActivitySummary  ActivitySummary           `json:"activity_summary"`
 	PlanSummary      snapshot.PortfolioSummary `json:"pm_summary"`
+	OpenInteractions int                       `json:"open_interactions"`
 	SyncTS           string                    `json:"sync_ts"`
 }
 
@@ -234,6 +235,9 @@ func (c *Company) desktopAt(m *snapshot.View, w *workspace.Workspace, space conv
 		return err
 	}
 	d.ResourcesSummary = resources.Totals
+	if d.OpenInteractions, err = m.OpenInteractions(); err != nil {
+		return err
+	}
 	plan, err := m.Portfolio()
 	if err != nil {
 		return err

@@ -57,10 +57,18 @@ type InboxParams struct {
 	ProjectID string `json:"project_id" is:"optional,id"`
 }
 
-// Inbox takes the pending items and the decisions.
-func (c *Company) Inbox(ctx context.Context, p InboxParams) (result snapshot.Inbox, err error) {
+// InboxResult is the result of inbox.snapshot.
+type InboxResult struct {
+	snapshot.Inbox
+	snapshot.PendingInteractions
+}
+
+// Inbox takes the pending items, the decisions, and what agents ask.
+func (c *Company) Inbox(ctx context.Context, p InboxParams) (result InboxResult, err error) {
 	err = c.at(ctx, p.freshness(), func(m *snapshot.View) (err error) {
-		result, err = m.Inbox(p.ProjectID, p.PendingLimit, p.DecisionsLimit)
+		if result.Inbox, err = m.Inbox(p.ProjectID, p.PendingLimit, p.DecisionsLimit); err == nil {
+			result.PendingInteractions, err = m.PendingInteractions(p.ProjectID)
+		}
 		return err
 	})
 	return result, err

@@ -184,15 +184,27 @@ type refusedPayload struct {
 	BudgetExceeded bool    `json:"budget_exceeded"`
 }
 
+// resource is a run as the policy sees it.
+func resource(w *workspace.Workspace, run doc.Run) policy.Resource {
+	r := policy.Resource{ID: run.ID, Kind: "run", Visibility: events.VisibilityOrg, Team: teamOf(w, run)}
+	if r.Team != "" {
+		r.Visibility = events.VisibilityTeam
+	}
+	return r
+}
+
+// Approval is the question whether an actor may decide on what the agent of a run
+// asks, or change the policy that answers it. The agent itself never may.
+func Approval(w *workspace.Workspace, run doc.Run, actor policy.Actor) policy.Question {
+	r := resource(w, run)
+	r.Askers = []string{run.AgentID}
+	return policy.Question{Action: policy.Approve, Resource: r, Actor: actor, RunID: run.ID}
+}
+
 // authorize asks the policy, records its decision in the run's log, and ends
 // the run on a refusal.
 func authorize(ctx context.Context, w *workspace.Workspace, spec LaunchSpec, run doc.Run) error {
-	team := teamOf(w, run)
-	resource := policy.Resource{ID: spec.RunID, Kind: "run", Visibility: events.VisibilityOrg, Team: team}
-	if team != "" {
-		resource.Visibility = events.VisibilityTeam
-	}
-	verdict := policy.Ask(w, policy.Question{Action: policy.Launch, Resource: resource, Actor: spec.Actor, RunID: spec.RunID})
+	verdict := policy.Ask(w, policy.Question{Action: policy.Launch, Resource: resource(w, run), Actor: spec.Actor, RunID: spec.RunID})
 	told, err := verdict.Events(w.Events)
 	if err != nil {
 		return err

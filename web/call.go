@@ -17,7 +17,7 @@ func callable() []string {
 	return []string{
 		"workspace.open", "workspace.validate", "workspace.doctor", "workspace.projects.list", "workspace.agents.list", "workspace.teams.list",
 		"workspace.home.snapshot", "desktop.bootstrap.snapshot",
-		"run.list", "run.replay",
+		"run.list", "run.replay", "run.transcript", "events.replay",
 		"session.list", "session.poll", "session.stop",
 		"artifact.read", "memory.preview_delta", "memory.list_deltas", "context.plan_for_job",
 		"inbox.list_reviews", "inbox.list_help_requests", "inbox.snapshot", "inbox.resolve", "ui.resolve",
@@ -30,6 +30,7 @@ func callable() []string {
 		"index.list_reviews", "index.list_help_requests", "index.sync_worker_status", "adapter.status",
 		"monitor.snapshot", "usage.analytics", "usage.reconciliation.snapshot", "resources.snapshot", "agent.profile.snapshot", "ui.snapshot",
 		"comment.add", "comment.list",
+		"interaction.list", "interaction.get", "run.policy.get", "run.policy.set", "policy.defaults.get",
 	}
 }
 

@@ -144,17 +144,20 @@ func (w *Workspace) SetRepoRoot(ctx context.Context, repo, dir string, requireGi
 // UpdateMachine changes this machine's overlay. A missing one is created with
 // the defaults first; one that cannot be read is left alone.
 func (w *Workspace) UpdateMachine(ctx context.Context, change func(*doc.Machine)) error {
-	return w.Update(ctx, func(u *Unit) error {
-		machine, err := LoadIn(u, doc.MachineCodec, MachineFile)
-		if fault.Is(err, fault.NotFound) {
-			machine, err = DefaultMachine(), nil
-		}
-		if err != nil {
-			return err
-		}
-		change(&machine)
-		return Put(u, doc.MachineCodec, MachineFile, machine, 0o600)
-	})
+	return w.Update(ctx, func(u *Unit) error { return u.UpdateMachine(change) })
+}
+
+// UpdateMachine is Workspace.UpdateMachine as a part of a unit.
+func (u *Unit) UpdateMachine(change func(*doc.Machine)) error {
+	machine, err := LoadIn(u, doc.MachineCodec, MachineFile)
+	if fault.Is(err, fault.NotFound) {
+		machine, err = DefaultMachine(), nil
+	}
+	if err != nil {
+		return err
+	}
+	change(&machine)
+	return Put(u, doc.MachineCodec, MachineFile, machine, 0o600)
 }
 
 // DefaultMachine is the overlay of a machine on which nothing has been set up.

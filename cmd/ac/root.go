@@ -77,7 +77,7 @@ func newRoot(a *app) *cobra.Command {
 		sharePackCreateCommand(a), sharePackReplayCommand(a),
 		recordMistakeCommand(a), improveCommand(a), refreshContextCommand(a),
 		artifactFillCommand(a), pipelineIntakeCommand(a), pipelinePlanCommand(a), clientIntakeCommand(a), assignTasksCommand(a),
-		commentAddCommand(a), commentListCommand(a),
+		commentAddCommand(a), commentListCommand(a), interactionListCommand(a),
 		monitorRunsCommand(a), inboxSnapshotCommand(a), uiSnapshotCommand(a), managerDashboardCommand(a),
 		webCommand(a),
 		artifactNewCommand(a), artifactValidateCommand(a), artifactReadCommand(a),

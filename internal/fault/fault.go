@@ -44,6 +44,20 @@ const (
 	ApprovalRequired Reason = "approval_required"
 	RunBusy          Reason = "run_busy"
 	Internal         Reason = "internal"
+	// CursorAhead refuses a place behind the end of a log.
+	CursorAhead Reason = "cursor_ahead"
+	// Why a run cannot go on.
+	RunNotResumable Reason = "run_not_resumable"
+	RunOwnedByJob   Reason = "run_owned_by_job"
+	WorktreeGone    Reason = "worktree_gone"
+	// ExceedsPermissionLevel refuses a level, or a mode, above what is granted,
+	// ActorNotAllowed somebody who may not decide this, whatever the role.
+	ExceedsPermissionLevel Reason = "exceeds_permission_level"
+	ActorNotAllowed        Reason = "actor_not_allowed"
+	// Answers to interactions are refused with these.
+	InteractionNotFound     Reason = "interaction_not_found"
+	InteractionClosed       Reason = "interaction_closed"
+	InteractionKindMismatch Reason = "interaction_kind_mismatch"
 )
 
 // Issue is what is wrong with one field. Path holds keys (string) and indexes
@@ -84,11 +98,19 @@ type Error struct {
 	Message string
 	Issues  []Issue
 	Cause   error
-	// Secrets counts the secrets found, for SecretDetected only.
-	Secrets *SecretReport
+	// Data is nil, or a struct or pointer to one whose members stand in data beside
+	// the reason.
+	Data any
 }
 
-// SecretReport counts the secrets in a refused text. It does not contain the text.
+// With adds the members that stand beside the reason.
+func (e *Error) With(data any) *Error {
+	e.Data = data
+	return e
+}
+
+// SecretReport is the data of SecretDetected: it counts the secrets in a refused
+// text. It does not contain the text.
 type SecretReport struct {
 	ReasonCode    string         `json:"reason_code"`
 	ContextLabel  string         `json:"context_label"`

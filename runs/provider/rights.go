@@ -7,14 +7,16 @@ package provider
 import (
 	"slices"
 	"strings"
+
+	"ac/workspace/doc"
 )
 
 // Permission levels, from the lowest to the highest.
 const (
-	ReadOnly    = "read-only"
-	Patch       = "patch"
-	RunCommands = "run-commands"
-	Full        = "full"
+	ReadOnly    = string(doc.LevelReadOnly)
+	Patch       = string(doc.LevelPatch)
+	RunCommands = string(doc.LevelRunCommands)
+	Full        = string(doc.LevelFull)
 )
 
 // Sandbox is codex's sandbox for a level. At patch, only patches are written in

@@ -47,6 +47,14 @@ type Machine struct {
 	ProviderBins    map[string]string          `json:"provider_bins"`
 	ExecutionPolicy map[string]ExecutionPolicy `json:"provider_execution_policy" is:"optional"`
 	Pricing         map[string]RateCard        `json:"provider_pricing_usd_per_1k_tokens" is:"optional"`
+	// RunDefaults are what people prefer for the runs of a project, by its id. No
+	// launch takes them by itself.
+	RunDefaults map[string]RunDefaults `json:"run_defaults" is:"optional"`
+}
+
+// RunDefaults is what people prefer for the runs of a project.
+type RunDefaults struct {
+	Mode Mode `json:"mode" is:"optional,enum=default|accept_edits|plan|full_auto"`
 }
 
 // ExecutionPolicy is how a provider may be used.
