@@ -30,7 +30,7 @@ const (
 	ContextPlanned   = "context.plan.generated"
 	CandidatesFound  = "memory.candidates.generated"
 
-	// Of runs that are spoken with.
+	// Of live sessions.
 	AgentStarted         = "agent.started"
 	TurnStarted          = "run.turn_started"
 	TurnEnded            = "run.turn_ended"

@@ -1,6 +1,6 @@
 package main
 
-// interaction:list: what agents ask of people.
+// interaction:list: requests of agents to people.
 
 import (
 	"fmt"
@@ -52,8 +52,7 @@ With --json the result is that of interaction.list.`,
 	return cmd
 }
 
-// writeInteractions writes a line for each interaction. How one ended stands behind
-// its title.
+// writeInteractions writes one line for each interaction, its outcome after its title.
 func writeInteractions(out io.Writer, list []interaction.Record, now time.Time) {
 	for _, r := range list {
 		line := fmt.Sprintf("%s  %s  %s  %s  %s  %s", r.InteractionID, r.Kind, age(r.RequestedAt, now), r.RunID, r.AgentID, r.Title)
@@ -64,7 +63,7 @@ func writeInteractions(out io.Writer, list []interaction.Record, now time.Time) 
 	}
 }
 
-// age is how long ago a time was, in its largest unit; ? when it is none.
+// age is the age of a timestamp in its largest unit; ? if it is invalid.
 func age(at string, now time.Time) string {
 	then, ok := clock.Parse(at)
 	if !ok {
