@@ -21,10 +21,10 @@ func interactionListCommand(a *app) *cobra.Command {
 	p := company.ListInteractionsParams{State: snapshot.InteractionsOpen}
 	all, asJSON := false, false
 	cmd := &cobra.Command{
-		Use: "interaction:list <dir>", Short: "List what agents ask and wait for", Args: args("dir"),
-		Long: `List what agents ask of people and wait for, the oldest first: permissions,
+		Use: "interaction:list <dir>", Short: "List the requests of agents that wait for an answer", Args: args("dir"),
+		Long: `List the requests of agents that wait for an answer, oldest first: permissions,
 questions, plans and inputs. Each line has the id, the kind, the age, the run, the
-agent and the title. With --all what was answered follows, the newest first.
+agent and the title. With --all the answered ones follow, newest first.
 
 With --json the result is that of interaction.list.`,
 		Example: "  ac interaction:list ./acme\n  ac interaction:list ./acme --run run_01M7WQGTR95SV6EDMA61E1XR8M --all",
