@@ -193,13 +193,17 @@ func NewTable(version string) *Table {
 		on("session.list", Read, (*company.Host).ListSessions, "List the sessions, newest first."),
 		on("session.poll", Read, (*company.Host).PollSession, "Return the current state of a session."),
 		on("session.collect", Wait, (*company.Host).CollectSession, "Wait for the end of a session."),
+		on("run.continue", Wait, (*company.Company).Continue, "Continue a run that is over or idle."),
+		on("run.steer", Write, (*company.Company).Steer, "Send a message to the agent of a run."),
+		on("run.interrupt", Write, (*company.Company).Interrupt, "Stop the turn of a run."),
+		on("run.policy.get", Read, (*company.Company).RunPolicy, "Return the policy that answers the requests of a run's agent."),
+		on("run.policy.set", Write, (*company.Company).SetRunPolicy, "Change the policy of a run; open requests are decided again."),
+		on("interaction.respond", Write, (*company.Company).Respond, "Answer a request of a run's agent."),
 		on("session.stop", Write, (*company.Host).StopSession, "Stop a session."),
 
 		on("interaction.list", Read, (*company.Company).ListInteractions, "List the requests of agents to people, open ones first."),
 		on("interaction.get", Read, (*company.Company).Interaction, "Return one interaction, from the log of its run."),
 
-		on("run.policy.get", Read, (*company.Company).RunPolicy, "Return the permissions of a run's agent."),
-		on("run.policy.set", Write, (*company.Company).SetRunPolicy, "Change the permissions of a run's agent."),
 		on("policy.defaults.get", Read, (*company.Company).PolicyDefaults, "Return the preferred mode of a project's runs."),
 		on("policy.defaults.set", Write, (*company.Company).SetPolicyDefaults, "Set the preferred mode of a project's runs; launches do not apply it by themselves."),
 
