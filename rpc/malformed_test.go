@@ -261,7 +261,7 @@ func newBench(t *testing.T) *bench {
 		"workspace.migrate":           in,
 		"workspace.export":            with(object{"out_dir": filepath.Join(t.TempDir(), "out")}),
 		"workspace.import":            {"src_dir": b.dir, "workspace_dir": filepath.Join(t.TempDir(), "in")},
-		"adapter.status":              in, "worktree.cleanup": in, "sharepack.replay": with(object{"project_id": project.ProjectID, "share_pack_id": "share_x"}), "run.create": create, "run.discard": discard, "run.list": in, "run.replay": ofRun,
+		"adapter.status":              in, "worktree.cleanup": in, "sharepack.replay": with(object{"project_id": project.ProjectID, "share_pack_id": "share_x"}), "run.create": create, "run.discard": discard, "run.list": in, "run.replay": ofRun, "run.transcript": ofRun, "events.replay": ofRun,
 		"index.rebuild": in, "index.sync": in, "index.stats": in, "index.list_runs": in, "index.list_events": in, "index.list_event_parse_errors": in,
 		"index.list_reviews": in, "index.list_help_requests": in,
 		"session.launch": launch, "session.list": in, "session.collect": ref, "session.poll": ref, "session.stop": ref,
