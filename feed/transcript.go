@@ -26,6 +26,11 @@ type TranscriptSpec struct {
 	// Since is what the client has: the newest seq that it was sent. 0 is nothing, nil all
 	// that there is now.
 	Since *int64
+	// Tail bounds what there is to the newest so many items, beside those that are open; 0
+	// for all.
+	Tail int
+	// Settled, where it is set, is called once all that there was is sent.
+	Settled func()
 	// Deliver takes the notifications in place of the hub's sink. It blocks while its
 	// reader is slow, and fails when it is gone or ctx ends.
 	Deliver func(ctx context.Context, n TranscriptNotification) error
@@ -190,9 +195,11 @@ func (v *view) send(ctx context.Context) error {
 func (v *view) begin(ctx context.Context) error {
 	var known []*transcript.Item
 	err := v.hub.logs.Transcript(ctx, v.spec.Workspace, v.spec.Project, v.spec.Run, nil, func(f *transcript.Fold) {
-		for _, i := range f.Items() {
+		items := f.Items()
+		for n, i := range items {
 			// What one event changed may have been sent in part.
-			if i.State == transcript.StateOpen || i.SeqLast > v.since || v.resumes && i.SeqLast == v.since {
+			news := i.SeqLast > v.since || v.resumes && i.SeqLast == v.since
+			if i.State == transcript.StateOpen || news && (v.spec.Tail == 0 || n >= len(items)-v.spec.Tail) {
 				known = append(known, i.Snapshot())
 			}
 		}
@@ -222,6 +229,9 @@ func (v *view) begin(ctx context.Context) error {
 		if err := v.notify(ctx, &change{Change: transcript.Change{Op: op, Item: i}, id: i.ID, seq: max(i.SeqLast, v.since)}); err != nil {
 			return err
 		}
+	}
+	if v.spec.Settled != nil {
+		v.spec.Settled()
 	}
 	return nil
 }
