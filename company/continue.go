@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"ac/governance/policy"
+	"ac/heartbeat/job"
 	"ac/internal/fault"
 	"ac/internal/inflight"
 	"ac/runs"
@@ -57,9 +58,29 @@ func (p *ContinueParams) CheckFields() []fault.Issue {
 	return issues
 }
 
+// jobData stands beside run_owned_by_job.
+type jobData struct {
+	JobID string `json:"job_id"`
+}
+
+// free refuses a run that is an attempt of a job which is not over: the job speaks with
+// the agent.
+func (c *Company) free(project, run string) error {
+	records, err := session.NamedAfter(c.w, run)
+	for _, record := range records {
+		if owner := job.OpenJobOf(c.w, project, record.Ref, run); owner != "" && record.ProjectID == project {
+			return fault.New(fault.RunOwnedByJob, "run %s is an attempt of job %s, which is not over", run, owner).With(jobData{owner})
+		}
+	}
+	return err
+}
+
 // Continue goes on with a run.
 func (c *Company) Continue(ctx context.Context, p ContinueParams) (runs.ContinueResult, error) {
 	inflight.Leave(ctx)
+	if err := c.free(p.ProjectID, p.RunID); err != nil {
+		return runs.ContinueResult{}, err
+	}
 	actor := policy.Actor{ID: cmp.Or(strings.TrimSpace(p.ActorID), "human"), Role: p.ActorRole, Team: p.ActorTeamID}
 	result, err := runs.Continue(ctx, c.w, c.all.admission(c.w), c.all.launcher, runs.ContinueSpec{
 		LaunchSpec: runs.LaunchSpec{

@@ -99,7 +99,7 @@ func (s LaunchSpec) live(w *workspace.Workspace, run doc.Run) (*session.LiveOrde
 		most := float64(MaxPrompt)
 		issues = append(issues, fault.Issue{Path: []any{"prompt_text"}, Code: "text_too_large", Message: "is too long", Maximum: &most})
 	}
-	if len(s.Argv) > 0 && driver != session.DriverACP && !doc.ProviderNamed(run.Provider).AppServer {
+	if len(s.Argv) > 0 && driver != session.DriverACP {
 		refuse("the driver makes the words of this provider", "argv")
 	}
 	if s.Live.IdleMS > 0 && !keep {
