@@ -142,21 +142,15 @@ func continuation(ctx context.Context, w *workspace.Workspace, run doc.Run, spec
 	if blank && len(waiting) == 0 && !isTrue(spec.Live.KeepOpen) {
 		return order, fault.InvalidField("prompt_text", "must not be blank")
 	}
-	words := spec.LaunchSpec
-	if blank {
-		words.Prompt = new(".") // what waits is said in place of it
-	}
-	live, err := words.live(w, run)
+	spec.Waits = len(waiting) > 0
+	live, err := spec.live(w, run)
 	if err != nil {
 		return order, err
-	}
-	if blank {
-		live.Prompt = ""
 	}
 	if run.Live != nil {
 		live.Turns = run.Live.Turns
 	}
-	live.Continue, live.Cause, live.ClientMessageID, live.Waiting = true, session.CauseContinue, spec.ClientMessageID, waiting
+	live.Continue, live.Cause, live.ClientMessageID = true, session.CauseContinue, spec.ClientMessageID
 	live.WorktreeRel, live.WorktreeBranch = run.Spec.WorktreeRel, run.Spec.WorktreeBranch
 	if err := takeUp(ctx, w, run, spec, driver, live); err != nil {
 		return order, err

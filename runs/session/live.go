@@ -53,6 +53,7 @@ type conversation struct {
 	turn     *turn // that is under way, nil for none
 	last     turnEnd
 	waiting  []*steer
+	came     map[string]bool // texts that waited in the log, by their ids
 	open     []*openRequest
 	closed   map[string]interaction.Record // resolved lately
 	answered map[string]SteerResult        // by the id that a client gave
@@ -73,16 +74,16 @@ func newConversation(ctx context.Context, s *supervisor) *conversation {
 	root, err := policy.NewRoot(s.workdir, policy.ReadLink)
 	c := &conversation{
 		s: s, ctx: ctx, order: s.order.Live, inbox: newInbox(), root: root, policy: s.order.Live.Policy, turns: s.order.Live.Turns,
-		over: make(chan struct{}), ended: make(chan struct{}), timers: map[string]*time.Timer{}, answered: map[string]SteerResult{}, prompted: map[string]PromptResult{}, closed: map[string]interaction.Record{},
+		over: make(chan struct{}), ended: make(chan struct{}), timers: map[string]*time.Timer{}, answered: map[string]SteerResult{}, prompted: map[string]PromptResult{}, closed: map[string]interaction.Record{}, came: map[string]bool{},
 	}
 	if err == nil && s.goesOn() {
 		err = c.recall()
 	}
+	if err == nil {
+		err = c.takeWaiting()
+	}
 	if err != nil {
 		c.fail("", err)
-	}
-	for _, w := range c.order.Waiting {
-		c.waiting = append(c.waiting, &steer{SteerEvent: w.SteerEvent, full: w.Full, actor: w.Actor, before: true})
 	}
 	go func() { // ends with finish
 		defer close(c.ended)

@@ -98,11 +98,27 @@ func (c *conversation) first() {
 		o.lead, o.digest = c.order.Lead, c.order.Digest
 	}
 	o.steers = c.batch(strings.TrimSpace(o.text) == "")
-	if strings.TrimSpace(o.text) == "" && len(o.steers) == 0 {
-		c.next()
-		return
+	if strings.TrimSpace(o.text) == "" {
+		if len(o.steers) == 0 {
+			c.next()
+			return
+		}
+		o.actor = o.steers[0].actor
+		if err := c.s.w.Replace(path.Join(c.s.outDir, "prompt.txt"), []byte(c.masked(whole(o.steers))), 0o644); err != nil {
+			c.fail("", err)
+			return
+		}
 	}
 	_ = c.beginTurn(o) // it failed the session
+}
+
+// whole is what texts say together.
+func whole(steers []*steer) string {
+	said := make([]string, len(steers))
+	for i, s := range steers {
+		said[i] = s.full
+	}
+	return strings.Join(said, "\n\n")
 }
 
 // Broke takes a handshake that failed.

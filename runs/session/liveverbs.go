@@ -22,6 +22,7 @@ const (
 	verbPolicy    = "policy"
 	verbLive      = "live"
 	verbPrompt    = "prompt"
+	verbMore      = "more"
 )
 
 // serve carries a request out.
@@ -76,6 +77,7 @@ func verbs() map[string]verb {
 		verbInterrupt: taking((*conversation).interrupt),
 		verbLive:      taking((*conversation).state),
 		verbPrompt:    taking((*conversation).prompt),
+		verbMore:      taking((*conversation).more),
 	}
 }
 
@@ -186,6 +188,12 @@ func Respond(ctx context.Context, w *workspace.Workspace, record doc.Session, p 
 // SetPolicy changes the policy of a live session.
 func SetPolicy(ctx context.Context, w *workspace.Workspace, record doc.Session, p PolicyRequest) (PolicyResult, error) {
 	return call[PolicyResult](ctx, w, record, verbPolicy, p)
+}
+
+// TakeMore has a live session take the texts that wait in the log of its run.
+func TakeMore(ctx context.Context, w *workspace.Workspace, record doc.Session) error {
+	_, err := call[struct{}](ctx, w, record, verbMore, struct{}{})
+	return err
 }
 
 // StateOf is a live session as it is now.
