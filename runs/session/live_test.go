@@ -29,7 +29,13 @@ type talk struct {
 // live launches a conversation whose prompt says what the agent does.
 func (s *stage) live(prompt string, change func(*session.LiveOrder)) talk {
 	s.t.Helper()
-	order := s.turn(prompt)
+	return s.liveOf(session.DriverCodex, prompt, change)
+}
+
+// liveOf is live for a driver.
+func (s *stage) liveOf(driver, prompt string, change func(*session.LiveOrder)) talk {
+	s.t.Helper()
+	order := s.turnOf(driver, prompt)
 	l := order.Live
 	l.Interactive, l.PermissionMS, l.QuestionMS, l.IdleMS, l.ActorID = true, 60_000, 60_000, 60_000, "human"
 	l.Policy = doc.RunPolicy{Mode: doc.ModeDefault, PermissionLevel: doc.LevelRunCommands, Rules: []doc.PolicyRule{}}
