@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"ac/events"
+	"ac/internal/clock"
 	"ac/internal/durable"
 	"ac/runs/agent"
 	"ac/runs/interaction"
@@ -46,7 +47,7 @@ type conversation struct {
 	restart bool   // the agent is to be started again once its process is gone
 	lost    string // why its conversation is a new one
 	resumed string
-	timers  map[string]*time.Timer
+	timers  map[string]*clock.Alarm
 
 	policy   doc.RunPolicy
 	turns    int   // that were begun
@@ -74,7 +75,7 @@ func newConversation(ctx context.Context, s *supervisor) *conversation {
 	root, err := policy.NewRoot(s.workdir, policy.ReadLink)
 	c := &conversation{
 		s: s, ctx: ctx, order: s.order.Live, inbox: newInbox(), root: root, policy: s.order.Live.Policy, turns: s.order.Live.Turns,
-		over: make(chan struct{}), ended: make(chan struct{}), timers: map[string]*time.Timer{}, answered: map[string]SteerResult{}, prompted: map[string]PromptResult{}, closed: map[string]interaction.Record{}, came: map[string]bool{},
+		over: make(chan struct{}), ended: make(chan struct{}), timers: map[string]*clock.Alarm{}, answered: map[string]SteerResult{}, prompted: map[string]PromptResult{}, closed: map[string]interaction.Record{}, came: map[string]bool{},
 	}
 	if err == nil && s.goesOn() {
 		err = c.recall()
@@ -155,11 +156,12 @@ func (c *conversation) endProcess() {
 	}
 }
 
-// after has something carried out later, unless it is called off by its name.
+// after has something carried out later, unless it is called off by its name. Time in
+// which the machine is suspended counts.
 func (c *conversation) after(name string, d time.Duration, do func()) {
 	c.callOff(name)
-	var timer *time.Timer
-	timer = time.AfterFunc(d, func() {
+	var timer *clock.Alarm
+	timer = clock.After(d, func() {
 		c.post(func() {
 			if c.timers[name] == timer {
 				delete(c.timers, name)
