@@ -195,6 +195,15 @@ func (c *Company) Interrupt(ctx context.Context, p InterruptParams) (session.Int
 	return runs.Interrupt(ctx, c.w, p.act(), p.ExpectedTurn)
 }
 
+// CompactParams are those of run.compact.
+type CompactParams struct{ actParams }
+
+// Compact makes the conversation of a run smaller.
+func (c *Company) Compact(ctx context.Context, p CompactParams) (session.CompactResult, error) {
+	inflight.Leave(ctx)
+	return runs.Compact(ctx, c.w, p.act())
+}
+
 // RespondParams are those of interaction.respond.
 type RespondParams struct {
 	actParams

@@ -196,6 +196,7 @@ func NewTable(version string) *Table {
 		on("run.continue", Wait, (*company.Company).Continue, "Continue a run that is over or idle."),
 		on("run.steer", Write, (*company.Company).Steer, "Send a message to the agent of a run."),
 		on("run.interrupt", Write, (*company.Company).Interrupt, "Stop the turn of a run."),
+		on("run.compact", Write, (*company.Company).Compact, "Make the conversation of a run's agent smaller."),
 		on("run.attach", Write, (*company.Company).Attach, "Keep a file beside a run, for texts to name."),
 		on("run.plan.clear", Write, (*company.Company).ClearPlan, "Clear the displayed plan of a run's agent."),
 		on("run.policy.get", Read, (*company.Company).RunPolicy, "Return the policy that answers the requests of a run's agent."),

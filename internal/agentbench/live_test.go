@@ -66,6 +66,8 @@ type logged struct {
 		Resumed       string `json:"resumed"`
 		ResumeError   string `json:"resume_error"`
 		State         string `json:"state"`
+		OK            bool   `json:"ok"`
+		Error         string `json:"error"`
 		Operation     string `json:"operation"`
 		Resource      string `json:"resource"`
 	} `json:"payload"`
@@ -252,5 +254,35 @@ func TestLiveContinues(t *testing.T) {
 				t.Errorf("%s: %+v", want.resume, began)
 			}
 		}
+	})
+}
+
+// TestLiveCompacts: codex and claude compact their conversation by their own means, and
+// go on with it.
+func TestLiveCompacts(t *testing.T) {
+	t.Parallel()
+	eachLive(t, func(t *testing.T, k kind) {
+		c := newCompany(t, k, func(r Request) Reply {
+			if answer, ok := Bookkeeping(r, Usage{}); ok {
+				return answer
+			}
+			return Reply{Text: "said to " + r.Prompt[max(0, len(r.Prompt)-20):], Usage: Usage{Input: 10, Output: 5}}
+		})
+		r := c.speak("the first words", object{"keep_open": true})
+		r.await("run.turn_ended", nil)
+		var asked struct {
+			How string `json:"how"`
+		}
+		r.act("run.compact", nil, &asked)
+		r.await("run.compacted", nil)
+		r.act("run.steer", object{"text": "the second words"}, nil)
+		r.await("run.turn_ended", func(e logged) bool { return e.Payload.Turn == 2 && e.Payload.Status == "completed" })
+		done := r.await("run.compacted", nil).Payload
+		t.Logf("%s: %s, %t %s", k.name, asked.How, done.OK, done.Error)
+		if !done.OK || !strings.Contains(r.last(), "second words") {
+			t.Errorf("%+v; %s\n%s", done, r.last(), r.log())
+		}
+		c.call("session.stop", object{"session_ref": r.ref}, nil)
+		r.end()
 	})
 }

@@ -60,6 +60,9 @@ type conversation struct {
 	answered map[string]SteerResult        // by the id that a client gave
 	prompted map[string]PromptResult       // likewise
 	said     int64                         // to the agent, in UTF-16 code units
+	used     usage.Report                  // by the session so far
+	spent    usage.Report                  // by processes of the agent before the present one
+	lead     string                        // goes before the next text, for the agent alone
 
 	verdict *verdict // how the session ends; nil while its agent may end it
 }
@@ -209,7 +212,7 @@ func (c *conversation) stuck(err error) {
 func (c *conversation) tell(d events.Draft) { c.s.recorder.tell(d) }
 
 // Used takes what the session used so far.
-func (c *conversation) Used(r usage.Report) { c.s.recorder.told([]usage.Report{r}, nil) }
+func (c *conversation) Used(r usage.Report) { c.s.recorder.told([]usage.Report{c.sum(r)}, nil) }
 
 // Cycled takes signs that the agent compacted its context.
 func (c *conversation) Cycled(found []usage.Cycle) { c.s.recorder.told(nil, found) }
@@ -278,7 +281,10 @@ func (c *conversation) leave() {
 		c.endTurn(o, why)
 	}
 	for _, s := range c.waiting {
-		if !s.kept {
+		switch {
+		case s.compacts != "":
+			c.compacted(s.compacts, errors.New("the session ended"))
+		case !s.kept:
 			c.tell(c.draft(events.SteerDiscarded, discardedPayload{SteerID: s.ID, Reason: reason}))
 		}
 	}

@@ -23,6 +23,7 @@ const (
 	verbLive      = "live"
 	verbPrompt    = "prompt"
 	verbMore      = "more"
+	verbCompact   = "compact"
 )
 
 // serve carries a request out.
@@ -78,6 +79,7 @@ func verbs() map[string]verb {
 		verbLive:      taking((*conversation).state),
 		verbPrompt:    taking((*conversation).prompt),
 		verbMore:      taking((*conversation).more),
+		verbCompact:   taking((*conversation).compact),
 	}
 }
 
@@ -128,7 +130,9 @@ func (c *conversation) state(struct{}) (LiveState, error) {
 		state.Open = append(state.Open, i.Request)
 	}
 	for _, s := range c.waiting {
-		state.Queued = append(state.Queued, s.SteerEvent)
+		if s.compacts == "" {
+			state.Queued = append(state.Queued, s.SteerEvent)
+		}
 	}
 	return state, nil
 }

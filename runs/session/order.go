@@ -58,6 +58,9 @@ func (o Order) check() error {
 	return nil
 }
 
+// continues reports whether the run was over, and goes on.
+func (o Order) continues() bool { return o.Live != nil && o.Live.Continue }
+
 // limit is how long the provider may run, 0 for any time.
 func (o Order) limit() time.Duration { return time.Duration(o.LimitMS) * time.Millisecond }
 

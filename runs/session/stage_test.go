@@ -128,7 +128,7 @@ func (s *stage) checkEnd(order session.Order, status string) {
 	}
 	lines := s.log(order)
 	s.checkLive(lines)
-	between := []string{events.RunContinued, events.PolicyDecision, events.BudgetDecision, events.SteerQueued} // of two sessions
+	between := []string{events.RunContinued, events.PolicyDecision, events.BudgetDecision, events.SteerQueued, events.CompactRequested, events.Compacted} // of two sessions
 	over := false
 	for i, line := range lines {
 		switch kind := events.Type([]byte(line)); {
