@@ -45,6 +45,10 @@ const (
 	StatementsFile = BillingDir + "/reconciliation_statements.json"
 	// AuditLog takes the policy decisions that have no run to go to.
 	AuditLog = AuditDir + "/policy.jsonl"
+	// FilesLog takes what was applied of files that come from no run.
+	FilesLog = AuditDir + "/files.jsonl"
+	// CheckpointsDir keeps what files were before they were applied.
+	CheckpointsDir = LocalDir + "/checkpoints"
 
 	// ownerSuffix ends the names of files that name a process.
 	ownerSuffix     = ".owner.json"
@@ -75,7 +79,7 @@ func Movable(name string) bool {
 		return true
 	}
 	switch name {
-	case LocksDir, LanesDir, JournalDir, SessionsDir, WorktreesDir, TempDir, HeartbeatLock:
+	case LocksDir, LanesDir, JournalDir, SessionsDir, WorktreesDir, TempDir, CheckpointsDir, HeartbeatLock:
 		return false
 	}
 	return !strings.HasPrefix(name, IndexFile) && !strings.HasSuffix(name, ownerSuffix)
@@ -131,6 +135,12 @@ func TasksDir(id string) string { return path.Join(ProjectsDir, id, "tasks") }
 
 // ArtifactsDir is where the artifacts of a project lie.
 func ArtifactsDir(id string) string { return path.Join(ProjectsDir, id, "artifacts") }
+
+// JobDir is where a job of a project lies.
+func JobDir(project, id string) string { return path.Join(ProjectsDir, project, "jobs", id) }
+
+// CheckpointDir is where a checkpoint of a project lies.
+func CheckpointDir(project, id string) string { return path.Join(CheckpointsDir, project, id) }
 
 // RunsDir is where the runs of a project lie.
 func RunsDir(id string) string { return path.Join(ProjectsDir, id, "runs") }

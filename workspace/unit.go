@@ -15,6 +15,7 @@ import (
 	"ac/internal/fault"
 	"ac/internal/inflight"
 	"ac/internal/yamldoc"
+	"ac/workspace/checkpoint"
 	"ac/workspace/doc"
 )
 
@@ -34,7 +35,7 @@ type Unit struct {
 
 // operation is one step of a unit, as it stands in the journal.
 type operation struct {
-	Kind string `json:"kind"` // write, remove, rename, exchange or append
+	Kind string `json:"kind"` // write, remove, rename, exchange, append or files
 	Name string `json:"name"`
 
 	// Of a write: the content and the hashes around it; "" means absent. Of a
@@ -43,8 +44,11 @@ type operation struct {
 	Perm    fs.FileMode `json:"perm,omitempty"`
 	Before  string      `json:"before,omitempty"`
 	After   string      `json:"after,omitempty"`
-	// Of a rename or an exchange: where the tree was built.
+	// Of a rename or an exchange: where the tree was built. Of files: where their
+	// checkpoint was.
 	From string `json:"from,omitempty"`
+	// Of a rename that stays when the unit is taken back.
+	Keep bool `json:"keep,omitempty"`
 	// Of an exchange: which directory the new tree is, whatever its name.
 	Identity durable.Identity `json:"identity,omitzero"`
 	// Of an append: the events without their chain fields, and how long the log
@@ -55,6 +59,12 @@ type operation struct {
 	Spare bool `json:"spare,omitempty"`
 
 	before []byte // content before a write, for taking it back; nil when absent
+
+	// Of files: their target while the unit holds its lock, how they ended, and what
+	// is being done.
+	root    *checkpoint.Root
+	outcome *checkpoint.Outcome
+	work    *checkpoint.Work
 }
 
 const (
@@ -63,6 +73,7 @@ const (
 	opRename   = "rename"
 	opExchange = "exchange"
 	opAppend   = "append"
+	opFiles    = "files"
 )
 
 // Update runs fn with the workspace locked against every other writer and then
@@ -149,6 +160,7 @@ func (u *Unit) run(ctx context.Context, fn func(*Unit) error) (logs []string, er
 		return logs, err
 	}
 	written, err := u.commit(ctx)
+	err = errors.Join(err, release(u.ops))
 	return append(logs, written...), err
 }
 

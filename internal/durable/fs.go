@@ -62,6 +62,10 @@ type FS interface {
 	// Tick is how far apart two writes of a file on a device must be for its times
 	// to tell them apart.
 	Tick(device uint64) time.Duration
+	// Sub opens a directory of the tree as a tree of its own, held by its inode: it
+	// stays the same whatever its name leads to later. A symlink at the name is
+	// followed as far as it stays in the tree. The caller closes it.
+	Sub(name string) (FS, error)
 	Close() error
 }
 
@@ -87,6 +91,10 @@ func OpenRoot(dir string) (*Root, error) {
 	if err != nil {
 		return nil, err
 	}
+	return newRoot(root, dir), nil
+}
+
+func newRoot(root *os.Root, dir string) *Root {
 	r := &Root{root: root, openat2: openOpenat2(root), path: dir, tick: Coarse}
 	if self, err := root.Open("."); err == nil {
 		if st, err := self.Stat(); err == nil {
@@ -94,7 +102,20 @@ func OpenRoot(dir string) (*Root, error) {
 		}
 		_ = self.Close() // it was only looked at
 	}
-	return r, nil
+	return r
+}
+
+// Sub opens a directory below the root.
+func (r *Root) Sub(name string) (FS, error) {
+	// To open a FIFO would wait for a writer.
+	if st, err := r.Stat(name); err == nil && !st.IsDir() {
+		return nil, &fs.PathError{Op: "open", Path: name, Err: syscall.ENOTDIR}
+	}
+	root, err := r.root.OpenRoot(filepath.FromSlash(name))
+	if err != nil {
+		return nil, err
+	}
+	return newRoot(root, path.Join(r.path, name)), nil
 }
 
 // Tick knows the file system that the directory itself lies on.

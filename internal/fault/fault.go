@@ -43,7 +43,18 @@ const (
 	SecretDetected   Reason = "secret_detected"
 	ApprovalRequired Reason = "approval_required"
 	RunBusy          Reason = "run_busy"
-	Internal         Reason = "internal"
+	// Reasons of proposed files.
+	NoTarget        Reason = "no_target"
+	TargetAmbiguous Reason = "target_ambiguous"
+	TargetBusy      Reason = "target_busy"
+	PreviewGone     Reason = "preview_gone"
+	FilesRefused    Reason = "files_refused"
+	WriteFailed     Reason = "write_failed"
+	RevertedAlready Reason = "reverted_already"
+	NoWorktree      Reason = "no_worktree"
+	GitFailed       Reason = "git_failed"
+	TooLarge        Reason = "too_large"
+	Internal        Reason = "internal"
 )
 
 // Issue says what is wrong with one field. Path holds keys (string) and

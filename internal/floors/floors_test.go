@@ -18,36 +18,38 @@ const module = "ac"
 // packages below it, unless a longer name says otherwise.
 func floors() map[string]int {
 	return map[string]int{
-		"internal/...":       0,
-		"events":             1,
-		"workspace":          2,
-		"workspace/doc":      2,
-		"workspace/founding": 3,
-		"workspace/migrate":  3,
-		"workspace/transfer": 3,
-		"workspace/validate": 3,
-		"governance/policy":  3,
-		"index":              3,
-		"index/worker":       3,
-		"pm":                 4,
-		"runs/...":           4,
-		"audit":              5,
-		"governance/...":     5,
-		"conversation":       5,
-		"heartbeat":          6,
-		"heartbeat/job":      6,
-		"enterprise":         7,
-		"inbox":              7,
-		"snapshot":           7,
-		"feed":               7,
-		"doctor":             7,
-		"company":            8,
-		"rpc":                9,
-		"web":                9,
-		"web/page":           0,
-		"cmd/ac/...":         10,
-		"bench":              10,
-		"internal/floors":    10,
+		"internal/...":  0,
+		"events":        1,
+		"workspace":     2,
+		"workspace/doc": 2,
+		// Files outside of a workspace that are written with it.
+		"workspace/checkpoint": 2,
+		"workspace/founding":   3,
+		"workspace/migrate":    3,
+		"workspace/transfer":   3,
+		"workspace/validate":   3,
+		"governance/policy":    3,
+		"index":                3,
+		"index/worker":         3,
+		"pm":                   4,
+		"runs/...":             4,
+		"audit":                5,
+		"governance/...":       5,
+		"conversation":         5,
+		"heartbeat":            6,
+		"heartbeat/job":        6,
+		"enterprise":           7,
+		"inbox":                7,
+		"snapshot":             7,
+		"feed":                 7,
+		"doctor":               7,
+		"company":              8,
+		"rpc":                  9,
+		"web":                  9,
+		"web/page":             0,
+		"cmd/ac/...":           10,
+		"bench":                10,
+		"internal/floors":      10,
 	}
 }
 
@@ -55,16 +57,20 @@ func floors() map[string]int {
 // Floor 0 and the programs of floor 10 may use each other freely.
 func neighbours() map[string][]string {
 	return map[string][]string{
-		"workspace": {"workspace/doc"},
+		"workspace": {"workspace/doc", "workspace/checkpoint"},
 		// What was copied is checked where it arrived.
 		"workspace/transfer": {"workspace/validate"},
 		"runs":               {"runs/budget", "runs/lane", "runs/provider", "runs/session", "runs/sharepack", "runs/usage", "runs/worktree"},
 		"runs/session":       {"runs/appserver", "runs/budget", "runs/provider", "runs/transcript", "runs/usage", "runs/worktree"},
 		"runs/appserver":     {"runs/usage"},
+		// What a run changed lies in its worktree.
+		"runs/changes": {"runs/worktree"},
 		// Filling and planning are built on artifacts and tasks.
 		"governance/pipeline": {"governance"},
 		// Rules are proposed as changes to memory.
 		"governance/learning": {"governance"},
+		// Files are applied as the policy allows.
+		"governance/files": {"governance"},
 		// Planning a context reads artifacts and memory.
 		"governance/contextplan": {"governance"},
 		"heartbeat":              {"heartbeat/job"},

@@ -41,6 +41,7 @@ type git struct {
 	program string
 	dir     string
 	env     []string
+	stdin   []byte
 }
 
 // newGit finds git in the PATH of an environment, of which it gets everything
@@ -125,7 +126,7 @@ func (g *git) ownFilters(ctx context.Context) ([]string, error) {
 var errTooLong = errors.New("the output is too long")
 
 // run runs one git command and returns its standard output. An error carries
-// what git said.
+// what git said; of a command that failed by its exit status there is output, too.
 func (g *git) run(ctx context.Context, limit time.Duration, maxOut int, args ...string) ([]byte, error) {
 	ctx, cancel := context.WithTimeoutCause(ctx, limit, fmt.Errorf("gave up after %s", limit))
 	defer cancel()
@@ -135,6 +136,9 @@ func (g *git) run(ctx context.Context, limit time.Duration, maxOut int, args ...
 	}
 	cmd := exec.CommandContext(ctx, g.program, slices.Concat(fixed, args)...)
 	cmd.Dir, cmd.Env = g.dir, g.env
+	if g.stdin != nil {
+		cmd.Stdin = bytes.NewReader(g.stdin)
+	}
 	cmd.SysProcAttr = proc.NewSession() // no terminal to ask on, and a group to end
 	cmd.Cancel = func() error {
 		if err := proc.SignalGroup(cmd.Process.Pid, syscall.SIGTERM); err == nil {
@@ -154,9 +158,9 @@ func (g *git) run(ctx context.Context, limit time.Duration, maxOut int, args ...
 	case err != nil:
 		text := strings.ToValidUTF8(string(bytes.TrimSpace(said.text.Bytes())), "\uFFFD")
 		if text == "" {
-			return nil, fmt.Errorf("git %s: %w", args[0], err)
+			return out.text.Bytes(), fmt.Errorf("git %s: %w", args[0], err)
 		}
-		return nil, fmt.Errorf("git %s: %s (%w)", args[0], text, err)
+		return out.text.Bytes(), fmt.Errorf("git %s: %s (%w)", args[0], text, err)
 	}
 	return out.text.Bytes(), nil
 }

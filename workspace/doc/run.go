@@ -44,6 +44,10 @@ type Run struct {
 	ProviderSessionID string `json:"provider_session_id" is:"optional"`
 	Error             string `json:"error" is:"optional"`
 	ErrorKind         string `json:"error_kind" is:"optional"`
+	// WorktreeBase is the commit that the run's worktree was made from;
+	// WorktreeSnapshot says that it holds what was not committed in the repository.
+	WorktreeBase     string `json:"worktree_base" is:"optional"`
+	WorktreeSnapshot bool   `json:"worktree_snapshot" is:"optional"`
 	// LogIntegrity is there when events were taken from the log while the run went on.
 	LogIntegrity *events.Integrity `json:"log_integrity" is:"optional"`
 }
