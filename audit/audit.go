@@ -137,8 +137,8 @@ func readTree(w *workspace.Workspace) (*tree, error) {
 	}
 }
 
-// place is where a log lies, and how it looked there.
-type place struct {
+// logFile is where a log lies, and how it looked there.
+type logFile struct {
 	name    string
 	version durable.Version // zero for what is no file
 }
@@ -146,7 +146,7 @@ type place struct {
 // logs lists the logs of a workspace: those of its runs, and that of the policy
 // decisions without a run. Whatever has the name of a log is one: what cannot be read as
 // one is a finding.
-func logs(w *workspace.Workspace) (found []place, err error) {
+func logs(w *workspace.Workspace) (found []logFile, err error) {
 	projects, err := workspace.Dirs(w.FS, workspace.ProjectsDir)
 	if err != nil {
 		return nil, err
@@ -157,12 +157,12 @@ func logs(w *workspace.Workspace) (found []place, err error) {
 		}
 	}
 	if _, err := w.FS.Lstat(workspace.AuditLog); err == nil {
-		found = append(found, place{name: workspace.AuditLog})
+		found = append(found, logFile{name: workspace.AuditLog})
 	}
 	return found, nil
 }
 
-func logsOf(w *workspace.Workspace, found []place, project string) ([]place, error) {
+func logsOf(w *workspace.Workspace, found []logFile, project string) ([]logFile, error) {
 	runs, err := workspace.Dirs(w.FS, workspace.RunsDir(project))
 	if err != nil || len(runs) == 0 {
 		return found, err
@@ -184,7 +184,7 @@ func logsOf(w *workspace.Workspace, found []place, project string) ([]place, err
 		if err != nil || !kind.IsRegular() {
 			version = durable.Version{}
 		}
-		found = append(found, place{name, version})
+		found = append(found, logFile{name, version})
 	}
 	return found, nil
 }

@@ -136,40 +136,40 @@ func (cs *Host) openedAs(w *workspace.Workspace) *opened {
 // indexOf is the index of an opened workspace.
 func (cs *Host) indexOf(w *workspace.Workspace) *index.Index { return cs.openedAs(w).index }
 
-// place is what a request names: as it spelled it, and the directory that this leads to.
-type place struct {
+// location is what a request names: as it spelled it, and the directory that this leads to.
+type location struct {
 	all   *Host
 	given string
 	dir   string
 }
 
-// Folder is a place: a workspace, or where one may come to be. It is immutable and safe
+// Folder is a location: a workspace, or where one may come to be. It is immutable and safe
 // for concurrent use.
-type Folder struct{ place }
+type Folder struct{ location }
 
-// Company is the workspace at a place, opened. It is safe for concurrent use, and for
+// Company is the workspace at a location, opened. It is safe for concurrent use, and for
 // one operation: the folder may be another one by the next.
 type Company struct {
-	place
+	location
 	w *workspace.Workspace
 }
 
 // folder is where the company lies.
-func (p place) folder() *Folder { return &Folder{p} }
+func (p location) folder() *Folder { return &Folder{p} }
 
 // In names a folder. Nothing is opened yet.
 func (cs *Host) In(dir string) *Folder { return cs.At(dir, workspace.Canonical(dir)) }
 
 // At is In where the directory that dir leads to is known.
 func (cs *Host) At(dir, at string) *Folder {
-	return &Folder{place{all: cs, given: dir, dir: at}}
+	return &Folder{location{all: cs, given: dir, dir: at}}
 }
 
 // Enter opens the workspace in the folder. One that is none is
 // fault.NotAWorkspace.
 func (c *Folder) Enter(ctx context.Context) (*Company, error) {
 	w, err := c.workspace(ctx)
-	return &Company{c.place, w}, err
+	return &Company{c.location, w}, err
 }
 
 // workspace opens the workspace, or gives it again while the directory at its
@@ -182,10 +182,10 @@ func (c *Folder) workspace(ctx context.Context) (*workspace.Workspace, error) {
 	}
 	w, fresh, err := cs.opening(c.dir, id)
 	if fresh && cs.hub != nil {
-		if w.Unsettled() {
+		if w.NeedsRecovery() {
 			// The first sight of a server finishes what was interrupted. A workspace
-			// that cannot be locked now is settled by its next writer.
-			_ = w.Settle(ctx)
+			// that cannot be locked now is recovered by its next writer.
+			_ = w.Recover(ctx)
 		}
 		// Jobs that lost their runners while nobody looked; nobody waits for that,
 		// and the next who looks at one of them finds what is wrong with it.

@@ -38,11 +38,11 @@ func (s Scope) checkScope() []fault.Issue {
 	return []fault.Issue{{Path: []any{"project_id"}, Code: "custom", Message: problem}}
 }
 
-func (s Scope) place() conversation.Place {
+func (s Scope) space() conversation.Space {
 	if s.Scope != conversation.ScopeProject {
-		return conversation.Place{}
+		return conversation.Space{}
 	}
-	return conversation.Place{Project: s.ProjectID}
+	return conversation.Space{Project: s.ProjectID}
 }
 
 // ConversationsParams are those of conversation.list.
@@ -54,25 +54,25 @@ type ConversationsParams struct {
 // CheckFields ties the project to the scope.
 func (p *ConversationsParams) CheckFields() []fault.Issue { return p.checkScope() }
 
-// Conversations lists the conversations of a place, after those that are always
+// Conversations lists the conversations of a space, after those that are always
 // there were made or brought up to date.
 func (c *Company) Conversations(ctx context.Context, p ConversationsParams) ([]doc.Conversation, error) {
-	return conversations(ctx, c.w, p.place(), workspace.Leader{})
+	return conversations(ctx, c.w, p.space(), workspace.Leader{})
 }
 
-func conversations(ctx context.Context, w *workspace.Workspace, place conversation.Place, leader workspace.Leader) ([]doc.Conversation, error) {
-	if err := ensureConversations(ctx, w, place, leader); err != nil {
+func conversations(ctx context.Context, w *workspace.Workspace, space conversation.Space, leader workspace.Leader) ([]doc.Conversation, error) {
+	if err := ensureConversations(ctx, w, space, leader); err != nil {
 		return nil, err
 	}
-	return conversation.List(w, place)
+	return conversation.List(w, space)
 }
 
 // ensureConversations makes the conversations that are always there.
-func ensureConversations(ctx context.Context, w *workspace.Workspace, place conversation.Place, leader workspace.Leader) error {
-	if place.Project == "" {
+func ensureConversations(ctx context.Context, w *workspace.Workspace, space conversation.Space, leader workspace.Leader) error {
+	if space.Project == "" {
 		return w.EnsureDefaults(ctx)
 	}
-	_, err := w.SyncProjectDefaults(ctx, place.Project, leader)
+	_, err := w.SyncProjectDefaults(ctx, space.Project, leader)
 	return err
 }
 
@@ -97,7 +97,7 @@ func (p *CreateChannelParams) CheckFields() []fault.Issue {
 
 // CreateChannel makes a channel.
 func (c *Company) CreateChannel(ctx context.Context, p CreateChannelParams) (doc.Conversation, error) {
-	return conversation.CreateChannel(ctx, c.w, p.place(), conversation.Channel{
+	return conversation.CreateChannel(ctx, c.w, p.space(), conversation.Channel{
 		Name: strings.TrimSpace(p.Name), Slug: strings.TrimSpace(p.Slug), Visibility: p.Visibility, CreatedBy: p.CreatedBy,
 		AgentIDs: slices.Concat(p.ParticipantAgentIDs, p.AgentIDs), TeamIDs: slices.Concat(p.ParticipantTeamIDs, p.TeamIDs),
 	})
@@ -117,7 +117,7 @@ func (p *CreateDMParams) CheckFields() []fault.Issue { return p.checkScope() }
 
 // CreateDM makes the conversation of two, or gives the one they have.
 func (c *Company) CreateDM(ctx context.Context, p CreateDMParams) (doc.Conversation, error) {
-	return conversation.CreateDM(ctx, c.w, p.place(), p.CreatedBy, p.PeerAgentID, p.Visibility)
+	return conversation.CreateDM(ctx, c.w, p.space(), p.CreatedBy, p.PeerAgentID, p.Visibility)
 }
 
 // MessagesParams are those of conversation.messages.list.
@@ -133,7 +133,7 @@ func (p *MessagesParams) CheckFields() []fault.Issue { return p.checkScope() }
 
 // Messages lists the newest messages of a conversation, oldest first.
 func (c *Company) Messages(_ context.Context, p MessagesParams) ([]doc.Message, error) {
-	return conversation.Newest(c.w, p.place(), p.ConversationID, p.Limit)
+	return conversation.Newest(c.w, p.space(), p.ConversationID, p.Limit)
 }
 
 // FollowMessagesParams are what conversation:follow is asked for.
@@ -145,7 +145,7 @@ type FollowMessagesParams struct {
 // FollowMessages passes on each message that is sent to a conversation from now on,
 // until ctx ends or Told fails.
 func (c *Company) FollowMessages(ctx context.Context, p FollowMessagesParams) (OK, error) {
-	return OK{true}, conversation.Follow(ctx, c.w, p.place(), p.ConversationID, p.Limit, p.Told)
+	return OK{true}, conversation.Follow(ctx, c.w, p.space(), p.ConversationID, p.Limit, p.Told)
 }
 
 // SendParams are those of conversation.message.send.
@@ -172,7 +172,7 @@ type SendResult struct {
 
 // Send says something in a conversation.
 func (c *Company) Send(ctx context.Context, p SendParams) (SendResult, error) {
-	conv, message, err := conversation.Send(ctx, c.w, p.place(), p.ConversationID, conversation.Draft{
+	conv, message, err := conversation.Send(ctx, c.w, p.space(), p.ConversationID, conversation.Draft{
 		AuthorID: p.AuthorID, AuthorRole: p.AuthorRole, Body: p.Body, Kind: p.Kind, Visibility: p.Visibility, Mentions: p.Mentions,
 	})
 	return SendResult{conv, message}, err

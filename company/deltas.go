@@ -81,7 +81,7 @@ func (p *ProposeDeltaParams) CheckFields() (issues []fault.Issue) {
 }
 
 // ProposeDelta proposes lines for a memory.
-func (c *Company) ProposeDelta(ctx context.Context, p ProposeDeltaParams) (governance.Proposed, error) {
+func (c *Company) ProposeDelta(ctx context.Context, p ProposeDeltaParams) (governance.DeltaProposal, error) {
 	w := c.w
 	spec := governance.DeltaSpec{
 		ProjectID: p.ProjectID, Title: p.Title, TargetFile: p.TargetFile, Under: p.UnderHeading, Lines: p.InsertLines,

@@ -9,9 +9,9 @@ import (
 	"ac/internal/param"
 )
 
-// Place is what an operation works on: all that this process has open, a folder, or
+// Target is what an operation works on: all that this process has open, a folder, or
 // the workspace in one.
-type Place interface {
+type Target interface {
 	*Host | *Folder | *Company
 }
 
@@ -20,7 +20,7 @@ type inWorkspace interface{ InWorkspace() string }
 
 // Reach finds what an operation works on; the folder is that which its params name,
 // nil where they name none.
-func Reach[S Place](ctx context.Context, cs *Host, folder *Folder) (on S, err error) {
+func Reach[S Target](ctx context.Context, cs *Host, folder *Folder) (on S, err error) {
 	switch target := any(&on).(type) {
 	case **Host:
 		*target = cs
@@ -35,8 +35,8 @@ func Reach[S Place](ctx context.Context, cs *Host, folder *Folder) (on S, err er
 // Do carries out an operation with params that were made by a program: they are bound
 // and checked by the same rules as those of a request. Its errors are those of the
 // operation, fault.InvalidParams, and fault.NotAWorkspace.
-func Do[S Place, P, R any](ctx context.Context, cs *Host, op func(S, context.Context, P) (R, error), p P) (result R, err error) {
-	if p, err = param.Checked(p); err != nil {
+func Do[S Target, P, R any](ctx context.Context, cs *Host, op func(S, context.Context, P) (R, error), p P) (result R, err error) {
+	if p, err = param.Check(p); err != nil {
 		return result, err
 	}
 	var folder *Folder

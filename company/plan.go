@@ -29,7 +29,7 @@ func (p *PlanParams) CheckFields() []fault.Issue { return p.checkScope() }
 // Plan takes the portfolio, and in project scope the schedule of the project.
 func (c *Company) Plan(ctx context.Context, p PlanParams) (result snapshot.Plan, err error) {
 	err = c.at(ctx, index.UpToDate, func(m *snapshot.View) (err error) {
-		result, err = m.Plan(p.Scope.Scope, p.place().Project)
+		result, err = m.Plan(p.Scope.Scope, p.space().Project)
 		return err
 	})
 	return result, err
@@ -207,8 +207,8 @@ func (c *Company) Desktop(ctx context.Context, p DesktopParams) (result Desktop,
 		WorkspaceDir: c.given, ActorID: p.ActorID, Scope: p.Scope.Scope, View: p.View, ProjectID: p.ProjectID, ConversationID: p.ConversationID,
 	}
 	w := c.w
-	place := p.place()
-	if result.Conversations, err = conversations(ctx, w, place, workspace.Leader{StandIn: p.ActorID}); err != nil {
+	space := p.space()
+	if result.Conversations, err = conversations(ctx, w, space, workspace.Leader{StandIn: p.ActorID}); err != nil {
 		return result, err
 	}
 	inflight.Leave(ctx) // what follows only reads
@@ -220,17 +220,17 @@ func (c *Company) Desktop(ctx context.Context, p DesktopParams) (result Desktop,
 	}
 	err = c.at(ctx, index.UpToDate, func(m *snapshot.View) error {
 		result.SyncTS = m.Header().GeneratedAt
-		return c.desktopAt(m, w, place, &result)
+		return c.desktopAt(m, w, space, &result)
 	})
 	return result, err
 }
 
 // desktopAt takes the parts that are of one moment.
-func (c *Company) desktopAt(m *snapshot.View, w *workspace.Workspace, place conversation.Place, d *Desktop) (err error) {
+func (c *Company) desktopAt(m *snapshot.View, w *workspace.Workspace, space conversation.Space, d *Desktop) (err error) {
 	if d.Projects, err = m.Projects(); err != nil {
 		return err
 	}
-	resources, err := m.Resources(place.Project)
+	resources, err := m.Resources(space.Project)
 	if err != nil {
 		return err
 	}
@@ -243,9 +243,9 @@ func (c *Company) desktopAt(m *snapshot.View, w *workspace.Workspace, place conv
 	switch d.View {
 	case "home":
 		d.ViewData.Resources = &resources
-		return d.home(m, place)
+		return d.home(m, space)
 	case "activities":
-		return d.activities(m, place, c)
+		return d.activities(m, space, c)
 	case "resources":
 		d.ViewData.Resources = &resources
 		return nil
@@ -254,7 +254,7 @@ func (c *Company) desktopAt(m *snapshot.View, w *workspace.Workspace, place conv
 	if slices.ContainsFunc(d.Conversations, func(c doc.Conversation) bool { return c.ID == d.ConversationID }) {
 		// A log that cannot be read shows nothing: without an answer the desktop
 		// would lose the place that it is at.
-		if found, err := conversation.Newest(w, place, d.ConversationID, desktopMessages); err == nil {
+		if found, err := conversation.Newest(w, space, d.ConversationID, desktopMessages); err == nil {
 			messages = found
 		}
 	}
@@ -262,18 +262,18 @@ func (c *Company) desktopAt(m *snapshot.View, w *workspace.Workspace, place conv
 	return nil
 }
 
-func (d *Desktop) home(m *snapshot.View, place conversation.Place) error {
+func (d *Desktop) home(m *snapshot.View, space conversation.Space) error {
 	home, err := m.Home(false)
 	if err != nil {
 		return err
 	}
-	plan, err := m.Plan(d.Scope, place.Project)
+	plan, err := m.Plan(d.Scope, space.Project)
 	if err != nil {
 		return err
 	}
 	recommendations := []pm.Recommendation{}
-	if place.Project != "" {
-		found, err := m.Allocations(place.Project)
+	if space.Project != "" {
+		found, err := m.Allocations(space.Project)
 		if err != nil {
 			return err
 		}
@@ -283,9 +283,9 @@ func (d *Desktop) home(m *snapshot.View, place conversation.Place) error {
 	return nil
 }
 
-func (d *Desktop) activities(m *snapshot.View, place conversation.Place, c *Company) error {
+func (d *Desktop) activities(m *snapshot.View, space conversation.Space, c *Company) error {
 	ui, err := m.UI(snapshot.UIRequest{
-		Project: place.Project, Runs: desktopRows, Pending: desktopRows, Decisions: desktopRows, SyncWorker: c.all.workerStatus(),
+		Project: space.Project, Runs: desktopRows, Pending: desktopRows, Decisions: desktopRows, SyncWorker: c.all.workerStatus(),
 	})
 	d.ViewData.UI = &ui
 	d.ActivitySummary = ActivitySummary{len(ui.Inbox.Pending), len(ui.Inbox.Decisions), len(ui.Monitor.Rows)}

@@ -223,7 +223,7 @@ func (cs *Host) CollectSession(ctx context.Context, p SessionParams) (CollectRes
 	if err != nil {
 		return CollectResult{}, err
 	}
-	w.Appended(workspace.LogFile(record.ProjectID, record.RunID)) // its subscribers hear of the end too
+	w.NotifyAppend(workspace.LogFile(record.ProjectID, record.RunID)) // its subscribers hear of the end too
 	return CollectResult{
 		Poll: pollOf(record), EventsRelpath: path.Join("runs", record.RunID, "events.jsonl"),
 		OutputRelpaths: outputs(w, record.ProjectID, record.RunID),

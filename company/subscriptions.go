@@ -72,14 +72,14 @@ type UnsubscribeParams struct {
 // OfSubscription is the subscription that a request names.
 func (p UnsubscribeParams) OfSubscription() string { return p.SubscriptionID }
 
-// Removed is the result of events.unsubscribe.
-type Removed struct {
+// UnsubscribeResult is the result of events.unsubscribe.
+type UnsubscribeResult struct {
 	Removed bool `json:"removed"`
 }
 
 // Unsubscribe ends a subscription.
-func (cs *Host) Unsubscribe(_ context.Context, p UnsubscribeParams) (Removed, error) {
-	return Removed{cs.hub.Unsubscribe(p.SubscriptionID)}, nil
+func (cs *Host) Unsubscribe(_ context.Context, p UnsubscribeParams) (UnsubscribeResult, error) {
+	return UnsubscribeResult{cs.hub.Unsubscribe(p.SubscriptionID)}, nil
 }
 
 // AckParams are those of events.ack.

@@ -26,12 +26,12 @@ const (
 	ScopeProject   = "project"
 )
 
-// Place is where conversations lie: a project, or with Project empty the
+// Space is where conversations lie: a project, or with Project empty the
 // workspace.
-type Place struct{ Project string }
+type Space struct{ Project string }
 
-// Scope is the scope of the conversations of the place.
-func (p Place) Scope() string {
+// Scope is the scope of the conversations in the space.
+func (p Space) Scope() string {
 	if p.Project == "" {
 		return ScopeWorkspace
 	}
@@ -39,7 +39,7 @@ func (p Place) Scope() string {
 }
 
 // Dir is the directory of a conversation.
-func (p Place) Dir(id string) string {
+func (p Space) Dir(id string) string {
 	switch {
 	case p.Project != "":
 		return workspace.ProjectConversationDir(p.Project, id)
@@ -49,12 +49,12 @@ func (p Place) Dir(id string) string {
 	return path.Join(workspace.ConversationsDir, id)
 }
 
-func (p Place) file(id string) string { return path.Join(p.Dir(id), workspace.ConversationFile) }
+func (p Space) file(id string) string { return path.Join(p.Dir(id), workspace.ConversationFile) }
 
-func (p Place) messages(id string) string { return path.Join(p.Dir(id), workspace.MessagesFile) }
+func (p Space) messages(id string) string { return path.Join(p.Dir(id), workspace.MessagesFile) }
 
 // exists tells a project that is not there from one without conversations.
-func (p Place) exists(w *workspace.Workspace) error {
+func (p Space) exists(w *workspace.Workspace) error {
 	if p.Project == "" {
 		return nil
 	}
@@ -64,7 +64,7 @@ func (p Place) exists(w *workspace.Workspace) error {
 
 // Get reads a conversation. One that is missing or does not fit its place is
 // fault.NotFound.
-func Get(w *workspace.Workspace, p Place, id string) (doc.Conversation, error) {
+func Get(w *workspace.Workspace, p Space, id string) (doc.Conversation, error) {
 	c, err := get(p, id, func(name string) (doc.Conversation, error) { return workspace.Load(w, doc.ConversationCodec, name) })
 	if err != nil {
 		return c, &fault.Error{Reason: fault.NotFound, Message: "conversation " + id + " does not exist here", Cause: err}
@@ -72,7 +72,7 @@ func Get(w *workspace.Workspace, p Place, id string) (doc.Conversation, error) {
 	return c, nil
 }
 
-func get(p Place, id string, load func(name string) (doc.Conversation, error)) (doc.Conversation, error) {
+func get(p Space, id string, load func(name string) (doc.Conversation, error)) (doc.Conversation, error) {
 	c, err := load(p.file(id))
 	if err != nil {
 		return c, err
@@ -83,11 +83,11 @@ func get(p Place, id string, load func(name string) (doc.Conversation, error)) (
 	return c, workspace.CheckID(p.file(id), id, c.ID)
 }
 
-// List lists the conversations of a place: home, executive office, planning
+// List lists the conversations of a space: home, executive office, planning
 // council, executive meeting, channels,
 // direct messages, the rest; by name within these. Documents that cannot be
 // read are left out.
-func List(w *workspace.Workspace, p Place) ([]doc.Conversation, error) {
+func List(w *workspace.Workspace, p Space) ([]doc.Conversation, error) {
 	all, err := list(w, p, func(name string) (doc.Conversation, error) { return workspace.Load(w, doc.ConversationCodec, name) })
 	if err != nil {
 		return nil, err
@@ -97,7 +97,7 @@ func List(w *workspace.Workspace, p Place) ([]doc.Conversation, error) {
 	return all, nil
 }
 
-func list(w *workspace.Workspace, p Place, load func(name string) (doc.Conversation, error)) ([]doc.Conversation, error) {
+func list(w *workspace.Workspace, p Space, load func(name string) (doc.Conversation, error)) ([]doc.Conversation, error) {
 	ids, err := workspace.Dirs(w.FS, path.Dir(p.Dir("any")))
 	if err != nil {
 		return nil, err
@@ -148,7 +148,7 @@ type Channel struct {
 
 // CreateChannel makes a channel, which is durable when it returns. Two channels
 // may have one name; the slugs of the defaults are taken (fault.Conflict).
-func CreateChannel(ctx context.Context, w *workspace.Workspace, p Place, ch Channel) (doc.Conversation, error) {
+func CreateChannel(ctx context.Context, w *workspace.Workspace, p Space, ch Channel) (doc.Conversation, error) {
 	if ch.Slug == slugHome || p.Project != "" && ch.Slug == slugExecutives {
 		return doc.Conversation{}, fault.New(fault.Conflict, "the slug %s belongs to a conversation that is always there; take another one", ch.Slug)
 	}
@@ -165,7 +165,7 @@ func CreateChannel(ctx context.Context, w *workspace.Workspace, p Place, ch Chan
 
 // CreateDM makes the conversation of two, or gives the one that they have,
 // whoever of them began it.
-func CreateDM(ctx context.Context, w *workspace.Workspace, p Place, createdBy, peer, visibility string) (doc.Conversation, error) {
+func CreateDM(ctx context.Context, w *workspace.Workspace, p Space, createdBy, peer, visibility string) (doc.Conversation, error) {
 	var made doc.Conversation
 	err := w.Update(ctx, func(u *workspace.Unit) error {
 		all, err := list(w, p, func(name string) (doc.Conversation, error) { return workspace.LoadIn(u, doc.ConversationCodec, name) })
@@ -187,7 +187,7 @@ func CreateDM(ctx context.Context, w *workspace.Workspace, p Place, createdBy, p
 	return made, err
 }
 
-func create(u *workspace.Unit, p Place, c doc.Conversation) (doc.Conversation, error) {
+func create(u *workspace.Unit, p Space, c doc.Conversation) (doc.Conversation, error) {
 	w := u.Workspace()
 	if err := p.exists(w); err != nil {
 		return c, err

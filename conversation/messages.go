@@ -41,7 +41,7 @@ type Draft struct {
 
 // Send appends a message, which is durable when it returns. Who may not speak in
 // the conversation gets fault.Denied. It takes the lock of the log alone.
-func Send(ctx context.Context, w *workspace.Workspace, p Place, id string, d Draft) (doc.Conversation, doc.Message, error) {
+func Send(ctx context.Context, w *workspace.Workspace, p Space, id string, d Draft) (doc.Conversation, doc.Message, error) {
 	var none doc.Message
 	c, err := Get(w, p, id)
 	if err != nil {
@@ -141,7 +141,7 @@ const overlap = 64
 // Newest reads the newest messages of a conversation, oldest first, at most so
 // many. Lines that are no messages are passed over. Reading costs what is
 // answered, not what the log holds. What is not there has none.
-func Newest(w *workspace.Workspace, p Place, id string, limit int) ([]doc.Message, error) {
+func Newest(w *workspace.Workspace, p Space, id string, limit int) ([]doc.Message, error) {
 	if p.Project != "" {
 		if known, err := w.HasProject(p.Project); !known {
 			return []doc.Message{}, err
@@ -162,8 +162,8 @@ func Newest(w *workspace.Workspace, p Place, id string, limit int) ([]doc.Messag
 	return p.newest(file, st.Size(), id, limit)
 }
 
-// newest reads the newest messages before a place in the log.
-func (p Place) newest(file io.ReaderAt, end int64, id string, limit int) ([]doc.Message, error) {
+// newest reads the newest messages before a position in the log.
+func (p Space) newest(file io.ReaderAt, end int64, id string, limit int) ([]doc.Message, error) {
 	found := []doc.Message{}
 	err := backwards(file, end, func(line []byte) bool {
 		if m, ok := p.message(id, line); ok {
@@ -185,7 +185,7 @@ func (p Place) newest(file io.ReaderAt, end int64, id string, limit int) ([]doc.
 
 // message reads a line of the log of a conversation; ok is false for what is no
 // message of it. A message that names no project is of the one that its log lies in.
-func (p Place) message(id string, line []byte) (m doc.Message, ok bool) {
+func (p Space) message(id string, line []byte) (m doc.Message, ok bool) {
 	m, err := doc.DecodeMessage(line)
 	return m, err == nil && m.ConversationID == id && (m.ProjectID == "" || m.ProjectID == p.Project)
 }

@@ -49,7 +49,7 @@ func temporaries(ctx context.Context, w *workspace.Workspace) (found []leftover,
 		for _, entry := range entries {
 			name := path.Join(dir, entry.Name())
 			if entry.IsDir() {
-				if name != workspace.WorktreesDir && name != workspace.AsideDir {
+				if name != workspace.WorktreesDir && name != workspace.QuarantineDir {
 					walk(name)
 				}
 				continue
@@ -193,7 +193,7 @@ func (p Patient) leftovers(ctx context.Context) Check {
 	for _, l := range found {
 		details = append(details, l.name)
 	}
-	abandoned, err := p.Workspace.Abandoned()
+	abandoned, err := p.Workspace.AbandonedStages()
 	if err != nil {
 		return unknown(id, err)
 	}

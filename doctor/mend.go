@@ -140,7 +140,7 @@ func (m *mender) writeLock() {
 			if !now.Stale {
 				return nil // gone by now
 			}
-			return m.w.Settle(m.ctx)
+			return m.w.Recover(m.ctx)
 		})
 	case m.lock.Dead:
 		m.tell("write_lock", name, Kept, "its process is gone, but it is too young or of another machine: the next writer removes it in time")
@@ -153,7 +153,7 @@ func (m *mender) journal() {
 		m.tell("journal", workspace.JournalDir, Failed, err.Error())
 		return
 	}
-	abandoned, err := m.w.Abandoned()
+	abandoned, err := m.w.AbandonedStages()
 	if err != nil {
 		m.tell("journal", workspace.TempDir, Failed, err.Error())
 	}
@@ -173,13 +173,13 @@ func (m *mender) journal() {
 		}
 		return
 	}
-	moved, err := m.w.SetAsideUnfinished(m.ctx)
+	moved, err := m.w.QuarantineUnfinished(m.ctx)
 	aside := map[string]bool{}
 	for _, unit := range moved {
 		aside[unit.Name] = true
 		m.mends = append(m.mends, Mend{
 			Kind: "journal", Path: unit.Name, Outcome: Done, Details: unit.Would,
-			What: "set aside in " + workspace.AsideDir + ", since it can never be finished: " + unit.Reason,
+			What: "set aside in " + workspace.QuarantineDir + ", since it can never be finished: " + unit.Reason,
 		})
 	}
 	if err != nil {
@@ -271,7 +271,7 @@ func (m *mender) tornLogs() {
 			m.tell("unfinished_line", log, Kept, "its session is alive and may be writing it")
 			continue
 		}
-		what := fmt.Sprintf("the unfinished last line, %d bytes from byte %d on, with a copy kept in %s", len(torn.Text), torn.Offset, workspace.AsideDir)
+		what := fmt.Sprintf("the unfinished last line, %d bytes from byte %d on, with a copy kept in %s", len(torn.Text), torn.Offset, workspace.QuarantineDir)
 		m.do("unfinished_line", log, "cut off "+what, "cut off "+what, func() error {
 			_, err := events.CutTorn(m.ctx, m.w.FS, log, func(torn events.Torn) error { return m.keep(log, torn) })
 			return err
@@ -293,7 +293,7 @@ func (m *mender) keep(log string, torn events.Torn) error {
 	if err != nil {
 		return err
 	}
-	name := path.Join(workspace.AsideDir, m.w.Env.IDs.New("line"))
+	name := path.Join(workspace.QuarantineDir, m.w.Env.IDs.New("line"))
 	if err := m.w.Replace(name+".json", append(text, '\n'), 0o600); err != nil {
 		return err
 	}

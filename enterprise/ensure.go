@@ -20,15 +20,15 @@ const (
 
 // Readiness is how far a workspace is an enterprise.
 type Readiness struct {
-	Ready        bool         `json:"ready"`
-	Empty        bool         `json:"-"` // neither projects nor people
-	ProjectCount int          `json:"project_count"`
-	Departments  []Staffed    `json:"departments"`
-	Leaders      ReadyLeaders `json:"agents"`
+	Ready        bool              `json:"ready"`
+	Empty        bool              `json:"-"` // neither projects nor people
+	ProjectCount int               `json:"project_count"`
+	Departments  []DepartmentStaff `json:"departments"`
+	Leaders      ReadyLeaders      `json:"agents"`
 }
 
-// Staffed is a department with how many work in it.
-type Staffed struct {
+// DepartmentStaff is a department with how many work in it.
+type DepartmentStaff struct {
 	Key       string `json:"department_key"`
 	Label     string `json:"department_label"`
 	TeamID    string `json:"team_id"`
@@ -44,7 +44,7 @@ type ReadyLeaders struct {
 
 // Look reads how far a workspace is an enterprise. It writes nothing.
 func Look(w *workspace.Workspace) (r Readiness, err error) {
-	r.Departments = []Staffed{}
+	r.Departments = []DepartmentStaff{}
 	projects, err := w.Projects()
 	if err != nil {
 		return r, err
@@ -98,8 +98,8 @@ func empty(w *workspace.Workspace) (bool, error) {
 	return true, nil
 }
 
-func staffed(t doc.Team, agents []doc.Agent) Staffed {
-	d := Staffed{Key: t.DepartmentKey, Label: cmp.Or(t.DepartmentLabel, t.Name), TeamID: t.ID}
+func staffed(t doc.Team, agents []doc.Agent) DepartmentStaff {
+	d := DepartmentStaff{Key: t.DepartmentKey, Label: cmp.Or(t.DepartmentLabel, t.Name), TeamID: t.ID}
 	for _, a := range agents {
 		switch {
 		case a.TeamID != t.ID:
@@ -114,9 +114,9 @@ func staffed(t doc.Team, agents []doc.Agent) Staffed {
 
 // Readiness is the readiness of a company that was just built.
 func (c Company) Readiness() Readiness {
-	r := Readiness{Ready: true, ProjectCount: 1, Departments: []Staffed{}, Leaders: ReadyLeaders{c.Leaders.CEO, c.Leaders.ExecutiveManager}}
+	r := Readiness{Ready: true, ProjectCount: 1, Departments: []DepartmentStaff{}, Leaders: ReadyLeaders{c.Leaders.CEO, c.Leaders.ExecutiveManager}}
 	for _, d := range c.Departments {
-		r.Departments = append(r.Departments, Staffed{d.Key, d.Label, d.TeamID, 1, len(d.WorkerIDs)})
+		r.Departments = append(r.Departments, DepartmentStaff{d.Key, d.Label, d.TeamID, 1, len(d.WorkerIDs)})
 	}
 	return r
 }

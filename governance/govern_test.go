@@ -194,7 +194,7 @@ func TestAnswersStay(t *testing.T) {
 	if state, err := StateOf(c.Workspace, r.Item, KindMilestone); err != nil || state.Approval == nil {
 		t.Errorf("%+v, %v", state, err)
 	}
-	if c.Unsettled() {
+	if c.NeedsRecovery() {
 		t.Error("an intent was left behind")
 	}
 }
@@ -213,7 +213,7 @@ func TestBrokenRunLog(t *testing.T) {
 	if err := c.approve(t, made.ArtifactID); err == nil {
 		t.Error("approved without its event")
 	}
-	if state, err := StateOf(c.Workspace, Item{c.project, made.ArtifactID}, KindMemoryDelta); err != nil || !state.Pending() || c.text(t, made.TargetFile) != memory || c.Unsettled() {
+	if state, err := StateOf(c.Workspace, Item{c.project, made.ArtifactID}, KindMemoryDelta); err != nil || !state.Pending() || c.text(t, made.TargetFile) != memory || c.NeedsRecovery() {
 		t.Errorf("%+v, %v", state, err)
 	}
 	if _, err := ReadAs(t.Context(), c.Workspace, c.project, made.ArtifactID, "", policy.Actor{ID: "ann", Role: "human"}); err != nil {

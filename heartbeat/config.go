@@ -1,13 +1,6 @@
-// Package heartbeat wakes workers and carries out what they ask for. Its files
-// belong to it alone, but several processes write them, so that each is read
-// anew for what is decided.
-//
-// Invariants: a broken config is never an enabled heartbeat; what an action's
-// key says was executed is not executed again; ticks of one workspace never
-// overlap, whoever ticks; what a tick changes it merges into the files as they
-// are, a step at a time, so that a tick that dies leaves no step half done and
-// the next one goes on where it was.
 package heartbeat
+
+// The config of the heartbeat: reading it, whatever state it is in, and changing it.
 
 import (
 	"context"
@@ -45,7 +38,7 @@ func effective(text []byte, err error) (config doc.HeartbeatConfig, problem erro
 	} else {
 		config = doc.DefaultHeartbeatConfig()
 	}
-	config.HeartbeatHierarchy = config.Written()
+	config.HeartbeatHierarchy = config.ForConfig()
 	if err == nil {
 		return config, nil
 	}
@@ -110,7 +103,7 @@ func setConfig(u *workspace.Unit, change func(*doc.HeartbeatConfig)) (doc.Heartb
 		}
 	}
 	change(&config)
-	config.HeartbeatHierarchy = config.Written()
+	config.HeartbeatHierarchy = config.ForConfig()
 	text, err := doc.HeartbeatConfigCodec.Encode(config)
 	if err != nil {
 		return config, err

@@ -16,7 +16,7 @@ import (
 
 // moment is what a tick found, with what it consumes of it.
 type moment struct {
-	Gathered
+	TriageInput
 
 	projects []doc.Project
 	// ends are the new cursors of the runs with news; runs are all that exist,
@@ -33,7 +33,7 @@ func cursorKey(run index.RunKey) string { return run.ProjectID + "::" + run.RunI
 // gather looks at everything that a triage needs. What the index cannot tell is
 // left out, and problem says why.
 func gather(ctx context.Context, w *workspace.Workspace, ix *index.Index, config doc.HeartbeatConfig, state doc.HeartbeatState) (m moment, problem, err error) {
-	m = moment{Gathered: Gathered{Now: w.Env.Clock.Now(), Config: config, Known: state.WorkerState, News: map[string]int64{}, Ever: map[string]int64{}}}
+	m = moment{TriageInput: TriageInput{Now: w.Env.Clock.Now(), Config: config, Known: state.WorkerState, News: map[string]int64{}, Ever: map[string]int64{}}}
 	if m.Agents, err = w.Agents(); err != nil {
 		return m, nil, err
 	}

@@ -68,7 +68,7 @@ func TestBrokenState(t *testing.T) {
 	}
 	err := w.Update(t.Context(), func(u *workspace.Unit) error {
 		state, err := State(u)
-		if err != nil || Executed(state, "k") {
+		if err != nil || WasExecuted(state, "k") {
 			t.Errorf("%+v, %v", state, err)
 		}
 		Remember(&state, doc.ActionBody{IdempotencyKey: "k", Kind: doc.ActionNoop}, w.Env.Clock.Now(), 1)
@@ -83,11 +83,11 @@ func TestBrokenState(t *testing.T) {
 	}
 	err = w.Update(t.Context(), func(u *workspace.Unit) error {
 		state, err := State(u)
-		if !Executed(state, "k") {
+		if !WasExecuted(state, "k") {
 			t.Error("it is not remembered")
 		}
 		Forget(&state, w.Env.Clock.Now().AddDate(0, 0, 2))
-		if Executed(state, "k") {
+		if WasExecuted(state, "k") {
 			t.Error("it is remembered after it expired")
 		}
 		return err

@@ -30,7 +30,7 @@ func inHierarchy(a doc.Agent) bool {
 }
 
 // hierarchyPool are the directors and workers, by id.
-func hierarchyPool(g Gathered) []Candidate {
+func hierarchyPool(g TriageInput) []Candidate {
 	pool := []Candidate{}
 	for _, a := range g.Agents {
 		if inHierarchy(a) {

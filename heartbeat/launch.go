@@ -83,7 +83,7 @@ func (l launches) Launch(u *workspace.Unit, action doc.ActionBody) (id string, s
 
 // JobOf is what an action asks for, as a job without an id.
 func JobOf(w *workspace.Workspace, action doc.ActionBody) doc.JobSpec {
-	action = action.Filled()
+	action = action.WithDefaults()
 	deliverables := action.Deliverables
 	if len(deliverables) == 0 {
 		deliverables = []string{"Follow-up action"}

@@ -73,8 +73,8 @@ func arbitrated(u *workspace.Unit, p pendingJob, actions int) error {
 	})
 }
 
-// settled takes a job off the list in a unit.
-func settled(u *workspace.Unit, p pendingJob) error {
+// removePending takes a job off the list in a unit.
+func removePending(u *workspace.Unit, p pendingJob) error {
 	return changePending(u, func(list []pendingJob) []pendingJob {
 		return slices.DeleteFunc(list, func(q pendingJob) bool { return q.JobID == p.JobID && q.ProjectID == p.ProjectID })
 	})

@@ -49,9 +49,9 @@ func propose(u *workspace.Unit, worker string, source doc.JobAttempt, action doc
 func meantBy(action doc.Action) doc.Action {
 	switch {
 	case action.Kind != doc.ActionCreateApproval:
-		return action.Filled()
+		return action.WithDefaults()
 	case action.ProposedAction != nil:
-		return doc.Action{ActionBody: action.ProposedAction.Filled()}
+		return doc.Action{ActionBody: action.ProposedAction.WithDefaults()}
 	}
 	return doc.Action{ActionBody: Nothing(action)}
 }

@@ -63,7 +63,7 @@ func (t *tick) close(ctx context.Context, p pendingJob, fn func(*doc.HeartbeatSt
 			return err
 		}
 		t.notice(damaged)
-		return settled(u, p)
+		return removePending(u, p)
 	})
 }
 
@@ -111,9 +111,9 @@ func (t *tick) arbitrate(ctx context.Context, p pendingJob, record doc.Job, acti
 }
 
 // act decides about one action and carries it out, as one unit: with its key,
-// its effect and the place in the report. An action that is refused or fails is
+// its effect and its position in the report. An action that is refused or fails is
 // skipped and leaves nothing but that.
-func (t *tick) act(ctx context.Context, p pendingJob, place int, source doc.JobAttempt, action doc.Action) (became outcome, err error) {
+func (t *tick) act(ctx context.Context, p pendingJob, position int, source doc.JobAttempt, action doc.Action) (became outcome, err error) {
 	var start func(context.Context) error
 	err = governance.Govern(ctx, t.w, func(g *governance.PolicyUnit) error {
 		state, damaged, err := t.seen.stateIn(g.Unit)
@@ -141,7 +141,7 @@ func (t *tick) act(ctx context.Context, p pendingJob, place int, source doc.JobA
 			return err
 		}
 		t.keep(&state, action, r, now)
-		if err := arbitrated(g.Unit, p, place); err != nil {
+		if err := arbitrated(g.Unit, p, position); err != nil {
 			return err
 		}
 		return t.seen.put(g.Unit, state)
@@ -159,7 +159,7 @@ func (t *tick) act(ctx context.Context, p pendingJob, place int, source doc.JobA
 		return skipped, err
 	}
 	t.notice(fault.New(fault.ReasonOf(err), "action %s of %s: %w", action.IdempotencyKey, p.WorkerAgentID, err))
-	return skipped, t.w.Update(ctx, func(u *workspace.Unit) error { return arbitrated(u, p, place) })
+	return skipped, t.w.Update(ctx, func(u *workspace.Unit) error { return arbitrated(u, p, position) })
 }
 
 // keep notes in the state what became of an action.

@@ -99,9 +99,9 @@ func Forget(state *doc.HeartbeatState, now time.Time) {
 	}
 }
 
-// Executed reports whether the action with a key is known to have run. One that
+// WasExecuted reports whether the action with a key is known to have run. One that
 // was only queued has not.
-func Executed(state doc.HeartbeatState, key string) bool {
+func WasExecuted(state doc.HeartbeatState, key string) bool {
 	return state.Idempotency[key].Status == doc.IdempotencyExecuted
 }
 

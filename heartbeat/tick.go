@@ -40,8 +40,8 @@ type Order struct {
 	Reason       string // "" for none given
 }
 
-// Woken is a worker that was chosen.
-type Woken struct {
+// WakeDecision is a worker that was chosen.
+type WakeDecision struct {
 	WorkerAgentID string `json:"worker_agent_id"`
 	TeamID        string `json:"team_id,omitempty"`
 	Score         int    `json:"score"`
@@ -51,8 +51,8 @@ type Woken struct {
 	ProjectID string `json:"project_id,omitempty"`
 }
 
-// Submitted is the job of a worker that was woken.
-type Submitted struct {
+// SubmittedJob is the job of a worker that was woken.
+type SubmittedJob struct {
 	WorkerAgentID string `json:"worker_agent_id"`
 	ProjectID     string `json:"project_id"`
 	JobID         string `json:"job_id"`
@@ -73,8 +73,8 @@ type Summary struct {
 	SkippedReason       string              `json:"skipped_reason,omitempty"`
 	Config              doc.HeartbeatConfig `json:"config"`
 	Candidates          []Candidate         `json:"candidates"`
-	WokenWorkers        []Woken             `json:"woken_workers"`
-	JobsSubmitted       []Submitted         `json:"jobs_submitted"`
+	WokenWorkers        []WakeDecision      `json:"woken_workers"`
+	JobsSubmitted       []SubmittedJob      `json:"jobs_submitted"`
 	ReportsProcessed    int                 `json:"reports_processed"`
 	ReportsOK           int                 `json:"reports_ok"`
 	ReportsActions      int                 `json:"reports_actions"`
@@ -97,7 +97,7 @@ func newSummary(w *workspace.Workspace, o Order, config doc.HeartbeatConfig) *Su
 	return &Summary{
 		TickID: fmt.Sprintf("hbtick_%d_%s", now.UnixMilli(), w.Env.IDs.Hex(4)), WorkspaceDir: o.WorkspaceDir, Reason: reason,
 		StartedAt: clock.Stamp(now), DryRun: o.DryRun, Enabled: config.Enabled, Config: config,
-		Candidates: []Candidate{}, WokenWorkers: []Woken{}, JobsSubmitted: []Submitted{}, began: now,
+		Candidates: []Candidate{}, WokenWorkers: []WakeDecision{}, JobsSubmitted: []SubmittedJob{}, began: now,
 	}
 }
 
@@ -166,7 +166,7 @@ func (t *tick) work(ctx context.Context) (consume func(*doc.HeartbeatState), err
 		return nil, err
 	}
 	t.notice(problem)
-	t.Candidates = Triage(m.Gathered)
+	t.Candidates = Triage(m.TriageInput)
 	chosen := Select(t.Config, t.Candidates)
 	jitters := t.jitters(len(chosen))
 	if t.Config.Enterprise() {
@@ -174,7 +174,7 @@ func (t *tick) work(ctx context.Context) (consume func(*doc.HeartbeatState), err
 		slices.Sort(jitters)
 	}
 	for i, c := range chosen {
-		woken := Woken{WorkerAgentID: c.WorkerAgentID, TeamID: c.TeamID, Score: c.Score, JitterSeconds: jitters[i], ContextHash: c.ContextHash}
+		woken := WakeDecision{WorkerAgentID: c.WorkerAgentID, TeamID: c.TeamID, Score: c.Score, JitterSeconds: jitters[i], ContextHash: c.ContextHash}
 		if t.Config.Enterprise() {
 			woken.ProjectID = m.workplaceOf(c)
 		}

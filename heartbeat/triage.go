@@ -27,8 +27,8 @@ const (
 	failuresOfStuck = 2
 )
 
-// Gathered is what a triage judges.
-type Gathered struct {
+// TriageInput is what a triage judges.
+type TriageInput struct {
 	// Now is the moment of the triage, in the time zone of quiet hours.
 	Now    time.Time
 	Config doc.HeartbeatConfig
@@ -90,7 +90,7 @@ type Candidate struct {
 }
 
 // Triage judges all agents that may be woken, in the order of their ids.
-func Triage(g Gathered) []Candidate {
+func Triage(g TriageInput) []Candidate {
 	pool := pool(g)
 	at := make(map[string]*Candidate, len(pool))
 	for i := range pool {
@@ -107,7 +107,7 @@ func Triage(g Gathered) []Candidate {
 }
 
 // pool are the workers, and the managers who have no workers.
-func pool(g Gathered) []Candidate {
+func pool(g TriageInput) []Candidate {
 	if g.Config.Enterprise() {
 		return hierarchyPool(g)
 	}
@@ -130,7 +130,7 @@ func pool(g Gathered) []Candidate {
 }
 
 // countTasks gives each task that is due or overdue to whom it counts for.
-func countTasks(g Gathered, pool []Candidate, at map[string]*Candidate) {
+func countTasks(g TriageInput, pool []Candidate, at map[string]*Candidate) {
 	teams := map[string][]*Candidate{}
 	for i := range pool {
 		if team := pool[i].TeamID; team != "" {
@@ -161,7 +161,7 @@ func concerned(task Task, at map[string]*Candidate, teams map[string][]*Candidat
 }
 
 // countJob looks whether a job is stuck, and whether it keeps its worker busy.
-func countJob(g Gathered, j doc.Job, at map[string]*Candidate) {
+func countJob(g TriageInput, j doc.Job, at map[string]*Candidate) {
 	if c := at[j.Job.WorkerAgentID]; c != nil && j.Job.JobKind == doc.JobHeartbeat && !j.Over() {
 		c.busy = true
 	}
@@ -184,7 +184,7 @@ func countJob(g Gathered, j doc.Job, at map[string]*Candidate) {
 }
 
 // judge makes the score of what was counted.
-func judge(g Gathered, c *Candidate) {
+func judge(g TriageInput, c *Candidate) {
 	c.Counts.DueTasks, c.Counts.Overdue, c.Counts.StuckJobs = len(c.due), len(c.overdue), len(c.stuck)
 	c.ContextHash = contextHash(c, g.Ever[c.WorkerAgentID])
 	known := g.Known[c.WorkerAgentID]

@@ -128,17 +128,17 @@ func (t *tick) pause(ctx context.Context, since time.Time, after time.Duration) 
 // submit makes the jobs of a group as one unit, with what that uses up, and
 // starts them.
 func (t *tick) submit(ctx context.Context, m moment, project string, chosen []wakeable, consume func(*doc.HeartbeatState)) error {
-	var made []Submitted
+	var made []SubmittedJob
 	var starts []func(context.Context) error
 	err := t.w.Update(ctx, func(u *workspace.Unit) error {
 		made, starts = nil, nil
 		for _, c := range chosen {
-			place := cmp.Or(c.project, project)
-			id, start, err := t.jobs.Enter(u, t.spec(m, place, c.Candidate))
+			target := cmp.Or(c.project, project)
+			id, start, err := t.jobs.Enter(u, t.spec(m, target, c.Candidate))
 			if err != nil {
 				return err
 			}
-			made, starts = append(made, Submitted{c.WorkerAgentID, place, id, c.jitter}), append(starts, start)
+			made, starts = append(made, SubmittedJob{c.WorkerAgentID, target, id, c.jitter}), append(starts, start)
 		}
 		damaged, err := t.seen.change(u, func(state *doc.HeartbeatState) { t.woken(state, chosen, consume) })
 		if err != nil {

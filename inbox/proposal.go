@@ -34,7 +34,7 @@ type approval struct {
 }
 
 func approveProposal(ctx context.Context, w *workspace.Workspace, r governance.Ruling, launcher Launcher) (governance.Resolution, error) {
-	resolved := r.Resolved(governance.KindHeartbeatAction)
+	resolved := r.Resolution(governance.KindHeartbeatAction)
 	a := approval{launcher: launcher, done: execution{ProposalArtifactIDs: []string{}, LaunchedJobIDs: []string{}}}
 	err := governance.Govern(ctx, w, func(g *governance.PolicyUnit) (err error) {
 		a.PolicyUnit = g
@@ -82,7 +82,7 @@ func (a *approval) decide(r governance.Ruling) (review string, err error) {
 // asks for an approval. Nothing of another project is run, and no id that could
 // be a path is looked up.
 func toRun(r governance.Ruling, proposal doc.HeartbeatProposal) (doc.ActionBody, error) {
-	outer := proposal.ProposedAction.Filled()
+	outer := proposal.ProposedAction.WithDefaults()
 	action := outer.ActionBody
 	if outer.Kind == doc.ActionCreateApproval {
 		if outer.ProposedAction == nil {
@@ -120,7 +120,7 @@ func (a *approval) once(project string, action doc.ActionBody) error {
 	w := a.Workspace()
 	now := w.Env.Clock.Now()
 	heartbeat.Forget(&state, now)
-	if heartbeat.Executed(state, action.IdempotencyKey) {
+	if heartbeat.WasExecuted(state, action.IdempotencyKey) {
 		a.done.DedupedActions = 1
 		return nil
 	}

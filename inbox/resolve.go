@@ -1,10 +1,6 @@
-// Package inbox decides on what waits for a decision: the type of an artifact
-// says what its approval and its denial mean.
-//
-// Invariants: an item is decided once, whoever asks at the same time; what an
-// approval changes, its review and its events happen together or not at all;
-// nothing that is refused leaves more behind than the answers of the policy.
 package inbox
+
+// Deciding on an item by its type.
 
 import (
 	"context"
@@ -46,7 +42,7 @@ func Resolve(ctx context.Context, w *workspace.Workspace, r governance.Ruling, l
 }
 
 func decideDelta(ctx context.Context, w *workspace.Workspace, r governance.Ruling) (resolved governance.Resolution, err error) {
-	resolved = r.Resolved(governance.KindMemoryDelta)
+	resolved = r.Resolution(governance.KindMemoryDelta)
 	resolved.ReviewID, err = governance.DecideDelta(ctx, w, r)
 	return resolved, err
 }

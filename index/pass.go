@@ -163,7 +163,7 @@ const sameText = "\x00same"
 // settle brings what was read of a document into the index.
 func (p *pass) settle(r reading) error {
 	f := p.known.byPath[r.source.path]
-	maybeStale := !r.source.version.Settled(p.w.FS, p.now)
+	maybeStale := !r.source.version.Cacheable(p.w.FS, p.now)
 	if r.doc.problem == sameText && !r.gone {
 		if f.maybeStale == maybeStale {
 			return nil

@@ -1,7 +1,6 @@
-// Package pm plans: it lays the tasks of a project out in time by the critical
-// path method, says how far they are, and recommends who does them. It is
-// arithmetic over documents: it reads no file and knows no clock.
 package pm
+
+// Laying tasks out by the critical path method.
 
 import (
 	"cmp"
@@ -108,7 +107,7 @@ type node struct {
 	deps                    []int // what it waits for; each once
 	notBefore, duration     int64
 	start, finish, lateness int64 // earliest start and finish; latest start
-	place                   int   // in seq
+	seqIndex                int   // in seq
 }
 
 func (n *network) measure(today time.Time) {
@@ -184,8 +183,8 @@ func (n *network) order() (ordered int) {
 		}
 	}
 	slices.SortFunc(n.seq[ordered:], n.before)
-	for place, i := range n.seq {
-		n.nodes[i].place = place
+	for at, i := range n.seq {
+		n.nodes[i].seqIndex = at
 	}
 	return ordered
 }
@@ -201,7 +200,7 @@ func (n *network) pass() {
 		at := &n.nodes[i]
 		at.start = at.notBefore
 		for _, on := range at.deps {
-			if n.nodes[on].place < at.place {
+			if n.nodes[on].seqIndex < at.seqIndex {
 				at.start = max(at.start, n.nodes[on].finish)
 			}
 		}
@@ -214,7 +213,7 @@ func (n *network) pass() {
 	for _, i := range slices.Backward(n.seq) {
 		at := &n.nodes[i]
 		for _, on := range at.deps {
-			if before := &n.nodes[on]; before.place < at.place {
+			if before := &n.nodes[on]; before.seqIndex < at.seqIndex {
 				before.lateness = min(before.lateness, at.lateness-before.duration)
 			}
 		}

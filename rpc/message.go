@@ -104,14 +104,14 @@ func ToWire(err error) *WireError {
 	}
 	data := applicationData{Reason: fault.ReasonOf(err)}
 	if e, ok := errors.AsType[*fault.Error](err); ok {
-		data.Detected = e.Detected
+		data.SecretReport = e.Secrets
 	}
 	return &WireError{Code: CodeApplication, Message: err.Error(), Data: data}
 }
 
 type applicationData struct {
 	Reason fault.Reason `json:"reason"`
-	*fault.Detected
+	*fault.SecretReport
 }
 
 // appendAnswer writes the answer to a request, LF included.

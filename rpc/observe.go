@@ -8,9 +8,9 @@ import (
 )
 
 // observe observes what a request names that was carried out.
-func (s *Server) observe(touches touched, raw []byte) {
-	dir := touches.dir
-	if len(touches.reads) > 0 {
+func (s *Server) observe(scope requestScope, raw []byte) {
+	dir := scope.dir
+	if len(scope.reads) > 0 {
 		dir = namedIn(raw) // not the place that a copy is made at
 	}
 	s.all.Observe(dir)

@@ -1,12 +1,6 @@
-// Package rpc is the server: JSON-RPC 2.0 over a pair of streams, one object a
-// line.
-//
-// Invariants: every request gets exactly one answer, with its id byte for byte,
-// also when it is malformed or its handler panics; requests of one workspace
-// take effect in the order of their arrival, and a request that waits holds
-// nobody up; a client that does not read costs bounded memory; the end of the
-// input, or an error of the output, ends the server in bounded time.
 package rpc
+
+// The server: reading requests, carrying each out in its order, shutting down.
 
 import (
 	"context"
@@ -35,9 +29,9 @@ const (
 	maxDepth    = canonjson.MaxDepth
 	// grace is how long waits may take at the end.
 	grace = 2 * time.Second
-	// settle is what waiting requests have of it when nothing is left behind it:
+	// waitsEnd is what waiting requests have of it when nothing is left behind it:
 	// they write down how they leave what they began, and answer.
-	settle = 500 * time.Millisecond
+	waitsEnd = 500 * time.Millisecond
 	// unread is how long the last answers wait, once the input has ended, for a
 	// client that takes nothing: with what it takes to notice, less than grace.
 	unread = 1500 * time.Millisecond
@@ -205,7 +199,7 @@ func (s *Server) closeWorker(ctx context.Context) {
 }
 
 func (s *Server) finishSoon(answered <-chan struct{}) {
-	limit := time.AfterFunc(grace-settle, func() { s.cancelWait(shuttingDown()) })
+	limit := time.AfterFunc(grace-waitsEnd, func() { s.cancelWait(shuttingDown()) })
 	defer limit.Stop()
 	select {
 	case <-answered:
@@ -317,18 +311,18 @@ func (s *Server) receive(line []byte) {
 		s.observeLater(r.params)
 		return
 	}
-	touches, run, err := m.prepare(m.params(), r.params)
+	scope, run, err := m.prepare(m.params(), r.params)
 	if err != nil {
 		s.out.answer(r.id, nil, err)
 		s.observeLater(r.params)
 		return
 	}
 	c := call{request: r, method: m, run: run, arrived: s.opts.Env.Clock.Now(), leave: func() {}, ctx: s.work}
-	if m.Access == Inline && touches.dir == "" && touches.subscription == "" {
+	if m.Access == Inline && scope.dir == "" && scope.subscription == "" {
 		s.serveNow(c)
 		return
 	}
-	s.schedule(c, touches)
+	s.schedule(c, scope)
 }
 
 // call is a request on its way through the server.
@@ -352,8 +346,8 @@ func (s *Server) serveNow(c call) {
 	s.answer(c)
 }
 
-// schedule gives a request its place and carries it out beside others.
-func (s *Server) schedule(c call, touches touched) {
+// schedule enqueues a request and carries it out beside others.
+func (s *Server) schedule(c call, scope requestScope) {
 	slots := s.slots
 	if c.method.Access == Wait {
 		c.ctx, slots = s.waits, s.waiting
@@ -374,7 +368,7 @@ func (s *Server) schedule(c call, touches touched) {
 		s.out.answer(c.id, nil, shuttingDown())
 		return
 	}
-	before, built := s.place(&c, touches)
+	before, built := s.enqueue(&c, scope)
 	go func() { // s.wg waits for it
 		defer s.wg.Done()
 		defer func() { <-*c.slots }()
@@ -382,24 +376,24 @@ func (s *Server) schedule(c call, touches touched) {
 		defer c.leave()
 		await(before)
 		if c.method.Access == Wait {
-			s.observe(touches, c.params) // the end may be far away
+			s.observe(scope, c.params) // the end may be far away
 		}
 		s.answer(c)
 		s.out.flush()
 		if c.method.Access != Wait {
-			s.observe(touches, c.params) // what it made counts, too
+			s.observe(scope, c.params) // what it made counts, too
 		}
 	}()
 }
 
-// place gives a request its place in the orders that it takes part in. built
-// gives up that of the index, which a request keeps until it is answered.
-func (s *Server) place(c *call, touches touched) (before []<-chan struct{}, built func()) {
-	before, c.leave = s.order.admit(c.method.Access, touches.keys(), touches.behind())
+// enqueue admits a request to the orders that it takes part in. built
+// gives up its turn at the index, which a request keeps until it is answered.
+func (s *Server) enqueue(c *call, scope requestScope) (before []<-chan struct{}, built func()) {
+	before, c.leave = s.order.admit(c.method.Access, scope.keys(), scope.dependsOn())
 	if c.method.Index == "" {
 		return before, func() {}
 	}
-	jobs, built := s.order.admit(c.method.Index, []string{indexKey + touches.place}, nil)
+	jobs, built := s.order.admit(c.method.Index, []string{indexKey + scope.canonical}, nil)
 	return append(before, jobs...), built
 }
 
@@ -412,7 +406,7 @@ func await(before []<-chan struct{}) {
 // answer carries a request out and queues its answer.
 func (s *Server) answer(c call) {
 	var after []func()
-	hooks := &inflight.Hooks{Leave: c.leave, After: func(fn func()) { after = append(after, fn) }, Arrived: c.arrived}
+	hooks := &inflight.Hooks{Leave: c.leave, After: func(fn func()) { after = append(after, fn) }, ArrivedAt: c.arrived}
 	hooks.Wait = func(ctx context.Context) (context.Context, func(), error) { return s.wait(ctx, c, hooks) }
 	result, err := s.guarded(inflight.With(c.ctx, hooks), c.method, c.run)
 	s.out.answer(c.id, result, err)

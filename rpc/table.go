@@ -1,6 +1,6 @@
 package rpc
 
-// The method table: every method, what it touches, and its typed handler.
+// The method table: every method, its scope, and its typed handler.
 
 import (
 	"context"
@@ -42,7 +42,7 @@ type Method struct {
 
 	params  func() *param.Decoder
 	result  reflect.Type
-	prepare func(decoder *param.Decoder, raw []byte) (touches touched, run runner, err error)
+	prepare func(decoder *param.Decoder, raw []byte) (scope requestScope, run runner, err error)
 }
 
 // runner carries a request out whose params are decoded.
@@ -59,31 +59,31 @@ type ofSubscription interface{ OfSubscription() string }
 // than the one they write.
 type readsToo interface{ Reads() []string }
 
-// touched is what a request names, "" for nothing.
-type touched struct {
+// requestScope is what a request names, "" for nothing.
+type requestScope struct {
 	dir, subscription string
-	// place is the directory that dir leads to; resolved once for each request.
-	place string
-	reads []string // beside dir
+	// canonical is the directory that dir leads to; resolved once for each request.
+	canonical string
+	reads     []string // beside dir
 }
 
-// behind are the places whose earlier changes a request waits for without
-// taking one there.
-func (t touched) behind() (keys []string) {
+// dependsOn are the keys whose earlier changes a request waits for without queueing
+// there itself.
+func (t requestScope) dependsOn() (keys []string) {
 	for _, dir := range t.reads {
 		keys = append(keys, workspace.Canonical(dir))
 	}
 	return keys
 }
 
-// keys are the places of a request in the order. Only subscriptions live without
+// keys are the queues that a request joins. Only subscriptions live without
 // a workspace; whatever else names none concerns them all.
-func (t touched) keys() (keys []string) {
+func (t requestScope) keys() (keys []string) {
 	if t.subscription != "" {
 		keys = append(keys, subscriptionKey+t.subscription)
 	}
 	if t.dir != "" {
-		keys = append(keys, t.place)
+		keys = append(keys, t.canonical)
 	}
 	if keys == nil {
 		keys = append(keys, everywhere)
@@ -93,31 +93,31 @@ func (t touched) keys() (keys []string) {
 
 // on makes the entry of a method. What it works on is that which its operation names:
 // everything, a folder, or the workspace in one, opened.
-func on[S company.Place, P, R any](name string, access Access, op func(S, context.Context, P) (R, error), summary string) Method {
+func on[S company.Target, P, R any](name string, access Access, op func(S, context.Context, P) (R, error), summary string) Method {
 	return Method{
 		Name: name, Access: access, Summary: summary, result: reflect.TypeFor[R](),
 		params: sync.OnceValue(func() *param.Decoder { return param.NewDecoder(reflect.TypeFor[P]()) }),
-		prepare: func(decoder *param.Decoder, raw []byte) (touches touched, run runner, err error) {
+		prepare: func(decoder *param.Decoder, raw []byte) (scope requestScope, run runner, err error) {
 			var p P
 			if err := decoder.Decode(raw, &p); err != nil {
-				return touches, nil, err
+				return scope, nil, err
 			}
 			if named, ok := any(p).(inWorkspace); ok && named.InWorkspace() != "" {
-				touches.dir = named.InWorkspace()
-				touches.place = workspace.Canonical(touches.dir)
+				scope.dir = named.InWorkspace()
+				scope.canonical = workspace.Canonical(scope.dir)
 			}
 			if named, ok := any(p).(ofSubscription); ok {
-				touches.subscription = named.OfSubscription()
+				scope.subscription = named.OfSubscription()
 			}
 			if others, ok := any(p).(readsToo); ok {
-				touches.reads = others.Reads()
+				scope.reads = others.Reads()
 			}
-			return touches, func(ctx context.Context, all *company.Host) (any, error) {
-				place, err := company.Reach[S](ctx, all, all.At(touches.dir, touches.place))
+			return scope, func(ctx context.Context, all *company.Host) (any, error) {
+				target, err := company.Reach[S](ctx, all, all.At(scope.dir, scope.canonical))
 				if err != nil {
 					return nil, err
 				}
-				return op(place, ctx, p)
+				return op(target, ctx, p)
 			}, nil
 		},
 	}

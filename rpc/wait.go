@@ -28,7 +28,7 @@ func (s *Server) wait(ctx context.Context, c call, hooks *inflight.Hooks) (waiti
 	return waiting, func() {
 		release()
 		cancel(nil)
-		hooks.Arrived = s.opts.Env.Clock.Now()
+		hooks.ArrivedAt = s.opts.Env.Clock.Now()
 	}, nil
 }
 

@@ -32,25 +32,25 @@ func NewAdmission(w *workspace.Workspace, limits lane.Limits) *Admission {
 	return &Admission{Lane: lane.New(w), limits: limits, sums: budget.NewSums(w)}
 }
 
-// enter takes a place in the lane. A request that has to wait for it holds up
+// enter takes a ticket of the lane. A request that has to wait for it holds up
 // nobody meanwhile, and ends with the server's waits.
-func (a *Admission) enter(ctx context.Context, w *workspace.Workspace, spec LaunchSpec, run doc.Run) (place *lane.Place, waited bool, err error) {
-	place, err = a.Lane.Enter(ctx, lane.Request{
+func (a *Admission) enter(ctx context.Context, w *workspace.Workspace, spec LaunchSpec, run doc.Run) (ticket *lane.Ticket, waited bool, err error) {
+	ticket, err = a.Lane.Enter(ctx, lane.Request{
 		Priority: spec.Priority, Provider: run.Provider, Team: teamOf(w, run), Limits: spec.LaneLimits.Or(a.limits),
 	})
-	if err != nil || place.Granted() {
-		return place, false, err
+	if err != nil || ticket.Granted() {
+		return ticket, false, err
 	}
 	waiting, done, err := inflight.Wait(ctx)
 	if err == nil {
-		err = place.Await(waiting)
+		err = ticket.Await(waiting)
 		done()
 	}
 	if err != nil {
-		place.Leave()
+		ticket.Leave()
 		return nil, true, err
 	}
-	return place, true, nil
+	return ticket, true, nil
 }
 
 // preflight compares what was spent before with the budgets, tells it in the

@@ -45,7 +45,7 @@ func (c Conductor) Conduct(ctx context.Context, w *workspace.Workspace, order se
 		c.Launched(order.SessionRef)
 	}
 	record, err := session.Collect(ctx, w, order.SessionRef)
-	w.Appended(workspace.LogFile(order.ProjectID, order.RunID)) // its subscribers hear of the end too
+	w.NotifyAppend(workspace.LogFile(order.ProjectID, order.RunID)) // its subscribers hear of the end too
 	return record, err
 }
 
@@ -56,9 +56,9 @@ func failed(order session.Order, err error) doc.Session {
 	}
 }
 
-// Shown is a command line as it may be written down: without the secrets of the
+// MaskedArgv is a command line as it may be written down: without the secrets of the
 // environment that it runs in.
-func (c Conductor) Shown(argv []string, env map[string]string) []string {
+func (c Conductor) MaskedArgv(argv []string, env map[string]string) []string {
 	environ := slices.Clone(c.Launcher.Environ)
 	for name, value := range env {
 		environ = append(environ, name+"="+value)

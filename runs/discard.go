@@ -61,7 +61,7 @@ func Discard(ctx context.Context, w *workspace.Workspace, project, runID, actor 
 		return nil
 	})
 	if err == nil {
-		w.Appended(workspace.LogFile(project, runID))
+		w.NotifyAppend(workspace.LogFile(project, runID))
 	}
 	return status, err
 }

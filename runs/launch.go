@@ -72,8 +72,8 @@ type Starter interface {
 	Launch(ctx context.Context, order session.Order) error
 }
 
-// Launch starts the session of a run: state, a place in the launch lane, policy,
-// budgets, then the supervisor. The place is given back when it returns. A
+// Launch starts the session of a run: state, a ticket of the launch lane, policy,
+// budgets, then the supervisor. The ticket is given back when it returns. A
 // refusal by policy or budget ends the run; a refusal because the run is over or
 // lives, and the end of the context while it waits in the lane, change nothing.
 func Launch(ctx context.Context, w *workspace.Workspace, a *Admission, starter Starter, spec LaunchSpec) error {
@@ -85,11 +85,11 @@ func Launch(ctx context.Context, w *workspace.Workspace, a *Admission, starter S
 	if err != nil {
 		return err
 	}
-	place, waited, err := a.enter(ctx, w, spec, run)
+	ticket, waited, err := a.enter(ctx, w, spec, run)
 	if err != nil {
 		return err
 	}
-	defer place.Leave()
+	defer ticket.Leave()
 	if waited {
 		if run, err = Launchable(ctx, w, spec.ProjectID, spec.RunID, spec.SessionRef); err != nil {
 			return err
@@ -131,7 +131,7 @@ func Launchable(ctx context.Context, w *workspace.Workspace, project, runID, ref
 	if known := err == nil; (known && !doc.Terminal(record.Status)) || (!known && session.RefAlive(w, ref)) {
 		return run, fault.New(fault.Conflict, "session_ref %s is in use by a session that is not over", ref)
 	}
-	if err := settle(ctx, w, project, runID, run.Spec != nil); err != nil {
+	if err := requireSessionsOver(ctx, w, project, runID, run.Spec != nil); err != nil {
 		return run, err
 	}
 	if run, err = Load(w, project, runID); err != nil {
@@ -151,10 +151,10 @@ func teamOf(w *workspace.Workspace, run doc.Run) string {
 	return w.AgentTeam(run.AgentID)
 }
 
-// settle reconciles the sessions of a run, and refuses it when one of them is
+// requireSessionsOver reconciles the sessions of a run, and refuses it when one of them is
 // not over. Of a run that never executed, which other programs may just be
 // starting, only the sessions that are named after it are looked at.
-func settle(ctx context.Context, w *workspace.Workspace, project, runID string, executed bool) error {
+func requireSessionsOver(ctx context.Context, w *workspace.Workspace, project, runID string, executed bool) error {
 	named := runID
 	if executed {
 		named = ""

@@ -46,13 +46,13 @@ func Create(ctx context.Context, w *workspace.Workspace, project, agent, provide
 		return err
 	})
 	if err == nil {
-		w.Appended(workspace.LogFile(project, made.RunID))
+		w.NotifyAppend(workspace.LogFile(project, made.RunID))
 	}
 	return made, err
 }
 
 // CreateIn is Create as a part of a unit. Its caller tells that the log is there
-// (workspace.Appended) once the unit is through.
+// (workspace.NotifyAppend) once the unit is through.
 func CreateIn(u *workspace.Unit, project, agent, provider string) (CreateResult, error) {
 	w := u.Workspace()
 	made := CreateResult{RunID: w.Env.IDs.New("run"), ContextPackID: w.Env.IDs.New("ctx")}

@@ -265,24 +265,24 @@ func budgetDecision(payload json.RawMessage) *BudgetDecision {
 // type of their place.
 func members(object json.RawMessage, into map[string]any) {
 	_ = canonjson.Members(object, func(m canonjson.Member) { // sound, or nothing is known of it
-		switch place := into[string(m.Key)].(type) {
+		switch field := into[string(m.Key)].(type) {
 		case **bool:
-			*place = nil
+			*field = nil
 			if text := string(m.Value); text == "true" || text == "false" {
-				*place = new(text == "true")
+				*field = new(text == "true")
 			}
 		case **string:
-			*place = nil
+			*field = nil
 			if m.Value[0] == '"' {
-				*place = new(canonjson.Unquote(m.Value))
+				*field = new(canonjson.Unquote(m.Value))
 			}
 		case **float64:
-			*place = nil
+			*field = nil
 			if n, err := strconv.ParseFloat(string(m.Value), 64); err == nil {
-				*place = &n
+				*field = &n
 			}
 		case *json.RawMessage:
-			*place = m.Value
+			*field = m.Value
 		}
 	})
 }

@@ -114,8 +114,8 @@ func (s *Server) waitFor(r *http.Request, out *stream, ticker *time.Ticker, next
 // runEvents is what a client asks for.
 type runEvents struct {
 	company.EventStream
-	place place
-	talk  bool // it is told when something was said
+	cursor eventCursor
+	talk   bool // it is told when something was said
 }
 
 // stream sends the events of a run, or of all.
@@ -180,7 +180,7 @@ func (s *Server) pass(r *http.Request, out *stream, frames <-chan []byte, said <
 		select {
 		case text = <-frames:
 		case <-said:
-			text = []byte("event: talk\ndata: {}\n\n") // no id: it is no place to go on from
+			text = []byte("event: talk\ndata: {}\n\n") // no id: nothing goes on from it
 		case <-ticker.C:
 			text = []byte(": keepalive\n\n")
 		case <-r.Context().Done():
@@ -194,7 +194,7 @@ func (s *Server) pass(r *http.Request, out *stream, frames <-chan []byte, said <
 	}
 }
 
-// asked reads what a client asks for, from its place on where it had one.
+// asked reads what a client asks for, from its cursor on where it had one.
 func (s *Server) asked(query url.Values, last string) (a *runEvents, err error) {
 	a = &runEvents{}
 	if a.ProjectID, err = idOf(query, "project_id"); err != nil {
@@ -208,11 +208,11 @@ func (s *Server) asked(query url.Values, last string) (a *runEvents, err error) 
 	}
 	if a.RunID == "" {
 		var known bool
-		if a.place, known = parsePlace(last); known {
-			a.Since, a.After = a.place.since(), time.UnixMilli(a.place.From)
+		if a.cursor, known = parseCursor(last); known {
+			a.Since, a.After = a.cursor.since(), time.UnixMilli(a.cursor.From)
 			return a, nil
 		}
-		a.place = place{From: s.opts.Env.Clock.Now().UnixMilli()}
+		a.cursor = eventCursor{From: s.opts.Env.Clock.Now().UnixMilli()}
 		a.Backfill = newestRunEvents
 		return a, nil
 	}
@@ -229,7 +229,7 @@ func (s *Server) asked(query url.Values, last string) (a *runEvents, err error) 
 	return a, nil
 }
 
-// frame is an event as it is sent, with the place of a client that has it.
+// frame is an event as it is sent, with the cursor of a client that has it.
 func (a *runEvents) frame(e feed.Event) []byte {
 	id := strconv.FormatInt(e.Seq, 10)
 	if a.RunID == "" {
@@ -238,8 +238,8 @@ func (a *runEvents) frame(e feed.Event) []byte {
 		if ok {
 			moment = at.UnixMilli()
 		}
-		a.place.pass(e.Run, e.Seq, moment)
-		id = a.place.String()
+		a.cursor.pass(e.Run, e.Seq, moment)
+		id = a.cursor.String()
 	}
 	body := append(canonjson.AppendString([]byte(`{"project_id":`), e.Project), `,"run_id":`...)
 	body = append(canonjson.AppendString(body, e.Run), `,"seq":`...)

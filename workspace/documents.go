@@ -122,7 +122,7 @@ func load[T any](w *Workspace, see filecache.StatFunc, name string, decode func(
 	if doc, err = decode(text); err != nil {
 		return doc, err
 	}
-	if v := durable.VersionOf(st); v.Settled(w.FS, w.Env.Clock.Now()) {
+	if v := durable.VersionOf(st); v.Cacheable(w.FS, w.Env.Clock.Now()) {
 		w.docs.Put(name, v, doc)
 	}
 	return doc, nil

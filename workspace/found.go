@@ -89,7 +89,7 @@ func Refound(ctx context.Context, env Env, dir string, f Founding) error {
 
 // foundBeside builds where the directory is to be, which does not exist.
 func foundBeside(ctx context.Context, env Env, dir string, f Founding) error {
-	site, err := NewSite(env, dir)
+	site, err := NewTreeSwap(env, dir)
 	if err != nil {
 		return err
 	}
@@ -162,7 +162,7 @@ const (
 type inner struct {
 	w    *Workspace
 	name string
-	held *lock.Held
+	held *lock.Hold
 }
 
 func (w *Workspace) newInner(ctx context.Context, f Founding) (*inner, error) {
@@ -252,7 +252,7 @@ func (w *Workspace) refound(ctx context.Context, f Founding) error {
 	if strings.TrimSpace(f.CompanyName) == "" {
 		return fault.InvalidField("company_name", "must not be blank")
 	}
-	err := w.Settle(ctx)
+	err := w.Recover(ctx)
 	if err == nil {
 		err = f.Busy(w)
 	}
@@ -277,7 +277,7 @@ func (w *Workspace) refound(ctx context.Context, f Founding) error {
 		}
 		return nil
 	})
-	if w.Unsettled() {
+	if w.NeedsRecovery() {
 		// The next writer needs what is built there.
 		return errors.Join(err, s.held.Release())
 	}

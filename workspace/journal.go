@@ -255,7 +255,7 @@ func (w *Workspace) recoverJournal(ctx context.Context) (logs []string, err erro
 }
 
 // clearStaging removes what killed writers had built aside. Whoever holds the
-// lock and has settled the journal is the only one who builds
+// lock and has recovered the journal is the only one who builds
 // there, but for stages, which have locks of their own.
 func (w *Workspace) clearStaging() error {
 	entries, err := w.listed(TempDir, "stage_")

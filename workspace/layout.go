@@ -39,8 +39,8 @@ const (
 	AuditDir      = LocalDir + "/audit"
 	BillingDir    = LocalDir + "/billing"
 	IndexFile     = LocalDir + "/index.sqlite"
-	// AsideDir keeps what repairs took out of the way.
-	AsideDir = LocalDir + "/set-aside"
+	// QuarantineDir keeps what repairs took out of the way.
+	QuarantineDir = LocalDir + "/set-aside"
 	// StatementsFile is what providers billed.
 	StatementsFile = BillingDir + "/reconciliation_statements.json"
 	// AuditLog takes the policy decisions that have no run to go to.

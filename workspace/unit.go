@@ -89,20 +89,20 @@ func (w *Workspace) Update(ctx context.Context, fn func(*Unit) error) error {
 	logs, err := u.run(ctx, fn)
 	err = errors.Join(err, unlock())
 	for _, log := range logs {
-		w.Appended(log)
+		w.NotifyAppend(log)
 	}
 	return err
 }
 
-// Unsettled reports whether an interrupted unit left something behind. It
+// NeedsRecovery reports whether an interrupted unit left something behind. It
 // writes nothing.
-func (w *Workspace) Unsettled() bool {
+func (w *Workspace) NeedsRecovery() bool {
 	entries, err := w.FS.ReadDir(JournalDir)
 	return err == nil && len(entries) > 0
 }
 
-// Settle finishes or drops what interrupted units left behind.
-func (w *Workspace) Settle(ctx context.Context) error {
+// Recover finishes or drops what interrupted units left behind.
+func (w *Workspace) Recover(ctx context.Context) error {
 	return w.Update(ctx, func(*Unit) error { return nil })
 }
 
@@ -111,7 +111,7 @@ func (w *Workspace) lock(ctx context.Context) (unlock func() error, err error) {
 	if patience == 0 {
 		patience = defaultLockPatience
 	}
-	began := w.waitBegan(inflight.Arrived(ctx))
+	began := w.waitBegan(inflight.ArrivalTime(ctx))
 	left := max(patience-w.Env.Clock.Since(began), 10*time.Millisecond)
 	busy := errors.New("busy")
 	ctx, cancel := context.WithTimeoutCause(ctx, left, busy)

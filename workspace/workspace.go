@@ -74,7 +74,7 @@ type Workspace struct {
 	dir      string
 	namer    durable.Namer
 	write    *lock.Mutex
-	shared   *lock.Shared
+	shared   *lock.SharedFile
 	docs     *filecache.Cache[any]
 	appended func(log string)
 	logs     openLogs
@@ -111,7 +111,7 @@ func newWorkspace(env Env, dir string, fsys durable.FS) *Workspace {
 		docs:   filecache.New[any](nil), Listings: filecache.NewListings(),
 		watched: watch.NewTree(dir),
 	}
-	w.shared = &lock.Shared{
+	w.shared = &lock.SharedFile{
 		FS: fsys, Name: writeLockFile, PID: env.PID, Host: env.Host, Clock: env.Clock,
 		Random: env.IDs.Hex, Alive: proc.Exists,
 	}
@@ -140,8 +140,8 @@ func (w *Workspace) Close() error { return errors.Join(w.watched.Close(), w.FS.C
 // became durable. It is set before the workspace is used by others.
 func (w *Workspace) OnAppend(told func(log string)) { w.appended = told }
 
-// Appended tells whoever listens that a log of this workspace grew.
-func (w *Workspace) Appended(log string) {
+// NotifyAppend tells whoever listens that a log of this workspace grew.
+func (w *Workspace) NotifyAppend(log string) {
 	if w.appended != nil {
 		w.appended(log)
 	}
@@ -153,7 +153,7 @@ func (w *Workspace) Append(ctx context.Context, log string, drafts ...events.Dra
 	l := w.logs.open(w.FS, log)
 	err := errors.Join(l.Append(ctx, drafts...), w.logs.close(log))
 	if err == nil {
-		w.Appended(log)
+		w.NotifyAppend(log)
 	}
 	return err
 }

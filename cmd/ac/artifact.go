@@ -40,7 +40,7 @@ Types: ` + strings.Join(doc.ArtifactTypes(), ", ") + `.`,
 				if asJSON {
 					return a.printLine(map[string]string{"file": given[1]})
 				}
-				_, err := fmt.Fprintf(a.stdout, "Wrote %s\n", terminal.Quoted(given[1]))
+				_, err := fmt.Fprintf(a.stdout, "Wrote %s\n", terminal.Quote(given[1]))
 				return err
 			})
 		},

@@ -66,7 +66,7 @@ func (a *app) printFindings(findings []audit.Finding, asJSON bool) error {
 	}
 	for _, f := range findings {
 		if !asJSON {
-			fmt.Fprintf(a.stderr, "%s  %s: %s\n", f.Code, terminal.Quoted(f.Log+f.File), terminal.Quoted(f.Message))
+			fmt.Fprintf(a.stderr, "%s  %s: %s\n", f.Code, terminal.Quote(f.Log+f.File), terminal.Quote(f.Message))
 		}
 	}
 	return exitError{exitFindings}
@@ -127,7 +127,7 @@ func (a *app) printAudit(r audit.Report, ownKey bool) {
 	}
 	fmt.Fprintf(a.stdout, "%s: %d of %d logs sealed (%d bytes; %d bytes since); %s\n", verdict, logs, len(r.Logs), sealed, open, newest)
 	for _, r := range r.Restarts {
-		fmt.Fprintf(a.stdout, "RESTARTED at %s: nothing is proved of what was sealed before (%s)\n", terminal.Quoted(r.At), terminal.Quoted(r.Reason))
+		fmt.Fprintf(a.stdout, "RESTARTED at %s: nothing is proved of what was sealed before (%s)\n", terminal.Quote(r.At), terminal.Quote(r.Reason))
 	}
 	if ownKey {
 		fmt.Fprintln(a.stderr, "The key came from the workspace itself. Give --key, and a --checkpoint that was kept elsewhere, to be sure.")

@@ -50,7 +50,7 @@ func completeFlag(cmd *cobra.Command, flag string, words func(*cobra.Command, []
 
 // known lists a word for each row of an operation. A workspace that cannot be read has
 // none.
-func known[S company.Place, P, R any](a *app, list func(S, context.Context, P) ([]R, error), p P, word func(R) string) (words []string) {
+func known[S company.Target, P, R any](a *app, list func(S, context.Context, P) ([]R, error), p P, word func(R) string) (words []string) {
 	rows, _ := ask(context.Background(), a, list, p)
 	for _, row := range rows {
 		words = append(words, word(row))

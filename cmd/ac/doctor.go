@@ -71,15 +71,15 @@ func (a *app) printReport(report doctor.Report, asText bool) error {
 		}
 	} else {
 		for _, c := range report.Checks {
-			fmt.Fprintf(a.stdout, "%-4s  %-21s  %s\n", c.Status, c.ID, terminal.Quoted(c.Message))
+			fmt.Fprintf(a.stdout, "%-4s  %-21s  %s\n", c.Status, c.ID, terminal.Quote(c.Message))
 			if c.Status == doctor.Pass {
 				continue
 			}
 			for _, line := range c.Details {
-				fmt.Fprintf(a.stdout, "        %s\n", terminal.Quoted(line))
+				fmt.Fprintf(a.stdout, "        %s\n", terminal.Quote(line))
 			}
 			if c.Hint != "" {
-				fmt.Fprintf(a.stdout, "      > %s\n", terminal.Quoted(c.Hint))
+				fmt.Fprintf(a.stdout, "      > %s\n", terminal.Quote(c.Hint))
 			}
 		}
 		s := report.Summary
@@ -98,9 +98,9 @@ func (a *app) printMended(m doctor.MendResult, asJSON bool) error {
 		}
 	} else {
 		for _, mend := range m.Mends {
-			fmt.Fprintf(a.stdout, "%s: %s: %s\n", mend.Outcome, terminal.Quoted(mend.Path), terminal.Quoted(mend.What))
+			fmt.Fprintf(a.stdout, "%s: %s: %s\n", mend.Outcome, terminal.Quote(mend.Path), terminal.Quote(mend.What))
 			for _, line := range mend.Details {
-				fmt.Fprintf(a.stdout, "        %s\n", terminal.Quoted(line))
+				fmt.Fprintf(a.stdout, "        %s\n", terminal.Quote(line))
 			}
 		}
 		if len(m.Mends) == 0 {

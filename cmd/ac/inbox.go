@@ -50,7 +50,7 @@ What was denied may still be approved; what was approved stays so.`,
 
 func uiResolveCommand(a *app) *cobra.Command {
 	var p company.ResolveUIParams
-	settle := func() {}
+	bindIndex := func() {}
 	cmd := &cobra.Command{
 		Use: "ui:resolve <dir>", Short: "Decide as inbox:resolve does, and show the screen after it", Args: args("dir"),
 		Long: `Approve or deny an artifact that waits for a decision, and print the decision with
@@ -62,13 +62,13 @@ whatever is asked of the index.`,
 				return err
 			}
 			p.WorkspaceDir = given[0]
-			settle()
+			bindIndex()
 			return printJSON(cmd.Context(), a, (*company.Company).ResolveUI, p)
 		},
 	}
 	a.decisionFlags(cmd, &p.ResolveParams)
 	screenLimitFlags(cmd, &p.ScreenLimits)
-	settle = indexFlags(cmd, &p.IndexStep)
+	bindIndex = indexFlags(cmd, &p.IndexStep)
 	return cmd
 }
 

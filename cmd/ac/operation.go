@@ -17,7 +17,7 @@ func (a *app) across(fn func(*company.Host) error) error {
 }
 
 // ask carries out one operation.
-func ask[S company.Place, P, R any](ctx context.Context, a *app, op func(S, context.Context, P) (R, error), p P) (result R, err error) {
+func ask[S company.Target, P, R any](ctx context.Context, a *app, op func(S, context.Context, P) (R, error), p P) (result R, err error) {
 	err = a.across(func(all *company.Host) (err error) {
 		result, err = company.Do(ctx, all, op, p)
 		return err
@@ -26,7 +26,7 @@ func ask[S company.Place, P, R any](ctx context.Context, a *app, op func(S, cont
 }
 
 // printJSON asks, and prints the result indented by two.
-func printJSON[S company.Place, P, R any](ctx context.Context, a *app, op func(S, context.Context, P) (R, error), p P) error {
+func printJSON[S company.Target, P, R any](ctx context.Context, a *app, op func(S, context.Context, P) (R, error), p P) error {
 	result, err := ask(ctx, a, op, p)
 	if err != nil {
 		return err
@@ -35,7 +35,7 @@ func printJSON[S company.Place, P, R any](ctx context.Context, a *app, op func(S
 }
 
 // printLine asks, and prints the result on one line.
-func printLine[S company.Place, P, R any](ctx context.Context, a *app, op func(S, context.Context, P) (R, error), p P) error {
+func printLine[S company.Target, P, R any](ctx context.Context, a *app, op func(S, context.Context, P) (R, error), p P) error {
 	result, err := ask(ctx, a, op, p)
 	if err != nil {
 		return err

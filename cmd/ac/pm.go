@@ -150,7 +150,7 @@ func (a *app) writePicture(file, name string, plan *pm.Plan) error {
 	if err := os.Rename(aside.Name(), file); err != nil {
 		return err
 	}
-	fmt.Fprintf(a.stdout, "Wrote %s\n", terminal.Quoted(file))
+	fmt.Fprintf(a.stdout, "Wrote %s\n", terminal.Quote(file))
 	return nil
 }
 

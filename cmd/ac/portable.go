@@ -15,7 +15,7 @@ import (
 
 // unlessInterrupted is ask for work that SIGINT or SIGTERM interrupts, which is taken
 // back then. It prints the result.
-func unlessInterrupted[S company.Place, P, R any](cmd *cobra.Command, a *app, op func(S, context.Context, P) (R, error), p P) (result R, err error) {
+func unlessInterrupted[S company.Target, P, R any](cmd *cobra.Command, a *app, op func(S, context.Context, P) (R, error), p P) (result R, err error) {
 	err = interruptible(cmd.Context(), func(ctx context.Context) (err error) {
 		if result, err = ask(ctx, a, op, p); err != nil {
 			return err

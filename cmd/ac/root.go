@@ -125,7 +125,7 @@ func (a *app) fail(command string, err error) {
 
 // oneLine is a message on one line; names in it steer no terminal.
 func oneLine(text string) string {
-	return terminal.Quoted(strings.ReplaceAll(strings.TrimSpace(text), "\n", "; "))
+	return terminal.Quote(strings.ReplaceAll(strings.TrimSpace(text), "\n", "; "))
 }
 
 // issuesAsJSON are the commands that say what is wrong with params as JSON, as their

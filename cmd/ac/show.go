@@ -164,11 +164,11 @@ func diffStyle(i int, l string) string {
 	return ""
 }
 
-// visible is terminal.Quoted for a line in which tabs are shown.
+// visible is terminal.Quote for a line in which tabs are shown.
 func visible(text string) string {
 	lines := strings.Split(text, "\t")
 	for i := range lines {
-		lines[i] = terminal.Quoted(lines[i])
+		lines[i] = terminal.Quote(lines[i])
 	}
 	return strings.Join(lines, "\t")
 }

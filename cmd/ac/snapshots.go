@@ -15,8 +15,8 @@ import (
 	"ac/workspace/doc"
 )
 
-// indexFlags declares what snapshots ask of the index. What it returns settles it.
-func indexFlags(cmd *cobra.Command, step *company.IndexStep) (settle func()) {
+// indexFlags declares what snapshots ask of the index. What it returns writes that into step.
+func indexFlags(cmd *cobra.Command, step *company.IndexStep) (bindIndex func()) {
 	noSync := false
 	cmd.Flags().BoolVar(&step.RefreshIndex, "refresh-index", false, "build the index anew first")
 	cmd.Flags().BoolVar(&noSync, "no-sync-index", false, "take the index as it is")
@@ -42,62 +42,62 @@ func someProjectFlag(a *app, cmd *cobra.Command, project *string) {
 
 func monitorRunsCommand(a *app) *cobra.Command {
 	var p company.MonitorParams
-	settle := func() {}
+	bindIndex := func() {}
 	cmd := &cobra.Command{
 		Use: "monitor:runs <dir>", Short: "Show runs with their sessions and what their logs say", Args: args("dir"),
 		Example: "  ac monitor:runs ./acme --limit 20\n  ac monitor:runs ./acme --project proj_01M7WQGTQHQA1J50C42GD1KN1S --no-sync-index",
 		RunE: func(cmd *cobra.Command, given []string) error {
 			p.WorkspaceDir = given[0]
-			settle()
+			bindIndex()
 			return printJSON(cmd.Context(), a, (*company.Company).Monitor, p)
 		},
 	}
 	someProjectFlag(a, cmd, &p.ProjectID)
 	cmd.Flags().IntVar(&p.Limit, "limit", 200, "at most so many runs, 5000 in any case")
-	settle = indexFlags(cmd, &p.IndexStep)
+	bindIndex = indexFlags(cmd, &p.IndexStep)
 	return cmd
 }
 
 func inboxSnapshotCommand(a *app) *cobra.Command {
 	var p company.InboxParams
-	settle := func() {}
+	bindIndex := func() {}
 	cmd := &cobra.Command{
 		Use: "inbox:snapshot <dir>", Short: "Show what waits for a decision, and what was decided", Args: args("dir"),
 		Example: "  ac inbox:snapshot ./acme\n  ac inbox:snapshot ./acme --project proj_01M7WQGTQHQA1J50C42GD1KN1S --decisions-limit 10",
 		RunE: func(cmd *cobra.Command, given []string) error {
 			p.WorkspaceDir = given[0]
-			settle()
+			bindIndex()
 			return printJSON(cmd.Context(), a, (*company.Company).Inbox, p)
 		},
 	}
 	someProjectFlag(a, cmd, &p.ProjectID)
 	itemLimitFlags(cmd, &p.ItemLimits)
-	settle = indexFlags(cmd, &p.IndexStep)
+	bindIndex = indexFlags(cmd, &p.IndexStep)
 	return cmd
 }
 
 func uiSnapshotCommand(a *app) *cobra.Command {
 	var p company.UIParams
-	settle := func() {}
+	bindIndex := func() {}
 	cmd := &cobra.Command{
 		Use: "ui:snapshot <dir>", Short: "Show all that a manager's screen shows", Args: args("dir"),
 		Example: "  ac ui:snapshot ./acme --project proj_01M7WQGTQHQA1J50C42GD1KN1S\n  ac ui:snapshot ./acme --monitor-limit 20 --refresh-index",
 		RunE: func(cmd *cobra.Command, given []string) error {
 			p.WorkspaceDir = given[0]
-			settle()
+			bindIndex()
 			return printJSON(cmd.Context(), a, (*company.Company).UI, p)
 		},
 	}
 	someProjectFlag(a, cmd, &p.ProjectID)
 	screenLimitFlags(cmd, &p.ScreenLimits)
-	settle = indexFlags(cmd, &p.IndexStep)
+	bindIndex = indexFlags(cmd, &p.IndexStep)
 	return cmd
 }
 
 // dashboardOptions are the options of ui:manager-dashboard.
 type dashboardOptions struct {
 	company.UIParams
-	settle           func() // what is asked of the index
+	bindIndex        func() // what is asked of the index
 	actor            company.ActorParams
 	once, json, keep bool
 }
@@ -129,7 +129,7 @@ quit, or their first letters. Exit status: 0, whatever was decided or refused.`,
 	someProjectFlag(a, cmd, &o.ProjectID)
 	cmd.Flags().Lookup("project").Usage = "id of the project (required)"
 	screenLimitFlags(cmd, &o.ScreenLimits)
-	o.settle = indexFlags(cmd, &o.IndexStep)
+	o.bindIndex = indexFlags(cmd, &o.IndexStep)
 	cmd.Flags().StringVar(&o.actor.ActorID, "actor", "human", "id of who decides")
 	cmd.Flags().StringVar(&o.actor.ActorRole, "role", "manager", "role of who decides: human, ceo, director, manager or worker")
 	cmd.Flags().StringVar(&o.actor.ActorTeamID, "team", "", "team of who decides")
@@ -144,11 +144,11 @@ quit, or their first letters. Exit status: 0, whatever was decided or refused.`,
 
 func (a *app) showDashboard(ctx context.Context, o *dashboardOptions) error {
 	return a.across(func(all *company.Host) error {
-		o.settle()
+		o.bindIndex()
 		take := func(ctx context.Context) (snapshot.UI, error) {
 			ui, err := company.Do(ctx, all, (*company.Company).UI, o.UIParams)
 			o.RefreshIndex = false // it was built anew
-			o.settle()             // it has what was decided
+			o.bindIndex()          // it has what was decided
 			return ui, invalidParams(err)
 		}
 		if o.json {

@@ -124,7 +124,7 @@ func beginning(raw string) string {
 	if runes := []rune(raw); len(runes) > most {
 		raw = string(runes[:most]) + "…"
 	}
-	return terminal.Quoted(raw)
+	return terminal.Quote(raw)
 }
 
 func (a *app) printVerified(rows []verifyRow, asJSON bool) error {
@@ -136,7 +136,7 @@ func (a *app) printVerified(rows []verifyRow, asJSON bool) error {
 			bad++
 		}
 		if !asJSON && !row.OK {
-			fmt.Fprintf(a.stdout, "FAULT %s: %s\n", terminal.Quoted(row.Path), terminal.Quoted(firstFault(row)))
+			fmt.Fprintf(a.stdout, "FAULT %s: %s\n", terminal.Quote(row.Path), terminal.Quote(firstFault(row)))
 		}
 	}
 	if asJSON {

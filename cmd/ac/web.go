@@ -25,7 +25,7 @@ import (
 // webOptions are the options of ui:web.
 type webOptions struct {
 	company.UIParams
-	settle      func() // what is asked of the index
+	bindIndex   func() // what is asked of the index
 	actor       company.ActorParams
 	host, port  string
 	allowRemote bool
@@ -45,7 +45,7 @@ options that acts. Exit status: 0 when a signal ended it.`,
   ac ui:web ./acme --project P --actor agent_01M7WQGXAP99SWTSCT0CFT93KZ --role manager --port 0
   ac ui:web ./acme --project P --host 0.0.0.0 --allow-remote`,
 		RunE: func(cmd *cobra.Command, given []string) error {
-			o.settle()
+			o.bindIndex()
 			options, err := o.web(cmd)
 			if err != nil {
 				return errors.New(err.Error()) // who starts it shows what it says
@@ -56,7 +56,7 @@ options that acts. Exit status: 0 when a signal ended it.`,
 	}
 	someProjectFlag(a, cmd, &o.ProjectID)
 	screenLimitFlags(cmd, &o.ScreenLimits)
-	o.settle = indexFlags(cmd, &o.IndexStep)
+	o.bindIndex = indexFlags(cmd, &o.IndexStep)
 	flags := cmd.Flags()
 	flags.Lookup("project").Usage = "id of the project (required)"
 	flags.StringVar(&o.actor.ActorID, "actor", "human", "id of who acts")

@@ -29,7 +29,7 @@ name.`,
 			if _, err := ask(cmd.Context(), a, (*company.Folder).Init, p); err != nil {
 				return err
 			}
-			fmt.Fprintf(a.stdout, "Initialized workspace in %s\n", terminal.Quoted(given[0]))
+			fmt.Fprintf(a.stdout, "Initialized workspace in %s\n", terminal.Quote(given[0]))
 			return nil
 		},
 	}
@@ -51,7 +51,7 @@ func validateCommand(a *app) *cobra.Command {
 				return err
 			}
 			for _, w := range found.Warnings {
-				fmt.Fprintf(a.stderr, "warning: %s\n", terminal.Quoted(w.Message))
+				fmt.Fprintf(a.stderr, "warning: %s\n", terminal.Quote(w.Message))
 			}
 			if found.OK {
 				fmt.Fprintln(a.stdout, "OK")
@@ -59,7 +59,7 @@ func validateCommand(a *app) *cobra.Command {
 			}
 			fmt.Fprintln(a.stderr, "VALIDATION FAILED")
 			for _, issue := range found.Issues {
-				fmt.Fprintf(a.stderr, "- %s\n", terminal.Quoted(issue.Message))
+				fmt.Fprintf(a.stderr, "- %s\n", terminal.Quote(issue.Message))
 			}
 			return exitError{exitFindings}
 		},

@@ -44,9 +44,9 @@ func (r *runner) attempt(ctx context.Context, n int, agent doc.Agent, before *pr
 	if _, err := hosted.Wait(); err != nil {
 		return a, nil, r.unlaunched(ctx, a, about, hosted, err)
 	}
-	r.w.Appended(workspace.LogFile(r.project, a.RunID))
+	r.w.NotifyAppend(workspace.LogFile(r.project, a.RunID))
 	if ctx.Err() != nil && errors.Is(context.Cause(ctx), errInterrupted) {
-		return a, nil, errInterrupted // left as it is: the next who looks settles it
+		return a, nil, errInterrupted // left as it is: the next who looks reconciles it
 	}
 	record, err := r.recordEnd(context.WithoutCancel(ctx), r.w, n, attemptEnd{failed: failed, about: about})
 	if err != nil {
@@ -85,7 +85,7 @@ func (r *runner) begin(ctx context.Context, n int, agent doc.Agent) (a doc.JobAt
 		return r.put(u, record)
 	})
 	if err == nil {
-		r.w.Appended(workspace.LogFile(r.project, a.RunID))
+		r.w.NotifyAppend(workspace.LogFile(r.project, a.RunID))
 	}
 	return a, err
 }

@@ -19,7 +19,7 @@ import (
 // otherwise. The record is as it is just after: the runner ends the job. A job
 // that nobody runs is ended here.
 func Cancel(ctx context.Context, w *workspace.Workspace, starter *Starter, project, id string) (record doc.Job, err error) {
-	p := place{project, id}
+	p := jobRef{project, id}
 	err = w.Update(ctx, func(u *workspace.Unit) error {
 		record, err = p.loadIn(u)
 		if err != nil || record.CancellationRequested {

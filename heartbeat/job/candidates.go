@@ -122,7 +122,7 @@ func Candidates(ctx context.Context, w *workspace.Workspace, r CandidateRequest)
 // find finds the job and its attempt. The run is one of the job and exists.
 func (r CandidateRequest) find(w *workspace.Workspace) (record doc.Job, attempt doc.JobAttempt, err error) {
 	if r.JobID != "" {
-		record, err = place{r.ProjectID, r.JobID}.load(w)
+		record, err = jobRef{r.ProjectID, r.JobID}.load(w)
 	} else {
 		record, err = jobOfRun(w, r.ProjectID, r.RunID)
 	}
@@ -161,7 +161,7 @@ func jobOfRun(w *workspace.Workspace, project, run string) (doc.Job, error) {
 // candidatesOf are the suggestions that the result and the digest of a job make.
 // What cannot be read makes none.
 func candidatesOf(w *workspace.Workspace, record doc.Job, attempt doc.JobAttempt) (found []Candidate) {
-	p := place{record.Job.ProjectID, record.Job.JobID}
+	p := jobRef{record.Job.ProjectID, record.Job.JobID}
 	spec := record.Job
 	result, err := stored(w, p.result(), bindResult)
 	evidence := []string{"run:" + attempt.RunID, "job:" + spec.JobID}

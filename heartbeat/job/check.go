@@ -29,7 +29,7 @@ type judged struct {
 
 // judge looks at what an attempt left. Only an attempt that ended properly can
 // have an answer.
-func judge(w *workspace.Workspace, p place, spec doc.JobSpec, a doc.JobAttempt) judged {
+func judge(w *workspace.Workspace, p jobRef, spec doc.JobSpec, a doc.JobAttempt) judged {
 	if a.Status != doc.AttemptEnded {
 		issue := doc.JobError{Code: CodeAttemptFailed, Message: a.Error}
 		if s, err := session.Read(w, a.SessionRef); err == nil && s.ErrorKind != "" {
@@ -41,7 +41,7 @@ func judge(w *workspace.Workspace, p place, spec doc.JobSpec, a doc.JobAttempt) 
 }
 
 // judgeOutput looks at what an attempt left, however it ended.
-func judgeOutput(w *workspace.Workspace, p place, spec doc.JobSpec, a doc.JobAttempt) judged {
+func judgeOutput(w *workspace.Workspace, p jobRef, spec doc.JobSpec, a doc.JobAttempt) judged {
 	file, raw := output(w, p.project, a.RunID)
 	text := textOf(file, a.Provider, raw)
 	check := checkResults

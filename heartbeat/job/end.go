@@ -119,7 +119,7 @@ func valid(a accepted, attempt int) ending {
 
 // finish ends a job with everything it leaves. One that is over already stays as
 // it is; one whose cancellation was noted ends canceled.
-func finish(ctx context.Context, w *workspace.Workspace, p place, e ending) (record doc.Job, err error) {
+func finish(ctx context.Context, w *workspace.Workspace, p jobRef, e ending) (record doc.Job, err error) {
 	ended := false
 	err = w.Update(ctx, func(u *workspace.Unit) error {
 		record, err = p.loadIn(u)
@@ -156,7 +156,7 @@ func finish(ctx context.Context, w *workspace.Workspace, p place, e ending) (rec
 }
 
 // close makes a record that of a job that is over.
-func (p place) close(w *workspace.Workspace, record *doc.Job, status string) {
+func (p jobRef) close(w *workspace.Workspace, record *doc.Job, status string) {
 	record.Status, record.FinalResultRelpath = doc.JobCompleted, p.resultRelpath()
 	left, why := doc.AttemptFailed, "its runner died before the end was recorded"
 	if status == doc.ResultCanceled {
@@ -171,7 +171,7 @@ func (p place) close(w *workspace.Workspace, record *doc.Job, status string) {
 }
 
 // write asks for the files of an end. The owner's file goes with it.
-func (p place) write(u *workspace.Unit, record doc.Job, e ending) error {
+func (p jobRef) write(u *workspace.Unit, record doc.Job, e ending) error {
 	documents := []struct {
 		name  string
 		value any

@@ -25,26 +25,26 @@ import (
 // maxAttempts is how often a job is tried.
 const maxAttempts = 3
 
-// place is where the files of one job lie.
-type place struct{ project, id string }
+// jobRef is where the files of one job lie.
+type jobRef struct{ project, id string }
 
 func jobsDir(project string) string { return path.Join(workspace.ProjectDir(project), "jobs") }
 
-func (p place) dir() string             { return path.Join(jobsDir(p.project), p.id) }
-func (p place) file(name string) string { return path.Join(p.dir(), name) }
-func (p place) record() string          { return p.file("job.yaml") }
-func (p place) result() string          { return p.file("result.json") }
-func (p place) digest() string          { return p.file("manager_digest.json") }
-func (p place) report() string          { return p.file("heartbeat_report.json") }
-func (p place) history() string         { return p.file("history") }
-func (p place) resultRelpath() string   { return path.Join("jobs", p.id, "result.json") }
+func (p jobRef) dir() string             { return path.Join(jobsDir(p.project), p.id) }
+func (p jobRef) file(name string) string { return path.Join(p.dir(), name) }
+func (p jobRef) record() string          { return p.file("job.yaml") }
+func (p jobRef) result() string          { return p.file("result.json") }
+func (p jobRef) digest() string          { return p.file("manager_digest.json") }
+func (p jobRef) report() string          { return p.file("heartbeat_report.json") }
+func (p jobRef) history() string         { return p.file("history") }
+func (p jobRef) resultRelpath() string   { return path.Join("jobs", p.id, "result.json") }
 
 // owner is the file that says who runs the job.
-func (p place) owner() string { return workspace.JobOwnerFile(p.project, p.id) }
+func (p jobRef) owner() string { return workspace.JobOwnerFile(p.project, p.id) }
 
 // lock is the kernel lock that the owner holds; ids may be as long as a file
 // name.
-func (p place) lock() string {
+func (p jobRef) lock() string {
 	sum := sha256.Sum256([]byte(p.project + "\x00" + p.id))
 	return workspace.LockFile("job-" + hex.EncodeToString(sum[:8]))
 }
@@ -64,18 +64,18 @@ func CheckID(id string) string {
 }
 
 // load reads a record as it is written. The document may be shared.
-func (p place) load(w *workspace.Workspace) (doc.Job, error) {
+func (p jobRef) load(w *workspace.Workspace) (doc.Job, error) {
 	record, err := workspace.Load(w, doc.JobCodec, p.record())
 	return record, p.known(record, err)
 }
 
 // loadIn reads a record to change it.
-func (p place) loadIn(u *workspace.Unit) (doc.Job, error) {
+func (p jobRef) loadIn(u *workspace.Unit) (doc.Job, error) {
 	record, err := workspace.LoadIn(u, doc.JobCodec, p.record())
 	return record, p.known(record, err)
 }
 
-func (p place) known(record doc.Job, err error) error {
+func (p jobRef) known(record doc.Job, err error) error {
 	if fault.Is(err, fault.NotFound) {
 		return fault.New(fault.NotFound, "job %s does not exist in project %s", p.id, p.project)
 	}
@@ -86,7 +86,7 @@ func (p place) known(record doc.Job, err error) error {
 }
 
 // put asks for a record to be written.
-func (p place) put(u *workspace.Unit, record doc.Job) error {
+func (p jobRef) put(u *workspace.Unit, record doc.Job) error {
 	record.UpdatedAt = clock.Stamp(u.Workspace().Env.Clock.Now())
 	text, err := doc.JobCodec.Encode(record)
 	if err != nil {

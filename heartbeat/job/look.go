@@ -30,10 +30,10 @@ const foreignPatience = 30 * time.Minute
 // Poll gives the record of a job as it is now. One whose runner died is brought
 // to its end, or given to a new runner. Unknown jobs are fault.NotFound.
 func Poll(ctx context.Context, w *workspace.Workspace, starter *Starter, project, id string) (doc.Job, error) {
-	return current(ctx, w, starter, place{project, id})
+	return current(ctx, w, starter, jobRef{project, id})
 }
 
-func current(ctx context.Context, w *workspace.Workspace, starter *Starter, p place) (doc.Job, error) {
+func current(ctx context.Context, w *workspace.Workspace, starter *Starter, p jobRef) (doc.Job, error) {
 	if !workspace.SafeID(p.id) || !workspace.SafeID(p.project) {
 		return doc.Job{}, fault.New(fault.NotFound, "job %s does not exist in project %s", p.id, p.project)
 	}
@@ -52,27 +52,27 @@ func current(ctx context.Context, w *workspace.Workspace, starter *Starter, p pl
 	if err != nil {
 		return record, err
 	}
-	settled, goOn, err := settle(ctx, w, p)
+	reconciled, goOn, err := reconcile(ctx, w, p)
 	err = errors.Join(err, held.Retire())
 	if fault.Is(err, fault.Locked) {
-		return record, nil // the next look settles it
+		return record, nil // the next look reconciles it
 	}
 	if err != nil || !goOn {
-		return settled, err
+		return reconciled, err
 	}
-	return settled, starter.start(ctx, w, p)
+	return reconciled, starter.start(ctx, w, p)
 }
 
 // tidy finishes the end of a job that is over, should its writer have died between
 // the record and the removal of the owner's file.
-func (p place) tidy(ctx context.Context, w *workspace.Workspace) {
+func (p jobRef) tidy(ctx context.Context, w *workspace.Workspace) {
 	if w.Exists(p.owner()) {
-		_ = w.Settle(ctx) // the record stands as it is, and every write tries the same
+		_ = w.Recover(ctx) // the record stands as it is, and every write tries the same
 	}
 }
 
 // attended reports whether an active job is to be left alone.
-func (p place) attended(w *workspace.Workspace, record doc.Job) bool {
+func (p jobRef) attended(w *workspace.Workspace, record doc.Job) bool {
 	alive, recorded := p.owned(w)
 	if alive || recorded {
 		return alive
@@ -104,7 +104,7 @@ func List(ctx context.Context, w *workspace.Workspace, starter *Starter, project
 		if len(jobs) >= only.Limit {
 			break
 		}
-		record, err := current(ctx, w, starter, place{project, id})
+		record, err := current(ctx, w, starter, jobRef{project, id})
 		if ctx.Err() != nil {
 			return nil, context.Cause(ctx)
 		}
@@ -123,7 +123,7 @@ func All(w *workspace.Workspace, project string) ([]doc.Job, error) {
 	if err != nil {
 		return nil, err
 	}
-	return workspace.ReadEach(ids, func(id string) (doc.Job, error) { return place{project, id}.load(w) }), nil
+	return workspace.ReadEach(ids, func(id string) (doc.Job, error) { return jobRef{project, id}.load(w) }), nil
 }
 
 // Results are what a job left; nil what it did not.
@@ -136,7 +136,7 @@ type Results struct {
 // Collect reads what a job left. A file that cannot be read is
 // fault.InvalidFile.
 func Collect(w *workspace.Workspace, project, id string) (r Results, err error) {
-	p := place{project, id}
+	p := jobRef{project, id}
 	if r.Result, err = stored(w, p.result(), bindResult); err != nil {
 		return r, err
 	}
@@ -210,7 +210,7 @@ func Await(ctx context.Context, w *workspace.Workspace, starter *Starter, projec
 // jobs whose runners died while nobody looked are ended, or go on. What is wrong
 // with one does not keep it from the others.
 func TakeUp(ctx context.Context, w *workspace.Workspace, starter *Starter) error {
-	return eachOwned(w, func(p place) (over bool, err error) {
+	return eachOwned(w, func(p jobRef) (over bool, err error) {
 		if over = ctx.Err() != nil; over {
 			return over, nil //nolint:nilerr // the next who looks finds the others
 		}

@@ -58,7 +58,7 @@ func tail(w *workspace.Workspace, name string, limit int64) string {
 
 // explain says why a session failed: its exit and the agent's own words, else its
 // error or exit and the end of what it printed to stderr.
-func explain(w *workspace.Workspace, p place, a doc.JobAttempt, s doc.Session) string {
+func explain(w *workspace.Workspace, p jobRef, a doc.JobAttempt, s doc.Session) string {
 	var parts []string
 	switch {
 	case s.Error != "" && s.ErrorKind != "" && s.ExitCode != nil && *s.ExitCode != 0:
@@ -86,7 +86,7 @@ func textOf(file, providerName, text string) string {
 	if file == "last_message.md" {
 		return text
 	}
-	text = provider.Said(text)
+	text = provider.WithoutEchoes(text)
 	cli, err := provider.CLIOf(providerName)
 	if err != nil {
 		return text

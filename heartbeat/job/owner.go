@@ -47,7 +47,7 @@ func ownerText(w *workspace.Workspace, starting bool) ([]byte, error) {
 
 // owned tells whether somebody runs the job, and whether it has an owner file,
 // which jobs of other programs may lack.
-func (p place) owned(w *workspace.Workspace) (alive, recorded bool) {
+func (p jobRef) owned(w *workspace.Workspace) (alive, recorded bool) {
 	text, err := durable.ReadFile(w.FS, p.owner(), maxOwner)
 	recorded = !errors.Is(err, fs.ErrNotExist)
 	if busy, err := lock.Busy(w.FS, p.lock()); busy || err != nil {
@@ -65,14 +65,14 @@ func (p place) owned(w *workspace.Workspace) (alive, recorded bool) {
 }
 
 // running reports whether a runner holds the job.
-func (p place) running(w *workspace.Workspace) bool {
+func (p jobRef) running(w *workspace.Workspace) bool {
 	busy, err := lock.Busy(w.FS, p.lock())
 	return busy || err != nil
 }
 
 // eachOwned visits the jobs that have an owner file, until visit says that it is over.
 // What is wrong with one does not keep it from the others.
-func eachOwned(w *workspace.Workspace, visit func(place) (over bool, err error)) error {
+func eachOwned(w *workspace.Workspace, visit func(jobRef) (over bool, err error)) error {
 	projects, err := workspace.Dirs(w.FS, workspace.JobOwnersDir)
 	for _, project := range projects {
 		names, listErr := workspace.Files(w.FS, path.Join(workspace.JobOwnersDir, project), ".json")
@@ -82,7 +82,7 @@ func eachOwned(w *workspace.Workspace, visit func(place) (over bool, err error))
 			if !ok {
 				continue
 			}
-			over, visitErr := visit(place{project, id})
+			over, visitErr := visit(jobRef{project, id})
 			if err = errors.Join(err, visitErr); over {
 				return err
 			}
@@ -94,7 +94,7 @@ func eachOwned(w *workspace.Workspace, visit func(place) (over bool, err error))
 // Running finds a job that some process runs, by its owner file alone; "" where there
 // is none. An owner whose start nobody knows counts by its number.
 func Running(w *workspace.Workspace) (id string, err error) {
-	err = eachOwned(w, func(p place) (over bool, err error) {
+	err = eachOwned(w, func(p jobRef) (over bool, err error) {
 		text, err := durable.ReadFile(w.FS, p.owner(), maxOwner)
 		var owner ownerRecord
 		if err != nil || json.Unmarshal(text, &owner) != nil {

@@ -42,7 +42,7 @@ const (
 const timeoutVariable = "AC_JOB_ATTEMPT_TIMEOUT_MS"
 
 // RunMain is the main function of a runner process: the order on in, one phase on
-// out. Closing interrupt ends it with its attempt; the job is settled by the next
+// out. Closing interrupt ends it with its attempt; the job is reconciled by the next
 // who looks at it.
 func RunMain(executable string, in io.Reader, out io.WriteCloser, interrupt <-chan struct{}) error {
 	var order Order
@@ -85,7 +85,7 @@ func RunMain(executable string, in io.Reader, out io.WriteCloser, interrupt <-ch
 
 // runner is one job under way, in one goroutine.
 type runner struct {
-	place
+	jobRef
 	w         *workspace.Workspace
 	order     Order
 	spec      doc.JobSpec
@@ -97,7 +97,7 @@ type runner struct {
 // Run owns a job and takes it to its end. say is told once whether it owns the
 // job. The process is a subreaper.
 func Run(w *workspace.Workspace, executable string, order Order, interrupt <-chan struct{}, say func(word string, err error)) (err error) {
-	p := place{order.ProjectID, order.JobID}
+	p := jobRef{order.ProjectID, order.JobID}
 	ctx, cancel := context.WithTimeout(context.Background(), ownPatience)
 	held, err := lock.Wait(ctx, w.FS, p.lock())
 	cancel()
@@ -120,15 +120,15 @@ func Run(w *workspace.Workspace, executable string, order Order, interrupt <-cha
 	}
 	say(phaseOwned, nil)
 	r := &runner{
-		place: p, w: w, order: order, known: provider.Cache{Workspace: w, Environ: order.Environ},
-		host:      session.Host{Executable: executable, Guards: &session.Guards{}},
+		jobRef: p, w: w, order: order, known: provider.Cache{Workspace: w, Environ: order.Environ},
+		host:      session.Host{Executable: executable, Guards: &session.GuardSet{}},
 		admission: runs.NewAdmission(w, lane.LimitsFrom(func(name string) (string, bool) { return lookup(order.Environ, name) })),
 	}
 	return r.run(interrupt)
 }
 
 // active reports whether there still is something to own.
-func (p place) active(w *workspace.Workspace) bool {
+func (p jobRef) active(w *workspace.Workspace) bool {
 	record, err := p.load(w)
 	return err == nil && !record.Over()
 }
@@ -170,7 +170,7 @@ func (r *runner) run(interrupt <-chan struct{}) error {
 	case err != nil:
 		end = runnerFailed(err)
 	}
-	_, err = finish(context.WithoutCancel(ctx), r.w, r.place, end)
+	_, err = finish(context.WithoutCancel(ctx), r.w, r.jobRef, end)
 	return err
 }
 
@@ -187,7 +187,7 @@ func (r *runner) guardedWork(ctx context.Context) (end ending, err error) {
 	return r.work(ctx)
 }
 
-// work settles what an earlier runner left and then tries until the job has its
+// work reconciles what an earlier runner left and then tries until the job has its
 // end.
 func (r *runner) work(ctx context.Context) (end ending, err error) {
 	record, err := r.takeUp(ctx)
@@ -239,10 +239,10 @@ func orZero(e *ending) ending {
 	return *e
 }
 
-// takeUp settles the job, waiting for a session of it that still runs.
+// takeUp reconciles the job, waiting for a session of it that still runs.
 func (r *runner) takeUp(ctx context.Context) (doc.Job, error) {
 	for {
-		record, goOn, err := settle(ctx, r.w, r.place)
+		record, goOn, err := reconcile(ctx, r.w, r.jobRef)
 		if err != nil {
 			return record, cause(ctx, err)
 		}
@@ -276,7 +276,7 @@ func cause(ctx context.Context, err error) error {
 
 // previousOf judges an attempt that is over.
 func (r *runner) previousOf(a doc.JobAttempt) *previous {
-	before := &previous{run: a.RunID, judged: judge(r.w, r.place, r.spec, a)}
+	before := &previous{run: a.RunID, judged: judge(r.w, r.jobRef, r.spec, a)}
 	if a.Status != doc.AttemptEnded {
 		before.failed = a.Error
 	}

@@ -70,7 +70,7 @@ var errEnded = errors.New("the runner ended before it took the job")
 
 // start starts a runner for a job and returns once it owns the job, or found it
 // owned. The runner goes on whatever becomes of this process.
-func (s *Starter) start(ctx context.Context, w *workspace.Workspace, p place) (err error) {
+func (s *Starter) start(ctx context.Context, w *workspace.Workspace, p jobRef) (err error) {
 	for range starts {
 		if err = s.startOnce(ctx, w, p); !errors.Is(err, errEnded) {
 			return err
@@ -79,7 +79,7 @@ func (s *Starter) start(ctx context.Context, w *workspace.Workspace, p place) (e
 	return err
 }
 
-func (s *Starter) startOnce(ctx context.Context, w *workspace.Workspace, p place) error {
+func (s *Starter) startOnce(ctx context.Context, w *workspace.Workspace, p jobRef) error {
 	text, err := json.Marshal(Order{
 		Version: OrderVersion, WorkspaceDir: w.Dir(), ProjectID: p.project, JobID: p.id, Environ: s.Environ, Program: s.Version,
 		MonotonicMS: w.Env.Clock.MonotonicMS(),
@@ -102,7 +102,7 @@ func (s *Starter) startOnce(ctx context.Context, w *workspace.Workspace, p place
 		return errors.Join(fmt.Errorf("start the runner: %w", err), out.Close())
 	}
 	go func() { _ = cmd.Wait() }() // for its life, or ours: its record tells how it went
-	if err := proc.Brief(stdin, text); err != nil {
+	if err := proc.SendOrder(stdin, text); err != nil {
 		return errors.Join(fmt.Errorf("brief the runner: %w", err), out.Close())
 	}
 	return await(ctx, out)

@@ -43,7 +43,7 @@ func Submit(ctx context.Context, w *workspace.Workspace, starter *Starter, spec 
 	if text, err := doc.JobSpecCodec.Encode(spec); err != nil || len(text) > maxSpec {
 		return doc.Job{}, errors.Join(refuseField("goal", "the job is longer than 1 MiB"), err)
 	}
-	p := place{spec.ProjectID, spec.JobID}
+	p := jobRef{spec.ProjectID, spec.JobID}
 	for {
 		if _, err := current(ctx, w, starter, p); err != nil && !fault.Is(err, fault.NotFound) {
 			return doc.Job{}, err
@@ -86,7 +86,7 @@ func Enter(u *workspace.Unit, starter *Starter, spec doc.JobSpec) (id string, st
 	if spec, err = workspace.Decode(doc.JobSpecCodec, "the job", text); err != nil {
 		return "", nil, err
 	}
-	p := place{spec.ProjectID, spec.JobID}
+	p := jobRef{spec.ProjectID, spec.JobID}
 	if _, _, err := p.enter(u, spec); err != nil {
 		return "", nil, err
 	}
@@ -100,7 +100,7 @@ func Enter(u *workspace.Unit, starter *Starter, spec doc.JobSpec) (id string, st
 }
 
 // submit is enter as one unit.
-func (p place) submit(ctx context.Context, w *workspace.Workspace, spec doc.JobSpec) (record doc.Job, made bool, err error) {
+func (p jobRef) submit(ctx context.Context, w *workspace.Workspace, spec doc.JobSpec) (record doc.Job, made bool, err error) {
 	err = w.Update(ctx, func(u *workspace.Unit) error {
 		record, made, err = p.enter(u, spec)
 		return err
@@ -109,7 +109,7 @@ func (p place) submit(ctx context.Context, w *workspace.Workspace, spec doc.JobS
 }
 
 // enter asks for the record and the owner file.
-func (p place) enter(u *workspace.Unit, spec doc.JobSpec) (record doc.Job, made bool, err error) {
+func (p jobRef) enter(u *workspace.Unit, spec doc.JobSpec) (record doc.Job, made bool, err error) {
 	w := u.Workspace()
 	project, err := w.Project(p.project)
 	if err != nil {
@@ -163,7 +163,7 @@ func sameSpec(stored, given doc.JobSpec) error {
 }
 
 // retire moves the files of an earlier life into the history.
-func (p place) retire(u *workspace.Unit) error {
+func (p jobRef) retire(u *workspace.Unit) error {
 	var life workspace.Tree
 	for _, name := range []string{p.record(), p.result(), p.digest(), p.report()} {
 		text, err := durable.ReadFile(u.Workspace().FS, name, maxStored)
@@ -203,7 +203,7 @@ func (p place) retire(u *workspace.Unit) error {
 
 // unstarted ends a job whose runner could not be started, so that it does not
 // wait for a process that never comes.
-func (p place) unstarted(ctx context.Context, w *workspace.Workspace, cause error) (doc.Job, error) {
+func (p jobRef) unstarted(ctx context.Context, w *workspace.Workspace, cause error) (doc.Job, error) {
 	if ctx.Err() != nil {
 		return doc.Job{}, cause // the runner is on its way, or the next look finds the job without an owner
 	}

@@ -1,11 +1,6 @@
-// Package agentbench is a model server on the loopback for tests that run the
-// real agent CLIs. It speaks the four APIs that those use (OpenAI's Responses and
-// Chat Completions, Anthropic's Messages, Gemini's generateContent), with
-// streaming, and says what a script tells it to say. It counts what it charged,
-// so that what a CLI reports can be compared to the token.
-//
-// Nothing of it is linked into the program.
 package agentbench
+
+// What the model is asked and what it answers, whichever protocol an agent speaks.
 
 import (
 	"encoding/json"
@@ -130,8 +125,8 @@ func (s *Server) Close() error {
 	return err
 }
 
-// Charged is the sum of what agents were told that they are charged with.
-func (s *Server) Charged() Usage {
+// TotalUsage is the sum of what agents were told that they are charged with.
+func (s *Server) TotalUsage() Usage {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.charged

@@ -1,11 +1,6 @@
-// Package durable is how ac touches files: through a root that no path and no
-// symlink leaves, and so that what was acknowledged survives a power loss.
-//
-// Invariants: a reader of a path sees an old document or a new one, never a
-// part; when Write returns nil, content and name are on the disk; only regular
-// files are opened, without ever hanging on a FIFO. FS is the seam through
-// which tests inject failures.
 package durable
+
+// FS is the tree that everything is read from and written to; Root is the one on disk.
 
 import (
 	"errors"
@@ -226,14 +221,14 @@ func (r *Root) Exchange(a, b string) error {
 	if err != nil {
 		return errors.Join(err, first.Close())
 	}
-	if err = exchange(place{first, r.path, a}, place{second, r.path, b}); err != nil {
+	if err = exchange(exchangeSide{first, r.path, a}, exchangeSide{second, r.path, b}); err != nil {
 		err = &os.LinkError{Op: "exchange", Old: a, New: b, Err: err}
 	}
 	return errors.Join(err, first.Close(), second.Close())
 }
 
-// place is a name to be exchanged: its open directory, and where its root lies.
-type place struct {
+// exchangeSide is a name to be exchanged: its open directory, and where its root lies.
+type exchangeSide struct {
 	dir  *os.File
 	root string
 	name string

@@ -26,7 +26,7 @@ const (
 	fine   = 20 * time.Millisecond
 )
 
-// Settled reports whether a version of a file in a tree, read now, may be cached.
-func (v Version) Settled(fsys FS, now time.Time) bool {
+// Cacheable reports whether a version of a file in a tree, read now, may be cached.
+func (v Version) Cacheable(fsys FS, now time.Time) bool {
 	return now.UnixNano()-max(v.Modified, v.Changed) > int64(fsys.Tick(v.ID.Device))
 }

@@ -95,13 +95,13 @@ type Error struct {
 	Message string
 	Issues  []Issue
 	Cause   error
-	// Detected is what was found of a secret, for SecretDetected alone.
-	Detected *Detected
+	// Secrets is what was found of a secret, for SecretDetected alone.
+	Secrets *SecretReport
 }
 
-// Detected counts the secrets in a text that was refused. The text itself is not
+// SecretReport counts the secrets in a text that was refused. The text itself is not
 // part of it.
-type Detected struct {
+type SecretReport struct {
 	ReasonCode    string         `json:"reason_code"`
 	ContextLabel  string         `json:"context_label"`
 	TotalMatches  int            `json:"total_matches"`

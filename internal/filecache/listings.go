@@ -33,7 +33,7 @@ func (l *Listings) List(fsys durable.FS, see StatFunc, dir string, now func() ti
 	}
 	began := now()
 	version, entries, err := ReadDir(fsys, dir)
-	if err == nil && version.Settled(fsys, began) && version.ID != (durable.Identity{}) { // else another directory could be taken for it
+	if err == nil && version.Cacheable(fsys, began) && version.ID != (durable.Identity{}) { // else another directory could be taken for it
 		l.cache.Put(dir, version, entries)
 	}
 	return entries, err

@@ -22,19 +22,19 @@ import (
 // ErrBusy is returned when somebody else holds the lock.
 var ErrBusy = errors.New("locked by another process")
 
-// Held is a lock that is held. Its methods are for one goroutine.
-type Held struct {
+// Hold is a lock that is held. Its methods are for one goroutine.
+type Hold struct {
 	fsys durable.FS
 	name string
 	file durable.File
 }
 
 // Release gives the lock up; the lock file stays.
-func (h *Held) Release() error { return Close(h.file) }
+func (h *Hold) Release() error { return Close(h.file) }
 
 // Retire removes the lock file and then gives the lock up, for locks of things
 // that come to an end. Whoever waits on the removed file looks again.
-func (h *Held) Retire() error {
+func (h *Hold) Retire() error {
 	return errors.Join(h.fsys.Remove(h.name), Close(h.file))
 }
 
@@ -49,7 +49,7 @@ const looks = 1000
 
 // Try takes the lock, or returns ErrBusy when somebody holds it. Looking whether it
 // is held makes no Try fail. The file and its directory are made.
-func Try(fsys durable.FS, name string) (*Held, error) {
+func Try(fsys durable.FS, name string) (*Hold, error) {
 	for attempt := 0; ; attempt++ {
 		held, err := tryOnce(fsys, name)
 		if !errors.Is(err, ErrBusy) {
@@ -70,7 +70,7 @@ func Try(fsys durable.FS, name string) (*Held, error) {
 // moment, too.
 const probes = 5
 
-func tryOnce(fsys durable.FS, name string) (*Held, error) {
+func tryOnce(fsys durable.FS, name string) (*Hold, error) {
 	for {
 		file, err := open(fsys, name)
 		if err != nil {
@@ -81,7 +81,7 @@ func tryOnce(fsys durable.FS, name string) (*Held, error) {
 		}
 		mine, err := current(fsys, name, file)
 		if mine {
-			return &Held{fsys: fsys, name: name, file: file}, nil
+			return &Hold{fsys: fsys, name: name, file: file}, nil
 		}
 		if err = errors.Join(err, Close(file)); err != nil {
 			return nil, err
@@ -90,7 +90,7 @@ func tryOnce(fsys durable.FS, name string) (*Held, error) {
 }
 
 // Wait takes the lock, waiting in the kernel until the context ends.
-func Wait(ctx context.Context, fsys durable.FS, name string) (*Held, error) {
+func Wait(ctx context.Context, fsys durable.FS, name string) (*Hold, error) {
 	for {
 		file, err := open(fsys, name)
 		if err != nil {
@@ -101,7 +101,7 @@ func Wait(ctx context.Context, fsys durable.FS, name string) (*Held, error) {
 		}
 		mine, err := current(fsys, name, file)
 		if mine {
-			return &Held{fsys: fsys, name: name, file: file}, nil
+			return &Hold{fsys: fsys, name: name, file: file}, nil
 		}
 		if err = errors.Join(err, Close(file)); err != nil {
 			return nil, err
@@ -231,7 +231,7 @@ func (m *Mutex) Lock(ctx context.Context) (unlock func() error, err error) {
 	}, nil
 }
 
-func (m *Mutex) pass(ctx context.Context) (*Held, error) {
+func (m *Mutex) pass(ctx context.Context) (*Hold, error) {
 	turnstile, err := Wait(ctx, m.fsys, m.name+".turn")
 	if err != nil {
 		return nil, fmt.Errorf("wait for a turn at %s: %w", m.name, err)

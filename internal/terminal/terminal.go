@@ -20,9 +20,9 @@ func Printable(text string) string {
 	}, text)
 }
 
-// Quoted writes control characters, and those that turn the direction of text, as
+// Quote writes control characters, and those that turn the direction of text, as
 // escapes, so that a name shows as what it is, on one line.
-func Quoted(text string) string {
+func Quote(text string) string {
 	if !strings.ContainsFunc(text, steers) {
 		return text
 	}

@@ -149,7 +149,7 @@ func (l *ledger) list(w *workspace.Workspace, project string) error {
 		return err
 	}
 	l.listed = durable.Version{}
-	if st != nil && durable.VersionOf(st).Settled(w.FS, w.Env.Clock.Now()) {
+	if st != nil && durable.VersionOf(st).Cacheable(w.FS, w.Env.Clock.Now()) {
 		l.listed = durable.VersionOf(st)
 	}
 	if slices.Equal(names, l.names) {
@@ -176,12 +176,12 @@ func read(w *workspace.Workspace, project, name string, known entry) entry {
 		return entry{}
 	}
 	version := durable.VersionOf(st)
-	settled := version.Settled(w.FS, w.Env.Clock.Now())
-	if settled && version == known.version {
+	cacheable := version.Cacheable(w.FS, w.Env.Clock.Now())
+	if cacheable && version == known.version {
 		return known
 	}
 	e := entry{}
-	if settled {
+	if cacheable {
 		e.version = version
 	}
 	text, err := w.Read(file)
@@ -192,7 +192,7 @@ func read(w *workspace.Workspace, project, name string, known entry) entry {
 	if err != nil {
 		return e
 	}
-	e.spend, e.final = Of(run.Usage), settled && doc.Terminal(run.Status)
+	e.spend, e.final = Of(run.Usage), cacheable && doc.Terminal(run.Status)
 	if run.Spec != nil {
 		e.task = run.Spec.TaskID
 	}

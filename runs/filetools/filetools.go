@@ -43,15 +43,15 @@ func New(dirs ...string) (*Dirs, error) {
 	return d, nil
 }
 
-// place is a path in one of the directories.
-type place struct {
+// rootedPath is a path in one of the directories.
+type rootedPath struct {
 	root *durable.Root
 	dir  string
 	name string // slashes; "." for the directory itself
 }
 
 // open finds the directory of a path. The caller closes it.
-func (d *Dirs) open(name string) (p place, err error) {
+func (d *Dirs) open(name string) (p rootedPath, err error) {
 	for i, dir := range d.dirs {
 		rel := name
 		if filepath.IsAbs(name) {
@@ -62,13 +62,13 @@ func (d *Dirs) open(name string) (p place, err error) {
 			break
 		}
 		root, err := durable.OpenRoot(dir)
-		return place{root, dir, filepath.ToSlash(filepath.Clean(rel))}, err
+		return rootedPath{root, dir, filepath.ToSlash(filepath.Clean(rel))}, err
 	}
 	return p, fault.InvalidField("path", "%s lies in none of %s", name, strings.Join(d.dirs, ", "))
 }
 
 // full is a name below as the agent would write it.
-func (p place) full(d *Dirs, name string) string {
+func (p rootedPath) full(d *Dirs, name string) string {
 	if p.dir == d.dirs[0] {
 		return name
 	}
@@ -92,7 +92,7 @@ func plain(name string, err error) error {
 // walk visits the files below a path in the order of their names, down to a depth, 0
 // for any. It visits links and does not follow them, skips the inside of .git, and
 // passes over directories that it cannot read.
-func (p place) walk(ctx context.Context, depth int, visit func(name string, entry fs.DirEntry) error) error {
+func (p rootedPath) walk(ctx context.Context, depth int, visit func(name string, entry fs.DirEntry) error) error {
 	root, err := os.OpenRoot(p.dir)
 	if err != nil {
 		return err
@@ -118,7 +118,7 @@ func (p place) walk(ctx context.Context, depth int, visit func(name string, entr
 }
 
 // level is how far a name lies below.
-func (p place) level(name string) int {
+func (p rootedPath) level(name string) int {
 	if p.name != "." {
 		name = strings.TrimPrefix(name, p.name+"/")
 	}

@@ -53,9 +53,9 @@ func New(w *workspace.Workspace) *Lane {
 	return &Lane{w: w, lock: lock.NewMutex(w.FS, lockFile), random: rand.Float64, waiters: map[string]chan struct{}{}}
 }
 
-// Place is the place of one launch in the lane. Its methods are for one
+// Ticket admits one launch to the lane, once it is granted. Its methods are for one
 // goroutine.
-type Place struct {
+type Ticket struct {
 	lane    *Lane
 	name    string
 	file    durable.File
@@ -63,10 +63,10 @@ type Place struct {
 	left    bool
 }
 
-// Enter takes a ticket, and the place at once where it is free. It waits for
+// Enter takes a ticket, which is granted at once where a slot is free. It waits for
 // nothing but the lane's lock. The caller calls Leave when the launch is
 // through, or given up.
-func (l *Lane) Enter(ctx context.Context, r Request) (place *Place, err error) {
+func (l *Lane) Enter(ctx context.Context, r Request) (ticket *Ticket, err error) {
 	if err := durable.MkdirAll(l.w.FS, dir, 0o755); err != nil {
 		return nil, fmt.Errorf("enter the launch lane: %w", err)
 	}
@@ -84,43 +84,43 @@ func (l *Lane) Enter(ctx context.Context, r Request) (place *Place, err error) {
 		seq = max(seq, t.seq+1)
 	}
 	t := newTicket(r, seq, l.w.Env.IDs.Hex(4))
-	if place, err = l.issue(ctx, t.name, r); err != nil {
+	if ticket, err = l.issue(ctx, t.name, r); err != nil {
 		return nil, fmt.Errorf("enter the launch lane: %w", err)
 	}
 	if err := l.grant(append(tickets, t)); err != nil {
-		return nil, errors.Join(err, place.discard())
+		return nil, errors.Join(err, ticket.discard())
 	}
-	place.look()
-	return place, nil
+	ticket.look()
+	return ticket, nil
 }
 
 // issue writes a ticket and locks it.
-func (l *Lane) issue(ctx context.Context, name string, r Request) (*Place, error) {
+func (l *Lane) issue(ctx context.Context, name string, r Request) (*Ticket, error) {
 	file, err := l.w.FS.OpenFile(name, os.O_RDWR|os.O_CREATE|os.O_EXCL, 0o644)
 	if err != nil {
 		return nil, err
 	}
-	place := &Place{lane: l, name: name, file: file}
+	ticket := &Ticket{lane: l, name: name, file: file}
 	text, err := content(r)
 	if err == nil {
 		err = durable.WriteAll(file, text)
 	}
 	if err != nil {
-		return nil, errors.Join(err, place.discard())
+		return nil, errors.Join(err, ticket.discard())
 	}
 	if err := lock.File(ctx, file); err != nil { // closed by it
 		return nil, errors.Join(err, l.w.FS.Remove(name))
 	}
-	return place, nil
+	return ticket, nil
 }
 
 // Granted reports whether the launch may go on.
-func (p *Place) Granted() bool { return p.granted }
+func (p *Ticket) Granted() bool { return p.granted }
 
-// Await waits until the launch may go on. When the context ends first the place
-// is given up, and the error is the context's cause. A place whose ticket
-// somebody removed is a fault.Conflict.
-func (p *Place) Await(ctx context.Context) error {
+// Await waits until the launch may go on. When the context ends first the ticket
+// is given up, and the error is the context's cause. A ticket that somebody
+// removed is a fault.Conflict.
+func (p *Ticket) Await(ctx context.Context) error {
 	if p.granted {
 		return nil
 	}
@@ -141,19 +141,19 @@ func (p *Place) Await(ctx context.Context) error {
 	return nil
 }
 
-// look looks at the place's own ticket.
-func (p *Place) look() bool {
+// look looks at the file of the ticket.
+func (p *Ticket) look() bool {
 	p.granted = p.granted || p.lane.w.Exists(running(p.name))
 	return p.granted
 }
 
 // stands reports whether the ticket is still where others look for it.
-func (p *Place) stands() bool { return p.lane.w.Exists(p.name) || p.look() }
+func (p *Ticket) stands() bool { return p.lane.w.Exists(p.name) || p.look() }
 
-// Leave gives the place back and grants what that makes room for. When the
-// lane's lock cannot be had the place is free all the same, and others find
+// Leave gives the ticket back and grants what that makes room for. When the
+// lane's lock cannot be had the slot is free all the same, and others find
 // that out by themselves. Leaving twice is harmless.
-func (p *Place) Leave() {
+func (p *Ticket) Leave() {
 	if p.left {
 		return
 	}
@@ -169,7 +169,7 @@ func (p *Place) Leave() {
 }
 
 // discard removes the ticket and gives up its lock.
-func (p *Place) discard() error {
+func (p *Ticket) discard() error {
 	name := p.name
 	if p.look() {
 		name = running(name)

@@ -14,10 +14,10 @@ import (
 // maxAnswerDepth bounds the search within one line.
 const maxAnswerDepth = 8
 
-// Said is an output without the lines of JSON that repeat what the agent was told,
+// WithoutEchoes is an output without the lines of JSON that repeat what the agent was told,
 // by us or by its tools: gemini and the app server print the prompt, and with it
 // the example of an answer that stands there.
-func Said(output string) string {
+func WithoutEchoes(output string) string {
 	var kept strings.Builder
 	for line := range strings.Lines(output) {
 		if v, ok := parseLine(line); ok && v.Kind == shape.Map && toldToAgent(&v) {

@@ -59,17 +59,17 @@ func (s *supervisor) enterRepo(ctx context.Context, machine doc.Machine, spec *d
 	}
 	isolate := false
 	if s.order.TaskID != "" {
-		if isolate, err = worktree.Isolated(s.w, s.order.ProjectID, s.order.TaskID, s.order.MilestoneID); err != nil {
+		if isolate, err = worktree.NeedsWorktree(s.w, s.order.ProjectID, s.order.TaskID, s.order.MilestoneID); err != nil {
 			return err
 		}
 	}
-	place := root
+	location := root
 	if isolate {
-		if place, err = s.isolate(ctx, root, spec); err != nil {
+		if location, err = s.isolate(ctx, root, spec); err != nil {
 			return err
 		}
 	}
-	if s.workdir, err = worktree.Confine(place, s.order.WorkdirRel); err != nil {
+	if s.workdir, err = worktree.Confine(location, s.order.WorkdirRel); err != nil {
 		return err
 	}
 	return s.recordRepo(ctx, root)
@@ -103,24 +103,24 @@ func (s *supervisor) untilStopped(ctx context.Context) (context.Context, func())
 // isolate makes the worktree of the run. The run names it from then on, so that
 // a clean-up knows it whatever comes next.
 func (s *supervisor) isolate(ctx context.Context, root string, spec *doc.Spec) (dir string, err error) {
-	place, err := worktree.PlaceOf(s.order.ProjectID, s.order.TaskID, s.order.RunID)
+	location, err := worktree.LocationOf(s.order.ProjectID, s.order.TaskID, s.order.RunID)
 	if err != nil {
 		return "", err
 	}
-	if dir, err = worktree.Prepare(ctx, s.w, s.order.Environ, root, place); err != nil {
+	if dir, err = worktree.Prepare(ctx, s.w, s.order.Environ, root, location); err != nil {
 		return "", err
 	}
-	spec.WorktreeRel, spec.WorktreeBranch = place.Rel, place.Branch
+	spec.WorktreeRel, spec.WorktreeBranch = location.Rel, location.Branch
 	prepared, err := s.draft(events.WorktreePrepared, preparedPayload{
 		RepoID: s.order.RepoID, TaskID: s.order.TaskID, MilestoneID: orNull(s.order.MilestoneID),
-		WorktreeRel: place.Rel, Branch: place.Branch,
+		WorktreeRel: location.Rel, Branch: location.Branch,
 	})
 	prepared.Actor = s.order.AgentID
 	if err == nil {
 		err = s.commitSpec(ctx, spec, prepared)
 	}
 	if err != nil {
-		err = errors.Join(err, worktree.Discard(context.WithoutCancel(ctx), s.w, s.order.Environ, root, place))
+		err = errors.Join(err, worktree.Discard(context.WithoutCancel(ctx), s.w, s.order.Environ, root, location))
 	}
 	return dir, err
 }

@@ -157,7 +157,7 @@ func (c CleanUp) judge(ctx context.Context, known *places, run owner) (action, r
 	if !run.inside {
 		return Failed, "outside the worktree area " + Area
 	}
-	found, err := stand(c.Workspace.FS, run.place)
+	found, err := stand(c.Workspace.FS, run.location)
 	switch {
 	case err != nil:
 		return Failed, "outside the worktree area " + Area + ": " + err.Error()
@@ -167,8 +167,8 @@ func (c CleanUp) judge(ctx context.Context, known *places, run owner) (action, r
 	if known.shared(run) {
 		return Kept, "shared: another run has its worktree in the same place"
 	}
-	dir := filepath.Join(c.Workspace.Dir(), filepath.FromSlash(run.place))
-	_, err = c.Workspace.FS.Lstat(path.Join(run.place, ".git"))
+	dir := filepath.Join(c.Workspace.Dir(), filepath.FromSlash(run.location))
+	_, err = c.Workspace.FS.Lstat(path.Join(run.location, ".git"))
 	plain := errors.Is(err, fs.ErrNotExist)
 	var why string
 	if plain {
@@ -183,12 +183,12 @@ func (c CleanUp) judge(ctx context.Context, known *places, run owner) (action, r
 		return Kept, "would be removed"
 	}
 	if err := c.remove(ctx, run, dir, plain); err != nil {
-		if found, standErr := stand(c.Workspace.FS, run.place); standErr == nil && !found {
+		if found, standErr := stand(c.Workspace.FS, run.location); standErr == nil && !found {
 			return Missing, "removed by somebody else"
 		}
 		return Failed, err.Error()
 	}
-	removeEmpty(c.Workspace.FS, path.Dir(run.place))
+	removeEmpty(c.Workspace.FS, path.Dir(run.location))
 	return Removed, fmt.Sprintf("its run is over for %g hours or more", c.MaxAge)
 }
 
@@ -213,7 +213,7 @@ func (c CleanUp) remove(ctx context.Context, run owner, dir string, plain bool) 
 			home, _ = g.line(ctx, "rev-parse", "--path-format=absolute", "--git-common-dir") // "" when there is none
 		}
 	}
-	if err := c.Workspace.FS.RemoveAll(run.place); err != nil {
+	if err := c.Workspace.FS.RemoveAll(run.location); err != nil {
 		return err
 	}
 	if home == "" || strings.HasPrefix(home, dir+string(filepath.Separator)) {

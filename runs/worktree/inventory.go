@@ -15,7 +15,7 @@ import (
 type owner struct {
 	project, id string
 	record      doc.Run
-	place       string // cleaned, relative to the workspace
+	location    string // cleaned, relative to the workspace
 	inside      bool   // by its words below the area
 }
 
@@ -52,14 +52,14 @@ func inventory(w *workspace.Workspace) (places, error) {
 
 func (p *places) add(run owner) {
 	rel := run.record.Spec.WorktreeRel
-	run.place = path.Clean(filepath.ToSlash(rel))
-	run.inside = !strings.ContainsRune(rel, 0) && filepath.IsLocal(filepath.FromSlash(run.place)) && strings.HasPrefix(run.place, Area+"/")
+	run.location = path.Clean(filepath.ToSlash(rel))
+	run.inside = !strings.ContainsRune(rel, 0) && filepath.IsLocal(filepath.FromSlash(run.location)) && strings.HasPrefix(run.location, Area+"/")
 	p.runs = append(p.runs, run)
 	if !run.inside {
 		return
 	}
-	p.taken[run.place]++
-	for dir := path.Dir(run.place); dir != Area; dir = path.Dir(dir) {
+	p.taken[run.location]++
+	for dir := path.Dir(run.location); dir != Area; dir = path.Dir(dir) {
 		p.above[dir] = true
 	}
 }
@@ -67,10 +67,10 @@ func (p *places) add(run owner) {
 // shared reports whether another run has its worktree at the place of this one,
 // in it or around it.
 func (p *places) shared(run owner) bool {
-	if p.taken[run.place] > 1 || p.above[run.place] {
+	if p.taken[run.location] > 1 || p.above[run.location] {
 		return true
 	}
-	for dir := path.Dir(run.place); dir != Area; dir = path.Dir(dir) {
+	for dir := path.Dir(run.location); dir != Area; dir = path.Dir(dir) {
 		if p.taken[dir] > 0 {
 			return true
 		}

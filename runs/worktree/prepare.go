@@ -21,14 +21,14 @@ import (
 // of its own, and returns its directory. environ is what git inherits. Changes
 // in the repository that are not committed stay there. After a failure no
 // worktree is left but what git itself could not take back.
-func Prepare(ctx context.Context, w *workspace.Workspace, environ []string, root string, place Place) (string, error) {
-	parent := path.Dir(place.Rel)
+func Prepare(ctx context.Context, w *workspace.Workspace, environ []string, root string, location Location) (string, error) {
+	parent := path.Dir(location.Rel)
 	if err := durable.MkdirAll(w.FS, parent, 0o755); err != nil {
 		return "", err
 	}
-	if found, err := stand(w.FS, place.Rel); err != nil || found {
+	if found, err := stand(w.FS, location.Rel); err != nil || found {
 		if err == nil {
-			err = fault.New(fault.Conflict, "%s exists already", place.Rel)
+			err = fault.New(fault.Conflict, "%s exists already", location.Rel)
 		}
 		return "", err
 	}
@@ -36,9 +36,9 @@ func Prepare(ctx context.Context, w *workspace.Workspace, environ []string, root
 	if err != nil {
 		return "", err
 	}
-	dir := filepath.Join(w.Dir(), filepath.FromSlash(place.Rel))
+	dir := filepath.Join(w.Dir(), filepath.FromSlash(location.Rel))
 	_, err = g.run(ctx, writeLimit, maxText,
-		"worktree", "add", "--no-track", "-b", place.Branch, "--end-of-options", dir, "HEAD")
+		"worktree", "add", "--no-track", "-b", location.Branch, "--end-of-options", dir, "HEAD")
 	if err != nil {
 		removeEmpty(w.FS, parent)
 		return "", err
@@ -47,15 +47,15 @@ func Prepare(ctx context.Context, w *workspace.Workspace, environ []string, root
 }
 
 // Discard removes a worktree that Prepare just made and nobody used.
-func Discard(ctx context.Context, w *workspace.Workspace, environ []string, root string, place Place) error {
+func Discard(ctx context.Context, w *workspace.Workspace, environ []string, root string, location Location) error {
 	g, err := newGit(environ, root)
 	if err != nil {
 		return err
 	}
-	if err := g.remove(ctx, filepath.Join(w.Dir(), filepath.FromSlash(place.Rel))); err != nil {
+	if err := g.remove(ctx, filepath.Join(w.Dir(), filepath.FromSlash(location.Rel))); err != nil {
 		return err
 	}
-	removeEmpty(w.FS, path.Dir(place.Rel))
+	removeEmpty(w.FS, path.Dir(location.Rel))
 	return nil
 }
 

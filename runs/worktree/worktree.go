@@ -24,27 +24,27 @@ import (
 // Area is where worktrees lie, relative to the workspace.
 const Area = workspace.WorktreesDir
 
-// Place is where the worktree of a run is and which branch it is on.
-type Place struct {
+// Location is where the worktree of a run is and which branch it is on.
+type Location struct {
 	Rel    string // relative to the workspace, with "/"
 	Branch string
 }
 
-// PlaceOf names the worktree of a run. Ids that cannot be path segments are
+// LocationOf names the worktree of a run. Ids that cannot be path segments are
 // fault.Denied.
-func PlaceOf(project, task, run string) (Place, error) {
+func LocationOf(project, task, run string) (Location, error) {
 	for _, id := range []string{project, task, run} {
 		if !workspace.SafeID(id) {
-			return Place{}, fault.New(fault.Denied, "%q cannot name a worktree", id)
+			return Location{}, fault.New(fault.Denied, "%q cannot name a worktree", id)
 		}
 	}
-	return Place{Rel: path.Join(Area, project, task, run), Branch: path.Join("ac", project, task, run)}, nil
+	return Location{Rel: path.Join(Area, project, task, run), Branch: path.Join("ac", project, task, run)}, nil
 }
 
-// Isolated decides whether a launch for a task runs in a worktree of its own: by
+// NeedsWorktree decides whether a launch for a task runs in a worktree of its own: by
 // the word of the task, else when the milestone is one of coding. A task that
 // is missing or does not fit, and a milestone that it does not have, are errors.
-func Isolated(w *workspace.Workspace, project, task, milestone string) (bool, error) {
+func NeedsWorktree(w *workspace.Workspace, project, task, milestone string) (bool, error) {
 	if !workspace.SafeID(task) {
 		return false, fault.New(fault.Denied, "%q cannot name a task", task)
 	}

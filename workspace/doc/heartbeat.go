@@ -60,8 +60,8 @@ func (h HeartbeatHierarchy) SameHierarchy(other HeartbeatHierarchy) bool {
 	return h.Enterprise() == other.Enterprise() && h.ExecutiveManagerAgentID == other.ExecutiveManagerAgentID && h.DirectorsSpawn() == other.DirectorsSpawn()
 }
 
-// Written is the hierarchy as it stands in a config: whole, or not at all.
-func (h HeartbeatHierarchy) Written() HeartbeatHierarchy {
+// ForConfig is the hierarchy as it stands in a config: whole, or not at all.
+func (h HeartbeatHierarchy) ForConfig() HeartbeatHierarchy {
 	if !h.Enterprise() && h.ExecutiveManagerAgentID == "" && !h.DirectorsSpawn() {
 		return HeartbeatHierarchy{}
 	}
@@ -202,8 +202,8 @@ type Action struct {
 	ProposedAction *ActionBody `json:"proposed_action,omitzero" is:"optional"`
 }
 
-// Filled is the action with what was left out as it counts.
-func (a ActionBody) Filled() ActionBody {
+// WithDefaults is the action with what was left out as it counts.
+func (a ActionBody) WithDefaults() ActionBody {
 	if a.Kind != ActionLaunchJob {
 		return a
 	}
@@ -222,11 +222,11 @@ func (a ActionBody) Filled() ActionBody {
 	return a
 }
 
-// Filled is the action with what was left out as it counts.
-func (a Action) Filled() Action {
-	a.ActionBody = a.ActionBody.Filled()
+// WithDefaults is the action with what was left out as it counts.
+func (a Action) WithDefaults() Action {
+	a.ActionBody = a.ActionBody.WithDefaults()
 	if a.ProposedAction != nil {
-		inner := a.ProposedAction.Filled()
+		inner := a.ProposedAction.WithDefaults()
 		a.ProposedAction = &inner
 	}
 	return a

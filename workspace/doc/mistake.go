@@ -55,8 +55,8 @@ type Mistake struct {
 	Observation                  MistakeObservation
 }
 
-// place finds the entry of a mistake, -1 for none.
-func (l *MistakeLog) place(key string) int {
+// indexOf finds the entry of a mistake, -1 for none.
+func (l *MistakeLog) indexOf(key string) int {
 	for i := range l.Entries {
 		if k := l.Entries[i].Get("key"); k.Kind == shape.String && k.Text == key {
 			return i
@@ -68,7 +68,7 @@ func (l *MistakeLog) place(key string) int {
 // Observe counts a mistake and gives how often it was seen by now. An entry
 // that does not fit is an error, and the log is not to be written then.
 func (l *MistakeLog) Observe(m Mistake) (count int64, err error) {
-	at := l.place(m.Key)
+	at := l.indexOf(m.Key)
 	entry := MistakeEntry{Key: m.Key}
 	if at >= 0 {
 		if entry, err = MistakeEntryCodec.Bind(&l.Entries[at]); err != nil {

@@ -56,7 +56,7 @@ func (o Order) Run(ctx context.Context) (report Report, err error) {
 	if err != nil {
 		return report, err
 	}
-	site, err := workspace.NewSite(o.Env, o.To)
+	site, err := workspace.NewTreeSwap(o.Env, o.To)
 	if err != nil {
 		return report, err
 	}
@@ -71,11 +71,11 @@ func (o Order) Run(ctx context.Context) (report Report, err error) {
 	return report, o.replace(ctx, site)
 }
 
-// checkSource settles what an interrupted write left, so that no half of it is
+// checkSource recovers what an interrupted write left, so that no half of it is
 // copied, and refuses a source that is not valid.
 func (o Order) checkSource(ctx context.Context, from *workspace.Workspace) error {
-	if from.Unsettled() {
-		if err := from.Settle(ctx); err != nil {
+	if from.NeedsRecovery() {
+		if err := from.Recover(ctx); err != nil {
 			return err
 		}
 	}
@@ -120,8 +120,8 @@ func (o Order) checkTarget(ctx context.Context) (occupied bool, err error) {
 			Message: o.To + " is neither empty nor a workspace (it has no " + workspace.CompanyFile + "); nothing was touched, force or not",
 		}
 	}
-	if target.Unsettled() {
-		err = target.Settle(ctx)
+	if target.NeedsRecovery() {
+		err = target.Recover(ctx)
 	}
 	if err == nil {
 		err = o.Busy(target)

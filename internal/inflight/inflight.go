@@ -19,8 +19,8 @@ type Hooks struct {
 	Wait func(ctx context.Context) (waiting context.Context, done func(), err error)
 	// After runs fn once the answer was handed to the output.
 	After func(fn func())
-	// Arrived is when the request was read; bounded waits count from it.
-	Arrived time.Time
+	// ArrivedAt is when the request was read; bounded waits count from it.
+	ArrivedAt time.Time
 }
 
 // With attaches hooks to a context.
@@ -63,10 +63,10 @@ func After(ctx context.Context, fn func()) {
 	fn()
 }
 
-// Arrived is when the request was read, or the zero time outside a server.
-func Arrived(ctx context.Context) time.Time {
+// ArrivalTime is when the request was read, or the zero time outside a server.
+func ArrivalTime(ctx context.Context) time.Time {
 	if h := from(ctx); h != nil {
-		return h.Arrived
+		return h.ArrivedAt
 	}
 	return time.Time{}
 }

@@ -9,11 +9,11 @@ import (
 	"ac/internal/shape"
 )
 
-// Checked is what the rules of its tags make of a params struct that a program filled
+// Check is what the rules of its tags make of a params struct that a program filled
 // in by itself, as if it had come over the wire: optional fields that were left empty
 // are absent, and defaults count. Fields without a name in JSON stay as they are. The
 // error is that of Decode.
-func Checked[P any](p P) (P, error) {
+func Check[P any](p P) (P, error) {
 	d := NewDecoder(reflect.TypeFor[P]())
 	var raw bytes.Buffer
 	raw.WriteByte('{')

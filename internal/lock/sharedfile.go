@@ -25,8 +25,8 @@ const (
 	sharedStaleOwned = 2 * time.Second
 )
 
-// Shared is the lock file of a workspace.
-type Shared struct {
+// SharedFile is the lock file of a workspace.
+type SharedFile struct {
 	FS     durable.FS
 	Name   string
 	PID    int
@@ -53,7 +53,7 @@ type Owner struct {
 
 // Acquire creates the lock file, waiting until the context ends. The file is
 // not synced: its existence is what counts.
-func (s *Shared) Acquire(ctx context.Context) (release func() error, err error) {
+func (s *SharedFile) Acquire(ctx context.Context) (release func() error, err error) {
 	nonce := s.Random(8)
 	for {
 		err := s.create(nonce)
@@ -81,7 +81,7 @@ func (s *Shared) Acquire(ctx context.Context) (release func() error, err error) 
 }
 
 // Holder describes who holds the lock file, for messages.
-func (s *Shared) Holder() string {
+func (s *SharedFile) Holder() string {
 	owner, _, err := s.read()
 	if err != nil || owner.PID == 0 {
 		return "an unknown process"
@@ -91,7 +91,7 @@ func (s *Shared) Holder() string {
 
 // create makes the lock file with its content at once where the file system has
 // links, so that a process killed in between leaves no file that names nobody.
-func (s *Shared) create(nonce string) error {
+func (s *SharedFile) create(nonce string) error {
 	line, err := json.Marshal(Owner{PID: s.PID, AcquiredAt: clock.Stamp(s.Clock.Now()), Host: s.Host, Nonce: nonce})
 	if err != nil {
 		return err
@@ -113,7 +113,7 @@ func (s *Shared) create(nonce string) error {
 }
 
 // sameFile reports whether two names lead to one file.
-func (s *Shared) sameFile(a, b string) bool {
+func (s *SharedFile) sameFile(a, b string) bool {
 	first, err := s.FS.Lstat(a)
 	if err != nil {
 		return false
@@ -123,7 +123,7 @@ func (s *Shared) sameFile(a, b string) bool {
 }
 
 // fill makes a file that must not exist yet; one that it could not fill goes.
-func (s *Shared) fill(name string, line []byte) error {
+func (s *SharedFile) fill(name string, line []byte) error {
 	f, err := s.FS.OpenFile(name, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o644)
 	if err != nil {
 		return err
@@ -138,7 +138,7 @@ func (s *Shared) fill(name string, line []byte) error {
 // keeps everybody from writing.
 const removals = 3
 
-func (s *Shared) remove(name string) (err error) {
+func (s *SharedFile) remove(name string) (err error) {
 	for range removals {
 		if err = s.FS.Remove(name); err == nil || errors.Is(err, fs.ErrNotExist) {
 			return nil
@@ -147,7 +147,7 @@ func (s *Shared) remove(name string) (err error) {
 	return err
 }
 
-func (s *Shared) read() (Owner, fs.FileInfo, error) {
+func (s *SharedFile) read() (Owner, fs.FileInfo, error) {
 	st, err := s.FS.Lstat(s.Name)
 	if err != nil {
 		return Owner{}, nil, err
@@ -176,7 +176,7 @@ type Judgement struct {
 }
 
 // Judge looks at the lock file.
-func (s *Shared) Judge() Judgement {
+func (s *SharedFile) Judge() Judgement {
 	owner, st, err := s.read()
 	if st == nil {
 		return Judgement{} // gone meanwhile, or never there
@@ -191,7 +191,7 @@ func (s *Shared) Judge() Judgement {
 
 // clearStale removes a lock file whose owner is gone. One of our processes does
 // so at a time: what it judged is then what it removes.
-func (s *Shared) clearStale() error {
+func (s *SharedFile) clearStale() error {
 	if j := s.Judge(); !j.Present || !j.Stale && (s.left == "" || j.Owner.Nonce != s.left) {
 		return nil // the next attempt tells
 	}
@@ -207,7 +207,7 @@ func (s *Shared) clearStale() error {
 
 // clear judges the lock file again and removes it. It is renamed first and
 // looked at again, for other programs may clear it, too.
-func (s *Shared) clear() error {
+func (s *SharedFile) clear() error {
 	j := s.Judge()
 	if !j.Present {
 		return nil
@@ -236,7 +236,7 @@ func (s *Shared) clear() error {
 	return s.FS.Remove(aside)
 }
 
-func (s *Shared) release(nonce string) (err error) {
+func (s *SharedFile) release(nonce string) (err error) {
 	for range removals {
 		var owner Owner
 		owner, _, err = s.read()

@@ -19,13 +19,13 @@ import (
 // for one goroutine. Discard it in the end, whether it was placed or not.
 type Staging struct {
 	w    *Workspace
-	held *lock.Held // for as long as somebody builds here
+	held *lock.Hold // for as long as somebody builds here
 	dir  string
 	dirs []string // relative, in the order in which they were made
 }
 
-// NewStage makes an empty stage.
-func (w *Workspace) NewStage() (*Staging, error) {
+// NewStaging makes an empty stage.
+func (w *Workspace) NewStaging() (*Staging, error) {
 	s := &Staging{w: w, dir: path.Join(TempDir, w.Env.IDs.New(heldStage)), dirs: []string{"."}}
 	var err error
 	if s.held, err = lock.Try(w.FS, s.dir+lockSuffix); err != nil {

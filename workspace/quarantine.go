@@ -96,11 +96,11 @@ func neverBetter(err error) bool {
 	return true
 }
 
-// SetAsideUnfinished finishes what interrupted units left, as the next writer
-// would, and moves those into AsideDir that can never be finished and would keep
+// QuarantineUnfinished finishes what interrupted units left, as the next writer
+// would, and moves those into QuarantineDir that can never be finished and would keep
 // everybody from writing. Beside each lies the reason, and what it had built.
 // What cannot be finished now but may be later is an error, and stays.
-func (w *Workspace) SetAsideUnfinished(ctx context.Context) (moved []InterruptedUnit, err error) {
+func (w *Workspace) QuarantineUnfinished(ctx context.Context) (moved []InterruptedUnit, err error) {
 	unlock, err := w.lock(ctx)
 	if err != nil {
 		return nil, err
@@ -109,7 +109,7 @@ func (w *Workspace) SetAsideUnfinished(ctx context.Context) (moved []Interrupted
 	defer func() {
 		err = errors.Join(err, unlock())
 		for _, log := range logs {
-			w.Appended(log)
+			w.NotifyAppend(log)
 		}
 	}()
 	names, err := w.listed(JournalDir, "unit_")
@@ -134,7 +134,7 @@ func (w *Workspace) SetAsideUnfinished(ctx context.Context) (moved []Interrupted
 		}
 		unit := InterruptedUnit{Name: name, Reason: durable.Cause(err)}
 		unit.Would, _ = w.outlook(ops)
-		if err := w.setAside(unit, ops); err != nil {
+		if err := w.quarantine(unit, ops); err != nil {
 			return moved, err
 		}
 		moved = append(moved, unit)
@@ -150,16 +150,16 @@ type reason struct {
 	Would      []string `json:"would"`
 }
 
-// setAside moves an intent last, so that a repair that is killed finds it again.
-func (w *Workspace) setAside(unit InterruptedUnit, ops []operation) error {
+// quarantine moves an intent last, so that a repair that is killed finds it again.
+func (w *Workspace) quarantine(unit InterruptedUnit, ops []operation) error {
 	text, err := json.MarshalIndent(reason{clock.Stamp(w.Env.Clock.Now()), unit.Name, unit.Reason, unit.Would}, "", "  ")
 	if err != nil {
 		return err
 	}
-	if err := durable.MkdirAll(w.FS, AsideDir, 0o700); err != nil {
+	if err := durable.MkdirAll(w.FS, QuarantineDir, 0o700); err != nil {
 		return err
 	}
-	aside := path.Join(AsideDir, path.Base(unit.Name))
+	aside := path.Join(QuarantineDir, path.Base(unit.Name))
 	if err := w.Replace(aside+".reason", append(text, '\n'), 0o600); err != nil {
 		return err
 	}
@@ -173,12 +173,12 @@ func (w *Workspace) setAside(unit InterruptedUnit, ops []operation) error {
 	if err := w.FS.Rename(unit.Name, aside); err != nil {
 		return err
 	}
-	return errors.Join(w.FS.SyncDir(AsideDir), w.FS.SyncDir(JournalDir))
+	return errors.Join(w.FS.SyncDir(QuarantineDir), w.FS.SyncDir(JournalDir))
 }
 
-// Abandoned lists what killed writers had built aside. It writes nothing.
-func (w *Workspace) Abandoned() (names []string, err error) {
-	if w.Unsettled() {
+// AbandonedStages lists what killed writers had built aside. It writes nothing.
+func (w *Workspace) AbandonedStages() (names []string, err error) {
+	if w.NeedsRecovery() {
 		return nil, nil // an interrupted unit may need it
 	}
 	stages, err := w.listed(TempDir, "stage_")

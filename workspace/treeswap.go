@@ -28,15 +28,15 @@ type TreeSwap struct {
 	stage  string // the name beside
 	made   string // the topmost directory that was made above it, "" for none
 	parent durable.FS
-	held   *lock.Held // tells others that this one is at work
+	held   *lock.Hold // tells others that this one is at work
 }
 
 // longestBase leaves room behind a name for what the one beside it has more.
 const longestBase = 190
 
-// NewSite makes an empty directory beside dir, and the directories above it that
+// NewTreeSwap makes an empty directory beside dir, and the directories above it that
 // are missing. What a killed process has left there is removed. dir is absolute.
-func NewSite(env Env, dir string) (*TreeSwap, error) {
+func NewTreeSwap(env Env, dir string) (*TreeSwap, error) {
 	s := &TreeSwap{env: env, target: dir, base: filepath.Base(dir), above: filepath.Dir(dir)}
 	if s.above == dir {
 		return nil, fault.New(fault.Conflict, "%s cannot be replaced", dir)

@@ -9,19 +9,19 @@ import (
 	"slices"
 )
 
-// maxPlaceRuns is of how many runs a place tells: the last that had events.
-const maxPlaceRuns = 64
+// maxCursorRuns is how many runs a cursor names: the last that had events.
+const maxCursorRuns = 64
 
-// place is how far a client is. Of the runs in it it has the events up to a seq,
+// eventCursor is how far a client is. Of the runs in it it has the events up to a seq,
 // of others those that are older than From. A stream begins with the newest
 // events of all runs, or with none where there is none, so From is the time of
 // its first event: what is newer in a run that it had no event of came later.
-type place struct {
-	From int64      `json:"t"` // Unix milliseconds
-	Runs []runPlace `json:"r"` // the last one to have had an event last
+type eventCursor struct {
+	From int64       `json:"t"` // Unix milliseconds
+	Runs []runCursor `json:"r"` // the last one to have had an event last
 }
 
-type runPlace struct {
+type runCursor struct {
 	Run string `json:"r"`
 	Seq int64  `json:"s"`
 	At  int64  `json:"t"` // of its latest event, Unix milliseconds
@@ -29,15 +29,15 @@ type runPlace struct {
 
 // pass notes an event that the client gets. Beyond maxPlaceRuns the run that was
 // silent for longest goes: it is known by its time from then on.
-func (p *place) pass(run string, seq, at int64) {
+func (p *eventCursor) pass(run string, seq, at int64) {
 	if len(p.Runs) == 0 && at > 0 {
 		p.From = min(p.From, at)
 	}
-	next := runPlace{run, seq, at}
-	if i := slices.IndexFunc(p.Runs, func(r runPlace) bool { return r.Run == run }); i >= 0 {
+	next := runCursor{run, seq, at}
+	if i := slices.IndexFunc(p.Runs, func(r runCursor) bool { return r.Run == run }); i >= 0 {
 		next.At = max(next.At, p.Runs[i].At)
 		p.Runs = slices.Delete(p.Runs, i, i+1)
-	} else if len(p.Runs) == maxPlaceRuns {
+	} else if len(p.Runs) == maxCursorRuns {
 		oldest := 0
 		for i, r := range p.Runs {
 			if r.At < p.Runs[oldest].At {
@@ -50,8 +50,8 @@ func (p *place) pass(run string, seq, at int64) {
 	p.Runs = append(p.Runs, next)
 }
 
-// since are the places by run.
-func (p *place) since() map[string]int64 {
+// since are the positions by run.
+func (p *eventCursor) since() map[string]int64 {
 	since := map[string]int64{}
 	for _, r := range p.Runs {
 		since[r.Run] = r.Seq
@@ -59,21 +59,21 @@ func (p *place) since() map[string]int64 {
 	return since
 }
 
-// String is the place as the id of an event.
-func (p *place) String() string {
+// String is the cursor as the id of an event.
+func (p *eventCursor) String() string {
 	text, _ := json.Marshal(p) // texts and numbers always are JSON
 	return base64.RawURLEncoding.EncodeToString(text)
 }
 
-// parsePlace reads what String wrote; anything else is no place.
-func parsePlace(text string) (p place, ok bool) {
+// parseCursor reads what String wrote; anything else is no cursor.
+func parseCursor(text string) (p eventCursor, ok bool) {
 	raw, err := base64.RawURLEncoding.DecodeString(text)
-	if err != nil || text == "" || json.Unmarshal(raw, &p) != nil || p.From <= 0 || len(p.Runs) > maxPlaceRuns {
-		return place{}, false
+	if err != nil || text == "" || json.Unmarshal(raw, &p) != nil || p.From <= 0 || len(p.Runs) > maxCursorRuns {
+		return eventCursor{}, false
 	}
 	for _, r := range p.Runs {
 		if r.Run == "" || r.Seq < 0 {
-			return place{}, false
+			return eventCursor{}, false
 		}
 	}
 	return p, true
