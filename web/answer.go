@@ -47,12 +47,15 @@ func statusOf(err error) int {
 		return http.StatusForbidden
 	case fault.NotFound:
 		return http.StatusNotFound
-	case fault.Conflict, fault.PreviewChanged, fault.Locked, fault.Incomplete, fault.InvalidFile, fault.NotEmpty,
+	case fault.TooLarge:
+		return http.StatusRequestEntityTooLarge
+	case fault.NoTarget, fault.TargetAmbiguous, fault.TargetBusy, fault.PreviewGone, fault.FilesRefused, fault.RevertedAlready, fault.NoWorktree,
+		fault.Conflict, fault.PreviewChanged, fault.Locked, fault.Incomplete, fault.InvalidFile, fault.NotEmpty,
 		fault.Unfilled, fault.Unsupported, fault.BudgetExceeded, fault.RunBusy, fault.SecretDetected, fault.ApprovalRequired:
 		return http.StatusConflict
 	case fault.ShuttingDown, fault.TooManyWaiting, fault.Canceled, fault.NotAWorkspace:
 		return http.StatusServiceUnavailable
-	case fault.IO, fault.NoIndex, fault.Internal:
+	case fault.IO, fault.NoIndex, fault.Internal, fault.WriteFailed, fault.GitFailed:
 	}
 	return http.StatusInternalServerError
 }

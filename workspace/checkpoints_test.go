@@ -180,7 +180,7 @@ func checkpointFaultAt(t *testing.T, base string, s stage, kind faultfs.Kind, n 
 	env = workspace.SystemEnv()
 	env.OpenFS, env.LockPatience = faultfs.NewPlan(0, faultfs.Broken).Open, time.Minute
 	w = opened(t, env, dir)
-	if err := w.Settle(ctx); err != nil {
+	if err := w.Recover(ctx); err != nil {
 		t.Fatalf("%s: another process cannot settle: %v", hit, err)
 	}
 	tree, told := content(t, repo), eventsOf(t, dir, s, events.ArtifactApplied)
@@ -193,7 +193,7 @@ func checkpointFaultAt(t *testing.T, base string, s stage, kind faultfs.Kind, n 
 	default:
 		t.Errorf("%s: it gave %v, and the tree has %v, the log %q", hit, failure, tree, told)
 	}
-	if w.Unsettled() {
+	if w.NeedsRecovery() {
 		t.Errorf("%s: something is left in the journal", hit)
 	}
 	return hit != ""
@@ -265,7 +265,7 @@ func TestAChangeBeforeRecovery(t *testing.T) {
 			t.Fatal(err)
 		}
 		aged(t, dir)
-		if err := opened(t, workspace.SystemEnv(), dir).Settle(t.Context()); err != nil {
+		if err := opened(t, workspace.SystemEnv(), dir).Recover(t.Context()); err != nil {
 			t.Fatal(err)
 		}
 		want := after()
@@ -296,7 +296,7 @@ func TestAGoneTarget(t *testing.T) {
 		return plan.Open(at)
 	}, deadPID
 	w := opened(t, env, dir)
-	for n := 1; !w.Unsettled(); n++ { // as far as the plan is decided
+	for n := 1; !w.NeedsRecovery(); n++ { // as far as the plan is decided
 		plan.Arm(n, faultfs.Death)
 		if err := applied(t.Context(), t, w, s, repo); err == nil {
 			t.Fatal("it was applied")
@@ -311,7 +311,7 @@ func TestAGoneTarget(t *testing.T) {
 	if err := os.Rename(repo, repo+"-moved"); err != nil {
 		t.Fatal(err)
 	}
-	if err := opened(t, workspace.SystemEnv(), dir).Settle(t.Context()); err != nil {
+	if err := opened(t, workspace.SystemEnv(), dir).Recover(t.Context()); err != nil {
 		t.Fatal(err)
 	}
 	told := eventsOf(t, dir, s, events.ArtifactApplied)

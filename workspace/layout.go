@@ -232,3 +232,17 @@ func SharePackFile(project, id string) string {
 
 // MemoryFile is the curated memory of a project.
 func MemoryFile(project string) string { return path.Join(ProjectsDir, project, "memory.md") }
+
+// Own reports whether a name belongs to the company: not what a person keeps beside it,
+// nor the worktrees of runs.
+func Own(name string) bool {
+	if name == WorktreesDir || strings.HasPrefix(name, WorktreesDir+"/") {
+		return false
+	}
+	first, _, _ := strings.Cut(name, "/")
+	switch first {
+	case "company", "org", "work", "inbox", LocalDir:
+		return true
+	}
+	return false
+}

@@ -95,12 +95,19 @@ type Error struct {
 	Message string
 	Issues  []Issue
 	Cause   error
-	// Secrets is what was found of a secret, for SecretDetected alone.
-	Secrets *SecretReport
+	// Data is nil, or a struct or pointer to one whose members stand in data beside
+	// the reason.
+	Data any
 }
 
-// SecretReport counts the secrets in a text that was refused. The text itself is not
-// part of it.
+// With adds the members that stand beside the reason.
+func (e *Error) With(data any) *Error {
+	e.Data = data
+	return e
+}
+
+// SecretReport is the data of SecretDetected: it counts the secrets in a text that was
+// refused. The text itself is not part of it.
 type SecretReport struct {
 	ReasonCode    string         `json:"reason_code"`
 	ContextLabel  string         `json:"context_label"`

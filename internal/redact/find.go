@@ -117,7 +117,6 @@ func Refuse(label, text string) error {
 	if n == 0 {
 		return nil
 	}
-	err := fault.New(fault.SecretDetected, "%s holds what looks like a secret (%d found); remove it and try again", label, n)
-	err.Secrets = &fault.SecretReport{ReasonCode: "SECRET_DETECTED", ContextLabel: label, TotalMatches: n, MatchesByKind: found}
-	return err
+	return fault.New(fault.SecretDetected, "%s holds what looks like a secret (%d found); remove it and try again", label, n).
+		With(&fault.SecretReport{ReasonCode: "SECRET_DETECTED", ContextLabel: label, TotalMatches: n, MatchesByKind: found})
 }

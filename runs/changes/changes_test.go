@@ -83,7 +83,7 @@ func newStage(t *testing.T) *stage {
 		t.Fatal(err)
 	}
 	s.run = made.RunID
-	place, err := worktree.PlaceOf(s.project, "task_a", s.run)
+	place, err := worktree.LocationOf(s.project, "task_a", s.run)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -103,7 +103,7 @@ func RunsIn(w *workspace.Workspace, record doc.Run) (runs []Run, err error) {
 	}
 	place := path.Clean(filepath.ToSlash(record.Spec.WorktreeRel))
 	for _, run := range known.runs {
-		if run.place == place {
+		if run.location == place {
 			runs = append(runs, Run{run.project, run.id})
 		}
 	}
