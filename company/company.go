@@ -12,6 +12,7 @@ import (
 	"sync"
 
 	"ac/feed"
+	"ac/governance/files"
 	"ac/heartbeat"
 	"ac/heartbeat/job"
 	"ac/index"
@@ -36,6 +37,7 @@ type Host struct {
 	stderr   io.Writer
 	version  string
 	limits   lane.Limits
+	files    *files.Memory
 
 	// ctx ends with the process's use of its companies, and what it does for them
 	// in the background with that.
@@ -91,7 +93,7 @@ func New(opts Options) *Host {
 		ctx: ctx, cancel: cancel,
 		stderr: opts.Stderr, env: opts.Env, hub: opts.Hub, version: opts.Version, open: map[string]*opened{}, launching: map[launched][]*launching{},
 		loops: map[string]*heartbeat.Loop{}, sightings: map[string]*sighting{},
-		limits:   lane.LimitsFrom(os.LookupEnv),
+		limits: lane.LimitsFrom(os.LookupEnv), files: files.NewMemory(),
 		launcher: &session.Launcher{Executable: opts.Executable, Environ: os.Environ()},
 		runners:  &job.Starter{Executable: opts.Executable, Environ: os.Environ(), Version: opts.Version},
 	}

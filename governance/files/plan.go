@@ -79,7 +79,7 @@ func decide(a Artifact, d *decision, expect map[string]expectation, merges map[m
 		d.fresh.Mode = modeOf(a.Mode, d.now)
 	}
 	switch {
-	case binary(d.now.Content) || binary(d.fresh.Content):
+	case IsBinary(d.now.Content) || IsBinary(d.fresh.Content):
 		d.refuse(Binary, "it is no text in UTF-8")
 		return
 	case len(d.fresh.Content) > MaxFile:
@@ -189,7 +189,7 @@ func (d *decision) finish() {
 	}
 }
 
-// binary reports whether a content is no text.
-func binary(content []byte) bool {
+// IsBinary reports whether a content is no text in UTF-8.
+func IsBinary(content []byte) bool {
 	return bytes.IndexByte(content, 0) >= 0 || !utf8.Valid(content)
 }
