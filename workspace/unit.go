@@ -323,9 +323,12 @@ func buildTree(fsys durable.FS, at string, tree Tree) error {
 				return err
 			}
 		}
-		if err := durable.WriteNew(fsys, path.Join(at, file.Name), file.Content, 0o644); err != nil {
-			return err
-		}
+	}
+	written := durable.Parallel(len(tree.Files), func(i int) error {
+		return durable.WriteNew(fsys, path.Join(at, tree.Files[i].Name), tree.Files[i].Content, 0o644)
+	})
+	if err := errors.Join(written...); err != nil {
+		return err
 	}
 	for _, dir := range dirs {
 		if err := fsys.SyncDir(dir); err != nil {

@@ -122,23 +122,15 @@ func (w *Work) carry(outcome Outcome, changeOf func(n int) (*change, error)) (Ou
 			return outcome, err
 		}
 	}
-	due := func(n int, c *change) error {
-		now, err := look(c.dir, c.name)
-		switch {
-		case err != nil:
-			return err
-		case c.is(now):
+	staging := durable.Parallel(len(changes), func(n int) error { return changes[n].begin() })
+	stagingOf := func(n int, _ *change) error {
+		if errors.Is(staging[n], errSettled) {
 			changes[n] = nil
 			return nil
-		case now.hash != c.base && c.spare:
-			changes[n] = nil
-			return nil
-		case now.hash != c.base:
-			return c.conflict(now)
 		}
-		return c.stage()
+		return staging[n]
 	}
-	if err := each(due); err != nil {
+	if err := each(stagingOf); err != nil {
 		return outcome, err
 	}
 	if err := errors.Join(durable.WriteNew(w.FS, mark, nil, 0o644), w.FS.SyncDir(w.Dir)); err != nil {

@@ -87,6 +87,26 @@ func (e *conflictError) Error() string {
 
 func (c *change) conflict(f found) error { return &conflictError{c.path, f.hash, c.base} }
 
+// errSettled says that nothing is to be done to a file.
+var errSettled = errors.New("nothing is to be done")
+
+// begin looks at the file and writes the wanted bytes beside it.
+func (c *change) begin() error {
+	if c == nil {
+		return errSettled
+	}
+	now, err := look(c.dir, c.name)
+	switch {
+	case err != nil:
+		return err
+	case c.is(now) || now.hash != c.base && c.spare:
+		return errSettled
+	case now.hash != c.base:
+		return c.conflict(now)
+	}
+	return c.stage()
+}
+
 // stage writes the wanted bytes beside the file. They are durable when it returns.
 func (c *change) stage() error {
 	if c.want == "" || c.want == c.base {
