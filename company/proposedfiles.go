@@ -6,27 +6,15 @@ package company
 import (
 	"context"
 	"fmt"
-	"os"
 
 	"ac/governance/files"
 	"ac/governance/policy"
 	"ac/internal/fault"
-	"ac/runs/session"
 	"ac/workspace/checkpoint"
 )
 
 // proposals is what the company does with proposed files.
-func (c *Company) proposals() (*files.Service, error) {
-	machine, err := c.w.Machine()
-	if err != nil {
-		return nil, err
-	}
-	w := c.w
-	return &files.Service{
-		Workspace: w, Machine: machine, Environ: os.Environ(), Memory: c.all.files,
-		Alive: func(project, run string) bool { return session.RunAlive(w, project, run) },
-	}, nil
-}
+func (c *Company) proposals() (*files.Service, error) { return files.NewService(c.w, c.all.files) }
 
 // ListFilesParams are those of artifact.list.
 type ListFilesParams struct {

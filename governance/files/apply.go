@@ -78,11 +78,23 @@ func (s *Service) apply(ctx context.Context, o Order, b batch, reverts string) (
 		b.seen[path.Clean(name)] = expectation{hash, ChangedSince}
 	}
 	a := &application{s: s, o: o, b: b, reverts: reverts, merges: map[mergeKey]mergeResult{}}
+	if due, err := a.needsApproval(); err != nil || due && !o.DryRun {
+		if err == nil {
+			err = a.propose(ctx)
+		}
+		return Result{}, err
+	}
+	return a.run(ctx)
+}
+
+// run carries the application out.
+func (a *application) run(ctx context.Context) (Result, error) {
+	s, o := a.s, a.o
 	if o.DryRun {
 		if _, err := governance.Enforce(ctx, s.Workspace, o.ProjectID, a.question()); err != nil {
 			return Result{}, err
 		}
-		decisions, err := s.look(ctx, b)
+		decisions, err := s.look(ctx, a.b)
 		return a.result(decisions), err
 	}
 	for range maxJudgements {
@@ -94,7 +106,7 @@ func (s *Service) apply(ctx context.Context, o Order, b batch, reverts string) (
 			return Result{}, fault.New(fault.GitFailed, "%w", err)
 		}
 	}
-	return Result{}, restless(b.place)
+	return Result{}, restless(a.b.place)
 }
 
 // errMergeDue says that files changed so that they have to be merged first, outside of
@@ -108,6 +120,9 @@ type application struct {
 	b       batch
 	reverts string
 	merges  map[mergeKey]mergeResult
+	// ruling is the decision that this carries out, nil where applying is one itself.
+	ruling *governance.Ruling
+	review string
 
 	decisions []decision
 	outcome   *checkpoint.Outcome
@@ -127,7 +142,11 @@ func (a *application) source() (source checkpoint.Source, run string) {
 
 func (a *application) question() policy.Question {
 	source, run := a.source()
-	return policy.Question{Action: policy.Approve, Resource: policy.Resource{ID: source.ID(), Kind: Kind, Visibility: "team"}, Actor: a.o.Actor, RunID: run}
+	resource := policy.Resource{ID: source.ID(), Kind: Kind, Visibility: "team"}
+	if a.ruling != nil {
+		resource.Approvers = policy.HumansApprove
+	}
+	return policy.Question{Action: policy.Approve, Resource: resource, Actor: a.o.Actor, RunID: run}
 }
 
 // try is one unit.
@@ -136,7 +155,11 @@ func (a *application) try(ctx context.Context) (result Result, err error) {
 	var root *checkpoint.Root
 	err = governance.Govern(ctx, w, func(g *governance.PolicyUnit) error {
 		a.outcome = nil
-		if _, err := g.Enforce(a.o.ProjectID, a.question()); err != nil {
+		verdict, err := g.Enforce(a.o.ProjectID, a.question())
+		if err != nil {
+			return err
+		}
+		if err := a.undecided(g); err != nil {
 			return err
 		}
 		before, ok, err := a.before()
@@ -161,7 +184,10 @@ func (a *application) try(ctx context.Context) (result Result, err error) {
 		if len(result.Errors) > 0 && !a.o.Skip {
 			return refused(result.Errors)
 		}
-		return a.write(g, root, &result)
+		if err := a.write(g, root, &result); err != nil {
+			return err
+		}
+		return a.decide(g, verdict)
 	})
 	if root != nil {
 		err = errors.Join(err, root.Close())

@@ -272,4 +272,3 @@ func BenchmarkApply(b *testing.B) {
 		}
 	}
 }
-

@@ -7,12 +7,14 @@ import (
 	"encoding/json"
 	"errors"
 	"io/fs"
+	"os"
 	"path"
 	"slices"
 
 	"ac/internal/durable"
 	"ac/internal/fault"
 	"ac/runs/changes"
+	"ac/runs/session"
 	"ac/workspace"
 	"ac/workspace/checkpoint"
 	"ac/workspace/doc"
@@ -33,6 +35,19 @@ type Service struct {
 	Alive func(project, run string) bool
 	// Memory is what the process remembers between calls.
 	Memory *Memory
+}
+
+// NewService is what can be done with the proposed files of a workspace now, on this
+// machine. memory may be shared by services.
+func NewService(w *workspace.Workspace, memory *Memory) (*Service, error) {
+	machine, err := w.Machine()
+	if err != nil {
+		return nil, err
+	}
+	return &Service{
+		Workspace: w, Machine: machine, Environ: os.Environ(), Memory: memory,
+		Alive: func(project, run string) bool { return session.RunAlive(w, project, run) },
+	}, nil
 }
 
 // origin is a source with its files.
