@@ -5,8 +5,10 @@ package company
 import (
 	"context"
 	"errors"
+	"fmt"
 	"slices"
 	"strings"
+	"sync"
 	"time"
 
 	"ac/governance/files"
@@ -82,8 +84,64 @@ type ChangeRow struct {
 	Truncated bool    `json:"truncated,omitempty"`
 }
 
-// Changes reads what a run changed, while its session lives, too.
-func (c *Company) Changes(ctx context.Context, p ChangesParams) (result RunChanges, err error) {
+// Changes reads what a run changed, while its session lives, too. An answer is given
+// again for two seconds: many look at a run at once, and git looks at all of its files.
+func (c *Company) Changes(ctx context.Context, p ChangesParams) (RunChanges, error) {
+	key := fmt.Sprintf("%p %+v", c.w, p)
+	if known, ok := c.all.changes.recent(key, c.w.Env.Clock.Now()); ok {
+		return known, nil
+	}
+	result, err := c.readChanges(ctx, p)
+	if err == nil && result.Patch == nil { // which may be large
+		c.all.changes.keep(key, result, c.w.Env.Clock.Now())
+	}
+	return result, err
+}
+
+// changesLife is how long an answer of run.changes is given again.
+const changesLife = 2 * time.Second
+
+// recentChanges are the answers of run.changes of the last moments.
+type recentChanges struct {
+	mu    sync.Mutex
+	known map[string]timedChanges
+}
+
+type timedChanges struct {
+	at     time.Time
+	answer RunChanges
+}
+
+func (r *recentChanges) recent(key string, now time.Time) (RunChanges, bool) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	known, ok := r.known[key]
+	return known.answer, ok && now.Sub(known.at) < changesLife
+}
+
+// keep remembers an answer; those that are too old go.
+func (r *recentChanges) keep(key string, answer RunChanges, now time.Time) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.known == nil {
+		r.known = map[string]timedChanges{}
+	}
+	for other, known := range r.known {
+		if now.Sub(known.at) >= changesLife {
+			delete(r.known, other)
+		}
+	}
+	r.known[key] = timedChanges{now, answer}
+}
+
+// forget drops all answers, for whoever changed what they are about.
+func (r *recentChanges) forget() {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.known = nil
+}
+
+func (c *Company) readChanges(ctx context.Context, p ChangesParams) (result RunChanges, err error) {
 	s, err := c.proposals()
 	if err != nil {
 		return result, err

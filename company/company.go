@@ -38,6 +38,7 @@ type Host struct {
 	version  string
 	limits   lane.Limits
 	files    *files.Memory
+	changes  recentChanges
 
 	// ctx ends with the process's use of its companies, and what it does for them
 	// in the background with that.

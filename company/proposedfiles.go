@@ -6,6 +6,7 @@ package company
 import (
 	"context"
 	"fmt"
+	"strings"
 
 	"ac/governance/files"
 	"ac/governance/policy"
@@ -37,24 +38,18 @@ type given struct {
 
 // oneOf refuses all but one of several params.
 func oneOf(params ...given) (issues []fault.Issue) {
-	n, names := 0, ""
-	for i, p := range params {
+	n := 0
+	var names []string
+	for _, p := range params {
+		names = append(names, p.name)
 		if p.there {
 			n++
 		}
-		switch {
-		case i == 0:
-		case i == len(params)-1:
-			names += " or "
-		default:
-			names += ", "
-		}
-		names += p.name
 	}
 	if n == 1 {
 		return nil
 	}
-	return []fault.Issue{{Path: []any{params[0].name}, Code: "custom", Message: "give exactly one of " + names}}
+	return []fault.Issue{{Path: []any{params[0].name}, Code: "custom", Message: "give exactly one of " + strings.Join(names, ", ")}}
 }
 
 // ListFiles lists the files that a run or a job proposes.
@@ -219,6 +214,7 @@ func (c *Company) ApplyFiles(ctx context.Context, p ApplyFilesParams) (files.Res
 			order.Expect[name] = *hash
 		}
 	}
+	defer c.all.changes.forget()
 	return s.Apply(ctx, order)
 }
 
@@ -237,6 +233,7 @@ func (c *Company) RevertFiles(ctx context.Context, p RevertFilesParams) (files.U
 	if err != nil {
 		return files.UndoResult{}, err
 	}
+	defer c.all.changes.forget()
 	return s.Revert(ctx, files.Undo{ProjectID: p.ProjectID, CheckpointID: p.CheckpointID, Skip: p.OnProblem == "skip", Actor: p.actor()})
 }
 

@@ -6,6 +6,7 @@ import (
 	"bytes"
 	"fmt"
 	"io/fs"
+	"strconv"
 	"strings"
 
 	"github.com/aymanbagabas/go-udiff"
@@ -139,7 +140,7 @@ func span(from, n int) string {
 	case 0:
 		return fmt.Sprintf("%d,0", from)
 	case 1:
-		return fmt.Sprint(from + 1)
+		return strconv.Itoa(from + 1)
 	}
 	return fmt.Sprintf("%d,%d", from+1, n)
 }

@@ -269,3 +269,46 @@ func (w *watched) Stat(name string) (fs.FileInfo, error) {
 	w.before()
 	return w.FS.Stat(name)
 }
+
+// plain is a file system that neither exchanges names nor gives files second ones.
+type plain struct{ durable.FS }
+
+func (p plain) Sub(name string) (durable.FS, error) {
+	fsys, err := p.FS.Sub(name)
+	return plain{fsys}, err
+}
+
+func (plain) Exchange(string, string) error { return durable.ErrNoExchange }
+
+func (plain) Link(from, to string) error {
+	return &os.LinkError{Op: "link", Old: from, New: to, Err: syscall.EPERM}
+}
+
+// TestAPlainFileSystem applies and reverts where renames are all there is.
+func TestAPlainFileSystem(t *testing.T) {
+	t.Parallel()
+	s := newStage(t)
+	env := workspace.SystemEnv()
+	env.OpenFS = func(dir string) (durable.FS, error) {
+		fsys, err := durable.OpenRoot(dir)
+		if dir != s.repo || err != nil {
+			return fsys, err
+		}
+		return plain{fsys}, nil
+	}
+	s.Service = s.service(t, s.open(t, env))
+	done, err := s.Apply(t.Context(), s.order(proposals()...))
+	if err != nil || done.Applied != 4 {
+		t.Fatalf("%+v, %v", done, err)
+	}
+	want := map[string]string{"a.txt": "new\n", "new/deep/c.txt": "three\n", "sub/b.txt": "two, too\n"}
+	if got := tree(t, s.repo); !maps.Equal(got, want) {
+		t.Errorf("%q", got)
+	}
+	if _, err := s.Revert(t.Context(), Undo{ProjectID: s.project, CheckpointID: *done.CheckpointID, Actor: human()}); err != nil {
+		t.Fatal(err)
+	}
+	if got := tree(t, s.repo); !maps.Equal(got, base()) {
+		t.Errorf("%q", got)
+	}
+}

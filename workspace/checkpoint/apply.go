@@ -123,10 +123,13 @@ func (w *Work) carry(outcome Outcome, changeOf func(n int) (*change, error)) (Ou
 		}
 	}
 	staging := durable.Parallel(len(changes), func(n int) error { return changes[n].begin() })
-	stagingOf := func(n int, _ *change) error {
+	stagingOf := func(n int, c *change) error {
 		if errors.Is(staging[n], errSettled) {
 			changes[n] = nil
 			return nil
+		}
+		if staging[n] != nil {
+			_ = c.drop() // a part of it helps nobody
 		}
 		return staging[n]
 	}
