@@ -1,6 +1,6 @@
 package company
 
-// worktree.cleanup: clearing worktrees away whose runs are over.
+// worktree.cleanup: removing the worktrees of finished runs.
 
 import (
 	"context"
@@ -11,7 +11,7 @@ import (
 	"ac/runs/worktree"
 )
 
-// CleanUpWorktreesParams are those of worktree.cleanup.
+// CleanUpWorktreesParams are the params of worktree.cleanup.
 type CleanUpWorktreesParams struct {
 	Dir
 	ProjectID   string  `json:"project_id" is:"optional,id"`
@@ -28,9 +28,8 @@ type CleanUpWorktreesResult struct {
 	Checkpoints files.Removed `json:"checkpoints"`
 }
 
-// CleanUpWorktrees removes the worktrees of runs that are over for long enough
-// and hold nothing that would be lost, and checkpoints of applied files that are too old
-// or too many.
+// CleanUpWorktrees removes the worktrees of runs that ended long enough ago, if
+// nothing would be lost, and checkpoints of applied files that are too old or too many.
 func (c *Company) CleanUpWorktrees(ctx context.Context, p CleanUpWorktreesParams) (CleanUpWorktreesResult, error) {
 	result := CleanUpWorktreesResult{WorkspaceDir: c.given, DryRun: p.DryRun, MaxAgeHours: p.MaxAgeHours}
 	w := c.w

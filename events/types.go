@@ -1,6 +1,6 @@
 package events
 
-// Types of events, as they stand in the member "type".
+// Types of events: the member "type".
 const (
 	RunStarted       = "run.started"
 	RunExecuting     = "run.executing"
@@ -30,6 +30,23 @@ const (
 	CommentAdded     = "comment.added"
 	ContextPlanned   = "context.plan.generated"
 	CandidatesFound  = "memory.candidates.generated"
+
+	// Of runs that are spoken with.
+	AgentStarted         = "agent.started"
+	TurnStarted          = "run.turn_started"
+	TurnEnded            = "run.turn_ended"
+	InterruptRequested   = "run.interrupt_requested"
+	SteerQueued          = "run.steer_queued"
+	SteerApplied         = "run.steer_applied"
+	SteerDiscarded       = "run.steer_discarded"
+	InteractionRequested = "interaction.requested"
+	InteractionResolved  = "interaction.resolved"
+	RunPolicyChanged     = "run.policy_changed"
+	RunContinued         = "run.continued"
+	CompactRequested     = "run.compact_requested"
+	Compacted            = "run.compacted"
+	RunAttached          = "run.attached"
+	PlanCleared          = "run.plan_cleared"
 )
 
 // Terminal reports whether an event of this type closes a run's log.

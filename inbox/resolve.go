@@ -13,14 +13,14 @@ import (
 	"ac/workspace/doc"
 )
 
-// Launcher launches the jobs that approved proposals ask for.
+// Launcher launches the jobs of approved proposals.
 type Launcher = heartbeat.JobLauncher
 
-// Resolve decides on an item. A decision is durable on return, with its review
-// and its events, and what was decided before is not decided again. Jobs are
-// launched with launcher; without one, proposals that launch jobs can only be
-// denied. An artifact that is no item is fault.Unsupported; otherwise as the
-// decisions of package governance.
+// Resolve decides on an item. The decision is durable on return, with its
+// review and its events; a decided item is not decided again. launcher launches
+// jobs; if it is nil, proposals that launch jobs can only be denied. An
+// artifact that is not an item is fault.Unsupported; other errors are those of
+// the decisions of package governance.
 func Resolve(ctx context.Context, w *workspace.Workspace, r governance.Ruling, launcher Launcher) (governance.Resolution, error) {
 	record, err := governance.ReadArtifact(w, r.ProjectID, r.ArtifactID)
 	if err != nil {

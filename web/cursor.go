@@ -1,7 +1,7 @@
 package web
 
-// How far a client is in the events of all runs: what it says when it comes
-// back, so that it gets every event once.
+// The cursor of a client in the events of all runs: it resumes from there and
+// gets every event once.
 
 import (
 	"encoding/base64"
@@ -9,16 +9,17 @@ import (
 	"slices"
 )
 
-// maxCursorRuns is how many runs a cursor names: the last that had events.
+// maxCursorRuns bounds the runs in a cursor: those that last had events.
 const maxCursorRuns = 64
 
-// eventCursor is how far a client is. Of the runs in it it has the events up to a seq,
-// of others those that are older than From. A stream begins with the newest
-// events of all runs, or with none where there is none, so From is the time of
-// its first event: what is newer in a run that it had no event of came later.
+// eventCursor is the cursor of a client. For the runs in it, the client has the
+// events up to a seq; for other runs, those older than From. A stream begins
+// with the newest events of all runs, or with none if there are none. So From
+// is the time of its first event: newer events in a run without an entry came
+// later.
 type eventCursor struct {
 	From int64       `json:"t"` // Unix milliseconds
-	Runs []runCursor `json:"r"` // the last one to have had an event last
+	Runs []runCursor `json:"r"` // ordered by latest event
 }
 
 type runCursor struct {
@@ -27,8 +28,8 @@ type runCursor struct {
 	At  int64  `json:"t"` // of its latest event, Unix milliseconds
 }
 
-// pass notes an event that the client gets. Beyond maxPlaceRuns the run that was
-// silent for longest goes: it is known by its time from then on.
+// pass records an event that the client gets. Beyond maxPlaceRuns it drops the
+// run that was silent for longest, which From then covers.
 func (p *eventCursor) pass(run string, seq, at int64) {
 	if len(p.Runs) == 0 && at > 0 {
 		p.From = min(p.From, at)
@@ -50,7 +51,7 @@ func (p *eventCursor) pass(run string, seq, at int64) {
 	p.Runs = append(p.Runs, next)
 }
 
-// since are the positions by run.
+// since are the seqs by run.
 func (p *eventCursor) since() map[string]int64 {
 	since := map[string]int64{}
 	for _, r := range p.Runs {
@@ -59,13 +60,13 @@ func (p *eventCursor) since() map[string]int64 {
 	return since
 }
 
-// String is the cursor as the id of an event.
+// String is the cursor as an event id.
 func (p *eventCursor) String() string {
-	text, _ := json.Marshal(p) // texts and numbers always are JSON
+	text, _ := json.Marshal(p) // strings and numbers always encode
 	return base64.RawURLEncoding.EncodeToString(text)
 }
 
-// parseCursor reads what String wrote; anything else is no cursor.
+// parseCursor parses what String wrote; ok is false for anything else.
 func parseCursor(text string) (p eventCursor, ok bool) {
 	raw, err := base64.RawURLEncoding.DecodeString(text)
 	if err != nil || text == "" || json.Unmarshal(raw, &p) != nil || p.From <= 0 || len(p.Runs) > maxCursorRuns {

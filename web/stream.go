@@ -18,31 +18,31 @@ import (
 	"ac/snapshot"
 )
 
-// newestRunEvents is how many events a stream of all runs begins with.
+// newestRunEvents is the backfill of a stream of all runs.
 const newestRunEvents = 50
 
-// stream is an answer that goes on.
+// stream is a streamed answer.
 type stream struct {
 	w       http.ResponseWriter
 	control *http.ResponseController
 	cut     func() bool
 }
 
-// open begins a stream. A client that does not read is cut off when the server
-// ends; before that it holds nobody up.
+// open begins a stream. A client that does not read is disconnected at
+// shutdown; before that it blocks no one.
 func (s *Server) open(w http.ResponseWriter) (*stream, error) {
 	h := w.Header()
 	h.Set("Content-Type", "text/event-stream; charset=utf-8")
 	h.Set("Cache-Control", "no-cache")
 	h.Set("X-Accel-Buffering", "no")
 	out := &stream{w: w, control: http.NewResponseController(w)}
-	_ = out.control.SetWriteDeadline(time.Time{}) // where there is a connection
+	_ = out.control.SetWriteDeadline(time.Time{}) // unsupported by test recorders
 	out.cut = context.AfterFunc(s.live, func() { _ = out.control.SetWriteDeadline(time.Unix(1, 0)) })
 	w.WriteHeader(http.StatusOK)
 	return out, out.send([]byte(": connected\n\n"))
 }
 
-// close ends the use of the connection for the stream.
+// close releases the connection.
 func (o *stream) close() { o.cut() }
 
 func (o *stream) send(text []byte) error {
@@ -59,12 +59,12 @@ func (s *Server) events(w http.ResponseWriter, r *http.Request) error {
 	}
 	out, err := s.open(w)
 	if err != nil {
-		return nil // the client is gone
+		return nil // the client has disconnected
 	}
 	defer out.close()
 	leave, err := s.screen.join()
 	if err != nil {
-		_ = out.send(frameOf(snapshot.UI{}, err).text) // then the client tries again
+		_ = out.send(frameOf(snapshot.UI{}, err).text) // the client then reconnects
 		return nil
 	}
 	defer leave()
@@ -92,8 +92,8 @@ func (s *Server) headOfStream(w http.ResponseWriter) error {
 	return nil
 }
 
-// waitFor keeps a stream alive until there is something to send; false when it
-// has ended.
+// waitFor sends keepalives until there is something to send; false if the
+// stream has ended.
 func (s *Server) waitFor(r *http.Request, out *stream, ticker *time.Ticker, next <-chan struct{}) bool {
 	for {
 		select {
@@ -111,14 +111,14 @@ func (s *Server) waitFor(r *http.Request, out *stream, ticker *time.Ticker, next
 	}
 }
 
-// runEvents is what a client asks for.
+// runEvents is what a client subscribes to.
 type runEvents struct {
 	company.EventStream
 	cursor eventCursor
-	talk   bool // it is told when something was said
+	talk   bool // also notify of conversations
 }
 
-// stream sends the events of a run, or of all.
+// stream sends the events of one run, or of all.
 func (s *Server) stream(w http.ResponseWriter, r *http.Request) error {
 	query, err := queryOf(r)
 	if err != nil {
@@ -154,7 +154,7 @@ func (s *Server) stream(w http.ResponseWriter, r *http.Request) error {
 		unwatch, err := c.WatchTalk(r.Context(), asked.ProjectID, func() {
 			select {
 			case said <- struct{}{}:
-			default: // it is going to be told
+			default: // a notification is already pending
 			}
 		})
 		if err != nil {
@@ -164,14 +164,14 @@ func (s *Server) stream(w http.ResponseWriter, r *http.Request) error {
 	}
 	out, err := s.open(w)
 	if err != nil {
-		return nil // the client is gone
+		return nil // the client has disconnected
 	}
 	defer out.close()
 	s.pass(r, out, frames, said)
 	return nil
 }
 
-// pass sends frames until the stream ends, and tells when something was said.
+// pass sends frames until the stream ends, and notifies of conversations.
 func (s *Server) pass(r *http.Request, out *stream, frames <-chan []byte, said <-chan struct{}) {
 	ticker := time.NewTicker(s.keepalive)
 	defer ticker.Stop()
@@ -194,7 +194,7 @@ func (s *Server) pass(r *http.Request, out *stream, frames <-chan []byte, said <
 	}
 }
 
-// asked reads what a client asks for, from its cursor on where it had one.
+// asked reads what a client subscribes to, from its cursor if it has one.
 func (s *Server) asked(query url.Values, last string) (a *runEvents, err error) {
 	a = &runEvents{}
 	if a.ProjectID, err = idOf(query, "project_id"); err != nil {
@@ -229,7 +229,7 @@ func (s *Server) asked(query url.Values, last string) (a *runEvents, err error) 
 	return a, nil
 }
 
-// frame is an event as it is sent, with the cursor of a client that has it.
+// frame is the text of an event, with the client's new cursor as its id.
 func (a *runEvents) frame(e feed.Event) []byte {
 	id := strconv.FormatInt(e.Seq, 10)
 	if a.RunID == "" {

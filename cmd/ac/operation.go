@@ -1,6 +1,6 @@
 package main
 
-// How a command reaches an operation and prints its result.
+// How a command calls an operation and prints its result.
 
 import (
 	"context"
@@ -10,7 +10,7 @@ import (
 	"ac/workspace"
 )
 
-// across lends the companies of this process, and releases them.
+// across runs fn with a Host, which it closes afterwards.
 func (a *app) across(fn func(*company.Host) error) error {
 	all := company.New(company.Options{Env: workspace.SystemEnv(), Executable: a.executable, Version: buildVersion()})
 	return errors.Join(fn(all), all.Close())
@@ -25,7 +25,7 @@ func ask[S company.Target, P, R any](ctx context.Context, a *app, op func(S, con
 	return result, err
 }
 
-// printJSON asks, and prints the result indented by two.
+// printJSON carries out an operation and prints its result as indented JSON.
 func printJSON[S company.Target, P, R any](ctx context.Context, a *app, op func(S, context.Context, P) (R, error), p P) error {
 	result, err := ask(ctx, a, op, p)
 	if err != nil {
@@ -34,7 +34,7 @@ func printJSON[S company.Target, P, R any](ctx context.Context, a *app, op func(
 	return a.printJSON(result)
 }
 
-// printLine asks, and prints the result on one line.
+// printLine carries out an operation and prints its result on one line.
 func printLine[S company.Target, P, R any](ctx context.Context, a *app, op func(S, context.Context, P) (R, error), p P) error {
 	result, err := ask(ctx, a, op, p)
 	if err != nil {

@@ -1,6 +1,6 @@
 package job
 
-// Whether what a worker left is a result.
+// Checking whether a worker's output contains a valid result.
 
 import (
 	"errors"
@@ -16,19 +16,17 @@ import (
 // accepted is a valid answer of a worker.
 type accepted struct {
 	result doc.JobResult
-	report *doc.HeartbeatReport // of a heartbeat job
+	report *doc.HeartbeatReport // for a heartbeat job
 }
 
-// judged is what came of looking at an attempt: an answer that is accepted, or
-// why there is none.
+// judged is the verdict about an attempt: an accepted answer, or the issues.
 type judged struct {
 	accepted *accepted
 	issues   []doc.JobError
-	text     string // of the answer, for a repair; "" when nothing can be repaired
+	text     string // of the answer, for a repair; "" if nothing can be repaired
 }
 
-// judge looks at what an attempt left. Only an attempt that ended properly can
-// have an answer.
+// judge judges an attempt. Only one that ended normally can have an answer.
 func judge(w *workspace.Workspace, p jobRef, spec doc.JobSpec, a doc.JobAttempt) judged {
 	if a.Status != doc.AttemptEnded {
 		issue := doc.JobError{Code: CodeAttemptFailed, Message: a.Error}
@@ -40,7 +38,7 @@ func judge(w *workspace.Workspace, p jobRef, spec doc.JobSpec, a doc.JobAttempt)
 	return judgeOutput(w, p, spec, a)
 }
 
-// judgeOutput looks at what an attempt left, however it ended.
+// judgeOutput judges the output of an attempt, however it ended.
 func judgeOutput(w *workspace.Workspace, p jobRef, spec doc.JobSpec, a doc.JobAttempt) judged {
 	file, raw := output(w, p.project, a.RunID)
 	text := textOf(file, a.Provider, raw)
@@ -53,7 +51,7 @@ func judgeOutput(w *workspace.Workspace, p jobRef, spec doc.JobSpec, a doc.JobAt
 	if j.accepted != nil || text == raw {
 		return j
 	}
-	// Output that is one value may carry the answer beside its text.
+	// Output that is one JSON value may contain the answer next to its text.
 	if whole, ok := lenient(raw); ok {
 		c := candidates{}
 		c.value(whole, 0)
@@ -64,8 +62,8 @@ func judgeOutput(w *workspace.Workspace, p jobRef, spec doc.JobSpec, a doc.JobAt
 	return j
 }
 
-// checkResults gives the first value that is a result of this job, else the
-// issues of the first that was tried.
+// checkResults returns the first value that is a result of this job, else the
+// issues of the first one tried.
 func checkResults(values []shape.Value, id, run string) (*accepted, []doc.JobError) {
 	objects := objectsOf(values)
 	ordered := slices.Concat(
@@ -109,10 +107,10 @@ func firstValid(ordered, values []shape.Value, what string, try func(shape.Value
 	case len(values) > 0 && what == "result":
 		return nil, []doc.JobError{{Code: "result_not_object", Message: "result: expected object, got " + values[0].Kind.String()}}
 	}
-	return nil, []doc.JobError{{Code: what + "_unparseable", Message: what + ": the output holds no JSON object"}}
+	return nil, []doc.JobError{{Code: what + "_unparseable", Message: what + ": the output contains no JSON object"}}
 }
 
-// looksLikeResult tells objects that are meant to be results from others.
+// looksLikeResult reports whether an object is meant to be a result.
 func looksLikeResult(v *shape.Value) bool {
 	has := func(names ...string) bool {
 		return !slices.ContainsFunc(names, func(name string) bool { return v.Get(name).Kind == shape.Absent })
@@ -121,8 +119,8 @@ func looksLikeResult(v *shape.Value) bool {
 		has("files_changed", "commands_run", "artifacts")
 }
 
-// checkResult binds one value. Whose attempt it is from is known, whatever the
-// worker says.
+// checkResult binds one value. The ids of job and attempt are known and
+// override the worker's.
 func checkResult(v shape.Value, id, run string) (doc.JobResult, []doc.JobError) {
 	v = withoutNulls(v)
 	set(&v, "schema_version", shape.Value{Kind: shape.Number, Num: 1}, false)
@@ -139,7 +137,7 @@ func checkResult(v shape.Value, id, run string) (doc.JobResult, []doc.JobError) 
 	return result, nil
 }
 
-// set gives a member a value, in place of its own only where always.
+// set sets a member; it replaces an existing value only if always is set.
 func set(v *shape.Value, name string, to shape.Value, always bool) {
 	for i, key := range v.Keys {
 		if key == name {
@@ -152,8 +150,8 @@ func set(v *shape.Value, name string, to shape.Value, always bool) {
 	v.Keys, v.Items = append(v.Keys, name), append(v.Items, to)
 }
 
-// withoutNulls is a copy of a value without the members that are null: schemas
-// of some CLIs know no optional member. An exit code may be null.
+// withoutNulls is a copy of a value without null members: the schemas of some
+// CLIs cannot express optional members. An exit code may be null.
 func withoutNulls(v shape.Value) shape.Value {
 	fresh := v
 	fresh.Keys, fresh.Items = nil, nil
@@ -169,7 +167,7 @@ func withoutNulls(v shape.Value) shape.Value {
 	return fresh
 }
 
-// maxIssues bounds how much is told of a bad answer.
+// maxIssues bounds the reported issues of a bad answer.
 const maxIssues = 50
 
 func issuesOf(err error, what string) (issues []doc.JobError) {
@@ -188,7 +186,7 @@ func issuesOf(err error, what string) (issues []doc.JobError) {
 	return issues
 }
 
-// resultOf is the result that a report stands for.
+// resultOf is the result that corresponds to a report.
 func resultOf(report doc.HeartbeatReport, id, run string) doc.JobResult {
 	result := blank(doc.ResultSucceeded, report.Summary)
 	result.JobID, result.AttemptRunID = id, run

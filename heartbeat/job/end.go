@@ -13,7 +13,7 @@ import (
 	"ac/workspace/doc"
 )
 
-// Codes of errors that results carry.
+// Codes of errors in results.
 const (
 	CodeWorkerUnavailable = "worker_unavailable"
 	CodeUnverified        = "subscription_unverified"
@@ -27,14 +27,15 @@ type ending struct {
 	result  doc.JobResult
 	report  *doc.HeartbeatReport
 	signals Signals
-	// failure marks the end of a runner that failed, which keeps its error when
-	// the job was canceled.
+	// failure marks the end after a failure of the runner, whose error stays
+	// even if the job was canceled.
 	failure bool
-	// last is the last attempt as it ended, where that was not recorded before.
+	// last is the final record of the last attempt, if it was not stored
+	// before.
 	last *doc.JobAttempt
 }
 
-// blank is a result that the server makes.
+// blank is a result made by ac itself.
 func blank(status, summary string) doc.JobResult {
 	return doc.JobResult{
 		SchemaVersion: doc.Version, Type: "result", Status: status, Summary: summary,
@@ -89,18 +90,19 @@ func blockedEnd(provider, message string) ending {
 	}
 }
 
-// refusedEnd is the end of a job whose worker said why no attempt can succeed.
+// refusedEnd is the end of a job whose worker reported why no attempt can
+// succeed.
 func refusedEnd(provider, kind, words, mend string) ending {
-	result := withError(blank(doc.ResultBlocked, "The worker could not do it ("+kind+"): "+cut(words, digestText)), CodeAttemptFailed, words, mend)
+	result := withError(blank(doc.ResultBlocked, "The worker failed ("+kind+"): "+cut(words, digestText)), CodeAttemptFailed, words, mend)
 	result.Errors[0].Details = "error_kind: " + kind
 	return ending{result: result, signals: Signals{BlockedReason: kind, Provider: provider}}
 }
 
-// inVain is the end after the last attempt.
+// inVain is the end after the last attempt failed.
 func inVain(issues []doc.JobError) ending {
-	result := blank(doc.ResultNeedsInput, "No attempt gave a valid result.")
+	result := blank(doc.ResultNeedsInput, "No attempt returned a valid result.")
 	result.Errors = issues
-	result.NextActions = []doc.NextAction{{Action: "Look at the output of the attempts, then submit the job again with a clearer goal."}}
+	result.NextActions = []doc.NextAction{{Action: "Check the output of the attempts, then submit the job again with a clearer goal."}}
 	last := ""
 	if len(issues) > 0 {
 		last = issues[0].Code + ": " + issues[0].Message
@@ -108,7 +110,7 @@ func inVain(issues []doc.JobError) ending {
 	return ending{result: result, signals: Signals{RetriesUsed: new(maxAttempts - 1), Normalization: "fallback_needs_input", LastValidationError: last}}
 }
 
-// valid is the end with what the worker answered.
+// valid is the end with the worker's answer.
 func valid(a accepted, attempt int) ending {
 	e := ending{result: a.result, report: a.report, signals: Signals{RetriesUsed: new(attempt - 1), Normalization: "schema_valid"}}
 	if a.report != nil {
@@ -117,8 +119,8 @@ func valid(a accepted, attempt int) ending {
 	return e
 }
 
-// finish ends a job with everything it leaves. One that is over already stays as
-// it is; one whose cancellation was noted ends canceled.
+// finish ends a job and writes all its files. A finished job stays as it is;
+// one with a cancellation request ends as canceled.
 func finish(ctx context.Context, w *workspace.Workspace, p jobRef, e ending) (record doc.Job, err error) {
 	ended := false
 	err = w.Update(ctx, func(u *workspace.Unit) error {
@@ -155,7 +157,7 @@ func finish(ctx context.Context, w *workspace.Workspace, p jobRef, e ending) (re
 	return record, err
 }
 
-// close makes a record that of a job that is over.
+// close marks a record as finished.
 func (p jobRef) close(w *workspace.Workspace, record *doc.Job, status string) {
 	record.Status, record.FinalResultRelpath = doc.JobCompleted, p.resultRelpath()
 	left, why := doc.AttemptFailed, "its runner died before the end was recorded"
@@ -170,7 +172,7 @@ func (p jobRef) close(w *workspace.Workspace, record *doc.Job, status string) {
 	}
 }
 
-// write asks for the files of an end. The owner's file goes with it.
+// write queues the files of an end, and removes the owner file.
 func (p jobRef) write(u *workspace.Unit, record doc.Job, e ending) error {
 	documents := []struct {
 		name  string
@@ -197,7 +199,7 @@ func (p jobRef) write(u *workspace.Unit, record doc.Job, e ending) error {
 	return u.Remove(p.owner())
 }
 
-// indented is a JSON document as it is written.
+// indented is indented JSON.
 func indented(v any) ([]byte, error) {
 	var text bytes.Buffer
 	enc := json.NewEncoder(&text)
@@ -207,7 +209,7 @@ func indented(v any) ([]byte, error) {
 	return text.Bytes(), err
 }
 
-// Digest is jobs/<job_id>/manager_digest.json: the result in short.
+// Digest is jobs/<job_id>/manager_digest.json: a short form of the result.
 type Digest struct {
 	JobID        string            `json:"job_id"`
 	AttemptRunID string            `json:"attempt_run_id"`
@@ -221,7 +223,7 @@ type Digest struct {
 	Signals      Signals           `json:"signals"`
 }
 
-// Signals say how a job came to its end.
+// Signals describe how a job ended.
 type Signals struct {
 	RetriesUsed         *int   `json:"retries_used,omitempty" is:"optional"`
 	Normalization       string `json:"normalization,omitempty" is:"optional"`
@@ -244,7 +246,7 @@ const (
 	digestNote    = 180
 )
 
-// digestOf shortens a result.
+// digestOf makes the digest of a result.
 func digestOf(r doc.JobResult, signals Signals) Digest {
 	d := Digest{
 		JobID: r.JobID, AttemptRunID: r.AttemptRunID, Status: r.Status, Summary: cut(r.Summary, digestSummary),
@@ -268,7 +270,7 @@ func digestOf(r doc.JobResult, signals Signals) Digest {
 
 func first[T any](list []T) []T { return append([]T{}, list[:min(len(list), digestItems)]...) }
 
-// cut shortens a text to so many characters, the last three of which are dots.
+// cut truncates a text to n characters, the last three of which are dots.
 func cut(text string, n int) string {
 	runes := []rune(text)
 	if len(runes) <= n {

@@ -1,11 +1,15 @@
-// Package job is the work that is given to workers: its record, the runner that
-// executes it in attempts, and what comes out of it.
+// Package job is the work given to workers: the record of a job, the runner
+// that executes it in attempts, and its result.
 //
-// Invariants: a job has one owner at a time, who holds its kernel lock; each
-// change of its record is one unit, and the unit that ends it writes the result
-// along; a job that is over never changes but for the note that somebody wanted
-// it canceled; what a worker prints decides nothing but the result: its rights,
-// its folder and its budget come from the job, the agent and the machine alone.
+// Invariants:
+//   - A job has at most one owner, the process that holds its kernel lock (a
+//     lease that ends with the process).
+//   - Each change of its record is one unit. The unit that ends it also writes
+//     the result.
+//   - A finished job never changes, except that a cancellation request is
+//     recorded.
+//   - A worker's output determines only the result. Rights, folder and budget
+//     come from the job, the agent and the machine.
 package job
 
 import (
@@ -22,10 +26,10 @@ import (
 	"ac/workspace/doc"
 )
 
-// maxAttempts is how often a job is tried.
+// maxAttempts bounds the attempts of a job.
 const maxAttempts = 3
 
-// jobRef is where the files of one job lie.
+// jobRef identifies a job and its files.
 type jobRef struct{ project, id string }
 
 func jobsDir(project string) string { return path.Join(workspace.ProjectDir(project), "jobs") }
@@ -39,23 +43,26 @@ func (p jobRef) report() string          { return p.file("heartbeat_report.json"
 func (p jobRef) history() string         { return p.file("history") }
 func (p jobRef) resultRelpath() string   { return path.Join("jobs", p.id, "result.json") }
 
-// owner is the file that says who runs the job.
+// owner is the file that identifies the process which runs the job.
 func (p jobRef) owner() string { return workspace.JobOwnerFile(p.project, p.id) }
 
-// lock is the kernel lock that the owner holds; ids may be as long as a file
-// name.
+// lock is the kernel lock that the owner holds. It is hashed, since ids may be
+// as long as a file name.
 func (p jobRef) lock() string {
 	sum := sha256.Sum256([]byte(p.project + "\x00" + p.id))
 	return workspace.LockFile("job-" + hex.EncodeToString(sum[:8]))
 }
 
+// refPrefix is what the session_refs of attempts begin with.
+const refPrefix = "job_"
+
 // refOf is the session_ref of an attempt.
 func refOf(id string, attempt int, run string) string {
-	return fmt.Sprintf("job_%s_attempt_%d_%s", id, attempt, run)
+	return fmt.Sprintf(refPrefix+"%s_attempt_%d_%s", id, attempt, run)
 }
 
-// CheckID says why a text cannot be the id of a job, or "": the session_refs of
-// its attempts must be good ones.
+// CheckID returns why a text cannot be the id of a job, or "" if it can: the
+// session_refs of its attempts must be valid.
 func CheckID(id string) string {
 	if !workspace.SafeID(id) {
 		return "must be a name without slashes and control characters"
@@ -63,13 +70,13 @@ func CheckID(id string) string {
 	return session.CheckRef(refOf(id, maxAttempts, "run_"+strings.Repeat("0", 26)))
 }
 
-// load reads a record as it is written. The document may be shared.
+// load reads a record. The document may be shared and must not be changed.
 func (p jobRef) load(w *workspace.Workspace) (doc.Job, error) {
 	record, err := workspace.Load(w, doc.JobCodec, p.record())
 	return record, p.known(record, err)
 }
 
-// loadIn reads a record to change it.
+// loadIn reads a record in order to change it.
 func (p jobRef) loadIn(u *workspace.Unit) (doc.Job, error) {
 	record, err := workspace.LoadIn(u, doc.JobCodec, p.record())
 	return record, p.known(record, err)
@@ -85,7 +92,7 @@ func (p jobRef) known(record doc.Job, err error) error {
 	return workspace.CheckID(p.record(), p.id, record.Job.JobID)
 }
 
-// put asks for a record to be written.
+// put queues writing a record.
 func (p jobRef) put(u *workspace.Unit, record doc.Job) error {
 	record.UpdatedAt = clock.Stamp(u.Workspace().Env.Clock.Now())
 	text, err := doc.JobCodec.Encode(record)

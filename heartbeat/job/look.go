@@ -1,12 +1,13 @@
 package job
 
-// Looking at jobs.
+// Reading jobs, and taking over those whose runner is dead.
 
 import (
 	"bytes"
 	"context"
 	"errors"
 	"io/fs"
+	"strings"
 	"time"
 
 	"ac/internal/canonjson"
@@ -20,15 +21,15 @@ import (
 	"ac/workspace/doc"
 )
 
-// maxStored bounds the files of a job.
+// maxStored bounds the files of a job, in bytes.
 const maxStored = 16 << 20
 
-// foreignPatience is how long a record of another program, which has no owner
-// file, is left alone without any change.
+// foreignPatience is how long an unchanged record without an owner file, made
+// by another program, is left alone.
 const foreignPatience = 30 * time.Minute
 
-// Poll gives the record of a job as it is now. One whose runner died is brought
-// to its end, or given to a new runner. Unknown jobs are fault.NotFound.
+// Poll returns the current record of a job. If its runner died, Poll ends the
+// job or starts a new runner. An unknown job is fault.NotFound.
 func Poll(ctx context.Context, w *workspace.Workspace, starter *Starter, project, id string) (doc.Job, error) {
 	return current(ctx, w, starter, jobRef{project, id})
 }
@@ -47,7 +48,7 @@ func current(ctx context.Context, w *workspace.Workspace, starter *Starter, p jo
 	}
 	held, err := lock.Try(w.FS, p.lock())
 	if errors.Is(err, lock.ErrBusy) {
-		return record, nil // somebody takes it up just now
+		return record, nil // another process is taking it over
 	}
 	if err != nil {
 		return record, err
@@ -55,7 +56,7 @@ func current(ctx context.Context, w *workspace.Workspace, starter *Starter, p jo
 	reconciled, goOn, err := reconcile(ctx, w, p)
 	err = errors.Join(err, held.Retire())
 	if fault.Is(err, fault.Locked) {
-		return record, nil // the next look reconciles it
+		return record, nil // the next read reconciles it
 	}
 	if err != nil || !goOn {
 		return reconciled, err
@@ -63,15 +64,15 @@ func current(ctx context.Context, w *workspace.Workspace, starter *Starter, p jo
 	return reconciled, starter.start(ctx, w, p)
 }
 
-// tidy finishes the end of a job that is over, should its writer have died between
-// the record and the removal of the owner's file.
+// tidy finishes the end of a job if its writer died between writing the record
+// and removing the owner file.
 func (p jobRef) tidy(ctx context.Context, w *workspace.Workspace) {
 	if w.Exists(p.owner()) {
-		_ = w.Recover(ctx) // the record stands as it is, and every write tries the same
+		_ = w.Recover(ctx) // the record is final; every later write retries this
 	}
 }
 
-// attended reports whether an active job is to be left alone.
+// attended reports whether an active job must be left alone.
 func (p jobRef) attended(w *workspace.Workspace, record doc.Job) bool {
 	alive, recorded := p.owned(w)
 	if alive || recorded {
@@ -86,14 +87,14 @@ func (p jobRef) attended(w *workspace.Workspace, record doc.Job) bool {
 	return err != nil || w.Env.Clock.Now().Sub(st.ModTime()) < foreignPatience
 }
 
-// Filter narrows a list.
+// Filter filters a list.
 type Filter struct {
 	Status string // "" for all
 	Limit  int
 }
 
-// List gives the jobs of a project by id, as Poll gives each. Records that
-// cannot be read are left out. Without a project there are none.
+// List returns the jobs of a project by id, each as Poll returns it. Unreadable
+// records are skipped. An unknown project has none.
 func List(ctx context.Context, w *workspace.Workspace, starter *Starter, project string, only Filter) ([]doc.Job, error) {
 	ids, err := workspace.Dirs(w.FS, jobsDir(project))
 	if err != nil {
@@ -115,9 +116,9 @@ func List(ctx context.Context, w *workspace.Workspace, starter *Starter, project
 	return jobs, nil
 }
 
-// All gives the records of a project's jobs as they are written, for read models:
-// it neither signals nor writes nor starts anything. Records that cannot be read
-// are left out.
+// All returns the records of a project's jobs as stored, for read models: it
+// neither signals nor writes nor starts anything. Unreadable records are
+// skipped.
 func All(w *workspace.Workspace, project string) ([]doc.Job, error) {
 	ids, err := workspace.Dirs(w.FS, jobsDir(project))
 	if err != nil {
@@ -126,15 +127,14 @@ func All(w *workspace.Workspace, project string) ([]doc.Job, error) {
 	return workspace.ReadEach(ids, func(id string) (doc.Job, error) { return jobRef{project, id}.load(w) }), nil
 }
 
-// Results are what a job left; nil what it did not.
+// Results are the files that a job left; nil for missing ones.
 type Results struct {
 	Result *doc.JobResult
 	Digest *Digest
 	Report *doc.HeartbeatReport
 }
 
-// Collect reads what a job left. A file that cannot be read is
-// fault.InvalidFile.
+// Collect reads the results of a job. An unreadable file is fault.InvalidFile.
 func Collect(w *workspace.Workspace, project, id string) (r Results, err error) {
 	p := jobRef{project, id}
 	if r.Result, err = stored(w, p.result(), bindResult); err != nil {
@@ -149,7 +149,7 @@ func Collect(w *workspace.Workspace, project, id string) (r Results, err error) 
 
 func bindResult(v *shape.Value) (doc.JobResult, error) { return doc.JobResultCodec.Bind(v) }
 
-// stored reads a JSON document of a job, nil when there is none.
+// stored reads a JSON document of a job, nil if it does not exist.
 func stored[T any](w *workspace.Workspace, name string, bind func(*shape.Value) (T, error)) (*T, error) {
 	text, err := durable.ReadFile(w.FS, name, maxStored)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -169,10 +169,10 @@ func stored[T any](w *workspace.Workspace, name string, bind func(*shape.Value) 
 	return &document, nil
 }
 
-// maxNesting bounds the nesting of JSON that is read.
+// maxNesting bounds the nesting of JSON.
 const maxNesting = 512
 
-// parse reads text that is one JSON value.
+// parse parses text that is one JSON value.
 func parse(text string) (shape.Value, bool) {
 	raw := []byte(text)
 	if canonjson.Depth(raw) > maxNesting {
@@ -185,11 +185,11 @@ func parse(text string) (shape.Value, bool) {
 	return param.Parse(raw), true
 }
 
-// awaitEvery is how often Await looks.
+// awaitEvery is the polling interval of Await.
 const awaitEvery = 25 * time.Millisecond
 
-// Await waits until a job is over. What its runner's death leaves is taken up as
-// Poll does.
+// Await waits until a job has ended. If its runner dies, it takes over as Poll
+// does.
 func Await(ctx context.Context, w *workspace.Workspace, starter *Starter, project, id string) (doc.Job, error) {
 	ticker := time.NewTicker(awaitEvery)
 	defer ticker.Stop()
@@ -206,9 +206,9 @@ func Await(ctx context.Context, w *workspace.Workspace, starter *Starter, projec
 	}
 }
 
-// TakeUp looks at every job of a workspace that has an owner file, as Poll does:
-// jobs whose runners died while nobody looked are ended, or go on. What is wrong
-// with one does not keep it from the others.
+// TakeUp polls every job of a workspace that has an owner file: jobs whose
+// runners died unnoticed are ended or continued. A failure with one does not
+// affect the others.
 func TakeUp(ctx context.Context, w *workspace.Workspace, starter *Starter) error {
 	return eachOwned(w, func(p jobRef) (over bool, err error) {
 		if over = ctx.Err() != nil; over {
@@ -219,4 +219,18 @@ func TakeUp(ctx context.Context, w *workspace.Workspace, starter *Starter) error
 		}
 		return false, nil
 	})
+}
+
+// OpenJobOf is the id of the job that is not over and has the session of this ref as an
+// attempt, "" for none.
+func OpenJobOf(w *workspace.Workspace, project, ref, run string) string {
+	id, attempt, ok := strings.Cut(strings.TrimPrefix(ref, refPrefix), "_attempt_")
+	if !ok || !strings.HasPrefix(ref, refPrefix) || !strings.HasSuffix(attempt, "_"+run) || CheckID(id) != "" {
+		return ""
+	}
+	record, err := jobRef{project, id}.load(w)
+	if err != nil || record.Over() {
+		return ""
+	}
+	return id
 }

@@ -1,6 +1,6 @@
 package job
 
-// Jobs whose runner is gone: what they came to, and whether they go on.
+// Settling jobs whose runner is dead: their state, and whether they continue.
 
 import (
 	"context"
@@ -15,8 +15,8 @@ import (
 	"ac/workspace/doc"
 )
 
-// reconcile brings a job without a runner as far as can be told without running
-// anything. goOn says that a runner has to go on with it: no provider of it acted
+// reconcile brings a job without a runner as far as possible without running
+// anything. goOn means that a new runner must continue it: no provider acted
 // without its end being recorded. The caller holds the job's lock.
 func reconcile(ctx context.Context, w *workspace.Workspace, p jobRef) (record doc.Job, goOn bool, err error) {
 	// The end of the job may be in the journal.
@@ -58,7 +58,7 @@ func (p jobRef) goOnIf(ctx context.Context, w *workspace.Workspace, record doc.J
 	return record, false, err
 }
 
-// reconcileCanceled stops what still lives of a job that was canceled.
+// reconcileCanceled stops the session of a canceled job.
 func (p jobRef) reconcileCanceled(ctx context.Context, w *workspace.Workspace, record doc.Job) (doc.Job, bool, error) {
 	if last := record.Last(); last != nil {
 		s, err := session.Stop(ctx, w, last.SessionRef)
@@ -76,8 +76,8 @@ func (p jobRef) reconcileCanceled(ctx context.Context, w *workspace.Workspace, r
 	return record, false, err
 }
 
-// reconcileUnlaunched ends an attempt that never got as far as a session. Nothing
-// of it acted.
+// reconcileUnlaunched ends an attempt that never had a session, so that its worker
+// did not act.
 func (p jobRef) reconcileUnlaunched(ctx context.Context, w *workspace.Workspace, last doc.JobAttempt, ours bool) (doc.Job, bool, error) {
 	if last.Status == doc.AttemptRunning {
 		if err := p.abandon(ctx, w, last, doc.AttemptFailed, "its runner died before the launch"); err != nil {
@@ -91,10 +91,10 @@ func (p jobRef) reconcileUnlaunched(ctx context.Context, w *workspace.Workspace,
 	return p.goOnIf(ctx, w, record, ours && last.Attempt < maxAttempts)
 }
 
-// reconcileEnded judges by the last attempt, whose session is over. Where its worker
-// may have acted and nobody had recorded its end, that is recorded with the end of
-// the job or not at all: an attempt that is recorded as failed is followed by
-// another one.
+// reconcileEnded decides by the last attempt, whose session has ended. If its
+// worker may have acted and its end was not recorded, that end is recorded only
+// together with the end of the job: an attempt recorded as failed would be
+// followed by another one.
 func (p jobRef) reconcileEnded(ctx context.Context, w *workspace.Workspace, record doc.Job, ours bool) (doc.Job, bool, error) {
 	last := *record.Last()
 	recorded := last.Status != doc.AttemptRunning
@@ -129,15 +129,15 @@ func (p jobRef) reconcileEnded(ctx context.Context, w *workspace.Workspace, reco
 	return record, false, err
 }
 
-// unseen reports whether nobody saw how the session of an attempt ended. What its
-// worker had answered by then counts.
+// unseen reports that no process observed how the session of an attempt ended. An
+// answer written before that still counts.
 func unseen(w *workspace.Workspace, a doc.JobAttempt) bool {
 	s, err := session.Read(w, a.SessionRef)
 	return err == nil && s.Status == doc.StatusFailed && s.ExitCode == nil && s.Signal == nil
 }
 
-// neverActed reports whether a run's provider was certainly never started: what
-// it executes is written down before.
+// neverActed reports that a run's provider was certainly never started: its
+// spec is written first.
 func neverActed(w *workspace.Workspace, project, run string) bool {
 	record, err := runs.Load(w, project, run)
 	return err == nil && record.Spec == nil
@@ -201,14 +201,14 @@ func attemptIn(record *doc.Job, n int) *doc.JobAttempt {
 	return nil
 }
 
-// attemptEnd is what a runner knows of the end of an attempt, beyond what run and
-// session tell.
+// attemptEnd is what a runner knows about the end of an attempt, besides the
+// records of run and session.
 type attemptEnd struct {
-	failed string // why the runner ended it, "" when it did not
+	failed string // why the runner ended it, "" if it did not
 	about  func(*doc.JobAttempt)
 }
 
-// recordEnd records the end of an attempt whose session is over.
+// recordEnd records the end of an attempt whose session has ended.
 func (p jobRef) recordEnd(ctx context.Context, w *workspace.Workspace, n int, end attemptEnd) (record doc.Job, err error) {
 	err = w.Update(ctx, func(u *workspace.Unit) error {
 		if record, err = p.loadIn(u); err != nil || record.Over() {

@@ -1,6 +1,6 @@
 package job
 
-// Submitting: from a spec to a record with a runner.
+// Submitting jobs.
 
 import (
 	"bytes"
@@ -18,14 +18,15 @@ import (
 	"ac/workspace/doc"
 )
 
-// maxSpec bounds a spec in bytes: its record must be readable.
+// maxSpec bounds a spec, in bytes, so that its record stays readable.
 const maxSpec = 1 << 20
 
-// Submit makes a job and starts its runner. The record is durable when it
-// returns. A job of that id that is active is left alone, and its record is
-// given, where the specs agree; fault.Conflict where they don't. One that is
-// over begins a new life, and its files move into its history. The spec was
-// checked by the rules of its type; a blank id is replaced by a new one.
+// Submit creates a job and starts its runner. The record is durable on return.
+// Submit is idempotent: if the job is active and has an equal spec, its record
+// is returned; if the specs differ the error is fault.Conflict. A finished job
+// of that id is started again, and its files move into its history. The caller
+// has checked the spec by the rules of its type; a blank id is replaced by a
+// new one.
 func Submit(ctx context.Context, w *workspace.Workspace, starter *Starter, spec doc.JobSpec) (doc.Job, error) {
 	if strings.TrimSpace(spec.JobID) == "" {
 		spec.JobID = w.Env.IDs.New("job")
@@ -41,7 +42,7 @@ func Submit(ctx context.Context, w *workspace.Workspace, starter *Starter, spec 
 		return doc.Job{}, err
 	}
 	if text, err := doc.JobSpecCodec.Encode(spec); err != nil || len(text) > maxSpec {
-		return doc.Job{}, errors.Join(refuseField("goal", "the job is longer than 1 MiB"), err)
+		return doc.Job{}, errors.Join(refuseField("goal", "the job exceeds 1 MiB"), err)
 	}
 	p := jobRef{spec.ProjectID, spec.JobID}
 	for {
@@ -50,7 +51,7 @@ func Submit(ctx context.Context, w *workspace.Workspace, starter *Starter, spec 
 		}
 		record, made, err := p.submit(ctx, w, spec)
 		if errors.Is(err, errOwnerless) {
-			continue // its runner died between the look and the lock
+			continue // its runner died before we held the lock
 		}
 		if err != nil || !made {
 			return record, err
@@ -66,13 +67,13 @@ func refuseField(field, why string) error {
 	return fault.Invalid(fault.Issue{Path: []any{"job", field}, Code: "custom", Message: why})
 }
 
-// errOwnerless says that an active job lost its owner.
+// errOwnerless means that an active job lost its owner.
 var errOwnerless = errors.New("the job lost its owner")
 
-// Enter asks, within a unit, for a new job, and gives its id. start starts its
-// runner: it is called once the unit is durable and the workspace is free again;
-// a job that it is never called for is taken up as one whose runner died. The
-// spec is checked here, by the rules of its type; its id is a new one.
+// Enter queues a new job in a unit and returns its id. start starts its runner;
+// the caller calls it once the unit is durable and the workspace is unlocked.
+// If start is never called, the job is taken over like one whose runner died.
+// Enter checks the spec by the rules of its type and gives it a new id.
 func Enter(u *workspace.Unit, starter *Starter, spec doc.JobSpec) (id string, start func(context.Context) error, err error) {
 	w := u.Workspace()
 	spec.JobID = w.Env.IDs.New("job")
@@ -81,7 +82,7 @@ func Enter(u *workspace.Unit, starter *Starter, spec doc.JobSpec) (id string, st
 		return "", nil, err
 	}
 	if len(text) > maxSpec {
-		return "", nil, fault.New(fault.InvalidFile, "the job is longer than 1 MiB")
+		return "", nil, fault.New(fault.InvalidFile, "the job exceeds 1 MiB")
 	}
 	if spec, err = workspace.Decode(doc.JobSpecCodec, "the job", text); err != nil {
 		return "", nil, err
@@ -108,7 +109,7 @@ func (p jobRef) submit(ctx context.Context, w *workspace.Workspace, spec doc.Job
 	return record, made, err
 }
 
-// enter asks for the record and the owner file.
+// enter queues the record and the owner file.
 func (p jobRef) enter(u *workspace.Unit, spec doc.JobSpec) (record doc.Job, made bool, err error) {
 	w := u.Workspace()
 	project, err := w.Project(p.project)
@@ -144,12 +145,12 @@ func (p jobRef) enter(u *workspace.Unit, spec doc.JobSpec) (record doc.Job, made
 	return record, true, p.put(u, record)
 }
 
-// sameSpec compares what an active job was asked for with what is asked now. The
-// place is the same, however it is spelled.
+// sameSpec compares the spec of an active job with a new one. The workspace is
+// the same, however it is spelled.
 func sameSpec(stored, given doc.JobSpec) error {
 	given.WorkspaceDir, given.ProjectID = stored.WorkspaceDir, stored.ProjectID
 	if stored.ContextMode == doc.ContextAuto {
-		given.ContextRefs = stored.ContextRefs // planned anew each time
+		given.ContextRefs = stored.ContextRefs // planned again each time
 	}
 	a, err := doc.JobSpecCodec.Encode(stored)
 	if err != nil {
@@ -162,7 +163,7 @@ func sameSpec(stored, given doc.JobSpec) error {
 	return err
 }
 
-// retire moves the files of an earlier life into the history.
+// retire moves the files of an earlier execution into the history.
 func (p jobRef) retire(u *workspace.Unit) error {
 	var life workspace.Tree
 	for _, name := range []string{p.record(), p.result(), p.digest(), p.report()} {
@@ -202,13 +203,13 @@ func (p jobRef) retire(u *workspace.Unit) error {
 }
 
 // unstarted ends a job whose runner could not be started, so that it does not
-// wait for a process that never comes.
+// wait forever.
 func (p jobRef) unstarted(ctx context.Context, w *workspace.Workspace, cause error) (doc.Job, error) {
 	if ctx.Err() != nil {
-		return doc.Job{}, cause // the runner is on its way, or the next look finds the job without an owner
+		return doc.Job{}, cause // the runner is starting, or the next read finds the job without an owner
 	}
 	if alive := p.running(w); alive {
-		return p.load(w) // it took the job after all
+		return p.load(w) // it owns the job after all
 	}
 	return finish(ctx, w, p, runnerFailed(cause))
 }

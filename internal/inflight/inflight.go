@@ -1,7 +1,8 @@
-// Package inflight lets a request tell the server about its place in the order of
-// requests, without knowing the server: that it now only waits, and what is to
-// happen once its answer is on its way. Outside a server both are no-ops or
-// immediate, so that the same methods serve one-shot commands.
+// Package inflight lets a request talk to the server's scheduler without
+// knowing the server. A request can leave the order of requests because it only
+// waits from now on, and can register work for after its answer. Outside a
+// server these calls are no-ops or run at once, so that one-shot commands share
+// the methods.
 package inflight
 
 import (
@@ -11,15 +12,16 @@ import (
 
 type hooksKey struct{}
 
-// Hooks is what a server offers to a request. The functions may be nil.
+// Hooks are the functions of the server for one request. Each may be nil.
 type Hooks struct {
-	// Leave gives up the request's place: later requests no longer wait for it.
+	// Leave leaves the order of requests: later requests no longer wait for
+	// this one.
 	Leave func()
-	// Wait makes the request one that waits.
+	// Wait moves the request to the waiting ones.
 	Wait func(ctx context.Context) (waiting context.Context, done func(), err error)
-	// After runs fn once the answer was handed to the output.
+	// After runs fn once the answer has been queued for output.
 	After func(fn func())
-	// ArrivedAt is when the request was read; bounded waits count from it.
+	// ArrivedAt is when the request was read. Bounded waits count from it.
 	ArrivedAt time.Time
 }
 
@@ -33,18 +35,18 @@ func from(ctx context.Context) *Hooks {
 	return hooks
 }
 
-// Leave gives up the place in the order of requests, because what follows is
-// only waiting. Calling it twice is harmless.
+// Leave leaves the order of requests, because only waiting follows. It is
+// idempotent.
 func Leave(ctx context.Context) {
 	if h := from(ctx); h != nil && h.Leave != nil {
 		h.Leave()
 	}
 }
 
-// Wait gives up the place in the order of requests for a wait without bound. The
-// context it gives ends with the server's waits, too; done is called once the
-// wait is over. The error is for a server where too many wait already. Outside a
-// server the context is the one given.
+// Wait leaves the order of requests for a wait without a bound of its own. The
+// returned context also ends with the server's waits; the caller must call done
+// when the wait is over. The error means that too many requests wait already.
+// Outside a server the context is the one passed in.
 func Wait(ctx context.Context) (waiting context.Context, done func(), err error) {
 	if h := from(ctx); h != nil && h.Wait != nil {
 		return h.Wait(ctx)
@@ -53,8 +55,8 @@ func Wait(ctx context.Context) (waiting context.Context, done func(), err error)
 	return ctx, func() {}, nil
 }
 
-// After runs fn once the answer of this request was handed to the output; at
-// once where there is no server.
+// After runs fn once the answer of this request has been queued for output, or
+// at once outside a server.
 func After(ctx context.Context, fn func()) {
 	if h := from(ctx); h != nil && h.After != nil {
 		h.After(fn)

@@ -117,6 +117,7 @@ func Refuse(label, text string) error {
 	if n == 0 {
 		return nil
 	}
-	return fault.New(fault.SecretDetected, "%s holds what looks like a secret (%d found); remove it and try again", label, n).
-		With(&fault.SecretReport{ReasonCode: "SECRET_DETECTED", ContextLabel: label, TotalMatches: n, MatchesByKind: found})
+	err := fault.New(fault.SecretDetected, "%s holds what looks like a secret (%d found); remove it and try again", label, n)
+	err.Data = &fault.SecretReport{ReasonCode: "SECRET_DETECTED", ContextLabel: label, TotalMatches: n, MatchesByKind: found}
+	return err
 }

@@ -26,9 +26,9 @@ var kindNames = [...]string{"nothing", "null", "boolean", "number", "string", "a
 
 func (k Kind) String() string { return kindNames[k] }
 
-// Value is one value of a tree. Text is the text of a string; Num the value of
-// a number; Items are the elements of a list or the values of a map, whose
-// keys stand in Keys at the same places.
+// Value is one node of a tree. Text is the text of a string, Num the value of a
+// number, Items the elements of a list or the values of a map. Keys holds the
+// keys of a map, at the indexes of their values.
 type Value struct {
 	Kind  Kind
 	Bool  bool
@@ -38,7 +38,7 @@ type Value struct {
 	Items []Value
 }
 
-// Get gives the value of a key, Absent when the map has none.
+// Get returns the value of a key, Absent if the map does not have it.
 func (v *Value) Get(key string) *Value {
 	for i := len(v.Keys) - 1; i >= 0; i-- {
 		if v.Keys[i] == key {
@@ -48,10 +48,11 @@ func (v *Value) Get(key string) *Value {
 	return &Value{}
 }
 
-// maxIDBytes bounds the ids that become path segments.
+// maxIDBytes bounds ids that become path segments.
 const maxIDBytes = 200
 
-// CheckID says why a text cannot be an id that becomes a path segment, or "".
+// CheckID returns why a text cannot be an id that becomes a path segment, or ""
+// if it can. It is the defence against path traversal by ids.
 func CheckID(id string) string {
 	switch {
 	case id == "":

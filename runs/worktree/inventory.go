@@ -1,6 +1,6 @@
 package worktree
 
-// Which run has its worktree where.
+// The worktrees of all runs.
 
 import (
 	"path"
@@ -11,23 +11,23 @@ import (
 	"ac/workspace/doc"
 )
 
-// owner is a run that names a worktree.
+// owner is a run that has a worktree.
 type owner struct {
 	project, id string
 	record      doc.Run
 	location    string // cleaned, relative to the workspace
-	inside      bool   // by its words below the area
+	inside      bool   // its name is below the area
 }
 
 // places are the worktrees of all runs.
 type places struct {
 	runs  []owner
 	taken map[string]int  // runs by place
-	above map[string]bool // directories that places lie in
+	above map[string]bool // parent directories of places
 }
 
-// inventory reads the runs of all projects, by project and name. Runs that
-// cannot be read, or name no worktree, are passed over.
+// inventory reads the runs of all projects, by project and name. It skips runs
+// that cannot be read or have no worktree.
 func inventory(w *workspace.Workspace) (places, error) {
 	known := places{taken: map[string]int{}, above: map[string]bool{}}
 	projects, err := workspace.Dirs(w.FS, workspace.ProjectsDir)
@@ -64,8 +64,8 @@ func (p *places) add(run owner) {
 	}
 }
 
-// shared reports whether another run has its worktree at the place of this one,
-// in it or around it.
+// shared reports whether another run has its worktree at, in or around this
+// one's.
 func (p *places) shared(run owner) bool {
 	if p.taken[run.location] > 1 || p.above[run.location] {
 		return true

@@ -17,10 +17,10 @@ import (
 	"ac/workspace"
 )
 
-// Prepare makes the worktree of a run from the HEAD of a repository, on a branch
-// of its own, and returns its directory. environ is what git inherits. Changes
-// in the repository that are not committed stay there. After a failure no
-// worktree is left but what git itself could not take back.
+// Prepare makes the worktree of a run from the HEAD of a repository, on a
+// branch of its own, and returns its directory. git inherits environ.
+// Uncommitted changes in the repository stay there. After a failure no worktree
+// is left, except what git itself could not undo.
 func Prepare(ctx context.Context, w *workspace.Workspace, environ []string, root string, location Location) (string, error) {
 	parent := path.Dir(location.Rel)
 	if err := durable.MkdirAll(w.FS, parent, 0o755); err != nil {
@@ -28,7 +28,7 @@ func Prepare(ctx context.Context, w *workspace.Workspace, environ []string, root
 	}
 	if found, err := stand(w.FS, location.Rel); err != nil || found {
 		if err == nil {
-			err = fault.New(fault.Conflict, "%s exists already", location.Rel)
+			err = fault.New(fault.Conflict, "%s already exists", location.Rel)
 		}
 		return "", err
 	}
@@ -46,7 +46,7 @@ func Prepare(ctx context.Context, w *workspace.Workspace, environ []string, root
 	return dir, nil
 }
 
-// Discard removes a worktree that Prepare just made and nobody used.
+// Discard removes an unused worktree that Prepare has just made.
 func Discard(ctx context.Context, w *workspace.Workspace, environ []string, root string, location Location) error {
 	g, err := newGit(environ, root)
 	if err != nil {
@@ -65,7 +65,7 @@ func (g *git) remove(ctx context.Context, dir string) error {
 }
 
 // stand reports whether there is a directory at a name of the workspace. A
-// symlink on the way, which could lead to other work, and anything else than a
+// symlink on the path, which could lead to other work, and anything but a
 // directory are errors.
 func stand(fsys durable.FS, name string) (bool, error) {
 	at := ""
@@ -86,23 +86,22 @@ func stand(fsys durable.FS, name string) (bool, error) {
 	return true, nil
 }
 
-// removeEmpty removes a directory of the area and its parents as far as they are
-// empty.
+// removeEmpty removes an empty directory of the area and its empty parents.
 func removeEmpty(fsys durable.FS, dir string) {
 	for dir != Area && fsys.Remove(dir) == nil {
 		dir = path.Dir(dir)
 	}
 }
 
-// State is a repository at one moment.
+// State is a snapshot of a repository.
 type State struct {
 	HeadSHA string
 	Dirty   bool
-	Patch   []byte // what tracked files have beyond HEAD; nil when nothing
+	Patch   []byte // changes of tracked files against HEAD; nil if there are none
 }
 
-// Look reads the state of a repository and changes nothing in it. environ is
-// what git inherits.
+// Look reads the state of a repository without changing it. git inherits
+// environ.
 func Look(ctx context.Context, environ []string, root string) (State, error) {
 	var state State
 	g, err := looking(ctx, environ, root)
