@@ -45,7 +45,7 @@ func Resolve(ctx context.Context, w *workspace.Workspace, r governance.Ruling, l
 		}
 		return service.Resolve(ctx, r)
 	default:
-		return governance.Resolution{}, fault.New(fault.Unsupported, "%s is a %q; only memory_delta, milestone_report, heartbeat_action_proposal and a proposal of files can be decided on", record.Name, kind)
+		return governance.Resolution{}, fault.New(fault.Unsupported, "%s is a %q; only memory_delta, milestone_report and heartbeat_action_proposal can be decided on", record.Name, kind)
 	}
 }
 
