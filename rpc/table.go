@@ -199,13 +199,17 @@ func NewTable(version string) *Table {
 		on("session.list", Read, (*company.Host).ListSessions, "List the sessions, newest first."),
 		on("session.poll", Read, (*company.Host).PollSession, "Return the current state of a session."),
 		on("session.collect", Wait, (*company.Host).CollectSession, "Wait for the end of a session."),
-		on("session.stop", Write, (*company.Host).StopSession, "Stop a session."),
+		on("run.continue", Wait, (*company.Company).Continue, "Go on with a run that is over or idle."),
+		on("run.steer", Write, (*company.Company).Steer, "Say something to the agent of a run."),
+		on("run.interrupt", Write, (*company.Company).Interrupt, "Stop the turn of a run."),
+		on("run.policy.get", Read, (*company.Company).RunPolicy, "The policy that judges what the agent of a run asks."),
+		on("run.policy.set", Write, (*company.Company).SetRunPolicy, "Change the policy of a run; what is open is judged anew."),
+		on("interaction.respond", Write, (*company.Company).Respond, "Answer what the agent of a run asks."),
+		on("session.stop", Write, (*company.Host).StopSession, "Ask a session to stop."),
 
 		on("interaction.list", Read, (*company.Company).ListInteractions, "List what agents ask of people, the open ones first."),
 		on("interaction.get", Read, (*company.Company).Interaction, "Return one interaction, from the log of its run."),
 
-		on("run.policy.get", Read, (*company.Company).RunPolicy, "Return what the agent of a run may do without asking."),
-		on("run.policy.set", Write, (*company.Company).SetRunPolicy, "Change what the agent of a run may do without asking."),
 		on("policy.defaults.get", Read, (*company.Company).PolicyDefaults, "Return the mode that people prefer for the runs of a project."),
 		on("policy.defaults.set", Write, (*company.Company).SetPolicyDefaults, "Set the mode that people prefer for the runs of a project; no launch takes it by itself."),
 
