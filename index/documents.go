@@ -229,15 +229,19 @@ func decodeArtifact(s source, text []byte) decoded {
 		at = instant(created)
 	}
 	return decoded{claim: s.path, rows: []insertion{{"ac_artifacts", []any{
-		s.project, id.Text, kindOf.Text, maybe(subjectKind(kindOf.Text)), field("title"), field("visibility"), field("produced_by"),
+		s.project, id.Text, kindOf.Text, maybe(subjectKind(kindOf.Text, field("proposes"))), field("title"), field("visibility"), field("produced_by"),
 		field("run_id"), field("context_pack_id"), field("created_at"), at, s.path,
 	}}}}
 }
 
 // subjectKind is the kind of decisions on artifacts of a type, "" for types
-// without decisions.
-func subjectKind(artifactType string) string {
+// without decisions. A proposal has decisions if it says what it proposes.
+func subjectKind(artifactType string, proposes any) string {
 	switch artifactType {
+	case "proposal":
+		if proposes == doc.ProposesFiles {
+			return doc.ProposesFiles
+		}
 	case "memory_delta":
 		return "memory_delta"
 	case "milestone_report":
