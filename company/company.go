@@ -220,7 +220,7 @@ func (cs *Host) opening(dir string, id durable.Identity) (w *workspace.Workspace
 	cs.open[dir] = &opened{ws: w, id: id, index: index.For(w), validator: validate.New(w), admission: runs.NewAdmission(w, cs.limits)}
 	if cs.hub != nil {
 		cs.open[dir].index.Stay()
-		w.OnAppend(func(log string) { cs.hub.Appended(w.Dir(), log) })
+		w.OnAppend(func(log string) { cs.hub.LogAppended(w.Dir(), log) })
 		cs.hub.Know(w)
 	}
 	return w, true, nil

@@ -192,7 +192,7 @@ func (a *application) try(ctx context.Context) (result Result, err error) {
 	if root != nil {
 		err = errors.Join(err, root.Close())
 	}
-	return a.told(result, err)
+	return a.answer(result, err)
 }
 
 func (a *application) unreachable(err error) error {
@@ -286,8 +286,8 @@ func (a *application) tell(g *governance.PolicyUnit, plan checkpoint.Plan, run s
 	return err
 }
 
-// told makes the answer of what came of the unit.
-func (a *application) told(result Result, err error) (Result, error) {
+// answer makes the answer of what came of the unit.
+func (a *application) answer(result Result, err error) (Result, error) {
 	if problem, ok := checkpoint.ConflictOf(err); ok {
 		problem.Reason = ChangedSince
 		if a.reverts != "" {
