@@ -118,12 +118,23 @@ type runEvents struct {
 	talk   bool // also notify of conversations
 }
 
-// stream sends the events of one run, or of all.
+// stream sends the events of one run, or of all, or the transcript of one.
 func (s *Server) stream(w http.ResponseWriter, r *http.Request) error {
 	query, err := queryOf(r)
 	if err != nil {
 		return err
 	}
+	switch query.Get("view") {
+	case "", "events":
+		return s.runEvents(w, r, query)
+	case viewTranscript:
+		return s.transcript(w, r, query)
+	}
+	return fault.InvalidField("view", "must be events or transcript")
+}
+
+// runEvents sends the events of one run, or of all.
+func (s *Server) runEvents(w http.ResponseWriter, r *http.Request, query url.Values) error {
 	asked, err := s.asked(query, r.Header.Get("Last-Event-ID"))
 	if err != nil {
 		return err
@@ -216,17 +227,22 @@ func (s *Server) asked(query url.Values, last string) (a *runEvents, err error) 
 		a.Backfill = newestRunEvents
 		return a, nil
 	}
-	seq := int64(0)
+	seq, err := sinceOf(query, last)
+	a.Since = map[string]int64{a.RunID: seq}
+	return a, err
+}
+
+// sinceOf is the seq that a client of one run has: its last one, or what it names.
+func sinceOf(query url.Values, last string) (seq int64, err error) {
 	if given := query.Get("since_seq"); given != "" {
 		if seq, err = strconv.ParseInt(given, 10, 64); err != nil || seq < 0 {
-			return nil, fault.InvalidField("since_seq", "must be a whole number of at least 0")
+			return 0, fault.InvalidField("since_seq", "must be a whole number of at least 0")
 		}
 	}
 	if given, err := strconv.ParseInt(last, 10, 64); err == nil && given >= 0 {
 		seq = given
 	}
-	a.Since = map[string]int64{a.RunID: seq}
-	return a, nil
+	return seq, nil
 }
 
 // frame is the text of an event, with the client's new cursor as its id.
