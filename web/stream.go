@@ -15,6 +15,7 @@ import (
 	"ac/internal/canonjson"
 	"ac/internal/clock"
 	"ac/internal/fault"
+	"ac/runs/transcript"
 	"ac/snapshot"
 )
 
@@ -116,6 +117,7 @@ type runEvents struct {
 	company.EventStream
 	cursor eventCursor
 	talk   bool // also notify of conversations
+	lines  *lastLines
 }
 
 // stream sends the events of one run, or of all, or the transcript of one.
@@ -217,6 +219,9 @@ func (s *Server) asked(query url.Values, last string) (a *runEvents, err error) 
 	if a.talk = flagOf(query, "talk", false); a.talk && a.ProjectID == "" {
 		return nil, fault.InvalidField("project_id", "is needed with talk")
 	}
+	if flagOf(query, "lines", false) {
+		a.lines = &lastLines{folds: map[string]*transcript.Fold{}}
+	}
 	if a.RunID == "" {
 		var known bool
 		if a.cursor, known = parseCursor(last); known {
@@ -259,6 +264,10 @@ func (a *runEvents) frame(e feed.Event) []byte {
 	}
 	body := append(canonjson.AppendString([]byte(`{"project_id":`), e.Project), `,"run_id":`...)
 	body = append(canonjson.AppendString(body, e.Run), `,"seq":`...)
-	body = append(append(strconv.AppendInt(body, e.Seq, 10), `,"event":`...), e.Raw...)
+	body = strconv.AppendInt(body, e.Seq, 10)
+	if line := a.lines.after(e); line != "" {
+		body = canonjson.AppendString(append(body, `,"line":`...), line)
+	}
+	body = append(append(body, `,"event":`...), e.Raw...)
 	return event("run", id, append(body, '}'))
 }
