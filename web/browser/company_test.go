@@ -197,6 +197,11 @@ func (f *fake) result(method string, p object) any {
 			list = append(list, object{"seq": i + 1, "type": log[i]["type"], "payload_json": f.told(log[i]["payload"])})
 		}
 		return list
+	case "run.transcript":
+		tail, _ := p["tail"].(float64)
+		return f.transcribed(p["run_id"].(string), int(tail))
+	case "interaction.list":
+		return object{"interactions": []object{}, "open": 0}
 	case "run.replay":
 		if p["run_id"] == brokenRun {
 			return object{"events": f.logs[brokenRun], "parse_issues": []any{}, "verification_issues": []object{{"seq": 3, "code": "event_hash_mismatch", "message": "the hash is not that of the event"}}, "deterministic_ok": false}
