@@ -64,12 +64,12 @@ const asked = (record, part) => state.fields['ask/' + record.interaction_id + pa
 // decisionForm has a button for each option, and words for the agent with a denial.
 function decisionForm(record) {
   const busy = answering.has(record.interaction_id);
-  const text = (asked(record, '/why') || '').trim();
+  const why = () => (asked(record, '/why') || '').trim();
   return h('div', { class: 'asked-answer' },
     askField(record, '/why', 'What to do instead (sent with a denial)', { rows: 1 }, 'textarea'),
     h('div', { class: 'actions end' }, (record.options || []).map((o) => {
       const deny = o.effect === 'deny';
-      return button(o.label, () => respond(record, deny && text ? { option_id: o.option_id, text } : { option_id: o.option_id }), { key: o.option_id, kind: deny ? 'danger' : o.scope === 'session' ? '' : 'primary', hint: o.description, disabled: busy });
+      return button(o.label, () => respond(record, deny && why() ? { option_id: o.option_id, text: why() } : { option_id: o.option_id }), { key: o.option_id, kind: deny ? 'danger' : o.scope === 'session' ? '' : 'primary', hint: o.description, disabled: busy });
     })));
 }
 

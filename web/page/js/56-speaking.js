@@ -47,16 +47,20 @@ function speakingBox(open) {
   if (!now.activity && now.status === 'running') return null; // a command, to which nothing can be said
   const can = busy ? null : continuable(open);
   if (!busy && (!can || !can.ok)) return can && saidOf[can.reason] ? h('p', { class: 'speaking quiet', key: 'speaking' }, saidOf[can.reason]) : null;
-  const text = (state.fields['say/' + open.id] || '').trim();
-  const act = () => text && (busy ? steer(open, text, 'next_turn') : goOn(open, text));
-  const off = !text || open.speaking;
+  // Without a text the field gets the focus.
+  const saying = (act) => () => {
+    const text = (state.fields['say/' + open.id] || '').trim();
+    if (text) act(text);
+    else document.querySelector('[data-say]')?.focus();
+  };
+  const act = saying((text) => (busy ? steer(open, text, 'next_turn') : goOn(open, text)));
   return h('form', { class: 'speaking compose', key: 'speaking', 'aria-label': 'Speak with the agent', onsubmit: (e) => e.preventDefault() },
     field('say/' + open.id, busy ? 'Say something to the agent' : 'What to do next', { rows: 2, 'data-say': true, onkeydown: sends(act) }, 'textarea'),
     h('div', { class: 'compose-foot' },
       h('span', { class: 'hint' }, busy ? activityWords(now) : now.activity === 'idle' ? 'The agent waits for you.' : resumptions[can.resume]),
       h('div', { class: 'actions' }, busy
-        ? [button('Stop turn', () => interrupt(open), { key: 'stop-turn', disabled: open.speaking || now.activity === 'starting' }), button('Interrupt and say', () => steer(open, text, 'interrupt'), { key: 'interrupt', disabled: off }), button('Steer', act, { kind: 'primary', key: 'steer', disabled: off })]
-        : button('Continue', act, { kind: 'primary', key: 'continue', disabled: off }))),
+        ? [button('Stop turn', () => interrupt(open), { key: 'stop-turn', disabled: open.speaking || now.activity === 'starting' }), button('Interrupt and say', saying((text) => steer(open, text, 'interrupt')), { key: 'interrupt', disabled: open.speaking }), button('Steer', act, { kind: 'primary', key: 'steer', disabled: open.speaking })]
+        : button('Continue', act, { kind: 'primary', key: 'continue', disabled: open.speaking }))),
     policyMenu(open));
 }
 
