@@ -2,11 +2,11 @@ package web
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
 	"slices"
-	"strings"
 	"testing"
 	"time"
 
@@ -18,15 +18,18 @@ import (
 // print appends output of the agent of a run to its log, one line an event.
 func (f *fixture) print(run string, from int, lines ...string) {
 	f.t.Helper()
-	var text strings.Builder
 	for n, line := range lines {
 		chunk, err := json.Marshal(line + "\n")
 		if err != nil {
 			f.t.Fatal(err)
 		}
-		fmt.Fprintf(&text, `{"schema_version":1,"event_id":"evt_%s_%d","run_id":%q,"session_ref":"local_%s","type":"provider.raw","ts_wallclock":%q,"actor":"a","visibility":"org","payload":{"stream":"stdout","chunk":%s}}`+"\n",
-			run, from+n, run, run, time.Now().UTC().Format("2006-01-02T15:04:05.000Z"), chunk)
+		f.append(run, from+n, "provider.raw", `{"stream":"stdout","chunk":`+string(chunk)+`}`)
 	}
+}
+
+// append appends an event to the log of a run.
+func (f *fixture) append(run string, n int, kind, payload string) {
+	f.t.Helper()
 	name := filepath.Join(f.dir, filepath.FromSlash(workspace.LogFile(project, run)))
 	if err := os.MkdirAll(filepath.Dir(name), 0o755); err != nil {
 		f.t.Fatal(err)
@@ -35,10 +38,9 @@ func (f *fixture) print(run string, from int, lines ...string) {
 	if err != nil {
 		f.t.Fatal(err)
 	}
-	if _, err := file.WriteString(text.String()); err != nil {
-		f.t.Fatal(err)
-	}
-	if err := file.Close(); err != nil {
+	_, err = fmt.Fprintf(file, `{"schema_version":1,"event_id":"evt_%s_%d","run_id":%q,"session_ref":"local_%s","type":%q,"ts_wallclock":%q,"actor":"a","visibility":"org","payload":%s}`+"\n",
+		run, n, run, run, kind, time.Now().UTC().Format("2006-01-02T15:04:05.000Z"), payload)
+	if err := errors.Join(err, file.Close()); err != nil {
 		f.t.Fatal(err)
 	}
 }
@@ -106,6 +108,19 @@ func TestTranscript(t *testing.T) {
 		if n.Seq == 4 && n.Op == transcript.Close && n.Item.Text == "words 4" && !n.Replayed {
 			break
 		}
+	}
+	f.append("run_1", 5, "run.ended", `{"exit_code":0}`)
+	for {
+		if n := transcriptNews(t, r); n.Op == transcript.Status {
+			if n.Seq != 5 || n.State.Status != "ended" {
+				t.Errorf("ends with %+v, %+v", n, n.State)
+			}
+			break
+		}
+	}
+	again := f.open(path, "Last-Event-ID: 5")
+	if n := transcriptNews(t, again); n.Op != transcript.Status || n.State.Status != "ended" {
+		t.Errorf("a run that is over begins with %+v", n)
 	}
 }
 

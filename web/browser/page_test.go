@@ -260,7 +260,7 @@ func named(t *testing.T, c *chromium) {
 	f := serve(t, bootOf())
 	for _, dark := range []bool{false, true} {
 		p := c.open(t, 1200, 800, dark)
-		for _, hash := range []string{"#/runs/run_01M7WQSZBK0000", "#/pending", "#/plan", "#/people/agent_ada", "#/talk/conv_home", "#/cost", "#/health"} {
+		for _, hash := range []string{"#/runs/run_01M7WQSZBK0000", "#/runs/" + overRun, "#/pending", "#/plan", "#/people/agent_ada", "#/talk/conv_home", "#/cost", "#/health"} {
 			p.goTo(f.URL + "/" + hash)
 			p.eval("location.hash = '"+hash+"'", nil)
 			p.until(`!document.querySelector('.loading') && document.querySelector('main h1')`)

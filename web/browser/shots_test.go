@@ -18,7 +18,7 @@ func TestEveryViewFits(t *testing.T) {
 	f := serve(t, bootOf())
 	c := launch(t)
 	places := map[string]string{
-		"now": "#/now", "run": "#/runs/run_01M7WQSZBK0000", "needs": "#/pending", "decisions": "#/decisions", "plan": "#/plan",
+		"now": "#/now", "run": "#/runs/run_01M7WQSZBK0000", "run over": "#/runs/" + overRun, "needs": "#/pending", "decisions": "#/decisions", "plan": "#/plan",
 		"people": "#/people", "colleague": "#/people/agent_ada", "talk": "#/talk/conv_home", "cost": "#/cost", "health": "#/health",
 	}
 	for _, size := range [][2]int{{400, 860}, {1440, 900}, {2560, 1300}} {

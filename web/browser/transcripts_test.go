@@ -13,6 +13,9 @@ import (
 	"ac/runs/transcript"
 )
 
+// overRun is a run that can continue.
+const overRun = "run_01M7WQSZBK0002"
+
 // fold is the transcript of a run so far. The caller holds f.mu.
 func (f *fake) fold(run string) *transcript.Fold {
 	if f.folds[run] == nil {
@@ -30,6 +33,9 @@ func (f *fake) transcribed(run string, tail int) object {
 	state := fold.State()
 	result := object{"run_id": run, "project_id": "proj_atlas", "status": state.Status, "activity": state.Activity, "turn": state.Turn,
 		"continuable": object{"ok": false, "reason": "run_not_resumable", "resume": "digest"}}
+	if run == overRun {
+		result["continuable"] = object{"ok": true, "resume": "provider"}
+	}
 	page, err := json.Marshal(fold.Page(transcript.Query{Tail: tail}))
 	if err != nil {
 		panic(err)
@@ -52,7 +58,7 @@ func (f *fake) frameOf(run string, seq int64, c transcript.Change) string {
 	return fmt.Sprintf("event: transcript\nid: %d\ndata: %s\n\n", seq, f.told(n))
 }
 
-// fold feeds the event of a run to the readers of its transcript, and returns the last
+// transcribe feeds the event of a run to the readers of its transcript, and returns the last
 // line that it added. The caller holds f.mu.
 func (f *fake) transcribe(run string, seq int, event object) (line string) {
 	fold := f.folds[run]
