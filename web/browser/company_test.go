@@ -293,7 +293,7 @@ func (f *fake) asks() []object {
 	}
 	return []object{
 		ask("int_01", "permission", "run_01M7WQSZBK0000", "agent_ada", "Edit ledger/retry.go", object{"prompt": "The agent wants to change a file.", "tool": "fileChange", "operation": "fs_write", "resource": "ledger/retry.go",
-			"diff": "--- a/ledger/retry.go\n+++ b/ledger/retry.go\n@@ -40,3 +40,4 @@\n func retry(t Transfer) error {\n-\treturn book(t)\n+\tt.Key = first(t).Key\n+\treturn book(t)\n }\n",
+			"diff":    "--- a/ledger/retry.go\n+++ b/ledger/retry.go\n@@ -40,3 +40,4 @@\n func retry(t Transfer) error {\n-\treturn book(t)\n+\tt.Key = first(t).Key\n+\treturn book(t)\n }\n",
 			"options": []object{{"option_id": "allow", "label": "Allow once", "effect": "allow", "scope": "once"}, {"option_id": "allow_session", "label": "Allow for this session", "effect": "allow", "scope": "session"}, {"option_id": "deny", "label": "Deny", "effect": "deny", "scope": "once"}}}),
 		ask("int_02", "question", "run_01M7WQSZBK0001", "agent_noor", "Which rows first?", object{"expires_at": nil, "questions": []object{{"question_id": "q1", "header": "Rows", "question": "Which rows shall I compare first?", "multi_select": true, "free_text": true, "secret": false, "options": []object{{"label": "The 14 unmatched ones"}, {"label": "All of last night"}}}}}),
 	}
