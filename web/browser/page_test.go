@@ -264,6 +264,9 @@ func named(t *testing.T, c *chromium) {
 			p.goTo(f.URL + "/" + hash)
 			p.eval("location.hash = '"+hash+"'", nil)
 			p.until(`!document.querySelector('.loading') && document.querySelector('main h1')`)
+			if strings.HasSuffix(hash, overRun) {
+				p.until(`document.querySelector('.policy select')`)
+			}
 			var unnamed []string
 			p.eval(`[...document.querySelectorAll('button, a[href], input, select, textarea')].filter((e) => !(e.getAttribute('aria-label') || e.textContent.trim() || e.closest('label'))).map((e) => e.outerHTML.slice(0, 120))`, &unnamed)
 			if len(unnamed) > 0 {

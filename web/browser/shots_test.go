@@ -33,7 +33,7 @@ func TestEveryViewFits(t *testing.T) {
 				p.eval(fmt.Sprintf("location.hash = %q", hash), nil)
 				p.until(`!document.querySelector('.loading') && document.querySelector('main h1')`)
 				p.eval(`new Promise((done) => setTimeout(done, 150))`, nil)
-				if !p.holds(`document.documentElement.scrollWidth <= innerWidth && [...document.querySelectorAll('.scroller, .needs-body, .rows')].every((e) => e.scrollWidth <= e.clientWidth + 1)`) {
+				if !p.settles(`document.documentElement.scrollWidth <= innerWidth && [...document.querySelectorAll('.scroller, .needs-body, .rows')].every((e) => e.scrollWidth <= e.clientWidth + 1)`) {
 					t.Errorf("%s is wider than %d", name, size[0])
 				}
 				if *shots == "" {

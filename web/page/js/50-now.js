@@ -172,11 +172,13 @@ function transcriptTab(open, live) {
   const from = Math.max(0, to - pageOfEntries);
   return h('div', { class: 'tab-body', key: 'transcript' }, h('div', { class: 'scroller transcript', key: 'scroller', role: 'log', 'aria-live': 'off', 'aria-label': 'Transcript', tabindex: '0',
     mounted: (el) => {
-      el.acGrown = new MutationObserver(() => { if (state.open && state.open.follow) el.scrollTop = el.scrollHeight; });
-      el.acGrown.observe(el, { childList: true, subtree: true, characterData: true });
+      const keep = () => { if (state.open && state.open.follow) el.scrollTop = el.scrollHeight; };
+      el.acWatch = [new MutationObserver(keep), new ResizeObserver(keep)];
+      el.acWatch[0].observe(el, { childList: true, subtree: true, characterData: true });
+      el.acWatch[1].observe(el);
       el.scrollTop = el.scrollHeight;
     },
-    unmounted: (el) => el.acGrown && el.acGrown.disconnect(),
+    unmounted: (el) => el.acWatch && el.acWatch.forEach((one) => one.disconnect()),
     onscroll: (event) => {
       const el = event.target;
       const atEnd = el.scrollHeight - el.scrollTop - el.clientHeight < 40;
