@@ -58,6 +58,7 @@ type RowSession struct {
 	ErrorKind   string  `json:"live_error_kind,omitempty"`
 	StartedAtMS int64   `json:"session_started_at_ms"`
 	EndedAtMS   *int64  `json:"session_ended_at_ms,omitempty"`
+	doc.LiveSession
 }
 
 // TokenUsage is what a run consumed.
@@ -131,7 +132,7 @@ func (m *View) Monitor(project string, limit int) (Monitor, error) {
 			others, asked = append(others, s), append(asked, index.RunKey{ProjectID: s.ProjectID, RunID: s.RunID})
 		}
 	}
-	found, err := m.view.Named(asked...)
+	found, err := m.view.MonitoredRuns(asked...)
 	if err != nil {
 		return result, err
 	}
@@ -193,7 +194,7 @@ func sessionOf(s *doc.Session) *RowSession {
 	}
 	return &RowSession{
 		SessionRef: s.Ref, LiveStatus: s.Status, ExitCode: s.ExitCode, Signal: s.Signal, Error: s.Error, ErrorKind: s.ErrorKind,
-		StartedAtMS: s.StartedAtMS, EndedAtMS: s.EndedAtMS,
+		StartedAtMS: s.StartedAtMS, EndedAtMS: s.EndedAtMS, LiveSession: s.Live(),
 	}
 }
 

@@ -46,6 +46,10 @@ type Run struct {
 	ErrorKind         string `json:"error_kind" is:"optional"`
 	// Live is set once a live session was accepted or the run's policy set.
 	Live *Live `json:"live" is:"optional"`
+	// WorktreeBase is the commit that the run's worktree was made from;
+	// WorktreeSnapshot says that it holds what was not committed in the repository.
+	WorktreeBase     string `json:"worktree_base" is:"optional"`
+	WorktreeSnapshot bool   `json:"worktree_snapshot" is:"optional"`
 	// LogIntegrity is set if events were removed from the log while the run
 	// went on.
 	LogIntegrity *events.Integrity `json:"log_integrity" is:"optional"`
@@ -205,6 +209,21 @@ type Session struct {
 	// ResumeError is why its conversation is a new one, Reason why it failed.
 	ResumeError string `json:"resume_error" is:"optional"`
 	Reason      string `json:"reason" is:"optional"`
+}
+
+// LiveSession is what lists show of a live session while it runs; empty for any other.
+type LiveSession struct {
+	Driver   string `json:"driver,omitempty"`
+	Activity string `json:"activity,omitempty"` // starting, idle, busy, waiting_permission, …, ending
+	Turn     int    `json:"turn,omitempty"`     // the newest, 0 before the first
+}
+
+// Live returns the driver, the activity and the turn of a live session that runs.
+func (s Session) Live() LiveSession {
+	if s.Driver == "" || s.Status != StatusRunning {
+		return LiveSession{}
+	}
+	return LiveSession{s.Driver, s.Activity, s.Turn}
 }
 
 // The codecs of the documents above.
