@@ -84,13 +84,12 @@ func startFor(ctx context.Context, w *workspace.Workspace, a *Admission, starter
 // elsewhere reports whether an error says that somebody else starts or ends a session of
 // the run, so that it may be otherwise in a moment.
 func elsewhere(w *workspace.Workspace, spec ContinueSpec, err error) bool {
-	switch fault.ReasonOf(err) {
-	case fault.RunBusy, fault.RunNotLive, fault.SupervisorUnreachable:
+	reason := fault.ReasonOf(err)
+	if slices.Contains([]fault.Reason{fault.RunBusy, fault.RunNotLive, fault.SupervisorUnreachable}, reason) {
 		return true
-	case fault.Conflict, fault.InvalidParams: // nothing else waits any more, or the run began or ended meanwhile
-		return session.RunAlive(w, spec.ProjectID, spec.RunID)
 	}
-	return false
+	// Nothing else waits any more, or the run began or ended meanwhile.
+	return (reason == fault.Conflict || reason == fault.InvalidParams) && session.RunAlive(w, spec.ProjectID, spec.RunID)
 }
 
 // discardWaiting ends the texts that wait, since no session can be started for them. It
