@@ -33,6 +33,7 @@ const (
 	InteractionRequested = "interaction.requested"
 	InteractionResolved  = "interaction.resolved"
 	RunPolicyChanged     = "run.policy_changed"
+	JobLaunched          = "job.launched"
 )
 
 // Terminal reports whether an event of this type closes a run's log.

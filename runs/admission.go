@@ -53,20 +53,35 @@ func (a *Admission) enter(ctx context.Context, w *workspace.Workspace, spec Laun
 	return ticket, true, nil
 }
 
-// preflight compares past spending with the budgets, records the decisions in
-// the run's log, and ends the run if a hard limit is reached.
-func (a *Admission) preflight(ctx context.Context, w *workspace.Workspace, spec LaunchSpec) error {
-	limits := budget.LimitsOf(w, spec.Budget, spec.ProjectID, spec.TaskID)
+// decisions compares past spending with the budgets of a run, its task and its project.
+func (a *Admission) decisions(w *workspace.Workspace, own *doc.Budget, project, task, run string) ([]budget.Decision, error) {
+	limits := budget.LimitsOf(w, own, project, task)
 	var spent budget.Totals
 	if limits.NeedSums() {
 		var err error
-		if spent, err = a.sums.Of(spec.ProjectID, spec.TaskID, spec.RunID); err != nil {
-			return err
+		if spent, err = a.sums.Of(project, task, run); err != nil {
+			return nil, err
 		}
 	}
-	decisions := limits.Decide(budget.Spend{}, spent)
-	if len(decisions) == 0 {
-		return nil
+	return limits.Decide(budget.Spend{}, spent), nil
+}
+
+// Afford refuses further work for a project, and for a task of it if one is named,
+// when a hard limit is reached: fault.BudgetExceeded. Nothing is recorded.
+func (a *Admission) Afford(w *workspace.Workspace, project, task string) error {
+	decisions, err := a.decisions(w, nil, project, task, "")
+	if over := budget.Over(decisions); err == nil && len(over) > 0 {
+		err = fault.New(fault.BudgetExceeded, "Budget preflight refused the launch: %s", budget.Describe(over))
+	}
+	return err
+}
+
+// preflight compares past spending with the budgets, records the decisions in
+// the run's log, and ends the run if a hard limit is reached.
+func (a *Admission) preflight(ctx context.Context, w *workspace.Workspace, spec LaunchSpec) error {
+	decisions, err := a.decisions(w, spec.Budget, spec.ProjectID, spec.TaskID, spec.RunID)
+	if err != nil || len(decisions) == 0 {
+		return err
 	}
 	told, err := budget.Events(decisions, budget.PhasePreflight, func(kind string, payload any) (events.Draft, error) {
 		return w.Events.Draft(events.Draft{

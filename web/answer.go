@@ -49,7 +49,7 @@ func statusOf(err error) int {
 		return http.StatusNotFound
 	case fault.Conflict, fault.PreviewChanged, fault.Locked, fault.Incomplete, fault.InvalidFile, fault.NotEmpty,
 		fault.Unfilled, fault.Unsupported, fault.BudgetExceeded, fault.RunBusy, fault.SecretDetected, fault.ApprovalRequired,
-		fault.InteractionClosed, fault.InteractionKindMismatch:
+		fault.InteractionClosed, fault.InteractionKindMismatch, fault.RateLimited, fault.TooManyOpen, fault.NotInteractive:
 		return http.StatusConflict
 	case fault.ShuttingDown, fault.TooManyWaiting, fault.Canceled, fault.NotAWorkspace:
 		return http.StatusServiceUnavailable

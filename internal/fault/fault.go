@@ -52,6 +52,10 @@ const (
 	InteractionNotFound     Reason = "interaction_not_found"
 	InteractionClosed       Reason = "interaction_closed"
 	InteractionKindMismatch Reason = "interaction_kind_mismatch"
+	// Calls of the tools that agents have are refused with these.
+	RateLimited    Reason = "rate_limited"
+	TooManyOpen    Reason = "too_many_open"
+	NotInteractive Reason = "not_interactive"
 )
 
 // Issue is what is wrong with one field. Path holds keys (string) and indexes

@@ -57,10 +57,12 @@ func neighbours() map[string][]string {
 	return map[string][]string{
 		"workspace": {"workspace/doc"},
 		// What was copied is checked where it arrived.
-		"workspace/transfer": {"workspace/validate"},
-		"runs":               {"runs/budget", "runs/interaction", "runs/lane", "runs/policy", "runs/provider", "runs/session", "runs/sharepack", "runs/usage", "runs/worktree"},
-		"runs/session":       {"runs/appserver", "runs/budget", "runs/interaction", "runs/policy", "runs/provider", "runs/transcript", "runs/usage", "runs/worktree"},
-		"runs/appserver":     {"runs/usage"},
+		"workspace/transfer":   {"workspace/validate"},
+		"runs":                 {"runs/budget", "runs/interaction", "runs/lane", "runs/policy", "runs/provider", "runs/session", "runs/sharepack", "runs/usage", "runs/worktree"},
+		"runs/session":         {"runs/appserver", "runs/budget", "runs/interaction", "runs/policy", "runs/provider", "runs/transcript", "runs/usage", "runs/worktree"},
+		"runs/appserver":       {"runs/usage"},
+		"runs/grant":           {"runs/interaction"},
+		"runs/grant/granttest": {"runs/grant", "runs/interaction"},
 		// Filling and planning are built on artifacts and tasks.
 		"governance/pipeline": {"governance"},
 		// Rules are proposed as changes to memory.
