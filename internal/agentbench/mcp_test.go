@@ -103,8 +103,7 @@ func TestToolsOfAC(t *testing.T) {
 	for name, words := range mcpAgents() {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			var c *company
-			c = newCompany(t, kind{name: name, provider: name}, func(r Request) Reply {
+			c := newCompany(t, kind{name: name, provider: name}, func(r Request) Reply {
 				if reply, ok := Bookkeeping(r, Usage{}); ok {
 					return reply
 				}
