@@ -93,7 +93,7 @@ func (t *tree) ReadHashes(indexes []int64) ([]tlog.Hash, error) {
 	out := make([]tlog.Hash, len(indexes))
 	for i, at := range indexes {
 		if at >= int64(len(t.hashes)) {
-			return nil, errors.New("a hash beyond the tree")
+			return nil, errors.New("a hash outside the tree")
 		}
 		out[i] = t.hashes[at]
 	}

@@ -40,19 +40,19 @@ func originOf(w *workspace.Workspace) (string, error) {
 func readCheckpoint(name string, text []byte, keys ...note.Verifier) (c Checkpoint, err error) {
 	signed, err := note.Open(text, note.VerifierList(keys...))
 	if err != nil {
-		return c, &fault.Error{Reason: fault.Denied, Message: name + " does not carry a valid signature of the key: " + err.Error(), Cause: err}
+		return c, &fault.Error{Reason: fault.Denied, Message: name + " has no valid signature by the key: " + err.Error(), Cause: err}
 	}
 	for _, s := range signed.Sigs {
 		// A signature must have only one encoding.
 		if _, err := base64.StdEncoding.Strict().DecodeString(s.Base64); err != nil {
-			return c, fault.New(fault.Denied, "the signature of %s is not in its only form: %w", name, err)
+			return c, fault.New(fault.Denied, "the signature of %s is not in its canonical form: %w", name, err)
 		}
 	}
 	return parseCheckpoint(name, signed.Text)
 }
 
 func parseCheckpoint(name, text string) (c Checkpoint, err error) {
-	broken := fault.New(fault.InvalidFile, "%s is no checkpoint", name)
+	broken := fault.New(fault.InvalidFile, "%s is not a checkpoint", name)
 	lines := strings.Split(text, "\n")
 	if len(lines) < 5 {
 		return c, broken

@@ -32,7 +32,7 @@ type Key struct {
 func DefaultKeyFile() (string, error) {
 	dir, err := os.UserConfigDir()
 	if err != nil {
-		return "", fault.New(fault.NotFound, "no place for the private key: %w (name one with --key-file)", err)
+		return "", fault.New(fault.NotFound, "no directory for the private key: %w (name a file with --key-file)", err)
 	}
 	return filepath.Join(dir, "ac", "audit.key"), nil
 }
@@ -44,7 +44,7 @@ func LoadKey(env workspace.Env, file string) (Key, error) {
 	text, err := os.ReadFile(file)
 	if errors.Is(err, fs.ErrNotExist) {
 		if err := makeKey(env, file); err != nil {
-			return Key{}, fmt.Errorf("make the key %s: %w", file, err)
+			return Key{}, fmt.Errorf("create the key %s: %w", file, err)
 		}
 		text, err = os.ReadFile(file)
 	}
@@ -52,15 +52,15 @@ func LoadKey(env workspace.Env, file string) (Key, error) {
 		return Key{}, err
 	}
 	if st, err := os.Stat(file); err != nil || st.Mode().Perm()&0o077 != 0 {
-		return Key{}, errors.Join(err, fault.New(fault.Denied, "%s can be read by others; a private key must be for its owner alone (chmod 600)", file))
+		return Key{}, errors.Join(err, fault.New(fault.Denied, "%s is readable by other users; only its owner may read a private key (chmod 600)", file))
 	}
 	private, public, _ := strings.Cut(strings.TrimSpace(string(text)), "\n")
 	signer, err := note.NewSigner(strings.TrimSpace(private))
 	if err != nil {
-		return Key{}, fault.New(fault.InvalidFile, "%s holds no private key: %w", file, err)
+		return Key{}, fault.New(fault.InvalidFile, "%s does not contain a private key: %w", file, err)
 	}
 	if _, err := note.NewVerifier(strings.TrimSpace(public)); err != nil {
-		return Key{}, fault.New(fault.InvalidFile, "%s holds no public key on its second line: %w", file, err)
+		return Key{}, fault.New(fault.InvalidFile, "%s does not contain a public key on its second line: %w", file, err)
 	}
 	return Key{signer: signer, Public: strings.TrimSpace(public)}, nil
 }
@@ -99,7 +99,7 @@ func verifierOf(key string) (note.Verifier, error) {
 	}
 	text, err := os.ReadFile(key)
 	if err != nil {
-		return nil, fault.New(fault.NotFound, "%s is neither a public key nor a file that can be read", key)
+		return nil, fault.New(fault.NotFound, "%s is neither a public key nor a readable file", key)
 	}
 	return parseKey(key, text)
 }
@@ -107,7 +107,7 @@ func verifierOf(key string) (note.Verifier, error) {
 func parseKey(name string, text []byte) (note.Verifier, error) {
 	v, err := note.NewVerifier(strings.TrimSpace(string(text)))
 	if err != nil {
-		return nil, fault.New(fault.InvalidFile, "%s holds no public key: %w", name, err)
+		return nil, fault.New(fault.InvalidFile, "%s does not contain a public key: %w", name, err)
 	}
 	return v, nil
 }

@@ -55,7 +55,7 @@ func SealAnew(ctx context.Context, w *workspace.Workspace, key Key) (SealResult,
 }
 
 func sealLocked(ctx context.Context, w *workspace.Workspace, key Key, restart bool) (SealResult, error) {
-	waiting, cancel := context.WithTimeoutCause(ctx, lockPatience, errors.New("another seal holds the lock"))
+	waiting, cancel := context.WithTimeoutCause(ctx, lockPatience, errors.New("another process is sealing"))
 	defer cancel()
 	held, err := lock.Wait(waiting, w.FS, lockFile)
 	if err != nil {
@@ -114,7 +114,7 @@ func historyOf(w *workspace.Workspace, restart bool) (*history, error) {
 	t, newest, err := standing(w)
 	switch {
 	case restart && err == nil:
-		return nil, fault.New(fault.Conflict, "the sealed history can be gone on with: seal without --restart")
+		return nil, fault.New(fault.Conflict, "the sealed history can be continued: seal without --restart")
 	case restart && fault.Is(err, fault.Conflict):
 		if t, err = supersede(w, err); err != nil {
 			return nil, err
@@ -132,7 +132,7 @@ func historyOf(w *workspace.Workspace, restart bool) (*history, error) {
 
 // write makes a seal durable: first the records, then their signature, then the
 // key file. If it is interrupted before the checkpoint, only records are left,
-// and the next seal repeats it. A key beside records without a checkpoint
+// and the next seal repeats it. A key next to records without a checkpoint
 // therefore shows that a checkpoint was removed.
 func (h *history) write(w *workspace.Workspace, key Key, file string, signed []byte) error {
 	if err := h.records(w); err != nil {
@@ -270,7 +270,7 @@ func standing(w *workspace.Workspace) (*tree, *Checkpoint, error) {
 		return nil, nil, err
 	}
 	if problem := t.fits(newest); problem != "" {
-		return nil, nil, restartable(fmt.Sprintf("the sealed history does not fit %s: %s", file, problem))
+		return nil, nil, restartable(fmt.Sprintf("the sealed history does not match %s: %s", file, problem))
 	}
 	if err := behind(w, newest); err != nil {
 		return nil, nil, err
@@ -283,9 +283,9 @@ func standing(w *workspace.Workspace) (*tree, *Checkpoint, error) {
 func untouched(w *workspace.Workspace, t *tree) error {
 	switch {
 	case w.Exists(standbyFile):
-		return restartable("this workspace was sealed on this machine, and its checkpoints are gone")
+		return restartable("this workspace was sealed on this machine, but its checkpoints are missing")
 	case t.size() > 0 && w.Exists(KeyFile): // a seal that was interrupted before its checkpoint has neither
-		return restartable(fmt.Sprintf("there are %d records and no checkpoint over them", t.size()))
+		return restartable(fmt.Sprintf("there are %d records without a checkpoint", t.size()))
 	}
 	return nil
 }
@@ -303,19 +303,19 @@ func behind(w *workspace.Workspace, newest Checkpoint) error {
 	body, _, _ := strings.Cut(string(text), "\n\n")
 	c, err := parseCheckpoint(standbyFile, body+"\n")
 	if err == nil && c.Size > newest.Size {
-		return restartable(fmt.Sprintf("%d records were sealed at %s, and the newest checkpoint covers %d", c.Size, c.SealedAt, newest.Size))
+		return restartable(fmt.Sprintf("%d records were sealed at %s, but the newest checkpoint covers %d", c.Size, c.SealedAt, newest.Size))
 	}
 	return nil // a broken copy proves nothing
 }
 
 func restartable(why string) error {
-	return fault.New(fault.Conflict, "%s. See: ac audit:verify. To begin a new history over it, which is recorded: ac audit:seal --restart", why)
+	return fault.New(fault.Conflict, "%s (see: ac audit:verify; to start a new history, which is recorded: ac audit:seal --restart)", why)
 }
 
 // fits returns why a tree does not match a checkpoint, "" if it does.
 func (t *tree) fits(c Checkpoint) string {
 	if c.Size > t.size() {
-		return fmt.Sprintf("it covers %d records and there are %d", c.Size, t.size())
+		return fmt.Sprintf("it covers %d records, but there are %d", c.Size, t.size())
 	}
 	root, err := tlog.TreeHash(c.Size, t)
 	if err != nil {
@@ -379,7 +379,7 @@ func addGrown(ctx context.Context, w *workspace.Workspace, h *history, s *SealRe
 		h.state.Logs[at.name] = *l
 	}
 	for name := range gone {
-		s.Refused = append(s.Refused, Finding{Log: name, Code: Removed, Message: "the log is gone"})
+		s.Refused = append(s.Refused, Finding{Log: name, Code: Removed, Message: "the log is missing"})
 	}
 	slices.SortFunc(s.Refused, func(a, b Finding) int { return strings.Compare(a.Log, b.Log) })
 	return nil
@@ -406,7 +406,7 @@ func recordOf(ctx context.Context, w *workspace.Workspace, name string, old seal
 	defer func() { err = errors.Join(err, log.Close()) }()
 	sealed := old.Record.Bytes
 	if log.size < sealed {
-		return nil, &Finding{Log: name, Code: Shortened, Message: fmt.Sprintf("%d bytes were sealed and %d are there", sealed, log.size)}, nil
+		return nil, &Finding{Log: name, Code: Shortened, Message: fmt.Sprintf("%d bytes were sealed, but it has %d", sealed, log.size)}, nil
 	}
 	if l, err := old.goOn(ctx, w, log); l != nil || err != nil {
 		return l, nil, err

@@ -77,7 +77,7 @@ func (g *grown) ReadHashes(indexes []int64) ([]tlog.Hash, error) {
 		case at < from:
 			older = append(older, at)
 		case at-from >= int64(len(g.hashes)):
-			return nil, errors.New("a hash beyond the tree")
+			return nil, errors.New("a hash outside the tree")
 		default:
 			out[i] = g.hashes[at-from]
 		}

@@ -69,7 +69,7 @@ type Report struct {
 // Options select the evidence for a verification.
 type Options struct {
 	// Key is the public key, or a file with it. If empty, the workspace's own
-	// keys count, which proves nothing against somebody who could write there.
+	// keys count, which proves nothing against someone who could write there.
 	Key string
 	// Kept are files with checkpoints that were kept elsewhere.
 	Kept []string
@@ -99,7 +99,7 @@ func Verify(ctx context.Context, w *workspace.Workspace, opts Options) (Report, 
 		return v.report, err
 	}
 	if v.report.Newest == nil && (opts.Key != "" || len(opts.Kept) > 0) {
-		v.found(Finding{File: checkpointsDir, Code: Unsealed, Message: "nothing is sealed here, though a key or a checkpoint was given"})
+		v.found(Finding{File: checkpointsDir, Code: Unsealed, Message: "nothing is sealed here, but a key or a checkpoint was given"})
 	}
 	v.restarts()
 	if err := v.logs(ctx); err != nil {
@@ -129,11 +129,11 @@ func (v *verification) keys(opts Options) (keys []note.Verifier, err error) {
 	}
 	text, err := v.w.Read(KeyFile)
 	if fault.Is(err, fault.NotFound) && (len(opts.Kept) > 0 || v.w.Exists(standbyFile)) {
-		v.found(Finding{File: KeyFile, Code: Removed, Message: "the workspace was sealed, and its public key is gone"})
+		v.found(Finding{File: KeyFile, Code: Removed, Message: "the workspace was sealed, but its public key is missing"})
 		return nil, nil
 	}
 	if fault.Is(err, fault.NotFound) {
-		return nil, fault.New(fault.NotFound, "nothing was sealed here yet: there is no %s (see: ac audit:seal)", KeyFile)
+		return nil, fault.New(fault.NotFound, "nothing is sealed here yet: there is no %s (see: ac audit:seal)", KeyFile)
 	}
 	if err != nil {
 		return nil, err
@@ -192,7 +192,7 @@ func (v *verification) consistent(before *Checkpoint, c Checkpoint) error {
 		return nil
 	}
 	if before.Origin != c.Origin {
-		return fmt.Errorf("it is of %s and not of %s", c.Origin, before.Origin)
+		return fmt.Errorf("it is for %s, not for %s", c.Origin, before.Origin)
 	}
 	proof, err := tlog.ProveTree(c.Size, before.Size, v.tree)
 	if err != nil {
@@ -217,7 +217,7 @@ func (v *verification) kept(files []string, keys []note.Verifier) error {
 		case err != nil:
 			v.found(Finding{File: file, Code: BadSignature, Message: err.Error()})
 		case c.Origin != origin:
-			v.found(Finding{File: file, Code: RolledBack, Message: fmt.Sprintf("it is of %s and this is %s", c.Origin, origin)})
+			v.found(Finding{File: file, Code: RolledBack, Message: fmt.Sprintf("it is for %s, but this is %s", c.Origin, origin)})
 		default:
 			v.hold(file, c)
 		}
@@ -315,7 +315,7 @@ func (v *verification) log(ctx context.Context, name string, records []Record) (
 	log, err := open(v.w, name)
 	if errors.Is(err, fs.ErrNotExist) {
 		report.OK = false
-		v.found(Finding{Log: name, Code: Removed, Message: "it was sealed and is gone"})
+		v.found(Finding{Log: name, Code: Removed, Message: "it was sealed and is missing"})
 		v.report.Logs = append(v.report.Logs, report)
 		return nil
 	}
@@ -341,7 +341,7 @@ func (r *reading) against(ctx context.Context, name string, records []Record) (*
 	for _, record := range records {
 		from := r.bytes
 		if record.Bytes > r.size {
-			return &Finding{Log: name, Code: Shortened, Message: fmt.Sprintf("%d bytes were sealed at %s and %d are there", record.Bytes, record.SealedAt, r.size)}, nil
+			return &Finding{Log: name, Code: Shortened, Message: fmt.Sprintf("%d bytes were sealed at %s, but it has %d", record.Bytes, record.SealedAt, r.size)}, nil
 		}
 		sum, err := r.to(ctx, record.Bytes)
 		if err != nil {
@@ -350,7 +350,7 @@ func (r *reading) against(ctx context.Context, name string, records []Record) (*
 		if sum != record.SHA256 {
 			return &Finding{
 				Log: name, Code: Changed, From: from, To: record.Bytes,
-				Message: fmt.Sprintf("bytes between %d and %d are not those that were sealed at %s", from, record.Bytes, record.SealedAt),
+				Message: fmt.Sprintf("bytes between %d and %d differ from those sealed at %s", from, record.Bytes, record.SealedAt),
 			}, nil
 		}
 	}

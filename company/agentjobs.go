@@ -111,7 +111,7 @@ func (c *Company) AgentLaunch(ctx context.Context, p AgentLaunchParams) (id stri
 	if spec.WorkerKind == "" {
 		return "", fault.New(fault.Conflict, "agent %s has the provider %s, which takes no jobs", worker.ID, worker.Provider)
 	}
-	if err := c.all.admission(c.w).Afford(c.w, p.ProjectID, ""); err != nil {
+	if err := c.all.admission(c.w).Afford(c.w, p.ProjectID); err != nil {
 		return "", err
 	}
 	err = governance.Govern(ctx, c.w, func(g *governance.PolicyUnit) error {

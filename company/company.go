@@ -7,6 +7,7 @@ import (
 	"context"
 	"errors"
 	"io"
+	"io/fs"
 	"os"
 	"sync"
 
@@ -30,7 +31,8 @@ type Host struct {
 	env      workspace.Env
 	launcher *session.Launcher
 	runners  *job.Starter
-	hub      *feed.Hub      // nil in processes without subscriptions
+	hub      *feed.Hub // nil in processes without subscriptions
+	logs     *feed.Logs
 	worker   *worker.Worker // nil without a hub
 	stderr   io.Writer
 	version  string
@@ -38,7 +40,7 @@ type Host struct {
 
 	// ctx ends when the process stops using the Host, and with it the
 	// background work.
-	ctx        context.Context //nolint:containedctx // of what runs behind the requests
+	ctx        context.Context //nolint:containedctx // of background work
 	cancel     context.CancelFunc
 	background sync.WaitGroup
 
@@ -88,7 +90,7 @@ func New(opts Options) *Host {
 	ctx, cancel := context.WithCancel(context.Background())
 	cs := &Host{
 		ctx: ctx, cancel: cancel,
-		stderr: opts.Stderr, env: opts.Env, hub: opts.Hub, version: opts.Version, open: map[string]*opened{}, launching: map[launched][]*launching{},
+		stderr: opts.Stderr, env: opts.Env, hub: opts.Hub, logs: feed.NewLogs(), version: opts.Version, open: map[string]*opened{}, launching: map[launched][]*launching{},
 		loops: map[string]*heartbeat.Loop{}, sightings: map[string]*sighting{},
 		limits:   lane.LimitsFrom(os.LookupEnv),
 		launcher: &session.Launcher{Executable: opts.Executable, Environ: os.Environ()},
@@ -177,7 +179,11 @@ func (c *Folder) workspace(ctx context.Context) (*workspace.Workspace, error) {
 	cs := c.all
 	id, err := workspace.Identity(c.dir)
 	if err != nil {
-		return nil, &fault.Error{Reason: fault.NotAWorkspace, Message: c.given + " is not a workspace: " + err.Error(), Cause: err}
+		why := err
+		if failed, ok := errors.AsType[*fs.PathError](err); ok {
+			why = failed.Err
+		}
+		return nil, &fault.Error{Reason: fault.NotAWorkspace, Message: c.given + " is not a workspace: " + why.Error(), Cause: err}
 	}
 	w, fresh, err := cs.opening(c.dir, id)
 	if fresh && cs.hub != nil {

@@ -26,7 +26,7 @@ type ProposeDeltaParams struct {
 	RunID         string   `json:"run_id"`
 	ContextPackID string   `json:"context_pack_id"`
 	TargetFile    string   `json:"target_file,omitempty" is:"optional"`
-	Evidence      []string `json:"evidence,omitempty" is:"optional"`
+	Evidence      []string `json:"evidence,omitempty" is:"optional,empty"`
 	// Any of these selects the second form.
 	ScopeKind   *string `json:"scope_kind,omitempty" is:"optional,enum=project_memory|agent_guidance"`
 	ScopeRef    *string `json:"scope_ref,omitempty" is:"optional"`
@@ -49,10 +49,18 @@ func (p *ProposeDeltaParams) scope() *doc.DeltaScope {
 	return &doc.DeltaScope{ScopeKind: text(p.ScopeKind), ScopeRef: text(p.ScopeRef), Sensitivity: text(p.Sensitivity), Rationale: text(p.Rationale)}
 }
 
-// CheckFields requires all fields of the second form.
+// CheckFields requires all fields of the second form. The first one takes no
+// empty evidence, which the second drops.
 func (p *ProposeDeltaParams) CheckFields() (issues []fault.Issue) {
 	if !p.scoped() {
-		return nil
+		for i, ref := range p.Evidence {
+			if ref == "" {
+				issues = append(issues, fault.Issue{
+					Path: []any{"evidence", i}, Code: "too_small", Minimum: new(1.0), Inclusive: new(true), Message: "must not be empty",
+				})
+			}
+		}
+		return issues
 	}
 	refuse := func(field, why string) {
 		issues = append(issues, fault.Issue{Path: []any{field}, Code: "custom", Message: why})

@@ -63,7 +63,7 @@ type DiagnosticsParams struct {
 	ScreenLimits
 }
 
-// Diagnostics makes a diagnostics bundle that can be handed to somebody else.
+// Diagnostics makes a diagnostics bundle that can be given to others.
 func (c *Folder) Diagnostics(ctx context.Context, p DiagnosticsParams) (doctor.Bundle, error) {
 	patient := c.patient(ctx, index.FreshnessOf(p.RebuildIndex, p.SyncIndex))
 	inflight.Leave(ctx)

@@ -63,15 +63,12 @@ func (c *Folder) BootstrapEnterprise(ctx context.Context, p BootstrapEnterpriseP
 		return result, err
 	}
 	plan.IncludeCEO, plan.IncludeDirector, result.Ignored = p.IncludeCEO, p.IncludeDirector, ignored
+	f := c.founding(ctx, result.CompanyName, plan, &result.Company)
 	if p.Force {
-		f := c.founding(ctx, result.CompanyName, plan, &result.Company)
 		return result, workspace.Refound(ctx, c.all.env, c.dir, f)
 	}
-	w, err := c.workspace(ctx)
-	if none(err) {
-		return result, conflicting(c.found(ctx, c.founding(ctx, result.CompanyName, plan, &result.Company)))
-	}
-	if err != nil {
+	w, founded, err := c.enterOrFound(ctx, f)
+	if founded || err != nil {
 		return result, err
 	}
 	if company, err := w.Company(); err == nil {
@@ -84,10 +81,26 @@ func (c *Folder) BootstrapEnterprise(ctx context.Context, p BootstrapEnterpriseP
 	return result, err
 }
 
+// enterOrFound opens the workspace in the folder, also one that another process makes
+// meanwhile, or founds one. A directory with anything else in it is fault.Conflict.
+func (c *Folder) enterOrFound(ctx context.Context, f workspace.Founding) (w *workspace.Workspace, founded bool, err error) {
+	w, err = c.workspace(ctx)
+	if !none(err) {
+		return w, false, err
+	}
+	if err = c.found(ctx, f); err == nil {
+		return nil, true, nil
+	}
+	if w, again := c.workspace(ctx); again == nil {
+		return w, false, nil
+	}
+	return nil, false, conflicting(err)
+}
+
 // founding makes a plan the initial content of a new workspace.
 func (c *Folder) founding(ctx context.Context, name string, plan enterprise.Plan, made *enterprise.Company) workspace.Founding {
 	return workspace.Founding{
-		CompanyName: name, Busy: atRestSoon(ctx), Forced: "replace the workspace that is there",
+		CompanyName: name, Busy: atRestSoon(ctx), Forced: "replace the existing workspace",
 		Build: func(w *workspace.Workspace) error {
 			return w.Update(ctx, func(u *workspace.Unit) (err error) {
 				*made, err = plan.Build(u)
@@ -136,32 +149,25 @@ type EnsureEnterpriseResult struct {
 	OrgMode      string `json:"org_mode"`
 	enterprise.Readiness
 	ProjectID string `json:"bootstrap_project_id,omitempty"`
+	// Ignored are the keys of departments that do not exist, where a company was built.
+	Ignored []string `json:"ignored_departments,omitempty"`
 }
 
 // EnsureEnterprise creates a company of departments if there is no company yet.
 // An existing one stays as it is.
 func (c *Folder) EnsureEnterprise(ctx context.Context, p EnterpriseParams) (EnsureEnterpriseResult, error) {
 	result := EnsureEnterpriseResult{WorkspaceDir: c.given, OrgMode: enterprise.ModeEnterprise}
-	plan, _, err := p.plan(enterprise.ModeEnterprise)
+	plan, ignored, err := p.plan(enterprise.ModeEnterprise)
 	if err != nil {
 		return result, err
 	}
 	var made enterprise.Company
-	w, err := c.workspace(ctx)
-	if none(err) {
-		f := c.founding(ctx, orDefault(p.CompanyName, "AgentCompany"), plan, &made)
-		if err = c.found(ctx, f); err == nil {
-			return result.built(made), nil
-		}
-		// Another caller may have made it meanwhile.
-		var again error
-		if w, again = c.workspace(ctx); again != nil {
-			return result, conflicting(err)
-		}
-		err = nil
-	}
+	w, founded, err := c.enterOrFound(ctx, c.founding(ctx, orDefault(p.CompanyName, "AgentCompany"), plan, &made))
 	if err != nil {
 		return result, err
+	}
+	if founded {
+		return result.built(made, ignored), nil
 	}
 	result.Readiness, err = enterprise.Look(w)
 	if err != nil || !result.Empty {
@@ -177,7 +183,7 @@ func (c *Folder) EnsureEnterprise(ctx context.Context, p EnterpriseParams) (Ensu
 	if err != nil || !result.Empty {
 		return result.kept(), err
 	}
-	return result.built(made), nil
+	return result.built(made, ignored), nil
 }
 
 // kept is the result for a company that stays as it is.
@@ -189,7 +195,7 @@ func (r EnsureEnterpriseResult) kept() EnsureEnterpriseResult {
 }
 
 // built is the result for a new company.
-func (r EnsureEnterpriseResult) built(made enterprise.Company) EnsureEnterpriseResult {
-	r.Bootstrapped, r.Reason, r.Readiness, r.ProjectID = true, enterprise.Bootstrapped, made.Readiness(), made.ProjectID
+func (r EnsureEnterpriseResult) built(made enterprise.Company, ignored []string) EnsureEnterpriseResult {
+	r.Bootstrapped, r.Reason, r.Readiness, r.ProjectID, r.Ignored = true, enterprise.Bootstrapped, made.Readiness(), made.ProjectID, ignored
 	return r
 }

@@ -43,7 +43,7 @@ func (c *Folder) Bootstrap(ctx context.Context, o BootstrapParams) (result Boots
 		Departments: chosen, NoCEO: o.NoCEO, NoDirector: o.NoDirector,
 	}
 	result = BootstrapResult{WorkspaceDir: c.given, CompanyName: plan.CompanyName, Unknown: unknown}
-	f := workspace.Founding{CompanyName: plan.CompanyName, Busy: atRestSoon(ctx), Forced: "replace the workspace that is there"}
+	f := workspace.Founding{CompanyName: plan.CompanyName, Busy: atRestSoon(ctx), Forced: "replace the existing workspace"}
 	f.Build = func(w *workspace.Workspace) (err error) {
 		result.Company, err = plan.Bootstrap(ctx, w)
 		return err

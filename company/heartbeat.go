@@ -111,7 +111,7 @@ func (cs *Host) sight(dir string, now int64) {
 func (c *Company) beat(_ context.Context) (*workspace.Workspace, *heartbeat.Loop, error) {
 	l := c.all.loop(c.dir)
 	if l == nil {
-		return nil, nil, fault.New(fault.ShuttingDown, "the process is ending")
+		return nil, nil, fault.New(fault.ShuttingDown, "the process is shutting down")
 	}
 	return c.w, l, nil
 }

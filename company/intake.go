@@ -5,6 +5,7 @@ package company
 
 import (
 	"context"
+	"slices"
 	"strings"
 
 	"ac/governance/pipeline"
@@ -26,7 +27,9 @@ type ClientIntakeParams struct {
 
 // CheckFields refuses blank names and names with line breaks.
 func (p *ClientIntakeParams) CheckFields() []fault.Issue {
-	issues := append(notBlank("project_name", p.ProjectName), notBlank("ceo_actor_id", p.CEOActorID)...)
+	issues := slices.Concat(
+		notBlank("project_name", p.ProjectName), notBlank("ceo_actor_id", p.CEOActorID), notBlank("executive_manager_agent_id", p.ExecutiveManagerID),
+	)
 	if strings.ContainsAny(p.ProjectName, "\n\r\u0085\u2028\u2029") {
 		issues = append(issues, fault.Issue{Path: []any{"project_name"}, Code: "custom", Message: "must not contain a line break"})
 	}
@@ -39,7 +42,7 @@ func (p *ClientIntakeParams) CheckFields() []fault.Issue {
 // TakeInClient sets up a project with plans that wait for the CEO's approval.
 func (c *Company) TakeInClient(ctx context.Context, p ClientIntakeParams) (pipeline.ClientIntake, error) {
 	if strings.TrimSpace(p.IntakeText) != "" && strings.TrimSpace(p.IntakeFile) != "" {
-		return pipeline.ClientIntake{}, fault.New(fault.Conflict, "intake_text and intake_file exclude each other; leave one of them out")
+		return pipeline.ClientIntake{}, fault.New(fault.Conflict, "intake_text and intake_file cannot be combined; omit one of them")
 	}
 	return pipeline.TakeInClient(ctx, c.w, c.conductor(), pipeline.ClientSpec{
 		Name: strings.TrimSpace(p.ProjectName), CEOActor: strings.TrimSpace(p.CEOActorID), ExecutiveManager: p.ExecutiveManagerID,
@@ -60,9 +63,16 @@ type AssignTasksParams struct {
 
 // CheckFields refuses invalid ids of workers.
 func (p *AssignTasksParams) CheckFields() []fault.Issue {
-	issues := notBlank("department_key", p.DepartmentKey)
+	issues := slices.Concat(
+		notBlank("project_id", p.ProjectID), notBlank("department_key", p.DepartmentKey), notBlank("director_agent_id", p.DirectorAgentID),
+		notBlank("approved_executive_plan_artifact_id", p.PlanArtifactID),
+	)
 	for i, id := range p.WorkerAgentIDs {
-		if why := shape.CheckID(id); why != "" {
+		why := shape.CheckID(id)
+		if why == "" && strings.TrimSpace(id) == "" {
+			why = "must not be blank"
+		}
+		if why != "" {
 			issues = append(issues, fault.Issue{Path: []any{"worker_agent_ids", i}, Code: "custom", Message: why})
 		}
 	}

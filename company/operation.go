@@ -44,8 +44,8 @@ func Do[S Target, P, R any](ctx context.Context, cs *Host, op func(S, context.Co
 		folder = cs.In(named.InWorkspace())
 	}
 	on, err := Reach[S](ctx, cs, folder)
-	if err != nil {
-		return result, err
+	if err == nil {
+		result, err = op(on, ctx, p)
 	}
-	return op(on, ctx, p)
+	return result, folder.Named(err)
 }

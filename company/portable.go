@@ -139,7 +139,7 @@ func atRestSoon(ctx context.Context) func(*workspace.Workspace) error {
 }
 
 // errHeld marks things that are active only by their lock.
-var errHeld = errors.New("a lock is held")
+var errHeld = errors.New("the workspace is locked")
 
 // atRest refuses to replace a workspace in which a session, a job's runner or a
 // tick runs.
@@ -175,5 +175,5 @@ func atRest(w *workspace.Workspace) error {
 }
 
 func atWork(w *workspace.Workspace, what string) *fault.Error {
-	return fault.New(fault.Conflict, "%s is at work (%s); nothing was touched", w.Dir(), what)
+	return fault.New(fault.Conflict, "%s is in use (%s); nothing was changed", w.Dir(), what)
 }

@@ -11,6 +11,7 @@ import (
 	"ac/governance"
 	"ac/governance/policy"
 	"ac/internal/fault"
+	"ac/internal/inflight"
 	"ac/runs"
 	runpolicy "ac/runs/policy"
 	"ac/runs/session"
@@ -44,9 +45,9 @@ type RunPolicyResult struct {
 }
 
 // RunPolicy reads the policy of a run.
-func (c *Company) RunPolicy(_ context.Context, p RunPolicyParams) (RunPolicyResult, error) {
-	run, err := runs.Load(c.w, p.ProjectID, p.RunID)
-	return RunPolicyResult{p.RunID, runpolicy.Of(run), live(c.w, run)}, err
+func (c *Company) RunPolicy(ctx context.Context, p RunPolicyParams) (RunPolicyResult, error) {
+	found, live, err := runs.PolicyOf(ctx, c.w, p.ProjectID, p.RunID)
+	return RunPolicyResult{p.RunID, found, live}, err
 }
 
 // live reports whether the agent of a run works in a live session.
@@ -85,6 +86,12 @@ type SetRunPolicyResult struct {
 // that names none begins with.
 func (c *Company) SetRunPolicy(ctx context.Context, p SetRunPolicyParams) (SetRunPolicyResult, error) {
 	result := SetRunPolicyResult{RunID: p.RunID, Resolved: []string{}}
+	if run, err := runs.Load(c.w, p.ProjectID, p.RunID); err == nil && live(c.w, run) {
+		inflight.Leave(ctx)
+		changed, err := runs.SetPolicy(ctx, c.w, runs.Act{ProjectID: p.ProjectID, RunID: p.RunID, Actor: p.actor()}, p.change())
+		result.Policy, result.Resolved = changed.Policy, changed.Resolved
+		return result, err
+	}
 	err := governance.Govern(ctx, c.w, func(g *governance.PolicyUnit) error {
 		run, err := runs.Load(c.w, p.ProjectID, p.RunID)
 		if err != nil {
@@ -95,7 +102,7 @@ func (c *Company) SetRunPolicy(ctx context.Context, p SetRunPolicyParams) (SetRu
 			return err
 		}
 		if live(c.w, run) {
-			return fault.New(fault.Unsupported, "run %s has a live session, whose policy this version does not change", p.RunID)
+			return fault.New(fault.Conflict, "a session of run %s began meanwhile; try again", p.RunID)
 		}
 		before := runpolicy.Of(run)
 		if result.Policy, err = runpolicy.Changed(before, p.change(), true); err != nil {

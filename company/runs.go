@@ -213,7 +213,7 @@ func withinWorkspace(name, found string) error {
 			return err
 		}
 		if rel, err := filepath.Rel(root, found); err != nil || !filepath.IsLocal(rel) {
-			return fault.New(fault.Denied, "%s leads out of the workspace %s", name, dir)
+			return fault.New(fault.Denied, "%s is outside the workspace %s", name, dir)
 		}
 		return nil
 	}
@@ -221,7 +221,7 @@ func withinWorkspace(name, found string) error {
 }
 
 // VerifyFile verifies one log by its path, against the record of its run if
-// that is beside it. A log of a run whose path leaves its workspace is not
+// that is next to it. A log of a run whose path leaves its workspace is not
 // read: fault.Denied.
 func VerifyFile(name string) (*events.Report, error) {
 	found, err := filepath.EvalSymlinks(name)

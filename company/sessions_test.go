@@ -140,7 +140,7 @@ func TestListBesideBrokenRecords(t *testing.T) {
 		t.Errorf("poll of ids that are none: %v", err)
 	}
 	live := b.must("run.replay", `{"workspace_dir":"DIR","project_id":"PROJECT","run_id":"`+broken+`","mode":"live"}`)
-	if !strings.Contains(live, `"live":{"available":true,"session_ref":"broken","status":"running","error":"its end cannot be recorded: `) {
+	if !strings.Contains(live, `"live":{"available":true,"session_ref":"broken","status":"running","error":"its end could not be recorded: `) {
 		t.Error(live)
 	}
 }

@@ -181,7 +181,7 @@ type CreateProjectParams struct {
 	ExecutiveManagerParam
 }
 
-// ExecutiveManagerParam names the agent who leads conversations beside the CEO.
+// ExecutiveManagerParam names the agent who leads conversations besides the CEO.
 type ExecutiveManagerParam struct {
 	ExecutiveManager string `json:"executive_manager_agent_id,omitempty" is:"optional,empty"`
 }

@@ -78,7 +78,7 @@ func get(p Space, id string, load func(name string) (doc.Conversation, error)) (
 		return c, err
 	}
 	if c.Scope != p.Scope() || c.ProjectID != p.Project {
-		return c, fault.New(fault.InvalidFile, "%s belongs elsewhere", p.file(id))
+		return c, fault.New(fault.InvalidFile, "%s belongs to another conversation", p.file(id))
 	}
 	return c, workspace.CheckID(p.file(id), id, c.ID)
 }
@@ -150,7 +150,7 @@ type Channel struct {
 // unique; the slugs of the defaults are reserved (fault.Conflict).
 func CreateChannel(ctx context.Context, w *workspace.Workspace, p Space, ch Channel) (doc.Conversation, error) {
 	if ch.Slug == slugHome || p.Project != "" && ch.Slug == slugExecutives {
-		return doc.Conversation{}, fault.New(fault.Conflict, "the slug %s belongs to a conversation that is always there; take another one", ch.Slug)
+		return doc.Conversation{}, fault.New(fault.Conflict, "the slug %s is reserved for a default conversation; choose another", ch.Slug)
 	}
 	var made doc.Conversation
 	err := w.Update(ctx, func(u *workspace.Unit) (err error) {

@@ -20,6 +20,7 @@ import (
 	"ac/internal/fault"
 	"ac/workspace"
 	"ac/workspace/doc"
+	"ac/workspace/workspacetest"
 )
 
 // The test binary is the processes that write beside each other.
@@ -82,20 +83,8 @@ func says(body string) Draft {
 
 func newWorkspace(t testing.TB) *workspace.Workspace {
 	t.Helper()
-	dir := filepath.Join(t.TempDir(), "ws")
 	env := workspace.SystemEnv()
-	if err := workspace.Init(context.Background(), env, dir, workspace.InitOptions{CompanyName: "Acme"}); err != nil {
-		t.Fatal(err)
-	}
-	w, err := workspace.Open(env, dir)
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		if err := w.Close(); err != nil {
-			t.Error(err)
-		}
-	})
+	w := workspacetest.New(t, env)
 	if err := w.EnsureDefaults(context.Background()); err != nil {
 		t.Fatal(err)
 	}

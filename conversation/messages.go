@@ -56,7 +56,7 @@ func Send(ctx context.Context, w *workspace.Workspace, p Space, id string, d Dra
 		return c, none, err
 	}
 	if !Admits(c, actor) {
-		return c, none, fault.New(fault.Denied, "%s (%s) takes no part in the conversation %s", actor.ID, actor.Role, c.Name)
+		return c, none, fault.New(fault.Denied, "%s (%s) is not a participant of the conversation %s", actor.ID, actor.Role, c.Name)
 	}
 	m := doc.Message{
 		SchemaVersion: doc.Version, Type: "message", ID: w.Env.IDs.New("msg"), ConversationID: c.ID, ProjectID: p.Project,

@@ -1,7 +1,7 @@
 package doctor
 
 // The diagnostics bundle: a directory of JSON files without secrets, to be
-// handed to somebody else.
+// given to others.
 
 import (
 	"bytes"
@@ -129,11 +129,11 @@ func Diagnose(ctx context.Context, p Patient, o Order) (Bundle, error) {
 	name := fmt.Sprintf("agentcompany-diagnostics-%s-%d", now.Format("20060102T150405"), p.Env.PID)
 	var err error
 	if b.BundleDir, err = makeBundleDir(o.OutDir, name); err != nil {
-		return b, fault.New(fault.IO, "make a bundle in %s: %w", o.OutDir, err)
+		return b, fault.New(fault.IO, "create a bundle in %s: %w", o.OutDir, err)
 	}
 	root, err := durable.OpenRoot(b.BundleDir)
 	if err != nil {
-		return b, fault.New(fault.IO, "make a bundle in %s: %w", o.OutDir, err)
+		return b, fault.New(fault.IO, "create a bundle in %s: %w", o.OutDir, err)
 	}
 	w := &bundler{root: root, redactor: redact.NewRedactor(redact.FromEnviron(o.Environ))}
 	m, err := w.parts(ctx, p, o, &b)
@@ -144,7 +144,7 @@ func Diagnose(ctx context.Context, p Patient, o Order) (Bundle, error) {
 		err = w.write(b.Files.Manifest, m)
 	}
 	if err = errors.Join(err, root.SyncDir("."), root.Close()); err != nil {
-		return b, fmt.Errorf("make the bundle %s: %w", b.BundleDir, err)
+		return b, fmt.Errorf("create the bundle %s: %w", b.BundleDir, err)
 	}
 	return b, nil
 }

@@ -135,7 +135,7 @@ func pass(id, format string, args ...any) Check {
 
 // unknown is a check that could not be made.
 func unknown(id string, err error) Check {
-	return Check{ID: id, Status: Warn, Message: "could not be looked at: " + err.Error(), Hint: "Mend what the message names and look again."}
+	return Check{ID: id, Status: Warn, Message: "could not be checked: " + err.Error(), Hint: "Repair what the message names and check again."}
 }
 
 // maxDetails bounds the details of a check.

@@ -18,8 +18,8 @@ func (p Patient) statements(context.Context) []Check {
 	for _, warning := range p.findings().Warnings {
 		if warning.Path == workspace.StatementsFile {
 			return []Check{{
-				ID: id, Status: Warn, Message: "the bills cannot be read and count as none", Details: []string{warning.Message},
-				Hint: "Restore the file from a copy, or move it away and record the bills again (ac usage:reconcile:record).",
+				ID: id, Status: Warn, Message: "the bills cannot be read and are ignored", Details: []string{warning.Message},
+				Hint: "Restore the file from a backup, or move it away and record the bills again (ac usage:reconcile:record).",
 			}}
 		}
 	}
@@ -40,7 +40,7 @@ func (p Patient) hierarchy(context.Context) []Check {
 		}
 	}
 	return []Check{{
-		ID: id, Status: Warn, Message: "the executive manager of the heartbeat is no agent: " + manager,
-		Hint: "Set executive_manager_agent_id by heartbeat.config.set, or make the company complete (ac workspace:bootstrap --org-mode enterprise).",
+		ID: id, Status: Warn, Message: "the executive manager of the heartbeat is not an agent: " + manager,
+		Hint: "Set executive_manager_agent_id with heartbeat.config.set, or complete the company (ac workspace:bootstrap --org-mode enterprise).",
 	}}
 }

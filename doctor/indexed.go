@@ -92,13 +92,13 @@ func IndexCheck(w *workspace.Workspace, ix *index.Index, asked index.Freshness, 
 
 func passed(id, what, given string, err error, parseErrors int, details []string) Check {
 	if err != nil {
-		return Check{ID: id, Status: Fail, Message: "the index could not be " + what + ": " + err.Error(), Hint: "Nothing is lost: the index is made from the files. Mend what the message names and try again."}
+		return Check{ID: id, Status: Fail, Message: "the index could not be " + what + ": " + err.Error(), Hint: "Nothing is lost: the index is derived from the files. Repair what the message names and try again."}
 	}
 	c := pass(id, "the index was %s", what)
 	c.Details = details
 	if parseErrors > 0 {
 		c.Status, c.Message = Warn, fmt.Sprintf("the index was %s; %s of the logs cannot be read", what, plural(parseErrors, "line"))
-		c.Hint = "See where with: ac log:verify " + given
+		c.Hint = "See which with: ac log:verify " + given
 	}
 	return c
 }
@@ -111,14 +111,14 @@ const tolerance = 1
 
 func (s indexState) check(given string) Check {
 	const id = "index.rebuild"
-	mend := "Lists make it when they need it, or now: ac workspace:doctor " + given + " --rebuild-index"
+	mend := "Lists build it when they need it; to build it now: ac workspace:doctor " + given + " --rebuild-index"
 	switch {
 	case s.missing:
 		return Check{ID: id, Status: Warn, Message: "there is no index yet", Hint: mend}
 	case s.spoilt != nil:
 		return Check{
 			ID: id, Status: Warn, Message: "the index cannot be read: " + s.spoilt.Error(),
-			Hint: "Nothing is lost: it is made from the files. Make it anew: ac workspace:doctor " + given + " --rebuild-index",
+			Hint: "Nothing is lost: it is derived from the files. Rebuild it with: ac workspace:doctor " + given + " --rebuild-index",
 		}
 	}
 	c := pass(id, "the index is up to date")
@@ -129,11 +129,11 @@ func (s indexState) check(given string) Check {
 	}
 	switch {
 	case s.newestMS > s.syncedMS+tolerance:
-		c.Status, c.Message = Warn, "files changed since the index was last brought up to date"
-		c.Hint = "Lists bring it up to date when they need it, or now: ac workspace:doctor " + given + " --sync-index"
+		c.Status, c.Message = Warn, "files changed since the last sync of the index"
+		c.Hint = "Lists sync it when they need it; to sync it now: ac workspace:doctor " + given + " --sync-index"
 	case s.holds.EventParseErrors > 0:
 		c.Status, c.Message = Warn, plural(s.holds.EventParseErrors, "line")+" of the logs cannot be read"
-		c.Hint = "See where with: ac log:verify " + given
+		c.Hint = "See which with: ac log:verify " + given
 	}
 	return c
 }
@@ -145,11 +145,11 @@ func MendIndex(w *workspace.Workspace, ix *index.Index) func(ctx context.Context
 		if state.missing || state.spoilt == nil {
 			return nil
 		}
-		m := Mend{Kind: "index", Path: indexFile, Outcome: Would, What: "make it anew from the files, since it cannot be read: " + state.spoilt.Error()}
+		m := Mend{Kind: "index", Path: indexFile, Outcome: Would, What: "rebuild it from the files, since it cannot be read: " + state.spoilt.Error()}
 		if dryRun {
 			return []Mend{m}
 		}
-		m.Outcome, m.What = Done, "made anew from the files, since it could not be read: "+state.spoilt.Error()
+		m.Outcome, m.What = Done, "rebuilt from the files, since it could not be read: "+state.spoilt.Error()
 		if _, err := ix.Rebuild(ctx); err != nil {
 			m.Outcome, m.What = Failed, err.Error()
 		}

@@ -23,7 +23,7 @@ const (
 	// oldTemp is the age from which a temporary file counts as a leftover;
 	// writing a document takes milliseconds.
 	oldTemp = time.Hour
-	// oldAside is the same for files beside the write lock.
+	// oldAside is the same for files next to the write lock.
 	oldAside = 2 * time.Minute
 )
 
@@ -65,7 +65,7 @@ func temporaries(ctx context.Context, w *workspace.Workspace) (found []leftover,
 			}
 			l := leftover{name: name}
 			if pid, err := strconv.Atoi(match[1]); err != nil || proc.Exists(pid) {
-				l.held = "a process with the number of its writer lives"
+				l.held = "a process with the pid of its writer is alive"
 			}
 			found = append(found, l)
 		}
@@ -76,7 +76,7 @@ func temporaries(ctx context.Context, w *workspace.Workspace) (found []leftover,
 	return found, ctx.Err()
 }
 
-// besideLock finds leftovers beside the write lock: files of processes that
+// besideLock finds leftovers next to the write lock: files of processes that
 // were killed while taking it.
 func besideLock(w *workspace.Workspace) (found []leftover) {
 	name, _ := w.WriteLock()
@@ -97,7 +97,7 @@ func besideLock(w *workspace.Workspace) (found []leftover) {
 		}
 		l := leftover{name: file}
 		if owner := ownerIn(w, file); isNew && owner.PID > 0 && (owner.Host != "" && owner.Host != w.Env.Host || proc.Exists(owner.PID)) {
-			l.held = fmt.Sprintf("process %d may live", owner.PID)
+			l.held = fmt.Sprintf("process %d may be alive", owner.PID)
 		}
 		found = append(found, l)
 	}
@@ -139,21 +139,21 @@ func (p Patient) locks(context.Context) Check {
 	name, found := p.Workspace.WriteLock()
 	var details []string
 	if found.Dead {
-		details = append(details, fmt.Sprintf("%s: held by process %d since %s, which is gone", name, found.Owner.PID, found.Owner.AcquiredAt))
+		details = append(details, fmt.Sprintf("%s: held by process %d since %s, which is dead", name, found.Owner.PID, found.Owner.AcquiredAt))
 	}
 	for _, dead := range deadLocks(p.Workspace) {
-		details = append(details, dead+": of a session that nobody follows any more")
+		details = append(details, dead+": of a session without a live owner")
 	}
 	if len(details) > 0 {
 		return Check{
-			ID: id, Status: Warn, Message: plural(len(details), "lock") + " left by processes that are gone", Details: shortened(details),
-			Hint: "They hold nobody up for long. Remove them with: ac workspace:doctor " + p.Given + " --fix",
+			ID: id, Status: Warn, Message: plural(len(details), "lock") + " left by dead processes", Details: shortened(details),
+			Hint: "They expire by themselves. Remove them now with: ac workspace:doctor " + p.Given + " --fix",
 		}
 	}
 	if found.Present {
 		return pass(id, "being written by process %d since %s", found.Owner.PID, found.Owner.AcquiredAt)
 	}
-	return pass(id, "no lock of a process that is gone")
+	return pass(id, "no lock of a dead process")
 }
 
 func (p Patient) journal(context.Context) Check {
@@ -166,13 +166,13 @@ func (p Patient) journal(context.Context) Check {
 		return pass(id, "no write was interrupted")
 	}
 	c := Check{
-		ID: id, Status: Warn, Message: plural(len(units), "interrupted write") + " to be finished by the next writer",
-		Hint: "The next command that changes the workspace finishes it, or now: ac workspace:doctor " + p.Given + " --fix",
+		ID: id, Status: Warn, Message: plural(len(units), "interrupted write") + " for the next writer to finish",
+		Hint: "The next command that changes the workspace finishes it; to finish it now: ac workspace:doctor " + p.Given + " --fix",
 	}
 	for _, unit := range units {
 		if unit.Reason != "" {
-			c.Status, c.Message = Fail, "an interrupted write can never be finished, and keeps everybody from writing"
-			c.Hint = "Set it aside, with its reason beside it: ac workspace:doctor " + p.Given + " --fix"
+			c.Status, c.Message = Fail, "an interrupted write can never be finished and blocks every writer"
+			c.Hint = "Set it aside, with the reason, by: ac workspace:doctor " + p.Given + " --fix"
 			c.Details = append(c.Details, unit.Name+": can never be finished: "+unit.Reason)
 		}
 		for _, step := range unit.Would {
@@ -199,10 +199,10 @@ func (p Patient) leftovers(ctx context.Context) Check {
 		return unknown(id, err)
 	}
 	if details = append(details, abandoned...); len(details) == 0 {
-		return pass(id, "no temporary files are left over")
+		return pass(id, "no orphaned temporary files")
 	}
 	return Check{
-		ID: id, Status: Warn, Message: plural(len(details), "temporary file") + " left over by processes that were killed", Details: shortened(details),
-		Hint: "Every reader passes over them. Remove them with: ac workspace:doctor " + p.Given + " --fix",
+		ID: id, Status: Warn, Message: plural(len(details), "orphaned temporary file") + " of killed processes", Details: shortened(details),
+		Hint: "Readers ignore them. Remove them with: ac workspace:doctor " + p.Given + " --fix",
 	}
 }

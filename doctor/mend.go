@@ -64,19 +64,19 @@ const repairLock = workspace.LocksDir + "/doctor-fix.lock"
 func (p Patient) Mend(ctx context.Context, r Repairs) (MendResult, error) {
 	result := MendResult{WorkspaceDir: p.Given, DryRun: r.DryRun, OK: true, Mends: []Mend{}}
 	if p.Workspace == nil {
-		return result, fault.New(fault.NotAWorkspace, "%s is not a workspace: there is nothing to mend", p.Given)
+		return result, fault.New(fault.NotAWorkspace, "%s is not a workspace: there is nothing to repair", p.Given)
 	}
 	m := &mender{w: p.Workspace, ctx: ctx, dry: r.DryRun}
 	_, m.lock = m.w.WriteLock()
 	if !r.DryRun {
 		held, err := lock.Try(p.Workspace.FS, repairLock)
 		if errors.Is(err, lock.ErrBusy) {
-			return result, fault.New(fault.Locked, "%s is being mended by another process", p.Given)
+			return result, fault.New(fault.Locked, "%s is being repaired by another process", p.Given)
 		}
 		if err != nil {
-			return result, fault.New(fault.IO, "mend %s: %w", p.Given, err)
+			return result, fault.New(fault.IO, "repair %s: %w", p.Given, err)
 		}
-		defer func() { _ = held.Retire() }() // a leftover blocks nobody
+		defer func() { _ = held.Retire() }() // a leftover blocks no one
 	}
 	for _, repair := range []func(){m.directories, m.tornLogs, m.journal, m.writeLock, m.sessions, m.sessionLocks, m.discardNew, m.temporaries} {
 		if ctx.Err() != nil {
@@ -123,7 +123,7 @@ func (m *mender) do(kind, name, would, did string, act func() error) {
 
 func (m *mender) directories() {
 	for _, dir := range m.w.MissingDirs() {
-		m.do("directory", dir, "make the missing directory", "made the missing directory", func() error {
+		m.do("directory", dir, "create the missing directory", "created the missing directory", func() error {
 			return durable.MkdirAll(m.w.FS, dir, 0o755)
 		})
 	}
@@ -135,7 +135,7 @@ func (m *mender) writeLock() {
 	name, now := m.w.WriteLock()
 	switch {
 	case m.lock.Stale:
-		who := fmt.Sprintf("the lock of process %d, which is gone", m.lock.Owner.PID)
+		who := fmt.Sprintf("the lock of process %d, which is dead", m.lock.Owner.PID)
 		m.do("write_lock", name, "remove "+who, "removed "+who, func() error {
 			if !now.Stale {
 				return nil // gone by now
@@ -143,7 +143,7 @@ func (m *mender) writeLock() {
 			return m.w.Recover(m.ctx)
 		})
 	case m.lock.Dead:
-		m.tell("write_lock", name, Kept, "its process is gone, but it is too young or of another machine: the next writer removes it in time")
+		m.tell("write_lock", name, Kept, "its process is dead, but the lock is too recent or of another machine: a later writer removes it")
 	}
 }
 
@@ -162,14 +162,14 @@ func (m *mender) journal() {
 	}
 	if m.dry {
 		for _, unit := range units {
-			what := "finish the interrupted write, or drop it where somebody else went on since"
+			what := "finish the interrupted write, or drop it if another program wrote since"
 			if unit.Reason != "" {
-				what = "set the interrupted write aside, which can never be finished: " + unit.Reason
+				what = "set aside the interrupted write, which can never be finished: " + unit.Reason
 			}
 			m.mends = append(m.mends, Mend{Kind: "journal", Path: unit.Name, Outcome: Would, What: what, Details: unit.Would})
 		}
 		for _, name := range abandoned {
-			m.tell("temporary_file", name, Would, "remove what a killed writer had built")
+			m.tell("temporary_file", name, Would, "remove what a killed writer had staged")
 		}
 		return
 	}
@@ -193,10 +193,10 @@ func (m *mender) journal() {
 	}
 	for _, name := range abandoned {
 		if durable.Exists(m.w.FS, name) {
-			m.tell("temporary_file", name, Kept, "its builder came back to life")
+			m.tell("temporary_file", name, Kept, "its writer is alive")
 			continue
 		}
-		m.tell("temporary_file", name, Done, "removed what a killed writer had built")
+		m.tell("temporary_file", name, Done, "removed what a killed writer had staged")
 	}
 }
 
@@ -210,7 +210,7 @@ func (m *mender) sessions() {
 	for _, record := range orphans {
 		file := workspace.SessionFile(record.Ref)
 		if m.dry {
-			m.tell("session", file, Would, "record the end of "+record.Ref+", which nobody follows any more")
+			m.tell("session", file, Would, "record the end of "+record.Ref+", which has no live owner")
 			continue
 		}
 		now, err := session.Current(m.ctx, m.w, record.Ref)
@@ -218,7 +218,7 @@ func (m *mender) sessions() {
 		case err != nil:
 			m.tell("session", file, Failed, err.Error())
 		case now.Status == record.Status:
-			m.tell("session", file, Kept, "it is of another program, and not known to be over")
+			m.tell("session", file, Kept, "it belongs to another program and may still be running")
 		default:
 			m.tell("session", file, Done, "recorded the end of "+record.Ref+": "+now.Status)
 		}
@@ -227,10 +227,10 @@ func (m *mender) sessions() {
 
 func (m *mender) sessionLocks() {
 	for _, name := range deadLocks(m.w) {
-		m.do("session_lock", name, "remove the lock, which nobody holds", "removed the lock, which nobody held", func() error {
+		m.do("session_lock", name, "remove the unheld lock", "removed the unheld lock", func() error {
 			held, err := lock.Try(m.w.FS, name)
 			if errors.Is(err, lock.ErrBusy) {
-				return errors.New("somebody took it meanwhile")
+				return errors.New("it was acquired meanwhile")
 			}
 			if err != nil {
 				return err
@@ -250,7 +250,7 @@ func (m *mender) temporaries() {
 			m.tell("temporary_file", l.name, Kept, l.held)
 			continue
 		}
-		m.do("temporary_file", l.name, "remove it: its writer is gone", "removed: its writer is gone", func() error { return m.w.FS.Remove(l.name) })
+		m.do("temporary_file", l.name, "remove it: its writer is dead", "removed: its writer is dead", func() error { return m.w.FS.Remove(l.name) })
 	}
 }
 
@@ -280,7 +280,7 @@ func (m *mender) tornLogs() {
 	}
 }
 
-// kept is the metadata beside the copy of a torn tail.
+// kept is the metadata next to the copy of a torn tail.
 type kept struct {
 	CutOffAt string `json:"cut_off_at"`
 	Log      string `json:"log"`

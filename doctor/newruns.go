@@ -1,6 +1,6 @@
 package doctor
 
-// Runs that were created and never launched: they are "running" until somebody
+// Runs that were created and never launched: they are "running" until someone
 // ends them.
 
 import (
@@ -26,10 +26,10 @@ func (p Patient) newRuns(context.Context) []Check {
 	}
 	var details []string
 	for _, r := range list {
-		details = append(details, r.ProjectID+"/"+r.RunID+", made at "+r.CreatedAt)
+		details = append(details, r.ProjectID+"/"+r.RunID+", created at "+r.CreatedAt)
 	}
 	return []Check{{
-		ID: id, Status: Warn, Message: plural(len(list), "run") + " made over a day ago and never launched", Details: shortened(details),
+		ID: id, Status: Warn, Message: plural(len(list), "run") + " created over a day ago and never launched", Details: shortened(details),
 		Hint: "Launch them, or discard them all with: ac workspace:doctor " + p.Given + " --fix",
 	}}
 }

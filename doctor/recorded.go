@@ -73,7 +73,7 @@ func (p Patient) worktrees(context.Context) []Check {
 	if orphans := p.orphanedWorktrees(named); len(orphans) > 0 {
 		checks = append(checks, Check{
 			ID: "worktrees.orphans", Status: Warn, Message: plural(len(orphans), "worktree") + " below " + worktree.Area + " of no known run",
-			Details: shortened(orphans), Hint: "Look whether there is work in them that is to be kept, then remove them by hand (git worktree remove).",
+			Details: shortened(orphans), Hint: "Check whether they contain work to keep, then remove them by hand (git worktree remove).",
 		})
 	}
 	return checks
@@ -82,8 +82,8 @@ func (p Patient) worktrees(context.Context) []Check {
 func referenced(id string, there, missing []string) Check {
 	if len(missing) > 0 {
 		return Check{
-			ID: id, Status: Warn, Message: fmt.Sprintf("%d of %s that runs name are gone", len(missing), plural(len(there)+len(missing), "worktree")),
-			Details: missing, Hint: "Nothing is to be done for runs that are over. A run that goes on needs its worktree: start a new run of the task.",
+			ID: id, Status: Warn, Message: fmt.Sprintf("%d of %s that runs name are missing", len(missing), plural(len(there)+len(missing), "worktree")),
+			Details: missing, Hint: "Runs that are over need nothing. A run to be continued needs its worktree: start a new run of the task.",
 		}
 	}
 	if len(there) == 0 {
@@ -120,11 +120,11 @@ func (p Patient) references(context.Context) Check {
 	const id = "references"
 	warnings := p.findings().Warnings
 	if len(warnings) == 0 {
-		return pass(id, "documents agree with their places and name what exists")
+		return pass(id, "documents match their paths, and their references exist")
 	}
 	c := Check{
 		ID: id, Status: Warn, Message: oddities(len(warnings)),
-		Hint: "The workspace works all the same. unknown_reference: somebody who does not exist is named; choose another or make them. The others: the file is passed over until it is mended, renamed or removed by hand.",
+		Hint: "The workspace still works. unknown_reference: correct the reference, or create what it names. The others: the file is ignored until it is repaired, renamed or removed by hand.",
 	}
 	for _, warning := range warnings {
 		c.Details = append(c.Details, warning.Code+": "+warning.Message)
@@ -135,9 +135,9 @@ func (p Patient) references(context.Context) Check {
 
 func oddities(n int) string {
 	if n == 1 {
-		return "1 oddity in what documents name"
+		return "1 inconsistency in the references of documents"
 	}
-	return fmt.Sprintf("%d oddities in what documents name", n)
+	return fmt.Sprintf("%d inconsistencies in the references of documents", n)
 }
 
 // orphanedSessions are session records with status running and no live owner.
@@ -153,11 +153,11 @@ func (p Patient) sessions(context.Context) Check {
 		return unknown(id, err)
 	}
 	if len(orphans) == 0 {
-		return pass(id, "every session that is told as running has a live owner")
+		return pass(id, "every running session has a live owner")
 	}
 	c := Check{
-		ID: id, Status: Warn, Message: plural(len(orphans), "session") + " told as running without a live owner",
-		Hint: "Have their end recorded with: ac workspace:doctor " + p.Given + " --fix",
+		ID: id, Status: Warn, Message: plural(len(orphans), "session") + " recorded as running without a live owner",
+		Hint: "Record their end with: ac workspace:doctor " + p.Given + " --fix",
 	}
 	for _, r := range orphans {
 		c.Details = append(c.Details, fmt.Sprintf("%s: run %s of %s", r.Ref, r.RunID, r.ProjectID))
@@ -192,14 +192,14 @@ func (p Patient) chains(ctx context.Context) Check {
 	}
 	faults = slices.DeleteFunc(faults, func(fault string) bool { return fault == "" })
 	if len(faults) == 0 {
-		return pass(id, "every chain is sound (%s)", plural(len(list), "log"))
+		return pass(id, "every hash chain is valid (%s)", plural(len(list), "log"))
 	}
 	c := Check{
 		ID: id, Status: Warn, Message: fmt.Sprintf("faults in %d of %s", len(faults), plural(len(list), "log")), Details: shortened(faults),
-		Hint: "What a log lost cannot be made again. See all faults with: ac log:verify " + p.Given,
+		Hint: "What a log lost cannot be recovered. See all faults with: ac log:verify " + p.Given,
 	}
 	if slices.Contains(torn, true) {
-		c.Hint += ". Unfinished last lines are cut off, with a copy kept, by: ac workspace:doctor " + p.Given + " --fix"
+		c.Hint += ". To cut off unfinished last lines, which keeps a copy: ac workspace:doctor " + p.Given + " --fix"
 	}
 	return c
 }
@@ -211,7 +211,7 @@ func chainFault(w *workspace.Workspace, run runOf) (fault string, torn bool) {
 		if session.RunAlive(w, run.project, run.id) {
 			return "", false // it is being written
 		}
-		return where + fmt.Sprintf("the last line, at byte %d, was never finished", end.Offset), true
+		return where + fmt.Sprintf("the last line, at byte %d, is unfinished", end.Offset), true
 	}
 	report, err := runs.VerifyLog(w, run.project, run.id)
 	switch {
@@ -220,7 +220,7 @@ func chainFault(w *workspace.Workspace, run runOf) (fault string, torn bool) {
 	case report.Sound():
 		return "", false
 	case len(report.ParseIssues) > 0 && report.ParseIssues[0].Seq == report.FirstLine:
-		return where + fmt.Sprintf("line %d is no JSON: %s", report.FirstLine, report.ParseIssues[0].Error), false
+		return where + fmt.Sprintf("line %d is not JSON: %s", report.FirstLine, report.ParseIssues[0].Error), false
 	case len(report.VerificationIssues) > 0:
 		issue := report.VerificationIssues[0]
 		return where + fmt.Sprintf("line %d: %s: %s", report.FirstLine, issue.Code, issue.Message), false
@@ -240,14 +240,14 @@ func (p Patient) heartbeat(context.Context) Check {
 	entries, err := p.Workspace.FS.ReadDir(dir)
 	for _, entry := range entries {
 		if err == nil && strings.HasPrefix(entry.Name(), "state.yaml.broken-") {
-			details = append(details, path.Join(dir, entry.Name())+": a damaged state that was moved aside: until it is removed, actions wait for approval")
+			details = append(details, path.Join(dir, entry.Name())+": a damaged state, set aside: until it is removed, actions wait for approval")
 		}
 	}
 	if len(details) == 0 {
 		return pass(id, "the heartbeat's files can be read")
 	}
 	return Check{
-		ID: id, Status: Warn, Message: "the heartbeat is off or careful, because of its files", Details: details,
-		Hint: "heartbeat.config.set writes a whole new config; remove a damaged state once you have seen what it did.",
+		ID: id, Status: Warn, Message: "the heartbeat is off or restricted because of its files", Details: details,
+		Hint: "heartbeat.config.set writes a complete new config. Remove a damaged state once you have checked what the heartbeat did.",
 	}
 }

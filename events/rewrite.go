@@ -24,7 +24,7 @@ const attempts = 10
 
 // ErrGrowing is returned for a log that another program keeps writing without
 // its lock.
-var ErrGrowing = errors.New("the log is being written by a program that does not take its lock")
+var ErrGrowing = errors.New("the log is being written by a program that does not hold its lock")
 
 // Rewrite replaces an existing log under its lock. temp is a free name in the
 // same directory. When it returns nil the new text is durable. If it fails, the

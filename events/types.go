@@ -2,16 +2,37 @@ package events
 
 // Types of events: the member "type".
 const (
-	RunStarted       = "run.started"
-	RunExecuting     = "run.executing"
-	RunEnded         = "run.ended"
-	RunFailed        = "run.failed"
-	RunStopped       = "run.stopped"
-	RunLogTampered   = "run.log_tampered"
-	PolicyDecision   = "policy.decision"
-	PolicyDenied     = "policy.denied"
-	ProviderRaw      = "provider.raw"
-	UsageReported    = "usage.reported"
+	RunStarted     = "run.started"
+	RunExecuting   = "run.executing"
+	RunEnded       = "run.ended"
+	RunFailed      = "run.failed"
+	RunStopped     = "run.stopped"
+	RunLogTampered = "run.log_tampered"
+	PolicyDecision = "policy.decision"
+	PolicyDenied   = "policy.denied"
+	ProviderRaw    = "provider.raw"
+	UsageReported  = "usage.reported"
+
+	// Of live sessions.
+	AgentStarted           = "agent.started"
+	TurnStarted            = "run.turn_started"
+	TurnAccepted           = "run.turn_accepted"
+	TurnEnded              = "run.turn_ended"
+	InterruptRequested     = "run.interrupt_requested"
+	SteerQueued            = "run.steer_queued"
+	SteerApplied           = "run.steer_applied"
+	SteerDiscarded         = "run.steer_discarded"
+	PermissionJudged       = "permission.judged"
+	InteractionRequested   = "interaction.requested"
+	InteractionResolved    = "interaction.resolved"
+	InteractionUndelivered = "interaction.undelivered"
+	RunPolicyChanged       = "run.policy_changed"
+	RunContinued           = "run.continued"
+	CompactRequested       = "run.compact_requested"
+	Compacted              = "run.compacted"
+	RunAttached            = "run.attached"
+	PlanCleared            = "run.plan_cleared"
+
 	UsageEstimated   = "usage.estimated"
 	UsageCost        = "usage.cost_computed"
 	BudgetDecision   = "budget.decision"
@@ -29,11 +50,7 @@ const (
 	CommentAdded     = "comment.added"
 	ContextPlanned   = "context.plan.generated"
 	CandidatesFound  = "memory.candidates.generated"
-	// What an agent asks of people in a live session, and what came of it.
-	InteractionRequested = "interaction.requested"
-	InteractionResolved  = "interaction.resolved"
-	RunPolicyChanged     = "run.policy_changed"
-	JobLaunched          = "job.launched"
+	JobLaunched      = "job.launched"
 )
 
 // Terminal reports whether an event of this type closes a run's log.

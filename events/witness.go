@@ -16,7 +16,7 @@ import (
 // maxWitnessed bounds the lines that a witness keeps, in bytes.
 const maxWitnessed = 1 << 20
 
-// Witness detects tampering with a log while this process appends to it beside
+// Witness detects tampering with a log while this process appends to it next to
 // others. The last event that we appended must still be where it was, with its
 // hash. If the log was emptied, truncated, replaced or removed, the next append
 // or Check notices. Its methods are called by the Log that it belongs to.

@@ -4,7 +4,6 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
-	"path"
 	"strings"
 	"testing"
 
@@ -13,6 +12,7 @@ import (
 	"ac/runs"
 	"ac/workspace"
 	"ac/workspace/doc"
+	"ac/workspace/workspacetest"
 )
 
 // company is a workspace with a project, a run and two agents.
@@ -25,16 +25,8 @@ type company struct {
 func newCompany(t testing.TB) *company {
 	t.Helper()
 	ctx := t.Context()
-	dir := path.Join(t.TempDir(), "w")
 	env := workspace.SystemEnv()
-	if err := workspace.Init(ctx, env, dir, workspace.InitOptions{CompanyName: "Acme"}); err != nil {
-		t.Fatal(err)
-	}
-	w, err := workspace.Open(env, dir)
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { w.Close() })
+	w := workspacetest.New(t, env)
 	c := &company{Workspace: w}
 	must := func(id string, err error) string {
 		t.Helper()

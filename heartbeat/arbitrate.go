@@ -120,7 +120,7 @@ func misfit(w *workspace.Workspace, action doc.Action) error {
 		}
 		inner := *action.ProposedAction
 		if inner.ProjectID != "" && inner.ProjectID != action.ProjectID {
-			return fault.New(fault.Conflict, "what it proposes belongs to project %s, not to %s", inner.ProjectID, action.ProjectID)
+			return fault.New(fault.Conflict, "its proposed action belongs to project %s, not to %s", inner.ProjectID, action.ProjectID)
 		}
 		return misfit(w, doc.Action{ActionBody: inner})
 	}

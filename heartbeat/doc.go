@@ -1,10 +1,11 @@
-// Package heartbeat wakes workers and carries out what they ask for. Its files
-// belong to it alone, but several processes write them, so that each is read
-// anew for what is decided.
+// Package heartbeat wakes workers and carries out their proposed actions. Its
+// files belong to it alone, but several processes write them, so that each
+// decision re-reads them.
 //
-// Invariants: a broken config is never an enabled heartbeat; what an action's
-// key says was executed is not executed again; ticks of one workspace never
-// overlap, whoever ticks; what a tick changes it merges into the files as they
-// are, a step at a time, so that a tick that dies leaves no step half done and
-// the next one goes on where it was.
+// Invariants:
+//   - A broken config never means an enabled heartbeat.
+//   - Actions are idempotent: one whose key was executed is not executed again.
+//   - Ticks of one workspace never overlap, across processes.
+//   - A tick merges its changes into the files step by step, each step a unit.
+//     If it dies, no step is half done and the next tick continues.
 package heartbeat

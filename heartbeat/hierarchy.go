@@ -171,18 +171,39 @@ func hardStop(w *workspace.Workspace, config doc.HeartbeatConfig, actor policy.A
 	if actor.Role == roleDirector && action.TargetRole == roleWorker && (action.WorkerAgentID == "" || w.AgentTeam(action.WorkerAgentID) != actor.Team) {
 		return "director_cross_team_worker_spawn_denied", nil
 	}
+	over, err := overBudget(w, action)
+	if err == nil && len(over) > 0 {
+		why = "budget_limit_exceeded"
+	}
+	return why, err
+}
+
+// overBudget are the hard limits of project and task beyond which a job of an action
+// would be launched.
+func overBudget(w *workspace.Workspace, action doc.ActionBody) ([]budget.Decision, error) {
 	limits := budget.LimitsOf(w, nil, action.ProjectID, action.TaskID)
 	if !limits.NeedSums() {
-		return "", nil
+		return nil, nil
 	}
 	spent, err := budget.NewSums(w).Of(action.ProjectID, action.TaskID, "")
 	if err != nil {
-		return "", err
+		return nil, err
 	}
-	if len(budget.Over(limits.Decide(budget.Spend{}, spent))) > 0 {
-		return "budget_limit_exceeded", nil
+	return budget.Over(limits.Decide(budget.Spend{}, spent)), nil
+}
+
+// CheckBudget refuses to launch the job of an approved action beyond a hard limit, in an
+// enterprise: fault.BudgetExceeded. What stopped the action may hold still.
+func CheckBudget(w *workspace.Workspace, action doc.ActionBody) error {
+	config, _ := Config(w) // of a broken one what fits counts; its owner tells what does not
+	if !config.Enterprise() || action.Kind != doc.ActionLaunchJob {
+		return nil
 	}
-	return "", nil
+	over, err := overBudget(w, action)
+	if err == nil && len(over) > 0 {
+		err = fault.New(fault.BudgetExceeded, "the budget refuses the job: %s; raise the limit and approve again, or deny", budget.Describe(over))
+	}
+	return err
 }
 
 // secretive refuses an action with a secret in its texts: it is skipped, so
@@ -198,6 +219,7 @@ func secretive(config doc.HeartbeatConfig, action doc.Action) error {
 	}
 	for _, b := range bodies {
 		texts = append(texts, b.Goal, b.ContextNote, b.Body, b.Reason, b.Summary)
+		texts = append(append(texts, b.Constraints...), b.Deliverables...)
 	}
 	if redact.Find(strings.Join(texts, "\n")).Total() > 0 {
 		return fault.New(fault.SecretDetected, "secret_risk_detected: the action was skipped and is not repeated here")

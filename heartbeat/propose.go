@@ -60,7 +60,7 @@ func meantBy(action doc.Action) doc.Action {
 func Nothing(action doc.Action) doc.ActionBody {
 	return doc.ActionBody{
 		Kind: doc.ActionNoop, IdempotencyKey: action.IdempotencyKey + ":noop", Risk: "low",
-		Reason: cmp.Or(action.Rationale, "Approved; nothing was to be done."),
+		Reason: cmp.Or(action.Rationale, "Approved; there was nothing to do."),
 	}
 }
 

@@ -222,7 +222,7 @@ func Execute(g *governance.PolicyUnit, launcher JobLauncher, e Execution) (jobID
 		return "", nil, err
 	}
 	if launcher == nil {
-		return "", nil, fault.New(fault.Unsupported, "the action launches a job, which this program cannot do")
+		return "", nil, fault.New(fault.Unsupported, "the action launches a job, which this process cannot do")
 	}
 	return launcher.Launch(g.Unit, e.Action)
 }

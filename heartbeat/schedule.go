@@ -37,7 +37,7 @@ func (s *schedule) look(now time.Time, enabled bool, every time.Duration, moment
 	if s.due.IsZero() || s.moment != moment {
 		s.due = s.from(now, every, moment)
 	} else if sooner := now.Add(every); moment == "" && every < s.interval && sooner.Before(s.due) {
-		s.due = sooner // whoever changes the config also moves next_tick_at
+		s.due = sooner // a change of the config also moves next_tick_at
 	}
 	s.moment, s.interval = moment, every
 }

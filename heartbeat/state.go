@@ -49,7 +49,7 @@ func stateIn(u *workspace.Unit) (state doc.HeartbeatState, damaged, err error) {
 		return state, nil, nil
 	}
 	aside := fmt.Sprintf("%s%d", workspace.HeartbeatStateFile+brokenMark, u.Workspace().Env.Clock.Now().UnixMilli())
-	damaged = fault.New(fault.InvalidFile, "%s was damaged and lies in %s now; until that is removed, actions wait for approval: %w", workspace.HeartbeatStateFile, aside, damaged)
+	damaged = fault.New(fault.InvalidFile, "%s was damaged and was moved to %s; until that is removed, actions wait for approval: %w", workspace.HeartbeatStateFile, aside, damaged)
 	return doc.EmptyHeartbeatState(), damaged, u.Write(aside, text, 0o644)
 }
 

@@ -1,7 +1,8 @@
-// Package inbox decides on what waits for a decision: the type of an artifact
-// says what its approval and its denial mean.
+// Package inbox decides on pending items: the type of an artifact determines
+// the effect of its approval and its denial.
 //
-// Invariants: an item is decided once, whoever asks at the same time; what an
-// approval changes, its review and its events happen together or not at all;
-// nothing that is refused leaves more behind than the answers of the policy.
+// Invariants:
+//   - An item is decided once, even under concurrent requests.
+//   - The changes of an approval, its review and its events are atomic.
+//   - A refusal leaves nothing behind but the decisions of the policy.
 package inbox

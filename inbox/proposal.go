@@ -134,8 +134,12 @@ func (a *approval) once(project string, action doc.ActionBody) error {
 	return heartbeat.PutState(a.Unit, state)
 }
 
-// run asks the policy about the action itself and carries it out.
+// run looks at the budget once more, asks the policy about the action itself and
+// carries it out.
 func (a *approval) run(project string, action doc.ActionBody) error {
+	if err := heartbeat.CheckBudget(a.Workspace(), action); err != nil {
+		return err
+	}
 	id, start, err := heartbeat.Execute(a.PolicyUnit, a.launcher, heartbeat.Execution{Project: project, Actor: a.actor, Action: action})
 	if id != "" {
 		a.start, a.done.LaunchedJobIDs = start, []string{id}

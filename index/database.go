@@ -32,7 +32,7 @@ func Path(dir string) string { return filepath.Join(dir, filepath.FromSlash(data
 const pageSize = 4096
 
 // errUnusable is returned for a file that is not ours, or that cannot be read.
-var errUnusable = errors.New("the file of the index cannot be used")
+var errUnusable = errors.New("the index file is unusable")
 
 func noIndex(cause error) error {
 	return &fault.Error{Reason: fault.NoIndex, Message: "the workspace has no index: rebuild or sync it first", Cause: cause}
@@ -74,7 +74,7 @@ func spoilt(err error) bool {
 }
 
 // errGone is returned if the file was deleted while it was being built.
-var errGone = errors.New("the file of the index was deleted")
+var errGone = errors.New("the index file was deleted")
 
 // passing reports whether an error is transient: the file was deleted or
 // replaced while in use, or another process is rebuilding it. A retry on the
@@ -214,7 +214,7 @@ func address(dir string) string {
 }
 
 // inode is the inode of the open file. The index stores it, too, which detects
-// a copy, and a file that was put beside the WAL of another.
+// a copy, and a file that was put next to the WAL of another.
 func (ix *Index) inode() int64 {
 	ix.mu.Lock()
 	defer ix.mu.Unlock()
@@ -252,7 +252,7 @@ func (ix *Index) discard() error {
 		return nil
 	}
 	if st, err := ix.w.FS.Lstat(workspace.LocalDir); err == nil && !st.IsDir() {
-		return fault.New(fault.IO, "%s is no directory of the workspace", workspace.LocalDir)
+		return fault.New(fault.IO, "%s is not a directory of the workspace", workspace.LocalDir)
 	}
 	var failed error
 	for _, suffix := range []string{"-wal", "-shm", "-journal", "-synced", ""} {

@@ -137,7 +137,7 @@ func (v *View) sequences(f EventFilter) ([]sequence, error) {
 }
 
 // numbers are those of a word, which are one or none; without a word those that
-// a question gives.
+// a query returns.
 func (v *View) numbers(of, otherwise string) ([]int64, error) {
 	text, args := otherwise, []any(nil)
 	if of != "" {

@@ -203,7 +203,7 @@ func (ix *Index) locked(ctx context.Context, fn func(context.Context) error) err
 		defer ix.turn.Unlock()
 		return fn(ctx)
 	}
-	waiting, cancel := context.WithTimeoutCause(ctx, patience, fault.New(fault.Locked, "the index is being written by another process for more than %s", patience))
+	waiting, cancel := context.WithTimeoutCause(ctx, patience, fault.New(fault.Locked, "another process has been writing the index for more than %s", patience))
 	unlock, err := ix.writer.Lock(waiting)
 	cancel()
 	if err != nil {

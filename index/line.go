@@ -37,11 +37,11 @@ const (
 func faultText(code int64) string {
 	switch code {
 	case faultNoObject:
-		return "the line is JSON but no object"
+		return "the line is JSON but not an object"
 	case faultTooLong:
 		return "the line has more than 16 MiB"
 	}
-	return "the line is no JSON"
+	return "the line is not JSON"
 }
 
 // member is a string member of an event; absent if it has none.

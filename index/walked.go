@@ -28,7 +28,7 @@ type walked struct {
 	began time.Time // when the last full walk began
 
 	names map[string][]string // the subfolders of a folder
-	files map[string][]source // the sources that lie in a folder
+	files map[string][]source // the sources in a directory
 }
 
 // refresh drops what changed. The watch starts with the second walk of a

@@ -42,7 +42,7 @@ func Recommend(tasks []doc.Task, agents []doc.Agent, activeRuns map[string]int) 
 			continue
 		}
 		row := Recommendation{TaskID: t.ID, PreferredProvider: providerWithoutAgent, TokenBudgetHint: tokenBudget(t)}
-		row.Rationale = "No worker or manager is there to take this task: make an agent first."
+		row.Rationale = "No worker or manager can take this task: create an agent first."
 		if agent, why := choose(t, c, load); agent != nil {
 			row.PreferredProvider, row.PreferredModel, row.PreferredAgentID = agent.Provider, agent.ModelHint, agent.ID
 			row.Rationale = why
@@ -88,7 +88,7 @@ func choose(t *doc.Task, candidates []doc.Agent, load map[string]int) (agent *do
 	if agent == nil {
 		return nil, ""
 	}
-	return agent, fmt.Sprintf("%s has the least to do in %s (%s).", agent.Name, where, plural(load[agent.ID], "item"))
+	return agent, fmt.Sprintf("%s has the fewest open tasks in %s (%s).", agent.Name, where, plural(load[agent.ID], "item"))
 }
 
 func teamOf(agents []doc.Agent, team string) (members []doc.Agent) {

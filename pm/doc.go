@@ -1,4 +1,4 @@
-// Package pm plans: it lays the tasks of a project out in time by the critical
-// path method, says how far they are, and recommends who does them. It is
-// arithmetic over documents: it reads no file and knows no clock.
+// Package pm plans: it schedules the tasks of a project by the critical path
+// method, computes their progress, and recommends agents. It is pure arithmetic
+// over documents: it reads no files and no clock.
 package pm

@@ -87,9 +87,9 @@ func ForecastOf(tasks []doc.Task, agents []doc.Agent, running map[string]int, ra
 		Recommended: f.project(func(t *doc.Task) *doc.Agent { return byID(recommended[t.ID]) }),
 	}
 	fast := f.project(func(t *doc.Task) *doc.Agent { return f.best(t, throughputFirst) })
-	fast.Scenario, fast.Notes = "throughput_bias", "Gives each task to the fastest who is free enough, whatever it costs."
+	fast.Scenario, fast.Notes = "throughput_bias", "Assigns each task to the fastest agent with free capacity, whatever it costs."
 	cheap := f.project(func(t *doc.Task) *doc.Agent { return f.best(t, costFirst) })
-	cheap.Scenario, cheap.Notes = "cost_bias", "Gives each task to the cheapest who is free enough, even if it takes longer."
+	cheap.Scenario, cheap.Notes = "cost_bias", "Assigns each task to the cheapest agent with free capacity, even if it takes longer."
 	result.Scenarios = []Projection{fast, cheap}
 	return result
 }

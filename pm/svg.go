@@ -167,7 +167,7 @@ func (d *drawing) legend(height int) {
 	}
 	d.printf(`<path class="slack" d="M%d %dH%d"/><text class="quiet" x="%d" y="%d">slack</text>`, x, y-4, x+22, x+28, y)
 	if d.plan.Status == StatusCycle {
-		d.printf(`<text class="warn" x="%d" y="52">These tasks wait for each other: %s</text>`, svgMargin, escaped(cut(strings.Join(d.plan.CycleIDs, ", "), 120)))
+		d.printf(`<text class="warn" x="%d" y="52">These tasks depend on each other: %s</text>`, svgMargin, escaped(cut(strings.Join(d.plan.CycleIDs, ", "), 120)))
 	}
 	d.printf("\n")
 }

@@ -36,27 +36,21 @@ type TaskSpec struct {
 // on return. A missing project is fault.NotFound.
 func NewTask(ctx context.Context, w *workspace.Workspace, project string, spec TaskSpec) (id string, err error) {
 	return id, w.Update(ctx, func(u *workspace.Unit) error {
-		id, err = CreateTask(u, project, spec, nil, "")
-		return err
+		if _, err := w.Project(project); err != nil {
+			return err
+		}
+		task, text, err := DraftTask(w.Env, project, spec, nil, "")
+		if err != nil {
+			return err
+		}
+		id = task.ID
+		return u.Write(workspace.TaskFile(project, task.ID), text, 0o644)
 	})
 }
 
-// CreateTask is NewTask within a unit. The task gets these milestones, which
-// need no ids of their own, and notes, which follow the heading of the
-// milestones in its body.
-func CreateTask(u *workspace.Unit, project string, spec TaskSpec, milestones []doc.Milestone, notes string) (id string, err error) {
-	w := u.Workspace()
-	if _, err := w.Project(project); err != nil {
-		return "", err
-	}
-	task, text, err := DraftTask(w.Env, project, spec, milestones, notes)
-	if err != nil {
-		return "", err
-	}
-	return task.ID, u.Write(workspace.TaskFile(project, task.ID), text, 0o644)
-}
-
-// DraftTask returns the task of CreateTask and its text, and writes nothing.
+// DraftTask makes a draft of a task and its text, and writes nothing. The task begins
+// with these milestones, which need no ids of their own, and notes follow the heading of
+// the milestones in its body.
 func DraftTask(env workspace.Env, project string, spec TaskSpec, milestones []doc.Milestone, notes string) (task doc.Task, text []byte, err error) {
 	if err := doc.CheckTitle(spec.Title); err != nil {
 		return task, nil, err

@@ -12,7 +12,7 @@ import (
 	"ac/internal/terminal"
 )
 
-// The columns beside the bars.
+// The columns next to the bars.
 const (
 	titleColumns = 28
 	leastColumns = 20
@@ -26,7 +26,7 @@ func (p *Plan) WriteText(out io.Writer, columns int, today time.Time) error {
 	chart := max(leastColumns, columns-titleColumns-len("  100%  !"))
 	var b strings.Builder
 	if p.Status == StatusCycle {
-		fmt.Fprintf(&b, "These tasks wait for each other: %s\n", terminal.Printable(strings.Join(p.CycleIDs, ", ")))
+		fmt.Fprintf(&b, "These tasks depend on each other: %s\n", terminal.Printable(strings.Join(p.CycleIDs, ", ")))
 	}
 	if len(p.Bars) == 0 {
 		b.WriteString("No tasks yet.\n")
@@ -46,7 +46,7 @@ func (p *Plan) WriteText(out io.Writer, columns int, today time.Time) error {
 		}
 		fmt.Fprintf(&b, "%s %s %3.0f%%%s\n", terminal.Fit(bar.Task.Title, titleColumns), f.line(bar, chart, now), math.Floor(bar.Task.Done()*100), mark)
 	}
-	fmt.Fprintf(&b, "\n%s in %s. █ done  ▒ to do  │ today  ! critical: late here is late at the end\n",
+	fmt.Fprintf(&b, "\n%s in %s. █ done  ▒ to do  │ today  ! critical: a delay here delays the end\n",
 		plural(len(p.Bars), "task"), plural(int(math.Ceil(p.SpanDays)), "day"))
 	_, err := io.WriteString(out, b.String())
 	return err

@@ -33,6 +33,8 @@ type OpenRPCMethod struct {
 	Result         OpenRPCItem   `json:"result"`
 	Access         Access        `json:"x-access"`
 	Streams        bool          `json:"x-needs-stream,omitempty"`
+	// Strict: a param that is not listed is refused.
+	Strict bool `json:"x-strict,omitempty"`
 }
 
 // OpenRPCItem is a param or a result.
@@ -51,6 +53,7 @@ func (t *Table) Describe(version string) OpenRPC {
 			Result: OpenRPCItem{Name: "result", Schema: resultSchema(m.result, 0)},
 		}
 		params := m.params().Schema()
+		entry.Strict = params.AdditionalProperties == false
 		for _, name := range m.params().Names() {
 			entry.Params = append(entry.Params, OpenRPCItem{Name: name, Required: slices.Contains(params.Required, name), Schema: params.Properties[name]})
 		}

@@ -1,7 +1,7 @@
 package rpc
 
 // Output: one writer, whole lines, flushed at once. A client that does not read
-// blocks nobody (backpressure).
+// blocks no one (backpressure).
 
 import (
 	"context"
@@ -39,7 +39,7 @@ type output struct {
 	spare   []byte
 	writing bool
 	err     error
-	room    chan struct{} // closed by the next write; nil while nobody waits
+	room    chan struct{} // closed by the next write; nil while no one waits
 	wake    chan struct{}
 	closed  bool
 	lines   sync.Pool     // of *[]byte, for answers being encoded
@@ -62,7 +62,7 @@ func newOutput(w io.Writer) *output {
 }
 
 // answer queues one line, which flush sends. Nothing is queued for a client
-// that is gone.
+// that has disconnected.
 func (o *output) answer(id []byte, result any, err error) {
 	scratch := o.lines.Get().(*[]byte)
 	line := appendAnswer((*scratch)[:0], id, result, err)

@@ -138,7 +138,7 @@ func (s *Server) sealing(ctx context.Context) (stop func()) {
 			case err != nil:
 				s.opts.Log.Error("seal", "workspace", dir, "error", err)
 			case len(sealed.Refused) > 0:
-				s.opts.Log.Error("seal: logs are not what was sealed of them", "workspace", dir, "logs", len(sealed.Refused), "first", sealed.Refused[0].Log)
+				s.opts.Log.Error("seal: logs differ from what was sealed", "workspace", dir, "logs", len(sealed.Refused), "first", sealed.Refused[0].Log)
 			case sealed.Added > 0:
 				s.opts.Log.Info("sealed", "workspace", dir, "records", sealed.Added, "checkpoint", sealed.File)
 			}
@@ -151,7 +151,7 @@ func (s *Server) sealing(ctx context.Context) (stop func()) {
 }
 
 // shutdown answers what was received and ends everything. After a signal, or if
-// the client is gone, it allows two seconds; otherwise bounded work is
+// the client has disconnected, it allows two seconds; otherwise bounded work is
 // finished.
 func (s *Server) shutdown(ctx context.Context) {
 	s.mu.Lock()
@@ -198,7 +198,7 @@ func (s *Server) closeWorker(ctx context.Context) {
 	limit, cancel := context.WithTimeout(context.Background(), left)
 	defer cancel()
 	if err := s.all.CloseWorker(limit); err != nil {
-		s.opts.Log.Warn("the indexes were not brought up to date in time; the next reader does it")
+		s.opts.Log.Warn("the indexes were not synced in time; the next reader syncs them")
 	}
 }
 
@@ -424,7 +424,7 @@ func (s *Server) guarded(ctx context.Context, m *Method, run runner) (result any
 	defer func() {
 		if r := recover(); r != nil {
 			s.opts.Log.Error("a request panicked", "method", m.Name, "panic", r, "stack", string(debug.Stack()))
-			err = fault.New(fault.Internal, "%s failed by an internal fault; see the server's log", m.Name)
+			err = fault.New(fault.Internal, "%s failed with an internal error; see the server's log", m.Name)
 		}
 	}()
 	if cause := context.Cause(ctx); cause != nil {

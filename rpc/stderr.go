@@ -1,6 +1,6 @@
 package rpc
 
-// Logging that never blocks the server: if nobody reads stderr, lines are
+// Logging that never blocks the server: if stderr is not read, lines are
 // dropped and counted.
 
 import (
@@ -32,7 +32,7 @@ func (l *Lossy) run(w io.Writer) {
 	defer close(l.done)
 	for line := range l.lines {
 		if n := l.dropped.Swap(0); n > 0 {
-			_, _ = fmt.Fprintf(w, "%d lines were dropped: nobody read them\n", n) // nowhere to report it
+			_, _ = fmt.Fprintf(w, "%d lines were dropped because stderr was not read\n", n) // nowhere to report it
 		}
 		_, _ = w.Write(line) // nowhere to report it
 	}

@@ -18,7 +18,7 @@ type Access string
 
 // The kinds of access. A read waits for earlier writes of what it reads. Writes
 // run one by one in order of arrival. A wait has a short first step like a read
-// and then blocks nobody. An inline method without a workspace or subscription
+// and then blocks no one. An inline method without a workspace or subscription
 // is served before the next request is read; others wait for earlier writes on
 // their keys, and later requests on these wait for them.
 const (
@@ -113,11 +113,13 @@ func on[S company.Target, P, R any](name string, access Access, op func(S, conte
 				scope.reads = others.Reads()
 			}
 			return scope, func(ctx context.Context, all *company.Host) (any, error) {
-				target, err := company.Reach[S](ctx, all, all.At(scope.dir, scope.canonical))
+				folder := all.At(scope.dir, scope.canonical)
+				target, err := company.Reach[S](ctx, all, folder)
 				if err != nil {
-					return nil, err
+					return nil, folder.Named(err)
 				}
-				return op(target, ctx, p)
+				result, err := op(target, ctx, p)
+				return result, folder.Named(err)
 			}, nil
 		},
 	}
@@ -177,6 +179,7 @@ func NewTable(version string) *Table {
 		on("run.list", Read, (*company.Folder).ListRuns, "List the runs, newest first."),
 		on("run.discard", Write, (*company.Company).DiscardRun, "End a run that was created and never launched."),
 		on("run.replay", Read, (*company.Company).Replay, "Return the log of a run, verified on request."),
+		on("run.transcript", Read, (*company.Company).Transcript, "What a run did and said, as messages, tools, questions and notices."),
 		on("sharepack.replay", Read, (*company.Company).ReplaySharePack, "Return the logs in a share pack, verified on request."),
 
 		on("artifact.read", Write, (*company.Company).ReadArtifact, "Return an artifact, if the actor may see it."),
@@ -190,13 +193,17 @@ func NewTable(version string) *Table {
 		on("session.list", Read, (*company.Host).ListSessions, "List the sessions, newest first."),
 		on("session.poll", Read, (*company.Host).PollSession, "Return the current state of a session."),
 		on("session.collect", Wait, (*company.Host).CollectSession, "Wait for the end of a session."),
-		on("session.stop", Write, (*company.Host).StopSession, "Stop a session."),
+		on("run.continue", Wait, (*company.Company).Continue, "Go on with a run that is over or idle."),
+		on("run.steer", Write, (*company.Company).Steer, "Say something to the agent of a run."),
+		on("run.interrupt", Write, (*company.Company).Interrupt, "Stop the turn of a run."),
+		on("run.policy.get", Read, (*company.Company).RunPolicy, "The policy that judges what the agent of a run asks."),
+		on("run.policy.set", Write, (*company.Company).SetRunPolicy, "Change the policy of a run; what is open is judged anew."),
+		on("interaction.respond", Write, (*company.Company).Respond, "Answer what the agent of a run asks."),
+		on("session.stop", Write, (*company.Host).StopSession, "Ask a session to stop."),
 
 		on("interaction.list", Read, (*company.Company).ListInteractions, "List what agents ask of people, the open ones first."),
 		on("interaction.get", Read, (*company.Company).Interaction, "Return one interaction, from the log of its run."),
 
-		on("run.policy.get", Read, (*company.Company).RunPolicy, "Return what the agent of a run may do without asking."),
-		on("run.policy.set", Write, (*company.Company).SetRunPolicy, "Change what the agent of a run may do without asking."),
 		on("policy.defaults.get", Read, (*company.Company).PolicyDefaults, "Return the mode that people prefer for the runs of a project."),
 		on("policy.defaults.set", Write, (*company.Company).SetPolicyDefaults, "Set the mode that people prefer for the runs of a project; no launch takes it by itself."),
 
@@ -263,6 +270,7 @@ func NewTable(version string) *Table {
 		on("comment.add", Write, (*company.Company).AddComment, "Comment on an agent, an artifact or a run."),
 		on("comment.list", Read, (*company.Folder).ListComments, "List the comments of a project, newest first."),
 
+		on("events.replay", Read, (*company.Company).ReplayEvents, "The events of a run from a seq on, page by page."),
 		streams(on("events.subscribe", Inline, (*company.Host).Subscribe, "Stream events as they happen, after a backfill of recent ones.")),
 		streams(on("events.unsubscribe", Inline, (*company.Host).Unsubscribe, "End a subscription.")),
 		streams(on("events.ack", Inline, (*company.Host).Ack, "Acknowledge the events of a subscription up to a point.")),

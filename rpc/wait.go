@@ -1,7 +1,7 @@
 package rpc
 
 // Requests that turn out to wait: they no longer count as in flight, block
-// nobody, and end with the server's waits.
+// no one, and end with the server's waits.
 
 import (
 	"context"
@@ -33,5 +33,5 @@ func (s *Server) wait(ctx context.Context, c call, hooks *inflight.Hooks) (waiti
 }
 
 func tooManyWaiting() error {
-	return fault.New(fault.TooManyWaiting, "more than %d requests wait already; collect some of them first", maxWaiting)
+	return fault.New(fault.TooManyWaiting, "more than %d requests are waiting; collect some of them first", maxWaiting)
 }

@@ -53,48 +53,58 @@ func (a *Admission) enter(ctx context.Context, w *workspace.Workspace, spec Laun
 	return ticket, true, nil
 }
 
-// decisions compares past spending with the budgets of a run, its task and its project.
-func (a *Admission) decisions(w *workspace.Workspace, own *doc.Budget, project, task, run string) ([]budget.Decision, error) {
-	limits := budget.LimitsOf(w, own, project, task)
-	var spent budget.Totals
-	if limits.NeedSums() {
-		var err error
-		if spent, err = a.sums.Of(project, task, run); err != nil {
-			return nil, err
-		}
-	}
-	return limits.Decide(budget.Spend{}, spent), nil
-}
-
-// Afford refuses further work for a project, and for a task of it if one is named,
-// when a hard limit is reached: fault.BudgetExceeded. Nothing is recorded.
-func (a *Admission) Afford(w *workspace.Workspace, project, task string) error {
-	decisions, err := a.decisions(w, nil, project, task, "")
-	if over := budget.Over(decisions); err == nil && len(over) > 0 {
-		err = fault.New(fault.BudgetExceeded, "Budget preflight refused the launch: %s", budget.Describe(over))
-	}
-	return err
+// Afford refuses further work for a project when a hard limit of it is reached:
+// fault.BudgetExceeded. Nothing is recorded.
+func (a *Admission) Afford(w *workspace.Workspace, project string) error {
+	_, refusal, err := a.compare(w, LaunchSpec{ProjectID: project}, budget.Spend{})
+	return errors.Join(err, refusal)
 }
 
 // preflight compares past spending with the budgets, records the decisions in
 // the run's log, and ends the run if a hard limit is reached.
 func (a *Admission) preflight(ctx context.Context, w *workspace.Workspace, spec LaunchSpec) error {
-	decisions, err := a.decisions(w, spec.Budget, spec.ProjectID, spec.TaskID, spec.RunID)
-	if err != nil || len(decisions) == 0 {
+	told, refusal, err := a.compare(w, spec, budget.Spend{})
+	switch {
+	case err != nil || len(told) == 0:
 		return err
+	case refusal == nil:
+		return w.Append(ctx, workspace.LogFile(spec.ProjectID, spec.RunID), told...)
 	}
-	told, err := budget.Events(decisions, budget.PhasePreflight, func(kind string, payload any) (events.Draft, error) {
+	return errors.Join(refuse(ctx, w, spec, "budget_preflight_exceeded", refusal, told...), refusal)
+}
+
+// afford is preflight for a run that was over and is left so on a refusal. It spent
+// something already.
+func (a *Admission) afford(ctx context.Context, w *workspace.Workspace, spec LaunchSpec, own budget.Spend) error {
+	told, refusal, err := a.compare(w, spec, own)
+	if err == nil && len(told) > 0 {
+		err = w.Append(ctx, workspace.LogFile(spec.ProjectID, spec.RunID), told...)
+	}
+	return errors.Join(err, refusal)
+}
+
+// compare gives the events of what was spent before, and the refusal where a hard limit
+// is reached.
+func (a *Admission) compare(w *workspace.Workspace, spec LaunchSpec, own budget.Spend) (told []events.Draft, refusal, err error) {
+	limits := budget.LimitsOf(w, spec.Budget, spec.ProjectID, spec.TaskID)
+	var spent budget.Totals
+	if limits.NeedSums() {
+		var err error
+		if spent, err = a.sums.Of(spec.ProjectID, spec.TaskID, spec.RunID); err != nil {
+			return nil, nil, err
+		}
+	}
+	decisions := limits.Decide(own, spent)
+	if len(decisions) == 0 {
+		return nil, nil, nil
+	}
+	told, err = budget.Events(decisions, budget.PhasePreflight, func(kind string, payload any) (events.Draft, error) {
 		return w.Events.Draft(events.Draft{
 			RunID: spec.RunID, SessionRef: spec.SessionRef, Actor: events.ActorSystem, Visibility: events.VisibilityOrg, Type: kind,
 		}, payload)
 	})
-	if err != nil {
-		return err
+	if over := budget.Over(decisions); len(over) > 0 {
+		refusal = fault.New(fault.BudgetExceeded, "Budget preflight refused the launch: %s", budget.Describe(over))
 	}
-	over := budget.Over(decisions)
-	if len(over) == 0 {
-		return w.Append(ctx, workspace.LogFile(spec.ProjectID, spec.RunID), told...)
-	}
-	refusal := fault.New(fault.BudgetExceeded, "Budget preflight refused the launch: %s", budget.Describe(over))
-	return errors.Join(refuse(ctx, w, spec, "budget_preflight_exceeded", refusal, told...), refusal)
+	return told, refusal, err
 }

@@ -14,7 +14,7 @@ import (
 	"ac/workspace/doc"
 )
 
-// neverStartedPayload closes the log of a run that nobody launched.
+// neverStartedPayload closes the log of a run that was never launched.
 type neverStartedPayload struct {
 	ExitCode *int    `json:"exit_code"`
 	Signal   *string `json:"signal"`
@@ -43,7 +43,7 @@ func Discard(ctx context.Context, w *workspace.Workspace, project, runID, actor 
 			return err
 		}
 		if begun {
-			return fault.New(fault.RunBusy, "run %s was launched: stop its session instead", runID)
+			return fault.New(fault.RunBusy, "run %s was launched; stop its session instead", runID)
 		}
 		now := w.Env.Clock.Now()
 		draft, err := w.Events.Draft(events.Draft{

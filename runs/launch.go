@@ -8,7 +8,6 @@ import (
 	"errors"
 	"path/filepath"
 	"slices"
-	"strings"
 
 	"ac/events"
 	"ac/governance/policy"
@@ -39,6 +38,7 @@ type LaunchSpec struct {
 	Version     string // of this program
 	Env         map[string]string
 	Budget      *doc.Budget
+	Live        LiveSpec
 	Actor       policy.Actor
 	Priority    string      // in the launch lane
 	LaneLimits  lane.Limits // unset ones default to the process's own
@@ -47,26 +47,7 @@ type LaunchSpec struct {
 // Local reports whether a relative path stays inside its root.
 func Local(rel string) bool { return rel == "" || filepath.IsLocal(filepath.FromSlash(rel)) }
 
-// turn is the request to an app server, nil for providers that execute a
-// command.
-func (s LaunchSpec) turn(name string) (*session.Turn, error) {
-	if !provider.SpeaksAppServer(name) {
-		if len(s.Argv) == 0 {
-			return nil, fault.InvalidField("argv", "must have at least one item for provider %s", name)
-		}
-		return nil, nil
-	}
-	prompt := s.Prompt
-	if prompt == nil {
-		prompt = s.Stdin
-	}
-	if prompt == nil || strings.TrimSpace(*prompt) == "" {
-		return nil, fault.InvalidField("prompt_text", "must not be blank for provider %s", name)
-	}
-	return &session.Turn{Prompt: *prompt, Model: s.Model, Level: cmp.Or(s.Level, provider.RunCommands), Files: s.Files, Version: s.Version}, nil
-}
-
-// Starter starts the session of an order, in a process of its own
+// Starter starts the session of an order: as a process of its own
 // (session.Launcher) or in this one (session.Hosted).
 type Starter interface {
 	Launch(ctx context.Context, order session.Order) error
@@ -82,7 +63,7 @@ func Launch(ctx context.Context, w *workspace.Workspace, a *Admission, starter S
 	if err != nil {
 		return err
 	}
-	turn, err := spec.turn(run.Provider)
+	live, err := spec.live(w, run)
 	if err != nil {
 		return err
 	}
@@ -105,7 +86,7 @@ func Launch(ctx context.Context, w *workspace.Workspace, a *Admission, starter S
 	return starter.Launch(ctx, session.Order{
 		WorkspaceDir: w.Dir(), ProjectID: spec.ProjectID, RunID: spec.RunID, SessionRef: spec.SessionRef,
 		AgentID: run.AgentID, Provider: run.Provider, Argv: spec.Argv, RepoID: spec.RepoID, WorkdirRel: spec.WorkdirRel,
-		TaskID: spec.TaskID, MilestoneID: spec.MilestoneID, Budget: spec.Budget, Stdin: spec.Stdin, Turn: turn, Env: spec.Env,
+		TaskID: spec.TaskID, MilestoneID: spec.MilestoneID, Budget: spec.Budget, Stdin: spec.Stdin, Live: live, Env: spec.Env,
 		MonotonicMS: w.Env.Clock.MonotonicMS(),
 	})
 }
@@ -119,7 +100,7 @@ func Launchable(ctx context.Context, w *workspace.Workspace, project, runID, ref
 		return run, err
 	}
 	over := func() error {
-		return fault.New(fault.Conflict, "run %s is %s already; create another run to execute it again", runID, run.Status)
+		return fault.New(fault.Conflict, "run %s is already %s; create another run to execute it again", runID, run.Status)
 	}
 	if doc.Terminal(run.Status) {
 		return run, over()
@@ -130,7 +111,7 @@ func Launchable(ctx context.Context, w *workspace.Workspace, project, runID, ref
 	// An owner with a final record is about to release its ref.
 	record, err := session.Current(ctx, w, ref)
 	if known := err == nil; (known && !doc.Terminal(record.Status)) || (!known && session.RefAlive(w, ref)) {
-		return run, fault.New(fault.Conflict, "session_ref %s is in use by a session that is not over", ref)
+		return run, fault.New(fault.Conflict, "session_ref %s is in use by a session that has not ended", ref)
 	}
 	if err := requireSessionsOver(ctx, w, project, runID, run.Spec != nil); err != nil {
 		return run, err
@@ -165,7 +146,7 @@ func requireSessionsOver(ctx context.Context, w *workspace.Workspace, project, r
 		if record.ProjectID == project && record.RunID == runID {
 			now, currentErr := session.Current(ctx, w, record.Ref)
 			if currentErr == nil && !doc.Terminal(now.Status) {
-				currentErr = fault.New(fault.Conflict, "run %s has a session that is not over: %s", runID, record.Ref)
+				currentErr = fault.New(fault.Conflict, "run %s has a session that has not ended: %s", runID, record.Ref)
 			}
 			err = errors.Join(err, currentErr)
 		}

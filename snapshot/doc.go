@@ -1,4 +1,4 @@
-// Package snapshot is the read models that clients poll: what the files say,
-// gathered. Nothing here writes or signals, and one broken document hides only
+// Package snapshot is the read models that clients poll, gathered from index
+// and files. It never writes or signals, and a broken document hides only
 // itself.
 package snapshot

@@ -17,7 +17,7 @@ func callable() []string {
 	return []string{
 		"workspace.open", "workspace.validate", "workspace.doctor", "workspace.projects.list", "workspace.agents.list", "workspace.teams.list",
 		"workspace.home.snapshot", "desktop.bootstrap.snapshot",
-		"run.list", "run.replay",
+		"run.list", "run.replay", "run.transcript", "events.replay",
 		"session.list", "session.poll", "session.stop",
 		"artifact.read", "memory.preview_delta", "memory.list_deltas", "context.plan_for_job",
 		"inbox.list_reviews", "inbox.list_help_requests", "inbox.snapshot", "inbox.resolve", "ui.resolve",
@@ -56,7 +56,7 @@ func (s *Server) call(w http.ResponseWriter, r *http.Request) error {
 	}
 	var c callBody
 	if json.Unmarshal(text, &c) != nil {
-		return refuse(http.StatusBadRequest, "method must be a text")
+		return refuse(http.StatusBadRequest, "method must be a string")
 	}
 	result, err := s.carryOut(r, c)
 	if err != nil {
@@ -89,7 +89,7 @@ func (s *Server) carryOut(r *http.Request, c callBody) (any, error) {
 }
 
 // claim overwrites the workspace and the actor in params with the server's own,
-// so that no client can act as somebody else.
+// so that no client can act as someone else.
 func (s *Server) claim(params map[string]json.RawMessage, known []string) error {
 	actor := s.opts.Actor
 	for name, value := range map[string]string{

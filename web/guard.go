@@ -36,10 +36,10 @@ func newGuard(host string, at netip.AddrPort, token string) *guard {
 // check returns the refusal of a request, nil if it may pass.
 func (g *guard) check(r *http.Request) *refusal {
 	if !g.isHost(r) {
-		return refuse(http.StatusForbidden, "this server does not go by that Host")
+		return refuse(http.StatusForbidden, "the Host header does not name this server")
 	}
 	if g.token != "" && !g.hasToken(r) {
-		return refuse(http.StatusUnauthorized, "the token of this server is needed")
+		return refuse(http.StatusUnauthorized, "the token of this server is required")
 	}
 	isPage := r.URL.Path == "/" && (r.Method == http.MethodGet || r.Method == http.MethodHead)
 	if isPage {
@@ -47,12 +47,12 @@ func (g *guard) check(r *http.Request) *refusal {
 	}
 	for _, origin := range r.Header.Values("Origin") {
 		if !g.isOwn(r, origin) {
-			return refuse(http.StatusForbidden, "requests from pages of another origin are refused")
+			return refuse(http.StatusForbidden, "cross-origin requests are refused")
 		}
 	}
 	switch site := r.Header.Get("Sec-Fetch-Site"); site {
 	case "cross-site", "same-site":
-		return refuse(http.StatusForbidden, "requests from pages of another origin are refused")
+		return refuse(http.StatusForbidden, "cross-origin requests are refused")
 	}
 	return nil
 }

@@ -86,7 +86,7 @@ func (s *Server) body(w http.ResponseWriter, r *http.Request) ([]byte, error) {
 	text, err := io.ReadAll(http.MaxBytesReader(w, r.Body, maxBody))
 	_ = control.SetReadDeadline(time.Time{}) // as above
 	if tooLarge := (*http.MaxBytesError)(nil); errors.As(err, &tooLarge) {
-		return nil, refuse(http.StatusRequestEntityTooLarge, "a body may have at most %d bytes", maxBody)
+		return nil, refuse(http.StatusRequestEntityTooLarge, "the body has more than %d bytes", maxBody)
 	}
 	if err != nil {
 		return nil, refuse(http.StatusBadRequest, "the body cannot be read")
@@ -96,7 +96,7 @@ func (s *Server) body(w http.ResponseWriter, r *http.Request) ([]byte, error) {
 		return nil, refuse(http.StatusBadRequest, "the body is not JSON")
 	}
 	if text = []byte(strings.TrimSpace(string(text))); text[0] != '{' {
-		return nil, refuse(http.StatusBadRequest, "the body is no JSON object")
+		return nil, refuse(http.StatusBadRequest, "the body is not a JSON object")
 	}
 	return text, nil
 }

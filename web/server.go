@@ -163,7 +163,7 @@ func resolve(ctx context.Context, opts Options) (netip.AddrPort, error) {
 		}
 	}
 	if !addr.IsLoopback() && !opts.AllowRemote {
-		return netip.AddrPort{}, fault.New(fault.Denied, "--host %s can be reached by other machines; say --allow-remote if that is meant", opts.Host)
+		return netip.AddrPort{}, fault.New(fault.Denied, "--host %s is reachable from other machines; add --allow-remote if that is intended", opts.Host)
 	}
 	return netip.AddrPortFrom(addr, uint16(opts.Port)), nil //nolint:gosec // the command checked the range
 }
@@ -208,7 +208,7 @@ func (s *Server) Serve(ctx context.Context) error {
 func (s *Server) rebuild() {
 	p := company.MonitorParams{Dir: s.dir(), IndexStep: company.IndexStep{RefreshIndex: true}, ProjectID: s.opts.ProjectID, Limit: 1}
 	if _, err := company.Do(s.work, s.all, (*company.Company).Monitor, p); err != nil && s.work.Err() == nil {
-		s.log.Error("the index was not built anew", "error", err)
+		s.log.Error("the index was not rebuilt", "error", err)
 	}
 }
 

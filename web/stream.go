@@ -29,7 +29,7 @@ type stream struct {
 }
 
 // open begins a stream. A client that does not read is disconnected at
-// shutdown; before that it blocks nobody.
+// shutdown; before that it blocks no one.
 func (s *Server) open(w http.ResponseWriter) (*stream, error) {
 	h := w.Header()
 	h.Set("Content-Type", "text/event-stream; charset=utf-8")
@@ -59,7 +59,7 @@ func (s *Server) events(w http.ResponseWriter, r *http.Request) error {
 	}
 	out, err := s.open(w)
 	if err != nil {
-		return nil // the client is gone
+		return nil // the client has disconnected
 	}
 	defer out.close()
 	leave, err := s.screen.join()
@@ -164,7 +164,7 @@ func (s *Server) stream(w http.ResponseWriter, r *http.Request) error {
 	}
 	out, err := s.open(w)
 	if err != nil {
-		return nil // the client is gone
+		return nil // the client has disconnected
 	}
 	defer out.close()
 	s.pass(r, out, frames, said)

@@ -255,7 +255,7 @@ func (d *defaults) find(id string) (*doc.Conversation, error) {
 		return nil, err
 	}
 	if c.ProjectID != d.project {
-		return nil, fault.New(fault.InvalidFile, "%s is of another project", file)
+		return nil, fault.New(fault.InvalidFile, "%s belongs to another project", file)
 	}
 	return &c, CheckID(file, id, c.ID)
 }

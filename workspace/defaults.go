@@ -59,7 +59,7 @@ func homeOf(load func(name string) (doc.Conversation, error)) (doc.Conversation,
 		return home, err
 	}
 	if home.Scope != "workspace" {
-		return home, fault.New(fault.InvalidFile, "%s is not of the workspace", file)
+		return home, fault.New(fault.InvalidFile, "%s does not belong to the workspace", file)
 	}
 	return home, CheckID(file, HomeID, home.ID)
 }
@@ -127,7 +127,7 @@ func (u *Unit) stamped(c doc.Conversation) doc.Conversation {
 }
 
 // placeConversation writes a conversation into its directory. Messages there
-// stay; a document that it replaces is kept beside it.
+// stay; a document that it replaces is kept next to it.
 func (u *Unit) placeConversation(dir string, c doc.Conversation) error {
 	text, err := doc.ConversationCodec.Encode(c)
 	if err != nil {

@@ -63,7 +63,7 @@ func (u *Unit) staff() (staff, error) {
 	return s, nil
 }
 
-// executiveManager is the agent who leads the project beside the CEO: the one
+// executiveManager is the agent who leads the project besides the CEO: the one
 // that the caller names, else the one who leads it already, else the company's
 // Executive Manager.
 func (d *defaults) executiveManager() string {
@@ -108,7 +108,7 @@ func office(load func(name string) (doc.Conversation, error)) (doc.Conversation,
 	file := path.Join(ConversationsDir, ExecutiveOfficeID, ConversationFile)
 	found, err := load(file)
 	if err == nil && found.Scope != "workspace" {
-		err = fault.New(fault.InvalidFile, "%s is not of the workspace", file)
+		err = fault.New(fault.InvalidFile, "%s does not belong to the workspace", file)
 	}
 	if err != nil {
 		return found, err

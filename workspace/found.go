@@ -31,7 +31,7 @@ type Founding struct {
 	Forced string
 }
 
-// Roots are the top-level directories of a workspace. Everything else beside
+// Roots are the top-level directories of a workspace. Everything else next to
 // them is the user's. Those of Portable are the same on every machine.
 func Roots() []string { return append(Portable(), LocalDir) }
 
@@ -52,11 +52,11 @@ func Found(ctx context.Context, env Env, dir string, f Founding) error {
 	case errors.Is(err, syscall.ENOTDIR), err == nil && !st.IsDir():
 		return fault.New(fault.Conflict, "%s is not a directory", dir)
 	case err != nil:
-		return fault.New(fault.IO, "cannot make a workspace in %s: %w", dir, err)
+		return fault.New(fault.IO, "cannot create a workspace in %s: %w", dir, err)
 	}
 	return foundInside(ctx, env, dir, f, func(entries []string) error {
 		if len(entries) > 0 {
-			return fault.New(fault.NotEmpty, "%s is not empty; nothing was touched (choose an empty directory, or force to %s)", dir, cmp.Or(f.Forced, "add a workspace to what is there"))
+			return fault.New(fault.NotEmpty, "%s is not empty; nothing was changed (choose an empty directory, or force to %s)", dir, cmp.Or(f.Forced, "add a workspace to its content"))
 		}
 		return nil
 	})
@@ -79,7 +79,7 @@ func Refound(ctx context.Context, env Env, dir string, f Founding) error {
 	return foundInside(ctx, env, dir, f, func(entries []string) error {
 		for _, name := range Roots() {
 			if slices.Contains(entries, name) {
-				return fault.New(fault.NotAWorkspace, "%s has %s but is no workspace (it has no %s); nothing was touched", dir, name, CompanyFile)
+				return fault.New(fault.NotAWorkspace, "%s has %s but is not a workspace (it has no %s); nothing was changed", dir, name, CompanyFile)
 			}
 		}
 		return nil
@@ -117,7 +117,7 @@ func buildAt(ctx context.Context, env Env, dir string, f Founding) error {
 func foundInside(ctx context.Context, env Env, dir string, f Founding, accept func(entries []string) error) error {
 	root, err := env.FS(dir)
 	if err != nil {
-		return fault.New(fault.IO, "cannot make a workspace in %s: %w", dir, err)
+		return fault.New(fault.IO, "cannot create a workspace in %s: %w", dir, err)
 	}
 	w := newWorkspace(env, dir, root)
 	if !IsWorkspace(root) { // in a workspace, an interrupted unit may need the staged tree
@@ -148,7 +148,7 @@ func (w *Workspace) accepted(accept func(entries []string) error) error {
 
 // ErrBeingMade marks the refusal of a directory in which another process is
 // about to place a workspace.
-var ErrBeingMade = errors.New("a workspace is being made here")
+var ErrBeingMade = errors.New("another process is creating a workspace here")
 
 // innerStage is the prefix of staging directories inside the directory that
 // they are for. The mark in one says that it was complete before anything was
@@ -170,7 +170,7 @@ func (w *Workspace) newInner(ctx context.Context, f Founding) (*inner, error) {
 	var err error
 	if s.held, err = lock.Try(w.FS, s.name+lockSuffix); err != nil {
 		err = errors.Join(err, ignoreMissing(w.FS.Remove(s.name+lockSuffix)))
-		return nil, fault.New(fault.IO, "cannot make a workspace in %s: %w", w.dir, err)
+		return nil, fault.New(fault.IO, "cannot create a workspace in %s: %w", w.dir, err)
 	}
 	err = w.FS.Mkdir(s.name, 0o755)
 	if err == nil {

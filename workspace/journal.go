@@ -406,7 +406,7 @@ func (w *Workspace) irregular(name string) bool {
 }
 
 // missing returns the drafts of an append that are not in its log, searching
-// behind the log's end at the time of the unit, or the whole log if it was
+// beyond the log's end at the time of the unit, or the whole log if it was
 // rewritten. A write may have been carried out in part.
 func (w *Workspace) missing(op *operation) ([]draftRecord, error) {
 	f, err := w.FS.OpenFile(op.Name, os.O_RDONLY, 0)

@@ -135,7 +135,7 @@ func (w *Workspace) SetRepoRoot(ctx context.Context, repo, dir string, requireGi
 	}
 	if requireGit {
 		if _, err := os.Lstat(filepath.Join(abs, ".git")); err != nil {
-			return "", fault.New(fault.InvalidFile, "%s is no git repository: it has no .git (pass require_git false to map it all the same)", abs)
+			return "", fault.New(fault.InvalidFile, "%s is not a git repository: it has no .git (pass require_git false to map it anyway)", abs)
 		}
 	}
 	return abs, w.UpdateMachine(ctx, func(m *doc.Machine) { m.RepoRoots[repo] = abs })

@@ -56,9 +56,9 @@ func (w *Workspace) InterruptedUnits() ([]InterruptedUnit, error) {
 func (w *Workspace) outlook(ops []operation) (would []string, reason string) {
 	for i := range ops {
 		state, err := w.state(&ops[i])
-		progress := map[opState]string{due: "not done", begun: "begun", done: "done", foreign: "somebody else changed it since"}[state]
+		progress := map[opState]string{due: "not done", begun: "begun", done: "done", foreign: "another program changed it since"}[state]
 		if err != nil {
-			progress = "cannot be done: " + durable.Cause(err)
+			progress = "impossible: " + durable.Cause(err)
 			if neverBetter(err) && reason == "" {
 				reason = ops[i].Name + ": " + durable.Cause(err)
 			}
@@ -66,7 +66,7 @@ func (w *Workspace) outlook(ops []operation) (would []string, reason string) {
 		would = append(would, ops[i].String()+" ("+progress+")")
 	}
 	if len(ops) == 0 {
-		would = []string{"nothing: it was never written whole"}
+		would = []string{"nothing: it was never completely written"}
 	}
 	return would, reason
 }
@@ -142,7 +142,7 @@ func (w *Workspace) QuarantineUnfinished(ctx context.Context) (moved []Interrupt
 	return moved, w.clearStaging()
 }
 
-// reason is the file beside an intent that was set aside.
+// reason is the file next to an intent that was set aside.
 type reason struct {
 	SetAsideAt string   `json:"set_aside_at"`
 	From       string   `json:"from"`

@@ -38,7 +38,7 @@ func (w *Workspace) NewStaging() (*Staging, error) {
 	return s, nil
 }
 
-// heldStage is the prefix of staging directories. Each has a lock beside it
+// heldStage is the prefix of staging directories. Each has a lock next to it
 // that shows whether it is still in use.
 const (
 	heldStage  = "held"

@@ -1,6 +1,6 @@
 package workspace
 
-// Tree swaps: whole trees that are built beside their target and moved there in
+// Tree swaps: whole trees that are built next to their target and moved there in
 // one step, so that the target is always the old tree or the new one.
 
 import (
@@ -18,7 +18,7 @@ import (
 	"ac/internal/lock"
 )
 
-// TreeSwap is a directory that is built beside its target. It is not safe for
+// TreeSwap is a directory that is built next to its target. It is not safe for
 // concurrent use. The caller must Close it, whether it was placed or not.
 type TreeSwap struct {
 	env    Env
@@ -34,7 +34,7 @@ type TreeSwap struct {
 // longestBase leaves room for the suffix of the stage's name.
 const longestBase = 190
 
-// NewTreeSwap makes an empty directory beside dir, and the missing parents of dir.
+// NewTreeSwap makes an empty directory next to dir, and the missing parents of dir.
 // It removes what a killed process has left there. dir must be absolute.
 func NewTreeSwap(env Env, dir string) (*TreeSwap, error) {
 	s := &TreeSwap{env: env, target: dir, base: filepath.Base(dir), above: filepath.Dir(dir)}
@@ -42,7 +42,7 @@ func NewTreeSwap(env Env, dir string) (*TreeSwap, error) {
 		return nil, fault.New(fault.Conflict, "%s cannot be replaced", dir)
 	}
 	if err := s.open(); err != nil {
-		return nil, fault.New(fault.IO, "cannot build beside %s: %w", dir, errors.Join(err, s.clear()))
+		return nil, fault.New(fault.IO, "cannot create a directory next to %s: %w", dir, errors.Join(err, s.clear()))
 	}
 	return s, nil
 }
@@ -121,7 +121,7 @@ func (s *TreeSwap) Place() error {
 		err = errors.Join(err, ignoreExisting(s.parent.Mkdir(s.base, before.Mode().Perm())))
 	}
 	if errors.Is(err, fs.ErrExist) || errors.Is(err, syscall.ENOTEMPTY) || errors.Is(err, syscall.ENOTDIR) {
-		return fault.New(fault.NotEmpty, "%s is not empty; nothing was touched", s.target)
+		return fault.New(fault.NotEmpty, "%s is not empty; nothing was changed", s.target)
 	}
 	return err
 }

@@ -31,7 +31,7 @@ func (o *output) Fd() uintptr { return o.file.Fd() }
 // descriptor is implemented by terminals.
 type descriptor interface{ Fd() uintptr }
 
-// rawStdout is stdout for commands that go on when nobody reads it.
+// rawStdout is stdout for commands that continue when it is not read.
 func (a *app) rawStdout() io.Writer {
 	if out, ok := a.stdout.(*output); ok {
 		return out.file

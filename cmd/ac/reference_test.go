@@ -46,6 +46,9 @@ func reference(t *rpc.Table) string {
 		if m.Streams {
 			b.WriteString(" Streams: needs a server, so `ac rpc:call` does not have it.")
 		}
+		if m.Strict {
+			b.WriteString(" Unknown params are refused.")
+		}
 		b.WriteString("\n")
 		writeParams(&b, m.Params)
 		fmt.Fprintf(&b, "\nResult: %s\n", typeName(m.Result.Schema))
@@ -65,7 +68,8 @@ reads. Writes (` + "`write`" + `) run one by one, in order of arrival. A ` + "`w
 in order and then blocks no other request. An ` + "`inline`" + ` method is served at once. See
 [architecture.md](architecture.md#order-of-requests).
 
-The server ignores unknown params; clients must ignore unknown members of results.
+The server ignores unknown params unless the method says otherwise; clients must ignore
+unknown members of results.
 Optional params may be absent, but not null.
 `
 

@@ -5,7 +5,6 @@ package job
 
 import (
 	"context"
-	"encoding/json"
 	"fmt"
 	"path"
 	"slices"
@@ -18,6 +17,7 @@ import (
 	"ac/internal/clock"
 	"ac/internal/fault"
 	"ac/internal/redact"
+	"ac/internal/shape"
 	"ac/workspace"
 	"ac/workspace/doc"
 )
@@ -205,37 +205,34 @@ func candidatesOf(w *workspace.Workspace, record doc.Job, attempt doc.JobAttempt
 				fmt.Sprintf("Run %s of job %s reported the error %s.", attempt.RunID, spec.JobID, first.Code), 0.6, first.Message)
 		}
 	}
-	if digest, err := stored(w, p.digest(), digestCodec.Bind); err == nil && digest != nil {
-		if line := signalLine(digest.Signals); line != "" {
+	if signals, err := stored(w, p.digest(), bindSignals); err == nil && signals != nil {
+		if line := signalLine(*signals); line != "" {
 			add(doc.ScopeProject, spec.ProjectID, "Manager signal summary", "The digest of job "+spec.JobID+" carries these signals.", 0.54, line)
 		}
 	}
 	return found
 }
 
-// signalLine formats the first five signals of a digest.
-func signalLine(signals Signals) string {
-	text, err := json.Marshal(signals)
-	if err != nil {
-		return ""
-	}
-	var parts []string
-	decoder := json.NewDecoder(strings.NewReader(string(text)))
-	if _, err := decoder.Token(); err != nil {
-		return ""
-	}
-	for decoder.More() && len(parts) < 5 {
-		key, err := decoder.Token()
-		var value json.RawMessage
-		if err != nil || decoder.Decode(&value) != nil {
-			return strings.Join(parts, ", ")
+// maxSignals is how many signals of a digest a candidate names.
+const maxSignals = 5
+
+// bindSignals are the signals of a valid digest as they stand there, those of other
+// programs too.
+func bindSignals(digest *shape.Value) (shape.Value, error) {
+	_, err := digestCodec.Bind(digest)
+	return *digest.Get("signals"), err
+}
+
+// signalLine are the first signals of a digest: a text as it is, anything else as JSON.
+func signalLine(signals shape.Value) string {
+	parts := make([]string, min(maxSignals, len(signals.Keys)))
+	for i := range parts {
+		shown := signals.Items[i].Text
+		if signals.Items[i].Kind != shape.String {
+			text, _ := signals.Items[i].MarshalJSON() // which never fails
+			shown = string(text)
 		}
-		shown := string(value)
-		var plain string
-		if json.Unmarshal(value, &plain) == nil {
-			shown = plain
-		}
-		parts = append(parts, fmt.Sprint(key)+"="+shown)
+		parts[i] = signals.Keys[i] + "=" + shown
 	}
 	return strings.Join(parts, ", ")
 }
@@ -243,9 +240,10 @@ func signalLine(signals Signals) string {
 // maxLine bounds a line of a candidate, in characters.
 const maxLine = 500
 
-// cutLine is a text on one line, cut to maxLine characters.
+// cutLine is a text on one line, cut to maxLine characters: line breaks become
+// blanks.
 func cutLine(text string) string {
-	text = strings.Join(strings.Fields(text), " ")
+	text = strings.NewReplacer("\r\n", " ", "\r", " ", "\n", " ", "\u0085", " ", "\u2028", " ", "\u2029", " ").Replace(text)
 	if utf8.RuneCountInString(text) > maxLine {
 		text = string([]rune(text)[:maxLine])
 	}

@@ -51,7 +51,7 @@ func judgeOutput(w *workspace.Workspace, p jobRef, spec doc.JobSpec, a doc.JobAt
 	if j.accepted != nil || text == raw {
 		return j
 	}
-	// Output that is one JSON value may contain the answer beside its text.
+	// Output that is one JSON value may contain the answer next to its text.
 	if whole, ok := lenient(raw); ok {
 		c := candidates{}
 		c.value(whole, 0)
@@ -107,7 +107,7 @@ func firstValid(ordered, values []shape.Value, what string, try func(shape.Value
 	case len(values) > 0 && what == "result":
 		return nil, []doc.JobError{{Code: "result_not_object", Message: "result: expected object, got " + values[0].Kind.String()}}
 	}
-	return nil, []doc.JobError{{Code: what + "_unparseable", Message: what + ": the output holds no JSON object"}}
+	return nil, []doc.JobError{{Code: what + "_unparseable", Message: what + ": the output contains no JSON object"}}
 }
 
 // looksLikeResult reports whether an object is meant to be a result.

@@ -93,16 +93,16 @@ func blockedEnd(provider, message string) ending {
 // refusedEnd is the end of a job whose worker reported why no attempt can
 // succeed.
 func refusedEnd(provider, kind, words, mend string) ending {
-	result := withError(blank(doc.ResultBlocked, "The worker could not do it ("+kind+"): "+cut(words, digestText)), CodeAttemptFailed, words, mend)
+	result := withError(blank(doc.ResultBlocked, "The worker failed ("+kind+"): "+cut(words, digestText)), CodeAttemptFailed, words, mend)
 	result.Errors[0].Details = "error_kind: " + kind
 	return ending{result: result, signals: Signals{BlockedReason: kind, Provider: provider}}
 }
 
 // inVain is the end after the last attempt failed.
 func inVain(issues []doc.JobError) ending {
-	result := blank(doc.ResultNeedsInput, "No attempt gave a valid result.")
+	result := blank(doc.ResultNeedsInput, "No attempt returned a valid result.")
 	result.Errors = issues
-	result.NextActions = []doc.NextAction{{Action: "Look at the output of the attempts, then submit the job again with a clearer goal."}}
+	result.NextActions = []doc.NextAction{{Action: "Check the output of the attempts, then submit the job again with a clearer goal."}}
 	last := ""
 	if len(issues) > 0 {
 		last = issues[0].Code + ": " + issues[0].Message

@@ -129,7 +129,7 @@ func (p jobRef) reconcileEnded(ctx context.Context, w *workspace.Workspace, reco
 	return record, false, err
 }
 
-// unseen reports that nobody observed how the session of an attempt ended. An
+// unseen reports that no process observed how the session of an attempt ended. An
 // answer written before that still counts.
 func unseen(w *workspace.Workspace, a doc.JobAttempt) bool {
 	s, err := session.Read(w, a.SessionRef)

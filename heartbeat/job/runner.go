@@ -143,7 +143,7 @@ func lookup(environ []string, name string) (value string, ok bool) {
 }
 
 // errInterrupted means that this process must end.
-var errInterrupted = errors.New("the runner was told to end")
+var errInterrupted = errors.New("the runner received a signal to end")
 
 // run executes the job to its end. Every exit ends the job, except an interrupt
 // or a workspace that cannot be written.
@@ -283,7 +283,7 @@ func (r *runner) previousOf(a doc.JobAttempt) *previous {
 	return before
 }
 
-// hopeless is the end of a job whose failure would repeat until somebody
+// hopeless is the end of a job whose failure would repeat until someone
 // intervenes; nil for all other failures.
 func (r *runner) hopeless(a doc.JobAttempt) *ending {
 	s, err := session.Read(r.w, a.SessionRef)

@@ -66,7 +66,7 @@ type Starter struct {
 const starts = 3
 
 // errEnded means that a runner ended so.
-var errEnded = errors.New("the runner ended before it took the job")
+var errEnded = errors.New("the runner exited before it accepted the job")
 
 // start starts a runner for a job and returns once it owns the job, or found it
 // owned. The runner outlives this process.
@@ -103,14 +103,14 @@ func (s *Starter) startOnce(ctx context.Context, w *workspace.Workspace, p jobRe
 	}
 	go func() { _ = cmd.Wait() }() // for its life or ours; its record has the result
 	if err := proc.SendOrder(stdin, text); err != nil {
-		return errors.Join(fmt.Errorf("brief the runner: %w", err), out.Close())
+		return errors.Join(fmt.Errorf("send the job to the runner: %w", err), out.Close())
 	}
 	return await(ctx, out)
 }
 
 // await reads the first phase of a runner.
 func await(ctx context.Context, out *os.File) error {
-	ctx, cancel := context.WithTimeoutCause(ctx, ownWithin, fault.New(fault.Internal, "the runner did not take the job within %s", ownWithin))
+	ctx, cancel := context.WithTimeoutCause(ctx, ownWithin, fault.New(fault.Internal, "the runner did not accept the job within %s", ownWithin))
 	defer cancel()
 	stop := context.AfterFunc(ctx, func() { _ = out.SetReadDeadline(time.Unix(1, 0)) }) // ends the read below
 	defer stop()

@@ -42,7 +42,7 @@ func Submit(ctx context.Context, w *workspace.Workspace, starter *Starter, spec 
 		return doc.Job{}, err
 	}
 	if text, err := doc.JobSpecCodec.Encode(spec); err != nil || len(text) > maxSpec {
-		return doc.Job{}, errors.Join(refuseField("goal", "the job is longer than 1 MiB"), err)
+		return doc.Job{}, errors.Join(refuseField("goal", "the job exceeds 1 MiB"), err)
 	}
 	p := jobRef{spec.ProjectID, spec.JobID}
 	for {
@@ -82,7 +82,7 @@ func Enter(u *workspace.Unit, starter *Starter, spec doc.JobSpec) (id string, st
 		return "", nil, err
 	}
 	if len(text) > maxSpec {
-		return "", nil, fault.New(fault.InvalidFile, "the job is longer than 1 MiB")
+		return "", nil, fault.New(fault.InvalidFile, "the job exceeds 1 MiB")
 	}
 	if spec, err = workspace.Decode(doc.JobSpecCodec, "the job", text); err != nil {
 		return "", nil, err

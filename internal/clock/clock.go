@@ -25,6 +25,12 @@ func New(now func() time.Time, base int64) *Clock {
 // System is the clock of this machine, counting from zero.
 func System() *Clock { return New(time.Now, 0) }
 
+// Stopped is a clock that stands at the present time of c, for what is made at once.
+func (c *Clock) Stopped() *Clock {
+	now := c.now()
+	return New(func() time.Time { return now }, c.MonotonicMS())
+}
+
 // Now is the present wall-clock time.
 func (c *Clock) Now() time.Time { return c.now() }
 

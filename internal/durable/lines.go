@@ -8,7 +8,7 @@ import (
 )
 
 // WholeLines returns the end of the last whole line within the first size bytes
-// of a file: the offset behind its LF, 0 if there is none. What follows it is a
+// of a file: the offset after its LF, 0 if there is none. What follows it is a
 // torn tail.
 func WholeLines(file io.ReaderAt, size int64) (end int64, err error) {
 	block := make([]byte, 64<<10)

@@ -44,14 +44,29 @@ const (
 	ApprovalRequired Reason = "approval_required"
 	RunBusy          Reason = "run_busy"
 	Internal         Reason = "internal"
+	// CursorAhead refuses a place behind the end of a log.
+	CursorAhead Reason = "cursor_ahead"
+	// Why a run cannot go on.
+	RunNotResumable Reason = "run_not_resumable"
+	RunOwnedByJob   Reason = "run_owned_by_job"
+	WorktreeGone    Reason = "worktree_gone"
 	// ExceedsPermissionLevel refuses a level, or a mode, above what is granted,
 	// ActorNotAllowed somebody who may not decide this, whatever the role.
 	ExceedsPermissionLevel Reason = "exceeds_permission_level"
 	ActorNotAllowed        Reason = "actor_not_allowed"
-	// Answers to interactions are refused with these.
+	// Of live sessions.
+	RunNotLive              Reason = "run_not_live"
+	RunNotSteerable         Reason = "run_not_steerable"
+	NoActiveTurn            Reason = "no_active_turn"
+	TurnMismatch            Reason = "turn_mismatch"
+	SteerQueueFull          Reason = "steer_queue_full"
 	InteractionNotFound     Reason = "interaction_not_found"
 	InteractionClosed       Reason = "interaction_closed"
 	InteractionKindMismatch Reason = "interaction_kind_mismatch"
+	NoAgentCommand          Reason = "no_agent_command"
+	ResumeFailed            Reason = "resume_failed"
+	TooLarge                Reason = "too_large"
+	SupervisorUnreachable   Reason = "supervisor_unreachable"
 	// Calls of the tools that agents have are refused with these.
 	RateLimited    Reason = "rate_limited"
 	TooManyOpen    Reason = "too_many_open"

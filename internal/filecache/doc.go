@@ -1,4 +1,4 @@
-// Package filecache remembers what was made of files and directories, each for the
-// version of its file: nothing is believed once one look at the file shows another
-// device, inode, size or time.
+// Package filecache caches what was computed from files and directories, each
+// value for one version of its file: a value is valid only while a stat of the
+// file shows the same device, inode, size and times.
 package filecache

@@ -137,7 +137,7 @@ func FileOr(ctx context.Context, file durable.File, drop func() error) error {
 		return nil
 	}
 	// A flock in the kernel cannot be canceled. When the context ends, the
-	// goroutine stays behind until the holder releases the lock.
+	// goroutine remains until the holder releases the lock.
 	got := make(chan error, 1)
 	go func() { got <- flock(file, false, false) }()
 	select {

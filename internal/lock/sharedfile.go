@@ -108,7 +108,7 @@ func (s *SharedFile) create(nonce string) error {
 	if err != nil && s.sameFile(aside, s.Name) {
 		err = nil // it was made but the reply was lost, as happens over a network
 	}
-	_ = s.FS.Remove(aside) // a leftover blocks nobody
+	_ = s.FS.Remove(aside) // a leftover blocks no one
 	if err == nil || errors.Is(err, fs.ErrExist) {
 		return err
 	}

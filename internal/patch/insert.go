@@ -62,11 +62,11 @@ func proven(name, text string, edit udiff.Edit) (result, patch string, err error
 	}
 	read, err := Read(patch)
 	if err != nil {
-		return "", "", fmt.Errorf("the patch that was made cannot be read: %w", err)
+		return "", "", fmt.Errorf("the generated patch cannot be parsed: %w", err)
 	}
 	applied, err := read.Apply(text)
 	if err != nil || applied.Text != result || applied.Reanchored {
-		return "", "", fmt.Errorf("the patch that was made does not make the text: %w", errors.Join(err, ErrConflict))
+		return "", "", fmt.Errorf("the generated patch does not produce the text: %w", errors.Join(err, ErrConflict))
 	}
 	return result, patch, nil
 }

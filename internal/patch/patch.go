@@ -65,7 +65,7 @@ func Read(text string) (Patch, error) {
 		case startsSection(now):
 			return p, r.errorf("more than one file is patched")
 		default:
-			return p, r.errorf("%q is no part of a hunk", shortened(now))
+			return p, r.errorf("%q is not part of a hunk", shortened(now))
 		}
 	}
 	if len(p.hunks) == 0 {
@@ -89,7 +89,7 @@ func (r *reader) header() error {
 	for ; r.at < len(r.lines); r.at++ {
 		now := trimEnd(r.lines[r.at])
 		if strings.HasPrefix(now, "@@") {
-			return r.errorf("a hunk before the names of the file")
+			return r.errorf("a hunk before the file names")
 		}
 		if !strings.HasPrefix(now, "--- ") {
 			continue
@@ -133,7 +133,7 @@ func (r *reader) hunk() (h hunk, err error) {
 		}
 		inOld, inNew := l.op != '+', l.op != '-'
 		if !strings.ContainsRune(" -+", rune(l.op)) {
-			return h, r.errorf("%q is no line of a hunk", shortened(trimEnd(r.lines[r.at])))
+			return h, r.errorf("%q is not a line of a hunk", shortened(trimEnd(r.lines[r.at])))
 		}
 		if inOld {
 			olds--
@@ -142,7 +142,7 @@ func (r *reader) hunk() (h hunk, err error) {
 			news--
 		}
 		if olds < 0 || news < 0 || inOld && oldEnded || inNew && newEnded {
-			return h, r.errorf("the lines of the hunk do not fit its header")
+			return h, r.errorf("the lines of the hunk do not match its header")
 		}
 		if r.endless() {
 			l.text = r.withoutEnd(l.text)

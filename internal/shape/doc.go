@@ -1,6 +1,6 @@
 // Package shape binds trees of values, from JSON or YAML, to Go structs by the
-// tags of their fields, and reports every field that does not fit. The same
-// tags give the JSON Schema of a struct.
+// tags of their fields, and reports every invalid field. The JSON Schema of a
+// struct comes from the same tags.
 //
 // A field is described by two tags. `json` names it. `is` holds rules,
 // separated by commas:
@@ -20,6 +20,6 @@
 //	strict       on a field named _: unknown keys of this struct are issues
 //	needed       on a field named _: the struct may not be left out
 //
-// A null is never an absent field. Binding stops at nothing: all issues are
-// reported, in the order of the struct.
+// Binding never stops at the first fault: all issues are reported, in the order
+// of the struct. A null is never treated as an absent field.
 package shape

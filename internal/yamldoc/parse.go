@@ -167,11 +167,11 @@ func scalar(n *yaml.Node) (shape.Value, error) {
 			return v, nil
 		case "!!int", "!!float":
 			if v.Kind != shape.Number {
-				return v, fmt.Errorf("line %d: %q is no number", n.Line, n.Value)
+				return v, fmt.Errorf("line %d: %q is not a number", n.Line, n.Value)
 			}
 			return v, nil
 		}
-		return v, fmt.Errorf("line %d: tag %s is not known here", n.Line, n.Tag)
+		return v, fmt.Errorf("line %d: unknown tag %s", n.Line, n.Tag)
 	}
 	if n.Style&quoted != 0 {
 		return shape.Value{Kind: shape.String, Text: n.Value}, nil

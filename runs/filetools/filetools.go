@@ -19,7 +19,7 @@ import (
 )
 
 // answerBytes bounds one answer. Agents truncate longer ones in the middle,
-// where nobody notices, so a truncated answer says how to continue.
+// where it goes unnoticed, so a truncated answer says how to continue.
 const answerBytes = 32 << 10
 
 // Dirs are the directories that may be read. Relative paths belong to the
@@ -51,21 +51,38 @@ type rootedPath struct {
 	name string // slashes; "." for the directory itself
 }
 
-// open finds the directory that a path lies in. The caller closes it.
-func (d *Dirs) open(name string) (p rootedPath, err error) {
-	for i, dir := range d.dirs {
-		rel := name
-		if filepath.IsAbs(name) {
-			if rel, err = filepath.Rel(dir, name); err != nil || !filepath.IsLocal(rel) {
-				continue
-			}
-		} else if i > 0 {
-			break
-		}
-		root, err := durable.OpenRoot(dir)
-		return rootedPath{root, dir, filepath.ToSlash(filepath.Clean(rel))}, err
+// open finds the directory of a path. The caller closes it.
+func (d *Dirs) open(name string) (rootedPath, error) {
+	if !filepath.IsAbs(name) {
+		return openIn(d.dirs[0], name)
 	}
-	return p, fault.InvalidField("path", "%s lies in none of %s", name, strings.Join(d.dirs, ", "))
+	for _, spelled := range spellings(name) {
+		for _, dir := range d.dirs {
+			if rel, err := filepath.Rel(dir, spelled); err == nil && filepath.IsLocal(rel) {
+				return openIn(dir, rel)
+			}
+		}
+	}
+	return rootedPath{}, fault.InvalidField("path", "%s is in none of %s", name, strings.Join(d.dirs, ", "))
+}
+
+func openIn(dir, rel string) (rootedPath, error) {
+	root, err := durable.OpenRoot(dir)
+	return rootedPath{root, dir, filepath.ToSlash(filepath.Clean(rel))}, err
+}
+
+// spellings are an absolute path as given, with the links to its directory resolved,
+// and with all links resolved. They only choose the directory: what is opened in it is
+// confined by the root, whatever became of the links meanwhile.
+func spellings(name string) []string {
+	all := []string{name}
+	if dir, err := filepath.EvalSymlinks(filepath.Dir(name)); err == nil {
+		all = append(all, filepath.Join(dir, filepath.Base(name)))
+	}
+	if whole, err := filepath.EvalSymlinks(name); err == nil {
+		all = append(all, whole)
+	}
+	return all
 }
 
 // full is a name in p as the agent would write it.

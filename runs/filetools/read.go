@@ -39,7 +39,7 @@ func (d *Dirs) Read(ctx context.Context, a ReadFile) (string, error) {
 	return text, plain(a.Path, err)
 }
 
-var errBinary = errors.New("it is no text")
+var errBinary = errors.New("it is not text")
 
 // lines reads lines of a file in memory independent of its size.
 func lines(ctx context.Context, f io.Reader, a ReadFile) (string, error) {
@@ -64,7 +64,7 @@ func lines(ctx context.Context, f io.Reader, a ReadFile) (string, error) {
 			given++
 			out.Write(bytes.ToValidUTF8(line, []byte("\uFFFD")))
 			if cut {
-				fmt.Fprintf(&out, " [the rest of line %d is left out]\n", n)
+				fmt.Fprintf(&out, " [the rest of line %d is omitted]\n", n)
 			}
 		}
 	}
@@ -74,7 +74,7 @@ func lines(ctx context.Context, f io.Reader, a ReadFile) (string, error) {
 	case given == 0:
 		return fmt.Sprintf("[the file has %d lines]", n), nil
 	case full:
-		fmt.Fprintf(&out, "[lines %d to %d of %d; go on with offset %d]", a.Offset, a.Offset+given-1, n, a.Offset+given)
+		fmt.Fprintf(&out, "[lines %d to %d of %d; continue with offset %d]", a.Offset, a.Offset+given-1, n, a.Offset+given)
 	}
 	return out.String(), nil
 }
@@ -120,7 +120,7 @@ func (d *Dirs) List(ctx context.Context, a ListFiles) (string, error) {
 			line += "/"
 		}
 		if out.Len()+len(line) > answerBytes {
-			out.WriteString("[there are more; list a directory below, or less depth]")
+			out.WriteString("[there are more; list a subdirectory, or with less depth]")
 			return errEnough
 		}
 		out.WriteString(line + "\n")
@@ -130,7 +130,7 @@ func (d *Dirs) List(ctx context.Context, a ListFiles) (string, error) {
 		return "", plain(a.Path, err)
 	}
 	if out.Len() == 0 {
-		return "[there is nothing in it]", nil
+		return "[it is empty]", nil
 	}
 	return out.String(), nil
 }

@@ -64,13 +64,13 @@ func (d *Dirs) Search(ctx context.Context, a SearchFiles) (string, error) {
 	})
 	switch {
 	case err == nil && out.Len() == 0:
-		return "[nothing matches]", nil
+		return "[no matches]", nil
 	case err == nil:
 		return out.String(), nil
 	case errors.Is(err, errEnough):
-		return out.String() + "[there is more; narrow the pattern, the path or the glob]", nil
+		return out.String() + "[there are more; narrow the pattern, the path or the glob]", nil
 	case ctx.Err() == nil && limited.Err() != nil:
-		return out.String() + fmt.Sprintf("[given up after %s; narrow the path or the glob]", searchPatience), nil
+		return out.String() + fmt.Sprintf("[gave up after %s; narrow the path or the glob]", searchPatience), nil
 	}
 	return "", plain(a.Path, err)
 }

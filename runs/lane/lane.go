@@ -131,7 +131,7 @@ func (p *Ticket) Await(ctx context.Context) error {
 	for !p.look() {
 		if !p.stands() {
 			p.Leave()
-			return fault.New(fault.Conflict, "the launch lost its place in the lane: %s was removed", p.name)
+			return fault.New(fault.Conflict, "the launch lost its ticket in the lane: %s was removed", p.name)
 		}
 		select {
 		case <-wake:

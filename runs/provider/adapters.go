@@ -68,11 +68,11 @@ func (a Adapter) Describe() string {
 	}
 	switch {
 	case a.Probe == nil:
-		return text + "; it has not said anything of itself yet"
+		return text + "; not probed yet"
 	case !a.Probe.OK:
-		return text + "; it refuses a run: " + a.Probe.Detail
+		return text + "; it rejects the command line of a run: " + a.Probe.Detail
 	}
-	return text + "; it takes a run"
+	return text + "; it accepts the command line of a run"
 }
 
 // look finds the program of an adapter and decides whether it may be used.

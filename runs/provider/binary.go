@@ -19,7 +19,7 @@ type Program struct {
 }
 
 // ErrNotApproved is returned for a program without an approved name.
-var ErrNotApproved = errors.New("the program's name is not approved")
+var ErrNotApproved = errors.New("the name of the program is not allowed")
 
 // ErrNotFound is returned if there is no such executable file.
 var ErrNotFound = errors.New("program not found")
@@ -56,7 +56,7 @@ func Find(configured, path string) (Program, error) {
 // all other programs are approved.
 func (p Program) Approve(patterns []string) error {
 	if isLauncher(filepath.Base(p.Resolved)) || isLauncher(filepath.Base(p.Configured)) {
-		return fmt.Errorf("%s leads to a shell or launcher: %w", p.Configured, ErrNotApproved)
+		return fmt.Errorf("%s resolves to a shell or launcher: %w", p.Configured, ErrNotApproved)
 	}
 	if len(patterns) == 0 {
 		return nil

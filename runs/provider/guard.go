@@ -151,11 +151,11 @@ func (v Verdict) prove(ctx context.Context, program Program, missing error, envi
 	case "gemini_cli":
 		keys = []string{"GOOGLE_API_KEY", "GEMINI_API_KEY", "GOOGLE_GENAI_USE_VERTEXAI"}
 	default:
-		return v.refuse(UnknownStrategy, fmt.Sprintf("proof strategy %q is not known", v.Policy.ProofStrategy))
+		return v.refuse(UnknownStrategy, fmt.Sprintf("unknown proof strategy %q", v.Policy.ProofStrategy))
 	}
 	for _, key := range keys {
 		if set(environ, key) {
-			return v.refuse(APIKeyPresent, key+" is set; a subscription is to be used")
+			return v.refuse(APIKeyPresent, key+" is set, but a subscription is required")
 		}
 	}
 	if missing != nil {
@@ -171,11 +171,11 @@ func (v Verdict) prove(ctx context.Context, program Program, missing error, envi
 	case !said.ok:
 		return v.refuse(ProbeFailed, program.Path+" login status did not succeed")
 	case apiKeyWords.MatchString(text):
-		return v.refuse(ProbeFailed, "the login is by an API key")
+		return v.refuse(ProbeFailed, "logged in with an API key")
 	case !strings.Contains(text, "chatgpt") && !strings.Contains(strings.ReplaceAll(text, "not logged in", ""), "logged in"):
-		return v.refuse(ProbeFailed, "the login status tells no subscription")
+		return v.refuse(ProbeFailed, "the login status does not show a subscription")
 	}
-	v.Proof.Detail = "logged in by subscription"
+	v.Proof.Detail = "logged in with a subscription"
 	return v
 }
 

@@ -151,7 +151,7 @@ func (b *builder) artifact(source string) error {
 		return fault.New(fault.InvalidFile, "%s: id: %s", source, problem)
 	}
 	if other, twice := b.sources[artifact.ID]; twice {
-		return fault.New(fault.Conflict, "%s and %s would both be %s.md in the share pack", other, source, artifact.ID)
+		return fault.New(fault.Conflict, "%s and %s would both become %s.md in the share pack", other, source, artifact.ID)
 	}
 	b.sources[artifact.ID] = source
 	if artifact.ID != strings.TrimSuffix(path.Base(source), ".md") {
@@ -172,15 +172,15 @@ func (b *builder) artifact(source string) error {
 func readArtifact(name string, text []byte) (doc.Artifact, error) {
 	head, body, err := frontmatter.Split(text)
 	if err != nil {
-		return doc.Artifact{}, fault.New(fault.InvalidFile, "%s is no valid artifact: %w", name, err)
+		return doc.Artifact{}, fault.New(fault.InvalidFile, "%s is not a valid artifact: %w", name, err)
 	}
 	artifact, err := workspace.Decode(doc.ArtifactCodec, name, head)
 	if err != nil {
-		return artifact, fmt.Errorf("no valid artifact: %w", err)
+		return artifact, fmt.Errorf("not a valid artifact: %w", err)
 	}
 	for _, heading := range doc.Headings(artifact.Type) {
 		if !frontmatter.HasHeading(body, heading) {
-			return artifact, fault.New(fault.InvalidFile, "%s is no valid artifact: the heading %s is missing", name, heading)
+			return artifact, fault.New(fault.InvalidFile, "%s is not a valid artifact: the heading %s is missing", name, heading)
 		}
 	}
 	return artifact, nil

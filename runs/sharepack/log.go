@@ -105,7 +105,7 @@ func add(gaps []events.Gap, after int64, hash string) []events.Gap {
 	return append(gaps, events.Gap{After: after, EventHashes: []string{hash}})
 }
 
-// leftOut is left_out.json, the list of events that a pack omits. It is beside
+// leftOut is left_out.json, the list of events that a pack omits. It is next to
 // the manifest, whose rows allow no further members.
 type leftOut struct {
 	SchemaVersion int          `json:"schema_version"`
@@ -159,7 +159,7 @@ func redactLine(redactor *redact.Redactor, dst []byte, line events.Line, seams *
 		}
 	})
 	if line.Long || errors.Is(err, canonjson.ErrDepth) {
-		return fmt.Appendf(dst, "[line %d of the log is left out: it is too long or too deep to be redacted]", line.Seq), true
+		return fmt.Appendf(dst, "[line %d of the log is omitted: it is too long or too deeply nested to be redacted]", line.Seq), true
 	}
 	if err == nil && !visible {
 		return dst, false

@@ -35,7 +35,7 @@ func Load(w *workspace.Workspace, project, id string) (doc.SharePack, error) {
 		return pack, err
 	}
 	if pack.ProjectID != project {
-		return pack, fault.New(fault.Conflict, "share pack %s is of project %s, not of %s", id, pack.ProjectID, project)
+		return pack, fault.New(fault.Conflict, "share pack %s belongs to project %s, not to %s", id, pack.ProjectID, project)
 	}
 	return pack, workspace.CheckID(file, id, pack.ID)
 }
@@ -111,7 +111,7 @@ func gapsOf(w *workspace.Workspace, dir string) (map[string][]events.Gap, error)
 	case err != nil:
 		return nil, fault.New(fault.InvalidFile, "%s cannot be read: %w", name, err)
 	case !st.Mode().IsRegular():
-		return nil, fault.New(fault.InvalidFile, "%s is no file", name)
+		return nil, fault.New(fault.InvalidFile, "%s is not a regular file", name)
 	}
 	text, err := durable.ReadFile(w.FS, name, maxLeftOut)
 	var found leftOut
@@ -133,7 +133,7 @@ func gapsOf(w *workspace.Workspace, dir string) (map[string][]events.Gap, error)
 func confined(w *workspace.Workspace, dir, name string) error {
 	inside, ok := strings.CutPrefix(name, path.Join(dir, bundleDir)+"/")
 	if !ok || path.Clean(name) != name || strings.ContainsAny(name, "\\\x00") {
-		return fault.New(fault.InvalidFile, "bundle_relpath %q does not lead into %s", name, path.Join(dir, bundleDir))
+		return fault.New(fault.InvalidFile, "bundle_relpath %q is not inside %s", name, path.Join(dir, bundleDir))
 	}
 	at := dir
 	for step := range strings.SplitSeq(bundleDir+"/"+inside, "/") {

@@ -134,7 +134,7 @@ func (c CleanUp) active(run owner) string {
 	}
 	ended, ok := clock.Parse(text)
 	if !ok {
-		return "nobody knows when the run ended"
+		return "the end of the run is unknown"
 	}
 	if c.Workspace.Env.Clock.Now().Sub(ended) < hours(c.MaxAge) {
 		return fmt.Sprintf("too young: less than %g hours since the run ended", c.MaxAge)
@@ -162,10 +162,10 @@ func (c CleanUp) judge(ctx context.Context, known *places, run owner) (action, r
 	case err != nil:
 		return Failed, "outside the worktree area " + Area + ": " + err.Error()
 	case !found:
-		return Missing, "no longer there"
+		return Missing, "it does not exist"
 	}
 	if known.shared(run) {
-		return Kept, "shared: another run has its worktree in the same place"
+		return Kept, "shared: another run uses the same directory"
 	}
 	dir := filepath.Join(c.Workspace.Dir(), filepath.FromSlash(run.location))
 	_, err = c.Workspace.FS.Lstat(path.Join(run.location, ".git"))
@@ -184,12 +184,12 @@ func (c CleanUp) judge(ctx context.Context, known *places, run owner) (action, r
 	}
 	if err := c.remove(ctx, run, dir, plain); err != nil {
 		if found, standErr := stand(c.Workspace.FS, run.location); standErr == nil && !found {
-			return Missing, "removed by somebody else"
+			return Missing, "removed by another process"
 		}
 		return Failed, err.Error()
 	}
 	removeEmpty(c.Workspace.FS, path.Dir(run.location))
-	return Removed, fmt.Sprintf("its run is over for %g hours or more", c.MaxAge)
+	return Removed, fmt.Sprintf("its run ended %g hours ago or earlier", c.MaxAge)
 }
 
 // remove removes a worktree. A directory that is no longer a worktree, or
@@ -239,7 +239,7 @@ func unsaved(ctx context.Context, environ []string, dir string) string {
 		return unknown(err)
 	}
 	if !sameDir(top, dir) {
-		return unknown(fmt.Errorf("git takes it for a part of %s", top))
+		return unknown(fmt.Errorf("for git it belongs to %s", top))
 	}
 	changed, err := g.changed(ctx)
 	if err != nil {
@@ -275,7 +275,7 @@ func nested(dir string) string {
 			return err
 		}
 		if e.Name() == ".git" {
-			found = "it holds the repository " + filepath.Dir(name)
+			found = "it contains the repository " + filepath.Dir(name)
 			return fs.SkipAll
 		}
 		return nil

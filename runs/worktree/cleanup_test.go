@@ -214,7 +214,7 @@ func TestCleanUpKeepsWork(t *testing.T) {
 		{"repository within", func(t *testing.T, dir string) {
 			_ = os.Remove(filepath.Join(dir, ".git"))
 			git(t, filepath.Join(dir, "sub"), "init", "--quiet")
-		}, "holds the repository"},
+		}, "contains the repository"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			run, dir := h.worked(t, "alpha", repo)

@@ -28,7 +28,7 @@ func Prepare(ctx context.Context, w *workspace.Workspace, environ []string, root
 	}
 	if found, err := stand(w.FS, location.Rel); err != nil || found {
 		if err == nil {
-			err = fault.New(fault.Conflict, "%s exists already", location.Rel)
+			err = fault.New(fault.Conflict, "%s already exists", location.Rel)
 		}
 		return "", err
 	}

@@ -90,7 +90,7 @@ func Root(machine doc.Machine, repo string) (string, error) {
 		return "", fault.New(fault.NotFound, "repository %s is not mapped on this machine (map it with workspace.repo_root.set)", repo)
 	}
 	if !filepath.IsAbs(mapped) {
-		return "", fault.New(fault.InvalidFile, "the root of repository %s is no absolute path: %s", repo, mapped)
+		return "", fault.New(fault.InvalidFile, "the root of repository %s is not an absolute path: %s", repo, mapped)
 	}
 	root, err := filepath.EvalSymlinks(mapped)
 	if err != nil {
@@ -107,14 +107,14 @@ func Confine(root, rel string) (string, error) {
 		return "", fault.New(fault.NotFound, "%w", err)
 	}
 	if rel != "" && !filepath.IsLocal(filepath.FromSlash(rel)) {
-		return "", fault.New(fault.Denied, "workdir_rel %s leads out of %s", rel, root)
+		return "", fault.New(fault.Denied, "workdir_rel %s is outside %s", rel, root)
 	}
 	dir, err := filepath.EvalSymlinks(filepath.Join(root, filepath.FromSlash(rel)))
 	if err != nil {
 		return "", fault.New(fault.NotFound, "workdir_rel: %w", err)
 	}
 	if dir != root && !strings.HasPrefix(dir, strings.TrimSuffix(root, string(filepath.Separator))+string(filepath.Separator)) {
-		return "", fault.New(fault.Denied, "workdir_rel %s leads out of %s", rel, root)
+		return "", fault.New(fault.Denied, "workdir_rel %s is outside %s", rel, root)
 	}
 	if st, err := os.Stat(dir); err != nil || !st.IsDir() {
 		return "", fault.New(fault.NotFound, "%s is not a directory", dir)

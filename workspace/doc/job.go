@@ -50,7 +50,7 @@ type JobSpec struct {
 	ManagerTeamID   string       `json:"manager_team_id,omitempty" is:"optional"`
 	// ContextMode auto plans the context of the job; absent means manual.
 	ContextMode    string `json:"context_mode,omitempty" is:"optional,enum=auto|manual"`
-	MaxContextRefs int    `json:"max_context_refs,omitempty" is:"optional,min=1,max=200"`
+	MaxContextRefs int    `json:"max_context_refs,omitempty" is:"optional,min=1,cut=200"`
 }
 
 // ContextAuto is the context_mode of jobs with a planned context.
@@ -72,7 +72,7 @@ func (s *JobSpec) CheckFields() (issues []fault.Issue) {
 	}
 	if s.ContextMode == ContextAuto {
 		for _, due := range [][2]string{{"manager_actor_id", s.ManagerActorID}, {"manager_role", s.ManagerRole}} {
-			if due[1] == "" {
+			if strings.TrimSpace(due[1]) == "" {
 				refuse("is required with context_mode auto", due[0])
 			}
 		}

@@ -1,6 +1,6 @@
-// Package founding makes companies that have people and work from the first
-// moment: one that is ready for the desktop, and one to look around in.
+// Package founding makes complete companies with people and work: one for the
+// desktop app, and a demo company.
 //
-// Invariant: nobody ever sees a part of such a company; it replaces another one
-// as a whole or not at all.
+// Invariant: such a company is made atomically. No partial company is ever
+// visible; it replaces another one as a whole or not at all.
 package founding

@@ -50,7 +50,7 @@ func (l *log) rewriting(last **sealer) events.Rewriting {
 		if l.opts.Force || s.resealed {
 			whole, ok := in.(io.Seeker)
 			if !ok {
-				return false, errors.New("the log cannot be read again")
+				return false, errors.New("the log is unreadable")
 			}
 			if _, err := whole.Seek(0, io.SeekStart); err != nil {
 				return false, err

@@ -15,10 +15,10 @@ import (
 )
 
 func overlap(from, to string) error {
-	return fault.New(fault.Conflict, "%s and %s are the same directory, or one holds the other; nothing was touched", from, to)
+	return fault.New(fault.Conflict, "%s and %s are the same directory, or one contains the other; nothing was changed", from, to)
 }
 
-// apart refuses a target that is the source, contains it, or lies in it. It
+// apart refuses a target that is the source, contains it, or is in it. It
 // compares the directories themselves, by device and inode, so that neither
 // symlinks nor other spellings nor mounts hide an overlap.
 func (o Order) apart() error {

@@ -204,7 +204,7 @@ func (c *copying) directory(ctx context.Context, name string, st fs.FileInfo) er
 
 // errGone is returned for a file that was removed or replaced while it was
 // opened.
-var errGone = errors.New("gone meanwhile")
+var errGone = errors.New("deleted meanwhile")
 
 // file copies a file at its current length: logs grow, documents are replaced.
 func (c *copying) file(ctx context.Context, name string, st fs.FileInfo) error {
@@ -294,7 +294,7 @@ func verify(out durable.File, name string, size int64, want []byte) error {
 		return err
 	}
 	if n != size || !bytes.Equal(sum.Sum(nil), want) {
-		return fmt.Errorf("the copy of %s differs from what was read", name)
+		return fmt.Errorf("the copy of %s differs from the original", name)
 	}
 	return nil
 }

@@ -115,13 +115,13 @@ func (o Order) checkTarget(ctx context.Context) (occupied bool, err error) {
 	case len(entries) == 0:
 		return false, nil
 	case !o.Force:
-		return false, fault.New(fault.NotEmpty, "%s is not empty; nothing was touched (choose another directory, or force to replace the workspace there)", o.To)
+		return false, fault.New(fault.NotEmpty, "%s is not empty; nothing was changed (choose another directory, or force to replace the workspace there)", o.To)
 	}
 	target, err := workspace.Open(o.Env, o.To)
 	if err != nil {
 		return false, &fault.Error{
 			Reason: fault.NotAWorkspace, Cause: err,
-			Message: o.To + " is neither empty nor a workspace (it has no " + workspace.CompanyFile + "); nothing was touched, force or not",
+			Message: o.To + " is neither empty nor a workspace (it has no " + workspace.CompanyFile + "); nothing was changed, with force or without",
 		}
 	}
 	if target.NeedsRecovery() {

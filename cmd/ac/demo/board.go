@@ -21,7 +21,7 @@ type board struct {
 	began time.Time
 
 	mu       sync.Mutex
-	changed  chan struct{} // closed and made anew with each event
+	changed  chan struct{} // closed and replaced with each event
 	names    map[string]string
 	early    map[string][]notification // of runs that are not known yet
 	seen     map[string][]int64        // seqs by run, in order of arrival

@@ -42,7 +42,7 @@ type actor struct {
 }
 
 // scripts of the three agents. The last one must be stopped: it ignores SIGTERM
-// and leaves a grandchild behind.
+// and leaves a grandchild process.
 const (
 	buildScript  = `for step in plan code test review; do echo "build: $step"; sleep 0.4; done`
 	reportScript = `for page in 1 2 3 4 5; do echo "report: page $page"; sleep 0.35; done; echo "report: done" >&2`
