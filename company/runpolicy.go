@@ -1,7 +1,7 @@
 package company
 
-// run.policy.* and policy.defaults.*: what the agent of a run may do without
-// asking, and the mode that people prefer for new runs.
+// run.policy.* and policy.defaults.*: the permissions of a run's agent, and the
+// preferred mode of new runs.
 
 import (
 	"cmp"
@@ -19,7 +19,7 @@ import (
 	"ac/workspace/doc"
 )
 
-// PersonParams say who acts, as claimed: a person when nothing is said.
+// PersonParams name the actor, as claimed; a person by default.
 type PersonParams struct {
 	ActorID     string `json:"actor_id" is:"default=human"`
 	ActorRole   string `json:"actor_role" is:"default=human,role"`
@@ -30,7 +30,7 @@ func (p PersonParams) actor() policy.Actor {
 	return policy.Actor{ID: p.ActorID, Role: p.ActorRole, Team: p.ActorTeamID}
 }
 
-// RunPolicyParams are those of run.policy.get.
+// RunPolicyParams are the params of run.policy.get.
 type RunPolicyParams struct {
 	Dir
 	ProjectID string `json:"project_id" is:"id"`
@@ -41,7 +41,7 @@ type RunPolicyParams struct {
 type RunPolicyResult struct {
 	RunID  string        `json:"run_id"`
 	Policy doc.RunPolicy `json:"policy"`
-	Live   bool          `json:"live"` // an agent works under it
+	Live   bool          `json:"live"` // an agent is active under it
 }
 
 // RunPolicy reads the policy of a run.
@@ -55,8 +55,8 @@ func live(w *workspace.Workspace, run doc.Run) bool {
 	return run.Status == doc.StatusRunning && run.Live != nil && run.Live.Sessions > 0 && session.RunAlive(w, run.ProjectID, run.ID)
 }
 
-// SetRunPolicyParams are those of run.policy.set. What is absent stays; the rules
-// replace all.
+// SetRunPolicyParams are the params of run.policy.set. Absent parts stay unchanged;
+// rules replace all rules.
 type SetRunPolicyParams struct {
 	Dir
 	PersonParams
@@ -82,8 +82,8 @@ type SetRunPolicyResult struct {
 	Resolved []string      `json:"resolved"` // interactions that the change decided
 }
 
-// SetRunPolicy changes the policy of a run: what its next launch or continuation
-// that names none begins with.
+// SetRunPolicy changes the policy of a run. The next launch or continuation that names
+// no policy starts with it.
 func (c *Company) SetRunPolicy(ctx context.Context, p SetRunPolicyParams) (SetRunPolicyResult, error) {
 	result := SetRunPolicyResult{RunID: p.RunID, Resolved: []string{}}
 	if run, err := runs.Load(c.w, p.ProjectID, p.RunID); err == nil && live(c.w, run) {
@@ -124,7 +124,7 @@ func (c *Company) SetRunPolicy(ctx context.Context, p SetRunPolicyParams) (SetRu
 	return result, err
 }
 
-// PolicyDefaultsParams are those of policy.defaults.get.
+// PolicyDefaultsParams are the params of policy.defaults.get.
 type PolicyDefaultsParams struct {
 	Dir
 	ProjectID string `json:"project_id" is:"id"`
@@ -135,8 +135,8 @@ type PolicyDefaults struct {
 	Mode doc.Mode `json:"mode"`
 }
 
-// PolicyDefaults reads the mode that people prefer for the runs of a project on
-// this machine. No launch takes it by itself.
+// PolicyDefaults reads the preferred mode of a project's runs on this machine. Launches
+// do not apply it by themselves.
 func (c *Company) PolicyDefaults(_ context.Context, p PolicyDefaultsParams) (PolicyDefaults, error) {
 	if _, err := c.w.Project(p.ProjectID); err != nil {
 		return PolicyDefaults{}, err
@@ -148,7 +148,7 @@ func (c *Company) PolicyDefaults(_ context.Context, p PolicyDefaultsParams) (Pol
 	return PolicyDefaults{cmp.Or(machine.RunDefaults[p.ProjectID].Mode, doc.ModeDefault)}, nil
 }
 
-// SetPolicyDefaultsParams are those of policy.defaults.set.
+// SetPolicyDefaultsParams are the params of policy.defaults.set.
 type SetPolicyDefaultsParams struct {
 	Dir
 	PersonParams
@@ -156,8 +156,7 @@ type SetPolicyDefaultsParams struct {
 	Mode      doc.Mode `json:"mode" is:"enum=default|accept_edits|plan|full_auto"`
 }
 
-// SetPolicyDefaults keeps the mode that people prefer for the runs of a project, on
-// this machine.
+// SetPolicyDefaults stores the preferred mode of a project's runs on this machine.
 func (c *Company) SetPolicyDefaults(ctx context.Context, p SetPolicyDefaultsParams) (PolicyDefaults, error) {
 	err := governance.Govern(ctx, c.w, func(g *governance.PolicyUnit) error {
 		if _, err := c.w.Project(p.ProjectID); err != nil {

@@ -125,9 +125,10 @@ func (s LaunchSpec) live(w *workspace.Workspace, run doc.Run) (*session.LiveOrde
 
 // command refuses what nothing enforces of a command.
 func (s LaunchSpec) command(name string) error {
-	var issues []fault.Issue
-	for _, field := range s.Live.given() {
-		issues = append(issues, fault.Issue{Path: []any{field}, Code: "custom", Message: "is for agents that are spoken with"})
+	given := s.Live.given()
+	issues := make([]fault.Issue, len(given))
+	for i, field := range given {
+		issues[i] = fault.Issue{Path: []any{field}, Code: "custom", Message: "is for agents that are spoken with"}
 	}
 	if len(issues) > 0 {
 		return fault.Invalid(issues...)

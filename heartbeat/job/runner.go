@@ -43,7 +43,7 @@ const timeoutVariable = "AC_JOB_ATTEMPT_TIMEOUT_MS"
 
 // RunMain is the main function of a runner process: the order on in, one phase
 // on out. Closing interrupt ends it with its attempt; the next process that
-// reads the job settles it.
+// reads the job reconciles it.
 func RunMain(executable string, in io.Reader, out io.WriteCloser, interrupt <-chan struct{}) error {
 	var order Order
 	if err := json.NewDecoder(in).Decode(&order); err != nil {

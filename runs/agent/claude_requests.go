@@ -47,8 +47,8 @@ func (c *claude) request(m *claudeLine) {
 	decode(p.Input, &in)
 	q := Request{Key: m.RequestID, Kind: Permission, Tool: p.Tool, Title: p.Tool, Args: p.Input, Item: p.ToolUseID}
 	q.Prompt = "The agent wants to use " + p.Tool + "."
-	switch {
-	case p.Tool == "AskUserQuestion":
+	switch p.Tool {
+	case "AskUserQuestion":
 		q.Kind, q.Prompt, q.Title = Question, "", ""
 		for _, one := range in.Questions {
 			asked := Asked{ID: one.Question, Header: one.Header, Question: one.Question, Multi: one.MultiSelect, Free: true}
@@ -58,7 +58,7 @@ func (c *claude) request(m *claudeLine) {
 			q.Questions = append(q.Questions, asked)
 		}
 		q.entitle()
-	case p.Tool == "ExitPlanMode":
+	case "ExitPlanMode":
 		q.Kind, q.Title = Plan, "Carry out the plan"
 		q.Prompt = orElse(in.Plan, orElse(c.last, "The agent has a plan."))
 	default:

@@ -413,7 +413,7 @@ func (c *codex) used(n *codexNotice) {
 			c.baseline = report.Counters
 			return
 		}
-		report.Counters = report.Counters.Minus(c.baseline)
+		report.Counters = report.Minus(c.baseline)
 	}
 	c.charged[n.ThreadID] = report
 	c.host.Used(usage.Sum(c.charged))

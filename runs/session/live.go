@@ -91,8 +91,8 @@ func newConversation(ctx context.Context, s *supervisor) *conversation {
 	return c
 }
 
-// post has something carried out. It reports whether it will be.
-func (c *conversation) post(do func()) bool { return c.inbox.post(func() { c.guarded(do) }) }
+// post has something carried out, unless the conversation is over.
+func (c *conversation) post(do func()) { c.inbox.post(func() { c.guarded(do) }) }
 
 // await is post that returns when it was carried out.
 func (c *conversation) await(do func()) bool {

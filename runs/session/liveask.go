@@ -79,7 +79,7 @@ func (c *conversation) Asked(q agent.Request) {
 	}
 	if q.Kind == agent.Question || q.Kind == agent.Input {
 		if !c.order.Interactive || len(c.open) >= interaction.MaxOpen {
-			c.reply(i, agent.Answer{State: agent.Cancelled})
+			_ = c.reply(i, agent.Answer{State: agent.Cancelled}) // it fails the session itself
 			return
 		}
 		c.ask(i)
@@ -98,10 +98,11 @@ func (c *conversation) Asked(q agent.Request) {
 	case c.s.recorder.commit(judged) != nil:
 		// The recorder stops the session.
 	case v.Effect == doc.Allow:
-		c.reply(i, agent.Answer{State: agent.Allowed})
+		_ = c.reply(i, agent.Answer{State: agent.Allowed}) // it fails the session itself
 		c.planAllowed(i, "system")
 	default:
-		c.reply(i, agent.Answer{State: agent.Denied, Text: "Denied by the policy of this run (" + string(v.By) + ")."})
+		denial := agent.Answer{State: agent.Denied, Text: "Denied by the policy of this run (" + string(v.By) + ")."}
+		_ = c.reply(i, denial) // it fails the session itself
 	}
 }
 

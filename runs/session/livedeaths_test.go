@@ -10,6 +10,7 @@ import (
 
 	"ac/events"
 	"ac/internal/fault"
+	"ac/internal/proc"
 	"ac/runs/session"
 	"ac/workspace/doc"
 )
@@ -85,9 +86,13 @@ func TestAcknowledged(t *testing.T) {
 		k := s.live("ask touch x; hold", keepOpen)
 		id := k.asked()
 		record := k.record(k.order)
-		go k.kill(*record.OwnerPID)
+		killed := make(chan error, 1)
+		go func() { killed <- proc.Kill(*record.OwnerPID) }()
 		answered, err := k.respond(session.AnswerRequest{InteractionID: id, Decision: "allow"})
 		said, steerErr := session.Steer(k.ctx, k.w, record, session.SteerRequest{Text: "said"})
+		if err := <-killed; err != nil {
+			t.Fatal(err)
+		}
 		k.until("the supervisor is gone", func() bool { return !session.Live(k.w, k.record(k.order)) })
 		k.end()
 		all := strings.Join(k.log(k.order), "\n")

@@ -78,7 +78,7 @@ func (s *supervisor) reopen(ctx context.Context) error {
 // enterAgain settles where a run that goes on was, and is again.
 func (s *supervisor) enterAgain(machine doc.Machine, spec *doc.Spec) (err error) {
 	live := s.order.Live
-	place := ""
+	var place string
 	switch {
 	case live.WorktreeRel != "":
 		place = filepath.Join(s.w.Dir(), filepath.FromSlash(live.WorktreeRel))
