@@ -82,6 +82,17 @@ func originOf(spec doc.JobSpec) string {
 	return ""
 }
 
+// launchedBy are the agents that work on jobs which the agent of a run launched.
+func (c *Company) launchedBy(project, run string) (agents []string, err error) {
+	records, err := job.All(c.w, project)
+	for _, r := range records {
+		if originOf(r.Job) == run {
+			agents = append(agents, r.Job.WorkerAgentID)
+		}
+	}
+	return agents, err
+}
+
 // launchedPayload is the payload of job.launched.
 type launchedPayload struct {
 	JobID string `json:"job_id"`

@@ -61,7 +61,7 @@ func neighbours() map[string][]string {
 		"workspace/transfer":   {"workspace/validate"},
 		"runs":                 {"runs/budget", "runs/interaction", "runs/policy", "runs/lane", "runs/provider", "runs/session", "runs/sharepack", "runs/transcript", "runs/usage", "runs/worktree"},
 		"runs/transcript":      {"runs/interaction"},
-		"runs/session":         {"runs/agent", "runs/budget", "runs/interaction", "runs/policy", "runs/provider", "runs/transcript", "runs/usage", "runs/worktree"},
+		"runs/session":         {"runs/agent", "runs/budget", "runs/grant", "runs/interaction", "runs/policy", "runs/provider", "runs/transcript", "runs/usage", "runs/worktree"},
 		"runs/agent":           {"runs/usage"},
 		"runs/provider":        {"runs/agent"},
 		"runs/grant":           {"runs/interaction"},

@@ -74,6 +74,29 @@ type Question struct {
 	ExpiresMS   int64    `json:"expires_ms,omitempty"` // 0 for the session's own limit
 }
 
+// Bounds of a question.
+const (
+	MaxText    = 16 << 10 // bytes of a text
+	MinOptions = 2
+	MaxOptions = 8
+	maxExpires = 86_400_000
+	minExpires = 1000
+)
+
+// check refuses what no tool asks.
+func (q Question) check() error {
+	fits := strings.TrimSpace(q.Text) != "" && len(q.Text) <= MaxText && len(q.Context) <= MaxText
+	fits = fits && (len(q.Options) == 0 && !q.MultiSelect || len(q.Options) >= MinOptions && len(q.Options) <= MaxOptions)
+	fits = fits && (q.ExpiresMS == 0 || q.ExpiresMS >= minExpires && q.ExpiresMS <= maxExpires)
+	for _, label := range q.Options {
+		fits = fits && strings.TrimSpace(label) != "" && len(label) <= MaxText
+	}
+	if !fits {
+		return fault.New(fault.InvalidParams, "the question does not fit its bounds")
+	}
+	return nil
+}
+
 // AnswerID is the id of the one question in an interaction that Request makes.
 const AnswerID = "answer"
 

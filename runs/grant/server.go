@@ -199,7 +199,11 @@ func (c *Conn) startJob(params json.RawMessage) error {
 // is open told again.
 func (c *Conn) ask(params json.RawMessage, again func(interaction.Record)) (interaction.Record, error) {
 	var p Ask
-	if err := into(params, &p); err != nil {
+	err := into(c.server.host.Mask(params), &p) // who speaks to the socket itself masked nothing
+	if err == nil && p.InteractionID == "" {
+		err = p.Question.check()
+	}
+	if err != nil {
 		return interaction.Record{}, err
 	}
 	c.mu.Lock()

@@ -26,12 +26,6 @@ type askArguments struct {
 	InteractionID string   `json:"interaction_id" is:"optional,id"`
 }
 
-// Bounds of the choices of a question.
-const (
-	minOptions = 2
-	maxOptions = 8
-)
-
 // CheckFields holds the arguments to a question, or to the id of one.
 func (a *askArguments) CheckFields() (issues []fault.Issue) {
 	refuse := func(field, why string) {
@@ -43,8 +37,13 @@ func (a *askArguments) CheckFields() (issues []fault.Issue) {
 	case a.InteractionID == "" && strings.TrimSpace(a.Question) == "":
 		refuse("question", "must not be blank")
 	}
-	if n := len(a.Options); a.Options != nil && (n < minOptions || n > maxOptions) {
+	if n := len(a.Options); a.Options != nil && (n < grant.MinOptions || n > grant.MaxOptions) {
 		refuse("options", "must have 2 to 8 items")
+	}
+	for _, label := range a.Options {
+		if strings.TrimSpace(label) == "" || len(label) > grant.MaxText {
+			refuse("options", "must not be blank, and at most 16384 bytes long")
+		}
 	}
 	if a.MultiSelect && a.Options == nil {
 		refuse("multi_select", "is for questions with options")

@@ -9,11 +9,15 @@
 package mcp
 
 import (
+	"bytes"
 	"cmp"
 	"context"
 	"encoding/json"
+	"strings"
+	"unicode"
 
 	"ac/company"
+	"ac/internal/fault"
 	"ac/rpc"
 	"ac/runs/grant"
 )
@@ -41,8 +45,32 @@ func (s *Server) Toolbox() rpc.Toolbox {
 
 type callKey struct{}
 
+// maxArguments bounds the arguments of a call, in bytes.
+const maxArguments = 256 << 10
+
+// plain refuses arguments that are too large, and control characters in them but for
+// those that part lines and words.
+func plain(arguments json.RawMessage) error {
+	if len(arguments) > maxArguments {
+		return fault.New(fault.TooLarge, "the arguments have %d bytes, more than %d", len(arguments), maxArguments)
+	}
+	for tokens := json.NewDecoder(bytes.NewReader(arguments)); ; {
+		token, err := tokens.Token()
+		if err != nil {
+			return nil // what is no JSON is refused by the tool
+		}
+		text, _ := token.(string)
+		if at := strings.IndexFunc(text, func(r rune) bool { return unicode.IsControl(r) && !strings.ContainsRune("\n\r\t", r) }); at >= 0 {
+			return fault.New(fault.InvalidParams, "the arguments contain the control character %q at byte %d of a text", text[at:at+1], at)
+		}
+	}
+}
+
 // admit has the supervisor admit a call, which fails when the session is over.
 func (s *Server) admit(ctx context.Context, arguments json.RawMessage) (context.Context, json.RawMessage, error) {
+	if err := plain(arguments); err != nil {
+		return ctx, nil, err
+	}
 	call, err := s.Client.Call(ctx, arguments)
 	return context.WithValue(ctx, callKey{}, call.Identity), call.Arguments, err
 }
