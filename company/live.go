@@ -118,6 +118,16 @@ func (p *liveParams) Change(driver string, mode doc.Mode, level doc.Level, keepO
 	}
 }
 
+// Tools has the agent get ac's own tools; false for as it is.
+func (p *liveParams) Tools(mcp, launchJobs bool) {
+	if mcp {
+		p.MCP = &mcp
+	}
+	if launchJobs {
+		p.MCPLaunchJobs = &launchJobs
+	}
+}
+
 // Speak is Change for a launch whose agent may ask.
 func (p *liveParams) Speak(driver string, mode doc.Mode, level doc.Level, keepOpen bool, idleMS int64) {
 	p.Change(driver, mode, level, keepOpen, idleMS)

@@ -79,9 +79,9 @@ func keep(run func(executable string, in io.Reader, out io.WriteCloser, interrup
 // child of this process: one of the agent's would end with the agent.
 func supervise(executable string, in io.Reader, out io.WriteCloser, interrupt <-chan struct{}) error {
 	host := session.Host{Executable: executable, Interrupt: interrupt}
-	host.StartJob = func(ctx context.Context, w *workspace.Workspace, order session.Order, id string) error {
-		starter := &job.Starter{Executable: executable, Environ: order.Environ, Version: buildVersion(), Attached: true}
-		return job.Start(ctx, w, starter, order.ProjectID, id)
+	host.StartJob = func(ctx context.Context, w *workspace.Workspace, project, id string, environ []string) error {
+		starter := &job.Starter{Executable: executable, Environ: environ, Version: buildVersion(), Attached: true}
+		return job.Start(ctx, w, starter, project, id)
 	}
 	return session.SuperviseFor(host, in, out)
 }

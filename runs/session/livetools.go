@@ -38,6 +38,9 @@ func (s *supervisor) openTools() error {
 	return nil
 }
 
+// closeTools removes the grant: it is gone before the end of the session is recorded.
+func (s *supervisor) closeTools() { grant.Remove(s.socket.dir, s.socket.name) }
+
 // toolServer is ac's own MCP server as the agent starts it, false for a session without
 // any: the tools of the session or, in a job that bears no commands, those that read
 // files.
@@ -68,7 +71,7 @@ type toolHost supervisor
 // Identity is who the run is now.
 func (h *toolHost) Identity() (id grant.Identity, err error) {
 	s := (*supervisor)(h)
-	o := s.order
+	o := &s.order // its words may be settled anew meanwhile
 	_, err = s.speak(func(c *conversation) (any, error) {
 		if c.closing {
 			return nil, fault.New(fault.RunNotLive, "the session of run %s is over", o.RunID)
@@ -103,7 +106,7 @@ func (h *toolHost) StartJob(ctx context.Context, jobID string) error {
 	if s.host.StartJob == nil {
 		return fault.New(fault.Unsupported, "the process that follows this session starts no jobs")
 	}
-	return s.host.StartJob(ctx, s.w, s.order, jobID)
+	return s.host.StartJob(ctx, s.w, s.order.ProjectID, jobID, s.order.Environ)
 }
 
 // askTool puts a question of a tool to people. It is durable when it returns.

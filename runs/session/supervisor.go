@@ -20,7 +20,6 @@ import (
 	"ac/internal/lock"
 	"ac/internal/proc"
 	"ac/internal/redact"
-	"ac/runs/grant"
 	"ac/runs/transcript"
 	"ac/runs/usage"
 	"ac/workspace"
@@ -46,8 +45,9 @@ type Host struct {
 	// the provider is stopped; 0 means five seconds.
 	BudgetPatience time.Duration
 	// StartJob starts the runner of a job that the session's agent launched, as a
-	// process of its own; nil where that cannot be.
-	StartJob func(ctx context.Context, w *workspace.Workspace, order Order, jobID string) error
+	// process that does not end with the session and whose workers get the environment;
+	// nil where that cannot be.
+	StartJob func(ctx context.Context, w *workspace.Workspace, project, jobID string, environ []string) error
 	// Guards are those of all sessions of the process; nil where it hosts one.
 	Guards *GuardSet
 }
@@ -478,7 +478,7 @@ func (s *supervisor) close() error {
 	}
 	if s.socket != nil {
 		errs = append(errs, s.socket.close())
-		grant.Remove(s.socket.dir, s.socket.name)
+		s.closeTools()
 	}
 	return errors.Join(errs...)
 }
