@@ -202,7 +202,7 @@ func (s *ContinueSpec) take(run doc.Run) (driver string, err error) {
 // takeTools completes a spec by whether the newest session of the run had ac's own
 // tools.
 func (s *ContinueSpec) takeTools(w *workspace.Workspace, run doc.Run) error {
-	if s.Live.MCP != nil {
+	if s.Live.MCP != nil && (!*s.Live.MCP || s.Live.LaunchJobs != nil) {
 		return nil
 	}
 	records, err := session.NamedAfter(w, "")
@@ -212,8 +212,10 @@ func (s *ContinueSpec) takeTools(w *workspace.Workspace, run doc.Run) error {
 			newest = r
 		}
 	}
-	s.Live.MCP = &newest.MCP
-	if s.Live.LaunchJobs == nil {
+	if s.Live.MCP == nil {
+		s.Live.MCP = &newest.MCP
+	}
+	if s.Live.LaunchJobs == nil && *s.Live.MCP {
 		s.Live.LaunchJobs = &newest.MCPLaunchJobs
 	}
 	return err

@@ -243,6 +243,37 @@ func TestToolsAreThoseOfTheSession(t *testing.T) {
 	}
 }
 
+// TestHostileArguments: each is refused before anything is looked up or written.
+func TestHostileArguments(t *testing.T) {
+	t.Parallel()
+	d := newDesk(t, func(_ *desk, id *grant.Identity) { id.Interactive, id.LaunchJobs = true, true })
+	for _, c := range []struct {
+		tool      string
+		arguments object
+		want      string
+	}{
+		{"ask_human", object{"interaction_id": "../../events"}, "invalid_params: "},
+		{"ask_human", object{"interaction_id": "int_of_another_run"}, "interaction_not_found: "},
+		{"ask_human", object{"question": strings.Repeat("x", 20_000)}, "invalid_params: "},
+		{"ask_human", object{"question": strings.Repeat("x", 300_000)}, "too_large: "},
+		{"ask_human", object{"question": "clear \x1b[2J"}, "invalid_params: the arguments contain the control character"},
+		{"ask_human", object{"question": "q", "options": []string{"a", strings.Repeat("x", 20_000)}}, "invalid_params: "},
+		{"ask_human", object{"question": "q", "options": []string{"a", " "}}, "invalid_params: "},
+		{"ask_human", object{"question": "q", "wait_ms": -1}, "invalid_params: "},
+		{"propose_memory", object{"scope": "agent", "target_agent_id": "../human", "title": "t", "insert_lines": []string{"l"}, "rationale": "r"}, "invalid_params: "},
+		{"propose_memory", object{"scope": "project", "title": "t\x00", "insert_lines": []string{"l"}, "rationale": "r"}, "invalid_params: "},
+		{"report_milestone", object{"task_id": "../t", "milestone_id": "m", "title": "t", "summary": "s"}, "invalid_params: "},
+		{"launch_job", object{"goal": "g", "worker_agent_id": "../a"}, "invalid_params: "},
+		{"launch_job", object{"goal": "g", "permission_level": "full"}, "invalid_params: "},
+		{"launch_job", object{"goal": strings.Repeat("x", 70_000)}, "invalid_params: "},
+	} {
+		d.refused(c.tool, c.arguments, c.want)
+	}
+	if asked, _ := d.supervisor.Asked("int_A"); asked.InteractionID != "" || len(d.supervisor.Jobs()) > 0 {
+		t.Errorf("something came of it: %+v %v", asked, d.supervisor.Jobs())
+	}
+}
+
 func TestWhoAmI(t *testing.T) {
 	t.Parallel()
 	d := newDesk(t, func(_ *desk, id *grant.Identity) { id.TaskID, id.MilestoneID = "task_a", "ms_1" })

@@ -113,7 +113,9 @@ func serve(ctx context.Context, server *grant.Server, conn net.Conn) {
 		_, _ = conn.Write(append(text, '\n')) // a client that is gone hears nothing
 	}
 	var running sync.WaitGroup
-	for lines := bufio.NewScanner(conn); lines.Scan(); {
+	lines := bufio.NewScanner(conn)
+	lines.Buffer(nil, 2<<20) // as long as those that a supervisor takes
+	for lines.Scan() {
 		var r request
 		if json.Unmarshal(lines.Bytes(), &r) != nil {
 			break
