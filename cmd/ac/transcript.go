@@ -7,7 +7,6 @@ import (
 	"cmp"
 	"context"
 	"errors"
-	"io"
 	"os/signal"
 	"slices"
 	"strings"
@@ -192,7 +191,7 @@ func (a *app) watch(ctx context.Context, cmd *cobra.Command, given []string, o w
 
 // passOn writes output of an agent to the stream of its name.
 func (a *app) passOn(stream string, chunk []byte) error {
-	out := io.Writer(a.stdout)
+	out := a.stdout
 	if stream == "stderr" {
 		out = a.stderr
 	}

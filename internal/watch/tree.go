@@ -35,6 +35,7 @@ type Tree struct {
 type system struct {
 	watcher *fsnotify.Watcher
 	own     mark
+	lost    chan struct{} // holds one when changes were lost
 }
 
 // NewTree makes the watch of a folder in which many files may lie. It does not listen
@@ -77,8 +78,9 @@ func (t *Tree) begin() error {
 	if err != nil {
 		return err
 	}
-	s := &system{watcher: watcher}
+	s := &system{watcher: watcher, lost: make(chan struct{}, 1)}
 	t.system = s
+	t.wg.Go(s.drain)
 	t.wg.Go(func() { t.hear(s) })
 	return nil
 }
@@ -103,6 +105,18 @@ func (s *system) close() error {
 	return s.watcher.Close()
 }
 
+// drain takes the errors of the watcher until it is closed. The watcher reports them
+// under the lock that its own Add, Remove and Close take, so that they are taken by a
+// goroutine that waits for nobody.
+func (s *system) drain() {
+	for range s.watcher.Errors { // whatever it is, changes were lost
+		select {
+		case s.lost <- struct{}{}:
+		default:
+		}
+	}
+}
+
 // hear passes on what the system reports until its watcher is closed.
 func (t *Tree) hear(s *system) {
 	for {
@@ -114,10 +128,7 @@ func (t *Tree) hear(s *system) {
 			if !s.own.hears(event.Name) && t.pass(s, event) {
 				return
 			}
-		case _, ok := <-s.watcher.Errors: // whatever it is, changes were lost
-			if !ok {
-				return
-			}
+		case <-s.lost:
 			t.Lose()
 		}
 	}
@@ -144,7 +155,7 @@ func (t *Tree) pass(s *system, event fsnotify.Event) (over bool) {
 		over = over || folder && c.Gone
 	}
 	if over = over && t.system == s; over {
-		t.again()
+		t.replaceSystem()
 	}
 	t.mu.Unlock()
 	if over {
@@ -153,9 +164,9 @@ func (t *Tree) pass(s *system, event fsnotify.Event) (over bool) {
 	return over
 }
 
-// again puts a new watcher in the place of the one there is. Everybody has to add his
+// replaceSystem puts a new watcher in the place of the one there is. Everybody has to add his
 // folders anew. The tree is locked.
-func (t *Tree) again() {
+func (t *Tree) replaceSystem() {
 	t.system = nil
 	_ = t.begin() // without one everybody's next folder is refused
 	for l := range t.listeners {

@@ -46,6 +46,10 @@ type Run struct {
 	ErrorKind         string `json:"error_kind" is:"optional"`
 	// Live is set once a live session was accepted or the run's policy set.
 	Live *Live `json:"live" is:"optional"`
+	// WorktreeBase is the commit that the run's worktree was made from;
+	// WorktreeSnapshot says that it holds what was not committed in the repository.
+	WorktreeBase     string `json:"worktree_base" is:"optional"`
+	WorktreeSnapshot bool   `json:"worktree_snapshot" is:"optional"`
 	// LogIntegrity is set if events were removed from the log while the run
 	// went on.
 	LogIntegrity *events.Integrity `json:"log_integrity" is:"optional"`
