@@ -10,6 +10,8 @@ import (
 	"fmt"
 	"reflect"
 
+	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
+
 	"ac/internal/fault"
 	"ac/internal/param"
 )
@@ -48,7 +50,7 @@ func Acting(t Tool) Tool {
 
 // result carries a call out. What the tool refuses, and what goes wrong in it, is a
 // result that the agent reads and may do better after.
-func (t Tool) result(ctx context.Context, raw []byte) (result mcpResult) {
+func (t Tool) result(ctx context.Context, raw []byte) (result *sdk.CallToolResult) {
 	defer func() {
 		if r := recover(); r != nil {
 			result = refused(fault.New(fault.Internal, "%s met an internal fault: %v", t.Name, r))
@@ -59,32 +61,23 @@ func (t Tool) result(ctx context.Context, raw []byte) (result mcpResult) {
 		return refused(err)
 	}
 	if text, ok := answer.(string); ok {
-		return mcpResult{Content: []mcpText{{"text", text}}}
+		return &sdk.CallToolResult{Content: inWords(text)}
 	}
 	text, err := Encode(answer)
 	if err != nil {
 		return refused(err)
 	}
-	return mcpResult{Content: []mcpText{{"text", string(text)}}, Structured: text}
+	return &sdk.CallToolResult{Content: inWords(string(text)), StructuredContent: json.RawMessage(text)}
 }
 
 // refused is a result that says why there is none: the machine word of the reason,
 // then the sentence.
-func refused(err error) mcpResult {
+func refused(err error) *sdk.CallToolResult {
 	sentence := err.Error()
 	if e, ok := errors.AsType[*fault.Error](err); ok {
 		sentence = e.InFull()
 	}
-	return mcpResult{Content: []mcpText{{"text", fmt.Sprintf("%s: %s", fault.ReasonOf(err), sentence)}}, IsError: true}
+	return &sdk.CallToolResult{Content: inWords(fmt.Sprintf("%s: %s", fault.ReasonOf(err), sentence)), IsError: true}
 }
 
-type mcpResult struct {
-	Content    []mcpText       `json:"content"`
-	Structured json.RawMessage `json:"structuredContent,omitempty"`
-	IsError    bool            `json:"isError"`
-}
-
-type mcpText struct {
-	Type string `json:"type"`
-	Text string `json:"text"`
-}
+func inWords(text string) []sdk.Content { return []sdk.Content{&sdk.TextContent{Text: text}} }
