@@ -220,10 +220,12 @@ func (p *RespondParams) CheckFields() []fault.Issue {
 // Respond answers what the agent of a run asks.
 func (c *Company) Respond(ctx context.Context, p RespondParams) (session.AnswerResult, error) {
 	inflight.Leave(ctx)
-	act, err := p.act(), error(nil)
-	if act.Launched, err = c.launchedBy(p.ProjectID, p.RunID); err != nil {
+	launched, err := c.launchedBy(p.ProjectID, p.RunID)
+	if err != nil {
 		return session.AnswerResult{}, err
 	}
+	act := p.act()
+	act.Launched = launched
 	return runs.Respond(ctx, c.w, act, session.AnswerRequest{
 		InteractionID: p.InteractionID, OptionID: p.OptionID, Decision: p.Decision, Scope: p.Scope, Text: p.Text, Answers: p.Answers, Note: p.Note,
 	})

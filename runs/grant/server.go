@@ -201,7 +201,7 @@ func (c *Conn) ask(params json.RawMessage, again func(interaction.Record)) (inte
 	var p Ask
 	err := into(c.server.host.Mask(params), &p) // who speaks to the socket itself masked nothing
 	if err == nil && p.InteractionID == "" {
-		err = p.Question.check()
+		err = p.check()
 	}
 	if err != nil {
 		return interaction.Record{}, err

@@ -57,7 +57,7 @@ func plain(arguments json.RawMessage) error {
 	for tokens := json.NewDecoder(bytes.NewReader(arguments)); ; {
 		token, err := tokens.Token()
 		if err != nil {
-			return nil // what is no JSON is refused by the tool
+			return nil //nolint:nilerr // the end; what is no JSON is refused by the tool
 		}
 		text, _ := token.(string)
 		if at := strings.IndexFunc(text, func(r rune) bool { return unicode.IsControl(r) && !strings.ContainsRune("\n\r\t", r) }); at >= 0 {
