@@ -225,7 +225,7 @@ func TestToolsAreThoseOfTheSession(t *testing.T) {
 			}
 		}
 	}
-	want := []string{"who_am_i true", "my_task true", "my_messages false", "ask_human true", "propose_memory false", "report_milestone false", "list_jobs true", "launch_job false"}
+	want := []string{"ask_human true", "launch_job false", "list_jobs true", "my_messages false", "my_task true", "propose_memory false", "report_milestone false", "who_am_i true"}
 	if diff := cmp.Diff(want, names); diff != "" {
 		t.Error(diff)
 	}
