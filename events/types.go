@@ -29,6 +29,10 @@ const (
 	CommentAdded     = "comment.added"
 	ContextPlanned   = "context.plan.generated"
 	CandidatesFound  = "memory.candidates.generated"
+	// What an agent asks of people in a live session, and what came of it.
+	InteractionRequested = "interaction.requested"
+	InteractionResolved  = "interaction.resolved"
+	RunPolicyChanged     = "run.policy_changed"
 )
 
 // Terminal reports whether an event of this type closes a run's log.

@@ -164,6 +164,7 @@ type logBatch struct {
 	whole  bool // everything is read anew
 	events []eventRow
 	faults []faultRow
+	asked  []interactionRow
 	lines  []messageLine
 	end    *logEnd
 }
@@ -387,6 +388,10 @@ func (r *logReader) take(line events.Line, sum uint32, e *event, batch *logBatch
 	row := r.row(line, sum, e)
 	r.newest.set(row, r.word(e.visibility), e.ts)
 	batch.events = append(batch.events, row)
+	if i, ok := interactionOf(e); ok {
+		i.seq, i.at = row.seq, row.at
+		batch.asked = append(batch.asked, i)
+	}
 }
 
 func (r *logReader) row(line events.Line, sum uint32, e *event) eventRow {

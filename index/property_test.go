@@ -100,12 +100,24 @@ func eventLine(i int, kind string) string {
 	return fmt.Sprintf(`{"type":%q,"ts_wallclock":"2026-01-01T00:00:%02d.000Z","actor":"a%d","session_ref":"s","visibility":"org","ts_monotonic_ms":%d,"payload":{"i":%d,"allowed":true}}`, kind, i%60, i%3, i, i)
 }
 
+// interactionLine is an event of one of three interactions.
+func interactionLine(n int, resolves bool) string {
+	kind := "interaction.requested"
+	if resolves {
+		kind = "interaction.resolved"
+	}
+	return fmt.Sprintf(`{"type":%q,"ts_wallclock":"2026-01-01T00:00:%02d.000Z","actor":"a","session_ref":"s","payload":{"interaction_id":"int_%d","kind":"input","n":%d}}`, kind, n%60, n%3, n)
+}
+
 // changes are what a step of the property may do.
 func (c *company) changes(t *rapid.T) {
 	project := rapid.SampledFrom([]string{"p", "p", "p", "q"}).Draw(t, "project")
 	runDir := "work/projects/" + project + "/runs/" + rapid.SampledFrom([]string{"r1", "r1", "r1", "r2", "r3"}).Draw(t, "run")
 	log, n := runDir+"/events.jsonl", rapid.IntRange(0, 1000).Draw(t, "n")
 	line := eventLine(n, rapid.SampledFrom([]string{"note", "policy.decision", "policy.denied", "budget.decision", "budget.alert", "budget.exceeded"}).Draw(t, "type"))
+	if rapid.IntRange(0, 1).Draw(t, "interaction") == 0 {
+		line = interactionLine(n, rapid.Bool().Draw(t, "resolves"))
+	}
 	id := rapid.SampledFrom([]string{"r1", "r2", "r3"}).Draw(t, "id")
 	agent := rapid.SampledFrom([]string{"a1", "a2"}).Draw(t, "agent")
 	steps := map[string]func(){
@@ -290,6 +302,7 @@ func dumps() map[string]string {
 	list := map[string]string{
 		"events": `SELECT (SELECT path FROM ac_files f WHERE f.id=e.id>>36), e.seq, e.id-((e.id>>36)<<36), (SELECT word FROM ac_words WHERE id=project), at,
  (SELECT word FROM ac_words WHERE id=type), (SELECT word FROM ac_words WHERE id=actor), offset, length, sum FROM ac_events e`,
+		"interactions": "SELECT (SELECT path FROM ac_files f WHERE f.id=i.id>>36), i.id-((i.id>>36)<<36), interaction_id, kind, session, workflow, at, resolved, resolved_at FROM ac_interactions i",
 		"errors":       "SELECT (SELECT path FROM ac_files f WHERE f.id=e.id>>36), seq, error, offset, length, sum FROM ac_event_parse_errors e",
 		"participants": "SELECT (SELECT path FROM ac_files f WHERE f.id=conversation), participant_kind, position, participant_id FROM ac_conversation_participants",
 		"milestones":   "SELECT (SELECT path FROM ac_files f WHERE f.id=task), seq, milestone_id, status FROM ac_task_milestones",

@@ -7,6 +7,9 @@ package index
 // event's key is the number of its run's file and its seq in one integer, so
 // that the events of a run lie side by side, in the order of the log.
 //
+// The key of an interaction is that of the event that requested it; resolved is the
+// seq of the event that resolved it, in the same log.
+//
 // The column at is a time in nanoseconds, so that times are compared as what they
 // are, however they are written; what is no time has none, and is compared as text.
 //
@@ -18,7 +21,7 @@ import "math"
 // applicationID and schemaVersion tell our files, and their layout, from others.
 const (
 	applicationID = 0x61636978 // "acix"
-	schemaVersion = 4
+	schemaVersion = 5
 )
 
 // seqBits is how many bits of an event's key hold its seq.
@@ -54,6 +57,9 @@ CREATE TABLE ac_events(
 CREATE TABLE ac_event_parse_errors(
   id INTEGER PRIMARY KEY, seq INTEGER NOT NULL, error INTEGER NOT NULL,
   offset INTEGER NOT NULL, length INTEGER NOT NULL, sum INTEGER NOT NULL);
+CREATE TABLE ac_interactions(
+  id INTEGER PRIMARY KEY, interaction_id TEXT NOT NULL, kind TEXT NOT NULL, session INTEGER NOT NULL, workflow TEXT,
+  at INTEGER NOT NULL, resolved INTEGER, resolved_at INTEGER);
 CREATE TABLE ac_artifacts(
   id INTEGER PRIMARY KEY, project_id TEXT NOT NULL, artifact_id TEXT NOT NULL, type TEXT NOT NULL, subject_kind TEXT,
   title TEXT, visibility TEXT, produced_by TEXT, run_id TEXT, context_pack_id TEXT, created_at TEXT, at INTEGER, relpath TEXT NOT NULL);
@@ -100,6 +106,7 @@ CREATE TABLE ac_comments(
 CREATE INDEX ac_runs_by_agent ON ac_runs(agent_id, project_id, dir);
 CREATE INDEX ac_agents_by_name ON ac_agents(agent_id);
 CREATE UNIQUE INDEX ac_words_by_word ON ac_words(word);
+CREATE INDEX ac_interactions_open ON ac_interactions(interaction_id) WHERE resolved IS NULL;
 `
 
 // indexes are made behind the rows of a rebuild, which is quicker than keeping
@@ -112,6 +119,8 @@ CREATE INDEX ac_runs_by_status ON ac_runs(status, at DESC, project_id, run_id);
 CREATE INDEX ac_runs_by_name ON ac_runs(run_id, project_id);
 CREATE INDEX ac_events_by_project ON ac_events(project, at, seq);
 CREATE INDEX ac_events_by_type ON ac_events(type, project, at, seq);
+CREATE INDEX ac_interactions_resolved ON ac_interactions(resolved_at DESC, id DESC) WHERE resolved IS NOT NULL;
+CREATE INDEX ac_interactions_by_workflow ON ac_interactions(workflow) WHERE workflow IS NOT NULL;
 CREATE INDEX ac_artifacts_by_time ON ac_artifacts(at DESC, CASE WHEN at IS NULL THEN created_at END DESC, artifact_id DESC);
 CREATE INDEX ac_artifacts_pending ON ac_artifacts(project_id, at DESC, CASE WHEN at IS NULL THEN created_at END DESC, artifact_id DESC) WHERE subject_kind IS NOT NULL;
 CREATE INDEX ac_artifacts_all_pending ON ac_artifacts(at DESC, CASE WHEN at IS NULL THEN created_at END DESC, artifact_id DESC) WHERE subject_kind IS NOT NULL;
@@ -130,7 +139,7 @@ CREATE INDEX ac_comments_by_project ON ac_comments(project_id, at DESC, comment_
 // tableNames lists what a rebuild takes away before it begins.
 func tableNames() []string {
 	return []string{
-		"ac_state", "ac_files", "ac_words", "ac_runs", "ac_run_stats", "ac_events", "ac_event_parse_errors", "ac_artifacts", "ac_reviews",
+		"ac_state", "ac_files", "ac_words", "ac_runs", "ac_run_stats", "ac_events", "ac_event_parse_errors", "ac_interactions", "ac_artifacts", "ac_reviews",
 		"ac_help_requests", "ac_conversations", "ac_conversation_participants", "ac_messages", "ac_tasks", "ac_task_milestones",
 		"ac_agents", "ac_agent_counters", "ac_comments",
 	}

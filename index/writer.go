@@ -217,7 +217,10 @@ func (w *writer) removeEvents(p *pass, run, seq int64) error {
 	p.synced.EventsDeleted += n
 	n, err = w.change("DELETE FROM ac_event_parse_errors WHERE id>? AND id<?", from, to)
 	p.synced.EventParseErrorsDeleted += n
-	return err
+	if err != nil {
+		return err
+	}
+	return w.removeInteractions(run, seq)
 }
 
 // before takes away what a reading of a log puts anew.
@@ -239,8 +242,10 @@ func (w *writer) before(p *pass, job *logJob, whole bool) error {
 		return w.removeLog(p, &file{kind: kindRun, id: job.run})
 	case job.file.log.tailEvent:
 		// The line that had no LF comes again, as itself or as another one.
-		_, err := w.change("DELETE FROM ac_events WHERE id>? AND id<?", eventKey(job.run, job.was.seq), eventKey(job.run+1, 0))
-		return err
+		if _, err := w.change("DELETE FROM ac_events WHERE id>? AND id<?", eventKey(job.run, job.was.seq), eventKey(job.run+1, 0)); err != nil {
+			return err
+		}
+		return w.removeInteractions(job.run, job.was.seq)
 	}
 	return nil
 }
@@ -300,6 +305,11 @@ func (w *writer) rows(p *pass, b logBatch) error {
 	for _, f := range b.faults {
 		if err := w.exec("INSERT OR REPLACE INTO ac_event_parse_errors VALUES (?,?,?,?,?,?)",
 			eventKey(b.job.run, f.seq), f.seq, f.fault, f.offset, f.length, int32(f.sum)); err != nil {
+			return err
+		}
+	}
+	for _, i := range b.asked {
+		if err := w.interaction(b.job.run, i); err != nil {
 			return err
 		}
 	}

@@ -104,14 +104,30 @@ func ToWire(err error) *WireError {
 	}
 	data := applicationData{Reason: fault.ReasonOf(err)}
 	if e, ok := errors.AsType[*fault.Error](err); ok {
-		data.Detected = e.Detected
+		data.members = e.Data
 	}
 	return &WireError{Code: CodeApplication, Message: err.Error(), Data: data}
 }
 
+// applicationData is the data of an application error: its reason, and the members
+// that the error has beside it.
 type applicationData struct {
-	Reason fault.Reason `json:"reason"`
-	*fault.Detected
+	Reason  fault.Reason
+	members any
+}
+
+func (d applicationData) MarshalJSON() ([]byte, error) {
+	text, err := Encode(struct {
+		Reason fault.Reason `json:"reason"`
+	}{d.Reason})
+	if err != nil || d.members == nil {
+		return text, err
+	}
+	members, err := Encode(d.members)
+	if err != nil || string(members) == "{}" {
+		return text, err
+	}
+	return append(append(text[:len(text)-1], ','), members[1:]...), nil
 }
 
 // appendAnswer writes the answer to a request, LF included.

@@ -43,12 +43,13 @@ func statusOf(err error) int {
 	switch fault.ReasonOf(err) {
 	case fault.InvalidParams, fault.Blank:
 		return http.StatusBadRequest
-	case fault.Denied:
+	case fault.Denied, fault.ActorNotAllowed, fault.ExceedsPermissionLevel:
 		return http.StatusForbidden
-	case fault.NotFound:
+	case fault.NotFound, fault.InteractionNotFound:
 		return http.StatusNotFound
 	case fault.Conflict, fault.PreviewChanged, fault.Locked, fault.Incomplete, fault.InvalidFile, fault.NotEmpty,
-		fault.Unfilled, fault.Unsupported, fault.BudgetExceeded, fault.RunBusy, fault.SecretDetected, fault.ApprovalRequired:
+		fault.Unfilled, fault.Unsupported, fault.BudgetExceeded, fault.RunBusy, fault.SecretDetected, fault.ApprovalRequired,
+		fault.InteractionClosed, fault.InteractionKindMismatch:
 		return http.StatusConflict
 	case fault.ShuttingDown, fault.TooManyWaiting, fault.Canceled, fault.NotAWorkspace:
 		return http.StatusServiceUnavailable

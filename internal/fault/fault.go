@@ -44,6 +44,14 @@ const (
 	ApprovalRequired Reason = "approval_required"
 	RunBusy          Reason = "run_busy"
 	Internal         Reason = "internal"
+	// ExceedsPermissionLevel refuses a level, or a mode, above what is granted,
+	// ActorNotAllowed somebody who may not decide this, whatever the role.
+	ExceedsPermissionLevel Reason = "exceeds_permission_level"
+	ActorNotAllowed        Reason = "actor_not_allowed"
+	// Answers to interactions are refused with these.
+	InteractionNotFound     Reason = "interaction_not_found"
+	InteractionClosed       Reason = "interaction_closed"
+	InteractionKindMismatch Reason = "interaction_kind_mismatch"
 )
 
 // Issue says what is wrong with one field. Path holds keys (string) and
@@ -84,12 +92,19 @@ type Error struct {
 	Message string
 	Issues  []Issue
 	Cause   error
-	// Detected is what was found of a secret, for SecretDetected alone.
-	Detected *Detected
+	// Data is nil, or a struct or pointer to one whose members stand in data beside
+	// the reason.
+	Data any
 }
 
-// Detected counts the secrets in a text that was refused. The text itself is not
-// part of it.
+// With adds the members that stand beside the reason.
+func (e *Error) With(data any) *Error {
+	e.Data = data
+	return e
+}
+
+// Detected is the data of SecretDetected: it counts the secrets in a text that was
+// refused. The text itself is not part of it.
 type Detected struct {
 	ReasonCode    string         `json:"reason_code"`
 	ContextLabel  string         `json:"context_label"`

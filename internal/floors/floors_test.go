@@ -58,8 +58,8 @@ func neighbours() map[string][]string {
 		"workspace": {"workspace/doc"},
 		// What was copied is checked where it arrived.
 		"workspace/transfer": {"workspace/validate"},
-		"runs":               {"runs/budget", "runs/lane", "runs/provider", "runs/session", "runs/sharepack", "runs/usage", "runs/worktree"},
-		"runs/session":       {"runs/appserver", "runs/budget", "runs/provider", "runs/transcript", "runs/usage", "runs/worktree"},
+		"runs":               {"runs/budget", "runs/policy", "runs/lane", "runs/provider", "runs/session", "runs/sharepack", "runs/usage", "runs/worktree"},
+		"runs/session":       {"runs/appserver", "runs/budget", "runs/interaction", "runs/policy", "runs/provider", "runs/transcript", "runs/usage", "runs/worktree"},
 		"runs/appserver":     {"runs/usage"},
 		// Filling and planning are built on artifacts and tasks.
 		"governance/pipeline": {"governance"},

@@ -7,14 +7,16 @@ package provider
 import (
 	"slices"
 	"strings"
+
+	"ac/workspace/doc"
 )
 
 // Levels of permission, from the least to the most.
 const (
-	ReadOnly    = "read-only"
-	Patch       = "patch"
-	RunCommands = "run-commands"
-	Full        = "full"
+	ReadOnly    = string(doc.LevelReadOnly)
+	Patch       = string(doc.LevelPatch)
+	RunCommands = string(doc.LevelRunCommands)
+	Full        = string(doc.LevelFull)
 )
 
 // Sandbox is the sandbox of codex for a level. At patch nothing runs in it but the

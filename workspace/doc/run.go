@@ -44,6 +44,8 @@ type Run struct {
 	ProviderSessionID string `json:"provider_session_id" is:"optional"`
 	Error             string `json:"error" is:"optional"`
 	ErrorKind         string `json:"error_kind" is:"optional"`
+	// Live is there once a live session was accepted or the run's policy set.
+	Live *Live `json:"live" is:"optional"`
 	// LogIntegrity is there when events were taken from the log while the run went on.
 	LogIntegrity *events.Integrity `json:"log_integrity" is:"optional"`
 }

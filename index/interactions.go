@@ -1,0 +1,174 @@
+package index
+
+// Interactions: what the agents of runs ask of people. A row tells which event
+// requested one and which resolved it; what they say comes from the log.
+
+import (
+	"bytes"
+	"database/sql"
+	"strings"
+
+	"ac/events"
+	"ac/internal/canonjson"
+	"ac/internal/shape"
+)
+
+// interactionRow is an event about an interaction on its way to the table.
+type interactionRow struct {
+	seq, at  int64
+	id, kind string
+	workflow string // the run whose step asks, "" for none
+	session  bool   // a session asks
+	resolves bool
+}
+
+// interactionOf is what an event says of an interaction, if it is about one.
+func interactionOf(e *event) (row interactionRow, ok bool) {
+	if !bytes.HasPrefix(e.kind.text, []byte("interaction.")) || len(e.payload) == 0 || e.payload[0] != '{' {
+		return row, false
+	}
+	switch string(e.kind.text) {
+	case events.InteractionRequested:
+	case events.InteractionResolved:
+		row.resolves = true
+	default:
+		return row, false
+	}
+	row.session = len(e.session.text) > 0
+	_ = canonjson.Members(e.payload, func(m canonjson.Member) { // sound, as its line was
+		switch string(m.Key) {
+		case "interaction_id":
+			row.id = string(textOf(m.Value).text)
+		case "kind":
+			row.kind = string(textOf(m.Value).text)
+		case "workflow":
+			row.workflow = events.Text(m.Value, "run_id")
+		}
+	})
+	return row, shape.CheckID(row.id) == ""
+}
+
+// interaction writes what an event says. The first request of an id that is open
+// counts, and its first resolution.
+func (w *writer) interaction(run int64, i interactionRow) error {
+	from, to := eventKey(run, 0), eventKey(run+1, 0)
+	if i.resolves {
+		return w.exec("UPDATE ac_interactions SET resolved=?, resolved_at=? WHERE interaction_id=? AND resolved IS NULL AND id>? AND id<?",
+			i.seq, i.at, i.id, from, to)
+	}
+	return w.exec(`INSERT INTO ac_interactions SELECT ?,?,?,?,?,?,NULL,NULL WHERE NOT EXISTS
+ (SELECT 1 FROM ac_interactions WHERE interaction_id=? AND resolved IS NULL AND id>? AND id<?)`,
+		eventKey(run, i.seq), i.id, i.kind, i.session, maybe(i.workflow), i.at, i.id, from, to)
+}
+
+// removeInteractions takes back what the lines of a run behind a seq said.
+func (w *writer) removeInteractions(run, seq int64) error {
+	from, to := eventKey(run, seq), eventKey(run+1, 0)
+	if err := w.exec("DELETE FROM ac_interactions WHERE id>? AND id<?", from, to); err != nil || seq == 0 {
+		return err
+	}
+	return w.exec("UPDATE ac_interactions SET resolved=NULL, resolved_at=NULL WHERE id>? AND id<? AND resolved>?", eventKey(run, 0), to, seq)
+}
+
+// Interaction tells where the events of an interaction lie, and of which run.
+type Interaction struct {
+	RunKey
+	AgentID       string // of the run
+	RunStatus     string
+	InteractionID string
+	Kind          string
+	OfSession     bool   // a session asks; otherwise a workflow does
+	At            int64  // when it was requested, in Unix nanoseconds
+	ResolvedAt    int64  // 0 while it is open in the log
+	Requested     Place  // its event
+	Resolved      *Place // nil while it is open in the log
+}
+
+// InteractionFilter chooses interactions; what is empty matches all. The run may
+// be a workflow: then those of its steps are chosen too.
+type InteractionFilter struct {
+	ProjectID string
+	RunID     string
+	AgentID   string
+	Kind      string
+	Resolved  bool // those that are resolved in the log, else the others
+	Limit     int  // 0: all
+}
+
+const interactionColumns = `r.project_id, r.run_id, r.dir, r.agent_id, r.status, i.interaction_id, i.kind, i.session, i.at, COALESCE(i.resolved_at,0),
+ e.seq, e.offset, e.length, e.sum, d.seq, d.offset, d.length, d.sum`
+
+// Interactions lists interactions: those that are resolved newest first, the others
+// oldest first.
+func (v *View) Interactions(f InteractionFilter) ([]Interaction, error) {
+	var c conditions
+	order := " ORDER BY i.at, i.id"
+	if c.add("i.resolved IS NULL"); f.Resolved {
+		c.text = ""
+		c.add("i.resolved IS NOT NULL")
+		order = " ORDER BY i.resolved_at DESC, i.id DESC"
+	}
+	c.equal("r.project_id", f.ProjectID)
+	c.equal("r.agent_id", f.AgentID)
+	c.equal("i.kind", f.Kind)
+	if f.RunID != "" {
+		if err := v.ofRun(&c, f.RunID); err != nil {
+			return nil, err
+		}
+	}
+	return query(v, "SELECT "+interactionColumns+` FROM ac_interactions i CROSS JOIN ac_runs r ON r.id=i.id>>36 CROSS JOIN ac_events e ON e.id=i.id
+ LEFT JOIN ac_events d ON d.id=((i.id>>36)<<36)|i.resolved`+c.text+order+atMost, append(c.args, limit(f.Limit)), scanInteraction)
+}
+
+// ofRun restricts a question to the interactions of runs of a name, and to those of
+// the steps of a workflow of that name.
+func (v *View) ofRun(c *conditions, name string) error {
+	runs, err := query(v, "SELECT id FROM ac_runs WHERE run_id=?", []any{name}, func(rows *sql.Rows, id *int64) error { return rows.Scan(id) })
+	if err != nil {
+		return err
+	}
+	args := []any{name}
+	for _, run := range runs {
+		args = append(args, eventKey(run, 0), eventKey(run+1, 0))
+	}
+	c.add("(i.workflow=?"+strings.Repeat(" OR i.id>? AND i.id<?", len(runs))+")", args...)
+	return nil
+}
+
+func scanInteraction(rows *sql.Rows, i *Interaction) error {
+	var sum int32
+	var seq, offset, length, ended sql.NullInt64
+	p := &i.Requested
+	err := rows.Scan(&p.ProjectID, &p.RunID, &p.Dir, &i.AgentID, &i.RunStatus, &i.InteractionID, &i.Kind, &i.OfSession, &i.At, &i.ResolvedAt,
+		&p.Seq, &p.Offset, &p.Length, &sum, &seq, &offset, &length, &ended)
+	p.sum, p.at = uint32(sum), i.At
+	i.RunKey = RunKey{ProjectID: p.ProjectID, RunID: p.RunID}
+	if ended.Valid {
+		i.Resolved = &Place{
+			ProjectID: p.ProjectID, RunID: p.RunID, Dir: p.Dir, Seq: seq.Int64, Offset: offset.Int64, Length: length.Int64,
+			at: i.ResolvedAt, sum: uint32(int32(ended.Int64)),
+		}
+	}
+	return err
+}
+
+// InteractionLines reads the lines of interactions from their logs and visits them
+// in order; resolved is nil for one that is open. Those whose request is no longer
+// in the log are left out.
+func (v *View) InteractionLines(list []Interaction, visit func(i Interaction, requested, resolved []byte)) {
+	logs := newLogTexts(v.w)
+	defer logs.close()
+	for _, i := range list {
+		requested, ok := logs.text(i.Requested, i.Requested.Length)
+		if !ok {
+			continue
+		}
+		var resolved []byte
+		if i.Resolved != nil {
+			if resolved, ok = logs.text(*i.Resolved, i.Resolved.Length); !ok {
+				continue
+			}
+		}
+		visit(i, requested, resolved)
+	}
+}

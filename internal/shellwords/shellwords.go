@@ -1,0 +1,115 @@
+// Package shellwords reads the command lines that agents show: what a shell was
+// asked to execute, without the shell.
+package shellwords
+
+import (
+	"path"
+	"strings"
+)
+
+// Unwrapped is a command line without the shell that an agent runs it in: the
+// script of bash -lc '...', sh -c "..." and the like, also of several within each
+// other. A line that is anything but a shell, its options and one script stays
+// as it is, and so does a script whose meaning depends on the shell around it.
+func Unwrapped(line string) string {
+	for {
+		script, ok := script(line)
+		if !ok {
+			return line
+		}
+		line = script
+	}
+}
+
+// script is the script of a command line that is a shell, one option with c in
+// it, and one word.
+func script(line string) (string, bool) {
+	shell, rest, ok := word(line)
+	if !ok || !isShell(shell) {
+		return "", false
+	}
+	option, rest, ok := word(rest)
+	if !ok || !isCommandOption(option) {
+		return "", false
+	}
+	script, rest, ok := word(rest)
+	return script, ok && strings.Trim(rest, blanks) == ""
+}
+
+func isShell(name string) bool {
+	switch path.Base(name) {
+	case "bash", "sh", "zsh", "dash":
+		return true
+	}
+	return false
+}
+
+// isCommandOption reports whether an option says that a script follows: -c alone
+// or with the letters of a login, interactive or careful shell.
+func isCommandOption(option string) bool {
+	letters, ok := strings.CutPrefix(option, "-")
+	return ok && strings.HasSuffix(letters, "c") && strings.Trim(letters, "ileuxc") == ""
+}
+
+const blanks = " \t"
+
+// word takes the first word off a line and removes its quotes, as a shell does.
+// It fails on what a shell would not take as it stands: expansions, operators,
+// quotes without an end.
+func word(line string) (text, rest string, ok bool) {
+	line = strings.TrimLeft(line, blanks)
+	var b strings.Builder
+	for i := 0; i < len(line); {
+		switch c := line[i]; c {
+		case ' ', '\t':
+			return b.String(), line[i:], true
+		case '\'':
+			end := strings.IndexByte(line[i+1:], '\'')
+			if end < 0 {
+				return "", "", false
+			}
+			b.WriteString(line[i+1 : i+1+end])
+			i += end + 2
+		case '"':
+			n, ok := doubleQuoted(&b, line[i+1:])
+			if !ok {
+				return "", "", false
+			}
+			i += n + 1
+		case '\\':
+			if i+1 == len(line) || line[i+1] == '\n' {
+				return "", "", false
+			}
+			b.WriteByte(line[i+1])
+			i += 2
+		case '$', '`', ';', '&', '|', '<', '>', '(', ')', '{', '}', '*', '?', '[', '~', '#', '!', '\n', '\r':
+			return "", "", false
+		default:
+			b.WriteByte(c)
+			i++
+		}
+	}
+	return b.String(), "", line != ""
+}
+
+// doubleQuoted appends what stands up to the closing quote and returns the bytes
+// read, that quote included.
+func doubleQuoted(b *strings.Builder, text string) (n int, ok bool) {
+	for n < len(text) {
+		switch c := text[n]; {
+		case c == '"':
+			return n + 1, true
+		case c == '$' || c == '`':
+			return 0, false
+		case c == '\\' && n+1 < len(text) && strings.IndexByte("\\\"$`", text[n+1]) >= 0:
+			b.WriteByte(text[n+1])
+			n += 2
+		case c == '\\' && n+1 < len(text) && text[n+1] == '\n':
+			n += 2
+		default:
+			b.WriteByte(c)
+			n++
+		}
+	}
+	return 0, false
+}

@@ -1,0 +1,144 @@
+package policy
+
+// Rules: what they match, the numbers they get, and how answers add and remove
+// them.
+
+import (
+	"fmt"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+
+	"ac/internal/fault"
+	"ac/workspace/doc"
+)
+
+// Bounds of a policy.
+const (
+	MaxRules = 100
+	maxGlob  = 500 // bytes, as the rules of doc.PolicyRule have it
+)
+
+// Matches reports whether a rule speaks of an access.
+func Matches(r doc.PolicyRule, a Access) bool {
+	if r.Operation != a.Operation {
+		return false
+	}
+	if r.Literal {
+		return r.Glob == a.Resource
+	}
+	if r.Effect == doc.Allow && r.Operation == doc.OpExec && r.Glob != everything && isComposed(a.Resource) {
+		return false
+	}
+	return Glob(r.Glob, a.Resource, r.Operation == doc.OpRead || r.Operation == doc.OpWrite)
+}
+
+// isComposed reports whether a command line may do more than execute the program
+// that it begins with: an allow rule for git is none for what stands behind a
+// semicolon.
+func isComposed(line string) bool {
+	return strings.ContainsAny(line, ";&|<>$(){}`\n\r") || assignment.MatchString(line)
+}
+
+// assignment is a variable that is set for the command behind it.
+var assignment = regexp.MustCompile(`^\s*[A-Za-z_][A-Za-z0-9_]*(\[[^]]*\])?\+?=`)
+
+const (
+	ruleID    = "rule_"
+	sessionID = "session_"
+)
+
+// Numbered are rules that somebody set, with their ids. Rules that the policy has
+// already, told by id and content, keep what ac gave them; all others get new
+// ids, and none of them may be literal.
+func Numbered(current, rules []doc.PolicyRule) ([]doc.PolicyRule, error) {
+	if len(rules) > MaxRules {
+		return nil, fault.InvalidField("rules", "must have at most %d items", MaxRules)
+	}
+	next := nextNumber(current, ruleID)
+	numbered := slices.Clone(rules)
+	for i, r := range numbered {
+		switch {
+		case r.ID != "" && slices.Contains(current, r) && !slices.Contains(numbered[:i], r):
+		case r.Literal:
+			return nil, fault.Invalid(fault.Issue{Path: []any{"rules", i, "literal"}, Code: "custom", Message: "is ac's own: answer with scope session instead"})
+		default:
+			numbered[i].ID = ruleID + strconv.Itoa(next)
+			next++
+		}
+	}
+	return numbered, nil
+}
+
+// nextNumber is the number behind the highest of the ids with a prefix.
+func nextNumber(rules []doc.PolicyRule, prefix string) int {
+	highest := 0
+	for _, r := range rules {
+		if digits, ok := strings.CutPrefix(r.ID, prefix); ok {
+			if n, err := strconv.Atoi(digits); err == nil {
+				highest = max(highest, n)
+			}
+		}
+	}
+	return highest + 1
+}
+
+// OffersSession reports whether an answer to a request for an access can hold for
+// the session.
+func OffersSession(p doc.RunPolicy, accesses ...Access) bool {
+	_, ok := WithAnswer(p, doc.Allow, accesses...)
+	return ok
+}
+
+// WithAnswer is a policy with what a person answered for the session: for each
+// access a rule that is compared as text, in front of all others of its effect.
+// It fails where no such rule can be: for what is not known, too long, or only
+// ever allowed by a person, and where there are too many rules.
+func WithAnswer(p doc.RunPolicy, effect doc.Effect, accesses ...Access) (doc.RunPolicy, bool) {
+	next := nextNumber(p.Rules, sessionID)
+	var added []doc.PolicyRule
+	for _, a := range accesses {
+		rule := doc.PolicyRule{Operation: a.Operation, Effect: effect, Glob: a.Resource, Literal: true}
+		if slices.ContainsFunc(added, func(r doc.PolicyRule) bool { return r.Operation == rule.Operation && r.Glob == rule.Glob }) {
+			continue
+		}
+		if a.Resource == "" || len(a.Resource) > maxGlob || effect == doc.Allow && !rulesMayAllow(p.PermissionLevel, a) {
+			return p, false
+		}
+		rule.ID = fmt.Sprint(sessionID, next+len(added))
+		added = append(added, rule)
+	}
+	if len(added) == 0 || len(p.Rules)+len(added) > MaxRules {
+		return p, false
+	}
+	p.Rules = slices.Concat(added, p.Rules)
+	return p, true
+}
+
+// WithoutSession is a policy without what was answered for the session.
+func WithoutSession(p doc.RunPolicy) doc.RunPolicy {
+	p.Rules = slices.DeleteFunc(slices.Clone(p.Rules), func(r doc.PolicyRule) bool { return strings.HasPrefix(r.ID, sessionID) })
+	return p
+}
+
+// WithoutOnce is a policy without the rule with an id when that was for once, and
+// whether it had it. It is called when what the rule asked for was allowed.
+func WithoutOnce(p doc.RunPolicy, id string) (doc.RunPolicy, bool) {
+	i := slices.IndexFunc(p.Rules, func(r doc.PolicyRule) bool { return r.Once && r.ID == id })
+	if i < 0 {
+		return p, false
+	}
+	p.Rules = slices.Delete(slices.Clone(p.Rules), i, i+1)
+	return p, true
+}
+
+// AfterPlan is a policy behind a plan that was allowed, and whether it changed: an
+// agent that planned goes on as by default, unless somebody chose another mode.
+func AfterPlan(p doc.RunPolicy) (doc.RunPolicy, bool) {
+	if p.Mode != doc.ModePlan {
+		return p, false
+	}
+	p.Mode = doc.ModeDefault
+	return p, true
+}
