@@ -28,6 +28,7 @@ const (
 	ImproveCycle     = "evaluation.self_improve_cycle"
 	CommentAdded     = "comment.added"
 	ContextPlanned   = "context.plan.generated"
+	JobNotice        = "job.notice"
 	CandidatesFound  = "memory.candidates.generated"
 	// What an agent asks of people in a live session, and what came of it.
 	InteractionRequested = "interaction.requested"

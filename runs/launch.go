@@ -29,6 +29,7 @@ type LaunchSpec struct {
 	Argv        []string
 	RepoID      string
 	WorkdirRel  string
+	Worktree    *session.Worktree // of the repository; nil for what its task says
 	TaskID      string
 	MilestoneID string
 	Stdin       *string
@@ -104,7 +105,7 @@ func Launch(ctx context.Context, w *workspace.Workspace, a *Admission, starter S
 	return starter.Launch(ctx, session.Order{
 		WorkspaceDir: w.Dir(), ProjectID: spec.ProjectID, RunID: spec.RunID, SessionRef: spec.SessionRef,
 		AgentID: run.AgentID, Provider: run.Provider, Argv: spec.Argv, RepoID: spec.RepoID, WorkdirRel: spec.WorkdirRel,
-		TaskID: spec.TaskID, MilestoneID: spec.MilestoneID, Budget: spec.Budget, Stdin: spec.Stdin, Turn: turn, Env: spec.Env,
+		Worktree: spec.Worktree, TaskID: spec.TaskID, MilestoneID: spec.MilestoneID, Budget: spec.Budget, Stdin: spec.Stdin, Turn: turn, Env: spec.Env,
 		MonotonicMS: w.Env.Clock.MonotonicMS(),
 	})
 }

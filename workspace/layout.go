@@ -141,6 +141,11 @@ func RunDir(project, run string) string { return path.Join(ProjectsDir, project,
 // RunFile is the record of a run.
 func RunFile(project, run string) string { return path.Join(RunDir(project, run), "run.yaml") }
 
+// WorkflowRunFile is the record of a run of a workflow, beside that of the run.
+func WorkflowRunFile(project, run string) string {
+	return path.Join(RunDir(project, run), "workflow.yaml")
+}
+
 // LogFile is the event log of a run.
 func LogFile(project, run string) string { return path.Join(RunDir(project, run), "events.jsonl") }
 

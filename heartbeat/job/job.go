@@ -22,8 +22,22 @@ import (
 	"ac/workspace/doc"
 )
 
-// maxAttempts is how often a job is tried.
+// maxAttempts is how often a job is tried where its order does not say less.
 const maxAttempts = 3
+
+// attemptsOf is how often a job is tried. What an agent simply said cannot be
+// brought into shape.
+func attemptsOf(record doc.Job) int {
+	switch o := record.Order; {
+	case o == nil:
+		return maxAttempts
+	case o.Answer == doc.AnswerProse:
+		return 1
+	case o.Attempts > 0:
+		return o.Attempts
+	}
+	return maxAttempts
+}
 
 // place is where the files of one job lie.
 type place struct{ project, id string }
@@ -36,6 +50,7 @@ func (p place) record() string          { return p.file("job.yaml") }
 func (p place) result() string          { return p.file("result.json") }
 func (p place) digest() string          { return p.file("manager_digest.json") }
 func (p place) report() string          { return p.file("heartbeat_report.json") }
+func (p place) answer() string          { return p.file("answer.json") }
 func (p place) history() string         { return p.file("history") }
 func (p place) resultRelpath() string   { return path.Join("jobs", p.id, "result.json") }
 
@@ -63,16 +78,24 @@ func CheckID(id string) string {
 	return session.CheckRef(refOf(id, maxAttempts, "run_"+strings.Repeat("0", 26)))
 }
 
-// load reads a record as it is written. The document may be shared.
+// load reads a record with its order. The document may be shared.
 func (p place) load(w *workspace.Workspace) (doc.Job, error) {
 	record, err := workspace.Load(w, doc.JobCodec, p.record())
-	return record, p.known(record, err)
+	if err := p.known(record, err); err != nil {
+		return record, err
+	}
+	text, err := p.readOrder(w)
+	return p.truthful(record, text, err)
 }
 
-// loadIn reads a record to change it.
+// loadIn reads a record, with its order, to change it.
 func (p place) loadIn(u *workspace.Unit) (doc.Job, error) {
 	record, err := workspace.LoadIn(u, doc.JobCodec, p.record())
-	return record, p.known(record, err)
+	if err := p.known(record, err); err != nil {
+		return record, err
+	}
+	text, err := u.Read(p.order())
+	return p.truthful(record, text, err)
 }
 
 func (p place) known(record doc.Job, err error) error {
@@ -88,7 +111,7 @@ func (p place) known(record doc.Job, err error) error {
 // put asks for a record to be written.
 func (p place) put(u *workspace.Unit, record doc.Job) error {
 	record.UpdatedAt = clock.Stamp(u.Workspace().Env.Clock.Now())
-	text, err := doc.JobCodec.Encode(record)
+	text, err := doc.JobCodec.Encode(presentable(record))
 	if err != nil {
 		return err
 	}

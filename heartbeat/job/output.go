@@ -27,12 +27,17 @@ var outputFiles = []string{"result_spec.json", "result_spec.jsonl", "last_messag
 // output is what an attempt left, nothing when all of it is blank.
 func output(w *workspace.Workspace, project, run string) (name, text string) {
 	for _, name := range outputFiles {
-		text := tail(w, path.Join(workspace.RunDir(project, run), "outputs", name), maxOutput)
+		text := outputFile(w, project, run, name)
 		if strings.TrimSpace(text) != "" {
 			return name, text
 		}
 	}
 	return "", ""
+}
+
+// outputFile is the end of one file of a run's outputs.
+func outputFile(w *workspace.Workspace, project, run, name string) string {
+	return tail(w, path.Join(workspace.RunDir(project, run), "outputs", name), maxOutput)
 }
 
 // tail is the end of a file; nothing of one that cannot be read.
@@ -87,17 +92,14 @@ func textOf(file, providerName, text string) string {
 		return text
 	}
 	text = provider.Said(text)
-	cli, err := provider.CLIOf(providerName)
-	if err != nil {
-		return text
-	}
 	var found string
-	switch provider.DriverOf(providerName) {
-	case provider.Codex:
+	cli, err := provider.CLIOf(providerName)
+	if err != nil || provider.DriverOf(providerName) == provider.Codex {
+		err = nil
 		if found = lastMessage(text); found == "" {
 			found = provider.LongestText(text)
 		}
-	default:
+	} else {
 		found, err = cli.Answer(text, "")
 	}
 	if err != nil || strings.TrimSpace(found) == "" {

@@ -89,6 +89,8 @@ type runner struct {
 	w         *workspace.Workspace
 	order     Order
 	spec      doc.JobSpec
+	job       asked
+	at        workplace // of the attempt under way
 	host      session.Host
 	admission *runs.Admission
 	known     provider.Cache
@@ -194,7 +196,8 @@ func (r *runner) work(ctx context.Context) (end ending, err error) {
 	if err != nil {
 		return end, err
 	}
-	r.spec = record.Job
+	r.job = askedOf(record)
+	r.job.mark, r.spec = r.w.Env.IDs.New("mark"), record.Job
 	worker, why, err := chooseWorker(r.w, r.spec)
 	if err != nil {
 		return end, err
@@ -209,8 +212,13 @@ func (r *runner) work(ctx context.Context) (end ending, err error) {
 		}
 		before = r.previousOf(*last)
 	}
-	for n := len(record.Attempts) + 1; n <= maxAttempts; n++ {
+	made := record.Attempts
+	for n := len(made) + 1; n <= r.job.last; n++ {
 		agent := worker
+		var blocked *ending
+		if r.at, blocked, err = r.findWorkplace(ctx, made); err != nil || blocked != nil {
+			return orZero(blocked), err
+		}
 		if n == maxAttempts && before.repairable() {
 			if agent, err = reformatter(r.w, worker); err != nil {
 				return end, err
@@ -220,16 +228,20 @@ func (r *runner) work(ctx context.Context) (end ending, err error) {
 		if err != nil || blocked != nil {
 			return orZero(blocked), err
 		}
+		made = append(made, a)
 		before = r.previousOf(a)
 		if before.judged.accepted != nil {
-			return valid(*before.judged.accepted, n), nil
+			return valid(r.w, r.job, *before.judged.accepted, n), nil
 		}
 		if end := r.hopeless(a); end != nil {
 			return *end, nil
 		}
 		r.pressure(ctx, a)
 	}
-	return inVain(before.judged.issues), nil
+	if answerKind(r.job.order) == doc.AnswerProse {
+		return proseFailed(before.judged.issues), nil
+	}
+	return inVain(before.judged.issues, r.job.last), nil
 }
 
 func orZero(e *ending) ending {
@@ -276,7 +288,7 @@ func cause(ctx context.Context, err error) error {
 
 // previousOf judges an attempt that is over.
 func (r *runner) previousOf(a doc.JobAttempt) *previous {
-	before := &previous{run: a.RunID, judged: judge(r.w, r.place, r.spec, a)}
+	before := &previous{run: a.RunID, judged: judge(r.w, r.place, r.job, a)}
 	if a.Status != doc.AttemptEnded {
 		before.failed = a.Error
 	}
@@ -339,6 +351,9 @@ func (r *runner) pressure(ctx context.Context, a doc.JobAttempt) {
 
 // timeout is the limit of one attempt.
 func (r *runner) timeout() time.Duration {
+	if o := r.job.order; o != nil && o.TimeoutMS > 0 {
+		return time.Duration(o.TimeoutMS) * time.Millisecond
+	}
 	text, _ := lookup(r.order.Environ, timeoutVariable)
 	if ms, err := strconv.ParseInt(strings.TrimSpace(text), 10, 64); err == nil && ms > 0 && ms < int64(1<<62)/int64(time.Millisecond) {
 		return time.Duration(ms) * time.Millisecond

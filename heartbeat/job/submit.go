@@ -24,9 +24,11 @@ const maxSpec = 1 << 20
 // Submit makes a job and starts its runner. The record is durable when it
 // returns. A job of that id that is active is left alone, and its record is
 // given, where the specs agree; fault.Conflict where they don't. One that is
-// over begins a new life, and its files move into its history. The spec was
-// checked by the rules of its type; a blank id is replaced by a new one.
-func Submit(ctx context.Context, w *workspace.Workspace, starter *Starter, spec doc.JobSpec) (doc.Job, error) {
+// over begins a new life, and its files move into its history. The spec and its
+// order, nil for none, were checked by the rules of their types; a blank id is
+// replaced by a new one. fault.Unsupported, fault.PlaceNotFound and fault.Denied
+// refuse what the order asks for.
+func Submit(ctx context.Context, w *workspace.Workspace, starter *Starter, spec doc.JobSpec, order *doc.JobOrder) (doc.Job, error) {
 	if strings.TrimSpace(spec.JobID) == "" {
 		spec.JobID = w.Env.IDs.New("job")
 	}
@@ -43,12 +45,16 @@ func Submit(ctx context.Context, w *workspace.Workspace, starter *Starter, spec 
 	if text, err := doc.JobSpecCodec.Encode(spec); err != nil || len(text) > maxSpec {
 		return doc.Job{}, errors.Join(refuseField("goal", "the job is longer than 1 MiB"), err)
 	}
+	if err := checkOrder(w, spec, order); err != nil {
+		return doc.Job{}, err
+	}
+	order = orderFor(spec, order)
 	p := place{spec.ProjectID, spec.JobID}
 	for {
 		if _, err := current(ctx, w, starter, p); err != nil && !fault.Is(err, fault.NotFound) {
 			return doc.Job{}, err
 		}
-		record, made, err := p.submit(ctx, w, spec)
+		record, made, err := p.submit(ctx, w, spec, order)
 		if errors.Is(err, errOwnerless) {
 			continue // its runner died between the look and the lock
 		}
@@ -72,10 +78,13 @@ var errOwnerless = errors.New("the job lost its owner")
 // Enter asks, within a unit, for a new job, and gives its id. start starts its
 // runner: it is called once the unit is durable and the workspace is free again;
 // a job that it is never called for is taken up as one whose runner died. The
-// spec is checked here, by the rules of its type; its id is a new one.
-func Enter(u *workspace.Unit, starter *Starter, spec doc.JobSpec) (id string, start func(context.Context) error, err error) {
+// spec is checked here, by the rules of its type; a blank id is replaced by a new
+// one. order may be nil.
+func Enter(u *workspace.Unit, starter *Starter, spec doc.JobSpec, order *doc.JobOrder) (id string, start func(context.Context) error, err error) {
 	w := u.Workspace()
-	spec.JobID = w.Env.IDs.New("job")
+	if spec.JobID == "" {
+		spec.JobID = w.Env.IDs.New("job")
+	}
 	text, err := doc.JobSpecCodec.Encode(spec)
 	if err != nil {
 		return "", nil, err
@@ -87,7 +96,10 @@ func Enter(u *workspace.Unit, starter *Starter, spec doc.JobSpec) (id string, st
 		return "", nil, err
 	}
 	p := place{spec.ProjectID, spec.JobID}
-	if _, _, err := p.enter(u, spec); err != nil {
+	if err := checkOrder(w, spec, order); err != nil {
+		return "", nil, err
+	}
+	if _, _, err := p.enter(u, spec, orderFor(spec, order)); err != nil {
 		return "", nil, err
 	}
 	return p.id, func(ctx context.Context) error {
@@ -100,16 +112,16 @@ func Enter(u *workspace.Unit, starter *Starter, spec doc.JobSpec) (id string, st
 }
 
 // submit is enter as one unit.
-func (p place) submit(ctx context.Context, w *workspace.Workspace, spec doc.JobSpec) (record doc.Job, made bool, err error) {
+func (p place) submit(ctx context.Context, w *workspace.Workspace, spec doc.JobSpec, order *doc.JobOrder) (record doc.Job, made bool, err error) {
 	err = w.Update(ctx, func(u *workspace.Unit) error {
-		record, made, err = p.enter(u, spec)
+		record, made, err = p.enter(u, spec, order)
 		return err
 	})
 	return record, made, err
 }
 
-// enter asks for the record and the owner file.
-func (p place) enter(u *workspace.Unit, spec doc.JobSpec) (record doc.Job, made bool, err error) {
+// enter asks for the record, its order and the owner file.
+func (p place) enter(u *workspace.Unit, spec doc.JobSpec, order *doc.JobOrder) (record doc.Job, made bool, err error) {
 	w := u.Workspace()
 	project, err := w.Project(p.project)
 	if err != nil {
@@ -121,7 +133,10 @@ func (p place) enter(u *workspace.Unit, spec doc.JobSpec) (record doc.Job, made 
 		if alive, recorded := p.owned(w); !alive && recorded {
 			return old, false, errOwnerless
 		}
-		return old, false, sameSpec(old.Job, spec)
+		if err := sameSpec(old.Job, spec); err != nil {
+			return old, false, err
+		}
+		return old, false, sameOrder(p.id, old.Order, order)
 	case err != nil && !fault.Is(err, fault.NotFound):
 		return record, false, err
 	}
@@ -132,7 +147,7 @@ func (p place) enter(u *workspace.Unit, spec doc.JobSpec) (record doc.Job, made 
 	spec.ProjectID = project.ID
 	record = doc.Job{
 		SchemaVersion: doc.Version, Type: "job_record", Job: spec, CreatedAt: now, UpdatedAt: now,
-		Status: doc.JobQueued, Attempts: []doc.JobAttempt{},
+		Status: doc.JobQueued, Attempts: []doc.JobAttempt{}, Order: order,
 	}
 	owner, err := ownerText(w, true)
 	if err != nil {
@@ -140,6 +155,15 @@ func (p place) enter(u *workspace.Unit, spec doc.JobSpec) (record doc.Job, made 
 	}
 	if err := u.Write(p.owner(), owner, 0o600); err != nil {
 		return record, false, err
+	}
+	if order != nil {
+		text, err := indented(order)
+		if err != nil {
+			return record, false, err
+		}
+		if err := u.Write(p.order(), text, 0o644); err != nil {
+			return record, false, err
+		}
 	}
 	return record, true, p.put(u, record)
 }
@@ -165,7 +189,7 @@ func sameSpec(stored, given doc.JobSpec) error {
 // retire moves the files of an earlier life into the history.
 func (p place) retire(u *workspace.Unit) error {
 	var life workspace.Tree
-	for _, name := range []string{p.record(), p.result(), p.digest(), p.report()} {
+	for _, name := range []string{p.record(), p.result(), p.digest(), p.report(), p.order(), p.answer()} {
 		text, err := durable.ReadFile(u.Workspace().FS, name, maxStored)
 		if errors.Is(err, fs.ErrNotExist) {
 			continue

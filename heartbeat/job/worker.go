@@ -25,7 +25,7 @@ func chooseWorker(w *workspace.Workspace, spec doc.JobSpec) (worker doc.Agent, w
 		if err != nil {
 			return worker, "agent " + spec.WorkerAgentID + " does not exist or cannot be read", nil //nolint:nilerr // it is why there is no worker
 		}
-		if doc.WorkerKindOf(worker.Provider) != spec.WorkerKind {
+		if doc.AnyWorkerKindOf(worker.Provider) != spec.WorkerKind {
 			return worker, "agent " + worker.ID + " has provider " + worker.Provider + ", the job asks for " + spec.WorkerKind, nil
 		}
 		return worker, "", nil
@@ -41,7 +41,7 @@ func chooseWorker(w *workspace.Workspace, spec doc.JobSpec) (worker doc.Agent, w
 func firstOf(w *workspace.Workspace, kind string) (doc.Agent, bool, error) {
 	agents, err := w.Agents()
 	i := slices.IndexFunc(agents, func(a doc.Agent) bool {
-		return (a.Role == "worker" || a.Role == "manager") && doc.WorkerKindOf(a.Provider) == kind
+		return (a.Role == "worker" || a.Role == "manager") && doc.AnyWorkerKindOf(a.Provider) == kind
 	})
 	if i < 0 || err != nil {
 		return doc.Agent{}, false, err
@@ -81,7 +81,7 @@ func allowedTools(agent doc.Agent) (tools []string) {
 
 // template is an agent's own command line, nil where its CLI has none.
 func template(agent doc.Agent) []string {
-	if provider.DriverOf(agent.Provider) != provider.Gemini {
+	if provider.DriverOf(agent.Provider) != provider.Gemini && doc.AnyWorkerKindOf(agent.Provider) != doc.WorkerCmd {
 		return nil
 	}
 	return texts(agent, "command_argv_template")
@@ -132,6 +132,14 @@ func (r *runner) command(ctx context.Context, machine doc.Machine, agent doc.Age
 		c.prompt, c.level, c.files = &prompt, level, files
 		return c, nil
 	}
+	if doc.AnyWorkerKindOf(agent.Provider) == doc.WorkerCmd {
+		made, err := provider.CommandCall(provider.Work{Program: program, Model: c.model, Prompt: prompt, Level: level, Template: template(agent)})
+		if err != nil {
+			return c, fmt.Errorf("agent %s: %w", agent.ID, err)
+		}
+		c.argv, c.stdin = made.Argv, made.Stdin
+		return c, nil
+	}
 	cli, err := provider.CLIOf(agent.Provider)
 	if err != nil {
 		return c, err
@@ -139,7 +147,7 @@ func (r *runner) command(ctx context.Context, machine doc.Machine, agent doc.Age
 	able := r.known.Abilities(ctx, cli, program)
 	work := provider.Work{
 		Program: program, Model: c.model, Prompt: prompt, Level: level, Stream: able.Stream,
-		Trusted:      true, // a job works in the workspace
+		Trusted:      r.at.trusted(),
 		AllowedTools: allowedTools(agent), Template: template(agent),
 	}
 	driver := provider.DriverOf(agent.Provider)
@@ -162,7 +170,8 @@ func (r *runner) command(ctx context.Context, machine doc.Machine, agent doc.Age
 
 // passSchema gives a CLI the schema of the answer, in the way that it takes it.
 func (r *runner) passSchema(able provider.Abilities, driver provider.Driver, run string, before *previous, work *provider.Work) error {
-	if !able.Schema {
+	kind := answerKind(r.job.order)
+	if !able.Schema || kind == doc.AnswerProse {
 		return nil
 	}
 	named := []string{run}
@@ -170,7 +179,10 @@ func (r *runner) passSchema(able provider.Abilities, driver provider.Driver, run
 		named = append(named, before.run)
 	}
 	shape := resultSchema(r.id, named...)
-	if r.spec.JobKind == doc.JobHeartbeat {
+	switch {
+	case kind != "":
+		shape = answerSchema(kind)
+	case r.spec.JobKind == doc.JobHeartbeat:
 		shape = reportSchema()
 	}
 	text, err := json.Marshal(shape)

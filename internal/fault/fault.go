@@ -43,7 +43,11 @@ const (
 	SecretDetected   Reason = "secret_detected"
 	ApprovalRequired Reason = "approval_required"
 	RunBusy          Reason = "run_busy"
-	Internal         Reason = "internal"
+	// PlaceNotFound refuses a job for the worktree of a run that has none, or is at
+	// work in it. RunExists refuses a run_id that is taken.
+	PlaceNotFound Reason = "place_not_found"
+	RunExists     Reason = "run_exists"
+	Internal      Reason = "internal"
 	// ExceedsPermissionLevel refuses a level, or a mode, above what is granted,
 	// ActorNotAllowed somebody who may not decide this, whatever the role.
 	ExceedsPermissionLevel Reason = "exceeds_permission_level"

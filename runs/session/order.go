@@ -26,6 +26,7 @@ type Order struct {
 	WorkdirRel   string            `json:"workdir_rel,omitempty"`
 	TaskID       string            `json:"task_id,omitempty"`
 	MilestoneID  string            `json:"milestone_id,omitempty"`
+	Worktree     *Worktree         `json:"worktree,omitempty"` // of its repository, whatever its task says
 	Budget       *doc.Budget       `json:"budget,omitempty"`
 	Stdin        *string           `json:"stdin,omitempty"`
 	Turn         *Turn             `json:"turn,omitempty"`     // of an app server, instead of argv

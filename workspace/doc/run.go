@@ -46,6 +46,14 @@ type Run struct {
 	ErrorKind         string `json:"error_kind" is:"optional"`
 	// Live is there once a live session was accepted or the run's policy set.
 	Live *Live `json:"live" is:"optional"`
+	// WorktreeBase is the commit that the run's worktree was made from;
+	// WorktreeSnapshot says that it holds what was not committed in the repository.
+	WorktreeBase     string `json:"worktree_base" is:"optional"`
+	WorktreeSnapshot bool   `json:"worktree_snapshot" is:"optional"`
+	// WorktreeRel and WorktreeBranch are those of a run of a workflow, which has no
+	// spec: its tasks share them.
+	WorktreeRel    string `json:"worktree_relpath" is:"optional"`
+	WorktreeBranch string `json:"worktree_branch" is:"optional"`
 	// LogIntegrity is there when events were taken from the log while the run went on.
 	LogIntegrity *events.Integrity `json:"log_integrity" is:"optional"`
 }
