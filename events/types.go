@@ -34,6 +34,15 @@ const (
 	InteractionRequested = "interaction.requested"
 	InteractionResolved  = "interaction.resolved"
 	RunPolicyChanged     = "run.policy_changed"
+	// The life of a run of a workflow.
+	RunContinued        = "run.continued"
+	WorkflowStarted     = "workflow.started"
+	WorkflowStepStarted = "workflow.step.started"
+	WorkflowStepAttempt = "workflow.step.attempt"
+	WorkflowStepEnded   = "workflow.step.ended"
+	WorkflowRound       = "workflow.round"
+	WorkflowNotice      = "workflow.notice"
+	WorkflowEnded       = "workflow.ended"
 )
 
 // Terminal reports whether an event of this type closes a run's log.

@@ -118,6 +118,9 @@ func Launchable(ctx context.Context, w *workspace.Workspace, project, runID, ref
 	if err != nil {
 		return run, err
 	}
+	if w.Exists(workspace.WorkflowRunFile(project, runID)) {
+		return run, fault.New(fault.Conflict, "run %s is a run of a workflow, which launches its tasks itself", runID)
+	}
 	over := func() error {
 		return fault.New(fault.Conflict, "run %s is %s already; create another run to execute it again", runID, run.Status)
 	}

@@ -85,6 +85,9 @@ func (r *runner) begin(ctx context.Context, n int, agent doc.Agent) (a doc.JobAt
 			WorkerKind: doc.AnyWorkerKindOf(agent.Provider), WorkerAgentID: agent.ID, Provider: agent.Provider,
 			StartedAt: clock.Stamp(r.w.Env.Clock.Now()), Status: doc.AttemptRunning,
 		}
+		if err := r.tellFlow(u, record, made.RunID); err != nil {
+			return err
+		}
 		record.Status, record.CurrentAttempt = doc.JobRunning, n
 		record.Attempts = append(record.Attempts, a)
 		return r.put(u, record)
@@ -170,6 +173,9 @@ func (r *runner) launchSpec(a doc.JobAttempt, c call) runs.LaunchSpec {
 	priority := lane.Normal
 	if r.spec.JobKind == doc.JobHeartbeat {
 		priority = lane.Low // what people asked for comes first
+	}
+	if r.flow != nil {
+		priority = r.flow.Priority
 	}
 	return runs.LaunchSpec{
 		ProjectID: r.project, RunID: a.RunID, SessionRef: a.SessionRef, Argv: c.argv, Stdin: c.stdin, Prompt: c.prompt, Model: c.model,

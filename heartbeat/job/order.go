@@ -130,7 +130,7 @@ func checkOrder(w *workspace.Workspace, spec doc.JobSpec, order *doc.JobOrder) e
 	case doc.IsolationNone:
 		return mayWorkIn(w, spec)
 	case doc.IsolationShared:
-		return sharable(w, spec.ProjectID, order.Place.BaseRunID)
+		return Sharable(w, spec.ProjectID, order.Place.BaseRunID)
 	}
 	return nil
 }
@@ -155,10 +155,10 @@ func mayWorkIn(w *workspace.Workspace, spec doc.JobSpec) error {
 	return nil
 }
 
-// sharable refuses the worktree of a run that has none, or whose session is at
+// Sharable refuses the worktree of a run that has none, or whose session is at
 // work. Runs of workflows share theirs with their tasks, and make it when it is
 // first needed.
-func sharable(w *workspace.Workspace, project, run string) error {
+func Sharable(w *workspace.Workspace, project, run string) error {
 	none := func(why string) error {
 		return fault.New(fault.PlaceNotFound, "run %s has no worktree to share: %s", run, why)
 	}

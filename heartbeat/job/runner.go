@@ -41,10 +41,14 @@ const (
 // timeoutVariable sets the limit of one attempt in milliseconds.
 const timeoutVariable = "AC_JOB_ATTEMPT_TIMEOUT_MS"
 
+// Ended is told of a job that is over by the runner that ended it, when nothing of
+// the job goes on any more. starter starts runners as this one was started.
+type Ended func(ctx context.Context, w *workspace.Workspace, starter *Starter, project, id string) error
+
 // RunMain is the main function of a runner process: the order on in, one phase on
 // out. Closing interrupt ends it with its attempt; the job is settled by the next
-// who looks at it.
-func RunMain(executable string, in io.Reader, out io.WriteCloser, interrupt <-chan struct{}) error {
+// who looks at it. ended may be nil.
+func RunMain(executable string, in io.Reader, out io.WriteCloser, interrupt <-chan struct{}, ended Ended) error {
 	var order Order
 	if err := json.NewDecoder(in).Decode(&order); err != nil {
 		return errors.Join(fmt.Errorf("the order is incomplete: %w", err), out.Close())
@@ -80,6 +84,10 @@ func RunMain(executable string, in io.Reader, out io.WriteCloser, interrupt <-ch
 	}
 	err = Run(w, executable, order, interrupt, say)
 	_ = proc.Sweep(0, sweepPatience) // whatever came to us; all we waited for is over
+	if p := (place{order.ProjectID, order.JobID}); ended != nil && err == nil && !p.active(w) {
+		starter := &Starter{Executable: executable, Environ: order.Environ, Version: order.Program}
+		err = ended(context.Background(), w, starter, p.project, p.id)
+	}
 	return errors.Join(err, w.Close())
 }
 
@@ -90,7 +98,8 @@ type runner struct {
 	order     Order
 	spec      doc.JobSpec
 	job       asked
-	at        workplace // of the attempt under way
+	at        workplace        // of the attempt under way
+	flow      *doc.WorkflowRun // whose step the job is, nil for others
 	host      session.Host
 	admission *runs.Admission
 	known     provider.Cache

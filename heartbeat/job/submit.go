@@ -81,6 +81,13 @@ var errOwnerless = errors.New("the job lost its owner")
 // spec is checked here, by the rules of its type; a blank id is replaced by a new
 // one. order may be nil.
 func Enter(u *workspace.Unit, starter *Starter, spec doc.JobSpec, order *doc.JobOrder) (id string, start func(context.Context) error, err error) {
+	if err := checkOrder(u.Workspace(), spec, order); err != nil {
+		return "", nil, err
+	}
+	return enter(u, starter, spec, order)
+}
+
+func enter(u *workspace.Unit, starter *Starter, spec doc.JobSpec, order *doc.JobOrder) (id string, start func(context.Context) error, err error) {
 	w := u.Workspace()
 	if spec.JobID == "" {
 		spec.JobID = w.Env.IDs.New("job")
@@ -96,9 +103,6 @@ func Enter(u *workspace.Unit, starter *Starter, spec doc.JobSpec, order *doc.Job
 		return "", nil, err
 	}
 	p := place{spec.ProjectID, spec.JobID}
-	if err := checkOrder(w, spec, order); err != nil {
-		return "", nil, err
-	}
 	if _, _, err := p.enter(u, spec, orderFor(spec, order)); err != nil {
 		return "", nil, err
 	}
