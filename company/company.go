@@ -14,6 +14,7 @@ import (
 	"ac/feed"
 	"ac/heartbeat"
 	"ac/heartbeat/job"
+	"ac/heartbeat/workflow"
 	"ac/index"
 	"ac/index/worker"
 	"ac/internal/durable"
@@ -189,7 +190,10 @@ func (c *Folder) workspace(ctx context.Context) (*workspace.Workspace, error) {
 		}
 		// Jobs that lost their runners while nobody looked; nobody waits for that,
 		// and the next who looks at one of them finds what is wrong with it.
-		cs.background.Go(func() { _ = job.TakeUp(cs.ctx, w, cs.runners) })
+		cs.background.Go(func() {
+			_ = job.TakeUp(cs.ctx, w, cs.runners)
+			_ = workflow.Flows{Workspace: w, Starter: cs.runners}.TakeUp(cs.ctx)
+		})
 	}
 	return w, err
 }

@@ -94,7 +94,7 @@ func runJob() error {
 		<-signals
 		close(interrupt)
 	}()
-	return job.RunMain(executable, bytes.NewReader(text), os.Stdout, interrupt)
+	return job.RunMain(executable, bytes.NewReader(text), os.Stdout, interrupt, nil)
 }
 
 // dieAt is a runner that kills itself at the n-th call of its file system, counted

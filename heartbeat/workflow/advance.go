@@ -76,7 +76,7 @@ func (f Flows) decide(u *workspace.Unit, record doc.WorkflowRun, templates []*do
 	now := clock.Stamp(w.Env.Clock.Now())
 	peek := func(project, id string) (doc.Job, error) { return job.Peek(u, project, id) }
 	record, ended := settle(w, record, now, peek)
-	d := Next(templates, record, World{Now: now, Agents: agents, Usable: job.Usable})
+	d := Next(templates, record, World{Now: now, Agents: agents})
 	d.Events = append(ended, d.Events...)
 	for _, q := range d.Asked {
 		d.Record.Steps[q.Step].InteractionID = w.Env.IDs.New("int")
@@ -198,9 +198,6 @@ func (f Flows) commit(u *workspace.Unit, before doc.WorkflowRun, d Decision) (af
 	if old, err := doc.WorkflowRunCodec.Encode(before); err == nil && string(old) == string(text) && len(d.Events) == 0 {
 		return aftermath{cancel: d.Cancel}, nil
 	}
-	if err := u.Write(file, text, 0o644); err != nil {
-		return aftermath{}, err
-	}
 	drafts, end, err := f.drafts(r, d.Events)
 	if err != nil {
 		return aftermath{}, err
@@ -214,7 +211,12 @@ func (f Flows) commit(u *workspace.Unit, before doc.WorkflowRun, d Decision) (af
 	} else if len(drafts) > 0 {
 		u.Append(log, drafts...)
 	}
-	return f.enter(u, d)
+	after, err := f.enter(u, d)
+	if err != nil {
+		return after, err
+	}
+	// Last, so that who reads that the workflow is over finds its run and log so, too.
+	return after, u.Write(file, text, 0o644)
 }
 
 // closingPayload is the payload of the event that closes the log of a run.

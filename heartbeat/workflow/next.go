@@ -13,14 +13,14 @@ import (
 	"strconv"
 	"strings"
 
+	"ac/heartbeat/job"
 	"ac/workspace/doc"
 )
 
 // World is what a decision depends on beside the record.
 type World struct {
-	Now    string               // a time stamp
-	Agents []doc.Agent          // by name
-	Usable func(doc.Agent) bool // whether an agent may do jobs at all
+	Now    string      // a time stamp
+	Agents []doc.Agent // by name
 }
 
 // Decision is what comes next in a run.
@@ -64,7 +64,7 @@ const (
 	CodeTooMany     = "too_many_steps"
 	CodeNotApproved = "not_approved"
 	CodeExhausted   = "rounds_exhausted"
-	CodeTemplate    = "invalid_file"
+	CodeTooLong     = "too_much_text"
 )
 
 // Next decides what comes next in a run, from its record and the templates of its
@@ -96,6 +96,7 @@ type engine struct {
 func (e *engine) pass() (again bool) {
 	r := &e.d.Record
 	e.noteFailedStep()
+	e.noteSize()
 	var end outcome
 	e.w = newWalk(e)
 	for i := range r.Rounds {
@@ -135,6 +136,17 @@ func (e *engine) noteFailedStep() {
 		if i < 0 || nodes[i].Task == nil || !nodes[i].Task.Continue || fatal(s.Error) {
 			r.Error = stepError(s)
 		}
+	}
+}
+
+// noteSize ends a run whose texts grow beyond what its record can hold.
+func (e *engine) noteSize() {
+	size := 0
+	for _, s := range e.d.Record.Steps {
+		size += len(s.Text)
+	}
+	if size > maxTexts && e.d.Record.Error == nil {
+		e.d.Record.Error = &doc.FlowError{Code: CodeTooLong, Message: "the texts of the steps are longer than a record can hold"}
 	}
 }
 
@@ -205,9 +217,7 @@ func (e *engine) begin(n *doc.Node, call call, iteration int) {
 		e.d.Asked = append(e.d.Asked, Question{len(r.Steps) - 1, n, n.Ask.Prompt})
 		return
 	}
-	i := slices.IndexFunc(e.world.Agents, func(a doc.Agent) bool {
-		return n.Task.Agent.Fits(a) && (e.world.Usable == nil || e.world.Usable(a))
-	})
+	agent, ok := chosen(e.world.Agents, n.Task.Agent)
 	jobs := 0
 	for _, s := range r.Steps {
 		if s.JobID != "" {
@@ -225,11 +235,10 @@ func (e *engine) begin(n *doc.Node, call call, iteration int) {
 	case jobs >= e.w.template.MaxJobs:
 		fail(CodeTooMany, "the run has had "+strconv.Itoa(jobs)+" jobs, which is as many as its template lets it have")
 		return
-	case i < 0:
+	case !ok:
 		fail(CodeUnavailable, "no agent that may do jobs fits "+describe(n.Task.Agent))
 		return
 	}
-	agent := e.world.Agents[i]
 	step.AgentID, step.JobID = agent.ID, JobID(r.RunID, step.Step)
 	r.Steps = append(r.Steps, step)
 	e.tell(eventStepStarted, startedOf(step))
@@ -242,6 +251,15 @@ func (e *engine) begin(n *doc.Node, call call, iteration int) {
 		}
 	}
 	e.d.Enter = append(e.d.Enter, a)
+}
+
+// chosen is the first agent that a task fits and that may do jobs.
+func chosen(agents []doc.Agent, by doc.AgentChoice) (doc.Agent, bool) {
+	i := slices.IndexFunc(agents, func(a doc.Agent) bool { return by.Fits(a) && job.Usable(a) })
+	if i < 0 {
+		return doc.Agent{}, false
+	}
+	return agents[i], true
 }
 
 // describe says in words what a task looks for.

@@ -3,6 +3,8 @@ package workflow
 // Passages: every entry of every node of a flow, for those who draw it as a tree.
 
 import (
+	"strings"
+
 	"ac/workspace/doc"
 )
 
@@ -45,6 +47,50 @@ func Passages(templates []*doc.WorkflowTemplate, record doc.WorkflowRun) []Passa
 		w.node(w.template.Root, round.Input)
 	}
 	return list
+}
+
+// Progress is how far a run is, from 0 to 100: the steps that ended, of these and
+// those that are known to come. Only a run that is over is at 100. It never falls
+// within a round.
+func Progress(templates []*doc.WorkflowTemplate, record doc.WorkflowRun) int {
+	if record.Over() {
+		return 100
+	}
+	round := record.Round()
+	ended := 0
+	for _, s := range record.Steps {
+		if s.Round == round.Round && s.Over() {
+			ended++
+		}
+	}
+	// As many entries as there may be of every node are known to come at most.
+	most := 0
+	for _, n := range templates[round.Template].Nodes {
+		if n.Task != nil || n.Ask != nil {
+			most += entriesOf(templates[round.Template].Root, n.Path)
+		}
+	}
+	return min(99, ended*100/max(most, ended+1))
+}
+
+// entriesOf is how often a node below another one may be entered, as far as a bound
+// is known.
+func entriesOf(from *doc.Node, path string) int {
+	n, times := from, 1
+	for n.Path != path {
+		times *= max(1, n.Cycles, n.Rounds)
+		next := n.Observer
+		for _, c := range n.Steps {
+			if path == c.Path || strings.HasPrefix(path, c.Path+".") {
+				next = c
+			}
+		}
+		if next == nil {
+			return times
+		}
+		n = next
+	}
+	return times
 }
 
 // passing notes that a node is entered; the function that it returns notes how it

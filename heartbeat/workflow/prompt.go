@@ -18,6 +18,7 @@ const (
 	maxMemory        = 64 << 10
 	maxStepText      = 256 << 10
 	maxGoal          = 768 << 10
+	maxTexts         = 10 << 20 // of all steps
 	maxInstructions  = 32 << 10
 )
 

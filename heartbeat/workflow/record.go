@@ -16,7 +16,6 @@ import (
 	"ac/internal/yamldoc"
 	"ac/runs"
 	"ac/runs/session"
-	"ac/runs/worktree"
 	"ac/workspace"
 	"ac/workspace/doc"
 )
@@ -255,15 +254,6 @@ func placeOf(record doc.WorkflowRun, t *doc.WorkflowTemplate) *doc.JobPlace {
 	return t.Place
 }
 
-// ErrTemplate reports whether an error tells the issues of a template.
-func ErrTemplate(err error) (issues []fault.Issue, ok bool) {
-	schema, ok := errors.AsType[*yamldoc.SchemaError](err)
-	if !ok {
-		return nil, false
-	}
-	return schema.Issues, true
-}
-
 // Continue runs the flow of a run that is over again, with another input and perhaps
 // another template, over the same record. A run that goes on is fault.RunBusy.
 func (f Flows) Continue(ctx context.Context, project, run, input string, with *shape.Value, actor policy.Actor) (record doc.WorkflowRun, err error) {
@@ -343,16 +333,10 @@ func (f Flows) reopen(u *workspace.Unit, project, run string) error {
 
 // same compares two documents.
 func same(a, b shape.Value) bool {
-	x, errX := templateCodec.Encode(templateHolder{a})
-	y, errY := templateCodec.Encode(templateHolder{b})
+	x, errX := yamldoc.EncodeValue(a)
+	y, errY := yamldoc.EncodeValue(b)
 	return errX == nil && errY == nil && string(x) == string(y)
 }
-
-type templateHolder struct {
-	Template shape.Value `json:"template"`
-}
-
-var templateCodec = yamldoc.For[templateHolder]()
 
 // Cancel notes that a run is to be canceled and stops what goes on of it. The note
 // is durable when it returns. A run that is over stays as it is.
@@ -374,9 +358,6 @@ func (f Flows) Cancel(ctx context.Context, project, run string) (doc.WorkflowRun
 func hasTree(place *doc.JobPlace) bool {
 	return place != nil && place.Isolation == doc.IsolationWorktree
 }
-
-// TreeOf names the worktree of a run of a workflow, should it have one.
-func TreeOf(project, run string) (worktree.Place, error) { return worktree.PlaceOf(project, run, run) }
 
 // localRef is the session_ref that events of a run without a session carry.
 func localRef(run string) string { return session.LocalRef(run) }
