@@ -5,6 +5,7 @@ package company
 import (
 	"context"
 	"slices"
+	"time"
 
 	"ac/governance/policy"
 	"ac/heartbeat/job"
@@ -86,7 +87,7 @@ func (c *Company) GetWorkflow(_ context.Context, p GetWorkflowParams) (GetWorkfl
 type CheckWorkflowParams struct {
 	Dir
 	WorkflowID string        `json:"workflow_id,omitempty" is:"optional"`
-	Template   shape.Value   `json:"template" is:"optional"`
+	Template   shape.Value   `json:"template" is:"optional,object"`
 	Place      *doc.JobPlace `json:"place,omitempty" is:"optional"`
 }
 
@@ -153,7 +154,7 @@ func (c *Company) template(id string, given shape.Value) (shape.Value, error) {
 // PutWorkflowParams are those of workflow.put.
 type PutWorkflowParams struct {
 	Dir
-	Template  shape.Value `json:"template"`
+	Template  shape.Value `json:"template" is:"object"`
 	ActorID   string      `json:"actor_id"`
 	ActorRole string      `json:"actor_role" is:"role"`
 }
@@ -182,7 +183,7 @@ type RunWorkflowParams struct {
 	Dir
 	ProjectID  string            `json:"project_id" is:"id"`
 	WorkflowID string            `json:"workflow_id,omitempty" is:"optional"`
-	Template   shape.Value       `json:"template" is:"optional"`
+	Template   shape.Value       `json:"template" is:"optional,object"`
 	RunID      string            `json:"run_id,omitempty" is:"optional,id"`
 	Input      string            `json:"input" is:"default=,empty,maxbytes=1048576"`
 	Inputs     map[string]string `json:"inputs,omitempty" is:"optional,empty,maxbytes=1048576"`
@@ -263,6 +264,27 @@ func (c *Company) StatusOfWorkflow(ctx context.Context, p WorkflowStatusParams) 
 	return status, nil
 }
 
+// awaitWorkflowEvery is how often AwaitWorkflow looks.
+const awaitWorkflowEvery = 100 * time.Millisecond
+
+// AwaitWorkflow waits until a run of a workflow is over, or waits for a person. Only
+// commands wait.
+func (c *Company) AwaitWorkflow(ctx context.Context, p WorkflowStatusParams) (WorkflowStatus, error) {
+	ticker := time.NewTicker(awaitWorkflowEvery)
+	defer ticker.Stop()
+	for {
+		status, err := c.StatusOfWorkflow(ctx, p)
+		if err != nil || status.Over() || status.Status == doc.FlowWaitingInput {
+			return status, err
+		}
+		select {
+		case <-ctx.Done():
+			return status, context.Cause(ctx)
+		case <-ticker.C:
+		}
+	}
+}
+
 // fillPassage adds what the attempts of a passage's job know.
 func (c *Company) fillPassage(project string, p *workflow.Passage) {
 	if p.JobID == "" {
@@ -335,7 +357,7 @@ type ContinueWorkflowParams struct {
 	ProjectID string      `json:"project_id" is:"id"`
 	RunID     string      `json:"run_id" is:"id"`
 	Input     string      `json:"input" is:"empty,maxbytes=1048576"`
-	Template  shape.Value `json:"template" is:"optional"`
+	Template  shape.Value `json:"template" is:"optional,object"`
 	ActorID   string      `json:"actor_id" is:"default=human"`
 	ActorRole string      `json:"actor_role" is:"default=human,role"`
 }

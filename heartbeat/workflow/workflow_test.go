@@ -90,11 +90,11 @@ func TestFailureEndsARun(t *testing.T) {
 	if record.Steps[0].Status != doc.StepCanceled || record.Steps[1].Status != doc.StepFailed {
 		t.Errorf("%+v", record.Steps)
 	}
-	record = s.start(`{kind: task, agent: {name: Nobody}, goal: x}`)
+	record = s.start(`{kind: task, agent: {name: Nobody}, goal: x, interactive: true, mode: plan}`)
 	if record.Status != doc.FlowFailed || record.Error.Code != workflow.CodeUnavailable {
 		t.Errorf("without a worker: %s %+v", record.Status, record.Error)
 	}
-	if types := s.events(record.RunID); types[len(types)-1] != "run.failed" {
+	if types := s.events(record.RunID); types[len(types)-1] != "run.failed" || !slices.Contains(types, "workflow.notice") {
 		t.Errorf("%v", types)
 	}
 }
