@@ -1,22 +1,22 @@
 // Package audit seals the history of a workspace: a signed checkpoint over all
-// its logs, from which it can be proved later, with the public key alone, that no
-// sealed log was changed, shortened or removed since.
+// its logs. With the public key alone, it can later be proved that no sealed
+// log was changed, truncated or removed since.
 //
-// These files lie in company/audit:
+// Files in company/audit:
 //
-//	records.jsonl            a line for each log whenever a seal finds it grown
+//	records.jsonl            one line for each log, whenever a seal finds it grown
 //	checkpoints/<size>.txt   a signed note over the first <size> records
 //	tile/8/                  the hashes over the records, in tiles
-//	key.pub                  the public key of those who seal here
-//	superseded/<n>/          an older history, where a new one was begun over it
+//	key.pub                  the public keys of those who sealed here
+//	superseded/<n>/          an older history that a new one replaced
 //
-// The records are the leaves of a Merkle tree as certificate logs use it (RFC
-// 6962), a checkpoint is a signed note over the size and the root of the tree.
-// Both, and the proofs, are those of golang.org/x/mod/sumdb.
+// The records are the leaves of a Merkle tree, as in certificate transparency
+// logs (RFC 6962). A checkpoint is a signed note over the size and the root of
+// the tree. Both, and the proofs, are those of golang.org/x/mod/sumdb.
 //
-// A record says how long a log was and what the SHA-256 of these bytes is.
-// Records are only ever added, so that whoever kept one checkpoint can hold the
-// whole history before it against it.
+// A record holds the length of a log and the SHA-256 of these bytes. Records
+// are append-only, so that anybody who kept one checkpoint can verify the whole
+// history before it.
 package audit
 
 import (
@@ -41,16 +41,16 @@ import (
 	"ac/workspace"
 )
 
-// The places of what is sealed.
+// Files of a sealed history.
 const (
 	Dir            = "company/audit"
 	recordsFile    = Dir + "/records.jsonl"
 	checkpointsDir = Dir + "/checkpoints"
-	// KeyFile is the public key of those who seal a workspace.
+	// KeyFile holds the public keys of those who sealed the workspace.
 	KeyFile  = Dir + "/key.pub"
 	lockFile = workspace.LocksDir + "/audit.lock"
-	// standbyFile is a copy of the newest checkpoint outside of Dir, so that a
-	// history that was removed as a whole is missed on the machine that sealed it.
+	// standbyFile is a copy of the newest checkpoint outside of Dir, so that
+	// the machine that sealed a history notices its complete removal.
 	standbyFile = workspace.AuditDir + "/newest.txt"
 	// supersededDir keeps what was sealed before a restart.
 	supersededDir = Dir + "/superseded"
@@ -59,24 +59,24 @@ const (
 // maxRecords bounds the file of records: some four million of them.
 const maxRecords = 1 << 30
 
-// Record is one log at one time: a leaf of the tree.
+// Record is the state of one log at one time: a leaf of the tree.
 type Record struct {
 	Log      string `json:"log"`    // relative to the workspace
-	Bytes    int64  `json:"bytes"`  // how long it was, up to the end of a line
-	Lines    int64  `json:"lines"`  // how many of these bytes are LF
+	Bytes    int64  `json:"bytes"`  // its length, up to the end of a line
+	Lines    int64  `json:"lines"`  // the number of LF in these bytes
 	SHA256   string `json:"sha256"` // of these bytes, in hex
 	SealedAt string `json:"sealed_at"`
-	// Restart stands alone in the first record of a history that was begun over an
+	// Restart is set, alone, in the first record of a history that replaced an
 	// older one.
 	Restart *Restart `json:"restart,omitempty"`
 }
 
-// Restart says that a new history was begun although there was one before.
+// Restart records that a new history replaced an older one.
 type Restart struct {
 	At     string `json:"at"`
-	Reason string `json:"reason"` // why the older one could not be gone on with
-	// Size and Root are those of the newest checkpoint that was known then, 0 and ""
-	// when there was none.
+	Reason string `json:"reason"` // why the older one could not be continued
+	// Size and Root are those of the newest known checkpoint of the older
+	// history, 0 and "" if there was none.
 	Size int64  `json:"size"`
 	Root string `json:"root,omitempty"`
 }
@@ -88,12 +88,12 @@ type tree struct {
 	hashes  []tlog.Hash // as tlog stores them
 }
 
-// ReadHashes makes a tree the source of its own hashes.
+// ReadHashes implements tlog.HashReader.
 func (t *tree) ReadHashes(indexes []int64) ([]tlog.Hash, error) {
 	out := make([]tlog.Hash, len(indexes))
 	for i, at := range indexes {
 		if at >= int64(len(t.hashes)) {
-			return nil, errors.New("a hash beyond the tree")
+			return nil, errors.New("a hash outside the tree")
 		}
 		out[i] = t.hashes[at]
 	}
@@ -112,9 +112,8 @@ func (t *tree) add(r Record, line []byte) error {
 	return nil
 }
 
-// readTree reads the records. Lines behind the last one that is whole and a
-// record are left out: a seal that was interrupted leaves them, and no
-// checkpoint covers them.
+// readTree reads the records. It ignores lines after the last whole and valid
+// one: an interrupted seal leaves them, and no checkpoint covers them.
 func readTree(w *workspace.Workspace) (*tree, error) {
 	t := &tree{}
 	text, err := durable.ReadFile(w.FS, recordsFile, maxRecords)
@@ -137,16 +136,16 @@ func readTree(w *workspace.Workspace) (*tree, error) {
 	}
 }
 
-// place is where a log lies, and how it looked there.
-type place struct {
+// logFile is a log file with its version.
+type logFile struct {
 	name    string
-	version durable.Version // zero for what is no file
+	version durable.Version // zero if it is not a file
 }
 
 // logs lists the logs of a workspace: those of its runs, and that of the policy
-// decisions without a run. Whatever has the name of a log is one: what cannot be read as
-// one is a finding.
-func logs(w *workspace.Workspace) (found []place, err error) {
+// decisions without a run. An entry with the name of a log that cannot be read
+// as one is a finding.
+func logs(w *workspace.Workspace) (found []logFile, err error) {
 	projects, err := workspace.Dirs(w.FS, workspace.ProjectsDir)
 	if err != nil {
 		return nil, err
@@ -157,12 +156,12 @@ func logs(w *workspace.Workspace) (found []place, err error) {
 		}
 	}
 	if _, err := w.FS.Lstat(workspace.AuditLog); err == nil {
-		found = append(found, place{name: workspace.AuditLog})
+		found = append(found, logFile{name: workspace.AuditLog})
 	}
 	return found, nil
 }
 
-func logsOf(w *workspace.Workspace, found []place, project string) ([]place, error) {
+func logsOf(w *workspace.Workspace, found []logFile, project string) ([]logFile, error) {
 	runs, err := workspace.Dirs(w.FS, workspace.RunsDir(project))
 	if err != nil || len(runs) == 0 {
 		return found, err
@@ -176,7 +175,7 @@ func logsOf(w *workspace.Workspace, found []place, project string) ([]place, err
 		name := workspace.LogFile(project, run)
 		version, kind, err := dir.Look(run + "/" + path.Base(name))
 		if err != nil && !errors.Is(err, fs.ErrNotExist) {
-			_, err = w.FS.Lstat(name) // the folder of the run may be a link
+			_, err = w.FS.Lstat(name) // the folder of the run may be a symlink
 		}
 		if errors.Is(err, fs.ErrNotExist) {
 			continue
@@ -184,12 +183,12 @@ func logsOf(w *workspace.Workspace, found []place, project string) ([]place, err
 		if err != nil || !kind.IsRegular() {
 			version = durable.Version{}
 		}
-		found = append(found, place{name, version})
+		found = append(found, logFile{name, version})
 	}
 	return found, nil
 }
 
-// reading is a log under way: the hash of what was read of it so far.
+// reading is a log being read, with the hash of the bytes so far.
 type reading struct {
 	file  durable.File
 	id    durable.Identity
@@ -199,7 +198,7 @@ type reading struct {
 	lines int64
 }
 
-// open opens a log. Its size is that of this moment.
+// open opens a log at its current size.
 func open(w *workspace.Workspace, name string) (*reading, error) {
 	file, err := w.FS.OpenFile(name, os.O_RDONLY, 0)
 	if err != nil {
@@ -214,7 +213,7 @@ func open(w *workspace.Workspace, name string) (*reading, error) {
 
 func (r *reading) Close() error { return r.file.Close() }
 
-// to reads on to a place and gives the hash of all bytes before it.
+// to reads up to an offset and returns the hash of all bytes before it.
 func (r *reading) to(ctx context.Context, end int64) (sum string, err error) {
 	block := make([]byte, 256<<10)
 	for r.bytes < end {
@@ -232,7 +231,7 @@ func (r *reading) to(ctx context.Context, end int64) (sum string, err error) {
 	return hex.EncodeToString(r.hash.Sum(nil)), nil
 }
 
-// lines are the lines of a text that hold something.
+// lines are the non-blank lines of a text.
 func lines(text []byte) iter.Seq[[]byte] {
 	return func(yield func([]byte) bool) {
 		for line := range bytes.Lines(text) {
@@ -243,12 +242,12 @@ func lines(text []byte) iter.Seq[[]byte] {
 	}
 }
 
-// checkpointFile names the checkpoint of a tree so that names sort by size.
+// checkpointFile names the checkpoint of a tree; names sort by size.
 func checkpointFile(size int64) string {
 	return path.Join(checkpointsDir, fmt.Sprintf("%012d.txt", size))
 }
 
-// sizeOf reads the size of the tree from a checkpoint's name.
+// sizeOf parses the size of the tree from a checkpoint's name.
 func sizeOf(name string) (size int64, ok bool) {
 	size, err := strconv.ParseInt(strings.TrimSuffix(name, ".txt"), 10, 64)
 	return size, err == nil && path.Base(checkpointFile(size)) == name

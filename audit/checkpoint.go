@@ -17,8 +17,7 @@ import (
 	"ac/workspace"
 )
 
-// Checkpoint is what a signature covers: origin, size, root and time, a line
-// each.
+// Checkpoint is the signed content: origin, size, root and time, one line each.
 type Checkpoint struct {
 	Origin   string    `json:"origin"`
 	Size     int64     `json:"size"`
@@ -30,30 +29,30 @@ func (c Checkpoint) text() string {
 	return fmt.Sprintf("%s\n%d\n%s\n%s\n", c.Origin, c.Size, c.Root, c.SealedAt)
 }
 
-// originOf names the company whose history it is.
+// originOf identifies the company of the history.
 func originOf(w *workspace.Workspace) (string, error) {
 	company, err := w.Company()
 	return keyName + "/" + company.ID, err
 }
 
-// readCheckpoint opens a signed note. Without the signature of one of these keys
-// it is fault.Denied.
+// readCheckpoint opens a signed note. Without a signature of one of these keys
+// the error is fault.Denied.
 func readCheckpoint(name string, text []byte, keys ...note.Verifier) (c Checkpoint, err error) {
 	signed, err := note.Open(text, note.VerifierList(keys...))
 	if err != nil {
-		return c, &fault.Error{Reason: fault.Denied, Message: name + " does not carry a valid signature of the key: " + err.Error(), Cause: err}
+		return c, &fault.Error{Reason: fault.Denied, Message: name + " has no valid signature by the key: " + err.Error(), Cause: err}
 	}
 	for _, s := range signed.Sigs {
-		// Two texts must not be one signature.
+		// A signature must have only one encoding.
 		if _, err := base64.StdEncoding.Strict().DecodeString(s.Base64); err != nil {
-			return c, fault.New(fault.Denied, "the signature of %s is not in its only form: %w", name, err)
+			return c, fault.New(fault.Denied, "the signature of %s is not in its canonical form: %w", name, err)
 		}
 	}
 	return parseCheckpoint(name, signed.Text)
 }
 
 func parseCheckpoint(name, text string) (c Checkpoint, err error) {
-	broken := fault.New(fault.InvalidFile, "%s is no checkpoint", name)
+	broken := fault.New(fault.InvalidFile, "%s is not a checkpoint", name)
 	lines := strings.Split(text, "\n")
 	if len(lines) < 5 {
 		return c, broken
@@ -71,8 +70,7 @@ func parseCheckpoint(name, text string) (c Checkpoint, err error) {
 	return c, nil
 }
 
-// checkpoints lists the names of the checkpoints of a workspace by the size of
-// their trees.
+// checkpoints lists the checkpoints of a workspace by the size of their trees.
 func checkpoints(w *workspace.Workspace) (names []string, err error) {
 	files, err := workspace.Files(w.FS, checkpointsDir, ".txt")
 	for _, name := range files {

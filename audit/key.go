@@ -1,6 +1,6 @@
 package audit
 
-// Keys: whoever seals has a private one, whoever verifies needs the public one.
+// Keys: a private one for sealing, a public one for verifying.
 
 import (
 	"crypto/rand"
@@ -21,30 +21,30 @@ import (
 // keyName is the name under which ac signs.
 const keyName = "ac-audit"
 
-// Key is a private key for sealing. Its public part is Public.
+// Key is a private key for sealing, with its public part.
 type Key struct {
 	signer note.Signer
 	Public string
 }
 
-// DefaultKeyFile is where the private key of this user lies. It is no part of a
-// workspace, so that neither an export nor an agent that works in one has it.
+// DefaultKeyFile is the file of this user's private key. It is outside of every
+// workspace, so that neither exports nor agents contain it.
 func DefaultKeyFile() (string, error) {
 	dir, err := os.UserConfigDir()
 	if err != nil {
-		return "", fault.New(fault.NotFound, "no place for the private key: %w (name one with --key-file)", err)
+		return "", fault.New(fault.NotFound, "no directory for the private key: %w (name a file with --key-file)", err)
 	}
 	return filepath.Join(dir, "ac", "audit.key"), nil
 }
 
-// LoadKey reads a private key, which is made when the file is not there: mode
-// 0600, the public key on its second line. A file that others may read is
+// LoadKey reads a private key, or creates it if the file is missing: mode 0600,
+// with the public key on the second line. A file that others may read is
 // refused.
 func LoadKey(env workspace.Env, file string) (Key, error) {
 	text, err := os.ReadFile(file)
 	if errors.Is(err, fs.ErrNotExist) {
 		if err := makeKey(env, file); err != nil {
-			return Key{}, fmt.Errorf("make the key %s: %w", file, err)
+			return Key{}, fmt.Errorf("create the key %s: %w", file, err)
 		}
 		text, err = os.ReadFile(file)
 	}
@@ -52,21 +52,21 @@ func LoadKey(env workspace.Env, file string) (Key, error) {
 		return Key{}, err
 	}
 	if st, err := os.Stat(file); err != nil || st.Mode().Perm()&0o077 != 0 {
-		return Key{}, errors.Join(err, fault.New(fault.Denied, "%s can be read by others; a private key must be for its owner alone (chmod 600)", file))
+		return Key{}, errors.Join(err, fault.New(fault.Denied, "%s is readable by other users; only its owner may read a private key (chmod 600)", file))
 	}
 	private, public, _ := strings.Cut(strings.TrimSpace(string(text)), "\n")
 	signer, err := note.NewSigner(strings.TrimSpace(private))
 	if err != nil {
-		return Key{}, fault.New(fault.InvalidFile, "%s holds no private key: %w", file, err)
+		return Key{}, fault.New(fault.InvalidFile, "%s does not contain a private key: %w", file, err)
 	}
 	if _, err := note.NewVerifier(strings.TrimSpace(public)); err != nil {
-		return Key{}, fault.New(fault.InvalidFile, "%s holds no public key on its second line: %w", file, err)
+		return Key{}, fault.New(fault.InvalidFile, "%s does not contain a public key on its second line: %w", file, err)
 	}
 	return Key{signer: signer, Public: strings.TrimSpace(public)}, nil
 }
 
-// makeKey makes a key file. Of several processes that make it at once, the file
-// of the first stands.
+// makeKey creates a key file. If several processes race, the file of the first
+// stands.
 func makeKey(env workspace.Env, file string) error {
 	private, public, err := note.GenerateKey(rand.Reader, keyName)
 	if err != nil {
@@ -92,14 +92,14 @@ func makeKey(env workspace.Env, file string) error {
 	return errors.Join(err, root.Remove(aside), root.SyncDir("."))
 }
 
-// verifierOf reads a public key: the key itself, or the name of a file with it.
+// verifierOf reads a public key, given directly or as a file.
 func verifierOf(key string) (note.Verifier, error) {
 	if v, err := note.NewVerifier(strings.TrimSpace(key)); err == nil {
 		return v, nil
 	}
 	text, err := os.ReadFile(key)
 	if err != nil {
-		return nil, fault.New(fault.NotFound, "%s is neither a public key nor a file that can be read", key)
+		return nil, fault.New(fault.NotFound, "%s is neither a public key nor a readable file", key)
 	}
 	return parseKey(key, text)
 }
@@ -107,7 +107,7 @@ func verifierOf(key string) (note.Verifier, error) {
 func parseKey(name string, text []byte) (note.Verifier, error) {
 	v, err := note.NewVerifier(strings.TrimSpace(string(text)))
 	if err != nil {
-		return nil, fault.New(fault.InvalidFile, "%s holds no public key: %w", name, err)
+		return nil, fault.New(fault.InvalidFile, "%s does not contain a public key: %w", name, err)
 	}
 	return v, nil
 }

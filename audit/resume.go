@@ -1,11 +1,12 @@
 package audit
 
-// Going on where the last seal of this machine ended: what it knew of each log, so
-// that only what is new of them is read. It is a cache in .local/audit; without it, or
-// where anything does not fit it, a seal reads everything.
+// Incremental sealing: the state of each log at the last seal of this machine,
+// so that only what is new is read. It is a cache in .local/audit; if it is
+// missing or invalid, a seal reads everything.
 //
-// A resumed hash goes on from the bytes that were sealed, whatever stands there now: a
-// log that was changed since gets no record that agrees with the change.
+// A resumed hash continues from the bytes that were sealed, whatever is in
+// their place now: a log that was changed since gets no record that matches the
+// change.
 
 import (
 	"bytes"
@@ -27,16 +28,16 @@ import (
 
 const (
 	stateFile = workspace.AuditDir + "/state"
-	// stateVersion changes whenever the meaning of a state does.
+	// stateVersion changes whenever the meaning of the state does.
 	stateVersion = 1
 	// maxState bounds the file: some million logs.
 	maxState = 1 << 29
-	// tailBytes is how much before the sealed end is compared before a log is gone on
-	// with.
+	// tailBytes is how much before the sealed end is compared before a log is
+	// continued.
 	tailBytes = 4 << 10
 )
 
-// state is what a seal leaves for the next one.
+// state is the cache that a seal leaves for the next one.
 type state struct {
 	Version    int
 	Records    durable.Version // of records.jsonl
@@ -45,17 +46,17 @@ type state struct {
 	Logs       map[string]sealedLog
 }
 
-// sealedLog is a log as it was sealed.
+// sealedLog is the sealed state of a log.
 type sealedLog struct {
 	Record Record
 	ID     durable.Identity // of the open file
-	Place  durable.Identity // as its folder tells it
-	Seen   int64            // its size; an unfinished line may stand behind what was sealed
-	Hash   []byte           // of SHA-256 behind the sealed bytes, nil where it was not read
+	Place  durable.Identity // as its directory entry shows it
+	Seen   int64            // its size; a torn tail may follow what was sealed
+	Hash   []byte           // of SHA-256 after the sealed bytes, nil if it was not read
 	Tail   [sha256.Size]byte
 }
 
-// loadState reads the state, nil where there is none that can be used.
+// loadState reads the state, nil if there is no valid one.
 func loadState(w *workspace.Workspace) *state {
 	text, err := durable.ReadFile(w.FS, stateFile, maxState)
 	if err != nil {
@@ -68,7 +69,7 @@ func loadState(w *workspace.Workspace) *state {
 	return &s
 }
 
-// resume gives the sealed history that the state fits, nil where it fits none.
+// resume returns the sealed history that matches the state, nil if none does.
 func (s *state) resume(w *workspace.Workspace) (*grown, *Checkpoint) {
 	names, err := checkpoints(w)
 	if err != nil || len(names) == 0 || names[len(names)-1] != s.Checkpoint || s.Records != recordsVersion(w) {
@@ -86,7 +87,7 @@ func (s *state) resume(w *workspace.Workspace) (*grown, *Checkpoint) {
 	hashes := tlog.TileHashReader(tlog.Tree{N: newest.Size, Hash: newest.Root}, tiles{w})
 	g := &grown{sealed: newest.Size, before: hashes}
 	if _, err := tlog.TreeHash(newest.Size, g); err != nil {
-		return nil, nil // tiles are missing, or of something else
+		return nil, nil // tiles are missing or do not match
 	}
 	return g, &newest
 }
@@ -99,8 +100,8 @@ func recordsVersion(w *workspace.Workspace) durable.Version {
 	return durable.VersionOf(st)
 }
 
-// keep writes the state of a history whose files are there. Without it the next seal
-// reads everything.
+// keep writes the state of a durable history. It is best effort: without it the
+// next seal reads everything.
 func (s *state) keep(w *workspace.Workspace, checkpoint string) {
 	text, err := w.Read(checkpoint)
 	if err != nil {
@@ -113,7 +114,7 @@ func (s *state) keep(w *workspace.Workspace, checkpoint string) {
 	}
 }
 
-// appendRecords adds the records of a seal to their file, which no other has touched.
+// appendRecords appends the records of a seal to their unchanged file.
 func appendRecords(w *workspace.Workspace, lines [][]byte) error {
 	f, err := w.FS.OpenFile(recordsFile, os.O_WRONLY|os.O_APPEND, 0)
 	if err != nil {
@@ -126,7 +127,7 @@ func appendRecords(w *workspace.Workspace, lines [][]byte) error {
 // unchanged reports whether a log has nothing new.
 func (l sealedLog) unchanged(v durable.Version) bool { return l.Place == v.ID && l.Seen == v.Size }
 
-// goOn records what is new of a log, nil where that cannot be told from the state.
+// goOn records what is new in a log, nil if the state does not allow that.
 func (l sealedLog) goOn(ctx context.Context, w *workspace.Workspace, log *reading) (*sealedLog, error) {
 	if l.Hash == nil || l.Record.Bytes == 0 || log.id != l.ID || log.size < l.Record.Bytes {
 		return nil, nil
@@ -146,7 +147,7 @@ func (l sealedLog) goOn(ctx context.Context, w *workspace.Workspace, log *readin
 	return log.record(ctx, w, l.Record.Log)
 }
 
-// record reads on to the last whole line.
+// record reads up to the last whole line.
 func (r *reading) record(ctx context.Context, w *workspace.Workspace, name string) (*sealedLog, error) {
 	end, err := durable.WholeLines(r.file, r.size)
 	if err != nil {
@@ -172,7 +173,7 @@ func stateOf(h hash.Hash) ([]byte, error) {
 	return m.MarshalBinary()
 }
 
-// tail is the hash of the last bytes before a place.
+// tail is the hash of the last bytes before an offset.
 func (r *reading) tail(end int64) (sum [sha256.Size]byte, err error) {
 	block := make([]byte, min(tailBytes, end))
 	if _, err := r.file.ReadAt(block, end-int64(len(block))); err != nil {

@@ -28,34 +28,34 @@ import (
 // lockPatience bounds the wait for another seal of the same workspace.
 const lockPatience = time.Minute
 
-// SealResult is what a seal did.
+// SealResult is the result of a seal.
 type SealResult struct {
-	Checkpoint *Checkpoint `json:"checkpoint"` // the newest; nil in a workspace without logs
+	Checkpoint *Checkpoint `json:"checkpoint"` // the newest; nil if the workspace has no logs
 	File       string      `json:"file,omitempty"`
 	Added      int         `json:"records_added"`
-	// Refused are logs that are not what was sealed of them. They get no new
-	// record: what a checkpoint said of them stands.
+	// Refused are logs that no longer match their records. They get no new
+	// record, so that the checkpoint's statement about them stands.
 	Refused []Finding `json:"refused"`
 }
 
 // Seal adds a record for each log that has grown and signs a checkpoint over
-// them all. It is durable when it returns. When nothing has grown, nothing is
-// sealed. It reads what is new since the last seal of this machine, and all of a log or
-// of the records where that cannot be told. A history that does not fit its newest checkpoint, or of which only
-// traces are left, is not sealed further: fault.Conflict.
+// all records. It is durable on return. If nothing has grown it is a no-op. It
+// reads what is new since the last seal of this machine, or everything if that
+// is unknown. A history that does not match its newest checkpoint, or is
+// incomplete, is fault.Conflict.
 func Seal(ctx context.Context, w *workspace.Workspace, key Key) (SealResult, error) {
 	return sealLocked(ctx, w, key, false)
 }
 
-// SealAnew is Seal over a history that cannot be gone on with: what is left of that
-// is moved to superseded/, and the first record of the new one says so. A history
-// that can be gone on with is: fault.Conflict.
+// SealAnew is Seal for a history that cannot be continued: it moves what is
+// left of it to superseded/, and the first record of the new history says so.
+// For a history that can be continued the error is fault.Conflict.
 func SealAnew(ctx context.Context, w *workspace.Workspace, key Key) (SealResult, error) {
 	return sealLocked(ctx, w, key, true)
 }
 
 func sealLocked(ctx context.Context, w *workspace.Workspace, key Key, restart bool) (SealResult, error) {
-	waiting, cancel := context.WithTimeoutCause(ctx, lockPatience, errors.New("another seal holds the lock"))
+	waiting, cancel := context.WithTimeoutCause(ctx, lockPatience, errors.New("another process is sealing"))
 	defer cancel()
 	held, err := lock.Wait(waiting, w.FS, lockFile)
 	if err != nil {
@@ -96,15 +96,15 @@ func seal(ctx context.Context, w *workspace.Workspace, key Key, restart bool) (s
 	return s, h.write(w, key, s.File, signed)
 }
 
-// history is what was sealed before, and what is added to it.
+// history is the sealed history, and what is being added to it.
 type history struct {
 	tree   *grown
 	state  *state
 	newest *Checkpoint // nil before the first
 }
 
-// historyOf gives the history to go on with: from where the last seal ended, or from
-// the records.
+// historyOf returns the history to continue: from the cached state, or from the
+// records.
 func historyOf(w *workspace.Workspace, restart bool) (*history, error) {
 	if st := loadState(w); st != nil && !restart {
 		if tree, newest := st.resume(w); tree != nil {
@@ -114,7 +114,7 @@ func historyOf(w *workspace.Workspace, restart bool) (*history, error) {
 	t, newest, err := standing(w)
 	switch {
 	case restart && err == nil:
-		return nil, fault.New(fault.Conflict, "the sealed history can be gone on with: seal without --restart")
+		return nil, fault.New(fault.Conflict, "the sealed history can be continued: seal without --restart")
 	case restart && fault.Is(err, fault.Conflict):
 		if t, err = supersede(w, err); err != nil {
 			return nil, err
@@ -130,10 +130,10 @@ func historyOf(w *workspace.Workspace, restart bool) (*history, error) {
 	return &history{&grown{lines: t.lines, hashes: t.hashes}, st, newest}, nil
 }
 
-// write makes a seal durable: records, then what signs them, then what tells that
-// there is a seal. One that was interrupted before its checkpoint left records alone
-// and is made again; the key beside records without a checkpoint is the trace of one
-// that was removed.
+// write makes a seal durable: first the records, then their signature, then the
+// key file. If it is interrupted before the checkpoint, only records are left,
+// and the next seal repeats it. A key next to records without a checkpoint
+// therefore shows that a checkpoint was removed.
 func (h *history) write(w *workspace.Workspace, key Key, file string, signed []byte) error {
 	if err := h.records(w); err != nil {
 		return err
@@ -148,7 +148,7 @@ func (h *history) write(w *workspace.Workspace, key Key, file string, signed []b
 	return nil
 }
 
-// records writes the records: behind those that are there, or all of them.
+// records appends the new records, or writes all of them.
 func (h *history) records(w *workspace.Workspace) error {
 	if h.tree.sealed > 0 {
 		return appendRecords(w, h.tree.lines)
@@ -160,16 +160,15 @@ func (h *history) records(w *workspace.Workspace) error {
 	return w.Replace(recordsFile, text, 0o644)
 }
 
-// keep leaves for the next seal what it can go on from. The seal is durable without it:
-// where it cannot be written, the next one reads everything.
+// keep writes the cache for the next seal, best effort.
 func (h *history) keep(w *workspace.Workspace, checkpoint string) {
 	if err := writeTiles(w, h.tree, h.tree.sealed, h.tree.size()); err == nil {
 		h.state.keep(w, checkpoint)
 	}
 }
 
-// announce names the key beside the seals, and keeps a copy of the newest checkpoint
-// on this machine.
+// announce adds the key to the public keys, and keeps a copy of the newest
+// checkpoint on this machine.
 func announce(w *workspace.Workspace, key Key, signed []byte) error {
 	public, err := w.Read(KeyFile)
 	if err != nil && !fault.Is(err, fault.NotFound) {
@@ -186,8 +185,8 @@ func announce(w *workspace.Workspace, key Key, signed []byte) error {
 	return w.Replace(standbyFile, signed, 0o644)
 }
 
-// complete finishes a first seal that was interrupted behind its checkpoint, and leaves
-// what the next seal can go on from where that is missing.
+// complete finishes a first seal that was interrupted after its checkpoint, and
+// writes a missing cache.
 func (h *history) complete(w *workspace.Workspace, key Key, file string) error {
 	if file == "" {
 		return nil
@@ -204,15 +203,15 @@ func (h *history) complete(w *workspace.Workspace, key Key, file string) error {
 	if h.tree.sealed > 0 {
 		return nil
 	}
-	if err := h.records(w); err != nil { // without what an interrupted seal left behind them
+	if err := h.records(w); err != nil { // without what an interrupted seal left after them
 		return err
 	}
 	h.keep(w, file)
 	return nil
 }
 
-// supersede moves what is left of a history aside and begins a new one with a
-// record of that.
+// supersede moves the rest of a history away and begins a new one with a record
+// about that.
 func supersede(w *workspace.Workspace, why error) (*tree, error) {
 	restart := Restart{At: clock.Stamp(w.Env.Clock.Now()), Reason: why.Error()}
 	if text, err := w.Read(standbyFile); err == nil {
@@ -245,8 +244,8 @@ func supersede(w *workspace.Workspace, why error) (*tree, error) {
 	return t, t.add(r, line)
 }
 
-// standing is the history up to its newest checkpoint, which it must fit. What
-// lies behind was left by a seal that was interrupted.
+// standing is the history up to its newest checkpoint, which it must match.
+// Later records were left by an interrupted seal.
 func standing(w *workspace.Workspace) (*tree, *Checkpoint, error) {
 	t, err := readTree(w)
 	if err != nil {
@@ -264,14 +263,14 @@ func standing(w *workspace.Workspace) (*tree, *Checkpoint, error) {
 	if err != nil {
 		return nil, nil, err
 	}
-	// Whose signature it carries is for those who verify; here the text counts.
+	// Verification checks the signature; here only the text matters.
 	body, _, _ := strings.Cut(string(text), "\n\n")
 	newest, err := parseCheckpoint(file, body+"\n")
 	if err != nil {
 		return nil, nil, err
 	}
 	if problem := t.fits(newest); problem != "" {
-		return nil, nil, restartable(fmt.Sprintf("the sealed history does not fit %s: %s", file, problem))
+		return nil, nil, restartable(fmt.Sprintf("the sealed history does not match %s: %s", file, problem))
 	}
 	if err := behind(w, newest); err != nil {
 		return nil, nil, err
@@ -284,14 +283,15 @@ func standing(w *workspace.Workspace) (*tree, *Checkpoint, error) {
 func untouched(w *workspace.Workspace, t *tree) error {
 	switch {
 	case w.Exists(standbyFile):
-		return restartable("this workspace was sealed on this machine, and its checkpoints are gone")
+		return restartable("this workspace was sealed on this machine, but its checkpoints are missing")
 	case t.size() > 0 && w.Exists(KeyFile): // a seal that was interrupted before its checkpoint has neither
-		return restartable(fmt.Sprintf("there are %d records and no checkpoint over them", t.size()))
+		return restartable(fmt.Sprintf("there are %d records without a checkpoint", t.size()))
 	}
 	return nil
 }
 
-// behind refuses to go on with a history of which this machine knows a later state.
+// behind refuses to continue a history of which this machine knows a later
+// state.
 func behind(w *workspace.Workspace, newest Checkpoint) error {
 	text, err := w.Read(standbyFile)
 	if fault.Is(err, fault.NotFound) {
@@ -303,19 +303,19 @@ func behind(w *workspace.Workspace, newest Checkpoint) error {
 	body, _, _ := strings.Cut(string(text), "\n\n")
 	c, err := parseCheckpoint(standbyFile, body+"\n")
 	if err == nil && c.Size > newest.Size {
-		return restartable(fmt.Sprintf("%d records were sealed at %s, and the newest checkpoint covers %d", c.Size, c.SealedAt, newest.Size))
+		return restartable(fmt.Sprintf("%d records were sealed at %s, but the newest checkpoint covers %d", c.Size, c.SealedAt, newest.Size))
 	}
-	return nil // a copy that is broken says nothing
+	return nil // a broken copy proves nothing
 }
 
 func restartable(why string) error {
-	return fault.New(fault.Conflict, "%s. See: ac audit:verify. To begin a new history over it, which is recorded: ac audit:seal --restart", why)
+	return fault.New(fault.Conflict, "%s (see: ac audit:verify; to start a new history, which is recorded: ac audit:seal --restart)", why)
 }
 
-// fits says why a tree is not the one of a checkpoint, or "".
+// fits returns why a tree does not match a checkpoint, "" if it does.
 func (t *tree) fits(c Checkpoint) string {
 	if c.Size > t.size() {
-		return fmt.Sprintf("it covers %d records and there are %d", c.Size, t.size())
+		return fmt.Sprintf("it covers %d records, but there are %d", c.Size, t.size())
 	}
 	root, err := tlog.TreeHash(c.Size, t)
 	if err != nil {
@@ -338,7 +338,7 @@ func (t *tree) first(size int64) (*tree, error) {
 	return cut, nil
 }
 
-// addGrown adds a record for each log that is longer than its last one says.
+// addGrown adds a record for each log that has grown since its last record.
 func addGrown(ctx context.Context, w *workspace.Workspace, h *history, s *SealResult) error {
 	there, err := logs(w)
 	if err != nil {
@@ -379,7 +379,7 @@ func addGrown(ctx context.Context, w *workspace.Workspace, h *history, s *SealRe
 		h.state.Logs[at.name] = *l
 	}
 	for name := range gone {
-		s.Refused = append(s.Refused, Finding{Log: name, Code: Removed, Message: "the log is gone"})
+		s.Refused = append(s.Refused, Finding{Log: name, Code: Removed, Message: "the log is missing"})
 	}
 	slices.SortFunc(s.Refused, func(a, b Finding) int { return strings.Compare(a.Log, b.Log) })
 	return nil
@@ -396,8 +396,8 @@ func (t *tree) last() map[string]Record {
 	return last
 }
 
-// recordOf records a log as it is now, or finds that it is no longer what an
-// older record says.
+// recordOf records the current state of a log, or finds that the log no longer
+// matches an older record.
 func recordOf(ctx context.Context, w *workspace.Workspace, name string, old sealedLog) (l *sealedLog, f *Finding, err error) {
 	log, err := open(w, name)
 	if err != nil {
@@ -406,7 +406,7 @@ func recordOf(ctx context.Context, w *workspace.Workspace, name string, old seal
 	defer func() { err = errors.Join(err, log.Close()) }()
 	sealed := old.Record.Bytes
 	if log.size < sealed {
-		return nil, &Finding{Log: name, Code: Shortened, Message: fmt.Sprintf("%d bytes were sealed and %d are there", sealed, log.size)}, nil
+		return nil, &Finding{Log: name, Code: Shortened, Message: fmt.Sprintf("%d bytes were sealed, but it has %d", sealed, log.size)}, nil
 	}
 	if l, err := old.goOn(ctx, w, log); l != nil || err != nil {
 		return l, nil, err

@@ -1,8 +1,8 @@
 package audit
 
-// The hashes of the records as tiles, so that a seal reads as many of them as the tree
-// is high. Every tile that is read is checked against the newest checkpoint: one that
-// was changed, or torn by a power cut, is as good as missing.
+// The hashes of the records in tiles, so that a seal reads only as many as the
+// tree is high. Every tile is verified against the newest checkpoint: one that
+// was changed, or torn by a power failure, counts as missing.
 
 import (
 	"errors"
@@ -19,16 +19,16 @@ import (
 // tileHeight is how many levels of the tree are in one tile.
 const tileHeight = 8
 
-// tileFile is where a tile lies: company/audit/tile/8/<level>/<number>.
+// tileFile is the file of a tile: company/audit/tile/8/<level>/<number>.
 func tileFile(t tlog.Tile) string { return path.Join(Dir, t.Path()) }
 
-// tiles reads the tiles of a workspace.
+// tiles reads the tiles of a workspace (tlog.TileReader).
 type tiles struct{ w *workspace.Workspace }
 
-// Height is that of all our tiles.
+// Height is the height of all tiles.
 func (t tiles) Height() int { return tileHeight }
 
-// ReadTiles reads tiles as they lie there.
+// ReadTiles reads tiles from their files.
 func (t tiles) ReadTiles(wanted []tlog.Tile) ([][]byte, error) {
 	found := make([][]byte, len(wanted))
 	for i, tile := range wanted {
@@ -44,11 +44,11 @@ func (t tiles) ReadTiles(wanted []tlog.Tile) ([][]byte, error) {
 	return found, nil
 }
 
-// SaveTiles has nothing to do: what was read lies here.
+// SaveTiles is a no-op: the tiles are already here.
 func (tiles) SaveTiles([]tlog.Tile, [][]byte) {}
 
-// grown is a tree that records are added to: the hashes of what was sealed before are
-// read where they are needed.
+// grown is a tree with added records: the hashes of the sealed part are read on
+// demand.
 type grown struct {
 	sealed int64 // records
 	before tlog.HashReader
@@ -67,7 +67,7 @@ func (g *grown) add(line []byte) error {
 	return nil
 }
 
-// ReadHashes gives the hashes of both parts.
+// ReadHashes returns the hashes of both parts.
 func (g *grown) ReadHashes(indexes []int64) ([]tlog.Hash, error) {
 	from := tlog.StoredHashCount(g.sealed)
 	out := make([]tlog.Hash, len(indexes))
@@ -77,7 +77,7 @@ func (g *grown) ReadHashes(indexes []int64) ([]tlog.Hash, error) {
 		case at < from:
 			older = append(older, at)
 		case at-from >= int64(len(g.hashes)):
-			return nil, errors.New("a hash beyond the tree")
+			return nil, errors.New("a hash outside the tree")
 		default:
 			out[i] = g.hashes[at-from]
 		}
@@ -97,8 +97,8 @@ func (g *grown) ReadHashes(indexes []int64) ([]tlog.Hash, error) {
 	return out, nil
 }
 
-// writeTiles writes the tiles that a tree has since an older size of it. They can be
-// made from the records at any time, so that nothing waits for the disk.
+// writeTiles writes the tiles that a tree gained since an older size. They can
+// be derived from the records at any time, so they are not synced.
 func writeTiles(w *workspace.Workspace, hashes tlog.HashReader, from, to int64) error {
 	for _, tile := range tlog.NewTiles(tileHeight, from, to) {
 		text, err := tlog.ReadTileData(tile, hashes)
@@ -115,7 +115,7 @@ func writeTiles(w *workspace.Workspace, hashes tlog.HashReader, from, to int64) 
 	return nil
 }
 
-// dropPartial removes the narrower forms of a tile.
+// dropPartial removes the partial forms of a tile.
 func dropPartial(w *workspace.Workspace, tile tlog.Tile) error {
 	whole := tile
 	whole.W = 1 << tileHeight
@@ -132,7 +132,7 @@ func dropPartial(w *workspace.Workspace, tile tlog.Tile) error {
 	return err
 }
 
-// writeUnsynced replaces a file that can be made again.
+// writeUnsynced replaces a file that can be derived again.
 func writeUnsynced(w *workspace.Workspace, name string, text []byte) error {
 	if err := durable.MkdirAll(w.FS, path.Dir(name), 0o755); err != nil {
 		return err
@@ -146,7 +146,7 @@ func writeUnsynced(w *workspace.Workspace, name string, text []byte) error {
 		err = w.FS.Rename(temp, name)
 	}
 	if err != nil {
-		_ = w.FS.Remove(temp) // the error counts
+		_ = w.FS.Remove(temp) // the first error counts
 	}
 	return err
 }

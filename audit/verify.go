@@ -25,60 +25,60 @@ const (
 	Removed      = "removed"       // a log that was sealed is gone
 	BadSignature = "bad_signature" // a checkpoint is not signed by the key
 	BadHistory   = "bad_history"   // the records are not those that a checkpoint covers
-	RolledBack   = "rolled_back"   // a checkpoint that was kept elsewhere is of a later or another history
-	Unsealed     = "unsealed"      // nothing is sealed, though a key or a checkpoint says that it should be
+	RolledBack   = "rolled_back"   // a checkpoint kept elsewhere is of a later or another history
+	Unsealed     = "unsealed"      // nothing is sealed, though a key or a checkpoint was given
 	Unreadable   = "unreadable"    // a log cannot be read as a file
 )
 
-// Finding is something that is not as it was sealed.
+// Finding is a deviation from what was sealed.
 type Finding struct {
 	Log     string `json:"log,omitempty"`
-	File    string `json:"file,omitempty"` // of a checkpoint
+	File    string `json:"file,omitempty"` // for a checkpoint
 	Code    string `json:"code"`
 	Message string `json:"message"`
-	// Of a log that was changed: the first bytes that differ lie in this range.
+	// For a changed log: the range of the first different bytes.
 	From int64 `json:"from,omitempty"`
 	To   int64 `json:"to,omitempty"`
 }
 
-// LogReport says how much of a log is sealed.
+// LogReport is how much of a log is sealed.
 type LogReport struct {
 	Log         string `json:"log"`
-	Bytes       int64  `json:"bytes"`        // there now
+	Bytes       int64  `json:"bytes"`        // current length
 	SealedBytes int64  `json:"sealed_bytes"` // 0 for a log that was never sealed
 	SealedLines int64  `json:"sealed_lines"`
 	SealedAt    string `json:"sealed_at,omitempty"`
-	OK          bool   `json:"ok"` // what was sealed is as it was
+	OK          bool   `json:"ok"` // what was sealed is unchanged
 }
 
-// Report is the outcome of a verification. Findings stand in the order in which
-// things were sealed: the first is the oldest.
+// Report is the result of a verification. Findings are in the order of sealing,
+// the oldest first.
 type Report struct {
 	OK          bool        `json:"ok"`
 	Key         string      `json:"key"`
-	Newest      *Checkpoint `json:"newest"` // of those that the history fits, kept ones included; nil for none
+	Newest      *Checkpoint `json:"newest"` // of those that match the history, kept ones included; nil for none
 	Checkpoints int         `json:"checkpoints"`
 	Records     int64       `json:"records"`
 	Logs        []LogReport `json:"logs"`
 	Findings    []Finding   `json:"findings"`
-	// Restarts are the times at which a new history was begun over an older one,
-	// which proves nothing about what was sealed before.
+	// Restarts are the times at which a new history replaced an older one;
+	// nothing is proved about what was sealed before.
 	Restarts []Restart `json:"restarts,omitempty"`
 }
 
-// Options say against what a history is held.
+// Options select the evidence for a verification.
 type Options struct {
-	// Key is the public key or a file with it. Empty: what the workspace itself
-	// says, which proves nothing against somebody who could write there.
+	// Key is the public key, or a file with it. If empty, the workspace's own
+	// keys count, which proves nothing against someone who could write there.
 	Key string
 	// Kept are files with checkpoints that were kept elsewhere.
 	Kept []string
 }
 
-// Verify holds the logs of a workspace against what was sealed of them, the
-// records against every checkpoint, and the checkpoints against each other and
-// against those that were kept elsewhere. What the highest of all these covers must
-// be there, even when somebody removed a checkpoint of the workspace. It writes nothing.
+// Verify verifies the logs of a workspace against the records, the records
+// against every checkpoint, and the checkpoints against each other and against
+// those kept elsewhere. Everything that the latest of these covers must exist,
+// even if a checkpoint of the workspace was removed. Verify does not write.
 func Verify(ctx context.Context, w *workspace.Workspace, opts Options) (Report, error) {
 	v := verification{w: w, report: Report{Logs: []LogReport{}, Findings: []Finding{}}}
 	keys, err := v.keys(opts)
@@ -99,7 +99,7 @@ func Verify(ctx context.Context, w *workspace.Workspace, opts Options) (Report, 
 		return v.report, err
 	}
 	if v.report.Newest == nil && (opts.Key != "" || len(opts.Kept) > 0) {
-		v.found(Finding{File: checkpointsDir, Code: Unsealed, Message: "nothing is sealed here, though a key or a checkpoint was given"})
+		v.found(Finding{File: checkpointsDir, Code: Unsealed, Message: "nothing is sealed here, but a key or a checkpoint was given"})
 	}
 	v.restarts()
 	if err := v.logs(ctx); err != nil {
@@ -117,7 +117,7 @@ type verification struct {
 
 func (v *verification) found(f Finding) { v.report.Findings = append(v.report.Findings, f) }
 
-// keys are whose signatures count.
+// keys are the accepted keys.
 func (v *verification) keys(opts Options) (keys []note.Verifier, err error) {
 	if opts.Key != "" {
 		key, err := verifierOf(opts.Key)
@@ -129,11 +129,11 @@ func (v *verification) keys(opts Options) (keys []note.Verifier, err error) {
 	}
 	text, err := v.w.Read(KeyFile)
 	if fault.Is(err, fault.NotFound) && (len(opts.Kept) > 0 || v.w.Exists(standbyFile)) {
-		v.found(Finding{File: KeyFile, Code: Removed, Message: "the workspace was sealed, and its public key is gone"})
+		v.found(Finding{File: KeyFile, Code: Removed, Message: "the workspace was sealed, but its public key is missing"})
 		return nil, nil
 	}
 	if fault.Is(err, fault.NotFound) {
-		return nil, fault.New(fault.NotFound, "nothing was sealed here yet: there is no %s (see: ac audit:seal)", KeyFile)
+		return nil, fault.New(fault.NotFound, "nothing is sealed here yet: there is no %s (see: ac audit:seal)", KeyFile)
 	}
 	if err != nil {
 		return nil, err
@@ -149,8 +149,9 @@ func (v *verification) keys(opts Options) (keys []note.Verifier, err error) {
 	return keys, nil
 }
 
-// checkpoints holds the records against every checkpoint of the workspace, and
-// proves that each is of a later state of the same history than the one before.
+// checkpoints verifies the records against every checkpoint of the workspace,
+// and proves that each checkpoint is of a later state of the same history than
+// the one before.
 func (v *verification) checkpoints(keys []note.Verifier) error {
 	names, err := checkpoints(v.w)
 	if err != nil {
@@ -184,14 +185,14 @@ func (v *verification) checkpoints(keys []note.Verifier) error {
 	return nil
 }
 
-// consistent proves that one checkpoint is of an earlier state of the history of
-// another.
+// consistent proves that one checkpoint is of an earlier state of another's
+// history.
 func (v *verification) consistent(before *Checkpoint, c Checkpoint) error {
 	if before == nil {
 		return nil
 	}
 	if before.Origin != c.Origin {
-		return fmt.Errorf("it is of %s and not of %s", c.Origin, before.Origin)
+		return fmt.Errorf("it is for %s, not for %s", c.Origin, before.Origin)
 	}
 	proof, err := tlog.ProveTree(c.Size, before.Size, v.tree)
 	if err != nil {
@@ -200,7 +201,7 @@ func (v *verification) consistent(before *Checkpoint, c Checkpoint) error {
 	return tlog.CheckTree(proof, c.Size, c.Root, before.Size, before.Root)
 }
 
-// kept holds the history against checkpoints that were kept elsewhere.
+// kept verifies the history against checkpoints that were kept elsewhere.
 func (v *verification) kept(files []string, keys []note.Verifier) error {
 	origin, err := originOf(v.w)
 	if err != nil {
@@ -216,7 +217,7 @@ func (v *verification) kept(files []string, keys []note.Verifier) error {
 		case err != nil:
 			v.found(Finding{File: file, Code: BadSignature, Message: err.Error()})
 		case c.Origin != origin:
-			v.found(Finding{File: file, Code: RolledBack, Message: fmt.Sprintf("it is of %s and this is %s", c.Origin, origin)})
+			v.found(Finding{File: file, Code: RolledBack, Message: fmt.Sprintf("it is for %s, but this is %s", c.Origin, origin)})
 		default:
 			v.hold(file, c)
 		}
@@ -224,8 +225,8 @@ func (v *verification) kept(files []string, keys []note.Verifier) error {
 	return nil
 }
 
-// hold holds the history against a trusted checkpoint that is not one of its own.
-// What the checkpoint covers has to be there from then on.
+// hold verifies the history against a trusted checkpoint from elsewhere.
+// Everything that it covers must then exist.
 func (v *verification) hold(file string, c Checkpoint) {
 	if problem := v.tree.fits(c); problem != "" {
 		v.found(Finding{File: file, Code: RolledBack, Message: problem})
@@ -236,8 +237,8 @@ func (v *verification) hold(file string, c Checkpoint) {
 	}
 }
 
-// standby holds the history against the copy of the newest checkpoint that the last
-// seal left on this machine.
+// standby verifies the history against the copy of the newest checkpoint on
+// this machine.
 func (v *verification) standby(keys []note.Verifier) error {
 	text, err := v.w.Read(standbyFile)
 	if fault.Is(err, fault.NotFound) || len(keys) == 0 {
@@ -248,7 +249,7 @@ func (v *verification) standby(keys []note.Verifier) error {
 	}
 	c, err := readCheckpoint(standbyFile, text, keys...)
 	if err != nil {
-		return nil //nolint:nilerr // signed by another key than the one asked for: it says nothing
+		return nil //nolint:nilerr // signed by another key than the given one: it proves nothing
 	}
 	if v.report.Newest == nil || v.report.Newest.Size < c.Size {
 		v.hold(standbyFile, c)
@@ -256,7 +257,7 @@ func (v *verification) standby(keys []note.Verifier) error {
 	return nil
 }
 
-// restarts lists where the covered history was begun anew.
+// restarts lists the restarts of the covered history.
 func (v *verification) restarts() {
 	if v.report.Newest == nil {
 		return
@@ -268,7 +269,7 @@ func (v *verification) restarts() {
 	}
 }
 
-// logs holds every log against its records, each read once.
+// logs verifies every log against its records, reading each once.
 func (v *verification) logs(ctx context.Context) error {
 	there, err := logs(v.w)
 	if err != nil {
@@ -314,7 +315,7 @@ func (v *verification) log(ctx context.Context, name string, records []Record) (
 	log, err := open(v.w, name)
 	if errors.Is(err, fs.ErrNotExist) {
 		report.OK = false
-		v.found(Finding{Log: name, Code: Removed, Message: "it was sealed and is gone"})
+		v.found(Finding{Log: name, Code: Removed, Message: "it was sealed and is missing"})
 		v.report.Logs = append(v.report.Logs, report)
 		return nil
 	}
@@ -334,13 +335,13 @@ func (v *verification) log(ctx context.Context, name string, records []Record) (
 	return err
 }
 
-// against finds the first record that a log no longer fits.
+// against finds the first record that a log does not match.
 func (r *reading) against(ctx context.Context, name string, records []Record) (*Finding, error) {
 	slices.SortStableFunc(records, func(a, b Record) int { return int(min(1, max(-1, a.Bytes-b.Bytes))) })
 	for _, record := range records {
 		from := r.bytes
 		if record.Bytes > r.size {
-			return &Finding{Log: name, Code: Shortened, Message: fmt.Sprintf("%d bytes were sealed at %s and %d are there", record.Bytes, record.SealedAt, r.size)}, nil
+			return &Finding{Log: name, Code: Shortened, Message: fmt.Sprintf("%d bytes were sealed at %s, but it has %d", record.Bytes, record.SealedAt, r.size)}, nil
 		}
 		sum, err := r.to(ctx, record.Bytes)
 		if err != nil {
@@ -349,7 +350,7 @@ func (r *reading) against(ctx context.Context, name string, records []Record) (*
 		if sum != record.SHA256 {
 			return &Finding{
 				Log: name, Code: Changed, From: from, To: record.Bytes,
-				Message: fmt.Sprintf("bytes between %d and %d are not those that were sealed at %s", from, record.Bytes, record.SealedAt),
+				Message: fmt.Sprintf("bytes between %d and %d differ from those sealed at %s", from, record.Bytes, record.SealedAt),
 			}, nil
 		}
 	}

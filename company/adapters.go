@@ -12,7 +12,8 @@ import (
 	"ac/workspace"
 )
 
-// Adapters looks for every adapter. It starts short probes and holds nobody up.
+// Adapters checks every adapter. It starts short probes and blocks no other
+// request.
 func (c *Company) Adapters(ctx context.Context, _ Dir) ([]provider.Adapter, error) {
 	w := c.w
 	machine, err := w.Machine()
@@ -23,15 +24,15 @@ func (c *Company) Adapters(ctx context.Context, _ Dir) ([]provider.Adapter, erro
 	return c.all.prober(w).Status(ctx, machine), nil
 }
 
-// How long an answer waits for probes of programs that were not asked before, some
-// of which need seconds: what takes longer goes on behind the answer of a process
-// that stays.
+// How long an answer waits for programs that are probed for the first time,
+// some of which need seconds. In a server, slower probes continue after the
+// answer.
 const (
 	patienceStaying = 4 * time.Second
 	patienceOnce    = 10 * time.Second
 )
 
-// prober asks programs in the background of this process.
+// prober probes programs in the background of this process.
 func (cs *Host) prober(w *workspace.Workspace) provider.Prober {
 	patience := patienceOnce
 	if cs.hub != nil {

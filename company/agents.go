@@ -1,6 +1,6 @@
 package company
 
-// agent.*: what agents learn, and where they find what they work on.
+// agent.*: mistakes, guidance and improvement of agents.
 
 import (
 	"context"
@@ -12,7 +12,7 @@ import (
 	"ac/runs"
 )
 
-// MistakeParams are what is told of a mistake.
+// MistakeParams describe a mistake.
 type MistakeParams struct {
 	WorkerAgentID  string   `json:"worker_agent_id" is:"id"`
 	ManagerActorID string   `json:"manager_actor_id"`
@@ -25,7 +25,8 @@ type MistakeParams struct {
 	Evidence       []string `json:"evidence_artifact_ids" is:"optional"`
 }
 
-// CheckFields refuses keys that could not be told from the text around them.
+// CheckFields refuses keys that could not be distinguished from the text around
+// them.
 func (p *MistakeParams) CheckFields() []fault.Issue {
 	if why := learning.CheckMistakeKey(p.MistakeKey); why != "" {
 		return []fault.Issue{{Path: []any{"mistake_key"}, Code: "custom", Message: why}}
@@ -41,7 +42,7 @@ func (p *MistakeParams) mistake() learning.Mistake {
 	}
 }
 
-// RecordMistakeParams are those of agent.record_mistake.
+// RecordMistakeParams are the params of agent.record_mistake.
 type RecordMistakeParams struct {
 	Dir
 	MistakeParams
@@ -57,7 +58,7 @@ func (c *Company) RecordMistake(ctx context.Context, p RecordMistakeParams) (lea
 	return learning.RecordMistake(ctx, c.w, m)
 }
 
-// RefreshContextParams are those of agent.refresh_context.
+// RefreshContextParams are the params of agent.refresh_context.
 type RefreshContextParams struct {
 	Dir
 	AgentID       string `json:"agent_id" is:"id"`
@@ -73,7 +74,7 @@ func (c *Company) RefreshContext(ctx context.Context, p RefreshContextParams) (l
 	})
 }
 
-// ImproveParams are those of agent.self_improve_cycle.
+// ImproveParams are the params of agent.self_improve_cycle.
 type ImproveParams struct {
 	Dir
 	MistakeParams
@@ -108,7 +109,7 @@ func (p *ImproveParams) CheckFields() []fault.Issue {
 	return issues
 }
 
-// Improve runs a cycle of self-improvement and waits for its evaluation.
+// Improve runs a self-improvement cycle and waits for its evaluation.
 func (c *Company) Improve(ctx context.Context, p ImproveParams) (learning.CycleResult, error) {
 	m := p.mistake()
 	m.ProjectID, m.PromoteThreshold = p.ProjectID, p.PromoteThreshold
@@ -118,7 +119,7 @@ func (c *Company) Improve(ctx context.Context, p ImproveParams) (learning.CycleR
 	})
 }
 
-// conductor executes the runs that operations make for themselves.
+// conductor executes the runs that operations create for themselves.
 func (c *Company) conductor() runs.Conductor {
 	return runs.Conductor{Launcher: c.all.launcher, Launched: func(ref string) {
 		c.all.mu.Lock()

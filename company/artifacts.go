@@ -1,7 +1,7 @@
 package company
 
-// Artifacts: reading them under the policy; making and checking their files,
-// which only commands do.
+// Artifacts: reading them under the policy, and, for commands only, making and
+// checking their files.
 
 import (
 	"context"
@@ -12,19 +12,19 @@ import (
 	"ac/workspace/doc"
 )
 
-// ActorParams are the params that say who acts.
+// ActorParams identify the actor.
 type ActorParams struct {
 	ActorID     string `json:"actor_id"`
 	ActorRole   string `json:"actor_role" is:"role"`
 	ActorTeamID string `json:"actor_team_id,omitempty" is:"optional"`
 }
 
-// actor is who acts, as claimed.
+// actor is the actor as claimed.
 func (p ActorParams) actor() policy.Actor {
 	return policy.Actor{ID: p.ActorID, Role: p.ActorRole, Team: p.ActorTeamID}
 }
 
-// ReadArtifactParams are those of artifact.read.
+// ReadArtifactParams are the params of artifact.read.
 type ReadArtifactParams struct {
 	Dir
 	ActorParams
@@ -33,8 +33,8 @@ type ReadArtifactParams struct {
 	RunID      string `json:"run_id,omitempty" is:"optional,id"`
 }
 
-// ReadArtifactResult is the result of artifact.read. Markdown is the file as it
-// is.
+// ReadArtifactResult is the result of artifact.read. Markdown is the unchanged
+// file.
 type ReadArtifactResult struct {
 	ArtifactID      string      `json:"artifact_id"`
 	ArtifactRelpath string      `json:"artifact_relpath"`
@@ -42,8 +42,8 @@ type ReadArtifactResult struct {
 	Markdown        string      `json:"markdown"`
 }
 
-// ReadArtifact reads an artifact for somebody who may see it. The answer of the
-// policy is kept in a log.
+// ReadArtifact reads an artifact if the actor may see it. The policy's decision
+// is logged.
 func (c *Company) ReadArtifact(ctx context.Context, p ReadArtifactParams) (ReadArtifactResult, error) {
 	record, err := governance.ReadAs(ctx, c.w, p.ProjectID, p.ArtifactID, p.RunID, p.actor())
 	if err != nil {
@@ -52,8 +52,8 @@ func (c *Company) ReadArtifact(ctx context.Context, p ReadArtifactParams) (ReadA
 	return ReadArtifactResult{record.String("id"), record.Name, record.Fields, string(record.Text)}, nil
 }
 
-// NewArtifact writes the template of an artifact to a file, wherever that lies.
-// One that is there is replaced only with force.
+// NewArtifact writes the template of an artifact to any file. It replaces an
+// existing one only with force.
 func (cs *Host) NewArtifact(file string, spec governance.ArtifactSpec, force bool) error {
 	text, err := governance.Template(spec.Head(cs.env))
 	if err != nil {
@@ -62,8 +62,8 @@ func (cs *Host) NewArtifact(file string, spec governance.ArtifactSpec, force boo
 	return governance.WriteFile(cs.env, file, text, force)
 }
 
-// ArtifactNames lists the artifacts of a project that can be read, by id, and
-// writes nothing.
+// ArtifactNames lists the readable artifacts of a project by id. It does not
+// write.
 func (c *Company) ArtifactNames(_ context.Context, p ProjectParams) ([]doc.Artifact, error) {
 	return governance.Artifacts(c.w, p.ProjectID)
 }

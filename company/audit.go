@@ -1,6 +1,6 @@
 package company
 
-// Sealing the history of a workspace, and verifying it.
+// Sealing and verifying the history of a workspace.
 
 import (
 	"context"
@@ -13,13 +13,13 @@ import (
 	"ac/workspace"
 )
 
-// SealParams are what audit:seal is asked for.
+// SealParams are the params of the command audit:seal.
 type SealParams struct {
 	Dir
-	// KeyFile has the private key, which is made when the file is not there. Empty:
+	// KeyFile is the file of the private key, created if missing. Empty means
 	// the key of this user.
 	KeyFile string `json:"-"`
-	// Restart begins a new history over one that cannot be gone on with.
+	// Restart begins a new history after one that cannot be continued.
 	Restart bool `json:"-"`
 }
 
@@ -36,19 +36,19 @@ func (c *Company) SealAudit(ctx context.Context, p SealParams) (audit.SealResult
 	return audit.Seal(ctx, w, key)
 }
 
-// VerifyAuditParams are what audit:verify is asked for.
+// VerifyAuditParams are the params of the command audit:verify.
 type VerifyAuditParams struct {
 	Dir
 	audit.Options `json:"-"`
 }
 
-// VerifyAudit holds the logs of the workspace against what was sealed of them.
+// VerifyAudit verifies the logs of the workspace against its seals.
 func (c *Company) VerifyAudit(ctx context.Context, p VerifyAuditParams) (audit.Report, error) {
 	return audit.Verify(ctx, c.w, p.Options)
 }
 
-// AuditKey is the public key that belongs to a private one, which is made when
-// the file is not there.
+// AuditKey is the public key of a private one, which is created if the file is
+// missing.
 func (cs *Host) AuditKey(keyFile string) (string, error) {
 	key, err := cs.auditKey(keyFile)
 	return key.Public, err
@@ -63,8 +63,8 @@ func (cs *Host) auditKey(file string) (key audit.Key, err error) {
 	return audit.LoadKey(cs.env, file)
 }
 
-// SealEvery seals every workspace that this process has opened, again and again,
-// until ctx ends. What goes wrong is told and tried again next time.
+// SealEvery seals every workspace that this process has opened, periodically,
+// until ctx ends. Errors are reported, and the next round retries.
 func (cs *Host) SealEvery(ctx context.Context, every time.Duration, keyFile string, told func(dir string, s audit.SealResult, err error)) {
 	ticker := time.NewTicker(every)
 	defer ticker.Stop()
@@ -87,7 +87,7 @@ func (cs *Host) SealEvery(ctx context.Context, every time.Duration, keyFile stri
 	}
 }
 
-// opened are the workspaces that requests named, by directory.
+// opened are the workspaces that requests named.
 func (cs *Host) opened() (all []*workspace.Workspace) {
 	cs.mu.Lock()
 	defer cs.mu.Unlock()

@@ -1,6 +1,6 @@
 package company
 
-// memory.extract_candidates: what a job left that may be worth remembering.
+// memory.extract_candidates: suggesting memory from the results of a job.
 
 import (
 	"context"
@@ -9,7 +9,7 @@ import (
 	"ac/internal/fault"
 )
 
-// CandidatesParams are those of memory.extract_candidates.
+// CandidatesParams are the params of memory.extract_candidates.
 type CandidatesParams struct {
 	Dir
 	ActorParams
@@ -19,7 +19,7 @@ type CandidatesParams struct {
 	Limit     int    `json:"limit,omitempty" is:"default=20,min=1,cut=100"`
 }
 
-// CheckFields asks for a job or a run.
+// CheckFields requires a job or a run.
 func (p *CandidatesParams) CheckFields() []fault.Issue {
 	if p.JobID == "" && p.RunID == "" {
 		return []fault.Issue{{Path: []any{"job_id"}, Code: "custom", Message: "job_id or run_id is required"}}
@@ -27,7 +27,7 @@ func (p *CandidatesParams) CheckFields() []fault.Issue {
 	return nil
 }
 
-// ExtractCandidates suggests memory from what a job left.
+// ExtractCandidates suggests memory from the results of a job.
 func (c *Company) ExtractCandidates(ctx context.Context, p CandidatesParams) (job.CandidateReport, error) {
 	return job.Candidates(ctx, c.w, job.CandidateRequest{ProjectID: p.ProjectID, JobID: p.JobID, RunID: p.RunID, Actor: p.actor(), Limit: p.Limit})
 }

@@ -1,6 +1,6 @@
 package company
 
-// comment.*: saying something about work, and listing what was said.
+// comment.*: adding and listing comments.
 
 import (
 	"context"
@@ -11,7 +11,7 @@ import (
 	"ac/workspace/doc"
 )
 
-// AddCommentParams are those of comment.add.
+// AddCommentParams are the params of comment.add.
 type AddCommentParams struct {
 	Dir
 	ProjectID        string `json:"project_id" is:"id"`
@@ -24,7 +24,7 @@ type AddCommentParams struct {
 	Visibility       string `json:"visibility" is:"default=managers,visibility"`
 }
 
-// CheckFields refuses targets that are no ids once they are trimmed.
+// CheckFields refuses targets that are not valid ids when trimmed.
 func (p *AddCommentParams) CheckFields() (issues []fault.Issue) {
 	for _, target := range []struct{ field, value string }{
 		{"target_agent_id", p.TargetAgentID}, {"target_artifact_id", p.TargetArtifactID}, {"target_run_id", p.TargetRunID},
@@ -51,7 +51,7 @@ func (c *Company) AddComment(ctx context.Context, p AddCommentParams) (AddCommen
 	return AddCommentResult{CommentID: made.ID, Comment: made}, err
 }
 
-// ListCommentsParams are those of comment.list.
+// ListCommentsParams are the params of comment.list.
 type ListCommentsParams struct {
 	Dir
 	ProjectID        string `json:"project_id" is:"id"`
@@ -61,7 +61,7 @@ type ListCommentsParams struct {
 	Limit            int    `json:"limit" is:"default=300,min=1,cut=5000"`
 }
 
-// ListComments lists the comments of a project, the newest first.
+// ListComments lists the comments of a project, newest first.
 func (c *Folder) ListComments(ctx context.Context, p ListCommentsParams) ([]doc.Comment, error) {
 	w, err := c.workspace(ctx)
 	if none(err) {
@@ -79,8 +79,7 @@ func (c *Folder) ListComments(ctx context.Context, p ListCommentsParams) ([]doc.
 	return list, err
 }
 
-// indexedComments lists comments from the index, once that has those that are
-// there now.
+// indexedComments lists comments from the index, after syncing it.
 func indexedComments(ctx context.Context, ix *index.Index, about doc.CommentTarget, limit int) (list []doc.Comment, err error) {
 	if _, err := ix.SyncOnly(ctx, index.Scope{Kinds: index.Comments}); err != nil {
 		return nil, err

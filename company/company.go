@@ -1,13 +1,13 @@
-// Package company is the operations of ac: one method for each request, the
-// same for the server, for one-shot calls and for commands. A Company is one
-// workspace as one request names it; Companies is all that this process has
-// seen.
+// Package company is the operations of ac: one method for each request, shared
+// by the server, one-shot calls and commands. A Company is an opened workspace,
+// a Folder any folder, and a Host everything that a process has opened.
 package company
 
 import (
 	"context"
 	"errors"
 	"io"
+	"io/fs"
 	"os"
 	"sync"
 
@@ -26,35 +26,35 @@ import (
 	"ac/workspace/validate"
 )
 
-// Host is the workspaces of a process, opened once each. It is safe for
+// Host is the workspaces of a process, each opened once. It is safe for
 // concurrent use.
 type Host struct {
 	env      workspace.Env
 	launcher *session.Launcher
 	runners  *job.Starter
 	hub      *feed.Hub      // nil in processes without subscriptions
-	worker   *worker.Worker // nil with the hub
+	worker   *worker.Worker // nil without a hub
 	stderr   io.Writer
 	version  string
 	limits   lane.Limits
 
-	// ctx ends with the process's use of its companies, and what it does for them
-	// in the background with that.
-	ctx        context.Context //nolint:containedctx // of what runs behind the requests
+	// ctx ends when the process stops using the Host, and with it the
+	// background work.
+	ctx        context.Context //nolint:containedctx // of background work
 	cancel     context.CancelFunc
 	background sync.WaitGroup
 
 	mu       sync.Mutex
 	open     map[string]*opened
-	retired  []*opened // trees that were swapped away; requests may still use them
+	retired  []*opened // trees that were swapped out; requests may still use them
 	launched []launched
 	// submitted are the jobs whose runners this process started.
 	submitted []submitted
-	// loops are the heartbeats of the workspaces that were observed, sightings the
-	// spellings by which.
+	// loops are the heartbeats of the observed workspaces; sightings records,
+	// for each spelling of a path, when it was last observed.
 	loops     map[string]*heartbeat.Loop
 	sightings map[string]*sighting
-	// launching are the launches under way, which may wait in the lane.
+	// launching are the launches in progress, which may wait in the lane.
 	launching map[launched][]*launching
 }
 
@@ -71,21 +71,21 @@ func (o *opened) close() error { return errors.Join(o.index.Close(), o.ws.Close(
 // launched is a session that this process started.
 type launched struct{ dir, ref string }
 
-// Options are what a process gives its companies.
+// Options are the options of a Host.
 type Options struct {
 	Env workspace.Env
-	// Executable is the program with the hidden commands of sessions.
+	// Executable is the program that has the hidden session commands.
 	Executable string
-	// Hub serves subscriptions, for a process that stays and keeps the indexes
-	// fresh meanwhile; nil where there are none.
+	// Hub serves subscriptions, for a long-lived process that also keeps the
+	// indexes up to date; nil for none.
 	Hub *feed.Hub
-	// Stderr takes what the worker of the indexes has to say. It must not block.
+	// Stderr gets the messages of the index worker. It must not block.
 	Stderr io.Writer
-	// Version is that of this program.
+	// Version is the version of this program.
 	Version string
 }
 
-// New makes the companies of a process.
+// New makes the Host of a process.
 func New(opts Options) *Host {
 	ctx, cancel := context.WithCancel(context.Background())
 	cs := &Host{
@@ -103,13 +103,13 @@ func New(opts Options) *Host {
 	return cs
 }
 
-// Close calls off what the worker does and releases all directories. No method
-// runs any more.
+// Close cancels background work and releases all directories. No method may be
+// running.
 func (cs *Host) Close() error {
 	cs.cancel()
 	cs.closeLoops()
 	cs.background.Wait()
-	_ = cs.CloseWorker(cs.ctx) // what is not flushed is synced by the next reader
+	_ = cs.CloseWorker(cs.ctx) // the next reader syncs what was not flushed
 	cs.mu.Lock()
 	defer cs.mu.Unlock()
 	var failed error
@@ -122,7 +122,7 @@ func (cs *Host) Close() error {
 	return failed
 }
 
-// openedAs is what goes with a workspace that this process opened.
+// openedAs is the open entry of a workspace.
 func (cs *Host) openedAs(w *workspace.Workspace) *opened {
 	cs.mu.Lock()
 	defer cs.mu.Unlock()
@@ -137,56 +137,61 @@ func (cs *Host) openedAs(w *workspace.Workspace) *opened {
 // indexOf is the index of an opened workspace.
 func (cs *Host) indexOf(w *workspace.Workspace) *index.Index { return cs.openedAs(w).index }
 
-// place is what a request names: as it spelled it, and the directory that this leads to.
-type place struct {
+// location is the directory that a request names: as spelled, and canonical.
+type location struct {
 	all   *Host
 	given string
 	dir   string
 }
 
-// Folder is a place: a workspace, or where one may come to be. It is immutable and safe
-// for concurrent use.
-type Folder struct{ place }
+// Folder is a directory that is, or may become, a workspace. It is immutable
+// and safe for concurrent use.
+type Folder struct{ location }
 
-// Company is the workspace at a place, opened. It is safe for concurrent use, and for
-// one operation: the folder may be another one by the next.
+// Company is an opened workspace. It is safe for concurrent use, for the
+// duration of one operation: later the directory may be another workspace.
 type Company struct {
-	place
+	location
 	w *workspace.Workspace
 }
 
-// folder is where the company lies.
-func (p place) folder() *Folder { return &Folder{p} }
+// folder is the Folder of the place.
+func (p location) folder() *Folder { return &Folder{p} }
 
-// In names a folder. Nothing is opened yet.
+// In returns the Folder of a path. It opens nothing.
 func (cs *Host) In(dir string) *Folder { return cs.At(dir, workspace.Canonical(dir)) }
 
-// At is In where the directory that dir leads to is known.
+// At is In with the canonical path already known.
 func (cs *Host) At(dir, at string) *Folder {
-	return &Folder{place{all: cs, given: dir, dir: at}}
+	return &Folder{location{all: cs, given: dir, dir: at}}
 }
 
-// Enter opens the workspace in the folder. One that is none is
+// Enter opens the workspace in the folder. Any other folder is
 // fault.NotAWorkspace.
 func (c *Folder) Enter(ctx context.Context) (*Company, error) {
 	w, err := c.workspace(ctx)
-	return &Company{c.place, w}, err
+	return &Company{c.location, w}, err
 }
 
-// workspace opens the workspace, or gives it again while the directory at its
-// name is the same one.
+// workspace opens the workspace, or returns the open one while the directory at
+// its path is the same.
 func (c *Folder) workspace(ctx context.Context) (*workspace.Workspace, error) {
 	cs := c.all
 	id, err := workspace.Identity(c.dir)
 	if err != nil {
-		return nil, &fault.Error{Reason: fault.NotAWorkspace, Message: c.given + " is not a workspace: " + err.Error(), Cause: err}
+		why := err
+		if failed, ok := errors.AsType[*fs.PathError](err); ok {
+			why = failed.Err
+		}
+		return nil, &fault.Error{Reason: fault.NotAWorkspace, Message: c.given + " is not a workspace: " + why.Error(), Cause: err}
 	}
 	w, fresh, err := cs.opening(c.dir, id)
 	if fresh && cs.hub != nil {
-		if w.Unsettled() {
-			// The first sight of a server finishes what was interrupted. A workspace
-			// that cannot be locked now is settled by its next writer.
-			_ = w.Settle(ctx)
+		if w.NeedsRecovery() {
+			// When a server first opens a workspace it finishes interrupted
+			// units. If the workspace cannot be locked now, its next writer
+			// does so.
+			_ = w.Recover(ctx)
 		}
 		// Jobs that lost their runners while nobody looked; nobody waits for that,
 		// and the next who looks at one of them finds what is wrong with it.
@@ -220,7 +225,7 @@ func (cs *Host) opening(dir string, id durable.Identity) (w *workspace.Workspace
 	return w, true, nil
 }
 
-// Dir is the parameter that names the workspace of a request.
+// Dir is the param that names the workspace of a request.
 type Dir struct {
 	WorkspaceDir string `json:"workspace_dir" is:"path"`
 }
@@ -228,7 +233,7 @@ type Dir struct {
 // InWorkspace is the workspace that a request names.
 func (d Dir) InWorkspace() string { return d.WorkspaceDir }
 
-// MaybeDir is Dir where the workspace may be left out.
+// MaybeDir is an optional Dir.
 type MaybeDir struct {
 	WorkspaceDir string `json:"workspace_dir" is:"optional,path"`
 }
@@ -236,6 +241,6 @@ type MaybeDir struct {
 // InWorkspace is the workspace that a request names, "" for none.
 func (d MaybeDir) InWorkspace() string { return d.WorkspaceDir }
 
-// none reports whether an error says that there is no workspace, which lists
-// answer with nothing.
+// none reports whether an error means that there is no workspace; lists are
+// then empty.
 func none(err error) bool { return fault.Is(err, fault.NotAWorkspace) }

@@ -1,6 +1,6 @@
 package company
 
-// context.plan_for_job: what a worker would be told before a job.
+// context.plan_for_job: planning the context of a job.
 
 import (
 	"context"
@@ -11,7 +11,7 @@ import (
 	"ac/workspace/doc"
 )
 
-// PlanContextParams are those of context.plan_for_job.
+// PlanContextParams are the params of context.plan_for_job.
 type PlanContextParams struct {
 	Dir
 	ProjectID      string           `json:"project_id" is:"id"`
@@ -27,12 +27,12 @@ type PlanContextParams struct {
 	MaxRefs        int              `json:"max_refs,omitempty" is:"optional,min=1,cut=200"`
 }
 
-// CheckFields refuses a manager whose id is only white space.
+// CheckFields refuses a blank manager id.
 func (p *PlanContextParams) CheckFields() []fault.Issue {
 	return notBlank("manager_actor_id", p.ManagerActorID)
 }
 
-// PlanContext plans a context and writes nothing.
+// PlanContext plans a context. It does not write.
 func (c *Company) PlanContext(_ context.Context, p PlanContextParams) (contextplan.Plan, error) {
 	return contextplan.For(c.w, contextplan.Request{
 		ProjectID: p.ProjectID, Manager: policy.Actor{ID: p.ManagerActorID, Role: p.ManagerRole, Team: p.ManagerTeamID},

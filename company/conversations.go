@@ -1,6 +1,6 @@
 package company
 
-// Conversations: channels, direct messages and what is said in them.
+// Conversations: channels, direct messages, and the messages in them.
 
 import (
 	"context"
@@ -14,15 +14,14 @@ import (
 	"ac/workspace/doc"
 )
 
-// Scope are the params that say whose things are meant: those of the workspace,
-// or those of one project.
+// Scope are the params that select the whole workspace or one project.
 type Scope struct {
 	Scope     string `json:"scope" is:"enum=workspace|project"`
 	ProjectID string `json:"project_id,omitempty" is:"optional"`
 }
 
 // checkScope refuses a project scope without a project. In workspace scope
-// project_id says nothing.
+// project_id is ignored.
 func (s Scope) checkScope() []fault.Issue {
 	problem := ""
 	switch {
@@ -38,45 +37,45 @@ func (s Scope) checkScope() []fault.Issue {
 	return []fault.Issue{{Path: []any{"project_id"}, Code: "custom", Message: problem}}
 }
 
-func (s Scope) place() conversation.Place {
+func (s Scope) space() conversation.Space {
 	if s.Scope != conversation.ScopeProject {
-		return conversation.Place{}
+		return conversation.Space{}
 	}
-	return conversation.Place{Project: s.ProjectID}
+	return conversation.Space{Project: s.ProjectID}
 }
 
-// ConversationsParams are those of conversation.list.
+// ConversationsParams are the params of conversation.list.
 type ConversationsParams struct {
 	Dir
 	Scope
 }
 
-// CheckFields ties the project to the scope.
+// CheckFields requires a project in project scope only.
 func (p *ConversationsParams) CheckFields() []fault.Issue { return p.checkScope() }
 
-// Conversations lists the conversations of a place, after those that are always
-// there were made or brought up to date.
+// Conversations lists the conversations of a scope, after creating or updating
+// the default ones.
 func (c *Company) Conversations(ctx context.Context, p ConversationsParams) ([]doc.Conversation, error) {
-	return conversations(ctx, c.w, p.place(), workspace.Leader{})
+	return conversations(ctx, c.w, p.space(), workspace.Leader{})
 }
 
-func conversations(ctx context.Context, w *workspace.Workspace, place conversation.Place, leader workspace.Leader) ([]doc.Conversation, error) {
-	if err := ensureConversations(ctx, w, place, leader); err != nil {
+func conversations(ctx context.Context, w *workspace.Workspace, space conversation.Space, leader workspace.Leader) ([]doc.Conversation, error) {
+	if err := ensureConversations(ctx, w, space, leader); err != nil {
 		return nil, err
 	}
-	return conversation.List(w, place)
+	return conversation.List(w, space)
 }
 
-// ensureConversations makes the conversations that are always there.
-func ensureConversations(ctx context.Context, w *workspace.Workspace, place conversation.Place, leader workspace.Leader) error {
-	if place.Project == "" {
+// ensureConversations creates the default conversations.
+func ensureConversations(ctx context.Context, w *workspace.Workspace, space conversation.Space, leader workspace.Leader) error {
+	if space.Project == "" {
 		return w.EnsureDefaults(ctx)
 	}
-	_, err := w.SyncProjectDefaults(ctx, place.Project, leader)
+	_, err := w.SyncProjectDefaults(ctx, space.Project, leader)
 	return err
 }
 
-// CreateChannelParams are those of conversation.create_channel.
+// CreateChannelParams are the params of conversation.create_channel.
 type CreateChannelParams struct {
 	Dir
 	Scope
@@ -90,20 +89,21 @@ type CreateChannelParams struct {
 	TeamIDs             []string `json:"team_ids" is:"optional"`
 }
 
-// CheckFields refuses names of white space and ties the project to the scope.
+// CheckFields refuses blank names, and requires a project in project scope
+// only.
 func (p *CreateChannelParams) CheckFields() []fault.Issue {
 	return slices.Concat(notBlank("name", p.Name), notBlank("slug", p.Slug), p.checkScope())
 }
 
 // CreateChannel makes a channel.
 func (c *Company) CreateChannel(ctx context.Context, p CreateChannelParams) (doc.Conversation, error) {
-	return conversation.CreateChannel(ctx, c.w, p.place(), conversation.Channel{
+	return conversation.CreateChannel(ctx, c.w, p.space(), conversation.Channel{
 		Name: strings.TrimSpace(p.Name), Slug: strings.TrimSpace(p.Slug), Visibility: p.Visibility, CreatedBy: p.CreatedBy,
 		AgentIDs: slices.Concat(p.ParticipantAgentIDs, p.AgentIDs), TeamIDs: slices.Concat(p.ParticipantTeamIDs, p.TeamIDs),
 	})
 }
 
-// CreateDMParams are those of conversation.create_dm.
+// CreateDMParams are the params of conversation.create_dm.
 type CreateDMParams struct {
 	Dir
 	Scope
@@ -112,15 +112,15 @@ type CreateDMParams struct {
 	Visibility  string `json:"visibility" is:"default=private_agent,visibility"`
 }
 
-// CheckFields ties the project to the scope.
+// CheckFields requires a project in project scope only.
 func (p *CreateDMParams) CheckFields() []fault.Issue { return p.checkScope() }
 
-// CreateDM makes the conversation of two, or gives the one they have.
+// CreateDM returns the direct messages of two, created if there are none.
 func (c *Company) CreateDM(ctx context.Context, p CreateDMParams) (doc.Conversation, error) {
-	return conversation.CreateDM(ctx, c.w, p.place(), p.CreatedBy, p.PeerAgentID, p.Visibility)
+	return conversation.CreateDM(ctx, c.w, p.space(), p.CreatedBy, p.PeerAgentID, p.Visibility)
 }
 
-// MessagesParams are those of conversation.messages.list.
+// MessagesParams are the params of conversation.messages.list.
 type MessagesParams struct {
 	Dir
 	Scope
@@ -128,27 +128,27 @@ type MessagesParams struct {
 	Limit          int    `json:"limit" is:"default=300,min=1,cut=5000"`
 }
 
-// CheckFields ties the project to the scope.
+// CheckFields requires a project in project scope only.
 func (p *MessagesParams) CheckFields() []fault.Issue { return p.checkScope() }
 
 // Messages lists the newest messages of a conversation, oldest first.
 func (c *Company) Messages(_ context.Context, p MessagesParams) ([]doc.Message, error) {
-	return conversation.Newest(c.w, p.place(), p.ConversationID, p.Limit)
+	return conversation.Newest(c.w, p.space(), p.ConversationID, p.Limit)
 }
 
-// FollowMessagesParams are what conversation:follow is asked for.
+// FollowMessagesParams are the params of the command conversation:follow.
 type FollowMessagesParams struct {
 	MessagesParams
 	Told func(doc.Message) error `json:"-"`
 }
 
-// FollowMessages passes on each message that is sent to a conversation from now on,
-// until ctx ends or Told fails.
+// FollowMessages calls Told with each message that is sent to a conversation
+// from now on, until ctx ends or Told fails.
 func (c *Company) FollowMessages(ctx context.Context, p FollowMessagesParams) (OK, error) {
-	return OK{true}, conversation.Follow(ctx, c.w, p.place(), p.ConversationID, p.Limit, p.Told)
+	return OK{true}, conversation.Follow(ctx, c.w, p.space(), p.ConversationID, p.Limit, p.Told)
 }
 
-// SendParams are those of conversation.message.send.
+// SendParams are the params of conversation.message.send.
 type SendParams struct {
 	Dir
 	Scope
@@ -161,7 +161,7 @@ type SendParams struct {
 	Mentions       []string `json:"mentions" is:"optional"`
 }
 
-// CheckFields ties the project to the scope.
+// CheckFields requires a project in project scope only.
 func (p *SendParams) CheckFields() []fault.Issue { return p.checkScope() }
 
 // SendResult is the result of conversation.message.send.
@@ -170,15 +170,15 @@ type SendResult struct {
 	Message      doc.Message      `json:"message"`
 }
 
-// Send says something in a conversation.
+// Send sends a message to a conversation.
 func (c *Company) Send(ctx context.Context, p SendParams) (SendResult, error) {
-	conv, message, err := conversation.Send(ctx, c.w, p.place(), p.ConversationID, conversation.Draft{
+	conv, message, err := conversation.Send(ctx, c.w, p.space(), p.ConversationID, conversation.Draft{
 		AuthorID: p.AuthorID, AuthorRole: p.AuthorRole, Body: p.Body, Kind: p.Kind, Visibility: p.Visibility, Mentions: p.Mentions,
 	})
 	return SendResult{conv, message}, err
 }
 
-// SyncMembersParams are those of conversation.members.sync.
+// SyncMembersParams are the params of conversation.members.sync.
 type SyncMembersParams struct {
 	Dir
 	ProjectID  string `json:"project_id" is:"id"`
@@ -193,7 +193,7 @@ type SyncMembersResult struct {
 	ConversationIDs []string `json:"conversation_ids"`
 }
 
-// SyncMembers brings the conversations that a project always has up to date.
+// SyncMembers brings the default conversations of a project up to date.
 func (c *Company) SyncMembers(ctx context.Context, p SyncMembersParams) (result SyncMembersResult, err error) {
 	result = SyncMembersResult{GlobalManagerID: workspace.GlobalManagerID, SecretaryID: workspace.SecretaryID(p.ProjectID)}
 	executive, err := p.executive(c.w)

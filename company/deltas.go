@@ -1,7 +1,7 @@
 package company
 
-// Proposing and listing memory deltas. A proposal that has any field of the second
-// form makes a delta of version 2; every other one makes a delta of version 1.
+// Proposing and listing memory deltas. A proposal with any field of the second
+// form makes a delta of version 2, others one of version 1.
 
 import (
 	"context"
@@ -14,7 +14,7 @@ import (
 	"ac/workspace/doc"
 )
 
-// ProposeDeltaParams are those of memory.propose_delta, in both forms.
+// ProposeDeltaParams are the params of memory.propose_delta, in both forms.
 type ProposeDeltaParams struct {
 	Dir
 	ProjectID     string   `json:"project_id" is:"id"`
@@ -26,8 +26,8 @@ type ProposeDeltaParams struct {
 	RunID         string   `json:"run_id"`
 	ContextPackID string   `json:"context_pack_id"`
 	TargetFile    string   `json:"target_file,omitempty" is:"optional"`
-	Evidence      []string `json:"evidence,omitempty" is:"optional"`
-	// Any of these makes it the second form.
+	Evidence      []string `json:"evidence,omitempty" is:"optional,empty"`
+	// Any of these selects the second form.
 	ScopeKind   *string `json:"scope_kind,omitempty" is:"optional,enum=project_memory|agent_guidance"`
 	ScopeRef    *string `json:"scope_ref,omitempty" is:"optional"`
 	Sensitivity *string `json:"sensitivity,omitempty" is:"optional,enum=public|internal|restricted"`
@@ -49,10 +49,18 @@ func (p *ProposeDeltaParams) scope() *doc.DeltaScope {
 	return &doc.DeltaScope{ScopeKind: text(p.ScopeKind), ScopeRef: text(p.ScopeRef), Sensitivity: text(p.Sensitivity), Rationale: text(p.Rationale)}
 }
 
-// CheckFields asks for all that the second form needs at once.
+// CheckFields requires all fields of the second form. The first one takes no
+// empty evidence, which the second drops.
 func (p *ProposeDeltaParams) CheckFields() (issues []fault.Issue) {
 	if !p.scoped() {
-		return nil
+		for i, ref := range p.Evidence {
+			if ref == "" {
+				issues = append(issues, fault.Issue{
+					Path: []any{"evidence", i}, Code: "too_small", Minimum: new(1.0), Inclusive: new(true), Message: "must not be empty",
+				})
+			}
+		}
+		return issues
 	}
 	refuse := func(field, why string) {
 		issues = append(issues, fault.Issue{Path: []any{field}, Code: "custom", Message: why})
@@ -81,7 +89,7 @@ func (p *ProposeDeltaParams) CheckFields() (issues []fault.Issue) {
 }
 
 // ProposeDelta proposes lines for a memory.
-func (c *Company) ProposeDelta(ctx context.Context, p ProposeDeltaParams) (governance.Proposed, error) {
+func (c *Company) ProposeDelta(ctx context.Context, p ProposeDeltaParams) (governance.DeltaProposal, error) {
 	w := c.w
 	spec := governance.DeltaSpec{
 		ProjectID: p.ProjectID, Title: p.Title, TargetFile: p.TargetFile, Under: p.UnderHeading, Lines: p.InsertLines,
@@ -94,7 +102,7 @@ func (c *Company) ProposeDelta(ctx context.Context, p ProposeDeltaParams) (gover
 	return governance.ProposeScoped(ctx, w, spec)
 }
 
-// ListDeltasParams are those of memory.list_deltas.
+// ListDeltasParams are the params of memory.list_deltas.
 type ListDeltasParams struct {
 	Dir
 	ActorParams
@@ -103,7 +111,7 @@ type ListDeltasParams struct {
 	Limit     int    `json:"limit,omitempty" is:"default=200,min=1,cut=5000"`
 }
 
-// CheckFields refuses an actor whose id is only white space.
+// CheckFields refuses a blank actor id.
 func (p *ListDeltasParams) CheckFields() []fault.Issue { return notBlank("actor_id", p.ActorID) }
 
 // DeltaList is the result of memory.list_deltas.
@@ -116,7 +124,7 @@ type DeltaList struct {
 	Items        []governance.DeltaRow `json:"items"`
 }
 
-// ListDeltas lists the memory deltas that an actor may read, the newest first.
+// ListDeltas lists the memory deltas that an actor may read, newest first.
 func (c *Company) ListDeltas(_ context.Context, p ListDeltasParams) (DeltaList, error) {
 	list := DeltaList{WorkspaceDir: c.given, ProjectID: p.ProjectID, Status: p.Status, Items: []governance.DeltaRow{}}
 	w := c.w

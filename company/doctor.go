@@ -1,6 +1,6 @@
 package company
 
-// workspace.doctor and the repairs behind it.
+// workspace.doctor and its repairs.
 
 import (
 	"context"
@@ -12,14 +12,14 @@ import (
 	"ac/workspace/doc"
 )
 
-// DoctorParams are those of workspace.doctor.
+// DoctorParams are the params of workspace.doctor.
 type DoctorParams struct {
 	Dir
 	RebuildIndex bool `json:"rebuild_index" is:"default=false"`
 	SyncIndex    bool `json:"sync_index" is:"default=false"`
 }
 
-// patient is the workspace as a doctor sees it, in whatever state it is.
+// patient is the workspace as the doctor sees it, in any state.
 func (c *Folder) patient(ctx context.Context, asked index.Freshness) doctor.Patient {
 	p := doctor.Patient{Env: c.all.env, Dir: c.dir, Given: c.given}
 	if w, err := c.workspace(ctx); err == nil {
@@ -29,21 +29,22 @@ func (c *Folder) patient(ctx context.Context, asked index.Freshness) doctor.Pati
 	return p
 }
 
-// Doctor looks a folder over. It starts short probes and holds nobody up.
+// Doctor diagnoses a folder. It starts short probes and blocks no other
+// request.
 func (c *Folder) Doctor(ctx context.Context, p DoctorParams) (doctor.Report, error) {
 	patient := c.patient(ctx, index.FreshnessOf(p.RebuildIndex, p.SyncIndex))
 	inflight.Leave(ctx)
 	return doctor.Examine(ctx, patient), nil
 }
 
-// MendParams are what workspace:doctor --fix is asked for.
+// MendParams are the params of the command workspace:doctor --fix.
 type MendParams struct {
 	Dir
 	DryRun bool `json:"-"`
 }
 
-// Mend puts right in a workspace what can be put right without loss, or says
-// what that would be.
+// Mend repairs what can be repaired without loss, or, in a dry run, reports
+// what it would repair.
 func (c *Folder) Mend(ctx context.Context, params MendParams) (doctor.MendResult, error) {
 	p := c.patient(ctx, index.AsItIs)
 	repairs := doctor.Repairs{DryRun: params.DryRun}
@@ -53,7 +54,7 @@ func (c *Folder) Mend(ctx context.Context, params MendParams) (doctor.MendResult
 	return p.Mend(ctx, repairs)
 }
 
-// DiagnosticsParams are those of workspace.diagnostics.
+// DiagnosticsParams are the params of workspace.diagnostics.
 type DiagnosticsParams struct {
 	Dir
 	OutDir       string `json:"out_dir" is:"path"`
@@ -62,7 +63,7 @@ type DiagnosticsParams struct {
 	ScreenLimits
 }
 
-// Diagnostics makes a bundle that can be handed to somebody else.
+// Diagnostics makes a diagnostics bundle that can be given to others.
 func (c *Folder) Diagnostics(ctx context.Context, p DiagnosticsParams) (doctor.Bundle, error) {
 	patient := c.patient(ctx, index.FreshnessOf(p.RebuildIndex, p.SyncIndex))
 	inflight.Leave(ctx)
@@ -71,7 +72,7 @@ func (c *Folder) Diagnostics(ctx context.Context, p DiagnosticsParams) (doctor.B
 	})
 }
 
-// parts are the answers of other methods that go into a bundle.
+// parts are the results of other methods in a bundle.
 func (c *Folder) parts(p DiagnosticsParams) doctor.Parts {
 	dir, step := Dir{c.given}, IndexStep{SyncIndex: p.SyncIndex}
 	return doctor.Parts{

@@ -13,8 +13,8 @@ import (
 	"ac/workspace"
 )
 
-// EnterpriseParams are what a company of departments is made of. Blank names are
-// the defaults.
+// EnterpriseParams describe a company of departments. Blank names have
+// defaults.
 type EnterpriseParams struct {
 	_ struct{} `is:"strict"`
 	Dir
@@ -25,7 +25,7 @@ type EnterpriseParams struct {
 	WorkersPerDept       int      `json:"workers_per_dept,omitempty" is:"default=2,min=1,cut=20"`
 }
 
-// plan is the company that is asked for, and the departments that do not exist.
+// plan is the requested company, and the unknown departments.
 func (p EnterpriseParams) plan(mode string) (plan enterprise.Plan, ignored []string, err error) {
 	plan = enterprise.Plan{
 		Mode: mode, ProjectName: orDefault(p.ProjectName, "AgentCompany Ops"), WorkersPerDepartment: p.WorkersPerDept,
@@ -35,7 +35,7 @@ func (p EnterpriseParams) plan(mode string) (plan enterprise.Plan, ignored []str
 	return plan, ignored, err
 }
 
-// BootstrapEnterpriseParams are those of workspace.bootstrap.enterprise.
+// BootstrapEnterpriseParams are the params of workspace.bootstrap.enterprise.
 type BootstrapEnterpriseParams struct {
 	_ struct{} `is:"strict"`
 	EnterpriseParams
@@ -50,12 +50,12 @@ type BootstrapEnterpriseResult struct {
 	WorkspaceDir string `json:"workspace_dir"`
 	CompanyName  string `json:"company_name"`
 	enterprise.Company
-	// Ignored are the keys of departments that do not exist.
+	// Ignored are the unknown departments.
 	Ignored []string `json:"ignored_departments,omitempty"`
 }
 
-// BootstrapEnterprise makes a company of departments, or what is missing of one,
-// all or nothing.
+// BootstrapEnterprise creates a company of departments, or what is missing of
+// one, atomically.
 func (c *Folder) BootstrapEnterprise(ctx context.Context, p BootstrapEnterpriseParams) (BootstrapEnterpriseResult, error) {
 	result := BootstrapEnterpriseResult{WorkspaceDir: c.given, CompanyName: orDefault(p.CompanyName, "AgentCompany")}
 	plan, ignored, err := p.plan(p.OrgMode)
@@ -63,15 +63,12 @@ func (c *Folder) BootstrapEnterprise(ctx context.Context, p BootstrapEnterpriseP
 		return result, err
 	}
 	plan.IncludeCEO, plan.IncludeDirector, result.Ignored = p.IncludeCEO, p.IncludeDirector, ignored
+	f := c.founding(ctx, result.CompanyName, plan, &result.Company)
 	if p.Force {
-		f := c.founding(ctx, result.CompanyName, plan, &result.Company)
 		return result, workspace.Refound(ctx, c.all.env, c.dir, f)
 	}
-	w, err := c.workspace(ctx)
-	if none(err) {
-		return result, conflicting(c.found(ctx, c.founding(ctx, result.CompanyName, plan, &result.Company)))
-	}
-	if err != nil {
+	w, founded, err := c.enterOrFound(ctx, f)
+	if founded || err != nil {
 		return result, err
 	}
 	if company, err := w.Company(); err == nil {
@@ -84,10 +81,26 @@ func (c *Folder) BootstrapEnterprise(ctx context.Context, p BootstrapEnterpriseP
 	return result, err
 }
 
-// founding makes a plan the beginning of a new workspace.
+// enterOrFound opens the workspace in the folder, also one that another process makes
+// meanwhile, or founds one. A directory with anything else in it is fault.Conflict.
+func (c *Folder) enterOrFound(ctx context.Context, f workspace.Founding) (w *workspace.Workspace, founded bool, err error) {
+	w, err = c.workspace(ctx)
+	if !none(err) {
+		return w, false, err
+	}
+	if err = c.found(ctx, f); err == nil {
+		return nil, true, nil
+	}
+	if w, again := c.workspace(ctx); again == nil {
+		return w, false, nil
+	}
+	return nil, false, conflicting(err)
+}
+
+// founding makes a plan the initial content of a new workspace.
 func (c *Folder) founding(ctx context.Context, name string, plan enterprise.Plan, made *enterprise.Company) workspace.Founding {
 	return workspace.Founding{
-		CompanyName: name, Busy: atRestSoon(ctx), Forced: "replace the workspace that is there",
+		CompanyName: name, Busy: atRestSoon(ctx), Forced: "replace the existing workspace",
 		Build: func(w *workspace.Workspace) error {
 			return w.Update(ctx, func(u *workspace.Unit) (err error) {
 				*made, err = plan.Build(u)
@@ -97,13 +110,14 @@ func (c *Folder) founding(ctx context.Context, name string, plan enterprise.Plan
 	}
 }
 
-// How long a call waits for another process that makes the workspace.
+// How long a call waits for another process that is creating the workspace.
 const (
 	madeWithin = 5 * time.Second
 	madeEvery  = 20 * time.Millisecond
 )
 
-// found is workspace.Found, which waits for another process that is at it.
+// found is workspace.Found, but waits for another process that is doing the
+// same.
 func (c *Folder) found(ctx context.Context, f workspace.Founding) error {
 	for left := madeWithin; ; left -= madeEvery {
 		err := workspace.Found(ctx, c.all.env, c.dir, f)
@@ -118,7 +132,7 @@ func (c *Folder) found(ctx context.Context, f workspace.Founding) error {
 	}
 }
 
-// conflicting is the refusal of a directory that is neither empty nor a
+// conflicting is the error for a directory that is neither empty nor a
 // workspace.
 func conflicting(err error) error {
 	if e, ok := errors.AsType[*fault.Error](err); ok && e.Reason == fault.NotEmpty {
@@ -135,32 +149,25 @@ type EnsureEnterpriseResult struct {
 	OrgMode      string `json:"org_mode"`
 	enterprise.Readiness
 	ProjectID string `json:"bootstrap_project_id,omitempty"`
+	// Ignored are the keys of departments that do not exist, where a company was built.
+	Ignored []string `json:"ignored_departments,omitempty"`
 }
 
-// EnsureEnterprise makes a company of departments where there is no company yet.
-// What is there is kept as it is.
+// EnsureEnterprise creates a company of departments if there is no company yet.
+// An existing one stays as it is.
 func (c *Folder) EnsureEnterprise(ctx context.Context, p EnterpriseParams) (EnsureEnterpriseResult, error) {
 	result := EnsureEnterpriseResult{WorkspaceDir: c.given, OrgMode: enterprise.ModeEnterprise}
-	plan, _, err := p.plan(enterprise.ModeEnterprise)
+	plan, ignored, err := p.plan(enterprise.ModeEnterprise)
 	if err != nil {
 		return result, err
 	}
 	var made enterprise.Company
-	w, err := c.workspace(ctx)
-	if none(err) {
-		f := c.founding(ctx, orDefault(p.CompanyName, "AgentCompany"), plan, &made)
-		if err = c.found(ctx, f); err == nil {
-			return result.built(made), nil
-		}
-		// Another caller may have made it meanwhile.
-		var again error
-		if w, again = c.workspace(ctx); again != nil {
-			return result, conflicting(err)
-		}
-		err = nil
-	}
+	w, founded, err := c.enterOrFound(ctx, c.founding(ctx, orDefault(p.CompanyName, "AgentCompany"), plan, &made))
 	if err != nil {
 		return result, err
+	}
+	if founded {
+		return result.built(made, ignored), nil
 	}
 	result.Readiness, err = enterprise.Look(w)
 	if err != nil || !result.Empty {
@@ -176,10 +183,10 @@ func (c *Folder) EnsureEnterprise(ctx context.Context, p EnterpriseParams) (Ensu
 	if err != nil || !result.Empty {
 		return result.kept(), err
 	}
-	return result.built(made), nil
+	return result.built(made, ignored), nil
 }
 
-// kept is the result for a company that is left as it is.
+// kept is the result for a company that stays as it is.
 func (r EnsureEnterpriseResult) kept() EnsureEnterpriseResult {
 	if r.Reason = enterprise.KeptExisting; r.Ready {
 		r.Reason = enterprise.AlreadyReady
@@ -187,8 +194,8 @@ func (r EnsureEnterpriseResult) kept() EnsureEnterpriseResult {
 	return r
 }
 
-// built is the result for a company that was made.
-func (r EnsureEnterpriseResult) built(made enterprise.Company) EnsureEnterpriseResult {
-	r.Bootstrapped, r.Reason, r.Readiness, r.ProjectID = true, enterprise.Bootstrapped, made.Readiness(), made.ProjectID
+// built is the result for a new company.
+func (r EnsureEnterpriseResult) built(made enterprise.Company, ignored []string) EnsureEnterpriseResult {
+	r.Bootstrapped, r.Reason, r.Readiness, r.ProjectID, r.Ignored = true, enterprise.Bootstrapped, made.Readiness(), made.ProjectID, ignored
 	return r
 }

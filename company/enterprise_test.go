@@ -3,31 +3,43 @@ package company_test
 import (
 	"os"
 	"path/filepath"
+	"reflect"
 	"strings"
 	"sync"
 	"testing"
 
 	"ac/company"
+	"ac/enterprise"
 	"ac/workspace"
 	"ac/workspace/validate"
 )
+
+// places are what a company of departments can be made in.
+func places() []string { return []string{"absent", "empty directory", "empty workspace"} }
+
+// placed makes one of these.
+func placed(t *testing.T, place string) (dir string) {
+	t.Helper()
+	dir = filepath.Join(t.TempDir(), "ws")
+	var err error
+	switch place {
+	case "empty directory":
+		err = os.Mkdir(dir, 0o750)
+	case "empty workspace":
+		err = workspace.Init(t.Context(), workspace.SystemEnv(), dir, workspace.InitOptions{CompanyName: "C"})
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	return dir
+}
 
 // TestTwoAtOnce has two processes ask for the defaults of one directory: there is one
 // company, and both see all of it.
 func TestTwoAtOnce(t *testing.T) {
 	t.Parallel()
-	for _, place := range []string{"absent", "empty directory", "empty workspace"} {
-		dir := filepath.Join(t.TempDir(), "ws")
-		switch place {
-		case "empty directory":
-			if err := os.Mkdir(dir, 0o750); err != nil {
-				t.Fatal(err)
-			}
-		case "empty workspace":
-			if err := workspace.Init(t.Context(), workspace.SystemEnv(), dir, workspace.InitOptions{CompanyName: "C"}); err != nil {
-				t.Fatal(err)
-			}
-		}
+	for _, place := range places() {
+		dir := placed(t, place)
 		var group sync.WaitGroup
 		results := make([]company.EnsureEnterpriseResult, 4)
 		for i := range results {
@@ -59,6 +71,37 @@ func TestTwoAtOnce(t *testing.T) {
 		}
 		if found := validate.Folder(workspace.SystemEnv(), dir); len(found.Issues) > 0 {
 			t.Errorf("%+v", found.Issues)
+		}
+	}
+}
+
+// TestBootstrapsAtOnce has processes make one company in a directory that is absent,
+// empty, or an empty workspace: they all get the same one.
+func TestBootstrapsAtOnce(t *testing.T) {
+	t.Parallel()
+	for _, place := range places() {
+		dir := placed(t, place)
+		var group sync.WaitGroup
+		results := make([]company.BootstrapEnterpriseResult, 4)
+		for i := range results {
+			group.Go(func() {
+				all := company.New(company.Options{Env: workspace.SystemEnv()})
+				p := company.BootstrapEnterpriseParams{OrgMode: enterprise.ModeEnterprise, IncludeCEO: true}
+				p.WorkspaceDir, p.WorkersPerDept, p.Departments = dir, 1, []string{"qa", "data"}
+				var err error
+				if results[i], err = all.In(dir).BootstrapEnterprise(t.Context(), p); err != nil {
+					t.Errorf("%s: %v", place, err)
+				}
+				if err := all.Close(); err != nil {
+					t.Error(err)
+				}
+			})
+		}
+		group.Wait()
+		for _, r := range results[1:] {
+			if !reflect.DeepEqual(r, results[0]) {
+				t.Errorf("%s: %+v beside %+v", place, r, results[0])
+			}
 		}
 	}
 }

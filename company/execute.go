@@ -1,6 +1,6 @@
 package company
 
-// Executing a run in this process, which only commands do.
+// Executing a run in this process, for commands only.
 
 import (
 	"context"
@@ -13,7 +13,7 @@ import (
 	"ac/runs/session"
 )
 
-// ExecuteParams are what run:execute is asked for.
+// ExecuteParams are the params of the command run:execute.
 type ExecuteParams struct {
 	Dir
 	ProjectID   string   `json:"project_id" is:"id"`
@@ -28,8 +28,8 @@ type ExecuteParams struct {
 	Interrupt <-chan struct{} `json:"-"`
 }
 
-// CheckFields refuses what could not be executed, as the params of session.launch are
-// checked.
+// CheckFields refuses what could not be executed, by the rules of
+// session.launch.
 func (p *ExecuteParams) CheckFields() []fault.Issue {
 	launch := LaunchParams{
 		ProjectID: p.ProjectID, RunID: p.RunID, Argv: p.Argv, WorkdirRel: p.WorkdirRel, TaskID: p.TaskID, MilestoneID: p.MilestoneID,
@@ -39,20 +39,20 @@ func (p *ExecuteParams) CheckFields() []fault.Issue {
 		if word == "" {
 			issues = append(issues, fault.Issue{Path: []any{"argv", i}, Code: "custom", Message: "must not be empty"})
 		}
-		if !utf8.ValidString(word) { // neither record nor event could hold it
+		if !utf8.ValidString(word) { // neither record nor event could represent it
 			issues = append(issues, fault.Issue{Path: []any{"argv", i}, Code: "custom", Message: "must be valid UTF-8"})
 		}
 	}
 	return issues
 }
 
-// ExecuteResult is how the command ended.
+// ExecuteResult is the exit of the command.
 type ExecuteResult struct {
 	ExitCode *int    `json:"exit_code"`
 	Signal   *string `json:"signal"`
 }
 
-// Execute executes a run in this process and follows it to its end.
+// Execute executes a run in this process until its end.
 func (c *Company) Execute(ctx context.Context, p ExecuteParams) (ExecuteResult, error) {
 	w := c.w
 	ref := session.LocalRef(p.RunID)

@@ -1,6 +1,6 @@
 package company
 
-// Checking single files, wherever they lie.
+// Checking single files, inside and outside of workspaces.
 
 import (
 	"path/filepath"
@@ -11,8 +11,8 @@ import (
 	"ac/internal/yamldoc"
 )
 
-// ValidateFile reads a markdown document from anywhere on this machine and
-// checks it. A file that cannot be read is fault.InvalidFile.
+// ValidateFile reads a Markdown document from any path and checks it. An
+// unreadable file is fault.InvalidFile.
 func ValidateFile(file string, validate func(text []byte) []frontmatter.Issue) ([]frontmatter.Issue, error) {
 	found, err := filepath.EvalSymlinks(file)
 	if err != nil {

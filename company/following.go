@@ -1,7 +1,7 @@
 package company
 
-// What a process that stays follows in a workspace beside its requests: the
-// events of its logs, and everything that a screen shows.
+// What a long-lived process follows besides its requests: the events of a
+// workspace, and everything that a screen shows.
 
 import (
 	"context"
@@ -11,7 +11,7 @@ import (
 	"ac/workspace"
 )
 
-// KeepFresh opens the workspace and has its index kept fresh from now on.
+// KeepFresh opens the workspace and keeps its index up to date from now on.
 func (c *Folder) KeepFresh(ctx context.Context) error {
 	w, err := c.workspace(ctx)
 	if err == nil {
@@ -26,7 +26,7 @@ func (c *Company) Name(_ context.Context, _ Dir) (string, error) {
 	return found.Name, err
 }
 
-// EventStream is what a reader wants of the logs of a workspace; see feed.Spec.
+// EventStream selects the events for a subscriber; see feed.Spec.
 type EventStream struct {
 	ProjectID, RunID string // "" for all
 	Backfill         int
@@ -35,8 +35,8 @@ type EventStream struct {
 	Deliver          func(ctx context.Context, e feed.Event) error
 }
 
-// Follow begins to deliver events, until stop is called, which waits until
-// nothing more is delivered.
+// Follow delivers events until stop is called, which waits until nothing more
+// is delivered.
 func (c *Company) Follow(ctx context.Context, s EventStream) (stop func(), err error) {
 	for _, named := range []namedText{{"project_id", s.ProjectID}, {"run_id", s.RunID}} {
 		if named.value == "" {
@@ -51,8 +51,8 @@ func (c *Company) Follow(ctx context.Context, s EventStream) (stop func(), err e
 	})
 }
 
-// Watch tells of every change of what a screen of a project shows, whoever made
-// it, until stop is called. changed must not block.
+// Watch calls changed after every change, by any process, of what a screen of a
+// project shows, until stop is called. changed must not block.
 func (c *Company) Watch(ctx context.Context, project string, changed func()) (stop func(), err error) {
 	unfollow, err := c.subscribe(ctx, feed.Spec{Project: project, Grown: changed})
 	if err != nil {
@@ -68,8 +68,9 @@ func (c *Company) Watch(ctx context.Context, project string, changed func()) (st
 	}, nil
 }
 
-// WatchTalk tells of every change of what is said in the workspace and in a project,
-// whoever said it, until stop is called. changed must not block.
+// WatchTalk calls changed after every change, by any process, in the
+// conversations of the workspace and of a project, until stop is called.
+// changed must not block.
 func (c *Company) WatchTalk(_ context.Context, project string, changed func()) (stop func(), err error) {
 	if err := checkIDs(namedText{"project_id", project}); err != nil {
 		return nil, err

@@ -1,6 +1,6 @@
 package company
 
-// Founding companies, which only commands do.
+// Founding companies, for commands only.
 
 import (
 	"context"
@@ -11,7 +11,7 @@ import (
 	"ac/workspace/founding"
 )
 
-// BootstrapParams are the choices of Bootstrap. Blank names are the defaults.
+// BootstrapParams are the params of Bootstrap. Blank names have defaults.
 type BootstrapParams struct {
 	Dir
 	CompanyName string   `json:"company_name" is:"optional"`
@@ -22,17 +22,17 @@ type BootstrapParams struct {
 	NoDirector  bool     `json:"no_director" is:"optional"`
 }
 
-// BootstrapResult is what Bootstrap made.
+// BootstrapResult is the result of Bootstrap.
 type BootstrapResult struct {
 	WorkspaceDir string `json:"workspace_dir"`
 	CompanyName  string `json:"company_name"`
 	founding.Company
-	// Unknown are the keys of departments that there are none of.
+	// Unknown are the unknown departments.
 	Unknown []string `json:"-"`
 }
 
-// Bootstrap makes a workspace with a company of departments, all or nothing.
-// Unknown departments are named in the result whatever became of the others.
+// Bootstrap makes a workspace with a company of departments, atomically. The
+// result lists unknown departments in any case.
 func (c *Folder) Bootstrap(ctx context.Context, o BootstrapParams) (result BootstrapResult, err error) {
 	chosen, unknown, err := founding.Choose(o.Departments)
 	if err != nil {
@@ -43,7 +43,7 @@ func (c *Folder) Bootstrap(ctx context.Context, o BootstrapParams) (result Boots
 		Departments: chosen, NoCEO: o.NoCEO, NoDirector: o.NoDirector,
 	}
 	result = BootstrapResult{WorkspaceDir: c.given, CompanyName: plan.CompanyName, Unknown: unknown}
-	f := workspace.Founding{CompanyName: plan.CompanyName, Busy: atRestSoon(ctx), Forced: "replace the workspace that is there"}
+	f := workspace.Founding{CompanyName: plan.CompanyName, Busy: atRestSoon(ctx), Forced: "replace the existing workspace"}
 	f.Build = func(w *workspace.Workspace) (err error) {
 		result.Company, err = plan.Bootstrap(ctx, w)
 		return err
@@ -56,9 +56,8 @@ func (c *Folder) Bootstrap(ctx context.Context, o BootstrapParams) (result Boots
 	return result, err
 }
 
-// Demo makes a workspace with a small company to look around in, all or nothing.
-// With force it adds one to a directory that has something in it, of which
-// nothing is lost.
+// Demo makes a workspace with a demo company, atomically. With force it adds
+// one to a directory that is not empty, without losing anything there.
 func (c *Folder) Demo(ctx context.Context, p InitParams) (made founding.DemoCompany, err error) {
 	build := func(w *workspace.Workspace) (err error) {
 		made, err = founding.Demo(ctx, w)

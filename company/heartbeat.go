@@ -1,6 +1,6 @@
 package company
 
-// heartbeat.*: waking workers, and the loops that do it by themselves.
+// heartbeat.*: the heartbeat, and its loops in this process.
 
 import (
 	"context"
@@ -15,12 +15,12 @@ import (
 	"ac/workspace/doc"
 )
 
-// jobs is where this process gives jobs to workers.
+// jobs submits jobs to workers.
 func (cs *Host) jobs() heartbeat.Launcher {
 	return heartbeat.Launcher{Starter: cs.runners, Launched: func(w *workspace.Workspace, project, id string) { cs.remember(w.Dir(), project, id) }}
 }
 
-// loop is the heartbeat of a workspace in this process, nil once that ends.
+// loop is the heartbeat of a workspace in this process, nil during shutdown.
 func (cs *Host) loop(dir string) *heartbeat.Loop {
 	cs.mu.Lock()
 	defer cs.mu.Unlock()
@@ -44,7 +44,7 @@ func (cs *Host) loop(dir string) *heartbeat.Loop {
 	return l
 }
 
-// closeLoops ends all heartbeats; none begins any more.
+// closeLoops ends all heartbeats for good.
 func (cs *Host) closeLoops() {
 	cs.mu.Lock()
 	loops := cs.loops
@@ -56,20 +56,20 @@ func (cs *Host) closeLoops() {
 }
 
 // sighting is when a workspace was last observed under one spelling, in
-// milliseconds of the process's clock.
+// milliseconds of the monotonic clock.
 type sighting struct{ at atomic.Int64 }
 
 const (
-	// observeEvery is how often a workspace is looked at that is named again and
-	// again.
+	// observeEvery bounds how often a workspace is checked that is named
+	// repeatedly.
 	observeEvery = time.Second
-	// maxSightings bounds the spellings that are remembered.
+	// maxSightings bounds the remembered spellings.
 	maxSightings = 4096
 )
 
-// Observe notes that a request named a directory, or that something happened
-// there. In a process that stays, the heartbeat of a workspace ticks from then
-// on. It is cheap: what was looked at within the last second is not looked at.
+// Observe records that a request named a directory, or that something happened
+// there. In a long-lived process, the heartbeat of a workspace ticks from then
+// on. It is cheap: a directory is checked once a second at most.
 func (cs *Host) Observe(dir string) {
 	if cs.hub == nil || dir == "" {
 		return
@@ -86,7 +86,7 @@ func (cs *Host) Observe(dir string) {
 	c := cs.In(dir)
 	w, err := c.workspace(cs.ctx)
 	if err != nil {
-		return // no workspace, so that there is nothing to observe
+		return // not a workspace: nothing to observe
 	}
 	if seen == nil {
 		cs.sight(dir, now)
@@ -111,12 +111,13 @@ func (cs *Host) sight(dir string, now int64) {
 func (c *Company) beat(_ context.Context) (*workspace.Workspace, *heartbeat.Loop, error) {
 	l := c.all.loop(c.dir)
 	if l == nil {
-		return nil, nil, fault.New(fault.ShuttingDown, "the process is ending")
+		return nil, nil, fault.New(fault.ShuttingDown, "the process is shutting down")
 	}
 	return c.w, l, nil
 }
 
-// HeartbeatStatus tells how the heartbeat is. Asking observes.
+// HeartbeatStatus returns the status of the heartbeat. It also observes the
+// workspace.
 func (c *Company) HeartbeatStatus(ctx context.Context, p Dir) (heartbeat.Status, error) {
 	w, l, err := c.beat(ctx)
 	if err != nil {
@@ -125,14 +126,14 @@ func (c *Company) HeartbeatStatus(ctx context.Context, p Dir) (heartbeat.Status,
 	return l.Status(w, p.WorkspaceDir), nil
 }
 
-// TickParams are those of heartbeat.tick.
+// TickParams are the params of heartbeat.tick.
 type TickParams struct {
 	Dir
 	DryRun bool   `json:"dry_run" is:"default=false"`
 	Reason string `json:"reason,omitempty" is:"optional"`
 }
 
-// Tick makes a tick and returns when it is over.
+// Tick carries out a tick and returns when it has ended.
 func (c *Company) Tick(ctx context.Context, p TickParams) (heartbeat.Summary, error) {
 	_, l, err := c.beat(ctx)
 	if err != nil {
@@ -141,19 +142,19 @@ func (c *Company) Tick(ctx context.Context, p TickParams) (heartbeat.Summary, er
 	return l.Tick(ctx, heartbeat.Order{WorkspaceDir: p.WorkspaceDir, DryRun: p.DryRun, Reason: p.Reason})
 }
 
-// HeartbeatConfig gives the config as it counts.
+// HeartbeatConfig returns the effective config.
 func (c *Company) HeartbeatConfig(ctx context.Context, _ Dir) (doc.HeartbeatConfig, error) {
 	w, l, err := c.beat(ctx)
 	if err != nil {
 		return doc.HeartbeatConfig{}, err
 	}
 	l.Refresh(w)
-	config, _ := heartbeat.Config(w) // heartbeat.status tells what is wrong with it
+	config, _ := heartbeat.Config(w) // heartbeat.status reports its problems
 	return config, nil
 }
 
-// SetHeartbeatConfigParams are those of heartbeat.config.set; what is absent
-// stays as it is.
+// SetHeartbeatConfigParams are the params of heartbeat.config.set; absent ones
+// keep their values.
 type SetHeartbeatConfigParams struct {
 	_ struct{} `is:"strict"`
 	Dir
@@ -175,7 +176,7 @@ type SetHeartbeatConfigParams struct {
 	JitterMaxSeconds       *int    `json:"jitter_max_seconds,omitempty" is:"optional,min=0,max=3600"`
 }
 
-// CheckFields refuses an executive manager who could be no agent; "" unsets it.
+// CheckFields refuses an invalid id of the executive manager; "" unsets it.
 func (p *SetHeartbeatConfigParams) CheckFields() []fault.Issue {
 	if p.ExecutiveManager != nil && *p.ExecutiveManager != "" {
 		if why := shape.CheckID(*p.ExecutiveManager); why != "" {
@@ -185,7 +186,7 @@ func (p *SetHeartbeatConfigParams) CheckFields() []fault.Issue {
 	return nil
 }
 
-// change puts what is given into a config.
+// change applies the given params to a config.
 func (p *SetHeartbeatConfigParams) change(config *doc.HeartbeatConfig) {
 	if p.Enabled != nil {
 		config.Enabled = *p.Enabled
@@ -213,8 +214,8 @@ func (p *SetHeartbeatConfigParams) change(config *doc.HeartbeatConfig) {
 	}
 }
 
-// SetHeartbeatConfig changes the config and schedules anew. It is durable on
-// return.
+// SetHeartbeatConfig changes the config and reschedules the heartbeat. The
+// change is durable on return.
 func (c *Company) SetHeartbeatConfig(ctx context.Context, p SetHeartbeatConfigParams) (doc.HeartbeatConfig, error) {
 	w, l, err := c.beat(ctx)
 	if err != nil {

@@ -1,7 +1,7 @@
 package company
 
-// inbox.*, milestone.approve and help requests: what waits for a decision or an
-// answer.
+// inbox.*, milestone.approve and help requests: items that wait for a decision
+// or an answer.
 
 import (
 	"context"
@@ -12,21 +12,21 @@ import (
 	"ac/workspace/doc"
 )
 
-// Decider are the params that say who decides, and what they say about it.
+// Decider are the params that identify the decider, with notes.
 type Decider struct {
 	ActorParams
 	Notes string `json:"notes,omitempty" is:"optional,empty"`
 }
 
-// ResolveParams are those of inbox.resolve.
+// ResolveParams are the params of inbox.resolve.
 type ResolveParams struct {
 	Dir
 	ProjectID  string `json:"project_id" is:"id"`
 	ArtifactID string `json:"artifact_id" is:"id"`
 	Decision   string `json:"decision" is:"enum=approved|denied"`
 	Decider
-	// ExpectHash is that of a preview which the approval of a memory delta must
-	// still fit.
+	// ExpectHash is the hash of the preview that the approval of a memory delta
+	// must match.
 	ExpectHash string `json:"expect_hash,omitzero" is:"optional"`
 }
 
@@ -40,7 +40,7 @@ func (c *Company) Resolve(ctx context.Context, p ResolveParams) (governance.Reso
 	}, c.all.jobs())
 }
 
-// ApproveMilestoneParams are those of milestone.approve.
+// ApproveMilestoneParams are the params of milestone.approve.
 type ApproveMilestoneParams struct {
 	Dir
 	ProjectID        string `json:"project_id" is:"id"`
@@ -67,34 +67,34 @@ func (c *Company) ApproveMilestone(ctx context.Context, p ApproveMilestoneParams
 	return ApproveMilestoneResult{done.ReviewID, done.Decision, done.TaskStatus, done.MilestoneStatus}, err
 }
 
-// NewMilestoneReportResult is a report that was made.
+// NewMilestoneReportResult is a new milestone report.
 type NewMilestoneReportResult struct {
 	ArtifactID   string `json:"artifact_id"`
 	ArtifactPath string `json:"artifact_path"`
 }
 
-// NewMilestoneReportParams are what milestone:report:new is asked for.
+// NewMilestoneReportParams are the params of the command milestone:report:new.
 type NewMilestoneReportParams struct {
 	ProjectParams
 	TaskID      string                `json:"task_id" is:"id"`
 	MilestoneID string                `json:"milestone_id" is:"id"`
-	Spec        governance.ReportSpec `json:"-"` // but for the ids
+	Spec        governance.ReportSpec `json:"-"` // except for the ids
 }
 
-// NewMilestoneReport makes a report that a milestone is done.
+// NewMilestoneReport makes a milestone report.
 func (c *Company) NewMilestoneReport(ctx context.Context, p NewMilestoneReportParams) (NewMilestoneReportResult, error) {
 	p.Spec.TaskID, p.Spec.MilestoneID = p.TaskID, p.MilestoneID
 	id, err := governance.NewMilestoneReport(ctx, c.w, p.ProjectID, p.Spec)
 	return NewMilestoneReportResult{id, c.absoluteName(governance.ArtifactFile(p.ProjectID, id))}, err
 }
 
-// NewHelpRequestResult is a help request that was made.
+// NewHelpRequestResult is a new help request.
 type NewHelpRequestResult struct {
 	HelpRequestID string `json:"help_request_id"`
 	FilePath      string `json:"file_path"`
 }
 
-// NewHelpRequestParams are what help:new is asked for.
+// NewHelpRequestParams are the params of the command help:new.
 type NewHelpRequestParams struct {
 	Dir
 	Spec governance.HelpSpec `json:"-"`
@@ -106,13 +106,13 @@ func (c *Company) NewHelpRequest(ctx context.Context, p NewHelpRequestParams) (N
 	return NewHelpRequestResult{id, c.absoluteName(governance.HelpRequestFile(id))}, err
 }
 
-// ListInboxParams are those of inbox.list_help_requests.
+// ListInboxParams are the params of inbox.list_help_requests.
 type ListInboxParams struct {
 	Dir
 	Limit int `json:"limit" is:"default=200,min=1,cut=1000"`
 }
 
-// ListHelpRequests lists the help requests, the newest first.
+// ListHelpRequests lists the help requests, newest first.
 func (c *Folder) ListHelpRequests(ctx context.Context, p ListInboxParams) ([]doc.HelpRequest, error) {
 	w, err := c.workspace(ctx)
 	if none(err) {
@@ -124,7 +124,7 @@ func (c *Folder) ListHelpRequests(ctx context.Context, p ListInboxParams) ([]doc
 	return governance.HelpRequests(w, p.Limit)
 }
 
-// ResolveUIParams are those of ui.resolve.
+// ResolveUIParams are the params of ui.resolve.
 type ResolveUIParams struct {
 	ResolveParams
 	IndexStep
@@ -137,9 +137,9 @@ type ResolveUIResult struct {
 	Snapshot snapshot.UI           `json:"snapshot"`
 }
 
-// ResolveUI decides on an item of the inbox and takes the screen after it, which
-// always shows the decision. Once that is made the call succeeds: where the
-// screen cannot be taken, what is known without the index is shown.
+// ResolveUI decides on an item of the inbox and returns the screen afterwards,
+// which always shows the decision. Once the decision is made the call succeeds:
+// if the screen cannot be taken, it contains what is known without the index.
 func (c *Company) ResolveUI(ctx context.Context, p ResolveUIParams) (result ResolveUIResult, err error) {
 	if result.Resolved, err = c.Resolve(ctx, p.ResolveParams); err != nil {
 		return result, err

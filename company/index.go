@@ -1,6 +1,6 @@
 package company
 
-// index.*: the projection of a workspace, built, brought up to date and listed.
+// index.*: rebuilding, syncing and listing the index of a workspace.
 
 import (
 	"context"
@@ -8,21 +8,21 @@ import (
 	"ac/index"
 )
 
-// RebuildIndex builds the index anew.
+// RebuildIndex rebuilds the index.
 func (c *Company) RebuildIndex(ctx context.Context, _ Dir) (index.RebuildResult, error) {
 	built, err := c.all.indexOf(c.w).Rebuild(ctx)
 	built.DBPath = index.Path(c.given)
 	return built, err
 }
 
-// SyncIndex brings the index up to date, and makes it when it is missing.
+// SyncIndex brings the index up to date, and builds a missing one.
 func (c *Company) SyncIndex(ctx context.Context, _ Dir) (index.SyncResult, error) {
 	synced, err := c.all.indexOf(c.w).Sync(ctx)
 	synced.DBPath = index.Path(c.given)
 	return synced, err
 }
 
-// viewed asks something of the index.
+// viewed queries the index.
 func viewed[R any](ctx context.Context, c *Company, ask func(*index.View) (R, error)) (result R, err error) {
 	err = c.all.indexOf(c.w).View(ctx, func(v *index.View) error {
 		result, err = ask(v)
@@ -36,7 +36,7 @@ func (c *Company) IndexStats(ctx context.Context, _ Dir) (index.Stats, error) {
 	return viewed(ctx, c, (*index.View).Stats)
 }
 
-// IndexRunsParams are those of index.list_runs.
+// IndexRunsParams are the params of index.list_runs.
 type IndexRunsParams struct {
 	Dir
 	ProjectID string `json:"project_id,omitempty" is:"optional,id"`
@@ -51,7 +51,7 @@ func (c *Company) IndexRuns(ctx context.Context, p IndexRunsParams) ([]index.Run
 	})
 }
 
-// IndexEventsParams are those of index.list_events.
+// IndexEventsParams are the params of index.list_events.
 type IndexEventsParams struct {
 	Dir
 	ProjectID string `json:"project_id,omitempty" is:"optional,id"`
@@ -71,7 +71,7 @@ func (c *Company) IndexEvents(ctx context.Context, p IndexEventsParams) ([]index
 	return viewed(ctx, c, func(v *index.View) ([]index.Event, error) { return v.Events(f) })
 }
 
-// IndexParseErrorsParams are those of index.list_event_parse_errors.
+// IndexParseErrorsParams are the params of index.list_event_parse_errors.
 type IndexParseErrorsParams struct {
 	Dir
 	ProjectID string `json:"project_id,omitempty" is:"optional,id"`
@@ -79,14 +79,14 @@ type IndexParseErrorsParams struct {
 	Limit     int    `json:"limit" is:"default=200,min=1,cut=5000"`
 }
 
-// IndexParseErrors lists the lines of logs that are no events.
+// IndexParseErrors lists the lines of logs that are not events.
 func (c *Company) IndexParseErrors(ctx context.Context, p IndexParseErrorsParams) ([]index.ParseError, error) {
 	return viewed(ctx, c, func(v *index.View) ([]index.ParseError, error) {
 		return v.ParseErrors(index.ParseErrorFilter{ProjectID: p.ProjectID, RunID: p.RunID, Limit: p.Limit})
 	})
 }
 
-// IndexReviewsParams are those of index.list_reviews.
+// IndexReviewsParams are the params of index.list_reviews.
 type IndexReviewsParams struct {
 	Dir
 	ProjectID string `json:"project_id,omitempty" is:"optional,id"`
@@ -101,7 +101,7 @@ func (c *Company) IndexReviews(ctx context.Context, p IndexReviewsParams) ([]ind
 	})
 }
 
-// IndexHelpRequestsParams are those of index.list_help_requests.
+// IndexHelpRequestsParams are the params of index.list_help_requests.
 type IndexHelpRequestsParams struct {
 	Dir
 	TargetManager string `json:"target_manager,omitempty" is:"optional"`

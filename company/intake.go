@@ -1,10 +1,11 @@
 package company
 
-// pipeline.client_intake.run and pipeline.department.assign_tasks: from what a
-// client wants to tasks, with the approval of the CEO between.
+// pipeline.client_intake.run and pipeline.department.assign_tasks: from a
+// client's request to tasks, with the CEO's approval in between.
 
 import (
 	"context"
+	"slices"
 	"strings"
 
 	"ac/governance/pipeline"
@@ -12,7 +13,7 @@ import (
 	"ac/internal/shape"
 )
 
-// ClientIntakeParams are those of pipeline.client_intake.run.
+// ClientIntakeParams are the params of pipeline.client_intake.run.
 type ClientIntakeParams struct {
 	_ struct{} `is:"strict"`
 	Dir
@@ -24,9 +25,11 @@ type ClientIntakeParams struct {
 	Model              string `json:"model,omitempty" is:"optional,empty"`
 }
 
-// CheckFields refuses names that say nothing or break out of their line.
+// CheckFields refuses blank names and names with line breaks.
 func (p *ClientIntakeParams) CheckFields() []fault.Issue {
-	issues := append(notBlank("project_name", p.ProjectName), notBlank("ceo_actor_id", p.CEOActorID)...)
+	issues := slices.Concat(
+		notBlank("project_name", p.ProjectName), notBlank("ceo_actor_id", p.CEOActorID), notBlank("executive_manager_agent_id", p.ExecutiveManagerID),
+	)
 	if strings.ContainsAny(p.ProjectName, "\n\r\u0085\u2028\u2029") {
 		issues = append(issues, fault.Issue{Path: []any{"project_name"}, Code: "custom", Message: "must not contain a line break"})
 	}
@@ -36,10 +39,10 @@ func (p *ClientIntakeParams) CheckFields() []fault.Issue {
 	return issues
 }
 
-// TakeInClient sets a project up with plans that wait for the CEO.
+// TakeInClient sets up a project with plans that wait for the CEO's approval.
 func (c *Company) TakeInClient(ctx context.Context, p ClientIntakeParams) (pipeline.ClientIntake, error) {
 	if strings.TrimSpace(p.IntakeText) != "" && strings.TrimSpace(p.IntakeFile) != "" {
-		return pipeline.ClientIntake{}, fault.New(fault.Conflict, "intake_text and intake_file exclude each other; leave one of them out")
+		return pipeline.ClientIntake{}, fault.New(fault.Conflict, "intake_text and intake_file cannot be combined; omit one of them")
 	}
 	return pipeline.TakeInClient(ctx, c.w, c.conductor(), pipeline.ClientSpec{
 		Name: strings.TrimSpace(p.ProjectName), CEOActor: strings.TrimSpace(p.CEOActorID), ExecutiveManager: p.ExecutiveManagerID,
@@ -47,7 +50,7 @@ func (c *Company) TakeInClient(ctx context.Context, p ClientIntakeParams) (pipel
 	})
 }
 
-// AssignTasksParams are those of pipeline.department.assign_tasks.
+// AssignTasksParams are the params of pipeline.department.assign_tasks.
 type AssignTasksParams struct {
 	_ struct{} `is:"strict"`
 	Dir
@@ -58,18 +61,26 @@ type AssignTasksParams struct {
 	PlanArtifactID  string   `json:"approved_executive_plan_artifact_id" is:"id"`
 }
 
-// CheckFields refuses workers that could be no agents.
+// CheckFields refuses invalid ids of workers.
 func (p *AssignTasksParams) CheckFields() []fault.Issue {
-	issues := notBlank("department_key", p.DepartmentKey)
+	issues := slices.Concat(
+		notBlank("project_id", p.ProjectID), notBlank("department_key", p.DepartmentKey), notBlank("director_agent_id", p.DirectorAgentID),
+		notBlank("approved_executive_plan_artifact_id", p.PlanArtifactID),
+	)
 	for i, id := range p.WorkerAgentIDs {
-		if why := shape.CheckID(id); why != "" {
+		why := shape.CheckID(id)
+		if why == "" && strings.TrimSpace(id) == "" {
+			why = "must not be blank"
+		}
+		if why != "" {
 			issues = append(issues, fault.Issue{Path: []any{"worker_agent_ids", i}, Code: "custom", Message: why})
 		}
 	}
 	return issues
 }
 
-// AssignTasks has a director give work of an approved plan to the team.
+// AssignTasks assigns the work of an approved plan to a department's workers,
+// as its director.
 func (c *Company) AssignTasks(ctx context.Context, p AssignTasksParams) (pipeline.Assignment, error) {
 	return pipeline.Assign(ctx, c.w, pipeline.AssignSpec{
 		ProjectID: p.ProjectID, DepartmentKey: p.DepartmentKey, DirectorID: p.DirectorAgentID, WorkerIDs: p.WorkerAgentIDs, PlanID: p.PlanArtifactID,

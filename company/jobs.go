@@ -1,6 +1,6 @@
 package company
 
-// job.*: work that is given to workers.
+// job.*: jobs of workers.
 
 import (
 	"context"
@@ -15,7 +15,7 @@ import (
 // submitted is a job whose runner this process started.
 type submitted struct{ dir, project, id string }
 
-// SubmitJobParams are those of job.submit.
+// SubmitJobParams are the params of job.submit.
 type SubmitJobParams struct {
 	Job   doc.JobSpec   `json:"job"`
 	Order *doc.JobOrder `json:"order,omitempty" is:"optional"`
@@ -50,7 +50,7 @@ func (c *Company) SubmitJob(ctx context.Context, p SubmitJobParams) (SubmittedJo
 	return SubmittedJob{p.Job.WorkspaceDir, p.Job.ProjectID, record.Job.JobID, record.Status}, nil
 }
 
-// remember remembers a job whose runner this process started.
+// remember records a job whose runner this process started.
 func (cs *Host) remember(dir, project, id string) {
 	cs.mu.Lock()
 	defer cs.mu.Unlock()
@@ -60,14 +60,14 @@ func (cs *Host) remember(dir, project, id string) {
 	}
 }
 
-// JobParams are those of job.poll, job.collect and job.cancel.
+// JobParams are the params of job.poll, job.collect and job.cancel.
 type JobParams struct {
 	Dir
 	ProjectID string `json:"project_id" is:"id"`
 	JobID     string `json:"job_id" is:"id"`
 }
 
-// JobRow is a job as job.poll tells it.
+// JobRow is a job as job.poll returns it.
 type JobRow struct {
 	WorkspaceDir          string           `json:"workspace_dir"`
 	ProjectID             string           `json:"project_id"`
@@ -94,7 +94,7 @@ func jobRow(dir, project string, record doc.Job) JobRow {
 	}
 }
 
-// PollJob tells how a job is.
+// PollJob returns the current state of a job.
 func (c *Company) PollJob(ctx context.Context, p JobParams) (JobRow, error) {
 	record, err := job.Poll(ctx, c.w, c.all.runners, p.ProjectID, p.JobID)
 	return jobRow(p.WorkspaceDir, p.ProjectID, record), err
@@ -109,7 +109,8 @@ type CollectedJob struct {
 	Answer          *doc.JobAnswer       `json:"answer,omitempty"`
 }
 
-// CollectJob tells how a job is and what it left. It does not wait.
+// CollectJob returns the current state and the results of a job. It does not
+// wait.
 func (c *Company) CollectJob(ctx context.Context, p JobParams) (CollectedJob, error) {
 	w := c.w
 	record, err := job.Poll(ctx, w, c.all.runners, p.ProjectID, p.JobID)
@@ -125,13 +126,13 @@ func (c *Company) CollectJob(ctx context.Context, p JobParams) (CollectedJob, er
 	return CollectedJob{jobRow(p.WorkspaceDir, p.ProjectID, record), left.Result, left.Digest, left.Report, left.Answer}, nil
 }
 
-// CancelJob notes that a job is to be canceled and stops what runs of it.
+// CancelJob cancels a job and stops its session.
 func (c *Company) CancelJob(ctx context.Context, p JobParams) (JobRow, error) {
 	record, err := job.Cancel(ctx, c.w, c.all.runners, p.ProjectID, p.JobID)
 	return jobRow(p.WorkspaceDir, p.ProjectID, record), err
 }
 
-// ListJobsParams are those of job.list.
+// ListJobsParams are the params of job.list.
 type ListJobsParams struct {
 	Dir
 	ProjectID string `json:"project_id" is:"id"`
@@ -156,7 +157,8 @@ func (c *Folder) ListJobs(ctx context.Context, p ListJobsParams) ([]JobRow, erro
 	return rows, err
 }
 
-// AwaitJob waits for the end of a job and tells what it left. Only commands wait.
+// AwaitJob waits for the end of a job and returns its results, for commands
+// only.
 func (c *Company) AwaitJob(ctx context.Context, p JobParams) (CollectedJob, error) {
 	if _, err := job.Await(ctx, c.w, c.all.runners, p.ProjectID, p.JobID); err != nil {
 		return CollectedJob{}, err
@@ -164,8 +166,8 @@ func (c *Company) AwaitJob(ctx context.Context, p JobParams) (CollectedJob, erro
 	return c.CollectJob(ctx, p)
 }
 
-// cancelSubmitted cancels the jobs that this process submitted and waits for their
-// ends.
+// cancelSubmitted cancels the jobs that this process submitted and waits until
+// they have ended.
 func (cs *Host) cancelSubmitted(ctx context.Context) (err error) {
 	cs.mu.Lock()
 	jobs := slices.Clone(cs.submitted)
@@ -175,7 +177,7 @@ func (cs *Host) cancelSubmitted(ctx context.Context) (err error) {
 		p := JobParams{Dir{j.dir}, j.project, j.id}
 		row, pollErr := Do(ctx, cs, (*Company).PollJob, p)
 		if none(pollErr) || fault.Is(pollErr, fault.NotFound) || row.FinalResultRelpath != "" {
-			continue // gone, or over
+			continue // gone, or finished
 		}
 		_, cancelErr := Do(ctx, cs, (*Company).CancelJob, p)
 		err = errors.Join(err, pollErr, cancelErr)
@@ -188,7 +190,7 @@ func (cs *Host) cancelSubmitted(ctx context.Context) (err error) {
 	return err
 }
 
-// JobNames reads the jobs of a project as they are written, for completion.
+// JobNames returns the stored records of a project's jobs, for completion.
 func (c *Company) JobNames(_ context.Context, p ProjectParams) ([]doc.Job, error) {
 	return job.All(c.w, p.ProjectID)
 }

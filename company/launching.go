@@ -1,7 +1,7 @@
 package company
 
-// Launches under way: those that wait in the launch lane have left the order of
-// requests, and later requests for their sessions wait for them.
+// Launches in progress: those that wait in the launch lane have left the order
+// of requests, and later requests for their sessions wait for them.
 
 import (
 	"context"
@@ -13,13 +13,13 @@ import (
 	"ac/workspace"
 )
 
-// launching is a launch under way.
+// launching is a launch in progress.
 type launching struct {
 	answered chan struct{} // closed when it was answered
-	err      error         // of the answer; read once that is closed
+	err      error         // of the answer; read after answered is closed
 }
 
-// begin notes a launch until the function it gives is called with its outcome.
+// begin records a launch until end is called with its result.
 func (cs *Host) begin(l launched) (end func(error)) {
 	mine := &launching{answered: make(chan struct{})}
 	cs.mu.Lock()
@@ -37,7 +37,7 @@ func (cs *Host) begin(l launched) (end func(error)) {
 	}
 }
 
-// awaitLaunches waits for the launches under way of a session.
+// awaitLaunches waits for the launches of a session that are in progress.
 func (cs *Host) awaitLaunches(ctx context.Context, p SessionParams) error {
 	dir := ""
 	if p.WorkspaceDir != "" {
@@ -63,7 +63,7 @@ func (cs *Host) awaitLaunches(ctx context.Context, p SessionParams) error {
 		select {
 		case <-l.answered:
 			if fault.Is(l.err, fault.ShuttingDown) {
-				return l.err // the end of the server is ours too
+				return l.err // at shutdown this request ends, too
 			}
 		case <-waiting.Done():
 			return context.Cause(waiting)
@@ -72,7 +72,7 @@ func (cs *Host) awaitLaunches(ctx context.Context, p SessionParams) error {
 	return nil
 }
 
-// admission gives what admits the launches of an opened workspace.
+// admission is the admission control of an opened workspace.
 func (cs *Host) admission(w *workspace.Workspace) *runs.Admission {
 	cs.mu.Lock()
 	defer cs.mu.Unlock()
@@ -81,5 +81,5 @@ func (cs *Host) admission(w *workspace.Workspace) *runs.Admission {
 			return o.admission
 		}
 	}
-	return runs.NewAdmission(w, cs.limits) // its tree was swapped away just now
+	return runs.NewAdmission(w, cs.limits) // its tree was swapped out meanwhile
 }

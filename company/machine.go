@@ -1,6 +1,6 @@
 package company
 
-// What is true on this machine only, which commands set.
+// The configuration of this machine, for commands only.
 
 import (
 	"context"
@@ -8,20 +8,20 @@ import (
 	"ac/workspace/doc"
 )
 
-// MachineParams say where something lies on this machine.
+// MachineParams map a repository or a provider to a path of this machine.
 type MachineParams struct {
 	Dir
 	Name string `json:"name"`
 	Path string `json:"path"`
 }
 
-// MapRepo says where a repository lies on this machine. The directory need not be
-// there yet.
+// MapRepo maps a repository to a directory of this machine, which need not
+// exist.
 func (c *Company) MapRepo(ctx context.Context, p MachineParams) (OK, error) {
 	return c.updateMachine(ctx, func(m *doc.Machine) { m.RepoRoots[p.Name] = p.Path })
 }
 
-// SetProviderBin says which program a provider is on this machine.
+// SetProviderBin maps a provider to a program of this machine.
 func (c *Company) SetProviderBin(ctx context.Context, p MachineParams) (OK, error) {
 	return c.updateMachine(ctx, func(m *doc.Machine) { m.ProviderBins[p.Name] = p.Path })
 }

@@ -1,7 +1,7 @@
 package company
 
-// memory.*: proposing lines for a memory, looking at what they would change, and
-// approving them. inbox.list_reviews: what was decided.
+// memory.*: proposing, previewing and approving memory deltas.
+// inbox.list_reviews: past decisions.
 
 import (
 	"context"
@@ -10,7 +10,7 @@ import (
 	"ac/workspace/doc"
 )
 
-// ItemParams name an item that is decided on.
+// ItemParams identify an item to decide on.
 type ItemParams struct {
 	Dir
 	ProjectID  string `json:"project_id" is:"id"`
@@ -21,8 +21,8 @@ func (p ItemParams) item() governance.Item {
 	return governance.Item{ProjectID: p.ProjectID, ArtifactID: p.ArtifactID}
 }
 
-// ApproveDeltaParams are those of memory.approve_delta. ExpectHash is that of
-// the preview that was looked at.
+// ApproveDeltaParams are the params of memory.approve_delta. ExpectHash is the
+// hash of the preview that was reviewed.
 type ApproveDeltaParams struct {
 	ItemParams
 	ActorParams
@@ -30,13 +30,13 @@ type ApproveDeltaParams struct {
 	ExpectHash string `json:"expect_hash,omitempty" is:"optional"`
 }
 
-// DeltaDecision is what was decided on an item, in which review.
+// DeltaDecision is a decision and its review.
 type DeltaDecision struct {
 	ReviewID string `json:"review_id"`
 	Decision string `json:"decision"`
 }
 
-// ApproveDelta changes the memory as proposed and keeps the review.
+// ApproveDelta applies a proposal to its memory and keeps the review.
 func (c *Company) ApproveDelta(ctx context.Context, p ApproveDeltaParams) (DeltaDecision, error) {
 	review, err := governance.DecideDelta(ctx, c.w, governance.Ruling{
 		Item: p.item(), Decision: governance.Approved, Actor: p.actor(), Notes: p.Notes, ExpectHash: p.ExpectHash,
@@ -44,10 +44,10 @@ func (c *Company) ApproveDelta(ctx context.Context, p ApproveDeltaParams) (Delta
 	return DeltaDecision{review, governance.Approved}, err
 }
 
-// DeltaPreview is the result of memory.preview_delta: what the approval of a
-// delta would do now. State is fits, reanchored or conflict; of a conflict
-// Reason says why, Diff is the patch as it is, and there is no hash. Decision is
-// pending, approved or denied.
+// DeltaPreview is the result of memory.preview_delta: what approving a delta
+// would do now. State is fits, reanchored or conflict. For a conflict Reason is
+// set, Diff is the unchanged patch, and there is no hash. Decision is pending,
+// approved or denied.
 type DeltaPreview struct {
 	ArtifactID string `json:"artifact_id"`
 	Title      string `json:"title"`
@@ -64,7 +64,7 @@ type DeltaPreview struct {
 	ReviewID string `json:"review_id,omitempty"`
 }
 
-// PreviewDelta shows what the approval of a delta would do now.
+// PreviewDelta shows what approving a delta would do now.
 func (c *Company) PreviewDelta(_ context.Context, p ItemParams) (DeltaPreview, error) {
 	seen, err := governance.PreviewDelta(c.w, p.item())
 	head := seen.Head
@@ -75,13 +75,13 @@ func (c *Company) PreviewDelta(_ context.Context, p ItemParams) (DeltaPreview, e
 	}, err
 }
 
-// ListReviewsParams are those of inbox.list_reviews.
+// ListReviewsParams are the params of inbox.list_reviews.
 type ListReviewsParams struct {
 	Dir
 	Limit int `json:"limit" is:"default=200,min=1,cut=1000"`
 }
 
-// ListReviews lists the reviews, the newest first.
+// ListReviews lists the reviews, newest first.
 func (c *Folder) ListReviews(ctx context.Context, p ListReviewsParams) ([]doc.Review, error) {
 	w, err := c.workspace(ctx)
 	if none(err) {

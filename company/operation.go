@@ -1,7 +1,7 @@
 package company
 
-// The one way into an operation, from the protocol, from commands and from the page:
-// with params bound and checked, on what they name, with a result in its type.
+// The one way into an operation, for protocol, commands and page: checked
+// params, a typed target, a typed result.
 
 import (
 	"context"
@@ -9,18 +9,18 @@ import (
 	"ac/internal/param"
 )
 
-// Place is what an operation works on: all that this process has open, a folder, or
-// the workspace in one.
-type Place interface {
+// Target is the target of an operation: the whole host, a folder, or an opened
+// workspace.
+type Target interface {
 	*Host | *Folder | *Company
 }
 
 // inWorkspace are params that name a workspace.
 type inWorkspace interface{ InWorkspace() string }
 
-// Reach finds what an operation works on; the folder is that which its params name,
-// nil where they name none.
-func Reach[S Place](ctx context.Context, cs *Host, folder *Folder) (on S, err error) {
+// Reach returns the target of an operation. folder is the one that the params
+// name, nil if they name none.
+func Reach[S Target](ctx context.Context, cs *Host, folder *Folder) (on S, err error) {
 	switch target := any(&on).(type) {
 	case **Host:
 		*target = cs
@@ -32,11 +32,11 @@ func Reach[S Place](ctx context.Context, cs *Host, folder *Folder) (on S, err er
 	return on, err
 }
 
-// Do carries out an operation with params that were made by a program: they are bound
-// and checked by the same rules as those of a request. Its errors are those of the
-// operation, fault.InvalidParams, and fault.NotAWorkspace.
-func Do[S Place, P, R any](ctx context.Context, cs *Host, op func(S, context.Context, P) (R, error), p P) (result R, err error) {
-	if p, err = param.Checked(p); err != nil {
+// Do carries out an operation with params made by a program. They are checked
+// by the same rules as those of a request. The error is that of the operation,
+// fault.InvalidParams, or fault.NotAWorkspace.
+func Do[S Target, P, R any](ctx context.Context, cs *Host, op func(S, context.Context, P) (R, error), p P) (result R, err error) {
+	if p, err = param.Check(p); err != nil {
 		return result, err
 	}
 	var folder *Folder
@@ -44,8 +44,8 @@ func Do[S Place, P, R any](ctx context.Context, cs *Host, op func(S, context.Con
 		folder = cs.In(named.InWorkspace())
 	}
 	on, err := Reach[S](ctx, cs, folder)
-	if err != nil {
-		return result, err
+	if err == nil {
+		result, err = op(on, ctx, p)
 	}
-	return op(on, ctx, p)
+	return result, folder.Named(err)
 }

@@ -1,6 +1,6 @@
 package company
 
-// Making teams, agents and projects, which only commands do.
+// Creating teams, agents and projects, for commands only.
 
 import (
 	"context"
@@ -9,13 +9,13 @@ import (
 	"ac/workspace/doc"
 )
 
-// NameParams name what is made.
+// NameParams name what is created.
 type NameParams struct {
 	Dir
 	Name string `json:"name"`
 }
 
-// NewTeamParams are what team:new is asked for.
+// NewTeamParams are the params of the command team:new.
 type NewTeamParams struct {
 	NameParams
 	doc.Department
@@ -26,7 +26,7 @@ func (c *Company) NewTeam(ctx context.Context, p NewTeamParams) (string, error) 
 	return c.w.NewDepartment(ctx, p.Name, p.Department)
 }
 
-// NewAgentParams are what agent:new is asked for.
+// NewAgentParams are the params of the command agent:new.
 type NewAgentParams struct {
 	Dir
 	Name     string `json:"name"`
@@ -45,7 +45,7 @@ func (c *Company) NewProject(ctx context.Context, p NameParams) (string, error) 
 	return c.w.NewProject(ctx, p.Name)
 }
 
-// ProjectNames lists the projects by id and writes nothing.
+// ProjectNames lists the projects by id. It does not write.
 func (c *Company) ProjectNames(_ context.Context, _ Dir) ([]doc.Project, error) {
 	return c.w.Projects()
 }

@@ -1,7 +1,7 @@
 package company
 
-// What agents write for a project, which only commands ask for: filling an
-// artifact, setting a project up, planning it.
+// Pipelines of commands: filling an artifact, setting up a project, planning
+// it.
 
 import (
 	"context"
@@ -11,17 +11,17 @@ import (
 	"ac/runs"
 )
 
-// FillArtifactParams are what artifact:fill is asked for.
+// FillArtifactParams are the params of the command artifact:fill.
 type FillArtifactParams struct {
 	Dir
 	ProjectID  string            `json:"project" is:"id"`
 	ArtifactID string            `json:"artifact" is:"id"`
 	AgentID    string            `json:"agent" is:"id"`
 	WorkdirRel string            `json:"subdir" is:"optional"`
-	Spec       pipeline.FillSpec `json:"-"` // but for these
+	Spec       pipeline.FillSpec `json:"-"` // except for these
 }
 
-// CheckFields refuses a directory that leads out of its repository.
+// CheckFields refuses a directory that leaves its repository.
 func (p *FillArtifactParams) CheckFields() []fault.Issue {
 	if !runs.Local(p.WorkdirRel) {
 		return []fault.Issue{{Path: []any{"subdir"}, Code: "custom", Message: "must be relative and stay inside its root"}}
@@ -35,24 +35,24 @@ func (c *Company) FillArtifact(ctx context.Context, p FillArtifactParams) (pipel
 	return pipeline.Fill(ctx, c.w, c.conductor(), p.Spec)
 }
 
-// IntakeParams are what pipeline:intake is asked for.
+// IntakeParams are the params of the command pipeline:intake.
 type IntakeParams struct {
 	Dir
 	Spec pipeline.IntakeSpec `json:"-"`
 }
 
-// TakeIn sets a project up with what is to be written about it.
+// TakeIn sets up a project with the artifacts to be written.
 func (c *Company) TakeIn(ctx context.Context, p IntakeParams) (pipeline.Intake, error) {
 	return pipeline.TakeIn(ctx, c.w, p.Spec)
 }
 
-// MakePlanParams are what pipeline:plan is asked for.
+// MakePlanParams are the params of the command pipeline:plan.
 type MakePlanParams struct {
 	Dir
 	Spec pipeline.PlanSpec `json:"-"`
 }
 
-// MakePlan sets a project up and has its agents write what it begins with.
+// MakePlan sets up a project and lets its agents write its plans.
 func (c *Company) MakePlan(ctx context.Context, p MakePlanParams) (pipeline.Plan, error) {
 	return pipeline.MakePlan(ctx, c.w, c.conductor(), p.Spec)
 }

@@ -1,6 +1,6 @@
 package company
 
-// Plans, allocations, and what the desktop shows.
+// Plans, allocations, and the desktop snapshot.
 
 import (
 	"context"
@@ -17,37 +17,37 @@ import (
 	"ac/workspace/doc"
 )
 
-// PlanParams are those of pm.snapshot.
+// PlanParams are the params of pm.snapshot.
 type PlanParams struct {
 	Dir
 	Scope
 }
 
-// CheckFields ties the project to the scope.
+// CheckFields requires a project in project scope only.
 func (p *PlanParams) CheckFields() []fault.Issue { return p.checkScope() }
 
 // Plan takes the portfolio, and in project scope the schedule of the project.
 func (c *Company) Plan(ctx context.Context, p PlanParams) (result snapshot.Plan, err error) {
 	err = c.at(ctx, index.UpToDate, func(m *snapshot.View) (err error) {
-		result, err = m.Plan(p.Scope.Scope, p.place().Project)
+		result, err = m.Plan(p.Scope.Scope, p.space().Project)
 		return err
 	})
 	return result, err
 }
 
-// ProjectParams are those of methods that take a project alone.
+// ProjectParams are the params of methods that only take a project.
 type ProjectParams struct {
 	Dir
 	ProjectID string `json:"project_id" is:"id"`
 }
 
-// Schedule is a project with its tasks in time.
+// Schedule is a project with its schedule.
 type Schedule struct {
 	ProjectName string
 	Plan        pm.Plan
 }
 
-// Schedule lays the tasks of a project out in time. An unknown one is
+// Schedule computes the schedule of a project. An unknown one is
 // fault.NotFound.
 func (c *Company) Schedule(ctx context.Context, p ProjectParams) (s Schedule, err error) {
 	of, err := c.w.Project(p.ProjectID)
@@ -70,7 +70,7 @@ type RecommendResult struct {
 	Forecast        pm.Forecast         `json:"forecast"`
 }
 
-// Recommend says who should do the open tasks of a project.
+// Recommend recommends agents for the open tasks of a project.
 func (c *Company) Recommend(ctx context.Context, p ProjectParams) (RecommendResult, error) {
 	result := RecommendResult{ProjectID: p.ProjectID}
 	err := c.at(ctx, index.UpToDate, func(m *snapshot.View) (err error) {
@@ -82,7 +82,7 @@ func (c *Company) Recommend(ctx context.Context, p ProjectParams) (RecommendResu
 	return result, err
 }
 
-// ApplyParams are those of pm.apply_allocations.
+// ApplyParams are the params of pm.apply_allocations.
 type ApplyParams struct {
 	Dir
 	ProjectID string       `json:"project_id" is:"id"`
@@ -90,7 +90,7 @@ type ApplyParams struct {
 	Items     []Allocation `json:"items"`
 }
 
-// Allocation is who is to do a task. An empty preference is none.
+// Allocation is the assignment of a task. Empty preferences are unset.
 type Allocation struct {
 	TaskID            string `json:"task_id" is:"id"`
 	PreferredProvider string `json:"preferred_provider" is:"optional,empty"`
@@ -107,8 +107,8 @@ type ApplyResult struct {
 	UpdatedTaskIDs []string `json:"updated_task_ids"`
 }
 
-// Apply gives tasks their allocations, all of them or none. Of two for one task
-// the later counts.
+// Apply assigns tasks, all of them or none. Of two assignments of one task the
+// later counts.
 func (c *Company) Apply(ctx context.Context, p ApplyParams) (ApplyResult, error) {
 	result := ApplyResult{WorkspaceDir: c.given, ProjectID: p.ProjectID, UpdatedTaskIDs: []string{}}
 	w := c.w
@@ -138,7 +138,7 @@ func (c *Company) HomeSnapshot(ctx context.Context, _ Dir) (result snapshot.Home
 	return result, err
 }
 
-// DesktopParams are those of desktop.bootstrap.snapshot.
+// DesktopParams are the params of desktop.bootstrap.snapshot.
 type DesktopParams struct {
 	Dir
 	Scope
@@ -157,7 +157,7 @@ func (p *DesktopParams) CheckFields() []fault.Issue {
 }
 
 // Desktop is the result of desktop.bootstrap.snapshot: everything that the
-// desktop shows at once, of one moment.
+// desktop app shows, as one snapshot.
 type Desktop struct {
 	WorkspaceDir     string                    `json:"workspace_dir"`
 	ActorID          string                    `json:"actor_id"`
@@ -173,10 +173,11 @@ type Desktop struct {
 	ResourcesSummary snapshot.ResourceTotals   `json:"resources_summary"`
 	ActivitySummary  ActivitySummary           `json:"activity_summary"`
 	PlanSummary      snapshot.PortfolioSummary `json:"pm_summary"`
+	OpenInteractions int                       `json:"open_interactions"`
 	SyncTS           string                    `json:"sync_ts"`
 }
 
-// DesktopView is what one view shows; the parts of the others are absent.
+// DesktopView is the content of one view; the parts of the others are absent.
 type DesktopView struct {
 	Home            *snapshot.Home       `json:"workspace_home,omitempty"`
 	Plan            *snapshot.Plan       `json:"pm,omitempty"`
@@ -187,31 +188,30 @@ type DesktopView struct {
 	Messages        *[]doc.Message       `json:"messages,omitempty"`
 }
 
-// ActivitySummary counts what the activities show; zeros in the other views.
+// ActivitySummary are the counts of the activities view; zeros in other views.
 type ActivitySummary struct {
 	PendingReviews  int `json:"pending_reviews"`
 	RecentDecisions int `json:"recent_decisions"`
 	MonitorRows     int `json:"monitor_rows"`
 }
 
-// The limits of what the desktop gets.
+// Limits of the desktop snapshot.
 const (
 	desktopMessages = 3000
 	desktopRows     = 200
 )
 
-// Desktop takes what the desktop shows, after making the conversations that are
-// always there.
+// Desktop takes the desktop snapshot, after creating the default conversations.
 func (c *Company) Desktop(ctx context.Context, p DesktopParams) (result Desktop, err error) {
 	result = Desktop{
 		WorkspaceDir: c.given, ActorID: p.ActorID, Scope: p.Scope.Scope, View: p.View, ProjectID: p.ProjectID, ConversationID: p.ConversationID,
 	}
 	w := c.w
-	place := p.place()
-	if result.Conversations, err = conversations(ctx, w, place, workspace.Leader{StandIn: p.ActorID}); err != nil {
+	space := p.space()
+	if result.Conversations, err = conversations(ctx, w, space, workspace.Leader{StandIn: p.ActorID}); err != nil {
 		return result, err
 	}
-	inflight.Leave(ctx) // what follows only reads
+	inflight.Leave(ctx) // the rest only reads
 	if result.Agents, err = c.folder().Agents(ctx, AgentsParams{Dir: p.Dir}); err != nil {
 		return result, err
 	}
@@ -220,21 +220,24 @@ func (c *Company) Desktop(ctx context.Context, p DesktopParams) (result Desktop,
 	}
 	err = c.at(ctx, index.UpToDate, func(m *snapshot.View) error {
 		result.SyncTS = m.Header().GeneratedAt
-		return c.desktopAt(m, w, place, &result)
+		return c.desktopAt(m, w, space, &result)
 	})
 	return result, err
 }
 
-// desktopAt takes the parts that are of one moment.
-func (c *Company) desktopAt(m *snapshot.View, w *workspace.Workspace, place conversation.Place, d *Desktop) (err error) {
+// desktopAt takes the parts that come from one read transaction.
+func (c *Company) desktopAt(m *snapshot.View, w *workspace.Workspace, space conversation.Space, d *Desktop) (err error) {
 	if d.Projects, err = m.Projects(); err != nil {
 		return err
 	}
-	resources, err := m.Resources(place.Project)
+	resources, err := m.Resources(space.Project)
 	if err != nil {
 		return err
 	}
 	d.ResourcesSummary = resources.Totals
+	if d.OpenInteractions, err = m.OpenInteractions(); err != nil {
+		return err
+	}
 	plan, err := m.Portfolio()
 	if err != nil {
 		return err
@@ -243,18 +246,18 @@ func (c *Company) desktopAt(m *snapshot.View, w *workspace.Workspace, place conv
 	switch d.View {
 	case "home":
 		d.ViewData.Resources = &resources
-		return d.home(m, place)
+		return d.home(m, space)
 	case "activities":
-		return d.activities(m, place, c)
+		return d.activities(m, space, c)
 	case "resources":
 		d.ViewData.Resources = &resources
 		return nil
 	}
 	messages := []doc.Message{}
 	if slices.ContainsFunc(d.Conversations, func(c doc.Conversation) bool { return c.ID == d.ConversationID }) {
-		// A log that cannot be read shows nothing: without an answer the desktop
-		// would lose the place that it is at.
-		if found, err := conversation.Newest(w, place, d.ConversationID, desktopMessages); err == nil {
+		// An unreadable log shows no messages: an error would take the whole
+		// screen from the desktop.
+		if found, err := conversation.Newest(w, space, d.ConversationID, desktopMessages); err == nil {
 			messages = found
 		}
 	}
@@ -262,18 +265,18 @@ func (c *Company) desktopAt(m *snapshot.View, w *workspace.Workspace, place conv
 	return nil
 }
 
-func (d *Desktop) home(m *snapshot.View, place conversation.Place) error {
+func (d *Desktop) home(m *snapshot.View, space conversation.Space) error {
 	home, err := m.Home(false)
 	if err != nil {
 		return err
 	}
-	plan, err := m.Plan(d.Scope, place.Project)
+	plan, err := m.Plan(d.Scope, space.Project)
 	if err != nil {
 		return err
 	}
 	recommendations := []pm.Recommendation{}
-	if place.Project != "" {
-		found, err := m.Allocations(place.Project)
+	if space.Project != "" {
+		found, err := m.Allocations(space.Project)
 		if err != nil {
 			return err
 		}
@@ -283,9 +286,9 @@ func (d *Desktop) home(m *snapshot.View, place conversation.Place) error {
 	return nil
 }
 
-func (d *Desktop) activities(m *snapshot.View, place conversation.Place, c *Company) error {
+func (d *Desktop) activities(m *snapshot.View, space conversation.Space, c *Company) error {
 	ui, err := m.UI(snapshot.UIRequest{
-		Project: place.Project, Runs: desktopRows, Pending: desktopRows, Decisions: desktopRows, SyncWorker: c.all.workerStatus(),
+		Project: space.Project, Runs: desktopRows, Pending: desktopRows, Decisions: desktopRows, SyncWorker: c.all.workerStatus(),
 	})
 	d.ViewData.UI = &ui
 	d.ActivitySummary = ActivitySummary{len(ui.Inbox.Pending), len(ui.Inbox.Decisions), len(ui.Monitor.Rows)}

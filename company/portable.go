@@ -1,7 +1,6 @@
 package company
 
-// workspace.migrate, workspace.export and workspace.import: taking a workspace
-// to another format or another place.
+// workspace.migrate, workspace.export and workspace.import.
 
 import (
 	"context"
@@ -17,7 +16,7 @@ import (
 	"ac/workspace/transfer"
 )
 
-// MigrateParams are those of workspace.migrate.
+// MigrateParams are the params of workspace.migrate.
 type MigrateParams struct {
 	Dir
 	DryRun bool `json:"dry_run" is:"default=false"`
@@ -47,7 +46,7 @@ func (c *Company) Migrate(ctx context.Context, p MigrateParams) (MigrateResult, 
 	return result, err
 }
 
-// ExportParams are those of workspace.export.
+// ExportParams are the params of workspace.export.
 type ExportParams struct {
 	Dir
 	OutDir       string `json:"out_dir" is:"path"`
@@ -55,7 +54,7 @@ type ExportParams struct {
 	Force        bool   `json:"force" is:"default=false"`
 }
 
-// InWorkspace is where the export is to be: what it writes.
+// InWorkspace is the target of the export, which it writes.
 func (p ExportParams) InWorkspace() string { return p.OutDir }
 
 // Reads names the workspace that is exported.
@@ -81,7 +80,7 @@ func (c *Folder) Export(ctx context.Context, p ExportParams) (ExportResult, erro
 	return result, err
 }
 
-// ImportParams are those of workspace.import.
+// ImportParams are the params of workspace.import.
 type ImportParams struct {
 	Dir
 	SrcDir       string `json:"src_dir" is:"path"`
@@ -116,11 +115,12 @@ func (c *Folder) Import(ctx context.Context, p ImportParams) (ImportResult, erro
 	return result, err
 }
 
-// lettingGo is how long a session whose end is recorded may hold its locks.
+// lettingGo is how long a session may hold its locks after its end was
+// recorded.
 const lettingGo = time.Second
 
-// atRestSoon is atRest, which waits when it is first asked for processes whose
-// work is recorded as over and that are about to end.
+// atRestSoon is atRest, but the first call waits for processes that are about
+// to end.
 func atRestSoon(ctx context.Context) func(*workspace.Workspace) error {
 	patient := true
 	return func(w *workspace.Workspace) error {
@@ -138,11 +138,11 @@ func atRestSoon(ctx context.Context) func(*workspace.Workspace) error {
 	}
 }
 
-// errHeld marks what is at work by its lock alone.
-var errHeld = errors.New("a lock is held")
+// errHeld marks things that are active only by their lock.
+var errHeld = errors.New("the workspace is locked")
 
-// atRest refuses to have a workspace replaced in which something runs: a
-// session, a job's runner, or a tick.
+// atRest refuses to replace a workspace in which a session, a job's runner or a
+// tick runs.
 func atRest(w *workspace.Workspace) error {
 	live, err := session.AnyLive(w)
 	if err != nil {
@@ -175,5 +175,5 @@ func atRest(w *workspace.Workspace) error {
 }
 
 func atWork(w *workspace.Workspace, what string) *fault.Error {
-	return fault.New(fault.Conflict, "%s is at work (%s); nothing was touched", w.Dir(), what)
+	return fault.New(fault.Conflict, "%s is in use (%s); nothing was changed", w.Dir(), what)
 }

@@ -1,6 +1,7 @@
 package company
 
-// usage.reconciliation.*: what the providers billed, against what the runs say.
+// usage.reconciliation.*: bills of providers, and their comparison with the
+// usage of runs.
 
 import (
 	"context"
@@ -14,7 +15,7 @@ import (
 	"ac/workspace/doc"
 )
 
-// RecordStatementParams are those of usage.reconciliation.record.
+// RecordStatementParams are the params of usage.reconciliation.record.
 type RecordStatementParams struct {
 	_ struct{} `is:"strict"`
 	Dir
@@ -30,12 +31,12 @@ type RecordStatementParams struct {
 	Notes         string  `json:"notes,omitempty" is:"optional,empty"`
 }
 
-// CheckFields holds the period to real dates in their order.
+// CheckFields requires valid dates in order.
 func (p *RecordStatementParams) CheckFields() []fault.Issue {
 	issues := notBlank("provider", p.Provider)
 	_, wrong := periodOf(p.PeriodStart, p.PeriodEnd)
 	for _, issue := range wrong {
-		// an empty text is refused by its rule
+		// An empty text is refused by its rule.
 		if field, ok := issue.Path[0].(string); ok && (field == "period_start" && p.PeriodStart != "" || field == "period_end" && p.PeriodEnd != "") {
 			issues = append(issues, issue)
 		}
@@ -43,7 +44,7 @@ func (p *RecordStatementParams) CheckFields() []fault.Issue {
 	return issues
 }
 
-// periodOf reads a period whose ends may be open.
+// periodOf parses a period, whose ends may be open.
 func periodOf(start, end string) (p billing.Period, issues []fault.Issue) {
 	const why = "must be a date such as 2026-11-20, or a timestamp"
 	okStart, okEnd := true, true
@@ -69,7 +70,7 @@ type RecordStatementResult struct {
 	Statement    doc.Statement `json:"statement"`
 }
 
-// RecordStatement keeps what a provider billed. It is durable on return.
+// RecordStatement records a bill of a provider. It is durable on return.
 func (c *Company) RecordStatement(ctx context.Context, p RecordStatementParams) (result RecordStatementResult, err error) {
 	result = RecordStatementResult{WorkspaceDir: c.given}
 	result.Statement, err = billing.Record(ctx, c.w, doc.Statement{
@@ -80,7 +81,7 @@ func (c *Company) RecordStatement(ctx context.Context, p RecordStatementParams) 
 	return result, err
 }
 
-// ReconciliationParams are those of usage.reconciliation.snapshot.
+// ReconciliationParams are the params of usage.reconciliation.snapshot.
 type ReconciliationParams struct {
 	_ struct{} `is:"strict"`
 	Dir
@@ -89,13 +90,13 @@ type ReconciliationParams struct {
 	PeriodEnd   string `json:"period_end,omitempty" is:"optional"`
 }
 
-// CheckFields holds the period to real dates in their order.
+// CheckFields requires valid dates in order.
 func (p *ReconciliationParams) CheckFields() []fault.Issue {
 	_, issues := periodOf(p.PeriodStart, p.PeriodEnd)
 	return issues
 }
 
-// Reconciliation compares what the providers billed with what the runs say.
+// Reconciliation compares the bills of providers with the usage of runs.
 func (c *Company) Reconciliation(ctx context.Context, p ReconciliationParams) (result snapshot.Reconciliation, err error) {
 	period, _ := periodOf(p.PeriodStart, p.PeriodEnd)
 	err = c.at(ctx, index.UpToDate, func(m *snapshot.View) (err error) {

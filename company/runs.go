@@ -21,7 +21,7 @@ import (
 	"ac/workspace/doc"
 )
 
-// CreateRunParams are those of run.create.
+// CreateRunParams are the params of run.create.
 type CreateRunParams struct {
 	Dir
 	ProjectID string `json:"project_id" is:"id"`
@@ -43,7 +43,7 @@ func (c *Company) CreateRun(ctx context.Context, p CreateRunParams) (CreateRunRe
 	return CreateRunResult{made.RunID, made.ContextPackID, filepath.Join(base, filepath.FromSlash(workspace.RunDir(p.ProjectID, made.RunID)))}, err
 }
 
-// DiscardRunParams are those of run.discard.
+// DiscardRunParams are the params of run.discard.
 type DiscardRunParams struct {
 	Dir
 	ProjectID string `json:"project_id" is:"id"`
@@ -70,7 +70,7 @@ func (c *Company) DiscardRun(ctx context.Context, p DiscardRunParams) (DiscardRu
 	return DiscardRunResult{p.RunID, status}, err
 }
 
-// absolute is a workspace as the caller named it, or its full path when that
+// absolute is a workspace as the caller spelled it, or its full path if that
 // was relative.
 func absolute(given, dir string) string {
 	if filepath.IsAbs(given) {
@@ -79,13 +79,13 @@ func absolute(given, dir string) string {
 	return dir
 }
 
-// ListRunsParams are those of run.list.
+// ListRunsParams are the params of run.list.
 type ListRunsParams struct {
 	Dir
 	ProjectID string `json:"project_id" is:"optional,id"`
 }
 
-// ListRuns lists runs, the newest first.
+// ListRuns lists runs, newest first.
 func (c *Folder) ListRuns(ctx context.Context, p ListRunsParams) ([]runs.ListRow, error) {
 	w, err := c.workspace(ctx)
 	if none(err) {
@@ -97,7 +97,7 @@ func (c *Folder) ListRuns(ctx context.Context, p ListRunsParams) ([]runs.ListRow
 	return runs.List(w, p.ProjectID)
 }
 
-// ReplayParams are those of run.replay.
+// ReplayParams are the params of run.replay.
 type ReplayParams struct {
 	Dir
 	ProjectID string `json:"project_id" is:"id"`
@@ -126,7 +126,7 @@ type Live struct {
 	Error      string `json:"error,omitempty"`
 }
 
-// Replay reads the log of a run back.
+// Replay replays the log of a run.
 func (c *Company) Replay(ctx context.Context, p ReplayParams) (result ReplayResult, err error) {
 	result = ReplayResult{RunID: p.RunID, ProjectID: p.ProjectID, Mode: p.Mode}
 	w := c.w
@@ -155,7 +155,7 @@ func (c *Company) live(ctx context.Context, w *workspace.Workspace, project, run
 	return Live{}, nil
 }
 
-// VerifiedLog is the outcome of checking one log.
+// VerifiedLog is the result of verifying one log.
 type VerifiedLog struct {
 	ProjectID string
 	RunID     string
@@ -163,14 +163,14 @@ type VerifiedLog struct {
 	Report    *events.Report
 }
 
-// VerifyLogsParams are what log:verify is asked for.
+// VerifyLogsParams are the params of the command log:verify.
 type VerifyLogsParams struct {
 	Dir
-	RunID string            `json:"-"` // a name to look for, "" for all
-	Visit func(VerifiedLog) `json:"-"` // sees each log as it is done
+	RunID string            `json:"-"` // a run id, "" for all
+	Visit func(VerifiedLog) `json:"-"` // called after each log
 }
 
-// VerifyLogs checks the logs of all runs, or of one. One that there is not is
+// VerifyLogs verifies the logs of all runs, or of one. An unknown run is
 // fault.NotFound.
 func (c *Company) VerifyLogs(ctx context.Context, p VerifyLogsParams) (OK, error) {
 	w := c.w
@@ -205,8 +205,8 @@ func (c *Company) VerifyLogs(ctx context.Context, p VerifyLogsParams) (OK, error
 	return OK{true}, nil
 }
 
-// withinWorkspace refuses a file that is named within a workspace and leads out of
-// it.
+// withinWorkspace refuses a file inside a workspace whose path leaves it
+// through a symlink.
 func withinWorkspace(name, found string) error {
 	dir, err := filepath.Abs(filepath.Dir(name))
 	if err != nil {
@@ -221,16 +221,16 @@ func withinWorkspace(name, found string) error {
 			return err
 		}
 		if rel, err := filepath.Rel(root, found); err != nil || !filepath.IsLocal(rel) {
-			return fault.New(fault.Denied, "%s leads out of the workspace %s", name, dir)
+			return fault.New(fault.Denied, "%s is outside the workspace %s", name, dir)
 		}
 		return nil
 	}
 	return nil
 }
 
-// VerifyFile checks one log by its path, against the record of its run when
-// that lies beside it. A log of a run that leads out of its workspace is not read:
-// fault.Denied.
+// VerifyFile verifies one log by its path, against the record of its run if
+// that is next to it. A log of a run whose path leaves its workspace is not
+// read: fault.Denied.
 func VerifyFile(name string) (*events.Report, error) {
 	found, err := filepath.EvalSymlinks(name)
 	if err != nil {

@@ -1,6 +1,6 @@
 package company
 
-// session.*: launching, looking at, waiting for and stopping sessions.
+// session.*: launching, polling, collecting and stopping sessions.
 
 import (
 	"cmp"
@@ -21,7 +21,7 @@ import (
 	"ac/workspace/doc"
 )
 
-// LaunchParams are those of session.launch.
+// LaunchParams are the params of session.launch.
 type LaunchParams struct {
 	Dir
 	ProjectID      string            `json:"project_id" is:"id"`
@@ -105,7 +105,7 @@ func (c *Company) Launch(ctx context.Context, p LaunchParams) (_ LaunchResult, e
 	return LaunchResult{SessionRef: ref}, nil
 }
 
-// Poll is a session as session.poll tells it.
+// Poll is a session as session.poll returns it.
 type Poll struct {
 	SessionRef string  `json:"session_ref"`
 	ProjectID  string  `json:"project_id"`
@@ -114,8 +114,8 @@ type Poll struct {
 	ExitCode   *int    `json:"exit_code"`
 	Signal     *string `json:"signal"`
 	Error      string  `json:"error,omitempty"`
-	// ErrorKind is of which kind the error is: auth, quota, rate_limit,
-	// overloaded, context, trust, refused, network, crash or unknown.
+	// ErrorKind is the kind of the error: auth, quota, rate_limit, overloaded,
+	// context, trust, refused, network, crash or unknown.
 	ErrorKind string `json:"error_kind,omitempty"`
 }
 
@@ -144,13 +144,13 @@ type CollectResult struct {
 	OutputRelpaths []string `json:"output_relpaths"`
 }
 
-// SessionParams are those of session.poll, session.collect and session.stop.
+// SessionParams are the params of session.poll, session.collect and session.stop.
 type SessionParams struct {
 	MaybeDir
 	SessionRef string `json:"session_ref"`
 }
 
-// CheckFields refuses what names no record.
+// CheckFields refuses an invalid session_ref.
 func (p *SessionParams) CheckFields() []fault.Issue {
 	if why := session.CheckRef(p.SessionRef); why != "" {
 		return []fault.Issue{{Path: []any{"session_ref"}, Code: "custom", Message: why}}
@@ -158,8 +158,8 @@ func (p *SessionParams) CheckFields() []fault.Issue {
 	return nil
 }
 
-// find gives the workspace of a session: the one that is named, or the only one
-// that this process knows the session in.
+// find returns the workspace of a session: the one that is named, or the only
+// one in which this process knows the session.
 func (cs *Host) find(ctx context.Context, p SessionParams) (*workspace.Workspace, error) {
 	if err := cs.awaitLaunches(ctx, p); err != nil {
 		return nil, err
@@ -192,7 +192,7 @@ func (cs *Host) find(ctx context.Context, p SessionParams) (*workspace.Workspace
 	return nil, fault.New(fault.Conflict, "session %s exists in %d workspaces; name its workspace_dir", p.SessionRef, len(dirs))
 }
 
-// PollSession tells how a session is.
+// PollSession returns the current state of a session.
 func (cs *Host) PollSession(ctx context.Context, p SessionParams) (Poll, error) {
 	w, err := cs.find(ctx, p)
 	if err != nil {
@@ -202,7 +202,7 @@ func (cs *Host) PollSession(ctx context.Context, p SessionParams) (Poll, error) 
 	return pollOf(record), err
 }
 
-// StopSession asks a session to stop.
+// StopSession stops a session.
 func (cs *Host) StopSession(ctx context.Context, p SessionParams) (Poll, error) {
 	w, err := cs.find(ctx, p)
 	if err != nil {
@@ -212,7 +212,7 @@ func (cs *Host) StopSession(ctx context.Context, p SessionParams) (Poll, error) 
 	return pollOf(record), err
 }
 
-// CollectSession waits for the end of a session and tells what it left.
+// CollectSession waits for the end of a session and returns its outputs.
 func (cs *Host) CollectSession(ctx context.Context, p SessionParams) (CollectResult, error) {
 	w, err := cs.find(ctx, p)
 	if err != nil {
@@ -223,7 +223,7 @@ func (cs *Host) CollectSession(ctx context.Context, p SessionParams) (CollectRes
 	if err != nil {
 		return CollectResult{}, err
 	}
-	w.Appended(workspace.LogFile(record.ProjectID, record.RunID)) // its subscribers hear of the end too
+	w.NotifyAppend(workspace.LogFile(record.ProjectID, record.RunID)) // its subscribers are notified of the end, too
 	return CollectResult{
 		Poll: pollOf(record), EventsRelpath: path.Join("runs", record.RunID, "events.jsonl"),
 		OutputRelpaths: outputs(w, record.ProjectID, record.RunID),
@@ -247,7 +247,7 @@ func outputs(w *workspace.Workspace, project, run string) []string {
 	return names
 }
 
-// ListSessionsParams are those of session.list.
+// ListSessionsParams are the params of session.list.
 type ListSessionsParams struct {
 	MaybeDir
 	ProjectID string `json:"project_id" is:"optional"`
@@ -256,7 +256,7 @@ type ListSessionsParams struct {
 }
 
 // ListSessions lists the sessions of a workspace, or those that this process
-// launched, the newest first.
+// launched, newest first.
 func (cs *Host) ListSessions(ctx context.Context, p ListSessionsParams) ([]SessionRow, error) {
 	var records []doc.Session
 	var dirs []string
@@ -302,9 +302,9 @@ func (cs *Host) ListSessions(ctx context.Context, p ListSessionsParams) ([]Sessi
 	return rows, nil
 }
 
-// listed is a record as a list tells it now. One that cannot be brought to its
-// end is told as it is written, with the reason, and costs the list nothing
-// else; one that went meanwhile is fault.NotFound.
+// listed is the current state of a record for a list. If the session cannot be
+// reconciled, it returns the stored record with the reason; if it is gone
+// meanwhile, fault.NotFound.
 func listed(ctx context.Context, w *workspace.Workspace, record doc.Session) (doc.Session, error) {
 	now, err := session.Current(ctx, w, record.Ref)
 	switch {
@@ -313,7 +313,7 @@ func listed(ctx context.Context, w *workspace.Workspace, record doc.Session) (do
 	case ctx.Err() != nil:
 		return now, context.Cause(ctx)
 	}
-	record.Error = "its end cannot be recorded: " + err.Error()
+	record.Error = "its end could not be recorded: " + err.Error()
 	return record, nil
 }
 
@@ -345,8 +345,8 @@ func (cs *Host) own(ctx context.Context) (records []doc.Session, dirs []string, 
 	return records, dirs, nil
 }
 
-// StopLaunched cancels the jobs that this process submitted, asks every session
-// that it launched to stop, and waits for all their ends.
+// StopLaunched cancels the jobs that this process submitted, stops every
+// session that it launched, and waits until all have ended.
 func (cs *Host) StopLaunched(ctx context.Context) error {
 	err := cs.cancelSubmitted(ctx)
 	records, dirs, ownErr := cs.own(ctx)

@@ -140,7 +140,7 @@ func TestListBesideBrokenRecords(t *testing.T) {
 		t.Errorf("poll of ids that are none: %v", err)
 	}
 	live := b.must("run.replay", `{"workspace_dir":"DIR","project_id":"PROJECT","run_id":"`+broken+`","mode":"live"}`)
-	if !strings.Contains(live, `"live":{"available":true,"session_ref":"broken","status":"running","error":"its end cannot be recorded: `) {
+	if !strings.Contains(live, `"live":{"available":true,"session_ref":"broken","status":"running","error":"its end could not be recorded: `) {
 		t.Error(live)
 	}
 }
@@ -232,7 +232,7 @@ func TestExecuteOddWords(t *testing.T) {
 	b := newBystander(t)
 	run := b.run()
 	before := b.log(run)
-	_, err := param.Checked(company.ExecuteParams{Dir: company.Dir{WorkspaceDir: b.dir}, ProjectID: b.project, RunID: run, Argv: []string{"cat", "caf\xe9"}})
+	_, err := param.Check(company.ExecuteParams{Dir: company.Dir{WorkspaceDir: b.dir}, ProjectID: b.project, RunID: run, Argv: []string{"cat", "caf\xe9"}})
 	if !fault.Is(err, fault.InvalidParams) || b.log(run) != before {
 		t.Errorf("%v", err)
 	}

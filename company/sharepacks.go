@@ -1,6 +1,6 @@
 package company
 
-// Share packs: making them, which only commands do, and replaying them.
+// Share packs: replaying them, and, for commands only, creating them.
 
 import (
 	"context"
@@ -16,14 +16,15 @@ import (
 	"ac/workspace/doc"
 )
 
-// CreateSharePackParams are what sharepack:create is asked for.
+// CreateSharePackParams are the params of the command sharepack:create.
 type CreateSharePackParams struct {
 	Dir
 	ProjectID string `json:"project_id" is:"id"`
 	CreatedBy string `json:"created_by"`
 }
 
-// CreateSharePackResult is what was made. Paths are relative to the workspace.
+// CreateSharePackResult is a new share pack. Paths are relative to the
+// workspace.
 type CreateSharePackResult struct {
 	SharePackID         string   `json:"share_pack_id"`
 	ManifestRelpath     string   `json:"manifest_relpath"`
@@ -32,9 +33,9 @@ type CreateSharePackResult struct {
 	IncludedRunIDs      []string `json:"included_run_ids"`
 }
 
-// CreateSharePack makes a share pack of a project, without what looks like a
-// secret and without the values of this process's secret-looking variables. It
-// is there whole and durable, or not at all.
+// CreateSharePack makes a share pack of a project, atomically and durably. It
+// redacts apparent secrets, and the values of secret-looking variables of this
+// process.
 func (c *Company) CreateSharePack(ctx context.Context, p CreateSharePackParams) (CreateSharePackResult, error) {
 	if issues := notBlank("created_by", p.CreatedBy); issues != nil {
 		return CreateSharePackResult{}, fault.Invalid(issues...)
@@ -50,12 +51,12 @@ func (c *Company) CreateSharePack(ctx context.Context, p CreateSharePackParams) 
 	}, nil
 }
 
-// SharePacks lists the share packs of a project that can be read.
+// SharePacks lists the readable share packs of a project.
 func (c *Company) SharePacks(_ context.Context, p ProjectParams) ([]doc.SharePack, error) {
 	return sharepack.List(c.w, p.ProjectID)
 }
 
-// ReplaySharePackParams are those of sharepack.replay.
+// ReplaySharePackParams are the params of sharepack.replay.
 type ReplaySharePackParams struct {
 	Dir
 	ProjectID   string `json:"project_id" is:"id"`
@@ -84,8 +85,8 @@ type ReplayedRun struct {
 	DeterministicOK    bool                 `json:"deterministic_ok"`
 }
 
-// ReplaySharePack reads the logs in a share pack back. Redaction and what was
-// left out show in verification: the hashes are those of the original.
+// ReplaySharePack replays the logs in a share pack. Verification shows
+// redaction and omissions, since the hashes are those of the original.
 func (c *Company) ReplaySharePack(_ context.Context, p ReplaySharePackParams) (ReplaySharePackResult, error) {
 	result := ReplaySharePackResult{SharePackID: p.SharePackID, ProjectID: p.ProjectID, Mode: p.Mode, Runs: []ReplayedRun{}}
 	replays, err := sharepack.Replay(c.w, p.ProjectID, p.SharePackID, p.RunID, events.ReplayOptions{Verify: p.Mode != runs.ModeRaw, Tail: p.Tail})

@@ -1,6 +1,6 @@
 package company
 
-// The snapshots: what clients poll, of one moment each.
+// The snapshots that clients poll, each of one read transaction.
 
 import (
 	"context"
@@ -9,7 +9,7 @@ import (
 	"ac/snapshot"
 )
 
-// IndexStep is what snapshots ask of the index.
+// IndexStep selects how the index is prepared for a snapshot.
 type IndexStep struct {
 	RefreshIndex bool `json:"refresh_index" is:"default=false"`
 	SyncIndex    bool `json:"sync_index" is:"default=true"`
@@ -17,7 +17,7 @@ type IndexStep struct {
 
 func (s IndexStep) freshness() index.Freshness { return index.FreshnessOf(s.RefreshIndex, s.SyncIndex) }
 
-// MonitorParams are those of monitor.snapshot and usage.analytics.
+// MonitorParams are the params of monitor.snapshot and usage.analytics.
 type MonitorParams struct {
 	Dir
 	IndexStep
@@ -25,7 +25,7 @@ type MonitorParams struct {
 	Limit     int    `json:"limit" is:"default=200,min=1,cut=5000"`
 }
 
-// Monitor takes the runs with their sessions and what their logs say.
+// Monitor takes the runs with their sessions and latest events.
 func (c *Company) Monitor(ctx context.Context, p MonitorParams) (result snapshot.Monitor, err error) {
 	err = c.at(ctx, p.freshness(), func(m *snapshot.View) (err error) {
 		result, err = m.Monitor(p.ProjectID, p.Limit)
@@ -34,7 +34,7 @@ func (c *Company) Monitor(ctx context.Context, p MonitorParams) (result snapshot
 	return result, err
 }
 
-// Usage takes what runs consumed.
+// Usage takes the usage of runs.
 func (c *Company) Usage(ctx context.Context, p MonitorParams) (result snapshot.Usage, err error) {
 	err = c.at(ctx, p.freshness(), func(m *snapshot.View) (err error) {
 		result, err = m.Usage(p.ProjectID, p.Limit)
@@ -43,13 +43,13 @@ func (c *Company) Usage(ctx context.Context, p MonitorParams) (result snapshot.U
 	return result, err
 }
 
-// ItemLimits are the limits of what is shown for decision and as decided.
+// ItemLimits are the limits of pending and decided items.
 type ItemLimits struct {
 	PendingLimit   int `json:"pending_limit" is:"default=200,min=1,cut=5000"`
 	DecisionsLimit int `json:"decisions_limit" is:"default=200,min=1,cut=5000"`
 }
 
-// InboxParams are those of inbox.snapshot.
+// InboxParams are the params of inbox.snapshot.
 type InboxParams struct {
 	Dir
 	IndexStep
@@ -57,22 +57,30 @@ type InboxParams struct {
 	ProjectID string `json:"project_id" is:"optional,id"`
 }
 
-// Inbox takes what waits for a decision and what was decided.
-func (c *Company) Inbox(ctx context.Context, p InboxParams) (result snapshot.Inbox, err error) {
+// InboxResult is the result of inbox.snapshot.
+type InboxResult struct {
+	snapshot.Inbox
+	snapshot.PendingInteractions
+}
+
+// Inbox takes the pending items, the decisions, and what agents ask.
+func (c *Company) Inbox(ctx context.Context, p InboxParams) (result InboxResult, err error) {
 	err = c.at(ctx, p.freshness(), func(m *snapshot.View) (err error) {
-		result, err = m.Inbox(p.ProjectID, p.PendingLimit, p.DecisionsLimit)
+		if result.Inbox, err = m.Inbox(p.ProjectID, p.PendingLimit, p.DecisionsLimit); err == nil {
+			result.PendingInteractions, err = m.PendingInteractions(p.ProjectID)
+		}
 		return err
 	})
 	return result, err
 }
 
-// ResourcesParams are those of resources.snapshot.
+// ResourcesParams are the params of resources.snapshot.
 type ResourcesParams struct {
 	Dir
 	ProjectID string `json:"project_id" is:"optional,id"`
 }
 
-// Resources takes who and what works, and what it costs.
+// Resources takes the workforce, its work and its cost.
 func (c *Company) Resources(ctx context.Context, p ResourcesParams) (result snapshot.Resources, err error) {
 	err = c.at(ctx, index.UpToDate, func(m *snapshot.View) (err error) {
 		result, err = m.Resources(p.ProjectID)
@@ -81,7 +89,7 @@ func (c *Company) Resources(ctx context.Context, p ResourcesParams) (result snap
 	return result, err
 }
 
-// ProfileParams are those of agent.profile.snapshot.
+// ProfileParams are the params of agent.profile.snapshot.
 type ProfileParams struct {
 	Dir
 	AgentID   string `json:"agent_id" is:"id"`
@@ -107,7 +115,7 @@ type ScreenLimits struct {
 	ItemLimits
 }
 
-// UIParams are those of ui.snapshot.
+// UIParams are the params of ui.snapshot.
 type UIParams struct {
 	Dir
 	IndexStep
@@ -115,7 +123,7 @@ type UIParams struct {
 	ProjectID string `json:"project_id" is:"optional,id"`
 }
 
-// UI takes what a manager's screen shows, all of one moment.
+// UI takes a manager's screen, as one snapshot.
 func (c *Company) UI(ctx context.Context, p UIParams) (snapshot.UI, error) {
 	w := c.w
 	return snapshot.TakeUI(ctx, w, c.all.indexOf(w), snapshot.UIRequest{
@@ -128,7 +136,7 @@ func (c *Company) request(asked index.Freshness) snapshot.Request {
 	return snapshot.Request{Given: c.given, Index: asked}
 }
 
-// at takes a moment of the workspace.
+// at takes a snapshot of the workspace.
 func (c *Company) at(ctx context.Context, asked index.Freshness, take func(*snapshot.View) error) error {
 	return snapshot.At(ctx, c.w, c.all.indexOf(c.w), c.request(asked), take)
 }

@@ -1,6 +1,6 @@
 package company
 
-// events.*: subscriptions of the client of this process.
+// events.*: subscriptions of this process's client.
 
 import (
 	"context"
@@ -10,7 +10,7 @@ import (
 	"ac/internal/inflight"
 )
 
-// SubscribeParams are those of events.subscribe.
+// SubscribeParams are the params of events.subscribe.
 type SubscribeParams struct {
 	_ struct{} `is:"needed"`
 	MaybeDir
@@ -26,7 +26,7 @@ type SubscribeParams struct {
 // OfSubscription is the subscription that a request names, "" for a new one.
 func (p SubscribeParams) OfSubscription() string { return p.SubscriptionID }
 
-// CheckFields ties the places to what they are places in.
+// CheckFields checks the cursors against the params that they depend on.
 func (p *SubscribeParams) CheckFields() (issues []fault.Issue) {
 	refuse := func(field, message string) {
 		issues = append(issues, fault.Issue{Path: []any{field}, Code: "custom", Message: message})
@@ -40,8 +40,8 @@ func (p *SubscribeParams) CheckFields() (issues []fault.Issue) {
 	return issues
 }
 
-// Subscribe makes a subscription. Its cursors are fixed when it returns; what it
-// sends comes after the answer.
+// Subscribe makes a subscription. Its cursors are fixed when it returns; its
+// notifications follow the answer.
 func (cs *Host) Subscribe(ctx context.Context, p SubscribeParams) (feed.SubscribeResult, error) {
 	spec := feed.Spec{
 		ID: p.SubscriptionID, Given: p.WorkspaceDir, Project: p.ProjectID, Run: p.RunID, Types: p.EventTypes,
@@ -64,7 +64,7 @@ func (cs *Host) Subscribe(ctx context.Context, p SubscribeParams) (feed.Subscrib
 	return answer, err
 }
 
-// UnsubscribeParams are those of events.unsubscribe.
+// UnsubscribeParams are the params of events.unsubscribe.
 type UnsubscribeParams struct {
 	SubscriptionID string `json:"subscription_id"`
 }
@@ -72,17 +72,17 @@ type UnsubscribeParams struct {
 // OfSubscription is the subscription that a request names.
 func (p UnsubscribeParams) OfSubscription() string { return p.SubscriptionID }
 
-// Removed is the result of events.unsubscribe.
-type Removed struct {
+// UnsubscribeResult is the result of events.unsubscribe.
+type UnsubscribeResult struct {
 	Removed bool `json:"removed"`
 }
 
 // Unsubscribe ends a subscription.
-func (cs *Host) Unsubscribe(_ context.Context, p UnsubscribeParams) (Removed, error) {
-	return Removed{cs.hub.Unsubscribe(p.SubscriptionID)}, nil
+func (cs *Host) Unsubscribe(_ context.Context, p UnsubscribeParams) (UnsubscribeResult, error) {
+	return UnsubscribeResult{cs.hub.Unsubscribe(p.SubscriptionID)}, nil
 }
 
-// AckParams are those of events.ack.
+// AckParams are the params of events.ack.
 type AckParams struct {
 	SubscriptionID string `json:"subscription_id"`
 	LastMonotonic  int64  `json:"last_ack_ts_monotonic_ms" is:"optional,min=0"`
@@ -91,7 +91,7 @@ type AckParams struct {
 // OfSubscription is the subscription that a request names.
 func (p AckParams) OfSubscription() string { return p.SubscriptionID }
 
-// Ack keeps how far a subscriber says it has come.
+// Ack records how far a subscriber has read.
 func (cs *Host) Ack(_ context.Context, p AckParams) (OK, error) {
 	err := cs.hub.Ack(p.SubscriptionID, p.LastMonotonic)
 	return OK{OK: err == nil}, err

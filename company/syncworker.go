@@ -1,7 +1,6 @@
 package company
 
-// The worker that keeps the indexes of the workspaces fresh which this process
-// hears of.
+// The worker that keeps the indexes of this process's workspaces up to date.
 
 import (
 	"context"
@@ -15,7 +14,7 @@ import (
 	"ac/workspace/doc"
 )
 
-// newWorker makes the worker of a process that stays.
+// newWorker makes the worker of a long-lived process.
 func (cs *Host) newWorker() *worker.Worker {
 	return worker.New(worker.Options{
 		Clock: cs.env.Clock,
@@ -34,14 +33,14 @@ func (cs *Host) newWorker() *worker.Worker {
 	})
 }
 
-// notify says that a log of a workspace grew.
+// notify reports that a log of a workspace grew.
 func (cs *Host) notify(dir string) {
 	if cs.worker != nil {
 		cs.worker.Notify(dir)
 	}
 }
 
-// CloseWorker flushes the worker, as far as ctx lets it, and ends it.
+// CloseWorker flushes the worker, as far as ctx allows, and ends it.
 func (cs *Host) CloseWorker(ctx context.Context) error {
 	if cs.worker == nil {
 		return nil
@@ -56,16 +55,16 @@ func (cs *Host) workerStatus() worker.Status {
 	return cs.worker.Status()
 }
 
-// NoParams are those of methods that take none.
+// NoParams are the params of methods that take none.
 type NoParams struct{}
 
-// SyncWorkerStatus tells how the worker is.
+// SyncWorkerStatus returns the status of the worker.
 func (cs *Host) SyncWorkerStatus(context.Context, NoParams) (worker.Status, error) {
 	return cs.workerStatus(), nil
 }
 
-// FlushSyncWorker brings the indexes up to date with what was noticed, and with
-// what sessions may have written that nobody noticed yet.
+// FlushSyncWorker brings the indexes up to date with all noticed changes, and
+// with those that sessions may have made unnoticed.
 func (cs *Host) FlushSyncWorker(ctx context.Context, _ NoParams) (worker.Status, error) {
 	if cs.worker == nil {
 		return worker.None(), nil
@@ -84,10 +83,10 @@ func (cs *Host) FlushSyncWorker(ctx context.Context, _ NoParams) (worker.Status,
 	return cs.workerStatus(), nil
 }
 
-// noticed is how long the system may take to tell of a change.
+// noticed bounds how late the system reports a change.
 const noticed = 5 * time.Second
 
-// recentlyAlive reports whether a session lives, or did until just now.
+// recentlyAlive reports whether a session is live, or was until just now.
 func recentlyAlive(records []doc.Session, c *clock.Clock) bool {
 	since := c.Now().Add(-noticed).UnixMilli()
 	for _, r := range records {

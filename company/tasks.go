@@ -1,7 +1,7 @@
 package company
 
-// task.*: listing tasks and changing their plans; making them, which only
-// commands do.
+// task.*: listing tasks and changing their plans, and, for commands only,
+// creating them.
 
 import (
 	"context"
@@ -15,7 +15,7 @@ import (
 	"ac/workspace/doc"
 )
 
-// ListTasksParams are those of task.list.
+// ListTasksParams are the params of task.list.
 type ListTasksParams struct {
 	Dir
 	ProjectID string `json:"project_id" is:"id"`
@@ -39,7 +39,7 @@ type TaskRow struct {
 	MilestoneCounts pm.MilestoneCounts `json:"milestone_counts"`
 }
 
-// ListTasks lists the tasks of a project, the newest first.
+// ListTasks lists the tasks of a project, newest first.
 func (c *Company) ListTasks(_ context.Context, p ListTasksParams) (ListTasksResult, error) {
 	result := ListTasksResult{WorkspaceDir: c.given, ProjectID: p.ProjectID, Tasks: []TaskRow{}}
 	tasks, err := pm.Tasks(c.w, p.ProjectID)
@@ -52,13 +52,13 @@ func (c *Company) ListTasks(_ context.Context, p ListTasksParams) (ListTasksResu
 	return result, err
 }
 
-// absoluteName is the path of a file of the workspace, as the caller named the
-// workspace.
+// absoluteName is the path of a file of the workspace, as the caller spelled
+// the workspace.
 func (c *Company) absoluteName(name string) string {
 	return filepath.Join(absolute(c.given, c.dir), filepath.FromSlash(name))
 }
 
-// PlannedSchedule is the schedule in a change of a plan.
+// PlannedSchedule is the schedule in a plan change.
 type PlannedSchedule struct {
 	_                struct{} `is:"strict"`
 	PlannedStart     string   `json:"planned_start,omitzero" is:"optional"`
@@ -67,8 +67,7 @@ type PlannedSchedule struct {
 	DependsOnTaskIDs []string `json:"depends_on_task_ids,omitzero" is:"default="`
 }
 
-// CheckFields holds the dates to what every reader takes for one, and the end
-// to lie at or behind the start.
+// CheckFields requires valid dates, and the end not to be before the start.
 func (s *PlannedSchedule) CheckFields() []fault.Issue {
 	issues := checkDates(namedText{"planned_start", s.PlannedStart}, namedText{"planned_end", s.PlannedEnd})
 	if len(issues) > 0 {
@@ -81,7 +80,7 @@ func (s *PlannedSchedule) schedule() *doc.Schedule {
 	return &doc.Schedule{PlannedStart: s.PlannedStart, PlannedEnd: s.PlannedEnd, DurationDays: s.DurationDays, DependsOnTaskIDs: s.DependsOnTaskIDs}
 }
 
-// namedText is a param by its name.
+// namedText is a text param with its name.
 type namedText struct{ name, value string }
 
 func checkDates(fields ...namedText) (issues []fault.Issue) {
@@ -93,7 +92,7 @@ func checkDates(fields ...namedText) (issues []fault.Issue) {
 	return issues
 }
 
-// PlannedExecution is the execution plan in a change of a plan.
+// PlannedExecution is the execution plan in a plan change.
 type PlannedExecution struct {
 	_                 struct{} `is:"strict"`
 	PreferredProvider string   `json:"preferred_provider,omitzero" is:"optional"`
@@ -104,12 +103,12 @@ type PlannedExecution struct {
 	AppliedAt         string   `json:"applied_at,omitzero" is:"optional"`
 }
 
-// CheckFields holds the time to what every reader takes for one.
+// CheckFields requires a valid time.
 func (e *PlannedExecution) CheckFields() []fault.Issue {
 	return checkDates(namedText{"applied_at", e.AppliedAt})
 }
 
-// UpdatePlanParams are those of task.update_plan.
+// UpdatePlanParams are the params of task.update_plan.
 type UpdatePlanParams struct {
 	Dir
 	ProjectID          string            `json:"project_id" is:"id"`
@@ -127,7 +126,7 @@ type UpdatePlanResult struct {
 	Frontmatter doc.Task `json:"frontmatter"`
 }
 
-// UpdatePlan changes when a task is planned and who is to do it.
+// UpdatePlan changes the schedule and the assignee of a task.
 func (c *Company) UpdatePlan(ctx context.Context, p UpdatePlanParams) (result UpdatePlanResult, err error) {
 	result = UpdatePlanResult{TaskID: p.TaskID, TaskPath: c.absoluteName(workspace.TaskFile(p.ProjectID, p.TaskID))}
 	change := pm.PlanChange{ClearSchedule: p.ClearSchedule, ClearExecution: p.ClearExecutionPlan}
@@ -144,18 +143,18 @@ func (c *Company) UpdatePlan(ctx context.Context, p UpdatePlanParams) (result Up
 	return result, err
 }
 
-// NewTaskParams are what task:new is asked for.
+// NewTaskParams are the params of the command task:new.
 type NewTaskParams struct {
 	ProjectParams
 	Spec pm.TaskSpec `json:"-"`
 }
 
-// NewTask makes a draft of a task and returns its id.
+// NewTask creates a draft task and returns its id.
 func (c *Company) NewTask(ctx context.Context, p NewTaskParams) (string, error) {
 	return pm.NewTask(ctx, c.w, p.ProjectID, p.Spec)
 }
 
-// AddMilestoneParams are what task:add-milestone is asked for.
+// AddMilestoneParams are the params of the command task:add-milestone.
 type AddMilestoneParams struct {
 	ProjectParams
 	TaskID    string        `json:"task_id" is:"id"`
@@ -167,7 +166,7 @@ func (c *Company) AddMilestone(ctx context.Context, p AddMilestoneParams) (strin
 	return pm.AddMilestone(ctx, c.w, p.ProjectID, p.TaskID, p.Milestone)
 }
 
-// checkIDs holds params to the ids that may become paths, where no tag does.
+// checkIDs checks ids that may become paths, where no tag does.
 func checkIDs(ids ...namedText) error {
 	var issues []fault.Issue
 	for _, id := range ids {

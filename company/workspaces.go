@@ -1,6 +1,6 @@
 package company
 
-// workspace.*: making, opening, checking and listing.
+// workspace.*: creating, opening, validating and listing.
 
 import (
 	"context"
@@ -15,19 +15,19 @@ import (
 	"ac/workspace/validate"
 )
 
-// OK is the result of what has nothing else to say.
+// OK is the result of operations without other results.
 type OK struct {
 	OK bool `json:"ok"`
 }
 
-// InitParams are those of workspace.init.
+// InitParams are the params of workspace.init.
 type InitParams struct {
 	Dir
 	CompanyName string `json:"company_name" is:"default=AgentCompany"`
 	Force       bool   `json:"force" is:"default=false"`
 }
 
-// CheckFields refuses a name that is only white space.
+// CheckFields refuses a blank name.
 func (p *InitParams) CheckFields() []fault.Issue { return notBlank("company_name", p.CompanyName) }
 
 func notBlank(field, value string) []fault.Issue {
@@ -37,7 +37,7 @@ func notBlank(field, value string) []fault.Issue {
 	return nil
 }
 
-// Init makes a workspace.
+// Init makes a folder a workspace.
 func (c *Folder) Init(ctx context.Context, p InitParams) (OK, error) {
 	err := workspace.Init(ctx, c.all.env, c.dir, workspace.InitOptions{CompanyName: p.CompanyName, Force: p.Force})
 	return OK{OK: err == nil}, err
@@ -51,7 +51,7 @@ type OpenResult struct {
 	Warnings     []validate.Issue `json:"warnings,omitempty"`
 }
 
-// Open reports the state of a folder, whatever that is.
+// Open reports the state of any folder.
 func (c *Folder) Open(ctx context.Context, _ Dir) (OpenResult, error) {
 	found := c.validate(ctx, (*validate.Validator).Glance)
 	if found.Issues == nil {
@@ -61,7 +61,7 @@ func (c *Folder) Open(ctx context.Context, _ Dir) (OpenResult, error) {
 }
 
 func (c *Folder) validate(ctx context.Context, look func(*validate.Validator) validate.Findings) validate.Findings {
-	// A workspace that is one is known from now on: its events are watched.
+	// From now on the workspace is observed and its events are watched.
 	if w, err := c.workspace(ctx); err == nil {
 		return look(c.all.openedAs(w).validator)
 	}
@@ -75,7 +75,7 @@ type ValidateResult struct {
 	Warnings []validate.Issue `json:"warnings,omitempty"`
 }
 
-// Validate checks a folder.
+// Validate validates a folder.
 func (c *Folder) Validate(ctx context.Context, _ Dir) (ValidateResult, error) {
 	found := c.validate(ctx, (*validate.Validator).Validate)
 	return ValidateResult{OK: len(found.Issues) == 0, Issues: found.Issues, Warnings: found.Warnings}, nil
@@ -87,8 +87,7 @@ type ProjectsResult struct {
 	Projects     []snapshot.ProjectRow `json:"projects"`
 }
 
-// Projects lists the projects, after making the workspace defaults that are
-// missing.
+// Projects lists the projects, after creating missing workspace defaults.
 func (c *Folder) Projects(ctx context.Context, _ Dir) (ProjectsResult, error) {
 	result := ProjectsResult{WorkspaceDir: c.given, Projects: []snapshot.ProjectRow{}}
 	in, err := c.Enter(ctx)
@@ -101,7 +100,7 @@ func (c *Folder) Projects(ctx context.Context, _ Dir) (ProjectsResult, error) {
 	if err := in.w.EnsureDefaults(ctx); err != nil {
 		return result, err
 	}
-	inflight.Leave(ctx) // what follows only reads
+	inflight.Leave(ctx) // the rest only reads
 	err = in.at(ctx, index.UpToDate, func(m *snapshot.View) (err error) {
 		result.Projects, err = m.Projects()
 		return err
@@ -109,7 +108,7 @@ func (c *Folder) Projects(ctx context.Context, _ Dir) (ProjectsResult, error) {
 	return result, err
 }
 
-// AgentsParams are those of workspace.agents.list.
+// AgentsParams are the params of workspace.agents.list.
 type AgentsParams struct {
 	Dir
 	Role   string `json:"role" is:"optional,enum=ceo|director|manager|worker"`
@@ -173,7 +172,7 @@ func (c *Folder) Teams(ctx context.Context, _ Dir) ([]TeamRow, error) {
 	return rows, err
 }
 
-// CreateProjectParams are those of workspace.project.create_with_defaults.
+// CreateProjectParams are the params of workspace.project.create_with_defaults.
 type CreateProjectParams struct {
 	Dir
 	Name       string   `json:"name"`
@@ -182,13 +181,13 @@ type CreateProjectParams struct {
 	ExecutiveManagerParam
 }
 
-// ExecutiveManagerParam names the agent who leads conversations beside the CEO.
+// ExecutiveManagerParam names the agent who leads conversations besides the CEO.
 type ExecutiveManagerParam struct {
 	ExecutiveManager string `json:"executive_manager_agent_id,omitempty" is:"optional,empty"`
 }
 
-// executive is the trimmed id of the Executive Manager, who must be an agent; "" when
-// none is named.
+// executive is the trimmed id of the Executive Manager, who must be an agent;
+// "" if none is named.
 func (p ExecutiveManagerParam) executive(w *workspace.Workspace) (string, error) {
 	id := strings.TrimSpace(p.ExecutiveManager)
 	if id == "" {
@@ -201,7 +200,7 @@ func (p ExecutiveManagerParam) executive(w *workspace.Workspace) (string, error)
 	return id, err
 }
 
-// CheckFields refuses a name that is only white space.
+// CheckFields refuses a blank name.
 func (p *CreateProjectParams) CheckFields() []fault.Issue { return notBlank("name", p.Name) }
 
 // CreateProjectResult is the result of workspace.project.create_with_defaults.
@@ -213,7 +212,7 @@ type CreateProjectResult struct {
 	RepoLinks       []doc.RepoLink `json:"repo_links"`
 }
 
-// CreateProject makes a project with its defaults, all or nothing.
+// CreateProject creates a project with its defaults, atomically.
 func (c *Company) CreateProject(ctx context.Context, p CreateProjectParams) (CreateProjectResult, error) {
 	executive, err := p.executive(c.w)
 	if err != nil {
@@ -223,7 +222,7 @@ func (c *Company) CreateProject(ctx context.Context, p CreateProjectParams) (Cre
 	return CreateProjectResult{made.ID, workspace.GlobalManagerID, made.SecretaryID, made.ConversationIDs, made.RepoLinks}, err
 }
 
-// LinkRepoParams are those of workspace.project.link_repo.
+// LinkRepoParams are the params of workspace.project.link_repo.
 type LinkRepoParams struct {
 	Dir
 	ProjectID string `json:"project_id" is:"id"`
@@ -231,7 +230,7 @@ type LinkRepoParams struct {
 	Label     string `json:"label" is:"optional"`
 }
 
-// CheckFields refuses a repository without a name.
+// CheckFields refuses a blank repository id.
 func (p *LinkRepoParams) CheckFields() []fault.Issue { return notBlank("repo_id", p.RepoID) }
 
 // LinkRepoResult is the result of workspace.project.link_repo.
@@ -241,14 +240,14 @@ type LinkRepoResult struct {
 	Repos        []doc.RepoLink `json:"repos"`
 }
 
-// LinkRepo ties a repository to a project.
+// LinkRepo links a repository to a project.
 func (c *Company) LinkRepo(ctx context.Context, p LinkRepoParams) (result LinkRepoResult, err error) {
 	result = LinkRepoResult{WorkspaceDir: c.given, ProjectID: p.ProjectID}
 	result.Repos, err = c.w.LinkRepo(ctx, p.ProjectID, p.RepoID, p.Label)
 	return result, err
 }
 
-// RepoRootParams are those of workspace.repo_root.set.
+// RepoRootParams are the params of workspace.repo_root.set.
 type RepoRootParams struct {
 	Dir
 	RepoID     string `json:"repo_id"`

@@ -1,6 +1,6 @@
 package company
 
-// worktree.cleanup: clearing worktrees away whose runs are over.
+// worktree.cleanup: removing the worktrees of finished runs.
 
 import (
 	"context"
@@ -10,7 +10,7 @@ import (
 	"ac/runs/worktree"
 )
 
-// CleanUpWorktreesParams are those of worktree.cleanup.
+// CleanUpWorktreesParams are the params of worktree.cleanup.
 type CleanUpWorktreesParams struct {
 	Dir
 	ProjectID   string  `json:"project_id" is:"optional,id"`
@@ -26,8 +26,8 @@ type CleanUpWorktreesResult struct {
 	worktree.Report
 }
 
-// CleanUpWorktrees removes the worktrees of runs that are over for long enough
-// and hold nothing that would be lost.
+// CleanUpWorktrees removes the worktrees of runs that ended long enough ago, if
+// nothing would be lost.
 func (c *Company) CleanUpWorktrees(ctx context.Context, p CleanUpWorktreesParams) (CleanUpWorktreesResult, error) {
 	result := CleanUpWorktreesResult{WorkspaceDir: c.given, DryRun: p.DryRun, MaxAgeHours: p.MaxAgeHours}
 	w := c.w

@@ -1,9 +1,9 @@
-// Package conversation is what people and agents say to each other: channels,
-// direct messages, and their logs.
+// Package conversation is the messages of people and agents: channels, direct
+// messages, and their logs.
 //
-// A conversation is a directory with conversation.yaml and messages.jsonl. Where
-// it lies decides where its messages are: a document that does not fit its
-// directory is none, and never sends a read or a write elsewhere.
+// A conversation is a directory with conversation.yaml and messages.jsonl. Its
+// directory determines where its messages are: a document that does not fit its
+// directory is not a conversation, and never redirects a read or a write.
 package conversation
 
 import (
@@ -26,12 +26,12 @@ const (
 	ScopeProject   = "project"
 )
 
-// Place is where conversations lie: a project, or with Project empty the
-// workspace.
-type Place struct{ Project string }
+// Space is where conversations belong: a project, or, with an empty Project,
+// the workspace.
+type Space struct{ Project string }
 
-// Scope is the scope of the conversations of the place.
-func (p Place) Scope() string {
+// Scope is the scope of the conversations in the space.
+func (p Space) Scope() string {
 	if p.Project == "" {
 		return ScopeWorkspace
 	}
@@ -39,7 +39,7 @@ func (p Place) Scope() string {
 }
 
 // Dir is the directory of a conversation.
-func (p Place) Dir(id string) string {
+func (p Space) Dir(id string) string {
 	switch {
 	case p.Project != "":
 		return workspace.ProjectConversationDir(p.Project, id)
@@ -49,12 +49,12 @@ func (p Place) Dir(id string) string {
 	return path.Join(workspace.ConversationsDir, id)
 }
 
-func (p Place) file(id string) string { return path.Join(p.Dir(id), workspace.ConversationFile) }
+func (p Space) file(id string) string { return path.Join(p.Dir(id), workspace.ConversationFile) }
 
-func (p Place) messages(id string) string { return path.Join(p.Dir(id), workspace.MessagesFile) }
+func (p Space) messages(id string) string { return path.Join(p.Dir(id), workspace.MessagesFile) }
 
-// exists tells a project that is not there from one without conversations.
-func (p Place) exists(w *workspace.Workspace) error {
+// exists distinguishes an unknown project from one without conversations.
+func (p Space) exists(w *workspace.Workspace) error {
 	if p.Project == "" {
 		return nil
 	}
@@ -64,7 +64,7 @@ func (p Place) exists(w *workspace.Workspace) error {
 
 // Get reads a conversation. One that is missing or does not fit its place is
 // fault.NotFound.
-func Get(w *workspace.Workspace, p Place, id string) (doc.Conversation, error) {
+func Get(w *workspace.Workspace, p Space, id string) (doc.Conversation, error) {
 	c, err := get(p, id, func(name string) (doc.Conversation, error) { return workspace.Load(w, doc.ConversationCodec, name) })
 	if err != nil {
 		return c, &fault.Error{Reason: fault.NotFound, Message: "conversation " + id + " does not exist here", Cause: err}
@@ -72,22 +72,21 @@ func Get(w *workspace.Workspace, p Place, id string) (doc.Conversation, error) {
 	return c, nil
 }
 
-func get(p Place, id string, load func(name string) (doc.Conversation, error)) (doc.Conversation, error) {
+func get(p Space, id string, load func(name string) (doc.Conversation, error)) (doc.Conversation, error) {
 	c, err := load(p.file(id))
 	if err != nil {
 		return c, err
 	}
 	if c.Scope != p.Scope() || c.ProjectID != p.Project {
-		return c, fault.New(fault.InvalidFile, "%s belongs elsewhere", p.file(id))
+		return c, fault.New(fault.InvalidFile, "%s belongs to another conversation", p.file(id))
 	}
 	return c, workspace.CheckID(p.file(id), id, c.ID)
 }
 
-// List lists the conversations of a place: home, executive office, planning
-// council, executive meeting, channels,
-// direct messages, the rest; by name within these. Documents that cannot be
-// read are left out.
-func List(w *workspace.Workspace, p Place) ([]doc.Conversation, error) {
+// List lists the conversations of a space: home, executive office, planning
+// council, executive meeting, channels, direct messages, the rest; by name
+// within each group. Unreadable documents are skipped.
+func List(w *workspace.Workspace, p Space) ([]doc.Conversation, error) {
 	all, err := list(w, p, func(name string) (doc.Conversation, error) { return workspace.Load(w, doc.ConversationCodec, name) })
 	if err != nil {
 		return nil, err
@@ -97,13 +96,14 @@ func List(w *workspace.Workspace, p Place) ([]doc.Conversation, error) {
 	return all, nil
 }
 
-func list(w *workspace.Workspace, p Place, load func(name string) (doc.Conversation, error)) ([]doc.Conversation, error) {
+func list(w *workspace.Workspace, p Space, load func(name string) (doc.Conversation, error)) ([]doc.Conversation, error) {
 	ids, err := workspace.Dirs(w.FS, path.Dir(p.Dir("any")))
 	if err != nil {
 		return nil, err
 	}
 	if p.Project == "" {
-		// A directory of the home's id among the others is none.
+		// A directory with the home's id among the others is not a
+		// conversation.
 		ids = slices.DeleteFunc(ids, func(id string) bool { return id == workspace.HomeID })
 		ids = append(ids, workspace.HomeID)
 	}
@@ -134,23 +134,23 @@ func rank(c doc.Conversation) int {
 	return 6
 }
 
-// The slugs of defaults.
+// The slugs of default conversations.
 const (
 	slugHome       = "home"
 	slugExecutives = "executive-meeting"
 )
 
-// Channel is what a new channel is made of.
+// Channel describes a new channel.
 type Channel struct {
 	Name, Slug, Visibility, CreatedBy string
-	AgentIDs, TeamIDs                 []string // who takes part; they need not exist
+	AgentIDs, TeamIDs                 []string // the members; they need not exist
 }
 
-// CreateChannel makes a channel, which is durable when it returns. Two channels
-// may have one name; the slugs of the defaults are taken (fault.Conflict).
-func CreateChannel(ctx context.Context, w *workspace.Workspace, p Place, ch Channel) (doc.Conversation, error) {
+// CreateChannel creates a channel; it is durable on return. Names need not be
+// unique; the slugs of the defaults are reserved (fault.Conflict).
+func CreateChannel(ctx context.Context, w *workspace.Workspace, p Space, ch Channel) (doc.Conversation, error) {
 	if ch.Slug == slugHome || p.Project != "" && ch.Slug == slugExecutives {
-		return doc.Conversation{}, fault.New(fault.Conflict, "the slug %s belongs to a conversation that is always there; take another one", ch.Slug)
+		return doc.Conversation{}, fault.New(fault.Conflict, "the slug %s is reserved for a default conversation; choose another", ch.Slug)
 	}
 	var made doc.Conversation
 	err := w.Update(ctx, func(u *workspace.Unit) (err error) {
@@ -163,9 +163,9 @@ func CreateChannel(ctx context.Context, w *workspace.Workspace, p Place, ch Chan
 	return made, err
 }
 
-// CreateDM makes the conversation of two, or gives the one that they have,
-// whoever of them began it.
-func CreateDM(ctx context.Context, w *workspace.Workspace, p Place, createdBy, peer, visibility string) (doc.Conversation, error) {
+// CreateDM returns the direct messages of two, created if there are none,
+// whichever of them began.
+func CreateDM(ctx context.Context, w *workspace.Workspace, p Space, createdBy, peer, visibility string) (doc.Conversation, error) {
 	var made doc.Conversation
 	err := w.Update(ctx, func(u *workspace.Unit) error {
 		all, err := list(w, p, func(name string) (doc.Conversation, error) { return workspace.LoadIn(u, doc.ConversationCodec, name) })
@@ -187,7 +187,7 @@ func CreateDM(ctx context.Context, w *workspace.Workspace, p Place, createdBy, p
 	return made, err
 }
 
-func create(u *workspace.Unit, p Place, c doc.Conversation) (doc.Conversation, error) {
+func create(u *workspace.Unit, p Space, c doc.Conversation) (doc.Conversation, error) {
 	w := u.Workspace()
 	if err := p.exists(w); err != nil {
 		return c, err
@@ -203,7 +203,7 @@ func create(u *workspace.Unit, p Place, c doc.Conversation) (doc.Conversation, e
 	}})
 }
 
-// once drops repetitions and keeps the order.
+// once removes duplicates and keeps the order.
 func once(ids []string) []string {
 	kept := []string{}
 	for _, id := range ids {
@@ -214,10 +214,10 @@ func once(ids []string) []string {
 	return kept
 }
 
-// Actor is who wants to see a conversation or to speak in it.
+// Actor is a reader or an author.
 type Actor struct{ ID, Role, Team string }
 
-// Admits reports whether an actor may see a conversation and speak in it.
+// Admits reports whether an actor may read a conversation and write to it.
 func Admits(c doc.Conversation, a Actor) bool {
 	switch {
 	case a.Role == "human" || a.Role == "ceo", c.Visibility == "org":
@@ -230,8 +230,8 @@ func Admits(c doc.Conversation, a Actor) bool {
 	return a.Team != "" && slices.Contains(c.Participants.TeamIDs, a.Team)
 }
 
-// author is who an actor is taken for: an agent of the company is what its
-// document says, whatever it claims.
+// author is the effective actor: for an agent of the company its document
+// counts, not what it claims.
 func author(w *workspace.Workspace, id, claimed string) (Actor, error) {
 	if !workspace.SafeID(id) {
 		return Actor{ID: id, Role: claimed}, nil

@@ -20,6 +20,7 @@ import (
 	"ac/internal/fault"
 	"ac/workspace"
 	"ac/workspace/doc"
+	"ac/workspace/workspacetest"
 )
 
 // The test binary is the processes that write beside each other.
@@ -54,7 +55,7 @@ func write(dir, name string) error {
 		return err
 	}
 	for i := range each {
-		if _, _, err := Send(context.Background(), w, Place{}, workspace.HomeID, says(fmt.Sprint(name, " ", i))); err != nil {
+		if _, _, err := Send(context.Background(), w, Space{}, workspace.HomeID, says(fmt.Sprint(name, " ", i))); err != nil {
 			return err
 		}
 	}
@@ -71,7 +72,7 @@ func talk(dir, name string) error {
 	if strings.HasSuffix(name, "1") {
 		by, peer = peer, by
 	}
-	c, err := CreateDM(context.Background(), w, Place{}, by, peer, "private_agent")
+	c, err := CreateDM(context.Background(), w, Space{}, by, peer, "private_agent")
 	fmt.Println(c.ID)
 	return errors.Join(err, w.Close())
 }
@@ -82,20 +83,8 @@ func says(body string) Draft {
 
 func newWorkspace(t testing.TB) *workspace.Workspace {
 	t.Helper()
-	dir := filepath.Join(t.TempDir(), "ws")
 	env := workspace.SystemEnv()
-	if err := workspace.Init(context.Background(), env, dir, workspace.InitOptions{CompanyName: "Acme"}); err != nil {
-		t.Fatal(err)
-	}
-	w, err := workspace.Open(env, dir)
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		if err := w.Close(); err != nil {
-			t.Error(err)
-		}
-	})
+	w := workspacetest.New(t, env)
 	if err := w.EnsureDefaults(context.Background()); err != nil {
 		t.Fatal(err)
 	}
@@ -137,7 +126,7 @@ func TestWriters(t *testing.T) {
 	for g := range 4 {
 		wg.Go(func() {
 			for i := range each {
-				if _, _, err := Send(context.Background(), w, Place{}, workspace.HomeID, says(fmt.Sprint("goroutine ", g, " ", i))); err != nil {
+				if _, _, err := Send(context.Background(), w, Space{}, workspace.HomeID, says(fmt.Sprint("goroutine ", g, " ", i))); err != nil {
 					t.Error(err)
 				}
 			}
@@ -170,7 +159,7 @@ func TestOneDM(t *testing.T) {
 	if slices.Sort(ids); len(slices.Compact(ids)) != 1 || ids[0] == "" {
 		t.Errorf("conversations: %v", ids)
 	}
-	all, err := List(w, Place{})
+	all, err := List(w, Space{})
 	if err != nil || len(all) != 2 {
 		t.Errorf("%d conversations (%v)", len(all), err)
 	}
@@ -191,7 +180,7 @@ func TestTornLog(t *testing.T) {
 		strings.Replace(string(line), workspace.HomeID, "conv_other", 1) + string(line[:len(line)/2])
 	appendTo(t, home(w), junk)
 	second := sent(t, w, "second")
-	got, err := Newest(w, Place{}, workspace.HomeID, 10)
+	got, err := Newest(w, Space{}, workspace.HomeID, 10)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -201,14 +190,14 @@ func TestTornLog(t *testing.T) {
 	if err := os.Remove(home(w)); err != nil {
 		t.Fatal(err)
 	}
-	if got, err := Newest(w, Place{}, workspace.HomeID, 10); err != nil || len(got) != 0 {
+	if got, err := Newest(w, Space{}, workspace.HomeID, 10); err != nil || len(got) != 0 {
 		t.Errorf("without a log: %v (%v)", got, err)
 	}
 	third := sent(t, w, "third")
-	if got, err := Newest(w, Place{}, workspace.HomeID, 10); err != nil || len(got) != 1 || got[0].ID != third.ID {
+	if got, err := Newest(w, Space{}, workspace.HomeID, 10); err != nil || len(got) != 1 || got[0].ID != third.ID {
 		t.Errorf("a log made anew: %v (%v)", got, err)
 	}
-	if _, _, err := Send(ctx, w, Place{}, "conv_none", says("x")); !fault.Is(err, fault.NotFound) {
+	if _, _, err := Send(ctx, w, Space{}, "conv_none", says("x")); !fault.Is(err, fault.NotFound) {
 		t.Errorf("a conversation that is not there: %v", err)
 	}
 }
@@ -222,7 +211,7 @@ func TestMessageWithoutProject(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	in := Place{project.ID}
+	in := Space{project.ID}
 	all, err := List(w, in)
 	if err != nil || len(all) == 0 {
 		t.Fatalf("%d conversations (%v)", len(all), err)
@@ -252,7 +241,7 @@ func TestMessageWithoutProject(t *testing.T) {
 
 func sent(t *testing.T, w *workspace.Workspace, body string) doc.Message {
 	t.Helper()
-	_, m, err := Send(context.Background(), w, Place{}, workspace.HomeID, says(body))
+	_, m, err := Send(context.Background(), w, Space{}, workspace.HomeID, says(body))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -302,7 +291,7 @@ func TestNewest(t *testing.T) {
 	}
 	appendTo(t, home(w), log.String())
 	for _, limit := range []int{1, 2, 3, 100, 1000, count, 5000} {
-		got, err := Newest(w, Place{}, workspace.HomeID, limit)
+		got, err := Newest(w, Space{}, workspace.HomeID, limit)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -326,32 +315,32 @@ func TestPlaces(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	channel, err := CreateChannel(ctx, w, Place{}, Channel{Name: "c", Slug: "c", Visibility: "org", CreatedBy: "human_ceo"})
+	channel, err := CreateChannel(ctx, w, Space{}, Channel{Name: "c", Slug: "c", Visibility: "org", CreatedBy: "human_ceo"})
 	if err != nil {
 		t.Fatal(err)
 	}
-	from := filepath.Join(w.Dir(), filepath.FromSlash(Place{}.Dir(channel.ID)))
+	from := filepath.Join(w.Dir(), filepath.FromSlash(Space{}.Dir(channel.ID)))
 	for _, to := range []string{
-		Place{}.Dir("conv_copy"), Place{project.ID}.Dir(channel.ID), workspace.ConversationsDir + "/" + workspace.HomeID,
+		Space{}.Dir("conv_copy"), Space{project.ID}.Dir(channel.ID), workspace.ConversationsDir + "/" + workspace.HomeID,
 	} {
 		if err := os.CopyFS(filepath.Join(w.Dir(), filepath.FromSlash(to)), os.DirFS(from)); err != nil {
 			t.Fatal(err)
 		}
 	}
-	if err := os.Symlink(from, filepath.Join(w.Dir(), filepath.FromSlash(Place{}.Dir("conv_link")))); err != nil {
+	if err := os.Symlink(from, filepath.Join(w.Dir(), filepath.FromSlash(Space{}.Dir("conv_link")))); err != nil {
 		t.Fatal(err)
 	}
-	for place, want := range map[Place]int{{}: 2, {project.ID}: 2} {
+	for place, want := range map[Space]int{{}: 2, {project.ID}: 2} {
 		if all, err := List(w, place); err != nil || len(all) != want {
 			t.Errorf("%v: %d conversations (%v)", place, len(all), err)
 		}
 	}
 	for _, id := range []string{"conv_copy", "conv_link"} {
-		if _, _, err := Send(ctx, w, Place{}, id, says("x")); !fault.Is(err, fault.NotFound) {
+		if _, _, err := Send(ctx, w, Space{}, id, says("x")); !fault.Is(err, fault.NotFound) {
 			t.Errorf("%s: %v", id, err)
 		}
 	}
-	if _, _, err := Send(ctx, w, Place{project.ID}, channel.ID, says("x")); !fault.Is(err, fault.NotFound) {
+	if _, _, err := Send(ctx, w, Space{project.ID}, channel.ID, says("x")); !fault.Is(err, fault.NotFound) {
 		t.Errorf("in a project: %v", err)
 	}
 }
@@ -401,7 +390,7 @@ func TestFollow(t *testing.T) {
 	got := make(chan string)
 	ended := make(chan error, 1)
 	go func() {
-		ended <- Follow(ctx, w, Place{}, workspace.HomeID, 2, func(m doc.Message) error {
+		ended <- Follow(ctx, w, Space{}, workspace.HomeID, 2, func(m doc.Message) error {
 			select {
 			case got <- m.Body:
 			case <-ctx.Done():
@@ -436,7 +425,7 @@ func TestFollow(t *testing.T) {
 	if err := <-ended; err != nil {
 		t.Error(err)
 	}
-	if err := Follow(context.Background(), w, Place{}, "conv_none", 1, nil); !fault.Is(err, fault.NotFound) {
+	if err := Follow(context.Background(), w, Space{}, "conv_none", 1, nil); !fault.Is(err, fault.NotFound) {
 		t.Errorf("a conversation that is not there: %v", err)
 	}
 }
@@ -455,7 +444,7 @@ func BenchmarkNewest(b *testing.B) {
 		b.Fatal(err)
 	}
 	for b.Loop() {
-		if got, err := Newest(w, Place{}, workspace.HomeID, 300); err != nil || len(got) != 300 {
+		if got, err := Newest(w, Space{}, workspace.HomeID, 300); err != nil || len(got) != 300 {
 			b.Fatal(len(got), err)
 		}
 	}
@@ -464,7 +453,7 @@ func BenchmarkNewest(b *testing.B) {
 func BenchmarkSend(b *testing.B) {
 	w := newWorkspace(b)
 	for b.Loop() {
-		if _, _, err := Send(context.Background(), w, Place{}, workspace.HomeID, says("hello")); err != nil {
+		if _, _, err := Send(context.Background(), w, Space{}, workspace.HomeID, says("hello")); err != nil {
 			b.Fatal(err)
 		}
 	}

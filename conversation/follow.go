@@ -18,18 +18,18 @@ import (
 	"ac/workspace/doc"
 )
 
-// lookAgain is how often the log is looked at when nothing tells of changes:
-// watches can be refused, and do not reach network file systems.
+// lookAgain is the polling interval if no change is notified: watches can be
+// refused, and do not work on network file systems.
 const lookAgain = 2 * time.Second
 
-// Follow gives the newest messages of a conversation, at most so many, and then
-// each that is sent, in the order of the log, until ctx ends or told fails. A
-// conversation that is not there is fault.NotFound.
-func Follow(ctx context.Context, w *workspace.Workspace, p Place, id string, newest int, told func(doc.Message) error) error {
+// Follow calls told with the newest messages of a conversation and then with
+// each new one, in log order, until ctx ends or told fails. An unknown
+// conversation is fault.NotFound.
+func Follow(ctx context.Context, w *workspace.Workspace, p Space, id string, newest int, told func(doc.Message) error) error {
 	if _, err := Get(w, p, id); err != nil {
 		return err
 	}
-	f := follower{w: w, place: p, id: id, told: told}
+	f := follower{w: w, space: p, id: id, told: told}
 	if err := f.begin(newest); err != nil {
 		return err
 	}
@@ -42,21 +42,21 @@ func Follow(ctx context.Context, w *workspace.Workspace, p Place, id string, new
 	return err
 }
 
-// follower is a place in a log.
+// follower is a cursor in a log.
 type follower struct {
 	w     *workspace.Workspace
-	place Place
+	space Space
 	id    string
 	told  func(doc.Message) error
 
 	at   int64       // behind the last line that was given
-	file os.FileInfo // the log that the place is in; nil before the first look
+	file os.FileInfo // the log that the position is in; nil before the first look
 }
 
-// open opens the log; nil when there is none now. A log that was replaced or cut
-// is followed from its beginning.
+// open opens the log; nil if there is none now. A log that was replaced or
+// truncated is followed from its beginning.
 func (f *follower) open() (file durable.File, size int64, err error) {
-	file, err = f.w.FS.OpenFile(f.place.messages(f.id), os.O_RDONLY, 0)
+	file, err = f.w.FS.OpenFile(f.space.messages(f.id), os.O_RDONLY, 0)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, 0, nil
 	}
@@ -74,7 +74,7 @@ func (f *follower) open() (file durable.File, size int64, err error) {
 	return file, st.Size(), nil
 }
 
-// begin gives the newest messages and takes its place behind them.
+// begin delivers the newest messages and sets the cursor after them.
 func (f *follower) begin(newest int) (err error) {
 	file, size, err := f.open()
 	if file == nil {
@@ -84,7 +84,7 @@ func (f *follower) begin(newest int) (err error) {
 	if f.at, err = durable.WholeLines(file, size); err != nil {
 		return err
 	}
-	messages, err := f.place.newest(file, f.at, f.id, newest)
+	messages, err := f.space.newest(file, f.at, f.id, newest)
 	for _, m := range messages {
 		if err := f.told(m); err != nil {
 			return err
@@ -93,7 +93,7 @@ func (f *follower) begin(newest int) (err error) {
 	return err
 }
 
-// read gives the messages that were added since.
+// read delivers the messages that were added since.
 func (f *follower) read() (err error) {
 	file, size, err := f.open()
 	if file == nil {
@@ -104,13 +104,13 @@ func (f *follower) read() (err error) {
 	for {
 		line, err := lines.ReadBytes('\n')
 		if errors.Is(err, io.EOF) {
-			return nil // what is left is under way
+			return nil // the rest is being written
 		}
 		if err != nil {
 			return err
 		}
 		f.at += int64(len(line))
-		if m, ok := f.place.message(f.id, line[:len(line)-1]); ok {
+		if m, ok := f.space.message(f.id, line[:len(line)-1]); ok {
 			if err := f.told(m); err != nil {
 				return err
 			}

@@ -1,6 +1,6 @@
 package conversation
 
-// The log of a conversation: one message a line, appended and never changed.
+// The append-only log of a conversation: one message a line.
 
 import (
 	"bytes"
@@ -25,11 +25,11 @@ import (
 // MaxBody is the longest text of a message, in bytes of UTF-8.
 const MaxBody = 1 << 20
 
-// longestLine is more than the line of any message that Send writes: escapes
-// make six bytes of one. What is longer is no message.
+// longestLine exceeds the line of any message that Send writes (an escape takes
+// six bytes). Longer lines are not messages.
 const longestLine = 8 << 20
 
-// Draft is a message before it is sent. An empty visibility is that of the
+// Draft is a message to be sent. An empty visibility is that of the
 // conversation.
 type Draft struct {
 	AuthorID, AuthorRole string
@@ -39,9 +39,9 @@ type Draft struct {
 	Mentions             []string
 }
 
-// Send appends a message, which is durable when it returns. Who may not speak in
-// the conversation gets fault.Denied. It takes the lock of the log alone.
-func Send(ctx context.Context, w *workspace.Workspace, p Place, id string, d Draft) (doc.Conversation, doc.Message, error) {
+// Send appends a message; it is durable on return. An author who may not write
+// to the conversation gets fault.Denied. It takes only the lock of the log.
+func Send(ctx context.Context, w *workspace.Workspace, p Space, id string, d Draft) (doc.Conversation, doc.Message, error) {
 	var none doc.Message
 	c, err := Get(w, p, id)
 	if err != nil {
@@ -56,7 +56,7 @@ func Send(ctx context.Context, w *workspace.Workspace, p Place, id string, d Dra
 		return c, none, err
 	}
 	if !Admits(c, actor) {
-		return c, none, fault.New(fault.Denied, "%s (%s) takes no part in the conversation %s", actor.ID, actor.Role, c.Name)
+		return c, none, fault.New(fault.Denied, "%s (%s) is not a participant of the conversation %s", actor.ID, actor.Role, c.Name)
 	}
 	m := doc.Message{
 		SchemaVersion: doc.Version, Type: "message", ID: w.Env.IDs.New("msg"), ConversationID: c.ID, ProjectID: p.Project,
@@ -70,8 +70,8 @@ func Send(ctx context.Context, w *workspace.Workspace, p Place, id string, d Dra
 	return c, m, appendLine(ctx, w.FS, p.messages(id), line)
 }
 
-// appendLine writes one line in one write, on a line of its own, and syncs it.
-// The lock is released before the sync.
+// appendLine appends one line in one write, completing a torn one first, and
+// syncs it after releasing the lock.
 func appendLine(ctx context.Context, fsys durable.FS, name string, line []byte) (err error) {
 	file, err := openLocked(ctx, fsys, name)
 	if err != nil {
@@ -118,7 +118,7 @@ func writeLine(fsys durable.FS, name string, file durable.File, line []byte) err
 		return err
 	}
 	if st.Size() == 0 {
-		// Its name may be new.
+		// The file may be new.
 		if err := fsys.SyncDir(path.Dir(name)); err != nil {
 			return err
 		}
@@ -134,14 +134,14 @@ func writeLine(fsys durable.FS, name string, file durable.File, line []byte) err
 	return durable.WriteAll(file, line)
 }
 
-// overlap is how many lines more than asked for are looked at, so that messages
-// whose writers' clocks differ a little still come in the order of time.
+// overlap is how many more lines than requested are read, so that messages of
+// writers with slightly different clocks are still sorted by time.
 const overlap = 64
 
-// Newest reads the newest messages of a conversation, oldest first, at most so
-// many. Lines that are no messages are passed over. Reading costs what is
-// answered, not what the log holds. What is not there has none.
-func Newest(w *workspace.Workspace, p Place, id string, limit int) ([]doc.Message, error) {
+// Newest reads the newest messages of a conversation, oldest first, at most
+// limit. Lines that are not messages are skipped. The cost depends on the
+// result, not on the size of the log. An unknown project has none.
+func Newest(w *workspace.Workspace, p Space, id string, limit int) ([]doc.Message, error) {
 	if p.Project != "" {
 		if known, err := w.HasProject(p.Project); !known {
 			return []doc.Message{}, err
@@ -162,8 +162,8 @@ func Newest(w *workspace.Workspace, p Place, id string, limit int) ([]doc.Messag
 	return p.newest(file, st.Size(), id, limit)
 }
 
-// newest reads the newest messages before a place in the log.
-func (p Place) newest(file io.ReaderAt, end int64, id string, limit int) ([]doc.Message, error) {
+// newest reads the newest messages before an offset of the log.
+func (p Space) newest(file io.ReaderAt, end int64, id string, limit int) ([]doc.Message, error) {
 	found := []doc.Message{}
 	err := backwards(file, end, func(line []byte) bool {
 		if m, ok := p.message(id, line); ok {
@@ -183,30 +183,29 @@ func (p Place) newest(file io.ReaderAt, end int64, id string, limit int) ([]doc.
 	return found[max(0, len(found)-limit):], nil
 }
 
-// message reads a line of the log of a conversation; ok is false for what is no
-// message of it. A message that names no project is of the one that its log lies in.
-func (p Place) message(id string, line []byte) (m doc.Message, ok bool) {
+// message reads a line of a conversation's log; ok is false if it is not a
+// message of it. A message without a project belongs to the project of its log.
+func (p Space) message(id string, line []byte) (m doc.Message, ok bool) {
 	m, err := doc.DecodeMessage(line)
 	return m, err == nil && m.ConversationID == id && (m.ProjectID == "" || m.ProjectID == p.Project)
 }
 
-// block is how much is read at once, more while a line is longer, up to
-// longestStep.
+// block is how much is read at once; for longer lines more, up to longestStep.
 const (
 	block       = 64 << 10
 	longestStep = 4 << 20
 )
 
-// backwards gives the lines of a file from its end until more says no. A line
-// without its LF is one too: it may be whole. Lines that no message fills are
-// passed over in bounded memory.
+// backwards calls more with the lines of a file, from the end, until it returns
+// false. A last line without LF counts, since it may be whole. Lines that are
+// too long are skipped in bounded memory.
 func backwards(r io.ReaderAt, size int64, more func(line []byte) bool) error {
-	var text []byte // from start to the end of the line under way
+	var text []byte // from start to the end of the current line
 	skipping := false
 	step := int64(block)
 	for start := size; start > 0; {
 		from := max(0, start-step)
-		step = min(2*step, longestStep) // a long line is not copied again and again
+		step = min(2*step, longestStep) // so that a long line is not copied repeatedly
 		read := make([]byte, start-from, start-from+int64(len(text)))
 		if _, err := r.ReadAt(read, from); err != nil {
 			return err

@@ -1,7 +1,7 @@
 package doctor
 
-// What the workspace says, and what this machine has: documents, overlay, agent
-// CLIs, repositories.
+// Checks of the configuration: documents, machine overlay, agent CLIs,
+// repositories.
 
 import (
 	"context"
@@ -40,17 +40,17 @@ func (p Patient) schema(context.Context) Check {
 	}
 	switch {
 	case p.Workspace == nil:
-		c.Message = "this is no workspace: it has no " + workspace.CompanyFile
-		c.Hint = "Check the path, or make a workspace here: ac workspace:init " + p.Given
+		c.Message = "this is not a workspace: it has no " + workspace.CompanyFile
+		c.Hint = "Check the path, or create a workspace here: ac workspace:init " + p.Given
 	case len(p.Workspace.MissingDirs()) > 0:
-		c.Hint = "Make the missing directories with: ac workspace:doctor " + p.Given + " --fix. Mend the documents by hand; each line names file and field."
+		c.Hint = "Create the missing directories with: ac workspace:doctor " + p.Given + " --fix. Repair the documents by hand; each line names the file and the field."
 	default:
-		c.Hint = "Mend the documents by hand; each line names file and field. All of them: ac workspace:validate " + p.Given
+		c.Hint = "Repair the documents by hand; each line names the file and the field. List all of them with: ac workspace:validate " + p.Given
 	}
 	return c
 }
 
-// machine reads the overlay, also where there is no workspace around it.
+// machine reads the overlay, even if there is no workspace around it.
 func (p Patient) machine() (machine doc.Machine, text []byte, err error) {
 	var fsys durable.FS
 	if p.Workspace != nil {
@@ -77,7 +77,7 @@ func (p Patient) machineConfig(context.Context) Check {
 		return pass(id, "%s can be read", workspace.MachineFile)
 	}
 	c := Check{ID: id, Status: Fail, Message: workspace.MachineFile + " cannot be read", Details: strings.Split(err.Error(), "; ")}
-	c.Hint = "Mend the file by hand, or have a new one made (the old one is kept beside it): ac workspace:init " + p.Given + " --force --name NAME"
+	c.Hint = "Repair the file by hand, or create a new one (the old one is kept next to it): ac workspace:init " + p.Given + " --force --name NAME"
 	if p.Workspace == nil {
 		c.Hint = "There is no workspace here."
 	}
@@ -87,7 +87,7 @@ func (p Patient) machineConfig(context.Context) Check {
 func (p Patient) providers(ctx context.Context) []Check {
 	machine, _, err := p.machine()
 	if err != nil {
-		machine = doc.Machine{} // then by their own names
+		machine = doc.Machine{} // fall back to the providers' own names
 	}
 	cli := Check{ID: "providers.cli", Status: Fail, Message: "no agent CLI is available"}
 	protocol := pass("providers.protocol", doc.KindAppServer+" is available")
@@ -95,7 +95,7 @@ func (p Patient) providers(ctx context.Context) []Check {
 	for _, adapter := range provider.StatusWithin(ctx, machine, p.programs(), probePatience) {
 		line := adapter.Name + ": " + adapter.Describe()
 		if adapter.Probe != nil && !adapter.Probe.OK && cli.Hint == "" {
-			cli.Hint = adapter.Name + " does not take the command lines of ac: update it, or log it in."
+			cli.Hint = adapter.Name + " does not accept the command lines of ac: update it, or log it in."
 		}
 		switch {
 		case adapter.Mode == "cli":
@@ -106,7 +106,7 @@ func (p Patient) providers(ctx context.Context) []Check {
 		case !adapter.Available:
 			protocol = Check{
 				ID: protocol.ID, Status: Warn, Message: doc.KindAppServer + " is unavailable", Details: []string{line},
-				Hint: "Only needed for agents of the provider codex_app_server: install a codex CLI that has the command app-server.",
+				Hint: "Only agents of the provider codex_app_server need it: install a codex CLI that has the command app-server.",
 			}
 		default:
 			protocol.Details = []string{line}
@@ -115,20 +115,20 @@ func (p Patient) providers(ctx context.Context) []Check {
 	if len(available) > 0 {
 		cli.Status, cli.Message = Pass, "available: "+strings.Join(available, ", ")
 	} else {
-		cli.Hint = "Install codex, claude or gemini so that it is in PATH, or say where it lies under provider_bins in " + workspace.MachineFile + "."
+		cli.Hint = "Install codex, claude or gemini in PATH, or set its path under provider_bins in " + workspace.MachineFile + "."
 	}
 	return []Check{cli, protocol}
 }
 
-// probePatience is how long the doctor waits for programs to say what they are.
+// probePatience is how long the doctor waits for probes.
 const probePatience = 20 * time.Second
 
-// programs is what is known of the programs of this machine; nothing is written.
+// programs is the cache of program probes; it is not written.
 func (p Patient) programs() provider.Cache {
 	return provider.Cache{Workspace: p.Workspace, Environ: os.Environ(), Frozen: true}
 }
 
-// repositories gives no check when the overlay cannot be read.
+// repositories returns no check if the overlay cannot be read.
 func (p Patient) repositories(context.Context) []Check {
 	const id = "repos.mappings"
 	machine, text, err := p.machine()
@@ -138,7 +138,7 @@ func (p Patient) repositories(context.Context) []Check {
 	if len(machine.RepoRoots) == 0 {
 		return []Check{{
 			ID: id, Status: Warn, Message: "no repository is mapped to a directory of this machine",
-			Hint: "Agents that work in a repository need to know where it lies. Say it under repo_roots in " + workspace.MachineFile + ", or with the method workspace.repo_root.set.",
+			Hint: "Agents that work in a repository need its path. Set it under repo_roots in " + workspace.MachineFile + ", or with the method workspace.repo_root.set.",
 		}}
 	}
 	value, err := yamldoc.Parse(text)
@@ -166,10 +166,10 @@ func (p Patient) repositories(context.Context) []Check {
 	switch {
 	case bad > 0:
 		c.Status, c.Message = Fail, fmt.Sprintf("%d of %s cannot be used", bad, plural(len(machine.RepoRoots), "repository mapping"))
-		c.Hint = "Map them anew, with the absolute path of a clone: workspace.repo_root.set, or repo_roots in " + workspace.MachineFile + "."
+		c.Hint = "Map them to the absolute path of a clone: with workspace.repo_root.set, or under repo_roots in " + workspace.MachineFile + "."
 	case bare > 0:
 		c.Status, c.Message = Warn, fmt.Sprintf("%d of %s without a .git", bare, plural(len(machine.RepoRoots), "repository mapping"))
-		c.Hint = "Runs that need a worktree of their own cannot work there: map a git clone, or run git init."
+		c.Hint = "Runs that need a worktree cannot start there: map a git clone, or run git init."
 	}
 	return []Check{c}
 }

@@ -1,7 +1,7 @@
 package doctor
 
-// The bundle of diagnostics: a directory of JSON files that can be handed to
-// somebody else, without secrets.
+// The diagnostics bundle: a directory of JSON files without secrets, to be
+// given to others.
 
 import (
 	"bytes"
@@ -23,27 +23,27 @@ import (
 	"ac/workspace/doc"
 )
 
-// SessionFigures are what a manifest tells of sessions.
+// SessionFigures are a manifest's figures of sessions.
 type SessionFigures struct {
 	Total   int `json:"total"`
 	Running int `json:"running"`
 }
 
-// MonitorFigures are what a manifest tells of the monitor.
+// MonitorFigures are a manifest's figures of the monitor.
 type MonitorFigures struct {
 	Rows         int  `json:"rows"`
 	IndexRebuilt bool `json:"index_rebuilt"`
 	IndexSynced  bool `json:"index_synced"`
 }
 
-// InboxFigures are what a manifest tells of the review inbox.
+// InboxFigures are a manifest's figures of the inbox.
 type InboxFigures struct {
 	Pending         int        `json:"pending"`
 	RecentDecisions int        `json:"recent_decisions"`
 	ParseErrors     ItemErrors `json:"parse_errors"`
 }
 
-// ItemErrors tells of items of the inbox whose runs have malformed lines.
+// ItemErrors counts items of the inbox whose runs have malformed lines.
 type ItemErrors struct {
 	Any       bool  `json:"has_parse_errors"`
 	Pending   int   `json:"pending_with_errors"`
@@ -51,8 +51,8 @@ type ItemErrors struct {
 	Most      int64 `json:"max_parse_error_count"`
 }
 
-// Parts make the answers that go into a bundle. What is made of the index is left
-// out where it cannot be made: a bundle is wanted most where something is broken.
+// Parts produce the parts of a bundle. Parts that need the index are left out
+// if they fail: a bundle is needed most when something is broken.
 type Parts struct {
 	Sessions func(ctx context.Context) (any, SessionFigures, error)
 	Monitor  func(ctx context.Context) (any, MonitorFigures, error)
@@ -60,8 +60,7 @@ type Parts struct {
 	Stats    func(ctx context.Context) (any, error)
 }
 
-// BundleFiles are the names of the files of a bundle, null for those that are
-// not there.
+// BundleFiles are the names of a bundle's files, null for missing ones.
 type BundleFiles struct {
 	Manifest    string  `json:"manifest"`
 	Doctor      string  `json:"doctor"`
@@ -72,7 +71,7 @@ type BundleFiles struct {
 	IndexStats  *string `json:"index_stats"`
 }
 
-// Bundle is a bundle that was made.
+// Bundle is a completed bundle.
 type Bundle struct {
 	WorkspaceDir string      `json:"workspace_dir"`
 	OutDir       string      `json:"out_dir"`
@@ -93,7 +92,7 @@ type manifest struct {
 	ReviewInbox   *InboxFigures   `json:"review_inbox"`
 	Sessions      SessionFigures  `json:"sessions"`
 	Files         BundleFiles     `json:"files"`
-	LeftOut       []string        `json:"left_out,omitempty"` // and why
+	LeftOut       []string        `json:"left_out,omitempty"` // with the reasons
 }
 
 type runtimeFigures struct {
@@ -109,7 +108,7 @@ type doctorFigures struct {
 	Checks  int     `json:"checks"`
 }
 
-// Order says what a bundle is made of, and where.
+// Order are the parameters of a bundle.
 type Order struct {
 	OutDir  string
 	Version string   // of this program
@@ -117,8 +116,8 @@ type Order struct {
 	Parts   Parts
 }
 
-// Diagnose makes a bundle below a directory, which is made where it is missing.
-// Secrets are taken out of every file. A bundle with a manifest is complete.
+// Diagnose makes a bundle below a directory, which it creates if necessary.
+// Secrets are removed from every file. A bundle with a manifest is complete.
 func Diagnose(ctx context.Context, p Patient, o Order) (Bundle, error) {
 	if p.Workspace == nil {
 		return Bundle{}, fault.New(fault.NotAWorkspace, "%s is not a workspace", p.Given)
@@ -130,11 +129,11 @@ func Diagnose(ctx context.Context, p Patient, o Order) (Bundle, error) {
 	name := fmt.Sprintf("agentcompany-diagnostics-%s-%d", now.Format("20060102T150405"), p.Env.PID)
 	var err error
 	if b.BundleDir, err = makeBundleDir(o.OutDir, name); err != nil {
-		return b, fault.New(fault.IO, "make a bundle in %s: %w", o.OutDir, err)
+		return b, fault.New(fault.IO, "create a bundle in %s: %w", o.OutDir, err)
 	}
 	root, err := durable.OpenRoot(b.BundleDir)
 	if err != nil {
-		return b, fault.New(fault.IO, "make a bundle in %s: %w", o.OutDir, err)
+		return b, fault.New(fault.IO, "create a bundle in %s: %w", o.OutDir, err)
 	}
 	w := &bundler{root: root, redactor: redact.NewRedactor(redact.FromEnviron(o.Environ))}
 	m, err := w.parts(ctx, p, o, &b)
@@ -145,13 +144,13 @@ func Diagnose(ctx context.Context, p Patient, o Order) (Bundle, error) {
 		err = w.write(b.Files.Manifest, m)
 	}
 	if err = errors.Join(err, root.SyncDir("."), root.Close()); err != nil {
-		return b, fmt.Errorf("make the bundle %s: %w", b.BundleDir, err)
+		return b, fmt.Errorf("create the bundle %s: %w", b.BundleDir, err)
 	}
 	return b, nil
 }
 
-// makeBundleDir makes a directory that nobody has, with a number behind its name
-// where that is taken.
+// makeBundleDir makes a new directory, with a number after its name if that is
+// taken.
 func makeBundleDir(outDir, name string) (string, error) {
 	if err := os.MkdirAll(outDir, 0o755); err != nil { //nolint:gosec // a directory of the user's choice
 		return "", err
@@ -181,7 +180,7 @@ func (w *bundler) parts(ctx context.Context, p Patient, o Order, b *Bundle) (m m
 	}
 	machine, _, err := p.machine()
 	if err != nil {
-		machine = doc.Machine{} // then by their own names, as the report has it
+		machine = doc.Machine{} // fall back to the providers' own names, like the report
 	}
 	if err := w.write(b.Files.Adapters, provider.StatusWithin(ctx, machine, p.programs(), probePatience)); err != nil {
 		return m, err
@@ -198,7 +197,7 @@ func (w *bundler) parts(ctx context.Context, p Patient, o Order, b *Bundle) (m m
 	return m, err
 }
 
-// snapshots writes what is made of the index.
+// snapshots writes the parts that need the index.
 func (w *bundler) snapshots(ctx context.Context, parts Parts, m *manifest, b *Bundle) error {
 	add := func(name string, file **string, part any, err error) (bool, error) {
 		if err != nil {
@@ -229,7 +228,7 @@ func (w *bundler) snapshots(ctx context.Context, parts Parts, m *manifest, b *Bu
 	return err
 }
 
-// write writes one file, indented by two, with its secrets taken out.
+// write writes one file, indented, with secrets removed.
 func (w *bundler) write(name string, v any) error {
 	text, err := canonjson.Marshal(v)
 	if err != nil {

@@ -1,11 +1,12 @@
-// Package doctor looks a workspace over and mends it: checks that run side by
-// side and say in plain words what to do, repairs that lose nothing, and a
-// bundle of diagnostics without secrets.
+// Package doctor diagnoses and repairs workspaces: checks that recommend what
+// to do, repairs without loss, and a diagnostics bundle without secrets.
 //
-// Invariants: checks without index flags write nothing and start nothing but the
-// probes of agent CLIs; a folder in any state gets a report; a repair touches only
-// what it positively knows to be dead or ours, and keeps a copy of what it
-// cuts off.
+// Invariants:
+//   - Without index flags, checks write nothing and start nothing but probes of
+//     agent CLIs.
+//   - A folder in any state gets a report.
+//   - A repair touches only what is certainly dead or ours, and keeps a copy of
+//     what it truncates.
 package doctor
 
 import (
@@ -17,33 +18,34 @@ import (
 	"ac/workspace/validate"
 )
 
-// The outcomes of a check.
+// The statuses of a check.
 const (
 	Pass = "pass"
 	Warn = "warn"
 	Fail = "fail"
 )
 
-// Check is one thing that was looked at.
+// Check is the result of one check.
 type Check struct {
 	ID      string   `json:"id"`
 	Status  string   `json:"status"`
 	Message string   `json:"message"`
 	Details []string `json:"details,omitempty"`
-	// Hint says what to do, where something is to be done.
+	// Hint is what to do, if anything.
 	Hint string `json:"hint,omitempty"`
-	// DurationMS is how long the check took, rounded up. Checks run side by side.
+	// DurationMS is the duration of the check, rounded up. Checks run
+	// concurrently.
 	DurationMS int64 `json:"duration_ms"`
 }
 
-// Summary counts checks by their outcome.
+// Summary counts checks by status.
 type Summary struct {
 	Pass int `json:"pass"`
 	Warn int `json:"warn"`
 	Fail int `json:"fail"`
 }
 
-// Report is the outcome of all checks.
+// Report is the result of all checks.
 type Report struct {
 	WorkspaceDir string  `json:"workspace_dir"`
 	OK           bool    `json:"ok"`
@@ -51,26 +53,26 @@ type Report struct {
 	Summary      Summary `json:"summary"`
 }
 
-// Patient is what is looked at.
+// Patient is the folder to be diagnosed.
 type Patient struct {
 	Env workspace.Env
-	// Dir is the directory; Given, how the request named it.
+	// Dir is the directory; Given is its path as the request spelled it.
 	Dir, Given string
-	// Workspace is the opened workspace, nil when the directory is none.
+	// Workspace is the opened workspace, nil if the directory is not one.
 	Workspace *workspace.Workspace
-	// Validator is that of the workspace, with what it knows from before; nil for none.
+	// Validator is that of Workspace, with its cache; nil if Workspace is.
 	Validator *validate.Validator
-	// Index makes the check of the index; nil where there is no index to look
-	// at. It is not called for a directory that is no workspace.
+	// Index makes the check of the index; nil if there is no index. It is not
+	// called for a directory that is not a workspace.
 	Index func(ctx context.Context) Check
 
-	findings func() validate.Findings // of one report, made once
+	findings func() validate.Findings // cached for one report
 }
 
-// examination is a part of the report, made at once with the others.
+// examination is a part of the report; all run concurrently.
 type examination func(ctx context.Context) []Check
 
-// Examine looks at everything and reports.
+// Examine runs all checks.
 func Examine(ctx context.Context, p Patient) Report {
 	p.findings = sync.OnceValue(p.validate)
 	examinations := []examination{one(p.schema), one(p.machineConfig), p.providers, p.repositories}
@@ -101,8 +103,8 @@ func Examine(ctx context.Context, p Patient) Report {
 	return report
 }
 
-// sideBySide makes all examinations at once and gives their checks in order,
-// with the time that each took.
+// sideBySide runs all examinations concurrently and returns their checks in
+// order, with the duration of each.
 func (p Patient) sideBySide(ctx context.Context, examinations []examination) [][]Check {
 	results := make([][]Check, len(examinations))
 	done := make(chan struct{})
@@ -133,13 +135,13 @@ func pass(id, format string, args ...any) Check {
 
 // unknown is a check that could not be made.
 func unknown(id string, err error) Check {
-	return Check{ID: id, Status: Warn, Message: "could not be looked at: " + err.Error(), Hint: "Mend what the message names and look again."}
+	return Check{ID: id, Status: Warn, Message: "could not be checked: " + err.Error(), Hint: "Repair what the message names and check again."}
 }
 
-// maxDetails bounds how much a check tells one by one.
+// maxDetails bounds the details of a check.
 const maxDetails = 50
 
-// shortened bounds a list and says how much was left out.
+// shortened truncates a list and adds how many lines were omitted.
 func shortened(lines []string) []string {
 	if len(lines) <= maxDetails {
 		return lines
@@ -147,7 +149,7 @@ func shortened(lines []string) []string {
 	return append(lines[:maxDetails:maxDetails], fmt.Sprintf("and %d more", len(lines)-maxDetails))
 }
 
-// plural counts things.
+// plural formats a count.
 func plural(n int, what string) string {
 	if n == 1 {
 		return "1 " + what

@@ -187,7 +187,7 @@ func TestMend(t *testing.T) {
 	f := newFixture(t)
 	due := f.messes()
 	p := f.patient()
-	if err := p.Workspace.Settle(context.Background()); err == nil {
+	if err := p.Workspace.Recover(context.Background()); err == nil {
 		t.Fatal("the intent does not keep anybody from writing")
 	}
 	f.left(".local/locks/workspace.write.lock", fmt.Sprintf(`{"pid":%d,"acquired_at":"2026-11-20T15:02:36.819Z"}`+"\n", deadPID))
@@ -212,7 +212,7 @@ func TestMend(t *testing.T) {
 	if again := mendOf(t, p, false); len(again.Mends) > 0 {
 		t.Errorf("a second run mends %+v", again.Mends)
 	}
-	if err := p.Workspace.Settle(context.Background()); err != nil {
+	if err := p.Workspace.Recover(context.Background()); err != nil {
 		t.Errorf("nobody can write: %v", err)
 	}
 	report := Examine(context.Background(), p)
@@ -221,7 +221,7 @@ func TestMend(t *testing.T) {
 			t.Errorf("after mending: %+v", c)
 		}
 	}
-	kept, err := filepath.Glob(f.path(workspace.AsideDir + "/*.torn"))
+	kept, err := filepath.Glob(f.path(workspace.QuarantineDir + "/*.torn"))
 	if err != nil || len(kept) != 1 {
 		t.Fatalf("copies of the torn line: %v (%v)", kept, err)
 	}
@@ -229,7 +229,7 @@ func TestMend(t *testing.T) {
 	if err != nil || !strings.HasSuffix(torn, string(line)) || len(line) == 0 || !strings.HasPrefix(f.read(f.log()), strings.TrimSuffix(torn, string(line))) {
 		t.Errorf("the copy holds %q (%v)", line, err)
 	}
-	aside := workspace.AsideDir + "/" + filepath.Base(intent)
+	aside := workspace.QuarantineDir + "/" + filepath.Base(intent)
 	if f.exists(intent) || f.read(aside) != blockingIntent() || !strings.Contains(f.read(aside+".reason"), "not a directory") {
 		t.Error("the intent was not set aside with its reason")
 	}
@@ -263,7 +263,7 @@ func TestMendKilled(t *testing.T) {
 		// Somebody looks again a minute later.
 		f.env.Clock = clock.New(func() time.Time { return time.Now().Add(time.Minute) }, 0)
 		torn := `{"schema_version":1,"type":"run.st`
-		if kept, err := filepath.Glob(f.path(workspace.AsideDir + "/*.torn")); err != nil || len(kept) == 0 && !strings.HasSuffix(f.read(f.log()), torn) &&
+		if kept, err := filepath.Glob(f.path(workspace.QuarantineDir + "/*.torn")); err != nil || len(kept) == 0 && !strings.HasSuffix(f.read(f.log()), torn) &&
 			!strings.Contains(f.read(f.log()), torn+"\n") {
 			t.Fatalf("killed at call %d (%s): the torn line is lost", at, hit)
 		}
@@ -304,7 +304,7 @@ func TestMendLeavesTheLiving(t *testing.T) {
 			t.Error(err)
 		}
 	})
-	stage, err := p.Workspace.NewStage()
+	stage, err := p.Workspace.NewStaging()
 	if err != nil {
 		t.Fatal(err)
 	}

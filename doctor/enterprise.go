@@ -1,7 +1,6 @@
 package doctor
 
-// What only companies with departments or bills have; others get none of these
-// checks.
+// Checks that apply only to companies with departments or bills.
 
 import (
 	"context"
@@ -10,7 +9,7 @@ import (
 	"ac/workspace"
 )
 
-// statements looks at the bills, where there are any.
+// statements checks the bills, if there are any.
 func (p Patient) statements(context.Context) []Check {
 	const id = "usage.statements"
 	if !p.Workspace.Exists(workspace.StatementsFile) {
@@ -19,20 +18,20 @@ func (p Patient) statements(context.Context) []Check {
 	for _, warning := range p.findings().Warnings {
 		if warning.Path == workspace.StatementsFile {
 			return []Check{{
-				ID: id, Status: Warn, Message: "the bills cannot be read and count as none", Details: []string{warning.Message},
-				Hint: "Restore the file from a copy, or move it away and record the bills again (ac usage:reconcile:record).",
+				ID: id, Status: Warn, Message: "the bills cannot be read and are ignored", Details: []string{warning.Message},
+				Hint: "Restore the file from a backup, or move it away and record the bills again (ac usage:reconcile:record).",
 			}}
 		}
 	}
 	return []Check{pass(id, "the bills can be read")}
 }
 
-// hierarchy looks at the executive manager of the heartbeat, where one is named.
+// hierarchy checks the heartbeat's executive manager, if one is set.
 func (p Patient) hierarchy(context.Context) []Check {
 	const id = "heartbeat.hierarchy"
 	config, err := heartbeat.Config(p.Workspace)
 	if err != nil || config.ExecutiveManagerAgentID == "" {
-		return nil // heartbeat.config says what is wrong
+		return nil // heartbeat.config reports the problem
 	}
 	manager := config.ExecutiveManagerAgentID
 	if workspace.SafeID(manager) {
@@ -41,7 +40,7 @@ func (p Patient) hierarchy(context.Context) []Check {
 		}
 	}
 	return []Check{{
-		ID: id, Status: Warn, Message: "the executive manager of the heartbeat is no agent: " + manager,
-		Hint: "Set executive_manager_agent_id by heartbeat.config.set, or make the company complete (ac workspace:bootstrap --org-mode enterprise).",
+		ID: id, Status: Warn, Message: "the executive manager of the heartbeat is not an agent: " + manager,
+		Hint: "Set executive_manager_agent_id with heartbeat.config.set, or complete the company (ac workspace:bootstrap --org-mode enterprise).",
 	}}
 }

@@ -1,6 +1,6 @@
 package doctor
 
-// The check of the index, whichever of the three ways it is asked for.
+// The check of the index, in each of its three modes.
 
 import (
 	"context"
@@ -14,13 +14,13 @@ import (
 	"ac/workspace"
 )
 
-// indexState is what can be told of an index without changing it.
+// indexState is the state of an index, determined without changing it.
 type indexState struct {
 	missing bool  // there is none
-	spoilt  error // why it cannot be read
+	spoilt  error // why it is unreadable
 	holds   index.Stats
-	// syncedMS is when it was last brought up to date, 0 when that is not known,
-	// newestMS the newest change of what it is made from, in Unix ms.
+	// syncedMS is the time of the last sync, 0 if unknown; newestMS is the
+	// newest change of its source files, in Unix ms.
 	syncedMS, newestMS int64
 }
 
@@ -62,7 +62,7 @@ func newest(fsys durable.FS, dir string) (at int64) {
 	return at
 }
 
-// IndexCheck makes the check of an index.
+// IndexCheck returns the check of an index.
 func IndexCheck(w *workspace.Workspace, ix *index.Index, asked index.Freshness, given string) func(context.Context) Check {
 	return func(ctx context.Context) Check {
 		switch asked {
@@ -92,33 +92,33 @@ func IndexCheck(w *workspace.Workspace, ix *index.Index, asked index.Freshness, 
 
 func passed(id, what, given string, err error, parseErrors int, details []string) Check {
 	if err != nil {
-		return Check{ID: id, Status: Fail, Message: "the index could not be " + what + ": " + err.Error(), Hint: "Nothing is lost: the index is made from the files. Mend what the message names and try again."}
+		return Check{ID: id, Status: Fail, Message: "the index could not be " + what + ": " + err.Error(), Hint: "Nothing is lost: the index is derived from the files. Repair what the message names and try again."}
 	}
 	c := pass(id, "the index was %s", what)
 	c.Details = details
 	if parseErrors > 0 {
 		c.Status, c.Message = Warn, fmt.Sprintf("the index was %s; %s of the logs cannot be read", what, plural(parseErrors, "line"))
-		c.Hint = "See where with: ac log:verify " + given
+		c.Hint = "See which with: ac log:verify " + given
 	}
 	return c
 }
 
 func detail(name string, value any) string { return fmt.Sprintf("%s: %v", name, value) }
 
-// tolerance is how much newer a file may be than the last sync, in ms: file
-// systems round.
+// tolerance is how much newer than the last sync a file may be, in ms: file
+// systems round timestamps.
 const tolerance = 1
 
 func (s indexState) check(given string) Check {
 	const id = "index.rebuild"
-	mend := "Lists make it when they need it, or now: ac workspace:doctor " + given + " --rebuild-index"
+	mend := "Lists build it when they need it; to build it now: ac workspace:doctor " + given + " --rebuild-index"
 	switch {
 	case s.missing:
 		return Check{ID: id, Status: Warn, Message: "there is no index yet", Hint: mend}
 	case s.spoilt != nil:
 		return Check{
 			ID: id, Status: Warn, Message: "the index cannot be read: " + s.spoilt.Error(),
-			Hint: "Nothing is lost: it is made from the files. Make it anew: ac workspace:doctor " + given + " --rebuild-index",
+			Hint: "Nothing is lost: it is derived from the files. Rebuild it with: ac workspace:doctor " + given + " --rebuild-index",
 		}
 	}
 	c := pass(id, "the index is up to date")
@@ -129,27 +129,27 @@ func (s indexState) check(given string) Check {
 	}
 	switch {
 	case s.newestMS > s.syncedMS+tolerance:
-		c.Status, c.Message = Warn, "files changed since the index was last brought up to date"
-		c.Hint = "Lists bring it up to date when they need it, or now: ac workspace:doctor " + given + " --sync-index"
+		c.Status, c.Message = Warn, "files changed since the last sync of the index"
+		c.Hint = "Lists sync it when they need it; to sync it now: ac workspace:doctor " + given + " --sync-index"
 	case s.holds.EventParseErrors > 0:
 		c.Status, c.Message = Warn, plural(s.holds.EventParseErrors, "line")+" of the logs cannot be read"
-		c.Hint = "See where with: ac log:verify " + given
+		c.Hint = "See which with: ac log:verify " + given
 	}
 	return c
 }
 
-// MendIndex makes the repair of an index: one that cannot be read is made anew.
+// MendIndex returns the repair of an index: an unreadable one is rebuilt.
 func MendIndex(w *workspace.Workspace, ix *index.Index) func(ctx context.Context, dryRun bool) []Mend {
 	return func(ctx context.Context, dryRun bool) []Mend {
 		state := lookAtIndex(ctx, w, ix)
 		if state.missing || state.spoilt == nil {
 			return nil
 		}
-		m := Mend{Kind: "index", Path: indexFile, Outcome: Would, What: "make it anew from the files, since it cannot be read: " + state.spoilt.Error()}
+		m := Mend{Kind: "index", Path: indexFile, Outcome: Would, What: "rebuild it from the files, since it cannot be read: " + state.spoilt.Error()}
 		if dryRun {
 			return []Mend{m}
 		}
-		m.Outcome, m.What = Done, "made anew from the files, since it could not be read: "+state.spoilt.Error()
+		m.Outcome, m.What = Done, "rebuilt from the files, since it could not be read: "+state.spoilt.Error()
 		if _, err := ix.Rebuild(ctx); err != nil {
 			m.Outcome, m.What = Failed, err.Error()
 		}

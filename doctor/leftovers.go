@@ -1,6 +1,7 @@
 package doctor
 
-// What killed processes leave: lock files, interrupted writes, temporary files.
+// Leftovers of killed processes: lock files, interrupted writes, temporary
+// files.
 
 import (
 	"context"
@@ -19,37 +20,37 @@ import (
 )
 
 const (
-	// oldTemp is how old a temporary file must be before it counts as left over:
+	// oldTemp is the age from which a temporary file counts as a leftover;
 	// writing a document takes milliseconds.
 	oldTemp = time.Hour
-	// oldAside is the same for what is beside the write lock.
+	// oldAside is the same for files next to the write lock.
 	oldAside = 2 * time.Minute
 )
 
-// leftover is a file that somebody left.
+// leftover is a file that a killed process left.
 type leftover struct {
 	name string
-	// held says why it stays for now, "" when its writer is known to be gone.
+	// held is why it must stay for now, "" if its writer is known to be dead.
 	held string
 }
 
-// tempName matches the names of temporary files, with the process that wrote.
+// tempName matches the names of temporary files, with the pid of their writer.
 var tempName = regexp.MustCompile(`^\..+\.tmp-([0-9]+)-[0-9]+-[0-9a-f]+$`)
 
-// temporaries finds old temporary files everywhere but in worktrees, which are
-// the agents'.
+// temporaries finds old temporary files everywhere except in worktrees, which
+// belong to the agents.
 func temporaries(ctx context.Context, w *workspace.Workspace) (found []leftover, err error) {
 	now := w.Env.Clock.Now()
 	var walk func(dir string)
 	walk = func(dir string) {
 		entries, readErr := w.FS.ReadDir(dir)
 		if readErr != nil || ctx.Err() != nil {
-			return // validation tells of what cannot be read
+			return // validation reports what cannot be read
 		}
 		for _, entry := range entries {
 			name := path.Join(dir, entry.Name())
 			if entry.IsDir() {
-				if name != workspace.WorktreesDir && name != workspace.AsideDir {
+				if name != workspace.WorktreesDir && name != workspace.QuarantineDir {
 					walk(name)
 				}
 				continue
@@ -64,7 +65,7 @@ func temporaries(ctx context.Context, w *workspace.Workspace) (found []leftover,
 			}
 			l := leftover{name: name}
 			if pid, err := strconv.Atoi(match[1]); err != nil || proc.Exists(pid) {
-				l.held = "a process with the number of its writer lives"
+				l.held = "a process with the pid of its writer is alive"
 			}
 			found = append(found, l)
 		}
@@ -75,8 +76,8 @@ func temporaries(ctx context.Context, w *workspace.Workspace) (found []leftover,
 	return found, ctx.Err()
 }
 
-// besideLock finds what is left beside the write lock: files of processes that
-// were killed while they took it.
+// besideLock finds leftovers next to the write lock: files of processes that
+// were killed while taking it.
 func besideLock(w *workspace.Workspace) (found []leftover) {
 	name, _ := w.WriteLock()
 	entries, err := w.FS.ReadDir(workspace.LocksDir)
@@ -96,7 +97,7 @@ func besideLock(w *workspace.Workspace) (found []leftover) {
 		}
 		l := leftover{name: file}
 		if owner := ownerIn(w, file); isNew && owner.PID > 0 && (owner.Host != "" && owner.Host != w.Env.Host || proc.Exists(owner.PID)) {
-			l.held = fmt.Sprintf("process %d may live", owner.PID)
+			l.held = fmt.Sprintf("process %d may be alive", owner.PID)
 		}
 		found = append(found, l)
 	}
@@ -106,7 +107,7 @@ func besideLock(w *workspace.Workspace) (found []leftover) {
 func ownerIn(w *workspace.Workspace, file string) (owner lock.Owner) {
 	text, err := durable.ReadFile(w.FS, file, 1<<16)
 	if err == nil {
-		_ = json.Unmarshal(text, &owner) // a torn one names nobody
+		_ = json.Unmarshal(text, &owner) // a torn one names no owner
 	}
 	return owner
 }
@@ -115,7 +116,7 @@ func ownerIn(w *workspace.Workspace, file string) (owner lock.Owner) {
 // removes in the end.
 var sessionLock = regexp.MustCompile(`^(run|session)-[0-9a-f]+\.lock$`)
 
-// deadLocks are the lock files of sessions that nobody holds.
+// deadLocks are the lock files of sessions that no process holds.
 func deadLocks(w *workspace.Workspace) (names []string) {
 	entries, err := w.FS.ReadDir(workspace.LocksDir)
 	if err != nil {
@@ -138,21 +139,21 @@ func (p Patient) locks(context.Context) Check {
 	name, found := p.Workspace.WriteLock()
 	var details []string
 	if found.Dead {
-		details = append(details, fmt.Sprintf("%s: held by process %d since %s, which is gone", name, found.Owner.PID, found.Owner.AcquiredAt))
+		details = append(details, fmt.Sprintf("%s: held by process %d since %s, which is dead", name, found.Owner.PID, found.Owner.AcquiredAt))
 	}
 	for _, dead := range deadLocks(p.Workspace) {
-		details = append(details, dead+": of a session that nobody follows any more")
+		details = append(details, dead+": of a session without a live owner")
 	}
 	if len(details) > 0 {
 		return Check{
-			ID: id, Status: Warn, Message: plural(len(details), "lock") + " left by processes that are gone", Details: shortened(details),
-			Hint: "They hold nobody up for long. Remove them with: ac workspace:doctor " + p.Given + " --fix",
+			ID: id, Status: Warn, Message: plural(len(details), "lock") + " left by dead processes", Details: shortened(details),
+			Hint: "They expire by themselves. Remove them now with: ac workspace:doctor " + p.Given + " --fix",
 		}
 	}
 	if found.Present {
 		return pass(id, "being written by process %d since %s", found.Owner.PID, found.Owner.AcquiredAt)
 	}
-	return pass(id, "no lock of a process that is gone")
+	return pass(id, "no lock of a dead process")
 }
 
 func (p Patient) journal(context.Context) Check {
@@ -165,13 +166,13 @@ func (p Patient) journal(context.Context) Check {
 		return pass(id, "no write was interrupted")
 	}
 	c := Check{
-		ID: id, Status: Warn, Message: plural(len(units), "interrupted write") + " to be finished by the next writer",
-		Hint: "The next command that changes the workspace finishes it, or now: ac workspace:doctor " + p.Given + " --fix",
+		ID: id, Status: Warn, Message: plural(len(units), "interrupted write") + " for the next writer to finish",
+		Hint: "The next command that changes the workspace finishes it; to finish it now: ac workspace:doctor " + p.Given + " --fix",
 	}
 	for _, unit := range units {
 		if unit.Reason != "" {
-			c.Status, c.Message = Fail, "an interrupted write can never be finished, and keeps everybody from writing"
-			c.Hint = "Set it aside, with its reason beside it: ac workspace:doctor " + p.Given + " --fix"
+			c.Status, c.Message = Fail, "an interrupted write can never be finished and blocks every writer"
+			c.Hint = "Set it aside, with the reason, by: ac workspace:doctor " + p.Given + " --fix"
 			c.Details = append(c.Details, unit.Name+": can never be finished: "+unit.Reason)
 		}
 		for _, step := range unit.Would {
@@ -193,15 +194,15 @@ func (p Patient) leftovers(ctx context.Context) Check {
 	for _, l := range found {
 		details = append(details, l.name)
 	}
-	abandoned, err := p.Workspace.Abandoned()
+	abandoned, err := p.Workspace.AbandonedStages()
 	if err != nil {
 		return unknown(id, err)
 	}
 	if details = append(details, abandoned...); len(details) == 0 {
-		return pass(id, "no temporary files are left over")
+		return pass(id, "no orphaned temporary files")
 	}
 	return Check{
-		ID: id, Status: Warn, Message: plural(len(details), "temporary file") + " left over by processes that were killed", Details: shortened(details),
-		Hint: "Every reader passes over them. Remove them with: ac workspace:doctor " + p.Given + " --fix",
+		ID: id, Status: Warn, Message: plural(len(details), "orphaned temporary file") + " of killed processes", Details: shortened(details),
+		Hint: "Readers ignore them. Remove them with: ac workspace:doctor " + p.Given + " --fix",
 	}
 }

@@ -1,6 +1,6 @@
 package doctor
 
-// Mending: what can be put right without loss.
+// Repairs without loss.
 
 import (
 	"context"
@@ -18,7 +18,7 @@ import (
 	"ac/workspace"
 )
 
-// What became of something that was to be mended.
+// Outcomes of a repair.
 const (
 	Done   = "done"
 	Would  = "would be done"
@@ -33,13 +33,13 @@ type Mend struct {
 	Kind    string `json:"kind"`
 	Path    string `json:"path"`
 	Outcome string `json:"outcome"`
-	// What says what was done, or why nothing was.
+	// What is what was done, or why nothing was.
 	What string `json:"what"`
-	// Details are what an interrupted write would have done.
+	// Details are the steps of an interrupted write.
 	Details []string `json:"details,omitempty"`
 }
 
-// MendResult is what all repairs came to.
+// MendResult is the result of all repairs.
 type MendResult struct {
 	WorkspaceDir string `json:"workspace_dir"`
 	DryRun       bool   `json:"dry_run"`
@@ -47,36 +47,36 @@ type MendResult struct {
 	Mends        []Mend `json:"mends"`
 }
 
-// Repairs says what to mend.
+// Repairs are the options of Mend.
 type Repairs struct {
 	DryRun bool
-	// Index mends the index; nil where there is none. It tells nothing when
-	// there is nothing to mend.
+	// Index repairs the index; nil if there is none. It returns nothing if
+	// there is nothing to repair.
 	Index func(ctx context.Context, dryRun bool) []Mend
 }
 
-// repairLock lets one process mend a workspace at a time.
+// repairLock makes repairs of a workspace mutually exclusive.
 const repairLock = workspace.LocksDir + "/doctor-fix.lock"
 
-// Mend puts right what can be put right without loss, and tells each thing it
-// did, would do or left. A second call finds nothing. It does not stop at a
-// repair that fails. With DryRun nothing is written.
+// Mend repairs what can be repaired without loss and reports each repair. It is
+// idempotent, and does not stop at a failed repair. With DryRun nothing is
+// written.
 func (p Patient) Mend(ctx context.Context, r Repairs) (MendResult, error) {
 	result := MendResult{WorkspaceDir: p.Given, DryRun: r.DryRun, OK: true, Mends: []Mend{}}
 	if p.Workspace == nil {
-		return result, fault.New(fault.NotAWorkspace, "%s is not a workspace: there is nothing to mend", p.Given)
+		return result, fault.New(fault.NotAWorkspace, "%s is not a workspace: there is nothing to repair", p.Given)
 	}
 	m := &mender{w: p.Workspace, ctx: ctx, dry: r.DryRun}
 	_, m.lock = m.w.WriteLock()
 	if !r.DryRun {
 		held, err := lock.Try(p.Workspace.FS, repairLock)
 		if errors.Is(err, lock.ErrBusy) {
-			return result, fault.New(fault.Locked, "%s is being mended by another process", p.Given)
+			return result, fault.New(fault.Locked, "%s is being repaired by another process", p.Given)
 		}
 		if err != nil {
-			return result, fault.New(fault.IO, "mend %s: %w", p.Given, err)
+			return result, fault.New(fault.IO, "repair %s: %w", p.Given, err)
 		}
-		defer func() { _ = held.Retire() }() // what stays of it holds nobody up
+		defer func() { _ = held.Retire() }() // a leftover blocks no one
 	}
 	for _, repair := range []func(){m.directories, m.tornLogs, m.journal, m.writeLock, m.sessions, m.sessionLocks, m.discardNew, m.temporaries} {
 		if ctx.Err() != nil {
@@ -107,8 +107,8 @@ func (m *mender) tell(kind, name, outcome, what string) {
 	m.mends = append(m.mends, Mend{Kind: kind, Path: name, Outcome: outcome, What: what})
 }
 
-// do carries a repair out and tells what became of it; with a dry run it tells
-// what would.
+// do carries out a repair and reports its outcome; in a dry run it reports what
+// it would do.
 func (m *mender) do(kind, name, would, did string, act func() error) {
 	if m.dry {
 		m.tell(kind, name, Would, would)
@@ -123,27 +123,27 @@ func (m *mender) do(kind, name, would, did string, act func() error) {
 
 func (m *mender) directories() {
 	for _, dir := range m.w.MissingDirs() {
-		m.do("directory", dir, "make the missing directory", "made the missing directory", func() error {
+		m.do("directory", dir, "create the missing directory", "created the missing directory", func() error {
 			return durable.MkdirAll(m.w.FS, dir, 0o755)
 		})
 	}
 }
 
-// writeLock comes behind the journal, whose repair takes the lock: whoever takes
-// it clears one that is stale.
+// writeLock comes after the journal, whose repair takes the lock: taking it
+// clears a stale one.
 func (m *mender) writeLock() {
 	name, now := m.w.WriteLock()
 	switch {
 	case m.lock.Stale:
-		who := fmt.Sprintf("the lock of process %d, which is gone", m.lock.Owner.PID)
+		who := fmt.Sprintf("the lock of process %d, which is dead", m.lock.Owner.PID)
 		m.do("write_lock", name, "remove "+who, "removed "+who, func() error {
 			if !now.Stale {
 				return nil // gone by now
 			}
-			return m.w.Settle(m.ctx)
+			return m.w.Recover(m.ctx)
 		})
 	case m.lock.Dead:
-		m.tell("write_lock", name, Kept, "its process is gone, but it is too young or of another machine: the next writer removes it in time")
+		m.tell("write_lock", name, Kept, "its process is dead, but the lock is too recent or of another machine: a later writer removes it")
 	}
 }
 
@@ -153,7 +153,7 @@ func (m *mender) journal() {
 		m.tell("journal", workspace.JournalDir, Failed, err.Error())
 		return
 	}
-	abandoned, err := m.w.Abandoned()
+	abandoned, err := m.w.AbandonedStages()
 	if err != nil {
 		m.tell("journal", workspace.TempDir, Failed, err.Error())
 	}
@@ -162,24 +162,24 @@ func (m *mender) journal() {
 	}
 	if m.dry {
 		for _, unit := range units {
-			what := "finish the interrupted write, or drop it where somebody else went on since"
+			what := "finish the interrupted write, or drop it if another program wrote since"
 			if unit.Reason != "" {
-				what = "set the interrupted write aside, which can never be finished: " + unit.Reason
+				what = "set aside the interrupted write, which can never be finished: " + unit.Reason
 			}
 			m.mends = append(m.mends, Mend{Kind: "journal", Path: unit.Name, Outcome: Would, What: what, Details: unit.Would})
 		}
 		for _, name := range abandoned {
-			m.tell("temporary_file", name, Would, "remove what a killed writer had built")
+			m.tell("temporary_file", name, Would, "remove what a killed writer had staged")
 		}
 		return
 	}
-	moved, err := m.w.SetAsideUnfinished(m.ctx)
+	moved, err := m.w.QuarantineUnfinished(m.ctx)
 	aside := map[string]bool{}
 	for _, unit := range moved {
 		aside[unit.Name] = true
 		m.mends = append(m.mends, Mend{
 			Kind: "journal", Path: unit.Name, Outcome: Done, Details: unit.Would,
-			What: "set aside in " + workspace.AsideDir + ", since it can never be finished: " + unit.Reason,
+			What: "set aside in " + workspace.QuarantineDir + ", since it can never be finished: " + unit.Reason,
 		})
 	}
 	if err != nil {
@@ -193,15 +193,15 @@ func (m *mender) journal() {
 	}
 	for _, name := range abandoned {
 		if durable.Exists(m.w.FS, name) {
-			m.tell("temporary_file", name, Kept, "its builder came back to life")
+			m.tell("temporary_file", name, Kept, "its writer is alive")
 			continue
 		}
-		m.tell("temporary_file", name, Done, "removed what a killed writer had built")
+		m.tell("temporary_file", name, Done, "removed what a killed writer had staged")
 	}
 }
 
-// sessions records the end of sessions that nobody follows any more. Those of
-// other programs may be left as they are.
+// sessions reconciles orphaned sessions. Those of other programs may be left as
+// they are.
 func (m *mender) sessions() {
 	orphans, err := orphanedSessions(m.w)
 	if err != nil {
@@ -210,7 +210,7 @@ func (m *mender) sessions() {
 	for _, record := range orphans {
 		file := workspace.SessionFile(record.Ref)
 		if m.dry {
-			m.tell("session", file, Would, "record the end of "+record.Ref+", which nobody follows any more")
+			m.tell("session", file, Would, "record the end of "+record.Ref+", which has no live owner")
 			continue
 		}
 		now, err := session.Current(m.ctx, m.w, record.Ref)
@@ -218,7 +218,7 @@ func (m *mender) sessions() {
 		case err != nil:
 			m.tell("session", file, Failed, err.Error())
 		case now.Status == record.Status:
-			m.tell("session", file, Kept, "it is of another program, and not known to be over")
+			m.tell("session", file, Kept, "it belongs to another program and may still be running")
 		default:
 			m.tell("session", file, Done, "recorded the end of "+record.Ref+": "+now.Status)
 		}
@@ -227,10 +227,10 @@ func (m *mender) sessions() {
 
 func (m *mender) sessionLocks() {
 	for _, name := range deadLocks(m.w) {
-		m.do("session_lock", name, "remove the lock, which nobody holds", "removed the lock, which nobody held", func() error {
+		m.do("session_lock", name, "remove the unheld lock", "removed the unheld lock", func() error {
 			held, err := lock.Try(m.w.FS, name)
 			if errors.Is(err, lock.ErrBusy) {
-				return errors.New("somebody took it meanwhile")
+				return errors.New("it was acquired meanwhile")
 			}
 			if err != nil {
 				return err
@@ -250,12 +250,13 @@ func (m *mender) temporaries() {
 			m.tell("temporary_file", l.name, Kept, l.held)
 			continue
 		}
-		m.do("temporary_file", l.name, "remove it: its writer is gone", "removed: its writer is gone", func() error { return m.w.FS.Remove(l.name) })
+		m.do("temporary_file", l.name, "remove it: its writer is dead", "removed: its writer is dead", func() error { return m.w.FS.Remove(l.name) })
 	}
 }
 
-// tornLogs cuts off the unfinished last lines of logs that nobody writes. It comes
-// before what appends, behind which such a line could not be told any more.
+// tornLogs truncates the torn tails of logs without a writer. It runs before
+// anything appends to these logs, after which a torn tail could not be
+// recognized.
 func (m *mender) tornLogs() {
 	list, err := allRuns(m.w)
 	if err != nil {
@@ -265,13 +266,13 @@ func (m *mender) tornLogs() {
 		log := workspace.LogFile(run.project, run.id)
 		torn, err := events.FindTorn(m.w.FS, log)
 		if err != nil || torn == nil {
-			continue // the chain check tells of what cannot be read
+			continue // the chain check reports what cannot be read
 		}
 		if session.RunAlive(m.w, run.project, run.id) {
 			m.tell("unfinished_line", log, Kept, "its session is alive and may be writing it")
 			continue
 		}
-		what := fmt.Sprintf("the unfinished last line, %d bytes from byte %d on, with a copy kept in %s", len(torn.Text), torn.Offset, workspace.AsideDir)
+		what := fmt.Sprintf("the unfinished last line, %d bytes from byte %d on, with a copy kept in %s", len(torn.Text), torn.Offset, workspace.QuarantineDir)
 		m.do("unfinished_line", log, "cut off "+what, "cut off "+what, func() error {
 			_, err := events.CutTorn(m.ctx, m.w.FS, log, func(torn events.Torn) error { return m.keep(log, torn) })
 			return err
@@ -279,7 +280,7 @@ func (m *mender) tornLogs() {
 	}
 }
 
-// kept is what lies beside the copy of an unfinished line.
+// kept is the metadata next to the copy of a torn tail.
 type kept struct {
 	CutOffAt string `json:"cut_off_at"`
 	Log      string `json:"log"`
@@ -287,13 +288,13 @@ type kept struct {
 	Bytes    int    `json:"bytes"`
 }
 
-// keep makes a copy of an unfinished line durable.
+// keep makes a copy of a torn tail durable.
 func (m *mender) keep(log string, torn events.Torn) error {
 	text, err := json.MarshalIndent(kept{clock.Stamp(m.w.Env.Clock.Now()), log, torn.Offset, len(torn.Text)}, "", "  ")
 	if err != nil {
 		return err
 	}
-	name := path.Join(workspace.AsideDir, m.w.Env.IDs.New("line"))
+	name := path.Join(workspace.QuarantineDir, m.w.Env.IDs.New("line"))
 	if err := m.w.Replace(name+".json", append(text, '\n'), 0o600); err != nil {
 		return err
 	}

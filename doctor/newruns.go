@@ -1,6 +1,7 @@
 package doctor
 
-// Runs that were made and never launched: they are "running" until somebody ends them.
+// Runs that were created and never launched: they are "running" until someone
+// ends them.
 
 import (
 	"context"
@@ -10,10 +11,10 @@ import (
 	"ac/runs"
 )
 
-// newAfter is how old a run may be before the doctor says that nobody launched it.
+// newAfter is the age from which the doctor reports such a run.
 const newAfter = 24 * time.Hour
 
-// newRuns returns no check where there are none.
+// newRuns returns no check if there are no such runs.
 func (p Patient) newRuns(context.Context) []Check {
 	const id = "runs.new"
 	list, err := runs.New(p.Workspace, p.Env.Clock.Now().Add(-newAfter))
@@ -25,15 +26,15 @@ func (p Patient) newRuns(context.Context) []Check {
 	}
 	var details []string
 	for _, r := range list {
-		details = append(details, r.ProjectID+"/"+r.RunID+", made at "+r.CreatedAt)
+		details = append(details, r.ProjectID+"/"+r.RunID+", created at "+r.CreatedAt)
 	}
 	return []Check{{
-		ID: id, Status: Warn, Message: plural(len(list), "run") + " made over a day ago and never launched", Details: shortened(details),
+		ID: id, Status: Warn, Message: plural(len(list), "run") + " created over a day ago and never launched", Details: shortened(details),
 		Hint: "Launch them, or discard them all with: ac workspace:doctor " + p.Given + " --fix",
 	}}
 }
 
-// discardNew discards the runs that nobody launched.
+// discardNew discards these runs.
 func (m *mender) discardNew() {
 	list, err := runs.New(m.w, m.w.Env.Clock.Now().Add(-newAfter))
 	if err != nil {

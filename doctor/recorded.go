@@ -1,6 +1,6 @@
 package doctor
 
-// What runs left behind in the workspace: worktrees, references, sessions, logs.
+// Checks of what runs recorded: worktrees, references, sessions, logs.
 
 import (
 	"context"
@@ -20,7 +20,7 @@ import (
 	"ac/workspace/doc"
 )
 
-// runOf is a run by its place.
+// runOf identifies a run.
 type runOf struct{ project, id string }
 
 // allRuns lists the runs by project and name.
@@ -41,8 +41,8 @@ func allRuns(w *workspace.Workspace) (list []runOf, err error) {
 	return list, nil
 }
 
-// worktrees holds what runs name against what lies there. Worktrees that no run
-// names are a check of their own, made where there are any.
+// worktrees compares the worktrees that runs name with the directories that
+// exist. Orphaned worktrees get a check of their own, if there are any.
 func (p Patient) worktrees(context.Context) []Check {
 	const id = "worktrees.references"
 	w := p.Workspace
@@ -73,7 +73,7 @@ func (p Patient) worktrees(context.Context) []Check {
 	if orphans := p.orphanedWorktrees(named); len(orphans) > 0 {
 		checks = append(checks, Check{
 			ID: "worktrees.orphans", Status: Warn, Message: plural(len(orphans), "worktree") + " below " + worktree.Area + " of no known run",
-			Details: shortened(orphans), Hint: "Look whether there is work in them that is to be kept, then remove them by hand (git worktree remove).",
+			Details: shortened(orphans), Hint: "Check whether they contain work to keep, then remove them by hand (git worktree remove).",
 		})
 	}
 	return checks
@@ -82,8 +82,8 @@ func (p Patient) worktrees(context.Context) []Check {
 func referenced(id string, there, missing []string) Check {
 	if len(missing) > 0 {
 		return Check{
-			ID: id, Status: Warn, Message: fmt.Sprintf("%d of %s that runs name are gone", len(missing), plural(len(there)+len(missing), "worktree")),
-			Details: missing, Hint: "Nothing is to be done for runs that are over. A run that goes on needs its worktree: start a new run of the task.",
+			ID: id, Status: Warn, Message: fmt.Sprintf("%d of %s that runs name are missing", len(missing), plural(len(there)+len(missing), "worktree")),
+			Details: missing, Hint: "Runs that are over need nothing. A run to be continued needs its worktree: start a new run of the task.",
 		}
 	}
 	if len(there) == 0 {
@@ -94,8 +94,8 @@ func referenced(id string, there, missing []string) Check {
 	return c
 }
 
-// orphanedWorktrees are the directories three below the area that no run names,
-// and that lie in none that a run names.
+// orphanedWorktrees are the directories three levels below the area that no run
+// names, and that are not inside one that a run names.
 func (p Patient) orphanedWorktrees(named map[string]bool) []string {
 	level := []string{worktree.Area}
 	for range 3 {
@@ -120,11 +120,11 @@ func (p Patient) references(context.Context) Check {
 	const id = "references"
 	warnings := p.findings().Warnings
 	if len(warnings) == 0 {
-		return pass(id, "documents agree with their places and name what exists")
+		return pass(id, "documents match their paths, and their references exist")
 	}
 	c := Check{
 		ID: id, Status: Warn, Message: oddities(len(warnings)),
-		Hint: "The workspace works all the same. unknown_reference: somebody who does not exist is named; choose another or make them. The others: the file is passed over until it is mended, renamed or removed by hand.",
+		Hint: "The workspace still works. unknown_reference: correct the reference, or create what it names. The others: the file is ignored until it is repaired, renamed or removed by hand.",
 	}
 	for _, warning := range warnings {
 		c.Details = append(c.Details, warning.Code+": "+warning.Message)
@@ -135,13 +135,12 @@ func (p Patient) references(context.Context) Check {
 
 func oddities(n int) string {
 	if n == 1 {
-		return "1 oddity in what documents name"
+		return "1 inconsistency in the references of documents"
 	}
-	return fmt.Sprintf("%d oddities in what documents name", n)
+	return fmt.Sprintf("%d inconsistencies in the references of documents", n)
 }
 
-// orphanedSessions are the records of sessions that say running and have no live
-// owner.
+// orphanedSessions are session records with status running and no live owner.
 func orphanedSessions(w *workspace.Workspace) ([]doc.Session, error) {
 	records, err := session.All(w)
 	return slices.DeleteFunc(records, func(r doc.Session) bool { return doc.Terminal(r.Status) || session.Live(w, r) }), err
@@ -154,11 +153,11 @@ func (p Patient) sessions(context.Context) Check {
 		return unknown(id, err)
 	}
 	if len(orphans) == 0 {
-		return pass(id, "every session that is told as running has a live owner")
+		return pass(id, "every running session has a live owner")
 	}
 	c := Check{
-		ID: id, Status: Warn, Message: plural(len(orphans), "session") + " told as running without a live owner",
-		Hint: "Have their end recorded with: ac workspace:doctor " + p.Given + " --fix",
+		ID: id, Status: Warn, Message: plural(len(orphans), "session") + " recorded as running without a live owner",
+		Hint: "Record their end with: ac workspace:doctor " + p.Given + " --fix",
 	}
 	for _, r := range orphans {
 		c.Details = append(c.Details, fmt.Sprintf("%s: run %s of %s", r.Ref, r.RunID, r.ProjectID))
@@ -167,8 +166,8 @@ func (p Patient) sessions(context.Context) Check {
 	return c
 }
 
-// chains verifies every log. The unfinished last line of a live run is its
-// writer's business.
+// chains verifies every log. The torn tail of a live run is ignored: it may
+// just be being written.
 func (p Patient) chains(ctx context.Context) Check {
 	const id = "events.chain"
 	w := p.Workspace
@@ -193,26 +192,26 @@ func (p Patient) chains(ctx context.Context) Check {
 	}
 	faults = slices.DeleteFunc(faults, func(fault string) bool { return fault == "" })
 	if len(faults) == 0 {
-		return pass(id, "every chain is sound (%s)", plural(len(list), "log"))
+		return pass(id, "every hash chain is valid (%s)", plural(len(list), "log"))
 	}
 	c := Check{
 		ID: id, Status: Warn, Message: fmt.Sprintf("faults in %d of %s", len(faults), plural(len(list), "log")), Details: shortened(faults),
-		Hint: "What a log lost cannot be made again. See all faults with: ac log:verify " + p.Given,
+		Hint: "What a log lost cannot be recovered. See all faults with: ac log:verify " + p.Given,
 	}
 	if slices.Contains(torn, true) {
-		c.Hint += ". Unfinished last lines are cut off, with a copy kept, by: ac workspace:doctor " + p.Given + " --fix"
+		c.Hint += ". To cut off unfinished last lines, which keeps a copy: ac workspace:doctor " + p.Given + " --fix"
 	}
 	return c
 }
 
-// chainFault says what is wrong first with the log of a run, "" when nothing is.
+// chainFault returns the first fault of a run's log, "" if there is none.
 func chainFault(w *workspace.Workspace, run runOf) (fault string, torn bool) {
 	where := run.project + "/" + run.id + ": "
 	if end, err := events.FindTorn(w.FS, workspace.LogFile(run.project, run.id)); err == nil && end != nil {
 		if session.RunAlive(w, run.project, run.id) {
 			return "", false // it is being written
 		}
-		return where + fmt.Sprintf("the last line, at byte %d, was never finished", end.Offset), true
+		return where + fmt.Sprintf("the last line, at byte %d, is unfinished", end.Offset), true
 	}
 	report, err := runs.VerifyLog(w, run.project, run.id)
 	switch {
@@ -221,7 +220,7 @@ func chainFault(w *workspace.Workspace, run runOf) (fault string, torn bool) {
 	case report.Sound():
 		return "", false
 	case len(report.ParseIssues) > 0 && report.ParseIssues[0].Seq == report.FirstLine:
-		return where + fmt.Sprintf("line %d is no JSON: %s", report.FirstLine, report.ParseIssues[0].Error), false
+		return where + fmt.Sprintf("line %d is not JSON: %s", report.FirstLine, report.ParseIssues[0].Error), false
 	case len(report.VerificationIssues) > 0:
 		issue := report.VerificationIssues[0]
 		return where + fmt.Sprintf("line %d: %s: %s", report.FirstLine, issue.Code, issue.Message), false
@@ -241,14 +240,14 @@ func (p Patient) heartbeat(context.Context) Check {
 	entries, err := p.Workspace.FS.ReadDir(dir)
 	for _, entry := range entries {
 		if err == nil && strings.HasPrefix(entry.Name(), "state.yaml.broken-") {
-			details = append(details, path.Join(dir, entry.Name())+": a damaged state that was moved aside: until it is removed, actions wait for approval")
+			details = append(details, path.Join(dir, entry.Name())+": a damaged state, set aside: until it is removed, actions wait for approval")
 		}
 	}
 	if len(details) == 0 {
 		return pass(id, "the heartbeat's files can be read")
 	}
 	return Check{
-		ID: id, Status: Warn, Message: "the heartbeat is off or careful, because of its files", Details: details,
-		Hint: "heartbeat.config.set writes a whole new config; remove a damaged state once you have seen what it did.",
+		ID: id, Status: Warn, Message: "the heartbeat is off or restricted because of its files", Details: details,
+		Hint: "heartbeat.config.set writes a complete new config. Remove a damaged state once you have checked what the heartbeat did.",
 	}
 }

@@ -1,6 +1,6 @@
 package enterprise
 
-// Making a company of departments, or what is missing of one.
+// Creating a company of departments, or what is missing of one.
 
 import (
 	"cmp"
@@ -13,7 +13,7 @@ import (
 	"ac/workspace/doc"
 )
 
-// Plan is the company that is wanted.
+// Plan describes the desired company.
 type Plan struct {
 	Mode                 string
 	ProjectName          string
@@ -21,10 +21,10 @@ type Plan struct {
 	Departments          []Department
 	WorkersPerDepartment int
 	IncludeCEO           bool
-	IncludeDirector      bool // of a standard company
+	IncludeDirector      bool // in a standard company
 }
 
-// Company is what there is of a plan after it was built.
+// Company is the company of a plan, after it was built.
 type Company struct {
 	ProjectID   string         `json:"project_id"`
 	Mode        string         `json:"org_mode"`
@@ -33,7 +33,7 @@ type Company struct {
 	Session     DefaultSession `json:"default_session"`
 }
 
-// Built is a department with its ids.
+// Built are the ids of a department.
 type Built struct {
 	Key       string   `json:"department_key"`
 	Label     string   `json:"department_label"`
@@ -42,14 +42,14 @@ type Built struct {
 	WorkerIDs []string `json:"worker_agent_ids"`
 }
 
-// Leaders are the agents without a team; those who are not there are absent.
+// Leaders are the agents without a team; missing ones are absent.
 type Leaders struct {
 	CEO              string `json:"ceo_agent_id,omitempty"`
 	Director         string `json:"director_agent_id,omitempty"`
 	ExecutiveManager string `json:"executive_manager_agent_id,omitempty"`
 }
 
-// DefaultSession is as whom a desktop begins.
+// DefaultSession is the actor with which a desktop app starts.
 type DefaultSession struct {
 	ProjectID   string `json:"project_id"`
 	ActorID     string `json:"actor_id"`
@@ -57,18 +57,18 @@ type DefaultSession struct {
 	ActorTeamID string `json:"actor_team_id,omitempty"`
 }
 
-// builder builds a plan in a unit. After the first failure it makes nothing more.
+// builder builds a plan in a unit. It stops at the first failure.
 type builder struct {
 	Plan
 	u      *workspace.Unit
-	agents []doc.Agent // who is there already, by id
+	agents []doc.Agent // existing agents, by id
 	teams  []doc.Team
 	err    error
 }
 
-// Build asks for what is missing of a company in a unit: agents, teams, the
-// project with its conversations and, of an enterprise, the hierarchy of the
-// heartbeat.
+// Build queues, in a unit, what is missing of a company: agents, teams, the
+// project with its conversations and, for an enterprise, the heartbeat's
+// hierarchy.
 func (p Plan) Build(u *workspace.Unit) (made Company, err error) {
 	b := &builder{Plan: p, u: u}
 	w := u.Workspace()
@@ -107,7 +107,8 @@ func (p Plan) Build(u *workspace.Unit) (made Company, err error) {
 	return made, b.hierarchy(made.Leaders.ExecutiveManager)
 }
 
-// leader is the agent without a team of a role and title, made if there is none.
+// leader is the agent without a team with a role and title, created if there is
+// none.
 func (b *builder) leader(spec workspace.AgentSpec) string {
 	for _, a := range b.agents {
 		same := a.Role == spec.Role && a.DisplayTitle == spec.DisplayTitle
@@ -131,8 +132,8 @@ func (b *builder) agent(spec workspace.AgentSpec) (id string) {
 	return id
 }
 
-// department is the team of a key with its director and as many workers as are
-// wanted at least.
+// department is the team of a key, with its director and at least the desired
+// number of workers.
 func (b *builder) department(d Department) Built {
 	built := Built{Key: d.Key, Label: d.Label, WorkerIDs: []string{}}
 	if at := slices.IndexFunc(b.teams, func(t doc.Team) bool { return strings.EqualFold(t.DepartmentKey, d.Key) }); at >= 0 {
@@ -167,8 +168,8 @@ func workerName(label string, n, of int) string {
 	return label + " Worker " + strconv.Itoa(n)
 }
 
-// project is the active project of the wanted name, made with its conversations
-// if there is none.
+// project is the active project of the desired name, created with its
+// conversations if there is none.
 func (b *builder) project(lead Leaders) (string, error) {
 	projects, err := b.u.Workspace().Projects()
 	if err != nil {
@@ -183,7 +184,7 @@ func (b *builder) project(lead Leaders) (string, error) {
 	return made.ID, err
 }
 
-// hierarchy has the heartbeat wake directors beside workers.
+// hierarchy makes the heartbeat wake directors, too.
 func (b *builder) hierarchy(executive string) error {
 	yes := true
 	want := doc.HeartbeatHierarchy{HierarchyMode: doc.HierarchyEnterprise, ExecutiveManagerAgentID: executive, AllowDirectorToSpawnWorkers: &yes}

@@ -1,9 +1,6 @@
-// Package enterprise makes companies of departments: a CEO, an Executive Manager,
-// and for each department a team with a director and workers.
-//
-// Invariants: what is there is used, and only what is missing is made, so that a
-// second call makes nothing; a company comes to be as a whole or not at all.
 package enterprise
+
+// The departments that an enterprise may have, and which of them are chosen.
 
 import (
 	"slices"
@@ -13,7 +10,7 @@ import (
 	"ac/workspace/doc"
 )
 
-// Department is a preset.
+// Department is a preset department.
 type Department struct {
 	Key, Label, Charter string
 	Provider            string // of director and workers
@@ -23,7 +20,7 @@ func (d Department) team() doc.Department {
 	return doc.Department{DepartmentKey: d.Key, DepartmentLabel: d.Label, Charter: d.Charter}
 }
 
-// Departments are the presets; those of an enterprise come first, in their order.
+// Departments are the presets; those of an enterprise come first.
 func Departments() []Department {
 	const codex, claude = doc.ProviderCodex, doc.ProviderClaudeCode
 	return []Department{
@@ -48,7 +45,7 @@ const (
 	ModeStandard   = "standard"
 )
 
-// preset are the keys of the departments that a company of a mode begins with.
+// preset are the default departments of a mode.
 func preset(mode string) []string {
 	if mode == ModeStandard {
 		return []string{"engineering", "product"}
@@ -56,9 +53,9 @@ func preset(mode string) []string {
 	return []string{"frontend", "backend", "agent_resources", "marketing", "infra", "data"}
 }
 
-// Choose finds the departments of keys, each once, in their order, and the keys
-// that no department has. Without keys it is those of the mode. None left is an
-// error that lists the keys.
+// Choose returns the departments of keys, without duplicates, in order, and the
+// unknown keys. Without keys it returns those of the mode. If none is left, the
+// error lists the known keys.
 func Choose(mode string, keys []string) (chosen []Department, ignored []string, err error) {
 	if len(keys) == 0 {
 		keys = preset(mode)

@@ -1,7 +1,6 @@
 package enterprise
 
-// Whether a workspace is an enterprise that is ready for work, and making one
-// where there is no company yet.
+// Readiness of an enterprise, and creating one where there is no company yet.
 
 import (
 	"cmp"
@@ -11,24 +10,24 @@ import (
 	"ac/workspace/doc"
 )
 
-// Why a workspace is ready, or not.
+// Reasons for a readiness.
 const (
 	AlreadyReady = "already_ready"
 	Bootstrapped = "bootstrapped_empty_workspace"
 	KeptExisting = "kept_existing_company"
 )
 
-// Readiness is how far a workspace is an enterprise.
+// Readiness is the state of a workspace as an enterprise.
 type Readiness struct {
-	Ready        bool         `json:"ready"`
-	Empty        bool         `json:"-"` // neither projects nor people
-	ProjectCount int          `json:"project_count"`
-	Departments  []Staffed    `json:"departments"`
-	Leaders      ReadyLeaders `json:"agents"`
+	Ready        bool              `json:"ready"`
+	Empty        bool              `json:"-"` // neither projects nor people
+	ProjectCount int               `json:"project_count"`
+	Departments  []DepartmentStaff `json:"departments"`
+	Leaders      ReadyLeaders      `json:"agents"`
 }
 
-// Staffed is a department with how many work in it.
-type Staffed struct {
+// DepartmentStaff is a department with the size of its staff.
+type DepartmentStaff struct {
 	Key       string `json:"department_key"`
 	Label     string `json:"department_label"`
 	TeamID    string `json:"team_id"`
@@ -36,15 +35,15 @@ type Staffed struct {
 	Workers   int    `json:"worker_count"`
 }
 
-// ReadyLeaders are those who lead an enterprise; who is not there is absent.
+// ReadyLeaders are the leaders of an enterprise; missing ones are absent.
 type ReadyLeaders struct {
 	CEO              string `json:"ceo_agent_id,omitempty"`
 	ExecutiveManager string `json:"executive_manager_agent_id,omitempty"`
 }
 
-// Look reads how far a workspace is an enterprise. It writes nothing.
+// Look determines the readiness of a workspace. It does not write.
 func Look(w *workspace.Workspace) (r Readiness, err error) {
-	r.Departments = []Staffed{}
+	r.Departments = []DepartmentStaff{}
 	projects, err := w.Projects()
 	if err != nil {
 		return r, err
@@ -81,8 +80,8 @@ func Look(w *workspace.Workspace) (r Readiness, err error) {
 	return r, nil
 }
 
-// empty reports whether there is no project, no team, and nobody but those whom
-// every company has. What lies there and cannot be read is something.
+// empty reports whether there is no project, no team, and no agent but those
+// that every company has. An unreadable entry counts.
 func empty(w *workspace.Workspace) (bool, error) {
 	for _, dir := range []string{workspace.ProjectsDir, workspace.TeamsDir, workspace.AgentsDir} {
 		names, err := workspace.Dirs(w.FS, dir)
@@ -98,8 +97,8 @@ func empty(w *workspace.Workspace) (bool, error) {
 	return true, nil
 }
 
-func staffed(t doc.Team, agents []doc.Agent) Staffed {
-	d := Staffed{Key: t.DepartmentKey, Label: cmp.Or(t.DepartmentLabel, t.Name), TeamID: t.ID}
+func staffed(t doc.Team, agents []doc.Agent) DepartmentStaff {
+	d := DepartmentStaff{Key: t.DepartmentKey, Label: cmp.Or(t.DepartmentLabel, t.Name), TeamID: t.ID}
 	for _, a := range agents {
 		switch {
 		case a.TeamID != t.ID:
@@ -114,9 +113,9 @@ func staffed(t doc.Team, agents []doc.Agent) Staffed {
 
 // Readiness is the readiness of a company that was just built.
 func (c Company) Readiness() Readiness {
-	r := Readiness{Ready: true, ProjectCount: 1, Departments: []Staffed{}, Leaders: ReadyLeaders{c.Leaders.CEO, c.Leaders.ExecutiveManager}}
+	r := Readiness{Ready: true, ProjectCount: 1, Departments: []DepartmentStaff{}, Leaders: ReadyLeaders{c.Leaders.CEO, c.Leaders.ExecutiveManager}}
 	for _, d := range c.Departments {
-		r.Departments = append(r.Departments, Staffed{d.Key, d.Label, d.TeamID, 1, len(d.WorkerIDs)})
+		r.Departments = append(r.Departments, DepartmentStaff{d.Key, d.Label, d.TeamID, 1, len(d.WorkerIDs)})
 	}
 	return r
 }

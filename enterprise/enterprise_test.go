@@ -40,7 +40,7 @@ func TestAllOrNothing(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if err := w.Settle(t.Context()); err != nil {
+		if err := w.Recover(t.Context()); err != nil {
 			t.Fatal(err)
 		}
 		r, err := enterprise.Look(w)

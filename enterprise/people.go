@@ -1,6 +1,6 @@
 package enterprise
 
-// What a new agent of an enterprise finds in its directory.
+// The initial files of a new agent of an enterprise.
 
 import (
 	"fmt"
@@ -46,8 +46,7 @@ func roleText(spec workspace.AgentSpec) []byte {
 	return []byte(b.String())
 }
 
-// wordsOf says what an agent of a role does, leaves alone, and does when it is
-// stuck.
+// wordsOf returns the duties, boundaries and escalation of a role.
 func wordsOf(role string) (duties, boundaries, escalation string) {
 	switch role {
 	case "ceo":

@@ -1,15 +1,19 @@
-// Package events is the event log of a run: one JSON object a line, each line
-// sealed by a hash over its text and the hash of the line before it.
+// Package events is the append-only event log of a run: one JSON object a line,
+// each line sealed by a hash over its text and the hash of the line before it
+// (a hash chain).
 //
 // Layout: work/projects/<project>/runs/<run>/events.jsonl, UTF-8, LF. A line is
 // the canonical text (package canonjson) of the envelope with the member
-// event_hash put last; the hash is the SHA-256 of that text without it.
+// event_hash appended. The hash is the SHA-256 of that text without it.
 //
-// Invariants: an append happens under the log's kernel lock, reads the real
-// tail, and writes whole lines in one write; the chain never forks, whoever
-// else appends; nothing here ever truncates a log; what Append acknowledged is
-// durable. A log that does not end in LF gets one before the next line, so that
-// a torn line costs only itself.
+// Invariants:
+//   - An append holds the log's kernel lock, reads the real tail, and writes
+//     whole lines in one write. So the chain never forks, whatever other
+//     processes append.
+//   - What Append acknowledged is durable.
+//   - Appends never truncate a log, except to undo an unfinished line of their
+//     own. If a log does not end in LF, the next append adds one, so that a
+//     torn line costs only itself.
 package events
 
 import (
@@ -37,12 +41,12 @@ const (
 	VisibilityOrg      = "org"
 )
 
-// ActorSystem is the actor of what nobody in particular did.
+// ActorSystem is the actor of events that no person or agent caused.
 const ActorSystem = "system"
 
-// Draft is an event before it has its place in a chain. Payload is canonical
-// JSON; ID is drawn by the caller, so that an interrupted write can be told
-// from a missing one.
+// Draft is an event before it is sealed. Payload is canonical JSON. The caller
+// draws the ID, so that recovery can tell an interrupted write from a missing
+// one.
 type Draft struct {
 	ID          string
 	At          time.Time
@@ -57,7 +61,7 @@ type Draft struct {
 	Causation   string // none when empty
 }
 
-// Source makes drafts: it knows the clock and the ids.
+// Source makes drafts; it has the clock and the id source.
 type Source struct {
 	Clock *clock.Clock
 	NewID func(prefix string) string
@@ -73,7 +77,7 @@ func (s Source) Draft(draft Draft, payload any) (Draft, error) {
 	return s.Raw(draft), nil
 }
 
-// Raw is Draft for a payload that is canonical JSON already.
+// Raw is Draft for a payload that is already canonical JSON.
 func (s Source) Raw(draft Draft) Draft {
 	draft.ID = s.NewID("evt")
 	if draft.At.IsZero() {
@@ -84,7 +88,7 @@ func (s Source) Raw(draft Draft) Draft {
 }
 
 // seal appends the line of a draft, LF included, and returns its hash. prev is
-// the hash of the line before, empty for the first.
+// the hash of the previous line, empty for the first.
 func (d *Draft) seal(dst []byte, prev string) ([]byte, string) {
 	start := len(dst)
 	dst = append(dst, `{"schema_version":`...)
@@ -113,7 +117,7 @@ func (d *Draft) seal(dst []byte, prev string) ([]byte, string) {
 	return append(dst, '"', '}', '\n'), hash
 }
 
-// hashMember is what stands between the canonical text and the hash.
+// hashMember separates the canonical text from the hash.
 const hashMember = `,"event_hash":"`
 
 func hashOf(text []byte) string {
@@ -133,8 +137,7 @@ func appendNullable(dst []byte, key, value string) []byte {
 	return append(append(append(dst, `,"`...), key...), `":null`...)
 }
 
-// Encode seals drafts as a whole log of their own, for a run that does not
-// exist yet.
+// Encode seals drafts as a complete log, for a run that does not exist yet.
 func Encode(drafts ...Draft) []byte {
 	var log []byte
 	head := ""

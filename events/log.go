@@ -1,6 +1,7 @@
 package events
 
-// Appending to a log: one chain across processes, one sync for many writers.
+// Appending to a log: one hash chain across processes, one fsync shared by many
+// writers (group commit).
 
 import (
 	"bytes"
@@ -19,29 +20,29 @@ import (
 	"ac/internal/lock"
 )
 
-// lockPatience bounds the wait for a log's lock, which is held for
-// microseconds by everybody who behaves.
+// lockPatience bounds the wait for a log's lock. A correct process holds it for
+// microseconds.
 const lockPatience = 10 * time.Second
 
-// Log appends to one run's log. It opens the file when it is first needed. It
-// is safe for concurrent use; other processes may append beside it.
+// Log appends to one run's log. It opens the file on first use. It is safe for
+// concurrent use, and other processes may append at the same time.
 type Log struct {
 	fsys durable.FS
 	name string
 
 	mu      sync.Mutex // one append of this process at a time
 	open    *handle
-	doubt   int64    // what lies behind it has to be read from the disk; -1 for nothing
-	witness *Witness // nil when nobody looks whether events stay
+	doubt   int64    // offset from which the file must be re-read from the disk; -1 for none
+	witness *Witness // nil when tampering is not watched for
 }
 
-// OpenLog makes the appender of a log. Nothing is touched yet.
+// OpenLog makes the appender of a log. It does not touch the file yet.
 func OpenLog(fsys durable.FS, name string) *Log { return &Log{fsys: fsys, name: name, doubt: -1} }
 
-// handle is one opening of the file, with what is known of its end.
+// handle is one open file of the log, with what is known about its tail.
 type handle struct {
 	file durable.File
-	size int64  // the tail below is that of a file of this size; -1 when unknown
+	size int64  // the size of the file to which the tail below belongs; -1 when unknown
 	head string // event_hash of the last sealed line
 	lf   bool   // the file is empty or ends in LF
 
@@ -51,8 +52,8 @@ type handle struct {
 	synced  int64
 	syncing bool
 	failed  error
-	users   int  // who may still sync it
-	retired bool // closed by the last of them
+	users   int  // how many may still sync it
+	retired bool // closed by the last user
 }
 
 // use keeps the file open until release.
@@ -69,7 +70,7 @@ func (h *handle) release() error {
 	return h.closeUnused()
 }
 
-// retire closes the file as soon as nobody syncs it any more.
+// retire closes the file as soon as its last user has released it.
 func (h *handle) retire() error {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -77,7 +78,7 @@ func (h *handle) retire() error {
 	return h.closeUnused()
 }
 
-// drop is retire for a file whose lock may still come.
+// drop is retire for a file whose lock may still be granted.
 func (h *handle) drop() error { return errors.Join(lock.Unlock(h.file), h.retire()) }
 
 func (h *handle) closeUnused() error {
@@ -87,8 +88,8 @@ func (h *handle) closeUnused() error {
 	return h.file.Close()
 }
 
-// Append seals the drafts, writes their lines in one write and returns when
-// they are durable. The run's directory must exist; a missing log is made.
+// Append seals the drafts, writes their lines in one write, and returns when
+// they are durable. The run's directory must exist; a missing log is created.
 func (l *Log) Append(ctx context.Context, drafts ...Draft) error {
 	h, end, err := l.write(ctx, drafts)
 	if err != nil {
@@ -97,8 +98,8 @@ func (l *Log) Append(ctx context.Context, drafts ...Draft) error {
 	return errors.Join(l.sync(h, end), h.release())
 }
 
-// Write is Append without the wait for the disk: Sync makes the lines durable.
-// A write that got part of its way is a PartialError.
+// Write is Append without waiting for the disk: Sync makes the lines durable. A
+// write that was carried out in part returns a *PartialError.
 func (l *Log) Write(ctx context.Context, drafts ...Draft) error {
 	h, _, err := l.write(ctx, drafts)
 	if err != nil {
@@ -124,7 +125,7 @@ func (l *Log) Sync() error {
 	return errors.Join(l.sync(h, end), h.release())
 }
 
-// Close releases the file, once those who sync it are done.
+// Close closes the file once its pending syncs are done.
 func (l *Log) Close() error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -156,8 +157,8 @@ func (l *Log) write(ctx context.Context, drafts []Draft) (*handle, int64, error)
 	return h, end, nil
 }
 
-// appendWitnessed appends under the log's lock, behind the event of a loss where there
-// was one.
+// appendWitnessed appends under the log's lock. If the witness found events
+// missing, the event that records the loss comes first.
 func (l *Log) appendWitnessed(h *handle, drafts []Draft) (end int64, err error) {
 	if l.witness == nil {
 		_, end, err = h.append(drafts)
@@ -165,7 +166,7 @@ func (l *Log) appendWitnessed(h *handle, drafts []Draft) (end int64, err error) 
 	}
 	all := l.witness.look(h, drafts)
 	if len(all) == 0 {
-		return 0, nil // nothing that a sync would wait for
+		return 0, nil // nothing to sync
 	}
 	lines, end, err := h.append(all)
 	l.witness.wrote(h, lines, err)
@@ -175,7 +176,7 @@ func (l *Log) appendWitnessed(h *handle, drafts []Draft) (end int64, err error) 
 	return end, err
 }
 
-// lock locks the file that is at the name now.
+// lock locks the file that is at the log's name now.
 func (l *Log) lock(ctx context.Context) (*handle, error) {
 	ctx, cancel := context.WithTimeoutCause(ctx, lockPatience, errors.New("the log is locked by another process"))
 	defer cancel()
@@ -207,10 +208,10 @@ func (l *Log) lock(ctx context.Context) (*handle, error) {
 		there, err := l.fsys.Stat(l.name)
 		if err == nil && durable.SameFile(mine, there) {
 			if mine.Size() == 0 {
-				err = l.fsys.SyncDir(path.Dir(l.name)) // its name may be new
+				err = l.fsys.SyncDir(path.Dir(l.name)) // the file may be new
 			}
 			if l.doubt >= 0 {
-				durable.Forget(h.file, l.doubt) // the kernel may hold what the disk never took
+				durable.Forget(h.file, l.doubt) // the page cache may hold what the disk never got
 			}
 			if err = errors.Join(err, h.readTail(mine.Size())); err != nil {
 				return nil, errors.Join(err, lock.Unlock(h.file))
@@ -218,7 +219,7 @@ func (l *Log) lock(ctx context.Context) (*handle, error) {
 			l.doubt = -1
 			return h, nil
 		}
-		// Replaced (migrated) or removed: the name decides.
+		// Replaced (by a migration) or removed: reopen by name.
 		l.open = nil
 		if dropErr := h.drop(); dropErr != nil {
 			return nil, dropErr
@@ -229,8 +230,8 @@ func (l *Log) lock(ctx context.Context) (*handle, error) {
 	}
 }
 
-// PartialError is an append that failed on its way: the first Written drafts
-// stand in the log as whole lines, the others do not.
+// PartialError is an append that failed midway: the first Written drafts are in
+// the log as whole lines, the others are not.
 type PartialError struct {
 	Written int
 	Err     error
@@ -238,14 +239,14 @@ type PartialError struct {
 
 func (e *PartialError) Error() string { return e.Err.Error() }
 
-// Unwrap gives the cause.
+// Unwrap returns the cause.
 func (e *PartialError) Unwrap() error { return e.Err }
 
-// envelopeRoom is about what a line has around its payload.
+// envelopeRoom estimates the bytes of a line besides its payload.
 const envelopeRoom = 768
 
-// append writes the lines of the drafts behind the tail, and returns them with the
-// size of the log after them.
+// append writes the lines of the drafts after the tail and returns them with
+// the new size of the log.
 func (h *handle) append(drafts []Draft) (written []byte, end int64, err error) {
 	size := 0
 	for i := range drafts {
@@ -285,10 +286,10 @@ func (h *handle) append(drafts []Draft) (written []byte, end int64, err error) {
 	return lines, h.size, nil
 }
 
-// takeBack removes the line that a write of n bytes left unfinished behind the bytes
-// to keep, so that a full disk leaves no torn line. It is called under the log's
-// lock, and touches nothing but the bytes of that write: a log that somebody else
-// has grown meanwhile stays as it is.
+// takeBack removes the unfinished line that a write of n bytes left after the
+// first keep bytes, so that a full disk leaves no torn line. It runs under the
+// log's lock and touches only the bytes of that write. If another process has
+// grown the log meanwhile, the torn line stays.
 func (h *handle) takeBack(n, keep int64) {
 	if n <= keep {
 		return
@@ -297,7 +298,7 @@ func (h *handle) takeBack(n, keep int64) {
 	if err != nil || h.size < 0 || st.Size() != h.size+n {
 		return
 	}
-	_ = h.file.Truncate(h.size + keep) // else the torn line stays, and costs only itself
+	_ = h.file.Truncate(h.size + keep) // if it fails, the torn line stays and costs only itself
 }
 
 // readTail finds the end of the chain, unless the file is as we left it.
@@ -314,7 +315,7 @@ func (h *handle) readTail(size int64) error {
 }
 
 // sync waits until the bytes before end are on the disk. One writer syncs for
-// all whose bytes are there already.
+// all writers whose bytes are already written.
 func (l *Log) sync(h *handle, end int64) error {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -333,8 +334,8 @@ func (l *Log) sync(h *handle, end int64) error {
 		h.mu.Lock()
 		h.syncing = false
 		if err != nil {
-			// What the kernel still holds is unknown: the next append opens the
-			// file anew and reads its tail again.
+			// The page cache is in an unknown state: the next append reopens
+			// the file and re-reads its tail from the disk.
 			h.failed = err
 		} else {
 			h.synced = max(h.synced, target)
@@ -344,7 +345,8 @@ func (l *Log) sync(h *handle, end int64) error {
 	return nil
 }
 
-// broken reports whether a sync of the file failed, and what was durable before.
+// broken reports whether a sync of the file failed, and up to where it was
+// durable before.
 func (h *handle) broken() (synced int64, broken bool) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -359,11 +361,11 @@ type Tail struct {
 
 const tailBlock = 16 << 10
 
-// ReadTail reads the end of a log of the given size, backwards from there past
-// malformed lines.
+// ReadTail reads the end of a log of the given size, backwards past malformed
+// lines.
 func ReadTail(r io.ReaderAt, size int64) (Tail, error) {
 	tail := Tail{Complete: true}
-	var text []byte // what was read so far: the file from start on
+	var text []byte // the file from start on
 	block := int64(tailBlock)
 	for start := size; start > 0; {
 		from := max(0, start-block)
@@ -379,7 +381,7 @@ func ReadTail(r io.ReaderAt, size int64) (Tail, error) {
 		for {
 			i := bytes.LastIndexByte(bytes.TrimRight(text, "\n"), '\n')
 			if i < 0 && start > 0 {
-				break // the line begins further up
+				break // the line begins before start
 			}
 			if hash := sealOf(text[i+1:]); hash != "" {
 				tail.Head = hash

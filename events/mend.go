@@ -1,7 +1,7 @@
 package events
 
-// The unfinished last line that a killed writer left. Appends step over it; only
-// a repair that keeps a copy cuts it off.
+// Torn tails: the unfinished last line that a killed writer leaves. Appends
+// step over it. Only a repair that keeps a copy truncates it.
 
 import (
 	"bytes"
@@ -16,15 +16,14 @@ import (
 	"ac/internal/lock"
 )
 
-// Torn is the unfinished last line of a log: what stands behind its last LF and
-// is no JSON.
+// Torn is a torn tail: text after the last LF of a log that is not JSON.
 type Torn struct {
 	Offset int64
 	Text   []byte
 }
 
-// FindTorn looks at the end of a log, without a lock. It gives nil for a log
-// whose end is whole, even where that lacks its LF, and for a missing log.
+// FindTorn looks for a torn tail, without a lock. It returns nil for a missing
+// log and for one whose last line is whole, even without LF.
 func FindTorn(fsys durable.FS, name string) (*Torn, error) {
 	file, err := fsys.OpenFile(name, os.O_RDONLY, 0)
 	if errors.Is(err, os.ErrNotExist) {
@@ -37,9 +36,9 @@ func FindTorn(fsys durable.FS, name string) (*Torn, error) {
 	return torn, errors.Join(err, file.Close())
 }
 
-// CutTorn cuts the unfinished last line off, under the log's lock. keep makes a
-// copy durable first; when it fails the log stays as it is. It gives what was
-// cut off, nil when the log's end is whole.
+// CutTorn truncates a torn tail under the log's lock. keep must make a copy
+// durable first; if it fails, the log stays as it is. CutTorn returns what it
+// removed, nil if the tail is whole.
 func CutTorn(ctx context.Context, fsys durable.FS, name string, keep func(Torn) error) (torn *Torn, err error) {
 	file, err := fsys.OpenFile(name, os.O_RDWR, 0)
 	if err != nil {
@@ -48,7 +47,7 @@ func CutTorn(ctx context.Context, fsys durable.FS, name string, keep func(Torn) 
 	ctx, cancel := context.WithTimeoutCause(ctx, lockPatience, errors.New("the log is locked by another process"))
 	defer cancel()
 	if err := lock.File(ctx, file); err != nil {
-		return nil, err // it is closed, or will be
+		return nil, err // FileOr closes the file
 	}
 	defer func() { err = errors.Join(err, lock.Close(file)) }()
 	mine, err := file.Stat()

@@ -1,6 +1,6 @@
 package events
 
-// Replay: a log read back for people, with what is wrong with it.
+// Replay: reading a log back for people, with its faults.
 
 import (
 	"bytes"
@@ -9,7 +9,7 @@ import (
 	"io"
 )
 
-// Replay is a log read back. Events are the lines as they stand.
+// Replay is a log that was read back. Events are the raw lines.
 type Replay struct {
 	Events             []json.RawMessage
 	ParseIssues        []ParseIssue
@@ -17,17 +17,18 @@ type Replay struct {
 	DeterministicOK    bool
 }
 
-// ReplayOptions are how a log is read back.
+// ReplayOptions select what a replay reads and checks.
 type ReplayOptions struct {
-	// Verify checks the chain too; without it nothing is deterministic.
+	// Verify checks the hash chain, too; without it no replay is deterministic.
 	Verify bool
-	// Tail, when positive, keeps the last events only, and their issues.
+	// Tail, if positive, keeps only the last events and their issues.
 	Tail int
-	// Checkpoint is what the log's run recorded of it, nil for nothing; Closed
-	// says that the run is over.
+	// Checkpoint is what the run recorded about the log, nil for nothing;
+	// Closed means that the run is over.
 	Checkpoint *Checkpoint
 	Closed     bool
-	// LeftOut are the events that a copy of a log lacks; they are told as one issue.
+	// LeftOut are the events that a copy of a log omits; they are reported as
+	// one issue.
 	LeftOut []Gap
 }
 
@@ -68,7 +69,7 @@ func ReadBack(r io.Reader, opts ReplayOptions) (Replay, error) {
 	return replay, nil
 }
 
-// leftOut tells how many events a copy lacks, nil for none.
+// leftOut reports how many events a copy omits, nil for none.
 func leftOut(gaps []Gap) *VerifyIssue {
 	count := 0
 	for _, g := range gaps {

@@ -1,6 +1,6 @@
 package events
 
-// Replacing a whole log while others append to it.
+// Replacing a whole log while other processes append to it.
 
 import (
 	"context"
@@ -13,32 +13,33 @@ import (
 	"ac/internal/durable"
 )
 
-// Rewriting makes a new text of a log. It reads the old one from in to its end.
-// replace is false when the old text is to stay. It is called again when the
+// Rewriting makes the new text of a log. It reads the old text from in to its
+// end. replace is false if the old text should stay. It is called again if the
 // log grew meanwhile.
 type Rewriting func(in io.Reader, out io.Writer) (replace bool, err error)
 
-// attempts is how often a log that others go on writing without its lock is read
-// again.
+// attempts bounds how often a log is read again because another program writes
+// to it without its lock.
 const attempts = 10
 
-// ErrGrowing is returned for a log that others keep writing without its lock.
-var ErrGrowing = errors.New("the log is being written by a program that does not take its lock")
+// ErrGrowing is returned for a log that another program keeps writing without
+// its lock.
+var ErrGrowing = errors.New("the log is being written by a program that does not hold its lock")
 
-// Rewrite replaces a log, which must exist, under its lock. temp is a free name
-// in the same directory. The new text is durable when Rewrite returns; when it
-// fails the old one stands, or the new one without a promise. Appenders find the
-// new file by themselves.
+// Rewrite replaces an existing log under its lock. temp is a free name in the
+// same directory. When it returns nil the new text is durable. If it fails, the
+// old text stands, or the new one without being durable. Appenders find the new
+// file by themselves, since they compare inodes.
 func Rewrite(ctx context.Context, fsys durable.FS, name, temp string, rewrite Rewriting) (err error) {
 	if _, err := fsys.Stat(name); err != nil {
-		return err // locking would make it
+		return err // locking would create it
 	}
 	l := OpenLog(fsys, name)
 	h, err := l.lock(ctx)
 	if err != nil {
 		return fmt.Errorf("rewrite %s: %w", name, err)
 	}
-	defer func() { err = errors.Join(err, l.Close()) }() // gives the lock up
+	defer func() { err = errors.Join(err, l.Close()) }() // also releases the lock
 	for range attempts {
 		again, err := h.rewrite(fsys, name, temp, rewrite)
 		if err != nil {
@@ -51,7 +52,7 @@ func Rewrite(ctx context.Context, fsys durable.FS, name, temp string, rewrite Re
 	return fmt.Errorf("rewrite %s: %w", name, ErrGrowing)
 }
 
-// rewrite is one attempt; again when the log changed under it.
+// rewrite is one attempt; again is true if the log changed meanwhile.
 func (h *handle) rewrite(fsys durable.FS, name, temp string, rewrite Rewriting) (again bool, err error) {
 	before, err := h.file.Stat()
 	if err != nil {

@@ -1,7 +1,7 @@
 package events
 
 // Reading a log as a stream of lines, in memory bounded by the longest line
-// that is allowed.
+// allowed.
 
 import (
 	"bytes"
@@ -9,13 +9,12 @@ import (
 	"io"
 )
 
-// MaxLine bounds the lines that are read whole; longer ones are counted and
-// reported, never silently passed over.
+// MaxLine bounds the lines that are read whole, in bytes. Longer ones are
+// counted and reported, never skipped silently.
 const MaxLine = 64 << 20
 
-// Line is one counted line of a log: a line that is not blank. Seq counts from
-// 1, unreadable lines included. Raw is without its LF and valid until the next
-// call of Next.
+// Line is one non-blank line of a log. Seq counts these from 1, unreadable ones
+// included. Raw is without its LF and valid until the next call of Next.
 type Line struct {
 	Seq    int64
 	Offset int64 // where the line begins
@@ -25,7 +24,7 @@ type Line struct {
 	Long   bool // longer than MaxLine: Raw holds its first LongStart bytes
 }
 
-// Scanner reads lines from a place of a log.
+// Scanner reads lines from an offset of a log.
 type Scanner struct {
 	r      io.Reader
 	buf    []byte
@@ -39,11 +38,11 @@ type Scanner struct {
 
 const scanBlock = 256 << 10
 
-// LongStart is how much is kept of a line that is too long.
+// LongStart is how many bytes are kept of a line that is too long.
 const LongStart = 64 << 10
 
-// NewScanner reads from r, which stands at the given offset, behind seq counted
-// lines.
+// NewScanner reads from r, which is positioned at the given offset, after seq
+// counted lines.
 func NewScanner(r io.Reader, offset, seq int64) *Scanner {
 	return &Scanner{r: r, offset: offset, seq: seq, max: MaxLine, buf: make([]byte, scanBlock)}
 }
@@ -51,7 +50,7 @@ func NewScanner(r io.Reader, offset, seq int64) *Scanner {
 // LimitLines makes lines of more than n bytes long ones.
 func (s *Scanner) LimitLines(n int) { s.max = n }
 
-// Reset makes the scanner read another log, with the memory it has.
+// Reset makes the scanner read another log and reuses its buffer.
 func (s *Scanner) Reset(r io.Reader, offset, seq int64) {
 	if len(s.buf) > scanBlock {
 		s.buf = make([]byte, scanBlock)
@@ -59,7 +58,7 @@ func (s *Scanner) Reset(r io.Reader, offset, seq int64) {
 	*s = Scanner{r: r, offset: offset, seq: seq, max: s.max, buf: s.buf}
 }
 
-// Next gives the next counted line, io.EOF at the end.
+// Next returns the next counted line, io.EOF at the end.
 func (s *Scanner) Next() (Line, error) {
 	for {
 		line, err := s.line()
@@ -75,7 +74,7 @@ func (s *Scanner) Next() (Line, error) {
 	}
 }
 
-// line cuts the next physical line out of the buffer.
+// line returns the next physical line of the buffer.
 func (s *Scanner) line() (Line, error) {
 	searched := s.from
 	for {
@@ -104,7 +103,7 @@ func (s *Scanner) line() (Line, error) {
 	}
 }
 
-// longLine passes over the rest of a line that exceeds the bound.
+// longLine skips the rest of a line that exceeds the bound.
 func (s *Scanner) longLine() (Line, error) {
 	line := Line{Offset: s.offset, Long: true, Raw: bytes.Clone(s.buf[s.from : s.from+min(LongStart, s.to-s.from)])}
 	s.offset += int64(s.to - s.from)
@@ -143,11 +142,11 @@ func (s *Scanner) fill() error {
 	return err
 }
 
-// CountLines counts the lines that are not blank in r, and says whether the
-// last one lacks its LF.
+// CountLines counts the non-blank lines of r and reports whether the last one
+// lacks its LF.
 func CountLines(r io.Reader) (lines int64, torn bool, err error) {
 	buf := make([]byte, scanBlock)
-	inLine := false // the present line holds something but white space
+	inLine := false // the current line holds more than white space
 	for {
 		n, err := r.Read(buf)
 		for block := buf[:n]; len(block) > 0; {

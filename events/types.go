@@ -1,6 +1,6 @@
 package events
 
-// Types of events, as they stand in the member "type".
+// Types of events: the member "type".
 const (
 	RunStarted       = "run.started"
 	RunExecuting     = "run.executing"

@@ -1,6 +1,6 @@
 package events
 
-// Verification of a log: shape and chain of every event.
+// Verification of a log: the shape of each event, and the hash chain.
 
 import (
 	"bytes"
@@ -15,7 +15,8 @@ import (
 	"ac/internal/canonjson"
 )
 
-// Codes of what a log says against the record of its run, or of itself.
+// Codes of record issues: contradictions between a log and the record of its
+// run.
 const (
 	ShorterThanRecord = "log_shorter_than_record"
 	DiffersFromRecord = "log_differs_from_record"
@@ -23,23 +24,21 @@ const (
 	EventsLeftOut     = "events_left_out"
 )
 
-// ParseIssue is a line that is no JSON. Seq counts the lines that are not
-// blank.
+// ParseIssue is a line that is not JSON. Seq counts non-blank lines.
 type ParseIssue struct {
 	Seq   int64  `json:"seq"`
 	Error string `json:"error"`
 	Raw   string `json:"raw"`
 }
 
-// VerifyIssue is a fault of an event or of the chain. Seq counts the parsed
-// events.
+// VerifyIssue is a fault of an event or of the chain. Seq counts parsed events.
 type VerifyIssue struct {
 	Seq     int64  `json:"seq"`
 	Code    string `json:"code"`
 	Message string `json:"message"`
 }
 
-// Keys are the members of an envelope, in the order in which they are written.
+// Keys are the members of an envelope, in the order of writing.
 func Keys() []string {
 	return []string{
 		"schema_version", "ts_wallclock", "run_id", "session_ref", "actor", "visibility", "type", "payload",
@@ -47,25 +46,26 @@ func Keys() []string {
 	}
 }
 
-// Verifier checks events in their order. The zero value is ready.
+// Verifier checks events in order. The zero value is ready to use.
 type Verifier struct {
-	// LeftOut are the events that somebody took out before the log was handed on,
-	// in order: the chain goes on over their hashes.
+	// LeftOut are the events that were removed from this copy of a log, in
+	// order: the chain continues over their hashes.
 	LeftOut []Gap
 
 	seq      int64
-	expected string // hash of the event before, "" when that had none
+	expected string // hash of the previous event, "" if it had none
 	keys     []string
 	scratch  []byte
 }
 
-// Gap is a place in a log whose events were left out of a copy.
+// Gap is a place in a copy of a log where events were left out.
 type Gap struct {
-	After       int64    `json:"after"` // that many events of the copy stand before it
+	After       int64    `json:"after"` // how many events of the copy precede it
 	EventHashes []string `json:"event_hashes"`
 }
 
-// skip goes over the gaps before the next event; whether there was one.
+// skip steps over the gaps before the next event and reports whether there was
+// one.
 func (v *Verifier) skip() (over bool) {
 	for len(v.LeftOut) > 0 && v.LeftOut[0].After < v.seq {
 		if hashes := v.LeftOut[0].EventHashes; len(hashes) > 0 {
@@ -76,9 +76,9 @@ func (v *Verifier) skip() (over bool) {
 	return over
 }
 
-// Event checks the next line and returns its issues, none when it is sound.
-// hash is its event_hash, "" when it has none. A line that is no JSON is an
-// error and counts as no event.
+// Event checks the next line and returns its issues. hash is its event_hash, ""
+// if it has none. A line that is not JSON is an error and does not count as an
+// event.
 func (v *Verifier) Event(raw []byte) (issues []VerifyIssue, hash string, err error) {
 	if v.keys == nil {
 		v.keys = Keys()
@@ -87,7 +87,7 @@ func (v *Verifier) Event(raw []byte) (issues []VerifyIssue, hash string, err err
 	due := 0
 	last := canonjson.Member{}
 	err = canonjson.Members(raw, func(m canonjson.Member) {
-		// They mostly come in the order in which we write them.
+		// They mostly come in the order of writing.
 		if due < len(v.keys) && string(m.Key) == v.keys[due] {
 			found[due] = m.Value
 			due++
@@ -106,7 +106,7 @@ func (v *Verifier) Event(raw []byte) (issues []VerifyIssue, hash string, err err
 	}
 	if err != nil {
 		report("invalid_shape", "not a JSON object")
-		return issues, "", nil //nolint:nilerr // it is told as an issue
+		return issues, "", nil //nolint:nilerr // reported as an issue
 	}
 	for i, key := range v.keys {
 		if found[i] == nil {
@@ -137,8 +137,8 @@ func (v *Verifier) Event(raw []byte) (issues []VerifyIssue, hash string, err err
 	return issues, hash, nil
 }
 
-// matches recomputes the hash: first over the raw text with the last member
-// cut off, as we write it, then over the canonical text.
+// matches recomputes the hash: first over the raw text without its last member,
+// which fits our own writing, then over the canonical text.
 func (v *Verifier) matches(raw []byte, last canonjson.Member, hash string) bool {
 	if string(last.Key) == "event_hash" {
 		cut := last.Start - 1
@@ -159,7 +159,7 @@ func isVersion(raw []byte) bool {
 	return err == nil && n > 0 && n == math.Trunc(n) && !math.IsInf(n, 0)
 }
 
-// stringOf decodes a JSON string, nil for anything else.
+// stringOf decodes a JSON string; nil for anything else.
 func stringOf(raw []byte) *string {
 	if len(raw) < 2 || raw[0] != '"' {
 		return nil
@@ -167,10 +167,10 @@ func stringOf(raw []byte) *string {
 	return new(canonjson.Unquote(raw))
 }
 
-// Type reads the type of an event line, "" when it has none.
+// Type reads the type of an event line, "" if it has none.
 func Type(raw []byte) string { return Text(raw, "type") }
 
-// Text reads a member of an event line that is a string, "" otherwise.
+// Text reads a string member of an event line, "" if it has none.
 func Text(raw []byte, key string) string {
 	var text string
 	_ = canonjson.Members(raw, func(m canonjson.Member) { // a bad line has no members
@@ -184,8 +184,8 @@ func Text(raw []byte, key string) string {
 	return text
 }
 
-// Checkpoint is what a run's record keeps of its log: how many lines it had
-// before the closing events, and the hash at its head then.
+// Checkpoint is what a run's record keeps about its log: how many lines it had
+// before the closing events, and the hash of the last one.
 type Checkpoint struct {
 	Count int64  `json:"count" is:"min=0"`
 	Head  string `json:"head" is:"optional,empty"`
@@ -197,29 +197,29 @@ type Report struct {
 	Events             int64
 	ParseIssues        []ParseIssue
 	VerificationIssues []VerifyIssue
-	// RecordIssues tell how the log contradicts what its run recorded of it.
+	// RecordIssues are contradictions between the log and the run's record.
 	RecordIssues []VerifyIssue
-	// FirstFault is the offset of the first line with an issue, -1 when sound.
+	// FirstFault is the offset of the first line with an issue, -1 if there is
+	// none.
 	FirstFault int64
 	FirstLine  int64
-	// Tampered reports whether the log says of itself that events were taken from
-	// it while its run went on.
+	// Tampered reports that the log itself records the loss of events during
+	// the run.
 	Tampered bool
 }
 
-// Sound reports whether nothing was found.
+// Sound reports whether there are no issues.
 func (r *Report) Sound() bool {
 	return len(r.ParseIssues) == 0 && len(r.VerificationIssues) == 0 && len(r.RecordIssues) == 0
 }
 
-// maxIssues bounds what a report keeps of each kind; a log with more is as
-// broken with these.
+// maxIssues bounds the issues of each kind in a report.
 const maxIssues = 1_000
 
-// Verify reads a whole log and checks it. checkpoint is nil when the run has
-// recorded none; closed says that the run is terminal, so that a log with a
-// checkpoint must hold a terminal event behind it. visit, if given, sees every
-// parsed line.
+// Verify reads and checks a whole log. checkpoint is nil if the run has
+// recorded none. closed means that the run is terminal, so that a log with a
+// checkpoint must contain a terminal event after it. visit, if not nil, is
+// called for every parsed line.
 func Verify(r io.Reader, checkpoint *Checkpoint, closed bool, visit func(Line)) (*Report, error) {
 	return verifyWith(r, Verifier{}, checkpoint, closed, visit)
 }
@@ -255,7 +255,7 @@ func verifyWith(r io.Reader, v Verifier, checkpoint *Checkpoint, closed bool, vi
 	return report, nil
 }
 
-// line checks one line and keeps its issues; ok when it is an event.
+// line checks one line and keeps its issues; ok if it is an event.
 func (r *Report) line(v *Verifier, line Line) (hash string, ok bool) {
 	var issues []VerifyIssue
 	var err error
@@ -281,7 +281,7 @@ func (r *Report) line(v *Verifier, line Line) (hash string, ok bool) {
 	return hash, true
 }
 
-// Integrity is what became of a log while its run went on.
+// Integrity is the damage to a log while its run went on.
 type Integrity struct {
 	State      string `json:"state" is:"enum=broken"`
 	LostEvents int64  `json:"lost_events" is:"min=0"`
@@ -292,7 +292,7 @@ func (i Integrity) String() string {
 	return fmt.Sprintf("%d events were taken from the log while the run went on; the last of them had the hash %s", i.LostEvents, i.LastHash)
 }
 
-// tampered reads what the event of that says.
+// tampered describes the loss that a run.log_tampered event records.
 func tampered(raw []byte) string {
 	var e struct {
 		Payload Integrity `json:"payload"`
@@ -303,7 +303,7 @@ func tampered(raw []byte) string {
 	return e.Payload.String()
 }
 
-// progress follows a log past the checkpoint of its run.
+// progress follows a log beyond the checkpoint of its run.
 type progress struct {
 	checkpoint  *Checkpoint
 	head        string
@@ -342,7 +342,7 @@ func (r *Report) compare(c Checkpoint, headMatches, closed, terminal bool) {
 	}
 }
 
-// excerpt bounds what an issue repeats of a bad line.
+// excerpt bounds how much of a bad line an issue repeats.
 func excerpt(raw []byte) string {
 	const limit = 64 << 10
 	return string(bytes.ToValidUTF8(raw[:min(limit, len(raw))], []byte("\uFFFD")))

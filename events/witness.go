@@ -1,6 +1,7 @@
 package events
 
-// A witness of a log: whether the events that were appended to it stay there.
+// A witness of a log: it detects that appended events are removed while the run
+// goes on.
 
 import (
 	"bytes"
@@ -15,34 +16,34 @@ import (
 // maxWitnessed bounds the lines that a witness keeps, in bytes.
 const maxWitnessed = 1 << 20
 
-// Witness follows what one process appends to a log, beside others. Somebody who
-// empties, cuts, replaces or removes the log while its run goes on is noticed at the
-// next append, or by Check, since the last event of ours has to be where it was, with
-// its hash. Its methods are called by the Log that it was given to.
+// Witness detects tampering with a log while this process appends to it next to
+// others. The last event that we appended must still be where it was, with its
+// hash. If the log was emptied, truncated, replaced or removed, the next append
+// or Check notices. Its methods are called by the Log that it belongs to.
 type Witness struct {
-	// Tampered makes the event that tells the loss. It is called under the log's
-	// lock and must not block.
+	// Tampered makes the event that records the loss. It is called under the
+	// log's lock and must not block.
 	Tampered func(Integrity) (Draft, error)
 
 	before int64 // lines that were there before ours
-	total  int64 // events of ours, and those before, as far as they are still due
-	end    int64 // of the last line that is due
+	total  int64 // our events and those before, as far as they must still be there
+	end    int64 // offset of the end of the last line that must be there
 	hash   string
-	kept   []witnessed // the newest lines of ours
+	kept   []witnessed // our newest lines
 	size   int
-	lost   []witnessed // that were taken, as far as they were kept
+	lost   []witnessed // our lines that were removed, as far as they were kept
 	broken *Integrity
 }
 
-// witnessed is a line of ours and where it ends.
+// witnessed is a line of ours and the offset of its end.
 type witnessed struct {
 	line []byte
 	end  int64
 	hash string
 }
 
-// Watch sets the witness of a log and takes the log as it is now for granted. lines is
-// how many it has. It is called before the first append.
+// Watch sets the witness of a log and trusts the log as it is now. lines is its
+// number of lines. It must be called before the first append.
 func (l *Log) Watch(ctx context.Context, w *Witness, lines int64) error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -56,19 +57,19 @@ func (l *Log) Watch(ctx context.Context, w *Witness, lines int64) error {
 		return errors.Join(fmt.Errorf("watch %s: %w", l.name, err), lock.Unlock(h.file))
 	}
 	if !there {
-		w.end, w.hash = 0, "" // torn, or in the form of another program
+		w.end, w.hash = 0, "" // torn, or written by another program
 	}
 	l.witness = w
 	return lock.Unlock(h.file)
 }
 
-// Check looks whether all that was appended is still there, and appends the event of
-// that where it is not.
+// Check checks that everything that was appended is still there. If not, it
+// appends the event that records the loss.
 func (l *Log) Check(ctx context.Context) error {
 	return l.Append(ctx)
 }
 
-// Broken is what was lost, nil when nothing was. Lost are the lines that were, as far
+// Broken returns what was lost, nil if nothing was, and the lost lines as far
 // as they were kept. Both are final once the log is no longer appended to.
 func (w *Witness) Broken() (i *Integrity, lost [][]byte) {
 	if w.broken == nil {
@@ -80,9 +81,9 @@ func (w *Witness) Broken() (i *Integrity, lost [][]byte) {
 	return w.broken, lost
 }
 
-// look compares the log with what is due in it, and puts the event of a loss in front
-// of what is to be appended. What cannot be read is not lost yet: the next look
-// tells. It runs under the log's lock.
+// look compares the log with what must be in it, and prepends the event that
+// records a loss to the drafts. What cannot be read is not counted as lost; the
+// next append looks again. It runs under the log's lock.
 func (w *Witness) look(h *handle, drafts []Draft) []Draft {
 	if w.hash == "" {
 		return drafts
@@ -90,7 +91,7 @@ func (w *Witness) look(h *handle, drafts []Draft) []Draft {
 	if there, err := w.there(h, w.end, w.hash); there || err != nil {
 		return drafts
 	}
-	// The newest of ours that is still there was the last before the loss.
+	// Our newest line that is still there was the last one before the loss.
 	at := len(w.kept)
 	for ; at > 0; at-- {
 		there, err := w.there(h, w.kept[at-1].end, w.kept[at-1].hash)
@@ -122,7 +123,7 @@ func (w *Witness) look(h *handle, drafts []Draft) []Draft {
 	return append([]Draft{draft}, drafts...)
 }
 
-// there reports whether a line with a hash ends at a place of the log.
+// there reports whether a line with this hash ends at this offset of the log.
 func (w *Witness) there(h *handle, end int64, hash string) (bool, error) {
 	due := []byte(hashMember + hash + "\"}\n")
 	if end > h.size || end < int64(len(due)) {
@@ -142,7 +143,7 @@ func (w *Witness) wrote(h *handle, lines []byte, err error) {
 	}
 	end := h.size - int64(len(lines))
 	if err != nil {
-		end = h.size // what was written stands behind it
+		end = h.size // what was written follows it
 	}
 	for line := range bytes.Lines(lines) {
 		end += int64(len(line))

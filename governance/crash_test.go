@@ -168,7 +168,7 @@ func TestProcesses(t *testing.T) {
 // operation was there, and that approving again gives one.
 func (c *company) whole(t *testing.T, what, id string) (happened bool) {
 	t.Helper()
-	if err := c.Settle(t.Context()); err != nil {
+	if err := c.Recover(t.Context()); err != nil {
 		t.Fatalf("%s: %v", what, err)
 	}
 	state := func() (lines, reviews, decided int) {
@@ -197,7 +197,7 @@ func (c *company) whole(t *testing.T, what, id string) (happened bool) {
 	if found := validate.Folder(c.Env, c.Dir()); len(found.Issues) > 0 {
 		t.Errorf("%s: %+v", what, found.Issues)
 	}
-	if c.Unsettled() {
+	if c.NeedsRecovery() {
 		t.Errorf("%s: an intent is left", what)
 	}
 	return lines == 1
@@ -262,7 +262,7 @@ func TestApprovalFaults(t *testing.T) {
 				plan.Arm(0, kind)
 				if kind != faultfs.Death && hit != "" {
 					// The same process goes on.
-					if err := c.Settle(t.Context()); err != nil {
+					if err := c.Recover(t.Context()); err != nil {
 						t.Errorf("%s: %v", hit, err)
 					}
 				}

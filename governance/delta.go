@@ -37,8 +37,8 @@ type DeltaSpec struct {
 	AtEnd bool
 }
 
-// Proposed is a new delta. Names are relative to the workspace.
-type Proposed struct {
+// DeltaProposal is a new delta. Names are relative to the workspace.
+type DeltaProposal struct {
 	ArtifactID      string `json:"artifact_id"`
 	ArtifactRelpath string `json:"artifact_relpath"`
 	PatchRelpath    string `json:"patch_relpath"`
@@ -50,7 +50,7 @@ type Proposed struct {
 
 // ProposeDelta writes a delta and its patch; both are durable on return. The
 // target is not touched.
-func ProposeDelta(ctx context.Context, w *workspace.Workspace, spec DeltaSpec) (made Proposed, err error) {
+func ProposeDelta(ctx context.Context, w *workspace.Workspace, spec DeltaSpec) (made DeltaProposal, err error) {
 	err = w.Update(ctx, func(u *workspace.Unit) error {
 		made, err = PutDelta(u, spec)
 		return err
@@ -60,24 +60,24 @@ func ProposeDelta(ctx context.Context, w *workspace.Workspace, spec DeltaSpec) (
 
 // PutDelta asks for a delta and its patch in a unit. The patch is proven to make
 // the new text of the target as the unit will leave it.
-func PutDelta(u *workspace.Unit, spec DeltaSpec) (Proposed, error) {
+func PutDelta(u *workspace.Unit, spec DeltaSpec) (DeltaProposal, error) {
 	w := u.Workspace()
 	if err := doc.CheckTitle(spec.Title); err != nil {
-		return Proposed{}, err
+		return DeltaProposal{}, err
 	}
 	if err := mustExist(w, spec.ProjectID); err != nil {
-		return Proposed{}, err
+		return DeltaProposal{}, err
 	}
 	if spec.TargetFile == "" {
 		spec.TargetFile = workspace.MemoryFile(spec.ProjectID)
 	}
 	file, err := targetIn(u, spec)
 	if err != nil {
-		return Proposed{}, err
+		return DeltaProposal{}, err
 	}
-	old, err := u.Read(file.place)
+	old, err := u.Read(file.resolved)
 	if err != nil {
-		return Proposed{}, err
+		return DeltaProposal{}, err
 	}
 	var lines []string
 	for _, entry := range spec.Lines {
@@ -88,13 +88,13 @@ func PutDelta(u *workspace.Unit, spec DeltaSpec) (Proposed, error) {
 		text, difference, err = patch.Append(file.name, string(old), append([]string{spec.Under}, lines...))
 	}
 	if errors.Is(err, patch.ErrNoLine) {
-		return Proposed{}, fault.New(fault.NotFound, "%s has no line %q", file.name, spec.Under)
+		return DeltaProposal{}, fault.New(fault.NotFound, "%s has no line %q", file.name, spec.Under)
 	}
 	if err != nil {
-		return Proposed{}, fmt.Errorf("%s: %w", file.name, err)
+		return DeltaProposal{}, fmt.Errorf("%s: %w", file.name, err)
 	}
 	if max(len(text), len(difference)) > yamldoc.MaxBytes {
-		return Proposed{}, fault.New(fault.Conflict, "%s would have more than %d bytes", file.name, yamldoc.MaxBytes)
+		return DeltaProposal{}, fault.New(fault.Conflict, "%s would have more than %d bytes", file.name, yamldoc.MaxBytes)
 	}
 	head := ArtifactSpec{
 		Type: "memory_delta", Title: spec.Title, Visibility: spec.Visibility, ProducedBy: spec.ProducedBy, RunID: spec.RunID, ContextPackID: spec.ContextPackID,
@@ -110,12 +110,12 @@ func PutDelta(u *workspace.Unit, spec DeltaSpec) (Proposed, error) {
 	}
 	record, err := WriteRecord(doc.MemoryDeltaCodec, delta, deltaBody(delta, spec.Under, lines))
 	if err != nil {
-		return Proposed{}, err
+		return DeltaProposal{}, err
 	}
 	if err := u.Write(delta.PatchFile, []byte(difference), 0o644); err != nil {
-		return Proposed{}, err
+		return DeltaProposal{}, err
 	}
-	made := Proposed{
+	made := DeltaProposal{
 		ArtifactID: head.ID, ArtifactRelpath: ArtifactFile(spec.ProjectID, head.ID), PatchRelpath: delta.PatchFile, TargetFile: file.name,
 		ScopeKind: delta.ScopeKind, ScopeRef: delta.ScopeRef,
 	}

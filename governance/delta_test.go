@@ -41,7 +41,7 @@ func (c *company) spec(lines ...string) DeltaSpec {
 	}
 }
 
-func (c *company) propose(t testing.TB, spec DeltaSpec) Proposed {
+func (c *company) propose(t testing.TB, spec DeltaSpec) DeltaProposal {
 	t.Helper()
 	made, err := ProposeDelta(t.Context(), c.Workspace, spec)
 	if err != nil {
@@ -174,33 +174,33 @@ func TestTargets(t *testing.T) {
 // It is refused, nothing changes, and the item can still be denied, once.
 func TestTamperedDelta(t *testing.T) {
 	t.Parallel()
-	for what, tamper := range map[string]func(c *company, made Proposed, text string) (name, changed string){
-		"target outside": func(_ *company, made Proposed, text string) (string, string) {
+	for what, tamper := range map[string]func(c *company, made DeltaProposal, text string) (name, changed string){
+		"target outside": func(_ *company, made DeltaProposal, text string) (string, string) {
 			return made.ArtifactRelpath, strings.Replace(text, "target_file: "+made.TargetFile, "target_file: ../m.md", 1)
 		},
-		"target local": func(_ *company, made Proposed, text string) (string, string) {
+		"target local": func(_ *company, made DeltaProposal, text string) (string, string) {
 			return made.ArtifactRelpath, strings.Replace(text, "target_file: "+made.TargetFile, "target_file: .local/machine.md", 1)
 		},
-		"patch elsewhere": func(_ *company, made Proposed, text string) (string, string) {
+		"patch elsewhere": func(_ *company, made DeltaProposal, text string) (string, string) {
 			return made.ArtifactRelpath, strings.Replace(text, "patch_file: "+made.PatchRelpath, "patch_file: other.patch", 1)
 		},
-		"unknown field": func(_ *company, made Proposed, text string) (string, string) {
+		"unknown field": func(_ *company, made DeltaProposal, text string) (string, string) {
 			return made.ArtifactRelpath, strings.Replace(text, "type: memory_delta\n", "type: memory_delta\nsurprise: 1\n", 1)
 		},
-		"no target": func(_ *company, made Proposed, text string) (string, string) {
+		"no target": func(_ *company, made DeltaProposal, text string) (string, string) {
 			return made.ArtifactRelpath, strings.Replace(text, "target_file: w", "x: w", 1)
 		},
-		"hollow patch": func(_ *company, made Proposed, _ string) (string, string) {
+		"hollow patch": func(_ *company, made DeltaProposal, _ string) (string, string) {
 			return made.PatchRelpath, "--- a/m\n+++ b/m\n"
 		},
-		"foreign patch": func(_ *company, made Proposed, _ string) (string, string) {
+		"foreign patch": func(_ *company, made DeltaProposal, _ string) (string, string) {
 			return made.PatchRelpath, "--- a/m\n+++ b/m\n@@ -1 +1 @@\n-nothing here\n+x\n"
 		},
-		"two sections": func(_ *company, made Proposed, _ string) (string, string) {
+		"two sections": func(_ *company, made DeltaProposal, _ string) (string, string) {
 			section := "--- a/m\n+++ b/m\n@@ -1 +1 @@\n-# Memory\n+# M\n"
 			return made.PatchRelpath, section + section
 		},
-		"no patch at all": func(_ *company, made Proposed, _ string) (string, string) { return made.PatchRelpath, "" },
+		"no patch at all": func(_ *company, made DeltaProposal, _ string) (string, string) { return made.PatchRelpath, "" },
 	} {
 		t.Run(what, func(t *testing.T) {
 			t.Parallel()

@@ -86,7 +86,7 @@ func Govern(ctx context.Context, w *workspace.Workspace, fn func(*PolicyUnit) er
 		}
 		return nil
 	})
-	if !g.flushed || err != nil && !w.Unsettled() { // an interrupted unit will tell them when it is finished
+	if !g.flushed || err != nil && !w.NeedsRecovery() { // an interrupted unit will tell them when it is finished
 		g.keepAnswers(ctx, w)
 	}
 	return err

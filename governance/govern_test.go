@@ -4,7 +4,6 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
-	"path"
 	"strings"
 	"testing"
 
@@ -13,6 +12,7 @@ import (
 	"ac/runs"
 	"ac/workspace"
 	"ac/workspace/doc"
+	"ac/workspace/workspacetest"
 )
 
 // company is a workspace with a project, a run and two agents.
@@ -25,16 +25,8 @@ type company struct {
 func newCompany(t testing.TB) *company {
 	t.Helper()
 	ctx := t.Context()
-	dir := path.Join(t.TempDir(), "w")
 	env := workspace.SystemEnv()
-	if err := workspace.Init(ctx, env, dir, workspace.InitOptions{CompanyName: "Acme"}); err != nil {
-		t.Fatal(err)
-	}
-	w, err := workspace.Open(env, dir)
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { w.Close() })
+	w := workspacetest.New(t, env)
 	c := &company{Workspace: w}
 	must := func(id string, err error) string {
 		t.Helper()
@@ -194,7 +186,7 @@ func TestAnswersStay(t *testing.T) {
 	if state, err := StateOf(c.Workspace, r.Item, KindMilestone); err != nil || state.Approval == nil {
 		t.Errorf("%+v, %v", state, err)
 	}
-	if c.Unsettled() {
+	if c.NeedsRecovery() {
 		t.Error("an intent was left behind")
 	}
 }
@@ -213,7 +205,7 @@ func TestBrokenRunLog(t *testing.T) {
 	if err := c.approve(t, made.ArtifactID); err == nil {
 		t.Error("approved without its event")
 	}
-	if state, err := StateOf(c.Workspace, Item{c.project, made.ArtifactID}, KindMemoryDelta); err != nil || !state.Pending() || c.text(t, made.TargetFile) != memory || c.Unsettled() {
+	if state, err := StateOf(c.Workspace, Item{c.project, made.ArtifactID}, KindMemoryDelta); err != nil || !state.Pending() || c.text(t, made.TargetFile) != memory || c.NeedsRecovery() {
 		t.Errorf("%+v, %v", state, err)
 	}
 	if _, err := ReadAs(t.Context(), c.Workspace, c.project, made.ArtifactID, "", policy.Actor{ID: "ann", Role: "human"}); err != nil {

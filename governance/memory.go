@@ -88,7 +88,7 @@ type change struct {
 // change applies the patch of the delta to the target as it is now. The texts
 // come back with a conflict too, as far as they could be read.
 func (d delta) change(r Reader) (c change, err error) {
-	if c.before, err = r.Read(d.target.place); err != nil {
+	if c.before, err = r.Read(d.target.resolved); err != nil {
 		return c, err
 	}
 	if c.patch, err = r.Read(d.PatchFile); err != nil {
@@ -141,11 +141,11 @@ func (g *PolicyUnit) ApproveDelta(r Ruling) (reviewID string, err error) {
 	if r.ExpectHash != "" && r.ExpectHash != c.hash() {
 		return "", fault.New(fault.PreviewChanged, "%s is not what it was when it was looked at; look again", d.target.name)
 	}
-	st, err := w.FS.Stat(d.target.place)
+	st, err := w.FS.Stat(d.target.resolved)
 	if err != nil {
 		return "", err
 	}
-	if err := g.Write(d.target.place, []byte(c.result.Text), st.Mode().Perm()); err != nil {
+	if err := g.Write(d.target.resolved, []byte(c.result.Text), st.Mode().Perm()); err != nil {
 		return "", err
 	}
 	return g.Review(r, verdict, DecisionResult{

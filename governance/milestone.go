@@ -81,8 +81,8 @@ type Resolution struct {
 	MilestoneStatus string `json:"milestone_status,omitempty"`
 }
 
-// Resolved is the outcome of a ruling, without what its kind adds.
-func (r Ruling) Resolved(kind string) Resolution {
+// Resolution is the outcome of a ruling, without what its kind adds.
+func (r Ruling) Resolution(kind string) Resolution {
 	return Resolution{Decision: r.Decision, SubjectKind: kind, ProjectID: r.ProjectID, ArtifactID: r.ArtifactID}
 }
 
@@ -100,7 +100,7 @@ type MilestoneRuling struct {
 // fault.InvalidFile, fault.Conflict or fault.Denied.
 func ApproveMilestone(ctx context.Context, w *workspace.Workspace, r MilestoneRuling) (resolved Resolution, err error) {
 	r.Decision = Approved
-	resolved = r.Resolved(KindMilestone)
+	resolved = r.Resolution(KindMilestone)
 	err = Govern(ctx, w, func(g *PolicyUnit) error {
 		if _, err := w.Project(r.ProjectID); err != nil {
 			return err
@@ -235,7 +235,7 @@ func anyEvidence(w *workspace.Workspace, project string, ids []string, extension
 // report has to fit: what cannot be read is left out.
 func DenyMilestone(ctx context.Context, w *workspace.Workspace, r Ruling) (resolved Resolution, err error) {
 	r.Decision = Denied
-	resolved = r.Resolved(KindMilestone)
+	resolved = r.Resolution(KindMilestone)
 	err = Govern(ctx, w, func(g *PolicyUnit) error {
 		record, base, err := g.deniable(r)
 		if err != nil {

@@ -38,7 +38,7 @@ func (g *PolicyUnit) Proposal(r Ruling) (doc.HeartbeatProposal, error) {
 // cannot be read is left out.
 func DenyProposal(ctx context.Context, w *workspace.Workspace, r Ruling) (resolved Resolution, err error) {
 	r.Decision = Denied
-	resolved = r.Resolved(KindHeartbeatAction)
+	resolved = r.Resolution(KindHeartbeatAction)
 	err = Govern(ctx, w, func(g *PolicyUnit) error {
 		record, base, err := g.deniable(r)
 		if err != nil {

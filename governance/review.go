@@ -163,6 +163,27 @@ type DecisionResult struct {
 	Execution          any    `json:"execution,omitempty"`
 }
 
+// scopedDecision is a DecisionResult of a delta of version 2, as later programs
+// write it: what it says of the delta stands before the policy.
+type scopedDecision struct {
+	ReviewID    string `json:"review_id"`
+	Decision    string `json:"decision"`
+	SubjectKind string `json:"subject_kind"`
+	ArtifactID  string `json:"artifact_id"`
+	TargetFile  string `json:"target_file"`
+	PatchFile   string `json:"patch_file"`
+	doc.DeltaScope
+	Policy policy.Decision `json:"policy"`
+}
+
+// payload is what approval.decided says.
+func (d DecisionResult) payload() any {
+	if d.DeltaScope == (doc.DeltaScope{}) {
+		return d
+	}
+	return scopedDecision{d.ReviewID, d.Decision, d.SubjectKind, d.ArtifactID, d.TargetFile, d.PatchFile, d.DeltaScope, d.Policy}
+}
+
 // Review writes the review of a ruling that the policy allowed and tells
 // approval.decided in the item's run. about brings the subject's kind and what
 // else the event says of it; what both share is filled in. Documents that the
@@ -173,7 +194,7 @@ func (g *PolicyUnit) Review(r Ruling, verdict policy.Verdict, about DecisionResu
 	about.ReviewID, about.Decision, about.Policy = w.Env.IDs.New("rev"), r.Decision, verdict.Decision
 	review := doc.Review{
 		SchemaVersion: doc.Version, Type: "review", ID: about.ReviewID, CreatedAt: clock.Stamp(now),
-		ActorID: r.Actor.ID, ActorRole: r.Actor.Role, Decision: r.Decision,
+		ActorID: r.Actor.ID, ActorRole: roleOf(r, verdict), Decision: r.Decision,
 		Subject: doc.ReviewSubject{Kind: about.SubjectKind, ArtifactID: r.ArtifactID, ProjectID: r.ProjectID},
 		Policy:  doc.ReviewPolicy(verdict.Decision), Notes: &r.Notes,
 	}
@@ -184,7 +205,16 @@ func (g *PolicyUnit) Review(r Ruling, verdict policy.Verdict, about DecisionResu
 	if err := workspace.Put(g.Unit, doc.ReviewCodec, ReviewFile(review.ID), review, 0o644); err != nil {
 		return "", err
 	}
-	return review.ID, g.Emit(r.ProjectID, verdict.RunID, events.Draft{Type: events.ApprovalDecided, At: now, Actor: r.Actor.ID}, about)
+	return review.ID, g.Emit(r.ProjectID, verdict.RunID, events.Draft{Type: events.ApprovalDecided, At: now, Actor: r.Actor.ID}, about.payload())
+}
+
+// roleOf is the role that a review tells: as claimed, but of a decision on an executive
+// plan as the records have it. There it decides whether the plan is approved.
+func roleOf(r Ruling, verdict policy.Verdict) string {
+	if verdict.Resource.Approvers == policy.ExecutivesApprove {
+		return verdict.Actor.Role
+	}
+	return r.Actor.Role
 }
 
 // ReviewFile is where a review lies.

@@ -18,7 +18,7 @@ import (
 
 // ProposeScoped is ProposeDelta for a delta of version 2. The target follows from
 // the scope; an agent whose guidance is to be changed gets one if it has none.
-func ProposeScoped(ctx context.Context, w *workspace.Workspace, spec DeltaSpec) (made Proposed, err error) {
+func ProposeScoped(ctx context.Context, w *workspace.Workspace, spec DeltaSpec) (made DeltaProposal, err error) {
 	if err := mustExist(w, spec.ProjectID); err != nil {
 		return made, err
 	}

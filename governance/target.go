@@ -15,7 +15,7 @@ import (
 
 // target is a file that a delta changes: its clean name, and where it really
 // lies when there are symlinks on the way.
-type target struct{ name, place string }
+type target struct{ name, resolved string }
 
 // findTarget holds a name to the rules for targets: a markdown file that is
 // there, in the workspace, and no document of its own kind.
@@ -30,11 +30,11 @@ func findTarget(w *workspace.Workspace, given string) (target, error) {
 	if path.IsAbs(given) || !filepath.IsLocal(filepath.FromSlash(name)) {
 		return refuse("must be relative and inside the workspace")
 	}
-	place, err := settled(w, name)
+	resolved, err := resolveLinks(w, name)
 	if err != nil {
 		return refuse("must not lead out of the workspace")
 	}
-	for _, at := range []string{name, place} {
+	for _, at := range []string{name, resolved} {
 		if !strings.HasSuffix(at, ".md") {
 			return refuse("must end in .md")
 		}
@@ -42,22 +42,22 @@ func findTarget(w *workspace.Workspace, given string) (target, error) {
 			return refuse("is " + what + ", which deltas do not change")
 		}
 	}
-	st, err := w.FS.Stat(place)
+	st, err := w.FS.Stat(resolved)
 	switch {
-	case err != nil && !w.Exists(place):
+	case err != nil && !w.Exists(resolved):
 		return target{}, fault.New(fault.NotFound, "target_file %s does not exist", name)
 	case err != nil:
 		return target{}, fault.New(fault.IO, "target_file %s cannot be read: %w", name, err)
 	case !st.Mode().IsRegular():
 		return refuse("is no regular file")
 	}
-	return target{name, place}, nil
+	return target{name, resolved}, nil
 }
 
-// settled is a name with the symlinks on its way followed. They may not leave
+// resolveLinks returns a name with the symlinks on its way followed. They may not leave
 // the workspace. What is opened by the result is opened through the root all
 // the same.
-func settled(w *workspace.Workspace, name string) (string, error) {
+func resolveLinks(w *workspace.Workspace, name string) (string, error) {
 	linked := false
 	for at := name; at != "."; at = path.Dir(at) {
 		st, err := w.FS.Lstat(at)

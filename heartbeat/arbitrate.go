@@ -1,7 +1,7 @@
 package heartbeat
 
-// Arbitration: what becomes of an action that a worker asks for. What is decided
-// is a function of the action, the state and the circumstances.
+// Arbitration: deciding about an action that a worker proposes. The decision is
+// a function of the action, the state and the circumstances.
 
 import (
 	"strings"
@@ -13,7 +13,7 @@ import (
 	"ac/workspace/doc"
 )
 
-// outcome is what becomes of an action.
+// outcome is the decision about an action.
 type outcome int
 
 const (
@@ -23,17 +23,17 @@ const (
 	executed
 )
 
-// circumstances are what counts beside an action and the state.
+// circumstances are the other inputs of a decision.
 type circumstances struct {
 	now      time.Time // in the time zone of quiet hours
 	config   doc.HeartbeatConfig
-	careful  bool   // nobody knows what ran before
+	careful  bool   // it is unknown what ran before
 	executed int    // in this tick, over all reports
-	misfit   bool   // it names what is not there
+	misfit   bool   // it refers to something that does not exist
 	stop     string // why it must not run without a person, "" for nothing
 }
 
-// Why an action waits for a person.
+// Reasons for which an action waits for a person.
 const (
 	tickCap    = "The cap on automatic actions of a tick is reached"
 	hourCap    = "The cap on automatic actions of an hour is reached"
@@ -41,8 +41,8 @@ const (
 	riskGate   = "Risk above low"
 )
 
-// ruled is what is to become of an action. note is whether its key is kept, why
-// what the proposal says.
+// ruled is a decision: its outcome, whether the action's key is kept, and the
+// reason for the proposal.
 type ruled struct {
 	outcome outcome
 	note    bool
@@ -70,10 +70,10 @@ func rule(state doc.HeartbeatState, action doc.Action, c circumstances) ruled {
 	return ruled{outcome: queued, note: true, why: why}
 }
 
-// gate tells whether a person must decide, and why.
+// gate reports whether a person must decide, and why.
 func gate(state doc.HeartbeatState, action doc.Action, c circumstances) (why string, gated bool) {
-	// A worker grades the risk of its own actions, so that its word is not enough
-	// for one that changes something.
+	// A worker grades the risk of its own actions, so that its word is not
+	// enough for one that changes something.
 	rights := action.Kind == doc.ActionLaunchJob && action.PermissionLevel != "" && action.PermissionLevel != "read-only"
 	switch {
 	case c.executed >= c.config.MaxAutoActionsPerTick:
@@ -88,14 +88,15 @@ func gate(state doc.HeartbeatState, action doc.Action, c circumstances) (why str
 	return "", false
 }
 
-// Bounds of what an action may say.
+// Bounds of an action's texts.
 const (
 	maxKeyBytes     = 512
 	maxCommentBytes = 64 << 10
 )
 
-// misfit says why an action cannot be carried out, or nil: it names what cannot
-// be an id, what is not there, or another project than the one it stands for.
+// misfit returns why an action cannot be carried out, nil if it can: an id that
+// is invalid, something that does not exist, or another project than the
+// proposal's.
 func misfit(w *workspace.Workspace, action doc.Action) error {
 	if len(action.IdempotencyKey) > maxKeyBytes {
 		return fault.New(fault.Unsupported, "its key has more than %d bytes", maxKeyBytes)
@@ -119,7 +120,7 @@ func misfit(w *workspace.Workspace, action doc.Action) error {
 		}
 		inner := *action.ProposedAction
 		if inner.ProjectID != "" && inner.ProjectID != action.ProjectID {
-			return fault.New(fault.Conflict, "what it proposes belongs to project %s, not to %s", inner.ProjectID, action.ProjectID)
+			return fault.New(fault.Conflict, "its proposed action belongs to project %s, not to %s", inner.ProjectID, action.ProjectID)
 		}
 		return misfit(w, doc.Action{ActionBody: inner})
 	}
@@ -139,7 +140,7 @@ func CheckIDs(action doc.ActionBody) error {
 	return nil
 }
 
-// unroutable says why nobody could do the job of an action.
+// unroutable returns why there is no worker for the job of an action.
 func unroutable(w *workspace.Workspace, action doc.ActionBody) error {
 	why, err := job.Routable(w, JobOf(w, action))
 	if err == nil && why != "" {

@@ -1,13 +1,6 @@
-// Package heartbeat wakes workers and carries out what they ask for. Its files
-// belong to it alone, but several processes write them, so that each is read
-// anew for what is decided.
-//
-// Invariants: a broken config is never an enabled heartbeat; what an action's
-// key says was executed is not executed again; ticks of one workspace never
-// overlap, whoever ticks; what a tick changes it merges into the files as they
-// are, a step at a time, so that a tick that dies leaves no step half done and
-// the next one goes on where it was.
 package heartbeat
+
+// The config of the heartbeat: reading it, whatever state it is in, and changing it.
 
 import (
 	"context"
@@ -24,18 +17,18 @@ import (
 	"ac/workspace/doc"
 )
 
-// Ticking reports whether some process ticks just now. Where the lock cannot be seen
-// nobody is known to.
+// Ticking reports whether some process is ticking now. If the lock cannot be
+// read it is an error.
 func Ticking(w *workspace.Workspace) (bool, error) { return lock.Busy(w.FS, workspace.HeartbeatLock) }
 
-// Config is the effective config. Of a file that does not fit, what does is
-// taken, the rest is as usual, and the heartbeat is off; problem says why then.
+// Config is the effective config. If the file is invalid, its valid fields are
+// kept, the rest has defaults, the heartbeat is off, and problem is the reason.
 func Config(w *workspace.Workspace) (config doc.HeartbeatConfig, problem error) {
 	text, err := w.Read(workspace.HeartbeatConfigFile)
 	return effective(text, err)
 }
 
-// effective makes the config of what reading its file gave.
+// effective makes the config from the result of reading its file.
 func effective(text []byte, err error) (config doc.HeartbeatConfig, problem error) {
 	if fault.Is(err, fault.NotFound) {
 		return doc.DefaultHeartbeatConfig(), nil
@@ -45,7 +38,7 @@ func effective(text []byte, err error) (config doc.HeartbeatConfig, problem erro
 	} else {
 		config = doc.DefaultHeartbeatConfig()
 	}
-	config.HeartbeatHierarchy = config.Written()
+	config.HeartbeatHierarchy = config.ForConfig()
 	if err == nil {
 		return config, nil
 	}
@@ -53,7 +46,7 @@ func effective(text []byte, err error) (config doc.HeartbeatConfig, problem erro
 	return config, fault.New(fault.InvalidFile, "%s: %w", workspace.HeartbeatConfigFile, err)
 }
 
-// salvage takes from a config what fits, and says what does not.
+// salvage keeps the valid fields of a config, and returns what is invalid.
 func salvage(text []byte) (doc.HeartbeatConfig, error) {
 	value, err := yamldoc.Parse(text)
 	if err != nil {
@@ -87,9 +80,9 @@ func salvage(text []byte) (doc.HeartbeatConfig, error) {
 	return doc.DefaultHeartbeatConfig(), err
 }
 
-// SetConfig changes the effective config and writes it whole. A file that does
-// not fit is kept beside it. A tick that lies further away than the interval is
-// moved there. All of it is durable on return.
+// SetConfig changes the effective config and writes all of it. An invalid file
+// is kept under another name. A tick further away than the interval is
+// rescheduled. The change is durable on return.
 func SetConfig(ctx context.Context, w *workspace.Workspace, change func(*doc.HeartbeatConfig)) (config doc.HeartbeatConfig, err error) {
 	err = w.Update(ctx, func(u *workspace.Unit) error {
 		config, err = setConfig(u, change)
@@ -110,7 +103,7 @@ func setConfig(u *workspace.Unit, change func(*doc.HeartbeatConfig)) (doc.Heartb
 		}
 	}
 	change(&config)
-	config.HeartbeatHierarchy = config.Written()
+	config.HeartbeatHierarchy = config.ForConfig()
 	text, err := doc.HeartbeatConfigCodec.Encode(config)
 	if err != nil {
 		return config, err
@@ -121,8 +114,8 @@ func setConfig(u *workspace.Unit, change func(*doc.HeartbeatConfig)) (doc.Heartb
 	return config, advance(u, config, now)
 }
 
-// SetHierarchy changes the hierarchy of the effective config in a unit. Nothing is
-// written when it is that already.
+// SetHierarchy changes the hierarchy of the effective config in a unit. If it
+// is unchanged this is a no-op.
 func SetHierarchy(u *workspace.Unit, hierarchy doc.HeartbeatHierarchy) error {
 	text, err := u.Read(workspace.HeartbeatConfigFile)
 	if config, problem := effective(text, err); problem == nil && config.SameHierarchy(hierarchy) {
@@ -132,8 +125,8 @@ func SetHierarchy(u *workspace.Unit, hierarchy doc.HeartbeatHierarchy) error {
 	return err
 }
 
-// advance moves a tick that lies further away than an interval. A state that
-// does not fit is left to those who need what is in it.
+// advance reschedules a tick that is further away than an interval. An invalid
+// state is left to those who need its content.
 func advance(u *workspace.Unit, config doc.HeartbeatConfig, now time.Time) error {
 	state, err := workspace.LoadIn(u, doc.HeartbeatStateCodec, workspace.HeartbeatStateFile)
 	if err != nil || !config.Enabled {

@@ -1,6 +1,6 @@
 package heartbeat
 
-// Gathering what a triage judges: from the index and from the records of jobs.
+// Gathering the input of a triage: from the index and from the records of jobs.
 
 import (
 	"context"
@@ -14,26 +14,26 @@ import (
 	"ac/workspace/doc"
 )
 
-// moment is what a tick found, with what it consumes of it.
+// moment is what a tick found, and what it consumes of that.
 type moment struct {
-	Gathered
+	TriageInput
 
 	projects []doc.Project
-	// ends are the new cursors of the runs with news; runs are all that exist,
-	// nil when that is not known.
+	// ends are the new cursors of the runs with news; runs are all existing
+	// runs, nil if that is unknown.
 	ends map[string]int64
 	runs map[string]bool
-	// local is there in an enterprise alone.
+	// local is set in an enterprise only.
 	local localNews
 }
 
-// cursorKey is the key of a run in the cursors of the state.
+// cursorKey is the key of a run among the state's cursors.
 func cursorKey(run index.RunKey) string { return run.ProjectID + "::" + run.RunID }
 
-// gather looks at everything that a triage needs. What the index cannot tell is
-// left out, and problem says why.
+// gather collects everything that a triage needs. What the index cannot provide
+// is left out, and problem is the reason.
 func gather(ctx context.Context, w *workspace.Workspace, ix *index.Index, config doc.HeartbeatConfig, state doc.HeartbeatState) (m moment, problem, err error) {
-	m = moment{Gathered: Gathered{Now: w.Env.Clock.Now(), Config: config, Known: state.WorkerState, News: map[string]int64{}, Ever: map[string]int64{}}}
+	m = moment{TriageInput: TriageInput{Now: w.Env.Clock.Now(), Config: config, Known: state.WorkerState, News: map[string]int64{}, Ever: map[string]int64{}}}
 	if m.Agents, err = w.Agents(); err != nil {
 		return m, nil, err
 	}
@@ -64,14 +64,13 @@ func gather(ctx context.Context, w *workspace.Workspace, ix *index.Index, config
 	return m, errors.Join(problem, viewErr), nil
 }
 
-// syncIndex brings the index up to date, and makes it when there is none that
-// can be used.
+// syncIndex brings the index up to date, and rebuilds an unusable one.
 func syncIndex(ctx context.Context, ix *index.Index) error {
 	_, err := ix.Ensure(ctx, index.UpToDate)
 	return err
 }
 
-// read takes tasks and signals from one moment of the index.
+// read reads tasks and signals from one read transaction of the index.
 func (m *moment) read(v *index.View, cursors map[string]int64, ours map[string]bool) error {
 	tasks, err := v.Tasks("")
 	if err != nil {
@@ -125,7 +124,7 @@ func (m *moment) read(v *index.View, cursors map[string]int64, ours map[string]b
 	return nil
 }
 
-// count adds the events of actors to what is counted for agents.
+// count adds the events of actors to the counts of agents.
 func count(to map[string]int64, actors []index.ActorEvents) {
 	for _, a := range actors {
 		if a.Actor != nil {
@@ -141,8 +140,8 @@ func text(s *string) string {
 	return *s
 }
 
-// workplace is the project of heartbeat jobs: the newest that is active, "" when
-// none is.
+// workplace is the project of heartbeat jobs: the newest active one, "" if
+// there is none.
 func workplace(projects []doc.Project) string {
 	newest := doc.Project{}
 	for _, p := range projects {
@@ -165,7 +164,7 @@ func (m *moment) forgetRuns(state *doc.HeartbeatState) {
 	}
 }
 
-// later compares two timestamps of documents.
+// later reports whether timestamp a is after b.
 func later(a, b string) bool {
 	at, _ := clock.Parse(a)
 	bt, _ := clock.Parse(b)

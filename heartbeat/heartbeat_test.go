@@ -10,24 +10,13 @@ import (
 	"ac/internal/fault"
 	"ac/workspace"
 	"ac/workspace/doc"
+	"ac/workspace/workspacetest"
 )
 
 func newWorkspace(t *testing.T) *workspace.Workspace {
 	t.Helper()
-	dir := filepath.Join(t.TempDir(), "ws")
 	env := workspace.SystemEnv()
-	if err := workspace.Init(t.Context(), env, dir, workspace.InitOptions{CompanyName: "Acme"}); err != nil {
-		t.Fatal(err)
-	}
-	w, err := workspace.Open(env, dir)
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		if err := w.Close(); err != nil {
-			t.Error(err)
-		}
-	})
+	w := workspacetest.New(t, env)
 	return w
 }
 
@@ -68,7 +57,7 @@ func TestBrokenState(t *testing.T) {
 	}
 	err := w.Update(t.Context(), func(u *workspace.Unit) error {
 		state, err := State(u)
-		if err != nil || Executed(state, "k") {
+		if err != nil || WasExecuted(state, "k") {
 			t.Errorf("%+v, %v", state, err)
 		}
 		Remember(&state, doc.ActionBody{IdempotencyKey: "k", Kind: doc.ActionNoop}, w.Env.Clock.Now(), 1)
@@ -83,11 +72,11 @@ func TestBrokenState(t *testing.T) {
 	}
 	err = w.Update(t.Context(), func(u *workspace.Unit) error {
 		state, err := State(u)
-		if !Executed(state, "k") {
+		if !WasExecuted(state, "k") {
 			t.Error("it is not remembered")
 		}
 		Forget(&state, w.Env.Clock.Now().AddDate(0, 0, 2))
-		if Executed(state, "k") {
+		if WasExecuted(state, "k") {
 			t.Error("it is remembered after it expired")
 		}
 		return err

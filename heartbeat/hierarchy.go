@@ -1,8 +1,8 @@
 package heartbeat
 
-// The hierarchy of an enterprise: directors are woken beside workers, each in the
-// project where there is most reason to, and directors may act for themselves.
-// Without the mode enterprise_v1 nothing here has an effect.
+// The hierarchy of an enterprise: the heartbeat wakes directors, too, each
+// agent in the project with the most reason to, and directors may act for
+// themselves. All of this applies in the mode enterprise_v1 only.
 
 import (
 	"cmp"
@@ -30,7 +30,7 @@ func inHierarchy(a doc.Agent) bool {
 }
 
 // hierarchyPool are the directors and workers, by id.
-func hierarchyPool(g Gathered) []Candidate {
+func hierarchyPool(g TriageInput) []Candidate {
 	pool := []Candidate{}
 	for _, a := range g.Agents {
 		if inHierarchy(a) {
@@ -43,21 +43,22 @@ func hierarchyPool(g Gathered) []Candidate {
 	return pool
 }
 
-// directorsFirst orders those who were chosen as their jobs are submitted.
+// directorsFirst sorts the chosen agents in the order of submission.
 func directorsFirst(chosen []Candidate) {
 	slices.SortStableFunc(chosen, func(a, b Candidate) int {
 		return cmp.Or(cmp.Compare(a.role, b.role), cmp.Compare(a.WorkerAgentID, b.WorkerAgentID)) // "director" comes first
 	})
 }
 
-// localNews are the signals of agents by project, and where each was last at work.
+// localNews are the signals of agents by project, and the project in which each
+// last worked.
 type localNews struct {
 	signals map[string]map[string]int64 // by agent, then by project
 	newest  map[string]string           // project of the newest run, by agent
 }
 
 // localize counts the new events by project: those of an agent's own runs, and
-// those in other runs with the agent as actor.
+// those with the agent as actor in other runs.
 func (m *moment) localize(v *index.View, behind []index.Behind) error {
 	m.local = localNews{map[string]map[string]int64{}, map[string]string{}}
 	add := func(agent, project string, n int64) {
@@ -79,7 +80,7 @@ func (m *moment) localize(v *index.View, behind []index.Behind) error {
 			return err
 		}
 		for _, a := range fresh {
-			if a.Actor != nil && *a.Actor != key.agent { // its own are counted
+			if a.Actor != nil && *a.Actor != key.agent { // events in its own runs are counted above
 				add(*a.Actor, key.project, a.Events)
 			}
 		}
@@ -99,8 +100,8 @@ func (m *moment) localize(v *index.View, behind []index.Behind) error {
 	return nil
 }
 
-// workplaceOf is the project in which an agent is woken: the active one with most
-// reason to, else that of its newest run, else the one of everybody.
+// workplaceOf is the project in which an agent is woken: the active one with
+// the most reason to, else that of its newest run, else the default one.
 func (m *moment) workplaceOf(c Candidate) string {
 	points := map[string]int64{}
 	for project, n := range m.local.signals[c.WorkerAgentID] {
@@ -134,8 +135,7 @@ func (m *moment) workplaceOf(c Candidate) string {
 	return workplace(m.projects)
 }
 
-// executive is as whom jobs are submitted and actions carried out that no director
-// stands for.
+// executive is the actor of jobs and actions that do not belong to a director.
 func executive(config doc.HeartbeatConfig) policy.Actor {
 	if config.Enterprise() && config.ExecutiveManagerAgentID != "" {
 		return policy.Actor{ID: config.ExecutiveManagerAgentID, Role: coordinatorRole}
@@ -143,7 +143,7 @@ func executive(config doc.HeartbeatConfig) policy.Actor {
 	return policy.Actor{ID: coordinator, Role: coordinatorRole}
 }
 
-// actorFor is as whom the actions of a worker's report are carried out.
+// actorFor is the actor of the actions in a worker's report.
 func actorFor(w *workspace.Workspace, config doc.HeartbeatConfig, worker string) policy.Actor {
 	if config.Enterprise() && config.DirectorsSpawn() && workspace.SafeID(worker) {
 		if agent, err := w.Agent(worker); err == nil && agent.Role == roleDirector {
@@ -153,11 +153,11 @@ func actorFor(w *workspace.Workspace, config doc.HeartbeatConfig, worker string)
 	return executive(config)
 }
 
-// hardStopMark begins the rationale of what a hard stop queued.
+// hardStopMark begins the rationale of an action that a hard stop queued.
 const hardStopMark = "Hard stop: "
 
-// hardStop says why an action of an enterprise must not run without a person, ""
-// when nothing stops it.
+// hardStop returns why an action of an enterprise must not run without a
+// person, "" if it may.
 func hardStop(w *workspace.Workspace, config doc.HeartbeatConfig, actor policy.Actor, run string, action doc.ActionBody) (why string, err error) {
 	if !config.Enterprise() || action.Kind == doc.ActionNoop || action.Kind == doc.ActionCreateApproval {
 		return "", nil
@@ -171,22 +171,43 @@ func hardStop(w *workspace.Workspace, config doc.HeartbeatConfig, actor policy.A
 	if actor.Role == roleDirector && action.TargetRole == roleWorker && (action.WorkerAgentID == "" || w.AgentTeam(action.WorkerAgentID) != actor.Team) {
 		return "director_cross_team_worker_spawn_denied", nil
 	}
+	over, err := overBudget(w, action)
+	if err == nil && len(over) > 0 {
+		why = "budget_limit_exceeded"
+	}
+	return why, err
+}
+
+// overBudget are the hard limits of project and task beyond which a job of an action
+// would be launched.
+func overBudget(w *workspace.Workspace, action doc.ActionBody) ([]budget.Decision, error) {
 	limits := budget.LimitsOf(w, nil, action.ProjectID, action.TaskID)
 	if !limits.NeedSums() {
-		return "", nil
+		return nil, nil
 	}
 	spent, err := budget.NewSums(w).Of(action.ProjectID, action.TaskID, "")
 	if err != nil {
-		return "", err
+		return nil, err
 	}
-	if len(budget.Over(limits.Decide(budget.Spend{}, spent))) > 0 {
-		return "budget_limit_exceeded", nil
-	}
-	return "", nil
+	return budget.Over(limits.Decide(budget.Spend{}, spent)), nil
 }
 
-// secretive refuses an action with a secret in what it says: it is skipped, so that
-// no proposal repeats it.
+// CheckBudget refuses to launch the job of an approved action beyond a hard limit, in an
+// enterprise: fault.BudgetExceeded. What stopped the action may hold still.
+func CheckBudget(w *workspace.Workspace, action doc.ActionBody) error {
+	config, _ := Config(w) // of a broken one what fits counts; its owner tells what does not
+	if !config.Enterprise() || action.Kind != doc.ActionLaunchJob {
+		return nil
+	}
+	over, err := overBudget(w, action)
+	if err == nil && len(over) > 0 {
+		err = fault.New(fault.BudgetExceeded, "the budget refuses the job: %s; raise the limit and approve again, or deny", budget.Describe(over))
+	}
+	return err
+}
+
+// secretive refuses an action with a secret in its texts: it is skipped, so
+// that no proposal repeats the secret.
 func secretive(config doc.HeartbeatConfig, action doc.Action) error {
 	if !config.Enterprise() {
 		return nil
@@ -198,6 +219,7 @@ func secretive(config doc.HeartbeatConfig, action doc.Action) error {
 	}
 	for _, b := range bodies {
 		texts = append(texts, b.Goal, b.ContextNote, b.Body, b.Reason, b.Summary)
+		texts = append(append(texts, b.Constraints...), b.Deliverables...)
 	}
 	if redact.Find(strings.Join(texts, "\n")).Total() > 0 {
 		return fault.New(fault.SecretDetected, "secret_risk_detected: the action was skipped and is not repeated here")
@@ -205,7 +227,7 @@ func secretive(config doc.HeartbeatConfig, action doc.Action) error {
 	return nil
 }
 
-// question is what the policy is asked about an action.
+// question is the question to the policy about an action.
 func question(e Execution) policy.Question {
 	q := policy.Question{
 		Action: policy.Approve, Actor: e.Actor, RunID: e.Run,

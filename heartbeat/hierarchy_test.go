@@ -86,9 +86,10 @@ func TestHardStops(t *testing.T) {
 		job("foreign", foreign, "worker"),
 		s.commentAction("private", `,"visibility":"private_agent"`),
 		s.jobAction("secret", `,"context_note":"`+secret+`","needs_approval":true`),
+		s.jobAction("constraint", `,"constraints":["`+secret+`"],"needs_approval":true`),
 	))
 	got := s.tick(t)
-	if got.ActionsExecuted != 1 || got.ApprovalsQueued != 2 || got.SkippedActions != 1 {
+	if got.ActionsExecuted != 1 || got.ApprovalsQueued != 2 || got.SkippedActions != 2 {
 		t.Fatalf("%+v", got)
 	}
 	var all strings.Builder
@@ -106,6 +107,9 @@ func TestHardStops(t *testing.T) {
 	}
 	if strings.Contains(all.String(), secret) {
 		t.Error("the secret was written into a proposal")
+	}
+	if last := s.loop.Status(s.w, s.dir).Runtime.LastError; strings.Count(last, "secret_risk_detected") != 2 || strings.Contains(last, secret) {
+		t.Errorf("last_error: %s", last)
 	}
 }
 

@@ -1,6 +1,6 @@
 package heartbeat
 
-// The jobs that the heartbeat gives: to workers it wakes, and for actions.
+// The jobs of the heartbeat: for woken workers, and for actions.
 
 import (
 	"cmp"
@@ -12,24 +12,25 @@ import (
 	"ac/workspace/doc"
 )
 
-// Jobs is where jobs are given to workers. It is safe for concurrent use.
+// Jobs submits jobs to workers. It is safe for concurrent use.
 type Jobs interface {
-	// Enter asks, within a unit, for a new job, see job.Enter.
+	// Enter queues a new job in a unit, see job.Enter.
 	Enter(u *workspace.Unit, spec doc.JobSpec) (id string, start func(context.Context) error, err error)
-	// Poll gives the record of a job as it is now, see job.Poll.
+	// Poll returns the current record of a job, see job.Poll.
 	Poll(ctx context.Context, w *workspace.Workspace, project, id string) (doc.Job, error)
-	// Await waits until a job is over, see job.Await.
+	// Await waits until a job has ended, see job.Await.
 	Await(ctx context.Context, w *workspace.Workspace, project, id string) (doc.Job, error)
 }
 
-// Launcher gives jobs to runners of their own.
+// Launcher submits jobs to runner processes.
 type Launcher struct {
 	Starter *job.Starter
-	// Launched is told of each job before its runner is started; nil tells nobody.
+	// Launched is called with each job before its runner is started; may be
+	// nil.
 	Launched func(w *workspace.Workspace, project, id string)
 }
 
-// Enter is Enter of Jobs.
+// Enter implements Jobs.
 func (l Launcher) Enter(u *workspace.Unit, spec doc.JobSpec) (id string, start func(context.Context) error, err error) {
 	w := u.Workspace()
 	id, begin, err := job.Enter(u, l.Starter, spec, nil)
@@ -44,32 +45,32 @@ func (l Launcher) Enter(u *workspace.Unit, spec doc.JobSpec) (id string, start f
 	}, nil
 }
 
-// Poll is Poll of Jobs.
+// Poll implements Jobs.
 func (l Launcher) Poll(ctx context.Context, w *workspace.Workspace, project, id string) (doc.Job, error) {
 	return job.Poll(ctx, w, l.Starter, project, id)
 }
 
-// Await is Await of Jobs.
+// Await implements Jobs.
 func (l Launcher) Await(ctx context.Context, w *workspace.Workspace, project, id string) (doc.Job, error) {
 	return job.Await(ctx, w, l.Starter, project, id)
 }
 
-// Launch asks, within a unit, for a new job that does what an action of kind
-// launch_job asks for, and gives its id. start starts it, see job.Enter. A worker
-// that the action names must exist: fault.NotFound else.
+// Launch queues, in a unit, a new job for an action of kind launch_job, and
+// returns its id. start starts it, see job.Enter. If the action names a worker
+// that does not exist, the error is fault.NotFound.
 func (l Launcher) Launch(u *workspace.Unit, action doc.ActionBody) (id string, start func(context.Context) error, err error) {
 	return launches{l}.Launch(u, action)
 }
 
-// JobLauncher launches the jobs that actions ask for.
+// JobLauncher launches the jobs of actions.
 type JobLauncher interface {
-	// Launch asks, within the unit, for all that makes the job of an action be
-	// there, and gives its id. It starts nothing. start starts it: it is called
-	// once, when the unit is durable and the workspace is free again.
+	// Launch queues the job of an action in the unit and returns its id. It
+	// starts nothing. The caller calls start once, when the unit is durable and
+	// the workspace is unlocked.
 	Launch(u *workspace.Unit, action doc.ActionBody) (id string, start func(context.Context) error, err error)
 }
 
-// launches launches the jobs of actions wherever jobs are given to workers.
+// launches launches the jobs of actions through Jobs.
 type launches struct{ Jobs }
 
 func (l launches) Launch(u *workspace.Unit, action doc.ActionBody) (id string, start func(context.Context) error, err error) {
@@ -81,9 +82,9 @@ func (l launches) Launch(u *workspace.Unit, action doc.ActionBody) (id string, s
 	return l.Enter(u, JobOf(u.Workspace(), action))
 }
 
-// JobOf is what an action asks for, as a job without an id.
+// JobOf is the job of an action, without an id.
 func JobOf(w *workspace.Workspace, action doc.ActionBody) doc.JobSpec {
-	action = action.Filled()
+	action = action.WithDefaults()
 	deliverables := action.Deliverables
 	if len(deliverables) == 0 {
 		deliverables = []string{"Follow-up action"}

@@ -1,7 +1,7 @@
 package heartbeat
 
 // The loop of one workspace in one process: it ticks when a tick is due, and
-// knows how its ticks went.
+// keeps the results of its ticks.
 
 import (
 	"context"
@@ -19,34 +19,34 @@ import (
 	"ac/workspace/doc"
 )
 
-// lookEvery is how often observations look at the files at most.
+// lookEvery is the shortest interval at which observations read the files.
 const lookEvery = time.Second
 
-// Options are what a loop is made of.
+// Options are the options of a loop.
 type Options struct {
 	Clock *clock.Clock
-	// Dir names the workspace in summaries of ticks that nobody asked for.
+	// Dir is the workspace in the summaries of scheduled ticks.
 	Dir string
-	// Open gives the workspace as it is now, with its index.
+	// Open opens the current workspace with its index.
 	Open func(ctx context.Context) (*workspace.Workspace, *index.Index, error)
 	Jobs Jobs
 }
 
-// Loop is the heartbeat of a workspace in this process. It is idle between ticks
-// but for one timer. It is safe for concurrent use; Close ends it.
+// Loop is the heartbeat of a workspace in this process. Between ticks it is
+// idle except for one timer. It is safe for concurrent use; Close ends it.
 type Loop struct {
 	opts   Options
-	ctx    context.Context //nolint:containedctx // of the ticks that it makes
+	ctx    context.Context //nolint:containedctx // of its ticks
 	cancel context.CancelFunc
-	wg     sync.WaitGroup // timers that are armed, and the ticks they begin
+	wg     sync.WaitGroup // armed timers, and the ticks that they begin
 
 	mu      sync.Mutex
 	plan    schedule
 	looked  time.Time
-	files   [2]fs.FileInfo // of config and state when they were read, nil without
-	broken  bool           // the config does not fit
-	timer   *time.Timer    // nil when none is armed
-	armed   time.Time      // what the timer waits for
+	files   [2]fs.FileInfo // of config and state when they were read; nil if missing
+	broken  bool           // the config is invalid
+	timer   *time.Timer    // nil if not armed
+	armed   time.Time      // the time that the timer waits for
 	ticking bool
 	closed  bool
 	failure error    // of the last tick
@@ -62,8 +62,8 @@ func NewLoop(opts Options) *Loop {
 	return l
 }
 
-// Close ends the loop and waits for a tick that it makes. What that had begun is
-// gone on with by the next tick.
+// Close ends the loop and waits for its running tick. The next tick, in any
+// process, continues unfinished work.
 func (l *Loop) Close() {
 	l.mu.Lock()
 	l.closed = true
@@ -73,8 +73,8 @@ func (l *Loop) Close() {
 	l.wg.Wait()
 }
 
-// Observe makes sure that a tick is scheduled. It looks at the files once a
-// second at most, and reads them when they changed.
+// Observe makes sure that a tick is scheduled. It checks the files once a
+// second at most, and reads them if they changed.
 func (l *Loop) Observe(w *workspace.Workspace) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -86,7 +86,7 @@ func (l *Loop) Observe(w *workspace.Workspace) {
 	l.looked = now
 	found := [2]fs.FileInfo{stat(w, workspace.HeartbeatConfigFile), stat(w, workspace.HeartbeatStateFile)}
 	if first || !same(found[0], l.files[0]) || !same(found[1], l.files[1]) {
-		_, _, _ = l.look(w, found) // Status reads them again and tells what is wrong with them
+		_, _, _ = l.look(w, found) // Status reads them again and reports problems
 	}
 }
 
@@ -105,7 +105,7 @@ func same(a, b fs.FileInfo) bool {
 	return durable.SameFile(a, b) && a.Size() == b.Size() && a.ModTime().Equal(b.ModTime())
 }
 
-// look reads the files and follows them; the loop is locked.
+// look reads the files and follows them. The caller holds l.mu.
 func (l *Loop) look(w *workspace.Workspace, found [2]fs.FileInfo) (config doc.HeartbeatConfig, state doc.HeartbeatState, problem error) {
 	l.files = found
 	config, configProblem := Config(w)
@@ -116,7 +116,7 @@ func (l *Loop) look(w *workspace.Workspace, found [2]fs.FileInfo) (config doc.He
 	return config, state, errors.Join(configProblem, stateProblem)
 }
 
-// Refresh reads the files anew and follows them.
+// Refresh re-reads the files and follows them.
 func (l *Loop) Refresh(w *workspace.Workspace) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -128,7 +128,7 @@ func (l *Loop) refresh(w *workspace.Workspace) (config doc.HeartbeatConfig, stat
 	return l.look(w, [2]fs.FileInfo{stat(w, workspace.HeartbeatConfigFile), stat(w, workspace.HeartbeatStateFile)})
 }
 
-// disarm stops the timer; the loop is locked.
+// disarm stops the timer. The caller holds l.mu.
 func (l *Loop) disarm() {
 	if l.timer != nil && l.timer.Stop() {
 		l.wg.Done()
@@ -136,8 +136,8 @@ func (l *Loop) disarm() {
 	l.timer = nil
 }
 
-// arm sets the timer to what the plan says, unless it is, or a tick is under way,
-// which does it at its end; the loop is locked.
+// arm sets the timer to the schedule, unless it is set already, or a tick is
+// running, which arms it at its end. The caller holds l.mu.
 func (l *Loop) arm() {
 	if l.timer != nil && l.armed.Equal(l.plan.due) && !l.plan.due.IsZero() {
 		return
@@ -159,18 +159,18 @@ func (l *Loop) arm() {
 		}
 		l.mu.Unlock()
 		if due {
-			// How it went is kept for whoever asks.
+			// Its result is kept for Status.
 			_, _ = l.guarded(l.ctx, Order{WorkspaceDir: l.opts.Dir, Reason: reasonInterval}, true)
 			l.mu.Lock()
-			l.arm() // one that could not begin is tried again
+			l.arm() // one that could not begin is retried
 			l.mu.Unlock()
 		}
 	})
 	l.timer = mine
 }
 
-// Tick makes a tick that somebody asked for, and returns when it is over. One
-// that is under way, here or in another process, makes it a skipped one.
+// Tick carries out a requested tick and returns when it has ended. If another
+// tick is running, in any process, it is skipped.
 func (l *Loop) Tick(ctx context.Context, o Order) (Summary, error) { return l.guarded(ctx, o, false) }
 
 // guarded turns a panic into the failure of one tick.
@@ -195,7 +195,7 @@ func (l *Loop) tick(ctx context.Context, o Order, ours bool) (Summary, error) {
 	held, err := lock.Try(w.FS, workspace.HeartbeatLock)
 	if errors.Is(err, lock.ErrBusy) {
 		l.Refresh(w)
-		config, _ := Config(w) // its problem is told by others
+		config, _ := Config(w) // Status reports its problem
 		s := newSummary(w, o, config)
 		s.SkippedDueToRunning, s.SkippedReason = true, skippedRunning
 		return s.finished(w.Env.Clock), nil
@@ -203,8 +203,8 @@ func (l *Loop) tick(ctx context.Context, o Order, ours bool) (Summary, error) {
 	if err != nil {
 		return Summary{}, l.failed(err)
 	}
-	defer func() { _ = held.Release() }() // it goes with the descriptor at the latest
-	config, _ := Config(w)                // its problem is told for as long as it lasts
+	defer func() { _ = held.Release() }() // closing the descriptor releases it at the latest
+	config, _ := Config(w)                // Status reports its problem
 	if ours && !l.stillDue(w, config) {
 		l.Refresh(w)
 		return Summary{}, nil
@@ -227,7 +227,7 @@ func (l *Loop) tick(ctx context.Context, o Order, ours bool) (Summary, error) {
 	return summary, err
 }
 
-// failed keeps why a tick could not begin.
+// failed records why a tick could not begin.
 func (l *Loop) failed(err error) error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -235,14 +235,15 @@ func (l *Loop) failed(err error) error {
 	return err
 }
 
-// stillDue looks, once the lock is held, whether somebody else ticked meanwhile.
+// stillDue checks, with the lock held, whether another process has ticked
+// meanwhile.
 func (l *Loop) stillDue(w *workspace.Workspace, config doc.HeartbeatConfig) bool {
-	state, _ := l.seen.read(w) // of a damaged one the tick is due
+	state, _ := l.seen.read(w) // with a damaged state the tick is due
 	next, ok := clock.Parse(state.NextTickAt)
 	return config.Enabled && (!ok || !next.After(w.Env.Clock.Now()))
 }
 
-// Status is how the heartbeat of a workspace is.
+// Status is the status of a workspace's heartbeat.
 type Status struct {
 	WorkspaceDir string              `json:"workspace_dir"`
 	Observed     bool                `json:"observed"`
@@ -251,7 +252,7 @@ type Status struct {
 	Runtime      Runtime             `json:"runtime"`
 }
 
-// Runtime is what this process knows of the heartbeat.
+// Runtime is this process's part of the status.
 type Runtime struct {
 	LoopRunning     bool     `json:"loop_running"`
 	TickInProgress  bool     `json:"tick_in_progress"`
@@ -260,12 +261,12 @@ type Runtime struct {
 	LastTickSummary *Summary `json:"last_tick_summary,omitempty"`
 }
 
-// Status reads the files anew and tells how the heartbeat is.
+// Status re-reads the files and returns the status.
 func (l *Loop) Status(w *workspace.Workspace, given string) Status {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	config, state, problem := l.refresh(w)
-	state.Running, _ = Ticking(w) // a lock that cannot be seen is held by nobody
+	state.Running, _ = Ticking(w) // a lock that cannot be read counts as free
 	s := Status{WorkspaceDir: given, Observed: true, Config: config, State: state, Runtime: Runtime{
 		LoopRunning: !l.broken, TickInProgress: l.ticking || state.Running, LastTickSummary: l.last,
 	}}

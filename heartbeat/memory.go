@@ -1,8 +1,8 @@
 package heartbeat
 
-// What a heartbeat remembers of the state, so that a state that nobody else
-// changed is not parsed again, and its many cursors are not written anew where
-// they are as they were: that is most of what a tick costs.
+// A cache of the state. A state that no other process changed is not parsed
+// again, and its many cursors are not encoded again unless they changed: that
+// is most of the cost of a tick.
 
 import (
 	"bytes"
@@ -13,16 +13,17 @@ import (
 	"ac/workspace/doc"
 )
 
-// memory is the state as it was read or written last, with its text. It is safe
-// for concurrent use.
+// memory is the last state read or written, with its text. It is safe for
+// concurrent use.
 type memory struct {
 	mu      sync.Mutex
 	text    []byte
 	state   doc.HeartbeatState
-	cursors []byte // of the state, as text
+	cursors []byte // the encoded cursors of the state
 }
 
-// known gives the state that a text is, if it is remembered. It may be changed.
+// known returns the cached state for a text, if it is cached. The caller may
+// change it.
 func (m *memory) known(text []byte) (state doc.HeartbeatState, ok bool) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -32,7 +33,7 @@ func (m *memory) known(text []byte) (state doc.HeartbeatState, ok bool) {
 	return copyOf(m.state), true
 }
 
-// keep remembers a state and its text.
+// keep caches a state and its text.
 func (m *memory) keep(text []byte, state doc.HeartbeatState) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -42,7 +43,8 @@ func (m *memory) keep(text []byte, state doc.HeartbeatState) {
 	m.text, m.state = text, copyOf(state)
 }
 
-// stateIn is stateIn for a text that may be known. The state may be changed.
+// stateIn is the function stateIn with the cache. The caller may change the
+// state.
 func (m *memory) stateIn(u *workspace.Unit) (state doc.HeartbeatState, damaged, err error) {
 	text, err := u.Read(workspace.HeartbeatStateFile)
 	if err == nil {
@@ -57,7 +59,7 @@ func (m *memory) stateIn(u *workspace.Unit) (state doc.HeartbeatState, damaged, 
 	return state, damaged, failed
 }
 
-// put is PutState, remembered.
+// put is PutState with the cache.
 func (m *memory) put(u *workspace.Unit, state doc.HeartbeatState) error {
 	text, err := m.encode(state)
 	if err != nil {
@@ -77,7 +79,7 @@ func (m *memory) change(u *workspace.Unit, fn func(*doc.HeartbeatState)) (damage
 	return damaged, m.put(u, state)
 }
 
-// read is ReadState for a text that may be known.
+// read is ReadState with the cache.
 func (m *memory) read(w *workspace.Workspace) (state doc.HeartbeatState, problem error) {
 	text, err := w.Read(workspace.HeartbeatStateFile)
 	if err != nil {
@@ -93,12 +95,12 @@ func (m *memory) read(w *workspace.Workspace) (state doc.HeartbeatState, problem
 	return state, nil
 }
 
-// noCursors is how a state without cursors says so: the line of a key at the top
-// level, which nothing else can be.
+// noCursors is how a state without cursors is encoded: the line of a top-level
+// key, which occurs nowhere else.
 const noCursors = "\nrun_event_cursors: {}\n"
 
-// encode writes a state as its codec does, with the text of the cursors put in
-// that was made when they last changed.
+// encode encodes a state like its codec, but inserts the cached text of the
+// cursors.
 func (m *memory) encode(state doc.HeartbeatState) ([]byte, error) {
 	if len(state.RunEventCursors) == 0 {
 		return doc.HeartbeatStateCodec.Encode(state)
@@ -125,7 +127,7 @@ func (m *memory) encodeCursors(cursors map[string]int64) ([]byte, error) {
 	text, err := doc.HeartbeatCursorsCodec.Encode(doc.HeartbeatCursors{RunEventCursors: cursors})
 	if err == nil {
 		m.cursors, m.state.RunEventCursors = text, maps.Clone(cursors)
-		m.text = nil // it had others
+		m.text = nil // it had other cursors
 	}
 	return text, err
 }

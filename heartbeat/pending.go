@@ -1,7 +1,7 @@
 package heartbeat
 
-// The jobs that were submitted and not evaluated yet, so that a tick that dies,
-// or does not wait any longer, leaves them to the next one.
+// Pending jobs: submitted and not evaluated yet. If a tick dies or stops
+// waiting, the next tick continues with them.
 
 import (
 	"encoding/json"
@@ -19,7 +19,7 @@ type pendingJob struct {
 	ProjectID     string `json:"project_id"`
 	WorkerAgentID string `json:"worker_agent_id"`
 	TickID        string `json:"tick_id"`
-	// ActionsDone is how many actions of its report were arbitrated.
+	// ActionsDone is how many actions of its report have been arbitrated.
 	ActionsDone int `json:"actions_done,omitempty"`
 }
 
@@ -28,8 +28,8 @@ type reader interface {
 	Read(name string) ([]byte, error)
 }
 
-// pending reads the list. Entries that name nothing are left out, and a file
-// that is no list is an empty one.
+// pending reads the list. Invalid entries are dropped, and an invalid file
+// counts as empty.
 func pending(r reader) ([]pendingJob, error) {
 	text, err := r.Read(pendingFile())
 	if fault.Is(err, fault.NotFound) {
@@ -61,7 +61,7 @@ func changePending(u *workspace.Unit, fn func([]pendingJob) []pendingJob) error 
 	return u.Write(pendingFile(), append(text, '\n'), 0o644)
 }
 
-// arbitrated notes in a unit how many actions of a job were arbitrated.
+// arbitrated records in a unit how many actions of a job have been arbitrated.
 func arbitrated(u *workspace.Unit, p pendingJob, actions int) error {
 	return changePending(u, func(list []pendingJob) []pendingJob {
 		for i := range list {
@@ -73,8 +73,8 @@ func arbitrated(u *workspace.Unit, p pendingJob, actions int) error {
 	})
 }
 
-// settled takes a job off the list in a unit.
-func settled(u *workspace.Unit, p pendingJob) error {
+// removePending removes a job from the list in a unit.
+func removePending(u *workspace.Unit, p pendingJob) error {
 	return changePending(u, func(list []pendingJob) []pendingJob {
 		return slices.DeleteFunc(list, func(q pendingJob) bool { return q.JobID == p.JobID && q.ProjectID == p.ProjectID })
 	})

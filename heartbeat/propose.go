@@ -18,8 +18,8 @@ import (
 // proposalType is the type of these artifacts.
 const proposalType = "heartbeat_action_proposal"
 
-// propose asks, in a unit, for the artifact of an action of a worker. source is
-// the attempt that asked for it.
+// propose queues, in a unit, the artifact for an action of a worker. source is
+// the attempt that proposed it.
 func propose(u *workspace.Unit, worker string, source doc.JobAttempt, action doc.Action, why string) error {
 	env := u.Workspace().Env
 	meant := meantBy(action)
@@ -45,22 +45,22 @@ func propose(u *workspace.Unit, worker string, source doc.JobAttempt, action doc
 	return governance.CreateArtifact(u, action.ProjectID, proposal.ID, text)
 }
 
-// meantBy is what an approval of an action carries out.
+// meantBy is the action that an approval carries out.
 func meantBy(action doc.Action) doc.Action {
 	switch {
 	case action.Kind != doc.ActionCreateApproval:
-		return action.Filled()
+		return action.WithDefaults()
 	case action.ProposedAction != nil:
-		return doc.Action{ActionBody: action.ProposedAction.Filled()}
+		return doc.Action{ActionBody: action.ProposedAction.WithDefaults()}
 	}
 	return doc.Action{ActionBody: Nothing(action)}
 }
 
-// Nothing is what an approval carries out that no action was proposed with.
+// Nothing is the action that an approval carries out if none was proposed.
 func Nothing(action doc.Action) doc.ActionBody {
 	return doc.ActionBody{
 		Kind: doc.ActionNoop, IdempotencyKey: action.IdempotencyKey + ":noop", Risk: "low",
-		Reason: cmp.Or(action.Rationale, "Approved; nothing was to be done."),
+		Reason: cmp.Or(action.Rationale, "Approved; there was nothing to do."),
 	}
 }
 
@@ -72,7 +72,7 @@ func proposalBody(proposal doc.HeartbeatProposal, worker string, action doc.Acti
 	if err := enc.Encode(proposal.ProposedAction); err != nil {
 		return nil, err
 	}
-	// On one line, a summary makes no headings of its own.
+	// On one line, a summary cannot contain headings.
 	summary := cmp.Or(strings.Join(strings.Fields(action.Summary), " "), fmt.Sprintf("%s asks for an action of kind %s.", worker, action.Kind))
 	return fmt.Appendf(nil, "# %s\n\n## Summary\n\n%s\n\n## Proposed Action\n\n```json\n%s```\n\n## Policy\n\nA manager must approve this action before it is carried out.\n",
 		proposal.Title, summary, quoted.Bytes()), nil

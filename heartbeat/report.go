@@ -1,6 +1,6 @@
 package heartbeat
 
-// Reports: what workers answered, and what of it is carried out.
+// Reports: the answers of workers, and what is carried out of them.
 
 import (
 	"cmp"
@@ -15,16 +15,16 @@ import (
 	"ac/workspace/doc"
 )
 
-// evaluate takes the report of a job that is over. One that is not stays on the
-// list. What is wrong with one report keeps nothing from the others; only the end
-// of the context and a workspace that cannot be written fail.
+// evaluate evaluates the report of a finished job; an unfinished one stays
+// pending. An invalid report does not affect the others. Only the end of the
+// context and a workspace that cannot be written are errors.
 func (t *tick) evaluate(ctx context.Context, p pendingJob) error {
 	record, err := t.jobs.Poll(ctx, t.w, p.ProjectID, p.JobID)
 	switch {
 	case ctx.Err() != nil:
 		return context.Cause(ctx)
 	case fault.Is(err, fault.NotFound):
-		return t.close(ctx, p, func(*doc.HeartbeatState, time.Time) {}) // its project is gone
+		return t.close(ctx, p, func(*doc.HeartbeatState, time.Time) {}) // its project no longer exists
 	case err != nil:
 		t.notice(err)
 		return nil
@@ -55,7 +55,8 @@ func (t *tick) evaluate(ctx context.Context, p pendingJob) error {
 	return nil
 }
 
-// close takes a job off the list together with what its report changes.
+// close removes a job from the pending list, together with the changes of its
+// report.
 func (t *tick) close(ctx context.Context, p pendingJob, fn func(*doc.HeartbeatState, time.Time)) error {
 	return t.w.Update(ctx, func(u *workspace.Unit) error {
 		damaged, err := t.seen.change(u, func(state *doc.HeartbeatState) { fn(state, t.w.Env.Clock.Now()) })
@@ -63,11 +64,11 @@ func (t *tick) close(ctx context.Context, p pendingJob, fn func(*doc.HeartbeatSt
 			return err
 		}
 		t.notice(damaged)
-		return settled(u, p)
+		return removePending(u, p)
 	})
 }
 
-// allWell notes that a worker has nothing to do.
+// allWell records that a worker has nothing to do.
 func (t *tick) allWell(state *doc.HeartbeatState, worker string, now time.Time) {
 	known := state.WorkerState[worker]
 	known.LastOKAt, known.LastReportStatus = clock.Stamp(now), doc.ReportOK
@@ -76,7 +77,7 @@ func (t *tick) allWell(state *doc.HeartbeatState, worker string, now time.Time) 
 	state.Stats.ReportsOKTotal++
 }
 
-// active notes that a worker proposed something.
+// active records that a worker proposed actions.
 func active(state *doc.HeartbeatState, worker string) {
 	known := state.WorkerState[worker]
 	known.LastReportStatus, known.SuppressedUntil = doc.ReportActions, ""
@@ -84,8 +85,8 @@ func active(state *doc.HeartbeatState, worker string) {
 	state.Stats.ReportsActionsTotal++
 }
 
-// arbitrate takes the actions of a report one by one, behind those that an
-// earlier tick came to.
+// arbitrate decides about the actions of a report one by one, continuing after
+// those that an earlier tick decided.
 func (t *tick) arbitrate(ctx context.Context, p pendingJob, record doc.Job, actions []doc.HeartbeatAction) error {
 	source := doc.JobAttempt{RunID: governance.ManualRun, ContextPackID: governance.ManualContext}
 	if last := record.Last(); last != nil {
@@ -110,10 +111,10 @@ func (t *tick) arbitrate(ctx context.Context, p pendingJob, record doc.Job, acti
 	return nil
 }
 
-// act decides about one action and carries it out, as one unit: with its key,
-// its effect and the place in the report. An action that is refused or fails is
-// skipped and leaves nothing but that.
-func (t *tick) act(ctx context.Context, p pendingJob, place int, source doc.JobAttempt, action doc.Action) (became outcome, err error) {
+// act decides about one action and carries it out, as one unit: its key, its
+// effect and its position in the report. An action that is refused or fails is
+// skipped; only that is recorded.
+func (t *tick) act(ctx context.Context, p pendingJob, position int, source doc.JobAttempt, action doc.Action) (became outcome, err error) {
 	var start func(context.Context) error
 	err = governance.Govern(ctx, t.w, func(g *governance.PolicyUnit) error {
 		state, damaged, err := t.seen.stateIn(g.Unit)
@@ -141,14 +142,14 @@ func (t *tick) act(ctx context.Context, p pendingJob, place int, source doc.JobA
 			return err
 		}
 		t.keep(&state, action, r, now)
-		if err := arbitrated(g.Unit, p, place); err != nil {
+		if err := arbitrated(g.Unit, p, position); err != nil {
 			return err
 		}
 		return t.seen.put(g.Unit, state)
 	})
 	switch {
 	case err == nil && start != nil:
-		// The job is there, whatever becomes of its start.
+		// The job exists, whether its start succeeds or not.
 		t.notice(start(context.WithoutCancel(ctx)))
 		return became, nil
 	case err == nil:
@@ -159,10 +160,10 @@ func (t *tick) act(ctx context.Context, p pendingJob, place int, source doc.JobA
 		return skipped, err
 	}
 	t.notice(fault.New(fault.ReasonOf(err), "action %s of %s: %w", action.IdempotencyKey, p.WorkerAgentID, err))
-	return skipped, t.w.Update(ctx, func(u *workspace.Unit) error { return arbitrated(u, p, place) })
+	return skipped, t.w.Update(ctx, func(u *workspace.Unit) error { return arbitrated(u, p, position) })
 }
 
-// keep notes in the state what became of an action.
+// keep records the outcome of an action in the state.
 func (t *tick) keep(state *doc.HeartbeatState, action doc.Action, r ruled, now time.Time) {
 	switch r.outcome {
 	case executed:
@@ -179,7 +180,7 @@ func (t *tick) keep(state *doc.HeartbeatState, action doc.Action, r ruled, now t
 	}
 }
 
-// effect asks for what a ruling means. start starts the job of an action.
+// effect queues the effect of a decision. start starts the job of an action.
 func (t *tick) effect(g *governance.PolicyUnit, p pendingJob, source doc.JobAttempt, action doc.Action, r ruled) (start func(context.Context) error, err error) {
 	switch r.outcome {
 	case queued:
@@ -194,17 +195,17 @@ func (t *tick) effect(g *governance.PolicyUnit, p pendingJob, source doc.JobAtte
 	return nil, nil
 }
 
-// Execution is an action that is carried out.
+// Execution is an action to be carried out.
 type Execution struct {
-	// Project and Run name the log that keeps the answer of the policy.
+	// Project and Run identify the log that records the policy's decision.
 	Project, Run string
-	Actor        policy.Actor // the effective one
+	Actor        policy.Actor // the effective actor
 	Action       doc.ActionBody
 }
 
-// Execute asks the policy about an action, in a unit, and asks for its effect.
-// jobID names the job that it launches, which start starts; both are empty for
-// other kinds. Without a launcher none is launched: fault.Unsupported.
+// Execute asks the policy about an action, in a unit, and queues its effect.
+// For a job, jobID is its id and start starts it; for other kinds both are
+// empty. Without a launcher jobs are fault.Unsupported.
 func Execute(g *governance.PolicyUnit, launcher JobLauncher, e Execution) (jobID string, start func(context.Context) error, err error) {
 	if e.Action.Kind == doc.ActionNoop {
 		return "", nil, nil
@@ -221,7 +222,7 @@ func Execute(g *governance.PolicyUnit, launcher JobLauncher, e Execution) (jobID
 		return "", nil, err
 	}
 	if launcher == nil {
-		return "", nil, fault.New(fault.Unsupported, "the action launches a job, which this program cannot do")
+		return "", nil, fault.New(fault.Unsupported, "the action launches a job, which this process cannot do")
 	}
 	return launcher.Launch(g.Unit, e.Action)
 }

@@ -1,7 +1,7 @@
 package heartbeat
 
-// When the next tick is: a function of the config, the state, and what was seen
-// before. Requests never move it.
+// The time of the next tick: a function of the config, the state and earlier
+// observations. Requests never change it.
 
 import (
 	"time"
@@ -10,22 +10,22 @@ import (
 )
 
 const (
-	// soonest is the least time to a tick that is scheduled.
+	// soonest is the shortest delay of a scheduled tick.
 	soonest = 250 * time.Millisecond
-	// catchUpWithin bounds the wait for a tick whose moment has passed.
+	// catchUpWithin bounds the delay of an overdue tick.
 	catchUpWithin = time.Minute
 )
 
-// schedule is the next tick as one process sees it. The zero value has seen
+// schedule is the next tick as one process sees it. The zero value has observed
 // nothing.
 type schedule struct {
-	first    time.Time     // of the observations
-	moment   string        // next_tick_at as the state had it when due was set
+	first    time.Time     // time of the first observation
+	moment   string        // next_tick_at of the state when due was set
 	interval time.Duration // of the config when due was set
-	due      time.Time     // zero when nothing is scheduled
+	due      time.Time     // zero if nothing is scheduled
 }
 
-// look brings the schedule up to date with the files.
+// look updates the schedule from the files.
 func (s *schedule) look(now time.Time, enabled bool, every time.Duration, moment string) {
 	if s.first.IsZero() {
 		s.first = now
@@ -37,12 +37,12 @@ func (s *schedule) look(now time.Time, enabled bool, every time.Duration, moment
 	if s.due.IsZero() || s.moment != moment {
 		s.due = s.from(now, every, moment)
 	} else if sooner := now.Add(every); moment == "" && every < s.interval && sooner.Before(s.due) {
-		s.due = sooner // a moment in the state is moved there by who changes the config
+		s.due = sooner // a change of the config also moves next_tick_at
 	}
 	s.moment, s.interval = moment, every
 }
 
-// from is when a tick is due that was not scheduled yet.
+// from is when a tick is due that has not been scheduled yet.
 func (s *schedule) from(now time.Time, every time.Duration, moment string) time.Time {
 	at, ok := clock.Parse(moment)
 	if !ok {
@@ -54,8 +54,8 @@ func (s *schedule) from(now time.Time, every time.Duration, moment string) time.
 	return now.Add(min(every, catchUpWithin))
 }
 
-// fired says that the moment came: unless the files say otherwise, the next try
-// is made as for a moment that has passed.
+// fired records that the due time has come: unless the files change, the next
+// try follows as for an overdue tick.
 func (s *schedule) fired(now time.Time) {
 	if !s.due.IsZero() {
 		s.due = now.Add(min(s.interval, catchUpWithin))

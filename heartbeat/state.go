@@ -1,7 +1,7 @@
 package heartbeat
 
-// The state: what the heartbeat remembers, of its actions above all. It is read
-// and written within a unit.
+// The state of the heartbeat, above all of its actions. It is read and written
+// within a unit.
 
 import (
 	"fmt"
@@ -15,8 +15,8 @@ import (
 	"ac/workspace/doc"
 )
 
-// ReadState reads the state to tell it. One that does not fit is told as an
-// empty one, and problem says why; it stays where it is.
+// ReadState reads the state for reports. An invalid one is returned as empty,
+// with the reason in problem; the file stays where it is.
 func ReadState(w *workspace.Workspace) (state doc.HeartbeatState, problem error) {
 	state, err := workspace.Load(w, doc.HeartbeatStateCodec, workspace.HeartbeatStateFile)
 	if fault.Is(err, fault.NotFound) {
@@ -28,15 +28,15 @@ func ReadState(w *workspace.Workspace) (state doc.HeartbeatState, problem error)
 	return state, nil
 }
 
-// State reads the state as the unit will leave it; a workspace without one has
-// an empty one. One that does not fit is moved aside by the unit, under a name
-// that tells when: what ran before is not known then.
+// State reads the state as the unit will leave it; a missing one is empty. The
+// unit quarantines an invalid one under a name with the time; it is then
+// unknown which actions ran.
 func State(u *workspace.Unit) (doc.HeartbeatState, error) {
 	state, _, err := stateIn(u)
 	return state, err
 }
 
-// stateIn is State; damaged says why the state was moved aside.
+// stateIn is State; damaged is why the state was quarantined.
 func stateIn(u *workspace.Unit) (state doc.HeartbeatState, damaged, err error) {
 	text, err := u.Read(workspace.HeartbeatStateFile)
 	if fault.Is(err, fault.NotFound) {
@@ -49,15 +49,15 @@ func stateIn(u *workspace.Unit) (state doc.HeartbeatState, damaged, err error) {
 		return state, nil, nil
 	}
 	aside := fmt.Sprintf("%s%d", workspace.HeartbeatStateFile+brokenMark, u.Workspace().Env.Clock.Now().UnixMilli())
-	damaged = fault.New(fault.InvalidFile, "%s was damaged and lies in %s now; until that is removed, actions wait for approval: %w", workspace.HeartbeatStateFile, aside, damaged)
+	damaged = fault.New(fault.InvalidFile, "%s was damaged and was moved to %s; until that is removed, actions wait for approval: %w", workspace.HeartbeatStateFile, aside, damaged)
 	return doc.EmptyHeartbeatState(), damaged, u.Write(aside, text, 0o644)
 }
 
-// brokenMark stands in the name of a state that was moved aside.
+// brokenMark is part of the name of a quarantined state.
 const brokenMark = ".broken-"
 
-// Careful reports whether a damaged state lies aside that nobody has looked at:
-// nobody knows what ran before, so that people decide what runs now.
+// Careful reports whether a quarantined state exists: it is unknown which
+// actions ran, so that people decide what runs now.
 func Careful(w *workspace.Workspace) bool {
 	entries, err := w.FS.ReadDir(workspace.HeartbeatDir)
 	for _, entry := range entries {
@@ -68,7 +68,7 @@ func Careful(w *workspace.Workspace) bool {
 	return err != nil && w.Exists(workspace.HeartbeatDir)
 }
 
-// PutState asks for the state to be written.
+// PutState queues writing the state.
 func PutState(u *workspace.Unit, state doc.HeartbeatState) error {
 	text, err := doc.HeartbeatStateCodec.Encode(state)
 	if err != nil {
@@ -82,10 +82,10 @@ const (
 	keepCounters = 48 * time.Hour
 )
 
-// hourKey is the key of the counter of an hour.
+// hourKey is the key of an hour's counter.
 func hourKey(now time.Time) string { return now.UTC().Format(hourLayout) }
 
-// Forget drops the keys that have expired and the counters of hours long gone.
+// Forget drops expired keys and the counters of past hours.
 func Forget(state *doc.HeartbeatState, now time.Time) {
 	for key, entry := range state.Idempotency {
 		if expires, ok := clock.Parse(entry.ExpiresAt); ok && !expires.After(now) {
@@ -99,27 +99,27 @@ func Forget(state *doc.HeartbeatState, now time.Time) {
 	}
 }
 
-// Executed reports whether the action with a key is known to have run. One that
-// was only queued has not.
-func Executed(state doc.HeartbeatState, key string) bool {
+// WasExecuted reports whether the action with a key is known to have run. A queued
+// one has not.
+func WasExecuted(state doc.HeartbeatState, key string) bool {
 	return state.Idempotency[key].Status == doc.IdempotencyExecuted
 }
 
-// Remember notes that an action ran now, for as many days as the config says,
-// and counts it.
+// Remember records that an action ran now, for as many days as configured, and
+// counts it.
 func Remember(state *doc.HeartbeatState, action doc.ActionBody, now time.Time, days int) {
 	note(state, action, doc.IdempotencyExecuted, now, days)
 	state.HourlyActionCounters[hourKey(now)]++
 }
 
-// note keeps what became of an action.
+// note records the status of an action.
 func note(state *doc.HeartbeatState, action doc.ActionBody, status string, now time.Time, days int) {
 	entry, known := state.Idempotency[action.IdempotencyKey]
 	if !known {
 		entry.FirstSeenAt = clock.Stamp(now)
 	}
 	entry.IdempotencyKey, entry.ActionKind, entry.Status = action.IdempotencyKey, action.Kind, status
-	entry.LastSeenAt, entry.ExpiresAt = clock.Stamp(now), clock.Stamp(now.UTC().AddDate(0, 0, days)) // a day has 24 hours
+	entry.LastSeenAt, entry.ExpiresAt = clock.Stamp(now), clock.Stamp(now.UTC().AddDate(0, 0, days)) // a day is 24 hours
 	if status == doc.IdempotencyExecuted {
 		entry.ExecutionCount++
 	}

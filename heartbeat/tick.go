@@ -1,6 +1,7 @@
 package heartbeat
 
-// A tick: triage, waking, waiting, and what the reports ask for.
+// A tick: triage, waking workers, waiting for them, and carrying out their
+// reports.
 
 import (
 	"cmp"
@@ -27,39 +28,39 @@ const (
 	reasonInterval = "interval"
 )
 
-// Why a tick was skipped.
+// Reasons for which a tick is skipped.
 const (
 	skippedRunning  = "tick_already_in_progress"
 	skippedDisabled = "heartbeat_disabled"
 )
 
-// Order is a tick that somebody asks for.
+// Order is a requested tick.
 type Order struct {
-	WorkspaceDir string // as given
+	WorkspaceDir string // as the caller spelled it
 	DryRun       bool
-	Reason       string // "" for none given
+	Reason       string // "" if none
 }
 
-// Woken is a worker that was chosen.
-type Woken struct {
+// WakeDecision is a chosen worker.
+type WakeDecision struct {
 	WorkerAgentID string `json:"worker_agent_id"`
 	TeamID        string `json:"team_id,omitempty"`
 	Score         int    `json:"score"`
 	JitterSeconds int    `json:"jitter_seconds"`
 	ContextHash   string `json:"context_hash"`
-	// ProjectID is where it is woken, in an enterprise.
+	// ProjectID is the project in which it is woken, in an enterprise.
 	ProjectID string `json:"project_id,omitempty"`
 }
 
-// Submitted is the job of a worker that was woken.
-type Submitted struct {
+// SubmittedJob is the job of a woken worker.
+type SubmittedJob struct {
 	WorkerAgentID string `json:"worker_agent_id"`
 	ProjectID     string `json:"project_id"`
 	JobID         string `json:"job_id"`
 	JitterSeconds int    `json:"jitter_seconds"`
 }
 
-// Summary tells what a tick did.
+// Summary is the result of a tick.
 type Summary struct {
 	TickID              string              `json:"tick_id"`
 	WorkspaceDir        string              `json:"workspace_dir"`
@@ -73,8 +74,8 @@ type Summary struct {
 	SkippedReason       string              `json:"skipped_reason,omitempty"`
 	Config              doc.HeartbeatConfig `json:"config"`
 	Candidates          []Candidate         `json:"candidates"`
-	WokenWorkers        []Woken             `json:"woken_workers"`
-	JobsSubmitted       []Submitted         `json:"jobs_submitted"`
+	WokenWorkers        []WakeDecision      `json:"woken_workers"`
+	JobsSubmitted       []SubmittedJob      `json:"jobs_submitted"`
 	ReportsProcessed    int                 `json:"reports_processed"`
 	ReportsOK           int                 `json:"reports_ok"`
 	ReportsActions      int                 `json:"reports_actions"`
@@ -83,7 +84,7 @@ type Summary struct {
 	DedupedActions      int                 `json:"deduped_actions"`
 	SkippedActions      int                 `json:"skipped_actions"`
 	problem             error               // what went wrong without failing the tick
-	interval            bool                // asked for by the loop
+	interval            bool                // scheduled by the loop
 	began               time.Time
 }
 
@@ -97,31 +98,31 @@ func newSummary(w *workspace.Workspace, o Order, config doc.HeartbeatConfig) *Su
 	return &Summary{
 		TickID: fmt.Sprintf("hbtick_%d_%s", now.UnixMilli(), w.Env.IDs.Hex(4)), WorkspaceDir: o.WorkspaceDir, Reason: reason,
 		StartedAt: clock.Stamp(now), DryRun: o.DryRun, Enabled: config.Enabled, Config: config,
-		Candidates: []Candidate{}, WokenWorkers: []Woken{}, JobsSubmitted: []Submitted{}, began: now,
+		Candidates: []Candidate{}, WokenWorkers: []WakeDecision{}, JobsSubmitted: []SubmittedJob{}, began: now,
 	}
 }
 
-// finished stamps the end.
+// finished sets the end time.
 func (s *Summary) finished(c *clock.Clock) Summary {
 	now := c.Now()
 	s.FinishedAt, s.DurationMS = clock.Stamp(now), max(0, c.Since(s.began).Milliseconds())
 	return *s
 }
 
-// tick is one under way. The lock of ticks is held for all of it.
+// tick is a running tick. It holds the tick lock throughout.
 type tick struct {
 	*Summary
 
 	w    *workspace.Workspace
 	ix   *index.Index
 	jobs Jobs
-	seen *memory // of the heartbeat
+	seen *memory // the cache of the heartbeat
 }
 
-// notice keeps what went wrong without failing the tick.
+// notice records what went wrong without failing the tick.
 func (t *tick) notice(err error) { t.problem = errors.Join(t.problem, err) }
 
-// run carries a tick out. An error is a failure of the tick as a whole.
+// run carries a tick out. An error is a failure of the whole tick.
 func (t *tick) run(ctx context.Context) error {
 	if err := t.begin(ctx); err != nil {
 		return err
@@ -130,7 +131,8 @@ func (t *tick) run(ctx context.Context) error {
 		t.SkippedReason = skippedDisabled
 		return t.finish(ctx, nil)
 	}
-	// Whoever asks behind this tick finds it begun, and waits for nothing else.
+	// A later request sees that this tick has begun, and waits for nothing
+	// else.
 	waiting, done, err := inflight.Wait(ctx)
 	if err == nil {
 		err = t.carryOn(waiting)
@@ -142,7 +144,7 @@ func (t *tick) run(ctx context.Context) error {
 	return nil
 }
 
-// carryOn is what lies behind the beginning.
+// carryOn is everything after the beginning.
 func (t *tick) carryOn(ctx context.Context) error {
 	consume, err := t.work(ctx)
 	if err != nil {
@@ -151,8 +153,8 @@ func (t *tick) carryOn(ctx context.Context) error {
 	return t.finish(ctx, consume)
 }
 
-// work is what lies between the beginning and the end. consume notes in the state
-// what the triage used up.
+// work is everything between the beginning and the end. consume records in the
+// state what the triage used up.
 func (t *tick) work(ctx context.Context) (consume func(*doc.HeartbeatState), err error) {
 	if !t.DryRun {
 		if err := t.catchUp(ctx); err != nil {
@@ -166,7 +168,7 @@ func (t *tick) work(ctx context.Context) (consume func(*doc.HeartbeatState), err
 		return nil, err
 	}
 	t.notice(problem)
-	t.Candidates = Triage(m.Gathered)
+	t.Candidates = Triage(m.TriageInput)
 	chosen := Select(t.Config, t.Candidates)
 	jitters := t.jitters(len(chosen))
 	if t.Config.Enterprise() {
@@ -174,7 +176,7 @@ func (t *tick) work(ctx context.Context) (consume func(*doc.HeartbeatState), err
 		slices.Sort(jitters)
 	}
 	for i, c := range chosen {
-		woken := Woken{WorkerAgentID: c.WorkerAgentID, TeamID: c.TeamID, Score: c.Score, JitterSeconds: jitters[i], ContextHash: c.ContextHash}
+		woken := WakeDecision{WorkerAgentID: c.WorkerAgentID, TeamID: c.TeamID, Score: c.Score, JitterSeconds: jitters[i], ContextHash: c.ContextHash}
 		if t.Config.Enterprise() {
 			woken.ProjectID = m.workplaceOf(c)
 		}
@@ -193,7 +195,7 @@ func (t *tick) work(ctx context.Context) (consume func(*doc.HeartbeatState), err
 	return consume, nil
 }
 
-// consumption notes that what the triage saw is no news any more.
+// consumption marks the news that the triage saw as consumed.
 func (t *tick) consumption(m moment) func(*doc.HeartbeatState) {
 	return func(state *doc.HeartbeatState) {
 		for key, last := range m.ends {
@@ -208,7 +210,7 @@ func (t *tick) consumption(m moment) func(*doc.HeartbeatState) {
 	}
 }
 
-// begin says in the state that a tick goes on, and in the lock which.
+// begin records in the state that a tick is running.
 func (t *tick) begin(ctx context.Context) error {
 	t.sign()
 	return t.w.Update(ctx, func(u *workspace.Unit) error {
@@ -220,7 +222,7 @@ func (t *tick) begin(ctx context.Context) error {
 	})
 }
 
-// sign writes into the lock who holds it, for people; nothing reads it.
+// sign writes the holder into the lock file, for people; no program reads it.
 func (t *tick) sign() {
 	file, err := t.w.FS.OpenFile(workspace.HeartbeatLock, os.O_WRONLY|os.O_TRUNC, 0o644)
 	if err != nil {
@@ -230,7 +232,7 @@ func (t *tick) sign() {
 	_ = file.Close()
 }
 
-// finish saves the end of a tick. consume is nil for one that was skipped.
+// finish saves the end of a tick. consume is nil if it was skipped.
 func (t *tick) finish(ctx context.Context, consume func(*doc.HeartbeatState)) error {
 	return t.end(ctx, func(state *doc.HeartbeatState) {
 		if consume != nil {
@@ -241,7 +243,7 @@ func (t *tick) finish(ctx context.Context, consume func(*doc.HeartbeatState)) er
 	})
 }
 
-// abandon saves the end of a tick that failed. The context may have ended.
+// abandon saves the end of a failed tick. The context may have ended.
 func (t *tick) abandon(ctx context.Context) error {
 	return t.end(context.WithoutCancel(ctx), func(*doc.HeartbeatState) {})
 }
@@ -257,8 +259,7 @@ func (t *tick) end(ctx context.Context, more func(*doc.HeartbeatState)) error {
 	})
 }
 
-// reconcile brings jobs to their end, or to a new runner, that have been running
-// for long.
+// reconcile ends or restarts jobs that have been running for too long.
 func (t *tick) reconcile(ctx context.Context, m moment) error {
 	patience := time.Duration(t.Config.StuckJobRunningMinutes) * time.Minute
 	for _, j := range m.Jobs {
@@ -279,7 +280,7 @@ func (t *tick) reconcile(ctx context.Context, m moment) error {
 	return nil
 }
 
-// catchUp evaluates the jobs of earlier ticks that are over by now.
+// catchUp evaluates the jobs of earlier ticks that have ended by now.
 func (t *tick) catchUp(ctx context.Context) error {
 	left, err := pending(t.w)
 	if err != nil {
@@ -293,7 +294,7 @@ func (t *tick) catchUp(ctx context.Context) error {
 	return nil
 }
 
-// reportOf gives the report of a job that is over; nil when it has none.
+// reportOf returns the report of a finished job; nil if it has none.
 func reportOf(w *workspace.Workspace, p pendingJob, record doc.Job) (*doc.HeartbeatReport, error) {
 	if record.Status != doc.JobCompleted {
 		return nil, nil

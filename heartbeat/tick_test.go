@@ -242,7 +242,7 @@ func TestApprovalDuringTick(t *testing.T) {
 		})
 	}
 	s.tick(t)
-	if state := s.state(t); !Executed(state, "approved") || state.Stats.TicksTotal != 1 {
+	if state := s.state(t); !WasExecuted(state, "approved") || state.Stats.TicksTotal != 1 {
 		t.Errorf("%+v", state)
 	}
 }

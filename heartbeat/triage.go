@@ -1,7 +1,7 @@
 package heartbeat
 
-// Triage: who has reason to be woken. It is a function of what was gathered,
-// and of nothing else.
+// Triage: scoring who has a reason to be woken. It is a pure function of what
+// was gathered.
 
 import (
 	"cmp"
@@ -27,29 +27,29 @@ const (
 	failuresOfStuck = 2
 )
 
-// Gathered is what a triage judges.
-type Gathered struct {
-	// Now is the moment of the triage, in the time zone of quiet hours.
+// TriageInput is the input of a triage.
+type TriageInput struct {
+	// Now is the time of the triage, in the time zone of quiet hours.
 	Now    time.Time
 	Config doc.HeartbeatConfig
 	Agents []doc.Agent
-	// Known is what is remembered of each agent.
+	// Known is the state of each agent.
 	Known map[string]doc.HeartbeatWorker
-	// News are the signals behind the cursors for each agent, and Ever all that
-	// there ever were.
+	// News are the signals after the cursors, for each agent; Ever are all
+	// signals.
 	News, Ever map[string]int64
 	Tasks      []Task
-	Jobs       []doc.Job // those that are not over
+	Jobs       []doc.Job // unfinished ones
 }
 
-// Task is what a triage needs of a task.
+// Task is the part of a task that a triage needs.
 type Task struct {
 	ProjectID, TaskID, Title string
 	Status, Assignee, Team   string
 	PlannedEnd               string
 }
 
-// Components are what a score is made of.
+// Components are the parts of a score.
 type Components struct {
 	NewSignalPoints   int `json:"new_signal_points"`
 	DuePoints         int `json:"due_points"`
@@ -63,7 +63,7 @@ func (c Components) sum() int {
 	return c.NewSignalPoints + c.DuePoints + c.OverduePoints + c.StuckPoints + c.RecentOKPenalty + c.QuietHoursPenalty
 }
 
-// Counts are what was counted for a candidate.
+// Counts are the counts behind a candidate's score.
 type Counts struct {
 	NewSignals int64 `json:"new_signals"`
 	DueTasks   int   `json:"due_tasks"`
@@ -89,8 +89,8 @@ type Candidate struct {
 	stuck        []string
 }
 
-// Triage judges all agents that may be woken, in the order of their ids.
-func Triage(g Gathered) []Candidate {
+// Triage scores all agents that may be woken, in the order of their ids.
+func Triage(g TriageInput) []Candidate {
 	pool := pool(g)
 	at := make(map[string]*Candidate, len(pool))
 	for i := range pool {
@@ -106,8 +106,8 @@ func Triage(g Gathered) []Candidate {
 	return pool
 }
 
-// pool are the workers, and the managers who have no workers.
-func pool(g Gathered) []Candidate {
+// pool are the workers, and the managers without workers.
+func pool(g TriageInput) []Candidate {
 	if g.Config.Enterprise() {
 		return hierarchyPool(g)
 	}
@@ -129,8 +129,8 @@ func pool(g Gathered) []Candidate {
 	return pool
 }
 
-// countTasks gives each task that is due or overdue to whom it counts for.
-func countTasks(g Gathered, pool []Candidate, at map[string]*Candidate) {
+// countTasks counts each due or overdue task for its candidates.
+func countTasks(g TriageInput, pool []Candidate, at map[string]*Candidate) {
 	teams := map[string][]*Candidate{}
 	for i := range pool {
 		if team := pool[i].TeamID; team != "" {
@@ -160,8 +160,9 @@ func concerned(task Task, at map[string]*Candidate, teams map[string][]*Candidat
 	return teams[task.Team]
 }
 
-// countJob looks whether a job is stuck, and whether it keeps its worker busy.
-func countJob(g Gathered, j doc.Job, at map[string]*Candidate) {
+// countJob determines whether a job is stuck, and whether it keeps its worker
+// busy.
+func countJob(g TriageInput, j doc.Job, at map[string]*Candidate) {
 	if c := at[j.Job.WorkerAgentID]; c != nil && j.Job.JobKind == doc.JobHeartbeat && !j.Over() {
 		c.busy = true
 	}
@@ -183,8 +184,8 @@ func countJob(g Gathered, j doc.Job, at map[string]*Candidate) {
 	}
 }
 
-// judge makes the score of what was counted.
-func judge(g Gathered, c *Candidate) {
+// judge computes the score from the counts.
+func judge(g TriageInput, c *Candidate) {
 	c.Counts.DueTasks, c.Counts.Overdue, c.Counts.StuckJobs = len(c.due), len(c.overdue), len(c.stuck)
 	c.ContextHash = contextHash(c, g.Ever[c.WorkerAgentID])
 	known := g.Known[c.WorkerAgentID]
@@ -211,7 +212,7 @@ func judge(g Gathered, c *Candidate) {
 	}
 }
 
-// Quiet reports whether a moment lies in the quiet hours, in its own time zone.
+// Quiet reports whether a time is in the quiet hours, in its own time zone.
 func Quiet(config doc.HeartbeatConfig, now time.Time) bool {
 	from, to, h := config.QuietHoursStartHour, config.QuietHoursEndHour, now.Hour()
 	switch {
@@ -236,13 +237,13 @@ func contextHash(c *Candidate, ever int64) string {
 	stuck := slices.Sorted(slices.Values(c.stuck))
 	text, err := json.Marshal([]any{c.WorkerAgentID, c.kind, ids(c.due), ids(c.overdue), append([]string{}, stuck...), ever})
 	if err != nil {
-		panic(err) // texts and numbers can be marshalled
+		panic(err) // strings and numbers always encode
 	}
 	sum := sha256.Sum256(text)
 	return hex.EncodeToString(sum[:])
 }
 
-// Select chooses whom to wake, the best first.
+// Select chooses the workers to wake, the best first.
 func Select(config doc.HeartbeatConfig, candidates []Candidate) []Candidate {
 	chosen := slices.DeleteFunc(slices.Clone(candidates), func(c Candidate) bool {
 		return c.Suppressed || c.Score < config.MinWakeScore || c.kind == "" || c.busy

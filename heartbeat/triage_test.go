@@ -19,8 +19,8 @@ func worker(id, team string) doc.Agent {
 }
 
 // one triages a single worker.
-func one(change func(*Gathered)) Candidate {
-	g := Gathered{Now: noon(), Config: doc.DefaultHeartbeatConfig(), Agents: []doc.Agent{worker("a", "t")}, News: map[string]int64{}, Ever: map[string]int64{}}
+func one(change func(*TriageInput)) Candidate {
+	g := TriageInput{Now: noon(), Config: doc.DefaultHeartbeatConfig(), Agents: []doc.Agent{worker("a", "t")}, News: map[string]int64{}, Ever: map[string]int64{}}
 	change(&g)
 	return Triage(g)[0]
 }
@@ -37,18 +37,18 @@ func running(worker string, age time.Duration, failed int) doc.Job {
 // TestScores gives each circumstance its points.
 func TestScores(t *testing.T) {
 	t.Parallel()
-	task := func(status, assignee, team, end string) func(*Gathered) {
-		return func(g *Gathered) {
+	task := func(status, assignee, team, end string) func(*TriageInput) {
+		return func(g *TriageInput) {
 			g.Tasks = []Task{{ProjectID: "p", TaskID: "t", Status: status, Assignee: assignee, Team: team, PlannedEnd: end}}
 		}
 	}
 	for name, c := range map[string]struct {
-		change func(*Gathered)
+		change func(*TriageInput)
 		score  int
 	}{
-		"nothing":              {func(*Gathered) {}, 0},
-		"a signal":             {func(g *Gathered) { g.News["a"] = 1 }, 5},
-		"signals":              {func(g *Gathered) { g.News["a"] = 9; g.News["b"] = 1 }, 5},
+		"nothing":              {func(*TriageInput) {}, 0},
+		"a signal":             {func(g *TriageInput) { g.News["a"] = 1 }, 5},
+		"signals":              {func(g *TriageInput) { g.News["a"] = 9; g.News["b"] = 1 }, 5},
 		"due now":              {task("ready", "a", "", at(0)), 3},
 		"due at the horizon":   {task("ready", "a", "", at(2*time.Hour)), 3},
 		"behind the horizon":   {task("ready", "a", "", at(2*time.Hour+time.Millisecond)), 0},
@@ -60,12 +60,12 @@ func TestScores(t *testing.T) {
 		"of the team":          {task("ready", "", "t", at(time.Hour)), 3},
 		"of nobody we know":    {task("ready", "human_x", "t", at(time.Hour)), 3},
 		"of another team":      {task("ready", "", "u", at(time.Hour)), 0},
-		"a stuck job":          {func(g *Gathered) { g.Jobs = []doc.Job{running("a", 30*time.Minute, 0)} }, 4},
-		"a young job":          {func(g *Gathered) { g.Jobs = []doc.Job{running("a", 29*time.Minute, 1)} }, 0},
-		"a job that failed":    {func(g *Gathered) { g.Jobs = []doc.Job{running("a", 0, 2)} }, 4},
-		"a job without tries":  {func(g *Gathered) { g.Jobs = []doc.Job{{Status: doc.JobRunning}} }, 0},
-		"quiet hours":          {func(g *Gathered) { g.Now = noon().Add(10 * time.Hour) }, -2},
-		"the end of the quiet": {func(g *Gathered) { g.Now = noon().Add(19 * time.Hour) }, 0},
+		"a stuck job":          {func(g *TriageInput) { g.Jobs = []doc.Job{running("a", 30*time.Minute, 0)} }, 4},
+		"a young job":          {func(g *TriageInput) { g.Jobs = []doc.Job{running("a", 29*time.Minute, 1)} }, 0},
+		"a job that failed":    {func(g *TriageInput) { g.Jobs = []doc.Job{running("a", 0, 2)} }, 4},
+		"a job without tries":  {func(g *TriageInput) { g.Jobs = []doc.Job{{Status: doc.JobRunning}} }, 0},
+		"quiet hours":          {func(g *TriageInput) { g.Now = noon().Add(10 * time.Hour) }, -2},
+		"the end of the quiet": {func(g *TriageInput) { g.Now = noon().Add(19 * time.Hour) }, 0},
 	} {
 		if got := one(c.change); got.Score != c.score || got.Components.sum() != c.score {
 			t.Errorf("%s: %d, want %d (%+v)", name, got.Score, c.score, got.Components)
@@ -76,9 +76,9 @@ func TestScores(t *testing.T) {
 // TestSuppression holds only while the context is the same.
 func TestSuppression(t *testing.T) {
 	t.Parallel()
-	hash := one(func(*Gathered) {}).ContextHash
-	known := func(hash string) func(*Gathered) {
-		return func(g *Gathered) {
+	hash := one(func(*TriageInput) {}).ContextHash
+	known := func(hash string) func(*TriageInput) {
+		return func(g *TriageInput) {
 			g.Known = map[string]doc.HeartbeatWorker{"a": {LastOKAt: at(-time.Hour), LastContextHash: hash, SuppressedUntil: at(time.Minute)}}
 		}
 	}
@@ -90,7 +90,7 @@ func TestSuppression(t *testing.T) {
 		t.Errorf("%+v", other)
 	}
 	// Signals that were consumed do not change the context, new ones do.
-	if one(func(g *Gathered) { g.News["a"] = 4 }).ContextHash != hash || one(func(g *Gathered) { g.Ever["a"] = 1 }).ContextHash == hash {
+	if one(func(g *TriageInput) { g.News["a"] = 4 }).ContextHash != hash || one(func(g *TriageInput) { g.Ever["a"] = 1 }).ContextHash == hash {
 		t.Error("the context does not follow the signals")
 	}
 }
@@ -98,7 +98,7 @@ func TestSuppression(t *testing.T) {
 // TestPool takes workers, and managers without any.
 func TestPool(t *testing.T) {
 	t.Parallel()
-	got := Triage(Gathered{Now: noon(), Config: doc.DefaultHeartbeatConfig(), Agents: []doc.Agent{
+	got := Triage(TriageInput{Now: noon(), Config: doc.DefaultHeartbeatConfig(), Agents: []doc.Agent{
 		worker("w", "t"), {ID: "m1", Role: "manager", TeamID: "t"}, {ID: "m2", Role: "manager", TeamID: "u"}, {ID: "m3", Role: "manager"},
 		{ID: "d", Role: "director"}, {ID: "c", Role: "ceo"}, worker("B", ""),
 	}})

@@ -1,6 +1,6 @@
 package heartbeat
 
-// Waking: one job for each worker that was chosen, and the wait for them.
+// Waking: one job for each chosen worker, and the wait for these jobs.
 
 import (
 	"cmp"
@@ -18,10 +18,10 @@ import (
 )
 
 const (
-	// answerWithin bounds the wait for all jobs of a tick together, counted from
-	// the last submission.
+	// answerWithin bounds the wait for all jobs of a tick together, from the
+	// last submission.
 	answerWithin = 120 * time.Second
-	// Bounds of what a worker is told.
+	// Bounds of what a prompt contains.
 	maxTasksTold = 20
 	maxStuckTold = 10
 	maxProjects  = 50
@@ -33,7 +33,7 @@ const (
 	coordinatorRole = "manager"
 )
 
-// jitter is a whole number of seconds, drawn evenly.
+// jitter is a uniformly random whole number of seconds.
 func (t *tick) jitter() int {
 	n, err := strconv.ParseUint(t.w.Env.IDs.Hex(8), 16, 64)
 	if err != nil {
@@ -42,7 +42,7 @@ func (t *tick) jitter() int {
 	return int(n % uint64(t.Config.JitterMaxSeconds+1))
 }
 
-// jitters are as many of them.
+// jitters returns n of them.
 func (t *tick) jitters(n int) []int {
 	all := make([]int, n)
 	for i := range all {
@@ -51,9 +51,9 @@ func (t *tick) jitters(n int) []int {
 	return all
 }
 
-// wake submits the jobs, waits for them and evaluates their reports. What is left
-// of consume is due at the end of the tick: news that a job could not be made for
-// stay news.
+// wake submits the jobs, waits for them and evaluates their reports. It returns
+// what is left of consume for the end of the tick: news whose job could not be
+// made stay unconsumed.
 func (t *tick) wake(ctx context.Context, m moment, project string, chosen []Candidate, consume func(*doc.HeartbeatState)) (func(*doc.HeartbeatState), error) {
 	whole := true
 	for _, group := range t.groups(chosen) {
@@ -78,7 +78,7 @@ func (t *tick) wake(ctx context.Context, m moment, project string, chosen []Cand
 	return consume, t.answers(ctx)
 }
 
-// group is workers who are woken at the same moment after the triage.
+// group are workers who are woken at the same time after the triage.
 type group struct {
 	after  time.Duration
 	chosen []wakeable
@@ -92,7 +92,7 @@ type wakeable struct {
 	project string // "" for the one of everybody
 }
 
-// groups tells when whom to wake: whoever asks for a tick waits for nothing.
+// groups schedules the workers; a requested tick has no delays.
 func (t *tick) groups(chosen []Candidate) []group {
 	all := make([]wakeable, len(chosen))
 	for i, c := range chosen {
@@ -109,7 +109,7 @@ func (t *tick) groups(chosen []Candidate) []group {
 	return groups
 }
 
-// pause waits for a moment after the triage.
+// pause waits for a time after the triage.
 func (t *tick) pause(ctx context.Context, since time.Time, after time.Duration) error {
 	wait := after - t.w.Env.Clock.Since(since)
 	if wait <= 0 {
@@ -125,20 +125,20 @@ func (t *tick) pause(ctx context.Context, since time.Time, after time.Duration) 
 	}
 }
 
-// submit makes the jobs of a group as one unit, with what that uses up, and
-// starts them.
+// submit creates the jobs of a group as one unit, together with what they
+// consume, and starts them.
 func (t *tick) submit(ctx context.Context, m moment, project string, chosen []wakeable, consume func(*doc.HeartbeatState)) error {
-	var made []Submitted
+	var made []SubmittedJob
 	var starts []func(context.Context) error
 	err := t.w.Update(ctx, func(u *workspace.Unit) error {
 		made, starts = nil, nil
 		for _, c := range chosen {
-			place := cmp.Or(c.project, project)
-			id, start, err := t.jobs.Enter(u, t.spec(m, place, c.Candidate))
+			target := cmp.Or(c.project, project)
+			id, start, err := t.jobs.Enter(u, t.spec(m, target, c.Candidate))
 			if err != nil {
 				return err
 			}
-			made, starts = append(made, Submitted{c.WorkerAgentID, place, id, c.jitter}), append(starts, start)
+			made, starts = append(made, SubmittedJob{c.WorkerAgentID, target, id, c.jitter}), append(starts, start)
 		}
 		damaged, err := t.seen.change(u, func(state *doc.HeartbeatState) { t.woken(state, chosen, consume) })
 		if err != nil {
@@ -160,7 +160,7 @@ func (t *tick) submit(ctx context.Context, m moment, project string, chosen []wa
 	return nil
 }
 
-// woken notes in the state who was woken.
+// woken records in the state who was woken.
 func (t *tick) woken(state *doc.HeartbeatState, chosen []wakeable, consume func(*doc.HeartbeatState)) {
 	for _, c := range chosen {
 		known := state.WorkerState[c.WorkerAgentID]
@@ -173,8 +173,8 @@ func (t *tick) woken(state *doc.HeartbeatState, chosen []wakeable, consume func(
 	}
 }
 
-// start starts runners side by side. One that does not start ends its job, which
-// is then a job without a report.
+// start starts runners concurrently. If one does not start, its job ends
+// without a report.
 func (t *tick) start(ctx context.Context, starts []func(context.Context) error) {
 	failed := make([]error, len(starts))
 	var wg sync.WaitGroup
@@ -187,14 +187,14 @@ func (t *tick) start(ctx context.Context, starts []func(context.Context) error) 
 	}
 }
 
-// answers waits for the jobs of this tick and evaluates those that are over, in
-// the order of their submission. The others are left to a later tick.
+// answers waits for the jobs of this tick and evaluates the finished ones, in
+// the order of submission. The others are left to a later tick.
 func (t *tick) answers(ctx context.Context) error {
 	limit, cancel := context.WithTimeout(ctx, answerWithin)
 	defer cancel()
 	var wg sync.WaitGroup
 	for _, s := range t.JobsSubmitted {
-		// Whatever ends the wait, the record tells below how the job is.
+		// However the wait ends, the record has the job's status.
 		wg.Go(func() { _, _ = t.jobs.Await(limit, t.w, s.ProjectID, s.JobID) })
 	}
 	wg.Wait()

@@ -130,7 +130,7 @@ func (s stage) faultAt(t *testing.T, i item, decision string, kind faultfs.Kind,
 		return false, true
 	}
 	if kind != faultfs.Death {
-		if err := w.Settle(ctx); err != nil {
+		if err := w.Recover(ctx); err != nil {
 			t.Errorf("%s: cannot be settled: %v (the decision gave: %v)", hit, err, failure)
 		}
 	}
@@ -147,7 +147,7 @@ func (s stage) after(t *testing.T, what string, i item, decision string, failure
 	aged(t, s.dir)
 	w := open(t, calm(), s.dir)
 	ctx := t.Context()
-	if err := w.Settle(ctx); err != nil {
+	if err := w.Recover(ctx); err != nil {
 		t.Fatalf("%s: another process cannot settle: %v", what, err)
 	}
 	seen := s.look(t, w, i)

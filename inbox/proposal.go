@@ -1,6 +1,6 @@
 package inbox
 
-// Approving a proposal of the heartbeat, which carries its action out.
+// Approving a proposal of the heartbeat, which carries out its action.
 
 import (
 	"context"
@@ -13,7 +13,7 @@ import (
 	"ac/workspace/doc"
 )
 
-// execution is what became of the actions of a proposal, as its event tells it.
+// execution is the outcome of a proposal's actions, as its event records it.
 type execution struct {
 	ExecutedActions     int      `json:"executed_actions"`
 	QueuedForApproval   int      `json:"queued_for_approval"`
@@ -28,13 +28,13 @@ type approval struct {
 	*governance.PolicyUnit
 
 	launcher Launcher
-	actor    policy.Actor // the effective one
+	actor    policy.Actor // the effective actor
 	done     execution
 	start    func(context.Context) error // of the job that was launched
 }
 
 func approveProposal(ctx context.Context, w *workspace.Workspace, r governance.Ruling, launcher Launcher) (governance.Resolution, error) {
-	resolved := r.Resolved(governance.KindHeartbeatAction)
+	resolved := r.Resolution(governance.KindHeartbeatAction)
 	a := approval{launcher: launcher, done: execution{ProposalArtifactIDs: []string{}, LaunchedJobIDs: []string{}}}
 	err := governance.Govern(ctx, w, func(g *governance.PolicyUnit) (err error) {
 		a.PolicyUnit = g
@@ -42,8 +42,8 @@ func approveProposal(ctx context.Context, w *workspace.Workspace, r governance.R
 		return err
 	})
 	if err == nil && a.start != nil {
-		// The decision stands and the job is there. One whose start failed is
-		// taken up like one whose runner died.
+		// The decision stands and the job exists. If its start fails it is
+		// taken over like one whose runner died.
 		_ = a.start(context.WithoutCancel(ctx))
 	}
 	return resolved, err
@@ -78,11 +78,11 @@ func (a *approval) decide(r governance.Ruling) (review string, err error) {
 	})
 }
 
-// toRun is the action that a proposal means: its own, or the inner one where it
-// asks for an approval. Nothing of another project is run, and no id that could
-// be a path is looked up.
+// toRun is the action that a proposal means: its own, or the inner one of a
+// request for approval. Actions of another project are refused, and invalid ids
+// are not looked up.
 func toRun(r governance.Ruling, proposal doc.HeartbeatProposal) (doc.ActionBody, error) {
-	outer := proposal.ProposedAction.Filled()
+	outer := proposal.ProposedAction.WithDefaults()
 	action := outer.ActionBody
 	if outer.Kind == doc.ActionCreateApproval {
 		if outer.ProposedAction == nil {
@@ -108,10 +108,11 @@ func toRun(r governance.Ruling, proposal doc.HeartbeatProposal) (doc.ActionBody,
 	return action, nil
 }
 
-// maxCommentBytes is the longest body of a comment.
+// maxCommentBytes bounds the body of a comment.
 const maxCommentBytes = 64 << 10
 
-// once runs an action unless it is known to have run, and remembers that it did.
+// once runs an action unless it has been executed, and records that it was:
+// idempotence by key.
 func (a *approval) once(project string, action doc.ActionBody) error {
 	state, err := heartbeat.State(a.Unit)
 	if err != nil {
@@ -120,7 +121,7 @@ func (a *approval) once(project string, action doc.ActionBody) error {
 	w := a.Workspace()
 	now := w.Env.Clock.Now()
 	heartbeat.Forget(&state, now)
-	if heartbeat.Executed(state, action.IdempotencyKey) {
+	if heartbeat.WasExecuted(state, action.IdempotencyKey) {
 		a.done.DedupedActions = 1
 		return nil
 	}
@@ -128,13 +129,17 @@ func (a *approval) once(project string, action doc.ActionBody) error {
 		return err
 	}
 	a.done.ExecutedActions = 1
-	config, _ := heartbeat.Config(w) // of a broken one what fits counts; its owner tells what does not
+	config, _ := heartbeat.Config(w) // an invalid config still has its valid fields; heartbeat.status reports the problem
 	heartbeat.Remember(&state, action, now, config.IdempotencyTTLDays)
 	return heartbeat.PutState(a.Unit, state)
 }
 
-// run asks the policy about the action itself and carries it out.
+// run looks at the budget once more, asks the policy about the action itself and
+// carries it out.
 func (a *approval) run(project string, action doc.ActionBody) error {
+	if err := heartbeat.CheckBudget(a.Workspace(), action); err != nil {
+		return err
+	}
 	id, start, err := heartbeat.Execute(a.PolicyUnit, a.launcher, heartbeat.Execution{Project: project, Actor: a.actor, Action: action})
 	if id != "" {
 		a.start, a.done.LaunchedJobIDs = start, []string{id}

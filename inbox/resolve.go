@@ -1,10 +1,6 @@
-// Package inbox decides on what waits for a decision: the type of an artifact
-// says what its approval and its denial mean.
-//
-// Invariants: an item is decided once, whoever asks at the same time; what an
-// approval changes, its review and its events happen together or not at all;
-// nothing that is refused leaves more behind than the answers of the policy.
 package inbox
+
+// Deciding on an item by its type.
 
 import (
 	"context"
@@ -15,14 +11,14 @@ import (
 	"ac/workspace"
 )
 
-// Launcher launches the jobs that approved proposals ask for.
+// Launcher launches the jobs of approved proposals.
 type Launcher = heartbeat.JobLauncher
 
-// Resolve decides on an item. A decision is durable on return, with its review
-// and its events, and what was decided before is not decided again. Jobs are
-// launched with launcher; without one, proposals that launch jobs can only be
-// denied. An artifact that is no item is fault.Unsupported; otherwise as the
-// decisions of package governance.
+// Resolve decides on an item. The decision is durable on return, with its
+// review and its events; a decided item is not decided again. launcher launches
+// jobs; if it is nil, proposals that launch jobs can only be denied. An
+// artifact that is not an item is fault.Unsupported; other errors are those of
+// the decisions of package governance.
 func Resolve(ctx context.Context, w *workspace.Workspace, r governance.Ruling, launcher Launcher) (governance.Resolution, error) {
 	record, err := governance.ReadArtifact(w, r.ProjectID, r.ArtifactID)
 	if err != nil {
@@ -46,7 +42,7 @@ func Resolve(ctx context.Context, w *workspace.Workspace, r governance.Ruling, l
 }
 
 func decideDelta(ctx context.Context, w *workspace.Workspace, r governance.Ruling) (resolved governance.Resolution, err error) {
-	resolved = r.Resolved(governance.KindMemoryDelta)
+	resolved = r.Resolution(governance.KindMemoryDelta)
 	resolved.ReviewID, err = governance.DecideDelta(ctx, w, r)
 	return resolved, err
 }

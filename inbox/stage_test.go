@@ -81,7 +81,7 @@ func (s stage) add(t testing.TB, w *workspace.Workspace, kind string, i int) ite
 	var err error
 	switch kind {
 	case kindMemory:
-		var delta governance.Proposed
+		var delta governance.DeltaProposal
 		delta, err = governance.ProposeDelta(ctx, w, governance.DeltaSpec{
 			ProjectID: s.project, Title: "D", Under: "## Decisions", Lines: []string{"- " + made.mark}, Visibility: "managers",
 			ProducedBy: "agent", RunID: s.run, ContextPackID: "ctx",
@@ -270,7 +270,7 @@ func (s stage) whole(t *testing.T, what string, w *workspace.Workspace) {
 	if err != nil || len(report.VerificationIssues) > 0 {
 		t.Errorf("%s: chain: %+v (%v)", what, report, err)
 	}
-	if w.Unsettled() {
+	if w.NeedsRecovery() {
 		t.Errorf("%s: the journal is not empty", what)
 	}
 }

@@ -13,8 +13,8 @@ import (
 	"time"
 )
 
-// rebuild builds the index anew, in one transaction on the file that is there
-// if that is ours, else on a new one.
+// rebuild builds the whole index, in one transaction on the existing file if
+// that is ours, else on a new one.
 func (ix *Index) rebuild(ctx context.Context) (built RebuildResult, err error) {
 	err = ix.patient(func() (err error) {
 		if built, err = ix.rebuildHere(ctx); err != nil && spoilt(err) {
@@ -58,12 +58,12 @@ func (ix *Index) rebuildHere(ctx context.Context) (built RebuildResult, err erro
 	return built, err
 }
 
-// syncedFile is as old as the last sync of the whole workspace, or rebuild: a
-// sync that finds nothing changed writes nothing else.
+// syncedFile has the time of the last sync of the whole workspace, or rebuild,
+// as its own: a sync without changes writes nothing else.
 const syncedFile = databaseFile + "-synced"
 
-// noteSync notes that the index holds what was there at a time. Where that
-// cannot be written nobody is told, and the next sync tries again.
+// noteSync records that the index reflects the workspace at a time. It is best
+// effort; the next sync retries.
 func (ix *Index) noteSync(at time.Time) {
 	if ix.private {
 		return
@@ -77,8 +77,8 @@ func (ix *Index) noteSync(at time.Time) {
 	}
 }
 
-// LastSync is when the index was last brought up to date as a whole; not ok when
-// that is not known.
+// LastSync is when the whole index was last brought up to date; ok is false if
+// that is unknown.
 func (ix *Index) LastSync() (at time.Time, ok bool) {
 	st, err := ix.w.FS.Lstat(syncedFile)
 	if err != nil || !st.Mode().IsRegular() {
@@ -87,8 +87,8 @@ func (ix *Index) LastSync() (at time.Time, ok bool) {
 	return st.ModTime(), true
 }
 
-// acceptable refuses a database that belongs to somebody else, and prepares one
-// that is empty or ours.
+// acceptable refuses a database of another program, and prepares one that is
+// empty or ours.
 func (ix *Index) acceptable(ctx context.Context, conn *link) error {
 	var application, tables int64
 	if err := conn.QueryRowContext(ctx, "PRAGMA application_id").Scan(&application); err != nil {
@@ -114,12 +114,13 @@ func (ix *Index) acceptable(ctx context.Context, conn *link) error {
 	return nil
 }
 
-// fill writes a whole new index within the transaction of a writer.
+// fill writes a complete new index within the transaction of a writer.
 func (ix *Index) fill(ctx context.Context, w *writer, k *known) error {
 	if err := w.begin(); err != nil {
 		return err
 	}
-	// Generations never repeat, so that no process takes an old one for this.
+	// Generations never repeat, so that no process mistakes an old one for
+	// this.
 	var last sql.NullInt64
 	if err := w.conn.QueryRowContext(w.ctx, "SELECT max(generation) FROM ac_state").Scan(&last); err != nil && !spoilt(err) {
 		return err
@@ -210,7 +211,7 @@ func (ix *Index) syncHere(ctx context.Context, scope Scope) (synced SyncResult, 
 	return synced, err
 }
 
-// loadKnown reads what the index knows of the files.
+// loadKnown reads what the index knows about the files.
 func loadKnown(ctx context.Context, conn *link, generation int64) (*known, error) {
 	k := newKnown()
 	k.generation = generation

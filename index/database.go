@@ -1,6 +1,7 @@
 package index
 
-// The file: opening it, telling whether it is ours, replacing it when it is not.
+// The database file: opening it, recognizing whether it is ours, and replacing
+// it if it is not.
 
 import (
 	"context"
@@ -19,25 +20,25 @@ import (
 	"ac/workspace"
 )
 
-// databaseFile is the index; workspace.LocalDir is where it lies.
+// databaseFile is the index, in workspace.LocalDir.
 const (
 	databaseFile = workspace.IndexFile
 )
 
-// Path is where the file of an index lies in a workspace of this name.
+// Path is the file of the index of a workspace.
 func Path(dir string) string { return filepath.Join(dir, filepath.FromSlash(databaseFile)) }
 
-// pageSize is that of all our files, which grow by whole pages.
+// pageSize is the page size of our files.
 const pageSize = 4096
 
-// errUnusable says that the file is none of ours, or cannot be read.
-var errUnusable = errors.New("the file of the index cannot be used")
+// errUnusable is returned for a file that is not ours, or that cannot be read.
+var errUnusable = errors.New("the index file is unusable")
 
 func noIndex(cause error) error {
 	return &fault.Error{Reason: fault.NoIndex, Message: "the workspace has no index: rebuild or sync it first", Cause: cause}
 }
 
-// Result codes of SQLite that say something about the file.
+// SQLite result codes that concern the file.
 const (
 	codeError     = 1
 	codeCorrupt   = 11
@@ -49,7 +50,8 @@ const (
 	codeShortRead = 10 | 2<<8
 )
 
-// spoilt reports whether an error means that the file is no index of ours.
+// spoilt reports whether an error means that the file is not a valid index of
+// ours.
 func spoilt(err error) bool {
 	if errors.Is(err, errUnusable) || errors.Is(err, errState) {
 		return true
@@ -71,12 +73,12 @@ func spoilt(err error) bool {
 	return false
 }
 
-// errGone says that the file was deleted while it was made.
-var errGone = errors.New("the file of the index was deleted")
+// errGone is returned if the file was deleted while it was being built.
+var errGone = errors.New("the index file was deleted")
 
-// passing reports whether an error comes from a file that was deleted or
-// replaced while it was in use, or that others are making anew: on the file that
-// is there now the same may succeed.
+// passing reports whether an error is transient: the file was deleted or
+// replaced while in use, or another process is rebuilding it. A retry on the
+// current file may succeed.
 func (ix *Index) passing(err error) bool {
 	if errors.Is(err, errGone) {
 		return true
@@ -94,14 +96,14 @@ func (ix *Index) passing(err error) bool {
 	return gone != nil || id != ix.id
 }
 
-// reopen lets go of the file, so that the next use opens what is there.
+// reopen closes the file, so that the next use opens the current one.
 func (ix *Index) reopen() {
 	ix.mu.Lock()
 	defer ix.mu.Unlock()
 	_ = ix.closeDB() // nothing of ours is unwritten
 }
 
-// patient calls fn again, a few times, while what fails is passing.
+// patient retries fn a few times while its errors are transient.
 func (ix *Index) patient(fn func() error) error {
 	for attempt := 1; ; attempt++ {
 		err := fn()
@@ -112,11 +114,11 @@ func (ix *Index) patient(fn func() error) error {
 	}
 }
 
-// attempts is how often something is tried while the file goes away under it.
+// attempts bounds the retries while the file goes away.
 const attempts = 5
 
-// identity looks at the file, without opening it: closing a descriptor of ours
-// would take SQLite's locks on the file away.
+// identity stats the file without opening it: closing a descriptor of ours
+// would release SQLite's POSIX locks on the file.
 func (ix *Index) identity() (id durable.Identity, err error) {
 	if ix.private {
 		return id, nil
@@ -126,7 +128,7 @@ func (ix *Index) identity() (id durable.Identity, err error) {
 		return id, err
 	}
 	if !st.IsDir() {
-		return id, errUnusable // a link may lead out of the workspace
+		return id, errUnusable // a symlink may leave the workspace
 	}
 	if st, err = ix.w.FS.Lstat(databaseFile); err != nil {
 		return id, err
@@ -150,8 +152,8 @@ func (ix *Index) closeDB() error {
 	return failed
 }
 
-// open gives the database of the file that is there now. Without create a
-// missing file is fs.ErrNotExist.
+// open returns the database of the current file. Without create a missing file
+// is fs.ErrNotExist.
 func (ix *Index) open(create bool) (*sql.DB, error) {
 	ix.mu.Lock()
 	defer ix.mu.Unlock()
@@ -160,7 +162,7 @@ func (ix *Index) open(create bool) (*sql.DB, error) {
 	}
 	id, err := ix.identity()
 	if ix.db != nil && (err != nil || id != ix.id) {
-		// The file was deleted or replaced under us.
+		// The file was deleted or replaced.
 		_ = ix.closeDB() // nothing of ours is unwritten
 	}
 	missing := errors.Is(err, fs.ErrNotExist)
@@ -187,7 +189,7 @@ func (ix *Index) open(create bool) (*sql.DB, error) {
 	}
 	at := address(ix.w.Dir())
 	if ix.private {
-		at = "file:?_pragma=cache_size(-4096)&_pragma=trusted_schema(0)" // SQLite's own temporary file, once it outgrows memory
+		at = "file:?_pragma=cache_size(-4096)&_pragma=trusted_schema(0)" // a temporary file of SQLite, once it outgrows memory
 	}
 	db, err := sql.Open("sqlite", at)
 	if err != nil {
@@ -211,15 +213,15 @@ func address(dir string) string {
 	return u.String()
 }
 
-// inode is that of the file that is open. The index holds it too: a file that
-// was put under the log of another one is told from it, and so is a copy.
+// inode is the inode of the open file. The index stores it, too, which detects
+// a copy, and a file that was put next to the WAL of another.
 func (ix *Index) inode() int64 {
 	ix.mu.Lock()
 	defer ix.mu.Unlock()
 	return int64(ix.id.Inode)
 }
 
-// ours checks that a connection leads to an index of this version, and gives
+// ours checks that a connection leads to an index of this version, and returns
 // its generation.
 func (ix *Index) ours(ctx context.Context, conn *link) (generation int64, err error) {
 	var application, version int64
@@ -244,13 +246,13 @@ func (ix *Index) ours(ctx context.Context, conn *link) (generation int64, err er
 func (ix *Index) discard() error {
 	ix.mu.Lock()
 	defer ix.mu.Unlock()
-	_ = ix.closeDB() // it is of no use any more
+	_ = ix.closeDB() // it is useless now
 	ix.broken = false
 	if ix.private {
 		return nil
 	}
 	if st, err := ix.w.FS.Lstat(workspace.LocalDir); err == nil && !st.IsDir() {
-		return fault.New(fault.IO, "%s is no directory of the workspace", workspace.LocalDir)
+		return fault.New(fault.IO, "%s is not a directory of the workspace", workspace.LocalDir)
 	}
 	var failed error
 	for _, suffix := range []string{"-wal", "-shm", "-journal", "-synced", ""} {
@@ -271,7 +273,7 @@ func (ix *Index) isBroken() bool {
 	return ix.broken
 }
 
-// connected runs something on a connection of its own.
+// connected runs fn on a connection of its own.
 func (ix *Index) connected(ctx context.Context, create bool, fn func(*link) error) error {
 	if ix.private {
 		ix.alone.Lock()

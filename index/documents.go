@@ -1,6 +1,6 @@
 package index
 
-// From the text of a document to its rows.
+// Decoding documents into rows.
 
 import (
 	"encoding/json"
@@ -18,26 +18,26 @@ import (
 	"ac/workspace/doc"
 )
 
-// What can be wrong with a source file, as the list of problems names it.
+// Problems of source files, as the list of problems names them.
 const (
 	ProblemMalformed = "malformed"  // it does not fit its type
-	ProblemStray     = "stray_copy" // its name is not its id, or it does not belong where it lies
-	ProblemDuplicate = "duplicate"  // another file has the same id and stands before it
+	ProblemStray     = "stray_copy" // its name is not its id, or it is in the wrong place
+	ProblemDuplicate = "duplicate"  // another file with the same id takes precedence
 	ProblemUnread    = "unreadable" // it could not be read
 )
 
-// insertion is a row for a table. The first value of each row is the number of
-// the file, which the writer puts in.
+// insertion is a row of a table. The writer prepends the number of the file to
+// its values.
 type insertion struct {
 	table  string
 	values []any
 }
 
-// decoded is what a document says to the index.
+// decoded is what the index keeps of a document.
 type decoded struct {
-	claim   string // "" when it does not fit
+	claim   string // "" if it does not fit
 	rows    []insertion
-	agent   string // whose counters it concerns
+	agent   string // the agent whose counters it affects
 	problem string
 	what    string
 }
@@ -68,17 +68,17 @@ func decode(s source, text []byte) decoded {
 		return decodeTask(s, text)
 	case kindAgent:
 		return decodeAgent(s, text)
-	default: // kindComment: logs are no documents
+	default: // kindComment: logs are not documents
 		return decodeComment(s, text)
 	}
 }
 
-// stem is the name of a file without its extension; place is the name of the
-// directory that it lies in.
+// stem is the name of a file without its extension; place is the name of its
+// directory.
 func stem(name string) string  { return strings.TrimSuffix(path.Base(name), path.Ext(name)) }
 func place(name string) string { return path.Base(path.Dir(name)) }
 
-// stray says why a document does not belong where it lies.
+// stray returns why a document does not belong where it is.
 func stray(id, want string) string {
 	if why := shape.CheckID(id); why != "" {
 		return "its id " + why
@@ -89,8 +89,8 @@ func stray(id, want string) string {
 	return ""
 }
 
-// instant is a timestamp in Unix nanoseconds, nil for other texts. A date is its
-// beginning: documents made by hand often carry no more.
+// instant is a timestamp in Unix nanoseconds, nil for other texts. A date means
+// its beginning: handwritten documents often contain no more.
 func instant(text string) any {
 	if t, ok := parseTime(text); ok {
 		return t
@@ -106,7 +106,7 @@ func parseTime(text string) (ns int64, ok bool) {
 	return clock.Nanos(t), ok
 }
 
-// maybe is a text, nil when it is empty.
+// maybe is a text, nil if it is empty.
 func maybe(text string) any {
 	if text == "" {
 		return nil
@@ -127,13 +127,13 @@ func jsonList(list []string) string {
 	}
 	text, err := json.Marshal(list)
 	if err != nil {
-		return "[]" // a list of texts always encodes
+		return "[]" // a list of strings always encodes
 	}
 	return string(text)
 }
 
-// runCore is what a run must have to be listed. The blocks that may be wrong
-// without hiding it are bound on their own.
+// runCore are the fields that a run needs to be listed. Blocks that may be
+// invalid without hiding it are bound separately.
 type runCore struct {
 	SchemaVersion int    `json:"schema_version" is:"min=1"`
 	Type          string `json:"type" is:"enum=run"`
@@ -234,8 +234,8 @@ func decodeArtifact(s source, text []byte) decoded {
 	}}}}
 }
 
-// subjectKind is the kind under which artifacts of a type are decided, "" for
-// types that are not.
+// subjectKind is the kind of decisions on artifacts of a type, "" for types
+// without decisions.
 func subjectKind(artifactType string) string {
 	switch artifactType {
 	case "memory_delta":
@@ -381,5 +381,6 @@ func decodeComment(s source, text []byte) decoded {
 	}}}}
 }
 
-// sumOf is a hash of a text, for telling texts apart that have the same times.
+// sumOf is a hash of a text, which distinguishes texts whose files have the
+// same times.
 func sumOf(text []byte) uint64 { return crc64.Checksum(text, crcTable()) }

@@ -1,12 +1,11 @@
 package index
 
-// Events and parse errors: the rows tell the places, the texts come from the
-// logs.
+// Events and parse errors: the rows hold offsets, the texts come from the logs.
 //
 // A log may have changed since it was indexed. Each row has the length and the
-// CRC-32C of its line; the bytes at its place are given out when both fit, and
-// when a line begins there and ends behind them. A row that does not fit any
-// more is left out: its line is no longer in the log, as the next sync will say.
+// CRC-32C of its line. The bytes at its offset are returned only if both match,
+// and if a line begins there and ends after them. A row that no longer matches
+// is left out: its line is not in the log any more, as the next sync will find.
 
 import (
 	"database/sql"
@@ -35,8 +34,8 @@ type Event struct {
 	RawJSON       string  `json:"raw_json"`
 }
 
-// EventFilter chooses events; what is empty matches all. SinceSeq excludes the
-// lines up to it; use it with a run.
+// EventFilter selects events; empty fields match all. SinceSeq excludes lines
+// up to it; use it with a run.
 type EventFilter struct {
 	ProjectID string
 	RunID     string
@@ -46,8 +45,8 @@ type EventFilter struct {
 	Ascending bool
 }
 
-// Place tells where an event lies: Length bytes, without the LF, at Offset of
-// the log events.jsonl in the directory Dir of its project's runs.
+// Place is the location of an event: Length bytes, without LF, at Offset of the
+// log events.jsonl in the directory Dir of its project's runs.
 type Place struct {
 	ProjectID string
 	RunID     string
@@ -55,18 +54,18 @@ type Place struct {
 	Seq       int64
 	Offset    int64
 	Length    int64
-	at        int64 // its time in Unix nanoseconds, noTime without one
+	at        int64 // its time in Unix nanoseconds, noTime if it has none
 	sum       uint32
 }
 
-// At is the wall-clock time of the event as clock.Nanos gives it, if it has one.
+// At is the wall-clock time of the event as of clock.Nanos, if it has one.
 func (p Place) At() (ns int64, ok bool) { return p.at, p.at != noTime }
 
-// Log is the name of the log that the event lies in.
+// Log is the name of the event's log.
 func (p Place) Log() string { return workspace.LogFile(p.ProjectID, p.Dir) }
 
-// Events lists events. Those of one run are in the order of its log, others in
-// order of time, then of seq; with equal times by project and run.
+// Events lists events. Those of one run are in log order, others in order of
+// time, then of seq, then of project and run.
 func (v *View) Events(f EventFilter) ([]Event, error) {
 	places, err := v.Places(f)
 	if err != nil {
@@ -117,8 +116,8 @@ func scanPlace(rows *sql.Rows, p *Place) error {
 	return err
 }
 
-// placesOfRun goes through the runs of a name, of which there are several when
-// projects share it.
+// placesOfRun handles the runs of an id, of which there are several if projects
+// share it.
 func (v *View) placesOfRun(f EventFilter) ([]Place, error) {
 	var c conditions
 	if len(f.Types) > 0 {
@@ -168,7 +167,7 @@ type ParseError struct {
 	RawLine   string `json:"raw_line"`
 }
 
-// ParseErrorFilter chooses parse errors; what is empty matches all.
+// ParseErrorFilter selects parse errors; empty fields match all.
 type ParseErrorFilter struct {
 	ProjectID string
 	RunID     string
@@ -180,8 +179,8 @@ type faultPlace struct {
 	fault int64
 }
 
-// ParseErrors lists lines that are no events, by run and seq, both descending.
-// Of a long line the beginning is given.
+// ParseErrors lists lines that are not events, by run and seq, both descending.
+// Long lines are truncated.
 func (v *View) ParseErrors(f ParseErrorFilter) ([]ParseError, error) {
 	var c conditions
 	c.equal("r.project_id", f.ProjectID)
@@ -212,7 +211,7 @@ func (v *View) ParseErrors(f ParseErrorFilter) ([]ParseError, error) {
 	return list, nil
 }
 
-// logTexts reads pieces of logs and keeps the log open that it read last.
+// logTexts reads pieces of logs and keeps the last log open.
 type logTexts struct {
 	fsys    durable.FS
 	project string
@@ -226,14 +225,14 @@ func newLogTexts(w *workspace.Workspace) *logTexts { return &logTexts{fsys: w.FS
 func (l *logTexts) close() {
 	l.closeLog()
 	if l.runs != nil {
-		_ = l.runs.Close() // only looked at
+		_ = l.runs.Close() // opened for reading only
 		l.runs = nil
 	}
 }
 
 func (l *logTexts) closeLog() {
 	if l.log != nil {
-		_ = l.log.Close() // only read
+		_ = l.log.Close() // opened for reading only
 		l.log = nil
 	}
 }
@@ -245,9 +244,9 @@ func (l *logTexts) open(project, dir string) durable.File {
 	l.closeLog()
 	if l.runs == nil || l.project != project {
 		if l.runs != nil {
-			_ = l.runs.Close() // only looked at
+			_ = l.runs.Close() // opened for reading only
 		}
-		l.runs, _ = durable.OpenDir(l.fsys, workspace.RunsDir(project)) // a directory that is gone has no texts
+		l.runs, _ = durable.OpenDir(l.fsys, workspace.RunsDir(project)) // a missing directory has no texts
 	}
 	l.project, l.dir = project, dir
 	if l.runs == nil {
@@ -264,8 +263,8 @@ func (l *logTexts) open(project, dir string) durable.File {
 	return l.log
 }
 
-// text gives the first bytes of the line at a place, if it is still the one that
-// was indexed.
+// text returns the first bytes of the line at a place, if it is still the one
+// that was indexed.
 func (l *logTexts) text(p Place, length int64) ([]byte, bool) {
 	log := l.open(p.ProjectID, p.Dir)
 	if log == nil {

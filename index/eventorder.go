@@ -1,8 +1,8 @@
 package index
 
 // Events in order of time. The index has that order for each project, and for
-// each type in a project; what is asked of several of these is merged: each one
-// is asked only for what comes before the last place found so far.
+// each type in a project. Queries over several of these merge them; each is
+// asked only for events before the last one found so far.
 
 import (
 	"cmp"
@@ -10,12 +10,12 @@ import (
 	"slices"
 )
 
-// sequence is the events of a project, or those of one type in it, which lie
-// in order of time.
+// sequence is the events of a project, or those of one type in it, in order of
+// time.
 type sequence struct {
 	project int64
 	kind    int64 // 0: all types
-	edge    int64 // the time that comes first in the order asked for
+	edge    int64 // the first time in the requested order
 }
 
 // Places is Events without the texts.
@@ -38,7 +38,7 @@ func (v *View) Places(f EventFilter) ([]Place, error) {
 	for _, s := range sequences {
 		full := f.Limit > 0 && len(found) >= f.Limit
 		if full && beyond(s.edge, found[len(found)-1].at, f.Ascending) {
-			break // and so are all that follow
+			break // and so do all that follow
 		}
 		some, err := v.inOrder(s, f, full, found)
 		if err != nil {
@@ -137,7 +137,7 @@ func (v *View) sequences(f EventFilter) ([]sequence, error) {
 }
 
 // numbers are those of a word, which are one or none; without a word those that
-// a question gives.
+// a query returns.
 func (v *View) numbers(of, otherwise string) ([]int64, error) {
 	text, args := otherwise, []any(nil)
 	if of != "" {

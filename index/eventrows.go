@@ -1,7 +1,7 @@
 package index
 
-// Writing the rows of events, which are nearly all that there are: many a
-// statement, and past the conversions of database/sql.
+// Writing the rows of events, which are nearly all rows: many rows a statement,
+// bypassing the conversions of database/sql.
 
 import (
 	"database/sql/driver"
@@ -15,13 +15,13 @@ const (
 	eventColumns = 9
 )
 
-// eventRows writes events on the connection of a writer.
+// eventRows writes events on a writer's connection.
 type eventRows struct {
-	statements map[int]driver.Stmt // by how many rows they write
+	statements map[int]driver.Stmt // by their number of rows
 	args       []driver.NamedValue
 }
 
-// close gives the statements back. It is called on the connection.
+// close closes the statements. It is called on the connection.
 func (r *eventRows) close() (failed error) {
 	for _, st := range r.statements {
 		failed = errors.Join(failed, st.Close())
@@ -54,7 +54,7 @@ func (r *eventRows) statement(w *writer, conn any, n int) (driver.StmtExecContex
 	return run, nil
 }
 
-// write puts events of one run into the table.
+// write inserts events of one run.
 func (r *eventRows) write(w *writer, project, run int64, events []eventRow) error {
 	if err := w.begin(); err != nil {
 		return err
@@ -85,7 +85,7 @@ func (r *eventRows) write(w *writer, project, run int64, events []eventRow) erro
 	})
 }
 
-// bound fills in the values of a statement.
+// bound sets the arguments of a statement.
 func (r *eventRows) bound(project, run int64, events []eventRow) []driver.NamedValue {
 	if r.args == nil {
 		r.args = make([]driver.NamedValue, perInsert*eventColumns)

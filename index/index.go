@@ -1,13 +1,16 @@
-// Package index is the SQLite projection of a workspace: what lists, snapshots
-// and totals ask for, kept so that an answer costs what it shows.
+// Package index is the SQLite projection of a workspace, from which lists,
+// snapshots and totals are answered at a cost proportional to the answer.
 //
-// It is a cache: .local/index.sqlite can be deleted at any moment and nothing is
-// lost. Invariants: after a sync the index holds what a rebuild would put there,
-// whatever happened to the files; readers see the whole of one moment, the old
-// index until a new one is complete, and wait for nobody; one process writes at
-// a time, under the lock .local/locks/index.lock; an event's text is never kept
-// here but read from its log, and only given out when it is still the text that
-// was indexed.
+// It is a cache: .local/index.sqlite can be deleted at any time and nothing is
+// lost. Invariants:
+//   - After a sync the index holds what a rebuild would put there, whatever
+//     happened to the files (cache invalidation is by device, inode, size and
+//     times, and by content where these are not conclusive).
+//   - Readers have snapshot isolation: one read transaction, the old index
+//     until a new one is complete. They never wait for a writer.
+//   - One process writes at a time, under the lock .local/locks/index.lock.
+//   - The text of an event is not in the index. It is read from its log, and
+//     returned only if it is still the text that was indexed.
 package index
 
 import (
@@ -35,19 +38,19 @@ type Index struct {
 	db     *sql.DB
 	idle   []*link          // of db
 	id     durable.Identity // of the file that db has open
-	broken bool             // a read met a page that makes no sense
-	next   *shared          // the pass that late comers may share
+	broken bool             // a read met a corrupt page
+	next   *shared          // the pass that later callers may share
 	closed bool
 
-	known *known  // belongs to the holder of writer
-	seen  *walked // so does it; nil for a process that does not stay
+	known *known  // owned by the holder of writer
+	seen  *walked // likewise; nil in a short-lived process
 
-	// private: the index lies in no file of the workspace but in a database of
-	// this process alone, and only one caller at a time uses it.
+	// private: the index is not a file of the workspace but a database of this
+	// process, which one caller at a time uses.
 	private bool
-	alone   sync.Mutex // held by whoever uses a private index
-	turn    sync.Mutex // held by whoever writes it
-	aside   *Index     // answers when the file cannot be written; nil until it had to
+	alone   sync.Mutex // held by the user of a private index
+	turn    sync.Mutex // held by its writer
+	aside   *Index     // answers if the file cannot be written; nil until then
 }
 
 // shared is a pass that several callers wait for.
@@ -58,18 +61,18 @@ type shared struct {
 	err    error
 }
 
-// For makes the index of a workspace. Nothing is opened or created yet.
+// For makes the index of a workspace. It opens and creates nothing yet.
 func For(w *workspace.Workspace) *Index {
 	return &Index{w: w, writer: lock.NewMutex(w.FS, workspace.LockFile("index"))}
 }
 
-// Stay lets the index watch the workspace once it is synced again and again, so that
-// a sync looks only where something changed. It is for processes that stay, and comes
-// before the first use.
+// Stay makes the index watch the workspace from the second sync on, so that a
+// sync only looks where something changed. It is for long-lived processes and
+// must be called before the first use.
 func (ix *Index) Stay() { ix.seen = &walked{clock: ix.w.Env.Clock, fsys: ix.w.FS} }
 
-// Close releases the file. Views that are open end first; no method is called
-// any more.
+// Close closes the file, after open views have ended. No method may be called
+// afterwards.
 func (ix *Index) Close() error {
 	ix.mu.Lock()
 	defer ix.mu.Unlock()
@@ -82,7 +85,7 @@ func (ix *Index) Close() error {
 	return failed
 }
 
-// RebuildResult is what a rebuild put into the index: the rows of each table.
+// RebuildResult are the numbers of rows after a rebuild.
 type RebuildResult struct {
 	DBPath                string `json:"db_path"`
 	RunsIndexed           int    `json:"runs_indexed"`
@@ -98,9 +101,9 @@ type RebuildResult struct {
 	AgentCountersIndexed  int    `json:"agent_counters_indexed"`
 }
 
-// SyncResult is what a sync saw and did. What is upserted, and messages, milestones
-// and counters, are all that the workspace has now; events and parse errors are
-// those that this sync put in; deleted is what it took away.
+// SyncResult is the result of a sync. Upserted rows, messages, milestones and
+// counters are totals of the workspace; events and parse errors are those that
+// this sync added; deleted rows are those it removed.
 type SyncResult struct {
 	DBPath                  string `json:"db_path"`
 	DBCreated               bool   `json:"db_created"`
@@ -128,7 +131,7 @@ type SyncResult struct {
 	AgentCountersDeleted    int    `json:"agent_counters_deleted"`
 }
 
-// Rebuild builds everything anew and returns when it stands for all readers.
+// Rebuild rebuilds everything and returns when all readers see it.
 func (ix *Index) Rebuild(ctx context.Context) (RebuildResult, error) {
 	var built RebuildResult
 	err := ix.locked(ctx, func(ctx context.Context) error {
@@ -139,11 +142,11 @@ func (ix *Index) Rebuild(ctx context.Context) (RebuildResult, error) {
 	return built, err
 }
 
-// Sync brings the index up to date with the files as they are when it is called
-// or later, and makes it where there is none that can be used.
+// Sync brings the index up to date with the files as of the call or later, and
+// builds it if there is no usable one.
 func (ix *Index) Sync(ctx context.Context) (SyncResult, error) { return ix.SyncOnly(ctx, Scope{}) }
 
-// SyncOnly is Sync of a part of the workspace. Calls that wait share one pass.
+// SyncOnly is Sync of a part of the workspace. Waiting calls share one pass.
 func (ix *Index) SyncOnly(ctx context.Context, scope Scope) (SyncResult, error) {
 	for {
 		turn, leads := ix.join(scope)
@@ -154,12 +157,12 @@ func (ix *Index) SyncOnly(ctx context.Context, scope Scope) (SyncResult, error) 
 				return SyncResult{}, context.Cause(ctx)
 			}
 			if turn.err != nil && (errors.Is(turn.err, context.Canceled) || errors.Is(turn.err, context.DeadlineExceeded)) && ctx.Err() == nil {
-				continue // whoever led it gave up, we did not
+				continue // its leader gave up, we did not
 			}
 			return turn.synced, turn.err
 		}
 		turn.err = ix.locked(ctx, func(ctx context.Context) error {
-			ix.leave(turn) // from here on a change may be missed: who comes later waits for the next pass
+			ix.leave(turn) // changes from here on may be missed: later callers wait for the next pass
 			var err error
 			turn.synced, err = ix.sync(ctx, scope)
 			return err
@@ -170,7 +173,7 @@ func (ix *Index) SyncOnly(ctx context.Context, scope Scope) (SyncResult, error) 
 	}
 }
 
-// join gives the pass that has not begun yet, or a new one that the caller
+// join returns the pass that has not begun yet, or a new one that the caller
 // leads.
 func (ix *Index) join(scope Scope) (turn *shared, leads bool) {
 	ix.mu.Lock()
@@ -193,14 +196,14 @@ func (ix *Index) leave(turn *shared) {
 	}
 }
 
-// locked runs something as the only writer of the index.
+// locked runs fn as the only writer of the index.
 func (ix *Index) locked(ctx context.Context, fn func(context.Context) error) error {
 	if ix.private {
 		ix.turn.Lock()
 		defer ix.turn.Unlock()
 		return fn(ctx)
 	}
-	waiting, cancel := context.WithTimeoutCause(ctx, patience, fault.New(fault.Locked, "the index is being written by another process for more than %s", patience))
+	waiting, cancel := context.WithTimeoutCause(ctx, patience, fault.New(fault.Locked, "another process has been writing the index for more than %s", patience))
 	unlock, err := ix.writer.Lock(waiting)
 	cancel()
 	if err != nil {
@@ -209,17 +212,17 @@ func (ix *Index) locked(ctx context.Context, fn func(context.Context) error) err
 	return errors.Join(fn(ctx), unlock())
 }
 
-// Freshness is what is asked of the index before it is read.
+// Freshness is the required state of the index before it is read.
 type Freshness int
 
 // The kinds of freshness.
 const (
 	AsItIs   Freshness = iota
-	UpToDate           // with the files; built where there is none that can be used
-	Anew               // built from the files
+	UpToDate           // with the files; built if there is no usable one
+	Anew               // rebuilt from the files
 )
 
-// FreshnessOf is the freshness that two flags ask for; to build it anew wins.
+// FreshnessOf is the freshness for two flags; rebuild wins.
 func FreshnessOf(rebuild, sync bool) Freshness {
 	switch {
 	case rebuild:
@@ -234,13 +237,13 @@ func FreshnessOf(rebuild, sync bool) Freshness {
 type EnsureResult struct {
 	Rebuilt bool
 	Synced  bool
-	in      *Index // where the answer stands, nil for the index itself
+	in      *Index // the index to read, nil for the index itself
 }
 
-// Ensure makes the index as fresh as is asked. Of one that is taken as it is the view
-// tells whether there is one. The state of the file is never an error, nor that it
-// cannot be written, as on a full disk: then an index of this process alone is made
-// up to date, and ViewOf reads that.
+// Ensure brings the index to the requested freshness. With AsItIs, only the
+// view reports a missing index. The state of the file is never an error, nor is
+// a failure to write it, as on a full disk: then a private index of this
+// process is brought up to date, and ViewOf reads that (fallback).
 func (ix *Index) Ensure(ctx context.Context, asked Freshness) (EnsureResult, error) {
 	done, err := ix.ensure(ctx, asked)
 	if err == nil || ctx.Err() != nil || ix.private {
@@ -271,7 +274,7 @@ func (ix *Index) substitute() (*Index, error) {
 	return ix.aside, nil
 }
 
-// ViewOf is View of what was ensured.
+// ViewOf is View of the index that was ensured.
 func (ix *Index) ViewOf(ctx context.Context, done EnsureResult, fn func(*View) error) error {
 	if done.in != nil {
 		return done.in.View(ctx, fn)

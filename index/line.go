@@ -1,6 +1,6 @@
 package index
 
-// One line of a log, as the index sees it.
+// Parsing one line of a log for the index.
 
 import (
 	"bytes"
@@ -14,7 +14,8 @@ import (
 	"ac/internal/canonjson"
 )
 
-// maxLine bounds the lines that are parsed; longer ones are parse errors.
+// maxLine bounds the lines that are parsed, in bytes; longer ones are parse
+// errors.
 const maxLine = 16 << 20
 
 // maxRaw bounds the text of a line that is listed as a parse error.
@@ -26,7 +27,7 @@ func castagnoli() *crc32.Table              { return crc32.MakeTable(crc32.Casta
 func lineSum(text []byte) uint32            { return crc32.Checksum(text, castagnoli()) }
 func extend(sum uint32, text []byte) uint32 { return crc32.Update(sum, castagnoli(), text) }
 
-// Faults of a line, as they are kept.
+// Faults of a line, as stored.
 const (
 	faultNoJSON = iota + 1
 	faultNoObject
@@ -36,14 +37,14 @@ const (
 func faultText(code int64) string {
 	switch code {
 	case faultNoObject:
-		return "the line is JSON but no object"
+		return "the line is JSON but not an object"
 	case faultTooLong:
 		return "the line has more than 16 MiB"
 	}
-	return "the line is no JSON"
+	return "the line is not JSON"
 }
 
-// member is a string of an event; absent where it has none.
+// member is a string member of an event; absent if it has none.
 type member struct {
 	text   []byte // decoded
 	absent bool
@@ -56,11 +57,11 @@ type event struct {
 	hasAt                                bool
 	mono                                 int64
 	hasMono                              bool
-	payload                              []byte // as it stands, nil when absent
+	payload                              []byte // raw, nil if absent
 }
 
-// parse reads an event, or says what is wrong with the line. The last one of
-// several members of a name counts.
+// parse parses an event, or returns the fault of the line. Of duplicate members
+// the last counts.
 func (e *event) parse(line []byte) (fault int) {
 	none := member{absent: true}
 	*e = event{kind: none, ts: none, actor: none, session: none, visibility: none}
@@ -107,7 +108,7 @@ func textOf(value []byte) member {
 	return member{text: []byte(canonjson.Unquote(value))}
 }
 
-// numberOf is the whole part of a number that an integer can hold.
+// numberOf is the integer part of a number that an int64 can hold.
 func numberOf(value []byte) (int64, bool) {
 	if value[0] != '-' && (value[0] < '0' || value[0] > '9') {
 		return 0, false
@@ -122,7 +123,7 @@ func numberOf(value []byte) (int64, bool) {
 	return int64(math.Floor(f)), true
 }
 
-// stampOf reads a timestamp, those that ac writes without the parser.
+// stampOf reads a timestamp; those that ac writes bypass the general parser.
 func stampOf(text []byte) (ns int64, ok bool) {
 	if len(text) == 24 && text[4] == '-' && text[7] == '-' && text[10] == 'T' && text[13] == ':' && text[16] == ':' && text[19] == '.' && text[23] == 'Z' {
 		y, ok1 := digits(text[0:4])
@@ -132,8 +133,8 @@ func stampOf(text []byte) (ns int64, ok bool) {
 		mi, ok5 := digits(text[14:16])
 		s, ok6 := digits(text[17:19])
 		f, ok7 := digits(text[20:23])
-		// The last days of a month are left to the parser, which knows them, and so
-		// are years that may be too far away.
+		// The general parser handles the last days of a month, and distant
+		// years.
 		if ok1 && ok2 && ok3 && ok4 && ok5 && ok6 && ok7 && y >= 1700 && y < 2200 && mo >= 1 && mo <= 12 && d >= 1 && d <= 28 && h < 24 && mi < 60 && s < 60 {
 			return time.Date(y, time.Month(mo), d, h, mi, s, f*int(time.Millisecond), time.UTC).UnixNano(), true
 		}

@@ -1,7 +1,7 @@
 package index
 
-// Connections that keep what was prepared on them: compiling a statement costs
-// more than running most of ours.
+// Connections with prepared statements: compiling a statement costs more than
+// running most of ours.
 
 import (
 	"context"
@@ -10,11 +10,11 @@ import (
 )
 
 const (
-	idleLinks   = 2   // kept open while nobody uses them
+	idleLinks   = 2   // kept open while unused
 	maxPrepared = 128 // statements a connection
 )
 
-// link is a connection and its statements. It belongs to one goroutine.
+// link is a connection and its statements. It is not safe for concurrent use.
 type link struct {
 	*sql.Conn
 	db       *sql.DB
@@ -23,7 +23,7 @@ type link struct {
 	answers  answers
 }
 
-// statement prepares a single statement, once.
+// statement prepares a statement once.
 func (l *link) statement(ctx context.Context, text string) (*sql.Stmt, error) {
 	if st := l.prepared[text]; st != nil {
 		return st, nil
@@ -40,7 +40,7 @@ func (l *link) statement(ctx context.Context, text string) (*sql.Stmt, error) {
 	return st, err
 }
 
-// forget gives all statements back.
+// forget closes all statements.
 func (l *link) forget() (failed error) {
 	for _, st := range l.prepared {
 		failed = errors.Join(failed, st.Close())
@@ -49,7 +49,7 @@ func (l *link) forget() (failed error) {
 	return failed
 }
 
-// ask runs a statement that has rows.
+// ask runs a statement with rows.
 func (l *link) ask(ctx context.Context, text string, args ...any) (*sql.Rows, error) {
 	st, err := l.statement(ctx, text)
 	if err != nil {
@@ -67,7 +67,7 @@ func (l *link) askOne(ctx context.Context, text string, args []any, into ...any)
 	return st.QueryRowContext(ctx, args...).Scan(into...)
 }
 
-// do runs a statement that has no rows.
+// do runs a statement without rows.
 func (l *link) do(ctx context.Context, text string, args ...any) error {
 	st, err := l.statement(ctx, text)
 	if err != nil {
@@ -81,7 +81,7 @@ func (l *link) close() error {
 	return errors.Join(l.Raw(func(any) error { return l.events.close() }), l.forget(), l.Close())
 }
 
-// take gives a connection that nobody uses.
+// take returns an idle connection.
 func (ix *Index) take(ctx context.Context, db *sql.DB) (*link, error) {
 	ix.mu.Lock()
 	if n := len(ix.idle); n > 0 && ix.db == db {
@@ -98,7 +98,7 @@ func (ix *Index) take(ctx context.Context, db *sql.DB) (*link, error) {
 	return &link{Conn: conn, db: db, prepared: map[string]*sql.Stmt{}}, nil
 }
 
-// give takes a connection back.
+// give returns a connection to the pool.
 func (ix *Index) give(l *link) error {
 	ix.mu.Lock()
 	if ix.db == l.db && len(ix.idle) < idleLinks {

@@ -1,6 +1,6 @@
 package index
 
-// The lists of index.list_*: rows with exactly the fields that these have.
+// The lists of index.list_*, with exactly their fields.
 
 import (
 	"database/sql"
@@ -24,8 +24,8 @@ type Run struct {
 	SpecModel           *string  `json:"spec_model"`
 	SpecTaskID          *string  `json:"spec_task_id"`
 	SpecMilestoneID     *string  `json:"spec_milestone_id"`
-	// The parts of the total, which do not overlap, where the cost is from, and of
-	// which kind a failure is: for snapshots. The list has the fields that it had.
+	// The disjoint parts of the total, the source of the cost, and the kind of
+	// a failure: for snapshots; index.list_runs does not have them.
 	UsageInputTokens     *int64  `json:"-"`
 	UsageCachedTokens    *int64  `json:"-"`
 	UsageOutputTokens    *int64  `json:"-"`
@@ -46,13 +46,14 @@ func (r *Run) targets() []any {
 	}
 }
 
-// RunFilter chooses runs; what is empty matches all.
+// RunFilter selects runs; empty fields match all.
 type RunFilter struct {
 	ProjectID string
 	Status    string
 	AgentID   string
-	Limit     int // 0: all
-	// From and To bound the time of the runs, both included, as clock.Nanos has it; 0 is no bound.
+	Limit     int // 0 for all
+	// From and To bound the time of the runs, inclusively, as of clock.Nanos; 0
+	// means unbounded.
 	From, To int64
 }
 
@@ -71,8 +72,8 @@ func (f RunFilter) conditions() (c conditions) {
 
 const newestRuns = " ORDER BY r.at DESC, r.project_id, r.run_id" + atMost
 
-// atMost ends a question that takes a limit. To a bare parameter SQLite fits the
-// plan, and therefore compiles the statement anew each time it is run.
+// atMost ends a query with a limit. For a bare parameter SQLite adapts the
+// plan, and therefore compiles the statement again at each run.
 const atMost = " LIMIT ?+0"
 
 func limit(n int) int {
@@ -82,7 +83,7 @@ func limit(n int) int {
 	return n
 }
 
-// Runs lists runs, the newest first.
+// Runs lists runs, newest first.
 func (v *View) Runs(f RunFilter) ([]Run, error) {
 	c := f.conditions()
 	return query(v, "SELECT "+runColumns+" FROM ac_runs r"+c.text+newestRuns, append(c.args, limit(f.Limit)),
@@ -108,7 +109,7 @@ func (r *Review) targets() []any {
 	return []any{&r.ReviewID, &r.CreatedAt, &r.Decision, &r.ActorID, &r.ActorRole, &r.SubjectKind, &r.SubjectArtifactID, &r.ProjectID, &r.Notes}
 }
 
-// ReviewFilter chooses reviews; what is empty matches all.
+// ReviewFilter selects reviews; empty fields match all.
 type ReviewFilter struct {
 	ProjectID string
 	Decision  string
@@ -117,7 +118,7 @@ type ReviewFilter struct {
 
 const newestReviews = " ORDER BY r.at DESC, r.review_id DESC" + atMost
 
-// Reviews lists reviews, the newest first.
+// Reviews lists reviews, newest first.
 func (v *View) Reviews(f ReviewFilter) ([]Review, error) {
 	var c conditions
 	c.equal("r.project_id", f.ProjectID)
@@ -138,14 +139,14 @@ type HelpRequest struct {
 	SharePackID   *string `json:"share_pack_id"`
 }
 
-// HelpRequestFilter chooses help requests; what is empty matches all.
+// HelpRequestFilter selects help requests; empty fields match all.
 type HelpRequestFilter struct {
 	TargetManager string
 	ProjectID     string
 	Limit         int
 }
 
-// HelpRequests lists help requests, the newest first.
+// HelpRequests lists help requests, newest first.
 func (v *View) HelpRequests(f HelpRequestFilter) ([]HelpRequest, error) {
 	var c conditions
 	c.equal("target_manager", f.TargetManager)
@@ -157,14 +158,14 @@ func (v *View) HelpRequests(f HelpRequestFilter) ([]HelpRequest, error) {
 		})
 }
 
-// Problem is a source file that is not listed, or not as it asks for.
+// Problem is a source file that is not listed, or not under the key it claims.
 type Problem struct {
 	Path string `json:"path"`
 	Kind string `json:"kind"` // malformed, stray_copy, duplicate, unreadable
 	What string `json:"what"`
 }
 
-// Problems lists what is wrong with source files, by path.
+// Problems lists the problems of source files, by path.
 func (v *View) Problems() ([]Problem, error) {
 	return query(v, "SELECT path, problem, what FROM ac_files WHERE problem IS NOT NULL ORDER BY path", nil,
 		func(rows *sql.Rows, p *Problem) error { return rows.Scan(&p.Path, &p.Kind, &p.What) })

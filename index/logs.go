@@ -1,6 +1,6 @@
 package index
 
-// Reading logs: whole, or from where they were left.
+// Reading logs, whole or incrementally.
 
 import (
 	"bytes"
@@ -19,13 +19,13 @@ import (
 
 const (
 	edge        = 4 << 10  // how much of a log's beginning and end is hashed
-	fullCheck   = 64 << 10 // logs up to here are compared whole before more of them is read
+	fullCheck   = 64 << 10 // logs up to this size are compared whole before more is read
 	batchEvents = 256
 	maxWords    = 10_000
 	maxPayload  = 64 << 10
 )
 
-// runStats is what is known of a run from its log.
+// runStats is what a run's log contributes.
 type runStats struct {
 	Events         int64           `json:"n,omitempty"`
 	ParseErrors    int64           `json:"e,omitempty"`
@@ -68,8 +68,8 @@ func (s *runStats) count(e *event) {
 	}
 }
 
-// latest keeps payloads that are objects; of one beyond all reason nothing is
-// kept but that it was there.
+// latest keeps payloads that are objects; of an excessively large one it only
+// keeps that it existed.
 func latest(into *json.RawMessage, payload []byte) {
 	if len(payload) == 0 || payload[0] != '{' {
 		return
@@ -80,8 +80,8 @@ func latest(into *json.RawMessage, payload []byte) {
 	*into = bytes.Clone(payload)
 }
 
-// newest is the last event that was read, not yet put into the stats: that is
-// done once a reading.
+// newest is the last event read, not yet added to the stats, which happens once
+// a reading.
 type newest struct {
 	seq        int64
 	kind       *word
@@ -108,13 +108,13 @@ func (n *newest) into(s *runStats) {
 	}
 }
 
-// word is a text that many rows have. Its number is the writer's business.
+// word is a text shared by many rows. The writer assigns its number.
 type word struct {
 	text string
 	id   int64
 }
 
-// value is the number of a word for a row; no word is a NULL.
+// value is the number of a word for a row; no word is NULL.
 func (w *word) value() any {
 	if w == nil {
 		return nil
@@ -129,9 +129,9 @@ func (w *word) pointer() *string {
 	return &w.text
 }
 
-// eventRow is an event on its way to the table.
+// eventRow is an event to be inserted.
 type eventRow struct {
-	seq, at        int64 // noTime without one
+	seq, at        int64 // noTime if it has none
 	kind, actor    *word
 	offset, length int64
 	sum            uint32
@@ -144,24 +144,25 @@ type faultRow struct {
 	sum            uint32
 }
 
-// logJob is a log that has to be read.
+// logJob is a log to be read.
 type logJob struct {
 	source source
 	file   *file
-	run    int64 // the number of the file whose run or conversation it is
+	run    int64 // the number of the file whose run or conversation it belongs to
 	stats  runStats
 	was    logState
 	known  bool // it was read before
-	// unchanged: its looks are those of the last reading, which cannot be trusted.
+	// unchanged: its version is that of the last reading, which is not
+	// conclusive.
 	unchanged bool
 }
 
-// logBatch is a piece of a log. The first one of a job tells what to take away,
-// the last one has its end.
+// logBatch is a piece of a log. The first one of a job says what to delete, the
+// last one has its end.
 type logBatch struct {
 	job    *logJob
 	first  bool
-	whole  bool // everything is read anew
+	whole  bool // everything is read again
 	events []eventRow
 	faults []faultRow
 	asked  []interactionRow
@@ -169,17 +170,17 @@ type logBatch struct {
 	end    *logEnd
 }
 
-// logEnd is the state of a log after reading. Nothing is set besides same when
-// it still is as it was.
+// logEnd is the state of a log after reading. If it is unchanged only same is
+// set.
 type logEnd struct {
 	same  bool
 	gone  bool
 	state logState
-	sum   uint64 // of what stands behind the offset
+	sum   uint64 // of what follows the offset
 	stats runStats
 }
 
-// logReader reads logs, one after the other. It belongs to one goroutine.
+// logReader reads logs, one after the other. It is not safe for concurrent use.
 type logReader struct {
 	fsys    durable.FS
 	words   map[string]*word
@@ -193,7 +194,7 @@ func newLogReader(fsys durable.FS) *logReader {
 	return r
 }
 
-// next is the next line. The bound of lines is exact here, wherever the reading
+// next is the next line. The bound on lines is exact, wherever the reading
 // began.
 func (r *logReader) next() (events.Line, error) {
 	line, err := r.scanner.Next()
@@ -218,7 +219,7 @@ func (r *logReader) word(m member) *word {
 	return w
 }
 
-// read reads a job and gives out what it finds, piece by piece.
+// read reads a job and emits what it finds, piece by piece.
 func (r *logReader) read(ctx context.Context, job *logJob, give func(logBatch) error) error {
 	f, err := r.fsys.OpenFile(job.source.path, os.O_RDONLY, 0)
 	if err != nil {
@@ -227,7 +228,7 @@ func (r *logReader) read(ctx context.Context, job *logJob, give func(logBatch) e
 	defer f.Close()
 	st, err := f.Stat()
 	if err != nil || durable.IdentityOf(st) != job.source.version.ID {
-		// It was replaced since it was looked at: the next sync reads it.
+		// Replaced since it was checked: the next sync reads it.
 		return give(logBatch{job: job, first: true, whole: true, end: &logEnd{gone: true}})
 	}
 	size := st.Size()
@@ -248,7 +249,7 @@ func (r *logReader) read(ctx context.Context, job *logJob, give func(logBatch) e
 	return r.lines(ctx, f, job, size, !continues, give)
 }
 
-// continues reports whether what was read of a log still stands in it.
+// continues reports whether the part of a log that was read is still there.
 func (r *logReader) continues(f durable.File, job *logJob, size int64) bool {
 	grown := size > job.file.version.Size || job.source.version.Size > job.file.version.Size
 	if !grown && !job.unchanged {
@@ -282,7 +283,7 @@ func (r *logReader) sumTo(f durable.File, offset int64) (sum uint32, seq int64, 
 	}
 }
 
-// chain goes on with the sum of a log by the sum of a line.
+// chain extends the checksum of a log by that of a line.
 func chain(sum, line uint32) uint32 {
 	return extend(sum, binary.LittleEndian.AppendUint32(nil, line))
 }
@@ -301,7 +302,7 @@ func edges(f durable.File, offset int64) (head, tail uint64, err error) {
 	return head, crc64.Checksum(block, crcTable()), nil
 }
 
-// tailSum hashes what stands behind the last complete line.
+// tailSum hashes what follows the last complete line.
 func tailSum(f durable.File, offset, size int64) (uint64, error) {
 	h := crc64.New(crcTable())
 	if _, err := io.Copy(h, io.NewSectionReader(f, offset, size-offset)); err != nil {
@@ -405,8 +406,8 @@ func (r *logReader) row(line events.Line, sum uint32, e *event) eventRow {
 	return row
 }
 
-// provisional takes the line that ends the log without LF for an event if it is
-// one, until the log is read again.
+// provisional counts a last line without LF as an event if it is one, until the
+// log is read again.
 func (r *logReader) provisional(line events.Line, sum uint32, batch *logBatch, state *logState, stats *runStats) {
 	var e event
 	if e.parse(line.Raw) != 0 {

@@ -1,20 +1,20 @@
 package index
 
-// The messages of a conversation, read as a log is.
+// The messages of a conversation, read like a log.
 
 import (
 	"ac/events"
 	"ac/workspace/doc"
 )
 
-// messageLine is a message on its way to the table.
+// messageLine is a message to be inserted.
 type messageLine struct {
 	seq     int64
 	at      int64
 	message doc.Message
 }
 
-// message takes a line that is a message; others are counted and passed over.
+// message adds a line that is a message; others are counted and skipped.
 func (b *logBatch) message(line events.Line) {
 	if line.Long {
 		return

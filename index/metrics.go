@@ -1,10 +1,10 @@
 package index
 
-// Runs by their agent and by their name.
+// Runs by agent and by id.
 
 import "database/sql"
 
-// AgentMetrics is what the runs of an agent sum up to. Costs are not rounded.
+// AgentMetrics are the sums over the runs of an agent. Costs are not rounded.
 type AgentMetrics struct {
 	Runs         int64
 	Running      int64
@@ -13,10 +13,10 @@ type AgentMetrics struct {
 	Stopped      int64
 	TotalTokens  int64
 	TotalCostUSD float64
-	Cycles       *int64 // of its context; nil when no run of it tells
+	Cycles       *int64 // of its context; nil if no run reports any
 }
 
-// AgentMetrics adds up the runs of an agent, of all projects when project is "".
+// AgentMetrics sums up the runs of an agent, of all projects if project is "".
 func (v *View) AgentMetrics(agent, project string) (m AgentMetrics, err error) {
 	var c conditions
 	c.equal("agent_id", agent)
@@ -29,7 +29,7 @@ func (v *View) AgentMetrics(agent, project string) (m AgentMetrics, err error) {
 	return m, err
 }
 
-// AgentsOf lists the agents of some runs; runs that are not known have none.
+// AgentsOf lists the agents of some runs; unknown runs have none.
 func (v *View) AgentsOf(runs ...RunKey) (agents []string, err error) {
 	for _, key := range runs {
 		one, err := query(v, "SELECT agent_id FROM ac_runs WHERE run_id=? AND project_id=?", []any{key.RunID, key.ProjectID},
@@ -42,7 +42,7 @@ func (v *View) AgentsOf(runs ...RunKey) (agents []string, err error) {
 	return agents, nil
 }
 
-// Named gives the runs of these names that are known, with their stats.
+// Named returns the known ones among some runs, with their stats.
 func (v *View) Named(runs ...RunKey) (list []MonitoredRun, err error) {
 	asked := make(map[RunKey]bool, len(runs))
 	for _, key := range runs {
@@ -59,8 +59,8 @@ func (v *View) Named(runs ...RunKey) (list []MonitoredRun, err error) {
 	return list, nil
 }
 
-// Logs lists the directories of the runs that are indexed, of all projects when
-// project is "".
+// Logs lists the directories of the indexed runs, of all projects if project is
+// "".
 func (v *View) Logs(project string) ([]RunKey, error) {
 	var c conditions
 	c.equal("project_id", project)

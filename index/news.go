@@ -1,19 +1,19 @@
 package index
 
-// What is new in the logs of runs behind places that somebody remembers, asked
-// for all runs at once.
+// What is new in the logs of runs after given cursors, queried for all runs at
+// once.
 
 import (
 	"database/sql"
 	"encoding/json"
 )
 
-// LogEnd is a run and how far its log goes.
+// LogEnd is a run and the end of its log.
 type LogEnd struct {
 	RunKey
 	AgentID string
 	Events  int64
-	Last    int64 // the seq of the last event, 0 without one
+	Last    int64 // the seq of the last event, 0 if there is none
 	id      int64
 }
 
@@ -25,7 +25,7 @@ func (v *View) LogEnds() ([]LogEnd, error) {
 		})
 }
 
-// Behind is a run and the seq behind which its events are asked for.
+// Behind is a run and a cursor in its log.
 type Behind struct {
 	LogEnd
 	Since int64
@@ -37,8 +37,7 @@ type ActorEvents struct {
 	Events int64
 }
 
-// SignalsBehind counts the events of runs behind their places by actor, in one
-// query.
+// SignalsBehind counts the events after the cursors by actor, in one query.
 func (v *View) SignalsBehind(places []Behind) ([]ActorEvents, error) {
 	ranges := make([][2]int64, len(places))
 	for i, p := range places {
@@ -52,7 +51,7 @@ func (v *View) SignalsBehind(places []Behind) ([]ActorEvents, error) {
  FROM json_each(?) p CROSS JOIN ac_events e ON e.id>json_extract(p.value,'$[0]') AND e.id<json_extract(p.value,'$[1]') GROUP BY e.actor) n`, []any{string(text)}, scanActor)
 }
 
-// EventsByActor counts all events by actor but for those of some runs.
+// EventsByActor counts all events by actor, except those of some runs.
 func (v *View) EventsByActor(except []LogEnd) ([]ActorEvents, error) {
 	ids := make([]int64, len(except))
 	for i, e := range except {

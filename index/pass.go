@@ -1,8 +1,7 @@
 package index
 
-// A pass compares the files of a workspace with what the index knows of them
-// and brings the rows up to date, in one transaction. A rebuild is a pass that
-// knows nothing.
+// A pass compares the files of a workspace with the index and updates the rows
+// in one transaction. A rebuild is a pass over an empty index.
 
 import (
 	"context"
@@ -23,12 +22,12 @@ type pass struct {
 	w       *workspace.Workspace
 	scope   Scope
 	known   *known
-	before  *walked // what earlier passes saw, nil for nothing
+	before  *walked // cached by earlier passes, nil for nothing
 	now     time.Time
 	write   *writer
 	synced  SyncResult
 	changed []source // documents to read
-	logs    []source // logs that are there, in order
+	logs    []source // logs that exist, in order
 	agents  map[string]bool
 	orphans map[string]bool // keys that lost their file
 }
@@ -41,7 +40,7 @@ func newPass(ctx context.Context, w *workspace.Workspace, k *known, before *walk
 	}
 }
 
-// run does everything but the end of the transaction.
+// run does everything except the end of the transaction.
 func (p *pass) run() error {
 	p.before.refresh(p.ctx, p.w)
 	list := walk{fsys: p.w.FS, scope: p.scope, before: p.before, found: p.look}
@@ -56,7 +55,7 @@ func (p *pass) run() error {
 	return nil
 }
 
-// look notes a source that is there.
+// look records a source that exists.
 func (p *pass) look(s source) {
 	f := p.known.byPath[s.path]
 	if s.kind == kindLog || s.kind == kindMessages {
@@ -71,7 +70,7 @@ func (p *pass) look(s source) {
 	}
 }
 
-// removed forgets the documents that are gone.
+// removed drops the documents that are gone.
 func (p *pass) removed() error {
 	var gone []*file
 	for _, f := range p.known.byPath {
@@ -91,7 +90,7 @@ func (p *pass) removed() error {
 	return nil
 }
 
-// hide takes the rows of a document away.
+// hide deletes the rows of a document.
 func (p *pass) hide(f *file) error {
 	if !f.shown {
 		return nil
@@ -138,8 +137,8 @@ func (p *pass) readDocuments(some []source) error {
 	return nil
 }
 
-// read reads and decodes one document. One that may be stale whose text is as it was is
-// not decoded again.
+// read reads and decodes one document. One that may be stale but has the same
+// text is not decoded again.
 func (p *pass) read(s source) reading {
 	text, st, err := durable.ReadFileInfo(p.w.FS, s.path, yamldoc.MaxBytes)
 	switch {
@@ -157,13 +156,13 @@ func (p *pass) read(s source) reading {
 	return reading{source: s, sum: sum, doc: decode(s, text)}
 }
 
-// sameText stands for the problem of a document that is as it was.
+// sameText is the problem of a document with unchanged text.
 const sameText = "\x00same"
 
-// settle brings what was read of a document into the index.
+// settle updates the index with a document that was read.
 func (p *pass) settle(r reading) error {
 	f := p.known.byPath[r.source.path]
-	maybeStale := !r.source.version.Settled(p.w.FS, p.now)
+	maybeStale := !r.source.version.Cacheable(p.w.FS, p.now)
 	if r.doc.problem == sameText && !r.gone {
 		if f.maybeStale == maybeStale {
 			return nil
@@ -190,7 +189,8 @@ func (p *pass) settle(r reading) error {
 	return p.place(f, r.doc)
 }
 
-// place gives a document the key that it asks for, if it is the first to.
+// place assigns a document the key that it claims, if it is the first to claim
+// it.
 func (p *pass) place(f *file, d decoded) error {
 	kept := f.shown && f.claim == d.claim
 	if f.shown && !kept {
@@ -235,7 +235,8 @@ func (p *pass) place(f *file, d decoded) error {
 	return p.write.saveFile(f)
 }
 
-// relabel lets all that ask for the key of a file in vain name that one.
+// relabel updates the problem of all that claim the key of a file in vain: it
+// names that file.
 func (p *pass) relabel(holder *file) error {
 	for _, f := range p.known.claims[holder.claim] {
 		if f == holder || f.problem != ProblemDuplicate {
@@ -256,8 +257,8 @@ func (p *pass) duplicate(f, of *file) {
 	f.problem, f.what = ProblemDuplicate, "its id is taken by "+of.path
 }
 
-// before reports whether a file comes first of two that ask for one key: the
-// one whose directory has the name of the id, else the first in the listing.
+// before reports which of two files that claim the same key comes first: the
+// one whose directory is named like the id, otherwise the first in the listing.
 func before(a, b *file) bool {
 	if a.kind == kindRun {
 		id := a.claim[strings.LastIndexByte(a.claim, 0)+1:]
@@ -268,7 +269,7 @@ func before(a, b *file) bool {
 	return listing(a.path) < listing(b.path)
 }
 
-// listing is the order of places: the home, other conversations of the
+// listing is the order of the directories: home, other conversations of the
 // workspace, then projects.
 func listing(name string) string {
 	if strings.HasPrefix(name, workspace.HomeDir+"/") {
@@ -277,8 +278,8 @@ func listing(name string) string {
 	return name
 }
 
-// heirs gives the keys that lost their file to the first of those that ask for
-// them, whatever was given them meanwhile.
+// heirs assigns keys that lost their file to the first file that claims them,
+// whatever was assigned to that file meanwhile.
 func (p *pass) heirs() error {
 	for len(p.orphans) > 0 {
 		for claim := range p.orphans {
@@ -291,8 +292,8 @@ func (p *pass) heirs() error {
 	return nil
 }
 
-// inherit reads who comes first for a key until that one has it. One that is gone
-// by now, or asks for something else, asks no more.
+// inherit reads the first claimant of a key until that one has it. A claimant
+// that is gone by now, or claims another key, no longer counts.
 func (p *pass) inherit(claim string) error {
 	for {
 		var heir *file
@@ -305,15 +306,14 @@ func (p *pass) inherit(claim string) error {
 			return nil
 		}
 		s := source{kind: heir.kind, project: heir.project, path: heir.path, version: heir.version}
-		heir.version = durable.Version{} // read, whatever is known of it
+		heir.version = durable.Version{} // read it even if its version is known
 		if err := p.settle(p.read(s)); err != nil {
 			return err
 		}
 	}
 }
 
-// counters brings the counters of the agents up to date whose documents or runs
-// changed.
+// counters updates the counters of the agents whose documents or runs changed.
 func (p *pass) counters() error {
 	for agent := range p.agents {
 		if err := p.write.count(agent); err != nil {
@@ -323,7 +323,7 @@ func (p *pass) counters() error {
 	return nil
 }
 
-// parentOf is the document whose log lies beside it.
+// parentOf is the document next to a log.
 func (p *pass) parentOf(s source) *file {
 	name := "/run.yaml"
 	if s.kind == kindMessages {
@@ -336,8 +336,8 @@ func (p *pass) parentOf(s source) *file {
 	return nil
 }
 
-// jobs lists the logs that have to be read, and drops those that are gone or
-// have no document any more.
+// jobs lists the logs to be read and drops those that are gone or have no
+// document any more.
 func (p *pass) jobs() (jobs []*logJob, err error) {
 	for _, s := range p.logs {
 		parent := p.parentOf(s)
@@ -376,7 +376,7 @@ func (p *pass) jobs() (jobs []*logJob, err error) {
 	return jobs, nil
 }
 
-// dropLog forgets a log and what came from it, if its document is still there.
+// dropLog deletes a log and its rows, if its document still exists.
 func (p *pass) dropLog(f *file) error {
 	if parent := p.parentOf(source{kind: f.kind, path: f.path}); parent != nil {
 		if err := p.write.removeLog(p, parent); err != nil {

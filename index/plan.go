@@ -1,6 +1,6 @@
 package index
 
-// What plans and portfolios ask for.
+// Queries for plans and portfolios.
 
 import (
 	"database/sql"
@@ -8,16 +8,16 @@ import (
 	"errors"
 )
 
-// TaskTotals are the tasks of a project in sums.
+// TaskTotals are the sums over a project's tasks.
 type TaskTotals struct {
 	Tasks    int
-	Blocked  int     // whose own status is blocked
+	Blocked  int     // with status blocked
 	Progress float64 // the sum of their ratios
-	// Waits are the tasks that say what they wait for, and these.
+	// Waits maps tasks to their dependencies.
 	Waits map[string][]string
 }
 
-// TaskTotals sums up the tasks of each project that has some.
+// TaskTotals sums up the tasks of each project that has any.
 func (v *View) TaskTotals() (map[string]*TaskTotals, error) {
 	totals := map[string]*TaskTotals{}
 	_, err := query(v, "SELECT project_id, count(*), sum(status='blocked'), sum(progress_ratio) FROM ac_tasks GROUP BY project_id", nil,
@@ -46,20 +46,20 @@ func (v *View) TaskTotals() (map[string]*TaskTotals, error) {
 	return totals, err
 }
 
-// RunningRun is a run whose document says that it runs.
+// RunningRun is a run with status running in its record.
 type RunningRun struct {
 	RunKey
 	AgentID string
 }
 
-// RunningRuns lists the runs whose documents say that they run.
+// RunningRuns lists the runs with status running in their records.
 func (v *View) RunningRuns() ([]RunningRun, error) {
 	return query(v, "SELECT project_id, run_id, agent_id FROM ac_runs WHERE status='running'", nil, func(rows *sql.Rows, r *RunningRun) error {
 		return rows.Scan(&r.ProjectID, &r.RunID, &r.AgentID)
 	})
 }
 
-// AgentOf is whose run it is, "" for a run that is not known.
+// AgentOf is the agent of a run, "" for an unknown run.
 func (v *View) AgentOf(run RunKey) (agent string, err error) {
 	err = v.conn.askOne(v.ctx, "SELECT agent_id FROM ac_runs WHERE project_id=? AND run_id=?", []any{run.ProjectID, run.RunID}, &agent)
 	if errors.Is(err, sql.ErrNoRows) {

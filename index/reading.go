@@ -1,6 +1,6 @@
 package index
 
-// Reading the logs of a pass: parsed side by side, written by one.
+// Reading the logs of a pass: parsed concurrently, written by one goroutine.
 
 import (
 	"context"
@@ -8,7 +8,7 @@ import (
 	"sync"
 )
 
-// readLogs reads what changed of the logs.
+// readLogs reads the changed logs.
 func (p *pass) readLogs() error {
 	jobs, err := p.jobs()
 	if err != nil || len(jobs) == 0 {
@@ -107,13 +107,13 @@ func (p *pass) batch(b logBatch) error {
 		f = &file{id: p.known.nextFile, kind: job.source.kind, path: job.source.path, project: job.source.project, seen: p.known.passes}
 		p.known.add(f)
 	}
-	f.version, f.maybeStale, f.log, f.sum = job.source.version, !job.source.version.Settled(p.w.FS, p.now), b.end.state, b.end.sum
+	f.version, f.maybeStale, f.log, f.sum = job.source.version, !job.source.version.Cacheable(p.w.FS, p.now), b.end.state, b.end.sum
 	return p.write.saveFile(f)
 }
 
-// sameLog notes that a log that could not be trusted is as it was.
+// sameLog records that a log with an inconclusive version is unchanged.
 func (p *pass) sameLog(job *logJob) error {
-	if !job.source.version.Settled(p.w.FS, p.now) {
+	if !job.source.version.Cacheable(p.w.FS, p.now) {
 		return nil
 	}
 	job.file.maybeStale = false

@@ -1,13 +1,13 @@
 package index
 
-// What the snapshots ask for.
+// Queries for snapshots.
 
 import (
 	"database/sql"
 	"encoding/json"
 )
 
-// MonitoredRun is a run with what its log says.
+// MonitoredRun is a run with the stats of its log.
 type MonitoredRun struct {
 	Run
 	LastEvent            *LastEvent
@@ -18,17 +18,17 @@ type MonitoredRun struct {
 	BudgetDecisions      int64
 	BudgetAlerts         int64
 	BudgetExceeded       int64
-	LatestPolicyDecision json.RawMessage // payloads as they stand in the log; nil when there is none
+	LatestPolicyDecision json.RawMessage // raw payloads; nil if there is none
 	LatestPolicyDenied   json.RawMessage
 	LatestBudgetDecision json.RawMessage
 }
 
-// size is about what a run takes in memory.
+// size estimates the memory of a run.
 func (m *MonitoredRun) size() int {
 	return 1024 + len(m.LatestPolicyDecision) + len(m.LatestPolicyDenied) + len(m.LatestBudgetDecision)
 }
 
-// RunKey names a run.
+// RunKey identifies a run.
 type RunKey struct{ ProjectID, RunID string }
 
 func scanMonitored(rows *sql.Rows, m *MonitoredRun) error {
@@ -46,9 +46,9 @@ func scanMonitored(rows *sql.Rows, m *MonitoredRun) error {
 
 const monitored = "SELECT " + runColumns + ", " + statsColumns + " FROM ac_runs r LEFT JOIN ac_run_stats s ON s.id=r.id"
 
-// Monitored lists runs with their stats, the newest first, and besides those the
-// runs that are named, whatever their age. Each run stands there once. The list is
-// shared with others who ask.
+// Monitored lists runs with their stats, newest first, and also the named runs,
+// whatever their age, without duplicates. The list is shared and must not be
+// changed.
 func (v *View) Monitored(f RunFilter, also ...RunKey) ([]MonitoredRun, error) {
 	list, err := remembered(v, question{"monitored runs", f}, (*MonitoredRun).size, func() ([]MonitoredRun, error) {
 		c := f.conditions()
@@ -84,11 +84,11 @@ type Totals struct {
 	PricedRuns        int
 	ProviderReported  int
 	Estimated         int
-	RunsWithErrors    int // runs with lines that are no events
+	RunsWithErrors    int // runs with lines that are not events
 	CyclesTotal       int64
 	CyclesKnownRuns   int
 	CyclesUnknownRuns int
-	PricedTokens      int64 // of runs whose cost is known
+	PricedTokens      int64 // of runs with a known cost
 }
 
 const sums = `count(*), COALESCE(sum(r.status='running'),0), COALESCE(sum(r.usage_total_tokens),0),
@@ -106,7 +106,7 @@ func (t *Totals) targets() []any {
 	}
 }
 
-// Totals adds up all runs that a filter chooses; its limit has no meaning.
+// Totals sums up all runs that a filter selects, ignoring its limit.
 func (v *View) Totals(f RunFilter) (t Totals, err error) {
 	c := f.conditions()
 	err = v.conn.askOne(v.ctx, "SELECT "+sums+c.text, c.args, t.targets()...)
@@ -119,7 +119,8 @@ type ProviderTotals struct {
 	Totals
 }
 
-// ByProvider is Totals for each provider, by its name. The list is shared.
+// ByProvider is Totals for each provider, by name. The list is shared and must
+// not be changed.
 func (v *View) ByProvider(f RunFilter) ([]ProviderTotals, error) {
 	return remembered(v, question{"providers", f}, func(p *ProviderTotals) int { return 256 + len(p.Provider) }, func() ([]ProviderTotals, error) {
 		c := f.conditions()
@@ -130,7 +131,7 @@ func (v *View) ByProvider(f RunFilter) ([]ProviderTotals, error) {
 	})
 }
 
-// RunUse is what a run used of its provider.
+// RunUse is the usage of a run.
 type RunUse struct {
 	RunKey
 
@@ -138,8 +139,8 @@ type RunUse struct {
 	Tokens   int64
 }
 
-// RecentUse lists what the newest runs used, as far as it is known. The list is
-// shared.
+// RecentUse lists the known usage of the newest runs. The list is shared and
+// must not be changed.
 func (v *View) RecentUse(newest int) ([]RunUse, error) {
 	return remembered(v, question{"use", newest}, func(u *RunUse) int { return 96 + len(u.Provider) }, func() ([]RunUse, error) {
 		return query(v, "SELECT r.project_id, r.run_id, r.provider, r.usage_total_tokens FROM ac_runs r WHERE r.usage_total_tokens IS NOT NULL"+newestRuns,
@@ -149,10 +150,10 @@ func (v *View) RecentUse(newest int) ([]RunUse, error) {
 	})
 }
 
-// AgentCounter is what is known of an agent and its runs.
+// AgentCounter are the counters of an agent and its runs.
 type AgentCounter struct {
 	AgentID                  string
-	OnFile                   bool // it has a document; others are only named by runs
+	OnFile                   bool // it has a document; others only occur in runs
 	Name                     string
 	Role                     string
 	Provider                 string
@@ -170,7 +171,8 @@ type AgentCounter struct {
 	ContextCyclesUnknownRuns int
 }
 
-// AgentCounters lists the counters of all agents, by id. The list is shared.
+// AgentCounters lists the counters of all agents, by id. The list is shared and
+// must not be changed.
 func (v *View) AgentCounters() ([]AgentCounter, error) {
 	return remembered(v, question{"agents", nil}, func(a *AgentCounter) int { return 512 + len(a.Name) }, func() ([]AgentCounter, error) {
 		return query(v, "SELECT * FROM ac_agent_counters ORDER BY agent_id", nil, scanAgentCounter)
@@ -182,7 +184,7 @@ func scanAgentCounter(rows *sql.Rows, a *AgentCounter) error {
 		&a.FailedRuns, &a.StoppedRuns, &a.TotalTokens, &a.TotalCostUSD, &a.ContextCyclesCount, &a.ContextCyclesKnownRuns, &a.ContextCyclesUnknownRuns)
 }
 
-// ActiveAgents lists the agents that have a run with status running.
+// ActiveAgents lists the agents with a run with status running.
 func (v *View) ActiveAgents(project string) ([]string, error) {
 	var c conditions
 	c.equal("status", "running")
@@ -190,7 +192,7 @@ func (v *View) ActiveAgents(project string) ([]string, error) {
 	return query(v, "SELECT DISTINCT agent_id FROM ac_runs"+c.text+" ORDER BY agent_id", c.args, func(rows *sql.Rows, id *string) error { return rows.Scan(id) })
 }
 
-// Artifact is an artifact as its front matter tells it.
+// Artifact is the front matter of an artifact.
 type Artifact struct {
 	ProjectID     string
 	ArtifactID    string
@@ -202,7 +204,7 @@ type Artifact struct {
 	ContextPackID *string
 	CreatedAt     *string
 	Relpath       string
-	ParseErrors   int64 // of its run; 0 without one
+	ParseErrors   int64 // of its run; 0 if it has none
 }
 
 const artifactColumns = `a.project_id, a.artifact_id, a.type, a.title, a.visibility, a.produced_by, a.run_id, a.context_pack_id, a.created_at, a.relpath,
@@ -210,7 +212,7 @@ const artifactColumns = `a.project_id, a.artifact_id, a.type, a.title, a.visibil
 
 const newestArtifacts = " ORDER BY a.at DESC, CASE WHEN a.at IS NULL THEN a.created_at END DESC, a.artifact_id DESC, a.project_id" + atMost
 
-// size is about what an artifact takes in memory.
+// size estimates the memory of an artifact.
 func (a *Artifact) size() int {
 	if a.Title == nil {
 		return 512
@@ -225,8 +227,8 @@ func scanArtifact(rows *sql.Rows, a *Artifact) error {
 const undecided = `a.subject_kind IS NOT NULL AND NOT EXISTS (SELECT 1 FROM ac_reviews r
  WHERE r.project_id=a.project_id AND r.subject_artifact_id=a.artifact_id AND r.subject_kind=a.subject_kind)`
 
-// Pending lists the artifacts that wait for a decision, the newest first. An
-// empty project means all of them. The list is shared.
+// Pending lists the artifacts that wait for a decision, newest first, of all
+// projects if project is "". The list is shared and must not be changed.
 func (v *View) Pending(project string, most int) ([]Artifact, error) {
 	return remembered(v, question{"pending", ReviewFilter{ProjectID: project, Limit: most}}, (*Artifact).size, func() ([]Artifact, error) {
 		var c conditions
@@ -236,7 +238,7 @@ func (v *View) Pending(project string, most int) ([]Artifact, error) {
 	})
 }
 
-// PendingCounts counts what waits for a decision in each project that has some.
+// PendingCounts counts the pending items of each project that has any.
 func (v *View) PendingCounts() (map[string]int, error) {
 	type count struct {
 		project string
@@ -251,22 +253,22 @@ func (v *View) PendingCounts() (map[string]int, error) {
 	return counts, err
 }
 
-// Artifacts lists the artifacts of a project, or of all, the newest first.
+// Artifacts lists the artifacts of a project, or of all, newest first.
 func (v *View) Artifacts(project string, most int) ([]Artifact, error) {
 	var c conditions
 	c.equal("a.project_id", project)
 	return query(v, "SELECT "+artifactColumns+" FROM ac_artifacts a"+c.text+newestArtifacts, append(c.args, limit(most)), scanArtifact)
 }
 
-// Decision is a review with what is known of the artifact that it is about.
+// Decision is a review with the artifact that it is about, if known.
 type Decision struct {
 	Review
 	ArtifactType *string
 	RunID        *string
-	ParseErrors  int64 // of the artifact's run; 0 without one
+	ParseErrors  int64 // of the artifact's run; 0 if it has none
 }
 
-// size is about what a decision takes in memory.
+// size estimates the memory of a decision.
 func (d *Decision) size() int {
 	if d.Notes == nil {
 		return 512
@@ -274,8 +276,8 @@ func (d *Decision) size() int {
 	return 512 + len(*d.Notes)
 }
 
-// Decisions lists reviews with their artifacts, the newest first. The list is
-// shared.
+// Decisions lists reviews with their artifacts, newest first. The list is
+// shared and must not be changed.
 func (v *View) Decisions(f ReviewFilter) ([]Decision, error) {
 	return remembered(v, question{"decisions", f}, (*Decision).size, func() ([]Decision, error) { return v.decisions(f) })
 }

@@ -1,7 +1,6 @@
 package index
 
-// Records of work and of talk: tasks, conversations, messages, comments, and
-// the signals of logs.
+// Tasks, conversations, messages and comments, and signals in logs.
 
 import (
 	"database/sql"
@@ -10,7 +9,7 @@ import (
 	"ac/workspace/doc"
 )
 
-// Comments lists comments as their files have them, the newest first.
+// Comments lists comments as in their files, newest first.
 func (v *View) Comments(f CommentFilter) ([]doc.Comment, error) {
 	var c conditions
 	c.equal("project_id", f.ProjectID)
@@ -25,7 +24,7 @@ func (v *View) Comments(f CommentFilter) ([]doc.Comment, error) {
 		})
 }
 
-// CommentFilter chooses comments; what is empty matches all.
+// CommentFilter selects comments; empty fields match all.
 type CommentFilter struct {
 	ProjectID  string
 	AgentID    string
@@ -34,7 +33,7 @@ type CommentFilter struct {
 	Limit      int
 }
 
-// Task is a task with its milestones in their order.
+// Task is a task with its milestones in order.
 type Task struct {
 	ProjectID         string
 	TaskID            string
@@ -122,13 +121,13 @@ func scanTask(rows *sql.Rows, t *Task) error {
 // Conversation is a conversation with its participants.
 type Conversation struct {
 	doc.Conversation
-	Dir      string // where it lies in the workspace
+	Dir      string // its directory in the workspace
 	Messages int
 	id       int64
 }
 
 // Conversations lists the conversations of a project, "" for those of the
-// workspace, the oldest first.
+// workspace, oldest first.
 func (v *View) Conversations(project string) ([]Conversation, error) {
 	text, args := " WHERE c.project_id IS NULL", []any(nil)
 	if project != "" {
@@ -167,13 +166,13 @@ func (v *View) Conversations(project string) ([]Conversation, error) {
 	return list, err
 }
 
-// Message is a message and its place in the conversation.
+// Message is a message and its seq.
 type Message struct {
 	Seq int64
 	doc.Message
 }
 
-// Messages lists the last messages of a conversation, the oldest of them first.
+// Messages lists the last messages of a conversation, oldest first.
 func (v *View) Messages(conversation string, last int) ([]Message, error) {
 	return query(v, `SELECT * FROM (SELECT m.seq, m.message_id, COALESCE(m.project_id,''), m.created_at, m.author_id, m.author_role, m.kind, m.visibility, m.body, m.mentions_json
  FROM ac_messages m WHERE m.conversation=(SELECT id FROM ac_conversations WHERE conversation_id=?) ORDER BY m.seq DESC `+atMost+`) ORDER BY seq`,
@@ -187,14 +186,14 @@ func (v *View) Messages(conversation string, last int) ([]Message, error) {
 		})
 }
 
-// Signal counts the events of one actor in a run behind a seq.
+// Signal counts the events of one actor in a run after a seq.
 type Signal struct {
 	Actor  *string
 	Events int
 	Last   int64 // the highest seq among them
 }
 
-// Signals counts the events of a run behind a seq by actor.
+// Signals counts the events of a run after a seq by actor.
 func (v *View) Signals(run RunKey, since int64) ([]Signal, error) {
 	return query(v, `SELECT (SELECT word FROM ac_words WHERE id=e.actor), count(*), max(e.seq) FROM ac_runs r JOIN ac_events e ON e.id>((r.id<<36)|?) AND e.id<((r.id+1)<<36)
  WHERE r.run_id=? AND r.project_id=? GROUP BY e.actor ORDER BY 1`, []any{since, run.RunID, run.ProjectID},

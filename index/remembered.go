@@ -1,30 +1,29 @@
 package index
 
-// Answers that are remembered: a client that polls asks the same questions
-// again, and between two polls the index has mostly not changed.
+// A result cache: a client that polls repeats its queries, and the index has
+// mostly not changed in between.
 //
-// A connection remembers what it was asked for one content of the file, and
-// forgets everything once a transaction of it sees another one. SQLite itself
-// tells when another connection, of whatever process, committed something
-// (data_version); what this connection commits itself is told by the generation
-// of the index, which each transaction of a writer changes. Both are read within
-// the transaction that the answer is for.
+// A connection caches the results for one state of the file, and invalidates
+// all of them once one of its transactions sees another state. SQLite reports
+// commits by other connections, in any process (data_version). The connection's
+// own commits change the generation of the index, as every writer's transaction
+// does. Both are read within the transaction of the query.
 
 import "context"
 
-// content tells apart what a connection can find in the file.
+// content identifies a state of the file, as a connection sees it.
 type content struct{ generation, version int64 }
 
-// question is what was asked: the list, and its filter.
+// question is a query: the list and its filter.
 type question struct {
 	list string
-	of   any // comparable
+	of   any // a comparable filter
 }
 
-// maxRemembered bounds what a connection remembers, in bytes as estimated.
+// maxRemembered bounds a connection's cache, in estimated bytes.
 const maxRemembered = 512 << 10
 
-// answers is what a connection remembers. It belongs to whoever has the
+// answers is the cache of a connection. It belongs to the user of the
 // connection.
 type answers struct {
 	of    content
@@ -32,7 +31,7 @@ type answers struct {
 	bytes int
 }
 
-// seen forgets the answers when the connection finds another content.
+// seen invalidates the cache if the connection sees another state.
 func (l *link) seen(ctx context.Context, generation int64) error {
 	found := content{generation: generation}
 	if err := l.askOne(ctx, "PRAGMA data_version", nil, &found.version); err != nil {
@@ -44,9 +43,8 @@ func (l *link) seen(ctx context.Context, generation int64) error {
 	return nil
 }
 
-// remembered gives the answer to a question, asking only for what is not known
-// yet. A list that is given out is shared: it is not to be changed. Lists of more
-// than there is room for are asked for each time.
+// remembered returns the cached result of a query, or runs it. The list is
+// shared and must not be changed. Lists that are too large are not cached.
 func remembered[R any](v *View, asked question, size func(*R) int, ask func() ([]R, error)) ([]R, error) {
 	kept := &v.conn.answers
 	if list, ok := kept.known[asked].([]R); ok {

@@ -1,24 +1,27 @@
 package index
 
-// The tables. All carry the prefix ac_, so that other programs may keep theirs
-// in the same file. What an event says lies in its log: a row tells the place.
+// The tables. All have the prefix ac_, so that other programs may keep theirs
+// in the same file. The text of an event is in its log; its row only has the
+// location.
 //
-// Rows that come from a file have the number of that file as their key. An
-// event's key is the number of its run's file and its seq in one integer, so
-// that the events of a run lie side by side, in the order of the log.
+// Rows from a file have the number of that file as their key. An event's key is
+// the number of its run's file and its seq in one integer, so that the events
+// of a run are adjacent and in log order.
 //
 // The key of an interaction is that of the event that requested it; resolved is the
 // seq of the event that resolved it, in the same log.
 //
-// The column at is a time in nanoseconds, so that times are compared as what they
-// are, however they are written; what is no time has none, and is compared as text.
+// The column at is a time in nanoseconds, so that times compare by value,
+// however they are written; a text that is not a time has none and compares as
+// text.
 //
-// Events are kept in order of time project by project only: sorting them is the
-// dearest part of a rebuild, and the order of all is merged from few of these.
+// Events are indexed by time only within each project: sorting them is the most
+// expensive part of a rebuild, and the order of all is merged from few of
+// these.
 
 import "math"
 
-// applicationID and schemaVersion tell our files, and their layout, from others.
+// applicationID and schemaVersion identify our files and their layout.
 const (
 	applicationID = 0x61636978 // "acix"
 	schemaVersion = 5
@@ -27,12 +30,12 @@ const (
 // seqBits is how many bits of an event's key hold its seq.
 const seqBits = 36
 
-// noTime stands for the time of an event that has none: before all others.
+// noTime is the time of an event without one: before all others.
 const noTime = math.MinInt64
 
 func eventKey(run, seq int64) int64 { return run<<seqBits | seq }
 
-// tables are made before the rows.
+// tables are created before the rows.
 const tables = `
 CREATE TABLE ac_state(generation INTEGER NOT NULL, messages INTEGER NOT NULL, inode INTEGER NOT NULL);
 CREATE TABLE ac_files(id INTEGER PRIMARY KEY, path TEXT NOT NULL, state BLOB NOT NULL, problem TEXT, what TEXT);
@@ -109,8 +112,8 @@ CREATE UNIQUE INDEX ac_words_by_word ON ac_words(word);
 CREATE INDEX ac_interactions_open ON ac_interactions(interaction_id) WHERE resolved IS NULL;
 `
 
-// indexes are made behind the rows of a rebuild, which is quicker than keeping
-// them up on the way.
+// indexes are created after the rows of a rebuild, which is faster than
+// maintaining them.
 const indexes = `
 CREATE INDEX ac_files_problems ON ac_files(problem) WHERE problem IS NOT NULL;
 CREATE INDEX ac_runs_by_time ON ac_runs(at DESC, project_id, run_id);
@@ -136,7 +139,7 @@ CREATE INDEX ac_tasks_by_project ON ac_tasks(project_id, task_id);
 CREATE INDEX ac_comments_by_project ON ac_comments(project_id, at DESC, comment_id DESC);
 `
 
-// tableNames lists what a rebuild takes away before it begins.
+// tableNames lists the tables that a rebuild drops first.
 func tableNames() []string {
 	return []string{
 		"ac_state", "ac_files", "ac_words", "ac_runs", "ac_run_stats", "ac_events", "ac_event_parse_errors", "ac_interactions", "ac_artifacts", "ac_reviews",

@@ -1,7 +1,7 @@
 package index
 
 // Listing the source files of a workspace: directories are read, files only
-// looked at, each with one system call.
+// stat'ed, each with one system call.
 
 import (
 	"cmp"
@@ -19,7 +19,7 @@ import (
 	"ac/workspace"
 )
 
-// Kinds are sources that a sync may be held to.
+// Kinds are the sources that a sync may be limited to.
 type Kinds uint8
 
 // The kinds of sources.
@@ -36,8 +36,8 @@ const (
 	Everything = Runs | Artifacts | Reviews | HelpRequests | Conversations | Tasks | Agents | Comments
 )
 
-// Scope is what of a workspace a sync looks at; the zero value is all of it.
-// Project holds the kinds that lie in projects to one of them.
+// Scope is the part of a workspace that a sync reads; the zero value is all of
+// it. Project limits the kinds that belong to projects to one of them.
 type Scope struct {
 	Project string
 	Kinds   Kinds
@@ -61,7 +61,7 @@ func (s Scope) holds(f *file) bool {
 	return s.has(of) && (s.Project == "" || f.project == "" || f.project == s.Project)
 }
 
-// source is a file that is there now.
+// source is a file that exists now.
 type source struct {
 	kind    kind
 	project string
@@ -69,11 +69,12 @@ type source struct {
 	version durable.Version
 }
 
-// walk lists the sources of a scope in a fixed order: by place, then by name.
+// walk lists the sources of a scope in a fixed order: by directory, then by
+// name.
 type walk struct {
 	fsys   durable.FS
 	scope  Scope
-	before *walked // nil where nothing is remembered
+	before *walked // nil if nothing is cached
 	found  func(source)
 }
 
@@ -154,7 +155,8 @@ func visit(f *folder, fn func(*folder) error) error {
 	return fn(f)
 }
 
-// fileKind is a file that a folder of its own is made for.
+// fileKind is a file with a fixed name in a directory of its own, as a
+// run.yaml.
 type fileKind struct {
 	name string
 	kind kind
@@ -164,19 +166,19 @@ func conversationFiles() []fileKind {
 	return []fileKind{{"conversation.yaml", kindConversation}, {"messages.jsonl", kindMessages}}
 }
 
-// folder is one that a walk comes to. It is opened when something in it has to be
-// looked at. One that is missing, or a link, has nothing in it.
+// folder is a directory on a walk. It is opened when something in it must be
+// stat'ed. A missing one and a symlink are empty.
 type folder struct {
 	walk  *walk
 	name  string
-	above *folder // that it is reached from by the name below, nil for the workspace
+	above *folder // the parent by which it is reached; nil for the workspace
 	below string
 
 	dir    *durable.Dir
 	opened bool
 }
 
-// open opens the directory, nil without an error where there is none.
+// open opens the directory; nil without an error if it does not exist.
 func (f *folder) open() (d *durable.Dir, err error) {
 	if f.opened {
 		return f.dir, nil
@@ -202,8 +204,7 @@ func (f *folder) close() {
 	}
 }
 
-// absentDirectory makes nothing of the errors that say that there is no such
-// directory.
+// absentDirectory ignores errors that mean that the directory does not exist.
 func absentDirectory(err error) error {
 	if err == nil || errors.Is(err, fs.ErrNotExist) || errors.Is(err, syscall.ENOTDIR) || errors.Is(err, syscall.ELOOP) {
 		return nil
@@ -238,7 +239,7 @@ func (f *folder) subfolders() ([]string, error) {
 	return names, nil
 }
 
-// own reports the files that it is made for itself.
+// own reports the files with fixed names directly in it.
 func (f *folder) own(project string, kinds ...fileKind) error {
 	names := make([]string, len(kinds))
 	for i, k := range kinds {
@@ -247,7 +248,7 @@ func (f *folder) own(project string, kinds ...fileKind) error {
 	return f.report(project, func(*durable.Dir) ([]string, error) { return names, nil }, func(i int) kind { return kinds[i].kind })
 }
 
-// files reports the files of one extension that lie in it.
+// files reports the files with an extension.
 func (f *folder) files(project string, of kind, extension string) error {
 	return f.report(project, func(d *durable.Dir) (names []string, err error) {
 		list, err := d.Entries()
@@ -261,7 +262,7 @@ func (f *folder) files(project string, of kind, extension string) error {
 	}, func(int) kind { return of })
 }
 
-// report reports files that lie right in it: those that list names, each of its kind.
+// report reports the files directly in it that list returns, each of its kind.
 func (f *folder) report(project string, list func(*durable.Dir) ([]string, error), of func(i int) kind) error {
 	sources, known := f.walk.before.sources(f.name)
 	if !known {
@@ -290,14 +291,14 @@ func (f *folder) report(project string, list func(*durable.Dir) ([]string, error
 	return nil
 }
 
-// each reports the files that every subfolder is made for.
+// each reports the files with fixed names in every subdirectory.
 func (f *folder) each(project string, kinds ...fileKind) error {
 	names, err := f.subfolders()
 	if err != nil {
 		return err
 	}
 	sources := make([][]source, len(names))
-	var missing []int // subfolders to look at
+	var missing []int // subdirectories to be read
 	for i, name := range names {
 		var known bool
 		if sources[i], known = f.walk.before.sources(f.name + "/" + name); !known {
@@ -317,7 +318,7 @@ func (f *folder) each(project string, kinds ...fileKind) error {
 	return nil
 }
 
-// lookInto finds the sources of subfolders.
+// lookInto finds the sources of subdirectories.
 func (f *folder) lookInto(names []string, missing []int, kinds []fileKind, sources [][]source, project string) error {
 	watched := make([]bool, len(missing))
 	files := make([]string, 0, len(kinds)*len(missing))
@@ -346,11 +347,11 @@ func (f *folder) lookInto(names []string, missing []int, kinds []fileKind, sourc
 	return nil
 }
 
-// together is how many files are looked at by one goroutine.
+// together is the number of files that one goroutine stats.
 const together = 256
 
-// lookEach looks at many files of a directory, side by side where there are
-// enough of them. Those that are no regular files have no path.
+// lookEach stats many files of a directory, concurrently if there are enough of
+// them. Those that are not regular files have no path.
 func lookEach(d *durable.Dir, names []string) []source {
 	found := make([]source, len(names))
 	part := func(from, to int) {

@@ -1,7 +1,7 @@
 package index
 
-// What finished runs spent, for budgets: they decide by files, so that nothing is
-// told here whose file is not the one that was indexed.
+// The spending of finished runs, for budgets. Budgets decide by files, so
+// nothing is returned whose file may differ from the indexed one.
 
 import (
 	"database/sql"
@@ -12,15 +12,15 @@ import (
 	"ac/workspace/doc"
 )
 
-// Spent is what the record of a finished run tells of its usage.
+// Spent is the usage in the record of a finished run.
 type Spent struct {
 	TaskID string
-	Usage  *doc.Usage // total and cost alone, nil for none
+	Usage  *doc.Usage // total and cost only, nil for none
 }
 
-// Spending tells what the finished runs of a project spent, by the names of their
-// folders. A run whose record changed since it was indexed, or may have changed
-// without a trace, is left out.
+// Spending returns the spending of a project's finished runs, by the names of
+// their folders. It omits runs whose record changed, or may have changed
+// unnoticed, since it was indexed.
 func (v *View) Spending(project string) (map[string]Spent, error) {
 	type row struct {
 		file  string

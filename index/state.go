@@ -1,7 +1,7 @@
 package index
 
-// What the index knows of each source file: enough to tell whether it has to be
-// read again, and from where.
+// The state of each source file: enough to decide whether it must be read
+// again, and from where.
 
 import (
 	"encoding/binary"
@@ -10,7 +10,7 @@ import (
 	"ac/internal/durable"
 )
 
-// kind is what a source file is.
+// kind is the kind of a source file.
 type kind uint8
 
 const (
@@ -26,37 +26,37 @@ const (
 	kindComment
 )
 
-// file is a source file as it was when it was last read. The version may be
-// compared with those of durable.Dir only.
+// file is a source file as of its last reading. Its version is comparable only
+// with those of durable.Dir.
 type file struct {
 	id      int64
 	kind    kind
 	path    string
 	project string
 	version durable.Version
-	// maybeStale: the file was so fresh when it was read that a later write may have
-	// left its times as they are.
+	// maybeStale: the file was so recent when it was read that a later write
+	// may have the same times.
 	maybeStale bool
-	// claim is the key that the document asks for, "" when it does not fit.
+	// claim is the key that the document claims, "" if it does not fit.
 	claim string
-	// shown: the rows of the claim come from this file.
+	// shown: the rows of the claimed key come from this file.
 	shown   bool
-	sum     uint64 // of a document that may be stale's text
+	sum     uint64 // hash of the text, if it may be stale
 	problem string
 	what    string
 	log     logState
-	seen    uint64 // the pass that saw it last
+	seen    uint64 // the last pass that saw it
 }
 
 // logState is how far a log was read.
 type logState struct {
-	offset int64  // behind the last complete line
+	offset int64  // after the last complete line
 	seq    int64  // counted lines before the offset
 	head   uint64 // hash of the first line
 	tail   uint64 // hash of the last bytes before the offset
 	sum    uint32 // CRC of everything before the offset
-	// tailEvent: a line without LF stands behind the offset and was taken for an
-	// event; settled are the stats of the run without it.
+	// tailEvent: a line without LF after the offset was counted as an event;
+	// settled are the run's stats without it.
 	tailEvent bool
 	settled   []byte
 }
@@ -119,15 +119,15 @@ func (f *file) decode(b []byte) error {
 	return nil
 }
 
-// known is the files of an index, as one generation of it has them. It belongs
-// to whoever holds the lock of the index.
+// known are the files of one generation of the index. It belongs to the holder
+// of the index lock.
 type known struct {
 	generation int64
 	byPath     map[string]*file
-	claims     map[string][]*file // every file that asks for a key
+	claims     map[string][]*file // all files that claim a key
 	nextFile   int64
 	passes     uint64
-	stats      *Stats // of this generation, once somebody asked; without the sums over runs
+	stats      *Stats // cached, without the sums over runs
 }
 
 func newKnown() *known {
@@ -142,7 +142,7 @@ func (k *known) add(f *file) {
 	}
 }
 
-// claim changes the key that a file asks for.
+// claim changes the key that a file claims.
 func (k *known) claim(f *file, claim string) {
 	if f.claim == claim {
 		return
@@ -163,7 +163,7 @@ func (k *known) claim(f *file, claim string) {
 	}
 }
 
-// holder is the file whose rows stand for a key, nil when there is none.
+// holder is the file whose rows represent a key, nil if there is none.
 func (k *known) holder(claim string) *file {
 	for _, f := range k.claims[claim] {
 		if f.shown {

@@ -1,6 +1,6 @@
 package index
 
-// What is kept for each run and each agent, so that nobody has to add it up.
+// Precomputed sums for each run and each agent.
 
 import (
 	"database/sql"
@@ -63,7 +63,7 @@ func (s *scanned) stats() runStats {
 	return st
 }
 
-// stats reads those of a run, zero when it has none.
+// stats reads the stats of a run, zero if it has none.
 func (w *writer) stats(run int64) (runStats, error) {
 	st, err := w.statement("SELECT " + statsColumns + " FROM ac_run_stats WHERE id=?")
 	if err != nil {
@@ -77,8 +77,8 @@ func (w *writer) stats(run int64) (runStats, error) {
 	return s.stats(), err
 }
 
-// countAgent adds up the runs of one agent. Its document names it; an agent that
-// only runs name is a worker with the provider of its first run.
+// countAgent sums up the runs of one agent. Its name comes from its document;
+// an agent without one is a worker with the provider of its first run.
 const countAgent = `
 INSERT INTO ac_agent_counters
 SELECT ?1, a.id IS NOT NULL, COALESCE(a.name, ?1), COALESCE(a.role, 'worker'),

@@ -1,7 +1,7 @@
 package index
 
-// A view is one moment of the index: everything that is asked of it belongs
-// together.
+// A view is one read transaction of the index: all its answers belong together
+// (snapshot isolation).
 
 import (
 	"context"
@@ -12,19 +12,19 @@ import (
 	"ac/workspace"
 )
 
-// View answers from one moment of the index. It is for one goroutine, and only
-// until the function ends that it was given to.
+// View answers from one read transaction. It is not safe for concurrent use,
+// and valid only until the function that received it returns.
 type View struct {
 	ctx  context.Context //nolint:containedctx // a view lives for one call of a function
 	conn *link
 	w    *workspace.Workspace
 }
 
-// View reads one moment of the index. It waits for no writer. fn is called again
-// when the file was deleted or replaced meanwhile. Without an index that can be
-// used the error is fault.NoIndex, and nothing is made.
+// View runs fn in one read transaction. It never waits for a writer. fn is
+// called again if the file was deleted or replaced meanwhile. If there is no
+// usable index the error is fault.NoIndex, and nothing is created.
 func (ix *Index) View(ctx context.Context, fn func(*View) error) error {
-	var own error // what fn itself says
+	var own error // the error of fn itself
 	err := ix.patient(func() error {
 		err := ix.connected(ctx, false, func(conn *link) error {
 			quiet := context.WithoutCancel(ctx)
@@ -84,8 +84,7 @@ func readStats(ctx context.Context, conn *link) (s Stats, err error) {
 	return s, err
 }
 
-// countSeen is countRows without what has to be added up run by run: what a sync
-// tells of the workspace.
+// countSeen is countRows without the sums over runs: the totals of a sync.
 const countSeen = `SELECT (SELECT count(*) FROM ac_runs), (SELECT count(*) FROM ac_artifacts), (SELECT count(*) FROM ac_reviews),
  (SELECT count(*) FROM ac_help_requests), (SELECT count(*) FROM ac_conversations), (SELECT messages FROM ac_state),
  (SELECT count(*) FROM ac_tasks), (SELECT count(*) FROM ac_task_milestones), (SELECT count(*) FROM ac_agent_counters)`
@@ -107,7 +106,7 @@ func (s Stats) rebuilt(path string) RebuildResult {
 	}
 }
 
-// synced is what a sync says that had to build everything.
+// synced is the result of a sync that had to rebuild.
 func (b RebuildResult) synced() SyncResult {
 	return SyncResult{
 		DBPath: b.DBPath, DBCreated: true, RunsUpserted: b.RunsIndexed, EventsIndexed: b.EventsIndexed, EventParseErrorsIndexed: b.EventParseErrors,
@@ -117,14 +116,14 @@ func (b RebuildResult) synced() SyncResult {
 	}
 }
 
-// seen fills in what the workspace has now.
+// seen sets the current totals of the workspace.
 func (s Stats) seen(into *SyncResult) {
 	into.RunsUpserted, into.ArtifactsUpserted, into.ReviewsUpserted, into.HelpRequestsUpserted = s.Runs, s.Artifacts, s.Reviews, s.HelpRequests
 	into.ConversationsUpserted, into.MessagesIndexed = s.Conversations, s.Messages
 	into.TasksUpserted, into.TaskMilestonesIndexed, into.AgentCountersUpserted = s.Tasks, s.TaskMilestones, s.AgentCounters
 }
 
-// query collects the rows of a question, never nil.
+// query collects the rows of a query; never nil.
 func query[R any](v *View, text string, args []any, scan func(*sql.Rows, *R) error) ([]R, error) {
 	rows, err := v.conn.ask(v.ctx, text, args...)
 	if err != nil {
@@ -142,7 +141,7 @@ func query[R any](v *View, text string, args []any, scan func(*sql.Rows, *R) err
 	return list, rows.Err()
 }
 
-// conditions gathers what a question asks for.
+// conditions collects the conditions of a query.
 type conditions struct {
 	text string
 	args []any

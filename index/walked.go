@@ -1,8 +1,8 @@
 package index
 
-// What walks saw in folders that are watched since: the next walk looks again only
-// where something changed. Anything that was not heard, or that nobody can hear,
-// makes it look at everything.
+// A cache of what walks found in watched directories, so that the next walk
+// only looks where something changed. If a watch may have missed something, or
+// is impossible, the whole tree is walked.
 
 import (
 	"context"
@@ -15,31 +15,31 @@ import (
 	"ac/workspace"
 )
 
-// walkedLife is after what time everything is looked at again, whatever was heard.
+// walkedLife is the age after which everything is walked again, watched or not.
 const walkedLife = 30 * time.Second
 
-// walked is what walks saw. It belongs to the holder of the index's lock. The zero
-// value remembers nothing; so does nil.
+// walked caches what walks found. It belongs to the holder of the index's lock.
+// The zero value and nil cache nothing.
 type walked struct {
 	clock *clock.Clock
 	fsys  durable.FS
-	heard *watch.Listener // nil until a second walk, and where nothing can be watched
+	heard *watch.Listener // nil until the second walk, and if nothing can be watched
 	walks int
-	began time.Time // when everything was last looked at
+	began time.Time // when the last full walk began
 
 	names map[string][]string // the subfolders of a folder
-	files map[string][]source // the sources that lie in a folder
+	files map[string][]source // the sources in a directory
 }
 
-// refresh forgets what changed. The second walk of a process begins to watch: the
-// first one may be its only one.
+// refresh drops what changed. The watch starts with the second walk of a
+// process, since the first may be its only one.
 func (l *walked) refresh(ctx context.Context, w *workspace.Workspace) {
 	if l == nil {
 		return
 	}
 	l.walks++
 	if l.walks == 2 {
-		l.heard, _ = w.Watched().Listen() // without it nothing is remembered
+		l.heard, _ = w.Watched().Listen() // without it nothing is cached
 	}
 	if l.heard == nil {
 		return
@@ -54,7 +54,7 @@ func (l *walked) refresh(ctx context.Context, w *workspace.Workspace) {
 	}
 }
 
-// forget drops what is known of an entry and of the folder that it lies in.
+// forget drops an entry and its directory from the cache.
 func (l *walked) forget(name string) {
 	for _, dir := range []string{name, path.Dir(name)} {
 		delete(l.names, dir)
@@ -62,8 +62,8 @@ func (l *walked) forget(name string) {
 	}
 }
 
-// subfolders are those that a folder had, sources the sources that lay in it; not ok
-// where they have to be looked for.
+// subfolders returns the cached subdirectories of a directory, sources its
+// cached source files; ok is false if they must be read.
 func (l *walked) subfolders(dir string) (names []string, ok bool) {
 	if l == nil {
 		return nil, false
@@ -80,8 +80,9 @@ func (l *walked) sources(dir string) (list []source, ok bool) {
 	return list, ok
 }
 
-// watched reports whether what is seen in a folder from now on may be remembered.
-// Others may write to a file system that is not known, without a sound.
+// watched reports whether what is found in a directory from now on may be
+// cached: not on file systems of unknown type, where a change by another
+// machine may raise no event.
 func (l *walked) watched(dir string) bool {
 	if l == nil || l.heard == nil {
 		return false

@@ -1,6 +1,6 @@
 package index
 
-// Writing rows, in one transaction that begins with the first of them.
+// Writing rows, in one transaction that begins with the first one.
 
 import (
 	"context"
@@ -9,9 +9,9 @@ import (
 	"strings"
 )
 
-// writer writes on the one connection of a pass.
+// writer writes on the connection of a pass.
 type writer struct {
-	ctx      context.Context //nolint:containedctx // of one pass; it never ends: a statement is not broken off
+	ctx      context.Context //nolint:containedctx // of one pass; it never ends, so that no statement is interrupted
 	conn     *link
 	began    bool
 	words    map[string]int64
@@ -35,7 +35,7 @@ func (w *writer) begin() error {
 	return nil
 }
 
-// end commits, or takes everything back.
+// end commits, or rolls back.
 func (w *writer) end(failed error) error {
 	if !w.began {
 		return failed
@@ -63,7 +63,7 @@ func (w *writer) exec(text string, args ...any) error {
 	return err
 }
 
-// change runs a statement and says how many rows it changed.
+// change runs a statement and returns how many rows it changed.
 func (w *writer) change(text string, args ...any) (int, error) {
 	if err := w.begin(); err != nil {
 		return 0, err
@@ -101,7 +101,7 @@ func (w *writer) saveFile(f *file) error {
 	return w.exec("INSERT OR REPLACE INTO ac_files VALUES (?,?,?,?,?)", f.id, f.path, f.encode(), problem, what)
 }
 
-// replace makes room for a new state of a document.
+// replace deletes the old rows of a document.
 func (w *writer) replace(p *pass, f *file) error {
 	if err := w.formerAgent(p, f); err != nil {
 		return err
@@ -114,7 +114,7 @@ func (w *writer) replace(p *pass, f *file) error {
 	return nil
 }
 
-// ownRows are the statements that take the rows of a document away.
+// ownRows are the statements that delete the rows of a document.
 func ownRows(of kind) []string {
 	switch of {
 	case kindRun:
@@ -131,12 +131,12 @@ func ownRows(of kind) []string {
 		return []string{"DELETE FROM ac_task_milestones WHERE task=?", "DELETE FROM ac_tasks WHERE id=?"}
 	case kindAgent:
 		return []string{"DELETE FROM ac_agents WHERE id=?"}
-	default: // kindComment: logs are no documents
+	default: // kindComment: logs are not documents
 		return []string{"DELETE FROM ac_comments WHERE id=?"}
 	}
 }
 
-// formerAgent notes whose counters a document concerned until now.
+// formerAgent records the agent whose counters a document affected until now.
 func (w *writer) formerAgent(p *pass, f *file) error {
 	text := map[kind]string{kindRun: "SELECT agent_id FROM ac_runs WHERE id=?", kindAgent: "SELECT agent_id FROM ac_agents WHERE id=?"}[f.kind]
 	if text == "" {
@@ -157,7 +157,7 @@ func (w *writer) formerAgent(p *pass, f *file) error {
 	return nil
 }
 
-// remove takes everything away that came from a document, its log included.
+// remove deletes everything that came from a document, its log included.
 func (w *writer) remove(p *pass, f *file) error {
 	if err := w.formerAgent(p, f); err != nil {
 		return err
@@ -193,7 +193,7 @@ func (w *writer) remove(p *pass, f *file) error {
 	return nil
 }
 
-// removeLog takes away what came from the log of a run or conversation.
+// removeLog deletes what came from the log of a run or conversation.
 func (w *writer) removeLog(p *pass, parent *file) error {
 	if parent.kind == kindConversation {
 		n, err := w.change("DELETE FROM ac_messages WHERE conversation=?", parent.id)
@@ -207,7 +207,7 @@ func (w *writer) removeLog(p *pass, parent *file) error {
 	return w.exec("DELETE FROM ac_run_stats WHERE id=?", parent.id)
 }
 
-// removeEvents takes the lines of a run behind a seq away.
+// removeEvents deletes the lines of a run after a seq.
 func (w *writer) removeEvents(p *pass, run, seq int64) error {
 	from, to := eventKey(run, seq), eventKey(run+1, 0)
 	n, err := w.change("DELETE FROM ac_events WHERE id>? AND id<?", from, to)
@@ -223,7 +223,7 @@ func (w *writer) removeEvents(p *pass, run, seq int64) error {
 	return w.removeInteractions(run, seq)
 }
 
-// before takes away what a reading of a log puts anew.
+// before deletes what a reading of a log will insert again.
 func (w *writer) before(p *pass, job *logJob, whole bool) error {
 	switch {
 	case !job.known:
@@ -241,7 +241,7 @@ func (w *writer) before(p *pass, job *logJob, whole bool) error {
 	case whole:
 		return w.removeLog(p, &file{kind: kindRun, id: job.run})
 	case job.file.log.tailEvent:
-		// The line that had no LF comes again, as itself or as another one.
+		// The line that had no LF comes again, unchanged or not.
 		if _, err := w.change("DELETE FROM ac_events WHERE id>? AND id<?", eventKey(job.run, job.was.seq), eventKey(job.run+1, 0)); err != nil {
 			return err
 		}
@@ -285,7 +285,7 @@ func (w *writer) wordID(text string) (int64, error) {
 	return id, nil
 }
 
-// number gives a word its number, if it has none yet.
+// number assigns a number to a word that has none.
 func (w *writer) number(of *word) error {
 	if of == nil || of.id != 0 {
 		return nil
@@ -295,7 +295,7 @@ func (w *writer) number(of *word) error {
 	return err
 }
 
-// rows writes what a piece of a log holds.
+// rows writes the rows of a piece of a log.
 func (w *writer) rows(p *pass, b logBatch) error {
 	for _, m := range b.lines {
 		if err := w.message(b.job.run, m); err != nil {

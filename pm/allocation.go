@@ -1,6 +1,6 @@
 package pm
 
-// Who does what, as a recommendation.
+// Recommending agents for tasks.
 
 import (
 	"fmt"
@@ -11,8 +11,8 @@ import (
 	"ac/workspace/doc"
 )
 
-// Recommendation is who should do a task, and with what. Rationale and Reason
-// are one text under the two names that clients read.
+// Recommendation is the recommended agent, provider and model for a task.
+// Rationale and Reason are the same text under two names that clients read.
 type Recommendation struct {
 	TaskID            string `json:"task_id"`
 	PreferredProvider string `json:"preferred_provider"`
@@ -23,12 +23,12 @@ type Recommendation struct {
 	Reason            string `json:"reason"`
 }
 
-// providerWithoutAgent is recommended where nobody is there to do a task.
+// providerWithoutAgent is recommended if there is no agent for a task.
 const providerWithoutAgent = doc.ProviderCodex
 
-// Recommend says for each open task who should do it: the assignee, else the
-// one in its team who has the least to do, counting the active runs of each
-// agent and what this answer gives out. Tasks keep their order.
+// Recommend recommends an agent for each open task: the assignee, else the
+// member of its team with the least load, counting active runs and earlier
+// recommendations of this call. Tasks keep their order.
 func Recommend(tasks []doc.Task, agents []doc.Agent, activeRuns map[string]int) []Recommendation {
 	c := candidates(agents)
 	load := make(map[string]int, len(activeRuns))
@@ -42,7 +42,7 @@ func Recommend(tasks []doc.Task, agents []doc.Agent, activeRuns map[string]int) 
 			continue
 		}
 		row := Recommendation{TaskID: t.ID, PreferredProvider: providerWithoutAgent, TokenBudgetHint: tokenBudget(t)}
-		row.Rationale = "No worker or manager is there to take this task: make an agent first."
+		row.Rationale = "No worker or manager can take this task: create an agent first."
 		if agent, why := choose(t, c, load); agent != nil {
 			row.PreferredProvider, row.PreferredModel, row.PreferredAgentID = agent.Provider, agent.ModelHint, agent.ID
 			row.Rationale = why
@@ -54,7 +54,7 @@ func Recommend(tasks []doc.Task, agents []doc.Agent, activeRuns map[string]int) 
 	return rows
 }
 
-// candidates are the agents who may get tasks, by name.
+// candidates are the agents that may get tasks, by name.
 func candidates(agents []doc.Agent) (found []doc.Agent) {
 	for _, a := range agents {
 		if a.Role == "worker" || a.Role == "manager" {
@@ -88,7 +88,7 @@ func choose(t *doc.Task, candidates []doc.Agent, load map[string]int) (agent *do
 	if agent == nil {
 		return nil, ""
 	}
-	return agent, fmt.Sprintf("%s has the least to do in %s (%s).", agent.Name, where, plural(load[agent.ID], "item"))
+	return agent, fmt.Sprintf("%s has the fewest open tasks in %s (%s).", agent.Name, where, plural(load[agent.ID], "item"))
 }
 
 func teamOf(agents []doc.Agent, team string) (members []doc.Agent) {
@@ -100,8 +100,8 @@ func teamOf(agents []doc.Agent, team string) (members []doc.Agent) {
 	return members
 }
 
-// isOffice tells the agents that every company and project has by default, who
-// get tasks only when nobody else is there.
+// isOffice reports whether an agent is one of those that every company and
+// project has by default; they get tasks only if there is no other agent.
 func isOffice(id string) bool {
 	return id == workspace.GlobalManagerID || strings.HasPrefix(id, workspace.SecretaryPrefix)
 }
@@ -113,8 +113,8 @@ func plural(n int, noun string) string {
 	return fmt.Sprintf("%d %ss", n, noun)
 }
 
-// tokenBudget estimates the tokens of a task by its length, its milestones, and
-// whether its title speaks of building something.
+// tokenBudget estimates the tokens of a task from its length, its milestones,
+// and whether its title mentions building something.
 func tokenBudget(t *doc.Task) int64 {
 	budget := 6000*int64(DurationDays(t)) + 3000*int64(len(t.Milestones))
 	title := strings.ToLower(t.Title)

@@ -1,11 +1,11 @@
 package pm
 
-// What the drawings of a plan share: the frame of time, and its ticks.
+// What the drawings of a plan share: the time frame and its ticks.
 
 import "time"
 
-// frame is the days that a drawing shows: from the first midnight at or before
-// the first bar to the last at or behind the end of the last one.
+// frame is the range of days of a drawing: from midnight at or before the first
+// bar to midnight at or after the end of the last.
 type frame struct {
 	from time.Time
 	days int
@@ -32,8 +32,8 @@ func frameOf(bars []Bar, today time.Time) frame {
 	return f
 }
 
-// at is how far into the frame a time lies, in days; outside of it when
-// negative or beyond days.
+// at is the position of a time in the frame, in days; negative or beyond days
+// outside of it.
 func (f frame) at(t time.Time) float64 {
 	return float64(t.UnixMilli()-f.from.UnixMilli()) / float64(day)
 }
@@ -44,7 +44,7 @@ type tick struct {
 	label string
 }
 
-// ticks are at most about so many days to label, at steps that people count in.
+// ticks returns about at most this many days to label, at natural intervals.
 func (f frame) ticks(most int) (ticks []tick) {
 	step, layout := f.days, "2006"
 	for _, s := range []struct {

@@ -1,16 +1,16 @@
 package pm
 
-// Which tasks wait for themselves.
+// Dependency cycles.
 
 import (
 	"maps"
 	"slices"
 )
 
-// cycles lists the ids of the tasks that lie on a cycle, ascending. Those that
-// merely wait for one are not on it. The strongly connected components are
-// found as Tarjan does (1972), with a stack of its own, for a chain of tasks
-// may be as long as somebody cares to write.
+// cycles lists the ids of the tasks on dependency cycles, ascending. Tasks that
+// merely depend on one are not listed. It finds strongly connected components
+// by Tarjan's algorithm (1972), iteratively, since a chain of tasks may be
+// arbitrarily long.
 func (n *network) cycles() (ids []string) {
 	s := components{
 		nodes: n.nodes, index: make([]int, len(n.nodes)), low: make([]int, len(n.nodes)), onStack: make([]bool, len(n.nodes)),
@@ -36,7 +36,7 @@ type components struct {
 	cyclic     []int
 }
 
-// visiting is a node under way and the next of its dependencies to look at.
+// visiting is a node being visited and the index of its next dependency.
 type visiting struct{ node, next int }
 
 func (s *components) visit(root int) {
@@ -72,7 +72,7 @@ func (s *components) enter(i int) visiting {
 	return visiting{node: i}
 }
 
-// leave takes the component of which i is the first node from the stack.
+// leave pops the component whose first node is i.
 func (s *components) leave(i int) {
 	if s.low[i] != s.index[i] {
 		return
@@ -88,12 +88,12 @@ func (s *components) leave(i int) {
 	s.stack = s.stack[:first]
 }
 
-// Cyclic reports whether tasks wait for each other in a circle. waits has the
-// tasks that wait and what for; what a task says of itself and of unknown ones
-// does not count.
+// Cyclic reports whether tasks depend on each other in a cycle. waits maps
+// tasks to their dependencies; dependencies on itself or on unknown tasks are
+// ignored.
 func Cyclic(waits map[string][]string) bool {
 	left := maps.Clone(waits)
-	// Take away what waits for nothing that is left; a circle stays.
+	// Remove tasks without remaining dependencies; a cycle stays.
 	for removed := true; removed; {
 		removed = false
 		for id, on := range left {

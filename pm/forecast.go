@@ -1,6 +1,6 @@
 package pm
 
-// What the open tasks of a project would take, by whom they are given to.
+// Forecasting the open tasks of a project under several assignments.
 
 import (
 	"math"
@@ -10,7 +10,7 @@ import (
 	"ac/workspace/doc"
 )
 
-// Forecast compares ways to give out the open tasks of a project.
+// Forecast compares assignments of the open tasks of a project.
 type Forecast struct {
 	Mode        string       `json:"mode"`
 	Baseline    Projection   `json:"baseline"`
@@ -18,7 +18,8 @@ type Forecast struct {
 	Scenarios   []Projection `json:"scenarios"`
 }
 
-// Projection is what one way would take. Scenario and Notes are those of scenarios.
+// Projection is the projected cost of one assignment. Only scenarios have
+// Scenario and Notes.
 type Projection struct {
 	Scenario   string  `json:"scenario,omitempty"`
 	SpanDays   float64 `json:"projected_span_days"`
@@ -29,18 +30,18 @@ type Projection struct {
 	Notes      string  `json:"notes,omitempty"`
 }
 
-// Rates are what is known of providers. A provider that is missing has the speed 1
-// and the average cost; 0 is no cost known.
+// Rates are the speeds and costs of providers. A missing provider has the speed
+// 1 and the average cost; 0 means unknown.
 type Rates struct {
 	TokensPerHour map[string]float64
 	CostPerToken  map[string]float64
 	AverageCost   float64
 }
 
-// weights say what counts in a choice.
+// weights are the weights of a choice.
 type weights struct{ speed, cost, load float64 }
 
-// The ways in which scenarios choose.
+// The weights of the scenarios.
 var (
 	throughputFirst = weights{0.76, 0.08, 0.16}
 	costFirst       = weights{0.24, 0.58, 0.18}
@@ -48,17 +49,17 @@ var (
 
 const noTeam = "unassigned"
 
-// forecaster knows what projections are made from.
+// forecaster is the input of projections.
 type forecaster struct {
-	tasks      []doc.Task // the open ones
+	tasks      []doc.Task // open ones
 	candidates []doc.Agent
 	running    map[string]int
 	rates      Rates
 	median     float64
 }
 
-// ForecastOf projects the open tasks. rows are the recommendations for them, so
-// that what they are is what is shown.
+// ForecastOf projects the open tasks. rows are their recommendations, so that
+// forecast and recommendations agree.
 func ForecastOf(tasks []doc.Task, agents []doc.Agent, running map[string]int, rates Rates, rows []Recommendation) Forecast {
 	f := &forecaster{candidates: candidates(agents), running: running, rates: rates, median: median(rates.TokensPerHour)}
 	for _, t := range tasks {
@@ -86,9 +87,9 @@ func ForecastOf(tasks []doc.Task, agents []doc.Agent, running map[string]int, ra
 		Recommended: f.project(func(t *doc.Task) *doc.Agent { return byID(recommended[t.ID]) }),
 	}
 	fast := f.project(func(t *doc.Task) *doc.Agent { return f.best(t, throughputFirst) })
-	fast.Scenario, fast.Notes = "throughput_bias", "Gives each task to the fastest who is free enough, whatever it costs."
+	fast.Scenario, fast.Notes = "throughput_bias", "Assigns each task to the fastest agent with free capacity, whatever it costs."
 	cheap := f.project(func(t *doc.Task) *doc.Agent { return f.best(t, costFirst) })
-	cheap.Scenario, cheap.Notes = "cost_bias", "Gives each task to the cheapest who is free enough, even if it takes longer."
+	cheap.Scenario, cheap.Notes = "cost_bias", "Assigns each task to the cheapest agent with free capacity, even if it takes longer."
 	result.Scenarios = []Projection{fast, cheap}
 	return result
 }
@@ -109,7 +110,7 @@ func median(rates map[string]float64) float64 {
 	}
 }
 
-// speed compares a provider with the others.
+// speed is the speed of an agent's provider relative to the median.
 func (f *forecaster) speed(agent *doc.Agent) float64 {
 	if agent == nil || f.median <= 0 {
 		return 1
@@ -130,7 +131,8 @@ func (f *forecaster) cost(agent *doc.Agent) float64 {
 	return f.rates.AverageCost
 }
 
-// pool are those who may get a task: as for a recommendation, and its assignee.
+// pool are the agents that may get a task: as for a recommendation, and its
+// assignee.
 func (f *forecaster) pool(t *doc.Task) []doc.Agent {
 	pool := teamOf(f.candidates, t.TeamID)
 	if len(pool) == 0 {
@@ -153,7 +155,7 @@ func (f *forecaster) pool(t *doc.Task) []doc.Agent {
 	return pool
 }
 
-// best is who has the highest score, the first in the order of agents.
+// best is the agent with the highest score, the first of equals.
 func (f *forecaster) best(t *doc.Task, w weights) (best *doc.Agent) {
 	highest := math.Inf(-1)
 	pool := f.pool(t)
@@ -171,7 +173,7 @@ func (f *forecaster) best(t *doc.Task, w weights) (best *doc.Agent) {
 	return best
 }
 
-// pressure is how many runs a candidate of a team has, on average.
+// pressure is the mean number of runs of a team's candidates.
 func (f *forecaster) pressure(team string) float64 {
 	if team == noTeam {
 		return 0
@@ -187,7 +189,7 @@ func (f *forecaster) pressure(team string) float64 {
 	return float64(runs) / float64(len(members))
 }
 
-// project adds up what the tasks take when each is given to who is chosen.
+// project sums up the tasks under an assignment.
 func (f *forecaster) project(chosen func(*doc.Task) *doc.Agent) Projection {
 	p := Projection{Pressure: "low"}
 	days, highest := map[string]float64{}, 0.0

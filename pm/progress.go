@@ -1,6 +1,6 @@
 package pm
 
-// How far things are.
+// Progress figures.
 
 import (
 	"math"
@@ -8,7 +8,7 @@ import (
 	"ac/workspace/doc"
 )
 
-// Percent is a share of one in percent, to 0.1, a half rounded up.
+// Percent is a ratio in percent, to 0.1, half rounded up.
 func Percent(ratio float64) float64 { return Round1(ratio * 100) }
 
 // Round1 rounds to one decimal, a half up.
@@ -20,7 +20,7 @@ type Summary struct {
 	DoneTasks       int     `json:"done_tasks"`
 	BlockedTasks    int     `json:"blocked_tasks"`
 	InProgressTasks int     `json:"in_progress_tasks"`
-	ProgressPct     float64 `json:"progress_pct"` // the mean of all tasks, canceled ones too
+	ProgressPct     float64 `json:"progress_pct"` // the mean of all tasks, including canceled ones
 }
 
 // Summarize counts tasks.

@@ -12,7 +12,7 @@ type queue struct {
 func (q *queue) push(i int) { heap.Push((*heaped)(q), i) }
 func (q *queue) pop() int   { return heap.Pop((*heaped)(q)).(int) }
 
-// heaped is the queue as container/heap wants it.
+// heaped adapts the queue to container/heap.
 type heaped queue
 
 func (h *heaped) Len() int           { return len(h.items) }

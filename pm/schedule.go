@@ -1,7 +1,6 @@
-// Package pm plans: it lays the tasks of a project out in time by the critical
-// path method, says how far they are, and recommends who does them. It is
-// arithmetic over documents: it reads no file and knows no clock.
 package pm
+
+// Laying tasks out by the critical path method.
 
 import (
 	"cmp"
@@ -17,15 +16,15 @@ import (
 // daylight saving.
 const day = int64(24 * time.Hour / time.Millisecond)
 
-// criticalSlack is the slack from which on a task is not critical any more: a
+// criticalSlack is the slack from which a task is not critical: a
 // ten-thousandth of a day, in milliseconds.
 const criticalSlack = day / 10000
 
-// MaxDurationDays is the longest duration that counts; a longer one is cut.
+// MaxDurationDays caps durations.
 const MaxDurationDays = 36500
 
-// The first and the last millisecond of the years 0000 to 9999: other years have
-// no four digits and would not sort.
+// The first and the last millisecond of the years 0000 to 9999: other years do
+// not have four digits and would not sort.
 const (
 	firstDate = -62167219200000
 	lastDate  = 253402300799999
@@ -37,26 +36,26 @@ const (
 	StatusCycle = "dependency_cycle"
 )
 
-// Plan is the tasks of a project in time.
+// Plan is the schedule of a project.
 type Plan struct {
-	Status   string   // StatusOK, or StatusCycle when some tasks wait for each other
+	Status   string   // StatusOK, or StatusCycle if there is a dependency cycle
 	SpanDays float64  // from the base to the last finish, to 0.01
-	CycleIDs []string // the tasks that lie on a cycle, ascending
-	Bars     []Bar    // by start, ties in the order in which the tasks were given
+	CycleIDs []string // the tasks on cycles, ascending
+	Bars     []Bar    // by start, ties in input order
 }
 
-// Bar is a task in time.
+// Bar is a scheduled task.
 type Bar struct {
 	Task         doc.Task
 	Start, End   time.Time // UTC
 	DurationDays int
-	SlackDays    float64 // how long it may be late without moving the end, to 0.01
+	SlackDays    float64 // how late it may be without delaying the end, to 0.01
 	Critical     bool
 }
 
-// Lay lays tasks out. Dependencies are finish-to-start; a planned start is a
-// start-not-before; a cycle is a state of the plan and never an error. Where no
-// task has a planned start the plan begins at today's midnight, in UTC.
+// Lay schedules tasks. Dependencies are finish-to-start; a planned start means
+// start-not-before. A cycle is a state of the plan, never an error. If no task
+// has a planned start, the plan begins at today's midnight, UTC.
 //
 // The passes are those of the critical path method (Kelley and Walker, 1959).
 func Lay(tasks []doc.Task, today time.Time) Plan {
@@ -76,8 +75,8 @@ func Lay(tasks []doc.Task, today time.Time) Plan {
 	return plan
 }
 
-// DurationDays is how long a task takes: as it says, else as its dates are
-// apart, else a day.
+// DurationDays is the duration of a task: its own, else the difference of its
+// dates, else one day.
 func DurationDays(t *doc.Task) int {
 	s := t.Schedule
 	if s == nil {
@@ -94,8 +93,8 @@ func DurationDays(t *doc.Task) int {
 	return int(max(1, (end.UnixMilli()-start.UnixMilli()+day-1)/day))
 }
 
-// network is the tasks of a project while they are laid out. Times are
-// milliseconds from the base.
+// network is the dependency graph of a project's tasks. Times are milliseconds
+// from the base.
 type network struct {
 	tasks []doc.Task
 	nodes []node
@@ -105,10 +104,10 @@ type network struct {
 }
 
 type node struct {
-	deps                    []int // what it waits for; each once
+	deps                    []int // dependencies, without duplicates
 	notBefore, duration     int64
 	start, finish, lateness int64 // earliest start and finish; latest start
-	place                   int   // in seq
+	seqIndex                int   // index in seq
 }
 
 func (n *network) measure(today time.Time) {
@@ -129,8 +128,8 @@ func (n *network) measure(today time.Time) {
 	}
 }
 
-// connect finds what each task waits for: the tasks of this project that it
-// names, but not itself.
+// connect resolves the dependencies of each task: named tasks of this project
+// other than itself.
 func (n *network) connect() {
 	byID := make(map[string]int, len(n.tasks))
 	for i := range n.tasks {
@@ -151,8 +150,8 @@ func (n *network) connect() {
 	}
 }
 
-// order puts the tasks into the order of the passes and says how many of them
-// can be ordered: ready ones by ascending id, then what waits for a cycle.
+// order sorts the tasks for the passes and returns how many of them can be
+// ordered: ready ones by ascending id, then those that depend on a cycle.
 func (n *network) order() (ordered int) {
 	waits := make([]int, len(n.nodes))
 	after := make([][]int, len(n.nodes))
@@ -184,8 +183,8 @@ func (n *network) order() (ordered int) {
 		}
 	}
 	slices.SortFunc(n.seq[ordered:], n.before)
-	for place, i := range n.seq {
-		n.nodes[i].place = place
+	for at, i := range n.seq {
+		n.nodes[i].seqIndex = at
 	}
 	return ordered
 }
@@ -194,14 +193,14 @@ func (n *network) before(a, b int) int {
 	return cmp.Or(cmp.Compare(n.tasks[a].ID, n.tasks[b].ID), cmp.Compare(a, b))
 }
 
-// pass goes forward for the earliest times and back for the latest. What a task
-// waits for counts only when it stands before it.
+// pass computes earliest times forward and latest times backward. A dependency
+// counts only if it comes earlier in the order.
 func (n *network) pass() {
 	for _, i := range n.seq {
 		at := &n.nodes[i]
 		at.start = at.notBefore
 		for _, on := range at.deps {
-			if n.nodes[on].place < at.place {
+			if n.nodes[on].seqIndex < at.seqIndex {
 				at.start = max(at.start, n.nodes[on].finish)
 			}
 		}
@@ -214,7 +213,7 @@ func (n *network) pass() {
 	for _, i := range slices.Backward(n.seq) {
 		at := &n.nodes[i]
 		for _, on := range at.deps {
-			if before := &n.nodes[on]; before.place < at.place {
+			if before := &n.nodes[on]; before.seqIndex < at.seqIndex {
 				before.lateness = min(before.lateness, at.lateness-before.duration)
 			}
 		}
@@ -254,8 +253,8 @@ func plannedEnd(t *doc.Task) (ms int64, ok bool) {
 	return at.UnixMilli(), ok
 }
 
-// date is a computed time, within the years that can be written.
+// date is a computed time, limited to years that can be written.
 func date(ms int64) time.Time { return time.UnixMilli(max(firstDate, min(ms, lastDate))).UTC() }
 
-// days is a length in days, to 0.01.
+// days is a duration in days, to 0.01.
 func days(ms int64) float64 { return math.Floor(float64(ms)/float64(day)*100+0.5) / 100 }

@@ -1,6 +1,6 @@
 package pm
 
-// A plan as a picture.
+// A plan as an SVG picture.
 
 import (
 	"encoding/xml"
@@ -11,7 +11,7 @@ import (
 	"time"
 )
 
-// The measures of the picture, in user units.
+// Dimensions of the picture, in user units.
 const (
 	svgTitles  = 260
 	svgChart   = 900
@@ -23,8 +23,8 @@ const (
 	svgLetters = 36 // of a title
 )
 
-// The colours: of the paper, of text and lines, of bars. Critical bars differ
-// by their outline too, for people who see red and green alike.
+// The colours of paper, text, lines and bars. Critical bars also differ by
+// their outline, for colour-blind readers.
 const svgStyle = `
 text{font:13px -apple-system,"Segoe UI","Noto Sans",sans-serif;fill:#1f2430}
 .title{font-size:18px;font-weight:600}.quiet{fill:#697180;font-size:11px}
@@ -33,9 +33,9 @@ text{font:13px -apple-system,"Segoe UI","Noto Sans",sans-serif;fill:#1f2430}
 .slack{fill:none;stroke:#aab2c3;stroke-dasharray:3 3}.on{fill:none;stroke:#8d95a6;stroke-width:1.2}
 .today{stroke:#0c9f6e;stroke-width:1.5}.now{fill:#0c9f6e;font-size:11px}.warn{fill:#b3261e}`
 
-// WriteSVG draws a plan as a picture that stands by itself: bars with what is
-// done, the critical path, slack, dependencies, and today's line. No text of a
-// task can become markup.
+// WriteSVG draws a plan as a self-contained picture: bars with progress, the
+// critical path, slack, dependencies, and today's line. Task texts are escaped,
+// so that none becomes markup.
 func (p *Plan) WriteSVG(out io.Writer, title string, today time.Time) error {
 	d := drawing{plan: p, frame: frameOf(p.Bars, today), rows: make(map[string]int, len(p.Bars))}
 	for i := range p.Bars {
@@ -70,7 +70,7 @@ type drawing struct {
 
 func (d *drawing) printf(format string, args ...any) { fmt.Fprintf(d, format, args...) }
 
-// x is where a time lies; the frame holds all bars.
+// x is the coordinate of a time; the frame contains all bars.
 func (d *drawing) x(t time.Time) float64 {
 	return svgMargin + svgTitles + d.frame.at(t)/float64(d.frame.days)*svgChart
 }
@@ -92,8 +92,8 @@ func (d *drawing) grid(height int) {
 	d.printf("\n")
 }
 
-// dependencies draws each as a line from the end of one bar to the beginning of
-// the other.
+// dependencies draws each dependency as a line from the end of one bar to the
+// start of the other.
 func (d *drawing) dependencies() {
 	for i := range d.plan.Bars {
 		b := &d.plan.Bars[i]
@@ -114,7 +114,7 @@ func (d *drawing) dependencies() {
 	d.printf("\n")
 }
 
-// right is where a bar ends: it is never too thin to be seen.
+// right is the right end of a bar, which is never too thin to see.
 func (d *drawing) right(b *Bar) float64 { return max(d.x(b.Start)+3, d.x(b.End)) }
 
 func (d *drawing) bar(row int) {
@@ -138,7 +138,7 @@ func (d *drawing) bar(row int) {
 	d.printf("</g>\n")
 }
 
-// describe is what a bar says when one points at it.
+// describe is the tooltip of a bar.
 func (b *Bar) describe() string {
 	text := fmt.Sprintf("%s (%s, %.0f%%)\n%s to %s, %s", b.Task.Title, strings.ReplaceAll(b.Task.Status, "_", " "), math.Floor(b.Task.Done()*100),
 		b.Start.Format(time.DateOnly), b.End.Format(time.DateOnly), plural(b.DurationDays, "day"))
@@ -167,12 +167,12 @@ func (d *drawing) legend(height int) {
 	}
 	d.printf(`<path class="slack" d="M%d %dH%d"/><text class="quiet" x="%d" y="%d">slack</text>`, x, y-4, x+22, x+28, y)
 	if d.plan.Status == StatusCycle {
-		d.printf(`<text class="warn" x="%d" y="52">These tasks wait for each other: %s</text>`, svgMargin, escaped(cut(strings.Join(d.plan.CycleIDs, ", "), 120)))
+		d.printf(`<text class="warn" x="%d" y="52">These tasks depend on each other: %s</text>`, svgMargin, escaped(cut(strings.Join(d.plan.CycleIDs, ", "), 120)))
 	}
 	d.printf("\n")
 }
 
-// cut shortens a text to so many letters.
+// cut truncates a text to a number of letters.
 func cut(text string, letters int) string {
 	runes := []rune(text)
 	if len(runes) <= letters {
@@ -181,10 +181,10 @@ func cut(text string, letters int) string {
 	return string(runes[:letters-1]) + "…"
 }
 
-// escaped makes a text that XML can hold: what it cannot becomes U+FFFD.
+// escaped escapes a text for XML; invalid characters become U+FFFD.
 func escaped(text string) string {
 	var b strings.Builder
-	// A strings.Builder takes everything.
+	// A strings.Builder never fails.
 	_ = xml.EscapeText(&b, []byte(text))
 	return b.String()
 }

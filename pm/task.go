@@ -1,7 +1,7 @@
 package pm
 
-// Tasks and their milestones: making them, planning them, and what the status
-// of milestones makes of the status of their task.
+// Tasks and milestones: creating, planning and listing them. The status of a
+// task follows from the statuses of its milestones.
 
 import (
 	"cmp"
@@ -16,7 +16,7 @@ import (
 	"ac/workspace/doc"
 )
 
-// Statuses of tasks and milestones that decide something here.
+// Statuses of tasks and milestones that matter here.
 const (
 	statusDraft      = "draft"
 	statusInProgress = "in_progress"
@@ -24,7 +24,7 @@ const (
 	statusCanceled   = "canceled"
 )
 
-// TaskSpec is what a task is made of.
+// TaskSpec describes a new task.
 type TaskSpec struct {
 	Title      string
 	Visibility string
@@ -32,31 +32,25 @@ type TaskSpec struct {
 	AssigneeID string // optional
 }
 
-// NewTask makes a draft of a task in a project and returns its id. It is durable
-// on return. A project that does not exist is fault.NotFound.
+// NewTask creates a draft task in a project and returns its id. It is durable
+// on return. A missing project is fault.NotFound.
 func NewTask(ctx context.Context, w *workspace.Workspace, project string, spec TaskSpec) (id string, err error) {
 	return id, w.Update(ctx, func(u *workspace.Unit) error {
-		id, err = CreateTask(u, project, spec, nil, "")
-		return err
+		if _, err := w.Project(project); err != nil {
+			return err
+		}
+		task, text, err := DraftTask(w.Env, project, spec, nil, "")
+		if err != nil {
+			return err
+		}
+		id = task.ID
+		return u.Write(workspace.TaskFile(project, task.ID), text, 0o644)
 	})
 }
 
-// CreateTask is NewTask within a unit. The task begins with these milestones,
-// which need no ids of their own, and notes follow the heading of the milestones
-// in its body.
-func CreateTask(u *workspace.Unit, project string, spec TaskSpec, milestones []doc.Milestone, notes string) (id string, err error) {
-	w := u.Workspace()
-	if _, err := w.Project(project); err != nil {
-		return "", err
-	}
-	task, text, err := DraftTask(w.Env, project, spec, milestones, notes)
-	if err != nil {
-		return "", err
-	}
-	return task.ID, u.Write(workspace.TaskFile(project, task.ID), text, 0o644)
-}
-
-// DraftTask makes the task of CreateTask and its text, and writes nothing.
+// DraftTask makes a draft of a task and its text, and writes nothing. The task begins
+// with these milestones, which need no ids of their own, and notes follow the heading of
+// the milestones in its body.
 func DraftTask(env workspace.Env, project string, spec TaskSpec, milestones []doc.Milestone, notes string) (task doc.Task, text []byte, err error) {
 	if err := doc.CheckTitle(spec.Title); err != nil {
 		return task, nil, err
@@ -83,8 +77,8 @@ func DraftTask(env workspace.Env, project string, spec TaskSpec, milestones []do
 	return task, frontmatter.Join(head, []byte(body)), nil
 }
 
-// newMilestone gives a milestone an id and what its kind asks for, where it does
-// not say so itself.
+// newMilestone fills in the id of a milestone and the evidence that its kind
+// requires, unless the milestone has them.
 func newMilestone(env workspace.Env, m doc.Milestone) doc.Milestone {
 	if m.ID == "" {
 		m.ID = env.IDs.New("ms")
@@ -99,14 +93,15 @@ func newMilestone(env workspace.Env, m doc.Milestone) doc.Milestone {
 	return m
 }
 
-// EvidenceOf is what the approval of a milestone of a kind asks for.
+// EvidenceOf is the evidence that the approval of a milestone of a kind
+// requires.
 func EvidenceOf(kind string) *doc.EvidenceRequired {
 	coding := kind == "coding"
 	return &doc.EvidenceRequired{RequiresPatch: coding, RequiresTests: coding}
 }
 
-// AddMilestone adds a milestone at the end of a task and returns its id. The
-// task keeps its status.
+// AddMilestone appends a milestone to a task and returns its id. The status of
+// the task does not change.
 func AddMilestone(ctx context.Context, w *workspace.Workspace, project, task string, milestone doc.Milestone) (id string, err error) {
 	_, err = ChangeTask(ctx, w, project, task, func(t *doc.Task) error {
 		m := newMilestone(w.Env, milestone)
@@ -117,10 +112,10 @@ func AddMilestone(ctx context.Context, w *workspace.Workspace, project, task str
 	return id, err
 }
 
-// ChangeTask reads a task, changes it and writes it as one unit, and gives it as
-// it is then. A change that changes nothing writes nothing. Every other error
-// than those of change: fault.NotFound for a project or task that does not exist,
-// fault.InvalidFile for one that cannot be read, before or after.
+// ChangeTask reads a task, changes it, writes it as one unit and returns it. If
+// nothing changed, nothing is written. Besides the errors of change:
+// fault.NotFound for a missing project or task, fault.InvalidFile for a task
+// that is unreadable before or after the change.
 func ChangeTask(ctx context.Context, w *workspace.Workspace, project, id string, change func(*doc.Task) error) (task doc.Task, err error) {
 	err = w.Update(ctx, func(u *workspace.Unit) error {
 		if _, err := w.Project(project); err != nil {
@@ -147,9 +142,9 @@ func MilestoneOf(task *doc.Task, id string) (*doc.Milestone, error) {
 	return nil, fault.New(fault.NotFound, "task %s has no milestone %s", task.ID, id)
 }
 
-// SetMilestoneStatus sets the status of a milestone, and that of the task after
-// it: done with all milestones, unless canceled; in progress again when one is
-// not.
+// SetMilestoneStatus sets the status of a milestone and adapts that of the
+// task: done once all milestones are done, unless it is canceled; in progress
+// again once one is not.
 func SetMilestoneStatus(task *doc.Task, id, status string) error {
 	milestone, err := MilestoneOf(task, id)
 	if err != nil {
@@ -166,21 +161,21 @@ func SetMilestoneStatus(task *doc.Task, id, status string) error {
 	return nil
 }
 
-// PlanChange is a change of a task's plan. A nil part stays as it is.
+// PlanChange is a change of a task's plan. Nil parts stay unchanged.
 type PlanChange struct {
 	Schedule       *doc.Schedule      // replaces the old one
-	ExecutionPlan  *doc.ExecutionPlan // what it says replaces what was said
+	ExecutionPlan  *doc.ExecutionPlan // its non-empty fields replace the old ones
 	ClearSchedule  bool               // wins over Schedule
 	ClearExecution bool               // wins over ExecutionPlan
 }
 
-// UpdatePlan changes the plan of a task and gives the task as it is then. A task
-// that would depend on itself is fault.Conflict; other errors as ChangeTask.
+// UpdatePlan changes the plan of a task and returns the task. A task that would
+// depend on itself is fault.Conflict; other errors are those of ChangeTask.
 func UpdatePlan(ctx context.Context, w *workspace.Workspace, project, id string, change PlanChange) (doc.Task, error) {
 	return ChangeTask(ctx, w, project, id, func(t *doc.Task) error { return ApplyPlan(t, change, clock.Stamp(w.Env.Clock.Now())) })
 }
 
-// ApplyPlan changes the plan of a task that is at hand.
+// ApplyPlan changes the plan of a loaded task.
 func ApplyPlan(task *doc.Task, change PlanChange, now string) error {
 	switch {
 	case change.ClearSchedule:
@@ -202,7 +197,7 @@ func ApplyPlan(task *doc.Task, change PlanChange, now string) error {
 	return nil
 }
 
-// once drops repetitions and keeps the order.
+// once drops duplicates and keeps the order.
 func once(ids []string) []string {
 	kept, seen := []string{}, map[string]bool{}
 	for _, id := range ids {
@@ -230,8 +225,8 @@ func mergePlan(old *doc.ExecutionPlan, change doc.ExecutionPlan, now string) *do
 	return &plan
 }
 
-// Tasks lists the tasks of a project, the newest first; what cannot be read is
-// left out, and a project that does not exist has none.
+// Tasks lists the tasks of a project, newest first. Unreadable ones are
+// skipped; a missing project has none.
 func Tasks(w *workspace.Workspace, project string) ([]doc.Task, error) {
 	if known, err := w.HasProject(project); !known {
 		return nil, err
@@ -273,8 +268,8 @@ func CountMilestones(task doc.Task) MilestoneCounts {
 	return counts
 }
 
-// Allocate gives tasks of a project their execution plans, which replace what
-// they had, as one unit: all of them or none.
+// Allocate replaces the execution plans of tasks of a project as one unit: of
+// all of them or of none.
 func Allocate(ctx context.Context, w *workspace.Workspace, project string, ids []string, plans map[string]doc.ExecutionPlan) error {
 	return w.Update(ctx, func(u *workspace.Unit) error {
 		if _, err := w.Project(project); err != nil {
@@ -295,8 +290,8 @@ func Allocate(ctx context.Context, w *workspace.Workspace, project string, ids [
 	})
 }
 
-// ValidateTask checks front matter and headings of a task, and that it is
-// complete where its status asks for that.
+// ValidateTask checks the front matter and the headings of a task, and that it
+// is complete if its status requires that.
 func ValidateTask(text []byte) []frontmatter.Issue {
 	var task doc.Task
 	fits := false

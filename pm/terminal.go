@@ -12,21 +12,21 @@ import (
 	"ac/internal/terminal"
 )
 
-// The columns beside the bars.
+// The columns next to the bars.
 const (
 	titleColumns = 28
 	leastColumns = 20
 )
 
-// WriteText draws a plan for a terminal of so many columns: a line a task, its
-// done part filled, critical ones marked, today's column shown. It holds no
+// WriteText draws a plan for a terminal of this width: one line a task, its
+// done part filled, critical ones marked, and today's column. It contains no
 // control character of a title.
 func (p *Plan) WriteText(out io.Writer, columns int, today time.Time) error {
 	f := frameOf(p.Bars, today)
 	chart := max(leastColumns, columns-titleColumns-len("  100%  !"))
 	var b strings.Builder
 	if p.Status == StatusCycle {
-		fmt.Fprintf(&b, "These tasks wait for each other: %s\n", terminal.Printable(strings.Join(p.CycleIDs, ", ")))
+		fmt.Fprintf(&b, "These tasks depend on each other: %s\n", terminal.Printable(strings.Join(p.CycleIDs, ", ")))
 	}
 	if len(p.Bars) == 0 {
 		b.WriteString("No tasks yet.\n")
@@ -46,13 +46,13 @@ func (p *Plan) WriteText(out io.Writer, columns int, today time.Time) error {
 		}
 		fmt.Fprintf(&b, "%s %s %3.0f%%%s\n", terminal.Fit(bar.Task.Title, titleColumns), f.line(bar, chart, now), math.Floor(bar.Task.Done()*100), mark)
 	}
-	fmt.Fprintf(&b, "\n%s in %s. █ done  ▒ to do  │ today  ! critical: late here is late at the end\n",
+	fmt.Fprintf(&b, "\n%s in %s. █ done  ▒ to do  │ today  ! critical: a delay here delays the end\n",
 		plural(len(p.Bars), "task"), plural(int(math.Ceil(p.SpanDays)), "day"))
 	_, err := io.WriteString(out, b.String())
 	return err
 }
 
-// scale is the labels of the days above the bars.
+// scale is the line of day labels above the bars.
 func (f frame) scale(columns int) string {
 	line := []rune(strings.Repeat(" ", columns+12))
 	free := 0
@@ -69,7 +69,7 @@ func (f frame) scale(columns int) string {
 	return string(line)
 }
 
-// line is a bar: at least one column wide.
+// line is a bar, at least one column wide.
 func (f frame) line(b *Bar, columns, now int) string {
 	scale := float64(columns) / float64(f.days)
 	from := min(columns-1, int(f.at(b.Start)*scale))

@@ -1,6 +1,6 @@
 package rpc
 
-// What a client learns about the server before it asks for anything else.
+// What a client can learn about the server before its first request.
 
 import (
 	"context"
@@ -25,15 +25,15 @@ type Capabilities struct {
 	Retrieval        Retrieval           `json:"retrieval"`
 }
 
-// ContextCapabilities are what the server knows of planned contexts.
+// ContextCapabilities describe the planning of contexts.
 type ContextCapabilities struct {
 	LayersVersion int `json:"layers_version"`
-	// AutoDefault is whether jobs that say nothing have their context planned.
+	// AutoDefault is whether jobs plan their context by default.
 	AutoDefault bool `json:"job_submit_auto_default"`
 }
 
-// MemoryCapabilities are the forms of memory deltas that the server reads and
-// writes.
+// MemoryCapabilities are the versions of memory deltas that the server reads
+// and writes.
 type MemoryCapabilities struct {
 	WriteSchemaVersion   int      `json:"write_schema_version"`
 	ParseSupported       []int    `json:"parse_supported"`
@@ -44,7 +44,7 @@ type MemoryCapabilities struct {
 	Sensitivities        []string `json:"sensitivity"`
 }
 
-// Retrieval is where the server looks for what a context is planned from.
+// Retrieval is the storage that context plans are retrieved from.
 type Retrieval struct {
 	Storage string `json:"storage"`
 }
@@ -55,13 +55,13 @@ type ServerInfo struct {
 	Version string `json:"version"`
 }
 
-// Capability is a method that the server has.
+// Capability is one method of the server.
 type Capability struct {
 	Name   string `json:"name"`
 	Access Access `json:"access"`
 }
 
-// Limits are the bounds of the transport.
+// Limits are the limits of the transport.
 type Limits struct {
 	LineBytes int `json:"line_bytes"`
 	Depth     int `json:"depth"`

@@ -10,21 +10,21 @@ import (
 )
 
 // MaxLine is the longest line that is served, in bytes. Longer ones are refused
-// and passed over in bounded memory.
+// and skipped in bounded memory.
 const MaxLine = 64 << 20
 
 const (
 	readBlock = 64 << 10
 	// keepBuffer is the largest buffer that is kept after a long line.
 	keepBuffer = 1 << 20
-	// hugeBuffer is what is not left to the collector's own time.
+	// hugeBuffer is the size from which a freed buffer is collected at once.
 	hugeBuffer = 16 << 20
 )
 
-// errLong says that a line was too long; the next one can be read.
+// errLong is returned for a line that is too long; the next one can be read.
 var errLong = errors.New("line too long")
 
-// frameReader cuts lines out of a stream. It is for one goroutine.
+// frameReader splits a stream into lines. It is not safe for concurrent use.
 type frameReader struct {
 	r    io.Reader
 	max  int
@@ -38,8 +38,8 @@ func newFrameReader(r io.Reader) *frameReader {
 	return &frameReader{r: r, max: MaxLine, buf: make([]byte, readBlock)}
 }
 
-// next gives the next line that is not blank, without its end, valid until the
-// next call. Behind the last one it gives the error that ended the stream,
+// next returns the next non-blank line without its line end, valid until the
+// next call. After the last one it returns the error that ended the stream,
 // io.EOF for its end.
 func (f *frameReader) next() ([]byte, error) {
 	for {
@@ -54,7 +54,7 @@ func (f *frameReader) next() ([]byte, error) {
 	}
 }
 
-// ready reports whether a further whole line is in memory already.
+// ready reports whether a whole further line is already in memory.
 func (f *frameReader) ready() bool {
 	return bytes.IndexByte(f.buf[f.from:f.to], '\n') >= 0
 }
@@ -92,7 +92,7 @@ func (f *frameReader) line() ([]byte, error) {
 	}
 }
 
-// fill reads more and gives where the new bytes begin.
+// fill reads more and returns the index of the new bytes.
 func (f *frameReader) fill() int {
 	if f.from > 0 && f.to == len(f.buf) {
 		f.to = copy(f.buf, f.buf[f.from:f.to])
@@ -108,8 +108,8 @@ func (f *frameReader) fill() int {
 	return at
 }
 
-// grow makes the buffer four times as large, so that little of the old ones
-// lies about, up to what the longest line needs and no further.
+// grow quadruples the buffer, so that little garbage accumulates, up to the
+// size that the longest line needs.
 func (f *frameReader) grow() {
 	size := 4 * len(f.buf)
 	if size >= f.max {
@@ -120,8 +120,8 @@ func (f *frameReader) grow() {
 	f.buf = larger
 }
 
-// forget gives a large buffer back at once: the next long line shall not find the last
-// one still lying about.
+// forget frees a large buffer at once, so that the next long line does not need
+// memory besides it.
 func (f *frameReader) forget() {
 	huge := len(f.buf) > hugeBuffer
 	f.buf, f.from, f.to = make([]byte, readBlock), 0, 0
@@ -130,7 +130,7 @@ func (f *frameReader) forget() {
 	}
 }
 
-// skip passes over the rest of a line that is too long.
+// skip skips the rest of a line that is too long.
 func (f *frameReader) skip() {
 	f.forget()
 	for f.err == nil {

@@ -18,6 +18,7 @@ import (
 	"time"
 
 	"ac/internal/shape"
+	"ac/workspace"
 )
 
 // filters are params that name records but never a path, so that any text may
@@ -35,6 +36,8 @@ var filters = map[string][]string{
 	"events.ack":                             {"subscription_id"},
 	"workspace.agents.list":                  {"team_id"},
 	"session.launch":                         {"repo_id", "actor_id", "actor_team_id"},
+	"run.policy.set":                         {"actor_id", "actor_team_id"},
+	"policy.defaults.set":                    {"actor_id", "actor_team_id"},
 	"inbox.resolve":                          {"actor_id", "actor_team_id"},
 	"ui.resolve":                             {"actor_id", "actor_team_id"},
 	"milestone.approve":                      {"actor_id", "actor_team_id"},
@@ -206,6 +209,9 @@ func newBench(t *testing.T) *bench {
 	other := run
 	b.peer.call("run.create", create, &other) // to be ended
 	discard := with(object{"project_id": project.ProjectID, "run_id": other.RunID})
+	asking := run
+	b.peer.call("run.create", create, &asking)
+	b.write(t, workspace.LogFile(project.ProjectID, asking.RunID), `{"type":"interaction.requested","run_id":"r","actor":"a","payload":{"interaction_id":"int_x","kind":"input"}}`+"\n")
 	launch := maps.Clone(ofRun)
 	launch["argv"] = []any{"true"}
 	pack := filepath.Join(b.dir, "work", "projects", project.ProjectID, "share_packs", "share_x")
@@ -295,6 +301,9 @@ func newBench(t *testing.T) *bench {
 			"project_id": project.ProjectID, "worker_agent_id": worker, "manager_actor_id": "human", "manager_role": "human",
 			"mistake_key": "k2", "summary": "s", "prevention_rule": "r", "proposal_threshold": 1,
 		}),
+		"run.policy.get": ofRun, "run.policy.set": with(object{"project_id": project.ProjectID, "run_id": run.RunID, "mode": "plan", "rules": []any{}}),
+		"policy.defaults.get": inProject, "policy.defaults.set": with(object{"project_id": project.ProjectID, "mode": "plan"}),
+		"interaction.list": in, "interaction.get": with(object{"project_id": project.ProjectID, "run_id": asking.RunID, "interaction_id": "int_x"}),
 		"task.list": inProject, "task.update_plan": ofTask,
 		"ui.resolve":       with(object{"project_id": project.ProjectID, "artifact_id": "art_x", "decision": "denied", "actor_id": "human", "actor_role": "human"}),
 		"heartbeat.status": in, "heartbeat.tick": with(object{"dry_run": true, "reason": "r"}), "heartbeat.config.get": in,

@@ -1,7 +1,7 @@
 package rpc
 
-// Tools for agents over the Model Context Protocol, in the form that it has on
-// stdin and stdout: the dialect of this server, with methods of its own.
+// An MCP server (Model Context Protocol, stdio transport) for agents: the
+// framing of this server, with other methods.
 // https://modelcontextprotocol.io/specification/2025-11-25
 
 import (
@@ -18,10 +18,10 @@ import (
 	"ac/internal/shape"
 )
 
-// mcpVersions are those that are spoken, the newest last.
+// mcpVersions are the supported protocol versions, the newest last.
 var mcpVersions = []string{"2025-06-18", "2025-11-25"}
 
-// Tool is something that an agent may call. It only reads.
+// Tool is a tool that an agent may call. It is read-only.
 type Tool struct {
 	Name        string
 	Description string
@@ -31,7 +31,7 @@ type Tool struct {
 }
 
 // NewTool makes a tool whose arguments are decoded into A by the rules in its
-// tags. The agent reads what fn returns, or its error.
+// tags. The agent gets what fn returns, or its error.
 func NewTool[A any](name, description string, fn func(ctx context.Context, args A) (string, error)) Tool {
 	params := param.NewDecoder(reflect.TypeFor[A]())
 	return Tool{Name: name, Description: description, params: params, call: func(ctx context.Context, raw []byte) (string, error) {
@@ -43,22 +43,22 @@ func NewTool[A any](name, description string, fn func(ctx context.Context, args 
 	}}
 }
 
-// Toolbox is what one MCP server offers.
+// Toolbox are the tools of one MCP server.
 type Toolbox struct {
 	Version string // of this program
 	Tools   []Tool
 }
 
 // Serve answers the requests of one agent, one after the other, until its input
-// ends or the context does. A line that is no message is answered and changes
-// nothing. The error is that of the output.
+// ends or the context does. A malformed line is answered and has no effect. The
+// error is that of the output.
 func (t Toolbox) Serve(ctx context.Context, in io.Reader, out io.Writer) error {
 	lines := newFrameReader(in)
 	met := false
 	for ctx.Err() == nil {
 		line, err := lines.next()
 		if err != nil && !errors.Is(err, errLong) {
-			return nil // the agent is gone
+			return nil // the agent has ended
 		}
 		r, wrong := request{id: nullID}, errRequest
 		if err == nil {
@@ -69,7 +69,7 @@ func (t Toolbox) Serve(ctx context.Context, in io.Reader, out io.Writer) error {
 		switch {
 		case wrong != nil:
 		case r.id == nil:
-			continue // a notification: nothing here waits for one
+			continue // a notification: none is supported
 		default:
 			result, failure = t.answer(ctx, r, &met)
 		}
@@ -110,7 +110,8 @@ type mcpTool struct {
 	Annotations mcpHints      `json:"annotations"`
 }
 
-// mcpHints are those of a tool that only reads. Agents ask nobody about such.
+// mcpHints describe a read-only tool. Agents do not ask for permission for such
+// a tool.
 type mcpHints struct {
 	ReadOnly    bool `json:"readOnlyHint"`
 	Destructive bool `json:"destructiveHint"`
@@ -132,8 +133,7 @@ type mcpText struct {
 	Text string `json:"text"`
 }
 
-// answer carries out one request. Before the agent introduced itself there is
-// nothing to ask for.
+// answer serves one request. Before initialize only ping is answered.
 func (t Toolbox) answer(ctx context.Context, r request, met *bool) (any, error) {
 	switch {
 	case r.method == "initialize":
@@ -151,7 +151,7 @@ func (t Toolbox) answer(ctx context.Context, r request, met *bool) (any, error) 
 
 func (t Toolbox) introduce(params []byte) mcpServer {
 	var asked mcpInitialize
-	_ = json.Unmarshal(params, &asked) // of what is not understood the newest version is offered
+	_ = json.Unmarshal(params, &asked) // malformed params get the newest version
 	if !slices.Contains(mcpVersions, asked.ProtocolVersion) {
 		asked.ProtocolVersion = mcpVersions[len(mcpVersions)-1]
 	}
@@ -166,8 +166,8 @@ func (t Toolbox) list() mcpTools {
 	return all
 }
 
-// use calls a tool. What the tool refuses is a result that the agent reads and may
-// do better after; only an unknown tool is an error of the protocol.
+// use calls a tool. An error of the tool is a result that the agent reads and
+// can react to; only an unknown tool is an error of the protocol.
 func (t Toolbox) use(ctx context.Context, params []byte) (any, error) {
 	var c mcpCall
 	if err := json.Unmarshal(params, &c); err != nil {

@@ -1,6 +1,6 @@
 package rpc
 
-// Messages: what a line asks for, and the lines that answer.
+// Messages: parsing requests and writing answers.
 
 import (
 	"bytes"
@@ -21,15 +21,15 @@ const (
 	CodeApplication    = -32000
 )
 
-// request is a message that asks for something. ID is the id as it was sent, but
-// for bytes that are no UTF-8.
+// request is a parsed request. id is the id as it was sent, except for invalid
+// UTF-8.
 type request struct {
 	id     []byte
 	method string
 	params []byte // nil when absent
 }
 
-// WireError is an error as it goes over the wire.
+// WireError is an error on the wire.
 type WireError struct {
 	Code    int    `json:"code"`
 	Message string `json:"message"`
@@ -45,8 +45,8 @@ var (
 
 var nullID = []byte("null")
 
-// parse reads a message. A notification gives a request without id and no
-// error. Of a faulty message the request holds the id to answer to.
+// parse parses a message. A notification is a request without id and is not an
+// error. For a malformed message the request holds the id to answer to.
 func parse(line []byte) (request, *WireError) {
 	r := request{id: nullID}
 	var version, method, id, params []byte
@@ -85,7 +85,7 @@ func parse(line []byte) (request, *WireError) {
 	return r, nil
 }
 
-// isID reports whether a raw value may be an id: a string, a number or null.
+// isID reports whether a raw value is a valid id: a string, a number or null.
 func isID(raw []byte) bool {
 	switch raw[0] {
 	case '{', '[', 't', 'f':
@@ -94,7 +94,7 @@ func isID(raw []byte) bool {
 	return true
 }
 
-// ToWire maps any error to the wire. It is the only place that does.
+// ToWire maps any error to the wire. All errors are mapped here.
 func ToWire(err error) *WireError {
 	if e, ok := errors.AsType[*WireError](err); ok {
 		return e
@@ -130,7 +130,7 @@ func (d applicationData) MarshalJSON() ([]byte, error) {
 	return append(append(text[:len(text)-1], ','), members[1:]...), nil
 }
 
-// appendAnswer writes the answer to a request, LF included.
+// appendAnswer appends the answer to a request, LF included.
 func appendAnswer(dst, id []byte, result any, err error) []byte {
 	dst = append(append(dst, `{"jsonrpc":"2.0","id":`...), id...)
 	if err == nil {
@@ -148,11 +148,11 @@ func appendAnswer(dst, id []byte, result any, err error) []byte {
 	return append(answer, '}', '\n')
 }
 
-// Encode writes a value as compact JSON, raw where JSON allows it.
+// Encode encodes a value as compact JSON, without HTML escaping.
 func Encode(v any) ([]byte, error) { return appendEncoded(nil, v) }
 
-// appendEncoded is Encode behind other text: answers may be large, and are copied
-// once. Of a value that cannot be written nothing is.
+// appendEncoded is Encode that appends, so that large answers are copied once.
+// On failure it appends nothing.
 func appendEncoded(dst []byte, v any) ([]byte, error) {
 	out := appender{dst}
 	enc := json.NewEncoder(&out)
@@ -163,7 +163,7 @@ func appendEncoded(dst []byte, v any) ([]byte, error) {
 	return bytes.TrimSuffix(out.text, []byte("\n")), nil
 }
 
-// appender is text that grows by what is written.
+// appender is an io.Writer that appends.
 type appender struct{ text []byte }
 
 func (a *appender) Write(more []byte) (int, error) {

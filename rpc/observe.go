@@ -1,23 +1,23 @@
 package rpc
 
-// Observing: whatever becomes of a request, the workspace that it names is
-// looked after from then on.
+// Observation: the server looks after every workspace that a request named,
+// whatever the result of the request.
 
 import (
 	"encoding/json"
 )
 
-// observe observes what a request names that was carried out.
-func (s *Server) observe(touches touched, raw []byte) {
-	dir := touches.dir
-	if len(touches.reads) > 0 {
-		dir = namedIn(raw) // not the place that a copy is made at
+// observe observes the workspace of a request that was carried out.
+func (s *Server) observe(scope requestScope, raw []byte) {
+	dir := scope.dir
+	if len(scope.reads) > 0 {
+		dir = namedIn(raw) // not the target of a copy
 	}
 	s.all.Observe(dir)
 }
 
-// observeLater observes what a request names that was refused, beside the next
-// ones.
+// observeLater observes the workspace of a refused request, concurrently with
+// later requests.
 func (s *Server) observeLater(raw []byte) {
 	dir := namedIn(raw)
 	if dir == "" || !s.enter() {
@@ -29,7 +29,8 @@ func (s *Server) observeLater(raw []byte) {
 	}()
 }
 
-// namedIn is the workspace that params name, "" for none, whatever else they are.
+// namedIn is the workspace that params name, "" for none, whether the params
+// are valid or not.
 func namedIn(raw []byte) string {
 	var params struct {
 		Dir json.RawMessage `json:"workspace_dir"`

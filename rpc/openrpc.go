@@ -11,14 +11,14 @@ import (
 	"ac/internal/shape"
 )
 
-// OpenRPC describes the methods to machines (OpenRPC 1.3).
+// OpenRPC is an OpenRPC 1.3 document.
 type OpenRPC struct {
 	OpenRPC string          `json:"openrpc"`
 	Info    OpenRPCInfo     `json:"info"`
 	Methods []OpenRPCMethod `json:"methods"`
 }
 
-// OpenRPCInfo names the document.
+// OpenRPCInfo is the title and version of the document.
 type OpenRPCInfo struct {
 	Title   string `json:"title"`
 	Version string `json:"version"`
@@ -33,6 +33,8 @@ type OpenRPCMethod struct {
 	Result         OpenRPCItem   `json:"result"`
 	Access         Access        `json:"x-access"`
 	Streams        bool          `json:"x-needs-stream,omitempty"`
+	// Strict: a param that is not listed is refused.
+	Strict bool `json:"x-strict,omitempty"`
 }
 
 // OpenRPCItem is a param or a result.
@@ -42,7 +44,7 @@ type OpenRPCItem struct {
 	Schema   *shape.Schema `json:"schema"`
 }
 
-// Describe makes the document of a table.
+// Describe makes the OpenRPC document of a table.
 func (t *Table) Describe(version string) OpenRPC {
 	d := OpenRPC{OpenRPC: "1.3.2", Info: OpenRPCInfo{Title: "ac control plane", Version: version}}
 	for _, m := range t.methods {
@@ -51,6 +53,7 @@ func (t *Table) Describe(version string) OpenRPC {
 			Result: OpenRPCItem{Name: "result", Schema: resultSchema(m.result, 0)},
 		}
 		params := m.params().Schema()
+		entry.Strict = params.AdditionalProperties == false
 		for _, name := range m.params().Names() {
 			entry.Params = append(entry.Params, OpenRPCItem{Name: name, Required: slices.Contains(params.Required, name), Schema: params.Properties[name]})
 		}
@@ -61,7 +64,7 @@ func (t *Table) Describe(version string) OpenRPC {
 
 var rawMessage = reflect.TypeFor[json.RawMessage]()
 
-// resultSchema describes what a type encodes to.
+// resultSchema is the schema of a type's JSON encoding.
 func resultSchema(t reflect.Type, depth int) *shape.Schema {
 	if t == rawMessage || depth > 8 {
 		return &shape.Schema{}
@@ -95,7 +98,7 @@ func addFields(s *shape.Schema, t reflect.Type, depth int) {
 		if f.Anonymous && f.Type.Kind() == reflect.Pointer {
 			required := s.Required
 			addFields(s, f.Type.Elem(), depth)
-			s.Required = required // they are there together, or not at all
+			s.Required = required // present together, or not at all
 			continue
 		}
 		if f.Anonymous {

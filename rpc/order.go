@@ -1,7 +1,7 @@
 package rpc
 
-// The order of requests. Each workspace and each subscription has the chain of
-// what changes it; a request starts when the changes before it are done.
+// The order of requests. Each workspace and each subscription has a chain of
+// writes. A request starts when the earlier writes of its chains are done.
 
 import (
 	"slices"
@@ -9,32 +9,32 @@ import (
 	"sync"
 )
 
-// order hands out places. It is safe for concurrent use, but the order is that
-// of the calls to admit.
+// order assigns positions in the chains. It is safe for concurrent use; the
+// order is that of the calls to admit.
 type order struct {
 	mu    sync.Mutex
-	tails map[string]*link // the last unfinished change of each key
+	tails map[string]*link // the last unfinished write of each key
 }
 
-// link is one change that others may have to wait for.
+// link is one write that others may have to wait for.
 type link struct{ done chan struct{} }
 
 const (
 	// everywhere is the key of requests that name no workspace.
 	everywhere = "*"
-	// subscriptionKey begins the keys of subscriptions. The others are absolute
-	// paths.
+	// subscriptionKey is the prefix of the keys of subscriptions. Keys without
+	// a prefix are absolute paths.
 	subscriptionKey = "subscription:"
-	// indexKey begins the keys of the indexes of workspaces.
+	// indexKey is the prefix of the keys of workspace indexes.
 	indexKey = "index:"
 )
 
 func newOrder() *order { return &order{tails: map[string]*link{}} }
 
-// admit gives a request its place behind the earlier changes of its keys. Reads
-// and waits are only behind; others follow writes and inline requests. leave
-// gives the place up and may be called more than once. A request waits for the
-// changes of the keys in behind as well.
+// admit queues a request behind the earlier writes of its keys, and of those in
+// behind. before are the channels to wait for. Reads and waits only follow;
+// writes and inline requests are also followed by later requests, until they
+// call leave, which is idempotent.
 func (o *order) admit(access Access, keys, behind []string) (before []<-chan struct{}, leave func()) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -63,7 +63,7 @@ func (o *order) admit(access Access, keys, behind []string) (before []<-chan str
 	})
 }
 
-// meet reports whether two keys concern the same.
+// meet reports whether two keys conflict.
 func meet(a, b string) bool {
 	if isOwn(a) || isOwn(b) {
 		return a == b
@@ -71,8 +71,7 @@ func meet(a, b string) bool {
 	return a == b || a == everywhere || b == everywhere
 }
 
-// isOwn reports whether a key is that of something that only those concern who
-// name it.
+// isOwn reports whether a key conflicts only with itself.
 func isOwn(key string) bool {
 	return strings.HasPrefix(key, subscriptionKey) || strings.HasPrefix(key, indexKey)
 }

@@ -1,7 +1,7 @@
 package rpc
 
-// Output: one writer, whole lines, flushed at once, and nobody blocked by a
-// client that does not read.
+// Output: one writer, whole lines, flushed at once. A client that does not read
+// blocks no one (backpressure).
 
 import (
 	"context"
@@ -17,35 +17,34 @@ import (
 )
 
 const (
-	// directBytes is how much a pipe that is writable takes without blocking.
+	// directBytes is what a writable pipe accepts without blocking.
 	directBytes = 4096
-	// pieceBytes is how much is written at once: each piece that is taken shows
-	// that the client still reads.
+	// pieceBytes is the size of one write: each accepted piece shows that the
+	// client still reads.
 	pieceBytes = 64 << 10
-	// noteBacklog is how much may be unread before notifications wait.
+	// noteBacklog is the unread output from which notifications wait, in bytes.
 	noteBacklog = 64 << 10
-	// answerBacklog is how much may be unread before no more is read.
+	// answerBacklog is the unread output from which no more requests are read.
 	answerBacklog = 4 << 20
 )
 
-// output gathers lines and writes them in their order. It is safe for
-// concurrent use.
+// output buffers lines and writes them in order. It is safe for concurrent use.
 type output struct {
 	w    io.Writer
-	file *os.File // the writer, where it can be asked whether it is writable
+	file *os.File // the writer, if it can be asked whether it is writable
 
 	mu      sync.Mutex
-	asks    bool // whether it is writable has to be asked before each write
+	asks    bool // ask before each write whether it is writable
 	pending []byte
 	spare   []byte
 	writing bool
 	err     error
-	room    chan struct{} // closed when something was written; nil while nobody waits
+	room    chan struct{} // closed by the next write; nil while no one waits
 	wake    chan struct{}
 	closed  bool
-	lines   sync.Pool     // of *[]byte, for answers on their way
-	moved   time.Time     // when the client last took something
-	failed  chan struct{} // closed with the first error
+	lines   sync.Pool     // of *[]byte, for answers being encoded
+	moved   time.Time     // when the client last accepted output
+	failed  chan struct{} // closed by the first error
 	done    chan struct{} // closed when the writer has ended
 }
 
@@ -62,8 +61,8 @@ func newOutput(w io.Writer) *output {
 	return o
 }
 
-// answer queues one line, which flush sends. Nothing is kept for a client that
-// is gone.
+// answer queues one line, which flush sends. Nothing is queued for a client
+// that has disconnected.
 func (o *output) answer(id []byte, result any, err error) {
 	scratch := o.lines.Get().(*[]byte)
 	line := appendAnswer((*scratch)[:0], id, result, err)
@@ -72,7 +71,7 @@ func (o *output) answer(id []byte, result any, err error) {
 	switch {
 	case o.err != nil:
 	case len(o.pending) == 0 && cap(o.pending) < len(line):
-		o.pending = line // large, and nothing to put it behind
+		o.pending = line // a large line, with nothing queued before it
 		return
 	default:
 		o.pending = append(o.pending, line...)
@@ -83,8 +82,8 @@ func (o *output) answer(id []byte, result any, err error) {
 	}
 }
 
-// Notify sends a line of JSON when the client has read enough of what came
-// before.
+// Notify sends a line of JSON once the client has read enough of the output
+// before it.
 func (o *output) Notify(ctx context.Context, line []byte) error {
 	o.mu.Lock()
 	for len(o.pending) > noteBacklog && o.err == nil {
@@ -112,7 +111,7 @@ func (o *output) Notify(ctx context.Context, line []byte) error {
 	return nil
 }
 
-// flush sends what is queued: at once where that cannot block, else by the
+// flush writes what is queued: at once if that cannot block, else in the
 // writer's goroutine.
 func (o *output) flush() {
 	o.mu.Lock()
@@ -131,8 +130,8 @@ func (o *output) flush() {
 	}
 }
 
-// writeNow writes what is queued as far as that needs no waiting, and reports whether
-// that was all. It runs with the lock held.
+// writeNow writes what is queued as far as possible without blocking, and
+// reports whether that was everything. The caller holds the lock.
 func (o *output) writeNow() (all bool) {
 	if o.file == nil || o.asks || o.err != nil || len(o.pending) > pieceBytes {
 		return false
@@ -143,7 +142,7 @@ func (o *output) writeNow() (all bool) {
 		o.asks = true
 		return false
 	case err != nil:
-		return false // full, or an error that the next write meets again
+		return false // full, or an error that the next write hits again
 	}
 	o.moved = time.Now()
 	if o.pending = append(o.pending[:0], o.pending[n:]...); cap(o.pending) > answerBacklog {
@@ -153,8 +152,8 @@ func (o *output) writeNow() (all bool) {
 	return len(o.pending) == 0
 }
 
-// waitForRoom gives the channel that is closed by the next write. It runs with the
-// lock held.
+// waitForRoom returns the channel that the next write closes. The caller holds
+// the lock.
 func (o *output) waitForRoom() <-chan struct{} {
 	if o.room == nil {
 		o.room = make(chan struct{})
@@ -169,7 +168,7 @@ func (o *output) tellRoom() {
 	}
 }
 
-// write writes what is queued, with the lock given up meanwhile.
+// write writes what is queued, with the lock released meanwhile.
 func (o *output) write() (tried bool) {
 	batch := o.pending
 	o.pending, o.writing = o.spare[:0], true
@@ -216,7 +215,7 @@ func (o *output) run() {
 	}
 }
 
-// full gives a channel to wait on while too much is unread, else nil.
+// full returns a channel to wait on while too much output is unread, else nil.
 func (o *output) full() <-chan struct{} {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -226,8 +225,8 @@ func (o *output) full() <-chan struct{} {
 	return o.waitForRoom()
 }
 
-// stalled is for how long, from since on, the client has taken nothing although
-// there is something for it.
+// stalled is how long, since the given time, the client has accepted nothing
+// although output is queued.
 func (o *output) stalled(since time.Time) time.Duration {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -240,8 +239,8 @@ func (o *output) stalled(since time.Time) time.Duration {
 	return time.Since(since)
 }
 
-// close writes the rest. It gives up when, from since on, the client has taken
-// nothing for the given time.
+// close writes the rest. It gives up once the client has accepted nothing for
+// patience since the given time.
 func (o *output) close(since time.Time, patience time.Duration) {
 	o.mu.Lock()
 	o.closed = true

@@ -1,12 +1,6 @@
-// Package rpc is the server: JSON-RPC 2.0 over a pair of streams, one object a
-// line.
-//
-// Invariants: every request gets exactly one answer, with its id byte for byte,
-// also when it is malformed or its handler panics; requests of one workspace
-// take effect in the order of their arrival, and a request that waits holds
-// nobody up; a client that does not read costs bounded memory; the end of the
-// input, or an error of the output, ends the server in bounded time.
 package rpc
+
+// The server: reading requests, carrying each out in its order, shutting down.
 
 import (
 	"context"
@@ -33,34 +27,36 @@ const (
 	maxInFlight = 1024
 	maxWaiting  = 1000
 	maxDepth    = canonjson.MaxDepth
-	// grace is how long waits may take at the end.
+	// grace is the grace period of waiting requests at shutdown.
 	grace = 2 * time.Second
-	// settle is what waiting requests have of it when nothing is left behind it:
-	// they write down how they leave what they began, and answer.
-	settle = 500 * time.Millisecond
+	// waitsEnd is the part of grace in which canceled waits record their state
+	// and answer.
+	waitsEnd = 500 * time.Millisecond
 	// unread is how long the last answers wait, once the input has ended, for a
-	// client that takes nothing: with what it takes to notice, less than grace.
+	// client that accepts nothing: less than grace, together with the time to
+	// notice it.
 	unread = 1500 * time.Millisecond
-	// flushAtLeast is what the indexes have left at the end of the input, however
-	// long the last requests took.
+	// flushAtLeast is the least time the indexes get at the end of the input,
+	// however long the last requests took.
 	flushAtLeast = 500 * time.Millisecond
-	// hangupEvery is how often the input is looked at while it is not read.
+	// hangupEvery is how often a paused input is checked for its end.
 	hangupEvery = 200 * time.Millisecond
 )
 
-// Options are what a server is made of.
+// Options are the options of a server.
 type Options struct {
 	In         io.Reader
 	Out        io.Writer
 	Log        *slog.Logger
-	Stderr     io.Writer // takes lines that are no log; must not block
+	Stderr     io.Writer // for lines that are not log records; must not block
 	Env        workspace.Env
-	Executable string // the program with the hidden commands of sessions
+	Executable string // the program that has the hidden session commands
 	Version    string
-	// StopSessions stops the sessions that this server launched when it ends.
+	// StopSessions stops the sessions that this server launched when the server
+	// ends.
 	StopSessions bool
-	// SealEvery is how often the histories of all workspaces that requests named
-	// are sealed, with the private key of SealKeyFile; never when it is 0.
+	// SealEvery is how often the history of every workspace that a request
+	// named is sealed with the private key of SealKeyFile; 0 means never.
 	SealEvery   time.Duration
 	SealKeyFile string
 }
@@ -80,7 +76,7 @@ type Server struct {
 
 	mu      sync.Mutex
 	closing bool
-	ended   time.Time      // when the input did, zero before
+	ended   time.Time      // when the input ended; zero before
 	wg      sync.WaitGroup // requests; none is added once closing
 
 	waits      context.Context //nolint:containedctx // of waiting requests
@@ -89,11 +85,12 @@ type Server struct {
 	cancelWork context.CancelCauseFunc
 }
 
-// Serve serves a client until its input ends, its output fails, or ctx is
-// done. Everything received is answered, bounded as the package says.
+// Serve serves a client until its input ends, its output fails, or ctx is done.
+// It answers everything it has received, within the bounds of the package
+// comment.
 func Serve(ctx context.Context, opts Options) error { return newServer(opts).serve(ctx) }
 
-// newServer makes a server that serve is then called of.
+// newServer makes a server; the caller then calls serve.
 func newServer(opts Options) *Server {
 	s := &Server{
 		opts: opts, table: NewTable(opts.Version), in: newFrameReader(opts.In), out: newOutput(opts.Out), order: newOrder(),
@@ -127,7 +124,7 @@ func (s *Server) serve(ctx context.Context) error {
 	return nil
 }
 
-// sealing seals on a schedule, when that was asked for, until it is stopped.
+// sealing seals on a schedule, if enabled, until stop is called.
 func (s *Server) sealing(ctx context.Context) (stop func()) {
 	if s.opts.SealEvery <= 0 {
 		return func() {}
@@ -141,7 +138,7 @@ func (s *Server) sealing(ctx context.Context) (stop func()) {
 			case err != nil:
 				s.opts.Log.Error("seal", "workspace", dir, "error", err)
 			case len(sealed.Refused) > 0:
-				s.opts.Log.Error("seal: logs are not what was sealed of them", "workspace", dir, "logs", len(sealed.Refused), "first", sealed.Refused[0].Log)
+				s.opts.Log.Error("seal: logs differ from what was sealed", "workspace", dir, "logs", len(sealed.Refused), "first", sealed.Refused[0].Log)
 			case sealed.Added > 0:
 				s.opts.Log.Info("sealed", "workspace", dir, "records", sealed.Added, "checkpoint", sealed.File)
 			}
@@ -153,8 +150,9 @@ func (s *Server) sealing(ctx context.Context) (stop func()) {
 	}
 }
 
-// shutdown answers what was received and ends everything. A client that is gone
-// or a signal leaves the work two seconds; otherwise bounded work is finished.
+// shutdown answers what was received and ends everything. After a signal, or if
+// the client has disconnected, it allows two seconds; otherwise bounded work is
+// finished.
 func (s *Server) shutdown(ctx context.Context) {
 	s.mu.Lock()
 	s.closing = true
@@ -188,7 +186,7 @@ func (s *Server) shutdown(ctx context.Context) {
 	}
 }
 
-// closeWorker lets the indexes be brought up to date while there is time.
+// closeWorker brings the indexes up to date while there is time.
 func (s *Server) closeWorker(ctx context.Context) {
 	left := grace - s.opts.Env.Clock.Since(s.endOfInput())
 	select {
@@ -200,12 +198,12 @@ func (s *Server) closeWorker(ctx context.Context) {
 	limit, cancel := context.WithTimeout(context.Background(), left)
 	defer cancel()
 	if err := s.all.CloseWorker(limit); err != nil {
-		s.opts.Log.Warn("the indexes were not brought up to date in time; the next reader does it")
+		s.opts.Log.Warn("the indexes were not synced in time; the next reader syncs them")
 	}
 }
 
 func (s *Server) finishSoon(answered <-chan struct{}) {
-	limit := time.AfterFunc(grace-settle, func() { s.cancelWait(shuttingDown()) })
+	limit := time.AfterFunc(grace-waitsEnd, func() { s.cancelWait(shuttingDown()) })
 	defer limit.Stop()
 	select {
 	case <-answered:
@@ -214,7 +212,7 @@ func (s *Server) finishSoon(answered <-chan struct{}) {
 	}
 }
 
-// endOfInput is when the input was first known to have ended.
+// endOfInput is the time at which the end of the input was first noticed.
 func (s *Server) endOfInput() time.Time {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -224,7 +222,7 @@ func (s *Server) endOfInput() time.Time {
 	return s.ended
 }
 
-// enter lets a request in, unless the server is ending. The request calls
+// enter admits a request unless the server is shutting down. The request calls
 // s.wg.Done when it is answered.
 func (s *Server) enter() bool {
 	s.mu.Lock()
@@ -235,19 +233,19 @@ func (s *Server) enter() bool {
 	return !s.closing
 }
 
-// isClosing reports whether nothing more is to be read.
+// isClosing reports whether no more requests are read.
 func (s *Server) isClosing() bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.closing
 }
 
-// lineLimit is what comes with the refusal of a line.
+// lineLimit is the data of the error for a line that is too long.
 type lineLimit struct {
 	MaxLineBytes int `json:"max_line_bytes"`
 }
 
-// read takes requests until the input or the server ends.
+// read reads requests until the input or the server ends.
 func (s *Server) read() error {
 	for !s.isClosing() {
 		if err := s.makeRoom(); err != nil {
@@ -271,8 +269,8 @@ func (s *Server) read() error {
 	return nil
 }
 
-// makeRoom waits while the client leaves too much unread. When the input has
-// ended meanwhile and the client takes nothing any more, that is the end.
+// makeRoom waits while too much output is unread. It returns an error if the
+// input has ended meanwhile and the client accepts nothing any more.
 func (s *Server) makeRoom() error {
 	for room := s.out.full(); room != nil; room = s.out.full() {
 		s.out.flush()
@@ -283,7 +281,7 @@ func (s *Server) makeRoom() error {
 	return nil
 }
 
-// pause waits for a signal, or for the end of the input.
+// pause waits for a channel, or for the end of the input.
 func (s *Server) pause(signal <-chan struct{}) error {
 	ticker := time.NewTicker(hangupEvery)
 	defer ticker.Stop()
@@ -317,32 +315,32 @@ func (s *Server) receive(line []byte) {
 		s.observeLater(r.params)
 		return
 	}
-	touches, run, err := m.prepare(m.params(), r.params)
+	scope, run, err := m.prepare(m.params(), r.params)
 	if err != nil {
 		s.out.answer(r.id, nil, err)
 		s.observeLater(r.params)
 		return
 	}
 	c := call{request: r, method: m, run: run, arrived: s.opts.Env.Clock.Now(), leave: func() {}, ctx: s.work}
-	if m.Access == Inline && touches.dir == "" && touches.subscription == "" {
+	if m.Access == Inline && scope.dir == "" && scope.subscription == "" {
 		s.serveNow(c)
 		return
 	}
-	s.schedule(c, touches)
+	s.schedule(c, scope)
 }
 
-// call is a request on its way through the server.
+// call is one request being served.
 type call struct {
 	request
 	method  *Method
 	run     runner
 	arrived time.Time
 	leave   func()
-	slots   *chan struct{}  // where it counts as in flight, or as waiting
+	slots   *chan struct{}  // the semaphore it holds: in flight, or waiting
 	ctx     context.Context //nolint:containedctx // a call is the scope of its context
 }
 
-// serveNow carries a request out before the next one is read.
+// serveNow serves a request before the next one is read.
 func (s *Server) serveNow(c call) {
 	if !s.enter() {
 		s.out.answer(c.id, nil, shuttingDown())
@@ -352,8 +350,8 @@ func (s *Server) serveNow(c call) {
 	s.answer(c)
 }
 
-// schedule gives a request its place and carries it out beside others.
-func (s *Server) schedule(c call, touches touched) {
+// schedule queues a request in the order and serves it concurrently.
+func (s *Server) schedule(c call, scope requestScope) {
 	slots := s.slots
 	if c.method.Access == Wait {
 		c.ctx, slots = s.waits, s.waiting
@@ -366,7 +364,7 @@ func (s *Server) schedule(c call, touches touched) {
 			return
 		}
 		s.out.flush()
-		slots <- struct{}{} // full: the input is not read
+		slots <- struct{}{} // full: backpressure, no more input is read
 	}
 	c.slots = &slots
 	if !s.enter() {
@@ -374,7 +372,7 @@ func (s *Server) schedule(c call, touches touched) {
 		s.out.answer(c.id, nil, shuttingDown())
 		return
 	}
-	before, built := s.place(&c, touches)
+	before, built := s.enqueue(&c, scope)
 	go func() { // s.wg waits for it
 		defer s.wg.Done()
 		defer func() { <-*c.slots }()
@@ -382,24 +380,24 @@ func (s *Server) schedule(c call, touches touched) {
 		defer c.leave()
 		await(before)
 		if c.method.Access == Wait {
-			s.observe(touches, c.params) // the end may be far away
+			s.observe(scope, c.params) // the request may take long
 		}
 		s.answer(c)
 		s.out.flush()
 		if c.method.Access != Wait {
-			s.observe(touches, c.params) // what it made counts, too
+			s.observe(scope, c.params) // it may have made the workspace
 		}
 	}()
 }
 
-// place gives a request its place in the orders that it takes part in. built
-// gives up that of the index, which a request keeps until it is answered.
-func (s *Server) place(c *call, touches touched) (before []<-chan struct{}, built func()) {
-	before, c.leave = s.order.admit(c.method.Access, touches.keys(), touches.behind())
+// enqueue queues a request in the chains it takes part in. built leaves the chain
+// of the index, in which a request stays until it is answered.
+func (s *Server) enqueue(c *call, scope requestScope) (before []<-chan struct{}, built func()) {
+	before, c.leave = s.order.admit(c.method.Access, scope.keys(), scope.dependsOn())
 	if c.method.Index == "" {
 		return before, func() {}
 	}
-	jobs, built := s.order.admit(c.method.Index, []string{indexKey + touches.place}, nil)
+	jobs, built := s.order.admit(c.method.Index, []string{indexKey + scope.canonical}, nil)
 	return append(before, jobs...), built
 }
 
@@ -409,10 +407,10 @@ func await(before []<-chan struct{}) {
 	}
 }
 
-// answer carries a request out and queues its answer.
+// answer serves a request and queues its answer.
 func (s *Server) answer(c call) {
 	var after []func()
-	hooks := &inflight.Hooks{Leave: c.leave, After: func(fn func()) { after = append(after, fn) }, Arrived: c.arrived}
+	hooks := &inflight.Hooks{Leave: c.leave, After: func(fn func()) { after = append(after, fn) }, ArrivedAt: c.arrived}
 	hooks.Wait = func(ctx context.Context) (context.Context, func(), error) { return s.wait(ctx, c, hooks) }
 	result, err := s.guarded(inflight.With(c.ctx, hooks), c.method, c.run)
 	s.out.answer(c.id, result, err)
@@ -421,12 +419,12 @@ func (s *Server) answer(c call) {
 	}
 }
 
-// guarded turns a panic into an error of this one request.
+// guarded turns a panic into an error of this request.
 func (s *Server) guarded(ctx context.Context, m *Method, run runner) (result any, err error) {
 	defer func() {
 		if r := recover(); r != nil {
 			s.opts.Log.Error("a request panicked", "method", m.Name, "panic", r, "stack", string(debug.Stack()))
-			err = fault.New(fault.Internal, "%s failed by an internal fault; see the server's log", m.Name)
+			err = fault.New(fault.Internal, "%s failed with an internal error; see the server's log", m.Name)
 		}
 	}()
 	if cause := context.Cause(ctx); cause != nil {

@@ -11,27 +11,27 @@ import (
 	"ac/workspace"
 )
 
-// TestWaitsSettleBeforeTheEnd ends a server by a signal while a request waits that
+// TestWaitsEndBeforeTheServer ends a server by a signal while a request waits that
 // takes a moment to write down how it leaves what it began: that is done, and
 // answered, before the workspaces are closed.
-func TestWaitsSettleBeforeTheEnd(t *testing.T) {
+func TestWaitsEndBeforeTheServer(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		s := newServer(Options{In: bytes.NewReader(nil), Out: &bytes.Buffer{}, Log: slog.New(slog.DiscardHandler), Env: workspace.SystemEnv()})
 		s.wg.Add(1)
-		settled := false
+		noted := false
 		go func() {
 			defer s.wg.Done()
 			<-s.waits.Done()
-			time.Sleep(settle / 2)
-			settled = s.work.Err() == nil
+			time.Sleep(waitsEnd / 2)
+			noted = s.work.Err() == nil
 		}()
 		signal, cancel := context.WithCancel(context.Background())
 		cancel()
 		began := time.Now()
 		s.shutdown(signal)
-		if took := time.Since(began); !settled || took > grace {
-			t.Errorf("settled: %t, after %s", settled, took)
+		if took := time.Since(began); !noted || took > grace {
+			t.Errorf("noted: %t, after %s", noted, took)
 		}
 		s.cancelWork(nil)
 	})

@@ -1,7 +1,7 @@
 package rpc
 
-// Logging that never blocks the server: lines that nobody reads are dropped and
-// counted.
+// Logging that never blocks the server: if stderr is not read, lines are
+// dropped and counted.
 
 import (
 	"fmt"
@@ -10,19 +10,18 @@ import (
 	"time"
 )
 
-// logBacklog is how many lines may wait to be read.
+// logBacklog is how many lines are buffered.
 const logBacklog = 256
 
-// Lossy is a writer that never blocks. What does not fit is dropped and
-// counted; the count is written once there is room. It is safe for concurrent
-// use.
+// Lossy is a writer that never blocks. It drops and counts what does not fit,
+// and reports the count once there is room. It is safe for concurrent use.
 type Lossy struct {
 	lines   chan []byte
 	dropped atomic.Int64
 	done    chan struct{}
 }
 
-// NewLossy makes a writer over one that may block for ever.
+// NewLossy makes a Lossy writer over one that may block forever.
 func NewLossy(w io.Writer) *Lossy {
 	l := &Lossy{lines: make(chan []byte, logBacklog), done: make(chan struct{})}
 	go l.run(w)
@@ -33,9 +32,9 @@ func (l *Lossy) run(w io.Writer) {
 	defer close(l.done)
 	for line := range l.lines {
 		if n := l.dropped.Swap(0); n > 0 {
-			_, _ = fmt.Fprintf(w, "%d lines were dropped: nobody read them\n", n) // nowhere to tell
+			_, _ = fmt.Fprintf(w, "%d lines were dropped because stderr was not read\n", n) // nowhere to report it
 		}
-		_, _ = w.Write(line) // nowhere to tell
+		_, _ = w.Write(line) // nowhere to report it
 	}
 }
 
@@ -49,7 +48,7 @@ func (l *Lossy) Write(line []byte) (int, error) {
 	return len(line), nil
 }
 
-// Close writes what is queued, for a moment at most. Nobody writes any more.
+// Close writes what is queued, within 100 ms. No Write may follow.
 func (l *Lossy) Close() error {
 	close(l.lines)
 	select {

@@ -1,7 +1,7 @@
 package rpc
 
-// Requests that turn out to wait: they no longer count as in flight, hold
-// nobody up, and end with the waits of the server.
+// Requests that turn out to wait: they no longer count as in flight, block
+// no one, and end with the server's waits.
 
 import (
 	"context"
@@ -10,8 +10,8 @@ import (
 	"ac/internal/inflight"
 )
 
-// wait moves a request to those that wait. Once done is called it goes on as one
-// that has just arrived, so that its bounded waits are not over already.
+// wait moves a request to the waiting ones. After done it continues as if it
+// had just arrived, so that its bounded waits have their full time.
 func (s *Server) wait(ctx context.Context, c call, hooks *inflight.Hooks) (waiting context.Context, done func(), err error) {
 	if c.slots != nil && *c.slots != s.waiting {
 		select {
@@ -28,10 +28,10 @@ func (s *Server) wait(ctx context.Context, c call, hooks *inflight.Hooks) (waiti
 	return waiting, func() {
 		release()
 		cancel(nil)
-		hooks.Arrived = s.opts.Env.Clock.Now()
+		hooks.ArrivedAt = s.opts.Env.Clock.Now()
 	}, nil
 }
 
 func tooManyWaiting() error {
-	return fault.New(fault.TooManyWaiting, "more than %d requests wait already; collect some of them first", maxWaiting)
+	return fault.New(fault.TooManyWaiting, "more than %d requests are waiting; collect some of them first", maxWaiting)
 }

@@ -1,7 +1,7 @@
 package runs
 
-// What decides when a launch goes on and whether there is money for it: the
-// launch lane and the budgets.
+// Admission control: the launch lane decides when a launch may start, the
+// budgets whether it may.
 
 import (
 	"context"
@@ -26,35 +26,35 @@ type Admission struct {
 	sums   *budget.Sums
 }
 
-// NewAdmission makes the admission of a workspace. The limits are those of
-// launches that bring none.
+// NewAdmission makes the admission of a workspace. The limits apply to launches
+// that set none.
 func NewAdmission(w *workspace.Workspace, limits lane.Limits) *Admission {
 	return &Admission{Lane: lane.New(w), limits: limits, sums: budget.NewSums(w)}
 }
 
-// enter takes a place in the lane. A request that has to wait for it holds up
-// nobody meanwhile, and ends with the server's waits.
-func (a *Admission) enter(ctx context.Context, w *workspace.Workspace, spec LaunchSpec, run doc.Run) (place *lane.Place, waited bool, err error) {
-	place, err = a.Lane.Enter(ctx, lane.Request{
+// enter queues in the lane. A request that has to wait there blocks no other
+// request, and ends with the server's waits.
+func (a *Admission) enter(ctx context.Context, w *workspace.Workspace, spec LaunchSpec, run doc.Run) (ticket *lane.Ticket, waited bool, err error) {
+	ticket, err = a.Lane.Enter(ctx, lane.Request{
 		Priority: spec.Priority, Provider: run.Provider, Team: teamOf(w, run), Limits: spec.LaneLimits.Or(a.limits),
 	})
-	if err != nil || place.Granted() {
-		return place, false, err
+	if err != nil || ticket.Granted() {
+		return ticket, false, err
 	}
 	waiting, done, err := inflight.Wait(ctx)
 	if err == nil {
-		err = place.Await(waiting)
+		err = ticket.Await(waiting)
 		done()
 	}
 	if err != nil {
-		place.Leave()
+		ticket.Leave()
 		return nil, true, err
 	}
-	return place, true, nil
+	return ticket, true, nil
 }
 
-// preflight compares what was spent before with the budgets, tells it in the
-// run's log, and ends the run when a hard limit is reached.
+// preflight compares past spending with the budgets, records the decisions in
+// the run's log, and ends the run if a hard limit is reached.
 func (a *Admission) preflight(ctx context.Context, w *workspace.Workspace, spec LaunchSpec) error {
 	limits := budget.LimitsOf(w, spec.Budget, spec.ProjectID, spec.TaskID)
 	var spent budget.Totals

@@ -1,6 +1,6 @@
 package runs
 
-// Runs that an operation makes for itself and waits for: evaluations, and the
+// Runs that an operation creates for itself and waits for: evaluations, and the
 // filling of artifacts.
 
 import (
@@ -17,22 +17,22 @@ import (
 // Conductor executes runs of an operation. It is safe for concurrent use.
 type Conductor struct {
 	Launcher *session.Launcher
-	// Launched is told each session that was started; nil when nobody asks.
+	// Launched is called with each session that was started; may be nil.
 	Launched func(ref string)
 }
 
-// Conduct executes a run that was just made, under a supervisor like any other,
-// and gives the record of its end. There is no lane, no policy and no budget
-// before it: what asks for it was admitted itself. A run whose session could not
-// be started is failed when Conduct returns. When the context ends before the
-// run does, its cause is the error and the session goes on by itself. It must
-// not be called inside a unit.
+// Conduct executes a new run under a supervisor like any other and returns its
+// final record. It checks neither lane nor policy nor budget: the operation
+// itself was admitted. If the session cannot be started, the run is failed when
+// Conduct returns. If the context ends before the run, its cause is the error
+// and the session continues by itself. Conduct must not be called inside a
+// unit.
 func (c Conductor) Conduct(ctx context.Context, w *workspace.Workspace, order session.Order) (doc.Session, error) {
 	order.WorkspaceDir, order.MonotonicMS = w.Dir(), w.Env.Clock.MonotonicMS()
 	if order.SessionRef == "" {
 		order.SessionRef = session.LocalRef(order.RunID)
 	}
-	started := context.WithoutCancel(ctx) // a start is not left halfway
+	started := context.WithoutCancel(ctx) // a start must not be abandoned halfway
 	err := context.Cause(ctx)
 	if err == nil {
 		err = c.Launcher.Launch(started, order)
@@ -45,20 +45,20 @@ func (c Conductor) Conduct(ctx context.Context, w *workspace.Workspace, order se
 		c.Launched(order.SessionRef)
 	}
 	record, err := session.Collect(ctx, w, order.SessionRef)
-	w.Appended(workspace.LogFile(order.ProjectID, order.RunID)) // its subscribers hear of the end too
+	w.NotifyAppend(workspace.LogFile(order.ProjectID, order.RunID)) // its subscribers are notified of the end, too
 	return record, err
 }
 
-// failed is the record of a session that never began.
+// failed is the record of a session that never started.
 func failed(order session.Order, err error) doc.Session {
 	return doc.Session{
 		Ref: order.SessionRef, ProjectID: order.ProjectID, RunID: order.RunID, Status: doc.StatusFailed, Error: err.Error(),
 	}
 }
 
-// Shown is a command line as it may be written down: without the secrets of the
-// environment that it runs in.
-func (c Conductor) Shown(argv []string, env map[string]string) []string {
+// MaskedArgv is a command line as it may be recorded: without the secrets of its
+// environment.
+func (c Conductor) MaskedArgv(argv []string, env map[string]string) []string {
 	environ := slices.Clone(c.Launcher.Environ)
 	for name, value := range env {
 		environ = append(environ, name+"="+value)

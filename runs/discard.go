@@ -1,6 +1,6 @@
 package runs
 
-// Discarding runs that never began.
+// Discarding runs that were never launched.
 
 import (
 	"context"
@@ -14,7 +14,7 @@ import (
 	"ac/workspace/doc"
 )
 
-// neverStartedPayload closes the log of a run that nobody launched.
+// neverStartedPayload closes the log of a run that was never launched.
 type neverStartedPayload struct {
 	ExitCode *int    `json:"exit_code"`
 	Signal   *string `json:"signal"`
@@ -22,9 +22,9 @@ type neverStartedPayload struct {
 	Reason   string  `json:"reason"`
 }
 
-// Discard ends a run that was made and never launched: status and event are one unit,
-// durable when it returns. A run that is over is left as it is; one that was launched
-// is fault.RunBusy. The actor is the one who does it.
+// Discard ends a run that was created and never launched. Status and event are
+// one unit, durable when it returns. A finished run stays as it is; one that
+// was launched is fault.RunBusy. actor is the actor of the event.
 func Discard(ctx context.Context, w *workspace.Workspace, project, runID, actor string) (status string, err error) {
 	if _, err := Load(w, project, runID); err != nil {
 		return "", err
@@ -43,7 +43,7 @@ func Discard(ctx context.Context, w *workspace.Workspace, project, runID, actor 
 			return err
 		}
 		if begun {
-			return fault.New(fault.RunBusy, "run %s was launched: stop its session instead", runID)
+			return fault.New(fault.RunBusy, "run %s was launched; stop its session instead", runID)
 		}
 		now := w.Env.Clock.Now()
 		draft, err := w.Events.Draft(events.Draft{
@@ -61,12 +61,12 @@ func Discard(ctx context.Context, w *workspace.Workspace, project, runID, actor 
 		return nil
 	})
 	if err == nil {
-		w.Appended(workspace.LogFile(project, runID))
+		w.NotifyAppend(workspace.LogFile(project, runID))
 	}
 	return status, err
 }
 
-// began reports whether anybody has launched a run.
+// began reports whether a run was ever launched.
 func began(w *workspace.Workspace, run doc.Run) (bool, error) {
 	if run.Spec != nil || session.RunAlive(w, run.ProjectID, run.ID) {
 		return true, nil
@@ -83,14 +83,14 @@ func began(w *workspace.Workspace, run doc.Run) (bool, error) {
 	return false, nil
 }
 
-// NewRun is a run that was made and never launched.
+// NewRun is a run that was created and never launched.
 type NewRun struct {
 	ProjectID string
 	RunID     string
 	CreatedAt string
 }
 
-// New lists the runs that were made before a time and never launched.
+// New lists the runs that were created before a time and never launched.
 func New(w *workspace.Workspace, before time.Time) (list []NewRun, err error) {
 	listed, err := List(w, "")
 	if err != nil {

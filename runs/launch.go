@@ -1,6 +1,6 @@
 package runs
 
-// Launching a run: what must hold before its session is started.
+// Launching a run: the checks before its session is started.
 
 import (
 	"cmp"
@@ -21,7 +21,7 @@ import (
 	"ac/workspace/doc"
 )
 
-// LaunchSpec is what a caller wants to be launched, and who the caller is.
+// LaunchSpec is a requested launch, with its caller.
 type LaunchSpec struct {
 	ProjectID   string
 	RunID       string
@@ -42,13 +42,13 @@ type LaunchSpec struct {
 	Budget      *doc.Budget
 	Actor       policy.Actor
 	Priority    string      // in the launch lane
-	LaneLimits  lane.Limits // those that are not set are the process's own
+	LaneLimits  lane.Limits // unset ones default to the process's own
 }
 
 // Local reports whether a relative path stays inside its root.
 func Local(rel string) bool { return rel == "" || filepath.IsLocal(filepath.FromSlash(rel)) }
 
-// turn is what an app server is asked for, nil for providers that execute a
+// turn is the request to an app server, nil for providers that execute a
 // command.
 func (s LaunchSpec) turn(name string) (*session.Turn, error) {
 	if !provider.SpeaksAppServer(name) {
@@ -67,16 +67,17 @@ func (s LaunchSpec) turn(name string) (*session.Turn, error) {
 	return &session.Turn{Prompt: *prompt, Model: s.Model, Level: cmp.Or(s.Level, provider.RunCommands), Files: s.Files, Version: s.Version}, nil
 }
 
-// Starter starts the session of an order: as a process of its own
+// Starter starts the session of an order, in a process of its own
 // (session.Launcher) or in this one (session.Hosted).
 type Starter interface {
 	Launch(ctx context.Context, order session.Order) error
 }
 
-// Launch starts the session of a run: state, a place in the launch lane, policy,
-// budgets, then the supervisor. The place is given back when it returns. A
-// refusal by policy or budget ends the run; a refusal because the run is over or
-// lives, and the end of the context while it waits in the lane, change nothing.
+// Launch starts the session of a run. It checks the run's state, takes a slot
+// in the launch lane, checks policy and budgets, and starts the supervisor. The
+// slot is released when it returns. A refusal by policy or budget ends the run.
+// If the run is finished or running, or the context ends while waiting in the
+// lane, nothing changes.
 func Launch(ctx context.Context, w *workspace.Workspace, a *Admission, starter Starter, spec LaunchSpec) error {
 	run, err := Launchable(ctx, w, spec.ProjectID, spec.RunID, spec.SessionRef)
 	if err != nil {
@@ -86,11 +87,11 @@ func Launch(ctx context.Context, w *workspace.Workspace, a *Admission, starter S
 	if err != nil {
 		return err
 	}
-	place, waited, err := a.enter(ctx, w, spec, run)
+	ticket, waited, err := a.enter(ctx, w, spec, run)
 	if err != nil {
 		return err
 	}
-	defer place.Leave()
+	defer ticket.Leave()
 	if waited {
 		if run, err = Launchable(ctx, w, spec.ProjectID, spec.RunID, spec.SessionRef); err != nil {
 			return err
@@ -110,9 +111,9 @@ func Launch(ctx context.Context, w *workspace.Workspace, a *Admission, starter S
 	})
 }
 
-// Launchable reads a run and refuses it when it is over, when a session of it
-// lives, or when the session_ref is taken. A run whose supervisor died is
-// brought to its end first.
+// Launchable reads a run. It refuses a run that is finished or has a live
+// session, and a session_ref in use. A run whose supervisor died is reconciled
+// first.
 func Launchable(ctx context.Context, w *workspace.Workspace, project, runID, ref string) (doc.Run, error) {
 	run, err := Load(w, project, runID)
 	if err != nil {
@@ -122,7 +123,7 @@ func Launchable(ctx context.Context, w *workspace.Workspace, project, runID, ref
 		return run, fault.New(fault.Conflict, "run %s is a run of a workflow, which launches its tasks itself", runID)
 	}
 	over := func() error {
-		return fault.New(fault.Conflict, "run %s is %s already; create another run to execute it again", runID, run.Status)
+		return fault.New(fault.Conflict, "run %s is already %s; create another run to execute it again", runID, run.Status)
 	}
 	if doc.Terminal(run.Status) {
 		return run, over()
@@ -130,12 +131,12 @@ func Launchable(ctx context.Context, w *workspace.Workspace, project, runID, ref
 	if session.RunAlive(w, project, runID) {
 		return run, fault.New(fault.Conflict, "run %s has a live session", runID)
 	}
-	// An owner whose record is final is about to let go of its ref.
+	// An owner with a final record is about to release its ref.
 	record, err := session.Current(ctx, w, ref)
 	if known := err == nil; (known && !doc.Terminal(record.Status)) || (!known && session.RefAlive(w, ref)) {
-		return run, fault.New(fault.Conflict, "session_ref %s is in use by a session that is not over", ref)
+		return run, fault.New(fault.Conflict, "session_ref %s is in use by a session that has not ended", ref)
 	}
-	if err := settle(ctx, w, project, runID, run.Spec != nil); err != nil {
+	if err := requireSessionsOver(ctx, w, project, runID, run.Spec != nil); err != nil {
 		return run, err
 	}
 	if run, err = Load(w, project, runID); err != nil {
@@ -147,7 +148,7 @@ func Launchable(ctx context.Context, w *workspace.Workspace, project, runID, ref
 	return run, nil
 }
 
-// teamOf is the team of a run's agent, "" for none.
+// teamOf is the team of a run's agent, "" if it has none.
 func teamOf(w *workspace.Workspace, run doc.Run) string {
 	if !workspace.SafeID(run.AgentID) {
 		return ""
@@ -155,10 +156,10 @@ func teamOf(w *workspace.Workspace, run doc.Run) string {
 	return w.AgentTeam(run.AgentID)
 }
 
-// settle reconciles the sessions of a run, and refuses it when one of them is
-// not over. Of a run that never executed, which other programs may just be
-// starting, only the sessions that are named after it are looked at.
-func settle(ctx context.Context, w *workspace.Workspace, project, runID string, executed bool) error {
+// requireSessionsOver reconciles the sessions of a run, and refuses the run if one of them
+// is not finished. Other programs may just be starting a run that was never
+// executed; for such a run it checks only the sessions named after it.
+func requireSessionsOver(ctx context.Context, w *workspace.Workspace, project, runID string, executed bool) error {
 	named := runID
 	if executed {
 		named = ""
@@ -168,7 +169,7 @@ func settle(ctx context.Context, w *workspace.Workspace, project, runID string, 
 		if record.ProjectID == project && record.RunID == runID {
 			now, currentErr := session.Current(ctx, w, record.Ref)
 			if currentErr == nil && !doc.Terminal(now.Status) {
-				currentErr = fault.New(fault.Conflict, "run %s has a session that is not over: %s", runID, record.Ref)
+				currentErr = fault.New(fault.Conflict, "run %s has a session that has not ended: %s", runID, record.Ref)
 			}
 			err = errors.Join(err, currentErr)
 		}
@@ -187,15 +188,27 @@ type refusedPayload struct {
 	BudgetExceeded bool    `json:"budget_exceeded"`
 }
 
-// authorize asks the policy, keeps the decision in the run's log, and ends the
-// run on a refusal.
-func authorize(ctx context.Context, w *workspace.Workspace, spec LaunchSpec, run doc.Run) error {
-	team := teamOf(w, run)
-	resource := policy.Resource{ID: spec.RunID, Kind: "run", Visibility: events.VisibilityOrg, Team: team}
-	if team != "" {
-		resource.Visibility = events.VisibilityTeam
+// resource is a run as the policy sees it.
+func resource(w *workspace.Workspace, run doc.Run) policy.Resource {
+	r := policy.Resource{ID: run.ID, Kind: "run", Visibility: events.VisibilityOrg, Team: teamOf(w, run)}
+	if r.Team != "" {
+		r.Visibility = events.VisibilityTeam
 	}
-	verdict := policy.Ask(w, policy.Question{Action: policy.Launch, Resource: resource, Actor: spec.Actor, RunID: spec.RunID})
+	return r
+}
+
+// Approval is the question whether an actor may decide on what the agent of a run
+// asks, or change the policy that answers it. The agent itself never may.
+func Approval(w *workspace.Workspace, run doc.Run, actor policy.Actor) policy.Question {
+	r := resource(w, run)
+	r.Askers = []string{run.AgentID}
+	return policy.Question{Action: policy.Approve, Resource: r, Actor: actor, RunID: run.ID}
+}
+
+// authorize asks the policy, records its decision in the run's log, and ends
+// the run on a refusal.
+func authorize(ctx context.Context, w *workspace.Workspace, spec LaunchSpec, run doc.Run) error {
+	verdict := policy.Ask(w, policy.Question{Action: policy.Launch, Resource: resource(w, run), Actor: spec.Actor, RunID: spec.RunID})
 	told, err := verdict.Events(w.Events)
 	if err != nil {
 		return err

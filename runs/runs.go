@@ -1,10 +1,12 @@
-// Package runs is a run's life as callers see it: creation, lists, replay of
-// its log, and the launch of its session. How a session is executed is in
-// runs/session.
+// Package runs is the life of a run as callers see it: creation, lists, replay
+// of its log, and the launch of its session. Package runs/session executes
+// sessions.
 //
-// Invariants: a run exists once its directory does, whole; a terminal run is
-// never launched again; every decision to launch is in an audit log before
-// anything is started.
+// Invariants:
+//   - A run appears atomically, with its whole directory.
+//   - A terminal run is never launched again.
+//   - The policy decision about a launch is in an audit log before anything is
+//     started.
 package runs
 
 import (
@@ -24,7 +26,7 @@ import (
 	"ac/workspace/doc"
 )
 
-// CreateResult is a new run.
+// CreateResult are the ids of a new run.
 type CreateResult struct {
 	RunID         string
 	ContextPackID string
@@ -38,21 +40,21 @@ type startedPayload struct {
 	ContextPackID string `json:"context_pack_id"`
 }
 
-// Create makes a run with its context pack. Both are durable and whole when it
-// returns; the project must exist, the agent need not.
+// Create makes a run with its context pack, atomically and durably. The project
+// must exist; the agent need not.
 func Create(ctx context.Context, w *workspace.Workspace, project, agent, provider string) (made CreateResult, err error) {
 	err = w.Update(ctx, func(u *workspace.Unit) error {
 		made, err = CreateIn(u, project, agent, provider)
 		return err
 	})
 	if err == nil {
-		w.Appended(workspace.LogFile(project, made.RunID))
+		w.NotifyAppend(workspace.LogFile(project, made.RunID))
 	}
 	return made, err
 }
 
-// CreateIn is Create as a part of a unit. Its caller tells that the log is there
-// (workspace.Appended) once the unit is through.
+// CreateIn is Create as part of a unit. The caller must notify that the log
+// exists (workspace.NotifyAppend) once the unit is committed.
 func CreateIn(u *workspace.Unit, project, agent, provider string) (CreateResult, error) {
 	return CreateWith(u, project, agent, provider, Beginning{})
 }
@@ -113,7 +115,7 @@ func CreateWith(u *workspace.Unit, project, agent, provider string, b Beginning)
 	})
 }
 
-// contextPack is the skeleton of what an agent will be given.
+// contextPack is the skeleton of a context pack.
 func contextPack(w *workspace.Workspace, made CreateResult, project, agent, now string) (workspace.Tree, error) {
 	manifest, err := doc.ContextPackCodec.Encode(doc.ContextPack{
 		SchemaVersion: doc.Version, Type: "context_pack_manifest", ID: made.ContextPackID, CreatedAt: now,
@@ -131,8 +133,8 @@ func contextPack(w *workspace.Workspace, made CreateResult, project, agent, now 
 	}, err
 }
 
-// Load reads the record of a run. A missing one is fault.NotFound; one that
-// carries another id is not that run's.
+// Load reads the record of a run. A missing one is fault.NotFound; one with
+// another id is an error.
 func Load(w *workspace.Workspace, project, run string) (doc.Run, error) {
 	file := workspace.RunFile(project, run)
 	record, err := workspace.Load(w, doc.RunCodec, file)
@@ -145,7 +147,7 @@ func Load(w *workspace.Workspace, project, run string) (doc.Run, error) {
 	return record, workspace.CheckID(file, run, record.ID)
 }
 
-// ListRow is a run in a list.
+// ListRow is one run of a list.
 type ListRow struct {
 	ProjectID string `json:"project_id"`
 	RunID     string `json:"run_id"`
@@ -155,8 +157,8 @@ type ListRow struct {
 	AgentID   string `json:"agent_id"`
 }
 
-// List lists the runs of a workspace, or of one project, the newest first. Runs
-// whose record does not fit are passed over.
+// List lists the runs of a workspace, or of one project, newest first. It skips
+// invalid records.
 func List(w *workspace.Workspace, project string) ([]ListRow, error) {
 	projects := []string{project}
 	if project == "" {
@@ -192,8 +194,7 @@ func List(w *workspace.Workspace, project string) ([]ListRow, error) {
 	return rows, nil
 }
 
-// OpenLog opens the log of a run for reading. A log that is missing although
-// the run is there counts as empty.
+// openLog opens the log of a run for reading. A missing log is fault.NotFound.
 func openLog(w *workspace.Workspace, project, run string) (log fileReader, err error) {
 	log, err = w.FS.OpenFile(workspace.LogFile(project, run), 0, 0)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -202,9 +203,9 @@ func openLog(w *workspace.Workspace, project, run string) (log fileReader, err e
 	return log, err
 }
 
-// EndIn asks for the end of a run that never had a session: its record, and the
-// event that closes its log. A run that is over stays as it is, and so does one
-// whose session lives.
+// EndIn queues the end of a run that never had a session: its record, and the
+// event that closes its log. A finished run, and one with a live session, stays
+// as it is.
 func EndIn(u *workspace.Unit, project, runID, status string, last events.Draft) error {
 	w := u.Workspace()
 	file := workspace.RunFile(project, runID)

@@ -1,6 +1,6 @@
 package runs
 
-// Verifying the log of a run against itself and against its record.
+// Verifying the log of a run, by itself and against its record.
 
 import (
 	"fmt"
@@ -15,17 +15,18 @@ import (
 )
 
 const (
-	// verifyPatience bounds how long a run may take between the writing of its
-	// record and that of its closing event, verifyPause the time between two looks.
+	// verifyPatience bounds the time between the writing of a run's record and
+	// that of its closing event; verifyPause is the interval between two
+	// checks.
 	verifyPatience = 2 * time.Second
 	verifyPause    = 20 * time.Millisecond
 )
 
-// VerifyLog checks a run's whole log against itself and against what the run
-// recorded of it. A log that is missing or is no file, and a record that cannot be
-// read, are findings, not errors. Record and log are not written at one moment: what
-// one says against the other is a finding once both stay as they are and nobody
-// executes the run.
+// VerifyLog checks a run's whole log, by itself and against the run's record. A
+// log that is missing or not a file, and an unreadable record, are findings,
+// not errors. Record and log are not written at the same moment, so a
+// contradiction counts only once both are stable and no process executes the
+// run.
 func VerifyLog(w *workspace.Workspace, project, run string) (*events.Report, error) {
 	began := w.Env.Clock.Now()
 	before := ""
@@ -43,7 +44,7 @@ func VerifyLog(w *workspace.Workspace, project, run string) (*events.Report, err
 	}
 }
 
-// state tells whether log or record were changed.
+// state changes whenever log or record changes.
 func state(w *workspace.Workspace, project, run string) string {
 	var text strings.Builder
 	for _, name := range []string{workspace.RunFile(project, run), workspace.LogFile(project, run)} {

@@ -1,6 +1,6 @@
 package snapshot
 
-// Colleagues: the agents as those who work with them see them.
+// Colleagues: the agents, from the point of view of their co-workers.
 
 import (
 	"cmp"
@@ -11,7 +11,7 @@ import (
 	"ac/workspace/doc"
 )
 
-// Colleague is an agent and what it has to do.
+// Colleague is an agent and its workload.
 type Colleague struct {
 	AgentID         string `json:"agent_id"`
 	Name            string `json:"name"`
@@ -27,8 +27,8 @@ type Colleague struct {
 	Status          string `json:"status"`
 }
 
-// Colleagues takes the agents that have a document, counted in the rows of these
-// parts.
+// Colleagues takes the agents that have a document, with their counts in the
+// rows of these parts.
 func (m *View) Colleagues(monitor *Monitor, inbox *Inbox) ([]Colleague, error) {
 	agents, err := m.view.AgentCounters()
 	if err != nil {
@@ -46,7 +46,7 @@ func (m *View) Colleagues(monitor *Monitor, inbox *Inbox) ([]Colleague, error) {
 			c.TeamID = *a.TeamID
 		}
 		if _, asked := teams[c.TeamID]; !asked && workspace.SafeID(c.TeamID) {
-			team, _ := m.w.Team(c.TeamID) // one that cannot be read has no name
+			team, _ := m.w.Team(c.TeamID) // an unreadable team has no name
 			teams[c.TeamID] = team.Name
 		}
 		c.TeamName = teams[c.TeamID]
@@ -68,7 +68,7 @@ func (m *View) Colleagues(monitor *Monitor, inbox *Inbox) ([]Colleague, error) {
 	return list, nil
 }
 
-// count adds the rows of the parts to their agents.
+// count counts the rows of the parts for their agents.
 func count(at map[string]*Colleague, monitor *Monitor, inbox *Inbox) {
 	for i := range monitor.Rows {
 		r := &monitor.Rows[i]
@@ -104,8 +104,8 @@ func count(at map[string]*Colleague, monitor *Monitor, inbox *Inbox) {
 	}
 }
 
-// sortColleagues puts those first who are busy, then those who wait, then those
-// who were seen last.
+// sortColleagues sorts busy agents first, then those with pending reviews, then
+// by last activity.
 func sortColleagues(list []Colleague) {
 	roles := map[string]int{"ceo": 0, "director": 1, "manager": 2, "worker": 3}
 	byText := collation.Lazy()

@@ -1,6 +1,6 @@
 package snapshot
 
-// What the open tasks of a project would take, from what runs took so far.
+// Forecasting the open tasks of a project from the usage of past runs.
 
 import (
 	"strings"
@@ -10,20 +10,20 @@ import (
 	"ac/workspace/doc"
 )
 
-// Allocations are the recommendations for the open tasks of a project, with what
-// they would take.
+// Allocations are the recommendations for the open tasks of a project, and
+// their forecast.
 type Allocations struct {
 	Recommendations []pm.Recommendation
 	Forecast        pm.Forecast
 }
 
-// maxSpeedRuns is how many runs, the newest, the speed of providers is taken from.
+// maxSpeedRuns is how many of the newest runs determine the speed of providers.
 const maxSpeedRuns = 200
 
-// shortestSession is what a session lasts at least, in hours.
+// shortestSession is the least duration of a session, in hours.
 const shortestSession = 0.05
 
-// Allocations takes recommendations and forecast of a project at once.
+// Allocations takes recommendations and forecast of a project.
 func (m *View) Allocations(project string) (a Allocations, err error) {
 	tasks, err := m.Tasks(project)
 	if err != nil {
@@ -52,7 +52,7 @@ func (m *View) Allocations(project string) (a Allocations, err error) {
 	return a, nil
 }
 
-// rates are how fast providers were, and what they cost.
+// rates are the speeds and costs of providers.
 func (m *View) rates(agents []doc.Agent) (pm.Rates, error) {
 	rates := pm.Rates{CostPerToken: map[string]float64{}}
 	used, err := m.view.ByProvider(index.RunFilter{})

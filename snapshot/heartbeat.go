@@ -1,6 +1,6 @@
 package snapshot
 
-// What the heartbeat is set to and has done, read from its files.
+// The heartbeat's config and statistics, read from its files.
 
 import (
 	"ac/heartbeat"
@@ -8,7 +8,7 @@ import (
 	"ac/workspace/doc"
 )
 
-// Heartbeat is the heartbeat in a few words.
+// Heartbeat is a summary of the heartbeat.
 type Heartbeat struct {
 	Enabled             bool `json:"enabled"`
 	Running             bool `json:"running"`
@@ -21,17 +21,17 @@ type Heartbeat struct {
 	Stats      doc.HeartbeatStats `json:"stats"`
 }
 
-// readHeartbeat tells of the heartbeat of a workspace. It runs while somebody
-// holds the lock of its tick, whatever the state says. A config that does not
-// fit turns it off; a state that does not fit counts as none.
+// readHeartbeat reads the heartbeat of a workspace. It is running while a
+// process holds the tick lock, whatever the state says. An invalid config means
+// that it is off; an invalid state counts as none.
 func readHeartbeat(w *workspace.Workspace) Heartbeat {
-	config, _ := heartbeat.Config(w) // which is off when there is a problem
+	config, _ := heartbeat.Config(w) // off if there is a problem
 	h := Heartbeat{
 		Enabled: config.Enabled, TickIntervalMinutes: config.TickIntervalMinutes, TopKWorkers: config.TopKWorkers, MinWakeScore: config.MinWakeScore,
 		HeartbeatHierarchy: config.HeartbeatHierarchy,
 	}
-	h.Running, _ = heartbeat.Ticking(w) // a lock that cannot be seen is held by nobody
-	state, _ := heartbeat.ReadState(w)  // which is empty when there is a problem
+	h.Running, _ = heartbeat.Ticking(w) // a lock that cannot be read counts as free
+	state, _ := heartbeat.ReadState(w)  // empty if there is a problem
 	h.LastTickAt, h.NextTickAt, h.Stats = state.LastTickAt, state.NextTickAt, state.Stats
 	return h
 }

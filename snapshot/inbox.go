@@ -1,6 +1,6 @@
 package snapshot
 
-// The inbox: what waits for a decision, and what was decided.
+// The inbox: pending items and decisions.
 
 import "ac/index"
 
@@ -26,7 +26,7 @@ type PendingItem struct {
 	ParseErrors  int64   `json:"parse_error_count"`
 }
 
-// Decision is a review, with what is known of the artifact that it is about.
+// Decision is a review, with the artifact that it is about, if known.
 type Decision struct {
 	index.Review
 	ArtifactType *string `json:"artifact_type"`
@@ -34,7 +34,7 @@ type Decision struct {
 	ParseErrors  int64   `json:"parse_error_count"`
 }
 
-// ItemErrors tells of shown items whose runs have malformed lines.
+// ItemErrors counts shown items whose runs have malformed lines.
 type ItemErrors struct {
 	Any       bool  `json:"has_parse_errors"`
 	Pending   int   `json:"pending_with_errors"`
@@ -42,8 +42,8 @@ type ItemErrors struct {
 	Most      int64 `json:"max_parse_error_count"`
 }
 
-// Inbox takes the newest pending items and decisions of a project, of all when it
-// is "".
+// Inbox takes the newest pending items and decisions of a project, or of all if
+// it is "".
 func (m *View) Inbox(project string, pending, decisions int) (Inbox, error) {
 	result := Inbox{Header: m.taken, IndexState: m.indexed, Pending: []PendingItem{}, Decisions: []Decision{}}
 	e := &result.ParseErrors

@@ -1,6 +1,6 @@
 package snapshot
 
-// How many jobs there are, by their status.
+// The number of jobs by status.
 
 import (
 	"path"
@@ -9,7 +9,7 @@ import (
 	"ac/workspace/doc"
 )
 
-// JobCounts are the jobs by status.
+// JobCounts are the numbers of jobs by status.
 type JobCounts struct {
 	Queued    int `json:"queued"`
 	Running   int `json:"running"`
@@ -17,12 +17,12 @@ type JobCounts struct {
 	Canceled  int `json:"canceled"`
 }
 
-// countJobs counts the jobs of a project, of all when it is "". Records that do
-// not fit are not counted.
+// countJobs counts the jobs of a project, or of all if it is "". Invalid
+// records are not counted.
 func countJobs(w *workspace.Workspace, project string) (n JobCounts) {
 	projects := []string{project}
 	if project == "" {
-		projects, _ = workspace.Dirs(w.FS, workspace.ProjectsDir) // none where they cannot be listed
+		projects, _ = workspace.Dirs(w.FS, workspace.ProjectsDir) // none if they cannot be listed
 	}
 	for _, p := range projects {
 		dir := path.Join(workspace.ProjectDir(p), "jobs")

@@ -1,7 +1,7 @@
 package snapshot
 
-// What is known of a workspace without its index, for answers that must not
-// fail because of it.
+// The part of a screen that needs no index, for answers that must not fail
+// because of it.
 
 import (
 	"slices"
@@ -13,8 +13,8 @@ import (
 	"ac/workspace/doc"
 )
 
-// KnownUI is a screen of what the files say by themselves: the decisions and the
-// comments of a project, and the heartbeat. What needs the index is empty.
+// KnownUI is a screen from files alone: the decisions and comments of a
+// project, and the heartbeat. Parts that need the index are empty.
 func KnownUI(w *workspace.Workspace, r UIRequest) UI {
 	taken := Header{WorkspaceDir: r.Given, GeneratedAt: clock.Stamp(w.Env.Clock.Now())}
 	result := UI{
@@ -23,7 +23,7 @@ func KnownUI(w *workspace.Workspace, r UIRequest) UI {
 		Inbox:   Inbox{Header: taken, Pending: []PendingItem{}, Decisions: []Decision{}},
 		Usage:   Usage{Header: taken, ByProvider: []ProviderUsage{}, RecentRuns: []RecentRun{}},
 	}
-	reviews, _ := governance.Reviews(w, maxKnownReviews) // none where they cannot be listed
+	reviews, _ := governance.Reviews(w, maxKnownReviews) // none if they cannot be listed
 	for _, review := range reviews {
 		if len(result.Inbox.Decisions) < r.Decisions && (r.Project == "" || review.Subject.ProjectID == r.Project) {
 			result.Inbox.Decisions = append(result.Inbox.Decisions, knownDecision(w, review))
@@ -39,7 +39,7 @@ func KnownUI(w *workspace.Workspace, r UIRequest) UI {
 	return result
 }
 
-// maxKnownReviews bounds how many reviews are looked through.
+// maxKnownReviews bounds how many reviews are read.
 const maxKnownReviews = 5000
 
 func knownDecision(w *workspace.Workspace, review doc.Review) Decision {

@@ -1,6 +1,7 @@
 package snapshot
 
-// One moment of a workspace, of which all parts of an answer are taken.
+// A read transaction over a workspace, from which all parts of an answer are
+// taken (snapshot isolation).
 
 import (
 	"cmp"
@@ -16,53 +17,54 @@ import (
 	"ac/workspace/doc"
 )
 
-// Request is what all snapshots are asked with.
+// Request are the common parameters of snapshots.
 type Request struct {
 	Given string          // the workspace as the caller spelled it
-	Index index.Freshness // that it has to have
+	Index index.Freshness // the required freshness
 }
 
-// Header is what all snapshots begin with.
+// Header are the common fields of snapshots.
 type Header struct {
 	WorkspaceDir string `json:"workspace_dir"`
 	GeneratedAt  string `json:"generated_at"`
 }
 
-// IndexState tells what was done to the index for a snapshot.
+// IndexState reports what was done to the index for a snapshot.
 type IndexState struct {
 	Rebuilt bool `json:"index_rebuilt"`
 	Synced  bool `json:"index_synced"`
 }
 
-// View is a workspace at one moment: the index in one transaction, and the
-// files that are not in it. It is valid while the function runs that got it.
+// View is a workspace in one read transaction of the index, together with the
+// files that are not in the index. It is valid until the function that received
+// it returns.
 type View struct {
 	w       *workspace.Workspace
 	view    *index.View
 	taken   Header
 	indexed IndexState
 
-	sessions []doc.Session // read once, when they are asked for
-	projects []ProjectRow  // as sessions
+	sessions []doc.Session // read once, on first use
+	projects []ProjectRow  // like sessions
 	watched  map[page][]index.MonitoredRun
 }
 
-// page is a list of runs that several parts ask for.
+// page is a list of runs that several parts use.
 type page struct {
 	project string
 	limit   int
 }
 
-// How often a moment is tried while the index goes away under it, and how often
-// when what happened may be another thing than that.
+// How often a snapshot is retried if the index goes away meanwhile, and how
+// often if something else may have failed.
 const (
 	attempts     = 12
 	failedBefore = 3
 )
 
-// At makes the index what was asked for and takes a moment of the workspace. The
-// index is a cache: when it is spoilt or goes away meanwhile it is made again,
-// and take is called again; what take did before counts no more.
+// At brings the index to the requested freshness and calls take in one read
+// transaction. The index is a cache: if it is damaged or deleted meanwhile, At
+// rebuilds it and calls take again; take must then discard earlier results.
 func At(ctx context.Context, w *workspace.Workspace, ix *index.Index, r Request, take func(*View) error) error {
 	asked := r.Index
 	var did IndexState
@@ -87,13 +89,13 @@ func At(ctx context.Context, w *workspace.Workspace, ix *index.Index, r Request,
 		if ctx.Err() != nil || failures == failedBefore || attempt == attempts {
 			return err
 		}
-		if asked = max(asked, index.UpToDate); did.Rebuilt { // which builds what cannot be used
+		if asked = max(asked, index.UpToDate); did.Rebuilt { // this builds what cannot be used
 			asked = index.UpToDate
 		}
 	}
 }
 
-// Header is what every snapshot of this moment begins with.
+// Header are the common fields of all snapshots of this view.
 func (m *View) Header() Header { return m.taken }
 
 // runs lists the newest runs.
@@ -109,7 +111,7 @@ func (m *View) runs(project string, limit int) ([]index.MonitoredRun, error) {
 	return list, err
 }
 
-// observed lists the sessions as they are now, without touching any.
+// observed lists the current sessions without touching any.
 func (m *View) observed() ([]doc.Session, error) {
 	if m.sessions != nil {
 		return m.sessions, nil
@@ -128,8 +130,8 @@ func (m *View) observed() ([]doc.Session, error) {
 // micro rounds money to six decimals, half away from zero.
 func micro(usd float64) float64 { return math.Round(usd*1e6) / 1e6 }
 
-// newer orders times, the later first; texts that are no times are the oldest,
-// by their text.
+// newer compares times, the later first; invalid times are the oldest, in text
+// order.
 func newer(a, b string) int {
 	at, okA := clock.Parse(a)
 	bt, okB := clock.Parse(b)
@@ -145,7 +147,7 @@ func newer(a, b string) int {
 	return cmp.Compare(b, a)
 }
 
-// latest is the newest of some times, "" without any.
+// latest is the latest of some times, "" without any.
 func latest(times ...string) string {
 	times = slices.DeleteFunc(times, func(t string) bool { return t == "" })
 	if len(times) == 0 {

@@ -1,6 +1,6 @@
 package snapshot
 
-// The monitor: runs with their sessions and what their logs say.
+// The monitor: runs with their sessions and latest events.
 
 import (
 	"cmp"
@@ -23,7 +23,7 @@ type Monitor struct {
 	Rows []MonitorRow `json:"rows"`
 }
 
-// MonitorRow is a run, or a session whose run is not known.
+// MonitorRow is a run, or a session with an unknown run.
 type MonitorRow struct {
 	ProjectID     string `json:"project_id"`
 	RunID         string `json:"run_id"`
@@ -48,7 +48,7 @@ type MonitorRow struct {
 	at int64 // of its creation
 }
 
-// RowSession is the session of a row: one that runs, else the newest.
+// RowSession is the session of a row: a running one, else the newest.
 type RowSession struct {
 	SessionRef  string  `json:"session_ref"`
 	LiveStatus  string  `json:"live_status"`
@@ -68,13 +68,13 @@ type TokenUsage struct {
 	InputTokens  *int64   `json:"input_tokens,omitempty"`
 	OutputTokens *int64   `json:"output_tokens,omitempty"`
 	CostUSD      *float64 `json:"cost_usd,omitempty"`
-	// The other parts of the total, and where the cost is from.
+	// The other parts of the total, and the source of the cost.
 	CachedTokens    *int64  `json:"cached_input_tokens,omitempty"`
 	ReasoningTokens *int64  `json:"reasoning_output_tokens,omitempty"`
 	CostSource      *string `json:"cost_source,omitempty"`
 }
 
-// PolicyDecision is what a decision of policy said.
+// PolicyDecision is the content of a policy decision.
 type PolicyDecision struct {
 	Allowed *bool   `json:"allowed,omitempty"`
 	RuleID  *string `json:"rule_id,omitempty"`
@@ -82,14 +82,14 @@ type PolicyDecision struct {
 	Action  *string `json:"action,omitempty"`
 }
 
-// PolicyDenial is what a denial by policy said.
+// PolicyDenial is the content of a policy denial.
 type PolicyDenial struct {
 	RuleID *string `json:"rule_id,omitempty"`
 	Reason *string `json:"reason,omitempty"`
 	Action *string `json:"action,omitempty"`
 }
 
-// BudgetDecision is what a decision of the budget said.
+// BudgetDecision is the content of a budget decision.
 type BudgetDecision struct {
 	Scope     *string  `json:"scope,omitempty"`
 	Metric    *string  `json:"metric,omitempty"`
@@ -99,9 +99,9 @@ type BudgetDecision struct {
 	Threshold *float64 `json:"threshold,omitempty"`
 }
 
-// Monitor takes the newest runs of a project, of all when it is "": those with a
-// running session first. Every run with a running session is considered, however
-// old it is.
+// Monitor takes the newest runs of a project, or of all if it is "", those with
+// a running session first. Every run with a running session is included,
+// however old.
 func (m *View) Monitor(project string, limit int) (Monitor, error) {
 	result := Monitor{Header: m.taken, IndexState: m.indexed, Rows: []MonitorRow{}, Jobs: countJobs(m.w, project)}
 	runs, err := m.runs(project, limit)
@@ -119,8 +119,8 @@ func (m *View) Monitor(project string, limit int) (Monitor, error) {
 		shown[key] = true
 		result.Rows = append(result.Rows, rowOf(&runs[i], of[key]))
 	}
-	// The runs of the other sessions: those that run are looked up. The others can
-	// only be shown when every run is, so that theirs are not known.
+	// Look up the runs of the other sessions: those that are running. The rest
+	// can only be shown if every run is, so that their runs are unknown.
 	all := len(runs) < limit
 	var others []*doc.Session
 	var asked []index.RunKey
@@ -150,8 +150,8 @@ func (m *View) Monitor(project string, limit int) (Monitor, error) {
 	return result, nil
 }
 
-// byRun gives each run its session: one that runs, else the one that was started
-// last. They come the newest first.
+// byRun returns the session of each run: a running one, else the one started
+// last. sessions are sorted newest first.
 func byRun(sessions []doc.Session) map[index.RunKey]*doc.Session {
 	of := make(map[index.RunKey]*doc.Session, len(sessions))
 	for i := range sessions {
@@ -197,8 +197,7 @@ func sessionOf(s *doc.Session) *RowSession {
 	}
 }
 
-// sortRows puts running sessions first, then the newest runs, then by the text of
-// their ids.
+// sortRows sorts running sessions first, then the newest runs, then by id.
 func sortRows(rows []MonitorRow) {
 	byText := collation.Lazy()
 	slices.SortFunc(rows, func(a, b MonitorRow) int {
@@ -209,7 +208,7 @@ func sortRows(rows []MonitorRow) {
 	})
 }
 
-// rank is 0 for rows that run, 1 for runs, 2 for sessions without one.
+// rank is 0 for running rows, 1 for runs, 2 for sessions without a run.
 func rank(r MonitorRow) int {
 	switch {
 	case r.RowSession != nil && r.LiveStatus == doc.StatusRunning:
@@ -227,7 +226,7 @@ func refOf(r MonitorRow) string {
 	return r.SessionRef
 }
 
-// policyDecision takes the fields of a payload that are of their type.
+// policyDecision reads the fields of a payload that have the right type.
 func policyDecision(payload json.RawMessage) *PolicyDecision {
 	if payload == nil {
 		return nil
@@ -261,28 +260,27 @@ func budgetDecision(payload json.RawMessage) *BudgetDecision {
 	return &d
 }
 
-// members puts the members of an object where they belong, those that are of the
-// type of their place.
+// members assigns the members of an object that have the type of their target.
 func members(object json.RawMessage, into map[string]any) {
-	_ = canonjson.Members(object, func(m canonjson.Member) { // sound, or nothing is known of it
-		switch place := into[string(m.Key)].(type) {
+	_ = canonjson.Members(object, func(m canonjson.Member) { // valid JSON, or unknown
+		switch field := into[string(m.Key)].(type) {
 		case **bool:
-			*place = nil
+			*field = nil
 			if text := string(m.Value); text == "true" || text == "false" {
-				*place = new(text == "true")
+				*field = new(text == "true")
 			}
 		case **string:
-			*place = nil
+			*field = nil
 			if m.Value[0] == '"' {
-				*place = new(canonjson.Unquote(m.Value))
+				*field = new(canonjson.Unquote(m.Value))
 			}
 		case **float64:
-			*place = nil
+			*field = nil
 			if n, err := strconv.ParseFloat(string(m.Value), 64); err == nil {
-				*place = &n
+				*field = &n
 			}
 		case *json.RawMessage:
-			*place = m.Value
+			*field = m.Value
 		}
 	})
 }

@@ -19,8 +19,7 @@ type Portfolio struct {
 	Projects []PortfolioRow   `json:"projects"`
 }
 
-// PortfolioSummary sums the projects up. Progress is their mean, each counting
-// the same.
+// PortfolioSummary sums the projects up. Progress is their unweighted mean.
 type PortfolioSummary struct {
 	ProjectCount    int     `json:"project_count"`
 	ActiveRuns      int     `json:"active_runs"`
@@ -42,7 +41,7 @@ type PortfolioRow struct {
 	RiskFlags      []string `json:"risk_flags"`
 }
 
-// Portfolio takes all projects with what their tasks and runs add up to.
+// Portfolio takes all projects with the sums over their tasks and runs.
 func (m *View) Portfolio() (Portfolio, error) {
 	result := Portfolio{Projects: []PortfolioRow{}}
 	rows, err := m.Projects()
@@ -70,7 +69,7 @@ func (m *View) Portfolio() (Portfolio, error) {
 	return result, err
 }
 
-// Plan is the portfolio, and with a project its schedule.
+// Plan is the portfolio, with the schedule of a project if one is given.
 type Plan struct {
 	Header
 	Scope     string       `json:"scope"`
@@ -78,14 +77,14 @@ type Plan struct {
 	Project   *ProjectPlan `json:"project,omitempty"`
 }
 
-// ProjectPlan is the tasks of a project, counted and laid out in time.
+// ProjectPlan is the schedule of a project with its counts.
 type ProjectPlan struct {
 	ProjectID string     `json:"project_id"`
 	Summary   pm.Summary `json:"summary"`
 	Gantt     Gantt      `json:"gantt"`
 }
 
-// Gantt is the tasks of a project in time.
+// Gantt is the schedule of a project.
 type Gantt struct {
 	Status   string      `json:"cpm_status"`
 	SpanDays float64     `json:"project_span_days"`
@@ -93,7 +92,7 @@ type Gantt struct {
 	Tasks    []GanttTask `json:"tasks"`
 }
 
-// GanttTask is a task in time.
+// GanttTask is a scheduled task.
 type GanttTask struct {
 	TaskID           string   `json:"task_id"`
 	Title            string   `json:"title"`
@@ -109,8 +108,8 @@ type GanttTask struct {
 	DependsOnTaskIDs []string `json:"depends_on_task_ids"`
 }
 
-// Plan takes the portfolio, and the schedule of a project unless it is "". A
-// project that is not there has no tasks.
+// Plan takes the portfolio, and the schedule of a project unless it is "". An
+// unknown project has no tasks.
 func (m *View) Plan(scope, project string) (Plan, error) {
 	result := Plan{Header: m.taken, Scope: scope}
 	var err error
@@ -128,7 +127,7 @@ func (m *View) Plan(scope, project string) (Plan, error) {
 
 func (m *View) lay(tasks []doc.Task) pm.Plan { return pm.Lay(tasks, m.w.Env.Clock.Now()) }
 
-// Schedule lays the tasks of a project out in time.
+// Schedule computes the schedule of a project.
 func (m *View) Schedule(project string) (pm.Plan, error) {
 	tasks, err := m.Tasks(project)
 	return m.lay(tasks), err
@@ -150,8 +149,8 @@ func ganttOf(p pm.Plan) Gantt {
 	return g
 }
 
-// Tasks lists the tasks of a project, the newest first. One that does not exist
-// has none.
+// Tasks lists the tasks of a project, newest first. An unknown project has
+// none.
 func (m *View) Tasks(project string) ([]doc.Task, error) {
 	if known, err := m.w.HasProject(project); !known {
 		return nil, err
@@ -168,7 +167,7 @@ func (m *View) Tasks(project string) ([]doc.Task, error) {
 	return tasks, nil
 }
 
-// taskOf is a row of the index as the document it was.
+// taskOf is the task of a row of the index.
 func taskOf(r *index.Task) doc.Task {
 	t := doc.Task{
 		ID: r.TaskID, ProjectID: r.ProjectID, Title: r.Title, Status: r.Status, Visibility: r.Visibility, CreatedAt: r.CreatedAt,
@@ -192,8 +191,8 @@ func text(s *string) string {
 	return *s
 }
 
-// activeRuns are the runs that run by their document or by a session that
-// lives.
+// activeRuns are the runs that are running by their record or by a live
+// session.
 func (m *View) activeRuns() ([]index.RunningRun, error) {
 	active, err := m.view.RunningRuns()
 	if err != nil {

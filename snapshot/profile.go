@@ -1,6 +1,6 @@
 package snapshot
 
-// One agent: who it is, and what its runs sum up to.
+// One agent with the sums over its runs.
 
 import (
 	"ac/internal/clock"
@@ -14,7 +14,7 @@ type Profile struct {
 	Metrics ProfileMetrics `json:"metrics"`
 }
 
-// ProfileAgent is who an agent is.
+// ProfileAgent is the identity of an agent.
 type ProfileAgent struct {
 	AgentID      string `json:"agent_id"`
 	Name         string `json:"name"`
@@ -28,8 +28,8 @@ type ProfileAgent struct {
 	TenureDays   int    `json:"tenure_days"`
 }
 
-// ProfileMetrics are the sums over the runs of an agent. Its context cycles are
-// null when no run of it tells.
+// ProfileMetrics are the sums over an agent's runs. Context cycles are null if
+// no run reports any.
 type ProfileMetrics struct {
 	Runs         int64   `json:"total_runs"`
 	Running      int64   `json:"running_runs"`
@@ -44,8 +44,8 @@ type ProfileMetrics struct {
 
 const hoursOfDay = 24
 
-// Profile takes the figures of an agent over its runs in a project, in all when
-// that is "".
+// Profile takes the figures of an agent over its runs in a project, or in all
+// if it is "".
 func (m *View) Profile(a doc.Agent, project string) (Profile, error) {
 	tenure := 0
 	if since, ok := clock.Parse(a.CreatedAt); ok {

@@ -1,7 +1,6 @@
-// Package snapshot is the read models that clients poll: what the files say,
-// gathered. Nothing here writes or signals, and one broken document hides only
-// itself.
 package snapshot
+
+// Projects with their figures, and the home of a workspace.
 
 import (
 	"cmp"
@@ -27,7 +26,7 @@ type ProjectRow struct {
 	RiskFlags      []string       `json:"risk_flags"`
 }
 
-// Projects lists the projects of a workspace, the newest first.
+// Projects lists the projects of a workspace, newest first.
 func (m *View) Projects() ([]ProjectRow, error) {
 	if m.projects != nil {
 		return m.projects, nil
@@ -71,7 +70,7 @@ func (m *View) Projects() ([]ProjectRow, error) {
 	return rows, nil
 }
 
-// add counts the tasks of the project, nil for none, and says what is at risk.
+// add adds the task counts of the project, nil for none, and derives its risks.
 func (r *ProjectRow) add(tasks *index.TaskTotals) {
 	cycle := false
 	if tasks != nil {
@@ -91,7 +90,7 @@ func (r *ProjectRow) add(tasks *index.TaskTotals) {
 	}
 }
 
-// Home is what the home of a company shows.
+// Home is the home of a company.
 type Home struct {
 	Header
 	Projects []HomeRow   `json:"projects"`
@@ -99,7 +98,7 @@ type Home struct {
 	Plan     *Portfolio  `json:"pm,omitempty"`
 }
 
-// HomeRow is a project on the home of a company.
+// HomeRow is a project in the home of a company.
 type HomeRow struct {
 	ProjectID      string   `json:"project_id"`
 	Name           string   `json:"name"`
@@ -124,7 +123,7 @@ type HomeSummary struct {
 	BlockedProjects int     `json:"blocked_projects"`
 }
 
-// Home takes the home of a company, with its portfolio if that is asked for.
+// Home takes the home of a company, optionally with its portfolio.
 func (m *View) Home(withPlan bool) (Home, error) {
 	result := Home{Header: m.taken, Projects: []HomeRow{}}
 	rows, err := m.Projects()

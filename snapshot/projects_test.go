@@ -12,25 +12,14 @@ import (
 	"ac/index"
 	"ac/workspace"
 	"ac/workspace/doc"
+	"ac/workspace/workspacetest"
 )
 
 // office is a workspace with one project.
 func office(t *testing.T) (*workspace.Workspace, string) {
 	t.Helper()
 	ctx := context.Background()
-	dir := filepath.Join(t.TempDir(), "ws")
-	if err := workspace.Init(ctx, workspace.SystemEnv(), dir, workspace.InitOptions{CompanyName: "Acme"}); err != nil {
-		t.Fatal(err)
-	}
-	w, err := workspace.Open(workspace.SystemEnv(), dir)
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		if err := w.Close(); err != nil {
-			t.Error(err)
-		}
-	})
+	w := workspacetest.New(t, workspace.SystemEnv())
 	project, err := w.NewProject(ctx, "P")
 	if err != nil {
 		t.Fatal(err)

@@ -1,6 +1,6 @@
 package snapshot
 
-// What the runs say that they cost, against what the providers billed.
+// Comparing the usage of runs with the bills of providers.
 
 import (
 	"cmp"
@@ -13,8 +13,8 @@ import (
 	"ac/workspace/doc"
 )
 
-// Reconciliation is the comparison over a period. Bills know no projects: with a
-// project the billed figures are still those of the workspace.
+// Reconciliation is the comparison over a period. Bills have no project, so
+// that the billed figures are always those of the whole workspace.
 type Reconciliation struct {
 	Header
 	ProjectID   string                 `json:"project_id,omitempty"`
@@ -42,7 +42,7 @@ type ReconciliationTotals struct {
 	CostDeltaUSD    float64 `json:"cost_delta_usd"`
 }
 
-// ReconciliationCoverage says how much is known of the runs.
+// ReconciliationCoverage is how much is known about the cost of runs.
 type ReconciliationCoverage struct {
 	Priced           int `json:"priced_run_count"`
 	Unpriced         int `json:"unpriced_run_count"`
@@ -64,7 +64,7 @@ type ReconciledProvider struct {
 	CostDeltaPct  *float64 `json:"cost_delta_pct"`
 }
 
-// ReconciledStatement compares one statement with the runs of its own period.
+// ReconciledStatement compares one statement with the runs of its period.
 type ReconciledStatement struct {
 	StatementID  string  `json:"statement_id"`
 	Provider     string  `json:"provider"`
@@ -75,7 +75,7 @@ type ReconciledStatement struct {
 	CostDeltaUSD float64 `json:"cost_delta_usd"`
 }
 
-// ReconciliationRequest chooses runs and statements; PeriodStart and PeriodEnd
+// ReconciliationRequest selects runs and statements; PeriodStart and PeriodEnd
 // are the period as the caller wrote it.
 type ReconciliationRequest struct {
 	Project                string
@@ -83,8 +83,8 @@ type ReconciliationRequest struct {
 	PeriodStart, PeriodEnd string
 }
 
-// Reconcile compares runs and bills. A file of statements that cannot be read is
-// an error.
+// Reconcile compares runs and bills. An unreadable file of statements is an
+// error.
 func (m *View) Reconcile(r ReconciliationRequest) (Reconciliation, error) {
 	result := Reconciliation{
 		Header: m.taken, ProjectID: r.Project, PeriodStart: r.PeriodStart, PeriodEnd: r.PeriodEnd,
@@ -134,7 +134,7 @@ func (m *View) used(project string, period billing.Period) ([]index.ProviderTota
 	return m.view.ByProvider(filter)
 }
 
-// reconcile adds runs and statements up by the keys of their providers.
+// reconcile sums runs and statements by provider key.
 func reconcile(used []index.ProviderTotals, statements []doc.Statement) (t ReconciliationTotals, c ReconciliationCoverage, rows []ReconciledProvider) {
 	rows = []ReconciledProvider{}
 	row := func(key string) *ReconciledProvider {
@@ -181,7 +181,7 @@ func reconcile(used []index.ProviderTotals, statements []doc.Statement) (t Recon
 	return t, c, rows
 }
 
-// added is a sum of which nothing is known before its first part.
+// added adds to a sum that is nil until its first part.
 func added(sum *int64, part int64) *int64 {
 	if sum != nil {
 		part += *sum
@@ -189,17 +189,16 @@ func added(sum *int64, part int64) *int64 {
 	return &part
 }
 
-// ReconciliationSummary is the comparison without a period, as the resources
-// show it.
+// ReconciliationSummary is the comparison without a period, for the resources.
 type ReconciliationSummary struct {
 	Totals     SummaryTotals          `json:"totals"`
 	ByProvider []SummaryProvider      `json:"by_provider"`
 	Coverage   ReconciliationCoverage `json:"coverage"`
-	// Problem says why the statements count as none.
+	// Problem is why the statements were ignored.
 	Problem string `json:"problem,omitempty"`
 }
 
-// SummaryFigures are what a summary shows of runs and bills.
+// SummaryFigures are the figures of runs and bills in a summary.
 type SummaryFigures struct {
 	CostUSD       float64 `json:"internal_cost_usd"`
 	BilledCostUSD float64 `json:"billed_cost_usd"`
@@ -222,8 +221,8 @@ type SummaryProvider struct {
 	SummaryFigures
 }
 
-// summary compares runs with all statements. What cannot be read of these is no
-// reason to show nothing.
+// summary compares runs with all statements. Unreadable statements are reported
+// as a problem.
 func (m *View) summary(used []index.ProviderTotals) ReconciliationSummary {
 	result := ReconciliationSummary{ByProvider: []SummaryProvider{}}
 	statements, err := billing.Statements(m.w)

@@ -1,6 +1,6 @@
 package snapshot
 
-// Who and what works, and what it costs.
+// The workforce, its work and its cost.
 
 import (
 	"cmp"
@@ -20,7 +20,7 @@ type Resources struct {
 	Totals    ResourceTotals      `json:"totals"`
 	Providers []ProviderResources `json:"providers"`
 	Models    []ModelResources    `json:"models"`
-	// Reconciliation is there whether anything was billed or not.
+	// Reconciliation is always present, with bills or without.
 	Reconciliation ReconciliationSummary `json:"reconciliation"`
 }
 
@@ -51,7 +51,7 @@ type ModelResources struct {
 	Agents int    `json:"agent_count"`
 }
 
-// Resources takes the resources of a project, of all when it is "". Agents and
+// Resources takes the resources of a project, or of all if it is "". Agents and
 // models are always those of the whole workspace.
 func (m *View) Resources(project string) (Resources, error) {
 	result := Resources{Header: m.taken, ProjectID: project, Providers: []ProviderResources{}, Models: []ModelResources{}}
@@ -92,7 +92,7 @@ func (m *View) Resources(project string) (Resources, error) {
 	return result, nil
 }
 
-// active are the agents that have a run or a session that is running.
+// active are the agents with a running run or session.
 func (m *View) active(project string) (map[string]bool, error) {
 	ids, err := m.view.ActiveAgents(project)
 	if err != nil {

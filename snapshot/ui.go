@@ -1,6 +1,6 @@
 package snapshot
 
-// What a manager's screen shows, all of one moment.
+// A manager's screen, as one snapshot.
 
 import (
 	"context"
@@ -11,10 +11,10 @@ import (
 	"ac/workspace/doc"
 )
 
-// maxComments is how many comments a screen gets.
+// maxComments bounds the comments of a screen.
 const maxComments = 300
 
-// UI is what a manager's screen shows.
+// UI is a manager's screen.
 type UI struct {
 	Header
 	SyncWorker worker.Status `json:"index_sync_worker"`
@@ -26,7 +26,7 @@ type UI struct {
 	Comments   []doc.Comment `json:"comments"`
 }
 
-// UIRequest is what a screen asks for.
+// UIRequest are the parameters of a screen.
 type UIRequest struct {
 	Request
 	Project    string // "" for all
@@ -45,7 +45,7 @@ func TakeUI(ctx context.Context, w *workspace.Workspace, ix *index.Index, r UIRe
 	return result, err
 }
 
-// UI takes a screen at a moment that other parts are taken of, too.
+// UI takes a screen from a view that is shared with other parts.
 func (m *View) UI(r UIRequest) (result UI, err error) {
 	result = UI{Header: m.taken, SyncWorker: r.SyncWorker, Heartbeat: readHeartbeat(m.w), Comments: []doc.Comment{}}
 	if result.Monitor, err = m.Monitor(r.Project, r.Runs); err != nil {

@@ -1,6 +1,6 @@
 package snapshot
 
-// What runs consumed, in sum and one by one.
+// The usage of runs, in total and for each run.
 
 import (
 	"cmp"
@@ -11,7 +11,7 @@ import (
 	"ac/internal/collation"
 )
 
-// Usage is what the runs of a workspace consumed.
+// Usage is the usage of a workspace's runs.
 type Usage struct {
 	Header
 	IndexState
@@ -20,7 +20,7 @@ type Usage struct {
 	RecentRuns []RecentRun     `json:"recent_runs"`
 }
 
-// UsageTotals are sums over all runs that match.
+// UsageTotals are sums over all matching runs.
 type UsageTotals struct {
 	Runs             int     `json:"run_count"`
 	Tokens           int64   `json:"total_tokens"`
@@ -32,7 +32,7 @@ type UsageTotals struct {
 	ParseErrorRuns   int     `json:"parse_error_run_count"`
 }
 
-// ProviderUsage is what the runs of one provider consumed.
+// ProviderUsage is the usage of one provider's runs.
 type ProviderUsage struct {
 	Provider       string  `json:"provider"`
 	Runs           int     `json:"run_count"`
@@ -43,7 +43,7 @@ type ProviderUsage struct {
 	ParseErrorRuns int     `json:"parse_error_runs"`
 }
 
-// RecentRun is what one run consumed.
+// RecentRun is the usage of one run.
 type RecentRun struct {
 	ProjectID   string   `json:"project_id"`
 	RunID       string   `json:"run_id"`
@@ -57,7 +57,8 @@ type RecentRun struct {
 	ParseErrors int64    `json:"parse_error_count"`
 }
 
-// Usage sums the runs of a project, of all when it is "", and lists the newest.
+// Usage sums the runs of a project, or of all if it is "", and lists the
+// newest.
 func (m *View) Usage(project string, limit int) (Usage, error) {
 	result := Usage{Header: m.taken, IndexState: m.indexed, ByProvider: []ProviderUsage{}, RecentRuns: []RecentRun{}}
 	providers, err := m.view.ByProvider(index.RunFilter{ProjectID: project})

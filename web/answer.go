@@ -1,6 +1,6 @@
 package web
 
-// Answers: JSON, refusals, and what of an error a client is told.
+// Answers: JSON bodies, and the mapping of errors to statuses.
 
 import (
 	"compress/gzip"
@@ -14,7 +14,7 @@ import (
 	"ac/rpc"
 )
 
-// refusal is an error with the status that tells it.
+// refusal is an error with its HTTP status.
 type refusal struct {
 	status  int
 	message string
@@ -26,13 +26,13 @@ func refuse(status int, format string, args ...any) *refusal {
 	return &refusal{status, fmt.Sprintf(format, args...)}
 }
 
-// failure is the body that tells an error.
+// failure is the body of an error.
 type failure struct {
 	Error string `json:"error"`
 }
 
-// statusOf says what an error is to a client. 500 is a fault of this program or
-// of the machine.
+// statusOf is the HTTP status of an error. 500 is a fault of this program or of
+// the machine.
 func statusOf(err error) int {
 	if r, ok := errors.AsType[*refusal](err); ok {
 		return r.status
@@ -58,7 +58,7 @@ func statusOf(err error) int {
 	return http.StatusInternalServerError
 }
 
-// sentence is an error in words: of refused params, what is wrong with which.
+// sentence is the message of an error; for refused params, with each issue.
 func sentence(err error) string {
 	e, ok := errors.AsType[*fault.Error](err)
 	if !ok || e.Reason != fault.InvalidParams {
@@ -71,12 +71,12 @@ func sentence(err error) string {
 	return "Invalid params: " + strings.Join(issues, "; ")
 }
 
-// fail answers with an error.
+// fail sends an error.
 func fail(w http.ResponseWriter, r *http.Request, err error) {
 	answer(w, r, statusOf(err), failure{sentence(err)})
 }
 
-// answer answers with JSON.
+// answer sends a value as JSON.
 func answer(w http.ResponseWriter, r *http.Request, status int, v any) {
 	body, err := rpc.Encode(v)
 	if err != nil {
@@ -88,16 +88,17 @@ func answer(w http.ResponseWriter, r *http.Request, status int, v any) {
 	send(w, r, status, append(body, '\n'))
 }
 
-// worthwhile is from how many bytes on a body is compressed.
+// worthwhile is the size in bytes from which a body is compressed.
 const worthwhile = 1 << 10
 
-// send writes a body whose headers are set, compressed where that is welcome.
+// send sends a body whose headers are set, compressed if the client accepts
+// that.
 func send(w http.ResponseWriter, r *http.Request, status int, body []byte) {
 	h := w.Header()
 	if len(body) < worthwhile {
 		h.Set("Content-Length", strconv.Itoa(len(body)))
 		w.WriteHeader(status)
-		_, _ = w.Write(body) // a client that is gone is told nothing
+		_, _ = w.Write(body) // the client may be gone
 		return
 	}
 	h.Add("Vary", "Accept-Encoding")
@@ -109,19 +110,19 @@ func send(w http.ResponseWriter, r *http.Request, status int, body []byte) {
 	}
 	h.Set("Content-Encoding", "gzip")
 	w.WriteHeader(status)
-	packed, _ := gzip.NewWriterLevel(w, gzip.BestSpeed) // the level is one
+	packed, _ := gzip.NewWriterLevel(w, gzip.BestSpeed) // the level is valid
 	_, _ = packed.Write(body)                           // as above
 	_ = packed.Close()                                  // as above
 }
 
-// takesGzip reads what a client accepts.
+// takesGzip reports whether a client accepts gzip.
 func takesGzip(accepted []string) bool {
 	others := false
 	for part := range strings.SplitSeq(strings.Join(accepted, ","), ",") {
 		coding, params, _ := strings.Cut(part, ";")
 		weight := 1.0
 		if _, q, ok := strings.Cut(strings.ReplaceAll(params, " ", ""), "q="); ok {
-			weight, _ = strconv.ParseFloat(q, 64) // nonsense weighs nothing
+			weight, _ = strconv.ParseFloat(q, 64) // an invalid weight is 0
 		}
 		switch strings.ToLower(strings.TrimSpace(coding)) {
 		case "gzip":

@@ -1,6 +1,6 @@
 package web
 
-// /api/call: methods of the table, for the page.
+// /api/call: methods of the table for the page.
 
 import (
 	"encoding/json"
@@ -11,8 +11,8 @@ import (
 	"ac/rpc"
 )
 
-// callable are the methods that the page may call: what reads this workspace and
-// nothing beside it, and what a person in the control room does.
+// callable are the methods that the page may call: those that read only this
+// workspace, and the actions of a person in the control room.
 func callable() []string {
 	return []string{
 		"workspace.open", "workspace.validate", "workspace.doctor", "workspace.projects.list", "workspace.agents.list", "workspace.teams.list",
@@ -30,10 +30,11 @@ func callable() []string {
 		"index.list_reviews", "index.list_help_requests", "index.sync_worker_status", "adapter.status",
 		"monitor.snapshot", "usage.analytics", "usage.reconciliation.snapshot", "resources.snapshot", "agent.profile.snapshot", "ui.snapshot",
 		"comment.add", "comment.list",
+		"interaction.list", "interaction.get", "run.policy.get", "run.policy.set", "policy.defaults.get",
 	}
 }
 
-// callBody is a call.
+// callBody is the body of a call.
 type callBody struct {
 	Method string          `json:"method"`
 	Params json.RawMessage `json:"params"`
@@ -47,7 +48,7 @@ type callFailure struct {
 	Error *rpc.WireError `json:"error"`
 }
 
-// call carries a method out as the server's actor, in its workspace.
+// call carries out a method as the server's actor, in its workspace.
 func (s *Server) call(w http.ResponseWriter, r *http.Request) error {
 	text, err := s.body(w, r)
 	if err != nil {
@@ -55,7 +56,7 @@ func (s *Server) call(w http.ResponseWriter, r *http.Request) error {
 	}
 	var c callBody
 	if json.Unmarshal(text, &c) != nil {
-		return refuse(http.StatusBadRequest, "method must be a text")
+		return refuse(http.StatusBadRequest, "method must be a string")
 	}
 	result, err := s.carryOut(r, c)
 	if err != nil {
@@ -87,8 +88,8 @@ func (s *Server) carryOut(r *http.Request, c callBody) (any, error) {
 	return s.table.Call(r.Context(), s.all, c.Method, raw)
 }
 
-// claim writes into params where and as whom the server acts, whatever stands
-// there.
+// claim overwrites the workspace and the actor in params with the server's own,
+// so that no client can act as someone else.
 func (s *Server) claim(params map[string]json.RawMessage, known []string) error {
 	actor := s.opts.Actor
 	for name, value := range map[string]string{

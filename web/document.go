@@ -1,7 +1,7 @@
 package web
 
-// The page: the document with what it has to know from the start, under a
-// policy that lets nothing else run.
+// The page: the document with its initial data, under a Content-Security-Policy
+// that allows no other script.
 
 import (
 	"bytes"
@@ -16,7 +16,7 @@ import (
 	"ac/web/page"
 )
 
-// boot is what the page is told from the start.
+// boot is the initial data of the page.
 type boot struct {
 	ProjectID   string               `json:"project_id"`
 	ActorID     string               `json:"actor_id"`
@@ -25,18 +25,18 @@ type boot struct {
 	ColleagueID string               `json:"colleague_id"`
 	Limits      company.ScreenLimits `json:"limits"`
 	Version     string               `json:"version"`
-	// Token is what every request of the page must have, of servers that others
-	// can reach.
+	// Token is the token that every request must contain, on servers that other
+	// machines can reach.
 	Token string `json:"token,omitempty"`
 }
 
-// framers may show the page in a frame: the desktop shell, and pages of this
-// machine.
+// framers are the origins that may embed the page (frame-ancestors, against
+// clickjacking): the desktop app, and pages of this machine.
 const framers = "'self' tauri: http://tauri.localhost https://tauri.localhost http://localhost:* http://127.0.0.1:*"
 
-// document is the page without what it is told.
+// document is the page without its initial data.
 type document struct {
-	before, after []byte // the place of the boot element
+	before, after []byte // around the boot element
 	icon          []byte
 	policy        string
 }
@@ -74,7 +74,7 @@ func (s *Server) page(w http.ResponseWriter, r *http.Request) error {
 	tag := `"` + hex.EncodeToString(sum[:16]) + `"`
 	h := w.Header()
 	h.Set("Content-Security-Policy", s.document.policy)
-	h.Set("Etag", "W/"+tag) // weak: it is the same page compressed or not
+	h.Set("Etag", "W/"+tag) // weak: the page is the same, compressed or not
 	h.Set("Cache-Control", "no-cache")
 	if s.guard.token != "" {
 		h.Set("Cache-Control", "no-store")
@@ -89,7 +89,7 @@ func (s *Server) page(w http.ResponseWriter, r *http.Request) error {
 	return nil
 }
 
-// matches reports whether a client has the page already.
+// matches reports whether a client has the current page.
 func matches(known []string, tag string) bool {
 	for one := range strings.SplitSeq(strings.Join(known, ","), ",") {
 		if one = strings.TrimSpace(one); one == "*" || strings.TrimPrefix(one, "W/") == tag {
@@ -99,7 +99,7 @@ func matches(known []string, tag string) bool {
 	return false
 }
 
-// icon sends the picture of the page.
+// icon sends the page's icon.
 func (s *Server) icon(w http.ResponseWriter, r *http.Request) error {
 	h := w.Header()
 	h.Set("Content-Type", "image/svg+xml")

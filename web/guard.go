@@ -1,7 +1,7 @@
 package web
 
-// Who may ask: the names that this server goes by, where a page may come from,
-// and the token of servers that others can reach.
+// Access control: accepted Host names (DNS rebinding), accepted origins (CSRF),
+// and the token of servers that other machines can reach.
 
 import (
 	"crypto/subtle"
@@ -13,16 +13,16 @@ import (
 	"strings"
 )
 
-// guard looks at a request before anything of it is carried out. A page of
-// another site can send requests to a server on this machine, and by a name that
-// it makes lead here it can read the answers; what it cannot do is to make a
-// browser lie about Host and Origin.
+// guard checks a request before anything of it is carried out. A page of
+// another site can send requests to a server on this machine (CSRF). By DNS
+// rebinding, a name that resolves to this machine, it can also read the
+// answers. But it cannot make a browser lie about Host and Origin.
 type guard struct {
-	names map[string]bool // lower case, addresses in their usual form
+	names map[string]bool // lower case, addresses in canonical form
 	port  string
 	token string // "" on loopback
-	// everywhere says that the server listens on every address of the machine: it
-	// goes by each address at which a connection arrives.
+	// everywhere means that the server listens on all addresses of the machine:
+	// then each address at which a connection arrives is accepted.
 	everywhere bool
 }
 
@@ -33,13 +33,13 @@ func newGuard(host string, at netip.AddrPort, token string) *guard {
 	}
 }
 
-// check gives the refusal of a request, nil when it may pass.
+// check returns the refusal of a request, nil if it may pass.
 func (g *guard) check(r *http.Request) *refusal {
 	if !g.isHost(r) {
-		return refuse(http.StatusForbidden, "this server does not go by that Host")
+		return refuse(http.StatusForbidden, "the Host header does not name this server")
 	}
 	if g.token != "" && !g.hasToken(r) {
-		return refuse(http.StatusUnauthorized, "the token of this server is needed")
+		return refuse(http.StatusUnauthorized, "the token of this server is required")
 	}
 	isPage := r.URL.Path == "/" && (r.Method == http.MethodGet || r.Method == http.MethodHead)
 	if isPage {
@@ -47,17 +47,17 @@ func (g *guard) check(r *http.Request) *refusal {
 	}
 	for _, origin := range r.Header.Values("Origin") {
 		if !g.isOwn(r, origin) {
-			return refuse(http.StatusForbidden, "requests from pages of another origin are refused")
+			return refuse(http.StatusForbidden, "cross-origin requests are refused")
 		}
 	}
 	switch site := r.Header.Get("Sec-Fetch-Site"); site {
 	case "cross-site", "same-site":
-		return refuse(http.StatusForbidden, "requests from pages of another origin are refused")
+		return refuse(http.StatusForbidden, "cross-origin requests are refused")
 	}
 	return nil
 }
 
-// isHost reports whether a request asks for this server by one of its names.
+// isHost reports whether the Host of a request is one of this server's names.
 func (g *guard) isHost(r *http.Request) bool {
 	name, port, ok := splitHost(r.Host)
 	return ok && (port == "" || port == g.port) && g.goesBy(r, name)
@@ -88,7 +88,7 @@ func (g *guard) goesBy(r *http.Request, name string) bool {
 	return err == nil && at.Addr().Unmap().String() == name
 }
 
-// hasToken compares in a time that tells nothing of the token.
+// hasToken compares in constant time.
 func (g *guard) hasToken(r *http.Request) bool {
 	given := r.URL.Query().Get("token")
 	if scheme, bearer, ok := strings.Cut(r.Header.Get("Authorization"), " "); ok && strings.EqualFold(scheme, "Bearer") {
@@ -97,8 +97,8 @@ func (g *guard) hasToken(r *http.Request) bool {
 	return subtle.ConstantTimeCompare([]byte(given), []byte(g.token)) == 1
 }
 
-// splitHost takes a host with or without a port apart: the name in lower case,
-// an address in its usual form and without brackets.
+// splitHost splits a host from its optional port: the name in lower case, or an
+// address in canonical form without brackets.
 func splitHost(text string) (name, port string, ok bool) {
 	if inner, found := strings.CutPrefix(text, "["); found {
 		address, rest, closed := strings.Cut(inner, "]")
@@ -122,7 +122,7 @@ func splitHost(text string) (name, port string, ok bool) {
 	return name, port, name != "" && err == nil && strconv.FormatUint(n, 10) == port
 }
 
-// plainName is a host as it was given, as splitHost names it.
+// plainName is a host in the form of splitHost.
 func plainName(host string) string {
 	if address, err := netip.ParseAddr(strings.Trim(host, "[]")); err == nil {
 		return address.Unmap().WithZone("").String()
@@ -130,7 +130,7 @@ func plainName(host string) string {
 	return strings.ToLower(host)
 }
 
-// address is where browsers find the server.
+// address is the URL of the server.
 func address(host, port, token string) string {
 	u := url.URL{Scheme: "http", Host: net.JoinHostPort(strings.Trim(host, "[]"), port)}
 	if token != "" {

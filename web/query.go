@@ -1,6 +1,6 @@
 package web
 
-// What requests ask for: queries and bodies.
+// Reading queries and bodies.
 
 import (
 	"errors"
@@ -26,7 +26,7 @@ const (
 	bodyPatience = 30 * time.Second
 )
 
-// queryOf reads the query; one that cannot be read is refused.
+// queryOf parses the query and refuses an invalid one.
 func queryOf(r *http.Request) (url.Values, error) {
 	query, err := url.ParseQuery(r.URL.RawQuery)
 	if err != nil {
@@ -35,7 +35,7 @@ func queryOf(r *http.Request) (url.Values, error) {
 	return query, nil
 }
 
-// idOf reads an id from the query, "" where there is none.
+// idOf reads an id from the query, "" if there is none.
 func idOf(query url.Values, name string) (string, error) {
 	id := query.Get(name)
 	if id == "" {
@@ -47,7 +47,7 @@ func idOf(query url.Values, name string) (string, error) {
 	return id, nil
 }
 
-// flagOf reads a yes or no; anything else is as if it was absent.
+// flagOf reads a boolean; an unknown value counts as absent.
 func flagOf(query url.Values, name string, absent bool) bool {
 	switch strings.ToLower(query.Get(name)) {
 	case "1", "true", "yes":
@@ -58,8 +58,7 @@ func flagOf(query url.Values, name string, absent bool) bool {
 	return absent
 }
 
-// rowsOf reads how many rows are wanted; what is no positive number is as if it
-// was absent.
+// rowsOf reads a limit; anything but a positive number counts as absent.
 func rowsOf(query url.Values, absent int) int {
 	given := query.Get("limit")
 	n, err := strconv.Atoi(given)
@@ -71,23 +70,23 @@ func rowsOf(query url.Values, absent int) int {
 	return min(n, maxRows)
 }
 
-// indexStep reads what a request asks of the index.
+// indexStep reads how the index is prepared for a request.
 func (s *Server) indexStep(query url.Values) company.IndexStep {
 	return company.IndexStep{RefreshIndex: flagOf(query, "refresh_index", false), SyncIndex: flagOf(query, "sync_index", s.opts.SyncIndex)}
 }
 
-// body reads the JSON object that a request carries.
+// body reads the JSON object in the body of a request.
 func (s *Server) body(w http.ResponseWriter, r *http.Request) ([]byte, error) {
 	kind, _, err := mime.ParseMediaType(r.Header.Get("Content-Type"))
 	if err != nil || kind != "application/json" {
 		return nil, refuse(http.StatusUnsupportedMediaType, "Content-Type must be application/json")
 	}
 	control := http.NewResponseController(w)
-	_ = control.SetReadDeadline(s.opts.Env.Clock.Now().Add(bodyPatience)) // where there is a connection
+	_ = control.SetReadDeadline(s.opts.Env.Clock.Now().Add(bodyPatience)) // unsupported by test recorders
 	text, err := io.ReadAll(http.MaxBytesReader(w, r.Body, maxBody))
 	_ = control.SetReadDeadline(time.Time{}) // as above
 	if tooLarge := (*http.MaxBytesError)(nil); errors.As(err, &tooLarge) {
-		return nil, refuse(http.StatusRequestEntityTooLarge, "a body may have at most %d bytes", maxBody)
+		return nil, refuse(http.StatusRequestEntityTooLarge, "the body has more than %d bytes", maxBody)
 	}
 	if err != nil {
 		return nil, refuse(http.StatusBadRequest, "the body cannot be read")
@@ -97,12 +96,12 @@ func (s *Server) body(w http.ResponseWriter, r *http.Request) ([]byte, error) {
 		return nil, refuse(http.StatusBadRequest, "the body is not JSON")
 	}
 	if text = []byte(strings.TrimSpace(string(text))); text[0] != '{' {
-		return nil, refuse(http.StatusBadRequest, "the body is no JSON object")
+		return nil, refuse(http.StatusBadRequest, "the body is not a JSON object")
 	}
 	return text, nil
 }
 
-// decode reads the body of a request into a struct by the rules in its tags.
+// decode reads the body into a struct by the rules in its tags.
 func decode[T any](s *Server, w http.ResponseWriter, r *http.Request) (v T, err error) {
 	text, err := s.body(w, r)
 	if err == nil {

@@ -1,6 +1,6 @@
 package web
 
-// The routes of the screens: each calls the company method of its name.
+// The routes of the screens: each calls one company method.
 
 import (
 	"net/http"
@@ -13,11 +13,11 @@ import (
 	"ac/workspace/doc"
 )
 
-// handler answers a request, or gives the error to answer with while nothing was
-// written.
+// handler answers a request, or returns an error before it has written
+// anything.
 type handler func(w http.ResponseWriter, r *http.Request) error
 
-// methods are the handlers of one path. HEAD is there where GET is.
+// methods are the handlers of one path. HEAD is supported where GET is.
 type methods struct{ get, post handler }
 
 func (m methods) allowed() string {
@@ -48,8 +48,8 @@ func (s *Server) routes() map[string]methods {
 	}
 }
 
-// ServeHTTP answers one request. Paths are taken as they stand: none is cleaned,
-// redirected, or leads to a file.
+// ServeHTTP answers one request. Paths are compared literally: none is cleaned,
+// redirected, or mapped to a file, so that there is no path traversal.
 func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	if !s.enter() {
 		fail(w, r, fault.New(fault.ShuttingDown, "the server is shutting down"))
@@ -128,10 +128,10 @@ func (s *Server) health(w http.ResponseWriter, r *http.Request) error {
 	return nil
 }
 
-// dir names the workspace in params.
+// dir is the workspace param.
 func (s *Server) dir() company.Dir { return company.Dir{WorkspaceDir: s.opts.WorkspaceDir} }
 
-// screenParams are those of the screen of the project.
+// screenParams are the params of the project's screen.
 func (s *Server) screenParams(step company.IndexStep) company.UIParams {
 	return company.UIParams{Dir: s.dir(), IndexStep: step, ScreenLimits: s.opts.Limits, ProjectID: s.opts.ProjectID}
 }
@@ -185,7 +185,7 @@ func reply(w http.ResponseWriter, r *http.Request, result any, err error) error 
 	return err
 }
 
-// fewComments is how many comments are listed where no number is asked for.
+// fewComments is the default limit of comments.
 const fewComments = 300
 
 type commentList struct {
@@ -218,8 +218,8 @@ type commentBody struct {
 	Visibility       string `json:"visibility,omitempty" is:"optional,empty"`
 }
 
-// commentResult is a comment that was made, with the screen after it; without
-// where that cannot be taken, for the comment was made.
+// commentResult is a new comment, with the screen afterwards; Snapshot is null
+// if the screen cannot be taken, since the comment was made.
 type commentResult struct {
 	Comment  doc.Comment `json:"comment"`
 	Snapshot any         `json:"snapshot"`
@@ -250,7 +250,7 @@ func (s *Server) addComment(w http.ResponseWriter, r *http.Request) error {
 	return reply(w, r, result, nil)
 }
 
-// decisionBody is a decision on what waits for one.
+// decisionBody is a decision on a pending item.
 type decisionBody struct {
 	ArtifactID string `json:"artifact_id" is:"id"`
 	Decision   string `json:"decision" is:"enum=approved|denied"`

@@ -1,7 +1,7 @@
 package web
 
-// The screen as it is now, for everybody who looks at it: taken once for each
-// change, however many look.
+// The current screen, shared by all clients: it is taken once for each change,
+// however many clients watch it (fan-out).
 
 import (
 	"bytes"
@@ -15,36 +15,36 @@ import (
 	"ac/snapshot"
 )
 
-// lookAgain is when a screen is taken again that could not be taken, or that
-// tells of an index which is being brought up to date.
+// lookAgain is the retry interval for a screen that could not be taken, or
+// whose index is being synced.
 const lookAgain = 2 * time.Second
 
-// screenSource is where screens come from.
+// screenSource takes screens.
 type screenSource struct {
 	take func(context.Context) (snapshot.UI, error)
-	// watch tells of changes until stop is called.
+	// watch calls changed after each change until stop is called.
 	watch func(changed func()) (stop func(), err error)
 }
 
-// screen is the newest frame of a stream of screens. While nobody looks nothing
-// is watched. It is safe for concurrent use.
+// screen is the newest frame of a stream of screens. Without clients nothing is
+// watched. It is safe for concurrent use.
 type screen struct {
 	source screenSource
 	delay  time.Duration
 	ctx    context.Context //nolint:containedctx // of the server
 
-	taking sync.Mutex    // one is taken at a time
-	doubt  chan struct{} // tells that another look is worth while without a change
+	taking sync.Mutex    // serializes taking
+	doubt  chan struct{} // requests another frame without a change
 
 	mu      sync.Mutex
 	readers int
-	end     func() // of the watching; nil while nobody looks
+	end     func() // ends the watching; nil without clients
 	latest  *frame
 }
 
-// frame is one event of the stream. Next is closed when there is a newer one.
+// frame is one event of the stream. next is closed when there is a newer frame.
 type frame struct {
-	key  string // tells what is shown from what was shown before
+	key  string // identifies the content
 	text []byte
 	next chan struct{}
 }
@@ -53,7 +53,8 @@ func newScreen(ctx context.Context, source screenSource) *screen {
 	return &screen{source: source, delay: coalesce, ctx: ctx, doubt: make(chan struct{}, 1), latest: &frame{next: make(chan struct{})}}
 }
 
-// join begins to look. leave waits for what runs for the last who looked.
+// join adds a client. leave removes it; the last one waits until the watching
+// has ended.
 func (s *screen) join() (leave func(), err error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -116,7 +117,7 @@ func (s *screen) retake(ctx context.Context, changed <-chan struct{}) {
 				return
 			}
 			select {
-			case <-changed: // the same as far as the next screen is concerned
+			case <-changed: // covered by the next screen
 			default:
 			}
 		}
@@ -124,7 +125,7 @@ func (s *screen) retake(ctx context.Context, changed <-chan struct{}) {
 	}
 }
 
-// pause reports whether ctx lives after a while.
+// pause waits and reports whether ctx is still alive.
 func pause(ctx context.Context, d time.Duration) bool {
 	select {
 	case <-ctx.Done():
@@ -134,15 +135,15 @@ func pause(ctx context.Context, d time.Duration) bool {
 	}
 }
 
-// newest gives the frame to show now.
+// newest returns the current frame.
 func (s *screen) newest() *frame {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.latest
 }
 
-// take looks at the workspace and gives the newest frame, which is the one
-// before when nothing changed.
+// take takes a screen and returns the newest frame, which is the previous one
+// if nothing changed.
 func (s *screen) take(ctx context.Context) *frame {
 	s.taking.Lock()
 	defer s.taking.Unlock()
@@ -166,7 +167,7 @@ func (s *screen) take(ctx context.Context) *frame {
 	return s.latest
 }
 
-// streamError is what is told of a screen that could not be taken.
+// streamError is the event for a screen that could not be taken.
 type streamError struct {
 	Message string `json:"message"`
 }
@@ -180,7 +181,7 @@ func frameOf(taken snapshot.UI, err error) *frame {
 	name := "snapshot"
 	if err != nil {
 		name = "error"
-		body, _ = rpc.Encode(streamError{sentence(err)}) // a text always is JSON
+		body, _ = rpc.Encode(streamError{sentence(err)}) // a string always encodes
 	}
 	stamp := fmt.Appendf(nil, `"generated_at":%q`, taken.GeneratedAt)
 	sum := sha256.Sum256(bytes.ReplaceAll(body, stamp, nil))
@@ -189,8 +190,8 @@ func frameOf(taken snapshot.UI, err error) *frame {
 	return f
 }
 
-// event is a frame of a stream. Line ends outside the texts of JSON, which may
-// stand in a log, would end it.
+// event is the text of an event. Line ends between JSON tokens, which a log may
+// contain, would end the event and become blanks.
 func event(name, id string, body []byte) []byte {
 	for _, end := range []string{"\r", "\n"} {
 		body = bytes.ReplaceAll(body, []byte(end), []byte(" "))

@@ -1,12 +1,6 @@
-// Package web is the control room: a server of HTTP for one workspace, one
-// project and one actor, with the page that shows them.
-//
-// Invariants: nothing is answered, and nothing done, before Host, token and
-// Origin were looked at; a client costs bounded memory however slowly it reads;
-// whoever asks, it is the server's own actor that acts; whatever a client sends,
-// the process goes on; the end takes less than two seconds, with open streams
-// too.
 package web
+
+// The server: where it listens, and how it ends.
 
 import (
 	"context"
@@ -31,49 +25,50 @@ import (
 )
 
 const (
-	// headerPatience is how long a client may take to send the head of a request.
+	// headerPatience is how long a client may take to send the header of a
+	// request.
 	headerPatience = 10 * time.Second
-	// readPatience is how long a client may take to read an answer, that of a
-	// stream excepted.
+	// readPatience is how long a client may take to read an answer, except that
+	// of a stream.
 	readPatience = 2 * time.Minute
 	idlePatience = 2 * time.Minute
 	maxHeader    = 64 << 10
-	// finish is what requests under way have left at the end, and abandon what
-	// they have once they were told to give up.
+	// finish is the grace period of running requests at shutdown, abandon the
+	// time after they were canceled.
 	finish  = 900 * time.Millisecond
 	abandon = 500 * time.Millisecond
-	// flush is what the index has left at the end.
+	// flush is the index worker's time at shutdown.
 	flush = 300 * time.Millisecond
-	// keepaliveEvery is how often an open stream is shown to be alive.
+	// keepaliveEvery is the interval of keepalives on an open stream.
 	keepaliveEvery = 15 * time.Second
-	// coalesce is for how long changes gather before the screen is taken again.
+	// coalesce is how long changes are collected before a screen is taken.
 	coalesce = 150 * time.Millisecond
 )
 
-// Options are what a server is made of.
+// Options are the options of a server.
 type Options struct {
 	Env        workspace.Env
-	Executable string // the program with the hidden commands of sessions
+	Executable string // the program with the hidden session commands
 	Version    string
-	Stderr     io.Writer // takes what there is to say; must not block
+	Stderr     io.Writer // gets the log; must not block
 
 	WorkspaceDir string
 	ProjectID    string
-	Actor        company.ActorParams // who acts, whoever asks
+	Actor        company.ActorParams // the actor of all requests
 	Limits       company.ScreenLimits
-	// RefreshIndex builds the index anew once; SyncIndex is whether reads bring it
-	// up to date where the request does not say.
+	// RefreshIndex rebuilds the index once; SyncIndex is whether reads sync it
+	// by default.
 	RefreshIndex bool
 	SyncIndex    bool
 
 	Host string
-	Port int // 0: any that is free
-	// AllowRemote lets Host be an address that other machines reach; everything
-	// then needs a token.
+	Port int // 0 for any free one
+	// AllowRemote allows Host to be an address that other machines can reach;
+	// every request then needs a token.
 	AllowRemote bool
 }
 
-// Server is a server that listens. Serve serves and ends it.
+// Server is a listening server. Serve serves and closes it.
 type Server struct {
 	opts      Options
 	log       *slog.Logger
@@ -87,7 +82,7 @@ type Server struct {
 	folder    *company.Folder
 	screen    *screen
 	keepalive time.Duration
-	head      time.Duration // how long a client may take for the head of a request
+	head      time.Duration // time limit of a request's header
 
 	work       context.Context //nolint:containedctx // of all requests
 	cancelWork context.CancelFunc
@@ -99,9 +94,9 @@ type Server struct {
 	requests sync.WaitGroup // none is added once closing
 }
 
-// Listen opens the workspace and listens. A workspace that is none, an address
-// that others reach without AllowRemote, or one that is in use, is an error, and
-// nothing is left open.
+// Listen opens the workspace and listens. It fails, with nothing left open, for
+// a folder that is not a workspace, an address in use, and, without
+// AllowRemote, an address that other machines can reach.
 func Listen(ctx context.Context, opts Options) (*Server, error) {
 	at, err := resolve(ctx, opts)
 	if err != nil {
@@ -137,7 +132,7 @@ func Listen(ctx context.Context, opts Options) (*Server, error) {
 	return s, nil
 }
 
-// listen listens on one address, of its own family alone.
+// listen listens on one address, in its address family only.
 func listen(ctx context.Context, at netip.AddrPort) (net.Listener, error) {
 	network := "tcp6"
 	if at.Addr().Is4() {
@@ -147,11 +142,12 @@ func listen(ctx context.Context, at netip.AddrPort) (net.Listener, error) {
 }
 
 func portOf(l net.Listener) uint16 {
-	bound, _ := netip.ParseAddrPort(l.Addr().String()) // it always is one
+	bound, _ := netip.ParseAddrPort(l.Addr().String()) // always an address
 	return bound.Port()
 }
 
-// resolve gives the address to listen on. What is judged is what is listened on.
+// resolve returns the address to listen on. The address that is checked is the
+// one that is used, so that there is no time-of-check to time-of-use gap.
 func resolve(ctx context.Context, opts Options) (netip.AddrPort, error) {
 	host := plainName(opts.Host)
 	addr, err := netip.ParseAddr(host)
@@ -167,9 +163,9 @@ func resolve(ctx context.Context, opts Options) (netip.AddrPort, error) {
 		}
 	}
 	if !addr.IsLoopback() && !opts.AllowRemote {
-		return netip.AddrPort{}, fault.New(fault.Denied, "--host %s can be reached by other machines; say --allow-remote if that is meant", opts.Host)
+		return netip.AddrPort{}, fault.New(fault.Denied, "--host %s is reachable from other machines; add --allow-remote if that is intended", opts.Host)
 	}
-	return netip.AddrPortFrom(addr, uint16(opts.Port)), nil //nolint:gosec // the command looked at it
+	return netip.AddrPortFrom(addr, uint16(opts.Port)), nil //nolint:gosec // the command checked the range
 }
 
 func newToken() string {
@@ -178,11 +174,11 @@ func newToken() string {
 	return base64.RawURLEncoding.EncodeToString(secret)
 }
 
-// URL is where browsers find the server, with its token where it has one.
+// URL is the address for browsers, with the token if there is one.
 func (s *Server) URL() string { return address(s.opts.Host, s.guard.port, s.guard.token) }
 
-// Serve serves until ctx is done, and has released everything when it returns.
-// Sessions and jobs go on.
+// Serve serves until ctx is done. When it returns it has released everything.
+// Sessions and jobs continue.
 func (s *Server) Serve(ctx context.Context) error {
 	server := &http.Server{
 		Handler: s, ReadHeaderTimeout: s.head, WriteTimeout: readPatience, IdleTimeout: idlePatience, MaxHeaderBytes: maxHeader,
@@ -208,15 +204,15 @@ func (s *Server) Serve(ctx context.Context) error {
 	return errors.Join(err, s.release())
 }
 
-// rebuild builds the index anew beside the first requests.
+// rebuild rebuilds the index concurrently with the first requests.
 func (s *Server) rebuild() {
 	p := company.MonitorParams{Dir: s.dir(), IndexStep: company.IndexStep{RefreshIndex: true}, ProjectID: s.opts.ProjectID, Limit: 1}
 	if _, err := company.Do(s.work, s.all, (*company.Company).Monitor, p); err != nil && s.work.Err() == nil {
-		s.log.Error("the index was not built anew", "error", err)
+		s.log.Error("the index was not rebuilt", "error", err)
 	}
 }
 
-// enter lets a request in, unless the server is ending. It calls
+// enter admits a request unless the server is shutting down. The request calls
 // s.requests.Done when it is answered.
 func (s *Server) enter() bool {
 	s.mu.Lock()
@@ -227,15 +223,15 @@ func (s *Server) enter() bool {
 	return !s.closing
 }
 
-// shutdown ends the streams at once, lets other requests finish for a moment,
-// and cuts off what is left.
+// shutdown ends the streams at once, gives other requests a grace period, and
+// then closes all connections.
 func (s *Server) shutdown(server *http.Server) {
 	s.mu.Lock()
 	s.closing = true
 	s.mu.Unlock()
 	s.cancelLive()
 	limit, cancel := context.WithTimeout(context.Background(), finish)
-	_ = server.Shutdown(limit) // what is left is cut off
+	_ = server.Shutdown(limit) // the rest is closed below
 	cancel()
 	s.cancelWork()
 	_ = server.Close() // as above
@@ -251,11 +247,11 @@ func (s *Server) shutdown(server *http.Server) {
 	}
 }
 
-// release gives back what the server holds.
+// release releases what the server holds.
 func (s *Server) release() error {
 	limit, cancel := context.WithTimeout(context.Background(), flush)
 	defer cancel()
-	_ = s.all.CloseWorker(limit) // what is not flushed is synced by the next reader
+	_ = s.all.CloseWorker(limit) // the next reader syncs what was not flushed
 	s.hub.Close()
 	return s.all.Close()
 }

@@ -18,31 +18,31 @@ import (
 	"ac/snapshot"
 )
 
-// newestRunEvents is how many events a stream of all runs begins with.
+// newestRunEvents is the backfill of a stream of all runs.
 const newestRunEvents = 50
 
-// stream is an answer that goes on.
+// stream is a streamed answer.
 type stream struct {
 	w       http.ResponseWriter
 	control *http.ResponseController
 	cut     func() bool
 }
 
-// open begins a stream. A client that does not read is cut off when the server
-// ends; before that it holds nobody up.
+// open begins a stream. A client that does not read is disconnected at
+// shutdown; before that it blocks no one.
 func (s *Server) open(w http.ResponseWriter) (*stream, error) {
 	h := w.Header()
 	h.Set("Content-Type", "text/event-stream; charset=utf-8")
 	h.Set("Cache-Control", "no-cache")
 	h.Set("X-Accel-Buffering", "no")
 	out := &stream{w: w, control: http.NewResponseController(w)}
-	_ = out.control.SetWriteDeadline(time.Time{}) // where there is a connection
+	_ = out.control.SetWriteDeadline(time.Time{}) // unsupported by test recorders
 	out.cut = context.AfterFunc(s.live, func() { _ = out.control.SetWriteDeadline(time.Unix(1, 0)) })
 	w.WriteHeader(http.StatusOK)
 	return out, out.send([]byte(": connected\n\n"))
 }
 
-// close ends the use of the connection for the stream.
+// close releases the connection.
 func (o *stream) close() { o.cut() }
 
 func (o *stream) send(text []byte) error {
@@ -59,12 +59,12 @@ func (s *Server) events(w http.ResponseWriter, r *http.Request) error {
 	}
 	out, err := s.open(w)
 	if err != nil {
-		return nil // the client is gone
+		return nil // the client has disconnected
 	}
 	defer out.close()
 	leave, err := s.screen.join()
 	if err != nil {
-		_ = out.send(frameOf(snapshot.UI{}, err).text) // then the client tries again
+		_ = out.send(frameOf(snapshot.UI{}, err).text) // the client then reconnects
 		return nil
 	}
 	defer leave()
@@ -92,8 +92,8 @@ func (s *Server) headOfStream(w http.ResponseWriter) error {
 	return nil
 }
 
-// waitFor keeps a stream alive until there is something to send; false when it
-// has ended.
+// waitFor sends keepalives until there is something to send; false if the
+// stream has ended.
 func (s *Server) waitFor(r *http.Request, out *stream, ticker *time.Ticker, next <-chan struct{}) bool {
 	for {
 		select {
@@ -111,14 +111,14 @@ func (s *Server) waitFor(r *http.Request, out *stream, ticker *time.Ticker, next
 	}
 }
 
-// runEvents is what a client asks for.
+// runEvents is what a client subscribes to.
 type runEvents struct {
 	company.EventStream
-	place place
-	talk  bool // it is told when something was said
+	cursor eventCursor
+	talk   bool // also notify of conversations
 }
 
-// stream sends the events of a run, or of all.
+// stream sends the events of one run, or of all.
 func (s *Server) stream(w http.ResponseWriter, r *http.Request) error {
 	query, err := queryOf(r)
 	if err != nil {
@@ -154,7 +154,7 @@ func (s *Server) stream(w http.ResponseWriter, r *http.Request) error {
 		unwatch, err := c.WatchTalk(r.Context(), asked.ProjectID, func() {
 			select {
 			case said <- struct{}{}:
-			default: // it is going to be told
+			default: // a notification is already pending
 			}
 		})
 		if err != nil {
@@ -164,14 +164,14 @@ func (s *Server) stream(w http.ResponseWriter, r *http.Request) error {
 	}
 	out, err := s.open(w)
 	if err != nil {
-		return nil // the client is gone
+		return nil // the client has disconnected
 	}
 	defer out.close()
 	s.pass(r, out, frames, said)
 	return nil
 }
 
-// pass sends frames until the stream ends, and tells when something was said.
+// pass sends frames until the stream ends, and notifies of conversations.
 func (s *Server) pass(r *http.Request, out *stream, frames <-chan []byte, said <-chan struct{}) {
 	ticker := time.NewTicker(s.keepalive)
 	defer ticker.Stop()
@@ -180,7 +180,7 @@ func (s *Server) pass(r *http.Request, out *stream, frames <-chan []byte, said <
 		select {
 		case text = <-frames:
 		case <-said:
-			text = []byte("event: talk\ndata: {}\n\n") // no id: it is no place to go on from
+			text = []byte("event: talk\ndata: {}\n\n") // no id: nothing goes on from it
 		case <-ticker.C:
 			text = []byte(": keepalive\n\n")
 		case <-r.Context().Done():
@@ -194,7 +194,7 @@ func (s *Server) pass(r *http.Request, out *stream, frames <-chan []byte, said <
 	}
 }
 
-// asked reads what a client asks for, from its place on where it had one.
+// asked reads what a client subscribes to, from its cursor if it has one.
 func (s *Server) asked(query url.Values, last string) (a *runEvents, err error) {
 	a = &runEvents{}
 	if a.ProjectID, err = idOf(query, "project_id"); err != nil {
@@ -208,11 +208,11 @@ func (s *Server) asked(query url.Values, last string) (a *runEvents, err error) 
 	}
 	if a.RunID == "" {
 		var known bool
-		if a.place, known = parsePlace(last); known {
-			a.Since, a.After = a.place.since(), time.UnixMilli(a.place.From)
+		if a.cursor, known = parseCursor(last); known {
+			a.Since, a.After = a.cursor.since(), time.UnixMilli(a.cursor.From)
 			return a, nil
 		}
-		a.place = place{From: s.opts.Env.Clock.Now().UnixMilli()}
+		a.cursor = eventCursor{From: s.opts.Env.Clock.Now().UnixMilli()}
 		a.Backfill = newestRunEvents
 		return a, nil
 	}
@@ -229,7 +229,7 @@ func (s *Server) asked(query url.Values, last string) (a *runEvents, err error) 
 	return a, nil
 }
 
-// frame is an event as it is sent, with the place of a client that has it.
+// frame is the text of an event, with the client's new cursor as its id.
 func (a *runEvents) frame(e feed.Event) []byte {
 	id := strconv.FormatInt(e.Seq, 10)
 	if a.RunID == "" {
@@ -238,8 +238,8 @@ func (a *runEvents) frame(e feed.Event) []byte {
 		if ok {
 			moment = at.UnixMilli()
 		}
-		a.place.pass(e.Run, e.Seq, moment)
-		id = a.place.String()
+		a.cursor.pass(e.Run, e.Seq, moment)
+		id = a.cursor.String()
 	}
 	body := append(canonjson.AppendString([]byte(`{"project_id":`), e.Project), `,"run_id":`...)
 	body = append(canonjson.AppendString(body, e.Run), `,"seq":`...)

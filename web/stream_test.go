@@ -329,24 +329,24 @@ func TestResume(t *testing.T) {
 // TestPlaces pins places of many runs, and what is no place.
 func TestPlaces(t *testing.T) {
 	t.Parallel()
-	p := place{From: 1000}
-	for n := range 3 * maxPlaceRuns {
+	p := eventCursor{From: 1000}
+	for n := range 3 * maxCursorRuns {
 		p.pass(fmt.Sprintf("run_%d", n), 1, int64(500+n))
 	}
 	p.pass("run_old", 7, 1) // an event of an old program
-	got, ok := parsePlace(p.String())
-	if !ok || len(got.Runs) != maxPlaceRuns || got.From != p.From || got.From < 500+2*maxPlaceRuns || got.since()["run_old"] != 7 {
+	got, ok := parseCursor(p.String())
+	if !ok || len(got.Runs) != maxCursorRuns || got.From != p.From || got.From < 500+2*maxCursorRuns || got.since()["run_old"] != 7 {
 		t.Errorf("%v %+v", ok, got)
 	}
 	if len(p.String()) > 8<<10 {
 		t.Errorf("a place of %d bytes", len(p.String()))
 	}
 	for _, text := range []string{"", "x", "5", "e30", "bnVsbA", "eyJ0IjoxfQ=="} {
-		if _, ok := parsePlace(text); ok {
+		if _, ok := parseCursor(text); ok {
 			t.Errorf("%q is a place", text)
 		}
 	}
-	early := place{From: 1000}
+	early := eventCursor{From: 1000}
 	early.pass("a", 1, 400)
 	early.pass("b", 1, 1)
 	if early.From != 400 {

@@ -1,8 +1,8 @@
 package workspace
 
-// What every project has without being asked: its secretary, its home, the
-// executive meeting, and a channel for each team. They follow the org: who is in
-// them is worked out anew whenever somebody looks, and written when it differs.
+// The default conversations of each project: its home, the executive meeting,
+// and a channel for each team; and its secretary. They follow the org: each
+// read computes their members and writes them if they differ.
 
 import (
 	"context"
@@ -21,20 +21,19 @@ const (
 	MessagesFile     = "messages.jsonl"
 )
 
-// Leader says which actors lead the conversations of a project. Given is it
-// alone. Without it each conversation keeps those that it has, and a new one
-// takes those of the project's home, else StandIn, else DefaultCEO.
+// Leader names the actors who lead the conversations of a project. If Given is
+// set, only that actor does. Else each conversation keeps its leaders, and a
+// new one takes those of the project's home, else StandIn, else DefaultCEO.
 type Leader struct {
 	Given, StandIn string
-	// ExecutiveManager is the agent who leads beside them; "" for the one that the
-	// company has.
+	// ExecutiveManager is the agent who leads with them; "" for the Executive
+	// Manager of the company.
 	ExecutiveManager string
-	// Enrols brings who is due into the home of the workspace, which lists leave
-	// alone.
+	// Enrols adds the due members to the home of the workspace. Reads do not.
 	Enrols bool
 }
 
-// due are those who belong into the home of the workspace.
+// due are the members that the home of the workspace should have.
 func (l Leader) due() []string {
 	if given := strings.TrimSpace(l.Given); given != "" {
 		return []string{given, GlobalManagerID}
@@ -42,9 +41,9 @@ func (l Leader) due() []string {
 	return []string{GlobalManagerID}
 }
 
-// SyncProjectDefaults brings what a project has by default up to date and lists
-// its default conversations, home first. It takes the lock only when something
-// differs. An unknown project is fault.NotFound.
+// SyncProjectDefaults brings the default conversations of a project up to date
+// and lists them, home first. It takes the lock only if something differs. An
+// unknown project is fault.NotFound.
 func (w *Workspace) SyncProjectDefaults(ctx context.Context, project string, leader Leader) (ids []string, err error) {
 	if _, err := w.Project(project); err != nil {
 		return nil, err
@@ -78,7 +77,7 @@ func (w *Workspace) SyncProjectDefaults(ctx context.Context, project string, lea
 	return idsOf(found), err
 }
 
-// homeSuits reports whether the home of the workspace has those who are due.
+// homeSuits reports whether the home of the workspace has its due members.
 func (w *Workspace) homeSuits(s staff, leader Leader) bool {
 	home, err := w.Home()
 	if err != nil || !leader.Enrols {
@@ -89,8 +88,8 @@ func (w *Workspace) homeSuits(s staff, leader Leader) bool {
 	return !slices.ContainsFunc(leader.due(), missing) && (executive == "" || !missing(executive))
 }
 
-// standing is a default conversation: as it should be, and as it was found; nil
-// when there is none that fits its place.
+// standing is a default conversation: as it should be, and as it was found;
+// found is nil if there is none that belongs there.
 type standing struct {
 	want  doc.Conversation
 	found *doc.Conversation
@@ -116,7 +115,7 @@ func (u *Unit) putDefault(s standing) error {
 	return nil
 }
 
-// projectDefaults makes the agents that a project needs and gives its
+// projectDefaults creates the agents that a project needs and returns its
 // conversations, which are not written yet.
 func (u *Unit) projectDefaults(project string, leader Leader) ([]standing, error) {
 	if err := u.workspaceDefaults(leader); err != nil {
@@ -138,12 +137,12 @@ func (u *Unit) projectDefaults(project string, leader Leader) ([]standing, error
 	return defaultsOf(staff, project, leader, u.conversation)
 }
 
-// staff is who works in the company, by id.
+// staff are the agents and teams of the company, by id.
 type staff struct {
 	agents []doc.Agent
 	teams  []doc.Team
-	// unread have a directory and no document that can be read now: they stay
-	// where they are.
+	// unread have a directory but no document that can be read now: they keep
+	// their memberships.
 	unread []string
 }
 
@@ -177,20 +176,20 @@ func (s staff) role(role string) []string {
 	return s.where(func(a doc.Agent) bool { return a.Role == role })
 }
 
-// leaders are the actors among the members of a conversation who lead it: those
-// who are no agents, and agents with the role ceo.
+// leaders are the members of a conversation who lead it: people, and agents
+// with the role ceo.
 func (s staff) leaders(c *doc.Conversation) (ids []string) {
 	for _, id := range c.Participants.AgentIDs {
 		at := slices.IndexFunc(s.agents, func(a doc.Agent) bool { return a.ID == id })
 		if at >= 0 && s.agents[at].Role != "ceo" || at < 0 && strings.HasPrefix(id, "agent_") {
-			continue // an agent, of this company or of one that left
+			continue // an agent, of this company or one that has left
 		}
 		ids = append(ids, id)
 	}
 	return ids
 }
 
-// defaultsOf works out the default conversations of a project.
+// defaultsOf computes the default conversations of a project.
 func defaultsOf(s staff, project string, leader Leader, read func(name string) (doc.Conversation, error)) ([]standing, error) {
 	d := defaults{staff: s, project: project, leader: leader, read: read}
 	d.executive = d.executiveManager()
@@ -204,7 +203,7 @@ func defaultsOf(s staff, project string, leader Leader, read func(name string) (
 	return d.all, d.err
 }
 
-// defaults gathers the default conversations of a project.
+// defaults collects the default conversations of a project.
 type defaults struct {
 	staff
 	project string
@@ -212,7 +211,7 @@ type defaults struct {
 	read    func(name string) (doc.Conversation, error)
 	all     []standing
 	err     error
-	// executive is the Executive Manager, "" in a company that has none.
+	// executive is the Executive Manager, "" if the company has none.
 	executive string
 }
 
@@ -247,7 +246,7 @@ func (d *defaults) add(name, kind, title, slug string, members []string, teams .
 	d.all = append(d.all, standing{want, found})
 }
 
-// find reads a conversation of the project. One that does not fit its place is
+// find reads a conversation of the project. One that does not belong there is
 // fault.InvalidFile.
 func (d *defaults) find(id string) (*doc.Conversation, error) {
 	file := path.Join(ProjectConversationDir(d.project, id), ConversationFile)
@@ -256,7 +255,7 @@ func (d *defaults) find(id string) (*doc.Conversation, error) {
 		return nil, err
 	}
 	if c.ProjectID != d.project {
-		return nil, fault.New(fault.InvalidFile, "%s is of another project", file)
+		return nil, fault.New(fault.InvalidFile, "%s belongs to another project", file)
 	}
 	return &c, CheckID(file, id, c.ID)
 }

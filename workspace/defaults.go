@@ -1,7 +1,7 @@
 package workspace
 
-// What every company has without being asked: the global manager and the home.
-// What every project has beside it is in conversations.go.
+// The defaults of every company: the global manager and the home. Those of each
+// project are in conversations.go.
 
 import (
 	"context"
@@ -18,9 +18,9 @@ import (
 const (
 	GlobalManagerID = "agent_global_manager"
 	HomeID          = "conv_workspace_home"
-	// SecretaryPrefix is how the ids of secretaries begin.
+	// SecretaryPrefix is the prefix of the ids of secretaries.
 	SecretaryPrefix = "agent_secretary_"
-	// DefaultCEO is the actor who leads a company when nobody else is named.
+	// DefaultCEO is the actor who leads a company if no other is named.
 	DefaultCEO = "human_ceo"
 )
 
@@ -34,8 +34,8 @@ func ceoOrDefault(actor string) string {
 	return DefaultCEO
 }
 
-// EnsureDefaults makes the workspace defaults that are missing. It takes the
-// lock only when something is.
+// EnsureDefaults creates the workspace defaults that are missing. It takes the
+// lock only if something is.
 func (w *Workspace) EnsureDefaults(ctx context.Context) error {
 	staff, err := w.staff()
 	if err != nil {
@@ -47,7 +47,7 @@ func (w *Workspace) EnsureDefaults(ctx context.Context) error {
 	return w.Update(ctx, func(u *Unit) error { return u.workspaceDefaults(Leader{}) })
 }
 
-// Home reads the conversation that belongs to the whole company.
+// Home reads the conversation of the whole company.
 func (w *Workspace) Home() (doc.Conversation, error) {
 	return homeOf(func(name string) (doc.Conversation, error) { return Load(w, doc.ConversationCodec, name) })
 }
@@ -59,13 +59,14 @@ func homeOf(load func(name string) (doc.Conversation, error)) (doc.Conversation,
 		return home, err
 	}
 	if home.Scope != "workspace" {
-		return home, fault.New(fault.InvalidFile, "%s is not of the workspace", file)
+		return home, fault.New(fault.InvalidFile, "%s does not belong to the workspace", file)
 	}
 	return home, CheckID(file, HomeID, home.ID)
 }
 
-// workspaceDefaults makes what is missing. An existing home gets those who are due
-// if the leader enrols, else it is left alone. Nobody is ever taken out of it.
+// workspaceDefaults creates what is missing. With Enrols, an existing home gets
+// its due members; otherwise it stays as it is. Members are never removed from
+// it.
 func (u *Unit) workspaceDefaults(leader Leader) error {
 	if !u.Exists(AgentFile(GlobalManagerID)) {
 		err := u.createAgent(AgentSpec{
@@ -81,7 +82,7 @@ func (u *Unit) workspaceDefaults(leader Leader) error {
 	return u.executiveOffice(leader)
 }
 
-// home makes the home that is missing, or enrols those who are due.
+// home creates a missing home, or enrols its due members.
 func (u *Unit) home(leader Leader) error {
 	staff, err := u.staff()
 	if err != nil {
@@ -115,7 +116,7 @@ func (u *Unit) conversation(name string) (doc.Conversation, error) {
 	return LoadIn(u, doc.ConversationCodec, name)
 }
 
-// stamped fills in what a conversation gets when it is made.
+// stamped sets the fields that a new conversation gets.
 func (u *Unit) stamped(c doc.Conversation) doc.Conversation {
 	c.SchemaVersion, c.Type = doc.Version, "conversation"
 	c.CreatedAt = clock.Stamp(u.w.Env.Clock.Now())
@@ -125,8 +126,8 @@ func (u *Unit) stamped(c doc.Conversation) doc.Conversation {
 	return c
 }
 
-// placeConversation writes a conversation into its directory. Messages that lie
-// there stay; a document that gives way is kept beside it.
+// placeConversation writes a conversation into its directory. Messages there
+// stay; a document that it replaces is kept next to it.
 func (u *Unit) placeConversation(dir string, c doc.Conversation) error {
 	text, err := doc.ConversationCodec.Encode(c)
 	if err != nil {
@@ -153,7 +154,7 @@ func (u *Unit) placeConversation(dir string, c doc.Conversation) error {
 	return u.Write(file, text, 0o644)
 }
 
-// distinct joins lists, each id once, at its first place.
+// distinct joins lists without duplicates, in the order of first occurrence.
 func distinct(lists ...[]string) []string {
 	ids := []string{}
 	for _, list := range lists {
@@ -166,8 +167,7 @@ func distinct(lists ...[]string) []string {
 	return ids
 }
 
-// slugOr is the slug of a name, or of the id when the name has no letters that
-// a slug could keep.
+// slugOr is the slug of a name, or of the id if the slug of the name is empty.
 func slugOr(name, id string) string {
 	if s := Slug(name); s != "" {
 		return s
@@ -175,10 +175,10 @@ func slugOr(name, id string) string {
 	return Slug(id)
 }
 
-// Slug turns a name into what stands in addresses: lower case, every run of
-// other characters than a-z and 0-9 one hyphen, none at either end, of that the
-// first 64 characters: what other programs write as well, or the two would undo
-// each other's slugs.
+// Slug turns a name into a slug: lower case, each run of characters other than
+// a-z and 0-9 becomes one hyphen, none at either end, cut to 64 characters.
+// Other programs make the same slugs, so that neither rewrites those of the
+// other.
 func Slug(name string) string {
 	var b strings.Builder
 	for _, r := range strings.ToLower(name) {

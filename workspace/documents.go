@@ -1,7 +1,7 @@
 package workspace
 
-// Reading documents by type, with a cache that is only trusted while the file
-// is provably the one that was read.
+// Reading documents by type, through a cache that is trusted only while the
+// file is provably unchanged.
 
 import (
 	"errors"
@@ -17,24 +17,24 @@ import (
 	"ac/internal/yamldoc"
 )
 
-// Load reads a document of a type. Missing: fault.NotFound. Unreadable or not
-// fitting: fault.InvalidFile, naming the file and each fault. The document may
-// be shared: it is not to be changed.
+// Load reads a document. A missing one is fault.NotFound; one that is
+// unreadable or does not fit is fault.InvalidFile and names the file and each
+// fault. The document may be shared with other readers and must not be changed.
 func Load[T any](w *Workspace, codec yamldoc.Codec[T], name string) (T, error) {
 	return load(w, filecache.StatAt(w.FS), name, func(text []byte) (T, error) { return Decode(codec, name, text) })
 }
 
-// LoadWith is Load for documents that are read in their own way. What decode
-// gives is remembered, with everything it holds.
+// LoadWith is Load with a decoder of the caller's own. The cache keeps what
+// decode returns, with everything it references.
 func LoadWith[T any](w *Workspace, name string, decode func(text []byte) (T, error)) (T, error) {
 	return load(w, filecache.StatAt(w.FS), name, decode)
 }
 
 // LoadAmong reads the wanted documents of a directory whose files have an
-// extension, in the order of their names. A document that was read before and was
-// not wanted is passed over by what it was then: this is for records that do not
-// turn into others. What is no file is passed over; one that is there
-// and cannot be read is an error, since it could be wanted.
+// extension, in the order of their names. It skips a cached document by its
+// cached content, without checking the file: this is for records that never
+// turn into others. Directories and the like are skipped. A file that cannot be
+// read is an error, since it might be wanted.
 func LoadAmong[T any](w *Workspace, dir, extension string, decode func(file string, text []byte) (T, error), wanted func(T) bool) ([]T, error) {
 	names, err := Files(w.FS, dir, extension)
 	if err != nil {
@@ -68,8 +68,8 @@ func LoadAmong[T any](w *Workspace, dir, extension string, decode func(file stri
 	}
 }
 
-// couldBeRead reports whether what is at a name may be a document: not what is
-// gone, no file, or a link that leads out of the workspace or nowhere.
+// couldBeRead reports whether a name may be a document: not if it is missing,
+// not a file, or a symlink that leaves the workspace or dangles.
 func (w *Workspace) couldBeRead(name string) bool {
 	link, err := w.FS.Lstat(name)
 	if err != nil {
@@ -84,10 +84,10 @@ func (w *Workspace) couldBeRead(name string) bool {
 
 var errUnwanted = errors.New("a document that is not wanted")
 
-// LoadFolders reads the documents of the directories in a directory, in the order
-// of their ids, which are their names, and passes over those that cannot be read
-// or are refused. file tells where the document of an id lies, right in its
-// directory. of is called from several goroutines.
+// LoadFolders reads one document from each directory in a directory, in the
+// order of their ids, which are the names of the directories. It skips those
+// that cannot be read or that of refuses. file returns the path of the document
+// of an id, directly in its directory. of is called from several goroutines.
 func LoadFolders[D, T any](w *Workspace, codec yamldoc.Codec[D], dir string, file func(id string) string, of func(id string, document D) (T, error)) ([]T, error) {
 	found, err := w.folders(dir)
 	if err != nil || len(found) == 0 {
@@ -105,11 +105,11 @@ func LoadFolders[D, T any](w *Workspace, codec yamldoc.Codec[D], dir string, fil
 	}), nil
 }
 
-// load gives the document as it was decoded before, while see tells that its file
-// is the same, and else reads it.
+// load returns the cached document while see reports its file as unchanged;
+// otherwise it reads the file.
 func load[T any](w *Workspace, see filecache.StatFunc, name string, decode func(text []byte) (T, error)) (doc T, err error) {
 	if known, of, ok := w.docs.Last(name); ok {
-		if same, ok := known.(T); ok { // else it was read as something else, and is read again
+		if same, ok := known.(T); ok { // else it was cached as another type, and is read again
 			if version, _, err := see(name); err == nil && version == of {
 				return same, nil
 			}
@@ -122,13 +122,13 @@ func load[T any](w *Workspace, see filecache.StatFunc, name string, decode func(
 	if doc, err = decode(text); err != nil {
 		return doc, err
 	}
-	if v := durable.VersionOf(st); v.Settled(w.FS, w.Env.Clock.Now()) {
+	if v := durable.VersionOf(st); v.Cacheable(w.FS, w.Env.Clock.Now()) {
 		w.docs.Put(name, v, doc)
 	}
 	return doc, nil
 }
 
-// Decode reads a document from text that is at hand; name is for errors.
+// Decode reads a document from text; name is for errors.
 func Decode[T any](codec yamldoc.Codec[T], name string, text []byte) (T, error) {
 	doc, err := codec.Decode(text)
 	if err != nil {
@@ -137,7 +137,7 @@ func Decode[T any](codec yamldoc.Codec[T], name string, text []byte) (T, error) 
 	return doc, nil
 }
 
-// CheckID checks that a document found by id carries that id.
+// CheckID checks that a document found by id contains that id.
 func CheckID(name, want, got string) error {
 	if want != got {
 		return fault.New(fault.InvalidFile, "%s carries the id %s instead of %s", name, got, want)
@@ -145,8 +145,8 @@ func CheckID(name, want, got string) error {
 	return nil
 }
 
-// Dirs lists the names of the directories in a directory that are not hidden,
-// sorted. A missing directory has none.
+// Dirs lists the directories in a directory that are not hidden, sorted by
+// name. A missing directory has none.
 func Dirs(fsys durable.FS, dir string) ([]string, error) {
 	_, entries, err := filecache.ReadDir(fsys, dir)
 	found, err := folders(fsys, dir, entries, err)
@@ -157,14 +157,14 @@ func Dirs(fsys durable.FS, dir string) ([]string, error) {
 	return names, err
 }
 
-// folders is Dirs of an open workspace, which remembers what it listed.
+// folders is Dirs with the cached listing of an open workspace.
 func (w *Workspace) folders(dir string) ([]durable.Entry, error) {
 	entries, err := w.Listings.List(w.FS, filecache.StatAt(w.FS), dir, w.Env.Clock.Now)
 	return folders(w.FS, dir, entries, err)
 }
 
-// folders keeps of what listing a directory gave the directories that are not
-// hidden. A missing directory has none.
+// folders filters the directories that are not hidden out of a listing. A
+// missing directory has none.
 func folders(fsys durable.FS, dir string, entries []durable.Entry, err error) (found []durable.Entry, _ error) {
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, nil
@@ -180,8 +180,8 @@ func folders(fsys durable.FS, dir string, entries []durable.Entry, err error) (f
 	return found, nil
 }
 
-// Files lists the names of the files in a directory that are not hidden and
-// have an extension, sorted. A missing directory has none.
+// Files lists the files in a directory that are not hidden and have an
+// extension, sorted by name. A missing directory has none.
 func Files(fsys durable.FS, dir, extension string) ([]string, error) {
 	names, err := fsys.ReadNames(dir)
 	if errors.Is(err, fs.ErrNotExist) {

@@ -1,6 +1,6 @@
 package workspace
 
-// Exchanging a tree of the workspace for one that was built aside.
+// Exchanging a tree of the workspace for a staged one.
 
 import (
 	"errors"
@@ -9,9 +9,8 @@ import (
 	"ac/internal/durable"
 )
 
-// exchangeFor asks for the tree at a name to be replaced by the one at from, or
-// for that to be moved there where the name is free. What was at the name is at
-// from afterwards.
+// exchangeFor queues the exchange of the tree at name for the one at from, or a
+// plain move if name is free. The old tree is at from afterwards.
 func (u *Unit) exchangeFor(name, from string) error {
 	if !u.w.Exists(name) {
 		u.ops = append(u.ops, operation{Kind: opRename, Name: name, From: from})
@@ -29,7 +28,7 @@ func (w *Workspace) exchange(op *operation) error {
 	return errors.Join(err, w.FS.SyncDir(path.Dir(op.Name)), w.FS.SyncDir(path.Dir(op.From)))
 }
 
-// identity is which file or directory a name is; the zero value for none.
+// identity is the device and inode of a name; the zero value if there is none.
 func (w *Workspace) identity(name string) durable.Identity {
 	st, err := w.FS.Lstat(name)
 	if err != nil {
@@ -38,8 +37,8 @@ func (w *Workspace) identity(name string) durable.Identity {
 	return durable.IdentityOf(st)
 }
 
-// exchange swaps two names. Where the system has no single step for that, it
-// takes three, the first of which frees the name a.
+// exchange swaps two names. Where the system cannot do so atomically, it takes
+// three renames, the first of which frees the name a.
 func exchange(fsys durable.FS, a, b string) error {
 	err := fsys.Exchange(a, b)
 	if !errors.Is(err, durable.ErrNoExchange) {

@@ -1,7 +1,8 @@
 package workspace
 
-// What a company with an Executive Manager has besides: an executive office, for
-// the company and for each project, and a planning council for each project.
+// What a company with an Executive Manager has in addition: an executive office
+// for the company and for each project, and a planning council for each
+// project.
 
 import (
 	"cmp"
@@ -14,9 +15,9 @@ import (
 )
 
 const (
-	// ExecutiveOfficeID is the conversation of those who lead the company.
+	// ExecutiveOfficeID is the conversation of the leaders of the company.
 	ExecutiveOfficeID = "conv_workspace_executive_office"
-	// ExecutiveManagerTitle is the display_title by which an agent is known as
+	// ExecutiveManagerTitle is the display_title that makes a manager the
 	// Executive Manager.
 	ExecutiveManagerTitle = "Executive Manager"
 
@@ -30,8 +31,8 @@ func ProjectOfficeID(project string) string { return "conv_" + project + "_" + e
 // PlanningCouncilID is the planning council of a project.
 func PlanningCouncilID(project string) string { return "conv_" + project + "_" + planningCouncil }
 
-// ExecutiveManager is the Executive Manager among agents, the first by id; ok is
-// false where there is none.
+// ExecutiveManager returns the Executive Manager among agents, the first by id;
+// ok is false if there is none.
 func ExecutiveManager(agents []doc.Agent) (manager doc.Agent, ok bool) {
 	for _, a := range agents {
 		if a.Role == "manager" && a.DisplayTitle == ExecutiveManagerTitle && (!ok || a.ID < manager.ID) {
@@ -41,7 +42,7 @@ func ExecutiveManager(agents []doc.Agent) (manager doc.Agent, ok bool) {
 	return manager, ok
 }
 
-// executive is the Executive Manager whom a leader names, else the company's.
+// executive is the Executive Manager that a leader names, else the company's.
 func (s staff) executive(leader Leader) string {
 	if given := strings.TrimSpace(leader.ExecutiveManager); given != "" {
 		return given
@@ -50,7 +51,7 @@ func (s staff) executive(leader Leader) string {
 	return manager.ID
 }
 
-// staff is who works in the company, as the unit will leave it.
+// staff are the agents and teams of the company, as the unit will leave them.
 func (u *Unit) staff() (staff, error) {
 	s, err := u.w.staff()
 	if err != nil {
@@ -62,8 +63,9 @@ func (u *Unit) staff() (staff, error) {
 	return s, nil
 }
 
-// executiveManager is who leads the project beside the CEO: whom the caller
-// names, else who leads it already, else the company's Executive Manager.
+// executiveManager is the agent who leads the project besides the CEO: the one
+// that the caller names, else the one who leads it already, else the company's
+// Executive Manager.
 func (d *defaults) executiveManager() string {
 	if strings.TrimSpace(d.leader.ExecutiveManager) == "" {
 		found, err := d.find(ProjectOfficeID(d.project))
@@ -76,8 +78,9 @@ func (d *defaults) executiveManager() string {
 	return d.staff.executive(d.leader)
 }
 
-// addExecutives adds the conversations of those who lead a project, which only a
-// company with an Executive Manager has. Nobody else is in them by default.
+// addExecutives adds the conversations of the project's leaders, which exist
+// only in a company with an Executive Manager. Only leaders are in them by
+// default.
 func (d *defaults) addExecutives() {
 	if d.executive == "" {
 		return
@@ -86,7 +89,7 @@ func (d *defaults) addExecutives() {
 	d.addLed(planningCouncil, "Planning Council", "planning-council", d.role("director"))
 }
 
-// addLed adds a conversation of the CEO and the Executive Manager with others.
+// addLed adds a conversation of the CEO, the Executive Manager and others.
 func (d *defaults) addLed(name, title, slug string, others []string) {
 	before := len(d.all)
 	d.add(name, "channel", title, slug, nil)
@@ -105,7 +108,7 @@ func office(load func(name string) (doc.Conversation, error)) (doc.Conversation,
 	file := path.Join(ConversationsDir, ExecutiveOfficeID, ConversationFile)
 	found, err := load(file)
 	if err == nil && found.Scope != "workspace" {
-		err = fault.New(fault.InvalidFile, "%s is not of the workspace", file)
+		err = fault.New(fault.InvalidFile, "%s does not belong to the workspace", file)
 	}
 	if err != nil {
 		return found, err
@@ -113,8 +116,8 @@ func office(load func(name string) (doc.Conversation, error)) (doc.Conversation,
 	return found, CheckID(file, ExecutiveOfficeID, found.ID)
 }
 
-// dueInOffice are those who belong into the executive office of the company:
-// nobody who is in it is taken out.
+// dueInOffice are the members that the executive office of the company should
+// have. Members are never removed.
 func (s staff) dueInOffice(found, home *doc.Conversation, leader Leader) []string {
 	var leads []string
 	switch given := strings.TrimSpace(leader.Given); {
@@ -132,8 +135,8 @@ func (s staff) dueInOffice(found, home *doc.Conversation, leader Leader) []strin
 	return distinct(leads, executive)
 }
 
-// officeSuits reports whether the company has the executive office that is due,
-// with those who are due in it.
+// officeSuits reports whether the company has the executive office that it
+// should have, with its due members.
 func (w *Workspace) officeSuits(s staff, leader Leader) bool {
 	if s.executive(leader) == "" {
 		return true
@@ -142,8 +145,8 @@ func (w *Workspace) officeSuits(s staff, leader Leader) bool {
 	return err == nil && len(s.dueInOffice(&found, nil, leader)) == len(found.Participants.AgentIDs)
 }
 
-// executiveOffice makes the executive office of the company, or brings those into
-// it who are due.
+// executiveOffice creates the executive office of the company, or adds its due
+// members.
 func (u *Unit) executiveOffice(leader Leader) error {
 	s, err := u.staff()
 	if err != nil || s.executive(leader) == "" {

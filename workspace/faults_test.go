@@ -323,7 +323,7 @@ func faultAt(t *testing.T, dir string, s stage, op operation, kind faultfs.Kind,
 	}
 	if kind != faultfs.Death {
 		// The same process goes on.
-		if err := w.Settle(ctx); err != nil {
+		if err := w.Recover(ctx); err != nil {
 			t.Errorf("%s: cannot be settled: %v (the operation gave: %v)", hit, err, failure)
 		}
 		if left := plan.OpenFiles(); left > 0 {
@@ -355,7 +355,7 @@ func checkAfter(t *testing.T, hit, dir string, s stage, op operation, failure er
 	env.OpenFS = faultfs.NewPlan(0, faultfs.Broken).Open
 	env.LockPatience = time.Minute // a busy machine may take it
 	w := opened(t, env, dir)
-	if err := w.Settle(context.Background()); err != nil {
+	if err := w.Recover(context.Background()); err != nil {
 		t.Fatalf("%s: another process cannot settle: %v", hit, err)
 	}
 	all, none := op.happened(t, w, s)

@@ -1,7 +1,7 @@
 package workspace
 
-// Founding a company: a workspace with what is to be in it from the beginning,
-// of which nobody ever sees a part.
+// Founding a company: creating a workspace with its initial content,
+// atomically: no partial workspace is ever visible.
 
 import (
 	"cmp"
@@ -19,29 +19,28 @@ import (
 	"ac/internal/lock"
 )
 
-// Founding is what a new workspace begins with.
+// Founding is the initial content of a new workspace.
 type Founding struct {
 	CompanyName string
-	// Build fills the new workspace before anybody sees it; nil for nothing.
+	// Build fills the new workspace before it becomes visible; nil for nothing.
 	Build func(*Workspace) error
-	// Busy refuses the replacement of a workspace that is at work.
+	// Busy refuses to replace a workspace in which something runs.
 	Busy func(*Workspace) error
-	// Forced is what the caller does instead when it is forced to, as the refusal of
-	// a directory that is not empty tells it.
+	// Forced is what the caller's force option does; the error for a directory
+	// that is not empty mentions it.
 	Forced string
 }
 
-// Roots are the directories of a workspace at its top: what belongs to it.
-// Whatever else lies beside them is the user's. Those of Portable are the same
-// on every machine.
+// Roots are the top-level directories of a workspace. Everything else next to
+// them is the user's. Those of Portable are the same on every machine.
 func Roots() []string { return append(Portable(), LocalDir) }
 
-// Portable are the directories that hold a company, less what is true on one
-// machine only.
+// Portable are the directories of a company without those that belong to one
+// machine.
 func Portable() []string { return []string{"company", "org", "work", "inbox"} }
 
-// Found makes a workspace in a directory that is missing or empty. At whatever
-// point it is interrupted, the workspace is there as a whole or not at all.
+// Found makes a workspace in a directory that is missing or empty. If it is
+// interrupted at any point, the workspace is there as a whole or not at all.
 func Found(ctx context.Context, env Env, dir string, f Founding) error {
 	if strings.TrimSpace(f.CompanyName) == "" {
 		return fault.InvalidField("company_name", "must not be blank")
@@ -53,19 +52,19 @@ func Found(ctx context.Context, env Env, dir string, f Founding) error {
 	case errors.Is(err, syscall.ENOTDIR), err == nil && !st.IsDir():
 		return fault.New(fault.Conflict, "%s is not a directory", dir)
 	case err != nil:
-		return fault.New(fault.IO, "cannot make a workspace in %s: %w", dir, err)
+		return fault.New(fault.IO, "cannot create a workspace in %s: %w", dir, err)
 	}
 	return foundInside(ctx, env, dir, f, func(entries []string) error {
 		if len(entries) > 0 {
-			return fault.New(fault.NotEmpty, "%s is not empty; nothing was touched (choose an empty directory, or force to %s)", dir, cmp.Or(f.Forced, "add a workspace to what is there"))
+			return fault.New(fault.NotEmpty, "%s is not empty; nothing was changed (choose an empty directory, or force to %s)", dir, cmp.Or(f.Forced, "add a workspace to its content"))
 		}
 		return nil
 	})
 }
 
-// Refound puts a new workspace in the place of the one in a directory. What else
-// lies there stays. A directory with neither a workspace nor anything at its
-// names gets a new one.
+// Refound replaces the workspace in a directory by a new one. Other files there
+// stay. A directory without a workspace, and with nothing at its names, gets a
+// new one.
 func Refound(ctx context.Context, env Env, dir string, f Founding) error {
 	w, err := Open(env, dir)
 	if err == nil {
@@ -80,16 +79,16 @@ func Refound(ctx context.Context, env Env, dir string, f Founding) error {
 	return foundInside(ctx, env, dir, f, func(entries []string) error {
 		for _, name := range Roots() {
 			if slices.Contains(entries, name) {
-				return fault.New(fault.NotAWorkspace, "%s has %s but is no workspace (it has no %s); nothing was touched", dir, name, CompanyFile)
+				return fault.New(fault.NotAWorkspace, "%s has %s but is not a workspace (it has no %s); nothing was changed", dir, name, CompanyFile)
 			}
 		}
 		return nil
 	})
 }
 
-// foundBeside builds where the directory is to be, which does not exist.
+// foundBeside builds a workspace for a directory that does not exist.
 func foundBeside(ctx context.Context, env Env, dir string, f Founding) error {
-	site, err := NewSite(env, dir)
+	site, err := NewTreeSwap(env, dir)
 	if err != nil {
 		return err
 	}
@@ -113,15 +112,15 @@ func buildAt(ctx context.Context, env Env, dir string, f Founding) error {
 	return errors.Join(err, w.Close())
 }
 
-// foundInside builds in a directory that exists, which is not replaced: somebody
-// may stand in it. accept judges what is there.
+// foundInside builds in an existing directory, which it does not replace, since
+// it may be the working directory of a process. accept judges its entries.
 func foundInside(ctx context.Context, env Env, dir string, f Founding, accept func(entries []string) error) error {
 	root, err := env.FS(dir)
 	if err != nil {
-		return fault.New(fault.IO, "cannot make a workspace in %s: %w", dir, err)
+		return fault.New(fault.IO, "cannot create a workspace in %s: %w", dir, err)
 	}
 	w := newWorkspace(env, dir, root)
-	if !IsWorkspace(root) { // in one, an interrupted unit may need what is built aside
+	if !IsWorkspace(root) { // in a workspace, an interrupted unit may need the staged tree
 		err = w.clearInner()
 	}
 	if err == nil {
@@ -147,22 +146,23 @@ func (w *Workspace) accepted(accept func(entries []string) error) error {
 	return accept(names)
 }
 
-// ErrBeingMade marks the refusal of a directory in which another process is about to
-// place a workspace.
-var ErrBeingMade = errors.New("a workspace is being made here")
+// ErrBeingMade marks the refusal of a directory in which another process is
+// about to place a workspace.
+var ErrBeingMade = errors.New("another process is creating a workspace here")
 
-// innerStage begins the names of stages within the directory that they are for.
-// The mark in them says that they were complete before anything was moved.
+// innerStage is the prefix of staging directories inside the directory that
+// they are for. The mark in one says that it was complete before anything was
+// moved.
 const (
 	innerStage   = ".workspace.tmp-"
 	completeMark = "complete"
 )
 
-// inner is a stage within the directory that it is for.
+// inner is a staging directory inside the directory that it is for.
 type inner struct {
 	w    *Workspace
 	name string
-	held *lock.Held
+	held *lock.Hold
 }
 
 func (w *Workspace) newInner(ctx context.Context, f Founding) (*inner, error) {
@@ -170,7 +170,7 @@ func (w *Workspace) newInner(ctx context.Context, f Founding) (*inner, error) {
 	var err error
 	if s.held, err = lock.Try(w.FS, s.name+lockSuffix); err != nil {
 		err = errors.Join(err, ignoreMissing(w.FS.Remove(s.name+lockSuffix)))
-		return nil, fault.New(fault.IO, "cannot make a workspace in %s: %w", w.dir, err)
+		return nil, fault.New(fault.IO, "cannot create a workspace in %s: %w", w.dir, err)
 	}
 	err = w.FS.Mkdir(s.name, 0o755)
 	if err == nil {
@@ -190,8 +190,8 @@ func (w *Workspace) newInner(ctx context.Context, f Founding) (*inner, error) {
 
 func (s *inner) discard() error { return errors.Join(s.w.FS.RemoveAll(s.name), s.held.Retire()) }
 
-// placeInside moves a complete workspace into its directory. The company comes
-// last: it is what makes the directory a workspace.
+// placeInside moves a complete workspace into its directory. The directory
+// "company" comes last: it is what makes the directory a workspace.
 func (w *Workspace) placeInside(ctx context.Context, f Founding) error {
 	s, err := w.newInner(ctx, f)
 	if err != nil {
@@ -213,7 +213,7 @@ func (w *Workspace) placeInside(ctx context.Context, f Founding) error {
 	return errors.Join(err, s.discard())
 }
 
-// takeInside takes back what was moved out of a stage.
+// takeInside moves what was placed back into the staging directory.
 func (w *Workspace) takeInside(stage string, names []string) (err error) {
 	for _, name := range names {
 		if from := path.Join(stage, name); !durable.Exists(w.FS, from) && durable.Exists(w.FS, name) {
@@ -223,8 +223,8 @@ func (w *Workspace) takeInside(stage string, names []string) (err error) {
 	return err
 }
 
-// clearInner removes the stages of builders that are gone, with what they had
-// moved out of them where that did not become a workspace.
+// clearInner removes the staging directories of dead builders, and what they
+// had moved out of them where that did not become a workspace.
 func (w *Workspace) clearInner() error {
 	names, err := w.listed(".", innerStage)
 	for _, name := range names {
@@ -252,7 +252,7 @@ func (w *Workspace) refound(ctx context.Context, f Founding) error {
 	if strings.TrimSpace(f.CompanyName) == "" {
 		return fault.InvalidField("company_name", "must not be blank")
 	}
-	err := w.Settle(ctx)
+	err := w.Recover(ctx)
 	if err == nil {
 		err = f.Busy(w)
 	}
@@ -277,8 +277,8 @@ func (w *Workspace) refound(ctx context.Context, f Founding) error {
 		}
 		return nil
 	})
-	if w.Unsettled() {
-		// The next writer needs what is built there.
+	if w.NeedsRecovery() {
+		// The next writer needs the staged tree.
 		return errors.Join(err, s.held.Release())
 	}
 	return errors.Join(err, s.discard())

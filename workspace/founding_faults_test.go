@@ -118,7 +118,7 @@ func TestInitDeath(t *testing.T) {
 		calm := workspace.SystemEnv()
 		calm.OpenFS = faultfs.NewPlan(0, faultfs.Broken).Open
 		if w, err := workspace.Open(calm, dir); err == nil {
-			if err := errors.Join(w.Settle(ctx), w.Close()); err != nil {
+			if err := errors.Join(w.Recover(ctx), w.Close()); err != nil {
 				t.Errorf("%s: %v", plan.Hit(), err)
 			}
 			if findings := validate.Folder(calm, dir); len(findings.Issues) > 0 {
@@ -218,7 +218,7 @@ func wholeCompany(t *testing.T, env workspace.Env, dir, hit string) string {
 	if err != nil {
 		t.Fatalf("%s: %v", hit, err)
 	}
-	err = w.Settle(context.Background())
+	err = w.Recover(context.Background())
 	company, companyErr := w.Company()
 	projects, listErr := w.Projects()
 	if err = errors.Join(err, companyErr, listErr, w.Close()); err != nil {

@@ -17,17 +17,17 @@ import (
 	"ac/workspace/doc"
 )
 
-// InitOptions are the choices of Init.
+// InitOptions are the options of Init.
 type InitOptions struct {
 	CompanyName string
-	// Force makes a workspace of a directory that has something in it. What is
-	// valid there stays.
+	// Force makes a workspace of a directory that is not empty. Valid documents
+	// there stay.
 	Force bool
 }
 
 // Init makes a directory a workspace. Without Force it must be empty or
-// missing; then the workspace is there as a whole or not at all, whenever Init
-// is interrupted.
+// missing; then Init is atomic: if it is interrupted, the workspace is there as
+// a whole or not at all.
 func Init(ctx context.Context, env Env, dir string, opts InitOptions) error {
 	if strings.TrimSpace(opts.CompanyName) == "" {
 		return fault.InvalidField("company_name", "must not be blank")
@@ -44,8 +44,8 @@ func Init(ctx context.Context, env Env, dir string, opts InitOptions) error {
 	return errors.Join(w.init(ctx, opts.CompanyName), w.Close())
 }
 
-// syncNames makes the names of the directories durable that were made for a
-// workspace, from the topmost one down to its own.
+// syncNames makes the names of newly made directories durable, from the topmost
+// one down to the workspace.
 func syncNames(env Env, made, dir string) error {
 	for at := dir; ; at = filepath.Dir(at) {
 		parent, err := env.FS(filepath.Dir(at))
@@ -75,7 +75,7 @@ func makeDurable(top, dir string) error {
 	return errors.Join(err, parent.Close())
 }
 
-// init makes what is missing of an empty company.
+// init creates what is missing of an empty company.
 func (w *Workspace) init(ctx context.Context, companyName string) error {
 	for _, dir := range RequiredDirs() {
 		if err := durable.MkdirAll(w.FS, dir, 0o755); err != nil {
@@ -105,7 +105,7 @@ func (w *Workspace) init(ctx context.Context, companyName string) error {
 }
 
 // initDocument writes a document that is missing or invalid; an invalid one is
-// kept under another name. A valid one is only rewritten when update is set.
+// kept under another name. A valid one is rewritten only if update is set.
 func initDocument[T any](u *Unit, codec yamldoc.Codec[T], name string, document T, perm fs.FileMode, update bool) error {
 	old, err := u.Read(name)
 	if fault.Is(err, fault.NotFound) {
@@ -121,7 +121,8 @@ func initDocument[T any](u *Unit, codec yamldoc.Codec[T], name string, document 
 	}
 	aside := name + ".invalid-" + u.w.Env.Clock.Now().UTC().Format("20060102T150405.000Z")
 	if old == nil {
-		// Its content cannot be had (no file, or too large): the name is moved.
+		// Its content cannot be read (not a file, or too large), so it is
+		// renamed.
 		if err := u.w.FS.Rename(name, aside); err != nil {
 			return err
 		}

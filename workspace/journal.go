@@ -1,8 +1,9 @@
 package workspace
 
-// The redo journal of units. An intent is one file in .local/journal: a line of
-// JSON with the operations and a hash over them. It is durable before the first
-// operation touches the workspace and is removed after the last one.
+// The write-ahead redo journal of units. An intent is one file in
+// .local/journal: a line of JSON with the operations and a hash over them. It
+// is durable before the first operation touches the workspace, and it is
+// removed after the last.
 
 import (
 	"bytes"
@@ -25,7 +26,7 @@ import (
 	"ac/internal/fault"
 )
 
-// intent is what the journal holds of one unit.
+// intent is the journal entry of one unit.
 type intent struct {
 	Version int             `json:"version"`
 	Ops     json.RawMessage `json:"ops"`
@@ -42,7 +43,7 @@ type draftRecord struct {
 	Actor       string `json:"actor"`
 	Visibility  string `json:"visibility"`
 	Type        string `json:"type"`
-	Payload     []byte `json:"payload"` // in base64: its bytes are what is hashed
+	Payload     []byte `json:"payload"` // base64, since its exact bytes are hashed
 	Correlation string `json:"correlation,omitempty"`
 	Causation   string `json:"causation,omitempty"`
 }
@@ -66,8 +67,8 @@ func hashOf(content []byte) string {
 	return hex.EncodeToString(sum[:])
 }
 
-// commit carries the operations out. One alone needs no intent: it is atomic by
-// itself.
+// commit carries the operations out. A single one needs no intent, since it is
+// atomic by itself.
 func (u *Unit) commit(ctx context.Context) (logs []string, err error) {
 	if len(u.ops) == 0 {
 		return nil, nil
@@ -90,8 +91,8 @@ func (u *Unit) commit(ctx context.Context) (logs []string, err error) {
 		}
 	}
 	if name != "" {
-		// Should the removal be lost to a power failure, the intent is found
-		// fulfilled and dropped.
+		// If a power failure undoes the removal, the next writer finds the
+		// intent done and drops it.
 		if err := u.w.dropIntent(name); err != nil {
 			return logs, err
 		}
@@ -99,8 +100,8 @@ func (u *Unit) commit(ctx context.Context) (logs []string, err error) {
 	return logs, nil
 }
 
-// dropIntent removes an intent whose unit came to its end. It went with its
-// directory where that was one of the things exchanged.
+// dropIntent removes the intent of a finished unit. If the journal's directory
+// was itself exchanged, the intent is already gone.
 func (w *Workspace) dropIntent(name string) error { return ignoreMissing(w.FS.Remove(name)) }
 
 func (u *Unit) writeIntent() (name string, err error) {
@@ -159,7 +160,7 @@ func (w *Workspace) apply(ctx context.Context, op *operation) error {
 	return errors.Join(log.Append(ctx, drafts...), log.Close())
 }
 
-// undo takes back what was applied before operation i failed. Where that is
+// undo rolls back what was applied before operation i failed. Where that is
 // impossible, because events were written or the disk refuses, the intent stays
 // and the next writer finishes the unit.
 func (u *Unit) undo(i int, intentName string, cause error) error {
@@ -168,7 +169,7 @@ func (u *Unit) undo(i int, intentName string, cause error) error {
 			if intentName == "" {
 				return cause
 			}
-			u.staged = nil // the next writer needs what is built there
+			u.staged = nil // the next writer needs the staged trees
 			return fmt.Errorf("%w (interrupted; the next writer finishes it: %w)", cause, err)
 		}
 	}
@@ -223,8 +224,7 @@ func (w *Workspace) takeBack(op *operation, applied bool) error {
 	return err
 }
 
-// recoverJournal finishes or drops the intents that are there, in the order in
-// which they were made.
+// recoverJournal finishes or drops all intents, in the order of their creation.
 func (w *Workspace) recoverJournal(ctx context.Context) (logs []string, err error) {
 	entries, err := w.listed(JournalDir, "unit_")
 	if err != nil {
@@ -247,9 +247,9 @@ func (w *Workspace) recoverJournal(ctx context.Context) (logs []string, err erro
 	return logs, w.clearStaging()
 }
 
-// clearStaging removes what killed writers had built aside. Whoever holds the
-// lock and has settled the journal is the only one who builds
-// there, but for stages, which have locks of their own.
+// clearStaging removes what killed writers had staged. Only the holder of the
+// write lock stages there, after the journal was settled, except for stages
+// with locks of their own.
 func (w *Workspace) clearStaging() error {
 	entries, err := w.listed(TempDir, "stage_")
 	for _, name := range entries {
@@ -258,7 +258,7 @@ func (w *Workspace) clearStaging() error {
 	return errors.Join(err, w.clearStages())
 }
 
-// listed gives the entries of a directory of ours whose names begin with a
+// listed returns the entries of one of our directories whose names have a
 // prefix. A missing directory has none.
 func (w *Workspace) listed(dir, prefix string) (names []string, err error) {
 	entries, err := w.FS.ReadDir(dir)
@@ -273,8 +273,8 @@ func (w *Workspace) listed(dir, prefix string) (names []string, err error) {
 	return names, nil
 }
 
-// readIntent gives no operations for an intent that was never durable: nothing
-// of it can have been applied.
+// readIntent returns no operations for an intent that was never durable (a torn
+// write): none of them can have been applied.
 func (w *Workspace) readIntent(name string) ([]operation, error) {
 	f, err := w.FS.OpenFile(name, os.O_RDONLY, 0)
 	if err != nil {
@@ -292,9 +292,9 @@ func (w *Workspace) readIntent(name string) ([]operation, error) {
 	return ops, nil
 }
 
-// finish brings every operation to its end. When a document was changed by
-// somebody else before anything of the unit was applied, the unit never
-// happened; otherwise what somebody else changed since is left alone.
+// finish carries out what is left of a unit. If another program changed a
+// document before anything of the unit was applied, the unit never happened.
+// Otherwise foreign changes are left alone.
 func (w *Workspace) finish(ctx context.Context, ops []operation) (logs []string, err error) {
 	states := make([]opState, len(ops))
 	for i := range ops {
@@ -331,7 +331,7 @@ type opState int
 
 const (
 	due   opState = iota
-	begun         // some of the events of an append are there
+	begun         // some events of an append are in the log
 	done
 	foreign
 )
@@ -399,19 +399,19 @@ func (w *Workspace) state(op *operation) (opState, error) {
 	return due, nil
 }
 
-// irregular reports whether something that is no file is at a name.
+// irregular reports whether a name exists but is not a regular file.
 func (w *Workspace) irregular(name string) bool {
 	st, err := w.FS.Stat(name)
 	return err == nil && !st.Mode().IsRegular()
 }
 
-// missing gives the drafts of an append that are not in its log, behind the
-// place where the log ended when the unit was made; in the whole log when it
-// was rewritten. A write may have got only part of its way.
+// missing returns the drafts of an append that are not in its log, searching
+// beyond the log's end at the time of the unit, or the whole log if it was
+// rewritten. A write may have been carried out in part.
 func (w *Workspace) missing(op *operation) ([]draftRecord, error) {
 	f, err := w.FS.OpenFile(op.Name, os.O_RDONLY, 0)
 	if errors.Is(err, fs.ErrNotExist) || errors.Is(err, durable.ErrIrregular) {
-		return op.Drafts, nil // what is no file holds no events
+		return op.Drafts, nil // what is not a file holds no events
 	}
 	if err != nil {
 		return nil, err

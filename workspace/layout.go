@@ -1,6 +1,6 @@
 package workspace
 
-// Where everything lies. Names are relative to the workspace, with "/".
+// The layout of a workspace. Names are relative to it, with "/".
 
 import (
 	"fmt"
@@ -19,11 +19,13 @@ const (
 	HelpRequestsDir = "inbox/help_requests"
 	CommentsDir     = "inbox/comments"
 	HomeDir         = "inbox/workspace_home"
-	// ConversationsDir holds the conversations of the workspace but for its home.
+	// ConversationsDir holds the conversations of the workspace, except its
+	// home.
 	ConversationsDir = "inbox/conversations"
 )
 
-// Names of what is true on this machine only. All others are made of these.
+// Names below .local, which belong to one machine. All others there are derived
+// from these.
 const (
 	LocalDir      = ".local"
 	MachineFile   = LocalDir + "/machine.yaml"
@@ -39,37 +41,37 @@ const (
 	AuditDir      = LocalDir + "/audit"
 	BillingDir    = LocalDir + "/billing"
 	IndexFile     = LocalDir + "/index.sqlite"
-	// AsideDir keeps what repairs took out of the way.
-	AsideDir = LocalDir + "/set-aside"
-	// StatementsFile is what providers billed.
+	// QuarantineDir keeps what repairs moved out of the way.
+	QuarantineDir = LocalDir + "/set-aside"
+	// StatementsFile holds the recorded bills of providers.
 	StatementsFile = BillingDir + "/reconciliation_statements.json"
-	// AuditLog takes the policy decisions that have no run to go to.
+	// AuditLog holds the policy decisions that belong to no run.
 	AuditLog = AuditDir + "/policy.jsonl"
 
-	// ownerSuffix ends the names of files that name a process.
+	// ownerSuffix ends the names of files that identify a process.
 	ownerSuffix     = ".owner.json"
 	writeLockFile   = LocksDir + "/workspace.write.lock"
 	writeKernelLock = LocksDir + "/write.kernel"
 )
 
-// HeartbeatConfigFile, HeartbeatStateFile and HeartbeatLock are the files of the
-// heartbeat; the lock is held while a tick goes on.
+// HeartbeatConfigFile, HeartbeatStateFile and HeartbeatLock are the files of
+// the heartbeat. A tick holds the lock.
 const (
 	HeartbeatConfigFile = HeartbeatDir + "/config.yaml"
 	HeartbeatStateFile  = HeartbeatDir + "/state.yaml"
 	HeartbeatLock       = HeartbeatDir + "/tick.lock"
 )
 
-// LockFile is a lock that a process holds for as long as it does something.
+// LockFile is a lock that a process holds while it works on something.
 func LockFile(name string) string { return path.Join(LocksDir, name+lockSuffix) }
 
-// JobOwnerFile names the process that runs a job.
+// JobOwnerFile identifies the process that runs a job.
 func JobOwnerFile(project, job string) string {
 	return path.Join(JobOwnersDir, project, job+ownerSuffix)
 }
 
-// Movable reports whether a file or folder may be taken to another place or machine:
-// not what belongs to this place, or to processes, or can be made again.
+// Movable reports whether a file or folder belongs in an export: not what
+// belongs to this path or to processes, nor what can be rebuilt.
 func Movable(name string) bool {
 	if !strings.HasPrefix(name, LocalDir+"/") {
 		return true
@@ -81,8 +83,8 @@ func Movable(name string) bool {
 	return !strings.HasPrefix(name, IndexFile) && !strings.HasSuffix(name, ownerSuffix)
 }
 
-// RequiredDirs are the directories of every workspace, in the order in which their
-// absence is reported.
+// RequiredDirs are the directories of every workspace, in the order in which
+// validation reports them as missing.
 func RequiredDirs() []string {
 	return []string{
 		"company", "company/migrations", "org", TeamsDir, AgentsDir, "work", ProjectsDir,
@@ -90,52 +92,52 @@ func RequiredDirs() []string {
 	}
 }
 
-// RequiredFiles are the documents of every workspace, in the order in which their
-// absence is reported.
+// RequiredFiles are the documents of every workspace, in the order in which
+// validation reports them as missing.
 func RequiredFiles() []string { return []string{CompanyFile, PolicyFile, MachineFile} }
 
-// The places of documents that have an id.
+// Documents with an id.
 
 // TeamFile is the document of a team.
 func TeamFile(id string) string { return path.Join(TeamsDir, id, "team.yaml") }
 
-// AgentDir is where an agent lies, with all that is its own.
+// AgentDir is the directory of an agent.
 func AgentDir(id string) string { return path.Join(AgentsDir, id) }
 
 // AgentFile is the document of an agent.
 func AgentFile(id string) string { return path.Join(AgentsDir, id, "agent.yaml") }
 
-// JournalFile is what an agent wrote down for itself.
+// JournalFile is the journal of an agent.
 func JournalFile(id string) string { return path.Join(AgentsDir, id, "journal.md") }
 
-// GuidanceFile is what an agent reads before it works.
+// GuidanceFile is the guidance of an agent, which it reads before it works.
 func GuidanceFile(id string) string { return path.Join(AgentsDir, id, "AGENTS.md") }
 
-// ContextIndexFile says where what an agent works on lies.
+// ContextIndexFile is the index of the documents that an agent works on.
 func ContextIndexFile(id string) string { return path.Join(AgentsDir, id, "context_index.md") }
 
-// MistakesFile counts the mistakes of an agent.
+// MistakesFile is the log of an agent's mistakes.
 func MistakesFile(id string) string { return path.Join(AgentsDir, id, "mistakes.yaml") }
 
-// ProjectDir is where a project lies, with all that is its own.
+// ProjectDir is the directory of a project.
 func ProjectDir(id string) string { return path.Join(ProjectsDir, id) }
 
 // ProjectFile is the document of a project.
 func ProjectFile(id string) string { return path.Join(ProjectsDir, id, "project.yaml") }
 
-// ReposFile names the repositories of a project, not where they lie on a machine.
+// ReposFile lists the repositories of a project, not their paths on a machine.
 func ReposFile(id string) string { return path.Join(ProjectsDir, id, "repos.yaml") }
 
-// TasksDir is where the tasks of a project lie.
+// TasksDir is the directory of a project's tasks.
 func TasksDir(id string) string { return path.Join(ProjectsDir, id, "tasks") }
 
-// ArtifactsDir is where the artifacts of a project lie.
+// ArtifactsDir is the directory of a project's artifacts.
 func ArtifactsDir(id string) string { return path.Join(ProjectsDir, id, "artifacts") }
 
-// RunsDir is where the runs of a project lie.
+// RunsDir is the directory of a project's runs.
 func RunsDir(id string) string { return path.Join(ProjectsDir, id, "runs") }
 
-// RunDir is where a run lies.
+// RunDir is the directory of a run.
 func RunDir(project, run string) string { return path.Join(ProjectsDir, project, "runs", run) }
 
 // RunFile is the record of a run.
@@ -155,23 +157,23 @@ func WorkflowRunFile(project, run string) string {
 // LogFile is the event log of a run.
 func LogFile(project, run string) string { return path.Join(RunDir(project, run), "events.jsonl") }
 
-// ContextPackDir is where what an agent was given lies.
+// ContextPackDir is the directory of a context pack.
 func ContextPackDir(project, id string) string {
 	return path.Join(ProjectsDir, project, "context_packs", id)
 }
 
-// ProjectConversationDir is where a conversation of a project lies.
+// ProjectConversationDir is the directory of a conversation of a project.
 func ProjectConversationDir(project, id string) string {
 	return path.Join(ProjectsDir, project, "conversations", id)
 }
 
-// CommentFile is where a comment lies.
+// CommentFile is the document of a comment.
 func CommentFile(id string) string { return path.Join(CommentsDir, id+".yaml") }
 
 // SessionFile is the record of a session.
 func SessionFile(ref string) string { return path.Join(SessionsDir, EncodeRef(ref)+".yaml") }
 
-// LogRun tells which run a log file belongs to.
+// LogRun returns the run that a log file belongs to.
 func LogRun(name string) (project, run string, ok bool) {
 	parts := strings.Split(name, "/")
 	if len(parts) != 6 || parts[0] != "work" || parts[1] != "projects" || parts[3] != "runs" || parts[5] != "events.jsonl" {
@@ -194,8 +196,8 @@ func EncodeRef(ref string) string {
 	return b.String()
 }
 
-// DecodeRef is the inverse of EncodeRef; ok is false for names that it does not
-// make.
+// DecodeRef is the inverse of EncodeRef; ok is false for names that EncodeRef
+// does not produce.
 func DecodeRef(name string) (ref string, ok bool) {
 	var b strings.Builder
 	for i := 0; i < len(name); i++ {
@@ -220,10 +222,10 @@ func isRefByte(c byte) bool {
 	return c >= 'A' && c <= 'Z' || c >= 'a' && c <= 'z' || c >= '0' && c <= '9' || strings.IndexByte("-_.!~*'()", c) >= 0
 }
 
-// SharePacksDir is where the share packs of a project lie.
+// SharePacksDir is the directory of a project's share packs.
 func SharePacksDir(project string) string { return path.Join(ProjectsDir, project, "share_packs") }
 
-// SharePackDir is where a share pack lies.
+// SharePackDir is the directory of a share pack.
 func SharePackDir(project, id string) string { return path.Join(SharePacksDir(project), id) }
 
 // SharePackFile is the manifest of a share pack.

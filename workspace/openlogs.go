@@ -1,7 +1,7 @@
 package workspace
 
-// The logs that are being appended to: requests that append to one log at the same
-// time share its file, so that one sync makes the events of all of them durable.
+// Open logs: requests that append to the same log at the same time share its
+// file, so that one fsync makes the events of all of them durable.
 
 import (
 	"sync"
@@ -10,8 +10,9 @@ import (
 	"ac/internal/durable"
 )
 
-// openLogs are the logs that somebody appends to right now. It holds no file that
-// nobody uses: a run's folder can be moved and removed between appends.
+// openLogs are the logs that are being appended to right now. It keeps no
+// unused file open, since a run's folder can be moved or removed between
+// appends.
 type openLogs struct {
 	mu     sync.Mutex
 	byName map[string]*openLog
@@ -22,7 +23,7 @@ type openLog struct {
 	users int
 }
 
-// open gives the log of a name, which close gives back.
+// open returns the log of a name; close releases it.
 func (o *openLogs) open(fsys durable.FS, name string) *events.Log {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -38,7 +39,7 @@ func (o *openLogs) open(fsys durable.FS, name string) *events.Log {
 	return l.Log
 }
 
-// close closes a log that nobody else uses.
+// close releases a log and closes it after its last user.
 func (o *openLogs) close(name string) error {
 	o.mu.Lock()
 	defer o.mu.Unlock()

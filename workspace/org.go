@@ -1,6 +1,6 @@
 package workspace
 
-// The people of a company: its teams and agents.
+// The teams and agents of a company.
 
 import (
 	"context"
@@ -69,8 +69,8 @@ func (w *Workspace) NewTeam(ctx context.Context, name string) (string, error) {
 	return w.NewDepartment(ctx, name, doc.Department{})
 }
 
-// NewDepartment makes a team that is a department and returns its id. Each field
-// of department may be empty.
+// NewDepartment makes a team that is a department and returns its id. The
+// fields of department may be empty.
 func (w *Workspace) NewDepartment(ctx context.Context, name string, department doc.Department) (id string, err error) {
 	err = w.Update(ctx, func(u *Unit) error {
 		id, err = u.CreateTeam(name, department)
@@ -93,20 +93,20 @@ func (u *Unit) CreateTeam(name string, department doc.Department) (id string, er
 	return id, u.Create(path.Join(TeamsDir, id), tree)
 }
 
-// AgentSpec is what an agent is made of.
+// AgentSpec describes a new agent.
 type AgentSpec struct {
-	ID           string // made when empty
+	ID           string // generated if empty
 	Name         string
 	DisplayTitle string
 	ModelHint    string
 	Role         string
 	Provider     string
 	TeamID       string
-	// Files are what the agent's directory holds besides, relative to it.
+	// Files are further files of the agent's directory, relative to it.
 	Files []TreeFile
 }
 
-// NewAgent makes an agent and returns its id. A team that is named must exist.
+// NewAgent makes an agent and returns its id. Its team, if set, must exist.
 func (w *Workspace) NewAgent(ctx context.Context, spec AgentSpec) (string, error) {
 	if spec.ID == "" {
 		spec.ID = w.Env.IDs.New("agent")
@@ -126,8 +126,8 @@ func (w *Workspace) NewAgent(ctx context.Context, spec AgentSpec) (string, error
 	})
 }
 
-// CreateAgent makes an agent in a unit and returns its id. The team, if one is
-// named, exists or is made by the same unit.
+// CreateAgent makes an agent in a unit and returns its id. Its team, if set,
+// must exist or be made by the same unit.
 func (u *Unit) CreateAgent(spec AgentSpec) (id string, err error) {
 	if spec.ID == "" {
 		spec.ID = u.w.Env.IDs.New("agent")
@@ -152,7 +152,7 @@ func (u *Unit) createAgent(spec AgentSpec) error {
 		tree.Files = append(append(tree.Files, TreeFile{"journal.md", journal}), spec.Files...)
 		return u.Create(dir, tree)
 	}
-	// A directory without its document: what else lies there stays.
+	// The directory exists without its document: keep what else is there.
 	if !u.Exists(path.Join(dir, "journal.md")) {
 		if err := u.Write(path.Join(dir, "journal.md"), journal, 0o644); err != nil {
 			return err
@@ -161,7 +161,7 @@ func (u *Unit) createAgent(spec AgentSpec) error {
 	return u.Write(AgentFile(spec.ID), tree.Files[0].Content, 0o644)
 }
 
-// documentTree is a directory with one document in it.
+// documentTree is a directory with one document.
 func documentTree[T any](codec yamldoc.Codec[T], name string, document T) (Tree, error) {
 	text, err := codec.Encode(document)
 	return Tree{Files: []TreeFile{{name, text}}}, err
@@ -178,8 +178,7 @@ func oneLine(name string) string {
 	return string(line)
 }
 
-// AgentTeam is the team of an agent, "" when it has none or cannot be read. Free text names
-// nobody.
+// AgentTeam is the team of an agent, "" if it has none or cannot be read.
 func (w *Workspace) AgentTeam(agentID string) string {
 	agent, err := w.Agent(agentID)
 	if err != nil {
@@ -188,7 +187,7 @@ func (w *Workspace) AgentTeam(agentID string) string {
 	return agent.TeamID
 }
 
-// missing turns a missing document into a sentence about the thing.
+// missing turns a missing document into an error about the thing.
 func missing(err error, thing, id string) error {
 	if fault.Is(err, fault.NotFound) {
 		return fault.New(fault.NotFound, "%s %s does not exist", thing, id)

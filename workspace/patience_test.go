@@ -19,7 +19,7 @@ func TestPatience(t *testing.T) {
 	env.LockPatience = patience
 	w := newWorkspaceDir(t, env)
 	arrived := func(at time.Time) context.Context {
-		return inflight.With(context.Background(), &inflight.Hooks{Arrived: at})
+		return inflight.With(context.Background(), &inflight.Hooks{ArrivedAt: at})
 	}
 	early := arrived(env.Clock.Now().Add(-time.Hour))
 	write(t, w, writeLockFile, `{"pid":1,"acquired_at":"2026-11-20T15:02:36.819Z"}`+"\n")
@@ -31,7 +31,7 @@ func TestPatience(t *testing.T) {
 		{"after long work", early, true}, {"queued behind it", early, false}, {"arrived later", arrived(env.Clock.Now().Add(time.Hour)), true}, {"no request", context.Background(), true},
 	} {
 		began := env.Clock.Now()
-		err := w.Settle(c.ctx)
+		err := w.Recover(c.ctx)
 		if took := env.Clock.Since(began); !fault.Is(err, fault.Locked) || c.full != (took >= patience) {
 			t.Errorf("%s: %v after %v", c.name, err, took)
 		}
@@ -40,13 +40,13 @@ func TestPatience(t *testing.T) {
 		t.Fatal(err)
 	}
 	w.Env.LockPatience = time.Minute // the machine may be slow
-	if err := w.Settle(context.Background()); err != nil {
+	if err := w.Recover(context.Background()); err != nil {
 		t.Fatal(err)
 	}
 	w.Env.LockPatience = patience
 	write(t, w, writeLockFile, `{"pid":1,"acquired_at":"2026-11-20T15:02:36.819Z"}`+"\n")
 	began := env.Clock.Now()
-	if err := w.Settle(early); !fault.Is(err, fault.Locked) || env.Clock.Since(began) < patience {
+	if err := w.Recover(early); !fault.Is(err, fault.Locked) || env.Clock.Since(began) < patience {
 		t.Errorf("once the lock was had: %v after %v", err, env.Clock.Since(began))
 	}
 }

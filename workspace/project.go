@@ -25,8 +25,8 @@ func (w *Workspace) Project(id string) (doc.Project, error) {
 	return project, CheckID(ProjectFile(id), id, project.ID)
 }
 
-// HasProject reports whether there is a project. A folder whose document is
-// missing or does not fit is none, whatever else lies in it.
+// HasProject reports whether a project exists. A folder whose document is
+// missing or does not fit is not a project, whatever else it contains.
 func (w *Workspace) HasProject(id string) (bool, error) {
 	_, err := w.Project(id)
 	if fault.Is(err, fault.NotFound) || fault.Is(err, fault.InvalidFile) {
@@ -63,7 +63,7 @@ func (w *Workspace) NewProject(ctx context.Context, name string) (string, error)
 	})
 }
 
-// ProjectTree is what the directory of a new project holds, without any defaults.
+// ProjectTree is the directory of a new project, without any defaults.
 func (w *Workspace) ProjectTree(id, name string) (Tree, error) {
 	tree, err := documentTree(doc.ProjectCodec, "project.yaml", doc.Project{
 		SchemaVersion: doc.Version, Type: "project", ID: id, Name: name, Status: "active", CreatedAt: clock.Stamp(w.Env.Clock.Now()),
@@ -74,8 +74,8 @@ func (w *Workspace) ProjectTree(id, name string) (Tree, error) {
 	return tree, err
 }
 
-// LinkRepo ties a repository to a project, replacing an older link of it, and
-// returns all links. Blank labels are none.
+// LinkRepo links a repository to a project, replacing an older link of it, and
+// returns all links. A blank label is omitted.
 func (w *Workspace) LinkRepo(ctx context.Context, project, repo, label string) ([]doc.RepoLink, error) {
 	var links []doc.RepoLink
 	err := w.Update(ctx, func(u *Unit) error {
@@ -120,7 +120,7 @@ func (w *Workspace) linksText(project string, links []doc.RepoLink) ([]byte, err
 func (w *Workspace) Machine() (doc.Machine, error) { return Load(w, doc.MachineCodec, MachineFile) }
 
 // SetRepoRoot maps a repository to a directory of this machine and returns the
-// absolute path. A relative path counts from the present directory.
+// absolute path. A relative path is relative to the working directory.
 func (w *Workspace) SetRepoRoot(ctx context.Context, repo, dir string, requireGit bool) (string, error) {
 	abs, err := filepath.Abs(dir)
 	if err != nil {
@@ -135,29 +135,32 @@ func (w *Workspace) SetRepoRoot(ctx context.Context, repo, dir string, requireGi
 	}
 	if requireGit {
 		if _, err := os.Lstat(filepath.Join(abs, ".git")); err != nil {
-			return "", fault.New(fault.InvalidFile, "%s is no git repository: it has no .git (pass require_git false to map it all the same)", abs)
+			return "", fault.New(fault.InvalidFile, "%s is not a git repository: it has no .git (pass require_git false to map it anyway)", abs)
 		}
 	}
 	return abs, w.UpdateMachine(ctx, func(m *doc.Machine) { m.RepoRoots[repo] = abs })
 }
 
-// UpdateMachine changes this machine's overlay. A missing one is made with the
-// defaults first; one that cannot be read is left alone.
+// UpdateMachine changes this machine's overlay. A missing one is created with
+// the defaults first; one that cannot be read is left alone.
 func (w *Workspace) UpdateMachine(ctx context.Context, change func(*doc.Machine)) error {
-	return w.Update(ctx, func(u *Unit) error {
-		machine, err := LoadIn(u, doc.MachineCodec, MachineFile)
-		if fault.Is(err, fault.NotFound) {
-			machine, err = DefaultMachine(), nil
-		}
-		if err != nil {
-			return err
-		}
-		change(&machine)
-		return Put(u, doc.MachineCodec, MachineFile, machine, 0o600)
-	})
+	return w.Update(ctx, func(u *Unit) error { return u.UpdateMachine(change) })
 }
 
-// DefaultMachine is the overlay of a machine on which nothing was set up yet.
+// UpdateMachine is Workspace.UpdateMachine as a part of a unit.
+func (u *Unit) UpdateMachine(change func(*doc.Machine)) error {
+	machine, err := LoadIn(u, doc.MachineCodec, MachineFile)
+	if fault.Is(err, fault.NotFound) {
+		machine, err = DefaultMachine(), nil
+	}
+	if err != nil {
+		return err
+	}
+	change(&machine)
+	return Put(u, doc.MachineCodec, MachineFile, machine, 0o600)
+}
+
+// DefaultMachine is the overlay of a machine on which nothing has been set up.
 func DefaultMachine() doc.Machine {
 	policies := map[string]doc.ExecutionPolicy{}
 	for _, p := range doc.Providers() {
@@ -171,7 +174,7 @@ func DefaultMachine() doc.Machine {
 	}
 }
 
-// CreatedProject is what CreateProjectWithDefaults made.
+// CreatedProject is the result of CreateProjectWithDefaults.
 type CreatedProject struct {
 	ID              string
 	SecretaryID     string
@@ -179,25 +182,25 @@ type CreatedProject struct {
 	RepoLinks       []doc.RepoLink
 }
 
-// ProjectSpec is what a project with its defaults is made of.
+// ProjectSpec describes a new project.
 type ProjectSpec struct {
 	Name string
-	// CEOActor and ExecutiveManager lead its conversations; "" for whom the company
-	// has.
+	// CEOActor and ExecutiveManager lead its conversations; "" for those of the
+	// company.
 	CEOActor, ExecutiveManager string
 	RepoIDs                    []string
-	// Fill adds to the directory of the project before it is there; nil for nothing.
+	// Fill adds to the directory of the project before it becomes visible; nil
+	// for nothing.
 	Fill func(project string, tree *Tree) error
 }
 
 // CreateProjectWithDefaults makes a project with its secretary, conversations
-// and links, all or nothing.
+// and links, atomically.
 func (w *Workspace) CreateProjectWithDefaults(ctx context.Context, name, ceoActor string, repos []string) (CreatedProject, error) {
 	return w.MakeProject(ctx, ProjectSpec{Name: name, CEOActor: ceoActor, RepoIDs: repos})
 }
 
-// MakeProject is CreateProjectWithDefaults with all that can be said about a
-// project.
+// MakeProject is CreateProjectWithDefaults with all options of a project.
 func (w *Workspace) MakeProject(ctx context.Context, spec ProjectSpec) (made CreatedProject, err error) {
 	err = w.Update(ctx, func(u *Unit) error {
 		made, err = u.CreateProject(spec)

@@ -1,6 +1,6 @@
 package workspace
 
-// Markdown records in a unit: a typed head, and a body that is kept.
+// Markdown records in a unit: typed front matter, and a body that is kept.
 
 import (
 	"bytes"
@@ -10,9 +10,9 @@ import (
 	"ac/internal/yamldoc"
 )
 
-// HeadIn reads the front matter of a markdown record as the unit will leave it,
-// and the body behind it. Missing: fault.NotFound. Unreadable or not fitting:
-// fault.InvalidFile.
+// HeadIn reads the front matter and the body of a markdown record as the unit
+// will leave it. A missing one is fault.NotFound; one that is unreadable or
+// does not fit is fault.InvalidFile.
 func HeadIn[T any](u *Unit, codec yamldoc.Codec[T], name string) (document T, body []byte, err error) {
 	text, err := u.Read(name)
 	if err != nil {
@@ -21,8 +21,7 @@ func HeadIn[T any](u *Unit, codec yamldoc.Codec[T], name string) (document T, bo
 	return DecodeHead(codec, name, text)
 }
 
-// DecodeHead reads a markdown record from text that is at hand; name is for
-// errors.
+// DecodeHead reads a markdown record from text; name is for errors.
 func DecodeHead[T any](codec yamldoc.Codec[T], name string, text []byte) (document T, body []byte, err error) {
 	head, body, err := frontmatter.Split(text)
 	if err != nil {
@@ -32,9 +31,8 @@ func DecodeHead[T any](codec yamldoc.Codec[T], name string, text []byte) (docume
 	return document, body, err
 }
 
-// PutHead asks for a new front matter of a record that is there, over the same
-// body, byte for byte. A head that says the same as before is left as it is:
-// nothing is written then.
+// PutHead replaces the front matter of an existing record and keeps the body
+// byte for byte. If the front matter has the same content, it is a no-op.
 func PutHead[T any](u *Unit, codec yamldoc.Codec[T], name string, document T) error {
 	old, body, err := HeadIn(u, codec, name)
 	if err != nil {

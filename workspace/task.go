@@ -1,6 +1,6 @@
 package workspace
 
-// Tasks: markdown records of a project that are found by id.
+// Tasks: markdown records of a project, found by id.
 
 import (
 	"path"
@@ -10,7 +10,7 @@ import (
 	"ac/workspace/doc"
 )
 
-// TaskFile is where a task lies.
+// TaskFile is the record of a task.
 func TaskFile(project, id string) string { return path.Join(TasksDir(project), id+".md") }
 
 // Task reads one task. A missing one is fault.NotFound.
@@ -22,8 +22,8 @@ func (w *Workspace) Task(project, id string) (doc.Task, error) {
 	return task, CheckID(TaskFile(project, id), id, task.ID)
 }
 
-// Tasks reads the tasks of a project that fit and carry the id of their file,
-// in the order of their ids. They may be shared: they are not to be changed.
+// Tasks reads the valid tasks of a project whose id is that of their file, in
+// the order of their ids. They may be shared and must not be changed.
 func (w *Workspace) Tasks(project string) ([]doc.Task, error) {
 	names, err := Files(w.FS, TasksDir(project), ".md")
 	if err != nil {
@@ -32,7 +32,7 @@ func (w *Workspace) Tasks(project string) ([]doc.Task, error) {
 	return ReadEach(names, func(name string) (doc.Task, error) { return w.Task(project, strings.TrimSuffix(name, ".md")) }), nil
 }
 
-// Task reads a task as the unit will leave it. It is the caller's own.
+// Task reads a task as the unit will leave it. The caller owns the result.
 func (u *Unit) Task(project, id string) (doc.Task, error) {
 	name := TaskFile(project, id)
 	task, _, err := HeadIn(u, doc.TaskCodec, name)
@@ -42,9 +42,8 @@ func (u *Unit) Task(project, id string) (doc.Task, error) {
 	return task, CheckID(name, id, task.ID)
 }
 
-// PutTask asks for a task that is there to be rewritten over its body. Nothing
-// is written when nothing changed. A task that no longer fits its own rules is
-// fault.InvalidFile.
+// PutTask rewrites the front matter of an existing task. If nothing changed it
+// is a no-op. A task that no longer fits its own rules is fault.InvalidFile.
 func (u *Unit) PutTask(project string, task doc.Task) error {
 	name := TaskFile(project, task.ID)
 	text, err := doc.TaskCodec.Encode(task)

@@ -1,6 +1,6 @@
 package workspace
 
-// Units: read, decide, write as one locked step.
+// Units: read, decide and write as one locked step.
 
 import (
 	"context"
@@ -18,43 +18,43 @@ import (
 	"ac/workspace/doc"
 )
 
-// Unit collects the writes of one locked step. What it reads is as the unit
-// will leave it. Nothing reaches the workspace before the function that got the
-// Unit returns nil; then everything does, in the order in which it was asked
-// for, or nothing. A Unit is for the goroutine that got it.
+// Unit collects the writes of one locked step, a write transaction. Its reads
+// return the state that it will leave. Nothing reaches the workspace before the
+// function that received the Unit returns nil; then everything does, in the
+// order of the calls, or nothing. A Unit is not safe for concurrent use.
 type Unit struct {
 	w       *Workspace
 	ops     []operation
-	pending map[string][]byte // nil where a document is to be removed
+	pending map[string][]byte // nil for a document that is removed
 	staged  []string
-	// Who the unit adds to the company; their directories are not there yet.
+	// Agents and teams that the unit adds; their directories do not exist yet.
 	agents []doc.Agent
 	teams  []doc.Team
 }
 
-// operation is one step of a unit, as it stands in the journal.
+// operation is one step of a unit, as the journal records it.
 type operation struct {
 	Kind string `json:"kind"` // write, remove, rename, exchange or append
 	Name string `json:"name"`
 
-	// Of a write: the content and the hashes around it; "" means absent. Of a
-	// removal: the hash before it.
+	// Of a write: the content, and the hashes before and after; "" means
+	// absent. Of a removal: the hash before.
 	Content []byte      `json:"content,omitempty"`
 	Perm    fs.FileMode `json:"perm,omitempty"`
 	Before  string      `json:"before,omitempty"`
 	After   string      `json:"after,omitempty"`
-	// Of a rename or an exchange: where the tree was built.
+	// Of a rename or an exchange: where the tree was staged.
 	From string `json:"from,omitempty"`
-	// Of an exchange: which directory the new tree is, whatever its name.
+	// Of an exchange: the identity of the new tree, whatever its name.
 	Identity durable.Identity `json:"identity,omitzero"`
-	// Of an append: the events without their chain fields, and how long the log
-	// was.
+	// Of an append: the events without their chain fields, and the length of
+	// the log before.
 	Drafts []draftRecord `json:"drafts,omitempty"`
 	Size   int64         `json:"size,omitempty"`
-	// Of an append whose failure fails nothing.
+	// Of a best-effort append, whose failure does not fail the unit.
 	Spare bool `json:"spare,omitempty"`
 
-	before []byte // content before a write, for taking it back; nil when absent
+	before []byte // content before a write, for undo; nil if absent
 }
 
 const (
@@ -65,10 +65,10 @@ const (
 	opAppend   = "append"
 )
 
-// Update runs fn with the workspace locked against every other writer and then
-// makes what it asked for durable. The wait for the lock is bounded; nothing
-// was written when it fails. fn starts no process and takes no other lock of
-// the workspace. An error of fn is returned as it is, with nothing written.
+// Update runs fn under the write lock and then makes everything that it queued
+// durable, as one atomic unit. The wait for the lock is bounded; if it fails,
+// nothing was written. fn must not start a process nor take another lock of the
+// workspace. An error of fn is returned unchanged, with nothing written.
 func (w *Workspace) Update(ctx context.Context, fn func(*Unit) error) error {
 	unlock, err := w.lock(ctx)
 	if err != nil {
@@ -78,20 +78,20 @@ func (w *Workspace) Update(ctx context.Context, fn func(*Unit) error) error {
 	logs, err := u.run(ctx, fn)
 	err = errors.Join(err, unlock())
 	for _, log := range logs {
-		w.Appended(log)
+		w.NotifyAppend(log)
 	}
 	return err
 }
 
-// Unsettled reports whether an interrupted unit left something behind. It
-// writes nothing.
-func (w *Workspace) Unsettled() bool {
+// NeedsRecovery reports whether the journal has an entry of an interrupted unit. It
+// does not write.
+func (w *Workspace) NeedsRecovery() bool {
 	entries, err := w.FS.ReadDir(JournalDir)
 	return err == nil && len(entries) > 0
 }
 
-// Settle finishes or drops what interrupted units left behind.
-func (w *Workspace) Settle(ctx context.Context) error {
+// Recover finishes or drops interrupted units.
+func (w *Workspace) Recover(ctx context.Context) error {
 	return w.Update(ctx, func(*Unit) error { return nil })
 }
 
@@ -100,7 +100,7 @@ func (w *Workspace) lock(ctx context.Context) (unlock func() error, err error) {
 	if patience == 0 {
 		patience = defaultLockPatience
 	}
-	began := w.waitBegan(inflight.Arrived(ctx))
+	began := w.waitBegan(inflight.ArrivalTime(ctx))
 	left := max(patience-w.Env.Clock.Since(began), 10*time.Millisecond)
 	busy := errors.New("busy")
 	ctx, cancel := context.WithTimeoutCause(ctx, left, busy)
@@ -124,10 +124,10 @@ func (w *Workspace) lock(ctx context.Context) (unlock func() error, err error) {
 	return func() error { return errors.Join(releaseShared(), release()) }, nil
 }
 
-// waitBegan is from when on a request waits for the lock. One that arrived before
-// another one gave up has waited together with it, and is not kept for as long
-// again. Others begin now: what they did before, and whom they queued behind, is
-// no wait for the lock.
+// waitBegan is when the wait of a request for the lock began. A request that
+// arrived before another one gave up was waiting together with it, so its
+// patience counts from its arrival. For all others it counts from now: the time
+// before was not spent waiting for the lock.
 func (w *Workspace) waitBegan(arrived time.Time) time.Time {
 	if gaveUp := w.gaveUp.Load(); !arrived.IsZero() && gaveUp != 0 && arrived.UnixNano() < gaveUp {
 		return arrived
@@ -152,10 +152,11 @@ func (u *Unit) run(ctx context.Context, fn func(*Unit) error) (logs []string, er
 	return append(logs, written...), err
 }
 
-// Workspace is the workspace that is being written.
+// Workspace is the workspace being written.
 func (u *Unit) Workspace() *Workspace { return u.w }
 
-// Read reads a document as this unit will leave it. Missing: fault.NotFound.
+// Read reads a document as this unit will leave it. A missing one is
+// fault.NotFound.
 func (u *Unit) Read(name string) ([]byte, error) {
 	if text, ok := u.pending[name]; ok {
 		if text == nil {
@@ -166,7 +167,8 @@ func (u *Unit) Read(name string) ([]byte, error) {
 	return u.w.Read(name)
 }
 
-// Exists reports whether a document will exist after what was asked for so far.
+// Exists reports whether a document will exist after the operations queued so
+// far.
 func (u *Unit) Exists(name string) bool {
 	if text, ok := u.pending[name]; ok {
 		return text != nil
@@ -184,7 +186,7 @@ func LoadIn[T any](u *Unit, codec yamldoc.Codec[T], name string) (T, error) {
 	return Decode(codec, name, text)
 }
 
-// Write asks for a document to be replaced.
+// Write queues the replacement of a document.
 func (u *Unit) Write(name string, content []byte, perm fs.FileMode) error {
 	op := operation{Kind: opWrite, Name: name, Content: content, Perm: perm, After: hashOf(content)}
 	before, err := u.Read(name)
@@ -202,7 +204,7 @@ func (u *Unit) Write(name string, content []byte, perm fs.FileMode) error {
 	return nil
 }
 
-// Remove asks for a document to be removed. One that is not there is no error.
+// Remove queues the removal of a document and is idempotent.
 func (u *Unit) Remove(name string) error {
 	before, err := u.Read(name)
 	if fault.Is(err, fault.NotFound) {
@@ -216,8 +218,8 @@ func (u *Unit) Remove(name string) error {
 	return nil
 }
 
-// Put asks for a document to be written, over its older state where there is
-// one, so that unknown keys and comments stay.
+// Put queues the writing of a document. It rewrites the existing text if there
+// is one, so that unknown keys and comments stay.
 func Put[T any](u *Unit, codec yamldoc.Codec[T], name string, document T, perm fs.FileMode) error {
 	old, err := u.Read(name)
 	var text []byte
@@ -233,11 +235,11 @@ func Put[T any](u *Unit, codec yamldoc.Codec[T], name string, document T, perm f
 	return u.Write(name, text, perm)
 }
 
-// Append asks for events at the end of a log.
+// Append queues events for the end of a log.
 func (u *Unit) Append(log string, drafts ...events.Draft) { u.append(log, false, drafts) }
 
-// AppendBestEffort is Append for events whose loss fails nothing: when the log cannot take
-// them, the rest of the unit happens without them.
+// AppendBestEffort is Append for events whose loss does no harm: if the log
+// cannot take them, the unit happens without them.
 func (u *Unit) AppendBestEffort(log string, drafts ...events.Draft) { u.append(log, true, drafts) }
 
 func (u *Unit) append(log string, spare bool, drafts []events.Draft) {
@@ -252,7 +254,7 @@ func (u *Unit) append(log string, spare bool, drafts []events.Draft) {
 }
 
 // Tree is a directory to be made: its files by relative name, and directories
-// that are to be there although empty.
+// that may be empty.
 type Tree struct {
 	Files []TreeFile
 	Dirs  []string
@@ -264,8 +266,8 @@ type TreeFile struct {
 	Content []byte
 }
 
-// Create asks for a directory that is not there yet. It is built aside, so that
-// nobody ever sees a part of it.
+// Create queues a directory that must not exist. It is staged first, so that no
+// reader sees a partial one.
 func (u *Unit) Create(dir string, tree Tree) error {
 	if u.w.Exists(dir) {
 		return fault.New(fault.Conflict, "%s exists already", dir)
@@ -282,8 +284,8 @@ func (u *Unit) Create(dir string, tree Tree) error {
 	return nil
 }
 
-// buildTree writes a tree whose names and contents are durable when it returns,
-// with one sync for each directory.
+// buildTree writes a tree. Names and contents are durable when it returns, with
+// one sync for each directory.
 func buildTree(fsys durable.FS, at string, tree Tree) error {
 	if err := durable.MkdirAll(fsys, path.Dir(at), 0o755); err != nil {
 		return err

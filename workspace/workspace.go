@@ -1,10 +1,12 @@
-// Package workspace is a company on disk: where its documents lie, how they are
-// read and written, and what makes a folder a workspace.
+// Package workspace is a company on disk: the layout of its documents, how they
+// are read and written, and what makes a folder a workspace.
 //
-// Invariants: a write of several documents and events happens entirely or not
-// at all, across crashes (Unit); nothing under the folder is reached through a
-// path that leaves it; a document found by id carries that id; other programs
-// that keep the lock protocol lose nothing to us, nor we to them.
+// Invariants:
+//   - A write of several documents and events is atomic, across crashes (Unit).
+//   - No path leaves the workspace's folder: no path traversal.
+//   - A document found by id contains that id.
+//   - Other programs that keep the lock protocol lose no writes to us, nor we
+//     to them.
 package workspace
 
 import (
@@ -30,12 +32,12 @@ import (
 	"ac/internal/yamldoc"
 )
 
-// Env is what a workspace takes from outside: time, ids, the file system, and
-// who we are. It is immutable.
+// Env is what a workspace depends on: clock, ids, file system, and the identity
+// of this process. It is immutable.
 type Env struct {
 	Clock *clock.Clock
 	IDs   *ulid.Source
-	// OpenFS opens the tree of a directory; nil means the real one.
+	// OpenFS opens the tree of a directory; nil for the real one.
 	OpenFS func(dir string) (durable.FS, error)
 	// LockPatience bounds the wait for the write lock; 0 means five seconds.
 	LockPatience time.Duration
@@ -53,7 +55,7 @@ func SystemEnv() Env {
 	return Env{Clock: c, IDs: ulid.NewSource(c.Now), PID: os.Getpid(), Host: host}
 }
 
-// FS opens the tree of a directory, whatever it is. The caller closes it.
+// FS opens the tree of any directory. The caller closes it.
 func (e Env) FS(dir string) (durable.FS, error) {
 	if e.OpenFS != nil {
 		return e.OpenFS(dir)
@@ -68,29 +70,29 @@ type Workspace struct {
 	FS     durable.FS
 	Env    Env
 	Events events.Source
-	// Listings remembers the names in directories, for all who list them.
+	// Listings caches directory listings for the whole process.
 	Listings *filecache.Listings
 
 	dir      string
 	namer    durable.Namer
 	write    *lock.Mutex
-	shared   *lock.Shared
+	shared   *lock.SharedFile
 	docs     *filecache.Cache[any]
 	appended func(log string)
 	logs     openLogs
 	watched  *watch.Tree
-	gaveUp   atomic.Int64 // when the write lock was last given up, 0 once it was had
+	gaveUp   atomic.Int64 // when a wait for the write lock was last given up; 0 once it was acquired
 }
 
-// IsWorkspace reports whether a directory is one: whether it has a company.yaml
-// that is a regular file.
+// IsWorkspace reports whether a directory is a workspace: whether
+// company/company.yaml is a regular file.
 func IsWorkspace(fsys durable.FS) bool {
 	st, err := fsys.Stat(CompanyFile)
 	return err == nil && st.Mode().IsRegular()
 }
 
-// Open opens the workspace in a directory. A directory that is none is
-// fault.NotAWorkspace; nothing is created.
+// Open opens the workspace in a directory. Any other directory is
+// fault.NotAWorkspace. Nothing is created.
 func Open(env Env, dir string) (*Workspace, error) {
 	fsys, err := env.FS(dir)
 	if err != nil {
@@ -111,7 +113,7 @@ func newWorkspace(env Env, dir string, fsys durable.FS) *Workspace {
 		docs:   filecache.New[any](nil), Listings: filecache.NewListings(),
 		watched: watch.NewTree(dir),
 	}
-	w.shared = &lock.Shared{
+	w.shared = &lock.SharedFile{
 		FS: fsys, Name: writeLockFile, PID: env.PID, Host: env.Host, Clock: env.Clock,
 		Random: env.IDs.Hex, Alive: proc.Exists,
 	}
@@ -126,22 +128,23 @@ func notAWorkspace(dir string, cause error) error {
 	}
 }
 
-// Dir is the directory that the workspace was opened by.
+// Dir is the directory by which the workspace was opened.
 func (w *Workspace) Dir() string { return w.dir }
 
-// Watched is what notices changes of the workspace's files for all of the process, until
-// the workspace is closed.
+// Watched is the watch on the workspace's files that this process shares. It
+// ends when the workspace is closed.
 func (w *Workspace) Watched() *watch.Tree { return w.watched }
 
 // Close releases the directory and ends its watch.
 func (w *Workspace) Close() error { return errors.Join(w.watched.Close(), w.FS.Close()) }
 
-// OnAppend sets who is told the name of a log after an append by this process
-// became durable. It is set before the workspace is used by others.
+// OnAppend sets the listener that is called with the name of a log after an
+// append by this process has become durable. It must be set before the
+// workspace is used.
 func (w *Workspace) OnAppend(told func(log string)) { w.appended = told }
 
-// Appended tells whoever listens that a log of this workspace grew.
-func (w *Workspace) Appended(log string) {
+// NotifyAppend notifies the listener that a log of this workspace grew.
+func (w *Workspace) NotifyAppend(log string) {
 	if w.appended != nil {
 		w.appended(log)
 	}
@@ -153,7 +156,7 @@ func (w *Workspace) Append(ctx context.Context, log string, drafts ...events.Dra
 	l := w.logs.open(w.FS, log)
 	err := errors.Join(l.Append(ctx, drafts...), w.logs.close(log))
 	if err == nil {
-		w.Appended(log)
+		w.NotifyAppend(log)
 	}
 	return err
 }
@@ -177,20 +180,20 @@ func readDocumentInfo(fsys durable.FS, name string) ([]byte, fs.FileInfo, error)
 	return text, st, nil
 }
 
-// Exists reports whether a name leads to something in the workspace.
+// Exists reports whether a name resolves to something in the workspace.
 func (w *Workspace) Exists(name string) bool { return durable.Exists(w.FS, name) }
 
-// Replace replaces one document; it is durable when Replace returns. Documents
-// that were read and are written back go through Update instead.
+// Replace replaces one document; it is durable when Replace returns. For
+// read-modify-write use Update, which prevents lost updates.
 func (w *Workspace) Replace(name string, content []byte, perm fs.FileMode) error {
 	return w.namer.Write(w.FS, name, content, perm)
 }
 
-// TempName is a free name beside a document, which no reader takes for one.
+// TempName is a free name next to a document that no reader mistakes for one.
 func (w *Workspace) TempName(name string) string { return w.namer.TempName(name) }
 
-// Identity is the directory itself, whatever its name. It changes when the
-// tree at the name is swapped.
+// Identity is the device and inode of a directory. It changes when the tree at
+// the path is swapped.
 func Identity(dir string) (durable.Identity, error) {
 	st, err := os.Stat(dir)
 	if err != nil {
@@ -199,15 +202,14 @@ func Identity(dir string) (durable.Identity, error) {
 	return durable.IdentityOf(st), nil
 }
 
-// Canonical is the one path of a directory, however it is spelled: absolute,
-// clean, with the symlinks of what exists resolved. It need not exist.
+// Canonical is the one canonical path of a directory: absolute, clean, with the
+// symlinks of its existing part resolved. It need not exist.
 func Canonical(dir string) string {
 	abs, err := filepath.Abs(dir)
 	if err != nil || len(abs) > maxPath {
-		return filepath.Clean(dir) // which nothing has the name of
+		return filepath.Clean(dir) // nothing has this name
 	}
-	// Of the paths above, those that are there come first: the longest is found in
-	// a few looks, however many there are.
+	// Find the longest existing prefix by binary search.
 	ends := []int{}
 	for i := 1; i < len(abs); i++ {
 		if os.IsPathSeparator(abs[i]) {
@@ -231,5 +233,5 @@ func Canonical(dir string) string {
 	return filepath.Join(found, abs[ends[n-1]:])
 }
 
-// maxPath is the longest path that a system takes, in bytes.
+// maxPath is the longest path that a system accepts, in bytes.
 const maxPath = 4096

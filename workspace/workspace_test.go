@@ -211,7 +211,7 @@ func TestJournalAtEveryStep(t *testing.T) {
 				t.Fatal(err)
 			}
 		}
-		if err := w.Settle(ctx); err != nil {
+		if err := w.Recover(ctx); err != nil {
 			t.Fatalf("after %d steps: %v", steps, err)
 		}
 		if read(t, w, "work/projects/p/runs/r/run.yaml") != "new\n" || read(t, w, "company/new.yaml") != "n\n" || !w.Exists("org/teams/team_x/team.yaml") {
@@ -243,7 +243,7 @@ func TestForeignChangeDropsUnit(t *testing.T) {
 		t.Fatal(err)
 	}
 	write(t, w, "company/a.yaml", "theirs\n")
-	if err := w.Settle(context.Background()); err != nil {
+	if err := w.Recover(context.Background()); err != nil {
 		t.Fatal(err)
 	}
 	if read(t, w, "company/a.yaml") != "theirs\n" || w.Exists("company/b.yaml") {
@@ -278,7 +278,7 @@ func TestForeignLockFile(t *testing.T) {
 	w := newWorkspaceDir(t, env)
 	lockFile := filepath.Join(w.Dir(), writeLockFile)
 	write(t, w, writeLockFile, `{"pid":1,"acquired_at":"2026-11-20T15:02:36.819Z"}`+"\n")
-	err := w.Settle(context.Background())
+	err := w.Recover(context.Background())
 	if !fault.Is(err, fault.Locked) || !strings.Contains(err.Error(), "process 1 ") {
 		t.Errorf("live owner: %v", err)
 	}
@@ -288,7 +288,7 @@ func TestForeignLockFile(t *testing.T) {
 		t.Fatal(err)
 	}
 	w.Env.LockPatience = time.Minute // who is dead is not waited for; the machine may be slow
-	if err := w.Settle(context.Background()); err != nil {
+	if err := w.Recover(context.Background()); err != nil {
 		t.Errorf("dead owner: %v", err)
 	}
 	if _, err := os.Stat(lockFile); err == nil {
@@ -340,7 +340,7 @@ func TestNote(t *testing.T) {
 		u.AppendBestEffort("company/log.jsonl", events.Draft{ID: "evt_2", Type: "test.note", Payload: []byte("{}")})
 		return u.Write("company/note.txt", []byte("x"), 0o644)
 	})
-	if err != nil || !w.Exists("company/note.txt") || !w.Exists("company/log.jsonl") || w.Exists("company/none") || w.Unsettled() {
+	if err != nil || !w.Exists("company/note.txt") || !w.Exists("company/log.jsonl") || w.Exists("company/none") || w.NeedsRecovery() {
 		t.Errorf("%v", err)
 	}
 }

@@ -1,6 +1,6 @@
 package main
 
-// artifact:*: making, checking and reading artifacts.
+// artifact:*: creating, checking and reading artifacts.
 
 import (
 	"fmt"
@@ -19,8 +19,8 @@ func artifactNewCommand(a *app) *cobra.Command {
 	force, asJSON := false, false
 	cmd := &cobra.Command{
 		Use: "artifact:new <type> <file>", Short: "Write the template of an artifact to a file", Args: args("type", "file"),
-		Long: `Write the template of an artifact to a file: its front matter with a new id, and
-the headings that its type must have. Directories are made.
+		Long: `Write the template of an artifact to a file: front matter with a new id, and the
+required headings of its type. Missing directories are created.
 
 Types: ` + strings.Join(doc.ArtifactTypes(), ", ") + `.`,
 		Example:   "  ac artifact:new proposal ./plan.md --title 'Sign in by mail' --visibility managers",
@@ -40,17 +40,17 @@ Types: ` + strings.Join(doc.ArtifactTypes(), ", ") + `.`,
 				if asJSON {
 					return a.printLine(map[string]string{"file": given[1]})
 				}
-				_, err := fmt.Fprintf(a.stdout, "Wrote %s\n", terminal.Quoted(given[1]))
+				_, err := fmt.Fprintf(a.stdout, "Wrote %s\n", terminal.Quote(given[1]))
 				return err
 			})
 		},
 	}
-	cmd.Flags().StringVar(&spec.Title, "title", "Untitled", "its title, on one line")
+	cmd.Flags().StringVar(&spec.Title, "title", "Untitled", "title, one line")
 	cmd.Flags().StringVar(&spec.Visibility, "visibility", "team", "who may see it: "+strings.Join(doc.Visibilities(), ", "))
 	cmd.Flags().StringVar(&spec.ProducedBy, "by", "human", "who produced it")
-	cmd.Flags().StringVar(&spec.RunID, "run", governance.ManualRun, "id of the run that it comes from")
-	cmd.Flags().StringVar(&spec.ContextPackID, "ctx", governance.ManualContext, "id of the context pack that it comes from")
-	cmd.Flags().BoolVar(&force, "force", false, "replace a file that is there")
+	cmd.Flags().StringVar(&spec.RunID, "run", governance.ManualRun, "id of the run that produced it")
+	cmd.Flags().StringVar(&spec.ContextPackID, "ctx", governance.ManualContext, "id of the context pack of that run")
+	cmd.Flags().BoolVar(&force, "force", false, "replace an existing file")
 	cmd.Flags().BoolVar(&asJSON, "json", false, "print JSON")
 	completeFlag(cmd, "visibility", func(*cobra.Command, []string) []string { return doc.Visibilities() })
 	return cmd
@@ -59,7 +59,7 @@ Types: ` + strings.Join(doc.ArtifactTypes(), ", ") + `.`,
 func artifactValidateCommand(a *app) *cobra.Command {
 	return &cobra.Command{
 		Use: "artifact:validate <file>", Short: "Check the file of an artifact", Args: args("file"),
-		Long:    "Check front matter and headings of an artifact. Exit status: 0 when it is valid (OK is printed), 2 when not (each defect is on a line of its own), 1 when it cannot be read.",
+		Long:    "Check front matter and headings of an artifact. Exit status: 0 if it is valid (prints OK), 2 if not (one line for each defect), 1 if it cannot be read.",
 		Example: "  ac artifact:validate ./plan.md",
 		RunE: func(_ *cobra.Command, given []string) error {
 			return a.printIssues(company.ValidateFile(given[0], governance.ValidateArtifact))
@@ -67,11 +67,11 @@ func artifactValidateCommand(a *app) *cobra.Command {
 	}
 }
 
-// readFlags declares the options that say what is read, and who reads.
+// readFlags declares the options that identify the artifact and the reader.
 func readFlags(a *app, cmd *cobra.Command, p *company.ReadArtifactParams) {
 	itemFlags(a, cmd, &p.ProjectID, &p.ArtifactID)
 	actorFlags(a, cmd, &p.ActorID, &p.ActorRole)
-	cmd.Flags().StringVar(&p.ActorTeamID, "team", "", "team of who reads")
+	cmd.Flags().StringVar(&p.ActorTeamID, "team", "", "team of the reader")
 	completeFlag(cmd, "team", a.teamIDs)
 }
 
@@ -80,9 +80,9 @@ func artifactReadCommand(a *app) *cobra.Command {
 	asJSON := false
 	cmd := &cobra.Command{
 		Use: "artifact:read <dir>", Short: "Print an artifact, if the actor may see it", Args: args("dir"),
-		Long: `Print an artifact as JSON: its front matter, and the file as it is. The policy
-decides whether the actor may see it; its answer is kept in the log of the run,
-or in the audit log of the workspace.`,
+		Long: `Print an artifact as JSON: its front matter, and the unchanged file. The policy
+decides whether the actor may see it. Its decision is recorded in the log of the
+run, or in the audit log of the workspace.`,
 		Example: "  ac artifact:read ./acme --project proj_01M7WQGTQHQA1J50C42GD1KN1S --artifact art_01M7WQGXT21HWCN0N3RMKCA3ZM",
 		RunE: func(cmd *cobra.Command, given []string) error {
 			if err := require(cmd, "project", "artifact", "actor"); err != nil {
@@ -93,13 +93,13 @@ or in the audit log of the workspace.`,
 		},
 	}
 	readFlags(a, cmd, &p)
-	cmd.Flags().StringVar(&p.RunID, "run", "", "id of the run whose log keeps the answer of the policy")
-	cmd.Flags().BoolVar(&asJSON, "json", false, "print JSON, as always")
+	cmd.Flags().StringVar(&p.RunID, "run", "", "id of the run whose log records the policy's decision")
+	cmd.Flags().BoolVar(&asJSON, "json", false, "print JSON (always the case)")
 	completeFlag(cmd, "run", a.runIDs)
 	return cmd
 }
 
-// itemFlags declares the options that name an artifact.
+// itemFlags declares the options that identify an artifact.
 func itemFlags(a *app, cmd *cobra.Command, project, artifact *string) {
 	cmd.Flags().StringVar(project, "project", "", "id of the project (required)")
 	cmd.Flags().StringVar(artifact, "artifact", "", "id of the artifact (required)")
@@ -107,10 +107,10 @@ func itemFlags(a *app, cmd *cobra.Command, project, artifact *string) {
 	completeFlag(cmd, "artifact", a.artifactIDs)
 }
 
-// actorFlags declares the options that say who acts.
+// actorFlags declares the options that identify the actor.
 func actorFlags(a *app, cmd *cobra.Command, id, role *string) {
-	cmd.Flags().StringVar(id, "actor", "human", "id of who acts")
-	cmd.Flags().StringVar(role, "role", "human", "role of who acts: "+strings.Join(doc.Roles(), ", "))
+	cmd.Flags().StringVar(id, "actor", "human", "id of the actor")
+	cmd.Flags().StringVar(role, "role", "human", "role of the actor: "+strings.Join(doc.Roles(), ", "))
 	completeFlag(cmd, "actor", a.agentIDs)
 	completeFlag(cmd, "role", func(*cobra.Command, []string) []string { return doc.Roles() })
 }

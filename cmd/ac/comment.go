@@ -1,6 +1,6 @@
 package main
 
-// comment:*: what people say about work.
+// comment:*: comments on work.
 
 import (
 	"github.com/spf13/cobra"
@@ -9,12 +9,12 @@ import (
 	"ac/workspace/doc"
 )
 
-// targetFlags declares the options that say what comments are about.
+// targetFlags declares the options for the target of comments.
 func targetFlags(a *app, cmd *cobra.Command, project, agent, artifact, run *string) {
 	cmd.Flags().StringVar(project, "project", "", "id of the project (required)")
-	cmd.Flags().StringVar(agent, "target-agent", "", "id of the agent that it is about")
-	cmd.Flags().StringVar(artifact, "target-artifact", "", "id of the artifact that it is about")
-	cmd.Flags().StringVar(run, "target-run", "", "id of the run that it is about")
+	cmd.Flags().StringVar(agent, "target-agent", "", "id of the agent to comment on")
+	cmd.Flags().StringVar(artifact, "target-artifact", "", "id of the artifact to comment on")
+	cmd.Flags().StringVar(run, "target-run", "", "id of the run to comment on")
 	completeFlag(cmd, "project", a.projectIDs)
 	completeFlag(cmd, "target-agent", a.agentIDs)
 	completeFlag(cmd, "target-run", a.runIDs)
@@ -23,7 +23,7 @@ func targetFlags(a *app, cmd *cobra.Command, project, agent, artifact, run *stri
 func commentAddCommand(a *app) *cobra.Command {
 	var p company.AddCommentParams
 	cmd := &cobra.Command{
-		Use: "comment:add <dir>", Short: "Say something about an agent, an artifact or a run", Args: args("dir"),
+		Use: "comment:add <dir>", Short: "Comment on an agent, an artifact or a run", Args: args("dir"),
 		Example: "  ac comment:add ./acme --project proj_01M7WQGTQHQA1J50C42GD1KN1S --target-run run_01M7WQGTR95SV6EDMA61E1XR8M --body 'looks good'",
 		RunE: func(cmd *cobra.Command, given []string) error {
 			if err := require(cmd, "project", "body"); err != nil {
@@ -34,10 +34,10 @@ func commentAddCommand(a *app) *cobra.Command {
 		},
 	}
 	targetFlags(a, cmd, &p.ProjectID, &p.TargetAgentID, &p.TargetArtifactID, &p.TargetRunID)
-	cmd.Flags().StringVar(&p.Body, "body", "", "what is said (required)")
-	cmd.Flags().StringVar(&p.AuthorID, "author", "human", "id of who says it")
-	cmd.Flags().StringVar(&p.AuthorRole, "role", "manager", "role of who says it: human, ceo, director, manager or worker")
-	cmd.Flags().StringVar(&p.Visibility, "visibility", "managers", "who it is for: private_agent, team, managers or org")
+	cmd.Flags().StringVar(&p.Body, "body", "", "text of the comment (required)")
+	cmd.Flags().StringVar(&p.AuthorID, "author", "human", "id of the author")
+	cmd.Flags().StringVar(&p.AuthorRole, "role", "manager", "role of the author: human, ceo, director, manager or worker")
+	cmd.Flags().StringVar(&p.Visibility, "visibility", "managers", "visibility: private_agent, team, managers or org")
 	completeFlag(cmd, "role", words(doc.Roles()...))
 	completeFlag(cmd, "visibility", words(doc.Visibilities()...))
 	return cmd
@@ -46,7 +46,7 @@ func commentAddCommand(a *app) *cobra.Command {
 func commentListCommand(a *app) *cobra.Command {
 	var p company.ListCommentsParams
 	cmd := &cobra.Command{
-		Use: "comment:list <dir>", Short: "List the comments of a project, the newest first", Args: args("dir"),
+		Use: "comment:list <dir>", Short: "List the comments of a project, newest first", Args: args("dir"),
 		Example: "  ac comment:list ./acme --project proj_01M7WQGTQHQA1J50C42GD1KN1S\n  ac comment:list ./acme --project P --target-agent agent_01M7WQGTGTXSZWKNSAQVRS4PJE --limit 20",
 		RunE: func(cmd *cobra.Command, given []string) error {
 			if err := require(cmd, "project"); err != nil {
@@ -57,6 +57,6 @@ func commentListCommand(a *app) *cobra.Command {
 		},
 	}
 	targetFlags(a, cmd, &p.ProjectID, &p.TargetAgentID, &p.TargetArtifactID, &p.TargetRunID)
-	cmd.Flags().IntVar(&p.Limit, "limit", 200, "at most so many, 5000 in any case")
+	cmd.Flags().IntVar(&p.Limit, "limit", 200, "maximum number of comments, up to 5000")
 	return cmd
 }

@@ -1,6 +1,6 @@
 package main
 
-// Completion with the ids that are really there.
+// Completion, including the existing ids of a workspace.
 
 import (
 	"context"
@@ -13,12 +13,12 @@ import (
 	"ac/workspace/doc"
 )
 
-// completionCommand prints what a shell needs to complete commands of ac.
+// completionCommand prints the completion script of a shell.
 func completionCommand(a *app) *cobra.Command {
 	shells := []string{"bash", "zsh", "fish", "powershell"}
 	return &cobra.Command{
 		Use: "completion <shell>", Short: "Print the completion script of a shell",
-		Long:      "Print the script that makes a shell complete commands, options and the ids of a workspace. Shells: " + strings.Join(shells, ", ") + ".",
+		Long:      "Print a script that completes commands, options and ids of a workspace in a shell. Shells: " + strings.Join(shells, ", ") + ".",
 		Example:   "  source <(ac completion bash)\n  ac completion fish > ~/.config/fish/completions/ac.fish",
 		ValidArgs: shells,
 		Args:      args("shell"),
@@ -38,19 +38,19 @@ func completionCommand(a *app) *cobra.Command {
 	}
 }
 
-// completeFlag gives a flag its words.
+// completeFlag registers the completions of a flag.
 func completeFlag(cmd *cobra.Command, flag string, words func(*cobra.Command, []string) []string) {
 	err := cmd.RegisterFlagCompletionFunc(flag, func(cmd *cobra.Command, given []string, _ string) ([]string, cobra.ShellCompDirective) {
 		return words(cmd, given), cobra.ShellCompDirectiveNoFileComp
 	})
 	if err != nil {
-		panic(err) // the flag is not there: a fault of the program
+		panic(err) // the flag does not exist: a programming error
 	}
 }
 
-// known lists a word for each row of an operation. A workspace that cannot be read has
-// none.
-func known[S company.Place, P, R any](a *app, list func(S, context.Context, P) ([]R, error), p P, word func(R) string) (words []string) {
+// known lists a word for each row of an operation, none for an unreadable
+// workspace.
+func known[S company.Target, P, R any](a *app, list func(S, context.Context, P) ([]R, error), p P, word func(R) string) (words []string) {
 	rows, _ := ask(context.Background(), a, list, p)
 	for _, row := range rows {
 		words = append(words, word(row))
@@ -58,7 +58,7 @@ func known[S company.Place, P, R any](a *app, list func(S, context.Context, P) (
 	return words
 }
 
-// dirOf is the workspace that the command line names.
+// dirOf is the workspace on the command line.
 func dirOf(given []string) (d company.Dir) {
 	if len(given) > 0 {
 		d.WorkspaceDir = given[0]
@@ -66,7 +66,7 @@ func dirOf(given []string) (d company.Dir) {
 	return d
 }
 
-// projectOf is the project that the command line names, if it does.
+// projectOf is the project on the command line, if any.
 func projectOf(cmd *cobra.Command, given []string) company.ProjectParams {
 	p := company.ProjectParams{Dir: dirOf(given)}
 	if f := cmd.Flag("project"); f != nil {
@@ -102,10 +102,10 @@ func (a *app) sharePackIDs(cmd *cobra.Command, given []string) []string {
 	return known(a, (*company.Company).SharePacks, projectOf(cmd, given), func(p doc.SharePack) string { return p.ID + "\t" + p.CreatedAt + " by " + p.CreatedBy })
 }
 
-// sharedRunIDs are the runs in the share pack that the command line names.
+// sharedRunIDs are the runs in the share pack on the command line.
 func (a *app) sharedRunIDs(cmd *cobra.Command, given []string) (ids []string) {
 	share := cmd.Flag("share").Value.String()
-	packs, _ := ask(cmd.Context(), a, (*company.Company).SharePacks, projectOf(cmd, given)) // none where they cannot be read
+	packs, _ := ask(cmd.Context(), a, (*company.Company).SharePacks, projectOf(cmd, given)) // none if they cannot be read
 	for _, p := range packs {
 		for _, run := range p.IncludedRuns {
 			if p.ID == share {
@@ -121,7 +121,7 @@ func (a *app) sessionRefs(_ *cobra.Command, given []string) []string {
 	if len(given) == 0 {
 		return nil
 	}
-	_ = a.across(func(all *company.Host) error { // none where the workspace cannot be read
+	_ = a.across(func(all *company.Host) error { // none if the workspace cannot be read
 		rows, err := company.Do(context.Background(), all, (*company.Host).ListSessions, company.ListSessionsParams{MaybeDir: company.MaybeDir{WorkspaceDir: given[0]}, Status: "running"})
 		for _, r := range rows {
 			refs = append(refs, r.SessionRef+"\t"+r.RunID)

@@ -20,14 +20,14 @@ import (
 	"ac/workspace/doc"
 )
 
-// inScope are the options of all commands of conversations.
+// inScope are the options that all conversation commands share.
 type inScope struct {
 	project string
 	json    bool
 }
 
 func (s *inScope) flags(a *app, cmd *cobra.Command) {
-	cmd.Flags().StringVar(&s.project, "project", "", "of this project, not of the workspace")
+	cmd.Flags().StringVar(&s.project, "project", "", "id of a project (default: the workspace)")
 	cmd.Flags().BoolVar(&s.json, "json", false, "print JSON")
 	completeFlag(cmd, "project", a.projectIDs)
 }
@@ -70,7 +70,7 @@ func conversationNewCommand(a *app) *cobra.Command {
 	var scope inScope
 	var p company.CreateChannelParams
 	cmd := &cobra.Command{
-		Use: "conversation:new <dir>", Short: "Make a channel and print its id", Args: args("dir"),
+		Use: "conversation:new <dir>", Short: "Create a channel and print its id", Args: args("dir"),
 		Example: "  ac conversation:new ./acme --name 'Release 2' --agent agent_01M7WQTKN3XZ68N337WHQP6N6Z",
 		RunE: func(cmd *cobra.Command, given []string) error {
 			if err := require(cmd, "name"); err != nil {
@@ -78,7 +78,7 @@ func conversationNewCommand(a *app) *cobra.Command {
 			}
 			if p.Slug == "" {
 				if p.Slug = workspace.Slug(p.Name); p.Slug == "" {
-					return usageError{"--name has no letter or digit that a slug could keep; give one with --slug"}
+					return usageError{"--name contains no letter or digit for a slug; set --slug"}
 				}
 			}
 			p.WorkspaceDir, p.Scope = given[0], scope.scope()
@@ -87,11 +87,11 @@ func conversationNewCommand(a *app) *cobra.Command {
 	}
 	scope.flags(a, cmd)
 	cmd.Flags().StringVar(&p.Name, "name", "", "name of the channel (required)")
-	cmd.Flags().StringVar(&p.Slug, "slug", "", "its short name (default: made from the name)")
+	cmd.Flags().StringVar(&p.Slug, "slug", "", "short name (default: derived from the name)")
 	cmd.Flags().StringVar(&p.Visibility, "visibility", "team", "private_agent, team, managers or org")
-	cmd.Flags().StringVar(&p.CreatedBy, "by", workspace.DefaultCEO, "who makes it")
-	cmd.Flags().StringArrayVar(&p.ParticipantAgentIDs, "agent", nil, "id of somebody who takes part; may be repeated")
-	cmd.Flags().StringArrayVar(&p.ParticipantTeamIDs, "team", nil, "id of a team that takes part; may be repeated")
+	cmd.Flags().StringVar(&p.CreatedBy, "by", workspace.DefaultCEO, "id of the creator")
+	cmd.Flags().StringArrayVar(&p.ParticipantAgentIDs, "agent", nil, "id of a member; may be repeated")
+	cmd.Flags().StringArrayVar(&p.ParticipantTeamIDs, "team", nil, "id of a member team; may be repeated")
 	completeFlag(cmd, "agent", a.agentIDs)
 	completeFlag(cmd, "team", a.teamIDs)
 	completeFlag(cmd, "visibility", func(*cobra.Command, []string) []string { return doc.Visibilities() })
@@ -102,7 +102,7 @@ func conversationDMCommand(a *app) *cobra.Command {
 	var scope inScope
 	var p company.CreateDMParams
 	cmd := &cobra.Command{
-		Use: "conversation:dm <dir>", Short: "Print the id of the conversation of two, made when they have none", Args: args("dir"),
+		Use: "conversation:dm <dir>", Short: "Print the id of the direct messages of two, created if there are none", Args: args("dir"),
 		Example: "  ac conversation:dm ./acme --with agent_01M7WQTKN3XZ68N337WHQP6N6Z",
 		RunE: func(cmd *cobra.Command, given []string) error {
 			if err := require(cmd, "with"); err != nil {
@@ -113,8 +113,8 @@ func conversationDMCommand(a *app) *cobra.Command {
 		},
 	}
 	scope.flags(a, cmd)
-	cmd.Flags().StringVar(&p.CreatedBy, "by", workspace.DefaultCEO, "who talks")
-	cmd.Flags().StringVar(&p.PeerAgentID, "with", "", "to whom (required)")
+	cmd.Flags().StringVar(&p.CreatedBy, "by", workspace.DefaultCEO, "id of the creator")
+	cmd.Flags().StringVar(&p.PeerAgentID, "with", "", "id of the other agent (required)")
 	completeFlag(cmd, "with", a.agentIDs)
 	return cmd
 }
@@ -132,7 +132,7 @@ func conversationSendCommand(a *app) *cobra.Command {
 	var scope inScope
 	var p company.SendParams
 	cmd := &cobra.Command{
-		Use: "conversation:send <dir> <conversation> [text]", Short: "Say something; without a text what stands on stdin", Args: textArgs,
+		Use: "conversation:send <dir> <conversation> [text]", Short: "Send a message; without a text argument, read it from stdin", Args: textArgs,
 		Example: "  ac conversation:send ./acme conv_workspace_home 'Good morning'\n  git log -1 | ac conversation:send ./acme conv_workspace_home",
 		RunE: func(cmd *cobra.Command, given []string) error {
 			text, err := a.textOf(given)
@@ -151,9 +151,9 @@ func conversationSendCommand(a *app) *cobra.Command {
 		},
 	}
 	scope.flags(a, cmd)
-	cmd.Flags().StringVar(&p.AuthorID, "by", workspace.DefaultCEO, "who speaks")
-	cmd.Flags().StringVar(&p.AuthorRole, "role", "ceo", "human, ceo, director, manager or worker")
-	cmd.Flags().StringArrayVar(&p.Mentions, "mention", nil, "id of somebody who is meant; may be repeated")
+	cmd.Flags().StringVar(&p.AuthorID, "by", workspace.DefaultCEO, "id of the author")
+	cmd.Flags().StringVar(&p.AuthorRole, "role", "ceo", "role of the author: human, ceo, director, manager or worker")
+	cmd.Flags().StringArrayVar(&p.Mentions, "mention", nil, "id of an agent to mention; may be repeated")
 	completeFlag(cmd, "role", words(doc.Roles()...))
 	completeFlag(cmd, "mention", a.agentIDs)
 	return cmd
@@ -196,11 +196,11 @@ func conversationReadCommand(a *app) *cobra.Command {
 		},
 	}
 	scope.flags(a, cmd)
-	cmd.Flags().IntVar(&limit, "limit", limit, "messages at most")
+	cmd.Flags().IntVar(&limit, "limit", limit, "maximum number of messages")
 	return cmd
 }
 
-// messages are the params of a request for messages.
+// messages are the params for listing messages.
 func (s *inScope) messages(given []string, limit int) company.MessagesParams {
 	return company.MessagesParams{Dir: company.Dir{WorkspaceDir: given[0]}, Scope: s.scope(), ConversationID: given[1], Limit: limit}
 }
@@ -210,7 +210,7 @@ func conversationFollowCommand(a *app) *cobra.Command {
 	limit := 10
 	cmd := &cobra.Command{
 		Use: "conversation:follow <dir> <conversation>", Short: "Print messages as they are sent, until interrupted", Args: args("dir", "conversation"),
-		Long:    "Print the newest messages and then each that is sent, by whatever program, until interrupted or until nobody reads. With --json a message a line.",
+		Long:    "Print the newest messages and then each new one, from any program, until interrupted or until stdout is closed. With --json print one message a line.",
 		Example: "  ac conversation:follow ./acme conv_workspace_home",
 		RunE: func(cmd *cobra.Command, given []string) error {
 			p := scope.messages(given, limit)
@@ -234,14 +234,14 @@ func conversationFollowCommand(a *app) *cobra.Command {
 		},
 	}
 	scope.flags(a, cmd)
-	cmd.Flags().IntVar(&limit, "limit", limit, "earlier messages at most")
+	cmd.Flags().IntVar(&limit, "limit", limit, "maximum number of earlier messages")
 	return cmd
 }
 
 func (a *app) printMessage(m doc.Message) { writeMessage(a.stdout, m) }
 
-// writeMessage prints a message for people: further lines of it stand below its
-// first.
+// writeMessage prints a message for people; its further lines are indented
+// below the first.
 func writeMessage(out io.Writer, m doc.Message) {
 	kind := ""
 	if m.Kind != "text" {

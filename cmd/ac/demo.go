@@ -11,12 +11,12 @@ func demoCommand(a *app) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "demo",
 		Short: "Watch a small company work, end to end",
-		Long: `Make a company in a temporary folder and watch it work: the server is spawned as
-a desktop app would spawn it, three agents run side by side, their events are
-streamed, the server is killed in the middle and replaced, one run is stopped,
-every log is verified, and a tampered byte is found.
+		Long: `Create a company in a temporary folder and watch it work: a server is spawned as a
+desktop app would spawn it, three agents run concurrently, their events are streamed,
+the server is killed midway and replaced, one run is stopped, every log is verified,
+and a tampered byte is found.
 
-It needs no network and no agent CLI. Exit status: 0 when everything held.`,
+It needs no network and no agent CLI. Exit status: 0 if everything held.`,
 		Example: "  ac demo\n  ac demo --remove",
 		Args:    args(),
 		RunE: func(cmd *cobra.Command, _ []string) error {

@@ -1,7 +1,7 @@
 package main
 
-// pipeline:client-intake and pipeline:assign-department-tasks: from what a client
-// wants to tasks.
+// pipeline:client-intake and pipeline:assign-department-tasks: from a client's
+// request to tasks.
 
 import (
 	"context"
@@ -16,12 +16,12 @@ func clientIntakeCommand(a *app) *cobra.Command {
 	var file string
 	cmd := &cobra.Command{
 		Use: "pipeline:client-intake <dir>", Short: "Draft the plans for a client's request and ask the CEO for approval", Args: args("dir"),
-		Long: `Make a project for what a client wants: an intake brief, an executive plan, a plan
+		Long: `Create a project for a client's request: an intake brief, an executive plan, a plan
 and a task for each department with a director, and a proposal that asks the CEO to
-approve the executive plan. With --model the agents write the plans; without, they
-are drafts.
+approve the executive plan. With --model agents write the plans; without it they are
+drafts.
 
-Exit status: 130 or 143 when it was interrupted, with the runs stopped.`,
+Exit status: 130 or 143 if interrupted, with the runs stopped.`,
 		Example: `  ac pipeline:client-intake ./acme --project-name Shop --ceo-actor-id human_ceo \
     --executive-manager-agent-id agent_01M7WQZTV8PZR5BZGTKAYJ4VBR --intake-file request.md`,
 		RunE: func(cmd *cobra.Command, given []string) (err error) {
@@ -42,10 +42,10 @@ Exit status: 130 or 143 when it was interrupted, with the runs stopped.`,
 		},
 	}
 	cmd.Flags().StringVar(&p.ProjectName, "project-name", "", "name of the project (required)")
-	cmd.Flags().StringVar(&p.CEOActorID, "ceo-actor-id", "", "who approves: human_ceo or the id of an agent (required)")
-	cmd.Flags().StringVar(&p.ExecutiveManagerID, "executive-manager-agent-id", "", "id of the manager who leads (required)")
-	cmd.Flags().StringVar(&p.IntakeText, "intake", "", "what the client wants")
-	cmd.Flags().StringVar(&file, "intake-file", "", "file that says what the client wants")
+	cmd.Flags().StringVar(&p.CEOActorID, "ceo-actor-id", "", "id of the approver: human_ceo or an agent (required)")
+	cmd.Flags().StringVar(&p.ExecutiveManagerID, "executive-manager-agent-id", "", "id of the executive manager (required)")
+	cmd.Flags().StringVar(&p.IntakeText, "intake", "", "the client's request")
+	cmd.Flags().StringVar(&file, "intake-file", "", "file with the client's request")
 	cmd.Flags().StringVar(&p.Model, "model", "", "model that writes the plans")
 	completeFlag(cmd, "ceo-actor-id", a.agentIDs)
 	completeFlag(cmd, "executive-manager-agent-id", a.agentIDs)
@@ -55,9 +55,9 @@ Exit status: 130 or 143 when it was interrupted, with the runs stopped.`,
 func assignTasksCommand(a *app) *cobra.Command {
 	var p company.AssignTasksParams
 	cmd := &cobra.Command{
-		Use: "pipeline:assign-department-tasks <dir>", Short: "Give the workers of a department the work of an approved plan", Args: args("dir"),
-		Long: `Make a task of an approved executive plan for each worker. A worker who has one
-already keeps it; a worker of another team gets none.`,
+		Use: "pipeline:assign-department-tasks <dir>", Short: "Assign the work of an approved plan to the workers of a department", Args: args("dir"),
+		Long: `Create a task of an approved executive plan for each worker. A worker who already has
+one keeps it; a worker of another team gets none.`,
 		Example: `  ac pipeline:assign-department-tasks ./acme --project-id proj_01M7WQGTQHQA1J50C42GD1KN1S --department-key backend \
     --director-agent-id agent_01M7WQZTV8PZR5BZGTKAYJ4VBR --worker-agent-ids agent_01M7WQZV5BRAS3VSSYS7ZD5VZS \
     --approved-executive-plan-artifact-id art_01M7WR5DNVQ27WB0DNRZ77PVD7`,

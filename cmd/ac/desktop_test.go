@@ -21,9 +21,9 @@ import (
 	"ac/workspace"
 )
 
-// settledCompany is a workspace of some projects with tasks, one of them broken,
+// foreignCompany is a workspace of some projects with tasks, one of them broken,
 // as another program left it.
-func settledCompany(t *testing.T) (dir string, projects []string) {
+func foreignCompany(t *testing.T) (dir string, projects []string) {
 	t.Helper()
 	dir = filepath.Join(t.TempDir(), "ws")
 	env := workspace.SystemEnv()
@@ -79,7 +79,7 @@ func bootstrap(t *testing.T, dir, project string) string {
 // workspace that has no index yet: all get the same answer.
 func TestTwelveDesktops(t *testing.T) {
 	t.Parallel()
-	dir, projects := settledCompany(t)
+	dir, projects := foreignCompany(t)
 	answers := make([]string, 12)
 	var group sync.WaitGroup
 	for i := range answers {
@@ -97,7 +97,7 @@ func TestTwelveDesktops(t *testing.T) {
 // the polls of a desktop: same bytes, same inode, same times.
 func TestPollsWriteNothing(t *testing.T) {
 	t.Parallel()
-	dir, projects := settledCompany(t)
+	dir, projects := foreignCompany(t)
 	bootstrap(t, dir, projects[1])
 	before := versions(t, dir)
 	for _, project := range []string{projects[1], projects[1]} {

@@ -16,18 +16,17 @@ func doctorCommand(a *app) *cobra.Command {
 	var p company.DoctorParams
 	var fix, dryRun, asText, asJSON bool
 	cmd := &cobra.Command{
-		Use: "workspace:doctor <dir>", Short: "Look a workspace over, and mend what can be mended", Args: args("dir"),
-		Long: `Look a workspace over: its documents, this machine's overlay, agent CLIs and
-repositories, the index, worktrees, locks, sessions and the chains of all logs.
-The report is JSON; --text prints it for people. Exit status: 0 when no check
-fails, 2 when one does.
+		Use: "workspace:doctor <dir>", Short: "Diagnose a workspace, and repair it with --fix", Args: args("dir"),
+		Long: `Check a workspace: its documents, this machine's configuration, agent CLIs and
+repositories, the index, worktrees, locks, sessions and the hash chains of all logs.
+The report is JSON; --text prints it for people. Exit status: 0 if no check fails,
+2 if one does.
 
-With --fix it mends what can be mended without loss, and says each thing that it
-did: missing directories, lock files and temporary files of processes that are
-gone, interrupted writes (one that can never be finished is set aside with its
-reason), sessions that nobody follows any more, unfinished last lines of logs
-(with a copy kept), an index that cannot be read. A second --fix finds nothing.
-With --dry-run it says what it would do and changes nothing.`,
+--fix repairs what can be repaired without loss and prints each repair: missing
+directories, lock files and temporary files of dead processes, interrupted writes
+(one that can never be finished is set aside with its reason), orphaned sessions,
+torn tails of logs (a copy is kept), an unreadable index. It is idempotent.
+--dry-run prints what --fix would do and changes nothing.`,
 		Example: `  ac workspace:doctor ./acme --text
   ac workspace:doctor ./acme --sync-index
   ac workspace:doctor ./acme --fix --dry-run
@@ -38,7 +37,7 @@ With --dry-run it says what it would do and changes nothing.`,
 				return usageError{"--dry-run needs --fix"}
 			}
 			if fix && (p.RebuildIndex || p.SyncIndex) {
-				return usageError{"--fix does not go with --rebuild-index or --sync-index"}
+				return usageError{"--fix cannot be combined with --rebuild-index or --sync-index"}
 			}
 			if fix {
 				mended, err := ask(cmd.Context(), a, (*company.Folder).Mend, company.MendParams{Dir: p.Dir, DryRun: dryRun})
@@ -54,10 +53,10 @@ With --dry-run it says what it would do and changes nothing.`,
 			return a.printReport(report, asText)
 		},
 	}
-	cmd.Flags().BoolVar(&p.RebuildIndex, "rebuild-index", false, "make the index anew")
-	cmd.Flags().BoolVar(&p.SyncIndex, "sync-index", false, "bring the index up to date")
-	cmd.Flags().BoolVar(&fix, "fix", false, "mend what can be mended without loss")
-	cmd.Flags().BoolVar(&dryRun, "dry-run", false, "with --fix: say what would be done and change nothing")
+	cmd.Flags().BoolVar(&p.RebuildIndex, "rebuild-index", false, "rebuild the index")
+	cmd.Flags().BoolVar(&p.SyncIndex, "sync-index", false, "sync the index")
+	cmd.Flags().BoolVar(&fix, "fix", false, "repair what can be repaired without loss")
+	cmd.Flags().BoolVar(&dryRun, "dry-run", false, "with --fix: print what would be done and change nothing")
 	cmd.Flags().BoolVar(&asText, "text", false, "print the report for people")
 	cmd.Flags().BoolVar(&asJSON, "json", false, "with --fix: print JSON; the report is JSON without it")
 	cmd.MarkFlagsMutuallyExclusive("text", "json")
@@ -71,15 +70,15 @@ func (a *app) printReport(report doctor.Report, asText bool) error {
 		}
 	} else {
 		for _, c := range report.Checks {
-			fmt.Fprintf(a.stdout, "%-4s  %-21s  %s\n", c.Status, c.ID, terminal.Quoted(c.Message))
+			fmt.Fprintf(a.stdout, "%-4s  %-21s  %s\n", c.Status, c.ID, terminal.Quote(c.Message))
 			if c.Status == doctor.Pass {
 				continue
 			}
 			for _, line := range c.Details {
-				fmt.Fprintf(a.stdout, "        %s\n", terminal.Quoted(line))
+				fmt.Fprintf(a.stdout, "        %s\n", terminal.Quote(line))
 			}
 			if c.Hint != "" {
-				fmt.Fprintf(a.stdout, "      > %s\n", terminal.Quoted(c.Hint))
+				fmt.Fprintf(a.stdout, "      > %s\n", terminal.Quote(c.Hint))
 			}
 		}
 		s := report.Summary
@@ -98,9 +97,9 @@ func (a *app) printMended(m doctor.MendResult, asJSON bool) error {
 		}
 	} else {
 		for _, mend := range m.Mends {
-			fmt.Fprintf(a.stdout, "%s: %s: %s\n", mend.Outcome, terminal.Quoted(mend.Path), terminal.Quoted(mend.What))
+			fmt.Fprintf(a.stdout, "%s: %s: %s\n", mend.Outcome, terminal.Quote(mend.Path), terminal.Quote(mend.What))
 			for _, line := range mend.Details {
-				fmt.Fprintf(a.stdout, "        %s\n", terminal.Quoted(line))
+				fmt.Fprintf(a.stdout, "        %s\n", terminal.Quote(line))
 			}
 		}
 		if len(m.Mends) == 0 {
@@ -121,21 +120,21 @@ func diagnosticsCommand(a *app) *cobra.Command {
 		value *int
 	}{{"monitor-limit", &p.MonitorLimit}, {"pending-limit", &p.PendingLimit}, {"decisions-limit", &p.DecisionsLimit}}
 	cmd := &cobra.Command{
-		Use: "workspace:diagnostics <dir> <out>", Short: "Make a bundle of diagnostics without secrets", Args: args("dir", "out"),
-		Long: `Make a directory of JSON files below <out> that tells the state of a workspace, to
-be handed to somebody else: the report of the doctor, agent CLIs, sessions and
-snapshots. Secrets are taken out of every file; look through it all the same
-before you hand it on. A bundle with a manifest.json is complete.`,
+		Use: "workspace:diagnostics <dir> <out>", Short: "Write a diagnostics bundle without secrets", Args: args("dir", "out"),
+		Long: `Create a directory of JSON files below <out> with the state of a workspace, to be
+handed to somebody else: the doctor's report, agent CLIs, sessions and snapshots.
+Secrets are removed from every file; review it nevertheless before you hand it on.
+A bundle with a manifest.json is complete.`,
 		Example: "  ac workspace:diagnostics ./acme /tmp/diagnostics",
 		RunE: func(cmd *cobra.Command, given []string) error {
 			p.WorkspaceDir, p.OutDir, p.SyncIndex = given[0], given[1], !noSync
 			return printJSON(cmd.Context(), a, (*company.Folder).Diagnostics, p)
 		},
 	}
-	cmd.Flags().BoolVar(&p.RebuildIndex, "rebuild-index", false, "make the index anew first")
-	cmd.Flags().BoolVar(&noSync, "no-sync-index", false, "do not bring the index up to date first")
+	cmd.Flags().BoolVar(&p.RebuildIndex, "rebuild-index", false, "rebuild the index first")
+	cmd.Flags().BoolVar(&noSync, "no-sync-index", false, "do not sync the index first")
 	for _, limit := range limits {
-		cmd.Flags().IntVar(limit.value, limit.name, 200, "how much is told at most")
+		cmd.Flags().IntVar(limit.value, limit.name, 200, "maximum number of rows in each list")
 	}
 	return cmd
 }

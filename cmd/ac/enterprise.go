@@ -1,7 +1,7 @@
 package main
 
-// workspace:enterprise:ensure, and the part of workspace:bootstrap that makes
-// companies of departments with directors.
+// workspace:enterprise:ensure, and the part of workspace:bootstrap that creates
+// companies with directors.
 
 import (
 	"context"
@@ -23,15 +23,15 @@ func departmentKeys() []string {
 	return keys
 }
 
-// enterpriseFlags are the options of workspace:bootstrap each of which asks for a
-// company with directors.
+// enterpriseFlags are the options of workspace:bootstrap that select a company
+// with directors.
 func enterpriseFlags() []string {
 	return []string{"org-mode", "department", "workers-per-dept", "executive-manager-name"}
 }
 
 // directed declares these options.
 func directed(cmd *cobra.Command, p *company.BootstrapEnterpriseParams) {
-	cmd.Flags().StringVar(&p.OrgMode, "org-mode", enterprise.ModeEnterprise, "enterprise or standard: make departments with directors")
+	cmd.Flags().StringVar(&p.OrgMode, "org-mode", enterprise.ModeEnterprise, "enterprise or standard: create departments with directors")
 	valuesVar(cmd, &p.Departments, "department", "its departments with directors: keys as above, or frontend, backend, agent_resources, marketing, infra")
 	cmd.Flags().IntVar(&p.WorkersPerDept, "workers-per-dept", 2, "workers in each department")
 	cmd.Flags().StringVar(&p.ExecutiveManagerName, "executive-manager-name", "Executive Manager", "name of the executive manager")
@@ -39,7 +39,7 @@ func directed(cmd *cobra.Command, p *company.BootstrapEnterpriseParams) {
 	completeFlag(cmd, "department", func(*cobra.Command, []string) []string { return departmentKeys() })
 }
 
-// wantsDirectors reports whether one of these options was given.
+// wantsDirectors reports whether one of these options was set.
 func wantsDirectors(cmd *cobra.Command) bool {
 	for _, name := range enterpriseFlags() {
 		if cmd.Flag(name).Changed {
@@ -49,7 +49,7 @@ func wantsDirectors(cmd *cobra.Command) bool {
 	return false
 }
 
-// bootstrapDirected makes a company with directors.
+// bootstrapDirected creates a company with directors.
 func (a *app) bootstrapDirected(cmd *cobra.Command, o company.BootstrapParams, p company.BootstrapEnterpriseParams) error {
 	p.Dir, p.CompanyName, p.ProjectName, p.Force = o.Dir, o.CompanyName, o.ProjectName, o.Force
 	p.IncludeCEO, p.IncludeDirector = !o.NoCEO, !o.NoDirector
@@ -69,9 +69,9 @@ func (a *app) bootstrapDirected(cmd *cobra.Command, o company.BootstrapParams, p
 func enterpriseEnsureCommand(a *app) *cobra.Command {
 	var p company.EnterpriseParams
 	cmd := &cobra.Command{
-		Use: "workspace:enterprise:ensure <dir>", Short: "Make a company of departments where there is none yet", Args: args("dir"),
-		Long: `Make a company of departments in a folder that is missing, empty, or an empty
-workspace. An existing company stays as it is; the result says why.`,
+		Use: "workspace:enterprise:ensure <dir>", Short: "Create a company of departments if there is no company yet", Args: args("dir"),
+		Long: `Create a company of departments in a folder that is missing or empty, or in an empty
+workspace. An existing company stays as it is; the result has the reason.`,
 		Example: "  ac workspace:enterprise:ensure ./acme --name Acme --department frontend backend",
 		RunE: func(cmd *cobra.Command, given []string) error {
 			p.WorkspaceDir = given[0]

@@ -22,17 +22,17 @@ func bootstrapCommand(a *app) *cobra.Command {
 		keys = append(keys, d.Key)
 	}
 	cmd := &cobra.Command{
-		Use: "workspace:bootstrap <dir>", Short: "Make a workspace with a company of departments", Args: args("dir"),
-		Long: `Make a workspace with a company: a CEO, a director, a team with a manager and a
+		Use: "workspace:bootstrap <dir>", Short: "Create a workspace with a company of departments", Args: args("dir"),
+		Long: `Create a workspace with a company: a CEO, a director, a team with a manager and a
 worker for each department, and a project with its conversations.
 
-Departments: ` + strings.Join(keys, ", ") + `. With --force the workspace that is
-there is replaced as a whole; other files beside it stay. That is refused while
-sessions or jobs of it run.
+Departments: ` + strings.Join(keys, ", ") + `. --force replaces an existing
+workspace as a whole; other files beside it stay. It is refused while sessions or jobs
+of the workspace run.
 
-With --org-mode, --department, --workers-per-dept or --executive-manager-name the
-departments have a director and workers, an enterprise has an executive manager, and
-a company that is there is completed instead of replaced.`,
+With --org-mode, --department, --workers-per-dept or --executive-manager-name each
+department has a director and workers, an enterprise has an executive manager, and an
+existing company is completed instead of replaced.`,
 		Example: "  ac workspace:bootstrap ./acme --name Acme\n  ac workspace:bootstrap ./acme --departments engineering design --no-ceo",
 		RunE: func(cmd *cobra.Command, given []string) error {
 			o.WorkspaceDir = given[0]
@@ -57,9 +57,9 @@ a company that is there is completed instead of replaced.`,
 	cmd.Flags().StringVar(&o.CompanyName, "name", "AgentCompany", "name of the company")
 	cmd.Flags().StringVar(&o.ProjectName, "project-name", "AgentCompany Ops", "name of its project")
 	valuesVar(cmd, &o.Departments, departmentsFlag, "its departments (default: engineering product)")
-	cmd.Flags().BoolVar(&o.Force, "force", false, "replace the workspace that is there")
-	cmd.Flags().BoolVar(&o.NoCEO, "no-ceo", false, "make no CEO")
-	cmd.Flags().BoolVar(&o.NoDirector, "no-director", false, "make no director")
+	cmd.Flags().BoolVar(&o.Force, "force", false, "replace an existing workspace")
+	cmd.Flags().BoolVar(&o.NoCEO, "no-ceo", false, "create no CEO")
+	cmd.Flags().BoolVar(&o.NoDirector, "no-director", false, "create no director")
 	directed(cmd, &p)
 	completeFlag(cmd, departmentsFlag, func(*cobra.Command, []string) []string { return keys })
 	return cmd
@@ -70,8 +70,8 @@ const departmentsFlag = "departments"
 func demoInitCommand(a *app) *cobra.Command {
 	var p company.InitParams
 	cmd := &cobra.Command{
-		Use: "demo:init <dir>", Short: "Make a workspace with a small company to look around in", Args: args("dir"),
-		Long:    "Make a workspace with two teams, six agents, a project and a task for each team, and print the ids.",
+		Use: "demo:init <dir>", Short: "Create a workspace with a demo company", Args: args("dir"),
+		Long:    "Create a workspace with two teams, six agents, a project and a task for each team, and print the ids.",
 		Example: "  ac demo:init ./demo",
 		RunE: func(cmd *cobra.Command, given []string) error {
 			p.WorkspaceDir = given[0]
@@ -79,6 +79,6 @@ func demoInitCommand(a *app) *cobra.Command {
 		},
 	}
 	cmd.Flags().StringVar(&p.CompanyName, "name", "AgentCompany Demo", "name of the company")
-	cmd.Flags().BoolVar(&p.Force, "force", false, "add it to a folder that is not empty, of which nothing is lost")
+	cmd.Flags().BoolVar(&p.Force, "force", false, "add it to a folder that is not empty; nothing there is lost")
 	return cmd
 }

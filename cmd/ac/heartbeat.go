@@ -14,8 +14,8 @@ import (
 
 func heartbeatStatusCommand(a *app) *cobra.Command {
 	return &cobra.Command{
-		Use: "heartbeat:status <dir>", Short: "Show how the heartbeat is",
-		Long:    "Print config, state and next tick of the heartbeat as JSON, as heartbeat.status answers it.",
+		Use: "heartbeat:status <dir>", Short: "Show the status of the heartbeat",
+		Long:    "Print config, state and next tick of the heartbeat as JSON: the result of heartbeat.status.",
 		Example: "  ac heartbeat:status ./acme",
 		Args:    args("dir"),
 		RunE: func(cmd *cobra.Command, given []string) error {
@@ -27,10 +27,10 @@ func heartbeatStatusCommand(a *app) *cobra.Command {
 func heartbeatTickCommand(a *app) *cobra.Command {
 	var p company.TickParams
 	cmd := &cobra.Command{
-		Use: "heartbeat:tick <dir>", Short: "Wake the workers who have reason to be woken",
-		Long: `Make one tick of the heartbeat and print what it did as JSON, as heartbeat.tick
-answers it. It waits for the workers it wakes, two minutes at most; what they
-answer later is evaluated by the next tick. With --dry-run nobody is woken.`,
+		Use: "heartbeat:tick <dir>", Short: "Wake the workers who have something to do",
+		Long: `Carry out one tick of the heartbeat and print its summary as JSON: the result of
+heartbeat.tick. It waits for the workers it wakes, two minutes at most; the next tick
+evaluates later answers. With --dry-run no worker is woken.`,
 		Example: "  ac heartbeat:tick ./acme --dry-run\n  ac heartbeat:tick ./acme --reason 'after the deploy'",
 		Args:    args("dir"),
 		RunE: func(cmd *cobra.Command, given []string) error {
@@ -38,8 +38,8 @@ answer later is evaluated by the next tick. With --dry-run nobody is woken.`,
 			return printJSON(cmd.Context(), a, (*company.Company).Tick, p)
 		},
 	}
-	cmd.Flags().BoolVar(&p.DryRun, "dry-run", false, "only tell who would be woken")
-	cmd.Flags().StringVar(&p.Reason, "reason", "", "why, for the record (default: rpc)")
+	cmd.Flags().BoolVar(&p.DryRun, "dry-run", false, "only print which workers would be woken")
+	cmd.Flags().StringVar(&p.Reason, "reason", "", "reason, for the record (default: rpc)")
 	return cmd
 }
 
@@ -47,8 +47,8 @@ func heartbeatConfigCommand(a *app) *cobra.Command {
 	var p company.SetHeartbeatConfigParams
 	cmd := &cobra.Command{
 		Use: "heartbeat:config <dir>", Short: "Show or change the config of the heartbeat",
-		Long: `Print the config of the heartbeat as JSON. With options it is changed first; what
-no option names stays as it is.`,
+		Long: `Print the config of the heartbeat as JSON. Options change it first; values without an
+option stay as they are.`,
 		Example: "  ac heartbeat:config ./acme\n  ac heartbeat:config ./acme --tick-interval-minutes 10 --quiet-hours-start-hour 20",
 		Args:    args("dir"),
 	}
@@ -63,8 +63,8 @@ no option names stays as it is.`,
 	return cmd
 }
 
-// numberFlags declares an option for each number of params. What it returns sets those
-// that were given, and reports whether there was one.
+// numberFlags declares an option for each numeric param. set assigns those that
+// were given, and reports whether there was any.
 func numberFlags(cmd *cobra.Command, params any) (set func() bool) {
 	fields := reflect.ValueOf(params).Elem()
 	values := map[string]*int{}
@@ -94,7 +94,7 @@ func heartbeatEnableCommand(a *app) *cobra.Command {
 
 func heartbeatDisableCommand(a *app) *cobra.Command {
 	return heartbeatSwitch(a, "heartbeat:disable", "Turn the heartbeat off",
-		"Turn the heartbeat of a workspace off and print its config as JSON. Jobs that were\ngiven go on.", false)
+		"Turn the heartbeat of a workspace off and print its config as JSON. Submitted jobs\ncontinue.", false)
 }
 
 func heartbeatSwitch(a *app, name, short, long string, on bool) *cobra.Command {

@@ -1,6 +1,6 @@
 package main
 
-// inbox:resolve, milestone:* and help:*: decisions, and what asks for them.
+// inbox:resolve, milestone:* and help:*: decisions, and requests for them.
 
 import (
 	"strings"
@@ -12,13 +12,13 @@ import (
 	"ac/workspace/doc"
 )
 
-// deciderFlags declares the options that say who decides.
+// deciderFlags declares the options that identify the decider.
 func (a *app) deciderFlags(cmd *cobra.Command, d *company.Decider) {
 	actorFlags(a, cmd, &d.ActorID, &d.ActorRole)
-	cmd.Flags().StringVar(&d.Notes, "notes", "", "what to say about the decision")
+	cmd.Flags().StringVar(&d.Notes, "notes", "", "notes on the decision")
 }
 
-// checkDecider refuses options that say nobody.
+// checkDecider refuses an invalid decider.
 func checkDecider(cmd *cobra.Command, d company.Decider) error {
 	if err := require(cmd, "actor"); err != nil {
 		return err
@@ -29,12 +29,12 @@ func checkDecider(cmd *cobra.Command, d company.Decider) error {
 func inboxResolveCommand(a *app) *cobra.Command {
 	var p company.ResolveParams
 	cmd := &cobra.Command{
-		Use: "inbox:resolve <dir>", Short: "Approve or deny what waits for a decision", Args: args("dir"),
-		Long: `Approve or deny an artifact that waits for a decision: a change to memory
-(memory_delta), the report on a milestone (milestone_report), or an action that
-the heartbeat proposes (heartbeat_action_proposal). Print the decision as JSON.
+		Use: "inbox:resolve <dir>", Short: "Approve or deny an item that waits for a decision", Args: args("dir"),
+		Long: `Approve or deny an artifact that waits for a decision: a change of a memory
+(memory_delta), the report on a milestone (milestone_report), or an action that the
+heartbeat proposes (heartbeat_action_proposal). Print the decision as JSON.
 
-What was denied may still be approved; what was approved stays so.`,
+A denied item may still be approved; an approval is final.`,
 		Example: "  ac inbox:resolve ./acme --project proj_01M7WQGTQHQA1J50C42GD1KN1S --artifact art_01M7WQGXT21HWCN0N3RMKCA3ZM --decision denied --notes 'Not yet'",
 		RunE: func(cmd *cobra.Command, given []string) error {
 			if err := checkDecision(cmd, p); err != nil {
@@ -50,29 +50,28 @@ What was denied may still be approved; what was approved stays so.`,
 
 func uiResolveCommand(a *app) *cobra.Command {
 	var p company.ResolveUIParams
-	settle := func() {}
+	bindIndex := func() {}
 	cmd := &cobra.Command{
-		Use: "ui:resolve <dir>", Short: "Decide as inbox:resolve does, and show the screen after it", Args: args("dir"),
-		Long: `Approve or deny an artifact that waits for a decision, and print the decision with
-all that a manager's screen shows after it, as JSON. The screen shows the decision
-whatever is asked of the index.`,
+		Use: "ui:resolve <dir>", Short: "Decide as inbox:resolve does, and print the screen afterwards", Args: args("dir"),
+		Long: `Approve or deny an artifact that waits for a decision, and print the decision and the
+manager's screen afterwards as JSON. The screen always shows the decision.`,
 		Example: "  ac ui:resolve ./acme --project proj_01M7WQGTQHQA1J50C42GD1KN1S --artifact art_01M7WQGXT21HWCN0N3RMKCA3ZM --decision denied",
 		RunE: func(cmd *cobra.Command, given []string) error {
 			if err := checkDecision(cmd, p.ResolveParams); err != nil {
 				return err
 			}
 			p.WorkspaceDir = given[0]
-			settle()
+			bindIndex()
 			return printJSON(cmd.Context(), a, (*company.Company).ResolveUI, p)
 		},
 	}
 	a.decisionFlags(cmd, &p.ResolveParams)
 	screenLimitFlags(cmd, &p.ScreenLimits)
-	settle = indexFlags(cmd, &p.IndexStep)
+	bindIndex = indexFlags(cmd, &p.IndexStep)
 	return cmd
 }
 
-// checkDecision refuses options that decide nothing.
+// checkDecision refuses invalid options of a decision.
 func checkDecision(cmd *cobra.Command, p company.ResolveParams) error {
 	if err := require(cmd, "project", "artifact"); err != nil {
 		return err
@@ -87,8 +86,8 @@ func checkDecision(cmd *cobra.Command, p company.ResolveParams) error {
 func (a *app) decisionFlags(cmd *cobra.Command, p *company.ResolveParams) {
 	itemFlags(a, cmd, &p.ProjectID, &p.ArtifactID)
 	cmd.Flags().StringVar(&p.Decision, "decision", "approved", strings.Join(decisions(), " or "))
-	cmd.Flags().StringVar(&p.ActorTeamID, "team", "", "team of who decides")
-	cmd.Flags().StringVar(&p.ExpectHash, "expect-hash", "", "approve a change to memory only if it is still what memory:preview showed")
+	cmd.Flags().StringVar(&p.ActorTeamID, "team", "", "team of the decider")
+	cmd.Flags().StringVar(&p.ExpectHash, "expect-hash", "", "approve a memory delta only if it still matches this hash of memory:preview")
 	a.deciderFlags(cmd, &p.Decider)
 	completeFlag(cmd, "decision", words(decisions()...))
 	completeFlag(cmd, "team", a.teamIDs)
@@ -101,8 +100,8 @@ func milestoneReportCommand(a *app) *cobra.Command {
 	spec := &p.Spec
 	cmd := &cobra.Command{
 		Use: "milestone:report:new <dir>", Short: "Report that a milestone is done", Args: args("dir"),
-		Long: `Write a report that a milestone is done, which then waits for its approval. Print
-its id and its file as JSON.`,
+		Long: `Write a report that a milestone is done, which then waits for approval. Print its id
+and its file as JSON.`,
 		Example: "  ac milestone:report:new ./acme --project proj_01M7WQGTQHQA1J50C42GD1KN1S --task task_01M7WQXFJVAFKYMR9NC0NBJYZC --milestone ms_01M7WQXFYGCYX296DAE556TJY9 --title 'The mail is sent' --evidence art_patch --tests art_tests",
 		RunE: func(cmd *cobra.Command, given []string) error {
 			if err := require(cmd, "project", "task", "milestone", "title", "by", "run", "ctx"); err != nil {
@@ -118,13 +117,13 @@ its id and its file as JSON.`,
 	cmd.Flags().StringVar(&p.ProjectID, "project", "", "id of the project (required)")
 	cmd.Flags().StringVar(&p.TaskID, "task", "", "id of the task (required)")
 	cmd.Flags().StringVar(&p.MilestoneID, "milestone", "", "id of the milestone (required)")
-	cmd.Flags().StringVar(&spec.Title, "title", "", "title of the report, on one line (required)")
+	cmd.Flags().StringVar(&spec.Title, "title", "", "title of the report, one line (required)")
 	cmd.Flags().StringVar(&spec.Visibility, "visibility", "team", "who may see it: "+strings.Join(doc.Visibilities(), ", "))
-	cmd.Flags().StringVar(&spec.ProducedBy, "by", "human", "who reports")
+	cmd.Flags().StringVar(&spec.ProducedBy, "by", "human", "id of the reporter")
 	cmd.Flags().StringVar(&spec.RunID, "run", governance.ManualRun, "id of the run in which it was done")
 	cmd.Flags().StringVar(&spec.ContextPackID, "ctx", governance.ManualContext, "id of the context pack of that run")
 	valuesVar(cmd, &spec.Evidence, "evidence", "ids of artifacts with patches (<id>.patch)")
-	valuesVar(cmd, &spec.Tests, "tests", "ids of artifacts with the outcome of tests (<id>.txt or <id>.json)")
+	valuesVar(cmd, &spec.Tests, "tests", "ids of artifacts with test results (<id>.txt or <id>.json)")
 	completeFlag(cmd, "project", a.projectIDs)
 	completeFlag(cmd, "task", a.taskIDs)
 	completeFlag(cmd, "milestone", a.milestoneIDs)
@@ -138,9 +137,8 @@ func milestoneApproveCommand(a *app) *cobra.Command {
 	var p company.ApproveMilestoneParams
 	cmd := &cobra.Command{
 		Use: "milestone:approve <dir>", Short: "Approve a milestone by its report and its evidence", Args: args("dir"),
-		Long: `Approve a milestone by its report. Where it asks for a patch or for tests, the
-report must name artifacts whose files are there and not empty. Print the decision
-as JSON.`,
+		Long: `Approve a milestone by its report. If the milestone requires a patch or tests, the
+report must name artifacts with non-empty files. Print the decision as JSON.`,
 		Example: "  ac milestone:approve ./acme --project proj_01M7WQGTQHQA1J50C42GD1KN1S --task task_01M7WQXFJVAFKYMR9NC0NBJYZC --milestone ms_01M7WQXFYGCYX296DAE556TJY9 --report art_01M7WQGXT21HWCN0N3RMKCA3ZM",
 		RunE: func(cmd *cobra.Command, given []string) error {
 			if err := require(cmd, "project", "task", "milestone", "report"); err != nil {
@@ -169,7 +167,7 @@ func helpNewCommand(a *app) *cobra.Command {
 	spec := &p.Spec
 	cmd := &cobra.Command{
 		Use: "help:new <dir>", Short: "Ask a manager for help", Args: args("dir"),
-		Long:    "Write a request for help and print its id and its file as JSON. The question goes into the file.",
+		Long:    "Write a help request and print its id and its file as JSON. Add the question to the file.",
 		Example: "  ac help:new ./acme --title 'Which queue?' --target agent_01M7WR62N1V5H9QJZ3M8C4T7KD",
 		RunE: func(cmd *cobra.Command, given []string) error {
 			if err := require(cmd, "title", "target", "requester"); err != nil {
@@ -182,11 +180,11 @@ func helpNewCommand(a *app) *cobra.Command {
 			return printLine(cmd.Context(), a, (*company.Company).NewHelpRequest, p)
 		},
 	}
-	cmd.Flags().StringVar(&spec.Title, "title", "", "what it is about, on one line (required)")
-	cmd.Flags().StringVar(&spec.TargetManager, "target", "", "id of the manager who is asked (required)")
-	cmd.Flags().StringVar(&spec.Requester, "requester", "human", "who asks")
-	cmd.Flags().StringVar(&spec.ProjectID, "project", "", "id of the project that it is about")
-	cmd.Flags().StringVar(&spec.SharePackID, "share", "", "id of a share pack that goes with it")
+	cmd.Flags().StringVar(&spec.Title, "title", "", "subject, one line (required)")
+	cmd.Flags().StringVar(&spec.TargetManager, "target", "", "id of the manager to ask (required)")
+	cmd.Flags().StringVar(&spec.Requester, "requester", "human", "id of the requester")
+	cmd.Flags().StringVar(&spec.ProjectID, "project", "", "id of the project concerned")
+	cmd.Flags().StringVar(&spec.SharePackID, "share", "", "id of a share pack to attach")
 	cmd.Flags().StringVar(&spec.Visibility, "visibility", "managers", "who may see it: "+strings.Join(doc.Visibilities(), ", "))
 	completeFlag(cmd, "target", a.agentIDs)
 	completeFlag(cmd, "requester", a.agentIDs)
@@ -199,7 +197,7 @@ func helpNewCommand(a *app) *cobra.Command {
 func helpValidateCommand(a *app) *cobra.Command {
 	return &cobra.Command{
 		Use: "help:validate <file>", Short: "Check the file of a help request", Args: args("file"),
-		Long:    "Check the file of a help request. Exit status: 0 when it is valid, 2 with what is wrong on stderr when it is not.",
+		Long:    "Check the file of a help request. Exit status: 0 if it is valid, 2 with the defects on stderr if not.",
 		Example: "  ac help:validate ./acme/inbox/help_requests/help_01M7WR6QK4S7X2Y8Z3A5B6C9DE.md",
 		RunE: func(_ *cobra.Command, given []string) error {
 			return a.printIssues(company.ValidateFile(given[0], governance.ValidateHelpRequest))

@@ -1,6 +1,6 @@
 package main
 
-// index:*: the projection of a workspace.
+// index:*: the index of a workspace.
 
 import (
 	"context"
@@ -20,30 +20,30 @@ func indexCommand[R any](a *app, name, short, long string, fn func(*company.Comp
 }
 
 func indexRebuildCommand(a *app) *cobra.Command {
-	return indexCommand(a, "index:rebuild", "Build the index anew", "Build the index of a workspace anew from its files, and print how many rows it has.", (*company.Company).RebuildIndex)
+	return indexCommand(a, "index:rebuild", "Rebuild the index", "Rebuild the index of a workspace from its files, and print the numbers of rows.", (*company.Company).RebuildIndex)
 }
 
 func indexSyncCommand(a *app) *cobra.Command {
-	return indexCommand(a, "index:sync", "Bring the index up to date", "Bring the index of a workspace up to date with its files, or make it, and print what changed.", (*company.Company).SyncIndex)
+	return indexCommand(a, "index:sync", "Bring the index up to date", "Bring the index of a workspace up to date with its files, or build it, and print what changed.", (*company.Company).SyncIndex)
 }
 
 func indexStatsCommand(a *app) *cobra.Command {
-	return indexCommand(a, "index:stats", "Count the rows of the index", "Count the rows of the index as it is.", (*company.Company).IndexStats)
+	return indexCommand(a, "index:stats", "Count the rows of the index", "Count the rows of the index without syncing it.", (*company.Company).IndexStats)
 }
 
-// limitFlag is a number of rows.
+// limitFlag declares the maximum number of rows.
 func limitFlag(cmd *cobra.Command, limit *int) {
-	cmd.Flags().IntVar(limit, "limit", 200, "most rows, up to 5000")
+	cmd.Flags().IntVar(limit, "limit", 200, "maximum number of rows, up to 5000")
 }
 
-// statuses are those of runs.
+// statuses are the statuses of runs.
 func statuses() []string { return []string{"running", "ended", "failed", "stopped"} }
 
 func indexRunsCommand(a *app) *cobra.Command {
 	var p company.IndexRunsParams
 	cmd := &cobra.Command{
-		Use: "index:runs <dir>", Short: "List runs as the index has them", Args: args("dir"),
-		Long:    "List runs as the index has them, the newest first. The index is not brought up to date: see index:sync.",
+		Use: "index:runs <dir>", Short: "List the runs in the index", Args: args("dir"),
+		Long:    "List the runs in the index, newest first. The index is not synced: see index:sync.",
 		Example: "  ac index:runs ./acme --status failed --limit 20",
 	}
 	limitFlag(cmd, &p.Limit)
@@ -64,9 +64,9 @@ func indexRunsCommand(a *app) *cobra.Command {
 func indexEventsCommand(a *app) *cobra.Command {
 	var p company.IndexEventsParams
 	cmd := &cobra.Command{
-		Use: "index:events <dir>", Short: "List events of one run or of many", Args: args("dir"),
-		Long: `List events by time, those of one run in the order of its log. --since-seq gives
-those behind a line of a run. The index is not brought up to date: see index:sync.`,
+		Use: "index:events <dir>", Short: "List the events of one run or of many", Args: args("dir"),
+		Long: `List events by time, or those of one run in log order. --since-seq lists those after
+a line of a run's log. The index is not synced: see index:sync.`,
 		Example: "  ac index:events ./acme --run run_01M7WQGTR95SV6EDMA61E1XR8M --since-seq 120 --order asc",
 	}
 	limitFlag(cmd, &p.Limit)
@@ -83,7 +83,7 @@ those behind a line of a run. The index is not brought up to date: see index:syn
 	cmd.Flags().StringVar(&p.ProjectID, "project", "", "only of this project")
 	cmd.Flags().StringVar(&p.RunID, "run", "", "only of this run")
 	cmd.Flags().StringVar(&p.Type, "type", "", "only of this type")
-	cmd.Flags().Int64Var(&p.SinceSeq, "since-seq", 0, "only behind this line")
+	cmd.Flags().Int64Var(&p.SinceSeq, "since-seq", 0, "only after this line")
 	cmd.Flags().StringVar(&p.Order, "order", "desc", "asc or desc")
 	completeFlag(cmd, "project", a.projectIDs)
 	completeFlag(cmd, "run", a.runIDs)
@@ -94,8 +94,8 @@ those behind a line of a run. The index is not brought up to date: see index:syn
 func indexErrorsCommand(a *app) *cobra.Command {
 	var p company.IndexParseErrorsParams
 	cmd := &cobra.Command{
-		Use: "index:event-errors <dir>", Short: "List lines of logs that are no events", Args: args("dir"),
-		Long:    "List the lines of event logs that are no JSON objects, by run and line, the last first.",
+		Use: "index:event-errors <dir>", Short: "List the lines of logs that are not events", Args: args("dir"),
+		Long:    "List the lines of event logs that are not JSON objects, by run and line, descending.",
 		Example: "  ac index:event-errors ./acme",
 	}
 	limitFlag(cmd, &p.Limit)
@@ -113,8 +113,8 @@ func indexErrorsCommand(a *app) *cobra.Command {
 func indexReviewsCommand(a *app) *cobra.Command {
 	var p company.IndexReviewsParams
 	cmd := &cobra.Command{
-		Use: "index:reviews <dir>", Short: "List reviews as the index has them", Args: args("dir"),
-		Long:    "List reviews as the index has them, the newest first.",
+		Use: "index:reviews <dir>", Short: "List the reviews in the index", Args: args("dir"),
+		Long:    "List the reviews in the index, newest first.",
 		Example: "  ac index:reviews ./acme --decision denied",
 	}
 	limitFlag(cmd, &p.Limit)
@@ -126,7 +126,7 @@ func indexReviewsCommand(a *app) *cobra.Command {
 		return printJSON(cmd.Context(), a, (*company.Company).IndexReviews, p)
 	}
 	cmd.Flags().StringVar(&p.ProjectID, "project", "", "only of this project")
-	cmd.Flags().StringVar(&p.Decision, "decision", "", "only these: approved or denied")
+	cmd.Flags().StringVar(&p.Decision, "decision", "", "only this decision: approved or denied")
 	completeFlag(cmd, "project", a.projectIDs)
 	completeFlag(cmd, "decision", words(decisions()...))
 	return cmd
@@ -135,8 +135,8 @@ func indexReviewsCommand(a *app) *cobra.Command {
 func indexHelpCommand(a *app) *cobra.Command {
 	var p company.IndexHelpRequestsParams
 	cmd := &cobra.Command{
-		Use: "index:help <dir>", Short: "List help requests as the index has them", Args: args("dir"),
-		Long:    "List help requests as the index has them, the newest first.",
+		Use: "index:help <dir>", Short: "List the help requests in the index", Args: args("dir"),
+		Long:    "List the help requests in the index, newest first.",
 		Example: "  ac index:help ./acme --target agent_01M7WQGTR95SV6EDMA61E1XR8M",
 	}
 	limitFlag(cmd, &p.Limit)

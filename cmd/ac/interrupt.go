@@ -1,6 +1,6 @@
 package main
 
-// Commands that wait for runs of their own, which a signal stops.
+// Commands that wait for runs of their own and stop them on a signal.
 
 import (
 	"context"
@@ -12,9 +12,9 @@ import (
 	"ac/company"
 )
 
-// interruptible runs an operation until it is done or a signal comes: then the
-// sessions that it started are stopped and recorded, and the exit status tells
-// the signal.
+// interruptible runs an operation until it is done or a signal arrives. On a
+// signal it stops and records the sessions that the operation started, and
+// returns the exit status for the signal.
 func (a *app) interruptible(ctx context.Context, fn func(context.Context, *company.Host) error) error {
 	surviveReaders()
 	ctx, cancel := context.WithCancel(ctx)

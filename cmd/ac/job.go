@@ -15,17 +15,17 @@ import (
 	"ac/workspace/doc"
 )
 
-// jobStatuses are what a list may be narrowed to.
+// jobStatuses are the statuses that a list can be filtered by.
 var jobStatuses = []string{doc.JobQueued, doc.JobRunning, doc.JobCompleted, doc.JobCanceled}
 
 func jobSubmitCommand(a *app) *cobra.Command {
 	spec := doc.JobSpec{SchemaVersion: doc.Version, Type: "job", Constraints: []string{}, Deliverables: []string{}, ContextRefs: []doc.ContextRef{}}
 	var notes, files []string
 	cmd := &cobra.Command{
-		Use: "job:submit <dir>", Short: "Give a worker a job",
-		Long: `Give a worker a job and print its id as JSON. The job runs in a process of its
-own: it goes on when this command, and any server, has ended. A --job that is
-active is left alone; one that is over begins anew, its results in history/.`,
+		Use: "job:submit <dir>", Short: "Submit a job to a worker",
+		Long: `Submit a job to a worker and print its id as JSON. The job runs in a process of its
+own, which outlives this command and any server. Submitting an active --job again is
+a no-op; a finished one is started again, and its results move to history/.`,
 		Example: "  ac job:submit ./acme --project proj_1 --worker codex --goal 'List the open TODOs' --deliverable 'a list'\n" +
 			"  ac job:submit ./acme --project proj_1 --worker claude --goal 'Fix the build' --permission patch --job nightly",
 		Args: args("dir"),
@@ -49,17 +49,17 @@ active is left alone; one that is over begins anew, its results in history/.`,
 	flags := cmd.Flags()
 	flags.StringVar(&spec.ProjectID, "project", "", "the project (required)")
 	flags.StringVar(&spec.WorkerKind, "worker", "", "the kind of worker: codex, claude or gemini (required)")
-	flags.StringVar(&spec.Goal, "goal", "", "what is to be done (required)")
+	flags.StringVar(&spec.Goal, "goal", "", "what to do (required)")
 	flags.StringVar(&spec.JobID, "job", "", "the id of the job (default: a new one)")
 	flags.StringVar(&spec.JobKind, "kind", doc.JobExecution, "execution or heartbeat")
 	flags.StringVar(&spec.PermissionLevel, "permission", "read-only", "read-only, patch or run-commands")
-	flags.StringVar(&spec.WorkerAgentID, "agent", "", "the agent that does it (default: the first that fits)")
+	flags.StringVar(&spec.WorkerAgentID, "agent", "", "the agent for the job (default: the first suitable one)")
 	flags.StringVar(&spec.Model, "model", "", "the model (default: the agent's)")
-	flags.StringVar(&spec.ManagerActorID, "manager", "", "who asks for it")
-	flags.StringArrayVar(&spec.Constraints, "constraint", []string{}, "a constraint; may be given several times")
-	flags.StringArrayVar(&spec.Deliverables, "deliverable", []string{}, "a deliverable; may be given several times")
-	flags.StringArrayVar(&notes, "note", nil, "a note for the worker; may be given several times")
-	flags.StringArrayVar(&files, "file", nil, "a file that the worker should know; may be given several times")
+	flags.StringVar(&spec.ManagerActorID, "manager", "", "id of the manager who submits it")
+	flags.StringArrayVar(&spec.Constraints, "constraint", []string{}, "a constraint; may be repeated")
+	flags.StringArrayVar(&spec.Deliverables, "deliverable", []string{}, "a deliverable; may be repeated")
+	flags.StringArrayVar(&notes, "note", nil, "a note for the worker; may be repeated")
+	flags.StringArrayVar(&files, "file", nil, "a file for the worker to read; may be repeated")
 	completeFlag(cmd, "project", a.projectIDs)
 	completeFlag(cmd, "agent", a.agentIDs)
 	completeFlag(cmd, "worker", words(doc.WorkerKinds()...))
@@ -97,7 +97,7 @@ func jobListCommand(a *app) *cobra.Command {
 	}
 	cmd.Flags().StringVar(&p.ProjectID, "project", "", "the project (required)")
 	cmd.Flags().StringVar(&p.Status, "status", "", "only with this status: "+strings.Join(jobStatuses, ", "))
-	cmd.Flags().IntVar(&p.Limit, "limit", 200, "at most so many")
+	cmd.Flags().IntVar(&p.Limit, "limit", 200, "maximum number of jobs")
 	cmd.Flags().BoolVar(&asJSON, "json", false, "print JSON")
 	completeFlag(cmd, "project", a.projectIDs)
 	completeFlag(cmd, "status", words(jobStatuses...))
@@ -124,7 +124,7 @@ func (a *app) printJobs(rows []company.JobRow) error {
 	return table.Flush()
 }
 
-// jobCommand is a command about one job.
+// jobCommand is a command for one job.
 func jobCommand[R any](a *app, name, short, long string, act func(*company.Company, context.Context, company.JobParams) (R, error)) *cobra.Command {
 	p := company.JobParams{}
 	cmd := &cobra.Command{
@@ -146,20 +146,21 @@ func jobCommand[R any](a *app, name, short, long string, act func(*company.Compa
 }
 
 func jobPollCommand(a *app) *cobra.Command {
-	cmd := jobCommand(a, "job:poll", "Show how a job is now", "Print a job as JSON, as job.poll answers it.", (*company.Company).PollJob)
+	cmd := jobCommand(a, "job:poll", "Show the current state of a job", "Print a job as JSON: the result of job.poll.", (*company.Company).PollJob)
 	cmd.Aliases = []string{"job:show"}
 	return cmd
 }
 
-// exitUnsuccessful ends job:collect --wait when the job did not succeed.
+// exitUnsuccessful is the exit status of job:collect --wait if the job did not
+// succeed.
 const exitUnsuccessful = 3
 
 func jobCollectCommand(a *app) *cobra.Command {
 	wait := false
-	cmd := jobCommand(a, "job:collect", "Show what a job left", `Print a job with its result as JSON, as job.collect answers it.
+	cmd := jobCommand(a, "job:collect", "Show the result of a job", `Print a job with its result as JSON: the result of job.collect.
 
-With --wait it waits for the end of the job first; the exit status is 3 then when
-the result is not "succeeded".`,
+With --wait it waits for the end of the job first; the exit status is then 3 if the
+result is not "succeeded".`,
 		func(c *company.Company, ctx context.Context, p company.JobParams) (company.CollectedJob, error) {
 			if !wait {
 				return c.CollectJob(ctx, p)
@@ -175,9 +176,9 @@ the result is not "succeeded".`,
 }
 
 func jobCancelCommand(a *app) *cobra.Command {
-	return jobCommand(a, "job:cancel", "Cancel a job", `Cancel a job and stop what runs of it: SIGTERM to everything its worker started,
-SIGKILL to what is left after 1.5 seconds. Prints the job as JSON, as it is just
-after; job:collect --wait tells the end.`, (*company.Company).CancelJob)
+	return jobCommand(a, "job:cancel", "Cancel a job", `Cancel a job and stop its session: SIGTERM to everything its worker started, SIGKILL
+to survivors after 1.5 seconds. Print the job's state right afterwards as JSON;
+job:collect --wait prints its end.`, (*company.Company).CancelJob)
 }
 
 func (a *app) jobIDs(cmd *cobra.Command, given []string) []string {

@@ -1,7 +1,7 @@
 package main
 
-// The flag --json of commands that print JSON in any case, so that scripts may
-// ask for it of every command that can.
+// The flag --json of commands that always print JSON, so that scripts can pass
+// it to every command that can print JSON.
 
 import (
 	"slices"
@@ -9,8 +9,8 @@ import (
 	"github.com/spf13/cobra"
 )
 
-// jsonOnly are the commands that have no other output than JSON, less those that
-// take the command line of another program, to which the flag may belong.
+// jsonOnly are the commands that always print JSON, except those that take the
+// command line of another program, to which the flag may belong.
 func jsonOnly() []string {
 	return []string{
 		"rpc:call", "worktree:cleanup", "demo:init",
@@ -25,12 +25,12 @@ func jsonOnly() []string {
 	}
 }
 
-// acceptJSON gives those of the commands the flag.
+// acceptJSON adds the flag to these commands.
 func acceptJSON(cmds []*cobra.Command) {
 	names := jsonOnly()
 	for _, cmd := range cmds {
 		if slices.Contains(names, cmd.Name()) {
-			cmd.Flags().Bool("json", true, "print JSON, as it does without it")
+			cmd.Flags().Bool("json", true, "print JSON (always the case)")
 		}
 	}
 }

@@ -16,8 +16,8 @@ import (
 func setRepoCommand(a *app) *cobra.Command {
 	var p company.MachineParams
 	cmd := &cobra.Command{
-		Use: "machine:set-repo <dir>", Short: "Say where a repository lies on this machine", Args: args("dir"),
-		Long:    "Say where a repository lies on this machine. The path is made absolute; it need not exist yet.",
+		Use: "machine:set-repo <dir>", Short: "Map a repository to a directory of this machine", Args: args("dir"),
+		Long:    "Map a repository to a directory of this machine. The path is made absolute; it need not exist yet.",
 		Example: "  ac machine:set-repo ./acme --repo checkout --path ~/src/checkout",
 		RunE: func(cmd *cobra.Command, given []string) error {
 			if err := require(cmd, "repo", "path"); err != nil {
@@ -32,15 +32,15 @@ func setRepoCommand(a *app) *cobra.Command {
 		},
 	}
 	cmd.Flags().StringVar(&p.Name, "repo", "", "id of the repository (required)")
-	cmd.Flags().StringVar(&p.Path, "path", "", "where it lies (required)")
+	cmd.Flags().StringVar(&p.Path, "path", "", "path of the directory (required)")
 	return cmd
 }
 
 func setProviderBinCommand(a *app) *cobra.Command {
 	var p company.MachineParams
 	cmd := &cobra.Command{
-		Use: "machine:set-provider-bin <dir>", Short: "Say which program a provider is on this machine", Args: args("dir"),
-		Long:    "Say which program a provider is on this machine: a command to be found in PATH, or a path, which is made absolute.",
+		Use: "machine:set-provider-bin <dir>", Short: "Set the program of a provider on this machine", Args: args("dir"),
+		Long:    "Set the program of a provider on this machine: a command to look up in PATH, or a path, which is made absolute.",
 		Example: "  ac machine:set-provider-bin ./acme --provider codex --path /opt/codex/bin/codex",
 		RunE: func(cmd *cobra.Command, given []string) error {
 			if err := require(cmd, "provider", "path"); err != nil {
@@ -62,7 +62,7 @@ func setProviderBinCommand(a *app) *cobra.Command {
 	return cmd
 }
 
-// confirmed says that an operation was carried out that has nothing to show.
+// confirmed prints OK for an operation without a result.
 func (a *app) confirmed(_ company.OK, err error) error {
 	if err == nil {
 		fmt.Fprintln(a.stdout, "OK")

@@ -20,8 +20,8 @@ import (
 
 func main() { os.Exit(Main(os.Args[1:])) }
 
-// Main runs the program with these arguments and gives its exit code. Tests
-// call it as the program they run.
+// Main runs the program with these arguments and returns its exit code. Tests
+// use it as their main function.
 func Main(args []string) int {
 	args = withoutScript(args)
 	if len(args) > 0 {
@@ -43,8 +43,8 @@ func Main(args []string) int {
 	return a.run(context.Background(), args)
 }
 
-// withoutScript drops the name of a script in front: callers that have a launcher
-// run a script name it there, whatever they launch.
+// withoutScript drops a leading script name: callers with a script launcher
+// pass one.
 func withoutScript(args []string) []string {
 	if len(args) > 0 && strings.HasSuffix(args[0], ".js") && exists(args[0]) {
 		return args[1:]
@@ -52,12 +52,13 @@ func withoutScript(args []string) []string {
 	return args
 }
 
-// surviveReaders makes writing to a reader that is gone an error, not the end of
-// this process. A handler, unlike ignoring, is not inherited by what we start.
+// surviveReaders makes a write to a closed pipe an error instead of the end of
+// this process. Child processes do not inherit a handler, as they would an
+// ignored signal.
 func surviveReaders() { signal.Notify(make(chan os.Signal, 1), syscall.SIGPIPE) }
 
-// keep is a hidden command that follows providers: a session's supervisor, or the
-// runner of a job.
+// keep runs a hidden command that follows providers: a session's supervisor, or
+// the runner of a job.
 func keep(run func(executable string, in io.Reader, out io.WriteCloser, interrupt <-chan struct{}) error) int {
 	surviveReaders()
 	executable, err := os.Executable()
@@ -81,24 +82,24 @@ func exitOf(err error) int {
 	return 0
 }
 
-// Exit codes. Interrupted commands add the signal to 128.
+// Exit codes. Interrupted commands exit with 128 + signal.
 const (
 	exitFailure  = 1
 	exitFindings = 2
 	exitSignal   = 128
 )
 
-// exitError ends a command with a code when what is to be said was said.
+// exitError ends a command with a code without printing anything more.
 type exitError struct{ code int }
 
 func (e exitError) Error() string { return fmt.Sprintf("exit status %d", e.code) }
 
-// usageError is a fault of the command line.
+// usageError is an error in the command line.
 type usageError struct{ message string }
 
 func (e usageError) Error() string { return e.message }
 
-// app is what commands work with.
+// app is the context of commands.
 type app struct {
 	stdin      io.Reader
 	stdout     io.Writer
@@ -120,7 +121,7 @@ func (a *app) run(ctx context.Context, args []string) int {
 	root.SetErr(a.stderr)
 	if len(args) == 0 {
 		root.SetOut(a.stderr)
-		_ = root.Help() // it only fails where stderr cannot be written
+		_ = root.Help() // it fails only if stderr cannot be written
 		return exitFailure
 	}
 	cmd, err := root.ExecuteContextC(ctx)

@@ -1,6 +1,6 @@
 package main
 
-// Tools for agents that have none of the kind themselves.
+// mcp:files: file tools for agents without such tools of their own.
 
 import (
 	"context"
@@ -17,12 +17,12 @@ func mcpFilesCommand(a *app) *cobra.Command {
 	var dirs []string
 	cmd := &cobra.Command{
 		Use:   "mcp:files",
-		Short: "Serve an agent tools that read files, over MCP",
+		Short: "Serve read-only file tools to an agent, over MCP",
 		Long: `Serve the tools read_file, list_files and search_files over the Model Context
-Protocol (stdin and stdout), until stdin ends. They read what lies in the
-directories that are named, and change nothing.
+Protocol (stdin and stdout), until stdin ends. They only read, and only within the
+given directories.
 
-Agents that may run no command and have no such tools of their own start this by
+Agents that may not run commands and have no such tools of their own start this
 themselves: codex, for jobs of the permission level patch.`,
 		Example: `  ac mcp:files --dir .
   ac mcp:files --dir . --dir ../library`,
@@ -38,7 +38,7 @@ themselves: codex, for jobs of the permission level patch.`,
 			return a.serveTools(cmd.Context(), fileTools(files))
 		},
 	}
-	cmd.Flags().StringArrayVar(&dirs, "dir", nil, "a directory that may be read; paths that are not absolute are of the first")
+	cmd.Flags().StringArrayVar(&dirs, "dir", nil, "a directory that may be read; relative paths belong to the first")
 	return cmd
 }
 
@@ -50,13 +50,13 @@ func fileTools(files *filetools.Dirs) []rpc.Tool {
 	}
 }
 
-// serveTools serves one agent until its end of the conversation ends. A signal ends
-// it at once: it leaves nothing behind.
+// serveTools serves one agent until its input ends. A signal ends it at once,
+// since it has no state.
 func (a *app) serveTools(ctx context.Context, tools []rpc.Tool) error {
 	surviveReaders()
 	err := rpc.Toolbox{Version: buildVersion(), Tools: tools}.Serve(ctx, a.stdin, a.rawStdout())
 	if errors.Is(err, syscall.EPIPE) {
-		return nil // the agent is gone
+		return nil // the agent has ended
 	}
 	return err
 }

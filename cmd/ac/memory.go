@@ -1,6 +1,6 @@
 package main
 
-// memory:*: proposing lines for a memory, looking at them, approving them.
+// memory:*: proposing, previewing and approving memory deltas.
 
 import (
 	"strings"
@@ -18,14 +18,14 @@ func memoryDeltaCommand(a *app) *cobra.Command {
 	asJSON := false
 	cmd := &cobra.Command{
 		Use: "memory:delta <dir>", Short: "Propose lines for a memory", Args: args("dir"),
-		Long: `Propose lines for a memory: they would go under the first line that equals
---under. An artifact and a patch are written; the memory is not touched before
-somebody approves. Print the ids as JSON, on one line.
+		Long: `Propose lines for a memory, to be inserted below the first line that equals --under.
+This writes an artifact and a patch; the memory changes only when somebody approves
+them. Print the ids as JSON, on one line.
 
 --insert takes one or more lines, which may begin with a dash and a blank.
 
-With --scope-kind, --scope-ref, --sensitivity or --rationale the delta says whose
-memory it changes and why; --rationale and --evidence are required then, and
+With --scope-kind, --scope-ref, --sensitivity or --rationale the delta declares whose
+memory it changes and why. Then --rationale and --evidence are required, and only
 directors and above decide.`,
 		Example: "  ac memory:delta ./acme --project proj_01M7WQGTQHQA1J50C42GD1KN1S --title 'Mail first' \\\n    --under '## Decisions' --insert '- Sign in by mail' '- No passwords'",
 		RunE: func(cmd *cobra.Command, given []string) error {
@@ -46,15 +46,15 @@ directors and above decide.`,
 		},
 	}
 	cmd.Flags().StringVar(&p.ProjectID, "project", "", "id of the project (required)")
-	cmd.Flags().StringVar(&p.Title, "title", "", "what it is about, on one line (required)")
-	cmd.Flags().StringVar(&p.UnderHeading, "under", "", "the line to insert under, such as '## Decisions' (required)")
+	cmd.Flags().StringVar(&p.Title, "title", "", "title, one line (required)")
+	cmd.Flags().StringVar(&p.UnderHeading, "under", "", "the line to insert below, such as '## Decisions' (required)")
 	valuesVar(cmd, &p.InsertLines, "insert", "the lines (required)")
-	cmd.Flags().StringVar(&p.TargetFile, "target", "", "the file to change; the memory of the project when not given")
+	cmd.Flags().StringVar(&p.TargetFile, "target", "", "the file to change (default: the memory of the project)")
 	cmd.Flags().StringVar(&p.Visibility, "visibility", "managers", "who may see it: "+strings.Join(doc.Visibilities(), ", "))
-	cmd.Flags().StringVar(&p.ProducedBy, "by", "human", "who proposes it")
-	cmd.Flags().StringVar(&p.RunID, "run", governance.ManualRun, "id of the run that it comes from")
-	cmd.Flags().StringVar(&p.ContextPackID, "ctx", governance.ManualContext, "id of the context pack that it comes from")
-	valuesVar(cmd, &p.Evidence, "evidence", "ids of artifacts that speak for it")
+	cmd.Flags().StringVar(&p.ProducedBy, "by", "human", "id of the proposer")
+	cmd.Flags().StringVar(&p.RunID, "run", governance.ManualRun, "id of the run that produced it")
+	cmd.Flags().StringVar(&p.ContextPackID, "ctx", governance.ManualContext, "id of the context pack of that run")
+	valuesVar(cmd, &p.Evidence, "evidence", "ids of artifacts as evidence")
 	cmd.Flags().StringVar(&scopeKind, "scope-kind", doc.ScopeProject, "whose memory: "+strings.Join(doc.Scopes(), ", "))
 	cmd.Flags().StringVar(&scopeRef, "scope-ref", "", "id of the agent, for "+doc.ScopeAgent)
 	cmd.Flags().StringVar(&sensitivity, "sensitivity", doc.SensitivityInternal, "how sensitive: "+strings.Join(doc.Sensitivities(), ", "))
@@ -62,7 +62,7 @@ directors and above decide.`,
 	completeFlag(cmd, "scope-kind", func(*cobra.Command, []string) []string { return doc.Scopes() })
 	completeFlag(cmd, "scope-ref", a.agentIDs)
 	completeFlag(cmd, "sensitivity", func(*cobra.Command, []string) []string { return doc.Sensitivities() })
-	cmd.Flags().BoolVar(&asJSON, "json", false, "print JSON, as always")
+	cmd.Flags().BoolVar(&asJSON, "json", false, "print JSON (always the case)")
 	completeFlag(cmd, "project", a.projectIDs)
 	completeFlag(cmd, "visibility", func(*cobra.Command, []string) []string { return doc.Visibilities() })
 	completeFlag(cmd, "by", a.agentIDs)
@@ -75,10 +75,10 @@ func memoryApproveCommand(a *app) *cobra.Command {
 	var p company.ApproveDeltaParams
 	asJSON := false
 	cmd := &cobra.Command{
-		Use: "memory:approve <dir>", Short: "Put proposed lines into their memory", Args: args("dir"),
-		Long: `Put the lines of a memory delta into their memory and keep the review. Print the
-review as JSON, on one line. With --expect-hash, which memory:preview shows,
-nothing is done when the change is not the one that was looked at.`,
+		Use: "memory:approve <dir>", Short: "Apply a memory delta", Args: args("dir"),
+		Long: `Apply a memory delta to its memory and keep the review. Print the review as JSON, on
+one line. With --expect-hash, which memory:preview prints, it fails if the change
+differs from the one that was reviewed.`,
 		Example: "  ac memory:approve ./acme --project proj_01M7WQGTQHQA1J50C42GD1KN1S --artifact art_01M7WQGXT21HWCN0N3RMKCA3ZM --notes 'Agreed'",
 		RunE: func(cmd *cobra.Command, given []string) error {
 			if err := require(cmd, "project", "artifact", "actor"); err != nil {
@@ -90,9 +90,9 @@ nothing is done when the change is not the one that was looked at.`,
 	}
 	itemFlags(a, cmd, &p.ProjectID, &p.ArtifactID)
 	actorFlags(a, cmd, &p.ActorID, &p.ActorRole)
-	cmd.Flags().StringVar(&p.Notes, "notes", "", "what to say about the decision")
-	cmd.Flags().StringVar(&p.ExpectHash, "expect-hash", "", "the hash of the preview that was looked at")
-	cmd.Flags().BoolVar(&asJSON, "json", false, "print JSON, as always")
+	cmd.Flags().StringVar(&p.Notes, "notes", "", "notes on the decision")
+	cmd.Flags().StringVar(&p.ExpectHash, "expect-hash", "", "the hash of the preview that was reviewed")
+	cmd.Flags().BoolVar(&asJSON, "json", false, "print JSON (always the case)")
 	return cmd
 }
 
@@ -101,9 +101,9 @@ func memoryPreviewCommand(a *app) *cobra.Command {
 	asJSON := false
 	cmd := &cobra.Command{
 		Use: "memory:preview <dir>", Short: "Show what approving a memory delta would change now", Args: args("dir"),
-		Long: `Show what the approval of a memory delta would change now, as a diff, and how:
-it fits, its lines find their heading again (reanchored), or it does not fit any
-more (conflict). The hash stands for exactly this change: see memory:approve.`,
+		Long: `Show what approving a memory delta would change now, as a diff, and how: the patch
+fits, its lines are inserted at their heading again (reanchored), or it no longer fits
+(conflict). The hash identifies exactly this change: see memory:approve.`,
 		Example: "  ac memory:preview ./acme --project proj_01M7WQGTQHQA1J50C42GD1KN1S --artifact art_01M7WQGXT21HWCN0N3RMKCA3ZM",
 		RunE: func(cmd *cobra.Command, given []string) error {
 			if err := require(cmd, "project", "artifact"); err != nil {

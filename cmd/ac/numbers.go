@@ -11,17 +11,17 @@ import (
 	"github.com/spf13/pflag"
 )
 
-// mostRows is how many rows a list has at most.
+// mostRows bounds the rows of a list.
 const mostRows = 5000
 
-// decimal is an option that is a whole number, written in decimal: 010 is ten,
-// and 0x10 and 1_000 are none.
+// decimal is an option that is a decimal integer: 010 is ten; 0x10 and 1_000
+// are invalid.
 type decimal struct {
 	pflag.Value
-	limit bool // of rows: from 1 on; larger numbers are cut
+	limit bool // a limit of rows: at least 1; larger numbers are capped
 }
 
-// Set takes digits, which may have a sign.
+// Set parses digits with an optional sign.
 func (d decimal) Set(text string) error {
 	number, err := strconv.ParseInt(text, 10, 64)
 	if err != nil && (!d.limit || !errors.Is(err, strconv.ErrRange)) {
@@ -36,8 +36,8 @@ func (d decimal) Set(text string) error {
 	return d.Value.Set(strconv.FormatInt(number, 10))
 }
 
-// takeDecimals makes all numeric options of all commands take decimal numbers
-// only; those of the library take other bases too.
+// takeDecimals makes all numeric options of all commands decimal; those of the
+// library accept other bases, too.
 func takeDecimals(root *cobra.Command) {
 	for _, cmd := range root.Commands() {
 		cmd.Flags().VisitAll(func(option *pflag.Flag) {

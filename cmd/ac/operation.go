@@ -1,6 +1,6 @@
 package main
 
-// How a command reaches an operation and prints its result.
+// How a command calls an operation and prints its result.
 
 import (
 	"context"
@@ -10,14 +10,14 @@ import (
 	"ac/workspace"
 )
 
-// across lends the companies of this process, and releases them.
+// across runs fn with a Host, which it closes afterwards.
 func (a *app) across(fn func(*company.Host) error) error {
 	all := company.New(company.Options{Env: workspace.SystemEnv(), Executable: a.executable, Version: buildVersion()})
 	return errors.Join(fn(all), all.Close())
 }
 
 // ask carries out one operation.
-func ask[S company.Place, P, R any](ctx context.Context, a *app, op func(S, context.Context, P) (R, error), p P) (result R, err error) {
+func ask[S company.Target, P, R any](ctx context.Context, a *app, op func(S, context.Context, P) (R, error), p P) (result R, err error) {
 	err = a.across(func(all *company.Host) (err error) {
 		result, err = company.Do(ctx, all, op, p)
 		return err
@@ -25,8 +25,8 @@ func ask[S company.Place, P, R any](ctx context.Context, a *app, op func(S, cont
 	return result, err
 }
 
-// printJSON asks, and prints the result indented by two.
-func printJSON[S company.Place, P, R any](ctx context.Context, a *app, op func(S, context.Context, P) (R, error), p P) error {
+// printJSON carries out an operation and prints its result as indented JSON.
+func printJSON[S company.Target, P, R any](ctx context.Context, a *app, op func(S, context.Context, P) (R, error), p P) error {
 	result, err := ask(ctx, a, op, p)
 	if err != nil {
 		return err
@@ -34,8 +34,8 @@ func printJSON[S company.Place, P, R any](ctx context.Context, a *app, op func(S
 	return a.printJSON(result)
 }
 
-// printLine asks, and prints the result on one line.
-func printLine[S company.Place, P, R any](ctx context.Context, a *app, op func(S, context.Context, P) (R, error), p P) error {
+// printLine carries out an operation and prints its result on one line.
+func printLine[S company.Target, P, R any](ctx context.Context, a *app, op func(S, context.Context, P) (R, error), p P) error {
 	result, err := ask(ctx, a, op, p)
 	if err != nil {
 		return err

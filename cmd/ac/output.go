@@ -1,7 +1,7 @@
 package main
 
-// Standard output that is full, or gone: a command whose text was not taken has
-// not done what it was asked for.
+// Write errors on stdout: a command whose output could not be written has
+// failed.
 
 import (
 	"fmt"
@@ -9,11 +9,11 @@ import (
 	"os"
 )
 
-// output is a standard output that remembers what went wrong with it. It is for
-// one goroutine at a time.
+// output is a stdout that remembers its first write error. It is not safe for
+// concurrent use.
 type output struct {
 	file   *os.File
-	failed error // of the first write that did
+	failed error // the first write error
 }
 
 // Write writes to the file.
@@ -25,13 +25,13 @@ func (o *output) Write(text []byte) (int, error) {
 	return n, err
 }
 
-// Fd is the descriptor, for those who ask whether it is a terminal.
+// Fd is the file descriptor, to check whether it is a terminal.
 func (o *output) Fd() uintptr { return o.file.Fd() }
 
-// descriptor is what a terminal has.
+// descriptor is implemented by terminals.
 type descriptor interface{ Fd() uintptr }
 
-// rawStdout is standard output for those who go on when nobody reads it.
+// rawStdout is stdout for commands that continue when it is not read.
 func (a *app) rawStdout() io.Writer {
 	if out, ok := a.stdout.(*output); ok {
 		return out.file
@@ -39,7 +39,7 @@ func (a *app) rawStdout() io.Writer {
 	return a.stdout
 }
 
-// stdoutErr is why standard output did not take what was printed, if so.
+// stdoutErr is the first write error of stdout, if any.
 func (a *app) stdoutErr() error {
 	if out, ok := a.stdout.(*output); ok && out.failed != nil {
 		return fmt.Errorf("standard output: %w", out.failed)

@@ -1,6 +1,6 @@
 package main
 
-// artifact:fill and pipeline:*: what agents write for a project.
+// artifact:fill and pipeline:*: artifacts written by agents.
 
 import (
 	"context"
@@ -18,13 +18,13 @@ func artifactFillCommand(a *app) *cobra.Command {
 	var p company.FillArtifactParams
 	var file string
 	cmd := &cobra.Command{
-		Use: "artifact:fill <dir>", Short: "Have an agent write an artifact", Args: args("dir"),
-		Long: `Have the CLI of an agent write an artifact, in a run of its own. The artifact is
-replaced when the answer is a whole document of its kind with its front matter;
-else it stays as it is.
+		Use: "artifact:fill <dir>", Short: "Let an agent write an artifact", Args: args("dir"),
+		Long: `Let the CLI of an agent write an artifact, in a run of its own. The artifact is
+replaced if the answer is a complete document of its type with its front matter;
+otherwise it stays as it is.
 
-Exit status: 0 when it was filled, 2 when it was not, and the result says why; 130
-or 143 when it was interrupted, with the run stopped.`,
+Exit status: 0 if it was filled, 2 if not, with the reason in the result; 130 or 143
+if interrupted, with the run stopped.`,
 		Example: `  ac artifact:fill ./acme --project proj_01M7WQGTQHQA1J50C42GD1KN1S --artifact art_01M7WR5DNVQ27WB0DNRZ77PVD7 \
     --agent agent_01M7WQZTV8PZR5BZGTKAYJ4VBR --prompt 'Keep it to one page.'`,
 		RunE: func(cmd *cobra.Command, given []string) (err error) {
@@ -63,24 +63,26 @@ or 143 when it was interrupted, with the run stopped.`,
 	return cmd
 }
 
-// textOrFile gives the text of an option, or of the file that another names.
+// textOrFile returns the value of an option, or the content of the file that
+// another option names.
 func textOrFile(cmd *cobra.Command, text, file, given, name string) (string, error) {
 	if !cmd.Flag(file).Changed {
 		return given, nil
 	}
 	if cmd.Flag(text).Changed {
-		return "", usageError{"--" + text + " and --" + file + " exclude each other"}
+		return "", usageError{"--" + text + " and --" + file + " cannot be combined"}
 	}
 	content, err := os.ReadFile(name)
 	return string(content), err
 }
 
-// intakeFlags declares what pipeline:intake and pipeline:plan share.
+// intakeFlags declares the options that pipeline:intake and pipeline:plan
+// share.
 func intakeFlags(a *app, cmd *cobra.Command, p *pipeline.IntakeSpec) {
 	cmd.Flags().StringVar(&p.Name, "name", "", "name of the project (required)")
 	cmd.Flags().StringVar(&p.CEOID, "ceo", "", "id of the agent that writes the brief (required)")
 	cmd.Flags().StringVar(&p.DirectorID, "director", "", "id of the agent that writes clarifications and workplan (required)")
-	valuesVar(cmd, &p.ManagerIDs, "managers", "ids of the agents that write a proposal each (required)")
+	valuesVar(cmd, &p.ManagerIDs, "managers", "ids of the agents that each write a proposal (required)")
 	for _, name := range []string{"ceo", "director", "managers"} {
 		completeFlag(cmd, name, a.agentIDs)
 	}
@@ -89,10 +91,9 @@ func intakeFlags(a *app, cmd *cobra.Command, p *pipeline.IntakeSpec) {
 func pipelineIntakeCommand(a *app) *cobra.Command {
 	var p company.IntakeParams
 	cmd := &cobra.Command{
-		Use: "pipeline:intake <dir>", Short: "Set a project up with what is to be written about it", Args: args("dir"),
-		Long: `Make a project with a brief, clarifications, a proposal for each manager and a
-workplan, all of them empty, and a task for each who writes. All of it is made, or
-nothing.`,
+		Use: "pipeline:intake <dir>", Short: "Set up a project with the artifacts to be written", Args: args("dir"),
+		Long: `Create a project with empty artifacts (brief, clarifications, a proposal for each
+manager, workplan) and a task for each author. The creation is atomic.`,
 		Example: `  ac pipeline:intake ./acme --name 'Checkout' --ceo agent_01M7WQZTV8PZR5BZGTKAYJ4VBR \
     --director agent_01M7WQZV5BRAS3VSSYS7ZD5VZS --managers agent_01M7WQXE2QWXVBXWD7X9EY55XR agent_01M7WQGXHF6841960P03NQM6RX`,
 		RunE: func(cmd *cobra.Command, given []string) error {
@@ -111,12 +112,12 @@ func pipelinePlanCommand(a *app) *cobra.Command {
 	var p company.MakePlanParams
 	var file string
 	cmd := &cobra.Command{
-		Use: "pipeline:plan <dir>", Short: "Set a project up and have its agents plan it", Args: args("dir"),
-		Long: `Make a project as pipeline:intake does and have the agents write what it begins
-with: the brief from --intake, the clarifications, the proposals side by side, the
-workplan. A step that fails ends it; what was written stays.
+		Use: "pipeline:plan <dir>", Short: "Set up a project and let its agents plan it", Args: args("dir"),
+		Long: `Create a project as pipeline:intake does and let the agents write its artifacts: the
+brief from --intake, the clarifications, the proposals concurrently, the workplan. If
+a step fails, it stops; what was written stays.
 
-Exit status: 130 or 143 when it was interrupted, with the runs stopped.`,
+Exit status: 130 or 143 if interrupted, with the runs stopped.`,
 		Example: `  ac pipeline:plan ./acme --name 'Checkout' --ceo agent_01M7WQZTV8PZR5BZGTKAYJ4VBR \
     --director agent_01M7WQZV5BRAS3VSSYS7ZD5VZS --managers agent_01M7WQXE2QWXVBXWD7X9EY55XR --intake-file request.md`,
 		RunE: func(cmd *cobra.Command, given []string) (err error) {
@@ -140,8 +141,8 @@ Exit status: 130 or 143 when it was interrupted, with the runs stopped.`,
 		},
 	}
 	intakeFlags(a, cmd, &p.Spec.IntakeSpec)
-	cmd.Flags().StringVar(&p.Spec.Brief, "intake", "", "what the project is to be")
-	cmd.Flags().StringVar(&file, "intake-file", "", "file that says what the project is to be")
+	cmd.Flags().StringVar(&p.Spec.Brief, "intake", "", "description of the project")
+	cmd.Flags().StringVar(&file, "intake-file", "", "file with the description of the project")
 	cmd.Flags().StringVar(&p.Spec.Model, "model", "", "model to ask for")
 	return cmd
 }

@@ -27,9 +27,8 @@ func pmSnapshotCommand(a *app) *cobra.Command {
 	project, asJSON := "", false
 	cmd := &cobra.Command{
 		Use: "pm:snapshot <dir>", Short: "Show the portfolio, and the plan of a project", Args: args("dir"),
-		Long: `Show all projects with their progress, and with --project its tasks in time: bars
-as long as they take, what is done of them, and what is critical. With --json it
-is the result of pm.snapshot.`,
+		Long: `Show all projects with their progress, and with --project the schedule of its tasks:
+duration, progress and critical path. With --json print the result of pm.snapshot.`,
 		Example: "  ac pm:snapshot ./acme\n  ac pm:snapshot ./acme --project proj_01M7WQGTQHQA1J50C42GD1KN1S",
 		RunE: func(cmd *cobra.Command, given []string) error {
 			p := company.PlanParams{Dir: company.Dir{WorkspaceDir: given[0]}, Scope: company.Scope{Scope: conversation.ScopeWorkspace}}
@@ -56,7 +55,7 @@ is the result of pm.snapshot.`,
 			})
 		},
 	}
-	cmd.Flags().StringVar(&project, "project", "", "show the plan of this project, too")
+	cmd.Flags().StringVar(&project, "project", "", "also show the plan of this project")
 	cmd.Flags().BoolVar(&asJSON, "json", false, "print JSON")
 	completeFlag(cmd, "project", a.projectIDs)
 	return cmd
@@ -90,7 +89,7 @@ func (a *app) printGantt(s *company.Schedule) error {
 	return s.Plan.WriteText(a.stdout, a.columns(), workspace.SystemEnv().Clock.Now())
 }
 
-// columns is how wide the terminal is, or what COLUMNS says, or 100.
+// columns is the width of the terminal, else COLUMNS, else 100.
 func (a *app) columns() int {
 	if out, ok := a.stdout.(descriptor); ok {
 		if wide, _, err := term.GetSize(int(out.Fd())); err == nil && wide > 0 {
@@ -108,8 +107,8 @@ func pmGanttCommand(a *app) *cobra.Command {
 	file := ""
 	cmd := &cobra.Command{
 		Use: "pm:gantt <dir>", Short: "Draw the plan of a project, in the terminal or as a picture", Args: args("dir"),
-		Long: `Draw the tasks of a project in time: what is done, what is critical, slack,
-dependencies, and today. With --svg it becomes a picture that stands by itself.`,
+		Long: `Draw the schedule of a project: progress, critical path, slack, dependencies, and
+today. With --svg write a self-contained picture.`,
 		Example: "  ac pm:gantt ./acme --project proj_01M7WQGTQHQA1J50C42GD1KN1S\n  ac pm:gantt ./acme --project proj_01M7WQGTQHQA1J50C42GD1KN1S --svg plan.svg",
 		RunE: func(cmd *cobra.Command, given []string) error {
 			if err := require(cmd, "project"); err != nil {
@@ -127,13 +126,12 @@ dependencies, and today. With --svg it becomes a picture that stands by itself.`
 		},
 	}
 	cmd.Flags().StringVar(&p.ProjectID, "project", "", "id of the project (required)")
-	cmd.Flags().StringVar(&file, "svg", "", "write a picture into this file; - for stdout")
+	cmd.Flags().StringVar(&file, "svg", "", "write a picture to this file; - for stdout")
 	completeFlag(cmd, "project", a.projectIDs)
 	return cmd
 }
 
-// writePicture writes the picture of a plan. A file is replaced whole, or left as
-// it was.
+// writePicture writes the picture of a plan. A file is replaced atomically.
 func (a *app) writePicture(file, name string, plan *pm.Plan) error {
 	now := workspace.SystemEnv().Clock.Now()
 	if file == "-" {
@@ -143,14 +141,14 @@ func (a *app) writePicture(file, name string, plan *pm.Plan) error {
 	if err != nil {
 		return err
 	}
-	defer func() { _ = os.Remove(aside.Name()) }() // gone already, when all went well
+	defer func() { _ = os.Remove(aside.Name()) }() // already gone on success
 	if err := errors.Join(plan.WriteSVG(aside, name, now), aside.Chmod(0o644), aside.Close()); err != nil {
 		return err
 	}
 	if err := os.Rename(aside.Name(), file); err != nil {
 		return err
 	}
-	fmt.Fprintf(a.stdout, "Wrote %s\n", terminal.Quoted(file))
+	fmt.Fprintf(a.stdout, "Wrote %s\n", terminal.Quote(file))
 	return nil
 }
 
@@ -158,8 +156,8 @@ func pmRecommendCommand(a *app) *cobra.Command {
 	var p company.ProjectParams
 	asJSON := false
 	cmd := &cobra.Command{
-		Use: "pm:recommend <dir>", Short: "Say who should do the open tasks of a project", Args: args("dir"),
-		Long:    "Say who should do the open tasks of a project, with the reason. Nothing is written: see pm:apply. With --json it is the result of pm.recommend_allocations.",
+		Use: "pm:recommend <dir>", Short: "Recommend agents for the open tasks of a project", Args: args("dir"),
+		Long:    "Recommend agents for the open tasks of a project, with the reasons. Nothing is written: see pm:apply. With --json print the result of pm.recommend_allocations.",
 		Example: "  ac pm:recommend ./acme --project proj_01M7WQGTQHQA1J50C42GD1KN1S",
 		RunE: func(cmd *cobra.Command, given []string) error {
 			if err := require(cmd, "project"); err != nil {
@@ -207,10 +205,9 @@ func pmApplyCommand(a *app) *cobra.Command {
 	var tasks []string
 	asJSON := false
 	cmd := &cobra.Command{
-		Use: "pm:apply <dir>", Short: "Give the open tasks of a project to who should do them", Args: args("dir"),
-		Long: `Give the open tasks of a project, or those that --tasks names, to whom pm:recommend
-names for them: all of them or none. With --json it is the result of
-pm.apply_allocations.`,
+		Use: "pm:apply <dir>", Short: "Assign the open tasks of a project as recommended", Args: args("dir"),
+		Long: `Assign the open tasks of a project, or those of --tasks, as pm:recommend recommends:
+all of them or none. With --json print the result of pm.apply_allocations.`,
 		Example: "  ac pm:apply ./acme --project proj_01M7WQGTQHQA1J50C42GD1KN1S --by ann",
 		RunE: func(cmd *cobra.Command, given []string) error {
 			if err := require(cmd, "project", "by"); err != nil {
@@ -240,14 +237,15 @@ pm.apply_allocations.`,
 		},
 	}
 	cmd.Flags().StringVar(&project, "project", "", "id of the project (required)")
-	cmd.Flags().StringVar(&by, "by", workspace.DefaultCEO, "who gives them")
+	cmd.Flags().StringVar(&by, "by", workspace.DefaultCEO, "id of the assigner")
 	valuesVar(cmd, &tasks, "tasks", "only these tasks")
 	cmd.Flags().BoolVar(&asJSON, "json", false, "print JSON")
 	completeFlag(cmd, "project", a.projectIDs)
 	return cmd
 }
 
-// allocations are the recommendations for some tasks, for all when none is named.
+// allocations are the recommendations for some tasks, or for all if none is
+// named.
 func allocations(rows []pm.Recommendation, tasks []string) ([]company.Allocation, error) {
 	items := []company.Allocation{}
 	open := map[string]bool{}
@@ -263,7 +261,7 @@ func allocations(rows []pm.Recommendation, tasks []string) ([]company.Allocation
 	}
 	for _, id := range tasks {
 		if !open[id] {
-			return nil, fmt.Errorf("task %s is no open task of this project", id)
+			return nil, fmt.Errorf("task %s is not an open task of this project", id)
 		}
 	}
 	return items, nil

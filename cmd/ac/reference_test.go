@@ -44,7 +44,10 @@ func reference(t *rpc.Table) string {
 	for _, m := range t.Describe("").Methods {
 		fmt.Fprintf(&b, "\n## %s\n\n%s\n\nOrder: `%s`.", m.Name, m.Summary, m.Access)
 		if m.Streams {
-			b.WriteString(" Needs a server: `ac rpc:call` does not have it.")
+			b.WriteString(" Streams: needs a server, so `ac rpc:call` does not have it.")
+		}
+		if m.Strict {
+			b.WriteString(" Unknown params are refused.")
 		}
 		b.WriteString("\n")
 		writeParams(&b, m.Params)
@@ -56,16 +59,18 @@ func reference(t *rpc.Table) string {
 
 const referenceHead = `# Methods
 
-This page is made from the method table; ` + "`go test ./cmd/ac -run TestReference -update`" + `
-writes it anew. ` + "`ac protocol:schema`" + ` prints the same as an OpenRPC document.
+This page is generated from the method table by
+` + "`go test ./cmd/ac -run TestReference -update`" + `. ` + "`ac protocol:schema`" + ` prints the same as an
+OpenRPC document.
 
-Order: ` + "`inline`" + ` methods are served on the spot; ` + "`read`" + ` waits for earlier writes of its
-workspace and runs beside other reads; ` + "`write`" + ` runs one by one in order of arrival;
-` + "`wait`" + ` takes its first step in order and then holds nothing up. See
-[architecture.md](architecture.md#the-order-of-requests).
+**Order**: a ` + "`read`" + ` waits for the earlier writes of its workspace and runs beside other
+reads. Writes (` + "`write`" + `) run one by one, in order of arrival. A ` + "`wait`" + ` takes its first step
+in order and then blocks no other request. An ` + "`inline`" + ` method is served at once. See
+[architecture.md](architecture.md#order-of-requests).
 
-Unknown params are ignored, unknown members of results are to be ignored. Params
-that are optional may be absent, not null.
+The server ignores unknown params unless the method says otherwise; clients must ignore
+unknown members of results.
+Optional params may be absent, but not null.
 `
 
 func writeParams(b *strings.Builder, params []rpc.OpenRPCItem) {

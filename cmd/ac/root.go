@@ -18,8 +18,7 @@ import (
 	"ac/rpc"
 )
 
-// Set by the linker for releases; the facts of the commit are empty where they
-// are not known that way.
+// Set by the linker for releases; commit facts are empty if unknown.
 var (
 	version    = "dev"
 	commit     string
@@ -57,7 +56,7 @@ func newRoot(a *app) *cobra.Command {
 	root.SetVersionTemplate("{{.Version}}\n")
 	root.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error {
 		if given := cmd.Flags().Args(); !cmd.HasParent() && len(given) > 0 {
-			return unknownCommand(cmd, given[0]) // whose options nobody can know
+			return unknownCommand(cmd, given[0]) // a command with unknown options
 		}
 		return usageError{err.Error()}
 	})
@@ -79,7 +78,7 @@ func newRoot(a *app) *cobra.Command {
 		sharePackCreateCommand(a), sharePackReplayCommand(a),
 		recordMistakeCommand(a), improveCommand(a), refreshContextCommand(a),
 		artifactFillCommand(a), pipelineIntakeCommand(a), pipelinePlanCommand(a), clientIntakeCommand(a), assignTasksCommand(a),
-		commentAddCommand(a), commentListCommand(a),
+		commentAddCommand(a), commentListCommand(a), interactionListCommand(a),
 		monitorRunsCommand(a), inboxSnapshotCommand(a), uiSnapshotCommand(a), managerDashboardCommand(a),
 		webCommand(a),
 		artifactNewCommand(a), artifactValidateCommand(a), artifactReadCommand(a),
@@ -95,8 +94,8 @@ func newRoot(a *app) *cobra.Command {
 	return root
 }
 
-// helpCommand is "ac help". Unlike the one that comes with the library it
-// refuses commands that do not exist.
+// helpCommand is "ac help". Unlike that of the library it refuses unknown
+// commands.
 func helpCommand() *cobra.Command {
 	return &cobra.Command{
 		Use: "help [command]", Short: "Show the help of a command", Example: "  ac help run:execute",
@@ -111,8 +110,8 @@ func helpCommand() *cobra.Command {
 	}
 }
 
-// fail says what went wrong: faults of the command line in lower case, as
-// option parsers do, failures of the work in upper case. One line is said.
+// fail prints an error on one line: errors in the command line with "error:",
+// like option parsers, failures of the work with "ERROR:".
 func (a *app) fail(command string, err error) {
 	if usage, ok := errors.AsType[usageError](err); ok {
 		fmt.Fprintf(a.stderr, "error: %s\n", oneLine(usage.message))
@@ -124,19 +123,19 @@ func (a *app) fail(command string, err error) {
 	}
 }
 
-// oneLine is a message on one line; names in it steer no terminal.
+// oneLine is a message on one line, with control characters escaped.
 func oneLine(text string) string {
-	return terminal.Quoted(strings.ReplaceAll(strings.TrimSpace(text), "\n", "; "))
+	return terminal.Quote(strings.ReplaceAll(strings.TrimSpace(text), "\n", "; "))
 }
 
-// issuesAsJSON are the commands that say what is wrong with params as JSON, as their
-// callers are used to; all others say it in words.
+// issuesAsJSON reports whether a command prints the issues of params as JSON,
+// which its callers expect; all others print words.
 func issuesAsJSON(command string) bool {
 	family, _, _ := strings.Cut(command, ":")
 	return command == "agent:new" || slices.Contains([]string{"workspace", "team", "project", "machine", "run", "sharepack", "worktree"}, family)
 }
 
-// describe is the message of an error with what is wrong with each param.
+// describe is the message of an error, with the issue of each param.
 func describe(command string, err error) string {
 	e, ok := errors.AsType[*fault.Error](err)
 	if !ok || e.Reason != fault.InvalidParams {
@@ -150,7 +149,7 @@ func describe(command string, err error) string {
 	return e.InFull()
 }
 
-// invalidParams is an error that says in words what is wrong with each param.
+// invalidParams is an error that lists the issues in words.
 func invalidParams(err error) error {
 	e, ok := errors.AsType[*fault.Error](err)
 	if !ok || e.Reason != fault.InvalidParams {
@@ -159,7 +158,7 @@ func invalidParams(err error) error {
 	return errors.New(e.InFull())
 }
 
-// args counts the arguments of a command, naming what is missing or blank.
+// args checks the arguments of a command and names a missing or blank one.
 func args(names ...string) cobra.PositionalArgs {
 	return func(_ *cobra.Command, given []string) error {
 		for i, name := range names {
@@ -174,7 +173,7 @@ func args(names ...string) cobra.PositionalArgs {
 	}
 }
 
-// require refuses options that are missing or blank.
+// require refuses missing or blank options.
 func require(cmd *cobra.Command, names ...string) error {
 	for _, name := range names {
 		if strings.TrimSpace(cmd.Flag(name).Value.String()) == "" {
@@ -184,7 +183,7 @@ func require(cmd *cobra.Command, names ...string) error {
 	return nil
 }
 
-// printJSON prints a value indented by two, as commands do.
+// printJSON prints a value as indented JSON.
 func (a *app) printJSON(v any) error {
 	enc := json.NewEncoder(a.stdout)
 	enc.SetEscapeHTML(false)

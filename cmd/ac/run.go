@@ -1,6 +1,6 @@
 package main
 
-// run:*: runs from the command line.
+// run:*: creating, listing, replaying and executing runs.
 
 import (
 	"context"
@@ -24,7 +24,7 @@ import (
 func runNewCommand(a *app) *cobra.Command {
 	var p company.CreateRunParams
 	cmd := &cobra.Command{
-		Use: "run:new <dir>", Short: "Make a run and print its ids", Args: args("dir"),
+		Use: "run:new <dir>", Short: "Create a run and print its ids", Args: args("dir"),
 		Example: "  ac run:new ./acme --project proj_01M7WQGTQHQA1J50C42GD1KN1S --agent agent_01M7WQGTGTXSZWKNSAQVRS4PJE --provider cmd",
 		RunE: func(cmd *cobra.Command, given []string) error {
 			if err := require(cmd, "project", "agent", "provider"); err != nil {
@@ -52,8 +52,8 @@ func runNewCommand(a *app) *cobra.Command {
 func runDiscardCommand(a *app) *cobra.Command {
 	var p company.DiscardRunParams
 	cmd := &cobra.Command{
-		Use: "run:discard <dir>", Short: "End a run that was made and never launched", Args: args("dir"),
-		Long:    "End a run that was made and never launched, and print how it is. One that was launched is refused: stop its session instead.",
+		Use: "run:discard <dir>", Short: "End a run that was created and never launched", Args: args("dir"),
+		Long:    "End a run that was created and never launched, and print its state. A run that was launched is refused: stop its session instead.",
 		Example: "  ac run:discard ./acme --project proj_01M7WQGTQHQA1J50C42GD1KN1S --run run_01M7WQGTR95SV6EDMA61E1XR8M",
 		RunE: func(cmd *cobra.Command, given []string) error {
 			if err := require(cmd, "project", "run"); err != nil {
@@ -65,8 +65,8 @@ func runDiscardCommand(a *app) *cobra.Command {
 	}
 	cmd.Flags().StringVar(&p.ProjectID, "project", "", "id of the project (required)")
 	cmd.Flags().StringVar(&p.RunID, "run", "", "id of the run (required)")
-	cmd.Flags().StringVar(&p.ActorID, "actor", "human", "who does it")
-	cmd.Flags().StringVar(&p.ActorRole, "role", "human", "their role")
+	cmd.Flags().StringVar(&p.ActorID, "actor", "human", "id of the actor")
+	cmd.Flags().StringVar(&p.ActorRole, "role", "human", "role of the actor")
 	completeFlag(cmd, "project", a.projectIDs)
 	completeFlag(cmd, "run", a.runIDs)
 	return cmd
@@ -75,7 +75,7 @@ func runDiscardCommand(a *app) *cobra.Command {
 func runListCommand(a *app) *cobra.Command {
 	var p company.ListRunsParams
 	cmd := &cobra.Command{
-		Use: "run:list <dir>", Short: "List runs, the newest first", Args: args("dir"),
+		Use: "run:list <dir>", Short: "List runs, newest first", Args: args("dir"),
 		Example: "  ac run:list ./acme\n  ac run:list ./acme --project proj_01M7WQGTQHQA1J50C42GD1KN1S",
 		RunE: func(cmd *cobra.Command, given []string) error {
 			p.WorkspaceDir = given[0]
@@ -92,11 +92,11 @@ func runReplayCommand(a *app) *cobra.Command {
 	var tail string
 	cmd := &cobra.Command{
 		Use: "run:replay <dir>", Short: "Print the log of a run", Args: args("dir"),
-		Long: `Print the log of a run, an event a line, and what is wrong with it.
+		Long: `Print the log of a run, one event a line, and its faults.
 
-Modes: raw shows the events; verified, deterministic and live check the chain
-too; live tells of the run's newest session. Exit status: 0, whatever the log
-says; use log:verify to have faults as a status.`,
+Modes: raw prints the events; verified, deterministic and live also verify the hash
+chain; live adds the run's newest session. Exit status: 0, even if the log has
+faults; log:verify reports them by its exit status.`,
 		Example: "  ac run:replay ./acme --project proj_01M7WQGTQHQA1J50C42GD1KN1S --run run_01M7WQGTR95SV6EDMA61E1XR8M --mode verified --tail 20",
 		RunE: func(cmd *cobra.Command, given []string) error {
 			if err := require(cmd, "project", "run"); err != nil {
@@ -172,11 +172,11 @@ func runExecuteCommand(a *app) *cobra.Command {
 	var o executeOptions
 	cmd := &cobra.Command{
 		Use: "run:execute <dir>", Short: "Execute a command as a run, in the foreground",
-		Long: `Execute a command as a run and wait for its end. All words behind --argv belong
-to the command, up to the next option of run:execute; behind -- everything does.
+		Long: `Execute a command as a run and wait for its end. All words after --argv belong to the
+command, up to the next option of run:execute; after -- everything does.
 
-Exit status: 0 whatever the command's own is, which is printed; 130 or 143 when
-it was stopped by SIGINT or SIGTERM.`,
+Exit status: 0 whatever that of the command, which is printed; 130 or 143 if stopped
+by SIGINT or SIGTERM.`,
 		Example: `  ac run:execute ./acme --project proj_01M7WQGTQHQA1J50C42GD1KN1S --run run_01M7WQGTR95SV6EDMA61E1XR8M --argv sh -c 'exit 5'
   ac run:execute ./acme --project P --run R --stdin-file prompt.txt --argv codex exec --json -`,
 		DisableFlagParsing: true,
@@ -205,8 +205,8 @@ it was stopped by SIGINT or SIGTERM.`,
 	cmd.Flags().BoolP("help", "h", false, "help for run:execute")
 	cmd.Flags().StringVar(&o.ProjectID, "project", "", "id of the project (required)")
 	cmd.Flags().StringVar(&o.RunID, "run", "", "id of the run (required)")
-	cmd.Flags().StringArray("argv", nil, "the command and its words (required)")
-	cmd.Flags().StringVar(&o.stdinFile, "stdin-file", "", "file that the command reads as its input")
+	cmd.Flags().StringArray("argv", nil, "the command with its arguments (required)")
+	cmd.Flags().StringVar(&o.stdinFile, "stdin-file", "", "file for the command's stdin")
 	cmd.Flags().StringVar(&o.RepoID, "repo", "", "id of the repository to run in")
 	cmd.Flags().StringVar(&o.WorkdirRel, "subdir", "", "directory within the repository")
 	cmd.Flags().StringVar(&o.TaskID, "task", "", "id of the task")
@@ -216,8 +216,8 @@ it was stopped by SIGINT or SIGTERM.`,
 	return cmd
 }
 
-// completeExecute completes the options of run:execute, which parses its words
-// itself.
+// completeExecute completes the options of run:execute, which parses its
+// arguments itself.
 func completeExecute(cmd *cobra.Command, given []string, toComplete string) ([]string, cobra.ShellCompDirective) {
 	if slices.Contains(given, "--argv") || slices.Contains(given, "--") {
 		return nil, cobra.ShellCompDirectiveDefault
@@ -238,7 +238,7 @@ func completeExecute(cmd *cobra.Command, given []string, toComplete string) ([]s
 	return names, cobra.ShellCompDirectiveNoFileComp
 }
 
-// splitArgv takes the words of --argv out of the arguments.
+// splitArgv separates the words of --argv from the other arguments.
 func splitArgv(cmd *cobra.Command, given []string) (rest, argv []string) {
 	for i := 0; i < len(given); i++ {
 		word := given[i]

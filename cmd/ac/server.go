@@ -1,7 +1,6 @@
 package main
 
-// server:start, rpc:call and protocol:schema: the protocol from the command
-// line.
+// server:start, rpc:call and protocol:schema.
 
 import (
 	"context"
@@ -29,9 +28,8 @@ func serverCommand(a *app) *cobra.Command {
 		Short: "Serve JSON-RPC over stdin and stdout",
 		Long: `Serve JSON-RPC 2.0 over stdin and stdout, one object a line, until stdin ends.
 
-Sessions outlive the server: what it launched goes on when it ends, unless
---on-exit stop is given. Exit status: 0 at the end of stdin, 128+signal on
-SIGINT or SIGTERM.`,
+Sessions outlive the server, unless --on-exit stop is given. Exit status: 0 at the end
+of stdin, 128+signal on SIGINT or SIGTERM.`,
 		Example: `  ac server:start
   echo '{"jsonrpc":"2.0","id":1,"method":"system.capabilities"}' | ac server:start
   ac server:start --on-exit stop
@@ -47,13 +45,13 @@ SIGINT or SIGTERM.`,
 			return a.serve(cmd.Context(), rpc.Options{StopSessions: onExit == "stop", SealEvery: sealEvery, SealKeyFile: sealKey})
 		},
 	}
-	cmd.Flags().StringVar(&onExit, "on-exit", "keep", "what becomes of launched sessions: keep or stop")
-	cmd.Flags().DurationVar(&sealEvery, "seal-every", 0, "seal the histories of the workspaces in use this often, such as 1h (0: never)")
-	cmd.Flags().StringVar(&sealKey, "seal-key", "", "the private key for that (default: this user's)")
+	cmd.Flags().StringVar(&onExit, "on-exit", "keep", "launched sessions at the end: keep or stop")
+	cmd.Flags().DurationVar(&sealEvery, "seal-every", 0, "interval at which the histories of the workspaces in use are sealed, such as 1h (0: never)")
+	cmd.Flags().StringVar(&sealKey, "seal-key", "", "file of the private key for sealing (default: this user's)")
 	return cmd
 }
 
-// serve runs a server with the options that a command gives.
+// serve runs a server with the options of a command.
 func (a *app) serve(ctx context.Context, opts rpc.Options) error {
 	surviveReaders()
 	ctx, cancel := context.WithCancel(ctx)
@@ -91,12 +89,13 @@ func callCommand(a *app) *cobra.Command {
 		Short: "Call one method and print its result on one line",
 		Long: `Call one method in this process and print its result as one line of JSON.
 
-Methods that stream (events.*) need a server. Exit status: 0, or 1 with
-"ERROR: ..." on stderr.`,
+Streaming methods (events.*) need a server. Exit status: 0, or 1 with "ERROR: ..." on
+stderr.`,
 		Example: `  ac rpc:call --method workspace.open --params '{"workspace_dir":"./acme"}'
   ac rpc:call --method system.capabilities`,
 		Args: func(cmd *cobra.Command, given []string) error {
-			// Callers that used to run a script may name it in front of the options.
+			// Callers with a script launcher may pass a script name before the
+			// options.
 			return args()(cmd, withoutScript(given))
 		},
 		RunE: func(cmd *cobra.Command, _ []string) error {
@@ -141,7 +140,7 @@ func schemaCommand(a *app) *cobra.Command {
 	return &cobra.Command{
 		Use:     "protocol:schema",
 		Short:   "Print the OpenRPC document of all methods",
-		Long:    "Print the OpenRPC document of all methods, with a JSON Schema of their params and results. It is made from the table that the server itself uses.",
+		Long:    "Print the OpenRPC document of all methods, with a JSON Schema of their params and results. It is generated from the server's method table.",
 		Example: "  ac protocol:schema > openrpc.json",
 		Args:    args(),
 		RunE: func(*cobra.Command, []string) error {

@@ -18,8 +18,8 @@ func sessionListCommand(a *app) *cobra.Command {
 	var p company.ListSessionsParams
 	asJSON := false
 	cmd := &cobra.Command{
-		Use: "session:list <dir>", Short: "List sessions, the newest first", Args: args("dir"),
-		Long:    "List the sessions of a workspace, the newest first. With --json the rows are those of session.list.",
+		Use: "session:list <dir>", Short: "List sessions, newest first", Args: args("dir"),
+		Long:    "List the sessions of a workspace, newest first. With --json the rows are those of session.list.",
 		Example: "  ac session:list ./acme --status running\n  ac session:list ./acme --json",
 		RunE: func(cmd *cobra.Command, given []string) error {
 			p.WorkspaceDir = given[0]
@@ -81,8 +81,8 @@ func sessionStopCommand(a *app) *cobra.Command {
 	everything, asJSON := false, false
 	cmd := &cobra.Command{
 		Use: "session:stop <dir> [session_ref]", Short: "Stop a session, or all of them",
-		Long: `Ask a session to stop and wait for its end: SIGTERM to everything the provider
-started, SIGKILL to what is left after 1.5 seconds.`,
+		Long: `Stop a session and wait for its end: SIGTERM to everything the provider started,
+SIGKILL to survivors after 1.5 seconds.`,
 		Example: "  ac session:stop ./acme local_run_01M7WQGTR95SV6EDMA61E1XR8M\n  ac session:stop ./acme --all",
 		Args: func(cmd *cobra.Command, given []string) error {
 			if everything {

@@ -1,6 +1,6 @@
 package main
 
-// sharepack:*: what of a project may leave it.
+// sharepack:*: creating and replaying share packs.
 
 import (
 	"strconv"
@@ -14,17 +14,16 @@ func sharePackCreateCommand(a *app) *cobra.Command {
 	var p company.CreateSharePackParams
 	asJSON := false
 	cmd := &cobra.Command{
-		Use: "sharepack:create <dir>", Short: "Make a share pack of a project, without secrets", Args: args("dir"),
-		Long: `Make a share pack: copies of a project's artifacts of the visibilities managers
-and org, of its memory, and of the logs of the runs behind those artifacts. Print
-what is in it as JSON.
+		Use: "sharepack:create <dir>", Short: "Create a share pack of a project, without secrets", Args: args("dir"),
+		Long: `Create a share pack: copies of a project's artifacts with the visibilities managers and
+org, of its memory, and of the logs of the runs behind these artifacts. Print its
+contents as JSON.
 
-What looks like a secret is replaced in all of it (API keys, tokens, private
-keys, passwords, values behind names such as api_key), and so are the values of
-the variables of this process whose names look secret. Read a pack before you
-pass it on all the same: a secret without a shape or a telling name cannot be
-recognized. An invalid artifact is an error that names it, and leaves nothing
-behind.`,
+Apparent secrets are redacted everywhere (API keys, tokens, private keys, passwords,
+values of names such as api_key), and so are the values of this process's
+environment variables with secret-looking names. Review a pack nevertheless before
+you pass it on: a secret without a known shape or a telling name is not recognized.
+An invalid artifact is an error that names it, and leaves nothing behind.`,
 		Example: "  ac sharepack:create ./acme --project proj_01M7WQGTQHQA1J50C42GD1KN1S\n  ac sharepack:create ./acme --project proj_01M7WQGTQHQA1J50C42GD1KN1S --by ann",
 		RunE: func(cmd *cobra.Command, given []string) error {
 			if err := require(cmd, "project", "by"); err != nil {
@@ -35,8 +34,8 @@ behind.`,
 		},
 	}
 	cmd.Flags().StringVar(&p.ProjectID, "project", "", "id of the project (required)")
-	cmd.Flags().StringVar(&p.CreatedBy, "by", "human", "who makes it")
-	cmd.Flags().BoolVar(&asJSON, "json", false, "print JSON, as always")
+	cmd.Flags().StringVar(&p.CreatedBy, "by", "human", "id of the creator")
+	cmd.Flags().BoolVar(&asJSON, "json", false, "print JSON (always the case)")
 	completeFlag(cmd, "project", a.projectIDs)
 	return cmd
 }
@@ -48,9 +47,9 @@ func sharePackReplayCommand(a *app) *cobra.Command {
 		Use: "sharepack:replay <dir>", Short: "Print the logs in a share pack", Args: args("dir"),
 		Long: `Print the logs in a share pack as JSON, on one line.
 
-Modes: raw shows the events; verified and deterministic check the chain too.
-Redaction and what was left out show there, because the hashes are those of the
-original log. Exit status: 0, whatever the logs say.`,
+Modes: raw prints the events; verified and deterministic also verify the hash chain.
+Verification shows redaction and omissions, because the hashes are those of the
+original log. Exit status: 0, even if the logs have faults.`,
 		Example: "  ac sharepack:replay ./acme --project proj_01M7WQGTQHQA1J50C42GD1KN1S --share share_01M7WQY5HX6BG7GX1TX7Y6KRG4 --mode verified --tail 20",
 		RunE: func(cmd *cobra.Command, given []string) error {
 			if err := require(cmd, "project", "share"); err != nil {
@@ -68,7 +67,7 @@ original log. Exit status: 0, whatever the logs say.`,
 	cmd.Flags().StringVar(&p.RunID, "run", "", "only the log of this run")
 	cmd.Flags().StringVar(&tail, "tail", "", "only the last N events of each log")
 	cmd.Flags().StringVar(&p.Mode, "mode", "raw", "raw, verified or deterministic")
-	cmd.Flags().BoolVar(&asJSON, "json", false, "print JSON, as always")
+	cmd.Flags().BoolVar(&asJSON, "json", false, "print JSON (always the case)")
 	completeFlag(cmd, "project", a.projectIDs)
 	completeFlag(cmd, "share", a.sharePackIDs)
 	completeFlag(cmd, "run", a.sharedRunIDs)

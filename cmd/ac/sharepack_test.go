@@ -114,7 +114,7 @@ func TestSharePackCommandFaults(t *testing.T) {
 		{[]string{"sharepack:create", ws, "--project", project, "--by", " "}, "error: required option --by is missing"},
 		{[]string{"sharepack:create", ws, "--project", "../x"}, `ERROR: [{"path":["project_id"]`},
 		{[]string{"sharepack:create", ws, "--project", "proj_none"}, "ERROR: project proj_none does not exist"},
-		{[]string{"sharepack:create", ws, "--project", project}, "ERROR: work/projects/" + project + "/artifacts/art_bad.md is no valid artifact: missing_frontmatter"},
+		{[]string{"sharepack:create", ws, "--project", project}, "ERROR: work/projects/" + project + "/artifacts/art_bad.md is not a valid artifact: missing_frontmatter"},
 		{[]string{"sharepack:replay", ws, "--project", project}, "error: required option --share is missing"},
 		{[]string{"sharepack:replay", ws, "--project", project, "--share", "share_none"}, "ERROR: share pack share_none does not exist in project " + project},
 		{[]string{"sharepack:replay", ws, "--project", project, "--share", "x", "--mode", "live"}, `ERROR: [{"path":["mode"]`},

@@ -1,6 +1,6 @@
 package main
 
-// inbox:show: an item that waits for a decision, as people read it.
+// inbox:show: a pending item, for people.
 
 import (
 	"context"
@@ -16,7 +16,7 @@ import (
 	"ac/internal/terminal"
 )
 
-// shownItem is what inbox:show prints as JSON. Only memory deltas have a
+// shownItem is the JSON output of inbox:show. Only memory deltas have a
 // preview.
 type shownItem struct {
 	Artifact company.ReadArtifactResult `json:"artifact"`
@@ -28,10 +28,9 @@ func inboxShowCommand(a *app) *cobra.Command {
 	asJSON := false
 	cmd := &cobra.Command{
 		Use: "inbox:show <dir>", Short: "Show an item that waits for a decision, with what it would change", Args: args("dir"),
-		Long: `Show an artifact of the inbox, and of a memory delta what its approval would
-change now, as a diff: in colour on a terminal, unless NO_COLOR is set. The policy
-decides whether the actor may see it, and its answer is kept as artifact:read
-does.`,
+		Long: `Show an artifact of the inbox; for a memory delta, also what approving it would change
+now, as a diff (in colour on a terminal, unless NO_COLOR is set). The policy decides
+whether the actor may see it. Its decision is recorded as for artifact:read.`,
 		Example: "  ac inbox:show ./acme --project proj_01M7WQGTQHQA1J50C42GD1KN1S --artifact art_01M7WQGXT21HWCN0N3RMKCA3ZM",
 		RunE: func(cmd *cobra.Command, given []string) error {
 			if err := require(cmd, "project", "artifact", "actor"); err != nil {
@@ -67,8 +66,8 @@ func show(ctx context.Context, all *company.Host, p company.ReadArtifactParams) 
 	return shown, err
 }
 
-// page collects what is printed at once. Control characters of what others
-// wrote do not reach the terminal.
+// page buffers the output. Control characters in documents do not reach the
+// terminal (terminal escape injection).
 type page struct {
 	text   strings.Builder
 	out    io.Writer
@@ -102,7 +101,7 @@ func (p *page) line(style, text string) {
 	p.text.WriteString(text + "\n")
 }
 
-// field prints a name and its value; what has no value is left out.
+// field prints a name and its value, unless that is empty.
 func (p *page) field(name, value string) {
 	if value != "" {
 		p.line("", fmt.Sprintf("%-11s %s", name, value))
@@ -149,7 +148,8 @@ func (p *page) preview(seen company.DeltaPreview) *page {
 	return p
 }
 
-// diffStyle is the style of a line of a diff; the first two name the file.
+// diffStyle is the style of a line of a diff; the first two lines name the
+// file.
 func diffStyle(i int, l string) string {
 	switch {
 	case i < 2:
@@ -164,11 +164,11 @@ func diffStyle(i int, l string) string {
 	return ""
 }
 
-// visible is terminal.Quoted for a line in which tabs are shown.
+// visible is terminal.Quote, but keeps tabs.
 func visible(text string) string {
 	lines := strings.Split(text, "\t")
 	for i := range lines {
-		lines[i] = terminal.Quoted(lines[i])
+		lines[i] = terminal.Quote(lines[i])
 	}
 	return strings.Join(lines, "\t")
 }

@@ -1,7 +1,7 @@
 package main
 
-// monitor:runs, inbox:snapshot, ui:snapshot and ui:manager-dashboard: what
-// managers look at.
+// monitor:runs, inbox:snapshot, ui:snapshot and ui:manager-dashboard: the
+// screens of managers.
 
 import (
 	"context"
@@ -15,26 +15,27 @@ import (
 	"ac/workspace/doc"
 )
 
-// indexFlags declares what snapshots ask of the index. What it returns settles it.
-func indexFlags(cmd *cobra.Command, step *company.IndexStep) (settle func()) {
+// indexFlags declares how snapshots prepare the index. What it returns applies the
+// flags.
+func indexFlags(cmd *cobra.Command, step *company.IndexStep) (bindIndex func()) {
 	noSync := false
-	cmd.Flags().BoolVar(&step.RefreshIndex, "refresh-index", false, "build the index anew first")
-	cmd.Flags().BoolVar(&noSync, "no-sync-index", false, "take the index as it is")
+	cmd.Flags().BoolVar(&step.RefreshIndex, "refresh-index", false, "rebuild the index first")
+	cmd.Flags().BoolVar(&noSync, "no-sync-index", false, "do not sync the index first")
 	return func() { step.SyncIndex = !noSync }
 }
 
-// itemLimitFlags and screenLimitFlags declare how much is shown.
+// itemLimitFlags and screenLimitFlags declare the limits of lists.
 func itemLimitFlags(cmd *cobra.Command, l *company.ItemLimits) {
-	cmd.Flags().IntVar(&l.PendingLimit, "pending-limit", 200, "at most so many pending items, 5000 in any case")
-	cmd.Flags().IntVar(&l.DecisionsLimit, "decisions-limit", 200, "at most so many decisions, 5000 in any case")
+	cmd.Flags().IntVar(&l.PendingLimit, "pending-limit", 200, "maximum number of pending items, up to 5000")
+	cmd.Flags().IntVar(&l.DecisionsLimit, "decisions-limit", 200, "maximum number of decisions, up to 5000")
 }
 
 func screenLimitFlags(cmd *cobra.Command, l *company.ScreenLimits) {
 	itemLimitFlags(cmd, &l.ItemLimits)
-	cmd.Flags().IntVar(&l.MonitorLimit, "monitor-limit", 200, "at most so many runs, 5000 in any case")
+	cmd.Flags().IntVar(&l.MonitorLimit, "monitor-limit", 200, "maximum number of runs, up to 5000")
 }
 
-// someProjectFlag declares the option that names a project, which may be left out.
+// someProjectFlag declares an optional project.
 func someProjectFlag(a *app, cmd *cobra.Command, project *string) {
 	cmd.Flags().StringVar(project, "project", "", "id of a project")
 	completeFlag(cmd, "project", a.projectIDs)
@@ -42,62 +43,62 @@ func someProjectFlag(a *app, cmd *cobra.Command, project *string) {
 
 func monitorRunsCommand(a *app) *cobra.Command {
 	var p company.MonitorParams
-	settle := func() {}
+	bindIndex := func() {}
 	cmd := &cobra.Command{
-		Use: "monitor:runs <dir>", Short: "Show runs with their sessions and what their logs say", Args: args("dir"),
+		Use: "monitor:runs <dir>", Short: "Show runs with their sessions and latest events", Args: args("dir"),
 		Example: "  ac monitor:runs ./acme --limit 20\n  ac monitor:runs ./acme --project proj_01M7WQGTQHQA1J50C42GD1KN1S --no-sync-index",
 		RunE: func(cmd *cobra.Command, given []string) error {
 			p.WorkspaceDir = given[0]
-			settle()
+			bindIndex()
 			return printJSON(cmd.Context(), a, (*company.Company).Monitor, p)
 		},
 	}
 	someProjectFlag(a, cmd, &p.ProjectID)
-	cmd.Flags().IntVar(&p.Limit, "limit", 200, "at most so many runs, 5000 in any case")
-	settle = indexFlags(cmd, &p.IndexStep)
+	cmd.Flags().IntVar(&p.Limit, "limit", 200, "maximum number of runs, up to 5000")
+	bindIndex = indexFlags(cmd, &p.IndexStep)
 	return cmd
 }
 
 func inboxSnapshotCommand(a *app) *cobra.Command {
 	var p company.InboxParams
-	settle := func() {}
+	bindIndex := func() {}
 	cmd := &cobra.Command{
-		Use: "inbox:snapshot <dir>", Short: "Show what waits for a decision, and what was decided", Args: args("dir"),
+		Use: "inbox:snapshot <dir>", Short: "Show the items that wait for a decision, and the decisions", Args: args("dir"),
 		Example: "  ac inbox:snapshot ./acme\n  ac inbox:snapshot ./acme --project proj_01M7WQGTQHQA1J50C42GD1KN1S --decisions-limit 10",
 		RunE: func(cmd *cobra.Command, given []string) error {
 			p.WorkspaceDir = given[0]
-			settle()
+			bindIndex()
 			return printJSON(cmd.Context(), a, (*company.Company).Inbox, p)
 		},
 	}
 	someProjectFlag(a, cmd, &p.ProjectID)
 	itemLimitFlags(cmd, &p.ItemLimits)
-	settle = indexFlags(cmd, &p.IndexStep)
+	bindIndex = indexFlags(cmd, &p.IndexStep)
 	return cmd
 }
 
 func uiSnapshotCommand(a *app) *cobra.Command {
 	var p company.UIParams
-	settle := func() {}
+	bindIndex := func() {}
 	cmd := &cobra.Command{
-		Use: "ui:snapshot <dir>", Short: "Show all that a manager's screen shows", Args: args("dir"),
+		Use: "ui:snapshot <dir>", Short: "Show a manager's screen", Args: args("dir"),
 		Example: "  ac ui:snapshot ./acme --project proj_01M7WQGTQHQA1J50C42GD1KN1S\n  ac ui:snapshot ./acme --monitor-limit 20 --refresh-index",
 		RunE: func(cmd *cobra.Command, given []string) error {
 			p.WorkspaceDir = given[0]
-			settle()
+			bindIndex()
 			return printJSON(cmd.Context(), a, (*company.Company).UI, p)
 		},
 	}
 	someProjectFlag(a, cmd, &p.ProjectID)
 	screenLimitFlags(cmd, &p.ScreenLimits)
-	settle = indexFlags(cmd, &p.IndexStep)
+	bindIndex = indexFlags(cmd, &p.IndexStep)
 	return cmd
 }
 
 // dashboardOptions are the options of ui:manager-dashboard.
 type dashboardOptions struct {
 	company.UIParams
-	settle           func() // what is asked of the index
+	bindIndex        func() // applies the index flags
 	actor            company.ActorParams
 	once, json, keep bool
 }
@@ -105,10 +106,9 @@ type dashboardOptions struct {
 func managerDashboardCommand(a *app) *cobra.Command {
 	var o dashboardOptions
 	cmd := &cobra.Command{
-		Use: "ui:manager-dashboard <dir>", Short: "Look at a project and decide, line by line", Args: args("dir"),
-		Long: `Look at a project and decide what waits for a decision, line by line. The lines
-may come from a pipe: each is carried out in its order, and the end of the input
-ends it.
+		Use: "ui:manager-dashboard <dir>", Short: "View a project and decide, line by line", Args: args("dir"),
+		Long: `View a project and decide on pending items, line by line. The lines may come from a
+pipe; they are carried out in order until the input ends.
 
 Lines: refresh, approve <artifact_id> [note], deny <artifact_id> [note], help,
 quit, or their first letters. Exit status: 0, whatever was decided or refused.`,
@@ -129,12 +129,12 @@ quit, or their first letters. Exit status: 0, whatever was decided or refused.`,
 	someProjectFlag(a, cmd, &o.ProjectID)
 	cmd.Flags().Lookup("project").Usage = "id of the project (required)"
 	screenLimitFlags(cmd, &o.ScreenLimits)
-	o.settle = indexFlags(cmd, &o.IndexStep)
-	cmd.Flags().StringVar(&o.actor.ActorID, "actor", "human", "id of who decides")
-	cmd.Flags().StringVar(&o.actor.ActorRole, "role", "manager", "role of who decides: human, ceo, director, manager or worker")
-	cmd.Flags().StringVar(&o.actor.ActorTeamID, "team", "", "team of who decides")
-	cmd.Flags().BoolVar(&o.once, "once", false, "print the screen and leave")
-	cmd.Flags().BoolVar(&o.json, "json", false, "print a summary as one line of JSON and leave")
+	o.bindIndex = indexFlags(cmd, &o.IndexStep)
+	cmd.Flags().StringVar(&o.actor.ActorID, "actor", "human", "id of the decider")
+	cmd.Flags().StringVar(&o.actor.ActorRole, "role", "manager", "role of the decider: human, ceo, director, manager or worker")
+	cmd.Flags().StringVar(&o.actor.ActorTeamID, "team", "", "team of the decider")
+	cmd.Flags().BoolVar(&o.once, "once", false, "print the screen and exit")
+	cmd.Flags().BoolVar(&o.json, "json", false, "print a summary as one line of JSON and exit")
 	cmd.Flags().BoolVar(&o.keep, "no-clear-screen", false, "do not clear the terminal before each screen")
 	completeFlag(cmd, "actor", a.agentIDs)
 	completeFlag(cmd, "team", a.teamIDs)
@@ -144,11 +144,11 @@ quit, or their first letters. Exit status: 0, whatever was decided or refused.`,
 
 func (a *app) showDashboard(ctx context.Context, o *dashboardOptions) error {
 	return a.across(func(all *company.Host) error {
-		o.settle()
+		o.bindIndex()
 		take := func(ctx context.Context) (snapshot.UI, error) {
 			ui, err := company.Do(ctx, all, (*company.Company).UI, o.UIParams)
-			o.RefreshIndex = false // it was built anew
-			o.settle()             // it has what was decided
+			o.RefreshIndex = false // it has just been rebuilt
+			o.bindIndex()          // it contains the decision
 			return ui, invalidParams(err)
 		}
 		if o.json {
@@ -165,7 +165,7 @@ func (a *app) showDashboard(ctx context.Context, o *dashboardOptions) error {
 				resolved, err := company.Do(ctx, all, (*company.Company).Resolve, company.ResolveParams{
 					Dir: o.Dir, ProjectID: o.ProjectID, ArtifactID: d.ArtifactID, Decision: d.Decision, Decider: company.Decider{ActorParams: o.actor, Notes: d.Notes},
 				})
-				o.SyncIndex = o.SyncIndex || err == nil // what is decided is shown, whatever else is
+				o.SyncIndex = o.SyncIndex || err == nil // the decision must be shown
 				return resolved.SubjectKind, invalidParams(err)
 			},
 		}

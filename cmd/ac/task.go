@@ -1,6 +1,6 @@
 package main
 
-// task:*: making, planning, listing and checking tasks.
+// task:*: creating, planning, listing and checking tasks.
 
 import (
 	"encoding/json"
@@ -17,7 +17,7 @@ import (
 	"ac/workspace/doc"
 )
 
-// oneOf refuses a word that is none of those that an option knows.
+// oneOf refuses a word that is not among those of an option.
 func oneOf(option, word string, words []string) error {
 	if !slices.Contains(words, word) {
 		return usageError{"--" + option + " must be one of " + strings.Join(words, ", ")}
@@ -34,7 +34,7 @@ func taskNewCommand(a *app) *cobra.Command {
 	var p company.NewTaskParams
 	spec := &p.Spec
 	cmd := &cobra.Command{
-		Use: "task:new <dir>", Short: "Make a draft of a task and print its id", Args: args("dir"),
+		Use: "task:new <dir>", Short: "Create a draft task and print its id", Args: args("dir"),
 		Example: "  ac task:new ./acme --project proj_01M7WQGTQHQA1J50C42GD1KN1S --title 'Sign in by mail'",
 		RunE: func(cmd *cobra.Command, given []string) error {
 			if err := require(cmd, "project", "title"); err != nil {
@@ -48,10 +48,10 @@ func taskNewCommand(a *app) *cobra.Command {
 		},
 	}
 	cmd.Flags().StringVar(&p.ProjectID, "project", "", "id of the project (required)")
-	cmd.Flags().StringVar(&spec.Title, "title", "", "what is to be done, on one line (required)")
+	cmd.Flags().StringVar(&spec.Title, "title", "", "what to do, one line (required)")
 	cmd.Flags().StringVar(&spec.Visibility, "visibility", "team", "who may see it: "+strings.Join(doc.Visibilities(), ", "))
-	cmd.Flags().StringVar(&spec.TeamID, "team", "", "id of the team that does it")
-	cmd.Flags().StringVar(&spec.AssigneeID, "assignee", "", "id of the agent that does it")
+	cmd.Flags().StringVar(&spec.TeamID, "team", "", "id of the team for the task")
+	cmd.Flags().StringVar(&spec.AssigneeID, "assignee", "", "id of the assignee")
 	completeFlag(cmd, "project", a.projectIDs)
 	completeFlag(cmd, "visibility", words(doc.Visibilities()...))
 	completeFlag(cmd, "team", a.teamIDs)
@@ -64,8 +64,8 @@ func taskAddMilestoneCommand(a *app) *cobra.Command {
 	milestone := &p.Milestone
 	cmd := &cobra.Command{
 		Use: "task:add-milestone <dir>", Short: "Add a milestone to a task and print its id", Args: args("dir"),
-		Long: `Add a milestone at the end of a task and print its id. The approval of one of
-coding asks for a patch and for tests; that of the others asks for nothing.`,
+		Long: `Add a milestone at the end of a task and print its id. Approving a coding milestone
+requires a patch and tests; others require no evidence.`,
 		Example: "  ac task:add-milestone ./acme --project proj_01M7WQGTQHQA1J50C42GD1KN1S --task task_01M7WQXFJVAFKYMR9NC0NBJYZC --title 'Send the mail' --kind coding --accept 'It arrives' 'It expires'",
 		RunE: func(cmd *cobra.Command, given []string) error {
 			if err := require(cmd, "project", "task", "title", "kind"); err != nil {
@@ -83,10 +83,10 @@ coding asks for a patch and for tests; that of the others asks for nothing.`,
 	}
 	cmd.Flags().StringVar(&p.ProjectID, "project", "", "id of the project (required)")
 	cmd.Flags().StringVar(&p.TaskID, "task", "", "id of the task (required)")
-	cmd.Flags().StringVar(&milestone.Title, "title", "", "what is reached with it (required)")
+	cmd.Flags().StringVar(&milestone.Title, "title", "", "what it achieves (required)")
 	cmd.Flags().StringVar(&milestone.Kind, "kind", "", strings.Join(milestoneKinds(), ", ")+" (required)")
 	cmd.Flags().StringVar(&milestone.Status, "status", "draft", strings.Join(milestoneStatuses(), ", "))
-	valuesVar(cmd, &milestone.AcceptanceCriteria, "accept", "what must hold for it to be accepted")
+	valuesVar(cmd, &milestone.AcceptanceCriteria, "accept", "acceptance criteria")
 	completeFlag(cmd, "project", a.projectIDs)
 	completeFlag(cmd, "task", a.taskIDs)
 	completeFlag(cmd, "kind", words(milestoneKinds()...))
@@ -97,7 +97,7 @@ coding asks for a patch and for tests; that of the others asks for nothing.`,
 func taskValidateCommand(a *app) *cobra.Command {
 	return &cobra.Command{
 		Use: "task:validate <file>", Short: "Check the file of a task", Args: args("file"),
-		Long:    "Check the file of a task. Exit status: 0 when it is valid, 2 with what is wrong on stderr when it is not.",
+		Long:    "Check the file of a task. Exit status: 0 if it is valid, 2 with the defects on stderr if not.",
 		Example: "  ac task:validate ./acme/work/projects/proj_01M7WQGTQHQA1J50C42GD1KN1S/tasks/task_01M7WQXFJVAFKYMR9NC0NBJYZC.md",
 		RunE: func(_ *cobra.Command, given []string) error {
 			return a.printIssues(company.ValidateFile(given[0], pm.ValidateTask))
@@ -105,7 +105,7 @@ func taskValidateCommand(a *app) *cobra.Command {
 	}
 }
 
-// printIssues says what is wrong with a document.
+// printIssues prints the issues of a document.
 func (a *app) printIssues(issues []frontmatter.Issue, err error) error {
 	switch {
 	case err != nil:
@@ -125,8 +125,8 @@ func taskListCommand(a *app) *cobra.Command {
 	var p company.ListTasksParams
 	asJSON := false
 	cmd := &cobra.Command{
-		Use: "task:list <dir>", Short: "List the tasks of a project, the newest first", Args: args("dir"),
-		Long:    "List the tasks of a project, the newest first. With --json it is the result of task.list.",
+		Use: "task:list <dir>", Short: "List the tasks of a project, newest first", Args: args("dir"),
+		Long:    "List the tasks of a project, newest first. With --json print the result of task.list.",
 		Example: "  ac task:list ./acme --project proj_01M7WQGTQHQA1J50C42GD1KN1S",
 		RunE: func(cmd *cobra.Command, given []string) error {
 			if err := require(cmd, "project"); err != nil {
@@ -172,11 +172,11 @@ func taskPlanCommand(a *app) *cobra.Command {
 	var plan company.PlannedExecution
 	days, tokens, asJSON := 0, int64(0), false
 	cmd := &cobra.Command{
-		Use: "task:plan <dir>", Short: "Change when a task is planned and who is to do it", Args: args("dir"),
-		Long: `Change the plan of a task. Options of the schedule (--start, --end, --days,
---depends) replace the whole schedule; those of the execution (--provider,
---model, --agent, --tokens, --by) change what they name and leave the rest.
-Print the plan, or with --json the result of task.update_plan.`,
+		Use: "task:plan <dir>", Short: "Change the schedule and the assignee of a task", Args: args("dir"),
+		Long: `Change the plan of a task. Schedule options (--start, --end, --days, --depends)
+replace the whole schedule. Execution options (--provider, --model, --agent, --tokens,
+--by) change only their own values. Print the plan, or with --json the result of
+task.update_plan.`,
 		Example: "  ac task:plan ./acme --project proj_01M7WQGTQHQA1J50C42GD1KN1S --task task_01M7WQXFJVAFKYMR9NC0NBJYZC --start 2026-12-01 --days 3 --provider codex --by ann",
 		RunE: func(cmd *cobra.Command, given []string) error {
 			if err := require(cmd, "project", "task"); err != nil {
@@ -207,15 +207,15 @@ Print the plan, or with --json the result of task.update_plan.`,
 		},
 	}
 	a.taskFlags(cmd, &p.ProjectID, &p.TaskID)
-	cmd.Flags().StringVar(&schedule.PlannedStart, "start", "", "date or time at which it is to begin")
-	cmd.Flags().StringVar(&schedule.PlannedEnd, "end", "", "date or time at which it is to be done")
-	cmd.Flags().IntVar(&days, "days", 0, "how many days it takes")
-	valuesVar(cmd, &schedule.DependsOnTaskIDs, "depends", "ids of the tasks that must be done before")
-	cmd.Flags().StringVar(&plan.PreferredProvider, "provider", "", "provider that is to do it")
-	cmd.Flags().StringVar(&plan.PreferredModel, "model", "", "model that is to do it")
-	cmd.Flags().StringVar(&plan.PreferredAgentID, "agent", "", "id of the agent that is to do it")
-	cmd.Flags().Int64Var(&tokens, "tokens", 0, "how many tokens it may take")
-	cmd.Flags().StringVar(&plan.AppliedBy, "by", "", "who plans; the time is noted with it")
+	cmd.Flags().StringVar(&schedule.PlannedStart, "start", "", "planned start, a date or time")
+	cmd.Flags().StringVar(&schedule.PlannedEnd, "end", "", "planned end, a date or time")
+	cmd.Flags().IntVar(&days, "days", 0, "duration in days")
+	valuesVar(cmd, &schedule.DependsOnTaskIDs, "depends", "ids of the tasks it depends on")
+	cmd.Flags().StringVar(&plan.PreferredProvider, "provider", "", "preferred provider")
+	cmd.Flags().StringVar(&plan.PreferredModel, "model", "", "preferred model")
+	cmd.Flags().StringVar(&plan.PreferredAgentID, "agent", "", "id of the preferred agent")
+	cmd.Flags().Int64Var(&tokens, "tokens", 0, "token budget")
+	cmd.Flags().StringVar(&plan.AppliedBy, "by", "", "id of the planner, recorded with the time")
 	cmd.Flags().BoolVar(&p.ClearSchedule, "clear-schedule", false, "remove the schedule")
 	cmd.Flags().BoolVar(&p.ClearExecutionPlan, "clear-execution-plan", false, "remove the execution plan")
 	cmd.Flags().BoolVar(&asJSON, "json", false, "print JSON")
@@ -224,7 +224,7 @@ Print the plan, or with --json the result of task.update_plan.`,
 	return cmd
 }
 
-// taskFlags declares the options that name a task.
+// taskFlags declares the options that identify a task.
 func (a *app) taskFlags(cmd *cobra.Command, project, task *string) {
 	cmd.Flags().StringVar(project, "project", "", "id of the project (required)")
 	cmd.Flags().StringVar(task, "task", "", "id of the task (required)")
@@ -232,7 +232,7 @@ func (a *app) taskFlags(cmd *cobra.Command, project, task *string) {
 	completeFlag(cmd, "task", a.taskIDs)
 }
 
-// printPlan prints the plan of a task, a line for each thing that is said.
+// printPlan prints the plan of a task, one line for each value.
 func (a *app) printPlan(task company.UpdatePlanResult) error {
 	said := false
 	for _, part := range []any{task.Frontmatter.Schedule, task.Frontmatter.ExecutionPlan} {
@@ -260,12 +260,12 @@ func (a *app) printPlan(task company.UpdatePlanResult) error {
 	return nil
 }
 
-// taskIDs are the tasks of the project that the command line names.
+// taskIDs are the tasks of the project on the command line.
 func (a *app) taskIDs(cmd *cobra.Command, given []string) []string {
 	return a.tasks(cmd, given, func(t company.TaskRow) []string { return []string{t.TaskID + "\t" + t.Frontmatter.Title} })
 }
 
-// milestoneIDs are the milestones of the task that the command line names.
+// milestoneIDs are the milestones of the task on the command line.
 func (a *app) milestoneIDs(cmd *cobra.Command, given []string) []string {
 	task := cmd.Flag("task").Value.String()
 	return a.tasks(cmd, given, func(t company.TaskRow) (ids []string) {
@@ -280,7 +280,7 @@ func (a *app) milestoneIDs(cmd *cobra.Command, given []string) []string {
 
 func (a *app) tasks(cmd *cobra.Command, given []string, words func(company.TaskRow) []string) (all []string) {
 	p := projectOf(cmd, given)
-	list, _ := ask(cmd.Context(), a, (*company.Company).ListTasks, company.ListTasksParams(p)) // none where they cannot be read
+	list, _ := ask(cmd.Context(), a, (*company.Company).ListTasks, company.ListTasksParams(p)) // none if they cannot be read
 	for _, t := range list.Tasks {
 		all = append(all, words(t)...)
 	}

@@ -1,7 +1,6 @@
 package main
 
-// What is said of a command that does not exist: the ones that were probably
-// meant.
+// Unknown commands: suggesting the ones that were probably meant.
 
 import (
 	"fmt"
@@ -10,10 +9,10 @@ import (
 	"github.com/spf13/cobra"
 )
 
-// typos is how many letters a command may be off to be suggested.
+// typos is the edit distance up to which a command is suggested.
 const typos = 2
 
-// unknownCommand names the commands whose names are close, else those of the same
+// unknownCommand suggests commands with similar names, else those of the same
 // noun.
 func unknownCommand(root *cobra.Command, name string) error {
 	root.SuggestionsMinimumDistance = typos
@@ -28,7 +27,7 @@ func unknownCommand(root *cobra.Command, name string) error {
 		}
 	}
 	if len(same) > 0 {
-		return usageError{fmt.Sprintf("unknown command %q; of %s there are %s", name, noun, strings.Join(same, ", "))}
+		return usageError{fmt.Sprintf("unknown command %q; %s has: %s", name, noun, strings.Join(same, ", "))}
 	}
 	return usageError{fmt.Sprintf("unknown command %q (see: ac --help)", name)}
 }

@@ -8,9 +8,9 @@ import (
 	"github.com/spf13/cobra"
 )
 
-// values is an option that takes one or more values and may be repeated. A value
-// may begin with a dash and a blank. A greedy one takes whatever follows, up to
-// the next long option of its command.
+// values is an option that takes one or more values and may be repeated. A
+// value may begin with a dash and a blank. A greedy option takes everything up
+// to the next long option of its command.
 type values struct {
 	into   *[]string
 	greedy bool
@@ -23,13 +23,13 @@ func (v values) String() string {
 	return strings.Join(*v.into, " ")
 }
 
-// Set takes one value; spread has parted them.
+// Set adds one value; expandMulti has separated them.
 func (v values) Set(value string) error {
 	*v.into = append(*v.into, value)
 	return nil
 }
 
-// Type is how help calls the values.
+// Type is the name of the values in help texts.
 func (v values) Type() string { return "value.." }
 
 // valuesVar declares an option that takes one or more values.
@@ -37,25 +37,24 @@ func valuesVar(cmd *cobra.Command, into *[]string, name, usage string) {
 	cmd.Flags().Var(values{into: into}, name, usage)
 }
 
-// commandLineVar declares an option that takes a whole command line, with the
-// dashes in it.
+// commandLineVar declares an option that takes a whole command line, dashes
+// included.
 func commandLineVar(cmd *cobra.Command, into *[]string, name, usage string) {
 	cmd.Flags().Var(values{into, true}, name, usage)
 }
 
-// expandMulti writes an option for each of the values that follow one, which is how
-// the parser wants them, and refuses what the parser would take: a flag with a
-// value.
+// expandMulti repeats the option before each of its values, as the parser
+// expects, and refuses a flag with a value, which the parser would accept.
 func expandMulti(root *cobra.Command, given []string) ([]string, error) {
 	cmd, _, err := root.Find(given)
 	if err != nil {
-		return given, nil //nolint:nilerr // the parser tells of it
+		return given, nil //nolint:nilerr // the parser reports it
 	}
 	var plain []string
 	for i := 0; i < len(given); i++ {
 		name, long := strings.CutPrefix(given[i], "--")
 		if long && name == "" {
-			return append(plain, given[i:]...), nil // what follows is no option
+			return append(plain, given[i:]...), nil // the rest are not options
 		}
 		v, several := valuesOf(cmd, name)
 		if flag, _, valued := strings.Cut(name, "="); long && valued && isFlag(cmd, flag) {
@@ -75,7 +74,7 @@ func expandMulti(root *cobra.Command, given []string) ([]string, error) {
 			plain = append(plain, "--"+name+"="+given[i])
 		}
 		if i+1 == first {
-			plain = append(plain, given[first-1]) // the parser says that a value is missing
+			plain = append(plain, given[first-1]) // the parser reports the missing value
 			if first < len(given) {
 				return plain, nil
 			}
@@ -107,8 +106,8 @@ func (v values) takes(cmd *cobra.Command, argument string) bool {
 	return !strings.HasPrefix(argument, "-") || argument == "-" || strings.HasPrefix(argument, "- ")
 }
 
-// takesNext reports whether an argument is a long option whose value is the next
-// argument.
+// takesNext reports whether an argument is a long option whose value is the
+// next argument.
 func takesNext(cmd *cobra.Command, argument string) bool {
 	name, long := strings.CutPrefix(argument, "--")
 	if !long || strings.Contains(name, "=") {

@@ -1,6 +1,6 @@
 package main
 
-// log:verify: checking logs without a server.
+// log:verify: verifying logs without a server.
 
 import (
 	"errors"
@@ -17,7 +17,7 @@ import (
 	"ac/internal/terminal"
 )
 
-// verifyRow is a checked log in the JSON output.
+// verifyRow is a verified log in the JSON output.
 type verifyRow struct {
 	Path               string               `json:"path"`
 	OK                 bool                 `json:"ok"`
@@ -34,12 +34,12 @@ func verifyCommand(a *app) *cobra.Command {
 	cmd := &cobra.Command{
 		Use: "log:verify <file|run|workspace>", Short: "Verify the hash chain of run logs",
 		Long: `Verify any events.jsonl, the log of a run, or all logs of a workspace, without a
-server. The argument is a file, a run's directory, a workspace, or, with
---workspace, the id of a run. A run's log is also held against what the run
-recorded of it, so that a cut-off end is found.
+server. The argument is a file, a run's directory, a workspace, or, with --workspace,
+the id of a run. A run's log is also compared with the checkpoint in the run's record,
+which detects truncation.
 
-Exit status: 0 when every log is sound, 2 with the place of the first fault of
-each log that is not, 1 when something could not be read.`,
+Exit status: 0 if every log is sound, 2 with the position of the first fault of each
+faulty log, 1 if something could not be read.`,
 		Example: `  ac log:verify ./acme
   ac log:verify ./acme/work/projects/proj_01M7WQGTQHQA1J50C42GD1KN1S/runs/run_01M7WQGTR95SV6EDMA61E1XR8M
   ac log:verify run_01M7WQGTR95SV6EDMA61E1XR8M --workspace ./acme
@@ -59,7 +59,7 @@ each log that is not, 1 when something could not be read.`,
 			return a.printVerified(rows, asJSON)
 		},
 	}
-	cmd.Flags().StringVar(&inWorkspace, "workspace", "", "workspace in which the argument is the id of a run")
+	cmd.Flags().StringVar(&inWorkspace, "workspace", "", "workspace of the run whose id is the argument")
 	cmd.Flags().BoolVar(&asJSON, "json", false, "print JSON: a list of logs with their issues")
 	return cmd
 }
@@ -75,7 +75,7 @@ func (a *app) verify(cmd *cobra.Command, what, inWorkspace string) (rows []verif
 	}
 	st, err := os.Stat(what)
 	if errors.Is(err, fs.ErrNotExist) {
-		return nil, fmt.Errorf("%s does not exist (for the id of a run, add --workspace DIR)", what)
+		return nil, fmt.Errorf("%s does not exist (if it is the id of a run, add --workspace DIR)", what)
 	}
 	if err != nil {
 		return nil, err
@@ -118,13 +118,14 @@ func rowOf(path string, r *events.Report) verifyRow {
 	return row
 }
 
-// beginning is as much as is printed of a line that is no event: it may be anything.
+// beginning truncates a line that is not an event for printing: it may be
+// anything.
 func beginning(raw string) string {
 	const most = 80
 	if runes := []rune(raw); len(runes) > most {
 		raw = string(runes[:most]) + "…"
 	}
-	return terminal.Quoted(raw)
+	return terminal.Quote(raw)
 }
 
 func (a *app) printVerified(rows []verifyRow, asJSON bool) error {
@@ -136,7 +137,7 @@ func (a *app) printVerified(rows []verifyRow, asJSON bool) error {
 			bad++
 		}
 		if !asJSON && !row.OK {
-			fmt.Fprintf(a.stdout, "FAULT %s: %s\n", terminal.Quoted(row.Path), terminal.Quoted(firstFault(row)))
+			fmt.Fprintf(a.stdout, "FAULT %s: %s\n", terminal.Quote(row.Path), terminal.Quote(firstFault(row)))
 		}
 	}
 	if asJSON {
@@ -155,7 +156,7 @@ func (a *app) printVerified(rows []verifyRow, asJSON bool) error {
 	return nil
 }
 
-// firstFault says what is wrong first, and where.
+// firstFault describes the first fault and its position.
 func firstFault(row verifyRow) string {
 	if row.FirstFaultOffset == nil {
 		return fmt.Sprintf("%s: %s", row.RecordIssues[0].Code, row.RecordIssues[0].Message)

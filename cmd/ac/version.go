@@ -1,6 +1,6 @@
 package main
 
-// version: what is known of this build.
+// version: information about this build.
 
 import (
 	"fmt"
@@ -10,11 +10,11 @@ import (
 	"github.com/spf13/cobra"
 )
 
-// buildFacts are what is known of a build. What nobody knows is null.
+// buildFacts describe a build. Unknown values are null.
 type buildFacts struct {
 	Version    string        `json:"version"`
 	Commit     *string       `json:"commit"`
-	Dirty      *bool         `json:"dirty"` // built from files that were not committed
+	Dirty      *bool         `json:"dirty"` // built with uncommitted changes
 	CommitTime *string       `json:"commit_time"`
 	Go         string        `json:"go"`
 	OS         string        `json:"os"`
@@ -55,7 +55,7 @@ func factsOf(build *debug.BuildInfo) buildFacts {
 	return facts
 }
 
-// commit is the commit as people read it.
+// commit is the commit for people.
 func (f buildFacts) commit() string {
 	if f.Commit == nil {
 		return "unknown"
@@ -73,12 +73,12 @@ func (f buildFacts) commit() string {
 func versionCommand(a *app) *cobra.Command {
 	asJSON := false
 	cmd := &cobra.Command{
-		Use: "version", Short: "Print what is known of this build", Args: args(),
-		Long: `Print what is known of this build: version, commit, Go, platform, and with --json
-the versions and checksums of all modules in it. What is unknown is null.`,
+		Use: "version", Short: "Print version and build information", Args: args(),
+		Long: `Print version, commit, Go version and platform of this build, and with --json the
+versions and checksums of all its modules. Unknown values are null.`,
 		Example: "  ac version\n  ac version --json | jq -r .commit",
 		RunE: func(*cobra.Command, []string) error {
-			build, _ := debug.ReadBuildInfo() // nil where there is none
+			build, _ := debug.ReadBuildInfo() // nil if unavailable
 			facts := factsOf(build)
 			if asJSON {
 				return a.printJSON(facts)

@@ -25,7 +25,7 @@ import (
 // webOptions are the options of ui:web.
 type webOptions struct {
 	company.UIParams
-	settle      func() // what is asked of the index
+	bindIndex   func() // applies the index flags
 	actor       company.ActorParams
 	host, port  string
 	allowRemote bool
@@ -37,18 +37,18 @@ func webCommand(a *app) *cobra.Command {
 		Use: "ui:web <dir>", Short: "Serve the control room of a project to a browser", Args: args("dir"),
 		Long: `Serve the control room of a project to a browser, until SIGINT or SIGTERM.
 
-The first line tells where it is. Only this machine reaches it, unless --host is
-an address that others reach and --allow-remote is given: then everything needs
-the token that the first line ends with. Whoever asks, it is the actor of the
-options that acts. Exit status: 0 when a signal ended it.`,
+The first line of output is the address. Only this machine can reach it, unless --host
+is a remotely reachable address and --allow-remote is given; then every request needs
+the token at the end of that line. Every action is carried out as the actor of the
+options. Exit status: 0 when ended by a signal.`,
 		Example: `  ac ui:web ./acme --project proj_01M7WQGTQHQA1J50C42GD1KN1S
   ac ui:web ./acme --project P --actor agent_01M7WQGXAP99SWTSCT0CFT93KZ --role manager --port 0
   ac ui:web ./acme --project P --host 0.0.0.0 --allow-remote`,
 		RunE: func(cmd *cobra.Command, given []string) error {
-			o.settle()
+			o.bindIndex()
 			options, err := o.web(cmd)
 			if err != nil {
-				return errors.New(err.Error()) // who starts it shows what it says
+				return errors.New(err.Error()) // the program that started it shows the message
 			}
 			options.WorkspaceDir = given[0]
 			return a.serveWeb(cmd.Context(), options)
@@ -56,22 +56,22 @@ options that acts. Exit status: 0 when a signal ended it.`,
 	}
 	someProjectFlag(a, cmd, &o.ProjectID)
 	screenLimitFlags(cmd, &o.ScreenLimits)
-	o.settle = indexFlags(cmd, &o.IndexStep)
+	o.bindIndex = indexFlags(cmd, &o.IndexStep)
 	flags := cmd.Flags()
 	flags.Lookup("project").Usage = "id of the project (required)"
-	flags.StringVar(&o.actor.ActorID, "actor", "human", "id of who acts")
-	flags.StringVar(&o.actor.ActorRole, "role", "manager", "role of who acts: human, ceo, director, manager or worker")
-	flags.StringVar(&o.actor.ActorTeamID, "team", "", "team of who acts")
+	flags.StringVar(&o.actor.ActorID, "actor", "human", "id of the actor")
+	flags.StringVar(&o.actor.ActorRole, "role", "manager", "role of the actor: human, ceo, director, manager or worker")
+	flags.StringVar(&o.actor.ActorTeamID, "team", "", "team of the actor")
 	flags.StringVar(&o.host, "host", "127.0.0.1", "address or name to listen on")
-	flags.StringVar(&o.port, "port", "8787", "port to listen on, 0 for any that is free")
-	flags.BoolVar(&o.allowRemote, "allow-remote", false, "let --host be an address that other machines reach; everything then needs a token")
+	flags.StringVar(&o.port, "port", "8787", "port to listen on, 0 for any free one")
+	flags.BoolVar(&o.allowRemote, "allow-remote", false, "allow --host to be an address that other machines can reach; every request then needs a token")
 	completeFlag(cmd, "actor", a.agentIDs)
 	completeFlag(cmd, "team", a.teamIDs)
 	completeFlag(cmd, "role", words(doc.Roles()...))
 	return cmd
 }
 
-// web makes the options of the server, and refuses what does not fit.
+// web makes the options of the server, and refuses invalid ones.
 func (o *webOptions) web(cmd *cobra.Command) (options web.Options, err error) {
 	port, notPort := strconv.ParseUint(strings.TrimSpace(o.port), 10, 16)
 	if notPort != nil {
@@ -108,7 +108,7 @@ func (a *app) serveWeb(ctx context.Context, options web.Options) error {
 	if err != nil {
 		return err
 	}
-	// Who started it may not read what it says.
+	// The program that started it may not read its output.
 	_, _ = fmt.Fprintf(a.rawStdout(), "AgentCompany Manager Web: %s\nStop it with Ctrl+C.\n", server.URL())
 	return server.Serve(ctx)
 }

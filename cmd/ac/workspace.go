@@ -19,9 +19,8 @@ func initCommand(a *app) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "workspace:init <dir>",
 		Short: "Make a folder a workspace",
-		Long: `Make a folder a workspace. It must be empty or missing, unless --force is given:
-then what is valid in it stays, and an invalid document is kept under another
-name.`,
+		Long: `Make a folder a workspace. It must be empty or missing, unless --force is given: then
+valid documents stay, and invalid ones are kept under another name.`,
 		Example: "  ac workspace:init ./acme --name 'Acme'",
 		Args:    args("dir"),
 		RunE: func(cmd *cobra.Command, given []string) error {
@@ -29,7 +28,7 @@ name.`,
 			if _, err := ask(cmd.Context(), a, (*company.Folder).Init, p); err != nil {
 				return err
 			}
-			fmt.Fprintf(a.stdout, "Initialized workspace in %s\n", terminal.Quoted(given[0]))
+			fmt.Fprintf(a.stdout, "Initialized workspace in %s\n", terminal.Quote(given[0]))
 			return nil
 		},
 	}
@@ -41,8 +40,8 @@ name.`,
 func validateCommand(a *app) *cobra.Command {
 	return &cobra.Command{
 		Use:     "workspace:validate <dir>",
-		Short:   "Check every document of a workspace",
-		Long:    "Check every document of a workspace. Exit status: 0 when it is valid, 2 with the issues on stderr when it is not.",
+		Short:   "Validate every document of a workspace",
+		Long:    "Validate every document of a workspace. Exit status: 0 if it is valid, 2 with the issues on stderr if not.",
 		Example: "  ac workspace:validate ./acme",
 		Args:    args("dir"),
 		RunE: func(cmd *cobra.Command, given []string) error {
@@ -51,7 +50,7 @@ func validateCommand(a *app) *cobra.Command {
 				return err
 			}
 			for _, w := range found.Warnings {
-				fmt.Fprintf(a.stderr, "warning: %s\n", terminal.Quoted(w.Message))
+				fmt.Fprintf(a.stderr, "warning: %s\n", terminal.Quote(w.Message))
 			}
 			if found.OK {
 				fmt.Fprintln(a.stdout, "OK")
@@ -59,14 +58,14 @@ func validateCommand(a *app) *cobra.Command {
 			}
 			fmt.Fprintln(a.stderr, "VALIDATION FAILED")
 			for _, issue := range found.Issues {
-				fmt.Fprintf(a.stderr, "- %s\n", terminal.Quoted(issue.Message))
+				fmt.Fprintf(a.stderr, "- %s\n", terminal.Quote(issue.Message))
 			}
 			return exitError{exitFindings}
 		},
 	}
 }
 
-// printID prints what a command made.
+// printID prints the id of what a command created.
 func (a *app) printID(id string, err error) error {
 	if err == nil {
 		fmt.Fprintln(a.stdout, id)
@@ -77,7 +76,7 @@ func (a *app) printID(id string, err error) error {
 func teamCommand(a *app) *cobra.Command {
 	var p company.NewTeamParams
 	cmd := &cobra.Command{
-		Use: "team:new <dir>", Short: "Make a team and print its id", Example: "  ac team:new ./acme --name Payments", Args: args("dir"),
+		Use: "team:new <dir>", Short: "Create a team and print its id", Example: "  ac team:new ./acme --name Payments", Args: args("dir"),
 		RunE: func(cmd *cobra.Command, given []string) error {
 			if err := require(cmd, "name"); err != nil {
 				return err
@@ -87,9 +86,9 @@ func teamCommand(a *app) *cobra.Command {
 		},
 	}
 	cmd.Flags().StringVar(&p.Name, "name", "", "name of the team (required)")
-	cmd.Flags().StringVar(&p.DepartmentKey, "department-key", "", "key of the department that the team is")
-	cmd.Flags().StringVar(&p.DepartmentLabel, "department-label", "", "name of the department, for people")
-	cmd.Flags().StringVar(&p.Charter, "charter", "", "what the department is there for, in a sentence")
+	cmd.Flags().StringVar(&p.DepartmentKey, "department-key", "", "key of the team's department")
+	cmd.Flags().StringVar(&p.DepartmentLabel, "department-label", "", "display name of the department")
+	cmd.Flags().StringVar(&p.Charter, "charter", "", "purpose of the department, in a sentence")
 	return cmd
 }
 
@@ -97,7 +96,7 @@ func agentCommand(a *app) *cobra.Command {
 	var p company.NewAgentParams
 	roles := []string{"ceo", "director", "manager", "worker"}
 	cmd := &cobra.Command{
-		Use: "agent:new <dir>", Short: "Make an agent and print its id",
+		Use: "agent:new <dir>", Short: "Create an agent and print its id",
 		Example: "  ac agent:new ./acme --name Ann --role worker --provider codex --team team_01M7WQGTR95SV6EDMA61E1XR8M",
 		Args:    args("dir"),
 		RunE: func(cmd *cobra.Command, given []string) error {
@@ -123,8 +122,8 @@ func agentCommand(a *app) *cobra.Command {
 func projectCommand(a *app) *cobra.Command {
 	var p company.NameParams
 	cmd := &cobra.Command{
-		Use: "project:new <dir>", Short: "Make a project and print its id", Example: "  ac project:new ./acme --name Checkout", Args: args("dir"),
-		Long: "Make a project without conversations and print its id. The desktop makes projects with their defaults: workspace.project.create_with_defaults.",
+		Use: "project:new <dir>", Short: "Create a project and print its id", Example: "  ac project:new ./acme --name Checkout", Args: args("dir"),
+		Long: "Create a project without conversations and print its id. Desktop apps create projects with their defaults: workspace.project.create_with_defaults.",
 		RunE: func(cmd *cobra.Command, given []string) error {
 			if err := require(cmd, "name"); err != nil {
 				return err

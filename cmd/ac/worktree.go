@@ -13,10 +13,10 @@ import (
 func worktreeCleanupCommand(a *app) *cobra.Command {
 	var p company.CleanUpWorktreesParams
 	cmd := &cobra.Command{
-		Use: "worktree:cleanup <dir>", Short: "Remove the worktrees of runs that are over", Args: args("dir"),
-		Long: `Remove the worktrees of runs that are over, and print what became of each. Kept
-are those of runs that are active or ended lately, and those with uncommitted or
-untracked files. The branches stay.`,
+		Use: "worktree:cleanup <dir>", Short: "Remove the worktrees of finished runs", Args: args("dir"),
+		Long: `Remove the worktrees of finished runs, and print the outcome for each. It keeps those
+of runs that are active or ended recently, and those with uncommitted or untracked
+files. The branches stay.`,
 		Example: "  ac worktree:cleanup ./acme --dry-run\n  ac worktree:cleanup ./acme --max-age-hours 24",
 		RunE: func(cmd *cobra.Command, given []string) error {
 			p.WorkspaceDir = given[0]
@@ -28,7 +28,7 @@ untracked files. The branches stay.`,
 	}
 	cmd.Flags().StringVar(&p.ProjectID, "project", "", "only of this project")
 	cmd.Flags().Float64Var(&p.MaxAgeHours, "max-age-hours", 72, "hours since the end of a run before its worktree is removed")
-	cmd.Flags().BoolVar(&p.DryRun, "dry-run", false, "say what would be removed and remove nothing")
+	cmd.Flags().BoolVar(&p.DryRun, "dry-run", false, "print what would be removed and remove nothing")
 	completeFlag(cmd, "project", a.projectIDs)
 	return cmd
 }

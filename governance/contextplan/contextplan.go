@@ -151,13 +151,18 @@ func (p *planner) trace(e Entry) {
 	p.plan.Trace = append(p.plan.Trace, e)
 }
 
-// offer adds a candidate unless a secret is in it or in the texts behind it.
+// offer adds a candidate unless a secret is in it or in the texts behind it. Its score
+// is the base of its kind up to here; among those that are offered newer ones are worth
+// a little more.
 func (p *planner) offer(c candidate, texts ...string) {
 	for _, text := range append(texts, c.ref.Kind, c.ref.Value, c.ref.Description) {
 		if redact.Find(text).Total() > 0 {
 			p.drop(c, "filtered_secret", "secret_detected")
 			return
 		}
+	}
+	if created, ok := clock.Parse(c.CreatedAt); ok {
+		c.Score += float64(created.UnixMilli()) / millisPerScore
 	}
 	p.candidates = append(p.candidates, c)
 }
@@ -189,11 +194,11 @@ func (p *planner) choose() {
 		if seen[key] {
 			continue
 		}
+		seen[key] = true
 		if len(p.plan.Refs) == p.plan.MaxRefs {
 			p.drop(c, "filtered_limit", "max_refs_reached")
 			continue
 		}
-		seen[key] = true
 		c.Decision = decisionIncluded
 		p.trace(c.Entry)
 		p.plan.Refs = append(p.plan.Refs, c.ref)

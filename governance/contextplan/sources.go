@@ -8,20 +8,11 @@ import (
 
 	"ac/governance"
 	"ac/governance/policy"
-	"ac/internal/clock"
-	"ac/internal/redact"
+	"ac/internal/fault"
 	"ac/runs"
 	"ac/workspace"
 	"ac/workspace/doc"
 )
-
-// at adds the age of a source to its score: newer ones are worth a little more.
-func at(base float64, created string) float64 {
-	if t, ok := clock.Parse(created); ok {
-		return base + float64(t.UnixMilli())/millisPerScore
-	}
-	return base
-}
 
 // seeds offers what the caller named. An artifact of the project is held to the
 // policy.
@@ -33,8 +24,12 @@ func (p *planner) seeds() error {
 			continue
 		}
 		record, err := governance.ReadArtifact(p.w, p.ProjectID, seed.Value)
-		if err != nil {
+		switch {
+		case fault.Is(err, fault.NotFound):
 			p.offer(c) // it names no artifact of the project
+			continue
+		case err != nil:
+			p.drop(c, "filtered_policy", "artifact_unreadable") // nobody can tell who may see it
 			continue
 		}
 		c.Visibility, c.Sensitivity = record.String("visibility"), record.String("sensitivity")
@@ -122,10 +117,6 @@ func (p *planner) memory() error {
 		if err != nil {
 			continue // gone since it was listed
 		}
-		c.Score = at(scoreMemory, row.CreatedAt)
-		if redact.Find(string(record.Body)).Total() > 0 {
-			c.Score = scoreMemory
-		}
 		p.offer(c, row.Title, row.Rationale, string(record.Body))
 	}
 	return nil
@@ -152,9 +143,6 @@ func (p *planner) trajectories() error {
 		if err != nil || !p.allowed(c, p.resource(record)) {
 			continue
 		}
-		if redact.Find(string(record.Text)).Total() == 0 {
-			c.Score = at(scoreArtifact, a.CreatedAt)
-		}
 		p.offer(c, a.Title, string(record.Text))
 	}
 	return nil
@@ -177,7 +165,7 @@ func (p *planner) cycles() error {
 		}
 		p.offer(candidate{
 			Entry{
-				Layer: layerTrajectory, SourceKind: "run", SourceID: l.RunID, Score: at(scoreCycles, run.CreatedAt), CreatedAt: run.CreatedAt,
+				Layer: layerTrajectory, SourceKind: "run", SourceID: l.RunID, Score: scoreCycles, CreatedAt: run.CreatedAt,
 				Reason: "recent_context_cycles",
 			},
 			doc.ContextRef{

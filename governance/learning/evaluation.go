@@ -78,7 +78,7 @@ func (e evaluation) conclude(u *workspace.Unit, result CycleResult) (CycleResult
 }
 
 // propose proposes the rule for the guidance of the agent.
-func (e evaluation) propose(u *workspace.Unit, digest doc.Artifact, count int64) (governance.Proposed, error) {
+func (e evaluation) propose(u *workspace.Unit, digest doc.Artifact, count int64) (governance.DeltaProposal, error) {
 	return governance.PutDelta(u, governance.DeltaSpec{
 		ProjectID: e.ProjectID, Title: fmt.Sprintf("Guidance of %s: %s", doc.OneLine(e.Worker), e.Key), TargetFile: workspace.GuidanceFile(e.Worker),
 		Under: doc.MistakesHeading, Lines: []string{ruleLine(e.Key, e.PreventionRule, count)}, AtEnd: true,

@@ -98,25 +98,25 @@ func withSection(guidance []byte, lines []string) []byte {
 	return concat(ended(guidance[:begin], end), section, blank, ended(rest, end))
 }
 
-// place is a line of a text, its line end included.
-type place struct {
+// lineSpan is a line of a text, its line end included.
+type lineSpan struct {
 	from, to int
 	found    bool
 }
 
-func findLine(text []byte, fits func(line []byte) bool) place {
+func findLine(text []byte, fits func(line []byte) bool) lineSpan {
 	at := 0
 	for line := range bytes.Lines(text) {
 		if fits(line) {
-			return place{at, at + len(line), true}
+			return lineSpan{at, at + len(line), true}
 		}
 		at += len(line)
 	}
-	return place{}
+	return lineSpan{}
 }
 
-// lineEnd is how lines end at a place of a text, or in most of it.
-func lineEnd(text []byte, at place) string {
+// lineEnd is how lines end at a line of a text, or in most of it.
+func lineEnd(text []byte, at lineSpan) string {
 	if at.found && bytes.HasSuffix(text[at.from:at.to], []byte("\n")) {
 		text = text[at.from:at.to]
 	}

@@ -103,7 +103,7 @@ func Improve(ctx context.Context, w *workspace.Workspace, conductor runs.Conduct
 	if err != nil {
 		return result, err
 	}
-	e := evaluation{Improvement: want, run: made, record: record, argv: conductor.Shown(want.Argv, want.Env)}
+	e := evaluation{Improvement: want, run: made, record: record, argv: conductor.MaskedArgv(want.Argv, want.Env)}
 	err = w.Update(ctx, func(u *workspace.Unit) (err error) {
 		result, err = e.conclude(u, result)
 		return err

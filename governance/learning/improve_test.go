@@ -18,6 +18,7 @@ import (
 	"ac/workspace"
 	"ac/workspace/doc"
 	"ac/workspace/validate"
+	"ac/workspace/workspacetest"
 )
 
 // patience bounds every wait for a state, on a busy machine too.
@@ -33,16 +34,8 @@ type company struct {
 func newCompany(t testing.TB) *company {
 	t.Helper()
 	ctx := t.Context()
-	dir := filepath.Join(t.TempDir(), "w")
 	env := workspace.SystemEnv()
-	if err := workspace.Init(ctx, env, dir, workspace.InitOptions{CompanyName: "Acme"}); err != nil {
-		t.Fatal(err)
-	}
-	w, err := workspace.Open(env, dir)
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { w.Close() })
+	w := workspacetest.New(t, env)
 	c := &company{Workspace: w}
 	must := func(id string, err error) string {
 		t.Helper()

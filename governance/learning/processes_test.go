@@ -6,13 +6,13 @@ package learning
 import (
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"os"
 	"os/signal"
 	"syscall"
 	"testing"
 
+	"ac/internal/runtimetest"
 	"ac/runs"
 	"ac/runs/session"
 	"ac/workspace"
@@ -24,7 +24,7 @@ const improveCommand = "improve"
 
 func TestMain(m *testing.M) {
 	playSession()
-	os.Exit(withSockets(m))
+	os.Exit(runtimetest.With(m).Run())
 }
 
 // playSession makes this process one of those, when it was started as such.
@@ -44,25 +44,6 @@ func playSession() {
 			os.Exit(exitOf(improveAlone(os.Args[2], os.Args[3])))
 		}
 	}
-}
-
-// withSockets runs the tests with a directory for the sockets of their sessions.
-func withSockets(m *testing.M) int {
-	dir, err := os.MkdirTemp("", "run")
-	if err == nil {
-		err = errors.Join(
-			os.Setenv("XDG_RUNTIME_DIR", dir),        // of the sockets
-			os.Setenv("GORACE", "atexit_sleep_ms=0"), // instrumented programs linger for a second each
-		)
-	}
-	if err != nil {
-		return exitOf(err)
-	}
-	code := m.Run()
-	if err := os.RemoveAll(dir); err != nil {
-		return exitOf(err)
-	}
-	return code
 }
 
 func exitOf(err error) int {

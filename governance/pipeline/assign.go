@@ -52,7 +52,8 @@ const planReference = "Executive plan reference: "
 // durable on return.
 func Assign(ctx context.Context, w *workspace.Workspace, spec AssignSpec) (made Assignment, err error) {
 	err = w.Update(ctx, func(u *workspace.Unit) error {
-		a := assigning{AssignSpec: spec, u: u}
+		a := assigning{AssignSpec: spec, u: u, env: w.Env}
+		a.env.Clock = w.Env.Clock.Stopped()
 		if err := a.prepare(); err != nil {
 			return err
 		}
@@ -76,6 +77,7 @@ func Assign(ctx context.Context, w *workspace.Workspace, spec AssignSpec) (made 
 type assigning struct {
 	AssignSpec
 	u       *workspace.Unit
+	env     workspace.Env // whose clock stands: the tasks are of one time
 	team    doc.Team
 	label   string
 	workers []doc.Agent
@@ -152,20 +154,23 @@ func (a *assigning) assign(worker doc.Agent) error {
 		return nil
 	}
 	milestone := doc.Milestone{
-		ID: a.u.Workspace().Env.IDs.New("ms"), Title: "Execution", Kind: "coding", Status: "ready",
+		ID: a.env.IDs.New("ms"), Title: "Execution", Kind: "coding", Status: "ready",
 		AcceptanceCriteria: []string{
 			planReference + a.PlanID, "The change fulfils the department plan.", "Tests or other evidence show that it works.",
 		},
 	}
-	id, err := pm.CreateTask(a.u, a.ProjectID, pm.TaskSpec{
+	task, text, err := pm.DraftTask(a.env, a.ProjectID, pm.TaskSpec{
 		Title: a.label + ": Execution Task for " + plain(worker.Name), Visibility: "team", TeamID: a.team.ID, AssigneeID: worker.ID,
 	}, []doc.Milestone{milestone}, "- executive_plan: `"+a.PlanID+"`\n")
 	if err != nil {
 		return err
 	}
-	line.Event, line.TaskID, line.MilestoneID = "assignment_created", id, milestone.ID
-	a.made.TaskIDs, a.made.MilestoneIDs = append(a.made.TaskIDs, id), append(a.made.MilestoneIDs, milestone.ID)
-	a.made.Map[worker.ID] = id
+	if err := a.u.Write(workspace.TaskFile(a.ProjectID, task.ID), text, 0o644); err != nil {
+		return err
+	}
+	line.Event, line.TaskID, line.MilestoneID = "assignment_created", task.ID, milestone.ID
+	a.made.TaskIDs, a.made.MilestoneIDs = append(a.made.TaskIDs, task.ID), append(a.made.MilestoneIDs, milestone.ID)
+	a.made.Map[worker.ID] = task.ID
 	a.log = append(a.log, line)
 	return nil
 }

@@ -11,6 +11,7 @@ import (
 	"unicode/utf8"
 
 	"ac/governance"
+	"ac/internal/clock"
 	"ac/internal/durable"
 	"ac/internal/fault"
 	"ac/internal/inflight"
@@ -108,6 +109,7 @@ func TakeInClient(ctx context.Context, w *workspace.Workspace, conductor runs.Co
 type client struct {
 	ClientSpec
 	w           *workspace.Workspace
+	env         workspace.Env // whose clock stands while documents are made: they are of one time
 	conductor   runs.Conductor
 	executive   doc.Agent
 	departments []department
@@ -203,7 +205,8 @@ func (c *client) build(project string, tree *workspace.Tree) error {
 		Meeting: workspace.PlanningCouncilID(project), Redactions: c.made.Redactions,
 		Generation: Generation{Mode: deterministic, Failures: []string{}},
 	}
-	c.files = map[string]string{}
+	c.files, c.env = map[string]string{}, c.w.Env
+	c.env.Clock = c.env.Clock.Stopped()
 	b := intakeBuilder{w: c.w, name: c.Name, made: Intake{ProjectID: project}, tree: *tree}
 	var err error
 	if c.made.Artifacts.IntakeBrief, err = c.artifact(&b, "intake_brief", "Client Intake: "+c.Name, "org", c.CEOActor, briefBody(c.Text)); err != nil {
@@ -245,7 +248,7 @@ func (c *client) conclude(write func(name string, text []byte) error) error {
 		return err
 	}
 	plan := c.made.Artifacts.ExecutivePlan
-	id, record, err := governance.PlanProposal(c.w.Env, c.made.ProjectID, c.Name, c.executive.ID, plan, []byte(c.files[plan]))
+	id, record, err := governance.PlanProposal(c.env, c.made.ProjectID, c.Name, c.executive.ID, plan, []byte(c.files[plan]))
 	if err != nil {
 		return err
 	}
@@ -259,7 +262,7 @@ func (c *client) finish(u *workspace.Unit) error {
 	if err != nil {
 		return err
 	}
-	c.files[c.made.Artifacts.ExecutivePlan] = string(plan)
+	c.files[c.made.Artifacts.ExecutivePlan], c.env = string(plan), c.w.Env
 	return c.conclude(func(name string, text []byte) error { return u.Write(name, text, 0o644) })
 }
 
@@ -268,7 +271,7 @@ func (c *client) department(b *intakeBuilder, d *department) (err error) {
 	if d.plan, err = c.artifact(b, "department_plan", d.label+" Department Plan", "managers", d.director.ID, departmentBody(*d)); err != nil {
 		return err
 	}
-	task, text, err := pm.DraftTask(c.w.Env, c.made.ProjectID, pm.TaskSpec{
+	task, text, err := pm.DraftTask(c.env, c.made.ProjectID, pm.TaskSpec{
 		Title: d.label + ": Director Planning and Task Contract", Visibility: "managers", TeamID: d.director.TeamID, AssigneeID: d.director.ID,
 	}, []doc.Milestone{{
 		Title: "Department plan", Kind: "planning", Status: "ready",
@@ -286,7 +289,7 @@ func (c *client) department(b *intakeBuilder, d *department) (err error) {
 
 // artifact adds an artifact with its body.
 func (c *client) artifact(b *intakeBuilder, kind, title, visibility, by, body string) (id string, err error) {
-	head := governance.ArtifactSpec{Type: kind, Title: title, Visibility: visibility, ProducedBy: by}.Head(c.w.Env)
+	head := governance.ArtifactSpec{Type: kind, Title: title, Visibility: visibility, ProducedBy: by}.Head(c.env)
 	if err := doc.CheckTitle(title); err != nil {
 		return "", err
 	}
@@ -315,7 +318,7 @@ func (c *client) fill(ctx context.Context, line fillLine, prompt string) {
 	if err != nil {
 		filled.OK, filled.Error = false, err.Error()
 	}
-	line.Event, line.Error = "provider_fill_succeeded", filled.Error
+	line.TS, line.Event, line.Error = clock.Stamp(c.w.Env.Clock.Now()), "provider_fill_succeeded", filled.Error
 	line.RunID, line.ContextPackID, line.FailureID = filled.RunID, filled.ContextPackID, filled.FailureArtifactID
 	if filled.OK {
 		g.Succeeded++

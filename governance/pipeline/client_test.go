@@ -1,6 +1,7 @@
 package pipeline_test
 
 import (
+	"slices"
 	"strings"
 	"testing"
 
@@ -31,6 +32,14 @@ func TestClientIntakeFilled(t *testing.T) {
 	if err != nil || strings.Count(string(log), "\n") != 3 || !strings.Contains(string(log), `"event":"provider_fill_succeeded"`) {
 		t.Errorf("%s (%v)", log, err)
 	}
+	// Each line tells when its own fill ended.
+	var times []string
+	for line := range strings.Lines(string(log)) {
+		times = append(times, line[:len(`{"ts":"2026-11-20T14:59:44.066Z"`)])
+	}
+	if !slices.IsSorted(times) || times[0] == times[len(times)-1] {
+		t.Errorf("%q", times)
+	}
 	item := governance.Item{ProjectID: made.ProjectID, ArtifactID: made.Artifacts.Approval}
 	plan := made.Artifacts.ExecutivePlan
 	if err := governance.ApprovedPlan(c.Workspace, made.ProjectID, plan); !fault.Is(err, fault.ApprovalRequired) {
@@ -42,7 +51,7 @@ func TestClientIntakeFilled(t *testing.T) {
 	if err := governance.ApprovedPlan(c.Workspace, made.ProjectID, plan); !fault.Is(err, fault.ApprovalRequired) {
 		t.Errorf("approved by a manager who claims to be a human: %v", err)
 	}
-	approve(t, c.Workspace, item, "human")
+	approve(t, c.Workspace, item, policy.Actor{ID: "human", Role: "human"})
 	if err := governance.ApprovedPlan(c.Workspace, made.ProjectID, plan); err != nil {
 		t.Errorf("after the approval: %v", err)
 	}
@@ -69,10 +78,33 @@ func TestClientIntakeFilled(t *testing.T) {
 	c.sound()
 }
 
-// approve writes the review of a human, as a decision on the proposal leaves it.
-func approve(t *testing.T, w *workspace.Workspace, item governance.Item, actor string) {
+// TestApprovalByRecord has the CEO approve as somebody else. The record of an agent says
+// who approved: a plan whose item is closed is approved.
+func TestApprovalByRecord(t *testing.T) {
+	t.Parallel()
+	c := newCompany(t)
+	ceo, err := c.NewAgent(t.Context(), workspace.AgentSpec{Name: "Cleo", Role: "ceo", Provider: "manual"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	made, err := pipeline.TakeInClient(t.Context(), c.Workspace, c.conductor(), pipeline.ClientSpec{Name: "Shop", CEOActor: ceo, ExecutiveManager: c.claude})
+	if err != nil {
+		t.Fatal(err)
+	}
+	approve(t, c.Workspace, governance.Item{ProjectID: made.ProjectID, ArtifactID: made.Artifacts.Approval}, policy.Actor{ID: ceo, Role: "manager"})
+	if err := governance.ApprovedPlan(c.Workspace, made.ProjectID, made.Artifacts.ExecutivePlan); err != nil {
+		t.Errorf("approved by the CEO: %v", err)
+	}
+	reviews, err := governance.Reviews(c.Workspace, 10)
+	if err != nil || len(reviews) != 1 || reviews[0].ActorRole != "ceo" {
+		t.Errorf("%+v (%v)", reviews, err)
+	}
+}
+
+// approve writes the review of an actor, as a decision on the proposal leaves it.
+func approve(t *testing.T, w *workspace.Workspace, item governance.Item, actor policy.Actor) {
 	t.Helper()
-	r := governance.Ruling{Item: item, Decision: governance.Approved, Actor: policy.Actor{ID: actor, Role: "human"}}
+	r := governance.Ruling{Item: item, Decision: governance.Approved, Actor: actor}
 	err := governance.Govern(t.Context(), w, func(g *governance.PolicyUnit) error {
 		proposal, err := g.Proposal(r)
 		if err != nil {
@@ -104,5 +136,5 @@ func usurp(t *testing.T, c *company, project, plan string) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	approve(t, c.Workspace, governance.Item{ProjectID: project, ArtifactID: head.ID}, c.claude)
+	approve(t, c.Workspace, governance.Item{ProjectID: project, ArtifactID: head.ID}, policy.Actor{ID: c.claude, Role: "human"})
 }

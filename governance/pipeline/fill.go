@@ -1,12 +1,7 @@
-// Package pipeline has agents write what a project begins with: it fills
-// artifacts by the CLIs of their agents, sets a project up with what is to be
-// written, and has all of it written in turn.
-//
-// Invariants: an artifact is replaced only by an answer that is a whole document
-// of its kind and carries the identity it was given; a run that a pipeline made
-// is over when the pipeline answers; nothing is held locked while an agent
-// works.
 package pipeline
+
+// Filling one artifact: a run of its agent, whose answer replaces the artifact once it
+// is whole.
 
 import (
 	"context"
@@ -245,7 +240,7 @@ func (f *filling) answer(record doc.Session) (string, error) {
 		return "", refuse(true, "the answer of %s cannot be read: %s", f.Provider, err)
 	}
 	// A secret may have come to light where JSON was decoded.
-	return f.conductor.Shown([]string{answer}, nil)[0], nil
+	return f.conductor.MaskedArgv([]string{answer}, nil)[0], nil
 }
 
 func (f *filling) read(name string) ([]byte, error) {

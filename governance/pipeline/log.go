@@ -4,6 +4,7 @@ package pipeline
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"path"
@@ -28,7 +29,7 @@ type fillLine struct {
 }
 
 func (l fillLine) at(ts string) any {
-	l.TS = ts
+	l.TS = cmp.Or(l.TS, ts)
 	return l
 }
 
@@ -51,7 +52,7 @@ func (l assignmentLine) at(ts string) any {
 	return l
 }
 
-// logText writes lines with the present time.
+// logText writes lines, those without a time with the present one.
 func logText[L interface{ at(ts string) any }](w *workspace.Workspace, lines []L) ([]byte, error) {
 	var text bytes.Buffer
 	enc := json.NewEncoder(&text)

@@ -19,6 +19,7 @@ import (
 	"ac/workspace"
 	"ac/workspace/doc"
 	"ac/workspace/validate"
+	"ac/workspace/workspacetest"
 )
 
 // patience bounds every wait for a state, on a busy machine too.
@@ -36,17 +37,9 @@ type company struct {
 
 func newCompany(t *testing.T) *company {
 	t.Helper()
-	dir := filepath.Join(workspace.Canonical(t.TempDir()), "ws")
 	env := workspace.SystemEnv()
 	env.LockPatience = patience
-	if err := workspace.Init(t.Context(), env, dir, workspace.InitOptions{CompanyName: "Acme"}); err != nil {
-		t.Fatal(err)
-	}
-	w, err := workspace.Open(env, dir)
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { _ = w.Close() })
+	w := workspacetest.New(t, env)
 	c := &company{Workspace: w, t: t}
 	must := func(id string, err error) string {
 		t.Helper()
@@ -62,7 +55,7 @@ func newCompany(t *testing.T) *company {
 	}
 	c.codex, c.claude, c.gem = agent("Co", "ceo", "codex"), agent("Cla", "manager", "claude"), agent("Ge", "manager", "gemini")
 	c.director, c.unreachble = agent("Di", "director", "claude_code"), agent("No", "worker", "cmd")
-	err = w.UpdateMachine(t.Context(), func(m *doc.Machine) {
+	err := w.UpdateMachine(t.Context(), func(m *doc.Machine) {
 		for _, name := range []string{"codex", "claude", "gemini"} {
 			m.ProviderBins[name] = filepath.Join(os.Getenv(binDir), name)
 		}

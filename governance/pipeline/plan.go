@@ -24,8 +24,8 @@ type PlanSpec struct {
 	Model string
 }
 
-// Planned is an artifact that was written, and the run it was written in.
-type Planned struct {
+// ArtifactRun is an artifact that was written, and the run it was written in.
+type ArtifactRun struct {
 	ArtifactID    string `json:"artifact_id"`
 	RunID         string `json:"run_id"`
 	ContextPackID string `json:"context_pack_id"`
@@ -33,12 +33,12 @@ type Planned struct {
 
 // Plan is the outcome of planning.
 type Plan struct {
-	ProjectID        string             `json:"project_id"`
-	IntakeBrief      Planned            `json:"intake_brief"`
-	ClarificationsQA Planned            `json:"clarifications_qa"`
-	ManagerProposals map[string]Planned `json:"manager_proposals"`
-	Workplan         Planned            `json:"workplan"`
-	UsageEstimate    UsageEstimate      `json:"usage_estimate"`
+	ProjectID        string                 `json:"project_id"`
+	IntakeBrief      ArtifactRun            `json:"intake_brief"`
+	ClarificationsQA ArtifactRun            `json:"clarifications_qa"`
+	ManagerProposals map[string]ArtifactRun `json:"manager_proposals"`
+	Workplan         ArtifactRun            `json:"workplan"`
+	UsageEstimate    UsageEstimate          `json:"usage_estimate"`
 }
 
 // planning is a plan under way.
@@ -57,7 +57,7 @@ type stage struct {
 	artifact string
 	agent    doc.Agent
 	prompt   string
-	planned  Planned
+	planned  ArtifactRun
 	text     string // of the artifact
 }
 
@@ -83,7 +83,7 @@ func MakePlan(ctx context.Context, w *workspace.Workspace, conductor runs.Conduc
 	}
 	plan = Plan{
 		ProjectID: made.ProjectID, IntakeBrief: stages[0].planned, ClarificationsQA: stages[1].planned,
-		ManagerProposals: map[string]Planned{}, Workplan: stages[len(stages)-1].planned,
+		ManagerProposals: map[string]ArtifactRun{}, Workplan: stages[len(stages)-1].planned,
 	}
 	for _, s := range stages[2 : len(stages)-1] {
 		plan.ManagerProposals[s.agent.ID] = s.planned
@@ -179,7 +179,7 @@ func (p *planning) write(ctx context.Context, s *stage) error {
 		}
 		return fault.New(fault.Unfilled, "%s could not be written: %s%s", s.label, filled.Error, where)
 	}
-	s.planned = Planned{filled.ArtifactID, filled.RunID, filled.ContextPackID}
+	s.planned = ArtifactRun{filled.ArtifactID, filled.RunID, filled.ContextPackID}
 	text, err := p.w.Read(governance.ArtifactFile(p.project, s.artifact))
 	s.text = string(text)
 	return err

@@ -3,6 +3,8 @@
 package policy
 
 import (
+	"slices"
+
 	"ac/internal/fault"
 	"ac/workspace"
 )
@@ -35,6 +37,8 @@ type Resource struct {
 	ID, Kind, Visibility, Team, Producer string
 	Sensitivity                          string
 	Approvers                            Approvers
+	// Askers are agents that wait for the decision: none of them takes it.
+	Askers []string
 }
 
 // Decision is the outcome and the rule it came from.
@@ -50,6 +54,9 @@ const (
 	roleDirector = "director"
 )
 
+// OwnRule keeps agents from deciding on what they ask themselves.
+const OwnRule = "interaction.own"
+
 // RestrictedRule keeps restricted memory out of contexts that managers and
 // workers compose.
 const RestrictedRule = "compose.sensitivity.restricted"
@@ -59,6 +66,8 @@ func Decide(action string, r Resource, a Actor) Decision {
 	worker := a.Role == roleWorker
 	low := worker || a.Role == roleManager
 	switch {
+	case action == Approve && a.ID != "" && slices.Contains(r.Askers, a.ID):
+		return Decision{false, OwnRule, "own_request"}
 	case action == Approve && r.Approvers == DirectorsApprove && low:
 		return Decision{false, "approve.memory.role", "role_not_allowed"}
 	case action == Approve && r.Approvers == ExecutivesApprove && (low || a.Role == roleDirector):

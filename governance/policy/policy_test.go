@@ -62,3 +62,27 @@ func TestUnreadableRecord(t *testing.T) {
 		t.Errorf("the refusal does not name the file: %v", err)
 	}
 }
+
+// TestNobodyDecidesOnTheirOwnRequest: whoever waits for a decision does not take it,
+// in any role; what they may read stays.
+func TestNobodyDecidesOnTheirOwnRequest(t *testing.T) {
+	t.Parallel()
+	r := Resource{ID: "run_a", Kind: "run", Visibility: "org", Askers: []string{"agent_a", "agent_b"}}
+	for _, c := range []struct {
+		action, actor, role, rule string
+		allowed                   bool
+	}{
+		{Approve, "agent_a", "ceo", OwnRule, false},
+		{Approve, "agent_b", "human", OwnRule, false},
+		{Approve, "agent_c", "worker", "approve.role", false},
+		{Approve, "agent_c", "manager", "vis.org", true},
+		{Read, "agent_a", "worker", "vis.org", true},
+	} {
+		if got := Decide(c.action, r, Actor{ID: c.actor, Role: c.role}); got.Allowed != c.allowed || got.RuleID != c.rule {
+			t.Errorf("%+v: %+v", c, got)
+		}
+	}
+	if got := Decide(Approve, Resource{Visibility: "org", Askers: []string{""}}, Actor{Role: "human"}); !got.Allowed {
+		t.Errorf("an asker without a name: %+v", got)
+	}
+}

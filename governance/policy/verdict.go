@@ -38,7 +38,8 @@ func Ask(w *workspace.Workspace, q Question) Verdict {
 	return Verdict{Question: q, Decision: Decide(q.Action, q.Resource, q.Actor)}
 }
 
-// Refusal is the error of a verdict that denies, nil of one that allows.
+// Refusal is the error of a verdict that denies, nil of one that allows: for what an
+// agent waits for fault.ActorNotAllowed, else fault.Denied.
 func (v Verdict) Refusal() error {
 	if v.Decision.Allowed {
 		return nil
@@ -50,7 +51,16 @@ func (v Verdict) Refusal() error {
 	if word == Approve {
 		word = "approval"
 	}
-	return fault.New(fault.Denied, "Policy denied %s: %s (%s)", word, v.Decision.RuleID, v.Decision.Reason)
+	denied := fault.New(fault.Denied, "Policy denied %s: %s (%s)", word, v.Decision.RuleID, v.Decision.Reason)
+	if len(v.Resource.Askers) > 0 {
+		denied.Reason, denied.Data = fault.ActorNotAllowed, ruleData{v.Decision.RuleID}
+	}
+	return denied
+}
+
+// ruleData stands beside the reason actor_not_allowed: the rule that decided.
+type ruleData struct {
+	Rule string `json:"rule"`
 }
 
 // decisionPayload is the payload of policy.decision.

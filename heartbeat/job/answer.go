@@ -143,7 +143,7 @@ func summaryOf(a doc.Answer) string {
 
 // judgeProse takes what an agent said last as the answer. Nobody can tell half of
 // it from the whole, so its session must have ended well.
-func judgeProse(w *workspace.Workspace, p place, a doc.JobAttempt) judged {
+func judgeProse(w *workspace.Workspace, p jobRef, a doc.JobAttempt) judged {
 	if a.Status != doc.AttemptEnded {
 		return judged{issues: []doc.JobError{{Code: CodeAttemptFailed, Message: a.Error}}}
 	}

@@ -1,6 +1,7 @@
 package job
 
-// One attempt: a run, the guard, the worker's session, what it left.
+// One attempt of a job: a run, the subscription guard, the worker's session,
+// and its output.
 
 import (
 	"cmp"
@@ -21,9 +22,9 @@ import (
 	"ac/workspace/doc"
 )
 
-// attempt makes one attempt and gives its record as it ended. blocked is the end
-// of the job where the worker may not be used. An error ends the job, too; the
-// attempt was recorded as failed or stopped then.
+// attempt makes one attempt and returns its final record. blocked ends the job
+// because the worker may not be used. An error ends the job, too; the attempt
+// is then recorded as failed or stopped.
 func (r *runner) attempt(ctx context.Context, n int, agent doc.Agent, before *previous) (a doc.JobAttempt, blocked *ending, err error) {
 	if ctx.Err() != nil {
 		return a, nil, context.Cause(ctx)
@@ -49,9 +50,9 @@ func (r *runner) attempt(ctx context.Context, n int, agent doc.Agent, before *pr
 	if _, err := hosted.Wait(); err != nil {
 		return a, nil, r.unlaunched(ctx, a, about, hosted, err)
 	}
-	r.w.Appended(workspace.LogFile(r.project, a.RunID))
+	r.w.NotifyAppend(workspace.LogFile(r.project, a.RunID))
 	if ctx.Err() != nil && errors.Is(context.Cause(ctx), errInterrupted) {
-		return a, nil, errInterrupted // left as it is: the next who looks settles it
+		return a, nil, errInterrupted // left as it is: the next process that reads the job reconciles it
 	}
 	record, err := r.recordEnd(context.WithoutCancel(ctx), r.w, n, attemptEnd{failed: failed, about: about})
 	if err != nil {
@@ -64,7 +65,7 @@ func (r *runner) attempt(ctx context.Context, n int, agent doc.Agent, before *pr
 	return a, nil, cause(ctx, nil)
 }
 
-// begin makes the run of an attempt and records it, as one unit.
+// begin creates the run of an attempt and records the attempt, as one unit.
 func (r *runner) begin(ctx context.Context, n int, agent doc.Agent) (a doc.JobAttempt, err error) {
 	err = r.w.Update(ctx, func(u *workspace.Unit) error {
 		record, err := r.loadIn(u)
@@ -93,13 +94,13 @@ func (r *runner) begin(ctx context.Context, n int, agent doc.Agent) (a doc.JobAt
 		return r.put(u, record)
 	})
 	if err == nil {
-		r.w.Appended(workspace.LogFile(r.project, a.RunID))
+		r.w.NotifyAppend(workspace.LogFile(r.project, a.RunID))
 	}
 	return a, err
 }
 
-// launch takes an attempt through the guard, the lane, policy and budget, and
-// starts its session in this process. about completes the record of the attempt.
+// launch takes an attempt through guard, lane, policy and budget, and starts
+// its session in this process. about completes the record of the attempt.
 func (r *runner) launch(ctx context.Context, a *doc.JobAttempt, agent doc.Agent, before *previous) (hosted *hosting, about func(*doc.JobAttempt), blocked *ending, err error) {
 	about = func(*doc.JobAttempt) {}
 	machine, err := r.w.Machine()
@@ -147,8 +148,8 @@ func (r *runner) launch(ctx context.Context, a *doc.JobAttempt, agent doc.Agent,
 	return hosted, about, nil, runs.Launch(ctx, r.w, r.admission, hosted, r.launchSpec(*a, c))
 }
 
-// level is what an attempt may do: what the job may, and nothing but read where an
-// answer is only brought into shape.
+// level is the permission level of an attempt: that of the job, or read-only if
+// an answer is only repaired.
 func (r *runner) level(before *previous) string {
 	if before.repairable() {
 		return provider.ReadOnly
@@ -172,7 +173,7 @@ func (r *runner) launchSpec(a doc.JobAttempt, c call) runs.LaunchSpec {
 	actor := managerOf(r.spec)
 	priority := lane.Normal
 	if r.spec.JobKind == doc.JobHeartbeat {
-		priority = lane.Low // what people asked for comes first
+		priority = lane.Low // interactive work comes first
 	}
 	if r.flow != nil {
 		priority = r.flow.Priority
@@ -184,7 +185,7 @@ func (r *runner) launchSpec(a doc.JobAttempt, c call) runs.LaunchSpec {
 	}
 }
 
-// passedPayload and failedPayload tell the verdict of the guard.
+// passedPayload and failedPayload record the guard's verdict.
 type passedPayload struct {
 	Provider    string          `json:"provider"`
 	Policy      provider.Policy `json:"policy"`
@@ -243,14 +244,14 @@ func (r *runner) block(ctx context.Context, a doc.JobAttempt, v provider.Verdict
 	})
 }
 
-// unlaunched records an attempt whose launch was refused, given up or failed.
+// unlaunched records an attempt whose launch was refused, canceled or failed.
 // Only an interrupt leaves it as it is.
 func (r *runner) unlaunched(ctx context.Context, a doc.JobAttempt, about func(*doc.JobAttempt), hosted *hosting, reason error) error {
 	reason = cause(ctx, reason)
 	if hosted != nil && hosted.launched() {
 		hosted.stop()
 		if _, err := hosted.Wait(); err == nil {
-			// The session came to be after all: its record tells its end.
+			// The session was started after all: its record has its end.
 			end := attemptEnd{about: about}
 			switch {
 			case errors.Is(reason, errInterrupted):
@@ -279,9 +280,9 @@ func (r *runner) unlaunched(ctx context.Context, a doc.JobAttempt, about func(*d
 	return reason
 }
 
-// follow waits for the end of a session, and brings it about when the job is
-// canceled, this process is to end, or the attempt takes too long, which is then
-// told.
+// follow waits for the end of a session. It stops the session if the job is
+// canceled, this process must end, or the attempt exceeds its time limit;
+// failed is set in the last case.
 func (r *runner) follow(ctx context.Context, hosted *hosting) (failed string) {
 	limit := r.timeout()
 	timer := time.NewTimer(limit)
@@ -300,7 +301,7 @@ func (r *runner) follow(ctx context.Context, hosted *hosting) (failed string) {
 	return failed
 }
 
-// hosting is a session in this process that can be stopped.
+// hosting is a stoppable session in this process.
 type hosting struct {
 	session.HostedSession
 	interrupt chan struct{}
@@ -316,7 +317,7 @@ func (r *runner) newHosting() *hosting {
 
 func (h *hosting) launched() bool { return h.Done() != nil }
 
-// stop asks for the end of the session. It is for one goroutine.
+// stop stops the session. It is not safe for concurrent use.
 func (h *hosting) stop() {
 	if !h.stopped {
 		h.stopped = true

@@ -1,6 +1,6 @@
 package job
 
-// Canceling, and noticing that somebody did.
+// Canceling jobs, and noticing cancellations.
 
 import (
 	"context"
@@ -14,12 +14,12 @@ import (
 	"ac/workspace/doc"
 )
 
-// Cancel notes that a job is to be canceled and stops what runs of it. The note
-// is durable when it returns, on a job that is over, too, which stays as it is
-// otherwise. The record is as it is just after: the runner ends the job. A job
-// that nobody runs is ended here.
+// Cancel requests the cancellation of a job and stops its session. The request
+// is durable on return. On a finished job it is recorded, too, and changes
+// nothing else. The returned record is the one right after the request: the
+// runner ends the job. A job without a runner is ended here.
 func Cancel(ctx context.Context, w *workspace.Workspace, starter *Starter, project, id string) (record doc.Job, err error) {
-	p := place{project, id}
+	p := jobRef{project, id}
 	err = w.Update(ctx, func(u *workspace.Unit) error {
 		record, err = p.loadIn(u)
 		if err != nil || record.CancellationRequested {
@@ -33,11 +33,12 @@ func Cancel(ctx context.Context, w *workspace.Workspace, starter *Starter, proje
 	}
 	if alive, _ := p.owned(w); !alive {
 		if p.attended(w, record) {
-			return record, nil // of another program, which finds the note
+			return record, nil // of another program, which finds the request
 		}
 		return current(ctx, w, starter, p)
 	}
-	// Its runner finds the note by itself; the session need not wait for that.
+	// The runner finds the request by itself; stopping the session need not
+	// wait for that.
 	if last := record.Last(); last != nil && last.Status == doc.AttemptRunning {
 		if _, err := session.Stop(ctx, w, last.SessionRef); err != nil && !fault.Is(err, fault.NotFound) {
 			return record, err
@@ -47,14 +48,14 @@ func Cancel(ctx context.Context, w *workspace.Workspace, starter *Starter, proje
 }
 
 const (
-	// lookEvery is how often a runner looks for a note where it is not told of
-	// changes, and lookSeldom where it is.
+	// lookEvery is the interval at which a runner polls for a request if it
+	// cannot watch the file, lookSeldom if it can.
 	lookEvery  = 100 * time.Millisecond
 	lookSeldom = 2 * time.Second
 )
 
-// awaitCancel calls canceled once the note is there, and returns then or when the
-// context ends.
+// awaitCancel calls canceled once cancellation is requested, and returns then
+// or when the context ends.
 func (r *runner) awaitCancel(ctx context.Context, canceled func()) {
 	folder := watch.Folder{Dir: filepath.Join(r.w.Dir(), filepath.FromSlash(r.dir())), Often: lookEvery, Seldom: lookSeldom}
 	if folder.Until(ctx, func() bool {

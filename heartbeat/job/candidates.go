@@ -1,11 +1,10 @@
 package job
 
-// Candidates: what a job left that may be worth remembering. Nothing is proposed;
-// a person or an agent may turn one into a memory delta.
+// Memory candidates: results of a job that may be worth remembering. Nothing is
+// proposed; a person or an agent may turn one into a memory delta.
 
 import (
 	"context"
-	"encoding/json"
 	"fmt"
 	"path"
 	"slices"
@@ -18,11 +17,12 @@ import (
 	"ac/internal/clock"
 	"ac/internal/fault"
 	"ac/internal/redact"
+	"ac/internal/shape"
 	"ac/workspace"
 	"ac/workspace/doc"
 )
 
-// CandidateRequest says which job is looked at, by its id or by a run of it.
+// CandidateRequest selects a job, by its id or by one of its runs.
 type CandidateRequest struct {
 	ProjectID string
 	JobID     string
@@ -31,7 +31,7 @@ type CandidateRequest struct {
 	Limit     int
 }
 
-// DefaultCandidates bounds the candidates of a job whose context was planned.
+// DefaultCandidates bounds the candidates of a job with a planned context.
 const DefaultCandidates = 20
 
 // Candidate is a suggestion for memory.
@@ -46,7 +46,7 @@ type Candidate struct {
 	Confidence  float64  `json:"confidence"`
 }
 
-// CandidateReport is what was found, and where it was written.
+// CandidateReport are the candidates of a job, and the file with them.
 type CandidateReport struct {
 	Relpath    string      `json:"report_relpath"`
 	Count      int         `json:"count"`
@@ -79,9 +79,9 @@ type candidatesPayload struct {
 	Blocked int    `json:"blocked_secret_count"`
 }
 
-// Candidates looks for memory in what a job left, writes the report into the
-// outputs of the run and records the event. Both are durable on return. Workers
-// are refused.
+// Candidates finds memory candidates in the results of a job, writes a report
+// into the outputs of the run and records the event. Both are durable on
+// return. Workers are refused.
 func Candidates(ctx context.Context, w *workspace.Workspace, r CandidateRequest) (report CandidateReport, err error) {
 	if _, err := w.Project(r.ProjectID); err != nil {
 		return report, err
@@ -119,10 +119,10 @@ func Candidates(ctx context.Context, w *workspace.Workspace, r CandidateRequest)
 	return report, err
 }
 
-// find finds the job and its attempt. The run is one of the job and exists.
+// find finds the job and its attempt. The run must exist and belong to the job.
 func (r CandidateRequest) find(w *workspace.Workspace) (record doc.Job, attempt doc.JobAttempt, err error) {
 	if r.JobID != "" {
-		record, err = place{r.ProjectID, r.JobID}.load(w)
+		record, err = jobRef{r.ProjectID, r.JobID}.load(w)
 	} else {
 		record, err = jobOfRun(w, r.ProjectID, r.RunID)
 	}
@@ -143,7 +143,7 @@ func (r CandidateRequest) find(w *workspace.Workspace) (record doc.Job, attempt 
 	return record, record.Attempts[at], nil
 }
 
-// jobOfRun is the job, the first by id, with an attempt of a run.
+// jobOfRun is the first job, by id, with an attempt of a run.
 func jobOfRun(w *workspace.Workspace, project, run string) (doc.Job, error) {
 	all, err := All(w, project)
 	if err != nil {
@@ -158,10 +158,10 @@ func jobOfRun(w *workspace.Workspace, project, run string) (doc.Job, error) {
 	return doc.Job{}, fault.New(fault.NotFound, "no job of project %s has an attempt with the run %s", project, run)
 }
 
-// candidatesOf are the suggestions that the result and the digest of a job make.
-// What cannot be read makes none.
+// candidatesOf are the candidates from the result and the digest of a job.
+// Unreadable files yield none.
 func candidatesOf(w *workspace.Workspace, record doc.Job, attempt doc.JobAttempt) (found []Candidate) {
-	p := place{record.Job.ProjectID, record.Job.JobID}
+	p := jobRef{record.Job.ProjectID, record.Job.JobID}
 	spec := record.Job
 	result, err := stored(w, p.result(), bindResult)
 	evidence := []string{"run:" + attempt.RunID, "job:" + spec.JobID}
@@ -205,55 +205,53 @@ func candidatesOf(w *workspace.Workspace, record doc.Job, attempt doc.JobAttempt
 				fmt.Sprintf("Run %s of job %s reported the error %s.", attempt.RunID, spec.JobID, first.Code), 0.6, first.Message)
 		}
 	}
-	if digest, err := stored(w, p.digest(), digestCodec.Bind); err == nil && digest != nil {
-		if line := signalLine(digest.Signals); line != "" {
+	if signals, err := stored(w, p.digest(), bindSignals); err == nil && signals != nil {
+		if line := signalLine(*signals); line != "" {
 			add(doc.ScopeProject, spec.ProjectID, "Manager signal summary", "The digest of job "+spec.JobID+" carries these signals.", 0.54, line)
 		}
 	}
 	return found
 }
 
-// signalLine are the first five signals of a digest.
-func signalLine(signals Signals) string {
-	text, err := json.Marshal(signals)
-	if err != nil {
-		return ""
-	}
-	var parts []string
-	decoder := json.NewDecoder(strings.NewReader(string(text)))
-	if _, err := decoder.Token(); err != nil {
-		return ""
-	}
-	for decoder.More() && len(parts) < 5 {
-		key, err := decoder.Token()
-		var value json.RawMessage
-		if err != nil || decoder.Decode(&value) != nil {
-			return strings.Join(parts, ", ")
+// maxSignals is how many signals of a digest a candidate names.
+const maxSignals = 5
+
+// bindSignals are the signals of a valid digest as they stand there, those of other
+// programs too.
+func bindSignals(digest *shape.Value) (shape.Value, error) {
+	_, err := digestCodec.Bind(digest)
+	return *digest.Get("signals"), err
+}
+
+// signalLine are the first signals of a digest: a text as it is, anything else as JSON.
+func signalLine(signals shape.Value) string {
+	parts := make([]string, min(maxSignals, len(signals.Keys)))
+	for i := range parts {
+		shown := signals.Items[i].Text
+		if signals.Items[i].Kind != shape.String {
+			text, _ := signals.Items[i].MarshalJSON() // which never fails
+			shown = string(text)
 		}
-		shown := string(value)
-		var plain string
-		if json.Unmarshal(value, &plain) == nil {
-			shown = plain
-		}
-		parts = append(parts, fmt.Sprint(key)+"="+shown)
+		parts[i] = signals.Keys[i] + "=" + shown
 	}
 	return strings.Join(parts, ", ")
 }
 
-// maxLine is how long a line of a candidate is at most.
+// maxLine bounds a line of a candidate, in characters.
 const maxLine = 500
 
-// cutLine is a text on one line of at most maxLine characters.
+// cutLine is a text on one line, cut to maxLine characters: line breaks become
+// blanks.
 func cutLine(text string) string {
-	text = strings.Join(strings.Fields(text), " ")
+	text = strings.NewReplacer("\r\n", " ", "\r", " ", "\n", " ", "\u0085", " ", "\u2028", " ", "\u2029", " ").Replace(text)
 	if utf8.RuneCountInString(text) > maxLine {
 		text = string([]rune(text)[:maxLine])
 	}
 	return text
 }
 
-// withoutSecrets keeps the first candidates in which nothing looks like a secret,
-// and counts the others up to there.
+// withoutSecrets keeps the first candidates without apparent secrets, and
+// counts the others before the limit is reached.
 func withoutSecrets(found []Candidate, limit int) (kept []Candidate, blocked int, kinds redact.Matches) {
 	kept, kinds = []Candidate{}, redact.NoMatches()
 	for _, c := range found {
@@ -271,8 +269,8 @@ func withoutSecrets(found []Candidate, limit int) (kept []Candidate, blocked int
 	return kept, blocked, kinds
 }
 
-// suggest looks for memory by itself after a job whose context was planned. A
-// failure changes nothing.
+// suggest finds candidates automatically after a job with a planned context. It
+// is best effort.
 func suggest(ctx context.Context, w *workspace.Workspace, record doc.Job) {
 	if record.Job.ContextMode != doc.ContextAuto || record.Last() == nil {
 		return

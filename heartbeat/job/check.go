@@ -1,6 +1,6 @@
 package job
 
-// Whether what a worker left is a result.
+// Checking whether a worker's output contains a valid result.
 
 import (
 	"errors"
@@ -21,17 +21,16 @@ type accepted struct {
 	answer *doc.JobAnswer       // of a job that asks for one
 }
 
-// judged is what came of looking at an attempt: an answer that is accepted, or
-// why there is none.
+// judged is the verdict about an attempt: an accepted answer, or the issues.
 type judged struct {
 	accepted *accepted
 	issues   []doc.JobError
-	text     string // of the answer, for a repair; "" when nothing can be repaired
+	text     string // of the answer, for a repair; "" if nothing can be repaired
 }
 
 // judge looks at what an attempt left. Only an attempt that ended properly can
 // have an answer.
-func judge(w *workspace.Workspace, p place, job asked, a doc.JobAttempt) judged {
+func judge(w *workspace.Workspace, p jobRef, job asked, a doc.JobAttempt) judged {
 	if a.Status != doc.AttemptEnded {
 		issue := doc.JobError{Code: CodeAttemptFailed, Message: a.Error}
 		if s, err := session.Read(w, a.SessionRef); err == nil && s.ErrorKind != "" {
@@ -43,7 +42,7 @@ func judge(w *workspace.Workspace, p place, job asked, a doc.JobAttempt) judged 
 }
 
 // judgeOutput looks at what an attempt left, however it ended.
-func judgeOutput(w *workspace.Workspace, p place, job asked, a doc.JobAttempt) judged {
+func judgeOutput(w *workspace.Workspace, p jobRef, job asked, a doc.JobAttempt) judged {
 	kind := answerKind(job.order)
 	if kind == doc.AnswerProse {
 		return judgeProse(w, p, a)
@@ -64,7 +63,7 @@ func judgeOutput(w *workspace.Workspace, p place, job asked, a doc.JobAttempt) j
 		if whole, ok := lenient(raw); ok {
 			beside.value(whole, 0)
 		} else if doc.AnyWorkerKindOf(a.Provider) == doc.WorkerCmd {
-			beside.values = candidatesIn(provider.Said(raw))
+			beside.values = candidatesIn(provider.WithoutEchoes(raw))
 		}
 		if answer, _ := check(beside.values, job.spec.JobID, a.RunID); answer != nil {
 			return judged{accepted: answer, text: text}
@@ -134,10 +133,10 @@ func firstValid(ordered, values []shape.Value, what string, try func(shape.Value
 	case len(values) > 0 && what == "result":
 		return nil, []doc.JobError{{Code: "result_not_object", Message: "result: expected object, got " + values[0].Kind.String()}}
 	}
-	return nil, []doc.JobError{{Code: what + "_unparseable", Message: what + ": the output holds no JSON object"}}
+	return nil, []doc.JobError{{Code: what + "_unparseable", Message: what + ": the output contains no JSON object"}}
 }
 
-// looksLikeResult tells objects that are meant to be results from others.
+// looksLikeResult reports whether an object is meant to be a result.
 func looksLikeResult(v *shape.Value) bool {
 	has := func(names ...string) bool {
 		return !slices.ContainsFunc(names, func(name string) bool { return v.Get(name).Kind == shape.Absent })
@@ -146,8 +145,8 @@ func looksLikeResult(v *shape.Value) bool {
 		has("files_changed", "commands_run", "artifacts")
 }
 
-// checkResult binds one value. Whose attempt it is from is known, whatever the
-// worker says.
+// checkResult binds one value. The ids of job and attempt are known and
+// override the worker's.
 func checkResult(v shape.Value, id, run string) (doc.JobResult, []doc.JobError) {
 	v = withoutNulls(v)
 	set(&v, "schema_version", shape.Value{Kind: shape.Number, Num: 1}, false)
@@ -164,7 +163,7 @@ func checkResult(v shape.Value, id, run string) (doc.JobResult, []doc.JobError) 
 	return result, nil
 }
 
-// set gives a member a value, in place of its own only where always.
+// set sets a member; it replaces an existing value only if always is set.
 func set(v *shape.Value, name string, to shape.Value, always bool) {
 	for i, key := range v.Keys {
 		if key == name {
@@ -177,8 +176,8 @@ func set(v *shape.Value, name string, to shape.Value, always bool) {
 	v.Keys, v.Items = append(v.Keys, name), append(v.Items, to)
 }
 
-// withoutNulls is a copy of a value without the members that are null: schemas
-// of some CLIs know no optional member. An exit code may be null.
+// withoutNulls is a copy of a value without null members: the schemas of some
+// CLIs cannot express optional members. An exit code may be null.
 func withoutNulls(v shape.Value) shape.Value {
 	fresh := v
 	fresh.Keys, fresh.Items = nil, nil
@@ -194,7 +193,7 @@ func withoutNulls(v shape.Value) shape.Value {
 	return fresh
 }
 
-// maxIssues bounds how much is told of a bad answer.
+// maxIssues bounds the reported issues of a bad answer.
 const maxIssues = 50
 
 func issuesOf(err error, what string) (issues []doc.JobError) {
@@ -213,7 +212,7 @@ func issuesOf(err error, what string) (issues []doc.JobError) {
 	return issues
 }
 
-// resultOf is the result that a report stands for.
+// resultOf is the result that corresponds to a report.
 func resultOf(report doc.HeartbeatReport, id, run string) doc.JobResult {
 	result := blank(doc.ResultSucceeded, report.Summary)
 	result.JobID, result.AttemptRunID = id, run

@@ -13,7 +13,7 @@ import (
 	"ac/workspace/doc"
 )
 
-// Codes of errors that results carry.
+// Codes of errors in results.
 const (
 	CodeWorkerUnavailable = "worker_unavailable"
 	CodeUnverified        = "subscription_unverified"
@@ -28,14 +28,15 @@ type ending struct {
 	report  *doc.HeartbeatReport
 	answer  *doc.JobAnswer
 	signals Signals
-	// failure marks the end of a runner that failed, which keeps its error when
-	// the job was canceled.
+	// failure marks the end after a failure of the runner, whose error stays
+	// even if the job was canceled.
 	failure bool
-	// last is the last attempt as it ended, where that was not recorded before.
+	// last is the final record of the last attempt, if it was not stored
+	// before.
 	last *doc.JobAttempt
 }
 
-// blank is a result that the server makes.
+// blank is a result made by ac itself.
 func blank(status, summary string) doc.JobResult {
 	return doc.JobResult{
 		SchemaVersion: doc.Version, Type: "result", Status: status, Summary: summary,
@@ -101,9 +102,10 @@ func blockedEnd(provider, message string) ending {
 	}
 }
 
-// refusedEnd is the end of a job whose worker said why no attempt can succeed.
+// refusedEnd is the end of a job whose worker reported why no attempt can
+// succeed.
 func refusedEnd(provider, kind, words, mend string) ending {
-	result := withError(blank(doc.ResultBlocked, "The worker could not do it ("+kind+"): "+cut(words, digestText)), CodeAttemptFailed, words, mend)
+	result := withError(blank(doc.ResultBlocked, "The worker failed ("+kind+"): "+cut(words, digestText)), CodeAttemptFailed, words, mend)
 	result.Errors[0].Details = "error_kind: " + kind
 	return ending{result: result, signals: Signals{BlockedReason: kind, Provider: provider}}
 }
@@ -112,7 +114,7 @@ func refusedEnd(provider, kind, words, mend string) ending {
 func inVain(issues []doc.JobError, attempts int) ending {
 	result := blank(doc.ResultNeedsInput, "No attempt gave a valid result.")
 	result.Errors = issues
-	result.NextActions = []doc.NextAction{{Action: "Look at the output of the attempts, then submit the job again with a clearer goal."}}
+	result.NextActions = []doc.NextAction{{Action: "Check the output of the attempts, then submit the job again with a clearer goal."}}
 	last := ""
 	if len(issues) > 0 {
 		last = issues[0].Code + ": " + issues[0].Message
@@ -136,9 +138,9 @@ func valid(w *workspace.Workspace, job asked, a accepted, attempt int) ending {
 	return e
 }
 
-// finish ends a job with everything it leaves. One that is over already stays as
-// it is; one whose cancellation was noted ends canceled.
-func finish(ctx context.Context, w *workspace.Workspace, p place, e ending) (record doc.Job, err error) {
+// finish ends a job and writes all its files. A finished job stays as it is;
+// one with a cancellation request ends as canceled.
+func finish(ctx context.Context, w *workspace.Workspace, p jobRef, e ending) (record doc.Job, err error) {
 	ended := false
 	err = w.Update(ctx, func(u *workspace.Unit) error {
 		record, err = p.loadIn(u)
@@ -174,8 +176,8 @@ func finish(ctx context.Context, w *workspace.Workspace, p place, e ending) (rec
 	return record, err
 }
 
-// close makes a record that of a job that is over.
-func (p place) close(w *workspace.Workspace, record *doc.Job, status string) {
+// close marks a record as finished.
+func (p jobRef) close(w *workspace.Workspace, record *doc.Job, status string) {
 	record.Status, record.FinalResultRelpath = doc.JobCompleted, p.resultRelpath()
 	left, why := doc.AttemptFailed, "its runner died before the end was recorded"
 	if status == doc.ResultCanceled {
@@ -190,7 +192,7 @@ func (p place) close(w *workspace.Workspace, record *doc.Job, status string) {
 }
 
 // write asks for the files of an end. The owner's file goes with it.
-func (p place) write(u *workspace.Unit, record doc.Job, e ending) error {
+func (p jobRef) write(u *workspace.Unit, record doc.Job, e ending) error {
 	type document struct {
 		name  string
 		value any
@@ -217,7 +219,7 @@ func (p place) write(u *workspace.Unit, record doc.Job, e ending) error {
 	return u.Remove(p.owner())
 }
 
-// indented is a JSON document as it is written.
+// indented is indented JSON.
 func indented(v any) ([]byte, error) {
 	var text bytes.Buffer
 	enc := json.NewEncoder(&text)
@@ -227,7 +229,7 @@ func indented(v any) ([]byte, error) {
 	return text.Bytes(), err
 }
 
-// Digest is jobs/<job_id>/manager_digest.json: the result in short.
+// Digest is jobs/<job_id>/manager_digest.json: a short form of the result.
 type Digest struct {
 	JobID        string            `json:"job_id"`
 	AttemptRunID string            `json:"attempt_run_id"`
@@ -241,7 +243,7 @@ type Digest struct {
 	Signals      Signals           `json:"signals"`
 }
 
-// Signals say how a job came to its end.
+// Signals describe how a job ended.
 type Signals struct {
 	RetriesUsed         *int   `json:"retries_used,omitempty" is:"optional"`
 	Normalization       string `json:"normalization,omitempty" is:"optional"`
@@ -264,7 +266,7 @@ const (
 	digestNote    = 180
 )
 
-// digestOf shortens a result.
+// digestOf makes the digest of a result.
 func digestOf(r doc.JobResult, signals Signals) Digest {
 	d := Digest{
 		JobID: r.JobID, AttemptRunID: r.AttemptRunID, Status: r.Status, Summary: cut(r.Summary, digestSummary),
@@ -288,7 +290,7 @@ func digestOf(r doc.JobResult, signals Signals) Digest {
 
 func first[T any](list []T) []T { return append([]T{}, list[:min(len(list), digestItems)]...) }
 
-// cut shortens a text to so many characters, the last three of which are dots.
+// cut truncates a text to n characters, the last three of which are dots.
 func cut(text string, n int) string {
 	runes := []rune(text)
 	if len(runes) <= n {

@@ -65,12 +65,12 @@ func (r *runner) tellFlow(u *workspace.Unit, record doc.Job, attempt string) err
 
 // Peek reads a job as a unit leaves it, and does nothing about it.
 func Peek(u *workspace.Unit, project, id string) (doc.Job, error) {
-	return place{project, id}.loadIn(u)
+	return jobRef{project, id}.loadIn(u)
 }
 
 // Glance reads a job as it is written, and does nothing about it.
 func Glance(w *workspace.Workspace, project, id string) (doc.Job, error) {
-	return place{project, id}.load(w)
+	return jobRef{project, id}.load(w)
 }
 
 // Usable reports whether an agent may do jobs at all: those that speak ACP cannot
@@ -89,7 +89,7 @@ func Usable(agent doc.Agent) bool {
 // is there already is fault.Conflict. Its place is not asked for whether it can be
 // had; the job's own end tells.
 func EnterStep(u *workspace.Unit, starter *Starter, spec doc.JobSpec, order *doc.JobOrder) (string, func(context.Context) error, error) {
-	if u.Exists(place{spec.ProjectID, spec.JobID}.record()) {
+	if u.Exists(jobRef{spec.ProjectID, spec.JobID}.record()) {
 		return "", nil, fault.New(fault.Conflict, "job %s exists already", spec.JobID)
 	}
 	return enter(u, starter, spec, order)

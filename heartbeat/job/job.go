@@ -1,11 +1,15 @@
-// Package job is the work that is given to workers: its record, the runner that
-// executes it in attempts, and what comes out of it.
+// Package job is the work given to workers: the record of a job, the runner
+// that executes it in attempts, and its result.
 //
-// Invariants: a job has one owner at a time, who holds its kernel lock; each
-// change of its record is one unit, and the unit that ends it writes the result
-// along; a job that is over never changes but for the note that somebody wanted
-// it canceled; what a worker prints decides nothing but the result: its rights,
-// its folder and its budget come from the job, the agent and the machine alone.
+// Invariants:
+//   - A job has at most one owner, the process that holds its kernel lock (a
+//     lease that ends with the process).
+//   - Each change of its record is one unit. The unit that ends it also writes
+//     the result.
+//   - A finished job never changes, except that a cancellation request is
+//     recorded.
+//   - A worker's output determines only the result. Rights, folder and budget
+//     come from the job, the agent and the machine.
 package job
 
 import (
@@ -40,26 +44,26 @@ func attemptsOf(record doc.Job) int {
 }
 
 // place is where the files of one job lie.
-type place struct{ project, id string }
+type jobRef struct{ project, id string }
 
 func jobsDir(project string) string { return path.Join(workspace.ProjectDir(project), "jobs") }
 
-func (p place) dir() string             { return path.Join(jobsDir(p.project), p.id) }
-func (p place) file(name string) string { return path.Join(p.dir(), name) }
-func (p place) record() string          { return p.file("job.yaml") }
-func (p place) result() string          { return p.file("result.json") }
-func (p place) digest() string          { return p.file("manager_digest.json") }
-func (p place) report() string          { return p.file("heartbeat_report.json") }
-func (p place) answer() string          { return p.file("answer.json") }
-func (p place) history() string         { return p.file("history") }
-func (p place) resultRelpath() string   { return path.Join("jobs", p.id, "result.json") }
+func (p jobRef) dir() string             { return path.Join(jobsDir(p.project), p.id) }
+func (p jobRef) file(name string) string { return path.Join(p.dir(), name) }
+func (p jobRef) record() string          { return p.file("job.yaml") }
+func (p jobRef) result() string          { return p.file("result.json") }
+func (p jobRef) digest() string          { return p.file("manager_digest.json") }
+func (p jobRef) report() string          { return p.file("heartbeat_report.json") }
+func (p jobRef) answer() string          { return p.file("answer.json") }
+func (p jobRef) history() string         { return p.file("history") }
+func (p jobRef) resultRelpath() string   { return path.Join("jobs", p.id, "result.json") }
 
-// owner is the file that says who runs the job.
-func (p place) owner() string { return workspace.JobOwnerFile(p.project, p.id) }
+// owner is the file that identifies the process which runs the job.
+func (p jobRef) owner() string { return workspace.JobOwnerFile(p.project, p.id) }
 
-// lock is the kernel lock that the owner holds; ids may be as long as a file
-// name.
-func (p place) lock() string {
+// lock is the kernel lock that the owner holds. It is hashed, since ids may be
+// as long as a file name.
+func (p jobRef) lock() string {
 	sum := sha256.Sum256([]byte(p.project + "\x00" + p.id))
 	return workspace.LockFile("job-" + hex.EncodeToString(sum[:8]))
 }
@@ -69,8 +73,8 @@ func refOf(id string, attempt int, run string) string {
 	return fmt.Sprintf("job_%s_attempt_%d_%s", id, attempt, run)
 }
 
-// CheckID says why a text cannot be the id of a job, or "": the session_refs of
-// its attempts must be good ones.
+// CheckID returns why a text cannot be the id of a job, or "" if it can: the
+// session_refs of its attempts must be valid.
 func CheckID(id string) string {
 	if !workspace.SafeID(id) {
 		return "must be a name without slashes and control characters"
@@ -79,7 +83,7 @@ func CheckID(id string) string {
 }
 
 // load reads a record with its order. The document may be shared.
-func (p place) load(w *workspace.Workspace) (doc.Job, error) {
+func (p jobRef) load(w *workspace.Workspace) (doc.Job, error) {
 	record, err := workspace.Load(w, doc.JobCodec, p.record())
 	if err := p.known(record, err); err != nil {
 		return record, err
@@ -89,7 +93,7 @@ func (p place) load(w *workspace.Workspace) (doc.Job, error) {
 }
 
 // loadIn reads a record, with its order, to change it.
-func (p place) loadIn(u *workspace.Unit) (doc.Job, error) {
+func (p jobRef) loadIn(u *workspace.Unit) (doc.Job, error) {
 	record, err := workspace.LoadIn(u, doc.JobCodec, p.record())
 	if err := p.known(record, err); err != nil {
 		return record, err
@@ -98,7 +102,7 @@ func (p place) loadIn(u *workspace.Unit) (doc.Job, error) {
 	return p.truthful(record, text, err)
 }
 
-func (p place) known(record doc.Job, err error) error {
+func (p jobRef) known(record doc.Job, err error) error {
 	if fault.Is(err, fault.NotFound) {
 		return fault.New(fault.NotFound, "job %s does not exist in project %s", p.id, p.project)
 	}
@@ -108,8 +112,8 @@ func (p place) known(record doc.Job, err error) error {
 	return workspace.CheckID(p.record(), p.id, record.Job.JobID)
 }
 
-// put asks for a record to be written.
-func (p place) put(u *workspace.Unit, record doc.Job) error {
+// put queues writing a record.
+func (p jobRef) put(u *workspace.Unit, record doc.Job) error {
 	record.UpdatedAt = clock.Stamp(u.Workspace().Env.Clock.Now())
 	text, err := doc.JobCodec.Encode(presentable(record))
 	if err != nil {

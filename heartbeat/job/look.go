@@ -1,6 +1,6 @@
 package job
 
-// Looking at jobs.
+// Reading jobs, and taking over those whose runner is dead.
 
 import (
 	"bytes"
@@ -20,20 +20,20 @@ import (
 	"ac/workspace/doc"
 )
 
-// maxStored bounds the files of a job.
+// maxStored bounds the files of a job, in bytes.
 const maxStored = 16 << 20
 
-// foreignPatience is how long a record of another program, which has no owner
-// file, is left alone without any change.
+// foreignPatience is how long an unchanged record without an owner file, made
+// by another program, is left alone.
 const foreignPatience = 30 * time.Minute
 
-// Poll gives the record of a job as it is now. One whose runner died is brought
-// to its end, or given to a new runner. Unknown jobs are fault.NotFound.
+// Poll returns the current record of a job. If its runner died, Poll ends the
+// job or starts a new runner. An unknown job is fault.NotFound.
 func Poll(ctx context.Context, w *workspace.Workspace, starter *Starter, project, id string) (doc.Job, error) {
-	return current(ctx, w, starter, place{project, id})
+	return current(ctx, w, starter, jobRef{project, id})
 }
 
-func current(ctx context.Context, w *workspace.Workspace, starter *Starter, p place) (doc.Job, error) {
+func current(ctx context.Context, w *workspace.Workspace, starter *Starter, p jobRef) (doc.Job, error) {
 	if !workspace.SafeID(p.id) || !workspace.SafeID(p.project) {
 		return doc.Job{}, fault.New(fault.NotFound, "job %s does not exist in project %s", p.id, p.project)
 	}
@@ -47,32 +47,32 @@ func current(ctx context.Context, w *workspace.Workspace, starter *Starter, p pl
 	}
 	held, err := lock.Try(w.FS, p.lock())
 	if errors.Is(err, lock.ErrBusy) {
-		return record, nil // somebody takes it up just now
+		return record, nil // another process is taking it over
 	}
 	if err != nil {
 		return record, err
 	}
-	settled, goOn, err := settle(ctx, w, p)
+	reconciled, goOn, err := reconcile(ctx, w, p)
 	err = errors.Join(err, held.Retire())
 	if fault.Is(err, fault.Locked) {
-		return record, nil // the next look settles it
+		return record, nil // the next read reconciles it
 	}
 	if err != nil || !goOn {
-		return settled, err
+		return reconciled, err
 	}
-	return settled, starter.start(ctx, w, p)
+	return reconciled, starter.start(ctx, w, p)
 }
 
-// tidy finishes the end of a job that is over, should its writer have died between
-// the record and the removal of the owner's file.
-func (p place) tidy(ctx context.Context, w *workspace.Workspace) {
+// tidy finishes the end of a job if its writer died between writing the record
+// and removing the owner file.
+func (p jobRef) tidy(ctx context.Context, w *workspace.Workspace) {
 	if w.Exists(p.owner()) {
-		_ = w.Settle(ctx) // the record stands as it is, and every write tries the same
+		_ = w.Recover(ctx) // the record is final; every later write retries this
 	}
 }
 
-// attended reports whether an active job is to be left alone.
-func (p place) attended(w *workspace.Workspace, record doc.Job) bool {
+// attended reports whether an active job must be left alone.
+func (p jobRef) attended(w *workspace.Workspace, record doc.Job) bool {
 	alive, recorded := p.owned(w)
 	if alive || recorded {
 		return alive
@@ -86,14 +86,14 @@ func (p place) attended(w *workspace.Workspace, record doc.Job) bool {
 	return err != nil || w.Env.Clock.Now().Sub(st.ModTime()) < foreignPatience
 }
 
-// Filter narrows a list.
+// Filter filters a list.
 type Filter struct {
 	Status string // "" for all
 	Limit  int
 }
 
-// List gives the jobs of a project by id, as Poll gives each. Records that
-// cannot be read are left out. Without a project there are none.
+// List returns the jobs of a project by id, each as Poll returns it. Unreadable
+// records are skipped. An unknown project has none.
 func List(ctx context.Context, w *workspace.Workspace, starter *Starter, project string, only Filter) ([]doc.Job, error) {
 	ids, err := workspace.Dirs(w.FS, jobsDir(project))
 	if err != nil {
@@ -104,7 +104,7 @@ func List(ctx context.Context, w *workspace.Workspace, starter *Starter, project
 		if len(jobs) >= only.Limit {
 			break
 		}
-		record, err := current(ctx, w, starter, place{project, id})
+		record, err := current(ctx, w, starter, jobRef{project, id})
 		if ctx.Err() != nil {
 			return nil, context.Cause(ctx)
 		}
@@ -115,18 +115,18 @@ func List(ctx context.Context, w *workspace.Workspace, starter *Starter, project
 	return jobs, nil
 }
 
-// All gives the records of a project's jobs as they are written, for read models:
-// it neither signals nor writes nor starts anything. Records that cannot be read
-// are left out.
+// All returns the records of a project's jobs as stored, for read models: it
+// neither signals nor writes nor starts anything. Unreadable records are
+// skipped.
 func All(w *workspace.Workspace, project string) ([]doc.Job, error) {
 	ids, err := workspace.Dirs(w.FS, jobsDir(project))
 	if err != nil {
 		return nil, err
 	}
-	return workspace.ReadEach(ids, func(id string) (doc.Job, error) { return place{project, id}.load(w) }), nil
+	return workspace.ReadEach(ids, func(id string) (doc.Job, error) { return jobRef{project, id}.load(w) }), nil
 }
 
-// Results are what a job left; nil what it did not.
+// Results are the files that a job left; nil for missing ones.
 type Results struct {
 	Result *doc.JobResult
 	Digest *Digest
@@ -134,10 +134,9 @@ type Results struct {
 	Answer *doc.JobAnswer
 }
 
-// Collect reads what a job left. A file that cannot be read is
-// fault.InvalidFile.
+// Collect reads the results of a job. An unreadable file is fault.InvalidFile.
 func Collect(w *workspace.Workspace, project, id string) (r Results, err error) {
-	p := place{project, id}
+	p := jobRef{project, id}
 	if r.Result, err = stored(w, p.result(), bindResult); err != nil {
 		return r, err
 	}
@@ -153,7 +152,7 @@ func Collect(w *workspace.Workspace, project, id string) (r Results, err error) 
 
 func bindResult(v *shape.Value) (doc.JobResult, error) { return doc.JobResultCodec.Bind(v) }
 
-// stored reads a JSON document of a job, nil when there is none.
+// stored reads a JSON document of a job, nil if it does not exist.
 func stored[T any](w *workspace.Workspace, name string, bind func(*shape.Value) (T, error)) (*T, error) {
 	text, err := durable.ReadFile(w.FS, name, maxStored)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -173,10 +172,10 @@ func stored[T any](w *workspace.Workspace, name string, bind func(*shape.Value) 
 	return &document, nil
 }
 
-// maxNesting bounds the nesting of JSON that is read.
+// maxNesting bounds the nesting of JSON.
 const maxNesting = 512
 
-// parse reads text that is one JSON value.
+// parse parses text that is one JSON value.
 func parse(text string) (shape.Value, bool) {
 	raw := []byte(text)
 	if canonjson.Depth(raw) > maxNesting {
@@ -189,11 +188,11 @@ func parse(text string) (shape.Value, bool) {
 	return param.Parse(raw), true
 }
 
-// awaitEvery is how often Await looks.
+// awaitEvery is the polling interval of Await.
 const awaitEvery = 25 * time.Millisecond
 
-// Await waits until a job is over. What its runner's death leaves is taken up as
-// Poll does.
+// Await waits until a job has ended. If its runner dies, it takes over as Poll
+// does.
 func Await(ctx context.Context, w *workspace.Workspace, starter *Starter, project, id string) (doc.Job, error) {
 	ticker := time.NewTicker(awaitEvery)
 	defer ticker.Stop()
@@ -210,11 +209,11 @@ func Await(ctx context.Context, w *workspace.Workspace, starter *Starter, projec
 	}
 }
 
-// TakeUp looks at every job of a workspace that has an owner file, as Poll does:
-// jobs whose runners died while nobody looked are ended, or go on. What is wrong
-// with one does not keep it from the others.
+// TakeUp polls every job of a workspace that has an owner file: jobs whose
+// runners died unnoticed are ended or continued. A failure with one does not
+// affect the others.
 func TakeUp(ctx context.Context, w *workspace.Workspace, starter *Starter) error {
-	return eachOwned(w, func(p place) (over bool, err error) {
+	return eachOwned(w, func(p jobRef) (over bool, err error) {
 		if over = ctx.Err() != nil; over {
 			return over, nil //nolint:nilerr // the next who looks finds the others
 		}

@@ -18,11 +18,11 @@ import (
 	"ac/workspace/doc"
 )
 
-func (p place) order() string { return p.file("order.json") }
+func (p jobRef) order() string { return p.file("order.json") }
 
 // truthful is a record as it is written, with its order and the true kinds of its
 // workers. The record may be shared and stays as it is.
-func (p place) truthful(record doc.Job, text []byte, err error) (doc.Job, error) {
+func (p jobRef) truthful(record doc.Job, text []byte, err error) (doc.Job, error) {
 	if errors.Is(err, fs.ErrNotExist) || fault.Is(err, fault.NotFound) {
 		return record, nil
 	}
@@ -69,7 +69,7 @@ func presentableKind(kind string) string {
 }
 
 // readOrder reads the order of a job beside its record.
-func (p place) readOrder(w *workspace.Workspace) ([]byte, error) {
+func (p jobRef) readOrder(w *workspace.Workspace) ([]byte, error) {
 	return durable.ReadFile(w.FS, p.order(), maxStored)
 }
 

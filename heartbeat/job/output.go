@@ -1,7 +1,7 @@
 package job
 
-// Reading what a worker left: the right file, the text in it, and the JSON values
-// that may be its answer.
+// Reading a worker's output: the right file, the text in it, and the JSON
+// values that may be its answer.
 
 import (
 	"io"
@@ -17,14 +17,14 @@ import (
 	"ac/workspace/doc"
 )
 
-// maxOutput bounds what is read of an output: its end.
+// maxOutput bounds how much of an output's end is read, in bytes.
 const maxOutput = 4 << 20
 
-// outputFiles are the files that may hold an answer, the best first. Others of
-// the run's outputs are ours.
+// outputFiles are the files that may contain an answer, the best first. The
+// other outputs of the run are ours.
 var outputFiles = []string{"result_spec.json", "result_spec.jsonl", "last_message.md", "stdout.txt", "stderr.txt"}
 
-// output is what an attempt left, nothing when all of it is blank.
+// output returns the first non-blank output of an attempt.
 func output(w *workspace.Workspace, project, run string) (name, text string) {
 	for _, name := range outputFiles {
 		text := outputFile(w, project, run, name)
@@ -43,7 +43,7 @@ func outputFile(w *workspace.Workspace, project, run, name string) string {
 // tail is the end of a file; nothing of one that cannot be read.
 func tail(w *workspace.Workspace, name string, limit int64) string {
 	if st, err := w.FS.Lstat(name); err != nil || !st.Mode().IsRegular() {
-		return "" // a link may lead to anything
+		return "" // a symlink may lead anywhere
 	}
 	f, err := w.FS.OpenFile(name, os.O_RDONLY, 0)
 	if err != nil {
@@ -61,9 +61,9 @@ func tail(w *workspace.Workspace, name string, limit int64) string {
 	return strings.ToValidUTF8(string(text), "\uFFFD")
 }
 
-// explain says why a session failed: its exit and the agent's own words, else its
-// error or exit and the end of what it printed to stderr.
-func explain(w *workspace.Workspace, p place, a doc.JobAttempt, s doc.Session) string {
+// explain describes why a session failed: its exit and the agent's own words,
+// else its error or exit and the end of its stderr.
+func explain(w *workspace.Workspace, p jobRef, a doc.JobAttempt, s doc.Session) string {
 	var parts []string
 	switch {
 	case s.Error != "" && s.ErrorKind != "" && s.ExitCode != nil && *s.ExitCode != 0:
@@ -86,12 +86,12 @@ func explain(w *workspace.Workspace, p place, a doc.JobAttempt, s doc.Session) s
 	return strings.Join(parts, ": ")
 }
 
-// textOf finds the answer in an output.
+// textOf extracts the answer from an output.
 func textOf(file, providerName, text string) string {
 	if file == "last_message.md" {
 		return text
 	}
-	text = provider.Said(text)
+	text = provider.WithoutEchoes(text)
 	var found string
 	cli, err := provider.CLIOf(providerName)
 	if err != nil || provider.DriverOf(providerName) == provider.Codex {
@@ -108,8 +108,8 @@ func textOf(file, providerName, text string) string {
 	return found
 }
 
-// lastMessage is the last message of the agent in a stream of events of codex, ""
-// when there is none.
+// lastMessage is the agent's last message in a stream of codex events, "" if
+// there is none.
 func lastMessage(text string) (last string) {
 	for line := range strings.Lines(text) {
 		if !strings.Contains(line, "_message") {
@@ -135,18 +135,18 @@ func lastMessage(text string) (last string) {
 }
 
 const (
-	// maxCandidates bounds the values that are looked at in one output.
+	// maxCandidates bounds the values examined in one output.
 	maxCandidates = 1000
-	// maxBraces bounds how often, and maxScanned how far, unbalanced braces are
-	// looked behind.
+	// maxBraces bounds how many, and maxScanned how far, unbalanced braces are
+	// searched.
 	maxBraces  = 2000
 	maxScanned = 64 << 20
-	// maxUnwrap is how deep an answer may be wrapped.
+	// maxUnwrap bounds the nesting of wrapped answers.
 	maxUnwrap = 6
 )
 
-// candidates are the JSON values in a text, in the order in which they are to be
-// tried: what lies wrapped in a value stands before it.
+// candidates are the JSON values in a text, in the order of trying: values
+// wrapped in another one come first.
 type candidates struct{ values []shape.Value }
 
 func candidatesIn(text string) []shape.Value {
@@ -167,7 +167,7 @@ func (c *candidates) text(text string, depth int) {
 	eachObject(text, func(object string) bool { return c.whole(object, depth) && len(c.values) < maxCandidates })
 }
 
-// whole takes a text that is one JSON value.
+// whole handles a text that is one JSON value.
 func (c *candidates) whole(text string, depth int) bool {
 	v, ok := lenient(text)
 	if ok {
@@ -192,7 +192,7 @@ func (c *candidates) value(v shape.Value, depth int) {
 			for i := range v.Items {
 				c.inner(v.Items[i], depth+1)
 			}
-		default: // nothing lies within
+		default: // nothing is inside
 		}
 	}
 	c.values = append(c.values, v)
@@ -206,12 +206,12 @@ func (c *candidates) inner(v shape.Value, depth int) {
 		}
 	case shape.Map, shape.List:
 		c.value(v, depth)
-	default: // no answer looks like that
+	default: // not an answer
 	}
 }
 
-// lenient reads JSON; failing that, once more without a byte order mark and
-// trailing commas.
+// lenient parses JSON, if necessary without a byte order mark and trailing
+// commas.
 func lenient(text string) (shape.Value, bool) {
 	text = strings.TrimSpace(text)
 	if v, ok := parse(text); ok {
@@ -223,10 +223,10 @@ func lenient(text string) (shape.Value, bool) {
 	return parse(withoutTrailingCommas(strings.TrimSpace(strings.TrimPrefix(text, "\uFEFF"))))
 }
 
-// withoutTrailingCommas drops commas in front of closing brackets, outside of
+// withoutTrailingCommas removes commas before closing brackets, outside of
 // strings.
 func withoutTrailingCommas(text string) string {
-	inString, comma := false, -1 // where the last comma stands in kept
+	inString, comma := false, -1 // index of the last comma in kept
 	kept := make([]byte, 0, len(text))
 	for i := 0; i < len(text); i++ {
 		c := text[i]
@@ -252,8 +252,8 @@ func withoutTrailingCommas(text string) string {
 	return string(kept)
 }
 
-// eachObject calls take for each balanced {…} of a text. Where it is not taken,
-// and where a brace is never closed, the search goes on behind the brace.
+// eachObject calls take for each balanced {…} of a text. If take returns false,
+// or a brace is never closed, the search continues after the brace.
 func eachObject(text string, take func(object string) bool) {
 	scanned := 0
 	for tries, at := 0, strings.IndexByte(text, '{'); at >= 0 && tries < maxBraces && scanned < maxScanned; tries++ {
@@ -275,8 +275,8 @@ func eachObject(text string, take func(object string) bool) {
 	}
 }
 
-// objectEnd is how long the balanced object at the beginning of a text is, -1 when
-// it has no end. Braces inside of strings don't count.
+// objectEnd is the length of the balanced object at the beginning of a text, -1
+// if it does not end. Braces inside strings do not count.
 func objectEnd(text string) int {
 	depth, inString := 0, false
 	for i := 0; i < len(text); i++ {

@@ -1,7 +1,7 @@
 package job
 
-// Who runs a job: whoever holds its kernel lock. The owner file beside it is for
-// other programs, and for the moments in which a runner starts.
+// Ownership of a job: the owner holds its kernel lock. The owner file is for
+// other programs, and for the moments while a runner starts.
 
 import (
 	"encoding/json"
@@ -25,14 +25,14 @@ type ownerRecord struct {
 	PID           int    `json:"pid"`
 	ProcessStart  string `json:"process_start"`
 	AcquiredAt    string `json:"acquired_at"`
-	// Starting marks the file of a process that starts a runner.
+	// Starting marks the file of a process that is starting a runner.
 	Starting bool `json:"starting,omitempty"`
 }
 
 // startPatience is how long a process that starts a runner counts as the owner.
 const startPatience = time.Minute
 
-// maxOwner bounds the owner file.
+// maxOwner bounds the owner file, in bytes.
 const maxOwner = 64 << 10
 
 // ownerText is the owner file of this process.
@@ -45,9 +45,9 @@ func ownerText(w *workspace.Workspace, starting bool) ([]byte, error) {
 	return append(text, '\n'), err
 }
 
-// owned tells whether somebody runs the job, and whether it has an owner file,
-// which jobs of other programs may lack.
-func (p place) owned(w *workspace.Workspace) (alive, recorded bool) {
+// owned reports whether a process owns the job, and whether the job has an
+// owner file, which jobs of other programs may lack.
+func (p jobRef) owned(w *workspace.Workspace) (alive, recorded bool) {
 	text, err := durable.ReadFile(w.FS, p.owner(), maxOwner)
 	recorded = !errors.Is(err, fs.ErrNotExist)
 	if busy, err := lock.Busy(w.FS, p.lock()); busy || err != nil {
@@ -64,15 +64,15 @@ func (p place) owned(w *workspace.Workspace) (alive, recorded bool) {
 	return alive, recorded
 }
 
-// running reports whether a runner holds the job.
-func (p place) running(w *workspace.Workspace) bool {
+// running reports whether a runner holds the job's lock.
+func (p jobRef) running(w *workspace.Workspace) bool {
 	busy, err := lock.Busy(w.FS, p.lock())
 	return busy || err != nil
 }
 
-// eachOwned visits the jobs that have an owner file, until visit says that it is over.
-// What is wrong with one does not keep it from the others.
-func eachOwned(w *workspace.Workspace, visit func(place) (over bool, err error)) error {
+// eachOwned visits the jobs that have an owner file, until visit returns true.
+// A failure with one does not affect the others.
+func eachOwned(w *workspace.Workspace, visit func(jobRef) (over bool, err error)) error {
 	projects, err := workspace.Dirs(w.FS, workspace.JobOwnersDir)
 	for _, project := range projects {
 		names, listErr := workspace.Files(w.FS, path.Join(workspace.JobOwnersDir, project), ".json")
@@ -82,7 +82,7 @@ func eachOwned(w *workspace.Workspace, visit func(place) (over bool, err error))
 			if !ok {
 				continue
 			}
-			over, visitErr := visit(place{project, id})
+			over, visitErr := visit(jobRef{project, id})
 			if err = errors.Join(err, visitErr); over {
 				return err
 			}
@@ -91,14 +91,14 @@ func eachOwned(w *workspace.Workspace, visit func(place) (over bool, err error))
 	return err
 }
 
-// Running finds a job that some process runs, by its owner file alone; "" where there
-// is none. An owner whose start nobody knows counts by its number.
+// Running finds a job that some process runs, by its owner file alone; "" if
+// there is none. An owner without a known start counts by its pid.
 func Running(w *workspace.Workspace) (id string, err error) {
-	err = eachOwned(w, func(p place) (over bool, err error) {
+	err = eachOwned(w, func(p jobRef) (over bool, err error) {
 		text, err := durable.ReadFile(w.FS, p.owner(), maxOwner)
 		var owner ownerRecord
 		if err != nil || json.Unmarshal(text, &owner) != nil {
-			return false, nil //nolint:nilerr // it names nobody
+			return false, nil //nolint:nilerr // it names no process
 		}
 		alive := owner.ProcessStart == "" && owner.PID > 0 && proc.Exists(owner.PID)
 		if alive = alive || (proc.Identity{PID: owner.PID, Start: owner.ProcessStart}).Alive(); alive {

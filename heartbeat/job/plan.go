@@ -1,7 +1,7 @@
 package job
 
-// Jobs whose context is planned: what they get to know is chosen when they are
-// submitted, and each attempt keeps the plan that it began with.
+// Jobs with a planned context: the context is chosen at submission, and each
+// attempt keeps the plan that it started with.
 
 import (
 	"context"
@@ -17,7 +17,7 @@ import (
 	"ac/workspace/doc"
 )
 
-// request asks for the plan of a job.
+// request is the request for the plan of a job.
 func request(spec doc.JobSpec, seeds []doc.ContextRef) contextplan.Request {
 	return contextplan.Request{
 		ProjectID: spec.ProjectID, Manager: policy.Actor{ID: spec.ManagerActorID, Role: spec.ManagerRole, Team: spec.ManagerTeamID},
@@ -25,8 +25,8 @@ func request(spec doc.JobSpec, seeds []doc.ContextRef) contextplan.Request {
 	}
 }
 
-// planned puts the planned context into the spec of a job that asks for it: the
-// seeds that the plan kept, then what it chose besides.
+// planned adds the planned context to the spec of a job that asks for it: the
+// seeds that the plan kept, then the rest of the plan.
 func planned(w *workspace.Workspace, spec doc.JobSpec) (doc.JobSpec, error) {
 	if spec.ContextMode != doc.ContextAuto {
 		return spec, nil
@@ -50,7 +50,7 @@ func planned(w *workspace.Workspace, spec doc.JobSpec) (doc.JobSpec, error) {
 	return spec, nil
 }
 
-// names reports whether a list names the same thing as a reference.
+// names reports whether a list contains the same reference.
 func names(refs []doc.ContextRef, ref doc.ContextRef) bool {
 	return slices.ContainsFunc(refs, func(r doc.ContextRef) bool { return r.Kind == ref.Kind && r.Value == ref.Value })
 }
@@ -90,8 +90,8 @@ type planPayload struct {
 	Secret        int      `json:"filtered_by_secret_count"`
 }
 
-// keepPlan writes the plan of an attempt before its worker begins: the document,
-// its hash in the record of the attempt, and the event, as one unit.
+// keepPlan writes the plan of an attempt before its worker starts: the
+// document, its hash in the attempt's record, and the event, as one unit.
 func (r *runner) keepPlan(ctx context.Context, a *doc.JobAttempt) error {
 	if r.spec.ContextMode != doc.ContextAuto {
 		return nil
@@ -140,8 +140,8 @@ func (r *runner) keepPlan(ctx context.Context, a *doc.JobAttempt) error {
 	})
 }
 
-// replan plans the context of the job as things are now. Of its references those
-// are seeds that nothing else offers.
+// replan plans the context of the job again. Those of its references that
+// nothing else suggests are seeds.
 func (r *runner) replan() (contextplan.Plan, error) {
 	offered := request(r.spec, nil)
 	offered.MaxRefs = contextplan.MaxRefs

@@ -41,6 +41,11 @@ func TestPlannedContext(t *testing.T) {
 			t.Errorf("the plan lacks %s:\n%s", part, text)
 		}
 	}
+	for _, name := range []string{a.ContextPlanRelpath, workspace.ProjectDir(s.project) + "/jobs/job_a/job.yaml", workspace.LogFile(s.project, a.RunID)} {
+		if strings.Contains(s.file(name), secret) {
+			t.Errorf("the secret of a refused seed stands in %s", name)
+		}
+	}
 	types := s.events(a.RunID)
 	started, planned, executing := slices.Index(types, "run.started"), slices.Index(types, "context.plan.generated"), slices.Index(types, "run.executing")
 	if started < 0 || planned < started || executing < planned {

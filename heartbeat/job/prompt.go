@@ -1,7 +1,7 @@
 package job
 
-// What workers are told. The labels are part of the interface: workers and tools
-// key on them.
+// Prompts of workers. The labels are part of the interface: workers and tools
+// depend on them.
 
 import (
 	"fmt"
@@ -28,16 +28,16 @@ func askedOf(record doc.Job) asked {
 // previous is what a prompt tells of the attempt before.
 type previous struct {
 	run    string
-	failed string // why it did not end properly, "" when it did
+	failed string // why it did not end normally, "" if it did
 	judged judged
 }
 
-// repairable reports whether the attempt before left something to repair.
+// repairable reports whether the previous attempt left something to repair.
 func (p *previous) repairable() bool {
 	return p != nil && p.failed == "" && strings.TrimSpace(p.judged.text) != ""
 }
 
-// maxPrevious bounds the output that a repair is given, in characters.
+// maxPrevious bounds the output in a repair prompt, in characters.
 const maxPrevious = 8000
 
 // prompt is the text for an attempt.

@@ -192,8 +192,8 @@ func TestResultOfADeadRunnerCounts(t *testing.T) {
 }
 
 // TestLookerDies lets a process die at its calls to the file system while it
-// settles a job whose runner was killed after its worker acted: the next one
-// settles it, and the worker is not started again.
+// reconciles a job whose runner was killed after its worker acted: the next one
+// reconciles it, and the worker is not started again.
 func TestLookerDies(t *testing.T) {
 	t.Parallel()
 	s := newStage(t)

@@ -1,6 +1,6 @@
 package job
 
-// The runner: a process that owns one job and takes it to its end.
+// The runner: a process that owns one job and executes it to its end.
 
 import (
 	"context"
@@ -27,18 +27,18 @@ import (
 )
 
 const (
-	// lockPatience is how long a runner waits for the write lock, which a request
-	// gives up after seconds.
+	// lockPatience is how long a runner waits for the write lock, for which a
+	// request waits only seconds.
 	lockPatience = 10 * time.Minute
-	// ownPatience is how long it waits for somebody else to let go of the job.
+	// ownPatience is how long it waits for another owner to release the job.
 	ownPatience = 5 * time.Second
 	// defaultTimeout bounds one attempt.
 	defaultTimeout = 30 * time.Minute
-	// sweepPatience bounds how long killed processes may take to die.
+	// sweepPatience bounds how long killed processes may take to end.
 	sweepPatience = 3 * time.Second
 )
 
-// timeoutVariable sets the limit of one attempt in milliseconds.
+// timeoutVariable sets the time limit of one attempt, in milliseconds.
 const timeoutVariable = "AC_JOB_ATTEMPT_TIMEOUT_MS"
 
 // Ended is told of a job that is over by the runner that ended it, when nothing of
@@ -61,7 +61,7 @@ func RunMain(executable string, in io.Reader, out io.WriteCloser, interrupt <-ch
 			said.Message = err.Error()
 		}
 		if line, err := json.Marshal(said); err == nil {
-			_, _ = out.Write(append(line, '\n')) // who started us may be gone
+			_, _ = out.Write(append(line, '\n')) // our parent may be gone
 		}
 		tell()
 	}
@@ -84,16 +84,16 @@ func RunMain(executable string, in io.Reader, out io.WriteCloser, interrupt <-ch
 	}
 	err = Run(w, executable, order, interrupt, say)
 	_ = proc.Sweep(0, sweepPatience) // whatever came to us; all we waited for is over
-	if p := (place{order.ProjectID, order.JobID}); ended != nil && err == nil && !p.active(w) {
+	if p := (jobRef{order.ProjectID, order.JobID}); ended != nil && err == nil && !p.active(w) {
 		starter := &Starter{Executable: executable, Environ: order.Environ, Version: order.Program}
 		err = ended(context.Background(), w, starter, p.project, p.id)
 	}
 	return errors.Join(err, w.Close())
 }
 
-// runner is one job under way, in one goroutine.
+// runner is the execution of one job, in one goroutine.
 type runner struct {
-	place
+	jobRef
 	w         *workspace.Workspace
 	order     Order
 	spec      doc.JobSpec
@@ -105,10 +105,10 @@ type runner struct {
 	known     provider.Cache
 }
 
-// Run owns a job and takes it to its end. say is told once whether it owns the
-// job. The process is a subreaper.
+// Run owns a job and executes it to its end. say is called once with whether it
+// owns the job. The process must be a subreaper.
 func Run(w *workspace.Workspace, executable string, order Order, interrupt <-chan struct{}, say func(word string, err error)) (err error) {
-	p := place{order.ProjectID, order.JobID}
+	p := jobRef{order.ProjectID, order.JobID}
 	ctx, cancel := context.WithTimeout(context.Background(), ownPatience)
 	held, err := lock.Wait(ctx, w.FS, p.lock())
 	cancel()
@@ -131,15 +131,15 @@ func Run(w *workspace.Workspace, executable string, order Order, interrupt <-cha
 	}
 	say(phaseOwned, nil)
 	r := &runner{
-		place: p, w: w, order: order, known: provider.Cache{Workspace: w, Environ: order.Environ},
-		host:      session.Host{Executable: executable, Guards: &session.Guards{}},
+		jobRef: p, w: w, order: order, known: provider.Cache{Workspace: w, Environ: order.Environ},
+		host:      session.Host{Executable: executable, Guards: &session.GuardSet{}},
 		admission: runs.NewAdmission(w, lane.LimitsFrom(func(name string) (string, bool) { return lookup(order.Environ, name) })),
 	}
 	return r.run(interrupt)
 }
 
-// active reports whether there still is something to own.
-func (p place) active(w *workspace.Workspace) bool {
+// active reports whether the job is still unfinished.
+func (p jobRef) active(w *workspace.Workspace) bool {
 	record, err := p.load(w)
 	return err == nil && !record.Over()
 }
@@ -153,11 +153,11 @@ func lookup(environ []string, name string) (value string, ok bool) {
 	return value, ok
 }
 
-// errInterrupted says that this process is to end.
-var errInterrupted = errors.New("the runner was told to end")
+// errInterrupted means that this process must end.
+var errInterrupted = errors.New("the runner received a signal to end")
 
-// run goes on with the job until it is over. Every way out of it but an
-// interrupt, or a workspace that cannot be written, ends the job.
+// run executes the job to its end. Every exit ends the job, except an interrupt
+// or a workspace that cannot be written.
 func (r *runner) run(interrupt <-chan struct{}) error {
 	ctx, cancel := context.WithCancelCause(context.Background())
 	defer cancel(nil)
@@ -181,14 +181,14 @@ func (r *runner) run(interrupt <-chan struct{}) error {
 	case err != nil:
 		end = runnerFailed(err)
 	}
-	_, err = finish(context.WithoutCancel(ctx), r.w, r.place, end)
+	_, err = finish(context.WithoutCancel(ctx), r.w, r.jobRef, end)
 	return err
 }
 
-// errOver says that the job needs nothing any more.
+// errOver means that the job has ended.
 var errOver = errors.New("the job is over")
 
-// guardedWork is work that survives its own faults.
+// guardedWork is work with a recovery from panics.
 func (r *runner) guardedWork(ctx context.Context) (end ending, err error) {
 	defer func() {
 		if fault := recover(); fault != nil {
@@ -198,8 +198,8 @@ func (r *runner) guardedWork(ctx context.Context) (end ending, err error) {
 	return r.work(ctx)
 }
 
-// work settles what an earlier runner left and then tries until the job has its
-// end.
+// work reconciles what an earlier runner left and then makes attempts until the
+// job has a result.
 func (r *runner) work(ctx context.Context) (end ending, err error) {
 	record, err := r.takeUp(ctx)
 	if err != nil {
@@ -260,10 +260,10 @@ func orZero(e *ending) ending {
 	return *e
 }
 
-// takeUp settles the job, waiting for a session of it that still runs.
+// takeUp reconciles the job; if a session of it still runs, it waits for that.
 func (r *runner) takeUp(ctx context.Context) (doc.Job, error) {
 	for {
-		record, goOn, err := settle(ctx, r.w, r.place)
+		record, goOn, err := reconcile(ctx, r.w, r.jobRef)
 		if err != nil {
 			return record, cause(ctx, err)
 		}
@@ -287,7 +287,7 @@ func (r *runner) takeUp(ctx context.Context) (doc.Job, error) {
 	}
 }
 
-// cause is why the context ended, where it did.
+// cause is the cause of the context's end, if it has ended, else err.
 func cause(ctx context.Context, err error) error {
 	if ctx.Err() != nil {
 		return context.Cause(ctx)
@@ -295,17 +295,17 @@ func cause(ctx context.Context, err error) error {
 	return err
 }
 
-// previousOf judges an attempt that is over.
+// previousOf judges a finished attempt.
 func (r *runner) previousOf(a doc.JobAttempt) *previous {
-	before := &previous{run: a.RunID, judged: judge(r.w, r.place, r.job, a)}
+	before := &previous{run: a.RunID, judged: judge(r.w, r.jobRef, r.job, a)}
 	if a.Status != doc.AttemptEnded {
 		before.failed = a.Error
 	}
 	return before
 }
 
-// hopeless is the end of a job whose attempt failed in a way that another attempt
-// would, too, until somebody does something about it; nil for all others.
+// hopeless is the end of a job whose failure would repeat until someone
+// intervenes; nil for all other failures.
 func (r *runner) hopeless(a doc.JobAttempt) *ending {
 	s, err := session.Read(r.w, a.SessionRef)
 	if err != nil || a.Status == doc.AttemptStopped {
@@ -326,14 +326,14 @@ func (r *runner) hopeless(a doc.JobAttempt) *ending {
 	return &end
 }
 
-// pressure lets the provider of a failed attempt cool down when its failure shows
-// that it should: for as long as the provider asked for, where it named a time.
-// Whoever launches it next waits for that in the lane.
+// pressure makes the provider of a failed attempt cool down if the failure
+// shows pressure: for as long as the provider asked, if it named a time. The
+// next launch waits for that in the lane.
 func (r *runner) pressure(ctx context.Context, a doc.JobAttempt) {
 	if a.Status != doc.AttemptFailed {
 		return
 	}
-	// Whatever fails here, the next launch comes sooner, no worse.
+	// Best effort: without it the next launch only comes sooner.
 	var class lane.Class
 	s, err := session.Read(r.w, a.SessionRef)
 	if err != nil {
@@ -358,7 +358,7 @@ func (r *runner) pressure(ctx context.Context, a doc.JobAttempt) {
 	_ = r.admission.Lane.Cool(ctx, a.Provider, class)
 }
 
-// timeout is the limit of one attempt.
+// timeout is the time limit of one attempt.
 func (r *runner) timeout() time.Duration {
 	if o := r.job.order; o != nil && o.TimeoutMS > 0 {
 		return time.Duration(o.TimeoutMS) * time.Millisecond
@@ -370,7 +370,7 @@ func (r *runner) timeout() time.Duration {
 	return defaultTimeout
 }
 
-// guard decides whether a worker may be used, before anything of it is executed.
+// guard decides whether a worker may be used, before its program is executed.
 func (r *runner) guard(ctx context.Context, machine doc.Machine, agent doc.Agent) provider.Verdict {
 	return provider.Guard(ctx, machine, agent.Provider, template(agent), r.order.Environ)
 }

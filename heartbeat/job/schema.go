@@ -1,8 +1,8 @@
 package job
 
-// The JSON Schemas that CLIs are given, so that their answers have the right
-// shape. They obey the strictest of them: every object is closed, every property
-// is listed as required, optional ones may be null, the root is one object.
+// JSON Schemas for the answers of CLIs. They obey the strictest CLI: every
+// object is closed, every property is required, optional ones may be null, and
+// the root is one object.
 
 import (
 	"encoding/json"
@@ -21,10 +21,10 @@ type schema struct {
 	AnyOf      []*schema          `json:"anyOf,omitempty"`
 }
 
-// types are the types of a value: one word, or a list.
+// types are the types of a value: one, or a list.
 type types []string
 
-// MarshalJSON writes one type as a word.
+// MarshalJSON writes a single type as a string.
 func (t types) MarshalJSON() ([]byte, error) {
 	if len(t) == 1 {
 		return json.Marshal(t[0])
@@ -56,8 +56,8 @@ func object(properties ...property) *schema {
 	return s
 }
 
-// resultSchema is that of the result of one attempt, which names its run, or that of
-// the attempt whose answer it repairs.
+// resultSchema is the schema of a result. It names the run of the attempt, or
+// that of the attempt whose answer it repairs.
 func resultSchema(id string, runs ...string) *schema {
 	return object(
 		property{"schema_version", typed("integer")}, property{"type", oneOf("result")},
@@ -77,7 +77,7 @@ func resultSchema(id string, runs ...string) *schema {
 	)
 }
 
-// reportSchema is that of a heartbeat report: both shapes as one object.
+// reportSchema is the schema of a heartbeat report: both shapes as one object.
 func reportSchema() *schema {
 	launch := actionSchema("launch_job",
 		property{"project_id", text()}, property{"goal", text()}, property{"worker_kind", oneOf(doc.WorkerKinds()...)},

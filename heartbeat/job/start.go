@@ -18,14 +18,14 @@ import (
 	"ac/workspace"
 )
 
-// RunCommand is the hidden command that is a runner.
+// RunCommand is the hidden command of a runner process.
 const RunCommand = "job:run"
 
-// OrderVersion is the version of the order that a runner takes.
+// OrderVersion is the version of orders that a runner accepts.
 const OrderVersion = 1
 
-// Order is what a runner needs to know. It travels as one JSON value on its
-// standard input: never on a command line, never in a file.
+// Order is the input of a runner, one JSON value on its stdin: never on a
+// command line, never in a file.
 type Order struct {
 	Version      int      `json:"version"`
 	WorkspaceDir string   `json:"workspace_dir"` // absolute
@@ -36,7 +36,7 @@ type Order struct {
 	MonotonicMS  int64    `json:"monotonic_ms"`
 }
 
-// phase is a line of a runner to the process that started it.
+// phase is a line from a runner to the process that started it.
 type phase struct {
 	Phase   string `json:"phase"` // owned, busy or refused
 	Message string `json:"message,omitempty"`
@@ -48,29 +48,29 @@ const (
 	phaseRefused = "refused"
 )
 
-// ownWithin bounds the wait for a runner to take its job.
+// ownWithin bounds the wait for a runner to own its job.
 const ownWithin = 30 * time.Second
 
 // Starter starts runners. It is safe for concurrent use.
 type Starter struct {
-	// Executable is the program that has the hidden commands.
+	// Executable is the program with the hidden commands.
 	Executable string
 	// Environ is the environment that workers inherit.
 	Environ []string
-	// Version is that of this program.
+	// Version is the version of this program.
 	Version string
 }
 
-// starts is how often a runner is started that ends before it took its job, and
-// so before it did anything.
+// starts bounds how often a runner is started again that ended before it owned
+// its job, and so before it did anything.
 const starts = 3
 
-// errEnded says that a runner did.
-var errEnded = errors.New("the runner ended before it took the job")
+// errEnded means that a runner ended so.
+var errEnded = errors.New("the runner exited before it accepted the job")
 
 // start starts a runner for a job and returns once it owns the job, or found it
-// owned. The runner goes on whatever becomes of this process.
-func (s *Starter) start(ctx context.Context, w *workspace.Workspace, p place) (err error) {
+// owned. The runner outlives this process.
+func (s *Starter) start(ctx context.Context, w *workspace.Workspace, p jobRef) (err error) {
 	for range starts {
 		if err = s.startOnce(ctx, w, p); !errors.Is(err, errEnded) {
 			return err
@@ -79,7 +79,7 @@ func (s *Starter) start(ctx context.Context, w *workspace.Workspace, p place) (e
 	return err
 }
 
-func (s *Starter) startOnce(ctx context.Context, w *workspace.Workspace, p place) error {
+func (s *Starter) startOnce(ctx context.Context, w *workspace.Workspace, p jobRef) error {
 	text, err := json.Marshal(Order{
 		Version: OrderVersion, WorkspaceDir: w.Dir(), ProjectID: p.project, JobID: p.id, Environ: s.Environ, Program: s.Version,
 		MonotonicMS: w.Env.Clock.MonotonicMS(),
@@ -101,16 +101,16 @@ func (s *Starter) startOnce(ctx context.Context, w *workspace.Workspace, p place
 	if err := errors.Join(cmd.Start(), outChild.Close()); err != nil {
 		return errors.Join(fmt.Errorf("start the runner: %w", err), out.Close())
 	}
-	go func() { _ = cmd.Wait() }() // for its life, or ours: its record tells how it went
-	if err := proc.Brief(stdin, text); err != nil {
-		return errors.Join(fmt.Errorf("brief the runner: %w", err), out.Close())
+	go func() { _ = cmd.Wait() }() // for its life or ours; its record has the result
+	if err := proc.SendOrder(stdin, text); err != nil {
+		return errors.Join(fmt.Errorf("send the job to the runner: %w", err), out.Close())
 	}
 	return await(ctx, out)
 }
 
-// await reads the first word of a runner.
+// await reads the first phase of a runner.
 func await(ctx context.Context, out *os.File) error {
-	ctx, cancel := context.WithTimeoutCause(ctx, ownWithin, fault.New(fault.Internal, "the runner did not take the job within %s", ownWithin))
+	ctx, cancel := context.WithTimeoutCause(ctx, ownWithin, fault.New(fault.Internal, "the runner did not accept the job within %s", ownWithin))
 	defer cancel()
 	stop := context.AfterFunc(ctx, func() { _ = out.SetReadDeadline(time.Unix(1, 0)) }) // ends the read below
 	defer stop()

@@ -1,6 +1,6 @@
 package job
 
-// Submitting: from a spec to a record with a runner.
+// Submitting jobs.
 
 import (
 	"bytes"
@@ -18,7 +18,7 @@ import (
 	"ac/workspace/doc"
 )
 
-// maxSpec bounds a spec in bytes: its record must be readable.
+// maxSpec bounds a spec, in bytes, so that its record stays readable.
 const maxSpec = 1 << 20
 
 // Submit makes a job and starts its runner. The record is durable when it
@@ -43,20 +43,20 @@ func Submit(ctx context.Context, w *workspace.Workspace, starter *Starter, spec 
 		return doc.Job{}, err
 	}
 	if text, err := doc.JobSpecCodec.Encode(spec); err != nil || len(text) > maxSpec {
-		return doc.Job{}, errors.Join(refuseField("goal", "the job is longer than 1 MiB"), err)
+		return doc.Job{}, errors.Join(refuseField("goal", "the job exceeds 1 MiB"), err)
 	}
 	if err := checkOrder(w, spec, order); err != nil {
 		return doc.Job{}, err
 	}
 	order = orderFor(spec, order)
-	p := place{spec.ProjectID, spec.JobID}
+	p := jobRef{spec.ProjectID, spec.JobID}
 	for {
 		if _, err := current(ctx, w, starter, p); err != nil && !fault.Is(err, fault.NotFound) {
 			return doc.Job{}, err
 		}
 		record, made, err := p.submit(ctx, w, spec, order)
 		if errors.Is(err, errOwnerless) {
-			continue // its runner died between the look and the lock
+			continue // its runner died before we held the lock
 		}
 		if err != nil || !made {
 			return record, err
@@ -72,7 +72,7 @@ func refuseField(field, why string) error {
 	return fault.Invalid(fault.Issue{Path: []any{"job", field}, Code: "custom", Message: why})
 }
 
-// errOwnerless says that an active job lost its owner.
+// errOwnerless means that an active job lost its owner.
 var errOwnerless = errors.New("the job lost its owner")
 
 // Enter asks, within a unit, for a new job, and gives its id. start starts its
@@ -97,12 +97,12 @@ func enter(u *workspace.Unit, starter *Starter, spec doc.JobSpec, order *doc.Job
 		return "", nil, err
 	}
 	if len(text) > maxSpec {
-		return "", nil, fault.New(fault.InvalidFile, "the job is longer than 1 MiB")
+		return "", nil, fault.New(fault.InvalidFile, "the job exceeds 1 MiB")
 	}
 	if spec, err = workspace.Decode(doc.JobSpecCodec, "the job", text); err != nil {
 		return "", nil, err
 	}
-	p := place{spec.ProjectID, spec.JobID}
+	p := jobRef{spec.ProjectID, spec.JobID}
 	if _, _, err := p.enter(u, spec, orderFor(spec, order)); err != nil {
 		return "", nil, err
 	}
@@ -116,7 +116,7 @@ func enter(u *workspace.Unit, starter *Starter, spec doc.JobSpec, order *doc.Job
 }
 
 // submit is enter as one unit.
-func (p place) submit(ctx context.Context, w *workspace.Workspace, spec doc.JobSpec, order *doc.JobOrder) (record doc.Job, made bool, err error) {
+func (p jobRef) submit(ctx context.Context, w *workspace.Workspace, spec doc.JobSpec, order *doc.JobOrder) (record doc.Job, made bool, err error) {
 	err = w.Update(ctx, func(u *workspace.Unit) error {
 		record, made, err = p.enter(u, spec, order)
 		return err
@@ -125,7 +125,7 @@ func (p place) submit(ctx context.Context, w *workspace.Workspace, spec doc.JobS
 }
 
 // enter asks for the record, its order and the owner file.
-func (p place) enter(u *workspace.Unit, spec doc.JobSpec, order *doc.JobOrder) (record doc.Job, made bool, err error) {
+func (p jobRef) enter(u *workspace.Unit, spec doc.JobSpec, order *doc.JobOrder) (record doc.Job, made bool, err error) {
 	w := u.Workspace()
 	project, err := w.Project(p.project)
 	if err != nil {
@@ -172,12 +172,12 @@ func (p place) enter(u *workspace.Unit, spec doc.JobSpec, order *doc.JobOrder) (
 	return record, true, p.put(u, record)
 }
 
-// sameSpec compares what an active job was asked for with what is asked now. The
-// place is the same, however it is spelled.
+// sameSpec compares the spec of an active job with a new one. The workspace is
+// the same, however it is spelled.
 func sameSpec(stored, given doc.JobSpec) error {
 	given.WorkspaceDir, given.ProjectID = stored.WorkspaceDir, stored.ProjectID
 	if stored.ContextMode == doc.ContextAuto {
-		given.ContextRefs = stored.ContextRefs // planned anew each time
+		given.ContextRefs = stored.ContextRefs // planned again each time
 	}
 	a, err := doc.JobSpecCodec.Encode(stored)
 	if err != nil {
@@ -190,8 +190,8 @@ func sameSpec(stored, given doc.JobSpec) error {
 	return err
 }
 
-// retire moves the files of an earlier life into the history.
-func (p place) retire(u *workspace.Unit) error {
+// retire moves the files of an earlier execution into the history.
+func (p jobRef) retire(u *workspace.Unit) error {
 	var life workspace.Tree
 	for _, name := range []string{p.record(), p.result(), p.digest(), p.report(), p.order(), p.answer()} {
 		text, err := durable.ReadFile(u.Workspace().FS, name, maxStored)
@@ -230,13 +230,13 @@ func (p place) retire(u *workspace.Unit) error {
 }
 
 // unstarted ends a job whose runner could not be started, so that it does not
-// wait for a process that never comes.
-func (p place) unstarted(ctx context.Context, w *workspace.Workspace, cause error) (doc.Job, error) {
+// wait forever.
+func (p jobRef) unstarted(ctx context.Context, w *workspace.Workspace, cause error) (doc.Job, error) {
 	if ctx.Err() != nil {
-		return doc.Job{}, cause // the runner is on its way, or the next look finds the job without an owner
+		return doc.Job{}, cause // the runner is starting, or the next read finds the job without an owner
 	}
 	if alive := p.running(w); alive {
-		return p.load(w) // it took the job after all
+		return p.load(w) // it owns the job after all
 	}
 	return finish(ctx, w, p, runnerFailed(cause))
 }

@@ -1,6 +1,6 @@
 package job
 
-// Who does a job, and how its CLI is called.
+// Choosing the worker of a job, and its command line.
 
 import (
 	"context"
@@ -18,12 +18,13 @@ import (
 	"ac/workspace/doc"
 )
 
-// chooseWorker gives the agent that does a job. Without one, why says so.
+// chooseWorker returns the agent for a job. If there is none, why is the
+// reason.
 func chooseWorker(w *workspace.Workspace, spec doc.JobSpec) (worker doc.Agent, why string, err error) {
 	if spec.WorkerAgentID != "" {
 		worker, err := w.Agent(spec.WorkerAgentID)
 		if err != nil {
-			return worker, "agent " + spec.WorkerAgentID + " does not exist or cannot be read", nil //nolint:nilerr // it is why there is no worker
+			return worker, "agent " + spec.WorkerAgentID + " does not exist or cannot be read", nil //nolint:nilerr // the reason for there being no worker
 		}
 		if doc.AnyWorkerKindOf(worker.Provider) != spec.WorkerKind {
 			return worker, "agent " + worker.ID + " has provider " + worker.Provider + ", the job asks for " + spec.WorkerKind, nil
@@ -49,7 +50,7 @@ func firstOf(w *workspace.Workspace, kind string) (doc.Agent, bool, error) {
 	return agents[i], true, nil
 }
 
-// reformatter is who brings output into shape.
+// reformatter is the agent that brings output into the right format.
 func reformatter(w *workspace.Workspace, chosen doc.Agent) (doc.Agent, error) {
 	for _, kind := range []string{string(provider.Codex), string(provider.Claude)} {
 		if agent, ok, err := firstOf(w, kind); ok || err != nil {
@@ -59,7 +60,8 @@ func reformatter(w *workspace.Workspace, chosen doc.Agent) (doc.Agent, error) {
 	return chosen, nil
 }
 
-// texts reads a list of texts of an agent's launcher; others are none.
+// texts reads a list of strings of an agent's launcher; other items are
+// ignored.
 func texts(agent doc.Agent, name string) (list []string) {
 	for _, item := range agent.Launcher.Get(name).Items {
 		if item.Kind == shape.String {
@@ -69,7 +71,7 @@ func texts(agent doc.Agent, name string) (list []string) {
 	return list
 }
 
-// allowedTools are the tools that an agent's launcher names.
+// allowedTools are the tools in an agent's launcher.
 func allowedTools(agent doc.Agent) (tools []string) {
 	for _, tool := range texts(agent, "allowed_tools") {
 		if tool = strings.TrimSpace(tool); tool != "" {
@@ -79,7 +81,7 @@ func allowedTools(agent doc.Agent) (tools []string) {
 	return tools
 }
 
-// template is an agent's own command line, nil where its CLI has none.
+// template is an agent's own command line, nil if its CLI supports none.
 func template(agent doc.Agent) []string {
 	if provider.DriverOf(agent.Provider) != provider.Gemini && doc.AnyWorkerKindOf(agent.Provider) != doc.WorkerCmd {
 		return nil
@@ -87,19 +89,19 @@ func template(agent doc.Agent) []string {
 	return texts(agent, "command_argv_template")
 }
 
-// call is the command line of an attempt, with what it reads.
+// call is the command line of an attempt, with its input.
 type call struct {
 	argv   []string
 	stdin  *string
 	prompt *string // of an app server, in place of a command
-	level  string  // of an app server, whose command line has no rights
+	level  string  // for an app server, whose command line has no rights
 	files  provider.CodexFiles
 	model  string
 	format string
 }
 
-// files serves codex files to read where the level bears no commands: those of
-// the workspace, and of the repositories that are linked to the project.
+// files serves codex read-only file tools if the level allows no commands: for
+// the workspace, and the repositories linked to the project.
 func (r *runner) files(machine doc.Machine, level string) (provider.CodexFiles, error) {
 	links, err := r.w.RepoLinks(r.project)
 	if err != nil {
@@ -107,7 +109,7 @@ func (r *runner) files(machine doc.Machine, level string) (provider.CodexFiles, 
 	}
 	dirs := []string{r.w.Dir()}
 	for _, link := range links {
-		// A repository that is not on this machine has nothing to read.
+		// A repository that is not mapped on this machine is skipped.
 		if root, err := worktree.Root(machine, link.RepoID); err == nil {
 			dirs = append(dirs, root)
 		}
@@ -115,8 +117,8 @@ func (r *runner) files(machine doc.Machine, level string) (provider.CodexFiles, 
 	return provider.FilesFor(level, r.host.Executable, dirs...), nil
 }
 
-// command makes the command line of an attempt whose worker may be used. The
-// schema is passed where the program takes one.
+// command makes the command line of an attempt. The schema is passed if the
+// program supports one.
 func (r *runner) command(ctx context.Context, machine doc.Machine, agent doc.Agent, program, run, prompt string, before *previous) (call, error) {
 	level := r.level(before)
 	files, err := r.files(machine, level)
@@ -163,12 +165,13 @@ func (r *runner) command(ctx context.Context, machine doc.Machine, agent doc.Age
 	}
 	c.argv, c.stdin, c.format = made.Argv, made.Stdin, made.Format
 	if driver == provider.Codex {
-		c.format = "" // its output has no other
+		c.format = "" // its output has only one format
 	}
 	return c, nil
 }
 
-// passSchema gives a CLI the schema of the answer, in the way that it takes it.
+// passSchema passes the schema of the answer to a CLI, in the way that it
+// supports.
 func (r *runner) passSchema(able provider.Abilities, driver provider.Driver, run string, before *previous, work *provider.Work) error {
 	kind := answerKind(r.job.order)
 	if !able.Schema || kind == doc.AnswerProse {
@@ -201,7 +204,7 @@ func (r *runner) passSchema(able provider.Abilities, driver provider.Driver, run
 	return nil
 }
 
-// Routable says why there is nobody to do a job, or "".
+// Routable returns why there is no worker for a job, "" if there is one.
 func Routable(w *workspace.Workspace, spec doc.JobSpec) (why string, err error) {
 	_, why, err = chooseWorker(w, spec)
 	return why, err

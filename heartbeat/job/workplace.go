@@ -145,7 +145,7 @@ func (r *runner) sharedTree(want *doc.JobPlace, attempts []doc.JobAttempt) (*ses
 // runner that died, and nobody used it.
 func (r *runner) workflowTree(ctx context.Context, root string, want *doc.JobPlace) (tree *session.Worktree, err error) {
 	run, snapshot := want.BaseRunID, want.Base == doc.BaseSnapshot
-	place, err := worktree.PlaceOf(r.project, run, run)
+	place, err := worktree.LocationOf(r.project, run, run)
 	if err != nil {
 		return nil, err
 	}

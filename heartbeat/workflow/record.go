@@ -117,7 +117,7 @@ func (f Flows) Run(ctx context.Context, s Start) (doc.WorkflowRun, error) {
 	if err != nil {
 		return record, err
 	}
-	f.Workspace.Appended(workspace.LogFile(record.ProjectID, record.RunID))
+	f.Workspace.NotifyAppend(workspace.LogFile(record.ProjectID, record.RunID))
 	return record, f.carryOut(ctx, record, after)
 }
 

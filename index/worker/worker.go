@@ -1,12 +1,14 @@
-// Package worker keeps what is derived from workspaces fresh in the background:
-// it gathers notices that a workspace changed and brings them up to date
-// together, soon but not too often. What that takes is a function that it is
-// given; this package is only about when.
+// Package worker keeps derived data of workspaces up to date in the background:
+// it collects change notifications and processes them in batches, soon but not
+// too often (debounced and rate-limited). The processing is a function of the
+// caller; this package only schedules it.
 //
-// Invariants: of several notices one batch is made; steady notices never put a
-// batch off; batches never overlap; a batch begins no sooner than Interval after
-// the end of the one before, unless somebody flushes; an idle worker has no
-// goroutine and no timer.
+// Invariants:
+//   - Notifications that arrive together become one batch; a steady stream of
+//     them never delays a batch.
+//   - Batches never overlap. A batch begins no sooner than Interval after the
+//     end of the one before, unless it is flushed.
+//   - An idle worker has no goroutine and no timer.
 package worker
 
 import (
@@ -19,16 +21,16 @@ import (
 	"ac/internal/clock"
 )
 
-// The pace of batches.
+// The timing of batches.
 const (
-	// Debounce is how long after the first notice a batch begins.
+	// Debounce is the delay of a batch after its first notification.
 	Debounce = 250 * time.Millisecond
-	// Interval is the least time from the end of a batch to the next one.
+	// Interval is the least time between two batches.
 	Interval = time.Second
 )
 
-// Status is what a worker tells of itself. Times are Unix milliseconds; what
-// never happened is null.
+// Status is the status of a worker. Times are Unix milliseconds; what never
+// happened is null.
 type Status struct {
 	Enabled           bool    `json:"enabled"`
 	Running           bool    `json:"running"`
@@ -53,13 +55,13 @@ type Status struct {
 // None is the status of a process without a worker.
 func None() Status { return Status{Closed: true} }
 
-// Options are what a worker is made of.
+// Options are the options of a worker.
 type Options struct {
 	Clock *clock.Clock
 	// Sync brings one workspace up to date.
 	Sync func(ctx context.Context, dir string) error
-	// Failed is told of each workspace that could not be brought up to date. It
-	// must not block.
+	// Failed is called with each workspace that could not be brought up to
+	// date. It must not block.
 	Failed func(dir string, err error)
 }
 
@@ -68,26 +70,26 @@ type Worker struct {
 	opts   Options
 	ctx    context.Context //nolint:containedctx // of all batches
 	cancel context.CancelFunc
-	wg     sync.WaitGroup // timers that are armed, and the batches they begin
+	wg     sync.WaitGroup // armed timers, and the batches that they begin
 
 	mu      sync.Mutex
 	status  Status
 	pending []string
-	timer   *time.Timer   // nil when none is armed
-	batch   chan struct{} // closed at the end of the batch under way; nil when none is
-	ended   time.Time     // when the last batch did
+	timer   *time.Timer   // nil if not armed
+	batch   chan struct{} // closed at the end of the running batch; nil if there is none
+	ended   time.Time     // when the last batch ended
 	closing bool
 }
 
-// New makes a worker. Close ends it.
+// New makes a worker. The caller must Close it.
 func New(opts Options) *Worker {
 	w := &Worker{opts: opts, status: Status{Enabled: true, DebounceMS: Debounce.Milliseconds(), MinIntervalMS: Interval.Milliseconds()}}
 	w.ctx, w.cancel = context.WithCancel(context.Background())
 	return w
 }
 
-// Notify says that a workspace changed. It never blocks. After Close it does
-// nothing.
+// Notify reports that a workspace changed. It never blocks. After Close it is a
+// no-op.
 func (w *Worker) Notify(dir string) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -103,8 +105,8 @@ func (w *Worker) Notify(dir string) {
 	w.arm()
 }
 
-// arm sets the timer for what is pending, unless it is set or a batch is under
-// way, which does it at its end; the worker is locked.
+// arm sets the timer for pending workspaces, unless it is set or a batch is
+// running, which arms it at its end. The caller holds w.mu.
 func (w *Worker) arm() {
 	if w.timer != nil || w.batch != nil || len(w.pending) == 0 || w.closing {
 		return
@@ -124,9 +126,9 @@ func (w *Worker) arm() {
 	})
 }
 
-// begin takes what is pending for a batch, which the caller carries out when it
-// has unlocked the worker. Without anything to do, or while a batch is under
-// way, there is nothing to carry out.
+// begin takes the pending workspaces for a batch, which the caller runs after
+// unlocking the worker. If nothing is pending, or a batch is running, work does
+// nothing.
 func (w *Worker) begin() (work func()) {
 	if w.batch != nil || len(w.pending) == 0 {
 		return func() {}
@@ -168,7 +170,7 @@ func (w *Worker) sync(dir string) {
 	w.opts.Failed(dir, err)
 }
 
-// guarded turns a panic into an error of this one workspace.
+// guarded turns a panic into an error of this workspace.
 func (w *Worker) guarded(dir string) (err error) {
 	defer func() {
 		if r := recover(); r != nil {
@@ -178,9 +180,9 @@ func (w *Worker) guarded(dir string) (err error) {
 	return w.opts.Sync(w.ctx, dir)
 }
 
-// Flush brings what is pending when it is called up to date at once, waits for a batch
-// under way, and returns when both are done; what is noticed meanwhile waits its turn. It
-// gives up waiting when ctx ends.
+// Flush processes the currently pending workspaces at once, waits for a running
+// batch, and returns when both are done; later notifications wait for the next
+// batch. It stops waiting when ctx ends.
 func (w *Worker) Flush(ctx context.Context) error {
 	w.mu.Lock()
 	last := w.status.Batches // the batch that takes what is pending now, or that is under way
@@ -195,7 +197,7 @@ func (w *Worker) Flush(ctx context.Context) error {
 		}
 		under := w.batch
 		if w.status.Batches > last {
-			under = nil // it is over, and another one goes on
+			under = nil // it has ended, and another one is running
 		}
 		w.mu.Unlock()
 		if under == nil {
@@ -209,8 +211,8 @@ func (w *Worker) Flush(ctx context.Context) error {
 	}
 }
 
-// Close flushes and ends the worker. When ctx ends before, what is under way is
-// called off. Nothing runs any more when Close returns.
+// Close flushes and ends the worker. If ctx ends first, the running batch is
+// canceled. Nothing runs any more when Close returns.
 func (w *Worker) Close(ctx context.Context) error {
 	w.mu.Lock()
 	w.closing = true
@@ -230,7 +232,7 @@ func (w *Worker) Close(ctx context.Context) error {
 	return err
 }
 
-// Status tells how the worker is now.
+// Status returns the current status of the worker.
 func (w *Worker) Status() Status {
 	w.mu.Lock()
 	defer w.mu.Unlock()

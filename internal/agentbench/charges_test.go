@@ -128,7 +128,7 @@ func (c *company) keep(r run) {
 // charged compares what is recorded with what the model charged.
 func (c *company) charged(r run) {
 	c.t.Helper()
-	want, u := c.model.Charged(), r.record().Usage
+	want, u := c.model.TotalUsage(), r.record().Usage
 	if u == nil {
 		c.t.Fatalf("no usage is recorded; charged %+v", want)
 	}

@@ -74,7 +74,7 @@ func (generate) answer(out *stream, r Request, reply Reply, streamed bool) {
 		return f
 	}
 	finish := "STOP"
-	if reply.Refused { // Gemini withholds what it refused to say
+	if reply.Refused { // Gemini withholds a refused answer
 		finish, reply.Text = "SAFETY", ""
 	}
 	calls := make([]object, 0, len(reply.Calls))

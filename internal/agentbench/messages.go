@@ -43,7 +43,7 @@ func (messages) read(body []byte) (r Request, err error) {
 				}
 			}
 		}
-		if len(results) > 0 { // reminders of the agent may stand beside
+		if len(results) > 0 { // the agent may add reminders
 			r.Results = append(r.Results, results...)
 			continue
 		}

@@ -1,11 +1,6 @@
-// Package agentbench is a model server on the loopback for tests that run the
-// real agent CLIs. It speaks the four APIs that those use (OpenAI's Responses and
-// Chat Completions, Anthropic's Messages, Gemini's generateContent), with
-// streaming, and says what a script tells it to say. It counts what it charged,
-// so that what a CLI reports can be compared to the token.
-//
-// Nothing of it is linked into the program.
 package agentbench
+
+// What the model is asked and what it answers, whichever protocol an agent speaks.
 
 import (
 	"encoding/json"
@@ -31,27 +26,27 @@ const (
 	Gemini    API = "gemini"
 )
 
-// Request is what an agent asks its model, whatever the API.
+// Request is a request of an agent to its model, in any API.
 type Request struct {
 	API    API
 	Model  string
-	Prompt string   // all texts of the newest message of a user
-	Texts  []string // all texts of all messages of users, in order
-	// Results are the outputs of tools since the newest text of a user.
+	Prompt string   // all texts of the newest user message
+	Texts  []string // all texts of all user messages, in order
+	// Results are the tool outputs since the newest text of the user.
 	Results []string
-	// Tools are the names of the tools that the agent offers. Calls without any
-	// are bookkeeping of the agent (titles, summaries).
+	// Tools are the names of the tools that the agent offers. Calls without
+	// tools are bookkeeping of the agent (titles, summaries).
 	Tools  []string
-	Schema bool // the answer is to be JSON of a schema
+	Schema bool // the answer must be JSON of a schema
 	Body   []byte
 	Header http.Header
 }
 
-// Step is how many answers with tools the agent has carried out since the newest
-// text of the user.
+// Step is how many answers with tool calls the agent has carried out since the
+// newest text of the user.
 func (r Request) Step() int { return len(r.Results) }
 
-// Usage is what an answer is charged with. The parts do not overlap.
+// Usage is what an answer is charged. The parts do not overlap.
 type Usage struct{ Input, Cached, CacheWrite, Output, Reasoning int64 }
 
 // Total is the sum of all parts.
@@ -62,8 +57,8 @@ func (u Usage) Plus(o Usage) Usage {
 	return Usage{u.Input + o.Input, u.Cached + o.Cached, u.CacheWrite + o.CacheWrite, u.Output + o.Output, u.Reasoning + o.Reasoning}
 }
 
-// Call is a tool that the model calls: a command, a file to be written, or,
-// where Name is set, a tool by its own name.
+// Call is a tool call of the model: a command, a file to write, or, if Name is
+// set, a tool by name.
 type Call struct {
 	Run     string
 	Read    string // path
@@ -74,27 +69,29 @@ type Call struct {
 	Args    any
 }
 
-// Reply is what the model says.
+// Reply is a scripted answer of the model.
 type Reply struct {
 	Think string
 	Text  string
 	Calls []Call
 	Usage Usage
-	// Status refuses the request with this HTTP status and Text as the message.
+	// Status refuses the request with this HTTP status, and Text as the
+	// message.
 	Status     int
 	RetryAfter time.Duration
-	// Pause is waited for between pieces of the text. Endless repeats the text
+	// Pause is the time between pieces of the text. Endless repeats the text
 	// until the agent hangs up.
 	Pause   time.Duration
 	Endless bool
-	// Refused says that the model refused to answer.
+	// Refused marks an answer as refused by the model.
 	Refused bool
 }
 
-// Script decides what the model says. It is called by one goroutine at a time.
+// Script decides what the model answers. It is called by one goroutine at a
+// time.
 type Script func(Request) Reply
 
-// Server is a model under way. It is safe for concurrent use.
+// Server is a running model server. It is safe for concurrent use.
 type Server struct {
 	URL string
 
@@ -123,31 +120,31 @@ func Start(script Script) (*Server, error) {
 	return s, nil
 }
 
-// Close hangs up on everybody and waits for the end of the server.
+// Close closes all connections and waits until the server has ended.
 func (s *Server) Close() error {
 	err := s.http.Close()
 	<-s.done
 	return err
 }
 
-// Charged is the sum of what agents were told that they are charged with.
-func (s *Server) Charged() Usage {
+// TotalUsage is the sum of the usages that were reported to agents.
+func (s *Server) TotalUsage() Usage {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.charged
 }
 
-// Requests are those that a model was asked for, in order.
+// Requests are the requests received so far, in order.
 func (s *Server) Requests() []Request {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return slices.Clone(s.requests)
 }
 
-// maxBody bounds a request.
+// maxBody bounds a request body, in bytes.
 const maxBody = 64 << 20
 
-// dialect is how one API is read and answered.
+// dialect reads the requests of one API and writes its answers.
 type dialect interface {
 	read(body []byte) (Request, error)
 	// answer writes the reply as a stream, or as one value.
@@ -177,7 +174,7 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	d, streamed := dialectOf(r.URL.Path)
 	switch {
 	case d != nil && r.Method == http.MethodPost:
-	case strings.HasSuffix(r.URL.Path, "/oauth/token"): // a login that is no longer good
+	case strings.HasSuffix(r.URL.Path, "/oauth/token"): // a login that has expired
 		refuse(w, http.StatusUnauthorized, object{"error": "invalid_grant", "error_description": "Unauthorized"})
 		return
 	case strings.HasSuffix(r.URL.Path, "count_tokens"):
@@ -240,13 +237,13 @@ type object = map[string]any
 
 func writeJSON(w http.ResponseWriter, v any) {
 	w.Header().Set("Content-Type", "application/json")
-	_ = json.NewEncoder(w).Encode(v) // an agent that is gone hears nothing
+	_ = json.NewEncoder(w).Encode(v) // the agent may be gone
 }
 
 func refuse(w http.ResponseWriter, status int, body object) {
 	w.Header().Set("Content-Type", "application/json")
 	w.WriteHeader(status)
-	_ = json.NewEncoder(w).Encode(body) // an agent that is gone hears nothing
+	_ = json.NewEncoder(w).Encode(body) // the agent may be gone
 }
 
 // stream writes server-sent events.
@@ -259,7 +256,7 @@ type stream struct {
 	charged func(Usage)
 }
 
-// charge counts a usage that is reported next, where somebody still listens.
+// charge counts a usage that is reported next, unless the agent has hung up.
 func (s *stream) charge(u Usage) {
 	if !s.gone {
 		s.charged(u)
@@ -297,7 +294,7 @@ func (s *stream) send(name, text string) {
 	s.gone = err != nil || s.request.Context().Err() != nil
 }
 
-// pieces sends a text piece by piece, for as long as the reply says.
+// pieces sends a text in pieces, with the pauses of the reply.
 func (s *stream) pieces(reply Reply, text string, send func(piece string)) {
 	if text == "" {
 		return
@@ -327,8 +324,8 @@ func cut(text string) (pieces []string) {
 	return pieces
 }
 
-// words writes a call in the words of an agent's own tools: the first offered one
-// that fits, with its arguments.
+// words returns the call as a call of one of the agent's own tools: the first
+// one offered that fits, with its arguments.
 func (c Call) words(tools []string) (name string, args any) {
 	if c.Name != "" {
 		return c.Name, c.Args
@@ -368,7 +365,7 @@ func (c Call) words(tools []string) (name string, args any) {
 	return "no_such_tool", object{"command": c.Run, "path": c.Write}
 }
 
-// read reads a file, by a command where an agent has no tool for it.
+// read reads a file, by a command if the agent has no tool for it.
 func (c Call) read(tools []string) (name string, args any) {
 	for _, name := range tools {
 		switch name {
@@ -392,7 +389,7 @@ func (c Call) script() string {
 	return "text(JSON.stringify(await tools.apply_patch(" + strconv.Quote(patchOf(c.Write, c.Content)) + ")));"
 }
 
-// patchOf adds a file in codex's own format of patches.
+// patchOf adds a file in codex's own patch format.
 func patchOf(path, content string) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "*** Begin Patch\n*** Add File: %s\n", path)

@@ -34,7 +34,7 @@ func texts(raw json.RawMessage) (list []string) {
 	return list
 }
 
-// said adds what a user said.
+// said adds texts of the user.
 func (r *Request) said(list []string) {
 	if len(list) == 0 {
 		return

@@ -4,9 +4,9 @@ import (
 	"sync"
 )
 
-// Steps is a script that returns one reply after another, the last one again and
-// again. Bookkeeping of the agents (titles, choices of a model) is answered beside,
-// and charged as side says.
+// Steps is a script that returns one reply after another and then repeats the
+// last one. Bookkeeping requests of the agents (titles, choice of a model) are
+// answered without advancing it, and charged with side.
 func Steps(side Usage, replies ...Reply) Script {
 	var mu sync.Mutex
 	next := 0
@@ -22,8 +22,8 @@ func Steps(side Usage, replies ...Reply) Script {
 	}
 }
 
-// Bookkeeping answers what an agent asks a model for its own ends; ok is false for
-// everything else.
+// Bookkeeping answers the requests that an agent makes for its own purposes; ok
+// is false for all others.
 func Bookkeeping(r Request, charged Usage) (reply Reply, ok bool) {
 	switch {
 	case r.API == Gemini && r.Schema: // which model is to answer

@@ -1,11 +1,14 @@
 // Package canonjson writes JSON in the ECMAScript form that event hashes are
-// made over, and scans raw JSON text without building values from it.
+// computed over, and scans raw JSON text without building values from it.
 //
-// The canonical text of a value has no white space; members stand in the order
-// of the text, but keys that are array indexes come first, in ascending order,
-// and of a key that occurs twice the last value stands at the first place;
-// strings escape only what JSON must; numbers are printed as ECMAScript prints
-// an IEEE double. Lone surrogates survive as \udxxx.
+// The canonical text of a value:
+//   - has no white space;
+//   - keeps members in the order of the text, except that keys which are array
+//     indexes come first, in ascending order;
+//   - of a duplicate key keeps the last value, at the position of the first;
+//   - escapes in strings only what JSON requires; lone surrogates survive as
+//     \udxxx;
+//   - prints numbers as ECMAScript prints an IEEE double.
 package canonjson
 
 import (
@@ -20,8 +23,8 @@ import (
 	"unicode/utf8"
 )
 
-// MaxDepth bounds the nesting of what is scanned: deeper text is an error, not
-// a crash.
+// MaxDepth bounds the nesting of scanned text: deeper text is an error, not a
+// stack overflow.
 const MaxDepth = 10_000
 
 // ErrDepth is returned for text nested deeper than MaxDepth.
@@ -41,8 +44,8 @@ func Marshal(v any) ([]byte, error) {
 // Canonical appends the canonical text of one JSON value to dst.
 func Canonical(dst, text []byte) ([]byte, error) { return CanonicalWithout(dst, text, "") }
 
-// CanonicalWithout is Canonical of an object less one of its own members; an
-// empty name leaves nothing out.
+// CanonicalWithout is Canonical for an object without one of its own members;
+// an empty name omits nothing.
 func CanonicalWithout(dst, text []byte, member string) ([]byte, error) {
 	end, err := Value(text, 0)
 	if err != nil {
@@ -59,7 +62,7 @@ func CanonicalWithout(dst, text []byte, member string) ([]byte, error) {
 // writer walks text that Value has accepted, so it needs no checks of its own.
 type writer struct{ out []byte }
 
-// piece is one member as it was written: where its text lies in the output.
+// piece is one written member: its key and the range of its text in the output.
 type piece struct {
 	index      int64 // the key as an array index, or -1
 	start, end int
@@ -104,8 +107,8 @@ func (w *writer) array(text []byte, at int) int {
 	return at + 1
 }
 
-// object writes the members as they come, in one pass, and puts them in
-// canonical order afterwards where they were not in it.
+// object writes the members in one pass, in their order, and reorders them
+// afterwards where that is not the canonical order.
 func (w *writer) object(text []byte, at int, without string) int {
 	w.out = append(w.out, '{')
 	from := len(w.out)
@@ -125,7 +128,7 @@ func (w *writer) object(text []byte, at int, without string) int {
 		}
 		start := len(w.out)
 		w.out = AppendString(w.out, key)
-		if !utf8.ValidString(key) { // two such keys may be one as they are read
+		if !utf8.ValidString(key) { // two invalid keys may decode to the same one
 			key = Unquote(w.out[start:])
 		}
 		w.out = append(w.out, ':')
@@ -150,7 +153,7 @@ func (w *writer) object(text []byte, at int, without string) int {
 	return at + 1
 }
 
-// reorder rewrites what stands behind from as the given pieces, array indexes
+// reorder rewrites the output after from as the given pieces, array indexes
 // first.
 func (w *writer) reorder(from int, pieces []piece) {
 	slices.SortStableFunc(pieces, func(a, b piece) int {
@@ -174,8 +177,8 @@ func (w *writer) reorder(from int, pieces []piece) {
 	w.out = append(w.out[:from], text...)
 }
 
-// arrayIndex is the value of a key that is an array index in ECMAScript, "0"
-// to "4294967294" without leading zeros, or -1.
+// arrayIndex is the value of a key that is an ECMAScript array index ("0" to
+// "4294967294" without leading zeros), or -1.
 func arrayIndex(key string) int64 {
 	if key == "" || len(key) > 10 || (key[0] == '0' && len(key) > 1) {
 		return -1
@@ -195,9 +198,9 @@ func arrayIndex(key string) int64 {
 
 const hexDigits = "0123456789abcdef"
 
-// AppendString appends a JSON string in canonical form. Bytes that are no
-// UTF-8 become U+FFFD, but surrogates that Unquote kept (three bytes, ED A0..BF)
-// are written as \udxxx, and two that make a pair as the one character they are.
+// AppendString appends a JSON string in canonical form. Invalid UTF-8 becomes
+// U+FFFD. Surrogates that Unquote kept (three bytes, ED A0..BF) are written as
+// \udxxx, and a pair of them as the one character it encodes.
 func AppendString(dst []byte, s string) []byte {
 	dst = append(dst, '"')
 	start := 0
@@ -287,9 +290,9 @@ func AppendNumber(dst []byte, f float64) []byte {
 	return dst
 }
 
-// Unquote decodes a JSON string literal that was scanned before. Lone
-// surrogates are kept as their three-byte form, so that AppendString can write
-// them again; other invalid bytes stay as they are.
+// Unquote decodes a JSON string literal that was scanned before. It keeps lone
+// surrogates in their three-byte form, so that AppendString can write them
+// again, and leaves other invalid bytes as they are.
 func Unquote(literal []byte) string {
 	body := literal[1 : len(literal)-1]
 	if bytes.IndexByte(body, '\\') < 0 {

@@ -8,14 +8,14 @@ import (
 	"fmt"
 )
 
-// ErrNoObject is returned by Members for text that is JSON but no object.
+// ErrNoObject is returned by Members for JSON that is not an object.
 var ErrNoObject = errors.New("not a JSON object")
 
 var errEnd = errors.New("unexpected end of JSON")
 
-// Member is one member of an object: its key, decoded, and the raw text of its
-// value, both valid as long as the text. Start is where the member's key begins,
-// End where its value ends.
+// Member is one member of an object: its decoded key and the raw text of its
+// value, both valid as long as the text. Start is the offset of the key, End
+// that of the end of the value.
 type Member struct {
 	Key        []byte
 	Value      []byte
@@ -23,8 +23,8 @@ type Member struct {
 }
 
 // Members calls visit for each member of the object that text consists of, in
-// the order of the text, twice for a key that occurs twice. It fails when text
-// is not exactly one JSON object; visit may have been called by then.
+// the order of the text, once for each occurrence of a key. It fails if text is
+// not exactly one JSON object; visit may have been called by then.
 func Members(text []byte, visit func(Member)) error {
 	at := skipSpace(text, 0)
 	if at == len(text) {
@@ -48,8 +48,8 @@ func Members(text []byte, visit func(Member)) error {
 	return nil
 }
 
-// Value checks the JSON value that begins at or behind byte at, and says where
-// it ends. White space behind the value is not part of it.
+// Value checks the JSON value at or after offset at and returns where it ends.
+// Trailing white space is not part of it.
 func Value(text []byte, at int) (end int, err error) { return value(text, at, 0) }
 
 func value(text []byte, at, depth int) (int, error) {
@@ -152,8 +152,8 @@ func array(text []byte, at, depth int) (int, error) {
 	}
 }
 
-// plain marks the bytes that may stand unescaped in a string without a look at
-// what follows them.
+// plain marks the bytes that may appear unescaped in a string, regardless of
+// what follows.
 var plain = func() (table [256]bool) {
 	for c := 0x20; c < 256; c++ {
 		table[c] = c != '"' && c != '\\'
@@ -245,8 +245,8 @@ func skipSpace(text []byte, at int) int {
 	return at
 }
 
-// unquoted decodes a literal that was checked. It lies in the text itself where
-// it has no escapes.
+// unquoted decodes a checked literal. Without escapes it returns a slice of the
+// text itself.
 func unquoted(literal []byte) []byte {
 	if body := literal[1 : len(literal)-1]; bytes.IndexByte(body, '\\') < 0 {
 		return body
@@ -254,7 +254,7 @@ func unquoted(literal []byte) []byte {
 	return []byte(Unquote(literal))
 }
 
-// stringEnd and numberEnd find the end of tokens in text that was checked.
+// stringEnd and numberEnd find the end of a token in checked text.
 func stringEnd(text []byte, at int) int { end, _ := str(text, at); return end }
 func numberEnd(text []byte, at int) int { end, _ := number(text, at); return end }
 
@@ -265,8 +265,8 @@ func unexpected(text []byte, at int) error {
 	return fmt.Errorf("unexpected %q at byte %d", text[at], at)
 }
 
-// Depth is how deep the objects and arrays of a text are nested, whether it is
-// sound JSON or not.
+// Depth is the nesting depth of the objects and arrays of a text, whether it is
+// valid JSON or not.
 func Depth(text []byte) (deepest int) {
 	depth, inString := 0, false
 	for i := 0; i < len(text); i++ {

@@ -1,6 +1,6 @@
-// Package clock gives time to everything that asks for it: the wall clock for
-// display, a count of milliseconds since the process began for intervals and
-// for the ts_monotonic_ms of events. Nothing else in ac calls time.Now.
+// Package clock is the only source of time in ac: the wall clock for display,
+// and a monotonic count of milliseconds since the process began, for intervals
+// and the ts_monotonic_ms of events. No other code calls time.Now.
 package clock
 
 import (
@@ -15,9 +15,9 @@ type Clock struct {
 	base  int64
 }
 
-// New makes a clock over now whose monotonic count begins at base
-// milliseconds. A process that carries on for another one (a supervisor)
-// passes the count it was launched at.
+// New makes a clock over now whose monotonic count begins at base milliseconds.
+// A supervisor passes the count of the process that launched it, and continues
+// that count.
 func New(now func() time.Time, base int64) *Clock {
 	return &Clock{now: now, start: now(), base: base}
 }
@@ -25,16 +25,22 @@ func New(now func() time.Time, base int64) *Clock {
 // System is the clock of this machine, counting from zero.
 func System() *Clock { return New(time.Now, 0) }
 
+// Stopped is a clock that stands at the present time of c, for what is made at once.
+func (c *Clock) Stopped() *Clock {
+	now := c.now()
+	return New(func() time.Time { return now }, c.MonotonicMS())
+}
+
 // Now is the present wall-clock time.
 func (c *Clock) Now() time.Time { return c.now() }
 
 // MonotonicMS is the number of whole milliseconds since the process began. It
-// never goes back, whatever happens to the wall clock.
+// never decreases, whatever happens to the wall clock.
 func (c *Clock) MonotonicMS() int64 {
 	return c.base + max(0, c.now().Sub(c.start).Milliseconds())
 }
 
-// Since is the time that passed since t, by the monotonic reading of t.
+// Since is the time since t, by the monotonic reading of t.
 func (c *Clock) Since(t time.Time) time.Duration { return c.now().Sub(t) }
 
 // Layout is how ac writes timestamps: UTC, milliseconds, Z.
@@ -43,8 +49,8 @@ const Layout = "2006-01-02T15:04:05.000Z"
 // Stamp writes a timestamp: 2026-11-20T14:58:45.475Z.
 func Stamp(t time.Time) string { return t.UTC().Format(Layout) }
 
-// parseStamp reads a timestamp as Stamp writes it, which nearly all are, without
-// the detours of time.Parse.
+// parseStamp is a fast path for timestamps as Stamp writes them, which nearly
+// all are.
 func parseStamp(s string) (time.Time, bool) {
 	if len(s) != len("2006-01-02T15:04:05.000Z") {
 		return time.Time{}, false
@@ -69,7 +75,7 @@ func parseStamp(s string) (time.Time, bool) {
 		return time.Time{}, false
 	}
 	at := time.Date(n[0], time.Month(n[1]), n[2], n[3], n[4], n[5], n[6]*int(time.Millisecond), time.UTC)
-	return at, at.Month() == time.Month(n[1]) && at.Day() == n[2] // a real date is none of the next month
+	return at, at.Month() == time.Month(n[1]) && at.Day() == n[2] // a date that does not exist rolls over into the next month
 }
 
 // Parse reads a timestamp as the formats of ac allow it: a real calendar date,
@@ -83,7 +89,7 @@ func Parse(s string) (time.Time, bool) {
 }
 
 func parse(s string) (time.Time, bool) {
-	// time.Parse would take an hour of one digit.
+	// time.Parse accepts an hour of one digit.
 	if len(s) < len("2006-01-02T15:04") || s[10] != 'T' || s[13] != ':' {
 		return time.Time{}, false
 	}
@@ -111,7 +117,7 @@ func parse(s string) (time.Time, bool) {
 		t, err := time.Parse(layout+"Z", body+"Z")
 		return t, err == nil
 	default:
-		if zone[1:3] > "23" || zone[4:6] > "59" { // time.Parse takes 24:00 and :60
+		if zone[1:3] > "23" || zone[4:6] > "59" { // time.Parse accepts 24:00 and :60
 			return time.Time{}, false
 		}
 		t, err := time.Parse(layout+"-07:00", body+zone)
@@ -119,8 +125,8 @@ func parse(s string) (time.Time, bool) {
 	}
 }
 
-// Nanos is a time in Unix nanoseconds, for comparing times. Those that are too far
-// from 1970, by more than two centuries, are all the same one.
+// Nanos is a time in Unix nanoseconds, for comparing times. Years outside 1678
+// to 2261 saturate.
 func Nanos(t time.Time) int64 {
 	switch year := t.UTC().Year(); {
 	case year < 1678:
@@ -131,7 +137,7 @@ func Nanos(t time.Time) int64 {
 	return t.UnixNano()
 }
 
-// ParseDate reads a timestamp, or a date, which is its midnight in UTC.
+// ParseDate reads a timestamp, or a date, which means midnight UTC.
 func ParseDate(s string) (time.Time, bool) {
 	if len(s) == len(time.DateOnly) {
 		t, err := time.Parse(time.DateOnly, s)

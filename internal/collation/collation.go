@@ -1,5 +1,5 @@
-// Package collation is the one order of names: Unicode collation in the root
-// locale, so that every list reads the same on every machine.
+// Package collation defines the one order of names: Unicode collation in the
+// root locale, so that every list has the same order on every machine.
 package collation
 
 import (
@@ -10,7 +10,7 @@ import (
 	"golang.org/x/text/language"
 )
 
-// SortBy sorts rows by the name of each and then by its id.
+// SortBy sorts rows by name, then by id.
 func SortBy[T any](rows []T, name, id func(T) string) {
 	c := collate.New(language.Und)
 	var buf collate.Buffer
@@ -30,9 +30,9 @@ func SortBy[T any](rows []T, name, id func(T) string) {
 	}
 }
 
-// Lazy gives a function that compares texts in this order, and equals of it by
-// their code points. The order is only loaded when two texts differ. The function
-// is for one goroutine.
+// Lazy returns a comparison in collation order, with ties broken by code point.
+// It loads the collation tables only when two texts differ. The function is not
+// safe for concurrent use.
 func Lazy() func(a, b string) int {
 	var c *collate.Collator
 	return func(a, b string) int {

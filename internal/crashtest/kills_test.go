@@ -53,6 +53,8 @@ func TestMain(m *testing.M) {
 			os.Exit(exitOf(session.RunGuard()))
 		case session.SuperviseCommand, job.RunCommand, serveCommand:
 			os.Exit(exitOf(play(os.Args[1])))
+		case foundCommand:
+			os.Exit(exitOf(found(os.Args[2:])))
 		case placeCommand:
 			os.Exit(exitOf(place(os.Args[2:])))
 		case workCommand: // a provider that says something for a moment

@@ -193,7 +193,7 @@ func (p *places) check(at string) bool {
 	if p.op != "migrate" { // its runs are logs alone
 		p.valid(env, at)
 	}
-	p.must(w.Settle(p.t.Context()))
+	p.must(w.Recover(p.t.Context()))
 	identity, err := w.Company()
 	p.must(err)
 	projects, err := w.Projects()

@@ -147,7 +147,7 @@ func (s *survey) released() {
 			return !busy
 		})
 	}
-	s.must(s.w.Settle(s.ctx))                                                            // a runner may have been killed within its last unit
+	s.must(s.w.Recover(s.ctx))                                                           // a runner may have been killed within its last unit
 	owners, err := filepath.Glob(filepath.Join(s.w.Dir(), ".local/jobs/*/*.owner.json")) // what a killed write left is known by its name
 	s.must(err)
 	if len(owners) > 0 {

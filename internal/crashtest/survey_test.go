@@ -49,7 +49,7 @@ func (g *ground) look(r *rand.Rand) {
 	defer cancel()
 	s := &survey{t: g.t, ctx: ctx, g: g, w: w, seen: map[string]bool{}}
 	s.sessions(r.IntN(3) == 0)
-	if err := w.Settle(ctx); err != nil {
+	if err := w.Recover(ctx); err != nil {
 		s.t.Fatalf("settle: %v", err)
 	}
 	var killing sync.WaitGroup
@@ -174,7 +174,7 @@ func (s *survey) planned(task doc.Task) {
 
 func (s *survey) said(project string) {
 	s.t.Helper()
-	place := conversation.Place{Project: project}
+	place := conversation.Space{Project: project}
 	conversations, err := conversation.List(s.w, place)
 	s.must(err)
 	for _, c := range conversations {

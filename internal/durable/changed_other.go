@@ -4,6 +4,6 @@ package durable
 
 import "io/fs"
 
-// changeTime falls back to the modification time where the system's own is
-// not portable.
+// changeTime falls back to the modification time where the change time is not
+// portable.
 func changeTime(st fs.FileInfo) int64 { return st.ModTime().UnixNano() }

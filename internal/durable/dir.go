@@ -1,6 +1,6 @@
 package durable
 
-// Looking at many files of a directory: one system call a file, relative to
+// Inspecting many files of one directory: one system call a file, relative to
 // the open directory, instead of a walk from the root for each.
 
 import (
@@ -10,14 +10,14 @@ import (
 	"syscall"
 )
 
-// Entry is a name in a directory and what it is.
+// Entry is a directory entry: its name and type.
 type Entry struct {
 	Name string
 	Type fs.FileMode // the bits of fs.ModeType
 }
 
-// Dir is an open directory. No symlink below it is followed. Its methods may be
-// called side by side.
+// Dir is an open directory. Symlinks below it are never followed. It is safe
+// for concurrent use.
 type Dir struct {
 	fsys FS
 	name string
@@ -46,8 +46,8 @@ func OpenDir(fsys FS, name string) (*Dir, error) {
 		return nil, err
 	}
 	defer d.Close()
-	// Of a directory that was opened through a root the library looks at every
-	// entry when it lists them. This one is the same without that.
+	// For a directory opened through os.Root, ReadDir stats every entry. A
+	// descriptor reopened from it does not.
 	again, err := d.Sub(".")
 	if err != nil {
 		return nil, err
@@ -56,14 +56,14 @@ func OpenDir(fsys FS, name string) (*Dir, error) {
 	return again, nil
 }
 
-// checked closes what is no directory.
+// checked closes d and fails unless it is a directory.
 func checked(d *Dir) (*Dir, error) {
 	st, err := d.file.Stat()
 	if err == nil && !st.IsDir() {
 		err = &fs.PathError{Op: "open", Path: d.name, Err: syscall.ENOTDIR}
 	}
 	if err != nil {
-		_ = d.file.Close() // only looked at
+		_ = d.file.Close() // opened for reading only
 		return nil, err
 	}
 	return d, nil
@@ -80,7 +80,7 @@ func subByName(fsys FS, name string) (*Dir, error) {
 	return &Dir{fsys: fsys, name: name}, nil
 }
 
-// Name is the name of the directory in its tree.
+// Name is the path of the directory in its tree.
 func (d *Dir) Name() string { return d.name }
 
 // Close releases the directory.
@@ -91,7 +91,7 @@ func (d *Dir) Close() error {
 	return d.file.Close()
 }
 
-// Version is the version of the directory itself.
+// Version returns the version of the directory itself.
 func (d *Dir) Version() (Version, error) {
 	var st fs.FileInfo
 	var err error
@@ -106,7 +106,7 @@ func (d *Dir) Version() (Version, error) {
 	return VersionOf(st), nil
 }
 
-// Entries lists the directory, in the order in which the system gives it.
+// Entries lists the directory, in the order in which the system returns it.
 func (d *Dir) Entries() ([]Entry, error) {
 	if d.file == nil {
 		list, err := d.fsys.ReadDir(d.name)
@@ -124,8 +124,8 @@ func entries(list []fs.DirEntry) []Entry {
 	return found
 }
 
-// Look tells the version and the type of a name below the directory, without
-// following it when it is a symlink.
+// Look returns the version and the type of an entry, without following
+// symlinks.
 func (d *Dir) Look(name string) (Version, fs.FileMode, error) {
 	if d.file == nil {
 		st, err := d.fsys.Lstat(path.Join(d.name, name))
@@ -137,7 +137,7 @@ func (d *Dir) Look(name string) (Version, fs.FileMode, error) {
 	return d.lookAt(name)
 }
 
-// Sub opens a directory in this one. A symlink is none.
+// Sub opens a subdirectory. A symlink is an error.
 func (d *Dir) Sub(name string) (*Dir, error) {
 	if d.file == nil {
 		st, err := d.fsys.Lstat(path.Join(d.name, name))
@@ -149,7 +149,8 @@ func (d *Dir) Sub(name string) (*Dir, error) {
 	return d.subAt(name)
 }
 
-// Open opens a regular file in the directory for reading. A symlink is none.
+// Open opens a regular file in the directory for reading. A symlink is an
+// error.
 func (d *Dir) Open(name string) (File, error) {
 	if d.file == nil {
 		st, err := d.fsys.Lstat(path.Join(d.name, name))
@@ -164,8 +165,8 @@ func (d *Dir) Open(name string) (File, error) {
 	return d.openAt(name)
 }
 
-// LinksTo reports whether an entry of a directory is a symlink to something of a type
-// inside the tree.
+// LinksTo reports whether an entry of a directory is a symlink to a file of
+// this type inside the tree.
 func LinksTo(fsys FS, dir string, e Entry, kind fs.FileMode) bool {
 	if e.Type&fs.ModeSymlink == 0 {
 		return false

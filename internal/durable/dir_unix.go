@@ -12,7 +12,7 @@ import (
 
 const relativeCalls = true
 
-// control hands out the descriptor of the directory for one call.
+// control passes the descriptor of the directory to one call.
 func (d *Dir) control(call func(fd int) error) (err error) {
 	conn, err := d.file.SyscallConn()
 	if err != nil {

@@ -192,11 +192,11 @@ func TestTick(t *testing.T) {
 		t.Errorf("%s", tick)
 	}
 	last := time.Unix(0, max(v.Modified, v.Changed))
-	if v.Settled(r, last.Add(tick)) || !v.Settled(r, last.Add(tick+1)) {
+	if v.Cacheable(r, last.Add(tick)) || !v.Cacheable(r, last.Add(tick+1)) {
 		t.Errorf("with ticks of %s", tick)
 	}
 	v.ID.Device++
-	if v.Settled(r, last.Add(Coarse)) || !v.Settled(r, last.Add(Coarse+1)) {
+	if v.Cacheable(r, last.Add(Coarse)) || !v.Cacheable(r, last.Add(Coarse+1)) {
 		t.Error("a device that nothing is known of")
 	}
 	// Whatever the file system says, two writes that are that far apart differ.

@@ -2,4 +2,4 @@
 
 package durable
 
-func exchange(place, place) error { return ErrNoExchange }
+func exchange(exchangeSide, exchangeSide) error { return ErrNoExchange }

@@ -6,7 +6,7 @@ import (
 	"time"
 )
 
-// fileStat is what the system tells of a name.
+// fileStat is what the system reports about a name.
 type fileStat struct {
 	name string
 	sys  syscall.Stat_t

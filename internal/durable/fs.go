@@ -1,11 +1,6 @@
-// Package durable is how ac touches files: through a root that no path and no
-// symlink leaves, and so that what was acknowledged survives a power loss.
-//
-// Invariants: a reader of a path sees an old document or a new one, never a
-// part; when Write returns nil, content and name are on the disk; only regular
-// files are opened, without ever hanging on a FIFO. FS is the seam through
-// which tests inject failures.
 package durable
+
+// FS is the tree that everything is read from and written to; Root is the one on disk.
 
 import (
 	"errors"
@@ -28,58 +23,61 @@ type File interface {
 	io.Seeker
 	io.Closer
 	Stat() (fs.FileInfo, error)
-	// SyncData makes what was written durable, less time stamps.
+	// SyncData makes the content durable (fdatasync); timestamps may be lost.
 	SyncData() error
 	Truncate(size int64) error
 	SyscallConn() (syscall.RawConn, error)
 }
 
-// FS is a tree of files. Names are relative, with "/", and may not leave it.
-// An FS is safe for concurrent use.
+// FS is a tree of files. Names are relative, separated by "/", and cannot leave
+// the tree. An FS is safe for concurrent use.
 type FS interface {
 	OpenFile(name string, flag int, perm fs.FileMode) (File, error)
 	Mkdir(name string, perm fs.FileMode) error
 	Rename(from, to string) error
-	// Link gives a file a second name; one that is taken is fs.ErrExist.
+	// Link adds a second name to a file; if the name is taken the error is
+	// fs.ErrExist.
 	Link(from, to string) error
 	Remove(name string) error
 	RemoveAll(name string) error
 	Lstat(name string) (fs.FileInfo, error)
 	Stat(name string) (fs.FileInfo, error)
 	ReadDir(name string) ([]fs.DirEntry, error)
-	// Exchange swaps what two names stand for, in one step where the system can.
-	// One that cannot is ErrNoExchange.
+	// Exchange swaps two names atomically. Where the system cannot, it returns
+	// ErrNoExchange.
 	Exchange(a, b string) error
 	Chmod(name string, perm fs.FileMode) error
-	// SetModified sets the time of the last change.
+	// SetModified sets the modification time.
 	SetModified(name string, at time.Time) error
 	Symlink(target, name string) error
 	Readlink(name string) (string, error)
-	// ReadNames lists a directory, sorted, without looking at what is in it.
+	// ReadNames lists a directory, sorted, without reading the types of its
+	// entries.
 	ReadNames(name string) ([]string, error)
 	// SyncDir makes the names in a directory durable.
 	SyncDir(name string) error
-	// Tick is how far apart two writes of a file on a device must be for its times
-	// to tell them apart.
+	// Tick is the timestamp granularity of a device: two writes of a file that
+	// are at least this far apart have different times.
 	Tick(device uint64) time.Duration
 	Close() error
 }
 
-// Root is the FS of a directory on this machine, confined by os.Root, or by the
-// kernel where it does the same at once.
+// Root is the FS of a directory on this machine, confined by os.Root, or by
+// openat2(2) where the kernel has it.
 type Root struct {
 	root    *os.Root
 	openat2 *openat2Root
 	path    string
-	// device is that of the directory, tick that of its file system.
+	// device is the device of the directory, tick the timestamp granularity of
+	// its file system.
 	device uint64
 	tick   time.Duration
 }
 
-// OpenRoot opens a directory. The directory is held by its inode: it stays the
-// same when it is renamed.
+// OpenRoot opens a directory. The root is bound to the inode: renaming the
+// directory does not change it.
 func OpenRoot(dir string) (*Root, error) {
-	// To open a FIFO would wait for a writer.
+	// Opening a FIFO would block until it has a writer.
 	if st, err := os.Stat(dir); err == nil && !st.IsDir() {
 		return nil, &fs.PathError{Op: "open", Path: dir, Err: syscall.ENOTDIR}
 	}
@@ -92,12 +90,13 @@ func OpenRoot(dir string) (*Root, error) {
 		if st, err := self.Stat(); err == nil {
 			r.device, r.tick = IdentityOf(st).Device, tickOf(self)
 		}
-		_ = self.Close() // it was only looked at
+		_ = self.Close() // opened for reading only
 	}
 	return r, nil
 }
 
-// Tick knows the file system that the directory itself lies on.
+// Tick knows only the file system of the directory itself; others count as
+// Coarse.
 func (r *Root) Tick(device uint64) time.Duration {
 	if device != r.device {
 		return Coarse
@@ -105,14 +104,14 @@ func (r *Root) Tick(device uint64) time.Duration {
 	return r.tick
 }
 
-// Path is the name the root was opened by.
+// Path is the name by which the root was opened.
 func (r *Root) Path() string { return r.path }
 
 // Close releases the directory.
 func (r *Root) Close() error { return errors.Join(r.openat2.close(), r.root.Close()) }
 
-// asked reports whether the quick way gave an answer, and that as an error of
-// an operation on a name.
+// asked reports whether the fast path answered, and returns its error as a
+// *fs.PathError.
 func asked(op, name string, err error) (bool, error) {
 	if err == errWalk { //nolint:errorlint // told apart by identity
 		return false, nil
@@ -147,7 +146,7 @@ func (r *Root) OpenFile(name string, flag int, perm fs.FileMode) (File, error) {
 	return osFile{f}, nil
 }
 
-// ErrIrregular is returned for names that are no regular files.
+// ErrIrregular is returned for names that are not regular files.
 var ErrIrregular = errors.New("not a regular file")
 
 // Mkdir makes one directory.
@@ -158,7 +157,7 @@ func (r *Root) Mkdir(name string, perm fs.FileMode) error {
 	return r.root.Mkdir(filepath.FromSlash(name), perm)
 }
 
-// Rename renames within the root, replacing a file at the new name.
+// Rename renames within the root and replaces a file at the new name.
 func (r *Root) Rename(from, to string) error {
 	if err := r.openat2.rename(from, to); err != errWalk { //nolint:errorlint // told apart by identity
 		return linkError("renameat", from, to, err)
@@ -166,7 +165,7 @@ func (r *Root) Rename(from, to string) error {
 	return r.root.Rename(filepath.FromSlash(from), filepath.FromSlash(to))
 }
 
-// Link gives a file a second name within the root.
+// Link adds a second name to a file within the root.
 func (r *Root) Link(from, to string) error {
 	if err := r.openat2.link(from, to); err != errWalk { //nolint:errorlint // told apart by identity
 		return linkError("linkat", from, to, err)
@@ -189,13 +188,13 @@ func (r *Root) Remove(name string) error {
 	return r.root.Remove(filepath.FromSlash(name))
 }
 
-// RemoveAll removes a tree; a missing one is no error.
+// RemoveAll removes a tree; a missing one is not an error.
 func (r *Root) RemoveAll(name string) error { return r.root.RemoveAll(filepath.FromSlash(name)) }
 
-// ErrNoExchange is returned where two names cannot be swapped in one step.
+// ErrNoExchange is returned where two names cannot be swapped atomically.
 var ErrNoExchange = errors.New("the file system cannot exchange two names")
 
-// Exchange swaps what two names stand for.
+// Exchange swaps two names atomically.
 func (r *Root) Exchange(a, b string) error {
 	first, err := r.openDir(path.Dir(a))
 	if err != nil {
@@ -205,14 +204,15 @@ func (r *Root) Exchange(a, b string) error {
 	if err != nil {
 		return errors.Join(err, first.Close())
 	}
-	if err = exchange(place{first, r.path, a}, place{second, r.path, b}); err != nil {
+	if err = exchange(exchangeSide{first, r.path, a}, exchangeSide{second, r.path, b}); err != nil {
 		err = &os.LinkError{Op: "exchange", Old: a, New: b, Err: err}
 	}
 	return errors.Join(err, first.Close(), second.Close())
 }
 
-// place is a name to be exchanged: its open directory, and where its root lies.
-type place struct {
+// exchangeSide is one side of an exchange: its open directory and the path of its
+// root.
+type exchangeSide struct {
 	dir  *os.File
 	root string
 	name string
@@ -223,17 +223,17 @@ func (r *Root) Chmod(name string, perm fs.FileMode) error {
 	return r.root.Chmod(filepath.FromSlash(name), perm)
 }
 
-// SetModified sets the time of the last change of a name.
+// SetModified sets the modification time of a name.
 func (r *Root) SetModified(name string, at time.Time) error {
 	return r.root.Chtimes(filepath.FromSlash(name), at, at)
 }
 
-// Symlink makes a symlink. Its target is not looked at.
+// Symlink makes a symlink. Its target is not checked.
 func (r *Root) Symlink(target, name string) error {
 	return r.root.Symlink(filepath.FromSlash(target), filepath.FromSlash(name))
 }
 
-// Readlink reads the target of a symlink, with "/".
+// Readlink returns the target of a symlink, separated by "/".
 func (r *Root) Readlink(name string) (string, error) {
 	target, err := r.root.Readlink(filepath.FromSlash(name))
 	return filepath.ToSlash(target), err
@@ -248,7 +248,7 @@ func (r *Root) Lstat(name string) (fs.FileInfo, error) {
 	return r.root.Lstat(filepath.FromSlash(name))
 }
 
-// Stat describes what a name leads to.
+// Stat describes what a name resolves to.
 func (r *Root) Stat(name string) (fs.FileInfo, error) {
 	st, err := r.openat2.stat(name, true)
 	if ok, err := asked("statat", name, err); ok {
@@ -257,9 +257,9 @@ func (r *Root) Stat(name string) (fs.FileInfo, error) {
 	return r.root.Stat(filepath.FromSlash(name))
 }
 
-// ReadDir lists a directory, sorted by name. What the entries are comes from the
-// directory itself where it can: only for a directory that was opened through an
-// os.Root the library looks at every entry.
+// ReadDir lists a directory, sorted by name. Where it can, it takes the types
+// from the directory itself: for a directory opened through os.Root, the
+// standard library stats every entry.
 func (r *Root) ReadDir(name string) ([]fs.DirEntry, error) {
 	name = path.Clean(name)
 	d, err := r.openat2.openDir(name)
@@ -280,7 +280,8 @@ func (r *Root) ReadDir(name string) ([]fs.DirEntry, error) {
 	return entries, errors.Join(err, d.Close())
 }
 
-// inRoot is an entry that is described through its root, as any other name.
+// inRoot is an entry whose Info is resolved through its root, like any other
+// name.
 type inRoot struct {
 	fs.DirEntry
 	root *Root
@@ -289,13 +290,14 @@ type inRoot struct {
 
 func (e *inRoot) Info() (fs.FileInfo, error) { return e.root.Lstat(path.Join(e.dir, e.Name())) }
 
-// openDir opens a directory by os.Root. Without waiting: the name may be a FIFO.
+// openDir opens a directory by os.Root, without blocking: the name may be a
+// FIFO.
 func (r *Root) openDir(name string) (*os.File, error) {
 	return r.root.OpenFile(filepath.FromSlash(name), os.O_RDONLY|nonblock, 0)
 }
 
-// ReadNames lists a directory, sorted, without looking at what is in it. It is
-// several times cheaper than ReadDir.
+// ReadNames lists a directory, sorted, without reading the types of its
+// entries. It is several times cheaper than ReadDir.
 func (r *Root) ReadNames(name string) ([]string, error) {
 	names, err := r.openat2.names(path.Clean(name))
 	if ok, err := asked("openat", name, err); ok {
@@ -311,8 +313,8 @@ func (r *Root) ReadNames(name string) ([]string, error) {
 	return names, errors.Join(err, d.Close())
 }
 
-// SyncDir makes the names in a directory durable. File systems that cannot do
-// it are taken at their word.
+// SyncDir makes the names in a directory durable. File systems that do not
+// support it are trusted to do so anyway.
 func (r *Root) SyncDir(name string) error {
 	if ok, err := asked("sync", name, r.openat2.syncDir(name)); ok {
 		return err
@@ -329,8 +331,8 @@ type osFile struct{ *os.File }
 
 func (f osFile) SyncData() error { return syncData(f.File) }
 
-// MkdirAll makes a directory and its parents; what is there already stays. New
-// names are durable when it returns.
+// MkdirAll makes a directory and its parents and is idempotent. New names are
+// durable when it returns.
 func MkdirAll(fsys FS, name string, perm fs.FileMode) error {
 	name = path.Clean(name)
 	if st, err := fsys.Stat(name); err == nil {
@@ -353,7 +355,7 @@ func MkdirAll(fsys FS, name string, perm fs.FileMode) error {
 	return fsys.SyncDir(path.Dir(name))
 }
 
-// Exists reports whether a name leads to something inside the root.
+// Exists reports whether a name resolves to something inside the root.
 func Exists(fsys FS, name string) bool {
 	_, err := fsys.Stat(name)
 	return err == nil

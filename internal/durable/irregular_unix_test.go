@@ -46,7 +46,7 @@ func TestVersion(t *testing.T) {
 			t.Fatal(err)
 		}
 		seen = append(seen, VersionOf(st))
-		if VersionOf(st).Settled(r, st.ModTime()) {
+		if VersionOf(st).Cacheable(r, st.ModTime()) {
 			t.Error("a fresh file may be cached")
 		}
 	}

@@ -7,8 +7,9 @@ import (
 	"io"
 )
 
-// WholeLines is where the last whole line within the first size bytes of a file
-// ends: behind its LF, 0 when there is none.
+// WholeLines returns the end of the last whole line within the first size bytes
+// of a file: the offset after its LF, 0 if there is none. What follows it is a
+// torn tail.
 func WholeLines(file io.ReaderAt, size int64) (end int64, err error) {
 	block := make([]byte, 64<<10)
 	for size > 0 {

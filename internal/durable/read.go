@@ -17,13 +17,13 @@ func ReadFile(fsys FS, name string, limit int64) ([]byte, error) {
 	return content, err
 }
 
-// ReadFileInfo is ReadFile that also tells what the file was when its reading
-// began.
+// ReadFileInfo is ReadFile and returns the FileInfo as of the start of the
+// read.
 func ReadFileInfo(fsys FS, name string, limit int64) ([]byte, fs.FileInfo, error) {
 	if root, ok := fsys.(*Root); ok {
 		content, st, err := root.openat2.readFile(name, limit)
 		if ok, told := asked("open", name, err); ok {
-			if st != nil { // the errors of reading name their file
+			if st != nil { // read errors carry the file name already
 				told = err
 			}
 			return content, st, told
@@ -66,13 +66,13 @@ func readAll(name string, size, limit int64, from io.Reader) ([]byte, error) {
 	}
 }
 
-// Absent reports whether an error says that there is nothing at a name.
+// Absent reports whether an error means that the file does not exist.
 func Absent(err error) bool {
 	return errors.Is(err, fs.ErrNotExist) || errors.Is(err, syscall.ENOTDIR)
 }
 
-// Cause is why a file could not be read, without its name, for messages that begin with
-// that.
+// Cause is the reason of a failed operation on a file without the file's name,
+// for messages that begin with the name.
 func Cause(err error) string {
 	if pathErr, ok := errors.AsType[*fs.PathError](err); ok {
 		return pathErr.Err.Error()

@@ -13,9 +13,9 @@ func syncData(f *os.File) error {
 	return control(f, unix.Fdatasync)
 }
 
-// Forget has the kernel read a file from the disk again from an offset on, where it
-// can: after a failed sync it may hold what never got there. It is a wish; a system
-// that does not grant it reads what it holds.
+// Forget drops the page cache of a file from an offset on: after a failed sync
+// it may hold data that never reached the disk. It is best effort; where the
+// system ignores it, reads still return the cached data.
 func Forget(f File, from int64) {
 	if raw, err := f.SyscallConn(); err == nil {
 		_ = raw.Control(func(fd uintptr) { _ = unix.Fadvise(int(fd), from, 0, unix.FADV_DONTNEED) })
@@ -26,7 +26,7 @@ func syncDir(d *os.File) error {
 	return kindly(control(d, unix.Fsync))
 }
 
-// kindly takes file systems that cannot sync a directory at their word.
+// kindly ignores the errors of file systems that cannot sync a directory.
 func kindly(err error) error {
 	if errors.Is(err, unix.EINVAL) || errors.Is(err, unix.ENOTSUP) || errors.Is(err, unix.EPERM) {
 		return nil

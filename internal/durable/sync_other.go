@@ -7,18 +7,18 @@ import (
 	"runtime"
 )
 
-// On macOS os.File.Sync asks the drive itself (F_FULLFSYNC).
+// On macOS os.File.Sync issues F_FULLFSYNC.
 func syncData(f *os.File) error { return f.Sync() }
 
-// Forget has the kernel read a file from the disk again; here it cannot be asked to.
+// Forget drops the page cache of a file; this system has no call for it.
 func Forget(File, int64) {}
 
 func syncDir(d *os.File) error {
 	if runtime.GOOS == "windows" {
 		return nil
 	}
-	// File systems that cannot sync a directory say so in several ways; the
-	// names are then as durable as they can be.
+	// File systems that cannot sync a directory report it in several ways. The
+	// names are then as durable as the system makes them.
 	_ = d.Sync()
 	return nil
 }

@@ -7,8 +7,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// tickOf is how far apart two writes of a file must be for its times to tell them
-// apart, by the kind of its file system.
+// tickOf is the timestamp granularity of a file system, by its type.
 func tickOf(dir *os.File) time.Duration {
 	raw, err := dir.SyscallConn()
 	if err != nil {

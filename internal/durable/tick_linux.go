@@ -7,9 +7,9 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// tickOf is how far apart two writes of a file must be for its times to tell them
-// apart, by the kind of its file system. The kernel stamps with its own ticks, of 10 ms
-// at most; the others are those of systems that are shared or old, or not known.
+// tickOf is the timestamp granularity of a file system, by its type. The kernel
+// stamps local file systems with its own ticks, of 10 ms at most. Network,
+// legacy and unknown file systems count as Coarse.
 func tickOf(dir *os.File) time.Duration {
 	raw, err := dir.SyscallConn()
 	if err != nil {

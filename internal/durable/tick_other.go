@@ -7,6 +7,6 @@ import (
 	"time"
 )
 
-// tickOf is how far apart two writes of a file must be for its times to tell them
-// apart; nothing is known of file systems here.
+// tickOf is the timestamp granularity of a file system; nothing is known about
+// file systems here.
 func tickOf(*os.File) time.Duration { return Coarse }

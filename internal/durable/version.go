@@ -5,8 +5,8 @@ import (
 	"time"
 )
 
-// Version is what a cached document is remembered by: it changes whenever the
-// file is replaced or written.
+// Version is the cache key of a file: it changes whenever the file is replaced
+// or written.
 type Version struct {
 	ID       Identity
 	Size     int64
@@ -19,14 +19,16 @@ func VersionOf(st fs.FileInfo) Version {
 	return Version{ID: IdentityOf(st), Size: st.Size(), Modified: st.ModTime().UnixNano(), Changed: changeTime(st)}
 }
 
-// How old a file must be before its times can be trusted to tell two writes apart:
-// file systems stamp with ticks of up to two seconds, those of today with finer ones.
+// The timestamp granularity of file systems: Coarse for the coarsest, fine for
+// current ones. A file must be older than that before its times can tell two
+// writes apart.
 const (
 	Coarse = 2 * time.Second
 	fine   = 20 * time.Millisecond
 )
 
-// Settled reports whether a version of a file in a tree, read now, may be cached.
-func (v Version) Settled(fsys FS, now time.Time) bool {
+// Cacheable reports whether a version read now may be cached: a further write
+// would change it.
+func (v Version) Cacheable(fsys FS, now time.Time) bool {
 	return now.UnixNano()-max(v.Modified, v.Changed) > int64(fsys.Tick(v.ID.Device))
 }

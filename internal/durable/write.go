@@ -12,29 +12,31 @@ import (
 	"strings"
 )
 
-// Namer makes the random part of temporary names and tells who we are.
+// Namer makes the names of temporary files out of the process id, the time and
+// random hex.
 type Namer struct {
 	PID    int
 	UnixMS func() int64
 	Random func(bytes int) string
 }
 
-// TempName is the name of a temporary file beside a target. It begins with a
-// dot and ends in random hex, so that no reader takes it for a document.
+// TempName is the name of a temporary file next to a target. It begins with a
+// dot and ends in random hex, so that no reader mistakes it for a document.
 func (n Namer) TempName(target string) string {
 	base := fmt.Sprintf(".%s.tmp-%d-%d-%s", path.Base(target), n.PID, n.UnixMS(), n.Random(6))
 	return path.Join(path.Dir(target), base)
 }
 
-// IsTempName reports whether a base name is one that TempName makes.
+// IsTempName reports whether TempName made a base name.
 func IsTempName(base string) bool {
 	return strings.HasPrefix(base, ".") && strings.Contains(base, ".tmp-")
 }
 
-// Write replaces a document: a temporary file in the same directory, synced,
-// renamed over the target, the directory synced. Parents are made. When it
-// returns nil the document is durable; when it fails the old one stands, or,
-// if only the last sync failed, the new one without a promise.
+// Write replaces a document atomically: it writes a temporary file in the same
+// directory, syncs it, renames it over the target and syncs the directory. It
+// makes missing parents. When it returns nil the document is durable. When it
+// fails the old document stands; if only the last sync failed, the new one is
+// in place but may not be durable.
 func (n Namer) Write(fsys FS, name string, content []byte, perm fs.FileMode) error {
 	if parent := path.Dir(name); parent != "." {
 		if err := MkdirAll(fsys, parent, 0o755); err != nil {
@@ -54,8 +56,8 @@ func (n Namer) Write(fsys FS, name string, content []byte, perm fs.FileMode) err
 	return nil
 }
 
-// WriteNew writes a file that must not exist yet and syncs its content; its
-// name is not durable until its directory is synced.
+// WriteNew creates a file that must not exist yet and syncs its content; its
+// name is durable once its directory is synced.
 func WriteNew(fsys FS, name string, content []byte, perm fs.FileMode) error {
 	f, err := fsys.OpenFile(name, os.O_WRONLY|os.O_CREATE|os.O_EXCL, perm)
 	if err != nil {
@@ -70,7 +72,8 @@ func WriteNew(fsys FS, name string, content []byte, perm fs.FileMode) error {
 	return f.Close()
 }
 
-// WriteAll writes everything or fails; a short write without an error is one.
+// WriteAll writes everything or fails; a short write without an error is
+// io.ErrShortWrite.
 func WriteAll(w io.Writer, content []byte) error {
 	n, err := w.Write(content)
 	if err == nil && n < len(content) {

@@ -1,9 +1,9 @@
 // Package fault is the one error type that crosses packages and reaches
-// callers: a machine word, a sentence for people, and, for refused
-// parameters, one issue for every field that does not fit.
+// callers: a machine-readable reason, a sentence for people, and, for refused
+// parameters, one issue for each bad field.
 //
-// Invariants: a Reason never changes its spelling once released, because
-// clients match on it; a Message never holds a secret or a stack trace.
+// Invariants: a Reason never changes once released, because clients match on
+// it; a Message never contains a secret or a stack trace.
 package fault
 
 import (
@@ -13,18 +13,18 @@ import (
 	"strings"
 )
 
-// Reason is the machine word of an error, as it stands in data.reason of a
-// JSON-RPC application error.
+// Reason is the machine-readable reason of an error: data.reason of a JSON-RPC
+// application error.
 type Reason string
 
-// The reasons that exist. New ones may be added; none is renamed.
+// The reasons. New ones may be added; none is renamed.
 const (
 	NotFound       Reason = "not_found"
 	Denied         Reason = "denied"
 	Conflict       Reason = "conflict"
 	Incomplete     Reason = "incomplete"
 	InvalidFile    Reason = "invalid_file"
-	Blank          Reason = "blank" // a text of white space alone
+	Blank          Reason = "blank" // a text of nothing but white space
 	InvalidParams  Reason = "invalid_params"
 	NotAWorkspace  Reason = "not_a_workspace"
 	NotEmpty       Reason = "not_empty"
@@ -38,8 +38,8 @@ const (
 	Canceled       Reason = "canceled"
 	PreviewChanged Reason = "preview_changed"
 	NoIndex        Reason = "no_index"
-	// SecretDetected refuses a text with what looks like a secret, ApprovalRequired
-	// what waits for an approval.
+	// SecretDetected refuses a text that seems to contain a secret,
+	// ApprovalRequired an action that needs an approval first.
 	SecretDetected   Reason = "secret_detected"
 	ApprovalRequired Reason = "approval_required"
 	RunBusy          Reason = "run_busy"
@@ -58,8 +58,8 @@ const (
 	InteractionKindMismatch Reason = "interaction_kind_mismatch"
 )
 
-// Issue says what is wrong with one field. Path holds keys (string) and
-// indexes (int) from the root of the value that was checked.
+// Issue is what is wrong with one field. Path holds keys (string) and indexes
+// (int) from the root of the checked value.
 type Issue struct {
 	Path      []any    `json:"path"`
 	Code      string   `json:"code"`
@@ -72,7 +72,7 @@ type Issue struct {
 	Keys      []string `json:"keys,omitempty"`
 }
 
-// Field renders the path of the issue as people write it: repos[1].label.
+// Field renders the path of the issue for people: repos[1].label.
 func (i Issue) Field() string {
 	var b strings.Builder
 	for _, step := range i.Path {
@@ -89,8 +89,8 @@ func (i Issue) Field() string {
 	return b.String()
 }
 
-// Error is the error type of ac. It wraps its cause, so errors.Is and
-// errors.As see through it.
+// Error is the error type of ac. It wraps its cause for errors.Is and
+// errors.As.
 type Error struct {
 	Reason  Reason
 	Message string
@@ -107,9 +107,9 @@ func (e *Error) With(data any) *Error {
 	return e
 }
 
-// Detected is the data of SecretDetected: it counts the secrets in a text that was
-// refused. The text itself is not part of it.
-type Detected struct {
+// SecretReport is the data of SecretDetected: it counts the secrets in a refused
+// text. It does not contain the text.
+type SecretReport struct {
 	ReasonCode    string         `json:"reason_code"`
 	ContextLabel  string         `json:"context_label"`
 	TotalMatches  int            `json:"total_matches"`
@@ -118,7 +118,7 @@ type Detected struct {
 
 func (e *Error) Error() string { return e.Message }
 
-// InFull is the message with every issue, for those who wrote the parameters.
+// InFull is the message with every issue, for the author of the parameters.
 func (e *Error) InFull() string {
 	issues := make([]string, len(e.Issues))
 	for i, issue := range e.Issues {
@@ -130,23 +130,22 @@ func (e *Error) InFull() string {
 	return e.Message + ": " + strings.Join(issues, "; ")
 }
 
-// Unwrap gives the cause, nil when there is none.
+// Unwrap returns the cause, nil if there is none.
 func (e *Error) Unwrap() error { return e.Cause }
 
-// New makes an error with a reason and a sentence. A %w in the format keeps
-// the wrapped error as the cause.
+// New makes an error from a reason and a sentence. A %w in the format sets the
+// cause.
 func New(reason Reason, format string, args ...any) *Error {
 	err := fmt.Errorf(format, args...)
 	return &Error{Reason: reason, Message: err.Error(), Cause: errors.Unwrap(err)}
 }
 
-// Invalid makes the error for parameters that do not fit, from at least one
-// issue.
+// Invalid makes the error for invalid parameters from at least one issue.
 func Invalid(issues ...Issue) *Error {
 	return &Error{Reason: InvalidParams, Message: "Invalid params", Issues: issues}
 }
 
-// InvalidField makes the error for one top-level parameter.
+// InvalidField makes the error for one invalid top-level parameter.
 func InvalidField(field, format string, args ...any) *Error {
 	return Invalid(Issue{Path: []any{field}, Code: "custom", Message: fmt.Sprintf(format, args...)})
 }

@@ -1,7 +1,6 @@
-// Package filecache remembers what was made of files and directories, each for the
-// version of its file: nothing is believed once one look at the file shows another
-// device, inode, size or time.
 package filecache
+
+// Cache is the memory by name and version.
 
 import (
 	"sync"
@@ -9,13 +8,13 @@ import (
 	"ac/internal/durable"
 )
 
-// maxCached bounds a cache; over it, everything is forgotten at once.
+// maxCached bounds a cache; when it is exceeded, the whole cache is cleared.
 const maxCached = 50_000
 
-// Cache remembers what was made of files by their names, each for a version of its
-// file. It is safe for concurrent use.
+// Cache caches values by the names of files, each for a version of its file. It
+// is safe for concurrent use.
 type Cache[V any] struct {
-	weigh func(V) int // how much of the bound a value takes; nil for one each
+	weigh func(V) int // how much of the bound a value takes
 
 	mu    sync.Mutex
 	seen  map[string]entry[V]
@@ -27,8 +26,8 @@ type entry[V any] struct {
 	value   V
 }
 
-// New makes an empty cache. weigh says how much of the bound a value takes; nil is one
-// each.
+// New makes an empty cache. weigh returns how much of the bound a value takes;
+// nil means one.
 func New[V any](weigh func(V) int) *Cache[V] {
 	if weigh == nil {
 		weigh = func(V) int { return 1 }
@@ -36,7 +35,7 @@ func New[V any](weigh func(V) int) *Cache[V] {
 	return &Cache[V]{weigh: weigh, seen: map[string]entry[V]{}}
 }
 
-// Last is what was made of a file, of whatever version.
+// Last returns the cached value of a file and the version that it is for.
 func (c *Cache[V]) Last(name string) (value V, version durable.Version, ok bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -44,13 +43,13 @@ func (c *Cache[V]) Last(name string) (value V, version durable.Version, ok bool)
 	return known.value, known.version, ok
 }
 
-// Get is what was made of a version of a file.
+// Get returns the cached value of a version of a file.
 func (c *Cache[V]) Get(name string, version durable.Version) (value V, ok bool) {
 	value, known, ok := c.Last(name)
 	return value, ok && known == version
 }
 
-// Put remembers what was made of a version of a file. The caller has checked that the
+// Put caches the value of a version of a file. The caller has checked that the
 // version is Settled.
 func (c *Cache[V]) Put(name string, version durable.Version, value V) {
 	c.mu.Lock()
@@ -65,7 +64,7 @@ func (c *Cache[V]) Put(name string, version durable.Version, value V) {
 	c.seen[name] = entry[V]{version, value}
 }
 
-// Len is how many files are remembered.
+// Len is the number of cached values.
 func (c *Cache[V]) Len() int {
 	c.mu.Lock()
 	defer c.mu.Unlock()

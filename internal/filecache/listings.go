@@ -1,8 +1,8 @@
 package filecache
 
-// Listing directories, with a memory that is only trusted while the directory is
-// provably the one that was listed: a name that is added to it, taken from it or
-// stands for another file from now on changes its times.
+// Directory listings, through a cache that is trusted only while the directory
+// is provably unchanged: adding, removing or replacing a name changes its
+// times.
 
 import (
 	"slices"
@@ -12,19 +12,19 @@ import (
 	"ac/internal/durable"
 )
 
-// Listings are the entries of directories; they count by their names.
+// Listings caches the entries of directories; its bound counts names.
 type Listings struct {
 	cache *Cache[[]durable.Entry]
 }
 
-// NewListings remembers nothing yet.
+// NewListings makes an empty cache.
 func NewListings() *Listings {
 	return &Listings{New(func(entries []durable.Entry) int { return len(entries) })}
 }
 
-// List returns the entries of a directory, sorted by name; they may be shared and
-// are not to be changed. What was remembered counts while see reports the
-// same version. With an error come the entries that could be read.
+// List returns the entries of a directory, sorted by name. They may be shared
+// and must not be changed. The cached ones are valid while see returns the same
+// version. An error comes with the entries that could be read.
 func (l *Listings) List(fsys durable.FS, see StatFunc, dir string, now func() time.Time) ([]durable.Entry, error) {
 	if version, mode, err := see(dir); err == nil && mode.IsDir() {
 		if entries, ok := l.cache.Get(dir, version); ok {
@@ -33,13 +33,14 @@ func (l *Listings) List(fsys durable.FS, see StatFunc, dir string, now func() ti
 	}
 	began := now()
 	version, entries, err := ReadDir(fsys, dir)
-	if err == nil && version.Settled(fsys, began) && version.ID != (durable.Identity{}) { // else another directory could be taken for it
+	if err == nil && version.Cacheable(fsys, began) && version.ID != (durable.Identity{}) { // without an identity, another directory could pass for it
 		l.cache.Put(dir, version, entries)
 	}
 	return entries, err
 }
 
-// ReadDir lists a directory, sorted by name. The version is that of before.
+// ReadDir lists a directory, sorted by name. The version was taken before the
+// listing.
 func ReadDir(fsys durable.FS, dir string) (version durable.Version, entries []durable.Entry, err error) {
 	d, err := durable.OpenDir(fsys, dir)
 	if err != nil {

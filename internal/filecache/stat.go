@@ -1,7 +1,7 @@
 package filecache
 
-// Looking at many names of one directory: whether what was read of them before
-// still holds is one system call for each, instead of a walk from the root.
+// Checking many names of one directory: one system call for each cached
+// document, relative to the open directory, instead of a walk from the root.
 
 import (
 	"io/fs"
@@ -10,11 +10,11 @@ import (
 	"ac/internal/durable"
 )
 
-// StatFunc looks at a name, links within the workspace followed, and returns the
-// version and the type of the file that it leads to. It may be called concurrently.
+// StatFunc returns the version and type of the file that a name resolves to,
+// following symlinks within the workspace. It may be called concurrently.
 type StatFunc func(name string) (durable.Version, fs.FileMode, error)
 
-// StatAt looks at any name.
+// StatAt stats any name.
 func StatAt(fsys durable.FS) StatFunc {
 	return func(name string) (durable.Version, fs.FileMode, error) {
 		st, err := fsys.Stat(name)
@@ -25,9 +25,9 @@ func StatAt(fsys durable.FS) StatFunc {
 	}
 }
 
-// statIn looks at an entry of an open directory, and at what lies right in that entry
-// where it is a directory itself: no link is on such a way. For all else, and for a link
-// at its end, it asks otherwise.
+// statIn stats an entry of an open directory, and the names directly in that
+// entry if it is a directory: no symlink is on such a path. Everything else,
+// and a symlink at the end, goes to otherwise.
 func statIn(d *durable.Dir, entry durable.Entry, otherwise StatFunc) StatFunc {
 	at := d.Name() + "/" + entry.Name
 	return func(name string) (durable.Version, fs.FileMode, error) {
@@ -41,9 +41,9 @@ func statIn(d *durable.Dir, entry durable.Entry, otherwise StatFunc) StatFunc {
 	}
 }
 
-// StatEntries opens a directory and returns how to look at each of its entries. Where
-// it cannot be opened they are looked at by their names. The caller calls done once all
-// have been seen.
+// StatEntries opens a directory and returns a StatFunc for each of its entries.
+// If it cannot be opened, they are looked up by name. The caller must call done
+// afterwards.
 func StatEntries(fsys durable.FS, dir string) (of func(durable.Entry) StatFunc, done func()) {
 	byName := StatAt(fsys)
 	d, err := durable.OpenDir(fsys, dir)

@@ -86,13 +86,13 @@ func TestEveryMethodIsWhole(t *testing.T) {
 	if len(methods) < 80 {
 		t.Fatalf("only %d methods were found in rpc/table.go", len(methods))
 	}
-	conversations := texts(t, ending(".txtar", "_test.go"), "rpc")
+	conversations := texts(t, ending(".txtar"), "rpc/testdata/conversations")
 	page := texts(t, ending("protocol.md"), "docs")
 	for _, m := range methods {
-		if !strings.Contains(conversations, `"`+m+`"`) {
+		if !strings.Contains(conversations, `"method":"`+m+`"`) {
 			t.Errorf("%s has no conversation: rpc/testdata/conversations", m)
 		}
-		if !strings.Contains(page, m) {
+		if !strings.Contains(page, "\n## "+m+"\n") {
 			t.Errorf("%s does not stand in docs/protocol.md: go test ./cmd/ac -run TestReference -update", m)
 		}
 	}

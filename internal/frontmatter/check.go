@@ -1,6 +1,6 @@
 package frontmatter
 
-// What is wrong with a record, for people who write one by hand.
+// Validation of Markdown records, for people who write them by hand.
 
 import (
 	"errors"
@@ -10,14 +10,14 @@ import (
 	"ac/internal/yamldoc"
 )
 
-// Issue is something wrong with a markdown document.
+// Issue is a defect of a Markdown document.
 type Issue struct {
 	Code    string `json:"code"`
 	Message string `json:"message"`
 }
 
-// Check checks a markdown document: its front matter, and, when that is
-// good, the headings that are due.
+// Check checks the front matter of a Markdown document and, if it is valid, the
+// headings that due returns.
 func Check[T any](text []byte, codec yamldoc.Codec[T], due func(T) []string) []Issue {
 	head, body, err := Split(text)
 	if err != nil {
@@ -43,7 +43,7 @@ func Check[T any](text []byte, codec yamldoc.Codec[T], due func(T) []string) []I
 	return issues
 }
 
-// schemaIssues says what does not fit, field by field.
+// schemaIssues describes what does not fit, field by field.
 func schemaIssues(issue fault.Issue) []Issue {
 	if len(issue.Keys) == 0 {
 		return []Issue{{"frontmatter_schema", strings.TrimPrefix(issue.Field()+": "+issue.Message, ": ")}}

@@ -1,5 +1,5 @@
-// Package frontmatter splits markdown records into their YAML head and their
-// body, and puts them together again with the body kept byte for byte.
+// Package frontmatter splits markdown records into YAML front matter and body,
+// and joins them again with the body unchanged byte for byte.
 //
 // Layout of a record: a first line that is exactly "---", YAML, a line that is
 // exactly "---", then the body. Lines end in LF or CRLF.
@@ -10,15 +10,15 @@ import (
 	"errors"
 )
 
-// The two ways in which a head can be missing. A head that is there but is no
-// YAML is the business of the YAML reader.
+// The two ways in which front matter can be missing. Front matter that is not
+// YAML is an error of the YAML reader.
 var (
 	ErrMissing  = errors.New("missing_frontmatter")
 	ErrUnclosed = errors.New("frontmatter_unclosed")
 )
 
-// Split cuts a record into the YAML between the fences and everything behind
-// the line of the second fence.
+// Split splits a record into the YAML between the fences and everything after
+// the second fence line.
 func Split(record []byte) (head, body []byte, err error) {
 	first, rest, ok := cutLine(record)
 	if !ok || string(first) != "---" {
@@ -37,8 +37,8 @@ func Split(record []byte) (head, body []byte, err error) {
 	return nil, nil, ErrUnclosed
 }
 
-// Join writes a record: fences around the YAML, then the body, which gets an
-// empty first line when it has none.
+// Join writes a record: fences around the YAML, then the body. A missing body
+// becomes one empty line.
 func Join(head, body []byte) []byte {
 	var out bytes.Buffer
 	out.WriteString("---\n")
@@ -54,8 +54,8 @@ func Join(head, body []byte) []byte {
 	return out.Bytes()
 }
 
-// HasHeading reports whether some line of the body equals the heading, without
-// regard to case and surrounding white space.
+// HasHeading reports whether a line of the body equals the heading, ignoring
+// case and surrounding white space.
 func HasHeading(body []byte, heading string) bool {
 	for line := range bytes.SplitSeq(body, []byte("\n")) {
 		if bytes.EqualFold(bytes.TrimSpace(line), []byte(heading)) {

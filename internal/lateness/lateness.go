@@ -1,15 +1,15 @@
-// Package lateness is for tests that hold something to a time: it tells by how
-// much the machine itself is late meanwhile.
+// Package lateness is for tests with deadlines: it measures how late the
+// machine itself wakes a sleeper meanwhile.
 package lateness
 
 import "time"
 
-// nap is what is slept again and again.
+// nap is the length of each sleep.
 const nap = 10 * time.Millisecond
 
-// Measure sums up by how much the machine is late at waking a sleeper, until the
-// function it returns is called, which must be done once. As late is whatever the
-// machine does for others at the same time.
+// Measure adds up by how much the machine wakes a sleeper late, until the
+// returned function is called, which must happen once. That is how much the
+// load of the machine delays everything else.
 func Measure() (sum func() time.Duration) {
 	stop, late := make(chan struct{}), make(chan time.Duration)
 	go func() { // ends with the call

@@ -11,8 +11,8 @@ import (
 	"ac/internal/durable"
 )
 
-// flock takes a kernel lock on the open file description. A lock that would
-// have to be waited for is ErrBusy when try is set.
+// flock takes a kernel lock on the open file description. With try it returns
+// ErrBusy instead of waiting.
 func flock(file durable.File, shared, try bool) error {
 	how := unix.LOCK_EX
 	if shared {
@@ -26,7 +26,7 @@ func flock(file durable.File, shared, try bool) error {
 
 func funlock(file durable.File) error { return call(file, unix.LOCK_UN) }
 
-// call goes on when a signal interrupts it.
+// call retries flock(2) when a signal interrupts it.
 func call(file durable.File, how int) error {
 	conn, err := file.SyscallConn()
 	if err != nil {

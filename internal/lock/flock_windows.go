@@ -33,7 +33,7 @@ func flock(file durable.File, shared, try bool) error {
 	return os.NewSyscallError("LockFileEx", failed)
 }
 
-// lockedByte lies far behind any content, so that the file stays readable.
+// lockedByte lies far beyond any content, so that the file stays readable.
 func lockedByte() *windows.Overlapped { return &windows.Overlapped{OffsetHigh: 1 << 30} }
 
 func funlock(file durable.File) error {

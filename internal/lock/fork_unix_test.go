@@ -12,7 +12,7 @@ import (
 // child that was forked meanwhile still has the descriptor.
 func TestForkHoldsNothing(t *testing.T) {
 	t.Parallel()
-	for name, giveUp := range map[string]func(*Held) error{"release": (*Held).Release, "retire": (*Held).Retire} {
+	for name, giveUp := range map[string]func(*Hold) error{"release": (*Hold).Release, "retire": (*Hold).Retire} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			r := newRoot(t)

@@ -1,11 +1,13 @@
-// Package lock is mutual exclusion between processes: kernel locks on our own
-// descriptors, which die with their holder, and the lock file that other
-// programs of a workspace know.
+// Package lock is mutual exclusion between processes: kernel locks (flock) on
+// descriptors of our own, which the kernel releases when their holder dies, and
+// the lock file that other programs of a workspace know.
 //
-// Invariants: a kernel lock counts only while the locked inode is still the
-// file at its name, so a lock file may be removed by its holder; waiting is
-// bounded by a context; waiters of one process are served in the order of
-// their arrival, and processes take turns.
+// Invariants:
+//   - A kernel lock counts only while the locked inode is still the file at its
+//     name, so the holder may remove the lock file.
+//   - A context bounds every wait.
+//   - Waiters of one process are served first in, first out; processes take
+//     turns.
 package lock
 
 import (
@@ -19,37 +21,40 @@ import (
 	"ac/internal/durable"
 )
 
-// ErrBusy is returned when somebody else holds the lock.
+// ErrBusy is returned when another process, or another goroutine, holds the
+// lock.
 var ErrBusy = errors.New("locked by another process")
 
-// Held is a lock that is held. Its methods are for one goroutine.
-type Held struct {
+// Hold is a lock that is held. It is not safe for concurrent use.
+type Hold struct {
 	fsys durable.FS
 	name string
 	file durable.File
 }
 
-// Release gives the lock up; the lock file stays.
-func (h *Held) Release() error { return Close(h.file) }
+// Release releases the lock; the lock file stays.
+func (h *Hold) Release() error { return Close(h.file) }
 
-// Retire removes the lock file and then gives the lock up, for locks of things
-// that come to an end. Whoever waits on the removed file looks again.
-func (h *Held) Retire() error {
+// Retire removes the lock file and then releases the lock, for locks of things
+// that come to an end. A process that waits on the removed file notices and
+// opens the new one.
+func (h *Hold) Retire() error {
 	return errors.Join(h.fsys.Remove(h.name), Close(h.file))
 }
 
-// Close gives up the lock of a file and closes it. Closing alone would not do: a
-// child of this process that was forked and has not yet called exec has the
-// descriptor as well, and would hold the lock for that moment.
+// Close unlocks a file and closes it. Closing alone is not enough: a forked
+// child that has not yet called exec still has the descriptor and would keep
+// the lock until it does.
 func Close(file durable.File) error { return errors.Join(funlock(file), file.Close()) }
 
-// looks bounds how often Try asks while others only look whether the lock is held,
-// for about a second. They hold it shared, for moments, unless the machine lets them wait.
+// looks bounds, to about a second, how often Try retries while other processes
+// merely probe the lock. A probe holds it shared for a moment, longer only on a
+// busy machine.
 const looks = 1000
 
-// Try takes the lock, or returns ErrBusy when somebody holds it. Looking whether it
-// is held makes no Try fail. The file and its directory are made.
-func Try(fsys durable.FS, name string) (*Held, error) {
+// Try takes the lock, or returns ErrBusy if it is held. A concurrent Busy does
+// not make it fail. It creates the file and its directory.
+func Try(fsys durable.FS, name string) (*Hold, error) {
 	for attempt := 0; ; attempt++ {
 		held, err := tryOnce(fsys, name)
 		if !errors.Is(err, ErrBusy) {
@@ -66,11 +71,11 @@ func Try(fsys durable.FS, name string) (*Held, error) {
 	}
 }
 
-// probes is how often a lock that is held is asked for: one who tries holds it for a
-// moment, too.
+// probes is how often a held lock is tried: another Try holds it for a moment,
+// too.
 const probes = 5
 
-func tryOnce(fsys durable.FS, name string) (*Held, error) {
+func tryOnce(fsys durable.FS, name string) (*Hold, error) {
 	for {
 		file, err := open(fsys, name)
 		if err != nil {
@@ -81,7 +86,7 @@ func tryOnce(fsys durable.FS, name string) (*Held, error) {
 		}
 		mine, err := current(fsys, name, file)
 		if mine {
-			return &Held{fsys: fsys, name: name, file: file}, nil
+			return &Hold{fsys: fsys, name: name, file: file}, nil
 		}
 		if err = errors.Join(err, Close(file)); err != nil {
 			return nil, err
@@ -89,8 +94,8 @@ func tryOnce(fsys durable.FS, name string) (*Held, error) {
 	}
 }
 
-// Wait takes the lock, waiting in the kernel until the context ends.
-func Wait(ctx context.Context, fsys durable.FS, name string) (*Held, error) {
+// Wait takes the lock; it waits in the kernel until the context ends.
+func Wait(ctx context.Context, fsys durable.FS, name string) (*Hold, error) {
 	for {
 		file, err := open(fsys, name)
 		if err != nil {
@@ -101,7 +106,7 @@ func Wait(ctx context.Context, fsys durable.FS, name string) (*Held, error) {
 		}
 		mine, err := current(fsys, name, file)
 		if mine {
-			return &Held{fsys: fsys, name: name, file: file}, nil
+			return &Hold{fsys: fsys, name: name, file: file}, nil
 		}
 		if err = errors.Join(err, Close(file)); err != nil {
 			return nil, err
@@ -109,14 +114,14 @@ func Wait(ctx context.Context, fsys durable.FS, name string) (*Held, error) {
 	}
 }
 
-// File takes an exclusive kernel lock on an open file, which Unlock
-// or Close gives up. When it fails the file is closed, or will be as soon as the
-// kernel lets go of it.
+// File takes an exclusive kernel lock on an open file; Unlock or Close releases
+// it. On failure the file is closed, at the latest when the pending kernel call
+// returns.
 func File(ctx context.Context, file durable.File) error { return FileOr(ctx, file, file.Close) }
 
-// FileOr is File for a file that others use, too: when it fails, drop is called in
-// place of Close, then or as soon as the kernel lets go of the file. The file may be
-// locked when drop is called.
+// FileOr is File for a file that is shared with others: on failure it calls
+// drop instead of Close, at the latest when the pending kernel call returns.
+// The file may be locked when drop is called.
 func FileOr(ctx context.Context, file durable.File, drop func() error) error {
 	err := flock(file, false, true)
 	if err == nil {
@@ -131,8 +136,8 @@ func FileOr(ctx context.Context, file durable.File, drop func() error) error {
 		}
 		return nil
 	}
-	// A wait in the kernel cannot be called off: whoever gives up leaves it to
-	// a goroutine, which ends with the holder's lock.
+	// A flock in the kernel cannot be canceled. When the context ends, the
+	// goroutine remains until the holder releases the lock.
 	got := make(chan error, 1)
 	go func() { got <- flock(file, false, false) }()
 	select {
@@ -143,18 +148,17 @@ func FileOr(ctx context.Context, file durable.File, drop func() error) error {
 		return nil
 	case <-ctx.Done():
 		go func() {
-			<-got      //nolint:errcheck // got or not, it is given up
+			<-got      //nolint:errcheck // the result no longer matters
 			_ = drop() // nothing was written through it
 		}()
 		return context.Cause(ctx)
 	}
 }
 
-// Unlock gives up the kernel lock of an open file and keeps the file.
+// Unlock releases the kernel lock of an open file and keeps the file open.
 func Unlock(file durable.File) error { return funlock(file) }
 
-// Busy reports whether somebody holds the lock. A missing file is held by
-// nobody.
+// Busy reports whether the lock is held. A missing file is not held.
 func Busy(fsys durable.FS, name string) (bool, error) {
 	file, err := fsys.OpenFile(name, os.O_RDONLY, 0)
 	if errors.Is(err, os.ErrNotExist) {
@@ -197,22 +201,23 @@ func current(fsys durable.FS, name string, file durable.File) (bool, error) {
 	return err == nil && durable.SameFile(mine, there), err
 }
 
-// Mutex is a lock of one name, fair between the goroutines of a process and
-// between processes: a second lock file is a turnstile through which each
-// waiter passes, so that a process that just released goes to the end.
+// Mutex is a lock on one name, fair between the goroutines of a process and
+// between processes. A second lock file is a turnstile that every waiter
+// passes, so that a process that has just released the lock queues at the end.
 type Mutex struct {
 	fsys  durable.FS
 	name  string
 	queue chan struct{}
 }
 
-// NewMutex makes the mutex of a lock file. A process makes one for each file.
+// NewMutex makes the mutex of a lock file. A process must make only one for
+// each file.
 func NewMutex(fsys durable.FS, name string) *Mutex {
 	return &Mutex{fsys: fsys, name: name, queue: make(chan struct{}, 1)}
 }
 
-// Lock waits until the lock is held or the context ends. The caller calls the
-// function it gets exactly once.
+// Lock waits until the lock is held or the context ends. The caller must call
+// the returned function exactly once.
 func (m *Mutex) Lock(ctx context.Context) (unlock func() error, err error) {
 	select {
 	case m.queue <- struct{}{}:
@@ -231,7 +236,7 @@ func (m *Mutex) Lock(ctx context.Context) (unlock func() error, err error) {
 	}, nil
 }
 
-func (m *Mutex) pass(ctx context.Context) (*Held, error) {
+func (m *Mutex) pass(ctx context.Context) (*Hold, error) {
 	turnstile, err := Wait(ctx, m.fsys, m.name+".turn")
 	if err != nil {
 		return nil, fmt.Errorf("wait for a turn at %s: %w", m.name, err)

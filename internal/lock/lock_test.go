@@ -156,7 +156,7 @@ func TestRetireRace(t *testing.T) {
 	for side := range 4 {
 		sides.Go(func() {
 			for range 50 {
-				var held *Held
+				var held *Hold
 				var err error
 				if side%2 == 0 {
 					held, err = Wait(t.Context(), r, "locks/a")

@@ -22,9 +22,9 @@ const (
 	deadPID = 200
 )
 
-func shared(fsys durable.FS) *Shared {
+func shared(fsys durable.FS) *SharedFile {
 	c := clock.System()
-	return &Shared{
+	return &SharedFile{
 		FS: fsys, Name: "locks/w.lock", PID: livePID, Host: "here", Clock: c,
 		Random: ulid.NewSource(c.Now).Hex, Alive: func(pid int) bool { return pid == livePID },
 	}
@@ -40,7 +40,7 @@ func lay(t *testing.T, r *durable.Root, text string, age time.Duration) {
 	}
 }
 
-func acquire(t *testing.T, s *Shared, patience time.Duration) (func() error, error) {
+func acquire(t *testing.T, s *SharedFile, patience time.Duration) (func() error, error) {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), patience)
 	defer cancel()

@@ -1,5 +1,5 @@
-// Package param decodes the params of a request: raw JSON into a struct, by
-// the rules in its tags (package shape), with an issue for every bad field.
+// Package param decodes the params of a request: raw JSON into a struct, by the
+// rules in its tags (package shape), with one issue for each bad field.
 package param
 
 import (
@@ -22,17 +22,17 @@ type Decoder struct{ plan *shape.Plan }
 // NewDecoder makes the decoder for a params struct.
 func NewDecoder(t reflect.Type) *Decoder { return &Decoder{plan: shape.Compile(t)} }
 
-// maxValues bounds how many values one param may consist of: a text counts as
-// one however long it is, so only lists and objects come near.
+// maxValues bounds the number of values in one param. A text counts as one,
+// however long it is, so only lists and objects come near.
 const maxValues = 50_000
 
-// maxUnknown bounds how many unknown params of a strict struct are told.
+// maxUnknown bounds how many unknown params of a strict struct are reported.
 const maxUnknown = 20
 
 // Decode fills the struct that target points to from raw params, which may be
-// nil or null when the request has none. The error is a *fault.Error with all
-// issues. Unknown fields are passed over and cost no memory, but
-// for those of a strict struct, which are told.
+// nil or null if the request has none. The error is a *fault.Error with all
+// issues. Unknown fields are ignored and cost no memory, except in strict
+// structs, where they are issues.
 func (d *Decoder) Decode(raw []byte, target any) error {
 	value := &shape.Value{Kind: shape.Map}
 	var issues, tooLarge []fault.Issue
@@ -54,20 +54,20 @@ func (d *Decoder) Decode(raw []byte, target any) error {
 	return nil
 }
 
-// known builds the tree of the params that the struct has, of a param that
-// occurs twice the last one. Params with too many values are issues.
+// known builds the tree of the params that the struct has; of a duplicate param
+// the last one counts. Params with too many values are issues.
 func (d *Decoder) known(raw []byte) (v shape.Value, tooLarge []fault.Issue) {
 	if raw[0] != '{' {
 		p := parser{text: raw, left: 1}
-		return p.value(), nil // only its kind counts
+		return p.value(), nil // only its kind matters
 	}
 	v.Kind = shape.Map
 	members := map[string][]byte{}
-	_ = canonjson.Members(raw, func(m canonjson.Member) { // sound, as its line was
+	_ = canonjson.Members(raw, func(m canonjson.Member) { // valid: its line was checked
 		switch name := string(m.Key); {
 		case d.plan.Has(name):
 			members[name] = m.Value
-		case d.plan.Strict() && len(v.Keys) < maxUnknown: // its name counts alone
+		case d.plan.Strict() && len(v.Keys) < maxUnknown: // only its name matters
 			v.Keys, v.Items = append(v.Keys, name), append(v.Items, shape.Value{Kind: shape.Null})
 		}
 	})
@@ -91,7 +91,7 @@ func (d *Decoder) known(raw []byte) (v shape.Value, tooLarge []fault.Issue) {
 	return v, tooLarge
 }
 
-// Parse builds the tree of JSON text that was scanned before and is sound.
+// Parse builds the tree of JSON text that was scanned before and is valid.
 func Parse(raw []byte) shape.Value {
 	p := parser{text: raw, left: math.MaxInt}
 	return p.value()
@@ -103,8 +103,8 @@ func (d *Decoder) Schema() *shape.Schema { return d.plan.Schema() }
 // Names lists the params in the order of the struct.
 func (d *Decoder) Names() []string { return d.plan.Names() }
 
-// parser builds the tree of JSON text that was scanned before and is sound. It
-// stops where no values are left to it, which makes left negative.
+// parser builds the tree of JSON text that was scanned before and is valid. It
+// stops when its budget of values is used up, which makes left negative.
 type parser struct {
 	text []byte
 	at   int
@@ -165,8 +165,7 @@ func (p *parser) object() shape.Value {
 	return v
 }
 
-// str reads a text. Bytes that are no UTF-8 are read as U+FFFD, as they are told
-// to everybody else.
+// str reads a text. Invalid UTF-8 is read as U+FFFD, as in all output.
 func (p *parser) str() string {
 	end, _ := canonjson.Value(p.text, p.at)
 	s := canonjson.Unquote(p.text[p.at:end])

@@ -1,6 +1,6 @@
 package patch
 
-// Applying a patch: exactly, wherever near its hunks fit.
+// Applying a patch: hunks must match exactly, at the stated line or near it.
 
 import (
 	"errors"
@@ -10,11 +10,11 @@ import (
 	"github.com/aymanbagabas/go-udiff"
 )
 
-// ErrConflict says that a patch does not fit a text.
+// ErrConflict is returned if a patch does not match the text.
 var ErrConflict = errors.New("the patch does not fit the text")
 
-// Result is a text that a patch was applied to. Reanchored is set when the patch
-// did not fit and its lines went below the one line that they were below.
+// Result is a text with a patch applied. Reanchored is set if the patch did not
+// match and its lines were inserted below their anchor line instead.
 type Result struct {
 	Text       string
 	Reanchored bool
@@ -23,8 +23,8 @@ type Result struct {
 	edits []udiff.Edit
 }
 
-// Apply gives the text with the changes of the patch, or ErrConflict. When all
-// line ends of the one are CRLF and all of the other LF, the patch is converted
+// Apply returns the text with the changes of the patch, or ErrConflict. If all
+// line ends of one are CRLF and all of the other LF, it converts the patch
 // first.
 func (p Patch) Apply(text string) (Result, error) {
 	p = p.convertedFor(text)
@@ -44,11 +44,11 @@ func (p Patch) Apply(text string) (Result, error) {
 	return Result{result, reanchored, text, edits}, nil
 }
 
-// Diff writes what was changed as a unified diff of a file of this name, "" when
-// nothing was.
+// Diff writes the changes as a unified diff of a file of this name, "" if there
+// are none.
 func (r Result) Diff(name string) (string, error) { return write(name, r.old, r.edits) }
 
-// target is a text by lines, which keep their ends.
+// target is a text split into lines, with their line ends.
 type target struct {
 	lines   []string
 	offsets []int // of each line and of the end
@@ -62,7 +62,7 @@ func newTarget(text string) target {
 	return t
 }
 
-// convertedFor gives the patch with the line ends of the text.
+// convertedFor returns the patch with the line ends of the text.
 func (p Patch) convertedFor(text string) Patch {
 	var all strings.Builder
 	for _, h := range p.hunks {
@@ -100,8 +100,8 @@ func (p Patch) convertedFor(text string) Patch {
 	return converted
 }
 
-// fit finds the place of each hunk: the stated one, moved as the hunk before
-// was, or the nearest behind that hunk.
+// fit finds the place of each hunk: the stated line, shifted like the hunk
+// before it, or the nearest match after that hunk.
 func (p Patch) fit(t target) (edits []udiff.Edit, err error) {
 	first, shift := 0, 0
 	for _, h := range p.hunks {
@@ -116,8 +116,8 @@ func (p Patch) fit(t target) (edits []udiff.Edit, err error) {
 	return edits, nil
 }
 
-// nearest gives the fitting place that is nearest to the stated one, -1 for
-// none. Of two it is the later.
+// nearest returns the match nearest to the stated line, the later of two, or
+// -1.
 func nearest(t target, h *hunk, old []string, first, stated int) int {
 	last := len(t.lines) - len(old)
 	if last < first {
@@ -134,7 +134,7 @@ func nearest(t target, h *hunk, old []string, first, stated int) int {
 	return -1
 }
 
-// endsWell reports whether every line but the last of the text has its end when
+// endsWell reports whether every line but the last still has a line end when
 // the hunk is applied at a place.
 func (h *hunk) endsWell(t target, at, olds int) bool {
 	fresh := h.side('-')
@@ -145,7 +145,7 @@ func (h *hunk) endsWell(t target, at, olds int) bool {
 	return len(fresh) == 0 || at == 0 || strings.HasSuffix(t.lines[at-1], "\n")
 }
 
-// edits are the changes of a hunk at a line of the text.
+// edits are the edits of a hunk applied at a line of the text.
 func (h *hunk) edits(t target, at int) (edits []udiff.Edit) {
 	open := false
 	for _, l := range h.lines {

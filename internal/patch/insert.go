@@ -1,6 +1,6 @@
 package patch
 
-// Writing patches that put lines under a line.
+// Writing patches that insert lines below a line.
 
 import (
 	"errors"
@@ -11,16 +11,17 @@ import (
 	"github.com/aymanbagabas/go-udiff"
 )
 
-// contextLines is how many lines around a change a patch tells.
+// contextLines is the number of context lines of a patch.
 const contextLines = 4
 
-// ErrNoLine says that the line to insert under is not there.
+// ErrNoLine is returned if the line to insert below is missing.
 var ErrNoLine = errors.New("the text has no such line")
 
-// Insert puts lines under the first line that equals under, white space behind
-// it aside: after one empty line that follows it directly, and with an empty line
-// behind them. Line ends are those of the text. It gives the new text and the
-// patch of a file of this name that was proven to make it.
+// Insert inserts lines below the first line that equals under, ignoring
+// trailing white space: after one empty line that follows it directly, and
+// followed by an empty line. It uses the line ends of the text. It returns the
+// new text, and a patch for a file of this name that was verified to produce
+// it.
 func Insert(name, text, under string, lines []string) (result, patch string, err error) {
 	edit, err := insertion(text, under, lines)
 	if err != nil {
@@ -29,8 +30,8 @@ func Insert(name, text, under string, lines []string) (result, patch string, err
 	return proven(name, text, edit)
 }
 
-// Append puts lines at the end of the text, with one empty line before them. It
-// gives what Insert gives.
+// Append appends lines to the text, separated by one empty line. It returns
+// what Insert returns.
 func Append(name, text string, lines []string) (result, patch string, err error) {
 	end := "\n"
 	if onlyCRLF(text) {
@@ -40,7 +41,7 @@ func Append(name, text string, lines []string) (result, patch string, err error)
 	if t := newTarget(text); len(t.lines) > 0 {
 		last := t.lines[len(t.lines)-1]
 		switch {
-		case !strings.HasSuffix(last, "\n"): // the last line, without an end
+		case !strings.HasSuffix(last, "\n"): // the last line, without a line end
 			edit.Start = t.offsets[len(t.lines)-1]
 			edit.New = last + end + end + edit.New
 		case trimEnd(last) != "":
@@ -50,8 +51,8 @@ func Append(name, text string, lines []string) (result, patch string, err error)
 	return proven(name, text, edit)
 }
 
-// proven makes the new text of a change and its patch, and applies the patch to
-// see that it makes that text.
+// proven makes the new text and its patch, and verifies that the patch produces
+// the text.
 func proven(name, text string, edit udiff.Edit) (result, patch string, err error) {
 	if result, err = udiff.Apply(text, []udiff.Edit{edit}); err != nil {
 		return "", "", err
@@ -61,16 +62,16 @@ func proven(name, text string, edit udiff.Edit) (result, patch string, err error
 	}
 	read, err := Read(patch)
 	if err != nil {
-		return "", "", fmt.Errorf("the patch that was made cannot be read: %w", err)
+		return "", "", fmt.Errorf("the generated patch cannot be parsed: %w", err)
 	}
 	applied, err := read.Apply(text)
 	if err != nil || applied.Text != result || applied.Reanchored {
-		return "", "", fmt.Errorf("the patch that was made does not make the text: %w", errors.Join(err, ErrConflict))
+		return "", "", fmt.Errorf("the generated patch does not produce the text: %w", errors.Join(err, ErrConflict))
 	}
 	return result, patch, nil
 }
 
-// insertion is the change that Insert makes, of whole lines.
+// insertion is the edit that Insert makes, of whole lines.
 func insertion(text, under string, lines []string) (udiff.Edit, error) {
 	t := newTarget(text)
 	at := -1
@@ -91,7 +92,7 @@ func insertion(text, under string, lines []string) (udiff.Edit, error) {
 	heading := t.lines[at]
 	at++
 	switch {
-	case !strings.HasSuffix(heading, "\n"): // the last line, without an end
+	case !strings.HasSuffix(heading, "\n"): // the last line, without a line end
 		return udiff.Edit{Start: t.offsets[at-1], End: t.offsets[at], New: heading + end + block}, nil
 	case at == len(t.lines): // the empty line is what follows the last line end
 		return udiff.Edit{Start: len(text), End: len(text), New: end + block}, nil
@@ -104,7 +105,7 @@ func insertion(text, under string, lines []string) (udiff.Edit, error) {
 	return udiff.Edit{Start: t.offsets[at], End: t.offsets[at], New: block + end}, nil
 }
 
-// write writes changes of whole lines as a patch. All its lines end in CRLF when
+// write writes edits of whole lines as a patch. All its lines end in CRLF if
 // those of the text do.
 func write(name, text string, edits []udiff.Edit) (string, error) {
 	patch, err := udiff.ToUnified("a/"+name, "b/"+name, text, edits, contextLines)

@@ -1,12 +1,12 @@
 // Package patch reads, applies and writes unified diffs of one text file.
 //
-// Layout of a patch: lines that are skipped, "--- name", "+++ name", then hunks:
-// "@@ -start,count +start,count @@" and lines that begin with a blank (context),
-// "-" (deleted) or "+" (added); "\ No newline at end of file" after a line says
-// that it has none. Names are not looked at.
+// Layout of a patch: lines that are skipped, "--- name", "+++ name", then
+// hunks: "@@ -start,count +start,count @@" and lines that begin with a blank
+// (context), "-" (deleted) or "+" (added). "\ No newline at end of file" after
+// a line means that it has no line end. Names are ignored.
 //
-// Invariants: what Apply takes fits exactly, line ends included; a text that
-// Apply gives has a line end after every line but, perhaps, the last.
+// Invariants: Apply accepts only exact matches, line ends included; in a text
+// that Apply returns every line but the last has a line end.
 package patch
 
 import (
@@ -19,8 +19,8 @@ import (
 // Patch is the hunks of a diff. Lines keep their line ends.
 type Patch struct{ hunks []hunk }
 
-// hunk is one place of change. Its lines are of the old text at start, counted
-// from 0.
+// hunk is one place of change. Its lines belong to the old text from start on,
+// counted from 0.
 type hunk struct {
 	start int
 	lines []line
@@ -31,10 +31,10 @@ type line struct {
 	text string
 }
 
-// old gives the lines that must be there.
+// old returns the lines that must match.
 func (h *hunk) old() []string { return h.side('+') }
 
-// side gives the lines of a hunk without those of one operation.
+// side returns the lines of a hunk except those of one operation.
 func (h *hunk) side(without byte) (lines []string) {
 	for _, l := range h.lines {
 		if l.op != without {
@@ -44,8 +44,8 @@ func (h *hunk) side(without byte) (lines []string) {
 	return lines
 }
 
-// Read reads the text of a patch. More than one file, a malformed hunk, and a
-// patch that changes nothing are errors.
+// Read reads the text of a patch. Several files, a malformed hunk or a patch
+// without changes are errors.
 func Read(text string) (Patch, error) {
 	r := reader{lines: splitLines(text), crlf: onlyCRLF(text)}
 	var p Patch
@@ -65,7 +65,7 @@ func Read(text string) (Patch, error) {
 		case startsSection(now):
 			return p, r.errorf("more than one file is patched")
 		default:
-			return p, r.errorf("%q is no part of a hunk", shortened(now))
+			return p, r.errorf("%q is not part of a hunk", shortened(now))
 		}
 	}
 	if len(p.hunks) == 0 {
@@ -84,12 +84,12 @@ func (r *reader) errorf(format string, args ...any) error {
 	return fmt.Errorf("line %d of the patch: %s", r.at+1, fmt.Sprintf(format, args...))
 }
 
-// header skips to what follows the names.
+// header skips to the first hunk.
 func (r *reader) header() error {
 	for ; r.at < len(r.lines); r.at++ {
 		now := trimEnd(r.lines[r.at])
 		if strings.HasPrefix(now, "@@") {
-			return r.errorf("a hunk before the names of the file")
+			return r.errorf("a hunk before the file names")
 		}
 		if !strings.HasPrefix(now, "--- ") {
 			continue
@@ -126,14 +126,14 @@ func (r *reader) hunk() (h hunk, err error) {
 			return h, r.errorf("the hunk ends too early")
 		}
 		l := line{text: r.lines[r.at]}
-		if trimEnd(l.text) == "" { // editors take the blank of an empty context line away
+		if trimEnd(l.text) == "" { // editors strip the blank of an empty context line
 			l = line{' ', l.text}
 		} else {
 			l = line{l.text[0], l.text[1:]}
 		}
 		inOld, inNew := l.op != '+', l.op != '-'
 		if !strings.ContainsRune(" -+", rune(l.op)) {
-			return h, r.errorf("%q is no line of a hunk", shortened(trimEnd(r.lines[r.at])))
+			return h, r.errorf("%q is not a line of a hunk", shortened(trimEnd(r.lines[r.at])))
 		}
 		if inOld {
 			olds--
@@ -142,7 +142,7 @@ func (r *reader) hunk() (h hunk, err error) {
 			news--
 		}
 		if olds < 0 || news < 0 || inOld && oldEnded || inNew && newEnded {
-			return h, r.errorf("the lines of the hunk do not fit its header")
+			return h, r.errorf("the lines of the hunk do not match its header")
 		}
 		if r.endless() {
 			l.text = r.withoutEnd(l.text)
@@ -167,7 +167,7 @@ func (r *reader) end() string {
 	return "\n"
 }
 
-// endless reports whether the next line says that this one has no line end.
+// endless reports whether the next line states that this one has no line end.
 func (r *reader) endless() bool {
 	return r.at+1 < len(r.lines) && strings.HasPrefix(r.lines[r.at+1], `\`)
 }
@@ -211,7 +211,7 @@ func number(text string) (n int, ok bool) {
 	return n, err == nil
 }
 
-// splitLines cuts a text behind each LF.
+// splitLines splits a text after each LF.
 func splitLines(text string) []string {
 	lines := strings.SplitAfter(text, "\n")
 	if lines[len(lines)-1] == "" {
@@ -222,7 +222,7 @@ func splitLines(text string) []string {
 
 func trimEnd(text string) string { return strings.TrimSuffix(strings.TrimSuffix(text, "\n"), "\r") }
 
-// onlyCRLF reports whether a text has line ends and all are CRLF.
+// onlyCRLF reports whether a text has line ends and all of them are CRLF.
 func onlyCRLF(text string) bool {
 	ends := strings.Count(text, "\n")
 	return ends > 0 && ends == strings.Count(text, "\r\n")

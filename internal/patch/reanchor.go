@@ -1,7 +1,7 @@
 package patch
 
-// Re-anchoring: several patches that each add lines below one heading, one after
-// the other.
+// Re-anchoring: applying several patches that each add lines below the same
+// heading, one after the other.
 
 import (
 	"slices"
@@ -11,8 +11,8 @@ import (
 )
 
 // reanchor finds another place for a patch that only adds one block: below the
-// one line that equals the last line before it that is not empty, and behind what
-// was put there since. nil for none.
+// only line that equals the last non-empty line before the block, and after
+// blocks that were inserted there since. It returns nil if there is none.
 func (p Patch) reanchor(t target) []udiff.Edit {
 	if len(p.hunks) != 1 {
 		return nil
@@ -44,8 +44,8 @@ func (p Patch) reanchor(t target) []udiff.Edit {
 	return []udiff.Edit{{Start: t.offsets[at], End: t.offsets[at], New: a.block}}
 }
 
-// only returns the place of the one line that equals another, white space behind
-// it aside, -1 for none or several.
+// only returns the index of the only line that equals another, ignoring
+// trailing white space; -1 for none or several.
 func only(lines []string, line string) int {
 	found := -1
 	for i, l := range lines {
@@ -66,7 +66,7 @@ type addition struct {
 	block         string
 }
 
-// addition reads the hunk as one; ok when it is nothing else.
+// addition returns the hunk as an addition; ok is false if it is anything else.
 func (h *hunk) addition() (a addition, ok bool) {
 	for _, l := range h.lines {
 		switch {
@@ -83,9 +83,9 @@ func (h *hunk) addition() (a addition, ok bool) {
 	return a, a.block != ""
 }
 
-// behind returns the place behind what was put at a place since the patch was made:
-// before the line that came next then. It is the place itself when no line did, or
-// when that line is not in the section any more.
+// behind returns the place after the blocks that were inserted at a place since
+// the patch was made: before the line that followed it then. Without such a
+// line, or if it is no longer in the section, it is the place itself.
 func (a *addition) behind(t target, at int) int {
 	blanks := slices.IndexFunc(a.after, func(l string) bool { return !isBlank(l) })
 	if blanks < 0 {
@@ -106,7 +106,7 @@ func (a *addition) behind(t target, at int) int {
 
 func isBlank(line string) bool { return strings.TrimSpace(line) == "" }
 
-// isHeading reports whether a line is a heading of Markdown that begins with #.
+// isHeading reports whether a line is a Markdown heading that begins with #.
 func isHeading(line string) bool {
 	level := len(line) - len(strings.TrimLeft(line, "#"))
 	return level > 0 && level <= 6 && (len(line) == level || line[level] == ' ')

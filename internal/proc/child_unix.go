@@ -2,8 +2,8 @@
 
 package proc
 
-// Children that we start and reap ourselves, for processes whose whole purpose
-// is to look after others.
+// Children that we start and reap ourselves, for processes whose only job is to
+// supervise others.
 
 import (
 	"errors"
@@ -22,9 +22,10 @@ type Exit struct {
 	Signal syscall.Signal // 0 when it exited by itself
 }
 
-// Start starts a program as leader of its own process group, with these three
-// files as its standard ones. It is reaped by AwaitExit and Sweep. On Linux it
-// is killed when the calling thread ends, which therefore is locked and lives on.
+// Start starts a program as leader of its own process group, with files as
+// stdin, stdout and stderr. AwaitExit and Sweep reap it. On Linux the kernel
+// kills it when the thread that started it ends, so that thread is locked and
+// lives on.
 func Start(path string, argv, env []string, dir string, files [3]*os.File) (pid int, err error) {
 	fds := make([]uintptr, len(files))
 	for i, f := range files {
@@ -37,14 +38,16 @@ func Start(path string, argv, env []string, dir string, files [3]*os.File) (pid 
 	return pid, nil
 }
 
-// sweepPause is how long Sweep lets killed processes die before it looks again.
+// sweepPause is the time Sweep leaves killed processes to die before it looks
+// again.
 const sweepPause = time.Millisecond
 
-// Sweep kills a process group whose leader AwaitExit left unreaped, if one is
-// given, and then every descendant of this process, and reaps them all. That
-// none is left is the kernel's word: a look at the list of processes can miss
-// one whose parent dies meanwhile. It gives up after patience and tells who is
-// left. The process has no other children then that somebody waits for.
+// Sweep kills the process group pgid, unless that is 0, then every descendant
+// of this process, and reaps them all. AwaitExit must have left the leader of
+// the group unreaped. Sweep relies on wait(2) to know that none is left: a
+// process list can miss one whose parent dies meanwhile. It gives up after
+// patience and returns those that are left. The process must have no other
+// children that it waits for.
 func Sweep(pgid int, patience time.Duration) (left []int) {
 	if pgid > 0 {
 		_ = SignalGroup(pgid, syscall.SIGKILL) // what it misses is found below
@@ -62,15 +65,15 @@ func Sweep(pgid int, patience time.Duration) (left []int) {
 	return nil
 }
 
-// SweepAdopted kills and reaps the processes that came to this one because
-// their parent died: its children in other sessions than its own, but for those
-// that known tells apart. The rest of its children are left alone, so that
-// others may wait for them. It gives up after patience and tells who is left.
+// SweepAdopted kills and reaps orphaned processes that this subreaper adopted:
+// its children in other sessions than its own, except those for which known
+// returns true. It leaves its other children alone, so that their owners can
+// wait for them. It gives up after patience and returns those that are left.
 func SweepAdopted(known func(pid int) bool, patience time.Duration) (left []int) {
 	for deadline := time.Now().Add(patience); ; time.Sleep(sweepPause) {
 		adopted, err := adopted(known)
-		// A look at the list can miss one whose parent dies meanwhile; that
-		// parent, dead or dying, is in the list then.
+		// The process list can miss one whose parent dies meanwhile. That
+		// parent, dead or dying, is then in the list.
 		if len(adopted) == 0 || err != nil {
 			return nil
 		}
@@ -84,8 +87,8 @@ func SweepAdopted(known func(pid int) bool, patience time.Duration) (left []int)
 	}
 }
 
-// adopted lists the children of this process, zombies included, that lie in
-// other sessions and are not known.
+// adopted lists the children of this process, zombies included, that are in
+// other sessions and not known.
 func adopted(known func(pid int) bool) ([]int, error) {
 	own, err := unix.Getsid(0)
 	if err != nil {
@@ -103,7 +106,7 @@ func reap(pid int) {
 	_, _ = syscall.Wait4(pid, &status, syscall.WNOHANG, nil) // still dying, or not ours
 }
 
-// Children lists the processes whose parent is pid, zombies not counted.
+// Children lists the processes whose parent is pid, without zombies.
 func Children(pid int) ([]int, error) { return kin(pid, false) }
 
 // reapAll reaps every child that has ended and reports whether none is left.

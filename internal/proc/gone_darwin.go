@@ -6,7 +6,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// awaitGone waits until a process has ended, at most for so long, by kqueue(2).
+// awaitGone waits by kqueue(2) until a process has ended, for patience at most.
 func awaitGone(pid int, patience time.Duration) {
 	queue, err := unix.Kqueue()
 	if err != nil {
@@ -19,12 +19,11 @@ func awaitGone(pid int, patience time.Duration) {
 	wanted.Fflags = unix.NOTE_EXIT
 	limit := unix.NsecToTimespec(int64(patience))
 	if n, err := unix.Kevent(queue, []unix.Kevent_t{wanted}, make([]unix.Kevent_t, 1), &limit); err != nil || n == 0 {
-		time.Sleep(sweepPause) // gone already, or a signal came between
+		time.Sleep(sweepPause) // gone already, or interrupted by a signal
 	}
 }
 
-// onlyDead reports whether a group has nobody left but those who ended and were not
-// reaped.
+// onlyDead reports whether a group consists of zombies only.
 func onlyDead(pgid int) bool {
 	group, err := unix.SysctlKinfoProcSlice("kern.proc.pgrp", pgid)
 	if err != nil {

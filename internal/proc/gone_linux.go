@@ -9,7 +9,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// awaitGone waits until a process has ended, at most for so long.
+// awaitGone waits until a process has ended, for patience at most.
 func awaitGone(pid int, patience time.Duration) {
 	fd, err := unix.PidfdOpen(pid, 0)
 	if err != nil {
@@ -23,8 +23,7 @@ func awaitGone(pid int, patience time.Duration) {
 	}
 }
 
-// onlyDead reports whether a group has nobody left but those who ended and were not
-// reaped.
+// onlyDead reports whether a group consists of zombies only.
 func onlyDead(pgid int) bool {
 	entries, err := os.ReadDir("/proc")
 	if err != nil {

@@ -4,8 +4,8 @@ package proc
 
 import "time"
 
-// awaitGone waits a moment; whether the process has ended is looked at again.
+// awaitGone waits a moment; the caller looks again.
 func awaitGone(int, time.Duration) { time.Sleep(sweepPause) }
 
-// onlyDead knows nobody here.
+// onlyDead cannot list processes here.
 func onlyDead(int) bool { return false }

@@ -1,8 +1,8 @@
 package proc
 
-// Processes known by an entry of the environment that they were started with.
-// It is handed down through every fork and session, when all who knew of their
-// kin are dead.
+// Finding processes by an environment entry that they were started with. Every
+// fork and session inherits it, so it identifies descendants even when all
+// processes that knew them are dead.
 
 import (
 	"bytes"
@@ -12,13 +12,14 @@ import (
 	"time"
 )
 
-// looksWithout is how many looks in a row must find nobody: one can miss a
+// looksWithout is how many scans in a row must find nothing: a scan can miss a
 // process whose parent dies meanwhile.
 const looksWithout = 2
 
-// KillMarked kills every process whose environment has an entry NAME=VALUE, and
-// waits for their end. It gives up after patience and tells who is left. Those
-// that cleared their environment, or belong to another user, are not found.
+// KillMarked kills every process whose environment has the entry NAME=VALUE and
+// waits until they have ended. It gives up after patience and returns those
+// that are left. It does not find processes that cleared their environment or
+// belong to another user.
 func KillMarked(entry string, patience time.Duration) (left []int) {
 	deadline := time.Now().Add(patience)
 	for without := 0; without < looksWithout; {
@@ -34,7 +35,7 @@ func KillMarked(entry string, patience time.Duration) (left []int) {
 	return nil
 }
 
-// killMarked kills those it finds.
+// killMarked kills those it finds in one scan.
 func killMarked(entry string) (found []int) {
 	entries, err := os.ReadDir("/proc")
 	if err != nil {
@@ -48,8 +49,8 @@ func killMarked(entry string) (found []int) {
 	return found
 }
 
-// killIfMarked takes its hold on the process before it reads the environment, so
-// that the one is killed that was read.
+// killIfMarked opens a handle on the process before it reads the environment,
+// so that it kills the process it read and not one that reused the number.
 func killIfMarked(pid int, entry string) bool {
 	process, err := os.FindProcess(pid)
 	if err != nil {

@@ -4,5 +4,5 @@ package proc
 
 import "time"
 
-// KillMarked finds nobody here: the environment of others cannot be read.
+// KillMarked finds nothing here: other processes' environments cannot be read.
 func KillMarked(string, time.Duration) (left []int) { return nil }

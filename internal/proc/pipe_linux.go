@@ -7,11 +7,12 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// maxPipe is the largest pipe that a user may have by default (pipe(7)).
+// maxPipe is the largest pipe an unprivileged user may have by default
+// (pipe(7)).
 const maxPipe = 1 << 20
 
-// GrowPipe makes room in a pipe for n bytes that nobody has read, as far as the
-// system allows; a pipe that cannot grow stays as it is.
+// GrowPipe grows a pipe to hold n unread bytes, as far as the system allows. It
+// is best effort.
 func GrowPipe(f *os.File, n int) {
 	size := maxPipe
 	if n < maxPipe {

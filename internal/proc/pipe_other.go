@@ -4,5 +4,5 @@ package proc
 
 import "os"
 
-// GrowPipe makes room in a pipe for n bytes where the system can; here it cannot.
+// GrowPipe is a no-op here.
 func GrowPipe(*os.File, int) {}

@@ -1,10 +1,10 @@
-// Package proc is what ac knows about processes: who they are beyond their
-// number, which ones descend from us, and how they are signalled. It is one of
-// the few packages with code for each operating system.
+// Package proc is what ac knows about processes: their identity beyond the
+// number, their descendants, and how to signal them. It is one of the few
+// packages with code for each operating system.
 //
-// Invariant: no process is signalled on its number alone; the start of the
-// process is compared on the very handle that the signal goes through, where
-// the system has one.
+// Invariant: no process is signalled by number alone, which would race with the
+// reuse of numbers. Where the system has process handles, the start of the
+// process is compared on the handle that the signal goes through.
 package proc
 
 import (
@@ -15,14 +15,14 @@ import (
 	"syscall"
 )
 
-// ErrUnsupported is returned where the operating system lacks what is asked.
+// ErrUnsupported is returned where the operating system has no such call.
 var ErrUnsupported = errors.New("not supported on this operating system")
 
-// ErrFull says that a write would have to wait for the reader.
+// ErrFull is returned by a write that would block.
 var ErrFull = errors.New("the reader has not read enough")
 
-// Identity names a process beyond its number: Start is opaque and differs for
-// every process that ever had the number.
+// Identity identifies a process beyond its number: Start is opaque and differs
+// for every process that ever had the number.
 type Identity struct {
 	PID   int
 	Start string
@@ -34,15 +34,15 @@ func Self() Identity {
 	return id
 }
 
-// Alive reports whether the very process still lives. A zombie does not; nor
-// does one whose start is unknown.
+// Alive reports whether this process still lives. A zombie does not, nor does a
+// process whose start is unknown.
 func (id Identity) Alive() bool {
 	now, ok := Lookup(id.PID)
 	return ok && id.Start != "" && now.Start == id.Start
 }
 
-// Signal sends a signal to the very process, and to nobody else: os.ErrProcessDone
-// when it is gone.
+// Signal signals this process and no other. If it is gone the error is
+// os.ErrProcessDone.
 func (id Identity) Signal(sig os.Signal) error {
 	process, err := os.FindProcess(id.PID)
 	if err != nil {
@@ -55,7 +55,7 @@ func (id Identity) Signal(sig os.Signal) error {
 	return process.Signal(sig)
 }
 
-// Exists reports whether a process of that number exists, ours or not.
+// Exists reports whether any process has that number.
 func Exists(pid int) bool {
 	process, err := os.FindProcess(pid)
 	if err != nil {
@@ -66,8 +66,8 @@ func Exists(pid int) bool {
 	return err == nil || errors.Is(err, syscall.EPERM)
 }
 
-// LookPath finds the program of an argv in a PATH given as text. A name with a
-// slash is taken as it is, relative to dir.
+// LookPath finds the program of an argv in a PATH passed as text. A name with a
+// slash is used as it is, relative to dir.
 func LookPath(name, path, dir string) (string, error) {
 	if strings.ContainsRune(name, '/') {
 		full := name

@@ -7,8 +7,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Lookup tells who has a number now; the start is the time the process
-// started, in microseconds.
+// Lookup returns the identity of the process that has a number now. Start is
+// its start time in microseconds.
 func Lookup(pid int) (Identity, bool) {
 	started, ok := StartedAt(pid)
 	if !ok {
@@ -29,12 +29,11 @@ func StartedAt(pid int) (time.Time, bool) {
 	return time.Unix(at.Sec, int64(at.Usec)*1000), true
 }
 
-// BecomeSubreaper has no counterpart here: descendants are known by their
-// group and start.
+// BecomeSubreaper is a no-op: macOS has no subreaper. Descendants are known by
+// their group and start time.
 func BecomeSubreaper() error { return nil }
 
-// kin lists the processes whose parent is pid, those that have ended and are
-// not reaped only where zombies are asked for.
+// kin lists the processes whose parent is pid, with or without zombies.
 func kin(pid int, zombies bool) ([]int, error) {
 	all, err := unix.SysctlKinfoProcSlice("kern.proc.all")
 	if err != nil {

@@ -10,8 +10,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Lookup tells who has a number now. The start is the boot id and the start
-// ticks of proc(5), field 22 of stat.
+// Lookup returns the identity of the process that has a number now. Start is
+// the boot id and the start ticks of proc(5), field 22 of stat.
 func Lookup(pid int) (Identity, bool) {
 	if pid <= 0 {
 		return Identity{}, false
@@ -27,7 +27,7 @@ func Lookup(pid int) (Identity, bool) {
 	return Identity{PID: pid, Start: strings.TrimSpace(string(boot)) + ":" + ticks}, true
 }
 
-// dead are the states of processes that have ended and are not reaped.
+// dead reports whether a state is that of a process that has ended: a zombie.
 func dead(state string) bool { return state == "Z" || state == "X" }
 
 // readStat reads the start ticks, the parent and the state of a process.
@@ -36,7 +36,7 @@ func readStat(pid int) (ticks string, parent int, state string, ok bool) {
 	if err != nil {
 		return "", 0, "", false
 	}
-	// The name in parentheses may hold anything, parentheses included.
+	// The name in parentheses may contain anything, parentheses included.
 	_, rest, found := bytes.Cut(stat[max(0, bytes.LastIndexByte(stat, ')')):], []byte(") "))
 	fields := strings.Fields(string(rest))
 	if !found || len(fields) < 20 {
@@ -70,14 +70,13 @@ func StartedAt(pid int) (time.Time, bool) {
 	return time.Time{}, false
 }
 
-// BecomeSubreaper makes this process the parent of every orphan among its
-// descendants.
+// BecomeSubreaper makes this process the parent of every orphaned process among
+// its descendants.
 func BecomeSubreaper() error {
 	return os.NewSyscallError("prctl", unix.Prctl(unix.PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0))
 }
 
-// kin lists the processes whose parent is pid, those that have ended and are
-// not reaped only where zombies are asked for.
+// kin lists the processes whose parent is pid, with or without zombies.
 func kin(pid int, zombies bool) ([]int, error) {
 	entries, err := os.ReadDir("/proc")
 	if err != nil {

@@ -4,13 +4,13 @@ package proc
 
 import "time"
 
-// Lookup cannot tell processes apart here.
+// Lookup cannot identify processes here.
 func Lookup(int) (Identity, bool) { return Identity{}, false }
 
 // StartedAt is unknown here.
 func StartedAt(int) (time.Time, bool) { return time.Time{}, false }
 
-// BecomeSubreaper has no counterpart here.
+// BecomeSubreaper is a no-op here.
 func BecomeSubreaper() error { return nil }
 
 // kin cannot be listed here.

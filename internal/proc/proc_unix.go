@@ -11,15 +11,15 @@ import (
 )
 
 // NewSession are the attributes of a process that leads a session of its own,
-// away from terminals and from signals to our group.
+// detached from terminals and from signals to our group.
 func NewSession() *syscall.SysProcAttr { return &syscall.SysProcAttr{Setsid: true} }
 
 // NewGroup are the attributes of a process that leads a process group.
 func NewGroup() *syscall.SysProcAttr { return &syscall.SysProcAttr{Setpgid: true} }
 
-// SignalGroup signals a process group that this process still has a child in,
-// so that its number cannot have been given away. A group that is gone is no
-// error.
+// SignalGroup signals a process group. The caller must still have a child in
+// it, so that its number cannot have been reused. A group that is gone is not
+// an error.
 func SignalGroup(pgid int, sig syscall.Signal) error {
 	if pgid <= 1 {
 		return syscall.EINVAL
@@ -30,7 +30,7 @@ func SignalGroup(pgid int, sig syscall.Signal) error {
 	return nil
 }
 
-// Kill kills a child that was not waited for yet.
+// Kill kills a child that has not been reaped.
 func Kill(pid int) error {
 	if err := syscall.Kill(pid, syscall.SIGKILL); err != nil && !errors.Is(err, syscall.ESRCH) {
 		return os.NewSyscallError("kill", err)
@@ -38,7 +38,7 @@ func Kill(pid int) error {
 	return nil
 }
 
-// SocketPair makes two connected sockets that are closed on exec.
+// SocketPair makes two connected sockets with close-on-exec.
 func SocketPair() (a, b *os.File, err error) {
 	syscall.ForkLock.RLock()
 	defer syscall.ForkLock.RUnlock()
@@ -52,11 +52,11 @@ func SocketPair() (a, b *os.File, err error) {
 	return os.NewFile(uintptr(fds[0]), "socketpair"), os.NewFile(uintptr(fds[1]), "socketpair"), nil
 }
 
-// CloseOnExec keeps a descriptor from what this process starts.
+// CloseOnExec keeps child processes from inheriting a descriptor.
 func CloseOnExec(fd int) { syscall.CloseOnExec(fd) }
 
-// HungUp reports whether the writer of a pipe or socket is gone, even while
-// bytes of it are still unread.
+// HungUp reports whether the writer of a pipe or socket has closed it, even
+// while some of its bytes are unread.
 func HungUp(f *os.File) bool {
 	fds := []unix.PollFd{{Fd: int32(f.Fd()), Events: hangupEvents}}
 	_, err := unix.Poll(fds, 0)

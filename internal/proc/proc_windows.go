@@ -10,7 +10,8 @@ import (
 	"golang.org/x/sys/windows"
 )
 
-// Lookup tells who has a number now; the start is the creation time.
+// Lookup returns the identity of the process that has a number now. Start is
+// its creation time.
 func Lookup(pid int) (Identity, bool) {
 	started, ok := StartedAt(pid)
 	if !ok {
@@ -33,34 +34,34 @@ func StartedAt(pid int) (time.Time, bool) {
 	return time.Unix(0, created.Nanoseconds()), true
 }
 
-// BecomeSubreaper has no counterpart here.
+// BecomeSubreaper is not supported here.
 func BecomeSubreaper() error { return ErrUnsupported }
 
 // Children is not needed where sessions are not supported.
 func Children(int) ([]int, error) { return nil, ErrUnsupported }
 
-// NewSession has no counterpart here.
+// NewSession has no counterpart here and returns no attributes.
 func NewSession() *syscall.SysProcAttr { return &syscall.SysProcAttr{} }
 
-// NewGroup has no counterpart here.
+// NewGroup has no counterpart here and returns no attributes.
 func NewGroup() *syscall.SysProcAttr { return &syscall.SysProcAttr{} }
 
-// SignalGroup has no counterpart here.
+// SignalGroup is not supported here.
 func SignalGroup(int, syscall.Signal) error { return ErrUnsupported }
 
-// Kill has no counterpart here.
+// Kill is not supported here.
 func Kill(int) error { return ErrUnsupported }
 
-// SocketPair has no counterpart here.
+// SocketPair is not supported here.
 func SocketPair() (a, b *os.File, err error) { return nil, nil, ErrUnsupported }
 
 // CloseOnExec is not needed where sessions are not supported.
 func CloseOnExec(int) {}
 
-// HungUp cannot be told here: the end of the pipe is seen by reading.
+// HungUp is not known here: a read reports the end of the pipe.
 func HungUp(*os.File) bool { return false }
 
-// Writable cannot be told here.
+// Writable is not known here.
 func Writable(*os.File) bool { return false }
 
 // SignalName is the name of a signal.
@@ -72,19 +73,19 @@ type Exit struct {
 	Signal syscall.Signal
 }
 
-// Start has no counterpart here.
+// Start is not supported here.
 func Start(string, []string, []string, string, [3]*os.File) (int, error) { return 0, ErrUnsupported }
 
-// AwaitExit has no counterpart here.
+// AwaitExit is not supported here.
 func AwaitExit(int) (Exit, error) { return Exit{}, ErrUnsupported }
 
-// Sweep has no counterpart here.
+// Sweep is a no-op here.
 func Sweep(int, time.Duration) []int { return nil }
 
-// SweepAdopted has no counterpart here.
+// SweepAdopted is a no-op here.
 func SweepAdopted(func(int) bool, time.Duration) []int { return nil }
 
-// OwnedByUs cannot be told here.
+// OwnedByUs is not known here and always true.
 func OwnedByUs(fs.FileInfo) bool { return true }
 
 // KillGroup is not supported here.

@@ -8,7 +8,7 @@ import (
 )
 
 // childInfo is the part of siginfo_t that waitid(2) fills in for SIGCHLD:
-// si_pid, si_uid and si_status lie behind three ints and, on 64-bit systems,
+// si_pid, si_uid and si_status follow three ints and, on 64-bit systems,
 // padding.
 type childInfo struct {
 	signo, errno, code int32

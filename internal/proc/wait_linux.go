@@ -8,9 +8,9 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// AwaitExit waits for a child that Start made and reaps the orphans that are
-// given to us meanwhile. The child itself stays a zombie, so that its number
-// and that of its group cannot be given away before Sweep.
+// AwaitExit waits for a child that Start made and reaps the orphaned processes
+// that this subreaper adopts meanwhile. The child itself stays a zombie, so
+// that neither its number nor that of its group is reused before Sweep.
 func AwaitExit(pid int) (Exit, error) {
 	for {
 		var info unix.Siginfo

@@ -7,9 +7,10 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// WriteNow writes as much of a text to a pipe as it takes without waiting, in one system
-// call. The error is ErrFull when it takes nothing now, and ErrUnsupported for files
-// and kernels that cannot be asked so (before Linux 6.4).
+// WriteNow writes as much of text to a pipe as it takes without blocking, in
+// one system call. The error is ErrFull if it takes nothing now, and
+// ErrUnsupported for files and kernels without non-blocking writes (before
+// Linux 6.4).
 func WriteNow(f *os.File, text []byte) (n int, err error) {
 	for {
 		n, err = unix.Pwritev2(int(f.Fd()), [][]byte{text}, -1, unix.RWF_NOWAIT)

@@ -118,6 +118,6 @@ func Refuse(label, text string) error {
 		return nil
 	}
 	err := fault.New(fault.SecretDetected, "%s holds what looks like a secret (%d found); remove it and try again", label, n)
-	err.Data = &fault.Detected{ReasonCode: "SECRET_DETECTED", ContextLabel: label, TotalMatches: n, MatchesByKind: found}
+	err.Data = &fault.SecretReport{ReasonCode: "SECRET_DETECTED", ContextLabel: label, TotalMatches: n, MatchesByKind: found}
 	return err
 }

@@ -1,7 +1,6 @@
-// Package redact keeps secrets out of what is written down. This part masks the
-// exact values of secrets that are known, in a stream of bytes whatever its
-// pieces are.
 package redact
+
+// Masking known values: the secrets of an environment, in texts and in streams.
 
 import (
 	"bytes"

@@ -1,6 +1,6 @@
 package shape
 
-// Binding values to structs, after a plan made once for each type.
+// Binding values to structs, by a plan compiled once for each type.
 
 import (
 	"fmt"
@@ -15,18 +15,17 @@ import (
 	"ac/internal/fault"
 )
 
-// Checker is implemented by structs whose fields depend on each other. Check
-// is called when the fields by themselves fit; paths are relative to the
-// struct.
+// Checker is implemented by structs whose fields depend on each other. Check is
+// called if each field is valid by itself; paths are relative to the struct.
 type Checker interface{ Check() []fault.Issue }
 
 // FieldChecker is implemented by structs with fields that no rule describes.
-// CheckFields is called whatever fits, so that every bad field is told at once;
-// its issues with fields that are known to be bad are dropped.
+// CheckFields is always called, so that every bad field is reported at once;
+// its issues with fields that are already known to be bad are dropped.
 type FieldChecker interface{ CheckFields() []fault.Issue }
 
-// Plan knows how to bind one struct type. It is immutable and safe for
-// concurrent use.
+// Plan binds values to one struct type. It is immutable and safe for concurrent
+// use.
 type Plan struct {
 	typ    reflect.Type
 	fields []field
@@ -38,7 +37,7 @@ type field struct {
 	name  string
 	index []int
 	rule  rule
-	plan  *Plan // of the struct this field, its elements or its values are
+	plan  *Plan // of the struct that this field, its elements or its values are
 }
 
 type rule struct {
@@ -63,8 +62,8 @@ type rule struct {
 
 var valueType = reflect.TypeFor[Value]()
 
-// Compile makes the plan of a struct type. It panics on tags it does not
-// know, which is a fault of the program.
+// Compile makes the plan of a struct type. It panics on unknown tags, which are
+// programming errors.
 func Compile(t reflect.Type) *Plan {
 	p := &Plan{typ: t}
 	for i := range t.NumField() {
@@ -159,14 +158,15 @@ func parseRule(sf reflect.StructField) rule {
 	return r
 }
 
-// Needed reports whether the struct must be there although no field of it must.
+// Needed reports whether the struct must be present although none of its fields
+// must.
 func (p *Plan) Needed() bool { return p.needed }
 
 // Strict reports whether unknown keys of the struct are issues.
 func (p *Plan) Strict() bool { return p.strict }
 
-// Fields calls visit for every field of a struct of the plan's type, in the
-// order of the struct. Omit is set for optional fields that have no value.
+// Fields calls visit for every field of a struct of the plan's type, in order.
+// omit is set for optional fields without a value.
 func (p *Plan) Fields(v reflect.Value, visit func(name string, value reflect.Value, inner *Plan, omit bool)) {
 	for _, f := range p.fields {
 		value := v.FieldByIndex(f.index)
@@ -174,8 +174,8 @@ func (p *Plan) Fields(v reflect.Value, visit func(name string, value reflect.Val
 	}
 }
 
-// unset reports whether an optional field has no value. An empty list or map
-// that was made is one; nil is none.
+// unset reports whether an optional field has no value. An empty list or map is
+// a value; nil is not.
 func unset(v reflect.Value) bool {
 	switch v.Kind() {
 	case reflect.Slice, reflect.Map, reflect.Pointer:
@@ -184,8 +184,8 @@ func unset(v reflect.Value) bool {
 	return v.IsZero()
 }
 
-// Bind fills the struct that target points to and reports what does not fit.
-// Without issues every field is as its rules say.
+// Bind fills the struct that target points to and returns the issues. Without
+// issues every field obeys its rules.
 func (p *Plan) Bind(v *Value, target any) []fault.Issue {
 	b := binder{}
 	b.structure(p, v, reflect.ValueOf(target).Elem())
@@ -236,8 +236,8 @@ func (b *binder) structure(p *Plan, v *Value, into reflect.Value) {
 	b.checks(into.Addr().Interface(), before)
 }
 
-// checks asks a struct for what its rules don't say. Its own issues stand from
-// before on.
+// checks runs the checkers of a struct. before is the number of issues reported
+// before the struct.
 func (b *binder) checks(target any, before int) {
 	fits := len(b.issues) == before
 	if checker, ok := target.(FieldChecker); ok {
@@ -353,7 +353,7 @@ func (b *binder) mapping(f field, v *Value, into reflect.Value) {
 	}
 	for i, key := range v.Keys {
 		if last[key] != i {
-			continue // as everywhere, the last of several counts
+			continue // as everywhere, the last duplicate counts
 		}
 		b.path = append(b.path, key)
 		item := reflect.New(into.Type().Elem()).Elem()
@@ -396,7 +396,7 @@ func (b *binder) text(r rule, v *Value, into reflect.Value) {
 	into.SetString(text)
 }
 
-// The longest path, and the longest name in one, that systems take.
+// The longest path, and the longest component of one, that systems accept.
 const (
 	maxPath = 4096
 	maxName = 255
@@ -420,7 +420,7 @@ func oneOf(words []string) string {
 	return "one of " + strings.Join(words, ", ")
 }
 
-// maxInteger is the largest integer that every JSON reader keeps exact.
+// maxInteger is the largest integer that every JSON reader represents exactly.
 const maxInteger = 1<<53 - 1
 
 func (b *binder) number(r rule, v *Value, into reflect.Value) {

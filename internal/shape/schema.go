@@ -7,7 +7,7 @@ import (
 	"slices"
 )
 
-// Schema describes a type for machines. Only what the rules say is in it.
+// Schema is a JSON Schema. It contains only what the rules say.
 type Schema struct {
 	Type                 string             `json:"type,omitempty"`
 	Description          string             `json:"description,omitempty"`
@@ -26,7 +26,7 @@ type Schema struct {
 	Format               string             `json:"format,omitempty"`
 }
 
-// Schema gives the JSON Schema of what the plan binds.
+// Schema returns the JSON Schema of what the plan binds.
 func (p *Plan) Schema() *Schema {
 	s := &Schema{Type: "object", Properties: map[string]*Schema{}}
 	for _, f := range p.fields {
@@ -104,8 +104,8 @@ func (p *Plan) Names() []string {
 	return names
 }
 
-// EmptyIsAbsent reports whether the zero value of a field of this name can only mean
-// that it has its default: where the rules allow no such value.
+// EmptyIsAbsent reports whether the zero value of a named field means its
+// default, because the rules allow no such value.
 func (p *Plan) EmptyIsAbsent(name string, of reflect.Kind) bool {
 	return slices.ContainsFunc(p.fields, func(f field) bool {
 		r := f.rule

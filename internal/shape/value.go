@@ -1,29 +1,6 @@
-// Package shape binds trees of values, from JSON or YAML, to Go structs by the
-// tags of their fields, and reports every field that does not fit. The same
-// tags give the JSON Schema of a struct.
-//
-// A field is described by two tags. `json` names it. `is` holds rules,
-// separated by commas:
-//
-//	optional     may be absent (the field keeps its zero value)
-//	default=V    may be absent and is V then
-//	nullable     may be absent or null, which leave the field as it is; written as null
-//	empty        a string may be empty (others may not)
-//	object       a Value must be an object
-//	enum=A|B     one of these words
-//	min=N max=N  bounds of a number, both allowed; gt=N excludes the bound
-//	cut=N        larger numbers are taken as N
-//	minlen=N     shortest text, in bytes; maxbytes=N longest
-//	minitems=N   shortest list
-//	id           a path segment: see CheckID
-//	path         text without NUL
-//	time         a timestamp as package clock reads it
-//	strict       on a field named _: unknown keys of this struct are issues
-//	needed       on a field named _: the struct may not be left out
-//
-// A null is never an absent field. Binding stops at nothing: all issues are
-// reported, in the order of the struct.
 package shape
+
+// Value is what a document holds, whichever format it was read from.
 
 import (
 	"fmt"
@@ -49,9 +26,9 @@ var kindNames = [...]string{"nothing", "null", "boolean", "number", "string", "a
 
 func (k Kind) String() string { return kindNames[k] }
 
-// Value is one value of a tree. Text is the text of a string; Num the value of
-// a number; Items are the elements of a list or the values of a map, whose
-// keys stand in Keys at the same places.
+// Value is one node of a tree. Text is the text of a string, Num the value of a
+// number, Items the elements of a list or the values of a map. Keys holds the
+// keys of a map, at the indexes of their values.
 type Value struct {
 	Kind  Kind
 	Bool  bool
@@ -61,7 +38,7 @@ type Value struct {
 	Items []Value
 }
 
-// Get gives the value of a key, Absent when the map has none.
+// Get returns the value of a key, Absent if the map does not have it.
 func (v *Value) Get(key string) *Value {
 	for i := len(v.Keys) - 1; i >= 0; i-- {
 		if v.Keys[i] == key {
@@ -71,10 +48,11 @@ func (v *Value) Get(key string) *Value {
 	return &Value{}
 }
 
-// maxIDBytes bounds the ids that become path segments.
+// maxIDBytes bounds ids that become path segments.
 const maxIDBytes = 200
 
-// CheckID says why a text cannot be an id that becomes a path segment, or "".
+// CheckID returns why a text cannot be an id that becomes a path segment, or ""
+// if it can. It is the defence against path traversal by ids.
 func CheckID(id string) string {
 	switch {
 	case id == "":

@@ -1,8 +1,7 @@
 package shape
 
-// Words are those of an enumeration that many fields have, by the rule that names it:
-// visibility, who a document can be meant for, the fewest first; role, what somebody
-// who acts can be. Of any other name there are none.
+// Words returns the words of a named enumeration: "visibility", from the fewest
+// readers to the most, or "role". It returns nil for other names.
 func Words(name string) []string {
 	switch name {
 	case "visibility":

@@ -1,4 +1,4 @@
-// Package terminal is what text needs before it stands in a terminal.
+// Package terminal prepares text for a terminal.
 package terminal
 
 import (
@@ -9,8 +9,9 @@ import (
 	"golang.org/x/text/width"
 )
 
-// Printable replaces by blanks what a terminal would obey instead of show: no
-// text of a file moves the cursor, changes colours or hides other text.
+// Printable replaces control characters by blanks, so that no text of a file
+// moves the cursor, changes colours or hides other text (terminal escape
+// injection).
 func Printable(text string) string {
 	return strings.Map(func(r rune) rune {
 		if unicode.IsPrint(r) {
@@ -20,9 +21,9 @@ func Printable(text string) string {
 	}, text)
 }
 
-// Quoted writes control characters, and those that turn the direction of text, as
-// escapes, so that a name shows as what it is, on one line.
-func Quoted(text string) string {
+// Quote escapes control characters and those that change the direction of
+// text, so that a name shows on one line as what it is.
+func Quote(text string) string {
 	if !strings.ContainsFunc(text, steers) {
 		return text
 	}
@@ -39,8 +40,8 @@ func Quoted(text string) string {
 
 func steers(r rune) bool { return unicode.IsControl(r) || unicode.Is(unicode.Bidi_Control, r) }
 
-// Fit makes a text printable and exactly so many columns wide: it is cut, with
-// an ellipsis, or padded.
+// Fit makes a text printable and exactly columns wide: it cuts it with an
+// ellipsis, or pads it.
 func Fit(text string, columns int) string {
 	text = Printable(text)
 	limit := columns
@@ -61,7 +62,7 @@ func Fit(text string, columns int) string {
 	return b.String() + strings.Repeat(" ", max(0, columns-used))
 }
 
-// Columns is how wide a text is.
+// Columns is the width of a text in terminal columns.
 func Columns(text string) (columns int) {
 	for _, r := range text {
 		columns += cells(r)

@@ -36,7 +36,7 @@ func TestQuoted(t *testing.T) {
 		"\u202egnp.exe\u009b1m": `\u202egnp.exe\u009b1m`,
 		"\u2066a\u2069\u200fb":  `\u2066a\u2069\u200fb`,
 	} {
-		if got := Quoted(text); got != want {
+		if got := Quote(text); got != want {
 			t.Errorf("%q is %q, not %q", text, got, want)
 		}
 	}

@@ -1,6 +1,6 @@
 // Package ulid makes the ids of ac: a prefix, an underscore and a ULID of 26
-// Crockford characters. Ids of one Source sort in the order they were made,
-// also within a millisecond and when the wall clock goes back.
+// Crockford characters. The ids of one Source sort in creation order, even
+// within a millisecond and if the wall clock goes back.
 package ulid
 
 import (
@@ -26,8 +26,8 @@ type Source struct {
 // NewSource makes a source over a clock and the system's randomness.
 func NewSource(now func() time.Time) *Source { return NewSourceFrom(now, rand.Reader) }
 
-// NewSourceFrom is NewSource with the randomness passed in, for tests that
-// need the same ids twice.
+// NewSourceFrom is NewSource with the randomness passed in, for tests that need
+// reproducible ids.
 func NewSourceFrom(now func() time.Time, random io.Reader) *Source {
 	return &Source{now: now, random: random, entropy: ulid.Monotonic(random, 0)}
 }
@@ -39,7 +39,8 @@ func (s *Source) New(prefix string) string {
 	ms := max(ulid.Timestamp(s.now()), s.last)
 	id, err := ulid.New(ms, s.entropy)
 	if err != nil {
-		// The random part of this millisecond is used up: the next one is free.
+		// The random part of this millisecond is exhausted; the next one is
+		// free.
 		ms++
 		id = ulid.MustNew(ms, s.entropy)
 	}
@@ -47,7 +48,7 @@ func (s *Source) New(prefix string) string {
 	return prefix + "_" + id.String()
 }
 
-// Hex gives n random bytes in hexadecimal, for names that nobody should guess.
+// Hex returns n random bytes in hexadecimal, for unguessable names.
 func (s *Source) Hex(n int) string {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -1,6 +1,6 @@
 package yamldoc
 
-// Codecs tie a document type to its text.
+// Codecs: reading and writing the text of one document type.
 
 import (
 	"fmt"
@@ -19,13 +19,14 @@ import (
 // safe for concurrent use.
 type Codec[T any] struct{ plan func() *shape.Plan }
 
-// For makes the codec of a type. The type is looked at when the codec is first
-// used: a process knows many types and touches few of them.
+// For makes the codec of a type. The plan is compiled on first use: a process
+// knows many types and uses few of them.
 func For[T any]() Codec[T] {
 	return Codec[T]{plan: sync.OnceValue(func() *shape.Plan { return shape.Compile(reflect.TypeFor[T]()) })}
 }
 
-// SchemaError says that a document was read but does not fit its type.
+// SchemaError is returned for a document that is YAML but does not fit its
+// type.
 type SchemaError struct{ Issues []fault.Issue }
 
 func (e *SchemaError) Error() string {
@@ -36,8 +37,8 @@ func (e *SchemaError) Error() string {
 	return strings.Join(lines, "; ")
 }
 
-// Decode reads a document. The error is a *SchemaError when the text is YAML
-// that does not fit.
+// Decode reads a document. The error is a *SchemaError if the text is YAML but
+// does not fit.
 func (c Codec[T]) Decode(text []byte) (T, error) {
 	var doc T
 	value, err := Parse(text)
@@ -47,7 +48,7 @@ func (c Codec[T]) Decode(text []byte) (T, error) {
 	return c.Bind(&value)
 }
 
-// Bind makes a document from a value that was parsed before.
+// Bind makes a document from a parsed value.
 func (c Codec[T]) Bind(value *shape.Value) (T, error) {
 	var doc T
 	if issues := c.plan().Bind(value, &doc); len(issues) > 0 {
@@ -56,14 +57,14 @@ func (c Codec[T]) Bind(value *shape.Value) (T, error) {
 	return doc, nil
 }
 
-// Encode writes a document: block style, the keys in the order of the struct,
-// unset optional keys left out.
+// Encode writes a document in block style, keys in the order of the struct,
+// without unset optional keys.
 func (c Codec[T]) Encode(doc T) ([]byte, error) {
 	return encodeNode(structNode(c.plan(), reflect.ValueOf(doc)))
 }
 
-// Rewrite writes a document over the text of an older state of it: known keys
-// get their new values, unknown keys, comments and order stay.
+// Rewrite writes a document over the text of an older version: known keys get
+// their new values; unknown keys, comments and order stay.
 func (c Codec[T]) Rewrite(old []byte, doc T) ([]byte, error) {
 	root, err := parseNode(old)
 	if err != nil {
@@ -81,7 +82,7 @@ func (c Codec[T]) Rewrite(old []byte, doc T) ([]byte, error) {
 }
 
 func (c Codec[T]) merge(p *shape.Plan, into *yaml.Node, v reflect.Value) {
-	at := 0 // behind the last known key
+	at := 0 // after the last known key
 	p.Fields(v, func(name string, value reflect.Value, inner *shape.Plan, omit bool) {
 		place := keyIndex(into, name)
 		if omit {
@@ -104,8 +105,8 @@ func (c Codec[T]) merge(p *shape.Plan, into *yaml.Node, v reflect.Value) {
 	into.Style &^= yaml.FlowStyle
 }
 
-// keepStyle prefers the nodes that are there where they mean the same, so that
-// their style, their order and their comments stay.
+// keepStyle prefers the existing nodes where their meaning is the same, to keep
+// their style, order and comments.
 func keepStyle(old, fresh *yaml.Node) *yaml.Node {
 	if means(old, fresh) {
 		return old
@@ -127,8 +128,8 @@ func means(old, fresh *yaml.Node) bool {
 	return errOld == nil && errNew == nil && reflect.DeepEqual(was, is)
 }
 
-// keepEntries are the entries of a fresh mapping, those that were there before in
-// their old order and the others behind them.
+// keepEntries are the entries of a fresh mapping: existing ones in their old
+// order, then the new ones.
 func keepEntries(old, fresh *yaml.Node) (entries []*yaml.Node) {
 	values := make(map[string]*yaml.Node, len(fresh.Content)/2)
 	for i := 0; i < len(fresh.Content); i += 2 {
@@ -148,10 +149,10 @@ func keepEntries(old, fresh *yaml.Node) (entries []*yaml.Node) {
 	return entries
 }
 
-// maxKeptItems bounds the lists whose items are looked for among the old ones.
+// maxKeptItems bounds the lists whose items are matched against the old ones.
 const maxKeptItems = 200
 
-// keepItems takes the items of a list that were there before as they were.
+// keepItems keeps the nodes of list items that have not changed.
 func keepItems(old, fresh *yaml.Node) {
 	if len(old.Content) > maxKeptItems || len(fresh.Content) > maxKeptItems {
 		return
@@ -174,7 +175,7 @@ func keyIndex(n *yaml.Node, name string) int {
 	return -1
 }
 
-// expand copies a tree with its aliases written out.
+// expand copies a tree with its aliases expanded.
 func expand(n *yaml.Node, spent *int) (*yaml.Node, error) {
 	if *spent++; *spent > 50*maxAliased {
 		return nil, fmt.Errorf("aliases repeat more than %d nodes", maxAliased)

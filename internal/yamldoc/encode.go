@@ -1,7 +1,7 @@
 package yamldoc
 
-// Writing: from values to nodes to text, and into the nodes of a document that
-// is already there.
+// Writing: values to nodes to text, also into the nodes of an existing
+// document.
 
 import (
 	"bytes"
@@ -30,7 +30,7 @@ func encodeNode(n *yaml.Node) ([]byte, error) {
 	return out.Bytes(), nil
 }
 
-// structNode makes a mapping with the fields of a struct in their order.
+// structNode makes a mapping with the fields of a struct, in order.
 func structNode(p *shape.Plan, v reflect.Value) *yaml.Node {
 	n := &yaml.Node{Kind: yaml.MappingNode}
 	p.Fields(v, func(name string, value reflect.Value, inner *shape.Plan, omit bool) {
@@ -132,7 +132,7 @@ func valueNode(v shape.Value) *yaml.Node {
 		return &yaml.Node{Kind: yaml.ScalarNode, Tag: "!!bool", Value: strconv.FormatBool(v.Bool)}
 	case shape.Number:
 		return numberNode(v.Num)
-	default: // Null, which Absent is written as too
+	default: // Null; Absent is written as null, too
 		return &yaml.Node{Kind: yaml.ScalarNode, Tag: "!!null", Value: "null"}
 	}
 }
@@ -142,7 +142,7 @@ func stringNode(s string) *yaml.Node {
 	switch {
 	case isTimestamp(s): // stays plain: readers take it for text, and other programs write it so
 		if _, err := time.Parse(time.RFC3339Nano, s); err == nil {
-			n.Tag = "!!timestamp" // what the library takes for one, and would quote
+			n.Tag = "!!timestamp" // the library takes it for a timestamp and would quote it
 		}
 	case strings.ContainsFunc(s, unprintable):
 		n.Style = yaml.DoubleQuotedStyle
@@ -157,8 +157,8 @@ func stringNode(s string) *yaml.Node {
 	return n
 }
 
-// quotes is how a text is quoted: in double quotes, or in single ones where
-// that spares escapes.
+// quotes is the quoting style of a text: double quotes, or single quotes where
+// that avoids escapes.
 func quotes(s string) yaml.Style {
 	if strings.Contains(s, `"`) && !strings.Contains(s, "'") {
 		return yaml.SingleQuotedStyle
@@ -166,8 +166,8 @@ func quotes(s string) yaml.Style {
 	return yaml.DoubleQuotedStyle
 }
 
-// plain reports whether a line needs no quotes: nothing in it means
-// anything in YAML.
+// plain reports whether a line needs no quotes: nothing in it has a meaning in
+// YAML.
 func plain(s string) bool {
 	if strings.Trim(s, " ") != s || strings.HasSuffix(s, ":") || strings.Contains(s, ": ") || strings.Contains(s, " #") || strings.HasPrefix(s, "---") || strings.HasPrefix(s, "...") {
 		return false
@@ -178,8 +178,8 @@ func plain(s string) bool {
 	return strings.IndexByte(",[]{}#&*!|>'\"%@`", s[0]) < 0
 }
 
-// isTimestamp reports whether a text is a timestamp as the formats have it: date
-// and time. A date alone is none.
+// isTimestamp reports whether a text is a timestamp of the formats: date and
+// time. A date alone is not.
 func isTimestamp(s string) bool {
 	_, ok := clock.Parse(s)
 	return ok
@@ -201,15 +201,15 @@ func literalSafe(s string) bool {
 	return true
 }
 
-// ambiguous reports whether a reader of YAML 1.1 or 1.2 could take a plain
-// scalar for something else than this text.
+// ambiguous reports whether a YAML 1.1 or 1.2 reader could take a plain scalar
+// for anything but this text.
 func ambiguous(s string) bool {
 	switch lowered(s) {
 	case "", "~", "null", "true", "false", "y", "n", "yes", "no", "on", "off", "<<", "=", "---", "...":
 		return true
 	}
 	if isHour(s) {
-		return false // a date with more behind it is no time of any YAML
+		return false // a date followed by more is not a time in any YAML
 	}
 	if strings.IndexByte("0123456789+-.", s[0]) >= 0 && strings.ContainsAny(s, "0123456789") {
 		digits := "0123456789_+-.:eETtZz ,"
@@ -225,7 +225,8 @@ func ambiguous(s string) bool {
 	return false
 }
 
-// isHour reports whether a text names an hour as our keys do, 2026-11-20-15.
+// isHour reports whether a text names an hour in the form of our keys:
+// 2026-11-20-15.
 func isHour(s string) bool {
 	const pattern = "0000-00-00-00"
 	if len(s) != len(pattern) {
@@ -239,8 +240,8 @@ func isHour(s string) bool {
 	return true
 }
 
-// lowered is a text in lower case, or as it is where it is longer than any word
-// with a meaning. A letter outside ASCII may have a lower case within.
+// lowered is a text in lower case, or unchanged if it is longer than any word
+// with a meaning. The lower case of a non-ASCII letter may be ASCII.
 func lowered(s string) string {
 	if len(s) > 3*len("false") {
 		return s

@@ -1,15 +1,15 @@
 package yamldoc
 
-// Lines that YAML 1.2 allows and the library refuses: the directives of other
-// versions than 1.1, and tabs where nothing is indented. They are blanked, so
-// that lines keep their numbers.
+// Lines that YAML 1.2 allows and the library refuses: %YAML 1.2 and unknown
+// directives, and tabs that indent nothing. They are blanked out, so that line
+// numbers stay the same.
 
 import (
 	"bytes"
 )
 
-// blankDirectives blanks the directives in front of a document but %TAG, which
-// the library knows, and %YAML of another version than 1.
+// blankDirectives blanks out the directives before a document, except %TAG,
+// which the library knows, and %YAML of a major version other than 1.
 func blankDirectives(text []byte) []byte {
 	if !bytes.Contains(text[:min(len(text), maxDirectives)], []byte("%")) {
 		return text
@@ -36,12 +36,11 @@ func blankDirectives(text []byte) []byte {
 	return text
 }
 
-// maxDirectives bounds how far into a text directives are looked for.
+// maxDirectives bounds how far into a text directives are searched for.
 const maxDirectives = 4 << 10
 
-// blankTabs makes blanks of the tabs that a line begins with, where behind them
-// come nothing, a comment, or the end of a flow collection: those indent
-// nothing.
+// blankTabs replaces leading tabs of a line by blanks if only a comment, the
+// end of a flow collection, or nothing follows: such tabs indent nothing.
 func blankTabs(text []byte) []byte {
 	if !bytes.HasPrefix(text, []byte("\t")) && !bytes.Contains(text, []byte("\n\t")) {
 		return text

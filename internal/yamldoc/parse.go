@@ -1,11 +1,6 @@
-// Package yamldoc reads and writes the YAML documents of a workspace: YAML 1.2
-// core scalars, one document a file, unique keys, bounded aliases and size.
-//
-// The library below parses text to nodes and nodes to text; what a plain
-// scalar means, what is refused, and how unknown keys survive a rewrite is
-// decided here. Invariant: what Encode writes reads back as the same value in
-// a YAML 1.2 and in a YAML 1.1 reader.
 package yamldoc
+
+// Parsing YAML 1.2 into values, within bounds.
 
 import (
 	"bytes"
@@ -22,7 +17,7 @@ import (
 	"ac/internal/shape"
 )
 
-// Limits on what is read.
+// Limits of a document.
 const (
 	MaxBytes     = 16 << 20
 	maxAliased   = 10_000
@@ -42,7 +37,7 @@ func Parse(text []byte) (shape.Value, error) {
 	return r.value(root, 0)
 }
 
-// parseNode reads one document into the library's nodes, nil when it is empty.
+// parseNode reads one document into the library's nodes, nil if it is empty.
 func parseNode(text []byte) (root *yaml.Node, err error) {
 	if len(text) > MaxBytes {
 		return nil, fmt.Errorf("%d bytes, more than the %d allowed", len(text), MaxBytes)
@@ -51,7 +46,7 @@ func parseNode(text []byte) (root *yaml.Node, err error) {
 		return nil, errors.New("not valid UTF-8")
 	}
 	defer func() {
-		// The library panics on some damaged input.
+		// The library panics on some malformed input.
 		if r := recover(); r != nil {
 			root, err = nil, fmt.Errorf("unreadable YAML: %v", r)
 		}
@@ -79,8 +74,8 @@ func readable(err error) error {
 	return errors.New(strings.TrimPrefix(err.Error(), "yaml: "))
 }
 
-// checkKeys refuses mappings with a key twice, keys that are no scalars, and
-// nesting beyond reason.
+// checkKeys refuses mappings with duplicate keys or keys that are not scalars,
+// and excessive nesting.
 func checkKeys(n *yaml.Node, depth int) error {
 	if depth > maxNodeDepth {
 		return errors.New("nested too deeply")
@@ -109,7 +104,8 @@ func checkKeys(n *yaml.Node, depth int) error {
 	return nil
 }
 
-// resolver turns nodes into values, counting what aliases repeat.
+// resolver turns nodes into values and counts what aliases repeat (alias
+// bombs).
 type resolver struct {
 	aliased int
 	inAlias int
@@ -171,11 +167,11 @@ func scalar(n *yaml.Node) (shape.Value, error) {
 			return v, nil
 		case "!!int", "!!float":
 			if v.Kind != shape.Number {
-				return v, fmt.Errorf("line %d: %q is no number", n.Line, n.Value)
+				return v, fmt.Errorf("line %d: %q is not a number", n.Line, n.Value)
 			}
 			return v, nil
 		}
-		return v, fmt.Errorf("line %d: tag %s is not known here", n.Line, n.Tag)
+		return v, fmt.Errorf("line %d: unknown tag %s", n.Line, n.Tag)
 	}
 	if n.Style&quoted != 0 {
 		return shape.Value{Kind: shape.String, Text: n.Value}, nil
@@ -183,8 +179,8 @@ func scalar(n *yaml.Node) (shape.Value, error) {
 	return resolve(n.Value), nil
 }
 
-// resolve gives a plain scalar its meaning by the core schema of YAML 1.2.2,
-// section 10.3.2.
+// resolve determines the value of a plain scalar by the core schema of YAML
+// 1.2.2, section 10.3.2.
 func resolve(s string) shape.Value {
 	switch s {
 	case "", "~", "null", "Null", "NULL":
@@ -224,7 +220,7 @@ func number(s string) (float64, bool) {
 	return n, err == nil || errors.Is(err, strconv.ErrRange)
 }
 
-// baseOf is the base that a number names, 0 for none.
+// baseOf is the base that a number's prefix names, 0 for none.
 func baseOf(s string) int {
 	switch {
 	case strings.HasPrefix(s, "0o"):

@@ -1,10 +1,9 @@
 package yamldoc
 
-// Characters that YAML 1.2 allows inside quotes or text but that the library
-// refuses or takes for line breaks are hidden from it behind private-use
-// characters that the text does not contain, and put back afterwards. So are the
-// escapes of JSON that it does not know: \/ and pairs of surrogates, which mean
-// something between double quotes only.
+// Characters that YAML 1.2 allows but the library refuses or takes for line
+// breaks are replaced by private-use characters that the text does not contain,
+// and restored afterwards. So are the JSON escapes that it does not know: \/
+// and surrogate pairs, which have a meaning between double quotes only.
 
 import (
 	"strconv"
@@ -19,12 +18,13 @@ type shield struct {
 	base   rune // 0 when there is nothing to hide
 	hider  *strings.Replacer
 	finder *strings.Replacer
-	// slash stands for an escaped slash, backslash for the one of a surrogate.
+	// slash replaces an escaped slash, backslash the backslash of a surrogate
+	// escape.
 	slash, backslash string
 }
 
-// special are the characters in question: DEL, the C1 controls with NEL, the
-// line and paragraph separators, and a byte order mark inside the text.
+// special are those characters: DEL, the C1 controls with NEL, the line and
+// paragraph separators, and a byte order mark inside the text.
 func special() []rune {
 	var runes []rune
 	for r := rune(0x7F); r < 0xA0; r++ {
@@ -74,7 +74,7 @@ func newShield(text []byte) shield {
 	}
 }
 
-// escape is a kind of escape that JSON knows and the library doesn't.
+// escape is a kind of escape that JSON has and the library does not know.
 type escape int
 
 const (
@@ -83,7 +83,7 @@ const (
 	surrogate
 )
 
-// foreignEscape tells what the backslash that a text begins with is part of.
+// foreignEscape returns the kind of escape that text begins with.
 func foreignEscape(text []byte) escape {
 	switch {
 	case len(text) >= 2 && text[1] == '/':
@@ -117,7 +117,7 @@ func (s shield) hide(text []byte) []byte {
 			from = at + 1
 		case none:
 		}
-		at++ // what is escaped begins no escape
+		at++ // an escaped backslash begins no escape
 	}
 	out.Write(text[from:])
 	return []byte(s.hider.Replace(out.String()))
@@ -143,7 +143,7 @@ func (s shield) asWritten(text string) string {
 	return s.finder.Replace(strings.NewReplacer(s.slash, `\/`, s.backslash, `\`).Replace(text))
 }
 
-// unescape gives escapes their meaning. Half a pair is U+FFFD.
+// unescape decodes the replaced escapes. Half a surrogate pair becomes U+FFFD.
 func (s shield) unescape(text string) string {
 	parts := strings.Split(strings.ReplaceAll(text, s.slash, "/"), s.backslash)
 	var out strings.Builder

@@ -1,9 +1,9 @@
-// Package billing keeps what providers billed, to be held against what the runs
-// say that they cost.
+// Package billing keeps the bills of providers, for comparison with the usage
+// of runs.
 //
-// Invariants: a statement is replaced whole, by its id; the file is read, changed
-// and written under the write lock, so that no statement of another process is
-// lost; a file that cannot be read stays as it is.
+// Invariants: a statement is replaced as a whole, by its id; the file is read,
+// changed and written under the write lock, so that no update is lost; a file
+// that cannot be read is left alone.
 package billing
 
 import (
@@ -22,8 +22,8 @@ import (
 	"ac/workspace/doc"
 )
 
-// Key is the name under which the figures of a provider are added up, whatever
-// its programs are called.
+// Key is the name under which the figures of a provider are summed, whichever
+// of its names is used.
 func Key(provider string) string {
 	key := strings.ToLower(strings.TrimSpace(provider))
 	if known := doc.ProviderNamed(strings.ReplaceAll(key, "-", "_")); known.Driver != "" {
@@ -32,11 +32,11 @@ func Key(provider string) string {
 	return key
 }
 
-// Period is the time between two moments, both of them included. A zero moment is
-// no bound.
+// Period is the time between two instants, both inclusive. A zero instant means
+// unbounded.
 type Period struct{ From, To time.Time }
 
-// ParseEnd reads the end of a period: a date stands for its whole day.
+// ParseEnd reads the end of a period: a date means its whole day.
 func ParseEnd(text string) (time.Time, bool) {
 	at, ok := clock.ParseDate(text)
 	if ok && len(text) == len(time.DateOnly) {
@@ -45,7 +45,7 @@ func ParseEnd(text string) (time.Time, bool) {
 	return at, ok
 }
 
-// Overlaps reports whether two periods have a moment in common.
+// Overlaps reports whether two periods overlap.
 func (p Period) Overlaps(other Period) bool {
 	before := func(end, start time.Time) bool { return !end.IsZero() && !start.IsZero() && end.Before(start) }
 	return !before(p.To, other.From) && !before(other.To, p.From)
@@ -58,8 +58,8 @@ func PeriodOf(s doc.Statement) (p Period) {
 	return p
 }
 
-// Statements are the statements of a workspace, the newest first. The error is
-// fault.InvalidFile when the file cannot be read.
+// Statements are the statements of a workspace, newest first. If the file
+// cannot be read the error is fault.InvalidFile.
 func Statements(w *workspace.Workspace) ([]doc.Statement, error) {
 	file, err := workspace.Load(w, doc.StatementsCodec, workspace.StatementsFile)
 	if fault.Is(err, fault.NotFound) {
@@ -68,8 +68,8 @@ func Statements(w *workspace.Workspace) ([]doc.Statement, error) {
 	return file.Statements, err
 }
 
-// Record keeps a statement, in the place of the one with its id. One without an
-// id gets one. It is durable on return.
+// Record stores a statement, replacing the one with its id. It generates a
+// missing id. The statement is durable on return.
 func Record(ctx context.Context, w *workspace.Workspace, s doc.Statement) (doc.Statement, error) {
 	for _, text := range []struct{ label, text string }{
 		{"usage_reconciliation.notes", s.Notes}, {"usage_reconciliation.external_ref", s.ExternalRef},
@@ -102,7 +102,7 @@ func Record(ctx context.Context, w *workspace.Workspace, s doc.Statement) (doc.S
 	return s, err
 }
 
-// pretty is JSON for people, with a final LF.
+// pretty is indented JSON with a final LF.
 func pretty(v any) ([]byte, error) {
 	var text bytes.Buffer
 	enc := json.NewEncoder(&text)

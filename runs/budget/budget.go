@@ -1,10 +1,12 @@
-// Package budget compares what was spent with what may be spent, and sums what
-// the runs of a project and of a task have spent.
+// Package budget compares spending with budgets, and sums the spending of the
+// runs of a project and of a task.
 //
-// Invariants: sums are exact, in whole tokens and in billionths of a dollar,
-// the unit that costs are rounded to; a threshold is reached when the actual
-// value equals it, so that a hard limit of 0 always blocks; what nobody knows
-// is not counted, and nobody guesses it.
+// Invariants:
+//   - Sums are exact, in whole tokens and in billionths of a dollar, the unit
+//     that costs are rounded to.
+//   - A threshold is reached if the actual value equals it, so that a hard
+//     limit of 0 always blocks.
+//   - Unknown values are not counted and never estimated here.
 package budget
 
 import (
@@ -17,7 +19,7 @@ import (
 	"ac/workspace/doc"
 )
 
-// Scopes of a budget, in the order in which they are decided on.
+// Scopes of a budget, in the order of decisions.
 const (
 	ScopeRun     = "run"
 	ScopeProject = "project"
@@ -35,17 +37,17 @@ const (
 	Exceeded     = "exceeded"
 )
 
-// Spend is what was consumed. The zero value is nothing.
+// Spend is an amount spent. The zero value is nothing.
 type Spend struct {
 	Tokens     int64
 	Billionths int64 // of a US dollar
 }
 
-// billion is how many parts of a dollar are counted.
+// billion is the number of units in a dollar.
 const billion = 1_000_000_000
 
-// Of is what a run spent by its record of usage, nil for none. A cost that
-// nobody computed counts as nothing.
+// Of is the spending in a run's usage; nil means none. An unknown cost counts
+// as nothing.
 func Of(u *doc.Usage) Spend {
 	if u == nil {
 		return Spend{}
@@ -65,7 +67,7 @@ func billionths(usd float64) int64 {
 	return int64(parts)
 }
 
-// Plus is the sum of two. It stays at the largest number rather than turn over.
+// Plus is the sum, saturating at the largest number.
 func (s Spend) Plus(other Spend) Spend {
 	return Spend{Tokens: plus(s.Tokens, other.Tokens), Billionths: plus(s.Billionths, other.Billionths)}
 }
@@ -77,18 +79,18 @@ func plus(a, b int64) int64 {
 	return a + b
 }
 
-// USD is the cost in dollars: the number nearest to it, so that three times 0.1
-// is what people write as 0.3.
+// USD is the cost in dollars: the nearest float64, so that three times 0.1
+// prints as 0.3.
 func (s Spend) USD() float64 { return float64(s.Billionths) / billion }
 
-// Scope is a budget with what was spent of it. A nil Budget sets nothing.
+// Scope is a budget and the spending against it. A nil Budget has no limits.
 type Scope struct {
 	Name   string
 	Budget *doc.Budget
 	Actual Spend
 }
 
-// Decision is one threshold compared with what was spent.
+// Decision is the comparison of one threshold with the spending.
 type Decision struct {
 	Scope     string      `json:"scope"`
 	Metric    string      `json:"metric"`
@@ -99,8 +101,8 @@ type Decision struct {
 	Phase     string      `json:"phase,omitempty"`
 }
 
-// Decide compares every threshold that is set, in the order of the scopes and,
-// within each, cost before tokens and soft before hard.
+// Decide compares every threshold that is set, in the order of the scopes;
+// within a scope cost before tokens, and soft before hard.
 func Decide(scopes ...Scope) (decisions []Decision) {
 	for _, s := range scopes {
 		if s.Budget == nil {
@@ -151,7 +153,7 @@ func Over(decisions []Decision) (over []Decision) {
 	return over
 }
 
-// Describe tells people about decisions: scope, metric, actual, threshold.
+// Describe describes decisions for people: scope, metric, actual, threshold.
 func Describe(decisions []Decision) string {
 	parts := make([]string, 0, len(decisions))
 	for _, d := range decisions {

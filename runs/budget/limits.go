@@ -1,6 +1,6 @@
 package budget
 
-// Where budgets stand.
+// The budgets that apply to a run.
 
 import (
 	"path"
@@ -9,11 +9,11 @@ import (
 	"ac/workspace/doc"
 )
 
-// Limits are the budgets that hold for a run. A nil one sets nothing.
+// Limits are the budgets that apply to a run. A nil one has no limits.
 type Limits struct{ Run, Project, Task *doc.Budget }
 
 // LimitsOf reads the budgets of a project and of a task; task may be "". A
-// document that cannot be read has none.
+// document that cannot be read has no budget.
 func LimitsOf(w *workspace.Workspace, run *doc.Budget, project, task string) Limits {
 	limits := Limits{Run: run}
 	if p, err := w.Project(project); err == nil {
@@ -29,11 +29,11 @@ func LimitsOf(w *workspace.Workspace, run *doc.Budget, project, task string) Lim
 	return limits
 }
 
-// NeedSums reports whether a decision needs to know what other runs have spent.
+// NeedSums reports whether a decision depends on the spending of other runs.
 func (l Limits) NeedSums() bool { return l.Project != nil || l.Task != nil }
 
-// Decide compares the limits with what the run has spent, on top of what the
-// others had.
+// Decide compares the limits with the spending of a run plus that of the
+// others.
 func (l Limits) Decide(run Spend, others Totals) []Decision {
 	return Decide(
 		Scope{ScopeRun, l.Run, run},

@@ -1,6 +1,6 @@
 package budget
 
-// What the runs of a project have spent, kept between questions.
+// The spending of a project's runs, cached between queries.
 
 import (
 	"context"
@@ -13,14 +13,13 @@ import (
 	"ac/workspace/doc"
 )
 
-// recheck is how many finished runs are compared with their files at each
-// question. A finished run never changes by the rules of its record; one that
-// somebody edits by hand is noticed when its turn has come.
+// recheck is how many finished runs each query compares with their files. The
+// record of a finished run should never change; one that was edited by hand is
+// noticed after a while.
 const recheck = 32
 
-// Sums sums what runs have spent, for one workspace. What was read of a run
-// that is over is kept; runs that may still change are looked at each time. It
-// is safe for concurrent use.
+// Sums sums the spending of runs, for one workspace. It caches finished runs
+// and checks unfinished ones at each query. It is safe for concurrent use.
 type Sums struct {
 	w *workspace.Workspace
 
@@ -28,22 +27,22 @@ type Sums struct {
 	projects map[string]*ledger
 }
 
-// NewSums makes the sums of a workspace. Nothing is read yet.
+// NewSums makes the sums of a workspace. It reads nothing yet.
 func NewSums(w *workspace.Workspace) *Sums {
 	return &Sums{w: w, projects: map[string]*ledger{}}
 }
 
-// ledger is what is known of the runs of one project.
+// ledger is what is known about the runs of one project.
 type ledger struct {
 	listed  durable.Version // of the directory; zero when it may have changed
 	names   []string
 	entries map[string]entry
 	open    []string // runs that may still change
-	next    int      // of names, to be compared with its file
-	indexed bool     // the index was asked
+	next    int      // index into names of the next one to recheck
+	indexed bool     // the index was queried
 }
 
-// entry is what one run has spent.
+// entry is the spending of one run.
 type entry struct {
 	spend   Spend
 	task    string
@@ -51,27 +50,28 @@ type entry struct {
 	version durable.Version // zero when the file may change unnoticed
 }
 
-// Totals is what a project's runs have spent, and those of one task of it.
+// Totals is the spending of a project's runs, and of those of one task.
 type Totals struct{ Project, Task Spend }
 
-// fewRuns is how many runs are read at once without a look at the index.
+// fewRuns is how many runs are read without querying the index.
 const fewRuns = 64
 
-// indexed is what the index knows for sure of the finished runs of a project. It may
-// be missing, old or somebody else's: what it does not tell is read.
+// indexed is what the index knows for sure about the finished runs of a
+// project. The index may be missing, stale or foreign: runs that it does not
+// have are read from files.
 func indexed(w *workspace.Workspace, project string) (known map[string]index.Spent) {
 	ix := index.For(w)
 	_ = ix.View(context.Background(), func(v *index.View) (err error) {
 		known, err = v.Spending(project)
 		return err
 	})
-	_ = ix.Close() // it was only read
+	_ = ix.Close() // opened for reading only
 	return known
 }
 
-// Of sums all valid runs of a project but one, and those among them that worked
-// on a task; without and task may be "". A run that cannot be read counts for
-// nothing until it can.
+// Of sums all valid runs of a project except one, and those that worked on a
+// task; without and task may be "". A run that cannot be read counts as nothing
+// until it can.
 func (s *Sums) Of(project, task, without string) (Totals, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -96,7 +96,7 @@ func (s *Sums) Of(project, task, without string) (Totals, error) {
 	return sum, nil
 }
 
-// refresh brings a ledger up to the files.
+// refresh brings a ledger up to date with the files.
 func (l *ledger) refresh(w *workspace.Workspace, project string) error {
 	if err := l.list(w, project); err != nil {
 		return err
@@ -119,7 +119,7 @@ func (l *ledger) refresh(w *workspace.Workspace, project string) error {
 	}
 	l.open = open
 	if known != nil {
-		return nil // all was compared just now
+		return nil // everything has just been compared
 	}
 	for range min(recheck, len(l.names)) {
 		l.next = (l.next + 1) % len(l.names)
@@ -137,7 +137,7 @@ func (l *ledger) refresh(w *workspace.Workspace, project string) error {
 	return nil
 }
 
-// list finds the runs that came and went since.
+// list updates the list of runs.
 func (l *ledger) list(w *workspace.Workspace, project string) error {
 	dir := workspace.RunsDir(project)
 	st, err := w.FS.Stat(dir)
@@ -149,7 +149,7 @@ func (l *ledger) list(w *workspace.Workspace, project string) error {
 		return err
 	}
 	l.listed = durable.Version{}
-	if st != nil && durable.VersionOf(st).Settled(w.FS, w.Env.Clock.Now()) {
+	if st != nil && durable.VersionOf(st).Cacheable(w.FS, w.Env.Clock.Now()) {
 		l.listed = durable.VersionOf(st)
 	}
 	if slices.Equal(names, l.names) {
@@ -167,8 +167,8 @@ func (l *ledger) list(w *workspace.Workspace, project string) error {
 	return nil
 }
 
-// read reads one run, unless its file is the one that is known. A run that is
-// over, in a file that cannot be mistaken for a later one, is final.
+// read reads one run, unless its file is unchanged. A finished run is final if
+// its file version cannot be mistaken for a later one.
 func read(w *workspace.Workspace, project, name string, known entry) entry {
 	file := workspace.RunFile(project, name)
 	st, err := w.FS.Stat(file)
@@ -176,12 +176,12 @@ func read(w *workspace.Workspace, project, name string, known entry) entry {
 		return entry{}
 	}
 	version := durable.VersionOf(st)
-	settled := version.Settled(w.FS, w.Env.Clock.Now())
-	if settled && version == known.version {
+	cacheable := version.Cacheable(w.FS, w.Env.Clock.Now())
+	if cacheable && version == known.version {
 		return known
 	}
 	e := entry{}
-	if settled {
+	if cacheable {
 		e.version = version
 	}
 	text, err := w.Read(file)
@@ -192,7 +192,7 @@ func read(w *workspace.Workspace, project, name string, known entry) entry {
 	if err != nil {
 		return e
 	}
-	e.spend, e.final = Of(run.Usage), settled && doc.Terminal(run.Status)
+	e.spend, e.final = Of(run.Usage), cacheable && doc.Terminal(run.Status)
 	if run.Spec != nil {
 		e.task = run.Spec.TaskID
 	}

@@ -1,7 +1,6 @@
 package budget
 
 import (
-	"context"
 	"fmt"
 	"io/fs"
 	"os"
@@ -18,23 +17,12 @@ import (
 	"ac/internal/durable"
 	"ac/workspace"
 	"ac/workspace/doc"
+	"ac/workspace/workspacetest"
 )
 
 func newWorkspace(t testing.TB, env workspace.Env) *workspace.Workspace {
 	t.Helper()
-	dir := t.TempDir()
-	if err := workspace.Init(context.Background(), env, dir, workspace.InitOptions{CompanyName: "Budgets"}); err != nil {
-		t.Fatal(err)
-	}
-	w, err := workspace.Open(env, dir)
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		if err := w.Close(); err != nil {
-			t.Error(err)
-		}
-	})
+	w := workspacetest.New(t, env)
 	return w
 }
 

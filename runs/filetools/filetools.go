@@ -1,8 +1,9 @@
-// Package filetools lets agents without a tool for it read files: those of some
-// directories, and nothing but read. An agent that may run no command has no
-// other eyes (docs/adr/0012).
+// Package filetools are read-only file tools for agents: they read the files of
+// some directories. An agent that may not run commands has no other way to read
+// (docs/adr/0012).
 //
-// Paths lead nowhere else, by links neither: directories are opened as os.Root.
+// Directories are opened as os.Root, so that neither names nor symlinks lead
+// elsewhere (path traversal).
 package filetools
 
 import (
@@ -17,17 +18,17 @@ import (
 	"ac/internal/fault"
 )
 
-// answerBytes is how much one answer holds. Agents cut what is longer in its
-// middle, where nobody sees what is missing; every answer says how to go on.
+// answerBytes bounds one answer. Agents truncate longer ones in the middle,
+// where it goes unnoticed, so a truncated answer says how to continue.
 const answerBytes = 32 << 10
 
-// Dirs are the directories that may be read. Paths that are not absolute are of
-// the first. It is safe for concurrent use.
+// Dirs are the directories that may be read. Relative paths belong to the
+// first. It is safe for concurrent use.
 type Dirs struct {
-	dirs []string // absolute, links resolved
+	dirs []string // absolute, symlinks resolved
 }
 
-// New takes directories that exist.
+// New makes Dirs of existing directories.
 func New(dirs ...string) (*Dirs, error) {
 	d := &Dirs{}
 	for _, dir := range dirs {
@@ -43,39 +44,56 @@ func New(dirs ...string) (*Dirs, error) {
 	return d, nil
 }
 
-// place is a path in one of the directories.
-type place struct {
+// rootedPath is a path in one of the directories.
+type rootedPath struct {
 	root *durable.Root
 	dir  string
 	name string // slashes; "." for the directory itself
 }
 
 // open finds the directory of a path. The caller closes it.
-func (d *Dirs) open(name string) (p place, err error) {
-	for i, dir := range d.dirs {
-		rel := name
-		if filepath.IsAbs(name) {
-			if rel, err = filepath.Rel(dir, name); err != nil || !filepath.IsLocal(rel) {
-				continue
-			}
-		} else if i > 0 {
-			break
-		}
-		root, err := durable.OpenRoot(dir)
-		return place{root, dir, filepath.ToSlash(filepath.Clean(rel))}, err
+func (d *Dirs) open(name string) (rootedPath, error) {
+	if !filepath.IsAbs(name) {
+		return openIn(d.dirs[0], name)
 	}
-	return p, fault.InvalidField("path", "%s lies in none of %s", name, strings.Join(d.dirs, ", "))
+	for _, spelled := range spellings(name) {
+		for _, dir := range d.dirs {
+			if rel, err := filepath.Rel(dir, spelled); err == nil && filepath.IsLocal(rel) {
+				return openIn(dir, rel)
+			}
+		}
+	}
+	return rootedPath{}, fault.InvalidField("path", "%s is in none of %s", name, strings.Join(d.dirs, ", "))
 }
 
-// full is a name below as the agent would write it.
-func (p place) full(d *Dirs, name string) string {
+func openIn(dir, rel string) (rootedPath, error) {
+	root, err := durable.OpenRoot(dir)
+	return rootedPath{root, dir, filepath.ToSlash(filepath.Clean(rel))}, err
+}
+
+// spellings are an absolute path as given, with the links to its directory resolved,
+// and with all links resolved. They only choose the directory: what is opened in it is
+// confined by the root, whatever became of the links meanwhile.
+func spellings(name string) []string {
+	all := []string{name}
+	if dir, err := filepath.EvalSymlinks(filepath.Dir(name)); err == nil {
+		all = append(all, filepath.Join(dir, filepath.Base(name)))
+	}
+	if whole, err := filepath.EvalSymlinks(name); err == nil {
+		all = append(all, whole)
+	}
+	return all
+}
+
+// full is a name in p as the agent would write it.
+func (p rootedPath) full(d *Dirs, name string) string {
 	if p.dir == d.dirs[0] {
 		return name
 	}
 	return filepath.Join(p.dir, filepath.FromSlash(name))
 }
 
-// plain is an error of a file in words that tell nothing but the path as given.
+// plain describes a file error without revealing more than the given path.
 func plain(name string, err error) error {
 	switch {
 	case err == nil:
@@ -89,15 +107,15 @@ func plain(name string, err error) error {
 	return fault.New(fault.IO, "%s: %w", name, err)
 }
 
-// walk visits the files below a path in the order of their names, down to a depth, 0
-// for any. It visits links and does not follow them, skips the inside of .git, and
-// passes over directories that it cannot read.
-func (p place) walk(ctx context.Context, depth int, visit func(name string, entry fs.DirEntry) error) error {
+// walk visits the files below a path in the order of their names, to a depth, 0
+// for unlimited. It visits symlinks without following them, does not enter
+// .git, and skips directories that it cannot read.
+func (p rootedPath) walk(ctx context.Context, depth int, visit func(name string, entry fs.DirEntry) error) error {
 	root, err := os.OpenRoot(p.dir)
 	if err != nil {
 		return err
 	}
-	defer func() { _ = root.Close() }() // it was only read
+	defer func() { _ = root.Close() }() // opened for reading only
 	return fs.WalkDir(root.FS(), p.name, func(name string, entry fs.DirEntry, err error) error {
 		switch {
 		case ctx.Err() != nil:
@@ -105,7 +123,7 @@ func (p place) walk(ctx context.Context, depth int, visit func(name string, entr
 		case err != nil && name == p.name:
 			return err
 		case err != nil || name == p.name && entry.IsDir():
-			return nil //nolint:nilerr // what cannot be read is passed over
+			return nil //nolint:nilerr // what cannot be read is skipped
 		}
 		if err := visit(name, entry); err != nil || !entry.IsDir() {
 			return err
@@ -117,8 +135,8 @@ func (p place) walk(ctx context.Context, depth int, visit func(name string, entr
 	})
 }
 
-// level is how far a name lies below.
-func (p place) level(name string) int {
+// level is the depth of a name below p.
+func (p rootedPath) level(name string) int {
 	if p.name != "." {
 		name = strings.TrimPrefix(name, p.name+"/")
 	}

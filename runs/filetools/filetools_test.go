@@ -72,18 +72,18 @@ func TestRead(t *testing.T) {
 		want          string
 	}{
 		{"a.txt", 1, 2000, "one\ntwo\nthree"},
-		{"in", 1, 1, "one\n[lines 1 to 1 of 3; go on with offset 2]"},
-		{"./a.txt", 2, 1, "two\n[lines 2 to 2 of 3; go on with offset 3]"},
+		{"in", 1, 1, "one\n[lines 1 to 1 of 3; continue with offset 2]"},
+		{"./a.txt", 2, 1, "two\n[lines 2 to 2 of 3; continue with offset 3]"},
 		{"a.txt", 3, 5, "three"},
 		{"a.txt", 4, 5, "[the file has 3 lines]"},
-		{filepath.Join(dir, "a.txt"), 1, 1, "one\n[lines 1 to 1 of 3; go on with offset 2]"},
+		{filepath.Join(dir, "a.txt"), 1, 1, "one\n[lines 1 to 1 of 3; continue with offset 2]"},
 		{filepath.Join(library, "lib.go"), 1, 9, "package lib\n"},
 		{"empty", 1, 9, "[the file is empty]"},
 		{"odd", 1, 9, "caf\uFFFD\r\n"},
-		{"binary", 1, 9, "! binary: it is no text"},
+		{"binary", 1, 9, "! binary: it is not text"},
 		{"none", 1, 9, "! there is no none"},
 		{"lib.go", 1, 9, "! there is no lib.go"},
-		{filepath.Join(elsewhere, "secret"), 1, 9, "! Invalid params: path: " + filepath.Join(elsewhere, "secret") + " lies in none of " + dir + ", " + library},
+		{filepath.Join(elsewhere, "secret"), 1, 9, "! Invalid params: path: " + filepath.Join(elsewhere, "secret") + " is in none of " + dir + ", " + library},
 	} {
 		if got := read(c.path, c.offset, c.limit); got != c.want {
 			t.Errorf("%s %d %d: %q", c.path, c.offset, c.limit, got)
@@ -94,14 +94,56 @@ func TestRead(t *testing.T) {
 			t.Errorf("%s: %q", path, got)
 		}
 	}
-	if got := read("long", 1, 1); !strings.HasPrefix(got, "xxx") || !strings.HasSuffix(got, " [the rest of line 1 is left out]\n[lines 1 to 1 of 2; go on with offset 2]") || len(got) > answerBytes+100 {
+	if got := read("long", 1, 1); !strings.HasPrefix(got, "xxx") || !strings.HasSuffix(got, " [the rest of line 1 is omitted]\n[lines 1 to 1 of 2; continue with offset 2]") || len(got) > answerBytes+100 {
 		t.Errorf("%d bytes, %q", len(got), got[max(0, len(got)-100):])
 	}
-	if got := read("large", 1, 2000); !strings.HasSuffix(got, "[lines 1 to 32 of 100; go on with offset 33]") {
+	if got := read("large", 1, 2000); !strings.HasSuffix(got, "[lines 1 to 32 of 100; continue with offset 33]") {
 		t.Errorf("%q", got[max(0, len(got)-100):])
 	}
 	if got := read("large", 97, 2000); strings.Count(got, "\n") != 4 || strings.Contains(got, "[") {
 		t.Errorf("%q", got[max(0, len(got)-100):])
+	}
+}
+
+// TestLinkedPaths names the directory by links to it and above it, as an agent does
+// whose working directory is spelled so. What they lead to outside stays outside.
+func TestLinkedPaths(t *testing.T) {
+	t.Parallel()
+	above := stage(t, map[string]string{"real/a.txt": "inside\n", "real/b/c.txt": "below\n", "elsewhere/secret": "s\n", "elsewhere/b/c.txt": "s\n"})
+	at := func(name string) string { return filepath.Join(above, filepath.FromSlash(name)) }
+	for link, target := range map[string]string{
+		"direct": at("real"), "above": above, "file": at("real/a.txt"), "away": at("elsewhere"),
+		"real/out": at("elsewhere"), "real/secret": at("elsewhere/secret"), "elsewhere/in": at("real"),
+	} {
+		if err := os.Symlink(target, at(link)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for _, dir := range []string{"real", "direct", "above/direct"} {
+		d := opened(t, at(dir))
+		read := func(name string) string {
+			return told(d.Read(t.Context(), ReadFile{Path: at(name), Offset: 1, Limit: 9}))
+		}
+		for name, want := range map[string]string{
+			"real/a.txt": "inside\n", "direct/a.txt": "inside\n", "direct/b/c.txt": "below\n", "above/direct/b/c.txt": "below\n",
+			"above/real/b/../a.txt": "inside\n", "elsewhere/in/a.txt": "inside\n", "file": "inside\n",
+			"direct/none": "! there is no " + at("direct/none"),
+		} {
+			if got := read(name); got != want {
+				t.Errorf("%s of %s: %q", name, dir, got)
+			}
+		}
+		for _, name := range []string{
+			"elsewhere/secret", "away/secret", "away/b/c.txt", "direct/out/secret", "direct/out/b/c.txt", "direct/secret", "above/away/secret",
+			"above/elsewhere/secret", "direct/../elsewhere/secret", "real/out/none", "elsewhere/none",
+		} {
+			if got := read(name); !strings.HasPrefix(got, "! ") {
+				t.Errorf("%s of %s got out: %q", name, dir, got)
+			}
+		}
+		if got := told(d.List(t.Context(), ListFiles{Path: at("direct"), Depth: 1})); got != "a.txt\nb/\nout\nsecret\n" {
+			t.Errorf("%s listed by a link: %q", dir, got)
+		}
 	}
 }
 
@@ -133,10 +175,10 @@ func TestList(t *testing.T) {
 	for i := range 1500 {
 		files[fmt.Sprintf("many/a-file-with-a-long-name-%04d", i)] = ""
 	}
-	if got := told(opened(t, stage(t, files)).List(t.Context(), ListFiles{Path: "many", Depth: 1})); !strings.HasSuffix(got, "[there are more; list a directory below, or less depth]") || len(got) > answerBytes+100 {
+	if got := told(opened(t, stage(t, files)).List(t.Context(), ListFiles{Path: "many", Depth: 1})); !strings.HasSuffix(got, "[there are more; list a subdirectory, or with less depth]") || len(got) > answerBytes+100 {
 		t.Errorf("%d bytes", len(got))
 	}
-	if got := told(opened(t, t.TempDir()).List(t.Context(), ListFiles{Path: ".", Depth: 1})); got != "[there is nothing in it]" {
+	if got := told(opened(t, t.TempDir()).List(t.Context(), ListFiles{Path: ".", Depth: 1})); got != "[it is empty]" {
 		t.Errorf("%q", got)
 	}
 }
@@ -161,7 +203,7 @@ func TestSearch(t *testing.T) {
 		{SearchFiles{Pattern: `func`, Path: "b", Glob: "b/*.go"}, "b/c.go:1: func Find() {}\n"},
 		{SearchFiles{Pattern: `func`, Path: "a.go"}, "a.go:3: func Find() {}\n"},
 		{SearchFiles{Pattern: `^z`, Path: "."}, "wide:1: " + strings.Repeat("z", lineBytes) + "\n"},
-		{SearchFiles{Pattern: `nowhere`, Path: "."}, "[nothing matches]"},
+		{SearchFiles{Pattern: `nowhere`, Path: "."}, "[no matches]"},
 		{SearchFiles{Pattern: `(`, Path: "."}, "! Invalid params: pattern: missing closing ): `(` (RE2 syntax)"},
 		{SearchFiles{Pattern: `x`, Path: ".", Glob: "["}, "! Invalid params: glob: must be a pattern such as *.go"},
 		{SearchFiles{Pattern: `x`, Path: "out"}, "! out: path escapes from parent"},
@@ -172,7 +214,7 @@ func TestSearch(t *testing.T) {
 		}
 	}
 	many := opened(t, stage(t, map[string]string{"many": strings.Repeat("here\n", 9000)}))
-	if got := told(many.Search(t.Context(), SearchFiles{Pattern: "here", Path: "."})); !strings.HasSuffix(got, "[there is more; narrow the pattern, the path or the glob]") || len(got) > answerBytes+100 {
+	if got := told(many.Search(t.Context(), SearchFiles{Pattern: "here", Path: "."})); !strings.HasSuffix(got, "[there are more; narrow the pattern, the path or the glob]") || len(got) > answerBytes+100 {
 		t.Errorf("%d bytes", len(got))
 	}
 	over, end := context.WithCancel(t.Context())

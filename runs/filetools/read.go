@@ -1,6 +1,6 @@
 package filetools
 
-// Reading one file, and listing many.
+// Reading one file, and listing directories.
 
 import (
 	"bufio"
@@ -14,7 +14,7 @@ import (
 	"strings"
 )
 
-// ReadFile asks for lines of a file.
+// ReadFile is a request for lines of a file.
 type ReadFile struct {
 	_      struct{} `is:"strict"`
 	Path   string   `json:"path" is:"path"`
@@ -22,26 +22,26 @@ type ReadFile struct {
 	Limit  int64    `json:"limit" is:"default=2000,min=1,cut=10000"`
 }
 
-// Read returns lines of a text as they are, as many as an answer holds. What is
-// behind them stands in a last line in brackets.
+// Read returns lines of a text unchanged, as many as fit into an answer. A last
+// line in brackets says what follows.
 func (d *Dirs) Read(ctx context.Context, a ReadFile) (string, error) {
 	p, err := d.open(a.Path)
 	if err != nil {
 		return "", err
 	}
-	defer func() { _ = p.root.Close() }() // it was only read
+	defer func() { _ = p.root.Close() }() // opened for reading only
 	f, err := p.root.OpenFile(p.name, os.O_RDONLY, 0)
 	if err != nil {
 		return "", plain(a.Path, err)
 	}
-	defer func() { _ = f.Close() }() // it was only read
+	defer func() { _ = f.Close() }() // opened for reading only
 	text, err := lines(ctx, f, a)
 	return text, plain(a.Path, err)
 }
 
-var errBinary = errors.New("it is no text")
+var errBinary = errors.New("it is not text")
 
-// lines reads a file in memory that does not depend on its size.
+// lines reads lines of a file in memory independent of its size.
 func lines(ctx context.Context, f io.Reader, a ReadFile) (string, error) {
 	r := bufio.NewReaderSize(f, 64<<10)
 	var out strings.Builder
@@ -64,7 +64,7 @@ func lines(ctx context.Context, f io.Reader, a ReadFile) (string, error) {
 			given++
 			out.Write(bytes.ToValidUTF8(line, []byte("\uFFFD")))
 			if cut {
-				fmt.Fprintf(&out, " [the rest of line %d is left out]\n", n)
+				fmt.Fprintf(&out, " [the rest of line %d is omitted]\n", n)
 			}
 		}
 	}
@@ -74,13 +74,13 @@ func lines(ctx context.Context, f io.Reader, a ReadFile) (string, error) {
 	case given == 0:
 		return fmt.Sprintf("[the file has %d lines]", n), nil
 	case full:
-		fmt.Fprintf(&out, "[lines %d to %d of %d; go on with offset %d]", a.Offset, a.Offset+given-1, n, a.Offset+given)
+		fmt.Fprintf(&out, "[lines %d to %d of %d; continue with offset %d]", a.Offset, a.Offset+given-1, n, a.Offset+given)
 	}
 	return out.String(), nil
 }
 
-// lineOf reads a line with its end. Of a line that is longer than an answer the
-// rest is passed over.
+// lineOf reads a line with its end. The rest of a line that is longer than an
+// answer is skipped.
 func lineOf(ctx context.Context, r *bufio.Reader) (line []byte, cut bool, err error) {
 	for {
 		if ctx.Err() != nil {
@@ -97,7 +97,7 @@ func lineOf(ctx context.Context, r *bufio.Reader) (line []byte, cut bool, err er
 	}
 }
 
-// ListFiles asks what lies in a directory.
+// ListFiles is a request to list a directory.
 type ListFiles struct {
 	_     struct{} `is:"strict"`
 	Path  string   `json:"path" is:"default=."`
@@ -106,14 +106,13 @@ type ListFiles struct {
 
 var errEnough = errors.New("enough")
 
-// List names what lies in a directory, a path a line, directories with a slash
-// behind them.
+// List lists a directory, one path a line, directories with a trailing slash.
 func (d *Dirs) List(ctx context.Context, a ListFiles) (string, error) {
 	p, err := d.open(a.Path)
 	if err != nil {
 		return "", err
 	}
-	defer func() { _ = p.root.Close() }() // it was only read
+	defer func() { _ = p.root.Close() }() // opened for reading only
 	var out strings.Builder
 	err = p.walk(ctx, a.Depth, func(name string, entry fs.DirEntry) error {
 		line := p.full(d, name)
@@ -121,7 +120,7 @@ func (d *Dirs) List(ctx context.Context, a ListFiles) (string, error) {
 			line += "/"
 		}
 		if out.Len()+len(line) > answerBytes {
-			out.WriteString("[there are more; list a directory below, or less depth]")
+			out.WriteString("[there are more; list a subdirectory, or with less depth]")
 			return errEnough
 		}
 		out.WriteString(line + "\n")
@@ -131,7 +130,7 @@ func (d *Dirs) List(ctx context.Context, a ListFiles) (string, error) {
 		return "", plain(a.Path, err)
 	}
 	if out.Len() == 0 {
-		return "[there is nothing in it]", nil
+		return "[it is empty]", nil
 	}
 	return out.String(), nil
 }

@@ -20,13 +20,13 @@ import (
 )
 
 const (
-	// lineBytes is how much of a line that matches is shown.
+	// lineBytes bounds how much of a matching line is shown.
 	lineBytes = 400
-	// searchPatience is well below what agents wait for an answer.
+	// searchPatience is well below the time that agents wait for an answer.
 	searchPatience = 30 * time.Second
 )
 
-// SearchFiles asks where a pattern occurs.
+// SearchFiles is a request to search for a pattern.
 type SearchFiles struct {
 	_       struct{} `is:"strict"`
 	Pattern string   `json:"pattern"`
@@ -34,7 +34,7 @@ type SearchFiles struct {
 	Glob    string   `json:"glob,omitempty" is:"optional"`
 }
 
-// Search tells the lines that match, as path:line: text.
+// Search returns the matching lines, as path:line: text.
 func (d *Dirs) Search(ctx context.Context, a SearchFiles) (string, error) {
 	pattern, err := regexp.Compile(a.Pattern)
 	if err != nil {
@@ -47,7 +47,7 @@ func (d *Dirs) Search(ctx context.Context, a SearchFiles) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	defer func() { _ = p.root.Close() }() // it was only read
+	defer func() { _ = p.root.Close() }() // opened for reading only
 	limited, done := context.WithTimeout(ctx, searchPatience)
 	defer done()
 	var out strings.Builder
@@ -57,20 +57,20 @@ func (d *Dirs) Search(ctx context.Context, a SearchFiles) (string, error) {
 		}
 		f, err := p.root.OpenFile(name, os.O_RDONLY, 0)
 		if err != nil {
-			return nil // gone, or not for us: it matches nothing
+			return nil // gone or not readable: no match
 		}
-		defer func() { _ = f.Close() }() // it was only read
+		defer func() { _ = f.Close() }() // opened for reading only
 		return matches(limited, f, pattern, p.full(d, name), &out)
 	})
 	switch {
 	case err == nil && out.Len() == 0:
-		return "[nothing matches]", nil
+		return "[no matches]", nil
 	case err == nil:
 		return out.String(), nil
 	case errors.Is(err, errEnough):
-		return out.String() + "[there is more; narrow the pattern, the path or the glob]", nil
+		return out.String() + "[there are more; narrow the pattern, the path or the glob]", nil
 	case ctx.Err() == nil && limited.Err() != nil:
-		return out.String() + fmt.Sprintf("[given up after %s; narrow the path or the glob]", searchPatience), nil
+		return out.String() + fmt.Sprintf("[gave up after %s; narrow the path or the glob]", searchPatience), nil
 	}
 	return "", plain(a.Path, err)
 }
@@ -80,15 +80,15 @@ func chosen(glob, name string) bool {
 	if glob == "" {
 		return true
 	}
-	whole, _ := path.Match(glob, name) // its form was looked at
+	whole, _ := path.Match(glob, name) // the pattern is known to be valid
 	last, _ := path.Match(glob, path.Base(name))
 	return whole || last
 }
 
-// matches adds the lines of one file. A file that is no text has none.
+// matches adds the matching lines of one file. A binary file has none.
 func matches(ctx context.Context, f io.Reader, pattern *regexp.Regexp, name string, out *strings.Builder) error {
 	r := bufio.NewReaderSize(f, 64<<10)
-	if head, _ := r.Peek(8 << 10); bytes.IndexByte(head, 0) >= 0 { // an error comes again
+	if head, _ := r.Peek(8 << 10); bytes.IndexByte(head, 0) >= 0 { // a read error occurs again below
 		return nil
 	}
 	for n := 1; ; n++ {
@@ -104,7 +104,7 @@ func matches(ctx context.Context, f io.Reader, pattern *regexp.Regexp, name stri
 			out.WriteString(found)
 		}
 		if err != nil {
-			return nil //nolint:nilerr // its end, or what cannot be read any more
+			return nil //nolint:nilerr // end of file, or a read error
 		}
 	}
 }

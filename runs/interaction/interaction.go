@@ -149,10 +149,10 @@ func (r Record) Lost() Record {
 	return r
 }
 
-// OfLines makes the record of an interaction from the lines of its events;
+// OfLines makes the record of an interaction of a run from the lines of its events;
 // resolved is nil while it is open.
-func OfLines(project string, requested, resolved []byte) (Record, bool) {
-	f := Fold{Project: project}
+func OfLines(project, run string, requested, resolved []byte) (Record, bool) {
+	f := Fold{Project: project, Run: run}
 	record := f.Apply(requested)
 	if record == nil {
 		return Record{}, false
@@ -166,10 +166,10 @@ func OfLines(project string, requested, resolved []byte) (Record, bool) {
 const maxOpen = 4 * MaxOpen
 
 // Fold reads the lines of one run's log and keeps what is open. The zero value
-// with a project is ready for the first line.
+// with the ids of the run is ready for the first line.
 type Fold struct {
-	Project string
-	open    []*Record
+	Project, Run string
+	open         []*Record
 }
 
 // Apply takes one line, of any type. It returns the record that the line opened
@@ -204,7 +204,7 @@ func (f *Fold) request(e envelope) *Record {
 	if asked.RequestedAt == "" {
 		asked.RequestedAt = e.at
 	}
-	r := &Record{RunID: e.run, ProjectID: f.Project, SessionRef: e.session, AgentID: e.actor, Request: asked.Bounded(), State: Open}
+	r := &Record{RunID: f.Run, ProjectID: f.Project, SessionRef: e.session, AgentID: e.actor, Request: asked.Bounded(), State: Open}
 	f.open = append(f.open, r)
 	return r
 }
@@ -241,15 +241,13 @@ func ValidID(id string) bool { return shape.CheckID(id) == "" }
 
 // envelope is what an event tells beside its payload.
 type envelope struct {
-	run, session, actor, at string
-	payload                 []byte
+	session, actor, at string
+	payload            []byte
 }
 
 func (e *envelope) read(line []byte) {
 	_ = canonjson.Members(line, func(m canonjson.Member) { // Type has read it to its end
 		switch string(m.Key) {
-		case "run_id":
-			e.run = textOf(m.Value)
 		case "session_ref":
 			e.session = textOf(m.Value)
 		case "actor":

@@ -14,7 +14,7 @@ import (
 func line(t *testing.T, kind, actor, at string, payload any) []byte {
 	t.Helper()
 	text, err := json.Marshal(map[string]any{
-		"schema_version": 1, "type": kind, "run_id": "r", "session_ref": "s", "actor": actor, "ts_wallclock": at, "payload": payload,
+		"schema_version": 1, "type": kind, "run_id": "another", "session_ref": "s", "actor": actor, "ts_wallclock": at, "payload": payload,
 	})
 	if err != nil {
 		t.Fatal(err)
@@ -39,7 +39,7 @@ const (
 func TestRecordOfTwoEvents(t *testing.T) {
 	t.Parallel()
 	request := line(t, "interaction.requested", "agent_A", early, asked("int_1"))
-	open, ok := OfLines("p", request, nil)
+	open, ok := OfLines("p", "r", request, nil)
 	want := Record{RunID: "r", ProjectID: "p", SessionRef: "s", AgentID: "agent_A", Request: asked("int_1"), State: Open}
 	if diff := cmp.Diff(want, open); !ok || diff != "" {
 		t.Errorf("open: %s", diff)
@@ -49,7 +49,7 @@ func TestRecordOfTwoEvents(t *testing.T) {
 		t.Errorf("lost: %+v", lost)
 	}
 	done := Resolution{InteractionID: "int_1", Kind: Permission, State: Allowed, Outcome: Outcome{By: "human", ByRole: "human", Scope: Once, OptionID: "allow", Reason: Decision}}
-	resolved, ok := OfLines("p", request, line(t, "interaction.resolved", "human", late, done))
+	resolved, ok := OfLines("p", "r", request, line(t, "interaction.resolved", "human", late, done))
 	want.State, want.ResolvedAt, want.Outcome = Allowed, late, done.Outcome
 	if diff := cmp.Diff(want, resolved); !ok || diff != "" {
 		t.Errorf("resolved: %s", diff)
@@ -65,7 +65,7 @@ func TestRecordOfTwoEvents(t *testing.T) {
 
 func TestFoldKeepsTheFirst(t *testing.T) {
 	t.Parallel()
-	f := Fold{Project: "p"}
+	f := Fold{Project: "p", Run: "r"}
 	request := func(id, title string) []byte {
 		r := asked(id)
 		r.Title = title
@@ -106,7 +106,7 @@ func stateOf(r *Record) string {
 
 func TestOddPayloadsKeepWhatFits(t *testing.T) {
 	t.Parallel()
-	f := Fold{Project: "p"}
+	f := Fold{Project: "p", Run: "r"}
 	r := f.Apply(line(t, "interaction.requested", "agent_A", early, map[string]any{"interaction_id": "i", "kind": "plan", "turn": "two", "title": 7, "options": 1, "more": true}))
 	if r == nil || r.Kind != Plan || r.Turn != 0 || r.Title != "" || r.RequestedAt != early {
 		t.Errorf("the record is %+v", r)

@@ -1,6 +1,6 @@
 package lane
 
-// Cooldowns: providers that are under pressure are left alone for a while.
+// Cooldowns: backoff for providers that are under pressure.
 
 import (
 	"context"
@@ -31,8 +31,8 @@ const (
 	maxCooldown = 1_800_000 // milliseconds, before the random factor
 	minCooldown = 1_000
 	maxLevel    = 6
-	// longest is the longest cooldown that can be: an end further away was
-	// written before the clock was set back.
+	// longest is the longest possible cooldown. One that ends later was written
+	// before the clock was set back.
 	longest = maxCooldown * 11 / 10
 )
 
@@ -50,7 +50,7 @@ func (c Class) base() (ms int64, levels int) {
 	}
 }
 
-// cooldown is how long the launches of a provider wait, for one class.
+// cooldown is the backoff of one provider for one class.
 type cooldown struct {
 	Provider string `json:"provider"`
 	Class    Class  `json:"class"`
@@ -60,8 +60,8 @@ type cooldown struct {
 
 func (c cooldown) active(nowMS int64) bool { return c.UntilMS > nowMS && c.UntilMS-nowMS <= longest }
 
-// under gives the cooldowns after one more report of pressure; random is from 0
-// up to 1. Those that are over are left out, and none becomes shorter.
+// under returns the cooldowns after one more report of pressure; random is in
+// [0, 1). Expired ones are dropped, and none becomes shorter.
 func under(cooldowns []cooldown, provider string, class Class, nowMS int64, random float64) []cooldown {
 	next, others := following(cooldowns, provider, class, nowMS)
 	ms, levels := class.base()
@@ -79,8 +79,8 @@ func until(cooldowns []cooldown, provider string, class Class, nowMS, untilMS in
 	return append(others, next)
 }
 
-// following is the next cooldown of a provider, and those of all others that are
-// not over.
+// following returns the next cooldown of a provider, and all others that have
+// not expired.
 func following(cooldowns []cooldown, provider string, class Class, nowMS int64) (next cooldown, others []cooldown) {
 	next = cooldown{Provider: key(provider), Class: class, Level: 1}
 	for _, c := range cooldowns {
@@ -95,13 +95,13 @@ func following(cooldowns []cooldown, provider string, class Class, nowMS int64) 
 	return next, others
 }
 
-// maxCooldowns bounds the file of the cooldowns.
+// maxCooldowns bounds the file of cooldowns, in bytes.
 const maxCooldowns = 1 << 20
 
 // tailBytes is how much of the end of an output is searched for signatures.
 const tailBytes = 4 << 10
 
-// signatures are the words of each class, in the order in which they are tried.
+// signatures are the words of each class, in the order of matching.
 var signatures = []struct {
 	class Class
 	words func() *regexp.Regexp
@@ -112,16 +112,16 @@ var signatures = []struct {
 	{Transient, words(`econnreset|etimedout|network|socket hang up`)},
 }
 
-// words matches alternatives that stand as whole words, in any case. It is made
-// at its first use: few processes ever classify a failure.
+// words matches whole words, ignoring case. It is compiled on first use: few
+// processes classify a failure.
 func words(alternatives string) func() *regexp.Regexp {
 	return sync.OnceValue(func() *regexp.Regexp {
 		return regexp.MustCompile(`(?i)(?:^|[^\pL\pN_])(?:` + alternatives + `)(?:$|[^\pL\pN_])`)
 	})
 }
 
-// Classify reads a failure's error text and the end of its output for signs of
-// pressure.
+// Classify looks for signs of pressure in the error text of a failure and the
+// end of its output.
 func Classify(text, output string) (class Class, ok bool) {
 	tail := output[max(0, len(output)-tailBytes):]
 	for _, s := range signatures {
@@ -132,9 +132,9 @@ func Classify(text, output string) (class Class, ok bool) {
 	return "", false
 }
 
-// Report takes the failure of a worker's attempt: when it shows pressure, the
-// provider cools down. Failures to log in concern one account alone and are not
-// counted. The class is "" when there was nothing to count.
+// Report handles the failure of a worker's attempt: if it shows pressure, the
+// provider cools down. Login failures concern one account only and are not
+// counted. The class is "" if nothing was counted.
 func (l *Lane) Report(ctx context.Context, provider, text, output string) (Class, error) {
 	class, ok := Classify(text, output)
 	if !ok || class == Auth {
@@ -143,24 +143,23 @@ func (l *Lane) Report(ctx context.Context, provider, text, output string) (Class
 	return class, l.Cool(ctx, provider, class)
 }
 
-// CoolFor lets the launches of a provider wait for as long as it asked for, at
-// most for the longest cooldown that there is. It is durable and holds in all
-// processes.
+// CoolFor delays the launches of a provider for as long as the provider asked,
+// up to the longest cooldown. It is durable and applies to all processes.
 func (l *Lane) CoolFor(ctx context.Context, provider string, class Class, wait time.Duration) error {
 	return l.change(ctx, provider, func(cooldowns []cooldown, now int64) []cooldown {
 		return until(cooldowns, provider, class, now, now+min(max(wait.Milliseconds(), minCooldown), maxCooldown))
 	})
 }
 
-// Cool lets the launches of a provider wait, longer each time while it still
-// cools down. It is durable and holds in all processes.
+// Cool delays the launches of a provider, with exponential backoff while it
+// still cools down. It is durable and applies to all processes.
 func (l *Lane) Cool(ctx context.Context, provider string, class Class) error {
 	return l.change(ctx, provider, func(cooldowns []cooldown, now int64) []cooldown {
 		return under(cooldowns, provider, class, now, l.random())
 	})
 }
 
-// change rewrites the cooldowns.
+// change rewrites the cooldowns under the lane's lock.
 func (l *Lane) change(ctx context.Context, provider string, next func(cooldowns []cooldown, nowMS int64) []cooldown) (err error) {
 	if err := durable.MkdirAll(l.w.FS, dir, 0o755); err != nil {
 		return fmt.Errorf("cool down %s: %w", provider, err)
@@ -181,8 +180,8 @@ func (l *Lane) change(ctx context.Context, provider string, next func(cooldowns 
 	return l.w.Replace(cooldownsFile, append(text, '\n'), 0o644)
 }
 
-// Cooldown is until when the launches of a provider wait; ok is false when they
-// don't.
+// Cooldown returns until when the launches of a provider are delayed; ok is
+// false if they are not.
 func (l *Lane) Cooldown(provider string) (until time.Time, ok bool, err error) {
 	cooldowns, err := l.readCooldowns()
 	if err != nil {
@@ -197,8 +196,8 @@ func (l *Lane) Cooldown(provider string) (until time.Time, ok bool, err error) {
 	return time.UnixMilli(last), last > 0, nil
 }
 
-// readCooldowns reads what was kept. A file that is none of ours tells nothing,
-// and is replaced by the next report.
+// readCooldowns reads the file of cooldowns. An invalid file counts as empty;
+// the next report replaces it.
 func (l *Lane) readCooldowns() ([]cooldown, error) {
 	text, err := durable.ReadFile(l.w.FS, cooldownsFile, maxCooldowns)
 	if errors.Is(err, os.ErrNotExist) {

@@ -1,12 +1,15 @@
-// Package lane bounds how many launches of a workspace are prepared at once,
-// in all processes together: by workspace, provider and team, by priority and
-// arrival, and not at all while a provider cools down.
+// Package lane is admission control for launches: it bounds how many launches
+// of a workspace are prepared at once, across all processes, by workspace,
+// provider and team. The queue is ordered by priority and arrival. Launches of
+// a provider wait while it cools down.
 //
-// Invariants: a launch holds a ticket file in .local/lanes, locked by the
-// kernel for the launch's life, so that the ticket of a dead process counts
-// for nothing; tickets are made, granted and given back under one lock; whoever
-// changes something grants, and a waiter watches only its own ticket. Nothing
-// but cooldowns is kept while the lane is empty.
+// Invariants:
+//   - A launch holds a ticket file in .local/lanes, locked by the kernel for
+//     the launch's life. The ticket of a dead process therefore counts for
+//     nothing.
+//   - Tickets are created, granted and removed under one lock. Whoever changes
+//     something also grants; a waiter watches only its own ticket.
+//   - An empty lane keeps nothing but cooldowns.
 package lane
 
 import (
@@ -26,36 +29,35 @@ import (
 	"ac/workspace"
 )
 
-// Where the lane of a workspace lies.
+// The files of a lane.
 const (
 	dir           = workspace.LanesDir
 	lockFile      = dir + "/launch.lock"
 	cooldownsFile = dir + "/cooldowns.json"
 )
 
-// leavePatience bounds the wait for the lane's lock of a launch that goes.
+// leavePatience bounds how long a leaving launch waits for the lane's lock.
 const leavePatience = 5 * time.Second
 
-// Lane is the launch lane of one workspace, as one process sees it. It is safe
-// for concurrent use.
+// Lane is the launch lane of one workspace. It is safe for concurrent use.
 type Lane struct {
 	w      *workspace.Workspace
 	lock   *lock.Mutex
-	random func() float64 // from 0 up to 1
+	random func() float64 // in [0, 1)
 
 	mu      sync.Mutex
 	waiters map[string]chan struct{} // of this process, by ticket
 	waiting *waiting                 // while there are any
 }
 
-// New makes the lane of a workspace. A process makes one for each workspace.
+// New makes the lane of a workspace. A process must make only one for each.
 func New(w *workspace.Workspace) *Lane {
 	return &Lane{w: w, lock: lock.NewMutex(w.FS, lockFile), random: rand.Float64, waiters: map[string]chan struct{}{}}
 }
 
-// Place is the place of one launch in the lane. Its methods are for one
-// goroutine.
-type Place struct {
+// Ticket is the place of one launch in the queue, later its slot. It is not safe
+// for concurrent use.
+type Ticket struct {
 	lane    *Lane
 	name    string
 	file    durable.File
@@ -63,10 +65,10 @@ type Place struct {
 	left    bool
 }
 
-// Enter takes a ticket, and the place at once where it is free. It waits for
-// nothing but the lane's lock. The caller calls Leave when the launch is
-// through, or given up.
-func (l *Lane) Enter(ctx context.Context, r Request) (place *Place, err error) {
+// Enter queues a launch and grants it at once if a slot is free. It waits for
+// nothing but the lane's lock. The caller must call Leave when the launch is
+// done or given up.
+func (l *Lane) Enter(ctx context.Context, r Request) (ticket *Ticket, err error) {
 	if err := durable.MkdirAll(l.w.FS, dir, 0o755); err != nil {
 		return nil, fmt.Errorf("enter the launch lane: %w", err)
 	}
@@ -84,43 +86,43 @@ func (l *Lane) Enter(ctx context.Context, r Request) (place *Place, err error) {
 		seq = max(seq, t.seq+1)
 	}
 	t := newTicket(r, seq, l.w.Env.IDs.Hex(4))
-	if place, err = l.issue(ctx, t.name, r); err != nil {
+	if ticket, err = l.issue(ctx, t.name, r); err != nil {
 		return nil, fmt.Errorf("enter the launch lane: %w", err)
 	}
 	if err := l.grant(append(tickets, t)); err != nil {
-		return nil, errors.Join(err, place.discard())
+		return nil, errors.Join(err, ticket.discard())
 	}
-	place.look()
-	return place, nil
+	ticket.look()
+	return ticket, nil
 }
 
 // issue writes a ticket and locks it.
-func (l *Lane) issue(ctx context.Context, name string, r Request) (*Place, error) {
+func (l *Lane) issue(ctx context.Context, name string, r Request) (*Ticket, error) {
 	file, err := l.w.FS.OpenFile(name, os.O_RDWR|os.O_CREATE|os.O_EXCL, 0o644)
 	if err != nil {
 		return nil, err
 	}
-	place := &Place{lane: l, name: name, file: file}
+	ticket := &Ticket{lane: l, name: name, file: file}
 	text, err := content(r)
 	if err == nil {
 		err = durable.WriteAll(file, text)
 	}
 	if err != nil {
-		return nil, errors.Join(err, place.discard())
+		return nil, errors.Join(err, ticket.discard())
 	}
-	if err := lock.File(ctx, file); err != nil { // closed by it
+	if err := lock.File(ctx, file); err != nil { // it closes the file on failure
 		return nil, errors.Join(err, l.w.FS.Remove(name))
 	}
-	return place, nil
+	return ticket, nil
 }
 
 // Granted reports whether the launch may go on.
-func (p *Place) Granted() bool { return p.granted }
+func (p *Ticket) Granted() bool { return p.granted }
 
-// Await waits until the launch may go on. When the context ends first the place
-// is given up, and the error is the context's cause. A place whose ticket
-// somebody removed is a fault.Conflict.
-func (p *Place) Await(ctx context.Context) error {
+// Await waits until the launch is granted. If the context ends first, the ticket
+// is released and the error is the context's cause. If the ticket was removed,
+// the error is fault.Conflict.
+func (p *Ticket) Await(ctx context.Context) error {
 	if p.granted {
 		return nil
 	}
@@ -129,7 +131,7 @@ func (p *Place) Await(ctx context.Context) error {
 	for !p.look() {
 		if !p.stands() {
 			p.Leave()
-			return fault.New(fault.Conflict, "the launch lost its place in the lane: %s was removed", p.name)
+			return fault.New(fault.Conflict, "the launch lost its ticket in the lane: %s was removed", p.name)
 		}
 		select {
 		case <-wake:
@@ -141,19 +143,19 @@ func (p *Place) Await(ctx context.Context) error {
 	return nil
 }
 
-// look looks at the place's own ticket.
-func (p *Place) look() bool {
+// look checks the file of the ticket.
+func (p *Ticket) look() bool {
 	p.granted = p.granted || p.lane.w.Exists(running(p.name))
 	return p.granted
 }
 
-// stands reports whether the ticket is still where others look for it.
-func (p *Place) stands() bool { return p.lane.w.Exists(p.name) || p.look() }
+// stands reports whether the ticket still exists.
+func (p *Ticket) stands() bool { return p.lane.w.Exists(p.name) || p.look() }
 
-// Leave gives the place back and grants what that makes room for. When the
-// lane's lock cannot be had the place is free all the same, and others find
-// that out by themselves. Leaving twice is harmless.
-func (p *Place) Leave() {
+// Leave releases the ticket and grants waiting launches. If the lane's lock
+// cannot be taken, the slot is free all the same, and other processes find
+// that out by themselves. It is idempotent.
+func (p *Ticket) Leave() {
 	if p.left {
 		return
 	}
@@ -161,15 +163,15 @@ func (p *Place) Leave() {
 	ctx, cancel := context.WithTimeout(context.Background(), leavePatience)
 	defer cancel()
 	unlock, err := p.lane.lock.Lock(ctx)
-	_ = p.discard() // a ticket that stays is unlocked, and cleared by the next who looks
+	_ = p.discard() // a remaining ticket is unlocked; the next process clears it
 	if err == nil {
-		_ = p.lane.regrant() // who waits looks for itself in a while
+		_ = p.lane.regrant() // waiters also look for themselves
 		_ = unlock()
 	}
 }
 
-// discard removes the ticket and gives up its lock.
-func (p *Place) discard() error {
+// discard removes the ticket and releases its lock.
+func (p *Ticket) discard() error {
 	name := p.name
 	if p.look() {
 		name = running(name)
@@ -177,7 +179,7 @@ func (p *Place) discard() error {
 	return errors.Join(p.lane.w.FS.Remove(name), lock.Close(p.file))
 }
 
-// regrant runs with the lane locked.
+// regrant grants waiting launches. The caller holds the lane's lock.
 func (l *Lane) regrant() error {
 	tickets, err := l.tickets()
 	if err != nil {
@@ -186,8 +188,8 @@ func (l *Lane) regrant() error {
 	return l.grant(tickets)
 }
 
-// tickets reads all tickets, in no order. Those that cannot be read are cleared
-// when nobody holds them.
+// tickets reads all tickets, unordered. It clears unreadable ones that no
+// process holds.
 func (l *Lane) tickets() ([]ticket, error) {
 	entries, err := l.w.FS.ReadDir(dir)
 	if err != nil {
@@ -207,7 +209,7 @@ func (l *Lane) tickets() ([]ticket, error) {
 	return tickets, nil
 }
 
-// clear removes a ticket that nobody holds, and tells whether it did.
+// clear removes a ticket that no process holds, and reports whether it did.
 func (l *Lane) clear(name string) (cleared bool, err error) {
 	held, err := lock.Busy(l.w.FS, name)
 	if held || err != nil {
@@ -219,8 +221,8 @@ func (l *Lane) clear(name string) (cleared bool, err error) {
 	return true, nil
 }
 
-// grant lets every launch go on that may, clearing the tickets of the dead that
-// are in its way. It runs with the lane locked.
+// grant grants every launch that may go on, and clears the tickets of dead
+// processes in its way. The caller holds the lane's lock.
 func (l *Lane) grant(tickets []ticket) error {
 	tickets, err := l.withoutDead(tickets)
 	if err != nil {
@@ -249,7 +251,7 @@ func (l *Lane) grant(tickets []ticket) error {
 	}
 }
 
-// withoutDead leaves out running launches that nobody prepares any more.
+// withoutDead drops granted launches whose process is dead.
 func (l *Lane) withoutDead(tickets []ticket) ([]ticket, error) {
 	var failed error
 	return slices.DeleteFunc(tickets, func(t ticket) bool {
@@ -262,8 +264,8 @@ func (l *Lane) withoutDead(tickets []ticket) ([]ticket, error) {
 	}), failed
 }
 
-// cooling gives the digests of the providers that cool down now. Cooldowns that cannot be read
-// hold nobody back.
+// cooling returns the digests of the providers that cool down now. Unreadable
+// cooldowns delay nothing.
 func (l *Lane) cooling() map[string]bool {
 	cooldowns, _ := l.readCooldowns()
 	now := l.w.Env.Clock.Now().UnixMilli()
@@ -276,6 +278,5 @@ func (l *Lane) cooling() map[string]bool {
 	return cooling
 }
 
-// key is the form in which providers and teams are told apart: blank ones share
-// one default.
+// key normalizes provider and team names: all blank ones are the same.
 func key(name string) string { return strings.TrimSpace(name) }

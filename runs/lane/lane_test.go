@@ -41,7 +41,7 @@ func open(t testing.TB, dir string) *workspace.Workspace {
 
 func request(limit int) Request { return Request{Limits: Limits{limit, limit, limit}} }
 
-func enter(t *testing.T, l *Lane, r Request) *Place {
+func enter(t *testing.T, l *Lane, r Request) *Ticket {
 	t.Helper()
 	place, err := l.Enter(t.Context(), r)
 	if err != nil {
@@ -51,7 +51,7 @@ func enter(t *testing.T, l *Lane, r Request) *Place {
 }
 
 // await waits for a place for no longer than a test should.
-func await(t *testing.T, p *Place) {
+func await(t *testing.T, p *Ticket) {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
 	defer cancel()
@@ -235,7 +235,7 @@ func TestLaneModel(t *testing.T) {
 	lanes := []*Lane{New(w), New(open(t, w.Dir()))}
 	rapid.Check(t, func(t *rapid.T) {
 		var model []ticket
-		places := map[string]*Place{}
+		places := map[string]*Ticket{}
 		defer func() {
 			for _, p := range places {
 				p.Leave()

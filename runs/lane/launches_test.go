@@ -263,7 +263,7 @@ func (s *server) close() {
 }
 
 // occupy takes the only place of the lane.
-func occupy(t *testing.T, w *workspace.Workspace) *lane.Place {
+func occupy(t *testing.T, w *workspace.Workspace) *lane.Ticket {
 	t.Helper()
 	place, err := lane.New(w).Enter(t.Context(), lane.Request{Limits: lane.Limits{Workspace: 1, Provider: 1, Team: 1}})
 	if err != nil || !place.Granted() {

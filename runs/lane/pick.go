@@ -1,6 +1,6 @@
 package lane
 
-// Which launch goes on next.
+// Choosing the launch that goes on next.
 
 import (
 	"cmp"
@@ -16,10 +16,10 @@ const (
 	Low    = "low"
 )
 
-// priorities are all of them, the first one first.
+// priorities are all priorities, the highest first.
 func priorities() []string { return []string{High, Normal, Low} }
 
-// rank orders priorities; what is no priority is normal.
+// rank orders priorities; an unknown one counts as normal.
 func rank(priority string) int {
 	switch priority {
 	case High:
@@ -30,7 +30,7 @@ func rank(priority string) int {
 	return 1
 }
 
-// Request is what a launch asks of the lane.
+// Request are the parameters of a launch in the lane.
 type Request struct {
 	Priority string `json:"priority"`
 	Provider string `json:"provider"`
@@ -38,15 +38,15 @@ type Request struct {
 	Limits   Limits `json:"limits"`
 }
 
-// Limits are how many launches may be prepared at once when one more is to go
-// on: in the workspace, of its provider, of its team.
+// Limits are how many launches may be prepared at once: in the workspace, of
+// one provider, of one team.
 type Limits struct {
 	Workspace int `json:"workspace"`
 	Provider  int `json:"provider"`
 	Team      int `json:"team"`
 }
 
-// LimitsFrom gives the limits of launches that bring none: one each, or what the
+// LimitsFrom returns the default limits of launches: one each, or what the
 // environment says.
 func LimitsFrom(lookup func(name string) (string, bool)) Limits {
 	limit := func(name string) int {
@@ -61,7 +61,7 @@ func LimitsFrom(lookup func(name string) (string, bool)) Limits {
 	}
 }
 
-// Or fills limits that are not set from others.
+// Or fills unset limits from others.
 func (l Limits) Or(others Limits) Limits {
 	or := func(own, other int) int {
 		if own > 0 {
@@ -79,9 +79,9 @@ func inOrder(tickets []ticket) {
 	})
 }
 
-// pick gives the index of the launch that goes on next, -1 for none. The
-// tickets are in order. A launch whose limits are reached, or whose provider
-// cools down, is overtaken.
+// pick returns the index of the launch to grant next, -1 for none. The tickets
+// are in order. A launch whose limits are reached, or whose provider cools
+// down, is overtaken.
 func pick(tickets []ticket, cooling map[string]bool) int {
 	running := 0
 	providers, teams := map[string]int{}, map[string]int{}

@@ -1,8 +1,8 @@
 package lane
 
-// Tickets: the file of one launch. Its name says all that others need to know,
-// so that a lane is read by listing it; granting a launch renames its ticket.
-// The content is the request, for people who look.
+// Tickets: the file of one launch. Its name contains everything the queue
+// needs, so that a lane is read by listing a directory; granting a launch
+// renames its ticket. The content is the request, for people.
 
 import (
 	"crypto/sha256"
@@ -14,15 +14,15 @@ import (
 	"strings"
 )
 
-// How the name of a ticket begins, and how it ends.
+// Prefix and suffixes of ticket names.
 const (
 	ticketPrefix = "launch-"
 	waitingEnd   = ".waiting"
 	runningEnd   = ".running"
 )
 
-// ticket is a launch in the lane. Read from a name, its provider and team are
-// the digests that stand there.
+// ticket is a launch in the queue. Read from a name, its provider and team are
+// the digests in that name.
 type ticket struct {
 	Request
 	seq     int64 // its arrival
@@ -30,7 +30,7 @@ type ticket struct {
 	running bool
 }
 
-// newTicket makes the ticket of a launch that waits. Names are never used twice.
+// newTicket makes the ticket of a waiting launch. Names are unique.
 func newTicket(r Request, seq int64, unique string) ticket {
 	r.Provider, r.Team = digest(r.Provider), digest(r.Team)
 	r.Priority = priorities()[rank(r.Priority)]
@@ -39,24 +39,23 @@ func newTicket(r Request, seq int64, unique string) ticket {
 	return ticket{Request: r, seq: seq, name: path.Join(dir, name)}
 }
 
-// digest stands for a provider or team, which are free text, in names.
+// digest stands for a provider or team, which are free text, in ticket names.
 func digest(text string) string {
 	sum := sha256.Sum256([]byte(key(text)))
 	return hex.EncodeToString(sum[:8])
 }
 
-// content is what a ticket tells people.
+// content is the content of a ticket.
 func content(r Request) ([]byte, error) {
 	text, err := json.Marshal(r)
 	return append(text, '\n'), err
 }
 
-// running is the name of a ticket once its launch goes on.
+// running is the name of a granted ticket.
 func running(name string) string { return strings.TrimSuffix(name, waitingEnd) + runningEnd }
 
-// readTicket reads the name of a ticket. ticketLike tells of a name that is meant
-// to be
-// one; ok, that it is one.
+// readTicket parses the name of a ticket. ticketLike reports that a name has
+// the form of one, ok that it is valid.
 func readTicket(base string) (t ticket, ticketLike, ok bool) {
 	rest, ticketLike := strings.CutPrefix(base, ticketPrefix)
 	end := path.Ext(base)

@@ -1,9 +1,8 @@
 package lane
 
-// Waiting: one watch a process on the tickets of its launches, while there are
-// any. Grants of other processes are noticed by the system's file events, and
-// by looking where these don't work; the dead, and the ends of cooldowns, by
-// looking.
+// Waiting: one watcher a process for all its tickets, while there are any. It
+// notices grants by other processes through file events, or by polling where
+// these do not work, and dead processes and the ends of cooldowns by polling.
 
 import (
 	"context"
@@ -16,24 +15,24 @@ import (
 )
 
 const (
-	// lookEvery is how often a process with waiting launches looks for the dead.
+	// lookEvery is the polling interval of a process with waiting launches.
 	lookEvery = 500 * time.Millisecond
-	// unwatchedEvery is the same where files cannot be watched.
+	// unwatchedEvery is the polling interval where files cannot be watched.
 	unwatchedEvery = 20 * time.Millisecond
 )
 
-// waiting follows the tickets of the waiting launches of this process.
+// waiting watches the tickets of this process's waiting launches.
 type waiting struct {
 	cancel  context.CancelFunc
 	done    sync.WaitGroup
 	tree    *watch.Tree
 	heard   *watch.Listener // nil where files cannot be watched
-	unheard chan struct{}   // closed when some ticket is not watched
+	unheard chan struct{}   // closed once some ticket is not watched
 }
 
-// join registers a waiting launch: wake tells when its ticket, or anything that
-// may concern it, has changed. stop ends that, and the watch with its last
-// launch.
+// join registers a waiting launch. wake fires when its ticket, or anything that
+// may concern it, has changed. stop unregisters it; the last one ends the
+// watch.
 func (l *Lane) join(name string) (wake <-chan struct{}, stop func()) {
 	woken := make(chan struct{}, 1)
 	l.mu.Lock()
@@ -62,13 +61,13 @@ func (l *Lane) part(name string) {
 	}
 }
 
-// wake tells one waiting launch of this process to look at its ticket.
+// wake wakes one waiting launch of this process.
 func (l *Lane) wake(name string) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	select {
 	case l.waiters[name] <- struct{}{}:
-	default: // of another process, or told already
+	default: // of another process, or already woken
 	}
 }
 
@@ -83,15 +82,15 @@ func (l *Lane) wakeAll() {
 	}
 }
 
-// wait begins to follow; the lane's state is locked.
+// wait starts the watch. The caller holds l.mu.
 func (l *Lane) wait() *waiting {
 	ctx, cancel := context.WithCancel(context.Background())
 	w := &waiting{
 		cancel: cancel, unheard: make(chan struct{}),
 		tree: watch.NewSmallTree(filepath.Join(l.w.Dir(), filepath.FromSlash(dir))),
 	}
-	if st, err := l.w.FS.Lstat(dir); err == nil && st.IsDir() { // no link leads away
-		w.heard, _ = w.tree.Listen() // nil: looking serves
+	if st, err := l.w.FS.Lstat(dir); err == nil && st.IsDir() { // not a symlink
+		w.heard, _ = w.tree.Listen() // nil: polling does
 	}
 	if w.heard == nil {
 		close(w.unheard)
@@ -99,12 +98,12 @@ func (l *Lane) wait() *waiting {
 	heard := w.heard
 	w.done.Go(func() {
 		l.follow(ctx, heard, w.unheard)
-		_ = w.tree.Close() // nothing of it is kept
+		_ = w.tree.Close() // no state is lost
 	})
 	return w
 }
 
-// add watches a ticket. One that cannot be watched is looked at with all others.
+// add watches a ticket. If one cannot be watched, all are polled.
 func (w *waiting) add(name string) {
 	if w.heard != nil && w.heard.AddFile(path.Base(name)) != nil {
 		close(w.unheard)
@@ -153,9 +152,9 @@ func (l *Lane) heed(heard *watch.Listener) {
 	}
 }
 
-// nextLook is when to look again: in a while, or as soon as a cooldown ends.
+// nextLook is when to poll again: after every, or when a cooldown ends.
 func (l *Lane) nextLook(every time.Duration) time.Duration {
-	cooldowns, _ := l.readCooldowns() // none when they cannot be read
+	cooldowns, _ := l.readCooldowns() // none if they cannot be read
 	now := l.w.Env.Clock.Now().UnixMilli()
 	for _, c := range cooldowns {
 		if c.active(now) {
@@ -165,11 +164,11 @@ func (l *Lane) nextLook(every time.Duration) time.Duration {
 	return max(every, time.Millisecond)
 }
 
-// lookAround grants what the death of a process, or time, has made room for.
+// lookAround grants what a dead process, or an expired cooldown, made room for.
 func (l *Lane) lookAround(ctx context.Context) {
 	unlock, err := l.lock.Lock(ctx)
 	if err != nil {
-		return // ended
+		return // the context has ended
 	}
 	_ = l.regrant() // the next look tries again
 	_ = unlock()

@@ -3,6 +3,8 @@ package policy
 // Changing the policy of a run, and the policy that a launch begins with.
 
 import (
+	"slices"
+
 	"ac/internal/fault"
 	"ac/workspace/doc"
 )
@@ -22,6 +24,38 @@ type levelData struct {
 
 func exceeds(level doc.Level, format string, args ...any) error {
 	return fault.New(fault.ExceedsPermissionLevel, format, args...).With(levelData{level})
+}
+
+// Default is the policy of a run for which nobody set one.
+func Default() doc.RunPolicy {
+	return doc.RunPolicy{Mode: doc.ModeDefault, PermissionLevel: doc.LevelRunCommands, Rules: []doc.PolicyRule{}}
+}
+
+// Of is the policy of a run as its record has it.
+func Of(run doc.Run) doc.RunPolicy {
+	if run.Live == nil {
+		return Default()
+	}
+	return run.Live.Policy
+}
+
+// Causes of a change.
+const (
+	BySetting = "set"
+	ByAnswer  = "answer"
+)
+
+// ChangeEvent is the payload of run.policy_changed.
+type ChangeEvent struct {
+	By     string        `json:"by"`
+	Before doc.RunPolicy `json:"before"`
+	After  doc.RunPolicy `json:"after"`
+	Cause  string        `json:"cause"`
+}
+
+// Equal reports whether two policies are the same.
+func Equal(a, b doc.RunPolicy) bool {
+	return a.Mode == b.Mode && a.PermissionLevel == b.PermissionLevel && slices.Equal(a.Rules, b.Rules)
 }
 
 // Changed is a policy with a change. Raiser says that who asks may raise the

@@ -1,6 +1,6 @@
 package provider
 
-// adapter.status: which CLIs could be used on this machine.
+// adapter.status: which agent CLIs this machine can use.
 
 import (
 	"context"
@@ -9,7 +9,7 @@ import (
 	"ac/workspace/doc"
 )
 
-// Adapter is one way to reach an agent CLI, and whether it is there.
+// Adapter is one way to use an agent CLI, and whether it is available.
 type Adapter struct {
 	Name         string       `json:"name"`
 	Provider     string       `json:"provider"`
@@ -17,22 +17,22 @@ type Adapter struct {
 	Available    bool         `json:"available"`
 	Reason       string       `json:"reason,omitempty"`
 	Capabilities Capabilities `json:"capabilities"`
-	// Version is what the program says of itself, TriedWith the release that this
-	// build was tried with; "" while unknown.
+	// Version is the version that the program reports, TriedWith the release
+	// that this build was tested with; "" if unknown.
 	Version   string `json:"version,omitempty"`
 	TriedWith string `json:"tried_with,omitempty"`
-	// Probe is what trying the real path showed, up to the model call; nil while
-	// nobody has waited long enough for it.
+	// Probe is the result of trying the adapter, up to the model call; nil if
+	// the probe has not finished yet.
 	Probe *TryResult `json:"probe,omitempty"`
 }
 
-// TryResult is whether the command line of a run was taken.
+// TryResult is whether the program accepted the command line of a run.
 type TryResult struct {
 	OK     bool   `json:"ok"`
 	Detail string `json:"detail,omitempty"` // why not, in the program's words
 }
 
-// protocolMode is the mode of adapters that are spoken with.
+// protocolMode is the mode of adapters that are driven by a protocol.
 const protocolMode = "protocol"
 
 // Capabilities are what an adapter supports.
@@ -46,7 +46,7 @@ type Capabilities struct {
 	WorktreeIsolation string `json:"supports_worktree_isolation"`
 }
 
-// adapters lists what exists, in the order in which it is told.
+// adapters lists all adapters, in the order of reports.
 func adapters() (all []Adapter) {
 	for _, f := range families() {
 		all = append(all, f.adapters...)
@@ -54,7 +54,7 @@ func adapters() (all []Adapter) {
 	return all
 }
 
-// Describe says in a line how an adapter is.
+// Describe describes the state of an adapter in one line.
 func (a Adapter) Describe() string {
 	if !a.Available {
 		return a.Reason
@@ -68,14 +68,14 @@ func (a Adapter) Describe() string {
 	}
 	switch {
 	case a.Probe == nil:
-		return text + "; it has not said anything of itself yet"
+		return text + "; not probed yet"
 	case !a.Probe.OK:
-		return text + "; it refuses a run: " + a.Probe.Detail
+		return text + "; it rejects the command line of a run: " + a.Probe.Detail
 	}
-	return text + "; it takes a run"
+	return text + "; it accepts the command line of a run"
 }
 
-// look finds the program of an adapter and says whether it may be used.
+// look finds the program of an adapter and decides whether it may be used.
 func (a *Adapter) look(ctx context.Context, machine doc.Machine, environ []string) Program {
 	key := a.Provider
 	if a.Mode == protocolMode {

@@ -1,6 +1,6 @@
 package provider
 
-// Texts in lines of JSON.
+// Texts in JSON lines.
 
 import (
 	"slices"
@@ -14,10 +14,10 @@ import (
 // maxAnswerDepth bounds the search within one line.
 const maxAnswerDepth = 8
 
-// Said is an output without the lines of JSON that repeat what the agent was told,
-// by us or by its tools: gemini and the app server print the prompt, and with it
-// the example of an answer that stands there.
-func Said(output string) string {
+// WithoutEchoes is an output without the JSON lines that echo what the agent was sent,
+// by us or by its tools: gemini and the app server print the prompt, and with
+// it the example of an answer in it.
+func WithoutEchoes(output string) string {
 	var kept strings.Builder
 	for line := range strings.Lines(output) {
 		if v, ok := parseLine(line); ok && v.Kind == shape.Map && toldToAgent(&v) {
@@ -28,7 +28,7 @@ func Said(output string) string {
 	return kept.String()
 }
 
-// toldToAgent reports whether an event is of the side that talks to the agent.
+// toldToAgent reports whether an event is input of the agent.
 func toldToAgent(v *shape.Value) bool {
 	params := v.Get("params")
 	item := params.Get("item")
@@ -41,7 +41,7 @@ func toldToAgent(v *shape.Value) bool {
 	return item.Get("type").Text == "userMessage"
 }
 
-// LongestText is the longest text in lines of JSON, "" when there is none.
+// LongestText is the longest text in JSON lines, "" if there is none.
 func LongestText(output string) (longest string) {
 	for line := range strings.Lines(output) {
 		v, ok := parseLine(line)
@@ -84,7 +84,7 @@ func parseLine(line string) (shape.Value, bool) {
 	return param.Parse([]byte(line)), true
 }
 
-// maxNesting bounds the nesting of what is read.
+// maxNesting bounds the nesting of lines.
 const maxNesting = 512
 
 func tooDeep(line string) bool {

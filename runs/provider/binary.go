@@ -1,6 +1,6 @@
 package provider
 
-// Finding a provider's program, and whether its name is approved.
+// Finding a provider's program, and checking that its name is approved.
 
 import (
 	"errors"
@@ -11,21 +11,21 @@ import (
 	"strings"
 )
 
-// Program is a program that was found. Nothing of it was executed.
+// Program is a program that was found. It has not been executed.
 type Program struct {
-	Configured string // as it stands in the overlay
+	Configured string // as configured in machine.yaml
 	Path       string // where it was found
-	Resolved   string // the file that Path leads to
+	Resolved   string // the file that Path resolves to
 }
 
-// ErrNotApproved says that a program does not have an approved name.
-var ErrNotApproved = errors.New("the program's name is not approved")
+// ErrNotApproved is returned for a program without an approved name.
+var ErrNotApproved = errors.New("the name of the program is not allowed")
 
-// ErrNotFound says that there is no such executable file.
+// ErrNotFound is returned if there is no such executable file.
 var ErrNotFound = errors.New("program not found")
 
-// Find looks a program up: a value with a slash is a path, anything else is
-// searched in path, which is a PATH.
+// Find looks a program up: a value with a slash is a path, any other is
+// searched for in path, which is a PATH.
 func Find(configured, path string) (Program, error) {
 	p := Program{Configured: configured}
 	candidates := []string{configured}
@@ -50,13 +50,13 @@ func Find(configured, path string) (Program, error) {
 	return p, fmt.Errorf("%s: %w", configured, ErrNotFound)
 }
 
-// Approve checks a program's name against patterns: the name as configured or
-// found, or that of the file it leads to, must be a pattern or begin with one
-// and a hyphen. Shells and launchers are refused whatever leads to them. No
-// patterns approve anything else.
+// Approve checks a program's name against patterns: its configured or found
+// name, or that of the file it resolves to, must equal a pattern or begin with
+// one and a hyphen. Shells and launchers are always refused. Without patterns
+// all other programs are approved.
 func (p Program) Approve(patterns []string) error {
 	if isLauncher(filepath.Base(p.Resolved)) || isLauncher(filepath.Base(p.Configured)) {
-		return fmt.Errorf("%s leads to a shell or launcher: %w", p.Configured, ErrNotApproved)
+		return fmt.Errorf("%s resolves to a shell or launcher: %w", p.Configured, ErrNotApproved)
 	}
 	if len(patterns) == 0 {
 		return nil
@@ -77,7 +77,7 @@ func fits(base string, patterns []string) bool {
 	})
 }
 
-// isLauncher tells programs that start whatever they are told to.
+// isLauncher reports programs that execute any command given to them.
 func isLauncher(base string) bool {
 	return isShell(base) || slices.Contains([]string{"env", "busybox"}, strings.ToLower(base))
 }

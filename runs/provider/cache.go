@@ -1,7 +1,7 @@
 package provider
 
-// What programs say of themselves, remembered in a workspace for as long as the
-// program at a path is the same file.
+// A cache of what programs report about themselves, valid while the program's
+// file is unchanged.
 
 import (
 	"context"
@@ -14,18 +14,18 @@ import (
 	"ac/workspace"
 )
 
-// Cache asks programs, and remembers their answers in the workspace: a CLI may
-// need seconds for each. It is safe for concurrent use; what two ask at once is
-// asked twice.
+// Cache queries programs and caches their answers in the workspace, since a CLI
+// may need seconds for each. It is safe for concurrent use; concurrent queries
+// are not merged.
 type Cache struct {
 	Workspace *workspace.Workspace // nil for none
-	// Environ is the environment that programs are asked in.
+	// Environ is the environment of the queried programs.
 	Environ []string
-	// Frozen remembers nothing that was not known before.
+	// Frozen disables writing to the cache.
 	Frozen bool
 }
 
-// remembered is what is kept of one program.
+// remembered is the cache entry of one program.
 type remembered struct {
 	Path      string      `json:"path"`
 	Size      int64       `json:"size"`
@@ -35,17 +35,17 @@ type remembered struct {
 	Probe     *Probe      `json:"probe,omitempty"`
 }
 
-// maxRemembered bounds the file of one program.
+// maxRemembered bounds the file of a cache entry.
 const maxRemembered = 64 << 10
 
-// rememberedFile is where the answers of a program to one use of it are kept.
+// rememberedFile is the file of a program's cache entry for one use.
 func rememberedFile(program, use string) string {
 	sum := sha256.Sum256([]byte(program + "\x00" + use))
 	return workspace.TempDir + "/probe_" + hex.EncodeToString(sum[:8]) + ".json"
 }
 
-// recall is what is known of a program, as it is now. ok is false when there is
-// no such file.
+// recall returns the cache entry of a program in its current version. ok is
+// false if there is no such file.
 func (c Cache) recall(program, use string) (known remembered, ok bool) {
 	st, err := os.Stat(program)
 	if err != nil || c.Workspace == nil {
@@ -59,7 +59,7 @@ func (c Cache) recall(program, use string) (known remembered, ok bool) {
 	return known, true
 }
 
-// keep is a convenience: what cannot be kept is asked again.
+// keep stores a cache entry, best effort.
 func (c Cache) keep(known remembered, use string) {
 	text, err := json.Marshal(known)
 	if err == nil && !c.Frozen && durable.MkdirAll(c.Workspace.FS, workspace.TempDir, 0o755) == nil {
@@ -67,7 +67,7 @@ func (c Cache) keep(known remembered, use string) {
 	}
 }
 
-// About is where a worker's words come from.
+// About returns the provenance of a worker's output.
 func (c Cache) About(ctx context.Context, name, program string) Provenance {
 	known, ok := c.recall(program, "about")
 	if ok && known.About != nil {
@@ -83,10 +83,10 @@ func (c Cache) About(ctx context.Context, name, program string) Provenance {
 	return about
 }
 
-// abilitiesUse changes with the questions: an answer to fewer is none.
+// abilitiesUse changes when the questions change, which invalidates the cache.
 const abilitiesUse = "abilities of 3"
 
-// Abilities are what a program takes. What it did not answer is not remembered.
+// Abilities returns what a program supports. Missing answers are not cached.
 func (c Cache) Abilities(ctx context.Context, cli CLI, program string) Abilities {
 	known, ok := c.recall(program, abilitiesUse)
 	if ok && known.Abilities != nil {

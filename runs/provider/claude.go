@@ -8,15 +8,15 @@ import (
 	"ac/internal/shape"
 )
 
-// claudeCLI is claude --print: stream-json on stdout where the program has it with
-// what else is asked for, the prompt on stdin. No option that takes a list stands
-// before anything that it could swallow.
+// claudeCLI is claude --print: stream-json on stdout where the program supports
+// it together with the other options, the prompt on stdin. No option that takes
+// a list precedes anything that it could swallow.
 type claudeCLI struct{}
 
 func (claudeCLI) ForWork(w Work) (Call, error) {
 	format := "stream-json"
 	if w.Schema != "" && !w.Stream {
-		format = "json" // releases that have a schema and tell nothing of streams
+		format = "json" // releases that support a schema but not streaming
 	}
 	argv := slices.Concat([]string{w.Program}, option("--model", w.Model), claudeFormat(format), claudeRights(w.Level, w.AllowedTools),
 		option("--json-schema", w.Schema))
@@ -42,12 +42,13 @@ func (claudeCLI) Abilities() (args []string, words AbilityWords) {
 	return []string{"--help"}, AbilityWords{Schema: "--json-schema", Stream: "stream-json"}
 }
 
-// longAnswer is from how many characters on a text counts as the whole answer.
+// longAnswer is the length in characters from which a text counts as the whole
+// answer.
 const longAnswer = 200
 
-// Answer reads stream-json output: the last result, else the texts of the
-// final-like lines, else those of all others joined. A message that tells the
-// pieces before it again as a whole counts once.
+// Answer reads stream-json output: the last result, else the texts of
+// final-like lines, else those of all other lines joined. A message that
+// repeats the pieces before it counts once.
 func (claudeCLI) Answer(output, _ string) (string, error) {
 	result := ""
 	var final []string
@@ -90,7 +91,7 @@ func (claudeCLI) Answer(output, _ string) (string, error) {
 	return answerOr(fragments.String())
 }
 
-// choose gives one of several final texts, or all of them.
+// choose returns one of several final texts, or all of them joined.
 func choose(found []string) (string, error) {
 	longest := slices.MaxFunc(found, func(a, b string) int { return utf8.RuneCountInString(a) - utf8.RuneCountInString(b) })
 	if len(found) == 1 || utf8.RuneCountInString(longest) >= longAnswer {
@@ -113,7 +114,7 @@ func finalLike(v *shape.Value) bool {
 	return false
 }
 
-// texts collects the texts of one line, each once.
+// texts collects the texts of one line, without duplicates.
 func texts(v *shape.Value) (found []string) {
 	var visit func(v *shape.Value, depth int)
 	visit = func(v *shape.Value, depth int) {

@@ -1,6 +1,6 @@
 package provider
 
-// What a driver is: the face that every agent CLI shows to the rest.
+// CLI: the interface of all agent CLIs.
 
 import (
 	"errors"
@@ -8,22 +8,22 @@ import (
 	"strings"
 )
 
-// CLI is one family of agent CLIs: how it is called and how it answers. Its
-// implementations are immutable and safe for concurrent use.
+// CLI is one family of agent CLIs: how it is called and how it answers.
+// Implementations are immutable and safe for concurrent use.
 type CLI interface {
 	// ForWork is the command line of a worker's attempt.
 	ForWork(w Work) (Call, error)
 	// ForFilling is the command line that fills in an artifact.
 	ForFilling(f Filling) Call
-	// Answer reads the agent's answer from what the CLI printed. A CLI that was
-	// told to write it to a file passes its content as last.
+	// Answer extracts the agent's answer from its output. A CLI that writes its
+	// answer to a file passes the file's content as last.
 	Answer(stdout, last string) (string, error)
-	// Abilities is what to ask the program to learn what it takes, and the words
-	// that tell it.
+	// Abilities returns the arguments that make the program list its options,
+	// and the words to look for there.
 	Abilities() (args []string, words AbilityWords)
 }
 
-// CLIOf is the CLI of a provider. Providers without a driver have none.
+// CLIOf is the CLI of a provider. A provider without a driver has none.
 func CLIOf(provider string) (CLI, error) {
 	if f, ok := familyOf(DriverOf(provider)); ok {
 		return f.cli, nil
@@ -31,24 +31,23 @@ func CLIOf(provider string) (CLI, error) {
 	return nil, fmt.Errorf("provider %s has no driver: %w", provider, errors.ErrUnsupported)
 }
 
-// Call is a program with its words, and what it reads.
+// Call is a command line and its input.
 type Call struct {
 	Argv []string
-	// Stdin is the prompt where it does not stand in Argv, nil where nothing
-	// is read.
+	// Stdin is the prompt if it is not in Argv; nil for no input.
 	Stdin *string
-	// Format names the format of the output, "" where the CLI has none.
+	// Format is the output format, "" if the CLI has none.
 	Format string
 }
 
-// Work is what a worker's attempt asks for.
+// Work are the parameters of a worker's attempt.
 type Work struct {
 	Program      string
 	Model        string
 	Prompt       string
-	Level        string // of permission
-	Stream       bool   // the program prints what it does as it goes on
-	Trusted      bool   // the working directory is one that somebody chose who may
+	Level        string // of permissions
+	Stream       bool   // the program can stream its progress
+	Trusted      bool   // an authorized person chose the working directory
 	SchemaFile   string // of codex
 	Files        CodexFiles
 	Schema       string   // of claude
@@ -56,7 +55,7 @@ type Work struct {
 	Template     []string // of gemini
 }
 
-// Filling is what filling in an artifact asks for.
+// Filling are the parameters of filling an artifact.
 type Filling struct {
 	Program string
 	Model   string
@@ -65,7 +64,7 @@ type Filling struct {
 	Trusted bool   // as in Work
 }
 
-// ErrNoAnswer says that output holds no answer.
+// ErrNoAnswer is returned if an output contains no answer.
 var ErrNoAnswer = errors.New("the output holds no answer")
 
 func option(name, value string) []string {

@@ -10,10 +10,10 @@ import (
 	"ac/internal/shape"
 )
 
-// geminiCLI is gemini in headless mode: a stream of JSON lines where the program
-// has it, else one JSON value. The prompt is the value of its own option, or comes
-// on stdin where it is too long for a word. An agent may have a command line of its
-// own.
+// geminiCLI is gemini in headless mode: a stream of JSON lines where the
+// program supports it, else one JSON value. The prompt is the value of an
+// option, or comes on stdin if it is too long for an argument. An agent may
+// have a command line of its own.
 type geminiCLI struct{}
 
 func (geminiCLI) ForWork(w Work) (Call, error) {
@@ -33,12 +33,12 @@ func (geminiCLI) ForFilling(f Filling) Call {
 	return geminiPrompt(argv, f.Prompt, "json")
 }
 
-// maxArgument is the longest prompt that goes onto a command line: the system
-// takes 128 KiB in one argument.
+// maxArgument is the longest prompt on a command line; Linux allows 128 KiB in
+// one argument.
 const maxArgument = 100 << 10
 
-// geminiPrompt puts the prompt behind its option. One that begins like an option,
-// and none at all, go to stdin.
+// geminiPrompt adds the prompt as an option. An empty one, and one that begins
+// like an option, goes to stdin.
 func geminiPrompt(argv []string, prompt, format string) Call {
 	if len(prompt) > maxArgument || strings.HasPrefix(prompt, "-") || prompt == "" {
 		return Call{Argv: argv, Stdin: &prompt, Format: format}
@@ -46,8 +46,8 @@ func geminiPrompt(argv []string, prompt, format string) Call {
 	return Call{Argv: append(argv, "-p", prompt), Format: format}
 }
 
-// Answer is the response in JSON output, else the last message of a stream, else
-// the output as it is.
+// Answer is the response in JSON output, else the last message of a stream,
+// else the output itself.
 func (geminiCLI) Answer(stdout, _ string) (string, error) {
 	if v, ok := parseLine(stdout); ok {
 		if r := v.Get("response"); r.Kind == shape.String {
@@ -60,8 +60,8 @@ func (geminiCLI) Answer(stdout, _ string) (string, error) {
 	return answerOr(stdout)
 }
 
-// lastStreamed is the last message of the agent in a stream of JSON lines, which
-// comes in pieces, "" when there is none.
+// lastStreamed is the last message of the agent in a stream of JSON lines,
+// joined from its pieces, "" if there is none.
 func lastStreamed(stdout string) string {
 	var last strings.Builder
 	over := false
@@ -87,8 +87,8 @@ func (geminiCLI) Abilities() (args []string, words AbilityWords) {
 	return []string{"--help"}, AbilityWords{Stream: "stream-json"}
 }
 
-// CheckTemplate says why an agent's own command line is not used, whatever its
-// program is held to: no shell stands in it, and no word that has several lines.
+// CheckTemplate returns why an agent's own command line is refused, regardless
+// of its program: it must contain no shell and no multi-line word.
 func CheckTemplate(words []string) error {
 	if len(words) == 0 {
 		return nil
@@ -110,8 +110,8 @@ func CheckTemplate(words []string) error {
 	return nil
 }
 
-// fromTemplate fills in an agent's own command line. Its program is held to the
-// approved names by the caller.
+// fromTemplate fills in an agent's own command line. The caller checks its
+// program against the approved names.
 func fromTemplate(w Work) (Call, error) {
 	if err := CheckTemplate(w.Template); err != nil {
 		return Call{}, err

@@ -1,7 +1,7 @@
 package provider
 
-// The subscription guard: whether a worker may be reached at all, and by which
-// proof, decided before anything of it is executed.
+// The subscription guard: it decides whether a worker may be used at all, and
+// by which proof, before the worker's program is executed.
 
 import (
 	"context"
@@ -20,7 +20,8 @@ const (
 	UnknownStrategy  = "unknown_proof_strategy"
 )
 
-// Policy is the execution policy of a provider, with the key it was found under.
+// Policy is the execution policy of a provider, with the key under which it was
+// found.
 type Policy struct {
 	ProviderKey              string   `json:"provider_key"`
 	Channel                  string   `json:"channel"`
@@ -29,13 +30,13 @@ type Policy struct {
 	AllowedBinPatterns       []string `json:"allowed_bin_patterns"`
 }
 
-// Proof is by what a worker was let through.
+// Proof is the proof by which a worker passed.
 type Proof struct {
 	Strategy string `json:"strategy"`
 	Detail   string `json:"detail"`
 }
 
-// Verdict is the guard's decision. Reason is empty for a worker that passed.
+// Verdict is the guard's decision. Reason is empty if the worker passed.
 type Verdict struct {
 	Policy  Policy
 	Bin     string
@@ -44,7 +45,7 @@ type Verdict struct {
 	Message string
 }
 
-// aliases are the names under which a policy is looked for, one step each.
+// aliases are the names under which a policy is looked up, in order.
 func aliases(provider string) []string {
 	if as := doc.ProviderNamed(provider).As; as != "" {
 		return []string{provider, as}
@@ -52,7 +53,7 @@ func aliases(provider string) []string {
 	return []string{provider}
 }
 
-// PolicyOf gives the policy of a provider: the machine's, else the default.
+// PolicyOf returns the policy of a provider: the machine's, else the default.
 func PolicyOf(machine doc.Machine, provider string) Policy {
 	for _, key := range aliases(provider) {
 		if p, ok := machine.ExecutionPolicy[key]; ok {
@@ -88,9 +89,9 @@ func isGemini(provider string) bool {
 	return DriverOf(provider) == Gemini || strings.HasPrefix(provider, "gemini-")
 }
 
-// Guard decides about a worker. environ is what the attempt would get; template
-// is the agent's own command line, empty where it has none, whose program is
-// held to the same names.
+// Guard decides about a worker. environ is the environment of the attempt;
+// template is the agent's own command line, empty if it has none, whose program
+// must have an approved name, too.
 func Guard(ctx context.Context, machine doc.Machine, provider string, template, environ []string) Verdict {
 	policy := PolicyOf(machine, provider)
 	v := Verdict{Policy: policy, Bin: Binary(machine, provider)}
@@ -138,8 +139,8 @@ func (v Verdict) api(provider string, environ []string) Verdict {
 	return v
 }
 
-// prove asks for what shows that a subscription, not an API key, is used. A
-// program that is missing proves nothing.
+// prove looks for proof that a subscription is used, not an API key. A missing
+// program proves nothing.
 func (v Verdict) prove(ctx context.Context, program Program, missing error, environ []string) Verdict {
 	var keys []string
 	switch v.Policy.ProofStrategy {
@@ -150,11 +151,11 @@ func (v Verdict) prove(ctx context.Context, program Program, missing error, envi
 	case "gemini_cli":
 		keys = []string{"GOOGLE_API_KEY", "GEMINI_API_KEY", "GOOGLE_GENAI_USE_VERTEXAI"}
 	default:
-		return v.refuse(UnknownStrategy, fmt.Sprintf("proof strategy %q is not known", v.Policy.ProofStrategy))
+		return v.refuse(UnknownStrategy, fmt.Sprintf("unknown proof strategy %q", v.Policy.ProofStrategy))
 	}
 	for _, key := range keys {
 		if set(environ, key) {
-			return v.refuse(APIKeyPresent, key+" is set; a subscription is to be used")
+			return v.refuse(APIKeyPresent, key+" is set, but a subscription is required")
 		}
 	}
 	if missing != nil {
@@ -170,11 +171,11 @@ func (v Verdict) prove(ctx context.Context, program Program, missing error, envi
 	case !said.ok:
 		return v.refuse(ProbeFailed, program.Path+" login status did not succeed")
 	case apiKeyWords.MatchString(text):
-		return v.refuse(ProbeFailed, "the login is by an API key")
+		return v.refuse(ProbeFailed, "logged in with an API key")
 	case !strings.Contains(text, "chatgpt") && !strings.Contains(strings.ReplaceAll(text, "not logged in", ""), "logged in"):
-		return v.refuse(ProbeFailed, "the login status tells no subscription")
+		return v.refuse(ProbeFailed, "the login status does not show a subscription")
 	}
-	v.Proof.Detail = "logged in by subscription"
+	v.Proof.Detail = "logged in with a subscription"
 	return v
 }
 

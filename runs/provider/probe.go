@@ -1,6 +1,6 @@
 package provider
 
-// Probes: short calls of a provider's program that ask it about itself.
+// Probes: short calls that query a provider's program.
 
 import (
 	"bytes"
@@ -20,11 +20,11 @@ import (
 )
 
 const (
-	// probeLimit bounds a question about a login or a command, aboutLimit one for
-	// version, help or abilities: some CLIs need seconds to say anything.
+	// probeLimit bounds a query about a login or a command, aboutLimit one for
+	// version, help or abilities: some CLIs need seconds to answer.
 	probeLimit = 4 * time.Second
 	aboutLimit = 20 * time.Second
-	// maxProbeOutput bounds what is kept of an answer.
+	// maxProbeOutput bounds how much of an answer is kept.
 	maxProbeOutput = 1 << 20
 )
 
@@ -32,7 +32,7 @@ const (
 type bounded struct {
 	mu   sync.Mutex
 	text bytes.Buffer
-	// enough is asked after each write, and done called once it says so.
+	// enough is called after each write; once it returns true, done is called.
 	enough func([]byte) bool
 	done   func()
 }
@@ -50,20 +50,20 @@ func (b *bounded) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// answer is what a probe gave.
+// answer is the result of a probe.
 type answer struct {
 	stdout, stderr string
 	ok             bool // it exited with 0 in time
 }
 
-// ask runs a program with a bound on its time; everything it started is killed
-// at the end of that. What it says of the secrets of its environment is masked.
+// ask runs a program with a time limit and then kills everything it started. It
+// masks secrets of the environment in the output.
 func ask(ctx context.Context, environ []string, limit time.Duration, program string, args ...string) answer {
 	return askWith(ctx, environ, limit, "", nil, program, args...)
 }
 
-// askWith is ask for a program that reads something and then waits for more: its
-// input ends once enough says that it has answered.
+// askWith is ask for a program that reads input and then waits for more: its
+// input is closed once enough returns true.
 func askWith(ctx context.Context, environ []string, limit time.Duration, input string, enough func([]byte) bool, program string, args ...string) answer {
 	ctx, cancel := context.WithTimeout(ctx, limit)
 	defer cancel()
@@ -78,12 +78,12 @@ func askWith(ctx context.Context, environ []string, limit time.Duration, input s
 		if err != nil {
 			return answer{stderr: err.Error()}
 		}
-		stdout.enough, stdout.done = enough, func() { _ = in.Close() } // closed already is closed
-		go func() { _, _ = io.WriteString(in, input) }()               // ends with the pipe, which the end of the program closes
+		stdout.enough, stdout.done = enough, func() { _ = in.Close() } // closing twice is harmless
+		go func() { _, _ = io.WriteString(in, input) }()               // ends with the pipe, which closes when the program ends
 	}
 	err := cmd.Run()
 	if errors.Is(err, exec.ErrWaitDelay) {
-		err = nil // it exited; something it started holds its output
+		err = nil // it exited; a descendant holds its output open
 	}
 	if err != nil && cmd.Process == nil {
 		return answer{stderr: err.Error()}
@@ -92,8 +92,8 @@ func askWith(ctx context.Context, environ []string, limit time.Duration, input s
 	return answer{secrets.String(stdout.text.String()), secrets.String(stderr.text.String()), err == nil}
 }
 
-// Provenance is where an attempt's words come from: the program and what it
-// says of itself. Null is what it did not say.
+// Provenance describes the program that produced an attempt's output. Null
+// means that the program did not report it.
 type Provenance struct {
 	Provider     string  `json:"provider"`
 	ProviderBin  string  `json:"provider_bin"`
@@ -102,7 +102,7 @@ type Provenance struct {
 	OutputFormat *string `json:"output_format"`
 }
 
-// About asks a program for its version and its help, side by side.
+// About queries a program's version and help, concurrently.
 func About(ctx context.Context, provider, program string, environ []string) Provenance {
 	p := Provenance{Provider: provider, ProviderBin: program}
 	var version, help answer
@@ -121,19 +121,19 @@ func About(ctx context.Context, provider, program string, environ []string) Prov
 	return p
 }
 
-// Abilities are what a program says that it takes.
+// Abilities are the features that a program reports.
 type Abilities struct {
 	Schema bool `json:"schema"`  // a JSON Schema for its answer
-	Stream bool `json:"stream"`  // it can print what it does as it goes on
-	NoRuns bool `json:"no_runs"` // its tools that run commands can be switched off
+	Stream bool `json:"stream"`  // it can stream its progress
+	NoRuns bool `json:"no_runs"` // its command tools can be disabled
 }
 
-// AbilityWords are the words of a program's help that tell that it has an
-// ability; "" for one that it never has, or always.
+// AbilityWords are the words of a program's help that show an ability; "" for
+// one that it never or always has.
 type AbilityWords struct{ Schema, Stream, NoRuns string }
 
-// AbilitiesOf asks a program what it takes. answered is false when it did not say
-// anything, which denies nothing.
+// AbilitiesOf queries a program's abilities. answered is false if it printed
+// nothing, which proves nothing.
 func AbilitiesOf(ctx context.Context, cli CLI, program string, environ []string) (able Abilities, answered bool) {
 	args, words := cli.Abilities()
 	a := ask(ctx, environ, aboutLimit, program, args...)

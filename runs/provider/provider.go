@@ -1,9 +1,9 @@
-// Package provider knows the agent CLIs: their names, where their programs are,
-// how they are called, what their answers look like, and whether they may be
-// used. It starts only short probes; sessions are executed elsewhere.
+// Package provider knows the agent CLIs: their names and programs, how to call
+// them, how to read their answers, and whether they may be used. It starts only
+// short probes; package runs/session executes sessions.
 //
 // Invariant: a program is executed only after its name, or that of the file it
-// resolves to, was found fit.
+// resolves to, was approved.
 package provider
 
 import (
@@ -23,18 +23,20 @@ const (
 	Gemini = doc.Gemini
 )
 
-// family is what ac knows of the CLI of a driver, beside its name (doc.Providers).
+// family is what ac knows about the CLI of a driver, besides its names
+// (doc.Providers).
 type family struct {
 	driver Driver
 	cli    CLI
-	// triedWith is the release that this build was tried with, as the program says it.
+	// triedWith is the release that this build was tested with, as the program
+	// prints it.
 	triedWith string
-	// adapters are the ways to reach it.
+	// adapters are the ways to use it.
 	adapters []Adapter
 }
 
-// families is the one table of CLIs. Who adds one adds its names to doc.Providers,
-// how it prints to runs/transcript, and how it counts to runs/usage.
+// families is the one table of CLIs. To add one, also add its names to
+// doc.Providers, its output to runs/transcript, and its usage to runs/usage.
 func families() []family {
 	codex := Capabilities{true, true, true, true, true, false, "recommended"}
 	return []family{
@@ -83,7 +85,7 @@ func Binary(machine doc.Machine, provider string) string {
 	return string(driver)
 }
 
-// ModelFlag is the model to pass for a hint: none when the hint only names a
+// ModelFlag is the model to pass for a hint: none if the hint is the name of a
 // provider or a driver.
 func ModelFlag(hint string) string {
 	named := strings.TrimSpace(hint)
@@ -93,5 +95,5 @@ func ModelFlag(hint string) string {
 	return hint
 }
 
-// managerPolicy is the key of a policy that is no provider of agents.
+// managerPolicy is the key of a policy that is not a provider of agents.
 const managerPolicy = "manager"

@@ -1,8 +1,8 @@
 package provider
 
-// What an agent may do, in the flags of each CLI: the one table of permission
-// levels. An agent never runs with more than its level; an agent's own list of
-// tools only narrows that.
+// Rights: the one table that maps permission levels to the flags of each CLI.
+// An agent never runs with more than its level; an agent's own list of tools
+// can only narrow that.
 
 import (
 	"slices"
@@ -11,7 +11,7 @@ import (
 	"ac/workspace/doc"
 )
 
-// Levels of permission, from the least to the most.
+// Permission levels, from the lowest to the highest.
 const (
 	ReadOnly    = string(doc.LevelReadOnly)
 	Patch       = string(doc.LevelPatch)
@@ -19,8 +19,8 @@ const (
 	Full        = string(doc.LevelFull)
 )
 
-// Sandbox is the sandbox of codex for a level. At patch nothing runs in it but the
-// writing of files (CodexFiles).
+// Sandbox is codex's sandbox for a level. At patch, only patches are written in
+// it (CodexFiles).
 func Sandbox(level string) string {
 	switch level {
 	case ReadOnly:
@@ -31,7 +31,7 @@ func Sandbox(level string) string {
 	return "workspace-write"
 }
 
-// claudeTools are the tools of claude that a level bears; nil for all.
+// claudeTools are the tools of claude that a level allows; nil for all.
 func claudeTools(level string) []string {
 	reads := []string{"Read", "Glob", "Grep"}
 	switch level {
@@ -43,8 +43,9 @@ func claudeTools(level string) []string {
 	return nil
 }
 
-// claudeRights are the options of claude for a level. Its acceptEdits runs some
-// commands that only touch files; where a level bears none, the tool is denied.
+// claudeRights are the options of claude for a level. Its acceptEdits mode runs
+// some commands that only touch files; where a level allows no commands, Bash
+// is denied.
 func claudeRights(level string, tools []string) []string {
 	mode := "acceptEdits"
 	var allowed, denied []string
@@ -69,9 +70,9 @@ func claudeRights(level string, tools []string) []string {
 	return argv
 }
 
-// narrowed are the tools of an agent's own list that its level bears. A tool may
-// have a pattern, as in Bash(git log:*); tools of MCP servers are the agent's own
-// affair.
+// narrowed are the tools of an agent's own list that its level allows. A tool
+// may have a pattern, as in Bash(git log:*). Tools of MCP servers are not
+// restricted here.
 func narrowed(tools, level []string) []string {
 	if level == nil {
 		return tools
@@ -82,9 +83,9 @@ func narrowed(tools, level []string) []string {
 	})
 }
 
-// geminiRights are the options of gemini for a level. Its trust lets a folder's
-// own settings and hooks take effect, so it is given where the folder was chosen
-// by somebody who may, and for this call only.
+// geminiRights are the options of gemini for a level. Trusting a folder
+// activates its settings and hooks. So it is passed only if an authorized
+// person chose the folder, and for this call only.
 func geminiRights(level string, trusted bool) []string {
 	mode := "yolo"
 	switch level {

@@ -1,7 +1,7 @@
 package provider
 
-// Trying the real path of an adapter: the command line that a run would get, and
-// the agent's own words, up to where it would ask its model.
+// Trying an adapter for real: the command line of a run, up to the point at
+// which the program would call its model.
 
 import (
 	"bytes"
@@ -16,23 +16,23 @@ import (
 	"ac/workspace/doc"
 )
 
-// Probe is what trying an adapter showed.
+// Probe is the result of trying an adapter.
 type Probe struct {
 	OK bool `json:"ok"`
-	// Detail is why it is not, in the program's words.
+	// Detail is why it failed, in the program's words.
 	Detail string `json:"detail,omitempty"`
-	// Version is the program's own word for it, "" where it has none.
+	// Version is the version that the program reports, "" if it reports none.
 	Version string `json:"version,omitempty"`
-	// Resume reports whether the program can go on with a conversation.
+	// Resume reports whether the program can resume a conversation.
 	Resume bool `json:"resume"`
 }
 
-// maxDetail bounds the words of a program that a probe tells.
+// maxDetail bounds how much of a program's words a probe keeps.
 const maxDetail = 300
 
-// try asks the program of an adapter for its version, whether it can resume where
-// ac could, and to take the command line of a run without a prompt, which ends it
-// before any model is called. All is asked side by side.
+// try queries an adapter's program for its version and, where ac could use it,
+// for resuming. It also passes it the command line of a run without a prompt,
+// which ends it before any model is called. All queries run concurrently.
 func (a *Adapter) try(ctx context.Context, program string, environ []string) Probe {
 	var version, help, run answer
 	var group sync.WaitGroup
@@ -54,7 +54,7 @@ func (a *Adapter) try(ctx context.Context, program string, environ []string) Pro
 	return p
 }
 
-// emptyRun is the command line of a run that may only read.
+// emptyRun is the command line of a read-only run.
 func (a *Adapter) emptyRun(program string) []string {
 	cli, err := CLIOf(a.Provider)
 	if err != nil {
@@ -67,26 +67,26 @@ func (a *Adapter) emptyRun(program string) []string {
 	return call.Argv[1:]
 }
 
-// handshake is what an app server is sent before its first turn. The thread leaves
-// nothing behind.
+// handshake are the requests to an app server before its first turn. The thread
+// is ephemeral.
 func handshake() string {
 	dir, err := os.Getwd()
 	if err != nil {
 		dir = "/"
 	}
-	text, _ := json.Marshal(dir) // a text always encodes
+	text, _ := json.Marshal(dir) // a string always encodes
 	return `{"id":1,"method":"initialize","params":{"clientInfo":{"name":"agentcompany","version":"probe"},"capabilities":null}}` + "\n" +
 		`{"method":"initialized"}` + "\n" +
 		`{"id":2,"method":"thread/start","params":{"model":null,"cwd":` + string(text) + `,"approvalPolicy":"never","sandbox":"read-only","ephemeral":true}}` + "\n"
 }
 
-// wantsPrompt matches the words of programs that miss nothing but a prompt.
+// wantsPrompt matches messages of programs that only miss a prompt.
 var wantsPrompt = sync.OnceValue(func() *regexp.Regexp {
 	return regexp.MustCompile(`(?i)no (prompt|input) provided|(input|prompt) must be provided`)
 })
 
-// taken judges the answer to a command line without a prompt: the program that
-// asks for one has taken all else.
+// taken judges the answer to a command line without a prompt: a program that
+// asks for one has accepted all else.
 func (a *Adapter) taken(run answer) (ok bool, detail string) {
 	if a.Mode == protocolMode {
 		for line := range strings.Lines(run.stdout) {
@@ -121,20 +121,20 @@ func cut(text string) string {
 	return text
 }
 
-// Prober finds out which agent CLIs a machine has and whether they work. What they
-// answer is remembered by the program's file. It is safe for concurrent use.
+// Prober finds out which agent CLIs a machine has and whether they work.
+// Answers are cached by the program's file. It is safe for concurrent use.
 type Prober struct {
 	Cache Cache
-	// Run runs a probe, which may outlive the question; its owner waits for it and
-	// ends its context. What it finds is there for the next question.
+	// Run runs a probe, which may outlive the query. Its owner waits for it and
+	// cancels its context. Its result is available to the next query.
 	Run func(probe func(context.Context))
 	// Patience is how long an answer waits for probes.
 	Patience time.Duration
 }
 
-// Status looks for every adapter, side by side. Programs whose name is not
-// approved are not executed. An adapter whose probe takes longer than Patience is
-// told without it.
+// Status checks every adapter, concurrently. Programs without an approved name
+// are not executed. If a probe takes longer than Patience, the adapter is
+// returned without its result.
 func (p Prober) Status(ctx context.Context, machine doc.Machine) []Adapter {
 	all := adapters()
 	programs := make([]Program, len(all))
@@ -169,8 +169,7 @@ func (p Prober) Status(ctx context.Context, machine doc.Machine) []Adapter {
 	return all
 }
 
-// StatusWithin is Status in the time that one call may take: nothing goes on behind
-// the answer.
+// StatusWithin is Status for a one-shot call: no probe outlives it.
 func StatusWithin(ctx context.Context, machine doc.Machine, cache Cache, patience time.Duration) []Adapter {
 	ctx, cancel := context.WithCancel(ctx)
 	var probes sync.WaitGroup
@@ -180,7 +179,7 @@ func StatusWithin(ctx context.Context, machine doc.Machine, cache Cache, patienc
 	return p.Status(ctx, machine)
 }
 
-// learn takes over what a probe showed.
+// learn adds the result of a probe.
 func (a *Adapter) learn(p Probe) {
 	f, _ := familyOf(Driver(a.Provider))
 	a.Version, a.TriedWith = p.Version, f.triedWith
@@ -188,7 +187,7 @@ func (a *Adapter) learn(p Probe) {
 	a.Capabilities.ResumableSession = a.Capabilities.ResumableSession && p.Resume
 }
 
-// probe is try, remembered.
+// probe is try with a cache.
 func (c Cache) probe(ctx context.Context, a Adapter, program string) Probe {
 	known, ok := c.recall(program, "probe "+a.Name)
 	if ok && known.Probe != nil {
@@ -203,5 +202,5 @@ func (c Cache) probe(ctx context.Context, a Adapter, program string) Probe {
 }
 
 // threadAnswered reports whether an app server has answered the last request of
-// the handshake, after which it would wait for more.
+// the handshake.
 func threadAnswered(stdout []byte) bool { return bytes.Contains(stdout, []byte(`{"id":2,`)) }

@@ -97,11 +97,11 @@ func runGuard(adopt func() error, start starter) error {
 	for fd := guardSocket; fd <= guardStderr; fd++ {
 		proc.CloseOnExec(fd)
 	}
-	g := &guard{socket: os.NewFile(guardSocket, "supervisor"), launch: start, exited: make(chan struct{})}
+	g := &guardProcess{socket: os.NewFile(guardSocket, "supervisor"), launch: start, exited: make(chan struct{})}
 	return g.serve()
 }
 
-type guard struct {
+type guardProcess struct {
 	socket *os.File
 	launch starter
 	pid    int
@@ -110,7 +110,7 @@ type guard struct {
 	mu sync.Mutex // guards writes to the socket
 }
 
-func (g *guard) serve() error {
+func (g *guardProcess) serve() error {
 	orders := json.NewDecoder(bufio.NewReader(g.socket))
 	for {
 		var order guardOrder
@@ -135,7 +135,7 @@ func (g *guard) serve() error {
 	}
 }
 
-func (g *guard) start(order *startOrder) error {
+func (g *guardProcess) start(order *startOrder) error {
 	var files [3]*os.File
 	for i, fd := range []uintptr{guardStdin, guardStdout, guardStderr} {
 		files[i] = os.NewFile(fd, "provider")
@@ -162,7 +162,7 @@ func (g *guard) start(order *startOrder) error {
 	return nil
 }
 
-func (g *guard) sweep() (left []int) {
+func (g *guardProcess) sweep() (left []int) {
 	if g.pid == 0 {
 		return nil
 	}
@@ -175,7 +175,7 @@ func (g *guard) sweep() (left []int) {
 }
 
 // report writes a line; a supervisor that is gone reads none.
-func (g *guard) report(r guardReport) {
+func (g *guardProcess) report(r guardReport) {
 	line, err := json.Marshal(r)
 	if err != nil {
 		return
@@ -185,25 +185,25 @@ func (g *guard) report(r guardReport) {
 	_ = durable.WriteAll(g.socket, append(line, '\n')) // seen as the end of its orders
 }
 
-// guarded is a supervisor's hold on its guard.
-type guarded struct {
+// guardClient is a supervisor's hold on its guard.
+type guardClient struct {
 	cmd     *exec.Cmd
 	socket  *os.File
 	reports chan guardReport // closed when the guard is gone
-	all     *Guards
+	all     *GuardSet
 	once    sync.Once
 	left    []int // after the sweep
 }
 
-// Guards are the guards that one process started and did not bury yet. Who
-// hosts several sessions in a process gives them the same Guards. It is safe for
+// GuardSet are the guards that one process started and did not bury yet. Who
+// hosts several sessions in a process gives them the same GuardSet. It is safe for
 // concurrent use.
-type Guards struct {
+type GuardSet struct {
 	mu   sync.Mutex
 	pids map[int]struct{}
 }
 
-func (g *Guards) start(cmd *exec.Cmd) error {
+func (g *GuardSet) start(cmd *exec.Cmd) error {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	if err := cmd.Start(); err != nil {
@@ -217,14 +217,14 @@ func (g *Guards) start(cmd *exec.Cmd) error {
 }
 
 // bury waits for the end of a guard.
-func (g *Guards) bury(cmd *exec.Cmd) {
+func (g *GuardSet) bury(cmd *exec.Cmd) {
 	_ = cmd.Wait() // how it ended does not matter: it is gone
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	delete(g.pids, cmd.Process.Pid)
 }
 
-func (g *Guards) has(pid int) bool {
+func (g *GuardSet) has(pid int) bool {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	_, ok := g.pids[pid]
@@ -233,7 +233,7 @@ func (g *Guards) has(pid int) bool {
 
 // startGuard starts a guard that has the provider's ends of the pipes. The
 // provider is started by begin.
-func startGuard(executable string, all *Guards, stdin, stdout, stderr *os.File) (*guarded, error) {
+func startGuard(executable string, all *GuardSet, stdin, stdout, stderr *os.File) (*guardClient, error) {
 	ours, theirs, err := proc.SocketPair()
 	if err != nil {
 		return nil, err
@@ -247,13 +247,13 @@ func startGuard(executable string, all *Guards, stdin, stdout, stderr *os.File) 
 	if err != nil {
 		return nil, errors.Join(fmt.Errorf("start the guard: %w", err), ours.Close())
 	}
-	g := &guarded{cmd: cmd, socket: ours, reports: make(chan guardReport, 8), all: all}
+	g := &guardClient{cmd: cmd, socket: ours, reports: make(chan guardReport, 8), all: all}
 	go g.read()
 	return g, nil
 }
 
 // read ends when the guard does.
-func (g *guarded) read() {
+func (g *guardClient) read() {
 	defer close(g.reports)
 	reports := json.NewDecoder(bufio.NewReader(g.socket))
 	for {
@@ -265,7 +265,7 @@ func (g *guarded) read() {
 	}
 }
 
-func (g *guarded) order(o guardOrder) error {
+func (g *guardClient) order(o guardOrder) error {
 	line, err := json.Marshal(o)
 	if err != nil {
 		return err
@@ -274,11 +274,11 @@ func (g *guarded) order(o guardOrder) error {
 }
 
 // signal passes a signal on to the provider's group.
-func (g *guarded) signal(sig syscall.Signal) { _ = g.order(guardOrder{Signal: int(sig)}) } // a dead guard is noticed by its reports
+func (g *guardClient) signal(sig syscall.Signal) { _ = g.order(guardOrder{Signal: int(sig)}) } // a dead guard is noticed by its reports
 
 // sweep has the guard kill whatever is left and waits for its end. Descendants
 // of a guard that was killed come to us, and are killed here. It is done once.
-func (g *guarded) sweep() (left []int) {
+func (g *guardClient) sweep() (left []int) {
 	g.once.Do(func() {
 		_ = g.order(guardOrder{Sweep: true}) // a dead guard cannot take it
 		for r := range g.reports {
@@ -294,7 +294,7 @@ func (g *guarded) sweep() (left []int) {
 // sweepDead kills what a guard leaves behind that was killed itself. Not every system
 // gives us its descendants, or ends them with it: the provider is killed by its
 // identity, with its group, and only what was seen to die is no longer told.
-func (g *guarded) sweepDead(provider proc.Identity) (left []int) {
+func (g *guardClient) sweepDead(provider proc.Identity) (left []int) {
 	left = g.sweep()
 	if provider.PID > 0 && !proc.KillGroup(provider, sweepPatience) && !slices.Contains(left, provider.PID) {
 		left = append(left, provider.PID)
@@ -305,7 +305,7 @@ func (g *guarded) sweepDead(provider proc.Identity) (left []int) {
 // release waits for a guard whose reports have ended and mops up after it: what
 // a killed guard leaves behind comes to us. Our own children share our session,
 // and other guards are known, so that both are left alone.
-func (g *guarded) release() (left []int) {
+func (g *guardClient) release() (left []int) {
 	_ = g.socket.Close()
 	g.all.bury(g.cmd)
 	return proc.SweepAdopted(g.all.has, sweepPatience)

@@ -10,7 +10,7 @@ import (
 )
 
 // HostedSession executes one session in this process. The process is a subreaper, and
-// gives all its sessions the same Guards. Launch is called once, then Wait.
+// gives all its sessions the same GuardSet. Launch is called once, then Wait.
 type HostedSession struct {
 	Workspace *workspace.Workspace
 	Host      Host

@@ -44,7 +44,7 @@ func hostMain() error {
 	if err := other.Start(); err != nil {
 		return err
 	}
-	guards := &session.Guards{}
+	guards := &session.GuardSet{}
 	host := func(order session.Order) *session.HostedSession {
 		h := &session.HostedSession{Workspace: w, Host: session.Host{Executable: executable, Guards: guards}, Environ: os.Environ()}
 		err = errors.Join(err, h.Launch(context.Background(), order))

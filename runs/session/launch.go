@@ -73,7 +73,7 @@ func (l *Launcher) Launch(ctx context.Context, order Order) error {
 		readPhases(out, phases)
 	})
 	l.wg.Go(func() { _ = cmd.Wait() }) // its record tells how it went
-	if err := proc.Brief(stdin, text); err != nil {
+	if err := proc.SendOrder(stdin, text); err != nil {
 		return fmt.Errorf("brief the supervisor: %w", err)
 	}
 	return awaitPhase(ctx, phases)

@@ -63,7 +63,7 @@ func reconcile(ctx context.Context, w *workspace.Workspace, ref string) (doc.Ses
 	if record.Socket != "" {
 		// Its supervisor may have died between the steps of the end: that end is
 		// finished, not told as another one.
-		if err := w.Settle(ctx); err != nil {
+		if err := w.Recover(ctx); err != nil {
 			return record, err
 		}
 		if record, err = Read(w, ref); err != nil {

@@ -1,14 +1,6 @@
-// Package session is the execution of runs: the supervisor process that follows
-// one provider to its end, the guard that keeps its descendants, the record of
-// the launch, and the reconciliation of records whose supervisor died.
-//
-// Invariants: a session is alive exactly as long as somebody holds the kernel
-// locks of its run and of its session_ref, which are taken before the record is
-// written; only their holder writes the record; the record is durable before
-// the provider may act; the end of a run is one unit of the workspace's
-// journal. Whoever takes the locks of a record that still says running is its
-// only reconciler.
 package session
+
+// The record of a session, and the locks that say who owns it.
 
 import (
 	"cmp"
@@ -107,7 +99,7 @@ func refLock(ref string) string {
 }
 
 // claim is the hold on a run and a session_ref.
-type claim struct{ run, ref *lock.Held }
+type claim struct{ run, ref *lock.Hold }
 
 // take takes both locks, or fails with lock.ErrBusy.
 func take(w *workspace.Workspace, project, run, ref string) (*claim, error) {

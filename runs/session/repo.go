@@ -74,7 +74,7 @@ func (s *supervisor) enterRepo(ctx context.Context, machine doc.Machine, spec *d
 	}
 	tree := s.order.Worktree
 	if tree == nil && s.order.TaskID != "" {
-		isolate, err := worktree.Isolated(s.w, s.order.ProjectID, s.order.TaskID, s.order.MilestoneID)
+		isolate, err := worktree.NeedsWorktree(s.w, s.order.ProjectID, s.order.TaskID, s.order.MilestoneID)
 		if err != nil {
 			return err
 		}
@@ -82,13 +82,13 @@ func (s *supervisor) enterRepo(ctx context.Context, machine doc.Machine, spec *d
 			tree = &Worktree{Owner: s.order.TaskID, Run: s.order.RunID}
 		}
 	}
-	place := root
+	location := root
 	if tree != nil {
-		if place, err = s.isolate(ctx, root, *tree, spec); err != nil {
+		if location, err = s.isolate(ctx, root, *tree, spec); err != nil {
 			return err
 		}
 	}
-	if s.workdir, err = worktree.Confine(place, s.order.WorkdirRel); err != nil {
+	if s.workdir, err = worktree.Confine(location, s.order.WorkdirRel); err != nil {
 		return err
 	}
 	return s.recordRepo(ctx, root)
@@ -122,39 +122,40 @@ func (s *supervisor) untilStopped(ctx context.Context) (context.Context, func())
 // isolate makes the worktree of the run, or finds the one that it shares. The run
 // names it from then on, so that a clean-up knows it whatever comes next.
 func (s *supervisor) isolate(ctx context.Context, root string, tree Worktree, spec *doc.Spec) (dir string, err error) {
-	place, err := worktree.PlaceOf(s.order.ProjectID, tree.Owner, tree.Run)
+	location, err := worktree.LocationOf(s.order.ProjectID, tree.Owner, tree.Run)
 	if err != nil {
 		return "", err
 	}
-	spec.WorktreeRel, spec.WorktreeBranch = place.Rel, place.Branch
 	if tree.Exists {
-		found, err := worktree.Stands(s.w, place.Rel)
+		spec.WorktreeRel, spec.WorktreeBranch = location.Rel, location.Branch
+		found, err := worktree.Stands(s.w, location.Rel)
 		if err == nil && !found {
-			err = fault.New(fault.NotFound, "worktree %s is gone", place.Rel)
+			err = fault.New(fault.NotFound, "worktree %s is gone", location.Rel)
 		}
 		if err != nil {
 			return "", err
 		}
-		return filepath.Join(s.w.Dir(), filepath.FromSlash(place.Rel)), s.commitWorktree(ctx, spec, tree)
+		return filepath.Join(s.w.Dir(), filepath.FromSlash(location.Rel)), s.commitWorktree(ctx, spec, tree)
 	}
 	if tree.Base == "" {
 		if tree.Base, err = worktree.Head(ctx, s.order.Environ, root); err != nil {
 			return "", err
 		}
 	}
-	if dir, err = worktree.Prepare(ctx, s.w, s.order.Environ, root, place, tree.Base); err != nil {
+	if dir, err = worktree.Prepare(ctx, s.w, s.order.Environ, root, location, tree.Base); err != nil {
 		return "", err
 	}
+	spec.WorktreeRel, spec.WorktreeBranch = location.Rel, location.Branch
 	prepared, err := s.draft(events.WorktreePrepared, preparedPayload{
 		RepoID: s.order.RepoID, TaskID: tree.Owner, MilestoneID: orNull(s.order.MilestoneID),
-		WorktreeRel: place.Rel, Branch: place.Branch,
+		WorktreeRel: location.Rel, Branch: location.Branch,
 	})
 	prepared.Actor = s.order.AgentID
 	if err == nil {
 		err = s.commitWorktree(ctx, spec, tree, prepared)
 	}
 	if err != nil {
-		err = errors.Join(err, worktree.Discard(context.WithoutCancel(ctx), s.w, s.order.Environ, root, place))
+		err = errors.Join(err, worktree.Discard(context.WithoutCancel(ctx), s.w, s.order.Environ, root, location))
 	}
 	return dir, err
 }

@@ -46,7 +46,7 @@ type Host struct {
 	// the provider is stopped; 0 means five seconds.
 	BudgetPatience time.Duration
 	// Guards are those of all sessions of the process; nil where it hosts one.
-	Guards *Guards
+	Guards *GuardSet
 }
 
 func (h Host) tell(phase string, err error) {
@@ -66,7 +66,7 @@ type supervisor struct {
 	w      *workspace.Workspace
 	host   Host
 	order  Order
-	guard  *guarded
+	guard  *guardClient
 	socket *socketServer
 
 	outDir   string // outputs, relative to the workspace
@@ -109,7 +109,7 @@ func Supervise(ctx context.Context, w *workspace.Workspace, host Host, order Ord
 		return record, err
 	}
 	if host.Guards == nil {
-		host.Guards = &Guards{}
+		host.Guards = &GuardSet{}
 	}
 	s := &supervisor{w: w, host: host, order: order, collector: usage.NewCollector(), secrets: redact.FromEnviron(environOf(order)),
 		stop: make(chan struct{}), ended: make(chan struct{}),
@@ -318,7 +318,7 @@ func (s *supervisor) follow(ctx context.Context, pipes *pipes) outcome {
 	}
 	end := s.outcome(exit, err)
 	if talk != nil {
-		end = s.settle(talk, end)
+		end = s.concludeTurn(talk, end)
 	}
 	return end
 }

@@ -138,9 +138,9 @@ func (r *recorder) told(reports []usage.Report, found []usage.Cycle) {
 	}
 }
 
-// settle takes the end of a turn into the outcome of its session and writes the
+// concludeTurn takes the end of a turn into the outcome of its session and writes the
 // answer.
-func (s *supervisor) settle(c *conversation, end outcome) outcome {
+func (s *supervisor) concludeTurn(c *conversation, end outcome) outcome {
 	answer := s.secrets.String(c.outcome.Answer)
 	err := s.w.Replace(path.Join(s.outDir, "last_message.md"), []byte(answer), 0o644)
 	end.turn = &c.outcome

@@ -1,11 +1,6 @@
-// Package sharepack makes and replays share packs: what of a project may leave
-// it, without secrets. A pack is work/projects/<project>/share_packs/<id> with
-// manifest.yaml and the redacted copies in bundle/.
-//
-// Invariants: a pack appears whole or not at all; nothing of a visibility that
-// is not included is in it, but lines of a log that carry none; every text in it
-// went through the redactor; no path of it leads out of its bundle.
 package sharepack
+
+// Creating a share pack.
 
 import (
 	"context"
@@ -31,7 +26,7 @@ const (
 	memoryName = "project_memory"
 )
 
-// included reports whether what has a visibility may leave in a pack.
+// included reports whether things of a visibility may be in a pack.
 func included(visibility string) bool {
 	return visibility == events.VisibilityManagers || visibility == events.VisibilityOrg
 }
@@ -43,15 +38,14 @@ type CreateResult struct {
 	RunIDs      []string
 }
 
-// Create makes a share pack of a project. It is durable and whole when Create
-// returns; on an error nothing is left of it. Sources are read while others may
-// write, each as it stands at its moment; memory is bounded by the longest line
-// of a log.
+// Create makes a share pack of a project, atomically and durably. On an error
+// nothing is left of it. Sources are read while others may write, so that they
+// are not one snapshot. Memory is bounded by the longest line of a log.
 func Create(ctx context.Context, w *workspace.Workspace, redactor *redact.Redactor, project, by string) (made CreateResult, err error) {
 	if _, err := w.Project(project); err != nil {
 		return CreateResult{}, err
 	}
-	stage, err := w.NewStage()
+	stage, err := w.NewStaging()
 	if err != nil {
 		return CreateResult{}, err
 	}
@@ -81,7 +75,7 @@ func Create(ctx context.Context, w *workspace.Workspace, redactor *redact.Redact
 	return b.created(), err
 }
 
-// builder fills the stage of one pack.
+// builder builds the stage of one pack.
 type builder struct {
 	w        *workspace.Workspace
 	redactor *redact.Redactor
@@ -91,7 +85,7 @@ type builder struct {
 	manifest doc.SharePack
 	runs     map[string]bool   // of the included artifacts
 	sources  map[string]string // of the bundled files, by id
-	logs     bool              // the directory of the logs is there
+	logs     bool              // the directory of the logs exists
 	leftOut  leftOut
 }
 
@@ -129,7 +123,7 @@ func (b *builder) build(ctx context.Context) error {
 	return b.stage.Seal()
 }
 
-// memory takes the project's memory, if it can be read.
+// memory adds the project's memory, if it can be read.
 func (b *builder) memory() error {
 	source := workspace.MemoryFile(b.project)
 	text, err := b.w.Read(source)
@@ -142,8 +136,8 @@ func (b *builder) memory() error {
 	return b.stage.WriteFile(name, []byte(b.redactor.Text(string(text))))
 }
 
-// artifact checks one artifact and takes it when it may leave. A stray copy,
-// whose id is not its name, is checked but stays.
+// artifact checks one artifact and adds it if it may leave. A stray copy, whose
+// id is not its name, is checked but not added.
 func (b *builder) artifact(source string) error {
 	text, err := b.w.Read(source)
 	if err != nil {
@@ -157,7 +151,7 @@ func (b *builder) artifact(source string) error {
 		return fault.New(fault.InvalidFile, "%s: id: %s", source, problem)
 	}
 	if other, twice := b.sources[artifact.ID]; twice {
-		return fault.New(fault.Conflict, "%s and %s would both be %s.md in the share pack", other, source, artifact.ID)
+		return fault.New(fault.Conflict, "%s and %s would both become %s.md in the share pack", other, source, artifact.ID)
 	}
 	b.sources[artifact.ID] = source
 	if artifact.ID != strings.TrimSuffix(path.Base(source), ".md") {
@@ -174,19 +168,19 @@ func (b *builder) artifact(source string) error {
 	return b.stage.WriteFile(name, []byte(b.redactor.Text(string(text))))
 }
 
-// readArtifact holds a record against what every artifact must have.
+// readArtifact checks a record against the rules of artifacts.
 func readArtifact(name string, text []byte) (doc.Artifact, error) {
 	head, body, err := frontmatter.Split(text)
 	if err != nil {
-		return doc.Artifact{}, fault.New(fault.InvalidFile, "%s is no valid artifact: %w", name, err)
+		return doc.Artifact{}, fault.New(fault.InvalidFile, "%s is not a valid artifact: %w", name, err)
 	}
 	artifact, err := workspace.Decode(doc.ArtifactCodec, name, head)
 	if err != nil {
-		return artifact, fmt.Errorf("no valid artifact: %w", err)
+		return artifact, fmt.Errorf("not a valid artifact: %w", err)
 	}
 	for _, heading := range doc.Headings(artifact.Type) {
 		if !frontmatter.HasHeading(body, heading) {
-			return artifact, fault.New(fault.InvalidFile, "%s is no valid artifact: the heading %s is missing", name, heading)
+			return artifact, fault.New(fault.InvalidFile, "%s is not a valid artifact: the heading %s is missing", name, heading)
 		}
 	}
 	return artifact, nil
@@ -213,7 +207,7 @@ func (b *builder) created() CreateResult {
 	return made
 }
 
-// BundleDir is where the copies of a pack lie.
+// BundleDir is the directory of a pack's copies.
 func BundleDir(project, id string) string {
 	return path.Join(workspace.SharePackDir(project, id), bundleDir)
 }

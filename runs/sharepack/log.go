@@ -1,6 +1,6 @@
 package sharepack
 
-// The log of a run in a pack: filtered, redacted, line by line.
+// The log of a run in a pack: filtered and redacted line by line.
 
 import (
 	"bufio"
@@ -20,7 +20,7 @@ import (
 	"ac/workspace/doc"
 )
 
-// run takes the log of a run, if it can be read and something of it may leave.
+// run adds the log of a run, if it can be read and any of it may leave.
 func (b *builder) run(ctx context.Context, run string) error {
 	source := workspace.LogFile(b.project, run)
 	log, err := b.w.FS.OpenFile(source, os.O_RDONLY, 0)
@@ -55,8 +55,8 @@ func (b *builder) run(ctx context.Context, run string) error {
 	return nil
 }
 
-// copyLog reads the log twice: what the run has appended by now is first
-// searched for secrets that lie across chunks of output.
+// copyLog reads the log twice: the first pass, over what the run has appended
+// so far, finds secrets that span chunks of output.
 func (b *builder) copyLog(ctx context.Context, log, out durable.File) (count int, gaps []events.Gap, err error) {
 	st, err := log.Stat()
 	if err != nil {
@@ -96,7 +96,7 @@ func (b *builder) copyLog(ctx context.Context, log, out durable.File) (count int
 	return count, gaps, err
 }
 
-// add notes an event that is left out behind the first events of a copy.
+// add records an event that is left out after the first events of a copy.
 func add(gaps []events.Gap, after int64, hash string) []events.Gap {
 	if last := len(gaps) - 1; last >= 0 && gaps[last].After == after {
 		gaps[last].EventHashes = append(gaps[last].EventHashes, hash)
@@ -105,8 +105,8 @@ func add(gaps []events.Gap, after int64, hash string) []events.Gap {
 	return append(gaps, events.Gap{After: after, EventHashes: []string{hash}})
 }
 
-// leftOut is what a pack keeps of the events that it lacks, in left_out.json: beside
-// the manifest, whose rows take no further members.
+// leftOut is left_out.json, the list of events that a pack omits. It is next to
+// the manifest, whose rows allow no further members.
 type leftOut struct {
 	SchemaVersion int          `json:"schema_version"`
 	Type          string       `json:"type"`
@@ -120,7 +120,7 @@ type runLeftOut struct {
 
 const leftOutName = "left_out.json"
 
-// writeLeftOut writes the file, none where nothing was left out.
+// writeLeftOut writes that file, unless nothing was omitted.
 func (b *builder) writeLeftOut() error {
 	if len(b.leftOut.Runs) == 0 {
 		return nil
@@ -149,9 +149,8 @@ func eachLine(ctx context.Context, r io.Reader, visit func(events.Line) error) e
 	}
 }
 
-// redactLine appends a line as it may leave; leaves is false for one that may
-// not. What cannot be read whole is not known to be without secrets: a note
-// stands in its place.
+// redactLine appends the redacted line; leaves is false if it may not leave. A
+// line that cannot be read whole may contain secrets and is replaced by a note.
 func redactLine(redactor *redact.Redactor, dst []byte, line events.Line, seams *seams) (text []byte, leaves bool) {
 	visible := true
 	err := canonjson.Members(line.Raw, func(m canonjson.Member) {
@@ -160,7 +159,7 @@ func redactLine(redactor *redact.Redactor, dst []byte, line events.Line, seams *
 		}
 	})
 	if line.Long || errors.Is(err, canonjson.ErrDepth) {
-		return fmt.Appendf(dst, "[line %d of the log is left out: it is too long or too deep to be redacted]", line.Seq), true
+		return fmt.Appendf(dst, "[line %d of the log is omitted: it is too long or too deeply nested to be redacted]", line.Seq), true
 	}
 	if err == nil && !visible {
 		return dst, false

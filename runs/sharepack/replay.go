@@ -1,6 +1,6 @@
 package sharepack
 
-// Replay of the logs in a pack.
+// Replaying the logs in a pack.
 
 import (
 	"encoding/json"
@@ -17,7 +17,7 @@ import (
 	"ac/workspace/doc"
 )
 
-// Run is the log of one run of a pack, read back.
+// Run is the replay of one run's log.
 type Run struct {
 	doc.IncludedRun
 	events.Replay
@@ -35,12 +35,12 @@ func Load(w *workspace.Workspace, project, id string) (doc.SharePack, error) {
 		return pack, err
 	}
 	if pack.ProjectID != project {
-		return pack, fault.New(fault.Conflict, "share pack %s is of project %s, not of %s", id, pack.ProjectID, project)
+		return pack, fault.New(fault.Conflict, "share pack %s belongs to project %s, not to %s", id, pack.ProjectID, project)
 	}
 	return pack, workspace.CheckID(file, id, pack.ID)
 }
 
-// List lists the packs of a project that can be read, by id.
+// List lists the readable packs of a project, by id.
 func List(w *workspace.Workspace, project string) ([]doc.SharePack, error) {
 	ids, err := workspace.Dirs(w.FS, workspace.SharePacksDir(project))
 	var packs []doc.SharePack
@@ -52,7 +52,7 @@ func List(w *workspace.Workspace, project string) ([]doc.SharePack, error) {
 	return packs, err
 }
 
-// Replay reads the logs of a pack back, or that of one run.
+// Replay replays the logs of a pack, or that of one run.
 func Replay(w *workspace.Workspace, project, id, run string, opts events.ReplayOptions) ([]Run, error) {
 	pack, err := Load(w, project, id)
 	if err != nil {
@@ -98,10 +98,11 @@ func replayRun(w *workspace.Workspace, dir string, run doc.IncludedRun, opts eve
 	return replay, nil
 }
 
-// maxLeftOut bounds the file of what a pack lacks: some millions of events.
+// maxLeftOut bounds left_out.json, in bytes: some millions of events.
 const maxLeftOut = 512 << 20
 
-// gapsOf reads which events a pack lacks, by run; packs of other programs do not say.
+// gapsOf reads the omitted events of a pack, by run; packs of other programs do
+// not list them.
 func gapsOf(w *workspace.Workspace, dir string) (map[string][]events.Gap, error) {
 	name := path.Join(dir, leftOutName)
 	switch st, err := w.FS.Lstat(name); {
@@ -110,7 +111,7 @@ func gapsOf(w *workspace.Workspace, dir string) (map[string][]events.Gap, error)
 	case err != nil:
 		return nil, fault.New(fault.InvalidFile, "%s cannot be read: %w", name, err)
 	case !st.Mode().IsRegular():
-		return nil, fault.New(fault.InvalidFile, "%s is no file", name)
+		return nil, fault.New(fault.InvalidFile, "%s is not a regular file", name)
 	}
 	text, err := durable.ReadFile(w.FS, name, maxLeftOut)
 	var found leftOut
@@ -127,12 +128,12 @@ func gapsOf(w *workspace.Workspace, dir string) (map[string][]events.Gap, error)
 	return gaps, nil
 }
 
-// confined refuses a path out of a manifest that does not lead into the bundle
-// of its pack, by its words or over a symlink.
+// confined refuses a path of a manifest that leaves the bundle of its pack, by
+// name or through a symlink.
 func confined(w *workspace.Workspace, dir, name string) error {
 	inside, ok := strings.CutPrefix(name, path.Join(dir, bundleDir)+"/")
 	if !ok || path.Clean(name) != name || strings.ContainsAny(name, "\\\x00") {
-		return fault.New(fault.InvalidFile, "bundle_relpath %q does not lead into %s", name, path.Join(dir, bundleDir))
+		return fault.New(fault.InvalidFile, "bundle_relpath %q is not inside %s", name, path.Join(dir, bundleDir))
 	}
 	at := dir
 	for step := range strings.SplitSeq(bundleDir+"/"+inside, "/") {

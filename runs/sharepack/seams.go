@@ -1,7 +1,7 @@
 package sharepack
 
-// Secrets across chunks: output is recorded in the pieces in which it was read,
-// and a secret may lie across several of them, where no single event shows it.
+// Secrets that span chunks: output is recorded in the pieces in which it was
+// read, so that a secret may span several events, none of which shows it alone.
 
 import (
 	"bytes"
@@ -14,34 +14,35 @@ import (
 	"ac/internal/redact"
 )
 
-// How far a seam is looked at to both sides: some lines, within a bound that
-// holds a private key.
+// The context on both sides of a seam: some lines, within a bound that holds a
+// private key.
 const (
 	seamBytes = 8 << 10
 	seamLines = 8
 )
 
-// seams finds what a log's chunks must lose because of their neighbours.
+// seams finds what chunks must lose because of their neighbours.
 type seams struct {
 	redactor *redact.Redactor
 	outputs  map[string]*output
 	losses   map[int64][]loss // by the seq of the line
 }
 
-// output is one stream of one session: its last bytes and whose they are.
+// output is the tail of one stream of one session, with the chunks that it came
+// from.
 type output struct {
 	tail   string
 	pieces []piece
 }
 
-// piece is a chunk, or the end of one, in the tail.
+// piece is a chunk, or its end, in the tail.
 type piece struct {
 	seq     int64
-	dropped int // bytes of the chunk that are no longer in the tail
+	dropped int // bytes of the chunk that have left the tail
 	kept    int
 }
 
-// loss is a span of a chunk and what stands there instead.
+// loss is a span of a chunk and its replacement.
 type loss struct {
 	from, to int
 	mark     string
@@ -51,7 +52,7 @@ func newSeams(redactor *redact.Redactor) *seams {
 	return &seams{redactor: redactor, outputs: map[string]*output{}, losses: map[int64][]loss{}}
 }
 
-// chunk is where the text of an event with output lies.
+// chunk is the range of an event's output text.
 type chunk struct {
 	stream     string
 	text       string
@@ -95,7 +96,7 @@ func (c *chunk) payload(payload canonjson.Member) (ok bool) {
 	return ok
 }
 
-// add looks at the seam between the output so far and the next line's.
+// add checks the seam between the output so far and the next line's.
 func (s *seams) add(line events.Line) {
 	c, ok := chunkOf(line)
 	if !ok || c.text == "" {
@@ -112,9 +113,9 @@ func (s *seams) add(line events.Line) {
 	out.add(line.Seq, c.text)
 }
 
-// look compares both sides redacted by themselves with both redacted as one.
-// Where that differs, everything from the first difference to the last goes, in
-// the lines that it concerns.
+// look compares both sides redacted separately with both redacted together.
+// Where that differs, everything from the first difference to the last is
+// removed, in the affected lines.
 func (s *seams) look(out *output, seq int64, next string) {
 	before := out.tail[lastLines(out.tail):]
 	both := before + next
@@ -138,8 +139,8 @@ func (s *seams) look(out *output, seq int64, next string) {
 	}
 }
 
-// narrow drops the lines of both sides that have no part in the difference: by
-// themselves they are redacted as they are in the whole.
+// narrow drops the lines of both sides outside the difference: redacted
+// separately they are the same.
 func (s *seams) narrow(before, next, joined string) (string, string, string) {
 	for at := strings.LastIndexByte(before, '\n'); at >= 0; at = strings.LastIndexByte(before[:at], '\n') {
 		head, rest := s.redactor.Text(before[:at+1]), s.redactor.Text(before[at+1:]+next)
@@ -162,7 +163,7 @@ func (s *seams) narrow(before, next, joined string) (string, string, string) {
 	return before, next, joined
 }
 
-// lastLines is where the last lines of a text begin, or the private key that
+// lastLines is the offset of the last lines of a text, or of a private key that
 // has not ended yet.
 func lastLines(text string) int {
 	if begin := strings.LastIndex(text, "-----BEGIN "); begin > strings.LastIndex(text, "-----END ") {
@@ -177,7 +178,7 @@ func lastLines(text string) int {
 	return at + 1
 }
 
-// add keeps the end of what the output is now.
+// add appends to the tail.
 func (o *output) add(seq int64, text string) {
 	p := piece{seq: seq, kept: min(len(text), seamBytes)}
 	p.dropped = len(text) - p.kept
@@ -195,7 +196,7 @@ func (o *output) add(seq int64, text string) {
 	o.tail = strings.Clone(o.tail)
 }
 
-// apply gives the line without what it loses. The line itself stays.
+// apply returns a copy of the line without what it loses.
 func (s *seams) apply(line events.Line) []byte {
 	losses := s.losses[line.Seq]
 	if len(losses) == 0 {
@@ -217,8 +218,8 @@ func (s *seams) apply(line events.Line) []byte {
 	return append(raw, line.Raw[c.end:]...)
 }
 
-// commonPrefix and commonSuffix are how far two texts agree, in whole
-// characters.
+// commonPrefix and commonSuffix are the lengths of the common prefix and
+// suffix, in whole characters.
 func commonPrefix(a, b string) int {
 	n := 0
 	for n < len(a) && n < len(b) && a[n] == b[n] {

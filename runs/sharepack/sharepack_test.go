@@ -21,6 +21,7 @@ import (
 	"ac/workspace"
 	"ac/workspace/doc"
 	"ac/workspace/validate"
+	"ac/workspace/workspacetest"
 )
 
 type fixture struct {
@@ -30,20 +31,8 @@ type fixture struct {
 
 func newFixture(t testing.TB) *fixture {
 	t.Helper()
-	dir := filepath.Join(t.TempDir(), "ws")
 	env := workspace.SystemEnv()
-	if err := workspace.Init(context.Background(), env, dir, workspace.InitOptions{CompanyName: "Acme"}); err != nil {
-		t.Fatal(err)
-	}
-	w, err := workspace.Open(env, dir)
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		if err := w.Close(); err != nil {
-			t.Error(err)
-		}
-	})
+	w := workspacetest.New(t, env)
 	project, err := w.NewProject(context.Background(), "Checkout")
 	if err != nil {
 		t.Fatal(err)
@@ -387,7 +376,7 @@ func TestLongLine(t *testing.T) {
 		"deep": {Seq: 7, Raw: bytes.Repeat([]byte("["), 20_000)},
 	} {
 		text, leaves := redactLine(redactor, nil, line, newSeams(redactor))
-		if !leaves || string(text) != "[line 7 of the log is left out: it is too long or too deep to be redacted]" {
+		if !leaves || string(text) != "[line 7 of the log is omitted: it is too long or too deeply nested to be redacted]" {
 			t.Errorf("%s: %q %v", name, text, leaves)
 		}
 	}

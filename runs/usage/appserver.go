@@ -1,6 +1,6 @@
 package usage
 
-// What the codex app server tells in its notifications.
+// Usage in notifications of the codex app server.
 
 import (
 	"regexp"
@@ -12,8 +12,8 @@ import (
 // capturedFrom is the notification that carries an app server's usage.
 const capturedFrom = "thread/tokenUsage/updated"
 
-// AppServer reads the usage of a thread from raw JSON: the total where there is
-// one, else the last turn's, else the object itself.
+// AppServer reads the usage of a thread from raw JSON: the total if present,
+// else the last turn's, else the object itself.
 func AppServer(raw []byte) (Report, bool) {
 	v, ok := parse(raw)
 	if !ok {
@@ -29,7 +29,7 @@ func AppServer(raw []byte) (Report, bool) {
 	return Report{Counters: c, Captured: capturedFrom}, ok
 }
 
-// Sum adds up what threads of one session were charged with; each counts for itself.
+// Sum adds up the usage of the threads of one session.
 func Sum(threads map[string]Report) Report {
 	total := Report{Captured: capturedFrom}
 	for _, r := range threads {
@@ -40,8 +40,8 @@ func Sum(threads map[string]Report) Report {
 
 var cycleMethod = regexp.MustCompile(`compact|compaction|context.?window|cycle`)
 
-// NotificationCycles gives the signs of cycles in a notification: those of its
-// params, else one for a method that is itself a sign.
+// NotificationCycles returns the cycle signals of a notification: those of its
+// params, else one if the method itself is a signal.
 func NotificationCycles(method string, params []byte) []Cycle {
 	var found []Cycle
 	if v, ok := parse(params); ok {
@@ -54,7 +54,7 @@ func NotificationCycles(method string, params []byte) []Cycle {
 }
 
 // Take adds reports and cycles that did not come from lines of output, and
-// gives those that are new.
+// returns the new ones.
 func (c *Collector) Take(reports []Report, found []Cycle) (news News) {
 	for _, r := range reports {
 		if c.add(r) {

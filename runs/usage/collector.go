@@ -1,6 +1,6 @@
 package usage
 
-// Collecting: lines of output in, what is new in them out.
+// Collecting usage from lines of output.
 
 import (
 	"bytes"
@@ -12,37 +12,38 @@ import (
 )
 
 const (
-	// maxLine bounds the lines that are searched; longer ones are passed over.
+	// maxLine bounds the lines that are searched; longer ones are skipped.
 	maxLine = 8 << 20
 	// maxNesting bounds the nesting of lines that are searched.
 	maxNesting = 512
-	// maxWhole bounds the output that is read as one value.
+	// maxWhole bounds output that is parsed as one value.
 	maxWhole = 16 << 20
 )
 
-// News is what one line told for the first time: cycles, then reports.
+// News is what a line reported for the first time: cycles, then reports.
 type News struct {
 	Cycles  []Cycle
 	Reports []Report
 }
 
-// Collector follows the output of one run. It is for one goroutine at a time.
+// Collector collects the usage of one run from its output. It is not safe for
+// concurrent use.
 type Collector struct {
 	seen    map[key]bool
 	best    *Report
 	steps   steps
-	cost    *float64 // that the agent told last
+	cost    *float64 // as last reported by the agent
 	signals map[Cycle]bool
 	taken   []Cycle
-	lower   []byte // of the line that is looked at
+	lower   []byte // the current line in lower case
 }
 
-// NewCollector makes a collector that has seen nothing.
+// NewCollector makes an empty collector.
 func NewCollector() *Collector {
 	return &Collector{seen: map[key]bool{}, signals: map[Cycle]bool{}}
 }
 
-// Line searches one line of output. Lines that are no JSON tell nothing.
+// Line searches one line of output. Lines that are not JSON are ignored.
 func (c *Collector) Line(line []byte) (news News) {
 	line = bytes.TrimSpace(line)
 	if len(line) > maxLine || !c.worthReading(line) {
@@ -71,7 +72,7 @@ func (c *Collector) Line(line []byte) (news News) {
 	return news
 }
 
-// price keeps the cost that an agent reports for all its work so far.
+// price records the cumulative cost that an agent reports.
 func (c *Collector) price(v *shape.Value) {
 	if cost := v.Get("total_cost_usd"); cost.Kind == shape.Number && cost.Num >= 0 && cost.Num < maxCount {
 		c.cost = new(cost.Num)
@@ -81,8 +82,9 @@ func (c *Collector) price(v *shape.Value) {
 	}
 }
 
-// worthReading looks for the words without which a line can tell nothing, in
-// any case of their letters. A line with escaped letters may hide them.
+// worthReading is a cheap filter: it looks for words that every report
+// contains, ignoring case. A line with escaped letters may hide them and
+// passes.
 func (c *Collector) worthReading(line []byte) bool {
 	if len(line) < 2 || (line[0] != '{' && line[0] != '[') {
 		return false
@@ -106,7 +108,7 @@ var telling = [][]byte{
 	[]byte(`usage"`), []byte(`tokens"`), []byte(`cost`), []byte(`message_start`), []byte("compact"), []byte("cycle"), []byte("window"), []byte(`\u00`),
 }
 
-// parse reads a value that is not nested beyond reason.
+// parse parses a value that is not nested too deeply.
 func parse(text []byte) (shape.Value, bool) {
 	end, err := canonjson.Value(text, 0)
 	if err != nil || len(bytes.TrimSpace(text[end:])) > 0 || canonjson.Depth(text) > maxNesting {
@@ -115,7 +117,7 @@ func parse(text []byte) (shape.Value, bool) {
 	return param.Parse(text), true
 }
 
-// add takes a report and tells whether it is new.
+// add adds a report and reports whether it is new.
 func (c *Collector) add(r Report) bool {
 	if c.seen[r.key()] {
 		return false
@@ -141,7 +143,7 @@ func (c *Collector) take(found []Cycle) (fresh []Cycle) {
 	return fresh
 }
 
-// Whole reads all of stdout as one value when no line reported anything.
+// Whole reads all of stdout as one value if no line reported usage.
 func (c *Collector) Whole(stdout []byte) (r Report, ok bool) {
 	stdout = bytes.TrimSpace(stdout)
 	if c.best != nil || len(stdout) > maxWhole {
@@ -157,8 +159,8 @@ func (c *Collector) Whole(stdout []byte) (r Report, ok bool) {
 	return r, ok
 }
 
-// Best is the report that counts for the run, with the cost that the agent told
-// last; nil when there was none.
+// Best is the report that counts for the run, with the last reported cost; nil
+// if there was none.
 func (c *Collector) Best() *Report {
 	if c.best == nil {
 		return nil
@@ -168,5 +170,5 @@ func (c *Collector) Best() *Report {
 	return &best
 }
 
-// ContextCycles is what the run records of its signals.
+// ContextCycles is the run record's summary of the cycle signals.
 func (c *Collector) ContextCycles() *doc.ContextCycles { return cycles(c.taken) }

@@ -1,6 +1,6 @@
 package usage
 
-// The price of usage, by the rate cards of this machine.
+// The price of usage, by this machine's rate cards.
 
 import (
 	"math"
@@ -8,8 +8,7 @@ import (
 	"ac/workspace/doc"
 )
 
-// cardKeys are the keys under which the card of a provider may stand, in the
-// order in which they are looked at.
+// cardKeys are the keys of a provider's rate card, in the order of lookup.
 func cardKeys(provider string) []string {
 	keys := []string{provider}
 	if p := doc.ProviderNamed(provider); p.As != "" {
@@ -18,9 +17,9 @@ func cardKeys(provider string) []string {
 	return append(keys, "default")
 }
 
-// Price adds the cost to a usage, or says that there is no card for it, as when
-// its rates lead beyond every number. A cost that the agent told stays. It reports
-// whether there is a cost now.
+// Price adds the cost to a usage. If there is no rate card, or its rates
+// overflow, it records that instead. A cost that the agent reported stays.
+// Price reports whether there is a cost now.
 func Price(u *doc.Usage, cards map[string]doc.RateCard) bool {
 	if u.CostUSD != nil && u.CostSource == CostReported {
 		return true
@@ -32,7 +31,7 @@ func Price(u *doc.Usage, cards map[string]doc.RateCard) bool {
 		}
 		usd := cost(u, card)
 		if math.IsInf(usd, 0) {
-			break // no amount of money, and nothing that a document could hold
+			break // overflow: not a cost, nor a valid document
 		}
 		u.CostUSD, u.CostCurrency = &usd, "USD"
 		u.CostSource, u.CostRateCardProvider = CostRateCard, name
@@ -62,7 +61,7 @@ func cost(u *doc.Usage, card doc.RateCard) float64 {
 	}
 	sum := price(input, card.Input) + price(u.CachedInputTokens, or(card.CachedInput, card.Input)) +
 		price(output, card.Output) + price(u.ReasoningOutputTokens, or(card.ReasoningOutput, card.Output))
-	if sum >= 1<<53 { // too much for the nine decimals to be told
+	if sum >= 1<<53 { // too large for nine exact decimals
 		return sum
 	}
 	return math.Floor(sum*1e9+0.5) / 1e9

@@ -1,6 +1,6 @@
 package usage
 
-// Context cycles: signs in a provider's JSON that it compacted its context.
+// Context cycles: signals in a provider's JSON that it compacted its context.
 
 import (
 	"math"
@@ -19,7 +19,7 @@ const (
 	FromNotification = "provider_notification"
 )
 
-// Cycle is one signal. Boundaries are told each time they occur; other signals
+// Cycle is one signal. Boundaries count each time they occur; other signals
 // count once a run.
 type Cycle struct {
 	Count    int64
@@ -34,7 +34,7 @@ var (
 	cycleWords = regexp.MustCompile(`compact|cycled|context window`)
 )
 
-// noCycle are words of keys whose numbers are sizes, bounds or names, not
+// noCycle reports words of keys whose numbers are sizes, bounds or names, not
 // counts of cycles.
 func noCycle(word string) bool {
 	return slices.Contains([]string{
@@ -47,7 +47,7 @@ func isBoundary(text string) bool {
 	return slices.Contains([]string{"compact_boundary", "context_compacted", "context_compaction", "compacted"}, text)
 }
 
-// signals walks all members of an object and gives its signs of cycles.
+// signals returns the cycle signals in all members of an object.
 func signals(v *shape.Value, source string) (found []Cycle) {
 	walk(v, "", 0, func(path, key string, value *shape.Value) {
 		if value.Kind == shape.String && (key == "type" || key == "subtype") && isBoundary(value.Text) {
@@ -73,7 +73,7 @@ func signals(v *shape.Value, source string) (found []Cycle) {
 	return found
 }
 
-// maxWalk bounds the nesting of what is walked.
+// maxWalk bounds the nesting of the walk.
 const maxWalk = 512
 
 func walk(v *shape.Value, path string, depth int, visit func(path, key string, value *shape.Value)) {
@@ -99,7 +99,7 @@ func walk(v *shape.Value, path string, depth int, visit func(path, key string, v
 	}
 }
 
-// countsCycles reports whether the number under a key can be a count of cycles.
+// countsCycles reports whether the number under a key may be a count of cycles.
 func countsCycles(key string) bool {
 	return cycleKey.MatchString(strings.ToLower(key)) && !slices.ContainsFunc(words(key), noCycle)
 }
@@ -127,7 +127,7 @@ func words(key string) (list []string) {
 	return list
 }
 
-// cycles is what a run records of its signals.
+// cycles is the run record's summary of signals.
 func cycles(taken []Cycle) *doc.ContextCycles {
 	c := &doc.ContextCycles{Source: "unavailable"}
 	for _, signal := range taken {

@@ -1,9 +1,9 @@
 package usage
 
-// What codex notes of a conversation in its own folder. Codex exec prints its usage
-// at the end of a turn alone, so that one that is stopped prints none; its record of
-// the conversation (sessions/<year>/<month>/<day>/rollout-<time>-<id>.jsonl below
-// CODEX_HOME) has the usage of each answer as it comes.
+// Codex's own record of a conversation. Codex exec prints its usage only at the
+// end of a turn, so that a stopped one prints none. Its rollout file
+// (sessions/<year>/<month>/<day>/rollout-<time>-<id>.jsonl below CODEX_HOME)
+// has the usage of each answer as it comes.
 
 import (
 	"bufio"
@@ -23,13 +23,13 @@ import (
 	"ac/internal/shape"
 )
 
-// conversationID is how codex names a conversation.
+// conversationID matches codex's conversation ids.
 var conversationID = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$`) })
 
-// Rollout is the sum of what the answers in a conversation of codex were charged
-// with from a moment on, by the records in the folder home: those of the agents that
-// it let work for it, too, which have files of their own. ok is false where there is
-// no such conversation, or nothing in it. It reads files that codex may still write.
+// Rollout is the sum of the usage of a codex conversation since an instant,
+// from the rollout files in the folder home, including those of its sub-agents,
+// which have files of their own. ok is false if there is no such conversation,
+// or no usage in it. Codex may still be writing these files.
 func Rollout(home, conversation string, since time.Time) (r Report, ok bool) {
 	if !conversationID().MatchString(conversation) {
 		return r, false
@@ -51,10 +51,10 @@ func Rollout(home, conversation string, since time.Time) (r Report, ok bool) {
 	return r, ok
 }
 
-// rollouts lists the files that a conversation may have written to from a moment on:
-// its own lies in the folder of the day it began, which its id tells (UUID version 7,
-// RFC 9562), those of other agents in later ones. Folders of other days are not read:
-// there may be years of them.
+// rollouts lists the files that a conversation may have written to since an
+// instant. Its own is in the folder of the day on which it began, which its id
+// contains (UUID version 7, RFC 9562); those of sub-agents are in later ones.
+// Folders of other days are not read: there may be years of them.
 func rollouts(root *os.Root, conversation string, since time.Time) (names []string) {
 	days, err := fs.Glob(root.FS(), "*/*/*")
 	if err != nil {
@@ -68,9 +68,9 @@ func rollouts(root *os.Root, conversation string, since time.Time) (names []stri
 		if !near && day < dayOf(since, -1) {
 			continue
 		}
-		entries, _ := fs.ReadDir(root.FS(), day) // what is no folder has none
+		entries, _ := fs.ReadDir(root.FS(), day) // a file among the folders has no entries
 		for _, entry := range entries {
-			if fits, _ := path.Match("rollout-*.jsonl", entry.Name()); fits { // the pattern is sound
+			if fits, _ := path.Match("rollout-*.jsonl", entry.Name()); fits { // the pattern is valid
 				names = append(names, path.Join(day, entry.Name()))
 			}
 		}
@@ -78,17 +78,17 @@ func rollouts(root *os.Root, conversation string, since time.Time) (names []stri
 	return names
 }
 
-// dayOf is the folder of a day, so many days from a moment: codex names days by the
-// clock on the wall, which may be a day off.
+// dayOf is the folder of the day that many days from an instant. Codex names
+// days by local time, which may be a day off.
 func dayOf(at time.Time, days int) string { return at.AddDate(0, 0, days).UTC().Format("2006/01/02") }
 
-// metaBytes is where the first line of a rollout has named its session.
+// metaBytes bounds where the first line of a rollout names its session.
 const metaBytes = 4 << 10
 
-// begunBy reports whether a rollout is of an agent that a conversation let work.
+// begunBy reports whether a rollout is that of a sub-agent of a conversation.
 func begunBy(root *os.Root, name, conversation string) bool {
 	if st, err := root.Lstat(name); err != nil || !st.Mode().IsRegular() {
-		return false // opening a pipe may wait for ever
+		return false // opening a FIFO may block forever
 	}
 	f, err := root.Open(name)
 	if err != nil {
@@ -102,7 +102,7 @@ func begunBy(root *os.Root, name, conversation string) bool {
 // rollout adds the answers in one file.
 func (s *steps) rollout(root *os.Root, name string, since time.Time) (r Report, ok bool) {
 	if st, err := root.Lstat(name); err != nil || !st.Mode().IsRegular() {
-		return r, false // opening a pipe may wait for ever
+		return r, false // opening a FIFO may block forever
 	}
 	f, err := root.Open(name)
 	if err != nil {
@@ -131,7 +131,7 @@ func (s *steps) rollout(root *os.Root, name string, since time.Time) (r Report, 
 	}
 }
 
-// record adds the answer that a line of a rollout tells.
+// record adds the usage in a line of a rollout.
 func (s *steps) record(line []byte, since time.Time) (r Report, ok bool) {
 	v, ok := parse(line)
 	if !ok || v.Get("type").Text != "token_usage_record" {

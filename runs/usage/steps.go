@@ -1,29 +1,29 @@
 package usage
 
-// Agents that report the usage of each step by itself: what a run consumed is the
-// sum over its steps. claude tells each message of its model several times, with
-// growing counters, and the sum at the end, which a run that is stopped never gets
-// to; opencode tells each step once, and no sum.
+// Agents that report the usage of each step: a run's usage is the sum over its
+// steps. claude reports each message of its model several times, with growing
+// counters, and the sum at the end, which a stopped run does not reach.
+// opencode reports each step once, and no sum.
 
 import (
 	"ac/internal/shape"
 )
 
-// maxSteps bounds the steps that are kept; what comes later is added to the last.
+// maxSteps bounds the steps that are kept; later ones are added to the last.
 const maxSteps = 100_000
 
 // steps adds up the steps of one run.
 type steps struct {
 	byID    map[string]Counters
 	sum     Counters
-	message string             // of claude, that streams
-	others  bool               // claude let other agents work
+	message string             // claude's current streamed message
+	others  bool               // claude used sub-agents
 	costs   map[string]float64 // of opencode's steps
 	cost    float64
 }
 
-// line takes a line that tells a step. mine is false for lines that have to be
-// searched in the usual way; ok is false where the line told nothing new.
+// line handles a line that reports a step. mine is false for lines that need
+// the general search; ok is false if the line reported nothing new.
 func (s *steps) line(v *shape.Value) (r Report, ok, mine bool) {
 	switch kind := v.Get("type").Text; kind {
 	case "stream_event":
@@ -63,9 +63,10 @@ func (s *steps) line(v *shape.Value) (r Report, ok, mine bool) {
 	return r, false, false
 }
 
-// modelCounters adds up what claude says of each model at its end. Of the agents that
-// it let work for it, it tells the full output nowhere else. In a conversation that
-// was resumed earlier answers are counted, too: it is read where there were others.
+// modelCounters adds up the usage of each model that claude reports at its end,
+// the only place with the full output of its sub-agents. In a resumed
+// conversation these figures include earlier answers, so that they are only
+// used if there were sub-agents.
 func modelCounters(models *shape.Value) (c Counters, ok bool) {
 	for _, m := range models.Items {
 		thought, out := count(m.Get("thinkingTokens")), count(m.Get("outputTokens"))
@@ -88,7 +89,7 @@ func stepTokens(v *shape.Value) Counters {
 	return c
 }
 
-// add takes the counters of a message as far as they are reported.
+// add adds the counters of a message, as far as they are reported.
 func (s *steps) add(id string, usage *shape.Value, captured string) (r Report, ok bool) {
 	c, ok := counters(usage)
 	if !ok {
@@ -97,7 +98,7 @@ func (s *steps) add(id string, usage *shape.Value, captured string) (r Report, o
 	return s.put(id, c, captured)
 }
 
-// put replaces what was known of a step where that was less.
+// put replaces the counters of a step by larger ones.
 func (s *steps) put(id string, c Counters, captured string) (r Report, ok bool) {
 	if s.byID == nil {
 		s.byID = map[string]Counters{}
@@ -117,7 +118,7 @@ func (c Counters) plus(o Counters) Counters {
 	}
 }
 
-// minus takes away what was added before.
+// minus subtracts counters that were added before.
 func (c Counters) minus(o Counters) Counters {
 	less := func(a, b *int64) *int64 {
 		if a == nil || b == nil {
@@ -130,8 +131,8 @@ func (c Counters) minus(o Counters) Counters {
 	}
 }
 
-// priced adds up the costs of opencode's steps. A step that cost nothing has no
-// price that it knows of.
+// priced adds up the costs of opencode's steps. A cost of zero means that it
+// does not know the price.
 func (s *steps) priced(v *shape.Value) (total float64, ok bool) {
 	part := v.Get("part")
 	id, cost := part.Get("id"), part.Get("cost")

@@ -1,11 +1,13 @@
-// Package usage finds out what a run consumed: token counters in the JSON that
-// providers print, signs that a provider compacted its context, an estimate
-// where nothing was reported, and the price by rate card.
+// Package usage determines what a run consumed: token counters in the JSON that
+// providers print, signals that a provider compacted its context, an estimate
+// if nothing was reported, and the price by rate card.
 //
-// Invariants: a counter that nobody reported stays unknown, it is never zero; the
-// parts of a report never overlap, however its provider counts; the same report
-// seen twice counts once; a run's usage is one report, the one with the highest
-// total. Agents that report each step by itself have their steps added up first.
+// Invariants:
+//   - A counter that was not reported is unknown, never zero.
+//   - The parts of a report never overlap, however its provider counts.
+//   - A report that occurs twice counts once.
+//   - A run's usage is one report, the one with the highest total. Agents that
+//     report each step separately have their steps added up first.
 package usage
 
 import (
@@ -27,13 +29,13 @@ const (
 	CostUnknown  = "no_rate_card"
 )
 
-// Counters are what one report tells. A nil counter was not reported.
+// Counters are the counters of one report. A nil counter was not reported.
 type Counters struct {
 	Input, Cached, Output, Reasoning *int64
 	Total                            int64
 }
 
-// key tells counters apart by value.
+// key identifies counters by value.
 type key struct{ input, cached, output, reasoning, total int64 }
 
 func (c Counters) key() key {
@@ -46,15 +48,15 @@ func (c Counters) key() key {
 	return key{value(c.Input), value(c.Cached), value(c.Output), value(c.Reasoning), c.Total}
 }
 
-// Report is a report of usage with where it came from.
+// Report is a report of usage and its origin.
 type Report struct {
 	Counters
 	Captured string // the event type that it was captured from, "" when unknown
-	// CostUSD is what the agent says that it cost, nil where it does not say.
+	// CostUSD is the cost that the agent reports, nil if it reports none.
 	CostUSD *float64
 }
 
-// Usage is the report as a run records it, without a price that nobody told.
+// Usage is the report as a run records it, with a reported cost only.
 func (r Report) Usage(provider string) *doc.Usage {
 	u := r.counted(provider)
 	if r.CostUSD != nil {
@@ -63,7 +65,7 @@ func (r Report) Usage(provider string) *doc.Usage {
 	return u
 }
 
-// Event is the report as the log tells it: its counters alone.
+// Event is the report as an event: only its counters.
 func (r Report) Event(provider string) *doc.Usage { return r.counted(provider) }
 
 func (r Report) counted(provider string) *doc.Usage {
@@ -74,7 +76,7 @@ func (r Report) counted(provider string) *doc.Usage {
 	}
 }
 
-// Estimate guesses usage from the length of texts in UTF-16 code units.
+// Estimate estimates usage from the length of texts in UTF-16 code units.
 func Estimate(provider string, input, output int64) *doc.Usage {
 	quarter := func(n int64) *int64 { return new((n + 3) / 4) }
 	u := &doc.Usage{
@@ -95,7 +97,7 @@ func find(v *shape.Value, depth int, found func(Report)) {
 		if own, ok := counters(v); ok && hasTokens(v) {
 			captured := ""
 			if t := v.Get("type"); t.Kind == shape.String {
-				captured = strings.ToValidUTF8(t.Text, "\uFFFD") // of half a pair of surrogates
+				captured = strings.ToValidUTF8(t.Text, "\uFFFD") // of half a surrogate pair
 			}
 			found(Report{Counters: own, Captured: captured})
 		}
@@ -127,10 +129,10 @@ func hasTokens(v *shape.Value) bool {
 	return false
 }
 
-// counters normalises the counters of an object into parts that do not overlap;
-// ok is false when it tells nothing. Which counters are parts of which is decided by
-// their names: cached and reasoning tokens by OpenAI's names, and gemini's, are
-// parts of input and output, Anthropic's stand beside them.
+// counters normalizes the counters of an object into parts that do not overlap;
+// ok is false if there are none. The names decide which counters are parts of
+// others: cached and reasoning tokens under OpenAI's and gemini's names are
+// parts of input and output; under Anthropic's names they are separate.
 func counters(v *shape.Value) (c Counters, ok bool) {
 	c.Input = first(v, "input_tokens", "prompt_tokens", "inputTokens")
 	c.Output = first(v, "output_tokens", "completion_tokens", "outputTokens")
@@ -160,7 +162,7 @@ func counters(v *shape.Value) (c Counters, ok bool) {
 			}
 		}
 		if stated := v.Get("input"); v.Get("cached").Kind == shape.Number && stated.Kind == shape.Number && total != nil && c.Input != nil && c.Output != nil {
-			// gemini's stream: what is neither input nor output was thought.
+			// gemini's stream: what is neither input nor output is reasoning.
 			if rest := *total - *c.Input - *c.Output; rest > 0 && c.Reasoning == nil {
 				c.Reasoning = &rest
 				return withTotal(c.disjointInput(), total)
@@ -171,14 +173,14 @@ func counters(v *shape.Value) (c Counters, ok bool) {
 	return withTotal(c.disjointOutput(), total)
 }
 
-// disjointInput takes cached tokens out of the input that they are part of. A
-// part that is larger than its whole stood beside it already.
+// disjointInput subtracts cached tokens from the input that they are part of. A
+// part larger than its whole was separate already.
 func (c Counters) disjointInput() Counters {
 	c.Input = without(c.Input, c.Cached)
 	return c
 }
 
-// disjointOutput takes reasoning out of the output.
+// disjointOutput subtracts reasoning from the output.
 func (c Counters) disjointOutput() Counters {
 	c.Output = without(c.Output, c.Reasoning)
 	return c
@@ -214,12 +216,13 @@ func first(v *shape.Value, names ...string) *int64 {
 	return nil
 }
 
-// maxCount is the largest counter that a run's record can hold; sums stay at it.
+// maxCount is the largest counter that a run's record can hold; sums saturate
+// at it.
 const maxCount = 1<<53 - 1
 
 func plus(a, b int64) int64 { return min(a+b, maxCount) }
 
-// count reads a counter: a finite number from zero on, rounded down.
+// count reads a counter: a finite number of at least zero, rounded down.
 func count(v *shape.Value) *int64 {
 	if v.Kind != shape.Number || !(v.Num >= 0) || v.Num > maxCount {
 		return nil
@@ -238,7 +241,7 @@ func sum(a, b *int64) *int64 {
 }
 
 // WholeOutput reads a report from output that is one JSON value, as gemini
-// prints it: the usual places, then the models' statistics.
+// prints it: in the usual places, then in the models' statistics.
 func WholeOutput(v *shape.Value) (r Report, ok bool) {
 	find(v, 0, func(found Report) {
 		if !ok || found.Total > r.Total {

@@ -1,6 +1,6 @@
 package worktree
 
-// Clearing worktrees away whose runs are over.
+// Removing the worktrees of finished runs.
 
 import (
 	"context"
@@ -26,7 +26,7 @@ const (
 	Failed  = "failed"
 )
 
-// Item is what became of one worktree.
+// Item is the outcome for one worktree.
 type Item struct {
 	ProjectID   string  `json:"project_id"`
 	RunID       string  `json:"run_id"`
@@ -40,7 +40,7 @@ type Item struct {
 	Reason      string  `json:"reason"`
 }
 
-// Report is what a clean-up did, by worktree and in sum.
+// Report is the outcome of a clean-up, by worktree and in total.
 type Report struct {
 	Scanned  int    `json:"scanned"`
 	Eligible int    `json:"eligible"`
@@ -69,24 +69,24 @@ func (r *Report) add(item Item, eligible bool) {
 	r.Items = append(r.Items, item)
 }
 
-// CleanUp is the order to clear worktrees away.
+// CleanUp are the parameters of a clean-up.
 type CleanUp struct {
 	Workspace *workspace.Workspace
 	Machine   doc.Machine
 	Environ   []string // what git inherits
-	Dir       string   // the workspace as the caller names it, for reports
+	Dir       string   // the workspace as the caller spells it, for reports
 	ProjectID string   // only this project; "" for all
 	MaxAge    float64  // hours since the end of a run
 	DryRun    bool
-	// Live tells whether somebody still executes a run.
+	// Live reports whether a process still executes a run.
 	Live func(project, run string) bool
 }
 
-// Run judges the worktree of every run that names one and removes those that
-// are known to be dead: their run is over for longer than MaxAge, nothing in
-// them is uncommitted, and they lie where worktrees lie. Failures with one
-// worktree are told by its item. It may be run any number of times, by several
-// processes at once.
+// Run judges the worktree of every run that has one. It removes those that are
+// certainly garbage: the run ended more than MaxAge ago, nothing in the
+// worktree is uncommitted, and it is in the worktree area. A failure with one
+// worktree is reported in its item. Run is idempotent and safe to run in
+// several processes at once.
 func (c CleanUp) Run(ctx context.Context) (Report, error) {
 	report := Report{Items: []Item{}}
 	known, err := inventory(c.Workspace)
@@ -123,7 +123,7 @@ func orNull(text string) *string {
 	return &text
 }
 
-// active says why a run is not over for long enough, or "".
+// active returns why a run has not been finished for long enough, or "".
 func (c CleanUp) active(run owner) string {
 	if !doc.Terminal(run.record.Status) || c.Live(run.project, run.id) {
 		return "still active"
@@ -134,7 +134,7 @@ func (c CleanUp) active(run owner) string {
 	}
 	ended, ok := clock.Parse(text)
 	if !ok {
-		return "nobody knows when the run ended"
+		return "the end of the run is unknown"
 	}
 	if c.Workspace.Env.Clock.Now().Sub(ended) < hours(c.MaxAge) {
 		return fmt.Sprintf("too young: less than %g hours since the run ended", c.MaxAge)
@@ -142,7 +142,7 @@ func (c CleanUp) active(run owner) string {
 	return ""
 }
 
-// hours is a number of hours, or the longest duration there is.
+// hours is a number of hours, capped at the longest duration.
 func hours(n float64) time.Duration {
 	const longest = time.Duration(1<<63 - 1)
 	if n >= longest.Hours() {
@@ -151,18 +151,18 @@ func hours(n float64) time.Duration {
 	return time.Duration(n * float64(time.Hour))
 }
 
-// judge decides over the worktree of a run that is over, and removes it when
-// nothing speaks against it.
+// judge decides about the worktree of a finished run, and removes it if nothing
+// argues against it.
 func (c CleanUp) judge(ctx context.Context, known *places, run owner) (action, reason string) {
 	if !run.inside {
 		return Failed, "outside the worktree area " + Area
 	}
-	found, err := stand(c.Workspace.FS, run.place)
+	found, err := stand(c.Workspace.FS, run.location)
 	switch {
 	case err != nil:
 		return Failed, "outside the worktree area " + Area + ": " + err.Error()
 	case !found:
-		return Missing, "no longer there"
+		return Missing, "it does not exist"
 	}
 	if known.nested(run) {
 		return Kept, "shared: another run has its worktree in or around it"
@@ -172,8 +172,8 @@ func (c CleanUp) judge(ctx context.Context, known *places, run owner) (action, r
 			return Kept, "shared with run " + mate.id + ": " + why
 		}
 	}
-	dir := filepath.Join(c.Workspace.Dir(), filepath.FromSlash(run.place))
-	_, err = c.Workspace.FS.Lstat(path.Join(run.place, ".git"))
+	dir := filepath.Join(c.Workspace.Dir(), filepath.FromSlash(run.location))
+	_, err = c.Workspace.FS.Lstat(path.Join(run.location, ".git"))
 	plain := errors.Is(err, fs.ErrNotExist)
 	var why string
 	if plain {
@@ -188,17 +188,18 @@ func (c CleanUp) judge(ctx context.Context, known *places, run owner) (action, r
 		return Kept, "would be removed"
 	}
 	if err := c.remove(ctx, run, dir, plain); err != nil {
-		if found, standErr := stand(c.Workspace.FS, run.place); standErr == nil && !found {
-			return Missing, "removed by somebody else"
+		if found, standErr := stand(c.Workspace.FS, run.location); standErr == nil && !found {
+			return Missing, "removed by another process"
 		}
 		return Failed, err.Error()
 	}
-	removeEmpty(c.Workspace.FS, path.Dir(run.place))
-	return Removed, fmt.Sprintf("its run is over for %g hours or more", c.MaxAge)
+	removeEmpty(c.Workspace.FS, path.Dir(run.location))
+	return Removed, fmt.Sprintf("its run ended %g hours ago or earlier", c.MaxAge)
 }
 
-// remove removes a worktree. What is no worktree any more, and what belongs to
-// no repository of this machine, is deleted, and the repository told.
+// remove removes a worktree. A directory that is no longer a worktree, or
+// belongs to no repository of this machine, is deleted, and the repository is
+// pruned.
 func (c CleanUp) remove(ctx context.Context, run owner, dir string, plain bool) error {
 	root, mapped := c.Machine.RepoRoots[run.record.Spec.RepoID]
 	if st, err := os.Stat(root); err != nil || !st.IsDir() || !filepath.IsAbs(root) {
@@ -218,20 +219,20 @@ func (c CleanUp) remove(ctx context.Context, run owner, dir string, plain bool) 
 			home, _ = g.line(ctx, "rev-parse", "--path-format=absolute", "--git-common-dir") // "" when there is none
 		}
 	}
-	if err := c.Workspace.FS.RemoveAll(run.place); err != nil {
+	if err := c.Workspace.FS.RemoveAll(run.location); err != nil {
 		return err
 	}
 	if home == "" || strings.HasPrefix(home, dir+string(filepath.Separator)) {
 		return nil
 	}
 	if g, err := newGit(c.Environ, home); err == nil {
-		_, _ = g.run(ctx, writeLimit, maxText, "worktree", "prune") // git does it by itself some day
+		_, _ = g.run(ctx, writeLimit, maxText, "worktree", "prune") // git prunes by itself, eventually
 	}
 	return nil
 }
 
-// unsaved says what would be lost with a working tree, or that nobody knows;
-// "" when nothing would be.
+// unsaved returns what would be lost with a working tree, or that this is
+// unknown; "" if nothing would be.
 func unsaved(ctx context.Context, environ []string, dir string) string {
 	unknown := func(err error) string { return "its state cannot be read: " + err.Error() }
 	g, err := looking(ctx, environ, dir)
@@ -243,7 +244,7 @@ func unsaved(ctx context.Context, environ []string, dir string) string {
 		return unknown(err)
 	}
 	if !sameDir(top, dir) {
-		return unknown(fmt.Errorf("git takes it for a part of %s", top))
+		return unknown(fmt.Errorf("for git it belongs to %s", top))
 	}
 	changed, err := g.changed(ctx)
 	if err != nil {
@@ -271,7 +272,7 @@ func sameDir(a, b string) bool {
 	return errX == nil && errY == nil && os.SameFile(x, y)
 }
 
-// nested says whether there are repositories below a directory that is none.
+// nested reports repositories below a directory that is not one itself.
 func nested(dir string) string {
 	found := ""
 	err := filepath.WalkDir(dir, func(name string, e fs.DirEntry, err error) error {
@@ -279,7 +280,7 @@ func nested(dir string) string {
 			return err
 		}
 		if e.Name() == ".git" {
-			found = "it holds the repository " + filepath.Dir(name)
+			found = "it contains the repository " + filepath.Dir(name)
 			return fs.SkipAll
 		}
 		return nil

@@ -50,7 +50,7 @@ func (h house) names(t *testing.T, repo, rel, branch string) string {
 func (h house) worked(t *testing.T, repo, root string) (run, dir string) {
 	t.Helper()
 	run = h.names(t, repo, "x", "")
-	place, err := worktree.PlaceOf(h.project, "task_a", run)
+	place, err := worktree.LocationOf(h.project, "task_a", run)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -214,7 +214,7 @@ func TestCleanUpKeepsWork(t *testing.T) {
 		{"repository within", func(t *testing.T, dir string) {
 			_ = os.Remove(filepath.Join(dir, ".git"))
 			git(t, filepath.Join(dir, "sub"), "init", "--quiet")
-		}, "holds the repository"},
+		}, "contains the repository"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			run, dir := h.worked(t, "alpha", repo)

@@ -19,32 +19,31 @@ import (
 	"ac/internal/proc"
 )
 
-// How long git may take: to look at a repository, and to check files out or
-// delete them, which a large repository makes slow.
+// Time limits of git: for reading a repository, and for checking out or
+// deleting files, which is slow in a large one.
 const (
 	lookLimit  = time.Minute
 	writeLimit = 10 * time.Minute
-	// endAfter is how long git may take to clean up behind itself once it was
-	// asked to end.
+	// endAfter is how long git may clean up after it was asked to end.
 	endAfter = 5 * time.Second
 )
 
-// Bounds of what is kept of git's output.
+// Bounds of git's output, in bytes.
 const (
 	maxText   = 64 << 10
 	maxPatch  = 16 << 20
 	maxStderr = 4 << 10
 )
 
-// git is the program, in a directory, with the environment it gets.
+// git is the program, its working directory and its environment.
 type git struct {
 	program string
 	dir     string
 	env     []string
 }
 
-// newGit finds git in the PATH of an environment, of which it gets everything
-// but what would lead it elsewhere or let it ask somebody.
+// newGit finds git in the PATH of an environment. git inherits the environment
+// without variables that redirect it or make it prompt.
 func newGit(environ []string, dir string) (*git, error) {
 	g := &git{dir: dir}
 	var search []string
@@ -52,7 +51,7 @@ func newGit(environ []string, dir string) (*git, error) {
 		name, value, _ := strings.Cut(entry, "=")
 		switch {
 		case name == "PATH":
-			// An entry that is relative would be looked for in the repository.
+			// A relative entry would be resolved in the repository.
 			search = slices.DeleteFunc(filepath.SplitList(value), func(dir string) bool { return !filepath.IsAbs(dir) })
 			entry = "PATH=" + strings.Join(search, string(os.PathListSeparator))
 		case strings.HasPrefix(name, "GIT_") || strings.HasPrefix(name, "SSH_ASKPASS") || name == "LC_ALL" || name == "LANGUAGE":
@@ -71,8 +70,8 @@ func newGit(environ []string, dir string) (*git, error) {
 	return g, nil
 }
 
-// looking is git for commands that only look: no transport is open to them, and
-// no filter that the repository's own configuration names is run.
+// looking is git for read-only commands: no transport is allowed, and no filter
+// that the repository's own configuration names is run.
 func looking(ctx context.Context, environ []string, dir string) (*git, error) {
 	g, err := newGit(environ, dir)
 	if err != nil {
@@ -95,8 +94,8 @@ func looking(ctx context.Context, environ []string, dir string) (*git, error) {
 	return g, nil
 }
 
-// ownFilters lists the filter drivers that a repository itself configures. Those
-// of the user and of the machine are as trusted as git.
+// ownFilters lists the filter drivers that the repository itself configures.
+// Those of the user and of the system are as trusted as git.
 func (g *git) ownFilters(ctx context.Context) ([]string, error) {
 	text, err := g.run(ctx, lookLimit, maxText, "config", "--null", "--show-scope", "--get-regexp", `^filter\.`)
 	if failed, ok := errors.AsType[*exec.ExitError](err); ok && failed.ExitCode() == 1 {
@@ -121,11 +120,11 @@ func (g *git) ownFilters(ctx context.Context) ([]string, error) {
 	return drivers, nil
 }
 
-// errTooLong is the error of output that is beyond its bound.
+// errTooLong is returned for output beyond its bound.
 var errTooLong = errors.New("the output is too long")
 
-// run runs one git command and returns its standard output. An error carries
-// what git said.
+// run runs one git command and returns its stdout. An error contains git's
+// message.
 func (g *git) run(ctx context.Context, limit time.Duration, maxOut int, args ...string) ([]byte, error) {
 	ctx, cancel := context.WithTimeoutCause(ctx, limit, fmt.Errorf("gave up after %s", limit))
 	defer cancel()
@@ -135,7 +134,7 @@ func (g *git) run(ctx context.Context, limit time.Duration, maxOut int, args ...
 	}
 	cmd := exec.CommandContext(ctx, g.program, slices.Concat(fixed, args)...)
 	cmd.Dir, cmd.Env = g.dir, g.env
-	cmd.SysProcAttr = proc.NewSession() // no terminal to ask on, and a group to end
+	cmd.SysProcAttr = proc.NewSession() // no terminal to prompt on, and a group to kill
 	cmd.Cancel = func() error {
 		if err := proc.SignalGroup(cmd.Process.Pid, syscall.SIGTERM); err == nil {
 			return nil
@@ -161,14 +160,14 @@ func (g *git) run(ctx context.Context, limit time.Duration, maxOut int, args ...
 	return out.text.Bytes(), nil
 }
 
-// line is run for commands that answer with one line.
+// line is run for commands that print one line.
 func (g *git) line(ctx context.Context, args ...string) (string, error) {
 	text, err := g.run(ctx, lookLimit, maxText, args...)
 	return strings.TrimSuffix(string(text), "\n"), err
 }
 
-// changed reports whether a working tree has changes that are not committed,
-// untracked files included, whatever its configuration would have hidden.
+// changed reports whether a working tree has uncommitted or untracked files,
+// even if its configuration would hide them.
 func (g *git) changed(ctx context.Context) (bool, error) {
 	text, err := g.run(ctx, lookLimit, maxText, "status", "--porcelain=v1", "--untracked-files=normal", "--ignore-submodules=none")
 	if errors.Is(err, errTooLong) {

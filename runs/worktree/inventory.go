@@ -1,6 +1,6 @@
 package worktree
 
-// Which run has its worktree where.
+// The worktrees of all runs.
 
 import (
 	"path"
@@ -12,12 +12,12 @@ import (
 	"ac/workspace/doc"
 )
 
-// owner is a run that names a worktree.
+// owner is a run that has a worktree.
 type owner struct {
 	project, id string
 	record      doc.Run
-	place       string // cleaned, relative to the workspace
-	inside      bool   // by its words below the area
+	location    string // cleaned, relative to the workspace
+	inside      bool   // its name is below the area
 }
 
 // places are the worktrees of all runs.
@@ -27,8 +27,8 @@ type places struct {
 	above map[string]bool    // directories that places lie in
 }
 
-// inventory reads the runs of all projects, by project and name. Runs that
-// cannot be read, or name no worktree, are passed over.
+// inventory reads the runs of all projects, by project and name. It skips runs
+// that cannot be read or have no worktree.
 func inventory(w *workspace.Workspace) (places, error) {
 	known := places{taken: map[string][]owner{}, above: map[string]bool{}}
 	projects, err := workspace.Dirs(w.FS, workspace.ProjectsDir)
@@ -59,14 +59,14 @@ func inventory(w *workspace.Workspace) (places, error) {
 
 func (p *places) add(run owner) {
 	rel := run.record.Spec.WorktreeRel
-	run.place = path.Clean(filepath.ToSlash(rel))
-	run.inside = !strings.ContainsRune(rel, 0) && filepath.IsLocal(filepath.FromSlash(run.place)) && strings.HasPrefix(run.place, Area+"/")
+	run.location = path.Clean(filepath.ToSlash(rel))
+	run.inside = !strings.ContainsRune(rel, 0) && filepath.IsLocal(filepath.FromSlash(run.location)) && strings.HasPrefix(run.location, Area+"/")
 	p.runs = append(p.runs, run)
 	if !run.inside {
 		return
 	}
-	p.taken[run.place] = append(p.taken[run.place], run)
-	for dir := path.Dir(run.place); dir != Area; dir = path.Dir(dir) {
+	p.taken[run.location] = append(p.taken[run.location], run)
+	for dir := path.Dir(run.location); dir != Area; dir = path.Dir(dir) {
 		p.above[dir] = true
 	}
 }
@@ -74,10 +74,10 @@ func (p *places) add(run owner) {
 // nested reports whether another run has its worktree in the one of this run, or
 // around it.
 func (p *places) nested(run owner) bool {
-	if p.above[run.place] {
+	if p.above[run.location] {
 		return true
 	}
-	for dir := path.Dir(run.place); dir != Area; dir = path.Dir(dir) {
+	for dir := path.Dir(run.location); dir != Area; dir = path.Dir(dir) {
 		if len(p.taken[dir]) > 0 {
 			return true
 		}
@@ -87,5 +87,5 @@ func (p *places) nested(run owner) bool {
 
 // mates are the other runs whose worktree is that of a run.
 func (p *places) mates(run owner) []owner {
-	return slices.DeleteFunc(slices.Clone(p.taken[run.place]), func(o owner) bool { return o.project == run.project && o.id == run.id })
+	return slices.DeleteFunc(slices.Clone(p.taken[run.location]), func(o owner) bool { return o.project == run.project && o.id == run.id })
 }

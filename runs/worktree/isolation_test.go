@@ -29,27 +29,27 @@ func TestIsolated(t *testing.T) {
 		{"yes", "", true}, {"yes", "ms_code", true}, {"yes", "ms_plan", true},
 		{"no", "", false}, {"no", "ms_code", false}, {"no", "ms_plan", false},
 	} {
-		got, err := worktree.Isolated(h.Workspace, h.project, c.task, c.milestone)
+		got, err := worktree.NeedsWorktree(h.Workspace, h.project, c.task, c.milestone)
 		if err != nil || got != c.want {
 			t.Errorf("task %s, milestone %q: %v, %v; want %v", c.task, c.milestone, got, err, c.want)
 		}
 	}
 	for _, task := range []string{"yes", "no"} {
-		if _, err := worktree.Isolated(h.Workspace, h.project, task, "ms_x"); !fault.Is(err, fault.NotFound) {
+		if _, err := worktree.NeedsWorktree(h.Workspace, h.project, task, "ms_x"); !fault.Is(err, fault.NotFound) {
 			t.Errorf("task %s with an unknown milestone: %v", task, err)
 		}
 	}
 }
 
-func TestPlaceOf(t *testing.T) {
+func TestLocationOf(t *testing.T) {
 	t.Parallel()
-	got, err := worktree.PlaceOf("p", "--task", "run")
-	if want := (worktree.Place{Rel: ".local/worktrees/p/--task/run", Branch: "ac/p/--task/run"}); err != nil || got != want {
+	got, err := worktree.LocationOf("p", "--task", "run")
+	if want := (worktree.Location{Rel: ".local/worktrees/p/--task/run", Branch: "ac/p/--task/run"}); err != nil || got != want {
 		t.Errorf("%+v, %v; want %+v", got, err, want)
 	}
 	for _, id := range []string{"", ".", "..", "a/b", `a\b`, "a\x00b", "a\nb", strings.Repeat("x", 201)} {
 		for _, ids := range [][3]string{{id, "t", "r"}, {"p", id, "r"}, {"p", "t", id}} {
-			if place, err := worktree.PlaceOf(ids[0], ids[1], ids[2]); err == nil {
+			if place, err := worktree.LocationOf(ids[0], ids[1], ids[2]); err == nil {
 				t.Errorf("%q named %+v", ids, place)
 			}
 		}
@@ -58,7 +58,7 @@ func TestPlaceOf(t *testing.T) {
 
 func TestPrepareRefusesOtherPlaces(t *testing.T) {
 	t.Parallel()
-	repo, place := repository(t), worktree.Place{Rel: ".local/worktrees/p/t/r", Branch: "ac/p/t/r"}
+	repo, place := repository(t), worktree.Location{Rel: ".local/worktrees/p/t/r", Branch: "ac/p/t/r"}
 	for name, at := range map[string]string{"area": ".local/worktrees", "project": ".local/worktrees/p", "run": place.Rel} {
 		for _, target := range []string{t.TempDir(), "../company"} {
 			h := newHouse(t)
@@ -85,7 +85,7 @@ func TestPrepareRefusesOtherPlaces(t *testing.T) {
 func TestDiscard(t *testing.T) {
 	t.Parallel()
 	h, repo := newHouse(t), repository(t)
-	place := worktree.Place{Rel: ".local/worktrees/p/t/r", Branch: "ac/p/t/r"}
+	place := worktree.Location{Rel: ".local/worktrees/p/t/r", Branch: "ac/p/t/r"}
 	dir, err := worktree.Prepare(t.Context(), h.Workspace, os.Environ(), repo, place, "HEAD")
 	if err != nil {
 		t.Fatal(err)

@@ -229,8 +229,8 @@ func TestStartFailures(t *testing.T) {
 		{"no name for a branch", session.Order{RepoID: "alpha", TaskID: "bad..name", MilestoneID: "ms_code"}, "not a valid branch name"},
 		{"missing directory", session.Order{RepoID: "alpha", WorkdirRel: "nothing"}, "nothing"},
 		{"file for a directory", session.Order{RepoID: "alpha", WorkdirRel: "a.txt"}, "not a directory"},
-		{"link out of the repository", session.Order{RepoID: "alpha", WorkdirRel: "away"}, "leads out"},
-		{"link out of the worktree", session.Order{RepoID: "alpha", WorkdirRel: "away", TaskID: "task_a", MilestoneID: "ms_code"}, "leads out"},
+		{"link out of the repository", session.Order{RepoID: "alpha", WorkdirRel: "away"}, "is outside"},
+		{"link out of the worktree", session.Order{RepoID: "alpha", WorkdirRel: "away", TaskID: "task_a", MilestoneID: "ms_code"}, "is outside"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			made := h.run(t)

@@ -21,14 +21,14 @@ import (
 // of its own, and returns its directory. environ is what git inherits. Changes
 // in the repository that are not in the commit stay there. After a failure no
 // worktree is left but what git itself could not take back.
-func Prepare(ctx context.Context, w *workspace.Workspace, environ []string, root string, place Place, commit string) (string, error) {
-	parent := path.Dir(place.Rel)
+func Prepare(ctx context.Context, w *workspace.Workspace, environ []string, root string, location Location, commit string) (string, error) {
+	parent := path.Dir(location.Rel)
 	if err := durable.MkdirAll(w.FS, parent, 0o755); err != nil {
 		return "", err
 	}
-	if found, err := stand(w.FS, place.Rel); err != nil || found {
+	if found, err := stand(w.FS, location.Rel); err != nil || found {
 		if err == nil {
-			err = fault.New(fault.Conflict, "%s exists already", place.Rel)
+			err = fault.New(fault.Conflict, "%s already exists", location.Rel)
 		}
 		return "", err
 	}
@@ -36,9 +36,9 @@ func Prepare(ctx context.Context, w *workspace.Workspace, environ []string, root
 	if err != nil {
 		return "", err
 	}
-	dir := filepath.Join(w.Dir(), filepath.FromSlash(place.Rel))
+	dir := filepath.Join(w.Dir(), filepath.FromSlash(location.Rel))
 	_, err = g.run(ctx, writeLimit, maxText,
-		"worktree", "add", "--no-track", "-b", place.Branch, "--end-of-options", dir, commit)
+		"worktree", "add", "--no-track", "-b", location.Branch, "--end-of-options", dir, commit)
 	if err != nil {
 		removeEmpty(w.FS, parent)
 		return "", err
@@ -46,16 +46,16 @@ func Prepare(ctx context.Context, w *workspace.Workspace, environ []string, root
 	return dir, nil
 }
 
-// Discard removes a worktree that Prepare just made and nobody used.
-func Discard(ctx context.Context, w *workspace.Workspace, environ []string, root string, place Place) error {
+// Discard removes an unused worktree that Prepare has just made.
+func Discard(ctx context.Context, w *workspace.Workspace, environ []string, root string, location Location) error {
 	g, err := newGit(environ, root)
 	if err != nil {
 		return err
 	}
-	if err := g.remove(ctx, filepath.Join(w.Dir(), filepath.FromSlash(place.Rel))); err != nil {
+	if err := g.remove(ctx, filepath.Join(w.Dir(), filepath.FromSlash(location.Rel))); err != nil {
 		return err
 	}
-	removeEmpty(w.FS, path.Dir(place.Rel))
+	removeEmpty(w.FS, path.Dir(location.Rel))
 	return nil
 }
 
@@ -68,7 +68,7 @@ func (g *git) remove(ctx context.Context, dir string) error {
 func Stands(w *workspace.Workspace, rel string) (bool, error) { return stand(w.FS, rel) }
 
 // stand reports whether there is a directory at a name of the workspace. A
-// symlink on the way, which could lead to other work, and anything else than a
+// symlink on the path, which could lead to other work, and anything but a
 // directory are errors.
 func stand(fsys durable.FS, name string) (bool, error) {
 	at := ""
@@ -89,23 +89,22 @@ func stand(fsys durable.FS, name string) (bool, error) {
 	return true, nil
 }
 
-// removeEmpty removes a directory of the area and its parents as far as they are
-// empty.
+// removeEmpty removes an empty directory of the area and its empty parents.
 func removeEmpty(fsys durable.FS, dir string) {
 	for dir != Area && fsys.Remove(dir) == nil {
 		dir = path.Dir(dir)
 	}
 }
 
-// State is a repository at one moment.
+// State is a snapshot of a repository.
 type State struct {
 	HeadSHA string
 	Dirty   bool
-	Patch   []byte // what tracked files have beyond HEAD; nil when nothing
+	Patch   []byte // changes of tracked files against HEAD; nil if there are none
 }
 
-// Look reads the state of a repository and changes nothing in it. environ is
-// what git inherits.
+// Look reads the state of a repository without changing it. git inherits
+// environ.
 func Look(ctx context.Context, environ []string, root string) (State, error) {
 	var state State
 	g, err := looking(ctx, environ, root)
@@ -131,8 +130,8 @@ func Look(ctx context.Context, environ []string, root string) (State, error) {
 
 // Forget removes what an interrupted Prepare left of a worktree that no run names,
 // with its branch. What is not there is no error.
-func Forget(ctx context.Context, w *workspace.Workspace, environ []string, root string, place Place) error {
-	found, err := stand(w.FS, place.Rel)
+func Forget(ctx context.Context, w *workspace.Workspace, environ []string, root string, location Location) error {
+	found, err := stand(w.FS, location.Rel)
 	if err != nil {
 		return err
 	}
@@ -141,16 +140,16 @@ func Forget(ctx context.Context, w *workspace.Workspace, environ []string, root 
 		return err
 	}
 	if found {
-		if err := w.FS.RemoveAll(place.Rel); err != nil {
+		if err := w.FS.RemoveAll(location.Rel); err != nil {
 			return err
 		}
 	}
 	if _, err := g.run(ctx, writeLimit, maxText, "worktree", "prune"); err != nil {
 		return err
 	}
-	if _, err := g.line(ctx, "rev-parse", "--verify", "--quiet", "--end-of-options", "refs/heads/"+place.Branch); err != nil {
+	if _, err := g.line(ctx, "rev-parse", "--verify", "--quiet", "--end-of-options", "refs/heads/"+location.Branch); err != nil {
 		return nil //nolint:nilerr // there is no such branch
 	}
-	_, err = g.run(ctx, writeLimit, maxText, "branch", "-D", "--end-of-options", place.Branch)
+	_, err = g.run(ctx, writeLimit, maxText, "branch", "-D", "--end-of-options", location.Branch)
 	return err
 }

@@ -1,13 +1,16 @@
-// Package worktree is what runs have to do with git: which of them get a
-// worktree of their own, making it, recording the state of a repository, and
-// clearing worktrees away whose runs are over.
+// Package worktree is git for runs: which of them get a worktree of their own,
+// making it, recording the state of a repository, and removing the worktrees of
+// finished runs.
 //
-// Invariants: git is run by argv, without prompts, hooks and transports that
-// start programs, and always within a bound of time and output; what only looks
-// at a repository runs no program that its configuration names; no path that
-// came out of a document is used before it is known to stay where it belongs;
-// what may hold work that exists nowhere else is never removed. git 2.31 or
-// newer is needed.
+// Invariants:
+//   - git is run by argv, without prompts, hooks and transports that start
+//     programs, and with limits on time and output.
+//   - Reading a repository runs no program that its configuration names.
+//   - A path from a document is used only once it is known not to leave its
+//     place.
+//   - Nothing is removed that may hold work which exists nowhere else.
+//
+// git 2.31 or newer is required.
 package worktree
 
 import (
@@ -21,30 +24,30 @@ import (
 	"ac/workspace/doc"
 )
 
-// Area is where worktrees lie, relative to the workspace.
+// Area is the directory of worktrees, relative to the workspace.
 const Area = workspace.WorktreesDir
 
-// Place is where the worktree of a run is and which branch it is on.
-type Place struct {
+// Location is the directory and the branch of a run's worktree.
+type Location struct {
 	Rel    string // relative to the workspace, with "/"
 	Branch string
 }
 
-// PlaceOf names the worktree of a run. Ids that cannot be path segments are
-// fault.Denied.
-func PlaceOf(project, task, run string) (Place, error) {
+// LocationOf returns the place of a run's worktree. Ids that cannot be path
+// segments are fault.Denied.
+func LocationOf(project, task, run string) (Location, error) {
 	for _, id := range []string{project, task, run} {
 		if !workspace.SafeID(id) {
-			return Place{}, fault.New(fault.Denied, "%q cannot name a worktree", id)
+			return Location{}, fault.New(fault.Denied, "%q cannot name a worktree", id)
 		}
 	}
-	return Place{Rel: path.Join(Area, project, task, run), Branch: path.Join("ac", project, task, run)}, nil
+	return Location{Rel: path.Join(Area, project, task, run), Branch: path.Join("ac", project, task, run)}, nil
 }
 
-// Isolated decides whether a launch for a task runs in a worktree of its own: by
-// the word of the task, else when the milestone is one of coding. A task that
-// is missing or does not fit, and a milestone that it does not have, are errors.
-func Isolated(w *workspace.Workspace, project, task, milestone string) (bool, error) {
+// NeedsWorktree reports whether a launch for a task runs in a worktree of its own:
+// as the task says, else if the milestone is one of coding. A task that is
+// missing or invalid, and an unknown milestone, are errors.
+func NeedsWorktree(w *workspace.Workspace, project, task, milestone string) (bool, error) {
 	if !workspace.SafeID(task) {
 		return false, fault.New(fault.Denied, "%q cannot name a task", task)
 	}
@@ -87,7 +90,7 @@ func Root(machine doc.Machine, repo string) (string, error) {
 		return "", fault.New(fault.NotFound, "repository %s is not mapped on this machine (map it with workspace.repo_root.set)", repo)
 	}
 	if !filepath.IsAbs(mapped) {
-		return "", fault.New(fault.InvalidFile, "the root of repository %s is no absolute path: %s", repo, mapped)
+		return "", fault.New(fault.InvalidFile, "the root of repository %s is not an absolute path: %s", repo, mapped)
 	}
 	root, err := filepath.EvalSymlinks(mapped)
 	if err != nil {
@@ -96,22 +99,22 @@ func Root(machine doc.Machine, repo string) (string, error) {
 	return root, nil
 }
 
-// Confine finds a directory below a root, with symlinks resolved, and refuses
-// one that lies elsewhere: fault.Denied. A missing one is fault.NotFound.
+// Confine resolves a directory below a root, symlinks included, and refuses one
+// outside of it: fault.Denied. A missing one is fault.NotFound.
 func Confine(root, rel string) (string, error) {
 	root, err := filepath.EvalSymlinks(root)
 	if err != nil {
 		return "", fault.New(fault.NotFound, "%w", err)
 	}
 	if rel != "" && !filepath.IsLocal(filepath.FromSlash(rel)) {
-		return "", fault.New(fault.Denied, "workdir_rel %s leads out of %s", rel, root)
+		return "", fault.New(fault.Denied, "workdir_rel %s is outside %s", rel, root)
 	}
 	dir, err := filepath.EvalSymlinks(filepath.Join(root, filepath.FromSlash(rel)))
 	if err != nil {
 		return "", fault.New(fault.NotFound, "workdir_rel: %w", err)
 	}
 	if dir != root && !strings.HasPrefix(dir, strings.TrimSuffix(root, string(filepath.Separator))+string(filepath.Separator)) {
-		return "", fault.New(fault.Denied, "workdir_rel %s leads out of %s", rel, root)
+		return "", fault.New(fault.Denied, "workdir_rel %s is outside %s", rel, root)
 	}
 	if st, err := os.Stat(dir); err != nil || !st.IsDir() {
 		return "", fault.New(fault.NotFound, "%s is not a directory", dir)
@@ -126,7 +129,7 @@ func Named(rel string) (project, owner, run string, err error) {
 	if !strings.HasPrefix(path.Clean(rel), Area+"/") || len(parts) != 3 {
 		return "", "", "", fault.New(fault.InvalidFile, "%q is not the name of a worktree", rel)
 	}
-	place, err := PlaceOf(parts[0], parts[1], parts[2])
+	place, err := LocationOf(parts[0], parts[1], parts[2])
 	if err == nil && place.Rel != path.Clean(rel) {
 		err = fault.New(fault.InvalidFile, "%q is not the name of a worktree", rel)
 	}

@@ -1,6 +1,6 @@
-// Package page holds the control room: one document with its styles and its
-// script inside, joined from the sources beside this file. It needs no build
-// step and asks no other host for anything.
+// Package page is the page of the control room: one document with its styles
+// and script inside, joined from the sources in this directory. It has no build
+// step and loads nothing from other hosts.
 package page
 
 import (
@@ -16,13 +16,12 @@ import (
 	"strings"
 )
 
-// Boot is the place in the document where the server puts the element with
-// what the page has to know from the start:
+// Boot marks where the server inserts the initial data of the page:
 //
 //	<script type="application/json" id="boot">{…}</script>
 const Boot = "<!--boot-->"
 
-// The places of index.html that the joined sources take.
+// Markers in index.html for the joined sources.
 const (
 	stylePlace  = "<!--style-->"
 	scriptPlace = "<!--script-->"
@@ -31,12 +30,11 @@ const (
 //go:embed index.html favicon.svg css/*.css js/*.js
 var sources embed.FS
 
-// Document returns the page and the hashes of its one script and its one
-// style element, in the form that a Content-Security-Policy takes
-// ('sha256-…', quotes included). It is the same at every call of one build,
-// and holds Boot exactly once. Sources are joined in the order of their
-// names. Errors say which source does not fit; a build whose tests passed has
-// none.
+// Document returns the page and the hashes of its one script and its one style
+// element, as a Content-Security-Policy takes them ('sha256-…', quotes
+// included). It is the same at every call, and contains Boot exactly once.
+// Sources are joined in the order of their names. Errors name the invalid
+// source; a build whose tests passed has none.
 func Document() (html []byte, scriptHash, styleHash string, err error) {
 	index, err := sources.ReadFile("index.html")
 	if err != nil {
@@ -65,13 +63,12 @@ func Document() (html []byte, scriptHash, styleHash string, err error) {
 	return html, hash(script), hash(style), nil
 }
 
-// Icon returns the picture of the page in tabs and bookmarks, as SVG.
+// Icon returns the page's icon as SVG.
 func Icon() ([]byte, error) { return sources.ReadFile("favicon.svg") }
 
-// join reads the files of one folder, by name, each under a comment that
-// names it. A source that could end the element it goes into is an error, as
-// is one that a browser would not take byte for byte, for its hash would not
-// fit.
+// join joins the files of one folder, in the order of their names, each under a
+// comment with its name. A source that could end its element is an error, and
+// so is one that browsers normalize, since its hash would not match.
 func join(files fs.FS, folder, end string) ([]byte, error) {
 	list, err := fs.ReadDir(files, folder)
 	if err != nil {
@@ -92,7 +89,7 @@ func join(files fs.FS, folder, end string) ([]byte, error) {
 	return joined.Bytes(), nil
 }
 
-// check refuses what would not survive in an element of HTML.
+// check refuses sources that would not survive in an HTML element.
 func check(source []byte, end string) error {
 	text := string(source)
 	switch {

@@ -1,6 +1,6 @@
 package doc
 
-// What providers billed, as somebody entered it.
+// Bills of providers, as they were recorded.
 
 import "ac/internal/yamldoc"
 

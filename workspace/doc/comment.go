@@ -21,8 +21,8 @@ type Comment struct {
 	Body          string        `json:"body"`
 }
 
-// CommentTarget is what a comment is about: an agent, an artifact or a run of a
-// project, or several of them.
+// CommentTarget is what a comment is about: an agent, an artifact, a run, or
+// several of these, in one project.
 type CommentTarget struct {
 	_          struct{} `is:"strict"`
 	ProjectID  string   `json:"project_id"`
@@ -31,7 +31,7 @@ type CommentTarget struct {
 	RunID      string   `json:"run_id,omitempty" is:"optional"`
 }
 
-// Check asks for something within the project.
+// Check requires at least one target within the project.
 func (t *CommentTarget) Check() []fault.Issue {
 	if t.AgentID == "" && t.ArtifactID == "" && t.RunID == "" {
 		return []fault.Issue{{Code: "custom", Message: "needs agent_id, artifact_id or run_id"}}

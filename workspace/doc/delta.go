@@ -1,7 +1,7 @@
 package doc
 
-// Memory deltas. Version 1 names the file that it changes; version 2 says besides
-// whose memory that is, how sensitive it is and why it should be remembered.
+// Memory deltas. Version 1 names the file that it changes. Version 2 adds whose
+// memory that is, how sensitive it is, and why it should be remembered.
 
 import (
 	"path"
@@ -27,7 +27,8 @@ const (
 // Scopes lists the scopes of memory deltas.
 func Scopes() []string { return []string{ScopeProject, ScopeAgent} }
 
-// Sensitivities lists how sensitive a memory delta can be, the least first.
+// Sensitivities lists the sensitivities of memory deltas, from the lowest to
+// the highest.
 func Sensitivities() []string {
 	return []string{SensitivityPublic, SensitivityInternal, SensitivityRestricted}
 }
@@ -35,7 +36,7 @@ func Sensitivities() []string {
 // DeltaVersion2 is the schema_version of deltas that have a DeltaScope.
 const DeltaVersion2 = 2
 
-// DeltaScope is what a memory delta of version 2 says of itself.
+// DeltaScope are the fields that version 2 adds to a memory delta.
 type DeltaScope struct {
 	ScopeKind   string `json:"scope_kind,omitempty" is:"optional,enum=project_memory|agent_guidance"`
 	ScopeRef    string `json:"scope_ref,omitempty" is:"optional"`
@@ -54,7 +55,7 @@ type MemoryDelta struct {
 	Evidence []string `json:"evidence" is:"optional"`
 }
 
-// Check holds the fields of a delta to its version.
+// Check checks the fields that depend on the version.
 func (d *MemoryDelta) Check() (issues []fault.Issue) {
 	refuse := func(field, why string) {
 		issues = append(issues, fault.Issue{Path: []any{field}, Code: "custom", Message: why})
@@ -77,11 +78,11 @@ func (d *MemoryDelta) Check() (issues []fault.Issue) {
 	return issues
 }
 
-// noRationale is the rationale of a delta that has none.
+// noRationale is the rationale of a delta that records none.
 const noRationale = "No rationale was recorded with this delta."
 
-// Scope is the scope of a delta of any version; that of version 1 follows from
-// what the delta changes.
+// Scope is the scope of a delta of any version; for version 1 it is derived
+// from the file that the delta changes.
 func (d *MemoryDelta) Scope() DeltaScope {
 	if d.SchemaVersion == DeltaVersion2 {
 		return d.DeltaScope

@@ -1,8 +1,8 @@
 // Package doc is every document type of a workspace: its fields, its rules and
-// its codec. Structs list their fields in the order in which they are written.
+// its codec. Structs list their fields in the order of writing.
 //
-// Documents marked strict refuse unknown keys. The others are open: unknown
-// keys are read past, and kept when the document is rewritten (Codec.Rewrite).
+// Documents marked strict refuse unknown keys. The others are open: readers
+// ignore unknown keys, and a rewrite keeps them (Codec.Rewrite).
 package doc
 
 import (
@@ -10,7 +10,7 @@ import (
 	"ac/internal/yamldoc"
 )
 
-// Version is the schema_version that is written.
+// Version is the schema_version of documents that ac writes.
 const Version = 1
 
 // Company is company/company.yaml.
@@ -30,7 +30,7 @@ type Policy struct {
 	VisibilityDefaults VisibilityDefaults `json:"visibility_defaults"`
 }
 
-// VisibilityDefaults are the visibilities of what agents make.
+// VisibilityDefaults are the default visibilities of what agents produce.
 type VisibilityDefaults struct {
 	_                       struct{} `is:"strict"`
 	WorkerJournal           string   `json:"worker_journal" is:"visibility"`
@@ -39,7 +39,7 @@ type VisibilityDefaults struct {
 	DirectorWorkplan        string   `json:"director_workplan" is:"visibility"`
 }
 
-// Machine is .local/machine.yaml: what is true on this machine only.
+// Machine is .local/machine.yaml: the configuration of this machine.
 type Machine struct {
 	SchemaVersion   int                        `json:"schema_version" is:"min=1"`
 	Type            string                     `json:"type" is:"enum=machine"`
@@ -47,9 +47,17 @@ type Machine struct {
 	ProviderBins    map[string]string          `json:"provider_bins"`
 	ExecutionPolicy map[string]ExecutionPolicy `json:"provider_execution_policy" is:"optional"`
 	Pricing         map[string]RateCard        `json:"provider_pricing_usd_per_1k_tokens" is:"optional"`
+	// RunDefaults are what people prefer for the runs of a project, by its id. No
+	// launch takes them by itself.
+	RunDefaults map[string]RunDefaults `json:"run_defaults" is:"optional"`
 }
 
-// ExecutionPolicy says how a provider may be reached.
+// RunDefaults is what people prefer for the runs of a project.
+type RunDefaults struct {
+	Mode Mode `json:"mode" is:"optional,enum=default|accept_edits|plan|full_auto"`
+}
+
+// ExecutionPolicy is how a provider may be used.
 type ExecutionPolicy struct {
 	_                        struct{} `is:"strict"`
 	Channel                  string   `json:"channel" is:"enum=subscription_cli|api"`
@@ -77,7 +85,7 @@ type Team struct {
 	CreatedAt string `json:"created_at" is:"time"`
 }
 
-// Department says which department of a company a team is; all of it is optional.
+// Department is the department that a team is; all fields are optional.
 type Department struct {
 	DepartmentKey   string `json:"department_key,omitempty" is:"optional"`
 	DepartmentLabel string `json:"department_label,omitempty" is:"optional"`
@@ -111,7 +119,7 @@ type Project struct {
 	Budget        *Budget `json:"budget" is:"optional"`
 }
 
-// Budget bounds what a run, task or project may spend.
+// Budget limits what a run, task or project may spend.
 type Budget struct {
 	_           struct{} `is:"strict"`
 	SoftCostUSD *float64 `json:"soft_cost_usd,omitempty" is:"optional,min=0"`
@@ -120,7 +128,7 @@ type Budget struct {
 	HardTokens  *int64   `json:"hard_tokens,omitempty" is:"optional,min=0"`
 }
 
-// Check holds hard limits at or above their soft ones.
+// Check requires hard limits to be at or above soft ones.
 func (b *Budget) Check() (issues []fault.Issue) {
 	if b.SoftCostUSD != nil && b.HardCostUSD != nil && *b.HardCostUSD < *b.SoftCostUSD {
 		issues = append(issues, fault.Issue{Path: []any{"hard_cost_usd"}, Code: "custom", Message: "must be at least soft_cost_usd"})
@@ -141,14 +149,14 @@ type RepoLinks struct {
 	Repos         []RepoLink `json:"repos" is:"default="`
 }
 
-// RepoLink ties a repository to a project.
+// RepoLink links a repository to a project.
 type RepoLink struct {
 	_      struct{} `is:"strict"`
 	RepoID string   `json:"repo_id"`
 	Label  string   `json:"label,omitempty" is:"optional"`
 }
 
-// Conversation is the conversation.yaml beside a messages.jsonl.
+// Conversation is the conversation.yaml next to a messages.jsonl.
 type Conversation struct {
 	_             struct{}     `is:"strict"`
 	SchemaVersion int          `json:"schema_version" is:"min=1"`
@@ -167,14 +175,15 @@ type Conversation struct {
 	DMPeerAgentID string       `json:"dm_peer_agent_id,omitempty" is:"optional"`
 }
 
-// Participants are who takes part in a conversation.
+// Participants are the members of a conversation.
 type Participants struct {
 	_        struct{} `is:"strict"`
 	AgentIDs []string `json:"agent_ids" is:"default="`
 	TeamIDs  []string `json:"team_ids" is:"default="`
 }
 
-// Check ties project_id to the scope and the peer to direct messages.
+// Check requires project_id in the scope project only, and a peer in direct
+// messages only.
 func (c *Conversation) Check() (issues []fault.Issue) {
 	if (c.Scope == "project") != (c.ProjectID != "") {
 		issues = append(issues, fault.Issue{Path: []any{"project_id"}, Code: "custom", Message: "is required with scope project and not allowed otherwise"})
@@ -185,8 +194,8 @@ func (c *Conversation) Check() (issues []fault.Issue) {
 	return issues
 }
 
-// Migrations is company/migrations/applied.yaml. It is read leniently: the
-// entries of other programs are kept as they are.
+// Migrations is company/migrations/applied.yaml. It is read leniently; entries
+// of other programs stay as they are.
 type Migrations struct {
 	SchemaVersion int      `json:"schema_version" is:"min=1"`
 	Type          string   `json:"type" is:"enum=workspace_migration_state"`

@@ -1,6 +1,6 @@
 package doc
 
-// AGENTS.md, the guidance of an agent: what it begins as. People edit it.
+// AGENTS.md, the guidance of an agent: its initial text. People edit it.
 
 import "strings"
 
@@ -11,7 +11,7 @@ const (
 	MistakesMarker  = "<!-- managed: recurring-mistakes -->"
 )
 
-// NewGuidance is the guidance of an agent that has none yet.
+// NewGuidance is the initial guidance of an agent.
 func NewGuidance(agent string) []byte {
 	return []byte("# AGENTS.md - " + OneLine(agent) + `
 
@@ -24,7 +24,7 @@ func NewGuidance(agent string) []byte {
 ` + MistakesHeading + "\n" + MistakesMarker + "\n")
 }
 
-// OneLine makes a text fit for one line of Markdown.
+// OneLine makes a text fit on one line of Markdown.
 func OneLine(text string) string {
 	return strings.Map(func(r rune) rune {
 		if r == '\n' || r == '\r' || r == '\u2028' || r == '\u2029' {

@@ -1,7 +1,6 @@
 package doc
 
-// The records of the heartbeat: its config, its state, and the actions that it
-// proposes.
+// The documents of the heartbeat: its config, its state, and proposed actions.
 
 import (
 	"slices"
@@ -10,8 +9,8 @@ import (
 	"ac/internal/yamldoc"
 )
 
-// HeartbeatConfig is .local/heartbeat/config.yaml. What is absent is as
-// DefaultHeartbeatConfig has it.
+// HeartbeatConfig is .local/heartbeat/config.yaml. Absent fields have the
+// values of DefaultHeartbeatConfig.
 type HeartbeatConfig struct {
 	_                     struct{} `is:"strict"`
 	SchemaVersion         int      `json:"schema_version" is:"default=1,min=1"`
@@ -32,36 +31,37 @@ type HeartbeatConfig struct {
 	JitterMaxSeconds       int `json:"jitter_max_seconds" is:"default=90,min=0,max=3600"`
 }
 
-// HierarchyEnterprise is the hierarchy in which directors are woken beside workers.
+// HierarchyEnterprise is the hierarchy in which the heartbeat wakes directors,
+// too.
 const HierarchyEnterprise = "enterprise_v1"
 
-// HierarchyStandard is the hierarchy of a config that names none.
+// HierarchyStandard is the default hierarchy.
 const HierarchyStandard = "standard"
 
-// HeartbeatHierarchy is whom the heartbeat wakes, and for whom it acts. A config
-// has these fields only while one of them differs from its default: programs that
-// do not know them would switch the heartbeat off.
+// HeartbeatHierarchy is whom the heartbeat wakes, and for whom it acts. A
+// config has these fields only if one of them differs from its default:
+// programs that do not know them would switch the heartbeat off.
 type HeartbeatHierarchy struct {
 	HierarchyMode               string `json:"hierarchy_mode,omitempty" is:"optional,enum=standard|enterprise_v1"`
 	ExecutiveManagerAgentID     string `json:"executive_manager_agent_id,omitempty" is:"optional"`
 	AllowDirectorToSpawnWorkers *bool  `json:"allow_director_to_spawn_workers,omitempty" is:"optional"`
 }
 
-// Enterprise reports whether directors are woken beside workers.
+// Enterprise reports whether directors are woken, too.
 func (h HeartbeatHierarchy) Enterprise() bool { return h.HierarchyMode == HierarchyEnterprise }
 
-// DirectorsSpawn reports whether directors may have workers do something.
+// DirectorsSpawn reports whether directors may launch jobs of workers.
 func (h HeartbeatHierarchy) DirectorsSpawn() bool {
 	return h.AllowDirectorToSpawnWorkers != nil && *h.AllowDirectorToSpawnWorkers
 }
 
-// SameHierarchy reports whether two hierarchies mean the same.
+// SameHierarchy reports whether two hierarchies are equivalent.
 func (h HeartbeatHierarchy) SameHierarchy(other HeartbeatHierarchy) bool {
 	return h.Enterprise() == other.Enterprise() && h.ExecutiveManagerAgentID == other.ExecutiveManagerAgentID && h.DirectorsSpawn() == other.DirectorsSpawn()
 }
 
-// Written is the hierarchy as it stands in a config: whole, or not at all.
-func (h HeartbeatHierarchy) Written() HeartbeatHierarchy {
+// ForConfig is the hierarchy as a config stores it: all fields, or none.
+func (h HeartbeatHierarchy) ForConfig() HeartbeatHierarchy {
 	if !h.Enterprise() && h.ExecutiveManagerAgentID == "" && !h.DirectorsSpawn() {
 		return HeartbeatHierarchy{}
 	}
@@ -81,7 +81,7 @@ func DefaultHeartbeatConfig() HeartbeatConfig {
 	}
 }
 
-// HeartbeatState is .local/heartbeat/state.yaml: what the heartbeat remembers.
+// HeartbeatState is .local/heartbeat/state.yaml.
 type HeartbeatState struct {
 	_                    struct{}                    `is:"strict"`
 	SchemaVersion        int                         `json:"schema_version" is:"default=1,min=1"`
@@ -98,8 +98,8 @@ type HeartbeatState struct {
 	Stats                HeartbeatStats              `json:"stats" is:"default="`
 }
 
-// HeartbeatCursors is the part of a state that grows with the number of runs, to
-// be written apart.
+// HeartbeatCursors is the part of the state that grows with the number of runs;
+// it is encoded separately.
 type HeartbeatCursors struct {
 	RunEventCursors map[string]int64 `json:"run_event_cursors" is:"default=,min=0"`
 }
@@ -113,7 +113,7 @@ func EmptyHeartbeatState() HeartbeatState {
 	}
 }
 
-// HeartbeatWorker is what the heartbeat remembers of one worker.
+// HeartbeatWorker is the state of one worker.
 type HeartbeatWorker struct {
 	_                struct{} `is:"strict"`
 	LastOKAt         string   `json:"last_ok_at,omitzero" is:"optional,time"`
@@ -129,7 +129,7 @@ const (
 	IdempotencyExecuted = "executed"
 )
 
-// IdempotencyEntry remembers that an action was proposed or has run.
+// IdempotencyEntry records that an action was proposed or has been executed.
 type IdempotencyEntry struct {
 	_              struct{} `is:"strict"`
 	IdempotencyKey string   `json:"idempotency_key"`
@@ -141,7 +141,7 @@ type IdempotencyEntry struct {
 	ExecutionCount int64    `json:"execution_count" is:"default=0,min=0"`
 }
 
-// HeartbeatStats counts what the heartbeat ever did.
+// HeartbeatStats are the lifetime counters of the heartbeat.
 type HeartbeatStats struct {
 	_                    struct{} `is:"strict"`
 	TicksTotal           int64    `json:"ticks_total" is:"default=0,min=0"`
@@ -161,8 +161,8 @@ const (
 	ActionCreateApproval = "create_approval_item"
 )
 
-// ActionBody is an action that can be carried out. Its kind decides which of the
-// fields behind Kind it has.
+// ActionBody is an action that can be executed. Kind determines which of the
+// fields after it apply.
 type ActionBody struct {
 	_               struct{} `is:"strict"`
 	IdempotencyKey  string   `json:"idempotency_key"`
@@ -192,8 +192,8 @@ type ActionBody struct {
 	Reason string `json:"reason,omitzero" is:"optional"`
 }
 
-// Action is what a worker asks for: something that can be carried out, or the
-// approval of such a thing.
+// Action is an action that a worker proposes: one that can be executed, or a
+// request for the approval of one.
 type Action struct {
 	_ struct{} `is:"strict"`
 	ActionBody
@@ -202,8 +202,8 @@ type Action struct {
 	ProposedAction *ActionBody `json:"proposed_action,omitzero" is:"optional"`
 }
 
-// Filled is the action with what was left out as it counts.
-func (a ActionBody) Filled() ActionBody {
+// WithDefaults is the action with its defaults filled in.
+func (a ActionBody) WithDefaults() ActionBody {
 	if a.Kind != ActionLaunchJob {
 		return a
 	}
@@ -222,25 +222,26 @@ func (a ActionBody) Filled() ActionBody {
 	return a
 }
 
-// Filled is the action with what was left out as it counts.
-func (a Action) Filled() Action {
-	a.ActionBody = a.ActionBody.Filled()
+// WithDefaults is the action with its defaults filled in.
+func (a Action) WithDefaults() Action {
+	a.ActionBody = a.ActionBody.WithDefaults()
 	if a.ProposedAction != nil {
-		inner := a.ProposedAction.Filled()
+		inner := a.ProposedAction.WithDefaults()
 		a.ProposedAction = &inner
 	}
 	return a
 }
 
-// actionField is a field that only some kinds have.
+// actionField is a field that only some kinds of actions have.
 type actionField struct {
 	name  string
 	kinds []string
 	set   bool
-	must  bool // in every kind that has it
+	must  bool // required in every kind that has it
 }
 
-// fields lists what only some kinds have, in the order of the struct.
+// fields lists the fields that only some kinds have, in the order of the
+// struct.
 func (a *ActionBody) fields() []actionField {
 	job, comment, noop := []string{ActionLaunchJob}, []string{ActionAddComment}, []string{ActionNoop}
 	return []actionField{
@@ -264,7 +265,7 @@ func (a *ActionBody) fields() []actionField {
 	}
 }
 
-// Check holds an action that can be carried out to the fields of its kind.
+// Check checks the fields of an executable action against its kind.
 func (a *ActionBody) Check() []fault.Issue {
 	if a.Kind == ActionCreateApproval {
 		values := []string{ActionLaunchJob, ActionAddComment, ActionNoop}
@@ -273,7 +274,7 @@ func (a *ActionBody) Check() []fault.Issue {
 	return a.checkKind(a.fields())
 }
 
-// Check holds an action to the fields of its kind.
+// Check checks the fields of an action against its kind.
 func (a *Action) Check() []fault.Issue {
 	approval := []string{ActionCreateApproval}
 	return a.checkKind(append(a.fields(),
@@ -282,7 +283,7 @@ func (a *Action) Check() []fault.Issue {
 		actionField{"proposed_action", approval, a.ProposedAction != nil, false}))
 }
 
-// checkKind reports what the kind lacks, and what belongs to others.
+// checkKind reports missing fields of the kind, and fields of other kinds.
 func (a *ActionBody) checkKind(fields []actionField) (issues []fault.Issue) {
 	for _, f := range fields {
 		own := slices.Contains(f.kinds, a.Kind)
@@ -309,12 +310,12 @@ type HeartbeatProposal struct {
 	Rationale      string `json:"rationale,omitzero" is:"optional"`
 }
 
-// Check holds the type to the one that has these fields.
+// Check requires the type that has these fields.
 func (p *HeartbeatProposal) Check() []fault.Issue {
 	return checkType(p.Type, "heartbeat_action_proposal")
 }
 
-// The codecs of the records of the heartbeat.
+// The codecs of the heartbeat's documents.
 var (
 	HeartbeatConfigCodec   = yamldoc.For[HeartbeatConfig]()
 	HeartbeatStateCodec    = yamldoc.For[HeartbeatState]()

@@ -126,7 +126,7 @@ func TestActionsAreFilled(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	inner := action.Filled().ProposedAction
+	inner := action.WithDefaults().ProposedAction
 	if inner.WorkerKind != "codex" || inner.PermissionLevel != "read-only" || inner.Constraints == nil || inner.Deliverables == nil {
 		t.Errorf("%+v", inner)
 	}

@@ -1,6 +1,6 @@
 package doc
 
-// Jobs: what a worker is asked for, the record of how that goes, and the result.
+// Jobs: the spec of a job, its record, and its result.
 
 import (
 	"bytes"
@@ -28,7 +28,7 @@ const (
 	JobHeartbeat = "heartbeat"
 )
 
-// JobSpec is what a worker is asked for.
+// JobSpec is a job as it was submitted.
 type JobSpec struct {
 	_               struct{}     `is:"strict"`
 	SchemaVersion   int          `json:"schema_version" is:"default=1,gt=0"`
@@ -48,16 +48,16 @@ type JobSpec struct {
 	ManagerActorID  string       `json:"manager_actor_id,omitempty" is:"optional"`
 	ManagerRole     string       `json:"manager_role,omitempty" is:"optional,role"`
 	ManagerTeamID   string       `json:"manager_team_id,omitempty" is:"optional"`
-	// ContextMode auto has the context of the job planned; absent it is manual.
+	// ContextMode auto plans the context of the job; absent means manual.
 	ContextMode    string `json:"context_mode,omitempty" is:"optional,enum=auto|manual"`
-	MaxContextRefs int    `json:"max_context_refs,omitempty" is:"optional,min=1,max=200"`
+	MaxContextRefs int    `json:"max_context_refs,omitempty" is:"optional,min=1,cut=200"`
 }
 
-// ContextAuto is the context_mode of jobs whose context is planned.
+// ContextAuto is the context_mode of jobs with a planned context.
 const ContextAuto = "auto"
 
-// CheckFields holds the id of a job to what may stand in a path. A blank one is
-// replaced by a new id, and texts that reach a command line have no NUL.
+// CheckFields checks the job's id as a path segment, and that texts for a
+// command line have no NUL. A blank id is replaced by a new one.
 func (s *JobSpec) CheckFields() (issues []fault.Issue) {
 	refuse := func(why string, path ...any) {
 		issues = append(issues, fault.Issue{Path: path, Code: "custom", Message: why})
@@ -72,7 +72,7 @@ func (s *JobSpec) CheckFields() (issues []fault.Issue) {
 	}
 	if s.ContextMode == ContextAuto {
 		for _, due := range [][2]string{{"manager_actor_id", s.ManagerActorID}, {"manager_role", s.ManagerRole}} {
-			if due[1] == "" {
+			if strings.TrimSpace(due[1]) == "" {
 				refuse("is required with context_mode auto", due[0])
 			}
 		}
@@ -80,7 +80,7 @@ func (s *JobSpec) CheckFields() (issues []fault.Issue) {
 	return issues
 }
 
-// ContextRef points a worker to something it should know.
+// ContextRef points a worker to something to read.
 type ContextRef struct {
 	_           struct{} `is:"strict"`
 	Kind        string   `json:"kind" is:"enum=file|command|artifact|note"`
@@ -88,7 +88,7 @@ type ContextRef struct {
 	Description string   `json:"description,omitempty" is:"optional"`
 }
 
-// Job is jobs/<job_id>/job.yaml: how far a job is.
+// Job is jobs/<job_id>/job.yaml, the record of a job.
 type Job struct {
 	_                     struct{}     `is:"strict"`
 	SchemaVersion         int          `json:"schema_version" is:"gt=0"`
@@ -108,7 +108,7 @@ type Job struct {
 // Over reports whether a job is over.
 func (j *Job) Over() bool { return j.Status == JobCompleted || j.Status == JobCanceled }
 
-// Last is the last attempt, nil when there was none.
+// Last is the last attempt, nil if there was none.
 func (j *Job) Last() *JobAttempt {
 	if len(j.Attempts) == 0 {
 		return nil
@@ -116,7 +116,7 @@ func (j *Job) Last() *JobAttempt {
 	return &j.Attempts[len(j.Attempts)-1]
 }
 
-// Statuses of an attempt, beside those of runs.
+// Statuses of an attempt, besides those of runs.
 const (
 	AttemptRunning = "running"
 	AttemptEnded   = "ended"
@@ -124,7 +124,7 @@ const (
 	AttemptStopped = "stopped"
 )
 
-// JobAttempt is one run of a job's worker.
+// JobAttempt is one attempt of a job: one run of its worker.
 type JobAttempt struct {
 	_                struct{} `is:"strict"`
 	Attempt          int      `json:"attempt" is:"gt=0"`
@@ -142,7 +142,7 @@ type JobAttempt struct {
 	EndedAt          string   `json:"ended_at,omitempty" is:"optional,time"`
 	Status           string   `json:"status" is:"enum=running|ended|failed|stopped"`
 	Error            string   `json:"error,omitempty" is:"optional"`
-	// Of a job whose context is planned: the plan of the attempt, and its hash.
+	// For a planned context: the plan of the attempt, and its hash.
 	ContextPlanRelpath string `json:"context_plan_relpath,omitempty" is:"optional"`
 	ContextPlanHash    string `json:"context_plan_hash,omitempty" is:"optional"`
 }
@@ -189,7 +189,7 @@ type CommandRun struct {
 	Summary  string      `json:"summary,omitempty" is:"optional,empty"`
 }
 
-// Check holds the exit code to its kinds.
+// Check requires exit codes to be absent, null or integers.
 func (c *CommandRun) Check() []fault.Issue {
 	v := c.ExitCode
 	if v.Kind == shape.Absent || v.Kind == shape.Null || (v.Kind == shape.Number && v.Num == math.Trunc(v.Num) && math.Abs(v.Num) <= math.MaxInt32) {
@@ -198,7 +198,7 @@ func (c *CommandRun) Check() []fault.Issue {
 	return []fault.Issue{{Path: []any{"exit_code"}, Code: "invalid_type", Expected: "integer", Message: "must be an integer or null"}}
 }
 
-// MarshalJSON keeps absent and null exit codes apart.
+// MarshalJSON distinguishes absent and null exit codes.
 func (c CommandRun) MarshalJSON() ([]byte, error) {
 	out := struct {
 		Command  string          `json:"command"`
@@ -210,12 +210,12 @@ func (c CommandRun) MarshalJSON() ([]byte, error) {
 		out.ExitCode = json.RawMessage("null")
 	case shape.Number:
 		out.ExitCode = strconv.AppendInt(nil, int64(c.ExitCode.Num), 10)
-	default: // Absent: Check lets nothing else through
+	default: // Absent: Check refuses all others
 	}
 	return marshal(out)
 }
 
-// marshal is json.Marshal that leaves <, > and & as they are.
+// marshal is json.Marshal without HTML escaping.
 func marshal(v any) ([]byte, error) {
 	var text bytes.Buffer
 	enc := json.NewEncoder(&text)
@@ -224,7 +224,7 @@ func marshal(v any) ([]byte, error) {
 	return text.Bytes(), err
 }
 
-// JobArtifact points to something that a worker made.
+// JobArtifact points to a file or artifact that a worker made.
 type JobArtifact struct {
 	_          struct{} `is:"strict"`
 	Relpath    string   `json:"relpath"`
@@ -233,14 +233,14 @@ type JobArtifact struct {
 	SHA256     string   `json:"sha256,omitempty" is:"optional"`
 }
 
-// NextAction is what should be done next.
+// NextAction is a recommended next step.
 type NextAction struct {
 	_         struct{} `is:"strict"`
 	Action    string   `json:"action"`
 	Rationale string   `json:"rationale,omitempty" is:"optional,empty"`
 }
 
-// JobError is something that went wrong.
+// JobError is an error in a result.
 type JobError struct {
 	_       struct{} `is:"strict"`
 	Code    string   `json:"code"`

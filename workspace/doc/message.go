@@ -44,7 +44,7 @@ func DecodeMessage(line []byte) (Message, error) {
 	return MessageCodec.Bind(&value)
 }
 
-// Line writes a message as a line, its LF included.
+// Line writes a message as a line, with LF.
 func (m Message) Line() ([]byte, error) {
 	var line bytes.Buffer
 	encoder := json.NewEncoder(&line)

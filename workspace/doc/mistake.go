@@ -1,15 +1,14 @@
 package doc
 
-// The log of what went wrong with an agent, and how often.
+// The log of an agent's mistakes.
 
 import (
 	"ac/internal/shape"
 	"ac/internal/yamldoc"
 )
 
-// MistakeLog is org/agents/<id>/mistakes.yaml. Its entries stand as they were
-// read, so that what other programs keep in them stays; MistakeEntryCodec binds
-// one of them.
+// MistakeLog is org/agents/<id>/mistakes.yaml. Entries stay as they were read,
+// to keep what other programs add to them; MistakeEntryCodec binds one of them.
 type MistakeLog struct {
 	SchemaVersion int      `json:"schema_version" is:"min=1"`
 	Type          string   `json:"type" is:"enum=agent_mistake_log"`
@@ -28,7 +27,7 @@ type MistakeEntry struct {
 	Observations   []Opaque `json:"observations"`
 }
 
-// MistakeObservation is one time that a mistake was seen.
+// MistakeObservation is one occurrence of a mistake.
 type MistakeObservation struct {
 	At                  string   `json:"at"`
 	ObservedBy          string   `json:"observed_by"`
@@ -39,7 +38,8 @@ type MistakeObservation struct {
 	EvidenceArtifactIDs []string `json:"evidence_artifact_ids"`
 }
 
-// maxObservations is how many observations of a mistake are kept, the latest.
+// maxObservations is how many observations of a mistake are kept, the newest
+// ones.
 const maxObservations = 20
 
 // The codecs of the log.
@@ -49,14 +49,14 @@ var (
 	MistakeObservationCodec = yamldoc.For[MistakeObservation]()
 )
 
-// Mistake is what is observed of a mistake.
+// Mistake is a mistake to record.
 type Mistake struct {
 	Key, Summary, PreventionRule string
 	Observation                  MistakeObservation
 }
 
-// place finds the entry of a mistake, -1 for none.
-func (l *MistakeLog) place(key string) int {
+// indexOf returns the index of the entry of a mistake, -1 for none.
+func (l *MistakeLog) indexOf(key string) int {
 	for i := range l.Entries {
 		if k := l.Entries[i].Get("key"); k.Kind == shape.String && k.Text == key {
 			return i
@@ -65,10 +65,10 @@ func (l *MistakeLog) place(key string) int {
 	return -1
 }
 
-// Observe counts a mistake and gives how often it was seen by now. An entry
-// that does not fit is an error, and the log is not to be written then.
+// Observe counts a mistake and returns its new count. An entry that does not
+// fit is an error; the log must then not be written.
 func (l *MistakeLog) Observe(m Mistake) (count int64, err error) {
-	at := l.place(m.Key)
+	at := l.indexOf(m.Key)
 	entry := MistakeEntry{Key: m.Key}
 	if at >= 0 {
 		if entry, err = MistakeEntryCodec.Bind(&l.Entries[at]); err != nil {
@@ -92,7 +92,7 @@ func (l *MistakeLog) Observe(m Mistake) (count int64, err error) {
 		return entry.Count, nil
 	}
 	for i, key := range l.Entries[at].Keys {
-		if fresh.Get(key).Kind == shape.Absent { // another program's
+		if fresh.Get(key).Kind == shape.Absent { // a field of another program
 			fresh.Keys, fresh.Items = append(fresh.Keys, key), append(fresh.Items, l.Entries[at].Items[i])
 		}
 	}
@@ -100,7 +100,7 @@ func (l *MistakeLog) Observe(m Mistake) (count int64, err error) {
 	return entry.Count, nil
 }
 
-// opaque gives a document as the value that its text is read as.
+// opaque returns a document as a value.
 func opaque[T any](codec yamldoc.Codec[T], document T) (Opaque, error) {
 	text, err := codec.Encode(document)
 	if err != nil {

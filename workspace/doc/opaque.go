@@ -5,15 +5,13 @@ import (
 	"ac/internal/shape"
 )
 
-// Opaque is a map whose content other programs define. It is kept as it was
-// read.
+// Opaque is a map whose content other programs define. It is kept unchanged.
 type Opaque = shape.Value
 
 // EmptyMap is an Opaque without entries, written as {}.
 func EmptyMap() Opaque { return shape.Value{Kind: shape.Map} }
 
-// CheckFields holds the launcher of an agent to a map, which it is where it is
-// set.
+// CheckFields requires the launcher of an agent, if set, to be a map.
 func (a *Agent) CheckFields() []fault.Issue {
 	if a.Launcher.Kind != shape.Absent && a.Launcher.Kind != shape.Map {
 		return []fault.Issue{{Path: []any{"launcher"}, Code: "invalid_type", Expected: "object", Message: "expected object, got " + a.Launcher.Kind.String()}}

@@ -1,7 +1,7 @@
 package doc
 
-// The names of providers: what each stands for. The CLIs behind them are in
-// runs/provider; everything else that knows a provider by name asks here.
+// The names of providers. The CLIs behind them are in runs/provider; all other
+// code that knows providers by name asks here.
 
 import (
 	"slices"
@@ -11,35 +11,35 @@ import (
 // Driver is a family of agent CLIs. Its name is also the worker_kind of jobs.
 type Driver string
 
-// The drivers. Other providers have none: their command is given.
+// The drivers. Other providers have none: their command is configured.
 const (
 	Codex  Driver = "codex"
 	Claude Driver = "claude"
 	Gemini Driver = "gemini"
 )
 
-// Names of providers that new companies have.
+// Names of providers that new companies use.
 const (
 	ProviderCodex      = "codex"
 	ProviderClaudeCode = "claude_code"
 	ProviderGemini     = "gemini"
 )
 
-// Provider is a name in documents for what does the work of an agent.
+// Provider is what a provider name in a document stands for.
 type Provider struct {
 	Name   string
 	Driver Driver // "" for none
-	// AppServer: it is spoken with by the app-server protocol.
+	// AppServer: it is driven by the app-server protocol.
 	AppServer bool
-	// As is the provider whose policy holds where this one has none, "" for none.
+	// As is the provider whose policy applies if this one has none, "" for
+	// none.
 	As string
-	// Policy is its execution policy on a machine where nothing was set up, nil for
-	// none of its own.
+	// Policy is its default execution policy, nil for none of its own.
 	Policy *ExecutionPolicy
 }
 
-// Providers lists what ac knows. Any other name is a provider too, whose command is
-// given.
+// Providers lists the known providers. Any other name is a provider, too, whose
+// command is configured.
 func Providers() []Provider {
 	subscribed := func(d Driver) *ExecutionPolicy {
 		return &ExecutionPolicy{
@@ -62,7 +62,7 @@ func Providers() []Provider {
 	}
 }
 
-// ProviderNamed is what is known of a provider: of an unknown one its name.
+// ProviderNamed returns a known provider, or one with just a name.
 func ProviderNamed(name string) Provider {
 	all := Providers()
 	if i := slices.IndexFunc(all, func(p Provider) bool { return p.Name == name }); i >= 0 {
@@ -71,7 +71,7 @@ func ProviderNamed(name string) Provider {
 	return Provider{Name: name}
 }
 
-// WorkerKinds are the drivers as jobs name them.
+// WorkerKinds are the drivers by the names that jobs use.
 func WorkerKinds() (kinds []string) {
 	for _, p := range Providers() {
 		if kind := string(p.Driver); kind != "" && !slices.Contains(kinds, kind) {
@@ -81,7 +81,7 @@ func WorkerKinds() (kinds []string) {
 	return kinds
 }
 
-// WorkerKindOf is the worker_kind of a provider, which its name begins with; "" for
+// WorkerKindOf is the worker_kind that a provider's name begins with; "" for
 // none.
 func WorkerKindOf(name string) string {
 	for _, kind := range WorkerKinds() {

@@ -1,7 +1,7 @@
 package doc
 
-// The records of work and of decisions: tasks, artifacts, help requests,
-// reviews, share packs.
+// Records of work and of decisions: tasks, artifacts, help requests, reviews,
+// share packs.
 
 import (
 	"strings"
@@ -34,7 +34,7 @@ type Task struct {
 	Milestones         []Milestone    `json:"milestones"`
 }
 
-// TaskScope is where in a repository a task works.
+// TaskScope is the part of a repository that a task works on.
 type TaskScope struct {
 	_                         struct{} `is:"strict"`
 	RepoID                    string   `json:"repo_id,omitzero" is:"optional"`
@@ -43,7 +43,7 @@ type TaskScope struct {
 	RequiresWorktreeIsolation *bool    `json:"requires_worktree_isolation,omitzero" is:"optional"`
 }
 
-// Schedule is when a task is planned.
+// Schedule is the planned time of a task.
 type Schedule struct {
 	_                struct{} `is:"strict"`
 	PlannedStart     string   `json:"planned_start,omitzero" is:"optional"`
@@ -52,7 +52,7 @@ type Schedule struct {
 	DependsOnTaskIDs []string `json:"depends_on_task_ids" is:"default="`
 }
 
-// Check holds the end at or behind the start where both are dates.
+// Check requires the end not to be before the start, if both are dates.
 func (s *Schedule) Check() []fault.Issue {
 	start, okStart := clock.ParseDate(s.PlannedStart)
 	end, okEnd := clock.ParseDate(s.PlannedEnd)
@@ -62,7 +62,7 @@ func (s *Schedule) Check() []fault.Issue {
 	return nil
 }
 
-// ExecutionPlan is who is to do a task, and with what.
+// ExecutionPlan is who should do a task, and with which provider and model.
 type ExecutionPlan struct {
 	_                 struct{} `is:"strict"`
 	PreferredProvider string   `json:"preferred_provider,omitzero" is:"optional"`
@@ -73,7 +73,7 @@ type ExecutionPlan struct {
 	AppliedAt         string   `json:"applied_at,omitzero" is:"optional"`
 }
 
-// Milestone is a step of a task that can be approved.
+// Milestone is a step of a task that is approved separately.
 type Milestone struct {
 	_                  struct{}          `is:"strict"`
 	ID                 string            `json:"id"`
@@ -84,14 +84,14 @@ type Milestone struct {
 	Evidence           *EvidenceRequired `json:"evidence,omitzero" is:"optional"`
 }
 
-// EvidenceRequired is what a milestone's approval asks for.
+// EvidenceRequired is the evidence that the approval of a milestone requires.
 type EvidenceRequired struct {
 	_             struct{} `is:"strict"`
 	RequiresPatch bool     `json:"requires_patch"`
 	RequiresTests bool     `json:"requires_tests"`
 }
 
-// Incomplete lists the contract fields that a task beyond a draft still lacks.
+// Incomplete lists the required fields that a task beyond a draft lacks.
 func (t *Task) Incomplete() (fields []string) {
 	if t.Status == "draft" || t.Status == "done" || t.Status == "canceled" {
 		return nil
@@ -107,7 +107,7 @@ func (t *Task) Incomplete() (fields []string) {
 	return fields
 }
 
-// Done reports how much of a task is done, from 0 to 1.
+// Done is the completed fraction of a task, from 0 to 1.
 func (t *Task) Done() float64 {
 	if len(t.Milestones) == 0 {
 		if t.Status == "done" {
@@ -148,7 +148,7 @@ type MilestoneReport struct {
 	TestsArtifacts    []string `json:"tests_artifacts,omitzero" is:"optional"`
 }
 
-// Check holds the type to the one that has these fields.
+// Check requires the type that has these fields.
 func (r *MilestoneReport) Check() []fault.Issue { return checkType(r.Type, "milestone_report") }
 
 func checkType(is, want string) []fault.Issue {
@@ -166,14 +166,14 @@ func ArtifactTypes() []string {
 	}
 }
 
-// Visibilities lists who a document can be meant for, the fewest first.
+// Visibilities lists the visibilities, from the fewest readers to the most.
 func Visibilities() []string { return shape.Words("visibility") }
 
-// Roles lists what somebody who acts can be.
+// Roles lists the roles of actors.
 func Roles() []string { return shape.Words("role") }
 
-// Headings lists the headings that the body of an artifact type must have, nil
-// for types that do not exist.
+// Headings lists the required headings of an artifact type, nil for unknown
+// types.
 func Headings(artifactType string) []string {
 	switch artifactType {
 	case "intake_brief":
@@ -220,7 +220,7 @@ type HelpRequest struct {
 }
 
 // Review is inbox/reviews/<id>.yaml: a decision and who made it. It is read
-// tolerantly: unknown keys of other programs do not hide a decision.
+// tolerantly, so that unknown keys of other programs do not hide a decision.
 type Review struct {
 	SchemaVersion int           `json:"schema_version" is:"min=1"`
 	Type          string        `json:"type" is:"enum=review"`
@@ -241,7 +241,7 @@ type ReviewSubject struct {
 	ProjectID  string `json:"project_id"`
 	TargetFile string `json:"target_file,omitempty" is:"optional"`
 	PatchFile  string `json:"patch_file,omitempty" is:"optional"`
-	// Of a memory delta of version 2.
+	// For memory deltas of version 2.
 	DeltaScope
 }
 

@@ -1,7 +1,7 @@
 package doc
 
-// What a worker answers to a heartbeat: that all is well, or the actions that it
-// proposes.
+// The answer of a worker to a heartbeat: that all is well, or the actions that
+// it proposes.
 
 import (
 	"errors"
@@ -22,7 +22,7 @@ const (
 // maxReportActions bounds the actions of one report.
 const maxReportActions = 200
 
-// HeartbeatReport is jobs/<job_id>/heartbeat_report.json. A report says either
+// HeartbeatReport is jobs/<job_id>/heartbeat_report.json. A report is either
 // ok, with its token, or proposes at least one action.
 type HeartbeatReport struct {
 	SchemaVersion int               `json:"schema_version"`
@@ -33,7 +33,7 @@ type HeartbeatReport struct {
 	Actions       []HeartbeatAction `json:"actions,omitempty"`
 }
 
-// HeartbeatAction is one proposed action: exactly one of its members is set.
+// HeartbeatAction is one proposed action: exactly one of its fields is set.
 type HeartbeatAction struct {
 	LaunchJob *LaunchJobAction
 	Comment   *AddCommentAction
@@ -41,7 +41,7 @@ type HeartbeatAction struct {
 	Noop      *NoopAction
 }
 
-// ActionHead is what all actions have.
+// ActionHead are the fields that all actions share.
 type ActionHead struct {
 	Kind           string `json:"kind" is:"enum=launch_job|add_comment|create_approval_item|noop"`
 	IdempotencyKey string `json:"idempotency_key"`
@@ -51,7 +51,7 @@ type ActionHead struct {
 	Summary        string `json:"summary,omitempty" is:"optional"`
 }
 
-// LaunchJobAction asks for a job.
+// LaunchJobAction proposes a job.
 type LaunchJobAction struct {
 	_ struct{} `is:"strict"`
 	ActionHead
@@ -69,7 +69,7 @@ type LaunchJobAction struct {
 	TargetRole      string   `json:"target_role,omitempty" is:"optional,enum=director|worker"`
 }
 
-// AddCommentAction asks for a comment.
+// AddCommentAction proposes a comment.
 type AddCommentAction struct {
 	_ struct{} `is:"strict"`
 	ActionHead
@@ -80,7 +80,7 @@ type AddCommentAction struct {
 	TargetRunID      string `json:"target_run_id,omitempty" is:"optional"`
 }
 
-// Check asks for a target.
+// Check requires a target.
 func (a *AddCommentAction) Check() []fault.Issue {
 	if a.TargetAgentID == "" && a.TargetArtifactID == "" && a.TargetRunID == "" {
 		return []fault.Issue{{Path: []any{}, Code: "custom", Message: "must have target_agent_id, target_artifact_id or target_run_id"}}
@@ -88,7 +88,7 @@ func (a *AddCommentAction) Check() []fault.Issue {
 	return nil
 }
 
-// ApprovalItemAction asks for a decision of people.
+// ApprovalItemAction proposes an item for people to decide.
 type ApprovalItemAction struct {
 	_ struct{} `is:"strict"`
 	ActionHead
@@ -99,7 +99,7 @@ type ApprovalItemAction struct {
 	Proposed  *HeartbeatAction `json:"-"`
 }
 
-// MarshalJSON writes the proposed action in its place.
+// MarshalJSON writes the proposed action under its key.
 func (a ApprovalItemAction) MarshalJSON() ([]byte, error) {
 	return marshal(struct {
 		ActionHead
@@ -110,14 +110,14 @@ func (a ApprovalItemAction) MarshalJSON() ([]byte, error) {
 	}{a.ActionHead, a.ProjectID, a.Title, a.Rationale, a.Proposed})
 }
 
-// NoopAction does nothing, and says why.
+// NoopAction proposes to do nothing, with the reason.
 type NoopAction struct {
 	_ struct{} `is:"strict"`
 	ActionHead
 	Reason string `json:"reason"`
 }
 
-// Head is what the action has in common with others.
+// Head are the fields that all actions share.
 func (a HeartbeatAction) Head() ActionHead {
 	switch {
 	case a.LaunchJob != nil:
@@ -132,7 +132,7 @@ func (a HeartbeatAction) Head() ActionHead {
 	return ActionHead{}
 }
 
-// MarshalJSON writes the action that it is.
+// MarshalJSON writes the action that is set.
 func (a HeartbeatAction) MarshalJSON() ([]byte, error) {
 	switch {
 	case a.LaunchJob != nil:
@@ -145,7 +145,7 @@ func (a HeartbeatAction) MarshalJSON() ([]byte, error) {
 	return marshal(a.Noop)
 }
 
-// reportShape is a report whose actions were not looked at yet.
+// reportShape is a report whose actions are not checked yet.
 type reportShape struct {
 	_             struct{}      `is:"strict"`
 	SchemaVersion int           `json:"schema_version" is:"default=1,gt=0"`
@@ -156,7 +156,7 @@ type reportShape struct {
 	Actions       []shape.Value `json:"actions" is:"optional"`
 }
 
-// Check ties token and actions to the status.
+// Check checks token and actions against the status.
 func (r *reportShape) Check() (issues []fault.Issue) {
 	refuse := func(field, why string) {
 		issues = append(issues, fault.Issue{Path: []any{field}, Code: "custom", Message: why})
@@ -187,8 +187,8 @@ var (
 	noopCodec      = yamldoc.For[NoopAction]()
 )
 
-// BindHeartbeatReport makes a report from a value, with its defaults filled in.
-// The error is a *yamldoc.SchemaError with every issue.
+// BindHeartbeatReport makes a report from a value, with defaults filled in. The
+// error is a *yamldoc.SchemaError with every issue.
 func BindHeartbeatReport(v *shape.Value) (HeartbeatReport, error) {
 	raw, err := reportCodec.Bind(v)
 	if err != nil {
@@ -257,7 +257,7 @@ func bindApproval(v *shape.Value) (*ApprovalItemAction, error) {
 	return item, nil
 }
 
-// below are the issues of an error with the place they lie at in front.
+// below returns the issues of an error with a path prefix.
 func below(err error, at ...any) (issues []fault.Issue) {
 	if err == nil {
 		return nil
@@ -273,7 +273,7 @@ func below(err error, at ...any) (issues []fault.Issue) {
 	return issues
 }
 
-// Action is the action as proposals have it.
+// Action is the action in the form of a proposal.
 func (a HeartbeatAction) Action() Action {
 	head := a.Head()
 	action := Action{ActionBody: ActionBody{

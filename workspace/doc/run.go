@@ -44,7 +44,7 @@ type Run struct {
 	ProviderSessionID string `json:"provider_session_id" is:"optional"`
 	Error             string `json:"error" is:"optional"`
 	ErrorKind         string `json:"error_kind" is:"optional"`
-	// Live is there once a live session was accepted or the run's policy set.
+	// Live is set once a live session was accepted or the run's policy set.
 	Live *Live `json:"live" is:"optional"`
 	// WorktreeBase is the commit that the run's worktree was made from;
 	// WorktreeSnapshot says that it holds what was not committed in the repository.
@@ -88,7 +88,7 @@ type ContextCycles struct {
 	SignalTypes []string `json:"signal_types" is:"optional"`
 }
 
-// Spec is what was executed. Which fields are due depends on the kind.
+// Spec is what was executed. The kind determines which fields are required.
 type Spec struct {
 	_              struct{}          `is:"strict"`
 	Kind           string            `json:"kind" is:"enum=command|codex_app_server"`
@@ -108,7 +108,7 @@ type Spec struct {
 	TurnID         string            `json:"turn_id" is:"optional"`
 }
 
-// Check holds each kind to its own fields.
+// Check checks the fields against the kind.
 func (s *Spec) Check() (issues []fault.Issue) {
 	refuse := func(field, why string) {
 		issues = append(issues, fault.Issue{Path: []any{field}, Code: "custom", Message: why})
@@ -155,7 +155,7 @@ type RepoSnapshot struct {
 	DirtyPatchArtifactID string   `json:"dirty_patch_artifact_id" is:"optional"`
 }
 
-// IncludedDoc is a document that an agent was given.
+// IncludedDoc is a document in a context pack.
 type IncludedDoc struct {
 	_          struct{} `is:"strict"`
 	Path       string   `json:"path"`
@@ -176,7 +176,7 @@ type PolicySnapshot struct {
 }
 
 // Session is .local/sessions/<encoded session_ref>.yaml: one launch of a run.
-// The owner fields identify the process that follows the child.
+// The owner fields identify the supervisor.
 type Session struct {
 	SchemaVersion  int     `json:"schema_version" is:"min=1"`
 	Type           string  `json:"type" is:"enum=session_record"`
@@ -200,9 +200,9 @@ type Session struct {
 	OwnerStart     string  `json:"owner_start" is:"optional"`
 	PIDStart       string  `json:"pid_start" is:"optional"`
 	Socket         string  `json:"socket" is:"optional"`
-	SocketDir      string  `json:"socket_dir" is:"optional"` // where the supervisor's own environment has it
+	SocketDir      string  `json:"socket_dir" is:"optional"` // the directory of the socket
 	ErrorKind      string  `json:"error_kind" is:"optional"`
-	RetryAfterMS   *int64  `json:"retry_after_ms" is:"optional"` // that the provider named
+	RetryAfterMS   *int64  `json:"retry_after_ms" is:"optional"` // as named by the provider
 }
 
 // The codecs of the documents above.

@@ -1,9 +1,6 @@
-// Package founding makes companies that have people and work from the first
-// moment: one that is ready for the desktop, and one to look around in.
-//
-// Invariant: nobody ever sees a part of such a company; it replaces another one
-// as a whole or not at all.
 package founding
+
+// Bootstrapping a company: its leaders and its departments.
 
 import (
 	"context"
@@ -15,14 +12,14 @@ import (
 	"ac/workspace/doc"
 )
 
-// Department is a team with its manager and worker, as presets know it.
+// Department is a preset: a team with its manager and worker.
 type Department struct {
 	Key      string
 	Label    string
 	Provider string // of manager and worker
 }
 
-// Departments are the presets, in their order.
+// Departments are the presets, in order.
 func Departments() []Department {
 	return []Department{
 		{"engineering", "Engineering", doc.ProviderCodex},
@@ -35,8 +32,8 @@ func Departments() []Department {
 	}
 }
 
-// Choose finds the departments of keys, each once, in the order of the keys, and
-// tells the keys that are no department's. None at all is an error.
+// Choose returns the departments of keys, without duplicates, in the order of
+// the keys, and the unknown keys. It fails if there is no department.
 func Choose(keys []string) (chosen []Department, unknown []string, err error) {
 	presets := Departments()
 	for _, key := range keys {
@@ -59,7 +56,7 @@ func Choose(keys []string) (chosen []Department, unknown []string, err error) {
 	return chosen, unknown, nil
 }
 
-// Plan is the company that Bootstrap makes.
+// Plan is the company for Bootstrap to make.
 type Plan struct {
 	CompanyName string
 	ProjectName string
@@ -68,7 +65,7 @@ type Plan struct {
 	NoDirector  bool
 }
 
-// Company is what Bootstrap made.
+// Company is the result of Bootstrap.
 type Company struct {
 	ProjectID   string           `json:"project_id"`
 	Departments []MadeDepartment `json:"departments"`
@@ -76,7 +73,7 @@ type Company struct {
 	Session     DefaultSession   `json:"default_session"`
 }
 
-// MadeDepartment is a department with its ids.
+// MadeDepartment are the ids of a new department.
 type MadeDepartment struct {
 	Key            string `json:"key"`
 	TeamID         string `json:"team_id"`
@@ -84,13 +81,13 @@ type MadeDepartment struct {
 	WorkerAgentID  string `json:"worker_agent_id"`
 }
 
-// Leaders are the agents without a team; those who were not made are absent.
+// Leaders are the agents without a team; those that were not made are absent.
 type Leaders struct {
 	CEO      string `json:"ceo_agent_id,omitempty"`
 	Director string `json:"director_agent_id,omitempty"`
 }
 
-// DefaultSession is as whom a desktop begins.
+// DefaultSession is the actor with which a desktop app starts.
 type DefaultSession struct {
 	ProjectID   string `json:"project_id"`
 	ActorID     string `json:"actor_id"`
@@ -133,8 +130,7 @@ func (p Plan) Bootstrap(ctx context.Context, w *workspace.Workspace) (made Compa
 	return made, m.err
 }
 
-// maker makes things one after the other; after the first failure it makes
-// nothing more.
+// maker makes things one after the other and stops at the first failure.
 type maker struct {
 	ctx context.Context //nolint:containedctx // a maker lives for one call
 	w   *workspace.Workspace

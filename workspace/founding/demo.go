@@ -1,6 +1,6 @@
 package founding
 
-// The company to look around in.
+// The demo company.
 
 import (
 	"context"
@@ -12,7 +12,7 @@ import (
 	"ac/workspace/doc"
 )
 
-// DemoCompany is what Demo made.
+// DemoCompany is the result of Demo.
 type DemoCompany struct {
 	Teams     DemoTeams  `json:"teams"`
 	Agents    DemoAgents `json:"agents"`
@@ -67,7 +67,7 @@ func Demo(ctx context.Context, w *workspace.Workspace) (made DemoCompany, err er
 	return made, m.err
 }
 
-// demoTask is what differs between the tasks.
+// demoTask are the values in which the tasks differ.
 type demoTask struct{ project, title, team, worker, milestone, criterion string }
 
 func (m *maker) task(d demoTask) (id, milestone string) {

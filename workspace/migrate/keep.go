@@ -1,7 +1,7 @@
 package migrate
 
-// What is kept beside the logs: originals whose seals change, the way to bring
-// a run's record along, and the state of the workspace.
+// Records of a migration: originals of logs whose seals change, pending changes
+// of run records, and the migration state of the workspace.
 
 import (
 	"bytes"
@@ -26,14 +26,14 @@ import (
 	"ac/workspace/doc"
 )
 
-// Dir is where what a migration keeps lies.
+// Dir is the directory in which a migration keeps originals.
 func Dir() string { return workspace.MigrationsDir + "/" + EnvelopeID }
 
 func (l *log) keepDir() string    { return path.Join(Dir(), l.project) }
 func (l *log) intentFile() string { return path.Join(l.keepDir(), l.run+".checkpoint.json") }
 
-// rewriting makes the new text of the log; before it replaces the old one, what
-// would be lost is kept.
+// rewriting makes the new text of the log. Before it replaces the old one, it
+// keeps what would be lost.
 func (l *log) rewriting(last **sealer) events.Rewriting {
 	return func(in io.Reader, out io.Writer) (bool, error) {
 		s, err := l.sealer()
@@ -50,7 +50,7 @@ func (l *log) rewriting(last **sealer) events.Rewriting {
 		if l.opts.Force || s.resealed {
 			whole, ok := in.(io.Seeker)
 			if !ok {
-				return false, errors.New("the log cannot be read again")
+				return false, errors.New("the log is unreadable")
 			}
 			if _, err := whole.Seek(0, io.SeekStart); err != nil {
 				return false, err
@@ -63,7 +63,7 @@ func (l *log) rewriting(last **sealer) events.Rewriting {
 	}
 }
 
-// keepOriginal copies the log as it was. What was kept before stays.
+// keepOriginal copies the log as it was. It never overwrites an earlier copy.
 func (l *log) keepOriginal(in io.Reader) error {
 	fsys := l.w.FS
 	name := path.Join(l.keepDir(), l.run+".events.jsonl")
@@ -110,16 +110,16 @@ func sumOf(fsys durable.FS, name string) ([]byte, error) {
 	return sum.Sum(nil), errors.Join(err, f.Close())
 }
 
-// moved is the way from one head of a log to another, at the line that the run's
-// record keeps a hash of. It is durable before the log is replaced.
+// moved is the change of a log's hash at the line of its run's checkpoint. It
+// is durable before the log is replaced: a write-ahead record.
 type moved struct {
 	Count  int64  `json:"count"`
 	Before string `json:"before"`
 	After  string `json:"after"`
 }
 
-// moveCheckpoint asks for the run's record to follow its log, where the two
-// fitted each other. Where they did not, the record goes on telling so.
+// moveCheckpoint records that the run's checkpoint must follow its log, if the
+// two agreed. If they disagreed, they still do afterwards.
 func (l *log) moveCheckpoint(s *sealer) error {
 	c := s.checkpoint
 	if c == nil || c.Count == 0 || s.headBefore != c.Head || s.headAfter == c.Head {
@@ -135,9 +135,9 @@ func (l *log) moveCheckpoint(s *sealer) error {
 	return l.putHead(s.headAfter)
 }
 
-// record is the run's record, an empty one where there is none that fits: such
-// ones are left to validate. One that cannot be read now is an error, for it may
-// hold a hash that has to follow.
+// record is the run's record, an empty one if it is missing or invalid, which
+// validation reports. A record that cannot be read now is an error, since it
+// may hold a checkpoint that must follow.
 func (l *log) record() (run doc.Run, err error) {
 	name := workspace.RunFile(l.project, l.run)
 	if l.unit != nil {
@@ -164,8 +164,8 @@ func (l *log) putHead(head string) error {
 	return workspace.Put(l.unit, doc.RunCodec, name, run, 0o644)
 }
 
-// finish brings along the record of a log that was replaced by a migration that
-// died before it could.
+// finish updates the record of a log if a migration replaced the log and died
+// before it could.
 func (l *log) finish() error {
 	text, err := l.w.Read(l.intentFile())
 	if fault.Is(err, fault.NotFound) {
@@ -202,7 +202,7 @@ func ignoreMissing(err error) error {
 	return err
 }
 
-// state reads the entries of the migrations that were applied.
+// state reads the list of applied migrations.
 func state(text []byte) ([]doc.Opaque, error) {
 	root, err := yamldoc.Parse(text)
 	if err != nil {
@@ -219,7 +219,7 @@ func isThis(entry *doc.Opaque) bool {
 	return entry.Kind == shape.Map && id.Kind == shape.String && strings.TrimSpace(id.Text) == EnvelopeID
 }
 
-// applied tells whether the migration was done before.
+// applied reports whether the migration has been applied.
 func applied(w *workspace.Workspace) (bool, error) {
 	text, err := w.Read(StateFile)
 	if fault.Is(err, fault.NotFound) {
@@ -237,7 +237,7 @@ func applied(w *workspace.Workspace) (bool, error) {
 	return false, err
 }
 
-// record notes that the migration was done.
+// record records that the migration has been applied.
 func record(ctx context.Context, w *workspace.Workspace, c Counts) error {
 	return w.Update(ctx, func(u *workspace.Unit) error {
 		old, err := u.Read(StateFile)

@@ -1,10 +1,11 @@
-// Package migrate brings a workspace that older programs wrote to the present
-// format: the events of every run in sealed envelopes.
+// Package migrate converts a workspace of older programs to the current format:
+// the events of every run in sealed envelopes.
 //
-// Invariants: evidence is never lost, neither a line nor a seal: a log whose
-// seals do not fit its content is left alone, and one whose seals change at all
-// is kept as it was. An interrupted migration is finished by the next one.
-// Whoever appends meanwhile loses nothing.
+// Invariants:
+//   - No evidence is lost, neither a line nor a seal. A log whose seals do not
+//     match its content is left alone. If seals change, the original is kept.
+//   - The next migration finishes an interrupted one.
+//   - Concurrent appends are not lost.
 package migrate
 
 import (
@@ -19,40 +20,41 @@ import (
 	"ac/workspace"
 )
 
-// EnvelopeID is the one migration that there is.
+// EnvelopeID is the id of the only migration.
 const EnvelopeID = "2026-02-12-event-envelope-v1-backfill"
 
-// StateFile says which migrations a workspace has behind it.
+// StateFile lists the migrations that were applied to a workspace.
 const StateFile = "company/migrations/applied.yaml"
 
-// Options are the choices of Run.
+// Options are the options of Run.
 type Options struct {
-	// DryRun counts what would be done and writes nothing.
+	// DryRun only counts; it writes nothing.
 	DryRun bool
-	// Force migrates what was migrated before, and seals what does not fit its
-	// seal. The originals are kept.
+	// Force migrates a workspace again, and seals logs whose seals do not
+	// match. The originals are kept.
 	Force bool
 }
 
-// Counts are what a migration found and did.
+// Counts are the counts of a migration.
 type Counts struct {
 	FilesScanned    int `json:"files_scanned"`
 	FilesUpdated    int `json:"files_updated"`
 	EventsRewritten int `json:"events_rewritten"`
 	ParseErrors     int `json:"parse_errors"`
-	// FilesSkipped are logs with seals that do not fit, in SkippedFiles.
+	// FilesSkipped counts the logs whose seals do not match; SkippedFiles lists
+	// them.
 	FilesSkipped int      `json:"files_skipped,omitempty"`
 	SkippedFiles []string `json:"skipped_files,omitempty"`
 }
 
 // Report is the outcome of Run.
 type Report struct {
-	Already bool // it was done before
+	Already bool // it was applied before
 	Counts
 }
 
-// Run migrates a workspace. What it did is durable when it returns; when it
-// fails, some logs may be migrated and the next run does the others.
+// Run migrates a workspace. Its work is durable when it returns. If it fails,
+// some logs may be migrated; the next run does the rest.
 func Run(ctx context.Context, w *workspace.Workspace, opts Options) (Report, error) {
 	if !opts.Force {
 		done, err := applied(w)
@@ -113,17 +115,17 @@ func eachRun(w *workspace.Workspace, visit func(project, run string) error) erro
 	return nil
 }
 
-// log is the log of one run on its way.
+// log is the log of one run during its migration.
 type log struct {
 	w            *workspace.Workspace
 	project, run string
 	opts         Options
-	unit         *workspace.Unit // nil while nothing is locked
+	unit         *workspace.Unit // nil while the log is not locked
 }
 
 func (l *log) name() string { return workspace.LogFile(l.project, l.run) }
 
-// migrate looks at the log without any lock first: most have nothing to change.
+// migrate inspects the log without a lock first: most logs need no change.
 func (l *log) migrate(ctx context.Context) (Counts, error) {
 	f, err := l.w.FS.OpenFile(l.name(), 0, 0)
 	if err != nil {
@@ -173,8 +175,8 @@ func (l *log) sealer() (*sealer, error) {
 	return s, err
 }
 
-// rewrite replaces the log under its lock and brings what the run's record keeps
-// of it along.
+// rewrite replaces the log under its lock and updates the checkpoint in the
+// run's record.
 func (l *log) rewrite(ctx context.Context, last **sealer) error {
 	return events.Rewrite(ctx, l.w.FS, l.name(), l.w.TempName(l.name()), l.rewriting(last))
 }

@@ -18,25 +18,25 @@ import (
 	"ac/internal/canonjson"
 )
 
-// sealer goes through one log.
+// sealer converts one log.
 type sealer struct {
 	run        string
 	force      bool
-	checkpoint *events.Checkpoint // what the run's record keeps, nil for nothing
+	checkpoint *events.Checkpoint // of the run's record, nil for none
 
 	prev       string // hash of the last sealed event, "" for none
-	was        string // the hash that it had before
-	rewritten  int    // events that differ from before
+	was        string // its hash before the migration
+	rewritten  int    // how many events changed
 	unreadable int
-	resealed   bool // an event that had a hash got another one
-	reshaped   bool // blank lines went, or the last line got its end
-	refused    bool // a seal does not fit, and force is not given
+	resealed   bool // an event that had a hash got a new one
+	reshaped   bool // blank lines were dropped, or the last line got its LF
+	refused    bool // a seal does not match, and force is off
 
 	headBefore, headAfter string // at the checkpoint
 }
 
-// read goes through a log and writes the new text to out, when there is one. It
-// stops at the first seal that does not fit, unless it is forced.
+// read converts a log and writes the new text to out, unless that is nil. It
+// stops at the first seal that does not match, unless force is on.
 func (s *sealer) read(in io.Reader, out io.Writer) error {
 	if out == nil {
 		out = io.Discard
@@ -55,7 +55,7 @@ func (s *sealer) read(in io.Reader, out io.Writer) error {
 		s.reshaped = s.reshaped || line.Torn || line.Offset != end
 		end = line.Next
 		if line.Long {
-			s.refused = true // it cannot be read whole, nor kept by writing it anew
+			s.refused = true // too long to be read whole or to be rewritten
 		}
 		fresh, ok := s.line(line)
 		if s.refused || !ok {
@@ -70,7 +70,7 @@ func (s *sealer) read(in io.Reader, out io.Writer) error {
 	}
 }
 
-// line gives the new text of a line; ok is false where the log is to be left
+// line returns the new text of a line; ok is false if the log has to be left
 // alone.
 func (s *sealer) line(line events.Line) (fresh []byte, ok bool) {
 	e, err := parse(line.Raw)
@@ -99,7 +99,7 @@ func (s *sealer) line(line events.Line) (fresh []byte, ok bool) {
 	return fresh, true
 }
 
-// complete fills in what an envelope of the present format has.
+// complete adds the missing fields of the current envelope format.
 func (s *sealer) complete(e *envelope, seq int64) {
 	number := []byte(strconv.FormatInt(seq, 10))
 	if n, ok := e.number("schema_version"); !ok || n <= 0 || n != math.Trunc(n) {
@@ -124,7 +124,7 @@ func (s *sealer) complete(e *envelope, seq int64) {
 	}
 }
 
-// envelope is the members of one event, in their order.
+// envelope is the members of one event, in order.
 type envelope struct {
 	raw     []byte
 	members []member
@@ -161,7 +161,7 @@ func (e *envelope) set(key string, value []byte) {
 	e.members = append(e.members, member{key, value})
 }
 
-// text is the value of a member that is a string, "" for others.
+// text is the value of a string member, "" for others.
 func (e *envelope) text(key string) string {
 	if value := e.get(key); len(value) > 1 && value[0] == '"' {
 		return canonjson.Unquote(value)
@@ -175,14 +175,14 @@ func (e *envelope) number(key string) (float64, bool) {
 	return n, err == nil && !math.IsInf(n, 0) && !math.IsNaN(n)
 }
 
-// fits tells whether a hash is the one of the line as it stands.
+// fits reports whether a hash matches the line as it is.
 func (e *envelope) fits(hash string) bool {
 	text, err := canonjson.CanonicalWithout(nil, e.raw, "event_hash")
 	return err == nil && digest(text) == hash
 }
 
-// seal gives the canonical text of the members with their hash, and the hash.
-// They were parsed or made here, so that it does not fail.
+// seal returns the canonical text of the members with their hash, and the hash.
+// It cannot fail, since the members were parsed or made here.
 func (e *envelope) seal() (text []byte, hash string) {
 	e.set("event_hash", []byte("null"))
 	members := e.join()
@@ -190,7 +190,7 @@ func (e *envelope) seal() (text []byte, hash string) {
 	hash = digest(text)
 	e.set("event_hash", quoted(hash))
 	if last := len(e.members) - 1; last > 0 && e.members[last].key == "event_hash" {
-		// Nothing is put behind it by the canonical order.
+		// In canonical order nothing follows event_hash.
 		return append(append(append(text[:len(text)-1], `,"event_hash":`...), e.members[last].value...), '}'), hash
 	}
 	text, _ = canonjson.Canonical(text[:0], e.join())

@@ -1,7 +1,7 @@
 package transfer
 
-// Source and target have nothing of each other: neither by name, nor by what
-// the names lead to.
+// Source and target must not overlap, neither by name nor by what the names
+// resolve to.
 
 import (
 	"errors"
@@ -15,12 +15,12 @@ import (
 )
 
 func overlap(from, to string) error {
-	return fault.New(fault.Conflict, "%s and %s are the same directory, or one holds the other; nothing was touched", from, to)
+	return fault.New(fault.Conflict, "%s and %s are the same directory, or one contains the other; nothing was changed", from, to)
 }
 
-// apart refuses a target that is the source, lies in it, or holds it. What is
-// compared are the directories themselves, so that neither links nor other
-// spellings or mounts hide it.
+// apart refuses a target that is the source, contains it, or is in it. It
+// compares the directories themselves, by device and inode, so that neither
+// symlinks nor other spellings nor mounts hide an overlap.
 func (o Order) apart() error {
 	above, err := identitiesAbove(o.To)
 	if err != nil {
@@ -55,7 +55,7 @@ func (o Order) apart() error {
 	return nil
 }
 
-// identitiesAbove are the directories that a path lies in, as far as they exist.
+// identitiesAbove are the existing directories above a path.
 func identitiesAbove(dir string) (map[durable.Identity]bool, error) {
 	above := map[durable.Identity]bool{}
 	for at := filepath.Dir(dir); ; at = filepath.Dir(at) {
@@ -71,8 +71,8 @@ func identitiesAbove(dir string) (map[durable.Identity]bool, error) {
 	}
 }
 
-// holds tells whether a directory is somewhere below another one, for instance
-// because it is mounted there too.
+// holds reports whether a directory is somewhere below another one, for
+// instance by a bind mount.
 func holds(dir string, sought fs.FileInfo) bool {
 	found := errors.New("found")
 	err := filepath.WalkDir(dir, func(_ string, e fs.DirEntry, err error) error {

@@ -1,7 +1,7 @@
 package transfer
 
-// Copying a tree that may be written meanwhile: everything once without any
-// lock, then what changed since while nobody writes.
+// Copying a tree that may be written meanwhile: first everything, without a
+// lock, then the changes, while writers are locked out.
 
 import (
 	"bytes"
@@ -23,18 +23,18 @@ import (
 	"ac/workspace"
 )
 
-// copying is one copy on its way.
+// copying is a copy in progress.
 type copying struct {
 	from, into durable.FS
-	source     string // where from lies
+	source     string // the path of from
 	local      bool
-	forbidden  map[durable.Identity]bool // the target, and what it lies in
+	forbidden  map[durable.Identity]bool // the target, and its parent directories
 
 	entries []string
 	skipped []string
-	dirs    []directory                // in the order in which they were made
-	done    map[string]durable.Version // of what was copied
-	seen    map[string]bool            // in the present pass
+	dirs    []directory                // in order of creation
+	done    map[string]durable.Version // versions of the copied files
+	seen    map[string]bool            // in the current pass
 }
 
 type directory struct {
@@ -42,10 +42,10 @@ type directory struct {
 	info fs.FileInfo
 }
 
-// billing is the one part of .local that is true on every machine.
+// billing is the only part of .local that does not belong to one machine.
 const billing = workspace.BillingDir
 
-// tops are the directories at the top that are copied.
+// tops are the top-level directories that are copied.
 func (c *copying) tops() []string {
 	if c.local || durable.Exists(c.from, billing) {
 		return workspace.Roots()
@@ -53,8 +53,8 @@ func (c *copying) tops() []string {
 	return workspace.Portable()
 }
 
-// leftOut tells whether something is left out: of .local all but the bills, unless
-// this machine's part is copied too.
+// leftOut reports whether a name is omitted: all of .local but billing, unless
+// the machine's part is copied, too.
 func (c *copying) leftOut(name string) bool {
 	if !c.local && strings.HasPrefix(name, workspace.LocalDir+"/") && name != billing && !strings.HasPrefix(name, billing+"/") {
 		return true
@@ -62,14 +62,14 @@ func (c *copying) leftOut(name string) bool {
 	return !workspace.Movable(name)
 }
 
-// all copies everything. The second pass finds little to do and is done while
-// the source is locked, where it can be.
+// all copies everything. The second pass has little to do and runs while the
+// source is locked, if it can be.
 func (c *copying) all(ctx context.Context, from *workspace.Workspace) error {
 	if err := c.pass(ctx); err != nil {
 		return err
 	}
 	if !durable.Exists(c.from, workspace.LocksDir) {
-		return c.pass(ctx) // a mere copy, that nobody writes: a lock would change it
+		return c.pass(ctx) // an inactive copy: taking a lock would change it
 	}
 	locked := false
 	err := from.Update(ctx, func(*workspace.Unit) error {
@@ -77,7 +77,7 @@ func (c *copying) all(ctx context.Context, from *workspace.Workspace) error {
 		return c.pass(ctx)
 	})
 	if err != nil && !locked && readOnly(err) {
-		return c.pass(ctx) // nobody else can write there either
+		return c.pass(ctx) // no other process can write there either
 	}
 	return err
 }
@@ -86,7 +86,7 @@ func readOnly(err error) bool {
 	return errors.Is(err, syscall.EROFS) || errors.Is(err, fs.ErrPermission)
 }
 
-// pass copies what is new or has changed since the last one, and removes what is
+// pass copies what is new or changed since the last pass, and removes what is
 // gone.
 func (c *copying) pass(ctx context.Context) error {
 	c.entries, c.skipped, c.dirs, c.seen = nil, nil, nil, map[string]bool{}
@@ -141,7 +141,7 @@ func (c *copying) entry(ctx context.Context, name string, st fs.FileInfo) error 
 	return nil
 }
 
-// again makes an entry anew unless it is the one that was copied before.
+// again copies an entry unless it is unchanged since the last pass.
 func (c *copying) again(name string, st fs.FileInfo, copyAnew func(name string, st fs.FileInfo) error) error {
 	c.seen[name] = true
 	version := durable.VersionOf(st)
@@ -165,14 +165,14 @@ func (c *copying) directory(ctx context.Context, name string, st fs.FileInfo) er
 	c.seen[name] = true
 	c.dirs = append(c.dirs, directory{name, st})
 	version, known := c.done[name]
-	if known && version != (durable.Version{}) { // it was a file
+	if known && version != (durable.Version{}) { // it was a file before
 		known = false
 		if err := c.into.RemoveAll(name); err != nil {
 			return err
 		}
 	}
 	if !known {
-		// Its own permissions come last: it may be read-only.
+		// Its own permissions are set last: it may be read-only.
 		if err := c.into.Mkdir(name, 0o700); err != nil {
 			return err
 		}
@@ -202,10 +202,11 @@ func (c *copying) directory(ctx context.Context, name string, st fs.FileInfo) er
 	return nil
 }
 
-// errGone is given for a file that was removed or replaced while it was opened.
-var errGone = errors.New("gone meanwhile")
+// errGone is returned for a file that was removed or replaced while it was
+// opened.
+var errGone = errors.New("deleted meanwhile")
 
-// file copies a file as it is long now: logs grow, documents are replaced.
+// file copies a file at its current length: logs grow, documents are replaced.
 func (c *copying) file(ctx context.Context, name string, st fs.FileInfo) error {
 	in, err := c.from.OpenFile(name, os.O_RDONLY, 0)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -226,7 +227,7 @@ func (c *copying) file(ctx context.Context, name string, st fs.FileInfo) error {
 	sum := sha256.New()
 	n, err := io.Copy(io.MultiWriter(out, sum), io.LimitReader(untilDone{ctx, in}, size))
 	if err == nil && n < size {
-		c.done[name] = durable.Version{} // it shrank: the next pass looks again
+		c.done[name] = durable.Version{} // it shrank: the next pass copies it again
 	}
 	if err == nil {
 		err = out.SyncData()
@@ -242,7 +243,7 @@ func (c *copying) file(ctx context.Context, name string, st fs.FileInfo) error {
 
 // untilDone reads until a context ends: files may be large.
 type untilDone struct {
-	ctx context.Context //nolint:containedctx // a reader has no other way to be told
+	ctx context.Context //nolint:containedctx // io.Reader has no context
 	in  io.Reader
 }
 
@@ -260,8 +261,8 @@ func interrupted(ctx context.Context) error {
 	return fault.New(fault.Canceled, "the copy was interrupted; the target is as before: %w", context.Cause(ctx))
 }
 
-// wholeLines cuts the size of a log that is just being written behind a line: a
-// long line may become visible in parts.
+// wholeLines truncates the size of a log that is being written to whole lines:
+// a long line may become visible in parts.
 func wholeLines(in durable.File, name string, size int64) (int64, error) {
 	if path.Ext(name) != ".jsonl" {
 		return size, nil
@@ -275,14 +276,14 @@ func wholeLines(in durable.File, name string, size int64) (int64, error) {
 		}
 		st, err := in.Stat()
 		if err != nil || last[0] == '\n' || st.Size() <= size {
-			return size, err // one that is torn for good is copied as it is
+			return size, err // a torn tail is copied as it is
 		}
 		size = st.Size()
 	}
 	return size, nil
 }
 
-// verify reads a copy back.
+// verify reads a copy back and compares its hash.
 func verify(out durable.File, name string, size int64, want []byte) error {
 	if _, err := out.Seek(0, io.SeekStart); err != nil {
 		return err
@@ -293,17 +294,17 @@ func verify(out durable.File, name string, size int64, want []byte) error {
 		return err
 	}
 	if n != size || !bytes.Equal(sum.Sum(nil), want) {
-		return fmt.Errorf("the copy of %s differs from what was read", name)
+		return fmt.Errorf("the copy of %s differs from the original", name)
 	}
 	return nil
 }
 
-// link copies a link that stays within what is copied, as a relative one.
+// link copies a symlink that stays within what is copied, as a relative one.
 func (c *copying) link(name string, st fs.FileInfo) error {
 	found, err := filepath.EvalSymlinks(filepath.Join(c.source, filepath.FromSlash(name)))
 	if err != nil {
 		c.skipped = append(c.skipped, name)
-		return nil //nolint:nilerr // a link to nowhere is left out
+		return nil //nolint:nilerr // a dangling link is omitted
 	}
 	rel, err := filepath.Rel(c.source, found)
 	rel = filepath.ToSlash(rel)
@@ -320,7 +321,7 @@ func (c *copying) link(name string, st fs.FileInfo) error {
 	})
 }
 
-// copied tells whether what lies at a name of the source is copied.
+// copied reports whether a name of the source is copied.
 func (c *copying) copied(name string) bool {
 	parts := strings.Split(name, "/")
 	if !slices.Contains(c.tops(), parts[0]) {
@@ -334,7 +335,7 @@ func (c *copying) copied(name string) bool {
 	return true
 }
 
-// seal gives directories their permissions and times, the deepest first, and
+// seal sets the permissions and times of directories, the deepest first, and
 // makes all names durable.
 func (c *copying) seal() error {
 	for _, d := range slices.Backward(c.dirs) {

@@ -1,9 +1,12 @@
-// Package transfer takes a whole workspace from one place to another.
+// Package transfer copies a whole workspace to another place: export and
+// import.
 //
-// Invariants: the target is the old one or the new one at every moment, and as
-// before when anything fails; nothing is replaced that is no workspace, nor the
-// source of the copy; the source is only read; what arrived was read back and
-// is what was copied.
+// Invariants:
+//   - The target is the old tree or the new one at every moment. If anything
+//     fails it is as before.
+//   - Only a workspace is ever replaced, and never the source.
+//   - The source is only read.
+//   - Every copied file is read back and compared.
 package transfer
 
 import (
@@ -21,28 +24,29 @@ import (
 	"ac/workspace/validate"
 )
 
-// Order is one transfer.
+// Order describes one transfer.
 type Order struct {
 	Env    workspace.Env
 	From   string // canonical
 	To     string // canonical
-	Local  bool   // take along what is true on this machine only
-	Force  bool   // replace a workspace that is at the target
-	Import bool   // from a copy that may lack what belongs to one machine
-	// Busy refuses the replacement of a workspace that is at work.
+	Local  bool   // include the part that belongs to this machine
+	Force  bool   // replace a workspace at the target
+	Import bool   // from a copy that may lack the machine's part
+	// Busy refuses to replace a workspace in which something runs.
 	Busy func(*workspace.Workspace) error
 }
 
-// Report is what was transferred.
+// Report is the result of a transfer.
 type Report struct {
-	Entries []string // of the top that were there
-	// Skipped are what is neither file nor directory and could not be taken along.
+	Entries []string // top-level names that were copied
+	// Skipped are names that are neither file nor directory and were not
+	// copied.
 	Skipped []string
 	// Found is the validation of the new workspace.
 	Found validate.Findings
 }
 
-// Run carries the order out. The new workspace is durable when it returns.
+// Run carries the transfer out. The new workspace is durable when it returns.
 func (o Order) Run(ctx context.Context) (report Report, err error) {
 	from, err := workspace.Open(o.Env, o.From)
 	if err != nil {
@@ -56,7 +60,7 @@ func (o Order) Run(ctx context.Context) (report Report, err error) {
 	if err != nil {
 		return report, err
 	}
-	site, err := workspace.NewSite(o.Env, o.To)
+	site, err := workspace.NewTreeSwap(o.Env, o.To)
 	if err != nil {
 		return report, err
 	}
@@ -71,11 +75,11 @@ func (o Order) Run(ctx context.Context) (report Report, err error) {
 	return report, o.replace(ctx, site)
 }
 
-// checkSource settles what an interrupted write left, so that no half of it is
-// copied, and refuses a source that is not valid.
+// checkSource recovers interrupted writes, so that no half of one is copied, and
+// refuses an invalid source.
 func (o Order) checkSource(ctx context.Context, from *workspace.Workspace) error {
-	if from.Unsettled() {
-		if err := from.Settle(ctx); err != nil {
+	if from.NeedsRecovery() {
+		if err := from.Recover(ctx); err != nil {
 			return err
 		}
 	}
@@ -88,14 +92,14 @@ func (o Order) checkSource(ctx context.Context, from *workspace.Workspace) error
 	return nil
 }
 
-// missingOnArrival tells what an import makes: what belongs to one machine, and
-// directories that a git checkout loses when they are empty.
+// missingOnArrival reports whether an import creates what is missing: what
+// belongs to one machine, and directories that git drops when they are empty.
 func missingOnArrival(issue validate.Issue) bool {
 	return issue.Code == "missing_dir" || (issue.Code == "missing_file" && issue.Path == workspace.MachineFile)
 }
 
-// checkTarget refuses a target that must not be replaced, and tells whether it is
-// a workspace that will be.
+// checkTarget refuses a target that must not be replaced, and reports whether
+// it is a workspace that will be.
 func (o Order) checkTarget(ctx context.Context) (occupied bool, err error) {
 	if err := o.apart(); err != nil {
 		return false, err
@@ -111,17 +115,17 @@ func (o Order) checkTarget(ctx context.Context) (occupied bool, err error) {
 	case len(entries) == 0:
 		return false, nil
 	case !o.Force:
-		return false, fault.New(fault.NotEmpty, "%s is not empty; nothing was touched (choose another directory, or force to replace the workspace there)", o.To)
+		return false, fault.New(fault.NotEmpty, "%s is not empty; nothing was changed (choose another directory, or force to replace the workspace there)", o.To)
 	}
 	target, err := workspace.Open(o.Env, o.To)
 	if err != nil {
 		return false, &fault.Error{
 			Reason: fault.NotAWorkspace, Cause: err,
-			Message: o.To + " is neither empty nor a workspace (it has no " + workspace.CompanyFile + "); nothing was touched, force or not",
+			Message: o.To + " is neither empty nor a workspace (it has no " + workspace.CompanyFile + "); nothing was changed, with force or without",
 		}
 	}
-	if target.Unsettled() {
-		err = target.Settle(ctx)
+	if target.NeedsRecovery() {
+		err = target.Recover(ctx)
 	}
 	if err == nil {
 		err = o.Busy(target)
@@ -129,7 +133,7 @@ func (o Order) checkTarget(ctx context.Context) (occupied bool, err error) {
 	return true, errors.Join(err, target.Close())
 }
 
-// fill copies the source into the site and makes what is missing there.
+// fill copies the source into the new tree and creates what is missing there.
 func (o Order) fill(ctx context.Context, from *workspace.Workspace, site *workspace.TreeSwap) (report Report, err error) {
 	into, err := durableAt(o.Env, site.Dir())
 	if err != nil {
@@ -159,7 +163,7 @@ func durableAt(env workspace.Env, dir string) (durable.FS, error) {
 	return durable.OpenRoot(dir)
 }
 
-// complete makes what an import may lack.
+// complete creates what an import may lack.
 func (o Order) complete(into durable.FS) error {
 	if !o.Import {
 		return nil
@@ -179,7 +183,8 @@ func (o Order) complete(into durable.FS) error {
 	return errors.Join(durable.WriteNew(into, workspace.MachineFile, text, 0o600), into.SyncDir(workspace.LocalDir))
 }
 
-// replace exchanges the target for the new tree while nobody writes there.
+// replace exchanges the target for the new tree while no other process writes
+// there.
 func (o Order) replace(ctx context.Context, site *workspace.TreeSwap) (err error) {
 	target, err := workspace.Open(o.Env, o.To)
 	if err != nil {
@@ -187,7 +192,7 @@ func (o Order) replace(ctx context.Context, site *workspace.TreeSwap) (err error
 	}
 	defer func() { err = errors.Join(err, target.Close()) }()
 	if !durable.Exists(target.FS, workspace.LocksDir) {
-		return site.Replace() // a mere copy, in which nobody works
+		return site.Replace() // an inactive copy
 	}
 	return target.Update(ctx, func(*workspace.Unit) error {
 		if err := o.Busy(target); err != nil {

@@ -220,7 +220,7 @@ func (m *memory) finding(name string, version durable.Version) (finding, bool) {
 }
 
 func (m *memory) judged(name string, version durable.Version, d finding) {
-	if m != nil && version.Settled(m.fs, m.now()) {
+	if m != nil && version.Cacheable(m.fs, m.now()) {
 		m.docs.Put(name, version, d)
 	}
 }

@@ -6,27 +6,22 @@ import (
 	"testing"
 
 	"ac/workspace"
+	"ac/workspace/workspacetest"
 )
 
 // TestWhatIsMadeIsValid checks a workspace after everything that makes or changes its
 // documents: init, members, projects, another leader of the conversations, init by force.
 func TestWhatIsMadeIsValid(t *testing.T) {
 	t.Parallel()
-	ctx, env, dir := t.Context(), workspace.SystemEnv(), filepath.Join(t.TempDir(), "ws")
+	ctx, env := t.Context(), workspace.SystemEnv()
 	must := func(err error) {
 		t.Helper()
 		if err != nil {
 			t.Fatal(err)
 		}
 	}
-	must(workspace.Init(ctx, env, dir, workspace.InitOptions{CompanyName: "Acme"}))
-	w, err := workspace.Open(env, dir)
-	must(err)
-	t.Cleanup(func() {
-		if err := w.Close(); err != nil {
-			t.Error(err)
-		}
-	})
+	w := workspacetest.New(t, env)
+	dir := w.Dir()
 	valid := func(after string) {
 		t.Helper()
 		if found := Folder(env, dir); len(found.Issues)+len(found.Warnings) > 0 {

@@ -1,6 +1,6 @@
 package dashboard
 
-// The loop: a screen, a line, what it asks for, and again.
+// The loop: print a screen, read a line, carry it out, repeat.
 
 import (
 	"bufio"
@@ -14,14 +14,14 @@ import (
 	"ac/snapshot"
 )
 
-// Decision is what a line asks to decide.
+// Decision is a decision that a line requests.
 type Decision struct {
 	ArtifactID string
 	Decision   string // approved or denied
 	Notes      string
 }
 
-// Loop is a dashboard that takes commands.
+// Loop is an interactive dashboard.
 type Loop struct {
 	In  io.Reader
 	Out io.Writer
@@ -31,8 +31,8 @@ type Loop struct {
 	Clear bool
 	// Snapshot takes a snapshot.
 	Snapshot func(context.Context) (snapshot.UI, error)
-	// Decide makes a decision and says what kind of thing was decided. An error is
-	// told, and the loop goes on.
+	// Decide makes a decision and returns the kind of its subject. An error is
+	// printed, and the loop continues.
 	Decide func(context.Context, Decision) (subjectKind string, err error)
 }
 
@@ -44,9 +44,9 @@ const (
 // errLeave ends the loop.
 var errLeave = errors.New("leave")
 
-// Run shows the dashboard and carries out the lines of the input in their order,
-// until one says to leave or there are no more. A first snapshot that fails is an
-// error, later ones are told.
+// Run prints the dashboard and carries out the lines of the input in order,
+// until one quits or the input ends. If the first snapshot fails, Run fails;
+// later failures are printed.
 func (l *Loop) Run(ctx context.Context) error {
 	if err := l.draw(ctx, ""); err != nil || l.Once {
 		return err
@@ -76,13 +76,13 @@ func (l *Loop) say(text string) error {
 	return err
 }
 
-// fault is the line that says that something went wrong.
+// fault is the line that reports an error.
 func fault(err error) string {
 	return "ERROR: " + plain(strings.ReplaceAll(err.Error(), "\n", "; ")) + "\n"
 }
 
-// draw shows a new snapshot below a message, which would be lost if the terminal
-// were cleared behind it.
+// draw prints a message and a new snapshot. The message comes after clearing
+// the terminal, so that it stays visible.
 func (l *Loop) draw(ctx context.Context, message string) error {
 	ui, err := l.Snapshot(ctx)
 	if err != nil {
@@ -95,12 +95,12 @@ func (l *Loop) draw(ctx context.Context, message string) error {
 	return l.say(text)
 }
 
-// failed says that there is no snapshot.
+// failed marks a failed snapshot.
 type failed struct{ error }
 
 func (f failed) Unwrap() error { return f.error }
 
-// redraw is draw, but tells why there is no snapshot.
+// redraw is draw, but prints why a snapshot failed.
 func (l *Loop) redraw(ctx context.Context, message string) error {
 	err := l.draw(ctx, message)
 	if without, ok := errors.AsType[failed](err); ok {
@@ -109,7 +109,7 @@ func (l *Loop) redraw(ctx context.Context, message string) error {
 	return err
 }
 
-// command carries out one line. Its error ends the loop.
+// command carries out one line. An error ends the loop.
 func (l *Loop) command(ctx context.Context, line string) error {
 	word, rest := cutWord(line)
 	switch strings.ToLower(word) {
@@ -127,7 +127,7 @@ func (l *Loop) command(ctx context.Context, line string) error {
 	return l.say(fault(fmt.Errorf("unknown command %q (h shows the commands)", word)))
 }
 
-// cutWord takes the first word off a text; blanks and tabs end it.
+// cutWord splits off the first word of a text.
 func cutWord(text string) (word, rest string) {
 	text = strings.TrimSpace(text)
 	if end := strings.IndexFunc(text, unicode.IsSpace); end >= 0 {

@@ -1,6 +1,6 @@
-// Package dashboard is the manager's dashboard in a terminal: a screen of text, a
-// line of JSON for scripts, and a loop that takes decisions line by line, from a
-// person or from a pipe.
+// Package dashboard is the manager's dashboard in a terminal: a text screen, a
+// JSON summary for scripts, and a loop that takes decisions line by line, from
+// a person or a pipe.
 package dashboard
 
 import (
@@ -12,7 +12,7 @@ import (
 	"ac/snapshot"
 )
 
-// How many lines of each list the screen shows, and how much of a title.
+// Bounds of the lists and titles on the screen.
 const (
 	maxPending   = 12
 	maxDecisions = 10
@@ -20,7 +20,7 @@ const (
 	maxTitle     = 48
 )
 
-// commands are the lines that tell what can be entered.
+// commands describes the commands.
 func commands() []string {
 	return []string{
 		"r, refresh                      take a new snapshot (an empty line does, too)",
@@ -31,7 +31,7 @@ func commands() []string {
 	}
 }
 
-// Screen is the text of a snapshot.
+// Screen is the screen of a snapshot.
 func Screen(ui *snapshot.UI) string {
 	var b strings.Builder
 	line := func(format string, args ...any) { fmt.Fprintf(&b, format+"\n", args...) }
@@ -68,7 +68,7 @@ func run(r snapshot.MonitorRow) string {
 	return text + fmt.Sprintf(" parse_errors=%d", r.ParseErrors)
 }
 
-// list writes a heading and the first lines of a list.
+// list prints a heading and the first items of a list.
 func list[T any](b *strings.Builder, heading string, items []T, most int, show func(T) string) {
 	fmt.Fprintf(b, "\n%s (%d):\n", heading, len(items))
 	if len(items) == 0 {
@@ -82,7 +82,7 @@ func list[T any](b *strings.Builder, heading string, items []T, most int, show f
 	}
 }
 
-// plain keeps what documents say from steering the terminal.
+// plain removes control characters of documents (terminal escape injection).
 func plain(text string) string {
 	return strings.Map(func(r rune) rune {
 		if unicode.IsControl(r) || unicode.In(r, unicode.Cf, unicode.Zl, unicode.Zp) {
@@ -92,7 +92,7 @@ func plain(text string) string {
 	}, text)
 }
 
-// title is as much of a title as the screen has room for.
+// title truncates a title to the room on the screen.
 func title(text *string) string {
 	if text == nil || strings.TrimSpace(*text) == "" {
 		return "-"

@@ -1,13 +1,13 @@
 package dashboard
 
-// The dashboard as a value, for scripts.
+// The dashboard as JSON, for scripts.
 
 import (
 	"ac/index/worker"
 	"ac/snapshot"
 )
 
-// Summary is what the dashboard shows, without the limits of the screen.
+// Summary is the content of the dashboard, without the limits of the screen.
 type Summary struct {
 	WorkspaceDir string           `json:"workspace_dir"`
 	GeneratedAt  string           `json:"generated_at"`
@@ -19,7 +19,7 @@ type Summary struct {
 	Runs         []RunRow         `json:"runs"`
 }
 
-// SyncWorker is the worker in a few words.
+// SyncWorker is a summary of the index worker.
 type SyncWorker struct {
 	Enabled           bool    `json:"enabled"`
 	Running           bool    `json:"running"`
@@ -30,7 +30,7 @@ type SyncWorker struct {
 	LastError         *string `json:"last_error_message"`
 }
 
-// Heartbeat is the heartbeat in a few words.
+// Heartbeat is a summary of the heartbeat.
 type Heartbeat struct {
 	Enabled             bool   `json:"enabled"`
 	Running             bool   `json:"running"`
@@ -63,7 +63,7 @@ type PendingSummary struct {
 	Title        *string `json:"title"`
 }
 
-// DecisionRow is a decision that was made.
+// DecisionRow is a past decision.
 type DecisionRow struct {
 	Decision    string `json:"decision"`
 	ArtifactID  string `json:"subject_artifact_id"`
@@ -73,7 +73,7 @@ type DecisionRow struct {
 	ParseErrors int64  `json:"parse_error_count"`
 }
 
-// RunRow is a run or a session without one.
+// RunRow is a run, or a session without a run.
 type RunRow struct {
 	RunID         string `json:"run_id"`
 	ProjectID     string `json:"project_id"`

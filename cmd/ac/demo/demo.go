@@ -1,6 +1,6 @@
-// Package demo shows the main job of ac in half a minute, for real: processes,
-// events, a killed server, a verified log. Everything it claims is checked; a
-// claim that does not hold ends it with an error.
+// Package demo demonstrates ac in half a minute, for real: processes, events, a
+// killed server, a verified log. It checks everything that it claims and fails
+// if a claim does not hold.
 package demo
 
 import (
@@ -16,14 +16,14 @@ import (
 	"time"
 )
 
-// Options are what a demo needs.
+// Options are the options of a demo.
 type Options struct {
 	Executable string
 	Out        io.Writer
-	Remove     bool // the folder at the end
+	Remove     bool // remove the folder at the end
 }
 
-// stage is the company on show.
+// stage is the company of the demo.
 type stage struct {
 	opts    Options
 	dir     string // the workspace
@@ -41,15 +41,15 @@ type actor struct {
 	runID   string
 }
 
-// scripts are what the three agents execute. The last one has to be stopped: it
-// does not listen to SIGTERM and leaves a grandchild behind.
+// scripts of the three agents. The last one must be stopped: it ignores SIGTERM
+// and leaves a grandchild process.
 const (
 	buildScript  = `for step in plan code test review; do echo "build: $step"; sleep 0.4; done`
 	reportScript = `for page in 1 2 3 4 5; do echo "report: page $page"; sleep 0.35; done; echo "report: done" >&2`
 	watchScript  = `trap "" TERM; sleep 300 & while :; do echo "watch: all quiet"; sleep 0.5; done`
 )
 
-// Run plays the demo.
+// Run runs the demo.
 func Run(ctx context.Context, opts Options) (err error) {
 	ctx, cancel := context.WithTimeout(ctx, 2*time.Minute)
 	defer cancel()
@@ -67,7 +67,7 @@ func Run(ctx context.Context, opts Options) (err error) {
 	}}
 	s.board = newBoard(opts.Out)
 	if err := s.found(ctx); err != nil {
-		return fmt.Errorf("make the company: %w", err)
+		return fmt.Errorf("create the company: %w", err)
 	}
 	if err := s.work(ctx); err != nil {
 		return err
@@ -81,7 +81,7 @@ func Run(ctx context.Context, opts Options) (err error) {
 
 func (s *stage) say(format string, args ...any) { s.board.say(format, args...) }
 
-// ac runs one command of the program and gives what it prints.
+// ac runs one command of the program and returns its output.
 func (s *stage) ac(ctx context.Context, args ...string) (string, error) {
 	var stdout, stderr bytes.Buffer
 	cmd := exec.CommandContext(ctx, s.opts.Executable, args...)
@@ -92,7 +92,7 @@ func (s *stage) ac(ctx context.Context, args ...string) (string, error) {
 	return strings.TrimSpace(stdout.String()), nil
 }
 
-// found makes the company with the commands that people use.
+// found creates the company with ordinary commands.
 func (s *stage) found(ctx context.Context) error {
 	s.say("A company in %s", s.dir)
 	if _, err := s.ac(ctx, "workspace:init", s.dir, "--name", "Acme"); err != nil {
@@ -111,13 +111,13 @@ func (s *stage) found(ctx context.Context) error {
 	return nil
 }
 
-// work is the main part: launch, watch, kill the server, go on, stop.
+// work is the main part: launch, watch, kill the server, resume, stop.
 func (s *stage) work(ctx context.Context) error {
 	server, err := s.spawn(ctx, nil)
 	if err != nil {
 		return err
 	}
-	defer func() { _ = server.kill() }() // ended by then, unless something failed
+	defer func() { _ = server.kill() }() // already ended, unless something failed
 	if err := s.launchAll(ctx, server); err != nil {
 		return err
 	}
@@ -127,7 +127,7 @@ func (s *stage) work(ctx context.Context) error {
 	if err := server.kill(); err != nil {
 		return err
 	}
-	before := s.board.lastSeqs() // what it had sent is read to the end
+	before := s.board.lastSeqs() // everything it had sent has been read
 	s.say("The server is killed with SIGKILL after %d events. The runs go on.", s.board.count())
 	if err := s.awaitGrowth(ctx, before); err != nil {
 		return err
@@ -136,14 +136,14 @@ func (s *stage) work(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	s.say("Another server takes over and sends what was missed.")
+	s.say("Another server takes over and sends the missed events.")
 	if err := s.finish(ctx, again); err != nil {
 		return err
 	}
 	return again.end()
 }
 
-// launchAll makes the project and the runs and launches their sessions.
+// launchAll creates the project and the runs and launches their sessions.
 func (s *stage) launchAll(ctx context.Context, server *server) error {
 	var project struct {
 		ProjectID string `json:"project_id"`
@@ -164,7 +164,7 @@ func (s *stage) launchAll(ctx context.Context, server *server) error {
 		a.runID = run.RunID
 		s.board.introduce(a.runID, a.name)
 	}
-	s.say("Three agents start, each a process of its own:")
+	s.say("Three agents start, each in a process of its own:")
 	for _, a := range s.cast {
 		p := params{"workspace_dir": s.dir, "project_id": s.project, "run_id": a.runID, "argv": []string{"sh", "-c", a.script}}
 		if err := server.call(ctx, "session.launch", p, nil); err != nil {
@@ -174,8 +174,8 @@ func (s *stage) launchAll(ctx context.Context, server *server) error {
 	return nil
 }
 
-// awaitGrowth waits, without any server, until the logs have more lines than
-// were seen: the runs live.
+// awaitGrowth waits, without a server, until the logs have more lines than were
+// seen: the runs are alive.
 func (s *stage) awaitGrowth(ctx context.Context, seen map[string]int64) error {
 	for {
 		more := 0
@@ -203,8 +203,7 @@ func (s *stage) log(a *actor) string {
 	return filepath.Join(s.dir, "work", "projects", s.project, "runs", a.runID, "events.jsonl")
 }
 
-// finish waits for the agents that end by themselves and stops the one that
-// does not.
+// finish waits for the agents that end by themselves and stops the other one.
 func (s *stage) finish(ctx context.Context, server *server) error {
 	for _, a := range s.cast[:2] {
 		if err := s.collect(ctx, server, a, "ended"); err != nil {
@@ -212,7 +211,7 @@ func (s *stage) finish(ctx context.Context, server *server) error {
 		}
 	}
 	stubborn := s.cast[2]
-	s.say("%s does not end by itself, and does not listen to SIGTERM. It is stopped:", stubborn.name)
+	s.say("%s does not end by itself and ignores SIGTERM. It is stopped:", stubborn.name)
 	p := params{"workspace_dir": s.dir, "session_ref": "local_" + stubborn.runID}
 	if err := server.call(ctx, "session.stop", p, nil); err != nil {
 		return err
@@ -237,7 +236,7 @@ func (s *stage) collect(ctx context.Context, server *server, a *actor, want stri
 	return nil
 }
 
-// audit verifies the logs, and shows that a change of one byte is found.
+// audit verifies the logs, and shows that a changed byte is detected.
 func (s *stage) audit(ctx context.Context) error {
 	if err := s.board.gapless(); err != nil {
 		return err
@@ -268,16 +267,16 @@ func (s *stage) audit(ctx context.Context) error {
 	return os.WriteFile(log, whole, 0o600)
 }
 
-// close says what was seen and where to look next.
+// close prints a summary and the next steps.
 func (s *stage) close() {
 	dir := s.dir
 	s.say("")
 	s.say("What you saw:")
 	s.say("  - a company as a folder of plain files: %s", dir)
-	s.say("  - three runs side by side, %d events streamed as they happened", s.board.count())
-	s.say("  - a server killed in the middle: no run lost, no event missing, none twice")
-	s.say("  - a process that ignores SIGTERM stopped with all it had started")
-	s.say("  - every log sealed by hashes; one changed byte found, with its place")
+	s.say("  - three concurrent runs, %d events streamed as they happened", s.board.count())
+	s.say("  - a server killed midway: no run lost, no event missing or duplicated")
+	s.say("  - a process that ignores SIGTERM stopped, with all its descendants")
+	s.say("  - every log sealed by a hash chain; one changed byte found, with its position")
 	if s.opts.Remove {
 		return
 	}

@@ -1,7 +1,7 @@
 package demo
 
-// The server as a client sees it: a child process and a connection over its
-// stdin and stdout.
+// The server from a client's point of view: a child process and a connection
+// over its stdin and stdout.
 
 import (
 	"context"
@@ -14,7 +14,7 @@ import (
 	"github.com/sourcegraph/jsonrpc2"
 )
 
-// params are the params of a call: what a client in any language would send.
+// params are the params of a call, as a client in any language would send them.
 type params map[string]any
 
 type server struct {
@@ -30,10 +30,10 @@ type duplex struct {
 	io.WriteCloser
 }
 
-// spawn starts a server and subscribes to the company's events: from now on,
-// or behind the last ones that were seen.
+// spawn starts a server and subscribes to the company's events, from now on or
+// after the last ones seen.
 func (s *stage) spawn(ctx context.Context, since map[string]int64) (*server, error) {
-	cmd := exec.Command(s.opts.Executable, "server:start") //nolint:noctx // the end of its input ends it, or the crash that is shown
+	cmd := exec.Command(s.opts.Executable, "server:start") //nolint:noctx // it ends with its input, or by the simulated crash
 	stdin, err := cmd.StdinPipe()
 	if err != nil {
 		return nil, err
@@ -64,7 +64,7 @@ func (sv *server) call(ctx context.Context, method string, p params, result any)
 	return nil
 }
 
-// kill ends the server as a crash would.
+// kill ends the server like a crash.
 func (sv *server) kill() error {
 	if sv.dead {
 		return nil
@@ -84,7 +84,7 @@ func (sv *server) end() error {
 	return errors.Join(err, sv.cmd.Wait())
 }
 
-// notification is what a subscriber gets.
+// notification is an event notification.
 type notification struct {
 	Seq   int64 `json:"seq"`
 	Event struct {
@@ -94,7 +94,7 @@ type notification struct {
 	} `json:"event"`
 }
 
-// Handle takes notifications; the server sends nothing else by itself.
+// Handle receives notifications; the server sends no other requests.
 func (b *board) Handle(_ context.Context, _ *jsonrpc2.Conn, r *jsonrpc2.Request) {
 	var n notification
 	if r.Method != "events.notification" || r.Params == nil || json.Unmarshal(*r.Params, &n) != nil {

@@ -1,9 +1,9 @@
-// Package faultfs is a file system that fails on purpose, for tests of what a
-// full disk, a failing one, or the death of a process leaves behind.
+// Package faultfs is a file system that fails on purpose. Tests use it to see
+// what a full disk, a failing disk or the death of a process leaves.
 //
-// A Plan counts the calls of every FS that was opened with it and lets one of
-// them fail. Syncs are counted and can fail, but nothing is really synced: the
-// files are read back by the same machine.
+// A Plan counts the calls of every FS opened with it and makes one of them
+// fail. Syncs are counted and can fail, but nothing is really synced: the same
+// machine reads the files back.
 package faultfs
 
 import (
@@ -42,7 +42,7 @@ func (k Kind) String() string {
 	return [...]string{"no space", "broken", "short", "late", "death"}[k]
 }
 
-// ErrDead is what every call gives after the death of the process.
+// ErrDead is what every call returns after the death of the process.
 var ErrDead = errors.New("the process is dead")
 
 // Plan is when and how to fail. It is safe for concurrent use.
@@ -65,7 +65,7 @@ func NewPlan(n int, kind Kind) *Plan {
 	return &Plan{at: n, kind: kind, open: map[durable.File]struct{}{}}
 }
 
-// Arm starts the count anew and lets the n-th call from now on fail.
+// Arm restarts the count and lets the n-th call from now on fail.
 func (p *Plan) Arm(n int, kind Kind) {
 	p.mu.Lock()
 	defer p.mu.Unlock()

@@ -7,9 +7,9 @@ import (
 	"syscall"
 )
 
-// Brief writes an order to the input of a process and closes it. A process that
-// has ended by then, and with it its input, is no error: its output says why.
-func Brief(stdin io.WriteCloser, order []byte) error {
+// SendOrder writes an order to the stdin of a process and closes it. If the process
+// has already ended that is not an error: its output says why it ended.
+func SendOrder(stdin io.WriteCloser, order []byte) error {
 	_, err := stdin.Write(order)
 	for _, err := range []error{err, stdin.Close()} {
 		if err != nil && !errors.Is(err, os.ErrClosed) && !errors.Is(err, syscall.EPIPE) {

@@ -1,7 +1,7 @@
 package workspace
 
-// Stages: trees that are built aside before the workspace is locked, because
-// they are too large for memory or take too long to make.
+// Staging: trees that are built before the workspace is locked, because they
+// are too large for memory or take too long to build.
 
 import (
 	"errors"
@@ -15,17 +15,18 @@ import (
 	"ac/internal/lock"
 )
 
-// Staging is a directory that is built where nobody looks for documents. It is
-// for one goroutine. Discard it in the end, whether it was placed or not.
+// Staging is a directory that is built where readers do not look for documents.
+// It is not safe for concurrent use. The caller must Discard it, whether it was
+// placed or not.
 type Staging struct {
 	w    *Workspace
-	held *lock.Held // for as long as somebody builds here
+	held *lock.Hold // held while the tree is being built
 	dir  string
-	dirs []string // relative, in the order in which they were made
+	dirs []string // relative, in order of creation
 }
 
-// NewStage makes an empty stage.
-func (w *Workspace) NewStage() (*Staging, error) {
+// NewStaging makes an empty staging directory.
+func (w *Workspace) NewStaging() (*Staging, error) {
 	s := &Staging{w: w, dir: path.Join(TempDir, w.Env.IDs.New(heldStage)), dirs: []string{"."}}
 	var err error
 	if s.held, err = lock.Try(w.FS, s.dir+lockSuffix); err != nil {
@@ -37,14 +38,14 @@ func (w *Workspace) NewStage() (*Staging, error) {
 	return s, nil
 }
 
-// heldStage begins the names of stages, each of which has a lock beside it that
-// tells whether it is still being built.
+// heldStage is the prefix of staging directories. Each has a lock next to it
+// that shows whether it is still in use.
 const (
 	heldStage  = "held"
 	lockSuffix = ".lock"
 )
 
-// clearStages removes the stages of builders that are gone.
+// clearStages removes the staging directories of dead builders.
 func (w *Workspace) clearStages() error {
 	names, err := w.listed(TempDir, heldStage+"_")
 	for _, name := range names {
@@ -61,7 +62,7 @@ func (w *Workspace) clearStages() error {
 	return err
 }
 
-// Mkdir makes a directory of the stage, whose parent must be there.
+// Mkdir makes a directory in the stage; its parent must exist.
 func (s *Staging) Mkdir(name string) error {
 	if err := s.w.FS.Mkdir(path.Join(s.dir, name), 0o755); err != nil {
 		return err
@@ -70,15 +71,15 @@ func (s *Staging) Mkdir(name string) error {
 	return nil
 }
 
-// File makes a file of the stage. The caller syncs and closes it.
+// File makes a file in the stage. The caller syncs and closes it.
 func (s *Staging) File(name string) (durable.File, error) {
 	return s.w.FS.OpenFile(path.Join(s.dir, name), os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o644)
 }
 
-// Remove removes a file of the stage.
+// Remove removes a file from the stage.
 func (s *Staging) Remove(name string) error { return s.w.FS.Remove(path.Join(s.dir, name)) }
 
-// WriteFile makes a file of the stage with its content, durably.
+// WriteFile makes a file with this content in the stage, durably.
 func (s *Staging) WriteFile(name string, content []byte) error {
 	return durable.WriteNew(s.w.FS, path.Join(s.dir, name), content, 0o644)
 }
@@ -96,8 +97,8 @@ func (s *Staging) Seal() error {
 // Discard removes what was not put in place.
 func (s *Staging) Discard() error { return errors.Join(s.w.FS.RemoveAll(s.dir), s.held.Retire()) }
 
-// Place asks for a sealed stage to be put in place as a directory that is not
-// there yet, in a directory that exists.
+// Place queues moving a sealed stage to dir, which must not exist; the parent
+// of its parent must.
 func (u *Unit) Place(dir string, s *Staging) error {
 	if u.w.Exists(dir) {
 		return fault.New(fault.Conflict, "%s exists already", dir)

@@ -40,7 +40,7 @@ func TestPlaceOverEmpty(t *testing.T) {
 func placeOne(plan *faultfs.Plan, target string) error {
 	env := SystemEnv()
 	env.OpenFS = plan.Open
-	site, err := NewSite(env, target)
+	site, err := NewTreeSwap(env, target)
 	if err != nil {
 		return err
 	}
@@ -56,7 +56,7 @@ func placeOne(plan *faultfs.Plan, target string) error {
 func TestPlaceOverFull(t *testing.T) {
 	t.Parallel()
 	target := filepath.Join(t.TempDir(), "target")
-	site, err := NewSite(SystemEnv(), target)
+	site, err := NewTreeSwap(SystemEnv(), target)
 	if err != nil {
 		t.Fatal(err)
 	}

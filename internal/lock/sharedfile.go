@@ -1,7 +1,7 @@
 package lock
 
 // The lock file that other programs of a workspace know: it exists exactly
-// while somebody writes. Its protocol is fixed; our own processes queue at a
+// while a process writes. Its protocol is fixed. Our own processes queue at a
 // Mutex before they come here.
 
 import (
@@ -18,32 +18,34 @@ import (
 	"ac/internal/durable"
 )
 
-// How the lock file is judged and waited for.
+// The retry interval, and the age at which a lock file counts as stale:
+// sharedStaleOwned if its owner was a process of this host and is dead, else
+// sharedStale.
 const (
 	sharedRetry      = 10 * time.Millisecond
 	sharedStale      = 120 * time.Second
 	sharedStaleOwned = 2 * time.Second
 )
 
-// Shared is the lock file of a workspace.
-type Shared struct {
+// SharedFile is the lock file of a workspace.
+type SharedFile struct {
 	FS     durable.FS
 	Name   string
 	PID    int
 	Host   string
 	Clock  *clock.Clock
 	Random func(bytes int) string
-	// Alive tells whether a process of this host lives; one that may not be
-	// signalled counts as alive.
+	// Alive reports whether a process of this host lives; one that we may not
+	// signal counts as alive.
 	Alive func(pid int) bool
 
-	// left is the nonce of a lock file of ours that could not be removed. Our
-	// process lives, so nobody else may take the file for stale.
+	// left is the nonce of our own lock file that could not be removed. Since
+	// our process lives, no other process may treat the file as stale.
 	left string
 }
 
-// Owner is what a lock file says about its holder. Other programs write the
-// first two fields alone.
+// Owner is the content of a lock file. Other programs write only the first two
+// fields.
 type Owner struct {
 	PID        int    `json:"pid"`
 	AcquiredAt string `json:"acquired_at"`
@@ -51,9 +53,9 @@ type Owner struct {
 	Nonce      string `json:"nonce,omitempty"`
 }
 
-// Acquire creates the lock file, waiting until the context ends. The file is
-// not synced: its existence is what counts.
-func (s *Shared) Acquire(ctx context.Context) (release func() error, err error) {
+// Acquire creates the lock file; it retries until the context ends. The file is
+// not synced: only its existence counts.
+func (s *SharedFile) Acquire(ctx context.Context) (release func() error, err error) {
 	nonce := s.Random(8)
 	for {
 		err := s.create(nonce)
@@ -80,8 +82,8 @@ func (s *Shared) Acquire(ctx context.Context) (release func() error, err error) 
 	}
 }
 
-// Holder describes who holds the lock file, for messages.
-func (s *Shared) Holder() string {
+// Holder describes the owner of the lock file, for error messages.
+func (s *SharedFile) Holder() string {
 	owner, _, err := s.read()
 	if err != nil || owner.PID == 0 {
 		return "an unknown process"
@@ -89,9 +91,10 @@ func (s *Shared) Holder() string {
 	return fmt.Sprintf("process %d since %s", owner.PID, owner.AcquiredAt)
 }
 
-// create makes the lock file with its content at once where the file system has
-// links, so that a process killed in between leaves no file that names nobody.
-func (s *Shared) create(nonce string) error {
+// create makes the lock file together with its content where the file system
+// has hard links, so that a killed process leaves no lock file without an
+// owner.
+func (s *SharedFile) create(nonce string) error {
 	line, err := json.Marshal(Owner{PID: s.PID, AcquiredAt: clock.Stamp(s.Clock.Now()), Host: s.Host, Nonce: nonce})
 	if err != nil {
 		return err
@@ -103,17 +106,17 @@ func (s *Shared) create(nonce string) error {
 	}
 	err = s.FS.Link(aside, s.Name)
 	if err != nil && s.sameFile(aside, s.Name) {
-		err = nil // it was made, and the answer got lost, as happens over a network
+		err = nil // it was made but the reply was lost, as happens over a network
 	}
-	_ = s.FS.Remove(aside) // what stays of it holds nobody up
+	_ = s.FS.Remove(aside) // a leftover blocks no one
 	if err == nil || errors.Is(err, fs.ErrExist) {
 		return err
 	}
 	return s.fill(s.Name, line)
 }
 
-// sameFile reports whether two names lead to one file.
-func (s *Shared) sameFile(a, b string) bool {
+// sameFile reports whether two names resolve to one file.
+func (s *SharedFile) sameFile(a, b string) bool {
 	first, err := s.FS.Lstat(a)
 	if err != nil {
 		return false
@@ -122,8 +125,9 @@ func (s *Shared) sameFile(a, b string) bool {
 	return err == nil && durable.SameFile(first, second)
 }
 
-// fill makes a file that must not exist yet; one that it could not fill goes.
-func (s *Shared) fill(name string, line []byte) error {
+// fill creates a file that must not exist yet and removes it if it cannot write
+// it.
+func (s *SharedFile) fill(name string, line []byte) error {
 	f, err := s.FS.OpenFile(name, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o644)
 	if err != nil {
 		return err
@@ -134,11 +138,11 @@ func (s *Shared) fill(name string, line []byte) error {
 	return err
 }
 
-// removals is how often the removal of our lock file is tried: one that stays
-// keeps everybody from writing.
+// removals is how often the removal of our lock file is retried: one that stays
+// blocks every writer.
 const removals = 3
 
-func (s *Shared) remove(name string) (err error) {
+func (s *SharedFile) remove(name string) (err error) {
 	for range removals {
 		if err = s.FS.Remove(name); err == nil || errors.Is(err, fs.ErrNotExist) {
 			return nil
@@ -147,7 +151,7 @@ func (s *Shared) remove(name string) (err error) {
 	return err
 }
 
-func (s *Shared) read() (Owner, fs.FileInfo, error) {
+func (s *SharedFile) read() (Owner, fs.FileInfo, error) {
 	st, err := s.FS.Lstat(s.Name)
 	if err != nil {
 		return Owner{}, nil, err
@@ -158,28 +162,28 @@ func (s *Shared) read() (Owner, fs.FileInfo, error) {
 	}
 	var owner Owner
 	if json.Unmarshal(text, &owner) != nil {
-		return Owner{}, st, nil //nolint:nilerr // what names no owner has a dead one, see Judge
+		return Owner{}, st, nil //nolint:nilerr // a file without an owner counts as that of a dead one, see Judge
 	}
 	return owner, st, nil
 }
 
-// Judgement is what can be told of a lock file without taking it.
+// Judgement is what is known about a lock file without taking it.
 type Judgement struct {
 	Owner Owner
-	// Present says that there is a lock file.
+	// Present reports that there is a lock file.
 	Present bool
-	// Dead says that its owner is known to be gone; Stale, that the file is also
-	// old enough to be removed.
+	// Dead reports that its owner is gone; Stale, that the file is also old
+	// enough to be removed.
 	Dead, Stale bool
 
 	file fs.FileInfo
 }
 
-// Judge looks at the lock file.
-func (s *Shared) Judge() Judgement {
+// Judge inspects the lock file.
+func (s *SharedFile) Judge() Judgement {
 	owner, st, err := s.read()
 	if st == nil {
-		return Judgement{} // gone meanwhile, or never there
+		return Judgement{} // removed meanwhile, or never there
 	}
 	j := Judgement{Owner: owner, Present: true, file: st}
 	j.Dead = err != nil || owner.PID <= 0 || !s.Alive(owner.PID)
@@ -189,11 +193,11 @@ func (s *Shared) Judge() Judgement {
 	return j
 }
 
-// clearStale removes a lock file whose owner is gone. One of our processes does
-// so at a time: what it judged is then what it removes.
-func (s *Shared) clearStale() error {
+// clearStale removes a lock file whose owner is gone. Only one of our processes
+// does so at a time, so that it removes the file it judged.
+func (s *SharedFile) clearStale() error {
 	if j := s.Judge(); !j.Present || !j.Stale && (s.left == "" || j.Owner.Nonce != s.left) {
-		return nil // the next attempt tells
+		return nil // the next attempt decides
 	}
 	clearing, err := Try(s.FS, s.Name+".clearing")
 	if errors.Is(err, ErrBusy) {
@@ -205,9 +209,9 @@ func (s *Shared) clearStale() error {
 	return errors.Join(s.clear(), clearing.Retire())
 }
 
-// clear judges the lock file again and removes it. It is renamed first and
-// looked at again, for other programs may clear it, too.
-func (s *Shared) clear() error {
+// clear judges the lock file again and removes it. It renames the file first
+// and then checks it again, since other programs may clear it, too.
+func (s *SharedFile) clear() error {
 	j := s.Judge()
 	if !j.Present {
 		return nil
@@ -227,8 +231,8 @@ func (s *Shared) clear() error {
 		return err
 	}
 	if !durable.SameFile(j.file, moved) {
-		// A fresh lock took the place of the one judged: give it back, unless
-		// there is a newer one by now.
+		// A fresh lock replaced the one judged: put it back, unless there is a
+		// newer one by now.
 		if err := s.FS.Link(aside, s.Name); err != nil && !errors.Is(err, fs.ErrExist) {
 			return s.FS.Rename(aside, s.Name)
 		}
@@ -236,12 +240,12 @@ func (s *Shared) clear() error {
 	return s.FS.Remove(aside)
 }
 
-func (s *Shared) release(nonce string) (err error) {
+func (s *SharedFile) release(nonce string) (err error) {
 	for range removals {
 		var owner Owner
 		owner, _, err = s.read()
 		if errors.Is(err, fs.ErrNotExist) || (err == nil && owner.Nonce != nonce) {
-			return nil // taken from us as stale: not ours to remove
+			return nil // another process took it as stale: it is not ours to remove
 		}
 		if err == nil {
 			err = s.remove(s.Name)
@@ -249,7 +253,7 @@ func (s *Shared) release(nonce string) (err error) {
 		}
 	}
 	if err != nil {
-		s.left = nonce // the next Acquire tries again
+		s.left = nonce // the next Acquire removes it
 	}
 	return err
 }

@@ -2,7 +2,7 @@
 
 package durable
 
-// Systems without a walk below a root of their own: os.Root walks.
+// Systems without openat2: os.Root resolves every name.
 
 import (
 	"errors"
@@ -12,7 +12,7 @@ import (
 
 type openat2Root struct{}
 
-var errWalk = errors.New("not answered by the kernel")
+var errWalk = errors.New("not supported by the kernel")
 
 func openOpenat2(*os.Root) *openat2Root { return nil }
 

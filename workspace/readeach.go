@@ -1,18 +1,18 @@
 package workspace
 
-// Reading many documents side by side.
+// Reading many documents concurrently.
 
 import (
 	"runtime"
 	"sync"
 )
 
-// perReader is how many documents make a further goroutine worth its start.
+// perReader is how many documents justify one more goroutine.
 const perReader = 16
 
-// ReadEach reads the documents of these ids, in their order, passing over those
-// that cannot be read. read is called from several goroutines, which have ended
-// when ReadEach returns.
+// ReadEach reads the documents of these ids concurrently and returns them in
+// their order, without those that cannot be read. read is called from several
+// goroutines, which have ended when ReadEach returns.
 func ReadEach[K, T any](ids []K, read func(id K) (T, error)) []T {
 	type outcome struct {
 		document T

@@ -1,7 +1,7 @@
 package workspace
 
-// Sites: whole trees that are built beside the place they are meant for and put
-// there in one step, so that the place holds the old tree or the new one.
+// Tree swaps: whole trees that are built next to their target and moved there in
+// one step, so that the target is always the old tree or the new one.
 
 import (
 	"errors"
@@ -18,31 +18,31 @@ import (
 	"ac/internal/lock"
 )
 
-// TreeSwap is a directory that is built beside its place. It is for one goroutine.
-// Close it in the end, whether it was placed or not.
+// TreeSwap is a directory that is built next to its target. It is not safe for
+// concurrent use. The caller must Close it, whether it was placed or not.
 type TreeSwap struct {
 	env    Env
-	target string // where it is to be
-	base   string // the last name of that
-	above  string // the directory of both
-	stage  string // the name beside
-	made   string // the topmost directory that was made above it, "" for none
+	target string // the absolute target path
+	base   string // its last component
+	above  string // the parent directory of target and stage
+	stage  string // the name of the directory that is being built
+	made   string // the topmost parent directory that was created, "" for none
 	parent durable.FS
-	held   *lock.Held // tells others that this one is at work
+	held   *lock.Hold // shows other processes that this one is still at work
 }
 
-// longestBase leaves room behind a name for what the one beside it has more.
+// longestBase leaves room for the suffix of the stage's name.
 const longestBase = 190
 
-// NewSite makes an empty directory beside dir, and the directories above it that
-// are missing. What a killed process has left there is removed. dir is absolute.
-func NewSite(env Env, dir string) (*TreeSwap, error) {
+// NewTreeSwap makes an empty directory next to dir, and the missing parents of dir.
+// It removes what a killed process has left there. dir must be absolute.
+func NewTreeSwap(env Env, dir string) (*TreeSwap, error) {
 	s := &TreeSwap{env: env, target: dir, base: filepath.Base(dir), above: filepath.Dir(dir)}
 	if s.above == dir {
 		return nil, fault.New(fault.Conflict, "%s cannot be replaced", dir)
 	}
 	if err := s.open(); err != nil {
-		return nil, fault.New(fault.IO, "cannot build beside %s: %w", dir, errors.Join(err, s.clear()))
+		return nil, fault.New(fault.IO, "cannot create a directory next to %s: %w", dir, errors.Join(err, s.clear()))
 	}
 	return s, nil
 }
@@ -65,8 +65,8 @@ func (s *TreeSwap) open() (err error) {
 	return s.parent.Mkdir(s.stage, 0o755)
 }
 
-// makeAbove makes a directory with its parents and tells the topmost one that
-// was made.
+// makeAbove makes a directory with its parents and returns the topmost one that
+// it created.
 func makeAbove(dir string) (made string, err error) {
 	for at := dir; ; at = filepath.Dir(at) {
 		_, err := os.Stat(at)
@@ -84,7 +84,7 @@ func makeAbove(dir string) (made string, err error) {
 	return made, makeDurable(made, dir)
 }
 
-// clearAbandoned removes sites whose builders are gone.
+// clearAbandoned removes the trees of builders that are dead.
 func (s *TreeSwap) clearAbandoned(prefix string) error {
 	entries, err := s.parent.ReadDir(".")
 	if err != nil {
@@ -108,11 +108,12 @@ func (s *TreeSwap) clearAbandoned(prefix string) error {
 	return err
 }
 
-// Dir is where the tree is built.
+// Dir is the directory in which the tree is built.
 func (s *TreeSwap) Dir() string { return filepath.Join(s.above, s.stage) }
 
-// Place puts the tree at its place, which must be free or an empty directory.
-// What it holds must be durable already. When it fails the place is as before.
+// Place moves the tree to its target, which must be free or an empty directory.
+// The content of the tree must already be durable. If it fails the target is as
+// before.
 func (s *TreeSwap) Place() error {
 	before, statErr := s.parent.Lstat(s.base)
 	err := s.step(s.intoFree, s.base, s.stage)
@@ -120,13 +121,13 @@ func (s *TreeSwap) Place() error {
 		err = errors.Join(err, ignoreExisting(s.parent.Mkdir(s.base, before.Mode().Perm())))
 	}
 	if errors.Is(err, fs.ErrExist) || errors.Is(err, syscall.ENOTEMPTY) || errors.Is(err, syscall.ENOTDIR) {
-		return fault.New(fault.NotEmpty, "%s is not empty; nothing was touched", s.target)
+		return fault.New(fault.NotEmpty, "%s is not empty; nothing was changed", s.target)
 	}
 	return err
 }
 
-// intoFree renames to a name that is free, or that of an empty directory, which
-// gives way: directories are not renamed over.
+// intoFree renames to a free name, or to an empty directory, which it removes
+// first, since a directory is not renamed over.
 func (s *TreeSwap) intoFree(from, to string) error {
 	err := s.parent.Rename(from, to)
 	if !errors.Is(err, fs.ErrExist) {
@@ -135,7 +136,7 @@ func (s *TreeSwap) intoFree(from, to string) error {
 	if st, statErr := s.parent.Lstat(to); statErr != nil || !st.IsDir() {
 		return err
 	}
-	if err := s.parent.Remove(to); err != nil { // which a directory with something in it withstands
+	if err := s.parent.Remove(to); err != nil { // fails if the directory is not empty
 		return err
 	}
 	return s.parent.Rename(from, to)
@@ -148,15 +149,15 @@ func ignoreExisting(err error) error {
 	return err
 }
 
-// Replace exchanges what is at the place for the tree. What was there is removed
-// by Close. When it fails the place is as before.
+// Replace exchanges the tree with what is at the target. Close removes the old
+// tree. If it fails the target is as before.
 func (s *TreeSwap) Replace() error {
 	swap := func(from, to string) error { return exchange(s.parent, to, from) }
 	return s.step(swap, s.base, s.stage)
 }
 
-// step moves the tree to its place durably, or takes that back: a step that
-// failed may have been carried out.
+// step moves the tree to its target durably, or undoes that: a step that
+// reported a failure may have been carried out.
 func (s *TreeSwap) step(move func(from, to string) error, base, stage string) error {
 	st, err := s.parent.Lstat(stage)
 	if err != nil {
@@ -173,8 +174,8 @@ func (s *TreeSwap) step(move func(from, to string) error, base, stage string) er
 	return fault.New(fault.IO, "cannot put %s in place: %w", s.target, err)
 }
 
-// sync makes the names from the place up to the topmost directory that was made
-// for it durable.
+// sync makes the names durable, from the target up to the topmost directory
+// that was created for it.
 func (s *TreeSwap) sync() error {
 	if err := s.parent.SyncDir("."); err != nil || s.made == "" {
 		return err
@@ -182,14 +183,14 @@ func (s *TreeSwap) sync() error {
 	return syncNames(s.env, s.made, s.above)
 }
 
-// Close removes what is not in place: the tree, or the one that it replaced, and
-// the directories that were made for nothing.
+// Close removes what is not in place: the tree or the one it replaced, and
+// directories that were created for nothing.
 func (s *TreeSwap) Close() error { return s.clear() }
 
 func (s *TreeSwap) clear() error {
 	var err error
 	if s.stage != "" {
-		// By the path: a site is given up also when its tree cannot be used.
+		// By path: Close must work even if the tree cannot be opened.
 		err = removeTree(s.Dir())
 	}
 	if s.stage != "" {
@@ -203,13 +204,13 @@ func (s *TreeSwap) clear() error {
 	}
 	for at := s.above; s.made != ""; at = filepath.Dir(at) {
 		if os.Remove(at) != nil || at == s.made {
-			break // in use, or all of them are gone
+			break // in use, or already gone
 		}
 	}
 	return err
 }
 
-// removeTree removes a tree, also one with directories that must not be written.
+// removeTree removes a tree, even one with read-only directories.
 func removeTree(dir string) error {
 	err := os.RemoveAll(dir)
 	if err == nil {
@@ -219,7 +220,7 @@ func removeTree(dir string) error {
 		if e != nil && e.IsDir() && os.Chmod(name, 0o700) != nil { //nolint:gosec // directories are entered
 			return err
 		}
-		return nil // what stays unreadable is told below
+		return nil // what cannot be removed is reported below
 	})
 	return os.RemoveAll(dir)
 }

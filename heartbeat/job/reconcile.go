@@ -1,6 +1,6 @@
 package job
 
-// Jobs whose runner is gone: what they came to, and whether they go on.
+// Settling jobs whose runner is dead: their state, and whether they continue.
 
 import (
 	"context"
@@ -15,12 +15,12 @@ import (
 	"ac/workspace/doc"
 )
 
-// settle brings a job without a runner as far as can be told without running
-// anything. goOn says that a runner has to go on with it: no provider of it acted
+// reconcile brings a job without a runner as far as possible without running
+// anything. goOn means that a new runner must continue it: no provider acted
 // without its end being recorded. The caller holds the job's lock.
-func settle(ctx context.Context, w *workspace.Workspace, p place) (record doc.Job, goOn bool, err error) {
+func reconcile(ctx context.Context, w *workspace.Workspace, p jobRef) (record doc.Job, goOn bool, err error) {
 	// The end of the job may be in the journal.
-	if err := w.Settle(ctx); err != nil {
+	if err := w.Recover(ctx); err != nil {
 		return record, false, err
 	}
 	if record, err = p.load(w); err != nil || record.Over() {
@@ -31,7 +31,7 @@ func settle(ctx context.Context, w *workspace.Workspace, p place) (record doc.Jo
 		return record, false, err
 	}
 	if record.CancellationRequested {
-		return p.settleCanceled(ctx, w, record)
+		return p.reconcileCanceled(ctx, w, record)
 	}
 	_, ours := p.owned(w)
 	last := record.Last()
@@ -41,16 +41,16 @@ func settle(ctx context.Context, w *workspace.Workspace, p place) (record doc.Jo
 	s, err := session.Current(ctx, w, last.SessionRef)
 	switch {
 	case fault.Is(err, fault.NotFound):
-		return p.settleUnlaunched(ctx, w, *last, ours)
+		return p.reconcileUnlaunched(ctx, w, *last, ours)
 	case err != nil:
 		return record, false, err
 	case session.Live(w, s):
 		return record, true, nil // a runner waits for its end
 	}
-	return p.settleEnded(ctx, w, record, ours)
+	return p.reconcileEnded(ctx, w, record, ours)
 }
 
-func (p place) goOnIf(ctx context.Context, w *workspace.Workspace, record doc.Job, may bool) (doc.Job, bool, error) {
+func (p jobRef) goOnIf(ctx context.Context, w *workspace.Workspace, record doc.Job, may bool) (doc.Job, bool, error) {
 	if may {
 		return record, true, nil
 	}
@@ -58,8 +58,8 @@ func (p place) goOnIf(ctx context.Context, w *workspace.Workspace, record doc.Jo
 	return record, false, err
 }
 
-// settleCanceled stops what still lives of a job that was canceled.
-func (p place) settleCanceled(ctx context.Context, w *workspace.Workspace, record doc.Job) (doc.Job, bool, error) {
+// reconcileCanceled stops the session of a canceled job.
+func (p jobRef) reconcileCanceled(ctx context.Context, w *workspace.Workspace, record doc.Job) (doc.Job, bool, error) {
 	if last := record.Last(); last != nil {
 		s, err := session.Stop(ctx, w, last.SessionRef)
 		if err == nil && session.Live(w, s) {
@@ -76,9 +76,9 @@ func (p place) settleCanceled(ctx context.Context, w *workspace.Workspace, recor
 	return record, false, err
 }
 
-// settleUnlaunched ends an attempt that never got as far as a session. Nothing
-// of it acted.
-func (p place) settleUnlaunched(ctx context.Context, w *workspace.Workspace, last doc.JobAttempt, ours bool) (doc.Job, bool, error) {
+// reconcileUnlaunched ends an attempt that never had a session, so that its worker
+// did not act.
+func (p jobRef) reconcileUnlaunched(ctx context.Context, w *workspace.Workspace, last doc.JobAttempt, ours bool) (doc.Job, bool, error) {
 	if last.Status == doc.AttemptRunning {
 		if err := p.abandon(ctx, w, last, doc.AttemptFailed, "its runner died before the launch"); err != nil {
 			return doc.Job{}, false, err
@@ -91,11 +91,11 @@ func (p place) settleUnlaunched(ctx context.Context, w *workspace.Workspace, las
 	return p.goOnIf(ctx, w, record, ours && last.Attempt < attemptsOf(record))
 }
 
-// settleEnded judges by the last attempt, whose session is over. Where its worker
-// may have acted and nobody had recorded its end, that is recorded with the end of
-// the job or not at all: an attempt that is recorded as failed is followed by
-// another one.
-func (p place) settleEnded(ctx context.Context, w *workspace.Workspace, record doc.Job, ours bool) (doc.Job, bool, error) {
+// reconcileEnded decides by the last attempt, whose session has ended. If its
+// worker may have acted and its end was not recorded, that end is recorded only
+// together with the end of the job: an attempt recorded as failed would be
+// followed by another one.
+func (p jobRef) reconcileEnded(ctx context.Context, w *workspace.Workspace, record doc.Job, ours bool) (doc.Job, bool, error) {
 	last := *record.Last()
 	recorded := last.Status != doc.AttemptRunning
 	look := judge
@@ -131,15 +131,15 @@ func (p place) settleEnded(ctx context.Context, w *workspace.Workspace, record d
 	return record, false, err
 }
 
-// unseen reports whether nobody saw how the session of an attempt ended. What its
-// worker had answered by then counts.
+// unseen reports that no process observed how the session of an attempt ended. An
+// answer written before that still counts.
 func unseen(w *workspace.Workspace, a doc.JobAttempt) bool {
 	s, err := session.Read(w, a.SessionRef)
 	return err == nil && s.Status == doc.StatusFailed && s.ExitCode == nil && s.Signal == nil
 }
 
-// neverActed reports whether a run's provider was certainly never started: what
-// it executes is written down before.
+// neverActed reports that a run's provider was certainly never started: its
+// spec is written first.
 func neverActed(w *workspace.Workspace, project, run string) bool {
 	record, err := runs.Load(w, project, run)
 	return err == nil && record.Spec == nil
@@ -156,14 +156,14 @@ type abandonedPayload struct {
 
 // abandon ends an attempt whose session was never launched, and its run, as one
 // unit.
-func (p place) abandon(ctx context.Context, w *workspace.Workspace, a doc.JobAttempt, status, why string) error {
+func (p jobRef) abandon(ctx context.Context, w *workspace.Workspace, a doc.JobAttempt, status, why string) error {
 	payload := abandonedPayload{Preflight: true, Reason: "launch_preflight_failed", Stopped: status == doc.AttemptStopped}
 	return p.closeAttempt(ctx, w, a, payload, func(a *doc.JobAttempt) { a.Status, a.Error = status, why })
 }
 
 // closeAttempt ends an attempt without a session: its record, its run and the
 // run's log.
-func (p place) closeAttempt(ctx context.Context, w *workspace.Workspace, a doc.JobAttempt, payload abandonedPayload, change func(*doc.JobAttempt)) error {
+func (p jobRef) closeAttempt(ctx context.Context, w *workspace.Workspace, a doc.JobAttempt, payload abandonedPayload, change func(*doc.JobAttempt)) error {
 	now := w.Env.Clock.Now()
 	status := doc.StatusFailed
 	if payload.Stopped {
@@ -203,15 +203,15 @@ func attemptIn(record *doc.Job, n int) *doc.JobAttempt {
 	return nil
 }
 
-// attemptEnd is what a runner knows of the end of an attempt, beyond what run and
-// session tell.
+// attemptEnd is what a runner knows about the end of an attempt, besides the
+// records of run and session.
 type attemptEnd struct {
-	failed string // why the runner ended it, "" when it did not
+	failed string // why the runner ended it, "" if it did not
 	about  func(*doc.JobAttempt)
 }
 
-// recordEnd records the end of an attempt whose session is over.
-func (p place) recordEnd(ctx context.Context, w *workspace.Workspace, n int, end attemptEnd) (record doc.Job, err error) {
+// recordEnd records the end of an attempt whose session has ended.
+func (p jobRef) recordEnd(ctx context.Context, w *workspace.Workspace, n int, end attemptEnd) (record doc.Job, err error) {
 	err = w.Update(ctx, func(u *workspace.Unit) error {
 		if record, err = p.loadIn(u); err != nil || record.Over() {
 			return err
@@ -237,7 +237,7 @@ func (p place) recordEnd(ctx context.Context, w *workspace.Workspace, n int, end
 }
 
 // outcomeOf reads how the session of an attempt ended.
-func outcomeOf(w *workspace.Workspace, p place, a doc.JobAttempt) (status, why string) {
+func outcomeOf(w *workspace.Workspace, p jobRef, a doc.JobAttempt) (status, why string) {
 	run, err := runs.Load(w, p.project, a.RunID)
 	if err != nil {
 		return doc.AttemptFailed, err.Error()

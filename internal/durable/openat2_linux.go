@@ -1,10 +1,11 @@
 package durable
 
-// Reaching a name below a root in one system call. os.Root walks there name by
-// name, an open and a close for each; the kernel's own walk keeps the same rules
-// (RESOLVE_BENEATH). Whatever it does not simply answer, be it for want of the
-// call, for a link that leads away, or for a race with a rename, is left to
-// os.Root, whose word counts.
+// Path resolution below a root in one system call. os.Root walks a path
+// component by component, with an open and a close for each. openat2(2) with
+// RESOLVE_BENEATH applies the same rules in the kernel and so prevents path
+// traversal in one step. Anything the kernel does not simply answer (no such
+// call, a symlink that leaves the root, a race with a rename) falls back to
+// os.Root, which decides.
 
 import (
 	"errors"
@@ -18,14 +19,14 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// openat2Root is the quick way into a root. Its methods may be called side by side.
+// openat2Root is the fast path into a root. It is safe for concurrent use.
 type openat2Root struct {
 	dir    *os.File
 	conn   syscall.RawConn
-	absent atomic.Bool // the kernel, or who guards it, has no such call
+	absent atomic.Bool // the kernel, or a seccomp filter, refuses the call
 }
 
-// openOpenat2 prepares the quick way into a root; nil where there is none.
+// openOpenat2 prepares the fast path into a root; nil where there is none.
 func openOpenat2(root *os.Root) *openat2Root {
 	dir, err := root.Open(".")
 	if err != nil {
@@ -33,7 +34,7 @@ func openOpenat2(root *os.Root) *openat2Root {
 	}
 	conn, err := dir.SyscallConn()
 	if err != nil {
-		_ = dir.Close() // only looked at
+		_ = dir.Close() // opened for reading only
 		return nil
 	}
 	return &openat2Root{dir: dir, conn: conn}
@@ -46,10 +47,11 @@ func (b *openat2Root) close() error {
 	return b.dir.Close()
 }
 
-// errWalk says that os.Root is to be asked.
-var errWalk = errors.New("not answered by the kernel")
+// errWalk means that os.Root has to resolve the name.
+var errWalk = errors.New("not supported by the kernel")
 
-// open opens a name. Missing ones are ENOENT; every other failure is errWalk.
+// open opens a name. A missing name returns ENOENT; every other failure is
+// errWalk.
 func (b *openat2Root) open(name string, flag int, perm fs.FileMode) (fd int, err error) {
 	if b == nil || b.absent.Load() || !fs.ValidPath(name) || perm&^fs.ModePerm != 0 {
 		return -1, errWalk
@@ -65,7 +67,7 @@ func (b *openat2Root) open(name string, flag int, perm fs.FileMode) (fd int, err
 			}
 		}
 	}); failed != nil {
-		return -1, errWalk // closed: os.Root says so
+		return -1, errWalk // closed: os.Root reports it
 	}
 	switch err { // a bare errno
 	case nil:
@@ -78,7 +80,7 @@ func (b *openat2Root) open(name string, flag int, perm fs.FileMode) (fd int, err
 	return -1, errWalk
 }
 
-// looked opens a name, hands the descriptor out for one use, and closes it.
+// looked opens a name, passes the descriptor to one call, and closes it.
 func (b *openat2Root) looked(name string, flag int, use func(fd int) error) error {
 	fd, err := b.open(name, flag, 0)
 	if err != nil {
@@ -106,7 +108,7 @@ func (b *openat2Root) stat(name string, follow bool) (fs.FileInfo, error) {
 	return st, nil
 }
 
-// regular refuses descriptors of anything but regular files.
+// regular rejects descriptors of anything but regular files.
 func regular(fd int, st *syscall.Stat_t) error {
 	for {
 		err := syscall.Fstat(fd, st)
@@ -132,8 +134,8 @@ func (b *openat2Root) openFile(name string, flag int, perm fs.FileMode) (*os.Fil
 	return os.NewFile(uintptr(fd), b.dir.Name()+"/"+name), nil
 }
 
-// readFile reads a whole regular file, and tells what it was when its reading
-// began.
+// readFile reads a whole regular file and returns its FileInfo as of the start
+// of the read.
 func (b *openat2Root) readFile(name string, limit int64) ([]byte, fs.FileInfo, error) {
 	fd, err := b.open(name, os.O_RDONLY|nonblock, 0)
 	if err != nil {
@@ -187,8 +189,8 @@ func (b *openat2Root) syncDir(name string) error {
 	return b.looked(name, unix.O_DIRECTORY, func(fd int) error { return kindly(unix.Fsync(fd)) })
 }
 
-// above hands out the directory of a name for one call on its last part. One
-// that cannot be had is errWalk.
+// above opens the parent directory of a name for one call on the last
+// component. If it cannot be opened the error is errWalk.
 func (b *openat2Root) above(name string, call func(dir int, base string) error) error {
 	if name == "." || !fs.ValidPath(name) {
 		return errWalk
@@ -213,7 +215,8 @@ func (b *openat2Root) mkdir(name string, perm fs.FileMode) error {
 	return b.above(name, func(dir int, base string) error { return unix.Mkdirat(dir, base, uint32(perm)) })
 }
 
-// unlink removes a name that is no directory. Whatever fails is errWalk.
+// unlink removes a name that is not a directory. Every failure but ENOENT is
+// errWalk.
 func (b *openat2Root) unlink(name string) error {
 	err := b.above(name, func(dir int, base string) error { return unix.Unlinkat(dir, base, 0) })
 	if err != nil && err != unix.ENOENT { //nolint:errorlint // a bare errno
@@ -222,8 +225,8 @@ func (b *openat2Root) unlink(name string) error {
 	return err
 }
 
-// rename leaves names that are directories already to os.Root, which does not
-// replace them.
+// rename leaves the case in which the new name is a directory to os.Root, which
+// refuses to replace it.
 func (b *openat2Root) rename(from, to string) error {
 	return b.both(from, to, func(fromDir int, from string, toDir int, to string) error {
 		var st unix.Stat_t
@@ -240,7 +243,8 @@ func (b *openat2Root) link(from, to string) error {
 	})
 }
 
-// both hands out the directories of two names for one call on their last parts.
+// both opens the parent directories of two names for one call on the last
+// components.
 func (b *openat2Root) both(from, to string, call func(fromDir int, from string, toDir int, to string) error) error {
 	if to == "." || !fs.ValidPath(to) {
 		return errWalk

@@ -1,7 +1,7 @@
 package workspace
 
-// Repairs of what interrupted writers left: intents that nothing can finish any
-// more, and files built aside.
+// Repairs of what interrupted writers left: journal entries that can never be
+// finished, and staged files.
 
 import (
 	"context"
@@ -18,17 +18,17 @@ import (
 	"ac/internal/lock"
 )
 
-// InterruptedUnit is an intent of the journal.
+// InterruptedUnit is a unit whose intent is still in the journal.
 type InterruptedUnit struct {
 	Name string
-	// Would says what its unit is to do, one line for each step, with how far
-	// each came.
+	// Would is what the unit was to do, one line for each step, with its
+	// progress.
 	Would []string
-	// Reason says why it can never be finished; "" when it can.
+	// Reason is why it can never be finished, "" if it can.
 	Reason string
 }
 
-// InterruptedUnits reads the journal. It writes nothing.
+// InterruptedUnits reads the journal. It does not write.
 func (w *Workspace) InterruptedUnits() ([]InterruptedUnit, error) {
 	names, err := w.listed(JournalDir, "unit_")
 	if err != nil {
@@ -51,14 +51,14 @@ func (w *Workspace) InterruptedUnits() ([]InterruptedUnit, error) {
 	return units, nil
 }
 
-// outlook says what a unit's steps are, how far they came, and why one of them
+// outlook returns the steps of a unit with their progress, and why one of them
 // can never be done.
 func (w *Workspace) outlook(ops []operation) (would []string, reason string) {
 	for i := range ops {
 		state, err := w.state(&ops[i])
-		progress := map[opState]string{due: "not done", begun: "begun", done: "done", foreign: "somebody else changed it since"}[state]
+		progress := map[opState]string{due: "not done", begun: "begun", done: "done", foreign: "another program changed it since"}[state]
 		if err != nil {
-			progress = "cannot be done: " + durable.Cause(err)
+			progress = "impossible: " + durable.Cause(err)
 			if neverBetter(err) && reason == "" {
 				reason = ops[i].Name + ": " + durable.Cause(err)
 			}
@@ -66,12 +66,12 @@ func (w *Workspace) outlook(ops []operation) (would []string, reason string) {
 		would = append(would, ops[i].String()+" ("+progress+")")
 	}
 	if len(ops) == 0 {
-		would = []string{"nothing: it was never written whole"}
+		would = []string{"nothing: it was never completely written"}
 	}
 	return would, reason
 }
 
-// String says what the step does.
+// String describes the step.
 func (op *operation) String() string {
 	switch op.Kind {
 	case opWrite:
@@ -82,8 +82,8 @@ func (op *operation) String() string {
 	return fmt.Sprintf("append %d events to %s", len(op.Drafts), op.Name)
 }
 
-// neverBetter reports whether an error stays, whatever becomes of disk space,
-// permissions and other processes.
+// neverBetter reports whether an error is permanent, whatever changes about
+// disk space, permissions and other processes.
 func neverBetter(err error) bool {
 	for _, passing := range []error{
 		syscall.ENOSPC, syscall.EDQUOT, syscall.EIO, syscall.EROFS, syscall.EACCES, syscall.EPERM, syscall.EMFILE, syscall.ENFILE,
@@ -96,11 +96,11 @@ func neverBetter(err error) bool {
 	return true
 }
 
-// SetAsideUnfinished finishes what interrupted units left, as the next writer
-// would, and moves those into AsideDir that can never be finished and would keep
-// everybody from writing. Beside each lies the reason, and what it had built.
-// What cannot be finished now but may be later is an error, and stays.
-func (w *Workspace) SetAsideUnfinished(ctx context.Context) (moved []InterruptedUnit, err error) {
+// QuarantineUnfinished finishes interrupted units, as the next writer would. It
+// moves those that can never be finished, and would block every writer, into
+// QuarantineDir, each with its reason and what it had staged. A unit that cannot be
+// finished now but may be later stays and is an error.
+func (w *Workspace) QuarantineUnfinished(ctx context.Context) (moved []InterruptedUnit, err error) {
 	unlock, err := w.lock(ctx)
 	if err != nil {
 		return nil, err
@@ -109,7 +109,7 @@ func (w *Workspace) SetAsideUnfinished(ctx context.Context) (moved []Interrupted
 	defer func() {
 		err = errors.Join(err, unlock())
 		for _, log := range logs {
-			w.Appended(log)
+			w.NotifyAppend(log)
 		}
 	}()
 	names, err := w.listed(JournalDir, "unit_")
@@ -134,7 +134,7 @@ func (w *Workspace) SetAsideUnfinished(ctx context.Context) (moved []Interrupted
 		}
 		unit := InterruptedUnit{Name: name, Reason: durable.Cause(err)}
 		unit.Would, _ = w.outlook(ops)
-		if err := w.setAside(unit, ops); err != nil {
+		if err := w.quarantine(unit, ops); err != nil {
 			return moved, err
 		}
 		moved = append(moved, unit)
@@ -142,7 +142,7 @@ func (w *Workspace) SetAsideUnfinished(ctx context.Context) (moved []Interrupted
 	return moved, w.clearStaging()
 }
 
-// reason is what lies beside an intent that was set aside.
+// reason is the file next to an intent that was set aside.
 type reason struct {
 	SetAsideAt string   `json:"set_aside_at"`
 	From       string   `json:"from"`
@@ -150,16 +150,17 @@ type reason struct {
 	Would      []string `json:"would"`
 }
 
-// setAside moves an intent last, so that a repair that is killed finds it again.
-func (w *Workspace) setAside(unit InterruptedUnit, ops []operation) error {
+// quarantine moves an intent last, so that a repair that is killed finds it
+// again.
+func (w *Workspace) quarantine(unit InterruptedUnit, ops []operation) error {
 	text, err := json.MarshalIndent(reason{clock.Stamp(w.Env.Clock.Now()), unit.Name, unit.Reason, unit.Would}, "", "  ")
 	if err != nil {
 		return err
 	}
-	if err := durable.MkdirAll(w.FS, AsideDir, 0o700); err != nil {
+	if err := durable.MkdirAll(w.FS, QuarantineDir, 0o700); err != nil {
 		return err
 	}
-	aside := path.Join(AsideDir, path.Base(unit.Name))
+	aside := path.Join(QuarantineDir, path.Base(unit.Name))
 	if err := w.Replace(aside+".reason", append(text, '\n'), 0o600); err != nil {
 		return err
 	}
@@ -173,12 +174,12 @@ func (w *Workspace) setAside(unit InterruptedUnit, ops []operation) error {
 	if err := w.FS.Rename(unit.Name, aside); err != nil {
 		return err
 	}
-	return errors.Join(w.FS.SyncDir(AsideDir), w.FS.SyncDir(JournalDir))
+	return errors.Join(w.FS.SyncDir(QuarantineDir), w.FS.SyncDir(JournalDir))
 }
 
-// Abandoned lists what killed writers had built aside. It writes nothing.
-func (w *Workspace) Abandoned() (names []string, err error) {
-	if w.Unsettled() {
+// AbandonedStages lists what killed writers had staged. It does not write.
+func (w *Workspace) AbandonedStages() (names []string, err error) {
+	if w.NeedsRecovery() {
 		return nil, nil // an interrupted unit may need it
 	}
 	stages, err := w.listed(TempDir, "stage_")
@@ -200,9 +201,9 @@ func (w *Workspace) Abandoned() (names []string, err error) {
 	return names, err
 }
 
-// HeldLock finds a lock that a process holds for as long as it does something (LockFile),
-// by its name without an end; "" where there is none. The lock that other programs know
-// is held by those who ask.
+// HeldLock returns the name, without suffix, of a lock (LockFile) that some
+// process holds while it works, "" if there is none. It ignores the write lock,
+// which the caller holds.
 func (w *Workspace) HeldLock() (name string, err error) {
 	names, err := Files(w.FS, LocksDir, lockSuffix)
 	for _, file := range names {
@@ -219,13 +220,12 @@ func (w *Workspace) HeldLock() (name string, err error) {
 	return "", err
 }
 
-// WriteLock tells what can be seen of the lock file that other programs know.
+// WriteLock inspects the lock file that other programs know.
 func (w *Workspace) WriteLock() (name string, found lock.Judgement) {
 	return writeLockFile, w.shared.Judge()
 }
 
-// MissingDirs lists the directories that every workspace has and this one
-// lacks.
+// MissingDirs lists the required directories that this workspace lacks.
 func (w *Workspace) MissingDirs() (names []string) {
 	for _, name := range RequiredDirs() {
 		if _, err := w.FS.Lstat(name); durable.Absent(err) {

@@ -9,11 +9,11 @@ import (
 	"ac/internal/shape"
 )
 
-// Checked is what the rules of its tags make of a params struct that a program filled
-// in by itself, as if it had come over the wire: optional fields that were left empty
-// are absent, and defaults count. Fields without a name in JSON stay as they are. The
-// error is that of Decode.
-func Checked[P any](p P) (P, error) {
+// Check applies the rules of its tags to a params struct that a program
+// filled in, as if it had come over the wire: empty optional fields are absent,
+// and defaults apply. Fields without a JSON name stay as they are. The error is
+// that of Decode.
+func Check[P any](p P) (P, error) {
 	d := NewDecoder(reflect.TypeFor[P]())
 	var raw bytes.Buffer
 	raw.WriteByte('{')

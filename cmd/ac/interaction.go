@@ -1,0 +1,83 @@
+package main
+
+// interaction:list: what agents ask of people.
+
+import (
+	"fmt"
+	"io"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"ac/company"
+	"ac/internal/clock"
+	"ac/internal/terminal"
+	"ac/runs/interaction"
+	"ac/snapshot"
+	"ac/workspace"
+)
+
+func interactionListCommand(a *app) *cobra.Command {
+	p := company.ListInteractionsParams{State: snapshot.InteractionsOpen}
+	all, asJSON := false, false
+	cmd := &cobra.Command{
+		Use: "interaction:list <dir>", Short: "List what agents ask and wait for", Args: args("dir"),
+		Long: `List what agents ask of people and wait for, the oldest first: permissions,
+questions, plans and inputs. Each line has the id, the kind, the age, the run, the
+agent and the title. With --all what was answered follows, the newest first.
+
+With --json the result is that of interaction.list.`,
+		Example: "  ac interaction:list ./acme\n  ac interaction:list ./acme --run run_01M7WQGTR95SV6EDMA61E1XR8M --all",
+		RunE: func(cmd *cobra.Command, given []string) error {
+			p.WorkspaceDir = given[0]
+			if all {
+				p.State = snapshot.InteractionsAll
+			}
+			found, err := ask(cmd.Context(), a, (*company.Company).ListInteractions, p)
+			if err != nil {
+				return err
+			}
+			if asJSON {
+				return a.printJSON(found)
+			}
+			writeInteractions(a.stdout, found.Interactions, workspace.SystemEnv().Clock.Now())
+			return nil
+		},
+	}
+	someProjectFlag(a, cmd, &p.ProjectID)
+	cmd.Flags().StringVar(&p.RunID, "run", "", "only of this run")
+	cmd.Flags().BoolVar(&all, "all", false, "also what was answered")
+	cmd.Flags().BoolVar(&asJSON, "json", false, "print JSON")
+	completeFlag(cmd, "run", a.runIDs)
+	return cmd
+}
+
+// writeInteractions writes a line for each interaction. How one ended stands behind
+// its title.
+func writeInteractions(out io.Writer, list []interaction.Record, now time.Time) {
+	for _, r := range list {
+		line := fmt.Sprintf("%s  %s  %s  %s  %s  %s", r.InteractionID, r.Kind, age(r.RequestedAt, now), r.RunID, r.AgentID, r.Title)
+		if r.State != interaction.Open {
+			line += fmt.Sprintf("  (%s by %s)", r.State, r.By)
+		}
+		fmt.Fprintln(out, terminal.Quote(line))
+	}
+}
+
+// age is how long ago a time was, in its largest unit; ? when it is none.
+func age(at string, now time.Time) string {
+	then, ok := clock.Parse(at)
+	if !ok {
+		return "?"
+	}
+	passed := max(now.Sub(then), 0)
+	switch {
+	case passed < time.Minute:
+		return fmt.Sprintf("%ds", passed/time.Second)
+	case passed < time.Hour:
+		return fmt.Sprintf("%dm", passed/time.Minute)
+	case passed < 24*time.Hour:
+		return fmt.Sprintf("%dh", passed/time.Hour)
+	}
+	return fmt.Sprintf("%dd", passed/(24*time.Hour))
+}

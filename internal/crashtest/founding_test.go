@@ -1,0 +1,199 @@
+package crashtest
+
+// Kills of processes that found a company of departments, each at one call to the file
+// system: either nothing of the company is there afterwards, or all of it.
+
+import (
+	"context"
+	"errors"
+	"flag"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+	"syscall"
+	"testing"
+
+	"ac/company"
+	"ac/enterprise"
+	"ac/internal/durable"
+	"ac/internal/durable/faultfs"
+	"ac/workspace"
+	"ac/workspace/validate"
+)
+
+var foundingStep = flag.Int("founding-step", 41, "how many calls lie between two at which a founding process is killed; 1 kills at every call")
+
+// foundCommand is the part of such a process: the folder, and the call at which it is
+// killed, or placed.
+const foundCommand = "found"
+
+// placed kills right behind the step that puts the company in place.
+const placed = -1
+
+func found(args []string) error {
+	n, err := strconv.Atoi(args[1])
+	if err != nil {
+		return err
+	}
+	plan := faultfs.NewPlan(max(n, 0), faultfs.Death)
+	plan.OnDeath = die
+	env := workspace.SystemEnv()
+	env.OpenFS = plan.Open
+	if n == placed {
+		env.OpenFS = func(dir string) (durable.FS, error) {
+			fsys, err := plan.Open(dir)
+			return deadly{fsys}, err
+		}
+	}
+	_, err = ensure(context.Background(), env, args[0])
+	return err
+}
+
+func die() {
+	_ = syscall.Kill(os.Getpid(), syscall.SIGKILL)
+	select {} // until it has arrived
+}
+
+// deadly dies behind the step that puts a company in place: the rename of what was
+// built beside an absent directory, or of the last part in an empty one.
+type deadly struct{ durable.FS }
+
+func (d deadly) Rename(from, to string) error {
+	err := d.FS.Rename(from, to)
+	if err == nil && (to == foundingName || to == "company") {
+		die()
+	}
+	return err
+}
+
+// ensure has a small company of departments in a folder.
+func ensure(ctx context.Context, env workspace.Env, dir string) (result company.EnsureEnterpriseResult, err error) {
+	all := company.New(company.Options{Env: env})
+	defer func() { err = errors.Join(err, all.Close()) }()
+	p := company.EnterpriseParams{Departments: []string{"qa"}, WorkersPerDept: 1}
+	p.WorkspaceDir = dir
+	return all.In(dir).EnsureEnterprise(ctx, p)
+}
+
+// TestKilledFounding kills at each call, or at some, while a company is founded in a
+// directory that is absent, and in an empty one. The next who asks finds it whole or
+// makes it, and clears away what was left.
+func TestKilledFounding(t *testing.T) {
+	t.Parallel()
+	for _, place := range []string{"absent", "empty"} {
+		t.Run(place, func(t *testing.T) {
+			t.Parallel()
+			f := foundings{t, place}
+			kills, there := 0, 0
+			for n := 1; !t.Failed(); n += *foundingStep {
+				killed, whole := f.at(n)
+				if !killed {
+					break
+				}
+				kills++
+				if whole {
+					there++
+				}
+			}
+			if killed, whole := f.at(placed); !killed || !whole {
+				t.Errorf("killed behind the step that puts it in place: %v, %v", killed, whole)
+			}
+			t.Logf("%d kills, %d companies were there", kills, there)
+			if kills < 200 / *foundingStep {
+				t.Error("a founding makes more calls")
+			}
+		})
+	}
+}
+
+// foundingName is the last name of their folders.
+const foundingName = "ws"
+
+// foundings are those in one kind of place.
+type foundings struct {
+	*testing.T
+	place string
+}
+
+// folder makes a place for one.
+func (f foundings) folder() (dir string) {
+	f.Helper()
+	above, err := os.MkdirTemp(f.TempDir(), "above")
+	dir = filepath.Join(above, foundingName)
+	if err == nil && f.place == "empty" {
+		err = os.Mkdir(dir, 0o750)
+	}
+	if err != nil {
+		f.Fatal(err)
+	}
+	return dir
+}
+
+func (f foundings) process(dir string, n int) *exec.Cmd {
+	f.Helper()
+	executable, err := os.Executable()
+	if err != nil {
+		f.Fatal(err)
+	}
+	cmd := exec.Command(executable, foundCommand, dir, strconv.Itoa(n))
+	cmd.Env = append(os.Environ(), "GORACE=atexit_sleep_ms=0")
+	return cmd
+}
+
+// at has one killed at its n-th call and reports whether it was, and whether its company
+// is there.
+func (f foundings) at(n int) (killed, there bool) {
+	f.Helper()
+	dir := f.folder()
+	out, err := f.process(dir, n).CombinedOutput()
+	ended := (*exec.ExitError)(nil)
+	killed = errors.As(err, &ended) && ended.Sys().(syscall.WaitStatus).Signaled() //nolint:forcetypeassert // of this system
+	if err != nil && !killed {
+		f.Fatalf("call %d: it failed: %v\n%s", n, err, out)
+	}
+	there = f.whole(n, dir)
+	result, err := ensure(f.Context(), workspace.SystemEnv(), dir)
+	if err != nil || !result.Ready || result.Bootstrapped == there {
+		f.Errorf("call %d: then %+v (%v)", n, result, err)
+	}
+	if !f.whole(n, dir) {
+		f.Errorf("call %d: nothing is there", n)
+	}
+	if there {
+		return killed, there
+	}
+	beside, err := os.ReadDir(filepath.Dir(dir))
+	if err != nil || len(beside) != 1 {
+		f.Errorf("call %d: beside it lie %v (%v)", n, beside, err)
+	}
+	within, err := os.ReadDir(dir)
+	if err != nil || len(within) != len(workspace.Roots()) {
+		f.Errorf("call %d: within it lie %v (%v)", n, within, err)
+	}
+	return killed, there
+}
+
+// whole reports whether there is a workspace, which must hold the whole company.
+func (f foundings) whole(n int, dir string) bool {
+	f.Helper()
+	w, err := workspace.Open(workspace.SystemEnv(), dir)
+	if err != nil {
+		return false
+	}
+	defer func() {
+		if err := w.Close(); err != nil {
+			f.Error(err)
+		}
+	}()
+	ready, err := enterprise.Look(w)
+	agents, agentsErr := w.Agents()
+	conversations, listErr := workspace.Dirs(w.FS, workspace.ConversationsDir)
+	if err = errors.Join(err, agentsErr, listErr); err != nil || !ready.Ready || ready.ProjectCount != 1 || len(agents) != 6 || len(conversations) != 1 {
+		f.Errorf("call %d: there is a part of it: %+v, %d agents, conversations %v (%v)", n, ready, len(agents), conversations, err)
+	}
+	if found := validate.Folder(workspace.SystemEnv(), dir); len(found.Issues)+len(found.Warnings) > 0 {
+		f.Errorf("call %d: %+v", n, found)
+	}
+	return true
+}

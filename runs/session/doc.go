@@ -1,0 +1,11 @@
+// Package session is the execution of runs: the supervisor process that follows
+// one provider to its end, the guard that keeps its descendants, the record of
+// the launch, and the reconciliation of records whose supervisor died.
+//
+// Invariants: a session is alive exactly as long as somebody holds the kernel
+// locks of its run and of its session_ref, which are taken before the record is
+// written; only their holder writes the record; the record is durable before
+// the provider may act; the end of a run is one unit of the workspace's
+// journal. Whoever takes the locks of a record that still says running is its
+// only reconciler.
+package session

@@ -1,0 +1,12 @@
+// Package sharepack makes and replays share packs: the part of a project that
+// may leave it, without secrets. A pack is
+// work/projects/<project>/share_packs/<id> with manifest.yaml and the redacted
+// copies in bundle/.
+//
+// Invariants:
+//   - A pack appears atomically.
+//   - It contains nothing of an excluded visibility. Log lines without a
+//     visibility are included.
+//   - Every text in it went through the redactor.
+//   - No path in it leaves its bundle.
+package sharepack

@@ -1,0 +1,4 @@
+//go:build browser
+
+// Package browser tests the page of the control room in a real browser.
+package browser

@@ -1,0 +1,29 @@
+// Package workspacetest makes workspaces for the tests of other packages.
+package workspacetest
+
+import (
+	"path/filepath"
+	"testing"
+
+	"ac/workspace"
+)
+
+// New makes the workspace of a new company in a folder of the test, and opens it until
+// the test ends.
+func New(t testing.TB, env workspace.Env) *workspace.Workspace {
+	t.Helper()
+	dir := filepath.Join(workspace.Canonical(t.TempDir()), "ws")
+	if err := workspace.Init(t.Context(), env, dir, workspace.InitOptions{CompanyName: "Acme"}); err != nil {
+		t.Fatal(err)
+	}
+	w, err := workspace.Open(env, dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := w.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	return w
+}
