@@ -249,6 +249,29 @@ func newBench(t *testing.T) *bench {
 		"schema_version": 1, "type": "workflow", "id": "a:b", "name": "N",
 		"flow": object{"kind": "task", "agent": object{"name": "Nobody"}, "goal": "g"},
 	}
+	flowText, err := json.Marshal(flow)
+	if err != nil {
+		t.Fatal(err)
+	}
+	b.write(t, "org/workflows/a/b.yaml", string(flowText))
+	// A run of it that is over.
+	b.write(t, "work/projects/"+project.ProjectID+"/runs/run_flow/run.yaml", fmt.Sprintf(`schema_version: 1
+type: run
+id: run_flow
+project_id: %s
+agent_id: agent_global_manager
+provider: workflow
+created_at: 2026-11-20T15:02:47.930Z
+status: ended
+context_pack_id: ctx_x
+events_relpath: runs/run_flow/events.jsonl
+`, project.ProjectID))
+	b.write(t, "work/projects/"+project.ProjectID+"/runs/run_flow/events.jsonl", "")
+	b.write(t, "work/projects/"+project.ProjectID+"/runs/run_flow/workflow.yaml", fmt.Sprintf(`{"schema_version":1,"type":"workflow_run",
+"run_id":"run_flow","project_id":%q,"templates":[%s],"input":"","inputs":{},"priority":"normal","started_by":{"actor_id":"human","actor_role":"human"},
+"status":"succeeded","rounds":[{"round":1,"template":0,"input":"","started_at":"2026-11-20T15:02:47.930Z"}],"steps":[],"cancellation_requested":false}`,
+		project.ProjectID, flowText))
+	ofFlow := with(object{"project_id": project.ProjectID, "run_id": "run_flow"})
 	ofJob := with(object{"project_id": project.ProjectID, "job_id": "job_x"})
 	b.valid = map[string]object{
 		"context.plan_for_job":       with(object{"project_id": project.ProjectID, "manager_actor_id": "m", "manager_role": "manager", "goal": "g"}),
@@ -315,8 +338,8 @@ func newBench(t *testing.T) *bench {
 		"workflow.list": in, "workflow.get": with(object{"workflow_id": "a:b"}), "workflow.check": with(object{"template": flow}),
 		"workflow.put":    with(object{"template": flow, "actor_id": "human", "actor_role": "human"}),
 		"workflow.run":    with(object{"project_id": project.ProjectID, "template": flow}),
-		"workflow.status": ofRun, "workflow.cancel": ofRun, "workflow.runs": inProject,
-		"workflow.continue": with(object{"project_id": project.ProjectID, "run_id": run.RunID, "input": ""}),
+		"workflow.status": ofFlow, "workflow.cancel": ofFlow, "workflow.runs": inProject,
+		"workflow.continue": with(object{"project_id": project.ProjectID, "run_id": "run_flow", "input": ""}),
 		"job.submit":        {"job": jobOf(b.dir, project.ProjectID)}, "job.list": with(object{"project_id": project.ProjectID}),
 		"job.poll": ofJob, "job.collect": ofJob, "job.cancel": ofJob,
 		"events.subscribe": with(object{"subscription_id": "s"}), "events.ack": {"subscription_id": "s"}, "events.unsubscribe": {"subscription_id": "none"},

@@ -310,7 +310,9 @@ func (c *town) reads() {
 		"artifact.read":        c.with(object{"project_id": c.project, "artifact_id": "art_c", "actor_id": "human", "actor_role": "human"}),
 		"memory.preview_delta": nil, // of a proposal that was approved
 		"interaction.get":      nil, // there are none
-		"run.policy.get":       c.with(object{"project_id": c.project, "run_id": c.run}), "policy.defaults.get": project,
+		"workflow.get":         nil, "workflow.status": nil, "workflow.runs": project,
+		"workflow.check": c.with(object{"template": object{"kind": "none"}}),
+		"run.policy.get": c.with(object{"project_id": c.project, "run_id": c.run}), "policy.defaults.get": project,
 		"memory.list_deltas":   c.with(object{"actor_id": "human", "actor_role": "human"}),
 		"context.plan_for_job": c.with(object{"project_id": c.project, "manager_actor_id": "human", "manager_role": "human", "goal": "g"}),
 		"session.poll":         c.with(object{"session_ref": "local_" + c.run}),
