@@ -4,6 +4,7 @@ package company
 
 import (
 	"context"
+	"errors"
 	"slices"
 	"time"
 
@@ -55,7 +56,7 @@ func workflowRow(f workflow.Found) WorkflowRow {
 // ListWorkflows lists the templates of workflows by id.
 func (c *Company) ListWorkflows(_ context.Context, p ListWorkflowsParams) (ListWorkflowsResult, error) {
 	found, problems, err := workflow.List(c.w, p.Domain)
-	rows := []WorkflowRow{}
+	rows := make([]WorkflowRow, 0, len(found))
 	for _, f := range found {
 		rows = append(rows, workflowRow(f))
 	}
@@ -127,7 +128,7 @@ func (c *Company) CheckWorkflow(_ context.Context, p CheckWorkflowParams) (Check
 	}
 	t, err := doc.BindWorkflow(&value)
 	result.Name = t.Name
-	if refused, ok := workflow.Unfit(err, "template").(*fault.Error); ok && refused.Reason == fault.InvalidParams {
+	if refused, ok := errors.AsType[*fault.Error](workflow.Unfit(err, "template")); ok && refused.Reason == fault.InvalidParams {
 		for _, issue := range refused.Issues {
 			issue.Path = issue.Path[1:]
 			result.Issues = append(result.Issues, WorkflowIssue{issue.Field(), issue.Message})

@@ -245,8 +245,12 @@ func statusOfRun(status string) string {
 // event that closes the log comes last, and end is the status of the run.
 func (f Flows) drafts(record doc.WorkflowRun, told []Event) (list []events.Draft, end string, err error) {
 	draft := func(kind string, payload any) error {
+		ref := localRef(record.RunID)
+		if kind == events.InteractionRequested || kind == events.InteractionResolved {
+			ref = "" // no session waits for the answer: the question is open while the run lives
+		}
 		d, err := f.Workspace.Events.Draft(events.Draft{
-			RunID: record.RunID, SessionRef: localRef(record.RunID), Actor: events.ActorSystem, Visibility: events.VisibilityTeam, Type: kind,
+			RunID: record.RunID, SessionRef: ref, Actor: events.ActorSystem, Visibility: events.VisibilityTeam, Type: kind,
 		}, payload)
 		list = append(list, d)
 		return err

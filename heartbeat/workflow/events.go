@@ -72,12 +72,10 @@ var ulidOfRun = regexp.MustCompile(`^run_([0-9A-HJKMNP-TV-Z]{26})$`)
 // JobID names the job of a step: the same step never gets another one. A run whose
 // id a client chose is named by its digest.
 func JobID(run, step string) string {
-	name := ""
+	sum := sha256.Sum256([]byte(run))
+	name := hex.EncodeToString(sum[:])[:26]
 	if m := ulidOfRun.FindStringSubmatch(run); m != nil {
 		name = m[1]
-	} else {
-		sum := sha256.Sum256([]byte(run))
-		name = hex.EncodeToString(sum[:])[:26]
 	}
 	return "job_" + name + "_" + step
 }

@@ -3,7 +3,6 @@ package workflow_test
 // The engine against a reference that simply calls one thing after the other.
 
 import (
-	"fmt"
 	"maps"
 	"slices"
 	"strconv"
@@ -360,4 +359,4 @@ func end(t *rapid.T, record *doc.WorkflowRun, canceled []string, behave func(str
 	}
 }
 
-func jsonOf(v any) string { return fmt.Sprintf("%s", must(marshal(v))) }
+func jsonOf(v any) string { return string(must(marshal(v))) }

@@ -100,7 +100,7 @@ func (w *walk) passing(n *doc.Node, input string) func(outcome) {
 		return func(outcome) {}
 	}
 	s := w.stepOf(n)
-	if (n.Task != nil || n.Ask != nil) && s == nil && !(n.Ask != nil && w.skips(n, input)) {
+	if (n.Task != nil || n.Ask != nil) && s == nil && (n.Ask == nil || !w.skips(n, input)) {
 		return func(outcome) {}
 	}
 	at := len(*w.passages)
