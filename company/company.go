@@ -32,7 +32,8 @@ type Host struct {
 	env      workspace.Env
 	launcher *session.Launcher
 	runners  *job.Starter
-	hub      *feed.Hub      // nil in processes without subscriptions
+	hub      *feed.Hub // nil in processes without subscriptions
+	logs     *feed.Logs
 	worker   *worker.Worker // nil without a hub
 	stderr   io.Writer
 	version  string
@@ -90,7 +91,7 @@ func New(opts Options) *Host {
 	ctx, cancel := context.WithCancel(context.Background())
 	cs := &Host{
 		ctx: ctx, cancel: cancel,
-		stderr: opts.Stderr, env: opts.Env, hub: opts.Hub, version: opts.Version, open: map[string]*opened{}, launching: map[launched][]*launching{},
+		stderr: opts.Stderr, env: opts.Env, hub: opts.Hub, logs: feed.NewLogs(), version: opts.Version, open: map[string]*opened{}, launching: map[launched][]*launching{},
 		loops: map[string]*heartbeat.Loop{}, sightings: map[string]*sighting{},
 		limits:   lane.LimitsFrom(os.LookupEnv),
 		launcher: &session.Launcher{Executable: opts.Executable, Environ: os.Environ()},

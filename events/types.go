@@ -30,12 +30,25 @@ const (
 	ContextPlanned   = "context.plan.generated"
 	JobNotice        = "job.notice"
 	CandidatesFound  = "memory.candidates.generated"
-	// What an agent asks of people in a live session, and what came of it.
+
+	// Of runs that are spoken with.
+	AgentStarted         = "agent.started"
+	TurnStarted          = "run.turn_started"
+	TurnEnded            = "run.turn_ended"
+	InterruptRequested   = "run.interrupt_requested"
+	SteerQueued          = "run.steer_queued"
+	SteerApplied         = "run.steer_applied"
+	SteerDiscarded       = "run.steer_discarded"
 	InteractionRequested = "interaction.requested"
 	InteractionResolved  = "interaction.resolved"
 	RunPolicyChanged     = "run.policy_changed"
+	RunContinued         = "run.continued"
+	CompactRequested     = "run.compact_requested"
+	Compacted            = "run.compacted"
+	RunAttached          = "run.attached"
+	PlanCleared          = "run.plan_cleared"
+
 	// The life of a run of a workflow.
-	RunContinued        = "run.continued"
 	WorkflowStarted     = "workflow.started"
 	WorkflowStepStarted = "workflow.step.started"
 	WorkflowStepAttempt = "workflow.step.attempt"

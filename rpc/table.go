@@ -188,6 +188,7 @@ func NewTable(version string) *Table {
 		on("workflow.cancel", Write, (*company.Company).CancelWorkflow, "Cancel a run of a workflow."),
 		on("run.discard", Write, (*company.Company).DiscardRun, "End a run that was created and never launched."),
 		on("run.replay", Read, (*company.Company).Replay, "Return the log of a run, verified on request."),
+		on("run.transcript", Read, (*company.Company).Transcript, "What a run did and said, as messages, tools, questions and notices."),
 		on("sharepack.replay", Read, (*company.Company).ReplaySharePack, "Return the logs in a share pack, verified on request."),
 
 		on("artifact.read", Write, (*company.Company).ReadArtifact, "Return an artifact, if the actor may see it."),
@@ -274,6 +275,7 @@ func NewTable(version string) *Table {
 		on("comment.add", Write, (*company.Company).AddComment, "Comment on an agent, an artifact or a run."),
 		on("comment.list", Read, (*company.Folder).ListComments, "List the comments of a project, newest first."),
 
+		on("events.replay", Read, (*company.Company).ReplayEvents, "The events of a run from a seq on, page by page."),
 		streams(on("events.subscribe", Inline, (*company.Host).Subscribe, "Stream events as they happen, after a backfill of recent ones.")),
 		streams(on("events.unsubscribe", Inline, (*company.Host).Unsubscribe, "End a subscription.")),
 		streams(on("events.ack", Inline, (*company.Host).Ack, "Acknowledge the events of a subscription up to a point.")),

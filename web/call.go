@@ -17,7 +17,7 @@ func callable() []string {
 	return []string{
 		"workspace.open", "workspace.validate", "workspace.doctor", "workspace.projects.list", "workspace.agents.list", "workspace.teams.list",
 		"workspace.home.snapshot", "desktop.bootstrap.snapshot",
-		"run.list", "run.replay",
+		"run.list", "run.replay", "run.transcript", "events.replay",
 		"session.list", "session.poll", "session.stop",
 		"artifact.read", "memory.preview_delta", "memory.list_deltas", "context.plan_for_job",
 		"inbox.list_reviews", "inbox.list_help_requests", "inbox.snapshot", "inbox.resolve", "ui.resolve",

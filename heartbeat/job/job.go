@@ -68,9 +68,12 @@ func (p jobRef) lock() string {
 	return workspace.LockFile("job-" + hex.EncodeToString(sum[:8]))
 }
 
+// refPrefix is what the session_refs of attempts begin with.
+const refPrefix = "job_"
+
 // refOf is the session_ref of an attempt.
 func refOf(id string, attempt int, run string) string {
-	return fmt.Sprintf("job_%s_attempt_%d_%s", id, attempt, run)
+	return fmt.Sprintf(refPrefix+"%s_attempt_%d_%s", id, attempt, run)
 }
 
 // CheckID returns why a text cannot be the id of a job, or "" if it can: the

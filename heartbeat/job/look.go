@@ -7,6 +7,7 @@ import (
 	"context"
 	"errors"
 	"io/fs"
+	"strings"
 	"time"
 
 	"ac/internal/canonjson"
@@ -222,4 +223,18 @@ func TakeUp(ctx context.Context, w *workspace.Workspace, starter *Starter) error
 		}
 		return false, nil
 	})
+}
+
+// OpenJobOf is the id of the job that is not over and has the session of this ref as an
+// attempt, "" for none.
+func OpenJobOf(w *workspace.Workspace, project, ref, run string) string {
+	id, attempt, ok := strings.Cut(strings.TrimPrefix(ref, refPrefix), "_attempt_")
+	if !ok || !strings.HasPrefix(ref, refPrefix) || !strings.HasSuffix(attempt, "_"+run) || CheckID(id) != "" {
+		return ""
+	}
+	record, err := jobRef{project, id}.load(w)
+	if err != nil || record.Over() {
+		return ""
+	}
+	return id
 }

@@ -346,7 +346,7 @@ func (r run) record() (found record) {
 
 // transcript is what a person reads of the run.
 func (r run) transcript() []*transcript.Item {
-	fold := transcript.NewFold()
+	fold := transcript.NewFold("")
 	lines := bufio.NewScanner(strings.NewReader(r.log()))
 	lines.Buffer(nil, 64<<20)
 	for seq := int64(1); lines.Scan(); seq++ {

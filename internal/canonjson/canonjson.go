@@ -298,46 +298,52 @@ func Unquote(literal []byte) string {
 	if bytes.IndexByte(body, '\\') < 0 {
 		return string(body)
 	}
-	out := make([]byte, 0, len(body))
-	for i := 0; i < len(body); {
-		if body[i] != '\\' {
-			out = append(out, body[i])
-			i++
-			continue
+	return string(AppendUnquoted(make([]byte, 0, len(body)), literal))
+}
+
+// AppendUnquoted is Unquote into memory of the caller's.
+func AppendUnquoted(dst, literal []byte) []byte {
+	for body := literal[1 : len(literal)-1]; ; {
+		i := bytes.IndexByte(body, '\\')
+		if i < 0 {
+			return append(dst, body...)
 		}
-		i++
-		switch body[i] {
+		dst = append(dst, body[:i]...)
+		c := body[i+1]
+		body = body[i+2:]
+		switch c {
 		case 'b':
-			out = append(out, '\b')
+			dst = append(dst, '\b')
 		case 'f':
-			out = append(out, '\f')
+			dst = append(dst, '\f')
 		case 'n':
-			out = append(out, '\n')
+			dst = append(dst, '\n')
 		case 'r':
-			out = append(out, '\r')
+			dst = append(dst, '\r')
 		case 't':
-			out = append(out, '\t')
+			dst = append(dst, '\t')
 		case 'u':
-			unit := hex4(body[i+1:])
-			i += 4
-			if utf16.IsSurrogate(rune(unit)) && i+6 < len(body) && body[i+1] == '\\' && body[i+2] == 'u' {
-				if r := utf16.DecodeRune(rune(unit), rune(hex4(body[i+3:]))); r != utf8.RuneError {
-					out = utf8.AppendRune(out, r)
-					i += 7
-					continue
-				}
-			}
-			if utf16.IsSurrogate(rune(unit)) {
-				out = append(out, 0xED, 0x80|byte(unit>>6&0x3F), 0x80|byte(unit&0x3F))
-			} else {
-				out = utf8.AppendRune(out, rune(unit))
-			}
+			dst, body = appendUnit(dst, body)
 		default:
-			out = append(out, body[i])
+			dst = append(dst, c)
 		}
-		i++
 	}
-	return string(out)
+}
+
+// appendUnit appends the character whose UTF-16 code unit a text begins with, and returns
+// what is behind it, or behind the second unit of a pair.
+func appendUnit(dst, body []byte) ([]byte, []byte) {
+	unit := hex4(body)
+	body = body[4:]
+	if !utf16.IsSurrogate(rune(unit)) {
+		return utf8.AppendRune(dst, rune(unit)), body
+	}
+	if len(body) >= 6 && body[0] == '\\' && body[1] == 'u' {
+		if r := utf16.DecodeRune(rune(unit), rune(hex4(body[2:]))); r != utf8.RuneError {
+			return utf8.AppendRune(dst, r), body[6:]
+		}
+	}
+	return append(dst, 0xED, 0x80|byte(unit>>6&0x3F), 0x80|byte(unit&0x3F)), body
 }
 
 func hex4(text []byte) uint16 {

@@ -67,3 +67,18 @@ func FuzzCanonical(f *testing.F) {
 		}
 	})
 }
+
+func TestElements(t *testing.T) {
+	t.Parallel()
+	for in, want := range map[string]string{`[]`: "", "[ 1 , \"a,]\" ,[2,3],{\"b\":[4]} ]": `1|"a,]"|[2,3]|{"b":[4]}`} {
+		var got []string
+		if err := Elements([]byte(in), func(v []byte) { got = append(got, string(v)) }); err != nil || strings.Join(got, "|") != want {
+			t.Errorf("%s: %q, %v", in, got, err)
+		}
+	}
+	for in, want := range map[string]error{`{}`: ErrNoArray, `"a"`: ErrNoArray, ``: nil, `[1`: nil, `[1] 2`: nil, `[1,]`: nil} {
+		if err := Elements([]byte(in), func([]byte) {}); err == nil || want != nil && !errors.Is(err, want) {
+			t.Errorf("%s: %v, want %v", in, err, want)
+		}
+	}
+}

@@ -48,6 +48,34 @@ func Members(text []byte, visit func(Member)) error {
 	return nil
 }
 
+// ErrNoArray is returned by Elements for text that is JSON but no array.
+var ErrNoArray = errors.New("not a JSON array")
+
+// Elements calls visit for each element of the array that text consists of, in order. It
+// fails when text is not exactly one JSON array; visit may have been called by then.
+func Elements(text []byte, visit func(value []byte)) error {
+	at := skipSpace(text, 0)
+	if at == len(text) {
+		return errEnd
+	}
+	if text[at] != '[' {
+		if end, err := Value(text, at); err != nil {
+			return err
+		} else if skipSpace(text, end) != len(text) {
+			return unexpected(text, end)
+		}
+		return ErrNoArray
+	}
+	end, err := array(text, at, 1, visit)
+	if err != nil {
+		return err
+	}
+	if skipSpace(text, end) != len(text) {
+		return unexpected(text, end)
+	}
+	return nil
+}
+
 // Value checks the JSON value at or after offset at and returns where it ends.
 // Trailing white space is not part of it.
 func Value(text []byte, at int) (end int, err error) { return value(text, at, 0) }
@@ -61,7 +89,7 @@ func value(text []byte, at, depth int) (int, error) {
 	case c == '{':
 		return object(text, at, depth+1, nil)
 	case c == '[':
-		return array(text, at, depth+1)
+		return array(text, at, depth+1, nil)
 	case c == '"':
 		return str(text, at)
 	case c == '-' || (c >= '0' && c <= '9'):
@@ -125,7 +153,7 @@ func object(text []byte, at, depth int, visit func(Member)) (int, error) {
 	}
 }
 
-func array(text []byte, at, depth int) (int, error) {
+func array(text []byte, at, depth int, visit func([]byte)) (int, error) {
 	if depth > MaxDepth {
 		return at, ErrDepth
 	}
@@ -134,9 +162,13 @@ func array(text []byte, at, depth int) (int, error) {
 		return at + 1, nil
 	}
 	for {
-		end, err := value(text, at, depth)
+		from := skipSpace(text, at)
+		end, err := value(text, from, depth)
 		if err != nil {
 			return end, err
+		}
+		if visit != nil {
+			visit(text[from:end])
 		}
 		at = skipSpace(text, end)
 		if at >= len(text) {

@@ -48,6 +48,12 @@ const (
 	PlaceNotFound Reason = "place_not_found"
 	RunExists     Reason = "run_exists"
 	Internal      Reason = "internal"
+	// CursorAhead refuses a place behind the end of a log.
+	CursorAhead Reason = "cursor_ahead"
+	// Why a run cannot go on.
+	RunNotResumable Reason = "run_not_resumable"
+	RunOwnedByJob   Reason = "run_owned_by_job"
+	WorktreeGone    Reason = "worktree_gone"
 	// ExceedsPermissionLevel refuses a level, or a mode, above what is granted,
 	// ActorNotAllowed somebody who may not decide this, whatever the role.
 	ExceedsPermissionLevel Reason = "exceeds_permission_level"

@@ -61,6 +61,7 @@ func neighbours() map[string][]string {
 		// What was copied is checked where it arrived.
 		"workspace/transfer": {"workspace/validate"},
 		"runs":               {"runs/budget", "runs/interaction", "runs/lane", "runs/policy", "runs/provider", "runs/session", "runs/sharepack", "runs/usage", "runs/worktree"},
+		"runs/transcript":    {"runs/interaction"},
 		"runs/session":       {"runs/appserver", "runs/budget", "runs/interaction", "runs/policy", "runs/provider", "runs/transcript", "runs/usage", "runs/worktree"},
 		"runs/appserver":     {"runs/usage"},
 		// Filling and planning are built on artifacts and tasks.

@@ -38,6 +38,28 @@ func Quote(text string) string {
 	return b.String()
 }
 
+// QuoteLines is Quote for a text of several lines: line ends and tabs stay. What ASCII has
+// is written as \x1b and the like.
+func QuoteLines(text string) string {
+	text = strings.ReplaceAll(text, "\r\n", "\n")
+	acts := func(r rune) bool { return r != '\n' && r != '\t' && (steers(r) || r == '\u2028' || r == '\u2029') }
+	if !strings.ContainsFunc(text, acts) {
+		return strings.ToValidUTF8(text, "\uFFFD")
+	}
+	var b strings.Builder
+	for _, r := range text {
+		switch {
+		case !acts(r):
+			b.WriteRune(r)
+		case r < 0x80:
+			fmt.Fprintf(&b, `\x%02x`, r)
+		default:
+			fmt.Fprintf(&b, `\u%04x`, r)
+		}
+	}
+	return b.String()
+}
+
 func steers(r rune) bool { return unicode.IsControl(r) || unicode.Is(unicode.Bidi_Control, r) }
 
 // Fit makes a text printable and exactly columns wide: it cuts it with an

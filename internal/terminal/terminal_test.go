@@ -41,3 +41,20 @@ func TestQuoted(t *testing.T) {
 		}
 	}
 }
+
+func TestQuoteLines(t *testing.T) {
+	t.Parallel()
+	for in, want := range map[string]string{
+		"\x1b[31mred\x1b[0m":      `\x1b[31mred\x1b[0m`,
+		"a\rb\r\nc\td":            "a\\x0db\nc\td",
+		"\x07\x08\x7f\u009b":      `\x07\x08\x7f\u009b`,
+		"\u202etxt.exe\u2066":     `\u202etxt.exe\u2066`,
+		"grüße ✓ 漢字 🙂":            "grüße ✓ 漢字 🙂",
+		"bad \xff byte":           "bad \uFFFD byte",
+		"\x1b]0;title\x07 \x1bPq": `\x1b]0;title\x07 \x1bPq`,
+	} {
+		if got := QuoteLines(in); got != want {
+			t.Errorf("%q is shown as %q, want %q", in, got, want)
+		}
+	}
+}

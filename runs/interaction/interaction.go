@@ -140,6 +140,39 @@ type Record struct {
 	Outcome
 }
 
+// Envelope is what an event tells beside its payload, and that.
+type Envelope struct {
+	Session, Actor, At string
+	Payload            []byte
+}
+
+// Asked is the record that interaction.requested opens in a run. ok is false for a payload
+// that opens none.
+func Asked(project, run string, e Envelope) (record Record, ok bool) {
+	var asked Request
+	if !e.payloadInto(&asked) || !ValidID(asked.InteractionID) {
+		return record, false
+	}
+	if asked.RequestedAt == "" {
+		asked.RequestedAt = e.At
+	}
+	return Record{RunID: run, ProjectID: project, SessionRef: e.Session, AgentID: e.Actor, Request: asked.Bounded(), State: Open}, true
+}
+
+// Resolved is the record as interaction.resolved leaves it.
+func (r Record) Resolved(done Resolution, at string) Record {
+	r.State, r.ResolvedAt, r.Outcome = done.State, at, done.Outcome
+	if r.State == "" || r.State == Open {
+		r.State = Cancelled
+	}
+	return r
+}
+
+// Done reads what interaction.resolved says. ok is false for a payload that fits none.
+func Done(e Envelope) (done Resolution, ok bool) {
+	return done, e.payloadInto(&done)
+}
+
 // Lost is the record of an interaction that is open in the log and whose session
 // has no owner any more.
 func (r Record) Lost() Record {
@@ -175,7 +208,7 @@ type Fold struct {
 // Apply takes one line, of any type. It returns the record that the line opened
 // or resolved, which later lines change, and nil for all others.
 func (f *Fold) Apply(line []byte) *Record {
-	var e envelope
+	var e Envelope
 	switch events.Type(line) {
 	case events.InteractionRequested:
 		e.read(line)
@@ -196,22 +229,18 @@ func (f *Fold) Open() []Record {
 	return list
 }
 
-func (f *Fold) request(e envelope) *Record {
-	var asked Request
-	if !e.payloadInto(&asked) || !ValidID(asked.InteractionID) || f.find(asked.InteractionID) >= 0 || len(f.open) >= maxOpen {
+func (f *Fold) request(e Envelope) *Record {
+	r, ok := Asked(f.Project, f.Run, e)
+	if !ok || f.find(r.InteractionID) >= 0 || len(f.open) >= maxOpen {
 		return nil
 	}
-	if asked.RequestedAt == "" {
-		asked.RequestedAt = e.at
-	}
-	r := &Record{RunID: f.Run, ProjectID: f.Project, SessionRef: e.session, AgentID: e.actor, Request: asked.Bounded(), State: Open}
-	f.open = append(f.open, r)
-	return r
+	f.open = append(f.open, &r)
+	return &r
 }
 
-func (f *Fold) resolve(e envelope) *Record {
-	var done Resolution
-	if !e.payloadInto(&done) {
+func (f *Fold) resolve(e Envelope) *Record {
+	done, ok := Done(e)
+	if !ok {
 		return nil
 	}
 	i := f.find(done.InteractionID)
@@ -220,10 +249,7 @@ func (f *Fold) resolve(e envelope) *Record {
 	}
 	r := f.open[i]
 	f.open = append(f.open[:i:i], f.open[i+1:]...)
-	r.State, r.ResolvedAt, r.Outcome = done.State, e.at, done.Outcome
-	if r.State == "" || r.State == Open {
-		r.State = Cancelled
-	}
+	*r = r.Resolved(done, e.At)
 	return r
 }
 
@@ -239,23 +265,17 @@ func (f *Fold) find(id string) int {
 // ValidID reports whether an id names an interaction.
 func ValidID(id string) bool { return shape.CheckID(id) == "" }
 
-// envelope is what an event tells beside its payload.
-type envelope struct {
-	session, actor, at string
-	payload            []byte
-}
-
-func (e *envelope) read(line []byte) {
+func (e *Envelope) read(line []byte) {
 	_ = canonjson.Members(line, func(m canonjson.Member) { // Type has read it to its end
 		switch string(m.Key) {
 		case "session_ref":
-			e.session = textOf(m.Value)
+			e.Session = textOf(m.Value)
 		case "actor":
-			e.actor = textOf(m.Value)
+			e.Actor = textOf(m.Value)
 		case "ts_wallclock":
-			e.at = textOf(m.Value)
+			e.At = textOf(m.Value)
 		case "payload":
-			e.payload = m.Value
+			e.Payload = m.Value
 		}
 	})
 }
@@ -269,11 +289,11 @@ func textOf(raw []byte) string {
 
 // payloadInto decodes the payload; members of other types than they should have
 // stay empty.
-func (e *envelope) payloadInto(target any) bool {
-	if len(e.payload) == 0 || e.payload[0] != '{' {
+func (e *Envelope) payloadInto(target any) bool {
+	if len(e.Payload) == 0 || e.Payload[0] != '{' {
 		return false
 	}
-	err := json.Unmarshal(e.payload, target)
+	err := json.Unmarshal(e.Payload, target)
 	_, odd := errors.AsType[*json.UnmarshalTypeError](err)
 	return err == nil || odd
 }

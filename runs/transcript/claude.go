@@ -5,115 +5,178 @@ package transcript
 
 import (
 	"encoding/json"
-	"path"
+	"slices"
 	"strconv"
 	"strings"
 )
 
 // claude reads stream-json.
 type claude struct {
-	current string         // id of the message that streams
+	// current is the id of the message that streams, by the tool that a sub-agent
+	// works for, "" for the agent itself.
+	current map[string]string
 	blocks  map[string]int // how many blocks of a message have come as a whole
 }
 
-type claudeBlock struct {
-	Type     string          `json:"type"`
-	Text     string          `json:"text"`
-	Thinking string          `json:"thinking"`
-	ID       string          `json:"id"`
-	Name     string          `json:"name"`
-	Input    json.RawMessage `json:"input"`
-	ToolUse  string          `json:"tool_use_id"`
-	Content  json.RawMessage `json:"content"`
-	IsError  bool            `json:"is_error"`
+// maxMessages bounds the messages that are kept in mind.
+const maxMessages = 100
+
+func (c *claude) turn() {}
+
+func (c *claude) clone() decoder {
+	return &claude{cloneMap(c.current), cloneMap(c.blocks)}
 }
 
-type claudeMessage struct {
-	Type      string `json:"type"`
-	Subtype   string `json:"subtype"`
-	SessionID string `json:"session_id"`
-	Parent    string `json:"parent_tool_use_id"`
-	Message   struct {
-		ID      string          `json:"id"`
-		Content json.RawMessage `json:"content"`
-	} `json:"message"`
-	Event struct {
-		Type    string `json:"type"`
-		Index   int    `json:"index"`
-		Message struct {
-			ID string `json:"id"`
-		} `json:"message"`
-		Block claudeBlock `json:"content_block"`
-		Delta struct {
-			Type     string `json:"type"`
-			Text     string `json:"text"`
-			Thinking string `json:"thinking"`
-		} `json:"delta"`
-	} `json:"event"`
-	ToolResult json.RawMessage `json:"tool_use_result"`
+// claudeBlock is a block of the content of a message.
+type claudeBlock struct {
+	kind, text, thinking string
+	id, name             string // of a tool
+	use                  string // the tool that a result is of
+	input, content       []byte
+	failed               bool
+}
 
-	IsError     bool            `json:"is_error"`
-	Result      json.RawMessage `json:"result"`
-	Errors      []string        `json:"errors"`
-	Error       json.RawMessage `json:"error"`
-	APIStatus   int             `json:"api_error_status"`
-	ErrorStatus int             `json:"error_status"`
-	RetryDelay  float64         `json:"retry_delay_ms"`
-	StopReason  string          `json:"stop_reason"`
+func readClaudeBlock(raw []byte) (b claudeBlock) {
+	members(raw, func(name string, value []byte) {
+		switch name {
+		case "type":
+			b.kind = textOf(value)
+		case "text":
+			b.text = textOf(value)
+		case "thinking":
+			b.thinking = textOf(value)
+		case "id":
+			b.id = textOf(value)
+		case "name":
+			b.name = textOf(value)
+		case "tool_use_id":
+			b.use = textOf(value)
+		case "input":
+			b.input = value
+		case "content":
+			b.content = value
+		case "is_error":
+			b.failed = isTrue(value)
+		}
+	})
+	return b
+}
+
+// claudeMessage is a line of claude, its parts as they stand.
+type claudeMessage struct {
+	kind, parent, uuid         string
+	synthetic                  bool
+	id                         string // of the message in it
+	content, event, toolResult []byte
+	error                      []byte
 }
 
 func (c *claude) message(s *Session, line []byte) {
 	var m claudeMessage
-	if json.Unmarshal(line, &m) != nil {
+	session := ""
+	if !members(line, func(name string, value []byte) {
+		switch name {
+		case "type":
+			m.kind = textOf(value)
+		case "session_id":
+			session = textOf(value)
+		case "parent_tool_use_id":
+			m.parent = textOf(value)
+		case "uuid":
+			m.uuid = textOf(value)
+		case "isSynthetic":
+			m.synthetic = isTrue(value)
+		case "message":
+			members(value, func(name string, value []byte) {
+				switch name {
+				case "id":
+					m.id = textOf(value)
+				case "content":
+					m.content = value
+				}
+			})
+		case "event":
+			m.event = value
+		case "tool_use_result":
+			m.toolResult = value
+		case "error":
+			m.error = value
+		}
+	}) {
 		return
 	}
-	s.conversation(m.SessionID)
-	switch m.Type {
+	s.conversation(session)
+	switch m.kind {
 	case "stream_event":
 		c.stream(s, &m)
 	case "assistant":
 		c.whole(s, &m)
 	case "user":
-		c.results(s, &m)
-	case "system":
-		c.system(s, &m)
-	case "result":
-		c.result(s, &m)
+		c.user(s, &m)
+	case "system", "result":
+		c.program(s, line)
 	}
 }
 
-// block is the id of a content block: the tool's own, else its place.
-func (c *claude) block(message string, index int) string {
-	return message + "#" + strconv.Itoa(index)
+// claudeEvent is a part of a message that streams.
+type claudeEvent struct {
+	Type    string `json:"type"`
+	Index   int    `json:"index"`
+	Message struct {
+		ID string `json:"id"`
+	} `json:"message"`
+	Block json.RawMessage `json:"content_block"`
+	Delta struct {
+		Text     string `json:"text"`
+		Thinking string `json:"thinking"`
+	} `json:"delta"`
 }
 
 func (c *claude) stream(s *Session, m *claudeMessage) {
-	e := &m.Event
+	var e claudeEvent
+	if json.Unmarshal(m.event, &e) != nil {
+		return
+	}
 	switch e.Type {
 	case "message_start":
-		c.current = e.Message.ID
-	case "content_block_start":
-		c.begin(s, e.Block, c.block(c.current, e.Index), m.Parent)
-	case "content_block_delta":
-		item := s.find(c.block(c.current, e.Index))
-		if item == nil {
-			return
+		if c.current == nil || len(c.current) > maxMessages {
+			c.current = map[string]string{}
 		}
-		s.append(item, e.Delta.Text+e.Delta.Thinking)
+		c.current[m.parent] = e.Message.ID
+	case "content_block_start":
+		block := readClaudeBlock(e.Block)
+		id := c.place(c.current[m.parent], e.Index, block.id)
+		if s.find(id) == nil {
+			c.begin(s, block, id, m.parent)
+		}
+	case "content_block_delta":
+		if item := s.find(c.place(c.current[m.parent], e.Index, "")); item != nil {
+			s.append(item, e.Delta.Text+e.Delta.Thinking)
+		}
 	}
 }
 
-// begin opens the item of a block.
+// place is the id of a content block: the tool's own, else its place in the message.
+func (c *claude) place(message string, index int, own string) string {
+	if own != "" {
+		return own
+	}
+	return message + "#" + strconv.Itoa(index)
+}
+
+// begin opens the item of a block, nil for a block that shows nothing.
 func (c *claude) begin(s *Session, b claudeBlock, id, parent string) *Item {
 	item := Item{ID: id, Role: RoleAssistant, Parent: parent}
-	switch b.Type {
+	switch b.kind {
 	case "text":
-		item.Kind, item.Text = KindMessage, b.Text
+		item.Kind, item.Text = KindMessage, b.text
 	case "thinking":
-		item.Kind, item.Text = KindReasoning, b.Thinking
+		item.Kind, item.Text = KindReasoning, b.thinking
 	case "tool_use", "server_tool_use":
-		item.ID, item.Kind = b.ID, KindTool
-		item.Tool = &Tool{Name: b.Name, Title: b.Name, Kind: claudeKind(b.Name), Status: ToolPending}
+		item.Kind, item.Tool = KindTool, &Tool{Name: b.name, Title: b.name, Kind: claudeKind(b.name), Status: ToolPending}
+		if item.Tool.Kind == "edit" {
+			item.Kind = KindFileChange
+		}
 	default:
 		return nil
 	}
@@ -122,183 +185,136 @@ func (c *claude) begin(s *Session, b claudeBlock, id, parent string) *Item {
 
 // whole takes a message as it stands: each line of it brings further blocks.
 func (c *claude) whole(s *Session, m *claudeMessage) {
-	var word string
-	_ = json.Unmarshal(m.Error, &word) // of a message that is an error
-	var blocks []claudeBlock
-	_ = json.Unmarshal(m.Message.Content, &blocks) // other content is none
-	if word != "" {                                // said by the program, not by its model
-		for _, b := range blocks {
-			s.failure.told(b.Text, 0, word)
-			s.notice(b.Text)
-		}
-		return
+	word := textOf(m.error)                             // of a message that is an error: said by the program, not by its model
+	if c.blocks == nil || len(c.blocks) > maxMessages { // ids of messages that are long over
+		c.blocks = map[string]int{m.id: c.blocks[m.id]}
 	}
-	if c.blocks == nil {
-		c.blocks = map[string]int{}
-	}
-	for _, b := range blocks {
-		id := c.block(m.Message.ID, c.blocks[m.Message.ID])
-		c.blocks[m.Message.ID]++
-		if b.ID != "" {
-			id = b.ID
+	elements(m.content, func(raw []byte) {
+		b := readClaudeBlock(raw)
+		if word != "" {
+			s.failure.told(b.text, 0, word)
+			s.notice(b.text)
+			return
 		}
+		id := c.place(m.id, c.blocks[m.id], b.id)
+		c.blocks[m.id]++
 		item := s.find(id)
-		if item == nil {
-			if item = c.begin(s, b, id, m.Parent); item == nil {
-				continue
+		switch {
+		case item == nil && b.id == "" && s.over(id):
+			return
+		case item == nil:
+			if item = c.begin(s, b, id, m.parent); item == nil {
+				return
 			}
 		}
-		switch {
-		case item.Tool != nil:
-			c.call(item, b)
+		if item.Tool != nil {
+			claudeCall(item, b.input)
 			s.update(item)
-		default:
-			s.replace(item, b.Text+b.Thinking)
-			s.close(item)
+			return
+		}
+		s.replace(item, b.text+b.thinking)
+		s.close(item)
+	})
+}
+
+// user takes what is said to the model: the results of its tools, and what a person said.
+func (c *claude) user(s *Session, m *claudeMessage) {
+	said := func(text string) {
+		if m.parent == "" && !m.synthetic && !strings.HasPrefix(text, "[Request interrupted by user") {
+			s.echo(m.uuid, text)
 		}
 	}
-	if len(c.blocks) > 100 { // ids of messages that are long over
-		c.blocks = map[string]int{m.Message.ID: c.blocks[m.Message.ID]}
-	}
-}
-
-// call is what a tool was called with.
-func (c *claude) call(item *Item, b claudeBlock) {
-	tool := item.Tool
-	tool.setInput(b.Input)
-	tool.Status = ToolInProgress
-	var in struct {
-		Command     string `json:"command"`
-		FilePath    string `json:"file_path"`
-		Notebook    string `json:"notebook_path"`
-		Path        string `json:"path"`
-		Pattern     string `json:"pattern"`
-		URL         string `json:"url"`
-		Query       string `json:"query"`
-		Description string `json:"description"`
-	}
-	_ = json.Unmarshal(b.Input, &in) // members of other types are passed over
-	file := firstOf(in.FilePath, in.Notebook, in.Path)
-	if file != "" {
-		tool.Locations = []Location{{Path: file}}
-	}
-	switch tool.Kind {
-	case "execute":
-		tool.Title = in.Command
-	case "read", "edit":
-		tool.Title = tool.Name + " " + path.Base(file)
-		if tool.Kind == "edit" {
-			item.Kind = KindFileChange
-		}
-	case "search":
-		tool.Title = tool.Name + " " + firstOf(in.Pattern, in.Query)
-	case "fetch":
-		tool.Title = firstOf(in.URL, in.Query)
-	default:
-		tool.Title = strings.TrimSpace(tool.Name + " " + in.Description)
-	}
-	if server, name, ok := mcpName(tool.Name); ok {
-		tool.Server, tool.Title = server, server+"/"+name
-	}
-}
-
-func firstOf(texts ...string) string {
-	for _, text := range texts {
-		if text != "" {
-			return text
-		}
-	}
-	return ""
-}
-
-// mcpName reads the name of a tool of an MCP server.
-func mcpName(name string) (server, tool string, ok bool) {
-	rest, ok := strings.CutPrefix(name, "mcp__")
-	if !ok {
-		return "", "", false
-	}
-	server, tool, ok = strings.Cut(rest, "__")
-	return server, tool, ok
-}
-
-func claudeKind(name string) string {
-	if _, _, ok := mcpName(name); ok {
-		return "mcp"
-	}
-	switch name {
-	case "Read", "LS", "NotebookRead":
-		return "read"
-	case "Glob", "Grep", "WebSearch", "ToolSearch":
-		return "search"
-	case "Write", "Edit", "MultiEdit", "NotebookEdit":
-		return "edit"
-	case "WebFetch":
-		return "fetch"
-	case "Task", "Agent":
-		return "think"
-	}
-	if strings.HasPrefix(name, "Bash") || name == "KillShell" {
-		return "execute"
-	}
-	return "other"
-}
-
-// results closes the tools whose results a message of the user's brings.
-func (c *claude) results(s *Session, m *claudeMessage) {
-	var blocks []claudeBlock
-	if json.Unmarshal(m.Message.Content, &blocks) != nil {
+	if text := textOf(m.content); text != "" {
+		said(text)
 		return
 	}
-	for _, b := range blocks {
-		if b.Type != "tool_result" {
-			continue
+	n := 0
+	elements(m.content, func([]byte) { n++ })
+	elements(m.content, func(raw []byte) {
+		switch b := readClaudeBlock(raw); b.kind {
+		case "tool_result":
+			c.answered(s, m, b, n == 1)
+		case "text":
+			said(b.text)
 		}
-		item := s.find(b.ToolUse)
-		if item == nil || item.Tool == nil {
-			continue
-		}
-		text := resultText(b.Content)
-		var told struct {
-			Stdout string `json:"stdout"`
-		}
-		if len(blocks) == 1 && json.Unmarshal(m.ToolResult, &told) == nil && told.Stdout != "" {
-			text = told.Stdout
-		}
-		item.Tool.setOutput(text)
-		item.Tool.Status = ToolCompleted
-		if b.IsError {
-			item.Tool.Status = ToolFailed
-		}
-		s.close(item)
-	}
+	})
 }
 
-func (c *claude) system(s *Session, m *claudeMessage) {
-	switch m.Subtype {
-	case "compact_boundary":
+// answered closes the tool whose result came. What came beside the result is of it only
+// where there is no other.
+func (c *claude) answered(s *Session, m *claudeMessage, b claudeBlock, alone bool) {
+	item := s.find(b.use)
+	if item == nil || item.Tool == nil {
+		return
+	}
+	text := ""
+	if alone {
+		members(m.toolResult, func(name string, value []byte) {
+			switch name {
+			case "stdout":
+				text = textOf(value)
+			case "structuredPatch":
+				if diff := claudePatch(item, value); diff != "" {
+					item.Tool.setDiff(diff)
+				}
+			}
+		})
+	}
+	if text == "" {
+		text = resultText(b.content)
+	}
+	item.Tool.setOutput(text)
+	item.Tool.Status = ToolCompleted
+	if b.failed {
+		item.Tool.Status = ToolFailed
+	}
+	s.close(item)
+}
+
+// claudeProgram is a line that the program says of itself.
+type claudeProgram struct {
+	Type        string          `json:"type"`
+	Subtype     string          `json:"subtype"`
+	IsError     bool            `json:"is_error"`
+	Result      json.RawMessage `json:"result"`
+	Errors      []string        `json:"errors"`
+	Error       json.RawMessage `json:"error"`
+	APIStatus   int             `json:"api_error_status"`
+	ErrorStatus int             `json:"error_status"`
+	StopReason  string          `json:"stop_reason"`
+}
+
+func (c *claude) program(s *Session, line []byte) {
+	var m claudeProgram
+	if json.Unmarshal(line, &m) != nil {
+		return
+	}
+	switch {
+	case m.Type == "result":
+		c.result(s, &m)
+	case m.Subtype == "compact_boundary":
 		s.notice("The context was compacted.")
-	case "api_retry":
-		var word string
-		_ = json.Unmarshal(m.Error, &word)
-		s.failure.retrying(word, m.ErrorStatus)
+	case m.Subtype == "api_retry":
+		s.failure.retrying(textOf(m.Error), m.ErrorStatus)
 	}
 }
 
 // result is the end of a turn.
-func (c *claude) result(s *Session, m *claudeMessage) {
-	var text string
-	_ = json.Unmarshal(m.Result, &text) // absent in some errors
+func (c *claude) result(s *Session, m *claudeProgram) {
+	text := textOf(m.Result) // absent in some errors
 	switch {
 	case m.StopReason == "refusal":
 		s.failure.final(firstOf(text, s.facts.Answer, "the model refused to answer"), 0, kindRefused)
 	case m.IsError:
-		if len(m.Errors) > 0 {
-			text = strings.Join(m.Errors, "; ")
+		errors := slices.DeleteFunc(m.Errors, func(e string) bool { return strings.TrimSpace(e) == "" })
+		text = firstOf(strings.Join(errors, "; "), text, m.Subtype)
+		s.failure.final(text, m.APIStatus, "")
+		if !s.told && text != s.facts.Answer {
+			s.notice(text)
 		}
-		s.failure.final(firstOf(text, m.Subtype), m.APIStatus, "")
 	default:
 		s.failure.recovered()
-		if strings.TrimSpace(text) != "" && s.facts.Answer == "" { // of the json format, which tells no more
+		if strings.TrimSpace(text) != "" && s.facts.Answer == "" { // the json format has nothing else
 			s.close(s.open(Item{Kind: KindMessage, Role: RoleAssistant, Text: text}))
 		}
 	}

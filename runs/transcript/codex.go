@@ -1,13 +1,13 @@
 package transcript
 
-// codex: exec --json and the app server. Both tell the same items in two
+// codex: what its items are. exec --json and the app server have the same ones in two
 // spellings.
 
 import (
 	"encoding/json"
 	"strings"
 
-	"ac/internal/canonjson"
+	"ac/internal/shellwords"
 )
 
 // codexItem is an item of either spelling.
@@ -15,7 +15,7 @@ type codexItem struct {
 	ID        string          `json:"id"`
 	Type      string          `json:"type"`
 	Text      string          `json:"text"`
-	Summary   []string        `json:"summary"`
+	Summary   json.RawMessage `json:"summary"`
 	Content   json.RawMessage `json:"content"`
 	Command   json.RawMessage `json:"command"`
 	Cwd       string          `json:"cwd"`
@@ -27,22 +27,32 @@ type codexItem struct {
 	Server    string          `json:"server"`
 	Tool      string          `json:"tool"`
 	Arguments json.RawMessage `json:"arguments"`
+	Prompt    string          `json:"prompt"`
 	Result    json.RawMessage `json:"result"`
+	Contents  json.RawMessage `json:"contentItems"`
+	Error     json.RawMessage `json:"error"`
 	Query     string          `json:"query"`
+	Path      string          `json:"path"`
 	Message   string          `json:"message"`
-	Changes   []struct {
-		Path string          `json:"path"`
-		Kind json.RawMessage `json:"kind"`
-		Diff string          `json:"diff"`
-	} `json:"changes"`
-	Items []struct {
+	Changes   []codexChange   `json:"changes"`
+	Items     []struct {
 		Text      string `json:"text"`
 		Completed bool   `json:"completed"`
 	} `json:"items"`
 }
 
+// codexChange is what happens to one file.
+type codexChange struct {
+	Path string          `json:"path"`
+	Kind json.RawMessage `json:"kind"`
+	Diff string          `json:"diff"`
+}
+
 // kind is the type in the app server's spelling.
-func (i codexItem) kind() string {
+func (i *codexItem) kind() string {
+	if !strings.Contains(i.Type, "_") {
+		return i.Type
+	}
 	words := strings.Split(i.Type, "_")
 	for n, word := range words {
 		if n > 0 && word != "" {
@@ -52,7 +62,7 @@ func (i codexItem) kind() string {
 	return strings.Join(words, "")
 }
 
-func (i codexItem) command() string {
+func (i *codexItem) command() string {
 	var text string
 	if json.Unmarshal(i.Command, &text) == nil {
 		return text
@@ -62,54 +72,52 @@ func (i codexItem) command() string {
 	return strings.Join(words, " ")
 }
 
-func codexStatus(status string) string {
-	switch status {
-	case "completed", "failed", "declined":
-		return status
-	}
-	return ToolInProgress
-}
-
-// item takes an item at its beginning, at a change or at its end.
-func (s *Session) codexItem(i codexItem, done bool) {
-	switch i.kind() {
-	case "userMessage":
-		return // what people said has an event of its own
-	case "agentMessage":
-		s.codexText(i, KindMessage, i.Text, done)
-	case "reasoning":
-		text := i.Text
-		if text == "" {
-			text = strings.Join(i.Summary, "\n\n")
+// codexItem takes an item at its beginning, at a change or at its end.
+func (s *Session) codexItem(i *codexItem, begins, done bool) {
+	kind := i.kind()
+	switch {
+	case kind == "" || !begins && s.over(i.ID):
+	case kind == "userMessage":
+		if done {
+			s.echo(i.ID, resultText(i.Content))
 		}
+	case kind == "agentMessage":
+		s.codexText(i, KindMessage, i.Text, done)
+	case kind == "reasoning":
+		text := firstOf(i.Text, paragraphs(i.Summary))
 		if text == "" {
-			var parts []string
-			_ = json.Unmarshal(i.Content, &parts)
-			text = strings.Join(parts, "\n\n")
+			text = paragraphs(i.Content)
 		}
 		s.codexText(i, KindReasoning, text, done)
-	case "plan":
+	case kind == "plan":
 		s.codexText(i, KindPlan, i.Text, done)
-	case "error":
-		if done {
-			s.notice(i.Message)
-		}
-	case "contextCompaction":
-		s.notice("The context was compacted.")
-	case "enteredReviewMode":
-		s.notice("Review mode was entered.")
-	case "exitedReviewMode":
-		s.notice("Review mode was left.")
-	case "todoList":
+	case kind == "todoList":
 		s.codexTodo(i, done)
+	case codexNotice(kind) != "" || kind == "error":
+		if done {
+			s.noticeOf(i.ID, firstOf(codexNotice(kind), i.Message))
+		}
 	default:
 		s.codexTool(i, done)
 	}
 }
 
+// codexNotice is what an item says that is none of the conversation, "" for others.
+func codexNotice(kind string) string {
+	switch kind {
+	case "contextCompaction":
+		return "The context was compacted."
+	case "enteredReviewMode":
+		return "Review mode was entered."
+	case "exitedReviewMode":
+		return "Review mode was left."
+	}
+	return ""
+}
+
 // codexText takes a message, reasoning or a plan: text that comes whole, or in
 // pieces and then whole.
-func (s *Session) codexText(i codexItem, kind, text string, done bool) {
+func (s *Session) codexText(i *codexItem, kind, text string, done bool) {
 	item := s.find(i.ID)
 	if item == nil {
 		if item = s.open(Item{ID: i.ID, Kind: kind, Role: RoleAssistant, Text: text}); !done {
@@ -125,19 +133,20 @@ func (s *Session) codexText(i codexItem, kind, text string, done bool) {
 	s.update(item)
 }
 
-func (s *Session) codexTodo(i codexItem, done bool) {
+func (s *Session) codexTodo(i *codexItem, done bool) {
 	item := s.find(i.ID)
 	if item == nil {
 		item = s.open(Item{ID: i.ID, Kind: KindPlan, Role: RoleAssistant})
 	}
-	item.Plan = nil
+	steps := make([]Step, 0, len(i.Items))
 	for _, step := range i.Items {
 		status := ToolPending
 		if step.Completed {
 			status = ToolCompleted
 		}
-		item.Plan = append(item.Plan, Step{step.Text, status})
+		steps = append(steps, Step{step.Text, status})
 	}
+	item.setPlan(steps)
 	if done {
 		s.close(item)
 		return
@@ -145,63 +154,126 @@ func (s *Session) codexTodo(i codexItem, done bool) {
 	s.update(item)
 }
 
-func (s *Session) codexTool(i codexItem, done bool) {
+func (s *Session) codexTool(i *codexItem, done bool) {
 	item := s.find(i.ID)
-	if item == nil {
-		item = s.open(Item{ID: i.ID, Kind: KindTool, Role: RoleAssistant, Tool: &Tool{Status: ToolInProgress}})
+	fresh := item == nil
+	if fresh {
+		item = &Item{ID: i.ID, Kind: KindTool, Role: RoleAssistant, Tool: &Tool{Status: ToolInProgress}}
 	}
-	tool := item.Tool
-	if tool == nil {
+	if item.Tool == nil {
 		return // an id that was a message before
 	}
-	tool.Name, tool.Kind, tool.Title = i.kind(), "other", i.kind()
-	tool.Status = codexStatus(i.Status)
-	switch i.kind() {
+	i.describe(item)
+	switch i.Status {
+	case ToolCompleted, ToolFailed, ToolDeclined:
+		item.Tool.Status = i.Status
+	default:
+		item.Tool.Status = ToolInProgress
+		if done {
+			item.Tool.Status = ToolCompleted
+		}
+	}
+	switch {
+	case fresh:
+		if item = s.open(*item); done {
+			s.close(item)
+		}
+	case done:
+		s.close(item)
+	default:
+		s.update(item)
+	}
+}
+
+// describe fills in what a tool is and does.
+func (i *codexItem) describe(item *Item) {
+	tool := item.Tool
+	kind := i.kind()
+	tool.Name, tool.Kind, tool.Title = kind, "other", kind
+	switch kind {
 	case "commandExecution":
-		tool.Name, tool.Kind, tool.Title = "shell", "execute", unwrapped(i.command())
-		tool.setInput(rawJSON(struct {
-			Command string `json:"command"`
-			Cwd     string `json:"cwd,omitempty"`
-		}{i.command(), i.Cwd}))
-		if out := i.Output + i.OutputOld; out != "" {
-			tool.setOutput(out)
-		}
-		tool.ExitCode = i.Exit
-		if i.ExitOld != nil {
-			tool.ExitCode = i.ExitOld
-		}
+		i.describeCommand(tool)
 	case "fileChange":
 		item.Kind = KindFileChange
-		tool.Name, tool.Kind, tool.Title = "apply_patch", "edit", ""
-		tool.Locations = nil
-		var diff strings.Builder
-		for _, change := range i.Changes {
-			tool.Locations = append(tool.Locations, Location{Path: change.Path})
-			diff.WriteString(change.Diff)
-			tool.Title = strings.TrimSpace(tool.Title + " " + change.Path)
-		}
-		if diff.Len() > 0 {
-			tool.Diff, _ = head(diff.String(), maxDiff)
-		}
+		i.describeChanges(tool)
 	case "mcpToolCall":
 		tool.Name, tool.Kind, tool.Title, tool.Server = i.Tool, "mcp", i.Server+"/"+i.Tool, i.Server
-		tool.setInput(i.Arguments)
-		if len(i.Result) > 0 && string(i.Result) != "null" {
-			tool.setOutput(resultText(i.Result))
-		}
+	case "dynamicToolCall", "collabAgentToolCall":
+		tool.Name = firstOf(i.Tool, kind)
+		tool.Title = strings.TrimSpace(tool.Name + " " + firstLine(i.Prompt))
 	case "webSearch":
 		tool.Name, tool.Kind, tool.Title = "web_search", "search", i.Query
 	case "imageView":
-		tool.Kind = "read"
-	}
-	if done {
-		if tool.Status == ToolInProgress {
-			tool.Status = ToolCompleted
+		tool.Kind, tool.Title = "read", firstOf(i.Path, kind)
+		if i.Path != "" {
+			tool.Locations = []Location{{Path: i.Path}}
 		}
-		s.close(item)
-		return
 	}
-	s.update(item)
+	if i.Arguments != nil {
+		tool.setInput(i.Arguments)
+	}
+	for _, raw := range []json.RawMessage{i.Result, i.Contents, i.Error} {
+		if text := resultText(raw); text != "" && kind != "commandExecution" {
+			tool.setOutput(text)
+			break
+		}
+	}
+}
+
+func (i *codexItem) describeCommand(tool *Tool) {
+	command := i.command()
+	tool.Name, tool.Kind, tool.Title = "shell", "execute", shellwords.Unwrapped(command)
+	tool.setInput(rawJSON(struct {
+		Command string `json:"command"`
+		Cwd     string `json:"cwd,omitempty"`
+	}{command, i.Cwd}))
+	if out := i.Output + i.OutputOld; out != "" {
+		tool.setOutput(out)
+	}
+	if tool.ExitCode = i.Exit; i.ExitOld != nil {
+		tool.ExitCode = i.ExitOld
+	}
+}
+
+func (i *codexItem) describeChanges(tool *Tool) {
+	tool.Name, tool.Kind, tool.Locations = "apply_patch", "edit", nil
+	changes := i.Changes[:min(len(i.Changes), maxFiles)]
+	paths := make([]string, 0, len(changes))
+	var diff strings.Builder
+	for _, change := range changes {
+		tool.Locations = append(tool.Locations, Location{Path: change.Path})
+		paths = append(paths, change.Path)
+		if diff.Len() <= maxDiff {
+			diff.WriteString(change.unified())
+		}
+	}
+	tool.Title = strings.Join(paths, " ")
+	if diff.Len() > 0 {
+		tool.setDiff(diff.String())
+	}
+}
+
+// unified is the change as a unified diff: of a new file and of a deleted one the
+// agent has the content, of others the hunks.
+func (c *codexChange) unified() string {
+	var kind struct {
+		Type string `json:"type"`
+		To   string `json:"move_path"`
+	}
+	if json.Unmarshal(c.Kind, &kind) != nil {
+		_ = json.Unmarshal(c.Kind, &kind.Type) // exec has a word
+	}
+	switch {
+	case c.Diff == "":
+		return ""
+	case strings.HasPrefix(c.Diff, "diff ") || strings.HasPrefix(c.Diff, "--- "):
+		return endLine(c.Diff)
+	case kind.Type == "add":
+		return unifiedDiff(c.Path, "", c.Diff)
+	case kind.Type == "delete":
+		return unifiedDiff(c.Path, c.Diff, "")
+	}
+	return diffHead(c.Path, firstOf(kind.To, c.Path)) + endLine(c.Diff)
 }
 
 // rawJSON is the JSON of a value that always encodes.
@@ -210,231 +282,52 @@ func rawJSON(v any) json.RawMessage {
 	return text
 }
 
-// resultText is what the result of a tool says: the texts of its content, else
-// the value itself.
-func resultText(raw json.RawMessage) string {
-	var text string
-	if json.Unmarshal(raw, &text) == nil {
-		return text
+// paragraphs are the texts of a list, parted by blank lines.
+func paragraphs(raw json.RawMessage) string {
+	var texts []string
+	if json.Unmarshal(raw, &texts) == nil {
+		return strings.Join(texts, "\n\n")
 	}
 	var parts []struct {
 		Text string `json:"text"`
 	}
-	var outer struct {
-		Content json.RawMessage `json:"content"`
-	}
-	if json.Unmarshal(raw, &parts) != nil {
-		if json.Unmarshal(raw, &outer) != nil || json.Unmarshal(outer.Content, &parts) != nil {
-			return string(raw)
-		}
-	}
-	var b strings.Builder
+	_ = json.Unmarshal(raw, &parts) // other content is none
 	for _, p := range parts {
-		b.WriteString(p.Text)
+		texts = append(texts, p.Text)
 	}
-	return b.String()
+	return strings.Join(texts, "\n\n")
 }
 
-// codexExec is codex exec --json.
-type codexExec struct{}
-
-func (*codexExec) message(s *Session, line []byte) {
-	if s.brief && ofTool(line) {
-		return
+// resultText is what the result of a tool says: the texts of its content, else
+// the value itself.
+func resultText(raw []byte) string {
+	switch {
+	case len(raw) == 0 || string(raw) == "null":
+		return ""
+	case raw[0] == '"':
+		return textOf(raw)
 	}
-	var m struct {
-		Type     string      `json:"type"`
-		ThreadID string      `json:"thread_id"`
-		Item     codexItem   `json:"item"`
-		Message  string      `json:"message"`
-		Error    *codexError `json:"error"`
-	}
-	if json.Unmarshal(line, &m) != nil {
-		return
-	}
-	switch m.Type {
-	case "thread.started":
-		s.conversation(m.ThreadID)
-	case "item.started", "item.updated":
-		s.codexItem(m.Item, false)
-	case "item.completed":
-		s.codexItem(m.Item, true)
-	case "error":
-		s.failure.told(m.Message, 0, "")
-	case "turn.failed":
-		if m.Error != nil {
-			s.failure.final(m.Error.Message, m.Error.status(), m.Error.code())
-		}
-	case "turn.completed":
-		s.failure.recovered()
-	}
-}
-
-// ofTool reports whether an event of codex exec is of a command, a patch, or another
-// tool. It reads the types alone: most of what codex prints is output of commands.
-func ofTool(line []byte) (tool bool) {
-	_ = canonjson.Members(line, func(m canonjson.Member) { // what is no object is of none
-		if string(m.Key) != "item" {
-			return
-		}
-		_ = canonjson.Members(m.Value, func(m canonjson.Member) {
-			if string(m.Key) == "type" {
-				switch string(m.Value) {
-				case `"command_execution"`, `"file_change"`, `"mcp_tool_call"`, `"web_search"`:
-					tool = true
-				}
+	content, message := raw, ""
+	if raw[0] == '{' {
+		content = nil
+		members(raw, func(name string, value []byte) {
+			switch name {
+			case "content":
+				content = value
+			case "message":
+				message = textOf(value)
 			}
 		})
-	})
-	return tool
-}
-
-// codexError is an error in the words of codex.
-type codexError struct {
-	Message    string          `json:"message"`
-	Additional string          `json:"additionalDetails"`
-	Info       json.RawMessage `json:"codexErrorInfo"`
-}
-
-// status is the HTTP status that the error came with, 0 for none.
-func (e *codexError) status() int {
-	var info map[string]struct {
-		HTTPStatusCode int `json:"httpStatusCode"`
 	}
-	if json.Unmarshal(e.Info, &info) == nil {
-		for _, inner := range info {
-			if inner.HTTPStatusCode != 0 {
-				return inner.HTTPStatusCode
+	var b strings.Builder
+	if !elements(content, func(part []byte) {
+		members(part, func(name string, value []byte) {
+			if name == "text" {
+				b.WriteString(textOf(value))
 			}
-		}
+		})
+	}) {
+		return firstOf(message, string(raw))
 	}
-	return 0
-}
-
-// code is the error's own word, "" for none.
-func (e *codexError) code() (word string) {
-	_ = json.Unmarshal(e.Info, &word) // objects have none
-	return word
-}
-
-// appServer is codex app-server.
-type appServer struct{}
-
-func (*appServer) message(s *Session, line []byte) {
-	var m struct {
-		Method string          `json:"method"`
-		ID     json.RawMessage `json:"id"`
-		Params json.RawMessage `json:"params"`
-		Result struct {
-			Thread struct {
-				ID string `json:"id"`
-			} `json:"thread"`
-		} `json:"result"`
-	}
-	if json.Unmarshal(line, &m) != nil {
-		return
-	}
-	if m.Method == "" {
-		s.conversation(m.Result.Thread.ID)
-		return
-	}
-	var p struct {
-		Item      codexItem   `json:"item"`
-		ItemID    string      `json:"itemId"`
-		Delta     string      `json:"delta"`
-		TurnID    string      `json:"turnId"`
-		Diff      string      `json:"diff"`
-		Message   string      `json:"message"`
-		Summary   string      `json:"summary"`
-		WillRetry bool        `json:"willRetry"`
-		Error     *codexError `json:"error"`
-		Turn      struct {
-			Status string      `json:"status"`
-			Error  *codexError `json:"error"`
-		} `json:"turn"`
-		Plan []struct {
-			Step   string `json:"step"`
-			Status string `json:"status"`
-		} `json:"plan"`
-	}
-	if json.Unmarshal(m.Params, &p) != nil {
-		return
-	}
-	switch m.Method {
-	case "item/started":
-		s.codexItem(p.Item, false)
-	case "item/completed":
-		s.codexItem(p.Item, true)
-	case "item/agentMessage/delta":
-		s.codexDelta(p.ItemID, KindMessage, p.Delta)
-	case "item/plan/delta":
-		s.codexDelta(p.ItemID, KindPlan, p.Delta)
-	case "item/reasoning/textDelta", "item/reasoning/summaryTextDelta":
-		s.codexDelta(p.ItemID, KindReasoning, p.Delta)
-	case "item/reasoning/summaryPartAdded":
-		if item := s.find(p.ItemID); item != nil && item.Text != "" {
-			s.append(item, "\n\n")
-		}
-	case "item/commandExecution/outputDelta", "item/fileChange/outputDelta":
-		if item := s.find(p.ItemID); item != nil {
-			s.appendOutput(item, p.Delta)
-		}
-	case "turn/plan/updated":
-		s.codexPlan(p.TurnID, len(p.Plan), func(i int) (string, string) { return p.Plan[i].Step, p.Plan[i].Status })
-	case "turn/completed":
-		s.closePlans()
-		switch {
-		case p.Turn.Error != nil && p.Turn.Error.Message != "":
-			s.failure.final(p.Turn.Error.Message, p.Turn.Error.status(), p.Turn.Error.code())
-		case p.Turn.Status == "completed":
-			s.failure.recovered()
-		}
-	case "error":
-		if p.Error != nil {
-			s.notice(p.Error.Message)
-			text := p.Error.Message
-			if p.WillRetry && p.Error.Additional != "" {
-				text = p.Error.Additional
-			}
-			s.failure.told(text, p.Error.status(), p.Error.code())
-		}
-	case "warning", "guardianWarning", "model/rerouted":
-		s.notice(p.Message + p.Summary)
-	}
-}
-
-func (s *Session) codexDelta(id, kind, delta string) {
-	item := s.find(id)
-	if item == nil {
-		item = s.open(Item{ID: id, Kind: kind, Role: RoleAssistant})
-	}
-	s.append(item, delta)
-}
-
-func (s *Session) codexPlan(turn string, n int, step func(int) (text, status string)) {
-	id := "turn-" + turn + "-plan"
-	item := s.find(id)
-	if item == nil {
-		item = s.open(Item{ID: id, Kind: KindPlan, Role: RoleAssistant})
-	}
-	item.Plan = nil
-	for i := range n {
-		text, status := step(i)
-		if status == "inProgress" {
-			status = ToolInProgress
-		}
-		item.Plan = append(item.Plan, Step{text, status})
-	}
-	s.update(item)
-}
-
-// closePlans closes the plans of a turn that is over.
-func (s *Session) closePlans() {
-	for i := 0; i < len(s.items); {
-		if s.items[i].Kind == KindPlan {
-			s.close(s.items[i])
-			continue
-		}
-		i++
-	}
+	return b.String()
 }

@@ -7,10 +7,23 @@ import "bytes"
 type Cutter struct {
 	kept []byte
 	skip bool
+	most int // bytes of a line, 0 for maxLine
 }
 
-// maxLine bounds a line that is decoded.
-const maxLine = 8 << 20
+const (
+	// maxLine bounds a line that is decoded.
+	maxLine = 8 << 20
+	// keptCap is how much memory a cutter keeps between lines.
+	keptCap = 64 << 10
+)
+
+func (c *Cutter) tooLong(n int) bool {
+	most := c.most
+	if most == 0 {
+		most = maxLine
+	}
+	return c.skip || n > most
+}
 
 // Add takes the next chunk and calls line for each line that it ends, without
 // the end. What line gets belongs to the cutter.
@@ -18,7 +31,7 @@ func (c *Cutter) Add(text []byte, line func([]byte)) {
 	for len(text) > 0 {
 		i := bytes.IndexByte(text, '\n')
 		if i < 0 {
-			if c.skip = c.skip || len(c.kept)+len(text) > maxLine; c.skip {
+			if c.skip = c.tooLong(len(c.kept) + len(text)); c.skip {
 				c.kept = nil
 			} else {
 				c.kept = append(c.kept, text...)
@@ -26,13 +39,15 @@ func (c *Cutter) Add(text []byte, line func([]byte)) {
 			return
 		}
 		switch {
-		case c.skip || len(c.kept)+i > maxLine:
+		case c.tooLong(len(c.kept) + i):
 		case len(c.kept) == 0:
 			line(text[:i])
 		default:
 			line(append(c.kept, text[:i]...))
 		}
-		c.kept, c.skip, text = c.kept[:0], false, text[i+1:]
+		if c.kept, c.skip, text = c.kept[:0], false, text[i+1:]; cap(c.kept) > keptCap {
+			c.kept = nil
+		}
 	}
 }
 
@@ -41,5 +56,7 @@ func (c *Cutter) End(line func([]byte)) {
 	if len(c.kept) > 0 && !c.skip {
 		line(c.kept)
 	}
-	c.kept = nil
+	c.kept, c.skip = nil, false
 }
+
+func (c *Cutter) clone() Cutter { return Cutter{bytes.Clone(c.kept), c.skip, c.most} }

@@ -3,53 +3,92 @@ package transcript
 // The fold: the events of a run in order, its transcript out.
 
 import (
-	"encoding/json"
 	"slices"
 	"strconv"
-	"strings"
 
 	"ac/events"
-	"ac/workspace/doc"
 )
 
-// Event is what the fold reads of an event.
-type Event struct {
-	ID         string          `json:"event_id"`
-	Type       string          `json:"type"`
-	Actor      string          `json:"actor"`
-	SessionRef string          `json:"session_ref"`
-	At         string          `json:"ts_wallclock"`
-	Payload    json.RawMessage `json:"payload"`
-}
-
-// maxItems bounds the items that a fold keeps; the oldest closed ones go first.
-const maxItems = 50_000
+// Bounds of a fold. The oldest closed items go first.
+const (
+	maxItems = 50_000
+	// maxBytes bounds what closed items take.
+	maxBytes = 56 << 20
+	// maxOwn and maxOwnBytes bound what waits: texts for the agent, and what it asks.
+	maxOwn      = 256
+	maxOwnBytes = 512 << 10
+	// briefLine and briefErrors bound the lines of a brief fold.
+	briefLine   = 1 << 20
+	briefErrors = 64 << 10
+)
 
 // Fold makes the transcript of a run from its events. It is for one goroutine.
 type Fold struct {
-	items   []*Item
-	session *Session
-	number  int // of the session
-	ref     string
+	project  string
+	discards bool    // closed items are not kept
+	items    []*Item // that are kept, in order of making
+	bytes    int     // of those that are closed
+	dropped  int
+	last     int64 // the newest seq_last of those that were dropped
+
+	session   *Session
+	number    int  // of the session
+	execution int  // of the session: an agent may be started anew in it
+	named     bool // the agent named items in this execution
+	announced int  // the number of the session that run.continued told, 0 for none
+	ended     bool // the session is over
+	out, errs Cutter
+	chunk     []byte // memory for the next one
+
 	seq     int64
 	at      string
 	unnamed int // items of this event that have no id of the agent's
-	lines   map[string]*Cutter
-	dropped int
-	changes []Change
+
+	turn    int     // that is under way, 0 for none
+	own     []*Item // of our events that are open
+	ownSize int
+	plan    *Item // the newest
+	used    turnUsage
+	state   State
+	shown   State // as the last change had it
+	live    bool  // the session is spoken with
+	begun   bool  // its agent answered
+
+	quiet    bool // nobody wants the changes of this event
+	final    string
+	finalSeq int64 // where it began
+	digest   digest
+	changes  []Change
 }
 
-// NewFold makes the fold of a run of which no event was seen.
-func NewFold() *Fold { return &Fold{} }
+// NewFold makes the fold of a run of a project of which no event was seen.
+func NewFold(project string) *Fold {
+	state := State{Status: "running", OpenInteractions: []string{}}
+	return &Fold{project: project, state: state, shown: state}
+}
 
-// Items are the items so far, in the order in which they began. They belong to
+// NewBrief makes a fold that keeps what is open, what was said last and what a digest
+// is made of, under 4 MiB whatever the log. Lines of agents over 1 MiB are passed over.
+func NewBrief(project string) *Fold {
+	f := NewFold(project)
+	f.discards, f.out.most, f.errs.most = true, briefLine, briefErrors
+	return f
+}
+
+// Items are the items so far, in the order in which they were made. They belong to
 // the fold.
 func (f *Fold) Items() []*Item { return f.items }
 
-// Dropped is how many items were let go.
-func (f *Fold) Dropped() int { return f.dropped }
+// Dropped is how many items were let go, and the newest seq_last among them.
+func (f *Fold) Dropped() (n int, seq int64) { return f.dropped, f.last }
 
-// Facts are those of the newest session; none before one began.
+// Seq is that of the last event.
+func (f *Fold) Seq() int64 { return f.seq }
+
+// State is how the run is by its log.
+func (f *Fold) State() State { return f.state }
+
+// Facts are those of the newest execution; none before one began.
 func (f *Fold) Facts() Facts {
 	if f.session == nil {
 		return Facts{}
@@ -57,164 +96,200 @@ func (f *Fold) Facts() Facts {
 	return f.session.Facts()
 }
 
-// Line applies a line of a log. A line that is no event changes nothing.
+// FinalText is the text of the last message of the agent that is complete, over all
+// sessions; "" before there is one.
+func (f *Fold) FinalText() string { return f.final }
+
+// Advance is Line for a caller that wants no changes.
+func (f *Fold) Advance(seq int64, line []byte) {
+	f.quiet = true
+	f.Line(seq, line)
+	f.quiet = false
+}
+
+// Line applies a line of a log. A line that is no event changes nothing. The list is valid
+// until the next call.
 func (f *Fold) Line(seq int64, line []byte) []Change {
-	var e Event
-	if json.Unmarshal(line, &e) != nil {
+	e, ok := readEvent(line)
+	if !ok {
+		f.seq = seq // it counts
 		return nil
 	}
 	return f.Apply(seq, e)
 }
 
-// Apply takes the event with a seq. The changes are valid until the next call.
+// Apply takes the event with a seq. The list is valid until the next call.
 func (f *Fold) Apply(seq int64, e Event) []Change {
 	f.seq, f.at, f.unnamed, f.changes = seq, e.At, 0, f.changes[:0]
 	switch {
-	case e.Type == events.RunExecuting:
-		f.begin(e)
 	case e.Type == events.ProviderRaw:
 		f.raw(e)
+	case e.Type == events.RunExecuting:
+		f.execute(e)
 	case events.Terminal(e.Type):
 		f.end(e)
-	case e.Type == events.BudgetExceeded:
-		f.own(Item{ID: "ev:" + e.ID, Kind: KindNotice, Role: RoleSystem, Text: "A budget was exceeded."})
+	default:
+		f.event(e)
 	}
 	f.trim()
+	if e.Type != events.ProviderRaw || f.state.SessionRef != f.shown.SessionRef {
+		f.judge()
+	}
 	return f.changes
 }
 
-// begin starts the decoding of a session anew.
-func (f *Fold) begin(e Event) {
-	f.finish()
-	var p struct {
-		Mode   string `json:"mode"`
-		Driver string `json:"driver"`
+// raw takes output of the agent.
+func (f *Fold) raw(e Event) {
+	stream, chunk, ok := readChunk(e.Payload, f.chunk)
+	if !ok {
+		return
 	}
-	_ = json.Unmarshal(e.Payload, &p) // logs of other programs may have none
-	if p.Driver == "" && p.Mode == doc.KindAppServer {
-		p.Driver = string(doc.Codex)
+	if f.chunk = chunk[:0]; cap(chunk) > keptCap {
+		f.chunk = nil
 	}
-	f.start(p.Driver, e.SessionRef)
+	if f.session == nil {
+		f.number, f.execution = 1, 1
+		f.start("", e.SessionRef)
+	}
+	f.cutter(stream).Add(chunk, func(line []byte) { f.session.Line(stream, line) })
 }
 
+func (f *Fold) cutter(stream string) *Cutter {
+	if stream == "stderr" {
+		return &f.errs
+	}
+	return &f.out
+}
+
+// start begins the decoding of an execution.
 func (f *Fold) start(driver, ref string) {
-	f.number++
-	f.ref, f.lines = ref, map[string]*Cutter{}
+	f.state.SessionRef, f.named, f.ended = ref, false, false
 	f.session = NewSession(driver)
-	f.session.before = f.place
+	f.session.begins, f.session.changed = f.place, f.add
+	f.session.told = f.live || f.state.Turn > 0
 }
 
 // place sets the id of an item of a session, and its beginning.
 func (f *Fold) place(item *Item) {
-	id := item.own
+	f.named = f.named || item.own != ""
+	id := item.ID
 	if id == "" {
 		id = "seq" + strconv.FormatInt(f.seq, 10)
 		if f.unnamed++; f.unnamed > 1 {
 			id += "." + strconv.Itoa(f.unnamed)
 		}
 	}
-	item.ID = strconv.Itoa(f.number) + ":" + id
-	item.SessionRef, item.SeqFirst, item.SeqLast, item.StartedAt = f.ref, f.seq, f.seq, f.at
+	prefix := strconv.Itoa(f.number)
+	if f.execution > 1 {
+		prefix += "." + strconv.Itoa(f.execution)
+	}
+	item.ID = prefix + ":" + id
+	f.begin(item)
 }
 
-// raw takes output of the agent.
-func (f *Fold) raw(e Event) {
-	var p struct {
-		Stream string `json:"stream"`
-		Chunk  string `json:"chunk"`
+// begin sets where and when an item begins.
+func (f *Fold) begin(item *Item) {
+	item.Turn, item.SessionRef = f.turn, f.state.SessionRef
+	item.SeqFirst, item.SeqLast, item.StartedAt = f.seq, f.seq, f.at
+}
+
+// add adds a change of the run.
+func (f *Fold) add(c Change) {
+	item := c.Item
+	item.SeqLast = f.seq
+	switch c.Op {
+	case Open:
+		if item.Kind == KindPlan {
+			f.plan = item
+		}
+		f.keep(item)
+	case Close:
+		item.EndedAt = f.at
+		f.measure(item, 0)
+		if item.answers() && item.SeqFirst >= f.finalSeq {
+			f.final, f.finalSeq = item.Text, item.SeqFirst
+		}
+		f.digest.add(item)
+	case Update:
+		if item.State == StateClosed {
+			f.measure(item, item.size)
+			f.digest.changed(item)
+		}
+	case Append, Status:
 	}
-	if json.Unmarshal(e.Payload, &p) != nil {
+	if f.quiet {
 		return
 	}
-	if f.session == nil {
-		f.start("", e.SessionRef)
+	if c.Op != Append {
+		c.Item = item.Snapshot()
 	}
-	lines := f.lines[p.Stream]
-	if lines == nil {
-		lines = &Cutter{}
-		f.lines[p.Stream] = lines
-	}
-	lines.Add([]byte(p.Chunk), func(line []byte) { f.take(f.session.Line(p.Stream, line)) })
+	f.changes = append(f.changes, c)
 }
 
-// take makes changes of a session those of the run.
-func (f *Fold) take(changes []Change) {
-	for _, c := range changes {
-		c.Item.SeqLast = f.seq
-		switch c.Op {
-		case Open:
-			f.items = append(f.items, c.Item)
-		case Append, Update:
-		case Close:
-			c.Item.EndedAt = f.at
-			if c.Item.void {
-				f.items = slices.DeleteFunc(f.items, func(i *Item) bool { return i == c.Item })
-			}
-		}
-		f.changes = append(f.changes, c)
+func (f *Fold) keep(item *Item) {
+	if !f.discards {
+		f.items = append(f.items, item)
 	}
 }
 
-// finish ends what a session left open.
+// measure counts a closed item anew, which counted before as so many bytes.
+func (f *Fold) measure(item *Item, before int) {
+	item.size = item.bytes()
+	if !f.discards {
+		f.bytes += item.size - before
+	}
+}
+
+// finish ends what an execution left open.
 func (f *Fold) finish() {
 	if f.session == nil {
 		return
 	}
-	for _, stream := range []string{"stdout", "stderr"} {
-		if lines := f.lines[stream]; lines != nil {
-			lines.End(func(line []byte) { f.take(f.session.Line(stream, line)) })
-		}
-	}
-	f.take(f.session.End())
+	f.out.End(func(line []byte) { f.session.Line("stdout", line) })
+	f.errs.End(func(line []byte) { f.session.Line("stderr", line) })
+	f.session.End()
 }
 
-// end takes the end of a session.
-func (f *Fold) end(e Event) {
-	f.finish()
-	var p struct {
-		Error     string `json:"error"`
-		ErrorKind string `json:"error_kind"`
-		ExitCode  *int   `json:"exit_code"`
-		Signal    string `json:"signal"`
-	}
-	_ = json.Unmarshal(e.Payload, &p)
-	text := "The run " + strings.TrimPrefix(e.Type, "run.") + "."
-	switch {
-	case p.Error != "":
-		text = strings.TrimSuffix(text, ".") + ": " + plainLines(p.Error)
-	case p.Signal != "":
-		text = strings.TrimSuffix(text, ".") + " (" + p.Signal + ")."
-	case p.ExitCode != nil && *p.ExitCode != 0:
-		text = strings.TrimSuffix(text, ".") + " (exit code " + strconv.Itoa(*p.ExitCode) + ")."
-	}
-	f.own(Item{ID: "ev:" + e.ID, Kind: KindNotice, Role: RoleSystem, Text: text})
-}
-
-func plainLines(text string) string {
-	lines := strings.Split(text, "\n")
-	for i := range lines {
-		lines[i] = plain(lines[i])
-	}
-	return strings.Join(lines, "\n")
-}
-
-// own adds an item that an event of ours makes by itself.
-func (f *Fold) own(item Item) {
-	made := new(item)
-	made.State, made.SessionRef = StateClosed, f.ref
-	made.SeqFirst, made.SeqLast, made.StartedAt, made.EndedAt = f.seq, f.seq, f.at, f.at
-	made.setText(item.Text)
-	f.items = append(f.items, made)
-	f.changes = append(f.changes, Change{Op: Close, Item: made})
-}
-
+// trim lets go of what is too much.
 func (f *Fold) trim() {
-	for len(f.items) > maxItems {
+	for len(f.items) > maxItems || f.bytes > maxBytes {
 		i := slices.IndexFunc(f.items, func(i *Item) bool { return i.State == StateClosed })
 		if i < 0 {
 			return
 		}
-		f.items = slices.Delete(f.items, i, i+1)
-		f.dropped++
+		gone := f.items[i]
+		copy(f.items[1:i+1], f.items[:i])
+		f.items[0] = nil
+		f.items = f.items[1:]
+		f.bytes -= gone.size
+		f.dropped, f.last = f.dropped+1, max(f.last, gone.SeqLast)
 	}
+}
+
+// Fork is a fold that goes on from here by itself, and keeps no closed items.
+func (f *Fold) Fork() *Fold {
+	c := *f
+	c.discards, c.items, c.bytes, c.changes, c.chunk = true, nil, 0, nil, nil
+	known := map[*Item]*Item{}
+	of := func(item *Item) *Item {
+		if item == nil {
+			return nil
+		}
+		if known[item] == nil {
+			known[item] = item.Snapshot()
+		}
+		return known[item]
+	}
+	c.own = nil
+	for _, item := range f.own {
+		c.own = append(c.own, of(item))
+	}
+	c.plan, c.used.item = of(f.plan), of(f.used.item)
+	if f.session != nil {
+		c.session = f.session.fork(of)
+		c.session.begins, c.session.changed = c.place, c.add
+	}
+	c.out, c.errs = f.out.clone(), f.errs.clone()
+	c.digest = f.digest.clone()
+	return &c
 }

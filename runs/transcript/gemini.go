@@ -10,6 +10,10 @@ import (
 // geminiStream is --output-format stream-json.
 type geminiStream struct{}
 
+func (*geminiStream) turn() {}
+
+func (*geminiStream) clone() decoder { return &geminiStream{} }
+
 type geminiError struct {
 	Type    string          `json:"type"`
 	Message string          `json:"message"`
@@ -47,6 +51,7 @@ func (*geminiStream) message(s *Session, line []byte) {
 	switch m.Type {
 	case "message":
 		if m.Role != RoleAssistant {
+			s.echo("", m.Content)
 			return
 		}
 		item := s.openMessage()
@@ -55,9 +60,12 @@ func (*geminiStream) message(s *Session, line []byte) {
 		}
 		s.append(item, m.Content)
 	case "tool_use":
-		item := s.open(Item{ID: m.ToolID, Kind: KindTool, Role: RoleAssistant, Tool: &Tool{Name: m.ToolName, Status: ToolInProgress}})
-		geminiCall(item, m.Parameters)
-		s.update(item)
+		if s.find(m.ToolID) != nil {
+			return
+		}
+		item := Item{ID: m.ToolID, Kind: KindTool, Role: RoleAssistant, Tool: &Tool{Name: m.ToolName, Status: ToolInProgress}}
+		geminiCall(&item, m.Parameters)
+		s.open(item)
 	case "tool_result":
 		item := s.find(m.ToolID)
 		if item == nil || item.Tool == nil {
@@ -135,10 +143,15 @@ func geminiCall(item *Item, raw json.RawMessage) {
 	}
 }
 
-// geminiWhole is --output-format json.
-type geminiWhole struct{}
+// wholeOutput is one value with the answer in it, such as gemini prints with
+// --output-format json.
+type wholeOutput struct{}
 
-func (*geminiWhole) message(s *Session, line []byte) {
+func (*wholeOutput) turn() {}
+
+func (*wholeOutput) clone() decoder { return &wholeOutput{} }
+
+func (*wholeOutput) message(s *Session, line []byte) {
 	var m struct {
 		SessionID string       `json:"session_id"`
 		Response  string       `json:"response"`

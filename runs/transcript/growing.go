@@ -8,6 +8,14 @@ import "strings"
 // growing is a text that pieces are added to.
 type growing struct{ b *strings.Builder }
 
+// size is how much memory it holds, 0 for a text that never grew.
+func (g *growing) size() int {
+	if g.b == nil {
+		return 0
+	}
+	return g.b.Cap()
+}
+
 // add appends a piece to a text and returns the result, which the next call expects.
 // Earlier results stay as they are; a text from elsewhere is taken over.
 func (g *growing) add(text, piece string) string {
@@ -24,9 +32,11 @@ func (g *growing) add(text, piece string) string {
 
 // addTail is add for the last n bytes of a text.
 func (g *growing) addTail(text, piece string, n int) string {
-	if g.b == nil || g.b.Len() > 4*n || !strings.HasSuffix(g.b.String(), text) {
+	piece = tail(piece, n)
+	if g.b == nil || g.b.Len()+len(piece) > 4*n || !strings.HasSuffix(g.b.String(), text) {
+		text = tail(text, n)
 		g.b = &strings.Builder{}
-		g.b.Grow(4*n + len(piece))
+		g.b.Grow(min(4*n, 2*(len(text)+len(piece))))
 		g.b.WriteString(text)
 	}
 	g.b.WriteString(piece)

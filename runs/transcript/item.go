@@ -1,9 +1,12 @@
 package transcript
 
+// The items of a transcript, and their bounds.
+
 import (
 	"encoding/json"
 	"strings"
-	"unicode/utf8"
+
+	"ac/runs/interaction"
 )
 
 // Kinds of items.
@@ -11,12 +14,20 @@ const (
 	KindMessage    = "message"
 	KindReasoning  = "reasoning"
 	KindTool       = "tool"
-	KindFileChange = "file_change"
 	KindPlan       = "plan"
+	KindFileChange = "file_change"
+	KindQuestion   = "question"
+	KindPermission = "permission"
 	KindNotice     = "notice"
+	KindUsage      = "usage"
 )
 
-// Roles of messages and notices.
+// Kinds lists the kinds of items.
+func Kinds() []string {
+	return []string{KindMessage, KindReasoning, KindTool, KindPlan, KindFileChange, KindQuestion, KindPermission, KindNotice, KindUsage}
+}
+
+// Roles of items.
 const (
 	RoleUser      = "user"
 	RoleAssistant = "assistant"
@@ -34,23 +45,31 @@ type Item struct {
 	ID         string `json:"item_id"`
 	Kind       string `json:"kind"`
 	Role       string `json:"role"`
-	Turn       int    `json:"turn"`
+	Turn       int    `json:"turn"` // 0 outside of turns
 	SessionRef string `json:"session_ref"`
-	Actor      string `json:"actor,omitempty"`
+	Actor      string `json:"actor,omitempty"` // of what a person or an agent of the company did
 	Text       string `json:"text,omitempty"`
 	Truncated  bool   `json:"truncated,omitempty"`
-	Tool       *Tool  `json:"tool,omitempty"`
-	Plan       []Step `json:"plan,omitempty"`
-	State      string `json:"state"`
-	SeqFirst   int64  `json:"seq_first"`
-	SeqLast    int64  `json:"seq_last"`
-	StartedAt  string `json:"started_at"`
-	EndedAt    string `json:"ended_at,omitempty"`
-	Parent     string `json:"parent,omitempty"` // the tool that a sub-agent works for
+	// PromptBytes is the size of what the agent gets where people are shown another text.
+	PromptBytes   int64               `json:"prompt_bytes,omitempty"`
+	DisplayMeta   json.RawMessage     `json:"display_meta,omitempty"`
+	Note          string              `json:"note,omitempty"`   // why a text was not delivered
+	Parent        string              `json:"parent,omitempty"` // the tool that a sub-agent works for, by the agent's own id
+	Tool          *Tool               `json:"tool,omitempty"`
+	Plan          []Step              `json:"plan,omitzero"`
+	InteractionID string              `json:"interaction_id,omitempty"`
+	Interaction   *interaction.Record `json:"interaction,omitempty"`
+	Usage         *Usage              `json:"usage,omitempty"`
+	State         string              `json:"state"`
+	SeqFirst      int64               `json:"seq_first"`
+	SeqLast       int64               `json:"seq_last"`
+	StartedAt     string              `json:"started_at"`
+	EndedAt       string              `json:"ended_at,omitempty"`
 
-	own  string // the agent's own id, "" where it gave none
-	void bool   // it turned out to be something else
-	text growing
+	own   string // the agent's own id, "" where it has none
+	order int    // among the items of its execution
+	text  growing
+	size  int // as it was counted last, in bytes
 }
 
 // Tool is what an agent did.
@@ -61,8 +80,8 @@ type Tool struct {
 	Server      string          `json:"server,omitempty"`
 	Input       json.RawMessage `json:"input,omitempty"`
 	OutputTail  string          `json:"output_tail,omitempty"`
-	OutputBytes int64           `json:"output_bytes,omitempty"`
-	Status      string          `json:"status"` // pending in_progress completed failed declined cancelled
+	OutputBytes int64           `json:"output_bytes,omitempty"` // of all output
+	Status      string          `json:"status"`                 // pending in_progress completed failed declined cancelled
 	ExitCode    *int            `json:"exit_code,omitempty"`
 	Locations   []Location      `json:"locations,omitempty"`
 	Diff        string          `json:"diff,omitempty"`
@@ -82,7 +101,17 @@ type Step struct {
 	Status string `json:"status"` // pending in_progress completed
 }
 
-// Statuses of tools.
+// Usage is what one turn used. Parts that nobody knows are absent.
+type Usage struct {
+	InputTokens           *int64   `json:"input_tokens,omitempty"`
+	CachedInputTokens     *int64   `json:"cached_input_tokens,omitempty"`
+	OutputTokens          *int64   `json:"output_tokens,omitempty"`
+	ReasoningOutputTokens *int64   `json:"reasoning_output_tokens,omitempty"`
+	TotalTokens           int64    `json:"total_tokens"`
+	CostUSD               *float64 `json:"cost_usd,omitempty"`
+}
+
+// Statuses of tools, and of the steps of plans.
 const (
 	ToolPending    = "pending"
 	ToolInProgress = "in_progress"
@@ -98,45 +127,98 @@ const (
 	maxOutput = 16 << 10
 	maxInput  = 16 << 10
 	maxDiff   = 64 << 10
+	maxSteps  = 1000 // of a plan
+	maxFiles  = 1000 // locations of a tool
+
+	// What the structs themselves take, about.
+	itemBytes, toolBytes, entryBytes = 480, 240, 32
 )
 
-// head cuts a text at n bytes, on a character.
-func head(text string, n int) (string, bool) {
-	if len(text) <= n {
-		return text, false
+// Snapshot is the item as it stands, which later changes of the fold leave as it is.
+func (i *Item) Snapshot() *Item {
+	c := *i
+	if i.Tool != nil {
+		c.Tool = new(*i.Tool)
 	}
-	for n > 0 && !utf8.RuneStart(text[n]) {
-		n--
-	}
-	return text[:n], true
+	return &c
 }
 
-// tail is the last n bytes of a text, from a character on.
-func tail(text string, n int) string {
-	if len(text) <= n {
-		return text
+// bytes is about how much memory the item holds.
+func (i *Item) bytes() int {
+	n := itemBytes + len(i.ID) + len(i.own) + max(len(i.Text), i.text.size()) + len(i.DisplayMeta)
+	for _, s := range i.Plan {
+		n += entryBytes + len(s.Text)
 	}
-	text = text[len(text)-n:]
-	for len(text) > 0 && !utf8.RuneStart(text[0]) {
-		text = text[1:]
+	if i.Interaction != nil {
+		n += interactionBytes(i.Interaction)
 	}
-	return text
+	if t := i.Tool; t != nil {
+		n += toolBytes + len(t.Title) + len(t.Input) + max(len(t.OutputTail), t.output.size()) + len(t.Diff)
+		for _, l := range t.Locations {
+			n += entryBytes + len(l.Path)
+		}
+	}
+	return n
 }
 
-func (i *Item) setText(text string) { i.Text, i.Truncated = head(text, maxText) }
+func interactionBytes(r *interaction.Record) int {
+	n := itemBytes + len(r.Title) + len(r.Prompt) + len(r.Resource) + len(r.ArgsPreview) + len(r.Diff) + len(r.Note)
+	for _, o := range r.Options {
+		n += 5*entryBytes + len(o.Label) + len(o.Description)
+	}
+	for _, q := range r.Questions {
+		n += 5*entryBytes + len(q.Question) + len(q.Header)
+		for _, c := range q.Options {
+			n += entryBytes + len(c.Label) + len(c.Description)
+		}
+	}
+	if r.Text != nil {
+		n += len(*r.Text)
+	}
+	for _, words := range r.Answers {
+		for _, w := range words {
+			n += entryBytes + len(w)
+		}
+	}
+	return n
+}
 
-func (i *Item) appendText(text string) {
+// answers reports whether the item is something that the agent said, not one of its
+// sub-agents.
+func (i *Item) answers() bool {
+	return i.Kind == KindMessage && i.Role == RoleAssistant && i.Parent == "" && strings.TrimSpace(i.Text) != ""
+}
+
+// settle gives up the memory that texts which no longer grow do not need.
+func (i *Item) settle() {
+	if i.text.size() > 0 {
+		i.Text, i.text = strings.Clone(i.Text), growing{}
+	}
+	if i.Tool != nil && i.Tool.output.size() > 0 {
+		i.Tool.OutputTail, i.Tool.output = strings.Clone(i.Tool.OutputTail), growing{}
+	}
+}
+
+func (i *Item) setText(text string) {
+	i.Text, i.Truncated = cut(text, maxText)
+	i.text = growing{}
+}
+
+// appendText reports whether the text as a whole still fits.
+func (i *Item) appendText(text string) bool {
 	switch {
 	case i.Truncated:
+		return false
 	case len(i.Text)+len(text) > maxText:
 		i.setText(i.Text + text)
-	default:
-		i.Text = i.text.add(i.Text, text)
+		return false
 	}
+	i.Text = i.text.add(i.Text, text)
+	return true
 }
 
 func (t *Tool) setOutput(text string) {
-	t.OutputTail, t.OutputBytes = tail(text, maxOutput), int64(len(text))
+	t.OutputTail, t.OutputBytes, t.output = strings.Clone(tail(text, maxOutput)), int64(len(text)), growing{}
 }
 
 func (t *Tool) appendOutput(text string) {
@@ -150,24 +232,28 @@ func (t *Tool) setInput(raw json.RawMessage) {
 		return
 	}
 	if len(raw) > maxInput {
-		cut, _ := head(string(raw), maxInput)
-		raw, _ = json.Marshal(cut) // a text always encodes
+		short, _ := head(string(raw), maxInput)
+		raw, _ = json.Marshal(short) // a text always encodes
 	}
 	t.Input = raw
 }
 
-// unwrapped is a command line without the shell that an agent runs it in.
-func unwrapped(command string) string {
-	for _, shell := range []string{"/bin/bash -lc ", "/usr/bin/bash -lc ", "bash -lc ", "/bin/sh -c ", "sh -c ", "/bin/bash -c ", "bash -c "} {
-		inner, ok := strings.CutPrefix(command, shell)
-		if !ok {
-			continue
+func (t *Tool) setDiff(text string) { t.Diff, _ = cut(text, maxDiff) }
+
+// setPlan keeps the steps of a plan, and writes them as a list of Markdown.
+func (i *Item) setPlan(steps []Step) {
+	i.Plan = steps[:min(len(steps), maxSteps)]
+	var b strings.Builder
+	for _, s := range i.Plan {
+		mark := "- [ ] "
+		if s.Status == ToolCompleted {
+			mark = "- [x] "
 		}
-		if n := len(inner); n > 1 && inner[0] == inner[n-1] && (inner[0] == '\'' || inner[0] == '"') {
-			quote := inner[:1]
-			inner = strings.ReplaceAll(inner[1:n-1], quote+`\`+quote+quote, quote)
+		b.WriteString(mark + s.Text)
+		if s.Status == ToolInProgress {
+			b.WriteString(" (in progress)")
 		}
-		return inner
+		b.WriteString("\n")
 	}
-	return command
+	i.setText(strings.TrimSuffix(b.String(), "\n"))
 }

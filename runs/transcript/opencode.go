@@ -10,6 +10,10 @@ import (
 // openCode reads the events of opencode run.
 type openCode struct{}
 
+func (*openCode) turn() {}
+
+func (*openCode) clone() decoder { return &openCode{} }
+
 func (*openCode) message(s *Session, line []byte) {
 	var m struct {
 		Type      string `json:"type"`
@@ -47,11 +51,17 @@ func (*openCode) message(s *Session, line []byte) {
 	p := &m.Part
 	switch m.Type {
 	case "text":
+		if s.over(p.ID) {
+			return
+		}
 		s.close(s.open(Item{ID: p.ID, Kind: KindMessage, Role: RoleAssistant, Text: p.Text}))
 	case "reasoning":
+		if s.over(p.ID) {
+			return
+		}
 		s.close(s.open(Item{ID: p.ID, Kind: KindReasoning, Role: RoleAssistant, Text: p.Text}))
 	case "tool_use":
-		item := s.open(Item{ID: p.CallID, Kind: KindTool, Role: RoleAssistant, Tool: &Tool{Name: p.Tool, Title: p.State.Title, Status: ToolCompleted}})
+		item := &Item{ID: firstOf(p.ID, p.CallID), Kind: KindTool, Role: RoleAssistant, Tool: &Tool{Name: p.Tool, Title: p.State.Title, Status: ToolCompleted}}
 		openCodeCall(item, p.State.Input)
 		item.Tool.ExitCode = p.State.Metadata.Exit
 		text := p.State.Output
@@ -59,7 +69,7 @@ func (*openCode) message(s *Session, line []byte) {
 			item.Tool.Status, text = ToolFailed, p.State.Error
 		}
 		item.Tool.setOutput(text)
-		s.close(item)
+		s.close(s.open(*item))
 	case "error":
 		d := &m.Error.Data
 		s.failure.final(firstOf(d.Message, m.Error.Name), d.StatusCode, m.Error.Name)

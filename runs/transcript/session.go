@@ -7,30 +7,7 @@ import (
 	"encoding/json"
 	"slices"
 	"strings"
-	"unicode/utf8"
-
-	"ac/workspace/doc"
 )
-
-// Op is what happened to an item.
-type Op string
-
-// The ops.
-const (
-	Open   Op = "open"
-	Append Op = "append"
-	Update Op = "update"
-	Close  Op = "close"
-)
-
-// Change is one change of the transcript. Item is as it stands after the change
-// and belongs to the fold; Field and Text are those of an append.
-type Change struct {
-	Op    Op
-	Item  *Item
-	Field string // text or output
-	Text  string
-}
 
 // Facts are what the lines of an execution tell beside its items.
 type Facts struct {
@@ -47,41 +24,63 @@ type Facts struct {
 	Failure *Failure
 }
 
-// maxOpen bounds the items that are open at once; the oldest is forgotten.
-const maxOpen = 1000
+// Bounds of what is open at once in an execution. Beyond them the oldest item is
+// closed as it is.
+const (
+	maxOpen      = 1000
+	maxOpenBytes = 1 << 20
+)
 
 // Session decodes the lines of one execution. It is for one goroutine.
 type Session struct {
-	decoder decoder // nil until the family is known
-	items   []*Item // that are open, in order
-	changes []Change
-	facts   Facts
-	failure failing
-	stderr  string
-	prose   *Item // text of an agent that is not understood
-	whole   []byte
-	brief   bool        // items of tools are not asked for
-	sniffed int         // lines of JSON that were looked at for the family
-	before  func(*Item) // completes an item before its first change is reported
+	decoder  decoder // nil until the family is known
+	items    []*Item // that are open, in order
+	size     int     // of these, in bytes
+	ids      recentIDs
+	made     int // items so far
+	answered int // the order of the item that is the answer
+	facts    Facts
+	failure  failing
+	stderr   string
+	prose    *Item // text of an agent that is not understood
+	value    held  // output that may be one value over several lines
+	edited   *Item // the newest file change of the turn
+	brief    bool  // items of tools are not asked for
+	sniffed  int   // lines of JSON that were looked at for the family
+	// told says that what people say to the agent has events of its own: the agent's
+	// echo of it makes no item, and ends of turns no notice.
+	told bool
+	// begins completes an item that was made, and changed takes each change as it
+	// happens; nil for a session of which the facts alone are wanted.
+	begins  func(*Item)
+	changed func(Change)
 }
 
 // decoder reads the messages of one family.
 type decoder interface {
 	message(s *Session, line []byte)
+	// turn says that a turn begins.
+	turn()
+	clone() decoder
 }
 
-// NewSession makes a session whose family driver names ("codex" for its app
-// server), or, with any other, by what it prints.
+// NewSession makes a session whose family driver names (codex for its app server,
+// claude, acp), or, with any other, by what it prints.
 func NewSession(driver string) *Session {
 	s := &Session{}
-	if driver == string(doc.Codex) {
+	switch driver {
+	case DriverCodex:
 		s.know(&appServer{})
+	case DriverClaude:
+		s.know(&claude{})
+	case DriverACP:
+		s.know(&acp{history: true})
 	}
 	return s
 }
 
-// NewFacts is NewSession for one who asks for the facts alone: what cannot change them
-// is passed over where that is cheap to tell.
+// NewFacts is NewSession for a caller that wants the facts alone: what cannot change them
+// is passed over where that is cheap to see.
 func NewFacts(driver string) *Session {
 	s := NewSession(driver)
 	s.brief = true
@@ -102,181 +101,80 @@ func (s *Session) Facts() Facts {
 // Conversation is the fact of that name, which costs nothing to ask for after each line.
 func (s *Session) Conversation() string { return s.facts.Conversation }
 
-// Line takes one line of a stream, without its end. The changes are valid until
-// the next call.
-func (s *Session) Line(stream string, line []byte) []Change {
-	s.changes = s.changes[:0]
-	line = bytes.TrimSpace(line)
+// Line takes one line of a stream, without its end.
+func (s *Session) Line(stream string, line []byte) {
+	line = bytes.TrimRight(line, "\r")
+	text := bytes.TrimSpace(line)
 	switch {
-	case len(line) == 0:
 	case stream == "stderr":
-		s.errorLine(line)
-	case line[0] == '{' && (s.decoder != nil || json.Valid(line)): // decoders pass over what is no JSON
-		if s.decoder == nil && s.sniffed < maxSniffs {
+		if len(text) > 0 {
+			s.errorLine(text)
+		}
+	case len(text) > 0 && text[0] == '{' && s.decoder != nil:
+		s.decoder.message(s, text) // which passes over what is no JSON
+	case len(text) > 0 && text[0] == '{' && len(s.value.text) == 0 && json.Valid(text):
+		if s.sniffed < maxSniffs {
 			s.sniffed++
-			s.sniff(line)
+			s.sniff(text)
 		}
-		if s.decoder != nil {
-			s.decoder.message(s, line)
-		} else {
+		if s.decoder == nil {
 			s.text(line)
+			break
 		}
+		s.release()
+		s.endProse()
+		s.decoder.message(s, text)
 	default:
 		s.text(line)
 	}
-	return s.changes
 }
 
-// End tells that no line comes any more: what is open is closed.
-func (s *Session) End() []Change {
-	s.changes = s.changes[:0]
-	if s.decoder == nil {
-		s.sniffWhole()
-	}
+// End says that no line comes any more: what is open is closed.
+func (s *Session) End() {
+	s.release()
 	for len(s.items) > 0 {
-		item := s.items[0]
-		if item.Tool != nil && (item.Tool.Status == ToolInProgress || item.Tool.Status == ToolPending) {
-			item.Tool.Status = ToolCancelled
+		s.cancel(s.items[0])
+	}
+}
+
+// BeginTurn says that a turn begins, whose prompt has an event of its own.
+func (s *Session) BeginTurn() {
+	s.told, s.edited, s.failure = true, nil, failing{}
+	if s.decoder != nil {
+		s.decoder.turn()
+	}
+}
+
+// EndTurn closes what cannot go on behind the end of a turn: what was said and, where
+// the turn was broken off, its tools.
+func (s *Session) EndTurn(broken bool) {
+	for _, item := range slices.Clone(s.items) {
+		switch {
+		case item.Tool == nil && (item.Kind != KindPlan || item.own != acpPlan):
+			s.close(item)
+		case item.Tool != nil && broken:
+			s.cancel(item)
 		}
+	}
+}
+
+// refuse closes a tool that waited to be allowed.
+func (s *Session) refuse(item *Item) {
+	if item.Tool != nil && item.Tool.Status == ToolPending {
+		item.Tool.Status = ToolDeclined
 		s.close(item)
 	}
-	return s.changes
 }
 
-// probe is what tells the families apart.
-type probe struct {
-	Type      string          `json:"type"`
-	Method    string          `json:"method"`
-	JSONRPC   string          `json:"jsonrpc"`
-	SessionID string          `json:"sessionID"`
-	Session   string          `json:"session_id"`
-	Part      json.RawMessage `json:"part"`
-	Response  *string         `json:"response"`
-	Stats     json.RawMessage `json:"stats"`
-	Error     json.RawMessage `json:"error"`
-	Role      string          `json:"role"`
-	Subtype   string          `json:"subtype"`
-	ID        json.RawMessage `json:"id"`
-	Result    json.RawMessage `json:"result"`
+// cancel closes an item; a tool that is at work is cancelled.
+func (s *Session) cancel(item *Item) {
+	if item.Tool != nil && (item.Tool.Status == ToolInProgress || item.Tool.Status == ToolPending) {
+		item.Tool.Status = ToolCancelled
+	}
+	s.close(item)
 }
 
-// sniff finds the family of the first line that shows it.
-func (s *Session) sniff(line []byte) {
-	var p probe
-	if json.Unmarshal(line, &p) != nil {
-		return
-	}
-	switch {
-	case p.JSONRPC == "" && (p.Method != "" || (len(p.ID) > 0 && len(p.Result) > 0 && p.Type == "")):
-		s.know(&appServer{})
-	case strings.HasPrefix(p.Type, "thread.") || strings.HasPrefix(p.Type, "item.") || strings.HasPrefix(p.Type, "turn."):
-		s.know(&codexExec{})
-	case p.SessionID != "" && (len(p.Part) > 0 || p.Type == "error"):
-		s.know(&openCode{})
-	case p.Type == "init" || (p.Type == "message" && p.Role != "") || (p.Type == "result" && p.Subtype == "" && len(p.Stats) > 0):
-		s.know(&geminiStream{})
-	case slices.Contains([]string{"system", "assistant", "user", "result", "stream_event"}, p.Type):
-		s.know(&claude{})
-	case p.Session != "" && p.Type == "" && (p.Response != nil || len(p.Error) > 0):
-		s.know(&geminiWhole{})
-	}
-}
-
-// maxSniffs bounds the lines of JSON that are looked at for their family: agents show it
-// with the first ones.
-const maxSniffs = 1000
-
-// maxWhole bounds the output that is read as one value.
-const maxWhole = 1 << 20
-
-// sniffWhole reads output that is one value over several lines, as gemini prints
-// it. What was taken for prose until then is that value.
-func (s *Session) sniffWhole() {
-	text := bytes.TrimSpace(s.whole)
-	at := bytes.IndexByte(text, '{')
-	if at < 0 || !json.Valid(text[at:]) {
-		return
-	}
-	s.sniff(text[at:])
-	if s.decoder == nil {
-		return
-	}
-	if s.prose != nil {
-		s.facts.Said -= units(s.prose.Text)
-		s.prose.Text, s.prose.void = "", true
-		s.forget(s.prose)
-		s.changes = append(s.changes, Change{Op: Close, Item: s.prose})
-	}
-	s.decoder.message(s, text[at:])
-}
-
-// text takes a line that is no message.
-func (s *Session) text(line []byte) {
-	if s.decoder != nil {
-		return
-	}
-	if len(s.whole)+len(line) < maxWhole {
-		s.whole = append(append(s.whole, line...), '\n')
-	}
-	text := string(line) + "\n"
-	if s.prose == nil || s.prose.State == StateClosed {
-		s.prose = s.open(Item{Kind: KindMessage, Role: RoleAssistant})
-	}
-	if len(s.prose.Text) > 64<<10 {
-		s.close(s.prose)
-		s.prose = s.open(Item{Kind: KindMessage, Role: RoleAssistant})
-	}
-	s.append(s.prose, text)
-}
-
-// errorLine keeps the end of stderr; lines of JSON there are the agent's own log.
-func (s *Session) errorLine(line []byte) {
-	s.stderr = tail(s.stderr+string(line)+"\n", maxWords)
-	if line[0] == '{' && json.Valid(line) {
-		return
-	}
-	text := plain(string(line))
-	if text == "" {
-		return
-	}
-	if n := len(s.items); n > 0 {
-		last := s.items[n-1]
-		if last.Kind == KindNotice && last.Role == RoleSystem && len(last.Text)+len(text) < 4<<10 {
-			last.appendText("\n" + text)
-			s.changes = append(s.changes, Change{Op: Append, Item: last, Field: "text", Text: "\n" + text})
-			return
-		}
-	}
-	s.open(Item{Kind: KindNotice, Role: RoleSystem, Text: text})
-}
-
-// plain takes ANSI escapes and control characters out of a text.
-func plain(text string) string {
-	var b strings.Builder
-	for i := 0; i < len(text); {
-		if text[i] == 0x1b {
-			i++
-			if i < len(text) && text[i] == '[' {
-				i++
-				for i < len(text) && (text[i] < 0x40 || text[i] > 0x7e) {
-					i++
-				}
-			}
-			if i < len(text) {
-				i++
-			}
-			continue
-		}
-		r, size := utf8.DecodeRuneInString(text[i:])
-		if r >= ' ' && r != 0x7f || r == '\t' {
-			b.WriteRune(r)
-		}
-		i += size
-	}
-	return strings.TrimSpace(b.String())
-}
-
-// open begins an item. An id of the agent's own is kept as it is.
+// open begins an item. Its id is the agent's own, "" for none.
 func (s *Session) open(item Item) *Item {
 	// A notice of stderr is over once something else follows.
 	if n := len(s.items); n > 0 && s.items[n-1].Kind == KindNotice {
@@ -286,20 +184,42 @@ func (s *Session) open(item Item) *Item {
 		s.close(s.items[0])
 	}
 	made := new(item)
-	made.State, made.own = StateOpen, item.ID
-	text := made.Text
-	made.setText(text)
-	s.count(made, units(text))
+	s.made++
+	made.State, made.own, made.order, made.ID = StateOpen, item.ID, s.made, s.ids.add(item.ID)
+	made.setText(item.Text)
+	s.count(made, units(item.Text))
 	s.items = append(s.items, made)
-	if s.before != nil {
-		s.before(made)
+	if made.Kind == KindFileChange {
+		s.edited = made
 	}
-	s.changes = append(s.changes, Change{Op: Open, Item: made})
+	if s.begins != nil {
+		s.begins(made)
+	}
+	s.report(Change{Op: Open, Item: made})
 	return made
+}
+
+// report passes a change on, and closes what is too much.
+func (s *Session) report(c Change) {
+	if s.changed != nil {
+		s.changed(c)
+	}
+	if c.Item.State == StateClosed {
+		return
+	}
+	size := c.Item.bytes()
+	s.size += size - c.Item.size
+	c.Item.size = size
+	for s.size > maxOpenBytes && len(s.items) > 1 && s.items[0] != c.Item {
+		s.close(s.items[0])
+	}
 }
 
 // find is the open item with an agent's own id, nil when there is none.
 func (s *Session) find(id string) *Item {
+	if id == "" {
+		return nil
+	}
 	for i := len(s.items) - 1; i >= 0; i-- {
 		if s.items[i].own == id {
 			return s.items[i]
@@ -308,13 +228,20 @@ func (s *Session) find(id string) *Item {
 	return nil
 }
 
+// over reports whether an item of this id was closed: what an agent still says of it
+// changes nothing.
+func (s *Session) over(id string) bool { return s.ids.has(id) && s.find(id) == nil }
+
 func (s *Session) append(item *Item, text string) {
-	if text == "" {
+	if text == "" || item.Truncated {
 		return
 	}
-	item.appendText(text)
 	s.count(item, units(text))
-	s.changes = append(s.changes, Change{Op: Append, Item: item, Field: "text", Text: text})
+	if item.appendText(text) {
+		s.report(Change{Op: Append, Item: item, Field: FieldText, Text: text})
+	} else {
+		s.report(Change{Op: Update, Item: item})
+	}
 }
 
 func (s *Session) appendOutput(item *Item, text string) {
@@ -322,34 +249,33 @@ func (s *Session) appendOutput(item *Item, text string) {
 		return
 	}
 	item.Tool.appendOutput(text)
-	s.changes = append(s.changes, Change{Op: Append, Item: item, Field: "output", Text: text})
+	s.report(Change{Op: Append, Item: item, Field: FieldOutput, Text: text})
 }
 
-// replace tells the text of an item again, as a whole.
+// replace sets the text of an item anew, as a whole.
 func (s *Session) replace(item *Item, text string) {
 	s.count(item, units(text)-units(item.Text))
 	item.setText(text)
 }
 
-func (s *Session) update(item *Item) {
-	s.changes = append(s.changes, Change{Op: Update, Item: item})
-}
+func (s *Session) update(item *Item) { s.report(Change{Op: Update, Item: item}) }
 
 func (s *Session) close(item *Item) {
 	if item.State == StateClosed {
 		return
 	}
-	item.State = StateClosed
 	s.forget(item)
-	if item.Kind == KindMessage && item.Role == RoleAssistant && item.Parent == "" && strings.TrimSpace(item.Text) != "" {
-		s.facts.Answer = item.Text
+	item.settle()
+	if item.answers() && item.order > s.answered {
+		s.facts.Answer, s.answered = item.Text, item.order
 	}
-	s.changes = append(s.changes, Change{Op: Close, Item: item})
+	s.report(Change{Op: Close, Item: item})
 }
 
 func (s *Session) forget(item *Item) {
 	if i := slices.Index(s.items, item); i >= 0 {
 		s.items = slices.Delete(s.items, i, i+1)
+		s.size -= item.size
 	}
 	item.State = StateClosed
 }
@@ -361,21 +287,21 @@ func (s *Session) count(item *Item, n int64) {
 	}
 }
 
-// units is the length of a text in UTF-16 code units.
-func units(text string) (n int64) {
-	for _, r := range text {
-		n++
-		if r > 0xFFFF {
-			n++
-		}
+// echo adds what a person said, in the agent's words, where no event of ours has it.
+func (s *Session) echo(id, text string) {
+	if s.told || strings.TrimSpace(text) == "" || s.over(id) {
+		return
 	}
-	return n
+	s.close(s.open(Item{ID: id, Kind: KindMessage, Role: RoleUser, Text: text}))
 }
 
-// notice tells something that is no part of the conversation.
-func (s *Session) notice(text string) {
-	if text = plain(text); text != "" {
-		s.close(s.open(Item{Kind: KindNotice, Role: RoleSystem, Text: text}))
+// notice adds something that is no part of the conversation.
+func (s *Session) notice(text string) { s.noticeOf("", text) }
+
+// noticeOf is notice of an item that has an id of the agent's own.
+func (s *Session) noticeOf(id, text string) {
+	if text = plainLines(text); strings.TrimSpace(text) != "" && !s.over(id) {
+		s.close(s.open(Item{ID: id, Kind: KindNotice, Role: RoleSystem, Text: text}))
 	}
 }
 
@@ -384,4 +310,20 @@ func (s *Session) conversation(id string) {
 	if id != "" && len(id) <= 200 {
 		s.facts.Conversation = id
 	}
+}
+
+// fork is a session that goes on from here by itself. of maps the items that are open,
+// and the newest file change, to those of the fork.
+func (s *Session) fork(of func(*Item) *Item) *Session {
+	f := *s
+	f.items, f.begins, f.changed = nil, nil, nil
+	for _, item := range s.items {
+		f.items = append(f.items, of(item))
+	}
+	f.prose, f.edited = of(s.prose), of(s.edited)
+	f.value, f.ids = s.value.clone(), s.ids.clone()
+	if s.decoder != nil {
+		f.decoder = s.decoder.clone()
+	}
+	return &f
 }

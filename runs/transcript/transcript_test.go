@@ -10,7 +10,6 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
-	"unicode/utf8"
 
 	"github.com/google/go-cmp/cmp"
 )
@@ -39,7 +38,7 @@ func read(t testing.TB, name string) *Fold {
 	if strings.Contains(name, "app-server") {
 		driver = "codex"
 	}
-	f := NewFold()
+	f := NewFold("")
 	f.Apply(1, Event{ID: "evt_1", Type: "run.executing", SessionRef: "local_run_1", At: "2026-11-22T00:00:00.000Z", Payload: json.RawMessage(fmt.Sprintf(`{"driver":%q}`, driver))})
 	seq := int64(1)
 	lines := bufio.NewScanner(bytes.NewReader(text))
@@ -61,23 +60,7 @@ func chunk(stream, text string) Event {
 func shown(f *Fold) string {
 	var b strings.Builder
 	for _, i := range f.Items() {
-		fmt.Fprintf(&b, "%s %s %s %s [%d-%d]", i.ID, i.Kind, i.Role, i.State, i.SeqFirst, i.SeqLast)
-		if i.Text != "" {
-			fmt.Fprintf(&b, " %q", i.Text)
-		}
-		if t := i.Tool; t != nil {
-			fmt.Fprintf(&b, " %s %q kind=%s status=%s out=%q", t.Name, t.Title, t.Kind, t.Status, t.OutputTail)
-			if t.ExitCode != nil {
-				fmt.Fprintf(&b, " exit=%d", *t.ExitCode)
-			}
-			for _, l := range t.Locations {
-				fmt.Fprintf(&b, " at=%s", l.Path)
-			}
-		}
-		for _, s := range i.Plan {
-			fmt.Fprintf(&b, " (%s %s)", s.Status, s.Text)
-		}
-		b.WriteString("\n")
+		b.WriteString(shownItem(i) + "\n")
 	}
 	facts := f.Facts()
 	fmt.Fprintf(&b, "conversation %q, said %d, answer %q\n", facts.Conversation, facts.Said, facts.Answer)
@@ -131,84 +114,6 @@ func TestRecordings(t *testing.T) {
 	}
 }
 
-// TestPiecesEqualTheWhole shows that the same items come of output in pieces of any
-// size as of the output at once.
-func TestPiecesEqualTheWhole(t *testing.T) {
-	t.Parallel()
-	for _, name := range recordings(t) {
-		text, err := os.ReadFile(name)
-		if err != nil {
-			t.Fatal(err)
-		}
-		whole := pieces(text, len(text))
-		for _, size := range []int{1, 7, 64, 1000} {
-			if diff := cmp.Diff(whole, pieces(text, size)); diff != "" {
-				t.Errorf("%s in pieces of %d:\n%s", name, size, diff)
-			}
-		}
-	}
-}
-
-// pieces returns what came of a text in pieces, but for their places in the log.
-func pieces(text []byte, size int) (list []string) {
-	f := NewFold()
-	f.Apply(1, Event{Type: "run.executing", Payload: json.RawMessage(`{}`)})
-	seq := int64(1)
-	valid := strings.ToValidUTF8(string(text), "\uFFFD") // as a recorder writes it
-	for len(valid) > 0 {
-		end := min(len(valid), size)
-		for end < len(valid) && !utf8.RuneStart(valid[end]) { // never within a character
-			end++
-		}
-		seq++
-		f.Apply(seq, chunk("stdout", valid[:end]))
-		valid = valid[end:]
-	}
-	f.Apply(seq+1, Event{Type: "run.ended", Payload: json.RawMessage(`{}`)})
-	for _, i := range f.Items() {
-		c := *i
-		c.ID, c.SeqFirst, c.SeqLast = "", 0, 0
-		line, _ := json.Marshal(c)
-		list = append(list, string(line))
-	}
-	facts, _ := json.Marshal(f.Facts())
-	return append(list, string(facts))
-}
-
-// TestChangesMakeTheItems shows that who applies the changes has the items.
-func TestChangesMakeTheItems(t *testing.T) {
-	t.Parallel()
-	for _, name := range recordings(t) {
-		text, err := os.ReadFile(name)
-		if err != nil {
-			t.Fatal(err)
-		}
-		f := NewFold()
-		texts, states := map[*Item]string{}, map[*Item]string{}
-		apply := func(changes []Change) {
-			for _, c := range changes {
-				switch {
-				case c.Op == Append && c.Field == "text":
-					texts[c.Item] += c.Text
-				case c.Op != Append:
-					texts[c.Item], states[c.Item] = c.Item.Text, c.Item.State
-				}
-			}
-		}
-		seq := int64(0)
-		for line := range bytes.Lines(text) {
-			seq++
-			apply(f.Apply(seq, chunk("stdout", string(line))))
-		}
-		apply(f.Apply(seq+1, Event{Type: "run.ended", Payload: json.RawMessage(`{}`)}))
-		for _, i := range f.Items() {
-			if texts[i] != i.Text || states[i] != StateClosed {
-				t.Errorf("%s: %s has %q, %s; told were %q, %s", name, i.ID, i.Text, i.State, texts[i], states[i])
-			}
-		}
-	}
-}
-
 // TestFailures pins what kind of failure agents' words are.
 func TestFailures(t *testing.T) {
 	t.Parallel()
@@ -254,12 +159,12 @@ func TestFailures(t *testing.T) {
 func TestProse(t *testing.T) {
 	t.Parallel()
 	s := NewSession("")
-	for _, line := range []string{"building", "", "{not json", `{"some":"json"}`, "done"} {
+	for _, line := range []string{"", "building", "", "  {not json", `{"some":"json"}`, "done"} {
 		s.Line("stdout", []byte(line))
 	}
-	changes := s.End()
-	if len(changes) != 1 || changes[0].Item.Text != "building\n{not json\n{\"some\":\"json\"}\ndone\n" || s.Facts().Known {
-		t.Errorf("%+v", changes)
+	s.End()
+	if s.prose.Text != "building\n\n  {not json\n{\"some\":\"json\"}\ndone\n" || s.Facts().Known {
+		t.Errorf("%+v", s.prose)
 	}
 	s = NewSession("")
 	s.Line("stderr", []byte("\x1b[31mboom\x1b[0m\x07"))
@@ -267,22 +172,4 @@ func TestProse(t *testing.T) {
 	if f := s.Facts().Failure; f == nil || f.Text != "boom" || f.Kind != FailedUnknown {
 		t.Errorf("%+v", f)
 	}
-}
-
-func FuzzSession(f *testing.F) {
-	for _, name := range recordings(f) {
-		text, err := os.ReadFile(name)
-		if err != nil {
-			f.Fatal(err)
-		}
-		f.Add(text, 100)
-	}
-	f.Fuzz(func(t *testing.T, text []byte, size int) {
-		if size < 1 || len(text) > 64<<10 {
-			return
-		}
-		if diff := cmp.Diff(pieces(text, len(text)+1), pieces(text, size)); diff != "" {
-			t.Error(diff)
-		}
-	})
 }

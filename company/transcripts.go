@@ -1,0 +1,141 @@
+package company
+
+// run.transcript and events.replay: what a run did, as items and as events.
+
+import (
+	"context"
+	"slices"
+
+	"ac/feed"
+	"ac/heartbeat/job"
+	"ac/internal/fault"
+	"ac/runs"
+	"ac/runs/session"
+	"ac/runs/transcript"
+	"ac/workspace/doc"
+)
+
+// TranscriptParams are those of run.transcript.
+type TranscriptParams struct {
+	Dir
+	ProjectID string   `json:"project_id" is:"id"`
+	RunID     string   `json:"run_id" is:"id"`
+	SinceSeq  int64    `json:"since_seq" is:"optional,min=0"`
+	UntilSeq  *int64   `json:"until_seq" is:"optional,min=0"`
+	Tail      int      `json:"tail" is:"optional,min=1,cut=5000"`
+	Limit     int      `json:"limit" is:"optional,min=1,cut=5000"`
+	Kinds     []string `json:"kinds" is:"optional"`
+}
+
+// CheckFields refuses kinds that there are not.
+func (p *TranscriptParams) CheckFields() (issues []fault.Issue) {
+	for i, kind := range p.Kinds {
+		if known := transcript.Kinds(); !slices.Contains(known, kind) {
+			issues = append(issues, fault.Issue{Path: []any{"kinds", i}, Code: "invalid_value", Message: "is no kind of items", Values: known})
+		}
+	}
+	return issues
+}
+
+// TranscriptResult is the result of run.transcript.
+type TranscriptResult struct {
+	RunID      string `json:"run_id"`
+	ProjectID  string `json:"project_id"`
+	Status     string `json:"status"`
+	Activity   string `json:"activity,omitempty"`
+	SessionRef string `json:"session_ref,omitempty"`
+	Turn       int    `json:"turn"`
+	transcript.Page
+	Continuable Continuable `json:"continuable"`
+}
+
+// Continuable is whether a run that is over, or idle, could go on now, and with which
+// memory: that of its agent, or a digest.
+type Continuable struct {
+	OK     bool         `json:"ok"`
+	Reason fault.Reason `json:"reason,omitempty"`
+	Resume string       `json:"resume"`
+}
+
+// Transcript reads the transcript of a run, up to the end of its log or as of a seq.
+func (c *Company) Transcript(ctx context.Context, p TranscriptParams) (result TranscriptResult, err error) {
+	result = TranscriptResult{RunID: p.RunID, ProjectID: p.ProjectID}
+	var state transcript.State
+	err = c.all.logs.Transcript(ctx, c.w, p.ProjectID, p.RunID, p.UntilSeq, func(f *transcript.Fold) {
+		state = f.State()
+		result.Page = f.Page(transcript.Query{Since: p.SinceSeq, Tail: p.Tail, Limit: p.Limit, Kinds: p.Kinds})
+	})
+	if err != nil {
+		return result, err
+	}
+	run, err := runs.Load(c.w, p.ProjectID, p.RunID)
+	if err != nil {
+		return result, err
+	}
+	if p.UntilSeq == nil && doc.Terminal(run.Status) {
+		state.Status, state.Activity = run.Status, "" // also where a log of others does not say so
+	}
+	result.Status, result.Activity, result.SessionRef, result.Turn = state.Status, state.Activity, state.SessionRef, state.Turn
+	result.Continuable = c.continuable(run, state)
+	return result, nil
+}
+
+// Ways to take a conversation up.
+const (
+	resumeProvider = "provider"
+	resumeDigest   = "digest"
+)
+
+// continuable says what a continuation of a run would meet now.
+func (c *Company) continuable(run doc.Run, state transcript.State) Continuable {
+	known := Continuable{Resume: resumeDigest}
+	driver := doc.ProviderNamed(run.Provider).Driver
+	asBefore := run.Live != nil && run.Live.Driver != "" || driver == doc.Codex || driver == doc.Claude
+	if run.ProviderSessionID != "" && asBefore {
+		known.Resume = resumeProvider
+	}
+	switch alive := session.RunAlive(c.w, run.ProjectID, run.ID); {
+	case alive && state.Activity != transcript.ActivityIdle:
+		known.Reason = fault.RunBusy
+	case alive:
+		known.OK, known.Resume = true, resumeProvider
+	case run.Spec == nil || driver == "" && (run.Live == nil || run.Live.Driver == ""):
+		known.Reason = fault.RunNotResumable
+	case run.Spec.WorktreeRel != "" && !c.w.Exists(run.Spec.WorktreeRel):
+		known.Reason = fault.WorktreeGone
+	case job.OpenJobOf(c.w, run.ProjectID, state.SessionRef, run.ID) != "":
+		known.Reason = fault.RunOwnedByJob
+	default:
+		known.OK = true
+	}
+	return known
+}
+
+// ReplayEventsParams are those of events.replay.
+type ReplayEventsParams struct {
+	Dir
+	ProjectID  string   `json:"project_id" is:"id"`
+	RunID      string   `json:"run_id" is:"id"`
+	SinceSeq   int64    `json:"since_seq" is:"optional,min=0"`
+	UntilSeq   *int64   `json:"until_seq" is:"optional,min=0"`
+	Limit      int      `json:"limit" is:"default=200,min=1,cut=1000"`
+	EventTypes []string `json:"event_types" is:"optional"`
+}
+
+// ReplayEventsResult is the result of events.replay.
+type ReplayEventsResult struct {
+	RunID     string           `json:"run_id"`
+	ProjectID string           `json:"project_id"`
+	Events    []feed.PageEvent `json:"events"`
+	NextSeq   int64            `json:"next_seq"`
+	HeadSeq   int64            `json:"head_seq"`
+	More      bool             `json:"more"`
+}
+
+// ReplayEvents reads the events of a run from a seq on, page by page.
+func (c *Company) ReplayEvents(ctx context.Context, p ReplayEventsParams) (ReplayEventsResult, error) {
+	page, err := c.all.logs.Replay(ctx, c.w, feed.PageSpec{
+		Project: p.ProjectID, Run: p.RunID, Since: p.SinceSeq, Until: p.UntilSeq, Limit: p.Limit, Types: p.EventTypes,
+	})
+	return ReplayEventsResult{p.RunID, p.ProjectID, page.Events, page.Next, page.Head, page.More}, err
+}

@@ -1,0 +1,111 @@
+package feed
+
+// Reading logs for those who ask instead of listening: transcripts, which are kept, and
+// pages of events.
+
+import (
+	"context"
+	"errors"
+	"io/fs"
+	"slices"
+	"sync"
+
+	"ac/events"
+	"ac/internal/fault"
+	"ac/runs/transcript"
+	"ac/workspace"
+)
+
+// keptLogs is of how many runs the transcripts are kept, and of how many the places.
+const keptLogs = 8
+
+// Logs reads the logs of runs. It keeps the transcripts of the runs that were last asked
+// for, 64 MiB each at most, and goes on from where they stand. It is safe for concurrent
+// use.
+type Logs struct {
+	folds recent[keptFold]
+	pages recent[keptPages]
+}
+
+// NewLogs makes a reader that nobody has asked yet.
+func NewLogs() *Logs { return &Logs{} }
+
+// keptFold is the transcript of a run as far as its log was read.
+type keptFold struct {
+	mu   sync.Mutex
+	at   cursor
+	fold *transcript.Fold
+}
+
+// Transcript brings the transcript of a run up to the end of its log, or makes it as of a
+// seq, and lends it to look: it must not be used afterwards, nor Logs within. A run without
+// a log is fault.NotFound.
+func (g *Logs) Transcript(ctx context.Context, ws *workspace.Workspace, project, run string, until *int64, look func(*transcript.Fold)) error {
+	key := logKey{project, run}
+	l, err := openNamed(ctx, ws, key)
+	if err != nil {
+		return err
+	}
+	defer l.close()
+	k := g.folds.of(ws, key)
+	k.mu.Lock()
+	defer k.mu.Unlock() // of the one that is kept
+	if until != nil && k.at.seq > *until {
+		k = &keptFold{} // for once
+	}
+	if err = k.at.begin(l); err != nil {
+		return fault.New(fault.IO, "%s cannot be read: %w", key.file(), err)
+	}
+	if k.fold == nil || k.at.seq == 0 {
+		k.fold = transcript.NewFold(project) // also where the log is another one
+	}
+	err = k.at.lines(l, func(line events.Line) bool {
+		if until != nil && line.Seq > *until {
+			return false
+		}
+		k.fold.Advance(line.Seq, line.Raw)
+		k.at.pass(line)
+		return true
+	})
+	if err != nil {
+		return fault.New(fault.IO, "%s cannot be read: %w", key.file(), err)
+	}
+	look(k.fold)
+	return nil
+}
+
+// openNamed opens the log of a run that somebody named.
+func openNamed(ctx context.Context, ws *workspace.Workspace, key logKey) (*runLog, error) {
+	l, err := openLog(ctx, ws, key)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, fault.New(fault.NotFound, "run %s of project %s has no %s", key.run, key.project, events.FileName)
+	}
+	return l, err
+}
+
+// recent keeps something for each of the logs that were last asked for. Its zero value is
+// empty; it is safe for concurrent use.
+type recent[T any] struct {
+	mu   sync.Mutex
+	kept []keptOf[T] // the last one that was asked for first
+}
+
+type keptOf[T any] struct {
+	ws    *workspace.Workspace
+	key   logKey
+	value *T
+}
+
+// of is what is kept for a log, fresh where nothing was.
+func (r *recent[T]) of(ws *workspace.Workspace, key logKey) *T {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	i := slices.IndexFunc(r.kept, func(k keptOf[T]) bool { return k.ws == ws && k.key == key })
+	k := keptOf[T]{ws, key, new(T)}
+	if i >= 0 {
+		k = r.kept[i]
+		r.kept = slices.Delete(r.kept, i, i+1)
+	}
+	r.kept = slices.Insert(r.kept[:min(len(r.kept), keptLogs-1)], 0, k)
+	return k.value
+}

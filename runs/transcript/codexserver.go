@@ -1,0 +1,211 @@
+package transcript
+
+// codex app-server: notifications about items, and their texts piece by piece.
+
+import (
+	"encoding/json"
+	"strings"
+
+	"ac/internal/canonjson"
+)
+
+// appServer is codex app-server.
+type appServer struct{}
+
+func (*appServer) turn() {}
+
+func (*appServer) clone() decoder { return &appServer{} }
+
+// rpcMessage is a line of either kind of JSON-RPC, its parts as they stand.
+type rpcMessage struct {
+	method                    string
+	id, params, result, error []byte
+}
+
+// readRPC reads the envelope of a message. ok is false for what is no object.
+func readRPC(line []byte) (m rpcMessage, ok bool) {
+	err := canonjson.Members(line, func(member canonjson.Member) {
+		switch string(member.Key) {
+		case "method":
+			if member.Value[0] == '"' {
+				m.method = canonjson.Unquote(member.Value)
+			}
+		case "id":
+			m.id = member.Value
+		case "params":
+			m.params = member.Value
+		case "result":
+			m.result = member.Value
+		case "error":
+			m.error = member.Value
+		}
+	})
+	return m, err == nil
+}
+
+func (a *appServer) message(s *Session, line []byte) {
+	m, ok := readRPC(line)
+	switch {
+	case !ok:
+	case m.method == "":
+		var r struct {
+			Thread struct {
+				ID string `json:"id"`
+			} `json:"thread"`
+		}
+		if json.Unmarshal(m.result, &r) == nil {
+			s.conversation(r.Thread.ID)
+		}
+	case m.id != nil: // what it asks has events of ours
+	case strings.HasPrefix(m.method, "item/"):
+		a.item(s, m)
+	default:
+		a.notification(s, m)
+	}
+}
+
+// item takes a notification about an item.
+func (a *appServer) item(s *Session, m rpcMessage) {
+	switch m.method {
+	case "item/started", "item/completed":
+		var p struct {
+			Item codexItem `json:"item"`
+		}
+		if json.Unmarshal(m.params, &p) == nil {
+			s.codexItem(&p.Item, m.method == "item/started", m.method == "item/completed")
+		}
+		return
+	}
+	var p struct {
+		ItemID string `json:"itemId"`
+		Delta  string `json:"delta"`
+	}
+	if json.Unmarshal(m.params, &p) != nil || p.ItemID == "" || s.over(p.ItemID) {
+		return
+	}
+	switch m.method {
+	case "item/agentMessage/delta":
+		s.codexDelta(p.ItemID, KindMessage, p.Delta)
+	case "item/plan/delta":
+		s.codexDelta(p.ItemID, KindPlan, p.Delta)
+	case "item/reasoning/textDelta", "item/reasoning/summaryTextDelta":
+		s.codexDelta(p.ItemID, KindReasoning, p.Delta)
+	case "item/reasoning/summaryPartAdded":
+		if item := s.find(p.ItemID); item != nil && item.Text != "" {
+			s.append(item, "\n\n")
+		}
+	case "item/commandExecution/outputDelta", "item/fileChange/outputDelta":
+		if item := s.find(p.ItemID); item != nil {
+			s.appendOutput(item, p.Delta)
+		}
+	}
+}
+
+func (s *Session) codexDelta(id, kind, delta string) {
+	item := s.find(id)
+	if item == nil {
+		item = s.open(Item{ID: id, Kind: kind, Role: RoleAssistant})
+	}
+	s.append(item, delta)
+}
+
+// notification takes what is about no item.
+func (a *appServer) notification(s *Session, m rpcMessage) {
+	switch m.method {
+	case "turn/plan/updated", "turn/diff/updated", "turn/completed", "error", "warning", "guardianWarning", "model/rerouted":
+	default:
+		return
+	}
+	var p struct {
+		TurnID    string      `json:"turnId"`
+		Diff      string      `json:"diff"`
+		Message   string      `json:"message"`
+		Summary   string      `json:"summary"`
+		From      string      `json:"fromModel"`
+		To        string      `json:"toModel"`
+		WillRetry bool        `json:"willRetry"`
+		Error     *codexError `json:"error"`
+		Turn      codexTurn   `json:"turn"`
+		Plan      []struct {
+			Step   string `json:"step"`
+			Status string `json:"status"`
+		} `json:"plan"`
+	}
+	if json.Unmarshal(m.params, &p) != nil {
+		return
+	}
+	switch m.method {
+	case "turn/plan/updated":
+		steps := []Step{}
+		for _, step := range p.Plan {
+			if step.Status == "inProgress" {
+				step.Status = ToolInProgress
+			}
+			steps = append(steps, Step{step.Step, step.Status})
+		}
+		s.planned("turn-"+p.TurnID+"-plan", steps)
+	case "turn/diff/updated":
+		if item := s.edited; item != nil && item.Tool != nil {
+			before := item.Tool.Diff
+			if item.Tool.setDiff(p.Diff); item.Tool.Diff != before {
+				s.update(item)
+			}
+		}
+	case "turn/completed":
+		s.codexTurnOver(&p.Turn)
+	case "error":
+		s.codexFailed(p.Error, p.WillRetry)
+	case "model/rerouted":
+		s.notice("The model was changed from " + firstOf(p.From, "?") + " to " + firstOf(p.To, "?") + ".")
+	default:
+		s.notice(firstOf(p.Message, p.Summary))
+	}
+}
+
+// planned sets the steps of a plan.
+func (s *Session) planned(id string, steps []Step) {
+	if s.over(id) {
+		return
+	}
+	item := s.find(id)
+	if item == nil {
+		item = s.open(Item{ID: id, Kind: KindPlan, Role: RoleAssistant})
+	}
+	item.setPlan(steps)
+	s.update(item)
+}
+
+// codexTurn is a turn at its end.
+type codexTurn struct {
+	Status string      `json:"status"`
+	Error  *codexError `json:"error"`
+}
+
+func (s *Session) codexTurnOver(turn *codexTurn) {
+	for i := 0; i < len(s.items); {
+		if s.items[i].Kind == KindPlan {
+			s.close(s.items[i])
+			continue
+		}
+		i++
+	}
+	switch {
+	case turn.Error != nil && turn.Error.Message != "":
+		s.failure.final(turn.Error.Message, turn.Error.status(), turn.Error.code())
+	case turn.Status == "completed":
+		s.failure.recovered()
+	}
+	s.edited = nil
+}
+
+func (s *Session) codexFailed(e *codexError, retried bool) {
+	if e == nil {
+		return
+	}
+	s.notice(e.Message)
+	text := e.Message
+	if retried && e.Additional != "" {
+		text = e.Additional
+	}
+	s.failure.told(text, e.status(), e.code())
+}

@@ -1,0 +1,93 @@
+package transcript
+
+// What the fold reads of the lines of a log.
+
+import (
+	"bytes"
+	"encoding/json"
+	"strings"
+	"unicode/utf8"
+
+	"ac/internal/canonjson"
+)
+
+// Event is what the fold reads of an event.
+type Event struct {
+	ID         string          `json:"event_id"`
+	Type       string          `json:"type"`
+	Actor      string          `json:"actor"`
+	RunID      string          `json:"run_id"`
+	SessionRef string          `json:"session_ref"`
+	At         string          `json:"ts_wallclock"`
+	Payload    json.RawMessage `json:"payload"`
+}
+
+// readEvent reads a line of a log. The payload is a part of the line. It reports
+// whether the line is an object.
+func readEvent(line []byte) (e Event, ok bool) {
+	err := canonjson.Members(line, func(m canonjson.Member) {
+		var to *string
+		switch string(m.Key) {
+		case "event_id":
+			to = &e.ID
+		case "type":
+			to = &e.Type
+		case "actor":
+			to = &e.Actor
+		case "run_id":
+			to = &e.RunID
+		case "session_ref":
+			to = &e.SessionRef
+		case "ts_wallclock":
+			to = &e.At
+		case "payload":
+			e.Payload = m.Value
+			return
+		default:
+			return
+		}
+		*to = ""
+		if m.Value[0] == '"' {
+			*to = valid(canonjson.Unquote(m.Value))
+		}
+	})
+	return e, err == nil
+}
+
+// readChunk reads the payload of provider.raw, into memory of the caller's.
+func readChunk(payload, into []byte) (stream string, chunk []byte, ok bool) {
+	var literal []byte
+	err := canonjson.Members(payload, func(m canonjson.Member) {
+		switch {
+		case m.Value[0] != '"':
+		case string(m.Key) == "stream":
+			stream = streamOf(m.Value)
+		case string(m.Key) == "chunk":
+			literal = m.Value
+		}
+	})
+	if err != nil || literal == nil {
+		return "", nil, false
+	}
+	chunk = canonjson.AppendUnquoted(into[:0], literal)
+	if !utf8.Valid(chunk) {
+		chunk = bytes.ToValidUTF8(chunk, []byte("\uFFFD"))
+	}
+	return stream, chunk, true
+}
+
+// streamOf is the stream of output, of which there are two.
+func streamOf(literal []byte) string {
+	if string(literal) == `"stderr"` {
+		return "stderr"
+	}
+	return "stdout"
+}
+
+// valid is a text without what is no UTF-8, such as lone surrogates.
+func valid(text string) string {
+	if utf8.ValidString(text) {
+		return text
+	}
+	return strings.ToValidUTF8(text, "\uFFFD")
+}

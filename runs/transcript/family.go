@@ -1,0 +1,145 @@
+package transcript
+
+// Which agent it is: its family by the driver, else by its first lines, and the output
+// of those that are none.
+
+import (
+	"bytes"
+	"encoding/json"
+	"slices"
+	"strings"
+)
+
+// Drivers whose lines are known without looking.
+const (
+	DriverCodex  = "codex"
+	DriverClaude = "claude"
+	DriverACP    = "acp"
+)
+
+const (
+	// maxSniffs bounds the lines of JSON that are looked at for their family: agents
+	// show it with the first ones.
+	maxSniffs = 1000
+	// maxProse bounds a message of text that no agent said.
+	maxProse = 64 << 10
+	// maxNotice bounds how much of stderr is one notice.
+	maxNotice = 4 << 10
+)
+
+// probe is what tells the families apart.
+type probe struct {
+	Type      string          `json:"type"`
+	Method    string          `json:"method"`
+	JSONRPC   string          `json:"jsonrpc"`
+	SessionID string          `json:"sessionID"`
+	Session   string          `json:"session_id"`
+	Part      json.RawMessage `json:"part"`
+	Response  json.RawMessage `json:"response"`
+	Stats     json.RawMessage `json:"stats"`
+	Error     json.RawMessage `json:"error"`
+	Role      string          `json:"role"`
+	Subtype   string          `json:"subtype"`
+	ID        json.RawMessage `json:"id"`
+	Result    json.RawMessage `json:"result"`
+}
+
+// sniff finds the family of the first line that shows it.
+func (s *Session) sniff(line []byte) {
+	var p probe
+	if json.Unmarshal(line, &p) != nil {
+		return
+	}
+	switch {
+	case p.JSONRPC != "":
+		if p.speaksACP() {
+			s.know(&acp{})
+		}
+	case p.Method != "" || (len(p.ID) > 0 && len(p.Result) > 0 && p.Type == ""):
+		s.know(&appServer{})
+	case strings.HasPrefix(p.Type, "thread.") || strings.HasPrefix(p.Type, "item.") || strings.HasPrefix(p.Type, "turn."):
+		s.know(&codexExec{})
+	case p.SessionID != "" && (len(p.Part) > 0 || p.Type == "error"):
+		s.know(&openCode{})
+	case p.Type == "init" || (p.Type == "message" && p.Role != "") || (p.Type == "result" && p.Subtype == "" && len(p.Stats) > 0):
+		s.know(&geminiStream{})
+	case slices.Contains([]string{"system", "assistant", "user", "result", "stream_event", "control_request", "control_response", "command_lifecycle"}, p.Type):
+		s.know(&claude{})
+	case p.Type == "" && (bytes.HasPrefix(p.Response, []byte(`"`)) || p.Session != "" && len(p.Error) > 0):
+		s.know(&wholeOutput{})
+	}
+}
+
+// speaksACP tells the agent side of ACP from other protocols of JSON-RPC.
+func (p probe) speaksACP() bool {
+	if strings.HasPrefix(p.Method, "session/") {
+		return true
+	}
+	var result struct {
+		Version      json.RawMessage `json:"protocolVersion"`
+		Capabilities json.RawMessage `json:"agentCapabilities"`
+		Session      string          `json:"sessionId"`
+	}
+	if json.Unmarshal(p.Result, &result) != nil {
+		return false
+	}
+	return result.Session != "" || len(result.Version) > 0 && len(result.Capabilities) > 0
+}
+
+// text takes a line that is no message. Of an agent that is understood it is none of
+// what it says.
+func (s *Session) text(line []byte) {
+	if s.decoder == nil && !s.hold(line) {
+		s.say(line)
+	}
+}
+
+// say adds a line to the message of text.
+func (s *Session) say(line []byte) {
+	if !s.saying() && len(bytes.TrimSpace(line)) == 0 {
+		return
+	}
+	for rest := string(line) + "\n"; rest != ""; {
+		piece, _ := head(rest, maxProse)
+		if s.saying() && len(s.prose.Text)+len(piece) > maxProse {
+			s.close(s.prose)
+		}
+		if !s.saying() {
+			s.prose = s.open(Item{Kind: KindMessage, Role: RoleAssistant})
+		}
+		s.append(s.prose, piece)
+		rest = rest[len(piece):]
+	}
+}
+
+// saying reports whether a message of text is open.
+func (s *Session) saying() bool { return s.prose != nil && s.prose.State == StateOpen }
+
+// endProse closes the text that came before the first message of an agent.
+func (s *Session) endProse() {
+	if s.prose != nil {
+		s.close(s.prose)
+		s.prose = nil
+	}
+}
+
+// errorLine keeps the end of stderr; lines of JSON there are the agent's own log.
+func (s *Session) errorLine(line []byte) {
+	s.stderr = strings.Clone(tail(s.stderr+string(line)+"\n", maxWords))
+	if line[0] == '{' && json.Valid(line) {
+		return
+	}
+	text := plain(string(line))
+	if text == "" {
+		return
+	}
+	text, _ = head(text, maxNotice)
+	if n := len(s.items); n > 0 {
+		last := s.items[n-1]
+		if last.Kind == KindNotice && last.Role == RoleSystem && len(last.Text)+len(text) < maxNotice {
+			s.append(last, "\n"+text)
+			return
+		}
+	}
+	s.open(Item{Kind: KindNotice, Role: RoleSystem, Text: text})
+}

@@ -1,0 +1,350 @@
+package transcript
+
+// What the fold makes of the events that are not output: what people said and decided,
+// turns, sessions and their ends.
+
+import (
+	"cmp"
+	"encoding/json"
+	"slices"
+	"strings"
+
+	"ac/events"
+	"ac/runs/interaction"
+)
+
+// commandDriver is a session that is not spoken with.
+const commandDriver = "command"
+
+// execute begins the decoding of an execution anew.
+func (f *Fold) execute(e Event) {
+	f.finish()
+	var p struct {
+		Mode   string `json:"mode"`
+		Driver string `json:"driver"`
+	}
+	_ = json.Unmarshal(e.Payload, &p) // logs of other programs may have none
+	switch {
+	case f.number == 0 || f.ended || f.announced > 0:
+		f.number, f.execution, f.used = max(f.number+1, f.announced), 1, turnUsage{}
+	case f.named:
+		f.execution++
+	}
+	f.announced = 0
+	f.live = p.Driver != "" && p.Driver != commandDriver
+	if p.Driver == "" && p.Mode == "codex_app_server" {
+		p.Driver = DriverCodex
+	}
+	f.begun, f.state.Status = false, "running"
+	f.start(p.Driver, e.SessionRef)
+}
+
+// event takes an event that is neither output nor the beginning or end of a session.
+func (f *Fold) event(e Event) {
+	switch e.Type {
+	case events.AgentStarted:
+		f.begun = true
+	case events.TurnStarted:
+		f.turnStarted(e)
+	case events.TurnEnded:
+		f.turnEnded(e)
+	case events.SteerQueued:
+		f.steerQueued(e)
+	case events.SteerApplied:
+		f.steerApplied(e)
+	case events.SteerDiscarded:
+		f.steerDiscarded(e)
+	case events.InteractionRequested:
+		f.requested(e)
+	case events.InteractionResolved:
+		f.resolved(e)
+	case events.UsageReported:
+		f.usage(e)
+	case events.PlanCleared:
+		if f.plan != nil {
+			f.plan.setPlan([]Step{})
+			f.add(Change{Op: Update, Item: f.plan})
+		}
+	default:
+		if text := noticeOf(e); text != "" {
+			f.notice(e, text)
+		}
+	}
+	if e.Type == events.RunContinued {
+		f.continued(e)
+	}
+}
+
+// said is the payload of an event with a text for the agent.
+type said struct {
+	Turn        int             `json:"turn"`
+	Text        string          `json:"text"`
+	TextBytes   int64           `json:"text_bytes"`
+	Truncated   bool            `json:"truncated"`
+	SteerID     string          `json:"steer_id"`
+	SteerIDs    []string        `json:"steer_ids"`
+	DisplayText string          `json:"display_text"`
+	DisplayMeta json.RawMessage `json:"display_meta"`
+}
+
+// item is the message that shows the text.
+func (p *said) item(e Event) *Item {
+	item := &Item{ID: ownID(e), Kind: KindMessage, Role: RoleUser, Actor: actorOf(e)}
+	item.setText(p.Text)
+	item.Truncated = item.Truncated || p.Truncated
+	if p.DisplayText != "" {
+		item.setText(p.DisplayText)
+		item.PromptBytes = max(p.TextBytes, int64(len(p.Text)))
+	}
+	if len(p.DisplayMeta) > 0 && string(p.DisplayMeta) != "null" {
+		item.DisplayMeta = p.DisplayMeta
+	}
+	return item
+}
+
+func (f *Fold) turnStarted(e Event) {
+	var p said
+	if json.Unmarshal(e.Payload, &p) != nil {
+		return
+	}
+	f.turn, f.state.Turn, f.begun = p.Turn, p.Turn, true
+	for _, id := range p.SteerIDs {
+		if item := f.waiting(steerID(id)); item != nil {
+			item.Turn = p.Turn
+			f.settle(item)
+		}
+	}
+	if strings.TrimSpace(p.Text) != "" {
+		f.made(p.item(e))
+	}
+	if f.session != nil {
+		f.session.BeginTurn()
+	}
+}
+
+func (f *Fold) turnEnded(e Event) {
+	var p struct {
+		Turn   int    `json:"turn"`
+		Status string `json:"status"`
+		Error  string `json:"error"`
+	}
+	if json.Unmarshal(e.Payload, &p) != nil {
+		return
+	}
+	f.turn = p.Turn
+	if f.session != nil {
+		f.session.EndTurn(p.Status != ToolCompleted)
+	}
+	f.used.close(f)
+	text := "Turn " + firstOf(p.Status, "ended")
+	switch {
+	case p.Error != "":
+		f.notice(e, text+": "+p.Error)
+	case p.Status != ToolCompleted:
+		f.notice(e, text+".")
+	}
+	f.turn = 0
+}
+
+func (f *Fold) steerQueued(e Event) {
+	var p said
+	if json.Unmarshal(e.Payload, &p) != nil || p.SteerID == "" {
+		return
+	}
+	item := p.item(e)
+	item.own = steerID(p.SteerID)
+	f.wait(item, 0)
+}
+
+func (f *Fold) steerApplied(e Event) {
+	var p struct {
+		SteerID string `json:"steer_id"`
+		Turn    int    `json:"turn"`
+		How     string `json:"how"`
+	}
+	if json.Unmarshal(e.Payload, &p) != nil || p.How != "mid_turn" {
+		return // the turn that it begins has an event of its own
+	}
+	if item := f.waiting(steerID(p.SteerID)); item != nil {
+		item.Turn = p.Turn
+		f.settle(item)
+	}
+}
+
+func (f *Fold) steerDiscarded(e Event) {
+	var p struct {
+		SteerID string `json:"steer_id"`
+		Reason  string `json:"reason"`
+	}
+	if json.Unmarshal(e.Payload, &p) != nil {
+		return
+	}
+	if item := f.waiting(steerID(p.SteerID)); item != nil {
+		item.Note = "not delivered: " + p.Reason
+		f.settle(item)
+	}
+}
+
+func envelope(e Event) interaction.Envelope {
+	return interaction.Envelope{Session: e.SessionRef, Actor: e.Actor, At: e.At, Payload: e.Payload}
+}
+
+func (f *Fold) requested(e Event) {
+	record, ok := interaction.Asked(f.project, e.RunID, envelope(e))
+	if !ok || f.waiting(record.InteractionID) != nil {
+		return
+	}
+	kind := KindQuestion
+	if record.Kind == interaction.Permission || record.Kind == interaction.Plan {
+		kind = KindPermission
+	}
+	if waits := f.asking(record.ItemID); waits != nil {
+		record.ItemID = waits.ID
+	}
+	id := record.InteractionID
+	item := &Item{ID: id, Kind: kind, Role: RoleAssistant, InteractionID: id, Interaction: &record, own: id}
+	f.wait(item, record.Turn)
+}
+
+// asking is the open item of the agent that an interaction names, by its own id or ours.
+func (f *Fold) asking(id string) *Item {
+	if f.session == nil || id == "" {
+		return nil
+	}
+	if item := f.session.find(id); item != nil {
+		return item
+	}
+	i := slices.IndexFunc(f.session.items, func(i *Item) bool { return i.ID == id })
+	if i < 0 {
+		return nil
+	}
+	return f.session.items[i]
+}
+
+func (f *Fold) resolved(e Event) {
+	done, ok := interaction.Done(envelope(e))
+	if !ok {
+		return
+	}
+	item := f.waiting(done.InteractionID)
+	if item == nil || item.Interaction == nil {
+		return
+	}
+	record := item.Interaction.Resolved(done, e.At)
+	item.Interaction = &record
+	f.settle(item)
+	refused := record.State != interaction.Allowed && item.Kind == KindPermission
+	if waits := f.asking(record.ItemID); waits != nil && refused {
+		f.session.refuse(waits)
+	}
+}
+
+func (f *Fold) continued(e Event) {
+	var p struct {
+		Session    int    `json:"session"`
+		SessionRef string `json:"session_ref"`
+	}
+	_ = json.Unmarshal(e.Payload, &p) // of a workflow it has neither
+	f.announced = max(p.Session, f.number+1)
+	f.state.Status, f.state.SessionRef, f.live = "running", firstOf(p.SessionRef, e.SessionRef, f.state.SessionRef), false
+}
+
+// end takes the end of a session.
+func (f *Fold) end(e Event) {
+	f.finish()
+	f.used.close(f)
+	f.turn, f.ended, f.live = 0, true, false
+	f.state.Status = strings.TrimPrefix(e.Type, "run.")
+	f.notice(e, endNotice(e))
+}
+
+// judge adds a change where the state of the run is another one.
+func (f *Fold) judge() {
+	now := f.state
+	now.OpenInteractions = []string{}
+	waits := ""
+	for _, item := range f.own {
+		if item.Interaction != nil {
+			now.OpenInteractions = append(now.OpenInteractions, item.ID)
+			waits = firstOf(waits, item.Interaction.Kind)
+		}
+	}
+	switch {
+	case now.Status != "running" || !f.live && f.turn == 0:
+		now.Activity = ""
+	case waits != "":
+		now.Activity = activityWaiting + waits
+	case f.turn > 0:
+		now.Activity = ActivityBusy
+	case f.begun:
+		now.Activity = ActivityIdle
+	default:
+		now.Activity = ActivityStarting
+	}
+	if now.equal(f.shown) {
+		return
+	}
+	f.state, f.shown = now, now
+	if f.quiet {
+		return
+	}
+	f.changes = append(f.changes, Change{Op: Status, State: new(now)})
+}
+
+// wait adds an item of ours that is open, of a turn, 0 for the one that is under way.
+func (f *Fold) wait(item *Item, turn int) {
+	f.begin(item)
+	item.Turn = cmp.Or(turn, item.Turn)
+	item.State, item.size = StateOpen, item.bytes()
+	f.own, f.ownSize = append(f.own, item), f.ownSize+item.size
+	f.add(Change{Op: Open, Item: item})
+	for len(f.own) > maxOwn || f.ownSize > maxOwnBytes && len(f.own) > 1 {
+		f.settle(f.own[0])
+	}
+}
+
+// waiting is the open item of ours with a key, nil when there is none.
+func (f *Fold) waiting(key string) *Item {
+	i := slices.IndexFunc(f.own, func(i *Item) bool { return i.own == key })
+	if i < 0 {
+		return nil
+	}
+	return f.own[i]
+}
+
+// settle closes an item of ours.
+func (f *Fold) settle(item *Item) {
+	if i := slices.Index(f.own, item); i >= 0 {
+		f.own = slices.Delete(f.own, i, i+1)
+		f.ownSize -= item.size
+	}
+	item.State = StateClosed
+	f.add(Change{Op: Close, Item: item})
+}
+
+// made adds an item of ours that is over as it is made.
+func (f *Fold) made(item *Item) {
+	f.begin(item)
+	item.State = StateClosed
+	f.keep(item)
+	f.add(Change{Op: Close, Item: item})
+}
+
+func (f *Fold) notice(e Event, text string) {
+	item := &Item{ID: ownID(e), Kind: KindNotice, Role: RoleSystem, Actor: actorOf(e)}
+	item.setText(plainLines(text))
+	f.made(item)
+}
+
+func ownID(e Event) string { return "ev:" + e.ID }
+
+// steerID tells texts that wait from what agents ask.
+func steerID(id string) string { return "steer " + id }
+
+// actorOf is who did it, "" for nobody in particular.
+func actorOf(e Event) string {
+	if e.Actor == events.ActorSystem {
+		return ""
+	}
+	return e.Actor
+}

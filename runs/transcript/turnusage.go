@@ -1,0 +1,74 @@
+package transcript
+
+// What a turn used: reports are sums of the session, so that the last one of an earlier
+// turn is taken away.
+
+import "encoding/json"
+
+// turnUsage is what the newest turn used so far.
+type turnUsage struct {
+	turn   int
+	before Usage // the last report of an earlier turn of the session
+	latest Usage
+	item   *Item
+}
+
+// usage takes a report of what was used.
+func (f *Fold) usage(e Event) {
+	var p struct {
+		Turn int `json:"turn"`
+		Usage
+	}
+	if json.Unmarshal(e.Payload, &p) != nil || p.Turn <= 0 {
+		return
+	}
+	u := &f.used
+	if u.item == nil || p.Turn > u.turn {
+		u.close(f)
+		u.turn, u.before, u.item = p.Turn, u.latest, nil
+	}
+	u.latest = p.Usage
+	used := p.less(u.before)
+	if u.item != nil { // also of a turn that is over
+		u.item.Usage = &used
+		f.add(Change{Op: Update, Item: u.item})
+		return
+	}
+	u.item = &Item{ID: ownID(e), Kind: KindUsage, Role: RoleSystem, State: StateOpen, Usage: &used}
+	f.begin(u.item)
+	u.item.Turn = p.Turn
+	f.add(Change{Op: Open, Item: u.item})
+	if f.turn != p.Turn {
+		u.close(f)
+	}
+}
+
+// close closes the item of the turn.
+func (u *turnUsage) close(f *Fold) {
+	if u.item != nil && u.item.State == StateOpen {
+		u.item.State = StateClosed
+		f.add(Change{Op: Close, Item: u.item})
+	}
+}
+
+// less takes an earlier sum away. A sum that shrank begins anew.
+func (u Usage) less(before Usage) Usage {
+	if u.TotalTokens < before.TotalTokens {
+		before = Usage{}
+	}
+	count := func(now, then *int64) *int64 {
+		if now == nil || then == nil {
+			return now
+		}
+		return new(max(0, *now-*then))
+	}
+	used := Usage{
+		InputTokens: count(u.InputTokens, before.InputTokens), CachedInputTokens: count(u.CachedInputTokens, before.CachedInputTokens),
+		OutputTokens: count(u.OutputTokens, before.OutputTokens), ReasoningOutputTokens: count(u.ReasoningOutputTokens, before.ReasoningOutputTokens),
+		TotalTokens: u.TotalTokens - before.TotalTokens, CostUSD: u.CostUSD,
+	}
+	if u.CostUSD != nil && before.CostUSD != nil {
+		used.CostUSD = new(max(0, *u.CostUSD-*before.CostUSD))
+	}
+	return used
+}
