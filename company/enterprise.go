@@ -81,8 +81,8 @@ func (c *Folder) BootstrapEnterprise(ctx context.Context, p BootstrapEnterpriseP
 	return result, err
 }
 
-// enterOrFound opens the workspace in the folder, also one that another process makes
-// meanwhile, or founds one. A directory with anything else in it is fault.Conflict.
+// enterOrFound opens the workspace in the folder, also one that another process creates
+// meanwhile, or creates one. A directory with other content is fault.Conflict.
 func (c *Folder) enterOrFound(ctx context.Context, f workspace.Founding) (w *workspace.Workspace, founded bool, err error) {
 	w, err = c.workspace(ctx)
 	if !none(err) {
@@ -149,7 +149,7 @@ type EnsureEnterpriseResult struct {
 	OrgMode      string `json:"org_mode"`
 	enterprise.Readiness
 	ProjectID string `json:"bootstrap_project_id,omitempty"`
-	// Ignored are the keys of departments that do not exist, where a company was built.
+	// Ignored are the unknown department keys, if a company was created.
 	Ignored []string `json:"ignored_departments,omitempty"`
 }
 

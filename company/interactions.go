@@ -1,6 +1,6 @@
 package company
 
-// interaction.*: what agents ask of people.
+// interaction.*: requests of agents to people.
 
 import (
 	"context"
@@ -11,7 +11,7 @@ import (
 	"ac/snapshot"
 )
 
-// ListInteractionsParams are those of interaction.list.
+// ListInteractionsParams are the params of interaction.list.
 type ListInteractionsParams struct {
 	Dir
 	ProjectID string `json:"project_id" is:"optional,id"`
@@ -22,7 +22,7 @@ type ListInteractionsParams struct {
 	Limit     int    `json:"limit" is:"default=200,min=1,cut=500"`
 }
 
-// ListInteractions lists what agents ask, the open ones first.
+// ListInteractions lists the requests of agents, open ones first.
 func (c *Company) ListInteractions(ctx context.Context, p ListInteractionsParams) (result snapshot.Interactions, err error) {
 	err = c.at(ctx, index.UpToDate, func(m *snapshot.View) (err error) {
 		result, err = m.Interactions(snapshot.InteractionQuery{
@@ -33,7 +33,7 @@ func (c *Company) ListInteractions(ctx context.Context, p ListInteractionsParams
 	return result, err
 }
 
-// InteractionParams are those of interaction.get.
+// InteractionParams are the params of interaction.get.
 type InteractionParams struct {
 	Dir
 	ProjectID     string `json:"project_id" is:"id"`

@@ -26,6 +26,26 @@ func (c *Company) SetProviderBin(ctx context.Context, p MachineParams) (OK, erro
 	return c.updateMachine(ctx, func(m *doc.Machine) { m.ProviderBins[p.Name] = p.Path })
 }
 
+// AgentCommandParams are those of machine:set-agent-command.
+type AgentCommandParams struct {
+	Dir
+	Provider string   `json:"provider"`
+	Argv     []string `json:"argv" is:"optional"`
+}
+
+// SetAgentCommand says how the agent of a provider is started that is spoken with; no
+// words remove what was said.
+func (c *Company) SetAgentCommand(ctx context.Context, p AgentCommandParams) (OK, error) {
+	return c.updateMachine(ctx, func(m *doc.Machine) {
+		if m.AgentCommands == nil {
+			m.AgentCommands = map[string][]string{}
+		}
+		if m.AgentCommands[p.Provider] = p.Argv; len(p.Argv) == 0 {
+			delete(m.AgentCommands, p.Provider)
+		}
+	})
+}
+
 func (c *Company) updateMachine(ctx context.Context, change func(*doc.Machine)) (OK, error) {
 	return OK{true}, c.w.UpdateMachine(ctx, change)
 }

@@ -1,8 +1,7 @@
 package company
 
-// How errors name places: as the caller did, and below the workspace relative to it.
-// Where the caller's name leads to on this machine is no business of who reads a
-// message.
+// Paths in error messages: spelled as by the caller, or relative to the workspace.
+// They do not reveal the canonical path on this machine.
 
 import (
 	"errors"
@@ -11,7 +10,7 @@ import (
 	"strings"
 )
 
-// named is an error in other words.
+// named is an error with another message.
 type named struct {
 	cause error
 	text  string
@@ -20,8 +19,8 @@ type named struct {
 func (n *named) Error() string { return n.text }
 func (n *named) Unwrap() error { return n.cause }
 
-// Named is the error of an operation in the folder, as its caller reads it. A nil folder
-// changes nothing.
+// Named returns the error of an operation with the paths as its caller spelled them.
+// A nil folder changes nothing.
 func (c *Folder) Named(err error) error {
 	if err == nil || c == nil || c.given == "" || c.dir == "" || c.dir == string(filepath.Separator) {
 		return err
@@ -42,8 +41,7 @@ func (c *Folder) Named(err error) error {
 	return &named{err, text}
 }
 
-// renamed puts another name in the place of a directory's wherever it stands by itself
-// or before a separator, and not as a part of a longer name.
+// renamed replaces the path of a directory in a text, but not within a longer name.
 func renamed(text, dir, name string) string {
 	var out strings.Builder
 	for {

@@ -1,7 +1,7 @@
 package company
 
-// run.policy.* and policy.defaults.*: what the agent of a run may do without
-// asking, and the mode that people prefer for new runs.
+// run.policy.* and policy.defaults.*: the permissions of a run's agent, and the
+// preferred mode of new runs.
 
 import (
 	"cmp"
@@ -11,6 +11,7 @@ import (
 	"ac/governance"
 	"ac/governance/policy"
 	"ac/internal/fault"
+	"ac/internal/inflight"
 	"ac/runs"
 	runpolicy "ac/runs/policy"
 	"ac/runs/session"
@@ -18,7 +19,7 @@ import (
 	"ac/workspace/doc"
 )
 
-// PersonParams say who acts, as claimed: a person when nothing is said.
+// PersonParams name the actor, as claimed; a person by default.
 type PersonParams struct {
 	ActorID     string `json:"actor_id" is:"default=human"`
 	ActorRole   string `json:"actor_role" is:"default=human,role"`
@@ -29,7 +30,7 @@ func (p PersonParams) actor() policy.Actor {
 	return policy.Actor{ID: p.ActorID, Role: p.ActorRole, Team: p.ActorTeamID}
 }
 
-// RunPolicyParams are those of run.policy.get.
+// RunPolicyParams are the params of run.policy.get.
 type RunPolicyParams struct {
 	Dir
 	ProjectID string `json:"project_id" is:"id"`
@@ -40,13 +41,13 @@ type RunPolicyParams struct {
 type RunPolicyResult struct {
 	RunID  string        `json:"run_id"`
 	Policy doc.RunPolicy `json:"policy"`
-	Live   bool          `json:"live"` // an agent works under it
+	Live   bool          `json:"live"` // an agent is active under it
 }
 
 // RunPolicy reads the policy of a run.
-func (c *Company) RunPolicy(_ context.Context, p RunPolicyParams) (RunPolicyResult, error) {
-	run, err := runs.Load(c.w, p.ProjectID, p.RunID)
-	return RunPolicyResult{p.RunID, runpolicy.Of(run), live(c.w, run)}, err
+func (c *Company) RunPolicy(ctx context.Context, p RunPolicyParams) (RunPolicyResult, error) {
+	found, live, err := runs.PolicyOf(ctx, c.w, p.ProjectID, p.RunID)
+	return RunPolicyResult{p.RunID, found, live}, err
 }
 
 // live reports whether the agent of a run works in a live session.
@@ -54,8 +55,8 @@ func live(w *workspace.Workspace, run doc.Run) bool {
 	return run.Status == doc.StatusRunning && run.Live != nil && run.Live.Sessions > 0 && session.RunAlive(w, run.ProjectID, run.ID)
 }
 
-// SetRunPolicyParams are those of run.policy.set. What is absent stays; the rules
-// replace all.
+// SetRunPolicyParams are the params of run.policy.set. Absent parts stay unchanged;
+// rules replace all rules.
 type SetRunPolicyParams struct {
 	Dir
 	PersonParams
@@ -81,10 +82,16 @@ type SetRunPolicyResult struct {
 	Resolved []string      `json:"resolved"` // interactions that the change decided
 }
 
-// SetRunPolicy changes the policy of a run: what its next launch or continuation
-// that names none begins with.
+// SetRunPolicy changes the policy of a run. The next launch or continuation that names
+// no policy starts with it.
 func (c *Company) SetRunPolicy(ctx context.Context, p SetRunPolicyParams) (SetRunPolicyResult, error) {
 	result := SetRunPolicyResult{RunID: p.RunID, Resolved: []string{}}
+	if run, err := runs.Load(c.w, p.ProjectID, p.RunID); err == nil && live(c.w, run) {
+		inflight.Leave(ctx)
+		changed, err := runs.SetPolicy(ctx, c.w, runs.Act{ProjectID: p.ProjectID, RunID: p.RunID, Actor: p.actor()}, p.change())
+		result.Policy, result.Resolved = changed.Policy, changed.Resolved
+		return result, err
+	}
 	err := governance.Govern(ctx, c.w, func(g *governance.PolicyUnit) error {
 		run, err := runs.Load(c.w, p.ProjectID, p.RunID)
 		if err != nil {
@@ -95,7 +102,7 @@ func (c *Company) SetRunPolicy(ctx context.Context, p SetRunPolicyParams) (SetRu
 			return err
 		}
 		if live(c.w, run) {
-			return fault.New(fault.Unsupported, "run %s has a live session, whose policy this version does not change", p.RunID)
+			return fault.New(fault.Conflict, "a session of run %s began meanwhile; try again", p.RunID)
 		}
 		before := runpolicy.Of(run)
 		if result.Policy, err = runpolicy.Changed(before, p.change(), true); err != nil {
@@ -117,7 +124,7 @@ func (c *Company) SetRunPolicy(ctx context.Context, p SetRunPolicyParams) (SetRu
 	return result, err
 }
 
-// PolicyDefaultsParams are those of policy.defaults.get.
+// PolicyDefaultsParams are the params of policy.defaults.get.
 type PolicyDefaultsParams struct {
 	Dir
 	ProjectID string `json:"project_id" is:"id"`
@@ -128,8 +135,8 @@ type PolicyDefaults struct {
 	Mode doc.Mode `json:"mode"`
 }
 
-// PolicyDefaults reads the mode that people prefer for the runs of a project on
-// this machine. No launch takes it by itself.
+// PolicyDefaults reads the preferred mode of a project's runs on this machine. Launches
+// do not apply it by themselves.
 func (c *Company) PolicyDefaults(_ context.Context, p PolicyDefaultsParams) (PolicyDefaults, error) {
 	if _, err := c.w.Project(p.ProjectID); err != nil {
 		return PolicyDefaults{}, err
@@ -141,7 +148,7 @@ func (c *Company) PolicyDefaults(_ context.Context, p PolicyDefaultsParams) (Pol
 	return PolicyDefaults{cmp.Or(machine.RunDefaults[p.ProjectID].Mode, doc.ModeDefault)}, nil
 }
 
-// SetPolicyDefaultsParams are those of policy.defaults.set.
+// SetPolicyDefaultsParams are the params of policy.defaults.set.
 type SetPolicyDefaultsParams struct {
 	Dir
 	PersonParams
@@ -149,8 +156,7 @@ type SetPolicyDefaultsParams struct {
 	Mode      doc.Mode `json:"mode" is:"enum=default|accept_edits|plan|full_auto"`
 }
 
-// SetPolicyDefaults keeps the mode that people prefer for the runs of a project, on
-// this machine.
+// SetPolicyDefaults stores the preferred mode of a project's runs on this machine.
 func (c *Company) SetPolicyDefaults(ctx context.Context, p SetPolicyDefaultsParams) (PolicyDefaults, error) {
 	err := governance.Govern(ctx, c.w, func(g *governance.PolicyUnit) error {
 		if _, err := c.w.Project(p.ProjectID); err != nil {

@@ -61,8 +61,8 @@ type DiscardRunResult struct {
 // DiscardRun ends a run that was made and never launched, and cancels one of a
 // workflow.
 func (c *Company) DiscardRun(ctx context.Context, p DiscardRunParams) (DiscardRunResult, error) {
-	if _, err := workflow.Load(c.w, p.ProjectID, p.RunID); err == nil {
-		_, err = c.flows().Cancel(ctx, p.ProjectID, p.RunID)
+	if workflow.Is(c.w, p.ProjectID, p.RunID) {
+		_, err := c.flows().Cancel(ctx, p.ProjectID, p.RunID)
 		run, loadErr := runs.Load(c.w, p.ProjectID, p.RunID)
 		return DiscardRunResult{p.RunID, run.Status}, errors.Join(err, loadErr)
 	}

@@ -44,10 +44,13 @@ type LaunchParams struct {
 	ActorID        string            `json:"actor_id" is:"default=human"`
 	ActorRole      string            `json:"actor_role" is:"default=human,role"`
 	ActorTeamID    string            `json:"actor_team_id" is:"optional"`
+	liveParams
+	displayParams
 }
 
 // CheckFields refuses what could not be executed.
 func (p *LaunchParams) CheckFields() (issues []fault.Issue) {
+	issues = append(p.displayParams.check(), p.liveParams.check()...)
 	refuse := func(message string, path ...any) {
 		issues = append(issues, fault.Issue{Path: path, Code: "custom", Message: message})
 	}
@@ -93,7 +96,7 @@ func (c *Company) Launch(ctx context.Context, p LaunchParams) (_ LaunchResult, e
 	err = runs.Launch(ctx, w, c.all.admission(w), c.all.launcher, runs.LaunchSpec{
 		ProjectID: p.ProjectID, RunID: p.RunID, SessionRef: ref, Argv: p.Argv, RepoID: p.RepoID, WorkdirRel: p.WorkdirRel,
 		TaskID: p.TaskID, MilestoneID: p.MilestoneID, Stdin: p.StdinText, Prompt: p.PromptText, Model: p.Model,
-		Version: c.all.version, Env: p.Env, Budget: p.Budget, Actor: actor,
+		Live: p.spec(p.displayParams), Version: c.all.version, Env: p.Env, Budget: p.Budget, Actor: actor,
 		Priority: p.LanePriority, LaneLimits: lane.Limits{Workspace: p.WorkspaceLimit, Provider: p.ProviderLimit, Team: p.TeamLimit},
 	})
 	if err != nil {

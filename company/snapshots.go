@@ -63,7 +63,7 @@ type InboxResult struct {
 	snapshot.PendingInteractions
 }
 
-// Inbox takes the pending items, the decisions, and what agents ask.
+// Inbox returns the pending items, the decisions, and the requests of agents.
 func (c *Company) Inbox(ctx context.Context, p InboxParams) (result InboxResult, err error) {
 	err = c.at(ctx, p.freshness(), func(m *snapshot.View) (err error) {
 		if result.Inbox, err = m.Inbox(p.ProjectID, p.PendingLimit, p.DecisionsLimit); err == nil {

@@ -1,6 +1,6 @@
 package company
 
-// run.transcript and events.replay: what a run did, as items and as events.
+// run.transcript and events.replay: the history of a run, as items and as events.
 
 import (
 	"context"
@@ -15,7 +15,7 @@ import (
 	"ac/workspace/doc"
 )
 
-// TranscriptParams are those of run.transcript.
+// TranscriptParams are the params of run.transcript.
 type TranscriptParams struct {
 	Dir
 	ProjectID string   `json:"project_id" is:"id"`
@@ -27,7 +27,7 @@ type TranscriptParams struct {
 	Kinds     []string `json:"kinds" is:"optional"`
 }
 
-// CheckFields refuses kinds that there are not.
+// CheckFields refuses unknown kinds.
 func (p *TranscriptParams) CheckFields() (issues []fault.Issue) {
 	for i, kind := range p.Kinds {
 		if known := transcript.Kinds(); !slices.Contains(known, kind) {
@@ -49,8 +49,8 @@ type TranscriptResult struct {
 	Continuable Continuable `json:"continuable"`
 }
 
-// Continuable is whether a run that is over, or idle, could go on now, and with which
-// memory: that of its agent, or a digest.
+// Continuable is whether a run that is over, or idle, could continue now, and from which
+// context: that of its agent, or a digest.
 type Continuable struct {
 	OK     bool         `json:"ok"`
 	Reason fault.Reason `json:"reason,omitempty"`
@@ -73,20 +73,20 @@ func (c *Company) Transcript(ctx context.Context, p TranscriptParams) (result Tr
 		return result, err
 	}
 	if p.UntilSeq == nil && doc.Terminal(run.Status) {
-		state.Status, state.Activity = run.Status, "" // also where a log of others does not say so
+		state.Status, state.Activity = run.Status, "" // even if the log of another program lacks it
 	}
 	result.Status, result.Activity, result.SessionRef, result.Turn = state.Status, state.Activity, state.SessionRef, state.Turn
 	result.Continuable = c.continuable(run, state)
 	return result, nil
 }
 
-// Ways to take a conversation up.
+// Ways to resume a conversation.
 const (
 	resumeProvider = "provider"
 	resumeDigest   = "digest"
 )
 
-// continuable says what a continuation of a run would meet now.
+// continuable reports how a run could be continued now.
 func (c *Company) continuable(run doc.Run, state transcript.State) Continuable {
 	known := Continuable{Resume: resumeDigest}
 	driver := doc.ProviderNamed(run.Provider).Driver
@@ -111,7 +111,7 @@ func (c *Company) continuable(run doc.Run, state transcript.State) Continuable {
 	return known
 }
 
-// ReplayEventsParams are those of events.replay.
+// ReplayEventsParams are the params of events.replay.
 type ReplayEventsParams struct {
 	Dir
 	ProjectID  string   `json:"project_id" is:"id"`

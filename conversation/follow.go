@@ -49,8 +49,8 @@ type follower struct {
 	id    string
 	told  func(doc.Message) error
 
-	at   int64       // behind the last line that was given
-	file os.FileInfo // the log that the position is in; nil before the first look
+	at   int64       // offset after the last delivered line
+	file os.FileInfo // the log that the cursor belongs to; nil before the first read
 }
 
 // open opens the log; nil if there is none now. A log that was replaced or

@@ -178,8 +178,8 @@ func hardStop(w *workspace.Workspace, config doc.HeartbeatConfig, actor policy.A
 	return why, err
 }
 
-// overBudget are the hard limits of project and task beyond which a job of an action
-// would be launched.
+// overBudget returns the exceeded hard limits of project and task for the job of an
+// action.
 func overBudget(w *workspace.Workspace, action doc.ActionBody) ([]budget.Decision, error) {
 	limits := budget.LimitsOf(w, nil, action.ProjectID, action.TaskID)
 	if !limits.NeedSums() {
@@ -192,10 +192,10 @@ func overBudget(w *workspace.Workspace, action doc.ActionBody) ([]budget.Decisio
 	return budget.Over(limits.Decide(budget.Spend{}, spent)), nil
 }
 
-// CheckBudget refuses to launch the job of an approved action beyond a hard limit, in an
-// enterprise: fault.BudgetExceeded. What stopped the action may hold still.
+// CheckBudget refuses the job of an approved action if a hard limit is exceeded, in an
+// enterprise: fault.BudgetExceeded. The limit that stopped the action may still hold.
 func CheckBudget(w *workspace.Workspace, action doc.ActionBody) error {
-	config, _ := Config(w) // of a broken one what fits counts; its owner tells what does not
+	config, _ := Config(w) // the valid part of a broken one counts; Status reports its problem
 	if !config.Enterprise() || action.Kind != doc.ActionLaunchJob {
 		return nil
 	}

@@ -134,8 +134,8 @@ func (a *approval) once(project string, action doc.ActionBody) error {
 	return heartbeat.PutState(a.Unit, state)
 }
 
-// run looks at the budget once more, asks the policy about the action itself and
-// carries it out.
+// run checks the budget again, asks the policy about the action itself and carries it
+// out.
 func (a *approval) run(project string, action doc.ActionBody) error {
 	if err := heartbeat.CheckBudget(a.Workspace(), action); err != nil {
 		return err

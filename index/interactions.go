@@ -1,7 +1,7 @@
 package index
 
-// Interactions: what the agents of runs ask of people. A row tells which event
-// requested one and which resolved it; what they say comes from the log.
+// Interactions: requests of agents to people. A row has the positions of the event
+// that requested it and of the one that resolved it. Their texts come from the log.
 
 import (
 	"bytes"
@@ -22,7 +22,7 @@ type interactionRow struct {
 	resolves bool
 }
 
-// interactionOf is what an event says of an interaction, if it is about one.
+// interactionOf is the interaction in an event, if it is about one.
 func interactionOf(e *event) (row interactionRow, ok bool) {
 	if !bytes.HasPrefix(e.kind.text, []byte("interaction.")) || len(e.payload) == 0 || e.payload[0] != '{' {
 		return row, false
@@ -35,7 +35,7 @@ func interactionOf(e *event) (row interactionRow, ok bool) {
 		return row, false
 	}
 	row.session = len(e.session.text) > 0
-	_ = canonjson.Members(e.payload, func(m canonjson.Member) { // sound, as its line was
+	_ = canonjson.Members(e.payload, func(m canonjson.Member) { // valid, as its line was
 		switch string(m.Key) {
 		case "interaction_id":
 			row.id = string(textOf(m.Value).text)
@@ -48,7 +48,7 @@ func interactionOf(e *event) (row interactionRow, ok bool) {
 	return row, shape.CheckID(row.id) == ""
 }
 
-// interaction writes what an event says. The first request of an id that is open
+// interaction writes the interaction of an event. The first request of an open id
 // counts, and its first resolution.
 func (w *writer) interaction(run int64, i interactionRow) error {
 	from, to := eventKey(run, 0), eventKey(run+1, 0)
@@ -61,7 +61,7 @@ func (w *writer) interaction(run int64, i interactionRow) error {
 		eventKey(run, i.seq), i.id, i.kind, i.session, maybe(i.workflow), i.at, i.id, from, to)
 }
 
-// removeInteractions takes back what the lines of a run behind a seq said.
+// removeInteractions undoes the lines of a run after a seq.
 func (w *writer) removeInteractions(run, seq int64) error {
 	from, to := eventKey(run, seq), eventKey(run+1, 0)
 	if err := w.exec("DELETE FROM ac_interactions WHERE id>? AND id<?", from, to); err != nil || seq == 0 {
@@ -70,7 +70,7 @@ func (w *writer) removeInteractions(run, seq int64) error {
 	return w.exec("UPDATE ac_interactions SET resolved=NULL, resolved_at=NULL WHERE id>? AND id<? AND resolved>?", eventKey(run, 0), to, seq)
 }
 
-// Interaction tells where the events of an interaction lie, and of which run.
+// Interaction has the positions of the events of an interaction, and its run.
 type Interaction struct {
 	RunKey
 	AgentID       string // of the run
@@ -84,22 +84,21 @@ type Interaction struct {
 	Resolved      *Place // nil while it is open in the log
 }
 
-// InteractionFilter chooses interactions; what is empty matches all. The run may
-// be a workflow: then those of its steps are chosen too.
+// InteractionFilter selects interactions; empty fields match all. The run may be a
+// workflow, which includes those of its steps.
 type InteractionFilter struct {
 	ProjectID string
 	RunID     string
 	AgentID   string
 	Kind      string
-	Resolved  bool // those that are resolved in the log, else the others
+	Resolved  bool // those resolved in the log, otherwise the others
 	Limit     int  // 0: all
 }
 
 const interactionColumns = `r.project_id, r.run_id, r.dir, r.agent_id, r.status, i.interaction_id, i.kind, i.session, i.at, COALESCE(i.resolved_at,0),
  e.seq, e.offset, e.length, e.sum, d.seq, d.offset, d.length, d.sum`
 
-// Interactions lists interactions: those that are resolved newest first, the others
-// oldest first.
+// Interactions lists interactions: resolved ones newest first, others oldest first.
 func (v *View) Interactions(f InteractionFilter) ([]Interaction, error) {
 	var c conditions
 	order := " ORDER BY i.at, i.id"
@@ -120,8 +119,8 @@ func (v *View) Interactions(f InteractionFilter) ([]Interaction, error) {
  LEFT JOIN ac_events d ON d.id=((i.id>>36)<<36)|i.resolved`+c.text+order+atMost, append(c.args, limit(f.Limit)), scanInteraction)
 }
 
-// ofRun restricts a question to the interactions of runs of a name, and to those of
-// the steps of a workflow of that name.
+// ofRun restricts a query to the interactions of a run, or of the steps of a workflow
+// with that id.
 func (v *View) ofRun(c *conditions, name string) error {
 	runs, err := query(v, "SELECT id FROM ac_runs WHERE run_id=?", []any{name}, func(rows *sql.Rows, id *int64) error { return rows.Scan(id) })
 	if err != nil {

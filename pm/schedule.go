@@ -1,6 +1,6 @@
 package pm
 
-// Laying tasks out by the critical path method.
+// Scheduling tasks by the critical path method.
 
 import (
 	"cmp"

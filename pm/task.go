@@ -48,9 +48,9 @@ func NewTask(ctx context.Context, w *workspace.Workspace, project string, spec T
 	})
 }
 
-// DraftTask makes a draft of a task and its text, and writes nothing. The task begins
-// with these milestones, which need no ids of their own, and notes follow the heading of
-// the milestones in its body.
+// DraftTask returns a draft task and its text, and writes nothing. The task gets these
+// milestones, which need no ids of their own, and notes, which follow the heading of the
+// milestones in its body.
 func DraftTask(env workspace.Env, project string, spec TaskSpec, milestones []doc.Milestone, notes string) (task doc.Task, text []byte, err error) {
 	if err := doc.CheckTitle(spec.Title); err != nil {
 		return task, nil, err

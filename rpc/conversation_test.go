@@ -243,6 +243,8 @@ var (
 		{regexp.MustCompile(`\b[0-9a-f]{64}\b`), "<hash>"},
 		{regexp.MustCompile(`\bhbtick_\d+_[0-9a-z]{1,8}\b`), "<tick>"},
 		{regexp.MustCompile(`("[a-z_]*(?:pid|_ms)":)\d+`), "${1}<n>"},
+		// How many chunks an agent's lines come in before it asks is a matter of time.
+		{regexp.MustCompile(`("seq":)\d+(,"event":\{[^{}]*"type":"interaction\.requested")`), "${1}<n>${2}"},
 	}
 )
 

@@ -385,7 +385,7 @@ func (s *Server) schedule(c call, scope requestScope) {
 		s.answer(c)
 		s.out.flush()
 		if c.method.Access != Wait {
-			s.observe(scope, c.params) // it may have made the workspace
+			s.observe(scope, c.params) // it may have created the workspace
 		}
 	}()
 }

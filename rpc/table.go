@@ -188,7 +188,7 @@ func NewTable(version string) *Table {
 		on("workflow.cancel", Write, (*company.Company).CancelWorkflow, "Cancel a run of a workflow."),
 		on("run.discard", Write, (*company.Company).DiscardRun, "End a run that was created and never launched."),
 		on("run.replay", Read, (*company.Company).Replay, "Return the log of a run, verified on request."),
-		on("run.transcript", Read, (*company.Company).Transcript, "What a run did and said, as messages, tools, questions and notices."),
+		on("run.transcript", Read, (*company.Company).Transcript, "Return the transcript of a run: messages, tool calls, questions and notices."),
 		on("sharepack.replay", Read, (*company.Company).ReplaySharePack, "Return the logs in a share pack, verified on request."),
 
 		on("artifact.read", Write, (*company.Company).ReadArtifact, "Return an artifact, if the actor may see it."),
@@ -202,15 +202,19 @@ func NewTable(version string) *Table {
 		on("session.list", Read, (*company.Host).ListSessions, "List the sessions, newest first."),
 		on("session.poll", Read, (*company.Host).PollSession, "Return the current state of a session."),
 		on("session.collect", Wait, (*company.Host).CollectSession, "Wait for the end of a session."),
+		on("run.continue", Wait, (*company.Company).Continue, "Continue a run that is over or idle."),
+		on("run.steer", Write, (*company.Company).Steer, "Send a message to the agent of a run."),
+		on("run.interrupt", Write, (*company.Company).Interrupt, "Stop the turn of a run."),
+		on("run.policy.get", Read, (*company.Company).RunPolicy, "Return the policy that answers the requests of a run's agent."),
+		on("run.policy.set", Write, (*company.Company).SetRunPolicy, "Change the policy of a run; open requests are decided again."),
+		on("interaction.respond", Write, (*company.Company).Respond, "Answer a request of a run's agent."),
 		on("session.stop", Write, (*company.Host).StopSession, "Stop a session."),
 
-		on("interaction.list", Read, (*company.Company).ListInteractions, "List what agents ask of people, the open ones first."),
+		on("interaction.list", Read, (*company.Company).ListInteractions, "List the requests of agents to people, open ones first."),
 		on("interaction.get", Read, (*company.Company).Interaction, "Return one interaction, from the log of its run."),
 
-		on("run.policy.get", Read, (*company.Company).RunPolicy, "Return what the agent of a run may do without asking."),
-		on("run.policy.set", Write, (*company.Company).SetRunPolicy, "Change what the agent of a run may do without asking."),
-		on("policy.defaults.get", Read, (*company.Company).PolicyDefaults, "Return the mode that people prefer for the runs of a project."),
-		on("policy.defaults.set", Write, (*company.Company).SetPolicyDefaults, "Set the mode that people prefer for the runs of a project; no launch takes it by itself."),
+		on("policy.defaults.get", Read, (*company.Company).PolicyDefaults, "Return the preferred mode of a project's runs."),
+		on("policy.defaults.set", Write, (*company.Company).SetPolicyDefaults, "Set the preferred mode of a project's runs; launches do not apply it by themselves."),
 
 		on("pm.snapshot", Read, (*company.Company).Plan, "Return the portfolio, and the schedule of a project with its critical path."),
 		on("pm.recommend_allocations", Read, (*company.Company).Recommend, "Recommend agents for the open tasks of a project."),
@@ -275,7 +279,7 @@ func NewTable(version string) *Table {
 		on("comment.add", Write, (*company.Company).AddComment, "Comment on an agent, an artifact or a run."),
 		on("comment.list", Read, (*company.Folder).ListComments, "List the comments of a project, newest first."),
 
-		on("events.replay", Read, (*company.Company).ReplayEvents, "The events of a run from a seq on, page by page."),
+		on("events.replay", Read, (*company.Company).ReplayEvents, "Return the events of a run from a seq on, in pages."),
 		streams(on("events.subscribe", Inline, (*company.Host).Subscribe, "Stream events as they happen, after a backfill of recent ones.")),
 		streams(on("events.unsubscribe", Inline, (*company.Host).Unsubscribe, "End a subscription.")),
 		streams(on("events.ack", Inline, (*company.Host).Ack, "Acknowledge the events of a subscription up to a point.")),

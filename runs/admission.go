@@ -56,30 +56,48 @@ func (a *Admission) enter(ctx context.Context, w *workspace.Workspace, spec Laun
 // preflight compares past spending with the budgets, records the decisions in
 // the run's log, and ends the run if a hard limit is reached.
 func (a *Admission) preflight(ctx context.Context, w *workspace.Workspace, spec LaunchSpec) error {
+	told, refusal, err := a.compare(w, spec, budget.Spend{})
+	switch {
+	case err != nil || len(told) == 0:
+		return err
+	case refusal == nil:
+		return w.Append(ctx, workspace.LogFile(spec.ProjectID, spec.RunID), told...)
+	}
+	return errors.Join(refuse(ctx, w, spec, "budget_preflight_exceeded", refusal, told...), refusal)
+}
+
+// afford is preflight for a run that was over and is left so on a refusal. It spent
+// something already.
+func (a *Admission) afford(ctx context.Context, w *workspace.Workspace, spec LaunchSpec, own budget.Spend) error {
+	told, refusal, err := a.compare(w, spec, own)
+	if err == nil && len(told) > 0 {
+		err = w.Append(ctx, workspace.LogFile(spec.ProjectID, spec.RunID), told...)
+	}
+	return errors.Join(err, refusal)
+}
+
+// compare gives the events of what was spent before, and the refusal where a hard limit
+// is reached.
+func (a *Admission) compare(w *workspace.Workspace, spec LaunchSpec, own budget.Spend) (told []events.Draft, refusal, err error) {
 	limits := budget.LimitsOf(w, spec.Budget, spec.ProjectID, spec.TaskID)
 	var spent budget.Totals
 	if limits.NeedSums() {
 		var err error
 		if spent, err = a.sums.Of(spec.ProjectID, spec.TaskID, spec.RunID); err != nil {
-			return err
+			return nil, nil, err
 		}
 	}
-	decisions := limits.Decide(budget.Spend{}, spent)
+	decisions := limits.Decide(own, spent)
 	if len(decisions) == 0 {
-		return nil
+		return nil, nil, nil
 	}
-	told, err := budget.Events(decisions, budget.PhasePreflight, func(kind string, payload any) (events.Draft, error) {
+	told, err = budget.Events(decisions, budget.PhasePreflight, func(kind string, payload any) (events.Draft, error) {
 		return w.Events.Draft(events.Draft{
 			RunID: spec.RunID, SessionRef: spec.SessionRef, Actor: events.ActorSystem, Visibility: events.VisibilityOrg, Type: kind,
 		}, payload)
 	})
-	if err != nil {
-		return err
+	if over := budget.Over(decisions); len(over) > 0 {
+		refusal = fault.New(fault.BudgetExceeded, "Budget preflight refused the launch: %s", budget.Describe(over))
 	}
-	over := budget.Over(decisions)
-	if len(over) == 0 {
-		return w.Append(ctx, workspace.LogFile(spec.ProjectID, spec.RunID), told...)
-	}
-	refusal := fault.New(fault.BudgetExceeded, "Budget preflight refused the launch: %s", budget.Describe(over))
-	return errors.Join(refuse(ctx, w, spec, "budget_preflight_exceeded", refusal, told...), refusal)
+	return told, refusal, err
 }

@@ -8,7 +8,6 @@ import (
 	"errors"
 	"path/filepath"
 	"slices"
-	"strings"
 
 	"ac/events"
 	"ac/governance/policy"
@@ -40,6 +39,7 @@ type LaunchSpec struct {
 	Version     string // of this program
 	Env         map[string]string
 	Budget      *doc.Budget
+	Live        LiveSpec
 	Actor       policy.Actor
 	Priority    string      // in the launch lane
 	LaneLimits  lane.Limits // unset ones default to the process's own
@@ -48,26 +48,7 @@ type LaunchSpec struct {
 // Local reports whether a relative path stays inside its root.
 func Local(rel string) bool { return rel == "" || filepath.IsLocal(filepath.FromSlash(rel)) }
 
-// turn is the request to an app server, nil for providers that execute a
-// command.
-func (s LaunchSpec) turn(name string) (*session.Turn, error) {
-	if !provider.SpeaksAppServer(name) {
-		if len(s.Argv) == 0 {
-			return nil, fault.InvalidField("argv", "must have at least one item for provider %s", name)
-		}
-		return nil, nil
-	}
-	prompt := s.Prompt
-	if prompt == nil {
-		prompt = s.Stdin
-	}
-	if prompt == nil || strings.TrimSpace(*prompt) == "" {
-		return nil, fault.InvalidField("prompt_text", "must not be blank for provider %s", name)
-	}
-	return &session.Turn{Prompt: *prompt, Model: s.Model, Level: cmp.Or(s.Level, provider.RunCommands), Files: s.Files, Version: s.Version}, nil
-}
-
-// Starter starts the session of an order, in a process of its own
+// Starter starts the session of an order: as a process of its own
 // (session.Launcher) or in this one (session.Hosted).
 type Starter interface {
 	Launch(ctx context.Context, order session.Order) error
@@ -83,7 +64,7 @@ func Launch(ctx context.Context, w *workspace.Workspace, a *Admission, starter S
 	if err != nil {
 		return err
 	}
-	turn, err := spec.turn(run.Provider)
+	live, err := spec.live(w, run)
 	if err != nil {
 		return err
 	}
@@ -106,7 +87,7 @@ func Launch(ctx context.Context, w *workspace.Workspace, a *Admission, starter S
 	return starter.Launch(ctx, session.Order{
 		WorkspaceDir: w.Dir(), ProjectID: spec.ProjectID, RunID: spec.RunID, SessionRef: spec.SessionRef,
 		AgentID: run.AgentID, Provider: run.Provider, Argv: spec.Argv, RepoID: spec.RepoID, WorkdirRel: spec.WorkdirRel,
-		Worktree: spec.Worktree, TaskID: spec.TaskID, MilestoneID: spec.MilestoneID, Budget: spec.Budget, Stdin: spec.Stdin, Turn: turn, Env: spec.Env,
+		Worktree: spec.Worktree, TaskID: spec.TaskID, MilestoneID: spec.MilestoneID, Budget: spec.Budget, Stdin: spec.Stdin, Live: live, Env: spec.Env,
 		MonotonicMS: w.Env.Clock.MonotonicMS(),
 	})
 }

@@ -49,9 +49,11 @@ func statusOf(err error) int {
 		return http.StatusNotFound
 	case fault.Conflict, fault.PreviewChanged, fault.Locked, fault.Incomplete, fault.InvalidFile, fault.NotEmpty,
 		fault.Unfilled, fault.Unsupported, fault.BudgetExceeded, fault.RunBusy, fault.SecretDetected, fault.ApprovalRequired,
-		fault.InteractionClosed, fault.InteractionKindMismatch:
+		fault.InteractionClosed, fault.InteractionKindMismatch, fault.CursorAhead, fault.RunNotResumable, fault.RunOwnedByJob,
+		fault.WorktreeGone, fault.RunNotLive, fault.RunNotSteerable, fault.NoActiveTurn, fault.TurnMismatch, fault.SteerQueueFull,
+		fault.NoAgentCommand, fault.ResumeFailed, fault.TooLarge:
 		return http.StatusConflict
-	case fault.ShuttingDown, fault.TooManyWaiting, fault.Canceled, fault.NotAWorkspace:
+	case fault.ShuttingDown, fault.TooManyWaiting, fault.Canceled, fault.NotAWorkspace, fault.SupervisorUnreachable:
 		return http.StatusServiceUnavailable
 	case fault.IO, fault.NoIndex, fault.Internal:
 	}

@@ -180,7 +180,7 @@ func (s *Server) pass(r *http.Request, out *stream, frames <-chan []byte, said <
 		select {
 		case text = <-frames:
 		case <-said:
-			text = []byte("event: talk\ndata: {}\n\n") // no id: nothing goes on from it
+			text = []byte("event: talk\ndata: {}\n\n") // no id: nothing resumes from it
 		case <-ticker.C:
 			text = []byte(": keepalive\n\n")
 		case <-r.Context().Done():

@@ -248,7 +248,7 @@ func (w *Workspace) recoverJournal(ctx context.Context) (logs []string, err erro
 }
 
 // clearStaging removes what killed writers had staged. Only the holder of the
-// write lock stages there, after the journal was settled, except for stages
+// write lock stages there, after the journal was recovered, except for stages
 // with locks of their own.
 func (w *Workspace) clearStaging() error {
 	entries, err := w.listed(TempDir, "stage_")

@@ -28,7 +28,7 @@ type TreeSwap struct {
 	stage  string // the name of the directory that is being built
 	made   string // the topmost parent directory that was created, "" for none
 	parent durable.FS
-	held   *lock.Hold // shows other processes that this one is still at work
+	held   *lock.Hold // shows other processes that this one is alive
 }
 
 // longestBase leaves room for the suffix of the stage's name.

@@ -189,7 +189,13 @@ func (w *Workspace) Replace(name string, content []byte, perm fs.FileMode) error
 	return w.namer.Write(w.FS, name, content, perm)
 }
 
-// TempName is a free name next to a document that no reader mistakes for one.
+// Hint is Replace without the wait for the disk: after a crash the document may be as
+// it was before.
+func (w *Workspace) Hint(name string, content []byte, perm fs.FileMode) error {
+	return w.namer.WriteUnsynced(w.FS, name, content, perm)
+}
+
+// TempName is a free name beside a document, which no reader takes for one.
 func (w *Workspace) TempName(name string) string { return w.namer.TempName(name) }
 
 // Identity is the device and inode of a directory. It changes when the tree at

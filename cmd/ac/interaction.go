@@ -1,6 +1,6 @@
 package main
 
-// interaction:list: what agents ask of people.
+// interaction:list: requests of agents to people.
 
 import (
 	"fmt"
@@ -21,10 +21,10 @@ func interactionListCommand(a *app) *cobra.Command {
 	p := company.ListInteractionsParams{State: snapshot.InteractionsOpen}
 	all, asJSON := false, false
 	cmd := &cobra.Command{
-		Use: "interaction:list <dir>", Short: "List what agents ask and wait for", Args: args("dir"),
-		Long: `List what agents ask of people and wait for, the oldest first: permissions,
+		Use: "interaction:list <dir>", Short: "List the requests of agents that wait for an answer", Args: args("dir"),
+		Long: `List the requests of agents that wait for an answer, oldest first: permissions,
 questions, plans and inputs. Each line has the id, the kind, the age, the run, the
-agent and the title. With --all what was answered follows, the newest first.
+agent and the title. With --all the answered ones follow, newest first.
 
 With --json the result is that of interaction.list.`,
 		Example: "  ac interaction:list ./acme\n  ac interaction:list ./acme --run run_01M7WQGTR95SV6EDMA61E1XR8M --all",
@@ -52,8 +52,7 @@ With --json the result is that of interaction.list.`,
 	return cmd
 }
 
-// writeInteractions writes a line for each interaction. How one ended stands behind
-// its title.
+// writeInteractions writes one line for each interaction, its outcome after its title.
 func writeInteractions(out io.Writer, list []interaction.Record, now time.Time) {
 	for _, r := range list {
 		line := fmt.Sprintf("%s  %s  %s  %s  %s  %s", r.InteractionID, r.Kind, age(r.RequestedAt, now), r.RunID, r.AgentID, r.Title)
@@ -64,7 +63,7 @@ func writeInteractions(out io.Writer, list []interaction.Record, now time.Time) 
 	}
 }
 
-// age is how long ago a time was, in its largest unit; ? when it is none.
+// age is the age of a timestamp in its largest unit; ? if it is invalid.
 func age(at string, now time.Time) string {
 	then, ok := clock.Parse(at)
 	if !ok {

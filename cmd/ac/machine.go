@@ -62,7 +62,41 @@ func setProviderBinCommand(a *app) *cobra.Command {
 	return cmd
 }
 
-// confirmed prints OK for an operation without a result.
+func setAgentCommandCommand(a *app) *cobra.Command {
+	var p company.AgentCommandParams
+	cmd := &cobra.Command{
+		Use: "machine:set-agent-command <dir>", Short: "Say how an agent is started that speaks the Agent Client Protocol",
+		Long: `Say how the agent of a provider is started that speaks the Agent Client Protocol.
+{MODEL} in a word is the model of a launch. All words up to the next option belong to
+--argv; without any, what was said is removed.`,
+		Example:            "  ac machine:set-agent-command ./acme --provider acp_goose --argv goose acp",
+		DisableFlagParsing: true,
+		ValidArgsFunction:  completeExecute,
+		RunE: func(cmd *cobra.Command, given []string) error {
+			rest, argv := splitArgv(cmd, given)
+			if err := cmd.Flags().Parse(rest); err != nil {
+				return usageError{err.Error()}
+			}
+			if help, err := cmd.Flags().GetBool("help"); err == nil && help {
+				return cmd.Help()
+			}
+			if err := args("dir")(cmd, cmd.Flags().Args()); err != nil {
+				return err
+			}
+			if err := require(cmd, "provider"); err != nil {
+				return err
+			}
+			p.WorkspaceDir, p.Argv = cmd.Flags().Arg(0), argv
+			return a.confirmed(ask(cmd.Context(), a, (*company.Company).SetAgentCommand, p))
+		},
+	}
+	cmd.Flags().BoolP("help", "h", false, "help for machine:set-agent-command")
+	cmd.Flags().StringVar(&p.Provider, "provider", "", "the provider (required)")
+	cmd.Flags().StringArray("argv", nil, "the program and its words")
+	return cmd
+}
+
+// confirmed says that an operation was carried out that has nothing to show.
 func (a *app) confirmed(_ company.OK, err error) error {
 	if err == nil {
 		fmt.Fprintln(a.stdout, "OK")

@@ -63,8 +63,9 @@ func newRoot(a *app) *cobra.Command {
 	root.AddCommand(
 		demoCommand(a), serverCommand(a), callCommand(a), schemaCommand(a), mcpFilesCommand(a),
 		initCommand(a), validateCommand(a), doctorCommand(a), diagnosticsCommand(a), migrateCommand(a), exportCommand(a), importCommand(a), bootstrapCommand(a), enterpriseEnsureCommand(a), demoInitCommand(a),
-		setRepoCommand(a), setProviderBinCommand(a), teamCommand(a), agentCommand(a), projectCommand(a),
+		setRepoCommand(a), setProviderBinCommand(a), setAgentCommandCommand(a), teamCommand(a), agentCommand(a), projectCommand(a),
 		runNewCommand(a), runExecuteCommand(a), runDiscardCommand(a), runListCommand(a), runReplayCommand(a),
+		runLaunchCommand(a), runContinueCommand(a), runSteerCommand(a), runInterruptCommand(a), runPolicyCommand(a), runAnswerCommand(a),
 		pmSnapshotCommand(a), pmGanttCommand(a), pmRecommendCommand(a), pmApplyCommand(a),
 		heartbeatStatusCommand(a), heartbeatTickCommand(a), heartbeatConfigCommand(a), heartbeatEnableCommand(a), heartbeatDisableCommand(a),
 		workflowListCommand(a), workflowShowCommand(a), workflowRunCommand(a), workflowStatusCommand(a), workflowCancelCommand(a),

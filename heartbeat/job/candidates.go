@@ -213,23 +213,23 @@ func candidatesOf(w *workspace.Workspace, record doc.Job, attempt doc.JobAttempt
 	return found
 }
 
-// maxSignals is how many signals of a digest a candidate names.
+// maxSignals is the maximum number of a digest's signals in a candidate.
 const maxSignals = 5
 
-// bindSignals are the signals of a valid digest as they stand there, those of other
-// programs too.
+// bindSignals returns the signals of a valid digest unchanged, also those of other
+// programs.
 func bindSignals(digest *shape.Value) (shape.Value, error) {
 	_, err := digestCodec.Bind(digest)
 	return *digest.Get("signals"), err
 }
 
-// signalLine are the first signals of a digest: a text as it is, anything else as JSON.
+// signalLine returns the first signals of a digest: strings unchanged, others as JSON.
 func signalLine(signals shape.Value) string {
 	parts := make([]string, min(maxSignals, len(signals.Keys)))
 	for i := range parts {
 		shown := signals.Items[i].Text
 		if signals.Items[i].Kind != shape.String {
-			text, _ := signals.Items[i].MarshalJSON() // which never fails
+			text, _ := signals.Items[i].MarshalJSON() // never fails
 			shown = string(text)
 		}
 		parts[i] = signals.Keys[i] + "=" + shown
@@ -240,8 +240,8 @@ func signalLine(signals shape.Value) string {
 // maxLine bounds a line of a candidate, in characters.
 const maxLine = 500
 
-// cutLine is a text on one line, cut to maxLine characters: line breaks become
-// blanks.
+// cutLine is a text on one line, truncated to maxLine characters: line breaks become
+// spaces.
 func cutLine(text string) string {
 	text = strings.NewReplacer("\r\n", " ", "\r", " ", "\n", " ", "\u0085", " ", "\u2028", " ", "\u2029", " ").Replace(text)
 	if utf8.RuneCountInString(text) > maxLine {

@@ -68,7 +68,7 @@ func (p jobRef) lock() string {
 	return workspace.LockFile("job-" + hex.EncodeToString(sum[:8]))
 }
 
-// refPrefix is what the session_refs of attempts begin with.
+// refPrefix is the prefix of the session_refs of attempts.
 const refPrefix = "job_"
 
 // refOf is the session_ref of an attempt.

@@ -225,8 +225,8 @@ func TakeUp(ctx context.Context, w *workspace.Workspace, starter *Starter) error
 	})
 }
 
-// OpenJobOf is the id of the job that is not over and has the session of this ref as an
-// attempt, "" for none.
+// OpenJobOf is the id of the unfinished job with an attempt of this session_ref, "" for
+// none.
 func OpenJobOf(w *workspace.Workspace, project, ref, run string) string {
 	id, attempt, ok := strings.Cut(strings.TrimPrefix(ref, refPrefix), "_attempt_")
 	if !ok || !strings.HasPrefix(ref, refPrefix) || !strings.HasSuffix(attempt, "_"+run) || CheckID(id) != "" {

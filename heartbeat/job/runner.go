@@ -46,8 +46,8 @@ const timeoutVariable = "AC_JOB_ATTEMPT_TIMEOUT_MS"
 type Ended func(ctx context.Context, w *workspace.Workspace, starter *Starter, project, id string) error
 
 // RunMain is the main function of a runner process: the order on in, one phase on
-// out. Closing interrupt ends it with its attempt; the job is settled by the next
-// who looks at it. ended may be nil.
+// out. Closing interrupt ends it with its attempt; the next process that reads
+// the job reconciles it. ended may be nil.
 func RunMain(executable string, in io.Reader, out io.WriteCloser, interrupt <-chan struct{}, ended Ended) error {
 	var order Order
 	if err := json.NewDecoder(in).Decode(&order); err != nil {

@@ -40,6 +40,11 @@ func Load(w *workspace.Workspace, project, run string) (doc.WorkflowRun, error) 
 	return checked(record, project, run, err)
 }
 
+// Is reports whether a run is one of a workflow.
+func Is(w *workspace.Workspace, project, run string) bool {
+	return w.Exists(workspace.WorkflowRunFile(project, run))
+}
+
 func loadIn(u *workspace.Unit, project, run string) (doc.WorkflowRun, error) {
 	record, err := workspace.LoadIn(u, doc.WorkflowRunCodec, workspace.WorkflowRunFile(project, run))
 	return checked(record, project, run, err)

@@ -1,6 +1,6 @@
 package agentbench
 
-// What the model is asked and what it answers, whichever protocol an agent speaks.
+// Requests and replies of the model, independent of the agent's protocol.
 
 import (
 	"encoding/json"

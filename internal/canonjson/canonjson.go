@@ -301,7 +301,7 @@ func Unquote(literal []byte) string {
 	return string(AppendUnquoted(make([]byte, 0, len(body)), literal))
 }
 
-// AppendUnquoted is Unquote into memory of the caller's.
+// AppendUnquoted is Unquote into the caller's buffer.
 func AppendUnquoted(dst, literal []byte) []byte {
 	for body := literal[1 : len(literal)-1]; ; {
 		i := bytes.IndexByte(body, '\\')
@@ -330,8 +330,8 @@ func AppendUnquoted(dst, literal []byte) []byte {
 	}
 }
 
-// appendUnit appends the character whose UTF-16 code unit a text begins with, and returns
-// what is behind it, or behind the second unit of a pair.
+// appendUnit appends the character whose UTF-16 code unit starts a text, and returns the
+// rest after it, or after the second unit of a pair.
 func appendUnit(dst, body []byte) ([]byte, []byte) {
 	unit := hex4(body)
 	body = body[4:]

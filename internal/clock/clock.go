@@ -25,7 +25,7 @@ func New(now func() time.Time, base int64) *Clock {
 // System is the clock of this machine, counting from zero.
 func System() *Clock { return New(time.Now, 0) }
 
-// Stopped is a clock that stands at the present time of c, for what is made at once.
+// Stopped is a clock stopped at the present time of c, for documents with one time.
 func (c *Clock) Stopped() *Clock {
 	now := c.now()
 	return New(func() time.Time { return now }, c.MonotonicMS())

@@ -1,6 +1,6 @@
 package durable
 
-// FS is the tree that everything is read from and written to; Root is the one on disk.
+// FS is a directory tree to read and write; Root is the one on disk.
 
 import (
 	"errors"

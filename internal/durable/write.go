@@ -56,8 +56,24 @@ func (n Namer) Write(fsys FS, name string, content []byte, perm fs.FileMode) err
 	return nil
 }
 
-// WriteNew creates a file that must not exist yet and syncs its content; its
-// name is durable once its directory is synced.
+// WriteUnsynced replaces a document that a reader may also find as it was before, after
+// a crash: nothing is synced. Its directory must exist.
+func (n Namer) WriteUnsynced(fsys FS, name string, content []byte, perm fs.FileMode) error {
+	temp := n.TempName(name)
+	f, err := fsys.OpenFile(temp, os.O_WRONLY|os.O_CREATE|os.O_EXCL, perm)
+	if err == nil {
+		if err = errors.Join(WriteAll(f, content), f.Close()); err == nil {
+			err = fsys.Rename(temp, name)
+		}
+	}
+	if err != nil {
+		return fmt.Errorf("write %s: %w", name, errors.Join(err, ignoreMissing(fsys.Remove(temp))))
+	}
+	return nil
+}
+
+// WriteNew writes a file that must not exist yet and syncs its content; its
+// name is not durable until its directory is synced.
 func WriteNew(fsys FS, name string, content []byte, perm fs.FileMode) error {
 	f, err := fsys.OpenFile(name, os.O_WRONLY|os.O_CREATE|os.O_EXCL, perm)
 	if err != nil {

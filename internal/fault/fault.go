@@ -58,10 +58,19 @@ const (
 	// ActorNotAllowed somebody who may not decide this, whatever the role.
 	ExceedsPermissionLevel Reason = "exceeds_permission_level"
 	ActorNotAllowed        Reason = "actor_not_allowed"
-	// Answers to interactions are refused with these.
+	// Of live sessions.
+	RunNotLive              Reason = "run_not_live"
+	RunNotSteerable         Reason = "run_not_steerable"
+	NoActiveTurn            Reason = "no_active_turn"
+	TurnMismatch            Reason = "turn_mismatch"
+	SteerQueueFull          Reason = "steer_queue_full"
 	InteractionNotFound     Reason = "interaction_not_found"
 	InteractionClosed       Reason = "interaction_closed"
 	InteractionKindMismatch Reason = "interaction_kind_mismatch"
+	NoAgentCommand          Reason = "no_agent_command"
+	ResumeFailed            Reason = "resume_failed"
+	TooLarge                Reason = "too_large"
+	SupervisorUnreachable   Reason = "supervisor_unreachable"
 )
 
 // Issue is what is wrong with one field. Path holds keys (string) and indexes

@@ -1,6 +1,6 @@
 package filecache
 
-// Cache is the memory by name and version.
+// The cache by name and version.
 
 import (
 	"sync"

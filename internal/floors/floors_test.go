@@ -60,10 +60,11 @@ func neighbours() map[string][]string {
 		"workspace": {"workspace/doc"},
 		// What was copied is checked where it arrived.
 		"workspace/transfer": {"workspace/validate"},
-		"runs":               {"runs/budget", "runs/interaction", "runs/lane", "runs/policy", "runs/provider", "runs/session", "runs/sharepack", "runs/usage", "runs/worktree"},
+		"runs":               {"runs/budget", "runs/interaction", "runs/policy", "runs/lane", "runs/provider", "runs/session", "runs/sharepack", "runs/transcript", "runs/usage", "runs/worktree"},
 		"runs/transcript":    {"runs/interaction"},
-		"runs/session":       {"runs/appserver", "runs/budget", "runs/interaction", "runs/policy", "runs/provider", "runs/transcript", "runs/usage", "runs/worktree"},
-		"runs/appserver":     {"runs/usage"},
+		"runs/session":       {"runs/agent", "runs/budget", "runs/interaction", "runs/policy", "runs/provider", "runs/transcript", "runs/usage", "runs/worktree"},
+		"runs/agent":         {"runs/usage"},
+		"runs/provider":      {"runs/agent"},
 		// Filling and planning are built on artifacts and tasks.
 		"governance/pipeline": {"governance"},
 		// Rules are proposed as changes to memory.

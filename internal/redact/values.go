@@ -7,6 +7,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"sync/atomic"
 )
 
 // Mask stands in the place of a secret.
@@ -21,40 +22,72 @@ func SecretName(name string) bool { return secretName.MatchString(name) }
 // minSecret is the shortest value that is masked: shorter ones occur by chance.
 const minSecret = 4
 
-// Values masks a set of secrets. It is immutable and safe for concurrent use.
-type Values struct{ secrets [][]byte } // the longest first
+// Values masks a set of secrets. It is safe for concurrent use.
+type Values struct{ known atomic.Pointer[[][]byte] } // the longest first
+
+// secrets are those that are known now.
+func (v *Values) secrets() [][]byte {
+	if known := v.known.Load(); known != nil {
+		return *known
+	}
+	return nil
+}
+
+// Learn masks a value, too, and its forms, from now on. One that is shorter than four
+// bytes is not masked.
+func (v *Values) Learn(value string) {
+	if len(value) < minSecret {
+		return
+	}
+	more := append([]string{value}, written(value)...)
+	more = append(more, encodings(value)...)
+	for {
+		before := v.known.Load()
+		after := slices.Clone(v.secrets())
+		for _, form := range more {
+			after = with(after, []byte(form))
+		}
+		slices.SortStableFunc(after, func(a, b []byte) int { return len(b) - len(a) })
+		if v.known.CompareAndSwap(before, &after) {
+			return
+		}
+	}
+}
+
+// with adds a secret that is not among them.
+func with(secrets [][]byte, secret []byte) [][]byte {
+	if slices.ContainsFunc(secrets, func(s []byte) bool { return bytes.Equal(s, secret) }) {
+		return secrets
+	}
+	return append(secrets, secret)
+}
 
 // FromEnviron takes the secrets of an environment: the values of variables with
 // secret-looking names, also in the forms in which JSON writes them and, from 8 bytes
 // on, in base64, in hex, escaped for an address, and in capitals.
 func FromEnviron(environ []string) *Values {
-	v := &Values{}
+	v, all := &Values{}, [][]byte{}
 	for _, entry := range environ {
 		name, value, _ := strings.Cut(entry, "=")
 		if len(value) < minSecret || !SecretName(name) {
 			continue
 		}
-		v.add([]byte(value))
+		all = with(all, []byte(value))
 		for _, form := range written(value) {
-			v.add([]byte(form))
+			all = with(all, []byte(form))
 		}
 		for _, form := range encodings(value) {
-			v.add([]byte(form))
+			all = with(all, []byte(form))
 		}
 	}
-	slices.SortFunc(v.secrets, func(a, b []byte) int { return len(b) - len(a) })
+	slices.SortFunc(all, func(a, b []byte) int { return len(b) - len(a) })
+	v.known.Store(&all)
 	return v
-}
-
-func (v *Values) add(secret []byte) {
-	if !slices.ContainsFunc(v.secrets, func(s []byte) bool { return bytes.Equal(s, secret) }) {
-		v.secrets = append(v.secrets, secret)
-	}
 }
 
 // String masks a whole text.
 func (v *Values) String(text string) string {
-	if len(v.secrets) == 0 {
+	if len(v.secrets()) == 0 {
 		return text
 	}
 	return string(v.mask([]byte(text)))
@@ -77,7 +110,7 @@ func (s *Stream) Found() bool { return s.found }
 // Next gives what can be written of the stream after one more piece. The result
 // may share memory with the piece.
 func (s *Stream) Next(piece []byte) []byte {
-	if len(s.values.secrets) == 0 {
+	if len(s.values.secrets()) == 0 {
 		return piece
 	}
 	text := piece
@@ -131,14 +164,15 @@ func (v *Values) mask(text []byte) []byte {
 // looked for again only where its last place was passed, so that the work grows
 // linearly with the text.
 type finder struct {
-	values *Values
-	text   []byte
-	next   []int // where each secret stands next; -1 for nowhere
+	secrets [][]byte
+	text    []byte
+	next    []int // where each secret stands next; -1 for nowhere
 }
 
 func (v *Values) in(text []byte) finder {
-	f := finder{v, text, make([]int, len(v.secrets))}
-	for i, secret := range v.secrets {
+	secrets := v.secrets()
+	f := finder{secrets, text, make([]int, len(secrets))}
+	for i, secret := range secrets {
 		f.next[i] = bytes.Index(text, secret)
 	}
 	return f
@@ -148,7 +182,7 @@ func (v *Values) in(text []byte) finder {
 // longest where several begin there, -1 where none does.
 func (f finder) find(from int) (at, length int) {
 	at = -1
-	for i, secret := range f.values.secrets {
+	for i, secret := range f.secrets {
 		if f.next[i] >= 0 && f.next[i] < from {
 			if f.next[i] = bytes.Index(f.text[from:], secret); f.next[i] >= 0 {
 				f.next[i] += from
@@ -164,7 +198,7 @@ func (f finder) find(from int) (at, length int) {
 // beginning is how many bytes at the end of a text could be the beginning of a
 // secret.
 func (v *Values) beginning(text []byte) (keep int) {
-	for _, secret := range v.secrets {
+	for _, secret := range v.secrets() {
 		for n := min(len(secret)-1, len(text)); n > keep; n-- {
 			if bytes.HasSuffix(text, secret[:n]) {
 				keep = n

@@ -84,7 +84,7 @@ func TestFormsOfJSON(t *testing.T) {
 			t.Errorf("%s: %q gives %q", who, text, got)
 		}
 	}
-	if plain := FromEnviron([]string{"TOKEN=plain"}); len(plain.secrets) != 1 {
-		t.Errorf("%d forms of a plain value", len(plain.secrets))
+	if plain := FromEnviron([]string{"TOKEN=plain"}); len(plain.secrets()) != 1 {
+		t.Errorf("%d forms of a plain value", len(plain.secrets()))
 	}
 }

@@ -167,8 +167,9 @@ func (l *ledger) list(w *workspace.Workspace, project string) error {
 	return nil
 }
 
-// read reads one run, unless its file is unchanged. A finished run is final if
-// its file version cannot be mistaken for a later one.
+// read reads one run, unless its file is the one that is known. A run that is
+// over, in a file that cannot be mistaken for a later one, is final, unless it was
+// spoken with: it may go on at any time.
 func read(w *workspace.Workspace, project, name string, known entry) entry {
 	file := workspace.RunFile(project, name)
 	st, err := w.FS.Stat(file)
@@ -192,7 +193,7 @@ func read(w *workspace.Workspace, project, name string, known entry) entry {
 	if err != nil {
 		return e
 	}
-	e.spend, e.final = Of(run.Usage), cacheable && doc.Terminal(run.Status)
+	e.spend, e.final = Of(run.Usage), cacheable && doc.Terminal(run.Status) && run.Live == nil
 	if run.Spec != nil {
 		e.task = run.Spec.TaskID
 	}

@@ -71,9 +71,9 @@ func openIn(dir, rel string) (rootedPath, error) {
 	return rootedPath{root, dir, filepath.ToSlash(filepath.Clean(rel))}, err
 }
 
-// spellings are an absolute path as given, with the links to its directory resolved,
-// and with all links resolved. They only choose the directory: what is opened in it is
-// confined by the root, whatever became of the links meanwhile.
+// spellings returns an absolute path as given, with the symlinks to its directory
+// resolved, and with all symlinks resolved. They only select the directory: opening in it
+// is confined by its root, so a symlink that changes meanwhile has no effect.
 func spellings(name string) []string {
 	all := []string{name}
 	if dir, err := filepath.EvalSymlinks(filepath.Dir(name)); err == nil {

@@ -153,7 +153,7 @@ func (p *Ticket) look() bool {
 func (p *Ticket) stands() bool { return p.lane.w.Exists(p.name) || p.look() }
 
 // Leave releases the ticket and grants waiting launches. If the lane's lock
-// cannot be taken, the slot is free all the same, and other processes find
+// cannot be taken, the slot is free anyway, and other processes find
 // that out by themselves. It is idempotent.
 func (p *Ticket) Leave() {
 	if p.left {

@@ -82,6 +82,9 @@ func Binary(machine doc.Machine, provider string) string {
 			return bin
 		}
 	}
+	if driver == "" {
+		return provider
+	}
 	return string(driver)
 }
 

@@ -5,14 +5,12 @@ package session
 
 import (
 	"encoding/json"
-	"errors"
-	"io"
-	"os"
 	"path"
 	"path/filepath"
 	"time"
 
 	"ac/events"
+	"ac/internal/canonjson"
 	"ac/internal/durable"
 	"ac/internal/param"
 	"ac/runs/provider"
@@ -48,7 +46,11 @@ func (s *supervisor) notified(reports []usage.Report, found []usage.Cycle) ([]ev
 
 func (s *supervisor) tell(told usage.News) ([]events.Draft, error) {
 	if len(told.Reports) > 0 {
-		s.budget.reported(s.collector.Best().Usage(s.order.Provider))
+		s.budget.reported(s.collector.Best().Usage(s.order.Provider), s.prior)
+	}
+	turn := 0
+	if s.talk != nil {
+		turn = s.talk.turns // this is its goroutine
 	}
 	var drafts []events.Draft
 	for _, c := range told.Cycles {
@@ -59,7 +61,7 @@ func (s *supervisor) tell(told usage.News) ([]events.Draft, error) {
 		drafts = append(drafts, draft)
 	}
 	for _, r := range told.Reports {
-		draft, err := s.draft(events.UsageReported, r.Event(s.order.Provider))
+		draft, err := s.draft(events.UsageReported, reportedPayload{*r.Event(s.order.Provider), turn})
 		if err != nil {
 			return nil, err
 		}
@@ -68,10 +70,17 @@ func (s *supervisor) tell(told usage.News) ([]events.Draft, error) {
 	return drafts, nil
 }
 
+// reportedPayload is the payload of usage.reported.
+type reportedPayload struct {
+	doc.Usage
+	Turn int `json:"turn,omitempty"` // of a live session
+}
+
 // accounting fills in what the run consumed and gives the events that tell it.
 // A session that never started its provider consumed nothing that could be
 // measured.
 func (s *supervisor) accounting(c *closing) ([]events.Draft, error) {
+	c.usage = s.prior
 	if s.recorder == nil {
 		return nil, nil
 	}
@@ -98,6 +107,9 @@ func (s *supervisor) accounting(c *closing) ([]events.Draft, error) {
 		c.usage = best.Usage(s.order.Provider)
 	} else {
 		said := s.recorder.units
+		if s.talk != nil && s.talk.turns == s.order.Live.Turns {
+			return drafts, nil // it never got to a turn
+		}
 		if s.isAgent() {
 			if s.facts.Said == 0 && c.status == doc.StatusFailed {
 				return drafts, nil // it never got to its model
@@ -114,6 +126,7 @@ func (s *supervisor) accounting(c *closing) ([]events.Draft, error) {
 	if err := price(s.w, c.usage, tell); err != nil {
 		return nil, err
 	}
+	c.usage = sumUsage(s.prior, c.usage)
 	text, err := json.MarshalIndent(c.usage, "", "  ")
 	if err != nil {
 		return nil, err
@@ -138,8 +151,8 @@ func (s *supervisor) noted(c *closing) (r usage.Report, ok bool) {
 // given is the length of the provider's input.
 func (s *supervisor) given() int64 {
 	switch {
-	case s.order.Turn != nil:
-		return utf16Units(valid([]byte(s.order.Turn.Prompt)))
+	case s.talk != nil:
+		return s.talk.said // its goroutine has ended
 	case s.order.Stdin != nil:
 		return utf16Units(valid([]byte(*s.order.Stdin)))
 	}
@@ -172,30 +185,28 @@ func price(w *workspace.Workspace, u *doc.Usage, tell func(kind string, payload 
 
 // lastReported is the usage that a log told last, nil when it told none.
 func lastReported(w *workspace.Workspace, log string) (*doc.Usage, error) {
-	f, err := w.FS.OpenFile(log, os.O_RDONLY, 0)
-	if errors.Is(err, os.ErrNotExist) {
-		return nil, nil
-	}
-	if err != nil {
-		return nil, err
-	}
-	defer f.Close()
 	var last *doc.Usage
-	scanner := events.NewScanner(f, 0, 0)
-	for {
-		line, err := scanner.Next()
-		if errors.Is(err, io.EOF) {
-			return last, nil
+	err := EachEvent(w, log, func(kind string, line []byte) {
+		if kind == events.RunContinued {
+			last = nil // what came before stands in the run's record
 		}
+		if kind != events.UsageReported {
+			return
+		}
+		var e struct {
+			Payload json.RawMessage `json:"payload"`
+		}
+		if json.Unmarshal(line, &e) != nil {
+			return
+		}
+		text, err := canonjson.CanonicalWithout(nil, e.Payload, "turn")
 		if err != nil {
-			return nil, err
+			return
 		}
-		if events.Type(line.Raw) != events.UsageReported {
-			continue
-		}
-		value := param.Parse(line.Raw)
-		if u, err := doc.UsageCodec.Bind(value.Get("payload")); err == nil {
+		value := param.Parse(text)
+		if u, err := doc.UsageCodec.Bind(&value); err == nil {
 			last = &u
 		}
-	}
+	})
+	return last, err
 }

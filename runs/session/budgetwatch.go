@@ -61,12 +61,13 @@ func (s *supervisor) watchBudget() *budgetWatch {
 	return b
 }
 
-// reported takes what the provider has reported so far.
-func (b *budgetWatch) reported(u *doc.Usage) {
+// reported takes what the provider has reported so far, and what the run had used before.
+func (b *budgetWatch) reported(u, prior *doc.Usage) {
 	if b == nil {
 		return
 	}
 	usage.Price(u, b.cards)
+	u = sumUsage(prior, u)
 	spent := budget.Of(u)
 	b.mu.Lock()
 	defer b.mu.Unlock()

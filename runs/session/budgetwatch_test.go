@@ -30,31 +30,31 @@ func TestBudgetWatch(t *testing.T) {
 		do     func(b *budgetWatch)
 		after  time.Duration // 0: never
 	}{
-		"below": {hard, nil, func(b *budgetWatch) { b.reported(tokens(99)) }, 0},
+		"below": {hard, nil, func(b *budgetWatch) { b.reported(tokens(99), nil) }, 0},
 		"at the limit": {hard, nil, func(b *budgetWatch) {
-			b.reported(tokens(50))
+			b.reported(tokens(50), nil)
 			time.Sleep(time.Hour)
-			b.reported(tokens(100))
+			b.reported(tokens(100), nil)
 		}, time.Hour + 5*time.Second},
 		"more reports begin nothing anew": {hard, nil, func(b *budgetWatch) {
-			b.reported(tokens(100))
+			b.reported(tokens(100), nil)
 			time.Sleep(4 * time.Second)
-			b.reported(tokens(200))
+			b.reported(tokens(200), nil)
 		}, 5 * time.Second},
 		"below again": {hard, nil, func(b *budgetWatch) {
-			b.reported(tokens(100))
+			b.reported(tokens(100), nil)
 			time.Sleep(4 * time.Second)
-			b.reported(tokens(50))
+			b.reported(tokens(50), nil)
 		}, 0},
 		"ended before": {hard, nil, func(b *budgetWatch) {
-			b.reported(tokens(100))
+			b.reported(tokens(100), nil)
 			time.Sleep(4 * time.Second)
 			b.close()
-			b.reported(tokens(200))
+			b.reported(tokens(200), nil)
 		}, 0},
-		"nothing known of others": {project, nil, func(b *budgetWatch) { b.reported(tokens(200)) }, 0},
+		"nothing known of others": {project, nil, func(b *budgetWatch) { b.reported(tokens(200), nil) }, 0},
 		"on top of others": {project, nil, func(b *budgetWatch) {
-			b.reported(tokens(10))
+			b.reported(tokens(10), nil)
 			b.mu.Lock()
 			defer b.mu.Unlock()
 			b.others = &budget.Totals{Project: budget.Spend{Tokens: 90}}
@@ -66,10 +66,10 @@ func TestBudgetWatch(t *testing.T) {
 			b.others = &budget.Totals{Project: budget.Spend{Tokens: 900}}
 			b.compare()
 		}, 0},
-		"no card": {priced, nil, func(b *budgetWatch) { b.reported(tokens(1 << 40)) }, 0},
+		"no card": {priced, nil, func(b *budgetWatch) { b.reported(tokens(1<<40), nil) }, 0},
 		"with a card": {priced, map[string]doc.RateCard{"default": {Input: 1, Output: 1}}, func(b *budgetWatch) {
-			b.reported(tokens(49))
-			b.reported(tokens(50))
+			b.reported(tokens(49), nil)
+			b.reported(tokens(50), nil)
 		}, 5 * time.Second},
 	} {
 		t.Run(name, func(t *testing.T) {

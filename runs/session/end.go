@@ -32,6 +32,7 @@ func (s *supervisor) end(ctx context.Context, o outcome) error {
 	if o.err != nil {
 		s.record.Error = s.secrets.String(o.err.Error()) // it may tell the words of the command
 	}
+	s.record.Reason = o.reason
 	s.explain(o, &s.record)
 	record := s.record
 	s.record.Status = doc.StatusRunning // until the unit is through

@@ -4,7 +4,6 @@ package session
 // only when the one before did not end the provider.
 
 import (
-	"context"
 	"os"
 	"syscall"
 	"time"
@@ -13,6 +12,8 @@ import (
 const (
 	// killAfter is how long a provider may take to end after SIGTERM.
 	killAfter = 1500 * time.Millisecond
+	// closeAfter is how long it may take after the end of its input.
+	closeAfter = 2 * time.Second
 	// termAfter is how long it may take after its protocol's own word.
 	termAfter = 100 * time.Millisecond
 )
@@ -37,7 +38,7 @@ func (r *rungs) close() {
 
 // awaitExit waits for the provider's end, and brings it about when a stop is
 // asked for or its turn is over.
-func (s *supervisor) awaitExit(ctx context.Context, talk *conversation, stdin *os.File) (exit *guardExit, guardDied bool) {
+func (s *supervisor) awaitExit(talk *conversation, stdin *os.File) (exit *guardExit, guardDied bool) {
 	stop, interrupt := s.stop, s.host.Interrupt
 	var over <-chan struct{}
 	if talk != nil {
@@ -71,12 +72,14 @@ func (s *supervisor) awaitExit(ctx context.Context, talk *conversation, stdin *o
 				r.term = r.after(0)
 				break
 			}
-			talk.client.Interrupt(ctx)
+			talk.stop()
 			r.term = r.after(termAfter)
 		case <-over:
 			over = nil
 			_ = stdin.Close() // the provider may be gone
-			r.term = r.after(0)
+			if r.term == nil && r.kill == nil {
+				r.term = r.after(closeAfter)
+			}
 		case <-r.term:
 			r.term = nil
 			s.guard.signal(syscall.SIGTERM)

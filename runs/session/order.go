@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"ac/internal/fault"
+	"ac/runs/provider"
 	"ac/workspace/doc"
 )
 
@@ -29,7 +30,7 @@ type Order struct {
 	Worktree     *Worktree         `json:"worktree,omitempty"` // of its repository, whatever its task says
 	Budget       *doc.Budget       `json:"budget,omitempty"`
 	Stdin        *string           `json:"stdin,omitempty"`
-	Turn         *Turn             `json:"turn,omitempty"`     // of an app server, instead of argv
+	Live         *LiveOrder        `json:"live,omitempty"`     // of an agent that is spoken with
 	Env          map[string]string `json:"env,omitempty"`      // what the caller added
 	Environ      []string          `json:"environ,omitempty"`  // what the provider gets below that
 	MonotonicMS  int64             `json:"monotonic_ms"`       // count of the launching process
@@ -38,11 +39,11 @@ type Order struct {
 
 // check refuses what the record of the run could not hold.
 func (o Order) check() error {
-	if o.Turn != nil {
-		if strings.TrimSpace(o.Turn.Prompt) == "" {
+	if o.Live != nil {
+		if strings.TrimSpace(o.Live.Prompt) == "" && !o.Live.KeepOpen && len(o.Live.Waiting) == 0 {
 			return fault.InvalidField("prompt_text", "must not be blank")
 		}
-		return nil
+		return nil // its words are made when it is prepared
 	}
 	if len(o.Argv) == 0 {
 		return fault.InvalidField("argv", "must have at least one item")
@@ -63,10 +64,67 @@ func (o Order) limit() time.Duration { return time.Duration(o.LimitMS) * time.Mi
 
 // mode is how the order is executed.
 func (o Order) mode() string {
-	if o.Turn != nil {
+	if o.Live != nil && o.Live.Driver == DriverCodex {
 		return doc.KindAppServer
 	}
 	return doc.KindCommand
+}
+
+// Drivers of sessions, as params and records name them.
+const (
+	DriverCommand = "command"
+	DriverCodex   = doc.LiveCodex
+	DriverClaude  = doc.LiveClaude
+	DriverACP     = doc.LiveACP
+)
+
+// LiveOrder is what an order says of a session whose agent is spoken with.
+type LiveOrder struct {
+	Driver  string `json:"driver"`
+	Prompt  string `json:"prompt,omitempty"`
+	Model   string `json:"model,omitempty"`
+	Version string `json:"version"` // of this program, which it introduces itself with
+	// Files serves the agent files to read where its level bears no commands.
+	Files        provider.CodexFiles `json:"files,omitempty"`
+	Policy       doc.RunPolicy       `json:"policy"`
+	Interactive  bool                `json:"interactive,omitempty"`
+	KeepOpen     bool                `json:"keep_open,omitempty"`
+	IdleMS       int64               `json:"idle_timeout_ms,omitempty"`
+	PermissionMS int64               `json:"permission_timeout_ms,omitempty"`
+	QuestionMS   int64               `json:"question_timeout_ms,omitempty"`
+	MCP          bool                `json:"mcp,omitempty"` // the agent has ac's own tools
+	// ActorID says the prompt, ClientMessageID is what its client calls it.
+	ActorID         string `json:"actor_id,omitempty"`
+	ClientMessageID string `json:"client_message_id,omitempty"`
+	display
+	// Continue: the run was over, and goes on. WorktreeRel and WorktreeBranch are those
+	// that it had.
+	Continue       bool   `json:"continue,omitempty"`
+	WorktreeRel    string `json:"worktree_relpath,omitempty"`
+	WorktreeBranch string `json:"worktree_branch,omitempty"`
+
+	Cause string `json:"cause,omitempty"` // of the first turn
+	Turns int    `json:"turns,omitempty"` // of the run before this session
+	// Thread is the conversation to go on with, Baseline what it had used before.
+	Thread     string              `json:"thread,omitempty"`
+	MustResume bool                `json:"must_resume,omitempty"`
+	Baseline   *doc.ThreadBaseline `json:"baseline,omitempty"`
+	// Lead goes before the first prompt where the conversation is a new one; Digest
+	// is the file that has it.
+	Lead   string `json:"lead,omitempty"`
+	Digest string `json:"digest,omitempty"`
+	// Waiting are texts that were said before the session began.
+	Waiting []WaitingText `json:"waiting,omitempty"`
+}
+
+// asked reports whether somebody, or a rule, answers what the agent asks.
+func (l *LiveOrder) asked() bool { return l.Interactive || len(l.Policy.Rules) > 0 }
+
+// WaitingText is a text that waits for a session.
+type WaitingText struct {
+	SteerEvent
+	Full  string `json:"full"`
+	Actor string `json:"actor"`
 }
 
 // ready is a line of a supervisor to the process that launched it.

@@ -47,8 +47,8 @@ type recording struct {
 	read func(stream string, line []byte)
 	// news gives the events that a line of output calls for.
 	news func(line []byte) ([]events.Draft, error)
-	// divert takes lines in place of news, where a protocol is spoken; nil
-	// otherwise. It may block.
+	// divert takes the lines of stdout in place of news, where a protocol is spoken;
+	// nil otherwise. It may block. Those of stderr tell nothing then.
 	divert func(line []byte)
 	// notified gives the events that a notification calls for.
 	notified func([]usage.Report, []usage.Cycle) ([]events.Draft, error)
@@ -69,6 +69,8 @@ type recorder struct {
 	err     error
 	units   int64 // UTF-16 code units of all text
 	done    chan struct{}
+
+	queued, written, durable int64 // how many drafts have come so far
 }
 
 func newRecorder(with recording) *recorder {
@@ -104,8 +106,52 @@ func (r *recorder) enqueue(draft events.Draft) {
 		return
 	}
 	r.queue = append(r.queue, draft)
+	r.queued++
 	r.backlog += len(draft.Payload)
 	r.changed.Broadcast()
+}
+
+// tell queues events behind all that is queued.
+func (r *recorder) tell(drafts ...events.Draft) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	for _, draft := range drafts {
+		r.enqueue(draft)
+	}
+}
+
+// commit is tell that returns when the events are durable, and with them all that
+// was queued before.
+func (r *recorder) commit(drafts ...events.Draft) error {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	for _, draft := range drafts {
+		r.enqueue(draft)
+	}
+	for mine := r.queued; r.durable < mine && r.err == nil; {
+		r.changed.Wait()
+	}
+	return r.err
+}
+
+// told queues the events of what an agent reported.
+func (r *recorder) told(reports []usage.Report, found []usage.Cycle) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	drafts, err := r.notified(reports, found)
+	if err != nil {
+		return // a report that cannot be written as JSON tells nothing
+	}
+	for _, draft := range drafts {
+		r.enqueue(draft)
+	}
+}
+
+// count is how many events were written so far.
+func (r *recorder) count() int64 {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.written
 }
 
 // line searches one line of output and queues the events it calls for, behind
@@ -113,7 +159,9 @@ func (r *recorder) enqueue(draft events.Draft) {
 func (r *recorder) line(stream string, line []byte) {
 	r.read(stream, line)
 	if r.divert != nil {
-		r.divert(line)
+		if stream == "stdout" {
+			r.divert(line)
+		}
 		return
 	}
 	r.mu.Lock()
@@ -135,15 +183,25 @@ func (r *recorder) run() {
 	go func() { // ends with run
 		defer close(synced)
 		for range dirty {
+			written := r.count()
 			if err := r.log.Sync(); err != nil {
 				// What the kernel lost of it cannot be told: it is not tried again.
 				r.fail(fmt.Errorf("the output could not be recorded: %w", err))
+				continue
 			}
+			r.mu.Lock()
+			r.durable = written
+			r.changed.Broadcast()
+			r.mu.Unlock()
 		}
 	}()
 	for batch := r.next(); len(batch) > 0; batch = r.next() {
 		if err := r.write(batch); err != nil {
 			r.fail(err)
+		} else {
+			r.mu.Lock()
+			r.written += int64(len(batch))
+			r.mu.Unlock()
 		}
 		select {
 		case dirty <- struct{}{}:

@@ -20,7 +20,7 @@ type pipes struct {
 func (s *supervisor) pipes() (*pipes, error) {
 	p := &pipes{}
 	var err error
-	if s.order.Stdin == nil && s.order.Turn == nil {
+	if s.order.Stdin == nil && s.order.Live == nil {
 		p.childStdin, err = devNull()
 	} else {
 		p.childStdin, p.stdin, err = os.Pipe()

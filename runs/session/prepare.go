@@ -29,18 +29,22 @@ func (s *supervisor) prepare(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	if s.stdout, err = s.create("stdout.txt"); err != nil {
+	open := s.create
+	if s.goesOn() {
+		open = s.appended
+	}
+	if s.stdout, err = open("stdout.txt"); err != nil {
 		return err
 	}
-	if s.stderr, err = s.create("stderr.txt"); err != nil {
+	if s.stderr, err = open("stderr.txt"); err != nil {
 		return err
 	}
 	spec := &doc.Spec{
 		Kind: doc.KindCommand, Argv: s.safeArgv(), RepoID: s.order.RepoID, WorkdirRel: s.order.WorkdirRel,
 		TaskID: s.order.TaskID, MilestoneID: s.order.MilestoneID, Budget: s.order.Budget, Env: masked(s.order.Env),
 	}
-	if s.order.Turn != nil {
-		if err := s.prepareTurn(machine, spec); err != nil {
+	if s.order.Live != nil {
+		if err := s.prepareLive(machine, spec); err != nil {
 			return err
 		}
 	} else if s.order.Stdin != nil {
@@ -51,12 +55,49 @@ func (s *supervisor) prepare(ctx context.Context) error {
 		spec.StdinRelpath = path.Join("runs", s.order.RunID, "outputs", "stdin.txt")
 	}
 	s.workdir = s.w.Dir()
-	if s.order.RepoID != "" {
-		if err := s.enterRepo(ctx, machine, spec); err != nil {
+	switch {
+	case s.goesOn():
+		err = s.enterAgain(machine, spec)
+	case s.order.RepoID != "":
+		err = s.enterRepo(ctx, machine, spec)
+	}
+	if err != nil {
+		return err
+	}
+	if s.spec = spec; s.order.Live != nil && spec.Kind == doc.KindCommand {
+		if err := s.word(machine); err != nil { // now that the working directory is known
 			return err
 		}
+		spec.Argv = s.safeArgv()
 	}
 	return s.announce(ctx, spec)
+}
+
+// prepareAgain is prepare for another process of the same session.
+func (s *supervisor) prepareAgain(ctx context.Context) error {
+	machine, err := s.w.Machine()
+	if err == nil {
+		err = s.word(machine)
+	}
+	if err != nil {
+		return err
+	}
+	if s.spec.Kind == doc.KindCommand {
+		s.spec.Argv = s.safeArgv()
+	}
+	draft, err := s.executing(s.spec)
+	if err != nil {
+		return err
+	}
+	if err := s.recorder.commit(draft); err != nil {
+		return err
+	}
+	s.note(ctx, func(run *doc.Run) {
+		if run.Spec != nil {
+			run.Spec.Argv = s.spec.Argv
+		}
+	})
+	return nil
 }
 
 // safeArgv is the command as it may be written down.
@@ -82,6 +123,8 @@ type executingPayload struct {
 	WorktreeRel    *string  `json:"worktree_relpath"`
 	WorktreeBranch *string  `json:"worktree_branch"`
 	StdinRelpath   *string  `json:"stdin_relpath"`
+	Driver         string   `json:"driver,omitempty"`
+	AgentArgv      []string `json:"agent_argv,omitempty"`
 }
 
 func orNull(text string) *string {
@@ -112,6 +155,7 @@ func (s *supervisor) commitSpec(ctx context.Context, spec *doc.Spec, draft event
 			return fault.New(fault.Conflict, "run %s is %s already", s.order.RunID, run.Status)
 		}
 		run.Spec = spec
+		s.beginLive(&run)
 		if err := workspace.Put(u, doc.RunCodec, file, run, 0o644); err != nil {
 			return err
 		}

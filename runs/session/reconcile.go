@@ -223,7 +223,15 @@ func orphan(ctx context.Context, w *workspace.Workspace, record *doc.Session) er
 	if err != nil {
 		return err
 	}
-	end := closing{record: record, status: record.Status, at: now, events: []events.Draft{draft}}
+	open, err := leftOpen(w, *record)
+	if err != nil {
+		return err
+	}
+	ends, err := open.closings(w.Events, events.Draft{At: now, RunID: record.RunID, SessionRef: record.Ref, Actor: events.ActorSystem})
+	if err != nil {
+		return err
+	}
+	end := closing{record: record, status: record.Status, at: now, events: append(ends, draft)}
 	if end.usage, err = lastReported(w, workspace.LogFile(record.ProjectID, record.RunID)); err != nil {
 		return err
 	}
@@ -233,6 +241,9 @@ func orphan(ctx context.Context, w *workspace.Workspace, record *doc.Session) er
 	}
 	if err != nil {
 		return err
+	}
+	if run, loadErr := workspace.Load(w, doc.RunCodec, workspace.RunFile(record.ProjectID, record.RunID)); loadErr == nil && run.Live != nil {
+		end.usage = sumUsage(run.Live.PriorUsage, end.usage)
 	}
 	return w.Update(ctx, func(u *workspace.Unit) error { return closeRun(u, end) })
 }

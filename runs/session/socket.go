@@ -9,6 +9,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"net"
 	"os"
@@ -24,8 +25,9 @@ import (
 	"ac/workspace/doc"
 )
 
-// socketVersion is the version of the protocol.
-const socketVersion = 1
+// socketVersion is the version of the protocol. What has no version, or the first, is
+// answered as it was in that.
+const socketVersion = 2
 
 // Verbs that a supervisor understands.
 const (
@@ -35,14 +37,20 @@ const (
 )
 
 type socketRequest struct {
-	Version int    `json:"version"`
-	Verb    string `json:"verb"`
+	Version int             `json:"version"`
+	Verb    string          `json:"verb"`
+	ID      json.RawMessage `json:"id,omitempty"`
+	Params  json.RawMessage `json:"params,omitempty"`
 }
 
 type socketReply struct {
-	Version int          `json:"version"`
-	Error   string       `json:"error,omitempty"`
-	Record  *doc.Session `json:"record,omitempty"`
+	Version int             `json:"version"`
+	ID      json.RawMessage `json:"id,omitempty"`
+	Error   string          `json:"error,omitempty"`
+	Reason  string          `json:"reason,omitempty"`
+	Data    any             `json:"data,omitempty"`
+	Record  *doc.Session    `json:"record,omitempty"`
+	Result  any             `json:"result,omitempty"`
 }
 
 // socketDir is the directory of this user's sockets, made when missing. One
@@ -149,37 +157,56 @@ func (s *socketServer) serve(session *supervisor) {
 }
 
 // maxRequest bounds a request line.
-const maxRequest = 4 << 10
+const maxRequest = 2<<20 + 4<<10
 
 func (s *socketServer) answer(conn net.Conn, session *supervisor) {
+	var underWay sync.WaitGroup
 	defer func() {
+		underWay.Wait()
 		s.mu.Lock()
 		delete(s.conns, conn)
 		s.mu.Unlock()
 		_ = conn.Close() // it was answered, or is gone
 	}()
-	lines := bufio.NewReaderSize(conn, maxRequest)
+	var writing sync.Mutex
+	lines := bufio.NewReader(conn)
 	for {
-		line, err := lines.ReadSlice('\n')
+		line, err := requestLine(lines)
 		if err != nil {
 			return
 		}
 		var request socketRequest
-		reply := socketReply{Version: socketVersion}
-		switch err := json.Unmarshal(line, &request); {
-		case err != nil || request.Version > socketVersion:
-			reply.Error = "request not understood"
-		case request.Verb == verbWait:
-			<-session.ended
-		case request.Verb == verbStop:
-			session.requestStop(true)
-		case request.Verb != verbState:
-			reply.Error = "unknown verb " + request.Verb
+		if json.Unmarshal(line, &request) != nil || request.Version > socketVersion {
+			request = socketRequest{Verb: "\x00"}
 		}
-		reply.Record = new(session.snapshot())
-		text, err := json.Marshal(reply)
-		if err != nil || durable.WriteAll(conn, append(text, '\n')) != nil {
-			return
+		serve := func() {
+			reply := session.serve(request)
+			reply.Record = new(session.snapshot())
+			text, err := json.Marshal(reply)
+			writing.Lock()
+			defer writing.Unlock()
+			if err != nil || durable.WriteAll(conn, append(text, '\n')) != nil {
+				_ = conn.Close() // ends the loop
+			}
+		}
+		if request.Version < 2 {
+			serve() // one after another, as they were
+			continue
+		}
+		underWay.Go(serve)
+	}
+}
+
+// requestLine reads a line of a bounded length.
+func requestLine(from *bufio.Reader) (line []byte, err error) {
+	for {
+		piece, err := from.ReadSlice('\n')
+		line = append(line, piece...)
+		switch {
+		case err == nil:
+			return line, nil
+		case !errors.Is(err, bufio.ErrBufferFull) || len(line) > maxRequest:
+			return nil, errors.Join(err, io.ErrShortBuffer)
 		}
 	}
 }
@@ -204,40 +231,56 @@ func (s *socketServer) close() error {
 // about its life.
 var errNoSocket = errors.New("the supervisor's socket cannot be reached")
 
-// ask sends one verb to the supervisor of a record.
+// ask sends one verb of the first version to the supervisor of a record.
 func ask(ctx context.Context, record doc.Session, verb string) (doc.Session, error) {
-	var none doc.Session
+	reply, err := exchange(ctx, record, socketRequest{Version: 1, Verb: verb})
+	if err == nil && (reply.Error != "" || reply.Record == nil) {
+		err = fmt.Errorf("the supervisor answered: %s", reply.Error)
+	}
+	if err != nil {
+		return doc.Session{}, err
+	}
+	return *reply.Record, nil
+}
+
+// heard is a reply as its reader has it.
+type heard struct {
+	Error  string          `json:"error"`
+	Reason string          `json:"reason"`
+	Data   json.RawMessage `json:"data"`
+	Record *doc.Session    `json:"record"`
+	Result json.RawMessage `json:"result"`
+}
+
+// exchange sends a request to the supervisor of a record and reads its reply.
+func exchange(ctx context.Context, record doc.Session, request socketRequest) (reply heard, err error) {
 	file, err := socketOf(record)
 	if err != nil {
-		return none, err
+		return reply, err
 	}
 	var dialer net.Dialer
 	conn, err := dialer.DialContext(ctx, "unix", file)
 	if err != nil {
 		if errors.Is(err, fs.ErrNotExist) || ctx.Err() == nil {
-			return none, errNoSocket
+			return reply, errNoSocket
 		}
-		return none, context.Cause(ctx)
+		return reply, context.Cause(ctx)
 	}
 	defer conn.Close()
 	stop := context.AfterFunc(ctx, func() { _ = conn.SetDeadline(time.Unix(1, 0)) }) // ends the read below
 	defer stop()
-	text, err := json.Marshal(socketRequest{Version: socketVersion, Verb: verb})
+	text, err := json.Marshal(request)
 	if err != nil {
-		return none, err
+		return reply, err
 	}
 	if err := durable.WriteAll(conn, append(text, '\n')); err != nil {
-		return none, errNoSocket
+		return reply, errNoSocket
 	}
-	var reply socketReply
 	if err := json.NewDecoder(conn).Decode(&reply); err != nil {
 		if ctx.Err() != nil {
-			return none, context.Cause(ctx)
+			return reply, context.Cause(ctx)
 		}
-		return none, errNoSocket
+		return reply, errNoSocket
 	}
-	if reply.Error != "" || reply.Record == nil {
-		return none, fmt.Errorf("the supervisor answered: %s", reply.Error)
-	}
-	return *reply.Record, nil
+	return reply, nil
 }

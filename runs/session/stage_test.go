@@ -126,10 +126,20 @@ func (s *stage) checkEnd(order session.Order, status string) {
 		s.t.Errorf("the log is not sound: %+v (%v)", report, err)
 	}
 	lines := s.log(order)
+	s.checkLive(lines)
+	over := false
 	for i, line := range lines {
-		if events.Terminal(events.Type([]byte(line))) != (i == len(lines)-1) {
+		switch kind := events.Type([]byte(line)); {
+		case events.Terminal(kind) && over, over && kind != events.RunContinued && kind != events.PolicyDecision && kind != events.BudgetDecision:
 			s.t.Errorf("line %d of %d: %s", i+1, len(lines), line)
+		case events.Terminal(kind):
+			over = true
+		case kind == events.RunContinued:
+			over = false
 		}
+	}
+	if !over {
+		s.t.Errorf("the log of a run that is over ends with %s", lines[len(lines)-1])
 	}
 	last, before := []byte(lines[len(lines)-1]), []byte(lines[max(len(lines)-2, 0)])
 	if kind := events.Type(last); kind != "run."+status {

@@ -20,7 +20,6 @@ import (
 	"ac/internal/lock"
 	"ac/internal/proc"
 	"ac/internal/redact"
-	"ac/runs/appserver"
 	"ac/runs/transcript"
 	"ac/runs/usage"
 	"ac/workspace"
@@ -75,7 +74,9 @@ type supervisor struct {
 	stderr   durable.File
 	recorder *recorder
 	secrets  *redact.Values // of the provider's environment
-	talk     *conversation  // with an app server, else nil
+	talk     *conversation  // with an agent that is spoken with, else nil
+	spoken   chan struct{}  // closed when talk is there, or never will be
+	notes    notes
 	reading  *reading       // nil until the provider runs
 	learning sync.WaitGroup // what the reading has written down
 	facts    transcript.Facts
@@ -84,8 +85,13 @@ type supervisor struct {
 	collector *usage.Collector // used under the recorder's lock, then by end
 	budget    *budgetWatch     // nil until the provider runs
 
+	prior *doc.Usage // of the sessions of the run before this one
+	words []string   // the words of a live session's order
+	spec  *doc.Spec  // of the execution
+
 	overdue bool // it ran longer than it may; of the supervisor's own goroutine
 
+	writing sync.Mutex // of the record; taken before mu
 	mu      sync.Mutex
 	record  doc.Session
 	stop    chan struct{} // closed when a stop is asked for
@@ -112,7 +118,7 @@ func Supervise(ctx context.Context, w *workspace.Workspace, host Host, order Ord
 		host.Guards = &GuardSet{}
 	}
 	s := &supervisor{w: w, host: host, order: order, collector: usage.NewCollector(), secrets: redact.FromEnviron(environOf(order)),
-		stop: make(chan struct{}), ended: make(chan struct{}),
+		stop: make(chan struct{}), ended: make(chan struct{}), spoken: make(chan struct{}),
 	}
 	defer func() { err = errors.Join(err, s.close(), claim.release()) }()
 	if err := s.accept(ctx); err != nil {
@@ -143,7 +149,7 @@ func (s *supervisor) accept(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	if doc.Terminal(run.Status) {
+	if doc.Terminal(run.Status) != s.goesOn() {
 		return fault.New(fault.Conflict, "run %s is %s already", s.order.RunID, run.Status)
 	}
 	if s.socket, err = listen(ctx, s.w.Env.IDs.Hex); err != nil {
@@ -156,7 +162,15 @@ func (s *supervisor) accept(ctx context.Context) error {
 		StartedAtMS: s.w.Env.Clock.Now().UnixMilli(), StopMarker: stopMarker(s.order.RunID),
 		OwnerPID: &self.PID, OwnerStart: self.Start, Socket: s.socket.name, SocketDir: s.socket.dir,
 	}
-	if err := write(s.w, s.record); err != nil {
+	if s.order.Live != nil {
+		s.record.Driver, s.record.Activity = s.order.Live.Driver, "starting"
+	}
+	if s.goesOn() {
+		err = s.reopen(ctx)
+	} else {
+		err = write(s.w, s.record)
+	}
+	if err != nil {
 		return err
 	}
 	s.socket.serve(s)
@@ -186,7 +200,9 @@ type outcome struct {
 	exitCode *int
 	signal   *string
 	stopped  bool
-	turn     *appserver.Outcome // of an app server
+	live     bool    // it was spoken with
+	turn     turnEnd // the last one of a live session
+	reason   string  // why a live session ended before its time, "" for none
 	err      error
 }
 
@@ -203,7 +219,7 @@ func (s *supervisor) execute(ctx context.Context) (outcome, error) {
 	if err != nil {
 		return outcome{}, errors.Join(err, pipes.closeOurs())
 	}
-	first, err := s.begin(ctx)
+	first, err := s.begin(ctx, s.prepare)
 	if err != nil {
 		left := s.guard.sweep()
 		return outcome{}, errors.Join(err, leftError(left), pipes.closeOurs())
@@ -212,10 +228,29 @@ func (s *supervisor) execute(ctx context.Context) (outcome, error) {
 	return s.follow(ctx, pipes), nil
 }
 
+// again starts the provider another time in the same session.
+func (s *supervisor) again(ctx context.Context) (*pipes, error) {
+	pipes, err := s.pipes()
+	if err != nil {
+		return nil, err
+	}
+	s.guard, err = startGuard(s.host.Executable, s.host.Guards, pipes.childStdin, pipes.childStdout, pipes.childStderr)
+	err = errors.Join(err, pipes.closeChild())
+	if err != nil {
+		return nil, errors.Join(err, pipes.closeOurs())
+	}
+	first, err := s.begin(ctx, s.prepareAgain)
+	if err != nil {
+		return nil, errors.Join(err, leftError(s.guard.sweep()), pipes.closeOurs())
+	}
+	s.started(first)
+	return pipes, nil
+}
+
 // begin writes the execution down and then has the guard start the provider.
-func (s *supervisor) begin(ctx context.Context) (guardReport, error) {
-	environ := marked(environOf(s.order), s.record)
-	if err := s.prepare(ctx); err != nil {
+func (s *supervisor) begin(ctx context.Context, prepare func(context.Context) error) (guardReport, error) {
+	environ := marked(environOf(s.order), s.snapshot())
+	if err := prepare(ctx); err != nil {
 		return guardReport{}, err
 	}
 	program, err := proc.LookPath(s.order.Argv[0], lookup(environ, "PATH"), s.workdir)
@@ -234,14 +269,12 @@ func (s *supervisor) begin(ctx context.Context) (guardReport, error) {
 
 // started records the provider's process.
 func (s *supervisor) started(r guardReport) {
-	s.mu.Lock()
-	s.record.PID, s.record.PIDStart = &r.PID, r.Start
-	s.record.PIDClaimedAtMS = new(s.w.Env.Clock.Now().UnixMilli())
-	record := s.record
-	s.mu.Unlock()
+	claimed := s.w.Env.Clock.Now().UnixMilli()
 	// The record has its owner already: a pid that is not written costs a
 	// report its detail, not the session.
-	_ = write(s.w, record)
+	s.amend(true, func(record *doc.Session) {
+		record.PID, record.PIDStart, record.PIDClaimedAtMS = &r.PID, r.Start, &claimed
+	})
 	s.host.tell(phaseRunning, nil)
 }
 
@@ -271,30 +304,45 @@ func (s *supervisor) follow(ctx context.Context, pipes *pipes) outcome {
 		log: log, source: s.w.Events, base: base,
 		secrets: s.secrets, read: s.reading.line, news: s.news, notified: s.notified, failed: func() { s.requestStop(false) },
 	}
-	if s.order.Turn != nil {
-		with.divert = func(line []byte) { s.talk.client.Line(line) }
+	if s.order.Live != nil {
+		with.divert = func(line []byte) { s.talk.line(line) }
 	}
 	s.recorder = newRecorder(with)
-	if s.order.Stdin != nil {
+	s.converse(ctx)
+	for {
+		exit, err := s.process(ctx, pipes)
+		if s.talk == nil || !s.talk.goesOn() {
+			return s.conclude(exit, err)
+		}
+		if pipes, err = s.again(ctx); err != nil {
+			return s.conclude(nil, err)
+		}
+	}
+}
+
+// process follows one process of the provider to its end.
+func (s *supervisor) process(ctx context.Context, pipes *pipes) (exit *guardExit, err error) {
+	talk := s.talk
+	switch {
+	case talk != nil:
+		talk.begin(pipes.stdin)
+	case s.order.Stdin != nil:
 		go feed(pipes.stdin, *s.order.Stdin) // ends with the pipe, which closeOurs closes
 	}
-	talk := s.converse(ctx, pipes.stdin)
-	s.talk = talk // before anything of its output is read
 	drained := make(chan error, 2)
 	go func() { // ends with the pipe
 		err := s.recorder.pump("stdout", pipes.stdout, s.stdout)
 		if talk != nil {
-			talk.client.End()
+			talk.outputEnded()
 		}
 		drained <- err
 	}()
 	go func() { drained <- s.recorder.pump("stderr", pipes.stderr, s.stderr) }()
 
 	unmarked := s.watchMarker(ctx)
-	exit, guardDied := s.awaitExit(ctx, talk, pipes.stdin)
+	exit, guardDied := s.awaitExit(talk, pipes.stdin)
 	unmarked()
 	var left []int
-	var err error
 	if guardDied {
 		left = s.guard.sweepDead(s.provider()) // at once: nobody else holds the provider now
 		err = errors.New("the guard of the provider died; the provider was killed with all of its group")
@@ -306,11 +354,16 @@ func (s *supervisor) follow(ctx context.Context, pipes *pipes) outcome {
 	if !guardDied {
 		left = s.guard.sweep()
 	}
+	return exit, errors.Join(err, leftError(left))
+}
+
+// conclude ends the recording of a provider that is gone.
+func (s *supervisor) conclude(exit *guardExit, err error) outcome {
+	talk := s.talk
 	if talk != nil {
-		<-talk.over // its lines have ended
-		talk.client.Close()
+		talk.finish()
 	}
-	err = errors.Join(err, s.recorder.finish(), leftError(left), s.maskWritten())
+	err = errors.Join(err, s.recorder.finish(), s.maskWritten())
 	s.facts = s.reading.end()
 	s.learning.Wait()
 	if s.overdue {
@@ -318,7 +371,8 @@ func (s *supervisor) follow(ctx context.Context, pipes *pipes) outcome {
 	}
 	end := s.outcome(exit, err)
 	if talk != nil {
-		end = s.concludeTurn(talk, end)
+		end.err = errors.Join(end.err, s.writeLast(s.facts.Answer))
+		end = talk.settle(end)
 	}
 	return end
 }
@@ -379,6 +433,16 @@ func (s *supervisor) requestStop(byCaller bool) {
 	case <-s.stop:
 	default:
 		close(s.stop)
+	}
+}
+
+// asked reports whether a stop was asked for, by anybody.
+func (s *supervisor) asked() bool {
+	select {
+	case <-s.stop:
+		return true
+	default:
+		return false
 	}
 }
 

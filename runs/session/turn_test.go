@@ -3,9 +3,6 @@ package session_test
 // Turns of the app server, played by the test binary.
 
 import (
-	"bufio"
-	"encoding/json"
-	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
@@ -17,48 +14,6 @@ import (
 	"ac/workspace"
 	"ac/workspace/doc"
 )
-
-// appServerMain answers as codex app-server does. What it does with the turn
-// stands in the prompt.
-func appServerMain() int {
-	in := bufio.NewScanner(os.Stdin)
-	in.Buffer(nil, 1<<20)
-	say := func(line string) { fmt.Println(line) }
-	for in.Scan() {
-		var m struct {
-			ID     int
-			Method string
-			Params struct{ Input []struct{ Text string } }
-		}
-		if json.Unmarshal(in.Bytes(), &m) != nil {
-			return 1
-		}
-		switch m.Method {
-		case "initialize":
-			say("starting up, not JSON")
-			say(`{"id":1,"result":{"userAgent":"codex"}}`)
-		case "thread/start":
-			say(fmt.Sprintf(`{"id":%d,"result":{"thread":{"id":"th_1"}}}`, m.ID))
-		case "turn/start":
-			say(fmt.Sprintf(`{"id":%d,"result":{"turn":{"id":"tu_1"}}}`, m.ID))
-			switch prompt := m.Params.Input[0].Text; prompt {
-			case "vanish":
-				return 0
-			case "wait":
-			default:
-				say(`{"method":"item/agentMessage/delta","params":{"delta":"You said: "}}`)
-				say(`{"method":"item/agentMessage/delta","params":{"delta":"` + prompt + `"}}`)
-				say(`{"method":"thread/tokenUsage/updated","params":{"tokenUsage":{"total":{"inputTokens":30,"cachedInputTokens":10,"outputTokens":5,"totalTokens":45}}}}`)
-				say(`{"method":"thread/compacted","params":{}}`)
-				say(`{"method":"turn/completed","params":{"turn":{"id":"tu_1","status":"completed"}}}`)
-			}
-		case "turn/interrupt":
-			say(fmt.Sprintf(`{"id":%d,"result":{}}`, m.ID))
-			say(`{"method":"turn/completed","params":{"turn":{"id":"tu_1","status":"interrupted"}}}`)
-		}
-	}
-	return 0
-}
 
 func (s *stage) turn(prompt string) session.Order {
 	s.t.Helper()
@@ -72,14 +27,17 @@ func (s *stage) turn(prompt string) session.Order {
 	}
 	return session.Order{
 		WorkspaceDir: s.w.Dir(), ProjectID: s.project, RunID: made.RunID, SessionRef: session.LocalRef(made.RunID),
-		AgentID: "agent", Provider: "codex_app_server", Turn: &session.Turn{Prompt: prompt, Model: "m", Version: "1"},
+		AgentID: "agent", Provider: "codex_app_server", Live: &session.LiveOrder{
+			Driver: session.DriverCodex, Prompt: prompt, Model: "m", Version: "1", Cause: session.CauseLaunch,
+			Policy: doc.RunPolicy{Mode: doc.ModeFullAuto, PermissionLevel: doc.LevelRunCommands, Rules: []doc.PolicyRule{}},
+		},
 	}
 }
 
 func TestTurnCompletes(t *testing.T) {
 	t.Parallel()
 	s := newStage(t)
-	order := s.turn("hello")
+	order := s.turn("compacted; hello")
 	record := s.execute(order)
 	if record.Status != doc.StatusEnded || record.ExitCode == nil || *record.ExitCode != 0 || record.Mode != doc.KindAppServer ||
 		record.ThreadID != "th_1" || record.TurnID != "tu_1" {
@@ -90,10 +48,10 @@ func TestTurnCompletes(t *testing.T) {
 		t.Fatal(err)
 	}
 	if run.Spec.Kind != doc.KindAppServer || run.Spec.ThreadID != "th_1" || run.Spec.TurnID != "tu_1" || run.Spec.Model != "m" ||
-		run.Usage.TotalTokens != 45 || run.Usage.CapturedFromEventType != "thread/tokenUsage/updated" || run.ContextCycles.Count != 1 {
+		run.Usage.TotalTokens != 35 || run.Usage.CapturedFromEventType != "thread/tokenUsage/updated" || run.ContextCycles.Count != 1 {
 		t.Errorf("spec %+v, usage %+v, cycles %+v", run.Spec, run.Usage, run.ContextCycles)
 	}
-	for name, want := range map[string]string{"last_message.md": "You said: hello", "prompt.txt": "hello"} {
+	for name, want := range map[string]string{"last_message.md": "hello", "prompt.txt": "compacted; hello"} {
 		text, err := os.ReadFile(filepath.Join(s.w.Dir(), workspace.RunDir(order.ProjectID, order.RunID), "outputs", name))
 		if err != nil || string(text) != want {
 			t.Errorf("%s: %q (%v)", name, text, err)
@@ -122,7 +80,7 @@ func TestTurnVanishes(t *testing.T) {
 func TestTurnStopped(t *testing.T) {
 	t.Parallel()
 	s := newStage(t)
-	order := s.turn("wait")
+	order := s.turn("hold")
 	s.launch(order)
 	s.until("the turn is known", func() bool {
 		run, err := runs.Load(s.w, order.ProjectID, order.RunID)

@@ -129,13 +129,11 @@ func (a *acp) chunk(s *Session, kind string, u *acpUpdate) {
 		return
 	}
 	a.endSaid(s, kind)
-	for _, item := range slices.Backward(s.items) {
-		if item.Kind == kind && (u.MessageID == "" || item.own == u.MessageID) {
-			s.append(item, text)
-			return
-		}
+	item := s.newest(func(i *Item) bool { return i.Kind == kind && (u.MessageID == "" || i.own == u.MessageID) })
+	if item == nil {
+		item = s.open(Item{ID: u.MessageID, Kind: kind, Role: RoleAssistant})
 	}
-	s.append(s.open(Item{ID: u.MessageID, Kind: kind, Role: RoleAssistant}), text)
+	s.append(item, text)
 }
 
 // endSaid closes what the agent was saying, but for one kind.

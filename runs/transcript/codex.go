@@ -120,6 +120,9 @@ func codexNotice(kind string) string {
 func (s *Session) codexText(i *codexItem, kind, text string, done bool) {
 	item := s.find(i.ID)
 	if item == nil {
+		item = s.newest(func(open *Item) bool { return open.Kind == kind && open.own == "" }) // its pieces came without its id
+	}
+	if item == nil {
 		if item = s.open(Item{ID: i.ID, Kind: kind, Role: RoleAssistant, Text: text}); !done {
 			return
 		}

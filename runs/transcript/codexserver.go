@@ -69,20 +69,26 @@ func (a *appServer) item(s *Session, m rpcMessage) {
 	switch m.method {
 	case "item/started", "item/completed":
 		var p struct {
-			Item codexItem `json:"item"`
+			ThreadID string    `json:"threadId"`
+			Item     codexItem `json:"item"`
 		}
 		if json.Unmarshal(m.params, &p) == nil {
+			s.parent = s.other(p.ThreadID)
 			s.codexItem(&p.Item, m.method == "item/started", m.method == "item/completed")
+			s.parent = ""
 		}
 		return
 	}
 	var p struct {
-		ItemID string `json:"itemId"`
-		Delta  string `json:"delta"`
+		ThreadID string `json:"threadId"`
+		ItemID   string `json:"itemId"`
+		Delta    string `json:"delta"`
 	}
-	if json.Unmarshal(m.params, &p) != nil || p.ItemID == "" || s.over(p.ItemID) {
+	if json.Unmarshal(m.params, &p) != nil || s.over(p.ItemID) {
 		return
 	}
+	s.parent = s.other(p.ThreadID)
+	defer func() { s.parent = "" }()
 	switch m.method {
 	case "item/agentMessage/delta":
 		s.codexDelta(p.ItemID, KindMessage, p.Delta)
@@ -101,8 +107,21 @@ func (a *appServer) item(s *Session, m rpcMessage) {
 	}
 }
 
+// other is the thread of an agent that ours lets work, "" for our own.
+func (s *Session) other(thread string) string {
+	if s.facts.Conversation == "" || thread == s.facts.Conversation {
+		return ""
+	}
+	return thread
+}
+
+// codexDelta takes a piece of a text. Older servers do not say of which item: it is the
+// one that is open.
 func (s *Session) codexDelta(id, kind, delta string) {
 	item := s.find(id)
+	if id == "" {
+		item = s.newest(func(i *Item) bool { return i.Kind == kind })
+	}
 	if item == nil {
 		item = s.open(Item{ID: id, Kind: kind, Role: RoleAssistant})
 	}
@@ -117,6 +136,7 @@ func (a *appServer) notification(s *Session, m rpcMessage) {
 		return
 	}
 	var p struct {
+		ThreadID  string      `json:"threadId"`
 		TurnID    string      `json:"turnId"`
 		Diff      string      `json:"diff"`
 		Message   string      `json:"message"`
@@ -131,7 +151,7 @@ func (a *appServer) notification(s *Session, m rpcMessage) {
 			Status string `json:"status"`
 		} `json:"plan"`
 	}
-	if json.Unmarshal(m.params, &p) != nil {
+	if json.Unmarshal(m.params, &p) != nil || s.other(p.ThreadID) != "" {
 		return
 	}
 	switch m.method {

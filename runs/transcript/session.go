@@ -42,11 +42,12 @@ type Session struct {
 	facts    Facts
 	failure  failing
 	stderr   string
-	prose    *Item // text of an agent that is not understood
-	value    held  // output that may be one value over several lines
-	edited   *Item // the newest file change of the turn
-	brief    bool  // items of tools are not asked for
-	sniffed  int   // lines of JSON that were looked at for the family
+	prose    *Item  // text of an agent that is not understood
+	value    held   // output that may be one value over several lines
+	edited   *Item  // the newest file change of the turn
+	parent   string // of the items of the line that is read, "" for none
+	brief    bool   // items of tools are not asked for
+	sniffed  int    // lines of JSON that were looked at for the family
 	// told says that what people say to the agent has events of its own: the agent's
 	// echo of it makes no item, and ends of turns no notice.
 	told bool
@@ -186,6 +187,9 @@ func (s *Session) open(item Item) *Item {
 	made := new(item)
 	s.made++
 	made.State, made.own, made.order, made.ID = StateOpen, item.ID, s.made, s.ids.add(item.ID)
+	if made.Parent == "" {
+		made.Parent = s.parent
+	}
 	made.setText(item.Text)
 	s.count(made, units(item.Text))
 	s.items = append(s.items, made)
@@ -220,9 +224,14 @@ func (s *Session) find(id string) *Item {
 	if id == "" {
 		return nil
 	}
-	for i := len(s.items) - 1; i >= 0; i-- {
-		if s.items[i].own == id {
-			return s.items[i]
+	return s.newest(func(i *Item) bool { return i.own == id })
+}
+
+// newest is the open item that was opened last of those that fit, nil when there is none.
+func (s *Session) newest(fits func(*Item) bool) *Item {
+	for _, item := range slices.Backward(s.items) {
+		if fits(item) {
+			return item
 		}
 	}
 	return nil

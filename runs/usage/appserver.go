@@ -33,7 +33,7 @@ func AppServer(raw []byte) (Report, bool) {
 func Sum(threads map[string]Report) Report {
 	total := Report{Captured: capturedFrom}
 	for _, r := range threads {
-		total.Counters = total.plus(r.Counters)
+		total.Counters = total.Plus(r.Counters)
 	}
 	return total
 }
@@ -57,6 +57,9 @@ func NotificationCycles(method string, params []byte) []Cycle {
 // returns the new ones.
 func (c *Collector) Take(reports []Report, found []Cycle) (news News) {
 	for _, r := range reports {
+		if r.CostUSD != nil {
+			c.cost = r.CostUSD
+		}
 		if c.add(r) {
 			news.Reports = append(news.Reports, r)
 		}

@@ -70,9 +70,9 @@ func (s *steps) line(v *shape.Value) (r Report, ok, mine bool) {
 func modelCounters(models *shape.Value) (c Counters, ok bool) {
 	for _, m := range models.Items {
 		thought, out := count(m.Get("thinkingTokens")), count(m.Get("outputTokens"))
-		c = c.plus(Counters{
+		c = c.Plus(Counters{
 			Input: sum(count(m.Get("inputTokens")), count(m.Get("cacheCreationInputTokens"))), Cached: count(m.Get("cacheReadInputTokens")),
-			Output: Counters{Output: out}.minus(Counters{Output: thought}).Output, Reasoning: thought,
+			Output: Counters{Output: out}.Minus(Counters{Output: thought}).Output, Reasoning: thought,
 		})
 	}
 	return withTotal(c, nil)
@@ -108,18 +108,19 @@ func (s *steps) put(id string, c Counters, captured string) (r Report, ok bool) 
 		return r, false
 	}
 	s.byID[id] = c
-	s.sum = s.sum.plus(c).minus(before)
+	s.sum = s.sum.Plus(c).Minus(before)
 	return Report{Counters: s.sum, Captured: captured}, true
 }
 
-func (c Counters) plus(o Counters) Counters {
+// Plus adds what was counted elsewhere.
+func (c Counters) Plus(o Counters) Counters {
 	return Counters{
 		sum(c.Input, o.Input), sum(c.Cached, o.Cached), sum(c.Output, o.Output), sum(c.Reasoning, o.Reasoning), plus(c.Total, o.Total),
 	}
 }
 
-// minus subtracts counters that were added before.
-func (c Counters) minus(o Counters) Counters {
+// Minus takes away what was added before; no counter is below zero.
+func (c Counters) Minus(o Counters) Counters {
 	less := func(a, b *int64) *int64 {
 		if a == nil || b == nil {
 			return a

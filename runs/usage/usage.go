@@ -281,3 +281,8 @@ func modelStats(v *shape.Value) (r Report, ok bool) {
 	r.Counters, ok = withTotal(r.Counters, total)
 	return r, ok
 }
+
+// OfRecord are the counters that a record has.
+func OfRecord(u *doc.Usage) Counters {
+	return Counters{Input: u.InputTokens, Cached: u.CachedInputTokens, Output: u.OutputTokens, Reasoning: u.ReasoningOutputTokens, Total: u.TotalTokens}
+}

@@ -33,7 +33,7 @@ type Location struct {
 	Branch string
 }
 
-// LocationOf returns the place of a run's worktree. Ids that cannot be path
+// LocationOf returns the location of a run's worktree. Ids that cannot be path
 // segments are fault.Denied.
 func LocationOf(project, task, run string) (Location, error) {
 	for _, id := range []string{project, task, run} {

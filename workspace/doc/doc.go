@@ -47,6 +47,8 @@ type Machine struct {
 	ProviderBins    map[string]string          `json:"provider_bins"`
 	ExecutionPolicy map[string]ExecutionPolicy `json:"provider_execution_policy" is:"optional"`
 	Pricing         map[string]RateCard        `json:"provider_pricing_usd_per_1k_tokens" is:"optional"`
+	// AgentCommands are the words of agents that are spoken with, by provider.
+	AgentCommands map[string][]string `json:"agent_commands" is:"optional"`
 	// RunDefaults are what people prefer for the runs of a project, by its id. No
 	// launch takes them by itself.
 	RunDefaults map[string]RunDefaults `json:"run_defaults" is:"optional"`

@@ -31,15 +31,27 @@ type Provider struct {
 	Driver Driver // "" for none
 	// AppServer: it is driven by the app-server protocol.
 	AppServer bool
-	// As is the provider whose policy applies if this one has none, "" for
-	// none.
+	// Live is how its agent can be spoken with: a driver of live sessions, "" for not
+	// at all. Spoken: it always is. LiveWords stand behind its program then; where
+	// there are none the driver makes them, or somebody has to name them.
+	Live      string
+	Spoken    bool
+	LiveWords []string
+	// As is the provider whose policy holds where this one has none, "" for none.
 	As string
 	// Policy is its default execution policy, nil for none of its own.
 	Policy *ExecutionPolicy
 }
 
-// Providers lists the known providers. Any other name is a provider, too, whose
-// command is configured.
+// Drivers of live sessions.
+const (
+	LiveCodex  = "codex"
+	LiveClaude = "claude"
+	LiveACP    = "acp"
+)
+
+// Providers lists what ac knows. Any other name is a provider too, whose command is
+// given.
 func Providers() []Provider {
 	subscribed := func(d Driver) *ExecutionPolicy {
 		return &ExecutionPolicy{
@@ -48,14 +60,16 @@ func Providers() []Provider {
 		}
 	}
 	return []Provider{
-		{Name: ProviderCodex, Driver: Codex, Policy: subscribed(Codex)},
-		{Name: KindAppServer, Driver: Codex, AppServer: true, As: ProviderCodex, Policy: subscribed(Codex)},
-		{Name: "codex-app-server", Driver: Codex, AppServer: true, As: KindAppServer},
-		{Name: "claude", Driver: Claude, Policy: subscribed(Claude)},
-		{Name: ProviderClaudeCode, Driver: Claude, As: "claude", Policy: subscribed(Claude)},
-		{Name: "claude-code", Driver: Claude, As: ProviderClaudeCode},
-		{Name: ProviderGemini, Driver: Gemini, Policy: &ExecutionPolicy{Channel: "api", AllowedBinPatterns: []string{string(Gemini)}}},
-		{Name: "gemini_cli", Driver: Gemini},
+		{Name: ProviderCodex, Driver: Codex, Live: LiveCodex, Policy: subscribed(Codex)},
+		{Name: KindAppServer, Driver: Codex, AppServer: true, Live: LiveCodex, Spoken: true, As: ProviderCodex, Policy: subscribed(Codex)},
+		{Name: "codex-app-server", Driver: Codex, AppServer: true, Live: LiveCodex, Spoken: true, As: KindAppServer},
+		{Name: "claude", Driver: Claude, Live: LiveClaude, Policy: subscribed(Claude)},
+		{Name: ProviderClaudeCode, Driver: Claude, Live: LiveClaude, As: "claude", Policy: subscribed(Claude)},
+		{Name: "claude-code", Driver: Claude, Live: LiveClaude, As: ProviderClaudeCode},
+		{Name: ProviderGemini, Driver: Gemini, Live: LiveACP, LiveWords: []string{"--acp"}, Policy: &ExecutionPolicy{Channel: "api", AllowedBinPatterns: []string{string(Gemini)}}},
+		{Name: "gemini_cli", Driver: Gemini, Live: LiveACP, LiveWords: []string{"--acp"}},
+		{Name: "opencode", Live: LiveACP, LiveWords: []string{"acp"}},
+		{Name: "acp", Live: LiveACP, Spoken: true},
 		{Name: "manager", Policy: &ExecutionPolicy{Channel: "api", AllowedBinPatterns: []string{}}},
 		{Name: "manual"},
 		{Name: "cmd"},
@@ -67,6 +81,9 @@ func ProviderNamed(name string) Provider {
 	all := Providers()
 	if i := slices.IndexFunc(all, func(p Provider) bool { return p.Name == name }); i >= 0 {
 		return all[i]
+	}
+	if strings.HasPrefix(name, "acp_") || strings.HasPrefix(name, "acp-") {
+		return Provider{Name: name, Live: LiveACP, Spoken: true}
 	}
 	return Provider{Name: name}
 }

@@ -202,7 +202,16 @@ type Session struct {
 	Socket         string  `json:"socket" is:"optional"`
 	SocketDir      string  `json:"socket_dir" is:"optional"` // the directory of the socket
 	ErrorKind      string  `json:"error_kind" is:"optional"`
-	RetryAfterMS   *int64  `json:"retry_after_ms" is:"optional"` // as named by the provider
+	RetryAfterMS   *int64  `json:"retry_after_ms" is:"optional"` // that the provider named
+	// Of a live session: its driver, what it does now, the newest turn, and how its
+	// conversation came to be. What it does is a hint, the log is the truth.
+	Driver   string `json:"driver" is:"optional"`
+	Activity string `json:"activity" is:"optional"`
+	Turn     int    `json:"turn" is:"optional"`
+	Resumed  string `json:"resumed" is:"optional"`
+	// ResumeError is why its conversation is a new one, Reason why it failed.
+	ResumeError string `json:"resume_error" is:"optional"`
+	Reason      string `json:"reason" is:"optional"`
 }
 
 // The codecs of the documents above.

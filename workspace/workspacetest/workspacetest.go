@@ -1,4 +1,4 @@
-// Package workspacetest makes workspaces for the tests of other packages.
+// Package workspacetest creates workspaces for the tests of other packages.
 package workspacetest
 
 import (
@@ -8,7 +8,7 @@ import (
 	"ac/workspace"
 )
 
-// New makes the workspace of a new company in a folder of the test, and opens it until
+// New creates the workspace of a new company in a directory of the test. It is open until
 // the test ends.
 func New(t testing.TB, env workspace.Env) *workspace.Workspace {
 	t.Helper()

@@ -1,0 +1,146 @@
+package main
+
+// run:launch and run:continue: an agent that can be spoken with, from the command line.
+
+import (
+	"fmt"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+
+	"ac/company"
+	"ac/workspace/doc"
+)
+
+// liveFlags are the options of an agent that is spoken with.
+type liveFlags struct {
+	driver, mode, level string
+	keepOpen            bool
+	idle                int64
+}
+
+func (l *liveFlags) add(flags *pflag.FlagSet) {
+	flags.StringVar(&l.driver, "driver", "", "how it is spoken with: codex, claude or acp (the provider's)")
+	flags.StringVar(&l.mode, "mode", "", "default, accept_edits, plan or full_auto")
+	flags.StringVar(&l.level, "level", "", "read-only, patch, run-commands or full")
+	flags.BoolVar(&l.keepOpen, "keep-open", false, "go on living between turns")
+	flags.Int64Var(&l.idle, "idle-timeout", 0, "how many seconds it lives without one (with --keep-open)")
+}
+
+func runLaunchCommand(a *app) *cobra.Command {
+	var create company.CreateRunParams
+	var p company.LaunchParams
+	var live liveFlags
+	var run, task, milestone string
+	cmd := &cobra.Command{
+		Use: "run:launch <dir> [prompt]", Short: "Launch an agent that can be spoken with", Args: cobra.RangeArgs(1, 2),
+		Long: `Make a run of an agent that can be spoken with, unless --run names one, and launch it.
+What it asks waits for run:answer. Without a prompt it is read from stdin. Prints the
+ids as JSON; run:watch shows what it does.`,
+		Example: "  ac run:launch ./acme \"fix the failing test\" --project proj_01M7WQGTQHQA1J50C42GD1KN1S --agent agent_01M7WQGTGTXSZWKNSAQVRS4PJE",
+		RunE: func(cmd *cobra.Command, given []string) error {
+			if err := require(cmd, "project", "agent"); err != nil {
+				return err
+			}
+			prompt, err := a.saidText(given[1:])
+			if err != nil {
+				return err
+			}
+			create.WorkspaceDir, p.WorkspaceDir = given[0], given[0]
+			if create.Provider == "" {
+				if create.Provider, err = a.providerOf(cmd, given[0], create.AgentID); err != nil {
+					return err
+				}
+			}
+			if p.RunID = run; run == "" {
+				made, err := ask(cmd.Context(), a, (*company.Company).CreateRun, create)
+				if err != nil {
+					return err
+				}
+				p.RunID = made.RunID
+			}
+			p.ProjectID, p.PromptText, p.TaskID, p.MilestoneID = create.ProjectID, &prompt, task, milestone
+			p.LanePriority = "normal"
+			p.ActorID, p.ActorRole = "human", "human"
+			p.Speak(live.driver, doc.Mode(live.mode), doc.Level(live.level), live.keepOpen, live.idle*1000)
+			launched, err := ask(cmd.Context(), a, (*company.Company).Launch, p)
+			if err != nil {
+				return err
+			}
+			return a.printLine(struct {
+				RunID      string `json:"run_id"`
+				SessionRef string `json:"session_ref"`
+			}{p.RunID, launched.SessionRef})
+		},
+	}
+	flags := cmd.Flags()
+	flags.StringVar(&create.ProjectID, "project", "", "id of the project (required)")
+	flags.StringVar(&create.AgentID, "agent", "", "id of the agent (required)")
+	flags.StringVar(&create.Provider, "provider", "", "provider (the agent's)")
+	flags.StringVar(&run, "run", "", "id of a run that was made and not launched")
+	flags.StringVar(&p.Model, "model", "", "the model")
+	flags.StringVar(&p.RepoID, "repo", "", "id of the repository to work in")
+	flags.StringVar(&task, "task", "", "id of the task")
+	flags.StringVar(&milestone, "milestone", "", "id of the milestone")
+	flags.StringArrayVar(&p.Argv, "argv", nil, "a word of the command of an agent of the Agent Client Protocol (repeatable)")
+	live.add(flags)
+	completeFlag(cmd, "project", a.projectIDs)
+	completeFlag(cmd, "agent", a.agentIDs)
+	return cmd
+}
+
+// providerOf is the provider of an agent.
+func (a *app) providerOf(cmd *cobra.Command, dir, agent string) (provider string, err error) {
+	var p company.AgentsParams
+	p.WorkspaceDir = dir
+	rows, err := ask(cmd.Context(), a, (*company.Folder).Agents, p)
+	if err != nil {
+		return "", err
+	}
+	for _, row := range rows {
+		if row.AgentID == agent {
+			return row.Provider, nil
+		}
+	}
+	return "", usageError{fmt.Sprintf("agent %s is not known: name its --provider", agent)}
+}
+
+func runContinueCommand(a *app) *cobra.Command {
+	var on onRun
+	var p company.ContinueParams
+	var live liveFlags
+	cmd := &cobra.Command{
+		Use: "run:continue <dir> <run> [prompt]", Short: "Go on with a run that is over", Args: cobra.RangeArgs(2, 3),
+		Long: `Go on with a run that is over, or idle: with the agent's own conversation where it
+still has that, else with a digest of what happened. Without a prompt it is read from
+stdin. The run may be "last".`,
+		Example: "  ac run:continue ./acme last \"now the documentation\"",
+		RunE: func(cmd *cobra.Command, given []string) error {
+			if err := on.find(cmd.Context(), a, given); err != nil {
+				return err
+			}
+			prompt, err := a.saidText(given[2:])
+			if err != nil {
+				return err
+			}
+			p.Act(on.dir, on.project, on.run, on.actor, on.role, on.team)
+			p.PromptText, p.LanePriority = &prompt, "normal"
+			p.Change(live.driver, doc.Mode(live.mode), doc.Level(live.level), live.keepOpen, live.idle*1000)
+			gone, err := ask(cmd.Context(), a, (*company.Company).Continue, p)
+			if err != nil {
+				return err
+			}
+			if on.asJSON {
+				return a.printJSON(gone)
+			}
+			fmt.Fprintf(a.stdout, "session_ref=%s resumed=%s\n", gone.SessionRef, gone.Resumed)
+			return nil
+		},
+	}
+	on.flags(a, cmd)
+	cmd.Flags().StringVar(&p.Resume, "resume", "auto", "auto, provider or digest")
+	cmd.Flags().StringVar(&p.Model, "model", "", "the model")
+	cmd.Flags().StringVar(&p.ClientMessageID, "message-id", "", "an id of yours: the same one again says nothing twice")
+	live.add(cmd.Flags())
+	return cmd
+}

@@ -1,0 +1,293 @@
+package main
+
+// run:steer, run:interrupt, run:policy and run:answer: acts on the live session of a
+// run.
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"ac/company"
+	"ac/internal/fault"
+	"ac/workspace/doc"
+)
+
+// onRun is a command on a run: where it is, and who acts.
+type onRun struct {
+	dir, project, run string
+	actor, role, team string
+	asJSON            bool
+}
+
+// flags adds the options that every act on a run has.
+func (o *onRun) flags(a *app, cmd *cobra.Command) {
+	cmd.Flags().StringVar(&o.project, "project", "", "id of the project, where the run's id is not found in one alone")
+	cmd.Flags().StringVar(&o.actor, "actor", "human", "who does it")
+	cmd.Flags().StringVar(&o.role, "role", "human", "their role")
+	cmd.Flags().StringVar(&o.team, "team", "", "their team")
+	cmd.Flags().BoolVar(&o.asJSON, "json", false, "print the result as JSON")
+	completeFlag(cmd, "project", a.projectIDs)
+}
+
+// newestRun is the word for the run that was made last.
+const newestRun = "last"
+
+// find completes the project and the run.
+func (o *onRun) find(ctx context.Context, a *app, given []string) error {
+	o.dir, o.run = given[0], given[1]
+	if o.project != "" && o.run != newestRun {
+		return nil
+	}
+	var p company.ListRunsParams
+	p.WorkspaceDir, p.ProjectID = o.dir, o.project
+	rows, err := ask(ctx, a, (*company.Folder).ListRuns, p)
+	if err != nil {
+		return err
+	}
+	found := map[string]bool{}
+	for _, row := range rows {
+		if row.RunID == o.run || o.run == newestRun {
+			o.run = row.RunID
+			found[row.ProjectID], o.project = true, row.ProjectID
+		}
+	}
+	switch len(found) {
+	case 0:
+		return fault.New(fault.NotFound, "run %s does not exist in %s", o.run, o.dir)
+	case 1:
+		return nil
+	}
+	return fault.New(fault.Conflict, "run %s is in %d projects; name one with --project", o.run, len(found))
+}
+
+// saidText is what stands behind the run on the command line, else all of stdin.
+func (a *app) saidText(given []string) (string, error) {
+	if len(given) > 0 {
+		return given[0], nil
+	}
+	text, err := io.ReadAll(a.stdin)
+	return strings.TrimSuffix(string(text), "\n"), err
+}
+
+func runSteerCommand(a *app) *cobra.Command {
+	var on onRun
+	var p company.SteerParams
+	interrupt, after := false, false
+	cmd := &cobra.Command{
+		Use: "run:steer <dir> <run> [text]", Short: "Say something to the agent of a run", Args: cobra.RangeArgs(2, 3),
+		Long: `Say something to the agent of a run: into its turn where the agent takes that, else
+as the next turn. Without a text it is read from stdin. The run may be "last".`,
+		Example: "  ac run:steer ./acme last \"and add a test\"\n  ac run:steer ./acme run_01M7WQGTR95SV6EDMA61E1XR8M --interrupt \"stop, look at the log first\"",
+		RunE: func(cmd *cobra.Command, given []string) (err error) {
+			if err := on.find(cmd.Context(), a, given); err != nil {
+				return err
+			}
+			if p.Text, err = a.saidText(given[2:]); err != nil {
+				return err
+			}
+			if p.Mode = "next_turn"; interrupt {
+				p.Mode = "interrupt"
+			} else if after {
+				p.Mode = "after_turn"
+			}
+			p.Act(on.dir, on.project, on.run, on.actor, on.role, on.team)
+			said, err := ask(cmd.Context(), a, (*company.Company).Steer, p)
+			if err != nil {
+				return err
+			}
+			if on.asJSON {
+				return a.printJSON(said)
+			}
+			fmt.Fprintf(a.stdout, "%s delivery=%s\n", said.SteerID, said.Delivery)
+			return nil
+		},
+	}
+	on.flags(a, cmd)
+	cmd.Flags().BoolVar(&interrupt, "interrupt", false, "end the turn under way and say it then")
+	cmd.Flags().BoolVar(&after, "after-turn", false, "as a turn of its own, after the one under way")
+	cmd.Flags().StringVar(&p.ClientMessageID, "message-id", "", "an id of yours: the same one again says nothing twice")
+	cmd.Flags().IntVar(&p.ExpectedTurn, "expected-turn", 0, "refuse it when another turn is under way")
+	cmd.MarkFlagsMutuallyExclusive("interrupt", "after-turn")
+	return cmd
+}
+
+func runInterruptCommand(a *app) *cobra.Command {
+	var on onRun
+	var p company.InterruptParams
+	cmd := &cobra.Command{
+		Use: "run:interrupt <dir> <run>", Short: "Stop the turn of a run", Args: args("dir", "run"),
+		Long:    "Stop the turn of a run. Its session lives on when it is kept open. The run may be \"last\".",
+		Example: "  ac run:interrupt ./acme last",
+		RunE: func(cmd *cobra.Command, given []string) error {
+			if err := on.find(cmd.Context(), a, given); err != nil {
+				return err
+			}
+			p.Act(on.dir, on.project, on.run, on.actor, on.role, on.team)
+			done, err := ask(cmd.Context(), a, (*company.Company).Interrupt, p)
+			if err != nil {
+				return err
+			}
+			if on.asJSON {
+				return a.printJSON(done)
+			}
+			fmt.Fprintf(a.stdout, "interrupted turn %d\n", done.Turn)
+			return nil
+		},
+	}
+	on.flags(a, cmd)
+	cmd.Flags().IntVar(&p.ExpectedTurn, "expected-turn", 0, "refuse it when another turn is under way")
+	return cmd
+}
+
+func runPolicyCommand(a *app) *cobra.Command {
+	var on onRun
+	var mode, level string
+	rules := map[doc.Effect]*[]string{doc.Allow: {}, doc.Deny: {}, doc.Ask: {}}
+	empty := false
+	cmd := &cobra.Command{
+		Use: "run:policy <dir> <run>", Short: "Show or change what the agent of a run may do", Args: args("dir", "run"),
+		Long: `Show the policy of a run, or change it: what is open is judged anew. Rules are
+operation:glob, with fs_read, fs_write, fs_exec, network or mcp_tool; they are added
+in front of those that are there, or replace them with --clear.`,
+		Example: "  ac run:policy ./acme last\n  ac run:policy ./acme last --mode accept_edits --allow \"fs_exec:git *\"",
+		RunE: func(cmd *cobra.Command, given []string) error {
+			if err := on.find(cmd.Context(), a, given); err != nil {
+				return err
+			}
+			var get company.RunPolicyParams
+			get.WorkspaceDir, get.ProjectID, get.RunID = on.dir, on.project, on.run
+			now, err := ask(cmd.Context(), a, (*company.Company).RunPolicy, get)
+			if err != nil {
+				return err
+			}
+			added, err := rulesOf(rules)
+			if err != nil {
+				return err
+			}
+			if mode != "" || level != "" || len(added) > 0 || empty {
+				var p company.SetRunPolicyParams
+				p.WorkspaceDir, p.ProjectID, p.RunID = on.dir, on.project, on.run
+				p.ActorID, p.ActorRole, p.ActorTeamID = on.actor, on.role, on.team
+				p.Mode, p.PermissionLevel = doc.Mode(mode), doc.Level(level)
+				if len(added) > 0 || empty {
+					if !empty {
+						added = append(added, now.Policy.Rules...)
+					}
+					p.Rules = added
+				}
+				set, err := ask(cmd.Context(), a, (*company.Company).SetRunPolicy, p)
+				if err != nil {
+					return err
+				}
+				now.Policy = set.Policy
+			}
+			if on.asJSON {
+				return a.printJSON(now)
+			}
+			a.printPolicy(now.Policy)
+			return nil
+		},
+	}
+	on.flags(a, cmd)
+	cmd.Flags().StringVar(&mode, "mode", "", "default, accept_edits, plan or full_auto")
+	cmd.Flags().StringVar(&level, "level", "", "read-only, patch, run-commands or full")
+	cmd.Flags().StringArrayVar(rules[doc.Allow], "allow", nil, "operation:glob that needs no person (repeatable)")
+	cmd.Flags().StringArrayVar(rules[doc.Deny], "deny", nil, "operation:glob that is denied (repeatable)")
+	cmd.Flags().StringArrayVar(rules[doc.Ask], "ask", nil, "operation:glob that a person decides (repeatable)")
+	cmd.Flags().BoolVar(&empty, "clear", false, "remove the rules that are there")
+	return cmd
+}
+
+// rulesOf reads the rules of the options, denials first.
+func rulesOf(options map[doc.Effect]*[]string) (rules []doc.PolicyRule, err error) {
+	rules = []doc.PolicyRule{}
+	for _, effect := range []doc.Effect{doc.Deny, doc.Ask, doc.Allow} {
+		for _, text := range *options[effect] {
+			operation, glob, ok := strings.Cut(text, ":")
+			if !ok || glob == "" {
+				return nil, usageError{fmt.Sprintf("--%s must be operation:glob", effect)}
+			}
+			rules = append(rules, doc.PolicyRule{Operation: doc.Operation(operation), Effect: effect, Glob: glob})
+		}
+	}
+	return rules, nil
+}
+
+func (a *app) printPolicy(p doc.RunPolicy) {
+	fmt.Fprintf(a.stdout, "mode %s, level %s\n", p.Mode, p.PermissionLevel)
+	for _, r := range p.Rules {
+		once := ""
+		if r.Once {
+			once = " (once)"
+		}
+		fmt.Fprintf(a.stdout, "%s\t%s %s:%s%s\n", r.ID, r.Effect, r.Operation, r.Glob, once)
+	}
+}
+
+func runAnswerCommand(a *app) *cobra.Command {
+	var on onRun
+	var p company.RespondParams
+	var text string
+	var answers []string
+	allow, deny, session := false, false, false
+	cmd := &cobra.Command{
+		Use: "run:answer <dir> <run>", Short: "Answer what the agent of a run asks", Args: args("dir", "run"),
+		Long: `Answer what the agent of a run asks. interaction:list shows what is open, with ids
+and kinds. The run may be "last".`,
+		Example: "  ac run:answer ./acme last --interaction int_01M7WQGTR95SV6EDMA61E1XR8M --allow\n  ac run:answer ./acme last --interaction int_01M7WQGTR95SV6EDMA61E1XR8M --deny --text \"use make instead\"",
+		RunE: func(cmd *cobra.Command, given []string) error {
+			if err := require(cmd, "interaction"); err != nil {
+				return err
+			}
+			if err := on.find(cmd.Context(), a, given); err != nil {
+				return err
+			}
+			if allow {
+				p.Decision = "allow"
+			} else if deny {
+				p.Decision = "deny"
+			}
+			if p.Scope = ""; session {
+				p.Scope = "session"
+			}
+			if cmd.Flags().Changed("text") {
+				p.Text = &text
+			}
+			for _, answer := range answers {
+				question, value, ok := strings.Cut(answer, "=")
+				if !ok {
+					return usageError{"--answer must be question=answer"}
+				}
+				if p.Answers == nil {
+					p.Answers = map[string][]string{}
+				}
+				p.Answers[question] = append(p.Answers[question], value)
+			}
+			p.Act(on.dir, on.project, on.run, on.actor, on.role, on.team)
+			done, err := ask(cmd.Context(), a, (*company.Company).Respond, p)
+			if err != nil {
+				return err
+			}
+			if on.asJSON {
+				return a.printJSON(done)
+			}
+			fmt.Fprintf(a.stdout, "%s %s\n", done.InteractionID, done.State)
+			return nil
+		},
+	}
+	on.flags(a, cmd)
+	cmd.Flags().StringVar(&p.InteractionID, "interaction", "", "id of the interaction (required)")
+	cmd.Flags().BoolVar(&allow, "allow", false, "allow it")
+	cmd.Flags().BoolVar(&deny, "deny", false, "deny it; --text says why")
+	cmd.Flags().BoolVar(&session, "session", false, "for the whole session")
+	cmd.Flags().StringVar(&p.OptionID, "option", "", "one of its options, by id")
+	cmd.Flags().StringVar(&text, "text", "", "the answer in your words")
+	cmd.Flags().StringArrayVar(&answers, "answer", nil, "question=answer (repeatable)")
+	cmd.Flags().StringVar(&p.Note, "note", "", "for the log only")
+	cmd.MarkFlagsMutuallyExclusive("allow", "deny", "option", "answer")
+	return cmd
+}

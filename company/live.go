@@ -1,0 +1,222 @@
+package company
+
+// Acts on live sessions: run.steer, run.interrupt, run.policy.*, interaction.respond.
+
+import (
+	"ac/heartbeat/workflow"
+	"cmp"
+	"context"
+	"encoding/json"
+	"strings"
+
+	"ac/governance/policy"
+	"ac/internal/canonjson"
+	"ac/internal/fault"
+	"ac/internal/inflight"
+	"ac/runs"
+	"ac/runs/session"
+	"ac/workspace/doc"
+)
+
+// actParams are those of every act on a run.
+type actParams struct {
+	Dir
+	ProjectID   string `json:"project_id" is:"id"`
+	RunID       string `json:"run_id" is:"id"`
+	ActorID     string `json:"actor_id" is:"default=human"`
+	ActorRole   string `json:"actor_role" is:"default=human,role"`
+	ActorTeamID string `json:"actor_team_id" is:"optional"`
+}
+
+// Act sets where the run is, and who acts.
+func (p *actParams) Act(dir, project, run, actor, role, team string) {
+	p.WorkspaceDir, p.ProjectID, p.RunID = dir, project, run
+	p.ActorID, p.ActorRole, p.ActorTeamID = actor, role, team
+}
+
+func (p actParams) act() runs.Act {
+	return runs.Act{ProjectID: p.ProjectID, RunID: p.RunID, Actor: policy.Actor{
+		ID: cmp.Or(strings.TrimSpace(p.ActorID), "human"), Role: p.ActorRole, Team: p.ActorTeamID,
+	}}
+}
+
+// Bounds of what is said, in bytes.
+const (
+	maxSteer   = 64 << 10
+	maxPrompt  = 1 << 20
+	maxDisplay = 64 << 10
+	maxMeta    = 16 << 10
+)
+
+// tooLarge is the issue of a text above its limit.
+func tooLarge(limit int, path ...any) fault.Issue {
+	most := float64(limit)
+	return fault.Issue{Path: path, Code: "text_too_large", Message: "is too long", Maximum: &most}
+}
+
+// displayParams are what people are shown in place of a text, and what a client keeps
+// with it.
+type displayParams struct {
+	DisplayText string                `json:"display_text" is:"optional"`
+	DisplayMeta map[string]doc.Opaque `json:"display_meta" is:"optional,empty"`
+}
+
+// meta is what the client keeps, as JSON; nil for nothing.
+func (p displayParams) meta() json.RawMessage {
+	if p.DisplayMeta == nil {
+		return nil
+	}
+	text, err := canonjson.Marshal(p.DisplayMeta)
+	if err != nil {
+		return nil // what was decoded encodes
+	}
+	return text
+}
+
+func (p displayParams) check() (issues []fault.Issue) {
+	if len(p.DisplayText) > maxDisplay {
+		issues = append(issues, tooLarge(maxDisplay, "display_text"))
+	}
+	if len(p.meta()) > maxMeta {
+		issues = append(issues, tooLarge(maxMeta, "display_meta"))
+	}
+	return issues
+}
+
+// liveParams are what a launch or a continuation says of an agent that is spoken with.
+type liveParams struct {
+	Driver        string            `json:"driver" is:"optional,enum=command|codex|claude|acp"`
+	Interactive   *bool             `json:"interactive" is:"optional"`
+	Mode          doc.Mode          `json:"mode" is:"optional,enum=default|accept_edits|plan|full_auto"`
+	Level         doc.Level         `json:"permission_level" is:"optional,enum=read-only|patch|run-commands|full"`
+	Rules         *[]doc.PolicyRule `json:"rules" is:"optional"`
+	KeepOpen      *bool             `json:"keep_open" is:"optional"`
+	IdleMS        int64             `json:"idle_timeout_ms" is:"optional,min=1000"`
+	PermissionMS  int64             `json:"permission_timeout_ms" is:"optional,min=1000"`
+	QuestionMS    int64             `json:"question_timeout_ms" is:"optional,min=1000"`
+	MCP           bool              `json:"mcp" is:"default=false"`
+	MCPLaunchJobs bool              `json:"mcp_launch_jobs" is:"default=false"`
+}
+
+// maxTimeout bounds a time-out, in milliseconds.
+const maxTimeout = 86_400_000
+
+func (p liveParams) check() (issues []fault.Issue) {
+	for name, ms := range map[string]int64{"idle_timeout_ms": p.IdleMS, "permission_timeout_ms": p.PermissionMS, "question_timeout_ms": p.QuestionMS} {
+		if most := float64(maxTimeout); ms > maxTimeout {
+			issues = append(issues, fault.Issue{Path: []any{name}, Code: "too_big", Message: "must be at most 86400000", Maximum: &most})
+		}
+	}
+	if p.MCP || p.MCPLaunchJobs {
+		issues = append(issues, fault.Issue{Path: []any{"mcp"}, Code: "custom", Message: "tools of ac are not served to agents by this version"})
+	}
+	return issues
+}
+
+// Change sets what a command says of an agent that is spoken with; what is empty stays
+// as it is.
+func (p *liveParams) Change(driver string, mode doc.Mode, level doc.Level, keepOpen bool, idleMS int64) {
+	p.Driver, p.Mode, p.Level, p.IdleMS = driver, mode, level, idleMS
+	if keepOpen {
+		p.KeepOpen = &keepOpen
+	}
+}
+
+// Speak is Change for a launch whose agent may ask.
+func (p *liveParams) Speak(driver string, mode doc.Mode, level doc.Level, keepOpen bool, idleMS int64) {
+	p.Change(driver, mode, level, keepOpen, idleMS)
+	p.Interactive = new(true)
+}
+
+func (p liveParams) spec(shown displayParams) runs.LiveSpec {
+	return runs.LiveSpec{
+		Driver: p.Driver, Interactive: p.Interactive, Mode: p.Mode, Level: p.Level, Rules: p.Rules, KeepOpen: p.KeepOpen, IdleMS: p.IdleMS,
+		PermissionMS: p.PermissionMS, QuestionMS: p.QuestionMS, DisplayText: shown.DisplayText, DisplayMeta: shown.meta(),
+	}
+}
+
+// SteerParams are those of run.steer.
+type SteerParams struct {
+	actParams
+	displayParams
+	Text            string `json:"text"`
+	Mode            string `json:"mode" is:"default=next_turn,enum=next_turn|interrupt|after_turn"`
+	ExpectedTurn    int    `json:"expected_turn" is:"optional,gt=0"`
+	ClientMessageID string `json:"client_message_id" is:"optional,maxbytes=200"`
+}
+
+// CheckFields holds texts to their bounds.
+func (p *SteerParams) CheckFields() []fault.Issue {
+	issues := p.check()
+	limit := maxSteer
+	if p.Mode == session.ModeAfterTurn {
+		limit = maxPrompt
+	}
+	switch {
+	case len(p.Text) > limit:
+		issues = append(issues, tooLarge(limit, "text"))
+	case strings.TrimSpace(p.Text) == "":
+		issues = append(issues, fault.Issue{Path: []any{"text"}, Code: "custom", Message: "must not be blank"})
+	}
+	return issues
+}
+
+// Steer says something to the agent of a run.
+func (c *Company) Steer(ctx context.Context, p SteerParams) (session.SteerResult, error) {
+	inflight.Leave(ctx)
+	said := session.SteerRequest{Text: p.Text, Mode: p.Mode, ExpectedTurn: p.ExpectedTurn, ClientMessageID: p.ClientMessageID}
+	said.DisplayText, said.DisplayMeta = p.DisplayText, p.meta()
+	return runs.Steer(ctx, c.w, p.act(), said)
+}
+
+// InterruptParams are those of run.interrupt.
+type InterruptParams struct {
+	actParams
+	ExpectedTurn int `json:"expected_turn" is:"optional,gt=0"`
+}
+
+// Interrupt stops the turn of a run.
+func (c *Company) Interrupt(ctx context.Context, p InterruptParams) (session.InterruptResult, error) {
+	inflight.Leave(ctx)
+	return runs.Interrupt(ctx, c.w, p.act(), p.ExpectedTurn)
+}
+
+// RespondParams are those of interaction.respond.
+type RespondParams struct {
+	actParams
+	InteractionID string              `json:"interaction_id" is:"id"`
+	OptionID      string              `json:"option_id" is:"optional"`
+	Decision      string              `json:"decision" is:"optional,enum=allow|deny"`
+	Scope         string              `json:"scope" is:"optional,enum=once|session"`
+	Text          *string             `json:"text" is:"optional,empty"`
+	Answers       map[string][]string `json:"answers" is:"optional"`
+	Note          string              `json:"note" is:"optional"`
+}
+
+// CheckFields refuses an answer that is none, or several.
+func (p *RespondParams) CheckFields() []fault.Issue {
+	ways := 0
+	for _, given := range []bool{p.OptionID != "", p.Decision != "", len(p.Answers) > 0} {
+		if given {
+			ways++
+		}
+	}
+	if ways == 0 && p.Text != nil {
+		ways = 1
+	}
+	if ways == 1 {
+		return nil
+	}
+	return []fault.Issue{{Path: []any{"decision"}, Code: "custom", Message: "exactly one of option_id, decision, text and answers must be given"}}
+}
+
+// Respond answers what the agent of a run asks.
+func (c *Company) Respond(ctx context.Context, p RespondParams) (session.AnswerResult, error) {
+	inflight.Leave(ctx)
+	if workflow.Is(c.w, p.ProjectID, p.RunID) {
+		return c.answerWorkflow(ctx, p)
+	}
+	return runs.Respond(ctx, c.w, p.act(), session.AnswerRequest{
+		InteractionID: p.InteractionID, OptionID: p.OptionID, Decision: p.Decision, Scope: p.Scope, Text: p.Text, Answers: p.Answers, Note: p.Note,
+	})
+}

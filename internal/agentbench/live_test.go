@@ -1,0 +1,212 @@
+//go:build agents
+
+package agentbench
+
+// The real agents, spoken with: asked and answered, steered, interrupted, gone on with.
+
+import (
+	"encoding/json"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+)
+
+// liveKinds are the agents that can be spoken with.
+func liveKinds() []kind {
+	return []kind{
+		{name: "codex", provider: "codex_app_server"}, {name: "claude", provider: "claude"},
+		{name: "gemini", provider: "gemini"}, {name: "opencode", provider: "opencode"},
+	}
+}
+
+func eachLive(t *testing.T, test func(t *testing.T, k kind)) {
+	t.Helper()
+	for _, k := range liveKinds() {
+		t.Run(k.name, func(t *testing.T) {
+			t.Parallel()
+			test(t, k)
+		})
+	}
+}
+
+// asking has opencode ask, too: by itself it runs commands without.
+func (c *company) asking() *company {
+	file := filepath.Join(c.home, ".config/opencode/opencode.json")
+	text, err := os.ReadFile(file)
+	if err != nil {
+		c.t.Fatal(err)
+	}
+	asks := strings.Replace(string(text), `{"autoupdate":false,`, `{"autoupdate":false,"permission":{"bash":"ask","edit":"ask"},`, 1)
+	if err := os.WriteFile(file, []byte(asks), 0o600); err != nil {
+		c.t.Fatal(err)
+	}
+	return c
+}
+
+// speak launches a live session.
+func (c *company) speak(prompt string, more object) run {
+	params := object{"interactive": true, "mode": "default"}
+	for name, value := range more {
+		params[name] = value
+	}
+	return c.launch(prompt, params)
+}
+
+// logged is an event of a run.
+type logged struct {
+	Type    string `json:"type"`
+	Payload struct {
+		InteractionID string `json:"interaction_id"`
+		Turn          int    `json:"turn"`
+		Status        string `json:"status"`
+		How           string `json:"how"`
+		Resumed       string `json:"resumed"`
+		ResumeError   string `json:"resume_error"`
+		State         string `json:"state"`
+		Operation     string `json:"operation"`
+		Resource      string `json:"resource"`
+	} `json:"payload"`
+}
+
+func (r run) await(kind string, fits func(logged) bool) logged {
+	r.c.t.Helper()
+	for deadline := time.Now().Add(longest); time.Now().Before(deadline); time.Sleep(50 * time.Millisecond) {
+		for line := range strings.Lines(r.log()) {
+			var e logged
+			if json.Unmarshal([]byte(line), &e) == nil && e.Type == kind && (fits == nil || fits(e)) {
+				return e
+			}
+		}
+		if p := r.poll(); p.Status != "running" && kind != "run.turn_ended" {
+			r.c.t.Fatalf("%s: %s, before %s\n%s", p.Status, p.Error, kind, r.log())
+		}
+	}
+	r.c.t.Fatalf("never %s\n%s", kind, r.log())
+	return logged{}
+}
+
+func (r run) act(method string, more object, result any) {
+	r.c.t.Helper()
+	params := object{"project_id": r.c.project, "run_id": r.id}
+	for name, value := range more {
+		params[name] = value
+	}
+	r.c.call(method, params, result)
+}
+
+func (r run) last() string {
+	text, err := os.ReadFile(filepath.Join(r.dir(), "outputs/last_message.md"))
+	if err != nil {
+		r.c.t.Fatal(err)
+	}
+	return string(text)
+}
+
+// TestLiveAnswers: each agent asks before it runs a command; allowed it does, denied it
+// does not.
+func TestLiveAnswers(t *testing.T) {
+	t.Parallel()
+	eachLive(t, func(t *testing.T, k kind) {
+		for _, decision := range []string{"allow", "deny"} {
+			c := newCompany(t, k, Steps(Usage{}, Reply{Calls: []Call{{Run: "touch asked.txt && echo made"}}, Usage: Usage{Input: 10, Output: 5}}, Reply{Text: "All done.", Usage: Usage{Input: 20, Output: 7}})).asking()
+			r := c.speak("make a file", nil)
+			asked := r.await("interaction.requested", nil)
+			if asked.Payload.Operation != "fs_exec" || asked.Payload.Resource != "touch asked.txt && echo made" {
+				t.Errorf("%+v", asked.Payload)
+			}
+			var answered struct {
+				State      string `json:"state"`
+				HandedOver bool   `json:"handed_over"`
+			}
+			r.act("interaction.respond", object{"interaction_id": asked.Payload.InteractionID, "decision": decision}, &answered)
+			if !answered.HandedOver {
+				t.Errorf("%+v", answered)
+			}
+			p := r.end()
+			_, err := os.Stat(filepath.Join(c.dir, "asked.txt"))
+			if (err == nil) != (decision == "allow") {
+				t.Errorf("%s: the file: %v; %s %s\n%s", decision, err, p.Status, p.Error, r.log())
+			}
+			if decision == "allow" && (p.Status != "ended" || r.last() != "All done.") {
+				t.Errorf("%+v: %q\n%s", p, r.last(), r.log())
+			}
+		}
+	})
+}
+
+// TestLiveSteers: a text that is said during a turn reaches the model.
+func TestLiveSteers(t *testing.T) {
+	t.Parallel()
+	eachLive(t, func(t *testing.T, k kind) {
+		c := newCompany(t, k, func(r Request) Reply {
+			if answer, ok := Bookkeeping(r, Usage{}); ok {
+				return answer
+			}
+			for _, text := range r.Texts {
+				if strings.Contains(text, "say banana") {
+					return Reply{Text: "banana"}
+				}
+			}
+			if r.Step() == 0 {
+				return Reply{Calls: []Call{{Run: "sleep 3; echo slept"}}}
+			}
+			return Reply{Text: "done"}
+		})
+		r := c.speak("work", object{"mode": "full_auto", "keep_open": true})
+		r.await("run.turn_started", nil)
+		r.await("provider.raw", nil)
+		var said struct {
+			SteerID  string `json:"steer_id"`
+			Delivery string `json:"delivery"`
+		}
+		r.act("run.steer", object{"text": "now say banana"}, &said)
+		applied := r.await("run.steer_applied", nil)
+		t.Logf("%s: delivery %s, how %s", k.name, said.Delivery, applied.Payload.How)
+		for deadline := time.Now().Add(longest); ; time.Sleep(100 * time.Millisecond) {
+			if text, err := os.ReadFile(filepath.Join(r.dir(), "outputs/last_message.md")); err == nil && string(text) == "banana" {
+				break
+			}
+			if time.Now().After(deadline) {
+				t.Fatalf("it never said so\n%s", r.log())
+			}
+		}
+		c.call("session.stop", object{"session_ref": r.ref}, nil)
+		if p := r.end(); p.Status != "stopped" {
+			t.Errorf("%+v", p)
+		}
+	})
+}
+
+// TestLiveInterrupts: a turn ends when it is asked to, and the session takes another.
+func TestLiveInterrupts(t *testing.T) {
+	t.Parallel()
+	eachLive(t, func(t *testing.T, k kind) {
+		c := newCompany(t, k, func(r Request) Reply {
+			if answer, ok := Bookkeeping(r, Usage{}); ok {
+				return answer
+			}
+			if strings.Contains(r.Prompt, "again") {
+				return Reply{Text: "here I am"}
+			}
+			return Reply{Text: "word after word ", Endless: true, Pause: 50 * time.Millisecond}
+		})
+		r := c.speak("talk", object{"keep_open": true})
+		r.await("provider.raw", func(logged) bool { return strings.Contains(r.log(), "word after") || strings.Contains(r.log(), "word") })
+		var done struct {
+			Interrupted bool `json:"interrupted"`
+		}
+		r.act("run.interrupt", nil, &done)
+		if ended := r.await("run.turn_ended", nil); !done.Interrupted || ended.Payload.Status != "interrupted" {
+			t.Errorf("%+v %+v\n%s", done, ended, r.log())
+		}
+		r.act("run.steer", object{"text": "again"}, nil)
+		r.await("run.turn_ended", func(e logged) bool { return e.Payload.Turn == 2 && e.Payload.Status == "completed" })
+		if r.last() != "here I am" {
+			t.Error(r.last())
+		}
+		c.call("session.stop", object{"session_ref": r.ref}, nil)
+		r.end()
+	})
+}

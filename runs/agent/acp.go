@@ -1,0 +1,429 @@
+package agent
+
+// The Agent Client Protocol, version 1: any agent that speaks it. A prompt is one call
+// that is answered at the end of its turn; a second one would cancel the first, so that
+// nothing is said during a turn.
+
+import (
+	"encoding/json"
+	"maps"
+	"slices"
+
+	"ac/runs/usage"
+)
+
+type acp struct {
+	host  Host
+	start Start
+	rpc   lines
+
+	talk    Conversation
+	thread  string
+	modes   []string
+	mode    string // its present one
+	config  []acpOption
+	loading bool // what comes is told again
+	load    bool // the agent loads conversations
+	resume  bool // without telling them again
+	login   []string
+	command bool // it has a command that compacts
+
+	active bool
+	turns  int
+	asked  map[string]acpRequest
+	tools  map[string]acpTool // what is known of calls
+
+	sum  usage.Counters
+	cost *float64 // of the conversation
+	told bool     // usage was
+}
+
+// acpOption is a setting of a session.
+type acpOption struct {
+	ID       string `json:"id"`
+	Category string `json:"category"`
+	Current  string `json:"currentValue"`
+	Options  []struct {
+		Value string `json:"value"`
+	} `json:"options"`
+}
+
+// ACP makes the driver of an agent that speaks the Agent Client Protocol.
+func ACP() Driver { return &acp{asked: map[string]acpRequest{}, tools: map[string]acpTool{}} }
+
+type acpInitialize struct {
+	Version      int             `json:"protocolVersion"`
+	Capabilities acpCapabilities `json:"clientCapabilities"`
+	Client       clientInfo      `json:"clientInfo"`
+}
+
+type acpCapabilities struct {
+	FS struct {
+		Read  bool `json:"readTextFile"`
+		Write bool `json:"writeTextFile"`
+	} `json:"fs"`
+	Terminal bool `json:"terminal"`
+}
+
+type acpSession struct {
+	ID      string      `json:"sessionId,omitempty"`
+	Cwd     string      `json:"cwd"`
+	Servers []acpServer `json:"mcpServers"`
+}
+
+type acpServer struct {
+	Name    string     `json:"name"`
+	Command string     `json:"command"`
+	Args    []string   `json:"args"`
+	Env     []struct{} `json:"env"`
+}
+
+type acpPrompt struct {
+	ID     string    `json:"sessionId"`
+	Prompt []acpText `json:"prompt"`
+}
+
+type acpText struct {
+	Type string `json:"type"`
+	Text string `json:"text"`
+}
+
+// acpVersion is the protocol's version that is spoken.
+const acpVersion = 1
+
+func (a *acp) Start(h Host, s Start) error {
+	a.host, a.start, a.rpc.send, a.rpc.version = h, s, h.Send, "2.0"
+	return a.rpc.call("initialize", acpInitialize{Version: acpVersion, Client: clientInfo{clientName, "ac", s.Version}}, a.greeted)
+}
+
+// authRequired is the protocol's code of a login that is missing.
+const authRequired = -32000
+
+func (a *acp) broke(method string, failed *failure) {
+	b := Broken{Reason: ReasonProtocol, Error: method + ": " + failed.words()}
+	if failed.Code == authRequired || needsLogin(failed.words()) {
+		b.Reason = ReasonAuth
+		for i, way := range a.login {
+			if i == 0 {
+				b.Error += "; ways to log in: " + way
+			} else {
+				b.Error += ", " + way
+			}
+		}
+	}
+	a.host.Broke(b)
+}
+
+func (a *acp) greeted(result json.RawMessage, failed *failure) {
+	if failed != nil {
+		a.broke("initialize", failed)
+		return
+	}
+	var hello struct {
+		Version int `json:"protocolVersion"`
+		Agent   struct {
+			Name    string `json:"name"`
+			Version string `json:"version"`
+		} `json:"agentInfo"`
+		Capabilities struct {
+			Load    bool `json:"loadSession"`
+			Session struct {
+				Resume *struct{} `json:"resume"`
+			} `json:"sessionCapabilities"`
+		} `json:"agentCapabilities"`
+		Auth []struct {
+			Name string `json:"name"`
+		} `json:"authMethods"`
+	}
+	decode(result, &hello)
+	for _, way := range hello.Auth {
+		a.login = append(a.login, way.Name)
+	}
+	if hello.Version != acpVersion {
+		a.host.Broke(Broken{Reason: ReasonProtocol, Error: "initialize: the agent speaks another version of the protocol"})
+		return
+	}
+	a.load, a.resume = hello.Capabilities.Load, hello.Capabilities.Session.Resume != nil
+	a.talk = Conversation{
+		Name: hello.Agent.Name, Version: hello.Agent.Version, Protocol: "1",
+		Capabilities: Capabilities{Interrupt: true, Resume: a.load || a.resume, Modes: []string{}, MCP: true},
+	}
+	a.cannotSend(a.open(a.start.Thread))
+}
+
+func (a *acp) cannotSend(err error) {
+	if err != nil {
+		a.host.Broke(Broken{Reason: ReasonStuck, Error: err.Error()})
+	}
+}
+
+// open begins a session, or goes on with one.
+func (a *acp) open(thread string) error {
+	p := acpSession{ID: thread, Cwd: a.start.Dir, Servers: []acpServer{}}
+	for _, s := range a.start.Servers {
+		p.Servers = append(p.Servers, acpServer{s.Name, s.Command, s.Args, []struct{}{}})
+	}
+	method := "session/new"
+	switch {
+	case thread == "":
+	case a.resume:
+		method = "session/resume"
+	case a.load:
+		method, a.loading = "session/load", true
+	default:
+		return a.forgot("the agent does not go on with conversations", "session/load")
+	}
+	return a.rpc.call(method, p, func(result json.RawMessage, failed *failure) { a.opened(method, thread, result, failed) })
+}
+
+// forgot begins a new conversation in place of one that is not found.
+func (a *acp) forgot(why, method string) error {
+	a.loading = false
+	if a.start.MustResume {
+		a.host.Broke(Broken{Reason: ReasonResume, Error: method + ": " + why})
+		return nil
+	}
+	a.talk.ResumeError = why
+	a.start.Baseline = usage.Report{}
+	return a.open("")
+}
+
+func (a *acp) opened(method, thread string, result json.RawMessage, failed *failure) {
+	a.loading = false
+	switch {
+	case failed != nil && thread != "" && failed.Code != authRequired:
+		a.cannotSend(a.forgot(failed.words(), method))
+		return
+	case failed != nil:
+		a.broke(method, failed)
+		return
+	}
+	var known struct {
+		ID    string `json:"sessionId"`
+		Modes struct {
+			Current string `json:"currentModeId"`
+			Modes   []struct {
+				ID string `json:"id"`
+			} `json:"availableModes"`
+		} `json:"modes"`
+		Models struct {
+			Models []struct {
+				ID string `json:"modelId"`
+			} `json:"availableModels"`
+		} `json:"models"`
+		Config []acpOption `json:"configOptions"`
+	}
+	decode(result, &known)
+	if a.thread = orElse(known.ID, thread); a.thread == "" {
+		a.host.Broke(Broken{Reason: ReasonProtocol, Error: method + ": the answer names no session"})
+		return
+	}
+	a.mode, a.config = known.Modes.Current, known.Config
+	for _, mode := range known.Modes.Modes {
+		a.modes = append(a.modes, mode.ID)
+	}
+	a.talk.Thread, a.talk.Resumed, a.talk.Capabilities.Modes = a.thread, thread != "", append([]string{}, a.modes...)
+	models := []string{}
+	for _, model := range known.Models.Models {
+		models = append(models, model.ID)
+	}
+	err := a.choose(models)
+	if err == nil {
+		err = a.Mode(a.start.Mode)
+	}
+	if a.talk.Mode = a.mode; err != nil {
+		a.cannotSend(err)
+		return
+	}
+	a.host.Conversation(a.talk)
+}
+
+// choose asks for the model, where the agent offers it.
+func (a *acp) choose(models []string) error {
+	model := a.start.Model
+	if option, ok := a.option("model", model); ok && model != "" {
+		return a.set(option, model)
+	}
+	if model == "" || !slices.Contains(models, model) {
+		return nil
+	}
+	return a.rpc.call("session/set_model", struct {
+		ID    string `json:"sessionId"`
+		Model string `json:"modelId"`
+	}{a.thread, model}, ignored)
+}
+
+// ignored is for answers that change nothing: a wish that was refused changes nothing
+// about what the agent may do.
+func ignored(json.RawMessage, *failure) {}
+
+// option is the setting of a category that has a value.
+func (a *acp) option(category, value string) (acpOption, bool) {
+	for _, o := range a.config {
+		for _, offered := range o.Options {
+			if o.Category == category && offered.Value == value {
+				return o, true
+			}
+		}
+	}
+	return acpOption{}, false
+}
+
+func (a *acp) set(o acpOption, value string) error {
+	return a.rpc.call("session/set_config_option", struct {
+		ID     string `json:"sessionId"`
+		Option string `json:"configId"`
+		Value  string `json:"value"`
+	}{a.thread, o.ID, value}, ignored)
+}
+
+func (a *acp) Mode(mode string) error {
+	wanted := "default"
+	if mode == "plan" {
+		wanted = mode
+	}
+	if slices.Contains(a.modes, wanted) {
+		if a.mode == wanted {
+			return nil
+		}
+		a.mode = wanted
+		return a.rpc.call("session/set_mode", struct {
+			ID   string `json:"sessionId"`
+			Mode string `json:"modeId"`
+		}{a.thread, wanted}, ignored)
+	}
+	for i := range a.config {
+		o := &a.config[i]
+		if o.Category != "mode" {
+			continue
+		}
+		value := a.usual(o)
+		if wanted == "plan" {
+			value = wanted
+		}
+		if _, offered := a.option("mode", value); offered && o.Current != value {
+			o.Current = value
+			return a.set(*o, value)
+		}
+	}
+	return nil
+}
+
+// usual is the value of a mode setting that is not plan.
+func (a *acp) usual(o *acpOption) string {
+	if o.Current != "plan" {
+		return o.Current
+	}
+	for _, offered := range o.Options {
+		if offered.Value != "plan" {
+			return offered.Value
+		}
+	}
+	return o.Current
+}
+
+func (a *acp) Prompt(p Prompt) error {
+	a.active = true
+	a.turns++
+	turn := a.turns
+	err := a.rpc.call("session/prompt", acpPrompt{a.thread, []acpText{{"text", p.Text}}}, func(result json.RawMessage, failed *failure) {
+		if a.turns == turn {
+			a.ended(result, failed)
+		}
+	})
+	if err == nil {
+		a.host.Accepted(string(arguments(a.rpc.next)))
+	}
+	return err
+}
+
+func (a *acp) Steer(Prompt) error { return ErrQueue }
+
+func (a *acp) Compact(p Prompt) error {
+	if !a.command {
+		return ErrQueue
+	}
+	p.Text = "/compact"
+	return a.Prompt(p)
+}
+
+func (a *acp) Interrupt() error {
+	if !a.active {
+		return nil
+	}
+	// The protocol demands an answer to what is open.
+	for _, key := range slices.Sorted(maps.Keys(a.asked)) {
+		if err := a.Answer(key, Answer{State: Cancelled}); err != nil {
+			return err
+		}
+	}
+	return a.rpc.notify("session/cancel", struct {
+		ID string `json:"sessionId"`
+	}{a.thread})
+}
+
+// ended takes the answer to a prompt.
+func (a *acp) ended(result json.RawMessage, failed *failure) {
+	a.active = false
+	if failed != nil {
+		a.host.TurnEnded(Outcome{Status: Failed, Error: failed.words()})
+		return
+	}
+	var end struct {
+		Stop  string `json:"stopReason"`
+		Usage *struct {
+			Input    int64  `json:"inputTokens"`
+			Output   int64  `json:"outputTokens"`
+			Total    *int64 `json:"totalTokens"`
+			Thought  int64  `json:"thoughtTokens"`
+			Cached   int64  `json:"cachedReadTokens"`
+			CacheNew int64  `json:"cachedWriteTokens"`
+		} `json:"usage"`
+		Meta struct {
+			Quota struct {
+				Count *struct {
+					Input  int64 `json:"input_tokens"`
+					Output int64 `json:"output_tokens"`
+				} `json:"token_count"`
+			} `json:"quota"`
+		} `json:"_meta"`
+	}
+	decode(result, &end)
+	switch u, count := end.Usage, end.Meta.Quota.Count; {
+	case u != nil:
+		input := u.Input + u.CacheNew
+		turn := usage.Counters{Input: &input, Cached: &u.Cached, Output: &u.Output, Reasoning: &u.Thought, Total: input + u.Cached + u.Output + u.Thought}
+		if u.Total != nil {
+			turn.Total = *u.Total
+		}
+		a.used(turn)
+	case count != nil:
+		a.used(usage.Counters{Input: &count.Input, Output: &count.Output, Total: count.Input + count.Output})
+	}
+	o := Outcome{Status: Completed, StopReason: end.Stop}
+	switch end.Stop {
+	case "cancelled":
+		o.Status = Interrupted
+	case "refusal":
+		o.Status, o.Error = Failed, "the agent refused to go on"
+	}
+	a.host.TurnEnded(o)
+}
+
+func (a *acp) used(turn usage.Counters) {
+	a.sum, a.told = a.sum.Plus(turn), true
+	a.report()
+}
+
+// report tells the usage with the cost, which is a total of the conversation.
+func (a *acp) report() {
+	r := usage.Report{Counters: a.sum, Captured: "session/prompt"}
+	if a.cost != nil {
+		base := 0.0
+		if b := a.start.Baseline.CostUSD; b != nil {
+			base = *b
+		}
+		r.CostUSD = new(max(0, *a.cost-base))
+	}
+	a.host.Used(r)
+}

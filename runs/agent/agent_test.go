@@ -1,0 +1,202 @@
+package agent
+
+// Recorded conversations of the released agents are played to the drivers: lines of
+// the agent as they were, and whatever the recording has the client say is said by
+// the call of the driver that says it.
+
+import (
+	"bufio"
+	"encoding/json"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"ac/runs/usage"
+)
+
+// stage is the host of a driver; it notes what it is called with.
+type stage struct {
+	t     *testing.T
+	d     Driver
+	sent  []string
+	calls []string
+	asked []Request
+	talk  Conversation
+	fails error // of Send
+}
+
+func newStage(t *testing.T, d Driver, s Start) *stage {
+	t.Helper()
+	h := &stage{t: t, d: d}
+	if s.Version == "" {
+		s.Version = "1"
+	}
+	if s.Dir == "" {
+		s.Dir = "/repo"
+	}
+	if err := d.Start(h, s); err != nil {
+		t.Fatal(err)
+	}
+	return h
+}
+
+func (h *stage) note(format string, args ...any) {
+	h.calls = append(h.calls, fmt.Sprintf(format, args...))
+}
+
+func (h *stage) Send(frame []byte) error {
+	h.sent = append(h.sent, string(frame))
+	return h.fails
+}
+
+func (h *stage) Conversation(c Conversation) {
+	h.talk = c
+	h.note("conversation resumed=%v %s", c.Resumed, c.ResumeError)
+}
+func (h *stage) Broke(b Broken)                { h.note("broke %s again=%v: %s", b.Reason, b.Again, b.Error) }
+func (h *stage) Accepted(string)               { h.note("accepted") }
+func (h *stage) TurnBegan(steer string)        { h.note("turn began for %s", steer) }
+func (h *stage) Withdrawn(request string)      { h.note("withdrawn %s", request) }
+func (h *stage) SteerTaken(id string, how How) { h.note("steer %s %s", id, how) }
+func (h *stage) SteerReturned(id string)       { h.note("steer %s returned", id) }
+func (h *stage) SteerRefused(id, why string)   { h.note("steer %s refused: %s", id, why) }
+func (h *stage) Cycled(found []usage.Cycle)    { h.note("cycle %s", found[0].Type) }
+func (h *stage) TurnEnded(o Outcome) {
+	h.note("%s", strings.TrimSpace("turn "+o.Status+" "+o.StopReason+" "+o.Error))
+}
+func (h *stage) Used(r usage.Report) { h.note("used %s", counted(r)) }
+
+func (h *stage) Asked(q Request) {
+	h.asked = append(h.asked, q)
+	wants := []string{}
+	for _, w := range q.Wants {
+		wants = append(wants, w.Operation+" "+w.Resource)
+	}
+	h.note("asked %s: %s", q.Kind, strings.Join(wants, ", "))
+}
+
+// counted shows a report: input, cached, output, reasoning, and the cost.
+func counted(r usage.Report) string {
+	n := func(v *int64) string {
+		if v == nil {
+			return "-"
+		}
+		return fmt.Sprint(*v)
+	}
+	text := n(r.Input) + "+" + n(r.Cached) + "+" + n(r.Output) + "+" + n(r.Reasoning)
+	if r.CostUSD != nil {
+		text += fmt.Sprintf(" $%.5f", *r.CostUSD)
+	}
+	return text
+}
+
+// recorded is one frame of a recording.
+type recorded struct {
+	From string          `json:"from"`
+	Msg  json.RawMessage `json:"msg"`
+	Text string          `json:"text"`
+}
+
+func recording(t *testing.T, name string) (frames []recorded) {
+	t.Helper()
+	f, err := os.Open(filepath.Join("testdata", name+".jsonl"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	in := bufio.NewScanner(f)
+	in.Buffer(nil, 1<<22)
+	for in.Scan() {
+		var r recorded
+		if err := json.Unmarshal(in.Bytes(), &r); err != nil {
+			t.Fatal(err)
+		}
+		frames = append(frames, r)
+	}
+	return frames
+}
+
+// play plays a recording. What the client said in it is said by act, unless the
+// driver has said it by itself. Ids of ours may differ from the recorded ones.
+func (h *stage) play(frames []recorded, act func(said message)) {
+	h.t.Helper()
+	ids := map[string]string{}
+	seen := 0
+	for i, frame := range frames {
+		var m message
+		decode(frame.Msg, &m)
+		if frame.From == "agent" {
+			line := frame.Msg
+			if m.Method == "" && m.isRequest() {
+				line = withID(line, ids[string(m.ID)])
+			}
+			if line == nil {
+				line = json.RawMessage(frame.Text)
+			}
+			h.d.Line(line)
+			continue
+		}
+		if seen == len(h.sent) {
+			act(m)
+		}
+		if seen == len(h.sent) {
+			h.t.Fatalf("frame %d: nothing was sent where the client said %s", i+1, frame.Msg)
+		}
+		var ours message
+		decode([]byte(h.sent[seen]), &ours)
+		if ours.Method != m.Method {
+			h.t.Fatalf("frame %d: sent %s\nwhere the client said %s", i+1, h.sent[seen], frame.Msg)
+		}
+		if m.Method == "" && len(m.Result) > 0 {
+			if diff := cmp.Diff(plainJSON(m.Result), plainJSON(ours.Result)); diff != "" {
+				h.t.Errorf("frame %d: %s", i+1, diff)
+			}
+		}
+		ids[string(m.ID)] = string(ours.ID)
+		seen++
+	}
+}
+
+func plainJSON(text []byte) (v any) {
+	decode(text, &v)
+	return v
+}
+
+// withID puts the id that we gave into an answer.
+func withID(line json.RawMessage, id string) json.RawMessage {
+	members := map[string]json.RawMessage{}
+	decode(line, &members)
+	members["id"] = json.RawMessage(id)
+	text, err := json.Marshal(members)
+	if err != nil {
+		panic(err)
+	}
+	return text
+}
+
+// told compares what the host was called with.
+func (h *stage) told(want ...string) {
+	h.t.Helper()
+	if diff := cmp.Diff(want, h.calls); diff != "" {
+		h.t.Error(diff)
+	}
+}
+
+// line hands lines to the driver.
+func (h *stage) line(lines ...string) {
+	for _, line := range lines {
+		h.d.Line([]byte(line))
+	}
+}
+
+// last is the newest frame that was sent.
+func (h *stage) last() string {
+	if len(h.sent) == 0 {
+		return ""
+	}
+	return h.sent[len(h.sent)-1]
+}

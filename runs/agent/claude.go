@@ -1,0 +1,360 @@
+package agent
+
+// claude: stream-json both ways. A text that is said during a turn is taken at the
+// next result of a tool, or begins a turn of its own by claude's own doing.
+
+import (
+	"bytes"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"strconv"
+	"strings"
+
+	"ac/internal/canonjson"
+	"ac/runs/usage"
+)
+
+type claude struct {
+	host  Host
+	start Start
+
+	next   int               // number of our requests
+	waits  map[string]string // our requests: what was asked for
+	opened bool
+
+	active    bool
+	interrupt bool              // the turn was asked to end
+	steers    map[string]string // said and not begun: our id by the uuid
+	results   int               // that have come
+	saidAt    map[string]int    // results that had come when a steer was said
+	asked     map[string]claudeRequest
+	last      string // what the assistant said last
+
+	sum usage.Counters // of the turns
+}
+
+// claudeRequest is a request that waits for an answer.
+type claudeRequest struct {
+	kind  string
+	input json.RawMessage
+}
+
+// Claude makes the driver of claude with stream-json.
+func Claude() Driver {
+	return &claude{
+		waits: map[string]string{}, steers: map[string]string{}, saidAt: map[string]int{}, asked: map[string]claudeRequest{},
+	}
+}
+
+type claudeControl struct {
+	Type    string `json:"type"`
+	ID      string `json:"request_id"`
+	Request any    `json:"request"`
+}
+
+type claudeInitialize struct {
+	Subtype string    `json:"subtype"`
+	Hooks   *struct{} `json:"hooks"`
+}
+
+type claudeWish struct {
+	Subtype string `json:"subtype"`
+	Mode    string `json:"mode,omitempty"`
+}
+
+type claudeUser struct {
+	Type    string        `json:"type"`
+	Message claudeContent `json:"message"`
+	Parent  *string       `json:"parent_tool_use_id"`
+	Session string        `json:"session_id"`
+	UUID    string        `json:"uuid"`
+}
+
+type claudeContent struct {
+	Role    string `json:"role"`
+	Content string `json:"content"`
+}
+
+// claudeReply answers a request of claude.
+type claudeReply struct {
+	Type     string             `json:"type"`
+	Response claudeReplyContent `json:"response"`
+}
+
+type claudeReplyContent struct {
+	Subtype  string `json:"subtype"`
+	ID       string `json:"request_id"`
+	Response any    `json:"response,omitempty"`
+	Error    string `json:"error,omitempty"`
+}
+
+func (c *claude) Start(h Host, s Start) error {
+	c.host, c.start = h, s
+	return c.ask("initialize", claudeInitialize{Subtype: "initialize"})
+}
+
+// ask sends a request of ours.
+func (c *claude) ask(what string, request any) error {
+	c.next++
+	id := "ac_" + strconv.Itoa(c.next)
+	c.waits[id] = what
+	return c.send(claudeControl{Type: "control_request", ID: id, Request: request})
+}
+
+func (c *claude) send(v any) error {
+	text, err := canonjson.Marshal(v)
+	if err != nil {
+		return err
+	}
+	return c.host.Send(text)
+}
+
+// uuid is the same for the same id of ours, in the form of a random one.
+func uuid(id string) string {
+	sum := sha256.Sum256([]byte(id))
+	sum[6], sum[8] = sum[6]&0x0f|0x40, sum[8]&0x3f|0x80
+	text := hex.EncodeToString(sum[:16])
+	return text[:8] + "-" + text[8:12] + "-" + text[12:16] + "-" + text[16:20] + "-" + text[20:]
+}
+
+func (c *claude) say(p Prompt) error {
+	return c.send(claudeUser{Type: "user", Message: claudeContent{"user", p.Text}, UUID: uuid(p.ID)})
+}
+
+func (c *claude) Prompt(p Prompt) error {
+	c.active, c.interrupt = true, false
+	err := c.say(p)
+	if err == nil {
+		c.host.Accepted(uuid(p.ID))
+	}
+	return err
+}
+
+func (c *claude) Steer(p Prompt) error {
+	if !c.active {
+		return ErrQueue
+	}
+	id := uuid(p.ID)
+	c.steers[id], c.saidAt[id] = p.ID, c.results
+	return c.say(p)
+}
+
+func (c *claude) Interrupt() error {
+	if !c.active || c.interrupt {
+		return nil
+	}
+	c.interrupt = true
+	return c.ask("interrupt", claudeWish{Subtype: "interrupt"})
+}
+
+func (c *claude) Mode(mode string) error {
+	return c.ask("set_permission_mode", claudeWish{Subtype: "set_permission_mode", Mode: ClaudeMode(mode)})
+}
+
+// ClaudeMode is claude's own name of a mode: it asks in all but plan.
+func ClaudeMode(mode string) string {
+	if mode == "plan" {
+		return mode
+	}
+	return "default"
+}
+
+func (c *claude) Compact(p Prompt) error {
+	p.Text = "/compact"
+	return c.Prompt(p)
+}
+
+// claudeLine is what the lines of claude carry, as far as it is used.
+type claudeLine struct {
+	Type     string `json:"type"`
+	Subtype  string `json:"subtype"`
+	UUID     string `json:"uuid"`
+	IsReplay bool   `json:"isReplay"`
+	Parent   string `json:"parent_tool_use_id"`
+	// Of command_lifecycle.
+	Command string `json:"command_uuid"`
+	State   string `json:"state"`
+	// Of requests and answers.
+	RequestID string          `json:"request_id"`
+	Request   json.RawMessage `json:"request"`
+	Response  struct {
+		Subtype   string `json:"subtype"`
+		ID        string `json:"request_id"`
+		Error     string `json:"error"`
+		ErrorCode string `json:"error_code"`
+	} `json:"response"`
+	Message struct {
+		Content json.RawMessage `json:"content"`
+	} `json:"message"`
+	// Of results.
+	IsError  bool            `json:"is_error"`
+	NumTurns int             `json:"num_turns"`
+	Terminal string          `json:"terminal_reason"`
+	Stop     string          `json:"stop_reason"`
+	Result   json.RawMessage `json:"result"`
+	Errors   []string        `json:"errors"`
+	Usage    json.RawMessage `json:"usage"`
+	Cost     *float64        `json:"total_cost_usd"`
+}
+
+func (c *claude) Line(line []byte) {
+	line = bytes.TrimSpace(line)
+	var m claudeLine
+	if len(line) == 0 || line[0] != '{' || !json.Valid(line) {
+		return
+	}
+	decode(line, &m)
+	switch m.Type {
+	case "control_response":
+		c.answered(&m)
+	case "control_request":
+		c.request(&m)
+	case "control_cancel_request":
+		if _, open := c.asked[m.RequestID]; open {
+			delete(c.asked, m.RequestID)
+			c.host.Withdrawn(m.RequestID)
+		}
+	case "command_lifecycle":
+		if m.State == "started" {
+			c.begun(m.Command)
+		}
+	case "user":
+		if m.IsReplay {
+			c.begun(m.UUID)
+		}
+	case "assistant":
+		if m.Parent == "" {
+			c.said(m.Message.Content)
+		}
+	case "system":
+		if m.Subtype == "compact_boundary" {
+			c.host.Cycled([]usage.Cycle{{Count: 1, Type: m.Subtype, Source: usage.FromNotification}})
+		}
+	case "result":
+		c.result(&m)
+	}
+}
+
+// answered takes the answer to a request of ours. What else it refuses than the
+// handshake changes nothing: it goes on as it was.
+func (c *claude) answered(m *claudeLine) {
+	what := c.waits[m.Response.ID]
+	delete(c.waits, m.Response.ID)
+	if what != "initialize" || c.opened {
+		return
+	}
+	if m.Response.Subtype == "error" && m.Response.ErrorCode != "unsupported_request" {
+		reason := ReasonProtocol
+		if needsLogin(m.Response.Error) {
+			reason = ReasonAuth
+		}
+		c.host.Broke(Broken{Reason: reason, Error: "initialize: " + m.Response.Error})
+		return
+	}
+	c.opened = true
+	c.host.Conversation(Conversation{
+		Thread: c.start.Thread, Name: "claude", Resumed: c.start.Thread != "", Mode: ClaudeMode(c.start.Mode),
+		Capabilities: Capabilities{Steer: true, Interrupt: true, Resume: true, Modes: []string{"default", "plan"}, MCP: true},
+	})
+}
+
+// begun takes that claude reads a text of ours.
+func (c *claude) begun(id string) {
+	steer, ok := c.steers[id]
+	if !ok {
+		return
+	}
+	how := MidTurn
+	if c.saidAt[id] != c.results {
+		how = NextTurn
+	}
+	delete(c.steers, id)
+	delete(c.saidAt, id)
+	if !c.active { // claude began a turn for it by itself
+		c.active, c.interrupt = true, false
+		c.host.TurnBegan(steer)
+		return
+	}
+	c.host.SteerTaken(steer, how)
+}
+
+// said keeps what the assistant said last: a plan may stand there.
+func (c *claude) said(content json.RawMessage) {
+	var blocks []struct{ Type, Text string }
+	decode(content, &blocks)
+	for _, b := range blocks {
+		if b.Type == "text" && strings.TrimSpace(b.Text) != "" {
+			c.last = b.Text
+		}
+	}
+}
+
+// result takes the end of a turn, or of a process that does not find its conversation.
+func (c *claude) result(m *claudeLine) {
+	if !c.opened {
+		b := Broken{Reason: ReasonProtocol, Error: claudeError(m)}
+		if c.start.Thread != "" && m.IsError && m.NumTurns == 0 {
+			b.Reason, b.Again = ReasonResume, !c.start.MustResume
+		}
+		c.host.Broke(b)
+		return
+	}
+	c.results++
+	c.used(m)
+	if !c.active {
+		return
+	}
+	c.active = false
+	o := Outcome{Status: Failed, StopReason: m.Stop}
+	switch {
+	case c.interrupt && (strings.HasPrefix(m.Terminal, "aborted") || m.IsError):
+		o.Status = Interrupted
+	case !m.IsError:
+		o.Status = Completed
+	default:
+		o.Error = claudeError(m)
+	}
+	c.interrupt = false
+	c.host.TurnEnded(o)
+}
+
+func claudeError(m *claudeLine) string {
+	if len(m.Errors) > 0 {
+		return strings.Join(m.Errors, "\n")
+	}
+	text := ""
+	decode(m.Result, &text)
+	return orElse(text, orElse(m.Subtype, "claude failed"))
+}
+
+// used adds the usage of a turn. The cost is a total of the conversation.
+func (c *claude) used(m *claudeLine) {
+	var u struct {
+		Input    int64 `json:"input_tokens"`
+		Created  int64 `json:"cache_creation_input_tokens"`
+		Cached   int64 `json:"cache_read_input_tokens"`
+		Output   int64 `json:"output_tokens"`
+		Thinking struct {
+			Tokens int64 `json:"thinking_tokens"`
+		} `json:"output_tokens_details"`
+	}
+	if len(m.Usage) == 0 {
+		return
+	}
+	decode(m.Usage, &u)
+	thinking := min(u.Thinking.Tokens, u.Output)
+	c.sum = c.sum.Plus(usage.Counters{
+		Input: new(u.Input + u.Created), Cached: &u.Cached, Output: new(u.Output - thinking), Reasoning: &thinking,
+		Total: u.Input + u.Created + u.Cached + u.Output,
+	})
+	r := usage.Report{Counters: c.sum, Captured: "result"}
+	if m.Cost != nil {
+		base := 0.0
+		if b := c.start.Baseline.CostUSD; b != nil {
+			base = *b
+		}
+		r.CostUSD = new(max(0, *m.Cost-base))
+	}
+	c.host.Used(r)
+}

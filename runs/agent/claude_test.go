@@ -1,0 +1,273 @@
+package agent
+
+import (
+	"encoding/json"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"ac/runs/usage"
+)
+
+// claudeFrames makes a recording of claude one whose client began with the
+// handshake, and whose texts bear our uuids.
+func claudeFrames(t *testing.T, name string) []recorded {
+	t.Helper()
+	frames := recording(t, name)
+	text, err := json.Marshal(frames)
+	if err != nil {
+		t.Fatal(err)
+	}
+	all := string(text)
+	for old, id := range map[string]string{
+		"11111111-1111-4111-8111-111111111111": "p1", "44444444-4444-4444-8444-444444444444": "p1", "55555555-5555-4555-8555-555555555555": "p2",
+		"22222222-2222-4222-8222-222222222222": "p1", "33333333-3333-4333-8333-333333333333": "p2",
+	} {
+		all = strings.ReplaceAll(all, old, uuid(id))
+	}
+	frames = nil
+	if err := json.Unmarshal([]byte(all), &frames); err != nil {
+		t.Fatal(err)
+	}
+	return frames
+}
+
+// playClaude plays a recording. What its client said is said by the driver's calls.
+func (h *stage) playClaude(frames []recorded) {
+	h.t.Helper()
+	said := 0
+	for i, frame := range frames {
+		if frame.From == "agent" {
+			h.d.Line(frame.Msg)
+			continue
+		}
+		var m struct {
+			Type     string
+			Request  struct{ Subtype, Mode string }
+			Message  struct{ Content string }
+			Response struct {
+				RequestID string `json:"request_id"`
+				Response  struct {
+					Behavior string
+					Message  string
+					Input    struct{ Answers map[string]string } `json:"updatedInput"`
+				}
+			}
+		}
+		decode(frame.Msg, &m)
+		c := h.d.(*claude)
+		before := len(h.sent)
+		var err error
+		switch {
+		case m.Type == "user" && (!c.active || said == 0):
+			said++
+			err = h.d.Prompt(Prompt{ID: "p" + string(rune('0'+said)), Text: m.Message.Content})
+		case m.Type == "user":
+			said++
+			err = h.d.Steer(Prompt{ID: "p" + string(rune('0'+said)), Text: m.Message.Content})
+		case m.Request.Subtype == "interrupt":
+			err = h.d.Interrupt()
+		case m.Request.Subtype == "set_permission_mode":
+			err = h.d.Mode("default")
+		case m.Type == "control_response":
+			a := Answer{State: Denied, Text: m.Response.Response.Message}
+			if m.Response.Response.Behavior == "allow" {
+				a = Answer{State: Allowed}
+			}
+			if answers := m.Response.Response.Input.Answers; answers != nil {
+				a = Answer{State: Answered, Answers: map[string][]string{}}
+				for question, text := range answers {
+					a.Answers[question] = []string{text}
+				}
+			}
+			err = h.d.Answer(m.Response.RequestID, a)
+			if err == nil && len(h.sent) > before {
+				if diff := cmp.Diff(plainJSON(frame.Msg), plainJSON([]byte(h.last()))); diff != "" {
+					h.t.Errorf("frame %d: %s", i+1, diff)
+				}
+			}
+		default:
+			continue // the handshake, and what we never say
+		}
+		if err != nil || len(h.sent) == before {
+			h.t.Fatalf("frame %d: %v, nothing was sent for %s", i+1, err, frame.Msg)
+		}
+	}
+}
+
+// greeted is a claude that has shaken hands.
+func greeted(t *testing.T, s Start) *stage {
+	t.Helper()
+	h := newStage(t, Claude(), s)
+	h.line(`{"type":"control_response","response":{"subtype":"success","request_id":"ac_1","response":{"commands":[]}}}`)
+	if len(h.calls) != 1 {
+		t.Fatalf("%v", h.calls)
+	}
+	h.calls = nil
+	return h
+}
+
+// TestClaudeRecordings plays each recording and compares what the host was told.
+func TestClaudeRecordings(t *testing.T) {
+	t.Parallel()
+	for name, want := range map[string][]string{
+		"claude-allow":     {"accepted", "asked permission: fs_exec touch approved2.txt && echo made", "used 900+1300+80+0 $0.00546", "turn completed end_turn"},
+		"claude-deny":      {"accepted", "asked permission: fs_write /repo/denied.txt", "used 900+1300+80+0 $0.00546", "turn completed end_turn"},
+		"claude-question":  {"accepted", "asked question: ", "used 900+1300+80+0 $0.00546", "turn completed end_turn"},
+		"claude-plan":      {"accepted", "asked plan: ", "used 900+1300+80+0 $0.00546", "turn completed end_turn"},
+		"claude-mcp-tool":  {"accepted", "asked permission: mcp_tool ac/whoami", "used 900+1300+80+0 $0.00546", "turn completed end_turn"},
+		"claude-interrupt": {"accepted", "used 0+0+0+0 $0.00252", "turn interrupted", "accepted", "used 600+400+50+0 $0.00600", "turn completed end_turn"},
+		"claude-cancel-prompt": {
+			"accepted", "asked permission: fs_exec touch never.txt", "withdrawn 7ad1fe9e-8b59-49e3-a299-4420082176cb",
+			"used 600+400+50+0 $0.00348", "turn interrupted tool_use",
+		},
+		"claude-steer-tool":  {"accepted", "steer p2 mid_turn", "used 900+1300+80+0 $0.00546", "turn completed end_turn"},
+		"claude-steer-queue": {"accepted", "used 600+400+50+0 $0.00348", "turn completed end_turn", "turn began for p2", "used 1200+800+100+0 $0.00696", "turn completed end_turn"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			h := greeted(t, Start{})
+			h.playClaude(claudeFrames(t, name))
+			h.told(want...)
+		})
+	}
+}
+
+// TestClaudeResumes: the cost of a conversation that goes on is a total, of which only
+// what is new is ours; its usage is told by turns.
+func TestClaudeResumes(t *testing.T) {
+	t.Parallel()
+	h := greeted(t, Start{Thread: "6b3f6d81", Baseline: usage.Report{CostUSD: new(0.006)}})
+	if !h.talk.Resumed {
+		t.Error("it is no conversation that goes on")
+	}
+	h.playClaude(claudeFrames(t, "claude-resume"))
+	h.told("accepted", "used 600+400+50+0 $0.00348", "turn completed end_turn")
+}
+
+// TestClaudeForgot: a conversation that claude does not find is told before anything is
+// said; claude is to be started again without it.
+func TestClaudeForgot(t *testing.T) {
+	t.Parallel()
+	for _, must := range []bool{false, true} {
+		h := newStage(t, Claude(), Start{Thread: "00000000-0000-4000-8000-000000000000", MustResume: must})
+		frames := claudeFrames(t, "claude-resume-unknown")
+		h.d.Line(frames[len(frames)-1].Msg)
+		again := "true"
+		if must {
+			again = "false"
+		}
+		h.told("broke resume_failed again=" + again + ": No conversation found with session ID: 00000000-0000-4000-8000-000000000000")
+	}
+}
+
+// TestClaudeWords pins what is sent, to the byte.
+func TestClaudeWords(t *testing.T) {
+	t.Parallel()
+	h := greeted(t, Start{})
+	for _, err := range []error{h.d.Prompt(Prompt{ID: "p", Text: "do <it>"}), h.d.Mode("plan"), h.d.Mode("full_auto"), h.d.Interrupt(), h.d.Interrupt()} {
+		if err != nil {
+			t.Error(err)
+		}
+	}
+	h.line(`{"type":"control_request","request_id":"r","request":{"subtype":"hook_callback"}}`)
+	want := []string{
+		`{"type":"control_request","request_id":"ac_1","request":{"subtype":"initialize","hooks":null}}`,
+		`{"type":"user","message":{"role":"user","content":"do <it>"},"parent_tool_use_id":null,"session_id":"","uuid":"` + uuid("p") + `"}`,
+		`{"type":"control_request","request_id":"ac_2","request":{"subtype":"set_permission_mode","mode":"plan"}}`,
+		`{"type":"control_request","request_id":"ac_3","request":{"subtype":"set_permission_mode","mode":"default"}}`,
+		`{"type":"control_request","request_id":"ac_4","request":{"subtype":"interrupt"}}`,
+		`{"type":"control_response","response":{"subtype":"error","request_id":"r","error":"ac does not support hook_callback"}}`,
+	}
+	if diff := cmp.Diff(want, h.sent); diff != "" {
+		t.Error(diff)
+	}
+	if id := uuid("p"); len(id) != 36 || id[14] != '4' || !strings.ContainsRune("89ab", rune(id[19])) {
+		t.Error(id)
+	}
+}
+
+// TestClaudeTools has a row for each tool that claude asks for.
+func TestClaudeTools(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct{ tool, input, want string }{
+		{"Read", `{"file_path":"/a"}`, "asked permission: fs_read /a"},
+		{"Glob", `{"path":"/b","pattern":"*"}`, "asked permission: fs_read /b"},
+		{"Grep", `{"pattern":"x"}`, "asked permission: fs_read ."},
+		{"LS", `{"path":"/c"}`, "asked permission: fs_read /c"},
+		{"NotebookRead", `{"notebook_path":"/n"}`, "asked permission: fs_read /n"},
+		{"Write", `{"file_path":"/a","content":"x"}`, "asked permission: fs_write /a"},
+		{"Edit", `{"file_path":"/a","old_string":"x","new_string":"y"}`, "asked permission: fs_write /a"},
+		{"MultiEdit", `{"file_path":"/a"}`, "asked permission: fs_write /a"},
+		{"NotebookEdit", `{"notebook_path":"/n"}`, "asked permission: fs_write /n"},
+		{"Bash", `{"command":"rm x"}`, "asked permission: fs_exec rm x"},
+		{"BashOutput", `{}`, "asked permission: fs_exec "},
+		{"KillShell", `{}`, "asked permission: fs_exec "},
+		{"WebFetch", `{"url":"https://example.com"}`, "asked permission: network https://example.com"},
+		{"WebSearch", `{"query":"go"}`, "asked permission: network search:go"},
+		{"mcp__s__t", `{}`, "asked permission: mcp_tool s/t"},
+		{"AskUserQuestion", `{"questions":[{"question":"Which?"}]}`, "asked question: "},
+		{"ExitPlanMode", `{"plan":"1"}`, "asked plan: "},
+		{"Task", `{}`, "asked permission: mcp_tool builtin/Task"},
+		{"Write", `7`, "asked permission: fs_write "},
+	} {
+		h := greeted(t, Start{})
+		h.line(`{"type":"control_request","request_id":"r","request":{"subtype":"can_use_tool","tool_name":"` + c.tool + `","input":` + c.input + `,"tool_use_id":"i"}}`)
+		h.told(c.want)
+	}
+}
+
+// TestClaudeAnswers has a row for each answer.
+func TestClaudeAnswers(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		name, tool, input string
+		answer            Answer
+		want              string
+	}{
+		{"allowed", "Bash", `{"command":"x"}`, Answer{State: Allowed}, `{"behavior":"allow","updatedInput":{"command":"x"}}`},
+		{"allowed for the session", "Bash", `{"command":"x"}`, Answer{State: Allowed, Session: true}, `{"behavior":"allow","updatedInput":{"command":"x"}}`},
+		{"denied", "Bash", `{"command":"x"}`, Answer{State: Denied, Text: "Denied by human."}, `{"behavior":"deny","message":"Denied by human."}`},
+		{"timed out", "Bash", `{"command":"x"}`, Answer{State: TimedOut}, `{"behavior":"deny","message":"Nobody answered in time."}`},
+		{"cancelled", "Bash", `{"command":"x"}`, Answer{State: Cancelled}, `{"behavior":"deny","message":"Cancelled."}`},
+		{"answered", "AskUserQuestion", `{"questions":[{"question":"Which?"}]}`, Answer{State: Answered, Answers: map[string][]string{"Which?": {"A", "B"}}}, `{"behavior":"allow","updatedInput":{"questions":[{"question":"Which?"}],"answers":{"Which?":"A, B"}}}`},
+		{"not answered", "AskUserQuestion", `{"questions":[{"question":"Which?"}]}`, Answer{State: TimedOut}, `{"behavior":"deny","message":"The question was not answered."}`},
+		{"plan allowed", "ExitPlanMode", `{}`, Answer{State: Allowed}, `{"behavior":"allow","updatedInput":{}}`},
+		{"plan denied", "ExitPlanMode", `{}`, Answer{State: Denied, Text: "no"}, `{"behavior":"deny","message":"no"}`},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			t.Parallel()
+			h := greeted(t, Start{})
+			h.line(`{"type":"control_request","request_id":"r","request":{"subtype":"can_use_tool","tool_name":"` + c.tool + `","input":` + c.input + `}}`)
+			for range 2 {
+				if err := h.d.Answer("r", c.answer); err != nil {
+					t.Error(err)
+				}
+			}
+			if diff := cmp.Diff([]string{`{"type":"control_response","response":{"subtype":"success","request_id":"r","response":` + c.want + `}}`}, h.sent[1:]); diff != "" {
+				t.Error(diff)
+			}
+		})
+	}
+	h := greeted(t, Start{})
+	h.line(`{"type":"control_request","request_id":"r","request":{"subtype":"can_use_tool","tool_name":"Bash","input":{}}}`, `{"type":"control_cancel_request","request_id":"r"}`)
+	if err := h.d.Answer("r", Answer{State: Allowed}); err != nil || len(h.sent) != 1 {
+		t.Error(err, h.sent)
+	}
+}
+
+// TestClaudeHandshakes pins what a handshake that fails says, and that older releases
+// do without one.
+func TestClaudeHandshakes(t *testing.T) {
+	t.Parallel()
+	for line, want := range map[string]string{
+		`{"type":"control_response","response":{"subtype":"error","request_id":"ac_1","error":"Unsupported","error_code":"unsupported_request"}}`: "conversation resumed=false ",
+		`{"type":"control_response","response":{"subtype":"error","request_id":"ac_1","error":"odd"}}`:                                            "broke agent_protocol again=false: initialize: odd",
+		`{"type":"result","is_error":true,"num_turns":0,"result":"Invalid API key"}`:                                                              "broke agent_protocol again=false: Invalid API key",
+	} {
+		h := newStage(t, Claude(), Start{})
+		h.line("no JSON", line)
+		h.told(want)
+	}
+}

@@ -1,0 +1,330 @@
+package agent
+
+// What codex asks for, and how it is answered. Each of its requests has a result of
+// its own.
+
+import (
+	"encoding/json"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/aymanbagabas/go-udiff"
+
+	"ac/internal/shellwords"
+)
+
+// codexRequest is a request that waits for an answer.
+type codexRequest struct {
+	id     json.RawMessage
+	result func(a Answer) any
+}
+
+// codexChange is a change of files that codex told of.
+type codexChange struct {
+	paths []string
+	diff  string
+}
+
+// maxChanges bounds the changes that are remembered.
+const maxChanges = 200
+
+// codexDecision is the answer to most requests.
+type codexDecision struct {
+	Decision string `json:"decision"`
+}
+
+func decided(a Answer) any {
+	switch {
+	case a.State == Allowed && a.Session:
+		return codexDecision{"acceptForSession"}
+	case a.State == Allowed:
+		return codexDecision{"accept"}
+	case a.State == Cancelled && a.Stopping:
+		return codexDecision{"cancel"}
+	}
+	return codexDecision{"decline"}
+}
+
+// decidedBefore answers older releases.
+func decidedBefore(a Answer) any {
+	switch {
+	case a.State == Allowed && a.Session:
+		return codexDecision{"approved_for_session"}
+	case a.State == Allowed:
+		return codexDecision{"approved"}
+	case a.State == Cancelled && a.Stopping:
+		return codexDecision{"abort"}
+	}
+	return codexDecision{"denied"}
+}
+
+// item remembers the changes of files: requests name their item alone.
+func (c *codex) item(raw json.RawMessage) {
+	var item struct {
+		ID, Type, ClientID string
+		Changes            []struct {
+			Path, Diff string
+			Kind       struct{ Type string }
+		}
+	}
+	decode(raw, &item)
+	switch item.Type {
+	case "userMessage":
+		if c.steers[item.ClientID] {
+			c.taken(item.ClientID)
+		}
+	case "fileChange":
+		if len(c.changes) >= maxChanges {
+			clear(c.changes)
+		}
+		var change codexChange
+		for _, file := range item.Changes {
+			change.paths = append(change.paths, file.Path)
+			change.diff += fileDiff(file.Path, file.Kind.Type, file.Diff)
+		}
+		c.changes[item.ID] = change
+	}
+}
+
+// fileDiff is the unified diff of one file. Of a new file codex tells the content.
+func fileDiff(path, kind, text string) string {
+	switch kind {
+	case "add":
+		return udiff.Unified("/dev/null", path, "", text)
+	case "delete":
+		return udiff.Unified(path, "/dev/null", text, "")
+	}
+	if strings.HasPrefix(text, "---") {
+		return text
+	}
+	return "--- " + path + "\n+++ " + path + "\n" + text
+}
+
+// changeDiff is the unified diff of a text that takes the place of another.
+func changeDiff(path, before, after string) string { return udiff.Unified(path, path, before, after) }
+
+// codexAsk is what the requests of codex carry, as far as it is used.
+type codexAsk struct {
+	ItemID    string          `json:"itemId"`
+	CallID    string          `json:"callId"`
+	Reason    string          `json:"reason"`
+	Command   json.RawMessage `json:"command"`
+	Cwd       string          `json:"cwd"`
+	GrantRoot string          `json:"grantRoot"`
+	Network   *struct {
+		Host string `json:"host"`
+	} `json:"networkApprovalContext"`
+	FileChanges map[string]json.RawMessage `json:"fileChanges"`
+	Permissions json.RawMessage            `json:"permissions"`
+	Questions   []struct {
+		ID, Header, Question string
+		IsOther, IsSecret    bool
+		Options              []struct{ Label, Description string }
+	} `json:"questions"`
+	Server string          `json:"serverName"`
+	Mode   string          `json:"mode"`
+	URL    string          `json:"url"`
+	Text   string          `json:"message"`
+	Schema json.RawMessage `json:"requestedSchema"`
+	Meta   struct {
+		Kind   string          `json:"codex_approval_kind"`
+		Tool   string          `json:"tool_name"`
+		Params json.RawMessage `json:"tool_params"`
+	} `json:"_meta"`
+}
+
+func (c *codex) request(m message) {
+	var p codexAsk
+	decode(m.Params, &p)
+	q := Request{Key: string(m.ID), Kind: Permission, Item: p.ItemID}
+	result := decided
+	switch m.Method {
+	case "item/commandExecution/requestApproval":
+		p.execution(&q)
+	case "item/fileChange/requestApproval":
+		c.fileChange(&q, p)
+	case "item/permissions/requestApproval":
+		result = p.profile(&q)
+	case "item/tool/requestUserInput":
+		result = p.userInput(&q)
+	case "mcpServer/elicitation/request":
+		result = p.elicitation(&q)
+	case "execCommandApproval":
+		q.Item, result = p.CallID, decidedBefore
+		p.execution(&q)
+	case "applyPatchApproval":
+		q.Item, result = p.CallID, decidedBefore
+		q.Tool, q.Title, q.Prompt = "fileChange", "Change files", orElse(p.Reason, "The agent wants to change files.")
+		q.Wants = writes(slices.Sorted(maps.Keys(p.FileChanges)))
+	default:
+		_ = c.rpc.refuse(m.ID, m.Method) // an agent that does not read is found by its turn
+		return
+	}
+	c.asked[q.Key] = codexRequest{slices.Clone(m.ID), result}
+	c.host.Asked(q)
+}
+
+func (c *codex) Answer(request string, a Answer) error {
+	asked, open := c.asked[request]
+	if !open {
+		return nil
+	}
+	delete(c.asked, request)
+	return c.rpc.reply(asked.id, asked.result(a))
+}
+
+func orElse(text, otherwise string) string {
+	if strings.TrimSpace(text) == "" {
+		return otherwise
+	}
+	return text
+}
+
+// arguments are the members of an input as JSON.
+func arguments(v any) []byte {
+	text, err := json.Marshal(v)
+	if err != nil {
+		return nil
+	}
+	return text
+}
+
+func (p codexAsk) execution(q *Request) {
+	command := commandText(p.Command)
+	q.Tool, q.Title = "commandExecution", command
+	q.Prompt = orElse(p.Reason, "The agent wants to run a command.")
+	q.Wants = []Want{{Execute, command}}
+	if p.Network != nil {
+		q.Title, q.Prompt = p.Network.Host, orElse(p.Reason, "The agent wants to reach a host.")
+		q.Wants = []Want{{Network, p.Network.Host}}
+	}
+	q.Args = arguments(struct {
+		Command string `json:"command,omitempty"`
+		Cwd     string `json:"cwd,omitempty"`
+	}{command, p.Cwd})
+}
+
+func (c *codex) fileChange(q *Request, p codexAsk) {
+	change := c.changes[p.ItemID]
+	q.Tool, q.Title, q.Prompt = "fileChange", "Change "+strings.Join(change.paths, ", "), orElse(p.Reason, "The agent wants to change files.")
+	if len(change.paths) == 0 {
+		q.Title = "Change files"
+	}
+	q.Wants, q.Diff = writes(change.paths), change.diff
+	if p.GrantRoot != "" {
+		q.Wants = append(q.Wants, Want{Write, p.GrantRoot})
+	}
+}
+
+// writes are the wants of files to be written; of files that nobody knows one.
+func writes(paths []string) (wants []Want) {
+	for _, path := range paths {
+		wants = append(wants, Want{Write, path})
+	}
+	if wants == nil {
+		wants = []Want{{Write, ""}}
+	}
+	return wants
+}
+
+// profile asks for a wider profile of permissions.
+func (p codexAsk) profile(q *Request) func(Answer) any {
+	var profile struct {
+		FileSystem struct {
+			Read, Write []string
+			Entries     []struct {
+				Path   json.RawMessage
+				Access string
+			}
+		} `json:"fileSystem"`
+		Network *struct{ Enabled *bool } `json:"network"`
+	}
+	decode(p.Permissions, &profile)
+	for _, path := range profile.FileSystem.Write {
+		q.Wants = append(q.Wants, Want{Write, path})
+	}
+	for _, path := range profile.FileSystem.Read {
+		q.Wants = append(q.Wants, Want{Read, path})
+	}
+	for _, entry := range profile.FileSystem.Entries {
+		path := ""
+		decode(entry.Path, &path)
+		operation := Read
+		if strings.Contains(entry.Access, "write") {
+			operation = Write
+		}
+		q.Wants = append(q.Wants, Want{operation, path})
+	}
+	if n := profile.Network; n != nil && (n.Enabled == nil || *n.Enabled) {
+		q.Wants = append(q.Wants, Want{Network, ""})
+	}
+	if q.Wants == nil {
+		q.Wants = []Want{{Write, ""}}
+	}
+	q.Tool, q.Title, q.Prompt, q.Args = "permissions", "More permissions", orElse(p.Reason, "The agent wants more permissions."), p.Permissions
+	type granted struct {
+		Permissions json.RawMessage `json:"permissions"`
+		Scope       string          `json:"scope"`
+	}
+	return func(a Answer) any {
+		switch {
+		case a.State != Allowed:
+			return granted{json.RawMessage("{}"), "turn"}
+		case a.Session:
+			return granted{p.Permissions, "session"}
+		}
+		return granted{p.Permissions, "turn"}
+	}
+}
+
+// given is what a question was answered with.
+type given struct {
+	Answers []string `json:"answers"`
+}
+
+func (p codexAsk) userInput(q *Request) func(Answer) any {
+	q.Kind, q.Tool = Question, "requestUserInput"
+	for _, asked := range p.Questions {
+		one := Asked{ID: asked.ID, Header: asked.Header, Question: asked.Question, Free: asked.IsOther || len(asked.Options) == 0, Secret: asked.IsSecret}
+		for _, option := range asked.Options {
+			one.Choices = append(one.Choices, Choice(option))
+		}
+		q.Questions = append(q.Questions, one)
+	}
+	q.entitle()
+	return func(a Answer) any {
+		answers := map[string]given{}
+		for id, texts := range a.Answers {
+			answers[id] = given{texts}
+		}
+		return struct {
+			Answers map[string]given `json:"answers"`
+		}{answers}
+	}
+}
+
+// entitle takes title and prompt from the questions.
+func (q *Request) entitle() {
+	for _, one := range q.Questions {
+		if q.Title == "" {
+			q.Title = one.Question
+		}
+		q.Prompt = strings.TrimSpace(q.Prompt + "\n" + one.Question)
+	}
+	q.Title = orElse(q.Title, "The agent asks something.")
+}
+
+// commandText is a command line without the shell that codex runs it in.
+func commandText(raw json.RawMessage) string {
+	var text string
+	if json.Unmarshal(raw, &text) == nil {
+		return shellwords.Unwrapped(text)
+	}
+	var words []string
+	decode(raw, &words)
+	if len(words) == 3 && (words[1] == "-lc" || words[1] == "-c") {
+		return words[2]
+	}
+	return strings.Join(words, " ")
+}

@@ -1,0 +1,161 @@
+package agent
+
+// JSON-RPC over lines, as codex and the Agent Client Protocol speak it: ids of
+// ours are numbered from 1, ids of the agent are copied as they came.
+
+import (
+	"bytes"
+	"encoding/json"
+	"strconv"
+
+	"ac/internal/canonjson"
+)
+
+// lines is our side of a conversation over lines.
+type lines struct {
+	send    func(frame []byte) error
+	version string // of the member jsonrpc, "" for none
+	next    int64
+	pending map[int64]func(result json.RawMessage, failed *failure)
+}
+
+// failure is the error of an answer.
+type failure struct {
+	Code    int64           `json:"code"`
+	Message string          `json:"message"`
+	Data    json.RawMessage `json:"data"`
+}
+
+// message is one line of the agent.
+type message struct {
+	ID     json.RawMessage `json:"id"`
+	Method string          `json:"method"`
+	Params json.RawMessage `json:"params"`
+	Result json.RawMessage `json:"result"`
+	Error  json.RawMessage `json:"error"`
+}
+
+// frame is a line of ours, its members JSON as they are to be written.
+type frame struct{ id, method, params, result, failed []byte }
+
+// write writes a line with the members in the order in which the protocols have
+// them. An id stands as the agent wrote it.
+func (l *lines) write(f frame) error {
+	text := []byte{'{'}
+	member := func(name string, value []byte) {
+		if value == nil {
+			return
+		}
+		if len(text) > 1 {
+			text = append(text, ',')
+		}
+		text = append(append(append(append(text, '"'), name...), `":`...), value...)
+	}
+	if l.version != "" {
+		member("jsonrpc", canonjson.AppendString(nil, l.version))
+	}
+	member("id", f.id)
+	member("method", f.method)
+	member("params", f.params)
+	member("result", f.result)
+	member("error", f.failed)
+	return l.send(append(text, '}'))
+}
+
+// call asks something. done is called with the answer, before any later line is
+// looked at; never when the agent does not answer.
+func (l *lines) call(method string, params any, done func(result json.RawMessage, failed *failure)) error {
+	text, err := canonjson.Marshal(params)
+	if err != nil {
+		return err
+	}
+	if l.pending == nil {
+		l.pending = map[int64]func(json.RawMessage, *failure){}
+	}
+	l.next++
+	id := l.next
+	l.pending[id] = done
+	return l.write(frame{id: strconv.AppendInt(nil, id, 10), method: canonjson.AppendString(nil, method), params: text})
+}
+
+// notify says something that is not answered. Without params there are none.
+func (l *lines) notify(method string, params any) error {
+	f := frame{method: canonjson.AppendString(nil, method)}
+	if params != nil {
+		text, err := canonjson.Marshal(params)
+		if err != nil {
+			return err
+		}
+		f.params = text
+	}
+	return l.write(f)
+}
+
+// reply answers a request of the agent.
+func (l *lines) reply(id json.RawMessage, result any) error {
+	text, err := canonjson.Marshal(result)
+	if err != nil {
+		return err
+	}
+	return l.write(frame{id: id, result: text})
+}
+
+// refuse answers a request that we do not serve.
+func (l *lines) refuse(id json.RawMessage, method string) error {
+	text, err := canonjson.Marshal(struct {
+		Code    int    `json:"code"`
+		Message string `json:"message"`
+	}{-32601, "ac does not support " + method})
+	if err != nil {
+		return err
+	}
+	return l.write(frame{id: id, failed: text})
+}
+
+// take reads a line. Answers to calls of ours go to who asked; ok is false for them
+// and for lines that are no message.
+func (l *lines) take(line []byte) (m message, ok bool) {
+	line = bytes.TrimSpace(line)
+	if len(line) == 0 || line[0] != '{' || json.Unmarshal(line, &m) != nil {
+		return m, false
+	}
+	if m.Method != "" {
+		return m, true
+	}
+	var id int64
+	if json.Unmarshal(m.ID, &id) != nil {
+		return m, false
+	}
+	done, known := l.pending[id]
+	if !known {
+		return m, false
+	}
+	delete(l.pending, id)
+	if len(m.Error) > 0 && string(m.Error) != "null" {
+		failed := &failure{}
+		if json.Unmarshal(m.Error, failed) != nil || failed.Message == "" {
+			failed.Message = string(m.Error)
+		}
+		done(nil, failed)
+	} else {
+		done(m.Result, nil)
+	}
+	return m, false
+}
+
+// isRequest reports whether a message waits for an answer. An id may be 0, or a text.
+func (m message) isRequest() bool { return len(m.ID) > 0 && string(m.ID) != "null" }
+
+// words are the error's message, with the details that say more.
+func (f *failure) words() string {
+	var data struct {
+		Details string `json:"details"`
+	}
+	if json.Unmarshal(f.Data, &data) == nil && data.Details != "" {
+		return f.Message + ": " + data.Details
+	}
+	return f.Message
+}
+
+// decode reads a value as far as its members have the types that are expected.
+func decode(text []byte, into any) { _ = json.Unmarshal(text, into) }

@@ -1,0 +1,331 @@
+package runs
+
+// Going on with a run that is over: another session in the same place, with the agent's
+// own conversation where it still has that, else with a digest of it.
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"fmt"
+	"path"
+	"strings"
+	"time"
+
+	"ac/events"
+	"ac/internal/fault"
+	"ac/runs/budget"
+	"ac/runs/session"
+	"ac/runs/transcript"
+	"ac/workspace"
+	"ac/workspace/doc"
+)
+
+// Ways to go on.
+const (
+	ResumeAuto     = "auto"
+	ResumeProvider = "provider"
+	ResumeDigest   = "digest"
+)
+
+// ContinueSpec is how a run is to go on. Of the launch, what is not set is as the newest
+// session had it.
+type ContinueSpec struct {
+	LaunchSpec
+	Resume          string
+	ClientMessageID string
+}
+
+// ContinueResult says how it goes on.
+type ContinueResult struct {
+	SessionRef  string `json:"session_ref"`
+	Session     int    `json:"session"`
+	Turn        int    `json:"turn,omitempty"`
+	Resumed     string `json:"resumed"`
+	ThreadID    string `json:"thread_id,omitempty"`
+	ResumeError string `json:"resume_error,omitempty"`
+}
+
+// establishWithin is how long a continuation waits for the conversation.
+const establishWithin = 30 * time.Second
+
+// Continue goes on with a run: a prompt for its live session that is idle, else another
+// session. A refusal leaves the run as it ended.
+func Continue(ctx context.Context, w *workspace.Workspace, a *Admission, starter Starter, spec ContinueSpec) (none ContinueResult, err error) {
+	run, record, live, err := Living(ctx, w, spec.ProjectID, spec.RunID)
+	if err != nil {
+		return none, err
+	}
+	if known, ok, err := continuedBefore(w, run, spec.ClientMessageID); ok || err != nil {
+		return known, err
+	}
+	if live {
+		return promptLive(ctx, w, run, record, spec)
+	}
+	order, err := continuation(ctx, w, run, &spec)
+	if err != nil {
+		return none, err
+	}
+	place, _, err := a.enter(ctx, w, spec.LaunchSpec, run)
+	if err != nil {
+		return none, err
+	}
+	defer place.Leave()
+	if err := mayAct(ctx, w, run, spec.Actor); err != nil {
+		return none, err
+	}
+	if err := a.afford(ctx, w, spec.LaunchSpec, budget.Of(run.Usage)); err != nil {
+		return none, err
+	}
+	if err := starter.Launch(ctx, order); err != nil {
+		return none, err
+	}
+	return established(ctx, w, order)
+}
+
+// promptLive says a prompt to a session that lives and is idle.
+func promptLive(ctx context.Context, w *workspace.Workspace, run doc.Run, record doc.Session, spec ContinueSpec) (none ContinueResult, err error) {
+	if record.Driver == "" {
+		return none, fault.New(fault.RunBusy, "run %s is executing a command", run.ID)
+	}
+	if given := spec.Live.given(); len(given) > 0 || spec.Live.Driver != "" {
+		return none, fault.InvalidField(cmp.Or(strings.Join(given, ", "), "driver"), "does not change in a session that lives")
+	}
+	if spec.Prompt == nil || strings.TrimSpace(*spec.Prompt) == "" {
+		return none, fault.InvalidField("prompt_text", "must not be blank")
+	}
+	if err := mayAct(ctx, w, run, spec.Actor); err != nil {
+		return none, err
+	}
+	said := session.PromptRequest{Actor: spec.Actor.ID, Text: *spec.Prompt, Model: spec.Model, ClientMessageID: spec.ClientMessageID}
+	said.DisplayText, said.DisplayMeta = spec.Live.DisplayText, spec.Live.DisplayMeta
+	begun, err := session.Prompt(ctx, w, record, said)
+	if err != nil {
+		return none, err
+	}
+	return ContinueResult{SessionRef: record.Ref, Session: sessionsOf(run), Turn: begun.Turn, Resumed: "live", ThreadID: begun.ThreadID}, nil
+}
+
+func sessionsOf(run doc.Run) int {
+	if run.Live == nil {
+		return 1
+	}
+	return max(run.Live.Sessions, 1)
+}
+
+// continuable refuses a run that cannot go on.
+func continuable(w *workspace.Workspace, run doc.Run) error {
+	switch {
+	case run.Spec == nil || !doc.Terminal(run.Status):
+		return fault.New(fault.RunNotResumable, "run %s never executed: launch it", run.ID)
+	case run.Spec.WorktreeRel != "" && !w.Exists(run.Spec.WorktreeRel):
+		return fault.New(fault.WorktreeGone, "the worktree of run %s is gone", run.ID)
+	}
+	return nil
+}
+
+// continuation is the order of another session of a run. It sets in the spec what was
+// not named.
+func continuation(ctx context.Context, w *workspace.Workspace, run doc.Run, spec *ContinueSpec) (order session.Order, err error) {
+	if err := continuable(w, run); err != nil {
+		return order, err
+	}
+	waiting, err := session.WaitingTexts(w, spec.ProjectID, spec.RunID)
+	if err != nil {
+		return order, err
+	}
+	driver, err := spec.take(run)
+	if err != nil {
+		return order, err
+	}
+	blank := spec.Prompt == nil || strings.TrimSpace(*spec.Prompt) == ""
+	if blank && len(waiting) == 0 && !isTrue(spec.Live.KeepOpen) {
+		return order, fault.InvalidField("prompt_text", "must not be blank")
+	}
+	words := spec.LaunchSpec
+	if blank {
+		words.Prompt = new(".") // what waits is said in place of it
+	}
+	live, err := words.live(w, run)
+	if err != nil {
+		return order, err
+	}
+	if blank {
+		live.Prompt = ""
+	}
+	if run.Live != nil {
+		live.Turns = run.Live.Turns
+	}
+	live.Continue, live.Cause, live.ClientMessageID, live.Waiting = true, session.CauseContinue, spec.ClientMessageID, waiting
+	live.WorktreeRel, live.WorktreeBranch = run.Spec.WorktreeRel, run.Spec.WorktreeBranch
+	if err := takeUp(ctx, w, run, spec, driver, live); err != nil {
+		return order, err
+	}
+	return session.Order{
+		WorkspaceDir: w.Dir(), ProjectID: spec.ProjectID, RunID: spec.RunID, SessionRef: spec.SessionRef, AgentID: run.AgentID, Provider: run.Provider,
+		RepoID: run.Spec.RepoID, WorkdirRel: run.Spec.WorkdirRel, TaskID: run.Spec.TaskID, MilestoneID: run.Spec.MilestoneID,
+		Budget: spec.Budget, Live: live, Env: spec.Env, MonotonicMS: w.Env.Clock.MonotonicMS(),
+	}, nil
+}
+
+// take completes a spec by what the newest session of the run had.
+func (s *ContinueSpec) take(run doc.Run) (driver string, err error) {
+	known := doc.ProviderNamed(run.Provider)
+	before := run.Live
+	if before == nil {
+		before = &doc.Live{}
+	}
+	s.Live.Driver = cmp.Or(s.Live.Driver, before.Driver, known.Live)
+	if s.Live.Driver == "" || s.Live.Driver == session.DriverCommand {
+		return "", fault.New(fault.RunNotResumable, "run %s is one of a command: nothing can be said to it", run.ID)
+	}
+	if s.Live.Interactive == nil {
+		s.Live.Interactive = &before.Interactive
+	}
+	if s.Live.KeepOpen == nil {
+		s.Live.KeepOpen = &before.KeepOpen
+	}
+	if before.IdleTimeoutMS != nil && s.Live.IdleMS == 0 && isTrue(s.Live.KeepOpen) {
+		s.Live.IdleMS = *before.IdleTimeoutMS
+	}
+	if level := s.Live.Level; level != "" && run.Live != nil && above(level, before.Policy.PermissionLevel) && !MayRaise(s.Actor.Role) {
+		return "", fault.New(fault.ExceedsPermissionLevel, "permission level %s is above %s, that of the run", level, before.Policy.PermissionLevel).With(levelData{before.Policy.PermissionLevel})
+	}
+	s.TaskID = run.Spec.TaskID
+	s.SessionRef = cmp.Or(s.SessionRef, fmt.Sprintf("%s_%d", session.LocalRef(run.ID), sessionsOf(run)+1))
+	return before.Driver, nil
+}
+
+// above reports whether a level is above another.
+func above(a, b doc.Level) bool {
+	order := map[doc.Level]int{doc.LevelReadOnly: 0, doc.LevelPatch: 1, doc.LevelRunCommands: 2, doc.LevelFull: 3}
+	return order[a] > order[b]
+}
+
+// takeUp settles what the agent is to remember: its own conversation, and a digest for
+// where it does not find that.
+func takeUp(ctx context.Context, w *workspace.Workspace, run doc.Run, spec *ContinueSpec, before string, live *session.LiveOrder) error {
+	fold := transcript.NewBrief(spec.ProjectID)
+	seq := int64(0)
+	err := session.EachEvent(w, workspace.LogFile(spec.ProjectID, spec.RunID), func(_ string, line []byte) {
+		seq++
+		fold.Advance(seq, line)
+	})
+	if err != nil {
+		return err
+	}
+	thread := run.ProviderSessionID
+	own := thread != "" && (before == live.Driver || before == "" && live.Driver != session.DriverACP)
+	switch {
+	case spec.Resume == ResumeProvider && !own:
+		return fault.New(fault.ResumeFailed, "run %s has no conversation that its agent could go on with", run.ID)
+	case own && spec.Resume != ResumeDigest:
+		live.Thread, live.MustResume = thread, spec.Resume == ResumeProvider
+		live.Baseline = baseline(run)
+	}
+	if live.Lead = fold.Digest(spec.RunID); live.Lead != "" {
+		live.Digest = path.Join("runs", spec.RunID, "outputs", fmt.Sprintf("digest-%d.md", sessionsOf(run)+1))
+	}
+	return context.Cause(ctx)
+}
+
+// baseline is what the conversation of a run had used at the end of its newest session.
+func baseline(run doc.Run) *doc.ThreadBaseline {
+	if run.Usage == nil {
+		return nil
+	}
+	b := &doc.ThreadBaseline{}
+	now, before := run.Usage, &doc.Usage{}
+	if run.Live != nil {
+		if known := run.Live.ThreadBaseline; known != nil {
+			*b = *known
+		}
+		if run.Live.PriorUsage != nil {
+			before = run.Live.PriorUsage
+		}
+	}
+	add := func(into **int64, n, less *int64) {
+		if n == nil {
+			return
+		}
+		sum := *n
+		if less != nil {
+			sum = max(0, sum-*less)
+		}
+		if *into != nil {
+			sum += **into
+		}
+		*into = &sum
+	}
+	add(&b.InputTokens, now.InputTokens, before.InputTokens)
+	add(&b.CachedInputTokens, now.CachedInputTokens, before.CachedInputTokens)
+	add(&b.OutputTokens, now.OutputTokens, before.OutputTokens)
+	add(&b.ReasoningOutputTokens, now.ReasoningOutputTokens, before.ReasoningOutputTokens)
+	add(&b.TotalTokens, &now.TotalTokens, &before.TotalTokens)
+	if now.CostUSD != nil {
+		cost := *now.CostUSD
+		if before.CostUSD != nil {
+			cost = max(0, cost-*before.CostUSD)
+		}
+		if b.CostUSD != nil {
+			cost += *b.CostUSD
+		}
+		b.CostUSD = &cost
+	}
+	return b
+}
+
+// established waits until the conversation of a session is there.
+func established(ctx context.Context, w *workspace.Workspace, order session.Order) (ContinueResult, error) {
+	result := ContinueResult{SessionRef: order.SessionRef, Resumed: "pending"}
+	ctx, cancel := context.WithTimeout(ctx, establishWithin)
+	defer cancel()
+	for {
+		record, err := session.Read(w, order.SessionRef)
+		if err != nil {
+			return result, err
+		}
+		if record.Resumed != "" || doc.Terminal(record.Status) {
+			run, err := Load(w, order.ProjectID, order.RunID)
+			result.Session, result.Turn, result.ThreadID, result.ResumeError = sessionsOf(run), record.Turn, record.ThreadID, record.ResumeError
+			if result.Resumed = cmp.Or(record.Resumed, "no"); record.Resumed == "" && err == nil {
+				err = fault.New(fault.Reason(cmp.Or(record.Reason, string(fault.Internal))), "%s", record.Error)
+			}
+			return result, err
+		}
+		select {
+		case <-ctx.Done():
+			run, err := Load(w, order.ProjectID, order.RunID)
+			result.Session = sessionsOf(run)
+			return result, err
+		case <-time.After(20 * time.Millisecond):
+		}
+	}
+}
+
+// continuedBefore is the result of a prompt that its client said before.
+func continuedBefore(w *workspace.Workspace, run doc.Run, client string) (result ContinueResult, ok bool, err error) {
+	if client == "" {
+		return result, false, nil
+	}
+	number := 1
+	err = session.EachEvent(w, workspace.LogFile(run.ProjectID, run.ID), func(kind string, line []byte) {
+		if kind == events.RunContinued {
+			number++
+		}
+		if ok || kind != events.TurnStarted {
+			return
+		}
+		var e struct {
+			Ref     string `json:"session_ref"`
+			Payload struct {
+				Turn   int    `json:"turn"`
+				Client string `json:"client_message_id"`
+			} `json:"payload"`
+		}
+		if json.Unmarshal(line, &e) == nil && e.Payload.Client == client {
+			result, ok = ContinueResult{SessionRef: e.Ref, Session: number, Turn: e.Payload.Turn, Resumed: "live"}, true
+		}
+	})
+	return result, ok, err
+}

@@ -1,0 +1,194 @@
+package runs
+
+// Acts on the live session of a run: what people say to an agent, and answer it. Who
+// may is decided here, and kept in the run's log; the session's supervisor does it.
+
+import (
+	"context"
+	"errors"
+	"slices"
+
+	"ac/events"
+	"ac/governance/policy"
+	"ac/internal/fault"
+	"ac/runs/interaction"
+	runpolicy "ac/runs/policy"
+	"ac/runs/session"
+	"ac/workspace"
+	"ac/workspace/doc"
+)
+
+// ruleData stands beside actor_not_allowed.
+type ruleData struct {
+	Rule string `json:"rule"`
+}
+
+// ownRule keeps the agent of a run from deciding on what its own run asks.
+const ownRule = "interaction.own"
+
+// permit asks the policy whether somebody may act on a run, and keeps the answer in its
+// log. The actor that it returns is the effective one.
+func permit(ctx context.Context, w *workspace.Workspace, run doc.Run, action string, actor policy.Actor) (policy.Verdict, error) {
+	team := teamOf(w, run)
+	resource := policy.Resource{ID: run.ID, Kind: "run", Visibility: events.VisibilityOrg, Team: team}
+	if team != "" {
+		resource.Visibility = events.VisibilityTeam
+	}
+	verdict := policy.Ask(w, policy.Question{Action: action, Resource: resource, Actor: actor, RunID: run.ID})
+	if action == policy.Approve && actor.ID == run.AgentID && verdict.Decision.Allowed {
+		verdict.Decision = policy.Decision{RuleID: ownRule, Reason: "own_run"}
+	}
+	told, err := verdict.Events(w.Events)
+	if err != nil {
+		return verdict, err
+	}
+	return verdict, w.Append(ctx, workspace.LogFile(run.ProjectID, run.ID), told...)
+}
+
+// mayDecide refuses somebody who may not decide on what a run asks.
+func mayDecide(ctx context.Context, w *workspace.Workspace, run doc.Run, actor policy.Actor) (policy.Verdict, error) {
+	verdict, err := permit(ctx, w, run, policy.Approve, actor)
+	if err == nil && !verdict.Decision.Allowed {
+		err = fault.New(fault.ActorNotAllowed, "%s may not decide on what run %s asks: %s", actor.ID, run.ID, verdict.Decision.RuleID).With(ruleData{verdict.Decision.RuleID})
+	}
+	return verdict, err
+}
+
+// mayAct refuses somebody who may not launch a run.
+func mayAct(ctx context.Context, w *workspace.Workspace, run doc.Run, actor policy.Actor) error {
+	verdict, err := permit(ctx, w, run, policy.Launch, actor)
+	return errors.Join(err, verdict.Refusal())
+}
+
+// Living is the record of the session of a run that lives; ok is false where none does.
+// A session whose owner died is brought to its end first.
+func Living(ctx context.Context, w *workspace.Workspace, project, runID string) (run doc.Run, record doc.Session, ok bool, err error) {
+	if run, err = Load(w, project, runID); err != nil {
+		return run, record, false, err
+	}
+	for _, named := range []string{runID, ""} { // refs that nobody chose hold the run's id
+		records, err := session.NamedAfter(w, named)
+		if err != nil {
+			return run, record, false, err
+		}
+		for _, found := range records {
+			if found.ProjectID != project || found.RunID != runID || doc.Terminal(found.Status) {
+				continue
+			}
+			now, err := session.Current(ctx, w, found.Ref)
+			if err != nil {
+				return run, record, false, err
+			}
+			if !doc.Terminal(now.Status) {
+				return run, now, true, nil
+			}
+		}
+		if !session.RunAlive(w, project, runID) {
+			break
+		}
+	}
+	run, err = Load(w, project, runID)
+	return run, record, false, err
+}
+
+// living is Living for what needs a live session.
+func living(ctx context.Context, w *workspace.Workspace, project, runID string) (doc.Run, doc.Session, error) {
+	run, record, ok, err := Living(ctx, w, project, runID)
+	if err == nil && !ok {
+		err = notLive(runID)
+	}
+	return run, record, err
+}
+
+func notLive(run string) error {
+	return fault.New(fault.RunNotLive, "run %s has no live session; use run.continue", run)
+}
+
+// Act names a run and who acts on it.
+type Act struct {
+	ProjectID string
+	RunID     string
+	Actor     policy.Actor
+}
+
+// Respond answers what the agent of a run asks. The answer is durable when it returns.
+func Respond(ctx context.Context, w *workspace.Workspace, a Act, p session.AnswerRequest) (session.AnswerResult, error) {
+	var none session.AnswerResult
+	run, record, live, err := Living(ctx, w, a.ProjectID, a.RunID)
+	if err != nil {
+		return none, err
+	}
+	asked, err := interactionIn(ctx, w, a.ProjectID, a.RunID, p.InteractionID)
+	if err != nil {
+		return none, err
+	}
+	verdict, err := mayDecide(ctx, w, run, a.Actor)
+	if err != nil {
+		return none, err
+	}
+	switch {
+	case asked.State != interaction.Open:
+		return none, asked.Closed()
+	case !live:
+		return none, notLive(a.RunID)
+	}
+	p.Actor, p.Role = verdict.Actor.ID, verdict.Actor.Role
+	return session.Respond(ctx, w, record, p)
+}
+
+// MayDecide reports whether an actor may answer what a run asks, and records the
+// decision in the run's log. It is for runs that answer by other means than a session.
+func MayDecide(ctx context.Context, w *workspace.Workspace, a Act) (policy.Verdict, error) {
+	run, err := Load(w, a.ProjectID, a.RunID)
+	if err != nil {
+		return policy.Verdict{}, err
+	}
+	return mayDecide(ctx, w, run, a.Actor)
+}
+
+// Interrupt stops the turn of a run.
+func Interrupt(ctx context.Context, w *workspace.Workspace, a Act, expected int) (session.InterruptResult, error) {
+	run, record, err := living(ctx, w, a.ProjectID, a.RunID)
+	if err == nil {
+		err = mayAct(ctx, w, run, a.Actor)
+	}
+	if err != nil {
+		return session.InterruptResult{}, err
+	}
+	return session.Interrupt(ctx, w, record, session.InterruptRequest{Actor: a.Actor.ID, ExpectedTurn: expected})
+}
+
+// PolicyOf is the policy of a run, and whether an agent works under it.
+func PolicyOf(ctx context.Context, w *workspace.Workspace, project, runID string) (p doc.RunPolicy, live bool, err error) {
+	run, record, live, err := Living(ctx, w, project, runID)
+	if err != nil {
+		return p, false, err
+	}
+	if live = live && record.Driver != ""; live {
+		if state, err := session.StateOf(ctx, w, record); err == nil {
+			return state.Policy, true, nil
+		}
+	}
+	return runpolicy.Of(run), live, nil
+}
+
+// SetPolicy changes the policy of the live session of a run. It is durable when it
+// returns, and what it decides of what is open was decided.
+func SetPolicy(ctx context.Context, w *workspace.Workspace, a Act, change runpolicy.Change) (session.PolicyResult, error) {
+	run, record, err := living(ctx, w, a.ProjectID, a.RunID)
+	if err != nil {
+		return session.PolicyResult{}, err
+	}
+	verdict, err := mayDecide(ctx, w, run, a.Actor)
+	if err != nil {
+		return session.PolicyResult{}, err
+	}
+	return session.SetPolicy(ctx, w, record, session.PolicyRequest{
+		Actor: verdict.Actor.ID, Raise: MayRaise(verdict.Actor.Role), Mode: change.Mode, Level: change.Level, Rules: change.Rules,
+	})
+}
+
+// MayRaise reports whether a role may raise the permission level of a run.
+func MayRaise(role string) bool {
+	return slices.Contains([]string{"human", "ceo", "director", "manager"}, role)
+}

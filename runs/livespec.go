@@ -1,0 +1,182 @@
+package runs
+
+// What a launch says of the agent that is to be spoken with, held to what the agent's
+// provider, its permission level and the caller bear.
+
+import (
+	"cmp"
+	"encoding/json"
+	"strings"
+
+	"ac/governance/policy"
+	"ac/internal/fault"
+	runpolicy "ac/runs/policy"
+	"ac/runs/session"
+	"ac/workspace"
+	"ac/workspace/doc"
+)
+
+// LiveSpec is what a caller wants of a live session. What is not set has its default.
+type LiveSpec struct {
+	Driver       string
+	Interactive  *bool
+	Mode         doc.Mode
+	Level        doc.Level
+	Rules        *[]doc.PolicyRule
+	KeepOpen     *bool
+	IdleMS       int64
+	PermissionMS int64
+	QuestionMS   int64
+	DisplayText  string
+	DisplayMeta  json.RawMessage
+}
+
+// Defaults of a live session, in milliseconds.
+const (
+	idleMS   = 600_000
+	answerMS = 300_000
+)
+
+// MaxPrompt bounds a prompt, in bytes.
+const MaxPrompt = 1 << 20
+
+// given are the params that only live sessions take.
+func (l LiveSpec) given() (names []string) {
+	for name, set := range map[string]bool{
+		"interactive": l.Interactive != nil, "mode": l.Mode != "", "rules": l.Rules != nil, "permission_level": l.Level != "",
+		"keep_open": l.KeepOpen != nil, "idle_timeout_ms": l.IdleMS > 0, "permission_timeout_ms": l.PermissionMS > 0, "question_timeout_ms": l.QuestionMS > 0,
+	} {
+		if set {
+			names = append(names, name)
+		}
+	}
+	return names
+}
+
+func isTrue(b *bool) bool { return b != nil && *b }
+
+// driver is how the agent of a provider is spoken with, session.DriverCommand for not
+// at all.
+func (s LaunchSpec) driver(name string) (string, error) {
+	known := doc.ProviderNamed(name)
+	switch {
+	case s.Live.Driver == "" && (known.Spoken || known.Live != "" && (isTrue(s.Live.Interactive) || isTrue(s.Live.KeepOpen))):
+		return known.Live, nil
+	case s.Live.Driver == "" || s.Live.Driver == session.DriverCommand:
+		return session.DriverCommand, nil
+	case s.Live.Driver != session.DriverACP && known.Live != s.Live.Driver:
+		return "", fault.InvalidField("driver", "does not fit provider %s", name)
+	}
+	return s.Live.Driver, nil
+}
+
+// live is what the session of an agent that is spoken with begins with, nil for those
+// that execute a command.
+func (s LaunchSpec) live(w *workspace.Workspace, run doc.Run) (*session.LiveOrder, error) {
+	driver, err := s.driver(run.Provider)
+	if err != nil {
+		return nil, err
+	}
+	if driver == session.DriverCommand {
+		return nil, s.command(run.Provider)
+	}
+	var issues []fault.Issue
+	refuse := func(message string, path ...any) {
+		issues = append(issues, fault.Issue{Path: path, Code: "custom", Message: message})
+	}
+	prompt := s.Prompt
+	if prompt == nil {
+		prompt = s.Stdin
+	}
+	if prompt == nil {
+		prompt = new("")
+	}
+	keep := isTrue(s.Live.KeepOpen)
+	switch {
+	case strings.TrimSpace(*prompt) == "" && !keep:
+		refuse("must not be blank for provider "+run.Provider, "prompt_text")
+	case len(*prompt) > MaxPrompt:
+		most := float64(MaxPrompt)
+		issues = append(issues, fault.Issue{Path: []any{"prompt_text"}, Code: "text_too_large", Message: "is too long", Maximum: &most})
+	}
+	if len(s.Argv) > 0 && driver != session.DriverACP && !doc.ProviderNamed(run.Provider).AppServer {
+		refuse("the driver makes the words of this provider", "argv")
+	}
+	if s.Live.IdleMS > 0 && !keep {
+		refuse("needs keep_open", "idle_timeout_ms")
+	}
+	if len(issues) > 0 {
+		return nil, fault.Invalid(issues...)
+	}
+	rules, err := s.policy(w, run)
+	if err != nil {
+		return nil, err
+	}
+	live := &session.LiveOrder{
+		Driver: driver, Prompt: *prompt, Model: s.Model, Files: s.Files, Version: s.Version, ActorID: s.Actor.ID, Cause: session.CauseLaunch, Policy: rules,
+		Interactive: isTrue(s.Live.Interactive), KeepOpen: keep, PermissionMS: cmp.Or(s.Live.PermissionMS, answerMS), QuestionMS: cmp.Or(s.Live.QuestionMS, answerMS),
+	}
+	if keep {
+		live.IdleMS = cmp.Or(s.Live.IdleMS, idleMS)
+	}
+	live.DisplayText, live.DisplayMeta = s.Live.DisplayText, s.Live.DisplayMeta
+	return live, nil
+}
+
+// command refuses what nothing enforces of a command.
+func (s LaunchSpec) command(name string) error {
+	given := s.Live.given()
+	issues := make([]fault.Issue, len(given))
+	for i, field := range given {
+		issues[i] = fault.Issue{Path: []any{field}, Code: "custom", Message: "is for agents that are spoken with"}
+	}
+	if len(issues) > 0 {
+		return fault.Invalid(issues...)
+	}
+	if len(s.Argv) == 0 {
+		return fault.InvalidField("argv", "must have at least one item for provider %s", name)
+	}
+	return nil
+}
+
+// policy is what the session's agent is judged by: what the caller named, else what
+// was set for the run, else the defaults.
+func (s LaunchSpec) policy(w *workspace.Workspace, run doc.Run) (p doc.RunPolicy, err error) {
+	interactive := isTrue(s.Live.Interactive)
+	p = doc.RunPolicy{PermissionLevel: doc.LevelRunCommands, Rules: []doc.PolicyRule{}}
+	if run.Live != nil {
+		p = runpolicy.WithoutSession(run.Live.Policy)
+	}
+	if level := cmp.Or(s.Live.Level, doc.Level(s.Level)); level != "" {
+		p.PermissionLevel = level
+	}
+	switch {
+	case s.Live.Mode != "":
+		p.Mode = s.Live.Mode
+	case run.Live == nil || !runpolicy.Bears(p.PermissionLevel, p.Mode):
+		p.Mode = runpolicy.MostMode(p.PermissionLevel, interactive)
+	}
+	if !runpolicy.Bears(p.PermissionLevel, p.Mode) {
+		return p, fault.InvalidField("mode", "is above what permission level %s bears", p.PermissionLevel)
+	}
+	if s.Live.Rules != nil {
+		if p.Rules, err = runpolicy.Numbered(p.Rules, *s.Live.Rules); err != nil {
+			return p, err
+		}
+	}
+	if p.PermissionLevel == doc.LevelFull && s.Live.Level != "" {
+		actor, err := policy.Effective(w, s.Actor)
+		if err != nil {
+			return p, err
+		}
+		if !MayRaise(actor.Role) {
+			return p, fault.New(fault.ExceedsPermissionLevel, "permission level full needs a person or a manager").With(levelData{doc.LevelRunCommands})
+		}
+	}
+	return p, nil
+}
+
+// levelData stands beside exceeds_permission_level.
+type levelData struct {
+	Level doc.Level `json:"level"`
+}

@@ -1,0 +1,313 @@
+package session
+
+// Live sessions: an agent that is spoken with. The conversation is the one place where
+// it is decided what the agent is told, what it is answered, and what comes next.
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"runtime/debug"
+	"time"
+
+	"ac/events"
+	"ac/internal/durable"
+	"ac/runs/agent"
+	"ac/runs/interaction"
+	"ac/runs/policy"
+	"ac/runs/usage"
+	"ac/workspace/doc"
+)
+
+const (
+	handshakeWithin = 60 * time.Second
+	sendWithin      = 5 * time.Second
+	interruptWithin = 10 * time.Second
+)
+
+// conversation is a session's talk with its agent. Everything in it belongs to the
+// goroutine that runs the inbox; others post to that. It is nil for commands.
+type conversation struct {
+	s      *supervisor
+	ctx    context.Context //nolint:containedctx // of the session
+	order  *LiveOrder
+	inbox  *inbox
+	driver agent.Driver
+	stdin  *os.File
+	root   policy.Root // of the paths that the agent names
+
+	over  chan struct{} // closed when the agent's process is to be ended
+	ended chan struct{} // closed when nothing is carried out any more
+
+	talk    agent.Conversation
+	opened  bool   // the handshake is done
+	closing bool   // the agent is told nothing new
+	restart bool   // the agent is to be started again once its process is gone
+	lost    string // why its conversation is a new one
+	resumed string
+	timers  map[string]*time.Timer
+
+	policy   doc.RunPolicy
+	turns    int   // that were begun
+	turn     *turn // that is under way, nil for none
+	last     turnEnd
+	waiting  []*steer
+	open     []*openRequest
+	closed   map[string]interaction.Record // resolved lately
+	answered map[string]SteerResult        // by the id that a client gave
+	prompted map[string]PromptResult       // likewise
+	said     int64                         // to the agent, in UTF-16 code units
+
+	verdict *verdict // how the session ends; nil while its agent may end it
+}
+
+// verdict is how a conversation ends its session.
+type verdict struct {
+	status string
+	reason string
+	err    error
+}
+
+func newConversation(ctx context.Context, s *supervisor) *conversation {
+	root, err := policy.NewRoot(s.workdir, policy.ReadLink)
+	c := &conversation{
+		s: s, ctx: ctx, order: s.order.Live, inbox: newInbox(), root: root, policy: s.order.Live.Policy, turns: s.order.Live.Turns,
+		over: make(chan struct{}), ended: make(chan struct{}), timers: map[string]*time.Timer{}, answered: map[string]SteerResult{}, prompted: map[string]PromptResult{}, closed: map[string]interaction.Record{},
+	}
+	if err == nil && s.goesOn() {
+		err = c.recall()
+	}
+	if err != nil {
+		c.fail("", err)
+	}
+	for _, w := range c.order.Waiting {
+		c.waiting = append(c.waiting, &steer{SteerEvent: w.SteerEvent, full: w.Full, actor: w.Actor, before: true})
+	}
+	go func() { // ends with finish
+		defer close(c.ended)
+		c.inbox.run()
+	}()
+	return c
+}
+
+// post has something carried out, unless the conversation is over.
+func (c *conversation) post(do func()) { c.inbox.post(func() { c.guarded(do) }) }
+
+// await is post that returns when it was carried out.
+func (c *conversation) await(do func()) bool {
+	done := make(chan struct{})
+	if !c.inbox.post(func() { defer close(done); c.guarded(do) }) {
+		return false
+	}
+	<-done
+	return true
+}
+
+// line takes a line of the agent, which belongs to the caller.
+func (c *conversation) line(line []byte) {
+	text := append([]byte(nil), line...)
+	c.inbox.line(len(text), func() {
+		c.guarded(func() {
+			if c.driver != nil {
+				c.driver.Line(text)
+			}
+		})
+	})
+}
+
+// guarded carries something out. A fault in it fails the session, nothing else.
+func (c *conversation) guarded(do func()) {
+	defer func() {
+		if r := recover(); r != nil {
+			c.fail("", fmt.Errorf("internal fault: %v\n%s", r, debug.Stack()))
+		}
+		c.show()
+	}()
+	do()
+}
+
+// fail ends the session by the ladder. The first verdict stands.
+func (c *conversation) fail(reason string, err error) {
+	if c.verdict == nil {
+		c.verdict = &verdict{doc.StatusFailed, reason, err}
+	}
+	c.closing = true
+	c.s.requestStop(false)
+}
+
+// close ends the session in good order.
+func (c *conversation) close(v verdict) {
+	if c.verdict == nil {
+		c.verdict = &v
+	}
+	c.endProcess()
+}
+
+// endProcess has the agent's process ended: its stdin is closed, then the ladder.
+func (c *conversation) endProcess() {
+	c.closing = true
+	select {
+	case <-c.over:
+	default:
+		close(c.over)
+	}
+}
+
+// after has something carried out later, unless it is called off by its name.
+func (c *conversation) after(name string, d time.Duration, do func()) {
+	c.callOff(name)
+	var timer *time.Timer
+	timer = time.AfterFunc(d, func() {
+		c.post(func() {
+			if c.timers[name] == timer {
+				delete(c.timers, name)
+				do()
+			}
+		})
+	})
+	c.timers[name] = timer
+}
+
+func (c *conversation) callOff(name string) {
+	if timer, ok := c.timers[name]; ok {
+		timer.Stop()
+		delete(c.timers, name)
+	}
+}
+
+// begin begins the handshake with an agent whose process was started.
+func (c *conversation) begin(stdin *os.File) {
+	c.post(func() {
+		c.stdin, c.driver = stdin, driverOf(c.order.Driver)
+		c.after("handshake", handshakeWithin, func() {
+			c.fail(agent.ReasonHandshake, fmt.Errorf("the agent did not finish its handshake within %s", handshakeWithin))
+		})
+		if err := c.driver.Start(c, c.start()); err != nil {
+			c.stuck(err)
+		}
+	})
+}
+
+// Send writes a frame to the agent, as one write.
+func (c *conversation) Send(frame []byte) error {
+	if err := c.stdin.SetWriteDeadline(time.Now().Add(sendWithin)); err != nil {
+		return err
+	}
+	return durable.WriteAll(c.stdin, append(frame, '\n'))
+}
+
+// stuck fails the session of an agent that takes no frame.
+func (c *conversation) stuck(err error) {
+	c.fail(agent.ReasonStuck, fmt.Errorf("the agent does not read its input: %w", err))
+}
+
+// tell queues an event, behind the lines that caused it.
+func (c *conversation) tell(d events.Draft) { c.s.recorder.tell(d) }
+
+// Used takes what the session used so far.
+func (c *conversation) Used(r usage.Report) { c.s.recorder.told([]usage.Report{r}, nil) }
+
+// Cycled takes signs that the agent compacted its context.
+func (c *conversation) Cycled(found []usage.Cycle) { c.s.recorder.told(nil, found) }
+
+// stop says the protocol's word for a stop, as the first rung of the ladder.
+func (c *conversation) stop() {
+	c.post(func() {
+		c.closing = true
+		c.cancelOpen(interaction.Stopped, true)
+		if c.driver != nil && c.turn != nil {
+			_ = c.driver.Interrupt() // the next rung does not wait for it
+		}
+	})
+}
+
+// outputEnded takes the end of the agent's stdout: nothing can be said any more.
+func (c *conversation) outputEnded() { c.post(c.endProcess) }
+
+// goesOn reports, once the agent's process is gone, whether another one is to be
+// started in its place.
+func (c *conversation) goesOn() (again bool) {
+	c.await(func() {
+		if !c.restart || c.verdict != nil || c.s.asked() {
+			return
+		}
+		again = true
+		c.restart, c.closing, c.opened, c.driver, c.over = false, false, false, nil, make(chan struct{})
+	})
+	return again
+}
+
+// finish ends the conversation of an agent that is gone, and tells the ends of what
+// was left open. Nothing is carried out any more when it returns.
+func (c *conversation) finish() {
+	c.post(func() {
+		for name := range c.timers {
+			c.callOff(name)
+		}
+		c.closing, c.driver = true, nil
+		c.leave()
+	})
+	c.inbox.close()
+	<-c.ended
+}
+
+// leave tells the ends of what is open.
+func (c *conversation) leave() {
+	reason, stopped := interaction.SessionEnded, c.s.stopRequested()
+	if stopped {
+		reason = interaction.Stopped
+	}
+	c.cancelOpen(reason, false)
+	if c.turn != nil {
+		o := agent.Outcome{Status: agent.Failed, Error: "the agent ended before its turn was completed"}
+		why := agent.ReasonEnded
+		switch {
+		case stopped:
+			o, why = agent.Outcome{Status: agent.Interrupted}, ""
+		case c.verdict != nil && c.verdict.err != nil:
+			o.Error, why = c.verdict.err.Error(), c.verdict.reason
+		default:
+			if words := c.s.reading.errorTail(); words != "" {
+				o.Error += ": " + words
+			}
+		}
+		c.endTurn(o, why)
+	}
+	for _, s := range c.waiting {
+		if !s.kept {
+			c.tell(c.draft(events.SteerDiscarded, discardedPayload{SteerID: s.ID, Reason: reason}))
+		}
+	}
+	c.waiting = nil
+}
+
+// settle takes the end of the conversation into the outcome of its session.
+func (c *conversation) settle(end outcome) outcome {
+	end.live, end.turn = true, c.last
+	exited := end.exitCode != nil && *end.exitCode == 0
+	v := c.verdict
+	switch {
+	case end.stopped:
+		v = &verdict{status: doc.StatusStopped}
+	case v != nil:
+	case c.s.asked(): // by a budget, a limit of time, or a log that cannot be written
+		v = &verdict{status: doc.StatusFailed}
+	case c.opened && exited && (c.last.Status == "" || c.last.reason == ""):
+		v = &verdict{status: doc.StatusEnded}
+	case c.last.Error != "":
+		v = &verdict{doc.StatusFailed, agent.ReasonEnded, errors.New(c.last.Error)}
+	default:
+		v = &verdict{doc.StatusFailed, agent.ReasonEnded, errors.New("the agent ended by itself")}
+	}
+	if end.err != nil && v.status == doc.StatusEnded {
+		v.status = doc.StatusFailed
+	}
+	end.status, end.stopped, end.reason = v.status, v.status == doc.StatusStopped, v.reason
+	end.err = errors.Join(v.err, end.err)
+	end.exitCode = new(1)
+	if end.status == doc.StatusEnded {
+		end.exitCode = new(0)
+	}
+	return end
+}

@@ -1,0 +1,529 @@
+package session_test
+
+// Conversations with a scripted agent: what is asked, answered, said and interrupted,
+// and what of it the log promises.
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"ac/events"
+	"ac/internal/fault"
+	"ac/runs"
+	"ac/runs/session"
+	"ac/workspace/doc"
+)
+
+// talk is a live session of the stage.
+type talk struct {
+	*stage
+	order session.Order
+}
+
+// live launches a conversation whose prompt says what the agent does.
+func (s *stage) live(prompt string, change func(*session.LiveOrder)) talk {
+	s.t.Helper()
+	order := s.turn(prompt)
+	l := order.Live
+	l.Interactive, l.PermissionMS, l.QuestionMS, l.IdleMS, l.ActorID = true, 60_000, 60_000, 60_000, "human"
+	l.Policy = doc.RunPolicy{Mode: doc.ModeDefault, PermissionLevel: doc.LevelRunCommands, Rules: []doc.PolicyRule{}}
+	if change != nil {
+		change(l)
+	}
+	s.launch(order)
+	return talk{s, order}
+}
+
+func keepOpen(l *session.LiveOrder) { l.KeepOpen = true }
+
+// event is one of the log.
+type event struct {
+	Type    string          `json:"type"`
+	Actor   string          `json:"actor"`
+	Payload json.RawMessage `json:"payload"`
+}
+
+// payload has the members of payloads that the tests look at.
+type payload struct {
+	InteractionID string              `json:"interaction_id"`
+	SteerID       string              `json:"steer_id"`
+	SteerIDs      []string            `json:"steer_ids"`
+	Turn          int                 `json:"turn"`
+	State         string              `json:"state"`
+	Status        string              `json:"status"`
+	Reason        string              `json:"reason"`
+	Error         string              `json:"error"`
+	How           string              `json:"how"`
+	Delivery      string              `json:"delivery"`
+	Cause         string              `json:"cause"`
+	Text          string              `json:"text"`
+	Effect        string              `json:"effect"`
+	By            string              `json:"by"`
+	Answers       map[string][]string `json:"answers"`
+	Chunk         string              `json:"chunk"`
+}
+
+func (e event) read() (p payload) {
+	_ = json.Unmarshal(e.Payload, &p) // what does not fit is not looked at
+	return p
+}
+
+func parsed(lines []string) (list []event) {
+	for _, line := range lines {
+		var e event
+		if json.Unmarshal([]byte(line), &e) == nil {
+			list = append(list, e)
+		}
+	}
+	return list
+}
+
+// await waits for an event that fits, and returns it.
+func (k talk) await(kind string, fits func(payload) bool) (found payload) {
+	k.t.Helper()
+	k.until(kind, func() bool {
+		for _, e := range parsed(k.log(k.order)) {
+			if e.Type == kind && (fits == nil || fits(e.read())) {
+				found = e.read()
+				return true
+			}
+		}
+		return false
+	})
+	return found
+}
+
+// awaitSaid waits until the agent has said something.
+func (k talk) awaitSaid(text string) {
+	k.t.Helper()
+	k.await(events.ProviderRaw, func(p payload) bool { return strings.Contains(p.Chunk, text) })
+}
+
+func (k talk) asked() string {
+	k.t.Helper()
+	return k.await(events.InteractionRequested, nil).InteractionID
+}
+
+func (k talk) respond(p session.AnswerRequest) (session.AnswerResult, error) {
+	k.t.Helper()
+	if p.Actor == "" {
+		p.Actor, p.Role = "human", "human"
+	}
+	return session.Respond(k.ctx, k.w, k.record(k.order), p)
+}
+
+func (k talk) say(p session.SteerRequest) session.SteerResult {
+	k.t.Helper()
+	result, err := session.Steer(k.ctx, k.w, k.record(k.order), p)
+	if err != nil || !result.Accepted {
+		k.t.Fatalf("%+v: %v", result, err)
+	}
+	return result
+}
+
+func (k talk) end() doc.Session {
+	k.t.Helper()
+	return k.collect(k.order)
+}
+
+func (k talk) stop() doc.Session {
+	k.t.Helper()
+	if _, err := session.Stop(k.ctx, k.w, k.order.SessionRef); err != nil {
+		k.t.Fatal(err)
+	}
+	return k.end()
+}
+
+// lastMessage is what the agent said last.
+func (k talk) lastMessage() string { return k.output(k.order, "last_message.md") }
+
+// checkLive holds the log of a conversation that is over to its guarantees.
+func (s *stage) checkLive(lines []string) {
+	s.t.Helper()
+	open := map[string]string{} // by id, what has no end yet
+	begin := func(kind, id string) {
+		if _, known := open[kind+id]; known {
+			s.t.Errorf("%s %s begins twice", kind, id)
+		}
+		open[kind+id] = kind
+	}
+	end := func(kind, id string) {
+		if _, known := open[kind+id]; !known {
+			s.t.Errorf("%s %s ends without a beginning, or twice", kind, id)
+		}
+		delete(open, kind+id)
+	}
+	for _, e := range parsed(lines) {
+		p := e.read()
+		switch e.Type {
+		case events.InteractionRequested:
+			begin("interaction", p.InteractionID)
+		case events.InteractionResolved:
+			end("interaction", p.InteractionID)
+		case events.SteerQueued:
+			if p.Delivery != session.DeliveryNextLaunch {
+				begin("steer", p.SteerID)
+			}
+		case events.SteerApplied, events.SteerDiscarded:
+			end("steer", p.SteerID)
+		case events.TurnStarted:
+			begin("turn", fmt.Sprint(p.Turn))
+		case events.TurnEnded:
+			end("turn", fmt.Sprint(p.Turn))
+		case events.RunEnded, events.RunFailed, events.RunStopped:
+			if len(open) > 0 {
+				s.t.Errorf("open at the end: %v", open)
+			}
+		}
+	}
+}
+
+// before checks that one event stands before another in the log.
+func (k talk) before(first, second func(event) bool) {
+	k.t.Helper()
+	list := parsed(k.log(k.order))
+	a, b := slices.IndexFunc(list, first), slices.IndexFunc(list, second)
+	if a < 0 || b < 0 || a > b {
+		k.t.Errorf("lines %d and %d are not in this order", a+1, b+1)
+	}
+}
+
+func isType(kind string) func(event) bool { return func(e event) bool { return e.Type == kind } }
+
+func saying(text string) func(event) bool {
+	return func(e event) bool { return e.Type == events.ProviderRaw && strings.Contains(e.read().Chunk, text) }
+}
+
+// TestAnswers has a row for each way in which a permission is answered.
+func TestAnswers(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		name   string
+		answer session.AnswerRequest
+		state  string
+		heard  string
+	}{
+		{"allow", session.AnswerRequest{Decision: "allow"}, "allowed", "answer: accept"},
+		{"by option", session.AnswerRequest{OptionID: "allow"}, "allowed", "answer: accept"},
+		{"for the session", session.AnswerRequest{Decision: "allow", Scope: "session"}, "allowed", "answer: acceptForSession"},
+		{"deny", session.AnswerRequest{Decision: "deny"}, "denied", "answer: decline"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			t.Parallel()
+			k := newStage(t).live("ask touch x", nil)
+			c.answer.InteractionID = k.asked()
+			k.until("the record tells what it waits for", func() bool { return k.record(k.order).Activity == "waiting_permission" })
+			result, err := k.respond(c.answer)
+			if err != nil || result.State != c.state || !result.HandedOver {
+				t.Errorf("%+v: %v", result, err)
+			}
+			if record := k.end(); record.Status != doc.StatusEnded {
+				t.Errorf("%s: %s", record.Status, record.Error)
+			}
+			if k.lastMessage() != c.heard {
+				t.Error(k.lastMessage())
+			}
+			k.before(isType(events.PermissionJudged), isType(events.InteractionRequested))
+			k.before(isType(events.InteractionResolved), saying("serverRequest/resolved"))
+			k.before(saying("turn/completed"), isType(events.TurnEnded))
+		})
+	}
+}
+
+// TestQuestionAnswered: a question has its choices, and a secret answer stands nowhere.
+func TestQuestionAnswered(t *testing.T) {
+	t.Parallel()
+	k := newStage(t).live("question Which colour?", nil)
+	if _, err := k.respond(session.AnswerRequest{InteractionID: k.asked(), OptionID: "choice_2"}); err != nil {
+		t.Fatal(err)
+	}
+	k.end()
+	if k.lastMessage() != "answer: Blue" {
+		t.Error(k.lastMessage())
+	}
+	k = newStage(t).live("question secret word?", nil)
+	if _, err := k.respond(session.AnswerRequest{InteractionID: k.asked(), Text: new("hunter2hunter2")}); err != nil {
+		t.Fatal(err)
+	}
+	k.end()
+	if all := strings.Join(k.log(k.order), "\n"); strings.Contains(all, "hunter2") || !strings.Contains(all, `"answers":{"q":["[REDACTED]"]}`) {
+		t.Errorf("the secret answer is in the log, or no answer is: %s", k.lastMessage())
+	}
+	if k.lastMessage() != "answer: [REDACTED]" {
+		t.Error(k.lastMessage())
+	}
+}
+
+// TestTimedOut: what nobody answers is answered by the supervisor.
+func TestTimedOut(t *testing.T) {
+	t.Parallel()
+	for prompt, heard := range map[string]string{"ask touch x": "answer: decline", "question Which?": "answer: "} {
+		k := newStage(t).live(prompt, func(l *session.LiveOrder) { l.PermissionMS, l.QuestionMS = 20, 20 })
+		if p := k.await(events.InteractionResolved, nil); p.State != "timed_out" || p.Reason != "timeout" || p.By != "system" {
+			t.Errorf("%+v", p)
+		}
+		k.end()
+		if k.lastMessage() != strings.TrimSpace(heard) && k.lastMessage() != heard {
+			t.Errorf("%q", k.lastMessage())
+		}
+	}
+}
+
+// TestJudged: the policy answers what it knows, without anybody.
+func TestJudged(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		name         string
+		change       func(*session.LiveOrder)
+		by, heard    string
+		interactions int
+	}{
+		{"mode", func(l *session.LiveOrder) { l.Policy.Mode = doc.ModeFullAuto }, "mode", "answer: accept", 0},
+		{"not interactive", func(l *session.LiveOrder) { l.Interactive = false }, "not_interactive", "answer: decline", 0},
+		{"rule", func(l *session.LiveOrder) {
+			l.Policy.Rules = []doc.PolicyRule{{ID: "rule_1", Operation: doc.OpExec, Effect: doc.Allow, Glob: "touch *"}}
+		}, "rule", "answer: accept", 0},
+		{"plan", func(l *session.LiveOrder) { l.Policy.Mode = doc.ModePlan }, "mode", "answer: decline", 0},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			t.Parallel()
+			k := newStage(t).live("ask touch x", c.change)
+			if p := k.await(events.PermissionJudged, nil); p.By != c.by {
+				t.Errorf("%+v", p)
+			}
+			k.end()
+			if k.lastMessage() != c.heard || strings.Contains(strings.Join(k.log(k.order), "\n"), events.InteractionRequested) {
+				t.Error(k.lastMessage())
+			}
+			k.before(isType(events.PermissionJudged), saying("serverRequest/resolved"))
+		})
+	}
+}
+
+// TestOneAnswer: of two answers at once one wins, and the other one's author hears so.
+func TestOneAnswer(t *testing.T) {
+	t.Parallel()
+	k := newStage(t).live("ask touch x", nil)
+	id := k.asked()
+	var wg sync.WaitGroup
+	results := make([]error, 2)
+	for i, decision := range []string{"allow", "deny"} {
+		wg.Go(func() {
+			_, results[i] = k.respond(session.AnswerRequest{InteractionID: id, Decision: decision})
+		})
+	}
+	wg.Wait()
+	lost := slices.IndexFunc(results, func(err error) bool { return err != nil })
+	if lost < 0 || results[1-lost] != nil || !fault.Is(results[lost], fault.InteractionClosed) {
+		t.Errorf("%v", results)
+	}
+	k.end()
+	if want := []string{"answer: decline", "answer: accept"}[lost]; k.lastMessage() != want {
+		t.Errorf("%s, where answer %d was refused", k.lastMessage(), lost+1)
+	}
+}
+
+// TestWithdrawn: a request that the agent takes back is closed.
+func TestWithdrawn(t *testing.T) {
+	t.Parallel()
+	k := newStage(t).live("withdraw touch x; hold", nil)
+	if p := k.await(events.InteractionResolved, nil); p.State != "cancelled" || p.Reason != "withdrawn" {
+		t.Errorf("%+v", p)
+	}
+	if _, err := k.respond(session.AnswerRequest{InteractionID: k.asked(), Decision: "allow"}); !fault.Is(err, fault.InteractionClosed) {
+		t.Error(err)
+	}
+	k.stop()
+}
+
+// TestPolicyChanges: what is open is judged anew, and answers for the session are
+// rules.
+func TestPolicyChanges(t *testing.T) {
+	t.Parallel()
+	k := newStage(t).live("ask touch x; ask touch y", nil)
+	id := k.asked()
+	changed, err := session.SetPolicy(k.ctx, k.w, k.record(k.order), session.PolicyRequest{Actor: "human", Mode: doc.ModeFullAuto})
+	if err != nil || len(changed.Resolved) != 1 || changed.Resolved[0] != id {
+		t.Errorf("%+v: %v", changed, err)
+	}
+	k.end()
+	run, err := runs.Load(k.w, k.project, k.order.RunID)
+	if err != nil || run.Live == nil || run.Live.Policy.Mode != doc.ModeFullAuto || run.Live.Sessions != 1 || run.Live.Turns != 1 || run.Live.AgentVersion != "9.9.9" {
+		t.Errorf("%+v: %v", run.Live, err)
+	}
+	if record := k.record(k.order); record.Driver != session.DriverCodex || record.Turn != 1 {
+		t.Errorf("%+v", record)
+	}
+	k.before(isType(events.RunPolicyChanged), isType(events.InteractionResolved))
+	k = newStage(t).live("ask touch x; ask touch x", nil)
+	if _, err := k.respond(session.AnswerRequest{InteractionID: k.asked(), Decision: "allow", Scope: "session"}); err != nil {
+		t.Fatal(err)
+	}
+	if k.end(); strings.Count(strings.Join(k.log(k.order), "\n"), `"type":"interaction.requested"`) != 1 {
+		t.Error("it was asked again")
+	}
+}
+
+// TestSteers has a row for each way in which a text reaches codex.
+func TestSteers(t *testing.T) {
+	t.Parallel()
+	k := newStage(t).live("hold", keepOpen)
+	k.awaitSaid("holding")
+	mid := k.say(session.SteerRequest{Text: "faster", ClientMessageID: "m1"})
+	if mid.Delivery != "mid_turn" || mid.Turn != 1 {
+		t.Errorf("%+v", mid)
+	}
+	if p := k.await(events.SteerApplied, nil); p.How != "mid_turn" || p.SteerID != mid.SteerID {
+		t.Errorf("%+v", p)
+	}
+	k.until("it is idle", func() bool { return k.record(k.order).Activity == "idle" })
+	if again := k.say(session.SteerRequest{Text: "faster", ClientMessageID: "m1"}); again != mid {
+		t.Errorf("%+v, then %+v", mid, again)
+	}
+	if fresh := k.say(session.SteerRequest{Text: "hold"}); fresh.Delivery != "new_turn" || fresh.Turn != 2 {
+		t.Errorf("%+v", fresh)
+	}
+	k.await(events.TurnStarted, func(p payload) bool { return p.Turn == 2 && p.Cause == "steer" && len(p.SteerIDs) == 1 && p.Text == "" })
+	if after := k.say(session.SteerRequest{Text: "say later", Mode: session.ModeAfterTurn}); after.Delivery != "next_turn" || after.QueueLength != 1 {
+		t.Errorf("%+v", after)
+	}
+	if cut := k.say(session.SteerRequest{Text: "say now", Mode: session.ModeInterrupt}); cut.Delivery != "interrupt" {
+		t.Errorf("%+v", cut)
+	}
+	k.await(events.TurnEnded, func(p payload) bool { return p.Turn == 2 && p.Status == "interrupted" })
+	k.awaitSaid(`"now"`)
+	k.await(events.TurnEnded, func(p payload) bool { return p.Turn == 4 })
+	if _, err := session.Steer(k.ctx, k.w, k.record(k.order), session.SteerRequest{Text: "x", ExpectedTurn: 4}); !fault.Is(err, fault.TurnMismatch) {
+		t.Error(err)
+	}
+	if record := k.stop(); record.Status != doc.StatusStopped {
+		t.Errorf("%+v", record)
+	}
+	if k.lastMessage() != "later" {
+		t.Error(k.lastMessage())
+	}
+	k.before(isType(events.SteerQueued), isType(events.SteerApplied))
+}
+
+// TestFull: so many texts wait, and no more; a stop discards them.
+func TestFull(t *testing.T) {
+	t.Parallel()
+	k := newStage(t).live("hold", nil)
+	k.awaitSaid("holding")
+	for range 32 {
+		k.say(session.SteerRequest{Text: "later", Mode: session.ModeAfterTurn})
+	}
+	_, err := session.Steer(k.ctx, k.w, k.record(k.order), session.SteerRequest{Text: "more", Mode: session.ModeAfterTurn})
+	if !fault.Is(err, fault.SteerQueueFull) {
+		t.Error(err)
+	}
+	k.stop()
+	if n := strings.Count(strings.Join(k.log(k.order), "\n"), `"reason":"stopped"}`); n != 32 {
+		t.Errorf("%d discarded", n)
+	}
+}
+
+// TestInterrupted: the turn ends, and with it the session unless it is kept open.
+func TestInterrupted(t *testing.T) {
+	t.Parallel()
+	for _, open := range []bool{false, true} {
+		k := newStage(t).live("ask touch x; hold", func(l *session.LiveOrder) { l.KeepOpen = open })
+		k.asked()
+		result, err := session.Interrupt(k.ctx, k.w, k.record(k.order), session.InterruptRequest{Actor: "human"})
+		if err != nil || !result.Interrupted || result.Turn != 1 {
+			t.Errorf("%+v: %v", result, err)
+		}
+		if p := k.await(events.InteractionResolved, nil); p.Reason != "interrupted" {
+			t.Errorf("%+v", p)
+		}
+		k.await(events.TurnEnded, func(p payload) bool { return p.Status == "interrupted" })
+		if open {
+			k.until("it is idle", func() bool { return k.record(k.order).Activity == "idle" })
+			if _, err := session.Interrupt(k.ctx, k.w, k.record(k.order), session.InterruptRequest{}); !fault.Is(err, fault.NoActiveTurn) {
+				t.Error(err)
+			}
+			k.stop()
+			continue
+		}
+		if record := k.end(); record.Status != doc.StatusStopped || *record.ExitCode != 1 {
+			t.Errorf("%+v", record)
+		}
+	}
+}
+
+// TestDeaf: an agent that does not end its turn is ended.
+func TestDeaf(t *testing.T) {
+	t.Parallel()
+	k := newStage(t).live("deaf", keepOpen)
+	k.awaitSaid("holding")
+	if _, err := session.Interrupt(k.ctx, k.w, k.record(k.order), session.InterruptRequest{}); err != nil {
+		t.Fatal(err)
+	}
+	if record := k.end(); record.Status != doc.StatusFailed {
+		t.Errorf("%+v", record)
+	}
+	if p := k.await(events.TurnEnded, nil); p.Reason != "interrupt_timeout" || p.Status != "failed" {
+		t.Errorf("%+v", p)
+	}
+}
+
+// TestStuck: an agent that does not read fails its session.
+func TestStuck(t *testing.T) {
+	t.Parallel()
+	k := newStage(t).live("stuff", nil)
+	k.awaitSaid("stuffed")
+	for range 8 { // more than its pipe holds
+		ctx, cancel := context.WithTimeout(k.ctx, patience)
+		_, _ = session.Steer(ctx, k.w, k.record(k.order), session.SteerRequest{Text: strings.Repeat("x", 60<<10)}) // the last ones find no session
+		cancel()
+	}
+	record := k.end()
+	if record.Status != doc.StatusFailed || !strings.Contains(record.Error, "does not read") {
+		t.Errorf("%+v", record)
+	}
+	if all := k.log(k.order); !strings.Contains(all[len(all)-1], `"reason":"agent_stuck"`) {
+		t.Error(all[len(all)-1])
+	}
+}
+
+// TestLiveEnds has a row for each way in which a live session ends.
+func TestLiveEnds(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		prompt string
+		change func(*session.LiveOrder)
+		status string
+		error  string
+		reason string
+	}{
+		{"hello", nil, doc.StatusEnded, "", ""},
+		{"fail no luck", nil, doc.StatusFailed, "no luck", ""},
+		{"fail no luck", func(l *session.LiveOrder) { l.KeepOpen, l.IdleMS = true, 20 }, doc.StatusFailed, "no luck", ""},
+		{"hello", func(l *session.LiveOrder) { l.KeepOpen, l.IdleMS = true, 20 }, doc.StatusEnded, "", ""},
+		{"", func(l *session.LiveOrder) { l.KeepOpen, l.IdleMS = true, 20 }, doc.StatusEnded, "", ""},
+		{"die", nil, doc.StatusFailed, "out of luck", "agent_ended"},
+		{"vanish", nil, doc.StatusFailed, "before its turn was completed", "agent_ended"},
+	} {
+		t.Run(c.prompt+" "+c.status, func(t *testing.T) {
+			t.Parallel()
+			k := newStage(t).live(c.prompt, c.change)
+			record := k.end()
+			if record.Status != c.status || !strings.Contains(record.Error, c.error) {
+				t.Errorf("%s: %s", record.Status, record.Error)
+			}
+			lines := k.log(k.order)
+			if last := lines[len(lines)-1]; !strings.Contains(last, `"reason":"`+c.reason) && c.reason != "" {
+				t.Error(last)
+			}
+			if time.UnixMilli(*record.EndedAtMS).Before(time.UnixMilli(record.StartedAtMS)) {
+				t.Error("it ended before it began")
+			}
+		})
+	}
+}

@@ -1,0 +1,178 @@
+package session
+
+// What a conversation tells in the log, and how texts stand there.
+
+import (
+	"errors"
+	"fmt"
+	"path"
+	"unicode/utf8"
+
+	"ac/events"
+	"ac/runs/agent"
+	"ac/runs/transcript"
+	"ac/workspace/doc"
+)
+
+const (
+	// maxText bounds the text of an event; the whole lies in the outputs.
+	maxText = 64 << 10
+	// maxError bounds the words of an agent about a failure.
+	maxError = 2 << 10
+	// maxName bounds what an agent calls itself.
+	maxName = 200
+)
+
+// How a conversation of a session came to be.
+const (
+	resumedProvider = "provider"
+	resumedDigest   = "digest"
+	resumedLive     = "live"
+	resumedNo       = "no"
+	resumedPending  = "pending"
+)
+
+var errInterrupt = errors.New("the agent did not end its turn when it was asked to")
+
+type agentStartedPayload struct {
+	Driver          string             `json:"driver"`
+	AgentName       string             `json:"agent_name,omitempty"`
+	AgentVersion    string             `json:"agent_version,omitempty"`
+	ProtocolVersion string             `json:"protocol_version,omitempty"`
+	ThreadID        string             `json:"thread_id"`
+	Resumed         string             `json:"resumed"`
+	ResumeError     string             `json:"resume_error,omitempty"`
+	Capabilities    agent.Capabilities `json:"capabilities"`
+	AgentMode       string             `json:"agent_mode,omitempty"`
+}
+
+type turnStartedPayload struct {
+	Turn      int      `json:"turn"`
+	Cause     string   `json:"cause"`
+	Text      string   `json:"text"`
+	TextBytes int      `json:"text_bytes"`
+	Truncated bool     `json:"truncated,omitempty"`
+	Digest    string   `json:"digest_relpath,omitempty"`
+	SteerIDs  []string `json:"steer_ids"`
+	display
+	ClientMessageID string `json:"client_message_id,omitempty"`
+	Model           string `json:"model,omitempty"`
+}
+
+type turnAcceptedPayload struct {
+	Turn           int    `json:"turn"`
+	ProviderTurnID string `json:"provider_turn_id"`
+}
+
+type turnEndedPayload struct {
+	Turn           int    `json:"turn"`
+	Status         string `json:"status"`
+	StopReason     string `json:"stop_reason,omitempty"`
+	Error          string `json:"error,omitempty"`
+	ErrorKind      string `json:"error_kind,omitempty"`
+	Reason         string `json:"reason,omitempty"`
+	DurationMS     int64  `json:"duration_ms"`
+	ProviderTurnID string `json:"provider_turn_id,omitempty"`
+}
+
+type interruptPayload struct {
+	Turn    int    `json:"turn"`
+	SteerID string `json:"steer_id,omitempty"`
+}
+
+// SteerEvent is the payload of run.steer_queued.
+type SteerEvent struct {
+	ID        string `json:"steer_id"`
+	Text      string `json:"text"`
+	TextBytes int    `json:"text_bytes"`
+	Truncated bool   `json:"truncated,omitempty"`
+	Mode      string `json:"mode"`
+	Delivery  string `json:"delivery"`
+	Turn      int    `json:"turn,omitempty"`
+	display
+	ClientMessageID string `json:"client_message_id,omitempty"`
+	QueueLength     int    `json:"queue_length"`
+}
+
+type appliedPayload struct {
+	SteerID string `json:"steer_id"`
+	Turn    int    `json:"turn"`
+	How     string `json:"how"`
+}
+
+type discardedPayload struct {
+	SteerID string `json:"steer_id"`
+	Reason  string `json:"reason"`
+	Error   string `json:"error,omitempty"`
+}
+
+// draft makes an event of the session.
+func (c *conversation) draft(kind string, payload any) events.Draft {
+	d, err := c.s.draft(kind, payload)
+	if err != nil {
+		panic(fmt.Sprintf("%s: %v", kind, err)) // values of ours
+	}
+	return d
+}
+
+// masked is a text as it may be written down.
+func (c *conversation) masked(text string) string { return c.s.secrets.String(text) }
+
+// written is a text as its event has it. Where that is not the whole, the whole lies
+// in a file of the outputs when written returns.
+func (c *conversation) written(text, file string) (shown string, size int, cut bool, err error) {
+	whole := c.masked(text)
+	shown = clippedTo(whole, maxText)
+	if cut = len(shown) < len(whole); cut && file != "prompt.txt" { // that one is there already
+		err = c.s.w.Replace(path.Join(c.s.outDir, file), []byte(whole), 0o644)
+	}
+	return shown, len(text), cut, err
+}
+
+// clippedTo cuts a text at n bytes, on a character.
+func clippedTo(text string, n int) string {
+	if len(text) <= n {
+		return text
+	}
+	for n > 0 && !utf8.RuneStart(text[n]) {
+		n--
+	}
+	return text[:n]
+}
+
+func clipped(name string) string { return clippedTo(name, maxName) }
+
+// kindOf is of which kind the failure of a turn is, "" for a turn that did not fail.
+func (c *conversation) kindOf(o agent.Outcome) string {
+	if o.Status != agent.Failed {
+		return ""
+	}
+	if f := c.s.reading.failure(); f != nil && f.Kind != "" && f.Kind != transcript.FailedUnknown {
+		return f.Kind
+	}
+	return transcript.Classify(o.Error)
+}
+
+// activity is what the session does now.
+func (c *conversation) activity() string {
+	switch {
+	case c.closing:
+		return "ending"
+	case !c.opened:
+		return "starting"
+	case len(c.open) > 0:
+		return "waiting_" + c.open[0].Kind
+	case c.turn != nil:
+		return "busy"
+	}
+	return "idle"
+}
+
+// show keeps the record's hint of what the session does; the log is the truth.
+func (c *conversation) show() {
+	activity, number := c.activity(), c.turns
+	if was := c.s.snapshot(); was.Activity == activity && was.Turn == number || doc.Terminal(was.Status) {
+		return
+	}
+	c.s.amend(false, func(r *doc.Session) { r.Activity, r.Turn = activity, number })
+}

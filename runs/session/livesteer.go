@@ -1,0 +1,363 @@
+package session
+
+// Steering and interrupting: texts for an agent that is in a turn.
+
+import (
+	"cmp"
+	"encoding/json"
+	"slices"
+
+	"ac/events"
+	"ac/internal/fault"
+	"ac/runs/agent"
+	"ac/runs/interaction"
+	"ac/workspace"
+)
+
+// Modes of a steer.
+const (
+	ModeNextTurn  = "next_turn"
+	ModeInterrupt = "interrupt"
+	ModeAfterTurn = "after_turn"
+)
+
+// Deliveries of a steer.
+const (
+	DeliveryMidTurn    = "mid_turn"
+	DeliveryNextTurn   = "next_turn"
+	DeliveryNewTurn    = "new_turn"
+	DeliveryInterrupt  = "interrupt"
+	DeliveryNextLaunch = "next_launch"
+)
+
+// maxSteers is how many texts may wait.
+const maxSteers = 32
+
+// steer is a text that waits for the agent.
+type steer struct {
+	SteerEvent
+	full   string // the text as a whole
+	actor  string
+	model  string
+	sent   bool // to the agent, which did not say yet what became of it
+	kept   bool // it stays open over the end of the session
+	before bool // it waited before the session began
+}
+
+// fresh is how a steer that begins a turn reaches the agent.
+func (s *steer) fresh() agent.How {
+	switch {
+	case s.before:
+		return agent.Continuation
+	case s.Delivery == DeliveryNewTurn, s.Mode == ModeInterrupt:
+		return agent.NewTurn
+	}
+	return agent.NextTurn
+}
+
+// SteerRequest is a text for a live session.
+type SteerRequest struct {
+	Actor           string `json:"actor_id"`
+	Text            string `json:"text"`
+	Mode            string `json:"mode"`
+	ExpectedTurn    int    `json:"expected_turn,omitempty"`
+	ClientMessageID string `json:"client_message_id,omitempty"`
+	display
+}
+
+// SteerResult says what becomes of it.
+type SteerResult struct {
+	Accepted    bool   `json:"accepted"`
+	SteerID     string `json:"steer_id"`
+	Turn        int    `json:"turn"`
+	Delivery    string `json:"delivery"`
+	QueueLength int    `json:"queue_length"`
+}
+
+// limitData stands beside the reasons that speak of a limit.
+type limitData struct {
+	Limit int `json:"limit"`
+}
+
+// turnData stands beside the reasons that speak of turns.
+type turnData struct {
+	ActiveTurn *int `json:"active_turn"`
+}
+
+// expect refuses a wish for another turn than the one that is under way.
+func (c *conversation) expect(number int) error {
+	var active *int
+	if c.turn != nil {
+		active = &c.turn.number
+	}
+	if number > 0 && (active == nil || *active != number) {
+		return fault.New(fault.TurnMismatch, "turn %d is not the one under way", number).With(turnData{active})
+	}
+	return nil
+}
+
+// notLive refuses what only a live session does.
+func (c *conversation) notLive() error {
+	if c.closing {
+		return fault.New(fault.RunNotLive, "the session of run %s is ending", c.s.order.RunID)
+	}
+	return nil
+}
+
+// steer takes a text: its event is durable, and where the agent takes it now it was
+// said, when steer returns.
+func (c *conversation) steer(p SteerRequest) (SteerResult, error) {
+	if known, ok := c.answered[p.ClientMessageID]; ok && p.ClientMessageID != "" {
+		return known, nil
+	}
+	if err := c.notLive(); err != nil {
+		return SteerResult{}, err
+	}
+	if err := c.expect(p.ExpectedTurn); err != nil {
+		return SteerResult{}, err
+	}
+	if len(c.waiting) >= maxSteers {
+		return SteerResult{}, fault.New(fault.SteerQueueFull, "%d texts wait already", maxSteers).With(limitData{maxSteers})
+	}
+	s := &steer{full: p.Text, actor: cmp.Or(p.Actor, "human")}
+	s.ID, s.Mode, s.display, s.ClientMessageID = c.s.w.Env.IDs.New("steer"), cmp.Or(p.Mode, ModeNextTurn), p.display, p.ClientMessageID
+	s.Delivery = c.delivery(s.Mode)
+	var err error
+	if s.Text, s.TextBytes, s.Truncated, err = c.written(p.Text, s.ID+".txt"); err != nil {
+		return SteerResult{}, err
+	}
+	result := SteerResult{Accepted: true, SteerID: s.ID, Turn: c.turns, Delivery: s.Delivery}
+	if s.Delivery == DeliveryNewTurn || c.turn == nil {
+		result.Turn++
+	}
+	s.QueueLength = len(c.waiting) + 1
+	if s.Delivery == DeliveryNewTurn || s.Delivery == DeliveryMidTurn {
+		s.QueueLength--
+	}
+	result.QueueLength, s.Turn = s.QueueLength, result.Turn
+	d := c.draft(events.SteerQueued, s.SteerEvent)
+	d.Actor, d.Visibility = s.actor, events.VisibilityTeam
+	if err := c.s.recorder.commit(d); err != nil {
+		return SteerResult{}, fault.New(fault.IO, "the text could not be recorded: %w", err)
+	}
+	if p.ClientMessageID != "" {
+		c.answered[p.ClientMessageID] = result
+	}
+	return result, c.queue(s)
+}
+
+// PromptRequest is a prompt for a live session that is idle.
+type PromptRequest struct {
+	Actor           string `json:"actor_id"`
+	Text            string `json:"text"`
+	Model           string `json:"model,omitempty"`
+	ClientMessageID string `json:"client_message_id,omitempty"`
+	display
+}
+
+// PromptResult is the turn that it began.
+type PromptResult struct {
+	Turn     int    `json:"turn"`
+	ThreadID string `json:"thread_id,omitempty"`
+}
+
+// busyData stands beside run_busy.
+type busyData struct {
+	Turn int `json:"turn,omitempty"`
+}
+
+// prompt begins a turn of an idle session. It is durable, and was said, when it returns.
+func (c *conversation) prompt(p PromptRequest) (PromptResult, error) {
+	if err := c.notLive(); err != nil {
+		return PromptResult{}, err
+	}
+	if known, ok := c.prompted[p.ClientMessageID]; ok && p.ClientMessageID != "" {
+		return known, nil
+	}
+	if !c.opened || c.turn != nil || c.unsettled() {
+		return PromptResult{}, fault.New(fault.RunBusy, "run %s is in a turn", c.s.order.RunID).With(busyData{c.turns})
+	}
+	if err := c.beginTurn(opening{
+		cause: causePrompt, text: p.Text, model: p.Model, actor: p.Actor, client: p.ClientMessageID, display: p.display, steers: c.batch(false),
+	}); err != nil {
+		return PromptResult{}, fault.New(fault.IO, "the prompt could not be recorded: %w", err)
+	}
+	result := PromptResult{Turn: c.turns, ThreadID: c.s.snapshot().ThreadID}
+	if p.ClientMessageID != "" {
+		c.prompted[p.ClientMessageID] = result
+	}
+	return result, nil
+}
+
+// recall reads what earlier sessions of the run were told under ids of clients.
+func (c *conversation) recall() error {
+	return EachEvent(c.s.w, workspace.LogFile(c.s.order.ProjectID, c.s.order.RunID), func(kind string, line []byte) {
+		switch kind {
+		case events.SteerQueued:
+			var e struct{ Payload SteerEvent }
+			if json.Unmarshal(line, &e) == nil && e.Payload.ClientMessageID != "" {
+				c.answered[e.Payload.ClientMessageID] = e.Payload.Result()
+			}
+		case events.TurnStarted:
+			var e struct{ Payload turnStartedPayload }
+			if json.Unmarshal(line, &e) == nil && e.Payload.ClientMessageID != "" {
+				c.prompted[e.Payload.ClientMessageID] = PromptResult{Turn: e.Payload.Turn}
+			}
+		}
+	})
+}
+
+// delivery is how a text reaches the agent as things are now.
+func (c *conversation) delivery(mode string) string {
+	switch {
+	case !c.opened:
+		return DeliveryNextTurn
+	case c.turn == nil && !c.unsettled() && len(c.waiting) == 0:
+		return DeliveryNewTurn
+	case mode == ModeAfterTurn || c.turn == nil || c.turn.compacting:
+		return DeliveryNextTurn
+	case mode == ModeInterrupt:
+		return DeliveryInterrupt
+	case c.talk.Capabilities.Steer && !c.turn.interrupting:
+		return DeliveryMidTurn
+	}
+	return DeliveryNextTurn
+}
+
+// queue puts a text where its delivery says.
+func (c *conversation) queue(s *steer) error {
+	if s.Delivery == DeliveryInterrupt {
+		c.waiting = slices.Insert(c.waiting, 0, s)
+		return c.interruptTurn(s.actor, s.ID)
+	}
+	c.waiting = append(c.waiting, s)
+	switch s.Delivery {
+	case DeliveryMidTurn:
+		s.sent = true
+		c.said += utf16Units(valid([]byte(s.full)))
+		err := c.driver.Steer(agent.Prompt{ID: s.ID, Text: s.full})
+		if err == agent.ErrQueue { //nolint:errorlint // it is that value
+			s.sent, err = false, nil
+		}
+		if err != nil {
+			c.stuck(err)
+		}
+	case DeliveryNewTurn:
+		c.next()
+	}
+	return nil
+}
+
+// interruptTurn asks the agent to end its turn. It is durable, and was said, when it
+// returns.
+func (c *conversation) interruptTurn(actor, steerID string) error {
+	d := c.draft(events.InterruptRequested, interruptPayload{c.turn.number, steerID})
+	d.Actor, d.Visibility = cmp.Or(actor, "human"), events.VisibilityTeam
+	if err := c.s.recorder.commit(d); err != nil {
+		return fault.New(fault.IO, "the interruption could not be recorded: %w", err)
+	}
+	c.turn.interrupting = true
+	c.cancelOpen(interaction.Interrupted, false)
+	if err := c.driver.Interrupt(); err != nil {
+		c.stuck(err)
+		return nil
+	}
+	c.after("interrupt", interruptWithin, func() {
+		if c.turn != nil {
+			c.endTurn(agent.Outcome{Status: agent.Failed, Error: "the agent did not end its turn when it was asked to"}, agent.ReasonInterrupt)
+			c.fail(agent.ReasonInterrupt, errInterrupt)
+		}
+	})
+	return nil
+}
+
+// interrupt stops the turn that is under way.
+func (c *conversation) interrupt(p InterruptRequest) (InterruptResult, error) {
+	switch {
+	case c.notLive() != nil:
+		return InterruptResult{}, c.notLive()
+	case c.turn == nil:
+		return InterruptResult{}, fault.New(fault.NoActiveTurn, "run %s has no turn under way", c.s.order.RunID)
+	}
+	if err := c.expect(p.ExpectedTurn); err != nil {
+		return InterruptResult{}, err
+	}
+	number := c.turn.number
+	return InterruptResult{Interrupted: true, Turn: number}, c.interruptTurn(p.Actor, "")
+}
+
+// unsettled reports whether a text was said of which the agent did not say yet what
+// became of it.
+func (c *conversation) unsettled() bool {
+	return slices.ContainsFunc(c.waiting, func(s *steer) bool { return s.sent })
+}
+
+// batch takes what the next turn begins with: an interruption and the texts that
+// wait with it, or one text that has a turn of its own. Such a one only when alone
+// says so.
+func (c *conversation) batch(alone bool) (batch []*steer) {
+	if len(c.waiting) > 0 && c.waiting[0].Mode == ModeAfterTurn && alone {
+		batch = c.waiting[:1:1]
+		c.waiting = c.waiting[1:]
+		return batch
+	}
+	var rest []*steer
+	for _, s := range c.waiting {
+		if s.Mode == ModeAfterTurn {
+			rest = append(rest, s)
+		} else {
+			batch = append(batch, s)
+		}
+	}
+	c.waiting = rest
+	return batch
+}
+
+// take takes one text out of what waits, nil where it does not.
+func (c *conversation) take(id string) *steer {
+	i := slices.IndexFunc(c.waiting, func(s *steer) bool { return s.ID == id })
+	if i < 0 {
+		return nil
+	}
+	s := c.waiting[i]
+	c.waiting = slices.Delete(c.waiting, i, i+1)
+	return s
+}
+
+func (c *conversation) applied(s *steer, turn int, how agent.How) {
+	c.tell(c.draft(events.SteerApplied, appliedPayload{s.ID, turn, string(how)}))
+}
+
+// SteerTaken takes that the agent read a text.
+func (c *conversation) SteerTaken(id string, how agent.How) {
+	s := c.take(id)
+	if s == nil {
+		return
+	}
+	c.applied(s, c.turns, how)
+	c.next()
+}
+
+// SteerReturned takes a text back that came too late for its turn: it goes before all
+// others.
+func (c *conversation) SteerReturned(id string) {
+	s := c.take(id)
+	if s == nil {
+		return
+	}
+	s.sent = false
+	at := 0
+	for at < len(c.waiting) && c.waiting[at].Mode == ModeInterrupt {
+		at++
+	}
+	c.waiting = slices.Insert(c.waiting, at, s)
+	c.next()
+}
+
+// SteerRefused takes that the agent does not want a text.
+func (c *conversation) SteerRefused(id, why string) {
+	if s := c.take(id); s != nil {
+		c.tell(c.draft(events.SteerDiscarded, discardedPayload{SteerID: id, Reason: "refused", Error: clippedTo(c.masked(why), maxError)}))
+		c.next()
+	}
+}

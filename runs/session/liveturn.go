@@ -1,0 +1,293 @@
+package session
+
+// Turns: how they begin, how they end, and what comes after.
+
+import (
+	"cmp"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"path"
+	"strings"
+	"time"
+
+	"ac/events"
+	"ac/runs/agent"
+	"ac/runs/interaction"
+	"ac/workspace/doc"
+)
+
+// turn is one that is under way.
+type turn struct {
+	number       int
+	began        time.Time
+	provider     string // the agent's own id
+	interrupting bool   // somebody asked for its end
+	compacting   bool   // the agent compacts its context
+}
+
+// turnEnd is how the newest turn ended.
+type turnEnd struct {
+	agent.Outcome
+	reason string // of ours, "" where the agent ended it
+}
+
+// opening is what a turn begins with.
+type opening struct {
+	cause  string
+	text   string // said here for the first time
+	lead   string // before it, for the agent alone
+	digest string // the file of the lead
+	model  string
+	steers []*steer
+	actor  string
+	display
+	client string // id that the client gave
+}
+
+// display is what people are shown in place of a text, and what a client keeps with it.
+type display struct {
+	DisplayText string          `json:"display_text,omitempty"`
+	DisplayMeta json.RawMessage `json:"display_meta,omitempty"`
+}
+
+// Causes of turns.
+const (
+	CauseLaunch   = "launch"
+	CauseContinue = "continue"
+	causePrompt   = "prompt"
+	causeSteer    = "steer"
+)
+
+// Conversation takes the end of the handshake.
+func (c *conversation) Conversation(talk agent.Conversation) {
+	c.callOff("handshake")
+	c.talk, c.opened = talk, true
+	c.resumed = resumedNo
+	switch {
+	case talk.Resumed:
+		c.resumed = resumedProvider
+	case c.order.Lead != "":
+		c.resumed = resumedDigest
+	}
+	c.tell(c.draft(events.AgentStarted, agentStartedPayload{
+		Driver: c.order.Driver, AgentName: clipped(talk.Name), AgentVersion: clipped(talk.Version), ProtocolVersion: talk.Protocol,
+		ThreadID: talk.Thread, Resumed: c.resumed, ResumeError: c.masked(cmp.Or(talk.ResumeError, c.lost)), Capabilities: talk.Capabilities, AgentMode: talk.Mode,
+	}))
+	c.s.note(c.ctx, func(run *doc.Run) {
+		if run.Spec != nil && run.Spec.Kind == doc.KindAppServer {
+			run.Spec.ThreadID = talk.Thread
+		}
+		run.ProviderSessionID = cmp.Or(talk.Thread, run.ProviderSessionID)
+		if run.Live != nil {
+			run.Live.AgentName, run.Live.AgentVersion = clipped(talk.Name), clipped(talk.Version)
+		}
+	})
+	c.first()
+	// Who waits for the conversation finds its first turn with it.
+	c.s.amend(true, func(r *doc.Session) {
+		r.ThreadID, r.Resumed, r.ResumeError = cmp.Or(talk.Thread, r.ThreadID), c.resumed, c.masked(cmp.Or(talk.ResumeError, c.lost))
+		r.Turn = c.turns
+	})
+}
+
+// first begins the first turn of the session, if there is anything to say.
+func (c *conversation) first() {
+	o := opening{cause: c.order.Cause, text: c.order.Prompt, actor: c.order.ActorID, display: c.order.display, client: c.order.ClientMessageID}
+	if talk := c.talk; !talk.Resumed {
+		o.lead, o.digest = c.order.Lead, c.order.Digest
+	}
+	o.steers = c.batch(strings.TrimSpace(o.text) == "")
+	if strings.TrimSpace(o.text) == "" && len(o.steers) == 0 {
+		c.next()
+		return
+	}
+	_ = c.beginTurn(o) // it failed the session
+}
+
+// Broke takes a handshake that failed.
+func (c *conversation) Broke(b agent.Broken) {
+	c.callOff("handshake")
+	if b.Again {
+		c.restart, c.lost = true, b.Error
+		c.order.Thread, c.order.Baseline = "", nil
+		c.endProcess()
+		return
+	}
+	c.fail(b.Reason, errors.New(c.masked(b.Error)))
+}
+
+// beginTurn writes that a turn begins, and then says its text to the agent.
+func (c *conversation) beginTurn(o opening) error {
+	c.callOff("idle")
+	number := c.turns + 1
+	text, size, cut, err := c.written(o.text, c.turnFile(o.cause, number))
+	if err != nil {
+		return err
+	}
+	ids, said := []string{}, []string{}
+	if strings.TrimSpace(o.text) != "" {
+		said = append(said, o.text)
+	}
+	for _, s := range o.steers {
+		ids, said = append(ids, s.ID), append(said, s.full)
+	}
+	if o.lead != "" {
+		if err := c.s.w.Replace(path.Join(c.s.outDir, path.Base(o.digest)), []byte(c.masked(o.lead)), 0o644); err != nil {
+			c.fail("", err)
+			return err
+		}
+	}
+	d := c.draft(events.TurnStarted, turnStartedPayload{
+		Turn: number, Cause: o.cause, Text: text, TextBytes: size, Truncated: cut, Digest: o.digest, SteerIDs: ids,
+		display: o.display, ClientMessageID: o.client, Model: o.model,
+	})
+	d.Actor, d.Visibility = cmp.Or(o.actor, "human"), events.VisibilityTeam
+	if err := c.s.recorder.commit(d); err != nil {
+		return err // the recorder stops the session
+	}
+	c.turns, c.turn = number, &turn{number: number, began: c.s.w.Env.Clock.Now()}
+	c.s.reading.beginTurn()
+	whole := strings.Join(said, "\n\n")
+	if o.lead != "" {
+		whole = o.lead + "\n---\n" + whole
+	}
+	c.said += utf16Units(valid([]byte(whole)))
+	for _, s := range o.steers {
+		c.applied(s, number, s.fresh())
+	}
+	c.s.note(c.ctx, func(run *doc.Run) {
+		if run.Live != nil {
+			run.Live.Turns = number
+		}
+	})
+	if err := c.driver.Prompt(agent.Prompt{ID: fmt.Sprintf("turn_%s_%d", c.s.order.RunID, number), Text: whole, Model: o.model}); err != nil {
+		c.stuck(err)
+	}
+	return nil
+}
+
+// turnFile is where the text of a turn lies as a whole.
+func (c *conversation) turnFile(cause string, number int) string {
+	if cause == CauseLaunch || cause == CauseContinue {
+		return "prompt.txt"
+	}
+	return fmt.Sprintf("turn-%d.txt", number)
+}
+
+// Accepted takes the agent's own id of the turn.
+func (c *conversation) Accepted(id string) {
+	if c.turn == nil || id == "" {
+		return
+	}
+	c.turn.provider = id
+	c.tell(c.draft(events.TurnAccepted, turnAcceptedPayload{c.turn.number, id}))
+	c.s.amend(true, func(r *doc.Session) { r.TurnID = id })
+	c.s.note(c.ctx, func(run *doc.Run) {
+		if run.Spec != nil && run.Spec.Kind == doc.KindAppServer {
+			run.Spec.TurnID = id
+		}
+	})
+}
+
+// TurnBegan takes a turn that the agent began by itself, for a steer that it had.
+func (c *conversation) TurnBegan(id string) {
+	if c.turn != nil {
+		return
+	}
+	c.callOff("idle")
+	c.callOff("settling")
+	c.turns++
+	c.turn = &turn{number: c.turns, began: c.s.w.Env.Clock.Now()}
+	c.s.reading.beginTurn()
+	ids, actor := []string{}, "human"
+	s := c.take(id)
+	if s != nil {
+		ids, actor = append(ids, id), s.actor
+	}
+	d := c.draft(events.TurnStarted, turnStartedPayload{Turn: c.turns, Cause: causeSteer, SteerIDs: ids})
+	d.Actor, d.Visibility = actor, events.VisibilityTeam
+	c.tell(d)
+	if s != nil {
+		c.applied(s, c.turns, agent.NextTurn)
+	}
+}
+
+// TurnEnded takes the end of the turn.
+func (c *conversation) TurnEnded(o agent.Outcome) {
+	if c.turn == nil {
+		return
+	}
+	steered := len(c.waiting) > 0 && c.waiting[0].Mode == ModeInterrupt
+	c.cancelOpen(interaction.TurnEnded, false)
+	c.endTurn(o, "")
+	if c.closing {
+		return
+	}
+	switch {
+	case steered || c.order.KeepOpen || o.Status == agent.Completed:
+		c.next()
+	case o.Status == agent.Failed:
+		c.close(verdict{doc.StatusFailed, "", errors.New(cmp.Or(c.masked(o.Error), "the turn failed"))})
+	default:
+		c.close(verdict{status: doc.StatusStopped})
+	}
+}
+
+// endTurn tells the end of the turn, and writes what the agent said last.
+func (c *conversation) endTurn(o agent.Outcome, reason string) {
+	c.callOff("interrupt")
+	t := c.turn
+	c.turn = nil
+	o.Error = clippedTo(c.masked(o.Error), maxError)
+	c.last = turnEnd{o, reason}
+	c.tell(c.draft(events.TurnEnded, turnEndedPayload{
+		Turn: t.number, Status: o.Status, StopReason: o.StopReason, Error: o.Error, ErrorKind: c.kindOf(o), Reason: reason,
+		DurationMS: c.s.w.Env.Clock.Since(t.began).Milliseconds(), ProviderTurnID: t.provider,
+	}))
+	c.s.reading.endTurn(o.Status != agent.Completed)
+	if err := c.s.writeLast(c.s.reading.answer()); err != nil && c.verdict == nil {
+		c.close(verdict{doc.StatusFailed, "", err})
+	}
+}
+
+// writeLast writes what the agent said last.
+func (s *supervisor) writeLast(answer string) error {
+	return s.w.Replace(path.Join(s.outDir, "last_message.md"), []byte(s.secrets.String(answer)), 0o644)
+}
+
+// next goes on after a turn: with what waits, else idle, else the session ends.
+func (c *conversation) next() {
+	if c.closing || c.turn != nil || !c.opened {
+		return
+	}
+	if c.unsettled() {
+		c.after("settling", interruptWithin, func() {
+			for _, s := range c.waiting {
+				if s.sent {
+					c.SteerRefused(s.ID, "the agent did not say what became of it")
+				}
+			}
+		})
+		return
+	}
+	batch := c.batch(true)
+	switch {
+	case len(batch) > 0:
+		_ = c.beginTurn(opening{cause: causeSteer, steers: batch, actor: batch[0].actor, model: batch[0].model}) // it failed the session
+	case c.order.KeepOpen:
+		c.after("idle", time.Duration(c.order.IdleMS)*time.Millisecond, c.idled)
+	default:
+		c.close(c.byLastTurn())
+	}
+}
+
+func (c *conversation) idled() { c.close(c.byLastTurn()) }
+
+// byLastTurn is how a session ends that had nothing more to do.
+func (c *conversation) byLastTurn() verdict {
+	if c.last.Status == agent.Failed {
+		return verdict{doc.StatusFailed, "", errors.New(cmp.Or(c.last.Error, "the turn failed"))}
+	}
+	return verdict{status: doc.StatusEnded}
+}

@@ -1,0 +1,91 @@
+package session
+
+// Texts that wait for a session, and what other processes write into the log of a run
+// whose session does not live.
+
+import (
+	"cmp"
+	"encoding/json"
+	"path"
+
+	"ac/events"
+	"ac/internal/durable"
+	"ac/internal/fault"
+	"ac/workspace"
+	"ac/workspace/doc"
+)
+
+// MaxSteers is how many texts of a run may wait.
+const MaxSteers = maxSteers
+
+// Result is what the one who said a text was answered.
+func (e SteerEvent) Result() SteerResult {
+	return SteerResult{Accepted: true, SteerID: e.ID, Turn: e.Turn, Delivery: e.Delivery, QueueLength: e.QueueLength}
+}
+
+// QueueText makes the event of a text that waits for the next session of a run. Where
+// the event has not all of it, the whole lies in the outputs when it returns.
+func QueueText(w *workspace.Workspace, run doc.Run, p SteerRequest) (SteerEvent, events.Draft, error) {
+	e := SteerEvent{
+		ID: w.Env.IDs.New("steer"), Text: p.Text, TextBytes: len(p.Text), Mode: cmp.Or(p.Mode, ModeNextTurn), Delivery: DeliveryNextLaunch,
+		display: p.display, ClientMessageID: p.ClientMessageID,
+	}
+	waiting, err := WaitingTexts(w, run.ProjectID, run.ID)
+	if err != nil {
+		return e, events.Draft{}, err
+	}
+	if len(waiting) >= MaxSteers {
+		return e, events.Draft{}, fault.New(fault.SteerQueueFull, "%d texts wait already", MaxSteers).With(limitData{MaxSteers})
+	}
+	e.QueueLength = len(waiting) + 1
+	if e.Text = clippedTo(p.Text, maxText); len(e.Text) < len(p.Text) {
+		e.Truncated = true
+		if err := w.Replace(textFile(run.ProjectID, run.ID, e.ID), []byte(p.Text), 0o644); err != nil {
+			return e, events.Draft{}, err
+		}
+	}
+	d, err := w.Events.Draft(events.Draft{
+		RunID: run.ID, SessionRef: LocalRef(run.ID), Actor: cmp.Or(p.Actor, "human"), Visibility: events.VisibilityTeam, Type: events.SteerQueued,
+	}, e)
+	return e, d, err
+}
+
+func textFile(project, run, steer string) string {
+	return path.Join(workspace.RunDir(project, run), "outputs", steer+".txt")
+}
+
+// WaitingTexts are the texts of a run that wait for its next session, in order.
+func WaitingTexts(w *workspace.Workspace, project, run string) (list []WaitingText, err error) {
+	err = EachEvent(w, workspace.LogFile(project, run), func(kind string, line []byte) {
+		var e struct {
+			Actor   string     `json:"actor"`
+			Payload SteerEvent `json:"payload"`
+		}
+		switch kind {
+		case events.SteerQueued:
+			if json.Unmarshal(line, &e) == nil && e.Payload.Delivery == DeliveryNextLaunch {
+				list = append(list, WaitingText{SteerEvent: e.Payload, Full: e.Payload.Text, Actor: e.Actor})
+			}
+		case events.SteerApplied, events.SteerDiscarded:
+			if json.Unmarshal(line, &e) == nil {
+				for i := range list {
+					if list[i].ID == e.Payload.ID {
+						list = append(list[:i:i], list[i+1:]...)
+						break
+					}
+				}
+			}
+		}
+	})
+	for i := range list {
+		if list[i].Truncated && err == nil {
+			var whole []byte
+			whole, err = durable.ReadFile(w.FS, textFile(project, run, list[i].ID), maxWaiting)
+			list[i].Full = string(whole)
+		}
+	}
+	return list, err
+}
+
+// maxWaiting bounds a text that waits.
+const maxWaiting = 2 << 20
