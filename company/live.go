@@ -3,13 +3,13 @@ package company
 // Acts on live sessions: run.steer, run.interrupt, run.policy.*, interaction.respond.
 
 import (
-	"ac/heartbeat/workflow"
 	"cmp"
 	"context"
 	"encoding/json"
 	"strings"
 
 	"ac/governance/policy"
+	"ac/heartbeat/workflow"
 	"ac/internal/canonjson"
 	"ac/internal/fault"
 	"ac/internal/inflight"

@@ -111,6 +111,9 @@ func (r *runner) launch(ctx context.Context, a *doc.JobAttempt, agent doc.Agent,
 	if provider.DriverOf(agent.Provider) == "" && !own {
 		return nil, about, nil, fault.New(fault.Unsupported, "provider %s of agent %s has no driver", agent.Provider, agent.ID)
 	}
+	if own && len(template(agent)) == 0 {
+		return nil, about, nil, fault.New(fault.Unsupported, "agent %s has provider %s and no launcher.command_argv_template: nothing says what to execute", agent.ID, agent.Provider)
+	}
 	if err := provider.CheckTemplate(template(agent)); err != nil {
 		return nil, about, nil, fault.New(fault.Unsupported, "agent %s: %w", agent.ID, err)
 	}
