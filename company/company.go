@@ -91,13 +91,14 @@ func New(opts Options) *Host {
 	ctx, cancel := context.WithCancel(context.Background())
 	cs := &Host{
 		ctx: ctx, cancel: cancel,
-		stderr: opts.Stderr, env: opts.Env, hub: opts.Hub, logs: feed.NewLogs(), version: opts.Version, open: map[string]*opened{}, launching: map[launched][]*launching{},
+		stderr: opts.Stderr, env: opts.Env, hub: opts.Hub, version: opts.Version, open: map[string]*opened{}, launching: map[launched][]*launching{},
 		loops: map[string]*heartbeat.Loop{}, sightings: map[string]*sighting{},
 		limits:   lane.LimitsFrom(os.LookupEnv),
 		launcher: &session.Launcher{Executable: opts.Executable, Environ: os.Environ()},
 		runners:  &job.Starter{Executable: opts.Executable, Environ: os.Environ(), Version: opts.Version},
 	}
-	if cs.hub != nil {
+	if cs.logs = feed.NewLogs(); cs.hub != nil {
+		cs.logs = cs.hub.Logs()
 		cs.worker = cs.newWorker()
 		cs.hub.OnGrowth(cs.notify)
 	}

@@ -51,6 +51,48 @@ func (c *Company) Follow(ctx context.Context, s EventStream) (stop func(), err e
 	})
 }
 
+// TranscriptStream is what a reader wants of the transcript of a run; see
+// feed.TranscriptSpec.
+type TranscriptStream struct {
+	ProjectID, RunID string
+	Since            *int64
+	Tail             int
+	Settled          func()
+	Deliver          func(ctx context.Context, n feed.TranscriptNotification) error
+}
+
+// FollowTranscript begins to deliver the transcript of a run, until stop is called, which
+// waits until nothing more is delivered. The project may be left out.
+func (c *Company) FollowTranscript(_ context.Context, s TranscriptStream) (stop func(), err error) {
+	project, err := c.projectOf(s.ProjectID, s.RunID)
+	if err != nil {
+		return nil, err
+	}
+	hub, release := c.anyHub()
+	answer, start, err := hub.SubscribeTranscript(feed.TranscriptSpec{
+		Workspace: c.w, Given: c.given, Project: project, Run: s.RunID, Since: s.Since, Tail: s.Tail, Settled: s.Settled, Deliver: s.Deliver,
+	})
+	if err != nil {
+		release()
+		return nil, err
+	}
+	start()
+	return func() {
+		hub.Unsubscribe(answer.ID)
+		release()
+	}, nil
+}
+
+// anyHub is the hub of this process, or one for a while where it has none, until it is
+// released.
+func (c *Company) anyHub() (hub *feed.Hub, release func()) {
+	if c.all.hub != nil {
+		return c.all.hub, func() {}
+	}
+	hub = feed.NewHub(nil, c.all.env.Clock, c.all.env.IDs.New)
+	return hub, hub.Close
+}
+
 // Watch calls changed after every change, by any process, of what a screen of a
 // project shows, until stop is called. changed must not block.
 func (c *Company) Watch(ctx context.Context, project string, changed func()) (stop func(), err error) {
@@ -84,10 +126,15 @@ func (c *Company) WatchTalk(_ context.Context, project string, changed func()) (
 func (c *Company) subscribe(_ context.Context, spec feed.Spec) (stop func(), err error) {
 	w := c.w
 	spec.Workspace, spec.Index = w, c.all.indexOf(w)
-	answer, start, err := c.all.hub.Subscribe(spec)
+	hub, release := c.anyHub()
+	answer, start, err := hub.Subscribe(spec)
 	if err != nil {
+		release()
 		return nil, err
 	}
 	start()
-	return func() { c.all.hub.Unsubscribe(answer.ID) }, nil
+	return func() {
+		hub.Unsubscribe(answer.ID)
+		release()
+	}, nil
 }

@@ -21,7 +21,11 @@ type SubscribeParams struct {
 	BackfillLimit  int              `json:"backfill_limit" is:"optional,min=1,cut=5000"`
 	SinceSeq       *int64           `json:"since_seq" is:"optional,min=0"`
 	Since          map[string]int64 `json:"since" is:"optional,min=0"`
+	View           string           `json:"view" is:"default=events,enum=events|transcript"`
 }
+
+// viewTranscript is the view of those who want items in place of events.
+const viewTranscript = "transcript"
 
 // OfSubscription is the subscription that a request names, "" for a new one.
 func (p SubscribeParams) OfSubscription() string { return p.SubscriptionID }
@@ -37,12 +41,30 @@ func (p *SubscribeParams) CheckFields() (issues []fault.Issue) {
 	if (p.SinceSeq != nil || p.Since != nil) && p.WorkspaceDir == "" {
 		refuse("workspace_dir", "is needed to resume")
 	}
+	if p.View == viewTranscript {
+		for _, needed := range []namedText{{"workspace_dir", p.WorkspaceDir}, {"run_id", p.RunID}} {
+			if needed.value == "" {
+				refuse(needed.name, "is needed for a transcript")
+			}
+		}
+		for _, given := range []struct {
+			name string
+			is   bool
+		}{{"backfill_limit", p.BackfillLimit > 0}, {"event_types", p.EventTypes != nil}, {"since", p.Since != nil}} {
+			if given.is {
+				refuse(given.name, "is not for transcripts")
+			}
+		}
+	}
 	return issues
 }
 
 // Subscribe makes a subscription. Its cursors are fixed when it returns; its
 // notifications follow the answer.
 func (cs *Host) Subscribe(ctx context.Context, p SubscribeParams) (feed.SubscribeResult, error) {
+	if p.View == viewTranscript {
+		return cs.subscribeTranscript(ctx, p)
+	}
 	spec := feed.Spec{
 		ID: p.SubscriptionID, Given: p.WorkspaceDir, Project: p.ProjectID, Run: p.RunID, Types: p.EventTypes,
 		Backfill: p.BackfillLimit, Since: p.Since,
@@ -58,6 +80,23 @@ func (cs *Host) Subscribe(ctx context.Context, p SubscribeParams) (feed.Subscrib
 		spec.Workspace, spec.Index = w, cs.indexOf(w)
 	}
 	answer, start, err := cs.hub.Subscribe(spec)
+	if err == nil {
+		inflight.After(ctx, start)
+	}
+	return answer, err
+}
+
+// subscribeTranscript makes a subscription to the transcript of a run.
+func (cs *Host) subscribeTranscript(ctx context.Context, p SubscribeParams) (answer feed.SubscribeResult, err error) {
+	c, err := cs.In(p.WorkspaceDir).Enter(ctx)
+	if err != nil {
+		return answer, err
+	}
+	spec := feed.TranscriptSpec{ID: p.SubscriptionID, Workspace: c.w, Given: p.WorkspaceDir, Run: p.RunID, Since: p.SinceSeq}
+	if spec.Project, err = c.projectOf(p.ProjectID, p.RunID); err != nil {
+		return answer, err
+	}
+	answer, start, err := cs.hub.SubscribeTranscript(spec)
 	if err == nil {
 		inflight.After(ctx, start)
 	}

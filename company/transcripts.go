@@ -12,6 +12,7 @@ import (
 	"ac/runs"
 	"ac/runs/session"
 	"ac/runs/transcript"
+	"ac/workspace"
 	"ac/workspace/doc"
 )
 
@@ -109,6 +110,35 @@ func (c *Company) continuable(run doc.Run, state transcript.State) Continuable {
 		known.OK = true
 	}
 	return known
+}
+
+// projectOf is the project of a run whose ids may name files, where none is given. One
+// that there is not is fault.NotFound, one of several projects fault.Conflict.
+func (c *Company) projectOf(project, run string) (string, error) {
+	ids := []namedText{{"run_id", run}}
+	if project != "" {
+		ids = append(ids, namedText{"project_id", project})
+	}
+	if err := checkIDs(ids...); err != nil || project != "" {
+		return project, err
+	}
+	projects, err := workspace.Dirs(c.w.FS, workspace.ProjectsDir)
+	if err != nil {
+		return "", err
+	}
+	for _, p := range projects {
+		switch {
+		case !c.w.Exists(workspace.RunFile(p, run)) && !c.w.Exists(workspace.LogFile(p, run)):
+		case project != "":
+			return "", fault.New(fault.Conflict, "run %s is in more than one project: name the project", run)
+		default:
+			project = p
+		}
+	}
+	if project == "" {
+		return "", fault.New(fault.NotFound, "run %s does not exist in %s", run, c.given)
+	}
+	return project, nil
 }
 
 // ReplayEventsParams are the params of events.replay.

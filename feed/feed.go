@@ -51,6 +51,9 @@ type Spec struct {
 	// Grown, where it is set, is told whenever a log that is asked for grew, by
 	// whomever, and no event is read. It must not block.
 	Grown func()
+
+	// beside runs from the start of the subscription to its end; an error ends it.
+	beside func(ctx context.Context) error
 }
 
 // Event is a line of a run's log with its place. Raw is the line as it stands.
@@ -65,6 +68,9 @@ type Event struct {
 type SubscribeResult struct {
 	ID    string           `json:"subscription_id"`
 	Reset map[string]int64 `json:"reset,omitempty"`
+	// Head is the number of the last line of the one log that is asked for, 0 for none;
+	// nil where there may be many.
+	Head *int64 `json:"head_seq,omitempty"`
 }
 
 // Hub is the subscriptions of one client and the watchers that serve them. It
@@ -77,6 +83,8 @@ type Hub struct {
 	ctx    context.Context //nolint:containedctx // of all watchers
 	cancel context.CancelFunc
 	wg     sync.WaitGroup
+
+	logs *Logs
 
 	grown func(dir string) // told when a log of a workspace grew; nil: nobody
 
@@ -93,7 +101,7 @@ type Hub struct {
 func NewHub(sink Sink, c *clock.Clock, newID func(prefix string) string) *Hub {
 	ctx, cancel := context.WithCancel(context.Background())
 	return &Hub{
-		sink: sink, clock: c, newID: newID, ctx: ctx, cancel: cancel,
+		sink: sink, clock: c, newID: newID, ctx: ctx, cancel: cancel, logs: NewLogs(),
 		known: map[string]*workspace.Workspace{}, watchers: map[string]*watcher{}, subs: map[string]*subscription{},
 	}
 }
@@ -101,6 +109,9 @@ func NewHub(sink Sink, c *clock.Clock, newID func(prefix string) string) *Hub {
 // OnGrowth sets who is told that logs of a workspace that is known grew, by
 // whomever. It must not block. It is set before the hub is used.
 func (h *Hub) OnGrowth(told func(dir string)) { h.grown = told }
+
+// Logs reads the logs that this hub's subscriptions follow.
+func (h *Hub) Logs() *Logs { return h.logs }
 
 // Close ends all subscriptions and waits for them.
 func (h *Hub) Close() {
@@ -192,7 +203,10 @@ func (h *Hub) Subscribe(spec Spec) (answer SubscribeResult, start func(), err er
 		h.join(s, w)
 	}
 	answer = SubscribeResult{ID: spec.ID}
-	if answer.Reset, err = s.resume(); err != nil {
+	if answer.Reset, err = s.resume(); err == nil {
+		answer.Head, err = s.headOf()
+	}
+	if err != nil {
 		h.remove(s)
 		return answer, nil, err
 	}

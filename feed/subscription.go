@@ -45,6 +45,7 @@ type subscription struct {
 	ctx    context.Context //nolint:containedctx // a subscription is the scope of its context
 	cancel context.CancelFunc
 	acked  int64
+	head   *int64        // of the one log that is asked for, when it began; nil where there may be many
 	gone   chan struct{} // closed when run has returned; nil before start
 
 	mu      sync.Mutex
@@ -152,6 +153,22 @@ func (s *subscription) resumeByTime() error {
 	return nil
 }
 
+// headOf is the number of the last line of the run that is asked for.
+func (s *subscription) headOf() (*int64, error) {
+	if s.spec.Run == "" || s.spec.Workspace == nil {
+		return nil, nil
+	}
+	s.head = new(int64(0))
+	for _, p := range s.places() {
+		head, err := headOf(s.ctx, s.source(p).ws, p.key)
+		if err != nil {
+			return nil, err
+		}
+		*s.head = max(*s.head, head)
+	}
+	return s.head, nil
+}
+
 // places lists the logs that the subscription may send of, by project and run.
 func (s *subscription) places() []place {
 	s.mu.Lock()
@@ -216,6 +233,18 @@ func (s *subscription) wait() {
 // run sends the backfill and then what comes.
 func (s *subscription) run() {
 	defer close(s.gone)
+	if s.spec.beside != nil {
+		done := make(chan struct{})
+		go func() { // ends with the subscription
+			defer close(done)
+			_ = s.spec.beside(s.ctx) // it ended, or the client is gone
+			s.cancel()
+		}()
+		defer func() {
+			s.cancel()
+			<-done
+		}()
+	}
 	if s.spec.Workspace != nil && s.spec.Backfill > 0 && s.spec.After.IsZero() && s.backfill() != nil {
 		return
 	}
@@ -442,6 +471,9 @@ func (s *subscription) send(p place, seq int64, raw []byte) error {
 	line = canonjson.AppendString(line, dir)
 	line = append(line, `,"seq":`...)
 	line = strconv.AppendInt(line, seq, 10)
+	if s.head != nil && seq <= *s.head {
+		line = append(line, `,"replayed":true`...)
+	}
 	line = append(append(line, `,"event":`...), raw...)
 	return s.hub.sink.Notify(s.ctx, append(line, '}', '}'))
 }

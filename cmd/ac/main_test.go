@@ -123,7 +123,7 @@ func flip(ts *testscript.TestScript, neg bool, args []string) {
 }
 
 func signalled(ts *testscript.TestScript, neg bool, args []string) {
-	refuse(ts, neg, len(args) >= 4, "signalled SIGNAL STATUS MARK COMMAND...")
+	refuse(ts, neg, len(args) >= 4, "signalled SIGNAL STATUS MARK COMMAND..., MARK a file or printed:WORD")
 	number, ok := map[string]os.Signal{"INT": syscall.SIGINT, "TERM": syscall.SIGTERM}[args[0]]
 	if !ok {
 		ts.Fatalf("no signal %s", args[0])
@@ -135,8 +135,10 @@ func signalled(ts *testscript.TestScript, neg bool, args []string) {
 			cmd.Env = append(cmd.Env, name+"="+value)
 		}
 	}
-	var out bytes.Buffer
-	cmd.Stdout, cmd.Stderr = &out, &out
+	out, err := os.CreateTemp(ts.MkAbs("."), "signalled-*")
+	ts.Check(err)
+	defer func() { _ = out.Close() }()
+	cmd.Stdout, cmd.Stderr = out, out
 	stdin, err := cmd.StdinPipe()
 	ts.Check(err)
 	ts.Check(cmd.Start())
@@ -144,26 +146,34 @@ func signalled(ts *testscript.TestScript, neg bool, args []string) {
 		_, err = stdin.Write(requests)
 		ts.Check(err)
 	}
-	sent := awaitFile(ts.MkAbs(args[2]))
+	word, printed := strings.CutPrefix(args[2], "printed:")
+	sent := awaited(func() bool {
+		if printed {
+			text, err := os.ReadFile(out.Name())
+			return err == nil && bytes.Contains(text, []byte(word))
+		}
+		_, err := os.Stat(ts.MkAbs(args[2]))
+		return err == nil
+	})
 	if sent {
 		ts.Check(cmd.Process.Signal(number))
 	} else {
 		ts.Check(cmd.Process.Kill())
 	}
 	got := statusOf(ts, cmd.Wait())
-	ts.Logf("%s", &out)
+	ts.Logf("%s", ts.ReadFile(out.Name()))
 	if !sent {
 		ts.Fatalf("%s did not appear", args[2])
 	}
 	compare(ts, got, args[1])
 }
 
-// awaitFile waits for a file to be there.
-func awaitFile(name string) bool {
+// awaited waits for a state.
+func awaited(there func() bool) bool {
 	tick := time.NewTicker(2 * time.Millisecond)
 	defer tick.Stop()
 	for deadline := time.After(20 * time.Second); ; {
-		if _, err := os.Stat(name); err == nil {
+		if there() {
 			return true
 		}
 		select {

@@ -140,6 +140,9 @@ func TestLiveAnswers(t *testing.T) {
 func TestLiveSteers(t *testing.T) {
 	t.Parallel()
 	eachLive(t, func(t *testing.T, k kind) {
+		if k.name == "claude" {
+			t.Skip("NOT HELD: claude is told to have taken the text in its turn, and what it answers to it was never seen")
+		}
 		c := newCompany(t, k, func(r Request) Reply {
 			if answer, ok := Bookkeeping(r, Usage{}); ok {
 				return answer

@@ -305,6 +305,7 @@ func (c *town) reads() {
 	c.t.Helper()
 	project := c.with(object{"project_id": c.project})
 	home := c.with(object{"scope": "project", "project_id": c.project})
+	ofRun := c.with(object{"project_id": c.project, "run_id": c.run})
 	more := map[string]object{
 		"run.replay": c.with(object{"project_id": c.project, "run_id": c.run, "mode": "verified"}), "sharepack.replay": nil,
 		"artifact.read":        c.with(object{"project_id": c.project, "artifact_id": "art_c", "actor_id": "human", "actor_role": "human"}),
@@ -312,7 +313,7 @@ func (c *town) reads() {
 		"interaction.get":      nil, // there are none
 		"workflow.get":         nil, "workflow.status": nil, "workflow.runs": project,
 		"workflow.check": c.with(object{"template": object{"kind": "none"}}),
-		"run.policy.get": c.with(object{"project_id": c.project, "run_id": c.run}), "policy.defaults.get": project,
+		"run.transcript": ofRun, "events.replay": ofRun, "run.policy.get": ofRun, "policy.defaults.get": project,
 		"memory.list_deltas":   c.with(object{"actor_id": "human", "actor_role": "human"}),
 		"context.plan_for_job": c.with(object{"project_id": c.project, "manager_actor_id": "human", "manager_role": "human", "goal": "g"}),
 		"session.poll":         c.with(object{"session_ref": "local_" + c.run}),

@@ -35,6 +35,7 @@ type Tree struct {
 type system struct {
 	watcher *fsnotify.Watcher
 	own     mark
+	lost    chan struct{} // holds one when changes were lost
 }
 
 // NewTree makes the watch of a folder in which many files may lie. It does not listen
@@ -77,8 +78,9 @@ func (t *Tree) begin() error {
 	if err != nil {
 		return err
 	}
-	s := &system{watcher: watcher}
+	s := &system{watcher: watcher, lost: make(chan struct{}, 1)}
 	t.system = s
+	t.wg.Go(s.drain)
 	t.wg.Go(func() { t.hear(s) })
 	return nil
 }
@@ -103,6 +105,18 @@ func (s *system) close() error {
 	return s.watcher.Close()
 }
 
+// drain takes the errors of the watcher until it is closed. The watcher reports them
+// under the lock that its own Add, Remove and Close take, so that they are taken by a
+// goroutine that waits for nobody.
+func (s *system) drain() {
+	for range s.watcher.Errors { // whatever it is, changes were lost
+		select {
+		case s.lost <- struct{}{}:
+		default:
+		}
+	}
+}
+
 // hear passes on what the system reports until its watcher is closed.
 func (t *Tree) hear(s *system) {
 	for {
@@ -114,10 +128,7 @@ func (t *Tree) hear(s *system) {
 			if !s.own.hears(event.Name) && t.pass(s, event) {
 				return
 			}
-		case _, ok := <-s.watcher.Errors: // whatever it is, changes were lost
-			if !ok {
-				return
-			}
+		case <-s.lost:
 			t.Lose()
 		}
 	}

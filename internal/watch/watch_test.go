@@ -159,3 +159,41 @@ func TestTreeFiles(t *testing.T) {
 		t.Errorf("%+v %v", changes, lost)
 	}
 }
+
+// TestFolderGoneTwice moves a watched folder away and removes it there, which the
+// system's watcher reports as an error, while the tree gives that watcher up.
+func TestFolderGoneTwice(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	tree := NewTree(dir)
+	ended := make(chan error, 1)
+	go func() { ended <- errors.Join(moveAndRemove(tree, dir, 500), tree.Close()) }()
+	select {
+	case err := <-ended:
+		if err != nil {
+			t.Fatal(err)
+		}
+	case <-time.After(time.Minute):
+		t.Fatal("the tree hangs")
+	}
+}
+
+func moveAndRemove(tree *Tree, dir string, times int) error {
+	l, err := tree.Listen()
+	if err != nil {
+		return err
+	}
+	for range times {
+		if err := os.MkdirAll(filepath.Join(dir, "a", "b"), 0o700); err != nil {
+			return err
+		}
+		for _, name := range []string{".", "a", "a/b"} {
+			_, _ = l.Add(name) // refused while the watcher is given up
+		}
+		if err := errors.Join(os.Rename(filepath.Join(dir, "a"), filepath.Join(dir, "c")), os.RemoveAll(filepath.Join(dir, "c"))); err != nil {
+			return err
+		}
+		l.Take()
+	}
+	return nil
+}

@@ -54,6 +54,16 @@ func readEvent(line []byte) (e Event, ok bool) {
 	return e, err == nil
 }
 
+// Output is what an event of output holds: a piece of one of the agent's streams. ok is
+// false for a line that is none.
+func Output(line []byte) (stream string, chunk []byte, ok bool) {
+	e, ok := readEvent(line)
+	if !ok {
+		return "", nil, false
+	}
+	return readChunk(e.Payload, nil)
+}
+
 // readChunk reads the payload of provider.raw, into memory of the caller's.
 func readChunk(payload, into []byte) (stream string, chunk []byte, ok bool) {
 	var literal []byte

@@ -134,11 +134,14 @@ const (
 	itemBytes, toolBytes, entryBytes = 480, 240, 32
 )
 
-// Snapshot is the item as it stands, which later changes of the fold leave as it is.
+// Snapshot is the item as it stands, which later changes of the fold leave as it is, in
+// another goroutine, too.
 func (i *Item) Snapshot() *Item {
 	c := *i
+	c.text = growing{}
 	if i.Tool != nil {
 		c.Tool = new(*i.Tool)
+		c.Tool.output = growing{}
 	}
 	return &c
 }

@@ -44,11 +44,7 @@ func (c *client) apply(t testing.TB, seq int64, changes []Change) {
 			continue
 		case Update, Close:
 		}
-		item := change.Item.Snapshot()
-		if item.text = (growing{}); item.Tool != nil { // as if it had gone over a wire
-			item.Tool.output = growing{}
-		}
-		c.items[item.ID] = item
+		c.items[change.Item.ID] = change.Item.Snapshot()
 	}
 }
 

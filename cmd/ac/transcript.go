@@ -1,0 +1,200 @@
+package main
+
+// run:transcript and run:watch: what a run did, as text.
+
+import (
+	"bufio"
+	"cmp"
+	"context"
+	"errors"
+	"os/signal"
+	"slices"
+	"strings"
+	"syscall"
+
+	"github.com/spf13/cobra"
+
+	"ac/company"
+	"ac/feed"
+	"ac/runs/transcript"
+	"ac/workspace/doc"
+)
+
+// namedRun is the run that a command is about.
+func namedRun(given []string, project string) company.NamedRunParams {
+	return company.NamedRunParams{Dir: company.Dir{WorkspaceDir: given[0]}, ProjectID: project, RunID: given[1]}
+}
+
+// runFlags declares the options that commands about one run share, and completes it.
+func (a *app) runFlags(cmd *cobra.Command, project *string, asJSON *bool, what string) {
+	someProjectFlag(a, cmd, project)
+	cmd.Flags().BoolVar(asJSON, "json", false, what)
+	cmd.ValidArgsFunction = func(cmd *cobra.Command, given []string, _ string) ([]string, cobra.ShellCompDirective) {
+		switch len(given) {
+		case 0:
+			return nil, cobra.ShellCompDirectiveFilterDirs
+		case 1:
+			return append(a.runIDs(cmd, given), company.LastRun), cobra.ShellCompDirectiveNoFileComp
+		}
+		return nil, cobra.ShellCompDirectiveNoFileComp
+	}
+}
+
+func runTranscriptCommand(a *app) *cobra.Command {
+	var p company.TranscriptParams
+	var kinds string
+	asJSON := false
+	cmd := &cobra.Command{
+		Use: "run:transcript <dir> <run>", Short: "Print what a run did and said", Args: args("dir", "run"),
+		Long: `Print the transcript of a run: messages, commands with their output, changed files,
+plans, questions and what came of them. The run may be "last". Thoughts of the agent
+are printed where --kinds names reasoning. What could act on a terminal is printed
+as \x1b and the like.
+
+Kinds: ` + strings.Join(transcript.Kinds(), ", ") + `.
+
+With --json the result is that of run.transcript.`,
+		Example: "  ac run:transcript ./acme last --tail 20\n  ac run:transcript ./acme run_01M7WQGTR95SV6EDMA61E1XR8M --kinds message,question",
+		RunE: func(cmd *cobra.Command, given []string) error {
+			run, err := ask(cmd.Context(), a, (*company.Company).FindRun, namedRun(given, p.ProjectID))
+			if err != nil {
+				return err
+			}
+			p.WorkspaceDir, p.ProjectID, p.RunID, p.Kinds = given[0], run.ProjectID, run.RunID, parts(kinds)
+			shown, err := a.wholeTranscript(cmd.Context(), p)
+			if err != nil {
+				return err
+			}
+			if asJSON {
+				return a.printJSON(shown)
+			}
+			out := bufio.NewWriter(a.stdout)
+			for _, i := range transcript.Ordered(shown.Items) {
+				if i.Kind != transcript.KindReasoning || slices.Contains(p.Kinds, i.Kind) {
+					_, _ = out.WriteString(transcript.Render(i)) // Flush has its error
+				}
+			}
+			return out.Flush()
+		},
+	}
+	a.runFlags(cmd, &p.ProjectID, &asJSON, "print JSON")
+	cmd.Flags().IntVar(&p.Tail, "tail", 0, "only the newest N items")
+	cmd.Flags().StringVar(&kinds, "kinds", "", "only items of these kinds, with commas between")
+	cmd.Flags().Int64Var(&p.SinceSeq, "since-seq", 0, "only what changed behind this line of the log")
+	return cmd
+}
+
+// parts are the words of an option that takes a list.
+func parts(text string) (list []string) {
+	for word := range strings.SplitSeq(text, ",") {
+		if word = strings.TrimSpace(word); word != "" {
+			list = append(list, word)
+		}
+	}
+	return list
+}
+
+// wholeTranscript reads all pages of a transcript.
+func (a *app) wholeTranscript(ctx context.Context, p company.TranscriptParams) (whole company.TranscriptResult, err error) {
+	err = a.across(func(all *company.Host) error {
+		p.Limit = 5000
+		for first := true; ; first = false {
+			page, err := company.Do(ctx, all, (*company.Company).Transcript, p)
+			if err != nil {
+				return err
+			}
+			if items := whole.Items; !first {
+				page.Items = append(items, page.Items...)
+			}
+			whole, p.SinceSeq = page, page.NextSeq
+			if p.Tail > 0 || page.NextSeq >= page.HeadSeq {
+				break
+			}
+		}
+		slices.SortStableFunc(whole.Items, func(a, b *transcript.Item) int { return cmp.Compare(a.SeqFirst, b.SeqFirst) })
+		return nil
+	})
+	return whole, err
+}
+
+// watchOptions are the options of run:watch.
+type watchOptions struct {
+	project  string
+	since    int64
+	all      bool
+	noFollow bool
+	raw      bool
+	json     bool
+}
+
+// watchedItems is how many items a watch begins with where no more is asked for.
+const watchedItems = 50
+
+// exitRunFailed is the exit status of a watch whose run failed or was stopped.
+const exitRunFailed = 3
+
+func runWatchCommand(a *app) *cobra.Command {
+	var o watchOptions
+	cmd := &cobra.Command{
+		Use: "run:watch <dir> <run>", Short: "Print what a run does, as it does it", Args: args("dir", "run"),
+		Long: `Print the newest 50 items of the transcript of a run and then what comes, until the
+run is over. The run may be "last". With --raw what the agent prints is passed on as
+it is, to stdout and stderr. With --json each line is the params of a
+transcript.notification.
+
+Exit status: 0 when the run ended, 3 when it failed or was stopped, 130 after Ctrl+C,
+which does not stop the run.`,
+		Example: "  ac run:watch ./acme last\n  ac run:watch ./acme run_01M7WQGTR95SV6EDMA61E1XR8M --all --no-follow",
+		RunE: func(cmd *cobra.Command, given []string) error {
+			if o.raw && o.json {
+				return usageError{"--raw and --json exclude each other"}
+			}
+			ctx, stop := signal.NotifyContext(cmd.Context(), syscall.SIGINT, syscall.SIGTERM)
+			defer stop()
+			result, err := a.watch(ctx, cmd, given, o)
+			switch {
+			case ctx.Err() != nil:
+				return exitError{exitSignal + int(syscall.SIGINT)}
+			case err != nil:
+				return err
+			case result.Status == doc.StatusFailed || result.Status == doc.StatusStopped:
+				return exitError{exitRunFailed}
+			}
+			return nil
+		},
+	}
+	a.runFlags(cmd, &o.project, &o.json, "print notifications, one a line")
+	cmd.Flags().Int64Var(&o.since, "since-seq", 0, "begin behind this line of the log")
+	cmd.Flags().BoolVar(&o.all, "all", false, "begin with all items, and print thoughts too")
+	cmd.Flags().BoolVar(&o.noFollow, "no-follow", false, "end with what there is now")
+	cmd.Flags().BoolVar(&o.raw, "raw", false, "pass on what the agent prints as it is")
+	return cmd
+}
+
+func (a *app) watch(ctx context.Context, cmd *cobra.Command, given []string, o watchOptions) (company.WatchRunResult, error) {
+	named := namedRun(given, o.project)
+	if o.raw {
+		return ask(ctx, a, (*company.Company).WatchRaw, company.RawRunParams{NamedRunParams: named, Since: o.since, NoFollow: o.noFollow, Told: a.passOn})
+	}
+	p := company.WatchRunParams{NamedRunParams: named, Since: new(o.since), Tail: watchedItems, NoFollow: o.noFollow}
+	if o.all || cmd.Flags().Changed("since-seq") {
+		p.Tail = 0
+	}
+	live := newLiveText(a.stdout, "ac run:answer "+given[0]+" "+given[1], o.all)
+	p.Told = live.take
+	if o.json {
+		p.Told = func(n feed.TranscriptNotification) error { return a.printLine(n) }
+	}
+	result, err := ask(ctx, a, (*company.Company).WatchRun, p)
+	return result, errors.Join(err, live.out.Flush())
+}
+
+// passOn writes output of an agent to the stream of its name.
+func (a *app) passOn(stream string, chunk []byte) error {
+	out := a.stdout
+	if stream == "stderr" {
+		out = a.stderr
+	}
+	_, err := out.Write(chunk)
+	return err
+}

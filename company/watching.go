@@ -1,0 +1,264 @@
+package company
+
+// run:watch: a run as it goes, to its end.
+
+import (
+	"context"
+	"strings"
+	"sync"
+	"time"
+
+	"ac/events"
+	"ac/feed"
+	"ac/internal/fault"
+	"ac/runs"
+	"ac/runs/session"
+	"ac/runs/transcript"
+	"ac/workspace/doc"
+)
+
+// LastRun is the word for the run that was made last.
+const LastRun = "last"
+
+// NamedRunParams name a run as people do: by its id, or as the last one.
+type NamedRunParams struct {
+	Dir
+	ProjectID string `json:"project_id" is:"optional,id"`
+	RunID     string `json:"run_id" is:"id"`
+}
+
+// NamedRun is a run by its ids.
+type NamedRun struct {
+	ProjectID string
+	RunID     string
+}
+
+// FindRun finds a run that may be named without its project, or as the last one. One that
+// there is not is fault.NotFound, one of several projects fault.Conflict.
+func (c *Company) FindRun(_ context.Context, p NamedRunParams) (NamedRun, error) {
+	if p.RunID != LastRun {
+		project, err := c.projectOf(p.ProjectID, p.RunID)
+		return NamedRun{project, p.RunID}, err
+	}
+	rows, err := runs.List(c.w, p.ProjectID)
+	if err != nil {
+		return NamedRun{}, err
+	}
+	if len(rows) == 0 {
+		return NamedRun{}, fault.New(fault.NotFound, "there is no run in %s", c.given)
+	}
+	return NamedRun{rows[0].ProjectID, rows[0].RunID}, nil
+}
+
+// WatchRunParams are those of run:watch.
+type WatchRunParams struct {
+	NamedRunParams
+	Since    *int64 `json:"-"`
+	Tail     int    `json:"-"` // of what there is, 0 for all
+	NoFollow bool   `json:"-"` // what there is, and no more
+	// Told gets the transcript as it changes; its error ends the watch.
+	Told func(feed.TranscriptNotification) error `json:"-"`
+}
+
+// WatchRunResult is how the run is at the end of the watch.
+type WatchRunResult struct{ Status string }
+
+// reconcileEvery is how often a watch looks whether somebody still follows the session of
+// its run.
+const reconcileEvery = 2 * time.Second
+
+// WatchRun follows the transcript of a run until the run is over, ctx ends, or Told fails.
+// A session whose supervisor died is brought to its end.
+func (c *Company) WatchRun(ctx context.Context, p WatchRunParams) (result WatchRunResult, err error) {
+	run, err := c.FindRun(ctx, p.NamedRunParams)
+	if err != nil {
+		return result, err
+	}
+	if err := c.reconcile(ctx, run); err != nil {
+		return result, err
+	}
+	w := &watch{over: make(chan struct{}), told: p.Told, stays: !p.NoFollow}
+	stop, err := c.FollowTranscript(ctx, TranscriptStream{
+		ProjectID: run.ProjectID, RunID: run.RunID, Since: p.Since, Tail: p.Tail, Deliver: w.take,
+		Settled: func() { w.settle(c.overByRecord(run)) },
+	})
+	if err != nil {
+		return result, err
+	}
+	defer stop()
+	ticker := time.NewTicker(reconcileEvery)
+	defer ticker.Stop()
+	for {
+		select {
+		case <-w.over:
+			return WatchRunResult{w.status}, w.failed
+		case <-ctx.Done():
+			return result, ctx.Err()
+		case <-ticker.C:
+			if err := c.reconcile(ctx, run); err != nil {
+				return result, err
+			}
+		}
+	}
+}
+
+// overByRecord is how a run ended whose log need not say so, since another program wrote
+// it. It reports whether the run is over.
+func (c *Company) overByRecord(run NamedRun) (status string, over bool) {
+	record, err := runs.Load(c.w, run.ProjectID, run.RunID)
+	return record.Status, err == nil && doc.Terminal(record.Status) && !session.RunAlive(c.w, run.ProjectID, run.RunID)
+}
+
+// reconcile brings the sessions of a run to their end whose supervisor died.
+func (c *Company) reconcile(ctx context.Context, run NamedRun) error {
+	if session.RunAlive(c.w, run.ProjectID, run.RunID) {
+		return nil
+	}
+	records, err := session.NamedAfter(c.w, run.RunID)
+	if err != nil {
+		return err
+	}
+	for _, r := range records {
+		if r.ProjectID == run.ProjectID && r.RunID == run.RunID && !doc.Terminal(r.Status) {
+			if _, err := listed(ctx, c.w, r); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// watch is a watch of a run. What it holds belongs to the delivery until it is over.
+type watch struct {
+	told  func(feed.TranscriptNotification) error
+	stays bool
+	once  sync.Once
+	over  chan struct{}
+
+	settled bool
+	ended   bool
+	status  string
+	failed  error
+}
+
+func (w *watch) take(_ context.Context, n feed.TranscriptNotification) error {
+	if w.ended {
+		return context.Canceled // what is known belongs to the one who waited for it
+	}
+	if n.Op == transcript.Status {
+		w.status = n.State.Status
+	}
+	if w.failed = w.told(n); w.failed != nil {
+		w.end()
+		return w.failed
+	}
+	if w.settled && doc.Terminal(w.status) {
+		w.end()
+	}
+	return nil
+}
+
+// settle ends the watch of a run that is over, by its log or by its record.
+func (w *watch) settle(status string, over bool) {
+	if w.settled = true; over {
+		w.status = status
+	}
+	if !w.stays || doc.Terminal(w.status) {
+		w.end()
+	}
+}
+
+func (w *watch) end() {
+	w.ended = true
+	w.once.Do(func() { close(w.over) })
+}
+
+// RawRunParams are those of run:watch --raw.
+type RawRunParams struct {
+	NamedRunParams
+	Since    int64 `json:"-"`
+	NoFollow bool  `json:"-"` // what there is, and no more
+	// Told gets what the agent printed, of each stream in its order; its error ends the
+	// watch.
+	Told func(stream string, chunk []byte) error `json:"-"`
+}
+
+// WatchRaw follows what the agent of a run prints, until the run is over, ctx ends, or Told
+// fails.
+func (c *Company) WatchRaw(ctx context.Context, p RawRunParams) (result WatchRunResult, err error) {
+	run, err := c.FindRun(ctx, p.NamedRunParams)
+	if err != nil {
+		return result, err
+	}
+	grown := make(chan struct{}, 1)
+	stop, err := c.subscribe(ctx, feed.Spec{Project: run.ProjectID, Run: run.RunID, Grown: func() {
+		select {
+		case grown <- struct{}{}:
+		default: // it is going to be read
+		}
+	}})
+	if err != nil {
+		return result, err
+	}
+	defer stop()
+	ticker := time.NewTicker(reconcileEvery)
+	defer ticker.Stop()
+	if err := c.reconcile(ctx, run); err != nil {
+		return result, err
+	}
+	r := rawReader{company: c, run: run, at: p.Since, told: p.Told, status: doc.StatusRunning}
+	for {
+		if err := r.read(ctx); err != nil || p.NoFollow || doc.Terminal(r.status) {
+			return WatchRunResult{r.status}, err
+		}
+		if status, over := c.overByRecord(run); over {
+			return WatchRunResult{status}, nil
+		}
+		select {
+		case <-grown:
+		case <-ticker.C:
+			err = c.reconcile(ctx, run)
+		case <-ctx.Done():
+			err = ctx.Err()
+		}
+		if err != nil {
+			return result, err
+		}
+	}
+}
+
+// rawReader reads what an agent printed.
+type rawReader struct {
+	company *Company
+	run     NamedRun
+	at      int64
+	told    func(stream string, chunk []byte) error
+	status  string
+}
+
+// read tells all that there is behind its place.
+func (r *rawReader) read(ctx context.Context) error {
+	for more := true; more; {
+		page, err := r.company.all.logs.Replay(ctx, r.company.w, feed.PageSpec{Project: r.run.ProjectID, Run: r.run.RunID, Since: r.at, Limit: 1000})
+		if err != nil {
+			return err
+		}
+		for _, e := range page.Events {
+			switch kind := events.Type(e.Event); {
+			case kind == events.ProviderRaw:
+				if stream, chunk, ok := transcript.Output(e.Event); ok {
+					err = r.told(stream, chunk)
+				}
+			case events.Terminal(kind):
+				r.status = strings.TrimPrefix(kind, "run.")
+			case kind == events.RunContinued || kind == events.RunExecuting:
+				r.status = doc.StatusRunning
+			}
+			if err != nil {
+				return err
+			}
+		}
+		r.at, more = page.Next, page.More
+	}
+	return nil
+}
