@@ -138,6 +138,10 @@ func (c *Company) CheckWorkflow(_ context.Context, p CheckWorkflowParams) (Check
 	if err != nil {
 		return result, err
 	}
+	for _, issue := range workflow.Overreaching(&t) {
+		issue.Path = issue.Path[1:]
+		result.Issues = append(result.Issues, WorkflowIssue{issue.Field(), issue.Message})
+	}
 	result.Pattern, result.StepCount = t.Pattern(), t.StepCount()
 	result.Agents, err = c.flows().Choices(&t)
 	return result, err

@@ -10,6 +10,7 @@ import (
 
 	"ac/governance/policy"
 	"ac/internal/fault"
+	"ac/runs/interaction"
 	runpolicy "ac/runs/policy"
 	"ac/runs/session"
 	"ac/workspace"
@@ -23,6 +24,8 @@ type LiveSpec struct {
 	Mode         doc.Mode
 	Level        doc.Level
 	Rules        *[]doc.PolicyRule
+	First        []doc.PolicyRule // of a workflow, before all others
+	Workflow     *interaction.Workflow
 	KeepOpen     *bool
 	IdleMS       int64
 	PermissionMS int64
@@ -119,6 +122,7 @@ func (s LaunchSpec) live(w *workspace.Workspace, run doc.Run) (*session.LiveOrde
 	if keep {
 		live.IdleMS = cmp.Or(s.Live.IdleMS, idleMS)
 	}
+	live.Workflow = s.Live.Workflow
 	live.DisplayText, live.DisplayMeta = s.Live.DisplayText, s.Live.DisplayMeta
 	return live, nil
 }
@@ -163,6 +167,9 @@ func (s LaunchSpec) policy(w *workspace.Workspace, run doc.Run) (p doc.RunPolicy
 		if p.Rules, err = runpolicy.Numbered(p.Rules, *s.Live.Rules); err != nil {
 			return p, err
 		}
+	}
+	if p.Rules, err = runpolicy.Before(s.Live.First, p.Rules); err != nil {
+		return p, err
 	}
 	if p.PermissionLevel == doc.LevelFull && s.Live.Level != "" {
 		actor, err := policy.Effective(w, s.Actor)

@@ -148,7 +148,11 @@ func judgeProse(w *workspace.Workspace, p jobRef, a doc.JobAttempt) judged {
 		return judged{issues: []doc.JobError{{Code: CodeAttemptFailed, Message: a.Error}}}
 	}
 	text := ""
-	for _, name := range []string{"last_message.md", "stdout.txt"} {
+	names := []string{"last_message.md", "stdout.txt"}
+	if wasSpoken(w, p.project, a.RunID) {
+		names = names[:1]
+	}
+	for _, name := range names {
 		if text = outputFile(w, p.project, a.RunID, name); strings.TrimSpace(text) != "" {
 			if doc.AnyWorkerKindOf(a.Provider) != doc.WorkerCmd {
 				text = textOf(name, a.Provider, text)

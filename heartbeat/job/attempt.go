@@ -108,16 +108,14 @@ func (r *runner) launch(ctx context.Context, a *doc.JobAttempt, agent doc.Agent,
 		return nil, about, nil, err
 	}
 	own := doc.AnyWorkerKindOf(agent.Provider) == doc.WorkerCmd
-	if provider.DriverOf(agent.Provider) == "" && !own {
-		return nil, about, nil, fault.New(fault.Unsupported, "provider %s of agent %s has no driver", agent.Provider, agent.ID)
-	}
+	live := r.spoken(agent, before)
 	if own && len(template(agent)) == 0 {
 		return nil, about, nil, fault.New(fault.Unsupported, "agent %s has provider %s and no launcher.command_argv_template: nothing says what to execute", agent.ID, agent.Provider)
 	}
-	if err := provider.CheckTemplate(template(agent)); err != nil {
+	if err := provider.CheckTemplate(template(agent)); live == nil && err != nil {
 		return nil, about, nil, fault.New(fault.Unsupported, "agent %s: %w", agent.ID, err)
 	}
-	verdict := r.guard(ctx, machine, agent)
+	verdict := provider.Guard(ctx, machine, agent.Provider, words(machine, agent, live), r.order.Environ)
 	if ctx.Err() != nil {
 		return nil, about, nil, context.Cause(ctx)
 	}
@@ -130,10 +128,10 @@ func (r *runner) launch(ctx context.Context, a *doc.JobAttempt, agent doc.Agent,
 		return nil, about, &end, r.block(ctx, *a, verdict, about)
 	}
 	provenance := provider.Provenance{Provider: agent.Provider, ProviderBin: verdict.Bin}
-	if !own { // nobody knows what a command makes of --version
+	if provider.DriverOf(agent.Provider) != "" { // nobody knows what a command makes of --version
 		provenance = r.known.About(ctx, agent.Provider, verdict.Bin)
 	}
-	c, err := r.command(ctx, machine, agent, verdict.Bin, a.RunID, prompt(r.job, a.Attempt, a.RunID, before), before)
+	c, err := r.call(ctx, machine, agent, live, verdict.Bin, a.RunID, prompt(r.job, a.Attempt, a.RunID, before), before)
 	if err != nil {
 		return nil, about, nil, err
 	}
@@ -182,7 +180,7 @@ func (r *runner) launchSpec(a doc.JobAttempt, c call) runs.LaunchSpec {
 		priority = r.flow.Priority
 	}
 	return runs.LaunchSpec{
-		ProjectID: r.project, RunID: a.RunID, SessionRef: a.SessionRef, Argv: c.argv, Stdin: c.stdin, Prompt: c.prompt, Model: c.model,
+		ProjectID: r.project, RunID: a.RunID, Live: c.live, SessionRef: a.SessionRef, Argv: c.argv, Stdin: c.stdin, Prompt: c.prompt, Model: c.model,
 		RepoID: r.at.repo, WorkdirRel: r.at.workdir, Worktree: r.at.treeFor(a.RunID),
 		Level: c.level, Files: c.files, Version: r.order.Program, Actor: actor, Priority: priority,
 	}
@@ -228,13 +226,13 @@ type noticePayload struct {
 }
 
 // tellUnenforced records, once, what the order asks for and nothing enforces: a
-// command line takes no policy.
+// command line takes no policy. The log of a workflow has it for all its tasks.
 func (r *runner) tellUnenforced(ctx context.Context, a doc.JobAttempt) error {
 	o := r.job.order
-	if a.Attempt > 1 || o == nil || (o.Mode == "" && len(o.Rules) == 0) {
+	if a.Attempt > 1 || o == nil || (o.Mode == "" && len(o.Rules) == 0) || enforced(a.Provider, o) || r.flow != nil {
 		return nil
 	}
-	message := "mode and rules are not enforced: the worker is no live session; permission_level " + r.spec.PermissionLevel + " holds"
+	message := "mode and rules are not enforced: the worker is no interactive session; permission_level " + r.spec.PermissionLevel + " holds"
 	return r.tell(ctx, a, events.JobNotice, noticePayload{message})
 }
 

@@ -73,16 +73,9 @@ func Glance(w *workspace.Workspace, project, id string) (doc.Job, error) {
 	return jobRef{project, id}.load(w)
 }
 
-// Usable reports whether an agent may do jobs at all: those that speak ACP cannot
-// yet, and a command needs words.
+// Usable reports whether an agent may do jobs at all: a command needs words.
 func Usable(agent doc.Agent) bool {
-	switch doc.AnyWorkerKindOf(agent.Provider) {
-	case doc.WorkerACP:
-		return false
-	case doc.WorkerCmd:
-		return len(template(agent)) > 0
-	}
-	return true
+	return doc.AnyWorkerKindOf(agent.Provider) != doc.WorkerCmd || len(template(agent)) > 0
 }
 
 // EnterStep is Enter for a job whose id follows from what it is a step of: one that

@@ -13,6 +13,7 @@ import (
 	"os/exec"
 	"os/signal"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"syscall"
@@ -36,6 +37,9 @@ const dyingVariable = "AC_TEST_DIES_AT"
 const stillbornVariable = "AC_TEST_STILLBORN"
 
 func TestMain(m *testing.M) {
+	if name := filepath.Base(os.Args[0]); isSpoken(os.Args[1:]) && slices.Contains([]string{"codex", "claude", "gemini", "answerer"}, name) {
+		os.Exit(speak(name))
+	}
 	switch filepath.Base(os.Args[0]) {
 	case "codex", "claude", "gemini":
 		os.Exit(work(filepath.Base(os.Args[0]), os.Args[1:]))

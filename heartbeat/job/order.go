@@ -13,6 +13,7 @@ import (
 	"ac/internal/durable"
 	"ac/internal/fault"
 	"ac/runs"
+	runpolicy "ac/runs/policy"
 	"ac/runs/session"
 	"ac/workspace"
 	"ac/workspace/doc"
@@ -111,14 +112,11 @@ func sameOrder(id string, stored, given *doc.JobOrder) error {
 
 // checkOrder refuses what an order asks for and cannot have.
 func checkOrder(w *workspace.Workspace, spec doc.JobSpec, order *doc.JobOrder) error {
-	if spec.WorkerKind == doc.WorkerACP {
-		return fault.New(fault.Unsupported, "workers of kind acp are not supported yet: give the job to an agent of another kind")
-	}
 	if order == nil {
 		return nil
 	}
-	if order.Interactive && spec.WorkerKind != doc.WorkerCmd {
-		return fault.New(fault.Unsupported, "interactive jobs are not supported yet: submit the job without order.interactive")
+	if order.Mode != "" && !runpolicy.Bears(doc.Level(spec.PermissionLevel), order.Mode) {
+		return refuseOrder("mode", "is above what permission level "+spec.PermissionLevel+" bears")
 	}
 	if order.Answer != "" && spec.JobKind == doc.JobHeartbeat {
 		return refuseOrder("answer", "a heartbeat job answers with its report")

@@ -218,13 +218,6 @@ func TestOrderIsPartOfTheSpec(t *testing.T) {
 	if s.w.Exists(dir+"order.json") || !s.w.Exists(dir+"history/1/order.json") {
 		t.Error("the order of the life before stays in force")
 	}
-	spec = s.spec("job_acp", "acp", "x")
-	if _, err := job.Submit(t.Context(), s.w, s.starter, spec, nil); !fault.Is(err, fault.Unsupported) {
-		t.Errorf("acp: %v", err)
-	}
-	if _, err := job.Submit(t.Context(), s.w, s.starter, s.spec("job_i", "codex", "x"), &doc.JobOrder{Interactive: true}); !fault.Is(err, fault.Unsupported) {
-		t.Errorf("interactive: %v", err)
-	}
 }
 
 // repository makes one with a committed file, a change and an untracked file, mapped

@@ -24,9 +24,16 @@ const maxOutput = 4 << 20
 // other outputs of the run are ours.
 var outputFiles = []string{"result_spec.json", "result_spec.jsonl", "last_message.md", "stdout.txt", "stderr.txt"}
 
+// spokenFiles are those of them that a live session leaves.
+var spokenFiles = []string{"result_spec.json", "result_spec.jsonl", "last_message.md"}
+
 // output returns the first non-blank output of an attempt.
 func output(w *workspace.Workspace, project, run string) (name, text string) {
-	for _, name := range outputFiles {
+	names := outputFiles
+	if wasSpoken(w, project, run) {
+		names = spokenFiles
+	}
+	for _, name := range names {
 		text := outputFile(w, project, run, name)
 		if strings.TrimSpace(text) != "" {
 			return name, text

@@ -369,8 +369,3 @@ func (r *runner) timeout() time.Duration {
 	}
 	return defaultTimeout
 }
-
-// guard decides whether a worker may be used, before its program is executed.
-func (r *runner) guard(ctx context.Context, machine doc.Machine, agent doc.Agent) provider.Verdict {
-	return provider.Guard(ctx, machine, agent.Provider, template(agent), r.order.Environ)
-}

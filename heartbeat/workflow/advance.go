@@ -305,6 +305,7 @@ func (f Flows) jobOf(record doc.WorkflowRun, a Assignment) (doc.JobSpec, doc.Job
 	}
 	order := doc.JobOrder{
 		Answer: task.Answer, Instructions: a.Instructions, Attachments: a.Attachments, Attempts: task.Attempts, TimeoutMS: task.TimeoutMS,
+		Interactive: task.Interactive, Mode: task.Mode, Rules: task.Rules,
 		Origin: &doc.JobOrigin{Kind: job.FlowOrigin, Ref: job.FlowRef(record.RunID, step.Step)},
 	}
 	if place := placeOf(record, a.Template); place != nil {

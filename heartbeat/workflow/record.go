@@ -105,6 +105,9 @@ func (f Flows) Run(ctx context.Context, s Start) (doc.WorkflowRun, error) {
 	if err != nil {
 		return doc.WorkflowRun{}, err
 	}
+	if issues := Overreaching(&template); len(issues) > 0 {
+		return doc.WorkflowRun{}, fault.Invalid(issues...)
+	}
 	for _, in := range template.Inputs {
 		if _, ok := s.Inputs[in.Name]; in.Required && !ok {
 			return doc.WorkflowRun{}, fault.Invalid(fault.Issue{Path: []any{"inputs", in.Name}, Code: "invalid_type", Expected: "string", Message: "is required"})
@@ -184,9 +187,11 @@ func (f Flows) begin(u *workspace.Unit, s Start, template *doc.WorkflowTemplate)
 	}
 	record = d.Record
 	first := []Event{{eventStarted, startedPayload{orNull(s.WorkflowID), template.Name, template.Pattern(), template.StepCount()}}}
-	for _, notice := range notices(template) {
-		first = append(first, Event{eventNotice, noticePayload{notice}})
+	unmet, err := f.unmet(template)
+	if err != nil {
+		return record, after, err
 	}
+	first = append(first, unmet...)
 	drafts, end, err := f.drafts(record, slices.Concat(first, d.Events))
 	if err != nil {
 		return record, after, err
@@ -235,22 +240,6 @@ func firstAgent(record doc.WorkflowRun) string {
 	return defaultAgent
 }
 
-// notices are what a template asks for and does not get.
-func notices(t *doc.WorkflowTemplate) (list []string) {
-	for _, n := range t.Nodes {
-		if n.Task == nil {
-			continue
-		}
-		if n.Task.Interactive {
-			list = append(list, "task "+n.Key()+" is not interactive: jobs have no live sessions yet")
-		}
-		if n.Task.Mode != "" || len(n.Task.Rules) > 0 {
-			list = append(list, "mode and rules of task "+n.Key()+" are not enforced: jobs have no live sessions yet; its permission level holds")
-		}
-	}
-	return list
-}
-
 // placeOf is where the tasks of a run work, nil for the workspace.
 func placeOf(record doc.WorkflowRun, t *doc.WorkflowTemplate) *doc.JobPlace {
 	if record.Place != nil {
@@ -268,6 +257,9 @@ func (f Flows) Continue(ctx context.Context, project, run, input string, with *s
 		if err != nil {
 			return record, err
 		}
+		if issues := Overreaching(&template); len(issues) > 0 {
+			return record, fault.Invalid(issues...)
+		}
 		given = &template
 	}
 	if _, err := f.Look(ctx, project, run); err != nil {
@@ -281,8 +273,12 @@ func (f Flows) Continue(ctx context.Context, project, run, input string, with *s
 		if err != nil {
 			return told, err
 		}
+		var unmet []Event
 		if given != nil {
 			if err := f.mayWrite(*r, given, actor); err != nil {
+				return nil, err
+			}
+			if unmet, err = f.unmet(given); err != nil {
 				return nil, err
 			}
 		}
@@ -298,7 +294,8 @@ func (f Flows) Continue(ctx context.Context, project, run, input string, with *s
 		round := r.Round().Round + 1
 		r.Rounds = append(slices.Clone(r.Rounds), doc.FlowRound{Round: round, Template: template, Input: input, StartedAt: clock.Stamp(f.Workspace.Env.Clock.Now())})
 		r.Status, r.Error, r.Text, r.EndedAt, r.CancellationRequested = doc.FlowRunning, nil, "", "", false
-		return append(told, Event{events.RunContinued, continuedPayload{from}}, Event{eventRound, roundPayload{round}}), f.reopen(u, project, run)
+		told = append(told, Event{events.RunContinued, continuedPayload{from}}, Event{eventRound, roundPayload{round}})
+		return append(told, unmet...), f.reopen(u, project, run)
 	})
 }
 

@@ -23,6 +23,7 @@ import (
 	"ac/heartbeat/workflow"
 	"ac/internal/fault"
 	"ac/internal/proc"
+	"ac/internal/yamldoc"
 	"ac/runs/interaction"
 	"ac/workspace"
 	"ac/workspace/doc"
@@ -90,12 +91,31 @@ func TestFailureEndsARun(t *testing.T) {
 	if record.Steps[0].Status != doc.StepCanceled || record.Steps[1].Status != doc.StepFailed {
 		t.Errorf("%+v", record.Steps)
 	}
-	record = s.start(`{kind: task, agent: {name: Nobody}, goal: x, interactive: true, mode: plan}`)
+	record = s.start(`{kind: task, agent: {name: Nobody}, goal: x}`)
 	if record.Status != doc.FlowFailed || record.Error.Code != workflow.CodeUnavailable {
 		t.Errorf("without a worker: %s %+v", record.Status, record.Error)
 	}
-	if types := s.events(record.RunID); types[len(types)-1] != "run.failed" || !slices.Contains(types, "workflow.notice") {
+	if types := s.events(record.RunID); types[len(types)-1] != "run.failed" {
 		t.Errorf("%v", types)
+	}
+}
+
+// TestNotEnforced tells what a command cannot be held to, and refuses what no level
+// bears.
+func TestNotEnforced(t *testing.T) {
+	t.Parallel()
+	s := newStage(t)
+	record := s.start(`{kind: task, agent: {role: worker}, goal: x, interactive: true, mode: plan}`)
+	if types := s.events(record.RunID); !slices.Contains(types, "workflow.notice") {
+		t.Errorf("%v", types)
+	}
+	s.written(record.RunID, "it is over", over)
+	text := "{schema_version: 1, type: workflow, id: test:flow, name: Flow, flow: {kind: task, agent: {role: worker}, goal: x, mode: full_auto}}"
+	_, err := s.flows.Run(t.Context(), workflow.Start{
+		ProjectID: s.project, Template: must(yamldoc.Parse([]byte(text))), Priority: "normal", Actor: policy.Actor{ID: "human", Role: "human"},
+	})
+	if !fault.Is(err, fault.InvalidParams) {
+		t.Errorf("a mode above the level: %v", err)
 	}
 }
 

@@ -142,3 +142,12 @@ func AfterPlan(p doc.RunPolicy) (doc.RunPolicy, bool) {
 	p.Mode = doc.ModeDefault
 	return p, true
 }
+
+// Before puts the rules of a workflow before those of one of its tasks. They keep their
+// ids, which no other rule has.
+func Before(first, rules []doc.PolicyRule) ([]doc.PolicyRule, error) {
+	if len(first)+len(rules) > MaxRules {
+		return nil, fault.InvalidField("rules", "must have at most %d items, with those of the workflow", MaxRules)
+	}
+	return slices.Concat(first, rules), nil
+}

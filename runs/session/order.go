@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"ac/internal/fault"
+	"ac/runs/interaction"
 	"ac/runs/provider"
 	"ac/workspace/doc"
 )
@@ -93,6 +94,8 @@ type LiveOrder struct {
 	PermissionMS int64               `json:"permission_timeout_ms,omitempty"`
 	QuestionMS   int64               `json:"question_timeout_ms,omitempty"`
 	MCP          bool                `json:"mcp,omitempty"` // the agent has ac's own tools
+	// Workflow is the step that the session is an attempt of; what it asks names it.
+	Workflow *interaction.Workflow `json:"workflow,omitempty"`
 	// ActorID says the prompt, ClientMessageID is what its client calls it.
 	ActorID         string `json:"actor_id,omitempty"`
 	ClientMessageID string `json:"client_message_id,omitempty"`
