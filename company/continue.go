@@ -8,6 +8,8 @@ import (
 	"strings"
 
 	"ac/governance/policy"
+	"ac/heartbeat/job"
+	"ac/heartbeat/workflow"
 	"ac/internal/fault"
 	"ac/internal/inflight"
 	"ac/runs"
@@ -59,7 +61,13 @@ func (p *ContinueParams) CheckFields() []fault.Issue {
 
 // Continue goes on with a run.
 func (c *Company) Continue(ctx context.Context, p ContinueParams) (runs.ContinueResult, error) {
+	if workflow.Is(c.w, p.ProjectID, p.RunID) {
+		return c.continueWorkflow(ctx, p)
+	}
 	inflight.Leave(ctx)
+	if err := job.Continuable(c.w, p.ProjectID, p.RunID); err != nil {
+		return runs.ContinueResult{}, err
+	}
 	actor := policy.Actor{ID: cmp.Or(strings.TrimSpace(p.ActorID), "human"), Role: p.ActorRole, Team: p.ActorTeamID}
 	result, err := runs.Continue(ctx, c.w, c.all.admission(c.w), c.all.launcher, runs.ContinueSpec{
 		LaunchSpec: runs.LaunchSpec{

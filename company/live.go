@@ -14,6 +14,7 @@ import (
 	"ac/internal/fault"
 	"ac/internal/inflight"
 	"ac/runs"
+	"ac/runs/interaction"
 	"ac/runs/session"
 	"ac/workspace/doc"
 )
@@ -166,6 +167,9 @@ func (c *Company) Steer(ctx context.Context, p SteerParams) (session.SteerResult
 	inflight.Leave(ctx)
 	said := session.SteerRequest{Text: p.Text, Mode: p.Mode, ExpectedTurn: p.ExpectedTurn, ClientMessageID: p.ClientMessageID}
 	said.DisplayText, said.DisplayMeta = p.DisplayText, p.meta()
+	if workflow.Is(c.w, p.ProjectID, p.RunID) {
+		return c.flows().Steer(ctx, p.act(), said)
+	}
 	return runs.Steer(ctx, c.w, p.act(), said)
 }
 
@@ -178,6 +182,9 @@ type InterruptParams struct {
 // Interrupt stops the turn of a run.
 func (c *Company) Interrupt(ctx context.Context, p InterruptParams) (session.InterruptResult, error) {
 	inflight.Leave(ctx)
+	if workflow.Is(c.w, p.ProjectID, p.RunID) {
+		return c.flows().Interrupt(ctx, p.act(), p.ExpectedTurn)
+	}
 	return runs.Interrupt(ctx, c.w, p.act(), p.ExpectedTurn)
 }
 
@@ -216,7 +223,11 @@ func (c *Company) Respond(ctx context.Context, p RespondParams) (session.AnswerR
 	if workflow.Is(c.w, p.ProjectID, p.RunID) {
 		return c.answerWorkflow(ctx, p)
 	}
-	return runs.Respond(ctx, c.w, p.act(), session.AnswerRequest{
+	done, err := runs.Respond(ctx, c.w, p.act(), session.AnswerRequest{
 		InteractionID: p.InteractionID, OptionID: p.OptionID, Decision: p.Decision, Scope: p.Scope, Text: p.Text, Answers: p.Answers, Note: p.Note,
 	})
+	if err == nil && done.Scope == interaction.Session {
+		err = c.keepForWorkflow(ctx, p)
+	}
+	return done, err
 }

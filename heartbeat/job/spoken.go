@@ -7,6 +7,7 @@ import (
 	"cmp"
 	"slices"
 
+	"ac/internal/fault"
 	"ac/runs"
 	"ac/runs/interaction"
 	runpolicy "ac/runs/policy"
@@ -78,6 +79,19 @@ func ownWords(machine doc.Machine, agent doc.Agent) []string {
 		return nil
 	}
 	return texts(agent, "command_argv_template")
+}
+
+// Continuable refuses the run of an attempt whose job is not over: that decides what
+// comes after it. An attempt that is still at work is left to the run's own rules.
+func Continuable(w *workspace.Workspace, project, run string) error {
+	record, err := jobOfRun(w, project, run)
+	if fault.Is(err, fault.NotFound) || err != nil || record.Over() {
+		return nil //nolint:nilerr // a job that cannot be read keeps nobody
+	}
+	if now, err := runs.Load(w, project, run); err != nil || !doc.Terminal(now.Status) {
+		return nil //nolint:nilerr // it is told by who continues it
+	}
+	return fault.New(fault.RunOwnedByJob, "run %s is an attempt of job %s, which is not over", run, record.Job.JobID)
 }
 
 // wasSpoken reports whether an attempt was a live session: what it printed is a protocol,

@@ -148,3 +148,22 @@ func TestSteeredJob(t *testing.T) {
 		t.Errorf("%+v", left.Result)
 	}
 }
+
+// TestContinuable keeps an attempt from being continued beside its job.
+func TestContinuable(t *testing.T) {
+	t.Parallel()
+	s := newStage(t)
+	s.submit(s.spec("job_t", "gemini", "third"))
+	record := s.ready("job_t")
+	first := record.Attempts[0].RunID
+	if err := job.Continuable(s.w, s.project, first); !fault.Is(err, fault.RunOwnedByJob) {
+		t.Errorf("while the job goes on: %v", err)
+	}
+	if _, err := job.Cancel(t.Context(), s.w, s.starter, s.project, "job_t"); err != nil {
+		t.Fatal(err)
+	}
+	s.end("job_t")
+	if err := job.Continuable(s.w, s.project, first); err != nil {
+		t.Errorf("once it is over: %v", err)
+	}
+}

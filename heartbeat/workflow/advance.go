@@ -147,6 +147,7 @@ func settle(w *workspace.Workspace, record doc.WorkflowRun, now string, read fun
 		case err != nil:
 			e.endStep(i, doc.StepFailed, "", &doc.FlowError{Code: string(fault.InvalidFile), Message: err.Error(), Step: s.Step})
 		case found.Over():
+			e.settleSteers(w, s.Step, found)
 			e.take(w, i, found)
 		case found.Status == doc.JobRunning:
 			s.Status = doc.StepRunning

@@ -1,6 +1,6 @@
 package workflow
 
-// What people say to a run: answers to its questions, and texts for its next task.
+// Answers to the questions of a run.
 
 import (
 	"context"
@@ -8,7 +8,6 @@ import (
 
 	"ac/events"
 	"ac/internal/clock"
-	"ac/internal/fault"
 	"ac/runs/interaction"
 	"ac/workspace"
 	"ac/workspace/doc"
@@ -50,26 +49,3 @@ func (f Flows) Answer(ctx context.Context, project, run, id string, a interactio
 	})
 	return done, at, err
 }
-
-// Steer keeps a text for the next task of a run, and gives its id. It is for runs
-// that are not over, and for the next round of those that are.
-func (f Flows) Steer(ctx context.Context, project, run, text string) (id string, err error) {
-	id = f.Workspace.Env.IDs.New("steer")
-	_, err = f.change(ctx, project, run, func(_ *workspace.Unit, r *doc.WorkflowRun) ([]Event, error) {
-		waiting := 0
-		for _, s := range r.Steer {
-			if s.UsedBy == "" {
-				waiting++
-			}
-		}
-		if waiting >= maxSteers {
-			return nil, fault.New(fault.Conflict, "%d texts wait for the next task of run %s already", waiting, run)
-		}
-		r.Steer = append(slices.Clone(r.Steer), doc.FlowSteer{SteerID: id, Text: text, At: clock.Stamp(f.Workspace.Env.Clock.Now())})
-		return nil, nil
-	})
-	return id, err
-}
-
-// maxSteers is how many texts may wait.
-const maxSteers = 32

@@ -20,6 +20,9 @@ import (
 )
 
 func TestMain(m *testing.M) {
+	if filepath.Base(os.Args[0]) == "answerer" && len(os.Args) > 1 {
+		os.Exit(exitOf(speak()))
+	}
 	if filepath.Base(os.Args[0]) == "answerer" {
 		os.Exit(exitOf(work()))
 	}

@@ -245,11 +245,7 @@ func (e *engine) begin(n *doc.Node, call call, iteration int) {
 	a := e.w.assignment(n, call)
 	a.Step, a.Node, a.Template, a.Agent = len(r.Steps)-1, n, e.w.template, agent
 	a.Writes = slices.ContainsFunc(r.Steps, func(s doc.FlowStep) bool { return s.JobID != "" && e.w.writes(s) })
-	for i := range r.Steer {
-		if r.Steer[i].UsedBy == "" {
-			r.Steer[i].UsedBy = step.Step
-		}
-	}
+	e.useSteers(step.Step)
 	e.d.Enter = append(e.d.Enter, a)
 }
 

@@ -198,7 +198,7 @@ func TestContinue(t *testing.T) {
 		t.Error(err)
 	}
 	record = s.written(record.RunID, "its first round is over", over)
-	if _, err := s.flows.Steer(t.Context(), s.project, record.RunID, "mind the gap"); err != nil {
+	if _, err := s.say(record.RunID, "mind the gap", ""); err != nil {
 		t.Fatal(err)
 	}
 	before := len(record.Rounds)
