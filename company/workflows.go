@@ -272,14 +272,23 @@ func (c *Company) StatusOfWorkflow(ctx context.Context, p WorkflowStatusParams) 
 // awaitWorkflowEvery is how often AwaitWorkflow looks.
 const awaitWorkflowEvery = 100 * time.Millisecond
 
-// AwaitWorkflow waits until a run of a workflow is over, or waits for a person. Only
-// commands wait.
-func (c *Company) AwaitWorkflow(ctx context.Context, p WorkflowStatusParams) (WorkflowStatus, error) {
+// AwaitWorkflowParams name a run to follow. Each is called with each of its states that is
+// seen, the last one included.
+type AwaitWorkflowParams struct {
+	WorkflowStatusParams
+	Each func(WorkflowStatus)
+}
+
+// AwaitWorkflow follows a run of a workflow to its end. Only commands wait.
+func (c *Company) AwaitWorkflow(ctx context.Context, p AwaitWorkflowParams) (WorkflowStatus, error) {
 	ticker := time.NewTicker(awaitWorkflowEvery)
 	defer ticker.Stop()
 	for {
-		status, err := c.StatusOfWorkflow(ctx, p)
-		if err != nil || status.Over() || status.Status == doc.FlowWaitingInput {
+		status, err := c.StatusOfWorkflow(ctx, p.WorkflowStatusParams)
+		if err == nil {
+			p.Each(status)
+		}
+		if err != nil || status.Over() {
 			return status, err
 		}
 		select {

@@ -17,7 +17,7 @@ func jsonOnly() []string {
 		"workspace:diagnostics", "workspace:migrate", "workspace:export", "workspace:import", "workspace:bootstrap",
 		"index:rebuild", "index:sync", "index:stats", "index:runs", "index:events", "index:event-errors", "index:reviews", "index:help",
 		"monitor:runs", "inbox:snapshot", "ui:snapshot", "ui:resolve", "comment:add", "comment:list",
-		"run:new", "run:list", "workflow:show", "workflow:status", "workflow:cancel", "job:submit", "job:poll", "job:collect", "job:cancel",
+		"run:new", "run:list", "job:submit", "job:poll", "job:collect", "job:cancel",
 		"inbox:resolve", "milestone:report:new", "milestone:approve", "help:new",
 		"heartbeat:status", "heartbeat:tick", "heartbeat:config", "heartbeat:enable", "heartbeat:disable",
 		"agent:record-mistake", "agent:refresh-context",

@@ -63,32 +63,44 @@ func (a *app) printWorkflows(found company.ListWorkflowsResult) error {
 
 func workflowShowCommand(a *app) *cobra.Command {
 	var p company.GetWorkflowParams
+	asJSON := false
 	cmd := &cobra.Command{
-		Use: "workflow:show <dir>", Short: "Show a workflow template", Args: args("dir"),
-		Long:    "Print a workflow template as JSON, as workflow.get answers it.",
-		Example: "  ac workflow:show ./acme --workflow review:refine",
+		Use: "workflow:show <dir> <workflow>", Short: "Show a workflow template", Args: args("dir", "workflow"),
+		Long: `Show a workflow template: its inputs, its steps as a tree, and which agents would do
+them now. With --json the result is that of workflow.get.`,
+		Example: "  ac workflow:show ./acme review:refine",
 		RunE: func(cmd *cobra.Command, given []string) error {
-			if err := require(cmd, "workflow"); err != nil {
+			p.WorkspaceDir, p.WorkflowID = given[0], given[1]
+			found, err := ask(cmd.Context(), a, (*company.Company).GetWorkflow, p)
+			if err != nil {
 				return err
 			}
-			p.WorkspaceDir = given[0]
-			return printJSON(cmd.Context(), a, (*company.Company).GetWorkflow, p)
+			if asJSON {
+				return a.printJSON(found)
+			}
+			checked, err := ask(cmd.Context(), a, (*company.Company).CheckWorkflow, company.CheckWorkflowParams{Dir: p.Dir, WorkflowID: p.WorkflowID})
+			if err != nil {
+				return err
+			}
+			return writeWorkflow(a.stdout, found, checked)
 		},
 	}
-	cmd.Flags().StringVar(&p.WorkflowID, "workflow", "", "the workflow (required)")
+	cmd.Flags().BoolVar(&asJSON, "json", false, "print JSON")
 	return cmd
 }
 
 func workflowRunCommand(a *app) *cobra.Command {
 	p := company.RunWorkflowParams{Inputs: map[string]string{}, Priority: "normal", ActorID: "human", ActorRole: "human"}
-	file, wait := "", false
+	file, wait, asJSON := "", false, false
 	var inputs []string
 	place := doc.JobPlace{}
 	cmd := &cobra.Command{
 		Use: "workflow:run <dir>", Short: "Start a run of a workflow", Args: args("dir"),
-		Long: `Start a run of a workflow and print its id as JSON. The run goes on when this
-command, and any server, has ended. With --wait it is followed to its end, and its
-text is printed; the exit status is 3 then when it did not succeed.`,
+		Long: `Start a run of a workflow and print its id. The run goes on when this command, and any
+server, has ended. With --wait it is followed to its end: its steps go to stderr, its
+text to stdout, and the exit status is 3 when it did not succeed.
+
+With --json the result is that of workflow.run, with --wait that of workflow.status.`,
 		Example: "  ac workflow:run ./acme --project proj_1 --workflow review:refine --set topic=caching --wait\n" +
 			"  ac workflow:run ./acme --project proj_1 --file flow.yaml --repo main --isolation worktree",
 		RunE: func(cmd *cobra.Command, given []string) error {
@@ -115,10 +127,17 @@ text is printed; the exit status is 3 then when it did not succeed.`,
 			if place.RepoID != "" {
 				p.Place = &place
 			}
-			if !wait {
-				return printJSON(cmd.Context(), a, (*company.Company).RunWorkflow, p)
+			made, err := ask(cmd.Context(), a, (*company.Company).RunWorkflow, p)
+			switch {
+			case err != nil:
+				return err
+			case wait:
+				return a.followWorkflow(cmd.Context(), p, made.RunID, asJSON)
+			case asJSON:
+				return a.printJSON(made)
 			}
-			return a.followWorkflow(cmd.Context(), p)
+			fmt.Fprintf(a.stdout, "%s %s\n", made.RunID, made.Status)
+			return nil
 		},
 	}
 	flags := cmd.Flags()
@@ -132,7 +151,8 @@ text is printed; the exit status is 3 then when it did not succeed.`,
 	flags.StringVar(&place.RepoID, "repo", "", "the repository that its tasks work in")
 	flags.StringVar(&place.Isolation, "isolation", doc.IsolationWorktree, "worktree or none, with --repo")
 	flags.StringVar(&place.Base, "base", "", "head or snapshot, with --isolation worktree")
-	flags.BoolVar(&wait, "wait", false, "wait for the end of the run")
+	flags.BoolVar(&wait, "wait", false, "follow the run to its end")
+	flags.BoolVar(&asJSON, "json", false, "print JSON")
 	completeFlag(cmd, "project", a.projectIDs)
 	completeFlag(cmd, "priority", words("low", "normal", "high"))
 	completeFlag(cmd, "isolation", words(doc.IsolationWorktree, doc.IsolationNone))
@@ -140,68 +160,79 @@ text is printed; the exit status is 3 then when it did not succeed.`,
 	return cmd
 }
 
-// followWorkflow starts a run and waits for its end.
-func (a *app) followWorkflow(ctx context.Context, p company.RunWorkflowParams) error {
-	made, err := ask(ctx, a, (*company.Company).RunWorkflow, p)
-	if err != nil {
-		return err
-	}
-	status, err := ask(ctx, a, (*company.Company).AwaitWorkflow, company.WorkflowStatusParams{
-		Dir: p.Dir, ProjectID: p.ProjectID, RunID: made.RunID,
+// followWorkflow follows a run to its end. Its text is the output of the command.
+func (a *app) followWorkflow(ctx context.Context, p company.RunWorkflowParams, run string, asJSON bool) error {
+	steps := &stepWriter{out: a.stderr, dir: p.WorkspaceDir, seen: map[string]string{}}
+	status, err := ask(ctx, a, (*company.Company).AwaitWorkflow, company.AwaitWorkflowParams{
+		WorkflowStatusParams: company.WorkflowStatusParams{Dir: p.Dir, ProjectID: p.ProjectID, RunID: run}, Each: steps.write,
 	})
 	if err != nil {
 		return err
 	}
-	switch status.Status {
-	case doc.FlowSucceeded:
+	switch {
+	case asJSON:
+		err = a.printJSON(status)
+	case status.Status == doc.FlowSucceeded:
 		_, err = fmt.Fprintln(a.stdout, status.Text)
-		return err
-	case doc.FlowWaitingInput:
-		fmt.Fprintf(a.stderr, "run %s waits for an answer: interaction.respond\n", made.RunID)
 	default:
-		why := ""
-		if status.Error != nil {
-			why = ": " + status.Error.Code + ": " + oneLine(status.Error.Message)
-		}
-		fmt.Fprintf(a.stderr, "run %s %s%s\n", made.RunID, status.Status, why)
+		fmt.Fprintf(a.stderr, "run %s %s%s\n", run, status.Status, whyOf(status.Error))
 	}
-	return errors.Join(err, exitError{exitUnsuccessful})
+	if status.Status != doc.FlowSucceeded {
+		err = errors.Join(err, exitError{exitUnsuccessful})
+	}
+	return err
 }
 
-// workflowRunOf is a command about one run.
-func workflowRunOf[P, R any](a *app, cmd *cobra.Command, p *P, at func(*P, string), project, run *string, act func(*company.Company, context.Context, P) (R, error)) *cobra.Command {
-	cmd.Args = args("dir")
+// workflowAct is a command about one run that shows it afterwards.
+func workflowAct[P any](a *app, cmd *cobra.Command, params func(company.WorkflowStatusParams) P, act func(*company.Company, context.Context, P) (company.WorkflowStatus, error)) *cobra.Command {
+	project, asJSON := "", false
+	cmd.Args = args("dir", "run")
 	cmd.RunE = func(cmd *cobra.Command, given []string) error {
-		if err := require(cmd, "project", "run"); err != nil {
+		run, err := ask(cmd.Context(), a, (*company.Company).FindRun, namedRun(given, project))
+		if err != nil {
 			return err
 		}
-		at(p, given[0])
-		return printJSON(cmd.Context(), a, act, *p)
+		p := company.WorkflowStatusParams{Dir: company.Dir{WorkspaceDir: given[0]}, ProjectID: run.ProjectID, RunID: run.RunID}
+		status, err := ask(cmd.Context(), a, act, params(p))
+		if err != nil {
+			return err
+		}
+		if asJSON {
+			return a.printJSON(status)
+		}
+		return writeWorkflowStatus(a.stdout, given[0], status)
 	}
-	cmd.Flags().StringVar(project, "project", "", "the project (required)")
-	cmd.Flags().StringVar(run, "run", "", "the run (required)")
-	completeFlag(cmd, "project", a.projectIDs)
-	completeFlag(cmd, "run", a.runIDs)
+	a.runFlags(cmd, &project, &asJSON, "print JSON")
 	return cmd
 }
 
 func workflowStatusCommand(a *app) *cobra.Command {
-	var p company.WorkflowStatusParams
-	cmd := workflowRunOf(a, &cobra.Command{
-		Use: "workflow:status <dir>", Short: "Show a run of a workflow",
-		Long:    "Print a run of a workflow as JSON, as workflow.status answers it. A run whose processes died is brought on.",
-		Example: "  ac workflow:status ./acme --project proj_1 --run run_01M7WQZBSAFPGGS2R5Y64ZHBJ5 --text",
-	}, &p, func(p *company.WorkflowStatusParams, dir string) { p.WorkspaceDir = dir }, &p.ProjectID, &p.RunID, (*company.Company).StatusOfWorkflow)
-	cmd.Flags().BoolVar(&p.WithText, "text", false, "with the text of each step")
-	cmd.Flags().BoolVar(&p.WithPassages, "passages", false, "with every entry of every node")
+	var texts, passages bool
+	cmd := workflowAct(a, &cobra.Command{
+		Use: "workflow:status <dir> <run>", Short: "Show a run of a workflow",
+		Long: `Show a run of a workflow: its status, its steps, and what it waits for. A run whose
+processes died is brought on.
+
+With --json the result is that of workflow.status.`,
+		Example: "  ac workflow:status ./acme run_01M7WQZBSAFPGGS2R5Y64ZHBJ5\n  ac workflow:status ./acme run_01M7WQZBSAFPGGS2R5Y64ZHBJ5 --text",
+	}, func(p company.WorkflowStatusParams) company.WorkflowStatusParams {
+		p.WithText, p.WithPassages = texts, passages
+		return p
+	}, (*company.Company).StatusOfWorkflow)
+	cmd.Flags().BoolVar(&texts, "text", false, "with the text of each step")
+	cmd.Flags().BoolVar(&passages, "passages", false, "with --json: with every entry of every node")
 	return cmd
 }
 
 func workflowCancelCommand(a *app) *cobra.Command {
-	var p company.WorkflowRunParams
-	return workflowRunOf(a, &cobra.Command{
-		Use: "workflow:cancel <dir>", Short: "Cancel a run of a workflow",
-		Long:    "Cancel a run of a workflow with the jobs that go on. Prints the run as JSON, as it is just after.",
-		Example: "  ac workflow:cancel ./acme --project proj_1 --run run_01M7WQZBSAFPGGS2R5Y64ZHBJ5",
-	}, &p, func(p *company.WorkflowRunParams, dir string) { p.WorkspaceDir = dir }, &p.ProjectID, &p.RunID, (*company.Company).CancelWorkflow)
+	return workflowAct(a, &cobra.Command{
+		Use: "workflow:cancel <dir> <run>", Short: "Cancel a run of a workflow",
+		Long: `Cancel a run of a workflow with the jobs that go on, and show it as it is just after.
+A run that is over stays as it is.
+
+With --json the result is that of workflow.cancel.`,
+		Example: "  ac workflow:cancel ./acme run_01M7WQZBSAFPGGS2R5Y64ZHBJ5",
+	}, func(p company.WorkflowStatusParams) company.WorkflowRunParams {
+		return company.WorkflowRunParams{Dir: p.Dir, ProjectID: p.ProjectID, RunID: p.RunID}
+	}, (*company.Company).CancelWorkflow)
 }
