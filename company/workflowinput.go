@@ -4,6 +4,7 @@ package company
 
 import (
 	"context"
+	"slices"
 	"strings"
 
 	"ac/heartbeat/workflow"
@@ -11,7 +12,9 @@ import (
 	"ac/runs"
 	"ac/runs/interaction"
 	"ac/runs/session"
+	"ac/runs/transcript"
 	"ac/workspace"
+	"ac/workspace/doc"
 )
 
 // answerWorkflow answers a question of a run of a workflow, which has no session.
@@ -95,4 +98,36 @@ func (cs *Host) stopWorkflow(ctx context.Context, w *workspace.Workspace, ref st
 		return Poll{SessionRef: ref, ProjectID: project, RunID: run, Status: record.Status}, err
 	}
 	return Poll{}, missing
+}
+
+// asWorkflow completes the state of a run of a workflow, which has no session: now says
+// that it is asked for as it is now. Its activity is that of its attempts, unless it waits
+// for a person itself.
+func (c *Company) asWorkflow(ctx context.Context, result *TranscriptResult, now bool) error {
+	record, err := workflow.Load(c.w, result.ProjectID, result.RunID)
+	if err != nil {
+		return err
+	}
+	result.Continuable = Continuable{OK: record.Over(), Resume: resumeDigest}
+	if !record.Over() {
+		result.Continuable.Reason = fault.RunBusy
+	}
+	if !now || record.Over() {
+		return nil
+	}
+	if slices.ContainsFunc(record.Steps, func(s doc.FlowStep) bool { return s.Status == doc.StepWaiting }) {
+		result.Activity = transcript.ActivityWaiting + interaction.Input
+		return nil
+	}
+	for _, run := range c.flows().Attempts(record) {
+		activity := ""
+		err := c.all.logs.Transcript(ctx, c.w, result.ProjectID, run, nil, func(f *transcript.Fold) { activity = f.State().Activity })
+		if err != nil {
+			return err
+		}
+		if strings.HasPrefix(activity, transcript.ActivityWaiting) || result.Activity == "" {
+			result.Activity = activity
+		}
+	}
+	return nil
 }

@@ -11,6 +11,7 @@ import (
 	"ac/runs"
 	"ac/runs/interaction"
 	runpolicy "ac/runs/policy"
+	"ac/runs/session"
 	"ac/workspace"
 	"ac/workspace/doc"
 )
@@ -84,14 +85,16 @@ func ownWords(machine doc.Machine, agent doc.Agent) []string {
 // Continuable refuses the run of an attempt whose job is not over: that decides what
 // comes after it. An attempt that is still at work is left to the run's own rules.
 func Continuable(w *workspace.Workspace, project, run string) error {
-	record, err := jobOfRun(w, project, run)
-	if fault.Is(err, fault.NotFound) || err != nil || record.Over() {
-		return nil //nolint:nilerr // a job that cannot be read keeps nobody
+	records, err := session.NamedAfter(w, run)
+	if err != nil {
+		return err
 	}
-	if now, err := runs.Load(w, project, run); err != nil || !doc.Terminal(now.Status) {
-		return nil //nolint:nilerr // it is told by who continues it
+	for _, r := range records {
+		if id := OpenJobOf(w, project, r.Ref, run); id != "" && doc.Terminal(r.Status) {
+			return fault.New(fault.RunOwnedByJob, "run %s is an attempt of job %s, which is not over", run, id)
+		}
 	}
-	return fault.New(fault.RunOwnedByJob, "run %s is an attempt of job %s, which is not over", run, record.Job.JobID)
+	return nil
 }
 
 // wasSpoken reports whether an attempt was a live session: what it printed is a protocol,

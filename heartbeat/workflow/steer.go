@@ -112,17 +112,29 @@ type attempt struct{ step, run string }
 
 // attempts are those of a run's live steps whose agents can be spoken with now.
 func (f Flows) attempts(ctx context.Context, record doc.WorkflowRun) (list []attempt) {
+	for _, at := range f.atWork(record) {
+		if _, session, live, err := runs.Living(ctx, f.Workspace, record.ProjectID, at.run); err == nil && live && session.Driver != "" {
+			list = append(list, at)
+		}
+	}
+	return list
+}
+
+// Attempts are the runs of the newest attempts of a run's live steps.
+func (f Flows) Attempts(record doc.WorkflowRun) (ids []string) {
+	for _, at := range f.atWork(record) {
+		ids = append(ids, at.run)
+	}
+	return ids
+}
+
+func (f Flows) atWork(record doc.WorkflowRun) (list []attempt) {
 	for _, s := range record.Steps {
 		if s.Over() || s.JobID == "" {
 			continue
 		}
-		found, err := job.Glance(f.Workspace, record.ProjectID, s.JobID)
-		if err != nil || found.Last() == nil {
-			continue
-		}
-		run := found.Last().RunID
-		if _, session, live, err := runs.Living(ctx, f.Workspace, record.ProjectID, run); err == nil && live && session.Driver != "" {
-			list = append(list, attempt{s.Step, run})
+		if found, err := job.Glance(f.Workspace, record.ProjectID, s.JobID); err == nil && found.Last() != nil {
+			list = append(list, attempt{s.Step, found.Last().RunID})
 		}
 	}
 	return list
