@@ -75,7 +75,10 @@ func eachDeath(t *testing.T, try func(n int) (hit string)) {
 	if *deaths > 0 {
 		step = max(1, 60 / *deaths)
 	}
-	for n := 1; try(n) != ""; n += step {
+	for n := 1; ; n += step {
+		if try(n) == "" {
+			return
+		}
 	}
 }
 

@@ -43,14 +43,12 @@ func (f Flows) unmet(t *doc.WorkflowTemplate) (list []Event, err error) {
 		}
 		agent, ok := chosen(agents, n.Task.Agent)
 		spoken := ok && doc.ProviderNamed(agent.Provider).Live != ""
-		message := ""
+		message := "mode and rules of task " + n.Key() + " are not enforced: it is not interactive. Its permission level holds."
 		switch {
 		case !ok, spoken && n.Task.Interactive:
 			continue
 		case n.Task.Interactive:
 			message = "task " + n.Key() + " is not interactive: provider " + agent.Provider + " has no live session. Its permission level holds."
-		default:
-			message = "mode and rules of task " + n.Key() + " are not enforced: it is not interactive. Its permission level holds."
 		}
 		list = append(list, Event{eventNotice, noticePayload{message}})
 	}

@@ -186,12 +186,12 @@ func (f Flows) begin(u *workspace.Unit, s Start, template *doc.WorkflowTemplate)
 		return record, after, err
 	}
 	record = d.Record
-	first := []Event{{eventStarted, startedPayload{orNull(s.WorkflowID), template.Name, template.Pattern(), template.StepCount()}}}
 	unmet, err := f.unmet(template)
 	if err != nil {
 		return record, after, err
 	}
-	first = append(first, unmet...)
+	began := Event{eventStarted, startedPayload{orNull(s.WorkflowID), template.Name, template.Pattern(), template.StepCount()}}
+	first := append([]Event{began}, unmet...)
 	drafts, end, err := f.drafts(record, slices.Concat(first, d.Events))
 	if err != nil {
 		return record, after, err

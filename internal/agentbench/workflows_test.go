@@ -91,3 +91,21 @@ func TestSideBySide(t *testing.T) {
 		}
 	})
 }
+
+// TestProseOfATask lets agents answer in their own words, over their live protocols.
+func TestProseOfATask(t *testing.T) {
+	t.Parallel()
+	eachWorker(t, func(t *testing.T, k kind) {
+		c := companyOf(t, k, true, func(r Request) Reply {
+			if reply, ok := Bookkeeping(r, Usage{}); ok {
+				return reply
+			}
+			return Reply{Text: "Good morning.", Usage: Usage{Input: 100, Output: 10}}
+		})
+		task := c.task("Greet me.")
+		task["answer"], task["interactive"] = "prose", true
+		if text := c.flow(task); text != "Good morning." {
+			t.Errorf("%q", text)
+		}
+	})
+}
