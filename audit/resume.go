@@ -81,7 +81,7 @@ func (s *state) resume(w *workspace.Workspace) (*grown, *Checkpoint) {
 	}
 	body, _, _ := strings.Cut(s.Text, "\n\n")
 	newest, err := parseCheckpoint(s.Checkpoint, body+"\n")
-	if err != nil || behind(w, newest) != nil {
+	if err != nil || checkNewest(w, newest) != nil {
 		return nil, nil
 	}
 	hashes := tlog.TileHashReader(tlog.Tree{N: newest.Size, Hash: newest.Root}, tiles{w})

@@ -111,7 +111,7 @@ func historyOf(w *workspace.Workspace, restart bool) (*history, error) {
 			return &history{tree, st, newest}, nil
 		}
 	}
-	t, newest, err := standing(w)
+	t, newest, err := loadSealed(w)
 	switch {
 	case restart && err == nil:
 		return nil, fault.New(fault.Conflict, "the sealed history can be continued: seal without --restart")
@@ -244,9 +244,9 @@ func supersede(w *workspace.Workspace, why error) (*tree, error) {
 	return t, t.add(r, line)
 }
 
-// standing is the history up to its newest checkpoint, which it must match.
+// loadSealed is the history up to its newest checkpoint, which it must match.
 // Later records were left by an interrupted seal.
-func standing(w *workspace.Workspace) (*tree, *Checkpoint, error) {
+func loadSealed(w *workspace.Workspace) (*tree, *Checkpoint, error) {
 	t, err := readTree(w)
 	if err != nil {
 		return nil, nil, err
@@ -272,7 +272,7 @@ func standing(w *workspace.Workspace) (*tree, *Checkpoint, error) {
 	if problem := t.fits(newest); problem != "" {
 		return nil, nil, restartable(fmt.Sprintf("the sealed history does not match %s: %s", file, problem))
 	}
-	if err := behind(w, newest); err != nil {
+	if err := checkNewest(w, newest); err != nil {
 		return nil, nil, err
 	}
 	cut, err := t.first(newest.Size)
@@ -290,9 +290,9 @@ func untouched(w *workspace.Workspace, t *tree) error {
 	return nil
 }
 
-// behind refuses to continue a history of which this machine knows a later
+// checkNewest refuses to continue a history of which this machine knows a later
 // state.
-func behind(w *workspace.Workspace, newest Checkpoint) error {
+func checkNewest(w *workspace.Workspace, newest Checkpoint) error {
 	text, err := w.Read(standbyFile)
 	if fault.Is(err, fault.NotFound) {
 		return nil

@@ -39,8 +39,8 @@ func (f figure) title() string {
 	return f.Name + ", " + f.Of
 }
 
-// verdict is ok, MISSED, or nothing where there is no target.
-func (f figure) verdict() string {
+// result is ok, MISSED, or nothing where there is no target.
+func (f figure) result() string {
 	met := f.Seen <= f.Target
 	switch {
 	case f.Zero:
@@ -94,7 +94,7 @@ func printReport(w io.Writer, figures []figure, asJSON bool) error {
 		}
 		rows := make([]row, 0, len(figures))
 		for _, f := range figures {
-			r := row{figure: f, Verdict: f.verdict()}
+			r := row{figure: f, Verdict: f.result()}
 			if f.Limit != 0 {
 				r.Ratio = f.Seen / f.Limit
 			}
@@ -108,7 +108,7 @@ func printReport(w io.Writer, figures []figure, asJSON bool) error {
 	fmt.Fprintln(table, "what\tseen\ttarget\t\tlimit in the same run\tseen/limit\tnote")
 	for _, f := range figures {
 		limit, ratio := f.limit()
-		fmt.Fprintf(table, "%s\t%s\t%s\t%s\t%s\t%s\t%s\n", f.title(), show(f.Seen, f.Unit), f.target(), f.verdict(), limit, ratio, f.Note)
+		fmt.Fprintf(table, "%s\t%s\t%s\t%s\t%s\t%s\t%s\n", f.title(), show(f.Seen, f.Unit), f.target(), f.result(), limit, ratio, f.Note)
 	}
 	return table.Flush()
 }

@@ -48,7 +48,7 @@ func markdown(figures []figure) string {
 	b.WriteString("| what | target | seen | | limit in the same run | seen / limit | how it spread |\n|---|---|---|---|---|---|---|\n")
 	for _, f := range figures {
 		limit, ratio := f.limit()
-		cells := []string{f.Name, f.target(), show(f.Seen, f.Unit), f.verdict(), limit, ratio, f.Note}
+		cells := []string{f.Name, f.target(), show(f.Seen, f.Unit), f.result(), limit, ratio, f.Note}
 		for i, cell := range cells {
 			cells[i] = strings.ReplaceAll(strings.TrimSpace(cell), "|", "\\|")
 		}

@@ -12,6 +12,7 @@ import (
 	"sync"
 
 	"ac/feed"
+	"ac/governance/files"
 	"ac/heartbeat"
 	"ac/heartbeat/job"
 	"ac/heartbeat/workflow"
@@ -38,6 +39,8 @@ type Host struct {
 	stderr   io.Writer
 	version  string
 	limits   lane.Limits
+	files    *files.Memory
+	changes  recentChanges
 
 	// ctx ends when the process stops using the Host, and with it the
 	// background work.
@@ -93,7 +96,7 @@ func New(opts Options) *Host {
 		ctx: ctx, cancel: cancel,
 		stderr: opts.Stderr, env: opts.Env, hub: opts.Hub, version: opts.Version, open: map[string]*opened{}, launching: map[launched][]*launching{},
 		loops: map[string]*heartbeat.Loop{}, sightings: map[string]*sighting{},
-		limits:   lane.LimitsFrom(os.LookupEnv),
+		limits: lane.LimitsFrom(os.LookupEnv), files: files.NewMemory(),
 		launcher: &session.Launcher{Executable: opts.Executable, Environ: os.Environ()},
 		runners:  &job.Starter{Executable: opts.Executable, Environ: os.Environ(), Version: opts.Version},
 	}
@@ -221,7 +224,7 @@ func (cs *Host) opening(dir string, id durable.Identity) (w *workspace.Workspace
 	cs.open[dir] = &opened{ws: w, id: id, index: index.For(w), validator: validate.New(w), admission: runs.NewAdmission(w, cs.limits)}
 	if cs.hub != nil {
 		cs.open[dir].index.Stay()
-		w.OnAppend(func(log string) { cs.hub.Appended(w.Dir(), log) })
+		w.OnAppend(func(log string) { cs.hub.LogAppended(w.Dir(), log) })
 		cs.hub.Know(w)
 	}
 	return w, true, nil

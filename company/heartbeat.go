@@ -89,14 +89,14 @@ func (cs *Host) Observe(dir string) {
 		return // not a workspace: nothing to observe
 	}
 	if seen == nil {
-		cs.sight(dir, now)
+		cs.noticeWorkspace(dir, now)
 	}
 	if l := cs.loop(c.dir); l != nil {
 		l.Observe(w)
 	}
 }
 
-func (cs *Host) sight(dir string, now int64) {
+func (cs *Host) noticeWorkspace(dir string, now int64) {
 	cs.mu.Lock()
 	defer cs.mu.Unlock()
 	if len(cs.sightings) >= maxSightings {

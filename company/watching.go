@@ -77,10 +77,10 @@ func (c *Company) WatchRun(ctx context.Context, p WatchRunParams) (result WatchR
 	if err := c.reconcile(ctx, run); err != nil {
 		return result, err
 	}
-	w := &watch{over: make(chan struct{}), told: p.Told, stays: !p.NoFollow}
+	w := &watch{over: make(chan struct{}), told: p.Told, keepFollowing: !p.NoFollow}
 	stop, err := c.FollowTranscript(ctx, TranscriptStream{
 		ProjectID: run.ProjectID, RunID: run.RunID, Since: p.Since, Tail: p.Tail, Deliver: w.take,
-		Settled: func() { w.settle(c.overByRecord(run)) },
+		Settled: func() { w.applyStatus(c.overByRecord(run)) },
 	})
 	if err != nil {
 		return result, err
@@ -130,10 +130,10 @@ func (c *Company) reconcile(ctx context.Context, run NamedRun) error {
 
 // watch is a watch of a run. What it holds belongs to the delivery until it is over.
 type watch struct {
-	told  func(feed.TranscriptNotification) error
-	stays bool
-	once  sync.Once
-	over  chan struct{}
+	told          func(feed.TranscriptNotification) error
+	keepFollowing bool
+	once          sync.Once
+	over          chan struct{}
 
 	settled bool
 	ended   bool
@@ -158,12 +158,12 @@ func (w *watch) take(_ context.Context, n feed.TranscriptNotification) error {
 	return nil
 }
 
-// settle ends the watch of a run that is over, by its log or by its record.
-func (w *watch) settle(status string, over bool) {
+// applyStatus ends the watch of a run that is over, by its log or by its record.
+func (w *watch) applyStatus(status string, over bool) {
 	if w.settled = true; over {
 		w.status = status
 	}
-	if !w.stays || doc.Terminal(w.status) {
+	if !w.keepFollowing || doc.Terminal(w.status) {
 		w.end()
 	}
 }

@@ -6,6 +6,7 @@ import (
 	"context"
 	"os"
 
+	"ac/governance/files"
 	"ac/runs/session"
 	"ac/runs/worktree"
 )
@@ -24,10 +25,11 @@ type CleanUpWorktreesResult struct {
 	DryRun       bool    `json:"dry_run"`
 	MaxAgeHours  float64 `json:"max_age_hours"`
 	worktree.Report
+	Checkpoints files.Removed `json:"checkpoints"`
 }
 
 // CleanUpWorktrees removes the worktrees of runs that ended long enough ago, if
-// nothing would be lost.
+// nothing would be lost, and checkpoints of applied files that are too old or too many.
 func (c *Company) CleanUpWorktrees(ctx context.Context, p CleanUpWorktreesParams) (CleanUpWorktreesResult, error) {
 	result := CleanUpWorktreesResult{WorkspaceDir: c.given, DryRun: p.DryRun, MaxAgeHours: p.MaxAgeHours}
 	w := c.w
@@ -40,6 +42,9 @@ func (c *Company) CleanUpWorktrees(ctx context.Context, p CleanUpWorktreesParams
 		ProjectID: p.ProjectID, MaxAge: p.MaxAgeHours, DryRun: p.DryRun,
 		Live: func(project, run string) bool { return session.RunAlive(w, project, run) },
 	}
-	result.Report, err = order.Run(ctx)
+	if result.Report, err = order.Run(ctx); err != nil {
+		return result, err
+	}
+	result.Checkpoints, err = files.CleanUp(ctx, w, p.ProjectID, p.DryRun)
 	return result, err
 }

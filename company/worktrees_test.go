@@ -66,8 +66,8 @@ spec:
 	for _, c := range []struct{ params, want string }{
 		{`{"workspace_dir":"DIR"}`, `{"workspace_dir":"DIR","dry_run":false,"max_age_hours":72,"scanned":1,"eligible":1,"removed":0,"missing":1,"failed":0,"kept":0,` +
 			`"items":[{"project_id":"proj_a","run_id":"run_a","repo_id":null,"worktree_relpath":".local/worktrees/proj_a/task_a/run_a",` +
-			`"worktree_abs":"DIR/.local/worktrees/proj_a/task_a/run_a","branch":null,"status":"ended","ended_at":"2026-01-02T00:00:00.000Z","action":"missing","reason":"it does not exist"}]}`},
-		{`{"workspace_dir":"DIR","project_id":"proj_b","max_age_hours":0.5,"dry_run":true}`, `{"workspace_dir":"DIR","dry_run":true,"max_age_hours":0.5,"scanned":0,"eligible":0,"removed":0,"missing":0,"failed":0,"kept":0,"items":[]}`},
+			`"worktree_abs":"DIR/.local/worktrees/proj_a/task_a/run_a","branch":null,"status":"ended","ended_at":"2026-01-02T00:00:00.000Z","action":"missing","reason":"it does not exist"}],"checkpoints":{"scanned":0,"removed":0}}`},
+		{`{"workspace_dir":"DIR","project_id":"proj_b","max_age_hours":0.5,"dry_run":true}`, `{"workspace_dir":"DIR","dry_run":true,"max_age_hours":0.5,"scanned":0,"eligible":0,"removed":0,"missing":0,"failed":0,"kept":0,"items":[],"checkpoints":{"scanned":0,"removed":0}}`},
 	} {
 		if got, err := call("worktree.cleanup", c.params); err != nil || got != c.want {
 			t.Errorf("%s\n got %s, %v\nwant %s", c.params, got, err, c.want)

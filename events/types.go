@@ -42,6 +42,7 @@ const (
 	SnapshotFailed   = "context_pack.snapshot_failed"
 	SnapshotWritten  = "context_pack.snapshot_written"
 	ArtifactProduced = "artifact.produced"
+	ArtifactApplied  = "artifact.applied"
 	ApprovalDecided  = "approval.decided"
 	WorktreePrepared = "worktree.prepared"
 	MistakeRecorded  = "evaluation.mistake_recorded"

@@ -16,7 +16,7 @@ import (
 
 // past is an event of the backfill.
 type past struct {
-	place place
+	place logRef
 	seq   int64
 	at    int64 // as clock.Nanos gives it, never before the one before it in its run
 	raw   []byte
@@ -80,7 +80,7 @@ func newest(found []past, limit int) []past {
 
 // lastOf reads the last matching events of one log before its cursor; none from
 // a log that cannot be read.
-func (s *subscription) lastOf(p place) []past {
+func (s *subscription) lastOf(p logRef) []past {
 	ws, c := s.at(p)
 	l, err := openLog(s.ctx, ws, p.key)
 	if err != nil {
@@ -98,7 +98,7 @@ func (s *subscription) lastOf(p place) []past {
 }
 
 // lastBefore reads ever larger pieces before an offset, until one holds enough.
-func (s *subscription) lastBefore(p place, l *runLog, end int64) ([]past, error) {
+func (s *subscription) lastBefore(p logRef, l *runLog, end int64) ([]past, error) {
 	for piece := int64(256 << 10); ; piece *= 8 {
 		from, err := lineStart(l, max(0, end-piece), end)
 		if err != nil {
@@ -143,7 +143,7 @@ func lineStart(f io.ReaderAt, from, end int64) (int64, error) {
 
 // matching gives the last matching events of a piece of a log that begins with a
 // line, with their seq counted from there.
-func (s *subscription) matching(p place, l *runLog, from, to int64) (found []past, err error) {
+func (s *subscription) matching(p logRef, l *runLog, from, to int64) (found []past, err error) {
 	scanner := events.NewScanner(l.part(from, to), from, 0)
 	limit := s.spec.Backfill
 	var last int64

@@ -178,13 +178,13 @@ func (h *Hub) knows(w *workspace.Workspace) bool {
 	return h.known[w.Dir()] == w || h.ctx.Err() != nil
 }
 
-// Appended tells that a log of a workspace grew by this process.
-func (h *Hub) Appended(dir, log string) {
+// LogAppended tells that a log of a workspace grew by this process.
+func (h *Hub) LogAppended(dir, log string) {
 	h.mu.Lock()
 	w := h.watchers[dir]
 	h.mu.Unlock()
 	if w != nil {
-		w.touched(log)
+		w.logGrew(log)
 	}
 }
 

@@ -43,7 +43,7 @@ func (f *fixture) watching(t *testing.T) (*Hub, *watcher, told) {
 	h.mu.Lock()
 	w := h.watchers[f.ws.Dir()]
 	h.mu.Unlock()
-	until(t, w.known)
+	until(t, w.scanned)
 	return h, w, c
 }
 

@@ -21,12 +21,12 @@ var errUnfit = errors.New("the index does not fit the logs")
 
 // indexed gives the last matching events before the cursors, those of logs that
 // the index does not know too.
-func (s *subscription) indexed(places []place) (found []past, err error) {
+func (s *subscription) indexed(places []logRef) (found []past, err error) {
 	scope := index.Scope{Project: s.spec.Project, Kinds: index.Runs}
 	if _, err := s.spec.Index.SyncOnly(s.ctx, scope); err != nil {
 		return nil, err
 	}
-	known := make(map[logKey]place, len(places))
+	known := make(map[logKey]logRef, len(places))
 	for _, p := range places {
 		if _, c := s.at(p); c.seq >= 0 || c.id != (durable.Identity{}) {
 			known[p.key] = p
@@ -34,7 +34,7 @@ func (s *subscription) indexed(places []place) (found []past, err error) {
 		}
 		return nil, errUnfit // its end was not seen
 	}
-	unknown := make(map[logKey]place, len(places))
+	unknown := make(map[logKey]logRef, len(places))
 	err = s.spec.Index.View(s.ctx, func(v *index.View) error {
 		logs, err := v.Logs(s.spec.Project)
 		if err != nil {
@@ -66,7 +66,7 @@ func (s *subscription) indexed(places []place) (found []past, err error) {
 // from some event on. The time of an event is never before the one before it in
 // its log, which the index does not know: so of every log whose events are among
 // the newest by their own time, all that follows the first of those is taken.
-func (s *subscription) newestIndexed(v *index.View, known map[logKey]place) (found []past, err error) {
+func (s *subscription) newestIndexed(v *index.View, known map[logKey]logRef) (found []past, err error) {
 	first, err := s.firstOfNewest(v, known)
 	if err != nil {
 		return nil, err
@@ -93,7 +93,7 @@ func (s *subscription) newestIndexed(v *index.View, known map[logKey]place) (fou
 
 // firstOfNewest gives, by run, the first of its events that are among the newest
 // by their own time, with all that are as old as the oldest of them.
-func (s *subscription) firstOfNewest(v *index.View, known map[logKey]place) (map[index.RunKey]int64, error) {
+func (s *subscription) firstOfNewest(v *index.View, known map[logKey]logRef) (map[index.RunKey]int64, error) {
 	for limit := s.spec.Backfill + 256; ; limit *= 4 {
 		events, err := v.Places(index.EventFilter{ProjectID: s.spec.Project, Types: s.spec.Types, Limit: limit})
 		if err != nil {
@@ -126,7 +126,7 @@ func (s *subscription) firstOfNewest(v *index.View, known map[logKey]place) (map
 }
 
 // seen reports whether an event lies before the cursor of its log.
-func (s *subscription) seen(known map[logKey]place, e index.Place) (place, bool) {
+func (s *subscription) seen(known map[logKey]logRef, e index.Place) (logRef, bool) {
 	p, there := known[logKey{e.ProjectID, e.Dir}]
 	if !there {
 		return p, false
@@ -137,7 +137,7 @@ func (s *subscription) seen(known map[logKey]place, e index.Place) (place, bool)
 
 // texts reads the events from the logs that the cursors know.
 func (s *subscription) texts(found []past) error {
-	byLog := map[place][]*past{}
+	byLog := map[logRef][]*past{}
 	for i := range found {
 		if found[i].raw == nil {
 			byLog[found[i].place] = append(byLog[found[i].place], &found[i])

@@ -47,7 +47,7 @@ func TestCostOfMany(t *testing.T) { //nolint:paralleltest // its memory is that 
 	opened := time.Now()
 	hub.OnGrowth(func(string) {})
 	hub.Know(f.ws)
-	until(t, func() bool { return hub.watchers[f.ws.Dir()].known() })
+	until(t, func() bool { return hub.watchers[f.ws.Dir()].scanned() })
 	known := time.Since(opened)
 	var heard sync.WaitGroup
 	var mu sync.Mutex

@@ -45,16 +45,16 @@ type stream struct {
 	awaits bool
 }
 
-// touched says that the log grew.
-func (s *stream) touched() {
+// markStale says that the log grew.
+func (s *stream) markStale() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.fresh = false
 }
 
-// behind gives the lines behind a cursor, which is made a counted place for that, and
+// linesAfter reads the lines after a cursor, which is made a counted place for that, and
 // whether there are more. shared is false where the cursor has to read for itself.
-func (s *stream) behind(ctx context.Context, ws *workspace.Workspace, key logKey, c *cursor) (lines []sharedLine, more, shared bool, err error) {
+func (s *stream) linesAfter(ctx context.Context, ws *workspace.Workspace, key logKey, c *cursor) (lines []sharedLine, more, shared bool, err error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if !s.fresh {
@@ -118,7 +118,7 @@ func (s *stream) read(ctx context.Context, ws *workspace.Workspace, key logKey, 
 		s.at = &at
 	}
 	s.drop()
-	end := s.at.offset + turn
+	end := s.at.offset + readQuota
 	err = s.at.lines(l, func(line events.Line) bool {
 		s.keep(line)
 		s.at.pass(line)

@@ -25,16 +25,16 @@ const (
 	// minReadGap is the shortest time between two reads for a busy subscription, so
 	// that lines gather.
 	minReadGap = 5 * time.Millisecond
-	// again is when a log is tried again that could not be read.
+	// retryAfter is when a log is tried again that could not be read.
 	retryAfter = time.Second
-	// turn is how much of one log is read before the others have theirs.
-	turn = 1 << 20
+	// readQuota is how much of one log is read before the others have theirs.
+	readQuota = 1 << 20
 	// holdTerminal is how long a run's last event waits for its record.
 	holdTerminal = 250 * time.Millisecond
 )
 
-// place is a log of some workspace, by the directory of that.
-type place struct {
+// logRef is a log of some workspace, by the directory of that.
+type logRef struct {
 	dir string
 	key logKey
 }
@@ -50,8 +50,8 @@ type subscription struct {
 
 	mu      sync.Mutex
 	sources map[string]*watcher // by directory
-	cursors map[place]*cursor   // of logs that it read or is to read; what they point to belongs to run, once it is started
-	dirty   map[place]struct{}
+	cursors map[logRef]*cursor  // of logs that it read or is to read; what they point to belongs to run, once it is started
+	dirty   map[logRef]struct{}
 	wake    chan struct{}
 }
 
@@ -59,7 +59,7 @@ func newSubscription(h *Hub, spec Spec) *subscription {
 	ctx, cancel := context.WithCancel(h.ctx)
 	return &subscription{
 		spec: spec, hub: h, ctx: ctx, cancel: cancel,
-		sources: map[string]*watcher{}, cursors: map[place]*cursor{}, dirty: map[place]struct{}{}, wake: make(chan struct{}, 1),
+		sources: map[string]*watcher{}, cursors: map[logRef]*cursor{}, dirty: map[logRef]struct{}{}, wake: make(chan struct{}, 1),
 	}
 }
 
@@ -75,7 +75,7 @@ func (s *subscription) listen(w *watcher) {
 func (s *subscription) rebase(old, fresh *watcher) {
 	dir := fresh.ws.Dir()
 	for _, key := range old.keys(s.wants) {
-		s.own(place{dir, key})
+		s.own(logRef{dir, key})
 	}
 	fresh.attach(s)
 	s.mu.Lock()
@@ -170,14 +170,14 @@ func (s *subscription) headOf() (*int64, error) {
 }
 
 // places lists the logs that the subscription may send of, by project and run.
-func (s *subscription) places() []place {
+func (s *subscription) places() []logRef {
 	s.mu.Lock()
 	sources := maps.Clone(s.sources)
 	s.mu.Unlock()
-	var places []place
+	var places []logRef
 	for dir, w := range sources {
 		for _, key := range w.keys(s.wants) {
-			places = append(places, place{dir, key})
+			places = append(places, logRef{dir, key})
 		}
 	}
 	slices.SortFunc(places, byName)
@@ -185,7 +185,7 @@ func (s *subscription) places() []place {
 }
 
 // byName orders logs by project and run.
-func byName(a, b place) int {
+func byName(a, b logRef) int {
 	return cmp.Or(cmp.Compare(a.key.project, b.key.project), cmp.Compare(a.key.run, b.key.run))
 }
 
@@ -199,7 +199,7 @@ func (s *subscription) mark(ws *workspace.Workspace, key logKey, before front) {
 		s.spec.Grown()
 		return
 	}
-	p := place{ws.Dir(), key}
+	p := logRef{ws.Dir(), key}
 	s.mu.Lock()
 	if s.cursors[p] == nil {
 		s.cursors[p] = before.cursor()
@@ -217,7 +217,7 @@ func (s *subscription) rouse() {
 }
 
 // leave keeps a log to be read without waking the reader for it.
-func (s *subscription) leave(p place) {
+func (s *subscription) leave(p logRef) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.dirty[p] = struct{}{}
@@ -288,7 +288,7 @@ func (s *subscription) pause(d time.Duration) bool {
 	}
 }
 
-func (s *subscription) take() []place {
+func (s *subscription) take() []logRef {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	places := slices.Collect(maps.Keys(s.dirty))
@@ -299,11 +299,11 @@ func (s *subscription) take() []place {
 // deliver sends what a log has behind the cursor, one turn of it at most. It
 // says when to come back for more, 0 when the log has nothing more now. The
 // error says that the client or the subscription is gone.
-func (s *subscription) deliver(p place) (rest time.Duration, gone error) {
+func (s *subscription) deliver(p logRef) (rest time.Duration, gone error) {
 	w := s.source(p)
 	_, c := s.own(p)
 	st := w.streamOf(p.key)
-	lines, more, shared, err := st.behind(s.ctx, w.ws, p.key, c)
+	lines, more, shared, err := st.linesAfter(s.ctx, w.ws, p.key, c)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
 		if c.first == "" {
@@ -327,7 +327,7 @@ func (s *subscription) deliver(p place) (rest time.Duration, gone error) {
 }
 
 // readAlone is deliver for a cursor that lies elsewhere than the lines that are kept.
-func (s *subscription) readAlone(w *watcher, st *stream, p place, c *cursor) (rest time.Duration, gone error) {
+func (s *subscription) readAlone(w *watcher, st *stream, p logRef, c *cursor) (rest time.Duration, gone error) {
 	l, err := openLog(s.ctx, w.ws, p.key)
 	if err != nil {
 		return retryAfter, s.ctx.Err()
@@ -339,7 +339,7 @@ func (s *subscription) readAlone(w *watcher, st *stream, p place, c *cursor) (re
 	if err != nil {
 		return retryAfter, s.ctx.Err()
 	}
-	end := c.offset + turn
+	end := c.offset + readQuota
 	err = c.lines(l, func(line events.Line) bool {
 		if rest, gone = s.pass(w, st, p, c, share(line)); rest > 0 || gone != nil {
 			return false
@@ -357,7 +357,7 @@ func (s *subscription) readAlone(w *watcher, st *stream, p place, c *cursor) (re
 
 // pass sends a line that is asked for and moves the cursor behind it, unless the line
 // has to wait.
-func (s *subscription) pass(w *watcher, st *stream, p place, c *cursor, line sharedLine) (rest time.Duration, gone error) {
+func (s *subscription) pass(w *watcher, st *stream, p logRef, c *cursor, line sharedLine) (rest time.Duration, gone error) {
 	if line.sound && s.asksFor(line.kind) {
 		if s.mustHold(w, st, p.key, c, line) {
 			return minReadGap, nil
@@ -371,7 +371,7 @@ func (s *subscription) pass(w *watcher, st *stream, p place, c *cursor, line sha
 }
 
 // source is who watches the workspace of a place.
-func (s *subscription) source(p place) *watcher {
+func (s *subscription) source(p logRef) *watcher {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.sources[p.dir]
@@ -379,7 +379,7 @@ func (s *subscription) source(p place) *watcher {
 
 // at gives the tree and the cursor of a place: its own, or the place at which the log
 // was when the subscription began.
-func (s *subscription) at(p place) (*workspace.Workspace, *cursor) {
+func (s *subscription) at(p logRef) (*workspace.Workspace, *cursor) {
 	w := s.source(p)
 	// A log that grows now gets a cursor of its own; before that its front is as it was.
 	front := w.at(p.key)
@@ -392,7 +392,7 @@ func (s *subscription) at(p place) (*workspace.Workspace, *cursor) {
 }
 
 // own is at with a cursor that is kept.
-func (s *subscription) own(p place) (*workspace.Workspace, *cursor) {
+func (s *subscription) own(p logRef) (*workspace.Workspace, *cursor) {
 	ws, c := s.at(p)
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -454,7 +454,7 @@ func clean(raw []byte) []byte {
 }
 
 // send writes one notification with the event, which is clean, spliced in.
-func (s *subscription) send(p place, seq int64, raw []byte) error {
+func (s *subscription) send(p logRef, seq int64, raw []byte) error {
 	if s.spec.Deliver != nil {
 		return s.spec.Deliver(s.ctx, Event{Project: p.key.project, Run: p.key.run, Seq: seq, Raw: raw})
 	}

@@ -101,7 +101,7 @@ func (w *watcher) look() {
 func (w *watcher) ready(ctx context.Context) {
 	w.scanning.Lock()
 	defer w.scanning.Unlock()
-	if w.known() && w.heard != nil {
+	if w.scanned() && w.heard != nil {
 		ctx, cancel := context.WithCancel(ctx)
 		defer context.AfterFunc(w.ctx, cancel)()
 		defer cancel()
@@ -113,8 +113,8 @@ func (w *watcher) ready(ctx context.Context) {
 	w.scan()
 }
 
-// known reports whether all logs are known and watched.
-func (w *watcher) known() bool {
+// scanned reports whether all logs are scanned and watched.
+func (w *watcher) scanned() bool {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	return w.whole && !w.looking
@@ -124,7 +124,7 @@ func (w *watcher) known() bool {
 func (w *watcher) begin() {
 	w.scanning.Lock()
 	defer w.scanning.Unlock()
-	if w.heard != nil && !w.known() {
+	if w.heard != nil && !w.scanned() {
 		w.scan()
 	}
 }
@@ -272,7 +272,7 @@ func (w *watcher) changed(change watch.Change) {
 	}
 	switch {
 	case len(parts) == 6 && parts[5] == events.FileName:
-		w.touched(change.Name)
+		w.logGrew(change.Name)
 	case len(parts) == 5 && change.Made && parts[3] == "runs":
 		w.newRun(logKey{parts[2], parts[4]})
 	case change.Made && (len(parts) == 3 || (len(parts) == 4 && parts[3] == "runs")):
@@ -290,11 +290,11 @@ func (w *watcher) newProject(project string) {
 
 func (w *watcher) newRun(key logKey) {
 	w.add(workspace.RunDir(key.project, key.run))
-	w.touched(key.file())
+	w.logGrew(key.file())
 }
 
-// touched takes that a log may have grown. A log that was not known is new.
-func (w *watcher) touched(log string) {
+// logGrew handles a log that may have grown. A log that was not known is new.
+func (w *watcher) logGrew(log string) {
 	project, run, ok := workspace.LogRun(log)
 	if !ok {
 		return
@@ -325,7 +325,7 @@ func (w *watcher) mark(key logKey, newer bool) {
 		return
 	}
 	if st := w.streams[key]; st != nil {
-		st.touched()
+		st.markStale()
 	}
 	for s := range w.subs {
 		s.mark(w.ws, key, before)
@@ -417,6 +417,6 @@ func (w *watcher) find(key logKey, known bool) {
 	before := w.fronts[key]
 	w.mu.Unlock()
 	if now := w.frontOf(key); !known || now != before {
-		w.touched(key.file())
+		w.logGrew(key.file())
 	}
 }

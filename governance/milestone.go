@@ -79,6 +79,8 @@ type Resolution struct {
 	MilestoneID     string `json:"milestone_id,omitempty"`
 	TaskStatus      string `json:"task_status,omitempty"`
 	MilestoneStatus string `json:"milestone_status,omitempty"`
+	// CheckpointID is of files that were applied.
+	CheckpointID string `json:"checkpoint_id,omitempty"`
 }
 
 // Resolution is the outcome of a ruling, without what its kind adds.

@@ -28,6 +28,7 @@ const (
 	KindMemoryDelta     = "memory_delta"
 	KindMilestone       = "milestone"
 	KindHeartbeatAction = "heartbeat_action"
+	KindFiles           = "files"
 )
 
 // Item is what is decided on.

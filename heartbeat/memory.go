@@ -22,9 +22,9 @@ type memory struct {
 	cursors []byte // the encoded cursors of the state
 }
 
-// known returns the cached state for a text, if it is cached. The caller may
+// cached returns the cached state for a text, if it is cached. The caller may
 // change it.
-func (m *memory) known(text []byte) (state doc.HeartbeatState, ok bool) {
+func (m *memory) cached(text []byte) (state doc.HeartbeatState, ok bool) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	if len(m.text) == 0 || !bytes.Equal(text, m.text) {
@@ -48,7 +48,7 @@ func (m *memory) keep(text []byte, state doc.HeartbeatState) {
 func (m *memory) stateIn(u *workspace.Unit) (state doc.HeartbeatState, damaged, err error) {
 	text, err := u.Read(workspace.HeartbeatStateFile)
 	if err == nil {
-		if state, ok := m.known(text); ok {
+		if state, ok := m.cached(text); ok {
 			return state, nil, nil
 		}
 	}
@@ -85,7 +85,7 @@ func (m *memory) read(w *workspace.Workspace) (state doc.HeartbeatState, problem
 	if err != nil {
 		return ReadState(w)
 	}
-	if state, ok := m.known(text); ok {
+	if state, ok := m.cached(text); ok {
 		return state, nil
 	}
 	if state, err = doc.HeartbeatStateCodec.Decode(text); err != nil {

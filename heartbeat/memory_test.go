@@ -25,7 +25,7 @@ func BenchmarkState(b *testing.B) {
 		if err != nil {
 			b.Fatal(err)
 		}
-		if _, ok := m.known(text); ok {
+		if _, ok := m.cached(text); ok {
 			return
 		}
 		decoded, err := doc.HeartbeatStateCodec.Decode(text)
@@ -81,10 +81,10 @@ func TestMemoryWritesAsTheCodec(t *testing.T) {
 				return
 			}
 			m.keep(text, state)
-			if _, ok := m.known(append(text[:len(text):len(text)], '\n')); ok {
+			if _, ok := m.cached(append(text[:len(text):len(text)], '\n')); ok {
 				t.Fatal("another text is known")
 			}
-			if got, ok := m.known(text); !ok || fmt.Sprint(got) != fmt.Sprint(state) {
+			if got, ok := m.cached(text); !ok || fmt.Sprint(got) != fmt.Sprint(state) {
 				t.Fatalf("%v is remembered as %v, %v", state, got, ok)
 			}
 		}

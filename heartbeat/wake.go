@@ -140,7 +140,7 @@ func (t *tick) submit(ctx context.Context, m moment, project string, chosen []wa
 			}
 			made, starts = append(made, SubmittedJob{c.WorkerAgentID, target, id, c.jitter}), append(starts, start)
 		}
-		damaged, err := t.seen.change(u, func(state *doc.HeartbeatState) { t.woken(state, chosen, consume) })
+		damaged, err := t.seen.change(u, func(state *doc.HeartbeatState) { t.recordWakes(state, chosen, consume) })
 		if err != nil {
 			return err
 		}
@@ -160,8 +160,8 @@ func (t *tick) submit(ctx context.Context, m moment, project string, chosen []wa
 	return nil
 }
 
-// woken records in the state who was woken.
-func (t *tick) woken(state *doc.HeartbeatState, chosen []wakeable, consume func(*doc.HeartbeatState)) {
+// recordWakes records in the state who was woken.
+func (t *tick) recordWakes(state *doc.HeartbeatState, chosen []wakeable, consume func(*doc.HeartbeatState)) {
 	for _, c := range chosen {
 		known := state.WorkerState[c.WorkerAgentID]
 		known.LastWakeAt, known.LastContextHash = t.StartedAt, c.ContextHash

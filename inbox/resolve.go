@@ -6,9 +6,11 @@ import (
 	"context"
 
 	"ac/governance"
+	"ac/governance/files"
 	"ac/heartbeat"
 	"ac/internal/fault"
 	"ac/workspace"
+	"ac/workspace/doc"
 )
 
 // Launcher launches the jobs of approved proposals.
@@ -36,6 +38,12 @@ func Resolve(ctx context.Context, w *workspace.Workspace, r governance.Ruling, l
 		return approveProposal(ctx, w, r, launcher)
 	case kind == "heartbeat_action_proposal":
 		return governance.DenyProposal(ctx, w, r)
+	case kind == "proposal" && record.String("proposes") == doc.ProposesFiles:
+		service, err := files.NewService(w, files.NewMemory())
+		if err != nil {
+			return governance.Resolution{}, err
+		}
+		return service.Resolve(ctx, r)
 	default:
 		return governance.Resolution{}, fault.New(fault.Unsupported, "%s is a %q; only memory_delta, milestone_report and heartbeat_action_proposal can be decided on", record.Name, kind)
 	}

@@ -75,8 +75,8 @@ func decode(s source, text []byte) decoded {
 
 // stem is the name of a file without its extension; place is the name of its
 // directory.
-func stem(name string) string  { return strings.TrimSuffix(path.Base(name), path.Ext(name)) }
-func place(name string) string { return path.Base(path.Dir(name)) }
+func stem(name string) string       { return strings.TrimSuffix(path.Base(name), path.Ext(name)) }
+func parentName(name string) string { return path.Base(path.Dir(name)) }
 
 // stray returns why a document does not belong where it is.
 func stray(id, want string) string {
@@ -167,7 +167,7 @@ func decodeRun(s source, text []byte) decoded {
 	}
 	at, _ := parseTime(run.CreatedAt)
 	values := []any{
-		s.project, run.ID, place(s.path), run.CreatedAt, at, run.Status, run.Provider, run.AgentID, run.ContextPackID, run.EventsRelpath,
+		s.project, run.ID, parentName(s.path), run.CreatedAt, at, run.Status, run.Provider, run.AgentID, run.ContextPackID, run.EventsRelpath,
 	}
 	usage, err := doc.UsageCodec.Bind(value.Get("usage"))
 	if err == nil {
@@ -229,15 +229,19 @@ func decodeArtifact(s source, text []byte) decoded {
 		at = instant(created)
 	}
 	return decoded{claim: s.path, rows: []insertion{{"ac_artifacts", []any{
-		s.project, id.Text, kindOf.Text, maybe(subjectKind(kindOf.Text)), field("title"), field("visibility"), field("produced_by"),
+		s.project, id.Text, kindOf.Text, maybe(subjectKind(kindOf.Text, field("proposes"))), field("title"), field("visibility"), field("produced_by"),
 		field("run_id"), field("context_pack_id"), field("created_at"), at, s.path,
 	}}}}
 }
 
 // subjectKind is the kind of decisions on artifacts of a type, "" for types
-// without decisions.
-func subjectKind(artifactType string) string {
+// without decisions. A proposal has decisions if it says what it proposes.
+func subjectKind(artifactType string, proposes any) string {
 	switch artifactType {
+	case "proposal":
+		if proposes == doc.ProposesFiles {
+			return doc.ProposesFiles
+		}
 	case "memory_delta":
 		return "memory_delta"
 	case "milestone_report":
@@ -293,7 +297,7 @@ func decodeConversation(s source, text []byte) decoded {
 	if err != nil {
 		return malformed(err)
 	}
-	want := place(s.path)
+	want := parentName(s.path)
 	if path.Dir(s.path) == workspace.HomeDir {
 		want = workspace.HomeID
 	}
@@ -358,7 +362,7 @@ func decodeAgent(s source, text []byte) decoded {
 	if err != nil {
 		return malformed(err)
 	}
-	if why := stray(a.ID, place(s.path)); why != "" {
+	if why := stray(a.ID, parentName(s.path)); why != "" {
 		return misfit(ProblemStray, why)
 	}
 	return decoded{claim: s.path, agent: a.ID, rows: []insertion{{"ac_agents", []any{

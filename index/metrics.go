@@ -42,8 +42,8 @@ func (v *View) AgentsOf(runs ...RunKey) (agents []string, err error) {
 	return agents, nil
 }
 
-// Named returns the known ones among some runs, with their stats.
-func (v *View) Named(runs ...RunKey) (list []MonitoredRun, err error) {
+// MonitoredRuns returns the known ones among some runs, with their stats.
+func (v *View) MonitoredRuns(runs ...RunKey) (list []MonitoredRun, err error) {
 	asked := make(map[RunKey]bool, len(runs))
 	for _, key := range runs {
 		if asked[key] {

@@ -130,7 +130,7 @@ func (p *pass) readDocuments(some []source) error {
 		paths[i], places[s.path] = s.path, s
 	}
 	for _, r := range workspace.ReadEach(paths, func(name string) (reading, error) { return p.read(places[name]), nil }) {
-		if err := p.settle(r); err != nil {
+		if err := p.store(r); err != nil {
 			return err
 		}
 	}
@@ -159,8 +159,8 @@ func (p *pass) read(s source) reading {
 // sameText is the problem of a document with unchanged text.
 const sameText = "\x00same"
 
-// settle updates the index with a document that was read.
-func (p *pass) settle(r reading) error {
+// store updates the index with a document that was read.
+func (p *pass) store(r reading) error {
 	f := p.known.byPath[r.source.path]
 	maybeStale := !r.source.version.Cacheable(p.w.FS, p.now)
 	if r.doc.problem == sameText && !r.gone {
@@ -186,12 +186,12 @@ func (p *pass) settle(r reading) error {
 		p.known.add(f)
 	}
 	f.version, f.maybeStale, f.sum = r.source.version, maybeStale, r.sum
-	return p.place(f, r.doc)
+	return p.assign(f, r.doc)
 }
 
-// place assigns a document the key that it claims, if it is the first to claim
+// assign gives a document the key that it claims, if it is the first to claim
 // it.
-func (p *pass) place(f *file, d decoded) error {
+func (p *pass) assign(f *file, d decoded) error {
 	kept := f.shown && f.claim == d.claim
 	if f.shown && !kept {
 		if err := p.hide(f); err != nil {
@@ -262,7 +262,7 @@ func (p *pass) duplicate(f, of *file) {
 func before(a, b *file) bool {
 	if a.kind == kindRun {
 		id := a.claim[strings.LastIndexByte(a.claim, 0)+1:]
-		if own := place(a.path) == id; own != (place(b.path) == id) {
+		if own := parentName(a.path) == id; own != (parentName(b.path) == id) {
 			return own
 		}
 	}
@@ -307,7 +307,7 @@ func (p *pass) inherit(claim string) error {
 		}
 		s := source{kind: heir.kind, project: heir.project, path: heir.path, version: heir.version}
 		heir.version = durable.Version{} // read it even if its version is known
-		if err := p.settle(p.read(s)); err != nil {
+		if err := p.store(p.read(s)); err != nil {
 			return err
 		}
 	}

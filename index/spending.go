@@ -12,8 +12,8 @@ import (
 	"ac/workspace/doc"
 )
 
-// Spent is the usage in the record of a finished run.
-type Spent struct {
+// RunUsage is the usage in the record of a finished run.
+type RunUsage struct {
 	TaskID string
 	Usage  *doc.Usage // total and cost only, nil for none
 }
@@ -21,11 +21,11 @@ type Spent struct {
 // Spending returns the spending of a project's finished runs, by the names of
 // their folders. It omits runs whose record changed, or may have changed
 // unnoticed, since it was indexed.
-func (v *View) Spending(project string) (map[string]Spent, error) {
+func (v *View) Spending(project string) (map[string]RunUsage, error) {
 	type row struct {
 		file  string
 		state []byte
-		spent Spent
+		spent RunUsage
 	}
 	rows, err := query(v, `SELECT f.path, f.state, COALESCE(r.spec_task_id,''), r.usage_total_tokens, r.usage_cost_usd
  FROM ac_runs r JOIN ac_files f ON f.id=r.id WHERE r.project_id=? AND r.status<>'running'`, []any{project},
@@ -48,7 +48,7 @@ func (v *View) Spending(project string) (map[string]Spent, error) {
 		return nil, err
 	}
 	defer dir.Close()
-	found := make(map[string]Spent, len(rows))
+	found := make(map[string]RunUsage, len(rows))
 	for i := range rows {
 		r := &rows[i]
 		var known file

@@ -131,7 +131,7 @@ func (m *View) Monitor(project string, limit int) (Monitor, error) {
 			others, asked = append(others, s), append(asked, index.RunKey{ProjectID: s.ProjectID, RunID: s.RunID})
 		}
 	}
-	found, err := m.view.Named(asked...)
+	found, err := m.view.MonitoredRuns(asked...)
 	if err != nil {
 		return result, err
 	}

@@ -47,15 +47,18 @@ func statusOf(err error) int {
 		return http.StatusForbidden
 	case fault.NotFound, fault.InteractionNotFound:
 		return http.StatusNotFound
-	case fault.Conflict, fault.PreviewChanged, fault.Locked, fault.Incomplete, fault.InvalidFile, fault.NotEmpty,
+	case fault.TooLarge:
+		return http.StatusRequestEntityTooLarge
+	case fault.NoTarget, fault.TargetAmbiguous, fault.TargetBusy, fault.PreviewGone, fault.FilesRefused, fault.RevertedAlready, fault.NoWorktree,
+		fault.Conflict, fault.PreviewChanged, fault.Locked, fault.Incomplete, fault.InvalidFile, fault.NotEmpty,
 		fault.Unfilled, fault.Unsupported, fault.BudgetExceeded, fault.RunBusy, fault.SecretDetected, fault.ApprovalRequired,
 		fault.InteractionClosed, fault.InteractionKindMismatch, fault.CursorAhead, fault.RunNotResumable, fault.RunOwnedByJob,
 		fault.WorktreeGone, fault.RunNotLive, fault.RunNotSteerable, fault.NoActiveTurn, fault.TurnMismatch, fault.SteerQueueFull,
-		fault.NoAgentCommand, fault.ResumeFailed, fault.TooLarge:
+		fault.NoAgentCommand, fault.ResumeFailed:
 		return http.StatusConflict
 	case fault.ShuttingDown, fault.TooManyWaiting, fault.Canceled, fault.NotAWorkspace, fault.SupervisorUnreachable:
 		return http.StatusServiceUnavailable
-	case fault.IO, fault.NoIndex, fault.Internal:
+	case fault.IO, fault.NoIndex, fault.Internal, fault.WriteFailed, fault.GitFailed:
 	}
 	return http.StatusInternalServerError
 }

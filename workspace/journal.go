@@ -86,6 +86,9 @@ func (u *Unit) commit(ctx context.Context) (logs []string, err error) {
 			}
 			return logs, u.undo(i, name, err)
 		}
+		if err := amend(&u.ops[i], u.ops[i+1:]); err != nil {
+			return logs, u.undo(i, name, err)
+		}
 		if u.ops[i].Kind == opAppend {
 			logs = append(logs, u.ops[i].Name)
 		}
@@ -151,6 +154,8 @@ func (w *Workspace) apply(ctx context.Context, op *operation) error {
 		return w.FS.SyncDir(path.Dir(op.Name))
 	case opExchange:
 		return w.exchange(op)
+	case opFiles:
+		return w.writeFiles(ctx, op)
 	}
 	drafts := make([]events.Draft, len(op.Drafts))
 	for i, record := range op.Drafts {
@@ -200,8 +205,10 @@ func (w *Workspace) takeBack(op *operation, applied bool) error {
 			return nil
 		}
 		return w.namer.Write(w.FS, op.Name, op.before, 0o644)
+	case opFiles:
+		return w.takeBackFiles(op)
 	case opRename:
-		if !durable.Exists(w.FS, op.Name) || durable.Exists(w.FS, op.From) {
+		if op.Keep || !durable.Exists(w.FS, op.Name) || durable.Exists(w.FS, op.From) {
 			return nil
 		}
 		return w.FS.Rename(op.Name, op.From)
@@ -307,6 +314,9 @@ func (w *Workspace) finish(ctx context.Context, ops []operation) (logs []string,
 	}
 	for i := range ops {
 		if states[i] != due && states[i] != begun {
+			if err := amend(&ops[i], ops[i+1:]); err != nil {
+				return logs, err
+			}
 			continue
 		}
 		if ops[i].Kind == opAppend {
@@ -318,6 +328,9 @@ func (w *Workspace) finish(ctx context.Context, ops []operation) (logs []string,
 			if ops[i].Spare {
 				continue
 			}
+			return logs, err
+		}
+		if err := amend(&ops[i], ops[i+1:]); err != nil {
 			return logs, err
 		}
 		if ops[i].Kind == opAppend {
@@ -383,6 +396,8 @@ func (w *Workspace) state(op *operation) (opState, error) {
 			return due, nil
 		}
 		return foreign, nil
+	case opFiles:
+		return w.filesState(op)
 	}
 	left, err := w.missing(op)
 	if err != nil {

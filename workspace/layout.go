@@ -47,6 +47,10 @@ const (
 	StatementsFile = BillingDir + "/reconciliation_statements.json"
 	// AuditLog holds the policy decisions that belong to no run.
 	AuditLog = AuditDir + "/policy.jsonl"
+	// FilesLog takes what was applied of files that come from no run.
+	FilesLog = AuditDir + "/files.jsonl"
+	// CheckpointsDir keeps what files were before they were applied.
+	CheckpointsDir = LocalDir + "/checkpoints"
 
 	// ownerSuffix ends the names of files that identify a process.
 	ownerSuffix     = ".owner.json"
@@ -77,7 +81,7 @@ func Movable(name string) bool {
 		return true
 	}
 	switch name {
-	case LocksDir, LanesDir, JournalDir, SessionsDir, WorktreesDir, TempDir, HeartbeatLock:
+	case LocksDir, LanesDir, JournalDir, SessionsDir, WorktreesDir, TempDir, CheckpointsDir, HeartbeatLock:
 		return false
 	}
 	return !strings.HasPrefix(name, IndexFile) && !strings.HasSuffix(name, ownerSuffix)
@@ -133,6 +137,12 @@ func TasksDir(id string) string { return path.Join(ProjectsDir, id, "tasks") }
 
 // ArtifactsDir is the directory of a project's artifacts.
 func ArtifactsDir(id string) string { return path.Join(ProjectsDir, id, "artifacts") }
+
+// JobDir is the directory of a job.
+func JobDir(project, id string) string { return path.Join(ProjectsDir, project, "jobs", id) }
+
+// CheckpointDir is the directory of a checkpoint.
+func CheckpointDir(project, id string) string { return path.Join(CheckpointsDir, project, id) }
 
 // RunsDir is the directory of a project's runs.
 func RunsDir(id string) string { return path.Join(ProjectsDir, id, "runs") }
@@ -235,3 +245,17 @@ func SharePackFile(project, id string) string {
 
 // MemoryFile is the curated memory of a project.
 func MemoryFile(project string) string { return path.Join(ProjectsDir, project, "memory.md") }
+
+// Own reports whether a name belongs to the company: not what a person keeps beside it,
+// nor the worktrees of runs.
+func Own(name string) bool {
+	if name == WorktreesDir || strings.HasPrefix(name, WorktreesDir+"/") {
+		return false
+	}
+	first, _, _ := strings.Cut(name, "/")
+	switch first {
+	case "company", "org", "work", "inbox", LocalDir:
+		return true
+	}
+	return false
+}

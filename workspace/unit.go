@@ -15,6 +15,7 @@ import (
 	"ac/internal/fault"
 	"ac/internal/inflight"
 	"ac/internal/yamldoc"
+	"ac/workspace/checkpoint"
 	"ac/workspace/doc"
 )
 
@@ -34,7 +35,7 @@ type Unit struct {
 
 // operation is one step of a unit, as the journal records it.
 type operation struct {
-	Kind string `json:"kind"` // write, remove, rename, exchange or append
+	Kind string `json:"kind"` // write, remove, rename, exchange, append or files
 	Name string `json:"name"`
 
 	// Of a write: the content, and the hashes before and after; "" means
@@ -43,8 +44,11 @@ type operation struct {
 	Perm    fs.FileMode `json:"perm,omitempty"`
 	Before  string      `json:"before,omitempty"`
 	After   string      `json:"after,omitempty"`
-	// Of a rename or an exchange: where the tree was staged.
+	// Of a rename or an exchange: where the tree was staged. Of files: where
+	// their checkpoint was.
 	From string `json:"from,omitempty"`
+	// Of a rename that is kept when the unit is undone.
+	Keep bool `json:"keep,omitempty"`
 	// Of an exchange: the identity of the new tree, whatever its name.
 	Identity durable.Identity `json:"identity,omitzero"`
 	// Of an append: the events without their chain fields, and the length of
@@ -55,6 +59,12 @@ type operation struct {
 	Spare bool `json:"spare,omitempty"`
 
 	before []byte // content before a write, for undo; nil if absent
+
+	// Of files: their target while the unit holds its lock, how they ended, and what
+	// is being done.
+	root    *checkpoint.Root
+	outcome *checkpoint.Outcome
+	work    *checkpoint.Work
 }
 
 const (
@@ -63,6 +73,7 @@ const (
 	opRename   = "rename"
 	opExchange = "exchange"
 	opAppend   = "append"
+	opFiles    = "files"
 )
 
 // Update runs fn under the write lock and then makes everything that it queued
@@ -149,6 +160,7 @@ func (u *Unit) run(ctx context.Context, fn func(*Unit) error) (logs []string, er
 		return logs, err
 	}
 	written, err := u.commit(ctx)
+	err = errors.Join(err, release(u.ops))
 	return append(logs, written...), err
 }
 
@@ -313,9 +325,12 @@ func buildTree(fsys durable.FS, at string, tree Tree) error {
 				return err
 			}
 		}
-		if err := durable.WriteNew(fsys, path.Join(at, file.Name), file.Content, 0o644); err != nil {
-			return err
-		}
+	}
+	written := durable.Parallel(len(tree.Files), func(i int) error {
+		return durable.WriteNew(fsys, path.Join(at, tree.Files[i].Name), tree.Files[i].Content, 0o644)
+	})
+	if err := errors.Join(written...); err != nil {
+		return err
 	}
 	for _, dir := range dirs {
 		if err := fsys.SyncDir(dir); err != nil {

@@ -1,6 +1,6 @@
 package main
 
-// Commands that wait for runs of their own and stop them on a signal.
+// Signals: what a command does until one arrives, and the exit status then.
 
 import (
 	"context"
@@ -12,33 +12,55 @@ import (
 	"ac/company"
 )
 
-// interruptible runs an operation until it is done or a signal arrives. On a
-// signal it stops and records the sessions that the operation started, and
-// returns the exit status for the signal.
-func (a *app) interruptible(ctx context.Context, fn func(context.Context, *company.Host) error) error {
-	surviveReaders()
+// untilSignal runs work with a context that SIGINT and SIGTERM cancel. Beside the error
+// of the work it returns the exit status of the signal that arrived, nil for none.
+func untilSignal(ctx context.Context, work func(context.Context) error) (signaled, err error) {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	signals := make(chan os.Signal, 1)
 	signal.Notify(signals, syscall.SIGINT, syscall.SIGTERM)
 	defer signal.Stop(signals)
-	var caught os.Signal
-	over, waited := make(chan struct{}), make(chan struct{})
-	go func() { // ends with the operation
-		defer close(waited)
+	done := make(chan struct{})
+	go func() { // ends with the work
+		defer close(done)
 		select {
-		case caught = <-signals:
+		case caught := <-signals:
+			if number, ok := caught.(syscall.Signal); ok {
+				signaled = exitError{exitSignal + int(number)}
+			}
 			cancel()
-		case <-over:
+		case <-ctx.Done():
 		}
 	}()
-	return a.across(func(all *company.Host) error {
-		err := fn(ctx, all)
-		close(over)
-		<-waited
-		if number, ok := caught.(syscall.Signal); ok {
-			return errors.Join(exitError{exitSignal + int(number)}, all.StopLaunched(context.WithoutCancel(ctx)))
-		}
-		return err
+	err = work(ctx)
+	cancel()
+	<-done
+	return signaled, err
+}
+
+// interruptible runs work until it is done or a signal arrives. If work fails because
+// of that, it returns the exit status for the signal.
+func interruptible(ctx context.Context, work func(context.Context) error) error {
+	signaled, err := untilSignal(ctx, work)
+	if signaled != nil && err != nil {
+		return signaled
+	}
+	return err
+}
+
+// interruptible runs an operation until it is done or a signal arrives. On a
+// signal it stops and records the sessions that the operation started, and
+// returns the exit status for the signal.
+func (a *app) interruptible(ctx context.Context, fn func(context.Context, *company.Host) error) error {
+	surviveReaders()
+	signaled, err := untilSignal(ctx, func(ctx context.Context) error {
+		return a.across(func(all *company.Host) error {
+			err := fn(ctx, all)
+			if ctx.Err() != nil {
+				return all.StopLaunched(context.WithoutCancel(ctx))
+			}
+			return err
+		})
 	})
+	return errors.Join(signaled, err)
 }

@@ -4,9 +4,6 @@ package main
 
 import (
 	"context"
-	"os"
-	"os/signal"
-	"syscall"
 
 	"github.com/spf13/cobra"
 
@@ -23,33 +20,6 @@ func unlessInterrupted[S company.Target, P, R any](cmd *cobra.Command, a *app, o
 		return a.printJSON(result)
 	})
 	return result, err
-}
-
-// interruptible runs work with a context that SIGINT and SIGTERM cancel. If
-// work fails because of that, it returns the exit status for the signal.
-func interruptible(ctx context.Context, work func(context.Context) error) error {
-	ctx, cancel := context.WithCancel(ctx)
-	defer cancel()
-	signals := make(chan os.Signal, 1)
-	signal.Notify(signals, syscall.SIGINT, syscall.SIGTERM)
-	defer signal.Stop(signals)
-	var caught os.Signal
-	done := make(chan struct{})
-	go func() { // ends with the work
-		defer close(done)
-		select {
-		case caught = <-signals:
-			cancel()
-		case <-ctx.Done():
-		}
-	}()
-	err := work(ctx)
-	cancel()
-	<-done
-	if number, ok := caught.(syscall.Signal); ok && err != nil {
-		return exitError{exitSignal + int(number)}
-	}
-	return err
 }
 
 func migrateCommand(a *app) *cobra.Command {

@@ -7,11 +7,9 @@ import (
 	"errors"
 	"fmt"
 	"os"
-	"os/signal"
 	"slices"
 	"strconv"
 	"strings"
-	"syscall"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
@@ -278,26 +276,14 @@ func (a *app) execute(ctx context.Context, o executeOptions) error {
 		return err
 	}
 	surviveReaders()
-	signals := make(chan os.Signal, 1)
-	signal.Notify(signals, syscall.SIGINT, syscall.SIGTERM)
-	defer signal.Stop(signals)
-	interrupt, done := make(chan struct{}), make(chan struct{})
-	var caught os.Signal
-	waited := make(chan struct{})
-	go func() { // ends with the run
-		defer close(waited)
-		select {
-		case caught = <-signals:
-			close(interrupt)
-		case <-done:
-		}
-	}()
-	o.Interrupt = interrupt
-	record, err := ask(ctx, a, (*company.Company).Execute, o.ExecuteParams)
-	close(done)
-	<-waited
-	if number, ok := caught.(syscall.Signal); ok {
-		return errors.Join(exitError{exitSignal + int(number)}, err)
+	var record company.ExecuteResult
+	signaled, err := untilSignal(ctx, func(interrupted context.Context) (err error) {
+		o.Interrupt = interrupted.Done()
+		record, err = ask(ctx, a, (*company.Company).Execute, o.ExecuteParams)
+		return err
+	})
+	if signaled != nil {
+		return errors.Join(signaled, err)
 	}
 	if err != nil {
 		return err

@@ -7,10 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
-	"os"
-	"os/signal"
 	"strings"
-	"syscall"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -54,30 +51,12 @@ of stdin, 128+signal on SIGINT or SIGTERM.`,
 // serve runs a server with the options of a command.
 func (a *app) serve(ctx context.Context, opts rpc.Options) error {
 	surviveReaders()
-	ctx, cancel := context.WithCancel(ctx)
-	defer cancel()
-	signals := make(chan os.Signal, 1)
-	signal.Notify(signals, syscall.SIGINT, syscall.SIGTERM)
-	defer signal.Stop(signals)
-	var caught os.Signal
-	done := make(chan struct{})
-	go func() { // ends with the server
-		defer close(done)
-		select {
-		case caught = <-signals:
-			cancel()
-		case <-ctx.Done():
-		}
-	}()
 	stderr := rpc.NewLossy(a.stderr)
 	opts.In, opts.Out, opts.Log, opts.Env = a.stdin, a.rawStdout(), slog.New(slog.NewTextHandler(stderr, nil)), workspace.SystemEnv()
 	opts.Executable, opts.Version, opts.Stderr = a.executable, buildVersion(), stderr
-	err := rpc.Serve(ctx, opts)
-	cancel()
-	<-done
-	err = errors.Join(err, stderr.Close())
-	if number, ok := caught.(syscall.Signal); ok {
-		return exitError{exitSignal + int(number)}
+	signaled, err := untilSignal(ctx, func(ctx context.Context) error { return rpc.Serve(ctx, opts) })
+	if err = errors.Join(err, stderr.Close()); signaled != nil {
+		return signaled
 	}
 	return err
 }

@@ -35,7 +35,7 @@ func (e evaluation) passed() bool {
 // the rule meanwhile: then there is nothing to add to that.
 func (e evaluation) conclude(u *workspace.Unit, result CycleResult) (CycleResult, error) {
 	if e.passed() {
-		now, err := known(u, e.Mistake, result)
+		now, err := existingCycle(u, e.Mistake, result)
 		if err != nil || now.Status != "" {
 			return now, err
 		}

@@ -130,7 +130,7 @@ func (want Improvement) begin(ctx context.Context, w *workspace.Workspace) (resu
 			result.Status = RecordedOnly
 			return nil
 		}
-		result, err = known(u, want.Mistake, result)
+		result, err = existingCycle(u, want.Mistake, result)
 		return err
 	})
 	return result, err
@@ -156,9 +156,9 @@ func (want Improvement) prepared(u *workspace.Unit) error {
 	return nil
 }
 
-// known looks whether the rule of a mistake is in the guidance or proposed by
+// existingCycle looks whether the rule of a mistake is in the guidance or proposed by
 // now. The status stays empty when it is neither.
-func known(u *workspace.Unit, m Mistake, result CycleResult) (CycleResult, error) {
+func existingCycle(u *workspace.Unit, m Mistake, result CycleResult) (CycleResult, error) {
 	guidance, _, err := guidanceIn(u, m.Worker)
 	if err != nil {
 		return result, err

@@ -26,6 +26,7 @@ type Approvers int
 const (
 	DirectorsApprove  Approvers = iota + 1 // and CEOs and humans
 	ExecutivesApprove                      // CEOs and humans
+	HumansApprove
 )
 
 // Actor is who wants to do something. Team is empty when not given.
@@ -72,6 +73,8 @@ func Decide(action string, r Resource, a Actor) Decision {
 		return Decision{false, "approve.memory.role", "role_not_allowed"}
 	case action == Approve && r.Approvers == ExecutivesApprove && (low || a.Role == roleDirector):
 		return Decision{false, "approve.executive_plan.role", "role_not_allowed"}
+	case action == Approve && r.Approvers == HumansApprove && a.Role != "human":
+		return Decision{false, "approve.files.role", "role_not_allowed"}
 	case action == Compose && r.Sensitivity == "restricted" && low:
 		return Decision{false, RestrictedRule, "restricted_requires_director"}
 	case action == Approve && worker:

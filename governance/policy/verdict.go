@@ -31,7 +31,7 @@ func Ask(w *workspace.Workspace, q Question) Verdict {
 	if err != nil {
 		return Verdict{q, Decision{false, "actor.record", "actor_record_unreadable"}, err}
 	}
-	if q.Resource.Approvers == ExecutivesApprove {
+	if q.Resource.Approvers == ExecutivesApprove || q.Resource.Approvers == HumansApprove {
 		actor.Role = RecordedRole(w, actor)
 	}
 	q.Actor = actor

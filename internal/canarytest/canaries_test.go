@@ -309,8 +309,10 @@ func (c *town) reads() {
 	more := map[string]object{
 		"run.replay": c.with(object{"project_id": c.project, "run_id": c.run, "mode": "verified"}), "sharepack.replay": nil,
 		"artifact.read":        c.with(object{"project_id": c.project, "artifact_id": "art_c", "actor_id": "human", "actor_role": "human"}),
-		"memory.preview_delta": nil, // of a proposal that was approved
-		"interaction.get":      nil, // there are none
+		"memory.preview_delta": nil,                                                // of a proposal that was approved
+		"interaction.get":      nil,                                                // there are none
+		"run.changes":          nil, "artifact.list": nil, "artifact.preview": nil, // of runs with a worktree
+		"artifact.checkpoints": project,
 		"workflow.get":         nil, "workflow.status": nil, "workflow.runs": project,
 		"workflow.check": c.with(object{"template": object{"kind": "none"}}),
 		"run.transcript": ofRun, "events.replay": ofRun, "run.policy.get": ofRun, "policy.defaults.get": project,

@@ -59,6 +59,10 @@ type FS interface {
 	// Tick is the timestamp granularity of a device: two writes of a file that
 	// are at least this far apart have different times.
 	Tick(device uint64) time.Duration
+	// Sub opens a directory of the tree as a tree of its own, held by its inode: it
+	// stays the same whatever its name leads to later. A symlink at the name is
+	// followed as far as it stays in the tree. The caller closes it.
+	Sub(name string) (FS, error)
 	Close() error
 }
 
@@ -85,6 +89,10 @@ func OpenRoot(dir string) (*Root, error) {
 	if err != nil {
 		return nil, err
 	}
+	return newRoot(root, dir), nil
+}
+
+func newRoot(root *os.Root, dir string) *Root {
 	r := &Root{root: root, openat2: openOpenat2(root), path: dir, tick: Coarse}
 	if self, err := root.Open("."); err == nil {
 		if st, err := self.Stat(); err == nil {
@@ -92,7 +100,20 @@ func OpenRoot(dir string) (*Root, error) {
 		}
 		_ = self.Close() // opened for reading only
 	}
-	return r, nil
+	return r
+}
+
+// Sub opens a directory below the root.
+func (r *Root) Sub(name string) (FS, error) {
+	// To open a FIFO would wait for a writer.
+	if st, err := r.Stat(name); err == nil && !st.IsDir() {
+		return nil, &fs.PathError{Op: "open", Path: name, Err: syscall.ENOTDIR}
+	}
+	root, err := r.root.OpenRoot(filepath.FromSlash(name))
+	if err != nil {
+		return nil, err
+	}
+	return newRoot(root, path.Join(r.path, name)), nil
 }
 
 // Tick knows only the file system of the directory itself; others count as

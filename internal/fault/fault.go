@@ -71,6 +71,16 @@ const (
 	ResumeFailed            Reason = "resume_failed"
 	TooLarge                Reason = "too_large"
 	SupervisorUnreachable   Reason = "supervisor_unreachable"
+	// Reasons of proposed files.
+	NoTarget        Reason = "no_target"
+	TargetAmbiguous Reason = "target_ambiguous"
+	TargetBusy      Reason = "target_busy"
+	PreviewGone     Reason = "preview_gone"
+	FilesRefused    Reason = "files_refused"
+	WriteFailed     Reason = "write_failed"
+	RevertedAlready Reason = "reverted_already"
+	NoWorktree      Reason = "no_worktree"
+	GitFailed       Reason = "git_failed"
 )
 
 // Issue is what is wrong with one field. Path holds keys (string) and indexes

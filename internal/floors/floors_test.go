@@ -22,6 +22,7 @@ func floors() map[string]int {
 		"events":                  1,
 		"workspace":               2,
 		"workspace/doc":           2,
+		"workspace/checkpoint":    2,
 		"workspace/founding":      3,
 		"workspace/migrate":       3,
 		"workspace/transfer":      3,
@@ -57,7 +58,7 @@ func floors() map[string]int {
 // Floor 0 and the programs of floor 10 may use each other freely.
 func neighbours() map[string][]string {
 	return map[string][]string{
-		"workspace": {"workspace/doc"},
+		"workspace": {"workspace/doc", "workspace/checkpoint"},
 		// What was copied is checked where it arrived.
 		"workspace/transfer": {"workspace/validate"},
 		"runs":               {"runs/budget", "runs/interaction", "runs/policy", "runs/lane", "runs/provider", "runs/session", "runs/sharepack", "runs/transcript", "runs/usage", "runs/worktree"},
@@ -65,10 +66,14 @@ func neighbours() map[string][]string {
 		"runs/session":       {"runs/agent", "runs/budget", "runs/interaction", "runs/policy", "runs/provider", "runs/transcript", "runs/usage", "runs/worktree"},
 		"runs/agent":         {"runs/usage"},
 		"runs/provider":      {"runs/agent"},
+		// The changes of a run lie in its worktree.
+		"runs/changes": {"runs/worktree"},
 		// Filling and planning are built on artifacts and tasks.
 		"governance/pipeline": {"governance"},
 		// Rules are proposed as changes to memory.
 		"governance/learning": {"governance"},
+		// Files are applied as the policy allows.
+		"governance/files": {"governance"},
 		// Planning a context reads artifacts and memory.
 		"governance/contextplan": {"governance"},
 		"heartbeat":              {"heartbeat/job"},

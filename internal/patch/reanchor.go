@@ -37,7 +37,7 @@ func (p Patch) reanchor(t target) []udiff.Edit {
 	if blank && at < len(t.lines) && trimEnd(t.lines[at]) == "" && strings.HasSuffix(t.lines[at], "\n") {
 		at++
 	}
-	at = a.behind(t, at)
+	at = a.insertAfter(t, at)
 	if at < len(t.lines) && !strings.HasSuffix(a.block, "\n") {
 		return nil
 	}
@@ -83,10 +83,10 @@ func (h *hunk) addition() (a addition, ok bool) {
 	return a, a.block != ""
 }
 
-// behind returns the place after the blocks that were inserted at a place since
+// insertAfter returns the place after the blocks that were inserted at a place since
 // the patch was made: before the line that followed it then. Without such a
 // line, or if it is no longer in the section, it is the place itself.
-func (a *addition) behind(t target, at int) int {
+func (a *addition) insertAfter(t target, at int) int {
 	blanks := slices.IndexFunc(a.after, func(l string) bool { return !isBlank(l) })
 	if blanks < 0 {
 		return at

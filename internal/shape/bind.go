@@ -357,7 +357,9 @@ func (b *binder) mapping(f field, v *Value, into reflect.Value) {
 		}
 		b.path = append(b.path, key)
 		item := reflect.New(into.Type().Elem()).Elem()
-		b.value(f, &v.Items[i], item)
+		if v.Items[i].Kind != Null || item.Kind() != reflect.Pointer { // null is a value of a pointer
+			b.value(f, &v.Items[i], item)
+		}
 		into.SetMapIndex(reflect.ValueOf(strings.ToValidUTF8(key, "\uFFFD")), item)
 		b.path = b.path[:len(b.path)-1]
 	}

@@ -15,6 +15,7 @@ type Schema struct {
 	Required             []string           `json:"required,omitempty"`
 	AdditionalProperties any                `json:"additionalProperties,omitempty"`
 	Items                *Schema            `json:"items,omitempty"`
+	AnyOf                []*Schema          `json:"anyOf,omitempty"`
 	Enum                 []string           `json:"enum,omitempty"`
 	Default              any                `json:"default,omitempty"`
 	MinLength            int                `json:"minLength,omitempty"`
@@ -60,7 +61,11 @@ func fieldSchema(f field, t reflect.Type) *Schema {
 		s.Items = fieldSchema(item, t.Elem())
 		return s
 	case reflect.Map:
-		return &Schema{Type: "object", AdditionalProperties: fieldSchema(f, t.Elem())}
+		values := fieldSchema(f, t.Elem())
+		if t.Elem().Kind() == reflect.Pointer {
+			values = &Schema{AnyOf: []*Schema{values, {Type: "null"}}}
+		}
+		return &Schema{Type: "object", AdditionalProperties: values}
 	}
 	return scalarSchema(f.rule, t)
 }

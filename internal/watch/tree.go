@@ -155,7 +155,7 @@ func (t *Tree) pass(s *system, event fsnotify.Event) (over bool) {
 		over = over || folder && c.Gone
 	}
 	if over = over && t.system == s; over {
-		t.again()
+		t.replaceSystem()
 	}
 	t.mu.Unlock()
 	if over {
@@ -164,9 +164,9 @@ func (t *Tree) pass(s *system, event fsnotify.Event) (over bool) {
 	return over
 }
 
-// again puts a new watcher in the place of the one there is. Everybody has to add his
+// replaceSystem puts a new watcher in the place of the one there is. Everybody has to add his
 // folders anew. The tree is locked.
-func (t *Tree) again() {
+func (t *Tree) replaceSystem() {
 	t.system = nil
 	_ = t.begin() // without one everybody's next folder is refused
 	for l := range t.listeners {

@@ -59,7 +59,7 @@ const fewRuns = 64
 // indexed is what the index knows for sure about the finished runs of a
 // project. The index may be missing, stale or foreign: runs that it does not
 // have are read from files.
-func indexed(w *workspace.Workspace, project string) (known map[string]index.Spent) {
+func indexed(w *workspace.Workspace, project string) (known map[string]index.RunUsage) {
 	ix := index.For(w)
 	_ = ix.View(context.Background(), func(v *index.View) (err error) {
 		known, err = v.Spending(project)
@@ -101,7 +101,7 @@ func (l *ledger) refresh(w *workspace.Workspace, project string) error {
 	if err := l.list(w, project); err != nil {
 		return err
 	}
-	var known map[string]index.Spent
+	var known map[string]index.RunUsage
 	if !l.indexed && len(l.open) > fewRuns {
 		l.indexed, known = true, indexed(w, project)
 	}

@@ -40,6 +40,7 @@ type git struct {
 	program string
 	dir     string
 	env     []string
+	stdin   []byte
 }
 
 // newGit finds git in the PATH of an environment. git inherits the environment
@@ -124,7 +125,7 @@ func (g *git) ownFilters(ctx context.Context) ([]string, error) {
 var errTooLong = errors.New("the output is too long")
 
 // run runs one git command and returns its stdout. An error contains git's
-// message.
+// message; if the command failed by its exit status, there is output, too.
 func (g *git) run(ctx context.Context, limit time.Duration, maxOut int, args ...string) ([]byte, error) {
 	ctx, cancel := context.WithTimeoutCause(ctx, limit, fmt.Errorf("gave up after %s", limit))
 	defer cancel()
@@ -134,6 +135,9 @@ func (g *git) run(ctx context.Context, limit time.Duration, maxOut int, args ...
 	}
 	cmd := exec.CommandContext(ctx, g.program, slices.Concat(fixed, args)...)
 	cmd.Dir, cmd.Env = g.dir, g.env
+	if g.stdin != nil {
+		cmd.Stdin = bytes.NewReader(g.stdin)
+	}
 	cmd.SysProcAttr = proc.NewSession() // no terminal to prompt on, and a group to kill
 	cmd.Cancel = func() error {
 		if err := proc.SignalGroup(cmd.Process.Pid, syscall.SIGTERM); err == nil {
@@ -153,9 +157,9 @@ func (g *git) run(ctx context.Context, limit time.Duration, maxOut int, args ...
 	case err != nil:
 		text := strings.ToValidUTF8(string(bytes.TrimSpace(said.text.Bytes())), "\uFFFD")
 		if text == "" {
-			return nil, fmt.Errorf("git %s: %w", args[0], err)
+			return out.text.Bytes(), fmt.Errorf("git %s: %w", args[0], err)
 		}
-		return nil, fmt.Errorf("git %s: %s (%w)", args[0], text, err)
+		return out.text.Bytes(), fmt.Errorf("git %s: %s (%w)", args[0], text, err)
 	}
 	return out.text.Bytes(), nil
 }

@@ -119,7 +119,18 @@ type Project struct {
 	Status        string  `json:"status" is:"enum=active|archived"`
 	CreatedAt     string  `json:"created_at" is:"time"`
 	Budget        *Budget `json:"budget" is:"optional"`
+	// FileArtifacts says who may apply proposed files.
+	FileArtifacts *FileArtifacts `json:"file_artifacts" is:"optional"`
 }
+
+// FileArtifacts is file_artifacts of a project: with approval required, files that
+// somebody other than a human applies wait for the word of one.
+type FileArtifacts struct {
+	Approval string `json:"approval" is:"optional,enum=required|none"`
+}
+
+// ApprovalRequired is the approval of projects whose files wait for a human.
+const ApprovalRequired = "required"
 
 // Budget limits what a run, task or project may spend.
 type Budget struct {

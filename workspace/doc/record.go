@@ -137,6 +137,23 @@ type Artifact struct {
 	ContextPackID string `json:"context_pack_id"`
 }
 
+// FilesProposal is the front matter of a proposal to apply files; the files are in the
+// JSON file beside it.
+type FilesProposal struct {
+	Artifact
+	ProjectID string `json:"project_id"`
+	Proposes  string `json:"proposes" is:"enum=files"`
+}
+
+// ProposesFiles is what a proposal of files says of itself.
+const ProposesFiles = "files"
+
+// Check holds the type to the one that has these fields.
+func (p *FilesProposal) Check() []fault.Issue { return checkType(p.Type, "proposal") }
+
+// FilesProposalCodec reads and writes proposals to apply files.
+var FilesProposalCodec = yamldoc.For[FilesProposal]()
+
 // MilestoneReport is the front matter of a milestone_report.
 type MilestoneReport struct {
 	_ struct{} `is:"strict"`

@@ -54,7 +54,8 @@ type Run struct {
 	// spec: its tasks share them.
 	WorktreeRel    string `json:"worktree_relpath" is:"optional"`
 	WorktreeBranch string `json:"worktree_branch" is:"optional"`
-	// LogIntegrity is there when events were taken from the log while the run went on.
+	// LogIntegrity is set if events were removed from the log while the run
+	// went on.
 	LogIntegrity *events.Integrity `json:"log_integrity" is:"optional"`
 }
 

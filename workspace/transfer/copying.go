@@ -133,7 +133,7 @@ func (c *copying) entry(ctx context.Context, name string, st fs.FileInfo) error 
 	case st.IsDir():
 		return c.directory(ctx, name, st)
 	case st.Mode().IsRegular():
-		return c.again(name, st, func(name string, st fs.FileInfo) error { return c.file(ctx, name, st) })
+		return c.copyChanged(name, st, func(name string, st fs.FileInfo) error { return c.file(ctx, name, st) })
 	case st.Mode()&fs.ModeSymlink != 0:
 		return c.link(name, st)
 	}
@@ -141,8 +141,8 @@ func (c *copying) entry(ctx context.Context, name string, st fs.FileInfo) error 
 	return nil
 }
 
-// again copies an entry unless it is unchanged since the last pass.
-func (c *copying) again(name string, st fs.FileInfo, copyAnew func(name string, st fs.FileInfo) error) error {
+// copyChanged copies an entry unless it is unchanged since the last pass.
+func (c *copying) copyChanged(name string, st fs.FileInfo, copyAnew func(name string, st fs.FileInfo) error) error {
 	c.seen[name] = true
 	version := durable.VersionOf(st)
 	old, known := c.done[name]
@@ -316,7 +316,7 @@ func (c *copying) link(name string, st fs.FileInfo) error {
 	if err != nil {
 		return err
 	}
-	return c.again(name, st, func(name string, _ fs.FileInfo) error {
+	return c.copyChanged(name, st, func(name string, _ fs.FileInfo) error {
 		return c.into.Symlink(filepath.ToSlash(target), name)
 	})
 }

@@ -172,6 +172,18 @@ func (f *faulty) OpenFile(name string, flag int, perm fs.FileMode) (durable.File
 	return &file{File: inner, plan: f.plan, name: name}, nil
 }
 
+func (f *faulty) Sub(name string) (durable.FS, error) {
+	var inner durable.FS
+	err := f.plan.do("open directory", name, false, func() (err error) { inner, err = f.FS.Sub(name); return err })
+	if err != nil {
+		if inner != nil {
+			err = errors.Join(err, inner.Close())
+		}
+		return nil, err
+	}
+	return &faulty{FS: inner, plan: f.plan}, nil
+}
+
 func (f *faulty) Mkdir(name string, perm fs.FileMode) error {
 	return f.plan.do("mkdir", name, true, func() error { return f.FS.Mkdir(name, perm) })
 }

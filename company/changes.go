@@ -1,0 +1,265 @@
+package company
+
+// run.changes: what a run changed.
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"ac/governance/files"
+	"ac/internal/clock"
+	"ac/internal/fault"
+	"ac/internal/redact"
+	"ac/runs/changes"
+	"ac/runs/worktree"
+	"ac/workspace/checkpoint"
+)
+
+// Bounds of run.changes.
+const (
+	changesLimit  = 5 * time.Second
+	changesFiles  = 2000
+	changesDiff   = 256 << 10 // of a file that is asked for, or of all that are not
+	changesDiffs  = 2 << 20
+	changesPatch  = 32 << 20
+	changesForAll = 50 // checkpoints
+)
+
+// ChangesParams are those of run.changes.
+type ChangesParams struct {
+	Dir
+	ProjectID string   `json:"project_id" is:"id"`
+	RunID     string   `json:"run_id" is:"id"`
+	Paths     []string `json:"paths,omitempty" is:"optional"`
+	Context   int      `json:"context" is:"default=3,min=0,max=20"`
+	Form      string   `json:"form" is:"default=rows,enum=rows|patch"`
+	Mask      bool     `json:"mask" is:"default=true"`
+}
+
+// RunChanges is the result of run.changes. A patch alone has the first members only.
+type RunChanges struct {
+	RunID      string `json:"run_id"`
+	State      string `json:"state"`
+	BaseCommit string `json:"base_commit"`
+	*ChangeRows
+	Patch *string `json:"patch,omitempty"`
+}
+
+// ChangeRows is what a run changed as rows.
+type ChangeRows struct {
+	RepoID string       `json:"repo_id"`
+	Branch string       `json:"branch"`
+	At     string       `json:"at"`
+	Totals ChangeTotals `json:"totals"`
+	Files  []ChangeRow  `json:"files"`
+	// TruncatedFiles is how many files are left out.
+	TruncatedFiles int                   `json:"truncated_files,omitempty"`
+	Diffs          string                `json:"diffs"`
+	Checkpoints    []files.CheckpointRow `json:"checkpoints"`
+}
+
+// ChangeTotals sums rows up.
+type ChangeTotals struct {
+	Files   int `json:"files"`
+	Added   int `json:"added"`
+	Removed int `json:"removed"`
+}
+
+// ChangeRow is a file that a run changed.
+type ChangeRow struct {
+	ID        string  `json:"id"`
+	Path      string  `json:"path"`
+	Action    string  `json:"action"`
+	Added     int     `json:"added"`
+	Removed   int     `json:"removed"`
+	Language  string  `json:"language"`
+	Binary    bool    `json:"binary"`
+	SHA256    *string `json:"sha256"`
+	Diff      string  `json:"diff,omitempty"`
+	Truncated bool    `json:"truncated,omitempty"`
+}
+
+// Changes reads what a run changed, while its session lives, too. An answer is given
+// again for two seconds: many look at a run at once, and git looks at all of its files.
+func (c *Company) Changes(ctx context.Context, p ChangesParams) (RunChanges, error) {
+	key := fmt.Sprintf("%p %+v", c.w, p)
+	if known, ok := c.all.changes.recent(key, c.w.Env.Clock.Now()); ok {
+		return known, nil
+	}
+	result, err := c.readChanges(ctx, p)
+	if err == nil && result.Patch == nil { // which may be large
+		c.all.changes.keep(key, result, c.w.Env.Clock.Now())
+	}
+	return result, err
+}
+
+// changesLife is how long an answer of run.changes is given again.
+const changesLife = 2 * time.Second
+
+// recentChanges are the answers of run.changes of the last moments.
+type recentChanges struct {
+	mu    sync.Mutex
+	known map[string]timedChanges
+}
+
+type timedChanges struct {
+	at     time.Time
+	answer RunChanges
+}
+
+func (r *recentChanges) recent(key string, now time.Time) (RunChanges, bool) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	known, ok := r.known[key]
+	return known.answer, ok && now.Sub(known.at) < changesLife
+}
+
+// keep remembers an answer; those that are too old go.
+func (r *recentChanges) keep(key string, answer RunChanges, now time.Time) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.known == nil {
+		r.known = map[string]timedChanges{}
+	}
+	for other, known := range r.known {
+		if now.Sub(known.at) >= changesLife {
+			delete(r.known, other)
+		}
+	}
+	r.known[key] = timedChanges{now, answer}
+}
+
+// forget drops all answers, for whoever changed what they are about.
+func (r *recentChanges) forget() {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.known = nil
+}
+
+func (c *Company) readChanges(ctx context.Context, p ChangesParams) (result RunChanges, err error) {
+	s, err := c.proposals()
+	if err != nil {
+		return result, err
+	}
+	ctx, cancel := context.WithTimeout(ctx, changesLimit)
+	defer cancel()
+	set, err := s.Changes(ctx, p.ProjectID, p.RunID)
+	if err != nil {
+		return result, err
+	}
+	defer func() { err = errors.Join(err, set.Close()) }()
+	result = RunChanges{RunID: p.RunID, State: set.State, BaseCommit: set.Base}
+	if p.Form == "patch" {
+		patch, err := set.Patch(ctx, changesPatch)
+		if errors.Is(err, worktree.ErrTooLong) {
+			return result, fault.New(fault.TooLarge, "the patch has more than 32 MiB")
+		}
+		text := string(patch)
+		result.Patch = &text
+		return result, err
+	}
+	rows := changeRows{params: p, redactor: redact.NewRedactor(nil)}
+	rows.Files, rows.Diffs = []ChangeRow{}, "all"
+	if p.Paths != nil {
+		rows.Diffs = "asked"
+	}
+	rows.RepoID, rows.Branch, rows.At = set.RepoID, set.Branch, clock.Stamp(c.w.Env.Clock.Now())
+	if err := rows.read(ctx, set); err != nil {
+		return result, err
+	}
+	rows.Checkpoints, err = files.Checkpoints(c.w, p.ProjectID, changesForAll, func(plan checkpoint.Plan) bool { return plan.Source.RunID == p.RunID })
+	result.ChangeRows = &rows.ChangeRows
+	return result, err
+}
+
+// changeRows makes rows of changes.
+type changeRows struct {
+	ChangeRows
+	params   ChangesParams
+	redactor *redact.Redactor
+	bytes    int // of all diffs
+}
+
+func (r *changeRows) read(ctx context.Context, set *changes.Set) error {
+	chosen := set.Files
+	if len(chosen) > changesFiles {
+		r.TruncatedFiles = len(chosen) - changesFiles
+		chosen = chosen[:changesFiles]
+	}
+	err := set.Each(ctx, chosen, func(f changes.File, content changes.Content) error {
+		row := r.row(f, content)
+		r.Totals.Files++
+		r.Totals.Added += row.Added
+		r.Totals.Removed += row.Removed
+		r.Files = append(r.Files, row)
+		return nil
+	})
+	if r.Diffs == "none" {
+		for i := range r.Files {
+			r.Files[i].Diff = ""
+		}
+	}
+	return err
+}
+
+func (r *changeRows) row(f changes.File, content changes.Content) ChangeRow {
+	row := ChangeRow{ID: files.ID(r.params.RunID, f.Path), Path: f.Path, Language: files.Language(f.Path), Action: checkpoint.Modify}
+	switch {
+	case f.OldMode == "":
+		row.Action = checkpoint.Create
+	case f.NewMode == "":
+		row.Action = checkpoint.Delete
+	}
+	row.Binary = !f.Regular() || files.IsBinary(content.From) || files.IsBinary(content.New)
+	if content.New != nil {
+		hash := checkpoint.Hash(content.New)
+		row.SHA256 = &hash
+	}
+	if row.Truncated = content.TooLarge; row.Binary || content.TooLarge {
+		return row
+	}
+	diff := files.Compare(f.Path, side(content.From, f.OldMode), side(content.New, f.NewMode))
+	row.Added, row.Removed = diff.Added, diff.Removed
+	r.diff(&row, diff)
+	return row
+}
+
+func side(content []byte, mode string) files.Side {
+	s := files.Side{Exists: mode != "", Content: content, Mode: 0o644}
+	if changes.Executable(mode) {
+		s.Mode = 0o755
+	}
+	return s
+}
+
+// diff adds the diff of a file that is asked for; without paths all files are, while
+// their diffs together stay short.
+func (r *changeRows) diff(row *ChangeRow, diff files.Diff) {
+	asked, total := r.params.Paths != nil, changesDiff
+	if asked {
+		if total = changesDiffs; !slices.Contains(r.params.Paths, row.Path) {
+			return
+		}
+	}
+	if r.Diffs == "none" {
+		return
+	}
+	text, ok := diff.Unified(r.params.Context, changesDiff)
+	if r.params.Mask {
+		text = r.redactor.Text(text)
+	}
+	switch {
+	case ok && r.bytes+len(text) <= total:
+		row.Diff = strings.ToValidUTF8(text, "\uFFFD")
+		r.bytes += len(text)
+	case asked:
+		row.Truncated = true
+	default:
+		r.Diffs = "none"
+	}
+}

@@ -1,0 +1,250 @@
+package company
+
+// artifact.list, preview, apply, revert and checkpoints: files that runs, jobs and
+// callers propose.
+
+import (
+	"context"
+	"fmt"
+	"strings"
+
+	"ac/governance/files"
+	"ac/governance/policy"
+	"ac/internal/fault"
+	"ac/workspace/checkpoint"
+)
+
+// proposals is what the company does with proposed files.
+func (c *Company) proposals() (*files.Service, error) { return files.NewService(c.w, c.all.files) }
+
+// ListFilesParams are those of artifact.list.
+type ListFilesParams struct {
+	Dir
+	ProjectID string `json:"project_id" is:"id"`
+	RunID     string `json:"run_id,omitempty" is:"optional,id"`
+	JobID     string `json:"job_id,omitempty" is:"optional,id"`
+}
+
+// Check asks for one source.
+func (p *ListFilesParams) Check() []fault.Issue {
+	return oneOf(given{"run_id", p.RunID != ""}, given{"job_id", p.JobID != ""})
+}
+
+// given is a param and whether it is there.
+type given struct {
+	name  string
+	there bool
+}
+
+// oneOf refuses all but one of several params.
+func oneOf(params ...given) (issues []fault.Issue) {
+	n := 0
+	var names []string
+	for _, p := range params {
+		names = append(names, p.name)
+		if p.there {
+			n++
+		}
+	}
+	if n == 1 {
+		return nil
+	}
+	return []fault.Issue{{Path: []any{params[0].name}, Code: "custom", Message: "give exactly one of " + strings.Join(names, ", ")}}
+}
+
+// ListFiles lists the files that a run or a job proposes.
+func (c *Company) ListFiles(ctx context.Context, p ListFilesParams) (files.Listing, error) {
+	s, err := c.proposals()
+	if err != nil {
+		return files.Listing{}, err
+	}
+	return s.List(ctx, p.ProjectID, checkpoint.Source{RunID: p.RunID, JobID: p.JobID})
+}
+
+// ProposedFile is a file as a caller sends it.
+type ProposedFile struct {
+	_       struct{} `is:"strict"`
+	ID      string   `json:"id,omitempty" is:"optional"`
+	Path    string   `json:"path" is:"empty"`
+	Content *string  `json:"content,omitempty" is:"optional,empty"`
+	Delete  bool     `json:"delete,omitempty" is:"default=false"`
+	Mode    string   `json:"mode,omitempty" is:"optional,enum=0644|0755"`
+}
+
+// Check asks for a content, an id that has one, or a deletion.
+func (f *ProposedFile) Check() (issues []fault.Issue) {
+	refuse := func(field, why string) {
+		issues = append(issues, fault.Issue{Path: []any{field}, Code: "custom", Message: why})
+	}
+	switch {
+	case f.Delete && f.Content != nil:
+		refuse("content", "a file that is to be deleted has none")
+	case !f.Delete && f.Content == nil && f.ID == "":
+		refuse("content", "is required without delete and without an id")
+	}
+	return issues
+}
+
+// FilesTarget is where files go: one of the two.
+type FilesTarget struct {
+	_      struct{} `is:"strict"`
+	RepoID string   `json:"repo_id,omitempty" is:"optional"`
+	RunID  string   `json:"run_id,omitempty" is:"optional,id"`
+}
+
+// Check asks for one target.
+func (t *FilesTarget) Check() []fault.Issue {
+	return oneOf(given{"repo_id", t.RepoID != ""}, given{"run_id", t.RunID != ""})
+}
+
+// WantedFiles are the params that say which files are meant, and where they go.
+type WantedFiles struct {
+	ArtifactIDs []string       `json:"artifact_ids,omitempty" is:"optional,minitems=1"`
+	Artifacts   []ProposedFile `json:"artifacts,omitempty" is:"optional,minitems=1"`
+	Target      *FilesTarget   `json:"target,omitempty" is:"optional"`
+}
+
+func (f *WantedFiles) tooMany() (issues []fault.Issue) {
+	for name, n := range map[string]int{"artifact_ids": len(f.ArtifactIDs), "artifacts": len(f.Artifacts)} {
+		if n > files.MaxFiles {
+			maximum, inclusive := float64(files.MaxFiles), true
+			issues = append(issues, fault.Issue{
+				Path: []any{name}, Code: "too_big", Maximum: &maximum, Inclusive: &inclusive, Message: fmt.Sprintf("must have at most %d items", files.MaxFiles),
+			})
+		}
+	}
+	return issues
+}
+
+func (f *WantedFiles) wanted() files.Wanted {
+	w := files.Wanted{IDs: f.ArtifactIDs}
+	for _, a := range f.Artifacts {
+		proposal := files.Proposal{ID: a.ID, Path: a.Path, Content: a.Content, Delete: a.Delete}
+		if a.Mode != "" {
+			program := a.Mode == "0755"
+			proposal.Program = &program
+		}
+		w.Given = append(w.Given, proposal)
+	}
+	if f.Target != nil {
+		w.Target = checkpoint.Target{RepoID: f.Target.RepoID, RunID: f.Target.RunID}
+	}
+	return w
+}
+
+// PreviewFilesParams are those of artifact.preview.
+type PreviewFilesParams struct {
+	Dir
+	ProjectID string `json:"project_id" is:"id"`
+	WantedFiles
+}
+
+// CheckFields bounds the lists.
+func (p *PreviewFilesParams) CheckFields() []fault.Issue { return p.tooMany() }
+
+// Check asks for one list of files.
+func (p *PreviewFilesParams) Check() []fault.Issue {
+	return oneOf(given{"artifact_ids", p.ArtifactIDs != nil}, given{"artifacts", p.Artifacts != nil})
+}
+
+// PreviewFiles shows what applying files would change.
+func (c *Company) PreviewFiles(ctx context.Context, p PreviewFilesParams) (files.Previewed, error) {
+	s, err := c.proposals()
+	if err != nil {
+		return files.Previewed{}, err
+	}
+	return s.Preview(ctx, p.ProjectID, p.wanted())
+}
+
+// FilesActor are the params that say who applies files.
+type FilesActor struct {
+	ActorID     string `json:"actor_id" is:"default=human"`
+	ActorRole   string `json:"actor_role" is:"default=human,role"`
+	ActorTeamID string `json:"actor_team_id,omitempty" is:"optional"`
+}
+
+func (a FilesActor) actor() policy.Actor {
+	return policy.Actor{ID: a.ActorID, Role: a.ActorRole, Team: a.ActorTeamID}
+}
+
+// ApplyFilesParams are those of artifact.apply.
+type ApplyFilesParams struct {
+	Dir
+	ProjectID string `json:"project_id" is:"id"`
+	PreviewID string `json:"preview_id,omitempty" is:"optional"`
+	WantedFiles
+	// Expect has the SHA-256 of files as they were seen, null for absent ones, by path.
+	Expect    map[string]*string `json:"expect,omitempty" is:"optional,empty"`
+	OnProblem string             `json:"on_problem" is:"default=refuse,enum=refuse|skip"`
+	DryRun    bool               `json:"dry_run" is:"default=false"`
+	FilesActor
+	ClientRef string `json:"client_ref,omitempty" is:"optional,maxbytes=200"`
+}
+
+// CheckFields bounds the lists, and holds what is expected to hashes.
+func (p *ApplyFilesParams) CheckFields() []fault.Issue {
+	issues := p.tooMany()
+	for name, hash := range p.Expect {
+		if hash != nil && len(*hash) != 64 {
+			issues = append(issues, fault.Issue{Path: []any{"expect", name}, Code: "custom", Message: "must be a SHA-256 in hex, or null for a file that is absent"})
+		}
+	}
+	return issues
+}
+
+// Check asks for one way to name the files.
+func (p *ApplyFilesParams) Check() []fault.Issue {
+	return oneOf(given{"preview_id", p.PreviewID != ""}, given{"artifact_ids", p.ArtifactIDs != nil}, given{"artifacts", p.Artifacts != nil})
+}
+
+// ApplyFiles applies proposed files, all or nothing.
+func (c *Company) ApplyFiles(ctx context.Context, p ApplyFilesParams) (files.Result, error) {
+	s, err := c.proposals()
+	if err != nil {
+		return files.Result{}, err
+	}
+	order := files.Order{
+		ProjectID: p.ProjectID, Wanted: p.wanted(), Skip: p.OnProblem == "skip", DryRun: p.DryRun, Actor: p.actor(), ClientRef: p.ClientRef,
+		Expect: map[string]string{},
+	}
+	order.Wanted.PreviewID = p.PreviewID
+	for name, hash := range p.Expect {
+		order.Expect[name] = ""
+		if hash != nil {
+			order.Expect[name] = *hash
+		}
+	}
+	defer c.all.changes.forget()
+	return s.Apply(ctx, order)
+}
+
+// RevertFilesParams are those of artifact.revert.
+type RevertFilesParams struct {
+	Dir
+	ProjectID    string `json:"project_id" is:"id"`
+	CheckpointID string `json:"checkpoint_id" is:"id"`
+	OnProblem    string `json:"on_problem" is:"default=refuse,enum=refuse|skip"`
+	FilesActor
+}
+
+// RevertFiles takes an application of files back.
+func (c *Company) RevertFiles(ctx context.Context, p RevertFilesParams) (files.UndoResult, error) {
+	s, err := c.proposals()
+	if err != nil {
+		return files.UndoResult{}, err
+	}
+	defer c.all.changes.forget()
+	return s.Revert(ctx, files.Undo{ProjectID: p.ProjectID, CheckpointID: p.CheckpointID, Skip: p.OnProblem == "skip", Actor: p.actor()})
+}
+
+// CheckpointsParams are those of artifact.checkpoints.
+type CheckpointsParams struct {
+	Dir
+	ProjectID string `json:"project_id" is:"id"`
+	Limit     int    `json:"limit" is:"default=50,min=1,cut=500"`
+}
+
+// Checkpoints lists what was applied in a project, the newest first.
+func (c *Company) Checkpoints(_ context.Context, p CheckpointsParams) ([]files.CheckpointRow, error) {
+	return files.Checkpoints(c.w, p.ProjectID, p.Limit, nil)
+}

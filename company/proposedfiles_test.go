@@ -1,0 +1,95 @@
+package company_test
+
+// Proposed files as clients call them: waiting for a human, decided in the inbox.
+
+import (
+	"encoding/json"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"ac/company"
+	"ac/internal/fault"
+	"ac/rpc"
+	"ac/workspace"
+)
+
+func TestFilesWaitInTheInbox(t *testing.T) {
+	t.Parallel()
+	top := t.TempDir()
+	dir, repo := filepath.Join(top, "ws"), filepath.Join(top, "repo")
+	if err := os.Mkdir(repo, 0o755); err != nil {
+		t.Fatal(err)
+	}
+	all := company.New(company.Options{Env: workspace.SystemEnv(), Executable: "/nonexistent"})
+	t.Cleanup(func() { _ = all.Close() })
+	table := rpc.NewTable("test")
+	call := func(method, params string, into any) error {
+		t.Helper()
+		result, err := table.Call(t.Context(), all, method, []byte(strings.NewReplacer("DIR", dir, "REPO", repo).Replace(params)))
+		if err != nil || into == nil {
+			return err
+		}
+		text, err := json.Marshal(result)
+		if err == nil {
+			err = json.Unmarshal(text, into)
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		return nil
+	}
+	must := func(method, params string, into any) {
+		t.Helper()
+		if err := call(method, params, into); err != nil {
+			t.Fatalf("%s: %v", method, err)
+		}
+	}
+	must("workspace.init", `{"workspace_dir":"DIR"}`, nil)
+	var made struct {
+		ID string `json:"project_id"`
+	}
+	must("workspace.project.create_with_defaults", `{"workspace_dir":"DIR","name":"P","repo_ids":["r"]}`, &made)
+	must("workspace.repo_root.set", `{"workspace_dir":"DIR","repo_id":"r","repo_path":"REPO","require_git":false}`, nil)
+	project := filepath.Join(dir, workspace.ProjectFile(made.ID))
+	text, err := os.ReadFile(project)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(project, append(text, "file_artifacts: {approval: required}\n"...), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	files := `{"workspace_dir":"DIR","project_id":"` + made.ID + `","artifacts":[{"path":"a.txt","content":"x\n"}],"actor_id":"mia","actor_role":"manager"}`
+	if err := call("artifact.apply", files, nil); !fault.Is(err, fault.ApprovalRequired) {
+		t.Fatalf("%v", err)
+	}
+	var inbox struct {
+		Pending []struct {
+			ArtifactID   string `json:"artifact_id"`
+			ArtifactType string `json:"artifact_type"`
+		} `json:"pending"`
+	}
+	must("inbox.snapshot", `{"workspace_dir":"DIR","sync_index":true}`, &inbox)
+	if len(inbox.Pending) != 1 || inbox.Pending[0].ArtifactType != "proposal" {
+		t.Fatalf("%+v", inbox)
+	}
+	var resolved struct {
+		CheckpointID string `json:"checkpoint_id"`
+	}
+	must("inbox.resolve", `{"workspace_dir":"DIR","project_id":"`+made.ID+`","artifact_id":"`+inbox.Pending[0].ArtifactID+`","decision":"approved","actor_id":"human","actor_role":"human"}`, &resolved)
+	if text, err := os.ReadFile(filepath.Join(repo, "a.txt")); err != nil || string(text) != "x\n" || resolved.CheckpointID == "" {
+		t.Errorf("%q, %+v, %v", text, resolved, err)
+	}
+	must("inbox.snapshot", `{"workspace_dir":"DIR","sync_index":true}`, &inbox)
+	if len(inbox.Pending) != 0 {
+		t.Errorf("%+v", inbox)
+	}
+	var report struct {
+		Issues []any `json:"issues"`
+	}
+	must("workspace.validate", `{"workspace_dir":"DIR"}`, &report)
+	if len(report.Issues) != 0 {
+		t.Errorf("%+v", report)
+	}
+}

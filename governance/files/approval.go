@@ -1,0 +1,281 @@
+package files
+
+// Files that wait for the word of a human, where their project asks for that: kept with
+// an artifact of the inbox, whose approval applies them.
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"io/fs"
+	"path"
+	"strings"
+
+	"ac/events"
+	"ac/governance"
+	"ac/governance/policy"
+	"ac/internal/durable"
+	"ac/internal/fault"
+	"ac/workspace"
+	"ac/workspace/checkpoint"
+	"ac/workspace/doc"
+)
+
+// Waiting are the data of fault.ApprovalRequired.
+type Waiting struct {
+	ArtifactID string `json:"artifact_id"`
+}
+
+// pending is the file beside the artifact of a proposal.
+type pending struct {
+	SchemaVersion int               `json:"schema_version"`
+	Type          string            `json:"type"` // file_proposal
+	Target        checkpoint.Target `json:"target"`
+	Skip          bool              `json:"skip,omitempty"`
+	ContentHash   string            `json:"content_hash"`
+	Files         []pendingFile     `json:"files"`
+}
+
+// pendingFile is an artifact, and the hash of the file that it was held against.
+type pendingFile struct {
+	ID      string            `json:"id"`
+	Path    string            `json:"path"`
+	Content string            `json:"content,omitempty"`
+	Delete  bool              `json:"delete,omitempty"`
+	Mode    fs.FileMode       `json:"mode,omitempty"`
+	From    *pendingFrom      `json:"from,omitempty"`
+	Source  checkpoint.Source `json:"source"`
+	Run     string            `json:"run_id,omitempty"`
+	Base    string            `json:"base_sha256"`
+}
+
+type pendingFrom struct {
+	Exists  bool    `json:"exists"`
+	Hash    string  `json:"sha256,omitempty"`
+	Content *string `json:"content,omitempty"`
+}
+
+const pendingType = "file_proposal"
+
+func pendingName(project, artifact string) string {
+	return path.Join(workspace.ArtifactsDir(project), artifact+".json")
+}
+
+// needsApproval reports whether the project lets only humans apply files, and the actor
+// is none.
+func (a *application) needsApproval() (bool, error) {
+	w := a.s.Workspace
+	project, err := w.Project(a.o.ProjectID)
+	if err != nil || a.reverts != "" || project.FileArtifacts == nil || project.FileArtifacts.Approval != doc.ApprovalRequired {
+		return false, err
+	}
+	return policy.RecordedRole(w, a.o.Actor) != "human", nil
+}
+
+// propose keeps the files and asks for a decision on them. The same files that wait
+// already are not kept twice. It returns fault.ApprovalRequired when they wait.
+func (a *application) propose(ctx context.Context) error {
+	w := a.s.Workspace
+	decisions, err := a.s.look(ctx, a.b)
+	if err != nil {
+		return err
+	}
+	if result := a.result(decisions); len(result.Errors) > 0 && !a.o.Skip {
+		return refused(result.Errors)
+	}
+	waits := pending{SchemaVersion: 1, Type: pendingType, Target: a.b.place.Target, Skip: a.o.Skip, ContentHash: a.contentHash()}
+	id := w.Env.IDs.New("art")
+	text, err := a.proposal(id, decisions)
+	if err != nil {
+		return err
+	}
+	for i, d := range decisions {
+		if d.row.Problem == "" {
+			waits.Files = append(waits.Files, kept(a.b.artifacts[i], d))
+		}
+	}
+	content, err := json.Marshal(waits)
+	if err != nil {
+		return err
+	}
+	err = governance.Govern(ctx, w, func(g *governance.PolicyUnit) error {
+		if _, err := g.Enforce(a.o.ProjectID, a.question()); err != nil {
+			return err
+		}
+		if known, err := waitingFor(w, a.o.ProjectID, waits.ContentHash); err != nil || known != "" {
+			id = known
+			return err
+		}
+		if err := governance.CreateArtifact(g.Unit, a.o.ProjectID, id, text); err != nil {
+			return err
+		}
+		if err := g.Write(pendingName(a.o.ProjectID, id), append(content, '\n'), 0o644); err != nil {
+			return err
+		}
+		_, run := a.source()
+		return g.Emit(a.o.ProjectID, run, events.Draft{Type: events.ArtifactProduced, Actor: a.o.Actor.ID}, struct {
+			ArtifactID   string `json:"artifact_id"`
+			Relpath      string `json:"relpath"`
+			ArtifactType string `json:"artifact_type"`
+		}{id, path.Join("artifacts", id+".md"), "proposal"})
+	})
+	if err != nil {
+		return err
+	}
+	return fault.New(fault.ApprovalRequired, "a human has to approve these files: artifact %s waits in the inbox", id).With(Waiting{id})
+}
+
+// kept is an artifact as it waits.
+func kept(a Artifact, d decision) pendingFile {
+	f := pendingFile{ID: a.ID, Path: d.at.path, Content: string(a.Content), Delete: a.Delete, Mode: a.Mode, Source: a.Source, Run: a.Run, Base: d.now.hash}
+	if a.From != nil {
+		f.From = &pendingFrom{Exists: a.From.Exists, Hash: a.From.Hash}
+		if a.From.Content != nil {
+			text := string(a.From.Content)
+			f.From.Content = &text
+		}
+	}
+	return f
+}
+
+// artifact is what waits as an artifact again.
+func (f pendingFile) artifact() Artifact {
+	a := Artifact{ID: f.ID, Path: f.Path, Delete: f.Delete, Mode: f.Mode, Source: f.Source, Run: f.Run}
+	if !f.Delete {
+		a.Content = []byte(f.Content)
+	}
+	if f.From != nil {
+		a.From = &Version{Exists: f.From.Exists, Hash: f.From.Hash}
+		if f.From.Content != nil {
+			a.From.Content = []byte(*f.From.Content)
+		}
+	}
+	return a
+}
+
+// proposal is the text of the artifact that asks for the decision.
+func (a *application) proposal(id string, decisions []decision) ([]byte, error) {
+	source, run := a.source()
+	head := doc.FilesProposal{
+		Artifact: governance.ArtifactSpec{
+			ID: id, Type: "proposal", Title: fmt.Sprintf("Apply %d files of %s", len(decisions), source.ID()), Visibility: "managers",
+			ProducedBy: a.o.Actor.ID, RunID: run,
+		}.Head(a.s.Workspace.Env),
+		ProjectID: a.o.ProjectID, Proposes: doc.ProposesFiles,
+	}
+	var b strings.Builder
+	fmt.Fprintf(&b, "# %s\n\n## Summary\n\n%s asks to apply these files to %s%s.\n\n## Plan\n\n", head.Title, a.o.Actor.ID, a.b.place.RepoID, a.b.place.RunID)
+	for _, d := range decisions {
+		fmt.Fprintf(&b, "- %s %q (+%d -%d)\n", d.row.Action, d.row.Path, d.row.Added, d.row.Removed)
+	}
+	b.WriteString("\n## Risks\n\nThe files become uncommitted changes; artifact.revert takes them back.\n")
+	return governance.WriteRecord(doc.FilesProposalCodec, head, []byte(b.String()))
+}
+
+// waitingFor is the artifact of the same files that waits already, "" for none.
+func waitingFor(w *workspace.Workspace, project, hash string) (string, error) {
+	names, err := workspace.Files(w.FS, workspace.ArtifactsDir(project), ".json")
+	if err != nil {
+		return "", err
+	}
+	for _, name := range names {
+		id := strings.TrimSuffix(name, ".json")
+		waits, err := loadPending(w, project, id)
+		if err != nil || waits.ContentHash != hash {
+			continue // other files are beside artifacts, too
+		}
+		state, err := governance.StateOf(w, governance.Item{ProjectID: project, ArtifactID: id}, governance.KindFiles)
+		if err != nil {
+			return "", err
+		}
+		if state.Pending() {
+			return id, nil
+		}
+	}
+	return "", nil
+}
+
+func loadPending(w *workspace.Workspace, project, artifact string) (waits pending, err error) {
+	name := pendingName(project, artifact)
+	text, err := durable.ReadFile(w.FS, name, maxAnswer)
+	if err == nil {
+		err = json.Unmarshal(text, &waits)
+	}
+	if err == nil && waits.Type != pendingType {
+		err = fmt.Errorf("%s holds no files that wait", name)
+	}
+	if err != nil {
+		return waits, fault.New(fault.InvalidFile, "%w", err)
+	}
+	return waits, nil
+}
+
+// Resolve decides on files that wait. An approval applies them as Apply does, together
+// with its review; nothing is decided when they are refused.
+func (s *Service) Resolve(ctx context.Context, r governance.Ruling) (resolved governance.Resolution, err error) {
+	resolved = r.Resolution(governance.KindFiles)
+	record, err := governance.ReadArtifact(s.Workspace, r.ProjectID, r.ArtifactID)
+	if err != nil {
+		return resolved, err
+	}
+	if _, err := governance.DecodeItem(record, doc.FilesProposalCodec); err != nil {
+		return resolved, err
+	}
+	if err := record.InProject(r.ProjectID); err != nil {
+		return resolved, err
+	}
+	waits, err := loadPending(s.Workspace, r.ProjectID, r.ArtifactID)
+	if err != nil {
+		return resolved, err
+	}
+	b := batch{project: r.ProjectID, seen: map[string]expectation{}}
+	for _, f := range waits.Files {
+		b.artifacts = append(b.artifacts, f.artifact())
+		b.seen[f.Path] = expectation{f.Base, ChangedSince}
+	}
+	a := &application{s: s, o: Order{ProjectID: r.ProjectID, Skip: waits.Skip, Actor: r.Actor}, b: b, merges: map[mergeKey]mergeResult{}, ruling: &r}
+	if r.Decision == governance.Denied {
+		err = a.deny(ctx)
+		resolved.ReviewID = a.review
+		return resolved, err
+	}
+	if a.b.place, err = s.target(r.ProjectID, waits.Target, ""); err != nil {
+		return resolved, err
+	}
+	result, err := a.run(ctx)
+	if result.CheckpointID != nil {
+		resolved.CheckpointID = *result.CheckpointID
+	}
+	resolved.ReviewID = a.review
+	return resolved, err
+}
+
+// undecided refuses a ruling on what was decided already.
+func (a *application) undecided(g *governance.PolicyUnit) error {
+	if a.ruling == nil {
+		return nil
+	}
+	_, err := g.CheckUndecided(*a.ruling, governance.KindFiles)
+	return err
+}
+
+// decide asks for the review of a ruling.
+func (a *application) decide(g *governance.PolicyUnit, verdict policy.Verdict) (err error) {
+	if a.ruling != nil {
+		a.review, err = g.Review(*a.ruling, verdict, governance.DecisionResult{SubjectKind: governance.KindFiles, ArtifactID: a.ruling.ArtifactID})
+	}
+	return err
+}
+
+func (a *application) deny(ctx context.Context) error {
+	return governance.Govern(ctx, a.s.Workspace, func(g *governance.PolicyUnit) error {
+		verdict, err := g.Enforce(a.o.ProjectID, a.question())
+		if err != nil {
+			return err
+		}
+		if a.review, err = g.CheckUndecided(*a.ruling, governance.KindFiles); err != nil || a.review != "" {
+			return err
+		}
+		return a.decide(g, verdict)
+	})
+}

@@ -1,0 +1,211 @@
+package files
+
+// Listing and previewing proposed files. Nothing is written.
+
+import (
+	"context"
+	"errors"
+	"slices"
+
+	"ac/internal/fault"
+	"ac/workspace/checkpoint"
+)
+
+// Proposal is a file as a caller sends it. Of a known id, what is left out is taken
+// from the artifact.
+type Proposal struct {
+	ID      string
+	Path    string
+	Content *string
+	Delete  bool
+	Program *bool // nil where the mode stays
+}
+
+// Wanted is which proposed files a call is about: one of the three.
+type Wanted struct {
+	PreviewID string
+	IDs       []string
+	Given     []Proposal
+	// Target is empty where the default is meant.
+	Target checkpoint.Target
+}
+
+// Listing is proposed files, held against a target.
+type Listing struct {
+	Target checkpoint.Target `json:"target"`
+	Files  []Row             `json:"files"`
+}
+
+// Previewed is a listing with diffs that an application can refer to.
+type Previewed struct {
+	PreviewID string `json:"preview_id"`
+	Listing
+}
+
+// List lists what a run or a job proposes.
+func (s *Service) List(ctx context.Context, project string, source checkpoint.Source) (Listing, error) {
+	o, err := s.of(ctx, project, source)
+	if err != nil {
+		return Listing{}, err
+	}
+	s.Memory.met(s.Workspace, o.artifacts)
+	place, err := s.target(project, checkpoint.Target{}, o.repo)
+	if err != nil {
+		return Listing{}, err
+	}
+	decisions, err := s.look(ctx, batch{project: project, place: place, artifacts: o.artifacts})
+	return Listing{place.Target, rows(decisions)}, err
+}
+
+func rows(decisions []decision) []Row {
+	list := make([]Row, len(decisions))
+	for i, d := range decisions {
+		list[i] = d.row
+	}
+	return list
+}
+
+// Preview shows what applying files would change, and remembers it for an hour.
+func (s *Service) Preview(ctx context.Context, project string, wanted Wanted) (Previewed, error) {
+	b, err := s.batch(ctx, project, wanted)
+	if err != nil {
+		return Previewed{}, err
+	}
+	decisions, err := s.look(ctx, b)
+	if err != nil {
+		return Previewed{}, err
+	}
+	env := s.Workspace.Env
+	kept := &preview{id: env.IDs.New(previewPrefix), w: s.Workspace, project: project, at: env.Clock.Now(), place: b.place, artifacts: b.artifacts, seen: map[string]expectation{}}
+	for i := range decisions {
+		d := &decisions[i]
+		if d.at.path != "" {
+			kept.seen[d.at.path] = expectation{d.now.hash, ChangedSince}
+		}
+		if !d.writes() {
+			continue
+		}
+		var ok bool
+		if d.row.Diff, ok = Compare(d.at.path, d.now.Side, d.fresh).Unified(3, maxDiff); !ok {
+			d.row.Message = "diff too long"
+		}
+	}
+	s.Memory.keep(kept)
+	return Previewed{kept.id, Listing{b.place.Target, rows(decisions)}}, nil
+}
+
+// batch is files that go to one place.
+type batch struct {
+	project   string
+	place     Place
+	artifacts []Artifact
+	seen      map[string]expectation
+}
+
+// batch finds what a call is about.
+func (s *Service) batch(ctx context.Context, project string, wanted Wanted) (b batch, err error) {
+	b.project = project
+	if wanted.PreviewID != "" {
+		p := s.Memory.preview(s.Workspace, project, wanted.PreviewID)
+		if p == nil {
+			return b, fault.New(fault.PreviewGone, "preview %s is gone; send the artifacts, with what you expect of the files", wanted.PreviewID)
+		}
+		b.place, b.artifacts, b.seen = p.place, p.artifacts, p.seen
+		return b, nil
+	}
+	ids := wanted.IDs
+	for _, given := range wanted.Given {
+		if given.ID != "" {
+			ids = append(slices.Clone(ids), given.ID)
+		}
+	}
+	var found map[string]Artifact
+	madeFor := ""
+	if len(ids) > 0 {
+		if found, madeFor, err = s.find(ctx, project, ids); err != nil {
+			return b, err
+		}
+	}
+	for _, id := range wanted.IDs {
+		a, ok := found[id]
+		if !ok {
+			return b, fault.New(fault.NotFound, "no artifact of project %s has the id %s", project, id)
+		}
+		b.artifacts = append(b.artifacts, a)
+	}
+	for _, given := range wanted.Given {
+		a, err := given.artifact(found)
+		if err != nil {
+			return b, err
+		}
+		b.artifacts = append(b.artifacts, a)
+	}
+	total := 0
+	for _, a := range b.artifacts {
+		total += len(a.Content)
+	}
+	if total > MaxTotal {
+		field := "artifacts"
+		if wanted.Given == nil {
+			field = "artifact_ids"
+		}
+		return b, fault.Invalid(fault.Issue{Path: []any{field}, Code: "too_big", Message: "the contents have more than 16 MiB together"})
+	}
+	b.place, err = s.target(project, wanted.Target, madeFor)
+	return b, err
+}
+
+// artifact is a file that a caller sent. One that bears the id of a known artifact of
+// the same path is made from what that was made from.
+func (p Proposal) artifact(found map[string]Artifact) (Artifact, error) {
+	a := Artifact{ID: p.ID, Path: p.Path, Delete: p.Delete, Source: checkpoint.Source{Caller: true}}
+	if a.ID == "" {
+		a.ID = ID(a.Source.ID(), p.Path)
+	}
+	known, ok := found[p.ID]
+	if ok && known.Path == p.Path {
+		a = known
+		if p.Content != nil || p.Delete {
+			a.Problem, a.Message, a.Content, a.Delete = "", "", nil, p.Delete
+		}
+	} else if p.Content == nil && !p.Delete {
+		return a, fault.New(fault.NotFound, "%s has no content, and no artifact of that path has the id %q", p.Path, p.ID)
+	}
+	if p.Content != nil {
+		a.Content = []byte(*p.Content)
+	}
+	if p.Program != nil {
+		a.Mode = 0o644
+		if *p.Program {
+			a.Mode = 0o755
+		}
+	}
+	return a, nil
+}
+
+// maxJudgements bounds how often files are judged anew because they changed meanwhile.
+const maxJudgements = 5
+
+// look judges files without any lock.
+func (s *Service) look(ctx context.Context, b batch) (decisions []decision, err error) {
+	fsys, err := s.Workspace.Env.FS(b.place.dir)
+	if err != nil {
+		return nil, fault.New(fault.NoTarget, "%w", err)
+	}
+	defer func() { err = errors.Join(err, fsys.Close()) }()
+	merges := map[mergeKey]mergeResult{}
+	for range maxJudgements {
+		decisions = newGround(fsys, b.place.dir).judge(b.artifacts, b.seen, merges)
+		if !slices.ContainsFunc(decisions, func(d decision) bool { return d.due != nil }) {
+			return decisions, nil
+		}
+		if err := mergeAll(ctx, s.Environ, decisions, merges); err != nil {
+			return nil, fault.New(fault.GitFailed, "%w", err)
+		}
+	}
+	return nil, restless(b.place)
+}
+
+func restless(place Place) error {
+	return fault.New(fault.TargetBusy, "the files in %s keep changing", place.dir)
+}

@@ -1,0 +1,107 @@
+package files
+
+// What a process remembers between calls: previews, and where ids were met. Nothing of
+// it is needed to be right.
+
+import (
+	"slices"
+	"sync"
+	"time"
+
+	"ac/workspace"
+	"ac/workspace/checkpoint"
+)
+
+// Bounds of what is remembered.
+const (
+	previewsKept  = 256
+	previewBytes  = 256 << 20
+	previewLife   = time.Hour
+	originsKept   = 20_000
+	previewPrefix = "fp"
+)
+
+// Memory is what a process remembers of proposed files, of all its workspaces. It is
+// safe for concurrent use.
+type Memory struct {
+	mu       sync.Mutex
+	previews []*preview // the oldest first
+	bytes    int
+	origins  map[originKey]checkpoint.Source
+}
+
+// preview stands for what somebody looked at.
+type preview struct {
+	id        string
+	w         *workspace.Workspace
+	project   string
+	at        time.Time
+	bytes     int
+	place     Place
+	artifacts []Artifact
+	seen      map[string]expectation
+}
+
+type originKey struct {
+	w  *workspace.Workspace
+	id string
+}
+
+// NewMemory makes one that knows nothing.
+func NewMemory() *Memory { return &Memory{origins: map[originKey]checkpoint.Source{}} }
+
+// keep remembers a preview. Old ones go.
+func (m *Memory) keep(p *preview) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	for _, a := range p.artifacts {
+		p.bytes += len(a.Content) + len(a.Path)
+		if a.From != nil {
+			p.bytes += len(a.From.Content)
+		}
+	}
+	m.previews = append(m.previews, p)
+	m.bytes += p.bytes
+	for len(m.previews) > 1 && (len(m.previews) > previewsKept || m.bytes > previewBytes || p.at.Sub(m.previews[0].at) > previewLife) {
+		m.bytes -= m.previews[0].bytes
+		m.previews = slices.Delete(m.previews, 0, 1)
+	}
+}
+
+// preview finds a preview of a workspace, nil when it is gone.
+func (m *Memory) preview(w *workspace.Workspace, project, id string) *preview {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	for _, p := range m.previews {
+		if p.id == id && p.w == w && p.project == project && w.Env.Clock.Now().Sub(p.at) <= previewLife {
+			return p
+		}
+	}
+	return nil
+}
+
+// met remembers where artifacts came from.
+func (m *Memory) met(w *workspace.Workspace, artifacts []Artifact) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if len(m.origins) > originsKept {
+		clear(m.origins)
+	}
+	for _, a := range artifacts {
+		if !a.Source.Caller {
+			m.origins[originKey{w, a.ID}] = a.Source
+		}
+	}
+}
+
+// sources are those that ids were met in, each once.
+func (m *Memory) sources(w *workspace.Workspace, ids []string) (list []checkpoint.Source) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	for _, id := range ids {
+		if source, ok := m.origins[originKey{w, id}]; ok && !slices.Contains(list, source) {
+			list = append(list, source)
+		}
+	}
+	return list
+}

@@ -1,0 +1,195 @@
+package files
+
+// What would happen to each file: a function of what is proposed, what lies there, and
+// what both come from.
+
+import (
+	"bytes"
+	"io/fs"
+	"unicode/utf8"
+
+	"ac/workspace/checkpoint"
+)
+
+// decision is what becomes of one artifact.
+type decision struct {
+	row Row
+	at  location
+	now state
+	// fresh is what the file is to be, where the row has no problem.
+	fresh Side
+	// due is the merge that has to be made first, nil where nothing is missing.
+	due *merge
+}
+
+// writes reports whether the file is to be changed.
+func (d *decision) writes() bool { return d.row.Problem == "" && d.row.Action != Skip }
+
+func (d *decision) refuse(code, message string) { d.row.Problem, d.row.Message = code, message }
+
+// expectation is which version of the target somebody decided on.
+type expectation struct {
+	hash   string // "" for an absent file
+	reason string // the problem where it is another one
+}
+
+// judge decides over all artifacts, in their order. expect holds what was seen of some
+// of the files, by path; merges are those that were made.
+func (g *ground) judge(artifacts []Artifact, expect map[string]expectation, merges map[mergeKey]mergeResult) []decision {
+	decisions := make([]decision, len(artifacts))
+	taken := map[string]bool{}
+	for i, a := range artifacts {
+		d := &decisions[i]
+		d.row = Row{ID: a.ID, Path: a.Path, Action: Skip, Source: a.Source}
+		var refused *problem
+		if d.at, refused = g.locate(a.Path); d.at.path != "" && d.at.path != "." {
+			d.row.Path = d.at.path
+		}
+		d.row.Language = Language(d.row.Path)
+		if a.Problem != "" && (refused == nil || a.Problem == PathInvalid) {
+			refused = &problem{a.Problem, a.Message}
+		}
+		if refused == nil {
+			d.now, refused = g.read(d.at.place)
+		}
+		if refused == nil && i >= MaxFiles {
+			refused = &problem{TooMany, "a call takes 200 files"}
+		}
+		if refused != nil {
+			d.refuse(refused.code, refused.message)
+			continue
+		}
+		decide(a, d, expect, merges)
+		if key := g.key(d.at.place); d.row.Problem == "" && taken[key] {
+			d.refuse(Duplicate, "the same file stands in the list twice")
+		} else {
+			taken[key] = true
+		}
+	}
+	return decisions
+}
+
+// decide is what becomes of an artifact whose path is good.
+func decide(a Artifact, d *decision, expect map[string]expectation, merges map[mergeKey]mergeResult) {
+	d.row.BaseSHA256 = orNull(d.now.hash)
+	d.fresh = Side{Exists: !a.Delete, Content: a.Content, Mode: a.Mode}
+	if a.Delete {
+		d.fresh = Side{}
+	} else {
+		d.fresh.Mode = modeOf(a.Mode, d.now)
+	}
+	switch {
+	case IsBinary(d.now.Content) || IsBinary(d.fresh.Content):
+		d.refuse(Binary, "it is no text in UTF-8")
+		return
+	case len(d.fresh.Content) > MaxFile:
+		d.refuse(TooLarge, "the file would have more than 1 MiB")
+		return
+	}
+	if d.row.Action = action(a, d); d.row.Action == Skip {
+		d.finish()
+		return
+	}
+	if seen, ok := expect[d.at.path]; ok && seen.hash != d.now.hash {
+		d.refuse(seen.reason, changedMessage(seen.reason))
+		return
+	}
+	d.keepEdits(a, merges)
+	if d.row.Problem == "" && d.due == nil {
+		d.row.Action = action(a, d)
+		d.finish()
+	}
+}
+
+func changedMessage(reason string) string {
+	if reason == ChangedApply {
+		return "the file changed since it was applied"
+	}
+	return "the file changed since the preview; preview again"
+}
+
+// modeOf is the mode of a file once it is written: that of the old one, which is made a
+// program or none where that is asked for.
+func modeOf(asked fs.FileMode, now state) fs.FileMode {
+	switch {
+	case !now.Exists && asked == 0:
+		return 0o644
+	case !now.Exists:
+		return asked
+	case asked == 0 || executable(asked) == executable(now.Mode):
+		return now.Mode
+	case executable(asked):
+		return now.Mode | now.Mode&0o444>>2 // who may read it may run it
+	}
+	return now.Mode &^ 0o111
+}
+
+// action is what is done to a file to make it as it is to be.
+func action(a Artifact, d *decision) string {
+	switch {
+	case !d.now.Exists && !d.fresh.Exists:
+		return Skip
+	case !d.now.Exists:
+		return checkpoint.Create
+	case !d.fresh.Exists:
+		return checkpoint.Delete
+	case bytes.Equal(d.now.Content, d.fresh.Content) && (a.Mode == 0 || executable(a.Mode) == executable(d.now.Mode)):
+		return Skip
+	}
+	return checkpoint.Modify
+}
+
+func executable(mode fs.FileMode) bool { return mode&0o100 != 0 }
+
+// keepEdits keeps what a person changed since the file was read that the artifact was
+// made from: by a merge, or by refusing the file.
+func (d *decision) keepEdits(a Artifact, merges map[mergeKey]mergeResult) {
+	from := a.From
+	switch {
+	case from == nil || from.Exists == d.now.Exists && from.Hash == d.now.hash:
+		return
+	case d.now.Exists && d.fresh.Exists && bytes.Equal(d.now.Content, d.fresh.Content):
+		return // the mode alone differs
+	case !from.Exists:
+		d.refuse(Conflict, "there is another file of this name by now")
+	case !d.now.Exists:
+		d.refuse(Conflict, "the file was removed, and the agent changed it")
+	case !d.fresh.Exists:
+		d.refuse(Conflict, "the file changed, and the agent removed it")
+	case from.Content == nil:
+		d.refuse(Conflict, "the file changed, and what the agent started from is not known")
+	default:
+		d.merge(from, merges)
+	}
+}
+
+func (d *decision) merge(from *Version, merges map[mergeKey]mergeResult) {
+	m := merge{from: from.Content, now: d.now.Content, fresh: d.fresh.Content}
+	made, ok := merges[m.key()]
+	switch {
+	case !ok:
+		d.due = &m
+	case !made.clean:
+		d.refuse(Conflict, "you and the agent changed the same lines")
+	case len(made.text) > MaxFile:
+		d.refuse(TooLarge, "the merged file would have more than 1 MiB")
+	default:
+		d.fresh.Content, d.row.Merged = made.text, true
+	}
+}
+
+// finish fills in what a row says of a change.
+func (d *decision) finish() {
+	if d.fresh.Exists {
+		d.row.NewSHA256 = orNull(checkpoint.Hash(d.fresh.Content))
+	}
+	if d.row.Action != Skip {
+		compared := Compare(d.at.path, d.now.Side, d.fresh)
+		d.row.Added, d.row.Removed = compared.Added, compared.Removed
+	}
+}
+
+// IsBinary reports whether a content is no text in UTF-8.
+func IsBinary(content []byte) bool {
+	return bytes.IndexByte(content, 0) >= 0 || !utf8.Valid(content)
+}

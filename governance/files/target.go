@@ -1,0 +1,104 @@
+package files
+
+// Which directory proposed files go to.
+
+import (
+	"slices"
+
+	"ac/internal/fault"
+	"ac/runs/worktree"
+	"ac/workspace"
+	"ac/workspace/checkpoint"
+	"ac/workspace/doc"
+)
+
+// Place is a target and where it lies.
+type Place struct {
+	checkpoint.Target
+	dir string
+}
+
+// Candidates are the data of fault.TargetAmbiguous.
+type Candidates struct {
+	RepoIDs []string `json:"repo_ids"`
+}
+
+// target finds the directory that is asked for; where none is, that of the repository
+// which the files were made for, else the only linked one that lies on this machine.
+func (s *Service) target(project string, asked checkpoint.Target, madeFor string) (Place, error) {
+	if asked.RunID != "" {
+		return s.runTarget(project, asked.RunID)
+	}
+	links, err := s.Workspace.RepoLinks(project)
+	if err != nil {
+		return Place{}, err
+	}
+	linked := func(repo string) bool {
+		return slices.ContainsFunc(links, func(l doc.RepoLink) bool { return l.RepoID == repo })
+	}
+	switch {
+	case asked.RepoID != "" && !linked(asked.RepoID):
+		return Place{}, fault.New(fault.NoTarget, "repository %s is not linked to project %s", asked.RepoID, project)
+	case asked.RepoID != "":
+		return s.repoTarget(asked.RepoID)
+	case madeFor != "":
+		return s.repoTarget(madeFor)
+	}
+	var here []string
+	for _, link := range links {
+		if _, err := worktree.Root(s.Machine, link.RepoID); err == nil {
+			here = append(here, link.RepoID)
+		}
+	}
+	switch len(here) {
+	case 0:
+		return Place{}, fault.New(fault.NoTarget, "project %s has no linked repository on this machine; name a target", project)
+	case 1:
+		return s.repoTarget(here[0])
+	}
+	return Place{}, fault.New(fault.TargetAmbiguous, "project %s has several repositories on this machine; name a target", project).With(Candidates{here})
+}
+
+func (s *Service) repoTarget(repo string) (Place, error) {
+	root, err := worktree.Root(s.Machine, repo)
+	if err != nil {
+		return Place{}, fault.New(fault.NoTarget, "%w", err)
+	}
+	return Place{checkpoint.Target{RepoID: repo}, root}, nil
+}
+
+func (s *Service) runTarget(project, run string) (Place, error) {
+	record, err := workspace.Load(s.Workspace, doc.RunCodec, workspace.RunFile(project, run))
+	if fault.Is(err, fault.NotFound) {
+		return Place{}, fault.New(fault.NotFound, "run %s does not exist in project %s", run, project)
+	}
+	if err != nil {
+		return Place{}, err
+	}
+	dir, err := worktree.Find(s.Workspace, record)
+	if err == nil && dir == "" {
+		err = fault.New(fault.NoTarget, "run %s has no worktree any more", run)
+	}
+	return Place{checkpoint.Target{RunID: run}, dir}, err
+}
+
+// idle refuses the worktree of a run that somebody is at work in.
+func (s *Service) idle(project string, p Place) error {
+	if p.RunID == "" {
+		return nil
+	}
+	record, err := workspace.Load(s.Workspace, doc.RunCodec, workspace.RunFile(project, p.RunID))
+	if err != nil {
+		return err
+	}
+	users, err := worktree.RunsIn(s.Workspace, record)
+	if err != nil {
+		return err
+	}
+	for _, user := range users {
+		if s.Alive(user.ProjectID, user.RunID) {
+			return fault.New(fault.TargetBusy, "run %s is at work in the worktree of run %s", user.RunID, p.RunID)
+		}
+	}
+	return nil
+}

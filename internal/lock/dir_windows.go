@@ -1,0 +1,33 @@
+package lock
+
+// Locking a directory: Windows locks files only, so that a file stands for it.
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"os"
+	"strings"
+
+	"ac/internal/durable"
+)
+
+// Dir takes an exclusive lock that stands for a directory, waiting until the context
+// ends: that of a file named after it in the folder of temporary files.
+func Dir(ctx context.Context, dir string) (release func() error, locked durable.Identity, err error) {
+	st, err := os.Stat(dir)
+	if err != nil {
+		return nil, locked, err
+	}
+	temp, err := durable.OpenRoot(os.TempDir())
+	if err != nil {
+		return nil, locked, err
+	}
+	sum := sha256.Sum256([]byte(strings.ToLower(dir)))
+	held, err := Wait(ctx, temp, "ac-dir-"+hex.EncodeToString(sum[:8])+".lock")
+	if err != nil {
+		return nil, locked, errors.Join(err, temp.Close())
+	}
+	return func() error { return errors.Join(held.Release(), temp.Close()) }, durable.IdentityOf(st), nil
+}

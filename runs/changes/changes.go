@@ -1,0 +1,279 @@
+// Package changes is what a run changed: the one reader of worktrees and branches for
+// everybody who shows it or brings it in.
+//
+// Invariants: git is only read, without hooks, external diffs, text conversions or
+// locks; nothing in the repository or the worktree changes; what lies in a worktree is
+// read through a root, and no symlink is followed.
+package changes
+
+import (
+	"context"
+	"encoding/hex"
+	"errors"
+	"path"
+	"slices"
+	"strings"
+
+	"ac/internal/durable"
+	"ac/internal/fault"
+	"ac/runs/worktree"
+	"ac/workspace"
+	"ac/workspace/doc"
+)
+
+// States of the place that holds the changes of a run.
+const (
+	Live   = "live"   // its worktree, at work
+	Kept   = "kept"   // its worktree, over
+	Branch = "branch" // the worktree is gone, its branch is there
+)
+
+// MaxFile bounds a file whose content is read, in bytes.
+const MaxFile = 1 << 20
+
+// maxList bounds what git may list, in bytes.
+const maxList = 16 << 20
+
+// Reader opens what runs changed.
+type Reader struct {
+	Workspace *workspace.Workspace
+	Machine   doc.Machine
+	Environ   []string // what git inherits
+	// Alive tells whether a session of a run lives.
+	Alive func(project, run string) bool
+}
+
+// Set is what one run changed, between the commit that its worktree was made from and
+// what lies there now. It is for one goroutine; the caller closes it.
+type Set struct {
+	Run    doc.Run
+	State  string
+	RepoID string
+	Branch string
+	Base   string // the commit
+	Tip    string // the commit that is compared, "" for the worktree
+	Files  []File // by path
+
+	git  *worktree.Reader
+	tree durable.FS // nil where a commit is read
+}
+
+// File is a path that differs.
+type File struct {
+	Path string
+	// Modes as git writes them, "" where there is no file: 100644, 100755, 120000 for
+	// a symlink, 160000 for a submodule.
+	OldMode, NewMode string
+	// Untracked says that git does not know the file; Nested, that it is a repository.
+	Untracked, Nested bool
+
+	old, fresh string // blobs; fresh is "" for what lies in a worktree
+}
+
+// Regular reports whether both sides are regular files, or absent.
+func (f File) Regular() bool {
+	plain := func(mode string) bool { return mode == "" || strings.HasPrefix(mode, "100") }
+	return plain(f.OldMode) && plain(f.NewMode) && !f.Nested
+}
+
+// Executable reports whether a mode is that of a program.
+func Executable(mode string) bool { return mode == "100755" }
+
+// Open reads which files a run changed. A run that has neither a worktree nor a branch is
+// fault.NoWorktree; where git fails it is fault.GitFailed.
+func (r Reader) Open(ctx context.Context, project, run string) (*Set, error) {
+	record, err := workspace.Load(r.Workspace, doc.RunCodec, workspace.RunFile(project, run))
+	if err == nil {
+		err = workspace.CheckID(workspace.RunFile(project, run), run, record.ID)
+	}
+	if fault.Is(err, fault.NotFound) {
+		return nil, fault.New(fault.NotFound, "run %s does not exist in project %s", run, project)
+	}
+	if err != nil {
+		return nil, err
+	}
+	if record.Spec == nil || record.Spec.WorktreeRel == "" && record.Spec.WorktreeBranch == "" {
+		return nil, noWorktree(run)
+	}
+	s := &Set{Run: record, RepoID: record.Spec.RepoID, Branch: record.Spec.WorktreeBranch}
+	dir, err := worktree.Find(r.Workspace, record)
+	switch {
+	case err != nil:
+		return nil, err
+	case dir != "":
+		s.State = Kept
+		if r.Alive(project, run) {
+			s.State = Live
+		}
+		err = r.openTree(ctx, s, dir)
+	default:
+		s.State = Branch
+		err = r.openBranch(ctx, s)
+	}
+	if err != nil {
+		return nil, errors.Join(gitFailed(err), s.Close())
+	}
+	return s, nil
+}
+
+func noWorktree(run string) error {
+	return fault.New(fault.NoWorktree, "run %s has neither a worktree nor a branch of its own", run)
+}
+
+// gitFailed makes an error of git one of ours.
+func gitFailed(err error) error {
+	if _, ok := errors.AsType[*fault.Error](err); ok {
+		return err
+	}
+	return fault.New(fault.GitFailed, "%w", err)
+}
+
+// Close releases the worktree.
+func (s *Set) Close() error {
+	if s.tree == nil {
+		return nil
+	}
+	return s.tree.Close()
+}
+
+func (r Reader) openTree(ctx context.Context, s *Set, dir string) (err error) {
+	if s.git, err = worktree.NewTreeReader(ctx, r.Environ, dir); err != nil {
+		return err
+	}
+	if s.tree, err = r.Workspace.Env.FS(dir); err != nil {
+		return err
+	}
+	if s.Base, err = r.base(ctx, s, "HEAD"); err != nil {
+		return err
+	}
+	known := map[string]File{}
+	if err := s.diff(ctx, known, s.Base); err != nil {
+		return err
+	}
+	text, err := s.git.Output(ctx, maxList, nil, "ls-files", "-z", "--others", "--exclude-standard")
+	if err != nil {
+		return err
+	}
+	for name := range strings.SplitSeq(string(text), "\x00") {
+		if name == "" {
+			continue
+		}
+		f := known[strings.TrimSuffix(name, "/")]
+		f.Path, f.Untracked, f.Nested = strings.TrimSuffix(name, "/"), true, strings.HasSuffix(name, "/")
+		f.NewMode = s.modeNow(f.Path)
+		known[f.Path] = f
+	}
+	s.keep(known)
+	return nil
+}
+
+// modeNow is the mode that git would give what lies in the worktree.
+func (s *Set) modeNow(name string) string {
+	st, err := s.tree.Lstat(name)
+	switch {
+	case err != nil:
+		return ""
+	case st.Mode().IsRegular() && st.Mode()&0o100 != 0:
+		return "100755"
+	case st.Mode().IsRegular():
+		return "100644"
+	case st.IsDir():
+		return "160000"
+	}
+	return "120000"
+}
+
+func (s *Set) keep(known map[string]File) {
+	for _, f := range known {
+		s.Files = append(s.Files, f)
+	}
+	slices.SortFunc(s.Files, func(a, b File) int { return strings.Compare(a.Path, b.Path) })
+}
+
+func (r Reader) openBranch(ctx context.Context, s *Set) error {
+	root, err := worktree.Root(r.Machine, s.RepoID)
+	if err != nil {
+		return noWorktree(s.Run.ID)
+	}
+	if s.git, err = worktree.NewReader(ctx, r.Environ, root); err != nil {
+		return err
+	}
+	// What was saved of a worktree on another machine comes before its branch.
+	for _, ref := range []string{"refs/ac/wip/" + s.Run.ID, "refs/heads/" + s.Branch} {
+		if s.Tip, err = s.git.Line(ctx, "rev-parse", "--verify", "--quiet", "--end-of-options", ref+"^{commit}"); err == nil {
+			break
+		}
+	}
+	if err != nil {
+		return noWorktree(s.Run.ID)
+	}
+	if s.Base, err = r.base(ctx, s, s.Tip); err != nil {
+		return err
+	}
+	known := map[string]File{}
+	if err := s.diff(ctx, known, s.Base, s.Tip); err != nil {
+		return err
+	}
+	s.keep(known)
+	return nil
+}
+
+// base is the commit that a worktree was made from, as its run noted it; of an older
+// run, where its branch and the HEAD of its repository parted.
+func (r Reader) base(ctx context.Context, s *Set, tip string) (string, error) {
+	if noted := s.Run.WorktreeBase; noted != "" {
+		if _, err := hex.DecodeString(noted); err != nil || len(noted) != 40 && len(noted) != 64 {
+			return "", fault.New(fault.InvalidFile, "run %s: worktree_base is no commit", s.Run.ID)
+		}
+		return noted, nil
+	}
+	home := s.git
+	if s.tree != nil {
+		common, err := s.git.Line(ctx, "rev-parse", "--path-format=absolute", "--git-common-dir")
+		if err != nil {
+			return "", err
+		}
+		if tip, err = s.git.Line(ctx, "rev-parse", "--verify", "--end-of-options", tip); err != nil {
+			return "", err
+		}
+		if home, err = worktree.NewReader(ctx, r.Environ, common); err != nil {
+			return "", err
+		}
+	}
+	return home.Line(ctx, "merge-base", "--end-of-options", tip, "HEAD")
+}
+
+// diff reads which tracked files differ between commits, or a commit and the worktree.
+func (s *Set) diff(ctx context.Context, known map[string]File, commits ...string) error {
+	args := append([]string{
+		"diff", "--raw", "-z", "--no-abbrev", "--no-renames", "--no-ext-diff", "--no-textconv", "--no-relative", "--ignore-submodules=dirty",
+		"--end-of-options",
+	}, commits...)
+	text, err := s.git.Output(ctx, maxList, nil, append(args, "--")...)
+	if err != nil {
+		return err
+	}
+	fields := strings.Split(string(text), "\x00")
+	for i := 0; i+1 < len(fields); i += 2 {
+		meta := strings.Fields(strings.TrimPrefix(fields[i], ":"))
+		if len(meta) != 5 {
+			return fault.New(fault.GitFailed, "git diff: cannot read %q", fields[i])
+		}
+		f := File{Path: path.Clean(fields[i+1]), OldMode: present(meta[0]), NewMode: present(meta[1]), old: meta[2]}
+		if s.tree == nil {
+			f.fresh = meta[3]
+		}
+		if before, ok := known[f.Path]; ok && meta[4] == "U" {
+			f.OldMode, f.old = before.OldMode, before.old
+		}
+		known[f.Path] = f
+	}
+	return nil
+}
+
+func present(mode string) string {
+	if strings.Trim(mode, "0") == "" {
+		return ""
+	}
+	return mode
+}

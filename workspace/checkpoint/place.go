@@ -1,0 +1,270 @@
+package checkpoint
+
+// One file: written beside its place, put there in one step, and what that displaced
+// looked at. Bytes that nobody expected go back to where they were.
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+
+	"ac/internal/durable"
+)
+
+// change is what one file is to become.
+type change struct {
+	path string // for messages
+	dir  durable.FS
+	name string
+	temp string
+	// Hashes of what is expected and of what is wanted, "" for absent.
+	base, want string
+	content    []byte
+	// The mode that is wanted, 0 where it is left as it comes; exact overrules the
+	// umask.
+	mode  fs.FileMode
+	exact bool
+	// spare says that a file which is neither as expected nor as wanted was never
+	// touched.
+	spare bool
+}
+
+// irregular stands for the hash of what is no regular file.
+const irregular = "irregular"
+
+// found is what lies at a name.
+type found struct {
+	hash string // "" for nothing
+	mode fs.FileMode
+}
+
+func look(fsys durable.FS, name string) (found, error) {
+	st, err := fsys.Lstat(name)
+	if errors.Is(err, fs.ErrNotExist) {
+		return found{}, nil
+	}
+	if err != nil {
+		return found{}, err
+	}
+	if !st.Mode().IsRegular() {
+		return found{hash: irregular}, nil
+	}
+	f, err := fsys.OpenFile(name, os.O_RDONLY, 0)
+	if err != nil {
+		return found{}, err
+	}
+	sum := sha256.New()
+	_, err = io.Copy(sum, f)
+	return found{hex.EncodeToString(sum.Sum(nil)), st.Mode().Perm()}, errors.Join(err, f.Close())
+}
+
+// is reports whether a file is as a change wants it.
+func (c *change) is(f found) bool {
+	return f.hash == c.want && (c.want == "" || c.mode == 0 || !c.exact || f.mode == c.mode)
+}
+
+// conflictError says that a file is not as expected.
+type conflictError struct {
+	path, found, base string
+}
+
+func (e *conflictError) Error() string {
+	name := func(hash string) string {
+		switch hash {
+		case "":
+			return "absent"
+		case irregular:
+			return "no regular file"
+		}
+		return hash
+	}
+	return fmt.Sprintf("the file changed: expected %s, found %s", name(e.base), name(e.found))
+}
+
+func (c *change) conflict(f found) error { return &conflictError{c.path, f.hash, c.base} }
+
+// errSettled says that nothing is to be done to a file.
+var errSettled = errors.New("nothing is to be done")
+
+// begin looks at the file and writes the wanted bytes beside it.
+func (c *change) begin() error {
+	if c == nil {
+		return errSettled
+	}
+	now, err := look(c.dir, c.name)
+	switch {
+	case err != nil:
+		return err
+	case c.is(now) || now.hash != c.base && c.spare:
+		return errSettled
+	case now.hash != c.base:
+		return c.conflict(now)
+	}
+	return c.stage()
+}
+
+// stage writes the wanted bytes beside the file. They are durable when it returns.
+func (c *change) stage() error {
+	if c.want == "" || c.want == c.base {
+		return nil
+	}
+	perm := c.mode
+	if perm == 0 {
+		perm = 0o644
+	}
+	f, err := c.dir.OpenFile(c.temp, os.O_WRONLY|os.O_CREATE|os.O_EXCL, perm)
+	if err != nil {
+		return err
+	}
+	err = durable.WriteAll(f, c.content)
+	if err == nil && c.exact {
+		err = c.dir.Chmod(c.temp, perm)
+	}
+	if err == nil {
+		err = f.SyncData()
+	}
+	return errors.Join(err, f.Close())
+}
+
+// put makes the file what is wanted. A *conflictError leaves it as it was found.
+func (c *change) put() error {
+	switch {
+	case c.want == "":
+		return c.remove()
+	case c.base == "":
+		return c.create()
+	case c.base == c.want:
+		return c.chmod()
+	}
+	err := c.dir.Exchange(c.temp, c.name)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return errors.Join(c.conflict(found{}), c.drop())
+	case errors.Is(err, durable.ErrNoExchange):
+		now, err := look(c.dir, c.name)
+		if err == nil && now.hash != c.base {
+			return errors.Join(c.conflict(now), c.drop())
+		}
+		if err != nil {
+			return err
+		}
+		return c.dir.Rename(c.temp, c.name)
+	case err != nil:
+		return err
+	}
+	return c.displaced(func() error { return c.dir.Exchange(c.temp, c.name) })
+}
+
+// chmod changes the mode alone.
+func (c *change) chmod() error {
+	now, err := look(c.dir, c.name)
+	if err == nil && now.hash != c.base {
+		err = c.conflict(now)
+	}
+	if err != nil {
+		return err
+	}
+	return c.dir.Chmod(c.name, c.mode)
+}
+
+// create gives the new bytes a name that must be free.
+func (c *change) create() error {
+	err := c.dir.Link(c.temp, c.name)
+	if err != nil && !errors.Is(err, fs.ErrExist) {
+		// No links here, or they are refused.
+		if _, statErr := c.dir.Lstat(c.name); errors.Is(statErr, fs.ErrNotExist) {
+			return c.dir.Rename(c.temp, c.name)
+		}
+	}
+	if errors.Is(err, fs.ErrExist) {
+		now, lookErr := look(c.dir, c.name)
+		if lookErr != nil {
+			return lookErr
+		}
+		err = nil
+		if !c.is(now) {
+			err = c.conflict(now)
+		}
+	}
+	return errors.Join(err, c.drop())
+}
+
+// remove takes the file aside first: what it was is known then.
+func (c *change) remove() error {
+	err := c.dir.Rename(c.name, c.temp)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	return c.displaced(func() error { return c.putBack() })
+}
+
+// putBack gives displaced bytes their name again, unless there is something newer.
+func (c *change) putBack() error {
+	if err := c.dir.Link(c.temp, c.name); err == nil {
+		return c.dir.Remove(c.temp)
+	}
+	if _, err := c.dir.Lstat(c.name); !errors.Is(err, fs.ErrNotExist) {
+		return errors.New("there is another file by now")
+	}
+	return c.dir.Rename(c.temp, c.name)
+}
+
+// displaced looks at what lay at the name before. Anything but the expected bytes goes
+// back.
+func (c *change) displaced(back func() error) error {
+	was, err := look(c.dir, c.temp)
+	if err != nil {
+		return err
+	}
+	if was.hash == c.base {
+		return c.drop()
+	}
+	err = c.conflict(was)
+	if failed := back(); failed != nil {
+		err = errors.Join(err, fmt.Errorf("what lay there is kept as %s: %w", c.temp, failed))
+	}
+	if now, lookErr := look(c.dir, c.temp); lookErr == nil && now.hash == c.want && c.want != "" {
+		err = errors.Join(err, c.drop())
+	}
+	return err
+}
+
+// drop removes the temporary file.
+func (c *change) drop() error {
+	if err := c.dir.Remove(c.temp); !errors.Is(err, fs.ErrNotExist) {
+		return err
+	}
+	return nil
+}
+
+// tidy clears up what an earlier writer left beside the file. Where it had staged all
+// files, what is neither the old bytes nor the new ones was displaced from the place,
+// and goes back there; before that it can only be a part of the bytes to come.
+func (c *change) tidy(staged bool) error {
+	left, err := look(c.dir, c.temp)
+	if err != nil || left.hash == "" {
+		return err
+	}
+	if !staged || left.hash == c.base || left.hash == c.want {
+		return c.drop()
+	}
+	now, err := look(c.dir, c.name)
+	if err != nil {
+		return err
+	}
+	err = c.conflict(left)
+	switch now.hash {
+	case "":
+		return errors.Join(err, c.putBack())
+	case c.want:
+		return errors.Join(err, c.dir.Exchange(c.temp, c.name), c.drop())
+	}
+	return errors.Join(err, fmt.Errorf("what lay there is kept as %s", c.temp))
+}

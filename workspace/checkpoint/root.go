@@ -1,0 +1,148 @@
+package checkpoint
+
+// The directory that files are written into: locked, and reached without following
+// symlinks.
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"path"
+	"strings"
+
+	"ac/internal/durable"
+	"ac/internal/lock"
+)
+
+// ErrElsewhere is the error of a directory that is no longer the one that was judged: it
+// was replaced, or a symlink leads to another one.
+var ErrElsewhere = errors.New("the directory is not the one it was")
+
+// Root is a target directory that is open and locked against others who apply files
+// to it.
+type Root struct {
+	FS       durable.FS
+	Identity durable.Identity
+	release  func() error
+}
+
+// Lock opens a directory and locks it, waiting until the context ends. open is how
+// file systems are opened.
+func Lock(ctx context.Context, open func(dir string) (durable.FS, error), dir string) (*Root, error) {
+	fsys, err := open(dir)
+	if err != nil {
+		return nil, err
+	}
+	release, locked, err := lock.Dir(ctx, dir)
+	if err != nil {
+		return nil, errors.Join(err, fsys.Close())
+	}
+	r := &Root{FS: fsys, Identity: locked, release: release}
+	id, err := Identify(fsys, ".")
+	if err == nil && id != locked {
+		err = fmt.Errorf("%s: %w", dir, ErrElsewhere)
+	}
+	if err != nil {
+		return nil, errors.Join(err, r.Close())
+	}
+	return r, nil
+}
+
+// Close gives the lock up and releases the directory.
+func (r *Root) Close() error { return errors.Join(r.release(), r.FS.Close()) }
+
+// Identify is which file or directory a name leads to.
+func Identify(fsys durable.FS, name string) (durable.Identity, error) {
+	st, err := fsys.Stat(name)
+	if err != nil {
+		return durable.Identity{}, err
+	}
+	return durable.IdentityOf(st), nil
+}
+
+// dirs are the directories of a root that are open, by name.
+type dirs struct {
+	root durable.FS
+	open map[string]durable.FS
+	made []string // in the order in which they were made
+}
+
+func newDirs(root durable.FS) *dirs {
+	return &dirs{root: root, open: map[string]durable.FS{".": root}}
+}
+
+func (d *dirs) close() (err error) {
+	for name, fsys := range d.open {
+		if name != "." {
+			err = errors.Join(err, fsys.Close())
+		}
+	}
+	return err
+}
+
+// at opens a directory below the root, component by component. A symlink on the way
+// is ErrElsewhere. Missing ones are made when asked for, else fs.ErrNotExist.
+func (d *dirs) at(name string, mk bool) (durable.FS, error) {
+	if fsys := d.open[name]; fsys != nil {
+		return fsys, nil
+	}
+	parent, err := d.at(path.Dir(name), mk)
+	if err != nil {
+		return nil, err
+	}
+	base := path.Base(name)
+	st, err := parent.Lstat(base)
+	if errors.Is(err, fs.ErrNotExist) && mk {
+		err = parent.Mkdir(base, 0o755)
+		if !errors.Is(err, fs.ErrExist) {
+			d.made = append(d.made, name) // even after an error, which may come late
+		} else {
+			err = nil
+		}
+		if err != nil {
+			return nil, err
+		}
+		if err = parent.SyncDir("."); err == nil {
+			st, err = parent.Lstat(base)
+		}
+	}
+	if err != nil {
+		return nil, err
+	}
+	if !st.IsDir() {
+		return nil, fmt.Errorf("%s: %w", name, ErrElsewhere)
+	}
+	fsys, err := parent.Sub(base)
+	if err != nil {
+		return nil, err
+	}
+	// It was a directory, and no symlink, a moment ago: this one.
+	if id, err := Identify(fsys, "."); err != nil || id != durable.IdentityOf(st) {
+		if err == nil {
+			err = fmt.Errorf("%s: %w", name, ErrElsewhere)
+		}
+		return nil, errors.Join(err, fsys.Close())
+	}
+	d.open[name] = fsys
+	return fsys, nil
+}
+
+// unmake removes the directories that were made, as far as they are empty.
+func (d *dirs) unmake() {
+	for i := len(d.made) - 1; i >= 0; i-- {
+		if parent, err := d.at(path.Dir(d.made[i]), false); err == nil {
+			_ = parent.Remove(path.Base(d.made[i])) // others may use it by now
+		}
+	}
+}
+
+// sync makes the names in all directories that were opened durable.
+func (d *dirs) sync(names map[string]bool) error {
+	for name := range names {
+		if err := d.open[name].SyncDir("."); err != nil {
+			return fmt.Errorf("%s: %w", strings.TrimPrefix(name, "./"), err)
+		}
+	}
+	return nil
+}
