@@ -124,10 +124,7 @@ func (r *runner) sharedTree(want *doc.JobPlace, attempts []doc.JobAttempt) (*ses
 		if err != nil {
 			return nil, err
 		}
-		rel := run.WorktreeRel
-		if run.Spec != nil && rel == "" {
-			rel = run.Spec.WorktreeRel
-		}
+		_, rel, _ := run.Tree()
 		if rel == "" {
 			continue
 		}
@@ -174,6 +171,7 @@ func (r *runner) workflowTree(ctx context.Context, root string, want *doc.JobPla
 		if err != nil {
 			return err
 		}
+		record.WorktreeRepoID = want.RepoID
 		record.WorktreeRel, record.WorktreeBranch, record.WorktreeBase, record.WorktreeSnapshot = place.Rel, place.Branch, base, snapshot
 		return workspace.Put(u, doc.RunCodec, file, record, 0o644)
 	})

@@ -25,6 +25,7 @@ import (
 	"ac/internal/proc"
 	"ac/internal/yamldoc"
 	"ac/runs/interaction"
+	"ac/runs/worktree"
 	"ac/workspace"
 	"ac/workspace/doc"
 )
@@ -234,6 +235,12 @@ func TestSharedWorktree(t *testing.T) {
 	run := must(workspace.Load(s.w, doc.RunCodec, workspace.RunFile(s.project, record.RunID)))
 	if record.Status != doc.FlowSucceeded || run.WorktreeRel == "" || run.WorktreeBase == "" || run.WorktreeBranch != "ac/"+s.project+"/"+record.RunID+"/"+record.RunID {
 		t.Fatalf("%s %+v: %+v", record.Status, record.Error, run)
+	}
+	if repo, _, _ := run.Tree(); repo != "main" {
+		t.Errorf("the worktree is of repository %q", repo)
+	}
+	if found := must(worktree.Find(s.w, run)); found != filepath.Join(s.w.Dir(), run.WorktreeRel) {
+		t.Errorf("its worktree is not found: %q", found)
 	}
 	for _, name := range []string{"a.txt", "b.txt"} {
 		if _, err := os.Stat(filepath.Join(s.w.Dir(), run.WorktreeRel, name)); err != nil {

@@ -46,7 +46,7 @@ func inventory(w *workspace.Workspace) (places, error) {
 				continue
 			}
 			if record.Spec == nil { // as that of a workflow, which executes nothing itself
-				record.Spec = &doc.Spec{WorktreeRel: record.WorktreeRel, WorktreeBranch: record.WorktreeBranch}
+				record.Spec = &doc.Spec{RepoID: record.WorktreeRepoID, WorktreeRel: record.WorktreeRel, WorktreeBranch: record.WorktreeBranch}
 			}
 			if record.Spec.WorktreeRel == "" {
 				continue
