@@ -133,7 +133,7 @@ func (c *Company) AgentLaunch(ctx context.Context, p AgentLaunchParams) (id stri
 		if err := c.launchable(p); err != nil {
 			return err
 		}
-		if id, _, err = job.Enter(g.Unit, nil, spec); err != nil { // its runner is started elsewhere
+		if id, _, err = job.Enter(g.Unit, nil, spec, nil); err != nil { // its runner is started elsewhere
 			return err
 		}
 		return g.Emit(p.ProjectID, p.RunID, events.Draft{Actor: p.AgentID, Visibility: events.VisibilityTeam, Type: events.JobLaunched}, launchedPayload{id, p.Goal})

@@ -15,6 +15,7 @@ import (
 	"ac/governance/files"
 	"ac/heartbeat"
 	"ac/heartbeat/job"
+	"ac/heartbeat/workflow"
 	"ac/index"
 	"ac/index/worker"
 	"ac/internal/durable"
@@ -197,9 +198,12 @@ func (c *Folder) workspace(ctx context.Context) (*workspace.Workspace, error) {
 			// does so.
 			_ = w.Recover(ctx)
 		}
-		// Take over jobs whose runners died unnoticed, in the background. The
-		// next reader of such a job sees errors.
-		cs.background.Go(func() { _ = job.TakeUp(cs.ctx, w, cs.runners) })
+		// Jobs that lost their runners while nobody looked; nobody waits for that,
+		// and the next who looks at one of them finds what is wrong with it.
+		cs.background.Go(func() {
+			_ = job.TakeUp(cs.ctx, w, cs.runners)
+			_ = workflow.Flows{Workspace: w, Starter: cs.runners}.TakeUp(cs.ctx)
+		})
 	}
 	return w, err
 }

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"ac/heartbeat/job"
+	"ac/heartbeat/workflow"
 	"ac/internal/fault"
 	"ac/internal/inflight"
 	"ac/runs"
@@ -83,27 +84,13 @@ func (p *ContinueParams) CheckFields() []fault.Issue {
 	return issues
 }
 
-// jobData stands beside run_owned_by_job.
-type jobData struct {
-	JobID string `json:"job_id"`
-}
-
-// free refuses a run that is an attempt of a job which is not over: the job speaks with
-// the agent.
-func (c *Company) free(project, run string) error {
-	records, err := session.NamedAfter(c.w, run)
-	for _, record := range records {
-		if owner := job.OpenJobOf(c.w, project, record.Ref, run); owner != "" && record.ProjectID == project {
-			return fault.New(fault.RunOwnedByJob, "run %s is an attempt of job %s, which is not over", run, owner).With(jobData{owner})
-		}
-	}
-	return err
-}
-
 // Continue goes on with a run.
 func (c *Company) Continue(ctx context.Context, p ContinueParams) (runs.ContinueResult, error) {
+	if workflow.Is(c.w, p.ProjectID, p.RunID) {
+		return c.continueWorkflow(ctx, p)
+	}
 	inflight.Leave(ctx)
-	if err := c.free(p.ProjectID, p.RunID); err != nil {
+	if err := job.Continuable(c.w, p.ProjectID, p.RunID); err != nil {
 		return runs.ContinueResult{}, err
 	}
 	spec := p.resumeParams.spec(c, p.actParams)

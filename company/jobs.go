@@ -17,7 +17,16 @@ type submitted struct{ dir, project, id string }
 
 // SubmitJobParams are the params of job.submit.
 type SubmitJobParams struct {
-	Job doc.JobSpec `json:"job"`
+	Job   doc.JobSpec   `json:"job"`
+	Order *doc.JobOrder `json:"order,omitempty" is:"optional"`
+}
+
+// CheckFields refuses what only ac writes into an order.
+func (p *SubmitJobParams) CheckFields() []fault.Issue {
+	if p.Order != nil && p.Order.WorkerKind != "" {
+		return []fault.Issue{{Path: []any{"order", "worker_kind"}, Code: "custom", Message: "is ac's own: name the kind in job.worker_kind"}}
+	}
+	return nil
 }
 
 // InWorkspace is the workspace that the job names.
@@ -33,7 +42,7 @@ type SubmittedJob struct {
 
 // SubmitJob makes a job and starts its runner.
 func (c *Company) SubmitJob(ctx context.Context, p SubmitJobParams) (SubmittedJob, error) {
-	record, err := job.Submit(ctx, c.w, c.all.runners, p.Job)
+	record, err := job.Submit(ctx, c.w, c.all.runners, p.Job, p.Order)
 	if err != nil {
 		return SubmittedJob{}, err
 	}
@@ -68,12 +77,20 @@ type JobRow struct {
 	CurrentAttempt        int              `json:"current_attempt"`
 	Attempts              []doc.JobAttempt `json:"attempts"`
 	FinalResultRelpath    string           `json:"final_result_relpath,omitempty"`
+	// Order is what the job was asked for besides, without its attachments.
+	Order *doc.JobOrder `json:"order,omitempty"`
 }
 
 func jobRow(dir, project string, record doc.Job) JobRow {
+	order := record.Order
+	if order != nil {
+		shown := *order
+		shown.Attachments = nil
+		order = &shown
+	}
 	return JobRow{
 		dir, project, record.Job.JobID, record.Status, record.CancellationRequested, record.CurrentAttempt,
-		append([]doc.JobAttempt{}, record.Attempts...), record.FinalResultRelpath,
+		append([]doc.JobAttempt{}, record.Attempts...), record.FinalResultRelpath, order,
 	}
 }
 
@@ -89,6 +106,7 @@ type CollectedJob struct {
 	Result          *doc.JobResult       `json:"result,omitempty"`
 	ManagerDigest   *job.Digest          `json:"manager_digest,omitempty"`
 	HeartbeatReport *doc.HeartbeatReport `json:"heartbeat_report,omitempty"`
+	Answer          *doc.JobAnswer       `json:"answer,omitempty"`
 }
 
 // CollectJob returns the current state and the results of a job. It does not
@@ -105,7 +123,7 @@ func (c *Company) CollectJob(ctx context.Context, p JobParams) (CollectedJob, er
 			return CollectedJob{}, err
 		}
 	}
-	return CollectedJob{jobRow(p.WorkspaceDir, p.ProjectID, record), left.Result, left.Digest, left.Report}, nil
+	return CollectedJob{jobRow(p.WorkspaceDir, p.ProjectID, record), left.Result, left.Digest, left.Report, left.Answer}, nil
 }
 
 // CancelJob cancels a job and stops its session.

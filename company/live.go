@@ -9,10 +9,13 @@ import (
 	"strings"
 
 	"ac/governance/policy"
+	"ac/heartbeat/job"
+	"ac/heartbeat/workflow"
 	"ac/internal/canonjson"
 	"ac/internal/fault"
 	"ac/internal/inflight"
 	"ac/runs"
+	"ac/runs/interaction"
 	"ac/runs/session"
 	"ac/workspace/doc"
 )
@@ -178,10 +181,13 @@ func (c *Company) Steer(ctx context.Context, p SteerParams) (session.SteerResult
 	inflight.Leave(ctx)
 	said := session.SteerRequest{Text: p.Text, Mode: p.Mode, ExpectedTurn: p.ExpectedTurn, ClientMessageID: p.ClientMessageID}
 	said.DisplayText, said.DisplayMeta = p.DisplayText, p.meta()
+	if workflow.Is(c.w, p.ProjectID, p.RunID) {
+		return c.flows().Steer(ctx, p.act(), said)
+	}
 	if p.Start == nil {
 		return runs.Steer(ctx, c.w, p.act(), said, false)
 	}
-	if err := c.free(p.ProjectID, p.RunID); err != nil {
+	if err := job.Continuable(c.w, p.ProjectID, p.RunID); err != nil {
 		return session.SteerResult{}, err
 	}
 	result, err := runs.Steer(ctx, c.w, p.act(), said, true)
@@ -200,6 +206,9 @@ type InterruptParams struct {
 // Interrupt stops the turn of a run.
 func (c *Company) Interrupt(ctx context.Context, p InterruptParams) (session.InterruptResult, error) {
 	inflight.Leave(ctx)
+	if workflow.Is(c.w, p.ProjectID, p.RunID) {
+		return c.flows().Interrupt(ctx, p.act(), p.ExpectedTurn)
+	}
 	return runs.Interrupt(ctx, c.w, p.act(), p.ExpectedTurn)
 }
 
@@ -244,13 +253,20 @@ func (p *RespondParams) CheckFields() []fault.Issue {
 // Respond answers what the agent of a run asks.
 func (c *Company) Respond(ctx context.Context, p RespondParams) (session.AnswerResult, error) {
 	inflight.Leave(ctx)
+	if workflow.Is(c.w, p.ProjectID, p.RunID) {
+		return c.answerWorkflow(ctx, p)
+	}
 	launched, err := c.launchedBy(p.ProjectID, p.RunID)
 	if err != nil {
 		return session.AnswerResult{}, err
 	}
 	act := p.act()
 	act.Launched = launched
-	return runs.Respond(ctx, c.w, act, session.AnswerRequest{
+	done, err := runs.Respond(ctx, c.w, act, session.AnswerRequest{
 		InteractionID: p.InteractionID, OptionID: p.OptionID, Decision: p.Decision, Scope: p.Scope, Text: p.Text, Answers: p.Answers, Note: p.Note,
 	})
+	if err == nil && done.Scope == interaction.Session {
+		err = c.keepForWorkflow(ctx, p)
+	}
+	return done, err
 }

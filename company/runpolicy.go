@@ -10,6 +10,7 @@ import (
 	"ac/events"
 	"ac/governance"
 	"ac/governance/policy"
+	"ac/heartbeat/workflow"
 	"ac/internal/fault"
 	"ac/internal/inflight"
 	"ac/runs"
@@ -46,6 +47,14 @@ type RunPolicyResult struct {
 
 // RunPolicy reads the policy of a run.
 func (c *Company) RunPolicy(ctx context.Context, p RunPolicyParams) (RunPolicyResult, error) {
+	if workflow.Is(c.w, p.ProjectID, p.RunID) {
+		record, err := workflow.Load(c.w, p.ProjectID, p.RunID)
+		if err != nil {
+			return RunPolicyResult{RunID: p.RunID}, err
+		}
+		found, err := workflow.PolicyOf(record)
+		return RunPolicyResult{p.RunID, found, !record.Over()}, err
+	}
 	found, live, err := runs.PolicyOf(ctx, c.w, p.ProjectID, p.RunID)
 	return RunPolicyResult{p.RunID, found, live}, err
 }
@@ -86,6 +95,12 @@ type SetRunPolicyResult struct {
 // no policy starts with it.
 func (c *Company) SetRunPolicy(ctx context.Context, p SetRunPolicyParams) (SetRunPolicyResult, error) {
 	result := SetRunPolicyResult{RunID: p.RunID, Resolved: []string{}}
+	if workflow.Is(c.w, p.ProjectID, p.RunID) {
+		inflight.Leave(ctx)
+		changed, err := c.flows().SetPolicy(ctx, runs.Act{ProjectID: p.ProjectID, RunID: p.RunID, Actor: p.actor()}, p.change())
+		result.Policy, result.Resolved = changed.Policy, append(result.Resolved, changed.Resolved...)
+		return result, err
+	}
 	if run, err := runs.Load(c.w, p.ProjectID, p.RunID); err == nil && live(c.w, run) {
 		inflight.Leave(ctx)
 		changed, err := runs.SetPolicy(ctx, c.w, runs.Act{ProjectID: p.ProjectID, RunID: p.RunID, Actor: p.actor()}, p.change())

@@ -5,11 +5,13 @@ package company
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
 
 	"ac/events"
+	"ac/heartbeat/workflow"
 	"ac/internal/durable"
 	"ac/internal/fault"
 	"ac/internal/yamldoc"
@@ -56,8 +58,14 @@ type DiscardRunResult struct {
 	Status string `json:"status"`
 }
 
-// DiscardRun ends a run that was created and never launched.
+// DiscardRun ends a run that was made and never launched, and cancels one of a
+// workflow.
 func (c *Company) DiscardRun(ctx context.Context, p DiscardRunParams) (DiscardRunResult, error) {
+	if workflow.Is(c.w, p.ProjectID, p.RunID) {
+		_, err := c.flows().Cancel(ctx, p.ProjectID, p.RunID)
+		run, loadErr := runs.Load(c.w, p.ProjectID, p.RunID)
+		return DiscardRunResult{p.RunID, run.Status}, errors.Join(err, loadErr)
+	}
 	status, err := runs.Discard(ctx, c.w, p.ProjectID, p.RunID, p.ActorID)
 	return DiscardRunResult{p.RunID, status}, err
 }

@@ -208,6 +208,9 @@ func (cs *Host) StopSession(ctx context.Context, p SessionParams) (Poll, error) 
 		return Poll{}, err
 	}
 	record, err := session.Stop(ctx, w, p.SessionRef)
+	if fault.Is(err, fault.NotFound) {
+		return cs.stopWorkflow(ctx, w, p.SessionRef, err)
+	}
 	return pollOf(record), err
 }
 

@@ -8,6 +8,7 @@ import (
 
 	"ac/feed"
 	"ac/heartbeat/job"
+	"ac/heartbeat/workflow"
 	"ac/internal/fault"
 	"ac/runs"
 	"ac/runs/session"
@@ -78,7 +79,10 @@ func (c *Company) Transcript(ctx context.Context, p TranscriptParams) (result Tr
 	}
 	result.Status, result.Activity, result.SessionRef, result.Turn = state.Status, state.Activity, state.SessionRef, state.Turn
 	result.Continuable = c.continuable(run, state)
-	return result, nil
+	if workflow.Is(c.w, p.ProjectID, p.RunID) {
+		err = c.asWorkflow(ctx, &result, p.UntilSeq == nil)
+	}
+	return result, err
 }
 
 // Ways to resume a conversation.

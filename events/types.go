@@ -50,8 +50,18 @@ const (
 	ImproveCycle     = "evaluation.self_improve_cycle"
 	CommentAdded     = "comment.added"
 	ContextPlanned   = "context.plan.generated"
+	JobNotice        = "job.notice"
 	CandidatesFound  = "memory.candidates.generated"
 	JobLaunched      = "job.launched"
+
+	// The life of a run of a workflow.
+	WorkflowStarted     = "workflow.started"
+	WorkflowStepStarted = "workflow.step.started"
+	WorkflowStepAttempt = "workflow.step.attempt"
+	WorkflowStepEnded   = "workflow.step.ended"
+	WorkflowRound       = "workflow.round"
+	WorkflowNotice      = "workflow.notice"
+	WorkflowEnded       = "workflow.ended"
 )
 
 // Terminal reports whether an event of this type closes a run's log.

@@ -33,7 +33,7 @@ type Launcher struct {
 // Enter implements Jobs.
 func (l Launcher) Enter(u *workspace.Unit, spec doc.JobSpec) (id string, start func(context.Context) error, err error) {
 	w := u.Workspace()
-	id, begin, err := job.Enter(u, l.Starter, spec)
+	id, begin, err := job.Enter(u, l.Starter, spec, nil)
 	if err != nil {
 		return "", nil, err
 	}

@@ -15,6 +15,7 @@ import (
 	"testing"
 
 	"ac/heartbeat/job"
+	"ac/heartbeat/workflow"
 	"ac/internal/runtimetest"
 	"ac/runs/session"
 	"ac/workspace"
@@ -33,7 +34,7 @@ func TestMain(m *testing.M) {
 		case session.SuperviseCommand:
 			os.Exit(exitCode(keep(session.SuperviseMain)))
 		case job.RunCommand:
-			os.Exit(exitCode(keep(job.RunMain)))
+			os.Exit(exitCode(keep(workflow.RunJob)))
 		case session.GuardCommand:
 			os.Exit(exitCode(session.RunGuard()))
 		}

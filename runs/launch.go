@@ -28,6 +28,7 @@ type LaunchSpec struct {
 	Argv        []string
 	RepoID      string
 	WorkdirRel  string
+	Worktree    *session.Worktree // of the repository; nil for what its task says
 	TaskID      string
 	MilestoneID string
 	Stdin       *string
@@ -87,7 +88,7 @@ func Launch(ctx context.Context, w *workspace.Workspace, a *Admission, starter S
 	return starter.Launch(ctx, session.Order{
 		WorkspaceDir: w.Dir(), ProjectID: spec.ProjectID, RunID: spec.RunID, SessionRef: spec.SessionRef,
 		AgentID: run.AgentID, Provider: run.Provider, Argv: spec.Argv, RepoID: spec.RepoID, WorkdirRel: spec.WorkdirRel,
-		TaskID: spec.TaskID, MilestoneID: spec.MilestoneID, Budget: spec.Budget, Stdin: spec.Stdin, Live: live, Env: spec.Env,
+		Worktree: spec.Worktree, TaskID: spec.TaskID, MilestoneID: spec.MilestoneID, Budget: spec.Budget, Stdin: spec.Stdin, Live: live, Env: spec.Env,
 		MonotonicMS: w.Env.Clock.MonotonicMS(),
 	})
 }
@@ -99,6 +100,9 @@ func Launchable(ctx context.Context, w *workspace.Workspace, project, runID, ref
 	run, err := Load(w, project, runID)
 	if err != nil {
 		return run, err
+	}
+	if w.Exists(workspace.WorkflowRunFile(project, runID)) {
+		return run, fault.New(fault.Conflict, "run %s is a run of a workflow, which launches its tasks itself", runID)
 	}
 	over := func() error {
 		return fault.New(fault.Conflict, "run %s is already %s; create another run to execute it again", runID, run.Status)

@@ -61,6 +61,16 @@ func mayAct(ctx context.Context, w *workspace.Workspace, run doc.Run, actor poli
 	return errors.Join(err, verdict.Refusal())
 }
 
+// MayAct refuses an actor who may not say anything to a run, and records the decision in
+// the run's log. It is for runs without sessions.
+func MayAct(ctx context.Context, w *workspace.Workspace, a Act) error {
+	run, err := Load(w, a.ProjectID, a.RunID)
+	if err != nil {
+		return err
+	}
+	return mayAct(ctx, w, run, a.Actor)
+}
+
 // Living is the record of the session of a run that lives; ok is false where none does.
 // A session whose owner died is brought to its end first.
 func Living(ctx context.Context, w *workspace.Workspace, project, runID string) (run doc.Run, record doc.Session, ok bool, err error) {
@@ -140,6 +150,16 @@ func Respond(ctx context.Context, w *workspace.Workspace, a Act, p session.Answe
 	return session.Respond(ctx, w, record, p)
 }
 
+// MayDecide reports whether an actor may answer what a run asks, and records the
+// decision in the run's log. It is for runs that answer by other means than a session.
+func MayDecide(ctx context.Context, w *workspace.Workspace, a Act) (policy.Verdict, error) {
+	run, err := Load(w, a.ProjectID, a.RunID)
+	if err != nil {
+		return policy.Verdict{}, err
+	}
+	return mayDecide(ctx, w, run, a.Actor)
+}
+
 // Interrupt stops the turn of a run.
 func Interrupt(ctx context.Context, w *workspace.Workspace, a Act, expected int) (session.InterruptResult, error) {
 	run, record, err := living(ctx, w, a.ProjectID, a.RunID)
@@ -178,7 +198,7 @@ func SetPolicy(ctx context.Context, w *workspace.Workspace, a Act, change runpol
 		return session.PolicyResult{}, err
 	}
 	return session.SetPolicy(ctx, w, record, session.PolicyRequest{
-		Actor: verdict.Actor.ID, Raise: MayRaise(verdict.Actor.Role), Mode: change.Mode, Level: change.Level, Rules: change.Rules,
+		Actor: verdict.Actor.ID, Raise: MayRaise(verdict.Actor.Role), Mode: change.Mode, Level: change.Level, Rules: change.Rules, First: change.First,
 	})
 }
 

@@ -10,6 +10,7 @@ import (
 
 	"ac/governance/policy"
 	"ac/internal/fault"
+	"ac/runs/interaction"
 	runpolicy "ac/runs/policy"
 	"ac/runs/session"
 	"ac/workspace"
@@ -23,6 +24,8 @@ type LiveSpec struct {
 	Mode         doc.Mode
 	Level        doc.Level
 	Rules        *[]doc.PolicyRule
+	First        []doc.PolicyRule // of a workflow, before all others
+	Workflow     *interaction.Workflow
 	KeepOpen     *bool
 	IdleMS       int64
 	PermissionMS int64
@@ -122,11 +125,12 @@ func (s LaunchSpec) live(w *workspace.Workspace, run doc.Run) (*session.LiveOrde
 		Driver: driver, Prompt: *prompt, Model: s.Model, Files: s.Files, Version: s.Version, ActorID: s.Actor.ID, Cause: session.CauseLaunch, Policy: rules,
 		Interactive: isTrue(s.Live.Interactive), KeepOpen: keep, PermissionMS: cmp.Or(s.Live.PermissionMS, answerMS), QuestionMS: cmp.Or(s.Live.QuestionMS, answerMS),
 		Waits: s.Waits,
-		MCP: isTrue(s.Live.MCP), LaunchJobs: isTrue(s.Live.LaunchJobs),
+		MCP:   isTrue(s.Live.MCP), LaunchJobs: isTrue(s.Live.LaunchJobs),
 	}
 	if keep {
 		live.IdleMS = cmp.Or(s.Live.IdleMS, idleMS)
 	}
+	live.Workflow = s.Live.Workflow
 	live.DisplayText, live.DisplayMeta = s.Live.DisplayText, s.Live.DisplayMeta
 	return live, nil
 }
@@ -171,6 +175,9 @@ func (s LaunchSpec) policy(w *workspace.Workspace, run doc.Run) (p doc.RunPolicy
 		if p.Rules, err = runpolicy.Numbered(p.Rules, *s.Live.Rules); err != nil {
 			return p, err
 		}
+	}
+	if p.Rules, err = runpolicy.Before(s.Live.First, p.Rules); err != nil {
+		return p, err
 	}
 	if p.PermissionLevel == doc.LevelFull && s.Live.Level != "" {
 		actor, err := policy.Effective(w, s.Actor)

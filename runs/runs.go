@@ -56,8 +56,27 @@ func Create(ctx context.Context, w *workspace.Workspace, project, agent, provide
 // CreateIn is Create as part of a unit. The caller must notify that the log
 // exists (workspace.NotifyAppend) once the unit is committed.
 func CreateIn(u *workspace.Unit, project, agent, provider string) (CreateResult, error) {
+	return CreateWith(u, project, agent, provider, Beginning{})
+}
+
+// Beginning is what a run has from its first moment on.
+type Beginning struct {
+	RunID  string // drawn when empty; fault.RunExists when it is taken
+	Files  []workspace.TreeFile
+	Events []events.Draft // behind run.started
+	// End is the status that the run has at once, "" for running. Its events say so.
+	End string
+}
+
+// CreateWith is CreateIn for a run that has more than its record.
+func CreateWith(u *workspace.Unit, project, agent, provider string, b Beginning) (CreateResult, error) {
 	w := u.Workspace()
-	made := CreateResult{RunID: w.Env.IDs.New("run"), ContextPackID: w.Env.IDs.New("ctx")}
+	made := CreateResult{RunID: b.RunID, ContextPackID: w.Env.IDs.New("ctx")}
+	if made.RunID == "" {
+		made.RunID = w.Env.IDs.New("run")
+	} else if w.Exists(workspace.RunDir(project, made.RunID)) {
+		return made, fault.New(fault.RunExists, "run %s exists already in project %s", made.RunID, project)
+	}
 	now := w.Env.Clock.Now()
 	draft, err := w.Events.Draft(events.Draft{
 		At: now, RunID: made.RunID, SessionRef: "local_" + made.RunID, Actor: events.ActorSystem,
@@ -66,11 +85,15 @@ func CreateIn(u *workspace.Unit, project, agent, provider string) (CreateResult,
 	if err != nil {
 		return made, err
 	}
-	run, err := doc.RunCodec.Encode(doc.Run{
+	record := doc.Run{
 		SchemaVersion: doc.Version, Type: "run", ID: made.RunID, ProjectID: project, AgentID: agent, Provider: provider,
 		CreatedAt: clock.Stamp(now), Status: doc.StatusRunning, ContextPackID: made.ContextPackID,
 		EventsRelpath: path.Join("runs", made.RunID, events.FileName),
-	})
+	}
+	if b.End != "" {
+		record.Status, record.EndedAt = b.End, clock.Stamp(now)
+	}
+	run, err := doc.RunCodec.Encode(record)
 	if err != nil {
 		return made, err
 	}
@@ -85,8 +108,10 @@ func CreateIn(u *workspace.Unit, project, agent, provider string) (CreateResult,
 		return made, err
 	}
 	return made, u.Create(workspace.RunDir(project, made.RunID), workspace.Tree{
-		Dirs:  []string{"outputs"},
-		Files: []workspace.TreeFile{{Name: "run.yaml", Content: run}, {Name: events.FileName, Content: events.Encode(draft)}},
+		Dirs: []string{"outputs"},
+		Files: slices.Concat([]workspace.TreeFile{
+			{Name: "run.yaml", Content: run}, {Name: events.FileName, Content: events.Encode(append([]events.Draft{draft}, b.Events...)...)},
+		}, b.Files),
 	})
 }
 

@@ -23,7 +23,7 @@ func Steer(ctx context.Context, w *workspace.Workspace, a Act, p session.SteerRe
 		return none, err
 	}
 	if !live || record.Driver == "" {
-		if known, ok, err := saidBefore(w, run, p.ClientMessageID); ok || err != nil {
+		if known, ok, err := SaidBefore(w, run, p.ClientMessageID); ok || err != nil {
 			return known, err
 		}
 	}
@@ -49,8 +49,8 @@ func isCommand(run doc.Run) bool {
 	return run.Spec != nil && run.Spec.Kind == doc.KindCommand && (run.Live == nil || run.Live.Driver == "")
 }
 
-// saidBefore is the result of a text that its client said before.
-func saidBefore(w *workspace.Workspace, run doc.Run, client string) (result session.SteerResult, ok bool, err error) {
+// SaidBefore is the result of a text that its client said before.
+func SaidBefore(w *workspace.Workspace, run doc.Run, client string) (result session.SteerResult, ok bool, err error) {
 	if client == "" {
 		return result, false, nil
 	}

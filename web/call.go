@@ -26,6 +26,7 @@ func callable() []string {
 		"task.list", "task.update_plan",
 		"conversation.list", "conversation.create_channel", "conversation.create_dm", "conversation.messages.list", "conversation.message.send",
 		"job.list", "job.poll", "job.collect",
+		"workflow.list", "workflow.get", "workflow.check", "workflow.status", "workflow.runs",
 		"heartbeat.tick", "heartbeat.status", "heartbeat.config.get", "heartbeat.config.set",
 		"index.sync", "index.rebuild", "index.stats", "index.list_runs", "index.list_events", "index.list_event_parse_errors",
 		"index.list_reviews", "index.list_help_requests", "index.sync_worker_status", "adapter.status",

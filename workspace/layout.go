@@ -154,6 +154,17 @@ func RunDir(project, run string) string { return path.Join(ProjectsDir, project,
 // RunFile is the record of a run.
 func RunFile(project, run string) string { return path.Join(RunDir(project, run), "run.yaml") }
 
+// WorkflowsDir is where the templates of workflows lie, by domain.
+const WorkflowsDir = "org/workflows"
+
+// WorkflowFile is the template of a workflow.
+func WorkflowFile(domain, slug string) string { return path.Join(WorkflowsDir, domain, slug+".yaml") }
+
+// WorkflowRunFile is the record of a run of a workflow, beside that of the run.
+func WorkflowRunFile(project, run string) string {
+	return path.Join(RunDir(project, run), "workflow.yaml")
+}
+
 // LogFile is the event log of a run.
 func LogFile(project, run string) string { return path.Join(RunDir(project, run), "events.jsonl") }
 

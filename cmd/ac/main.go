@@ -14,6 +14,7 @@ import (
 	"syscall"
 
 	"ac/heartbeat/job"
+	"ac/heartbeat/workflow"
 	"ac/runs/session"
 	"ac/workspace"
 )
@@ -29,7 +30,7 @@ func Main(args []string) int {
 		case session.SuperviseCommand:
 			return keep(supervise)
 		case job.RunCommand:
-			return keep(job.RunMain)
+			return keep(workflow.RunJob)
 		case session.GuardCommand:
 			return exitOf(session.RunGuard())
 		}

@@ -68,6 +68,7 @@ func newRoot(a *app) *cobra.Command {
 		runLaunchCommand(a), runContinueCommand(a), runSteerCommand(a), runInterruptCommand(a), runCompactCommand(a), runPolicyCommand(a), runAnswerCommand(a),
 		pmSnapshotCommand(a), pmGanttCommand(a), pmRecommendCommand(a), pmApplyCommand(a),
 		heartbeatStatusCommand(a), heartbeatTickCommand(a), heartbeatConfigCommand(a), heartbeatEnableCommand(a), heartbeatDisableCommand(a),
+		workflowListCommand(a), workflowShowCommand(a), workflowRunCommand(a), workflowStatusCommand(a), workflowCancelCommand(a),
 		jobSubmitCommand(a), jobListCommand(a), jobPollCommand(a), jobCollectCommand(a), jobCancelCommand(a),
 		sessionListCommand(a), sessionStopCommand(a), verifyCommand(a), completionCommand(a),
 		worktreeCleanupCommand(a), auditSealCommand(a), auditVerifyCommand(a), auditKeyCommand(a),

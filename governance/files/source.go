@@ -292,7 +292,7 @@ func (s *Service) sources(project string) (list []checkpoint.Source, err error) 
 	}
 	for _, id := range slices.Backward(runs) {
 		record, err := workspace.Load(w, doc.RunCodec, workspace.RunFile(project, id))
-		if err == nil && record.Spec != nil && record.Spec.WorktreeBranch != "" {
+		if _, _, branch := record.Tree(); err == nil && branch != "" {
 			list = append(list, checkpoint.Source{RunID: id})
 		}
 	}

@@ -123,7 +123,7 @@ func (s *stage) run(t testing.TB) (id, tree string) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if tree, err = worktree.Prepare(t.Context(), s.Workspace, os.Environ(), s.repo, place); err != nil {
+	if tree, err = worktree.Prepare(t.Context(), s.Workspace, os.Environ(), s.repo, place, "HEAD"); err != nil {
 		t.Fatal(err)
 	}
 	file := workspace.RunFile(s.project, made.RunID)

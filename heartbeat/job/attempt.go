@@ -4,6 +4,7 @@ package job
 // and its output.
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -31,7 +32,11 @@ func (r *runner) attempt(ctx context.Context, n int, agent doc.Agent, before *pr
 	if a, err = r.begin(ctx, n, agent); err != nil {
 		return a, nil, cause(ctx, err)
 	}
-	if err := r.keepPlan(ctx, &a); err != nil {
+	err = r.keepPlan(ctx, &a)
+	if err == nil {
+		err = r.tellUnenforced(ctx, a)
+	}
+	if err != nil {
 		return a, nil, r.unlaunched(ctx, a, func(*doc.JobAttempt) {}, nil, err)
 	}
 	hosted, about, blocked, err := r.launch(ctx, &a, agent, before)
@@ -78,8 +83,11 @@ func (r *runner) begin(ctx context.Context, n int, agent doc.Agent) (a doc.JobAt
 		}
 		a = doc.JobAttempt{
 			Attempt: n, RunID: made.RunID, ContextPackID: made.ContextPackID, SessionRef: refOf(r.id, n, made.RunID),
-			WorkerKind: doc.WorkerKindOf(agent.Provider), WorkerAgentID: agent.ID, Provider: agent.Provider,
+			WorkerKind: doc.AnyWorkerKindOf(agent.Provider), WorkerAgentID: agent.ID, Provider: agent.Provider,
 			StartedAt: clock.Stamp(r.w.Env.Clock.Now()), Status: doc.AttemptRunning,
+		}
+		if err := r.tellFlow(u, record, made.RunID); err != nil {
+			return err
 		}
 		record.Status, record.CurrentAttempt = doc.JobRunning, n
 		record.Attempts = append(record.Attempts, a)
@@ -99,13 +107,15 @@ func (r *runner) launch(ctx context.Context, a *doc.JobAttempt, agent doc.Agent,
 	if err != nil {
 		return nil, about, nil, err
 	}
-	if provider.DriverOf(agent.Provider) == "" {
-		return nil, about, nil, fault.New(fault.Unsupported, "provider %s of agent %s has no driver", agent.Provider, agent.ID)
+	own := doc.AnyWorkerKindOf(agent.Provider) == doc.WorkerCmd
+	live := r.spoken(agent, before)
+	if own && len(template(agent)) == 0 {
+		return nil, about, nil, fault.New(fault.Unsupported, "agent %s has provider %s and no launcher.command_argv_template: nothing says what to execute", agent.ID, agent.Provider)
 	}
-	if err := provider.CheckTemplate(template(agent)); err != nil {
+	if err := provider.CheckTemplate(template(agent)); live == nil && err != nil {
 		return nil, about, nil, fault.New(fault.Unsupported, "agent %s: %w", agent.ID, err)
 	}
-	verdict := r.guard(ctx, machine, agent)
+	verdict := provider.Guard(ctx, machine, agent.Provider, words(machine, agent, live), r.order.Environ)
 	if ctx.Err() != nil {
 		return nil, about, nil, context.Cause(ctx)
 	}
@@ -117,8 +127,11 @@ func (r *runner) launch(ctx context.Context, a *doc.JobAttempt, agent doc.Agent,
 		end := blockedEnd(agent.Provider, verdict.Message)
 		return nil, about, &end, r.block(ctx, *a, verdict, about)
 	}
-	provenance := r.known.About(ctx, agent.Provider, verdict.Bin)
-	c, err := r.command(ctx, machine, agent, verdict.Bin, a.RunID, prompt(r.spec, a.Attempt, a.RunID, before), before)
+	provenance := provider.Provenance{Provider: agent.Provider, ProviderBin: verdict.Bin}
+	if provider.DriverOf(agent.Provider) != "" { // nobody knows what a command makes of --version
+		provenance = r.known.About(ctx, agent.Provider, verdict.Bin)
+	}
+	c, err := r.call(ctx, machine, agent, live, verdict.Bin, a.RunID, prompt(r.job, a.Attempt, a.RunID, before), before)
 	if err != nil {
 		return nil, about, nil, err
 	}
@@ -152,20 +165,23 @@ func orEmpty(text *string) string {
 	return *text
 }
 
+// managerOf is who asks for a job, as it says.
+func managerOf(spec doc.JobSpec) policy.Actor {
+	return policy.Actor{ID: cmp.Or(spec.ManagerActorID, "manager"), Role: cmp.Or(spec.ManagerRole, "manager"), Team: spec.ManagerTeamID}
+}
+
 func (r *runner) launchSpec(a doc.JobAttempt, c call) runs.LaunchSpec {
-	actor := policy.Actor{ID: r.spec.ManagerActorID, Role: r.spec.ManagerRole, Team: r.spec.ManagerTeamID}
-	if actor.ID == "" {
-		actor.ID = "manager"
-	}
-	if actor.Role == "" {
-		actor.Role = "manager"
-	}
+	actor := managerOf(r.spec)
 	priority := lane.Normal
 	if r.spec.JobKind == doc.JobHeartbeat {
 		priority = lane.Low // interactive work comes first
 	}
+	if r.flow != nil {
+		priority = r.flow.Priority
+	}
 	return runs.LaunchSpec{
-		ProjectID: r.project, RunID: a.RunID, SessionRef: a.SessionRef, Argv: c.argv, Stdin: c.stdin, Prompt: c.prompt, Model: c.model,
+		ProjectID: r.project, RunID: a.RunID, Live: c.live, SessionRef: a.SessionRef, Argv: c.argv, Stdin: c.stdin, Prompt: c.prompt, Model: c.model,
+		RepoID: r.at.repo, WorkdirRel: r.at.workdir, Worktree: r.at.treeFor(a.RunID),
 		Level: c.level, Files: c.files, Version: r.order.Program, Actor: actor, Priority: priority,
 	}
 }
@@ -202,6 +218,22 @@ func (r *runner) tell(ctx context.Context, a doc.JobAttempt, kind string, payloa
 		return err
 	}
 	return r.w.Append(ctx, workspace.LogFile(r.project, a.RunID), draft)
+}
+
+// noticePayload is the payload of job.notice.
+type noticePayload struct {
+	Message string `json:"message"`
+}
+
+// tellUnenforced records, once, what the order asks for and nothing enforces: a
+// command line takes no policy. The log of a workflow has it for all its tasks.
+func (r *runner) tellUnenforced(ctx context.Context, a doc.JobAttempt) error {
+	o := r.job.order
+	if a.Attempt > 1 || o == nil || (o.Mode == "" && len(o.Rules) == 0) || enforced(a.Provider, o) || r.flow != nil {
+		return nil
+	}
+	message := "mode and rules are not enforced: the worker is no interactive session; permission_level " + r.spec.PermissionLevel + " holds"
+	return r.tell(ctx, a, events.JobNotice, noticePayload{message})
 }
 
 // block ends an attempt whose worker may not be used.
@@ -261,7 +293,10 @@ func (r *runner) follow(ctx context.Context, hosted *hosting) (failed string) {
 	case <-ctx.Done():
 		hosted.stop()
 	case <-timer.C:
-		failed = fmt.Sprintf("the attempt took longer than %s and was stopped (%s)", limit, timeoutVariable)
+		failed = fmt.Sprintf("the attempt took longer than %s and was stopped", limit)
+		if o := r.job.order; o == nil || o.TimeoutMS == 0 {
+			failed += " (" + timeoutVariable + ")"
+		}
 		hosted.stop()
 	}
 	return failed

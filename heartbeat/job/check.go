@@ -8,6 +8,7 @@ import (
 
 	"ac/internal/shape"
 	"ac/internal/yamldoc"
+	"ac/runs/provider"
 	"ac/runs/session"
 	"ac/workspace"
 	"ac/workspace/doc"
@@ -16,7 +17,8 @@ import (
 // accepted is a valid answer of a worker.
 type accepted struct {
 	result doc.JobResult
-	report *doc.HeartbeatReport // for a heartbeat job
+	report *doc.HeartbeatReport // of a heartbeat job
+	answer *doc.JobAnswer       // of a job that asks for one
 }
 
 // judged is the verdict about an attempt: an accepted answer, or the issues.
@@ -26,8 +28,9 @@ type judged struct {
 	text     string // of the answer, for a repair; "" if nothing can be repaired
 }
 
-// judge judges an attempt. Only one that ended normally can have an answer.
-func judge(w *workspace.Workspace, p jobRef, spec doc.JobSpec, a doc.JobAttempt) judged {
+// judge looks at what an attempt left. Only an attempt that ended properly can
+// have an answer.
+func judge(w *workspace.Workspace, p jobRef, job asked, a doc.JobAttempt) judged {
 	if a.Status != doc.AttemptEnded {
 		issue := doc.JobError{Code: CodeAttemptFailed, Message: a.Error}
 		if s, err := session.Read(w, a.SessionRef); err == nil && s.ErrorKind != "" {
@@ -35,35 +38,58 @@ func judge(w *workspace.Workspace, p jobRef, spec doc.JobSpec, a doc.JobAttempt)
 		}
 		return judged{issues: []doc.JobError{issue}}
 	}
-	return judgeOutput(w, p, spec, a)
+	return judgeOutput(w, p, job, a)
 }
 
-// judgeOutput judges the output of an attempt, however it ended.
-func judgeOutput(w *workspace.Workspace, p jobRef, spec doc.JobSpec, a doc.JobAttempt) judged {
+// judgeOutput looks at what an attempt left, however it ended.
+func judgeOutput(w *workspace.Workspace, p jobRef, job asked, a doc.JobAttempt) judged {
+	kind := answerKind(job.order)
+	if kind == doc.AnswerProse {
+		return judgeProse(w, p, a)
+	}
 	file, raw := output(w, p.project, a.RunID)
 	text := textOf(file, a.Provider, raw)
-	check := checkResults
-	if spec.JobKind == doc.JobHeartbeat {
-		check = checkReports
-	}
+	check := job.check()
 	j := judged{text: text}
-	j.accepted, j.issues = check(candidatesIn(text), spec.JobID, a.RunID)
-	if j.accepted != nil || text == raw {
+	values := candidatesIn(text)
+	j.accepted, j.issues = check(values, job.spec.JobID, a.RunID)
+	if j.accepted != nil {
 		return j
 	}
-	// Output that is one JSON value may contain the answer next to its text.
-	if whole, ok := lenient(raw); ok {
-		c := candidates{}
-		c.value(whole, 0)
-		if answer, _ := check(c.values, spec.JobID, a.RunID); answer != nil {
+	if text != raw {
+		// Output that is one value may carry the answer beside its text, and so may
+		// any line of a command.
+		beside := candidates{}
+		if whole, ok := lenient(raw); ok {
+			beside.value(whole, 0)
+		} else if doc.AnyWorkerKindOf(a.Provider) == doc.WorkerCmd {
+			beside.values = candidatesIn(provider.WithoutEchoes(raw))
+		}
+		if answer, _ := check(beside.values, job.spec.JobID, a.RunID); answer != nil {
+			return judged{accepted: answer, text: text}
+		}
+	}
+	if kind == doc.AnswerText && a.Attempt >= job.last {
+		if answer := bareText(values, text, job.spec.JobID, a.RunID); answer != nil {
 			return judged{accepted: answer, text: text}
 		}
 	}
 	return j
 }
 
-// checkResults returns the first value that is a result of this job, else the
-// issues of the first one tried.
+// check is how the values in an output are judged.
+func (job asked) check() func(values []shape.Value, id, run string) (*accepted, []doc.JobError) {
+	switch {
+	case answerKind(job.order) != "":
+		return job.checkAnswers
+	case job.spec.JobKind == doc.JobHeartbeat:
+		return checkReports
+	}
+	return checkResults
+}
+
+// checkResults gives the first value that is a result of this job, else the
+// issues of the first that was tried.
 func checkResults(values []shape.Value, id, run string) (*accepted, []doc.JobError) {
 	objects := objectsOf(values)
 	ordered := slices.Concat(

@@ -26,6 +26,7 @@ const (
 type ending struct {
 	result  doc.JobResult
 	report  *doc.HeartbeatReport
+	answer  *doc.JobAnswer
 	signals Signals
 	// failure marks the end after a failure of the runner, whose error stays
 	// even if the job was canceled.
@@ -57,6 +58,17 @@ func runnerFailed(cause error) ending {
 		result:  withError(blank(doc.ResultFailed, "The job could not be run: "+cause.Error()), CodeRunnerError, cause.Error(), ""),
 		signals: Signals{UnhandledError: true}, failure: true,
 	}
+}
+
+// proseFailed is the end of a job that asked for whatever its agent says, when the
+// agent's session failed.
+func proseFailed(issues []doc.JobError) ending {
+	result := blank(doc.ResultFailed, "The worker's session failed.")
+	result.Errors = issues
+	if len(issues) > 0 {
+		result.Summary = cut("The worker's session failed: "+issues[0].Message, digestSummary)
+	}
+	return ending{result: result, signals: Signals{RetriesUsed: new(0), Normalization: "session_failed"}}
 }
 
 func canceledEnd() ending {
@@ -98,22 +110,29 @@ func refusedEnd(provider, kind, words, mend string) ending {
 	return ending{result: result, signals: Signals{BlockedReason: kind, Provider: provider}}
 }
 
-// inVain is the end after the last attempt failed.
-func inVain(issues []doc.JobError) ending {
-	result := blank(doc.ResultNeedsInput, "No attempt returned a valid result.")
+// inVain is the end after the last of so many attempts.
+func inVain(issues []doc.JobError, attempts int) ending {
+	result := blank(doc.ResultNeedsInput, "No attempt gave a valid result.")
 	result.Errors = issues
 	result.NextActions = []doc.NextAction{{Action: "Check the output of the attempts, then submit the job again with a clearer goal."}}
 	last := ""
 	if len(issues) > 0 {
 		last = issues[0].Code + ": " + issues[0].Message
 	}
-	return ending{result: result, signals: Signals{RetriesUsed: new(maxAttempts - 1), Normalization: "fallback_needs_input", LastValidationError: last}}
+	return ending{result: result, signals: Signals{RetriesUsed: new(attempts - 1), Normalization: "fallback_needs_input", LastValidationError: last}}
 }
 
-// valid is the end with the worker's answer.
-func valid(a accepted, attempt int) ending {
-	e := ending{result: a.result, report: a.report, signals: Signals{RetriesUsed: new(attempt - 1), Normalization: "schema_valid"}}
-	if a.report != nil {
+// valid is the end with what the worker answered. Files that it proposes are held
+// against those that lie in the job's repository now.
+func valid(w *workspace.Workspace, job asked, a accepted, attempt int) ending {
+	if a.answer != nil && a.answer.Answer.Files != nil {
+		a.answer = propose(w, job, *a.answer)
+	}
+	e := ending{result: a.result, report: a.report, answer: a.answer, signals: Signals{RetriesUsed: new(attempt - 1), Normalization: "schema_valid"}}
+	switch {
+	case a.answer != nil:
+		e.signals.Normalization = "answer_valid"
+	case a.report != nil:
 		e.signals.Normalization, e.signals.HeartbeatStatus = "heartbeat_report_valid", a.report.Status
 	}
 	return e
@@ -172,17 +191,18 @@ func (p jobRef) close(w *workspace.Workspace, record *doc.Job, status string) {
 	}
 }
 
-// write queues the files of an end, and removes the owner file.
+// write asks for the files of an end. The owner's file goes with it.
 func (p jobRef) write(u *workspace.Unit, record doc.Job, e ending) error {
-	documents := []struct {
+	type document struct {
 		name  string
 		value any
-	}{{p.result(), e.result}, {p.digest(), digestOf(e.result, e.signals)}}
+	}
+	documents := []document{{p.result(), e.result}, {p.digest(), digestOf(e.result, e.signals)}}
 	if e.report != nil {
-		documents = append(documents, struct {
-			name  string
-			value any
-		}{p.report(), e.report})
+		documents = append(documents, document{p.report(), e.report})
+	}
+	if e.answer != nil {
+		documents = append(documents, document{p.answer(), e.answer})
 	}
 	for _, d := range documents {
 		text, err := indented(d.value)

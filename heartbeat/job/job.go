@@ -26,10 +26,24 @@ import (
 	"ac/workspace/doc"
 )
 
-// maxAttempts bounds the attempts of a job.
+// maxAttempts is how often a job is tried where its order does not say less.
 const maxAttempts = 3
 
-// jobRef identifies a job and its files.
+// attemptsOf is how often a job is tried. What an agent simply said cannot be
+// brought into shape.
+func attemptsOf(record doc.Job) int {
+	switch o := record.Order; {
+	case o == nil:
+		return maxAttempts
+	case o.Answer == doc.AnswerProse:
+		return 1
+	case o.Attempts > 0:
+		return o.Attempts
+	}
+	return maxAttempts
+}
+
+// place is where the files of one job lie.
 type jobRef struct{ project, id string }
 
 func jobsDir(project string) string { return path.Join(workspace.ProjectDir(project), "jobs") }
@@ -40,6 +54,7 @@ func (p jobRef) record() string          { return p.file("job.yaml") }
 func (p jobRef) result() string          { return p.file("result.json") }
 func (p jobRef) digest() string          { return p.file("manager_digest.json") }
 func (p jobRef) report() string          { return p.file("heartbeat_report.json") }
+func (p jobRef) answer() string          { return p.file("answer.json") }
 func (p jobRef) history() string         { return p.file("history") }
 func (p jobRef) resultRelpath() string   { return path.Join("jobs", p.id, "result.json") }
 
@@ -70,16 +85,24 @@ func CheckID(id string) string {
 	return session.CheckRef(refOf(id, maxAttempts, "run_"+strings.Repeat("0", 26)))
 }
 
-// load reads a record. The document may be shared and must not be changed.
+// load reads a record with its order. The document may be shared.
 func (p jobRef) load(w *workspace.Workspace) (doc.Job, error) {
 	record, err := workspace.Load(w, doc.JobCodec, p.record())
-	return record, p.known(record, err)
+	if err := p.known(record, err); err != nil {
+		return record, err
+	}
+	text, err := p.readOrder(w)
+	return p.truthful(record, text, err)
 }
 
-// loadIn reads a record in order to change it.
+// loadIn reads a record, with its order, to change it.
 func (p jobRef) loadIn(u *workspace.Unit) (doc.Job, error) {
 	record, err := workspace.LoadIn(u, doc.JobCodec, p.record())
-	return record, p.known(record, err)
+	if err := p.known(record, err); err != nil {
+		return record, err
+	}
+	text, err := u.Read(p.order())
+	return p.truthful(record, text, err)
 }
 
 func (p jobRef) known(record doc.Job, err error) error {
@@ -95,7 +118,7 @@ func (p jobRef) known(record doc.Job, err error) error {
 // put queues writing a record.
 func (p jobRef) put(u *workspace.Unit, record doc.Job) error {
 	record.UpdatedAt = clock.Stamp(u.Workspace().Env.Clock.Now())
-	text, err := doc.JobCodec.Encode(record)
+	text, err := doc.JobCodec.Encode(presentable(record))
 	if err != nil {
 		return err
 	}

@@ -321,11 +321,11 @@ func TestResubmission(t *testing.T) {
 	s.ready("job_s")
 	spec := s.spec("job_s", "codex", "sleep")
 	spec.WorkspaceDir += "/."
-	again, err := job.Submit(t.Context(), s.w, s.starter, spec)
+	again, err := job.Submit(t.Context(), s.w, s.starter, spec, nil)
 	if err != nil || again.CreatedAt != first.CreatedAt || again.Status != doc.JobRunning {
 		t.Errorf("the same again: %+v (%v)", again, err)
 	}
-	if _, err := job.Submit(t.Context(), s.w, s.starter, s.spec("job_s", "codex", "another")); !fault.Is(err, fault.Conflict) {
+	if _, err := job.Submit(t.Context(), s.w, s.starter, s.spec("job_s", "codex", "another"), nil); !fault.Is(err, fault.Conflict) {
 		t.Errorf("another spec: %v", err)
 	}
 	if _, err := job.Cancel(t.Context(), s.w, s.starter, s.project, "job_s"); err != nil {
@@ -354,15 +354,15 @@ func TestSubmitRefuses(t *testing.T) {
 	s := newStage(t)
 	spec := s.spec("job_1", "codex", "good")
 	spec.ProjectID = "proj_none"
-	if _, err := job.Submit(t.Context(), s.w, s.starter, spec); !fault.Is(err, fault.NotFound) {
+	if _, err := job.Submit(t.Context(), s.w, s.starter, spec, nil); !fault.Is(err, fault.NotFound) {
 		t.Errorf("no project: %v", err)
 	}
 	for _, id := range []string{"../up", strings.Repeat("j", 160), "a/b", strings.Repeat("\u00e9", 60)} {
-		if _, err := job.Submit(t.Context(), s.w, s.starter, s.spec(id, "codex", "good")); !fault.Is(err, fault.InvalidParams) {
+		if _, err := job.Submit(t.Context(), s.w, s.starter, s.spec(id, "codex", "good"), nil); !fault.Is(err, fault.InvalidParams) {
 			t.Errorf("id %q: %v", id, err)
 		}
 	}
-	if _, err := job.Submit(t.Context(), s.w, s.starter, s.spec("job_1", "codex", strings.Repeat("x", 2<<20))); !fault.Is(err, fault.InvalidParams) {
+	if _, err := job.Submit(t.Context(), s.w, s.starter, s.spec("job_1", "codex", strings.Repeat("x", 2<<20)), nil); !fault.Is(err, fault.InvalidParams) {
 		t.Errorf("a huge goal: %v", err)
 	}
 	if s.w.Exists(workspace.ProjectDir("proj_none")) || s.w.Exists(workspace.ProjectDir(s.project)+"/jobs") {
@@ -376,7 +376,7 @@ func TestSubmitRefuses(t *testing.T) {
 		t.Fatal(err)
 	}
 	_, err := job.Poll(t.Context(), s.w, s.starter, s.project, "job_d")
-	_, submitErr := job.Submit(t.Context(), s.w, s.starter, s.spec("job_d", "codex", "good"))
+	_, submitErr := job.Submit(t.Context(), s.w, s.starter, s.spec("job_d", "codex", "good"), nil)
 	if !fault.Is(err, fault.InvalidFile) || !fault.Is(submitErr, fault.InvalidFile) {
 		t.Errorf("a damaged record: %v, %v", err, submitErr)
 	}

@@ -132,6 +132,7 @@ type Results struct {
 	Result *doc.JobResult
 	Digest *Digest
 	Report *doc.HeartbeatReport
+	Answer *doc.JobAnswer
 }
 
 // Collect reads the results of a job. An unreadable file is fault.InvalidFile.
@@ -143,7 +144,10 @@ func Collect(w *workspace.Workspace, project, id string) (r Results, err error) 
 	if r.Digest, err = stored(w, p.digest(), digestCodec.Bind); err != nil {
 		return r, err
 	}
-	r.Report, err = stored(w, p.report(), doc.BindHeartbeatReport)
+	if r.Report, err = stored(w, p.report(), doc.BindHeartbeatReport); err != nil {
+		return r, err
+	}
+	r.Answer, err = stored(w, p.answer(), doc.BindJobAnswer)
 	return r, err
 }
 

@@ -13,6 +13,7 @@ import (
 	"os/exec"
 	"os/signal"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"syscall"
@@ -36,9 +37,14 @@ const dyingVariable = "AC_TEST_DIES_AT"
 const stillbornVariable = "AC_TEST_STILLBORN"
 
 func TestMain(m *testing.M) {
+	if name := filepath.Base(os.Args[0]); isSpoken(os.Args[1:]) && slices.Contains([]string{"codex", "claude", "gemini", "answerer"}, name) {
+		os.Exit(speak(name))
+	}
 	switch filepath.Base(os.Args[0]) {
 	case "codex", "claude", "gemini":
 		os.Exit(work(filepath.Base(os.Args[0]), os.Args[1:]))
+	case "answerer":
+		os.Exit(exitOf(command(os.Args[1:])))
 	}
 	if len(os.Args) > 1 {
 		switch os.Args[1] {
@@ -92,7 +98,7 @@ func runJob() error {
 		<-signals
 		close(interrupt)
 	}()
-	return job.RunMain(executable, bytes.NewReader(text), os.Stdout, interrupt)
+	return job.RunMain(executable, bytes.NewReader(text), os.Stdout, interrupt, nil)
 }
 
 // dieAt is a runner that kills itself at the n-th call of its file system, counted
@@ -148,6 +154,10 @@ func work(name string, args []string) int {
 		}
 		prompt = string(text)
 	}
+	if !strings.Contains(prompt, "\ngoal: ") {
+		say(name, "heard: "+prompt)
+		return 0
+	}
 	goal, id, run := label(prompt, "goal"), label(prompt, "job_id"), label(prompt, "attempt_run_id")
 	note(id, run)
 	return behave(name, goal, id, run, prompt)
@@ -170,6 +180,17 @@ func label(prompt, name string) string {
 	return ""
 }
 
+// command is a worker without a driver: it prints its words, or what it is asked.
+func command(args []string) error {
+	if args[0] == "print" {
+		fmt.Println(strings.Join(args[1:], "\n"))
+		return nil
+	}
+	text, err := io.ReadAll(os.Stdin)
+	fmt.Print(strings.Join(args[1:], "|"), string(text))
+	return err
+}
+
 // note appends one line, which is one write.
 func note(id, run string) {
 	f, err := os.OpenFile("acts-"+id, os.O_WRONLY|os.O_CREATE|os.O_APPEND, 0o644)
@@ -187,6 +208,19 @@ func behave(name, goal, id, run, prompt string) int {
 	case how == "garbage" || (how == "repair" && !repair) || (how == "reformat" && !strings.Contains(prompt, "strict reformatter")):
 		say(name, "I would rather talk about {the weather}.")
 		return 0
+	case how == "tell" || (how == "mend" && repair):
+		say(name, arg)
+		return 0
+	case how == "mend":
+		say(name, `{"approved":"perhaps"}`)
+		return 0
+	case how == "write":
+		if err := os.WriteFile(arg, []byte("written by "+id+"\n"), 0o644); err != nil {
+			return exitOf(err)
+		}
+		if firstTry(prompt) {
+			return 3
+		}
 	case how == "say":
 		fmt.Println(arg)
 		return 0
@@ -225,6 +259,10 @@ func behave(name, goal, id, run, prompt string) int {
 	}
 	say(name, good(id, run))
 	return 0
+}
+
+func firstTry(prompt string) bool {
+	return !strings.Contains(prompt, "The attempt before this one did not end properly")
 }
 
 func orBoom(text string) string {

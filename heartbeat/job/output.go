@@ -24,10 +24,17 @@ const maxOutput = 4 << 20
 // other outputs of the run are ours.
 var outputFiles = []string{"result_spec.json", "result_spec.jsonl", "last_message.md", "stdout.txt", "stderr.txt"}
 
+// spokenFiles are those of them that a live session leaves.
+var spokenFiles = []string{"result_spec.json", "result_spec.jsonl", "last_message.md"}
+
 // output returns the first non-blank output of an attempt.
 func output(w *workspace.Workspace, project, run string) (name, text string) {
-	for _, name := range outputFiles {
-		text := tail(w, path.Join(workspace.RunDir(project, run), "outputs", name), maxOutput)
+	names := outputFiles
+	if wasSpoken(w, project, run) {
+		names = spokenFiles
+	}
+	for _, name := range names {
+		text := outputFile(w, project, run, name)
 		if strings.TrimSpace(text) != "" {
 			return name, text
 		}
@@ -35,7 +42,12 @@ func output(w *workspace.Workspace, project, run string) (name, text string) {
 	return "", ""
 }
 
-// tail is the end of a file; "" if it cannot be read.
+// outputFile is the end of one file of a run's outputs.
+func outputFile(w *workspace.Workspace, project, run, name string) string {
+	return tail(w, path.Join(workspace.RunDir(project, run), "outputs", name), maxOutput)
+}
+
+// tail is the end of a file; nothing of one that cannot be read.
 func tail(w *workspace.Workspace, name string, limit int64) string {
 	if st, err := w.FS.Lstat(name); err != nil || !st.Mode().IsRegular() {
 		return "" // a symlink may lead anywhere
@@ -87,17 +99,14 @@ func textOf(file, providerName, text string) string {
 		return text
 	}
 	text = provider.WithoutEchoes(text)
-	cli, err := provider.CLIOf(providerName)
-	if err != nil {
-		return text
-	}
 	var found string
-	switch provider.DriverOf(providerName) {
-	case provider.Codex:
+	cli, err := provider.CLIOf(providerName)
+	if err != nil || provider.DriverOf(providerName) == provider.Codex {
+		err = nil
 		if found = lastMessage(text); found == "" {
 			found = provider.LongestText(text)
 		}
-	default:
+	} else {
 		found, err = cli.Answer(text, "")
 	}
 	if err != nil || strings.TrimSpace(found) == "" {

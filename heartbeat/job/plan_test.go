@@ -58,7 +58,7 @@ func TestPlannedContext(t *testing.T) {
 	}
 	spec.WorkerAgentID = "agent_none"
 	spec.JobID = "job_b"
-	if _, err := job.Submit(t.Context(), s.w, s.starter, spec); !fault.Is(err, fault.NotFound) {
+	if _, err := job.Submit(t.Context(), s.w, s.starter, spec, nil); !fault.Is(err, fault.NotFound) {
 		t.Errorf("a worker that is not there: %v", err)
 	}
 }
@@ -75,7 +75,7 @@ func TestPlannedResubmission(t *testing.T) {
 	if err := s.w.Replace("AGENTS.md", []byte("# For everybody\n"), 0o644); err != nil {
 		t.Fatal(err)
 	}
-	again, err := job.Submit(t.Context(), s.w, s.starter, spec)
+	again, err := job.Submit(t.Context(), s.w, s.starter, spec, nil)
 	if err != nil || again.CreatedAt != first.CreatedAt {
 		t.Errorf("the same again: %+v (%v)", again, err)
 	}

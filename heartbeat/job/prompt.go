@@ -11,7 +11,21 @@ import (
 	"ac/workspace/doc"
 )
 
-// previous is the previous attempt, as a prompt describes it.
+// asked is what a prompt asks for: a job, with its order if it has one. mark is a
+// word that no attachment can know.
+type asked struct {
+	spec  doc.JobSpec
+	order *doc.JobOrder
+	last  int // the number of its last attempt
+	mark  string
+}
+
+// askedOf is what a record asks for.
+func askedOf(record doc.Job) asked {
+	return asked{spec: record.Job, order: record.Order, last: attemptsOf(record)}
+}
+
+// previous is what a prompt tells of the attempt before.
 type previous struct {
 	run    string
 	failed string // why it did not end normally, "" if it did
@@ -26,31 +40,79 @@ func (p *previous) repairable() bool {
 // maxPrevious bounds the output in a repair prompt, in characters.
 const maxPrevious = 8000
 
-// prompt is the prompt of an attempt.
-func prompt(spec doc.JobSpec, attempt int, run string, before *previous) string {
+// prompt is the text for an attempt.
+func prompt(job asked, attempt int, run string, before *previous) string {
 	var b strings.Builder
-	heartbeat := spec.JobKind == doc.JobHeartbeat
+	kind := answerKind(job.order)
+	if job.order != nil && strings.TrimSpace(job.order.Instructions) != "" {
+		b.WriteString(strings.TrimSpace(job.order.Instructions) + "\n\n")
+	}
 	switch {
-	case before.repairable() && heartbeat:
-		b.WriteString("Your answer to a heartbeat was not a valid report. Repair it.\n")
-		b.WriteString(demand("one heartbeat report"))
-		writeRepair(&b, spec, run, *before)
-		b.WriteString(reportExample)
+	case kind == doc.AnswerProse:
+		b.WriteString(orText(job.spec.Goal, "(no input)"))
+		if len(job.order.Attachments) > 0 {
+			b.WriteString("\n\n")
+			writeAttachments(&b, job)
+		}
+		return b.String()
 	case before.repairable():
-		if attempt == maxAttempts {
-			b.WriteString("You are a strict reformatter: you bring the output of another worker into shape and invent no facts.\n")
-		}
-		b.WriteString("The output of the attempt before is not a valid result. Repair it.\n")
-		b.WriteString(demand("one result"))
-		writeRepair(&b, spec, before.run, *before)
-		b.WriteString(resultExample(spec.JobID, before.run))
+		writeRepairPrompt(&b, job, attempt, run, before)
+		return b.String()
+	case kind != "":
+		writeAnswerPrompt(&b, job, run)
 	default:
-		writeInitial(&b, spec, run)
-		if before != nil {
-			fmt.Fprintf(&b, "The attempt before this one did not end properly: %s\n", orText(before.failed, "it left no output"))
-		}
+		writeInitial(&b, job, run)
+	}
+	if before != nil {
+		fmt.Fprintf(&b, "The attempt before this one did not end properly: %s\n", orText(before.failed, "it left no output"))
 	}
 	return b.String()
+}
+
+// writeRepairPrompt asks for the answer of the attempt before in the right shape.
+func writeRepairPrompt(b *strings.Builder, job asked, attempt int, run string, before *previous) {
+	kind := answerKind(job.order)
+	if job.spec.JobKind == doc.JobHeartbeat {
+		b.WriteString("Your answer to a heartbeat was not a valid report. Repair it.\n")
+		b.WriteString(demand("one heartbeat report"))
+		writeRepair(b, job.spec, run, *before)
+		b.WriteString(reportExample)
+		return
+	}
+	if attempt == maxAttempts {
+		b.WriteString("You are a strict reformatter: you bring the output of another worker into shape and invent no facts.\n")
+	}
+	if kind != "" {
+		fmt.Fprintf(b, "The output of the attempt before is not a valid answer of kind %s. Repair it.\n", kind)
+		b.WriteString(demand("one answer of kind " + kind))
+		writeRepair(b, job.spec, before.run, *before)
+		b.WriteString(answerExample(kind))
+		return
+	}
+	b.WriteString("The output of the attempt before is not a valid result. Repair it.\n")
+	b.WriteString(demand("one result"))
+	writeRepair(b, job.spec, before.run, *before)
+	b.WriteString(resultExample(job.spec.JobID, before.run))
+}
+
+// writeAnswerPrompt asks for an answer of a kind.
+func writeAnswerPrompt(b *strings.Builder, job asked, run string) {
+	kind := answerKind(job.order)
+	b.WriteString("You are a worker. Do the job below, then answer it.\n")
+	b.WriteString(demand("one answer of kind " + kind))
+	writeJob(b, job, run)
+	b.WriteString(answerExample(kind))
+}
+
+// writeAttachments writes the texts of an order, each between two lines that name it.
+func writeAttachments(b *strings.Builder, job asked) {
+	for _, a := range job.order.Attachments {
+		name := a.Name
+		if a.Path != "" {
+			name += " of " + a.Path
+		}
+		fmt.Fprintf(b, "----- begin %s %s -----\n%s\n----- end %s %s -----\n", name, job.mark, strings.TrimSuffix(a.Text, "\n"), name, job.mark)
+	}
 }
 
 func orText(text, other string) string {
@@ -64,7 +126,8 @@ func demand(what string) string {
 	return "Answer with nothing but " + what + " as a single JSON object: no code fences, no prose before or after it.\n\n"
 }
 
-func writeInitial(b *strings.Builder, spec doc.JobSpec, run string) {
+func writeInitial(b *strings.Builder, job asked, run string) {
+	spec := job.spec
 	if spec.JobKind == doc.JobHeartbeat {
 		b.WriteString("You answer a heartbeat of the company you work for. Look at what is due and propose actions only for concrete work.\n")
 		b.WriteString(demand("one heartbeat report"))
@@ -76,11 +139,20 @@ func writeInitial(b *strings.Builder, spec doc.JobSpec, run string) {
 	}
 	b.WriteString("You are a worker. Do the job below, then report on it.\n")
 	b.WriteString(demand("one result"))
+	writeJob(b, job, run)
+	b.WriteString(resultExample(spec.JobID, run))
+}
+
+// writeJob writes what is to be done, under the labels of the interface.
+func writeJob(b *strings.Builder, job asked, run string) {
+	spec := job.spec
 	fmt.Fprintf(b, "job_id: %s\nattempt_run_id: %s\ngoal: %s\npermission_level: %s\n", spec.JobID, run, spec.Goal, spec.PermissionLevel)
 	writeList(b, "constraints", spec.Constraints)
 	writeList(b, "deliverables", spec.Deliverables)
 	writeRefs(b, spec.ContextRefs)
-	b.WriteString(resultExample(spec.JobID, run))
+	if job.order != nil {
+		writeAttachments(b, job)
+	}
 }
 
 func writeRepair(b *strings.Builder, spec doc.JobSpec, run string, before previous) {

@@ -88,7 +88,7 @@ func (p jobRef) reconcileUnlaunched(ctx context.Context, w *workspace.Workspace,
 	if err != nil {
 		return record, false, err
 	}
-	return p.goOnIf(ctx, w, record, ours && last.Attempt < maxAttempts)
+	return p.goOnIf(ctx, w, record, ours && last.Attempt < attemptsOf(record))
 }
 
 // reconcileEnded decides by the last attempt, whose session has ended. If its
@@ -106,21 +106,23 @@ func (p jobRef) reconcileEnded(ctx context.Context, w *workspace.Workspace, reco
 			look = judgeOutput
 		}
 	}
-	found := look(w, p, record.Job, last)
+	found := look(w, p, askedOf(record), last)
 	var end ending
 	switch {
 	case found.accepted != nil:
-		end = valid(*found.accepted, last.Attempt)
+		end = valid(w, askedOf(record), *found.accepted, last.Attempt)
 	case !recorded && neverActed(w, p.project, last.RunID):
 		record, err := p.recordEnd(ctx, w, last.Attempt, attemptEnd{})
 		if err != nil {
 			return record, false, err
 		}
-		return p.goOnIf(ctx, w, record, ours && last.Attempt < maxAttempts)
-	case recorded && ours && last.Attempt < maxAttempts:
+		return p.goOnIf(ctx, w, record, ours && last.Attempt < attemptsOf(record))
+	case recorded && ours && last.Attempt < attemptsOf(record):
 		return record, true, nil
+	case recorded && ours && answerKind(record.Order) == doc.AnswerProse:
+		end = proseFailed(found.issues)
 	case recorded && ours:
-		end = inVain(found.issues)
+		end = inVain(found.issues, attemptsOf(record))
 	default:
 		end = interruptedEnd()
 	}

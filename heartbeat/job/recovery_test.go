@@ -114,7 +114,7 @@ func TestStillbornRunner(t *testing.T) {
 		starter.Environ = append(slices.Clone(starter.Environ), stillbornVariable+"="+filepath.Join(t.TempDir(), "once"))
 		return &starter
 	}
-	if record, err := job.Submit(t.Context(), s.w, stillborn(), s.spec("job_s", "codex", "good")); err != nil {
+	if record, err := job.Submit(t.Context(), s.w, stillborn(), s.spec("job_s", "codex", "good"), nil); err != nil {
 		t.Errorf("submitted: %+v (%v)", record, err)
 	}
 	s.foreign("job_f", time.Minute)
@@ -255,7 +255,7 @@ func TestDeathAtAnyCall(t *testing.T) {
 		id := fmt.Sprintf("job_%d", n+1)
 		dying := *s.starter
 		dying.Environ = append(slices.Clone(dying.Environ), fmt.Sprintf("%s=%d", dyingVariable, n+1))
-		if _, err := job.Submit(t.Context(), s.w, &dying, s.spec(id, "codex", "good")); err != nil {
+		if _, err := job.Submit(t.Context(), s.w, &dying, s.spec(id, "codex", "good"), nil); err != nil {
 			t.Fatalf("%s: %v", id, err)
 		}
 		record, left := s.end(id)

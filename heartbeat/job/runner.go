@@ -41,10 +41,14 @@ const (
 // timeoutVariable sets the time limit of one attempt, in milliseconds.
 const timeoutVariable = "AC_JOB_ATTEMPT_TIMEOUT_MS"
 
-// RunMain is the main function of a runner process: the order on in, one phase
-// on out. Closing interrupt ends it with its attempt; the next process that
-// reads the job reconciles it.
-func RunMain(executable string, in io.Reader, out io.WriteCloser, interrupt <-chan struct{}) error {
+// Ended is told of a job that is over by the runner that ended it, when nothing of
+// the job goes on any more. starter starts runners as this one was started.
+type Ended func(ctx context.Context, w *workspace.Workspace, starter *Starter, project, id string) error
+
+// RunMain is the main function of a runner process: the order on in, one phase on
+// out. Closing interrupt ends it with its attempt; the next process that reads
+// the job reconciles it. ended may be nil.
+func RunMain(executable string, in io.Reader, out io.WriteCloser, interrupt <-chan struct{}, ended Ended) error {
 	var order Order
 	if err := json.NewDecoder(in).Decode(&order); err != nil {
 		return errors.Join(fmt.Errorf("the order is incomplete: %w", err), out.Close())
@@ -79,7 +83,11 @@ func RunMain(executable string, in io.Reader, out io.WriteCloser, interrupt <-ch
 		return err
 	}
 	err = Run(w, executable, order, interrupt, say)
-	_ = proc.Sweep(0, sweepPatience) // adopted orphans; all our own children have ended
+	_ = proc.Sweep(0, sweepPatience) // whatever came to us; all we waited for is over
+	if p := (jobRef{order.ProjectID, order.JobID}); ended != nil && err == nil && !p.active(w) {
+		starter := &Starter{Executable: executable, Environ: order.Environ, Version: order.Program}
+		err = ended(context.Background(), w, starter, p.project, p.id)
+	}
 	return errors.Join(err, w.Close())
 }
 
@@ -89,6 +97,9 @@ type runner struct {
 	w         *workspace.Workspace
 	order     Order
 	spec      doc.JobSpec
+	job       asked
+	at        workplace        // of the attempt under way
+	flow      *doc.WorkflowRun // whose step the job is, nil for others
 	host      session.Host
 	admission *runs.Admission
 	known     provider.Cache
@@ -194,7 +205,8 @@ func (r *runner) work(ctx context.Context) (end ending, err error) {
 	if err != nil {
 		return end, err
 	}
-	r.spec = record.Job
+	r.job = askedOf(record)
+	r.job.mark, r.spec = r.w.Env.IDs.New("mark"), record.Job
 	worker, why, err := chooseWorker(r.w, r.spec)
 	if err != nil {
 		return end, err
@@ -209,8 +221,13 @@ func (r *runner) work(ctx context.Context) (end ending, err error) {
 		}
 		before = r.previousOf(*last)
 	}
-	for n := len(record.Attempts) + 1; n <= maxAttempts; n++ {
+	made := record.Attempts
+	for n := len(made) + 1; n <= r.job.last; n++ {
 		agent := worker
+		var blocked *ending
+		if r.at, blocked, err = r.findWorkplace(ctx, made); err != nil || blocked != nil {
+			return orZero(blocked), err
+		}
 		if n == maxAttempts && before.repairable() {
 			if agent, err = reformatter(r.w, worker); err != nil {
 				return end, err
@@ -220,16 +237,20 @@ func (r *runner) work(ctx context.Context) (end ending, err error) {
 		if err != nil || blocked != nil {
 			return orZero(blocked), err
 		}
+		made = append(made, a)
 		before = r.previousOf(a)
 		if before.judged.accepted != nil {
-			return valid(*before.judged.accepted, n), nil
+			return valid(r.w, r.job, *before.judged.accepted, n), nil
 		}
 		if end := r.hopeless(a); end != nil {
 			return *end, nil
 		}
 		r.pressure(ctx, a)
 	}
-	return inVain(before.judged.issues), nil
+	if answerKind(r.job.order) == doc.AnswerProse {
+		return proseFailed(before.judged.issues), nil
+	}
+	return inVain(before.judged.issues, r.job.last), nil
 }
 
 func orZero(e *ending) ending {
@@ -276,7 +297,7 @@ func cause(ctx context.Context, err error) error {
 
 // previousOf judges a finished attempt.
 func (r *runner) previousOf(a doc.JobAttempt) *previous {
-	before := &previous{run: a.RunID, judged: judge(r.w, r.jobRef, r.spec, a)}
+	before := &previous{run: a.RunID, judged: judge(r.w, r.jobRef, r.job, a)}
 	if a.Status != doc.AttemptEnded {
 		before.failed = a.Error
 	}
@@ -339,14 +360,12 @@ func (r *runner) pressure(ctx context.Context, a doc.JobAttempt) {
 
 // timeout is the time limit of one attempt.
 func (r *runner) timeout() time.Duration {
+	if o := r.job.order; o != nil && o.TimeoutMS > 0 {
+		return time.Duration(o.TimeoutMS) * time.Millisecond
+	}
 	text, _ := lookup(r.order.Environ, timeoutVariable)
 	if ms, err := strconv.ParseInt(strings.TrimSpace(text), 10, 64); err == nil && ms > 0 && ms < int64(1<<62)/int64(time.Millisecond) {
 		return time.Duration(ms) * time.Millisecond
 	}
 	return defaultTimeout
-}
-
-// guard decides whether a worker may be used, before its program is executed.
-func (r *runner) guard(ctx context.Context, machine doc.Machine, agent doc.Agent) provider.Verdict {
-	return provider.Guard(ctx, machine, agent.Provider, template(agent), r.order.Environ)
 }

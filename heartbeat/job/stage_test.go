@@ -30,6 +30,7 @@ type stage struct {
 	w       *workspace.Workspace
 	starter *job.Starter
 	project string
+	bin     string            // where the programs of the workers are
 	agents  map[string]string // by provider
 	token   string            // in the environment of all workers of this stage
 	litter  bool              // runners were killed, which may leave lock files
@@ -46,7 +47,8 @@ func newStage(t *testing.T, environ ...string) *stage {
 	}
 	s := &stage{t: t, agents: map[string]string{}, token: "AC_TEST_STAGE=" + t.Name() + strconv.FormatInt(time.Now().UnixNano(), 36)}
 	bin := t.TempDir()
-	for _, name := range []string{"codex", "claude", "gemini"} {
+	s.bin = bin
+	for _, name := range []string{"codex", "claude", "gemini", "answerer"} {
 		if err := os.Symlink(executable, filepath.Join(bin, name)); err != nil {
 			t.Fatal(err)
 		}
@@ -90,9 +92,11 @@ func (s *stage) spec(id, kind, goal string) doc.JobSpec {
 	}
 }
 
-func (s *stage) submit(spec doc.JobSpec) doc.Job {
+func (s *stage) submit(spec doc.JobSpec) doc.Job { return s.submitOrder(spec, nil) }
+
+func (s *stage) submitOrder(spec doc.JobSpec, order *doc.JobOrder) doc.Job {
 	s.t.Helper()
-	record, err := job.Submit(s.t.Context(), s.w, s.starter, spec)
+	record, err := job.Submit(s.t.Context(), s.w, s.starter, spec, order)
 	if err != nil {
 		s.t.Fatalf("submit: %v", err)
 	}

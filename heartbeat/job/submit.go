@@ -21,13 +21,14 @@ import (
 // maxSpec bounds a spec, in bytes, so that its record stays readable.
 const maxSpec = 1 << 20
 
-// Submit creates a job and starts its runner. The record is durable on return.
-// Submit is idempotent: if the job is active and has an equal spec, its record
-// is returned; if the specs differ the error is fault.Conflict. A finished job
-// of that id is started again, and its files move into its history. The caller
-// has checked the spec by the rules of its type; a blank id is replaced by a
-// new one.
-func Submit(ctx context.Context, w *workspace.Workspace, starter *Starter, spec doc.JobSpec) (doc.Job, error) {
+// Submit makes a job and starts its runner. The record is durable when it
+// returns. A job of that id that is active is left alone, and its record is
+// given, where the specs agree; fault.Conflict where they don't. One that is
+// over begins a new life, and its files move into its history. The spec and its
+// order, nil for none, were checked by the rules of their types; a blank id is
+// replaced by a new one. fault.Unsupported, fault.PlaceNotFound and fault.Denied
+// refuse what the order asks for.
+func Submit(ctx context.Context, w *workspace.Workspace, starter *Starter, spec doc.JobSpec, order *doc.JobOrder) (doc.Job, error) {
 	if strings.TrimSpace(spec.JobID) == "" {
 		spec.JobID = w.Env.IDs.New("job")
 	}
@@ -44,12 +45,16 @@ func Submit(ctx context.Context, w *workspace.Workspace, starter *Starter, spec 
 	if text, err := doc.JobSpecCodec.Encode(spec); err != nil || len(text) > maxSpec {
 		return doc.Job{}, errors.Join(refuseField("goal", "the job exceeds 1 MiB"), err)
 	}
+	if err := checkOrder(w, spec, order); err != nil {
+		return doc.Job{}, err
+	}
+	order = orderFor(spec, order)
 	p := jobRef{spec.ProjectID, spec.JobID}
 	for {
 		if _, err := current(ctx, w, starter, p); err != nil && !fault.Is(err, fault.NotFound) {
 			return doc.Job{}, err
 		}
-		record, made, err := p.submit(ctx, w, spec)
+		record, made, err := p.submit(ctx, w, spec, order)
 		if errors.Is(err, errOwnerless) {
 			continue // its runner died before we held the lock
 		}
@@ -70,13 +75,23 @@ func refuseField(field, why string) error {
 // errOwnerless means that an active job lost its owner.
 var errOwnerless = errors.New("the job lost its owner")
 
-// Enter queues a new job in a unit and returns its id. start starts its runner;
-// the caller calls it once the unit is durable and the workspace is unlocked.
-// If start is never called, the job is taken over like one whose runner died.
-// Enter checks the spec by the rules of its type and gives it a new id.
-func Enter(u *workspace.Unit, starter *Starter, spec doc.JobSpec) (id string, start func(context.Context) error, err error) {
+// Enter asks, within a unit, for a new job, and gives its id. start starts its
+// runner: it is called once the unit is durable and the workspace is free again;
+// a job that it is never called for is taken up as one whose runner died. The
+// spec is checked here, by the rules of its type; a blank id is replaced by a new
+// one. order may be nil.
+func Enter(u *workspace.Unit, starter *Starter, spec doc.JobSpec, order *doc.JobOrder) (id string, start func(context.Context) error, err error) {
+	if err := checkOrder(u.Workspace(), spec, order); err != nil {
+		return "", nil, err
+	}
+	return enter(u, starter, spec, order)
+}
+
+func enter(u *workspace.Unit, starter *Starter, spec doc.JobSpec, order *doc.JobOrder) (id string, start func(context.Context) error, err error) {
 	w := u.Workspace()
-	spec.JobID = w.Env.IDs.New("job")
+	if spec.JobID == "" {
+		spec.JobID = w.Env.IDs.New("job")
+	}
 	text, err := doc.JobSpecCodec.Encode(spec)
 	if err != nil {
 		return "", nil, err
@@ -88,7 +103,7 @@ func Enter(u *workspace.Unit, starter *Starter, spec doc.JobSpec) (id string, st
 		return "", nil, err
 	}
 	p := jobRef{spec.ProjectID, spec.JobID}
-	if _, _, err := p.enter(u, spec); err != nil {
+	if _, _, err := p.enter(u, spec, orderFor(spec, order)); err != nil {
 		return "", nil, err
 	}
 	return p.id, func(ctx context.Context) error {
@@ -116,16 +131,16 @@ func Start(ctx context.Context, w *workspace.Workspace, starter *Starter, projec
 }
 
 // submit is enter as one unit.
-func (p jobRef) submit(ctx context.Context, w *workspace.Workspace, spec doc.JobSpec) (record doc.Job, made bool, err error) {
+func (p jobRef) submit(ctx context.Context, w *workspace.Workspace, spec doc.JobSpec, order *doc.JobOrder) (record doc.Job, made bool, err error) {
 	err = w.Update(ctx, func(u *workspace.Unit) error {
-		record, made, err = p.enter(u, spec)
+		record, made, err = p.enter(u, spec, order)
 		return err
 	})
 	return record, made, err
 }
 
-// enter queues the record and the owner file.
-func (p jobRef) enter(u *workspace.Unit, spec doc.JobSpec) (record doc.Job, made bool, err error) {
+// enter asks for the record, its order and the owner file.
+func (p jobRef) enter(u *workspace.Unit, spec doc.JobSpec, order *doc.JobOrder) (record doc.Job, made bool, err error) {
 	w := u.Workspace()
 	project, err := w.Project(p.project)
 	if err != nil {
@@ -137,7 +152,10 @@ func (p jobRef) enter(u *workspace.Unit, spec doc.JobSpec) (record doc.Job, made
 		if alive, recorded := p.owned(w); !alive && recorded {
 			return old, false, errOwnerless
 		}
-		return old, false, sameSpec(old.Job, spec)
+		if err := sameSpec(old.Job, spec); err != nil {
+			return old, false, err
+		}
+		return old, false, sameOrder(p.id, old.Order, order)
 	case err != nil && !fault.Is(err, fault.NotFound):
 		return record, false, err
 	}
@@ -148,7 +166,7 @@ func (p jobRef) enter(u *workspace.Unit, spec doc.JobSpec) (record doc.Job, made
 	spec.ProjectID = project.ID
 	record = doc.Job{
 		SchemaVersion: doc.Version, Type: "job_record", Job: spec, CreatedAt: now, UpdatedAt: now,
-		Status: doc.JobQueued, Attempts: []doc.JobAttempt{},
+		Status: doc.JobQueued, Attempts: []doc.JobAttempt{}, Order: order,
 	}
 	owner, err := ownerText(w, true)
 	if err != nil {
@@ -156,6 +174,15 @@ func (p jobRef) enter(u *workspace.Unit, spec doc.JobSpec) (record doc.Job, made
 	}
 	if err := u.Write(p.owner(), owner, 0o600); err != nil {
 		return record, false, err
+	}
+	if order != nil {
+		text, err := indented(order)
+		if err != nil {
+			return record, false, err
+		}
+		if err := u.Write(p.order(), text, 0o644); err != nil {
+			return record, false, err
+		}
 	}
 	return record, true, p.put(u, record)
 }
@@ -181,7 +208,7 @@ func sameSpec(stored, given doc.JobSpec) error {
 // retire moves the files of an earlier execution into the history.
 func (p jobRef) retire(u *workspace.Unit) error {
 	var life workspace.Tree
-	for _, name := range []string{p.record(), p.result(), p.digest(), p.report()} {
+	for _, name := range []string{p.record(), p.result(), p.digest(), p.report(), p.order(), p.answer()} {
 		text, err := durable.ReadFile(u.Workspace().FS, name, maxStored)
 		if errors.Is(err, fs.ErrNotExist) {
 			continue

@@ -3,6 +3,7 @@ package job
 // Choosing the worker of a job, and its command line.
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -12,6 +13,7 @@ import (
 	"strings"
 
 	"ac/internal/shape"
+	"ac/runs"
 	"ac/runs/provider"
 	"ac/runs/worktree"
 	"ac/workspace"
@@ -26,7 +28,7 @@ func chooseWorker(w *workspace.Workspace, spec doc.JobSpec) (worker doc.Agent, w
 		if err != nil {
 			return worker, "agent " + spec.WorkerAgentID + " does not exist or cannot be read", nil //nolint:nilerr // the reason for there being no worker
 		}
-		if doc.WorkerKindOf(worker.Provider) != spec.WorkerKind {
+		if doc.AnyWorkerKindOf(worker.Provider) != spec.WorkerKind {
 			return worker, "agent " + worker.ID + " has provider " + worker.Provider + ", the job asks for " + spec.WorkerKind, nil
 		}
 		return worker, "", nil
@@ -42,7 +44,7 @@ func chooseWorker(w *workspace.Workspace, spec doc.JobSpec) (worker doc.Agent, w
 func firstOf(w *workspace.Workspace, kind string) (doc.Agent, bool, error) {
 	agents, err := w.Agents()
 	i := slices.IndexFunc(agents, func(a doc.Agent) bool {
-		return (a.Role == "worker" || a.Role == "manager") && doc.WorkerKindOf(a.Provider) == kind
+		return (a.Role == "worker" || a.Role == "manager") && doc.AnyWorkerKindOf(a.Provider) == kind
 	})
 	if i < 0 || err != nil {
 		return doc.Agent{}, false, err
@@ -83,7 +85,7 @@ func allowedTools(agent doc.Agent) (tools []string) {
 
 // template is an agent's own command line, nil if its CLI supports none.
 func template(agent doc.Agent) []string {
-	if provider.DriverOf(agent.Provider) != provider.Gemini {
+	if provider.DriverOf(agent.Provider) != provider.Gemini && doc.AnyWorkerKindOf(agent.Provider) != doc.WorkerCmd {
 		return nil
 	}
 	return texts(agent, "command_argv_template")
@@ -93,8 +95,9 @@ func template(agent doc.Agent) []string {
 type call struct {
 	argv   []string
 	stdin  *string
-	prompt *string // of an app server, in place of a command
-	level  string  // for an app server, whose command line has no rights
+	prompt *string // of a live session, in place of a command
+	live   runs.LiveSpec
+	level  string // for an app server, whose command line has no rights
 	files  provider.CodexFiles
 	model  string
 	format string
@@ -117,21 +120,36 @@ func (r *runner) files(machine doc.Machine, level string) (provider.CodexFiles, 
 	return provider.FilesFor(level, r.host.Executable, dirs...), nil
 }
 
+// call is what an attempt executes: a live session, or a command.
+func (r *runner) call(ctx context.Context, machine doc.Machine, agent doc.Agent, live *runs.LiveSpec, program, run, prompt string, before *previous) (call, error) {
+	if live == nil {
+		return r.command(ctx, machine, agent, program, run, prompt, before)
+	}
+	c, err := r.bare(machine, agent, before)
+	c.prompt, c.live, c.argv = &prompt, *live, ownWords(machine, agent)
+	return c, err
+}
+
+// bare is the part of a call that live sessions and commands share.
+func (r *runner) bare(machine doc.Machine, agent doc.Agent, before *previous) (call, error) {
+	level := r.level(before)
+	files, err := r.files(machine, level)
+	return call{model: provider.ModelFlag(cmp.Or(r.spec.Model, agent.ModelHint)), level: level, files: files}, err
+}
+
 // command makes the command line of an attempt. The schema is passed if the
 // program supports one.
 func (r *runner) command(ctx context.Context, machine doc.Machine, agent doc.Agent, program, run, prompt string, before *previous) (call, error) {
-	level := r.level(before)
-	files, err := r.files(machine, level)
+	c, err := r.bare(machine, agent, before)
 	if err != nil {
-		return call{}, err
+		return c, err
 	}
-	model := r.spec.Model
-	if model == "" {
-		model = agent.ModelHint
-	}
-	c := call{model: provider.ModelFlag(model)}
-	if provider.SpeaksAppServer(agent.Provider) {
-		c.prompt, c.level, c.files = &prompt, level, files
+	if doc.AnyWorkerKindOf(agent.Provider) == doc.WorkerCmd {
+		made, err := provider.CommandCall(provider.Work{Program: program, Model: c.model, Prompt: prompt, Level: c.level, Template: template(agent)})
+		if err != nil {
+			return c, fmt.Errorf("agent %s: %w", agent.ID, err)
+		}
+		c.argv, c.stdin = made.Argv, made.Stdin
 		return c, nil
 	}
 	cli, err := provider.CLIOf(agent.Provider)
@@ -140,13 +158,13 @@ func (r *runner) command(ctx context.Context, machine doc.Machine, agent doc.Age
 	}
 	able := r.known.Abilities(ctx, cli, program)
 	work := provider.Work{
-		Program: program, Model: c.model, Prompt: prompt, Level: level, Stream: able.Stream,
-		Trusted:      true, // jobs work in the workspace
+		Program: program, Model: c.model, Prompt: prompt, Level: c.level, Stream: able.Stream,
+		Trusted:      r.at.trusted(),
 		AllowedTools: allowedTools(agent), Template: template(agent),
 	}
 	driver := provider.DriverOf(agent.Provider)
 	if able.NoRuns && driver == provider.Codex {
-		work.Files = files
+		work.Files = c.files
 	}
 	if err := r.passSchema(able, driver, run, before, &work); err != nil {
 		return c, err
@@ -165,7 +183,8 @@ func (r *runner) command(ctx context.Context, machine doc.Machine, agent doc.Age
 // passSchema passes the schema of the answer to a CLI, in the way that it
 // supports.
 func (r *runner) passSchema(able provider.Abilities, driver provider.Driver, run string, before *previous, work *provider.Work) error {
-	if !able.Schema {
+	kind := answerKind(r.job.order)
+	if !able.Schema || kind == doc.AnswerProse {
 		return nil
 	}
 	named := []string{run}
@@ -173,7 +192,10 @@ func (r *runner) passSchema(able provider.Abilities, driver provider.Driver, run
 		named = append(named, before.run)
 	}
 	shape := resultSchema(r.id, named...)
-	if r.spec.JobKind == doc.JobHeartbeat {
+	switch {
+	case kind != "":
+		shape = answerSchema(kind)
+	case r.spec.JobKind == doc.JobHeartbeat:
 		shape = reportSchema()
 	}
 	text, err := json.Marshal(shape)

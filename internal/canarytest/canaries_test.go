@@ -313,7 +313,9 @@ func (c *town) reads() {
 		"interaction.get":      nil,                                                // there are none
 		"run.changes":          nil, "artifact.list": nil, "artifact.preview": nil, // of runs with a worktree
 		"artifact.checkpoints": project,
-		"run.transcript":       ofRun, "events.replay": ofRun, "run.policy.get": ofRun, "policy.defaults.get": project,
+		"workflow.get":         nil, "workflow.status": nil, "workflow.runs": project,
+		"workflow.check": c.with(object{"template": object{"kind": "none"}}),
+		"run.transcript": ofRun, "events.replay": ofRun, "run.policy.get": ofRun, "policy.defaults.get": project,
 		"memory.list_deltas":   c.with(object{"actor_id": "human", "actor_role": "human"}),
 		"context.plan_for_job": c.with(object{"project_id": c.project, "manager_actor_id": "human", "manager_role": "human", "goal": "g"}),
 		"session.poll":         c.with(object{"session_ref": "local_" + c.run}),

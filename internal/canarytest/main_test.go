@@ -62,7 +62,7 @@ func play(args []string) error {
 	case session.SuperviseCommand:
 		return session.SuperviseMain(executable, os.Stdin, os.Stdout, nil)
 	case job.RunCommand:
-		return job.RunMain(executable, os.Stdin, os.Stdout, nil)
+		return job.RunMain(executable, os.Stdin, os.Stdout, nil, nil)
 	case serveCommand:
 		return rpc.Serve(context.Background(), rpc.Options{
 			In: os.Stdin, Out: os.Stdout, Log: slog.New(slog.NewTextHandler(os.Stderr, nil)), Env: workspace.SystemEnv(), Executable: executable,

@@ -96,7 +96,7 @@ func play(part string) error {
 	case session.SuperviseCommand:
 		return session.SuperviseMain(executable, os.Stdin, os.Stdout, nil)
 	case job.RunCommand:
-		return job.RunMain(executable, os.Stdin, os.Stdout, nil)
+		return job.RunMain(executable, os.Stdin, os.Stdout, nil, nil)
 	}
 	return rpc.Serve(context.Background(), rpc.Options{
 		In: os.Stdin, Out: os.Stdout, Log: slog.New(slog.DiscardHandler), Env: workspace.SystemEnv(), Executable: executable,

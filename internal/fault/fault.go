@@ -43,7 +43,11 @@ const (
 	SecretDetected   Reason = "secret_detected"
 	ApprovalRequired Reason = "approval_required"
 	RunBusy          Reason = "run_busy"
-	Internal         Reason = "internal"
+	// PlaceNotFound refuses a job for the worktree of a run that has none, or is at
+	// work in it. RunExists refuses a run_id that is taken.
+	PlaceNotFound Reason = "place_not_found"
+	RunExists     Reason = "run_exists"
+	Internal      Reason = "internal"
 	// CursorAhead refuses a place behind the end of a log.
 	CursorAhead Reason = "cursor_ahead"
 	// Why a run cannot go on.

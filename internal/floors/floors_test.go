@@ -38,6 +38,7 @@ func floors() map[string]int {
 		"conversation":            5,
 		"heartbeat":               6,
 		"heartbeat/job":           6,
+		"heartbeat/workflow":      6,
 		"enterprise":              7,
 		"inbox":                   7,
 		"snapshot":                7,
@@ -78,6 +79,8 @@ func neighbours() map[string][]string {
 		// Planning a context reads artifacts and memory.
 		"governance/contextplan": {"governance"},
 		"heartbeat":              {"heartbeat/job"},
+		// The tasks of a workflow are jobs.
+		"heartbeat/workflow": {"heartbeat/job"},
 		// The control room calls methods by the table of the server.
 		"web": {"rpc"},
 	}

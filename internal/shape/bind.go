@@ -46,6 +46,7 @@ type rule struct {
 	hasDef   bool
 	def      string
 	empty    bool
+	object   bool
 	id       bool
 	path     bool
 	time     bool
@@ -124,6 +125,8 @@ func parseRule(sf reflect.StructField) rule {
 			r.nullable = true
 		case "empty":
 			r.empty = true
+		case "object":
+			r.object = true
 		case "id":
 			r.id = true
 		case "path":
@@ -288,6 +291,10 @@ func (b *binder) field(f field, v *Value, into reflect.Value) {
 
 func (b *binder) value(f field, v *Value, into reflect.Value) {
 	if into.Type() == valueType {
+		if f.rule.object && v.Kind != Map {
+			b.wrongType("object", v)
+			return
+		}
 		into.Set(reflect.ValueOf(*v))
 		return
 	}

@@ -9,6 +9,8 @@
 //	default=V    may be absent and is V then
 //	nullable     may be absent or null, which leave the field as it is; written as null
 //	empty        a string may be empty (others may not)
+//	object       a Value must be an object
+//	object       a Value must be an object
 //	enum=A|B     one of these words
 //	min=N max=N  bounds of a number, both allowed; gt=N excludes the bound
 //	cut=N        larger numbers are taken as N

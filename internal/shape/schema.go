@@ -43,6 +43,9 @@ func (p *Plan) Schema() *Schema {
 }
 
 func fieldSchema(f field, t reflect.Type) *Schema {
+	if t == valueType && f.rule.object {
+		return &Schema{Type: "object"}
+	}
 	if t == valueType {
 		return &Schema{}
 	}

@@ -102,7 +102,10 @@ func numberNode(f float64) *yaml.Node {
 	return &yaml.Node{Kind: yaml.ScalarNode, Tag: tag, Value: text}
 }
 
-// valueNode writes a value of unknown shape, as it was read.
+// EncodeValue writes a document of unknown shape, its keys in their order.
+func EncodeValue(v shape.Value) ([]byte, error) { return encodeNode(valueNode(v)) }
+
+// valueNode writes a value of unknown shape as it was read.
 func valueNode(v shape.Value) *yaml.Node {
 	switch v.Kind {
 	case shape.Map:

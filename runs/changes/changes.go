@@ -92,10 +92,11 @@ func (r Reader) Open(ctx context.Context, project, run string) (*Set, error) {
 	if err != nil {
 		return nil, err
 	}
-	if record.Spec == nil || record.Spec.WorktreeRel == "" && record.Spec.WorktreeBranch == "" {
+	repo, rel, branch := record.Tree()
+	if rel == "" && branch == "" {
 		return nil, noWorktree(run)
 	}
-	s := &Set{Run: record, RepoID: record.Spec.RepoID, Branch: record.Spec.WorktreeBranch}
+	s := &Set{Run: record, RepoID: repo, Branch: branch}
 	dir, err := worktree.Find(r.Workspace, record)
 	switch {
 	case err != nil:

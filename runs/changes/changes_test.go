@@ -88,7 +88,7 @@ func newStage(t *testing.T) *stage {
 		t.Fatal(err)
 	}
 	s.branch = place.Branch
-	if s.tree, err = worktree.Prepare(t.Context(), s.w, os.Environ(), s.repo, place); err != nil {
+	if s.tree, err = worktree.Prepare(t.Context(), s.w, os.Environ(), s.repo, place, "HEAD"); err != nil {
 		t.Fatal(err)
 	}
 	s.record(t, func(r *doc.Run) {

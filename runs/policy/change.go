@@ -9,11 +9,13 @@ import (
 	"ac/workspace/doc"
 )
 
-// Change is what somebody asks for. What is empty stays; Rules replaces all.
+// Change is what somebody asks for. What is empty stays; Rules replaces all. First
+// replaces the rules that come from the run's workflow, and stays before all others.
 type Change struct {
 	Mode  doc.Mode
 	Level doc.Level
 	Rules *[]doc.PolicyRule
+	First *[]doc.PolicyRule
 }
 
 // levelData stands beside the reason exceeds_permission_level: the level that
@@ -77,6 +79,13 @@ func Changed(p doc.RunPolicy, c Change, raiser bool) (doc.RunPolicy, error) {
 	}
 	if c.Rules != nil {
 		rules, err := Numbered(p.Rules, *c.Rules)
+		if err != nil {
+			return p, err
+		}
+		p.Rules = rules
+	}
+	if c.First != nil {
+		rules, err := Before(*c.First, slices.DeleteFunc(slices.Clone(p.Rules), ofWorkflow))
 		if err != nil {
 			return p, err
 		}

@@ -47,28 +47,56 @@ var assignment = regexp.MustCompile(`^\s*[A-Za-z_][A-Za-z0-9_]*(\[[^]]*\])?\+?=`
 const (
 	ruleID    = "rule_"
 	sessionID = "session_"
+	flowID    = "flow_"
 )
 
 // Numbered are rules that somebody set, with their ids. Rules that the policy has
 // already, told by id and content, keep what ac gave them; all others get new
 // ids, and none of them may be literal.
 func Numbered(current, rules []doc.PolicyRule) ([]doc.PolicyRule, error) {
+	return numbered(ruleID, current, rules)
+}
+
+// OfWorkflow is Numbered for the rules of a workflow's run.
+func OfWorkflow(current, rules []doc.PolicyRule) ([]doc.PolicyRule, error) {
+	return numbered(flowID, current, rules)
+}
+
+func ofWorkflow(r doc.PolicyRule) bool { return strings.HasPrefix(r.ID, flowID) }
+
+// FromAnswers adds to the rules of a workflow's run those that an answer for the session
+// gave the policy of one of its attempts.
+func FromAnswers(first []doc.PolicyRule, attempt doc.RunPolicy) []doc.PolicyRule {
+	next := nextNumber(first, flowID)
+	known := func(r doc.PolicyRule) bool {
+		return slices.ContainsFunc(first, func(f doc.PolicyRule) bool { f.ID = r.ID; return f == r })
+	}
+	for _, r := range slices.Backward(attempt.Rules) { // the newest answer is the first
+		if r.Literal && strings.HasPrefix(r.ID, sessionID) && !known(r) && len(first) < MaxRules {
+			r.ID = flowID + strconv.Itoa(next)
+			first, next = slices.Concat([]doc.PolicyRule{r}, first), next+1
+		}
+	}
+	return first
+}
+
+func numbered(prefix string, current, rules []doc.PolicyRule) ([]doc.PolicyRule, error) {
 	if len(rules) > MaxRules {
 		return nil, fault.InvalidField("rules", "must have at most %d items", MaxRules)
 	}
-	next := nextNumber(current, ruleID)
-	numbered := slices.Clone(rules)
-	for i, r := range numbered {
+	next := nextNumber(current, prefix)
+	list := slices.Clone(rules)
+	for i, r := range list {
 		switch {
-		case r.ID != "" && slices.Contains(current, r) && !slices.Contains(numbered[:i], r):
+		case r.ID != "" && slices.Contains(current, r) && !slices.Contains(list[:i], r):
 		case r.Literal:
 			return nil, fault.Invalid(fault.Issue{Path: []any{"rules", i, "literal"}, Code: "custom", Message: "is ac's own: answer with scope session instead"})
 		default:
-			numbered[i].ID = ruleID + strconv.Itoa(next)
+			list[i].ID = prefix + strconv.Itoa(next)
 			next++
 		}
 	}
-	return numbered, nil
+	return list, nil
 }
 
 // nextNumber is the number behind the highest of the ids with a prefix.
@@ -141,4 +169,13 @@ func AfterPlan(p doc.RunPolicy) (doc.RunPolicy, bool) {
 	}
 	p.Mode = doc.ModeDefault
 	return p, true
+}
+
+// Before puts the rules of a workflow before those of one of its tasks. They keep their
+// ids, which no other rule has.
+func Before(first, rules []doc.PolicyRule) ([]doc.PolicyRule, error) {
+	if len(first)+len(rules) > MaxRules {
+		return nil, fault.InvalidField("rules", "must have at most %d items, with those of the workflow", MaxRules)
+	}
+	return append(append([]doc.PolicyRule{}, first...), rules...), nil
 }

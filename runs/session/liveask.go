@@ -140,7 +140,7 @@ func (c *conversation) ask(i *openRequest) {
 	q := i.request
 	now, limit := c.s.w.Env.Clock.Now(), time.Duration(c.order.PermissionMS)*time.Millisecond
 	r := interaction.Request{
-		InteractionID: c.s.w.Env.IDs.New("int"), Kind: q.Kind, Turn: c.turns, Title: c.title(q), Prompt: c.masked(q.Prompt), Tool: q.Tool,
+		InteractionID: c.s.w.Env.IDs.New("int"), Kind: q.Kind, Turn: c.turns, Workflow: c.order.Workflow, Title: c.title(q), Prompt: c.masked(q.Prompt), Tool: q.Tool,
 		ArgsPreview: c.masked(string(q.Args)), Diff: c.masked(q.Diff), ItemID: q.Item, RequestedAt: clock.Stamp(now), OnTimeout: interaction.DenyOnTimeout,
 	}
 	switch q.Kind {

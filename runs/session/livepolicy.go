@@ -37,6 +37,7 @@ type PolicyRequest struct {
 	Mode  doc.Mode          `json:"mode,omitempty"`
 	Level doc.Level         `json:"permission_level,omitempty"`
 	Rules *[]doc.PolicyRule `json:"rules,omitempty"`
+	First *[]doc.PolicyRule `json:"first,omitempty"` // those of the run's workflow
 }
 
 // PolicyResult is the policy after it, and what was resolved by that.
@@ -57,7 +58,7 @@ func (c *conversation) setPolicy(p PolicyRequest) (PolicyResult, error) {
 	if err := c.notLive(); err != nil {
 		return PolicyResult{}, err
 	}
-	after, err := policy.Changed(c.policy, policy.Change{Mode: p.Mode, Level: p.Level, Rules: p.Rules}, p.Raise)
+	after, err := policy.Changed(c.policy, policy.Change{Mode: p.Mode, Level: p.Level, Rules: p.Rules, First: p.First}, p.Raise)
 	if err != nil {
 		return PolicyResult{}, err
 	}

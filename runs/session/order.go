@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"ac/internal/fault"
+	"ac/runs/interaction"
 	"ac/runs/provider"
 	"ac/workspace/doc"
 )
@@ -27,6 +28,7 @@ type Order struct {
 	WorkdirRel   string            `json:"workdir_rel,omitempty"`
 	TaskID       string            `json:"task_id,omitempty"`
 	MilestoneID  string            `json:"milestone_id,omitempty"`
+	Worktree     *Worktree         `json:"worktree,omitempty"` // of its repository, whatever its task says
 	Budget       *doc.Budget       `json:"budget,omitempty"`
 	Stdin        *string           `json:"stdin,omitempty"`
 	Live         *LiveOrder        `json:"live,omitempty"`     // of an agent that is spoken with
@@ -96,6 +98,8 @@ type LiveOrder struct {
 	QuestionMS   int64               `json:"question_timeout_ms,omitempty"`
 	MCP          bool                `json:"mcp,omitempty"`             // the agent has ac's own tools
 	LaunchJobs   bool                `json:"mcp_launch_jobs,omitempty"` // and may launch jobs by them
+	// Workflow is the step that the session is an attempt of; what it asks names it.
+	Workflow *interaction.Workflow `json:"workflow,omitempty"`
 	// ActorID says the prompt, ClientMessageID is what its client calls it.
 	ActorID         string `json:"actor_id,omitempty"`
 	ClientMessageID string `json:"client_message_id,omitempty"`

@@ -6,6 +6,7 @@ import (
 	"context"
 	"errors"
 	"path"
+	"path/filepath"
 
 	"ac/events"
 	"ac/internal/fault"
@@ -13,6 +14,20 @@ import (
 	"ac/workspace"
 	"ac/workspace/doc"
 )
+
+// Worktree says which worktree of its repository a session works in.
+type Worktree struct {
+	// Owner and Run name it, and its branch: a task, a job or a run of a workflow,
+	// and the run that it is made for.
+	Owner string `json:"owner"`
+	Run   string `json:"run"`
+	// Base is the commit that it is made from. Snapshot says that this one holds
+	// what was not committed.
+	Base     string `json:"base"`
+	Snapshot bool   `json:"snapshot,omitempty"`
+	// Exists says that the worktree was made before.
+	Exists bool `json:"exists,omitempty"`
+}
 
 // preparedPayload is the payload of worktree.prepared.
 type preparedPayload struct {
@@ -57,15 +72,19 @@ func (s *supervisor) enterRepo(ctx context.Context, machine doc.Machine, spec *d
 	if err != nil {
 		return err
 	}
-	isolate := false
-	if s.order.TaskID != "" {
-		if isolate, err = worktree.NeedsWorktree(s.w, s.order.ProjectID, s.order.TaskID, s.order.MilestoneID); err != nil {
+	tree := s.order.Worktree
+	if tree == nil && s.order.TaskID != "" {
+		isolate, err := worktree.NeedsWorktree(s.w, s.order.ProjectID, s.order.TaskID, s.order.MilestoneID)
+		if err != nil {
 			return err
+		}
+		if isolate {
+			tree = &Worktree{Owner: s.order.TaskID, Run: s.order.RunID}
 		}
 	}
 	location := root
-	if isolate {
-		if location, err = s.isolate(ctx, root, spec); err != nil {
+	if tree != nil {
+		if location, err = s.isolate(ctx, root, *tree, spec); err != nil {
 			return err
 		}
 	}
@@ -100,29 +119,68 @@ func (s *supervisor) untilStopped(ctx context.Context) (context.Context, func())
 	}
 }
 
-// isolate makes the worktree of the run. The run names it from then on, so that
-// a clean-up knows it whatever comes next.
-func (s *supervisor) isolate(ctx context.Context, root string, spec *doc.Spec) (dir string, err error) {
-	location, err := worktree.LocationOf(s.order.ProjectID, s.order.TaskID, s.order.RunID)
+// isolate makes the worktree of the run, or finds the one that it shares. The run
+// names it from then on, so that a clean-up knows it whatever comes next.
+func (s *supervisor) isolate(ctx context.Context, root string, tree Worktree, spec *doc.Spec) (dir string, err error) {
+	location, err := worktree.LocationOf(s.order.ProjectID, tree.Owner, tree.Run)
 	if err != nil {
 		return "", err
 	}
-	if dir, err = worktree.Prepare(ctx, s.w, s.order.Environ, root, location); err != nil {
+	if tree.Exists {
+		spec.WorktreeRel, spec.WorktreeBranch = location.Rel, location.Branch
+		found, err := worktree.Stands(s.w, location.Rel)
+		if err == nil && !found {
+			err = fault.New(fault.NotFound, "worktree %s is gone", location.Rel)
+		}
+		if err != nil {
+			return "", err
+		}
+		return filepath.Join(s.w.Dir(), filepath.FromSlash(location.Rel)), s.commitWorktree(ctx, spec, tree)
+	}
+	if tree.Base == "" {
+		if tree.Base, err = worktree.Head(ctx, s.order.Environ, root); err != nil {
+			return "", err
+		}
+	}
+	if dir, err = worktree.Prepare(ctx, s.w, s.order.Environ, root, location, tree.Base); err != nil {
 		return "", err
 	}
 	spec.WorktreeRel, spec.WorktreeBranch = location.Rel, location.Branch
 	prepared, err := s.draft(events.WorktreePrepared, preparedPayload{
-		RepoID: s.order.RepoID, TaskID: s.order.TaskID, MilestoneID: orNull(s.order.MilestoneID),
+		RepoID: s.order.RepoID, TaskID: tree.Owner, MilestoneID: orNull(s.order.MilestoneID),
 		WorktreeRel: location.Rel, Branch: location.Branch,
 	})
 	prepared.Actor = s.order.AgentID
 	if err == nil {
-		err = s.commitSpec(ctx, spec, prepared)
+		err = s.commitWorktree(ctx, spec, tree, prepared)
 	}
 	if err != nil {
 		err = errors.Join(err, worktree.Discard(context.WithoutCancel(ctx), s.w, s.order.Environ, root, location))
 	}
 	return dir, err
+}
+
+// commitWorktree writes the worktree of the run into its record, with the commit
+// that it was made from, together with events.
+func (s *supervisor) commitWorktree(ctx context.Context, spec *doc.Spec, tree Worktree, told ...events.Draft) error {
+	return s.w.Update(ctx, func(u *workspace.Unit) error {
+		file := workspace.RunFile(s.order.ProjectID, s.order.RunID)
+		run, err := workspace.LoadIn(u, doc.RunCodec, file)
+		if err != nil {
+			return err
+		}
+		if doc.Terminal(run.Status) {
+			return fault.New(fault.Conflict, "run %s is %s already", s.order.RunID, run.Status)
+		}
+		run.Spec, run.WorktreeBase, run.WorktreeSnapshot = spec, tree.Base, tree.Snapshot
+		if err := workspace.Put(u, doc.RunCodec, file, run, 0o644); err != nil {
+			return err
+		}
+		if len(told) > 0 {
+			u.Append(workspace.LogFile(s.order.ProjectID, s.order.RunID), told...)
+		}
+		return nil
+	})
 }
 
 // recordRepo writes the state of the repository into the context pack of the

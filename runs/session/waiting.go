@@ -26,19 +26,25 @@ func (e SteerEvent) Result() SteerResult {
 // QueueText makes the event of a text that waits for the next session of a run. Where
 // the event has not all of it, the whole lies in the outputs when it returns.
 func QueueText(w *workspace.Workspace, run doc.Run, p SteerRequest) (SteerEvent, events.Draft, error) {
-	e := SteerEvent{
-		ID: w.Env.IDs.New("steer"), Text: p.Text, TextBytes: len(p.Text), Mode: cmp.Or(p.Mode, ModeNextTurn), Delivery: DeliveryNextLaunch,
-		display: p.display, ClientMessageID: p.ClientMessageID,
-	}
 	waiting, err := WaitingTexts(w, run.ProjectID, run.ID)
+	if err == nil && len(waiting) >= MaxSteers {
+		err = fault.New(fault.SteerQueueFull, "%d texts wait already", MaxSteers).With(limitData{MaxSteers})
+	}
 	if err != nil {
-		return e, events.Draft{}, err
+		return SteerEvent{}, events.Draft{}, err
 	}
-	if len(waiting) >= MaxSteers {
-		return e, events.Draft{}, fault.New(fault.SteerQueueFull, "%d texts wait already", MaxSteers).With(limitData{MaxSteers})
+	return TextEvent(w, run, p, SteerResult{SteerID: w.Env.IDs.New("steer"), Delivery: DeliveryNextLaunch, QueueLength: len(waiting) + 1})
+}
+
+// TextEvent makes the event of a text in the log of a run, with what the one who said it
+// is answered. Where the event has not all of it, the whole lies in the outputs when it
+// returns.
+func TextEvent(w *workspace.Workspace, run doc.Run, p SteerRequest, as SteerResult) (SteerEvent, events.Draft, error) {
+	e := SteerEvent{
+		ID: as.SteerID, Text: clippedTo(p.Text, maxText), TextBytes: len(p.Text), Mode: cmp.Or(p.Mode, ModeNextTurn),
+		Delivery: as.Delivery, Turn: as.Turn, QueueLength: as.QueueLength, display: p.display, ClientMessageID: p.ClientMessageID,
 	}
-	e.QueueLength = len(waiting) + 1
-	if e.Text = clippedTo(p.Text, maxText); len(e.Text) < len(p.Text) {
+	if len(e.Text) < len(p.Text) {
 		e.Truncated = true
 		if err := w.Replace(textFile(run.ProjectID, run.ID, e.ID), []byte(p.Text), 0o644); err != nil {
 			return e, events.Draft{}, err

@@ -49,7 +49,7 @@ const (
 	ActivityStarting = "starting"
 	ActivityIdle     = "idle"
 	ActivityBusy     = "busy"
-	activityWaiting  = "waiting_" // and the kind of the interaction
+	ActivityWaiting  = "waiting_" // and the kind of the interaction
 )
 
 func (s State) equal(o State) bool {

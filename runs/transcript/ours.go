@@ -273,7 +273,7 @@ func (f *Fold) judge() {
 	case now.Status != "running" || !f.live && f.turn == 0:
 		now.Activity = ""
 	case waits != "":
-		now.Activity = activityWaiting + waits
+		now.Activity = ActivityWaiting + waits
 	case f.turn > 0:
 		now.Activity = ActivityBusy
 	case f.begun:

@@ -164,8 +164,13 @@ func (c CleanUp) judge(ctx context.Context, known *places, run owner) (action, r
 	case !found:
 		return Missing, "it does not exist"
 	}
-	if known.shared(run) {
-		return Kept, "shared: another run uses the same directory"
+	if known.nested(run) {
+		return Kept, "shared: another run has its worktree in or around it"
+	}
+	for _, mate := range known.mates(run) {
+		if why := c.active(mate); why != "" {
+			return Kept, "shared with run " + mate.id + ": " + why
+		}
 	}
 	dir := filepath.Join(c.Workspace.Dir(), filepath.FromSlash(run.location))
 	_, err = c.Workspace.FS.Lstat(path.Join(run.location, ".git"))

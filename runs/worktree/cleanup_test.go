@@ -54,7 +54,7 @@ func (h house) worked(t *testing.T, repo, root string) (run, dir string) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if dir, err = worktree.Prepare(t.Context(), h.Workspace, os.Environ(), root, place); err != nil {
+	if dir, err = worktree.Prepare(t.Context(), h.Workspace, os.Environ(), root, place, "HEAD"); err != nil {
 		t.Fatal(err)
 	}
 	h.amend(t, run, func(r *doc.Run) { r.Spec.WorktreeRel, r.Spec.WorktreeBranch = place.Rel, place.Branch })
@@ -338,6 +338,33 @@ func TestCleanUpKeepsSharedPlaces(t *testing.T) {
 		h.names(t, "", rel, "")
 	}
 	if report := h.cleanUp(t); report.Kept != 5 || !exists(filepath.Join(h.Dir(), ".local/worktrees/p/t/live/file")) {
+		t.Errorf("%+v", report)
+	}
+}
+
+// TestCleanUpOfOneWorktreeOfManyRuns removes the worktree of a job's attempts, or of
+// a workflow, once, and not before the newest of its runs is old enough.
+func TestCleanUpOfOneWorktreeOfManyRuns(t *testing.T) {
+	t.Parallel()
+	h := newHouse(t)
+	repo := repository(t)
+	h.mapRepo(t, "main", repo)
+	first, dir := h.worked(t, "main", repo)
+	rel := h.record(t, first).Spec.WorktreeRel
+	h.names(t, "main", rel, "")
+	flow := h.run(t).RunID
+	h.amend(t, flow, func(r *doc.Run) { r.WorktreeRel = rel })
+	if report := h.cleanUp(t); report.Removed != 0 || report.Kept != 3 || !exists(dir) {
+		t.Fatalf("a run of the worktree goes on: %+v", report)
+	}
+	h.amend(t, flow, func(r *doc.Run) {
+		r.Status, r.EndedAt = doc.StatusEnded, clock.Stamp(time.Now().Add(-time.Hour))
+	})
+	if report := h.cleanUp(t); report.Removed != 0 || !exists(dir) {
+		t.Fatalf("the newest run is too young: %+v", report)
+	}
+	h.amend(t, flow, func(r *doc.Run) { r.EndedAt = clock.Stamp(time.Now().Add(-100 * time.Hour)) })
+	if report := h.cleanUp(t); report.Removed != 1 || report.Missing != 2 || exists(dir) {
 		t.Errorf("%+v", report)
 	}
 }

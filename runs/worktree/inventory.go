@@ -5,6 +5,7 @@ package worktree
 import (
 	"path"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"ac/workspace"
@@ -22,14 +23,14 @@ type owner struct {
 // places are the worktrees of all runs.
 type places struct {
 	runs  []owner
-	taken map[string]int  // runs by place
-	above map[string]bool // parent directories of places
+	taken map[string][]owner // runs by place
+	above map[string]bool    // directories that places lie in
 }
 
 // inventory reads the runs of all projects, by project and name. It skips runs
 // that cannot be read or have no worktree.
 func inventory(w *workspace.Workspace) (places, error) {
-	known := places{taken: map[string]int{}, above: map[string]bool{}}
+	known := places{taken: map[string][]owner{}, above: map[string]bool{}}
 	projects, err := workspace.Dirs(w.FS, workspace.ProjectsDir)
 	if err != nil {
 		return known, err
@@ -41,7 +42,13 @@ func inventory(w *workspace.Workspace) (places, error) {
 		}
 		for _, id := range runs {
 			record, err := workspace.Load(w, doc.RunCodec, workspace.RunFile(project, id))
-			if err != nil || record.ID != id || record.Spec == nil || record.Spec.WorktreeRel == "" {
+			if err != nil || record.ID != id {
+				continue
+			}
+			if record.Spec == nil { // as that of a workflow, which executes nothing itself
+				record.Spec = &doc.Spec{RepoID: record.WorktreeRepoID, WorktreeRel: record.WorktreeRel, WorktreeBranch: record.WorktreeBranch}
+			}
+			if record.Spec.WorktreeRel == "" {
 				continue
 			}
 			known.add(owner{project: project, id: id, record: record})
@@ -58,22 +65,27 @@ func (p *places) add(run owner) {
 	if !run.inside {
 		return
 	}
-	p.taken[run.location]++
+	p.taken[run.location] = append(p.taken[run.location], run)
 	for dir := path.Dir(run.location); dir != Area; dir = path.Dir(dir) {
 		p.above[dir] = true
 	}
 }
 
-// shared reports whether another run has its worktree at, in or around this
-// one's.
-func (p *places) shared(run owner) bool {
-	if p.taken[run.location] > 1 || p.above[run.location] {
+// nested reports whether another run has its worktree in the one of this run, or
+// around it.
+func (p *places) nested(run owner) bool {
+	if p.above[run.location] {
 		return true
 	}
 	for dir := path.Dir(run.location); dir != Area; dir = path.Dir(dir) {
-		if p.taken[dir] > 0 {
+		if len(p.taken[dir]) > 0 {
 			return true
 		}
 	}
 	return false
+}
+
+// mates are the other runs whose worktree is that of a run.
+func (p *places) mates(run owner) []owner {
+	return slices.DeleteFunc(slices.Clone(p.taken[run.location]), func(o owner) bool { return o.project == run.project && o.id == run.id })
 }

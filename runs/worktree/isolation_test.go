@@ -41,7 +41,7 @@ func TestIsolated(t *testing.T) {
 	}
 }
 
-func TestPlaceOf(t *testing.T) {
+func TestLocationOf(t *testing.T) {
 	t.Parallel()
 	got, err := worktree.LocationOf("p", "--task", "run")
 	if want := (worktree.Location{Rel: ".local/worktrees/p/--task/run", Branch: "ac/p/--task/run"}); err != nil || got != want {
@@ -69,7 +69,7 @@ func TestPrepareRefusesOtherPlaces(t *testing.T) {
 			if err := os.Symlink(target, link); err != nil {
 				t.Fatal(err)
 			}
-			if dir, err := worktree.Prepare(t.Context(), h.Workspace, os.Environ(), repo, place); err == nil {
+			if dir, err := worktree.Prepare(t.Context(), h.Workspace, os.Environ(), repo, place, "HEAD"); err == nil {
 				t.Errorf("%s is a link to %s: worktree at %s", name, target, dir)
 			}
 		}
@@ -77,7 +77,7 @@ func TestPrepareRefusesOtherPlaces(t *testing.T) {
 	h := newHouse(t)
 	work := filepath.Join(h.Dir(), place.Rel, "work")
 	put(t, work, "work")
-	if _, err := worktree.Prepare(t.Context(), h.Workspace, os.Environ(), repo, place); !fault.Is(err, fault.Conflict) || !exists(work) {
+	if _, err := worktree.Prepare(t.Context(), h.Workspace, os.Environ(), repo, place, "HEAD"); !fault.Is(err, fault.Conflict) || !exists(work) {
 		t.Errorf("a place that is taken: %v, still there: %v", err, exists(work))
 	}
 }
@@ -86,7 +86,7 @@ func TestDiscard(t *testing.T) {
 	t.Parallel()
 	h, repo := newHouse(t), repository(t)
 	place := worktree.Location{Rel: ".local/worktrees/p/t/r", Branch: "ac/p/t/r"}
-	dir, err := worktree.Prepare(t.Context(), h.Workspace, os.Environ(), repo, place)
+	dir, err := worktree.Prepare(t.Context(), h.Workspace, os.Environ(), repo, place, "HEAD")
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -17,11 +17,11 @@ import (
 	"ac/workspace"
 )
 
-// Prepare makes the worktree of a run from the HEAD of a repository, on a
-// branch of its own, and returns its directory. git inherits environ.
-// Uncommitted changes in the repository stay there. After a failure no worktree
-// is left, except what git itself could not undo.
-func Prepare(ctx context.Context, w *workspace.Workspace, environ []string, root string, location Location) (string, error) {
+// Prepare makes the worktree of a run from a commit of a repository, on a branch
+// of its own, and returns its directory. environ is what git inherits. Changes
+// in the repository that are not in the commit stay there. After a failure no
+// worktree is left but what git itself could not take back.
+func Prepare(ctx context.Context, w *workspace.Workspace, environ []string, root string, location Location, commit string) (string, error) {
 	parent := path.Dir(location.Rel)
 	if err := durable.MkdirAll(w.FS, parent, 0o755); err != nil {
 		return "", err
@@ -38,7 +38,7 @@ func Prepare(ctx context.Context, w *workspace.Workspace, environ []string, root
 	}
 	dir := filepath.Join(w.Dir(), filepath.FromSlash(location.Rel))
 	_, err = g.run(ctx, writeLimit, maxText,
-		"worktree", "add", "--no-track", "-b", location.Branch, "--end-of-options", dir, "HEAD")
+		"worktree", "add", "--no-track", "-b", location.Branch, "--end-of-options", dir, commit)
 	if err != nil {
 		removeEmpty(w.FS, parent)
 		return "", err
@@ -63,6 +63,9 @@ func (g *git) remove(ctx context.Context, dir string) error {
 	_, err := g.run(ctx, writeLimit, maxText, "worktree", "remove", "--force", "--end-of-options", dir)
 	return err
 }
+
+// Stands reports whether there is a worktree's directory at a place.
+func Stands(w *workspace.Workspace, rel string) (bool, error) { return stand(w.FS, rel) }
 
 // stand reports whether there is a directory at a name of the workspace. A
 // symlink on the path, which could lead to other work, and anything but a
@@ -123,4 +126,30 @@ func Look(ctx context.Context, environ []string, root string) (State, error) {
 		state.Patch = patch
 	}
 	return state, nil
+}
+
+// Forget removes what an interrupted Prepare left of a worktree that no run names,
+// with its branch. What is not there is no error.
+func Forget(ctx context.Context, w *workspace.Workspace, environ []string, root string, location Location) error {
+	found, err := stand(w.FS, location.Rel)
+	if err != nil {
+		return err
+	}
+	g, err := newGit(environ, root)
+	if err != nil {
+		return err
+	}
+	if found {
+		if err := w.FS.RemoveAll(location.Rel); err != nil {
+			return err
+		}
+	}
+	if _, err := g.run(ctx, writeLimit, maxText, "worktree", "prune"); err != nil {
+		return err
+	}
+	if _, err := g.line(ctx, "rev-parse", "--verify", "--quiet", "--end-of-options", "refs/heads/"+location.Branch); err != nil {
+		return nil //nolint:nilerr // there is no such branch
+	}
+	_, err = g.run(ctx, writeLimit, maxText, "branch", "-D", "--end-of-options", location.Branch)
+	return err
 }

@@ -71,10 +71,10 @@ func ExitCode(err error) int {
 // Find is the directory of the worktree that a run names, "" when there is none any
 // more. One that does not lie where worktrees lie is fault.Denied.
 func Find(w *workspace.Workspace, record doc.Run) (string, error) {
-	if record.Spec == nil || record.Spec.WorktreeRel == "" {
+	_, rel, _ := record.Tree()
+	if rel == "" {
 		return "", nil
 	}
-	rel := record.Spec.WorktreeRel
 	place := path.Clean(filepath.ToSlash(rel))
 	if strings.ContainsRune(rel, 0) || !filepath.IsLocal(filepath.FromSlash(place)) || !strings.HasPrefix(place, Area+"/") {
 		return "", fault.New(fault.Denied, "the worktree of run %s is outside of %s", record.ID, Area)
@@ -94,14 +94,15 @@ type Run struct{ ProjectID, RunID string }
 
 // RunsIn lists the runs that name the same worktree as a record does.
 func RunsIn(w *workspace.Workspace, record doc.Run) (runs []Run, err error) {
-	if record.Spec == nil {
+	_, rel, _ := record.Tree()
+	if rel == "" {
 		return nil, nil
 	}
 	known, err := inventory(w)
 	if err != nil {
 		return nil, err
 	}
-	place := path.Clean(filepath.ToSlash(record.Spec.WorktreeRel))
+	place := path.Clean(filepath.ToSlash(rel))
 	for _, run := range known.runs {
 		if run.location == place {
 			runs = append(runs, Run{run.project, run.id})

@@ -121,3 +121,17 @@ func Confine(root, rel string) (string, error) {
 	}
 	return dir, nil
 }
+
+// Named takes the name of a worktree apart, as PlaceOf made it: its project, the
+// task, job or workflow that it is of, and the run that it was made for.
+func Named(rel string) (project, owner, run string, err error) {
+	parts := strings.Split(strings.TrimPrefix(path.Clean(rel), Area+"/"), "/")
+	if !strings.HasPrefix(path.Clean(rel), Area+"/") || len(parts) != 3 {
+		return "", "", "", fault.New(fault.InvalidFile, "%q is not the name of a worktree", rel)
+	}
+	place, err := LocationOf(parts[0], parts[1], parts[2])
+	if err == nil && place.Rel != path.Clean(rel) {
+		err = fault.New(fault.InvalidFile, "%q is not the name of a worktree", rel)
+	}
+	return parts[0], parts[1], parts[2], err
+}

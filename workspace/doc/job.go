@@ -35,7 +35,7 @@ type JobSpec struct {
 	Type            string       `json:"type" is:"default=job,enum=job"`
 	JobID           string       `json:"job_id"`
 	JobKind         string       `json:"job_kind" is:"default=execution,enum=execution|heartbeat"`
-	WorkerKind      string       `json:"worker_kind" is:"enum=codex|claude|gemini"`
+	WorkerKind      string       `json:"worker_kind" is:"enum=codex|claude|gemini|acp|cmd"`
 	WorkspaceDir    string       `json:"workspace_dir" is:"path"`
 	ProjectID       string       `json:"project_id" is:"id"`
 	Goal            string       `json:"goal"`
@@ -101,6 +101,8 @@ type Job struct {
 	CurrentAttempt        int          `json:"current_attempt" is:"min=0"`
 	Attempts              []JobAttempt `json:"attempts"`
 	FinalResultRelpath    string       `json:"final_result_relpath" is:"optional"`
+	// Order is order.json beside the record, nil where there is none.
+	Order *JobOrder `json:"-"`
 }
 
 // Over reports whether a job is over.

@@ -108,3 +108,22 @@ func WorkerKindOf(name string) string {
 	}
 	return ""
 }
+
+// The kinds of workers that no driver has: agents that speak ACP, and commands.
+// job.yaml does not know them; order.json does.
+const (
+	WorkerACP = "acp"
+	WorkerCmd = "cmd"
+)
+
+// AnyWorkerKindOf is the kind of worker that a provider makes: that of its driver,
+// else WorkerACP or WorkerCmd.
+func AnyWorkerKindOf(name string) string {
+	if kind := WorkerKindOf(name); kind != "" {
+		return kind
+	}
+	if name == "acp" || name == "opencode" || strings.HasPrefix(name, "acp_") || strings.HasPrefix(name, "acp-") {
+		return WorkerACP
+	}
+	return WorkerCmd
+}

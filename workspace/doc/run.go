@@ -50,9 +50,23 @@ type Run struct {
 	// WorktreeSnapshot says that it holds what was not committed in the repository.
 	WorktreeBase     string `json:"worktree_base" is:"optional"`
 	WorktreeSnapshot bool   `json:"worktree_snapshot" is:"optional"`
+	// WorktreeRepoID, WorktreeRel and WorktreeBranch are of a run of a workflow, which
+	// has no spec: its tasks share its worktree. Tree reads them.
+	WorktreeRepoID string `json:"worktree_repo_id" is:"optional"`
+	WorktreeRel    string `json:"worktree_relpath" is:"optional"`
+	WorktreeBranch string `json:"worktree_branch" is:"optional"`
 	// LogIntegrity is set if events were removed from the log while the run
 	// went on.
 	LogIntegrity *events.Integrity `json:"log_integrity" is:"optional"`
+}
+
+// Tree is the git worktree of a run: its repository, its place in the workspace and its
+// branch. They are "" for a run without one.
+func (r Run) Tree() (repo, rel, branch string) {
+	if r.Spec != nil {
+		return r.Spec.RepoID, r.Spec.WorktreeRel, r.Spec.WorktreeBranch
+	}
+	return r.WorktreeRepoID, r.WorktreeRel, r.WorktreeBranch
 }
 
 // Terminal reports whether a status is final.

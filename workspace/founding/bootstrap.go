@@ -126,7 +126,8 @@ func (p Plan) Bootstrap(ctx context.Context, w *workspace.Workspace) (made Compa
 	if p.NoDirector {
 		made.Session.ActorID, made.Session.ActorRole = made.Departments[0].ManagerAgentID, "manager"
 	}
-	return made, nil
+	m.workflows(made)
+	return made, m.err
 }
 
 // maker makes things one after the other and stops at the first failure.

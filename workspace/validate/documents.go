@@ -128,6 +128,34 @@ func commentKind() kind {
 	return lenient(yamlKind(doc.CommentCodec, func(d *finding, file string, c doc.Comment) { d.carries(file, stem(file), c.ID) }))
 }
 
+// workflowKind is a template of a workflow, without which a workspace is valid.
+func workflowKind() kind {
+	return kind{unreadable: "workflow_invalid", limit: yamldoc.MaxBytes, judge: func(file string, text []byte) (d finding) {
+		t, err := doc.DecodeWorkflow(text)
+		if err != nil {
+			d.warn("workflow_invalid", file, err.Error())
+			return d
+		}
+		d.carries(file, path.Base(path.Dir(file))+":"+stem(file), t.ID)
+		for _, n := range t.Nodes {
+			if n.Task != nil && n.Task.Agent.AgentID != "" {
+				d.namesAgent("agent_id", n.Task.Agent.AgentID)
+			}
+			if n.Task != nil && n.Task.Agent.TeamID != "" {
+				d.namesTeam("team_id", n.Task.Agent.TeamID)
+			}
+		}
+		return d
+	}}
+}
+
+func workflowRunKind() kind {
+	return lenient(yamlKind(doc.WorkflowRunCodec, func(d *finding, file string, r doc.WorkflowRun) {
+		d.carries(file, path.Base(path.Dir(file)), r.RunID)
+		d.within(file, projectOf(file), r.ProjectID)
+	}))
+}
+
 func jobKind() kind {
 	return lenient(yamlKind(doc.JobCodec, func(d *finding, file string, j doc.Job) {
 		d.carries(file, path.Base(path.Dir(file)), j.Job.JobID)

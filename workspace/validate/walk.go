@@ -50,6 +50,11 @@ func (v *inspection) beside() {
 	v.each(v.files(workspace.CommentsDir, ".yaml"), func(part *inspection, name string) {
 		part.document(path.Join(workspace.CommentsDir, name), commentKind())
 	})
+	v.each(v.dirs(workspace.WorkflowsDir), func(part *inspection, domain string) {
+		part.each(part.files(path.Join(workspace.WorkflowsDir, domain), ".yaml"), func(one *inspection, name string) {
+			one.document(workspace.WorkflowFile(domain, strings.TrimSuffix(name, ".yaml")), workflowKind())
+		})
+	})
 	v.conversation(workspace.HomeDir, "conv_workspace_home", "")
 	v.conversations("inbox/conversations", "")
 	v.document(workspace.HeartbeatConfigFile, lenient(yamlKind(doc.HeartbeatConfigCodec, ignored[doc.HeartbeatConfig])))
@@ -182,6 +187,7 @@ func (v *inspection) run(project, id string) {
 	if !v.required(workspace.RunFile(project, id), runKind()) {
 		return
 	}
+	v.document(workspace.WorkflowRunFile(project, id), workflowRunKind())
 	log := workspace.LogFile(project, id)
 	if _, _, err := v.see(log); durable.Absent(err) {
 		v.missing("missing_file", log)

@@ -1,0 +1,238 @@
+package main
+
+// workflow:list, workflow:show, workflow:run, workflow:status and workflow:cancel.
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"strings"
+	"text/tabwriter"
+
+	"github.com/spf13/cobra"
+
+	"ac/company"
+	"ac/internal/fault"
+	"ac/internal/yamldoc"
+	"ac/workspace/doc"
+)
+
+func workflowListCommand(a *app) *cobra.Command {
+	var p company.ListWorkflowsParams
+	asJSON := false
+	cmd := &cobra.Command{
+		Use: "workflow:list <dir>", Short: "List the workflow templates of a workspace", Args: args("dir"),
+		Long:    "List the workflow templates in org/workflows by id. Files that are no templates are told below them.",
+		Example: "  ac workflow:list ./acme\n  ac workflow:list ./acme --domain review --json",
+		RunE: func(cmd *cobra.Command, given []string) error {
+			p.WorkspaceDir = given[0]
+			found, err := ask(cmd.Context(), a, (*company.Company).ListWorkflows, p)
+			if err != nil {
+				return err
+			}
+			if asJSON {
+				return a.printJSON(found)
+			}
+			return a.printWorkflows(found)
+		},
+	}
+	cmd.Flags().StringVar(&p.Domain, "domain", "", "only those of this domain")
+	cmd.Flags().BoolVar(&asJSON, "json", false, "print JSON")
+	return cmd
+}
+
+func (a *app) printWorkflows(found company.ListWorkflowsResult) error {
+	if len(found.Workflows) == 0 {
+		fmt.Fprintln(a.stdout, "no workflows")
+	} else {
+		table := tabwriter.NewWriter(a.stdout, 0, 0, 2, ' ', 0)
+		fmt.Fprintln(table, "WORKFLOW\tPATTERN\tSTEPS\tNAME")
+		for _, r := range found.Workflows {
+			fmt.Fprintf(table, "%s\t%s\t%d\t%s\n", r.WorkflowID, r.Pattern, r.StepCount, oneLine(r.Name))
+		}
+		if err := table.Flush(); err != nil {
+			return err
+		}
+	}
+	for _, problem := range found.Problems {
+		fmt.Fprintf(a.stdout, "PROBLEM %s\n", oneLine(problem.Message))
+	}
+	return nil
+}
+
+func workflowShowCommand(a *app) *cobra.Command {
+	var p company.GetWorkflowParams
+	asJSON := false
+	cmd := &cobra.Command{
+		Use: "workflow:show <dir> <workflow>", Short: "Show a workflow template", Args: args("dir", "workflow"),
+		Long: `Show a workflow template: its inputs, its steps as a tree, and which agents would do
+them now. With --json the result is that of workflow.get.`,
+		Example: "  ac workflow:show ./acme review:refine",
+		RunE: func(cmd *cobra.Command, given []string) error {
+			p.WorkspaceDir, p.WorkflowID = given[0], given[1]
+			found, err := ask(cmd.Context(), a, (*company.Company).GetWorkflow, p)
+			if err != nil {
+				return err
+			}
+			if asJSON {
+				return a.printJSON(found)
+			}
+			checked, err := ask(cmd.Context(), a, (*company.Company).CheckWorkflow, company.CheckWorkflowParams{Dir: p.Dir, WorkflowID: p.WorkflowID})
+			if err != nil {
+				return err
+			}
+			return writeWorkflow(a.stdout, found, checked)
+		},
+	}
+	cmd.Flags().BoolVar(&asJSON, "json", false, "print JSON")
+	return cmd
+}
+
+func workflowRunCommand(a *app) *cobra.Command {
+	p := company.RunWorkflowParams{Inputs: map[string]string{}, Priority: "normal", ActorID: "human", ActorRole: "human"}
+	file, wait, asJSON := "", false, false
+	var inputs []string
+	place := doc.JobPlace{}
+	cmd := &cobra.Command{
+		Use: "workflow:run <dir>", Short: "Start a run of a workflow", Args: args("dir"),
+		Long: `Start a run of a workflow and print its id. The run goes on when this command, and any
+server, has ended. With --wait it is followed to its end: its steps go to stderr, its
+text to stdout, and the exit status is 3 when it did not succeed.
+
+With --json the result is that of workflow.run, with --wait that of workflow.status.`,
+		Example: "  ac workflow:run ./acme --project proj_1 --workflow review:refine --set topic=caching --wait\n" +
+			"  ac workflow:run ./acme --project proj_1 --file flow.yaml --repo main --isolation worktree",
+		RunE: func(cmd *cobra.Command, given []string) error {
+			if err := require(cmd, "project"); err != nil {
+				return err
+			}
+			p.WorkspaceDir = given[0]
+			for _, set := range inputs {
+				name, text, ok := strings.Cut(set, "=")
+				if !ok {
+					return fault.InvalidField("set", "must be name=text, not %s", set)
+				}
+				p.Inputs[name] = text
+			}
+			if file != "" {
+				text, err := os.ReadFile(file)
+				if err != nil {
+					return err
+				}
+				if p.Template, err = yamldoc.Parse(text); err != nil {
+					return fmt.Errorf("%s: %w", file, err)
+				}
+			}
+			if place.RepoID != "" {
+				p.Place = &place
+			}
+			made, err := ask(cmd.Context(), a, (*company.Company).RunWorkflow, p)
+			switch {
+			case err != nil:
+				return err
+			case wait:
+				return a.followWorkflow(cmd.Context(), p, made.RunID, asJSON)
+			case asJSON:
+				return a.printJSON(made)
+			}
+			fmt.Fprintf(a.stdout, "%s %s\n", made.RunID, made.Status)
+			return nil
+		},
+	}
+	flags := cmd.Flags()
+	flags.StringVar(&p.ProjectID, "project", "", "the project (required)")
+	flags.StringVar(&p.WorkflowID, "workflow", "", "the workflow, by its id")
+	flags.StringVar(&file, "file", "", "a template that does not lie in the workspace")
+	flags.StringVar(&p.RunID, "run", "", "the id of the run (default: a new one)")
+	flags.StringVar(&p.Input, "input", "", "the text that the flow begins with")
+	flags.StringArrayVar(&inputs, "set", nil, "an input of the template, name=text; may be given several times")
+	flags.StringVar(&p.Priority, "priority", "normal", "of its jobs in the lane: low, normal or high")
+	flags.StringVar(&place.RepoID, "repo", "", "the repository that its tasks work in")
+	flags.StringVar(&place.Isolation, "isolation", doc.IsolationWorktree, "worktree or none, with --repo")
+	flags.StringVar(&place.Base, "base", "", "head or snapshot, with --isolation worktree")
+	flags.BoolVar(&wait, "wait", false, "follow the run to its end")
+	flags.BoolVar(&asJSON, "json", false, "print JSON")
+	completeFlag(cmd, "project", a.projectIDs)
+	completeFlag(cmd, "priority", words("low", "normal", "high"))
+	completeFlag(cmd, "isolation", words(doc.IsolationWorktree, doc.IsolationNone))
+	completeFlag(cmd, "base", words("head", doc.BaseSnapshot))
+	return cmd
+}
+
+// followWorkflow follows a run to its end. Its text is the output of the command.
+func (a *app) followWorkflow(ctx context.Context, p company.RunWorkflowParams, run string, asJSON bool) error {
+	steps := &stepWriter{out: a.stderr, dir: p.WorkspaceDir, seen: map[string]string{}}
+	status, err := ask(ctx, a, (*company.Company).AwaitWorkflow, company.AwaitWorkflowParams{
+		WorkflowStatusParams: company.WorkflowStatusParams{Dir: p.Dir, ProjectID: p.ProjectID, RunID: run}, Each: steps.write,
+	})
+	if err != nil {
+		return err
+	}
+	switch {
+	case asJSON:
+		err = a.printJSON(status)
+	case status.Status == doc.FlowSucceeded:
+		_, err = fmt.Fprintln(a.stdout, status.Text)
+	default:
+		fmt.Fprintf(a.stderr, "run %s %s%s\n", run, status.Status, whyOf(status.Error))
+	}
+	if status.Status != doc.FlowSucceeded {
+		err = errors.Join(err, exitError{exitUnsuccessful})
+	}
+	return err
+}
+
+// workflowAct is a command about one run that shows it afterwards.
+func workflowAct[P any](a *app, cmd *cobra.Command, params func(company.WorkflowStatusParams) P, act func(*company.Company, context.Context, P) (company.WorkflowStatus, error)) *cobra.Command {
+	project, asJSON := "", false
+	cmd.Args = args("dir", "run")
+	cmd.RunE = func(cmd *cobra.Command, given []string) error {
+		run, err := ask(cmd.Context(), a, (*company.Company).FindRun, namedRun(given, project))
+		if err != nil {
+			return err
+		}
+		p := company.WorkflowStatusParams{Dir: company.Dir{WorkspaceDir: given[0]}, ProjectID: run.ProjectID, RunID: run.RunID}
+		status, err := ask(cmd.Context(), a, act, params(p))
+		if err != nil {
+			return err
+		}
+		if asJSON {
+			return a.printJSON(status)
+		}
+		return writeWorkflowStatus(a.stdout, given[0], status)
+	}
+	a.runFlags(cmd, &project, &asJSON, "print JSON")
+	return cmd
+}
+
+func workflowStatusCommand(a *app) *cobra.Command {
+	var texts, passages bool
+	cmd := workflowAct(a, &cobra.Command{
+		Use: "workflow:status <dir> <run>", Short: "Show a run of a workflow",
+		Long: `Show a run of a workflow: its status, its steps, and what it waits for. A run whose
+processes died is brought on.
+
+With --json the result is that of workflow.status.`,
+		Example: "  ac workflow:status ./acme run_01M7WQZBSAFPGGS2R5Y64ZHBJ5\n  ac workflow:status ./acme run_01M7WQZBSAFPGGS2R5Y64ZHBJ5 --text",
+	}, func(p company.WorkflowStatusParams) company.WorkflowStatusParams {
+		p.WithText, p.WithPassages = texts, passages
+		return p
+	}, (*company.Company).StatusOfWorkflow)
+	cmd.Flags().BoolVar(&texts, "text", false, "with the text of each step")
+	cmd.Flags().BoolVar(&passages, "passages", false, "with --json: with every entry of every node")
+	return cmd
+}
+
+func workflowCancelCommand(a *app) *cobra.Command {
+	return workflowAct(a, &cobra.Command{
+		Use: "workflow:cancel <dir> <run>", Short: "Cancel a run of a workflow",
+		Long: `Cancel a run of a workflow with the jobs that go on, and show it as it is just after.
+A run that is over stays as it is.
+
+With --json the result is that of workflow.cancel.`,
+		Example: "  ac workflow:cancel ./acme run_01M7WQZBSAFPGGS2R5Y64ZHBJ5",
+	}, func(p company.WorkflowStatusParams) company.WorkflowRunParams {
+		return company.WorkflowRunParams{Dir: p.Dir, ProjectID: p.ProjectID, RunID: p.RunID}
+	}, (*company.Company).CancelWorkflow)
+}

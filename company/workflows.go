@@ -1,0 +1,406 @@
+package company
+
+// workflow.*: flows of tasks for agents, and their runs.
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"time"
+
+	"ac/governance/policy"
+	"ac/heartbeat/job"
+	"ac/heartbeat/workflow"
+	"ac/internal/fault"
+	"ac/internal/shape"
+	"ac/runs"
+	"ac/workspace/doc"
+)
+
+// flows is the workflows of the workspace.
+func (c *Company) flows() workflow.Flows {
+	return workflow.Flows{Workspace: c.w, Starter: c.all.runners, Launched: func(project, id string) { c.all.remember(c.dir, project, id) }}
+}
+
+// ListWorkflowsParams are those of workflow.list.
+type ListWorkflowsParams struct {
+	Dir
+	ProjectID string `json:"project_id,omitempty" is:"optional,id"`
+	Domain    string `json:"domain,omitempty" is:"optional"`
+}
+
+// WorkflowRow is a template in a list.
+type WorkflowRow struct {
+	WorkflowID  string              `json:"workflow_id"`
+	Name        string              `json:"name"`
+	Domain      string              `json:"domain"`
+	Description string              `json:"description"`
+	Pattern     string              `json:"pattern"`
+	StepCount   int                 `json:"step_count"`
+	Agents      []string            `json:"agents"`
+	Inputs      []doc.WorkflowInput `json:"inputs"`
+}
+
+// ListWorkflowsResult is the result of workflow.list.
+type ListWorkflowsResult struct {
+	Workflows []WorkflowRow      `json:"workflows"`
+	Problems  []workflow.Problem `json:"problems"`
+}
+
+func workflowRow(f workflow.Found) WorkflowRow {
+	return WorkflowRow{
+		f.ID, f.Name, f.Domain, f.Description, f.Pattern(), f.StepCount(), f.Agents(), append([]doc.WorkflowInput{}, f.Inputs...),
+	}
+}
+
+// ListWorkflows lists the templates of workflows by id.
+func (c *Company) ListWorkflows(_ context.Context, p ListWorkflowsParams) (ListWorkflowsResult, error) {
+	found, problems, err := workflow.List(c.w, p.Domain)
+	rows := make([]WorkflowRow, 0, len(found))
+	for _, f := range found {
+		rows = append(rows, workflowRow(f))
+	}
+	return ListWorkflowsResult{rows, problems}, err
+}
+
+// GetWorkflowParams are those of workflow.get.
+type GetWorkflowParams struct {
+	Dir
+	WorkflowID string `json:"workflow_id"`
+}
+
+// GetWorkflowResult is the result of workflow.get.
+type GetWorkflowResult struct {
+	WorkflowRow
+	Template shape.Value `json:"template"`
+}
+
+// GetWorkflow tells a template.
+func (c *Company) GetWorkflow(_ context.Context, p GetWorkflowParams) (GetWorkflowResult, error) {
+	found, err := workflow.Get(c.w, p.WorkflowID)
+	if err != nil {
+		return GetWorkflowResult{}, err
+	}
+	return GetWorkflowResult{workflowRow(found), found.Whole}, nil
+}
+
+// CheckWorkflowParams are those of workflow.check.
+type CheckWorkflowParams struct {
+	Dir
+	WorkflowID string        `json:"workflow_id,omitempty" is:"optional"`
+	Template   shape.Value   `json:"template" is:"optional,object"`
+	Place      *doc.JobPlace `json:"place,omitempty" is:"optional"`
+}
+
+// CheckFields asks for one of the two.
+func (p *CheckWorkflowParams) CheckFields() []fault.Issue {
+	return oneTemplate(p.WorkflowID, p.Template)
+}
+
+func oneTemplate(id string, template shape.Value) []fault.Issue {
+	if (id == "") == (template.Kind == shape.Absent) {
+		return []fault.Issue{{Path: []any{"workflow_id"}, Code: "custom", Message: "exactly one of workflow_id and template must be given"}}
+	}
+	return nil
+}
+
+// WorkflowIssue is what is wrong with a template.
+type WorkflowIssue struct {
+	Path    string `json:"path"`
+	Message string `json:"message"`
+}
+
+// CheckWorkflowResult is the result of workflow.check.
+type CheckWorkflowResult struct {
+	Name      string            `json:"name"`
+	Pattern   string            `json:"pattern"`
+	StepCount int               `json:"step_count"`
+	Agents    []workflow.Choice `json:"agents"`
+	Issues    []WorkflowIssue   `json:"issues"`
+}
+
+// CheckWorkflow tells what is wrong with a template, and which agents it would have.
+func (c *Company) CheckWorkflow(_ context.Context, p CheckWorkflowParams) (CheckWorkflowResult, error) {
+	result := CheckWorkflowResult{Agents: []workflow.Choice{}, Issues: []WorkflowIssue{}}
+	value, err := c.template(p.WorkflowID, p.Template)
+	if err != nil {
+		return result, err
+	}
+	t, err := doc.BindWorkflow(&value)
+	result.Name = t.Name
+	if refused, ok := errors.AsType[*fault.Error](workflow.Unfit(err, "template")); ok && refused.Reason == fault.InvalidParams {
+		for _, issue := range refused.Issues {
+			issue.Path = issue.Path[1:]
+			result.Issues = append(result.Issues, WorkflowIssue{issue.Field(), issue.Message})
+		}
+		return result, nil
+	}
+	if err != nil {
+		return result, err
+	}
+	for _, issue := range workflow.Overreaching(&t) {
+		issue.Path = issue.Path[1:]
+		result.Issues = append(result.Issues, WorkflowIssue{issue.Field(), issue.Message})
+	}
+	result.Pattern, result.StepCount = t.Pattern(), t.StepCount()
+	result.Agents, err = c.flows().Choices(&t)
+	return result, err
+}
+
+// template is the document of a template, by id or as it was brought.
+func (c *Company) template(id string, given shape.Value) (shape.Value, error) {
+	if id == "" {
+		return given, nil
+	}
+	found, err := workflow.Get(c.w, id)
+	return found.Whole, err
+}
+
+// PutWorkflowParams are those of workflow.put.
+type PutWorkflowParams struct {
+	Dir
+	Template  shape.Value `json:"template" is:"object"`
+	ActorID   string      `json:"actor_id"`
+	ActorRole string      `json:"actor_role" is:"role"`
+}
+
+// PutWorkflowResult is the result of workflow.put.
+type PutWorkflowResult struct {
+	WorkflowID string `json:"workflow_id"`
+	Path       string `json:"path"`
+}
+
+// PutWorkflow writes a template.
+func (c *Company) PutWorkflow(ctx context.Context, p PutWorkflowParams) (PutWorkflowResult, error) {
+	actor, err := policy.Effective(c.w, policy.Actor{ID: p.ActorID, Role: p.ActorRole})
+	if err != nil {
+		return PutWorkflowResult{}, err
+	}
+	if actor.Role == "worker" {
+		return PutWorkflowResult{}, fault.New(fault.Denied, "a workflow is written by a manager or a person, and %s is a worker", p.ActorID)
+	}
+	id, file, err := workflow.Put(ctx, c.w, p.Template)
+	return PutWorkflowResult{id, file}, workflow.Unfit(err, "template")
+}
+
+// RunWorkflowParams are those of workflow.run.
+type RunWorkflowParams struct {
+	Dir
+	ProjectID  string            `json:"project_id" is:"id"`
+	WorkflowID string            `json:"workflow_id,omitempty" is:"optional"`
+	Template   shape.Value       `json:"template" is:"optional,object"`
+	RunID      string            `json:"run_id,omitempty" is:"optional,id"`
+	Input      string            `json:"input" is:"default=,empty,maxbytes=1048576"`
+	Inputs     map[string]string `json:"inputs,omitempty" is:"optional,empty,maxbytes=1048576"`
+	Priority   string            `json:"priority" is:"default=normal,enum=low|normal|high"`
+	Place      *doc.JobPlace     `json:"place,omitempty" is:"optional"`
+	Origin     *doc.JobOrigin    `json:"origin,omitempty" is:"optional"`
+	SourcePath string            `json:"source_path,omitempty" is:"optional,maxbytes=4096"`
+	ActorID    string            `json:"actor_id" is:"default=human"`
+	ActorRole  string            `json:"actor_role" is:"default=human,role"`
+}
+
+// CheckFields asks for one template.
+func (p *RunWorkflowParams) CheckFields() []fault.Issue { return oneTemplate(p.WorkflowID, p.Template) }
+
+// RunWorkflowResult is the result of workflow.run.
+type RunWorkflowResult struct {
+	RunID  string `json:"run_id"`
+	Status string `json:"status"`
+}
+
+// RunWorkflow begins a run of a workflow.
+func (c *Company) RunWorkflow(ctx context.Context, p RunWorkflowParams) (RunWorkflowResult, error) {
+	template, err := c.template(p.WorkflowID, p.Template)
+	if err != nil {
+		return RunWorkflowResult{}, err
+	}
+	record, err := c.flows().Run(ctx, workflow.Start{
+		ProjectID: p.ProjectID, RunID: p.RunID, WorkflowID: p.WorkflowID, Template: template, Input: p.Input, Inputs: p.Inputs,
+		Priority: p.Priority, Place: p.Place, Origin: p.Origin, SourcePath: p.SourcePath, Actor: policy.Actor{ID: p.ActorID, Role: p.ActorRole},
+	})
+	return RunWorkflowResult{record.RunID, record.Status}, workflow.Unfit(err, "template")
+}
+
+// WorkflowRunParams are those of workflow.cancel.
+type WorkflowRunParams struct {
+	Dir
+	ProjectID string `json:"project_id" is:"id"`
+	RunID     string `json:"run_id" is:"id"`
+}
+
+// WorkflowStatusParams are those of workflow.status.
+type WorkflowStatusParams struct {
+	Dir
+	ProjectID    string `json:"project_id" is:"id"`
+	RunID        string `json:"run_id" is:"id"`
+	WithText     bool   `json:"with_text" is:"default=false"`
+	WithPassages bool   `json:"with_passages" is:"default=false"`
+}
+
+// WorkflowStatus is a run of a workflow as workflow.status tells it.
+type WorkflowStatus struct {
+	doc.WorkflowRun
+	// Templates hides those of the record: they are long, and workflow.yaml has them.
+	Templates *struct{}          `json:"templates,omitempty"`
+	Progress  int                `json:"progress"`
+	Passages  []workflow.Passage `json:"passages,omitempty"`
+}
+
+// StatusOfWorkflow tells how a run of a workflow is, and brings it on where something
+// waits for that.
+func (c *Company) StatusOfWorkflow(ctx context.Context, p WorkflowStatusParams) (WorkflowStatus, error) {
+	record, err := c.flows().Look(ctx, p.ProjectID, p.RunID)
+	if err != nil {
+		return WorkflowStatus{}, err
+	}
+	status, err := workflowStatus(record, p.WithText)
+	if err != nil || !p.WithPassages {
+		return status, err
+	}
+	templates, err := workflow.Templates(record)
+	if err != nil {
+		return status, err
+	}
+	status.Passages = workflow.Passages(templates, record)
+	for i := range status.Passages {
+		c.fillPassage(p.ProjectID, &status.Passages[i])
+	}
+	return status, nil
+}
+
+// awaitWorkflowEvery is how often AwaitWorkflow looks.
+const awaitWorkflowEvery = 100 * time.Millisecond
+
+// AwaitWorkflowParams name a run to follow. Each is called with each of its states that is
+// seen, the last one included.
+type AwaitWorkflowParams struct {
+	WorkflowStatusParams
+	Each func(WorkflowStatus)
+}
+
+// AwaitWorkflow follows a run of a workflow to its end. Only commands wait.
+func (c *Company) AwaitWorkflow(ctx context.Context, p AwaitWorkflowParams) (WorkflowStatus, error) {
+	ticker := time.NewTicker(awaitWorkflowEvery)
+	defer ticker.Stop()
+	for {
+		status, err := c.StatusOfWorkflow(ctx, p.WorkflowStatusParams)
+		if err == nil {
+			p.Each(status)
+		}
+		if err != nil || status.Over() {
+			return status, err
+		}
+		select {
+		case <-ctx.Done():
+			return status, context.Cause(ctx)
+		case <-ticker.C:
+		}
+	}
+}
+
+// fillPassage adds what the attempts of a passage's job know.
+func (c *Company) fillPassage(project string, p *workflow.Passage) {
+	if p.JobID == "" {
+		return
+	}
+	record, err := job.Glance(c.w, project, p.JobID)
+	if err != nil || record.Last() == nil {
+		return // the passage is what it is
+	}
+	p.RunID = record.Last().RunID
+	if run, err := runs.Load(c.w, project, p.RunID); err == nil {
+		p.Usage = run.Usage
+	}
+}
+
+func workflowStatus(record doc.WorkflowRun, texts bool) (WorkflowStatus, error) {
+	templates, err := workflow.Templates(record)
+	if err != nil {
+		return WorkflowStatus{}, err
+	}
+	status := WorkflowStatus{WorkflowRun: record, Progress: workflow.Progress(templates, record)}
+	status.WorkflowRun.Templates = nil
+	if !texts {
+		status.Steps = slices.Clone(status.Steps)
+		for i := range status.Steps {
+			status.Steps[i].Text = ""
+		}
+	}
+	return status, nil
+}
+
+// ListWorkflowRunsParams are those of workflow.runs.
+type ListWorkflowRunsParams struct {
+	Dir
+	ProjectID  string `json:"project_id" is:"id"`
+	WorkflowID string `json:"workflow_id,omitempty" is:"optional"`
+	Status     string `json:"status,omitempty" is:"optional,enum=running|waiting_input|succeeded|failed|canceled"`
+	Limit      int    `json:"limit" is:"default=50,min=1,cut=500"`
+}
+
+// ListWorkflowRuns lists the runs of workflows of a project, the newest first. Those
+// whose record cannot be read are left out.
+func (c *Company) ListWorkflowRuns(ctx context.Context, p ListWorkflowRunsParams) ([]WorkflowStatus, error) {
+	rows := []WorkflowStatus{}
+	listed, err := runs.List(c.w, p.ProjectID)
+	if err != nil {
+		return rows, err
+	}
+	for _, run := range listed {
+		if len(rows) >= p.Limit {
+			break
+		}
+		if run.Provider != workflow.Provider {
+			continue
+		}
+		record, err := c.flows().Look(ctx, p.ProjectID, run.RunID)
+		if err != nil || (p.Status != "" && p.Status != record.Status) || (p.WorkflowID != "" && p.WorkflowID != record.WorkflowID) {
+			continue
+		}
+		if row, err := workflowStatus(record, false); err == nil {
+			rows = append(rows, row)
+		}
+	}
+	return rows, nil
+}
+
+// ContinueWorkflowParams are those of workflow.continue.
+type ContinueWorkflowParams struct {
+	Dir
+	ProjectID string      `json:"project_id" is:"id"`
+	RunID     string      `json:"run_id" is:"id"`
+	Input     string      `json:"input" is:"empty,maxbytes=1048576"`
+	Template  shape.Value `json:"template" is:"optional,object"`
+	ActorID   string      `json:"actor_id" is:"default=human"`
+	ActorRole string      `json:"actor_role" is:"default=human,role"`
+}
+
+// ContinueWorkflowResult is the result of workflow.continue.
+type ContinueWorkflowResult struct {
+	RunID  string `json:"run_id"`
+	Round  int    `json:"round"`
+	Status string `json:"status"`
+}
+
+// ContinueWorkflow runs the flow of a run that is over again.
+func (c *Company) ContinueWorkflow(ctx context.Context, p ContinueWorkflowParams) (ContinueWorkflowResult, error) {
+	var with *shape.Value
+	if p.Template.Kind != shape.Absent {
+		with = &p.Template
+	}
+	record, err := c.flows().Continue(ctx, p.ProjectID, p.RunID, p.Input, with, policy.Actor{ID: p.ActorID, Role: p.ActorRole})
+	if err != nil {
+		return ContinueWorkflowResult{}, workflow.Unfit(err, "template")
+	}
+	return ContinueWorkflowResult{p.RunID, record.Round().Round, record.Status}, nil
+}
+
+// CancelWorkflow notes that a run is to be canceled and stops what goes on of it.
+func (c *Company) CancelWorkflow(ctx context.Context, p WorkflowRunParams) (WorkflowStatus, error) {
+	record, err := c.flows().Cancel(ctx, p.ProjectID, p.RunID)
+	if err != nil {
+		return WorkflowStatus{}, err
+	}
+	return workflowStatus(record, false)
+}

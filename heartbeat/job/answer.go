@@ -1,0 +1,180 @@
+package job
+
+// Answers of a kind: what a worker is asked for in place of a result, and how its
+// output is read.
+
+import (
+	"strings"
+
+	"ac/internal/shape"
+	"ac/workspace"
+	"ac/workspace/doc"
+)
+
+// CodeDeclined is the error of a job whose worker said that it cannot do it.
+const CodeDeclined = "worker_declined"
+
+// answerKind is the kind of answer that a job asks for, "" for a result or a
+// report.
+func answerKind(order *doc.JobOrder) string {
+	if order == nil {
+		return ""
+	}
+	return order.Answer
+}
+
+// answerSchema is that of the answers of a kind. A worker that cannot do the job
+// says so in cannot and leaves the rest null.
+func answerSchema(kind string) *schema {
+	return object(append(answerMembers(kind), property{"cannot", maybeText()})...)
+}
+
+func answerMembers(kind string) []property {
+	switch kind {
+	case doc.AnswerText:
+		return []property{{"text", maybeText()}, {"summary", maybeText()}}
+	case doc.AnswerFiles:
+		return []property{{"files", maybe(listOf(object(
+			property{"path", text()}, property{"content", maybeText()}, property{"selection", maybeText()}, property{"delete", typed("boolean", "null")},
+			property{"language", maybeText()}, property{"kind", maybeText()}, property{"summary", maybeText()},
+		)))}, {"summary", maybeText()}}
+	case doc.AnswerReview:
+		return []property{{"issues", maybe(listOf(object(
+			property{"severity", oneOf("error", "warning", "info")}, property{"message", text()}, property{"line", typed("integer", "null")},
+			property{"suggestion", maybeText()}, property{"path", maybeText()},
+		)))}, {"summary", maybeText()}}
+	case doc.AnswerVerdict:
+		return []property{{"approved", typed("boolean", "null")}, {"text", maybeText()}}
+	case doc.AnswerPlan:
+		return []property{{"done", typed("boolean", "null")}, {"text", maybeText()},
+			{"tasks", maybe(listOf(object(property{"agent", text()}, property{"goal", text()})))}}
+	}
+	return nil
+}
+
+// answerExample shows the shape of an answer.
+func answerExample(kind string) string {
+	shapes := map[string]string{
+		doc.AnswerText: `{"text":"the whole answer","summary":"it in a sentence","cannot":null}
+text must not be empty. summary may be null.`,
+		doc.AnswerFiles: `{"files":[{"path":"src/main.go","content":"the whole new content of the file","selection":null,"delete":null,"language":null,"kind":null,"summary":"why"}],"summary":"what the files do","cannot":null}
+Each file has exactly one of content, selection (the new text for the attachment named selection, in its file) and "delete":true. path is relative to the repository.`,
+		doc.AnswerReview: `{"issues":[{"severity":"warning","message":"one sentence","line":12,"suggestion":"what to do","path":"src/main.go"}],"summary":"one paragraph","cannot":null}
+severity is error, warning or info. line counts from 1. line, suggestion and path may be null. issues may be empty.`,
+		doc.AnswerVerdict: `{"approved":false,"text":"why, and what is to be changed","cannot":null}
+approved is true or false.`,
+		doc.AnswerPlan: `{"done":false,"text":"what comes next and why","tasks":[{"agent":"the id of one of the workers","goal":"what it is to do"}],"cannot":null}
+tasks is empty exactly when done is true; text then is the final answer.`,
+	}
+	return "\nThe shape of the answer, with example values:\n" + shapes[kind] +
+		"\nIf you cannot do the job at all, answer {\"cannot\":\"why\"}.\n"
+}
+
+// checkAnswers gives the first value that is an answer of the job's kind, else the issues
+// of the first that was tried. A worker that declines is accepted, too.
+func (job asked) checkAnswers(values []shape.Value, id, run string) (*accepted, []doc.JobError) {
+	kind := answerKind(job.order)
+	return firstValid(objectsOf(values), values, "answer", func(v shape.Value) (*accepted, []doc.JobError) {
+		v = withoutNulls(v)
+		if why := strings.TrimSpace(v.Get("cannot").Text); why != "" {
+			return declined(why, id, run), nil
+		}
+		answer, err := doc.BindAnswer(kind, new(without(v, "cannot")))
+		if err != nil {
+			return nil, issuesOf(err, "answer")
+		}
+		if issues := job.misplaced(answer); len(issues) > 0 {
+			return nil, issues
+		}
+		return answered(kind, answer, id, run), nil
+	})
+}
+
+// without is a value without one of its members.
+func without(v shape.Value, name string) shape.Value {
+	fresh := v
+	fresh.Keys, fresh.Items = nil, nil
+	for i, key := range v.Keys {
+		if key != name {
+			fresh.Keys, fresh.Items = append(fresh.Keys, key), append(fresh.Items, v.Items[i])
+		}
+	}
+	return fresh
+}
+
+// declined is the end that a worker chose: no further attempt is made.
+func declined(why, id, run string) *accepted {
+	result := withError(blank(doc.ResultBlocked, cut("The worker declined: "+why, digestSummary)), CodeDeclined, why,
+		"Change the goal, or give the job to another worker.")
+	result.JobID, result.AttemptRunID = id, run
+	return &accepted{result: result}
+}
+
+// answered is an answer with the result that stands for it.
+func answered(kind string, answer doc.Answer, id, run string) *accepted {
+	result := blank(doc.ResultSucceeded, summaryOf(answer))
+	result.JobID, result.AttemptRunID = id, run
+	result.Artifacts = []doc.JobArtifact{{Relpath: "jobs/" + id + "/answer.json", Kind: "job_answer"}}
+	return &accepted{result: result, answer: &doc.JobAnswer{
+		SchemaVersion: doc.Version, Type: "job_answer", JobID: id, AttemptRunID: run, Kind: kind, Answer: answer,
+	}}
+}
+
+// summaryOf is an answer in short: its own summary, else how its text begins.
+func summaryOf(a doc.Answer) string {
+	summary := ""
+	switch {
+	case a.Text != nil:
+		summary = a.Text.Summary
+	case a.Files != nil:
+		summary = a.Files.Summary
+	case a.Review != nil:
+		summary = a.Review.Summary
+	}
+	if strings.TrimSpace(summary) == "" {
+		runes := []rune(a.Said())
+		summary = string(runes[:min(len(runes), digestSummary)])
+	}
+	if strings.TrimSpace(summary) == "" {
+		return "The worker answered without any words."
+	}
+	return summary
+}
+
+// judgeProse takes what an agent said last as the answer. Nobody can tell half of
+// it from the whole, so its session must have ended well.
+func judgeProse(w *workspace.Workspace, p jobRef, a doc.JobAttempt) judged {
+	if a.Status != doc.AttemptEnded {
+		return judged{issues: []doc.JobError{{Code: CodeAttemptFailed, Message: a.Error}}}
+	}
+	text := ""
+	names := []string{"last_message.md", "stdout.txt"}
+	if wasSpoken(w, p.project, a.RunID) {
+		names = names[:1]
+	}
+	for _, name := range names {
+		if text = outputFile(w, p.project, a.RunID, name); strings.TrimSpace(text) != "" {
+			if doc.AnyWorkerKindOf(a.Provider) != doc.WorkerCmd {
+				text = textOf(name, a.Provider, text)
+			}
+			break
+		}
+	}
+	text = strings.TrimSuffix(text, "\n")
+	return judged{accepted: answered(doc.AnswerProse, doc.ProseAnswer(text), p.id, a.RunID), text: text}
+}
+
+// bareText is an output without any JSON object, taken as the answer itself: what
+// is left to try when the last attempt of a job that asks for a text gave prose.
+func bareText(values []shape.Value, text, id, run string) *accepted {
+	if len(objectsOf(values)) > 0 || strings.TrimSpace(text) == "" {
+		return nil
+	}
+	answer, err := doc.BindAnswer(doc.AnswerText, &shape.Value{
+		Kind: shape.Map, Keys: []string{"text"}, Items: []shape.Value{{Kind: shape.String, Text: strings.TrimSpace(text)}},
+	})
+	if err != nil {
+		return nil
+	}
+	return answered(doc.AnswerText, answer, id, run)
+}

@@ -1,0 +1,177 @@
+package job
+
+// The order beside a record: what the job was asked for that the record, which
+// other programs read, has no place for.
+
+import (
+	"bytes"
+	"errors"
+	"io/fs"
+	"slices"
+
+	"ac/governance/policy"
+	"ac/internal/durable"
+	"ac/internal/fault"
+	"ac/runs"
+	runpolicy "ac/runs/policy"
+	"ac/runs/session"
+	"ac/workspace"
+	"ac/workspace/doc"
+)
+
+func (p jobRef) order() string { return p.file("order.json") }
+
+// truthful is a record as it is written, with its order and the true kinds of its
+// workers. The record may be shared and stays as it is.
+func (p jobRef) truthful(record doc.Job, text []byte, err error) (doc.Job, error) {
+	if errors.Is(err, fs.ErrNotExist) || fault.Is(err, fault.NotFound) {
+		return record, nil
+	}
+	if err != nil {
+		return record, fault.New(fault.InvalidFile, "%s cannot be read: %w", p.order(), err)
+	}
+	value, ok := parse(string(text))
+	if !ok {
+		return record, fault.New(fault.InvalidFile, "%s is not JSON", p.order())
+	}
+	order, err := doc.JobOrderCodec.Bind(&value)
+	if err != nil {
+		return record, fault.New(fault.InvalidFile, "%s: %w", p.order(), err)
+	}
+	record.Order = &order
+	if order.WorkerKind == "" {
+		return record, nil
+	}
+	record.Job.WorkerKind = order.WorkerKind
+	record.Attempts = slices.Clone(record.Attempts)
+	for i := range record.Attempts {
+		a := &record.Attempts[i]
+		a.WorkerKind = doc.AnyWorkerKindOf(a.Provider)
+	}
+	return record, nil
+}
+
+// presentable is a record as other programs can read it: they know no worker
+// without a driver.
+func presentable(record doc.Job) doc.Job {
+	record.Job.WorkerKind = presentableKind(record.Job.WorkerKind)
+	record.Attempts = slices.Clone(record.Attempts)
+	for i := range record.Attempts {
+		record.Attempts[i].WorkerKind = presentableKind(record.Attempts[i].WorkerKind)
+	}
+	return record
+}
+
+func presentableKind(kind string) string {
+	if kind == doc.WorkerACP || kind == doc.WorkerCmd {
+		return string(doc.Codex)
+	}
+	return kind
+}
+
+// readOrder reads the order of a job beside its record.
+func (p jobRef) readOrder(w *workspace.Workspace) ([]byte, error) {
+	return durable.ReadFile(w.FS, p.order(), maxStored)
+}
+
+// orderFor is the order that is kept for a spec: one that was given, and one that
+// names the kind of worker where the record cannot.
+func orderFor(spec doc.JobSpec, given *doc.JobOrder) *doc.JobOrder {
+	kind := ""
+	if presentableKind(spec.WorkerKind) != spec.WorkerKind {
+		kind = spec.WorkerKind
+	}
+	if given == nil {
+		if kind == "" {
+			return nil
+		}
+		given = &doc.JobOrder{}
+	}
+	order := *given
+	order.WorkerKind = kind
+	return &order
+}
+
+// sameOrder compares the order of an active job with the one that is asked for now.
+func sameOrder(id string, stored, given *doc.JobOrder) error {
+	if (stored == nil) == (given == nil) {
+		if stored == nil {
+			return nil
+		}
+		a, err := indented(stored)
+		if err != nil {
+			return err
+		}
+		b, err := indented(given)
+		if err != nil || bytes.Equal(a, b) {
+			return err
+		}
+	}
+	return fault.New(fault.Conflict, "job %s is active with another order", id)
+}
+
+// checkOrder refuses what an order asks for and cannot have.
+func checkOrder(w *workspace.Workspace, spec doc.JobSpec, order *doc.JobOrder) error {
+	if order == nil {
+		return nil
+	}
+	if order.Mode != "" && !runpolicy.Bears(doc.Level(spec.PermissionLevel), order.Mode) {
+		return refuseOrder("mode", "is above what permission level "+spec.PermissionLevel+" bears")
+	}
+	if order.Answer != "" && spec.JobKind == doc.JobHeartbeat {
+		return refuseOrder("answer", "a heartbeat job answers with its report")
+	}
+	if order.Place == nil {
+		return nil
+	}
+	switch order.Place.Isolation {
+	case doc.IsolationNone:
+		return mayWorkIn(w, spec)
+	case doc.IsolationShared:
+		return Sharable(w, spec.ProjectID, order.Place.BaseRunID)
+	}
+	return nil
+}
+
+func refuseOrder(field, why string) error {
+	return fault.Invalid(fault.Issue{Path: []any{"order", field}, Code: "custom", Message: why})
+}
+
+// mayWorkIn refuses jobs that change a repository itself and that nobody of rank
+// asks for.
+func mayWorkIn(w *workspace.Workspace, spec doc.JobSpec) error {
+	if spec.PermissionLevel == "read-only" {
+		return nil
+	}
+	actor, err := policy.Effective(w, managerOf(spec))
+	if err != nil {
+		return err
+	}
+	if actor.Role == "worker" {
+		return fault.New(fault.Denied, "a job with isolation none and permission_level %s needs a manager or a person", spec.PermissionLevel)
+	}
+	return nil
+}
+
+// Sharable refuses the worktree of a run that has none, or whose session is at
+// work. Runs of workflows share theirs with their tasks, and make it when it is
+// first needed.
+func Sharable(w *workspace.Workspace, project, run string) error {
+	none := func(why string) error {
+		return fault.New(fault.PlaceNotFound, "run %s has no worktree to share: %s", run, why)
+	}
+	record, err := runs.Load(w, project, run)
+	switch {
+	case fault.Is(err, fault.NotFound):
+		return none("it does not exist in project " + project)
+	case err != nil:
+		return err
+	case w.Exists(workspace.WorkflowRunFile(project, run)):
+		return nil
+	case record.Spec == nil || record.Spec.WorktreeRel == "":
+		return none("it was not launched in one")
+	case session.RunAlive(w, project, run):
+		return none("its session is not over")
+	}
+	return nil
+}

@@ -1,0 +1,411 @@
+package job_test
+
+// Jobs with an order: answers of a kind, workers without a driver, places.
+
+import (
+	"encoding/json"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"ac/heartbeat/job"
+	"ac/internal/fault"
+	"ac/runs"
+	"ac/workspace"
+	"ac/workspace/doc"
+)
+
+// ordered submits a job with an order and waits for its end.
+func (s *stage) ordered(spec doc.JobSpec, order doc.JobOrder) (doc.Job, job.Results) {
+	s.t.Helper()
+	return s.end(s.submitOrder(spec, &order).Job.JobID)
+}
+
+// commandAgent makes an agent without a driver, with a command line of its own.
+func (s *stage) commandAgent(name string, words ...string) string {
+	s.t.Helper()
+	id, err := s.w.NewAgent(s.t.Context(), workspace.AgentSpec{Name: name, Role: "worker", Provider: "cmd"})
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	template, err := json.Marshal(words)
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	file := filepath.Join(s.w.Dir(), workspace.AgentFile(id))
+	text := strings.Replace(s.file(workspace.AgentFile(id)), "launcher: {}", "launcher: {command_argv_template: "+string(template)+"}", 1)
+	if err := os.WriteFile(file, []byte(text), 0o644); err != nil {
+		s.t.Fatal(err)
+	}
+	return id
+}
+
+func TestAnswers(t *testing.T) {
+	t.Parallel()
+	s := newStage(t)
+	said := map[string]string{
+		doc.AnswerText:    `{"text":"a < b","summary":null,"cannot":null}`,
+		doc.AnswerFiles:   `{"files":[{"path":"./a.txt","content":"x\n","selection":null,"delete":null,"language":null,"kind":null,"summary":"why"}],"summary":"one","cannot":null}`,
+		doc.AnswerReview:  `{"issues":[{"severity":"error","message":"m","line":3,"suggestion":null,"path":"a.go"}],"summary":"bad","cannot":null}`,
+		doc.AnswerVerdict: `{"approved":true,"text":"","cannot":null}`,
+		doc.AnswerPlan:    `{"done":false,"text":"go","tasks":[{"agent":"a","goal":"g"}],"cannot":null}`,
+	}
+	texts := map[string]string{
+		doc.AnswerText: "a < b", doc.AnswerFiles: "one\n- ./a.txt: why", doc.AnswerReview: "bad\n- error a.go:3: m", doc.AnswerPlan: "go",
+	}
+	for kind, answer := range said {
+		record, left := s.ordered(s.spec("job_"+kind, "codex", "tell "+answer), doc.JobOrder{Answer: kind})
+		if left.Result.Status != doc.ResultSucceeded || left.Answer == nil || left.Answer.Kind != kind || len(record.Attempts) != 1 {
+			t.Fatalf("%s: %+v %+v", kind, left.Result, left.Answer)
+		}
+		if left.Answer.Answer.Said() != texts[kind] || left.Digest.Signals.Normalization != "answer_valid" || left.Answer.AttemptRunID != record.Attempts[0].RunID {
+			t.Errorf("%s: %q %+v", kind, left.Answer.Answer.Said(), left.Digest.Signals)
+		}
+		if a := left.Result.Artifacts; len(a) != 1 || a[0].Relpath != "jobs/job_"+kind+"/answer.json" || a[0].Kind != "job_answer" {
+			t.Errorf("%s: artifacts %+v", kind, a)
+		}
+		schema := s.file(workspace.RunDir(s.project, record.Attempts[0].RunID) + "/outputs/result_spec_schema_" + record.Attempts[0].RunID + ".json")
+		if !strings.Contains(schema, `"cannot"`) || strings.Contains(schema, "files_changed") {
+			t.Errorf("%s: the schema: %s", kind, schema)
+		}
+		if prompt := s.prompt(record.Attempts[0]); !strings.Contains(prompt, "one answer of kind "+kind) || !strings.Contains(prompt, "goal: tell ") {
+			t.Errorf("%s: the prompt: %s", kind, prompt)
+		}
+	}
+}
+
+func TestAnswerIsRepaired(t *testing.T) {
+	t.Parallel()
+	s := newStage(t)
+	spec := s.spec("job_v", "claude", `mend {"approved":false,"text":"no"}`)
+	spec.PermissionLevel = "run-commands"
+	record, left := s.ordered(spec, doc.JobOrder{Answer: doc.AnswerVerdict})
+	if len(record.Attempts) != 2 || left.Answer == nil || left.Answer.Answer.Verdict.Approved || *left.Digest.Signals.RetriesUsed != 1 {
+		t.Fatalf("%+v %+v", record.Attempts, left.Result)
+	}
+	prompt := s.prompt(record.Attempts[1])
+	if !strings.Contains(prompt, "- answer_schema_invalid: approved: ") || !strings.Contains(prompt, "goal: mend") {
+		t.Errorf("the repair: %s", prompt)
+	}
+	run := s.file(workspace.RunFile(s.project, record.Attempts[1].RunID))
+	if !strings.Contains(run, "dontAsk") || strings.Contains(run, "Bash") {
+		t.Errorf("a repair may do more than read: %s", run)
+	}
+	record, left = s.ordered(s.spec("job_w", "codex", "garbage"), doc.JobOrder{Answer: doc.AnswerVerdict, Attempts: 2})
+	if len(record.Attempts) != 2 || left.Result.Status != doc.ResultNeedsInput || left.Result.Errors[0].Code != "answer_unparseable" || *left.Digest.Signals.RetriesUsed != 1 {
+		t.Errorf("%+v %+v", record.Attempts, left.Result)
+	}
+	// What is no JSON is the text itself, once nothing else is left to try.
+	record, left = s.ordered(s.spec("job_x", "codex", "tell plain words"), doc.JobOrder{Answer: doc.AnswerText, Attempts: 2})
+	if len(record.Attempts) != 2 || left.Answer == nil || left.Answer.Answer.Said() != "plain words" {
+		t.Errorf("%+v %+v", record.Attempts, left.Result)
+	}
+}
+
+func TestWorkerDeclines(t *testing.T) {
+	t.Parallel()
+	s := newStage(t)
+	record, left := s.ordered(s.spec("job_c", "gemini", `tell {"text":null,"cannot":"no network"}`), doc.JobOrder{Answer: doc.AnswerText})
+	if len(record.Attempts) != 1 || left.Result.Status != doc.ResultBlocked || left.Answer != nil {
+		t.Fatalf("%+v %+v", record.Attempts, left.Result)
+	}
+	if e := left.Result.Errors[0]; e.Code != job.CodeDeclined || e.Message != "no network" {
+		t.Errorf("%+v", e)
+	}
+}
+
+func TestProse(t *testing.T) {
+	t.Parallel()
+	s := newStage(t)
+	for _, kind := range []string{"codex", "claude", "gemini"} {
+		record, left := s.ordered(s.spec("job_"+kind, kind, "hello"), doc.JobOrder{Answer: doc.AnswerProse, Instructions: "Be brief.\n"})
+		if left.Answer == nil || left.Answer.Answer.Said() != "heard: Be brief.\n\nhello" || left.Answer.Kind != doc.AnswerProse {
+			t.Errorf("%s: %+v %+v", kind, left.Result, left.Answer)
+		}
+		if run := s.file(workspace.RunFile(s.project, record.Attempts[0].RunID)); strings.Contains(run, "schema") && !strings.Contains(run, "schema_version") {
+			t.Errorf("%s: a schema was passed: %s", kind, run)
+		}
+	}
+	agent := s.commandAgent("Empty", "answerer", "print")
+	spec := s.spec("job_none", "cmd", " ")
+	spec.WorkerAgentID = agent
+	record, left := s.ordered(spec, doc.JobOrder{Answer: doc.AnswerProse})
+	if left.Result.Status != doc.ResultSucceeded || left.Answer == nil || left.Answer.Answer.Said() != "" || len(record.Attempts) != 1 {
+		t.Errorf("nothing said: %+v", left.Result)
+	}
+	if prompt := s.prompt(record.Attempts[0]); prompt != "(no input)" {
+		t.Errorf("the prompt: %q", prompt)
+	}
+}
+
+// TestCommandWorker runs an agent without a driver, whose kind other programs do
+// not know.
+func TestCommandWorker(t *testing.T) {
+	t.Parallel()
+	s := newStage(t)
+	agent := s.commandAgent("Printer", "answerer", "print", `{"type":"progress","message":"thinking hard about it"}`, `{"text":"done"}`)
+	record, left := s.ordered(s.spec("job_p", "cmd", "x"), doc.JobOrder{Answer: doc.AnswerText, Rules: []doc.PolicyRule{{Operation: doc.OpExec, Effect: doc.Deny, Glob: "**"}}})
+	if left.Answer == nil || left.Answer.Answer.Said() != "done" || record.Attempts[0].WorkerAgentID != agent {
+		t.Fatalf("%+v %+v", record.Attempts, left.Result)
+	}
+	if record.Job.WorkerKind != "cmd" || record.Attempts[0].WorkerKind != "cmd" {
+		t.Errorf("the record tells %s and %s", record.Job.WorkerKind, record.Attempts[0].WorkerKind)
+	}
+	dir := workspace.ProjectDir(s.project) + "/jobs/job_p/"
+	if text := s.file(dir + "job.yaml"); strings.Contains(text, "worker_kind: cmd") || strings.Count(text, "worker_kind: codex") != 2 {
+		t.Errorf("job.yaml: %s", text)
+	}
+	if text := s.file(dir + "order.json"); !strings.Contains(text, `"worker_kind": "cmd"`) {
+		t.Errorf("order.json: %s", text)
+	}
+	if types := s.events(record.Attempts[0].RunID); !slices.Contains(types, "job.notice") {
+		t.Errorf("nobody says that rules are not enforced: %v", types)
+	}
+	// Where no word has the prompt, it is read.
+	agent = s.commandAgent("Echo", "answerer", "echo", "--", "{PERMISSION_LEVEL}", "{PROMPT}")
+	spec := s.spec("job_e", "cmd", "-x")
+	spec.WorkerAgentID = agent
+	if _, left = s.ordered(spec, doc.JobOrder{Answer: doc.AnswerProse}); left.Answer == nil || left.Answer.Answer.Said() != "--|read-only|-x" {
+		t.Errorf("%+v %+v", left.Result, left.Answer)
+	}
+	for name, words := range map[string][]string{"swallowed": {"answerer", "echo", "--list", "{PROMPT}"}, "shell": {"/bin/sh", "-c", "{PROMPT}"}} {
+		spec := s.spec("job_"+name, "cmd", "x")
+		spec.WorkerAgentID = s.commandAgent(name, words...)
+		if _, left := s.ordered(spec, doc.JobOrder{}); left.Result.Status != doc.ResultFailed || left.Result.Errors[0].Code != job.CodeRunnerError {
+			t.Errorf("%s: %+v", name, left.Result)
+		}
+	}
+	none, err := s.w.NewAgent(t.Context(), workspace.AgentSpec{Name: "None", Role: "worker", Provider: "cmd"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	spec = s.spec("job_none", "cmd", "x")
+	spec.WorkerAgentID = none
+	if _, left := s.run(spec); left.Result.Status != doc.ResultFailed || !strings.Contains(left.Result.Errors[0].Message, "command_argv_template") {
+		t.Errorf("%+v", left.Result)
+	}
+}
+
+func TestOrderIsPartOfTheSpec(t *testing.T) {
+	t.Parallel()
+	s := newStage(t)
+	order := doc.JobOrder{Answer: doc.AnswerText, Attachments: []doc.Attachment{{Name: "notes", Text: "n"}}, Origin: &doc.JobOrigin{Kind: "cli"}}
+	spec := s.spec("job_o", "codex", "sleep")
+	s.submitOrder(spec, &order)
+	s.ready("job_o")
+	s.submitOrder(spec, &order)
+	other := order
+	other.Answer = doc.AnswerPlan
+	for _, another := range []*doc.JobOrder{nil, &other} {
+		if _, err := job.Submit(t.Context(), s.w, s.starter, spec, another); !fault.Is(err, fault.Conflict) {
+			t.Errorf("another order: %v", err)
+		}
+	}
+	if _, err := job.Cancel(t.Context(), s.w, s.starter, s.project, "job_o"); err != nil {
+		t.Fatal(err)
+	}
+	record, _ := s.end("job_o")
+	prompt := s.prompt(record.Attempts[0])
+	if !strings.Contains(prompt, "----- begin notes mark_") || !strings.Contains(prompt, "-----\nn\n----- end notes mark_") {
+		t.Errorf("the prompt: %s", prompt)
+	}
+	// A new life without an order has none; the old one keeps its own.
+	s.run(s.spec("job_o", "codex", "good"))
+	dir := workspace.ProjectDir(s.project) + "/jobs/job_o/"
+	if s.w.Exists(dir+"order.json") || !s.w.Exists(dir+"history/1/order.json") {
+		t.Error("the order of the life before stays in force")
+	}
+}
+
+// repository makes one with a committed file, a change and an untracked file, mapped
+// and linked as main.
+func (s *stage) repository() string {
+	s.t.Helper()
+	program, err := exec.LookPath("git")
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	if err := os.Symlink(program, filepath.Join(s.bin, "git")); err != nil {
+		s.t.Fatal(err)
+	}
+	dir := workspace.Canonical(s.t.TempDir())
+	s.git(dir, "init", "--quiet", "--initial-branch=main")
+	s.put(dir, "a.txt", "one\r\ntwo\r\nthree\r\n")
+	s.git(dir, "add", ".")
+	s.git(dir, "-c", "user.name=Ann", "-c", "user.email=ann@example.org", "commit", "--quiet", "-m", "First")
+	s.put(dir, "a.txt", "one\r\nTWO\r\nthree\r\n")
+	s.put(dir, "new.txt", "new\n")
+	machine := s.file(workspace.MachineFile)
+	machine = strings.Replace(machine, "repo_roots: {}", "repo_roots: {main: "+dir+"}", 1)
+	if !strings.Contains(machine, dir) {
+		s.t.Fatalf("machine.yaml: %s", machine)
+	}
+	s.put(s.w.Dir(), workspace.MachineFile, machine)
+	return dir
+}
+
+func (s *stage) put(dir, name, text string) {
+	s.t.Helper()
+	if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o644); err != nil {
+		s.t.Fatal(err)
+	}
+}
+
+func (s *stage) git(dir string, args ...string) string {
+	s.t.Helper()
+	cmd := exec.CommandContext(s.t.Context(), "git", args...)
+	cmd.Dir = dir
+	out, err := cmd.CombinedOutput()
+	if err != nil {
+		s.t.Fatalf("git %v: %v: %s", args, err, out)
+	}
+	return strings.TrimSpace(string(out))
+}
+
+func TestWorktreeOfAJob(t *testing.T) {
+	t.Parallel()
+	s := newStage(t)
+	repo := s.repository()
+	before := s.git(repo, "status", "--porcelain")
+	spec := s.spec("job_t", "codex", "write made.txt")
+	spec.PermissionLevel = "patch"
+	record, left := s.ordered(spec, doc.JobOrder{Place: &doc.JobPlace{RepoID: "main", Isolation: doc.IsolationWorktree, Base: doc.BaseSnapshot}})
+	if left.Result.Status != doc.ResultSucceeded || len(record.Attempts) != 2 {
+		t.Fatalf("%+v %+v", record.Attempts, left.Result)
+	}
+	first, second := s.loadRun(record.Attempts[0].RunID), s.loadRun(record.Attempts[1].RunID)
+	want := ".local/worktrees/" + s.project + "/job_t/" + first.ID
+	for _, run := range []doc.Run{first, second} {
+		if run.Spec.WorktreeRel != want || !run.WorktreeSnapshot || run.WorktreeBase != first.WorktreeBase {
+			t.Errorf("%s works in %s from %s", run.ID, run.Spec.WorktreeRel, run.WorktreeBase)
+		}
+	}
+	tree := filepath.Join(s.w.Dir(), want)
+	if text, _ := os.ReadFile(filepath.Join(tree, "a.txt")); string(text) != "one\r\nTWO\r\nthree\r\n" {
+		t.Errorf("the snapshot has %q", text)
+	}
+	for _, name := range []string{"new.txt", "made.txt"} {
+		if _, err := os.Stat(filepath.Join(tree, name)); err != nil {
+			t.Error(err)
+		}
+	}
+	if after := s.git(repo, "status", "--porcelain"); after != before {
+		t.Errorf("the repository changed: %q became %q", before, after)
+	}
+	if base := s.git(repo, "rev-parse", first.WorktreeBase+"^"); base != s.git(repo, "rev-parse", "HEAD") {
+		t.Error("the snapshot does not stand on HEAD")
+	}
+	// Another job goes on in it.
+	shared := doc.JobOrder{Place: &doc.JobPlace{RepoID: "main", Isolation: doc.IsolationShared, BaseRunID: second.ID}}
+	record, left = s.ordered(s.spec("job_u", "claude", "good"), shared)
+	if run := s.loadRun(record.Attempts[0].RunID); run.Spec.WorktreeRel != want || run.WorktreeBase != first.WorktreeBase {
+		t.Errorf("it works in %+v: %+v", run.Spec, left.Result)
+	}
+	shared.Place = &doc.JobPlace{RepoID: "main", Isolation: doc.IsolationShared, BaseRunID: "run_none"}
+	if _, err := job.Submit(t.Context(), s.w, s.starter, s.spec("job_n", "codex", "x"), &shared); !fault.Is(err, fault.PlaceNotFound) {
+		t.Errorf("a run that does not exist: %v", err)
+	}
+}
+
+func (s *stage) loadRun(id string) doc.Run {
+	s.t.Helper()
+	run, err := runs.Load(s.w, s.project, id)
+	if err != nil || run.Spec == nil {
+		s.t.Fatalf("%s: %+v (%v)", id, run, err)
+	}
+	return run
+}
+
+func TestPlaceOfAJob(t *testing.T) {
+	t.Parallel()
+	s := newStage(t)
+	repo := s.repository()
+	in := func(isolation string) doc.JobOrder {
+		return doc.JobOrder{Place: &doc.JobPlace{RepoID: "main", Isolation: isolation}}
+	}
+	record, left := s.ordered(s.spec("job_n", "codex", "good"), in(doc.IsolationNone))
+	if run := s.loadRun(record.Attempts[0].RunID); left.Result.Status != doc.ResultSucceeded || run.Spec.RepoID != "main" || run.Spec.WorktreeRel != "" || run.WorktreeBase != "" {
+		t.Errorf("%+v", run)
+	}
+	if _, err := os.Stat(filepath.Join(repo, "acts-job_n")); err != nil {
+		t.Errorf("it did not work in the repository: %v", err)
+	}
+	spec := s.spec("job_w", "codex", "good")
+	spec.PermissionLevel, spec.ManagerRole = "patch", "worker"
+	none := in(doc.IsolationNone)
+	if _, err := job.Submit(t.Context(), s.w, s.starter, spec, &none); !fault.Is(err, fault.Denied) {
+		t.Errorf("a worker lets somebody change the repository: %v", err)
+	}
+	unknown := doc.JobOrder{Place: &doc.JobPlace{RepoID: "other", Isolation: doc.IsolationWorktree}}
+	if _, left := s.ordered(s.spec("job_r", "codex", "good"), unknown); left.Result.Status != doc.ResultBlocked || left.Result.Errors[0].Code != job.CodePlaceUnavailable {
+		t.Errorf("%+v", left.Result)
+	}
+	// A directory that is no repository is only read.
+	if err := os.RemoveAll(filepath.Join(repo, ".git")); err != nil {
+		t.Fatal(err)
+	}
+	record, left = s.ordered(s.spec("job_d", "codex", "good"), in(doc.IsolationWorktree))
+	if run := s.loadRun(record.Attempts[0].RunID); left.Result.Status != doc.ResultSucceeded || run.Spec.WorktreeRel != "" {
+		t.Errorf("%+v %+v", run, left.Result)
+	}
+	spec = s.spec("job_p", "codex", "good")
+	spec.PermissionLevel = "patch"
+	if _, left := s.ordered(spec, in(doc.IsolationWorktree)); left.Result.Status != doc.ResultBlocked || left.Result.Errors[0].Code != job.CodePlaceUnavailable {
+		t.Errorf("%+v", left.Result)
+	}
+}
+
+func TestSelection(t *testing.T) {
+	t.Parallel()
+	s := newStage(t)
+	repo := s.repository()
+	s.put(repo, "twice.txt", "x\nx\n")
+	files := func(path, selection string) string {
+		text, _ := json.Marshal(map[string]any{"files": []map[string]any{{"path": path, "selection": selection}}, "summary": "s"})
+		return "tell " + string(text)
+	}
+	order := func(path, text string) doc.JobOrder {
+		return doc.JobOrder{
+			Answer: doc.AnswerFiles, Attempts: 1, Place: &doc.JobPlace{RepoID: "main", Isolation: doc.IsolationNone},
+			Attachments: []doc.Attachment{{Name: "selection", Path: path, Text: text}},
+		}
+	}
+	for name, test := range map[string]struct {
+		goal    string
+		order   doc.JobOrder
+		content string
+		problem bool
+		code    string
+	}{
+		"spliced":   {files("./a.txt", "2\n2b\n"), order("a.txt", "TWO\n"), "one\r\n2\r\n2b\r\nthree\r\n", false, ""},
+		"no end":    {files("a.txt", "2\n"), order("a.txt", "TWO"), "one\r\n2\r\nthree\r\n", false, ""},
+		"trimmed":   {files("a.txt", "2"), order("a.txt", "TWO\r\n"), "one\r\n2\r\nthree\r\n", false, ""},
+		"unsaved":   {files("none.txt", "all of it"), order("none.txt", "y"), "all of it", false, ""},
+		"never":     {files("a.txt", "2"), order("a.txt", "four"), "", true, ""},
+		"twice":     {files("twice.txt", "2"), order("twice.txt", "x\n"), "", true, ""},
+		"elsewhere": {files("b.txt", "2"), order("a.txt", "TWO"), "", false, job.CodeElsewhere},
+	} {
+		id := "job_" + strings.ReplaceAll(name, " ", "_")
+		_, left := s.ordered(s.spec(id, "codex", test.goal), test.order)
+		if test.code != "" {
+			if left.Result.Status != doc.ResultNeedsInput || left.Result.Errors[0].Code != test.code {
+				t.Errorf("%s: %+v", name, left.Result)
+			}
+			continue
+		}
+		if left.Answer == nil || len(left.Answer.Files) != 1 {
+			t.Errorf("%s: %+v %+v", name, left.Result, left.Answer)
+			continue
+		}
+		file, row := left.Answer.Answer.Files.Files[0], left.Answer.Files[0]
+		if (row.Problem != "") != test.problem || !strings.HasPrefix(row.ID, "fa_") || len(row.ID) != 19 || (row.NewSHA256 == nil) != test.problem {
+			t.Errorf("%s: %+v", name, row)
+		}
+		if !test.problem && (file.Content == nil || *file.Content != test.content || file.Selection != nil) {
+			t.Errorf("%s: %q", name, *file.Content)
+		}
+	}
+}

@@ -1,0 +1,365 @@
+package workflow
+
+// Reading and writing records of runs of workflows, and starting them.
+
+import (
+	"context"
+	"errors"
+	"slices"
+
+	"ac/events"
+	"ac/governance/policy"
+	"ac/heartbeat/job"
+	"ac/internal/clock"
+	"ac/internal/fault"
+	"ac/internal/shape"
+	"ac/internal/yamldoc"
+	"ac/runs"
+	"ac/runs/session"
+	"ac/workspace"
+	"ac/workspace/doc"
+)
+
+// Provider is the provider of runs of workflows.
+const Provider = "workflow"
+
+// defaultAgent is whose run it is when the flow begins with no agent's task.
+const defaultAgent = "agent_global_manager"
+
+// Flows is the workflows of one workspace. It is safe for concurrent use.
+type Flows struct {
+	Workspace *workspace.Workspace
+	Starter   *job.Starter
+	// Launched is told of each job before its runner is started; nil tells nobody.
+	Launched func(project, job string)
+}
+
+// Load reads the record of a run. A run of no workflow is fault.NotFound.
+func Load(w *workspace.Workspace, project, run string) (doc.WorkflowRun, error) {
+	record, err := workspace.Load(w, doc.WorkflowRunCodec, workspace.WorkflowRunFile(project, run))
+	return checked(record, project, run, err)
+}
+
+// Is reports whether a run is one of a workflow.
+func Is(w *workspace.Workspace, project, run string) bool {
+	return w.Exists(workspace.WorkflowRunFile(project, run))
+}
+
+func loadIn(u *workspace.Unit, project, run string) (doc.WorkflowRun, error) {
+	record, err := workspace.LoadIn(u, doc.WorkflowRunCodec, workspace.WorkflowRunFile(project, run))
+	return checked(record, project, run, err)
+}
+
+func checked(record doc.WorkflowRun, project, run string, err error) (doc.WorkflowRun, error) {
+	file := workspace.WorkflowRunFile(project, run)
+	switch {
+	case fault.Is(err, fault.NotFound):
+		return record, fault.New(fault.NotFound, "run %s of project %s is no run of a workflow", run, project)
+	case err != nil:
+		return record, err
+	case len(record.Rounds) == 0:
+		return record, fault.New(fault.InvalidFile, "%s has no round", file)
+	}
+	for _, r := range record.Rounds {
+		if r.Template >= len(record.Templates) {
+			return record, fault.New(fault.InvalidFile, "%s: round %d names a template that is not there", file, r.Round)
+		}
+	}
+	return record, workspace.CheckID(file, run, record.RunID)
+}
+
+// Templates reads the templates of a record.
+func Templates(record doc.WorkflowRun) ([]*doc.WorkflowTemplate, error) {
+	list := make([]*doc.WorkflowTemplate, len(record.Templates))
+	for i := range record.Templates {
+		t, err := doc.BindWorkflow(&record.Templates[i])
+		if err != nil {
+			return nil, fault.New(fault.InvalidFile, "template %d of run %s: %w", i, record.RunID, err)
+		}
+		list[i] = &t
+	}
+	return list, nil
+}
+
+// Start is what a run of a workflow is begun with.
+type Start struct {
+	ProjectID  string
+	RunID      string // drawn when empty
+	WorkflowID string // "" for a template that a client brought
+	Template   shape.Value
+	Input      string
+	Inputs     map[string]string
+	Priority   string
+	Place      *doc.JobPlace
+	Origin     *doc.JobOrigin
+	SourcePath string
+	Actor      policy.Actor
+}
+
+// Run begins a run of a workflow. Its record, its first jobs and its log are durable
+// when it returns, and their runners started. fault.InvalidParams names inputs that
+// are missing; fault.InvalidFile a template that does not fit; fault.RunExists a
+// run_id that is taken; fault.Denied an actor who may not launch.
+func (f Flows) Run(ctx context.Context, s Start) (doc.WorkflowRun, error) {
+	template, err := doc.BindWorkflow(&s.Template)
+	if err != nil {
+		return doc.WorkflowRun{}, err
+	}
+	if issues := Overreaching(&template); len(issues) > 0 {
+		return doc.WorkflowRun{}, fault.Invalid(issues...)
+	}
+	for _, in := range template.Inputs {
+		if _, ok := s.Inputs[in.Name]; in.Required && !ok {
+			return doc.WorkflowRun{}, fault.Invalid(fault.Issue{Path: []any{"inputs", in.Name}, Code: "invalid_type", Expected: "string", Message: "is required"})
+		}
+	}
+	var record doc.WorkflowRun
+	var after aftermath
+	err = f.Workspace.Update(ctx, func(u *workspace.Unit) (err error) {
+		record, after, err = f.begin(u, s, &template)
+		return err
+	})
+	if refusal, ok := errors.AsType[*refused](err); ok {
+		return record, errors.Join(f.keepRefusal(ctx, refusal), refusal.error)
+	}
+	if err != nil {
+		return record, err
+	}
+	f.Workspace.NotifyAppend(workspace.LogFile(record.ProjectID, record.RunID))
+	return record, f.carryOut(ctx, record, after)
+}
+
+// refused is a launch that the policy refuses, with what its decision tells.
+type refused struct {
+	error
+	told []events.Draft
+}
+
+// keepRefusal writes a refusal into the log of decisions that have no run.
+func (f Flows) keepRefusal(ctx context.Context, r *refused) error {
+	return f.Workspace.Update(ctx, func(u *workspace.Unit) error {
+		u.Append(workspace.AuditLog, r.told...)
+		return nil
+	})
+}
+
+// begin asks for a run with everything that it begins with.
+func (f Flows) begin(u *workspace.Unit, s Start, template *doc.WorkflowTemplate) (record doc.WorkflowRun, after aftermath, err error) {
+	w := f.Workspace
+	project, err := w.Project(s.ProjectID)
+	if err != nil {
+		return record, after, err
+	}
+	if s.RunID == "" {
+		s.RunID = w.Env.IDs.New("run")
+	}
+	verdict := policy.Ask(w, policy.Question{Action: policy.Launch, RunID: s.RunID, Actor: s.Actor, Resource: policy.Resource{
+		ID: s.RunID, Kind: "run", Visibility: events.VisibilityOrg,
+	}})
+	told, err := verdict.Events(w.Events)
+	if err != nil {
+		return record, after, err
+	}
+	if refusal := verdict.Refusal(); refusal != nil {
+		return record, after, &refused{refusal, told}
+	}
+	now := clock.Stamp(w.Env.Clock.Now())
+	record = doc.WorkflowRun{
+		SchemaVersion: doc.Version, Type: "workflow_run", RunID: s.RunID, ProjectID: project.ID, WorkflowID: s.WorkflowID,
+		Templates: []shape.Value{s.Template}, SourcePath: s.SourcePath, Input: s.Input, Inputs: s.Inputs, Priority: s.Priority, Place: s.Place,
+		Origin: s.Origin, StartedBy: doc.FlowActor{ActorID: s.Actor.ID, ActorRole: s.Actor.Role}, Status: doc.FlowRunning,
+		Rounds: []doc.FlowRound{{Round: 1, Input: s.Input, StartedAt: now}}, Steps: []doc.FlowStep{},
+	}
+	if record.Inputs == nil {
+		record.Inputs = map[string]string{}
+	}
+	if place := placeOf(record, template); place != nil && place.Isolation == doc.IsolationShared {
+		if err := job.Sharable(w, project.ID, place.BaseRunID); err != nil {
+			return record, after, err
+		}
+	}
+	if err := f.mayWrite(record, template, s.Actor); err != nil {
+		return record, after, err
+	}
+	d, err := f.decide(u, record, []*doc.WorkflowTemplate{template})
+	if err != nil {
+		return record, after, err
+	}
+	record = d.Record
+	unmet, err := f.unmet(template)
+	if err != nil {
+		return record, after, err
+	}
+	began := Event{eventStarted, startedPayload{orNull(s.WorkflowID), template.Name, template.Pattern(), template.StepCount()}}
+	first := append([]Event{began}, unmet...)
+	drafts, end, err := f.drafts(record, slices.Concat(first, d.Events))
+	if err != nil {
+		return record, after, err
+	}
+	text, err := doc.WorkflowRunCodec.Encode(record)
+	if err != nil {
+		return record, after, err
+	}
+	_, err = runs.CreateWith(u, project.ID, firstAgent(record), Provider, runs.Beginning{
+		RunID: record.RunID, Events: slices.Concat(told, drafts), End: end,
+		Files: []workspace.TreeFile{{Name: "workflow.yaml", Content: text}},
+	})
+	if err != nil {
+		return record, after, err
+	}
+	after, err = f.enter(u, d)
+	return record, after, err
+}
+
+// mayWrite refuses a run whose tasks change a repository itself and that nobody of
+// rank asks for.
+func (f Flows) mayWrite(record doc.WorkflowRun, t *doc.WorkflowTemplate, actor policy.Actor) error {
+	place := placeOf(record, t)
+	if place == nil || place.Isolation != doc.IsolationNone {
+		return nil
+	}
+	who, err := policy.Effective(f.Workspace, actor)
+	if err != nil || who.Role != "worker" {
+		return err
+	}
+	for _, n := range t.Nodes {
+		if n.Task != nil && t.Level(n.Task) != "read-only" {
+			return fault.New(fault.Denied, "task %s may change the repository itself: that needs a manager or a person", n.Key())
+		}
+	}
+	return nil
+}
+
+// firstAgent is whose run it is.
+func firstAgent(record doc.WorkflowRun) string {
+	for _, s := range record.Steps {
+		if s.AgentID != "" {
+			return s.AgentID
+		}
+	}
+	return defaultAgent
+}
+
+// placeOf is where the tasks of a run work, nil for the workspace.
+func placeOf(record doc.WorkflowRun, t *doc.WorkflowTemplate) *doc.JobPlace {
+	if record.Place != nil {
+		return record.Place
+	}
+	return t.Place
+}
+
+// Continue runs the flow of a run that is over again, with another input and perhaps
+// another template, over the same record. A run that goes on is fault.RunBusy.
+func (f Flows) Continue(ctx context.Context, project, run, input string, with *shape.Value, actor policy.Actor) (record doc.WorkflowRun, err error) {
+	var given *doc.WorkflowTemplate
+	if with != nil {
+		template, err := doc.BindWorkflow(with)
+		if err != nil {
+			return record, err
+		}
+		if issues := Overreaching(&template); len(issues) > 0 {
+			return record, fault.Invalid(issues...)
+		}
+		given = &template
+	}
+	if _, err := f.Look(ctx, project, run); err != nil {
+		return record, err
+	}
+	return f.change(ctx, project, run, func(u *workspace.Unit, r *doc.WorkflowRun) ([]Event, error) {
+		if !r.Over() {
+			return nil, fault.New(fault.RunBusy, "run %s goes on: it is %s", run, r.Status)
+		}
+		told, err := f.mayLaunch(u, project, run, actor)
+		if err != nil {
+			return told, err
+		}
+		var unmet []Event
+		if given != nil {
+			if err := f.mayWrite(*r, given, actor); err != nil {
+				return nil, err
+			}
+			if unmet, err = f.unmet(given); err != nil {
+				return nil, err
+			}
+		}
+		template := r.Round().Template
+		if with != nil {
+			template = slices.IndexFunc(r.Templates, func(v shape.Value) bool { return same(v, *with) })
+			if template < 0 {
+				template = len(r.Templates)
+				r.Templates = append(slices.Clone(r.Templates), *with)
+			}
+		}
+		from := statusOfRun(r.Status)
+		round := r.Round().Round + 1
+		r.Rounds = append(slices.Clone(r.Rounds), doc.FlowRound{Round: round, Template: template, Input: input, StartedAt: clock.Stamp(f.Workspace.Env.Clock.Now())})
+		r.Status, r.Error, r.Text, r.EndedAt, r.CancellationRequested = doc.FlowRunning, nil, "", "", false
+		told = append(told, Event{events.RunContinued, continuedPayload{from}}, Event{eventRound, roundPayload{round}})
+		return append(told, unmet...), f.reopen(u, project, run)
+	})
+}
+
+type continuedPayload struct {
+	FromStatus string `json:"from_status"`
+}
+
+// mayLaunch asks the policy whether an actor may go on with a run.
+func (f Flows) mayLaunch(_ *workspace.Unit, _, run string, actor policy.Actor) ([]Event, error) {
+	verdict := policy.Ask(f.Workspace, policy.Question{Action: policy.Launch, RunID: run, Actor: actor, Resource: policy.Resource{
+		ID: run, Kind: "run", Visibility: events.VisibilityOrg,
+	}})
+	told, err := verdict.Events(f.Workspace.Events)
+	if err != nil {
+		return nil, err
+	}
+	if refusal := verdict.Refusal(); refusal != nil {
+		return nil, &refused{refusal, told}
+	}
+	var list []Event
+	for i := range told {
+		list = append(list, Event{"", told[i]})
+	}
+	return list, nil
+}
+
+// reopen makes the record of a run that of one that goes on.
+func (f Flows) reopen(u *workspace.Unit, project, run string) error {
+	file := workspace.RunFile(project, run)
+	record, err := workspace.LoadIn(u, doc.RunCodec, file)
+	if err != nil {
+		return err
+	}
+	record.Status, record.EndedAt, record.Error, record.ErrorKind = doc.StatusRunning, "", "", ""
+	return workspace.Put(u, doc.RunCodec, file, record, 0o644)
+}
+
+// same compares two documents.
+func same(a, b shape.Value) bool {
+	x, errX := yamldoc.EncodeValue(a)
+	y, errY := yamldoc.EncodeValue(b)
+	return errX == nil && errY == nil && string(x) == string(y)
+}
+
+// Cancel notes that a run is to be canceled and stops what goes on of it. The note
+// is durable when it returns. A run that is over stays as it is.
+func (f Flows) Cancel(ctx context.Context, project, run string) (doc.WorkflowRun, error) {
+	record, err := f.change(ctx, project, run, func(_ *workspace.Unit, r *doc.WorkflowRun) ([]Event, error) {
+		if r.Over() {
+			return nil, errUnchanged
+		}
+		r.CancellationRequested = true
+		return nil, nil
+	})
+	if err != nil || record.Over() {
+		return record, err
+	}
+	return f.Look(ctx, project, run)
+}
+
+// hasTree reports whether the tasks of a run have a worktree to share.
+func hasTree(place *doc.JobPlace) bool {
+	return place != nil && place.Isolation == doc.IsolationWorktree
+}
+
+// localRef is the session_ref that events of a run without a session carry.
+func localRef(run string) string { return session.LocalRef(run) }

@@ -1,0 +1,13 @@
+package workflow
+
+import (
+	"io"
+
+	"ac/heartbeat/job"
+)
+
+// RunJob is the main function of a runner process, see job.RunMain. A job that is a
+// step of a workflow advances its run when it is over.
+func RunJob(executable string, in io.Reader, out io.WriteCloser, interrupt <-chan struct{}) error {
+	return job.RunMain(executable, in, out, interrupt, AfterJob)
+}

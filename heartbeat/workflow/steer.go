@@ -1,0 +1,214 @@
+package workflow
+
+// What people say to a run: to the attempt at work where its agent can be spoken with,
+// else to the next task.
+
+import (
+	"context"
+	"encoding/json"
+	"slices"
+
+	"ac/events"
+	"ac/heartbeat/job"
+	"ac/internal/clock"
+	"ac/internal/fault"
+	"ac/runs"
+	"ac/runs/agent"
+	"ac/runs/session"
+	"ac/workspace"
+	"ac/workspace/doc"
+)
+
+// steerEnd is the end of a text in the log of a run.
+type steerEnd struct {
+	SteerID string `json:"steer_id"`
+	Turn    int    `json:"turn"`
+	How     string `json:"how"`
+}
+
+// Steer says something to a run: to the first attempt at work that takes it, else to the
+// next task, of the next round where the run is over. What is said is durable when it
+// returns. Errors are those of runs.Steer.
+func (f Flows) Steer(ctx context.Context, a runs.Act, p session.SteerRequest) (result session.SteerResult, err error) {
+	run, err := runs.Load(f.Workspace, a.ProjectID, a.RunID)
+	if err != nil {
+		return result, err
+	}
+	if known, ok, err := runs.SaidBefore(f.Workspace, run, p.ClientMessageID); ok || err != nil {
+		return known, err
+	}
+	if err := runs.MayAct(ctx, f.Workspace, a); err != nil {
+		return result, err
+	}
+	if p.Actor = a.Actor.ID; p.Mode == session.ModeAfterTurn {
+		p.Mode = session.ModeNextTurn
+	}
+	if len(p.Text) > maxInserted {
+		most := float64(maxInserted)
+		return result, fault.Invalid(fault.Issue{Path: []any{"text"}, Code: "text_too_large", Message: "is too long for a task of a workflow", Maximum: &most})
+	}
+	record, err := Load(f.Workspace, a.ProjectID, a.RunID)
+	if err != nil {
+		return result, err
+	}
+	for _, at := range f.attempts(ctx, record) {
+		taken, err := runs.Steer(ctx, f.Workspace, runs.Act{ProjectID: a.ProjectID, RunID: at.run, Actor: a.Actor}, p, false)
+		if fault.Is(err, fault.RunNotLive) {
+			continue // its session ends just now
+		}
+		if err != nil {
+			return taken, err
+		}
+		return taken, f.keepSteer(ctx, run, p, &taken, at.step)
+	}
+	return result, f.keepSteer(ctx, run, p, &result, "")
+}
+
+// keepSteer notes a text in the record and the log of a run. step is the one whose
+// attempt took it, "" for none yet; result is completed in that case.
+func (f Flows) keepSteer(ctx context.Context, run doc.Run, p session.SteerRequest, result *session.SteerResult, step string) error {
+	_, err := f.change(ctx, run.ProjectID, run.ID, func(_ *workspace.Unit, r *doc.WorkflowRun) ([]Event, error) {
+		known, ok, err := runs.SaidBefore(f.Workspace, run, p.ClientMessageID)
+		if err != nil {
+			return nil, err
+		}
+		if ok {
+			*result = known // somebody said it at the same time
+			return nil, errUnchanged
+		}
+		waiting := 0
+		for _, s := range r.Steer {
+			if s.UsedBy == "" {
+				waiting++
+			}
+		}
+		if step == "" && waiting >= session.MaxSteers {
+			return nil, fault.New(fault.SteerQueueFull, "%d texts wait already for the next task of run %s", waiting, run.ID).With(steerLimit{session.MaxSteers})
+		}
+		if step == "" {
+			*result = session.SteerResult{
+				Accepted: true, SteerID: f.Workspace.Env.IDs.New("steer"), Delivery: session.DeliveryNextLaunch, QueueLength: waiting + 1,
+			}
+		}
+		event, draft, err := session.TextEvent(f.Workspace, run, p, *result)
+		if err != nil {
+			return nil, err
+		}
+		r.Steer = append(slices.Clone(r.Steer), doc.FlowSteer{
+			SteerID: event.ID, Text: p.Text, At: clock.Stamp(f.Workspace.Env.Clock.Now()), UsedBy: step,
+		})
+		return []Event{{"", draft}}, nil
+	})
+	return err
+}
+
+// steerLimit stands beside fault.SteerQueueFull.
+type steerLimit struct {
+	Limit int `json:"limit"`
+}
+
+// attempt is an attempt at work, of a step.
+type attempt struct{ step, run string }
+
+// attempts are those of a run's live steps whose agents can be spoken with now.
+func (f Flows) attempts(ctx context.Context, record doc.WorkflowRun) (list []attempt) {
+	for _, at := range f.atWork(record) {
+		if _, session, live, err := runs.Living(ctx, f.Workspace, record.ProjectID, at.run); err == nil && live && session.Driver != "" {
+			list = append(list, at)
+		}
+	}
+	return list
+}
+
+// Attempts are the runs of the newest attempts of a run's live steps.
+func (f Flows) Attempts(record doc.WorkflowRun) (ids []string) {
+	for _, at := range f.atWork(record) {
+		ids = append(ids, at.run)
+	}
+	return ids
+}
+
+func (f Flows) atWork(record doc.WorkflowRun) (list []attempt) {
+	for _, s := range record.Steps {
+		if s.Over() || s.JobID == "" {
+			continue
+		}
+		if found, err := job.Glance(f.Workspace, record.ProjectID, s.JobID); err == nil && found.Last() != nil {
+			list = append(list, attempt{s.Step, found.Last().RunID})
+		}
+	}
+	return list
+}
+
+// settleSteers tells what became of the texts that the attempts of a step were given
+// while they worked. One that no agent took waits for the next task.
+func (e *engine) settleSteers(w *workspace.Workspace, step string, found doc.Job) {
+	r := &e.d.Record
+	given := func(s doc.FlowSteer) bool { return s.UsedBy == step }
+	if !slices.ContainsFunc(r.Steer, given) {
+		return
+	}
+	applied, dropped := map[string]steerEnd{}, map[string]bool{}
+	for _, a := range found.Attempts {
+		// A log that cannot be read leaves its texts with the step.
+		_ = session.EachEvent(w, workspace.LogFile(r.ProjectID, a.RunID), func(kind string, line []byte) {
+			var event struct{ Payload steerEnd }
+			if (kind != events.SteerApplied && kind != events.SteerDiscarded) || json.Unmarshal(line, &event) != nil {
+				return
+			}
+			if kind == events.SteerApplied {
+				applied[event.Payload.SteerID] = event.Payload
+			} else {
+				dropped[event.Payload.SteerID] = true
+			}
+		})
+	}
+	r.Steer = slices.Clone(r.Steer)
+	for i := range r.Steer {
+		s := &r.Steer[i]
+		if end, ok := applied[s.SteerID]; ok && given(*s) {
+			e.tell(events.SteerApplied, end)
+		} else if dropped[s.SteerID] && given(*s) {
+			s.UsedBy = ""
+		}
+	}
+}
+
+// useSteers gives the texts that wait to a step that begins.
+func (e *engine) useSteers(step string) {
+	for i := range e.d.Record.Steer {
+		if s := &e.d.Record.Steer[i]; s.UsedBy == "" {
+			s.UsedBy = step
+			e.tell(events.SteerApplied, steerEnd{SteerID: s.SteerID, How: string(agent.Continuation)})
+		}
+	}
+}
+
+// Interrupt stops the turns of the attempts at work. fault.NoActiveTurn: there is none
+// that can be interrupted.
+func (f Flows) Interrupt(ctx context.Context, a runs.Act, expected int) (result session.InterruptResult, err error) {
+	if err := runs.MayAct(ctx, f.Workspace, a); err != nil {
+		return result, err
+	}
+	record, err := Load(f.Workspace, a.ProjectID, a.RunID)
+	if err != nil {
+		return result, err
+	}
+	if record.Over() {
+		return result, fault.New(fault.RunNotLive, "run %s is over (%s)", a.RunID, record.Status)
+	}
+	for _, at := range f.attempts(ctx, record) {
+		one, err := runs.Interrupt(ctx, f.Workspace, runs.Act{ProjectID: a.ProjectID, RunID: at.run, Actor: a.Actor}, expected)
+		switch {
+		case fault.Is(err, fault.RunNotLive), fault.Is(err, fault.NoActiveTurn):
+		case err != nil:
+			return result, err
+		case !result.Interrupted:
+			result = one
+		}
+	}
+	if !result.Interrupted {
+		return result, fault.New(fault.NoActiveTurn, "no task of run %s is in a turn that can be interrupted", a.RunID)
+	}
+	return result, nil
+}

@@ -1,0 +1,109 @@
+package worktree
+
+// The commit that a worktree is made from: HEAD, or a snapshot of what lies in
+// the repository.
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"ac/internal/durable"
+	"ac/workspace"
+)
+
+// Head is the commit that a repository is at.
+func Head(ctx context.Context, environ []string, root string) (string, error) {
+	g, err := looking(ctx, environ, root)
+	if err != nil {
+		return "", err
+	}
+	return g.line(ctx, "rev-parse", "--verify", "--end-of-options", "HEAD^{commit}")
+}
+
+// IsRepository reports whether a directory is the root of a git repository's
+// working tree, or lies in one.
+func IsRepository(ctx context.Context, environ []string, dir string) bool {
+	g, err := looking(ctx, environ, dir)
+	if err != nil {
+		return false
+	}
+	inside, err := g.line(ctx, "rev-parse", "--is-inside-work-tree")
+	return err == nil && inside == "true"
+}
+
+// snapshotIdentity is who makes snapshots: no name or address of a person is needed.
+var snapshotIdentity = [...]string{
+	"GIT_AUTHOR_NAME=ac", "GIT_AUTHOR_EMAIL=ac@localhost", "GIT_COMMITTER_NAME=ac", "GIT_COMMITTER_EMAIL=ac@localhost",
+}
+
+// Snapshot makes a commit on HEAD of what lies in a repository now, uncommitted
+// and untracked files included and ignored ones not. It has an index of its own,
+// below the workspace's folder for temporary files, so that the index, the files,
+// the branches and the stashes of the repository stay as they are. No filter that
+// the repository's own configuration names is run.
+func Snapshot(ctx context.Context, w *workspace.Workspace, environ []string, root string) (commit string, err error) {
+	head, err := Head(ctx, environ, root)
+	if err != nil {
+		return "", err
+	}
+	if err := durable.MkdirAll(w.FS, workspace.TempDir, 0o755); err != nil {
+		return "", err
+	}
+	name := workspace.TempDir + "/" + w.Env.IDs.New("index")
+	if err := w.FS.Mkdir(name, 0o700); err != nil {
+		return "", err
+	}
+	defer func() { err = errors.Join(err, w.FS.RemoveAll(name)) }()
+	g, err := looking(ctx, environ, root)
+	if err != nil {
+		return "", err
+	}
+	top, err := g.line(ctx, "rev-parse", "--show-toplevel")
+	if err != nil {
+		return "", err
+	}
+	g.dir = top
+	index := name + "/index"
+	plain := *g
+	g.env = append(g.env, "GIT_INDEX_FILE="+filepath.Join(w.Dir(), filepath.FromSlash(index)))
+	g.env = append(g.env, snapshotIdentity[:]...)
+	add := func() error {
+		_, err := g.run(ctx, writeLimit, maxText, "add", "--all", "--", ".")
+		return err
+	}
+	// A copy of the repository's own index saves git from reading every file, and
+	// knows which of them are not checked out. Some kinds cannot be copied.
+	if err = plain.copyIndex(ctx, w, index); err == nil {
+		err = add()
+	}
+	if err != nil {
+		if _, err = g.run(ctx, writeLimit, maxText, "read-tree", "--end-of-options", head); err == nil {
+			err = add()
+		}
+	}
+	if err != nil {
+		return "", fmt.Errorf("take a snapshot: %w", err)
+	}
+	tree, err := g.run(ctx, writeLimit, maxText, "write-tree")
+	if err != nil {
+		return "", err
+	}
+	return g.line(ctx, "commit-tree", "-p", head, "-m", "ac: snapshot of the working tree", strings.TrimSpace(string(tree)))
+}
+
+// copyIndex copies the index of a repository to a file of the workspace.
+func (g *git) copyIndex(ctx context.Context, w *workspace.Workspace, to string) error {
+	own, err := g.line(ctx, "rev-parse", "--path-format=absolute", "--git-path", "index")
+	if err != nil {
+		return err
+	}
+	text, err := os.ReadFile(own)
+	if err != nil {
+		return err
+	}
+	return w.Replace(to, text, 0o600)
+}
