@@ -121,7 +121,9 @@ const shortHead = `
 
 **Names and ids.** A word is the full id, else the whole name, else the end of an id: four
 letters or more, in any case. ` + "`last`" + ` is the newest run of the project. A word that fits
-several things is refused, and they are listed.
+several things is refused, and they are listed. The options ` + "`--project`, `--team`, `--run`" + `
+and those that name an agent take names and endings in commands with a colon, too, and so
+does their argument ` + "`<run>`" + `; what nothing has is passed on as it is.
 
 **Output.** stdout has what was asked for, stderr everything else. In a pipe lists have
 tabs between their fields, full ids and no titles; ` + "`--json`" + ` prints JSON; ` + "`-q`" + ` prints the ids

@@ -77,7 +77,7 @@ func ambiguous(kind, word string, hits []candidate) error {
 			e.lines = append(e.lines, fmt.Sprintf("… %d more", len(hits)-mostCandidates))
 			break
 		}
-		e.lines = append(e.lines, strings.TrimRight(short[c.id]+"  "+c.name+"  "+c.line, " "))
+		e.lines = append(e.lines, strings.Join(slices.DeleteFunc([]string{short[c.id], c.name, c.line}, func(s string) bool { return s == "" }), "  "))
 	}
 	return e
 }

@@ -92,6 +92,7 @@ func newRoot(a *app) *cobra.Command {
 	)
 	takeDecimals(root)
 	acceptJSON(root.Commands())
+	a.takeNames(root.Commands())
 	root.SetHelpCommand(helpCommand())
 	return root
 }
