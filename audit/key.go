@@ -81,15 +81,15 @@ func makeKey(env workspace.Env, file string) error {
 		return err
 	}
 	defer root.Close()
-	aside := "." + filepath.Base(file) + ".tmp-" + env.IDs.Hex(6)
-	if err := durable.WriteNew(root, aside, []byte(private+"\n"+public+"\n"), 0o600); err != nil {
+	temp := "." + filepath.Base(file) + ".tmp-" + env.IDs.Hex(6)
+	if err := durable.WriteNew(root, temp, []byte(private+"\n"+public+"\n"), 0o600); err != nil {
 		return err
 	}
-	err = root.Link(aside, filepath.Base(file))
+	err = root.Link(temp, filepath.Base(file))
 	if errors.Is(err, fs.ErrExist) {
 		err = nil
 	}
-	return errors.Join(err, root.Remove(aside), root.SyncDir("."))
+	return errors.Join(err, root.Remove(temp), root.SyncDir("."))
 }
 
 // verifierOf reads a public key, given directly or as a file.

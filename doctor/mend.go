@@ -174,9 +174,9 @@ func (m *mender) journal() {
 		return
 	}
 	moved, err := m.w.QuarantineUnfinished(m.ctx)
-	aside := map[string]bool{}
+	quarantined := map[string]bool{}
 	for _, unit := range moved {
-		aside[unit.Name] = true
+		quarantined[unit.Name] = true
 		m.mends = append(m.mends, Mend{
 			Kind: "journal", Path: unit.Name, Outcome: Done, Details: unit.Would,
 			What: "set aside in " + workspace.QuarantineDir + ", since it can never be finished: " + unit.Reason,
@@ -187,7 +187,7 @@ func (m *mender) journal() {
 		return
 	}
 	for _, unit := range units {
-		if !aside[unit.Name] {
+		if !quarantined[unit.Name] {
 			m.mends = append(m.mends, Mend{Kind: "journal", Path: unit.Name, Outcome: Done, What: "finished the interrupted write", Details: unit.Would})
 		}
 	}

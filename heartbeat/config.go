@@ -97,8 +97,8 @@ func setConfig(u *workspace.Unit, change func(*doc.HeartbeatConfig)) (doc.Heartb
 	text, readErr := u.Read(workspace.HeartbeatConfigFile)
 	config, problem := effective(text, readErr)
 	if problem != nil && readErr == nil {
-		aside := fmt.Sprintf("%s.broken-%d", workspace.HeartbeatConfigFile, now.UnixMilli())
-		if err := u.Write(aside, text, 0o644); err != nil {
+		broken := fmt.Sprintf("%s.broken-%d", workspace.HeartbeatConfigFile, now.UnixMilli())
+		if err := u.Write(broken, text, 0o644); err != nil {
 			return config, err
 		}
 	}

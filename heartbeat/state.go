@@ -48,9 +48,9 @@ func stateIn(u *workspace.Unit) (state doc.HeartbeatState, damaged, err error) {
 	if state, damaged = doc.HeartbeatStateCodec.Decode(text); damaged == nil {
 		return state, nil, nil
 	}
-	aside := fmt.Sprintf("%s%d", workspace.HeartbeatStateFile+brokenMark, u.Workspace().Env.Clock.Now().UnixMilli())
-	damaged = fault.New(fault.InvalidFile, "%s was damaged and was moved to %s; until that is removed, actions wait for approval: %w", workspace.HeartbeatStateFile, aside, damaged)
-	return doc.EmptyHeartbeatState(), damaged, u.Write(aside, text, 0o644)
+	broken := fmt.Sprintf("%s%d", workspace.HeartbeatStateFile+brokenMark, u.Workspace().Env.Clock.Now().UnixMilli())
+	damaged = fault.New(fault.InvalidFile, "%s was damaged and was moved to %s; until that is removed, actions wait for approval: %w", workspace.HeartbeatStateFile, broken, damaged)
+	return doc.EmptyHeartbeatState(), damaged, u.Write(broken, text, 0o644)
 }
 
 // brokenMark is part of the name of a quarantined state.

@@ -47,10 +47,10 @@ type Index struct {
 
 	// private: the index is not a file of the workspace but a database of this
 	// process, which one caller at a time uses.
-	private bool
-	alone   sync.Mutex // held by the user of a private index
-	turn    sync.Mutex // held by its writer
-	aside   *Index     // answers if the file cannot be written; nil until then
+	private  bool
+	alone    sync.Mutex // held by the user of a private index
+	turn     sync.Mutex // held by its writer
+	fallback *Index     // answers if the file cannot be written; nil until then
 }
 
 // shared is a pass that several callers wait for.
@@ -79,8 +79,8 @@ func (ix *Index) Close() error {
 	ix.closed = true
 	ix.seen.close()
 	failed := ix.closeDB()
-	if ix.aside != nil {
-		failed = errors.Join(failed, ix.aside.Close())
+	if ix.fallback != nil {
+		failed = errors.Join(failed, ix.fallback.Close())
 	}
 	return failed
 }
@@ -249,15 +249,15 @@ func (ix *Index) Ensure(ctx context.Context, asked Freshness) (EnsureResult, err
 	if err == nil || ctx.Err() != nil || ix.private {
 		return done, err
 	}
-	aside, asideErr := ix.substitute()
-	if asideErr != nil {
+	fallback, fallbackErr := ix.substitute()
+	if fallbackErr != nil {
 		return done, err
 	}
-	done, asideErr = aside.ensure(ctx, max(asked, UpToDate))
-	if asideErr != nil {
+	done, fallbackErr = fallback.ensure(ctx, max(asked, UpToDate))
+	if fallbackErr != nil {
 		return EnsureResult{}, err
 	}
-	done.in = aside
+	done.in = fallback
 	return done, nil
 }
 
@@ -268,10 +268,10 @@ func (ix *Index) substitute() (*Index, error) {
 	if ix.closed {
 		return nil, fault.New(fault.Canceled, "the index is closed")
 	}
-	if ix.aside == nil {
-		ix.aside = &Index{w: ix.w, private: true}
+	if ix.fallback == nil {
+		ix.fallback = &Index{w: ix.w, private: true}
 	}
-	return ix.aside, nil
+	return ix.fallback, nil
 }
 
 // ViewOf is View of the index that was ensured.

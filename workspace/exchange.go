@@ -44,12 +44,12 @@ func exchange(fsys durable.FS, a, b string) error {
 	if !errors.Is(err, durable.ErrNoExchange) {
 		return err
 	}
-	aside := b + ".old"
-	if err := fsys.Rename(a, aside); err != nil {
+	spare := b + ".old"
+	if err := fsys.Rename(a, spare); err != nil {
 		return err
 	}
 	if err := fsys.Rename(b, a); err != nil {
-		return errors.Join(err, fsys.Rename(aside, a))
+		return errors.Join(err, fsys.Rename(spare, a))
 	}
-	return fsys.Rename(aside, b)
+	return fsys.Rename(spare, b)
 }

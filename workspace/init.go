@@ -119,11 +119,11 @@ func initDocument[T any](u *Unit, codec yamldoc.Codec[T], name string, document 
 			return nil
 		}
 	}
-	aside := name + ".invalid-" + u.w.Env.Clock.Now().UTC().Format("20060102T150405.000Z")
+	invalid := name + ".invalid-" + u.w.Env.Clock.Now().UTC().Format("20060102T150405.000Z")
 	if old == nil {
 		// Its content cannot be read (not a file, or too large), so it is
 		// renamed.
-		if err := u.w.FS.Rename(name, aside); err != nil {
+		if err := u.w.FS.Rename(name, invalid); err != nil {
 			return err
 		}
 		return Put(u, codec, name, document, perm)
@@ -132,5 +132,5 @@ func initDocument[T any](u *Unit, codec yamldoc.Codec[T], name string, document 
 	if err != nil {
 		return err
 	}
-	return errors.Join(u.Write(aside, old, perm), u.Write(name, text, perm))
+	return errors.Join(u.Write(invalid, old, perm), u.Write(name, text, perm))
 }

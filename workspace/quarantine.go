@@ -160,18 +160,18 @@ func (w *Workspace) quarantine(unit InterruptedUnit, ops []operation) error {
 	if err := durable.MkdirAll(w.FS, QuarantineDir, 0o700); err != nil {
 		return err
 	}
-	aside := path.Join(QuarantineDir, path.Base(unit.Name))
-	if err := w.Replace(aside+".reason", append(text, '\n'), 0o600); err != nil {
+	quarantined := path.Join(QuarantineDir, path.Base(unit.Name))
+	if err := w.Replace(quarantined+".reason", append(text, '\n'), 0o600); err != nil {
 		return err
 	}
 	for i, op := range ops {
 		if op.Kind == opRename && durable.Exists(w.FS, op.From) {
-			if err := w.FS.Rename(op.From, fmt.Sprintf("%s.%d.tree", aside, i)); err != nil {
+			if err := w.FS.Rename(op.From, fmt.Sprintf("%s.%d.tree", quarantined, i)); err != nil {
 				return err
 			}
 		}
 	}
-	if err := w.FS.Rename(unit.Name, aside); err != nil {
+	if err := w.FS.Rename(unit.Name, quarantined); err != nil {
 		return err
 	}
 	return errors.Join(w.FS.SyncDir(QuarantineDir), w.FS.SyncDir(JournalDir))

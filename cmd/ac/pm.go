@@ -137,15 +137,15 @@ func (a *app) writePicture(file, name string, plan *pm.Plan) error {
 	if file == "-" {
 		return plan.WriteSVG(a.stdout, name, now)
 	}
-	aside, err := os.CreateTemp(filepath.Dir(file), ".plan-*.svg")
+	temp, err := os.CreateTemp(filepath.Dir(file), ".plan-*.svg")
 	if err != nil {
 		return err
 	}
-	defer func() { _ = os.Remove(aside.Name()) }() // already gone on success
-	if err := errors.Join(plan.WriteSVG(aside, name, now), aside.Chmod(0o644), aside.Close()); err != nil {
+	defer func() { _ = os.Remove(temp.Name()) }() // already gone on success
+	if err := errors.Join(plan.WriteSVG(temp, name, now), temp.Chmod(0o644), temp.Close()); err != nil {
 		return err
 	}
-	if err := os.Rename(aside.Name(), file); err != nil {
+	if err := os.Rename(temp.Name(), file); err != nil {
 		return err
 	}
 	fmt.Fprintf(a.stdout, "Wrote %s\n", terminal.Quote(file))

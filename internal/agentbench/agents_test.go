@@ -53,15 +53,19 @@ type kind struct {
 	provider string
 	argv     []string // of a launch, nil for a protocol
 	worker   string   // the kind of worker that a job asks for, "" for none
+	live     bool     // launched as a live session, in mode full_auto
 }
 
 func kinds() []kind {
 	return []kind{
-		{"codex exec", "codex", words("codex exec --skip-git-repo-check --sandbox workspace-write --color never --json -"), "codex"},
-		{"codex app-server", "codex_app_server", nil, "codex"},
-		{"claude", "claude", words("claude --print --output-format stream-json --verbose --include-partial-messages --permission-mode acceptEdits --allowedTools=Bash"), "claude"},
-		{"gemini", "gemini", words("gemini --skip-trust --approval-mode=yolo --output-format stream-json"), "gemini"},
-		{"opencode", "opencode", words("opencode run --format json"), ""},
+		{"codex exec", "codex", words("codex exec --skip-git-repo-check --sandbox workspace-write --color never --json -"), "codex", false},
+		{"codex app-server", "codex_app_server", nil, "codex", false},
+		{"claude", "claude", words("claude --print --output-format stream-json --verbose --include-partial-messages --permission-mode acceptEdits --allowedTools=Bash"), "claude", false},
+		{"gemini", "gemini", words("gemini --skip-trust --approval-mode=yolo --output-format stream-json"), "gemini", false},
+		{"opencode", "opencode", words("opencode run --format json"), "", false},
+		{"claude live", "claude", nil, "", true},
+		{"gemini by ACP", "gemini", nil, "", true},
+		{"opencode by ACP", "opencode", nil, "", true},
 	}
 }
 
@@ -146,7 +150,7 @@ enabled = false
 		write(".codex/auth.json", string(auth))
 	}
 	write(".gemini/settings.json", `{"security":{"auth":{"selectedType":"gemini-api-key"}},"privacy":{"usageStatisticsEnabled":false},"general":{"enableAutoUpdate":false,"maxAttempts":1}}`)
-	write(".config/opencode/opencode.json", fmt.Sprintf(`{"autoupdate":false,"model":"bench/m1","provider":{"bench":{"npm":"@ai-sdk/openai-compatible","name":"bench","options":{"baseURL":%q,"apiKey":"k"},"models":{"m1":{"name":"m1","tool_call":true,"cost":{"input":1,"output":2}}}}}}`, c.model.URL+"/v1"))
+	write(".config/opencode/opencode.json", fmt.Sprintf(`{"autoupdate":false,"model":"bench/m1","provider":{"bench":{"npm":"@ai-sdk/openai-compatible","name":"bench","options":{"baseURL":%q,"apiKey":"k"},"models":{"m1":{"name":"m1","tool_call":true,"limit":{"context":1000000,"output":100000},"cost":{"input":1,"output":2}}}}}}`, c.model.URL+"/v1"))
 	c.environ = []string{
 		"HOME=" + c.home, "PATH=" + cliDir + ":" + os.Getenv("PATH"), "TMPDIR=" + c.home, "XDG_RUNTIME_DIR=" + c.t.TempDir(),
 		"PWD=/somewhere/else", "LANG=C.UTF-8",
@@ -249,6 +253,9 @@ func (c *company) launch(prompt string, more object) run {
 		params["prompt_text"] = prompt
 	} else {
 		params["argv"], params["stdin_text"] = c.kind.argv, prompt
+	}
+	if c.kind.live {
+		params["interactive"], params["mode"] = true, "full_auto"
 	}
 	for name, value := range more {
 		params[name] = value

@@ -40,6 +40,8 @@ type Request struct {
 	Schema bool // the answer must be JSON of a schema
 	Body   []byte
 	Header http.Header
+	// Charged is what was reported to the agent of the answer.
+	Charged Usage
 }
 
 // Step is how many answers with tool calls the agent has carried out since the
@@ -101,8 +103,6 @@ type Server struct {
 
 	mu       sync.Mutex
 	requests []Request
-	charged  Usage
-	next     int
 }
 
 // Start serves a script on a free port of the loopback.
@@ -129,9 +129,11 @@ func (s *Server) Close() error {
 
 // TotalUsage is the sum of the usages that were reported to agents.
 func (s *Server) TotalUsage() Usage {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return s.charged
+	var sum Usage
+	for _, r := range s.Requests() {
+		sum = sum.Plus(r.Charged)
+	}
+	return sum
 }
 
 // Requests are the requests received so far, in order.
@@ -212,8 +214,7 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 	s.mu.Lock()
 	s.requests = append(s.requests, asked)
-	s.next++
-	number := s.next
+	number := len(s.requests)
 	reply := s.script(asked)
 	s.mu.Unlock()
 	if reply.Status != 0 {
@@ -223,14 +224,16 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		d.refuse(w, reply)
 		return
 	}
-	out := &stream{w: w, request: r, number: number, charged: s.charge}
+	out := &stream{w: w, request: r, number: number, charged: func(u Usage) { s.charge(number, u) }}
 	d.answer(out, asked, reply, *streamed)
 }
 
-func (s *Server) charge(u Usage) {
+// charge adds to what a request is charged with, by its number.
+func (s *Server) charge(number int, u Usage) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.charged = s.charged.Plus(u)
+	r := &s.requests[number-1]
+	r.Charged = r.Charged.Plus(u)
 }
 
 type object = map[string]any

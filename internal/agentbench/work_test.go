@@ -106,9 +106,9 @@ func TestTrust(t *testing.T) {
 	}
 }
 
-// TestAdapters shows what ac knows of the CLIs that are here.
-func TestAdapters(t *testing.T) {
-	t.Parallel()
+// TestAdapters shows what ac knows of the CLIs that are here. It runs before the others
+// and alone: a probe of a CLI has 20 seconds.
+func TestAdapters(t *testing.T) { //nolint:paralleltest // see above
 	c := newCompany(t, kinds()[0], Steps(Usage{}, Reply{Text: "asked"}))
 	// What takes longer than an answer waits for is asked for again.
 	for deadline := time.Now().Add(longest); time.Now().Before(deadline); {

@@ -100,15 +100,15 @@ func (s *SharedFile) create(nonce string) error {
 		return err
 	}
 	line = append(line, '\n')
-	aside := s.Name + ".new-" + nonce
-	if err := s.fill(aside, line); err != nil {
+	temp := s.Name + ".new-" + nonce
+	if err := s.fill(temp, line); err != nil {
 		return err
 	}
-	err = s.FS.Link(aside, s.Name)
-	if err != nil && s.sameFile(aside, s.Name) {
+	err = s.FS.Link(temp, s.Name)
+	if err != nil && s.sameFile(temp, s.Name) {
 		err = nil // it was made but the reply was lost, as happens over a network
 	}
-	_ = s.FS.Remove(aside) // a leftover blocks no one
+	_ = s.FS.Remove(temp) // a leftover blocks no one
 	if err == nil || errors.Is(err, fs.ErrExist) {
 		return err
 	}
@@ -222,22 +222,22 @@ func (s *SharedFile) clear() error {
 	if !j.Stale {
 		return nil
 	}
-	aside := s.Name + ".stale-" + s.Random(6)
-	if err := s.FS.Rename(s.Name, aside); err != nil {
+	stale := s.Name + ".stale-" + s.Random(6)
+	if err := s.FS.Rename(s.Name, stale); err != nil {
 		return nil //nolint:nilerr // another waiter was first
 	}
-	moved, err := s.FS.Lstat(aside)
+	moved, err := s.FS.Lstat(stale)
 	if err != nil {
 		return err
 	}
 	if !durable.SameFile(j.file, moved) {
 		// A fresh lock replaced the one judged: put it back, unless there is a
 		// newer one by now.
-		if err := s.FS.Link(aside, s.Name); err != nil && !errors.Is(err, fs.ErrExist) {
-			return s.FS.Rename(aside, s.Name)
+		if err := s.FS.Link(stale, s.Name); err != nil && !errors.Is(err, fs.ErrExist) {
+			return s.FS.Rename(stale, s.Name)
 		}
 	}
-	return s.FS.Remove(aside)
+	return s.FS.Remove(stale)
 }
 
 func (s *SharedFile) release(nonce string) (err error) {

@@ -31,7 +31,8 @@ type claude struct {
 	asked     map[string]claudeRequest
 	last      string // what the assistant said last
 
-	sum usage.Counters // of the turns
+	sum  usage.Counters // of the turns that ended
+	turn usage.Turn     // that is under way
 }
 
 // claudeRequest is a request that waits for an answer.
@@ -195,6 +196,7 @@ type claudeLine struct {
 	Result   json.RawMessage `json:"result"`
 	Errors   []string        `json:"errors"`
 	Usage    json.RawMessage `json:"usage"`
+	Models   json.RawMessage `json:"modelUsage"`
 	Cost     *float64        `json:"total_cost_usd"`
 }
 
@@ -205,6 +207,7 @@ func (c *claude) Line(line []byte) {
 		return
 	}
 	decode(line, &m)
+	c.turn.Line(line)
 	switch m.Type {
 	case "control_response":
 		c.answered(&m)
@@ -344,10 +347,11 @@ func (c *claude) used(m *claudeLine) {
 	}
 	decode(m.Usage, &u)
 	thinking := min(u.Thinking.Tokens, u.Output)
-	c.sum = c.sum.Plus(usage.Counters{
+	c.sum = c.turn.Total(c.sum, usage.Counters{
 		Input: new(u.Input + u.Created), Cached: &u.Cached, Output: new(u.Output - thinking), Reasoning: &thinking,
 		Total: u.Input + u.Created + u.Cached + u.Output,
-	})
+	}, m.Models, c.start.Baseline.Counters)
+	c.turn = usage.Turn{}
 	r := usage.Report{Counters: c.sum, Captured: "result"}
 	if m.Cost != nil {
 		base := 0.0

@@ -117,7 +117,7 @@ func TestClaudeRecordings(t *testing.T) {
 		"claude-question":  {"accepted", "asked question: ", "used 900+1300+80+0 $0.00546", "turn completed end_turn"},
 		"claude-plan":      {"accepted", "asked plan: ", "used 900+1300+80+0 $0.00546", "turn completed end_turn"},
 		"claude-mcp-tool":  {"accepted", "asked permission: mcp_tool ac/whoami", "used 900+1300+80+0 $0.00546", "turn completed end_turn"},
-		"claude-interrupt": {"accepted", "used 0+0+0+0 $0.00252", "turn interrupted", "accepted", "used 600+400+50+0 $0.00600", "turn completed end_turn"},
+		"claude-interrupt": {"accepted", "used 600+400+1+- $0.00252", "turn interrupted", "accepted", "used 1200+800+51+0 $0.00600", "turn completed end_turn"},
 		"claude-cancel-prompt": {
 			"accepted", "asked permission: fs_exec touch never.txt", "withdrawn 7ad1fe9e-8b59-49e3-a299-4420082176cb",
 			"used 600+400+50+0 $0.00348", "turn interrupted tool_use",

@@ -6,6 +6,8 @@ package usage
 // opencode reports each step once, and no sum.
 
 import (
+	"bytes"
+
 	"ac/internal/shape"
 )
 
@@ -76,6 +78,38 @@ func modelCounters(models *shape.Value) (c Counters, ok bool) {
 		})
 	}
 	return withTotal(c, nil)
+}
+
+// Turn counts what the messages of a turn of claude used, for a turn whose result does
+// not say it all: that of an interrupted one leaves out the message that was under way,
+// and that of one with sub-agents leaves them out. The zero value is a turn that begins.
+// It is for one goroutine.
+type Turn struct{ steps steps }
+
+// Line takes a line of the turn.
+func (t *Turn) Line(line []byte) {
+	if len(line) > maxLine || !bytes.Contains(line, []byte(`"usage"`)) && !bytes.Contains(line, []byte(`"message_start"`)) {
+		return
+	}
+	if v, ok := parse(line); ok && v.Kind == shape.Map && v.Get("type").Text != "result" {
+		t.steps.line(&v)
+	}
+}
+
+// Total is what the session used with this turn. before is what it used before it,
+// result what the result of the turn says of it, and models the modelUsage of that, a
+// total of the conversation, which had used baseline when the session began.
+func (t *Turn) Total(before, result Counters, models []byte, baseline Counters) Counters {
+	if t.steps.sum.Total > result.Total {
+		result = t.steps.sum
+	}
+	sum := before.Plus(result)
+	if v, ok := parse(models); ok && t.steps.others && v.Kind == shape.Map {
+		if all, ok := modelCounters(&v); ok && all.Minus(baseline).Total > sum.Total {
+			return all.Minus(baseline)
+		}
+	}
+	return sum
 }
 
 // stepTokens reads the counters of a step of opencode, which do not overlap.

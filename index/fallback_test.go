@@ -77,7 +77,7 @@ func TestDiskFull(t *testing.T) {
 		w.FS = good
 		ix = For(w)
 		count(childRuns*30 + 1)
-		if ix.aside != nil {
+		if ix.fallback != nil {
 			t.Error("the file was not used again")
 		}
 		must(ix.Close())
