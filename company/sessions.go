@@ -120,10 +120,11 @@ type Poll struct {
 	// ErrorKind is the kind of the error: auth, quota, rate_limit, overloaded,
 	// context, trust, refused, network, crash or unknown.
 	ErrorKind string `json:"error_kind,omitempty"`
+	doc.LiveSession
 }
 
 func pollOf(r doc.Session) Poll {
-	return Poll{r.Ref, r.ProjectID, r.RunID, r.Status, r.ExitCode, r.Signal, r.Error, r.ErrorKind}
+	return Poll{r.Ref, r.ProjectID, r.RunID, r.Status, r.ExitCode, r.Signal, r.Error, r.ErrorKind, r.Live()}
 }
 
 // SessionRow is a session in a list.

@@ -58,6 +58,7 @@ type RowSession struct {
 	ErrorKind   string  `json:"live_error_kind,omitempty"`
 	StartedAtMS int64   `json:"session_started_at_ms"`
 	EndedAtMS   *int64  `json:"session_ended_at_ms,omitempty"`
+	doc.LiveSession
 }
 
 // TokenUsage is what a run consumed.
@@ -193,7 +194,7 @@ func sessionOf(s *doc.Session) *RowSession {
 	}
 	return &RowSession{
 		SessionRef: s.Ref, LiveStatus: s.Status, ExitCode: s.ExitCode, Signal: s.Signal, Error: s.Error, ErrorKind: s.ErrorKind,
-		StartedAtMS: s.StartedAtMS, EndedAtMS: s.EndedAtMS,
+		StartedAtMS: s.StartedAtMS, EndedAtMS: s.EndedAtMS, LiveSession: s.Live(),
 	}
 }
 

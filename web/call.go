@@ -31,7 +31,8 @@ func callable() []string {
 		"index.list_reviews", "index.list_help_requests", "index.sync_worker_status", "adapter.status",
 		"monitor.snapshot", "usage.analytics", "usage.reconciliation.snapshot", "resources.snapshot", "agent.profile.snapshot", "ui.snapshot",
 		"comment.add", "comment.list",
-		"interaction.list", "interaction.get", "run.policy.get", "run.policy.set", "policy.defaults.get",
+		"run.steer", "run.interrupt", "run.continue", "run.policy.get", "run.policy.set", "policy.defaults.get",
+		"interaction.list", "interaction.get", "interaction.respond",
 	}
 }
 

@@ -15,6 +15,7 @@ import (
 	"ac/internal/canonjson"
 	"ac/internal/clock"
 	"ac/internal/fault"
+	"ac/runs/transcript"
 	"ac/snapshot"
 )
 
@@ -116,14 +117,26 @@ type runEvents struct {
 	company.EventStream
 	cursor eventCursor
 	talk   bool // also notify of conversations
+	lines  *lastLines
 }
 
-// stream sends the events of one run, or of all.
+// stream sends the events of one run, or of all, or the transcript of one.
 func (s *Server) stream(w http.ResponseWriter, r *http.Request) error {
 	query, err := queryOf(r)
 	if err != nil {
 		return err
 	}
+	switch query.Get("view") {
+	case "", "events":
+		return s.runEvents(w, r, query)
+	case viewTranscript:
+		return s.transcript(w, r, query)
+	}
+	return fault.InvalidField("view", "must be events or transcript")
+}
+
+// runEvents sends the events of one run, or of all.
+func (s *Server) runEvents(w http.ResponseWriter, r *http.Request, query url.Values) error {
 	asked, err := s.asked(query, r.Header.Get("Last-Event-ID"))
 	if err != nil {
 		return err
@@ -206,6 +219,9 @@ func (s *Server) asked(query url.Values, last string) (a *runEvents, err error) 
 	if a.talk = flagOf(query, "talk", false); a.talk && a.ProjectID == "" {
 		return nil, fault.InvalidField("project_id", "is needed with talk")
 	}
+	if flagOf(query, "lines", false) {
+		a.lines = &lastLines{folds: map[string]*transcript.Fold{}}
+	}
 	if a.RunID == "" {
 		var known bool
 		if a.cursor, known = parseCursor(last); known {
@@ -216,17 +232,22 @@ func (s *Server) asked(query url.Values, last string) (a *runEvents, err error) 
 		a.Backfill = newestRunEvents
 		return a, nil
 	}
-	seq := int64(0)
+	seq, err := sinceOf(query, last)
+	a.Since = map[string]int64{a.RunID: seq}
+	return a, err
+}
+
+// sinceOf is the seq that a client of one run has: its last one, or what it names.
+func sinceOf(query url.Values, last string) (seq int64, err error) {
 	if given := query.Get("since_seq"); given != "" {
 		if seq, err = strconv.ParseInt(given, 10, 64); err != nil || seq < 0 {
-			return nil, fault.InvalidField("since_seq", "must be a whole number of at least 0")
+			return 0, fault.InvalidField("since_seq", "must be a whole number of at least 0")
 		}
 	}
 	if given, err := strconv.ParseInt(last, 10, 64); err == nil && given >= 0 {
 		seq = given
 	}
-	a.Since = map[string]int64{a.RunID: seq}
-	return a, nil
+	return seq, nil
 }
 
 // frame is the text of an event, with the client's new cursor as its id.
@@ -243,6 +264,10 @@ func (a *runEvents) frame(e feed.Event) []byte {
 	}
 	body := append(canonjson.AppendString([]byte(`{"project_id":`), e.Project), `,"run_id":`...)
 	body = append(canonjson.AppendString(body, e.Run), `,"seq":`...)
-	body = append(append(strconv.AppendInt(body, e.Seq, 10), `,"event":`...), e.Raw...)
+	body = strconv.AppendInt(body, e.Seq, 10)
+	if line := a.lines.after(e); line != "" {
+		body = canonjson.AppendString(append(body, `,"line":`...), line)
+	}
+	body = append(append(body, `,"event":`...), e.Raw...)
 	return event("run", id, append(body, '}'))
 }

@@ -254,6 +254,17 @@ func (p *tab) until(condition string) {
 	}
 }
 
+// settles reports whether a condition of the page becomes true while it is being drawn.
+func (p *tab) settles(condition string) bool {
+	p.t.Helper()
+	for end := time.Now().Add(patience / 3); !p.holds(condition); time.Sleep(15 * time.Millisecond) {
+		if time.Now().After(end) {
+			return false
+		}
+	}
+	return true
+}
+
 // shows waits for a text in what matches a selector.
 func (p *tab) shows(selector, text string) {
 	p.t.Helper()

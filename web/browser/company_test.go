@@ -197,6 +197,13 @@ func (f *fake) result(method string, p object) any {
 			list = append(list, object{"seq": i + 1, "type": log[i]["type"], "payload_json": f.told(log[i]["payload"])})
 		}
 		return list
+	case "run.transcript":
+		tail, _ := p["tail"].(float64)
+		return f.transcribed(p["run_id"].(string), int(tail))
+	case "interaction.list":
+		return object{"interactions": f.asks(), "open": 2}
+	case "run.policy.get":
+		return object{"run_id": p["run_id"], "live": false, "policy": object{"mode": "default", "permission_level": "run-commands", "rules": []object{{"operation": "fs_exec", "effect": "allow", "glob": "git *", "id": "rule_1"}}}}
 	case "run.replay":
 		if p["run_id"] == brokenRun {
 			return object{"events": f.logs[brokenRun], "parse_issues": []any{}, "verification_issues": []object{{"seq": 3, "code": "event_hash_mismatch", "message": "the hash is not that of the event"}}, "deterministic_ok": false}
@@ -273,6 +280,23 @@ func (f *fake) machinery(method string, p object) any {
 		return object{"projects": []object{{"project_id": "proj_atlas", "name": "Atlas payments", "repo_links": []object{{"repo_id": "repo_ledger", "label": "ledger"}, {"repo_id": "repo_admin", "label": "admin"}}}}}
 	}
 	return nil
+}
+
+// asks are what two agents wait for.
+func (f *fake) asks() []object {
+	ask := func(id, kind, run, agent, title string, more object) object {
+		record := object{"interaction_id": id, "kind": kind, "run_id": run, "project_id": "proj_atlas", "agent_id": agent, "turn": 1, "title": title, "prompt": "", "requested_at": f.at(time.Minute), "expires_at": f.at(-4 * time.Minute), "on_timeout": "deny", "state": "open"}
+		for k, v := range more {
+			record[k] = v
+		}
+		return record
+	}
+	return []object{
+		ask("int_01", "permission", "run_01M7WQSZBK0000", "agent_ada", "Edit ledger/retry.go", object{"prompt": "The agent wants to change a file.", "tool": "fileChange", "operation": "fs_write", "resource": "ledger/retry.go",
+			"diff":    "--- a/ledger/retry.go\n+++ b/ledger/retry.go\n@@ -40,3 +40,4 @@\n func retry(t Transfer) error {\n-\treturn book(t)\n+\tt.Key = first(t).Key\n+\treturn book(t)\n }\n",
+			"options": []object{{"option_id": "allow", "label": "Allow once", "effect": "allow", "scope": "once"}, {"option_id": "allow_session", "label": "Allow for this session", "effect": "allow", "scope": "session"}, {"option_id": "deny", "label": "Deny", "effect": "deny", "scope": "once"}}}),
+		ask("int_02", "question", "run_01M7WQSZBK0001", "agent_noor", "Which rows first?", object{"expires_at": nil, "questions": []object{{"question_id": "q1", "header": "Rows", "question": "Which rows shall I compare first?", "multi_select": true, "free_text": true, "secret": false, "options": []object{{"label": "The 14 unmatched ones"}, {"label": "All of last night"}}}}}),
+	}
 }
 
 func (f *fake) indexed() []object {

@@ -71,7 +71,7 @@ func TestAnEventIsSeenSoon(t *testing.T) {
 	for i := range 10 {
 		p.eval(fmt.Sprintf(`window.seen = new Promise((done) => { const look = new MutationObserver(() => { if (document.body.textContent.includes('tick %d!')) { look.disconnect(); done(Date.now()); } }); look.observe(document.body, {subtree: true, childList: true, characterData: true}); }); 0`, i), nil)
 		sent := time.Now()
-		f.says(run, fmt.Sprintf("tick %d!", i))
+		f.says(run, fmt.Sprintf(`{"type":"item.completed","item":{"id":"tick%d","type":"agent_message","text":"tick %d!"}}`, i, i))
 		var at int64
 		p.eval(`window.seen`, &at)
 		best = min(best, time.UnixMilli(at).Sub(sent))

@@ -34,11 +34,16 @@ func aRunMoves(t *testing.T, c *chromium) {
 	p.click(`[data-run="`+run+`"]`, "")
 	p.shows(".transcript", "A retry now carries")
 	p.shows(".detail", "Chain holds")
-	f.says(run, `{"type":"assistant","message":{"content":[{"type":"text","text":"Said by another provider."},{"type":"tool_use","name":"Bash","input":{"command":"ls"}}]}}`)
-	p.shows(".transcript .say", "Said by another provider.")
-	p.shows(".transcript .tool", "Bash: ls")
-	f.says(run, "plain words")
-	p.shows(".transcript .text", "plain words")
+	f.says(run, `{"type":"item.started","item":{"id":"x2","type":"command_execution","command":"ls -l","aggregated_output":"","status":"in_progress"}}`)
+	p.shows(".transcript .tool", "ls -l")
+	p.shows(".transcript .tool .entry-note", "runs")
+	f.says(run, `{"type":"item.completed","item":{"id":"x2","type":"command_execution","command":"ls -l","aggregated_output":"total 3","exit_code":0,"status":"completed"}}`)
+	p.shows(".transcript .tool .mono", "total 3")
+	f.says(run, `{"type":"item.completed","item":{"id":"x3","type":"agent_message","text":"See https://example.org/a?b=c."}}`)
+	p.shows(`.transcript a[rel~=noopener][href^="https://example.org/a"]`, "https://example.org/a?b=c")
+	if p.holds(`[...document.querySelectorAll('.transcript .entry-title')].filter((e) => e.textContent === 'ls -l').length !== 1`) {
+		t.Error("a tool call is shown twice")
+	}
 	f.happen(run, "policy.denied", object{"action": "read", "policy": object{"rule_id": "vis.private", "reason": "not_yours"}})
 	p.click("[role=tab]", "Decisions")
 	p.shows(".timeline .bad", "vis.private")
@@ -255,10 +260,13 @@ func named(t *testing.T, c *chromium) {
 	f := serve(t, bootOf())
 	for _, dark := range []bool{false, true} {
 		p := c.open(t, 1200, 800, dark)
-		for _, hash := range []string{"#/runs/run_01M7WQSZBK0000", "#/pending", "#/plan", "#/people/agent_ada", "#/talk/conv_home", "#/cost", "#/health"} {
+		for _, hash := range []string{"#/runs/run_01M7WQSZBK0000", "#/runs/" + overRun, "#/pending", "#/plan", "#/people/agent_ada", "#/talk/conv_home", "#/cost", "#/health"} {
 			p.goTo(f.URL + "/" + hash)
 			p.eval("location.hash = '"+hash+"'", nil)
 			p.until(`!document.querySelector('.loading') && document.querySelector('main h1')`)
+			if strings.HasSuffix(hash, overRun) {
+				p.until(`document.querySelector('.policy select')`)
+			}
 			var unnamed []string
 			p.eval(`[...document.querySelectorAll('button, a[href], input, select, textarea')].filter((e) => !(e.getAttribute('aria-label') || e.textContent.trim() || e.closest('label'))).map((e) => e.outerHTML.slice(0, 120))`, &unnamed)
 			if len(unnamed) > 0 {

@@ -16,6 +16,7 @@ import (
 	"testing"
 	"time"
 
+	"ac/runs/transcript"
 	"ac/web/page"
 )
 
@@ -38,6 +39,8 @@ type fake struct {
 	called          []string
 	silent          bool // no streams
 	snapshots, live map[chan string]bool
+	readers         map[chan string]string // of transcripts: their run
+	folds           map[string]*transcript.Fold
 	happened        []string // frames of run events
 	origin          time.Time
 }
@@ -57,6 +60,7 @@ func serve(t *testing.T, boot object) *fake {
 		policy:    "default-src 'none'; script-src " + script + "; style-src " + style + "; connect-src 'self'; img-src 'self'; base-uri 'none'; form-action 'none'",
 		logs:      map[string][]object{},
 		snapshots: map[chan string]bool{}, live: map[chan string]bool{},
+		readers: map[chan string]string{}, folds: map[string]*transcript.Fold{},
 		origin: time.Now().UTC().Truncate(time.Second),
 	}
 	f.company()
@@ -93,6 +97,10 @@ func (f *fake) answer(w http.ResponseWriter, r *http.Request) {
 	case "GET /api/events":
 		f.stream(w, r, f.snapshots, "event: snapshot\ndata: "+f.told(f.snapshot())+"\n\n")
 	case "GET /api/stream":
+		if r.URL.Query().Get("view") == "transcript" && !f.silent {
+			f.followTranscript(w, r)
+			return
+		}
 		f.stream(w, r, f.live, "")
 	case "GET /api/ui/snapshot":
 		f.give(w, f.snapshot())
@@ -178,6 +186,11 @@ func (f *fake) stream(w http.ResponseWriter, r *http.Request, readers map[chan s
 		delete(readers, frames)
 		f.mu.Unlock()
 	}()
+	send(w, r, first, frames)
+}
+
+// send sends what there is, and then what comes.
+func send(w http.ResponseWriter, r *http.Request, first string, frames <-chan string) {
 	w.Header().Set("Content-Type", "text/event-stream; charset=utf-8")
 	fmt.Fprintf(w, ": connected\n\n%s", first)
 	flush := http.NewResponseController(w)
@@ -216,7 +229,7 @@ func (f *fake) happen(run, kind string, payload object) {
 	event := object{"schema_version": 1, "ts_wallclock": time.Now().UTC().Format("2006-01-02T15:04:05.000Z"), "run_id": run, "session_ref": "local_" + run,
 		"actor": "system", "visibility": "org", "type": kind, "payload": payload, "event_id": fmt.Sprintf("evt_%s_%d", run, seq)}
 	f.logs[run] = append(log, event)
-	frame := fmt.Sprintf("event: run\nid: c%d\ndata: %s\n\n", seq, f.told(object{"project_id": "proj_atlas", "run_id": run, "seq": seq, "event": event}))
+	frame := fmt.Sprintf("event: run\nid: c%d\ndata: %s\n\n", seq, f.told(object{"project_id": "proj_atlas", "run_id": run, "seq": seq, "line": f.transcribe(run, seq, event), "event": event}))
 	f.happened = append(f.happened, frame)
 	for reader := range f.live {
 		reader <- frame

@@ -211,6 +211,21 @@ type Session struct {
 	Reason      string `json:"reason" is:"optional"`
 }
 
+// LiveSession is what lists show of a live session while it runs; empty for any other.
+type LiveSession struct {
+	Driver   string `json:"driver,omitempty"`
+	Activity string `json:"activity,omitempty"` // starting, idle, busy, waiting_permission, …, ending
+	Turn     int    `json:"turn,omitempty"`     // the newest, 0 before the first
+}
+
+// Live returns the driver, the activity and the turn of a live session that runs.
+func (s Session) Live() LiveSession {
+	if s.Driver == "" || s.Status != StatusRunning {
+		return LiveSession{}
+	}
+	return LiveSession{s.Driver, s.Activity, s.Turn}
+}
+
 // The codecs of the documents above.
 var (
 	UsageCodec          = yamldoc.For[Usage]()

@@ -15,10 +15,11 @@ const token = boot.token || new URLSearchParams(location.search).get('token');
 const headers = (more) => (token ? { Authorization: 'Bearer ' + token, ...more } : { ...more });
 
 class Refused extends Error {
-  constructor(status, message, reason, code) {
+  constructor(status, message, data, code) {
     super(message);
     this.status = status;
-    this.reason = reason;
+    this.data = data;
+    this.reason = data && data.reason;
     this.code = code;
   }
 }
@@ -35,7 +36,7 @@ async function answer(response) {
   const message = typeof fault === 'string' ? fault : (fault && fault.message) || 'The server answered ' + response.status + '.';
   const issues = fault && Array.isArray(fault.data) ? fault.data : null;
   const detail = issues ? message + ': ' + issues.map((i) => (i.path || []).join('.') + ' ' + i.message).join('; ') : message;
-  throw new Refused(response.status, detail, fault && fault.data && fault.data.reason, fault && fault.code);
+  throw new Refused(response.status, detail, fault && fault.data, fault && fault.code);
 }
 
 async function reach(path, options) {
@@ -44,7 +45,7 @@ async function reach(path, options) {
     response = await fetch(path, { credentials: 'same-origin', cache: 'no-store', ...options });
   } catch (error) {
     if (error.name === 'AbortError') throw error;
-    throw new Refused(0, 'The server cannot be reached. Is ac ui:web still running?', 'unreachable');
+    throw new Refused(0, 'The server cannot be reached. Is ac ui:web still running?', { reason: 'unreachable' });
   }
   return response;
 }

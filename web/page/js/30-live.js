@@ -78,7 +78,7 @@ function openStreams() {
         changed();
       },
     }),
-    follow('/api/stream?runs=1&talk=1&project_id=' + encodeURIComponent(state.project), {
+    follow('/api/stream?lines=1&talk=1&project_id=' + encodeURIComponent(state.project), {
       onframe(frame) {
         if (frame.event === 'talk') stale('messages/*', 'talk/*');
         if (frame.event !== 'run') return;
@@ -87,7 +87,7 @@ function openStreams() {
       },
       onstate(link) {
         state.hears = link === 'live';
-        if (state.hears) stale('messages/*', 'talk/*'); // what was said meanwhile
+        if (state.hears) stale('messages/*', 'talk/*', 'interactions'); // what was said meanwhile
       },
     }),
   ];
@@ -96,6 +96,7 @@ function openStreams() {
 function closeStreams() {
   for (const stream of streams) stream.stop();
   streams = [];
+  if (state.open && state.open.stream) state.open.stream.stop();
 }
 
 function parse(text) {
@@ -107,7 +108,7 @@ function parse(text) {
 }
 
 // A browser gives one origin six connections for all its tabs: a tab nobody
-// looks at gives its two back, and reads anew when it is looked at again.
+// looks at gives its own back, and reads anew when it is looked at again.
 function watchVisibility() {
   document.addEventListener('visibilitychange', () => {
     if (document.hidden) {
@@ -116,11 +117,14 @@ function watchVisibility() {
     }
     openStreams();
     reopenRun();
+    if (state.open) followTranscript(state.open);
     changed();
   });
   addEventListener('pagehide', closeStreams);
   addEventListener('pageshow', (event) => {
-    if (event.persisted) openStreams();
+    if (!event.persisted) return;
+    openStreams();
+    if (state.open) followTranscript(state.open);
   });
 }
 
@@ -147,8 +151,13 @@ async function learnNames() {
 
 // takeEvent keeps of every run what its row shows, and hands the event to the
 // run that is open.
-function takeEvent({ run_id: id, seq, event }) {
+function takeEvent({ run_id: id, seq, line, event }) {
   const run = state.runs.get(id) || newRun(id);
+  if (line) run.line = line;
+  if (/^interaction\./.test(event.type)) {
+    if (event.type === 'interaction.resolved') resolvedElsewhere(event.payload || {});
+    stale('interactions');
+  } else if (event.type === 'run.policy_changed') stale('policy/' + id);
   if (seq <= run.seq) return;
   run.seq = seq;
   fold(run, event);
@@ -159,27 +168,28 @@ function takeEvent({ run_id: id, seq, event }) {
 // fold adds an event to what the row of its run shows.
 function fold(run, event) {
   const payload = event.payload || {};
-  if (event.type === 'provider.raw') lastLine(run, String(payload.chunk || ''));
-  else if (event.type === 'usage.reported' || event.type === 'usage.estimated') {
+  if (event.type === 'usage.reported' || event.type === 'usage.estimated') {
     run.tokens = Math.max(run.tokens || 0, payload.total_tokens || 0);
     run.estimated = event.type === 'usage.estimated';
   } else if (event.type === 'usage.cost_computed') run.cost = payload.cost_usd;
 }
 
-// catchUp reads the last events of runs that were going before the page came.
+// catchUp reads the last line and the usage of runs that were going before the page came.
 async function catchUp() {
   const late = monitorRows().filter((row) => running(row) && !(state.runs.get(row.run_id) || {}).caughtUp).slice(0, 24);
   for (const row of late) {
     const run = state.runs.get(row.run_id) || newRun(row.run_id);
     run.caughtUp = true;
     try {
-      const list = await call('index.list_events', { project_id: row.project_id, run_id: row.run_id, limit: 60 });
+      const [read, list] = await Promise.all([
+        call('run.transcript', { project_id: row.project_id, run_id: row.run_id, tail: 8 }),
+        call('index.list_events', { project_id: row.project_id, run_id: row.run_id, limit: 60 }),
+      ]);
+      run.line = run.line || read.items.map(lineOf).filter(Boolean).pop() || '';
       for (const line of list.reverse()) {
         const event = { type: line.type, payload: parse(line.payload_json) };
-        if (line.seq > run.seq) {
-          run.seq = line.seq;
-          fold(run, event);
-        } else if (event.type === 'usage.reported') fold(run, event); // of which the most counts
+        if (line.seq > run.seq || event.type === 'usage.reported') fold(run, event); // of reports the most counts
+        run.seq = Math.max(run.seq, line.seq);
       }
       changed();
     } catch {
@@ -190,21 +200,7 @@ async function catchUp() {
 
 function newRun(id) {
   if (state.runs.size > 5000) state.runs.delete(state.runs.keys().next().value);
-  const run = { seq: 0, line: '', tail: '', tokens: null, cost: null, estimated: false, caughtUp: false };
+  const run = { seq: 0, line: '', tokens: null, cost: null, estimated: false, caughtUp: false };
   state.runs.set(id, run);
   return run;
-}
-
-// lastLine keeps the last line of output that says something.
-function lastLine(run, chunk) {
-  const text = run.tail + (chunk.length > 8192 ? chunk.slice(-8192) : chunk);
-  const lines = text.split('\n');
-  run.tail = lines[lines.length - 1].slice(-4096);
-  for (let i = lines.length - 1; i >= 0; i--) {
-    const said = gist(lines[i], i === lines.length - 1);
-    if (said) {
-      run.line = said;
-      return;
-    }
-  }
 }

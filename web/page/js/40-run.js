@@ -6,11 +6,13 @@ const keepEvents = 6000;
 
 function openRun(id) {
   if (state.open && state.open.id === id) return;
+  const tab = (state.open && state.open.tab) || 'transcript';
+  closeRun();
   const row = monitorRows().find((r) => r.run_id === id);
   state.open = {
     id,
     project: (row && row.project_id) || state.project,
-    tab: (state.open && state.open.tab) || 'transcript',
+    tab,
     kind: 'all',
     events: [],
     known: new Set(),
@@ -25,10 +27,20 @@ function openRun(id) {
     follow: true,
     from: 0,
     stopping: false,
+    stream: null, // of the transcript
+    followed: false, // its first frame came
+    speaking: false,
+    message: null,
   };
   state.fields.note = '';
   loadRun();
-  stale('comments/' + id);
+  followTranscript(state.open);
+  stale('comments/' + id, 'continuable/' + id, 'policy/' + id);
+}
+
+function closeRun() {
+  if (state.open && state.open.stream) state.open.stream.stop();
+  state.open = null;
 }
 
 // reopenRun reads the log anew: after a pause of the page, or by hand.
@@ -44,7 +56,6 @@ async function loadRun() {
   try {
     const log = await call('run.replay', { project_id: open.project, run_id: open.id, mode: 'verified', tail: replayTail });
     if (state.open !== open) return;
-    open.transcript = new Transcript();
     open.events = [];
     open.known = new Set();
     open.usage = [];
@@ -104,7 +115,6 @@ function keepEvent(open, seq, event) {
     for (const gone of open.events.splice(0, keepEvents / 4)) open.known.delete(gone.event.event_id);
     open.cut = true;
   }
-  open.transcript.take(event);
   open.filtered = null;
   if (event.type === 'usage.reported' || event.type === 'usage.estimated') {
     const tokens = (event.payload || {}).total_tokens;
@@ -117,7 +127,7 @@ function keepEvent(open, seq, event) {
 // kindOf sorts events by what a reader looks for.
 function kindOf(type) {
   if (type === 'provider.raw') return 'output';
-  if (/^(policy|budget|approval)\./.test(type)) return 'decisions';
+  if (/^(policy|budget|approval|interaction|permission)\.|^run\.policy_changed/.test(type)) return 'decisions';
   if (/^(usage|context)\./.test(type)) return 'usage';
   if (/^comment\./.test(type)) return 'notes';
   return 'run';
@@ -145,7 +155,14 @@ function tell(event) {
     case 'worktree.prepared': return 'Worktree of ' + p.repo_id + ' on ' + p.branch;
     case 'approval.decided': return sentence(p.decision) + ': ' + words(p.subject_kind) + (p.policy ? ', by rule ' + p.policy.rule_id : '');
     case 'comment.added': return 'Note: ' + p.body;
-    case 'provider.raw': return gist(String(p.chunk || ''), false) || String(p.chunk || '').trim();
+    case 'interaction.requested': return 'Asks: ' + p.title;
+    case 'interaction.resolved': return outcomeOf(p);
+    case 'permission.judged': return sentence(p.effect) + ' ' + words(p.operation) + ' ' + (p.resource || '') + ', by ' + words(p.by);
+    case 'run.policy_changed': return 'Policy: mode ' + words((p.after || {}).mode) + ', level ' + (p.after || {}).permission_level;
+    case 'run.turn_started': return 'Turn ' + p.turn + ' begins';
+    case 'run.turn_ended': return 'Turn ' + p.turn + ' ' + words(p.status) + (p.error ? ': ' + p.error : '');
+    case 'run.steer_queued': return 'Said: ' + (p.display_text || p.text);
+    case 'provider.raw': return String(p.chunk || '').trim();
     default: return sentence(event.type) + (p.message ? ': ' + p.message : '');
   }
 }

@@ -41,6 +41,7 @@ function governance(row) {
 
 function lastSaid(row) {
   const live = state.runs.get(row.run_id);
+  if (/^waiting_/.test(row.activity || '')) return 'Waits for an answer' + (live && live.line ? ': ' + live.line : '');
   if (live && live.line) return live.line;
   if (row.live_error) return row.live_error;
   if (!begun(row)) return 'Made, never launched';
@@ -79,7 +80,7 @@ function nowView() {
   const live = all.filter(running);
   const opened = state.route.id;
   if (opened) openRun(opened);
-  else state.open = null;
+  else closeRun();
   const jobs = (state.snapshot && state.snapshot.monitor && state.snapshot.monitor.jobs) || null;
   const chosen = opened ? list.findIndex((r) => r.run_id === opened) : -1;
   return h('div', { class: 'split' + (opened ? ' opened' : ''), key: 'now' },
@@ -164,18 +165,20 @@ function runPane(row) {
 const pageOfEntries = 240;
 
 function transcriptTab(open, live) {
-  const list = open.transcript.entries.filter((e) => e.kind !== 'event' || kindOf(e.event.type) !== 'usage');
-  if (!list.length && open.busy) return loading('Reading the log…');
-  if (!list.length) return empty('No output yet', live ? 'What the agent writes shows here as it comes.' : 'This run wrote nothing.');
+  const list = open.transcript.list();
+  const box = speakingBox(open);
+  if (!list.length) return h('div', { class: 'tab-body', key: 'transcript' }, !open.followed ? loading('Reading the transcript…') : empty('No output yet', live ? 'What the agent writes shows here as it comes.' : 'This run wrote nothing.'), box);
   const to = open.follow || !open.to ? list.length : Math.min(open.to, list.length);
   const from = Math.max(0, to - pageOfEntries);
-  return h('div', { class: 'scroller transcript', key: 'transcript', role: 'log', 'aria-live': 'off', 'aria-label': 'Transcript', tabindex: '0',
+  return h('div', { class: 'tab-body', key: 'transcript' }, h('div', { class: 'scroller transcript', key: 'scroller', role: 'log', 'aria-live': 'off', 'aria-label': 'Transcript', tabindex: '0',
     mounted: (el) => {
-      el.acGrown = new MutationObserver(() => { if (state.open && state.open.follow) el.scrollTop = el.scrollHeight; });
-      el.acGrown.observe(el, { childList: true, subtree: true, characterData: true });
+      const keep = () => { if (state.open && state.open.follow) el.scrollTop = el.scrollHeight; };
+      el.acWatch = [new MutationObserver(keep), new ResizeObserver(keep)];
+      el.acWatch[0].observe(el, { childList: true, subtree: true, characterData: true });
+      el.acWatch[1].observe(el);
       el.scrollTop = el.scrollHeight;
     },
-    unmounted: (el) => el.acGrown && el.acGrown.disconnect(),
+    unmounted: (el) => el.acWatch && el.acWatch.forEach((one) => one.disconnect()),
     onscroll: (event) => {
       const el = event.target;
       const atEnd = el.scrollHeight - el.scrollTop - el.clientHeight < 40;
@@ -185,24 +188,11 @@ function transcriptTab(open, live) {
       if (open.follow) open.to = 0;
       changed();
     } },
-    (from > 0 || open.cut || open.transcript.dropped > 0) && h('div', { class: 'older', key: 'older' },
-      from > 0 ? button('Show what came before', () => { open.follow = false; open.to = Math.max(pageOfEntries, from + 20); changed(); }) : h('span', {}, 'Older output is in the log of the run; here are its newest ' + count(replayTail) + ' events.')),
-    list.slice(from, to).map(entryView),
-    to < list.length && h('div', { class: 'older', key: 'newer' }, button('Go to the end', () => { open.follow = true; open.to = 0; changed(); })),
-    live && open.follow && h('div', { class: 'writing', key: 'writing' }, dot('live'), 'Follows live'));
-}
-
-function entryView(entry) {
-  if (entry.kind === 'event') {
-    return h('div', { key: entry.key, class: 'entry event ' + toneOf(entry.event) }, dot(toneOf(entry.event)), h('span', { class: 'entry-said' }, tell(entry.event)), h('time', { title: moment(entry.event.ts_wallclock) }, clock(entry.event.ts_wallclock)));
-  }
-  const names = { say: 'Agent', think: 'Thinking', tool: 'Tool', error: 'Error', result: 'Result', text: entry.stderr ? 'stderr' : 'Output', meta: '' };
-  const long = entry.body && (entry.body.length > 1200 || entry.body.split('\n').length > 16);
-  const folds = (entry.kind === 'tool' || entry.kind === 'think' || entry.kind === 'meta') && entry.body && (long || entry.kind !== 'think');
-  const head = (entry.title || names[entry.kind]) && h('div', { class: 'entry-head' }, h('span', { class: 'entry-kind' }, names[entry.kind]), entry.title && h('span', { class: entry.code ? 'entry-title mono' : 'entry-title' }, cut(entry.title, 400)), entry.note && h('span', { class: 'entry-note' }, entry.note));
-  const body = entry.body && h('div', { class: 'entry-body' + (entry.code || entry.kind === 'text' ? ' mono' : '') }, cut(entry.body, 60000));
-  return h('div', { key: entry.key, class: 'entry ' + entry.kind + (entry.stderr ? ' stderr' : '') },
-    folds ? h('details', {}, h('summary', {}, head), body) : [head, body]);
+    (from > 0 || open.transcript.dropped > 0) && h('div', { class: 'older', key: 'older' },
+      from > 0 ? button('Show what came before', () => { open.follow = false; open.to = Math.max(pageOfEntries, from + 20); changed(); }) : h('span', {}, 'Older items are in the log of the run; here are the newest ' + count(list.length) + '.')),
+    list.slice(from, to).map(itemView),
+    to < list.length && h('div', { class: 'older', key: 'newer' }, button(count(list.length - to) + ' new below', () => { open.follow = true; open.to = 0; changed(); })),
+    live && open.follow && h('div', { class: 'writing', key: 'writing' }, dot('live'), 'Follows live')), box);
 }
 
 const eventHeight = 36;

@@ -1,7 +1,7 @@
 // Needs you, the Pending Approvals: one item at a time, what it would change, and
 // a decision. Recent Decisions stay beside it with their rule.
 
-const asks = {
+const proposals = {
   memory_delta: 'asks to change a memory',
   milestone_report: 'reports a milestone as done',
   heartbeat_action_proposal: 'proposes an action',
@@ -56,13 +56,14 @@ async function decide(item, preview) {
 
 function needsView() {
   const { list, at, item } = currentItem();
+  const asks = openAsks();
   const head = h('header', { class: 'pane-head' },
-    h('div', {}, h('h1', { tabindex: '-1', id: 'title' }, 'Needs you'), h('p', { class: 'sub' }, 'Pending Approvals · ' + (list.length ? count(at + 1) + ' of ' + count(list.length) : 'none waits'))),
+    h('div', {}, h('h1', { tabindex: '-1', id: 'title' }, 'Needs you'), h('p', { class: 'sub' }, 'Pending Approvals · ' + (list.length ? count(at + 1) + ' of ' + count(list.length) : 'none waits') + (asks.length ? ' · ' + plural(asks.length, 'agent waits', 'agents wait') + ' for an answer' : ''))),
     list.length > 1 && h('div', { class: 'actions' }, button('Previous', () => stepItem(-1), { disabled: at === 0, hint: 'k' }), button('Next', () => stepItem(1), { disabled: at >= list.length - 1, hint: 'j' })));
   if (!state.snapshot) return h('div', { class: 'page', key: 'needs' }, head, loading('Reading what waits…'));
   return h('div', { class: 'page needs', key: 'needs' }, head,
     h('div', { class: 'needs-body' },
-      h('div', { class: 'needs-main' }, item ? itemCard(item) : empty('Nothing waits for you', 'Proposals of your agents show here: changes of memories, reports of milestones, actions of the heartbeat. You will see them the moment they come.')),
+      h('div', { class: 'needs-main' }, asks.map((record) => askCard(record, true)), item ? itemCard(item) : !asks.length && empty('Nothing waits for you', 'Questions and proposals of your agents show here: permissions, changes of memories, reports of milestones, actions of the heartbeat. You will see them the moment they come.')),
       h('aside', { class: 'needs-side', 'aria-label': 'Queue and decisions' },
         list.length > 1 && section('In the queue', h('span', { class: 'note' }, count(list.length)),
           rows({ name: 'queue', items: list, height: 52, label: 'Pending items', active: at, row: (entry, i) => h('div', { key: entry.artifact_id, role: 'listitem', style: placed(i, 52), class: 'queue-row' + (entry === item ? ' chosen' : '') },
@@ -81,7 +82,7 @@ function itemCard(item) {
   const act = () => decide(item, shown);
   return h('article', { class: 'card item', key: item.artifact_id, 'aria-label': item.title || item.artifact_id },
     h('header', { class: 'item-head' },
-      h('p', { class: 'item-who' }, h('strong', {}, agentName(item.produced_by)), ' ' + (asks[item.artifact_type] || 'asks for a decision'), h('time', { title: moment(item.created_at) }, ago(item.created_at, state.now))),
+      h('p', { class: 'item-who' }, h('strong', {}, agentName(item.produced_by)), ' ' + (proposals[item.artifact_type] || 'asks for a decision'), h('time', { title: moment(item.created_at) }, ago(item.created_at, state.now))),
       h('h2', {}, item.title || item.artifact_id),
       h('p', { class: 'item-ids' }, h('span', { class: 'note' }, sentence(item.artifact_type)), h('span', { class: 'id' }, item.artifact_id), item.run_id && h('a', { class: 'id', href: '#/runs/' + encodeURIComponent(item.run_id) }, 'run ' + brief(item.run_id)), item.parse_error_count > 0 && h('span', { class: 'note bad' }, plural(item.parse_error_count, 'parse error') + ' in its run'))),
     preview && shownOr(preview, 'preview/' + item.artifact_id, (p) => [

@@ -16,7 +16,7 @@ const hashOf = (view) => '#/' + view;
 
 function counts() {
   const inbox = inboxPart();
-  return { now: monitorRows().length, pending: inbox.pending.length, decisions: inbox.recent_decisions.length };
+  return { now: monitorRows().length, pending: inbox.pending.length + openAsks().length, decisions: inbox.recent_decisions.length };
 }
 
 function navLinks(n) {

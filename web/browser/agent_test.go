@@ -1,0 +1,147 @@
+//go:build browser
+
+package browser
+
+// An agent that the real program launches: this test's binary, which speaks as codex
+// app-server does and does the steps of its prompt.
+
+import (
+	"bufio"
+	"encoding/json"
+	"fmt"
+	"os"
+	"strings"
+	"testing"
+)
+
+func TestMain(m *testing.M) {
+	if len(os.Args) > 1 && os.Args[1] == "app-server" {
+		(&agent{out: json.NewEncoder(os.Stdout)}).serve()
+		return
+	}
+	os.Exit(m.Run())
+}
+
+// agent does steps, parted by semicolons: "say X", "run X", which asks for permission,
+// "question X", with the choices Red and Blue, and "hold", until it is steered or stopped.
+type agent struct {
+	out         *json.Encoder
+	steps       []string
+	turn, items int
+}
+
+func (a *agent) tell(method string, params object) {
+	params["threadId"] = "th"
+	_ = a.out.Encode(object{"method": method, "params": params})
+}
+
+func (a *agent) ask(method string, params object) {
+	params["threadId"], params["turnId"] = "th", a.turnID()
+	_ = a.out.Encode(object{"id": fmt.Sprintf("ask%d", a.items), "method": method, "params": params})
+}
+
+func (a *agent) turnID() string { return fmt.Sprintf("tu%d", a.turn) }
+
+func (a *agent) item(stage string, item object) {
+	item["id"] = fmt.Sprintf("item%d", a.items)
+	a.tell("item/"+stage, object{"item": item})
+}
+
+func (a *agent) say(text string) {
+	a.items++
+	a.item("started", object{"type": "agentMessage", "text": ""})
+	for _, word := range strings.SplitAfter(text, " ") {
+		a.tell("item/agentMessage/delta", object{"itemId": fmt.Sprintf("item%d", a.items), "delta": word})
+	}
+	a.item("completed", object{"type": "agentMessage", "text": text})
+}
+
+// advance does steps until one waits for somebody.
+func (a *agent) advance() {
+	for ; len(a.steps) > 0; a.steps = a.steps[1:] {
+		verb, rest, _ := strings.Cut(strings.TrimSpace(a.steps[0]), " ")
+		switch verb {
+		case "run":
+			a.items++
+			a.item("started", object{"type": "commandExecution", "command": rest, "cwd": "/repo", "status": "inProgress"})
+			a.ask("item/commandExecution/requestApproval", object{"itemId": fmt.Sprintf("item%d", a.items), "command": rest, "cwd": "/repo"})
+			return
+		case "question":
+			a.items++
+			a.ask("item/tool/requestUserInput", object{"questions": []object{{"id": "q", "header": "Colour", "question": rest,
+				"options": []object{{"label": "Red", "description": "r"}, {"label": "Blue", "description": "b"}}}}})
+			return
+		case "hold":
+			a.say("I hold.")
+			return
+		default:
+			a.say(rest)
+		}
+	}
+	a.tell("turn/completed", object{"turn": object{"id": a.turnID(), "status": "completed"}})
+}
+
+// answered ends the step that waits.
+func (a *agent) answered(decision string, answers []string) {
+	verb, rest, _ := strings.Cut(strings.TrimSpace(a.steps[0]), " ")
+	a.steps = a.steps[1:]
+	if verb == "question" {
+		a.say("I take " + strings.Join(answers, ", ") + ".")
+	} else {
+		done := object{"type": "commandExecution", "command": rest, "cwd": "/repo", "status": "declined"}
+		if strings.HasPrefix(decision, "accept") {
+			done["status"], done["exitCode"], done["aggregatedOutput"] = "completed", 0, "output of "+rest
+		}
+		a.item("completed", done)
+	}
+	a.advance()
+}
+
+func (a *agent) serve() {
+	in := bufio.NewScanner(os.Stdin)
+	in.Buffer(nil, 4<<20)
+	for in.Scan() {
+		var m struct {
+			ID     json.RawMessage
+			Method string
+			Params struct {
+				ClientUserMessageID string
+				Input               []struct{ Text string }
+			}
+			Result struct {
+				Decision string
+				Answers  map[string]struct{ Answers []string }
+			}
+		}
+		if json.Unmarshal(in.Bytes(), &m) != nil {
+			return
+		}
+		answer := func(result object) { _ = a.out.Encode(object{"id": m.ID, "result": result}) }
+		switch m.Method {
+		case "initialize":
+			answer(object{"userAgent": "agentcompany/1.0.0 (scripted)"})
+		case "thread/start", "thread/resume":
+			answer(object{"thread": object{"id": "th"}})
+		case "turn/start":
+			a.turn++
+			a.steps = strings.Split(m.Params.Input[0].Text, ";")
+			answer(object{"turn": object{"id": a.turnID()}})
+			a.advance()
+		case "turn/steer":
+			a.items++
+			a.item("started", object{"type": "userMessage", "clientId": m.Params.ClientUserMessageID})
+			answer(object{"turnId": a.turnID()})
+			a.say("Steered: " + m.Params.Input[0].Text)
+			a.steps = a.steps[1:]
+			a.advance()
+		case "turn/interrupt":
+			answer(object{})
+			a.steps = nil
+			a.tell("turn/completed", object{"turn": object{"id": a.turnID(), "status": "interrupted"}})
+		case "":
+			if len(a.steps) > 0 {
+				a.answered(m.Result.Decision, m.Result.Answers["q"].Answers)
+			}
+		}
+	}
+}
