@@ -142,6 +142,8 @@ type SteerParams struct {
 	Mode            string `json:"mode" is:"default=next_turn,enum=next_turn|interrupt|after_turn"`
 	ExpectedTurn    int    `json:"expected_turn" is:"optional,gt=0"`
 	ClientMessageID string `json:"client_message_id" is:"optional,maxbytes=200"`
+	// Start is how a session is to be started where none lives.
+	Start *StartParams `json:"start" is:"optional"`
 }
 
 // CheckFields holds texts to their bounds.
@@ -157,7 +159,10 @@ func (p *SteerParams) CheckFields() []fault.Issue {
 	case strings.TrimSpace(p.Text) == "":
 		issues = append(issues, fault.Issue{Path: []any{"text"}, Code: "custom", Message: "must not be blank"})
 	}
-	return issues
+	if p.Start != nil && p.Mode != session.ModeAfterTurn {
+		issues = append(issues, fault.Issue{Path: []any{"start"}, Code: "custom", Message: "needs mode after_turn"})
+	}
+	return append(issues, p.Start.check()...)
 }
 
 // Steer says something to the agent of a run.
@@ -165,7 +170,17 @@ func (c *Company) Steer(ctx context.Context, p SteerParams) (session.SteerResult
 	inflight.Leave(ctx)
 	said := session.SteerRequest{Text: p.Text, Mode: p.Mode, ExpectedTurn: p.ExpectedTurn, ClientMessageID: p.ClientMessageID}
 	said.DisplayText, said.DisplayMeta = p.DisplayText, p.meta()
-	return runs.Steer(ctx, c.w, p.act(), said)
+	if p.Start == nil {
+		return runs.Steer(ctx, c.w, p.act(), said, false)
+	}
+	if err := c.free(p.ProjectID, p.RunID); err != nil {
+		return session.SteerResult{}, err
+	}
+	result, err := runs.Steer(ctx, c.w, p.act(), said, true)
+	if err == nil && result.Delivery == session.DeliveryNextLaunch {
+		c.start(p)
+	}
+	return result, err
 }
 
 // InterruptParams are those of run.interrupt.
@@ -178,6 +193,15 @@ type InterruptParams struct {
 func (c *Company) Interrupt(ctx context.Context, p InterruptParams) (session.InterruptResult, error) {
 	inflight.Leave(ctx)
 	return runs.Interrupt(ctx, c.w, p.act(), p.ExpectedTurn)
+}
+
+// CompactParams are those of run.compact.
+type CompactParams struct{ actParams }
+
+// Compact makes the conversation of a run smaller.
+func (c *Company) Compact(ctx context.Context, p CompactParams) (session.CompactResult, error) {
+	inflight.Leave(ctx)
+	return runs.Compact(ctx, c.w, p.act())
 }
 
 // RespondParams are those of interaction.respond.

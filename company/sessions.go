@@ -70,12 +70,7 @@ func (p *LaunchParams) CheckFields() (issues []fault.Issue) {
 			refuse("must not contain NUL", "argv", i)
 		}
 	}
-	for name, value := range p.Env {
-		if name == "" || strings.ContainsAny(name, "=\x00") || strings.ContainsRune(value, 0) {
-			refuse("must be a name without = and a value without NUL", "env", name)
-		}
-	}
-	return issues
+	return append(issues, checkEnv(p.Env)...)
 }
 
 // LaunchResult is the result of session.launch.

@@ -41,6 +41,9 @@ var filters = map[string][]string{
 	"inbox.resolve":                          {"actor_id", "actor_team_id"},
 	"run.steer":                              {"actor_id", "actor_team_id", "client_message_id"},
 	"run.interrupt":                          {"actor_id", "actor_team_id"},
+	"run.attach":                             {"actor_id", "actor_team_id"},
+	"run.compact":                            {"actor_id", "actor_team_id"},
+	"run.plan.clear":                         {"actor_id", "actor_team_id"},
 	"run.continue":                           {"actor_id", "actor_team_id", "client_message_id"},
 	"interaction.respond":                    {"actor_id", "actor_team_id", "option_id"},
 	"ui.resolve":                             {"actor_id", "actor_team_id"},
@@ -306,6 +309,7 @@ func newBench(t *testing.T) *bench {
 			"project_id": project.ProjectID, "worker_agent_id": worker, "manager_actor_id": "human", "manager_role": "human",
 			"mistake_key": "k2", "summary": "s", "prevention_rule": "r", "proposal_threshold": 1,
 		}),
+		"run.compact": ofRun, "run.plan.clear": ofRun, "run.attach": with(object{"project_id": project.ProjectID, "run_id": run.RunID, "name": "n", "content_base64": "aGk="}),
 		"events.replay": ofRun, "run.interrupt": ofRun, "run.steer": with(object{"project_id": project.ProjectID, "run_id": run.RunID, "text": "t"}),
 		"run.continue":        with(object{"project_id": project.ProjectID, "run_id": run.RunID, "prompt_text": "p"}),
 		"interaction.respond": with(object{"project_id": project.ProjectID, "run_id": asking.RunID, "interaction_id": "int_x", "decision": "deny"}),
@@ -375,7 +379,7 @@ func TestMalformedParams(t *testing.T) {
 		t.Errorf("only %d malformed requests", total)
 	}
 	t.Logf("%d malformed requests", total)
-	notLive := []string{"run.continue", "run.steer", "run.interrupt", "interaction.respond"}
+	notLive := []string{"run.continue", "run.compact", "run.steer", "run.interrupt", "interaction.respond"}
 	for _, m := range NewTable("").Methods() {
 		if slices.Contains(notLive, m.Name) {
 			continue // well formed, and of a run that nobody speaks with

@@ -4,6 +4,7 @@ package runs
 // own conversation where it still has that, else with a digest of it.
 
 import (
+	"bytes"
 	"cmp"
 	"context"
 	"encoding/json"
@@ -142,21 +143,15 @@ func continuation(ctx context.Context, w *workspace.Workspace, run doc.Run, spec
 	if blank && len(waiting) == 0 && !isTrue(spec.Live.KeepOpen) {
 		return order, fault.InvalidField("prompt_text", "must not be blank")
 	}
-	words := spec.LaunchSpec
-	if blank {
-		words.Prompt = new(".") // what waits is said in place of it
-	}
-	live, err := words.live(w, run)
+	spec.Waits = len(waiting) > 0
+	live, err := spec.live(w, run)
 	if err != nil {
 		return order, err
-	}
-	if blank {
-		live.Prompt = ""
 	}
 	if run.Live != nil {
 		live.Turns = run.Live.Turns
 	}
-	live.Continue, live.Cause, live.ClientMessageID, live.Waiting = true, session.CauseContinue, spec.ClientMessageID, waiting
+	live.Continue, live.Cause, live.ClientMessageID = true, session.CauseContinue, spec.ClientMessageID
 	live.WorktreeRel, live.WorktreeBranch = run.Spec.WorktreeRel, run.Spec.WorktreeBranch
 	if err := takeUp(ctx, w, run, spec, driver, live); err != nil {
 		return order, err
@@ -206,10 +201,16 @@ func above(a, b doc.Level) bool {
 // where it does not find that.
 func takeUp(ctx context.Context, w *workspace.Workspace, run doc.Run, spec *ContinueSpec, before string, live *session.LiveOrder) error {
 	fold := transcript.NewBrief(spec.ProjectID)
-	seq := int64(0)
-	err := session.EachEvent(w, workspace.LogFile(spec.ProjectID, spec.RunID), func(_ string, line []byte) {
+	seq, compacted := int64(0), false // and nothing was said since
+	err := session.EachEvent(w, workspace.LogFile(spec.ProjectID, spec.RunID), func(kind string, line []byte) {
 		seq++
 		fold.Advance(seq, line)
+		switch kind {
+		case events.Compacted:
+			compacted = bytes.Contains(line, []byte(`"how":"`+session.CompactDigest+`","ok":true`))
+		case events.TurnStarted:
+			compacted = false
+		}
 	})
 	if err != nil {
 		return err
@@ -219,7 +220,7 @@ func takeUp(ctx context.Context, w *workspace.Workspace, run doc.Run, spec *Cont
 	switch {
 	case spec.Resume == ResumeProvider && !own:
 		return fault.New(fault.ResumeFailed, "run %s has no conversation that its agent could go on with", run.ID)
-	case own && spec.Resume != ResumeDigest:
+	case own && spec.Resume != ResumeDigest && (!compacted || spec.Resume == ResumeProvider):
 		live.Thread, live.MustResume = thread, spec.Resume == ResumeProvider
 		live.Baseline = baseline(run)
 	}

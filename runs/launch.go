@@ -39,6 +39,7 @@ type LaunchSpec struct {
 	Env         map[string]string
 	Budget      *doc.Budget
 	Live        LiveSpec
+	Waits       bool // texts wait in the log of the run
 	Actor       policy.Actor
 	Priority    string      // in the launch lane
 	LaneLimits  lane.Limits // unset ones default to the process's own

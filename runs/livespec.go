@@ -93,13 +93,13 @@ func (s LaunchSpec) live(w *workspace.Workspace, run doc.Run) (*session.LiveOrde
 	}
 	keep := isTrue(s.Live.KeepOpen)
 	switch {
-	case strings.TrimSpace(*prompt) == "" && !keep:
+	case strings.TrimSpace(*prompt) == "" && !keep && !s.Waits:
 		refuse("must not be blank for provider "+run.Provider, "prompt_text")
 	case len(*prompt) > MaxPrompt:
 		most := float64(MaxPrompt)
 		issues = append(issues, fault.Issue{Path: []any{"prompt_text"}, Code: "text_too_large", Message: "is too long", Maximum: &most})
 	}
-	if len(s.Argv) > 0 && driver != session.DriverACP && !doc.ProviderNamed(run.Provider).AppServer {
+	if len(s.Argv) > 0 && driver != session.DriverACP {
 		refuse("the driver makes the words of this provider", "argv")
 	}
 	if s.Live.IdleMS > 0 && !keep {
@@ -115,6 +115,7 @@ func (s LaunchSpec) live(w *workspace.Workspace, run doc.Run) (*session.LiveOrde
 	live := &session.LiveOrder{
 		Driver: driver, Prompt: *prompt, Model: s.Model, Files: s.Files, Version: s.Version, ActorID: s.Actor.ID, Cause: session.CauseLaunch, Policy: rules,
 		Interactive: isTrue(s.Live.Interactive), KeepOpen: keep, PermissionMS: cmp.Or(s.Live.PermissionMS, answerMS), QuestionMS: cmp.Or(s.Live.QuestionMS, answerMS),
+		Waits: s.Waits,
 	}
 	if keep {
 		live.IdleMS = cmp.Or(s.Live.IdleMS, idleMS)

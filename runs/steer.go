@@ -7,14 +7,16 @@ import (
 	"encoding/json"
 
 	"ac/events"
+	"ac/internal/fault"
 	"ac/runs/session"
 	"ac/workspace"
 	"ac/workspace/doc"
 )
 
 // Steer says something to the agent of a run. What is said is durable when it returns.
-// A text for a command waits for the next continuation.
-func Steer(ctx context.Context, w *workspace.Workspace, a Act, p session.SteerRequest) (session.SteerResult, error) {
+// A text for a command waits for the next continuation. starts: so does one for a run
+// without a session, which the caller is to start.
+func Steer(ctx context.Context, w *workspace.Workspace, a Act, p session.SteerRequest, starts bool) (session.SteerResult, error) {
 	var none session.SteerResult
 	run, record, live, err := Living(ctx, w, a.ProjectID, a.RunID)
 	if err != nil {
@@ -29,10 +31,13 @@ func Steer(ctx context.Context, w *workspace.Workspace, a Act, p session.SteerRe
 		return none, err
 	}
 	p.Actor = a.Actor.ID
-	switch {
-	case live && record.Driver != "":
-		return session.Steer(ctx, w, record, p)
-	case isCommand(run):
+	if live && record.Driver != "" {
+		result, err := session.Steer(ctx, w, record, p)
+		if !starts || !fault.Is(err, fault.RunNotLive) { // that session was just ending
+			return result, err
+		}
+	}
+	if starts || isCommand(run) {
 		return queueForLaunch(ctx, w, run, p)
 	}
 	return none, notLive(a.RunID)

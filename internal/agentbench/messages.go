@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"net/http"
+	"strings"
 )
 
 // messages is Anthropic's Messages API, as claude uses it.
@@ -28,6 +29,9 @@ func (messages) read(body []byte) (r Request, err error) {
 		r.Tools = append(r.Tools, tool.Name)
 	}
 	for _, m := range in.Messages {
+		if m.Role == "system" {
+			r.Texts = append(r.Texts, saidMeanwhile(texts(m.Content))...)
+		}
 		if m.Role != "user" {
 			continue
 		}
@@ -50,6 +54,17 @@ func (messages) read(body []byte) (r Request, err error) {
 		r.said(texts(m.Content))
 	}
 	return r, nil
+}
+
+// saidMeanwhile returns what the user said while the agent worked. claude passes it on
+// behind the result of a tool, as a message of the system, since it begins no turn.
+func saidMeanwhile(list []string) (said []string) {
+	for _, text := range list {
+		if _, rest, ok := strings.Cut(text, "sent a new message while you were working:\n"); ok {
+			said = append(said, rest)
+		}
+	}
+	return said
 }
 
 func (messages) answer(out *stream, r Request, reply Reply, streamed bool) {

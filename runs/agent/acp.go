@@ -339,6 +339,8 @@ func (a *acp) Prompt(p Prompt) error {
 
 func (a *acp) Steer(Prompt) error { return ErrQueue }
 
+func (a *acp) Compacts() bool { return a.command }
+
 func (a *acp) Compact(p Prompt) error {
 	if !a.command {
 		return ErrQueue

@@ -36,6 +36,8 @@ type Driver interface {
 	// Compact has the agent compact its context, as a turn of its own. ErrQueue: it
 	// cannot.
 	Compact(p Prompt) error
+	// Compacts reports whether Compact would not return ErrQueue.
+	Compacts() bool
 	// Line takes one line of the agent's stdout, in order.
 	Line(line []byte)
 }

@@ -161,6 +161,8 @@ func ClaudeMode(mode string) string {
 	return "default"
 }
 
+func (c *claude) Compacts() bool { return true }
+
 func (c *claude) Compact(p Prompt) error {
 	p.Text = "/compact"
 	return c.Prompt(p)

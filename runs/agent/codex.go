@@ -300,6 +300,8 @@ func (c *codex) Interrupt() error {
 
 func (c *codex) Mode(string) error { return nil } // the sandbox stands; what is asked for is judged anew
 
+func (c *codex) Compacts() bool { return true }
+
 func (c *codex) Compact(Prompt) error {
 	c.begin()
 	return c.rpc.call("thread/compact/start", codexPlace{ThreadID: c.thread}, c.begun("thread/compact/start"))

@@ -3,10 +3,12 @@ package session_test
 // Runs that were over and go on.
 
 import (
+	"errors"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"ac/events"
 	"ac/governance/policy"
@@ -176,7 +178,7 @@ func TestTwoContinuations(t *testing.T) {
 		}()
 	}
 	first, second := <-errs, <-errs
-	if (first == nil) == (second == nil) {
+	if (first == nil) == (second == nil) || !fault.Is(errors.Join(first, second), fault.RunBusy) {
 		t.Errorf("%v; %v", first, second)
 	}
 	run, err := runs.Load(k.w, k.project, k.order.RunID)
@@ -186,6 +188,29 @@ func TestTwoContinuations(t *testing.T) {
 	k.order.SessionRef += "_2"
 	k.awaitSaid("holding")
 	k.stop()
+}
+
+// TestContinuesBehindItsLock: a supervisor whose session is over, and that holds the lock
+// of the run for a moment longer, does not have a continuation refused.
+func TestContinuesBehindItsLock(t *testing.T) {
+	t.Parallel()
+	k := newStage(t).live("say one", nil)
+	k.end()
+	var release func() error
+	k.until("its own supervisor lets go", func() (ok bool) {
+		var err error
+		release, err = session.HoldRun(k.w, k.project, k.order.RunID)
+		return err == nil
+	})
+	released := make(chan error, 1)
+	time.AfterFunc(300*time.Millisecond, func() { released <- release() })
+	next, _, err := k.goOn("say two", nil)
+	if err := errors.Join(err, <-released); err != nil {
+		t.Fatal(err)
+	}
+	if next.end(); next.lastMessage() != "two" {
+		t.Error(next.lastMessage())
+	}
 }
 
 // TestContinuationKilled: whoever reconciles the session of a continuation whose

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"ac/events"
+	"ac/internal/clock"
 	"ac/internal/durable"
 	"ac/runs/agent"
 	"ac/runs/interaction"
@@ -46,18 +47,22 @@ type conversation struct {
 	restart bool   // the agent is to be started again once its process is gone
 	lost    string // why its conversation is a new one
 	resumed string
-	timers  map[string]*time.Timer
+	timers  map[string]*clock.Alarm
 
 	policy   doc.RunPolicy
 	turns    int   // that were begun
 	turn     *turn // that is under way, nil for none
 	last     turnEnd
 	waiting  []*steer
+	came     map[string]bool // texts that waited in the log, by their ids
 	open     []*openRequest
 	closed   map[string]interaction.Record // resolved lately
 	answered map[string]SteerResult        // by the id that a client gave
 	prompted map[string]PromptResult       // likewise
 	said     int64                         // to the agent, in UTF-16 code units
+	used     usage.Report                  // by the session so far
+	spent    usage.Report                  // by processes of the agent before the present one
+	lead     string                        // goes before the next text, for the agent alone
 
 	verdict *verdict // how the session ends; nil while its agent may end it
 }
@@ -73,16 +78,16 @@ func newConversation(ctx context.Context, s *supervisor) *conversation {
 	root, err := policy.NewRoot(s.workdir, policy.ReadLink)
 	c := &conversation{
 		s: s, ctx: ctx, order: s.order.Live, inbox: newInbox(), root: root, policy: s.order.Live.Policy, turns: s.order.Live.Turns,
-		over: make(chan struct{}), ended: make(chan struct{}), timers: map[string]*time.Timer{}, answered: map[string]SteerResult{}, prompted: map[string]PromptResult{}, closed: map[string]interaction.Record{},
+		over: make(chan struct{}), ended: make(chan struct{}), timers: map[string]*clock.Alarm{}, answered: map[string]SteerResult{}, prompted: map[string]PromptResult{}, closed: map[string]interaction.Record{}, came: map[string]bool{},
 	}
 	if err == nil && s.goesOn() {
 		err = c.recall()
 	}
+	if err == nil {
+		err = c.takeWaiting()
+	}
 	if err != nil {
 		c.fail("", err)
-	}
-	for _, w := range c.order.Waiting {
-		c.waiting = append(c.waiting, &steer{SteerEvent: w.SteerEvent, full: w.Full, actor: w.Actor, before: true})
 	}
 	go func() { // ends with finish
 		defer close(c.ended)
@@ -154,11 +159,12 @@ func (c *conversation) endProcess() {
 	}
 }
 
-// after has something carried out later, unless it is called off by its name.
+// after has something carried out later, unless it is called off by its name. Time in
+// which the machine is suspended counts.
 func (c *conversation) after(name string, d time.Duration, do func()) {
 	c.callOff(name)
-	var timer *time.Timer
-	timer = time.AfterFunc(d, func() {
+	var timer *clock.Alarm
+	timer = clock.After(d, func() {
 		c.post(func() {
 			if c.timers[name] == timer {
 				delete(c.timers, name)
@@ -206,7 +212,7 @@ func (c *conversation) stuck(err error) {
 func (c *conversation) tell(d events.Draft) { c.s.recorder.tell(d) }
 
 // Used takes what the session used so far.
-func (c *conversation) Used(r usage.Report) { c.s.recorder.told([]usage.Report{r}, nil) }
+func (c *conversation) Used(r usage.Report) { c.s.recorder.told([]usage.Report{c.sum(r)}, nil) }
 
 // Cycled takes signs that the agent compacted its context.
 func (c *conversation) Cycled(found []usage.Cycle) { c.s.recorder.told(nil, found) }
@@ -275,7 +281,10 @@ func (c *conversation) leave() {
 		c.endTurn(o, why)
 	}
 	for _, s := range c.waiting {
-		if !s.kept {
+		switch {
+		case s.compacts != "":
+			c.compacted(s.compacts, errors.New("the session ended"))
+		case !s.kept:
 			c.tell(c.draft(events.SteerDiscarded, discardedPayload{SteerID: s.ID, Reason: reason}))
 		}
 	}

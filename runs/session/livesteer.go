@@ -42,6 +42,8 @@ type steer struct {
 	sent   bool // to the agent, which did not say yet what became of it
 	kept   bool // it stays open over the end of the session
 	before bool // it waited before the session began
+
+	compacts string // no text, but how the conversation is to be compacted
 }
 
 // fresh is how a steer that begins a turn reaches the agent.
@@ -98,7 +100,7 @@ func (c *conversation) expect(number int) error {
 
 // notLive refuses what only a live session does.
 func (c *conversation) notLive() error {
-	if c.closing {
+	if c.closing && !c.restart { // an agent that is started again hears of it then
 		return fault.New(fault.RunNotLive, "the session of run %s is ending", c.s.order.RunID)
 	}
 	return nil

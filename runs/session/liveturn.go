@@ -36,8 +36,6 @@ type turnEnd struct {
 type opening struct {
 	cause  string
 	text   string // said here for the first time
-	lead   string // before it, for the agent alone
-	digest string // the file of the lead
 	model  string
 	steers []*steer
 	actor  string
@@ -94,15 +92,34 @@ func (c *conversation) Conversation(talk agent.Conversation) {
 // first begins the first turn of the session, if there is anything to say.
 func (c *conversation) first() {
 	o := opening{cause: c.order.Cause, text: c.order.Prompt, actor: c.order.ActorID, display: c.order.display, client: c.order.ClientMessageID}
-	if talk := c.talk; !talk.Resumed {
-		o.lead, o.digest = c.order.Lead, c.order.Digest
+	if c.lead = ""; !c.talk.Resumed {
+		c.lead = c.order.Lead
 	}
-	o.steers = c.batch(strings.TrimSpace(o.text) == "")
-	if strings.TrimSpace(o.text) == "" && len(o.steers) == 0 {
+	blank := strings.TrimSpace(o.text) == ""
+	if blank && (len(c.waiting) == 0 || c.waiting[0].compacts != "") {
 		c.next()
 		return
 	}
+	o.steers = c.batch(blank)
+	if blank {
+		o.actor = o.steers[0].actor
+	}
+	if blank && c.turns == c.order.Turns { // they are what the session begins with
+		if err := c.s.w.Replace(path.Join(c.s.outDir, "prompt.txt"), []byte(c.masked(whole(o.steers))), 0o644); err != nil {
+			c.fail("", err)
+			return
+		}
+	}
 	_ = c.beginTurn(o) // it failed the session
+}
+
+// whole is what texts say together.
+func whole(steers []*steer) string {
+	said := make([]string, len(steers))
+	for i, s := range steers {
+		said[i] = s.full
+	}
+	return strings.Join(said, "\n\n")
 }
 
 // Broke takes a handshake that failed.
@@ -132,14 +149,16 @@ func (c *conversation) beginTurn(o opening) error {
 	for _, s := range o.steers {
 		ids, said = append(ids, s.ID), append(said, s.full)
 	}
-	if o.lead != "" {
-		if err := c.s.w.Replace(path.Join(c.s.outDir, path.Base(o.digest)), []byte(c.masked(o.lead)), 0o644); err != nil {
+	digest := ""
+	if c.lead != "" {
+		digest = c.order.Digest
+		if err := c.s.w.Replace(path.Join(c.s.outDir, path.Base(digest)), []byte(c.masked(c.lead)), 0o644); err != nil {
 			c.fail("", err)
 			return err
 		}
 	}
 	d := c.draft(events.TurnStarted, turnStartedPayload{
-		Turn: number, Cause: o.cause, Text: text, TextBytes: size, Truncated: cut, Digest: o.digest, SteerIDs: ids,
+		Turn: number, Cause: o.cause, Text: text, TextBytes: size, Truncated: cut, Digest: digest, SteerIDs: ids,
 		display: o.display, ClientMessageID: o.client, Model: o.model,
 	})
 	d.Actor, d.Visibility = cmp.Or(o.actor, "human"), events.VisibilityTeam
@@ -149,8 +168,8 @@ func (c *conversation) beginTurn(o opening) error {
 	c.turns, c.turn = number, &turn{number: number, began: c.s.w.Env.Clock.Now()}
 	c.s.reading.beginTurn()
 	whole := strings.Join(said, "\n\n")
-	if o.lead != "" {
-		whole = o.lead + "\n---\n" + whole
+	if c.lead != "" {
+		whole, c.lead = c.lead+"\n---\n"+whole, ""
 	}
 	c.said += utf16Units(valid([]byte(whole)))
 	for _, s := range o.steers {
@@ -177,7 +196,7 @@ func (c *conversation) turnFile(cause string, number int) string {
 
 // Accepted takes the agent's own id of the turn.
 func (c *conversation) Accepted(id string) {
-	if c.turn == nil || id == "" {
+	if c.turn == nil || c.turn.compacting || id == "" {
 		return
 	}
 	c.turn.provider = id
@@ -218,6 +237,11 @@ func (c *conversation) TurnEnded(o agent.Outcome) {
 	if c.turn == nil {
 		return
 	}
+	if c.turn.compacting {
+		c.endTurn(o, "")
+		c.next()
+		return
+	}
 	steered := len(c.waiting) > 0 && c.waiting[0].Mode == ModeInterrupt
 	c.cancelOpen(interaction.TurnEnded, false)
 	c.endTurn(o, "")
@@ -239,6 +263,14 @@ func (c *conversation) endTurn(o agent.Outcome, reason string) {
 	c.callOff("interrupt")
 	t := c.turn
 	c.turn = nil
+	if t.compacting {
+		var err error
+		if o.Status != agent.Completed {
+			err = errors.New(cmp.Or(o.Error, o.Status))
+		}
+		c.compacted(CompactProvider, err)
+		return
+	}
 	o.Error = clippedTo(c.masked(o.Error), maxError)
 	c.last = turnEnd{o, reason}
 	c.tell(c.draft(events.TurnEnded, turnEndedPayload{
@@ -273,6 +305,8 @@ func (c *conversation) next() {
 	}
 	batch := c.batch(true)
 	switch {
+	case len(batch) > 0 && batch[0].compacts != "":
+		c.beginCompact(batch[0].compacts)
 	case len(batch) > 0:
 		_ = c.beginTurn(opening{cause: causeSteer, steers: batch, actor: batch[0].actor, model: batch[0].model}) // it failed the session
 	case c.order.KeepOpen:

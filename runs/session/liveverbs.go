@@ -22,6 +22,8 @@ const (
 	verbPolicy    = "policy"
 	verbLive      = "live"
 	verbPrompt    = "prompt"
+	verbMore      = "more"
+	verbCompact   = "compact"
 )
 
 // serve carries a request out.
@@ -76,6 +78,8 @@ func verbs() map[string]verb {
 		verbInterrupt: taking((*conversation).interrupt),
 		verbLive:      taking((*conversation).state),
 		verbPrompt:    taking((*conversation).prompt),
+		verbMore:      taking((*conversation).more),
+		verbCompact:   taking((*conversation).compact),
 	}
 }
 
@@ -126,7 +130,9 @@ func (c *conversation) state(struct{}) (LiveState, error) {
 		state.Open = append(state.Open, i.Request)
 	}
 	for _, s := range c.waiting {
-		state.Queued = append(state.Queued, s.SteerEvent)
+		if s.compacts == "" {
+			state.Queued = append(state.Queued, s.SteerEvent)
+		}
 	}
 	return state, nil
 }
@@ -186,6 +192,12 @@ func Respond(ctx context.Context, w *workspace.Workspace, record doc.Session, p 
 // SetPolicy changes the policy of a live session.
 func SetPolicy(ctx context.Context, w *workspace.Workspace, record doc.Session, p PolicyRequest) (PolicyResult, error) {
 	return call[PolicyResult](ctx, w, record, verbPolicy, p)
+}
+
+// TakeMore has a live session take the texts that wait in the log of its run.
+func TakeMore(ctx context.Context, w *workspace.Workspace, record doc.Session) error {
+	_, err := call[struct{}](ctx, w, record, verbMore, struct{}{})
+	return err
 }
 
 // StateOf is a live session as it is now.

@@ -48,6 +48,10 @@ func TestMain(m *testing.M) {
 			os.Exit(exitOf(hostMain()))
 		case "app-server":
 			os.Exit(appServerMain())
+		case "--print":
+			os.Exit(claudeMain())
+		case "--acp-script":
+			os.Exit(acpMain())
 		case providerCommand:
 			os.Exit(behave(os.Args[2], os.Args[3:]))
 		}

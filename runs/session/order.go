@@ -39,7 +39,7 @@ type Order struct {
 // check refuses what the record of the run could not hold.
 func (o Order) check() error {
 	if o.Live != nil {
-		if strings.TrimSpace(o.Live.Prompt) == "" && !o.Live.KeepOpen && len(o.Live.Waiting) == 0 {
+		if strings.TrimSpace(o.Live.Prompt) == "" && !o.Live.KeepOpen && !o.Live.Waits {
 			return fault.InvalidField("prompt_text", "must not be blank")
 		}
 		return nil // its words are made when it is prepared
@@ -57,6 +57,9 @@ func (o Order) check() error {
 	}
 	return nil
 }
+
+// continues reports whether the run was over, and goes on.
+func (o Order) continues() bool { return o.Live != nil && o.Live.Continue }
 
 // limit is how long the provider may run, 0 for any time.
 func (o Order) limit() time.Duration { return time.Duration(o.LimitMS) * time.Millisecond }
@@ -112,8 +115,8 @@ type LiveOrder struct {
 	// is the file that has it.
 	Lead   string `json:"lead,omitempty"`
 	Digest string `json:"digest,omitempty"`
-	// Waiting are texts that were said before the session began.
-	Waiting []WaitingText `json:"waiting,omitempty"`
+	// Waits: texts wait for the session in the log of its run.
+	Waits bool `json:"waits,omitempty"`
 }
 
 // asked reports whether somebody, or a rule, answers what the agent asks.
@@ -122,8 +125,8 @@ func (l *LiveOrder) asked() bool { return l.Interactive || len(l.Policy.Rules) >
 // WaitingText is a text that waits for a session.
 type WaitingText struct {
 	SteerEvent
-	Full  string `json:"full"`
-	Actor string `json:"actor"`
+	Full  string // the text as a whole
+	Actor string
 }
 
 // ready is a line of a supervisor to the process that launched it.

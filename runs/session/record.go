@@ -133,6 +133,8 @@ func takeSoon(ctx context.Context, w *workspace.Workspace, order Order) (*claim,
 		}
 		patience := claimPatience
 		switch old, readErr := Read(w, order.SessionRef); {
+		case readErr != nil && order.continues():
+			// The session before, which is over, holds the lock of the run.
 		case readErr != nil:
 			patience = strangerPatience
 		case !doc.Terminal(old.Status) && (old.OwnerPID == nil || proc.Identity{PID: *old.OwnerPID, Start: old.OwnerStart}.Alive()):

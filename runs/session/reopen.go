@@ -27,7 +27,7 @@ type continuedPayload struct {
 }
 
 // goesOn reports whether the session is one of a run that was over.
-func (s *supervisor) goesOn() bool { return s.order.Live != nil && s.order.Live.Continue }
+func (s *supervisor) goesOn() bool { return s.order.continues() }
 
 // reopen makes the run one that goes on, with the record of this session, as one unit:
 // from then on it is running and has an owner.

@@ -9,6 +9,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"testing"
@@ -127,10 +128,11 @@ func (s *stage) checkEnd(order session.Order, status string) {
 	}
 	lines := s.log(order)
 	s.checkLive(lines)
+	between := []string{events.RunContinued, events.PolicyDecision, events.BudgetDecision, events.SteerQueued, events.CompactRequested, events.Compacted} // of two sessions
 	over := false
 	for i, line := range lines {
 		switch kind := events.Type([]byte(line)); {
-		case events.Terminal(kind) && over, over && kind != events.RunContinued && kind != events.PolicyDecision && kind != events.BudgetDecision:
+		case events.Terminal(kind) && over, over && !slices.Contains(between, kind):
 			s.t.Errorf("line %d of %d: %s", i+1, len(lines), line)
 		case events.Terminal(kind):
 			over = true

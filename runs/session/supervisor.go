@@ -108,7 +108,11 @@ func Supervise(ctx context.Context, w *workspace.Workspace, host Host, order Ord
 	}
 	claim, err := takeSoon(ctx, w, order)
 	if errors.Is(err, lock.ErrBusy) {
-		err = fault.New(fault.Conflict, "run %s or session %s is being executed already", order.RunID, order.SessionRef)
+		reason := fault.Conflict
+		if order.continues() {
+			reason = fault.RunBusy
+		}
+		err = fault.New(reason, "run %s or session %s is being executed already", order.RunID, order.SessionRef)
 	}
 	if err != nil {
 		host.tell(phaseRefused, err)

@@ -15,20 +15,34 @@ import (
 	"ac/workspace/doc"
 )
 
-func (s *stage) turn(prompt string) session.Order {
+func (s *stage) turn(prompt string) session.Order { return s.turnOf(session.DriverCodex, prompt) }
+
+// turnOf is an order for a scripted agent of a driver.
+func (s *stage) turnOf(driver, prompt string) session.Order {
 	s.t.Helper()
-	err := s.w.UpdateMachine(s.ctx, func(m *doc.Machine) { m.ProviderBins["codex_app_server"] = s.launcher.Executable })
+	provider := map[string]string{session.DriverCodex: "codex_app_server", session.DriverClaude: "claude", session.DriverACP: "acp_script"}[driver]
+	var argv []string
+	if driver == session.DriverACP {
+		argv = []string{s.launcher.Executable, "--acp-script"}
+	}
+	err := s.w.UpdateMachine(s.ctx, func(m *doc.Machine) {
+		if argv == nil {
+			m.ProviderBins[provider] = s.launcher.Executable
+			return
+		}
+		m.AgentCommands = map[string][]string{provider: argv}
+	})
 	if err != nil {
 		s.t.Fatal(err)
 	}
-	made, err := runs.Create(s.ctx, s.w, s.project, "agent", "codex_app_server")
+	made, err := runs.Create(s.ctx, s.w, s.project, "agent", provider)
 	if err != nil {
 		s.t.Fatal(err)
 	}
 	return session.Order{
 		WorkspaceDir: s.w.Dir(), ProjectID: s.project, RunID: made.RunID, SessionRef: session.LocalRef(made.RunID),
-		AgentID: "agent", Provider: "codex_app_server", Live: &session.LiveOrder{
-			Driver: session.DriverCodex, Prompt: prompt, Model: "m", Version: "1", Cause: session.CauseLaunch,
+		AgentID: "agent", Provider: provider, Live: &session.LiveOrder{
+			Driver: driver, Prompt: prompt, Model: "m", Version: "1", Cause: session.CauseLaunch,
 			Policy: doc.RunPolicy{Mode: doc.ModeFullAuto, PermissionLevel: doc.LevelRunCommands, Rules: []doc.PolicyRule{}},
 		},
 	}

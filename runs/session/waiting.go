@@ -87,5 +87,37 @@ func WaitingTexts(w *workspace.Workspace, project, run string) (list []WaitingTe
 	return list, err
 }
 
+// takeWaiting takes the texts of the log that wait for a session. One is taken once:
+// what became of it may not stand in the log yet.
+func (c *conversation) takeWaiting() error {
+	list, err := WaitingTexts(c.s.w, c.s.order.ProjectID, c.s.order.RunID)
+	for _, text := range list {
+		if !c.came[text.ID] {
+			c.came[text.ID] = true
+			c.waiting = append(c.waiting, &steer{SteerEvent: text.SteerEvent, full: text.Full, actor: text.Actor, before: true})
+		}
+	}
+	return err
+}
+
+// more takes texts that came into the log while the session was being started.
+func (c *conversation) more(struct{}) (struct{}, error) {
+	if err := c.notLive(); err != nil {
+		return struct{}{}, err
+	}
+	if err := c.takeWaiting(); err != nil {
+		return struct{}{}, fault.New(fault.IO, "the texts that wait could not be read: %w", err)
+	}
+	c.next()
+	return struct{}{}, nil
+}
+
 // maxWaiting bounds a text that waits.
 const maxWaiting = 2 << 20
+
+// Refused is the event of a text that waited, and for which no session could be started.
+func Refused(source events.Source, run, steer string, why error) (events.Draft, error) {
+	return source.Draft(events.Draft{
+		RunID: run, SessionRef: LocalRef(run), Actor: events.ActorSystem, Visibility: events.VisibilityOrg, Type: events.SteerDiscarded,
+	}, discardedPayload{SteerID: steer, Reason: "refused", Error: clippedTo(why.Error(), maxError)})
+}

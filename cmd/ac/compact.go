@@ -1,0 +1,40 @@
+package main
+
+// run:compact: a smaller conversation.
+
+import (
+	"fmt"
+
+	"github.com/spf13/cobra"
+
+	"ac/company"
+)
+
+func runCompactCommand(a *app) *cobra.Command {
+	var on onRun
+	var p company.CompactParams
+	cmd := &cobra.Command{
+		Use: "run:compact <dir> <run>", Short: "Make the conversation of a run's agent smaller", Args: args("dir", "run"),
+		Long: `Make the conversation of a run's agent smaller, after its turn and what waits before.
+It prints how: by the provider's own means, or by a digest that the agent's next
+conversation begins with. The run may be "last".`,
+		Example: "  ac run:compact ./acme last",
+		RunE: func(cmd *cobra.Command, given []string) error {
+			if err := on.find(cmd.Context(), a, given); err != nil {
+				return err
+			}
+			p.Act(on.dir, on.project, on.run, on.actor, on.role, on.team)
+			done, err := ask(cmd.Context(), a, (*company.Company).Compact, p)
+			if err != nil {
+				return err
+			}
+			if on.asJSON {
+				return a.printJSON(done)
+			}
+			fmt.Fprintf(a.stdout, "compacting (%s)\n", done.How)
+			return nil
+		},
+	}
+	on.flags(a, cmd)
+	return cmd
+}

@@ -1,0 +1,156 @@
+package session
+
+// Compacting a conversation: by the agent's own means, as something that has its place
+// among the turns, else by a new conversation that begins with a digest of the old one.
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"path"
+
+	"ac/events"
+	"ac/internal/fault"
+	"ac/runs/agent"
+	"ac/runs/transcript"
+	"ac/runs/usage"
+	"ac/workspace"
+	"ac/workspace/doc"
+)
+
+// Ways to compact a conversation.
+const (
+	CompactProvider = "provider"
+	CompactDigest   = "digest"
+)
+
+// CompactRequest asks for a smaller conversation.
+type CompactRequest struct {
+	Actor string `json:"actor_id"`
+}
+
+// CompactResult says how it becomes smaller.
+type CompactResult struct {
+	Accepted bool   `json:"accepted"`
+	How      string `json:"how"`
+}
+
+type compactRequestedPayload struct {
+	How string `json:"how"`
+}
+
+type compactedPayload struct {
+	How   string `json:"how"`
+	OK    bool   `json:"ok"`
+	Error string `json:"error,omitempty"`
+}
+
+// Compact has the conversation of a live session compacted, after the turn under way and
+// what waits before it.
+func Compact(ctx context.Context, w *workspace.Workspace, record doc.Session, p CompactRequest) (CompactResult, error) {
+	return call[CompactResult](ctx, w, record, verbCompact, p)
+}
+
+// CompactedLater are the events of a run without a live session that is to begin its next
+// one with a digest.
+func CompactedLater(source events.Source, run, actor string) (list []events.Draft, err error) {
+	base := events.Draft{RunID: run, SessionRef: LocalRef(run), Actor: actor, Visibility: events.VisibilityTeam, Type: events.CompactRequested}
+	asked, err := source.Draft(base, compactRequestedPayload{CompactDigest})
+	base.Actor, base.Visibility, base.Type = events.ActorSystem, events.VisibilityOrg, events.Compacted
+	done, doneErr := source.Draft(base, compactedPayload{How: CompactDigest, OK: true})
+	return []events.Draft{asked, done}, errors.Join(err, doneErr)
+}
+
+// compact takes the wish. It is durable when compact returns.
+func (c *conversation) compact(p CompactRequest) (CompactResult, error) {
+	if err := c.notLive(); err != nil {
+		return CompactResult{}, err
+	}
+	if !c.opened {
+		return CompactResult{}, fault.New(fault.RunBusy, "the conversation of run %s is just beginning", c.s.order.RunID).With(busyData{c.turns})
+	}
+	result := CompactResult{Accepted: true, How: CompactDigest}
+	if c.driver != nil && c.driver.Compacts() {
+		result.How = CompactProvider
+	}
+	d := c.draft(events.CompactRequested, compactRequestedPayload{result.How})
+	d.Actor, d.Visibility = cmp.Or(p.Actor, "human"), events.VisibilityTeam
+	if err := c.s.recorder.commit(d); err != nil {
+		return CompactResult{}, fault.New(fault.IO, "the wish could not be recorded: %w", err)
+	}
+	// Its place is that of a text that has a turn of its own.
+	s := &steer{compacts: result.How}
+	s.Mode = ModeAfterTurn
+	c.waiting = append(c.waiting, s)
+	c.next()
+	return result, nil
+}
+
+// beginCompact compacts an idle conversation.
+func (c *conversation) beginCompact(how string) {
+	c.callOff("idle")
+	if how == CompactDigest {
+		c.startAnew()
+		return
+	}
+	c.turn = &turn{number: c.turns, began: c.s.w.Env.Clock.Now(), compacting: true}
+	id := fmt.Sprintf("compact_%s_%s", c.s.order.RunID, c.s.w.Env.IDs.New("compact"))
+	switch err := c.driver.Compact(agent.Prompt{ID: id}); {
+	case errors.Is(err, agent.ErrQueue): // it cannot any more
+		c.compacted(CompactProvider, err)
+		c.next()
+	case err != nil:
+		c.stuck(err)
+	}
+}
+
+// compacted tells what came of it.
+func (c *conversation) compacted(how string, err error) {
+	c.turn = nil
+	p := compactedPayload{How: how, OK: err == nil}
+	if err != nil {
+		p.Error = clippedTo(c.masked(err.Error()), maxError)
+	}
+	c.tell(c.draft(events.Compacted, p))
+}
+
+// startAnew has the agent started again, for a conversation that begins with a digest.
+// A session that has nothing more to say ends instead: the next one begins so.
+func (c *conversation) startAnew() {
+	if err := c.s.recorder.commit(c.draft(events.Compacted, compactedPayload{How: CompactDigest, OK: true})); err != nil {
+		return // the recorder stops the session
+	}
+	if len(c.waiting) == 0 && !c.order.KeepOpen {
+		c.next()
+		return
+	}
+	fold, seq := transcript.NewBrief(c.s.order.ProjectID), int64(0)
+	err := EachEvent(c.s.w, workspace.LogFile(c.s.order.ProjectID, c.s.order.RunID), func(_ string, line []byte) {
+		seq++
+		fold.Advance(seq, line)
+	})
+	if err != nil {
+		c.fail("", err)
+		return
+	}
+	o := c.order
+	o.Prompt, o.ClientMessageID, o.display, o.Cause = "", "", display{}, causeSteer
+	o.Thread, o.MustResume, o.Baseline = "", false, nil
+	o.Lead = fold.Digest(c.s.order.RunID)
+	o.Digest = path.Join("runs", c.s.order.RunID, "outputs", fmt.Sprintf("digest-turn-%d.md", c.turns+1))
+	c.spent, c.restart, c.opened = c.used, true, false
+	c.endProcess()
+}
+
+// sum adds what earlier processes of a session used to what the present one did.
+func (c *conversation) sum(r usage.Report) usage.Report {
+	if c.spent.Total > 0 {
+		r.Counters = c.spent.Plus(r.Counters)
+		if r.CostUSD != nil && c.spent.CostUSD != nil {
+			r.CostUSD = new(*r.CostUSD + *c.spent.CostUSD)
+		}
+	}
+	c.used = r
+	return r
+}
