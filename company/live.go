@@ -93,8 +93,8 @@ type liveParams struct {
 	IdleMS        int64             `json:"idle_timeout_ms" is:"optional,min=1000"`
 	PermissionMS  int64             `json:"permission_timeout_ms" is:"optional,min=1000"`
 	QuestionMS    int64             `json:"question_timeout_ms" is:"optional,min=1000"`
-	MCP           bool              `json:"mcp" is:"default=false"`
-	MCPLaunchJobs bool              `json:"mcp_launch_jobs" is:"default=false"`
+	MCP           *bool             `json:"mcp" is:"optional"`
+	MCPLaunchJobs *bool             `json:"mcp_launch_jobs" is:"optional"`
 }
 
 // maxTimeout bounds a time-out, in milliseconds.
@@ -105,9 +105,6 @@ func (p liveParams) check() (issues []fault.Issue) {
 		if most := float64(maxTimeout); ms > maxTimeout {
 			issues = append(issues, fault.Issue{Path: []any{name}, Code: "too_big", Message: "must be at most 86400000", Maximum: &most})
 		}
-	}
-	if p.MCP || p.MCPLaunchJobs {
-		issues = append(issues, fault.Issue{Path: []any{"mcp"}, Code: "custom", Message: "tools of ac are not served to agents by this version"})
 	}
 	return issues
 }
@@ -121,6 +118,16 @@ func (p *liveParams) Change(driver string, mode doc.Mode, level doc.Level, keepO
 	}
 }
 
+// Tools has the agent get ac's own tools; false for as it is.
+func (p *liveParams) Tools(mcp, launchJobs bool) {
+	if mcp {
+		p.MCP = &mcp
+	}
+	if launchJobs {
+		p.MCPLaunchJobs = &launchJobs
+	}
+}
+
 // Speak is Change for a launch whose agent may ask.
 func (p *liveParams) Speak(driver string, mode doc.Mode, level doc.Level, keepOpen bool, idleMS int64) {
 	p.Change(driver, mode, level, keepOpen, idleMS)
@@ -130,7 +137,8 @@ func (p *liveParams) Speak(driver string, mode doc.Mode, level doc.Level, keepOp
 func (p liveParams) spec(shown displayParams) runs.LiveSpec {
 	return runs.LiveSpec{
 		Driver: p.Driver, Interactive: p.Interactive, Mode: p.Mode, Level: p.Level, Rules: p.Rules, KeepOpen: p.KeepOpen, IdleMS: p.IdleMS,
-		PermissionMS: p.PermissionMS, QuestionMS: p.QuestionMS, DisplayText: shown.DisplayText, DisplayMeta: shown.meta(),
+		PermissionMS: p.PermissionMS, QuestionMS: p.QuestionMS, MCP: p.MCP, LaunchJobs: p.MCPLaunchJobs,
+		DisplayText: shown.DisplayText, DisplayMeta: shown.meta(),
 	}
 }
 
@@ -236,7 +244,13 @@ func (p *RespondParams) CheckFields() []fault.Issue {
 // Respond answers what the agent of a run asks.
 func (c *Company) Respond(ctx context.Context, p RespondParams) (session.AnswerResult, error) {
 	inflight.Leave(ctx)
-	return runs.Respond(ctx, c.w, p.act(), session.AnswerRequest{
+	launched, err := c.launchedBy(p.ProjectID, p.RunID)
+	if err != nil {
+		return session.AnswerResult{}, err
+	}
+	act := p.act()
+	act.Launched = launched
+	return runs.Respond(ctx, c.w, act, session.AnswerRequest{
 		InteractionID: p.InteractionID, OptionID: p.OptionID, Decision: p.Decision, Scope: p.Scope, Text: p.Text, Answers: p.Answers, Note: p.Note,
 	})
 }

@@ -51,6 +51,7 @@ const (
 	CommentAdded     = "comment.added"
 	ContextPlanned   = "context.plan.generated"
 	CandidatesFound  = "memory.candidates.generated"
+	JobLaunched      = "job.launched"
 )
 
 // Terminal reports whether an event of this type closes a run's log.

@@ -7,6 +7,7 @@ import (
 	"context"
 	"path"
 	"slices"
+	"strings"
 
 	"ac/governance/policy"
 	"ac/internal/fault"
@@ -21,6 +22,7 @@ type ReportSpec struct {
 
 	TaskID      string
 	MilestoneID string
+	Summary     string // in Markdown; the template of one when empty
 	Evidence    []string
 	Tests       []string
 }
@@ -37,7 +39,11 @@ func NewMilestoneReport(ctx context.Context, w *workspace.Workspace, project str
 		EvidenceArtifacts: append([]string{}, spec.Evidence...), TestsArtifacts: spec.Tests,
 	}
 	var body bytes.Buffer
-	body.WriteString("# " + report.Title + "\n\n## Summary\n\n## Evidence\n")
+	body.WriteString("# " + report.Title + "\n\n## Summary\n")
+	if spec.Summary != "" {
+		body.WriteString("\n" + strings.TrimSpace(spec.Summary) + "\n")
+	}
+	body.WriteString("\n## Evidence\n")
 	for i, evidence := range slices.Concat(spec.Evidence, spec.Tests) {
 		if i == 0 {
 			body.WriteString("\n")

@@ -1,192 +1,102 @@
 package rpc
 
-// An MCP server (Model Context Protocol, stdio transport) for agents: the
-// framing of this server, with other methods.
+// Tools for agents over the Model Context Protocol. The official SDK serves it; what
+// comes and goes on stdin and stdout passes an agentConn of ours.
 // https://modelcontextprotocol.io/specification/2025-11-25
 
 import (
 	"context"
 	"encoding/json"
-	"errors"
 	"io"
-	"reflect"
-	"slices"
+	"time"
 
-	"ac/internal/durable"
-	"ac/internal/fault"
-	"ac/internal/param"
-	"ac/internal/shape"
+	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 )
 
-// mcpVersions are the supported protocol versions, the newest last.
-var mcpVersions = []string{"2025-06-18", "2025-11-25"}
+// mcpVersions are those that are spoken, the newest first.
+func mcpVersions() []string { return []string{"2025-11-25", "2025-06-18"} }
 
-// Tool is a tool that an agent may call. It is read-only.
-type Tool struct {
-	Name        string
-	Description string
+const (
+	// maxToolCalls bounds the calls of one agent that are under way.
+	maxToolCalls = 32
+	// toolGrace is how long calls may go on when the agent says nothing more.
+	toolGrace = time.Second
+)
 
-	params *param.Decoder
-	call   func(ctx context.Context, raw []byte) (string, error)
-}
-
-// NewTool makes a tool whose arguments are decoded into A by the rules in its
-// tags. The agent gets what fn returns, or its error.
-func NewTool[A any](name, description string, fn func(ctx context.Context, args A) (string, error)) Tool {
-	params := param.NewDecoder(reflect.TypeFor[A]())
-	return Tool{Name: name, Description: description, params: params, call: func(ctx context.Context, raw []byte) (string, error) {
-		var args A
-		if err := params.Decode(raw, &args); err != nil {
-			return "", err
-		}
-		return fn(ctx, args)
-	}}
-}
-
-// Toolbox are the tools of one MCP server.
+// Toolbox is what one MCP server offers.
 type Toolbox struct {
 	Version string // of this program
 	Tools   []Tool
+	// Admit, when set, is asked before each call. It returns what the call is carried
+	// out with, or why it is refused.
+	Admit func(ctx context.Context, arguments json.RawMessage) (context.Context, json.RawMessage, error)
 }
 
-// Serve answers the requests of one agent, one after the other, until its input
-// ends or the context does. A malformed line is answered and has no effect. The
-// error is that of the output.
+// Serve answers the requests of one agent until its input or the context ends; calls
+// of tools are carried out side by side, and are called off with the context, or a
+// second after the end of the input. A line that is no message is answered and changes
+// nothing. The error is that of the output. What reads the input may outlive Serve
+// until the input ends.
 func (t Toolbox) Serve(ctx context.Context, in io.Reader, out io.Writer) error {
-	lines := newFrameReader(in)
-	met := false
-	for ctx.Err() == nil {
-		line, err := lines.next()
-		if err != nil && !errors.Is(err, errLong) {
-			return nil // the agent has ended
-		}
-		r, wrong := request{id: nullID}, errRequest
-		if err == nil {
-			r, wrong = parse(line)
-		}
-		var result any
-		failure := error(wrong)
-		switch {
-		case wrong != nil:
-		case r.id == nil:
-			continue // a notification: none is supported
-		default:
-			result, failure = t.answer(ctx, r, &met)
-		}
-		if err := durable.WriteAll(out, appendAnswer(nil, r.id, result, failure)); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-type mcpInitialize struct {
-	ProtocolVersion string `json:"protocolVersion"`
-}
-
-type mcpServer struct {
-	ProtocolVersion string          `json:"protocolVersion"`
-	Capabilities    mcpCapabilities `json:"capabilities"`
-	ServerInfo      mcpIdentity     `json:"serverInfo"`
-}
-
-type mcpCapabilities struct {
-	Tools struct{} `json:"tools"`
-}
-
-type mcpIdentity struct {
-	Name    string `json:"name"`
-	Version string `json:"version"`
-}
-
-type mcpTools struct {
-	Tools []mcpTool `json:"tools"`
-}
-
-type mcpTool struct {
-	Name        string        `json:"name"`
-	Description string        `json:"description"`
-	InputSchema *shape.Schema `json:"inputSchema"`
-	Annotations mcpHints      `json:"annotations"`
-}
-
-// mcpHints describe a read-only tool. Agents do not ask for permission for such
-// a tool.
-type mcpHints struct {
-	ReadOnly    bool `json:"readOnlyHint"`
-	Destructive bool `json:"destructiveHint"`
-	OpenWorld   bool `json:"openWorldHint"`
-}
-
-type mcpCall struct {
-	Name      string          `json:"name"`
-	Arguments json.RawMessage `json:"arguments"`
-}
-
-type mcpResult struct {
-	Content []mcpText `json:"content"`
-	IsError bool      `json:"isError"`
-}
-
-type mcpText struct {
-	Type string `json:"type"`
-	Text string `json:"text"`
-}
-
-// answer serves one request. Before initialize only ping is answered.
-func (t Toolbox) answer(ctx context.Context, r request, met *bool) (any, error) {
-	switch {
-	case r.method == "initialize":
-		*met = true
-		return t.introduce(r.params), nil
-	case r.method == "ping":
-		return struct{}{}, nil
-	case *met && r.method == "tools/list":
-		return t.list(), nil
-	case *met && r.method == "tools/call":
-		return t.use(ctx, r.params)
-	}
-	return nil, unknownMethod(r.method)
-}
-
-func (t Toolbox) introduce(params []byte) mcpServer {
-	var asked mcpInitialize
-	_ = json.Unmarshal(params, &asked) // malformed params get the newest version
-	if !slices.Contains(mcpVersions, asked.ProtocolVersion) {
-		asked.ProtocolVersion = mcpVersions[len(mcpVersions)-1]
-	}
-	return mcpServer{ProtocolVersion: asked.ProtocolVersion, ServerInfo: mcpIdentity{"ac", t.Version}}
-}
-
-func (t Toolbox) list() mcpTools {
-	all := mcpTools{Tools: []mcpTool{}}
-	for _, tool := range t.Tools {
-		all.Tools = append(all.Tools, mcpTool{tool.Name, tool.Description, tool.params.Schema(), mcpHints{ReadOnly: true}})
-	}
-	return all
-}
-
-// use calls a tool. An error of the tool is a result that the agent reads and
-// can react to; only an unknown tool is an error of the protocol.
-func (t Toolbox) use(ctx context.Context, params []byte) (any, error) {
-	var c mcpCall
-	if err := json.Unmarshal(params, &c); err != nil {
-		return nil, fault.InvalidField("arguments", "must be the name of a tool and its arguments")
-	}
-	at := slices.IndexFunc(t.Tools, func(tool Tool) bool { return tool.Name == c.Name })
-	if at < 0 {
-		return nil, fault.InvalidField("name", "there is no tool %s", c.Name)
-	}
-	text, err := t.Tools[at].call(ctx, c.Arguments)
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	conn := newAgentConn(ctx, cancel, in, out)
+	session, err := t.server(ctx).Connect(ctx, conn, nil)
 	if err != nil {
-		return mcpResult{[]mcpText{{"text", inFull(err)}}, true}, nil
+		return err
 	}
-	return mcpResult{[]mcpText{{"text", text}}, false}, nil
+	_ = session.Wait() // how the conversation ended; what failed is the output's
+	return conn.failure()
 }
 
-func inFull(err error) string {
-	if e, ok := errors.AsType[*fault.Error](err); ok {
-		return e.InFull()
+// server is the SDK's server of the tools. Calls end with the context.
+func (t Toolbox) server(ctx context.Context) *sdk.Server {
+	server := sdk.NewServer(&sdk.Implementation{Name: "ac", Version: t.Version}, &sdk.ServerOptions{
+		Capabilities: &sdk.ServerCapabilities{Tools: &sdk.ToolCapabilities{}}, SupportedProtocolVersions: mcpVersions(),
+	})
+	for _, tool := range t.Tools {
+		hints := &sdk.ToolAnnotations{ReadOnlyHint: !tool.Acts, DestructiveHint: new(false), OpenWorldHint: new(false)}
+		described := &sdk.Tool{Name: tool.Name, Description: tool.Description, InputSchema: tool.params.Schema(), Annotations: hints}
+		server.AddTool(described, func(called context.Context, r *sdk.CallToolRequest) (*sdk.CallToolResult, error) {
+			called, cancel := context.WithCancel(called)
+			defer cancel()
+			defer context.AfterFunc(ctx, cancel)()
+			return t.carryOut(called, tool, r), nil
+		})
 	}
-	return err.Error()
+	return server
+}
+
+func (t Toolbox) carryOut(ctx context.Context, tool Tool, r *sdk.CallToolRequest) *sdk.CallToolResult {
+	if token := r.Params.GetProgressToken(); token != nil {
+		ctx = context.WithValue(ctx, progressKey{}, &progress{session: r.Session, token: token})
+	}
+	arguments := r.Params.Arguments
+	if t.Admit != nil {
+		var err error
+		if ctx, arguments, err = t.Admit(ctx, arguments); err != nil {
+			return refused(err)
+		}
+	}
+	return tool.result(ctx, arguments)
+}
+
+type progressKey struct{}
+
+// progress is where a call says how far it is. A call says so one step after another.
+type progress struct {
+	session *sdk.ServerSession
+	token   any
+	steps   float64
+}
+
+// Progress says to the agent that a call goes on, where it wants to know.
+func Progress(ctx context.Context, message string) {
+	p, ok := ctx.Value(progressKey{}).(*progress)
+	if !ok || ctx.Err() != nil {
+		return
+	}
+	p.steps++
+	step := &sdk.ProgressNotificationParams{ProgressToken: p.token, Progress: p.steps, Message: message}
+	_ = p.session.NotifyProgress(ctx, step) // an agent that is gone hears nothing
 }

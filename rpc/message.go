@@ -79,7 +79,7 @@ func parse(line []byte) (request, *WireError) {
 		return r, errRequest
 	}
 	if id == nil {
-		return request{}, nil
+		r.id = nil
 	}
 	r.method, r.params = canonjson.Unquote(method), params
 	return r, nil

@@ -53,6 +53,13 @@ func (a *Admission) enter(ctx context.Context, w *workspace.Workspace, spec Laun
 	return ticket, true, nil
 }
 
+// Afford refuses further work for a project when a hard limit of it is reached:
+// fault.BudgetExceeded. Nothing is recorded.
+func (a *Admission) Afford(w *workspace.Workspace, project string) error {
+	_, refusal, err := a.compare(w, LaunchSpec{ProjectID: project}, budget.Spend{})
+	return errors.Join(err, refusal)
+}
+
 // preflight compares past spending with the budgets, records the decisions in
 // the run's log, and ends the run if a hard limit is reached.
 func (a *Admission) preflight(ctx context.Context, w *workspace.Workspace, spec LaunchSpec) error {

@@ -135,6 +135,9 @@ func continuation(ctx context.Context, w *workspace.Workspace, run doc.Run, spec
 	if err != nil {
 		return order, err
 	}
+	if err := spec.takeTools(w, run); err != nil {
+		return order, err
+	}
 	driver, err := spec.take(run)
 	if err != nil {
 		return order, err
@@ -189,6 +192,28 @@ func (s *ContinueSpec) take(run doc.Run) (driver string, err error) {
 	s.TaskID = run.Spec.TaskID
 	s.SessionRef = cmp.Or(s.SessionRef, fmt.Sprintf("%s_%d", session.LocalRef(run.ID), sessionsOf(run)+1))
 	return before.Driver, nil
+}
+
+// takeTools completes a spec by whether the newest session of the run had ac's own
+// tools.
+func (s *ContinueSpec) takeTools(w *workspace.Workspace, run doc.Run) error {
+	if s.Live.MCP != nil && (!*s.Live.MCP || s.Live.LaunchJobs != nil) {
+		return nil
+	}
+	records, err := session.NamedAfter(w, "")
+	var newest doc.Session
+	for _, r := range records {
+		if r.ProjectID == run.ProjectID && r.RunID == run.ID && r.StartedAtMS >= newest.StartedAtMS {
+			newest = r
+		}
+	}
+	if s.Live.MCP == nil {
+		s.Live.MCP = &newest.MCP
+	}
+	if s.Live.LaunchJobs == nil && *s.Live.MCP {
+		s.Live.LaunchJobs = &newest.MCPLaunchJobs
+	}
+	return err
 }
 
 // above reports whether a level is above another.

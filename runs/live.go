@@ -28,14 +28,15 @@ const ownRule = "interaction.own"
 
 // permit asks the policy whether somebody may act on a run, and keeps the answer in its
 // log. The actor that it returns is the effective one.
-func permit(ctx context.Context, w *workspace.Workspace, run doc.Run, action string, actor policy.Actor) (policy.Verdict, error) {
+func permit(ctx context.Context, w *workspace.Workspace, run doc.Run, action string, actor policy.Actor, launched ...string) (policy.Verdict, error) {
 	team := teamOf(w, run)
 	resource := policy.Resource{ID: run.ID, Kind: "run", Visibility: events.VisibilityOrg, Team: team}
 	if team != "" {
 		resource.Visibility = events.VisibilityTeam
 	}
 	verdict := policy.Ask(w, policy.Question{Action: action, Resource: resource, Actor: actor, RunID: run.ID})
-	if action == policy.Approve && actor.ID == run.AgentID && verdict.Decision.Allowed {
+	own := actor.ID == run.AgentID || slices.Contains(launched, actor.ID)
+	if action == policy.Approve && own && verdict.Decision.Allowed {
 		verdict.Decision = policy.Decision{RuleID: ownRule, Reason: "own_run"}
 	}
 	told, err := verdict.Events(w.Events)
@@ -46,8 +47,8 @@ func permit(ctx context.Context, w *workspace.Workspace, run doc.Run, action str
 }
 
 // mayDecide refuses somebody who may not decide on what a run asks.
-func mayDecide(ctx context.Context, w *workspace.Workspace, run doc.Run, actor policy.Actor) (policy.Verdict, error) {
-	verdict, err := permit(ctx, w, run, policy.Approve, actor)
+func mayDecide(ctx context.Context, w *workspace.Workspace, run doc.Run, actor policy.Actor, launched ...string) (policy.Verdict, error) {
+	verdict, err := permit(ctx, w, run, policy.Approve, actor, launched...)
 	if err == nil && !verdict.Decision.Allowed {
 		err = fault.New(fault.ActorNotAllowed, "%s may not decide on what run %s asks: %s", actor.ID, run.ID, verdict.Decision.RuleID).With(ruleData{verdict.Decision.RuleID})
 	}
@@ -109,6 +110,9 @@ type Act struct {
 	ProjectID string
 	RunID     string
 	Actor     policy.Actor
+	// Launched are agents whose work the run itself launched: like its own agent, they
+	// answer nothing that it asks.
+	Launched []string
 }
 
 // Respond answers what the agent of a run asks. The answer is durable when it returns.
@@ -122,7 +126,7 @@ func Respond(ctx context.Context, w *workspace.Workspace, a Act, p session.Answe
 	if err != nil {
 		return none, err
 	}
-	verdict, err := mayDecide(ctx, w, run, a.Actor)
+	verdict, err := mayDecide(ctx, w, run, a.Actor, a.Launched...)
 	if err != nil {
 		return none, err
 	}

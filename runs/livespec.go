@@ -27,6 +27,8 @@ type LiveSpec struct {
 	IdleMS       int64
 	PermissionMS int64
 	QuestionMS   int64
+	MCP          *bool // ac's own tools for the agent
+	LaunchJobs   *bool // by which it may launch jobs
 	DisplayText  string
 	DisplayMeta  json.RawMessage
 }
@@ -45,6 +47,7 @@ func (l LiveSpec) given() (names []string) {
 	for name, set := range map[string]bool{
 		"interactive": l.Interactive != nil, "mode": l.Mode != "", "rules": l.Rules != nil, "permission_level": l.Level != "",
 		"keep_open": l.KeepOpen != nil, "idle_timeout_ms": l.IdleMS > 0, "permission_timeout_ms": l.PermissionMS > 0, "question_timeout_ms": l.QuestionMS > 0,
+		"mcp": l.MCP != nil, "mcp_launch_jobs": l.LaunchJobs != nil,
 	} {
 		if set {
 			names = append(names, name)
@@ -105,6 +108,9 @@ func (s LaunchSpec) live(w *workspace.Workspace, run doc.Run) (*session.LiveOrde
 	if s.Live.IdleMS > 0 && !keep {
 		refuse("needs keep_open", "idle_timeout_ms")
 	}
+	if isTrue(s.Live.LaunchJobs) && !isTrue(s.Live.MCP) {
+		refuse("needs mcp", "mcp_launch_jobs")
+	}
 	if len(issues) > 0 {
 		return nil, fault.Invalid(issues...)
 	}
@@ -116,6 +122,7 @@ func (s LaunchSpec) live(w *workspace.Workspace, run doc.Run) (*session.LiveOrde
 		Driver: driver, Prompt: *prompt, Model: s.Model, Files: s.Files, Version: s.Version, ActorID: s.Actor.ID, Cause: session.CauseLaunch, Policy: rules,
 		Interactive: isTrue(s.Live.Interactive), KeepOpen: keep, PermissionMS: cmp.Or(s.Live.PermissionMS, answerMS), QuestionMS: cmp.Or(s.Live.QuestionMS, answerMS),
 		Waits: s.Waits,
+		MCP: isTrue(s.Live.MCP), LaunchJobs: isTrue(s.Live.LaunchJobs),
 	}
 	if keep {
 		live.IdleMS = cmp.Or(s.Live.IdleMS, idleMS)

@@ -40,6 +40,7 @@ const (
 	JournalDir    = LocalDir + "/journal"
 	AuditDir      = LocalDir + "/audit"
 	BillingDir    = LocalDir + "/billing"
+	MCPDir        = LocalDir + "/mcp"
 	IndexFile     = LocalDir + "/index.sqlite"
 	// QuarantineDir keeps what repairs moved out of the way.
 	QuarantineDir = LocalDir + "/set-aside"
@@ -168,6 +169,9 @@ func ProjectConversationDir(project, id string) string {
 
 // CommentFile is the document of a comment.
 func CommentFile(id string) string { return path.Join(CommentsDir, id+".yaml") }
+
+// ReadPositionsFile says which messages an agent has read.
+func ReadPositionsFile(agent string) string { return path.Join(MCPDir, agent+".json") }
 
 // SessionFile is the record of a session.
 func SessionFile(ref string) string { return path.Join(SessionsDir, EncodeRef(ref)+".yaml") }

@@ -16,6 +16,7 @@ import (
 type liveFlags struct {
 	driver, mode, level string
 	keepOpen            bool
+	tools, launchJobs   bool
 	idle                int64
 }
 
@@ -25,6 +26,8 @@ func (l *liveFlags) add(flags *pflag.FlagSet) {
 	flags.StringVar(&l.level, "level", "", "read-only, patch, run-commands or full")
 	flags.BoolVar(&l.keepOpen, "keep-open", false, "go on living between turns")
 	flags.Int64Var(&l.idle, "idle-timeout", 0, "how many seconds it lives without one (with --keep-open)")
+	flags.BoolVar(&l.tools, "mcp", false, "give it ac's own tools: who it is, its task, asking people, proposals")
+	flags.BoolVar(&l.launchJobs, "mcp-launch-jobs", false, "let it launch jobs by them (with --mcp)")
 }
 
 func runLaunchCommand(a *app) *cobra.Command {
@@ -63,6 +66,7 @@ ids as JSON; run:watch shows what it does.`,
 			p.LanePriority = "normal"
 			p.ActorID, p.ActorRole = "human", "human"
 			p.Speak(live.driver, doc.Mode(live.mode), doc.Level(live.level), live.keepOpen, live.idle*1000)
+			p.Tools(live.tools, live.launchJobs)
 			launched, err := ask(cmd.Context(), a, (*company.Company).Launch, p)
 			if err != nil {
 				return err
@@ -126,6 +130,7 @@ stdin. The run may be "last".`,
 			p.Act(on.dir, on.project, on.run, on.actor, on.role, on.team)
 			p.PromptText, p.LanePriority = &prompt, "normal"
 			p.Change(live.driver, doc.Mode(live.mode), doc.Level(live.level), live.keepOpen, live.idle*1000)
+			p.Tools(live.tools, live.launchJobs)
 			gone, err := ask(cmd.Context(), a, (*company.Company).Continue, p)
 			if err != nil {
 				return err

@@ -15,6 +15,7 @@ import (
 
 	"ac/heartbeat/job"
 	"ac/runs/session"
+	"ac/workspace"
 )
 
 func main() { os.Exit(Main(os.Args[1:])) }
@@ -26,7 +27,7 @@ func Main(args []string) int {
 	if len(args) > 0 {
 		switch args[0] {
 		case session.SuperviseCommand:
-			return keep(session.SuperviseMain)
+			return keep(supervise)
 		case job.RunCommand:
 			return keep(job.RunMain)
 		case session.GuardCommand:
@@ -72,6 +73,17 @@ func keep(run func(executable string, in io.Reader, out io.WriteCloser, interrup
 		close(interrupt)
 	}()
 	return exitOf(run(executable, os.Stdin, os.Stdout, interrupt))
+}
+
+// supervise follows one session. The runner of a job that its agent launches is a
+// child of this process: one of the agent's would end with the agent.
+func supervise(executable string, in io.Reader, out io.WriteCloser, interrupt <-chan struct{}) error {
+	host := session.Host{Executable: executable, Interrupt: interrupt}
+	host.StartJob = func(ctx context.Context, w *workspace.Workspace, project, id string, environ []string) error {
+		starter := &job.Starter{Executable: executable, Environ: environ, Version: buildVersion(), Attached: true}
+		return job.Start(ctx, w, starter, project, id)
+	}
+	return session.SuperviseFor(host, in, out)
 }
 
 func exitOf(err error) int {

@@ -35,7 +35,10 @@ const asProgram = "AC_TEST_AS_PROGRAM"
 
 func TestMain(m *testing.M) {
 	// Sessions start this binary again by its own path.
-	hidden := len(os.Args) > 1 && (os.Args[1] == session.SuperviseCommand || os.Args[1] == session.GuardCommand || os.Args[1] == job.RunCommand)
+	hidden := len(os.Args) > 1 && (os.Args[1] == session.SuperviseCommand || os.Args[1] == session.GuardCommand || os.Args[1] == job.RunCommand || os.Args[1] == "mcp:serve")
+	if len(os.Args) == 2 && os.Args[1] == toolAgentWord {
+		os.Exit(agentMain())
+	}
 	if hidden || os.Getenv(asProgram) != "" {
 		os.Exit(Main(os.Args[1:]))
 	}

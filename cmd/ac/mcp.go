@@ -5,12 +5,16 @@ package main
 import (
 	"context"
 	"errors"
+	"sync"
 	"syscall"
 
 	"github.com/spf13/cobra"
 
+	"ac/cmd/ac/mcp"
+	"ac/company"
 	"ac/rpc"
 	"ac/runs/filetools"
+	"ac/runs/grant"
 )
 
 func mcpFilesCommand(a *app) *cobra.Command {
@@ -35,7 +39,7 @@ themselves: codex, for jobs of the permission level patch.`,
 			if err != nil {
 				return err
 			}
-			return a.serveTools(cmd.Context(), fileTools(files))
+			return a.serveTools(cmd.Context(), rpc.Toolbox{Version: buildVersion(), Tools: fileTools(files)})
 		},
 	}
 	cmd.Flags().StringArrayVar(&dirs, "dir", nil, "a directory that may be read; relative paths belong to the first")
@@ -50,13 +54,62 @@ func fileTools(files *filetools.Dirs) []rpc.Tool {
 	}
 }
 
-// serveTools serves one agent until its input ends. A signal ends it at once,
-// since it has no state.
-func (a *app) serveTools(ctx context.Context, tools []rpc.Tool) error {
+// serveTools serves one agent until its input or the context ends. A signal
+// terminates it immediately: it leaves nothing behind.
+func (a *app) serveTools(ctx context.Context, tools rpc.Toolbox) error {
 	surviveReaders()
-	err := rpc.Toolbox{Version: buildVersion(), Tools: tools}.Serve(ctx, a.stdin, a.rawStdout())
+	err := tools.Serve(ctx, a.stdin, a.rawStdout())
 	if errors.Is(err, syscall.EPIPE) {
-		return nil // the agent has ended
+		return nil // the agent is gone
 	}
 	return err
+}
+
+func mcpServeCommand(a *app) *cobra.Command {
+	file := ""
+	cmd := &cobra.Command{
+		Use:   "mcp:serve",
+		Short: "Serve the agent of a live session ac's own tools, over MCP",
+		Long: `Serve the agent of a live session ac's own tools over the Model Context Protocol
+(stdin and stdout): who_am_i, my_task, my_messages, ask_human, propose_memory,
+report_milestone, list_jobs and launch_job. It ends with its input, or with the
+session.
+
+The agent starts this by itself in sessions that were launched with mcp. The grant is
+a file that the supervisor of the session wrote; who the agent is comes from the
+supervisor alone. Without a valid grant no tool is served.`,
+		Example: "  ac mcp:serve --grant $XDG_RUNTIME_DIR/ac/0123456789abcdef.grant",
+		Args:    args(),
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			if err := require(cmd, "grant"); err != nil {
+				return err
+			}
+			return a.serveGrant(cmd.Context(), file)
+		},
+	}
+	cmd.Flags().StringVar(&file, "grant", "", "the file with the grant of the session (required)")
+	return cmd
+}
+
+// serveGrant serves the tools of one session until the agent or the session is gone.
+func (a *app) serveGrant(ctx context.Context, file string) error {
+	client, err := grant.Open(ctx, file)
+	if err != nil {
+		return err
+	}
+	ctx, cancel := context.WithCancel(ctx)
+	var watching sync.WaitGroup
+	watching.Go(func() {
+		defer cancel()
+		select {
+		case <-client.Gone():
+		case <-ctx.Done():
+		}
+	})
+	err = a.across(func(all *company.Host) error {
+		return a.serveTools(ctx, (&mcp.Server{Host: all, Client: client, Version: buildVersion()}).Toolbox())
+	})
+	cancel()
+	watching.Wait()
+	return errors.Join(err, client.Close())
 }

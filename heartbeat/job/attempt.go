@@ -153,7 +153,7 @@ func orEmpty(text *string) string {
 }
 
 func (r *runner) launchSpec(a doc.JobAttempt, c call) runs.LaunchSpec {
-	actor := policy.Actor{ID: r.spec.ManagerActorID, Role: r.spec.ManagerRole}
+	actor := policy.Actor{ID: r.spec.ManagerActorID, Role: r.spec.ManagerRole, Team: r.spec.ManagerTeamID}
 	if actor.ID == "" {
 		actor.ID = "manager"
 	}

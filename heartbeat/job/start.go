@@ -59,6 +59,9 @@ type Starter struct {
 	Environ []string
 	// Version is the version of this program.
 	Version string
+	// Attached: runners stay in the session of this process, which ends what it adopts
+	// from others.
+	Attached bool
 }
 
 // starts bounds how often a runner is started again that ended before it owned
@@ -89,6 +92,9 @@ func (s *Starter) startOnce(ctx context.Context, w *workspace.Workspace, p jobRe
 	}
 	cmd := exec.Command(s.Executable, RunCommand) //nolint:noctx // a runner outlives the request, and the server
 	cmd.Dir, cmd.Env, cmd.SysProcAttr = "/", session.KeeperEnv(), proc.NewSession()
+	if s.Attached {
+		cmd.SysProcAttr = proc.NewGroup()
+	}
 	stdin, err := cmd.StdinPipe()
 	if err != nil {
 		return err

@@ -100,6 +100,21 @@ func Enter(u *workspace.Unit, starter *Starter, spec doc.JobSpec) (id string, st
 	}, nil
 }
 
+// Start starts the runner of a job that another process entered (Enter) and may not
+// start: the runner would end with it. A job that is over or has a runner is left
+// alone.
+func Start(ctx context.Context, w *workspace.Workspace, starter *Starter, project, id string) error {
+	p := jobRef{project, id}
+	if !workspace.SafeID(id) || !workspace.SafeID(project) {
+		return fault.New(fault.NotFound, "job %s does not exist in project %s", id, project)
+	}
+	record, err := p.load(w)
+	if err != nil || record.Over() || p.running(w) {
+		return err
+	}
+	return starter.start(ctx, w, p)
+}
+
 // submit is enter as one unit.
 func (p jobRef) submit(ctx context.Context, w *workspace.Workspace, spec doc.JobSpec) (record doc.Job, made bool, err error) {
 	err = w.Update(ctx, func(u *workspace.Unit) error {

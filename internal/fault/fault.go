@@ -67,6 +67,10 @@ const (
 	ResumeFailed            Reason = "resume_failed"
 	TooLarge                Reason = "too_large"
 	SupervisorUnreachable   Reason = "supervisor_unreachable"
+	// Calls of the tools that agents have are refused with these.
+	RateLimited    Reason = "rate_limited"
+	TooManyOpen    Reason = "too_many_open"
+	NotInteractive Reason = "not_interactive"
 	// Reasons of proposed files.
 	NoTarget        Reason = "no_target"
 	TargetAmbiguous Reason = "target_ambiguous"

@@ -59,12 +59,14 @@ func neighbours() map[string][]string {
 	return map[string][]string{
 		"workspace": {"workspace/doc", "workspace/checkpoint"},
 		// What was copied is checked where it arrived.
-		"workspace/transfer": {"workspace/validate"},
-		"runs":               {"runs/budget", "runs/interaction", "runs/policy", "runs/lane", "runs/provider", "runs/session", "runs/sharepack", "runs/transcript", "runs/usage", "runs/worktree"},
-		"runs/transcript":    {"runs/interaction"},
-		"runs/session":       {"runs/agent", "runs/budget", "runs/interaction", "runs/policy", "runs/provider", "runs/transcript", "runs/usage", "runs/worktree"},
-		"runs/agent":         {"runs/usage"},
-		"runs/provider":      {"runs/agent"},
+		"workspace/transfer":   {"workspace/validate"},
+		"runs":                 {"runs/budget", "runs/interaction", "runs/policy", "runs/lane", "runs/provider", "runs/session", "runs/sharepack", "runs/transcript", "runs/usage", "runs/worktree"},
+		"runs/transcript":      {"runs/interaction"},
+		"runs/session":         {"runs/agent", "runs/budget", "runs/grant", "runs/interaction", "runs/policy", "runs/provider", "runs/transcript", "runs/usage", "runs/worktree"},
+		"runs/agent":           {"runs/usage"},
+		"runs/provider":        {"runs/agent"},
+		"runs/grant":           {"runs/interaction"},
+		"runs/grant/granttest": {"runs/grant", "runs/interaction"},
 		// The changes of a run lie in its worktree.
 		"runs/changes": {"runs/worktree"},
 		// Filling and planning are built on artifacts and tasks.

@@ -175,17 +175,23 @@ func (a *acp) want(q *Request, t acpTool) {
 	case "switch_mode":
 		q.Kind = Plan
 	default:
-		q.Wants = []Want{{Tool, a.resource(orElse(t.Name, t.Title))}}
+		q.Wants = []Want{{Tool, a.resource(t)}}
 	}
 }
 
-// resource is S/T for a tool of a server that we named, else builtin/NAME.
-func (a *acp) resource(name string) string {
+// resource is S/T for a tool of a server that we named, else builtin/NAME. Gemini names
+// the server in the title of the call, and the call after both.
+func (a *acp) resource(t acpTool) string {
+	name := orElse(t.Name, t.Title)
 	if strings.HasPrefix(name, "mcp__") {
 		return toolOfServer(name)
 	}
 	for _, s := range a.start.Servers {
 		if tool, ok := strings.CutPrefix(name, s.Name+"__"); ok {
+			return s.Name + "/" + tool
+		}
+		tool, ok := strings.CutSuffix(name, " ("+s.Name+" MCP Server)")
+		if ok && strings.HasPrefix(t.ID, "mcp_"+s.Name+"_"+tool+"__") {
 			return s.Name + "/" + tool
 		}
 	}

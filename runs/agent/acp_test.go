@@ -186,6 +186,9 @@ func TestACPTools(t *testing.T) {
 		{`"title":"mcp__s__t"`, "asked permission: mcp_tool s/t"},
 		{`"title":"ac__who_am_i"`, "asked permission: mcp_tool ac/who_am_i"},
 		{`"title":"other__tool"`, "asked permission: mcp_tool builtin/other__tool"},
+		{`"toolCallId":"mcp_ac_who_am_i__1","title":"who_am_i (ac MCP Server)"`, "asked permission: mcp_tool ac/who_am_i"},
+		{`"toolCallId":"mcp_x_who_am_i__1","title":"who_am_i (ac MCP Server)"`, "asked permission: mcp_tool builtin/who_am_i (ac MCP Server)"},
+		{`"toolCallId":"mcp_x_tool__1","title":"tool (x MCP Server)"`, "asked permission: mcp_tool builtin/tool (x MCP Server)"},
 	} {
 		h := acpOpened(t, Start{Servers: []Server{{Name: "ac"}}}, "", "")
 		h.calls = nil

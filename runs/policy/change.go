@@ -64,7 +64,7 @@ func Equal(a, b doc.RunPolicy) bool {
 // bear.
 func Changed(p doc.RunPolicy, c Change, raiser bool) (doc.RunPolicy, error) {
 	if c.Level != "" {
-		if !atLeast(p.PermissionLevel, c.Level) && !raiser {
+		if !AtLeast(p.PermissionLevel, c.Level) && !raiser {
 			return p, exceeds(p.PermissionLevel, "permission level %s is above %s, the level of the run", c.Level, p.PermissionLevel)
 		}
 		p.PermissionLevel = c.Level

@@ -31,7 +31,7 @@ func deniedByLevel(level doc.Level, a Access) bool {
 // rulesMayAllow reports whether a rule may allow an access. At read-only a command
 // needs a person: what an agent asks for and gets, it runs outside of its sandbox.
 func rulesMayAllow(level doc.Level, a Access) bool {
-	return a.Operation != doc.OpExec || atLeast(level, doc.LevelPatch)
+	return a.Operation != doc.OpExec || AtLeast(level, doc.LevelPatch)
 }
 
 // ofMode is the table of modes. Of operations that it does not have it knows
@@ -65,7 +65,8 @@ func levels() []doc.Level {
 	return []doc.Level{doc.LevelReadOnly, doc.LevelPatch, doc.LevelRunCommands, doc.LevelFull}
 }
 
-func atLeast(level, bound doc.Level) bool {
+// AtLeast reports whether a level bears all that another one does.
+func AtLeast(level, bound doc.Level) bool {
 	return slices.Index(levels(), level) >= slices.Index(levels(), bound)
 }
 
@@ -75,9 +76,9 @@ func Bears(level doc.Level, mode doc.Mode) bool {
 	case doc.ModeDefault, doc.ModePlan:
 		return true
 	case doc.ModeAcceptEdits:
-		return atLeast(level, doc.LevelPatch)
+		return AtLeast(level, doc.LevelPatch)
 	case doc.ModeFullAuto:
-		return atLeast(level, doc.LevelRunCommands)
+		return AtLeast(level, doc.LevelRunCommands)
 	}
 	return false
 }

@@ -19,6 +19,7 @@ type LiveCall struct {
 	Model    string
 	Mode     string // of the run
 	Resume   string // the conversation to go on with, of claude alone
+	Servers  string // the file that names its MCP servers, "" for none, of claude alone
 	Trusted  bool   // the working directory is one that somebody chose who may
 }
 
@@ -36,6 +37,9 @@ func (c LiveCall) Words(machine doc.Machine) ([]string, error) {
 		argv := []string{
 			bin, "--print", "--input-format", "stream-json", "--output-format", "stream-json", "--verbose", "--include-partial-messages",
 			"--replay-user-messages", "--permission-prompt-tool", "stdio", "--permission-mode", agent.ClaudeMode(c.Mode),
+		}
+		if c.Servers != "" {
+			argv = append(argv, "--mcp-config="+c.Servers) // it takes a list: the option must not swallow what follows
 		}
 		return slices.Concat(argv, option("--model", ModelFlag(c.Model)), option("--resume", c.Resume)), nil
 	}

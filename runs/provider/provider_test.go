@@ -147,6 +147,15 @@ func TestCommandLines(t *testing.T) {
 	}
 }
 
+// TestServersOfClaude: the option takes a list, and nothing that follows is part of it.
+func TestServersOfClaude(t *testing.T) {
+	t.Parallel()
+	words, err := LiveCall{Provider: "claude", Driver: doc.LiveClaude, Servers: "/run/x.mcp.json", Resume: "s"}.Words(doc.Machine{ProviderBins: map[string]string{"claude": "/bin/claude"}})
+	if got := strings.Join(words, " "); err != nil || !strings.HasSuffix(got, " --mcp-config=/run/x.mcp.json --resume s") {
+		t.Errorf("%s %v", got, err)
+	}
+}
+
 func TestClaudeAnswer(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct{ output, want string }{

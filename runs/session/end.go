@@ -25,6 +25,7 @@ type endedPayload struct {
 
 // end records the outcome.
 func (s *supervisor) end(ctx context.Context, o outcome) error {
+	s.closeTools()
 	now := s.w.Env.Clock.Now()
 	s.mu.Lock()
 	s.record.Status, s.record.ExitCode, s.record.Signal = o.status, o.exitCode, o.signal

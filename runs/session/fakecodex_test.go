@@ -21,6 +21,10 @@ import (
 //	hold        until a steer, which is said, or an interruption
 //	deaf        as hold, and answers no interruption
 //	compacted   says that the context was compacted
+//	human X     asks people by the tools of its session; the answer is said
+//	left X      as human, waits for no answer
+//	again X     as human, by another connection than the one that asked
+//	heard       waits for the answer to the newest of these and says it
 //	vanish      ends without a word
 //	die         ends with words on stderr
 //	fail X      the turn fails
@@ -32,6 +36,7 @@ type fakeCodex struct {
 	open  map[string]string // request id to what was asked
 	deaf  bool
 	used  int
+	tools fakeTools
 }
 
 func (f *fakeCodex) say(v any) {
@@ -79,6 +84,10 @@ func (f *fakeCodex) advance() (gone bool) {
 			}}}})
 			f.asked++
 			return false
+		case "human", "left", "again", "heard":
+			if text := f.tools.do(word, rest); text != "" {
+				f.message(text)
+			}
 		case "hold", "deaf":
 			f.deaf = word == "deaf"
 			f.message("holding")
@@ -118,6 +127,9 @@ func (f *fakeCodex) take(line []byte) (gone bool) {
 			ExpectedTurnID      string
 			ClientUserMessageID string
 			Input               []struct{ Text string }
+			Config              struct {
+				Servers map[string]struct{ Args []string } `json:"mcp_servers"`
+			}
 		}
 		Result struct {
 			Decision string
@@ -133,8 +145,10 @@ func (f *fakeCodex) take(line []byte) (gone bool) {
 		fmt.Println("starting up, not JSON")
 		answer(object{"userAgent": "agentcompany/9.9.9 (fake)"})
 	case "thread/start":
+		f.tools.args = m.Params.Config.Servers["ac"].Args
 		answer(object{"thread": object{"id": "th_1"}})
 	case "thread/resume":
+		f.tools.args = m.Params.Config.Servers["ac"].Args
 		if m.Params.ThreadID != "th_1" {
 			f.say(object{"id": m.ID, "error": object{"code": -32600, "message": "no rollout found for thread id " + m.Params.ThreadID}})
 			return false

@@ -137,12 +137,17 @@ func awaitPhase(ctx context.Context, phases <-chan ready) error {
 // SuperviseMain is the main function of a supervisor process: the order on in,
 // phases on out.
 func SuperviseMain(executable string, in io.Reader, out io.WriteCloser, interrupt <-chan struct{}) error {
+	return SuperviseFor(Host{Executable: executable, Interrupt: interrupt}, in, out)
+}
+
+// SuperviseFor is SuperviseMain for a host that says more of itself.
+func SuperviseFor(host Host, in io.Reader, out io.WriteCloser) error {
 	var order Order
 	if err := json.NewDecoder(in).Decode(&order); err != nil {
 		return fmt.Errorf("the order is incomplete: %w", err)
 	}
 	var once sync.Once
-	host := Host{Executable: executable, Interrupt: interrupt, Tell: func(phase, reason, message string) {
+	host.Tell = func(phase, reason, message string) {
 		line, err := json.Marshal(ready{Phase: phase, Reason: reason, Message: message})
 		if err == nil {
 			_, _ = out.Write(append(line, '\n')) // who launched us may be gone
@@ -150,7 +155,7 @@ func SuperviseMain(executable string, in io.Reader, out io.WriteCloser, interrup
 		if phase != phaseAccepted {
 			once.Do(func() { _ = out.Close() }) // nobody waits any more
 		}
-	}}
+	}
 	if order.Version != OrderVersion {
 		err := fault.New(fault.Unsupported, "order version %d is not %d: server and supervisor differ", order.Version, OrderVersion)
 		host.tell(phaseRefused, err)

@@ -26,6 +26,8 @@ type openRequest struct {
 	request  agent.Request
 	accesses []policy.Access
 	rule     string // that asked, "" for none
+	// resolved hears of the answer where a tool of ours asked; nil where the agent did.
+	resolved func(interaction.Record)
 }
 
 // judgedPayload is the payload of permission.judged.
@@ -194,6 +196,11 @@ func (c *conversation) questions(q agent.Request) (list []interaction.QuestionPa
 
 // reply answers the agent. It reports whether the agent's stdin took it.
 func (c *conversation) reply(i *openRequest, a agent.Answer) error {
+	if i.resolved != nil {
+		i.hear(a)
+		c.rest()
+		return nil
+	}
 	if c.driver == nil {
 		return errGone
 	}
@@ -240,26 +247,35 @@ func (c *conversation) hand(i *openRequest, a agent.Answer) (taken bool) {
 	return err == nil
 }
 
-// cancelOpen resolves all that is open for a reason of ours, and tells the agent.
+// cancelOpen resolves what is open for a reason of ours, and has those that ask hear of
+// it. What tools ask ends with the session alone.
 func (c *conversation) cancelOpen(reason string, stopping bool) {
-	if len(c.open) == 0 {
+	var open []*openRequest
+	for _, i := range c.open {
+		if i.resolved == nil || reason == interaction.Stopped || reason == interaction.SessionEnded {
+			open = append(open, i)
+		}
+	}
+	if len(open) == 0 {
 		return
 	}
-	open := slices.Clone(c.open)
 	var drafts []events.Draft
 	for _, i := range open {
 		drafts = append(drafts, c.resolve(i, interaction.Cancelled, interaction.Outcome{Reason: reason}))
 	}
-	if c.driver == nil || reason == interaction.TurnEnded {
-		c.s.recorder.tell(drafts...) // nobody hears of it
-		return
-	}
-	if c.s.recorder.commit(drafts...) != nil {
+	silent := c.driver == nil || reason == interaction.TurnEnded // the agent hears of nothing
+	if silent {
+		c.s.recorder.tell(drafts...)
+	} else if c.s.recorder.commit(drafts...) != nil {
 		return
 	}
 	for _, i := range open {
-		if c.driver.Answer(i.request.Key, agent.Answer{State: agent.Cancelled, Stopping: stopping}) != nil {
-			return // an agent that does not read is being ended, or found by what comes next
+		cancelled := agent.Answer{State: agent.Cancelled, Stopping: stopping}
+		switch {
+		case i.resolved != nil:
+			i.hear(cancelled)
+		case !silent && c.driver.Answer(i.request.Key, cancelled) != nil:
+			silent = true // an agent that does not read is being ended, or found by what comes next
 		}
 	}
 }
@@ -267,7 +283,7 @@ func (c *conversation) cancelOpen(reason string, stopping bool) {
 // Withdrawn takes that the agent no longer waits.
 func (c *conversation) Withdrawn(request string) {
 	for _, i := range slices.Clone(c.open) {
-		if i.request.Key == request {
+		if i.resolved == nil && i.request.Key == request {
 			c.tell(c.resolve(i, interaction.Cancelled, interaction.Outcome{Reason: interaction.Withdrawn}))
 		}
 	}

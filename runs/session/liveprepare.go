@@ -51,6 +51,10 @@ func (s *supervisor) prepareLive(machine doc.Machine, spec *doc.Spec) error {
 	live := s.order.Live
 	if s.words == nil {
 		s.words = append([]string{}, s.order.Argv...)
+		var err error
+		if s.config, err = s.toolConfig(); err != nil {
+			return err
+		}
 	}
 	if err := s.w.Replace(path.Join(s.outDir, "prompt.txt"), []byte(s.secrets.String(live.Prompt)), 0o644); err != nil {
 		return err
@@ -73,7 +77,7 @@ func (s *supervisor) word(machine doc.Machine) (err error) {
 	live := s.order.Live
 	call := provider.LiveCall{
 		Provider: s.order.Provider, Driver: live.Driver, Argv: s.words, Model: live.Model, Mode: string(live.Policy.Mode), Resume: live.Thread,
-		Trusted: s.trusted(),
+		Trusted: s.trusted(), Servers: s.config,
 	}
 	s.order.Argv, err = call.Words(machine)
 	return err
@@ -178,7 +182,9 @@ func (c *conversation) start() agent.Start {
 	}
 	if o.Files != nil {
 		s.Without = o.Files.Without()
-		s.Servers = append(s.Servers, agent.Server{Name: "ac", Command: o.Files[0], Args: o.Files[1:]})
+	}
+	if server, ok := c.s.toolServer(); ok {
+		s.Servers = append(s.Servers, server)
 	}
 	return s
 }

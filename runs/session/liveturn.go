@@ -310,7 +310,7 @@ func (c *conversation) next() {
 	case len(batch) > 0:
 		_ = c.beginTurn(opening{cause: causeSteer, steers: batch, actor: batch[0].actor, model: batch[0].model}) // it failed the session
 	case c.order.KeepOpen:
-		c.after("idle", time.Duration(c.order.IdleMS)*time.Millisecond, c.idled)
+		c.rest()
 	default:
 		c.close(c.byLastTurn())
 	}

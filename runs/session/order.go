@@ -94,7 +94,8 @@ type LiveOrder struct {
 	IdleMS       int64               `json:"idle_timeout_ms,omitempty"`
 	PermissionMS int64               `json:"permission_timeout_ms,omitempty"`
 	QuestionMS   int64               `json:"question_timeout_ms,omitempty"`
-	MCP          bool                `json:"mcp,omitempty"` // the agent has ac's own tools
+	MCP          bool                `json:"mcp,omitempty"`             // the agent has ac's own tools
+	LaunchJobs   bool                `json:"mcp_launch_jobs,omitempty"` // and may launch jobs by them
 	// ActorID says the prompt, ClientMessageID is what its client calls it.
 	ActorID         string `json:"actor_id,omitempty"`
 	ClientMessageID string `json:"client_message_id,omitempty"`

@@ -22,6 +22,7 @@ import (
 	"ac/internal/durable"
 	"ac/internal/fault"
 	"ac/internal/proc"
+	"ac/runs/grant"
 	"ac/workspace/doc"
 )
 
@@ -109,6 +110,7 @@ func removeSocket(record doc.Session) {
 	for _, of := range []func(doc.Session) (string, error){socketOf, reasonFile} {
 		if file, err := of(record); err == nil {
 			_ = os.Remove(file) // gone already, or of another boot
+			grant.Remove(filepath.Dir(file), record.Socket)
 		}
 	}
 }
@@ -161,14 +163,29 @@ const maxRequest = 2<<20 + 4<<10
 
 func (s *socketServer) answer(conn net.Conn, session *supervisor) {
 	var underWay sync.WaitGroup
+	var granted *grant.Conn // nil in a session without tools
+	if session.tools != nil {
+		granted = session.tools.server.Conn(context.Background())
+	}
 	defer func() {
 		underWay.Wait()
+		if granted != nil {
+			granted.Close()
+		}
 		s.mu.Lock()
 		delete(s.conns, conn)
 		s.mu.Unlock()
 		_ = conn.Close() // it was answered, or is gone
 	}()
 	var writing sync.Mutex
+	write := func(reply socketReply) {
+		text, err := json.Marshal(reply)
+		writing.Lock()
+		defer writing.Unlock()
+		if err != nil || durable.WriteAll(conn, append(text, '\n')) != nil {
+			_ = conn.Close() // ends the loop
+		}
+	}
 	lines := bufio.NewReader(conn)
 	for {
 		line, err := requestLine(lines)
@@ -180,14 +197,12 @@ func (s *socketServer) answer(conn net.Conn, session *supervisor) {
 			request = socketRequest{Verb: "\x00"}
 		}
 		serve := func() {
-			reply := session.serve(request)
-			reply.Record = new(session.snapshot())
-			text, err := json.Marshal(reply)
-			writing.Lock()
-			defer writing.Unlock()
-			if err != nil || durable.WriteAll(conn, append(text, '\n')) != nil {
-				_ = conn.Close() // ends the loop
+			reply, ofTool := toolReply(granted, request, write)
+			if !ofTool {
+				reply = session.serve(request)
+				reply.Record = new(session.snapshot())
 			}
+			write(reply)
 		}
 		if request.Version < 2 {
 			serve() // one after another, as they were

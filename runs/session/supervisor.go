@@ -44,6 +44,10 @@ type Host struct {
 	// BudgetPatience is how long reported usage may be over a hard limit before
 	// the provider is stopped; 0 means five seconds.
 	BudgetPatience time.Duration
+	// StartJob starts the runner of a job that the session's agent launched, as a
+	// process that does not end with the session and whose workers get the environment;
+	// nil where that cannot be.
+	StartJob func(ctx context.Context, w *workspace.Workspace, project, jobID string, environ []string) error
 	// Guards are those of all sessions of the process; nil where it hosts one.
 	Guards *GuardSet
 }
@@ -74,6 +78,7 @@ type supervisor struct {
 	stderr   durable.File
 	recorder *recorder
 	secrets  *redact.Values // of the provider's environment
+	tools    *tools         // of the agent, nil where it gets none
 	talk     *conversation  // with an agent that is spoken with, else nil
 	spoken   chan struct{}  // closed when talk is there, or never will be
 	notes    notes
@@ -85,9 +90,10 @@ type supervisor struct {
 	collector *usage.Collector // used under the recorder's lock, then by end
 	budget    *budgetWatch     // nil until the provider runs
 
-	prior *doc.Usage // of the sessions of the run before this one
-	words []string   // the words of a live session's order
-	spec  *doc.Spec  // of the execution
+	prior  *doc.Usage // of the sessions of the run before this one
+	words  []string   // the words of a live session's order
+	config string     // the file that names its MCP servers, "" for none
+	spec   *doc.Spec  // of the execution
 
 	overdue bool // it ran longer than it may; of the supervisor's own goroutine
 
@@ -159,6 +165,9 @@ func (s *supervisor) accept(ctx context.Context) error {
 	if s.socket, err = listen(ctx, s.w.Env.IDs.Hex); err != nil {
 		return fmt.Errorf("open the session's socket: %w", err)
 	}
+	if err := s.openTools(); err != nil {
+		return fmt.Errorf("grant the session's tools: %w", err)
+	}
 	self := proc.Self()
 	s.record = doc.Session{
 		SchemaVersion: doc.Version, Type: "session_record", Ref: s.order.SessionRef, WorkspaceDir: s.w.Dir(),
@@ -168,6 +177,7 @@ func (s *supervisor) accept(ctx context.Context) error {
 	}
 	if s.order.Live != nil {
 		s.record.Driver, s.record.Activity = s.order.Live.Driver, "starting"
+		s.record.MCP, s.record.MCPLaunchJobs = s.order.Live.MCP, s.order.Live.LaunchJobs
 	}
 	if s.goesOn() {
 		err = s.reopen(ctx)
@@ -472,6 +482,7 @@ func (s *supervisor) close() error {
 	}
 	if s.socket != nil {
 		errs = append(errs, s.socket.close())
+		s.closeTools()
 	}
 	return errors.Join(errs...)
 }

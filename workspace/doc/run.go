@@ -206,6 +206,9 @@ type Session struct {
 	Activity string `json:"activity" is:"optional"`
 	Turn     int    `json:"turn" is:"optional"`
 	Resumed  string `json:"resumed" is:"optional"`
+	// MCP: its agent has ac's own tools; MCPLaunchJobs: and may launch jobs by them.
+	MCP           bool `json:"mcp" is:"optional"`
+	MCPLaunchJobs bool `json:"mcp_launch_jobs" is:"optional"`
 	// ResumeError is why its conversation is a new one, Reason why it failed.
 	ResumeError string `json:"resume_error" is:"optional"`
 	Reason      string `json:"reason" is:"optional"`

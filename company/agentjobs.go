@@ -1,0 +1,171 @@
+package company
+
+// The jobs of a project as an agent sees them, and jobs that it launches itself.
+
+import (
+	"cmp"
+	"context"
+	"slices"
+
+	"ac/events"
+	"ac/governance"
+	"ac/governance/policy"
+	"ac/heartbeat/job"
+	"ac/internal/fault"
+	runpolicy "ac/runs/policy"
+	"ac/workspace/doc"
+)
+
+// AgentJobsParams choose jobs of the project that an agent works in.
+type AgentJobsParams struct {
+	AsAgent
+	Status string `json:"status" is:"optional,enum=queued|running|completed|canceled"`
+	Limit  int    `json:"limit" is:"default=20,min=1,max=100"`
+}
+
+// AgentJob is a job in a list.
+type AgentJob struct {
+	JobID    string `json:"job_id"`
+	Goal     string `json:"goal"`
+	Status   string `json:"status"`
+	Worker   string `json:"worker"`
+	Attempts int    `json:"attempts"`
+}
+
+// AgentJobs lists jobs that an agent may see, the newest first: those of its team, and
+// those that it launched or works on. Nothing is started or settled for it.
+func (c *Company) AgentJobs(_ context.Context, p AgentJobsParams) ([]AgentJob, error) {
+	list := []AgentJob{}
+	_, actor, err := c.acting(p.AsAgent)
+	if err != nil {
+		return list, err
+	}
+	records, err := job.All(c.w, p.ProjectID)
+	slices.SortStableFunc(records, func(a, b doc.Job) int { return cmp.Compare(b.CreatedAt, a.CreatedAt) })
+	for _, r := range records {
+		own := r.Job.WorkerAgentID == p.AgentID || r.Job.ManagerActorID == p.AgentID
+		if p.Status != "" && r.Status != p.Status || !own && c.mayRead(actor, c.teamResource("job", r.Job.JobID, r.Job.WorkerAgentID)) != nil {
+			continue
+		}
+		if list = append(list, AgentJob{r.Job.JobID, r.Job.Goal, r.Status, cmp.Or(r.Job.WorkerAgentID, r.Job.WorkerKind), len(r.Attempts)}); len(list) == p.Limit {
+			break
+		}
+	}
+	return list, err
+}
+
+// AgentLaunchParams are what an agent wants to be done.
+type AgentLaunchParams struct {
+	AsAgent
+	Goal            string    `json:"goal" is:"maxbytes=65536"`
+	WorkerAgentID   string    `json:"worker_agent_id" is:"optional,id"` // itself when absent
+	Deliverables    []string  `json:"deliverables" is:"optional"`
+	Constraints     []string  `json:"constraints" is:"optional"`
+	PermissionLevel doc.Level `json:"permission_level" is:"default=read-only,enum=read-only|patch|run-commands"`
+	// Level is that of the run.
+	Level doc.Level `json:"-"`
+}
+
+// maxOpenJobs bounds the open jobs that one run launched.
+const maxOpenJobs = 5
+
+// originNote marks the reference of a job to the run whose agent launched it.
+const originNote = "launched by the agent of this run"
+
+// originOf is the run whose agent launched a job, "" for none.
+func originOf(spec doc.JobSpec) string {
+	for _, ref := range spec.ContextRefs {
+		if ref.Kind == "note" && ref.Description == originNote {
+			return ref.Value
+		}
+	}
+	return ""
+}
+
+// launchedBy are the agents that work on jobs which the agent of a run launched.
+func (c *Company) launchedBy(project, run string) (agents []string, err error) {
+	records, err := job.All(c.w, project)
+	for _, r := range records {
+		if originOf(r.Job) == run {
+			agents = append(agents, r.Job.WorkerAgentID)
+		}
+	}
+	return agents, err
+}
+
+// launchedPayload is the payload of job.launched.
+type launchedPayload struct {
+	JobID string `json:"job_id"`
+	Goal  string `json:"goal"`
+}
+
+// AgentLaunch enters a job that an agent launches. It is durable when it returns, and
+// has no runner yet: a runner that the agent's own process started would end with the
+// agent (job.Start). The error is fault.Denied with the rule that is against it, or
+// fault.BudgetExceeded.
+func (c *Company) AgentLaunch(ctx context.Context, p AgentLaunchParams) (id string, err error) {
+	brief, actor, err := c.acting(p.AsAgent)
+	if err != nil {
+		return "", err
+	}
+	worker, err := c.w.Agent(cmp.Or(p.WorkerAgentID, p.AgentID))
+	if err != nil {
+		return "", err
+	}
+	spec := doc.JobSpec{
+		SchemaVersion: doc.Version, Type: "job", JobKind: doc.JobExecution, WorkerKind: doc.WorkerKindOf(worker.Provider), WorkspaceDir: c.dir,
+		ProjectID: p.ProjectID, Goal: p.Goal, Constraints: append([]string{}, p.Constraints...), Deliverables: append([]string{}, p.Deliverables...),
+		PermissionLevel: string(p.PermissionLevel), WorkerAgentID: worker.ID,
+		ContextRefs:    []doc.ContextRef{{Kind: "note", Value: p.RunID, Description: originNote}},
+		ManagerActorID: p.AgentID, ManagerRole: brief.Role, ManagerTeamID: brief.TeamID,
+	}
+	if spec.WorkerKind == "" {
+		return "", fault.New(fault.Conflict, "agent %s has the provider %s, which takes no jobs", worker.ID, worker.Provider)
+	}
+	if err := c.all.admission(c.w).Afford(c.w, p.ProjectID); err != nil {
+		return "", err
+	}
+	err = governance.Govern(ctx, c.w, func(g *governance.PolicyUnit) error {
+		resource := c.teamResource("job", p.ProjectID, worker.ID)
+		if _, err := g.Enforce(p.ProjectID, policy.Question{Action: policy.Launch, Resource: resource, Actor: actor, RunID: p.RunID}); err != nil {
+			return err
+		}
+		if err := c.launchable(p); err != nil {
+			return err
+		}
+		if id, _, err = job.Enter(g.Unit, nil, spec); err != nil { // its runner is started elsewhere
+			return err
+		}
+		return g.Emit(p.ProjectID, p.RunID, events.Draft{Actor: p.AgentID, Visibility: events.VisibilityTeam, Type: events.JobLaunched}, launchedPayload{id, p.Goal})
+	})
+	return id, err
+}
+
+// launchable refuses a job above the level of its run, of a run that is itself part
+// of such a job, and one too many.
+func (c *Company) launchable(p AgentLaunchParams) error {
+	if !runpolicy.AtLeast(p.Level, p.PermissionLevel) {
+		return fault.New(fault.Denied, "launch.level: permission level %s is above %s, the level of the run", p.PermissionLevel, p.Level)
+	}
+	records, err := job.All(c.w, p.ProjectID)
+	if err != nil {
+		return err
+	}
+	open := 0
+	for _, r := range records {
+		origin := originOf(r.Job)
+		if origin == "" {
+			continue
+		}
+		if slices.ContainsFunc(r.Attempts, func(a doc.JobAttempt) bool { return a.RunID == p.RunID }) {
+			return fault.New(fault.Denied, "launch.depth: the run belongs to a job that an agent launched")
+		}
+		if origin == p.RunID && !r.Over() {
+			open++
+		}
+	}
+	if open >= maxOpenJobs {
+		return fault.New(fault.Denied, "launch.open: %d jobs of this run are open already", open)
+	}
+	return nil
+}

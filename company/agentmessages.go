@@ -1,0 +1,173 @@
+package company
+
+// The messages of an agent: those of conversations that it takes part in, and those
+// that mention it. What it has read is kept on this machine.
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"maps"
+	"slices"
+
+	"ac/conversation"
+	"ac/internal/clock"
+	"ac/internal/fault"
+	"ac/workspace"
+	"ac/workspace/doc"
+)
+
+// AgentMessagesParams choose messages of an agent.
+type AgentMessagesParams struct {
+	AsAgent
+	UnreadOnly bool `json:"unread_only" is:"default=true"`
+	Limit      int  `json:"limit" is:"default=20,min=1,max=100"`
+	MarkRead   bool `json:"mark_read" is:"default=true"`
+}
+
+// AgentMessages is what an agent is sent.
+type AgentMessages struct {
+	Messages []AgentMessage `json:"messages"` // the oldest first
+	More     bool           `json:"more"`     // there are others of the kind that was asked for
+}
+
+// AgentMessage is a message as its reader sees it.
+type AgentMessage struct {
+	ID           string `json:"id"`
+	Conversation string `json:"conversation"`
+	From         string `json:"from"`
+	At           string `json:"at"`
+	Body         string `json:"body"`
+}
+
+// newestMessages is how many messages of a conversation are looked at.
+const newestMessages = 200
+
+// AgentMessages lists messages of an agent: unread ones from the oldest on, else the
+// newest. Those that it gets count as read when it returns, if asked so.
+func (c *Company) AgentMessages(ctx context.Context, p AgentMessagesParams) (AgentMessages, error) {
+	result := AgentMessages{Messages: []AgentMessage{}}
+	_, actor, err := c.acting(p.AsAgent)
+	if err != nil {
+		return result, err
+	}
+	reader := conversation.Actor{ID: actor.ID, Role: actor.Role, Team: actor.Team}
+	read, err := c.readPositions(p.AgentID)
+	if err != nil {
+		return result, err
+	}
+	list, err := c.messagesFor(reader, p, read)
+	if err != nil {
+		return result, err
+	}
+	if result.More = len(list) > p.Limit; result.More && p.UnreadOnly {
+		list = list[:p.Limit]
+	} else if result.More {
+		list = list[len(list)-p.Limit:]
+	}
+	for _, m := range list {
+		result.Messages = append(result.Messages, AgentMessage{m.ID, m.ConversationID, m.AuthorID, m.CreatedAt, m.Body})
+	}
+	if p.MarkRead && len(list) > 0 {
+		err = c.markRead(ctx, p.AgentID, list)
+	}
+	return result, err
+}
+
+// messagesFor gathers messages over all conversations, the oldest first.
+func (c *Company) messagesFor(reader conversation.Actor, p AgentMessagesParams, read map[string]string) (list []doc.Message, err error) {
+	projects, err := workspace.Dirs(c.w.FS, workspace.ProjectsDir)
+	if err != nil {
+		return nil, err
+	}
+	places := []conversation.Space{{}}
+	for _, project := range projects {
+		places = append(places, conversation.Space{Project: project})
+	}
+	for _, place := range places {
+		conversations, err := conversation.List(c.w, place)
+		if err != nil {
+			return nil, err
+		}
+		for _, conv := range conversations {
+			if !conversation.Admits(conv, reader) {
+				continue
+			}
+			messages, err := conversation.Newest(c.w, place, conv.ID, newestMessages)
+			if err != nil {
+				return nil, err
+			}
+			list = append(list, concerning(messages, reader, takesPart(conv, reader), p.UnreadOnly, read[conv.ID])...)
+		}
+	}
+	slices.SortStableFunc(list, func(a, b doc.Message) int {
+		at, _ := clock.Parse(a.CreatedAt)
+		bt, _ := clock.Parse(b.CreatedAt)
+		return cmp.Or(at.Compare(bt), cmp.Compare(a.ID, b.ID))
+	})
+	return list, nil
+}
+
+// takesPart reports whether a conversation has somebody among its participants.
+func takesPart(c doc.Conversation, reader conversation.Actor) bool {
+	return slices.Contains(c.Participants.AgentIDs, reader.ID) || reader.Team != "" && slices.Contains(c.Participants.TeamIDs, reader.Team)
+}
+
+// concerning are the messages of one conversation that a reader gets: all of them, or
+// those that mention it where it takes no part. Its own are never unread.
+func concerning(messages []doc.Message, reader conversation.Actor, takesPart, unread bool, last string) (list []doc.Message) {
+	if unread {
+		at := slices.IndexFunc(messages, func(m doc.Message) bool { return m.ID == last })
+		messages = messages[at+1:]
+	}
+	for _, m := range messages {
+		counts := !unread || m.AuthorID != reader.ID
+		if counts && (takesPart || slices.Contains(m.Mentions, reader.ID)) {
+			list = append(list, m)
+		}
+	}
+	return list
+}
+
+// positions is .local/mcp/<agent_id>.json: the last message that an agent has read of
+// each conversation.
+type positions struct {
+	Version int               `json:"version"`
+	Read    map[string]string `json:"read"`
+}
+
+// readPositions reads what an agent has read. A file that does not fit says nothing:
+// messages are shown again rather than not at all.
+func (c *Company) readPositions(agent string) (map[string]string, error) {
+	text, err := c.w.Read(workspace.ReadPositionsFile(agent))
+	if fault.Is(err, fault.NotFound) {
+		return map[string]string{}, nil
+	}
+	var p positions
+	if err == nil && (json.Unmarshal(text, &p) != nil || p.Read == nil) {
+		p.Read = map[string]string{}
+	}
+	return p.Read, err
+}
+
+// markRead keeps that an agent has read messages, which are in order.
+func (c *Company) markRead(ctx context.Context, agent string, list []doc.Message) error {
+	return c.w.Update(ctx, func(u *workspace.Unit) error {
+		read, err := c.readPositions(agent)
+		if err != nil {
+			return err
+		}
+		now := maps.Clone(read)
+		for _, m := range list {
+			now[m.ConversationID] = m.ID
+		}
+		if maps.Equal(read, now) {
+			return nil
+		}
+		text, err := json.Marshal(positions{1, now})
+		if err != nil {
+			return err
+		}
+		return u.Write(workspace.ReadPositionsFile(agent), append(text, '\n'), 0o600)
+	})
+}

@@ -1,0 +1,170 @@
+package company
+
+// What the agent of a run may know of itself and of its work: the operations behind
+// the tools that it has. They act as the agent, with its recorded role and team.
+
+import (
+	"context"
+
+	"ac/events"
+	"ac/governance/policy"
+	"ac/internal/fault"
+	"ac/workspace"
+	"ac/workspace/doc"
+)
+
+// AsAgent says which agent acts, in which run. It comes from the supervisor of the
+// run's session, never from the agent.
+type AsAgent struct {
+	Dir
+	ProjectID string `json:"project_id" is:"id"`
+	RunID     string `json:"run_id" is:"id"`
+	AgentID   string `json:"agent_id" is:"id"`
+}
+
+// AgentBrief is an agent as its colleagues know it.
+type AgentBrief struct {
+	ID     string `json:"id"`
+	Name   string `json:"name"`
+	Role   string `json:"role"`
+	TeamID string `json:"team_id,omitempty"`
+}
+
+func briefOf(a doc.Agent) AgentBrief { return AgentBrief{a.ID, a.Name, a.Role, a.TeamID} }
+
+// acting is the agent as its record has it. One without a record has the fewest
+// rights.
+func (c *Company) acting(p AsAgent) (AgentBrief, policy.Actor, error) {
+	agent, err := c.w.Agent(p.AgentID)
+	if fault.Is(err, fault.NotFound) {
+		agent, err = doc.Agent{ID: p.AgentID, Name: p.AgentID, Role: "worker"}, nil
+	}
+	return briefOf(agent), policy.Actor{ID: p.AgentID, Role: agent.Role, Team: agent.TeamID}, err
+}
+
+// maxColleagues bounds how many colleagues an agent is shown.
+const maxColleagues = 100
+
+// Self is what an agent may know of where it is.
+type Self struct {
+	Agent   AgentBrief `json:"agent"`
+	RunID   string     `json:"run_id"`
+	Project struct {
+		ID   string `json:"id"`
+		Name string `json:"name"`
+	} `json:"project"`
+	Company    string       `json:"company"`
+	Colleagues []AgentBrief `json:"colleagues"`
+}
+
+// AgentSelf says who an agent is and with whom it works.
+func (c *Company) AgentSelf(_ context.Context, p AsAgent) (self Self, err error) {
+	self = Self{RunID: p.RunID, Colleagues: []AgentBrief{}}
+	if self.Agent, _, err = c.acting(p); err != nil {
+		return self, err
+	}
+	project, err := c.w.Project(p.ProjectID)
+	if err != nil {
+		return self, err
+	}
+	self.Project.ID, self.Project.Name = project.ID, project.Name
+	company, err := c.w.Company()
+	if err != nil {
+		return self, err
+	}
+	self.Company = company.Name
+	agents, err := c.w.Agents()
+	for _, a := range agents {
+		if a.ID != p.AgentID && len(self.Colleagues) < maxColleagues {
+			self.Colleagues = append(self.Colleagues, briefOf(a))
+		}
+	}
+	return self, err
+}
+
+// AgentTaskParams name the task of a run, "" for none.
+type AgentTaskParams struct {
+	AsAgent
+	TaskID string `json:"task_id" is:"optional,id"`
+}
+
+// AgentTask is the task of a run or, of a run without one, what its agent is
+// assigned.
+type AgentTask struct {
+	Task     *TaskView    `json:"task,omitempty"`
+	Assigned *[]TaskBrief `json:"assigned,omitempty"`
+}
+
+// TaskView is a task as its worker reads it.
+type TaskView struct {
+	TaskBrief
+	Body       string          `json:"body"`
+	Milestones []doc.Milestone `json:"milestones"`
+	Schedule   *doc.Schedule   `json:"schedule,omitempty"`
+}
+
+// TaskBrief is a task in a list.
+type TaskBrief struct {
+	ID     string `json:"id"`
+	Title  string `json:"title"`
+	Status string `json:"status"`
+}
+
+// maxAssigned bounds how many tasks an agent is shown.
+const maxAssigned = 50
+
+// AgentTask reads the task of a run, or lists the open tasks that are assigned to its
+// agent. The error is fault.Denied for a task that the agent may not read.
+func (c *Company) AgentTask(_ context.Context, p AgentTaskParams) (result AgentTask, err error) {
+	_, actor, err := c.acting(p.AsAgent)
+	if err != nil {
+		return result, err
+	}
+	if p.TaskID != "" {
+		result.Task, err = c.taskFor(p, actor)
+		return result, err
+	}
+	tasks, err := c.w.Tasks(p.ProjectID)
+	assigned := []TaskBrief{}
+	for _, t := range tasks {
+		open := t.Status != "done" && t.Status != "canceled"
+		if t.AssigneeAgentID == p.AgentID && open && c.mayRead(actor, taskResource(t)) == nil && len(assigned) < maxAssigned {
+			assigned = append(assigned, TaskBrief{t.ID, t.Title, t.Status})
+		}
+	}
+	result.Assigned = &assigned
+	return result, err
+}
+
+func (c *Company) taskFor(p AgentTaskParams, actor policy.Actor) (*TaskView, error) {
+	t, err := c.w.Task(p.ProjectID, p.TaskID)
+	if err == nil {
+		err = c.mayRead(actor, taskResource(t))
+	}
+	if err != nil {
+		return nil, err
+	}
+	name := workspace.TaskFile(p.ProjectID, p.TaskID)
+	text, err := c.w.Read(name)
+	if err != nil {
+		return nil, err
+	}
+	_, body, err := workspace.DecodeHead(doc.TaskCodec, name, text)
+	return &TaskView{TaskBrief{t.ID, t.Title, t.Status}, string(body), append([]doc.Milestone{}, t.Milestones...), t.Schedule}, err
+}
+
+// taskResource is a task as the policy sees it. It belongs to whoever it is assigned
+// to.
+func taskResource(t doc.Task) policy.Resource {
+	return policy.Resource{ID: t.ID, Kind: "task", Visibility: t.Visibility, Team: t.TeamID, Producer: t.AssigneeAgentID}
+}
+
+// mayRead asks the policy whether an agent may read something.
+func (c *Company) mayRead(actor policy.Actor, r policy.Resource) error {
+	return policy.Ask(c.w, policy.Question{Action: policy.Read, Resource: r, Actor: actor}).Refusal()
+}
+
+// teamResource is what the team of an agent may see.
+func (c *Company) teamResource(kind, id, agent string) policy.Resource {
+	return policy.Resource{ID: id, Kind: kind, Visibility: events.VisibilityTeam, Team: c.w.AgentTeam(agent)}
+}
