@@ -10,6 +10,7 @@ import (
 	"io/fs"
 	"os"
 	"sync"
+	"time"
 
 	"ac/feed"
 	"ac/governance/files"
@@ -126,6 +127,9 @@ func (cs *Host) Close() error {
 	}
 	return failed
 }
+
+// Now is the time of the host's clock.
+func (cs *Host) Now() time.Time { return cs.env.Clock.Now() }
 
 // openedAs is the open entry of a workspace.
 func (cs *Host) openedAs(w *workspace.Workspace) *opened {

@@ -56,6 +56,8 @@ type WatchRunParams struct {
 	Since    *int64 `json:"-"`
 	Tail     int    `json:"-"` // of what there is, 0 for all
 	NoFollow bool   `json:"-"` // what there is, and no more
+	// Settled is called once what there is has been told, nil for nobody.
+	Settled func() `json:"-"`
 	// Told gets the transcript as it changes; its error ends the watch.
 	Told func(feed.TranscriptNotification) error `json:"-"`
 }
@@ -80,7 +82,12 @@ func (c *Company) WatchRun(ctx context.Context, p WatchRunParams) (result WatchR
 	w := &watch{over: make(chan struct{}), told: p.Told, keepFollowing: !p.NoFollow}
 	stop, err := c.FollowTranscript(ctx, TranscriptStream{
 		ProjectID: run.ProjectID, RunID: run.RunID, Since: p.Since, Tail: p.Tail, Deliver: w.take,
-		Settled: func() { w.applyStatus(c.overByRecord(run)) },
+		Settled: func() {
+			if p.Settled != nil {
+				p.Settled()
+			}
+			w.applyStatus(c.overByRecord(run))
+		},
 	})
 	if err != nil {
 		return result, err
@@ -178,6 +185,8 @@ type RawRunParams struct {
 	NamedRunParams
 	Since    int64 `json:"-"`
 	NoFollow bool  `json:"-"` // what there is, and no more
+	// Settled is called once what there is has been told, nil for nobody.
+	Settled func() `json:"-"`
 	// Told gets what the agent printed, of each stream in its order; its error ends the
 	// watch.
 	Told func(stream string, chunk []byte) error `json:"-"`
@@ -207,8 +216,12 @@ func (c *Company) WatchRaw(ctx context.Context, p RawRunParams) (result WatchRun
 		return result, err
 	}
 	r := rawReader{company: c, run: run, at: p.Since, told: p.Told, status: doc.StatusRunning}
-	for {
-		if err := r.read(ctx); err != nil || p.NoFollow || doc.Terminal(r.status) {
+	for settled := false; ; settled = true {
+		err := r.read(ctx)
+		if !settled && err == nil && p.Settled != nil {
+			p.Settled()
+		}
+		if err != nil || p.NoFollow || doc.Terminal(r.status) {
 			return WatchRunResult{r.status}, err
 		}
 		if status, over := c.overByRecord(run); over {

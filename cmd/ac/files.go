@@ -11,7 +11,6 @@ import (
 	"strings"
 
 	"github.com/spf13/cobra"
-	"golang.org/x/term"
 
 	"ac/company"
 	"ac/governance/files"
@@ -115,7 +114,7 @@ func (a *app) printRow(row files.Row) {
 // printPatch prints a patch: as it is for programs, and so that no line of it steers a
 // terminal.
 func (a *app) printPatch(patch string) {
-	if out, ok := a.stdout.(*os.File); !ok || !term.IsTerminal(int(out.Fd())) {
+	if !a.onTerminal() {
 		fmt.Fprint(a.stdout, patch)
 		return
 	}

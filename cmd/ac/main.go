@@ -122,7 +122,7 @@ type app struct {
 // run executes one command line.
 func (a *app) run(ctx context.Context, args []string) int {
 	root := newRoot(a)
-	args, err := expandMulti(root, args)
+	args, err := expandMulti(root, hoist(args))
 	if err != nil {
 		a.fail("", err)
 		return exitFailure

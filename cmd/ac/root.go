@@ -58,7 +58,7 @@ func newRoot(a *app) *cobra.Command {
 		if given := cmd.Flags().Args(); !cmd.HasParent() && len(given) > 0 {
 			return unknownCommand(cmd, given[0]) // a command with unknown options
 		}
-		return usageError{err.Error()}
+		return usageError{unknownFlag(cmd, err.Error())}
 	})
 	root.AddCommand(
 		demoCommand(a), serverCommand(a), callCommand(a), schemaCommand(a), mcpFilesCommand(a), mcpServeCommand(a),
@@ -89,9 +89,11 @@ func newRoot(a *app) *cobra.Command {
 		indexRebuildCommand(a), indexSyncCommand(a), indexStatsCommand(a), indexRunsCommand(a), indexEventsCommand(a),
 		indexErrorsCommand(a), indexReviewsCommand(a), indexHelpCommand(a),
 		uiResolveCommand(a), versionCommand(a),
+		psCommand(a), logsCommand(a), stopCommand(a), diffCommand(a), useCommand(a),
 	)
 	takeDecimals(root)
 	acceptJSON(root.Commands())
+	a.takeNames(root.Commands())
 	root.SetHelpCommand(helpCommand())
 	return root
 }
@@ -115,6 +117,13 @@ func helpCommand() *cobra.Command {
 // fail prints an error on one line: errors in the command line with "error:",
 // like option parsers, failures of the work with "ERROR:".
 func (a *app) fail(command string, err error) {
+	if choice, ok := errors.AsType[choiceError](err); ok {
+		fmt.Fprintf(a.stderr, "ERROR: %s\n", oneLine(choice.message))
+		for _, line := range choice.lines {
+			fmt.Fprintf(a.stderr, "  %s\n", oneLine(line))
+		}
+		return
+	}
 	if usage, ok := errors.AsType[usageError](err); ok {
 		fmt.Fprintf(a.stderr, "error: %s\n", oneLine(usage.message))
 		return

@@ -95,7 +95,7 @@ func Continuable(w *workspace.Workspace, project, run string) error {
 		return err
 	}
 	for _, r := range records {
-		if id := OpenJobOf(w, project, r.Ref, run); id != "" && doc.Terminal(r.Status) {
+		if id := OpenJobOf(w, project, r.Ref, run); id != "" && (doc.Terminal(r.Status) || !session.RunAlive(w, project, run)) {
 			return fault.New(fault.RunOwnedByJob, "run %s is an attempt of job %s, which is not over", run, id).With(OpenJob{id})
 		}
 	}

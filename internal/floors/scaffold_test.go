@@ -101,7 +101,7 @@ func TestEveryMethodIsWhole(t *testing.T) {
 func TestEveryCommandIsWhole(t *testing.T) {
 	t.Parallel()
 	scripts := texts(t, ending(".txtar", "_test.go"), "cmd/ac")
-	readme := texts(t, func(name string) bool { return name == "README.md" }, ".")
+	page := texts(t, func(name string) bool { return name == "commands.md" }, "docs")
 	named := regexp.MustCompile(`^[a-z-]+:[a-z:-]+`)
 	seen := 0
 	for _, use := range literals(t, "cmd/ac", func(string) bool { return false }, "Use") {
@@ -113,8 +113,8 @@ func TestEveryCommandIsWhole(t *testing.T) {
 		if !strings.Contains(scripts, name) {
 			t.Errorf("%s has no script: cmd/ac/testdata/script", name)
 		}
-		if !strings.Contains(readme, "`"+name) {
-			t.Errorf("%s has no line in the table of README.md", name)
+		if !strings.Contains(page, "`"+name) {
+			t.Errorf("%s does not stand in docs/commands.md: go test ./cmd/ac -run TestCommandsPage -update", name)
 		}
 	}
 	if seen < 60 {

@@ -1,5 +1,5 @@
-// Package shellwords reads the command lines that agents show: what a shell was
-// asked to execute, without the shell.
+// Package shellwords reads and writes command lines of shells: what a shell was asked to
+// execute, without the shell, and words as a line that a shell splits again.
 package shellwords
 
 import (
@@ -112,4 +112,25 @@ func doubleQuoted(b *strings.Builder, text string) (n int, ok bool) {
 		}
 	}
 	return 0, false
+}
+
+// Join is words as a line that a shell splits into the same words. Words without anything
+// that a shell interprets stay as they are.
+func Join(words []string) string {
+	quoted := make([]string, len(words))
+	for i, word := range words {
+		if quoted[i] = word; word == "" || strings.ContainsFunc(word, interpreted) {
+			quoted[i] = "'" + strings.ReplaceAll(word, "'", `'\''`) + "'"
+		}
+	}
+	return strings.Join(quoted, " ")
+}
+
+// interpreted reports whether a shell may take a character for more than itself.
+func interpreted(r rune) bool {
+	switch {
+	case r >= 'a' && r <= 'z', r >= 'A' && r <= 'Z', r >= '0' && r <= '9', r >= 0x80:
+		return false
+	}
+	return !strings.ContainsRune("_@%+=:,./-", r)
 }

@@ -61,3 +61,17 @@ func FuzzUnwrapped(f *testing.F) {
 		}
 	})
 }
+
+func TestJoin(t *testing.T) {
+	t.Parallel()
+	for want, words := range map[string][]string{
+		"make test":                        {"make", "test"},
+		"sh -c 'echo built; exit 3'":       {"sh", "-c", "echo built; exit 3"},
+		`echo '' 'it'\''s' '$HOME' a=b 翻訳`: {"echo", "", "it's", "$HOME", "a=b", "翻訳"},
+		"":                                 nil,
+	} {
+		if got := Join(words); got != want {
+			t.Errorf("%q is %q, want %q", words, got, want)
+		}
+	}
+}

@@ -1,0 +1,135 @@
+package main
+
+// The page that lists the commands, made from the command tree.
+
+import (
+	"fmt"
+	"io"
+	"os"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/spf13/cobra"
+)
+
+// TestCommandsPage holds docs/commands.md to the command tree.
+func TestCommandsPage(t *testing.T) {
+	t.Parallel()
+	const page = "../../docs/commands.md"
+	want := commandsPage(t)
+	if *update {
+		if err := os.WriteFile(page, []byte(want), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	got, err := os.ReadFile(page)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if string(got) != want {
+		t.Errorf("%s is stale; write it anew: go test ./cmd/ac -run TestCommandsPage -update", page)
+	}
+}
+
+// commandGroup is a group of the page, and the nouns of its commands.
+type commandGroup struct {
+	title string
+	nouns []string
+}
+
+func commandGroups() []commandGroup {
+	return []commandGroup{
+		{"Workspaces and machines", []string{"workspace", "machine", "worktree", "demo"}},
+		{"Company", []string{"team", "agent", "project", "conversation", "comment"}},
+		{"Runs", []string{"run", "session", "interaction", "sharepack"}},
+		{"Work", []string{"task", "pm", "job", "workflow", "heartbeat", "pipeline", "context"}},
+		{"Decisions", []string{"inbox", "artifact", "memory", "milestone", "help"}},
+		{"Screens", []string{"ui", "monitor"}},
+		{"Proof", []string{"log", "audit"}},
+		{"Index and bills", []string{"index", "usage"}},
+		{"For programs", []string{"server", "rpc", "protocol", "mcp", "system"}},
+		{"The program itself", []string{""}},
+	}
+}
+
+// commandsPage writes the page. Short commands come first, then the others by their noun.
+func commandsPage(t *testing.T) string {
+	t.Helper()
+	rows := map[string][]*cobra.Command{}
+	for _, cmd := range newRoot(&app{stdin: strings.NewReader(""), stdout: io.Discard, stderr: io.Discard}).Commands() {
+		if cmd.Hidden || !cmd.Runnable() {
+			continue
+		}
+		noun, _, plumbing := strings.Cut(cmd.Name(), ":")
+		title := "Short commands"
+		if cmd.Annotations[shortKind] == "" {
+			if !plumbing {
+				noun = ""
+			}
+			at := slices.IndexFunc(commandGroups(), func(g commandGroup) bool { return slices.Contains(g.nouns, noun) })
+			if at < 0 {
+				t.Errorf("%s is in no group of commands", cmd.Name())
+				continue
+			}
+			title = commandGroups()[at].title
+		}
+		rows[title] = append(rows[title], cmd)
+	}
+	var b strings.Builder
+	b.WriteString(commandsHead)
+	writeGroup(&b, "Short commands", rows["Short commands"])
+	b.WriteString(shortHead)
+	for _, g := range commandGroups() {
+		writeGroup(&b, g.title, rows[g.title])
+	}
+	return b.String()
+}
+
+func writeGroup(b *strings.Builder, title string, list []*cobra.Command) {
+	fmt.Fprintf(b, "\n## %s\n\n| command | what it does |\n|---|---|\n", title)
+	for _, cmd := range list {
+		fmt.Fprintf(b, "| `%s` | %s |\n", strings.ReplaceAll(cmd.Use, "|", `\|`), lowered(cmd.Short))
+	}
+}
+
+// lowered is a summary inside of a table.
+func lowered(text string) string { return strings.ToLower(text[:1]) + text[1:] }
+
+const commandsHead = `# Commands
+
+This page is generated from the command tree by
+` + "`go test ./cmd/ac -run TestCommandsPage -update`" + `. ` + "`ac help COMMAND`" + ` has the options and
+examples of a command.
+
+Commands without a colon are for people: they find the workspace and the project
+themselves, take names and endings of ids, and print tables. Commands with a colon are
+for programs: their arguments and their output stay as they are.
+`
+
+const shortHead = `
+**What a command is about.** The first that is there:
+
+| | |
+|---|---|
+| workspace | ` + "`-C DIR`, `AC_WORKSPACE`" + `, the enclosing folder or its ` + "`.ac`" + `, the only one that ` + "`ac use`" + ` knows |
+| project | ` + "`-p`, `AC_PROJECT`, `ac use`" + `, the only one; lists show all projects where none is chosen |
+| who acts | ` + "`--as`, `AC_ACTOR`" + `, a person; an agent acts with its recorded role and team |
+
+` + "`ac use`" + ` prints the three and where each came from. It keeps the project of a workspace in
+` + "`$XDG_STATE_HOME/ac/context.json`" + `.
+
+**Names and ids.** A word is the full id, else the whole name, else the end of an id: four
+letters or more, in any case. ` + "`last`" + ` is the newest run of the project. A word that fits
+several things is refused, and they are listed. The options ` + "`--project`, `--team`, `--run`" + `
+and those that name an agent take names and endings in commands with a colon, too, and so
+does their argument ` + "`<run>`" + `; what nothing has is passed on as it is.
+
+**Output.** stdout has what was asked for, stderr everything else. In a pipe lists have
+tabs between their fields, full ids and no titles; ` + "`--json`" + ` prints JSON; ` + "`-q`" + ` prints the ids
+alone. Colours follow ` + "`--color`, `NO_COLOR`, `CLICOLOR_FORCE`" + ` and the terminal; long output goes
+through ` + "`AC_PAGER`, `PAGER`" + ` or ` + "`less`" + `, unless ` + "`--no-pager`" + ` is there.
+
+**Exit status**: 0 done, 1 refused, failed, or wrong use, 128 and the signal's number after a
+signal.
+`

@@ -1,0 +1,169 @@
+package main
+
+// What all short commands share: their options, their context, and how they print lists.
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+	"golang.org/x/term"
+
+	"ac/company"
+	"ac/internal/terminal"
+)
+
+// shortFlags are the options of every short command.
+type shortFlags struct {
+	inWorkspace, inProject, as, color string
+	asJSON, noPager, quiet            bool
+}
+
+// add declares the options.
+func (o *shortFlags) add(flags *pflag.FlagSet) {
+	flags.StringVarP(&o.inWorkspace, "workspace", "C", "", "the workspace, or the folder that has it in .ac")
+	flags.StringVarP(&o.inProject, "project", "p", "", "the project: its name, id, or the end of its id")
+	flags.StringVar(&o.as, "as", "", "who acts: an agent, or human")
+	flags.StringVar(&o.color, "color", "auto", "auto, always or never")
+	flags.BoolVar(&o.asJSON, "json", false, "print JSON")
+	flags.BoolVar(&o.noPager, "no-pager", false, "do not start a pager")
+	flags.BoolVarP(&o.quiet, "quiet", "q", false, "print no notes; of lists the ids only")
+}
+
+// hoist moves options of short commands behind the command's word, where the parser looks
+// for them: ac -C acme ps.
+func hoist(given []string) []string {
+	at := 0
+	for at < len(given) {
+		name, _, valued := strings.Cut(given[at], "=")
+		switch name {
+		case "--json", "--no-pager", "-q", "--quiet":
+			at++
+			continue
+		case "-C", "--workspace", "-p", "--project", "--as", "--color":
+			if at++; !valued {
+				at++
+			}
+			continue
+		}
+		break
+	}
+	if at == 0 || at >= len(given) || strings.HasPrefix(given[at], "-") || strings.Contains(given[at], ":") {
+		return given // the parser reports it
+	}
+	moved := append([]string{given[at]}, given[:at]...)
+	return append(moved, given[at+1:]...)
+}
+
+// call is one call of a short command: its context and its options.
+type call struct {
+	*app
+	shortFlags
+	scope
+	ctx context.Context //nolint:containedctx // of one call
+	all *company.Host
+	now time.Time
+}
+
+// short completes a short command: its options, and its context, which is found before it
+// runs.
+func (a *app) short(cmd *cobra.Command, run func(c *call, given []string) error) {
+	var o shortFlags
+	o.add(cmd.Flags())
+	cmd.Annotations = map[string]string{shortKind: "yes"}
+	cmd.RunE = func(cmd *cobra.Command, given []string) error {
+		switch o.color {
+		case "auto", "always", "never":
+		default:
+			return usageError{"--color must be auto, always or never"}
+		}
+		return a.across(func(all *company.Host) error {
+			found, err := a.scope(cmd.Context(), all, o)
+			if err != nil {
+				return err
+			}
+			return run(&call{app: a, shortFlags: o, scope: found, ctx: cmd.Context(), all: all, now: all.Now()}, given)
+		})
+	}
+}
+
+// shortKind marks short commands.
+const shortKind = "short"
+
+// dirParam is the workspace of the call, as a param.
+func (c *call) dirParam() company.Dir { return company.Dir{WorkspaceDir: c.dir} }
+
+// note prints a remark for people.
+func (c *call) note(format string, args ...any) {
+	if !c.quiet {
+		fmt.Fprintf(c.stderr, "%s\n", oneLine(fmt.Sprintf(format, args...)))
+	}
+}
+
+// requireProject refuses a call without a project.
+func (c *call) requireProject() error {
+	if c.project != "" {
+		return nil
+	}
+	if len(c.projects) == 0 {
+		return fmt.Errorf("there is no project in %s; make one with: ac project:new %s --name NAME", c.company, c.dir)
+	}
+	names := make([]string, len(c.projects))
+	for i, p := range c.projects {
+		names[i] = p.name
+	}
+	return fmt.Errorf("which project? there are: %s (ac use NAME, or -p NAME)", strings.Join(names, ", "))
+}
+
+// onTerminal reports whether stdout is a terminal that understands escape codes or not.
+func (a *app) onTerminal() bool {
+	out, ok := a.stdout.(descriptor)
+	return ok && term.IsTerminal(int(out.Fd()))
+}
+
+// colours reports whether stdout gets colours.
+func (c *call) colours() bool { return terminal.UseColour(c.color, c.onTerminal(), os.Getenv) }
+
+// list prints a table on a terminal, and rows with tabs in between elsewhere.
+func (c *call) list(table terminal.Table, rows [][]string) error {
+	if !c.onTerminal() {
+		for _, row := range rows {
+			for i, text := range row {
+				if row[i] = terminal.Printable(text); text == "" {
+					row[i] = terminal.Unknown
+				}
+			}
+			fmt.Fprintln(c.stdout, strings.Join(row, "\t"))
+		}
+		return nil
+	}
+	lines := table.Lines(c.width(), c.colours())
+	return c.paged(strings.Join(lines, "\n") + "\n")
+}
+
+// width is the width of the terminal, else COLUMNS, else 80.
+func (c *call) width() int {
+	if out, ok := c.stdout.(descriptor); ok {
+		if wide, _, err := term.GetSize(int(out.Fd())); err == nil && wide > 0 {
+			return wide
+		}
+	}
+	return terminal.Width(os.Getenv)
+}
+
+// paged prints a text, through a pager where stdout is a terminal that is too short for it.
+func (c *call) paged(text string) error {
+	out, ok := c.stdout.(*output)
+	if ok && !c.noPager && c.onTerminal() {
+		_, high, err := term.GetSize(int(out.Fd()))
+		if pager := terminal.Pager(os.LookupEnv); err == nil && strings.Count(text, "\n") >= high && pager != nil {
+			return terminal.Page(c.ctx, pager, text, out.file, os.Stderr)
+		}
+	}
+	_, err := fmt.Fprint(c.stdout, text)
+	return err
+}

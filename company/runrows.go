@@ -1,0 +1,308 @@
+package company
+
+// Runs as lists for people show them: with the name of the agent, what it was asked to do,
+// and a state in one word.
+
+import (
+	"cmp"
+	"context"
+	"math"
+	"path"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+	"unicode/utf8"
+
+	"ac/index"
+	"ac/internal/clock"
+	"ac/internal/shellwords"
+	"ac/runs"
+	"ac/runs/transcript"
+	"ac/snapshot"
+	"ac/workspace"
+	"ac/workspace/doc"
+)
+
+// States of runs that are one word each. A run that failed has a state of its own: the
+// exit code, the signal, or the kind of the error.
+const (
+	StateNew        = "new"
+	StateRunning    = "running"
+	StateAsks       = "asks you"
+	StateIdle       = "idle"
+	StateDone       = "done"
+	StateStopped    = "stopped"
+	StateFailed     = "failed"
+	StateOverBudget = "over budget"
+	StateLost       = "lost"
+)
+
+// RunRow is a run in a list for people. What is not known is null.
+type RunRow struct {
+	RunID           string   `json:"run_id"`
+	ProjectID       string   `json:"project_id"`
+	State           string   `json:"state"`
+	Status          string   `json:"status"`
+	ExitCode        *int     `json:"exit_code"`
+	Signal          *string  `json:"signal"`
+	Error           *string  `json:"error"`
+	AgentID         string   `json:"agent_id"`
+	Agent           *string  `json:"agent"`
+	Provider        string   `json:"provider"`
+	What            *string  `json:"what"`
+	CreatedAt       *string  `json:"created_at"`
+	StartedAt       *string  `json:"started_at"`
+	EndedAt         *string  `json:"ended_at"`
+	TookS           *float64 `json:"took_s"`
+	Tokens          *int64   `json:"tokens"`
+	TokensEstimated bool     `json:"tokens_estimated"`
+	CostUSD         *float64 `json:"cost_usd"`
+	TaskID          *string  `json:"task_id"`
+	Worktree        *string  `json:"worktree"`
+	Landed          *string  `json:"landed"`
+	Waiting         int      `json:"waiting"` // open interactions
+
+	SessionRef string `json:"-"` // of its session, "" for none
+	Spoken     bool   `json:"-"` // its agent is spoken with, so that it has a transcript
+}
+
+// Live reports whether a session of the run lives.
+func (r *RunRow) Live() bool {
+	return r.State == StateRunning || r.State == StateAsks || r.State == StateIdle
+}
+
+// RunRowsParams choose the rows of a list of runs; what is empty matches all.
+type RunRowsParams struct {
+	Dir
+	ProjectID string    `json:"-"`
+	AgentID   string    `json:"-"`
+	Live      bool      `json:"-"` // only those that live
+	State     string    `json:"-"` // a state, or a status
+	Since     time.Time `json:"-"` // created since
+	Ending    string    `json:"-"` // of their ids, in any case
+	Newest    bool      `json:"-"` // by their creation alone
+	Most      int       `json:"-"` // 0 for all
+}
+
+// matches reports whether what the index knows of a run fits.
+func (p *RunRowsParams) matches(m *snapshot.MonitorRow) bool {
+	at, _ := clock.Parse(m.CreatedAt)
+	return (p.AgentID == "" || m.AgentID == p.AgentID) && (p.Since.IsZero() || !at.Before(p.Since)) &&
+		strings.HasSuffix(strings.ToUpper(m.RunID), strings.ToUpper(p.Ending))
+}
+
+// RunRows is a list of runs: those that live first, then the new ones, then the newest.
+type RunRows struct {
+	Rows []RunRow
+	More int      // how many the limit left out
+	IDs  []string // of all runs of the workspace, for endings that are unique
+}
+
+// RunRows lists runs for people. Nothing is written but the index.
+func (c *Company) RunRows(ctx context.Context, p RunRowsParams) (list RunRows, err error) {
+	var found snapshot.Monitor
+	waiting := map[string]int{}
+	err = c.at(ctx, index.UpToDate, func(m *snapshot.View) error {
+		if found, err = m.Monitor("", math.MaxInt32); err != nil {
+			return err
+		}
+		open, err := m.Interactions(snapshot.InteractionQuery{ProjectID: p.ProjectID, State: snapshot.InteractionsOpen, Limit: math.MaxInt32})
+		for _, i := range open.Interactions {
+			waiting[i.RunID]++
+		}
+		return err
+	})
+	if err != nil {
+		return list, err
+	}
+	rows := make([]RunRow, 0, len(found.Rows))
+	for i := range found.Rows {
+		m := &found.Rows[i]
+		list.IDs = append(list.IDs, m.RunID)
+		if m.CreatedAt == "" || p.ProjectID != "" && p.ProjectID != m.ProjectID || !p.matches(m) {
+			continue // the first: a session whose run is not known
+		}
+		row := c.runRow(m, waiting[m.RunID])
+		if (!p.Live || row.Live()) && (p.State == "" || p.State == row.State || p.State == row.Status) {
+			rows = append(rows, row)
+		}
+	}
+	slices.SortStableFunc(rows, func(a, b RunRow) int {
+		if p.Newest {
+			return cmp.Compare(*b.CreatedAt, *a.CreatedAt)
+		}
+		return rankOf(&a) - rankOf(&b)
+	})
+	if p.Most > 0 && len(rows) > p.Most {
+		list.More = len(rows) - p.Most
+		rows = rows[:p.Most]
+	}
+	list.Rows = rows
+	return list, c.describeAll(ctx, rows)
+}
+
+// describeAll adds to rows what only the files hold.
+func (c *Company) describeAll(ctx context.Context, rows []RunRow) error {
+	agents, err := c.w.Agents()
+	for i := range rows {
+		row := &rows[i]
+		c.describe(ctx, row)
+		if at := slices.IndexFunc(agents, func(a doc.Agent) bool { return a.ID == row.AgentID }); at >= 0 {
+			row.Agent = &agents[at].Name
+		}
+	}
+	return err
+}
+
+// rankOf is 0 for runs that live, 1 for those that were never launched, 2 for the others.
+func rankOf(r *RunRow) int {
+	switch {
+	case r.Live():
+		return 0
+	case r.State == StateNew:
+		return 1
+	}
+	return 2
+}
+
+// runRow is a row of what the index and the session's record know.
+func (c *Company) runRow(m *snapshot.MonitorRow, waiting int) RunRow {
+	row := RunRow{
+		RunID: m.RunID, ProjectID: m.ProjectID, State: stateOf(m, waiting), Status: m.RunStatus, AgentID: m.AgentID, Provider: m.Provider,
+		CreatedAt: orNil(m.CreatedAt), Waiting: waiting,
+	}
+	if s := m.RowSession; s != nil {
+		row.SessionRef = s.SessionRef
+		row.ExitCode, row.Signal, row.Error = s.ExitCode, s.Signal, orNil(s.Error)
+		end := c.w.Env.Clock.Now()
+		row.StartedAt = new(clock.Stamp(time.UnixMilli(s.StartedAtMS)))
+		if s.EndedAtMS != nil {
+			end = time.UnixMilli(*s.EndedAtMS)
+			row.EndedAt = new(clock.Stamp(end))
+		}
+		row.TookS = new(max(0, end.Sub(time.UnixMilli(s.StartedAtMS)).Seconds()))
+	}
+	if u := m.TokenUsage; u != nil {
+		row.Tokens, row.TokensEstimated, row.CostUSD = &u.TotalTokens, u.Confidence != "high", u.CostUSD
+	}
+	return row
+}
+
+// orNil is nil for an empty text.
+func orNil(text string) *string {
+	if text == "" {
+		return nil
+	}
+	return &text
+}
+
+// stateOf is the state of a run in one word.
+func stateOf(m *snapshot.MonitorRow, waiting int) string {
+	s := m.RowSession
+	switch {
+	case s != nil && s.LiveStatus == doc.StatusRunning && waiting > 0:
+		return StateAsks
+	case s != nil && s.LiveStatus == doc.StatusRunning:
+		return StateRunning
+	case m.RunStatus == doc.StatusEnded:
+		return StateDone
+	case m.RunStatus == doc.StatusStopped:
+		return StateStopped
+	case m.RunStatus == doc.StatusFailed:
+		return failureOf(m)
+	case s == nil:
+		return StateNew
+	}
+	return StateLost // its record is final and its run is not: nobody wrote the end
+}
+
+// failureOf is the shortest true word for why a run failed.
+func failureOf(m *snapshot.MonitorRow) string {
+	s := m.RowSession
+	switch {
+	case m.BudgetExceeded > 0:
+		return StateOverBudget
+	case s == nil:
+		return StateFailed
+	case s.ErrorKind != "" && s.ErrorKind != "unknown" && s.ErrorKind != "crash":
+		return strings.ReplaceAll(s.ErrorKind, "_", " ")
+	case s.Signal != nil:
+		return *s.Signal
+	case s.ExitCode != nil && *s.ExitCode != 0:
+		return "exit " + strconv.Itoa(*s.ExitCode)
+	case s.ExitCode == nil && s.Error != "":
+		return StateLost
+	}
+	return StateFailed
+}
+
+// describe adds what only the files of the run hold: what it was asked to do, its task, its
+// worktree, and whether it idles. What cannot be read stays unknown.
+func (c *Company) describe(ctx context.Context, row *RunRow) {
+	run, err := runs.Load(c.w, row.ProjectID, row.RunID)
+	if err != nil {
+		return
+	}
+	if row.EndedAt == nil && doc.Terminal(run.Status) {
+		row.EndedAt = orNil(run.EndedAt)
+	}
+	row.Spoken = run.Live != nil && run.Live.Driver != ""
+	if row.State == StateRunning && row.Spoken {
+		_ = c.all.logs.Transcript(ctx, c.w, row.ProjectID, row.RunID, nil, func(f *transcript.Fold) {
+			if f.State().Activity == transcript.ActivityIdle {
+				row.State = StateIdle
+			}
+		}) // an unreadable log leaves it running
+	}
+	if run.Spec == nil {
+		return
+	}
+	row.TaskID, row.Worktree = orNil(run.Spec.TaskID), orNil(run.Spec.WorktreeRel)
+	row.What = orNil(c.what(run))
+}
+
+// maxWhat bounds what is read of a prompt, in bytes.
+const maxWhat = 4096
+
+// what is what a run was asked to do, on one line: the title of its task, the beginning of
+// its prompt, or its command line.
+func (c *Company) what(run doc.Run) string {
+	if task := run.Spec.TaskID; workspace.SafeID(task) {
+		if found, err := c.w.Task(run.ProjectID, task); err == nil && found.Title != "" {
+			return found.Title
+		}
+	}
+	if run.Spec.PromptRelpath != "" {
+		return firstLine(c.prompt(run))
+	}
+	return shellwords.Join(run.Spec.Argv)
+}
+
+// prompt is the beginning of the prompt of a run.
+func (c *Company) prompt(run doc.Run) string {
+	file, err := c.w.FS.OpenFile(path.Join(workspace.RunDir(run.ProjectID, run.ID), "outputs", "prompt.txt"), 0, 0)
+	if err != nil {
+		return ""
+	}
+	defer file.Close()
+	text := make([]byte, maxWhat)
+	n, _ := file.ReadAt(text, 0) // what was read before an error is the beginning, too
+	for text = text[:n]; len(text) > 0 && !utf8.Valid(text); {
+		text = text[:len(text)-1] // a character that was cut off
+		if n-len(text) == utf8.UTFMax {
+			break
+		}
+	}
+	return string(text)
+}
+
+// firstLine is the first line of a text that is not blank.
+func firstLine(text string) string {
+	for line := range strings.Lines(text) {
+		if line = strings.TrimSpace(line); line != "" {
+			return line
+		}
+	}
+	return ""
+}
