@@ -39,9 +39,9 @@ type given struct {
 // oneOf refuses all but one of several params.
 func oneOf(params ...given) (issues []fault.Issue) {
 	n := 0
-	var names []string
-	for _, p := range params {
-		names = append(names, p.name)
+	names := make([]string, len(params))
+	for i, p := range params {
+		names[i] = p.name
 		if p.there {
 			n++
 		}

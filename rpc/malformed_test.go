@@ -165,11 +165,12 @@ func wrongTexts(method, field string, s *shape.Schema, add func(string, any)) {
 
 func wrongMembers(s *shape.Schema, add func(string, any)) {
 	if inner, ok := s.AdditionalProperties.(*shape.Schema); ok {
-		if inner.AnyOf != nil {
+		switch {
+		case inner.AnyOf != nil:
 			inner = inner.AnyOf[0] // or null
-		} else if inner.Type == "" {
+		case inner.Type == "":
 			return // members of any kind
-		} else {
+		default:
 			add("holds null", object{"k": nil})
 		}
 		if inner.Type != "array" {

@@ -54,7 +54,8 @@ func statusOf(err error) int {
 		fault.Unfilled, fault.Unsupported, fault.BudgetExceeded, fault.RunBusy, fault.SecretDetected, fault.ApprovalRequired,
 		fault.InteractionClosed, fault.InteractionKindMismatch, fault.CursorAhead, fault.RunNotResumable, fault.RunOwnedByJob,
 		fault.WorktreeGone, fault.RunNotLive, fault.RunNotSteerable, fault.NoActiveTurn, fault.TurnMismatch, fault.SteerQueueFull,
-		fault.NoAgentCommand, fault.ResumeFailed, fault.RateLimited, fault.TooManyOpen, fault.NotInteractive:
+		fault.NoAgentCommand, fault.ResumeFailed, fault.RateLimited, fault.TooManyOpen, fault.NotInteractive,
+		fault.PlaceNotFound, fault.RunExists:
 		return http.StatusConflict
 	case fault.ShuttingDown, fault.TooManyWaiting, fault.Canceled, fault.NotAWorkspace, fault.SupervisorUnreachable:
 		return http.StatusServiceUnavailable
