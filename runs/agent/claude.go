@@ -230,7 +230,7 @@ func (c *claude) Line(line []byte) {
 		}
 	case "assistant":
 		if m.Parent == "" {
-			c.said(m.Message.Content)
+			c.keepLastText(m.Message.Content)
 		}
 	case "system":
 		if m.Subtype == "compact_boundary" {
@@ -284,8 +284,8 @@ func (c *claude) begun(id string) {
 	c.host.SteerTaken(steer, how)
 }
 
-// said keeps what the assistant said last: a plan may stand there.
-func (c *claude) said(content json.RawMessage) {
+// keepLastText keeps what the assistant said last: a plan may stand there.
+func (c *claude) keepLastText(content json.RawMessage) {
 	var blocks []struct{ Type, Text string }
 	decode(content, &blocks)
 	for _, b := range blocks {

@@ -212,10 +212,10 @@ func (c *conversation) stuck(err error) {
 func (c *conversation) tell(d events.Draft) { c.s.recorder.tell(d) }
 
 // Used takes what the session used so far.
-func (c *conversation) Used(r usage.Report) { c.s.recorder.told([]usage.Report{c.sum(r)}, nil) }
+func (c *conversation) Used(r usage.Report) { c.s.recorder.queueUsage([]usage.Report{c.sum(r)}, nil) }
 
 // Cycled takes signs that the agent compacted its context.
-func (c *conversation) Cycled(found []usage.Cycle) { c.s.recorder.told(nil, found) }
+func (c *conversation) Cycled(found []usage.Cycle) { c.s.recorder.queueUsage(nil, found) }
 
 // stop says the protocol's word for a stop, as the first rung of the ladder.
 func (c *conversation) stop() {
@@ -291,8 +291,8 @@ func (c *conversation) leave() {
 	c.waiting = nil
 }
 
-// settle takes the end of the conversation into the outcome of its session.
-func (c *conversation) settle(end outcome) outcome {
+// outcomeOf takes the end of the conversation into the outcome of its session.
+func (c *conversation) outcomeOf(end outcome) outcome {
 	end.live, end.turn = true, c.last
 	exited := end.exitCode != nil && *end.exitCode == 0
 	v := c.verdict

@@ -134,8 +134,8 @@ func (r *recorder) commit(drafts ...events.Draft) error {
 	return r.err
 }
 
-// told queues the events of what an agent reported.
-func (r *recorder) told(reports []usage.Report, found []usage.Cycle) {
+// queueUsage queues the events of what an agent reported.
+func (r *recorder) queueUsage(reports []usage.Report, found []usage.Cycle) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	drafts, err := r.notified(reports, found)

@@ -386,7 +386,7 @@ func (s *supervisor) conclude(exit *guardExit, err error) outcome {
 	end := s.outcome(exit, err)
 	if talk != nil {
 		end.err = errors.Join(end.err, s.writeLast(s.facts.Answer))
-		end = talk.settle(end)
+		end = talk.outcomeOf(end)
 	}
 	return end
 }

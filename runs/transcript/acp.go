@@ -62,7 +62,7 @@ func (a *acp) answer(s *Session, m rpcMessage) {
 			} `json:"data"`
 		}
 		if json.Unmarshal(m.error, &e) == nil {
-			s.failure.told(strings.TrimSpace(e.Message+" "+e.Details.Details), 0, "")
+			s.failure.report(strings.TrimSpace(e.Message+" "+e.Details.Details), 0, "")
 		}
 	}
 	if r.StopReason != "" || m.error != nil {

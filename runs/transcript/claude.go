@@ -145,19 +145,19 @@ func (c *claude) stream(s *Session, m *claudeMessage) {
 		c.current[m.parent] = e.Message.ID
 	case "content_block_start":
 		block := readClaudeBlock(e.Block)
-		id := c.place(c.current[m.parent], e.Index, block.id)
+		id := c.blockID(c.current[m.parent], e.Index, block.id)
 		if s.find(id) == nil {
 			c.begin(s, block, id, m.parent)
 		}
 	case "content_block_delta":
-		if item := s.find(c.place(c.current[m.parent], e.Index, "")); item != nil {
+		if item := s.find(c.blockID(c.current[m.parent], e.Index, "")); item != nil {
 			s.append(item, e.Delta.Text+e.Delta.Thinking)
 		}
 	}
 }
 
-// place is the id of a content block: the tool's own, else its place in the message.
-func (c *claude) place(message string, index int, own string) string {
+// blockID is the id of a content block: the tool's own, else its place in the message.
+func (c *claude) blockID(message string, index int, own string) string {
 	if own != "" {
 		return own
 	}
@@ -192,11 +192,11 @@ func (c *claude) whole(s *Session, m *claudeMessage) {
 	elements(m.content, func(raw []byte) {
 		b := readClaudeBlock(raw)
 		if word != "" {
-			s.failure.told(b.text, 0, word)
+			s.failure.report(b.text, 0, word)
 			s.notice(b.text)
 			return
 		}
-		id := c.place(m.id, c.blocks[m.id], b.id)
+		id := c.blockID(m.id, c.blocks[m.id], b.id)
 		c.blocks[m.id]++
 		item := s.find(id)
 		switch {

@@ -39,7 +39,7 @@ func (*codexExec) message(s *Session, line []byte) {
 	case "item.completed":
 		s.codexItem(&m.Item, false, true)
 	case "error":
-		s.failure.told(m.Message, 0, "")
+		s.failure.report(m.Message, 0, "")
 	case "turn.failed":
 		if m.Error != nil {
 			s.failure.final(m.Error.Message, m.Error.status(), m.Error.code())

@@ -227,5 +227,5 @@ func (s *Session) codexFailed(e *codexError, retried bool) {
 	if retried && e.Additional != "" {
 		text = e.Additional
 	}
-	s.failure.told(text, e.status(), e.code())
+	s.failure.report(text, e.status(), e.code())
 }

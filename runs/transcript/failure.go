@@ -47,8 +47,8 @@ type failing struct {
 	last   string // what it was retrying
 }
 
-// told takes an error that the agent may still get over.
-func (f *failing) told(text string, status int, code string) {
+// report takes an error that the agent may still get over.
+func (f *failing) report(text string, status int, code string) {
 	if f.done {
 		return
 	}
@@ -62,7 +62,7 @@ func (f *failing) told(text string, status int, code string) {
 // no status or kind, those of an earlier error stay.
 func (f *failing) final(text string, status int, code string) {
 	f.done = false
-	f.told(text, status, code)
+	f.report(text, status, code)
 	f.done = true
 }
 

@@ -165,12 +165,12 @@ func (f *Fold) cutter(stream string) *Cutter {
 func (f *Fold) start(driver, ref string) {
 	f.state.SessionRef, f.named, f.ended = ref, false, false
 	f.session = NewSession(driver)
-	f.session.begins, f.session.changed = f.place, f.add
+	f.session.begins, f.session.changed = f.beginItem, f.add
 	f.session.told = f.live || f.state.Turn > 0
 }
 
-// place sets the id of an item of a session, and its beginning.
-func (f *Fold) place(item *Item) {
+// beginItem sets the id of an item of a session, and its beginning.
+func (f *Fold) beginItem(item *Item) {
 	f.named = f.named || item.own != ""
 	id := item.ID
 	if id == "" {
@@ -287,7 +287,7 @@ func (f *Fold) Fork() *Fold {
 	c.plan, c.used.item = of(f.plan), of(f.used.item)
 	if f.session != nil {
 		c.session = f.session.fork(of)
-		c.session.begins, c.session.changed = c.place, c.add
+		c.session.begins, c.session.changed = c.beginItem, c.add
 	}
 	c.out, c.errs = f.out.clone(), f.errs.clone()
 	c.digest = f.digest.clone()

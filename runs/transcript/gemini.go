@@ -83,7 +83,7 @@ func (*geminiStream) message(s *Session, line []byte) {
 		s.close(item)
 	case "error":
 		s.notice(m.Message)
-		s.failure.told(m.Message, 0, "")
+		s.failure.report(m.Message, 0, "")
 	case "result":
 		if m.Status == "error" && m.Error != nil {
 			s.failure.final(m.Error.Message, m.Error.status(), m.Error.Type)

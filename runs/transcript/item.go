@@ -192,8 +192,8 @@ func (i *Item) answers() bool {
 	return i.Kind == KindMessage && i.Role == RoleAssistant && i.Parent == "" && strings.TrimSpace(i.Text) != ""
 }
 
-// settle gives up the memory that texts which no longer grow do not need.
-func (i *Item) settle() {
+// compact gives up the memory that texts which no longer grow do not need.
+func (i *Item) compact() {
 	if i.text.size() > 0 {
 		i.Text, i.text = strings.Clone(i.Text), growing{}
 	}

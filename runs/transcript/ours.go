@@ -111,7 +111,7 @@ func (f *Fold) turnStarted(e Event) {
 	for _, id := range p.SteerIDs {
 		if item := f.waiting(steerID(id)); item != nil {
 			item.Turn = p.Turn
-			f.settle(item)
+			f.closeItem(item)
 		}
 	}
 	if strings.TrimSpace(p.Text) != "" {
@@ -167,7 +167,7 @@ func (f *Fold) steerApplied(e Event) {
 	}
 	if item := f.waiting(steerID(p.SteerID)); item != nil {
 		item.Turn = p.Turn
-		f.settle(item)
+		f.closeItem(item)
 	}
 }
 
@@ -181,7 +181,7 @@ func (f *Fold) steerDiscarded(e Event) {
 	}
 	if item := f.waiting(steerID(p.SteerID)); item != nil {
 		item.Note = "not delivered: " + p.Reason
-		f.settle(item)
+		f.closeItem(item)
 	}
 }
 
@@ -232,7 +232,7 @@ func (f *Fold) resolved(e Event) {
 	}
 	record := item.Interaction.Resolved(done, e.At)
 	item.Interaction = &record
-	f.settle(item)
+	f.closeItem(item)
 	refused := record.State != interaction.Allowed && item.Kind == KindPermission
 	if waits := f.asking(record.ItemID); waits != nil && refused {
 		f.session.refuse(waits)
@@ -299,7 +299,7 @@ func (f *Fold) wait(item *Item, turn int) {
 	f.own, f.ownSize = append(f.own, item), f.ownSize+item.size
 	f.add(Change{Op: Open, Item: item})
 	for len(f.own) > maxOwn || f.ownSize > maxOwnBytes && len(f.own) > 1 {
-		f.settle(f.own[0])
+		f.closeItem(f.own[0])
 	}
 }
 
@@ -312,8 +312,8 @@ func (f *Fold) waiting(key string) *Item {
 	return f.own[i]
 }
 
-// settle closes an item of ours.
-func (f *Fold) settle(item *Item) {
+// closeItem closes an item of ours.
+func (f *Fold) closeItem(item *Item) {
 	if i := slices.Index(f.own, item); i >= 0 {
 		f.own = slices.Delete(f.own, i, i+1)
 		f.ownSize -= item.size

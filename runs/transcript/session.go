@@ -274,7 +274,7 @@ func (s *Session) close(item *Item) {
 		return
 	}
 	s.forget(item)
-	item.settle()
+	item.compact()
 	if item.answers() && item.order > s.answered {
 		s.facts.Answer, s.answered = item.Text, item.order
 	}
