@@ -286,3 +286,33 @@ func TestLiveCompacts(t *testing.T) {
 		r.end()
 	})
 }
+
+// TestLiveRights: a live agent that nobody answers does what its level allows, and does
+// not wait where it may not. opencode asks here since its settings say so.
+func TestLiveRights(t *testing.T) {
+	t.Parallel()
+	eachLive(t, func(t *testing.T, k kind) {
+		for _, level := range []string{"read-only", "patch", "run-commands"} {
+			t.Run(level, func(t *testing.T) {
+				t.Parallel()
+				c := newCompany(t, k, Steps(Usage{}, Reply{Calls: []Call{{Write: "written.txt", Content: "x\n"}}}, Reply{Calls: []Call{{Run: "echo x > ran.txt"}}}, Reply{Text: "done"})).asking()
+				driver := map[string]string{"codex": "codex", "claude": "claude"}[k.name]
+				if driver == "" {
+					driver = "acp"
+				}
+				mode := map[string]string{"read-only": "default", "patch": "accept_edits", "run-commands": "full_auto"}[level]
+				r := c.launch("work", object{"mode": mode, "permission_level": level, "driver": driver})
+				p := r.end()
+				there := func(name string) bool {
+					_, err := os.Stat(filepath.Join(c.dir, name))
+					return err == nil
+				}
+				// Of codex, unasked, its sandbox is the bound: it runs commands where it may write.
+				runs := level == "run-commands" || k.name == "codex" && level == "patch"
+				if there("ran.txt") != runs || there("written.txt") != (level != "read-only") {
+					t.Errorf("ran %v, wrote %v: %+v\n%s", there("ran.txt"), there("written.txt"), p, show(r.transcript()))
+				}
+			})
+		}
+	})
+}
