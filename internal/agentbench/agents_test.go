@@ -65,7 +65,7 @@ func kinds() []kind {
 		{"opencode", "opencode", words("opencode run --format json"), "", false},
 		{"claude live", "claude", nil, "", true},
 		{"gemini by ACP", "gemini", nil, "", true},
-		{"opencode by ACP", "opencode", nil, "", true},
+		{"opencode by ACP", "opencode", nil, "acp", true},
 	}
 }
 

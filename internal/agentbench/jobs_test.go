@@ -18,11 +18,17 @@ import (
 	"time"
 )
 
-// eachWorker runs a test for every way that does jobs.
+// eachWorker runs a test for every way that does jobs and fills artifacts. opencode, by
+// ACP, does jobs alone: TestRights has it too.
 func eachWorker(t *testing.T, test func(t *testing.T, k kind)) {
 	t.Helper()
+	eachWorkerOf(t, test, "codex", "claude", "gemini")
+}
+
+func eachWorkerOf(t *testing.T, test func(t *testing.T, k kind), workers ...string) {
+	t.Helper()
 	for _, k := range kinds() {
-		if k.worker != "" {
+		if slices.Contains(workers, k.worker) {
 			t.Run(k.name, func(t *testing.T) {
 				t.Parallel()
 				test(t, k)
@@ -168,7 +174,7 @@ func TestUnasked(t *testing.T) {
 // anybody.
 func TestRights(t *testing.T) {
 	t.Parallel()
-	eachWorker(t, func(t *testing.T, k kind) {
+	eachWorkerOf(t, func(t *testing.T, k kind) {
 		for _, level := range []string{"read-only", "patch", "run-commands"} {
 			t.Run(level, func(t *testing.T) {
 				t.Parallel()
@@ -196,15 +202,23 @@ func TestRights(t *testing.T) {
 					t.Fatal(err)
 				}
 				j := c.do(level)
-				if j.Result.Status != "succeeded" || len(j.Attempts) != 1 {
+				// opencode gives its turn up where something is denied, and so never answers.
+				givesUp := k.provider == "opencode" && level != "run-commands"
+				if !givesUp && (j.Result.Status != "succeeded" || len(j.Attempts) != 1) {
 					t.Fatalf("%+v\n%s", j, c.show(j))
 				}
-				if j.Attempts[0].Version == "" {
+				if j.Attempts[0].Version == "" && k.worker != "acp" {
 					t.Error("nobody knows which release it was")
 				}
 				there := func(name string) bool {
 					_, err := os.Stat(filepath.Join(c.dir, name))
 					return err == nil
+				}
+				if givesUp {
+					if there("ran.txt") || level == "read-only" && there("written.txt") {
+						t.Errorf("%+v\n%s", j, c.show(j))
+					}
+					return
 				}
 				if !seen.Load() {
 					t.Errorf("it could not read a file\n%s", c.show(j))
@@ -217,7 +231,7 @@ func TestRights(t *testing.T) {
 				}
 			})
 		}
-	})
+	}, "codex", "claude", "gemini", "acp")
 }
 
 // show is the transcript of a job's attempts.

@@ -171,7 +171,7 @@ func (s *supervisor) draft(kind string, payload any) (events.Draft, error) {
 }
 
 // environOf is the environment of the provider: what the launching process had,
-// with what the caller added over it.
+// with what the caller added over it, and what its provider needs to be judged.
 func environOf(order Order) []string {
 	environ := slices.DeleteFunc(slices.Clone(order.Environ), func(entry string) bool {
 		name, _, _ := strings.Cut(entry, "=")
@@ -180,6 +180,13 @@ func environOf(order Order) []string {
 	})
 	for name, value := range order.Env {
 		environ = append(environ, name+"="+value)
+	}
+	if order.Live != nil {
+		for _, entry := range doc.ProviderNamed(order.Provider).LiveEnv {
+			if name, _, _ := strings.Cut(entry, "="); lookup(environ, name) == "" {
+				environ = append(environ, entry)
+			}
+		}
 	}
 	return environ
 }

@@ -37,6 +37,9 @@ type Provider struct {
 	Live      string
 	Spoken    bool
 	LiveWords []string
+	// LiveEnv is what the environment of a live session holds beside, unless it has
+	// these variables: what makes an agent ask that acts unasked by itself.
+	LiveEnv []string
 	// As is the provider whose policy holds where this one has none, "" for none.
 	As string
 	// Policy is its default execution policy, nil for none of its own.
@@ -68,7 +71,7 @@ func Providers() []Provider {
 		{Name: "claude-code", Driver: Claude, Live: LiveClaude, As: ProviderClaudeCode},
 		{Name: ProviderGemini, Driver: Gemini, Live: LiveACP, LiveWords: []string{"--acp"}, Policy: &ExecutionPolicy{Channel: "api", AllowedBinPatterns: []string{string(Gemini)}}},
 		{Name: "gemini_cli", Driver: Gemini, Live: LiveACP, LiveWords: []string{"--acp"}},
-		{Name: "opencode", Live: LiveACP, LiveWords: []string{"acp"}},
+		{Name: "opencode", Live: LiveACP, LiveWords: []string{"acp"}, LiveEnv: []string{`OPENCODE_PERMISSION={"edit":"ask","bash":"ask","webfetch":"ask"}`}},
 		{Name: "acp", Live: LiveACP, Spoken: true},
 		{Name: "manager", Policy: &ExecutionPolicy{Channel: "api", AllowedBinPatterns: []string{}}},
 		{Name: "manual"},
