@@ -107,6 +107,19 @@ func (r run) last() string {
 	return string(text)
 }
 
+// awaitLast waits until the agent said so last, which is written right after its turn.
+func (r run) awaitLast(text string) {
+	r.c.t.Helper()
+	for deadline := time.Now().Add(longest); ; time.Sleep(100 * time.Millisecond) {
+		if said, err := os.ReadFile(filepath.Join(r.dir(), "outputs/last_message.md")); err == nil && strings.HasSuffix(string(said), text) {
+			return
+		}
+		if time.Now().After(deadline) {
+			r.c.t.Fatalf("it never said %q\n%s", text, r.log())
+		}
+	}
+}
+
 // TestLiveAnswers: each agent asks before it runs a command; allowed it does, denied it
 // does not.
 func TestLiveAnswers(t *testing.T) {
@@ -167,14 +180,7 @@ func TestLiveSteers(t *testing.T) {
 		r.act("run.steer", object{"text": "now say banana"}, &said)
 		applied := r.await("run.steer_applied", nil)
 		t.Logf("%s: delivery %s, how %s", k.name, said.Delivery, applied.Payload.How)
-		for deadline := time.Now().Add(longest); ; time.Sleep(100 * time.Millisecond) {
-			if text, err := os.ReadFile(filepath.Join(r.dir(), "outputs/last_message.md")); err == nil && string(text) == "banana" {
-				break
-			}
-			if time.Now().After(deadline) {
-				t.Fatalf("it never said so\n%s", r.log())
-			}
-		}
+		r.awaitLast("banana")
 		c.call("session.stop", object{"session_ref": r.ref}, nil)
 		if p := r.end(); p.Status != "stopped" {
 			t.Errorf("%+v", p)
@@ -206,9 +212,7 @@ func TestLiveInterrupts(t *testing.T) {
 		}
 		r.act("run.steer", object{"text": "again"}, nil)
 		r.await("run.turn_ended", func(e logged) bool { return e.Payload.Turn == 2 && e.Payload.Status == "completed" })
-		if r.last() != "here I am" {
-			t.Error(r.last())
-		}
+		r.awaitLast("here I am")
 		c.call("session.stop", object{"session_ref": r.ref}, nil)
 		r.end()
 	})
@@ -279,9 +283,10 @@ func TestLiveCompacts(t *testing.T) {
 		r.await("run.turn_ended", func(e logged) bool { return e.Payload.Turn == 2 && e.Payload.Status == "completed" })
 		done := r.await("run.compacted", nil).Payload
 		t.Logf("%s: %s, %t %s", k.name, asked.How, done.OK, done.Error)
-		if !done.OK || !strings.Contains(r.last(), "second words") {
-			t.Errorf("%+v; %s\n%s", done, r.last(), r.log())
+		if !done.OK {
+			t.Errorf("%+v\n%s", done, r.log())
 		}
+		r.awaitLast("second words")
 		c.call("session.stop", object{"session_ref": r.ref}, nil)
 		r.end()
 	})
