@@ -105,20 +105,20 @@ func unknownName(kind, word, where string, known []candidate) error {
 // endings are the ends of ids that people see: six letters, more where two end alike.
 func endings(ids []string) map[string]string {
 	short := make(map[string]string, len(ids))
-	todo := slices.Compact(slices.Sorted(slices.Values(ids)))
-	for length := shownEnding; len(todo) > 0; length++ {
+	left := slices.Compact(slices.Sorted(slices.Values(ids)))
+	for length := shownEnding; len(left) > 0; length++ {
 		of := map[string][]string{}
-		for _, id := range todo {
+		for _, id := range left {
 			end := id[max(0, len(id)-length):]
 			of[end] = append(of[end], id)
 		}
-		todo = nil
+		left = nil
 		for end, same := range of {
 			for _, id := range same {
 				if len(same) == 1 || len(end) == len(id) {
 					short[id] = end
 				} else {
-					todo = append(todo, id)
+					left = append(left, id)
 				}
 			}
 		}
