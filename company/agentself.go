@@ -153,7 +153,7 @@ func (c *Company) taskFor(p AgentTaskParams, actor policy.Actor) (*TaskView, err
 	return &TaskView{TaskBrief{t.ID, t.Title, t.Status}, string(body), append([]doc.Milestone{}, t.Milestones...), t.Schedule}, err
 }
 
-// taskResource is a task as the policy sees it. It belongs to whoever it is assigned
+// taskResource is a task as the policy sees it. Its producer is the agent it is assigned
 // to.
 func taskResource(t doc.Task) policy.Resource {
 	return policy.Resource{ID: t.ID, Kind: "task", Visibility: t.Visibility, Team: t.TeamID, Producer: t.AssigneeAgentID}

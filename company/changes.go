@@ -134,7 +134,7 @@ func (r *recentChanges) keep(key string, answer RunChanges, now time.Time) {
 	r.known[key] = timedChanges{now, answer}
 }
 
-// forget drops all answers, for whoever changed what they are about.
+// forget drops all cached answers, after a change of what they describe.
 func (r *recentChanges) forget() {
 	r.mu.Lock()
 	defer r.mu.Unlock()

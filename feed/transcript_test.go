@@ -330,7 +330,7 @@ type sinkFunc func(ctx context.Context, line []byte) error
 
 func (f sinkFunc) Notify(ctx context.Context, line []byte) error { return f(ctx, line) }
 
-// TestEventsAreReplayed pins what is told of the events that were there before: how far the
+// TestEventsAreReplayed pins what a subscriber receives of the events that were there before: how far the
 // log went, and which of them are not new.
 func TestEventsAreReplayed(t *testing.T) {
 	t.Parallel()

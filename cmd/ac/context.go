@@ -26,7 +26,7 @@ type scope struct {
 	actorFrom            string
 }
 
-// errNoWorkspace is told where there is nothing that a command could be about.
+// errNoWorkspace means that a command found no workspace to work on.
 var errNoWorkspace = errors.New("no workspace here; make one with: ac workspace:init DIR --name COMPANY")
 
 // scope finds what a command is about. A project is not required.

@@ -131,8 +131,8 @@ func (s *Server) launchJob(ctx context.Context, a launchArguments) (launched, er
 	if err != nil {
 		return launched{}, err
 	}
-	// The job is there; a runner that does not start now is started by whoever looks
-	// at the job next.
+	// The job is recorded: if its runner does not start now, the next reader of the job
+	// starts one.
 	if err := s.Client.StartJob(ctx, job); err != nil {
 		return launched{}, fault.New(fault.ReasonOf(err), "job %s is queued, and its runner was not started: %w", job, err)
 	}
