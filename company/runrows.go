@@ -247,6 +247,9 @@ func (c *Company) describe(ctx context.Context, row *RunRow) {
 	if row.EndedAt == nil && doc.Terminal(run.Status) {
 		row.EndedAt = orNil(run.EndedAt)
 	}
+	if run.Landed != nil {
+		row.Landed = &run.Landed.Commit
+	}
 	row.Spoken = run.Live != nil && run.Live.Driver != ""
 	if row.State == StateRunning && row.Spoken {
 		_ = c.all.logs.Transcript(ctx, c.w, row.ProjectID, row.RunID, nil, func(f *transcript.Fold) {

@@ -187,6 +187,7 @@ func NewTable(version string) *Table {
 		on("workflow.continue", Write, (*company.Company).ContinueWorkflow, "Run the flow of a finished run once more, over the same record."),
 		on("workflow.cancel", Write, (*company.Company).CancelWorkflow, "Cancel a run of a workflow."),
 		on("run.discard", Write, (*company.Company).DiscardRun, "End a run that was created and never launched."),
+		on("run.land", Write, (*company.Company).LandRun, "Bring the work of a run into a branch of its repository as one commit."),
 		on("run.replay", Read, (*company.Company).Replay, "Return the log of a run, verified on request."),
 		on("run.transcript", Read, (*company.Company).Transcript, "Return the transcript of a run: messages, tool calls, questions and notices."),
 		on("run.changes", Read, (*company.Company).Changes, "Return what a run changed in its worktree, with diffs."),

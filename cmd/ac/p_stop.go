@@ -134,13 +134,7 @@ func (c *call) stopRun(row *company.RunRow) doneRow {
 		}
 		done.Result, done.text = end.Poll, shortID(row.RunID)+" "+end.Status
 	case row.State == company.StateNew:
-		result, err := company.Do(c.ctx, c.all, (*company.Company).DiscardRun, company.DiscardRunParams{
-			Dir: c.dirParam(), ProjectID: row.ProjectID, RunID: row.RunID, ActorID: c.actor, ActorRole: c.role,
-		})
-		if err != nil {
-			return failedRow(row.RunID, "run", err)
-		}
-		done.Result, done.text = result, shortID(row.RunID)+" "+result.Status
+		return c.discardNew(row)
 	default:
 		done.text = fmt.Sprintf("%s was over (%s)", shortID(row.RunID), row.State)
 	}

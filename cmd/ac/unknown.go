@@ -45,6 +45,8 @@ func shortFor(word string) string {
 		return "logs"
 	case "kill", "cancel", "rm":
 		return "stop"
+	case "merge", "apply":
+		return "land"
 	}
 	return ""
 }
