@@ -22,28 +22,30 @@ import (
 
 // LaunchSpec is a requested launch, with its caller.
 type LaunchSpec struct {
-	ProjectID   string
-	RunID       string
-	SessionRef  string
-	Argv        []string
-	RepoID      string
-	WorkdirRel  string
-	Worktree    *session.Worktree // of the repository; nil for what its task says
-	TaskID      string
-	MilestoneID string
-	Stdin       *string
-	Prompt      *string
-	Model       string
-	Level       string // of permission, of an app server; "" for commands to be run
-	Files       provider.CodexFiles
-	Version     string // of this program
-	Env         map[string]string
-	Budget      *doc.Budget
-	Live        LiveSpec
-	Waits       bool // texts wait in the log of the run
-	Actor       policy.Actor
-	Priority    string      // in the launch lane
-	LaneLimits  lane.Limits // unset ones default to the process's own
+	ProjectID  string
+	RunID      string
+	SessionRef string
+	Argv       []string
+	RepoID     string
+	WorkdirRel string
+	Worktree   *session.Worktree // of the repository; nil for what its task says
+	TaskID     string
+	// WorkflowRunID is the run of a workflow that this one is an attempt for, "" for none.
+	WorkflowRunID string
+	MilestoneID   string
+	Stdin         *string
+	Prompt        *string
+	Model         string
+	Level         string // of permission, of an app server; "" for commands to be run
+	Files         provider.CodexFiles
+	Version       string // of this program
+	Env           map[string]string
+	Budget        *doc.Budget
+	Live          LiveSpec
+	Waits         bool // texts wait in the log of the run
+	Actor         policy.Actor
+	Priority      string      // in the launch lane
+	LaneLimits    lane.Limits // unset ones default to the process's own
 }
 
 // Local reports whether a relative path stays inside its root.
@@ -88,7 +90,7 @@ func Launch(ctx context.Context, w *workspace.Workspace, a *Admission, starter S
 	return starter.Launch(ctx, session.Order{
 		WorkspaceDir: w.Dir(), ProjectID: spec.ProjectID, RunID: spec.RunID, SessionRef: spec.SessionRef,
 		AgentID: run.AgentID, Provider: run.Provider, Argv: spec.Argv, RepoID: spec.RepoID, WorkdirRel: spec.WorkdirRel,
-		Worktree: spec.Worktree, TaskID: spec.TaskID, MilestoneID: spec.MilestoneID, Budget: spec.Budget, Stdin: spec.Stdin, Live: live, Env: spec.Env,
+		Worktree: spec.Worktree, TaskID: spec.TaskID, WorkflowRunID: spec.WorkflowRunID, MilestoneID: spec.MilestoneID, Budget: spec.Budget, Stdin: spec.Stdin, Live: live, Env: spec.Env,
 		MonotonicMS: w.Env.Clock.MonotonicMS(),
 	})
 }

@@ -64,6 +64,7 @@ type Beginning struct {
 	RunID  string // drawn when empty; fault.RunExists when it is taken
 	Files  []workspace.TreeFile
 	Events []events.Draft // behind run.started
+	Budget *doc.Budget
 	// End is the status that the run has at once, "" for running. Its events say so.
 	End string
 }
@@ -88,7 +89,7 @@ func CreateWith(u *workspace.Unit, project, agent, provider string, b Beginning)
 	record := doc.Run{
 		SchemaVersion: doc.Version, Type: "run", ID: made.RunID, ProjectID: project, AgentID: agent, Provider: provider,
 		CreatedAt: clock.Stamp(now), Status: doc.StatusRunning, ContextPackID: made.ContextPackID,
-		EventsRelpath: path.Join("runs", made.RunID, events.FileName),
+		EventsRelpath: path.Join("runs", made.RunID, events.FileName), Budget: b.Budget,
 	}
 	if b.End != "" {
 		record.Status, record.EndedAt = b.End, clock.Stamp(now)

@@ -55,6 +55,8 @@ type Run struct {
 	WorktreeRepoID string `json:"worktree_repo_id" is:"optional"`
 	WorktreeRel    string `json:"worktree_relpath" is:"optional"`
 	WorktreeBranch string `json:"worktree_branch" is:"optional"`
+	// Budget is that of a run of a workflow: what all attempts of its steps may spend.
+	Budget *Budget `json:"budget" is:"optional"`
 	// Landed is the commit that the run's work was brought in as.
 	Landed *Landed `json:"landed" is:"optional"`
 	// LogIntegrity is set if events were removed from the log while the run
