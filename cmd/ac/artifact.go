@@ -52,7 +52,6 @@ Types: ` + strings.Join(doc.ArtifactTypes(), ", ") + `.`,
 	cmd.Flags().StringVar(&spec.ContextPackID, "ctx", governance.ManualContext, "id of the context pack of that run")
 	cmd.Flags().BoolVar(&force, "force", false, "replace an existing file")
 	cmd.Flags().BoolVar(&asJSON, "json", false, "print JSON")
-	completeFlag(cmd, "visibility", func(*cobra.Command, []string) []string { return doc.Visibilities() })
 	return cmd
 }
 
@@ -72,7 +71,6 @@ func readFlags(a *app, cmd *cobra.Command, p *company.ReadArtifactParams) {
 	itemFlags(a, cmd, &p.ProjectID, &p.ArtifactID)
 	actorFlags(a, cmd, &p.ActorID, &p.ActorRole)
 	cmd.Flags().StringVar(&p.ActorTeamID, "team", "", "team of the reader")
-	completeFlag(cmd, "team", a.teamIDs)
 }
 
 func artifactReadCommand(a *app) *cobra.Command {
@@ -88,14 +86,13 @@ run, or in the audit log of the workspace.`,
 			if err := require(cmd, "project", "artifact", "actor"); err != nil {
 				return err
 			}
-			p.WorkspaceDir = given[0]
 			return printJSON(cmd.Context(), a, (*company.Company).ReadArtifact, p)
 		},
 	}
 	readFlags(a, cmd, &p)
-	cmd.Flags().StringVar(&p.RunID, "run", "", "id of the run whose log records the policy's decision")
+	mirror(cmd, &p,
+		"run: id of the run whose log records the policy's decision")
 	cmd.Flags().BoolVar(&asJSON, "json", false, "print JSON (always the case)")
-	completeFlag(cmd, "run", a.runIDs)
 	return cmd
 }
 
@@ -103,14 +100,10 @@ run, or in the audit log of the workspace.`,
 func itemFlags(a *app, cmd *cobra.Command, project, artifact *string) {
 	cmd.Flags().StringVar(project, "project", "", "id of the project (required)")
 	cmd.Flags().StringVar(artifact, "artifact", "", "id of the artifact (required)")
-	completeFlag(cmd, "project", a.projectIDs)
-	completeFlag(cmd, "artifact", a.artifactIDs)
 }
 
 // actorFlags declares the options that identify the actor.
 func actorFlags(a *app, cmd *cobra.Command, id, role *string) {
 	cmd.Flags().StringVar(id, "actor", "human", "id of the actor")
 	cmd.Flags().StringVar(role, "role", "human", "role of the actor: "+strings.Join(doc.Roles(), ", "))
-	completeFlag(cmd, "actor", a.agentIDs)
-	completeFlag(cmd, "role", func(*cobra.Command, []string) []string { return doc.Roles() })
 }

@@ -88,8 +88,6 @@ ids as JSON; run:watch shows what it does.`,
 	flags.StringVar(&milestone, "milestone", "", "id of the milestone")
 	flags.StringArrayVar(&p.Argv, "argv", nil, "a word of the command of an agent of the Agent Client Protocol (repeatable)")
 	live.add(flags)
-	completeFlag(cmd, "project", a.projectIDs)
-	completeFlag(cmd, "agent", a.agentIDs)
 	return cmd
 }
 

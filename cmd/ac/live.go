@@ -30,7 +30,6 @@ func (o *onRun) flags(a *app, cmd *cobra.Command) {
 	cmd.Flags().StringVar(&o.role, "role", "human", "their role")
 	cmd.Flags().StringVar(&o.team, "team", "", "their team")
 	cmd.Flags().BoolVar(&o.asJSON, "json", false, "print the result as JSON")
-	completeFlag(cmd, "project", a.projectIDs)
 }
 
 // newestRun is the word for the run that was made last.

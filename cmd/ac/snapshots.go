@@ -38,7 +38,6 @@ func screenLimitFlags(cmd *cobra.Command, l *company.ScreenLimits) {
 // someProjectFlag declares an optional project.
 func someProjectFlag(a *app, cmd *cobra.Command, project *string) {
 	cmd.Flags().StringVar(project, "project", "", "id of a project")
-	completeFlag(cmd, "project", a.projectIDs)
 }
 
 func monitorRunsCommand(a *app) *cobra.Command {
@@ -48,13 +47,13 @@ func monitorRunsCommand(a *app) *cobra.Command {
 		Use: "monitor:runs <dir>", Short: "Show runs with their sessions and latest events", Args: args("dir"),
 		Example: "  ac monitor:runs ./acme --limit 20\n  ac monitor:runs ./acme --project proj_01M7WQGTQHQA1J50C42GD1KN1S --no-sync-index",
 		RunE: func(cmd *cobra.Command, given []string) error {
-			p.WorkspaceDir = given[0]
 			bindIndex()
 			return printJSON(cmd.Context(), a, (*company.Company).Monitor, p)
 		},
 	}
 	someProjectFlag(a, cmd, &p.ProjectID)
-	cmd.Flags().IntVar(&p.Limit, "limit", 200, "maximum number of runs, up to 5000")
+	mirror(cmd, &p,
+		"limit: maximum number of runs, up to 5000")
 	bindIndex = indexFlags(cmd, &p.IndexStep)
 	return cmd
 }
@@ -136,9 +135,6 @@ quit, or their first letters. Exit status: 0, whatever was decided or refused.`,
 	cmd.Flags().BoolVar(&o.once, "once", false, "print the screen and exit")
 	cmd.Flags().BoolVar(&o.json, "json", false, "print a summary as one line of JSON and exit")
 	cmd.Flags().BoolVar(&o.keep, "no-clear-screen", false, "do not clear the terminal before each screen")
-	completeFlag(cmd, "actor", a.agentIDs)
-	completeFlag(cmd, "team", a.teamIDs)
-	completeFlag(cmd, "role", words(doc.Roles()...))
 	return cmd
 }
 
