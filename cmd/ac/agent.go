@@ -11,7 +11,7 @@ import (
 )
 
 // mistakeFlags declares the options that describe a mistake.
-func mistakeFlags(a *app, cmd *cobra.Command, m *company.MistakeParams) {
+func mistakeFlags(cmd *cobra.Command, m *company.MistakeParams) {
 	cmd.Flags().StringVar(&m.WorkerAgentID, "worker", "", "id of the agent that made the mistake (required)")
 	cmd.Flags().StringVar(&m.ManagerActorID, "manager", "", "id of the observer (required)")
 	cmd.Flags().StringVar(&m.ManagerRole, "manager-role", "manager", "role of the observer: human, ceo, director or manager")
@@ -33,7 +33,7 @@ its rule is added to the agent's AGENTS.md. With --run the log of that run recor
 both.`,
 		Example: `  ac agent:record-mistake ./acme --worker agent_01M7WQZTV8PZR5BZGTKAYJ4VBR --manager human --manager-role human \
     --key no_tests --summary 'no tests were run' --rule 'Run the tests before you report.'`,
-		RunE: func(cmd *cobra.Command, given []string) error {
+		RunE: func(cmd *cobra.Command, _ []string) error {
 			if err := require(cmd, "worker", "manager", "key", "summary", "rule"); err != nil {
 				return err
 			}
@@ -43,7 +43,7 @@ both.`,
 			return printJSON(cmd.Context(), a, (*company.Company).RecordMistake, p)
 		},
 	}
-	mistakeFlags(a, cmd, &p.MistakeParams)
+	mistakeFlags(cmd, &p.MistakeParams)
 	mirror(cmd, &p,
 		"project: id of the project of --run",
 		"run: id of the run in which it happened",
@@ -75,7 +75,7 @@ if interrupted, with the evaluation stopped.`,
 		Example: `  ac agent:self-improve-cycle ./acme --project proj_01M7WQGTQHQA1J50C42GD1KN1S --worker agent_01M7WQZTV8PZR5BZGTKAYJ4VBR \
     --manager agent_01M7WQZV5BRAS3VSSYS7ZD5VZS --key no_tests --summary 'no tests were run' \
     --rule 'Run the tests before you report.' --eval-repo web --eval-argv sh -c 'go test ./...'`,
-		RunE: func(cmd *cobra.Command, given []string) error {
+		RunE: func(cmd *cobra.Command, _ []string) error {
 			if err := require(cmd, "worker", "manager", "key", "summary", "rule"); err != nil {
 				return err
 			}
@@ -94,7 +94,7 @@ if interrupted, with the evaluation stopped.`,
 			})
 		},
 	}
-	mistakeFlags(a, cmd, &p.MistakeParams)
+	mistakeFlags(cmd, &p.MistakeParams)
 	mirror(cmd, &p,
 		"project: id of the project",
 		"proposal-threshold: occurrences until it is evaluated",
@@ -113,7 +113,7 @@ func refreshContextCommand(a *app) *cobra.Command {
 and its assigned tasks with their scope. The rest of the file stays as it is. If
 nothing changed this is a no-op.`,
 		Example: "  ac agent:refresh-context ./acme --agent agent_01M7WQZTV8PZR5BZGTKAYJ4VBR",
-		RunE: func(cmd *cobra.Command, given []string) error {
+		RunE: func(cmd *cobra.Command, _ []string) error {
 			return printJSON(cmd.Context(), a, (*company.Company).RefreshContext, p)
 		},
 	}

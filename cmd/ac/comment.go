@@ -9,7 +9,7 @@ import (
 )
 
 // targetFlags declares the options for the target of comments.
-func targetFlags(a *app, cmd *cobra.Command, project, agent, artifact, run *string) {
+func targetFlags(cmd *cobra.Command, project, agent, artifact, run *string) {
 	cmd.Flags().StringVar(project, "project", "", "id of the project (required)")
 	cmd.Flags().StringVar(agent, "target-agent", "", "id of the agent to comment on")
 	cmd.Flags().StringVar(artifact, "target-artifact", "", "id of the artifact to comment on")
@@ -21,14 +21,14 @@ func commentAddCommand(a *app) *cobra.Command {
 	cmd := &cobra.Command{
 		Use: "comment:add <dir>", Short: "Comment on an agent, an artifact or a run", Args: args("dir"),
 		Example: "  ac comment:add ./acme --project proj_01M7WQGTQHQA1J50C42GD1KN1S --target-run run_01M7WQGTR95SV6EDMA61E1XR8M --body 'looks good'",
-		RunE: func(cmd *cobra.Command, given []string) error {
+		RunE: func(cmd *cobra.Command, _ []string) error {
 			if err := require(cmd, "project"); err != nil {
 				return err
 			}
 			return printJSON(cmd.Context(), a, (*company.Company).AddComment, p)
 		},
 	}
-	targetFlags(a, cmd, &p.ProjectID, &p.TargetAgentID, &p.TargetArtifactID, &p.TargetRunID)
+	targetFlags(cmd, &p.ProjectID, &p.TargetAgentID, &p.TargetArtifactID, &p.TargetRunID)
 	mirror(cmd, &p,
 		"body: text of the comment",
 		"author: id of the author",
@@ -42,14 +42,14 @@ func commentListCommand(a *app) *cobra.Command {
 	cmd := &cobra.Command{
 		Use: "comment:list <dir>", Short: "List the comments of a project, newest first", Args: args("dir"),
 		Example: "  ac comment:list ./acme --project proj_01M7WQGTQHQA1J50C42GD1KN1S\n  ac comment:list ./acme --project P --target-agent agent_01M7WQGTGTXSZWKNSAQVRS4PJE --limit 20",
-		RunE: func(cmd *cobra.Command, given []string) error {
+		RunE: func(cmd *cobra.Command, _ []string) error {
 			if err := require(cmd, "project"); err != nil {
 				return err
 			}
 			return printJSON(cmd.Context(), a, (*company.Folder).ListComments, p)
 		},
 	}
-	targetFlags(a, cmd, &p.ProjectID, &p.TargetAgentID, &p.TargetArtifactID, &p.TargetRunID)
+	targetFlags(cmd, &p.ProjectID, &p.TargetAgentID, &p.TargetArtifactID, &p.TargetRunID)
 	mirror(cmd, &p,
 		"limit: maximum number of comments, up to 5000")
 	return cmd

@@ -26,7 +26,7 @@ type inScope struct {
 	json    bool
 }
 
-func (s *inScope) flags(a *app, cmd *cobra.Command) {
+func (s *inScope) flags(cmd *cobra.Command) {
 	cmd.Flags().StringVar(&s.project, "project", "", "id of a project (default: the workspace)")
 	cmd.Flags().BoolVar(&s.json, "json", false, "print JSON")
 }
@@ -61,7 +61,7 @@ func conversationListCommand(a *app) *cobra.Command {
 			return nil
 		},
 	}
-	scope.flags(a, cmd)
+	scope.flags(cmd)
 	return cmd
 }
 
@@ -81,7 +81,7 @@ func conversationNewCommand(a *app) *cobra.Command {
 			return a.printConversation(ask(cmd.Context(), a, (*company.Company).CreateChannel, p))(scope.json)
 		},
 	}
-	scope.flags(a, cmd)
+	scope.flags(cmd)
 	mirror(cmd, &p,
 		"name: name of the channel",
 		"slug?: short name (default: derived from the name)",
@@ -103,7 +103,7 @@ func conversationDMCommand(a *app) *cobra.Command {
 			return a.printConversation(ask(cmd.Context(), a, (*company.Company).CreateDM, p))(scope.json)
 		},
 	}
-	scope.flags(a, cmd)
+	scope.flags(cmd)
 	mirror(cmd, &p,
 		"by=created_by: id of the creator",
 		"with=peer_agent_id: id of the other agent")
@@ -141,7 +141,7 @@ func conversationSendCommand(a *app) *cobra.Command {
 			return a.printID(sent.Message.ID, nil)
 		},
 	}
-	scope.flags(a, cmd)
+	scope.flags(cmd)
 	mirror(cmd, &p,
 		"by=author_id: id of the author",
 		"role=author_role: role of the author")
@@ -185,7 +185,7 @@ func conversationReadCommand(a *app) *cobra.Command {
 			return nil
 		},
 	}
-	scope.flags(a, cmd)
+	scope.flags(cmd)
 	cmd.Flags().IntVar(&limit, "limit", limit, "maximum number of messages")
 	return cmd
 }
@@ -223,7 +223,7 @@ func conversationFollowCommand(a *app) *cobra.Command {
 			return err
 		},
 	}
-	scope.flags(a, cmd)
+	scope.flags(cmd)
 	cmd.Flags().IntVar(&limit, "limit", limit, "maximum number of earlier messages")
 	return cmd
 }

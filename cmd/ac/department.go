@@ -24,7 +24,7 @@ drafts.
 Exit status: 130 or 143 if interrupted, with the runs stopped.`,
 		Example: `  ac pipeline:client-intake ./acme --project-name Shop --ceo-actor-id human_ceo \
     --executive-manager-agent-id agent_01M7WQZTV8PZR5BZGTKAYJ4VBR --intake-file request.md`,
-		RunE: func(cmd *cobra.Command, given []string) (err error) {
+		RunE: func(cmd *cobra.Command, _ []string) (err error) {
 			if p.IntakeText, err = textOrFile(cmd, "intake", "intake-file", p.IntakeText, file); err != nil {
 				return err
 			}
@@ -56,7 +56,7 @@ one keeps it; a worker of another team gets none.`,
 		Example: `  ac pipeline:assign-department-tasks ./acme --project-id proj_01M7WQGTQHQA1J50C42GD1KN1S --department-key backend \
     --director-agent-id agent_01M7WQZTV8PZR5BZGTKAYJ4VBR --worker-agent-ids agent_01M7WQZV5BRAS3VSSYS7ZD5VZS \
     --approved-executive-plan-artifact-id art_01M7WR5DNVQ27WB0DNRZ77PVD7`,
-		RunE: func(cmd *cobra.Command, given []string) error {
+		RunE: func(cmd *cobra.Command, _ []string) error {
 			return printJSON(cmd.Context(), a, (*company.Company).AssignTasks, p)
 		},
 	}

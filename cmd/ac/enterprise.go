@@ -73,7 +73,7 @@ func enterpriseEnsureCommand(a *app) *cobra.Command {
 		Long: `Create a company of departments in a folder that is missing or empty, or in an empty
 workspace. An existing company stays as it is; the result has the reason.`,
 		Example: "  ac workspace:enterprise:ensure ./acme --name Acme --department frontend backend",
-		RunE: func(cmd *cobra.Command, given []string) error {
+		RunE: func(cmd *cobra.Command, _ []string) error {
 			return printJSON(cmd.Context(), a, (*company.Folder).EnsureEnterprise, p)
 		},
 	}

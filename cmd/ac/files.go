@@ -26,7 +26,7 @@ type fileOptions struct {
 	asJSON bool
 }
 
-func (o *fileOptions) declare(a *app, cmd *cobra.Command) {
+func (o *fileOptions) declare(cmd *cobra.Command) {
 	flags := cmd.Flags()
 	flags.StringVar(&o.list.ProjectID, "project", "", "id of the project (required)")
 	flags.StringVar(&o.list.RunID, "run", "", "files that this run changed in its worktree")
@@ -160,7 +160,7 @@ modify, delete, or skip where it is so already.`,
 			return nil
 		},
 	}
-	o.declare(a, cmd)
+	o.declare(cmd)
 	return cmd
 }
 
@@ -194,7 +194,7 @@ Files with a problem are named on stderr. Exit status: 0, or 2 when a file has a
 			return findings(result.Files)
 		},
 	}
-	o.declare(a, cmd)
+	o.declare(cmd)
 	return cmd
 }
 
@@ -230,12 +230,12 @@ status is 2 then. What was there before is kept as a checkpoint, for artifact:re
 			return a.printApplied(o.asJSON, result, result.Files, result.CheckpointID)
 		},
 	}
-	o.declare(a, cmd)
+	o.declare(cmd)
 	mirror(cmd, &p,
 		"on-problem: what a file with a problem means, refuse all or skip the file",
 		"dry-run: say what would be done and write nothing",
 		"client-ref: a name of this request: the same one with the same files is carried out once a day")
-	actorFlags(a, cmd, &p.ActorID, &p.ActorRole)
+	actorFlags(cmd, &p.ActorID, &p.ActorRole)
 	return cmd
 }
 
@@ -265,7 +265,7 @@ func artifactRevertCommand(a *app) *cobra.Command {
 all, unless --on-problem skip leaves it out. The revert is a checkpoint, too, and can
 be reverted.`,
 		Example: "  ac artifact:revert ./acme --project proj_01M7WQGTQHQA1J50C42GD1KN1S --checkpoint cp_01M82BFEE505517S6WW8W5RJGQ",
-		RunE: func(cmd *cobra.Command, given []string) error {
+		RunE: func(cmd *cobra.Command, _ []string) error {
 			if err := require(cmd, "actor"); err != nil {
 				return err
 			}
@@ -281,7 +281,7 @@ be reverted.`,
 		"checkpoint: id of the checkpoint",
 		"on-problem: what a file that changed means, refuse all or skip the file")
 	cmd.Flags().BoolVar(&asJSON, "json", false, "print JSON")
-	actorFlags(a, cmd, &p.ActorID, &p.ActorRole)
+	actorFlags(cmd, &p.ActorID, &p.ActorRole)
 	return cmd
 }
 

@@ -34,7 +34,7 @@ With --org-mode, --department, --workers-per-dept or --executive-manager-name ea
 department has a director and workers, an enterprise has an executive manager, and an
 existing company is completed instead of replaced.`,
 		Example: "  ac workspace:bootstrap ./acme --name Acme\n  ac workspace:bootstrap ./acme --departments engineering design --no-ceo",
-		RunE: func(cmd *cobra.Command, given []string) error {
+		RunE: func(cmd *cobra.Command, _ []string) error {
 			if wantsDirectors(cmd) {
 				return a.bootstrapDirected(cmd, o, p)
 			}
@@ -73,7 +73,7 @@ func demoInitCommand(a *app) *cobra.Command {
 		Use: "demo:init <dir>", Short: "Create a workspace with a demo company", Args: args("dir"),
 		Long:    "Create a workspace with two teams, six agents, a project and a task for each team, and print the ids.",
 		Example: "  ac demo:init ./demo",
-		RunE: func(cmd *cobra.Command, given []string) error {
+		RunE: func(cmd *cobra.Command, _ []string) error {
 			return printJSON(cmd.Context(), a, (*company.Folder).Demo, p)
 		},
 	}

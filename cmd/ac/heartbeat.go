@@ -33,7 +33,7 @@ heartbeat.tick. It waits for the workers it wakes, two minutes at most; the next
 evaluates later answers. With --dry-run no worker is woken.`,
 		Example: "  ac heartbeat:tick ./acme --dry-run\n  ac heartbeat:tick ./acme --reason 'after the deploy'",
 		Args:    args("dir"),
-		RunE: func(cmd *cobra.Command, given []string) error {
+		RunE: func(cmd *cobra.Command, _ []string) error {
 			return printJSON(cmd.Context(), a, (*company.Company).Tick, p)
 		},
 	}

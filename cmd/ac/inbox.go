@@ -14,7 +14,7 @@ import (
 
 // deciderFlags declares the options that identify the decider.
 func (a *app) deciderFlags(cmd *cobra.Command, d *company.Decider) {
-	actorFlags(a, cmd, &d.ActorID, &d.ActorRole)
+	actorFlags(cmd, &d.ActorID, &d.ActorRole)
 	cmd.Flags().StringVar(&d.Notes, "notes", "", "notes on the decision")
 }
 
@@ -84,7 +84,7 @@ func checkDecision(cmd *cobra.Command, p company.ResolveParams) error {
 
 // decisionFlags declares the options of a decision.
 func (a *app) decisionFlags(cmd *cobra.Command, p *company.ResolveParams) {
-	itemFlags(a, cmd, &p.ProjectID, &p.ArtifactID)
+	itemFlags(cmd, &p.ProjectID, &p.ArtifactID)
 	cmd.Flags().StringVar(&p.Decision, "decision", "approved", strings.Join(decisions(), " or "))
 	cmd.Flags().StringVar(&p.ActorTeamID, "team", "", "team of the decider")
 	cmd.Flags().StringVar(&p.ExpectHash, "expect-hash", "", "approve a memory delta only if it still matches this hash of memory:preview")
@@ -102,7 +102,7 @@ func milestoneReportCommand(a *app) *cobra.Command {
 		Long: `Write a report that a milestone is done, which then waits for approval. Print its id
 and its file as JSON.`,
 		Example: "  ac milestone:report:new ./acme --project proj_01M7WQGTQHQA1J50C42GD1KN1S --task task_01M7WQXFJVAFKYMR9NC0NBJYZC --milestone ms_01M7WQXFYGCYX296DAE556TJY9 --title 'The mail is sent' --evidence art_patch --tests art_tests",
-		RunE: func(cmd *cobra.Command, given []string) error {
+		RunE: func(cmd *cobra.Command, _ []string) error {
 			if err := require(cmd, "title", "by", "run", "ctx"); err != nil {
 				return err
 			}
@@ -133,7 +133,7 @@ func milestoneApproveCommand(a *app) *cobra.Command {
 		Long: `Approve a milestone by its report. If the milestone requires a patch or tests, the
 report must name artifacts with non-empty files. Print the decision as JSON.`,
 		Example: "  ac milestone:approve ./acme --project proj_01M7WQGTQHQA1J50C42GD1KN1S --task task_01M7WQXFJVAFKYMR9NC0NBJYZC --milestone ms_01M7WQXFYGCYX296DAE556TJY9 --report art_01M7WQGXT21HWCN0N3RMKCA3ZM",
-		RunE: func(cmd *cobra.Command, given []string) error {
+		RunE: func(cmd *cobra.Command, _ []string) error {
 			if err := checkDecider(cmd, p.Decider); err != nil {
 				return err
 			}

@@ -47,7 +47,7 @@ func indexRunsCommand(a *app) *cobra.Command {
 		Example: "  ac index:runs ./acme --status failed --limit 20",
 	}
 	limitFlag(cmd, &p.Limit)
-	cmd.RunE = func(cmd *cobra.Command, given []string) error {
+	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
 		if err := oneOf("status", p.Status, statuses()); p.Status != "" && err != nil {
 			return err
 		}
@@ -68,7 +68,7 @@ a line of a run's log. The index is not synced: see index:sync.`,
 		Example: "  ac index:events ./acme --run run_01M7WQGTR95SV6EDMA61E1XR8M --since-seq 120 --order asc",
 	}
 	limitFlag(cmd, &p.Limit)
-	cmd.RunE = func(cmd *cobra.Command, given []string) error {
+	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
 		if err := oneOf("order", p.Order, []string{"asc", "desc"}); p.Order != "" && err != nil {
 			return err
 		}
@@ -94,7 +94,7 @@ func indexErrorsCommand(a *app) *cobra.Command {
 		Example: "  ac index:event-errors ./acme",
 	}
 	limitFlag(cmd, &p.Limit)
-	cmd.RunE = func(cmd *cobra.Command, given []string) error {
+	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
 		return printJSON(cmd.Context(), a, (*company.Company).IndexParseErrors, p)
 	}
 	mirror(cmd, &p,
@@ -111,7 +111,7 @@ func indexReviewsCommand(a *app) *cobra.Command {
 		Example: "  ac index:reviews ./acme --decision denied",
 	}
 	limitFlag(cmd, &p.Limit)
-	cmd.RunE = func(cmd *cobra.Command, given []string) error {
+	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
 		if err := oneOf("decision", p.Decision, decisions()); p.Decision != "" && err != nil {
 			return err
 		}
@@ -131,7 +131,7 @@ func indexHelpCommand(a *app) *cobra.Command {
 		Example: "  ac index:help ./acme --target agent_01M7WQGTR95SV6EDMA61E1XR8M",
 	}
 	limitFlag(cmd, &p.Limit)
-	cmd.RunE = func(cmd *cobra.Command, given []string) error {
+	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
 		return printJSON(cmd.Context(), a, (*company.Company).IndexHelpRequests, p)
 	}
 	mirror(cmd, &p,

@@ -14,9 +14,6 @@ import (
 	"ac/workspace/doc"
 )
 
-// jobStatuses are the statuses that a list can be filtered by.
-var jobStatuses = []string{doc.JobQueued, doc.JobRunning, doc.JobCompleted, doc.JobCanceled}
-
 func jobSubmitCommand(a *app) *cobra.Command {
 	spec := doc.JobSpec{SchemaVersion: doc.Version, Type: "job", Constraints: []string{}, Deliverables: []string{}, ContextRefs: []doc.ContextRef{}}
 	var notes, files []string
@@ -77,7 +74,7 @@ func jobListCommand(a *app) *cobra.Command {
 		Use: "job:list <dir>", Short: "List the jobs of a project by id", Args: args("dir"),
 		Long:    "List the jobs of a project by id. With --json the rows are those of job.list.",
 		Example: "  ac job:list ./acme --project proj_1 --status running\n  ac job:list ./acme --project proj_1 --json",
-		RunE: func(cmd *cobra.Command, given []string) error {
+		RunE: func(cmd *cobra.Command, _ []string) error {
 			rows, err := ask(cmd.Context(), a, (*company.Folder).ListJobs, p)
 			if err != nil {
 				return err

@@ -140,7 +140,7 @@ stdin. The run may be "last".`,
 			return nil
 		},
 	}
-	on.flags(a, cmd)
+	on.flags(cmd)
 	cmd.Flags().StringVar(&p.Resume, "resume", "auto", "auto, provider or digest")
 	cmd.Flags().StringVar(&p.Model, "model", "", "the model")
 	cmd.Flags().StringVar(&p.ClientMessageID, "message-id", "", "an id of yours: the same one again says nothing twice")

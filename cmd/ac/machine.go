@@ -40,7 +40,7 @@ func setProviderBinCommand(a *app) *cobra.Command {
 		Use: "machine:set-provider-bin <dir>", Short: "Set the program of a provider on this machine", Args: args("dir"),
 		Long:    "Set the program of a provider on this machine: a command to look up in PATH, or a path, which is made absolute.",
 		Example: "  ac machine:set-provider-bin ./acme --provider codex --path /opt/codex/bin/codex",
-		RunE: func(cmd *cobra.Command, given []string) error {
+		RunE: func(cmd *cobra.Command, _ []string) error {
 			if strings.ContainsRune(filepath.ToSlash(p.Path), '/') {
 				abs, err := filepath.Abs(p.Path)
 				if err != nil {

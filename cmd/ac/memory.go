@@ -28,7 +28,7 @@ With --scope-kind, --scope-ref, --sensitivity or --rationale the delta declares 
 memory it changes and why. Then --rationale and --evidence are required, and only
 directors and above decide.`,
 		Example: "  ac memory:delta ./acme --project proj_01M7WQGTQHQA1J50C42GD1KN1S --title 'Mail first' \\\n    --under '## Decisions' --insert '- Sign in by mail' '- No passwords'",
-		RunE: func(cmd *cobra.Command, given []string) error {
+		RunE: func(cmd *cobra.Command, _ []string) error {
 			if cmd.Flag("scope-kind").Changed || cmd.Flag("scope-ref").Changed || cmd.Flag("sensitivity").Changed || cmd.Flag("rationale").Changed {
 				if err := require(cmd, "rationale", "evidence"); err != nil {
 					return err
@@ -72,15 +72,15 @@ func memoryApproveCommand(a *app) *cobra.Command {
 one line. With --expect-hash, which memory:preview prints, it fails if the change
 differs from the one that was reviewed.`,
 		Example: "  ac memory:approve ./acme --project proj_01M7WQGTQHQA1J50C42GD1KN1S --artifact art_01M7WQGXT21HWCN0N3RMKCA3ZM --notes 'Agreed'",
-		RunE: func(cmd *cobra.Command, given []string) error {
+		RunE: func(cmd *cobra.Command, _ []string) error {
 			if err := require(cmd, "project", "artifact", "actor"); err != nil {
 				return err
 			}
 			return printLine(cmd.Context(), a, (*company.Company).ApproveDelta, p)
 		},
 	}
-	itemFlags(a, cmd, &p.ProjectID, &p.ArtifactID)
-	actorFlags(a, cmd, &p.ActorID, &p.ActorRole)
+	itemFlags(cmd, &p.ProjectID, &p.ArtifactID)
+	actorFlags(cmd, &p.ActorID, &p.ActorRole)
 	mirror(cmd, &p,
 		"notes: notes on the decision",
 		"expect-hash: the hash of the preview that was reviewed")
@@ -114,7 +114,7 @@ fits, its lines are inserted at their heading again (reanchored), or it no longe
 			})
 		},
 	}
-	itemFlags(a, cmd, &p.ProjectID, &p.ArtifactID)
+	itemFlags(cmd, &p.ProjectID, &p.ArtifactID)
 	cmd.Flags().BoolVar(&asJSON, "json", false, "print the result of memory.preview_delta")
 	return cmd
 }

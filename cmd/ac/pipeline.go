@@ -27,7 +27,7 @@ Exit status: 0 if it was filled, 2 if not, with the reason in the result; 130 or
 if interrupted, with the run stopped.`,
 		Example: `  ac artifact:fill ./acme --project proj_01M7WQGTQHQA1J50C42GD1KN1S --artifact art_01M7WR5DNVQ27WB0DNRZ77PVD7 \
     --agent agent_01M7WQZTV8PZR5BZGTKAYJ4VBR --prompt 'Keep it to one page.'`,
-		RunE: func(cmd *cobra.Command, given []string) (err error) {
+		RunE: func(cmd *cobra.Command, _ []string) (err error) {
 			if p.Spec.Prompt, err = textOrFile(cmd, "prompt", "prompt-file", p.Spec.Prompt, file); err != nil {
 				return err
 			}

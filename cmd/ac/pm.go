@@ -109,7 +109,7 @@ func pmGanttCommand(a *app) *cobra.Command {
 		Long: `Draw the schedule of a project: progress, critical path, slack, dependencies, and
 today. With --svg write a self-contained picture.`,
 		Example: "  ac pm:gantt ./acme --project proj_01M7WQGTQHQA1J50C42GD1KN1S\n  ac pm:gantt ./acme --project proj_01M7WQGTQHQA1J50C42GD1KN1S --svg plan.svg",
-		RunE: func(cmd *cobra.Command, given []string) error {
+		RunE: func(cmd *cobra.Command, _ []string) error {
 			schedule, err := ask(cmd.Context(), a, (*company.Company).Schedule, p)
 			if err != nil {
 				return err
@@ -154,7 +154,7 @@ func pmRecommendCommand(a *app) *cobra.Command {
 		Use: "pm:recommend <dir>", Short: "Recommend agents for the open tasks of a project", Args: args("dir"),
 		Long:    "Recommend agents for the open tasks of a project, with the reasons. Nothing is written: see pm:apply. With --json print the result of pm.recommend_allocations.",
 		Example: "  ac pm:recommend ./acme --project proj_01M7WQGTQHQA1J50C42GD1KN1S",
-		RunE: func(cmd *cobra.Command, given []string) error {
+		RunE: func(cmd *cobra.Command, _ []string) error {
 			result, err := ask(cmd.Context(), a, (*company.Company).Recommend, p)
 			if err != nil {
 				return err

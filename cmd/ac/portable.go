@@ -31,7 +31,7 @@ sealed. A log whose seals do not match its content is left alone and counted as
 skipped, unless --force is given. If seals change, the original log is kept below
 .local/migrations. Runs may continue meanwhile.`,
 		Example: "  ac workspace:migrate ./acme --dry-run\n  ac workspace:migrate ./acme",
-		RunE: func(cmd *cobra.Command, given []string) error {
+		RunE: func(cmd *cobra.Command, _ []string) error {
 			_, err := unlessInterrupted(cmd, a, (*company.Company).Migrate, p)
 			return err
 		},

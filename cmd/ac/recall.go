@@ -18,14 +18,14 @@ func memoryListCommand(a *app) *cobra.Command {
 		Use: "memory:list <dir>", Short: "List memory deltas with their decisions", Args: args("dir"),
 		Long:    "List the memory deltas that an actor may read, newest first, as JSON on one line.",
 		Example: "  ac memory:list ./acme --actor human --role human --status pending",
-		RunE: func(cmd *cobra.Command, given []string) error {
+		RunE: func(cmd *cobra.Command, _ []string) error {
 			if err := require(cmd, "actor", "role"); err != nil {
 				return err
 			}
 			return printLine(cmd.Context(), a, (*company.Company).ListDeltas, p)
 		},
 	}
-	askerFlags(a, cmd, &p.ActorParams)
+	askerFlags(cmd, &p.ActorParams)
 	mirror(cmd, &p,
 		"project: only of this project",
 		"status: which of them",
@@ -34,7 +34,7 @@ func memoryListCommand(a *app) *cobra.Command {
 }
 
 // askerFlags declares the options that identify the actor.
-func askerFlags(a *app, cmd *cobra.Command, p *company.ActorParams) {
+func askerFlags(cmd *cobra.Command, p *company.ActorParams) {
 	cmd.Flags().StringVar(&p.ActorID, "actor", "", "id of the actor (required)")
 	cmd.Flags().StringVar(&p.ActorRole, "role", "", "role of the actor: "+strings.Join(doc.Roles(), ", ")+" (required)")
 	cmd.Flags().StringVar(&p.ActorTeamID, "actor-team", "", "id of the actor's team")
@@ -47,7 +47,7 @@ func memoryCandidatesCommand(a *app) *cobra.Command {
 		Long: `Suggest memory from the result of a job and write the report into the outputs of
 its run. Nothing is proposed; memory:delta does that.`,
 		Example: "  ac memory:candidates ./acme --project proj_01M7WQGTQHQA1J50C42GD1KN1S --job job_01M7WR5DNVQ27WB0DNRZ77PVD7 --actor human --role human",
-		RunE: func(cmd *cobra.Command, given []string) error {
+		RunE: func(cmd *cobra.Command, _ []string) error {
 			if err := require(cmd, "actor", "role"); err != nil {
 				return err
 			}
@@ -57,7 +57,7 @@ its run. Nothing is proposed; memory:delta does that.`,
 			return printJSON(cmd.Context(), a, (*company.Company).ExtractCandidates, p)
 		},
 	}
-	askerFlags(a, cmd, &p.ActorParams)
+	askerFlags(cmd, &p.ActorParams)
 	mirror(cmd, &p,
 		"project: id of the project",
 		"job: id of the job",
@@ -75,7 +75,7 @@ func contextPlanCommand(a *app) *cobra.Command {
 out, with the reasons. Nothing is written.`,
 		Example: `  ac context:plan ./acme --project proj_01M7WQGTQHQA1J50C42GD1KN1S --manager human --role human --goal 'Fix the login' \
     --ref '{"kind":"file","value":"docs/login.md"}'`,
-		RunE: func(cmd *cobra.Command, given []string) error {
+		RunE: func(cmd *cobra.Command, _ []string) error {
 			for _, text := range refs {
 				var ref doc.ContextRef
 				decoder := json.NewDecoder(strings.NewReader(text))

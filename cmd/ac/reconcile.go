@@ -17,7 +17,7 @@ func reconcileRecordCommand(a *app) *cobra.Command {
 		Long: `Record one line of a provider's bill, for comparison with the usage of runs. A
 statement with the id of an earlier one replaces it.`,
 		Example: "  ac usage:reconcile:record ./acme --provider codex --period-start 2026-11-01 --period-end 2026-11-30 --billed-cost-usd 41.5 --statement-id inv-7",
-		RunE: func(cmd *cobra.Command, given []string) error {
+		RunE: func(cmd *cobra.Command, _ []string) error {
 			if !cmd.Flag("billed-cost-usd").Changed {
 				return usageError{"required option --billed-cost-usd is missing"}
 			}
@@ -46,7 +46,7 @@ func reconcileSnapshotCommand(a *app) *cobra.Command {
 		Use: "usage:reconcile:snapshot <dir>", Short: "Compare the bills of providers with the usage of runs", Args: args("dir"),
 		Long:    "Compare the bills with the usage of runs, in total, by provider and by statement. Bills have no project: --project filters the runs only.",
 		Example: "  ac usage:reconcile:snapshot ./acme --period-start 2026-11-01 --period-end 2026-11-30",
-		RunE: func(cmd *cobra.Command, given []string) error {
+		RunE: func(cmd *cobra.Command, _ []string) error {
 			return printJSON(cmd.Context(), a, (*company.Company).Reconciliation, p)
 		},
 	}

@@ -24,7 +24,7 @@ func runNewCommand(a *app) *cobra.Command {
 	cmd := &cobra.Command{
 		Use: "run:new <dir>", Short: "Create a run and print its ids", Args: args("dir"),
 		Example: "  ac run:new ./acme --project proj_01M7WQGTQHQA1J50C42GD1KN1S --agent agent_01M7WQGTGTXSZWKNSAQVRS4PJE --provider cmd",
-		RunE: func(cmd *cobra.Command, given []string) error {
+		RunE: func(cmd *cobra.Command, _ []string) error {
 			made, err := ask(cmd.Context(), a, (*company.Company).CreateRun, p)
 			if err != nil {
 				return err
@@ -48,7 +48,7 @@ func runDiscardCommand(a *app) *cobra.Command {
 		Use: "run:discard <dir>", Short: "End a run that was created and never launched", Args: args("dir"),
 		Long:    "End a run that was created and never launched, and print its state. A run that was launched is refused: stop its session instead.",
 		Example: "  ac run:discard ./acme --project proj_01M7WQGTQHQA1J50C42GD1KN1S --run run_01M7WQGTR95SV6EDMA61E1XR8M",
-		RunE: func(cmd *cobra.Command, given []string) error {
+		RunE: func(cmd *cobra.Command, _ []string) error {
 			return printJSON(cmd.Context(), a, (*company.Company).DiscardRun, p)
 		},
 	}
@@ -65,7 +65,7 @@ func runListCommand(a *app) *cobra.Command {
 	cmd := &cobra.Command{
 		Use: "run:list <dir>", Short: "List runs, newest first", Args: args("dir"),
 		Example: "  ac run:list ./acme\n  ac run:list ./acme --project proj_01M7WQGTQHQA1J50C42GD1KN1S",
-		RunE: func(cmd *cobra.Command, given []string) error {
+		RunE: func(cmd *cobra.Command, _ []string) error {
 			return printJSON(cmd.Context(), a, (*company.Folder).ListRuns, p)
 		},
 	}
@@ -85,7 +85,7 @@ Modes: raw prints the events; verified, deterministic and live also verify the h
 chain; live adds the run's newest session. Exit status: 0, even if the log has
 faults; log:verify reports them by its exit status.`,
 		Example: "  ac run:replay ./acme --project proj_01M7WQGTQHQA1J50C42GD1KN1S --run run_01M7WQGTR95SV6EDMA61E1XR8M --mode verified --tail 20",
-		RunE: func(cmd *cobra.Command, given []string) error {
+		RunE: func(cmd *cobra.Command, _ []string) error {
 			if n, err := strconv.Atoi(tail); err == nil && n > 0 {
 				p.Tail = n
 			}

@@ -21,7 +21,7 @@ func sessionListCommand(a *app) *cobra.Command {
 		Use: "session:list <dir>", Short: "List sessions, newest first", Args: args("dir"),
 		Long:    "List the sessions of a workspace, newest first. With --json the rows are those of session.list.",
 		Example: "  ac session:list ./acme --status running\n  ac session:list ./acme --json",
-		RunE: func(cmd *cobra.Command, given []string) error {
+		RunE: func(cmd *cobra.Command, _ []string) error {
 			if p.Status != "" && !validStatus(p.Status) {
 				return usageError{"--status must be running, ended, failed or stopped"}
 			}

@@ -25,7 +25,7 @@ environment variables with secret-looking names. Review a pack nevertheless befo
 you pass it on: a secret without a known shape or a telling name is not recognized.
 An invalid artifact is an error that names it, and leaves nothing behind.`,
 		Example: "  ac sharepack:create ./acme --project proj_01M7WQGTQHQA1J50C42GD1KN1S\n  ac sharepack:create ./acme --project proj_01M7WQGTQHQA1J50C42GD1KN1S --by ann",
-		RunE: func(cmd *cobra.Command, given []string) error {
+		RunE: func(cmd *cobra.Command, _ []string) error {
 			return printLine(cmd.Context(), a, (*company.Company).CreateSharePack, p)
 		},
 	}
@@ -47,7 +47,7 @@ Modes: raw prints the events; verified and deterministic also verify the hash ch
 Verification shows redaction and omissions, because the hashes are those of the
 original log. Exit status: 0, even if the logs have faults.`,
 		Example: "  ac sharepack:replay ./acme --project proj_01M7WQGTQHQA1J50C42GD1KN1S --share share_01M7WQY5HX6BG7GX1TX7Y6KRG4 --mode verified --tail 20",
-		RunE: func(cmd *cobra.Command, given []string) error {
+		RunE: func(cmd *cobra.Command, _ []string) error {
 			if n, err := strconv.Atoi(tail); err == nil && n > 0 {
 				p.Tail = n
 			}

@@ -36,7 +36,7 @@ func taskNewCommand(a *app) *cobra.Command {
 	cmd := &cobra.Command{
 		Use: "task:new <dir>", Short: "Create a draft task and print its id", Args: args("dir"),
 		Example: "  ac task:new ./acme --project proj_01M7WQGTQHQA1J50C42GD1KN1S --title 'Sign in by mail'",
-		RunE: func(cmd *cobra.Command, given []string) error {
+		RunE: func(cmd *cobra.Command, _ []string) error {
 			if err := require(cmd, "title"); err != nil {
 				return err
 			}
@@ -63,7 +63,7 @@ func taskAddMilestoneCommand(a *app) *cobra.Command {
 		Long: `Add a milestone at the end of a task and print its id. Approving a coding milestone
 requires a patch and tests; others require no evidence.`,
 		Example: "  ac task:add-milestone ./acme --project proj_01M7WQGTQHQA1J50C42GD1KN1S --task task_01M7WQXFJVAFKYMR9NC0NBJYZC --title 'Send the mail' --kind coding --accept 'It arrives' 'It expires'",
-		RunE: func(cmd *cobra.Command, given []string) error {
+		RunE: func(cmd *cobra.Command, _ []string) error {
 			if err := require(cmd, "title", "kind"); err != nil {
 				return err
 			}
@@ -122,7 +122,7 @@ func taskListCommand(a *app) *cobra.Command {
 		Use: "task:list <dir>", Short: "List the tasks of a project, newest first", Args: args("dir"),
 		Long:    "List the tasks of a project, newest first. With --json print the result of task.list.",
 		Example: "  ac task:list ./acme --project proj_01M7WQGTQHQA1J50C42GD1KN1S",
-		RunE: func(cmd *cobra.Command, given []string) error {
+		RunE: func(cmd *cobra.Command, _ []string) error {
 			list, err := ask(cmd.Context(), a, (*company.Company).ListTasks, p)
 			if err != nil {
 				return err
@@ -168,7 +168,7 @@ replace the whole schedule. Execution options (--provider, --model, --agent, --t
 --by) change only their own values. Print the plan, or with --json the result of
 task.update_plan.`,
 		Example: "  ac task:plan ./acme --project proj_01M7WQGTQHQA1J50C42GD1KN1S --task task_01M7WQXFJVAFKYMR9NC0NBJYZC --start 2026-12-01 --days 3 --provider codex --by ann",
-		RunE: func(cmd *cobra.Command, given []string) error {
+		RunE: func(cmd *cobra.Command, _ []string) error {
 			if err := require(cmd, "project", "task"); err != nil {
 				return err
 			}

@@ -54,7 +54,7 @@ options. Exit status: 0 when ended by a signal.`,
 			return a.serveWeb(cmd.Context(), options)
 		},
 	}
-	someProjectFlag(a, cmd, &o.ProjectID)
+	someProjectFlag(cmd, &o.ProjectID)
 	screenLimitFlags(cmd, &o.ScreenLimits)
 	o.bindIndex = indexFlags(cmd, &o.IndexStep)
 	flags := cmd.Flags()

@@ -77,7 +77,7 @@ func teamCommand(a *app) *cobra.Command {
 	var p company.NewTeamParams
 	cmd := &cobra.Command{
 		Use: "team:new <dir>", Short: "Create a team and print its id", Example: "  ac team:new ./acme --name Payments", Args: args("dir"),
-		RunE: func(cmd *cobra.Command, given []string) error {
+		RunE: func(cmd *cobra.Command, _ []string) error {
 			return a.printID(ask(cmd.Context(), a, (*company.Company).NewTeam, p))
 		},
 	}
@@ -96,7 +96,7 @@ func agentCommand(a *app) *cobra.Command {
 		Use: "agent:new <dir>", Short: "Create an agent and print its id",
 		Example: "  ac agent:new ./acme --name Ann --role worker --provider codex --team team_01M7WQGTR95SV6EDMA61E1XR8M",
 		Args:    args("dir"),
-		RunE: func(cmd *cobra.Command, given []string) error {
+		RunE: func(cmd *cobra.Command, _ []string) error {
 			if !slices.Contains(roles, p.Role) {
 				return usageError{"--role must be one of " + strings.Join(roles, ", ")}
 			}
@@ -116,7 +116,7 @@ func projectCommand(a *app) *cobra.Command {
 	cmd := &cobra.Command{
 		Use: "project:new <dir>", Short: "Create a project and print its id", Example: "  ac project:new ./acme --name Checkout", Args: args("dir"),
 		Long: "Create a project without conversations and print its id. Desktop apps create projects with their defaults: workspace.project.create_with_defaults.",
-		RunE: func(cmd *cobra.Command, given []string) error {
+		RunE: func(cmd *cobra.Command, _ []string) error {
 			return a.printID(ask(cmd.Context(), a, (*company.Company).NewProject, p))
 		},
 	}

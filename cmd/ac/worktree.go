@@ -18,7 +18,7 @@ func worktreeCleanupCommand(a *app) *cobra.Command {
 of runs that are active or ended recently, and those with uncommitted or untracked
 files. The branches stay.`,
 		Example: "  ac worktree:cleanup ./acme --dry-run\n  ac worktree:cleanup ./acme --max-age-hours 24",
-		RunE: func(cmd *cobra.Command, given []string) error {
+		RunE: func(cmd *cobra.Command, _ []string) error {
 			if math.IsNaN(p.MaxAgeHours) || math.IsInf(p.MaxAgeHours, 0) || p.MaxAgeHours < 0 {
 				return usageError{"--max-age-hours must be a number of at least 0"}
 			}
