@@ -245,6 +245,15 @@ func (cs *Host) StopSession(ctx context.Context, p SessionParams) (Poll, error) 
 	return pollOf(record), err
 }
 
+// KillSession kills the agent of a session at once.
+func (cs *Host) KillSession(ctx context.Context, p SessionParams) (OK, error) {
+	w, err := cs.find(ctx, p)
+	if err != nil {
+		return OK{}, err
+	}
+	return OK{true}, session.Kill(ctx, w, p.SessionRef)
+}
+
 // CollectSession waits for the end of a session and returns its outputs.
 func (cs *Host) CollectSession(ctx context.Context, p SessionParams) (CollectResult, error) {
 	w, err := cs.find(ctx, p)

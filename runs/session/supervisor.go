@@ -33,6 +33,9 @@ const (
 	drainStopped = time.Second
 )
 
+// OverLimit begins the error of a session that ran longer than it may.
+const OverLimit = "it ran longer than its limit"
+
 // Host is what a supervisor takes from the process it runs in.
 type Host struct {
 	// Executable is the program that has the guard command.
@@ -278,7 +281,7 @@ func (s *supervisor) again(ctx context.Context) (*pipes, error) {
 
 // begin writes the execution down and then has the guard start the provider.
 func (s *supervisor) begin(ctx context.Context, prepare func(context.Context) error) (guardReport, error) {
-	environ := marked(environOf(s.order), s.snapshot())
+	environ := placed(marked(environOf(s.order), s.snapshot()), s.order)
 	if err := prepare(ctx); err != nil {
 		return guardReport{}, err
 	}
@@ -396,7 +399,7 @@ func (s *supervisor) conclude(exit *guardExit, err error) outcome {
 	s.facts = s.reading.end()
 	s.learning.Wait()
 	if s.overdue {
-		err = errors.Join(fmt.Errorf("it ran longer than its limit of %s and was ended", s.order.limit()), err)
+		err = errors.Join(fmt.Errorf(OverLimit+" of %s and was ended", s.order.limit()), err)
 	}
 	end := s.outcome(exit, err)
 	if talk != nil {
