@@ -4,6 +4,7 @@ package company
 
 import (
 	"context"
+	"strings"
 
 	"ac/workspace"
 	"ac/workspace/doc"
@@ -66,7 +67,7 @@ func (c *Company) AgentsToRun(_ context.Context, _ Dir) (list []AgentToRun, err 
 	}
 	machine, err := c.w.Machine()
 	for _, a := range agents {
-		if a.Role != "worker" {
+		if a.Role != "worker" || strings.HasPrefix(a.ID, workspace.SecretaryPrefix) {
 			continue
 		}
 		command := doc.AnyWorkerKindOf(a.Provider) == doc.WorkerCmd && len(machine.AgentCommands[a.Provider]) == 0
