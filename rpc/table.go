@@ -203,6 +203,8 @@ func NewTable(version string) *Table {
 		on("workflow.runs", Read, (*company.Company).ListWorkflowRuns, "List the runs of workflows of a project, newest first."),
 		on("workflow.continue", Write, (*company.Company).ContinueWorkflow, "Run the flow of a finished run once more, over the same record."),
 		on("workflow.cancel", Write, (*company.Company).CancelWorkflow, "Cancel a run of a workflow."),
+		on("run.start", Wait, (*company.Company).StartRun, "Make a run and launch it, or do neither; with dry_run, say what would be done."),
+		on("run.retry", Wait, (*company.Company).RetryRun, "Start a run like one that is over."),
 		on("run.discard", Write, (*company.Company).DiscardRun, "End a run that was created and never launched."),
 		on("run.replay", Read, (*company.Company).Replay, "Return the log of a run, verified on request."),
 		on("run.transcript", Read, (*company.Company).Transcript, "Return the transcript of a run: messages, tool calls, questions and notices."),

@@ -90,6 +90,7 @@ func newRoot(a *app) *cobra.Command {
 		indexErrorsCommand(a), indexReviewsCommand(a), indexHelpCommand(a),
 		uiResolveCommand(a), versionCommand(a),
 		psCommand(a), logsCommand(a), stopCommand(a), diffCommand(a), useCommand(a),
+		setupCommand(a), runCommand(a), retryCommand(a), continueCommand(a), watchCommand(a), attachCommand(a), sayCommand(a),
 	)
 	takeDecimals(root)
 	acceptJSON(root.Commands())
