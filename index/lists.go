@@ -151,11 +151,14 @@ func (v *View) HelpRequests(f HelpRequestFilter) ([]HelpRequest, error) {
 	var c conditions
 	c.equal("target_manager", f.TargetManager)
 	c.equal("project_id", f.ProjectID)
-	return query(v, "SELECT help_request_id, created_at, title, visibility, requester, target_manager, project_id, share_pack_id FROM ac_help_requests"+
-		c.text+" ORDER BY at DESC, CASE WHEN at IS NULL THEN created_at END DESC, help_request_id DESC"+atMost, append(c.args, limit(f.Limit)),
-		func(rows *sql.Rows, h *HelpRequest) error {
-			return rows.Scan(&h.HelpRequestID, &h.CreatedAt, &h.Title, &h.Visibility, &h.Requester, &h.TargetManager, &h.ProjectID, &h.SharePackID)
-		})
+	return query(v, "SELECT "+helpColumns+" FROM ac_help_requests"+c.text+
+		" ORDER BY at DESC, CASE WHEN at IS NULL THEN created_at END DESC, help_request_id DESC"+atMost, append(c.args, limit(f.Limit)), scanHelp)
+}
+
+const helpColumns = "help_request_id, created_at, title, visibility, requester, target_manager, project_id, share_pack_id"
+
+func scanHelp(rows *sql.Rows, h *HelpRequest) error {
+	return rows.Scan(&h.HelpRequestID, &h.CreatedAt, &h.Title, &h.Visibility, &h.Requester, &h.TargetManager, &h.ProjectID, &h.SharePackID)
 }
 
 // Problem is a source file that is not listed, or not under the key it claims.

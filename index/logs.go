@@ -38,6 +38,8 @@ type runStats struct {
 	PolicyDecision json.RawMessage `json:"lpd,omitempty"`
 	PolicyDenial   json.RawMessage `json:"lpx,omitempty"`
 	BudgetDecision json.RawMessage `json:"lbd,omitempty"`
+	RetryOf        string          `json:"r,omitempty"` // the run that it repeats
+	Usage          *usageFold      `json:"u,omitempty"`
 }
 
 // LastEvent is the event of a run with the highest seq.
@@ -51,7 +53,10 @@ type LastEvent struct {
 
 func (s *runStats) count(e *event) {
 	s.Events++
+	s.usage(e)
 	switch string(e.kind.text) {
+	case events.RunStarted:
+		s.RetryOf = events.Text(e.payload, "retry_of")
 	case "policy.decision":
 		s.PolicyDecided++
 		latest(&s.PolicyDecision, e.payload)

@@ -85,6 +85,11 @@ const (
 	RevertedAlready Reason = "reverted_already"
 	NoWorktree      Reason = "no_worktree"
 	GitFailed       Reason = "git_failed"
+	// Of needs and help requests: one that is over, one that only a decision ends, and
+	// a text that changed since it was read.
+	Settled        Reason = "settled"
+	NotDismissible Reason = "not_dismissible"
+	Changed        Reason = "changed"
 )
 
 // Issue is what is wrong with one field. Path holds keys (string) and indexes
