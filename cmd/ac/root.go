@@ -90,6 +90,7 @@ func newRoot(a *app) *cobra.Command {
 		indexErrorsCommand(a), indexReviewsCommand(a), indexHelpCommand(a),
 		uiResolveCommand(a), versionCommand(a),
 		psCommand(a), logsCommand(a), stopCommand(a), diffCommand(a), useCommand(a),
+		inboxCommand(a), showCommand(a), approveCommand(a), denyCommand(a), answerCommand(a), costCommand(a),
 	)
 	takeDecimals(root)
 	acceptJSON(root.Commands())

@@ -231,6 +231,7 @@ func (s *Service) PreviewPending(ctx context.Context, item governance.Item) (Lis
 		return Listing{}, err
 	}
 	decisions, err := s.look(ctx, b)
+	withDiffs(decisions, func(*decision) {})
 	return Listing{b.place.Target, rows(decisions)}, err
 }
 
