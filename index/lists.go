@@ -4,6 +4,7 @@ package index
 
 import (
 	"database/sql"
+	"strings"
 )
 
 // Run is a row of index.list_runs.
@@ -51,7 +52,8 @@ type RunFilter struct {
 	ProjectID string
 	Status    string
 	AgentID   string
-	Limit     int // 0 for all
+	Limit     int    // 0 for all
+	Ending    string // of their ids, in any case
 	// From and To bound the time of the runs, inclusively, as of clock.Nanos; 0
 	// means unbounded.
 	From, To int64
@@ -61,6 +63,9 @@ func (f RunFilter) conditions() (c conditions) {
 	c.equal("r.project_id", f.ProjectID)
 	c.equal("r.status", f.Status)
 	c.equal("r.agent_id", f.AgentID)
+	if f.Ending != "" {
+		c.add("upper(substr(r.run_id,?))=?", -len(f.Ending), strings.ToUpper(f.Ending))
+	}
 	if f.From != 0 {
 		c.add("r.at>=?", f.From)
 	}

@@ -39,6 +39,7 @@ type runStats struct {
 	PolicyDenial   json.RawMessage `json:"lpx,omitempty"`
 	BudgetDecision json.RawMessage `json:"lbd,omitempty"`
 	RetryOf        string          `json:"r,omitempty"` // the run that it repeats
+	SessionRef     string          `json:"s,omitempty"` // of its newest session
 	Usage          *usageFold      `json:"u,omitempty"`
 }
 
@@ -56,7 +57,9 @@ func (s *runStats) count(e *event) {
 	s.usage(e)
 	switch string(e.kind.text) {
 	case events.RunStarted:
-		s.RetryOf = events.Text(e.payload, "retry_of")
+		s.RetryOf, s.SessionRef = events.Text(e.payload, "retry_of"), string(e.session.text)
+	case events.RunExecuting, events.RunContinued:
+		s.SessionRef = string(e.session.text)
 	case "policy.decision":
 		s.PolicyDecided++
 		latest(&s.PolicyDecision, e.payload)

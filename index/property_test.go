@@ -124,7 +124,7 @@ func (c *company) changes(t *rapid.T) {
 		line = interactionLine(n, rapid.Bool().Draw(t, "resolves"))
 	}
 	if rapid.IntRange(0, 1).Draw(t, "usage") == 0 {
-		line = usageLine(n, rapid.SampledFrom([]string{"usage.reported", "usage.reported", "usage.estimated", "usage.cost_computed", "run.turn_ended", "run.ended", "run.continued"}).Draw(t, "used"))
+		line = usageLine(n, rapid.SampledFrom([]string{"usage.reported", "usage.reported", "usage.estimated", "usage.cost_computed", "run.turn_ended", "run.ended", "run.continued", "run.started"}).Draw(t, "used"))
 	}
 	id := rapid.SampledFrom([]string{"r1", "r2", "r3"}).Draw(t, "id")
 	agent := rapid.SampledFrom([]string{"a1", "a2"}).Draw(t, "agent")
@@ -320,7 +320,7 @@ func dumps() map[string]string {
 		"counts":       countRows,
 	}
 	list["runs"] = own("ac_runs", "project_id, run_id, dir, at, status, agent_id, usage_total_tokens, usage_cost_usd, context_cycles_count")
-	list["stats"] = own("ac_run_stats", statsColumns+", retry_of, usage")
+	list["stats"] = own("ac_run_stats", statsColumns+", retry_of, session_ref, usage")
 	list["usage"] = "SELECT (SELECT path FROM ac_files f WHERE f.id=u.id>>36), u.id-((u.id>>36)<<36), at, estimated, input, cached, output, reasoning, total, cost_usd, cost_by FROM ac_usage_records u"
 	list["artifacts"] = own("ac_artifacts", "project_id, artifact_id, type, subject_kind, run_id, relpath")
 	list["reviews"] = own("ac_reviews", "review_id, decision, subject_artifact_id, notes")

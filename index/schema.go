@@ -57,7 +57,7 @@ CREATE TABLE ac_run_stats(
   budget_decisions INTEGER NOT NULL, budget_alerts INTEGER NOT NULL, budget_exceeded INTEGER NOT NULL,
   last_seq INTEGER, last_type TEXT, last_ts TEXT, last_actor TEXT, last_visibility TEXT,
   latest_policy_decision TEXT, latest_policy_denied TEXT, latest_budget_decision TEXT,
-  retry_of TEXT, usage TEXT);
+  retry_of TEXT, session_ref TEXT, usage TEXT);
 CREATE TABLE ac_events(
   id INTEGER PRIMARY KEY, project INTEGER NOT NULL, seq INTEGER NOT NULL, at INTEGER NOT NULL, type INTEGER NOT NULL, actor INTEGER,
   offset INTEGER NOT NULL, length INTEGER NOT NULL, sum INTEGER NOT NULL);

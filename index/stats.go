@@ -17,7 +17,7 @@ func (w *writer) saveStats(run int64, s *runStats) error {
 	} else {
 		values = append(values, nil, nil, nil, nil, nil)
 	}
-	values = append(values, maybe(string(s.PolicyDecision)), maybe(string(s.PolicyDenial)), maybe(string(s.BudgetDecision)), maybe(s.RetryOf), s.usageJSON())
+	values = append(values, maybe(string(s.PolicyDecision)), maybe(string(s.PolicyDenial)), maybe(string(s.BudgetDecision)), maybe(s.RetryOf), maybe(s.SessionRef), s.usageJSON())
 	if err := w.exec("INSERT OR REPLACE INTO ac_run_stats VALUES "+marks(len(values)), values...); err != nil {
 		return err
 	}
@@ -68,18 +68,18 @@ func (s *scanned) stats() runStats {
 
 // stats reads the stats of a run, zero if it has none.
 func (w *writer) stats(run int64) (runStats, error) {
-	st, err := w.statement("SELECT " + statsColumns + ", retry_of, usage FROM ac_run_stats WHERE id=?")
+	st, err := w.statement("SELECT " + statsColumns + ", retry_of, session_ref, usage FROM ac_run_stats WHERE id=?")
 	if err != nil {
 		return runStats{}, err
 	}
 	var s scanned
-	var retry, usage sql.NullString
-	err = st.QueryRowContext(w.ctx, run).Scan(append(s.targets(), &retry, &usage)...)
+	var retry, ref, usage sql.NullString
+	err = st.QueryRowContext(w.ctx, run).Scan(append(s.targets(), &retry, &ref, &usage)...)
 	if errors.Is(err, sql.ErrNoRows) {
 		return runStats{}, nil
 	}
 	known := s.stats()
-	known.RetryOf = retry.String
+	known.RetryOf, known.SessionRef = retry.String, ref.String
 	known.setUsage(usage)
 	return known, err
 }
