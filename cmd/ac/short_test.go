@@ -219,6 +219,35 @@ func TestStdoutMayBeATerminal(t *testing.T) {
 	}
 }
 
+// decideOnATerminal approves and denies changes of a memory that are shown before, and
+// answers a help request.
+func decideOnATerminal(run func(...string) string, shows func(string, ...string) string) {
+	propose := `$AC memory:delta . --project $P --under '## Decisions' --by $A --run run_manual --ctx ctx_manual --visibility org --title `
+	run("send-keys", `clear; for t in Tue Wed; do `+propose+`$t --insert "- On $t" >/dev/null; done; $AC help:new . --title Queue --target human --requester $A --project $P >/dev/null; $AC inbox`, "Enter")
+	shows("ID      KIND    FROM  TITLE  AGE")
+	run("send-keys", `clear; $AC approve $($AC inbox -q | grep art_ | head -1)`, "Enter")
+	shows("+- On Tue")
+	shows("Approve? [y]es, [n]o, [d]eny, [s]kip:")
+	run("send-keys", "y", "Enter")
+	shows("memory of Shop (by human, rule vis.org)")
+	run("send-keys", `clear; $AC approve $($AC inbox -q | grep art_); $AC inbox -q | grep -c art_`, "Enter")
+	shows("+- On Wed")
+	shows("[s]kip:")
+	run("send-keys", "s", "Enter")
+	shows("\n1\n")
+	run("send-keys", `clear; $AC deny $($AC inbox -q | grep art_)`, "Enter")
+	shows("denied ")
+	run("send-keys", `clear; $AC answer`, "Enter")
+	shows("Answer:")
+	run("send-keys", "The fast one", "Enter")
+	shows("answered ")
+	run("send-keys", `clear; $AC inbox; $AC show last; $AC cost; echo du""ne`, "Enter")
+	shows("Nothing needs you.")
+	shows("○ new")
+	shows("Nothing was used in the last 30 days.")
+	shows("dune\n")
+}
+
 // TestOnATerminal runs short commands in tmux: tables with titles and colours on a screen,
 // and what the pager and Ctrl-C do.
 func TestOnATerminal(t *testing.T) {
@@ -281,4 +310,5 @@ func TestOnATerminal(t *testing.T) {
 	shows("the newest")
 	run("send-keys", "C-c")
 	shows("status=130")
+	decideOnATerminal(run, shows)
 }

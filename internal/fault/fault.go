@@ -89,6 +89,18 @@ const (
 	// holds what a person did not commit.
 	Conflicts    Reason = "conflicts"
 	SnapshotBase Reason = "snapshot_base"
+	// Of starting runs.
+	ProgramMissing   Reason = "program_missing"
+	PlaceUnavailable Reason = "place_unavailable"
+	BudgetRefused    Reason = "budget_refused"
+	PlanChanged      Reason = "plan_changed"
+	NeverRan         Reason = "never_ran"
+	PromptMasked     Reason = "prompt_masked"
+	// Of needs and help requests: one that is over, one that only a decision ends, and
+	// a text that changed since it was read.
+	Settled        Reason = "settled"
+	NotDismissible Reason = "not_dismissible"
+	Changed        Reason = "changed"
 )
 
 // Issue is what is wrong with one field. Path holds keys (string) and indexes
