@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"io"
 	"os"
-	"slices"
 	"strings"
 	"testing"
 
@@ -32,27 +31,6 @@ func TestCommandsPage(t *testing.T) {
 	}
 }
 
-// commandGroup is a group of the page, and the nouns of its commands.
-type commandGroup struct {
-	title string
-	nouns []string
-}
-
-func commandGroups() []commandGroup {
-	return []commandGroup{
-		{"Workspaces and machines", []string{"workspace", "machine", "worktree", "demo"}},
-		{"Company", []string{"team", "agent", "project", "conversation", "comment"}},
-		{"Runs", []string{"run", "session", "interaction", "sharepack"}},
-		{"Work", []string{"task", "pm", "job", "workflow", "heartbeat", "pipeline", "context"}},
-		{"Decisions", []string{"inbox", "artifact", "memory", "milestone", "help"}},
-		{"Screens", []string{"ui", "monitor"}},
-		{"Proof", []string{"log", "audit"}},
-		{"Index and bills", []string{"index", "usage"}},
-		{"For programs", []string{"server", "rpc", "protocol", "mcp", "system"}},
-		{"The program itself", []string{""}},
-	}
-}
-
 // commandsPage writes the page. Short commands come first, then the others by their noun.
 func commandsPage(t *testing.T) string {
 	t.Helper()
@@ -61,30 +39,26 @@ func commandsPage(t *testing.T) string {
 		if cmd.Hidden || !cmd.Runnable() {
 			continue
 		}
-		noun, _, plumbing := strings.Cut(cmd.Name(), ":")
-		title := "Short commands"
-		if cmd.Annotations[shortKind] == "" {
-			if !plumbing {
-				noun = ""
-			}
-			at := slices.IndexFunc(commandGroups(), func(g commandGroup) bool { return slices.Contains(g.nouns, noun) })
-			if at < 0 {
-				t.Errorf("%s is in no group of commands", cmd.Name())
-				continue
-			}
-			title = commandGroups()[at].title
+		title := groupTitle(cmd)
+		switch {
+		case title == "":
+			t.Errorf("%s is in no group of commands", cmd.Name())
+		case isShort(cmd):
+			title = shortTitle
 		}
 		rows[title] = append(rows[title], cmd)
 	}
 	var b strings.Builder
 	b.WriteString(commandsHead)
-	writeGroup(&b, "Short commands", rows["Short commands"])
+	writeGroup(&b, shortTitle, rows[shortTitle])
 	b.WriteString(shortHead)
-	for _, g := range commandGroups() {
+	for _, g := range plumbingGroups() {
 		writeGroup(&b, g.title, rows[g.title])
 	}
 	return b.String()
 }
+
+const shortTitle = "Short commands"
 
 func writeGroup(b *strings.Builder, title string, list []*cobra.Command) {
 	fmt.Fprintf(b, "\n## %s\n\n| command | what it does |\n|---|---|\n", title)

@@ -126,7 +126,7 @@ func indexReviewsCommand(a *app) *cobra.Command {
 		return printJSON(cmd.Context(), a, (*company.Company).IndexReviews, p)
 	}
 	cmd.Flags().StringVar(&p.ProjectID, "project", "", "only of this project")
-	cmd.Flags().StringVar(&p.Decision, "decision", "", "only this decision: approved or denied")
+	cmd.Flags().Var((*decisionWord)(&p.Decision), "decision", "only this decision: approved or denied")
 	completeFlag(cmd, "project", a.projectIDs)
 	completeFlag(cmd, "decision", words(decisions()...))
 	return cmd

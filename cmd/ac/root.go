@@ -94,24 +94,9 @@ func newRoot(a *app) *cobra.Command {
 	takeDecimals(root)
 	acceptJSON(root.Commands())
 	a.takeNames(root.Commands())
-	root.SetHelpCommand(helpCommand())
+	root.SetHelpCommand(a.helpCommand())
+	explain(root)
 	return root
-}
-
-// helpCommand is "ac help". Unlike that of the library it refuses unknown
-// commands.
-func helpCommand() *cobra.Command {
-	return &cobra.Command{
-		Use: "help [command]", Short: "Show the help of a command", Example: "  ac help run:execute",
-		RunE: func(cmd *cobra.Command, given []string) error {
-			found, rest, err := cmd.Root().Find(given)
-			if err != nil || len(rest) > 0 {
-				return unknownCommand(cmd.Root(), strings.Join(given, " "))
-			}
-			found.InitDefaultHelpFlag()
-			return found.Help()
-		},
-	}
 }
 
 // fail prints an error on one line: errors in the command line with "error:",

@@ -23,8 +23,9 @@ type shortFlags struct {
 	asJSON, noPager, quiet            bool
 }
 
-// add declares the options.
-func (o *shortFlags) add(flags *pflag.FlagSet) {
+// add declares the options, but for those that are there.
+func (o *shortFlags) add(given *pflag.FlagSet) {
+	flags := pflag.NewFlagSet("", pflag.ContinueOnError)
 	flags.StringVarP(&o.inWorkspace, "workspace", "C", "", "the workspace, or the folder that has it in .ac")
 	flags.StringVarP(&o.inProject, "project", "p", "", "the project: its name, id, or the end of its id")
 	flags.StringVar(&o.as, "as", "", "who acts: an agent, or human")
@@ -32,6 +33,7 @@ func (o *shortFlags) add(flags *pflag.FlagSet) {
 	flags.BoolVar(&o.asJSON, "json", false, "print JSON")
 	flags.BoolVar(&o.noPager, "no-pager", false, "do not start a pager")
 	flags.BoolVarP(&o.quiet, "quiet", "q", false, "print no notes; of lists the ids only")
+	given.AddFlagSet(flags)
 }
 
 // hoist moves options of short commands behind the command's word, where the parser looks
@@ -73,8 +75,7 @@ type call struct {
 // runs.
 func (a *app) short(cmd *cobra.Command, run func(c *call, given []string) error) {
 	var o shortFlags
-	o.add(cmd.Flags())
-	cmd.Annotations = map[string]string{shortKind: "yes"}
+	a.everywhere(cmd, &o)
 	cmd.RunE = func(cmd *cobra.Command, given []string) error {
 		switch o.color {
 		case "auto", "always", "never":
@@ -89,6 +90,13 @@ func (a *app) short(cmd *cobra.Command, run func(c *call, given []string) error)
 			return run(&call{app: a, shortFlags: o, scope: found, ctx: cmd.Context(), all: all, now: all.Now()}, given)
 		})
 	}
+}
+
+// everywhere declares the options of every short command, beside those that it has.
+// It is for commands that need no workspace, too.
+func (a *app) everywhere(cmd *cobra.Command, o *shortFlags) {
+	o.add(cmd.Flags())
+	cmd.Annotations = map[string]string{shortKind: "yes"}
 }
 
 // shortKind marks short commands.
