@@ -63,7 +63,11 @@ const shortTitle = "Short commands"
 func writeGroup(b *strings.Builder, title string, list []*cobra.Command) {
 	fmt.Fprintf(b, "\n## %s\n\n| command | what it does |\n|---|---|\n", title)
 	for _, cmd := range list {
-		fmt.Fprintf(b, "| `%s` | %s |\n", strings.ReplaceAll(cmd.Use, "|", `\|`), lowered(cmd.Short))
+		for _, c := range append([]*cobra.Command{cmd}, cmd.Commands()...) {
+			line := strings.TrimPrefix(c.UseLine(), "ac ")
+			line = strings.TrimSuffix(line, " [flags]")
+			fmt.Fprintf(b, "| `%s` | %s |\n", strings.ReplaceAll(line, "|", `\|`), lowered(c.Short))
+		}
 	}
 }
 
@@ -95,9 +99,10 @@ const shortHead = `
 
 **Names and ids.** A word is the full id, else the whole name, else the end of an id: four
 letters or more, in any case. ` + "`last`" + ` is the newest run of the project. A word that fits
-several things is refused, and they are listed. The options ` + "`--project`, `--team`, `--run`" + `
-and those that name an agent take names and endings in commands with a colon, too, and so
-does their argument ` + "`<run>`" + `; what nothing has is passed on as it is.
+several things is refused, and they are listed. Commands with a colon take names and endings,
+too, in every option that names something recorded, and for ` + "`<run>`, `<conversation>`" + ` and
+` + "`<session_ref>`" + `. A name that nothing has is an error, or a note on stderr where the command
+answers any word.
 
 **Output.** stdout has what was asked for, stderr everything else. In a pipe lists have
 tabs between their fields, full ids and no titles; ` + "`--json`" + ` prints JSON; ` + "`-q`" + ` prints the ids

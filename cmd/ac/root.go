@@ -90,10 +90,13 @@ func newRoot(a *app) *cobra.Command {
 		indexErrorsCommand(a), indexReviewsCommand(a), indexHelpCommand(a),
 		uiResolveCommand(a), versionCommand(a),
 		psCommand(a), logsCommand(a), stopCommand(a), diffCommand(a), useCommand(a),
+		agentsCommand(a), teamsCommand(a), projectsCommand(a), tasksCommand(a), jobsCommand(a), planCommand(a),
+		talkCommand(a), roomCommand(a), healthCommand(a), proveCommand(a),
 	)
 	takeDecimals(root)
 	acceptJSON(root.Commands())
 	a.takeNames(root.Commands())
+	a.showProgress(root.Commands())
 	root.SetHelpCommand(a.helpCommand())
 	explain(root)
 	return root

@@ -77,19 +77,28 @@ func (a *app) short(cmd *cobra.Command, run func(c *call, given []string) error)
 	var o shortFlags
 	a.everywhere(cmd, &o)
 	cmd.RunE = func(cmd *cobra.Command, given []string) error {
-		switch o.color {
-		case "auto", "always", "never":
-		default:
-			return usageError{"--color must be auto, always or never"}
-		}
 		return a.across(func(all *company.Host) error {
-			found, err := a.scope(cmd.Context(), all, o)
+			c, err := a.begin(cmd.Context(), all, o)
 			if err != nil {
 				return err
 			}
-			return run(&call{app: a, shortFlags: o, scope: found, ctx: cmd.Context(), all: all, now: all.Now()}, given)
+			return run(c, given)
 		})
 	}
+}
+
+// begin finds the context of a call. Where there is no workspace the call has none, and the
+// error is errNoWorkspace.
+func (a *app) begin(ctx context.Context, all *company.Host, o shortFlags) (*call, error) {
+	c := &call{app: a, shortFlags: o, ctx: ctx, all: all, now: all.Now()}
+	switch o.color {
+	case "auto", "always", "never":
+	default:
+		return c, usageError{"--color must be auto, always or never"}
+	}
+	var err error
+	c.scope, err = a.scope(ctx, all, o)
+	return c, err
 }
 
 // everywhere declares the options of every short command, beside those that it has.

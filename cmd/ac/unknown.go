@@ -91,7 +91,7 @@ func unknownFlag(cmd *cobra.Command, message string) string {
 		return message
 	case unknownLetter:
 		quoted, _, _ := strings.Cut(letter, " in ")
-		return fmt.Sprintf("unknown flag -%s (ac %s --help)", strings.Trim(quoted, "'"), cmd.Name())
+		return fmt.Sprintf("unknown flag -%s (%s --help)", strings.Trim(quoted, "'"), cmd.CommandPath())
 	case !unknown:
 		return message
 	}
@@ -101,5 +101,5 @@ func unknownFlag(cmd *cobra.Command, message string) string {
 			near, distance = "; did you mean --"+f.Name+"?", d
 		}
 	})
-	return fmt.Sprintf("unknown flag --%s%s (ac %s --help)", given, near, cmd.Name())
+	return fmt.Sprintf("unknown flag --%s%s (%s --help)", given, near, cmd.CommandPath())
 }
