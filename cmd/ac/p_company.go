@@ -43,10 +43,11 @@ In a pipe a row has the id, the name, the role, the team, the provider and the s
 // agentTable is a list of agents for a terminal.
 func agentTable(rows []company.RosterAgent) terminal.Table {
 	t := terminal.Table{Columns: []terminal.Column{
-		{Title: "AGENT", Most: 14}, {Title: "ROLE", Drop: 3}, {Title: "TEAM", Most: 14, Drop: 2}, {Title: "PROVIDER", Most: 18, Drop: 1}, {Title: "STATE", Most: 40}, {Title: "NOW", Text: true},
+		{Title: "AGENT", Most: 14}, {Title: "ROLE", Drop: 3}, {Title: "TEAM", Most: 14, Drop: 2}, {Title: "PROVIDER", Most: 18, Drop: 1}, {Title: "STATE"}, {Title: "NOW", Text: true},
 	}}
 	for _, r := range rows {
-		state := sign(r.State, "✗", "x", terminal.Red)
+		word, why, _ := strings.Cut(r.State, ": ") // cannot start: why
+		state, now := sign(word, "✗", "x", terminal.Red), orUnknown(r.Now, why)
 		switch r.State {
 		case company.AgentWorking:
 			state = sign(r.State, "●", "*", terminal.Cyan)
@@ -55,7 +56,7 @@ func agentTable(rows []company.RosterAgent) terminal.Table {
 		case company.AgentIdle:
 			state = sign(r.State, "◦", "-", terminal.None)
 		}
-		t.Rows = append(t.Rows, []terminal.Cell{{Text: r.Name}, {Text: r.Role}, {Text: orUnknown(r.Team, "")}, {Text: r.Provider}, state, {Text: orUnknown(r.Now, "")}})
+		t.Rows = append(t.Rows, []terminal.Cell{{Text: r.Name}, {Text: r.Role}, {Text: orUnknown(r.Team, "")}, {Text: r.Provider}, state, {Text: now}})
 	}
 	return t
 }
