@@ -3,6 +3,7 @@ package main
 // The examples in the help of the short commands, run as they stand.
 
 import (
+	"errors"
 	"io"
 	"os"
 	"os/exec"
@@ -25,7 +26,7 @@ git add .
 git -c user.name=A -c user.email=a@example.org commit -q -m First
 cd ..
 ac workspace:init w --name Acme
-P=$(ac project:new w --name Checkout)
+P=$(ac -C w projects add Checkout)
 ac team:new w --name Payments
 ac agent:new w --name Ann --role worker --provider cmd
 ac agent:new w --name Shell --role worker --provider cmd
@@ -35,9 +36,9 @@ T=$(ac task:new w --project $P --title 'Fix the flaky test' --assignee Ann)
 ac task:add-milestone w --project $P --task $T --title M1 --kind coding --status ready --accept done
 M=$(ac rpc:call --method task.list --params '{"workspace_dir":"w","project_id":"'$P'"}' | grep -o 'ms_[0-9A-Z]\{26\}' | head -1)
 R=$(ac run:new w --project $P --agent Ann --provider cmd | grep -o 'run_[0-9A-Z]\{26\}')
-ac rpc:call --method session.launch --params '{"workspace_dir":"w","project_id":"'$P'","run_id":"'$R'","repo_id":"shop","task_id":"'$T'","milestone_id":"'$M'","argv":["sh","-c","echo built; echo 2 >>client/a.txt"]}'
+S=$(ac rpc:call --method session.launch --params '{"workspace_dir":"w","project_id":"'$P'","run_id":"'$R'","repo_id":"shop","task_id":"'$T'","milestone_id":"'$M'","argv":["sh","-c","echo built; echo 2 >>client/a.txt"]}' | cut -d '"' -f 4)
+ac rpc:call --method session.collect --params '{"workspace_dir":"w","session_ref":"'$S'"}'
 cd w
-ac logs -f last
 printf %s "$R" >../run
 `
 
@@ -53,43 +54,58 @@ func notHere() map[string]string {
 	}
 }
 
-// TestExamplesOfShortCommands runs every example in the help of every short command.
-func TestExamplesOfShortCommands(t *testing.T) {
-	t.Parallel()
+// world is a workspace with everything that the examples name.
+type world struct {
+	dir string // holds the workspace w, the repository shop, and the program in bin
+	run string // the id of the newest run
+	env []string
+}
+
+// newWorld makes one. It skips the test where git or bash is missing.
+func newWorld(t *testing.T) *world {
+	t.Helper()
 	for _, program := range []string{"git", "bash"} {
 		if _, err := exec.LookPath(program); err != nil {
-			t.Skipf("SKIPPED: the examples need %s, which is not installed", program)
+			t.Skipf("SKIPPED: the commands need %s, which is not installed", program)
 		}
 	}
 	self, err := os.Executable()
 	if err != nil {
 		t.Fatal(err)
 	}
-	dir := t.TempDir()
-	if err := os.Mkdir(filepath.Join(dir, "bin"), 0o755); err != nil {
+	w := &world{dir: t.TempDir()}
+	bin := filepath.Join(w.dir, "bin")
+	if err := errors.Join(os.Mkdir(bin, 0o755), os.Symlink(self, filepath.Join(bin, "ac"))); err != nil {
 		t.Fatal(err)
 	}
-	if err := os.Symlink(self, filepath.Join(dir, "bin", "ac")); err != nil {
-		t.Fatal(err)
-	}
-	workspace, project := "", ""
-	shell := func(at, line string) (string, error) {
-		cmd := exec.CommandContext(t.Context(), "bash", "-c", line)
-		cmd.Dir = filepath.Join(dir, at)
-		cmd.Env = append(os.Environ(), asProgram+"=1", "PATH="+filepath.Join(dir, "bin")+":"+os.Getenv("PATH"), "HOME="+dir, "TMPDIR="+dir, "XDG_STATE_HOME="+dir,
-			"AC_WORKSPACE="+workspace, "AC_PROJECT="+project, "AC_ACTOR=", "AC_RUN=", "GORACE=atexit_sleep_ms=0")
-		said, err := cmd.CombinedOutput()
-		return string(said), err
-	}
-	if said, err := shell("", exampleWorld); err != nil {
+	w.env = append(os.Environ(), asProgram+"=1", "PATH="+bin+":"+os.Getenv("PATH"), "HOME="+w.dir, "TMPDIR="+w.dir, "XDG_STATE_HOME="+w.dir,
+		"AC_WORKSPACE=", "AC_PROJECT=", "AC_ACTOR=", "AC_RUN=", "NO_COLOR=", "LC_ALL=C.UTF-8", "GORACE=atexit_sleep_ms=0")
+	if said, err := w.shell(t, "", exampleWorld); err != nil {
 		t.Fatalf("%v\n%s", err, said)
 	}
-	run, err := os.ReadFile(filepath.Join(dir, "run"))
+	run, err := os.ReadFile(filepath.Join(w.dir, "run"))
 	if err != nil {
 		t.Fatal(err)
 	}
-	workspace, project = filepath.Join(dir, "w"), "Checkout"
-	names := strings.NewReplacer("4WKKE6", string(run[len(run)-shownEnding:]), "~/.config/fish/completions/", dir+"/")
+	w.run = string(run)
+	w.env = append(w.env, "AC_WORKSPACE="+filepath.Join(w.dir, "w"), "AC_PROJECT=Checkout")
+	return w
+}
+
+// shell runs a command line in a folder and returns what it prints.
+func (w *world) shell(t *testing.T, at, line string) (string, error) {
+	t.Helper()
+	cmd := exec.CommandContext(t.Context(), "bash", "-c", line)
+	cmd.Dir, cmd.Env = filepath.Join(w.dir, at), w.env
+	said, err := cmd.CombinedOutput()
+	return string(said), err
+}
+
+// TestExamplesOfShortCommands runs every example in the help of every short command.
+func TestExamplesOfShortCommands(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	names := strings.NewReplacer("4WKKE6", w.run[len(w.run)-shownEnding:], "~/.config/fish/completions/", w.dir+"/")
 	root := newRoot(&app{stdin: strings.NewReader(""), stdout: io.Discard, stderr: io.Discard})
 	root.InitDefaultHelpCmd()
 	for _, cmd := range root.Commands() {
@@ -105,7 +121,7 @@ func TestExamplesOfShortCommands(t *testing.T) {
 			if _, elsewhere := notHere()[cmd.Name()]; elsewhere {
 				continue
 			}
-			if said, err := shell("shop", names.Replace(line)); err != nil {
+			if said, err := w.shell(t, "shop", names.Replace(line)); err != nil {
 				t.Errorf("%s: %v\n%s", line, err, said)
 			}
 		}
