@@ -329,6 +329,14 @@ func NewTable(version string) *Table {
 // Methods lists the table in its order.
 func (t *Table) Methods() []Method { return t.methods }
 
+// Access is a method's part in the order of requests, "" for an unknown method.
+func (t *Table) Access(method string) Access {
+	if m := t.byName[method]; m != nil {
+		return m.Access
+	}
+	return ""
+}
+
 // Params lists the names of a method's params in order, nil for an unknown
 // method.
 func (t *Table) Params(method string) []string {
