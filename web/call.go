@@ -75,6 +75,11 @@ func (s *Server) carryOut(r *http.Request, c callBody) (any, error) {
 	if !slices.Contains(callable(), c.Method) {
 		return nil, &rpc.WireError{Code: rpc.CodeMethodNotFound, Message: "Unknown method: " + c.Method}
 	}
+	if s.table.Access(c.Method) == rpc.Write {
+		if refused := s.guard.CheckPeer(r); refused != nil {
+			return nil, refused
+		}
+	}
 	var params map[string]json.RawMessage
 	if json.Unmarshal(c.Params, &params) != nil && c.Params != nil {
 		return nil, fault.Invalid(fault.Issue{Path: []any{}, Code: "invalid_type", Message: "expected an object"})

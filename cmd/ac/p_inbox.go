@@ -82,16 +82,6 @@ func textOrNil(text string) *string {
 	return &text
 }
 
-// agentNames are the names of the agents by id.
-func (c *call) agentNames() (map[string]string, error) {
-	agents, err := company.Do(c.ctx, c.all, (*company.Folder).Agents, company.AgentsParams{Dir: c.dirParam()})
-	names := make(map[string]string, len(agents))
-	for _, a := range agents {
-		names[a.AgentID] = a.Name
-	}
-	return names, err
-}
-
 func (c *call) printInbox(rows []inboxRow, total int) error {
 	switch {
 	case c.asJSON:
