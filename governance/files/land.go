@@ -269,11 +269,11 @@ func (l *landing) merged(ctx context.Context, target worktree.Target) (result La
 	if err != nil {
 		return result, err
 	}
-	if len(change.Refused) > 0 {
-		var problems []checkpoint.Problem
-		for _, r := range change.Refused {
-			problems = append(problems, checkpoint.Problem{Path: r.Path, Reason: NotAFile, Message: r.Why})
-		}
+	problems, err := l.problems(target, change)
+	if err != nil {
+		return result, err
+	}
+	if len(problems) > 0 {
 		return result, fault.New(fault.FilesRefused, "nothing was landed: %q %s", problems[0].Path, problems[0].Message).With(Refused{problems})
 	}
 	result.Files, result.Added, result.Removed = change.Files, change.Added, change.Removed
@@ -284,6 +284,29 @@ func (l *landing) merged(ctx context.Context, target worktree.Target) (result La
 		return result, nil
 	}
 	return l.move(ctx, target, tree, change, result)
+}
+
+// problems are the files of a change that cannot be landed. Where the files themselves
+// change, none of a workspace or of git may be among them, as for files that are applied.
+func (l *landing) problems(target worktree.Target, change worktree.Change) (list []checkpoint.Problem, err error) {
+	for _, r := range change.Refused {
+		list = append(list, checkpoint.Problem{Path: r.Path, Reason: NotAFile, Message: r.Why})
+	}
+	if !target.Here {
+		return list, nil
+	}
+	fsys, err := l.s.Workspace.Env.FS(l.repo.Top())
+	if err != nil {
+		return nil, err
+	}
+	defer func() { err = errors.Join(err, fsys.Close()) }()
+	g := newGround(fsys, l.repo.Top())
+	for _, name := range change.Paths {
+		if _, refused := g.locate(name); refused != nil && refused.code == Protected {
+			list = append(list, checkpoint.Problem{Path: name, Reason: Protected, Message: refused.message})
+		}
+	}
+	return list, nil
 }
 
 // quoted lists names for a sentence.
