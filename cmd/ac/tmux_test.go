@@ -201,4 +201,8 @@ func TestDecidingOnATerminal(t *testing.T) {
 	s.shows("Nothing needs you.")
 	s.shows("✓ done")
 	s.shows("dune\n")
+	s.types(`ac status; ac cost`)
+	s.shows("NEEDS YOU 0")
+	s.shows("HEALTH   ok")
+	s.shows("UNPRICED")
 }
