@@ -10,7 +10,6 @@ import (
 	"github.com/spf13/cobra"
 
 	"ac/company"
-	"ac/governance/needs"
 	"ac/internal/terminal"
 	"ac/workspace/doc"
 )
@@ -82,18 +81,15 @@ func (c *call) status() (r statusReport, err error) {
 	if c.project != "" {
 		r.Project = &statusProject{c.project, c.projectName}
 	}
-	live, err := company.Do(c.ctx, c.all, (*company.Company).RunRows, company.RunRowsParams{Dir: c.dirParam(), ProjectID: c.project, Live: true})
+	now, err := company.Do(c.ctx, c.all, (*company.Company).Status, company.StatusParams{Dir: c.dirParam(), ProjectID: c.project})
 	if err != nil {
 		return r, err
 	}
-	r.Running = live.Rows
-	if r.NeedsYou, r.needs, err = c.inbox(needs.Words(), mostInbox); err != nil {
+	r.Running, r.needs = now.Live.Rows, len(now.Needs)
+	if r.NeedsYou, err = c.inboxRows(now.Needs); err != nil {
 		return r, err
 	}
-	today, err := company.Do(c.ctx, c.all, (*company.Company).Today, company.TodayParams{Dir: c.dirParam(), ProjectID: c.project})
-	if err != nil {
-		return r, err
-	}
+	today := &now.Today
 	r.Today = statusToday{
 		Runs: today.Runs, Done: today.ByStatus[doc.StatusEnded], Failed: today.ByStatus[doc.StatusFailed], Running: len(r.Running),
 		Tokens: today.Used.Total, CostUSD: today.Used.CostUSD, Unpriced: today.Used.UnpricedRecords,
