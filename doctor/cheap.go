@@ -6,6 +6,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"sync"
 
 	"ac/internal/durable"
 )
@@ -18,6 +19,7 @@ const leastFree = 1 << 30
 // no program and reads no log.
 func Glance(ctx context.Context, p Patient) []Check {
 	if p.Workspace == nil {
+		p.findings = sync.OnceValue(p.validate)
 		return []Check{p.schema(ctx)}
 	}
 	return []Check{p.machineConfig(ctx), p.locks(ctx), p.journal(ctx), p.space(ctx)}
