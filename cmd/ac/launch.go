@@ -78,8 +78,6 @@ read from stdin. Prints the ids as JSON; run:watch shows what it does.`,
 	flags.StringVar(&p.MilestoneID, "milestone", "", "id of the milestone")
 	flags.StringArrayVar(&p.Argv, "argv", nil, "a word of the command of an agent of the Agent Client Protocol (repeatable)")
 	live.add(flags)
-	completeFlag(cmd, "project", a.projectIDs)
-	completeFlag(cmd, "agent", a.agentIDs)
 	return cmd
 }
 
@@ -116,7 +114,7 @@ stdin. The run may be "last".`,
 			return nil
 		},
 	}
-	on.flags(a, cmd)
+	on.flags(cmd)
 	cmd.Flags().StringVar(&p.Resume, "resume", "auto", "auto, provider or digest")
 	cmd.Flags().StringVar(&p.Model, "model", "", "the model")
 	cmd.Flags().StringVar(&p.ClientMessageID, "message-id", "", "an id of yours: the same one again says nothing twice")

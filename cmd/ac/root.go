@@ -95,6 +95,7 @@ func newRoot(a *app) *cobra.Command {
 	takeDecimals(root)
 	acceptJSON(root.Commands())
 	a.takeNames(root.Commands())
+	a.completeByName(root.Commands())
 	root.SetHelpCommand(helpCommand())
 	return root
 }

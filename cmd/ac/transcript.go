@@ -27,7 +27,7 @@ func namedRun(given []string, project string) company.NamedRunParams {
 
 // runFlags declares the options that commands about one run share, and completes it.
 func (a *app) runFlags(cmd *cobra.Command, project *string, asJSON *bool, what string) {
-	someProjectFlag(a, cmd, project)
+	someProjectFlag(cmd, project)
 	cmd.Flags().BoolVar(asJSON, "json", false, what)
 	cmd.ValidArgsFunction = func(cmd *cobra.Command, given []string, _ string) ([]string, cobra.ShellCompDirective) {
 		switch len(given) {
