@@ -144,8 +144,8 @@ func oneLine(text string) string {
 // issuesAsJSON reports whether a command prints the issues of params as JSON,
 // which its callers expect; all others print words.
 func issuesAsJSON(command string) bool {
-	family, _, _ := strings.Cut(command, ":")
-	return command == "agent:new" || slices.Contains([]string{"workspace", "team", "project", "machine", "run", "sharepack", "worktree"}, family)
+	family, _, plumbing := strings.Cut(command, ":")
+	return command == "agent:new" || plumbing && slices.Contains([]string{"workspace", "team", "project", "machine", "run", "sharepack", "worktree"}, family)
 }
 
 // describe is the message of an error, with the issue of each param.
