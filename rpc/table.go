@@ -259,6 +259,12 @@ func NewTable(version string) *Table {
 		on("ui.resolve", Write, (*company.Company).ResolveUI, "Decide as inbox.resolve does, and return the screen afterwards."),
 		on("inbox.resolve", Write, (*company.Company).Resolve, "Approve or deny an item that waits for a decision."),
 		on("inbox.list_help_requests", Read, (*company.Folder).ListHelpRequests, "List the help requests, newest first."),
+		on("needs.list", Read, (*company.Company).ListNeeds, "List what waits for a person: requests, items to decide, runs that failed."),
+		on("needs.get", Read, (*company.Company).Need, "Return one thing that waits, with what is to be looked at before acting on it."),
+		on("needs.dismiss", Write, (*company.Company).DismissNeeds, "Set runs that failed, or went wrong in another way, aside."),
+		on("needs.restore", Write, (*company.Company).RestoreNeeds, "Bring dismissed needs back."),
+		on("help.get", Write, (*company.Company).Help, "Return a help request with its question and its response."),
+		on("help.answer", Write, (*company.Company).AnswerHelp, "Answer a help request, and tell the agent that asked."),
 		on("milestone.approve", Write, (*company.Company).ApproveMilestone, "Approve a milestone by its report and its evidence."),
 
 		on("agent.record_mistake", Write, (*company.Company).RecordMistake, "Count a mistake of an agent; a recurring one becomes a rule of its guidance."),
@@ -298,9 +304,11 @@ func NewTable(version string) *Table {
 		on("monitor.snapshot", Read, (*company.Company).Monitor, "List the runs with their sessions and the latest events."),
 		on("inbox.snapshot", Read, (*company.Company).Inbox, "List the items that wait for a decision, and the decisions."),
 		on("usage.analytics", Read, (*company.Company).Usage, "Report the usage of runs, in total and for each run."),
+		on("usage.report", Read, (*company.Company).UsageReport, "Report what was used by day, model, project, agent and provider."),
 		on("resources.snapshot", Read, (*company.Company).Resources, "Report the workforce, its work and its cost."),
 		on("usage.reconciliation.record", Write, (*company.Company).RecordStatement, "Record a bill of a provider."),
 		on("usage.reconciliation.snapshot", Read, (*company.Company).Reconciliation, "Compare the bills of providers with the usage of runs."),
+		on("room.read", Read, (*company.Company).ReadRoom, "Return the rows that people look at all day: runs, needs, people, projects, counts."),
 		on("agent.profile.snapshot", Read, (*company.Company).Profile, "Return one agent with its figures."),
 		on("ui.snapshot", Read, (*company.Company).UI, "Return a manager's screen, as one snapshot."),
 
@@ -320,6 +328,14 @@ func NewTable(version string) *Table {
 
 // Methods lists the table in its order.
 func (t *Table) Methods() []Method { return t.methods }
+
+// Access is a method's part in the order of requests, "" for an unknown method.
+func (t *Table) Access(method string) Access {
+	if m := t.byName[method]; m != nil {
+		return m.Access
+	}
+	return ""
+}
 
 // Params lists the names of a method's params in order, nil for an unknown
 // method.
