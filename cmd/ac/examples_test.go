@@ -49,9 +49,16 @@ func notHere() map[string]string {
 		"web":    "serves until a signal; testdata/script/people.txtar starts it",
 		"answer": "needs an agent that asks, or a terminal; TestDecidingOnATerminal types it",
 
+		"init":     "makes a workspace: testdata/script/init.txtar and TestAMinute",
+		"run":      "runs commands and agents: testdata/script/foreground.txtar and TestAMinute",
+		"retry":    "needs a run of an agent: testdata/script/foreground.txtar",
+		"continue": "needs an agent: testdata/script/minute.txtar",
+		"watch":    "follows until a signal: TestKeysOfARun",
+		"attach":   "needs an agent and a terminal: TestAttach",
+		"say":      "needs an agent: testdata/script/foreground.txtar",
+
 		// Not tried here yet: each needs an agent, something to decide, or a terminal.
-		"init": "", "run": "", "retry": "", "continue": "", "watch": "", "attach": "", "say": "",
-		"land": "", "discard": "", "search": "", "top": "", "service": "",
+		"search": "", "service": "",
 	}
 }
 
