@@ -265,9 +265,12 @@ func (c *Company) describe(ctx context.Context, row *RunRow) {
 // maxWhat bounds what is read of a prompt, in bytes.
 const maxWhat = 4096
 
-// what is what a run was asked to do, on one line: the title of its task, the beginning of
+// what is what a run was asked to do, on one line: its title, the title of its task, the beginning of
 // its prompt, or its command line.
 func (c *Company) what(run doc.Run) string {
+	if run.Title != "" {
+		return run.Title
+	}
 	if task := run.Spec.TaskID; workspace.SafeID(task) {
 		if found, err := c.w.Task(run.ProjectID, task); err == nil && found.Title != "" {
 			return found.Title

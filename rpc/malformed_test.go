@@ -35,6 +35,8 @@ var filters = map[string][]string{
 	"events.ack":                             {"subscription_id"},
 	"workspace.agents.list":                  {"team_id"},
 	"session.launch":                         {"repo_id", "actor_id", "actor_team_id"},
+	"run.start":                              {"repo_id", "actor_id", "actor_team_id", "client_message_id", "expect_plan"},
+	"run.retry":                              {"actor_id", "actor_team_id", "client_message_id", "expect_plan"},
 	"run.policy.set":                         {"actor_id", "actor_team_id"},
 	"policy.defaults.set":                    {"actor_id", "actor_team_id"},
 	"inbox.resolve":                          {"actor_id", "actor_team_id"},
@@ -226,6 +228,8 @@ events_relpath: runs/run_flow/events.jsonl
 		"run.compact": ofRun, "run.plan.clear": ofRun, "run.attach": with(object{"project_id": project.ProjectID, "run_id": run.RunID, "name": "n", "content_base64": "aGk="}),
 		"events.replay": ofRun, "run.interrupt": ofRun, "run.steer": with(object{"project_id": project.ProjectID, "run_id": run.RunID, "text": "t"}),
 		"run.continue":        with(object{"project_id": project.ProjectID, "run_id": run.RunID, "prompt_text": "p"}),
+		"run.start":           with(object{"project_id": project.ProjectID, "agent_id": "agent_global_manager", "argv": []any{"true"}, "dry_run": true}),
+		"run.retry":           ofRun,
 		"interaction.respond": with(object{"project_id": project.ProjectID, "run_id": asking.RunID, "interaction_id": "int_x", "decision": "deny"}),
 		"run.policy.get":      ofRun, "run.policy.set": with(object{"project_id": project.ProjectID, "run_id": run.RunID, "mode": "plan", "rules": []any{}}),
 		"policy.defaults.get": inProject, "policy.defaults.set": with(object{"project_id": project.ProjectID, "mode": "plan"}),
@@ -298,7 +302,7 @@ func TestMalformedParams(t *testing.T) {
 		t.Errorf("only %d malformed requests", total)
 	}
 	t.Logf("%d malformed requests", total)
-	notLive := []string{"run.continue", "run.compact", "run.steer", "run.interrupt", "interaction.respond"}
+	notLive := []string{"run.continue", "run.retry", "run.compact", "run.steer", "run.interrupt", "interaction.respond"}
 	for _, m := range NewTable("").Methods() {
 		if slices.Contains(notLive, m.Name) {
 			continue // well formed, and of a run that nobody speaks with

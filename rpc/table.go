@@ -94,35 +94,52 @@ func (t requestScope) keys() (keys []string) {
 // on makes the entry of a method. The receiver of its operation determines what
 // it works on: the host, a folder, or an opened workspace.
 func on[S company.Target, P, R any](name string, access Access, op func(S, context.Context, P) (R, error), summary string) Method {
+	return entry(name, access, summary, reflect.TypeFor[P](), reflect.TypeFor[R](),
+		func(ctx context.Context, all *company.Host, folder *company.Folder, params any) (any, error) {
+			target, err := company.Reach[S](ctx, all, folder)
+			if err != nil {
+				return nil, err
+			}
+			return op(target, ctx, *params.(*P))
+		})
+}
+
+// entry makes the entry of a method from the types of its params and its result, and the
+// call of its operation with a pointer to params. It is apart from on because each method
+// has a copy of that in the program.
+func entry(name string, access Access, summary string, params, result reflect.Type,
+	call func(ctx context.Context, all *company.Host, folder *company.Folder, params any) (any, error)) Method {
 	return Method{
-		Name: name, Access: access, Summary: summary, result: reflect.TypeFor[R](),
-		params: sync.OnceValue(func() *param.Decoder { return param.NewDecoder(reflect.TypeFor[P]()) }),
+		Name: name, Access: access, Summary: summary, result: result,
+		params: sync.OnceValue(func() *param.Decoder { return param.NewDecoder(params) }),
 		prepare: func(decoder *param.Decoder, raw []byte) (scope requestScope, run runner, err error) {
-			var p P
-			if err := decoder.Decode(raw, &p); err != nil {
+			p := reflect.New(params).Interface()
+			if err := decoder.Decode(raw, p); err != nil {
 				return scope, nil, err
 			}
-			if named, ok := any(p).(inWorkspace); ok && named.InWorkspace() != "" {
-				scope.dir = named.InWorkspace()
-				scope.canonical = workspace.Canonical(scope.dir)
-			}
-			if named, ok := any(p).(ofSubscription); ok {
-				scope.subscription = named.OfSubscription()
-			}
-			if others, ok := any(p).(readsToo); ok {
-				scope.reads = others.Reads()
-			}
+			scope = scopeOf(p)
 			return scope, func(ctx context.Context, all *company.Host) (any, error) {
 				folder := all.At(scope.dir, scope.canonical)
-				target, err := company.Reach[S](ctx, all, folder)
-				if err != nil {
-					return nil, folder.Named(err)
-				}
-				result, err := op(target, ctx, p)
+				result, err := call(ctx, all, folder, p)
 				return result, folder.Named(err)
 			}, nil
 		},
 	}
+}
+
+// scopeOf is what decoded params name.
+func scopeOf(params any) (scope requestScope) {
+	if named, ok := params.(inWorkspace); ok && named.InWorkspace() != "" {
+		scope.dir = named.InWorkspace()
+		scope.canonical = workspace.Canonical(scope.dir)
+	}
+	if named, ok := params.(ofSubscription); ok {
+		scope.subscription = named.OfSubscription()
+	}
+	if others, ok := params.(readsToo); ok {
+		scope.reads = others.Reads()
+	}
+	return scope
 }
 
 func streams(m Method) Method {
@@ -186,6 +203,8 @@ func NewTable(version string) *Table {
 		on("workflow.runs", Read, (*company.Company).ListWorkflowRuns, "List the runs of workflows of a project, newest first."),
 		on("workflow.continue", Write, (*company.Company).ContinueWorkflow, "Run the flow of a finished run once more, over the same record."),
 		on("workflow.cancel", Write, (*company.Company).CancelWorkflow, "Cancel a run of a workflow."),
+		on("run.start", Wait, (*company.Company).StartRun, "Make a run and launch it, or do neither; with dry_run, say what would be done."),
+		on("run.retry", Wait, (*company.Company).RetryRun, "Start a run like one that is over."),
 		on("run.discard", Write, (*company.Company).DiscardRun, "End a run that was created and never launched."),
 		on("run.replay", Read, (*company.Company).Replay, "Return the log of a run, verified on request."),
 		on("run.transcript", Read, (*company.Company).Transcript, "Return the transcript of a run: messages, tool calls, questions and notices."),

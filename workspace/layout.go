@@ -41,6 +41,7 @@ const (
 	AuditDir      = LocalDir + "/audit"
 	BillingDir    = LocalDir + "/billing"
 	MCPDir        = LocalDir + "/mcp"
+	StartsDir     = LocalDir + "/starts"
 	IndexFile     = LocalDir + "/index.sqlite"
 	// QuarantineDir keeps what repairs moved out of the way.
 	QuarantineDir = LocalDir + "/set-aside"
@@ -82,7 +83,7 @@ func Movable(name string) bool {
 		return true
 	}
 	switch name {
-	case LocksDir, LanesDir, JournalDir, SessionsDir, WorktreesDir, TempDir, CheckpointsDir, HeartbeatLock:
+	case LocksDir, LanesDir, JournalDir, SessionsDir, StartsDir, WorktreesDir, TempDir, CheckpointsDir, HeartbeatLock:
 		return false
 	}
 	return !strings.HasPrefix(name, IndexFile) && !strings.HasSuffix(name, ownerSuffix)

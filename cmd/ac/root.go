@@ -90,6 +90,7 @@ func newRoot(a *app) *cobra.Command {
 		indexErrorsCommand(a), indexReviewsCommand(a), indexHelpCommand(a),
 		uiResolveCommand(a), versionCommand(a),
 		psCommand(a), logsCommand(a), stopCommand(a), diffCommand(a), useCommand(a),
+		setupCommand(a), runCommand(a), retryCommand(a), continueCommand(a), watchCommand(a), attachCommand(a), sayCommand(a),
 		agentsCommand(a), teamsCommand(a), projectsCommand(a), tasksCommand(a), jobsCommand(a), planCommand(a),
 		talkCommand(a), roomCommand(a), healthCommand(a), proveCommand(a),
 	)
@@ -97,6 +98,7 @@ func newRoot(a *app) *cobra.Command {
 	acceptJSON(root.Commands())
 	a.takeNames(root.Commands())
 	a.showProgress(root.Commands())
+	a.completeByName(root.Commands())
 	root.SetHelpCommand(a.helpCommand())
 	explain(root)
 	return root

@@ -85,6 +85,13 @@ const (
 	RevertedAlready Reason = "reverted_already"
 	NoWorktree      Reason = "no_worktree"
 	GitFailed       Reason = "git_failed"
+	// Of starting runs.
+	ProgramMissing   Reason = "program_missing"
+	PlaceUnavailable Reason = "place_unavailable"
+	BudgetRefused    Reason = "budget_refused"
+	PlanChanged      Reason = "plan_changed"
+	NeverRan         Reason = "never_ran"
+	PromptMasked     Reason = "prompt_masked"
 )
 
 // Issue is what is wrong with one field. Path holds keys (string) and indexes
