@@ -54,6 +54,10 @@ const (
 	// CheckpointsDir keeps what files were before they were applied.
 	CheckpointsDir = LocalDir + "/checkpoints"
 
+	// NeedsDir holds which needs were dismissed, DismissedFile one of them a line.
+	NeedsDir      = LocalDir + "/needs"
+	DismissedFile = NeedsDir + "/dismissed.jsonl"
+
 	// ownerSuffix ends the names of files that identify a process.
 	ownerSuffix     = ".owner.json"
 	writeLockFile   = LocksDir + "/workspace.write.lock"
@@ -83,7 +87,7 @@ func Movable(name string) bool {
 		return true
 	}
 	switch name {
-	case LocksDir, LanesDir, JournalDir, SessionsDir, StartsDir, WorktreesDir, TempDir, CheckpointsDir, HeartbeatLock:
+	case LocksDir, LanesDir, JournalDir, SessionsDir, StartsDir, WorktreesDir, TempDir, CheckpointsDir, NeedsDir, HeartbeatLock:
 		return false
 	}
 	return !strings.HasPrefix(name, IndexFile) && !strings.HasSuffix(name, ownerSuffix)

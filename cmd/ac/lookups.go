@@ -56,6 +56,7 @@ func (c *call) run(word string) (company.RunRow, error) {
 	}
 	p.Ending, p.Most = "", newestShown
 	newest, err := company.Do(c.ctx, c.all, (*company.Company).RunRows, p)
+	short = endings(newest.IDs)
 	there := make([]string, len(newest.Rows))
 	for i := range newest.Rows {
 		r := &newest.Rows[i]

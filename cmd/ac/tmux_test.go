@@ -170,4 +170,34 @@ func TestOnATerminal(t *testing.T) {
 	s.shows("the newest")
 	s.run("send-keys", "C-c")
 	s.shows("status=130")
+	s.decides()
+}
+
+// decides approves and denies changes of a memory that are shown before, and answers a help
+// request.
+func (s *screen) decides() {
+	s.t.Helper()
+	const propose = `ac memory:delta $AC_WORKSPACE --project Checkout --under '## Decisions' --by Ann --run run_manual --ctx ctx_manual --visibility org --title `
+	s.types(`for t in Tue Wed; do ` + propose + `$t --insert "- On $t" >/dev/null; done; ac help:new $AC_WORKSPACE --title Queue --target human --requester Ann --project Checkout >/dev/null; ac inbox`)
+	s.shows("ID      KIND    FROM  TITLE  AGE")
+	s.types(`ac approve $(ac inbox -q | grep art_ | head -1)`)
+	s.shows("+- On Tue")
+	s.shows("Approve? [y]es, [n]o, [d]eny, [s]kip:")
+	s.run("send-keys", "y", "Enter")
+	s.shows("memory of Checkout (by human, rule vis.org)")
+	s.types(`ac approve $(ac inbox -q | grep art_); ac inbox -q | grep -c art_`)
+	s.shows("+- On Wed")
+	s.shows("[s]kip:")
+	s.run("send-keys", "s", "Enter")
+	s.shows("\n1\n")
+	s.types(`ac deny $(ac inbox -q | grep art_)`)
+	s.shows("denied ")
+	s.types(`ac answer`)
+	s.shows("Answer:")
+	s.run("send-keys", "The fast one", "Enter")
+	s.shows("answered ")
+	s.types(`ac inbox; ac show last; echo du""ne`)
+	s.shows("Nothing needs you.")
+	s.shows("○ new")
+	s.shows("dune\n")
 }

@@ -92,6 +92,11 @@ const (
 	PlanChanged      Reason = "plan_changed"
 	NeverRan         Reason = "never_ran"
 	PromptMasked     Reason = "prompt_masked"
+	// Of needs and help requests: one that is over, one that only a decision ends, and
+	// a text that changed since it was read.
+	Settled        Reason = "settled"
+	NotDismissible Reason = "not_dismissible"
+	Changed        Reason = "changed"
 )
 
 // Issue is what is wrong with one field. Path holds keys (string) and indexes
