@@ -86,9 +86,19 @@ type shownCommand struct {
 func shownCommands() map[string][]shownCommand {
 	once := func(line string, shows ...string) []shownCommand { return []shownCommand{{line: line, shows: shows}} }
 	return map[string][]shownCommand{
-		"ps":         once("ac ps", "RUN     STATE   AGENT  WHAT", "✓ done"),
-		"logs":       {{line: "ac logs", shows: []string{"built", "the newest"}}, {line: "ac logs -f LAST", shows: []string{"built"}}},
-		"diff":       once("ac diff --no-pager", "client/a.txt", "+2"),
+		"ps":         once("ac ps", "RUN     STATE ", "AGENT ", "✓ done"),
+		"logs":       {{line: "ac logs", shows: []string{"the newest"}}, {line: "ac logs -f LAST", shows: []string{"built"}}},
+		"diff":       once("ac diff LAST --no-pager", "client/a.txt", "+2"),
+		"init":       once("ac init", "Shell  runs commands"),
+		"run":        {{line: "ac run -- make test", shows: []string{"ok", "done"}}, {line: "ac run -- sh -c 'echo going; sleep 60'", shows: []string{"going"}, keys: []string{"C-c"}, status: "130"}},
+		"attach":     {{line: "ac run -q -d --agent Ann --keep-open 'Write the notes'; ac attach last", shows: []string{"The notes are written."}, keys: []string{"C-d"}}},
+		"continue":   {{line: "ac continue -d last 'and the changelog'; ac stop --all -y", shows: []string{"stopped"}}},
+		"watch":      once("ac watch LAST", "built"),
+		"retry":      once("ac retry LAST", "built"),
+		"say":        once("ac say 'the release is out'", "said in #home"),
+		"inbox":      once("ac inbox", "Nothing needs you."),
+		"show":       once("ac show LAST --no-pager", "✓ done"),
+		"cost":       once("ac cost --no-pager", "total"),
 		"stop":       once("ac stop LAST", " was over (done)"),
 		"use":        once("ac use", "workspace  Acme", "project    Checkout"),
 		"agents":     once("ac agents", "AGENT ", "◦ idle"),
@@ -121,7 +131,8 @@ func TestShortCommandsOnATerminal(t *testing.T) {
 			continue
 		}
 		rows := shownCommands()[cmd.Name()]
-		if _, elsewhere := notHere()[cmd.Name()]; len(rows) == 0 && !elsewhere {
+		_, elsewhere := notHere()[cmd.Name()]
+		if decided := slices.Contains([]string{"approve", "deny", "answer"}, cmd.Name()); len(rows) == 0 && !elsewhere && !decided {
 			t.Errorf("ac %s is not tried in a terminal", cmd.Name())
 		}
 		for _, row := range rows {
