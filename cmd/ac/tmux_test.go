@@ -212,3 +212,34 @@ func (s *screen) decides() {
 	s.shows("○ new")
 	s.shows("dune\n")
 }
+
+// TestDecidingOnATerminal approves and denies changes of a memory that are shown before, and
+// answers a help request.
+func TestDecidingOnATerminal(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	s := newScreen(t, filepath.Join(w.dir, "shop"), w.env)
+	propose := `ac memory:delta $AC_WORKSPACE --project $P --under '## Decisions' --by $A --run run_manual --ctx ctx_manual --visibility org --title `
+	s.types(`P=$(ac projects -q | head -1); A=$(ac agents -q | head -1); for t in Tue Wed; do ` + propose + `$t --insert "- On $t" >/dev/null; done; ac help:new $AC_WORKSPACE --title Queue --target human --requester $A --project $P >/dev/null; ac inbox`)
+	s.shows("ID      KIND    FROM  TITLE  AGE")
+	s.types(`ac approve $(ac inbox -q | grep art_ | head -1)`)
+	s.shows("+- On Tue")
+	s.shows("Approve? [y]es, [n]o, [d]eny, [s]kip:")
+	s.run("send-keys", "y", "Enter")
+	s.shows("memory of Checkout (by human, rule vis.org)")
+	s.types(`ac approve $(ac inbox -q | grep art_); ac inbox -q | grep -c art_`)
+	s.shows("+- On Wed")
+	s.shows("[s]kip:")
+	s.run("send-keys", "s", "Enter")
+	s.shows("\n1\n")
+	s.types(`ac deny $(ac inbox -q | grep art_)`)
+	s.shows("denied ")
+	s.types(`ac answer`)
+	s.shows("Answer:")
+	s.run("send-keys", "The fast one", "Enter")
+	s.shows("answered ")
+	s.types(`ac inbox; ac show --no-pager last; echo du""ne`)
+	s.shows("Nothing needs you.")
+	s.shows("✓ done")
+	s.shows("dune\n")
+}
