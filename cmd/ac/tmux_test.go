@@ -90,7 +90,7 @@ func shownCommands() map[string][]shownCommand {
 		"logs":       {{line: "ac logs", shows: []string{"the newest"}}, {line: "ac logs -f LAST", shows: []string{"built"}}},
 		"diff":       once("ac diff LAST --no-pager", "client/a.txt", "+2"),
 		"init":       once("ac init", "Shell  runs commands"),
-		"run":        {{line: "ac run -- make test", shows: []string{"ok", "done"}}, {line: "ac run -- sh -c 'echo going; sleep 60'", shows: []string{"going"}, keys: []string{"C-c"}, status: "130"}},
+		"run":        {{line: "ac run -- make test", shows: []string{"ok", "done"}}, {line: "ac run -- sh -c 'echo go\"\"ing; sleep 60'", shows: []string{"going"}, keys: []string{"C-c"}, status: "130"}},
 		"attach":     {{line: "ac run -q -d --agent Ann --keep-open 'Write the notes'; ac attach last", shows: []string{"The notes are written."}, keys: []string{"C-d"}}},
 		"continue":   {{line: "ac continue -d last 'and the changelog'; ac stop --all -y", shows: []string{"stopped"}}},
 		"watch":      once("ac watch LAST", "built"),
@@ -132,7 +132,8 @@ func TestShortCommandsOnATerminal(t *testing.T) {
 		}
 		rows := shownCommands()[cmd.Name()]
 		_, elsewhere := notHere()[cmd.Name()]
-		if decided := slices.Contains([]string{"approve", "deny", "answer"}, cmd.Name()); len(rows) == 0 && !elsewhere && !decided {
+		// What is decided is tried in TestOnATerminal; landing asks as that does.
+		if decided := slices.Contains([]string{"approve", "deny", "answer", "land", "discard"}, cmd.Name()); len(rows) == 0 && !elsewhere && !decided {
 			t.Errorf("ac %s is not tried in a terminal", cmd.Name())
 		}
 		for _, row := range rows {
