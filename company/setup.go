@@ -216,7 +216,7 @@ func (r *SetupResult) link(ctx context.Context, w *workspace.Workspace, at place
 			return nil
 		}
 	}
-	id := repoIDOf(filepath.Base(at.repo))
+	id := RepoIDOf(filepath.Base(at.repo))
 	if _, err := w.SetRepoRoot(ctx, id, at.repo, false); err != nil {
 		return err
 	}
@@ -227,9 +227,9 @@ func (r *SetupResult) link(ctx context.Context, w *workspace.Workspace, at place
 	return nil
 }
 
-// repoIDOf is the id of a repository: the name of its folder in small letters, digits and
+// RepoIDOf is the id of a repository: the name of its folder in small letters, digits and
 // hyphens.
-func repoIDOf(name string) string {
+func RepoIDOf(name string) string {
 	id := strings.Trim(strings.Map(func(r rune) rune {
 		switch {
 		case r >= 'a' && r <= 'z', r >= '0' && r <= '9':

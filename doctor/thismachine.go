@@ -56,24 +56,31 @@ func checkTerminal(getenv func(string) string) Check {
 	return c
 }
 
-// checkCompletion looks where shells find completions, and into the start-up files that may
-// load them.
+// completions are where shells find completions, and the start-up files that may load them.
+func completions(shell string) []string {
+	switch shell {
+	case "bash":
+		return []string{
+			"~/.local/share/bash-completion/completions/ac", "/usr/share/bash-completion/completions/ac", "/etc/bash_completion.d/ac",
+			"~/.bashrc", "~/.bash_profile",
+		}
+	case "zsh":
+		return []string{"/usr/share/zsh/site-functions/_ac", "/usr/local/share/zsh/site-functions/_ac", "/usr/share/zsh/vendor-completions/_ac", "~/.zshrc"}
+	case "fish":
+		return []string{"~/.config/fish/completions/ac.fish", "/usr/share/fish/vendor_completions.d/ac.fish"}
+	}
+	return nil
+}
+
 func checkCompletion(getenv func(string) string) Check {
 	c := Check{ID: "machine.completion", Status: Pass, Message: "the shell is not one that ac completes for"}
-	home, shell := getenv("HOME"), filepath.Base(getenv("SHELL"))
-	places := map[string][]string{
-		"bash": {
-			filepath.Join(home, ".local/share/bash-completion/completions/ac"), "/usr/share/bash-completion/completions/ac", "/etc/bash_completion.d/ac",
-			filepath.Join(home, ".bashrc"), filepath.Join(home, ".bash_profile"),
-		},
-		"zsh":  {"/usr/share/zsh/site-functions/_ac", "/usr/local/share/zsh/site-functions/_ac", "/usr/share/zsh/vendor-completions/_ac", filepath.Join(home, ".zshrc")},
-		"fish": {filepath.Join(home, ".config/fish/completions/ac.fish"), "/usr/share/fish/vendor_completions.d/ac.fish"},
-	}
-	if places[shell] == nil {
+	shell := filepath.Base(getenv("SHELL"))
+	places := completions(shell)
+	if places == nil {
 		return c
 	}
 	c.Message = shell + " completes the commands of ac"
-	if !slices.ContainsFunc(places[shell], loadsCompletion) {
+	if !slices.ContainsFunc(places, func(place string) bool { return loadsCompletion(strings.Replace(place, "~", getenv("HOME"), 1)) }) {
 		c.Status, c.Message = Warn, shell+" does not complete the commands of ac"
 		c.Hint = "See: ac completion --help"
 	}

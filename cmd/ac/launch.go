@@ -21,11 +21,11 @@ type liveFlags struct {
 }
 
 func (l *liveFlags) add(flags *pflag.FlagSet) {
-	flags.StringVar(&l.driver, "driver", "", "how it is spoken with: codex, claude or acp (the provider's)")
+	flags.StringVar(&l.driver, "driver", "", "driver: codex, claude or acp (default: that of the provider)")
 	flags.StringVar(&l.mode, "mode", "", "default, accept_edits, plan or full_auto")
 	flags.StringVar(&l.level, "level", "", "read-only, patch, run-commands or full")
-	flags.BoolVar(&l.keepOpen, "keep-open", false, "go on living between turns")
-	flags.Int64Var(&l.idle, "idle-timeout", 0, "how many seconds it lives without one (with --keep-open)")
+	flags.BoolVar(&l.keepOpen, "keep-open", false, "keep the session open between turns")
+	flags.Int64Var(&l.idle, "idle-timeout", 0, "seconds without a turn until the session ends (with --keep-open)")
 	flags.BoolVar(&l.tools, "mcp", false, "give it ac's own tools: who it is, its task, asking people, proposals")
 	flags.BoolVar(&l.launchJobs, "mcp-launch-jobs", false, "let it launch jobs by them (with --mcp)")
 }
@@ -35,11 +35,12 @@ func runLaunchCommand(a *app) *cobra.Command {
 	var live liveFlags
 	var run string
 	cmd := &cobra.Command{
-		Use: "run:launch <dir> [prompt]", Short: "Launch an agent that can be spoken with", Args: cobra.RangeArgs(1, 2),
-		Long: `Make a run of an agent that can be spoken with and launch it, or do neither. With
---run, launch one that was made. In a git repository (--repo) a run that it makes
-works in a worktree. What the agent asks waits for run:answer. Without a prompt it is
-read from stdin. Prints the ids as JSON; run:watch shows what it does.`,
+		Use: "run:launch <dir> [prompt]", Short: "Launch a live session of an agent", Args: cobra.RangeArgs(1, 2),
+		Long: `Create a run and launch a live session of its agent, or do neither: the session takes
+messages (run:steer) and asks for permissions (run:answer). With --run, launch a run that
+was created before. In a git repository (--repo) a new run works in a worktree. Without a
+prompt argument, read the prompt from stdin. Print the ids as JSON; run:watch shows what
+it does.`,
 		Example: "  ac run:launch ./acme \"fix the failing test\" --project proj_01M7WQGTQHQA1J50C42GD1KN1S --agent agent_01M7WQGTGTXSZWKNSAQVRS4PJE",
 		RunE: func(cmd *cobra.Command, given []string) error {
 			if err := require(cmd, "project", "agent"); err != nil {
@@ -70,13 +71,13 @@ read from stdin. Prints the ids as JSON; run:watch shows what it does.`,
 	flags := cmd.Flags()
 	flags.StringVar(&p.ProjectID, "project", "", "id of the project (required)")
 	flags.StringVar(&p.AgentID, "agent", "", "id of the agent (required)")
-	flags.StringVar(&p.Provider, "provider", "", "provider (the agent's)")
-	flags.StringVar(&run, "run", "", "id of a run that was made and not launched")
+	flags.StringVar(&p.Provider, "provider", "", "provider (default: that of the agent)")
+	flags.StringVar(&run, "run", "", "id of a run that was not launched yet")
 	flags.StringVar(&p.Model, "model", "", "the model")
 	flags.StringVar(&p.RepoID, "repo", "", "id of the repository to work in")
 	flags.StringVar(&p.TaskID, "task", "", "id of the task")
 	flags.StringVar(&p.MilestoneID, "milestone", "", "id of the milestone")
-	flags.StringArrayVar(&p.Argv, "argv", nil, "a word of the command of an agent of the Agent Client Protocol (repeatable)")
+	flags.StringArrayVar(&p.Argv, "argv", nil, "argument of the command of an Agent Client Protocol agent (repeatable)")
 	live.add(flags)
 	return cmd
 }
@@ -124,10 +125,10 @@ func runContinueCommand(a *app) *cobra.Command {
 	var p company.ContinueParams
 	var live liveFlags
 	cmd := &cobra.Command{
-		Use: "run:continue <dir> <run> [prompt]", Short: "Go on with a run that is over", Args: cobra.RangeArgs(2, 3),
-		Long: `Go on with a run that is over, or idle: with the agent's own conversation where it
-still has that, else with a digest of what happened. Without a prompt it is read from
-stdin. The run may be "last".`,
+		Use: "run:continue <dir> <run> [prompt]", Short: "Continue a run that is over", Args: cobra.RangeArgs(2, 3),
+		Long: `Continue a run that is over or idle: in the agent's own conversation if it still
+exists, otherwise from a digest of the run. Without a prompt argument, read the prompt
+from stdin. The run may be "last".`,
 		Example: "  ac run:continue ./acme last \"now the documentation\"",
 		RunE: func(cmd *cobra.Command, given []string) error {
 			if err := on.find(cmd.Context(), a, given); err != nil {
@@ -155,7 +156,7 @@ stdin. The run may be "last".`,
 	on.flags(cmd)
 	cmd.Flags().StringVar(&p.Resume, "resume", "auto", "auto, provider or digest")
 	cmd.Flags().StringVar(&p.Model, "model", "", "the model")
-	cmd.Flags().StringVar(&p.ClientMessageID, "message-id", "", "an id of yours: the same one again says nothing twice")
+	cmd.Flags().StringVar(&p.ClientMessageID, "message-id", "", "idempotency key: a message with the same one is sent once")
 	live.add(cmd.Flags())
 	return cmd
 }

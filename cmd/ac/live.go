@@ -25,10 +25,10 @@ type onRun struct {
 
 // flags adds the options that every act on a run has.
 func (o *onRun) flags(cmd *cobra.Command) {
-	cmd.Flags().StringVar(&o.project, "project", "", "id of the project, where the run's id is not found in one alone")
-	cmd.Flags().StringVar(&o.actor, "actor", "human", "who does it")
-	cmd.Flags().StringVar(&o.role, "role", "human", "their role")
-	cmd.Flags().StringVar(&o.team, "team", "", "their team")
+	cmd.Flags().StringVar(&o.project, "project", "", "id of the project, if several have a run with this id")
+	cmd.Flags().StringVar(&o.actor, "actor", "human", "id of the actor")
+	cmd.Flags().StringVar(&o.role, "role", "human", "role of the actor")
+	cmd.Flags().StringVar(&o.team, "team", "", "team of the actor")
 	cmd.Flags().BoolVar(&o.asJSON, "json", false, "print the result as JSON")
 }
 
@@ -77,9 +77,10 @@ func runSteerCommand(a *app) *cobra.Command {
 	var p company.SteerParams
 	interrupt, after := false, false
 	cmd := &cobra.Command{
-		Use: "run:steer <dir> <run> [text]", Short: "Say something to the agent of a run", Args: cobra.RangeArgs(2, 3),
-		Long: `Say something to the agent of a run: into its turn where the agent takes that, else
-as the next turn. Without a text it is read from stdin. The run may be "last".`,
+		Use: "run:steer <dir> <run> [text]", Short: "Send a message to the agent of a run", Args: cobra.RangeArgs(2, 3),
+		Long: `Send a message to the agent of a run: within the current turn if the agent supports
+that, otherwise as the next turn. Without a text argument, read it from stdin. The run
+may be "last".`,
 		Example: "  ac run:steer ./acme last \"and add a test\"\n  ac run:steer ./acme run_01M7WQGTR95SV6EDMA61E1XR8M --interrupt \"stop, look at the log first\"",
 		RunE: func(cmd *cobra.Command, given []string) (err error) {
 			if err := on.find(cmd.Context(), a, given); err != nil {
@@ -106,10 +107,10 @@ as the next turn. Without a text it is read from stdin. The run may be "last".`,
 		},
 	}
 	on.flags(cmd)
-	cmd.Flags().BoolVar(&interrupt, "interrupt", false, "end the turn under way and say it then")
-	cmd.Flags().BoolVar(&after, "after-turn", false, "as a turn of its own, after the one under way")
-	cmd.Flags().StringVar(&p.ClientMessageID, "message-id", "", "an id of yours: the same one again says nothing twice")
-	cmd.Flags().IntVar(&p.ExpectedTurn, "expected-turn", 0, "refuse it when another turn is under way")
+	cmd.Flags().BoolVar(&interrupt, "interrupt", false, "end the current turn first")
+	cmd.Flags().BoolVar(&after, "after-turn", false, "as a new turn after the current one")
+	cmd.Flags().StringVar(&p.ClientMessageID, "message-id", "", "idempotency key: a message with the same one is sent once")
+	cmd.Flags().IntVar(&p.ExpectedTurn, "expected-turn", 0, "fail if another turn is active")
 	cmd.MarkFlagsMutuallyExclusive("interrupt", "after-turn")
 	return cmd
 }
@@ -119,7 +120,7 @@ func runInterruptCommand(a *app) *cobra.Command {
 	var p company.InterruptParams
 	cmd := &cobra.Command{
 		Use: "run:interrupt <dir> <run>", Short: "Stop the turn of a run", Args: args("dir", "run"),
-		Long:    "Stop the turn of a run. Its session lives on when it is kept open. The run may be \"last\".",
+		Long:    "Stop the turn of a run. A session that is kept open continues. The run may be \"last\".",
 		Example: "  ac run:interrupt ./acme last",
 		RunE: func(cmd *cobra.Command, given []string) error {
 			if err := on.find(cmd.Context(), a, given); err != nil {
@@ -138,7 +139,7 @@ func runInterruptCommand(a *app) *cobra.Command {
 		},
 	}
 	on.flags(cmd)
-	cmd.Flags().IntVar(&p.ExpectedTurn, "expected-turn", 0, "refuse it when another turn is under way")
+	cmd.Flags().IntVar(&p.ExpectedTurn, "expected-turn", 0, "fail if another turn is active")
 	return cmd
 }
 
@@ -148,10 +149,10 @@ func runPolicyCommand(a *app) *cobra.Command {
 	rules := map[doc.Effect]*[]string{doc.Allow: {}, doc.Deny: {}, doc.Ask: {}}
 	empty := false
 	cmd := &cobra.Command{
-		Use: "run:policy <dir> <run>", Short: "Show or change what the agent of a run may do", Args: args("dir", "run"),
-		Long: `Show the policy of a run, or change it: what is open is judged anew. Rules are
-operation:glob, with fs_read, fs_write, fs_exec, network or mcp_tool; they are added
-in front of those that are there, or replace them with --clear.`,
+		Use: "run:policy <dir> <run>", Short: "Show or change the permissions of a run's agent", Args: args("dir", "run"),
+		Long: `Show the policy of a run, or change it: open requests are decided again. Rules are
+operation:glob, with fs_read, fs_write, fs_exec, network or mcp_tool. They are added
+before the existing ones, or replace them with --clear.`,
 		Example: "  ac run:policy ./acme last\n  ac run:policy ./acme last --mode accept_edits --allow \"fs_exec:git *\"",
 		RunE: func(cmd *cobra.Command, given []string) error {
 			if err := on.find(cmd.Context(), a, given); err != nil {
@@ -194,10 +195,10 @@ in front of those that are there, or replace them with --clear.`,
 	on.flags(cmd)
 	cmd.Flags().StringVar(&mode, "mode", "", "default, accept_edits, plan or full_auto")
 	cmd.Flags().StringVar(&level, "level", "", "read-only, patch, run-commands or full")
-	cmd.Flags().StringArrayVar(rules[doc.Allow], "allow", nil, "operation:glob that needs no person (repeatable)")
-	cmd.Flags().StringArrayVar(rules[doc.Deny], "deny", nil, "operation:glob that is denied (repeatable)")
-	cmd.Flags().StringArrayVar(rules[doc.Ask], "ask", nil, "operation:glob that a person decides (repeatable)")
-	cmd.Flags().BoolVar(&empty, "clear", false, "remove the rules that are there")
+	cmd.Flags().StringArrayVar(rules[doc.Allow], "allow", nil, "operation:glob to allow (repeatable)")
+	cmd.Flags().StringArrayVar(rules[doc.Deny], "deny", nil, "operation:glob to deny (repeatable)")
+	cmd.Flags().StringArrayVar(rules[doc.Ask], "ask", nil, "operation:glob to ask a person about (repeatable)")
+	cmd.Flags().BoolVar(&empty, "clear", false, "remove the existing rules")
 	return cmd
 }
 
@@ -234,8 +235,8 @@ func runAnswerCommand(a *app) *cobra.Command {
 	var answers []string
 	allow, deny, session := false, false, false
 	cmd := &cobra.Command{
-		Use: "run:answer <dir> <run>", Short: "Answer what the agent of a run asks", Args: args("dir", "run"),
-		Long: `Answer what the agent of a run asks. interaction:list shows what is open, with ids
+		Use: "run:answer <dir> <run>", Short: "Answer a request of a run's agent", Args: args("dir", "run"),
+		Long: `Answer a request of a run's agent. interaction:list shows the open ones with their ids
 and kinds. The run may be "last".`,
 		Example: "  ac run:answer ./acme last --interaction int_01M7WQGTR95SV6EDMA61E1XR8M --allow\n  ac run:answer ./acme last --interaction int_01M7WQGTR95SV6EDMA61E1XR8M --deny --text \"use make instead\"",
 		RunE: func(cmd *cobra.Command, given []string) error {
@@ -281,12 +282,12 @@ and kinds. The run may be "last".`,
 	on.flags(cmd)
 	cmd.Flags().StringVar(&p.InteractionID, "interaction", "", "id of the interaction (required)")
 	cmd.Flags().BoolVar(&allow, "allow", false, "allow it")
-	cmd.Flags().BoolVar(&deny, "deny", false, "deny it; --text says why")
+	cmd.Flags().BoolVar(&deny, "deny", false, "deny it, with --text as the reason")
 	cmd.Flags().BoolVar(&session, "session", false, "for the whole session")
-	cmd.Flags().StringVar(&p.OptionID, "option", "", "one of its options, by id")
-	cmd.Flags().StringVar(&text, "text", "", "the answer in your words")
+	cmd.Flags().StringVar(&p.OptionID, "option", "", "id of the chosen option")
+	cmd.Flags().StringVar(&text, "text", "", "the answer as free text")
 	cmd.Flags().StringArrayVar(&answers, "answer", nil, "question=answer (repeatable)")
-	cmd.Flags().StringVar(&p.Note, "note", "", "for the log only")
+	cmd.Flags().StringVar(&p.Note, "note", "", "a note for the log")
 	cmd.MarkFlagsMutuallyExclusive("allow", "deny", "option", "answer")
 	return cmd
 }

@@ -60,10 +60,10 @@ func setProviderBinCommand(a *app) *cobra.Command {
 func setAgentCommandCommand(a *app) *cobra.Command {
 	var p company.AgentCommandParams
 	cmd := &cobra.Command{
-		Use: "machine:set-agent-command <dir>", Short: "Say how an agent is started that speaks the Agent Client Protocol",
-		Long: `Say how the agent of a provider is started that speaks the Agent Client Protocol.
-{MODEL} in a word is the model of a launch. All words up to the next option belong to
---argv; without any, what was said is removed.`,
+		Use: "machine:set-agent-command <dir>", Short: "Set the command of an Agent Client Protocol agent",
+		Long: `Set the command of a provider whose agent speaks the Agent Client Protocol. {MODEL} in
+an argument is replaced by the model of the launch. All words after --argv belong to
+it, up to the next option. An empty --argv removes the setting.`,
 		Example:            "  ac machine:set-agent-command ./acme --provider acp_goose --argv goose acp",
 		DisableFlagParsing: true,
 		ValidArgsFunction:  completeExecute,
@@ -87,7 +87,7 @@ func setAgentCommandCommand(a *app) *cobra.Command {
 	}
 	cmd.Flags().BoolP("help", "h", false, "help for machine:set-agent-command")
 	cmd.Flags().StringVar(&p.Provider, "provider", "", "the provider (required)")
-	cmd.Flags().StringArray("argv", nil, "the program and its words")
+	cmd.Flags().StringArray("argv", nil, "the program and its arguments")
 	return cmd
 }
 

@@ -6,7 +6,6 @@ package main
 import (
 	"errors"
 	"fmt"
-	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -16,7 +15,6 @@ import (
 
 	"ac/company"
 	"ac/internal/shape"
-	"ac/workspace"
 )
 
 // isFullID reports whether a word has the form of the ids that ac makes.
@@ -146,7 +144,7 @@ func (a *app) withIDs(cmd *cobra.Command, given []string) (changed, notes []stri
 	if len(given) == 0 {
 		return given, nil, nil
 	}
-	if !isWorkspace(given[0]) {
+	if at, ok := workspaceIn(given[0]); !ok || at != given[0] {
 		notes, err = noWorkspace(cmd.Name(), given[0])
 		return given, notes, err
 	}
@@ -260,12 +258,6 @@ func isIDOf(kind, word string) bool {
 // isNoAgent reports whether a word names an actor that is no agent.
 func isNoAgent(word string) bool {
 	return slices.Contains([]string{"human", "human_ceo", "system"}, word)
-}
-
-// isWorkspace reports whether a folder is a workspace.
-func isWorkspace(dir string) bool {
-	st, err := os.Stat(filepath.Join(dir, filepath.FromSlash(workspace.CompanyFile)))
-	return err == nil && st.Mode().IsRegular()
 }
 
 // noWorkspace is what to note of a folder that is no workspace, to commands that answer for

@@ -224,21 +224,10 @@ func (c *call) linkRepo(project, folder string) error {
 	if err != nil {
 		return err
 	}
-	id := repoIDOf(filepath.Base(at))
+	id := company.RepoIDOf(filepath.Base(at))
 	if _, err := company.Do(c.ctx, c.all, (*company.Company).SetRepoRoot, company.RepoRootParams{Dir: c.dirParam(), RepoID: id, RepoPath: at, RequireGit: true}); err != nil {
 		return err
 	}
 	_, err = company.Do(c.ctx, c.all, (*company.Company).LinkRepo, company.LinkRepoParams{Dir: c.dirParam(), ProjectID: project, RepoID: id})
 	return err
-}
-
-// repoIDOf makes the id of a repository of the name of its folder.
-func repoIDOf(name string) string {
-	id := strings.Map(func(r rune) rune {
-		if r >= 'a' && r <= 'z' || r >= '0' && r <= '9' {
-			return r
-		}
-		return '-'
-	}, strings.ToLower(name))
-	return cmp.Or(strings.Trim(id, "-"), "repo")
 }

@@ -161,9 +161,9 @@ func statusWord(status string, colour bool) string {
 	case doctor.Fail:
 		word, paint = "fail", terminal.Red
 	}
-	if padded := fmt.Sprintf("%-5s", word); colour {
-		return paint.Paint(padded)
-	} else {
-		return padded
+	word = fmt.Sprintf("%-5s", word)
+	if colour {
+		return paint.Paint(word)
 	}
+	return word
 }

@@ -77,18 +77,11 @@ func (c *call) inboxRows(list []needs.Need) ([]inboxRow, error) {
 	names, err := c.agentNames()
 	for i, n := range list {
 		rows[i] = inboxRow{
-			ID: n.Ref(), NeedID: n.NeedID, Kind: n.Kind, Title: n.Title, FromID: textOrNil(n.Who), From: textOrNil(names[n.Who]),
-			RunID: textOrNil(n.RunID), ProjectID: textOrNil(n.ProjectID), At: n.At, ExpiresAt: textOrNil(n.ExpiresAt),
+			ID: n.Ref(), NeedID: n.NeedID, Kind: n.Kind, Title: n.Title, FromID: orNull(n.Who), From: orNull(names[n.Who]),
+			RunID: orNull(n.RunID), ProjectID: orNull(n.ProjectID), At: n.At, ExpiresAt: orNull(n.ExpiresAt),
 		}
 	}
 	return rows, err
-}
-
-func textOrNil(text string) *string {
-	if text == "" {
-		return nil
-	}
-	return &text
 }
 
 func (c *call) printInbox(rows []inboxRow, total int) error {

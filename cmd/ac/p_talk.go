@@ -229,9 +229,9 @@ func (c *call) lineEditor(in *os.File, prompt string) (line *term.Terminal, rest
 
 // typed sends each line that is typed.
 func (c *call) typed(ctx context.Context, line *term.Terminal, p company.MessagesParams) error {
-	for {
+	for ctx.Err() == nil {
 		text, err := line.ReadLine()
-		if errors.Is(err, io.EOF) || ctx.Err() != nil {
+		if errors.Is(err, io.EOF) {
 			return nil
 		}
 		if err != nil {
@@ -247,4 +247,5 @@ func (c *call) typed(ctx context.Context, line *term.Terminal, p company.Message
 			}
 		}
 	}
+	return nil
 }

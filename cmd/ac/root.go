@@ -98,8 +98,8 @@ func newRoot(a *app) *cobra.Command {
 	takeDecimals(root)
 	acceptJSON(root.Commands())
 	a.takeNames(root.Commands())
-	a.completeByName(root.Commands())
 	a.showProgress(root.Commands())
+	a.completeByName(root.Commands())
 	root.SetHelpCommand(a.helpCommand())
 	explain(root)
 	return root

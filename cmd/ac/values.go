@@ -33,7 +33,7 @@ func (v values) Set(value string) error {
 func (v values) Append(value string) error { return v.Set(value) }
 
 // Replace replaces the values.
-func (v values) Replace(all []string) error {
+func (v values) Replace(all []string) error { //nolint:unparam // the library's interface
 	*v.into = all
 	return nil
 }
