@@ -209,3 +209,6 @@ func (v *Values) beginning(text []byte) (keep int) {
 	}
 	return keep
 }
+
+// Masked reports whether a text has a mark, so that it is not what it was.
+func Masked(text string) bool { return marks(text) > 0 }
