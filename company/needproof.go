@@ -126,7 +126,7 @@ func findNeed(found *snapshot.Needs, id string) (n needs.Need, state string, ok 
 func (c *Company) indexProof(m *snapshot.View, n needs.Need) (proof NeedProof, err error) {
 	switch n.Kind {
 	case needs.RunFailed, needs.OverBudget:
-		row, known, err := m.Run(index.RunKey{ProjectID: n.ProjectID, RunID: n.RunID})
+		row, known, err := m.OneRun(index.RunKey{ProjectID: n.ProjectID, RunID: n.RunID})
 		if err != nil || !known {
 			return proof, err
 		}

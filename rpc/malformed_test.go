@@ -222,7 +222,7 @@ events_relpath: runs/run_flow/events.jsonl
 		"comment.add":              with(object{"project_id": project.ProjectID, "author_id": "human", "author_role": "human", "body": "b", "target_run_id": run.RunID}),
 		"comment.list":             with(object{"project_id": project.ProjectID}),
 		"inbox.list_help_requests": in,
-		"needs.list":               in, "needs.get": with(object{"need_id": "help:help_x"}), "usage.report": in,
+		"needs.list":               in, "needs.get": with(object{"need_id": "help:help_x"}), "usage.report": in, "room.read": in,
 		"needs.dismiss": with(object{"need_ids": []any{"run_failed:run_x:1"}}), "needs.restore": with(object{"need_ids": []any{"run_failed:run_x:1"}}),
 		"help.get": with(object{"help_request_id": "help_x"}), "help.answer": with(object{"help_request_id": "help_x", "body": "b", "tell": "none"}),
 		"inbox.resolve": with(object{"project_id": project.ProjectID, "artifact_id": "art_x", "decision": "denied", "actor_id": "human", "actor_role": "human"}),

@@ -308,6 +308,7 @@ func NewTable(version string) *Table {
 		on("resources.snapshot", Read, (*company.Company).Resources, "Report the workforce, its work and its cost."),
 		on("usage.reconciliation.record", Write, (*company.Company).RecordStatement, "Record a bill of a provider."),
 		on("usage.reconciliation.snapshot", Read, (*company.Company).Reconciliation, "Compare the bills of providers with the usage of runs."),
+		on("room.read", Read, (*company.Company).ReadRoom, "Return the rows that people look at all day: runs, needs, people, projects, counts."),
 		on("agent.profile.snapshot", Read, (*company.Company).Profile, "Return one agent with its figures."),
 		on("ui.snapshot", Read, (*company.Company).UI, "Return a manager's screen, as one snapshot."),
 

@@ -215,16 +215,6 @@ func (a attemptsOf) counts(project, run string) (bool, error) {
 	return counts || !attempt, nil
 }
 
-// Run takes one run with its session. known is false for a run that is not in the index.
-func (m *View) Run(key index.RunKey) (row MonitorRow, known bool, err error) {
-	found, err := m.view.MonitoredRuns(key)
-	if err != nil || len(found) == 0 {
-		return row, false, err
-	}
-	sessions, err := m.observed()
-	return rowOf(&found[0], byRun(sessions)[key]), true, err
-}
-
 // RunsNamed are the runs with an id, in all projects.
 func (m *View) RunsNamed(id string) ([]index.RunKey, error) { return m.view.RunsNamed(id) }
 

@@ -18,11 +18,17 @@ type RunQuery struct {
 	Ending    string // of their ids, in any case
 	Since     int64  // created since then, in Unix nanoseconds, 0 for ever
 	Status    string // as their records say
+	Before    int64  // created before then, 0 for ever
 	Most      int    // 0 for all
+	Newest    bool   // the newest only, whether older ones live or not
 }
 
 func (q RunQuery) filter() index.RunFilter {
-	return index.RunFilter{ProjectID: q.ProjectID, AgentID: q.AgentID, Ending: q.Ending, From: q.Since, Status: q.Status, Limit: q.Most}
+	f := index.RunFilter{ProjectID: q.ProjectID, AgentID: q.AgentID, Ending: q.Ending, From: q.Since, Status: q.Status, Limit: q.Most}
+	if q.Before != 0 {
+		f.To = q.Before - 1
+	}
+	return f
 }
 
 // RunList are runs with their sessions.
@@ -42,7 +48,7 @@ func (m *View) RunList(q RunQuery) (list RunList, err error) {
 			return list, err
 		}
 	}
-	if q.Status == "" && list.Total > len(found) {
+	if q.Status == "" && !q.Newest && list.Total > len(found) {
 		running := q
 		running.Status, running.Most = doc.StatusRunning, 0
 		live, err := m.view.Listed(running.filter())
@@ -83,3 +89,13 @@ func (m *View) RunIDsLike(ids []string, letters int) ([]string, error) {
 
 // CountRuns counts the runs of the workspace.
 func (m *View) CountRuns() (int, error) { return m.view.CountRuns(index.RunFilter{}) }
+
+// OneRun takes one run with its newest session. known is false for a run that is not in
+// the index.
+func (m *View) OneRun(key index.RunKey) (row MonitorRow, known bool, err error) {
+	found, err := m.view.ListedRun(key)
+	if err != nil || found == nil {
+		return row, false, err
+	}
+	return rowOf(&found.MonitoredRun, m.sessionOf(found)), true, nil
+}

@@ -31,7 +31,7 @@ func callable() []string {
 		"heartbeat.tick", "heartbeat.status", "heartbeat.config.get", "heartbeat.config.set",
 		"index.sync", "index.rebuild", "index.stats", "index.list_runs", "index.list_events", "index.list_event_parse_errors",
 		"index.list_reviews", "index.list_help_requests", "index.sync_worker_status", "adapter.status",
-		"monitor.snapshot", "usage.analytics", "usage.report", "usage.reconciliation.snapshot", "resources.snapshot", "agent.profile.snapshot", "ui.snapshot",
+		"monitor.snapshot", "usage.analytics", "usage.report", "room.read", "usage.reconciliation.snapshot", "resources.snapshot", "agent.profile.snapshot", "ui.snapshot",
 		"comment.add", "comment.list",
 		"run.steer", "run.interrupt", "run.continue", "run.policy.get", "run.policy.set", "policy.defaults.get",
 		"interaction.list", "interaction.get", "interaction.respond",
