@@ -89,7 +89,7 @@ func newRoot(a *app) *cobra.Command {
 		indexRebuildCommand(a), indexSyncCommand(a), indexStatsCommand(a), indexRunsCommand(a), indexEventsCommand(a),
 		indexErrorsCommand(a), indexReviewsCommand(a), indexHelpCommand(a),
 		uiResolveCommand(a), versionCommand(a),
-		psCommand(a), logsCommand(a), stopCommand(a), diffCommand(a), useCommand(a),
+		psCommand(a), logsCommand(a), stopCommand(a), discardCommand(a), diffCommand(a), landCommand(a), useCommand(a),
 		setupCommand(a), runCommand(a), retryCommand(a), continueCommand(a), watchCommand(a), attachCommand(a), sayCommand(a),
 		inboxCommand(a), showCommand(a), approveCommand(a), denyCommand(a), answerCommand(a), costCommand(a),
 		agentsCommand(a), teamsCommand(a), projectsCommand(a), tasksCommand(a), jobsCommand(a), planCommand(a),
