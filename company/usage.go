@@ -4,7 +4,10 @@ package company
 
 import (
 	"context"
+	"time"
 
+	"ac/index"
+	"ac/internal/clock"
 	"ac/snapshot"
 )
 
@@ -27,4 +30,36 @@ func (c *Company) UsageReport(ctx context.Context, p UsageReportParams) (report 
 		return err
 	})
 	return report, err
+}
+
+// TodayParams are those of Today.
+type TodayParams struct {
+	Dir
+	ProjectID string `json:"-"`
+}
+
+// TodayResult is what happened on the local day of this machine.
+type TodayResult struct {
+	Runs     int            // created today
+	ByStatus map[string]int // of these
+	Used     snapshot.UsageSum
+}
+
+// Today counts the runs that were created today, and sums up what was used today.
+func (c *Company) Today(ctx context.Context, p TodayParams) (result TodayResult, err error) {
+	now := c.w.Env.Clock.Now().Local()
+	_, ahead := now.Zone()
+	since := time.Date(now.Year(), now.Month(), now.Day(), 0, 0, 0, 0, now.Location())
+	err = c.at(ctx, index.UpToDate, func(m *snapshot.View) error {
+		if result.ByStatus, err = m.RunsSince(p.ProjectID, clock.Nanos(since)); err != nil {
+			return err
+		}
+		report, err := m.UsageReport(snapshot.UsageReportQuery{ProjectID: p.ProjectID, Days: 1, Timezone: -ahead / 60})
+		result.Used = report.Summary
+		return err
+	})
+	for _, n := range result.ByStatus {
+		result.Runs += n
+	}
+	return result, err
 }

@@ -99,3 +99,9 @@ func (m *View) OneRun(key index.RunKey) (row MonitorRow, known bool, err error) 
 	}
 	return rowOf(&found.MonitoredRun, m.sessionOf(found)), true, nil
 }
+
+// RunsSince counts the runs that were created since a time, in Unix nanoseconds, by their
+// status.
+func (m *View) RunsSince(project string, since int64) (map[string]int, error) {
+	return m.view.RunsSince(project, since)
+}
