@@ -46,12 +46,15 @@ printf %s "$R" >../run
 // what they need. Their examples are only parsed.
 func notHere() map[string]string {
 	return map[string]string{
-		"web":    "serves until a signal; testdata/script/people.txtar starts it",
-		"answer": "needs an agent that asks, or a terminal; TestDecidingOnATerminal types it",
+		"web":     "serves until a signal; testdata/script/people.txtar starts it",
+		"land":    "its examples name branches and a checkpoint; testdata/script/land.txtar has them",
+		"discard": "its examples name a run that is not landed; testdata/script/land.txtar has one",
+		"top":     "fills a terminal; TestTopOnATerminal drives it",
+		"answer":  "needs an agent that asks, or a terminal; TestDecidingOnATerminal types it",
 
 		// Not tried here yet: each needs an agent, something to decide, or a terminal.
 		"init": "", "run": "", "retry": "", "continue": "", "watch": "", "attach": "", "say": "",
-		"land": "", "discard": "", "search": "", "top": "", "service": "",
+		"search": "", "service": "",
 	}
 }
 

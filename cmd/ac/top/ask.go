@@ -2,16 +2,12 @@ package top
 
 // The line at the bottom when something is asked there: a note, an answer, a yes.
 
-import (
-	tea "charm.land/bubbletea/v2"
-
-	"charm.land/bubbles/v2/textinput"
-)
+import tea "charm.land/bubbletea/v2"
 
 // ask is a question in the bottom line.
 type ask struct {
 	prompt string
-	input  textinput.Model
+	input  line
 	yes    bool // one key answers it
 	then   func(string) tea.Cmd
 }
@@ -21,14 +17,7 @@ type askMsg struct{ ask *ask }
 
 // asking asks for a line of text, with one to begin with.
 func (m *Model) asking(prompt, begin string, then func(string) tea.Cmd) *ask {
-	input := textinput.New()
-	input.Prompt = ""
-	input.SetStyles(textinput.Styles{})
-	input.SetVirtualCursor(false)
-	input.SetValue(begin)
-	input.CursorEnd()
-	input.Focus()
-	return &ask{prompt: prompt, input: input, then: then}
+	return &ask{prompt: prompt, input: lineOf(begin), then: then}
 }
 
 // confirming asks for a y.
@@ -52,16 +41,8 @@ func (m *Model) answerKey(k tea.KeyPressMsg) tea.Cmd {
 		return nil
 	case name == "enter":
 		m.ask = nil
-		return q.then(q.input.Value())
+		return q.then(q.input.value())
 	}
-	return m.typed(tea.Msg(k))
-}
-
-// typed passes a key or a paste to the line.
-func (m *Model) typed(msg tea.Msg) (cmd tea.Cmd) {
-	if m.ask == nil || m.ask.yes {
-		return nil
-	}
-	m.ask.input, cmd = m.ask.input.Update(msg)
-	return cmd
+	q.input.key(k)
+	return nil
 }

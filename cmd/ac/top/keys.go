@@ -196,7 +196,12 @@ func (m *Model) decide(approve bool) tea.Cmd {
 	}
 	var hash string
 	if m.pane == paneNeeds && m.proofOf == n.ID {
-		if f := m.frame(); approve && !m.seenToEnd(f) {
+		f := m.frame()
+		if approve && f.body.height == 0 {
+			m.inBody, m.message = true, "this is what you would approve: a again"
+			return nil
+		}
+		if approve && !m.seenToEnd(f) {
 			m.bodies[paneNeeds].scroll(len(m.wrapped(f.body.width)), f.body.height, max(1, f.body.height-1))
 			m.message = "there is more of it: a again at its end"
 			return nil

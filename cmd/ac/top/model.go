@@ -132,6 +132,8 @@ func (m *Model) Update(msg tea.Msg) (tea.Model, tea.Cmd) {
 		m.message = msg.text
 		if msg.err != nil {
 			m.message = msg.err.Error()
+			m.proofOf = "" // what was shown may be what it was about
+			return m, m.open()
 		}
 	case lostMsg:
 		m.lost = msg.err
@@ -145,7 +147,9 @@ func (m *Model) Update(msg tea.Msg) (tea.Model, tea.Cmd) {
 	case tea.KeyPressMsg:
 		return m, m.key(msg)
 	case tea.PasteMsg:
-		return m, m.typed(msg)
+		if m.ask != nil && !m.ask.yes {
+			m.ask.input.insert(msg.Content)
+		}
 	case tea.MouseClickMsg:
 		return m, m.click(msg.Mouse())
 	case tea.MouseWheelMsg:
@@ -303,8 +307,9 @@ func (m *Model) openProof(id string) tea.Cmd {
 	if id == "" {
 		return nil
 	}
+	width := m.frame().body.width
 	return func() tea.Msg {
-		proof, err := m.source.Proof(m.ctx, id)
+		proof, err := m.source.Proof(m.ctx, id, width)
 		if err != nil {
 			return doneMsg{err: err}
 		}

@@ -74,7 +74,7 @@ type Source interface {
 	// Watch sends the end of a run's transcript at once and after each change.
 	Watch(ctx context.Context, runID string, send func([]Line)) error
 
-	Proof(ctx context.Context, needID string) (Proof, error)
+	Proof(ctx context.Context, needID string, width int) (Proof, error)
 	Plan(ctx context.Context, width int) ([]Line, error)
 	Cost(ctx context.Context, width int) ([]Line, error)
 	Messages(ctx context.Context, conversationID string) ([]Line, error)

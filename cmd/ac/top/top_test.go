@@ -61,7 +61,7 @@ func transcriptOf(runID string) []Line {
 	}
 }
 
-func (c *company) Proof(_ context.Context, id string) (Proof, error) {
+func (c *company) Proof(_ context.Context, id string, _ int) (Proof, error) {
 	lines := []Line{{"Remember: releases are cut on Tuesdays", terminal.None}, {"memory of Checkout, by Ben, rule vis.team.manager_override", terminal.Dim}}
 	for i := range 40 {
 		lines = append(lines, Line{fmt.Sprintf("+- line %d of %s", i, id), terminal.Green})
@@ -69,7 +69,9 @@ func (c *company) Proof(_ context.Context, id string) (Proof, error) {
 	return Proof{Lines: lines, Hash: "h1", Choices: []string{"yes", "later"}}, nil
 }
 
-func (c *company) Plan(context.Context, int) ([]Line, error) { return []Line{{"Checkout ████░░░ 40 %", terminal.None}}, nil }
+func (c *company) Plan(context.Context, int) ([]Line, error) {
+	return []Line{{"Checkout ████░░░ 40 %", terminal.None}}, nil
+}
 func (c *company) Cost(context.Context, int) ([]Line, error) {
 	return []Line{{"DAY         RUNS  TOKENS    COST", terminal.None}, {"2026-11-22     9    181k   $1.92", terminal.None}}, nil
 }
@@ -211,6 +213,18 @@ func keyNamed(name string) tea.KeyPressMsg {
 		return tea.KeyPressMsg{Code: tea.KeyTab, Mod: tea.ModShift}
 	case "down":
 		return tea.KeyPressMsg{Code: tea.KeyDown}
+	case "left":
+		return tea.KeyPressMsg{Code: tea.KeyLeft}
+	case "home":
+		return tea.KeyPressMsg{Code: tea.KeyHome}
+	case "end":
+		return tea.KeyPressMsg{Code: tea.KeyEnd}
+	case "delete":
+		return tea.KeyPressMsg{Code: tea.KeyDelete}
+	case "backspace":
+		return tea.KeyPressMsg{Code: tea.KeyBackspace}
+	case "ctrl+w":
+		return tea.KeyPressMsg{Code: 'w', Mod: tea.ModCtrl}
 	case "pgdown":
 		return tea.KeyPressMsg{Code: tea.KeyPgDown}
 	}
@@ -350,6 +364,40 @@ func TestKeys(t *testing.T) {
 				t.Errorf("%v: %q, want %q; %s", c.keys, s.company.acts, c.acts, s.message)
 			}
 		})
+	}
+}
+
+func TestLine(t *testing.T) {
+	t.Parallel()
+	l := lineOf("one two")
+	for _, name := range []string{"left", "left", "backspace", "x", "home", "delete", "end", "ctrl+w"} {
+		l.key(keyNamed(name))
+	}
+	if l.value() != "ne " {
+		t.Errorf("%q", l.value())
+	}
+	l.insert("日本\x1b[2J\nlast")
+	if text, at := l.view(6); strings.ContainsAny(text, "\x1b\n") || at >= 6 || !strings.HasSuffix(text, "last") {
+		t.Errorf("%q at %d", text, at)
+	}
+}
+
+// On a small screen what is to be approved is shown before.
+func TestApproveOnSmallScreen(t *testing.T) {
+	t.Parallel()
+	s := show(t, acme(0), 50, 15, Options{})
+	s.typeKeys("2", "j", "a")
+	if s.ask != nil || !s.inBody {
+		t.Fatal("it asks before anything was shown")
+	}
+	for range 10 {
+		if s.ask == nil {
+			s.typeKeys("a")
+		}
+	}
+	s.typeKeys("enter")
+	if want := []string{`decide memory:2 true "" h1`}; !slices.Equal(s.company.acts, want) {
+		t.Errorf("%q", s.company.acts)
 	}
 }
 

@@ -73,11 +73,10 @@ func (m *Model) View() tea.View {
 		v.MouseMode = tea.MouseModeCellMotion
 	}
 	if m.ask != nil && !m.ask.yes {
-		if c := m.ask.input.Cursor(); c != nil {
-			c.X += terminal.Columns(m.askPrompt())
-			c.Y, c.Blink = m.height-1, !m.options.Still
-			v.Cursor = c
-		}
+		prompt := terminal.Columns(m.askPrompt())
+		_, at := m.ask.input.view(m.width - prompt)
+		v.Cursor = tea.NewCursor(prompt+at, m.height-1)
+		v.Cursor.Blink = !m.options.Still
 	}
 	return v
 }
@@ -293,8 +292,8 @@ func (m *Model) bottom() string {
 		return fit(terminal.Quote(m.ask.prompt), m.width)
 	case m.ask != nil:
 		prompt := m.askPrompt()
-		m.ask.input.SetWidth(max(1, m.width-terminal.Columns(prompt)-1))
-		return fit(prompt+m.ask.input.View(), m.width)
+		text, _ := m.ask.input.view(m.width - terminal.Columns(prompt))
+		return fit(prompt+text, m.width)
 	case m.message != "":
 		return m.paint(Line{terminal.Quote(m.message), terminal.Yellow}, m.width)
 	}
