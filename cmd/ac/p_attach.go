@@ -57,10 +57,14 @@ Exit status: 0 when the run ended or was left, 3 when it failed or was stopped.`
 
 // goOn continues a run and follows it.
 func (c *call) goOn(row *company.RunRow, text string) error {
-	var p company.ContinueParams
+	return c.continued(row, c.continuation(row, text), false)
+}
+
+// continuation is to go on with a run by saying something.
+func (c *call) continuation(row *company.RunRow, text string) (p company.ContinueParams) {
 	p.Act(c.dir, row.ProjectID, row.RunID, c.actor, c.role, c.team)
 	p.PromptText, p.Resume, p.LanePriority = &text, runs.ResumeAuto, "normal"
-	return c.continued(row, p, false)
+	return p
 }
 
 // continued carries out a continuation, and follows it unless it is detached.
