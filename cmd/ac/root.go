@@ -91,7 +91,7 @@ func newRoot(a *app) *cobra.Command {
 		uiResolveCommand(a), versionCommand(a),
 		psCommand(a), logsCommand(a), stopCommand(a), discardCommand(a), diffCommand(a), landCommand(a), useCommand(a),
 		setupCommand(a), runCommand(a), retryCommand(a), continueCommand(a), watchCommand(a), attachCommand(a), sayCommand(a),
-		inboxCommand(a), showCommand(a), approveCommand(a), denyCommand(a), answerCommand(a), costCommand(a),
+		statusCommand(a), inboxCommand(a), showCommand(a), approveCommand(a), denyCommand(a), answerCommand(a), costCommand(a),
 		agentsCommand(a), teamsCommand(a), projectsCommand(a), tasksCommand(a), jobsCommand(a), planCommand(a),
 		talkCommand(a), roomCommand(a), healthCommand(a), proveCommand(a),
 	)
