@@ -94,10 +94,21 @@ var errIdle = errors.New("idle")
 // another turn than that.
 func (c *call) untilIdle(row *company.RunRow, from int64, turn int) error {
 	live := newLiveText(c.stdout, func(id string) string { return "ac answer " + shortID(id) }, false)
-	result, err := company.Do(c.ctx, c.all, (*company.Company).WatchRun, company.WatchRunParams{
+	ctx, cancel := context.WithCancelCause(c.ctx)
+	defer cancel(nil)
+	idle, settled := false, false // of the delivery, which calls both functions
+	result, err := company.Do(ctx, c.all, (*company.Company).WatchRun, company.WatchRunParams{
 		NamedRunParams: company.NamedRunParams{Dir: c.dirParam(), ProjectID: row.ProjectID, RunID: row.RunID}, Since: &from,
+		Settled: func() {
+			if settled = true; idle { // it was done before it was watched
+				cancel(errIdle)
+			}
+		},
 		Told: func(n feed.TranscriptNotification) error {
-			if n.Op == transcript.Status && n.State.Activity == transcript.ActivityIdle && n.State.Turn > turn {
+			if n.Op == transcript.Status {
+				idle = n.State.Activity == transcript.ActivityIdle && n.State.Turn > turn
+			}
+			if settled && idle {
 				return errIdle
 			}
 			if c.asJSON {
@@ -106,7 +117,7 @@ func (c *call) untilIdle(row *company.RunRow, from int64, turn int) error {
 			return live.take(n)
 		},
 	})
-	if errors.Is(err, errIdle) {
+	if errors.Is(err, errIdle) || errors.Is(context.Cause(ctx), errIdle) {
 		return nil
 	}
 	return errors.Join(err, statusError(result.Status))
