@@ -5,6 +5,7 @@ package company
 import (
 	"context"
 	"path"
+	"slices"
 	"strings"
 	"time"
 
@@ -119,4 +120,32 @@ func (c *Company) lastMessage(run doc.Run) string {
 	}
 	said := strings.TrimSpace(string(text))
 	return said[strings.LastIndexByte(said, '\n')+1:]
+}
+
+// RoomRunRow is a run of the room as a row of the lists for people, as far as the room knows it.
+func RoomRunRow(id string, r room.Run) RunRow {
+	row := RunRow{
+		RunID: id, ProjectID: r.Project, Status: r.Status, ExitCode: r.Exit, Error: orNil(r.Error), AgentID: r.Agent, Provider: r.Provider,
+		What: orNil(r.Title), CreatedAt: orNil(r.At), StartedAt: orNil(r.Started), EndedAt: orNil(r.Ended),
+		Tokens: r.Tokens, TokensEstimated: r.Tk == "estimated", CostUSD: r.Cost, TaskID: orNil(r.Task), Waiting: r.Open,
+	}
+	switch {
+	case r.Status == doc.StatusRunning && r.Started == "":
+		row.State = StateNew
+	case r.Status == doc.StatusRunning && r.Open > 0:
+		row.State = StateAsks
+	case r.Status == doc.StatusRunning && r.Activity == transcript.ActivityIdle:
+		row.State = StateIdle
+	case r.Status == doc.StatusRunning && r.Ended != "":
+		row.State = StateLost
+	case r.Status == doc.StatusRunning:
+		row.State = StateRunning
+	case r.Status == doc.StatusEnded:
+		row.State = StateDone
+	case r.Status == doc.StatusStopped:
+		row.State = StateStopped
+	default:
+		row.State = failureWord(slices.Contains(r.Flags, "over_budget"), r.ErrorKind, nil, r.Exit, r.Error)
+	}
+	return row
 }

@@ -182,9 +182,9 @@ func (p *RunRowsParams) status() string {
 // describeAll adds to rows what only the files hold.
 func (c *Company) describeAll(ctx context.Context, rows []RunRow) error {
 	agents, err := c.w.Agents()
+	workspace.Each(len(rows), func(i int) { c.describe(ctx, &rows[i]) })
 	for i := range rows {
 		row := &rows[i]
-		c.describe(ctx, row)
 		if at := slices.IndexFunc(agents, func(a doc.Agent) bool { return a.ID == row.AgentID }); at >= 0 {
 			row.Agent = &agents[at].Name
 		}
@@ -288,18 +288,23 @@ func stateOf(m *snapshot.MonitorRow, waiting int) string {
 // failureOf is the shortest true word for why a run failed.
 func failureOf(m *snapshot.MonitorRow) string {
 	s := m.RowSession
+	if s == nil {
+		return failureWord(m.BudgetExceeded > 0, "", nil, nil, "")
+	}
+	return failureWord(m.BudgetExceeded > 0, s.ErrorKind, s.Signal, s.ExitCode, s.Error)
+}
+
+func failureWord(overBudget bool, kind string, signal *string, exit *int, message string) string {
 	switch {
-	case m.BudgetExceeded > 0:
+	case overBudget:
 		return StateOverBudget
-	case s == nil:
-		return StateFailed
-	case s.ErrorKind != "" && s.ErrorKind != "unknown" && s.ErrorKind != "crash":
-		return strings.ReplaceAll(s.ErrorKind, "_", " ")
-	case s.Signal != nil:
-		return *s.Signal
-	case s.ExitCode != nil && *s.ExitCode != 0:
-		return "exit " + strconv.Itoa(*s.ExitCode)
-	case s.ExitCode == nil && s.Error != "":
+	case kind != "" && kind != "unknown" && kind != "crash":
+		return strings.ReplaceAll(kind, "_", " ")
+	case signal != nil:
+		return *signal
+	case exit != nil && *exit != 0:
+		return "exit " + strconv.Itoa(*exit)
+	case exit == nil && message != "":
 		return StateLost
 	}
 	return StateFailed

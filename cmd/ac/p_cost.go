@@ -32,10 +32,7 @@ price is counted as unpriced, never as free. With --json the result of usage.rep
 		if days < 1 || days > 366 {
 			return usageError{"--days must be from 1 to 366"}
 		}
-		_, ahead := c.now.Local().Zone()
-		p := company.UsageReportParams{Dir: c.dirParam(), ProjectID: c.project, Days: days, Timezone: -ahead / 60}
-		p.SyncIndex = true
-		report, err := company.Do(c.ctx, c.all, (*company.Company).UsageReport, p)
+		report, err := c.usage(days)
 		if err != nil {
 			return err
 		}
@@ -48,6 +45,14 @@ price is counted as unpriced, never as free. With --json the result of usage.rep
 	cmd.Flags().IntVar(&days, "days", days, "how many days, today included")
 	completeFlag(cmd, "by", words(costBy()...))
 	return cmd
+}
+
+// usage is what was used in the last days, by days of this time zone.
+func (c *call) usage(days int) (snapshot.UsageReport, error) {
+	_, ahead := c.now.Local().Zone()
+	p := company.UsageReportParams{Dir: c.dirParam(), ProjectID: c.project, Days: days, Timezone: -ahead / 60}
+	p.SyncIndex = true
+	return company.Do(c.ctx, c.all, (*company.Company).UsageReport, p)
 }
 
 func costBy() []string { return []string{"day", "agent", "model", "project", "provider"} }

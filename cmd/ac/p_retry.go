@@ -135,9 +135,7 @@ Without a text it is read from stdin; a terminal is asked for it.`,
 		if err != nil {
 			return err
 		}
-		var p company.ContinueParams
-		p.Act(c.dir, row.ProjectID, row.RunID, c.actor, c.role, c.team)
-		p.PromptText, p.Resume, p.LanePriority = &text, runs.ResumeAuto, "normal"
+		p := c.continuation(&row, text)
 		p.Change(live.driver, doc.Mode(live.mode), doc.Level(live.level), live.keepOpen, live.idle*1000)
 		p.Tools(live.tools, live.launchJobs)
 		return c.continued(&row, p, detach)

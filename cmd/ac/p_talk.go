@@ -38,7 +38,7 @@ id, or the end of an id. With --json a message is an object on a line.`,
 		Example: "  ac talk\n  ac talk '#home'",
 	}
 	a.short(cmd, func(c *call, given []string) error {
-		rows, err := company.Do(c.ctx, c.all, (*company.Company).TalkRows, company.TalkRowsParams{Dir: c.dirParam(), ProjectID: c.project, ActorID: c.actor})
+		rows, err := c.talks()
 		if err != nil {
 			return err
 		}
@@ -52,6 +52,11 @@ id, or the end of an id. With --json a message is an object on a line.`,
 		return c.talk(row)
 	})
 	return cmd
+}
+
+// talks are the conversations of the project and of the workspace.
+func (c *call) talks() ([]company.TalkRow, error) {
+	return company.Do(c.ctx, c.all, (*company.Company).TalkRows, company.TalkRowsParams{Dir: c.dirParam(), ProjectID: c.project, ActorID: c.actor})
 }
 
 // channel finds a conversation by its name, id, or the end of its id: in the project first.

@@ -69,6 +69,8 @@ type call struct {
 	ctx context.Context //nolint:containedctx // of one call
 	all *company.Host
 	now time.Time
+
+	columns int // the width that texts are made for, 0 for that of stdout
 }
 
 // short completes a short command: its options, and its context, which is found before it
@@ -162,8 +164,11 @@ func (c *call) list(table terminal.Table, rows [][]string) error {
 	return c.paged(strings.Join(lines, "\n") + "\n")
 }
 
-// width is the width of the terminal, else COLUMNS, else 80.
+// width is the width that is wanted, else that of the terminal, else COLUMNS, else 80.
 func (c *call) width() int {
+	if c.columns > 0 {
+		return c.columns
+	}
 	if out, ok := c.stdout.(descriptor); ok {
 		if wide, _, err := term.GetSize(int(out.Fd())); err == nil && wide > 0 {
 			return wide

@@ -100,6 +100,9 @@ func shownCommands() map[string][]shownCommand {
 		"show":       once("ac show LAST --no-pager", "✓ done"),
 		"cost":       once("ac cost --no-pager", "total"),
 		"stop":       once("ac stop LAST", " was over (done)"),
+		"status":     once("ac status", "RUNNING 0", "NEEDS YOU 0", "HEALTH   "),
+		"approve":    {{line: "ac approve XXXXXX", shows: []string{"ERROR: nothing named XXXXXX needs you in Acme"}, status: "1"}}, // and TestDecidingOnATerminal
+		"deny":       {{line: "ac deny XXXXXX", shows: []string{"ERROR: nothing named XXXXXX needs you in Acme"}, status: "1"}},
 		"use":        once("ac use", "workspace  Acme", "project    Checkout"),
 		"agents":     once("ac agents", "AGENT ", "◦ idle"),
 		"teams":      once("ac teams", "TEAM ", "Payments"),
@@ -243,4 +246,52 @@ func TestDecidingOnATerminal(t *testing.T) {
 	s.shows("Nothing needs you.")
 	s.shows("✓ done")
 	s.shows("dune\n")
+	s.types(`ac status; ac cost`)
+	s.shows("NEEDS YOU 0")
+	s.shows("HEALTH   ok")
+	s.shows("UNPRICED")
+}
+
+// TestTopOnATerminal opens the full screen: what another process starts appears without a
+// key, keys decide and stop, it comes back after Ctrl-Z, and it leaves the screen as it was.
+func TestTopOnATerminal(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	s := newScreen(t, filepath.Join(w.dir, "shop"), w.env)
+	s.run("resize-window", "-x", "100", "-y", "30")
+	s.types("echo be''fore; ac top")
+	s.shows("[1 Now]")
+	s.shows("✓ done")
+	if said, err := w.shell(t, "shop", `ac memory:delta $AC_WORKSPACE --project Checkout --title Tuesdays --under '## Decisions' --insert '- On Tuesdays' && ac run -d --agent Shell -- sh -c 'echo alive; exec sleep 1000'`); err != nil {
+		t.Fatalf("%v\n%s", err, said)
+	}
+	s.shows("1 need you")
+	s.shows("● running")
+	s.run("send-keys", "g")
+	s.shows("alive")
+	s.run("send-keys", "2")
+	s.shows("+- On Tuesdays")
+	s.run("send-keys", "G", "a")
+	s.shows("note:")
+	s.run("send-keys", "Enter")
+	s.shows("approved ")
+	s.shows("Nothing needs you.")
+	s.run("send-keys", "C-z")
+	s.shows("before")
+	s.run("send-keys", "fg", "Enter")
+	s.shows("[2 Needs you]")
+	s.run("resize-window", "-x", "50", "-y", "15")
+	s.shows("[2 Needs]")
+	s.run("resize-window", "-x", "100", "-y", "30")
+	s.run("send-keys", "1", "g", "s", "y")
+	s.shows("■ stopped")
+	s.run("send-keys", "q")
+	s.run("send-keys", "echo sta''tus=$?", "Enter")
+	s.shows("status=0")
+	if text := s.shows("before"); strings.Contains(text, "[1 Now]") {
+		t.Errorf("the screen was left behind:\n%s", text)
+	}
+	s.types("TERM=dumb ac top; echo sta''tus=$?")
+	s.shows("error: top needs a terminal; once: ac status")
+	s.shows("status=1")
 }

@@ -1,0 +1,192 @@
+package main
+
+// The rows of the room as ac top shows them.
+
+import (
+	"bytes"
+	"cmp"
+	"encoding/json"
+	"os"
+	"slices"
+	"strings"
+
+	"ac/cmd/ac/top"
+	"ac/company"
+	"ac/governance/needs"
+	"ac/internal/clock"
+	"ac/internal/terminal"
+	"ac/snapshot/room"
+)
+
+// roomTables are the rows of the room, as its frames made them.
+type roomTables struct {
+	*call
+
+	rows map[room.Key]map[string]json.RawMessage
+}
+
+// apply takes a frame.
+func (t *roomTables) apply(f room.Frame) error {
+	if f.Full && len(f.Set) > 0 && f.Set[0].Table != room.TableRuns {
+		clear(t.rows)
+	}
+	for _, d := range f.Del {
+		delete(t.rows, d.Key)
+	}
+	for _, c := range f.Set {
+		row := t.rows[c.Key]
+		if row == nil {
+			row = map[string]json.RawMessage{}
+			t.rows[c.Key] = row
+		}
+		for name, value := range c.Fields {
+			if value == nil || bytes.Equal(value, []byte("null")) {
+				delete(row, name)
+			} else {
+				row[name] = value
+			}
+		}
+	}
+	return nil
+}
+
+// read decodes a row.
+func read[R any](fields map[string]json.RawMessage) (row R, err error) {
+	text, err := json.Marshal(fields)
+	if err == nil {
+		err = json.Unmarshal(text, &row)
+	}
+	return row, err
+}
+
+// room is everything as the screen shows it.
+func (t *roomTables) room() (shown top.Room, err error) {
+	shown = top.Room{Company: t.company, Project: t.projectName}
+	names, asks := map[string]string{}, map[string]string{}
+	var runKeys, needKeys []room.Key
+	today := snapshotToday{}
+	for key, fields := range t.rows {
+		switch key.Table {
+		case room.TableRuns:
+			runKeys = append(runKeys, key)
+		case room.TableNeeds:
+			needKeys = append(needKeys, key)
+		case room.TablePeople:
+			p, err := read[room.Person](fields)
+			if err != nil {
+				return shown, err
+			}
+			names[key.ID] = p.Name
+			shown.Agents = append(shown.Agents, p.Name)
+		case room.TableProjects:
+			p, err := read[room.Project](fields)
+			if err != nil {
+				return shown, err
+			}
+			today.add(p)
+		}
+	}
+	slices.Sort(shown.Agents)
+	if shown.Needs, err = t.needs(needKeys, names, asks); err != nil {
+		return shown, err
+	}
+	shown.Today = today.text()
+	shown.Runs, err = t.runs(runKeys, names, asks)
+	for i := range shown.Runs {
+		if shown.Runs[i].Live {
+			shown.Running++
+		}
+	}
+	return shown, err
+}
+
+// snapshotToday is what was used today in the projects of the room.
+type snapshotToday struct {
+	tokens int64
+	cost   *float64
+}
+
+func (s *snapshotToday) add(p room.Project) {
+	s.tokens += p.TokensToday
+	if p.CostToday != nil {
+		s.cost = new(*cmp.Or(s.cost, new(float64)) + *p.CostToday)
+	}
+}
+
+// text is the cost, the tokens where nothing has a price, "" for nothing.
+func (s *snapshotToday) text() string {
+	switch {
+	case s.cost != nil:
+		return terminal.Cost(s.cost)
+	case s.tokens > 0:
+		return terminal.Tokens(s.tokens) + " tokens"
+	}
+	return ""
+}
+
+// needs are the needs in the order of the inbox. What a run asks is noted in asks.
+func (t *roomTables) needs(keys []room.Key, names, asks map[string]string) ([]top.Need, error) {
+	known := make([]needs.Need, 0, len(keys))
+	ids := make([]string, 0, len(keys))
+	for _, key := range keys {
+		n, err := read[needs.Need](t.rows[key])
+		if err != nil {
+			return nil, err
+		}
+		n.NeedID = key.ID
+		if slices.Contains(needs.Words(), n.Kind) {
+			known, ids = append(known, n), append(ids, n.Ref())
+		}
+	}
+	slices.SortFunc(known, func(a, b needs.Need) int {
+		return cmp.Or(cmp.Compare(a.Severity, b.Severity), cmp.Compare(a.At, b.At), cmp.Compare(a.NeedID, b.NeedID))
+	})
+	short := endings(ids)
+	shown := make([]top.Need, len(known))
+	for i, n := range known {
+		at, _ := clock.Parse(n.At)
+		expires, _ := clock.Parse(n.ExpiresAt)
+		shown[i] = top.Need{
+			ID: n.NeedID, Short: short[n.Ref()], Kind: n.Kind, From: cmp.Or(names[n.Who], n.Who), Title: n.Title,
+			RunID: n.RunID, At: at, Expires: expires, Asks: n.Group == needs.GroupAsks || n.Kind == needs.Help,
+		}
+		if n.Group == needs.GroupAsks && asks[n.RunID] == "" {
+			asks[n.RunID] = n.NeedID
+		}
+	}
+	return shown, nil
+}
+
+// runs are the runs in the order of ac ps: those that live, then the newest.
+func (t *roomTables) runs(keys []room.Key, names, asks map[string]string) ([]top.Run, error) {
+	short := endings(slices.Collect(func(yield func(string) bool) {
+		for _, key := range keys {
+			if !yield(key.ID) {
+				return
+			}
+		}
+	}))
+	shown := make([]top.Run, len(keys))
+	unicode := terminal.Unicode(os.Getenv)
+	for i, key := range keys {
+		r, err := read[room.Run](t.rows[key])
+		if err != nil {
+			return nil, err
+		}
+		row := company.RoomRunRow(key.ID, r)
+		sign, colour := stateSign(&row, unicode)
+		at, _ := clock.Parse(r.At)
+		shown[i] = top.Run{
+			ID: key.ID, Short: short[key.ID], Sign: sign, State: row.State, Colour: colour, Agent: cmp.Or(names[r.Agent], r.Agent),
+			What: r.Title, Place: strings.Join(slices.DeleteFunc([]string{r.Provider, r.Model}, func(s string) bool { return s == "" }), " "),
+			At: at, Tokens: tokens(&row), Cost: terminal.Cost(row.CostUSD), Live: row.Live(), Need: asks[key.ID],
+		}
+	}
+	slices.SortFunc(shown, func(a, b top.Run) int {
+		if a.Live != b.Live {
+			return map[bool]int{true: -1, false: 1}[a.Live]
+		}
+		return cmp.Or(b.At.Compare(a.At), cmp.Compare(b.ID, a.ID))
+	})
+	return shown, nil
+}

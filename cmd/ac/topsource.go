@@ -1,0 +1,469 @@
+package main
+
+// What ac top shows and does: the operations of the short commands behind the screen.
+
+import (
+	"bytes"
+	"cmp"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"strings"
+	"sync"
+	"time"
+
+	"ac/cmd/ac/top"
+	"ac/company"
+	"ac/conversation"
+	"ac/internal/clock"
+	"ac/internal/fault"
+	"ac/internal/terminal"
+	"ac/snapshot/room"
+)
+
+const (
+	// gathered is for how long news are gathered before they are shown.
+	gathered = 50 * time.Millisecond
+	// mostTopRuns is how many runs the screen lists.
+	mostTopRuns = 3000
+	// topCostDays is how many days the pane of costs shows.
+	topCostDays = 14
+	// glanced is for how long a look at the health holds.
+	glanced = time.Minute
+	// keptLines is how much of a transcript the screen keeps, in lines.
+	keptLines = 2000
+)
+
+// topSource is the company behind ac top. Its methods are called side by side.
+type topSource struct {
+	base call // each call is a copy of it
+
+	mu    sync.Mutex
+	seen  map[string]company.NeedResult // what was shown of needs, by their ids
+	talks map[string]company.TalkRow
+
+	healthy string // as it was at that time
+	lookAt  time.Time
+}
+
+func newTopSource(c *call) *topSource {
+	base := *c
+	base.color, base.noPager, base.asJSON = "never", true, false
+	return &topSource{base: base, seen: map[string]company.NeedResult{}, talks: map[string]company.TalkRow{}}
+}
+
+// call is a call of a short command for one action. What it would print goes to out.
+func (t *topSource) call(ctx context.Context, out io.Writer) *call {
+	c, app := t.base, *t.base.app
+	app.stdin, app.stdout, app.stderr = strings.NewReader(""), out, io.Discard
+	c.app, c.ctx, c.now = &app, ctx, t.base.all.Now()
+	return &c
+}
+
+// Follow sends the room and its changes.
+func (t *topSource) Follow(ctx context.Context, send func(top.Room)) error {
+	c := t.call(ctx, io.Discard)
+	entered, err := c.all.In(c.dir).Enter(ctx)
+	if err != nil {
+		return err
+	}
+	kept := roomTables{call: c, rows: map[room.Key]map[string]json.RawMessage{}}
+	return entered.FollowRoom(ctx, company.RoomStream{
+		Filter: room.Filter{Project: c.project}, RunsLimit: mostTopRuns,
+		Deliver: func(ctx context.Context, _ string, f room.Frame) error {
+			if err := kept.apply(f); err != nil || f.More {
+				return err
+			}
+			shown, err := kept.room()
+			if err != nil {
+				return err
+			}
+			shown.Health = t.health(c)
+			if rows, err := t.listTalks(c); err == nil {
+				shown.Conversations = rows
+			}
+			send(shown)
+			return pauseFor(ctx, gathered)
+		},
+	})
+}
+
+// health is the worst finding of the cheap checks, ok for none.
+func (t *topSource) health(c *call) string {
+	if now := c.all.Now(); t.healthy == "" || now.Sub(t.lookAt) > glanced {
+		t.lookAt, t.healthy = now, ""
+		health, err := company.Do(c.ctx, c.all, (*company.Folder).Glance, c.dirParam())
+		if err != nil {
+			return ""
+		}
+		t.healthy = health.Status
+		for _, f := range health.Findings {
+			if f.Status == health.Status {
+				t.healthy += ": " + f.ID
+				break
+			}
+		}
+	}
+	return t.healthy
+}
+
+// pauseFor waits, at most until ctx ends.
+func pauseFor(ctx context.Context, d time.Duration) error {
+	timer := time.NewTimer(d)
+	defer timer.Stop()
+	select {
+	case <-ctx.Done():
+	case <-timer.C:
+	}
+	return nil
+}
+
+// listTalks are the conversations, the newest first.
+func (t *topSource) listTalks(c *call) ([]top.Conversation, error) {
+	rows, err := c.talks()
+	if err != nil {
+		return nil, err
+	}
+	names, err := c.agentNames()
+	list := make([]top.Conversation, len(rows))
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	for i, r := range rows {
+		at, _ := clock.Parse(orEmpty(r.LastAt))
+		list[i] = top.Conversation{ID: r.ConversationID, Name: channelName(&rows[i]), LastBy: names.of(orEmpty(r.LastBy)), LastAt: at}
+		t.talks[r.ConversationID] = r
+	}
+	return list, err
+}
+
+// Watch sends the end of what a run does.
+func (t *topSource) Watch(ctx context.Context, id string, send func([]top.Line)) error {
+	tail := &tailLines{news: make(chan struct{}, 1)}
+	c := t.call(ctx, tail)
+	row, err := c.run(id)
+	if err != nil {
+		return err
+	}
+	var wg sync.WaitGroup
+	defer wg.Wait()
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	wg.Go(func() {
+		for {
+			select {
+			case <-ctx.Done():
+				return
+			case <-tail.news:
+			}
+			send(tail.lines())
+			_ = pauseFor(ctx, gathered)
+		}
+	})
+	_, err = c.shown(ctx, &row, 0, keptLines, tail, tail)
+	if ctx.Err() == nil {
+		send(tail.lines())
+	}
+	<-ctx.Done()
+	return err
+}
+
+// tailLines keeps the last lines of what is written to it.
+type tailLines struct {
+	news chan struct{}
+
+	mu   sync.Mutex
+	text []byte
+}
+
+// Write keeps text and never fails.
+func (l *tailLines) Write(text []byte) (int, error) {
+	const most = 1 << 20
+	l.mu.Lock()
+	l.text = append(l.text, text...)
+	if len(l.text) > 2*most {
+		l.text = append([]byte(nil), l.text[len(l.text)-most:]...)
+	}
+	l.mu.Unlock()
+	select {
+	case l.news <- struct{}{}:
+	default:
+	}
+	return len(text), nil
+}
+
+func (l *tailLines) lines() []top.Line {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	parts := bytes.Split(bytes.TrimSuffix(l.text, []byte("\n")), []byte("\n"))
+	parts = parts[max(0, len(parts)-keptLines):]
+	lines := make([]top.Line, len(parts))
+	for i, p := range parts {
+		lines[i] = top.Line{Text: strings.TrimSuffix(string(p), "\r")}
+		if strings.HasPrefix(lines[i].Text, "? ") {
+			lines[i].Colour = terminal.BoldYellow
+		}
+	}
+	return lines
+}
+
+// linesOf is a text that a command printed, diffs in their colours.
+func linesOf(text string) (lines []top.Line) {
+	for line := range strings.Lines(text) {
+		l := top.Line{Text: strings.TrimRight(line, "\n")}
+		switch bare := strings.TrimLeft(l.Text, " "); {
+		case strings.HasPrefix(bare, "@@"):
+			l.Colour = terminal.Cyan
+		case strings.HasPrefix(bare, "+"):
+			l.Colour = terminal.Green
+		case strings.HasPrefix(bare, "-"):
+			l.Colour = terminal.Red
+		}
+		lines = append(lines, l)
+	}
+	return lines
+}
+
+// Proof is what a decision is made on.
+func (t *topSource) Proof(ctx context.Context, id string, width int) (proof top.Proof, err error) {
+	var out bytes.Buffer
+	c := t.call(ctx, &out)
+	c.columns = width
+	n, err := c.need(id)
+	if err != nil {
+		return proof, err
+	}
+	seen, err := c.proof(n)
+	if err == nil {
+		err = c.showNeed(seen)
+	}
+	if err != nil {
+		return proof, err
+	}
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.seen[id] = seen
+	proof.Lines = linesOf(out.String())
+	if seen.Proof.Delta != nil {
+		proof.Hash = seen.Proof.Delta.Hash
+	}
+	if asked := seen.Proof.Interaction; asked != nil {
+		for _, o := range asked.Options {
+			proof.Choices = append(proof.Choices, o.Label)
+		}
+		if len(asked.Questions) == 1 {
+			proof.Choices = nil
+			for _, o := range asked.Questions[0].Options {
+				proof.Choices = append(proof.Choices, o.Label)
+			}
+		}
+	}
+	return proof, nil
+}
+
+// shown is what was shown of a need, read now if nothing was.
+func (t *topSource) shown(ctx context.Context, id string) (company.NeedResult, error) {
+	t.mu.Lock()
+	seen, ok := t.seen[id]
+	t.mu.Unlock()
+	if ok {
+		return seen, nil
+	}
+	c := t.call(ctx, io.Discard)
+	n, err := c.need(id)
+	if err != nil {
+		return seen, err
+	}
+	return c.proof(n)
+}
+
+// Plan is the chart of the project.
+func (t *topSource) Plan(ctx context.Context, width int) ([]top.Line, error) {
+	c := t.call(ctx, io.Discard)
+	c.columns = width
+	if err := c.requireProject(); err != nil {
+		return []top.Line{{Text: err.Error()}}, nil
+	}
+	schedule, err := company.Do(ctx, c.all, (*company.Company).Schedule, company.ProjectParams{Dir: c.dirParam(), ProjectID: c.project})
+	switch {
+	case err != nil:
+		return nil, err
+	case len(schedule.Plan.Bars) == 0:
+		return []top.Line{{Text: "No tasks yet: ac tasks add TITLE"}}, nil
+	}
+	lines, err := c.chart(&schedule.Plan, 0)
+	return linesOf(strings.Join(lines, "\n")), err
+}
+
+// Cost is what was used today and in the last days, by day and by agent.
+func (t *topSource) Cost(ctx context.Context, width int) (lines []top.Line, err error) {
+	c := t.call(ctx, io.Discard)
+	report, err := c.usage(topCostDays)
+	if err != nil {
+		return nil, err
+	}
+	for _, by := range []string{"day", "agent"} {
+		rows := costRows(&report, by)
+		if len(rows) == 0 {
+			return []top.Line{{Text: fmt.Sprintf("Nothing was used in the last %d days.", topCostDays)}}, nil
+		}
+		for _, line := range costTable(by, rows, &report, width, terminal.Unicode(os.Getenv)).Lines(width, false) {
+			lines = append(lines, top.Line{Text: line})
+		}
+		lines = append(lines, top.Line{})
+	}
+	return lines, nil
+}
+
+// Messages are the last messages of a conversation.
+func (t *topSource) Messages(ctx context.Context, id string) (lines []top.Line, err error) {
+	c := t.call(ctx, io.Discard)
+	p := company.MessagesParams{Dir: c.dirParam(), ConversationID: id, Scope: t.scopeOfTalk(id), Limit: shownMessages}
+	messages, err := company.Do(ctx, c.all, (*company.Company).Messages, p)
+	if err != nil {
+		return nil, err
+	}
+	names, err := c.agentNames()
+	for _, m := range messages {
+		lines = append(lines, top.Line{Text: c.talkLine(m, names)})
+	}
+	return lines, err
+}
+
+func (t *topSource) scopeOfTalk(id string) company.Scope {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if row, ok := t.talks[id]; ok && row.ProjectID != nil {
+		return company.Scope{Scope: conversation.ScopeProject, ProjectID: *row.ProjectID}
+	}
+	return company.Scope{Scope: conversation.ScopeWorkspace}
+}
+
+// Changes is what landing a run would bring.
+func (t *topSource) Changes(ctx context.Context, id string) (string, []top.Line, error) {
+	var out bytes.Buffer
+	c := t.call(ctx, &out)
+	row, err := c.run(id)
+	if err != nil {
+		return "", nil, err
+	}
+	p := company.ChangesParams{Dir: c.dirParam(), ProjectID: row.ProjectID, RunID: row.RunID, Context: 3, Form: "rows"}
+	changed, err := company.Do(ctx, c.all, (*company.Company).Changes, p)
+	if err != nil {
+		return "", nil, err
+	}
+	if err := c.diff(&row, nil, false); err != nil {
+		return "", nil, err
+	}
+	stat := strings.Split(strings.TrimSpace(c.stat(changed.Files)), "\n")
+	return stat[len(stat)-1], linesOf(out.String()), nil
+}
+
+// Decide decides on what was shown.
+func (t *topSource) Decide(ctx context.Context, id string, approve bool, note, hash string) (string, error) {
+	seen, err := t.shown(ctx, id)
+	if err != nil {
+		return "", err
+	}
+	if seen.Proof.Delta != nil && hash != "" && hash != seen.Proof.Delta.Hash {
+		return "", fault.New(fault.PreviewChanged, "it changed meanwhile; look again")
+	}
+	if why := undecidable(seen.Need); why != "" {
+		return "", errors.New(why)
+	}
+	row, err := t.call(ctx, io.Discard).carryOut(decision{approve: approve, note: note}, seen)
+	t.forget(id)
+	return row.text, err
+}
+
+// forget has a need read again the next time.
+func (t *topSource) forget(id string) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	delete(t.seen, id)
+}
+
+// Answer answers a question, a request for help, or a permission in words.
+func (t *topSource) Answer(ctx context.Context, id, words string) (string, error) {
+	seen, err := t.shown(ctx, id)
+	if err != nil {
+		return "", err
+	}
+	t.forget(id)
+	return said(t.call(ctx, io.Discard).answer(seen.Need, words))
+}
+
+func said(row doneRow) (string, error) {
+	if row.Error != nil {
+		return "", errors.New(*row.Error)
+	}
+	return row.text, nil
+}
+
+// Say says something to a run; one that is over goes on with it.
+func (t *topSource) Say(ctx context.Context, id, text string) (string, error) {
+	c := t.call(ctx, io.Discard)
+	row, err := c.run(id)
+	if err != nil {
+		return "", err
+	}
+	if !row.Live() {
+		p := c.continuation(&row, text)
+		gone, err := company.Do(ctx, c.all, (*company.Company).Continue, p)
+		return "run " + shortID(row.RunID) + " goes on: " + gone.SessionRef, err
+	}
+	steered, err := c.steered(ctx, &row, text, false)
+	return "said (" + arrival(steered) + ")", err
+}
+
+// Send sends a message to a conversation.
+func (t *topSource) Send(ctx context.Context, id, text string) (string, error) {
+	c := t.call(ctx, io.Discard)
+	_, err := company.Do(ctx, c.all, (*company.Company).Send, company.SendParams{
+		Dir: c.dirParam(), Scope: t.scopeOfTalk(id), ConversationID: id, AuthorID: c.actor, AuthorRole: c.role, Body: text, Kind: "text",
+	})
+	return "said", err
+}
+
+// Stop stops a run and waits for its end.
+func (t *topSource) Stop(ctx context.Context, id string) (string, error) {
+	c := t.call(ctx, io.Discard)
+	row, err := c.run(id)
+	if err != nil {
+		return "", err
+	}
+	return said(c.stopRun(&row))
+}
+
+// Land brings the work of a run into the branch that is checked out.
+func (t *topSource) Land(ctx context.Context, id string) (string, error) {
+	var out bytes.Buffer
+	c := t.call(ctx, &out)
+	row, err := c.run(id)
+	if err == nil {
+		err = c.land(&row, landing{yes: true})
+	}
+	return "landed " + strings.ReplaceAll(strings.TrimSpace(out.String()), "\t", " "), err
+}
+
+// Start gives an agent something to do.
+func (t *topSource) Start(ctx context.Context, agent, text string) (string, error) {
+	c := t.call(ctx, io.Discard)
+	if err := c.requireProject(); err != nil {
+		return "", err
+	}
+	found, err := c.agent(agent)
+	if err != nil {
+		return "", err
+	}
+	var o runFlags
+	var p company.StartRunParams
+	p.Dir, p.ProjectID, p.From, p.PromptText, p.AgentID = c.dirParam(), c.project, "cli", &text, found.id
+	if err := errors.Join(c.shape(&p, &o), c.placeRun(&p, &o)); err != nil {
+		return "", err
+	}
+	made, err := company.Do(ctx, c.all, (*company.Company).StartRun, p)
+	return "started " + shortID(cmp.Or(made.RunID, " ")), err
+}
