@@ -91,7 +91,7 @@ func shownCommands() map[string][]shownCommand {
 		"diff":       once("ac diff LAST --no-pager", "client/a.txt", "+2"),
 		"init":       once("ac init", "Shell  runs commands"),
 		"run":        {{line: "ac run -- make test", shows: []string{"ok", "done"}}, {line: "ac run -- sh -c 'echo go\"\"ing; sleep 60'", shows: []string{"going"}, keys: []string{"C-c"}, status: "130"}},
-		"attach":     {{line: "ac run -q -d --agent Ann --keep-open 'Write the notes'; ac attach last", shows: []string{"The notes are written."}, keys: []string{"C-d"}}},
+		"attach":     {{line: "ac run -q -d --agent Ann --keep-open 'Write the notes'; until ac ps --live -q | grep -q run_; do :; done; ac attach $(ac ps --live -q)", shows: []string{"The notes are written."}, keys: []string{"C-d"}}},
 		"continue":   {{line: "ac continue -d last 'and the changelog'; ac stop --all -y", shows: []string{"stopped"}}},
 		"watch":      once("ac watch LAST", "built"),
 		"retry":      once("ac retry LAST", "built"),
