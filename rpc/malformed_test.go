@@ -43,6 +43,12 @@ var filters = map[string][]string{
 	"run.attach":                             {"actor_id", "actor_team_id"},
 	"run.compact":                            {"actor_id", "actor_team_id"},
 	"run.plan.clear":                         {"actor_id", "actor_team_id"},
+	"feedback.submit":                        {"actor_id", "actor_team_id"},
+	"code.explain":                           {"actor_id", "repo_id"},
+	"code.review":                            {"actor_id", "repo_id"},
+	"code.refactor":                          {"actor_id", "repo_id"},
+	"code.generate_tests":                    {"actor_id", "repo_id"},
+	"code.scan":                              {"actor_id", "repo_id"},
 	"run.continue":                           {"actor_id", "actor_team_id", "client_message_id"},
 	"interaction.respond":                    {"actor_id", "actor_team_id", "option_id"},
 	"ui.resolve":                             {"actor_id", "actor_team_id"},
@@ -126,6 +132,7 @@ func newBench(t *testing.T) *bench {
 	b.write(t, "work/projects/"+project.ProjectID+"/artifacts/art_x.md", "---\nschema_version: 1\ntype: milestone_report\nid: art_x\nproject_id: "+project.ProjectID+
 		"\ntitle: T\ncreated_at: 2026-11-20T15:06:57.981Z\nvisibility: org\nproduced_by: human\nrun_id: run_x\ncontext_pack_id: ctx_x\ntask_id: task_x\nmilestone_id: ms_x\nevidence_artifacts: []\n---\n\n## Summary\n\n## Evidence\n\n## Next\n")
 	inProject := with(object{"project_id": project.ProjectID})
+	code := with(object{"project_id": project.ProjectID, "code": "x", "worker_agent_id": "agent_nobody"})
 	ofTask := with(object{"project_id": project.ProjectID, "task_id": "task_x"})
 	ref := with(object{"session_ref": "local_" + run.RunID})
 	worker := "agent_secretary_" + project.ProjectID
@@ -244,6 +251,8 @@ events_relpath: runs/run_flow/events.jsonl
 		"workflow.status": ofFlow, "workflow.cancel": ofFlow, "workflow.runs": inProject,
 		"workflow.continue": with(object{"project_id": project.ProjectID, "run_id": "run_flow", "input": ""}),
 		"job.submit":        {"job": jobOf(b.dir, project.ProjectID)}, "job.list": with(object{"project_id": project.ProjectID}),
+		"code.explain": code, "code.refactor": code, "code.generate_tests": code, "code.review": code, "code.scan": with(object{"project_id": project.ProjectID, "worker_agent_id": "agent_nobody"}),
+		"run.output": ofRun, "feedback.submit": with(object{"project_id": project.ProjectID, "run_id": run.RunID, "signal": "accept"}),
 		"job.poll": ofJob, "job.collect": ofJob, "job.cancel": ofJob,
 		"events.subscribe": with(object{"subscription_id": "s"}), "events.ack": {"subscription_id": "s"}, "events.unsubscribe": {"subscription_id": "none"},
 	}
@@ -305,6 +314,9 @@ func TestMalformedParams(t *testing.T) {
 		}
 		if strings.HasPrefix(m.Name, "job.") || m.Name == "pipeline.department.assign_tasks" || m.Name == "memory.extract_candidates" {
 			continue // well formed, and of a project that is not there
+		}
+		if strings.HasPrefix(m.Name, "code.") {
+			continue // well formed, and for an agent who is not there
 		}
 		if m.Name == "run.changes" || strings.HasPrefix(m.Name, "artifact.") && m.Name != "artifact.read" && m.Name != "artifact.checkpoints" {
 			continue // well formed, and of a run without a worktree

@@ -48,7 +48,7 @@ func commandGroups() []commandGroup {
 		{"Screens", []string{"ui", "monitor"}},
 		{"Proof", []string{"log", "audit"}},
 		{"Index and bills", []string{"index", "usage"}},
-		{"For programs", []string{"server", "rpc", "protocol", "mcp", "system"}},
+		{"For programs", []string{"server", "rpc", "protocol", "mcp", "dialect", "system"}},
 		{"The program itself", []string{""}},
 	}
 }
