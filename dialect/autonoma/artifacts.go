@@ -200,6 +200,9 @@ func previewArtifacts(ctx context.Context, c *call, p artifactsParams) (any, err
 // shown is a row as a client shows it; one with a problem says why in place of a diff.
 func shown(given string, row files.Row) filePreview {
 	p := filePreview{Path: given, Action: row.Action, Diff: row.Diff}
+	if first, rest, _ := strings.Cut(row.Diff, "\n"); strings.HasPrefix(first, "diff --git ") && strings.HasPrefix(rest, "--- ") {
+		p.Diff = rest // clients show where the diff itself begins
+	}
 	switch {
 	case row.Problem != "":
 		return refusedPreview(given, describe(row.Problem, row.Message))
