@@ -8,7 +8,6 @@ import (
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
-	"fmt"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -280,7 +279,7 @@ func (w codeWork) attachments(root string) ([]doc.Attachment, error) {
 	list := []doc.Attachment{selection}
 	dir, err := durable.OpenRoot(root)
 	if err != nil {
-		return list, nil //nolint:nilerr // the selection alone serves
+		return list, nil // the selection alone serves
 	}
 	defer dir.Close()
 	whole, err := durable.ReadFile(dir, filepath.FromSlash(name), maxWholeFile)
@@ -357,7 +356,7 @@ func (c *Company) JobWorker(_ context.Context, p JobWorkerParams) (AgentRow, err
 	if i < 0 {
 		why := "the workspace has no worker and no manager"
 		if p.AgentID != "" {
-			why = fmt.Sprintf("there is no agent %s", p.AgentID)
+			why = "there is no agent " + p.AgentID
 		}
 		return AgentRow{}, fault.New(fault.NotFound, "no agent can do this: %s", why)
 	}

@@ -76,7 +76,7 @@ func (s *Server) carryOut(r *http.Request, c callBody) (any, error) {
 	}
 	if s.table.Access(c.Method) == rpc.Write {
 		if refused := s.guard.CheckPeer(r); refused != nil {
-			return nil, refused
+			return nil, refuse(refused.Status, "%s", refused.Message)
 		}
 	}
 	var params map[string]json.RawMessage

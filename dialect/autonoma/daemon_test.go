@@ -229,7 +229,7 @@ func TestOrder(t *testing.T) {
 // daemonProcess starts a daemon in a process of its own, and returns its address.
 func (s *stage) daemonProcess() (url string, kill func()) {
 	s.t.Helper()
-	cmd := exec.Command(must(os.Executable()), daemonWord, s.dir, s.project) //nolint:noctx // it is killed
+	cmd := exec.Command(must(os.Executable()), daemonWord, s.dir, s.project)
 	cmd.Env = append(os.Environ(), "GORACE=atexit_sleep_ms=0")
 	out := must(cmd.StdoutPipe())
 	if err := cmd.Start(); err != nil {
@@ -270,7 +270,7 @@ func TestKilled(t *testing.T) {
 		}
 	}
 	kill()
-	for range doomed.in { //nolint:revive // until the connection is over
+	for range doomed.in { // until the connection is over
 	}
 	var r executionResult
 	if c.do("execution.status", object{"executionId": task.TaskID}, &r); r.Status != "running" && r.Status != "queued" {

@@ -139,10 +139,10 @@ func logID(run string) string {
 func sentence(err error) string {
 	text := err.Error()
 	if e, ok := errors.AsType[*fault.Error](err); ok {
-		switch e.Reason {
-		case fault.InvalidParams:
+		if e.Reason == fault.InvalidParams {
 			text = "invalid params: " + issuesOf(e)
-		case fault.Denied:
+		}
+		if e.Reason == fault.Denied {
 			if rule, cut := strings.CutPrefix(e.Message, "Policy denied launch: "); cut {
 				text = "not allowed: " + rule
 			} else if rule, cut := strings.CutPrefix(e.Message, "Policy denied approval: "); cut {

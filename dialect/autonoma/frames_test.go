@@ -189,7 +189,7 @@ func TestHandshake(t *testing.T) {
 			t.Errorf("%q", got)
 		}
 	}
-	answer, err := http.Get("http://127.0.0.1:" + port + "/health") //nolint:noctx // a test of what anybody sends
+	answer, err := http.Get("http://127.0.0.1:" + port + "/health")
 	if err != nil {
 		t.Fatal(err)
 	}

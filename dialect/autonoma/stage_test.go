@@ -198,7 +198,7 @@ func dial(t *testing.T, url string) *client {
 	}()
 	t.Cleanup(func() {
 		_ = conn.CloseNow()
-		for range c.in { //nolint:revive // until the reader is gone
+		for range c.in { // until the reader is gone
 		}
 	})
 	return c

@@ -255,7 +255,7 @@ func (c *connection) tellPhases(e execution) (changed bool) {
 			continue
 		}
 		key := ""
-		if p.Status == phaseRunning && p.Status == old.Status {
+		if p.Status == phaseRunning && old.Status == phaseRunning {
 			key = "phase " + e.id + " " + p.Name // the next one may take its place
 		}
 		c.tell("phase.update", phaseUpdate{e.id, p.Name, p.Status, p.Progress}, key)
