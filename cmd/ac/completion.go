@@ -17,7 +17,7 @@ import (
 // completionCommand prints the completion script of a shell.
 func completionCommand(a *app) *cobra.Command {
 	shells := []string{"bash", "zsh", "fish", "powershell"}
-	return &cobra.Command{
+	cmd := &cobra.Command{
 		Use: "completion <shell>", Short: "Print the completion script of a shell",
 		Long:      "Print a script that completes commands, options and ids of a workspace in a shell. Shells: " + strings.Join(shells, ", ") + ".",
 		Example:   "  source <(ac completion bash)\n  ac completion fish > ~/.config/fish/completions/ac.fish",
@@ -37,6 +37,8 @@ func completionCommand(a *app) *cobra.Command {
 			return usageError{"no completion for " + given[0] + "; there is one for " + strings.Join(shells, ", ")}
 		},
 	}
+	a.everywhere(cmd, &shortFlags{})
+	return cmd
 }
 
 // completeFlag registers the completions of a flag.

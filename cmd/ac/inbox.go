@@ -85,12 +85,34 @@ func checkDecision(cmd *cobra.Command, p company.ResolveParams) error {
 // decisionFlags declares the options of a decision.
 func (a *app) decisionFlags(cmd *cobra.Command, p *company.ResolveParams) {
 	itemFlags(cmd, &p.ProjectID, &p.ArtifactID)
-	cmd.Flags().StringVar(&p.Decision, "decision", "approved", strings.Join(decisions(), " or "))
+	p.Decision = governance.Approved
+	cmd.Flags().Var((*decisionWord)(&p.Decision), "decision", strings.Join(decisions(), " or "))
 	cmd.Flags().StringVar(&p.ActorTeamID, "team", "", "team of the decider")
 	cmd.Flags().StringVar(&p.ExpectHash, "expect-hash", "", "approve a memory delta only if it still matches this hash of memory:preview")
 	a.deciderFlags(cmd, &p.Decider)
 	completeFlag(cmd, "decision", words(decisions()...))
 }
+
+// decisionWord is the value of --decision: approved or denied, or what is done for it.
+type decisionWord string
+
+// Set takes a decision.
+func (d *decisionWord) Set(word string) error {
+	switch word {
+	case "approve":
+		word = governance.Approved
+	case "deny":
+		word = governance.Denied
+	}
+	*d = decisionWord(word)
+	return nil
+}
+
+// String is the decision.
+func (d *decisionWord) String() string { return string(*d) }
+
+// Type is the type for the help of the option.
+func (d *decisionWord) Type() string { return "string" }
 
 func decisions() []string { return []string{governance.Approved, governance.Denied} }
 

@@ -117,9 +117,9 @@ func indexReviewsCommand(a *app) *cobra.Command {
 		}
 		return printJSON(cmd.Context(), a, (*company.Company).IndexReviews, p)
 	}
-	mirror(cmd, &p,
-		"project: only of this project",
-		"decision: only this decision")
+	mirror(cmd, &p, "project: only of this project")
+	cmd.Flags().Var((*decisionWord)(&p.Decision), "decision", "only this decision: approved or denied")
+	completeFlag(cmd, "decision", words(decisions()...))
 	return cmd
 }
 

@@ -31,15 +31,15 @@ func (l *liveFlags) add(flags *pflag.FlagSet) {
 }
 
 func runLaunchCommand(a *app) *cobra.Command {
-	var create company.CreateRunParams
-	var p company.LaunchParams
+	var p company.StartRunParams
 	var live liveFlags
-	var run, task, milestone string
+	var run string
 	cmd := &cobra.Command{
 		Use: "run:launch <dir> [prompt]", Short: "Launch an agent that can be spoken with", Args: cobra.RangeArgs(1, 2),
-		Long: `Make a run of an agent that can be spoken with, unless --run names one, and launch it.
-What it asks waits for run:answer. Without a prompt it is read from stdin. Prints the
-ids as JSON; run:watch shows what it does.`,
+		Long: `Make a run of an agent that can be spoken with and launch it, or do neither. With
+--run, launch one that was made. In a git repository (--repo) a run that it makes
+works in a worktree. What the agent asks waits for run:answer. Without a prompt it is
+read from stdin. Prints the ids as JSON; run:watch shows what it does.`,
 		Example: "  ac run:launch ./acme \"fix the failing test\" --project proj_01M7WQGTQHQA1J50C42GD1KN1S --agent agent_01M7WQGTGTXSZWKNSAQVRS4PJE",
 		RunE: func(cmd *cobra.Command, given []string) error {
 			if err := require(cmd, "project", "agent"); err != nil {
@@ -49,62 +49,36 @@ ids as JSON; run:watch shows what it does.`,
 			if err != nil {
 				return err
 			}
-			create.WorkspaceDir, p.WorkspaceDir = given[0], given[0]
-			if create.Provider == "" {
-				if create.Provider, err = a.providerOf(cmd, given[0], create.AgentID); err != nil {
-					return err
-				}
-			}
-			if p.RunID = run; run == "" {
-				made, err := ask(cmd.Context(), a, (*company.Company).CreateRun, create)
+			p.WorkspaceDir, p.PromptText, p.LanePriority, p.From = given[0], &prompt, "normal", "cli"
+			p.By("human", "human", "")
+			p.Speak(live.driver, doc.Mode(live.mode), doc.Level(live.level), live.keepOpen, live.idle*1000)
+			p.Tools(live.tools, live.launchJobs)
+			if run == "" {
+				made, err := ask(cmd.Context(), a, (*company.Company).StartRun, p)
 				if err != nil {
 					return err
 				}
-				p.RunID = made.RunID
+				return a.printLine(made)
 			}
-			p.ProjectID, p.PromptText, p.TaskID, p.MilestoneID = create.ProjectID, &prompt, task, milestone
-			p.LanePriority = "normal"
-			p.ActorID, p.ActorRole = "human", "human"
-			p.Speak(live.driver, doc.Mode(live.mode), doc.Level(live.level), live.keepOpen, live.idle*1000)
-			p.Tools(live.tools, live.launchJobs)
-			launched, err := ask(cmd.Context(), a, (*company.Company).Launch, p)
+			launched, err := ask(cmd.Context(), a, (*company.Company).Launch, p.LaunchOf(run))
 			if err != nil {
 				return err
 			}
-			return a.printLine(struct {
-				RunID      string `json:"run_id"`
-				SessionRef string `json:"session_ref"`
-			}{p.RunID, launched.SessionRef})
+			return a.printLine(company.StartRunResult{RunID: run, SessionRef: launched.SessionRef})
 		},
 	}
 	flags := cmd.Flags()
-	flags.StringVar(&create.ProjectID, "project", "", "id of the project (required)")
-	flags.StringVar(&create.AgentID, "agent", "", "id of the agent (required)")
-	flags.StringVar(&create.Provider, "provider", "", "provider (the agent's)")
+	flags.StringVar(&p.ProjectID, "project", "", "id of the project (required)")
+	flags.StringVar(&p.AgentID, "agent", "", "id of the agent (required)")
+	flags.StringVar(&p.Provider, "provider", "", "provider (the agent's)")
 	flags.StringVar(&run, "run", "", "id of a run that was made and not launched")
 	flags.StringVar(&p.Model, "model", "", "the model")
 	flags.StringVar(&p.RepoID, "repo", "", "id of the repository to work in")
-	flags.StringVar(&task, "task", "", "id of the task")
-	flags.StringVar(&milestone, "milestone", "", "id of the milestone")
+	flags.StringVar(&p.TaskID, "task", "", "id of the task")
+	flags.StringVar(&p.MilestoneID, "milestone", "", "id of the milestone")
 	flags.StringArrayVar(&p.Argv, "argv", nil, "a word of the command of an agent of the Agent Client Protocol (repeatable)")
 	live.add(flags)
 	return cmd
-}
-
-// providerOf is the provider of an agent.
-func (a *app) providerOf(cmd *cobra.Command, dir, agent string) (provider string, err error) {
-	var p company.AgentsParams
-	p.WorkspaceDir = dir
-	rows, err := ask(cmd.Context(), a, (*company.Folder).Agents, p)
-	if err != nil {
-		return "", err
-	}
-	for _, row := range rows {
-		if row.AgentID == agent {
-			return row.Provider, nil
-		}
-	}
-	return "", usageError{fmt.Sprintf("agent %s is not known: name its --provider", agent)}
 }
 
 func runContinueCommand(a *app) *cobra.Command {

@@ -180,7 +180,7 @@ by SIGINT or SIGTERM.`,
 				return usageError{"required option --argv is missing"}
 			}
 			o.WorkspaceDir, o.Argv = cmd.Flags().Arg(0), argv
-			return a.execute(cmd.Context(), o)
+			return a.replacingNames(cmd, cmd.Flags().Args(), func(*cobra.Command, []string) error { return a.execute(cmd.Context(), o) })
 		},
 	}
 	cmd.Flags().BoolP("help", "h", false, "help for run:execute")

@@ -180,7 +180,7 @@ func (a *app) watch(ctx context.Context, cmd *cobra.Command, given []string, o w
 	if o.all || cmd.Flags().Changed("since-seq") {
 		p.Tail = 0
 	}
-	live := newLiveText(a.stdout, "ac run:answer "+given[0]+" "+given[1], o.all)
+	live := newLiveText(a.stdout, runAnswer(given[0], given[1]), o.all)
 	p.Told = live.take
 	if o.json {
 		p.Told = func(n feed.TranscriptNotification) error { return a.printLine(n) }

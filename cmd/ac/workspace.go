@@ -3,6 +3,7 @@ package main
 // workspace:*, team:new, agent:new and project:new.
 
 import (
+	"context"
 	"fmt"
 	"slices"
 	"strings"
@@ -91,7 +92,7 @@ func teamCommand(a *app) *cobra.Command {
 
 func agentCommand(a *app) *cobra.Command {
 	var p company.NewAgentParams
-	roles := []string{"ceo", "director", "manager", "worker"}
+	roles := agentRoles()
 	cmd := &cobra.Command{
 		Use: "agent:new <dir>", Short: "Create an agent and print its id",
 		Example: "  ac agent:new ./acme --name Ann --role worker --provider codex --team team_01M7WQGTR95SV6EDMA61E1XR8M",
@@ -100,7 +101,7 @@ func agentCommand(a *app) *cobra.Command {
 			if !slices.Contains(roles, p.Role) {
 				return usageError{"--role must be one of " + strings.Join(roles, ", ")}
 			}
-			return a.printID(ask(cmd.Context(), a, (*company.Company).NewAgent, p))
+			return a.newAgent(cmd.Context(), p)
 		},
 	}
 	mirror(cmd, &p,
@@ -109,6 +110,26 @@ func agentCommand(a *app) *cobra.Command {
 		"provider: "+strings.Join(doc.WorkerKinds(), ", ")+", cmd, manual, ...",
 		"team: id of its team")
 	return cmd
+}
+
+// newAgent makes an agent and notes what is odd about it.
+func (a *app) newAgent(ctx context.Context, p company.NewAgentParams) error {
+	return a.across(func(all *company.Host) error {
+		before, _ := company.Do(ctx, all, (*company.Folder).Agents, company.AgentsParams{Dir: p.Dir}) // none if they cannot be read
+		id, err := company.Do(ctx, all, (*company.Company).NewAgent, p)
+		if err != nil {
+			return err
+		}
+		for _, other := range before {
+			if strings.EqualFold(other.Name, p.Name) {
+				fmt.Fprintf(a.stderr, "note: there is another agent %s (…%s)\n", terminal.Quote(other.Name), shortID(other.AgentID))
+			}
+		}
+		if note := oddProvider(p.Provider); note != "" {
+			fmt.Fprintf(a.stderr, "note: %s\n", oneLine(note))
+		}
+		return a.printID(id, nil)
+	})
 }
 
 func projectCommand(a *app) *cobra.Command {

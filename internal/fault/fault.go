@@ -85,6 +85,22 @@ const (
 	RevertedAlready Reason = "reverted_already"
 	NoWorktree      Reason = "no_worktree"
 	GitFailed       Reason = "git_failed"
+	// Why the work of a run cannot become a commit: others changed the same lines, or it
+	// holds what a person did not commit.
+	Conflicts    Reason = "conflicts"
+	SnapshotBase Reason = "snapshot_base"
+	// Of starting runs.
+	ProgramMissing   Reason = "program_missing"
+	PlaceUnavailable Reason = "place_unavailable"
+	BudgetRefused    Reason = "budget_refused"
+	PlanChanged      Reason = "plan_changed"
+	NeverRan         Reason = "never_ran"
+	PromptMasked     Reason = "prompt_masked"
+	// Of needs and help requests: one that is over, one that only a decision ends, and
+	// a text that changed since it was read.
+	Settled        Reason = "settled"
+	NotDismissible Reason = "not_dismissible"
+	Changed        Reason = "changed"
 )
 
 // Issue is what is wrong with one field. Path holds keys (string) and indexes

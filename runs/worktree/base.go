@@ -95,15 +95,23 @@ func Snapshot(ctx context.Context, w *workspace.Workspace, environ []string, roo
 	return g.line(ctx, "commit-tree", "-p", head, "-m", "ac: snapshot of the working tree", strings.TrimSpace(string(tree)))
 }
 
-// copyIndex copies the index of a repository to a file of the workspace.
+// copyIndex copies the index of a repository to a file of the workspace, with its time:
+// git reads files again that changed at the time of the index, or after it.
 func (g *git) copyIndex(ctx context.Context, w *workspace.Workspace, to string) error {
 	own, err := g.line(ctx, "rev-parse", "--path-format=absolute", "--git-path", "index")
 	if err != nil {
 		return err
 	}
-	text, err := os.ReadFile(own)
+	st, err := os.Stat(own)
 	if err != nil {
 		return err
 	}
-	return w.Replace(to, text, 0o600)
+	text, err := os.ReadFile(own)
+	if err == nil {
+		err = w.Replace(to, text, 0o600)
+	}
+	if err != nil {
+		return err
+	}
+	return os.Chtimes(filepath.Join(w.Dir(), filepath.FromSlash(to)), st.ModTime(), st.ModTime())
 }
