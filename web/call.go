@@ -17,7 +17,7 @@ func callable() []string {
 	return []string{
 		"workspace.open", "workspace.validate", "workspace.doctor", "workspace.projects.list", "workspace.agents.list", "workspace.teams.list",
 		"workspace.home.snapshot", "desktop.bootstrap.snapshot",
-		"run.list", "run.replay", "run.transcript", "events.replay",
+		"run.list", "run.replay", "run.transcript", "run.output", "events.replay",
 		"session.list", "session.poll", "session.stop",
 		"run.changes", "artifact.list", "artifact.preview", "artifact.checkpoints", "artifact.apply", "artifact.revert", "run.land",
 		"artifact.read", "memory.preview_delta", "memory.list_deltas", "context.plan_for_job",

@@ -211,3 +211,28 @@ func TestTogether(t *testing.T) {
 		t.Errorf("%d jobs", len(rows))
 	}
 }
+
+// TestTooManyWait pins how many slow requests of one connection wait, and that others do not
+// wait for them.
+func TestTooManyWait(t *testing.T) {
+	t.Parallel()
+	release := filepath.Join(t.TempDir(), "release")
+	s := newStage(t)
+	c := s.dial()
+	for range maxWaiting {
+		c.send(`{"id":"slow","method":"code.explain","params":{"code":"hold ` + release + `","language":"","filePath":""}}`)
+	}
+	if why := c.refused("code.explain", object{"code": "print(1)"}); why != "too many requests are waiting (16)" {
+		t.Error(why)
+	}
+	var rows []backgroundTask
+	if c.do("background.list", nil, &rows); len(rows) != 1 {
+		t.Errorf("%d jobs for equal requests", len(rows))
+	}
+	write(t, release, "")
+	for range maxWaiting {
+		if f := c.answer(`"slow"`); string(f.Result) != `"released"` {
+			t.Errorf("%s", f.raw)
+		}
+	}
+}

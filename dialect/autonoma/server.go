@@ -33,7 +33,7 @@ const (
 	maxWaiting     = 16 // slow requests of a connection
 	maxActive      = 200
 	// farewell is how long requests may take to end once the server does.
-	farewell = time.Second
+	farewell = 400 * time.Millisecond
 )
 
 // Options are the options of the dialect.
