@@ -182,9 +182,9 @@ func (p *RunRowsParams) status() string {
 // describeAll adds to rows what only the files hold.
 func (c *Company) describeAll(ctx context.Context, rows []RunRow) error {
 	agents, err := c.w.Agents()
+	workspace.Each(len(rows), func(i int) { c.describe(ctx, &rows[i]) })
 	for i := range rows {
 		row := &rows[i]
-		c.describe(ctx, row)
 		if at := slices.IndexFunc(agents, func(a doc.Agent) bool { return a.ID == row.AgentID }); at >= 0 {
 			row.Agent = &agents[at].Name
 		}

@@ -269,11 +269,11 @@ func (l *landing) merged(ctx context.Context, target worktree.Target) (result La
 	if err != nil {
 		return result, err
 	}
-	if len(change.Refused) > 0 {
-		var problems []checkpoint.Problem
-		for _, r := range change.Refused {
-			problems = append(problems, checkpoint.Problem{Path: r.Path, Reason: NotAFile, Message: r.Why})
-		}
+	problems, err := l.problems(target, change)
+	if err != nil {
+		return result, err
+	}
+	if len(problems) > 0 {
 		return result, fault.New(fault.FilesRefused, "nothing was landed: %q %s", problems[0].Path, problems[0].Message).With(Refused{problems})
 	}
 	result.Files, result.Added, result.Removed = change.Files, change.Added, change.Removed
@@ -284,6 +284,29 @@ func (l *landing) merged(ctx context.Context, target worktree.Target) (result La
 		return result, nil
 	}
 	return l.move(ctx, target, tree, change, result)
+}
+
+// problems are the files of a change that cannot be landed. Where the files themselves
+// change, none of a workspace or of git may be among them, as for files that are applied.
+func (l *landing) problems(target worktree.Target, change worktree.Change) (list []checkpoint.Problem, err error) {
+	for _, r := range change.Refused {
+		list = append(list, checkpoint.Problem{Path: r.Path, Reason: NotAFile, Message: r.Why})
+	}
+	if !target.Here {
+		return list, nil
+	}
+	fsys, err := l.s.Workspace.Env.FS(l.repo.Top())
+	if err != nil {
+		return nil, err
+	}
+	defer func() { err = errors.Join(err, fsys.Close()) }()
+	g := newGround(fsys, l.repo.Top())
+	for _, name := range change.Paths {
+		if _, refused := g.locate(name); refused != nil && refused.code == Protected {
+			list = append(list, checkpoint.Problem{Path: name, Reason: Protected, Message: refused.message})
+		}
+	}
+	return list, nil
 }
 
 // quoted lists names for a sentence.
@@ -298,39 +321,6 @@ func quoted(names []string) string {
 		list = append(list, fmt.Sprintf("%q", name))
 	}
 	return strings.Join(list, ", ")
-}
-
-// work is a commit of what the run made: what lies in its worktree, else what its branch
-// is at.
-func (l *landing) work(ctx context.Context) (commit string, err error) {
-	s := l.s
-	dir, err := worktree.Find(s.Workspace, l.run)
-	if err != nil {
-		return "", err
-	}
-	if dir == "" {
-		err = l.open(ctx, func(set *changes.Set) error { commit = set.Tip; return nil })
-	} else if commit, err = l.snapshot(ctx, dir); err != nil {
-		return "", err
-	}
-	if err == nil && l.proposed != "" {
-		var tree string
-		if tree, err = l.repo.Tree(ctx, commit); err == nil && tree != l.proposed {
-			err = fault.New(fault.FilesRefused, "the work of run %s changed since it was proposed; propose it again", l.o.RunID).With(Refused{[]checkpoint.Problem{}})
-		}
-	}
-	return commit, err
-}
-
-// snapshot is a commit of what lies in the worktree.
-func (l *landing) snapshot(ctx context.Context, dir string) (string, error) {
-	if names, err := worktree.Unmerged(ctx, l.s.Environ, dir); err != nil || len(names) > 0 {
-		if err == nil {
-			err = fault.New(fault.Conflicts, "nothing was landed: a merge in the worktree of run %s is unfinished, in %s", l.o.RunID, quoted(names)).With(Conflicts{Conflicts: names})
-		}
-		return "", err
-	}
-	return worktree.Snapshot(ctx, l.s.Workspace, l.s.Environ, dir)
 }
 
 // move makes the commit and moves the branch to it. What is written before lets the next

@@ -73,6 +73,17 @@ func refusals() []refusal {
 			git(t, filepath.Join(dir, "lib"), "add", ".")
 			git(t, filepath.Join(dir, "lib"), "commit", "--quiet", "-m", "Theirs")
 		}, fault.FilesRefused, `"lib" is a submodule`},
+		{"a file of a workspace within", func(t *testing.T, s *stage, _, dir string, _ *LandOrder) {
+			put(t, s.repo, ".git/info/exclude", ".ac/\n")
+			put(t, s.repo, ".ac/company/company.yaml", "x\n")
+			put(t, dir, ".ac/company/policy.yaml", "x\n")
+			git(t, dir, "add", "--force", ".")
+		}, fault.FilesRefused, `".ac/company/policy.yaml" the path leads into a workspace`},
+		{"a file that a filter of the repository is for", func(t *testing.T, s *stage, _, dir string, _ *LandOrder) {
+			git(t, s.repo, "config", "filter.hide.clean", "tr a-z b-za")
+			put(t, dir, ".gitattributes", "*.secret filter=hide\n")
+			put(t, dir, "x.secret", "plain\n")
+		}, fault.FilesRefused, `"x.secret" passes through a filter`},
 		{"a huge file", func(t *testing.T, _ *stage, _, dir string, _ *LandOrder) {
 			put(t, dir, "huge", "")
 			if err := os.Truncate(filepath.Join(dir, "huge"), 100_000_001); err != nil {

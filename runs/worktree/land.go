@@ -64,6 +64,9 @@ func OpenRepository(ctx context.Context, w *workspace.Workspace, environ []strin
 // Unshare makes the repository usable without its lock, to look at it.
 func (r *Repository) Unshare() { r.g.shared = nil }
 
+// Top is the directory of the working tree, "" for a bare repository.
+func (r *Repository) Top() string { return r.top }
+
 // Target is the branch that a run is landed on.
 type Target struct {
 	Branch string
@@ -167,9 +170,10 @@ func (r *Repository) Merge(ctx context.Context, t Target, work string) (tree str
 	return found[0], nil, nil
 }
 
-// Change is the size of a change, and the files in it that cannot be landed.
+// Change is the size of a change, its files, and those of them that cannot be landed.
 type Change struct {
 	Files, Added, Removed int
+	Paths                 []string
 	Refused               []Refusal
 }
 
@@ -184,6 +188,7 @@ func (r *Repository) Change(ctx context.Context, from, to string) (c Change, err
 	}
 	var ask bytes.Buffer
 	for _, e := range changed {
+		c.Paths = append(c.Paths, e.path)
 		if e.mode == "160000" || e.oldMode == "160000" {
 			c.Refused = append(c.Refused, Refusal{e.path, "is a submodule or a repository of its own"})
 		} else if e.mode != "" {
