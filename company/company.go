@@ -130,6 +130,9 @@ func (cs *Host) Close() error {
 	return failed
 }
 
+// NewID makes an id with a prefix.
+func (cs *Host) NewID(prefix string) string { return cs.env.IDs.New(prefix) }
+
 // Now is the time of the host's clock.
 func (cs *Host) Now() time.Time { return cs.env.Clock.Now() }
 

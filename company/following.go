@@ -110,6 +110,23 @@ func (c *Company) Watch(ctx context.Context, project string, changed func()) (st
 	}, nil
 }
 
+// WatchJobs calls changed after every change, by any process, of the jobs of a project and
+// of the logs of its runs, until stop is called. changed must not block.
+func (c *Company) WatchJobs(ctx context.Context, project string, changed func()) (stop func(), err error) {
+	if err := checkIDs(namedText{"project_id", project}); err != nil {
+		return nil, err
+	}
+	unfollow, err := c.subscribe(ctx, feed.Spec{Project: project, Grown: changed})
+	if err != nil {
+		return nil, err
+	}
+	unwatch := feed.WatchDocuments(c.w, []string{workspace.JobDir(project, "*")}, changed)
+	return func() {
+		unfollow()
+		unwatch()
+	}, nil
+}
+
 // WatchTalk calls changed after every change, by any process, in the
 // conversations of the workspace and of a project, until stop is called.
 // changed must not block.

@@ -137,24 +137,41 @@ type ListJobsParams struct {
 	Dir
 	ProjectID string `json:"project_id" is:"id"`
 	Status    string `json:"status,omitempty" is:"optional,enum=queued|running|completed|canceled"`
+	Kind      string `json:"kind,omitempty" is:"optional,enum=execution|heartbeat"`
+	Newest    bool   `json:"newest" is:"default=false"`
 	Limit     int    `json:"limit" is:"default=200,min=1,cut=5000"`
+	// Skip leaves jobs out by their id, nil for none.
+	Skip func(id string) bool `json:"-"`
 }
 
-// ListJobs lists the jobs of a project by id.
+// ListJobs lists the jobs of a project by id, or the newest first.
 func (c *Folder) ListJobs(ctx context.Context, p ListJobsParams) ([]JobRow, error) {
 	rows := []JobRow{}
-	w, err := c.workspace(ctx)
+	opened, err := c.Enter(ctx)
 	if none(err) {
 		return rows, nil
 	}
 	if err != nil {
 		return nil, err
 	}
-	records, err := job.List(ctx, w, c.all.runners, p.ProjectID, job.Filter{Status: p.Status, Limit: p.Limit})
+	records, err := opened.JobRecords(ctx, p)
 	for _, record := range records {
 		rows = append(rows, jobRow(p.WorkspaceDir, p.ProjectID, record))
 	}
 	return rows, err
+}
+
+// JobRecords are the whole records of the jobs that ListJobs lists, for programs of this
+// binary.
+func (c *Company) JobRecords(ctx context.Context, p ListJobsParams) ([]doc.Job, error) {
+	return job.List(ctx, c.w, c.all.runners, p.ProjectID, job.Filter{
+		Status: p.Status, Kind: p.Kind, Newest: p.Newest, Limit: p.Limit, Skip: p.Skip,
+	})
+}
+
+// JobRecord is the whole record of a job, as JobRecords has it.
+func (c *Company) JobRecord(ctx context.Context, p JobParams) (doc.Job, error) {
+	return job.Poll(ctx, c.w, c.all.runners, p.ProjectID, p.JobID)
 }
 
 // AwaitJob waits for the end of a job and returns its results, for commands

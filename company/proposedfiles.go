@@ -61,6 +61,25 @@ func (c *Company) ListFiles(ctx context.Context, p ListFilesParams) (files.Listi
 	return s.List(ctx, p.ProjectID, checkpoint.Source{RunID: p.RunID, JobID: p.JobID})
 }
 
+// FileContents are the files that a run or a job proposes, with their contents.
+type FileContents struct {
+	files.Listing
+	// Contents are in the order of the files; nil for one that is to be deleted, and for
+	// one with a problem.
+	Contents [][]byte
+}
+
+// FileContents lists the files that a run or a job proposes, with what they would have in
+// them, for programs of this binary.
+func (c *Company) FileContents(ctx context.Context, p ListFilesParams) (FileContents, error) {
+	s, err := c.proposals()
+	if err != nil {
+		return FileContents{}, err
+	}
+	list, contents, err := s.Contents(ctx, p.ProjectID, checkpoint.Source{RunID: p.RunID, JobID: p.JobID})
+	return FileContents{list, contents}, err
+}
+
 // ProposedFile is a file as a caller sends it.
 type ProposedFile struct {
 	_       struct{} `is:"strict"`

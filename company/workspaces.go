@@ -141,10 +141,14 @@ func (c *Folder) Agents(ctx context.Context, p AgentsParams) ([]AgentRow, error)
 	agents, err := w.Agents()
 	for _, a := range agents {
 		if (p.Role == "" || p.Role == a.Role) && (p.TeamID == "" || p.TeamID == a.TeamID) {
-			rows = append(rows, AgentRow{a.ID, a.Name, a.DisplayTitle, a.Avatar, a.Role, a.Provider, a.ModelHint, a.TeamID, a.CreatedAt})
+			rows = append(rows, agentRow(a))
 		}
 	}
 	return rows, err
+}
+
+func agentRow(a doc.Agent) AgentRow {
+	return AgentRow{a.ID, a.Name, a.DisplayTitle, a.Avatar, a.Role, a.Provider, a.ModelHint, a.TeamID, a.CreatedAt}
 }
 
 // TeamRow is a team in a list.

@@ -32,6 +32,7 @@ const (
 	Compacted              = "run.compacted"
 	RunAttached            = "run.attached"
 	PlanCleared            = "run.plan_cleared"
+	FeedbackRecorded       = "feedback.recorded"
 
 	UsageEstimated   = "usage.estimated"
 	UsageCost        = "usage.cost_computed"

@@ -45,6 +45,12 @@ var filters = map[string][]string{
 	"run.attach":                             {"actor_id", "actor_team_id"},
 	"run.compact":                            {"actor_id", "actor_team_id"},
 	"run.plan.clear":                         {"actor_id", "actor_team_id"},
+	"feedback.submit":                        {"actor_id", "actor_team_id"},
+	"code.explain":                           {"actor_id", "repo_id"},
+	"code.review":                            {"actor_id", "repo_id"},
+	"code.refactor":                          {"actor_id", "repo_id"},
+	"code.generate_tests":                    {"actor_id", "repo_id"},
+	"code.scan":                              {"actor_id", "repo_id"},
 	"run.continue":                           {"actor_id", "actor_team_id", "client_message_id"},
 	"interaction.respond":                    {"actor_id", "actor_team_id", "option_id"},
 	"ui.resolve":                             {"actor_id", "actor_team_id"},
@@ -136,6 +142,7 @@ func newBench(t *testing.T) *bench {
 	b.write(t, "inbox/help_requests/help_x.md", "---\nschema_version: 1\ntype: help_request\nid: help_x\ncreated_at: 2026-11-20T15:06:57.981Z\ntitle: T\nvisibility: org\n"+
 		"requester: human\ntarget_manager: human\n---\n\n## Question\n\n## Response\n")
 	inProject := with(object{"project_id": project.ProjectID})
+	code := with(object{"project_id": project.ProjectID, "code": "x", "worker_agent_id": "agent_nobody"})
 	ofTask := with(object{"project_id": project.ProjectID, "task_id": "task_x"})
 	ref := with(object{"session_ref": "local_" + run.RunID})
 	worker := "agent_secretary_" + project.ProjectID
@@ -259,6 +266,8 @@ events_relpath: runs/run_flow/events.jsonl
 		"workflow.status": ofFlow, "workflow.cancel": ofFlow, "workflow.runs": inProject,
 		"workflow.continue": with(object{"project_id": project.ProjectID, "run_id": "run_flow", "input": ""}),
 		"job.submit":        {"job": jobOf(b.dir, project.ProjectID)}, "job.list": with(object{"project_id": project.ProjectID}),
+		"code.explain": code, "code.refactor": code, "code.generate_tests": code, "code.review": code, "code.scan": with(object{"project_id": project.ProjectID, "worker_agent_id": "agent_nobody"}),
+		"run.output": ofRun, "feedback.submit": with(object{"project_id": project.ProjectID, "run_id": run.RunID, "signal": "accept"}),
 		"job.poll": ofJob, "job.collect": ofJob, "job.cancel": ofJob,
 		"events.subscribe": with(object{"subscription_id": "s"}), "events.ack": {"subscription_id": "s"}, "events.unsubscribe": {"subscription_id": "none"},
 	}
@@ -320,6 +329,9 @@ func TestMalformedParams(t *testing.T) {
 		}
 		if strings.HasPrefix(m.Name, "job.") || m.Name == "pipeline.department.assign_tasks" || m.Name == "memory.extract_candidates" {
 			continue // well formed, and of a project that is not there
+		}
+		if strings.HasPrefix(m.Name, "code.") {
+			continue // well formed, and for an agent who is not there
 		}
 		if m.Name == "run.changes" || m.Name == "run.land" || strings.HasPrefix(m.Name, "artifact.") && m.Name != "artifact.read" && m.Name != "artifact.checkpoints" {
 			continue // well formed, and of a run without a worktree

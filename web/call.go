@@ -17,7 +17,7 @@ func callable() []string {
 	return []string{
 		"workspace.open", "workspace.validate", "workspace.doctor", "workspace.projects.list", "workspace.agents.list", "workspace.teams.list",
 		"workspace.home.snapshot", "desktop.bootstrap.snapshot",
-		"run.list", "run.replay", "run.transcript", "events.replay",
+		"run.list", "run.replay", "run.transcript", "run.output", "events.replay",
 		"session.list", "session.poll", "session.stop",
 		"run.changes", "artifact.list", "artifact.preview", "artifact.checkpoints", "artifact.apply", "artifact.revert", "run.land",
 		"artifact.read", "memory.preview_delta", "memory.list_deltas", "context.plan_for_job",
@@ -77,7 +77,7 @@ func (s *Server) carryOut(r *http.Request, c callBody) (any, error) {
 	}
 	if s.table.Access(c.Method) == rpc.Write {
 		if refused := s.guard.CheckPeer(r); refused != nil {
-			return nil, refused
+			return nil, refuse(refused.Status, "%s", refused.Message)
 		}
 	}
 	var params map[string]json.RawMessage

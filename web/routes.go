@@ -68,7 +68,7 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		if refused.Status == http.StatusUnauthorized {
 			h.Set("Www-Authenticate", "Bearer")
 		}
-		fail(w, r, refused)
+		fail(w, r, refuse(refused.Status, "%s", refused.Message))
 		return
 	}
 	if err := s.handle(w, r); err != nil {

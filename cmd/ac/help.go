@@ -42,7 +42,7 @@ func plumbingGroups() []commandGroup {
 		{"Screens", []string{"ui", "monitor"}, nil},
 		{"Proof", []string{"log", "audit"}, nil},
 		{"Index and bills", []string{"index", "usage"}, nil},
-		{"For programs", []string{"server", "rpc", "protocol", "mcp", "system"}, nil},
+		{"For programs", []string{"server", "rpc", "protocol", "mcp", "dialect", "system"}, nil},
 	}
 }
 

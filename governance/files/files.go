@@ -48,6 +48,10 @@ func (s *Service) List(ctx context.Context, project string, source checkpoint.So
 	if err != nil {
 		return Listing{}, err
 	}
+	return s.listing(ctx, project, o)
+}
+
+func (s *Service) listing(ctx context.Context, project string, o origin) (Listing, error) {
 	s.Memory.met(s.Workspace, o.artifacts)
 	place, err := s.target(project, checkpoint.Target{}, o.repo)
 	if err != nil {
@@ -55,6 +59,21 @@ func (s *Service) List(ctx context.Context, project string, source checkpoint.So
 	}
 	decisions, err := s.look(ctx, batch{project: project, place: place, artifacts: o.artifacts})
 	return Listing{place.Target, rows(decisions)}, err
+}
+
+// Contents are the files of a listing with the bytes that are proposed, in its order; nil
+// for a file that is to be deleted, and for one with a problem.
+func (s *Service) Contents(ctx context.Context, project string, source checkpoint.Source) (Listing, [][]byte, error) {
+	o, err := s.of(ctx, project, source)
+	if err != nil {
+		return Listing{}, nil, err
+	}
+	list, err := s.listing(ctx, project, o)
+	contents := make([][]byte, len(o.artifacts))
+	for i, a := range o.artifacts {
+		contents[i] = a.Content
+	}
+	return list, contents, err
 }
 
 func rows(decisions []decision) []Row {

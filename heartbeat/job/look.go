@@ -4,9 +4,11 @@ package job
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"errors"
 	"io/fs"
+	"slices"
 	"strings"
 	"time"
 
@@ -90,11 +92,18 @@ func (p jobRef) attended(w *workspace.Workspace, record doc.Job) bool {
 // Filter filters a list.
 type Filter struct {
 	Status string // "" for all
+	Kind   string // "" for all
+	Newest bool   // by creation, the newest first, in place of by id
 	Limit  int
+	Skip   func(id string) bool // nil for none; those are not even read
 }
 
-// List returns the jobs of a project by id, each as Poll returns it. Unreadable
-// records are skipped. An unknown project has none.
+func (f Filter) takes(record doc.Job) bool {
+	return (f.Status == "" || f.Status == record.Status) && (f.Kind == "" || f.Kind == record.Job.JobKind)
+}
+
+// List returns the jobs of a project by id, or the newest first, each as Poll returns
+// it. Unreadable records are skipped. An unknown project has none.
 func List(ctx context.Context, w *workspace.Workspace, starter *Starter, project string, only Filter) ([]doc.Job, error) {
 	ids, err := workspace.Dirs(w.FS, jobsDir(project))
 	if err != nil {
@@ -102,16 +111,25 @@ func List(ctx context.Context, w *workspace.Workspace, starter *Starter, project
 	}
 	jobs := []doc.Job{}
 	for _, id := range ids {
-		if len(jobs) >= only.Limit {
+		if len(jobs) >= only.Limit && !only.Newest {
 			break
+		}
+		if only.Skip != nil && only.Skip(id) {
+			continue
 		}
 		record, err := current(ctx, w, starter, jobRef{project, id})
 		if ctx.Err() != nil {
 			return nil, context.Cause(ctx)
 		}
-		if err == nil && (only.Status == "" || only.Status == record.Status) {
+		if err == nil && only.takes(record) {
 			jobs = append(jobs, record)
 		}
+	}
+	if only.Newest {
+		slices.SortStableFunc(jobs, func(a, b doc.Job) int {
+			return cmp.Or(cmp.Compare(b.CreatedAt, a.CreatedAt), cmp.Compare(b.Job.JobID, a.Job.JobID))
+		})
+		jobs = jobs[:min(len(jobs), only.Limit)]
 	}
 	return jobs, nil
 }

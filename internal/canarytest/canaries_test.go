@@ -316,7 +316,7 @@ func (c *town) reads() {
 		"needs.get":            nil, // nothing waits
 		"workflow.get":         nil, "workflow.status": nil, "workflow.runs": project,
 		"workflow.check": c.with(object{"template": object{"kind": "none"}}),
-		"run.transcript": ofRun, "events.replay": ofRun, "run.policy.get": ofRun, "policy.defaults.get": project,
+		"run.output":     ofRun, "run.transcript": ofRun, "events.replay": ofRun, "run.policy.get": ofRun, "policy.defaults.get": project,
 		"memory.list_deltas":   c.with(object{"actor_id": "human", "actor_role": "human"}),
 		"context.plan_for_job": c.with(object{"project_id": c.project, "manager_actor_id": "human", "manager_role": "human", "goal": "g"}),
 		"session.poll":         c.with(object{"session_ref": "local_" + c.run}),

@@ -48,6 +48,9 @@ func floors() map[string]int {
 		"company":                 8,
 		"rpc":                     9,
 		"web":                     9,
+		"dialect":                 9,
+		"dialect/ws":              9,
+		"dialect/autonoma":        9,
 		"web/page":                0,
 		"cmd/ac/...":              10,
 		"bench":                   10,
@@ -86,6 +89,9 @@ func neighbours() map[string][]string {
 		"heartbeat/workflow": {"heartbeat/job"},
 		// The control room calls methods by the table of the server.
 		"web": {"rpc"},
+		// Dialects share what they act in and how they listen.
+		"dialect":          {"dialect/ws"},
+		"dialect/autonoma": {"dialect", "dialect/ws"},
 	}
 }
 

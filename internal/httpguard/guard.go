@@ -6,7 +6,6 @@ package httpguard
 
 import (
 	"crypto/subtle"
-	"fmt"
 	"net"
 	"net/http"
 	"net/netip"
@@ -63,12 +62,6 @@ type Refusal struct {
 	Message string
 }
 
-func (e *Refusal) Error() string { return e.Message }
-
-func refuse(status int, format string, args ...any) *Refusal {
-	return &Refusal{status, fmt.Sprintf(format, args...)}
-}
-
 // Port is the port of the listener.
 func (g *Guard) Port() string { return g.port }
 
@@ -79,10 +72,10 @@ func (g *Guard) Token() string { return g.token }
 // pass.
 func (g *Guard) CheckHost(r *http.Request) *Refusal {
 	if !g.isHost(r) {
-		return refuse(http.StatusForbidden, "the Host header does not name this server")
+		return &Refusal{http.StatusForbidden, "the Host header does not name this server"}
 	}
 	if g.token != "" && !g.hasToken(r) {
-		return refuse(http.StatusUnauthorized, "the token of this server is required")
+		return &Refusal{http.StatusUnauthorized, "the token of this server is required"}
 	}
 	return nil
 }
@@ -91,8 +84,8 @@ func (g *Guard) CheckHost(r *http.Request) *Refusal {
 // nil if it may pass.
 func (g *Guard) CheckOrigin(r *http.Request) *Refusal {
 	for _, origin := range r.Header.Values("Origin") {
-		if !slices.Contains(g.origins, origin) && !(g.ownPages && g.isOwn(r, origin)) {
-			return refuse(http.StatusForbidden, "cross-origin requests are refused")
+		if !slices.Contains(g.origins, origin) && (!g.ownPages || !g.isOwn(r, origin)) {
+			return &Refusal{http.StatusForbidden, "cross-origin requests are refused"}
 		}
 	}
 	if r.Header.Get("Origin") != "" && slices.Contains(g.origins, r.Header.Get("Origin")) {
@@ -100,7 +93,7 @@ func (g *Guard) CheckOrigin(r *http.Request) *Refusal {
 	}
 	switch site := r.Header.Get("Sec-Fetch-Site"); site {
 	case "cross-site", "same-site":
-		return refuse(http.StatusForbidden, "cross-origin requests are refused")
+		return &Refusal{http.StatusForbidden, "cross-origin requests are refused"}
 	}
 	return nil
 }
@@ -111,7 +104,7 @@ func (g *Guard) CheckPeer(r *http.Request) *Refusal {
 	if g.token != "" || PeerOf(r.Context()).Trusted {
 		return nil
 	}
-	return refuse(http.StatusForbidden, "this listener serves the user who started it only")
+	return &Refusal{http.StatusForbidden, "this listener serves the user who started it only"}
 }
 
 // isHost reports whether the Host of a request is one of this server's names.

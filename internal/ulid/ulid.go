@@ -8,6 +8,7 @@ import (
 	"encoding/hex"
 	"fmt"
 	"io"
+	"strings"
 	"sync"
 	"time"
 
@@ -57,4 +58,29 @@ func (s *Source) Hex(n int) string {
 		panic(fmt.Sprintf("ulid: the system's randomness failed: %v", err))
 	}
 	return hex.EncodeToString(raw)
+}
+
+// UUID is the ULID in an id that New made, written as a UUID in lower case; ok is false for
+// an id without one.
+func UUID(id string) (text string, ok bool) {
+	_, name, found := strings.Cut(id, "_")
+	raw, err := ulid.ParseStrict(name)
+	if !found || err != nil || raw.String() != name {
+		return "", false
+	}
+	h := hex.EncodeToString(raw[:])
+	return strings.Join([]string{h[:8], h[8:12], h[12:16], h[16:20], h[20:]}, "-"), true
+}
+
+// OfUUID is the id with a prefix that UUID wrote; ok is false for another text.
+func OfUUID(prefix, text string) (id string, ok bool) {
+	var raw ulid.ULID
+	plain, err := hex.DecodeString(strings.ReplaceAll(text, "-", ""))
+	if err != nil || len(plain) != len(raw) {
+		return "", false
+	}
+	copy(raw[:], plain)
+	id = prefix + "_" + raw.String()
+	again, ok := UUID(id)
+	return id, ok && again == text
 }

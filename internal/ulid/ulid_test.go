@@ -68,3 +68,25 @@ func TestHex(t *testing.T) {
 		t.Errorf("%s, %s", a, b)
 	}
 }
+
+// TestUUID pins the other spelling of an id, there and back.
+func TestUUID(t *testing.T) {
+	t.Parallel()
+	const id, uuid = "run_01M7WQGTR95SV6EDMA61E1XR8M", "01a1f978-6b09-2e76-6736-8a305c1ee114"
+	if got, ok := UUID(id); !ok || got != uuid {
+		t.Errorf("%s is %q (%t)", id, got, ok)
+	}
+	if got, ok := OfUUID("run", uuid); !ok || got != id {
+		t.Errorf("%s is %q (%t)", uuid, got, ok)
+	}
+	for _, text := range []string{"", "run_", "run_x", "nightly", "run_01m7wqgtr95sv6edma61e1xr8m", "run_ZZZZZZZZZZZZZZZZZZZZZZZZZZ"} {
+		if got, ok := UUID(text); ok {
+			t.Errorf("%q is %s", text, got)
+		}
+	}
+	for _, text := range []string{"", "x", "01A1F978-6b09-2e76-6736-8a305c1ee114", "01a1f9786b092e7667368a305c1ee114", uuid + "00"} {
+		if got, ok := OfUUID("run", text); ok {
+			t.Errorf("%q is %s", text, got)
+		}
+	}
+}

@@ -1,0 +1,385 @@
+package company
+
+// code.*: what an editor asks of an agent about a piece of code. Each is a job that only
+// reads; nothing is written before its files are applied.
+
+import (
+	"cmp"
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	"ac/governance"
+	"ac/governance/files"
+	"ac/governance/policy"
+	"ac/heartbeat/job"
+	"ac/internal/canonjson"
+	"ac/internal/durable"
+	"ac/internal/fault"
+	"ac/internal/inflight"
+	"ac/runs/worktree"
+	"ac/workspace/doc"
+)
+
+// maxWholeFile bounds the file that an agent gets beside a selection of it, in bytes.
+const maxWholeFile = 200 << 10
+
+// codeParams are what the methods share.
+type codeParams struct {
+	Dir
+	ProjectID     string         `json:"project_id" is:"id"`
+	RepoID        string         `json:"repo_id,omitempty" is:"optional"`
+	WorkerAgentID string         `json:"worker_agent_id,omitempty" is:"optional,id"`
+	WaitMS        int            `json:"wait_ms" is:"default=0,min=0,max=600000"`
+	Join          bool           `json:"join" is:"default=false"`
+	Origin        *doc.JobOrigin `json:"origin,omitempty" is:"optional"`
+	ActorID       string         `json:"actor_id" is:"default=human"`
+	ActorRole     string         `json:"actor_role" is:"default=human,role"`
+	// Reuse says which jobs of an equal request that are over serve, too, where Join is
+	// given; nil for none.
+	Reuse func(doc.Job) bool `json:"-"`
+}
+
+// CodeRequest is whom a program of this binary asks: in which project and repository, which
+// agent, and for whom.
+type CodeRequest struct {
+	WorkspaceDir, ProjectID, RepoID, WorkerAgentID string
+	Actor                                          ActorParams
+	Origin                                         *doc.JobOrigin
+	Join                                           bool
+	Reuse                                          func(doc.Job) bool
+}
+
+// Ask fills in the request.
+func (p *codeParams) Ask(r CodeRequest) {
+	p.WorkspaceDir, p.ProjectID, p.RepoID, p.WorkerAgentID = r.WorkspaceDir, r.ProjectID, r.RepoID, r.WorkerAgentID
+	p.ActorID, p.ActorRole, p.Origin, p.Join = r.Actor.ActorID, r.Actor.ActorRole, r.Origin, r.Join
+	p.Reuse = r.Reuse
+}
+
+// CodeParams are those of code.explain, code.refactor and code.generate_tests.
+type CodeParams struct {
+	codeParams
+	Code         string `json:"code" is:"maxbytes=262144"`
+	Language     string `json:"language,omitempty" is:"optional,empty,maxbytes=200"`
+	FilePath     string `json:"file_path,omitempty" is:"optional,empty,maxbytes=4096"`
+	Instructions string `json:"instructions,omitempty" is:"optional,empty,maxbytes=65536"`
+}
+
+// ReviewCodeParams are those of code.review.
+type ReviewCodeParams struct {
+	CodeParams
+	ReviewType string `json:"review_type" is:"default=all,enum=security|performance|quality|all"`
+}
+
+// ScanCodeParams are those of code.scan.
+type ScanCodeParams struct {
+	codeParams
+	Kind         string `json:"kind" is:"default=tech_debt,enum=tech_debt|modernize"`
+	Instructions string `json:"instructions,omitempty" is:"optional,empty,maxbytes=65536"`
+}
+
+// CodeFile is a proposed file with its new content, null for one that is to be deleted and
+// one with a problem.
+type CodeFile struct {
+	files.Row
+	Content *string `json:"content"`
+}
+
+// CodeResult is the result of the methods: the job, and its answer once there is one.
+type CodeResult struct {
+	JobID  string            `json:"job_id"`
+	Status string            `json:"status"` // pending completed failed canceled
+	Text   string            `json:"text,omitempty"`
+	Review *doc.ReviewAnswer `json:"review,omitempty"`
+	Files  []CodeFile        `json:"files,omitzero"`
+	Error  string            `json:"error,omitempty"`
+}
+
+// Statuses of a CodeResult.
+const (
+	CodePending   = "pending"
+	CodeCompleted = "completed"
+	CodeFailed    = "failed"
+	CodeCanceled  = "canceled"
+)
+
+// ExplainCode has an agent explain a selection.
+func (c *Company) ExplainCode(ctx context.Context, p CodeParams) (CodeResult, error) {
+	return c.code(ctx, p.codeParams, p.work("code.explain", doc.AnswerText,
+		"Explain the attachment selection to a developer, in plain language, as markdown: what it does, how it does it, and what to watch for. Write nothing else."))
+}
+
+// ReviewCode has an agent review a selection.
+func (c *Company) ReviewCode(ctx context.Context, p ReviewCodeParams) (CodeResult, error) {
+	what := "security, performance and quality"
+	if p.ReviewType != "all" {
+		what = p.ReviewType + " only"
+	}
+	w := p.work("code.review", doc.AnswerReview, "Review the attachment selection for "+what+
+		". Each issue has a severity, a message of one sentence, the line in the selection, counted from 1, and a suggestion where there is one. "+
+		"Invent no issue: an empty list is a good answer. The summary is one paragraph.")
+	w.params = append(w.params, p.ReviewType)
+	return c.code(ctx, p.codeParams, w)
+}
+
+// RefactorCode has an agent propose a better selection.
+func (c *Company) RefactorCode(ctx context.Context, p CodeParams) (CodeResult, error) {
+	return c.code(ctx, p.codeParams, p.work("code.refactor", doc.AnswerFiles,
+		"Improve the attachment selection. Its behaviour stays as it is unless the instructions ask for another. "+
+			"Answer with its file and selection, the new text in place of it. Other files only where they must change with it, as their whole content."))
+}
+
+// GenerateTests has an agent propose tests of a selection.
+func (c *Company) GenerateTests(ctx context.Context, p CodeParams) (CodeResult, error) {
+	return c.code(ctx, p.codeParams, p.work("code.generate_tests", doc.AnswerFiles,
+		"Write tests for the attachment selection, in the framework that the repository uses already, beside its other tests, as whole files with kind test. "+
+			"A test file that exists is extended, not replaced."))
+}
+
+// ScanCode has an agent look through a repository.
+func (c *Company) ScanCode(ctx context.Context, p ScanCodeParams) (CodeResult, error) {
+	what := "technical debt: what makes the next change slow or dangerous"
+	if p.Kind == "modernize" {
+		what = "what is out of date: language, libraries, practices"
+	}
+	return c.code(ctx, p.codeParams, codeWork{
+		method: "code.scan", answer: doc.AnswerReview, instructions: p.Instructions, params: []string{p.Kind, p.Instructions},
+		goal: "Look through the repository for " + what + ". Each issue has path and line. The most costly one comes first, and there are at most 100. Invent none.",
+	})
+}
+
+// codeWork is what an agent is to do.
+type codeWork struct {
+	method, answer, goal, instructions string
+	code, language, path               string
+	params                             []string // what tells one request from another
+}
+
+func (p CodeParams) work(method, answer, goal string) codeWork {
+	return codeWork{
+		method: method, answer: answer, goal: goal, instructions: p.Instructions, code: p.Code, language: p.Language, path: p.FilePath,
+		params: []string{p.Code, p.Language, p.FilePath, p.Instructions},
+	}
+}
+
+// key tells equal requests.
+func (w codeWork) key(p codeParams) (string, error) {
+	text, err := canonjson.Marshal(append([]string{w.method, p.ProjectID, p.RepoID, p.WorkerAgentID}, w.params...))
+	sum := sha256.Sum256(text)
+	return hex.EncodeToString(sum[:]), err
+}
+
+// code submits the job of a request, or joins one, and waits for it for as long as asked.
+func (c *Company) code(ctx context.Context, p codeParams, w codeWork) (CodeResult, error) {
+	key, err := w.key(p)
+	if err != nil {
+		return CodeResult{}, err
+	}
+	id := ""
+	if p.Join {
+		if id, err = c.jobOf(key, p); err != nil {
+			return CodeResult{}, err
+		}
+	}
+	if id == "" {
+		if id, err = c.submitCode(ctx, p, w, key); err != nil {
+			return CodeResult{}, err
+		}
+	}
+	inflight.Leave(ctx)
+	named := JobParams{p.Dir, p.ProjectID, id}
+	if p.WaitMS > 0 {
+		waiting, cancel := context.WithTimeout(ctx, time.Duration(p.WaitMS)*time.Millisecond)
+		_, err = job.Await(waiting, c.w, c.all.runners, p.ProjectID, id)
+		cancel()
+		if err != nil && ctx.Err() == nil && waiting.Err() == nil {
+			return CodeResult{}, err
+		}
+	}
+	return c.CodeAnswer(ctx, named)
+}
+
+// jobOf is a job of an equal request: an active one, else the newest that serves though it
+// is over, "" for none.
+func (c *Company) jobOf(key string, p codeParams) (id string, err error) {
+	records, err := job.All(c.w, p.ProjectID)
+	for _, r := range records {
+		switch {
+		case r.Order == nil || r.Order.RequestKey != key:
+		case !r.Over():
+			return r.Job.JobID, nil
+		case p.Reuse != nil && p.Reuse(r):
+			id = r.Job.JobID
+		}
+	}
+	return id, err
+}
+
+func (c *Company) submitCode(ctx context.Context, p codeParams, w codeWork, key string) (string, error) {
+	worker, err := c.JobWorker(ctx, JobWorkerParams{p.Dir, p.WorkerAgentID})
+	if err != nil {
+		return "", err
+	}
+	order := &doc.JobOrder{Answer: w.answer, Origin: p.Origin, RequestKey: key}
+	root := ""
+	if p.RepoID != "" {
+		order.Place = &doc.JobPlace{RepoID: p.RepoID, Isolation: doc.IsolationNone}
+		machine, err := c.w.Machine()
+		if err != nil {
+			return "", err
+		}
+		root, _ = worktree.Root(machine, p.RepoID) // the job says what is wrong with it
+	}
+	goal := w.goal
+	if w.code != "" {
+		order.Attachments, err = w.attachments(root)
+	}
+	if err != nil {
+		return "", err
+	}
+	if w.language != "" {
+		goal += "\nThe language is " + w.language + "."
+	}
+	if strings.TrimSpace(w.instructions) != "" {
+		goal += "\nInstructions:\n" + w.instructions
+	}
+	spec := doc.JobSpec{
+		SchemaVersion: doc.Version, Type: "job", JobKind: doc.JobExecution, WorkerKind: doc.AnyWorkerKindOf(worker.Provider), WorkerAgentID: worker.AgentID,
+		WorkspaceDir: p.WorkspaceDir, ProjectID: p.ProjectID, Goal: goal, Constraints: []string{}, Deliverables: []string{}, ContextRefs: []doc.ContextRef{},
+		PermissionLevel: "read-only", ManagerActorID: p.ActorID, ManagerRole: p.ActorRole,
+	}
+	made, err := c.SubmitJob(ctx, SubmitJobParams{Job: spec, Order: order})
+	return made.JobID, err
+}
+
+// attachments are the selection and, where it is a part of one that is not too long, its
+// file.
+func (w codeWork) attachments(root string) ([]doc.Attachment, error) {
+	name := filepath.ToSlash(w.path)
+	if root != "" && filepath.IsAbs(w.path) {
+		if rel, err := filepath.Rel(root, w.path); err == nil && filepath.IsLocal(rel) {
+			name = filepath.ToSlash(rel)
+		}
+	}
+	inside := root != "" && name != "" && filepath.IsLocal(filepath.FromSlash(name))
+	writes := w.answer == doc.AnswerFiles
+	if writes && root != "" && !inside {
+		return nil, fault.New(fault.Denied, "%s is outside the repository", w.path)
+	}
+	selection := doc.Attachment{Name: doc.SelectionName, Text: w.code}
+	if !inside {
+		return []doc.Attachment{selection}, nil
+	}
+	selection.Path = name
+	list := []doc.Attachment{selection}
+	dir, err := durable.OpenRoot(root)
+	if err != nil {
+		return list, nil // the selection alone serves
+	}
+	defer dir.Close()
+	whole, err := durable.ReadFile(dir, filepath.FromSlash(name), maxWholeFile)
+	if err == nil && string(whole) != w.code {
+		list = append(list, doc.Attachment{Name: "file", Text: strings.ToValidUTF8(string(whole), "\uFFFD"), Path: name})
+	}
+	return list, nil
+}
+
+// CodeAnswer is the answer of a job of one of the methods, as far as there is one.
+func (c *Company) CodeAnswer(ctx context.Context, p JobParams) (CodeResult, error) {
+	found, err := c.CollectJob(ctx, p)
+	result := CodeResult{JobID: p.JobID, Status: CodePending}
+	if err != nil || found.Result == nil {
+		return result, err
+	}
+	switch found.Result.Status {
+	case doc.ResultCanceled:
+		result.Status = CodeCanceled
+		return result, nil
+	case doc.ResultSucceeded:
+		result.Status = CodeCompleted
+	default:
+		result.Status, result.Error = CodeFailed, found.Result.Summary
+		if len(found.Result.Errors) > 0 {
+			result.Error = cmp.Or(found.Result.Errors[0].Message, result.Error)
+		}
+		return result, nil
+	}
+	switch answer := found.Answer; {
+	case answer == nil:
+		return result, fault.New(fault.InvalidFile, "job %s has no answer", p.JobID)
+	case answer.Answer.Text != nil:
+		result.Text = answer.Answer.Text.Text
+	case answer.Answer.Review != nil:
+		result.Review = answer.Answer.Review
+	case answer.Answer.Files != nil:
+		result.Files, err = c.codeFiles(ctx, ListFilesParams{Dir: p.Dir, ProjectID: p.ProjectID, JobID: p.JobID})
+	}
+	return result, err
+}
+
+func (c *Company) codeFiles(ctx context.Context, p ListFilesParams) ([]CodeFile, error) {
+	found, err := c.FileContents(ctx, p)
+	list := make([]CodeFile, len(found.Files))
+	for i, row := range found.Files {
+		list[i] = CodeFile{Row: row}
+		if found.Contents[i] != nil && row.Problem == "" {
+			list[i].Content = new(string(found.Contents[i]))
+		}
+	}
+	return list, err
+}
+
+// JobWorkerParams ask for the agent of a job.
+type JobWorkerParams struct {
+	Dir
+	AgentID string `json:"agent_id,omitempty" is:"optional,id"`
+}
+
+// JobWorker is the agent who does a job: the one that is named, else the first by name that
+// may do jobs. None is fault.NotFound.
+func (c *Company) JobWorker(_ context.Context, p JobWorkerParams) (AgentRow, error) {
+	agents, err := c.w.Agents()
+	if err != nil {
+		return AgentRow{}, err
+	}
+	i := slices.IndexFunc(agents, func(a doc.Agent) bool {
+		if p.AgentID != "" {
+			return a.ID == p.AgentID
+		}
+		return MayDoJobs(a.Role)
+	})
+	if i < 0 {
+		why := "the workspace has no worker and no manager"
+		if p.AgentID != "" {
+			why = "there is no agent " + p.AgentID
+		}
+		return AgentRow{}, fault.New(fault.NotFound, "no agent can do this: %s", why)
+	}
+	return agentRow(agents[i]), nil
+}
+
+// MayDoJobs reports whether agents of a role are given jobs.
+func MayDoJobs(role string) bool { return role == "worker" || role == "manager" }
+
+// MayLaunchParams are a job that somebody wants to launch.
+type MayLaunchParams struct {
+	Dir
+	ProjectID string `json:"project_id" is:"id"`
+	AgentID   string `json:"agent_id" is:"id"`
+	ActorParams
+}
+
+// MayLaunch asks the policy whether an actor may launch a job for an agent, and records the
+// answer. A refusal is fault.Denied.
+func (c *Company) MayLaunch(ctx context.Context, p MayLaunchParams) (OK, error) {
+	err := governance.Govern(ctx, c.w, func(g *governance.PolicyUnit) error {
+		_, err := g.Enforce(p.ProjectID, policy.Question{Action: policy.Launch, Resource: c.teamResource("job", p.ProjectID, p.AgentID), Actor: p.actor()})
+		return err
+	})
+	return OK{err == nil}, err
+}

@@ -1,0 +1,32 @@
+package company
+
+// feedback.submit: what a person thought of a run.
+
+import (
+	"context"
+
+	"ac/runs"
+)
+
+// FeedbackParams are those of feedback.submit.
+type FeedbackParams struct {
+	actParams
+	Signal string `json:"signal" is:"enum=accept|reject"`
+	Reason string `json:"reason,omitempty" is:"optional,empty"`
+}
+
+// FeedbackResult is the result of feedback.submit.
+type FeedbackResult struct {
+	EventID string `json:"event_id"`
+}
+
+// SubmitFeedback records in the log of a run what somebody thought of it; the newest word of
+// one actor counts.
+func (c *Company) SubmitFeedback(ctx context.Context, p FeedbackParams) (FeedbackResult, error) {
+	reason := []rune(p.Reason)
+	id, err := runs.RecordFeedback(ctx, c.w, p.act(), p.Signal, string(reason[:min(len(reason), maxReason)]))
+	return FeedbackResult{id}, err
+}
+
+// maxReason bounds a reason, in characters.
+const maxReason = 2000

@@ -1,0 +1,34 @@
+package company
+
+// The repositories of a project on this machine, for programs of this binary.
+
+import (
+	"context"
+	"os"
+
+	"ac/runs/worktree"
+)
+
+// Repository is a repository that is linked to a project and has a root on this machine.
+type Repository struct {
+	RepoID string
+	Root   string // an absolute path
+	// Git: the root lies in a git repository.
+	Git bool
+}
+
+// Repositories lists the linked repositories of a project that are on this machine, in
+// the order of the links.
+func (c *Company) Repositories(ctx context.Context, p ProjectParams) (list []Repository, err error) {
+	machine, err := c.w.Machine()
+	if err != nil {
+		return nil, err
+	}
+	links, err := c.w.RepoLinks(p.ProjectID)
+	for _, link := range links {
+		if root, err := worktree.Root(machine, link.RepoID); err == nil {
+			list = append(list, Repository{link.RepoID, root, worktree.IsRepository(ctx, os.Environ(), root)})
+		}
+	}
+	return list, err
+}

@@ -1,0 +1,252 @@
+package autonoma
+
+// Agents: who there is, who can work, and whom a name means.
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"strings"
+	"sync"
+	"time"
+
+	"ac/company"
+	"ac/dialect"
+	"ac/internal/fault"
+	"ac/runs/provider"
+	"ac/workspace/doc"
+)
+
+// Statuses of agents.
+const (
+	available = "available"
+	busy      = "busy"
+	offline   = "offline"
+)
+
+// agent is an agent as clients know it.
+type agent struct {
+	ID          string `json:"id"`
+	Name        string `json:"name"`
+	Description string `json:"description"`
+	Status      string `json:"status"`
+}
+
+// seenAgent is an agent with what is known of its state.
+type seenAgent struct {
+	company.AgentRow
+	team    string // its name
+	status  string
+	why     string // it is offline
+	active  int    // attempts at work
+	version string // of its program
+}
+
+func (a seenAgent) row() agent {
+	made := provider.DriverOf(a.Provider)
+	text := cmp.Or(a.DisplayTitle, a.Role) + " (" + cmp.Or(string(made), a.Provider)
+	if a.team != "" {
+		text += ", " + a.team
+	}
+	return agent{a.AgentID, a.Name, text + ")", a.status}
+}
+
+func listAgents(ctx context.Context, c *call, _ noParams) (any, error) {
+	seen, err := c.server.agents(ctx)
+	rows := make([]agent, len(seen))
+	for i, a := range seen {
+		rows[i] = a.row()
+	}
+	return rows, err
+}
+
+// agents are the agents by name, with their states.
+func (s *server) agents(ctx context.Context) ([]seenAgent, error) {
+	rows, err := dialect.Do(ctx, s.Company, (*company.Folder).Agents, company.AgentsParams{Dir: s.In()})
+	if err != nil {
+		return nil, err
+	}
+	teams, err := dialect.Do(ctx, s.Company, (*company.Folder).Teams, s.In())
+	if err != nil {
+		return nil, err
+	}
+	names := map[string]string{}
+	for _, t := range teams {
+		names[t.TeamID] = t.Name
+	}
+	active, err := s.attemptsByAgent(ctx)
+	if err != nil {
+		return nil, err
+	}
+	adapters := s.health.adapters(ctx)
+	list := make([]seenAgent, len(rows))
+	for i, row := range rows {
+		a := seenAgent{AgentRow: row, team: names[row.TeamID], active: active[row.AgentID], status: available}
+		a.why, a.version = unable(row, adapters)
+		switch {
+		case a.why != "":
+			a.status = offline
+		case a.active > 0:
+			a.status = busy
+		}
+		list[i] = a
+	}
+	return list, nil
+}
+
+// attemptsByAgent counts the live sessions of each agent, in all projects.
+func (s *server) attemptsByAgent(ctx context.Context) (map[string]int, error) {
+	sessions, err := dialect.Do(ctx, s.Company, (*company.Host).ListSessions, company.ListSessionsParams{
+		MaybeDir: company.MaybeDir{WorkspaceDir: s.Dir}, Status: doc.StatusRunning,
+	})
+	if err != nil || len(sessions) == 0 {
+		return nil, err
+	}
+	runs, err := dialect.Do(ctx, s.Company, (*company.Folder).ListRuns, company.ListRunsParams{Dir: s.In()})
+	byRun := map[string]string{}
+	for _, r := range runs {
+		byRun[r.RunID] = r.AgentID
+	}
+	count := map[string]int{}
+	for _, live := range sessions {
+		count[byRun[live.RunID]]++
+	}
+	return count, err
+}
+
+// unable is why an agent can do no work, "" where it can, and the version of its program.
+func unable(a company.AgentRow, adapters []provider.Adapter) (why, version string) {
+	if !company.MayDoJobs(a.Role) {
+		return "an agent of role " + a.Role + " does no tasks", ""
+	}
+	driver := provider.DriverOf(a.Provider)
+	for _, adapter := range adapters {
+		if provider.Driver(adapter.Provider) != driver {
+			continue
+		}
+		if version = cmp.Or(version, adapter.Version); adapter.Available {
+			return "", version
+		}
+		why = cmp.Or(why, adapter.Reason, "its program is not installed")
+	}
+	return why, version
+}
+
+// whom is the agent that a client means: by id, by name, or by its name in another
+// spelling where that is only one's.
+func (s *server) whom(ctx context.Context, name string) (seenAgent, error) {
+	all, err := s.agents(ctx)
+	if err != nil {
+		return seenAgent{}, err
+	}
+	for _, means := range []func(seenAgent) bool{
+		func(a seenAgent) bool { return a.AgentID == name },
+		func(a seenAgent) bool { return a.Name == name },
+		func(a seenAgent) bool { return plainName(a.Name) == plainName(name) && plainName(name) != "" },
+	} {
+		var found []seenAgent
+		var ids []string
+		for _, a := range all {
+			if means(a) {
+				found, ids = append(found, a), append(ids, a.AgentID)
+			}
+		}
+		if len(found) > 1 {
+			return seenAgent{}, protocolError(fmt.Sprintf("more than one agent is called %s: %s", name, strings.Join(ids, ", ")))
+		}
+		if len(found) == 1 {
+			return found[0], nil
+		}
+	}
+	var known []string
+	for _, a := range all[:min(len(all), 10)] {
+		known = append(known, a.Name)
+	}
+	return seenAgent{}, protocolError(fmt.Sprintf("unknown agent: %s; known: %s", name, strings.Join(known, ", ")))
+}
+
+// able is whom for an agent that is to work.
+func (s *server) able(ctx context.Context, name string) (seenAgent, error) {
+	a, err := s.whom(ctx, name)
+	if err == nil && a.status == offline {
+		err = protocolError(fmt.Sprintf("agent %s is offline: %s", a.Name, a.why))
+	}
+	return a, err
+}
+
+// plainName is a name without case, blanks, - and _.
+func plainName(name string) string {
+	return strings.Map(func(r rune) rune {
+		if r == '-' || r == '_' || r == ' ' || r == '\t' {
+			return -1
+		}
+		return r
+	}, strings.ToLower(name))
+}
+
+// Of what adapters are known: how long that holds, and how long a request waits for it.
+const (
+	healthHolds    = time.Minute
+	healthPatience = 2 * time.Second
+)
+
+// agentHealth knows which agent programs work. It looks when it is asked, in the
+// background: nothing happens while nobody asks.
+type agentHealth struct {
+	server *server
+	looks  sync.WaitGroup
+
+	mu    sync.Mutex
+	known []provider.Adapter
+	at    time.Time
+	look  chan struct{} // closed when the look under way is over, nil for none
+}
+
+// adapters is what is known by now.
+func (h *agentHealth) adapters(ctx context.Context) []provider.Adapter {
+	h.mu.Lock()
+	known := h.known
+	if h.look == nil && (known == nil || h.server.Clock.Now().Sub(h.at) > healthHolds) {
+		h.look = make(chan struct{})
+		h.looks.Go(h.refresh)
+	}
+	look := h.look
+	h.mu.Unlock()
+	if known != nil {
+		return known
+	}
+	timer := time.NewTimer(healthPatience)
+	defer timer.Stop()
+	select {
+	case <-look:
+	case <-timer.C:
+	case <-ctx.Done():
+	}
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	return h.known
+}
+
+func (h *agentHealth) refresh() {
+	found, err := h.server.Adapters(h.server.work)
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if err == nil {
+		h.known, h.at = found, h.server.Clock.Now()
+	}
+	close(h.look)
+	h.look = nil
+}
+
+func (h *agentHealth) wait() { h.looks.Wait() }
+
+// repository is where agents work, with the error of the protocol.
+func (s *server) repository(ctx context.Context) (company.Repository, error) {
+	repo, _, err := s.Repository(ctx)
+	return repo, err
+}
+
+// noRepository reports whether an error says that there is no one repository.
+func noRepository(err error) bool {
+	return fault.Is(err, fault.NoTarget) || fault.Is(err, fault.TargetAmbiguous)
+}

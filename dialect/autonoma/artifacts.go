@@ -1,0 +1,283 @@
+package autonoma
+
+// Artifacts: files that agents propose, shown, previewed and applied.
+
+import (
+	"context"
+	"path"
+	"strings"
+
+	"ac/company"
+	"ac/dialect"
+	"ac/governance/files"
+	"ac/internal/fault"
+)
+
+// artifact is a proposed file. The id stands first: one client depends on that.
+type artifact struct {
+	ID       string `json:"id"`
+	Type     string `json:"type"`
+	Path     string `json:"path"`
+	Content  string `json:"content"`
+	Language string `json:"language"`
+}
+
+// Bounds of the artifacts of one answer.
+const (
+	maxArtifacts     = 200
+	maxArtifactBytes = 8 << 20
+)
+
+// artifacts are the files that a job or a run proposes and that can be applied, and how many
+// of them are left out.
+func (s *server) artifacts(ctx context.Context, source company.ListFilesParams) (list []artifact, omitted int, err error) {
+	list = []artifact{}
+	found, err := dialect.Do(ctx, s.Company, (*company.Company).FileContents, source)
+	if fault.Is(err, fault.NoWorktree) || noRepository(err) {
+		return list, 0, nil // it proposes nothing
+	}
+	if err != nil {
+		return nil, 0, err
+	}
+	total := 0
+	for i, row := range found.Files {
+		if row.Problem != "" {
+			continue
+		}
+		if total += len(found.Contents[i]); len(list) == maxArtifacts || total > maxArtifactBytes {
+			omitted++
+			continue
+		}
+		list = append(list, newArtifact(row, found.Contents[i]))
+	}
+	return list, omitted, nil
+}
+
+func newArtifact(row files.Row, content []byte) artifact {
+	a := artifact{ID: row.ID, Type: typeOf(row.Path), Path: row.Path, Content: string(content), Language: row.Language}
+	if content == nil {
+		a.Type = typeDelete
+	}
+	return a
+}
+
+// typeOf is the type of a file by its name.
+func typeOf(name string) string {
+	base := path.Base(name)
+	stem, ext := strings.TrimSuffix(base, path.Ext(base)), strings.ToLower(path.Ext(base))
+	switch {
+	case strings.HasSuffix(stem, "_test") || strings.HasSuffix(stem, ".test") || strings.HasSuffix(stem, ".spec") || strings.HasSuffix(stem, "_spec"),
+		strings.HasPrefix(stem, "test_") && ext == ".py",
+		(strings.HasSuffix(stem, "Test") || strings.HasSuffix(stem, "Tests")) && (ext == ".java" || ext == ".kt" || ext == ".cs" || ext == ".php" || ext == ".swift"):
+		return "test"
+	}
+	switch ext {
+	case ".md", ".rst", ".txt":
+		return "doc"
+	case ".json", ".yaml", ".yml", ".toml", ".ini":
+		return "config"
+	}
+	return "code"
+}
+
+// previewed is a file as a preview showed it.
+type previewed struct {
+	path, content string
+	deleted       bool
+}
+
+type previewResult struct {
+	Files []filePreview `json:"files"`
+}
+
+type filePreview struct {
+	Path   string `json:"path"`
+	Action string `json:"action"`
+	Diff   string `json:"diff,omitempty"`
+}
+
+type applyResult struct {
+	Applied      int      `json:"applied"`
+	Skipped      int      `json:"skipped"`
+	Errors       []string `json:"errors"`
+	CheckpointID string   `json:"checkpointId,omitempty"`
+}
+
+// batch is the artifacts of a request as the operations take them. refused has why one
+// cannot be taken, by its place.
+type batch struct {
+	sent    []sentArtifact
+	files   []company.ProposedFile // of those that are not refused
+	at      []int                  // the place of each file in sent
+	refused map[int]string
+	target  *company.FilesTarget
+}
+
+// batch reads the artifacts of a request.
+func (s *server) batch(ctx context.Context, p artifactsParams) (b batch, err error) {
+	if b.sent, err = readArtifacts(p.Artifacts); err != nil || len(b.sent) == 0 {
+		return b, err
+	}
+	repo, err := s.repository(ctx)
+	if err != nil {
+		return b, err
+	}
+	b.target, b.refused = &company.FilesTarget{RepoID: repo.RepoID}, map[int]string{}
+	for i, a := range b.sent {
+		file := company.ProposedFile{ID: a.ID, Path: a.Path, Content: a.Content}
+		if rel, inside := dialect.Within(repo.Root, a.Path); inside && path.IsAbs(a.Path) {
+			file.Path = rel
+		}
+		if a.ID != "" && (a.Content == nil || a.Type == typeDelete) {
+			known, err := s.knows(ctx, a.ID, b.target)
+			if err != nil {
+				return b, err
+			}
+			switch {
+			case !known && a.Content == nil:
+				b.refused[i] = "artifact_not_found: it has no content, and no artifact has the id " + a.ID
+			case known && a.Type == typeDelete:
+				file.Content, file.Delete = nil, true
+			}
+		} else if a.Content == nil {
+			b.refused[i] = "artifact_not_found: it has no content and no id"
+		}
+		if b.refused[i] == "" {
+			b.files, b.at = append(b.files, file), append(b.at, i)
+		}
+	}
+	return b, nil
+}
+
+// knows reports whether an artifact of an id is there.
+func (s *server) knows(ctx context.Context, id string, target *company.FilesTarget) (bool, error) {
+	_, err := dialect.Do(ctx, s.Company, (*company.Company).PreviewFiles, company.PreviewFilesParams{
+		Dir: s.In(), ProjectID: s.ProjectID, WantedFiles: company.WantedFiles{ArtifactIDs: []string{id}, Target: target},
+	})
+	if fault.Is(err, fault.NotFound) {
+		return false, nil
+	}
+	return err == nil, err
+}
+
+func (b batch) wanted() company.WantedFiles {
+	return company.WantedFiles{Artifacts: b.files, Target: b.target}
+}
+
+func (b batch) key(n int) previewed {
+	key := previewed{path: b.files[n].Path, deleted: b.files[n].Delete}
+	if b.files[n].Content != nil {
+		key.content = *b.files[n].Content
+	}
+	return key
+}
+
+func previewArtifacts(ctx context.Context, c *call, p artifactsParams) (any, error) {
+	s := c.server
+	b, err := s.batch(ctx, p)
+	if err != nil {
+		return nil, err
+	}
+	rows := make([]filePreview, len(b.sent))
+	for i, why := range b.refused {
+		rows[i] = refusedPreview(b.sent[i].Path, why)
+	}
+	if len(b.files) > 0 {
+		found, err := dialect.Do(ctx, s.Company, (*company.Company).PreviewFiles, company.PreviewFilesParams{
+			Dir: s.In(), ProjectID: s.ProjectID, WantedFiles: b.wanted(),
+		})
+		if err != nil {
+			return nil, err
+		}
+		for n, row := range found.Files {
+			rows[b.at[n]] = shown(b.sent[b.at[n]].Path, row)
+			c.remember(b.key(n), row.BaseSHA256)
+		}
+	}
+	return previewResult{rows}, nil
+}
+
+// shown is a row as a client shows it; one with a problem says why in place of a diff.
+func shown(given string, row files.Row) filePreview {
+	p := filePreview{Path: given, Action: row.Action, Diff: row.Diff}
+	if first, rest, _ := strings.Cut(row.Diff, "\n"); strings.HasPrefix(first, "diff --git ") && strings.HasPrefix(rest, "--- ") {
+		p.Diff = rest // clients show where the diff itself begins
+	}
+	switch {
+	case row.Problem != "":
+		return refusedPreview(given, describe(row.Problem, row.Message))
+	case row.Action == files.Skip:
+		p.Diff = ""
+	case row.Action == "delete":
+		p.Action = "modify"
+	}
+	return p
+}
+
+func refusedPreview(given, why string) filePreview {
+	return filePreview{given, files.Skip, "# " + given + ": " + why + "\n"}
+}
+
+func describe(problem, message string) string {
+	if message == "" {
+		return problem
+	}
+	return message
+}
+
+// maxPreviews bounds what a connection remembers of its previews.
+const maxPreviews = 2000
+
+// remember keeps what a preview showed, for the apply that follows.
+func (c *call) remember(key previewed, base *string) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if len(c.previews) >= maxPreviews {
+		clear(c.previews) // an apply is then judged by the files as they are
+	}
+	c.previews[key] = base
+}
+
+func applyArtifacts(ctx context.Context, c *call, p artifactsParams) (any, error) {
+	s := c.server
+	b, err := s.batch(ctx, p)
+	if err != nil {
+		return nil, err
+	}
+	result := applyResult{Errors: []string{}}
+	for i := range b.sent {
+		if why, refused := b.refused[i]; refused {
+			result.Errors = append(result.Errors, b.sent[i].Path+": "+why)
+		}
+	}
+	if len(b.files) == 0 {
+		return result, nil
+	}
+	order := company.ApplyFilesParams{
+		Dir: s.In(), ProjectID: s.ProjectID, WantedFiles: b.wanted(), OnProblem: "skip", Expect: map[string]*string{},
+		FilesActor: company.FilesActor{ActorID: s.Actor.ActorID, ActorRole: s.Actor.ActorRole, ActorTeamID: s.Actor.ActorTeamID},
+	}
+	c.mu.Lock()
+	for n, file := range b.files {
+		if base, ok := c.previews[b.key(n)]; ok {
+			order.Expect[file.Path] = base
+		}
+	}
+	c.mu.Unlock()
+	done, err := dialect.Do(ctx, s.Company, (*company.Company).ApplyFiles, order)
+	if err != nil {
+		return nil, err
+	}
+	result.Applied, result.Skipped = done.Applied, done.Skipped
+	for _, e := range done.Errors {
+		why := describe(e.Reason, e.Message)
+		if e.Reason == files.ChangedSince {
+			why = "the file changed since the preview; preview again"
+		}
+		result.Errors = append(result.Errors, e.Path+": "+why)
+	}
+	if done.CheckpointID != nil {
+		result.CheckpointID = *done.CheckpointID
+	}
+	return result, nil
+}

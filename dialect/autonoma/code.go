@@ -1,0 +1,285 @@
+package autonoma
+
+// Code actions: an agent is asked about a selection, and waited for.
+
+import (
+	"context"
+	"fmt"
+	"sync"
+	"time"
+
+	"ac/company"
+	"ac/dialect"
+	"ac/internal/clock"
+	"ac/workspace/doc"
+)
+
+// holds is how long an answer that nobody got stays good for the same request.
+const holds = 15 * time.Minute
+
+// codeMemory remembers whose answers were delivered, who waits, and who waited in vain.
+type codeMemory struct {
+	submits sync.Mutex // equal requests that come together are one job
+
+	mu           sync.Mutex
+	met          map[string]bool // jobs this process waited for: whether their answer was delivered
+	waiting      map[string]int
+	disappointed map[string][]*connection
+}
+
+func newCodeMemory() *codeMemory {
+	return &codeMemory{met: map[string]bool{}, waiting: map[string]int{}, disappointed: map[string][]*connection{}}
+}
+
+// serves reports whether the answer of a job that is over is still owed to somebody.
+func (m *codeMemory) serves(record doc.Job, now time.Time, within time.Duration) bool {
+	began, _ := clock.Parse(record.CreatedAt)
+	ended, ok := clock.Parse(record.UpdatedAt)
+	if !ok || now.Sub(ended) > holds {
+		return false
+	}
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	delivered, met := m.met[record.Job.JobID]
+	if !met {
+		return ended.Sub(began) > within
+	}
+	return !delivered
+}
+
+func (m *codeMemory) wait(id string) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.met[id] = m.met[id] || false
+	m.waiting[id]++
+}
+
+// done ends a wait: the answer was delivered, or the client was put off.
+func (m *codeMemory) done(id string, c *connection, delivered bool) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if m.waiting[id]--; m.waiting[id] == 0 {
+		delete(m.waiting, id)
+	}
+	if delivered {
+		m.met[id] = true
+		return
+	}
+	m.disappointed[id] = append(m.disappointed[id], c)
+}
+
+// late tells those who waited in vain for a job that it is over now, unless somebody gets
+// the answer.
+func (m *codeMemory) late(ctx context.Context, s *server, e execution) {
+	m.mu.Lock()
+	clients := m.disappointed[e.id]
+	delete(m.disappointed, e.id)
+	answered := m.waiting[e.id] > 0 || m.met[e.id]
+	m.mu.Unlock()
+	if len(clients) == 0 || answered {
+		return
+	}
+	result, err := s.result(ctx, e)
+	if err != nil {
+		s.Log.Warn("the files of an execution cannot be read", "execution", e.id, "error", err)
+		return
+	}
+	for _, c := range clients {
+		c.tell("execution.complete", result, "")
+	}
+}
+
+// ask is a request to an agent: its submission, and how its answer is told.
+type ask struct {
+	submit func(ctx context.Context, r company.CodeRequest) (company.CodeResult, error)
+	tell   func(company.CodeResult) (any, error)
+	// writes: the answer has files, so there must be a repository.
+	writes bool
+}
+
+// slowly submits a request, or joins an equal one, and waits for its answer for as long as
+// clients wait.
+func (c *call) slowly(ctx context.Context, a ask) (any, error) {
+	s := c.server
+	leave, err := c.slow(ctx)
+	if err != nil {
+		return nil, err
+	}
+	defer leave()
+	id, err := c.submitAsk(ctx, a)
+	if err != nil {
+		return nil, err
+	}
+	s.codes.wait(id)
+	over, forget := s.watch.ending(id)
+	defer forget()
+	c.release()
+	limit := time.NewTimer(s.opts.AnswerWithin - s.Clock.Now().Sub(c.arrived))
+	defer limit.Stop()
+	select {
+	case <-over:
+		s.codes.done(id, c.connection, true)
+		return c.codeAnswer(ctx, id, a)
+	case <-limit.C:
+	case <-c.gone:
+	}
+	s.codes.done(id, c.connection, false)
+	return nil, protocolError(fmt.Sprintf("still working: task %s; ask again in a moment to get its answer, or see background.output", id))
+}
+
+func (c *call) submitAsk(ctx context.Context, a ask) (id string, err error) {
+	s := c.server
+	repo, err := s.repository(ctx)
+	if err != nil && (a.writes || !noRepository(err)) {
+		return "", err
+	}
+	who, err := s.helper(ctx)
+	if err != nil {
+		return "", err
+	}
+	s.codes.submits.Lock()
+	defer s.codes.submits.Unlock()
+	if err := s.roomForOne(ctx); err != nil {
+		return "", err
+	}
+	result, err := a.submit(ctx, company.CodeRequest{
+		WorkspaceDir: s.Dir, ProjectID: s.ProjectID, RepoID: repo.RepoID, WorkerAgentID: who, Actor: s.Actor, Join: true,
+		Origin: &doc.JobOrigin{Kind: origin, Ref: c.method},
+		Reuse:  func(record doc.Job) bool { return s.codes.serves(record, s.Clock.Now(), s.opts.AnswerWithin) },
+	})
+	return result.JobID, err
+}
+
+// helper is the id of the agent who serves requests that name none.
+func (s *server) helper(ctx context.Context) (string, error) {
+	if s.AgentID != "" {
+		a, err := s.able(ctx, s.AgentID)
+		return a.AgentID, err
+	}
+	all, err := s.agents(ctx)
+	if err != nil {
+		return "", err
+	}
+	why := "there is no agent"
+	for _, a := range all {
+		if a.status != offline {
+			return a.AgentID, nil
+		}
+		if company.MayDoJobs(a.Role) || why == "there is no agent" {
+			why = a.Name + ": " + a.why
+		}
+	}
+	return "", protocolError("no agent can do this: " + why)
+}
+
+// codeAnswer is the answer of a job that is over.
+func (c *call) codeAnswer(ctx context.Context, id string, a ask) (any, error) {
+	s := c.server
+	result, err := dialect.Do(ctx, s.Company, (*company.Company).CodeAnswer, s.named(id))
+	if err != nil {
+		return nil, err
+	}
+	switch result.Status {
+	case company.CodeCanceled:
+		return nil, protocolError("cancelled")
+	case company.CodeFailed:
+		return nil, protocolError(result.Error)
+	}
+	if record, err := s.record(ctx, id); err == nil && record.Last() != nil {
+		c.logID = logID(record.Last().RunID)
+	}
+	return a.tell(result)
+}
+
+func explainCode(ctx context.Context, c *call, p codeParams) (any, error) {
+	return c.slowly(ctx, ask{
+		submit: func(ctx context.Context, r company.CodeRequest) (company.CodeResult, error) {
+			return submitCode(ctx, c.server, (*company.Company).ExplainCode, p, "", r)
+		},
+		tell: func(r company.CodeResult) (any, error) { return r.Text, nil },
+	})
+}
+
+// reviewed is a review as clients read it.
+type reviewed struct {
+	Issues  []reviewedIssue `json:"issues"`
+	Summary string          `json:"summary"`
+}
+
+type reviewedIssue struct {
+	Severity   string `json:"severity"`
+	Message    string `json:"message"`
+	Line       int    `json:"line,omitempty"`
+	Suggestion string `json:"suggestion,omitempty"`
+}
+
+func reviewCode(ctx context.Context, c *call, p reviewParams) (any, error) {
+	return c.slowly(ctx, ask{
+		submit: func(ctx context.Context, r company.CodeRequest) (company.CodeResult, error) {
+			asked := company.ReviewCodeParams{CodeParams: codeOf(p.codeParams, "", r), ReviewType: p.ReviewType}
+			return dialect.Do(ctx, c.server.Company, (*company.Company).ReviewCode, asked)
+		},
+		tell: func(r company.CodeResult) (any, error) {
+			told := reviewed{Issues: make([]reviewedIssue, len(r.Review.Issues)), Summary: r.Review.Summary}
+			for i, issue := range r.Review.Issues {
+				told.Issues[i] = reviewedIssue{issue.Severity, issue.Message, issue.Line, issue.Suggestion}
+			}
+			return told, nil
+		},
+	})
+}
+
+func refactorCode(ctx context.Context, c *call, p refactorParams) (any, error) {
+	return c.propose(ctx, (*company.Company).RefactorCode, p.codeParams, p.Instructions)
+}
+
+func generateTests(ctx context.Context, c *call, p codeParams) (any, error) {
+	return c.propose(ctx, (*company.Company).GenerateTests, p, "")
+}
+
+type codeOperation = func(*company.Company, context.Context, company.CodeParams) (company.CodeResult, error)
+
+// propose asks for files.
+func (c *call) propose(ctx context.Context, op codeOperation, p codeParams, instructions string) (any, error) {
+	repo, err := c.server.repository(ctx)
+	if err != nil {
+		return nil, err
+	}
+	if _, inside := dialect.Within(repo.Root, p.FilePath); !inside {
+		return nil, protocolError(p.FilePath + " is outside the repository")
+	}
+	return c.slowly(ctx, ask{
+		writes: true,
+		submit: func(ctx context.Context, r company.CodeRequest) (company.CodeResult, error) {
+			return submitCode(ctx, c.server, op, p, instructions, r)
+		},
+		tell: func(r company.CodeResult) (any, error) {
+			list, problem := []artifact{}, ""
+			for _, f := range r.Files {
+				if f.Problem != "" {
+					problem = f.Path + ": " + describe(f.Problem, f.Message)
+					continue
+				}
+				var content []byte
+				if f.Content != nil {
+					content = []byte(*f.Content)
+				}
+				list = append(list, newArtifact(f.Row, content))
+			}
+			if len(list) == 0 && problem != "" {
+				return nil, protocolError(problem)
+			}
+			return list, nil
+		},
+	})
+}
+
+func codeOf(p codeParams, instructions string, r company.CodeRequest) company.CodeParams {
+	asked := company.CodeParams{Code: p.Code, Language: p.Language, FilePath: p.FilePath, Instructions: instructions}
+	asked.Ask(r)
+	return asked
+}
+
+func submitCode(ctx context.Context, s *server, op codeOperation, p codeParams, instructions string, r company.CodeRequest) (company.CodeResult, error) {
+	return dialect.Do(ctx, s.Company, op, codeOf(p, instructions, r))
+}

@@ -1,0 +1,238 @@
+package autonoma
+
+import (
+	"encoding/json"
+	"os"
+	"path/filepath"
+	"reflect"
+	"strings"
+	"testing"
+	"time"
+)
+
+func (s *stage) read(name string) string {
+	s.t.Helper()
+	text, err := os.ReadFile(filepath.Join(s.repo, name))
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	return string(text)
+}
+
+// TestCode pins the code actions: each is answered by an agent, and what it proposes can
+// be previewed and applied.
+func TestCode(t *testing.T) {
+	t.Parallel()
+	s := newStage(t)
+	c := s.dial()
+	var text string
+	f := c.do("code.explain", object{"code": "print(1)", "language": "python", "filePath": ""}, &text)
+	if text != "It **prints** 1." || len(f.LogID) != 36 {
+		t.Errorf("%s", f.raw)
+	}
+	var found reviewed
+	f = c.do("code.review", object{"code": "print(1)", "language": "python", "filePath": "*scratch*", "reviewType": "quality"}, &found)
+	if !reflect.DeepEqual(found, reviewed{[]reviewedIssue{{"warning", "x is unused", 1, ""}}, "one issue"}) || strings.Contains(f.raw, `"path"`) {
+		t.Errorf("%s", f.raw)
+	}
+	var tests []artifact
+	c.do("code.generateTests", object{"code": "print(1)", "language": "python", "filePath": "src/x.py"}, &tests)
+	if len(tests) != 1 || tests[0].Type != "test" || tests[0].Path != "src/test_x.py" || tests[0].Language != "python" || tests[0].Content != "assert True\n" {
+		t.Errorf("%+v", tests)
+	}
+	// A proposal, previewed and applied.
+	var list []artifact
+	c.do("code.refactor", object{"code": "print(1)", "language": "python", "filePath": filepath.Join(s.repo, "src/x.py"), "instructions": "print 2"}, &list)
+	if len(list) != 1 || list[0].Path != "src/x.py" || list[0].Content != "print(2)\n" || list[0].Type != "code" || !strings.HasPrefix(list[0].ID, "fa_") {
+		t.Fatalf("%+v", list)
+	}
+	var shown previewResult
+	c.do("artifacts.preview", object{"artifacts": list}, &shown)
+	want := previewResult{[]filePreview{{"src/x.py", "modify", "--- a/src/x.py\n+++ b/src/x.py\n@@ -1 +1 @@\n-print(1)\n+print(2)\n"}}}
+	if !reflect.DeepEqual(shown, want) {
+		t.Errorf("%+v", shown)
+	}
+	var done applyResult
+	c.do("artifacts.apply", object{"artifacts": list}, &done)
+	if done.Applied != 1 || done.Skipped != 0 || len(done.Errors) != 0 || done.CheckpointID == "" || s.read("src/x.py") != "print(2)\n" {
+		t.Errorf("%+v: %s", done, s.read("src/x.py"))
+	}
+	c.do("artifacts.apply", object{"artifacts": list}, &done)
+	if done.Applied != 0 || done.Skipped != 1 {
+		t.Errorf("again: %+v", done)
+	}
+	// Where there is nothing to write to.
+	for _, path := range []string{"", "/etc/passwd", "../x.py"} {
+		if why := c.refused("code.refactor", object{"code": "x", "language": "", "filePath": path}); why != path+" is outside the repository" {
+			t.Errorf("%q: %s", path, why)
+		}
+	}
+	// The text is not in the saved file any more.
+	if why := c.refused("code.refactor", object{"code": "print(7)", "language": "python", "filePath": "src/x.py"}); !strings.Contains(why, "src/x.py: ") || !strings.Contains(why, "not in the saved file") {
+		t.Error(why)
+	}
+}
+
+// TestApply pins what is refused of what is applied, file by file.
+func TestApply(t *testing.T) {
+	t.Parallel()
+	s := newStage(t)
+	c := s.dial()
+	file := func(path, content string) object {
+		return object{"id": "", "type": "code", "path": path, "content": content, "language": ""}
+	}
+	all := []object{
+		file("src/new.py", "new\n"), file("src/x.py", "print(1)\n"), file(filepath.Join(s.repo, "src/abs.py"), "abs\n"), file("../out.py", "x"),
+		file(".git/config", "x"), {"id": "fa_0000000000000000", "type": "code", "path": "a.py"}, file("src/new.py", "twice\n"),
+	}
+	var shown previewResult
+	c.do("artifacts.preview", object{"artifacts": all}, &shown)
+	var actions []string
+	for i, row := range shown.Files {
+		actions = append(actions, row.Action)
+		if row.Path != all[i]["path"] {
+			t.Errorf("row %d is of %s", i, row.Path)
+		}
+		if i >= 3 && (!strings.HasPrefix(row.Diff, "# "+row.Path+": ") || row.Action != "skip") {
+			t.Errorf("%+v", row)
+		}
+	}
+	if got := strings.Join(actions, " "); got != "create skip create skip skip skip skip" {
+		t.Error(got)
+	}
+	// A file that changes between preview and apply is left alone.
+	write(t, filepath.Join(s.repo, "src/new.py"), "somebody's\n")
+	var done applyResult
+	c.do("artifacts.apply", object{"artifacts": all[:3]}, &done)
+	if done.Applied != 1 || done.Skipped != 1 || len(done.Errors) != 1 || done.Errors[0] != "src/new.py: the file changed since the preview; preview again" {
+		t.Errorf("%+v", done)
+	}
+	if s.read("src/new.py") != "somebody's\n" || s.read("src/abs.py") != "abs\n" {
+		t.Error("the wrong files were written")
+	}
+	c.do("artifacts.apply", object{"artifacts": all}, &done)
+	if done.Applied+done.Skipped+len(done.Errors) != len(all) {
+		t.Errorf("%d artifacts: %+v", len(all), done)
+	}
+	for _, none := range []any{object{"artifacts": nil}, object{}, object{"artifacts": []any{}}, nil} {
+		if f := c.do("artifacts.preview", none, nil); string(f.Result) != `{"files":[]}` {
+			t.Errorf("%s", f.raw)
+		}
+		if f := c.do("artifacts.apply", none, nil); string(f.Result) != `{"applied":0,"skipped":0,"errors":[]}` {
+			t.Errorf("%s", f.raw)
+		}
+	}
+}
+
+// TestStillWorking pins what happens to an answer that takes longer than clients wait: it is
+// put off, joined by the same request, and owed once.
+func TestStillWorking(t *testing.T) {
+	t.Parallel()
+	release := filepath.Join(t.TempDir(), "release")
+	s := newStage(t, func(o *Options) { o.AnswerWithin = time.Second })
+	c, other := s.dial(), s.dial()
+	params := object{"code": "hold " + release, "language": "", "filePath": ""}
+	why := c.refused("code.explain", params)
+	id, _, found := strings.Cut(strings.TrimPrefix(why, "still working: task "), ";")
+	if !found || !strings.HasPrefix(id, "job_") || !strings.HasSuffix(why, "; ask again in a moment to get its answer, or see background.output") {
+		t.Fatal(why)
+	}
+	if again := other.refused("code.explain", params); again != why {
+		t.Errorf("another client: %s", again)
+	}
+	write(t, release, "")
+	// Nobody waits: those who waited in vain hear of the end.
+	for _, who := range []*client{c, other} {
+		who.await("the end of the execution", func(f frame) bool {
+			return f.Type == "execution.complete" && strings.Contains(f.raw, id) && strings.Contains(f.raw, `"text":"released"`)
+		})
+	}
+	var text string
+	if c.do("code.explain", params, &text); text != "released" {
+		t.Errorf("asked again: %q", text)
+	}
+	var rows []backgroundTask
+	if c.do("background.list", nil, &rows); len(rows) != 1 {
+		t.Errorf("%d jobs for one request", len(rows))
+	}
+	// It was delivered: the next one is a new request.
+	if c.do("code.explain", params, &text); text != "released" {
+		t.Errorf("asked once more: %q", text)
+	}
+	if c.do("background.list", nil, &rows); len(rows) != 2 {
+		t.Errorf("%d jobs for two requests", len(rows))
+	}
+}
+
+// TestStillWorkingAfterRestart pins that a late answer is owed by the next daemon, too.
+func TestStillWorkingAfterRestart(t *testing.T) {
+	t.Parallel()
+	release := filepath.Join(t.TempDir(), "release")
+	s := newStage(t, func(o *Options) { o.AnswerWithin = time.Second })
+	params := object{"code": "hold " + release, "language": "", "filePath": ""}
+	c := s.dial()
+	why := c.refused("code.explain", params)
+	id, _, _ := strings.Cut(strings.TrimPrefix(why, "still working: task "), ";")
+	s.end()
+	s.open(func(o *Options) { o.AnswerWithin = time.Second })
+	c = s.dial()
+	var r executionResult
+	if c.do("execution.status", object{"executionId": id}, &r); r.Status != "running" && r.Status != "queued" {
+		t.Errorf("%+v", r)
+	}
+	write(t, release, "")
+	if r = c.over(id); r.Status != "success" || r.Text != "released" {
+		t.Errorf("%+v", r)
+	}
+	var text string
+	f := c.do("code.explain", params, &text)
+	var rows []backgroundTask
+	c.do("background.list", nil, &rows)
+	if text != "released" || len(rows) != 1 {
+		t.Errorf("%s with %d jobs", f.raw, len(rows))
+	}
+}
+
+// TestTogether pins that equal requests that come together are one job.
+func TestTogether(t *testing.T) {
+	t.Parallel()
+	s := newStage(t)
+	clients := []*client{s.dial(), s.dial(), s.dial()}
+	for _, c := range clients {
+		c.send(`{"id":1,"method":"code.explain","params":{"code":"print(1)","language":"python","filePath":"src/x.py"}}`)
+	}
+	for _, c := range clients {
+		if f := c.answer("1"); string(f.Result) != `"It **prints** 1."` {
+			t.Errorf("%s", f.raw)
+		}
+	}
+	var rows []json.RawMessage
+	if clients[0].do("background.list", nil, &rows); len(rows) != 1 {
+		t.Errorf("%d jobs", len(rows))
+	}
+}
+
+// TestTooManyWait pins how many slow requests of one connection wait, and that others do not
+// wait for them.
+func TestTooManyWait(t *testing.T) {
+	t.Parallel()
+	release := filepath.Join(t.TempDir(), "release")
+	s := newStage(t)
+	c := s.dial()
+	for range maxWaiting {
+		c.send(`{"id":"slow","method":"code.explain","params":{"code":"hold ` + release + `","language":"","filePath":""}}`)
+	}
+	if why := c.refused("code.explain", object{"code": "print(1)"}); why != "too many requests are waiting (16)" {
+		t.Error(why)
+	}
+	var rows []backgroundTask
+	if c.do("background.list", nil, &rows); len(rows) != 1 {
+		t.Errorf("%d jobs for equal requests", len(rows))
+	}
+	write(t, release, "")
+	for range maxWaiting {
+		if f := c.answer(`"slow"`); string(f.Result) != `"released"` {
+			t.Errorf("%s", f.raw)
+		}
+	}
+}

@@ -1,0 +1,167 @@
+package autonoma
+
+// Frames: requests as clients write them, answers and events as they read them.
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"strings"
+
+	"ac/internal/canonjson"
+	"ac/internal/fault"
+	"ac/internal/ulid"
+)
+
+// Bounds of frames, in bytes and levels.
+const (
+	maxFrame   = 24 << 20 // of a client
+	maxNesting = 64
+	maxAnswer  = 16 << 20
+	maxID      = 256
+	maxError   = 2000 // characters
+)
+
+// errTooDeep ends a connection; errNoRequest is told on stderr alone.
+var (
+	errTooDeep   = errors.New("the frame is nested too deeply")
+	errNoRequest = errors.New("the frame is no request")
+)
+
+// request is a frame of a client. id is as it came.
+type request struct {
+	id     json.RawMessage
+	method string
+	params json.RawMessage // an object without members that are null
+	bad    error           // why the params are none
+}
+
+// parseRequest reads a frame. Unknown members are ignored; of a duplicate the last counts.
+func parseRequest(text []byte) (r request, err error) {
+	if canonjson.Depth(text) > maxNesting {
+		return r, errTooDeep
+	}
+	var id, method, params []byte
+	if err := canonjson.Members(text, func(m canonjson.Member) {
+		switch string(m.Key) {
+		case "id":
+			id = m.Value
+		case "method":
+			method = m.Value
+		case "params":
+			params = m.Value
+		}
+	}); err != nil {
+		return r, errNoRequest
+	}
+	if !isID(id) || len(method) == 0 || method[0] != '"' {
+		return r, errNoRequest
+	}
+	r.id, r.method = bytes.ToValidUTF8(id, []byte("\uFFFD")), canonjson.Unquote(method)
+	r.params, r.bad = plainParams(params)
+	return r, nil
+}
+
+// isID reports whether a value can name a request: a text that is not too long, or a number.
+func isID(id []byte) bool {
+	if len(id) == 0 || len(id) > 6*maxID+2 {
+		return false
+	}
+	if id[0] == '"' {
+		return len(canonjson.Unquote(id)) <= maxID
+	}
+	return id[0] == '-' || id[0] >= '0' && id[0] <= '9'
+}
+
+// plainParams are the params as an object without members that are null. No params are
+// written in four ways: {}, [], null and not at all.
+func plainParams(raw []byte) (json.RawMessage, error) {
+	switch text := string(bytes.TrimSpace(raw)); {
+	case text == "" || text == "null" || strings.HasPrefix(text, "[") && strings.TrimSpace(text[1:]) == "]":
+		return json.RawMessage("{}"), nil
+	case text[0] != '{':
+		return nil, protocolError("invalid params: must be an object")
+	}
+	plain := []byte{'{'}
+	err := canonjson.Members(raw, func(m canonjson.Member) {
+		if string(m.Value) == "null" {
+			return
+		}
+		if len(plain) > 1 {
+			plain = append(plain, ',')
+		}
+		plain = append(append(canonjson.AppendString(plain, string(m.Key)), ':'), m.Value...)
+	})
+	return append(plain, '}'), err
+}
+
+// protocolError is an error in the words of the protocol.
+type protocolError string
+
+func (e protocolError) Error() string { return string(e) }
+
+// success is the answer of a request that was carried out. No error stands beside the
+// result: clients take any for a failure.
+type success struct {
+	ID     json.RawMessage `json:"id"`
+	Result any             `json:"result"`
+	// LogID names the run that the answer is about.
+	LogID string `json:"conversation_log_id,omitempty"`
+}
+
+// failure is the answer of a request that failed.
+type failure struct {
+	ID    json.RawMessage `json:"id"`
+	Error string          `json:"error"`
+}
+
+// event is a frame that answers no request.
+type event struct {
+	Type string `json:"type"`
+	Data any    `json:"data"`
+}
+
+func encode(v any) ([]byte, error) {
+	var out bytes.Buffer
+	enc := json.NewEncoder(&out)
+	enc.SetEscapeHTML(false)
+	err := enc.Encode(v)
+	return bytes.TrimSuffix(out.Bytes(), []byte("\n")), err
+}
+
+// logID is the name of a run in answers, "" for a run that has none.
+func logID(run string) string {
+	text, _ := ulid.UUID(run)
+	return text
+}
+
+// sentence is an error as one line for people.
+func sentence(err error) string {
+	text := err.Error()
+	if e, ok := errors.AsType[*fault.Error](err); ok {
+		if e.Reason == fault.InvalidParams {
+			text = "invalid params: " + issuesOf(e)
+		}
+		if e.Reason == fault.Denied {
+			if rule, cut := strings.CutPrefix(e.Message, "Policy denied launch: "); cut {
+				text = "not allowed: " + rule
+			} else if rule, cut := strings.CutPrefix(e.Message, "Policy denied approval: "); cut {
+				text = "not allowed: " + rule
+			}
+		}
+	}
+	runes := []rune(strings.Join(strings.FieldsFunc(text, func(r rune) bool { return r == '\n' || r == '\r' || r == '\u2028' || r == '\u2029' }), " "))
+	return strings.ToValidUTF8(string(runes[:min(len(runes), maxError)]), "\uFFFD")
+}
+
+func issuesOf(e *fault.Error) string {
+	parts := make([]string, len(e.Issues))
+	for i, issue := range e.Issues {
+		what := issue.Message
+		if rest, found := strings.CutPrefix(what, "must have at most "); found && strings.HasSuffix(rest, " bytes") {
+			what = "must not be longer than " + rest
+		}
+		parts[i] = strings.TrimPrefix(issue.Field()+": "+what, ": ")
+	}
+	return strings.Join(parts, "; ")
+}

@@ -1,0 +1,108 @@
+package autonoma
+
+// The test binary plays every part: runner, guard, and the worker of each job.
+
+import (
+	"encoding/json"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"ac/heartbeat/job"
+	"ac/heartbeat/workflow"
+	"ac/internal/runtimetest"
+	"ac/runs/session"
+)
+
+func TestMain(m *testing.M) {
+	if filepath.Base(os.Args[0]) == "answerer" {
+		os.Exit(exitOf(work()))
+	}
+	if len(os.Args) > 1 {
+		executable, err := os.Executable()
+		if err != nil {
+			os.Exit(exitOf(err))
+		}
+		switch os.Args[1] {
+		case session.GuardCommand:
+			os.Exit(exitOf(session.RunGuard()))
+		case job.RunCommand:
+			os.Exit(exitOf(workflow.RunJob(executable, os.Stdin, os.Stdout, nil)))
+		case daemonWord:
+			os.Exit(exitOf(daemon(os.Args[2:])))
+		}
+	}
+	os.Exit(runtimetest.With(m).Run())
+}
+
+func exitOf(err error) int {
+	if err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		return 1
+	}
+	return 0
+}
+
+// work is a worker. The kind of answer that its prompt asks for, and its goal, say what it
+// does.
+func work() error {
+	text, err := io.ReadAll(os.Stdin)
+	if err != nil {
+		return err
+	}
+	prompt := string(text)
+	goal := label(prompt, "goal")
+	how, arg, _ := strings.Cut(goal, " ")
+	answer := map[string]any{}
+	switch _, kind, _ := strings.Cut(prompt, "one answer of kind "); {
+	case strings.HasPrefix(kind, "review"):
+		answer["issues"] = []map[string]any{{"severity": "warning", "message": "x is unused", "line": 1, "path": "src/x.py"}}
+		answer["summary"] = "one issue"
+	case strings.HasPrefix(kind, "files") && strings.HasPrefix(goal, "Write tests"):
+		answer["files"] = []map[string]any{{"path": "src/test_x.py", "content": "assert True\n", "kind": "test"}}
+		answer["summary"] = "a test"
+	case strings.HasPrefix(kind, "files"):
+		answer["files"] = []map[string]any{{"path": "src/x.py", "selection": "print(2)"}}
+		answer["summary"] = "better"
+	case how == "hold" || strings.Contains(prompt, "hold "):
+		if _, rest, found := strings.Cut(prompt, "hold "); found {
+			arg, _, _ = strings.Cut(rest, "\n")
+		}
+		fmt.Println("holding")
+		for deadline := time.Now().Add(patience); time.Now().Before(deadline); time.Sleep(5 * time.Millisecond) {
+			if _, err := os.Stat(arg); err == nil {
+				break
+			}
+		}
+		answer["text"] = "released"
+	case how == "fail":
+		return fmt.Errorf("it failed: %s", arg)
+	case how == "cannot":
+		answer["cannot"] = arg
+	case how == "write":
+		if err := os.WriteFile(arg, []byte("written\n"), 0o644); err != nil {
+			return err
+		}
+		answer["text"] = "wrote " + arg
+	case strings.HasPrefix(goal, "Explain"):
+		answer["text"] = "It **prints** 1."
+	default:
+		answer["text"] = "[" + goal + "]"
+	}
+	out, err := json.Marshal(answer)
+	fmt.Println(string(out))
+	return err
+}
+
+func label(prompt, name string) string {
+	for line := range strings.Lines(prompt) {
+		if value, ok := strings.CutPrefix(strings.TrimSuffix(line, "\n"), name+": "); ok {
+			return value
+		}
+	}
+	return ""
+}

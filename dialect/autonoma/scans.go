@@ -1,0 +1,176 @@
+package autonoma
+
+// Scans of repositories, and what people thought of answers.
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"net/url"
+	"path/filepath"
+	"strings"
+
+	"ac/company"
+	"ac/dialect"
+	"ac/internal/durable"
+	"ac/internal/fault"
+	"ac/internal/ulid"
+	"ac/workspace/doc"
+)
+
+type scanStarted struct {
+	JobID string `json:"job_id"`
+}
+
+func scanTechDebt(ctx context.Context, c *call, p scanParams) (any, error) {
+	return c.scan(ctx, p, "tech_debt")
+}
+
+func scanModernize(ctx context.Context, c *call, p scanParams) (any, error) {
+	return c.scan(ctx, p, "modernize")
+}
+
+// scanRef marks the jobs of scans; the kind follows.
+const scanRef = "scan."
+
+func (c *call) scan(ctx context.Context, p scanParams, kind string) (any, error) {
+	s := c.server
+	repo, err := s.scanned(ctx, p.RepositoryURL)
+	if err != nil {
+		return nil, err
+	}
+	who, err := s.helper(ctx)
+	if err != nil {
+		return nil, err
+	}
+	if err := s.roomForOne(ctx); err != nil {
+		return nil, err
+	}
+	asked := company.ScanCodeParams{Kind: kind}
+	asked.Ask(company.CodeRequest{
+		WorkspaceDir: s.Dir, ProjectID: s.ProjectID, RepoID: repo, WorkerAgentID: who, Actor: s.Actor, Join: true,
+		Origin: &doc.JobOrigin{Kind: origin, Ref: scanRef + kind},
+	})
+	made, err := dialect.Do(ctx, s.Company, (*company.Company).ScanCode, asked)
+	return scanStarted{made.JobID}, err
+}
+
+// scanned is the linked repository that a client names: by id, root, as the one there is,
+// or by where it comes from. Nothing is fetched.
+func (s *server) scanned(ctx context.Context, name string) (string, error) {
+	list, err := dialect.Do(ctx, s.Company, (*company.Company).Repositories, company.ProjectParams{Dir: s.In(), ProjectID: s.ProjectID})
+	if err != nil {
+		return "", err
+	}
+	if name == "." {
+		repo, err := s.repository(ctx)
+		return repo.RepoID, err
+	}
+	root := filepath.Clean(strings.TrimPrefix(name, "file://"))
+	if found, err := filepath.EvalSymlinks(root); err == nil {
+		root = found
+	}
+	var ids []string
+	for _, repo := range list {
+		ids = append(ids, repo.RepoID)
+		if repo.RepoID == name || repo.Root == root {
+			return repo.RepoID, nil
+		}
+		if from := originOf(repo.Root); from != "" && plainURL(from) == plainURL(name) {
+			return repo.RepoID, nil
+		}
+	}
+	return "", protocolError("only linked repositories can be scanned: " + strings.Join(ids, ", "))
+}
+
+// maxConfig bounds a git config that is read, in bytes.
+const maxConfig = 1 << 20
+
+// originOf is the URL of the remote origin in the config of a repository, "" for none.
+func originOf(root string) string {
+	dir, err := durable.OpenRoot(root)
+	if err != nil {
+		return ""
+	}
+	defer dir.Close()
+	config, err := durable.ReadFile(dir, ".git/config", maxConfig)
+	if err != nil {
+		return "" // it comes from nowhere that we know
+	}
+	inside := false
+	for lines := bufio.NewScanner(bytes.NewReader(config)); lines.Scan(); {
+		line := strings.TrimSpace(lines.Text())
+		if strings.HasPrefix(line, "[") {
+			inside = line == `[remote "origin"]`
+			continue
+		}
+		if name, value, ok := strings.Cut(line, "="); ok && inside && strings.EqualFold(strings.TrimSpace(name), "url") {
+			return strings.TrimSpace(value)
+		}
+	}
+	return ""
+}
+
+// plainURL is a URL without user, password, .git and a final slash.
+func plainURL(text string) string {
+	if u, err := url.Parse(text); err == nil && u.Host != "" {
+		u.User = nil
+		text = u.String()
+	} else if _, rest, found := strings.Cut(text, "@"); found {
+		text = rest
+	}
+	return strings.TrimSuffix(strings.TrimSuffix(strings.TrimRight(text, "/"), ".git"), "/")
+}
+
+type scanState struct {
+	JobID  string      `json:"job_id"`
+	Status string      `json:"status"`
+	Report *scanReport `json:"report,omitempty"`
+	Error  string      `json:"error,omitempty"`
+}
+
+type scanReport struct {
+	Kind    string            `json:"kind"`
+	Summary string            `json:"summary"`
+	Issues  []doc.ReviewIssue `json:"issues"`
+}
+
+func scanStatus(ctx context.Context, c *call, p scanStatusParams) (any, error) {
+	e, err := c.server.find(ctx, p.JobID)
+	if err != nil && !fault.Is(err, fault.NotFound) {
+		return nil, err
+	}
+	kind, ok := "", false
+	if e.record != nil && e.record.Order != nil && e.record.Order.Origin != nil {
+		kind, ok = strings.CutPrefix(e.record.Order.Origin.Ref, scanRef)
+	}
+	if !ok {
+		return nil, protocolError("unknown task: " + p.JobID)
+	}
+	c.logID = logID(e.run)
+	state := scanState{JobID: e.id, Status: e.taskStatus(), Error: e.failure}
+	if e.answer != nil && e.answer.Answer.Review != nil && e.succeeded {
+		found := e.answer.Answer.Review
+		state.Report = &scanReport{kind, found.Summary, append([]doc.ReviewIssue{}, found.Issues...)}
+	}
+	return state, nil
+}
+
+type feedbackTaken struct {
+	OK bool `json:"ok"`
+}
+
+func submitFeedback(ctx context.Context, c *call, p feedbackParams) (any, error) {
+	s := c.server
+	run, ok := ulid.OfUUID("run", p.LogID)
+	if !ok {
+		return nil, protocolError("unknown conversation_log_id: " + p.LogID)
+	}
+	given := company.FeedbackParams{Signal: p.Signal, Reason: p.Reason}
+	given.Act(s.Dir, s.ProjectID, run, s.Actor.ActorID, s.Actor.ActorRole, s.Actor.ActorTeamID)
+	_, err := dialect.Do(ctx, s.Company, (*company.Company).SubmitFeedback, given)
+	if fault.Is(err, fault.NotFound) {
+		return nil, protocolError("unknown conversation_log_id: " + p.LogID)
+	}
+	return feedbackTaken{err == nil}, err
+}

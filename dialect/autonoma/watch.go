@@ -1,0 +1,325 @@
+package autonoma
+
+// Events: one watch of the project's jobs, and what the clients are told of them.
+
+import (
+	"context"
+	"sync"
+	"time"
+
+	"ac/company"
+	"ac/dialect"
+	"ac/internal/fault"
+)
+
+// pace is the shortest time between two events about the progress of one execution.
+const pace = 250 * time.Millisecond
+
+// jobWatch looks at the jobs whenever one of them, or the log of a run, changed. Between
+// changes it sleeps.
+type jobWatch struct {
+	server *server
+	wake   chan struct{}
+
+	mu    sync.Mutex
+	ended map[string]bool // jobs that were seen to be over
+	ends  map[string][]chan struct{}
+
+	// Of the goroutine that looks.
+	told map[string]*toldTask
+	sent map[string]time.Time // when the progress of an execution was told last
+}
+
+// toldTask is what all clients were told of a task.
+type toldTask struct {
+	status   string
+	progress int
+}
+
+func newJobWatch(s *server) *jobWatch {
+	return &jobWatch{
+		server: s, wake: make(chan struct{}, 1), ended: map[string]bool{}, ends: map[string][]chan struct{}{}, told: map[string]*toldTask{}, sent: map[string]time.Time{},
+	}
+}
+
+// start begins to watch. stop waits until nothing runs any more.
+func (w *jobWatch) start() (stop func(), err error) {
+	s := w.server
+	c, err := s.Host.In(s.Dir).Enter(s.work)
+	if err != nil {
+		return func() {}, err
+	}
+	unwatch, err := c.WatchJobs(s.work, s.ProjectID, w.rouse)
+	if err != nil {
+		return func() {}, err
+	}
+	// Jobs that were over before are no news.
+	records, err := s.records(s.work, company.ListJobsParams{Limit: 5000})
+	if err != nil {
+		unwatch()
+		return func() {}, err
+	}
+	for _, r := range records {
+		w.ended[r.Job.JobID] = r.Over()
+	}
+	var wg sync.WaitGroup
+	wg.Go(w.run)
+	w.rouse()
+	return func() {
+		unwatch()
+		wg.Wait()
+	}, nil
+}
+
+// rouse has the watch look, soon.
+func (w *jobWatch) rouse() {
+	select {
+	case w.wake <- struct{}{}:
+	default:
+	}
+}
+
+func (w *jobWatch) run() {
+	ctx := w.server.work
+	var again <-chan time.Time
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-w.wake:
+		case <-again:
+		}
+		again = nil
+		rest, err := w.look(ctx)
+		if err != nil && ctx.Err() == nil {
+			w.server.Log.Warn("the jobs of the project cannot be read", "error", err)
+			rest = time.Second
+		}
+		if rest > 0 {
+			again = time.After(rest)
+		}
+		// Lines gather while a busy agent prints.
+		if !dialect.Pause(ctx, 20*time.Millisecond) {
+			return
+		}
+	}
+}
+
+// look tells what changed, and says when to look again though nothing changes, 0 for never.
+func (w *jobWatch) look(ctx context.Context) (rest time.Duration, err error) {
+	s := w.server
+	clients := s.clients()
+	w.mu.Lock()
+	waits := len(w.ends) > 0
+	w.mu.Unlock()
+	if len(clients) == 0 && !waits {
+		return 0, nil // jobs that end meanwhile are met when somebody comes
+	}
+	records, err := s.records(ctx, company.ListJobsParams{Limit: 5000, Skip: w.over})
+	if err != nil {
+		return 0, err
+	}
+	for _, r := range records {
+		e, err := s.execution(ctx, r)
+		if err != nil {
+			return 0, err
+		}
+		rest = sooner(rest, w.tell(ctx, clients, e))
+	}
+	for id := range followedBy(clients) {
+		e, err := s.find(ctx, id)
+		if fault.Is(err, fault.NotFound) || (err == nil && e.flow == nil && !e.over) {
+			continue // jobs that go on were told above
+		}
+		if err != nil {
+			return rest, err
+		}
+		rest = sooner(rest, w.tell(ctx, clients, e))
+	}
+	return rest, nil
+}
+
+func sooner(a, b time.Duration) time.Duration {
+	if a == 0 || b > 0 && b < a {
+		return b
+	}
+	return a
+}
+
+func (w *jobWatch) over(id string) bool {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return w.ended[id]
+}
+
+// followedBy are the executions that clients follow.
+func followedBy(clients []*connection) map[string]bool {
+	ids := map[string]bool{}
+	for _, c := range clients {
+		c.mu.Lock()
+		for id := range c.follows {
+			ids[id] = true
+		}
+		c.mu.Unlock()
+	}
+	return ids
+}
+
+type taskUpdate struct {
+	TaskID   string `json:"taskId"`
+	Status   string `json:"status"`
+	Progress int    `json:"progress"`
+}
+
+type phaseUpdate struct {
+	ExecutionID string `json:"executionId"`
+	Phase       string `json:"phase"`
+	Status      string `json:"status"`
+	Progress    int    `json:"progress"`
+}
+
+// tell tells the clients how an execution is now: its task to all, its phases and its end
+// to those who follow it. Changes of progress alone keep to the pace; rest is when the next
+// one is due.
+func (w *jobWatch) tell(ctx context.Context, clients []*connection, e execution) (rest time.Duration) {
+	s := w.server
+	now := s.Clock.Now()
+	told := w.told[e.id]
+	if told == nil {
+		told = &toldTask{}
+		w.told[e.id] = told
+	}
+	if since := now.Sub(w.sent[e.id]); since < pace && !e.over && told.status == e.taskStatus() && !news(clients, e) {
+		return pace - since
+	}
+	changed := false
+	for _, c := range clients {
+		changed = c.tellPhases(e) || changed
+	}
+	if status, progress := e.taskStatus(), progressOf(e.phases); e.flow == nil && (told.status != status || told.progress != progress) {
+		told.status, told.progress, changed = status, progress, true
+		key := "task " + e.id
+		if e.over {
+			key = ""
+		}
+		for _, c := range clients {
+			c.tell("task.update", taskUpdate{e.id, status, progress}, key)
+		}
+	}
+	if changed {
+		w.sent[e.id] = now
+	}
+	if e.over {
+		w.end(ctx, clients, e)
+	}
+	return 0
+}
+
+// news reports whether a client does not know the status of a phase yet.
+func news(clients []*connection, e execution) bool {
+	for _, c := range clients {
+		c.mu.Lock()
+		f := c.follows[e.id]
+		if f != nil {
+			for i, p := range e.phases {
+				if f.told[i].Status != p.Status && (f.told[i].Status != "" || p.Status != phasePending) {
+					c.mu.Unlock()
+					return true
+				}
+			}
+		}
+		c.mu.Unlock()
+	}
+	return false
+}
+
+// tellPhases tells a client who follows an execution what of its phases is new.
+func (c *connection) tellPhases(e execution) (changed bool) {
+	c.mu.Lock()
+	f := c.follows[e.id]
+	if f == nil {
+		c.mu.Unlock()
+		return false
+	}
+	before := f.told
+	for i := range e.phases {
+		if e.phases[i].Status == before[i].Status {
+			e.phases[i].Progress = max(e.phases[i].Progress, before[i].Progress) // a flow that grows does not fall back
+		}
+	}
+	f.told = e.phases
+	c.mu.Unlock()
+	for i, p := range e.phases {
+		old := before[i]
+		if p.Status == old.Status && p.Progress == old.Progress || old.Status == "" && p.Status == phasePending {
+			continue
+		}
+		key := ""
+		if p.Status == phaseRunning && old.Status == phaseRunning {
+			key = "phase " + e.id + " " + p.Name // the next one may take its place
+		}
+		c.tell("phase.update", phaseUpdate{e.id, p.Name, p.Status, p.Progress}, key)
+		changed = true
+	}
+	return changed
+}
+
+// end tells those who follow an execution that it is over, and wakes those who wait for
+// that.
+func (w *jobWatch) end(ctx context.Context, clients []*connection, e execution) {
+	var result *executionResult
+	for _, c := range clients {
+		c.mu.Lock()
+		follows := c.follows[e.id] != nil
+		delete(c.follows, e.id)
+		c.mu.Unlock()
+		if !follows {
+			continue
+		}
+		if result == nil {
+			made, err := w.server.result(ctx, e)
+			if err != nil {
+				w.server.Log.Warn("the files of an execution cannot be read", "execution", e.id, "error", err)
+				made.Artifacts = []artifact{}
+			}
+			result = &made
+		}
+		c.tell("execution.complete", result, "")
+	}
+	w.server.codes.late(ctx, w.server, e)
+	delete(w.told, e.id)
+	delete(w.sent, e.id)
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.ended[e.id] = true
+	for _, waiting := range w.ends[e.id] {
+		close(waiting)
+	}
+	delete(w.ends, e.id)
+}
+
+// ending is closed when a job is seen to be over. forget ends the wait.
+func (w *jobWatch) ending(id string) (over <-chan struct{}, forget func()) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	made := make(chan struct{})
+	if w.ended[id] {
+		close(made)
+		return made, func() {}
+	}
+	w.ends[id] = append(w.ends[id], made)
+	w.rouse()
+	return made, func() {
+		w.mu.Lock()
+		defer w.mu.Unlock()
+		kept := w.ends[id][:0]
+		for _, c := range w.ends[id] {
+			if c != made {
+				kept = append(kept, c)
+			}
+		}
+		if w.ends[id] = kept; len(kept) == 0 {
+			delete(w.ends, id)
+		}
+	}
+}

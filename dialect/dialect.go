@@ -1,0 +1,123 @@
+// Package dialect is what the protocols of other programs share: the company that they act
+// in, the listeners on loopback, and a watch of jobs. A dialect itself is a package below
+// this one, which speaks its protocol and calls the operations of ac.
+package dialect
+
+import (
+	"context"
+	"log/slog"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	"ac/company"
+	"ac/internal/clock"
+	"ac/internal/fault"
+	"ac/runs/provider"
+	"ac/workspace/doc"
+)
+
+// Company is what a dialect acts in: a project of a workspace, as one actor.
+type Company struct {
+	Host      *company.Host
+	Dir       string
+	ProjectID string
+	Actor     company.ActorParams
+	// RepoID is the repository where agents work, "" for the only one that there is.
+	RepoID string
+	// AgentID is who serves requests that name no agent, "" for the first that fits.
+	AgentID string
+	Version string
+	Clock   *clock.Clock
+	Log     *slog.Logger
+}
+
+// Listener is a dialect that listens.
+type Listener struct {
+	Name, Addr string
+	// Serve serves until ctx is done; nothing runs any more when it returns. Jobs go on.
+	Serve func(ctx context.Context) error
+}
+
+// In names the workspace.
+func (c *Company) In() company.Dir { return company.Dir{WorkspaceDir: c.Dir} }
+
+// Do carries out an operation.
+func Do[S company.Target, P, R any](ctx context.Context, c *Company, op func(S, context.Context, P) (R, error), p P) (R, error) {
+	return company.Do(ctx, c.Host, op, p)
+}
+
+// Check refuses a workspace or a project that is none.
+func (c *Company) Check(ctx context.Context) error {
+	if err := c.Host.In(c.Dir).KeepFresh(ctx); err != nil {
+		return err
+	}
+	projects, err := Do(ctx, c, (*company.Company).ProjectNames, c.In())
+	if err != nil {
+		return err
+	}
+	if !slices.ContainsFunc(projects, func(p doc.Project) bool { return p.ID == c.ProjectID }) {
+		return fault.New(fault.NotFound, "project %s does not exist in %s", c.ProjectID, c.Dir)
+	}
+	return nil
+}
+
+// Repository is where agents work and files go: the one that was chosen, else the only one
+// that is linked and on this machine. ids are all that could be meant; without exactly one
+// it is fault.NoTarget or fault.TargetAmbiguous.
+func (c *Company) Repository(ctx context.Context) (repo company.Repository, ids []string, err error) {
+	list, err := Do(ctx, c, (*company.Company).Repositories, company.ProjectParams{Dir: c.In(), ProjectID: c.ProjectID})
+	if err != nil {
+		return repo, nil, err
+	}
+	for _, r := range list {
+		ids = append(ids, r.RepoID)
+	}
+	if c.RepoID != "" {
+		if i := slices.Index(ids, c.RepoID); i >= 0 {
+			return list[i], ids, nil
+		}
+		return repo, ids, fault.New(fault.NoTarget, "repository %s is not linked to the project, or has no root on this machine", c.RepoID)
+	}
+	switch len(list) {
+	case 0:
+		return repo, nil, fault.New(fault.NoTarget, "no repository is linked to the project on this machine; link one with ac, or give --repo")
+	case 1:
+		return list[0], ids, nil
+	}
+	return repo, ids, fault.New(fault.TargetAmbiguous, "several repositories are linked (%s); start the daemon with --repo", strings.Join(ids, ", "))
+}
+
+// Within is a path as it is below the root of a repository, with slashes; ok is false for
+// one that is not.
+func Within(root, path string) (rel string, ok bool) {
+	if filepath.IsAbs(path) {
+		below, err := filepath.Rel(root, filepath.Clean(path))
+		if err != nil {
+			return "", false
+		}
+		path = below
+	}
+	if path = filepath.Clean(filepath.FromSlash(path)); !filepath.IsLocal(path) || path == "." {
+		return "", false
+	}
+	return filepath.ToSlash(path), true
+}
+
+// Adapters are which agent programs this machine has.
+func (c *Company) Adapters(ctx context.Context) ([]provider.Adapter, error) {
+	return Do(ctx, c, (*company.Company).Adapters, c.In())
+}
+
+// Pause waits, and reports whether ctx is still there afterwards.
+func Pause(ctx context.Context, d time.Duration) bool {
+	timer := time.NewTimer(d)
+	defer timer.Stop()
+	select {
+	case <-ctx.Done():
+		return false
+	case <-timer.C:
+		return true
+	}
+}

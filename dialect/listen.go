@@ -1,0 +1,138 @@
+package dialect
+
+// Where a dialect listens: on loopback, and on nothing else.
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net"
+	"net/http"
+	"net/netip"
+	"strconv"
+	"sync"
+	"syscall"
+	"time"
+
+	"ac/dialect/ws"
+	"ac/internal/fault"
+	"ac/internal/httpguard"
+)
+
+const (
+	headerPatience = 5 * time.Second // for the whole header of a request
+	idlePatience   = 2 * time.Minute
+	maxHeader      = 16 << 10
+	keepAlive      = 15 * time.Second
+)
+
+// Socket is an address that is listened on: one of 127.0.0.1 and, where that is possible,
+// the same port of ::1, since some programs look up localhost as that.
+type Socket struct {
+	host      string
+	listeners []net.Listener
+	guard     *httpguard.Guard
+	log       *slog.Logger
+}
+
+// Listen listens for a dialect. name stands in its errors. An address that is not of
+// loopback is fault.Denied; a port in use names the option to change it.
+func Listen(ctx context.Context, name, address string, origins []string, log *slog.Logger) (*Socket, error) {
+	host, port, err := net.SplitHostPort(address)
+	if err != nil {
+		return nil, fmt.Errorf("--listen %s: %w", address, err)
+	}
+	at, err := loopback(ctx, name, host)
+	if err != nil {
+		return nil, err
+	}
+	number, err := strconv.ParseUint(port, 10, 16)
+	if err != nil {
+		return nil, fmt.Errorf("--listen %s: the port must be an integer from 0 to 65535", address)
+	}
+	config := net.ListenConfig{KeepAliveConfig: net.KeepAliveConfig{Enable: true, Idle: keepAlive, Interval: keepAlive}}
+	first, err := config.Listen(ctx, "tcp", netip.AddrPortFrom(at, uint16(number)).String())
+	if errors.Is(err, syscall.EADDRINUSE) {
+		return nil, fmt.Errorf("%s is in use; give another with --listen", address)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("--listen %s: %w", address, err)
+	}
+	bound, _ := netip.ParseAddrPort(first.Addr().String()) // always an address
+	s := &Socket{host: host, listeners: []net.Listener{ws.Patient(first)}, log: log}
+	s.guard = httpguard.New(httpguard.Options{Host: host, At: bound, Origins: origins, NeedPort: true})
+	if at == netip.MustParseAddr("127.0.0.1") {
+		other := netip.AddrPortFrom(netip.IPv6Loopback(), bound.Port())
+		if second, err := config.Listen(ctx, "tcp6", other.String()); err == nil {
+			s.listeners = append(s.listeners, ws.Patient(second))
+		} else {
+			log.Info("listening on IPv4 only", "dialect", name, "error", err)
+		}
+	}
+	return s, nil
+}
+
+// loopback is the address that a name or an address on loopback stands for.
+func loopback(ctx context.Context, name, host string) (netip.Addr, error) {
+	refused := fault.New(fault.Denied, "%s has no authentication: it listens on loopback only", name)
+	if at, err := netip.ParseAddr(host); err == nil {
+		if !at.IsLoopback() {
+			return at, refused
+		}
+		return at, nil
+	}
+	found, err := net.DefaultResolver.LookupNetIP(ctx, "ip", host)
+	if err != nil {
+		return netip.Addr{}, fmt.Errorf("--listen %s: %w", host, err)
+	}
+	var chosen netip.Addr
+	for _, at := range found {
+		if at = at.Unmap(); !at.IsLoopback() {
+			return at, refused
+		}
+		if !chosen.IsValid() || at.Is4() && !chosen.Is4() {
+			chosen = at
+		}
+	}
+	return chosen, nil
+}
+
+// Guard checks the requests of the socket.
+func (s *Socket) Guard() *httpguard.Guard { return s.guard }
+
+// Addr is the address with the port that is listened on.
+func (s *Socket) Addr() string { return net.JoinHostPort(s.host, s.guard.Port()) }
+
+// Close stops listening.
+func (s *Socket) Close() {
+	for _, l := range s.listeners {
+		_ = l.Close() // nothing was written
+	}
+}
+
+// Serve serves requests until ctx is done. Requests that took over their connection are
+// the handler's to end.
+func (s *Socket) Serve(ctx context.Context, handler http.Handler) error {
+	server := &http.Server{
+		Handler: handler, ReadHeaderTimeout: headerPatience, IdleTimeout: idlePatience, MaxHeaderBytes: maxHeader,
+		DisableGeneralOptionsHandler: true, ErrorLog: slog.NewLogLogger(s.log.Handler(), slog.LevelDebug),
+		ConnContext: func(ctx context.Context, c net.Conn) context.Context { return ws.Wired(httpguard.WithPeer(ctx, c), c) },
+	}
+	failed := make(chan error, len(s.listeners))
+	var wg sync.WaitGroup
+	for _, l := range s.listeners {
+		wg.Go(func() { failed <- server.Serve(l) })
+	}
+	var err error
+	select {
+	case err = <-failed:
+	case <-ctx.Done():
+	}
+	_ = server.Close() // what it serves is not worth waiting for
+	wg.Wait()
+	if errors.Is(err, http.ErrServerClosed) {
+		err = nil
+	}
+	return err
+}

@@ -1,0 +1,266 @@
+// Package ws is the WebSocket side of dialects: one connection with a reader, and a
+// writer with a bounded queue. Every message is written as one text frame, unfragmented
+// and uncompressed, since clients that parse frames by hand lose others.
+package ws
+
+import (
+	"context"
+	"errors"
+	"net"
+	"net/http"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/coder/websocket"
+)
+
+// Limits bound a connection. They are in bytes.
+type Limits struct {
+	Read int64 // the largest message of the client
+	// Crowded is how much may wait unread before messages that newer ones replace are
+	// dropped, Full how much before the connection is closed.
+	Crowded, Full int
+}
+
+// Conn is a connection. Send and Close may be called by any goroutine.
+type Conn struct {
+	conn   *websocket.Conn
+	wire   net.Conn // beneath conn
+	limits Limits
+
+	mu      sync.Mutex
+	queue   []message
+	waiting int // bytes in the queue
+	ended   bool
+	code    websocket.StatusCode
+	wake    chan struct{}
+	stop    context.CancelFunc // ends reading
+	cut     *time.Timer        // cuts a client off that does not take the end
+}
+
+// message is a text that waits to be written. A later one of the same key may take its
+// place.
+type message struct {
+	text []byte
+	key  string
+}
+
+// IsUpgrade reports whether a request asks for a WebSocket.
+func IsUpgrade(r *http.Request) bool {
+	asks := func(header, word string) bool {
+		for part := range strings.SplitSeq(strings.Join(r.Header.Values(header), ","), ",") {
+			if strings.EqualFold(strings.TrimSpace(part), word) {
+				return true
+			}
+		}
+		return false
+	}
+	return asks("Connection", "upgrade") && asks("Upgrade", "websocket")
+}
+
+// Accept answers the handshake of a request, whose origin was checked before. After an
+// error the request is answered.
+func Accept(w http.ResponseWriter, r *http.Request, limits Limits) (*Conn, error) {
+	conn, err := websocket.Accept(w, r, &websocket.AcceptOptions{InsecureSkipVerify: true, CompressionMode: websocket.CompressionDisabled})
+	if err != nil {
+		return nil, err
+	}
+	conn.SetReadLimit(limits.Read)
+	wire, ok := r.Context().Value(wireKey{}).(net.Conn)
+	if !ok {
+		return nil, errors.Join(errors.New("the server has no connections of Wired"), conn.CloseNow())
+	}
+	return &Conn{conn: conn, wire: wire, limits: limits, wake: make(chan struct{}, 1), stop: func() {}}, nil
+}
+
+// Serve reads messages and passes them to take one after the other, until the client is
+// gone, ctx ends or Close is called. What was sent before the end is written if the
+// client takes it within a grace period. Nothing runs any more when it returns.
+func (c *Conn) Serve(ctx context.Context, take func(text []byte)) {
+	reading, stop := context.WithCancel(ctx)
+	defer stop()
+	c.mu.Lock()
+	c.stop = stop
+	ended := c.ended
+	c.mu.Unlock()
+	if ended {
+		stop()
+	}
+	var wg sync.WaitGroup
+	wg.Go(c.write)
+	// Reading with a context that ends would cut the connection off before the queue is
+	// written; so the reader ends by the close of the connection alone.
+	messages := make(chan []byte)
+	gone := make(chan struct{})
+	wg.Go(func() {
+		defer close(gone)
+		for {
+			_, text, err := c.conn.Read(context.Background())
+			if err != nil {
+				return
+			}
+			select {
+			case messages <- text:
+			case <-reading.Done():
+			}
+		}
+	})
+	for {
+		select {
+		case text := <-messages:
+			take(text)
+			continue
+		case <-gone:
+		case <-reading.Done():
+		}
+		break
+	}
+	c.Close(websocket.StatusGoingAway)
+	wg.Wait()
+	c.cut.Stop()
+}
+
+// Send queues a message. One with a key may be dropped in favour of a later one with the
+// same key, when the client does not read; others never are.
+func (c *Conn) Send(text []byte, key string) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.ended {
+		return
+	}
+	if key != "" && c.waiting > c.limits.Crowded {
+		c.drop(key)
+	}
+	c.queue = append(c.queue, message{text, key})
+	c.waiting += len(text)
+	if c.waiting > c.limits.Full {
+		c.queue, c.waiting = nil, 0
+		c.end(websocket.StatusTryAgainLater)
+	}
+	c.rouse()
+}
+
+// drop takes the message with a key out of the queue.
+func (c *Conn) drop(key string) {
+	kept := c.queue[:0]
+	for _, m := range c.queue {
+		if m.key == key {
+			c.waiting -= len(m.text)
+			continue
+		}
+		kept = append(kept, m)
+	}
+	clear(c.queue[len(kept):])
+	c.queue = kept
+}
+
+// Close ends the connection with a status, such as 1001 for a server that ends, once what
+// was sent is written. The first status counts.
+func (c *Conn) Close(code websocket.StatusCode) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.end(code)
+}
+
+func (c *Conn) end(code websocket.StatusCode) {
+	if c.ended {
+		return
+	}
+	c.ended, c.code = true, code
+	c.cut = time.AfterFunc(grace, func() { _ = c.wire.Close() })
+	c.stop()
+	c.rouse()
+}
+
+func (c *Conn) rouse() {
+	select {
+	case c.wake <- struct{}{}:
+	default:
+	}
+}
+
+// grace is how long a client may take for what waits at the end, and for its answer to
+// the close.
+const grace = 1500 * time.Millisecond
+
+// write writes the queue until the end, and closes the connection.
+func (c *Conn) write() {
+	for {
+		next, code, ended := c.next()
+		switch {
+		case next != nil:
+			if c.conn.Write(context.Background(), websocket.MessageText, next) != nil {
+				c.Close(websocket.StatusAbnormalClosure)
+				_ = c.conn.CloseNow() // it is broken
+				return
+			}
+		case ended:
+			_ = c.conn.Close(code, "") // a client that is gone hears nothing
+			return
+		default:
+			<-c.wake
+		}
+	}
+}
+
+func (c *Conn) next() (text []byte, code websocket.StatusCode, ended bool) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if len(c.queue) == 0 {
+		return nil, c.code, c.ended
+	}
+	m := c.queue[0]
+	c.queue[0] = message{}
+	c.queue = c.queue[1:]
+	c.waiting -= len(m.text)
+	return m.text, c.code, c.ended
+}
+
+type wireKey struct{}
+
+// Wired is the ConnContext of an http.Server whose requests Accept takes.
+func Wired(ctx context.Context, c net.Conn) context.Context {
+	return context.WithValue(ctx, wireKey{}, c)
+}
+
+// patience is how long a client may take to read the next part of what is written.
+const patience = 20 * time.Second
+
+// chunk is what is written at once, in bytes.
+const chunk = 64 << 10
+
+// Patient makes a listener whose connections fail when the other end reads nothing for 20
+// seconds, and not before, however much there is to write.
+func Patient(l net.Listener) net.Listener { return patientListener{l} }
+
+type patientListener struct{ net.Listener }
+
+func (l patientListener) Accept() (net.Conn, error) {
+	c, err := l.Listener.Accept()
+	if err != nil {
+		return nil, err
+	}
+	return &patientConn{c}, nil
+}
+
+type patientConn struct{ net.Conn }
+
+func (c *patientConn) Write(text []byte) (n int, err error) {
+	for len(text) > 0 && err == nil {
+		part := text[:min(len(text), chunk)]
+		cut := time.AfterFunc(patience, func() { _ = c.Close() })
+		var wrote int
+		wrote, err = c.Conn.Write(part)
+		cut.Stop()
+		n, text = n+wrote, text[wrote:]
+	}
+	return n, err
+}
+
+// Statuses of the end of a connection: of a server that ends, and of a message that is too
+// long.
+const (
+	GoingAway = websocket.StatusGoingAway
+	TooBig    = websocket.StatusMessageTooBig
+)

@@ -1,0 +1,178 @@
+package ws
+
+import (
+	"context"
+	"net"
+	"net/http"
+	"strconv"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/coder/websocket"
+	"go.uber.org/goleak"
+)
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+// serve serves connections that do as said, and returns the address.
+func serve(t *testing.T, limits Limits, each func(ctx context.Context, c *Conn)) string {
+	t.Helper()
+	listener, err := (&net.ListenConfig{}).Listen(t.Context(), "tcp4", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithCancel(context.Background())
+	var handlers sync.WaitGroup
+	server := &http.Server{ConnContext: Wired, ReadHeaderTimeout: time.Minute, Handler: http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		handlers.Add(1)
+		defer handlers.Done()
+		c, err := Accept(w, r, limits)
+		if err != nil {
+			t.Error(err)
+			return
+		}
+		each(ctx, c)
+	})}
+	ended := make(chan struct{})
+	go func() {
+		defer close(ended)
+		_ = server.Serve(Patient(listener)) // it is closed below
+	}()
+	t.Cleanup(func() {
+		cancel()
+		_ = server.Close()
+		<-ended
+		handlers.Wait()
+	})
+	return "ws://" + listener.Addr().String()
+}
+
+func dial(t *testing.T, url string) *websocket.Conn {
+	t.Helper()
+	c, answer, err := websocket.Dial(t.Context(), url, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if answer.Body != nil {
+		_ = answer.Body.Close()
+	}
+	c.SetReadLimit(-1)
+	t.Cleanup(func() { _ = c.CloseNow() })
+	return c
+}
+
+func roomy() Limits { return Limits{Read: 1 << 20, Crowded: 1 << 10, Full: 1 << 30} }
+
+// TestEcho pins the way of a message through a connection, and the close at the end of
+// the server after everything that was sent.
+func TestEcho(t *testing.T) {
+	t.Parallel()
+	url := serve(t, roomy(), func(ctx context.Context, c *Conn) {
+		ctx, stop := context.WithCancel(ctx)
+		defer stop()
+		c.Serve(ctx, func(text []byte) {
+			c.Send(append([]byte("heard "), text...), "")
+			if string(text) == "stop" {
+				stop()
+			}
+		})
+	})
+	client := dial(t, url)
+	for _, kind := range []websocket.MessageType{websocket.MessageText, websocket.MessageBinary} {
+		if err := client.Write(t.Context(), kind, []byte("hello")); err != nil {
+			t.Fatal(err)
+		}
+		got, text, err := client.Read(t.Context())
+		if err != nil || got != websocket.MessageText || string(text) != "heard hello" {
+			t.Fatalf("%v %q %v", got, text, err)
+		}
+	}
+	if err := client.Write(t.Context(), websocket.MessageText, []byte("stop")); err != nil {
+		t.Fatal(err)
+	}
+	if _, text, err := client.Read(t.Context()); err != nil || string(text) != "heard stop" {
+		t.Fatalf("%q %v", text, err)
+	}
+	if _, _, err := client.Read(t.Context()); websocket.CloseStatus(err) != websocket.StatusGoingAway {
+		t.Errorf("the end: %v", err)
+	}
+}
+
+// TestTooLong pins that a message over the limit ends the connection, with the reason.
+func TestTooLong(t *testing.T) {
+	t.Parallel()
+	url := serve(t, roomy(), func(ctx context.Context, c *Conn) {
+		c.Serve(ctx, func(text []byte) { c.Send([]byte(strconv.Itoa(len(text))), "") })
+	})
+	client := dial(t, url)
+	if err := client.Write(t.Context(), websocket.MessageText, []byte(strings.Repeat("x", 1<<20))); err != nil {
+		t.Fatal(err)
+	}
+	if _, text, err := client.Read(t.Context()); err != nil || string(text) != strconv.Itoa(1<<20) {
+		t.Fatalf("%q %v", text, err)
+	}
+	_ = client.Write(t.Context(), websocket.MessageText, []byte(strings.Repeat("x", 1<<20+1))) // the server may be gone halfway
+	if _, _, err := client.Read(t.Context()); websocket.CloseStatus(err) != websocket.StatusMessageTooBig {
+		t.Errorf("one byte too long: %v", err)
+	}
+}
+
+// TestReplaced pins what is dropped for a client that does not read: states that later
+// ones replace, and nothing else, in their order.
+func TestReplaced(t *testing.T) {
+	t.Parallel()
+	c := &Conn{limits: Limits{Crowded: 100, Full: 1 << 20}, wake: make(chan struct{}, 1), stop: func() {}}
+	c.Send([]byte("a1"), "a")
+	c.Send([]byte("a2"), "a")
+	c.Send([]byte(strings.Repeat("x", 200)), "")
+	c.Send([]byte("b1"), "b")
+	c.Send([]byte("a3"), "a")
+	c.Send([]byte("kept"), "")
+	c.Send([]byte("b2"), "b")
+	var got []string
+	for {
+		text, _, _ := c.next()
+		if text == nil {
+			break
+		}
+		got = append(got, string(text[:min(len(text), 4)]))
+	}
+	if strings.Join(got, " ") != "xxxx a3 kept b2" || c.waiting != 0 {
+		t.Errorf("%q, %d bytes left", got, c.waiting)
+	}
+}
+
+// TestFull pins that a client that reads nothing is left once too much waits for it.
+func TestFull(t *testing.T) {
+	t.Parallel()
+	over := make(chan struct{})
+	url := serve(t, Limits{Read: 1 << 20, Crowded: 1 << 20, Full: 8 << 20}, func(ctx context.Context, c *Conn) {
+		defer close(over)
+		c.Serve(ctx, func([]byte) {
+			for range 64 {
+				c.Send(make([]byte, 1<<20), "")
+			}
+		})
+	})
+	client := dial(t, url)
+	if err := client.Write(t.Context(), websocket.MessageText, []byte("go")); err != nil {
+		t.Fatal(err)
+	}
+	<-over
+}
+
+// TestUpgrade pins which requests ask for a WebSocket.
+func TestUpgrade(t *testing.T) {
+	t.Parallel()
+	for headers, want := range map[string]bool{
+		"Upgrade|websocket": true, "keep-alive, Upgrade|WebSocket": true, "close|websocket": false, "Upgrade|h2c": false, "|": false,
+	} {
+		connection, upgrade, _ := strings.Cut(headers, "|")
+		r := &http.Request{Header: http.Header{"Connection": {connection}, "Upgrade": {upgrade}}}
+		if IsUpgrade(r) != want {
+			t.Errorf("%s: %t", headers, !want)
+		}
+	}
+}
