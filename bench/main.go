@@ -47,6 +47,8 @@ func measurements() []measurement {
 		{"heartbeat", measureHeartbeat},
 		{"supervisor", measureSupervisor},
 		{"recording", measureRecording},
+		{"live", measureLive},
+		{"crowd", measureCrowd},
 		{"idle", measureIdle},
 		{"workspace", measureWorkspace},
 		{"organisation", measureOrganisation},
@@ -79,6 +81,12 @@ type order struct {
 }
 
 func main() {
+	if len(os.Args) == 2 && os.Args[1] == agentWord {
+		if err := speak(); err != nil {
+			os.Exit(1)
+		}
+		return
+	}
 	var o order
 	flag.BoolVar(&o.asJSON, "json", false, "print the figures as JSON")
 	flag.StringVar(&o.only, "only", "", "measure only these groups, separated by commas: "+names())
