@@ -51,6 +51,9 @@ func (s *supervisor) prepareLive(machine doc.Machine, spec *doc.Spec) error {
 	live := s.order.Live
 	if s.words == nil {
 		s.words = append([]string{}, s.order.Argv...)
+		if s.order.perTurn() {
+			s.words = append([]string{}, live.Template...)
+		}
 		var err error
 		if s.config, err = s.toolConfig(); err != nil {
 			return err
@@ -160,8 +163,10 @@ func (s *supervisor) converse(ctx context.Context) {
 }
 
 // driverOf makes the driver of an agent.
-func driverOf(name string) agent.Driver {
+func (c *conversation) driverOf(name string) agent.Driver {
 	switch name {
+	case DriverCommand:
+		return &command{c: c}
 	case DriverClaude:
 		return agent.Claude()
 	case DriverACP:

@@ -83,7 +83,7 @@ type RunPolicy struct {
 // a live session has the policy alone, with sessions and turns 0.
 type Live struct {
 	_              struct{}        `is:"strict"`
-	Driver         string          `json:"driver,omitzero" is:"optional,enum=codex|claude|acp"`
+	Driver         string          `json:"driver,omitzero" is:"optional,enum=codex|claude|acp|command"`
 	AgentName      string          `json:"agent_name,omitzero" is:"optional,maxbytes=200"`
 	AgentVersion   string          `json:"agent_version,omitzero" is:"optional,maxbytes=200"`
 	ThreadBaseline *ThreadBaseline `json:"thread_baseline,omitzero" is:"optional"`
