@@ -18,6 +18,33 @@ type liveFlags struct {
 	keepOpen            bool
 	tools, launchJobs   bool
 	idle                int64
+	noWatch             bool
+	tokens              int64
+	dollars             float64
+}
+
+// budget is the limit of the run, nil for none.
+func (l *liveFlags) budget(flags *pflag.FlagSet) *doc.Budget {
+	var b doc.Budget
+	if flags.Changed("budget-tokens") {
+		b.HardTokens = &l.tokens
+	}
+	if flags.Changed("budget-usd") {
+		b.HardCostUSD = &l.dollars
+	}
+	if b.HardTokens == nil && b.HardCostUSD == nil {
+		return nil
+	}
+	return &b
+}
+
+// follow watches the run that a command began, and asks at a terminal what it asks.
+func (a *app) follow(cmd *cobra.Command, dir, project, run string) error {
+	o := watchOptions{project: project}
+	if a.atTerminal() {
+		o.answer = a.newAnswering(onRun{dir: dir, actor: "human", role: "human"})
+	}
+	return a.watchToEnd(cmd.Context(), cmd, []string{dir, run}, o)
 }
 
 func (l *liveFlags) add(flags *pflag.FlagSet) {
@@ -27,6 +54,9 @@ func (l *liveFlags) add(flags *pflag.FlagSet) {
 	flags.BoolVar(&l.keepOpen, "keep-open", false, "go on living between turns")
 	flags.Int64Var(&l.idle, "idle-timeout", 0, "how many seconds it lives without one (with --keep-open)")
 	flags.BoolVar(&l.tools, "mcp", false, "give it ac's own tools: who it is, its task, asking people, proposals")
+	flags.BoolVar(&l.noWatch, "no-watch", false, "do not show what it does; what it asks waits for run:answer")
+	flags.Int64Var(&l.tokens, "budget-tokens", 0, "stop it above so many tokens")
+	flags.Float64Var(&l.dollars, "budget-usd", 0, "stop it above such a cost")
 	flags.BoolVar(&l.launchJobs, "mcp-launch-jobs", false, "let it launch jobs by them (with --mcp)")
 }
 
@@ -38,8 +68,9 @@ func runLaunchCommand(a *app) *cobra.Command {
 	cmd := &cobra.Command{
 		Use: "run:launch <dir> [prompt]", Short: "Launch an agent that can be spoken with", Args: cobra.RangeArgs(1, 2),
 		Long: `Make a run of an agent that can be spoken with, unless --run names one, and launch it.
-What it asks waits for run:answer. Without a prompt it is read from stdin. Prints the
-ids as JSON; run:watch shows what it does.`,
+Without a prompt it is read from stdin. Then shows what it does, as run:watch, and
+asks at a terminal what it asks. Without a terminal nobody is asked, unless --no-watch
+is given: then it prints the ids as JSON, and what the agent asks waits for run:answer.`,
 		Example: "  ac run:launch ./acme \"fix the failing test\" --project proj_01M7WQGTQHQA1J50C42GD1KN1S --agent agent_01M7WQGTGTXSZWKNSAQVRS4PJE",
 		RunE: func(cmd *cobra.Command, given []string) error {
 			if err := require(cmd, "project", "agent"); err != nil {
@@ -65,11 +96,18 @@ ids as JSON; run:watch shows what it does.`,
 			p.ProjectID, p.PromptText, p.TaskID, p.MilestoneID = create.ProjectID, &prompt, task, milestone
 			p.LanePriority = "normal"
 			p.ActorID, p.ActorRole = "human", "human"
-			p.Speak(live.driver, doc.Mode(live.mode), doc.Level(live.level), live.keepOpen, live.idle*1000)
+			p.Change(live.driver, doc.Mode(live.mode), doc.Level(live.level), live.keepOpen, live.idle*1000)
+			if speaks(create.Provider, live.driver) {
+				p.Ask(live.noWatch || a.atTerminal())
+			}
 			p.Tools(live.tools, live.launchJobs)
+			p.Budget = live.budget(cmd.Flags())
 			launched, err := ask(cmd.Context(), a, (*company.Company).Launch, p)
 			if err != nil {
 				return err
+			}
+			if !live.noWatch {
+				return a.follow(cmd, given[0], p.ProjectID, p.RunID)
 			}
 			return a.printLine(struct {
 				RunID      string `json:"run_id"`
@@ -91,6 +129,11 @@ ids as JSON; run:watch shows what it does.`,
 	completeFlag(cmd, "project", a.projectIDs)
 	completeFlag(cmd, "agent", a.agentIDs)
 	return cmd
+}
+
+// speaks reports whether the agent of a provider is one that asks.
+func speaks(provider, driver string) bool {
+	return driver != doc.LiveCommand && (driver != "" || doc.ProviderNamed(provider).Live != "")
 }
 
 // providerOf is the provider of an agent.
@@ -117,7 +160,8 @@ func runContinueCommand(a *app) *cobra.Command {
 		Use: "run:continue <dir> <run> [prompt]", Short: "Go on with a run that is over", Args: cobra.RangeArgs(2, 3),
 		Long: `Go on with a run that is over, or idle: with the agent's own conversation where it
 still has that, else with a digest of what happened. Without a prompt it is read from
-stdin. The run may be "last".`,
+stdin. The run may be "last". Then shows what it does, as run:watch, unless --no-watch
+is given.`,
 		Example: "  ac run:continue ./acme last \"now the documentation\"",
 		RunE: func(cmd *cobra.Command, given []string) error {
 			if err := on.find(cmd.Context(), a, given); err != nil {
@@ -131,6 +175,7 @@ stdin. The run may be "last".`,
 			p.PromptText, p.LanePriority = &prompt, "normal"
 			p.Change(live.driver, doc.Mode(live.mode), doc.Level(live.level), live.keepOpen, live.idle*1000)
 			p.Tools(live.tools, live.launchJobs)
+			p.Budget = live.budget(cmd.Flags())
 			gone, err := ask(cmd.Context(), a, (*company.Company).Continue, p)
 			if err != nil {
 				return err
@@ -139,7 +184,10 @@ stdin. The run may be "last".`,
 				return a.printJSON(gone)
 			}
 			fmt.Fprintf(a.stdout, "session_ref=%s resumed=%s\n", gone.SessionRef, gone.Resumed)
-			return nil
+			if live.noWatch {
+				return nil
+			}
+			return a.follow(cmd, on.dir, on.project, on.run)
 		},
 	}
 	on.flags(a, cmd)
