@@ -268,45 +268,46 @@ func baseline(run doc.Run) *doc.ThreadBaseline {
 	if run.Usage == nil {
 		return nil
 	}
-	b := &doc.ThreadBaseline{}
-	now, before := run.Usage, &doc.Usage{}
-	if run.Live != nil {
-		if known := run.Live.ThreadBaseline; known != nil {
-			*b = *known
-		}
-		if run.Live.PriorUsage != nil {
-			before = run.Live.PriorUsage
-		}
+	now, prior, live := run.Usage, &doc.Usage{}, run.Live
+	if live == nil {
+		live = &doc.Live{}
 	}
-	add := func(into **int64, n, less *int64) {
-		if n == nil {
-			return
-		}
-		sum := *n
+	if live.PriorUsage != nil {
+		prior = live.PriorUsage
+	}
+	before, spent := live.ThreadBaseline, live.ThreadSpent
+	if before == nil {
+		before = &doc.ThreadBaseline{}
+	}
+	if spent == nil {
+		spent = &doc.ThreadBaseline{}
+	}
+	return &doc.ThreadBaseline{
+		InputTokens:           grown(before.InputTokens, now.InputTokens, prior.InputTokens, spent.InputTokens),
+		CachedInputTokens:     grown(before.CachedInputTokens, now.CachedInputTokens, prior.CachedInputTokens, spent.CachedInputTokens),
+		OutputTokens:          grown(before.OutputTokens, now.OutputTokens, prior.OutputTokens, spent.OutputTokens),
+		ReasoningOutputTokens: grown(before.ReasoningOutputTokens, now.ReasoningOutputTokens, prior.ReasoningOutputTokens, spent.ReasoningOutputTokens),
+		TotalTokens:           grown(before.TotalTokens, &now.TotalTokens, &prior.TotalTokens, spent.TotalTokens),
+		CostUSD:               grown(before.CostUSD, now.CostUSD, prior.CostUSD, spent.CostUSD),
+	}
+}
+
+// grown is what was before, and what a session added to it: what is known now, less what
+// earlier sessions used and what this one used for another conversation.
+func grown[N int64 | float64](before, now, prior, spent *N) *N {
+	if now == nil {
+		return before
+	}
+	sum := *now
+	for _, less := range []*N{prior, spent} {
 		if less != nil {
 			sum = max(0, sum-*less)
 		}
-		if *into != nil {
-			sum += **into
-		}
-		*into = &sum
 	}
-	add(&b.InputTokens, now.InputTokens, before.InputTokens)
-	add(&b.CachedInputTokens, now.CachedInputTokens, before.CachedInputTokens)
-	add(&b.OutputTokens, now.OutputTokens, before.OutputTokens)
-	add(&b.ReasoningOutputTokens, now.ReasoningOutputTokens, before.ReasoningOutputTokens)
-	add(&b.TotalTokens, &now.TotalTokens, &before.TotalTokens)
-	if now.CostUSD != nil {
-		cost := *now.CostUSD
-		if before.CostUSD != nil {
-			cost = max(0, cost-*before.CostUSD)
-		}
-		if b.CostUSD != nil {
-			cost += *b.CostUSD
-		}
-		b.CostUSD = &cost
+	if before != nil {
+		sum += *before
 	}
-	return b
+	return &sum
 }
 
 // established waits until the conversation of a session is there.

@@ -134,6 +134,12 @@ func (c *conversation) startAnew() {
 		return
 	}
 	c.spent, c.restart, c.opened = c.used, true, false
+	spent := spentOf(c.spent)
+	c.s.note(c.ctx, func(run *doc.Run) {
+		if run.Live != nil {
+			run.Live.ThreadBaseline, run.Live.ThreadSpent = nil, spent
+		}
+	})
 	c.endProcess()
 }
 
@@ -157,11 +163,12 @@ func (c *conversation) renew() error {
 
 // sum adds what earlier processes of a session used to what the present one did.
 func (c *conversation) sum(r usage.Report) usage.Report {
-	if c.spent.Total > 0 {
-		r.Counters = c.spent.Plus(r.Counters)
-		if r.CostUSD != nil && c.spent.CostUSD != nil {
-			r.CostUSD = new(*r.CostUSD + *c.spent.CostUSD)
-		}
+	switch {
+	case c.spent.Total == 0 && c.spent.CostUSD == nil:
+	case r.CostUSD != nil && c.spent.CostUSD != nil:
+		r.Counters, r.CostUSD = c.spent.Plus(r.Counters), new(*r.CostUSD+*c.spent.CostUSD)
+	default:
+		r.Counters, r.CostUSD = c.spent.Plus(r.Counters), nil // known of a part alone
 	}
 	c.used = r
 	return r
