@@ -55,6 +55,8 @@ type Host struct {
 	launched []launched
 	// submitted are the jobs whose runners this process started.
 	submitted []submitted
+	// rooms are those that somebody looks at, or did a moment ago.
+	rooms map[*workspace.Workspace]*keptRoom
 	// loops are the heartbeats of the observed workspaces; sightings records,
 	// for each spelling of a path, when it was last observed.
 	loops     map[string]*heartbeat.Loop

@@ -73,15 +73,19 @@ func (p resumeParams) spec(c *Company, act actParams) runs.ContinueSpec {
 
 // CheckFields holds what is said to its bounds.
 func (p *ContinueParams) CheckFields() []fault.Issue {
-	issues := slices.Concat(p.displayParams.check(), p.liveParams.check(), p.resumeParams.check())
+	return slices.Concat(p.displayParams.check(), p.liveParams.check(), p.resumeParams.check(), checkPrompt(p.PromptText))
+}
+
+// checkPrompt holds a prompt to its bounds, nil to none.
+func checkPrompt(text *string) []fault.Issue {
 	switch {
-	case p.PromptText == nil:
-	case strings.TrimSpace(*p.PromptText) == "":
-		issues = append(issues, fault.Issue{Path: []any{"prompt_text"}, Code: "custom", Message: "must not be blank"})
-	case len(*p.PromptText) > maxPrompt:
-		issues = append(issues, tooLarge(maxPrompt, "prompt_text"))
+	case text == nil:
+	case strings.TrimSpace(*text) == "":
+		return []fault.Issue{{Path: []any{"prompt_text"}, Code: "custom", Message: "must not be blank"}}
+	case len(*text) > maxPrompt:
+		return []fault.Issue{tooLarge(maxPrompt, "prompt_text")}
 	}
-	return issues
+	return nil
 }
 
 // Continue goes on with a run.
@@ -97,9 +101,7 @@ func (c *Company) Continue(ctx context.Context, p ContinueParams) (runs.Continue
 	spec.Prompt, spec.Live, spec.ClientMessageID = p.PromptText, p.liveParams.spec(p.displayParams), p.ClientMessageID
 	result, err := runs.Continue(ctx, c.w, c.all.admission(c.w), c.all.launcher, spec)
 	if err == nil && result.Resumed != "live" {
-		c.all.mu.Lock()
-		c.all.launched = append(c.all.launched, launched{c.dir, result.SessionRef})
-		c.all.mu.Unlock()
+		c.all.rememberSession(c.dir, result.SessionRef)
 	}
 	return result, err
 }

@@ -75,6 +75,19 @@ func ensureConversations(ctx context.Context, w *workspace.Workspace, space conv
 	return err
 }
 
+// ConversationNamesParams choose the conversations of a project, or those of the workspace
+// where none is named.
+type ConversationNamesParams struct {
+	Dir
+	ProjectID string `json:"project_id" is:"optional,id"`
+}
+
+// ConversationNames lists the conversations that there are. Unlike Conversations it writes
+// nothing: it is for completion, and for finding one by its name.
+func (c *Company) ConversationNames(_ context.Context, p ConversationNamesParams) ([]doc.Conversation, error) {
+	return conversation.List(c.w, conversation.Space{Project: p.ProjectID})
+}
+
 // CreateChannelParams are the params of conversation.create_channel.
 type CreateChannelParams struct {
 	Dir

@@ -31,10 +31,8 @@ type ExecuteParams struct {
 // CheckFields refuses what could not be executed, by the rules of
 // session.launch.
 func (p *ExecuteParams) CheckFields() []fault.Issue {
-	launch := LaunchParams{
-		ProjectID: p.ProjectID, RunID: p.RunID, Argv: p.Argv, WorkdirRel: p.WorkdirRel, TaskID: p.TaskID, MilestoneID: p.MilestoneID,
-	}
-	issues := launch.CheckFields()
+	work := workParams{Argv: p.Argv, WorkdirRel: p.WorkdirRel, TaskID: p.TaskID, MilestoneID: p.MilestoneID}
+	issues := work.check()
 	for i, word := range p.Argv {
 		if word == "" {
 			issues = append(issues, fault.Issue{Path: []any{"argv", i}, Code: "custom", Message: "must not be empty"})

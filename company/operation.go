@@ -32,16 +32,25 @@ func Reach[S Target](ctx context.Context, cs *Host, folder *Folder) (on S, err e
 	return on, err
 }
 
+// checked checks the params that params points to, and returns the folder they name, nil if
+// they name none.
+func (cs *Host) checked(params any) (folder *Folder, err error) {
+	if err := param.Check(params); err != nil {
+		return nil, err
+	}
+	if named, ok := params.(inWorkspace); ok {
+		folder = cs.In(named.InWorkspace())
+	}
+	return folder, nil
+}
+
 // Do carries out an operation with params made by a program. They are checked
 // by the same rules as those of a request. The error is that of the operation,
 // fault.InvalidParams, or fault.NotAWorkspace.
 func Do[S Target, P, R any](ctx context.Context, cs *Host, op func(S, context.Context, P) (R, error), p P) (result R, err error) {
-	if p, err = param.Check(p); err != nil {
+	folder, err := cs.checked(&p)
+	if err != nil {
 		return result, err
-	}
-	var folder *Folder
-	if named, ok := any(p).(inWorkspace); ok {
-		folder = cs.In(named.InWorkspace())
 	}
 	on, err := Reach[S](ctx, cs, folder)
 	if err == nil {

@@ -4,7 +4,6 @@ package company
 // and a state in one word.
 
 import (
-	"cmp"
 	"context"
 	"math"
 	"path"
@@ -85,61 +84,97 @@ type RunRowsParams struct {
 	Most      int       `json:"-"` // 0 for all
 }
 
-// matches reports whether what the index knows of a run fits.
-func (p *RunRowsParams) matches(m *snapshot.MonitorRow) bool {
-	at, _ := clock.Parse(m.CreatedAt)
-	return (p.AgentID == "" || m.AgentID == p.AgentID) && (p.Since.IsZero() || !at.Before(p.Since)) &&
-		strings.HasSuffix(strings.ToUpper(m.RunID), strings.ToUpper(p.Ending))
-}
-
 // RunRows is a list of runs: those that live first, then the new ones, then the newest.
 type RunRows struct {
 	Rows []RunRow
 	More int      // how many the limit left out
-	IDs  []string // of all runs of the workspace, for endings that are unique
+	IDs  []string // of all runs whose ids may end like those of the rows
+	None bool     // the workspace has no runs
 }
+
+// shownLetters is how many letters of the end of an id lists show at least.
+const shownLetters = 6
 
 // RunRows lists runs for people. Nothing is written but the index.
 func (c *Company) RunRows(ctx context.Context, p RunRowsParams) (list RunRows, err error) {
-	var found snapshot.Monitor
-	waiting := map[string]int{}
 	err = c.at(ctx, index.UpToDate, func(m *snapshot.View) error {
-		if found, err = m.Monitor("", math.MaxInt32); err != nil {
-			return err
-		}
-		open, err := m.Interactions(snapshot.InteractionQuery{ProjectID: p.ProjectID, State: snapshot.InteractionsOpen, Limit: math.MaxInt32})
-		for _, i := range open.Interactions {
-			waiting[i.RunID]++
-		}
+		list, err = c.runRows(m, p)
 		return err
 	})
 	if err != nil {
 		return list, err
 	}
+	return list, c.describeAll(ctx, list.Rows)
+}
+
+func (c *Company) runRows(m *snapshot.View, p RunRowsParams) (list RunRows, err error) {
+	q := snapshot.RunQuery{ProjectID: p.ProjectID, AgentID: p.AgentID, Ending: p.Ending, Status: p.status(), Most: p.Most}
+	if !p.Since.IsZero() {
+		q.Since = clock.Nanos(p.Since)
+	}
+	if p.Live || p.State != "" {
+		q.Most = 0 // the state of a run is known with its session
+	}
+	found, err := m.RunList(q)
+	if err != nil {
+		return list, err
+	}
+	open, err := m.Interactions(snapshot.InteractionQuery{ProjectID: p.ProjectID, State: snapshot.InteractionsOpen, Limit: math.MaxInt32})
+	if err != nil {
+		return list, err
+	}
+	waiting := map[string]int{}
+	for _, i := range open.Interactions {
+		waiting[i.RunID]++
+	}
 	rows := make([]RunRow, 0, len(found.Rows))
 	for i := range found.Rows {
-		m := &found.Rows[i]
-		list.IDs = append(list.IDs, m.RunID)
-		if m.CreatedAt == "" || p.ProjectID != "" && p.ProjectID != m.ProjectID || !p.matches(m) {
-			continue // the first: a session whose run is not known
-		}
-		row := c.runRow(m, waiting[m.RunID])
+		row := c.runRow(&found.Rows[i], waiting[found.Rows[i].RunID])
 		if (!p.Live || row.Live()) && (p.State == "" || p.State == row.State || p.State == row.Status) {
 			rows = append(rows, row)
 		}
 	}
-	slices.SortStableFunc(rows, func(a, b RunRow) int {
-		if p.Newest {
-			return cmp.Compare(*b.CreatedAt, *a.CreatedAt)
-		}
-		return rankOf(&a) - rankOf(&b)
-	})
+	if !p.Newest {
+		slices.SortStableFunc(rows, func(a, b RunRow) int { return rankOf(&a) - rankOf(&b) })
+	}
+	total := len(rows)
+	if q.Most > 0 {
+		total = found.Total
+	}
 	if p.Most > 0 && len(rows) > p.Most {
-		list.More = len(rows) - p.Most
 		rows = rows[:p.Most]
 	}
-	list.Rows = rows
-	return list, c.describeAll(ctx, rows)
+	list.Rows, list.More = rows, total-len(rows)
+	ids := make([]string, len(rows))
+	for i := range rows {
+		ids[i] = rows[i].RunID
+	}
+	if list.IDs, err = m.RunIDsLike(ids, shownLetters); err != nil || len(rows) > 0 {
+		return list, err
+	}
+	all, err := m.CountRuns()
+	list.None = all == 0
+	return list, err
+}
+
+// status is the status that runs in the wanted state have in their records, "" for any.
+func (p *RunRowsParams) status() string {
+	switch p.State {
+	case "":
+		if p.Live {
+			return doc.StatusRunning
+		}
+		return ""
+	case StateNew, StateRunning, StateAsks, StateIdle:
+		return doc.StatusRunning
+	case StateDone, doc.StatusEnded:
+		return doc.StatusEnded
+	case StateStopped:
+		return doc.StatusStopped
+	case StateLost, "queued":
+		return ""
+	}
+	return doc.StatusFailed
 }
 
 // describeAll adds to rows what only the files hold.
@@ -265,9 +300,12 @@ func (c *Company) describe(ctx context.Context, row *RunRow) {
 // maxWhat bounds what is read of a prompt, in bytes.
 const maxWhat = 4096
 
-// what is what a run was asked to do, on one line: the title of its task, the beginning of
+// what is what a run was asked to do, on one line: its title, the title of its task, the beginning of
 // its prompt, or its command line.
 func (c *Company) what(run doc.Run) string {
+	if run.Title != "" {
+		return run.Title
+	}
 	if task := run.Spec.TaskID; workspace.SafeID(task) {
 		if found, err := c.w.Task(run.ProjectID, task); err == nil && found.Title != "" {
 			return found.Title

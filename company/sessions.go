@@ -24,11 +24,18 @@ import (
 // LaunchParams are the params of session.launch.
 type LaunchParams struct {
 	Dir
-	ProjectID      string            `json:"project_id" is:"id"`
-	RunID          string            `json:"run_id" is:"id"`
+	ProjectID  string `json:"project_id" is:"id"`
+	RunID      string `json:"run_id" is:"id"`
+	SessionRef string `json:"session_ref" is:"optional"`
+	workParams
+}
+
+// workParams say what a session is to do, where, and for whom.
+type workParams struct {
 	Argv           []string          `json:"argv" is:"optional"`
 	RepoID         string            `json:"repo_id" is:"optional"`
 	WorkdirRel     string            `json:"workdir_rel" is:"optional,path"`
+	Isolation      string            `json:"isolation" is:"optional,enum=worktree|none"`
 	TaskID         string            `json:"task_id" is:"optional,id"`
 	MilestoneID    string            `json:"milestone_id" is:"optional,id"`
 	PromptText     *string           `json:"prompt_text" is:"optional,empty"`
@@ -36,7 +43,6 @@ type LaunchParams struct {
 	Budget         *doc.Budget       `json:"budget" is:"optional"`
 	StdinText      *string           `json:"stdin_text" is:"optional,empty"`
 	Env            map[string]string `json:"env" is:"optional,empty"`
-	SessionRef     string            `json:"session_ref" is:"optional"`
 	LanePriority   string            `json:"lane_priority" is:"default=normal,enum=high|normal|low"`
 	WorkspaceLimit int               `json:"lane_workspace_limit" is:"optional,gt=0"`
 	ProviderLimit  int               `json:"lane_provider_limit" is:"optional,gt=0"`
@@ -48,8 +54,23 @@ type LaunchParams struct {
 	displayParams
 }
 
+// By sets who launches.
+func (p *workParams) By(actor, role, team string) {
+	p.ActorID, p.ActorRole, p.ActorTeamID = actor, role, team
+}
+
 // CheckFields refuses what could not be executed.
-func (p *LaunchParams) CheckFields() (issues []fault.Issue) {
+func (p *LaunchParams) CheckFields() []fault.Issue {
+	issues := p.workParams.check()
+	if p.SessionRef != "" {
+		if why := session.CheckRef(p.SessionRef); why != "" {
+			issues = append(issues, fault.Issue{Path: []any{"session_ref"}, Code: "custom", Message: why})
+		}
+	}
+	return issues
+}
+
+func (p *workParams) check() (issues []fault.Issue) {
 	issues = append(p.displayParams.check(), p.liveParams.check()...)
 	refuse := func(message string, path ...any) {
 		issues = append(issues, fault.Issue{Path: path, Code: "custom", Message: message})
@@ -60,10 +81,8 @@ func (p *LaunchParams) CheckFields() (issues []fault.Issue) {
 	if p.MilestoneID != "" && p.TaskID == "" {
 		refuse("needs task_id", "milestone_id")
 	}
-	if p.SessionRef != "" {
-		if why := session.CheckRef(p.SessionRef); why != "" {
-			refuse(why, "session_ref")
-		}
+	if p.Isolation != "" && p.RepoID == "" {
+		refuse("needs repo_id", "isolation")
 	}
 	for i, word := range p.Argv {
 		if strings.ContainsRune(word, 0) {
@@ -73,6 +92,17 @@ func (p *LaunchParams) CheckFields() (issues []fault.Issue) {
 	return append(issues, checkEnv(p.Env)...)
 }
 
+// spec is what is to be launched.
+func (p *workParams) spec(c *Company, project, run, ref string) runs.LaunchSpec {
+	return runs.LaunchSpec{
+		ProjectID: project, RunID: run, SessionRef: ref, Argv: p.Argv, RepoID: p.RepoID, WorkdirRel: p.WorkdirRel,
+		TaskID: p.TaskID, MilestoneID: p.MilestoneID, Stdin: p.StdinText, Prompt: p.PromptText, Model: p.Model,
+		Live: p.liveParams.spec(p.displayParams), Version: c.all.version, Env: p.Env, Budget: p.Budget,
+		Actor:    policy.Actor{ID: cmp.Or(strings.TrimSpace(p.ActorID), "human"), Role: p.ActorRole, Team: p.ActorTeamID},
+		Priority: p.LanePriority, LaneLimits: lane.Limits{Workspace: p.WorkspaceLimit, Provider: p.ProviderLimit, Team: p.TeamLimit},
+	}
+}
+
 // LaunchResult is the result of session.launch.
 type LaunchResult struct {
 	SessionRef string `json:"session_ref"`
@@ -80,27 +110,28 @@ type LaunchResult struct {
 
 // Launch starts the session of a run.
 func (c *Company) Launch(ctx context.Context, p LaunchParams) (_ LaunchResult, err error) {
-	w := c.w
 	ref := cmp.Or(p.SessionRef, session.LocalRef(p.RunID))
-	actor := policy.Actor{ID: p.ActorID, Role: p.ActorRole, Team: p.ActorTeamID}
-	if strings.TrimSpace(actor.ID) == "" {
-		actor.ID = "human"
-	}
 	end := c.all.begin(launched{c.dir, ref})
 	defer func() { end(err) }()
-	err = runs.Launch(ctx, w, c.all.admission(w), c.all.launcher, runs.LaunchSpec{
-		ProjectID: p.ProjectID, RunID: p.RunID, SessionRef: ref, Argv: p.Argv, RepoID: p.RepoID, WorkdirRel: p.WorkdirRel,
-		TaskID: p.TaskID, MilestoneID: p.MilestoneID, Stdin: p.StdinText, Prompt: p.PromptText, Model: p.Model,
-		Live: p.spec(p.displayParams), Version: c.all.version, Env: p.Env, Budget: p.Budget, Actor: actor,
-		Priority: p.LanePriority, LaneLimits: lane.Limits{Workspace: p.WorkspaceLimit, Provider: p.ProviderLimit, Team: p.TeamLimit},
-	})
-	if err != nil {
+	spec := p.workParams.spec(c, p.ProjectID, p.RunID, ref)
+	switch p.Isolation {
+	case runs.IsolationWorktree:
+		spec.Worktree = &session.Worktree{Owner: cmp.Or(p.TaskID, p.RunID), Run: p.RunID}
+	case runs.IsolationNone:
+		spec.InPlace = true
+	}
+	if err = runs.Launch(ctx, c.w, c.all.admission(c.w), c.all.launcher, spec); err != nil {
 		return LaunchResult{}, err
 	}
-	c.all.mu.Lock()
-	c.all.launched = append(c.all.launched, launched{c.dir, ref})
-	c.all.mu.Unlock()
+	c.all.rememberSession(c.dir, ref)
 	return LaunchResult{SessionRef: ref}, nil
+}
+
+// rememberSession keeps that this process launched a session.
+func (cs *Host) rememberSession(dir, ref string) {
+	cs.mu.Lock()
+	defer cs.mu.Unlock()
+	cs.launched = append(cs.launched, launched{dir, ref})
 }
 
 // Poll is a session as session.poll returns it.
@@ -212,6 +243,15 @@ func (cs *Host) StopSession(ctx context.Context, p SessionParams) (Poll, error) 
 		return cs.stopWorkflow(ctx, w, p.SessionRef, err)
 	}
 	return pollOf(record), err
+}
+
+// KillSession kills the agent of a session at once.
+func (cs *Host) KillSession(ctx context.Context, p SessionParams) (OK, error) {
+	w, err := cs.find(ctx, p)
+	if err != nil {
+		return OK{}, err
+	}
+	return OK{true}, session.Kill(ctx, w, p.SessionRef)
 }
 
 // CollectSession waits for the end of a session and returns its outputs.

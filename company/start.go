@@ -1,54 +1,205 @@
 package company
 
-// Starting a session for what was said to a run without one: run.steer with start.
+// run.start and run.retry: making a run and launching it as one act.
 
 import (
 	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"fmt"
 	"slices"
-	"time"
+	"strings"
+	"unicode/utf8"
 
 	"ac/internal/fault"
+	"ac/internal/inflight"
 	"ac/runs"
+	"ac/workspace/doc"
 )
 
-// StartParams are how a session is to be started for a text. What only a launch takes
-// is of no effect where the run goes on.
-type StartParams struct {
-	RepoID      string `json:"repo_id" is:"optional"`
-	WorkdirRel  string `json:"workdir_rel" is:"optional,path"`
-	TaskID      string `json:"task_id" is:"optional,id"`
-	MilestoneID string `json:"milestone_id" is:"optional,id"`
-	resumeParams
-	liveParams
+// maxTitle bounds the title of a run, in bytes.
+const maxTitle = 500
+
+// StartRunParams are the params of run.start.
+type StartRunParams struct {
+	Dir
+	ProjectID string `json:"project_id" is:"id"`
+	AgentID   string `json:"agent_id" is:"id"`
+	Provider  string `json:"-"` // the agent's
+	BaseRunID string `json:"base_run_id" is:"optional,id"`
+	Title     string `json:"title" is:"optional"`
+	TimeoutMS int64  `json:"timeout_ms" is:"optional,gt=0"`
+	workParams
+	startControls
+	From string `json:"-"` // what asks for it
 }
 
-// check refuses what could not be started.
-func (p *StartParams) check() (issues []fault.Issue) {
-	if p == nil {
-		return nil
+// startControls say how a start is to be carried out.
+type startControls struct {
+	DryRun          bool   `json:"dry_run" is:"optional"`
+	ExpectPlan      string `json:"expect_plan" is:"optional,maxbytes=200"`
+	ClientMessageID string `json:"client_message_id" is:"optional,maxbytes=200"`
+}
+
+// CheckFields refuses what could not be started.
+func (p *StartRunParams) CheckFields() []fault.Issue {
+	issues := p.workParams.check()
+	refuse := func(field, message string) {
+		issues = append(issues, fault.Issue{Path: []any{field}, Code: "custom", Message: message})
 	}
-	launch := LaunchParams{WorkdirRel: p.WorkdirRel, TaskID: p.TaskID, MilestoneID: p.MilestoneID, SessionRef: p.SessionRef, Env: p.Env, liveParams: p.liveParams}
-	issues = launch.CheckFields()
-	for i := range issues {
-		issues[i].Path = slices.Concat([]any{"start"}, issues[i].Path)
+	if p.PromptText != nil && len(*p.PromptText) > maxPrompt {
+		issues = append(issues, tooLarge(maxPrompt, "prompt_text"))
+	}
+	if p.BaseRunID != "" && p.Isolation == runs.IsolationNone {
+		refuse("base_run_id", "needs a worktree")
+	}
+	if len(p.Title) > maxTitle {
+		issues = append(issues, tooLarge(maxTitle, "title"))
+	}
+	if strings.ContainsFunc(p.Title, func(r rune) bool { return r < ' ' || r == 0x7f || r == utf8.RuneError }) {
+		refuse("title", "must be one line of text")
 	}
 	return issues
 }
 
-// startGrace is how long the start of a session may take beyond the end of this process.
-const startGrace = 1500 * time.Millisecond
+// LaunchOf is the launch of a run that was made before.
+func (p *StartRunParams) LaunchOf(run string) LaunchParams {
+	return LaunchParams{Dir: p.Dir, ProjectID: p.ProjectID, RunID: run, workParams: p.workParams}
+}
 
-// start starts a session for the texts that wait for one, in the background. The texts
-// and what became of them stand in the log of the run.
-func (c *Company) start(p SteerParams) {
-	spec := p.Start.resumeParams.spec(c, p.actParams)
-	spec.RepoID, spec.WorkdirRel, spec.TaskID, spec.MilestoneID = p.Start.RepoID, p.Start.WorkdirRel, p.Start.TaskID, p.Start.MilestoneID
-	spec.Live = p.Start.liveParams.spec(displayParams{})
-	c.all.background.Go(func() {
-		ctx, cancel := context.WithCancel(context.WithoutCancel(c.all.ctx))
-		defer cancel()
-		ending := context.AfterFunc(c.all.ctx, func() { time.AfterFunc(startGrace, cancel) })
-		defer ending()
-		_ = runs.StartWaiting(ctx, c.w, c.all.admission(c.w), c.all.launcher, spec) // its log tells
-	})
+// StartRunResult is the result of run.start: the run, or with dry_run what would be done.
+type StartRunResult struct {
+	RunID      string     `json:"run_id,omitempty"`
+	SessionRef string     `json:"session_ref,omitempty"`
+	Plan       *runs.Plan `json:"plan,omitempty"`
+	PlanHash   string     `json:"plan_hash,omitempty"`
+}
+
+// StartRun makes a run and launches it, or does neither.
+func (c *Company) StartRun(ctx context.Context, p StartRunParams) (StartRunResult, error) {
+	content, err := contentOf(p)
+	if err != nil {
+		return StartRunResult{}, err
+	}
+	return c.startRun(ctx, runs.StartSpec{
+		LaunchSpec: p.workParams.spec(c, p.ProjectID, "", ""), AgentID: p.AgentID, Provider: p.Provider, Isolation: p.Isolation, BaseRunID: p.BaseRunID,
+		Title: p.Title, LimitMS: p.TimeoutMS, From: p.From, Content: content,
+	}, p.startControls)
+}
+
+// contentOf is the digest of what is asked for, whatever it is called.
+func contentOf(p StartRunParams) (string, error) {
+	p.startControls, p.Dir = startControls{}, Dir{}
+	return digestOf(p)
+}
+
+func digestOf(p any) (string, error) {
+	text, err := json.Marshal(p)
+	sum := sha256.Sum256(text)
+	return hex.EncodeToString(sum[:]), err
+}
+
+func (c *Company) startRun(ctx context.Context, spec runs.StartSpec, how startControls) (StartRunResult, error) {
+	inflight.Leave(ctx)
+	spec.DryRun, spec.ExpectPlan, spec.Key, spec.Environ = how.DryRun, how.ExpectPlan, how.ClientMessageID, c.all.launcher.Environ
+	made, err := runs.Start(ctx, c.w, c.all.admission(c.w), c.all.launcher, spec)
+	if err != nil {
+		return StartRunResult{}, err
+	}
+	if made.RunID != "" {
+		c.all.rememberSession(c.dir, made.SessionRef)
+	} else if err := c.addUsual(ctx, spec.ProjectID, made.Plan); err != nil {
+		return StartRunResult{}, err
+	}
+	return StartRunResult{made.RunID, made.SessionRef, made.Plan, made.PlanHash}, nil
+}
+
+// RetryRunParams are the params of run.retry.
+type RetryRunParams struct {
+	actParams
+	PromptText *string     `json:"prompt_text" is:"optional,empty"`
+	Model      string      `json:"model" is:"optional"`
+	Budget     *doc.Budget `json:"budget" is:"optional"`
+	startControls
+	// Change is for commands, which may say more of a start than a page.
+	Change func(*runs.StartSpec) `json:"-"`
+}
+
+// CheckFields holds the prompt to its bounds.
+func (p *RetryRunParams) CheckFields() []fault.Issue {
+	return checkPrompt(p.PromptText)
+}
+
+// RetryRun starts a run like one that is over.
+func (c *Company) RetryRun(ctx context.Context, p RetryRunParams) (StartRunResult, error) {
+	content, err := digestOf([]any{p.ProjectID, p.RunID, p.PromptText, p.Model, p.Budget, p.ActorID, p.ActorRole, p.ActorTeamID})
+	if err != nil {
+		return StartRunResult{}, err
+	}
+	spec, err := runs.Again(ctx, c.w, p.ProjectID, p.RunID, p.PromptText)
+	if err != nil {
+		return StartRunResult{}, err
+	}
+	spec.Actor, spec.Version, spec.Priority, spec.Content = p.act().Actor, c.all.version, "normal", content
+	if p.Model != "" {
+		spec.Model = p.Model
+	}
+	if p.Budget != nil {
+		spec.Budget = p.Budget
+	}
+	if p.Change != nil {
+		p.Change(&spec)
+	}
+	return c.startRun(ctx, spec, p.startControls)
+}
+
+// usualRuns bounds how many runs of an agent say what is usual.
+const usualRuns = 20
+
+// addUsual adds what the newest runs of the agent took, and how many live.
+func (c *Company) addUsual(ctx context.Context, project string, plan *runs.Plan) error {
+	list, err := c.RunRows(ctx, RunRowsParams{ProjectID: project, AgentID: plan.Agent.ID, Newest: true, Most: usualRuns})
+	if err != nil {
+		return err
+	}
+	var took, tokens, costs []float64
+	live := 0
+	for i := range list.Rows {
+		row := &list.Rows[i]
+		if row.Live() {
+			live++
+		}
+		if row.Status != doc.StatusEnded || row.TookS == nil {
+			continue
+		}
+		took = append(took, *row.TookS*1000)
+		if row.Tokens != nil {
+			tokens = append(tokens, float64(*row.Tokens))
+		}
+		if row.CostUSD != nil {
+			costs = append(costs, *row.CostUSD)
+		}
+	}
+	if live > 0 {
+		plan.Warnings = append(plan.Warnings, fmt.Sprintf("%s has %d live runs", plan.Agent.Name, live))
+	}
+	if len(took) == 0 {
+		return nil
+	}
+	plan.Usual = &runs.Usual{Runs: len(took), MedianMS: int64(*median(took))}
+	if of := median(tokens); of != nil {
+		plan.Usual.MedianTokens = new(int64(*of))
+	}
+	plan.Usual.MedianCost = median(costs)
+	return nil
+}
+
+// median is the middle of some numbers, nil of none.
+func median(of []float64) *float64 {
+	if len(of) == 0 {
+		return nil
+	}
+	slices.Sort(of)
+	return &of[len(of)/2]
 }

@@ -4,11 +4,15 @@ package company
 
 import (
 	"context"
+	"errors"
+	"io/fs"
+	"path"
 	"slices"
 
 	"ac/feed"
 	"ac/heartbeat/job"
 	"ac/heartbeat/workflow"
+	"ac/internal/durable"
 	"ac/internal/fault"
 	"ac/runs"
 	"ac/runs/session"
@@ -172,4 +176,17 @@ func (c *Company) ReplayEvents(ctx context.Context, p ReplayEventsParams) (Repla
 		Project: p.ProjectID, Run: p.RunID, Since: p.SinceSeq, Until: p.UntilSeq, Limit: p.Limit, Types: p.EventTypes,
 	})
 	return ReplayEventsResult{p.RunID, p.ProjectID, page.Events, page.Next, page.Head, page.More}, err
+}
+
+// LastMessage is the agent's last message of a run, "" while there is none.
+func (c *Company) LastMessage(ctx context.Context, p NamedRunParams) (string, error) {
+	run, err := c.FindRun(ctx, p)
+	if err != nil {
+		return "", err
+	}
+	text, err := durable.ReadFile(c.w.FS, path.Join(workspace.RunDir(run.ProjectID, run.RunID), "outputs", "last_message.md"), 16<<20)
+	if errors.Is(err, fs.ErrNotExist) {
+		return "", nil
+	}
+	return string(text), err
 }

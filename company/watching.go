@@ -50,6 +50,31 @@ func (c *Company) FindRun(_ context.Context, p NamedRunParams) (NamedRun, error)
 	return NamedRun{rows[0].ProjectID, rows[0].RunID}, nil
 }
 
+// LogEnd is the number of lines that the log of a run has.
+func (c *Company) LogEnd(ctx context.Context, p NamedRunParams) (end int64, err error) {
+	run, err := c.FindRun(ctx, p)
+	if err != nil {
+		return 0, err
+	}
+	err = c.all.logs.Transcript(ctx, c.w, run.ProjectID, run.RunID, nil, func(f *transcript.Fold) {
+		end = f.Page(transcript.Query{Limit: 1}).HeadSeq
+	})
+	return end, err
+}
+
+// FollowEventsParams choose the events of a project that somebody follows.
+type FollowEventsParams struct {
+	Dir
+	ProjectID string                                        `json:"project_id" is:"id"`
+	Deliver   func(ctx context.Context, e feed.Event) error `json:"-"`
+}
+
+// FollowEvents delivers the events of a project from now on, until the function that it
+// returns is called.
+func (c *Company) FollowEvents(ctx context.Context, p FollowEventsParams) (stop func(), err error) {
+	return c.Follow(ctx, EventStream{ProjectID: p.ProjectID, Deliver: p.Deliver})
+}
+
 // WatchRunParams are those of run:watch.
 type WatchRunParams struct {
 	NamedRunParams

@@ -8,12 +8,12 @@ import (
 	"encoding/json"
 	"fmt"
 	"path"
-	"regexp"
 	"strconv"
 	"strings"
 	"time"
 
 	"ac/internal/durable"
+	"ac/internal/lazyregexp"
 	"ac/internal/lock"
 	"ac/internal/proc"
 	"ac/workspace"
@@ -35,7 +35,7 @@ type leftover struct {
 }
 
 // tempName matches the names of temporary files, with the pid of their writer.
-var tempName = regexp.MustCompile(`^\..+\.tmp-([0-9]+)-[0-9]+-[0-9a-f]+$`)
+var tempName = lazyregexp.New(`^\..+\.tmp-([0-9]+)-[0-9]+-[0-9a-f]+$`)
 
 // temporaries finds old temporary files everywhere except in worktrees, which
 // belong to the agents.
@@ -55,7 +55,7 @@ func temporaries(ctx context.Context, w *workspace.Workspace) (found []leftover,
 				}
 				continue
 			}
-			match := tempName.FindStringSubmatch(entry.Name())
+			match := tempName().FindStringSubmatch(entry.Name())
 			if match == nil || !entry.Type().IsRegular() {
 				continue
 			}
@@ -114,7 +114,7 @@ func ownerIn(w *workspace.Workspace, file string) (owner lock.Owner) {
 
 // sessionLock matches the lock files of runs and sessions, which their holder
 // removes in the end.
-var sessionLock = regexp.MustCompile(`^(run|session)-[0-9a-f]+\.lock$`)
+var sessionLock = lazyregexp.New(`^(run|session)-[0-9a-f]+\.lock$`)
 
 // deadLocks are the lock files of sessions that no process holds.
 func deadLocks(w *workspace.Workspace) (names []string) {
@@ -123,7 +123,7 @@ func deadLocks(w *workspace.Workspace) (names []string) {
 		return nil
 	}
 	for _, entry := range entries {
-		if !sessionLock.MatchString(entry.Name()) {
+		if !sessionLock().MatchString(entry.Name()) {
 			continue
 		}
 		file := path.Join(workspace.LocksDir, entry.Name())

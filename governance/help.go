@@ -66,7 +66,7 @@ func readHelp(file string, text []byte) (valid validHelp, err error) {
 }
 
 // helpHeadings are those that every help request has.
-func helpHeadings() []string { return []string{"## Question", "## Response"} }
+func helpHeadings() []string { return []string{questionHeading, responseHeading} }
 
 // HelpRequests lists the help requests that can be read, the newest first.
 // Broken files, those without their headings, and files whose name is not their

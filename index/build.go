@@ -164,13 +164,28 @@ func (ix *Index) syncHere(ctx context.Context, scope Scope) (synced SyncResult, 
 	if ix.isBroken() {
 		return synced, errUnusable
 	}
+	began := ix.w.Env.Clock.Now()
 	err = ix.connected(ctx, false, func(conn *link) error {
 		quiet := context.WithoutCancel(ctx)
 		generation, err := ix.ours(quiet, conn)
 		if err != nil {
 			return err
 		}
-		k := ix.known
+		k, all := ix.known, scope == (Scope{})
+		var sources []source // all, where this process has not looked before
+		if k == nil && all && !ix.private && !ix.glanced {
+			ix.glanced = true
+			if sources, err = ix.listed(ctx); err != nil {
+				return err
+			}
+			if ix.unchanged(generation, sources) {
+				s, err := readSeen(quiet, conn)
+				s.seen(&synced)
+				synced.DBPath = Path(ix.w.Dir())
+				ix.noteSync(began)
+				return err
+			}
+		}
 		if k == nil || k.generation != generation {
 			if k, err = loadKnown(quiet, conn, generation); err != nil {
 				return err
@@ -179,6 +194,7 @@ func (ix *Index) syncHere(ctx context.Context, scope Scope) (synced SyncResult, 
 		ix.known = nil
 		w := newWriter(ctx, conn, k)
 		p := newPass(ctx, ix.w, k, ix.seen, w, scope)
+		p.sources = sources
 		if k.stats == nil {
 			s, err := readSeen(quiet, conn)
 			if err != nil {
@@ -203,7 +219,8 @@ func (ix *Index) syncHere(ctx context.Context, scope Scope) (synced SyncResult, 
 		s.seen(&synced)
 		synced.DBPath = Path(ix.w.Dir())
 		synced.AgentCountersDeleted = max(0, before-s.AgentCounters)
-		if scope == (Scope{}) {
+		if all {
+			ix.noteSources(k, sources)
 			ix.noteSync(p.now)
 		}
 		return nil

@@ -187,7 +187,11 @@ func decodeRun(s source, text []byte) decoded {
 	} else {
 		values = append(values, nil, nil, nil)
 	}
-	values = append(values, maybe(value.Get("error_kind").Text))
+	sessions := 1
+	if of := value.Get("live").Get("sessions"); of.Kind == shape.Number && of.Num >= 1 && of.Num <= math.MaxInt32 {
+		sessions = int(of.Num)
+	}
+	values = append(values, maybe(value.Get("error_kind").Text), instant(value.Get("ended_at").Text), maybe(value.Get("error").Text), sessions)
 	return decoded{
 		claim: "run\x00" + s.project + "\x00" + run.ID, agent: run.AgentID,
 		rows: []insertion{{"ac_runs", values}},
@@ -289,6 +293,7 @@ func decodeHelpRequest(s source, text []byte) decoded {
 	}
 	return decoded{claim: s.path, rows: []insertion{{"ac_help_requests", []any{
 		h.ID, h.CreatedAt, instant(h.CreatedAt), h.Title, h.Visibility, h.Requester, h.TargetManager, maybe(h.ProjectID), maybe(h.SharePackID),
+		!frontmatter.BlankSection(body, "## Response"),
 	}}}}
 }
 

@@ -24,7 +24,7 @@ func oneRun(t *testing.T, log string) (*company, *Index) {
 	return c, ix
 }
 
-func listed(t *testing.T, ix *Index, f EventFilter) (seqs string, rows []Event) {
+func listedEvents(t *testing.T, ix *Index, f EventFilter) (seqs string, rows []Event) {
 	t.Helper()
 	if err := ix.View(context.Background(), func(v *View) (err error) {
 		rows, err = v.Events(f)
@@ -61,7 +61,7 @@ func TestNeverAWrongText(t *testing.T) {
 			t.Parallel()
 			c, ix := oneRun(t, log)
 			c.put(testLog, change.text)
-			seqs, rows := listed(t, ix, EventFilter{RunID: "r1", Ascending: true})
+			seqs, rows := listedEvents(t, ix, EventFilter{RunID: "r1", Ascending: true})
 			if seqs != change.want {
 				t.Errorf("listed %q, want %q", seqs, change.want)
 			}
@@ -83,7 +83,7 @@ func TestGoneLog(t *testing.T) {
 	must(os.WriteFile(outside, []byte(eventLine(1, "note")+"\n"), 0o644))
 	must(os.Remove(c.path(testLog)))
 	must(os.Symlink(outside, c.path(testLog)))
-	if seqs, _ := listed(t, ix, EventFilter{}); seqs != "" {
+	if seqs, _ := listedEvents(t, ix, EventFilter{}); seqs != "" {
 		t.Errorf("listed %q through a link", seqs)
 	}
 }
@@ -97,7 +97,7 @@ func TestLongLines(t *testing.T) {
 		return head + strings.Repeat("x", n-len(head)-len(tail)) + tail
 	}
 	_, ix := oneRun(t, eventLine(1, "a")+"\n"+long(maxLine)+"\n"+long(maxLine+scanSlack)+"\n"+eventLine(4, "b")+"\n")
-	seqs, rows := listed(t, ix, EventFilter{RunID: "r1", Ascending: true})
+	seqs, rows := listedEvents(t, ix, EventFilter{RunID: "r1", Ascending: true})
 	if seqs != "1 2 4" || len(rows[1].RawJSON) != maxLine {
 		t.Fatalf("listed %q", seqs)
 	}
@@ -135,7 +135,7 @@ func TestOrders(t *testing.T) {
 		"3":       {Types: []string{"z"}, ProjectID: "p"},
 		"":        {ProjectID: "q"},
 	} {
-		if got, _ := listed(t, ix, f); got != want {
+		if got, _ := listedEvents(t, ix, f); got != want {
 			t.Errorf("%+v: %q, want %q", f, got, want)
 		}
 	}

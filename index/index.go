@@ -42,8 +42,9 @@ type Index struct {
 	next   *shared          // the pass that later callers may share
 	closed bool
 
-	known *known  // owned by the holder of writer
-	seen  *walked // likewise; nil in a short-lived process
+	known   *known  // owned by the holder of writer
+	glanced bool    // likewise: the first sync of the process looked whether anything changed
+	seen    *walked // likewise; nil in a short-lived process
 
 	// private: the index is not a file of the workspace but a database of this
 	// process, which one caller at a time uses.

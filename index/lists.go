@@ -4,6 +4,7 @@ package index
 
 import (
 	"database/sql"
+	"strings"
 )
 
 // Run is a row of index.list_runs.
@@ -51,7 +52,8 @@ type RunFilter struct {
 	ProjectID string
 	Status    string
 	AgentID   string
-	Limit     int // 0 for all
+	Limit     int    // 0 for all
+	Ending    string // of their ids, in any case
 	// From and To bound the time of the runs, inclusively, as of clock.Nanos; 0
 	// means unbounded.
 	From, To int64
@@ -61,6 +63,9 @@ func (f RunFilter) conditions() (c conditions) {
 	c.equal("r.project_id", f.ProjectID)
 	c.equal("r.status", f.Status)
 	c.equal("r.agent_id", f.AgentID)
+	if f.Ending != "" {
+		c.add("upper(substr(r.run_id,?))=?", -len(f.Ending), strings.ToUpper(f.Ending))
+	}
 	if f.From != 0 {
 		c.add("r.at>=?", f.From)
 	}
@@ -151,11 +156,14 @@ func (v *View) HelpRequests(f HelpRequestFilter) ([]HelpRequest, error) {
 	var c conditions
 	c.equal("target_manager", f.TargetManager)
 	c.equal("project_id", f.ProjectID)
-	return query(v, "SELECT help_request_id, created_at, title, visibility, requester, target_manager, project_id, share_pack_id FROM ac_help_requests"+
-		c.text+" ORDER BY at DESC, CASE WHEN at IS NULL THEN created_at END DESC, help_request_id DESC"+atMost, append(c.args, limit(f.Limit)),
-		func(rows *sql.Rows, h *HelpRequest) error {
-			return rows.Scan(&h.HelpRequestID, &h.CreatedAt, &h.Title, &h.Visibility, &h.Requester, &h.TargetManager, &h.ProjectID, &h.SharePackID)
-		})
+	return query(v, "SELECT "+helpColumns+" FROM ac_help_requests"+c.text+
+		" ORDER BY at DESC, CASE WHEN at IS NULL THEN created_at END DESC, help_request_id DESC"+atMost, append(c.args, limit(f.Limit)), scanHelp)
+}
+
+const helpColumns = "help_request_id, created_at, title, visibility, requester, target_manager, project_id, share_pack_id"
+
+func scanHelp(rows *sql.Rows, h *HelpRequest) error {
+	return rows.Scan(&h.HelpRequestID, &h.CreatedAt, &h.Title, &h.Visibility, &h.Requester, &h.TargetManager, &h.ProjectID, &h.SharePackID)
 }
 
 // Problem is a source file that is not listed, or not under the key it claims.

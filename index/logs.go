@@ -38,6 +38,9 @@ type runStats struct {
 	PolicyDecision json.RawMessage `json:"lpd,omitempty"`
 	PolicyDenial   json.RawMessage `json:"lpx,omitempty"`
 	BudgetDecision json.RawMessage `json:"lbd,omitempty"`
+	RetryOf        string          `json:"r,omitempty"` // the run that it repeats
+	SessionRef     string          `json:"s,omitempty"` // of its newest session
+	Usage          *usageFold      `json:"u,omitempty"`
 }
 
 // LastEvent is the event of a run with the highest seq.
@@ -51,7 +54,12 @@ type LastEvent struct {
 
 func (s *runStats) count(e *event) {
 	s.Events++
+	s.usage(e)
 	switch string(e.kind.text) {
+	case events.RunStarted:
+		s.RetryOf, s.SessionRef = events.Text(e.payload, "retry_of"), string(e.session.text)
+	case events.RunExecuting, events.RunContinued:
+		s.SessionRef = string(e.session.text)
 	case "policy.decision":
 		s.PolicyDecided++
 		latest(&s.PolicyDecision, e.payload)

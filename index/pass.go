@@ -26,6 +26,7 @@ type pass struct {
 	now     time.Time
 	write   *writer
 	synced  SyncResult
+	sources []source // of the scope, where they were listed before; nil if the pass walks
 	changed []source // documents to read
 	logs    []source // logs that exist, in order
 	agents  map[string]bool
@@ -43,9 +44,14 @@ func newPass(ctx context.Context, w *workspace.Workspace, k *known, before *walk
 // run does everything except the end of the transaction.
 func (p *pass) run() error {
 	p.before.refresh(p.ctx, p.w)
+	for _, s := range p.sources {
+		p.look(s)
+	}
 	list := walk{fsys: p.w.FS, scope: p.scope, before: p.before, found: p.look}
-	if err := list.run(); err != nil {
-		return err
+	if p.sources == nil {
+		if err := list.run(); err != nil {
+			return err
+		}
 	}
 	for _, step := range []func() error{p.removed, p.documents, p.heirs, p.readLogs, p.counters} {
 		if err := step(); err != nil {

@@ -109,6 +109,11 @@ func interactionLine(n int, resolves bool) string {
 	return fmt.Sprintf(`{"type":%q,"ts_wallclock":"2026-01-01T00:00:%02d.000Z","actor":"a","session_ref":"s","payload":{"interaction_id":"int_%d","kind":"input","n":%d}}`, kind, n%60, n%3, n)
 }
 
+// usageLine is an event about usage, in a turn or not.
+func usageLine(n int, kind string) string {
+	return fmt.Sprintf(`{"type":%q,"ts_wallclock":"2026-01-01T00:00:%02d.000Z","actor":"a","session_ref":"s","payload":{"turn":%d,"total_tokens":%d,"cost_usd":0.%d}}`, kind, n%60, n%4, n, n)
+}
+
 // changes are what a step of the property may do.
 func (c *company) changes(t *rapid.T) {
 	project := rapid.SampledFrom([]string{"p", "p", "p", "q"}).Draw(t, "project")
@@ -117,6 +122,9 @@ func (c *company) changes(t *rapid.T) {
 	line := eventLine(n, rapid.SampledFrom([]string{"note", "policy.decision", "policy.denied", "budget.decision", "budget.alert", "budget.exceeded"}).Draw(t, "type"))
 	if rapid.IntRange(0, 1).Draw(t, "interaction") == 0 {
 		line = interactionLine(n, rapid.Bool().Draw(t, "resolves"))
+	}
+	if rapid.IntRange(0, 1).Draw(t, "usage") == 0 {
+		line = usageLine(n, rapid.SampledFrom([]string{"usage.reported", "usage.reported", "usage.estimated", "usage.cost_computed", "run.turn_ended", "run.ended", "run.continued", "run.started"}).Draw(t, "used"))
 	}
 	id := rapid.SampledFrom([]string{"r1", "r2", "r3"}).Draw(t, "id")
 	agent := rapid.SampledFrom([]string{"a1", "a2"}).Draw(t, "agent")
@@ -312,10 +320,11 @@ func dumps() map[string]string {
 		"counts":       countRows,
 	}
 	list["runs"] = own("ac_runs", "project_id, run_id, dir, at, status, agent_id, usage_total_tokens, usage_cost_usd, context_cycles_count")
-	list["stats"] = own("ac_run_stats", statsColumns)
+	list["stats"] = own("ac_run_stats", statsColumns+", retry_of, session_ref, usage")
+	list["usage"] = "SELECT (SELECT path FROM ac_files f WHERE f.id=u.id>>36), u.id-((u.id>>36)<<36), at, estimated, input, cached, output, reasoning, total, cost_usd, cost_by FROM ac_usage_records u"
 	list["artifacts"] = own("ac_artifacts", "project_id, artifact_id, type, subject_kind, run_id, relpath")
 	list["reviews"] = own("ac_reviews", "review_id, decision, subject_artifact_id, notes")
-	list["help"] = own("ac_help_requests", "help_request_id, at, title")
+	list["help"] = own("ac_help_requests", "help_request_id, at, title, answered")
 	list["conversations"] = own("ac_conversations", "conversation_id, project_id, dir")
 	list["tasks"] = own("ac_tasks", "project_id, task_id, progress_ratio")
 	list["agents"] = own("ac_agents", "agent_id, provider")

@@ -36,12 +36,16 @@ func scanMonitored(rows *sql.Rows, m *MonitoredRun) error {
 	if err := rows.Scan(append(m.targets(), s.targets()...)...); err != nil {
 		return err
 	}
-	st := s.stats()
+	m.take(s.stats())
+	return nil
+}
+
+// take sets the stats of the run.
+func (m *MonitoredRun) take(st runStats) {
 	m.LastEvent, m.Events, m.ParseErrors = st.Last, st.Events, st.ParseErrors
 	m.PolicyDecisions, m.PolicyDenied, m.BudgetDecisions = st.PolicyDecided, st.PolicyDenied, st.BudgetDecided
 	m.BudgetAlerts, m.BudgetExceeded = st.BudgetAlerts, st.BudgetExceeded
 	m.LatestPolicyDecision, m.LatestPolicyDenied, m.LatestBudgetDecision = st.PolicyDecision, st.PolicyDenial, st.BudgetDecision
-	return nil
 }
 
 const monitored = "SELECT " + runColumns + ", " + statsColumns + " FROM ac_runs r LEFT JOIN ac_run_stats s ON s.id=r.id"

@@ -11,6 +11,8 @@ package index
 // The key of an interaction is that of the event that requested it; resolved is the
 // seq of the event that resolved it, in the same log.
 //
+// The key of a usage record is the number of its run's file and its number in the run.
+//
 // The column at is a time in nanoseconds, so that times compare by value,
 // however they are written; a text that is not a time has none and compares as
 // text.
@@ -24,7 +26,7 @@ import "math"
 // applicationID and schemaVersion identify our files and their layout.
 const (
 	applicationID = 0x61636978 // "acix"
-	schemaVersion = 5
+	schemaVersion = 6
 )
 
 // seqBits is how many bits of an event's key hold its seq.
@@ -47,13 +49,15 @@ CREATE TABLE ac_runs(
   usage_total_tokens INTEGER, usage_cost_usd REAL, usage_source TEXT, usage_confidence TEXT,
   usage_input_tokens INTEGER, usage_cached_tokens INTEGER, usage_output_tokens INTEGER, usage_reasoning_tokens INTEGER, usage_cost_source TEXT,
   context_cycles_count INTEGER, context_cycles_source TEXT,
-  spec_model TEXT, spec_task_id TEXT, spec_milestone_id TEXT, error_kind TEXT);
+  spec_model TEXT, spec_task_id TEXT, spec_milestone_id TEXT, error_kind TEXT,
+  ended_at INTEGER, error TEXT, sessions INTEGER NOT NULL);
 CREATE TABLE ac_run_stats(
   id INTEGER PRIMARY KEY, events INTEGER NOT NULL, parse_errors INTEGER NOT NULL,
   policy_decisions INTEGER NOT NULL, policy_denied INTEGER NOT NULL,
   budget_decisions INTEGER NOT NULL, budget_alerts INTEGER NOT NULL, budget_exceeded INTEGER NOT NULL,
   last_seq INTEGER, last_type TEXT, last_ts TEXT, last_actor TEXT, last_visibility TEXT,
-  latest_policy_decision TEXT, latest_policy_denied TEXT, latest_budget_decision TEXT);
+  latest_policy_decision TEXT, latest_policy_denied TEXT, latest_budget_decision TEXT,
+  retry_of TEXT, session_ref TEXT, usage TEXT);
 CREATE TABLE ac_events(
   id INTEGER PRIMARY KEY, project INTEGER NOT NULL, seq INTEGER NOT NULL, at INTEGER NOT NULL, type INTEGER NOT NULL, actor INTEGER,
   offset INTEGER NOT NULL, length INTEGER NOT NULL, sum INTEGER NOT NULL);
@@ -63,6 +67,9 @@ CREATE TABLE ac_event_parse_errors(
 CREATE TABLE ac_interactions(
   id INTEGER PRIMARY KEY, interaction_id TEXT NOT NULL, kind TEXT NOT NULL, session INTEGER NOT NULL, workflow TEXT,
   at INTEGER NOT NULL, resolved INTEGER, resolved_at INTEGER);
+CREATE TABLE ac_usage_records(
+  id INTEGER PRIMARY KEY, at INTEGER NOT NULL, estimated INTEGER NOT NULL, input INTEGER NOT NULL, cached INTEGER NOT NULL,
+  output INTEGER NOT NULL, reasoning INTEGER NOT NULL, total INTEGER NOT NULL, cost_usd REAL, cost_by TEXT);
 CREATE TABLE ac_artifacts(
   id INTEGER PRIMARY KEY, project_id TEXT NOT NULL, artifact_id TEXT NOT NULL, type TEXT NOT NULL, subject_kind TEXT,
   title TEXT, visibility TEXT, produced_by TEXT, run_id TEXT, context_pack_id TEXT, created_at TEXT, at INTEGER, relpath TEXT NOT NULL);
@@ -72,7 +79,8 @@ CREATE TABLE ac_reviews(
   project_id TEXT NOT NULL, notes TEXT);
 CREATE TABLE ac_help_requests(
   id INTEGER PRIMARY KEY, help_request_id TEXT NOT NULL, created_at TEXT NOT NULL, at INTEGER, title TEXT NOT NULL,
-  visibility TEXT NOT NULL, requester TEXT NOT NULL, target_manager TEXT NOT NULL, project_id TEXT, share_pack_id TEXT);
+  visibility TEXT NOT NULL, requester TEXT NOT NULL, target_manager TEXT NOT NULL, project_id TEXT, share_pack_id TEXT,
+  answered INTEGER NOT NULL);
 CREATE TABLE ac_conversations(
   id INTEGER PRIMARY KEY, conversation_id TEXT NOT NULL, scope TEXT NOT NULL, project_id TEXT, kind TEXT NOT NULL,
   name TEXT NOT NULL, slug TEXT NOT NULL, visibility TEXT NOT NULL, created_at TEXT NOT NULL, at INTEGER NOT NULL,
@@ -122,6 +130,10 @@ CREATE INDEX ac_runs_by_status ON ac_runs(status, at DESC, project_id, run_id);
 CREATE INDEX ac_runs_by_name ON ac_runs(run_id, project_id);
 CREATE INDEX ac_events_by_project ON ac_events(project, at, seq);
 CREATE INDEX ac_events_by_type ON ac_events(type, project, at, seq);
+CREATE INDEX ac_run_stats_broken ON ac_run_stats(id) WHERE parse_errors>0;
+CREATE INDEX ac_run_stats_budgets ON ac_run_stats(id) WHERE budget_exceeded>0;
+CREATE INDEX ac_run_stats_retries ON ac_run_stats(retry_of) WHERE retry_of IS NOT NULL;
+CREATE INDEX ac_usage_records_by_time ON ac_usage_records(at);
 CREATE INDEX ac_interactions_resolved ON ac_interactions(resolved_at DESC, id DESC) WHERE resolved IS NOT NULL;
 CREATE INDEX ac_interactions_by_workflow ON ac_interactions(workflow) WHERE workflow IS NOT NULL;
 CREATE INDEX ac_artifacts_by_time ON ac_artifacts(at DESC, CASE WHEN at IS NULL THEN created_at END DESC, artifact_id DESC);
@@ -142,7 +154,7 @@ CREATE INDEX ac_comments_by_project ON ac_comments(project_id, at DESC, comment_
 // tableNames lists the tables that a rebuild drops first.
 func tableNames() []string {
 	return []string{
-		"ac_state", "ac_files", "ac_words", "ac_runs", "ac_run_stats", "ac_events", "ac_event_parse_errors", "ac_interactions", "ac_artifacts", "ac_reviews",
+		"ac_state", "ac_files", "ac_words", "ac_runs", "ac_run_stats", "ac_events", "ac_event_parse_errors", "ac_interactions", "ac_usage_records", "ac_artifacts", "ac_reviews",
 		"ac_help_requests", "ac_conversations", "ac_conversation_participants", "ac_messages", "ac_tasks", "ac_task_milestones",
 		"ac_agents", "ac_agent_counters", "ac_comments",
 	}

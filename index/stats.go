@@ -17,8 +17,11 @@ func (w *writer) saveStats(run int64, s *runStats) error {
 	} else {
 		values = append(values, nil, nil, nil, nil, nil)
 	}
-	values = append(values, maybe(string(s.PolicyDecision)), maybe(string(s.PolicyDenial)), maybe(string(s.BudgetDecision)))
-	return w.exec("INSERT OR REPLACE INTO ac_run_stats VALUES "+marks(len(values)), values...)
+	values = append(values, maybe(string(s.PolicyDecision)), maybe(string(s.PolicyDenial)), maybe(string(s.BudgetDecision)), maybe(s.RetryOf), maybe(s.SessionRef), s.usageJSON())
+	if err := w.exec("INSERT OR REPLACE INTO ac_run_stats VALUES "+marks(len(values)), values...); err != nil {
+		return err
+	}
+	return w.saveUsage(run, s.Usage)
 }
 
 const statsColumns = `events, parse_errors, policy_decisions, policy_denied, budget_decisions, budget_alerts, budget_exceeded,
@@ -65,16 +68,20 @@ func (s *scanned) stats() runStats {
 
 // stats reads the stats of a run, zero if it has none.
 func (w *writer) stats(run int64) (runStats, error) {
-	st, err := w.statement("SELECT " + statsColumns + " FROM ac_run_stats WHERE id=?")
+	st, err := w.statement("SELECT " + statsColumns + ", retry_of, session_ref, usage FROM ac_run_stats WHERE id=?")
 	if err != nil {
 		return runStats{}, err
 	}
 	var s scanned
-	err = st.QueryRowContext(w.ctx, run).Scan(s.targets()...)
+	var retry, ref, usage sql.NullString
+	err = st.QueryRowContext(w.ctx, run).Scan(append(s.targets(), &retry, &ref, &usage)...)
 	if errors.Is(err, sql.ErrNoRows) {
 		return runStats{}, nil
 	}
-	return s.stats(), err
+	known := s.stats()
+	known.RetryOf, known.SessionRef = retry.String, ref.String
+	known.setUsage(usage)
+	return known, err
 }
 
 // countAgent sums up the runs of one agent. Its name comes from its document;

@@ -204,6 +204,9 @@ func (w *writer) removeLog(p *pass, parent *file) error {
 	if err := w.removeEvents(p, parent.id, 0); err != nil {
 		return err
 	}
+	if err := w.saveUsage(parent.id, nil); err != nil {
+		return err
+	}
 	return w.exec("DELETE FROM ac_run_stats WHERE id=?", parent.id)
 }
 

@@ -71,19 +71,30 @@ func (f frame) scale(columns int) string {
 
 // line is a bar, at least one column wide.
 func (f frame) line(b *Bar, columns, now int) string {
+	return f.draw(b, columns, now, marks{'█', '▒', '│'})
+}
+
+// marks are the characters of a chart: what is done, what is to do, and today.
+type marks struct{ done, left, today rune }
+
+// draw is a bar in these characters. What lies outside of the frame is left out.
+func (f frame) draw(b *Bar, columns, now int, m marks) string {
 	scale := float64(columns) / float64(f.days)
-	from := min(columns-1, int(f.at(b.Start)*scale))
-	to := max(from+1, min(columns, int(math.Round(f.at(b.End)*scale))))
+	from := int(math.Floor(f.at(b.Start) * scale))
+	if f.at(b.Start) < float64(f.days) {
+		from = min(columns-1, from)
+	}
+	to := max(from+1, int(math.Round(f.at(b.End)*scale)))
 	filled := from + int(math.Round(b.Task.Done()*float64(to-from)))
 	var line strings.Builder
 	for at := range columns {
 		switch {
 		case at >= from && at < filled:
-			line.WriteRune('█')
+			line.WriteRune(m.done)
 		case at >= from && at < to:
-			line.WriteRune('▒')
+			line.WriteRune(m.left)
 		case at == now:
-			line.WriteRune('│')
+			line.WriteRune(m.today)
 		default:
 			line.WriteRune(' ')
 		}

@@ -35,6 +35,8 @@ var filters = map[string][]string{
 	"events.ack":                             {"subscription_id"},
 	"workspace.agents.list":                  {"team_id"},
 	"session.launch":                         {"repo_id", "actor_id", "actor_team_id"},
+	"run.start":                              {"repo_id", "actor_id", "actor_team_id", "client_message_id", "expect_plan"},
+	"run.retry":                              {"actor_id", "actor_team_id", "client_message_id", "expect_plan"},
 	"run.policy.set":                         {"actor_id", "actor_team_id"},
 	"policy.defaults.set":                    {"actor_id", "actor_team_id"},
 	"inbox.resolve":                          {"actor_id", "actor_team_id"},
@@ -46,6 +48,11 @@ var filters = map[string][]string{
 	"run.continue":                           {"actor_id", "actor_team_id", "client_message_id"},
 	"interaction.respond":                    {"actor_id", "actor_team_id", "option_id"},
 	"ui.resolve":                             {"actor_id", "actor_team_id"},
+	"needs.get":                              {"need_id"},
+	"needs.dismiss":                          {"actor_id", "actor_team_id"},
+	"needs.restore":                          {"actor_id", "actor_team_id"},
+	"help.get":                               {"actor_id", "actor_team_id"},
+	"help.answer":                            {"actor_id", "actor_team_id"},
 	"milestone.approve":                      {"actor_id", "actor_team_id"},
 	"artifact.read":                          {"actor_id", "actor_team_id"},
 	"artifact.apply":                         {"actor_id", "actor_team_id", "preview_id"},
@@ -125,6 +132,8 @@ func newBench(t *testing.T) *bench {
 		"\ntitle: T\ncreated_at: 2026-11-20T15:06:57.981Z\nstatus: draft\nvisibility: org\nmilestones:\n  - {id: ms_x, title: T, kind: planning, status: ready, acceptance_criteria: []}\n---\n\n## Contract\n\n## Milestones\n")
 	b.write(t, "work/projects/"+project.ProjectID+"/artifacts/art_x.md", "---\nschema_version: 1\ntype: milestone_report\nid: art_x\nproject_id: "+project.ProjectID+
 		"\ntitle: T\ncreated_at: 2026-11-20T15:06:57.981Z\nvisibility: org\nproduced_by: human\nrun_id: run_x\ncontext_pack_id: ctx_x\ntask_id: task_x\nmilestone_id: ms_x\nevidence_artifacts: []\n---\n\n## Summary\n\n## Evidence\n\n## Next\n")
+	b.write(t, "inbox/help_requests/help_x.md", "---\nschema_version: 1\ntype: help_request\nid: help_x\ncreated_at: 2026-11-20T15:06:57.981Z\ntitle: T\nvisibility: org\n"+
+		"requester: human\ntarget_manager: human\n---\n\n## Question\n\n## Response\n")
 	inProject := with(object{"project_id": project.ProjectID})
 	ofTask := with(object{"project_id": project.ProjectID, "task_id": "task_x"})
 	ref := with(object{"session_ref": "local_" + run.RunID})
@@ -213,7 +222,10 @@ events_relpath: runs/run_flow/events.jsonl
 		"comment.add":              with(object{"project_id": project.ProjectID, "author_id": "human", "author_role": "human", "body": "b", "target_run_id": run.RunID}),
 		"comment.list":             with(object{"project_id": project.ProjectID}),
 		"inbox.list_help_requests": in,
-		"inbox.resolve":            with(object{"project_id": project.ProjectID, "artifact_id": "art_x", "decision": "denied", "actor_id": "human", "actor_role": "human"}),
+		"needs.list":               in, "needs.get": with(object{"need_id": "help:help_x"}), "usage.report": in, "room.read": in,
+		"needs.dismiss": with(object{"need_ids": []any{"run_failed:run_x:1"}}), "needs.restore": with(object{"need_ids": []any{"run_failed:run_x:1"}}),
+		"help.get": with(object{"help_request_id": "help_x"}), "help.answer": with(object{"help_request_id": "help_x", "body": "b", "tell": "none"}),
+		"inbox.resolve": with(object{"project_id": project.ProjectID, "artifact_id": "art_x", "decision": "denied", "actor_id": "human", "actor_role": "human"}),
 		"milestone.approve": with(object{
 			"project_id": project.ProjectID, "task_id": "task_x", "milestone_id": "ms_x", "report_artifact_id": "art_x", "actor_id": "human", "actor_role": "human",
 		}),
@@ -226,6 +238,8 @@ events_relpath: runs/run_flow/events.jsonl
 		"run.compact": ofRun, "run.plan.clear": ofRun, "run.attach": with(object{"project_id": project.ProjectID, "run_id": run.RunID, "name": "n", "content_base64": "aGk="}),
 		"events.replay": ofRun, "run.interrupt": ofRun, "run.steer": with(object{"project_id": project.ProjectID, "run_id": run.RunID, "text": "t"}),
 		"run.continue":        with(object{"project_id": project.ProjectID, "run_id": run.RunID, "prompt_text": "p"}),
+		"run.start":           with(object{"project_id": project.ProjectID, "agent_id": "agent_global_manager", "argv": []any{"true"}, "dry_run": true}),
+		"run.retry":           ofRun,
 		"interaction.respond": with(object{"project_id": project.ProjectID, "run_id": asking.RunID, "interaction_id": "int_x", "decision": "deny"}),
 		"run.policy.get":      ofRun, "run.policy.set": with(object{"project_id": project.ProjectID, "run_id": run.RunID, "mode": "plan", "rules": []any{}}),
 		"policy.defaults.get": inProject, "policy.defaults.set": with(object{"project_id": project.ProjectID, "mode": "plan"}),
@@ -298,7 +312,7 @@ func TestMalformedParams(t *testing.T) {
 		t.Errorf("only %d malformed requests", total)
 	}
 	t.Logf("%d malformed requests", total)
-	notLive := []string{"run.continue", "run.compact", "run.steer", "run.interrupt", "interaction.respond"}
+	notLive := []string{"run.continue", "run.retry", "run.compact", "run.steer", "run.interrupt", "interaction.respond"}
 	for _, m := range NewTable("").Methods() {
 		if slices.Contains(notLive, m.Name) {
 			continue // well formed, and of a run that nobody speaks with

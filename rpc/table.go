@@ -94,35 +94,52 @@ func (t requestScope) keys() (keys []string) {
 // on makes the entry of a method. The receiver of its operation determines what
 // it works on: the host, a folder, or an opened workspace.
 func on[S company.Target, P, R any](name string, access Access, op func(S, context.Context, P) (R, error), summary string) Method {
+	return entry(name, access, summary, reflect.TypeFor[P](), reflect.TypeFor[R](),
+		func(ctx context.Context, all *company.Host, folder *company.Folder, params any) (any, error) {
+			target, err := company.Reach[S](ctx, all, folder)
+			if err != nil {
+				return nil, err
+			}
+			return op(target, ctx, *params.(*P))
+		})
+}
+
+// entry makes the entry of a method from the types of its params and its result, and the
+// call of its operation with a pointer to params. It is apart from on because each method
+// has a copy of that in the program.
+func entry(name string, access Access, summary string, params, result reflect.Type,
+	call func(ctx context.Context, all *company.Host, folder *company.Folder, params any) (any, error)) Method {
 	return Method{
-		Name: name, Access: access, Summary: summary, result: reflect.TypeFor[R](),
-		params: sync.OnceValue(func() *param.Decoder { return param.NewDecoder(reflect.TypeFor[P]()) }),
+		Name: name, Access: access, Summary: summary, result: result,
+		params: sync.OnceValue(func() *param.Decoder { return param.NewDecoder(params) }),
 		prepare: func(decoder *param.Decoder, raw []byte) (scope requestScope, run runner, err error) {
-			var p P
-			if err := decoder.Decode(raw, &p); err != nil {
+			p := reflect.New(params).Interface()
+			if err := decoder.Decode(raw, p); err != nil {
 				return scope, nil, err
 			}
-			if named, ok := any(p).(inWorkspace); ok && named.InWorkspace() != "" {
-				scope.dir = named.InWorkspace()
-				scope.canonical = workspace.Canonical(scope.dir)
-			}
-			if named, ok := any(p).(ofSubscription); ok {
-				scope.subscription = named.OfSubscription()
-			}
-			if others, ok := any(p).(readsToo); ok {
-				scope.reads = others.Reads()
-			}
+			scope = scopeOf(p)
 			return scope, func(ctx context.Context, all *company.Host) (any, error) {
 				folder := all.At(scope.dir, scope.canonical)
-				target, err := company.Reach[S](ctx, all, folder)
-				if err != nil {
-					return nil, folder.Named(err)
-				}
-				result, err := op(target, ctx, p)
+				result, err := call(ctx, all, folder, p)
 				return result, folder.Named(err)
 			}, nil
 		},
 	}
+}
+
+// scopeOf is what decoded params name.
+func scopeOf(params any) (scope requestScope) {
+	if named, ok := params.(inWorkspace); ok && named.InWorkspace() != "" {
+		scope.dir = named.InWorkspace()
+		scope.canonical = workspace.Canonical(scope.dir)
+	}
+	if named, ok := params.(ofSubscription); ok {
+		scope.subscription = named.OfSubscription()
+	}
+	if others, ok := params.(readsToo); ok {
+		scope.reads = others.Reads()
+	}
+	return scope
 }
 
 func streams(m Method) Method {
@@ -186,6 +203,8 @@ func NewTable(version string) *Table {
 		on("workflow.runs", Read, (*company.Company).ListWorkflowRuns, "List the runs of workflows of a project, newest first."),
 		on("workflow.continue", Write, (*company.Company).ContinueWorkflow, "Run the flow of a finished run once more, over the same record."),
 		on("workflow.cancel", Write, (*company.Company).CancelWorkflow, "Cancel a run of a workflow."),
+		on("run.start", Wait, (*company.Company).StartRun, "Make a run and launch it, or do neither; with dry_run, say what would be done."),
+		on("run.retry", Wait, (*company.Company).RetryRun, "Start a run like one that is over."),
 		on("run.discard", Write, (*company.Company).DiscardRun, "End a run that was created and never launched."),
 		on("run.replay", Read, (*company.Company).Replay, "Return the log of a run, verified on request."),
 		on("run.transcript", Read, (*company.Company).Transcript, "Return the transcript of a run: messages, tool calls, questions and notices."),
@@ -240,6 +259,12 @@ func NewTable(version string) *Table {
 		on("ui.resolve", Write, (*company.Company).ResolveUI, "Decide as inbox.resolve does, and return the screen afterwards."),
 		on("inbox.resolve", Write, (*company.Company).Resolve, "Approve or deny an item that waits for a decision."),
 		on("inbox.list_help_requests", Read, (*company.Folder).ListHelpRequests, "List the help requests, newest first."),
+		on("needs.list", Read, (*company.Company).ListNeeds, "List what waits for a person: requests, items to decide, runs that failed."),
+		on("needs.get", Read, (*company.Company).Need, "Return one thing that waits, with what is to be looked at before acting on it."),
+		on("needs.dismiss", Write, (*company.Company).DismissNeeds, "Set runs that failed, or went wrong in another way, aside."),
+		on("needs.restore", Write, (*company.Company).RestoreNeeds, "Bring dismissed needs back."),
+		on("help.get", Write, (*company.Company).Help, "Return a help request with its question and its response."),
+		on("help.answer", Write, (*company.Company).AnswerHelp, "Answer a help request, and tell the agent that asked."),
 		on("milestone.approve", Write, (*company.Company).ApproveMilestone, "Approve a milestone by its report and its evidence."),
 
 		on("agent.record_mistake", Write, (*company.Company).RecordMistake, "Count a mistake of an agent; a recurring one becomes a rule of its guidance."),
@@ -279,9 +304,11 @@ func NewTable(version string) *Table {
 		on("monitor.snapshot", Read, (*company.Company).Monitor, "List the runs with their sessions and the latest events."),
 		on("inbox.snapshot", Read, (*company.Company).Inbox, "List the items that wait for a decision, and the decisions."),
 		on("usage.analytics", Read, (*company.Company).Usage, "Report the usage of runs, in total and for each run."),
+		on("usage.report", Read, (*company.Company).UsageReport, "Report what was used by day, model, project, agent and provider."),
 		on("resources.snapshot", Read, (*company.Company).Resources, "Report the workforce, its work and its cost."),
 		on("usage.reconciliation.record", Write, (*company.Company).RecordStatement, "Record a bill of a provider."),
 		on("usage.reconciliation.snapshot", Read, (*company.Company).Reconciliation, "Compare the bills of providers with the usage of runs."),
+		on("room.read", Read, (*company.Company).ReadRoom, "Return the rows that people look at all day: runs, needs, people, projects, counts."),
 		on("agent.profile.snapshot", Read, (*company.Company).Profile, "Return one agent with its figures."),
 		on("ui.snapshot", Read, (*company.Company).UI, "Return a manager's screen, as one snapshot."),
 
@@ -301,6 +328,14 @@ func NewTable(version string) *Table {
 
 // Methods lists the table in its order.
 func (t *Table) Methods() []Method { return t.methods }
+
+// Access is a method's part in the order of requests, "" for an unknown method.
+func (t *Table) Access(method string) Access {
+	if m := t.byName[method]; m != nil {
+		return m.Access
+	}
+	return ""
+}
 
 // Params lists the names of a method's params in order, nil for an unknown
 // method.

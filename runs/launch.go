@@ -29,6 +29,7 @@ type LaunchSpec struct {
 	RepoID      string
 	WorkdirRel  string
 	Worktree    *session.Worktree // of the repository; nil for what its task says
+	InPlace     bool              // in the repository itself, whatever its task says
 	TaskID      string
 	MilestoneID string
 	Stdin       *string
@@ -85,12 +86,17 @@ func Launch(ctx context.Context, w *workspace.Workspace, a *Admission, starter S
 	if err := a.preflight(ctx, w, spec); err != nil {
 		return err
 	}
-	return starter.Launch(ctx, session.Order{
-		WorkspaceDir: w.Dir(), ProjectID: spec.ProjectID, RunID: spec.RunID, SessionRef: spec.SessionRef,
-		AgentID: run.AgentID, Provider: run.Provider, Argv: spec.Argv, RepoID: spec.RepoID, WorkdirRel: spec.WorkdirRel,
-		Worktree: spec.Worktree, TaskID: spec.TaskID, MilestoneID: spec.MilestoneID, Budget: spec.Budget, Stdin: spec.Stdin, Live: live, Env: spec.Env,
+	return starter.Launch(ctx, spec.order(w, run, live))
+}
+
+// order is what the supervisor of a launch needs to know.
+func (s LaunchSpec) order(w *workspace.Workspace, run doc.Run, live *session.LiveOrder) session.Order {
+	return session.Order{
+		WorkspaceDir: w.Dir(), ProjectID: s.ProjectID, RunID: s.RunID, SessionRef: s.SessionRef,
+		AgentID: run.AgentID, Provider: run.Provider, Argv: s.Argv, RepoID: s.RepoID, WorkdirRel: s.WorkdirRel,
+		Worktree: s.Worktree, InPlace: s.InPlace, TaskID: s.TaskID, MilestoneID: s.MilestoneID, Budget: s.Budget, Stdin: s.Stdin, Live: live, Env: s.Env,
 		MonotonicMS: w.Env.Clock.MonotonicMS(),
-	})
+	}
 }
 
 // Launchable reads a run. It refuses a run that is finished or has a live

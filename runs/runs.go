@@ -38,6 +38,8 @@ type startedPayload struct {
 	AgentID       string `json:"agent_id"`
 	Provider      string `json:"provider"`
 	ContextPackID string `json:"context_pack_id"`
+	RetryOf       string `json:"retry_of,omitempty"`
+	StartedFrom   string `json:"started_from,omitempty"`
 }
 
 // Create makes a run with its context pack, atomically and durably. The project
@@ -66,53 +68,68 @@ type Beginning struct {
 	Events []events.Draft // behind run.started
 	// End is the status that the run has at once, "" for running. Its events say so.
 	End string
+	// Title is what the run is called, StartKey the client's id of the request for it,
+	// RetryOf the run that it does again, From what asked for it; each "" for none.
+	Title, StartKey, RetryOf, From string
 }
+
+// trees are the directories of a new run and of its context pack.
+type trees struct{ run, pack workspace.Tree }
 
 // CreateWith is CreateIn for a run that has more than its record.
 func CreateWith(u *workspace.Unit, project, agent, provider string, b Beginning) (CreateResult, error) {
 	w := u.Workspace()
-	made := CreateResult{RunID: b.RunID, ContextPackID: w.Env.IDs.New("ctx")}
-	if made.RunID == "" {
-		made.RunID = w.Env.IDs.New("run")
-	} else if w.Exists(workspace.RunDir(project, made.RunID)) {
-		return made, fault.New(fault.RunExists, "run %s exists already in project %s", made.RunID, project)
-	}
-	now := w.Env.Clock.Now()
-	draft, err := w.Events.Draft(events.Draft{
-		At: now, RunID: made.RunID, SessionRef: "local_" + made.RunID, Actor: events.ActorSystem,
-		Visibility: events.VisibilityOrg, Type: events.RunStarted,
-	}, startedPayload{ProjectID: project, AgentID: agent, Provider: provider, ContextPackID: made.ContextPackID})
-	if err != nil {
-		return made, err
-	}
-	record := doc.Run{
-		SchemaVersion: doc.Version, Type: "run", ID: made.RunID, ProjectID: project, AgentID: agent, Provider: provider,
-		CreatedAt: clock.Stamp(now), Status: doc.StatusRunning, ContextPackID: made.ContextPackID,
-		EventsRelpath: path.Join("runs", made.RunID, events.FileName),
-	}
-	if b.End != "" {
-		record.Status, record.EndedAt = b.End, clock.Stamp(now)
-	}
-	run, err := doc.RunCodec.Encode(record)
-	if err != nil {
-		return made, err
-	}
-	pack, err := contextPack(w, made, project, agent, clock.Stamp(now))
+	made, begun, err := lay(w, project, agent, provider, b)
 	if err != nil {
 		return made, err
 	}
 	if _, err := w.Project(project); err != nil {
 		return made, err
 	}
-	if err := u.Create(workspace.ContextPackDir(project, made.ContextPackID), pack); err != nil {
+	if err := u.Create(workspace.ContextPackDir(project, made.ContextPackID), begun.pack); err != nil {
 		return made, err
 	}
-	return made, u.Create(workspace.RunDir(project, made.RunID), workspace.Tree{
+	return made, u.Create(workspace.RunDir(project, made.RunID), begun.run)
+}
+
+// lay makes the content of a new run. Nothing is written.
+func lay(w *workspace.Workspace, project, agent, provider string, b Beginning) (made CreateResult, begun trees, err error) {
+	made = CreateResult{RunID: b.RunID, ContextPackID: w.Env.IDs.New("ctx")}
+	if made.RunID == "" {
+		made.RunID = w.Env.IDs.New("run")
+	} else if w.Exists(workspace.RunDir(project, made.RunID)) {
+		return made, begun, fault.New(fault.RunExists, "run %s exists already in project %s", made.RunID, project)
+	}
+	now := w.Env.Clock.Now()
+	draft, err := w.Events.Draft(events.Draft{
+		At: now, RunID: made.RunID, SessionRef: session.LocalRef(made.RunID), Actor: events.ActorSystem,
+		Visibility: events.VisibilityOrg, Type: events.RunStarted,
+	}, startedPayload{
+		ProjectID: project, AgentID: agent, Provider: provider, ContextPackID: made.ContextPackID, RetryOf: b.RetryOf, StartedFrom: b.From,
+	})
+	if err != nil {
+		return made, begun, err
+	}
+	record := doc.Run{
+		SchemaVersion: doc.Version, Type: "run", ID: made.RunID, ProjectID: project, AgentID: agent, Provider: provider,
+		CreatedAt: clock.Stamp(now), Status: doc.StatusRunning, ContextPackID: made.ContextPackID,
+		EventsRelpath: path.Join("runs", made.RunID, events.FileName), Title: b.Title, StartKey: b.StartKey,
+	}
+	if b.End != "" {
+		record.Status, record.EndedAt = b.End, clock.Stamp(now)
+	}
+	run, err := doc.RunCodec.Encode(record)
+	if err != nil {
+		return made, begun, err
+	}
+	begun.pack, err = contextPack(w, made, project, agent, clock.Stamp(now))
+	begun.run = workspace.Tree{
 		Dirs: []string{"outputs"},
 		Files: slices.Concat([]workspace.TreeFile{
 			{Name: "run.yaml", Content: run}, {Name: events.FileName, Content: events.Encode(append([]events.Draft{draft}, b.Events...)...)},
 		}, b.Files),
-	})
+	}
+	return made, begun, err
 }
 
 // contextPack is the skeleton of a context pack.

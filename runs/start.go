@@ -1,118 +1,331 @@
 package runs
 
-// Starting a session for texts that wait in the log of a run, whatever became of the run
-// since they were said.
+// Starting a run: making it and launching its session as one act. What would refuse the
+// launch is looked at before anything is made.
 
 import (
+	"cmp"
 	"context"
+	"errors"
+	"path"
+	"path/filepath"
 	"slices"
-	"time"
+	"strings"
 
+	"ac/events"
+	"ac/governance/policy"
+	"ac/internal/durable"
 	"ac/internal/fault"
+	"ac/internal/proc"
+	"ac/runs/budget"
+	"ac/runs/provider"
 	"ac/runs/session"
+	"ac/runs/worktree"
 	"ac/workspace"
 	"ac/workspace/doc"
 )
 
-// Bounds of the tries to start a session while others start or end one.
+// Where a run in a repository works.
 const (
-	startTries = 50
-	startPause = 100 * time.Millisecond
+	IsolationWorktree = "worktree"
+	IsolationNone     = "none"
 )
 
-// StartWaiting has the texts that wait in the log of a run said, one turn each: by the
-// session that lives, else by one that it starts. A refusal discards them. Texts that
-// something else than a refusal hinders wait on.
-func StartWaiting(ctx context.Context, w *workspace.Workspace, a *Admission, starter Starter, spec ContinueSpec) error {
-	for range startTries {
-		waiting, err := waitingTurns(w, spec.ProjectID, spec.RunID)
-		if err != nil || len(waiting) == 0 {
-			return err
-		}
-		run, record, live, err := Living(ctx, w, spec.ProjectID, spec.RunID)
+// StartSpec is a run that is to be made and launched. Its launch names no run.
+type StartSpec struct {
+	LaunchSpec
+	AgentID  string
+	Provider string // the agent's, if empty
+	// Isolation is where a run in a repository works; "" is a worktree.
+	Isolation string
+	BaseRunID string // the worktree begins at the commit of that run's
+	Title     string
+	RetryOf   string
+	From      string // what asks for it: cli, web, …
+	LimitMS   int64  // how long it may run, 0 for any time
+	Environ   []string
+	// Key is the client's id of the request, Content the digest of what it asks for.
+	Key, Content string
+	DryRun       bool
+	ExpectPlan   string // the hash of the plan that is expected, "" for any
+}
+
+// Started is a run that was made, or with DryRun what would be.
+type Started struct {
+	RunID      string
+	SessionRef string
+	Plan       *Plan
+	PlanHash   string
+}
+
+// start is a start in progress.
+type start struct {
+	w       *workspace.Workspace
+	spec    StartSpec
+	run     doc.Run
+	agent   doc.Agent
+	machine doc.Machine
+	live    *session.LiveOrder
+	argv    []string // as far as it is known before the session is prepared
+	program string
+	root    string // of the repository, "" for none
+	dir     string // where it works; of a worktree, what it is made from
+	tree    *session.Worktree
+	told    []events.Draft // what the log of the run begins with
+}
+
+// Start makes a run and launches its session, or does neither: the run, its context pack
+// and the record of its session are durable as one when it returns. A refusal leaves no
+// run behind; a refusal by the policy is kept in the audit log. Of one Key a project has
+// one run within a day. The error of a plan that is not the expected one has the plan.
+func Start(ctx context.Context, w *workspace.Workspace, a *Admission, starter Starter, spec StartSpec) (none Started, err error) {
+	if first, ok, err := startedBefore(w, spec); ok || err != nil {
+		return first, err
+	}
+	s := &start{w: w, spec: spec}
+	if err := s.check(ctx); err != nil {
+		return none, err
+	}
+	if spec.DryRun || spec.ExpectPlan != "" {
+		plan, hash, err := s.plan(ctx, a)
 		switch {
 		case err != nil:
-			return err
-		case live && record.Driver != "":
-			err = session.TakeMore(ctx, w, record)
-		case live:
-			_, err = session.Collect(ctx, w, record.Ref)
-			if err == nil {
-				continue
-			}
-		default:
-			err = startFor(ctx, w, a, starter, run, spec)
-		}
-		if err == nil || ctx.Err() != nil {
-			return err
-		}
-		switch {
-		case elsewhere(w, spec, err):
-		case slices.Contains([]fault.Reason{fault.Internal, fault.IO, fault.ShuttingDown}, fault.ReasonOf(err)):
-			return err // nobody refused
-		default:
-			return discardWaiting(ctx, w, spec, err)
-		}
-		select {
-		case <-ctx.Done():
-			return context.Cause(ctx)
-		case <-time.After(startPause):
+			return none, err
+		case spec.DryRun:
+			return Started{Plan: plan, PlanHash: hash}, nil
+		case hash != spec.ExpectPlan:
+			return none, fault.New(fault.PlanChanged, "what would be started is not what was shown").With(planData{plan, hash})
 		}
 	}
-	return fault.New(fault.Conflict, "run %s has sessions of others all the time", spec.RunID)
+	ticket, _, err := a.enter(ctx, w, s.spec.LaunchSpec, s.run)
+	if err != nil {
+		return none, err
+	}
+	defer ticket.Leave()
+	if err := s.admit(ctx, a); err != nil {
+		return none, err
+	}
+	order, err := s.order()
+	if err != nil {
+		return none, err
+	}
+	if err := starter.Launch(ctx, order); err != nil {
+		if first, ok, _ := startedBefore(w, spec); ok {
+			return first, nil // somebody else asked for the same at the same time
+		}
+		return none, err
+	}
+	w.NotifyAppend(workspace.LogFile(order.ProjectID, order.RunID))
+	if spec.Key != "" {
+		session.ForgetStarts(w)
+	}
+	return Started{RunID: order.RunID, SessionRef: order.SessionRef}, nil
 }
 
-// waitingTurns are the texts that wait in the log of a run and have turns of their own.
-func waitingTurns(w *workspace.Workspace, project, run string) ([]session.WaitingText, error) {
-	list, err := session.WaitingTexts(w, project, run)
-	return slices.DeleteFunc(list, func(t session.WaitingText) bool { return t.Mode != session.ModeAfterTurn }), err
+// startedBefore is what the same request made before.
+func startedBefore(w *workspace.Workspace, spec StartSpec) (Started, bool, error) {
+	if spec.Key == "" || spec.DryRun {
+		return Started{}, false, nil
+	}
+	first, ok := session.StartedBy(w, spec.ProjectID, spec.Key)
+	if ok && first.Content != spec.Content {
+		return Started{}, true, fault.New(fault.Conflict, "client_message_id %s stands for another request, which made run %s", spec.Key, first.RunID)
+	}
+	return Started{RunID: first.RunID, SessionRef: first.Ref}, ok, nil
 }
 
-// startFor launches a run that never executed, and goes on with any other.
-func startFor(ctx context.Context, w *workspace.Workspace, a *Admission, starter Starter, run doc.Run, spec ContinueSpec) error {
-	spec.Prompt, spec.Waits = nil, true
-	if doc.Terminal(run.Status) {
-		_, err := Continue(ctx, w, a, starter, spec)
+// check looks at everything that nothing is written for: names, the agent's program, and
+// the place.
+func (s *start) check(ctx context.Context) (err error) {
+	spec := &s.spec
+	if _, err := s.w.Project(spec.ProjectID); err != nil {
 		return err
 	}
+	agent, err := s.w.Agent(spec.AgentID)
+	if err != nil && (spec.Provider == "" || !fault.Is(err, fault.NotFound)) {
+		return err
+	}
+	s.agent = agent
+	if spec.TaskID != "" {
+		if _, err := s.w.Task(spec.ProjectID, spec.TaskID); err != nil {
+			return err
+		}
+	}
+	spec.RunID = s.w.Env.IDs.New("run")
 	if spec.SessionRef == "" {
-		spec.SessionRef = session.LocalRef(run.ID)
+		spec.SessionRef = session.LocalRef(spec.RunID)
 	}
-	return Launch(ctx, w, a, starter, spec.LaunchSpec)
-}
-
-// elsewhere reports whether an error says that somebody else starts or ends a session of
-// the run, so that it may be otherwise in a moment.
-func elsewhere(w *workspace.Workspace, spec ContinueSpec, err error) bool {
-	reason := fault.ReasonOf(err)
-	if slices.Contains([]fault.Reason{fault.RunBusy, fault.RunNotLive, fault.SupervisorUnreachable}, reason) {
-		return true
-	}
-	// Nothing else waits any more, or the run began or ended meanwhile.
-	return (reason == fault.Conflict || reason == fault.InvalidParams) && session.RunAlive(w, spec.ProjectID, spec.RunID)
-}
-
-// discardWaiting ends the texts that wait, since no session can be started for them. It
-// returns why. Nothing is discarded beside a session that was started meanwhile.
-func discardWaiting(ctx context.Context, w *workspace.Workspace, spec ContinueSpec, refusal error) error {
-	log := workspace.LogFile(spec.ProjectID, spec.RunID)
-	err := w.Update(ctx, func(u *workspace.Unit) error {
-		if session.RunAlive(w, spec.ProjectID, spec.RunID) {
-			return nil
-		}
-		waiting, err := waitingTurns(w, spec.ProjectID, spec.RunID)
-		for _, text := range waiting {
-			d, err := session.Refused(w.Events, spec.RunID, text.ID, refusal)
-			if err != nil {
-				return err
-			}
-			u.Append(log, d)
-		}
+	s.run = doc.Run{ID: spec.RunID, ProjectID: spec.ProjectID, AgentID: spec.AgentID, Provider: cmp.Or(spec.Provider, agent.Provider)}
+	if s.machine, err = s.w.Machine(); err != nil {
 		return err
-	})
+	}
+	s.speak()
+	if s.live, err = spec.live(s.w, s.run); err != nil {
+		return err
+	}
+	if err := s.place(ctx); err != nil {
+		return err
+	}
+	return s.findProgram()
+}
+
+// speak chooses how the agent is spoken with where nobody named it: with a prompt by the
+// driver of its provider, asked or not, so that level and mode hold.
+func (s *start) speak() {
+	live, known := &s.spec.Live, doc.ProviderNamed(s.run.Provider)
+	if live.Driver == "" && s.spec.Prompt != nil && known.Live != "" {
+		live.Driver = known.Live
+	}
+	if live.Driver != "" && live.Driver != session.DriverCommand && live.Interactive == nil {
+		live.Interactive = new(true)
+	}
+}
+
+// unavailable is why a run has no place to work in.
+func unavailable(err error) error {
+	if err == nil || fault.Is(err, fault.Internal) {
+		return err
+	}
+	return fault.New(fault.PlaceUnavailable, "%w", err)
+}
+
+// place settles where the run works.
+func (s *start) place(ctx context.Context) (err error) {
+	spec := &s.spec
+	s.dir = s.w.Dir()
+	if spec.RepoID == "" {
+		if spec.Isolation == IsolationWorktree || spec.BaseRunID != "" {
+			return fault.InvalidField("isolation", "a worktree needs repo_id")
+		}
+		return nil
+	}
+	if s.root, err = worktree.Root(s.machine, spec.RepoID); err != nil {
+		return unavailable(err)
+	}
+	isolated := spec.Isolation == IsolationWorktree || spec.BaseRunID != ""
+	if spec.Isolation == "" {
+		isolated = isolated || worktree.IsRepository(ctx, spec.Environ, s.root)
+	}
+	if !isolated {
+		if err := s.mayWorkInPlace(); err != nil {
+			return err
+		}
+		s.dir, err = worktree.Confine(s.root, spec.WorkdirRel)
+		return unavailable(err)
+	}
+	from := s.root
+	if spec.BaseRunID != "" {
+		if from, err = s.treeOf(spec.BaseRunID); err != nil {
+			return err
+		}
+	}
+	s.tree = &session.Worktree{Owner: cmp.Or(spec.TaskID, spec.RunID), Run: spec.RunID}
+	s.dir = filepath.Join(s.root, filepath.FromSlash(spec.WorkdirRel))
+	s.tree.Base, err = worktree.Head(ctx, spec.Environ, from)
+	return unavailable(err)
+}
+
+// treeOf is the worktree of another run in the same repository.
+func (s *start) treeOf(run string) (string, error) {
+	base, err := Load(s.w, s.spec.ProjectID, run)
+	if err != nil {
+		return "", err
+	}
+	if repo, rel, _ := base.Tree(); rel == "" || repo != s.spec.RepoID {
+		return "", fault.New(fault.PlaceUnavailable, "run %s has no worktree of repository %s", run, s.spec.RepoID)
+	}
+	dir, err := worktree.Find(s.w, base)
+	return dir, unavailable(err)
+}
+
+// mayWorkInPlace refuses those who may not let an agent change a repository as it stands.
+func (s *start) mayWorkInPlace() error {
+	if s.live != nil && s.live.Policy.PermissionLevel == doc.LevelReadOnly {
+		return nil
+	}
+	actor, err := policy.Effective(s.w, s.spec.Actor)
+	if err == nil && !MayRaise(actor.Role) {
+		err = fault.New(fault.Denied, "isolation none with a level above read-only needs a person or a manager")
+	}
+	return err
+}
+
+// findProgram finds the program in the PATH of the run.
+func (s *start) findProgram() (err error) {
+	if s.argv = s.spec.Argv; s.live != nil {
+		call := provider.LiveCall{Provider: s.run.Provider, Driver: s.live.Driver, Argv: s.spec.Argv, Model: s.live.Model, Mode: string(s.live.Policy.Mode)}
+		if s.live.Driver == session.DriverCommand {
+			call.Argv = s.live.Template
+		}
+		if s.argv, err = call.Words(s.machine); err != nil {
+			return err
+		}
+	}
+	if len(s.argv) == 0 || s.argv[0] == "" {
+		return fault.InvalidField("argv", "must begin with a program")
+	}
+	if s.program, err = proc.LookPath(s.argv[0], pathOf(session.Environ(s.spec.Environ, s.spec.Env)), s.dir); err != nil {
+		return fault.New(fault.ProgramMissing, "%w", err)
+	}
+	return nil
+}
+
+// pathOf is the PATH of an environment.
+func pathOf(environ []string) string {
+	for _, entry := range slices.Backward(environ) {
+		if value, ok := strings.CutPrefix(entry, "PATH="); ok {
+			return value
+		}
+	}
+	return ""
+}
+
+// admit asks the policy and the budgets. What they allow begins the log of the run.
+func (s *start) admit(ctx context.Context, a *Admission) error {
+	verdict := s.ask()
+	told, err := verdict.Events(s.w.Events)
 	if err != nil {
 		return err
 	}
-	w.NotifyAppend(log)
-	return refusal
+	if refusal := verdict.Refusal(); refusal != nil {
+		err := durable.MkdirAll(s.w.FS, path.Dir(workspace.AuditLog), 0o755)
+		if err == nil {
+			err = s.w.Append(context.WithoutCancel(ctx), workspace.AuditLog, told...)
+		}
+		return errors.Join(refusal, err)
+	}
+	spent, err := s.afford(a)
+	s.told = append(told, spent...)
+	return err
+}
+
+func (s *start) ask() policy.Verdict {
+	return policy.Ask(s.w, policy.Question{Action: policy.Launch, Resource: resource(s.w, s.run), Actor: s.spec.Actor, RunID: s.spec.RunID})
+}
+
+// afford compares what was spent with the budgets.
+func (s *start) afford(a *Admission) ([]events.Draft, error) {
+	told, refusal, err := a.compare(s.w, s.spec.LaunchSpec, budget.Spend{})
+	if refusal != nil {
+		refusal = fault.New(fault.BudgetRefused, "%w", refusal)
+	}
+	return told, errors.Join(err, refusal)
+}
+
+// order is the order of the session, with the run that is made by it.
+func (s *start) order() (session.Order, error) {
+	spec := s.spec
+	made, begun, err := lay(s.w, spec.ProjectID, spec.AgentID, s.run.Provider, Beginning{
+		RunID: spec.RunID, Events: s.told, Title: spec.Title, StartKey: spec.Key, RetryOf: spec.RetryOf, From: spec.From,
+	})
+	if err != nil {
+		return session.Order{}, err
+	}
+	order := spec.order(s.w, s.run, s.live)
+	order.Worktree, order.InPlace, order.LimitMS = s.tree, s.tree == nil, spec.LimitMS
+	order.New = &session.NewRun{ContextPackID: made.ContextPackID, Pack: begun.pack, Run: begun.run}
+	if spec.Key != "" {
+		order.New.Key = &session.StartKey{Key: spec.Key, Content: spec.Content}
+	}
+	return order, nil
 }

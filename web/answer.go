@@ -11,6 +11,7 @@ import (
 	"strings"
 
 	"ac/internal/fault"
+	"ac/internal/httpguard"
 	"ac/rpc"
 )
 
@@ -36,6 +37,9 @@ type failure struct {
 func statusOf(err error) int {
 	if r, ok := errors.AsType[*refusal](err); ok {
 		return r.status
+	}
+	if r, ok := errors.AsType[*httpguard.Refusal](err); ok {
+		return r.Status
 	}
 	if wire, ok := errors.AsType[*rpc.WireError](err); ok && wire.Code == rpc.CodeMethodNotFound {
 		return http.StatusNotFound

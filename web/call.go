@@ -21,6 +21,7 @@ func callable() []string {
 		"session.list", "session.poll", "session.stop",
 		"run.changes", "artifact.list", "artifact.preview", "artifact.checkpoints", "artifact.apply", "artifact.revert",
 		"artifact.read", "memory.preview_delta", "memory.list_deltas", "context.plan_for_job",
+		"needs.list", "needs.get", "needs.dismiss", "needs.restore", "help.get", "help.answer",
 		"inbox.list_reviews", "inbox.list_help_requests", "inbox.snapshot", "inbox.resolve", "ui.resolve",
 		"pm.snapshot", "pm.recommend_allocations", "pm.apply_allocations",
 		"task.list", "task.update_plan",
@@ -30,7 +31,7 @@ func callable() []string {
 		"heartbeat.tick", "heartbeat.status", "heartbeat.config.get", "heartbeat.config.set",
 		"index.sync", "index.rebuild", "index.stats", "index.list_runs", "index.list_events", "index.list_event_parse_errors",
 		"index.list_reviews", "index.list_help_requests", "index.sync_worker_status", "adapter.status",
-		"monitor.snapshot", "usage.analytics", "usage.reconciliation.snapshot", "resources.snapshot", "agent.profile.snapshot", "ui.snapshot",
+		"monitor.snapshot", "usage.analytics", "usage.report", "room.read", "usage.reconciliation.snapshot", "resources.snapshot", "agent.profile.snapshot", "ui.snapshot",
 		"comment.add", "comment.list",
 		"run.steer", "run.interrupt", "run.continue", "run.policy.get", "run.policy.set", "policy.defaults.get",
 		"interaction.list", "interaction.get", "interaction.respond",
@@ -73,6 +74,11 @@ func (s *Server) call(w http.ResponseWriter, r *http.Request) error {
 func (s *Server) carryOut(r *http.Request, c callBody) (any, error) {
 	if !slices.Contains(callable(), c.Method) {
 		return nil, &rpc.WireError{Code: rpc.CodeMethodNotFound, Message: "Unknown method: " + c.Method}
+	}
+	if s.table.Access(c.Method) == rpc.Write {
+		if refused := s.guard.CheckPeer(r); refused != nil {
+			return nil, refused
+		}
 	}
 	var params map[string]json.RawMessage
 	if json.Unmarshal(c.Params, &params) != nil && c.Params != nil {

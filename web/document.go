@@ -63,7 +63,7 @@ func (s *Server) page(w http.ResponseWriter, r *http.Request) error {
 	}
 	told, err := json.Marshal(boot{ // escapes what could end the element
 		s.opts.ProjectID, s.opts.Actor.ActorID, s.opts.Actor.ActorRole, query.Get("pane"), query.Get("colleague_id"),
-		s.opts.Limits, s.opts.Version, s.guard.token,
+		s.opts.Limits, s.opts.Version, s.guard.Token(),
 	})
 	if err != nil {
 		return err
@@ -76,7 +76,7 @@ func (s *Server) page(w http.ResponseWriter, r *http.Request) error {
 	h.Set("Content-Security-Policy", s.document.policy)
 	h.Set("Etag", "W/"+tag) // weak: the page is the same, compressed or not
 	h.Set("Cache-Control", "no-cache")
-	if s.guard.token != "" {
+	if s.guard.Token() != "" {
 		h.Set("Cache-Control", "no-store")
 	}
 	if matches(r.Header.Values("If-None-Match"), tag) {

@@ -10,6 +10,7 @@ import (
 	"ac/company"
 	"ac/internal/clock"
 	"ac/internal/fault"
+	"ac/internal/httpguard"
 	"ac/workspace/doc"
 )
 
@@ -31,6 +32,9 @@ func (m methods) allowed() string {
 	return strings.Join(names, ", ")
 }
 
+// callPath is where methods are called.
+const callPath = "/api/call"
+
 func (s *Server) routes() map[string]methods {
 	return map[string]methods{
 		"/":                     {get: s.page},
@@ -42,7 +46,7 @@ func (s *Server) routes() map[string]methods {
 		"/api/usage/analytics":  {get: s.usage},
 		"/api/comments":         {get: s.comments, post: s.addComment},
 		"/api/ui/resolve":       {post: s.resolve},
-		"/api/call":             {post: s.call},
+		callPath:                {post: s.call},
 		"/api/events":           {get: s.events},
 		"/api/stream":           {get: s.stream},
 	}
@@ -60,8 +64,8 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	h := w.Header()
 	h.Set("X-Content-Type-Options", "nosniff")
 	h.Set("Referrer-Policy", "no-referrer")
-	if refused := s.guard.check(r); refused != nil {
-		if refused.status == http.StatusUnauthorized {
+	if refused := s.admit(r); refused != nil {
+		if refused.Status == http.StatusUnauthorized {
 			h.Set("Www-Authenticate", "Bearer")
 		}
 		fail(w, r, refused)
@@ -70,6 +74,22 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	if err := s.handle(w, r); err != nil {
 		fail(w, r, err)
 	}
+}
+
+// admit returns the refusal of a request, nil if it may pass. The page itself may be opened
+// from elsewhere.
+func (s *Server) admit(r *http.Request) *httpguard.Refusal {
+	isPage := r.URL.Path == "/" && (r.Method == http.MethodGet || r.Method == http.MethodHead)
+	if refused := s.guard.CheckHost(r); refused != nil || isPage {
+		return refused
+	}
+	if refused := s.guard.CheckOrigin(r); refused != nil {
+		return refused
+	}
+	if r.Method == http.MethodPost && r.URL.Path != callPath {
+		return s.guard.CheckPeer(r)
+	}
+	return nil
 }
 
 func (s *Server) handle(w http.ResponseWriter, r *http.Request) error {
@@ -114,6 +134,8 @@ type health struct {
 	WorkspaceDir string `json:"workspace_dir"`
 	Company      string `json:"company"`
 	PID          int    `json:"pid"`
+	// PeerChecked is false where the system does not tell whose a connection is.
+	PeerChecked bool `json:"peer_checked"`
 }
 
 func (s *Server) health(w http.ResponseWriter, r *http.Request) error {
@@ -123,7 +145,7 @@ func (s *Server) health(w http.ResponseWriter, r *http.Request) error {
 	}
 	answer(w, r, http.StatusOK, health{
 		true, s.opts.ProjectID, s.opts.Actor.ActorID, s.opts.Actor.ActorRole, clock.Stamp(s.opts.Env.Clock.Now()),
-		s.opts.Version, s.opts.WorkspaceDir, name, s.opts.Env.PID,
+		s.opts.Version, s.opts.WorkspaceDir, name, s.opts.Env.PID, httpguard.ChecksPeers(),
 	})
 	return nil
 }

@@ -19,6 +19,7 @@ import (
 	"ac/company"
 	"ac/feed"
 	"ac/internal/fault"
+	"ac/internal/httpguard"
 	"ac/rpc"
 	"ac/snapshot"
 	"ac/workspace"
@@ -73,7 +74,7 @@ type Server struct {
 	opts      Options
 	log       *slog.Logger
 	listener  net.Listener
-	guard     *guard
+	guard     *httpguard.Guard
 	document  document
 	paths     map[string]methods
 	table     *rpc.Table
@@ -128,7 +129,7 @@ func Listen(ctx context.Context, opts Options) (*Server, error) {
 	if !at.Addr().IsLoopback() {
 		token = newToken()
 	}
-	s.guard = newGuard(opts.Host, netip.AddrPortFrom(at.Addr(), portOf(s.listener)), token)
+	s.guard = httpguard.New(httpguard.Options{Host: opts.Host, At: netip.AddrPortFrom(at.Addr(), portOf(s.listener)), Token: token, OwnPages: true})
 	return s, nil
 }
 
@@ -149,7 +150,7 @@ func portOf(l net.Listener) uint16 {
 // resolve returns the address to listen on. The address that is checked is the
 // one that is used, so that there is no time-of-check to time-of-use gap.
 func resolve(ctx context.Context, opts Options) (netip.AddrPort, error) {
-	host := plainName(opts.Host)
+	host := httpguard.PlainName(opts.Host)
 	addr, err := netip.ParseAddr(host)
 	if err != nil {
 		found, err := net.DefaultResolver.LookupNetIP(ctx, "ip", host)
@@ -175,7 +176,7 @@ func newToken() string {
 }
 
 // URL is the address for browsers, with the token if there is one.
-func (s *Server) URL() string { return address(s.opts.Host, s.guard.port, s.guard.token) }
+func (s *Server) URL() string { return httpguard.Address(s.opts.Host, s.guard.Port(), s.guard.Token()) }
 
 // Serve serves until ctx is done. When it returns it has released everything.
 // Sessions and jobs continue.
@@ -183,7 +184,7 @@ func (s *Server) Serve(ctx context.Context) error {
 	server := &http.Server{
 		Handler: s, ReadHeaderTimeout: s.head, WriteTimeout: readPatience, IdleTimeout: idlePatience, MaxHeaderBytes: maxHeader,
 		DisableGeneralOptionsHandler: true, ErrorLog: slog.NewLogLogger(s.log.Handler(), slog.LevelWarn),
-		BaseContext: func(net.Listener) context.Context { return s.work },
+		BaseContext: func(net.Listener) context.Context { return s.work }, ConnContext: httpguard.WithPeer,
 	}
 	var own sync.WaitGroup
 	failed := make(chan error, 1)

@@ -41,6 +41,7 @@ const (
 	AuditDir      = LocalDir + "/audit"
 	BillingDir    = LocalDir + "/billing"
 	MCPDir        = LocalDir + "/mcp"
+	StartsDir     = LocalDir + "/starts"
 	IndexFile     = LocalDir + "/index.sqlite"
 	// QuarantineDir keeps what repairs moved out of the way.
 	QuarantineDir = LocalDir + "/set-aside"
@@ -52,6 +53,10 @@ const (
 	FilesLog = AuditDir + "/files.jsonl"
 	// CheckpointsDir keeps what files were before they were applied.
 	CheckpointsDir = LocalDir + "/checkpoints"
+
+	// NeedsDir holds which needs were dismissed, DismissedFile one of them a line.
+	NeedsDir      = LocalDir + "/needs"
+	DismissedFile = NeedsDir + "/dismissed.jsonl"
 
 	// ownerSuffix ends the names of files that identify a process.
 	ownerSuffix     = ".owner.json"
@@ -82,7 +87,7 @@ func Movable(name string) bool {
 		return true
 	}
 	switch name {
-	case LocksDir, LanesDir, JournalDir, SessionsDir, WorktreesDir, TempDir, CheckpointsDir, HeartbeatLock:
+	case LocksDir, LanesDir, JournalDir, SessionsDir, StartsDir, WorktreesDir, TempDir, CheckpointsDir, NeedsDir, HeartbeatLock:
 		return false
 	}
 	return !strings.HasPrefix(name, IndexFile) && !strings.HasSuffix(name, ownerSuffix)

@@ -11,7 +11,7 @@ import (
 )
 
 // mistakeFlags declares the options that describe a mistake.
-func mistakeFlags(a *app, cmd *cobra.Command, m *company.MistakeParams) {
+func mistakeFlags(cmd *cobra.Command, m *company.MistakeParams) {
 	cmd.Flags().StringVar(&m.WorkerAgentID, "worker", "", "id of the agent that made the mistake (required)")
 	cmd.Flags().StringVar(&m.ManagerActorID, "manager", "", "id of the observer (required)")
 	cmd.Flags().StringVar(&m.ManagerRole, "manager-role", "manager", "role of the observer: human, ceo, director or manager")
@@ -21,8 +21,6 @@ func mistakeFlags(a *app, cmd *cobra.Command, m *company.MistakeParams) {
 	cmd.Flags().StringVar(&m.TaskID, "task", "", "id of the task")
 	cmd.Flags().StringVar(&m.MilestoneID, "milestone", "", "id of the milestone")
 	valuesVar(cmd, &m.Evidence, "evidence", "ids of artifacts as evidence")
-	completeFlag(cmd, "worker", a.agentIDs)
-	completeFlag(cmd, "manager", a.agentIDs)
 	completeFlag(cmd, "manager-role", words("human", "ceo", "director", "manager"))
 }
 
@@ -35,24 +33,21 @@ its rule is added to the agent's AGENTS.md. With --run the log of that run recor
 both.`,
 		Example: `  ac agent:record-mistake ./acme --worker agent_01M7WQZTV8PZR5BZGTKAYJ4VBR --manager human --manager-role human \
     --key no_tests --summary 'no tests were run' --rule 'Run the tests before you report.'`,
-		RunE: func(cmd *cobra.Command, given []string) error {
+		RunE: func(cmd *cobra.Command, _ []string) error {
 			if err := require(cmd, "worker", "manager", "key", "summary", "rule"); err != nil {
 				return err
 			}
 			if err := checkRole(p.ManagerRole); err != nil {
 				return err
 			}
-			p.WorkspaceDir = given[0]
 			return printJSON(cmd.Context(), a, (*company.Company).RecordMistake, p)
 		},
 	}
-	mistakeFlags(a, cmd, &p.MistakeParams)
-	cmd.Flags().StringVar(&p.ProjectID, "project", "", "id of the project of --run")
-	cmd.Flags().StringVar(&p.RunID, "run", "", "id of the run in which it happened")
-	cmd.Flags().Int64Var(&p.PromoteThreshold, "threshold", 3, "occurrences until its rule is added")
-	completeFlag(cmd, "project", a.projectIDs)
-	completeFlag(cmd, "run", a.runIDs)
-	completeFlag(cmd, "evidence", a.artifactIDs)
+	mistakeFlags(cmd, &p.MistakeParams)
+	mirror(cmd, &p,
+		"project: id of the project of --run",
+		"run: id of the run in which it happened",
+		"threshold=promote_threshold: occurrences until its rule is added")
 	return cmd
 }
 
@@ -80,8 +75,8 @@ if interrupted, with the evaluation stopped.`,
 		Example: `  ac agent:self-improve-cycle ./acme --project proj_01M7WQGTQHQA1J50C42GD1KN1S --worker agent_01M7WQZTV8PZR5BZGTKAYJ4VBR \
     --manager agent_01M7WQZV5BRAS3VSSYS7ZD5VZS --key no_tests --summary 'no tests were run' \
     --rule 'Run the tests before you report.' --eval-repo web --eval-argv sh -c 'go test ./...'`,
-		RunE: func(cmd *cobra.Command, given []string) error {
-			if err := require(cmd, "project", "worker", "manager", "key", "summary", "rule"); err != nil {
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			if err := require(cmd, "worker", "manager", "key", "summary", "rule"); err != nil {
 				return err
 			}
 			if err := checkRole(p.ManagerRole); err != nil {
@@ -90,7 +85,6 @@ if interrupted, with the evaluation stopped.`,
 			if cmd.Flag("record-threshold").Changed && p.PromoteThreshold < 1 {
 				return usageError{"--record-threshold must be at least 1"}
 			}
-			p.WorkspaceDir = given[0]
 			return a.interruptible(cmd.Context(), func(ctx context.Context, all *company.Host) error {
 				result, err := company.Do(ctx, all, (*company.Company).Improve, p)
 				if err != nil {
@@ -100,15 +94,14 @@ if interrupted, with the evaluation stopped.`,
 			})
 		},
 	}
-	mistakeFlags(a, cmd, &p.MistakeParams)
-	cmd.Flags().StringVar(&p.ProjectID, "project", "", "id of the project (required)")
-	cmd.Flags().Int64Var(&p.ProposalThreshold, "proposal-threshold", 3, "occurrences until it is evaluated")
-	cmd.Flags().Int64Var(&p.PromoteThreshold, "record-threshold", 0, "occurrences until its rule is added without a proposal (default never)")
+	mistakeFlags(cmd, &p.MistakeParams)
+	mirror(cmd, &p,
+		"project: id of the project",
+		"proposal-threshold: occurrences until it is evaluated",
+		"record-threshold=promote_threshold: occurrences until its rule is added without a proposal (default never)",
+		"eval-repo=evaluation_repo_id: id of the repository to evaluate in",
+		"eval-subdir=evaluation_workdir_rel: directory within the repository")
 	commandLineVar(cmd, &p.EvaluationArgv, "eval-argv", "evaluation command with its arguments (default one that succeeds)")
-	cmd.Flags().StringVar(&p.EvaluationRepoID, "eval-repo", "", "id of the repository to evaluate in")
-	cmd.Flags().StringVar(&p.EvaluationWorkdirRel, "eval-subdir", "", "directory within the repository")
-	completeFlag(cmd, "project", a.projectIDs)
-	completeFlag(cmd, "evidence", a.artifactIDs)
 	return cmd
 }
 
@@ -120,19 +113,14 @@ func refreshContextCommand(a *app) *cobra.Command {
 and its assigned tasks with their scope. The rest of the file stays as it is. If
 nothing changed this is a no-op.`,
 		Example: "  ac agent:refresh-context ./acme --agent agent_01M7WQZTV8PZR5BZGTKAYJ4VBR",
-		RunE: func(cmd *cobra.Command, given []string) error {
-			if err := require(cmd, "agent"); err != nil {
-				return err
-			}
-			p.WorkspaceDir = given[0]
+		RunE: func(cmd *cobra.Command, _ []string) error {
 			return printJSON(cmd.Context(), a, (*company.Company).RefreshContext, p)
 		},
 	}
-	cmd.Flags().StringVar(&p.AgentID, "agent", "", "id of the agent (required)")
-	cmd.Flags().StringVar(&p.ProjectID, "project", "", "only tasks of this project")
-	cmd.Flags().IntVar(&p.MaxTasks, "max-tasks", 20, "number of tasks listed, 200 at most")
-	cmd.Flags().IntVar(&p.MaxScopePaths, "max-scope-paths", 40, "number of scope paths listed, 500 at most")
-	completeFlag(cmd, "agent", a.agentIDs)
-	completeFlag(cmd, "project", a.projectIDs)
+	mirror(cmd, &p,
+		"agent: id of the agent",
+		"project: only tasks of this project",
+		"max-tasks: number of tasks listed, 200 at most",
+		"max-scope-paths: number of scope paths listed, 500 at most")
 	return cmd
 }

@@ -52,7 +52,6 @@ Types: ` + strings.Join(doc.ArtifactTypes(), ", ") + `.`,
 	cmd.Flags().StringVar(&spec.ContextPackID, "ctx", governance.ManualContext, "id of the context pack of that run")
 	cmd.Flags().BoolVar(&force, "force", false, "replace an existing file")
 	cmd.Flags().BoolVar(&asJSON, "json", false, "print JSON")
-	completeFlag(cmd, "visibility", func(*cobra.Command, []string) []string { return doc.Visibilities() })
 	return cmd
 }
 
@@ -68,11 +67,10 @@ func artifactValidateCommand(a *app) *cobra.Command {
 }
 
 // readFlags declares the options that identify the artifact and the reader.
-func readFlags(a *app, cmd *cobra.Command, p *company.ReadArtifactParams) {
-	itemFlags(a, cmd, &p.ProjectID, &p.ArtifactID)
-	actorFlags(a, cmd, &p.ActorID, &p.ActorRole)
+func readFlags(cmd *cobra.Command, p *company.ReadArtifactParams) {
+	itemFlags(cmd, &p.ProjectID, &p.ArtifactID)
+	actorFlags(cmd, &p.ActorID, &p.ActorRole)
 	cmd.Flags().StringVar(&p.ActorTeamID, "team", "", "team of the reader")
-	completeFlag(cmd, "team", a.teamIDs)
 }
 
 func artifactReadCommand(a *app) *cobra.Command {
@@ -84,33 +82,28 @@ func artifactReadCommand(a *app) *cobra.Command {
 decides whether the actor may see it. Its decision is recorded in the log of the
 run, or in the audit log of the workspace.`,
 		Example: "  ac artifact:read ./acme --project proj_01M7WQGTQHQA1J50C42GD1KN1S --artifact art_01M7WQGXT21HWCN0N3RMKCA3ZM",
-		RunE: func(cmd *cobra.Command, given []string) error {
+		RunE: func(cmd *cobra.Command, _ []string) error {
 			if err := require(cmd, "project", "artifact", "actor"); err != nil {
 				return err
 			}
-			p.WorkspaceDir = given[0]
 			return printJSON(cmd.Context(), a, (*company.Company).ReadArtifact, p)
 		},
 	}
-	readFlags(a, cmd, &p)
-	cmd.Flags().StringVar(&p.RunID, "run", "", "id of the run whose log records the policy's decision")
+	readFlags(cmd, &p)
+	mirror(cmd, &p,
+		"run: id of the run whose log records the policy's decision")
 	cmd.Flags().BoolVar(&asJSON, "json", false, "print JSON (always the case)")
-	completeFlag(cmd, "run", a.runIDs)
 	return cmd
 }
 
 // itemFlags declares the options that identify an artifact.
-func itemFlags(a *app, cmd *cobra.Command, project, artifact *string) {
+func itemFlags(cmd *cobra.Command, project, artifact *string) {
 	cmd.Flags().StringVar(project, "project", "", "id of the project (required)")
 	cmd.Flags().StringVar(artifact, "artifact", "", "id of the artifact (required)")
-	completeFlag(cmd, "project", a.projectIDs)
-	completeFlag(cmd, "artifact", a.artifactIDs)
 }
 
 // actorFlags declares the options that identify the actor.
-func actorFlags(a *app, cmd *cobra.Command, id, role *string) {
+func actorFlags(cmd *cobra.Command, id, role *string) {
 	cmd.Flags().StringVar(id, "actor", "human", "id of the actor")
 	cmd.Flags().StringVar(role, "role", "human", "role of the actor: "+strings.Join(doc.Roles(), ", "))
-	completeFlag(cmd, "actor", a.agentIDs)
-	completeFlag(cmd, "role", func(*cobra.Command, []string) []string { return doc.Roles() })
 }

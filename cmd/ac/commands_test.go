@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"io"
 	"os"
-	"slices"
 	"strings"
 	"testing"
 
@@ -32,27 +31,6 @@ func TestCommandsPage(t *testing.T) {
 	}
 }
 
-// commandGroup is a group of the page, and the nouns of its commands.
-type commandGroup struct {
-	title string
-	nouns []string
-}
-
-func commandGroups() []commandGroup {
-	return []commandGroup{
-		{"Workspaces and machines", []string{"workspace", "machine", "worktree", "demo"}},
-		{"Company", []string{"team", "agent", "project", "conversation", "comment"}},
-		{"Runs", []string{"run", "session", "interaction", "sharepack"}},
-		{"Work", []string{"task", "pm", "job", "workflow", "heartbeat", "pipeline", "context"}},
-		{"Decisions", []string{"inbox", "artifact", "memory", "milestone", "help"}},
-		{"Screens", []string{"ui", "monitor"}},
-		{"Proof", []string{"log", "audit"}},
-		{"Index and bills", []string{"index", "usage"}},
-		{"For programs", []string{"server", "rpc", "protocol", "mcp", "system"}},
-		{"The program itself", []string{""}},
-	}
-}
-
 // commandsPage writes the page. Short commands come first, then the others by their noun.
 func commandsPage(t *testing.T) string {
 	t.Helper()
@@ -61,35 +39,35 @@ func commandsPage(t *testing.T) string {
 		if cmd.Hidden || !cmd.Runnable() {
 			continue
 		}
-		noun, _, plumbing := strings.Cut(cmd.Name(), ":")
-		title := "Short commands"
-		if cmd.Annotations[shortKind] == "" {
-			if !plumbing {
-				noun = ""
-			}
-			at := slices.IndexFunc(commandGroups(), func(g commandGroup) bool { return slices.Contains(g.nouns, noun) })
-			if at < 0 {
-				t.Errorf("%s is in no group of commands", cmd.Name())
-				continue
-			}
-			title = commandGroups()[at].title
+		title := groupTitle(cmd)
+		switch {
+		case title == "":
+			t.Errorf("%s is in no group of commands", cmd.Name())
+		case isShort(cmd):
+			title = shortTitle
 		}
 		rows[title] = append(rows[title], cmd)
 	}
 	var b strings.Builder
 	b.WriteString(commandsHead)
-	writeGroup(&b, "Short commands", rows["Short commands"])
+	writeGroup(&b, shortTitle, rows[shortTitle])
 	b.WriteString(shortHead)
-	for _, g := range commandGroups() {
+	for _, g := range plumbingGroups() {
 		writeGroup(&b, g.title, rows[g.title])
 	}
 	return b.String()
 }
 
+const shortTitle = "Short commands"
+
 func writeGroup(b *strings.Builder, title string, list []*cobra.Command) {
 	fmt.Fprintf(b, "\n## %s\n\n| command | what it does |\n|---|---|\n", title)
 	for _, cmd := range list {
-		fmt.Fprintf(b, "| `%s` | %s |\n", strings.ReplaceAll(cmd.Use, "|", `\|`), lowered(cmd.Short))
+		for _, c := range append([]*cobra.Command{cmd}, cmd.Commands()...) {
+			line := strings.TrimPrefix(c.UseLine(), "ac ")
+			line = strings.TrimSuffix(line, " [flags]")
+			fmt.Fprintf(b, "| `%s` | %s |\n", strings.ReplaceAll(line, "|", `\|`), lowered(c.Short))
+		}
 	}
 }
 
@@ -121,9 +99,10 @@ const shortHead = `
 
 **Names and ids.** A word is the full id, else the whole name, else the end of an id: four
 letters or more, in any case. ` + "`last`" + ` is the newest run of the project. A word that fits
-several things is refused, and they are listed. The options ` + "`--project`, `--team`, `--run`" + `
-and those that name an agent take names and endings in commands with a colon, too, and so
-does their argument ` + "`<run>`" + `; what nothing has is passed on as it is.
+several things is refused, and they are listed. Commands with a colon take names and endings,
+too, in every option that names something recorded, and for ` + "`<run>`, `<conversation>`" + ` and
+` + "`<session_ref>`" + `. A name that nothing has is an error, or a note on stderr where the command
+answers any word.
 
 **Output.** stdout has what was asked for, stderr everything else. In a pipe lists have
 tabs between their fields, full ids and no titles; ` + "`--json`" + ` prints JSON; ` + "`-q`" + ` prints the ids

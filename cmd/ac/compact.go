@@ -35,6 +35,6 @@ conversation begins with. The run may be "last".`,
 			return nil
 		},
 	}
-	on.flags(a, cmd)
+	on.flags(cmd)
 	return cmd
 }

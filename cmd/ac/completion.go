@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 
 	"ac/company"
 	"ac/runs"
@@ -16,7 +17,7 @@ import (
 // completionCommand prints the completion script of a shell.
 func completionCommand(a *app) *cobra.Command {
 	shells := []string{"bash", "zsh", "fish", "powershell"}
-	return &cobra.Command{
+	cmd := &cobra.Command{
 		Use: "completion <shell>", Short: "Print the completion script of a shell",
 		Long:      "Print a script that completes commands, options and ids of a workspace in a shell. Shells: " + strings.Join(shells, ", ") + ".",
 		Example:   "  source <(ac completion bash)\n  ac completion fish > ~/.config/fish/completions/ac.fish",
@@ -36,6 +37,8 @@ func completionCommand(a *app) *cobra.Command {
 			return usageError{"no completion for " + given[0] + "; there is one for " + strings.Join(shells, ", ")}
 		},
 	}
+	a.everywhere(cmd, &shortFlags{})
+	return cmd
 }
 
 // completeFlag registers the completions of a flag.
@@ -46,6 +49,51 @@ func completeFlag(cmd *cobra.Command, flag string, words func(*cobra.Command, []
 	if err != nil {
 		panic(err) // the flag does not exist: a programming error
 	}
+}
+
+// completeByName registers completions for the options that name something of a workspace, and
+// for the words of policy, in all commands whose options have none of their own.
+func (a *app) completeByName(commands []*cobra.Command) {
+	for _, cmd := range commands {
+		cmd.Flags().VisitAll(func(f *pflag.Flag) {
+			if _, has := cmd.GetFlagCompletionFunc(f.Name); has {
+				return
+			}
+			if words := a.completions(f.Name); words != nil {
+				completeFlag(cmd, f.Name, words)
+			}
+		})
+	}
+}
+
+// completions are the words of the options with a name, nil when they are free.
+func (a *app) completions(option string) func(*cobra.Command, []string) []string {
+	switch option {
+	case "project", "project-id":
+		return a.projectIDs
+	case "run", "target-run":
+		return a.runIDs
+	case "team", "actor-team", "target-team", "manager-team":
+		return a.teamIDs
+	case "agent", "assignee", "worker", "manager", "target-agent", "actor", "target", "requester", "mention", "with", "by",
+		"worker-agent-ids", "executive-manager-agent-id", "director-agent-id", "ceo-actor-id":
+		return a.agentIDs
+	case "task", "depends":
+		return a.taskIDs
+	case "milestone":
+		return a.milestoneIDs
+	case "artifact", "target-artifact", "evidence":
+		return a.artifactIDs
+	case "job":
+		return a.jobIDs
+	case "share":
+		return a.sharePackIDs
+	case "visibility":
+		return words(doc.Visibilities()...)
+	case "role":
+		return words(doc.Roles()...)
+	}
+	return nil
 }
 
 // known lists a word for each row of an operation, none for an unreadable

@@ -26,10 +26,9 @@ type inScope struct {
 	json    bool
 }
 
-func (s *inScope) flags(a *app, cmd *cobra.Command) {
+func (s *inScope) flags(cmd *cobra.Command) {
 	cmd.Flags().StringVar(&s.project, "project", "", "id of a project (default: the workspace)")
 	cmd.Flags().BoolVar(&s.json, "json", false, "print JSON")
-	completeFlag(cmd, "project", a.projectIDs)
 }
 
 func (s *inScope) scope() company.Scope {
@@ -62,20 +61,17 @@ func conversationListCommand(a *app) *cobra.Command {
 			return nil
 		},
 	}
-	scope.flags(a, cmd)
+	scope.flags(cmd)
 	return cmd
 }
 
 func conversationNewCommand(a *app) *cobra.Command {
 	var scope inScope
-	var p company.CreateChannelParams
+	p := company.CreateChannelParams{CreatedBy: workspace.DefaultCEO}
 	cmd := &cobra.Command{
 		Use: "conversation:new <dir>", Short: "Create a channel and print its id", Args: args("dir"),
 		Example: "  ac conversation:new ./acme --name 'Release 2' --agent agent_01M7WQTKN3XZ68N337WHQP6N6Z",
 		RunE: func(cmd *cobra.Command, given []string) error {
-			if err := require(cmd, "name"); err != nil {
-				return err
-			}
 			if p.Slug == "" {
 				if p.Slug = workspace.Slug(p.Name); p.Slug == "" {
 					return usageError{"--name contains no letter or digit for a slug; set --slug"}
@@ -85,37 +81,32 @@ func conversationNewCommand(a *app) *cobra.Command {
 			return a.printConversation(ask(cmd.Context(), a, (*company.Company).CreateChannel, p))(scope.json)
 		},
 	}
-	scope.flags(a, cmd)
-	cmd.Flags().StringVar(&p.Name, "name", "", "name of the channel (required)")
-	cmd.Flags().StringVar(&p.Slug, "slug", "", "short name (default: derived from the name)")
-	cmd.Flags().StringVar(&p.Visibility, "visibility", "team", "private_agent, team, managers or org")
-	cmd.Flags().StringVar(&p.CreatedBy, "by", workspace.DefaultCEO, "id of the creator")
+	scope.flags(cmd)
+	mirror(cmd, &p,
+		"name: name of the channel",
+		"slug?: short name (default: derived from the name)",
+		"visibility: who may see it",
+		"by=created_by: id of the creator")
 	cmd.Flags().StringArrayVar(&p.ParticipantAgentIDs, "agent", nil, "id of a member; may be repeated")
 	cmd.Flags().StringArrayVar(&p.ParticipantTeamIDs, "team", nil, "id of a member team; may be repeated")
-	completeFlag(cmd, "agent", a.agentIDs)
-	completeFlag(cmd, "team", a.teamIDs)
-	completeFlag(cmd, "visibility", func(*cobra.Command, []string) []string { return doc.Visibilities() })
 	return cmd
 }
 
 func conversationDMCommand(a *app) *cobra.Command {
 	var scope inScope
-	var p company.CreateDMParams
+	p := company.CreateDMParams{CreatedBy: workspace.DefaultCEO}
 	cmd := &cobra.Command{
 		Use: "conversation:dm <dir>", Short: "Print the id of the direct messages of two, created if there are none", Args: args("dir"),
 		Example: "  ac conversation:dm ./acme --with agent_01M7WQTKN3XZ68N337WHQP6N6Z",
 		RunE: func(cmd *cobra.Command, given []string) error {
-			if err := require(cmd, "with"); err != nil {
-				return err
-			}
 			p.WorkspaceDir, p.Scope = given[0], scope.scope()
 			return a.printConversation(ask(cmd.Context(), a, (*company.Company).CreateDM, p))(scope.json)
 		},
 	}
-	scope.flags(a, cmd)
-	cmd.Flags().StringVar(&p.CreatedBy, "by", workspace.DefaultCEO, "id of the creator")
-	cmd.Flags().StringVar(&p.PeerAgentID, "with", "", "id of the other agent (required)")
-	completeFlag(cmd, "with", a.agentIDs)
+	scope.flags(cmd)
+	mirror(cmd, &p,
+		"by=created_by: id of the creator",
+		"with=peer_agent_id: id of the other agent")
 	return cmd
 }
 
@@ -130,7 +121,7 @@ func (a *app) printConversation(c doc.Conversation, err error) func(asJSON bool)
 
 func conversationSendCommand(a *app) *cobra.Command {
 	var scope inScope
-	var p company.SendParams
+	p := company.SendParams{AuthorID: workspace.DefaultCEO, AuthorRole: "ceo"}
 	cmd := &cobra.Command{
 		Use: "conversation:send <dir> <conversation> [text]", Short: "Send a message; without a text argument, read it from stdin", Args: textArgs,
 		Example: "  ac conversation:send ./acme conv_workspace_home 'Good morning'\n  git log -1 | ac conversation:send ./acme conv_workspace_home",
@@ -150,12 +141,11 @@ func conversationSendCommand(a *app) *cobra.Command {
 			return a.printID(sent.Message.ID, nil)
 		},
 	}
-	scope.flags(a, cmd)
-	cmd.Flags().StringVar(&p.AuthorID, "by", workspace.DefaultCEO, "id of the author")
-	cmd.Flags().StringVar(&p.AuthorRole, "role", "ceo", "role of the author: human, ceo, director, manager or worker")
+	scope.flags(cmd)
+	mirror(cmd, &p,
+		"by=author_id: id of the author",
+		"role=author_role: role of the author")
 	cmd.Flags().StringArrayVar(&p.Mentions, "mention", nil, "id of an agent to mention; may be repeated")
-	completeFlag(cmd, "role", words(doc.Roles()...))
-	completeFlag(cmd, "mention", a.agentIDs)
 	return cmd
 }
 
@@ -195,7 +185,7 @@ func conversationReadCommand(a *app) *cobra.Command {
 			return nil
 		},
 	}
-	scope.flags(a, cmd)
+	scope.flags(cmd)
 	cmd.Flags().IntVar(&limit, "limit", limit, "maximum number of messages")
 	return cmd
 }
@@ -233,7 +223,7 @@ func conversationFollowCommand(a *app) *cobra.Command {
 			return err
 		},
 	}
-	scope.flags(a, cmd)
+	scope.flags(cmd)
 	cmd.Flags().IntVar(&limit, "limit", limit, "maximum number of earlier messages")
 	return cmd
 }

@@ -24,6 +24,7 @@ It needs no network and no agent CLI. Exit status: 0 if everything held.`,
 			return demo.Run(cmd.Context(), demo.Options{Executable: a.executable, Out: a.stdout, Remove: remove})
 		},
 	}
+	a.everywhere(cmd, &shortFlags{})
 	cmd.Flags().BoolVar(&remove, "remove", false, "remove the temporary folder at the end")
 	return cmd
 }

@@ -24,14 +24,10 @@ drafts.
 Exit status: 130 or 143 if interrupted, with the runs stopped.`,
 		Example: `  ac pipeline:client-intake ./acme --project-name Shop --ceo-actor-id human_ceo \
     --executive-manager-agent-id agent_01M7WQZTV8PZR5BZGTKAYJ4VBR --intake-file request.md`,
-		RunE: func(cmd *cobra.Command, given []string) (err error) {
-			if err := require(cmd, "project-name", "ceo-actor-id", "executive-manager-agent-id"); err != nil {
-				return err
-			}
+		RunE: func(cmd *cobra.Command, _ []string) (err error) {
 			if p.IntakeText, err = textOrFile(cmd, "intake", "intake-file", p.IntakeText, file); err != nil {
 				return err
 			}
-			p.WorkspaceDir = given[0]
 			return a.interruptible(cmd.Context(), func(ctx context.Context, all *company.Host) error {
 				made, err := company.Do(ctx, all, (*company.Company).TakeInClient, p)
 				if err != nil {
@@ -41,14 +37,13 @@ Exit status: 130 or 143 if interrupted, with the runs stopped.`,
 			})
 		},
 	}
-	cmd.Flags().StringVar(&p.ProjectName, "project-name", "", "name of the project (required)")
-	cmd.Flags().StringVar(&p.CEOActorID, "ceo-actor-id", "", "id of the approver: human_ceo or an agent (required)")
-	cmd.Flags().StringVar(&p.ExecutiveManagerID, "executive-manager-agent-id", "", "id of the executive manager (required)")
-	cmd.Flags().StringVar(&p.IntakeText, "intake", "", "the client's request")
+	mirror(cmd, &p,
+		"project-name: name of the project",
+		"ceo-actor-id: id of the approver: human_ceo or an agent",
+		"executive-manager-agent-id: id of the executive manager",
+		"intake=intake_text: the client's request",
+		"model: model that writes the plans")
 	cmd.Flags().StringVar(&file, "intake-file", "", "file with the client's request")
-	cmd.Flags().StringVar(&p.Model, "model", "", "model that writes the plans")
-	completeFlag(cmd, "ceo-actor-id", a.agentIDs)
-	completeFlag(cmd, "executive-manager-agent-id", a.agentIDs)
 	return cmd
 }
 
@@ -61,22 +56,16 @@ one keeps it; a worker of another team gets none.`,
 		Example: `  ac pipeline:assign-department-tasks ./acme --project-id proj_01M7WQGTQHQA1J50C42GD1KN1S --department-key backend \
     --director-agent-id agent_01M7WQZTV8PZR5BZGTKAYJ4VBR --worker-agent-ids agent_01M7WQZV5BRAS3VSSYS7ZD5VZS \
     --approved-executive-plan-artifact-id art_01M7WR5DNVQ27WB0DNRZ77PVD7`,
-		RunE: func(cmd *cobra.Command, given []string) error {
-			if err := require(cmd, "project-id", "department-key", "director-agent-id", "worker-agent-ids", "approved-executive-plan-artifact-id"); err != nil {
-				return err
-			}
-			p.WorkspaceDir = given[0]
+		RunE: func(cmd *cobra.Command, _ []string) error {
 			return printJSON(cmd.Context(), a, (*company.Company).AssignTasks, p)
 		},
 	}
-	cmd.Flags().StringVar(&p.ProjectID, "project-id", "", "id of the project (required)")
-	cmd.Flags().StringVar(&p.DepartmentKey, "department-key", "", "key of the department (required)")
-	cmd.Flags().StringVar(&p.DirectorAgentID, "director-agent-id", "", "id of its director (required)")
-	valuesVar(cmd, &p.WorkerAgentIDs, "worker-agent-ids", "ids of its workers (required)")
-	cmd.Flags().StringVar(&p.PlanArtifactID, "approved-executive-plan-artifact-id", "", "id of the executive plan (required)")
-	completeFlag(cmd, "project-id", a.projectIDs)
-	completeFlag(cmd, "director-agent-id", a.agentIDs)
-	completeFlag(cmd, "worker-agent-ids", a.agentIDs)
+	mirror(cmd, &p,
+		"project-id: id of the project",
+		"department-key: key of the department",
+		"director-agent-id: id of its director",
+		"worker-agent-ids: ids of its workers",
+		"approved-executive-plan-artifact-id: id of the executive plan")
 	completeFlag(cmd, "department-key", func(*cobra.Command, []string) []string { return departmentKeys() })
 	return cmd
 }

@@ -67,22 +67,22 @@ func (a *app) bootstrapDirected(cmd *cobra.Command, o company.BootstrapParams, p
 }
 
 func enterpriseEnsureCommand(a *app) *cobra.Command {
-	var p company.EnterpriseParams
+	p := company.EnterpriseParams{CompanyName: "AgentCompany", ProjectName: "AgentCompany Ops", ExecutiveManagerName: "Executive Manager"}
 	cmd := &cobra.Command{
 		Use: "workspace:enterprise:ensure <dir>", Short: "Create a company of departments if there is no company yet", Args: args("dir"),
 		Long: `Create a company of departments in a folder that is missing or empty, or in an empty
 workspace. An existing company stays as it is; the result has the reason.`,
 		Example: "  ac workspace:enterprise:ensure ./acme --name Acme --department frontend backend",
-		RunE: func(cmd *cobra.Command, given []string) error {
-			p.WorkspaceDir = given[0]
+		RunE: func(cmd *cobra.Command, _ []string) error {
 			return printJSON(cmd.Context(), a, (*company.Folder).EnsureEnterprise, p)
 		},
 	}
-	cmd.Flags().StringVar(&p.CompanyName, "name", "AgentCompany", "name of the company")
-	cmd.Flags().StringVar(&p.ProjectName, "project-name", "AgentCompany Ops", "name of its project")
-	cmd.Flags().StringVar(&p.ExecutiveManagerName, "executive-manager-name", "Executive Manager", "name of the executive manager")
-	valuesVar(cmd, &p.Departments, "department", "its departments (default: frontend backend agent_resources marketing infra data)")
-	cmd.Flags().IntVar(&p.WorkersPerDept, "workers-per-dept", 2, "workers in each department")
+	mirror(cmd, &p,
+		"name=company_name: name of the company",
+		"project-name: name of its project",
+		"executive-manager-name: name of the executive manager",
+		"department=departments: its departments (default: frontend backend agent_resources marketing infra data)",
+		"workers-per-dept: workers in each department")
 	completeFlag(cmd, "department", func(*cobra.Command, []string) []string { return departmentKeys() })
 	return cmd
 }

@@ -26,7 +26,7 @@ type fileOptions struct {
 	asJSON bool
 }
 
-func (o *fileOptions) declare(a *app, cmd *cobra.Command) {
+func (o *fileOptions) declare(cmd *cobra.Command) {
 	flags := cmd.Flags()
 	flags.StringVar(&o.list.ProjectID, "project", "", "id of the project (required)")
 	flags.StringVar(&o.list.RunID, "run", "", "files that this run changed in its worktree")
@@ -35,10 +35,6 @@ func (o *fileOptions) declare(a *app, cmd *cobra.Command) {
 	flags.StringVar(&o.target.RepoID, "target-repo", "", "id of the repository that they go to")
 	flags.StringVar(&o.target.RunID, "target-run", "", "id of the run into whose worktree they go")
 	flags.BoolVar(&o.asJSON, "json", false, "print JSON")
-	completeFlag(cmd, "project", a.projectIDs)
-	completeFlag(cmd, "run", a.runIDs)
-	completeFlag(cmd, "job", a.jobIDs)
-	completeFlag(cmd, "target-run", a.runIDs)
 }
 
 // check holds the options to one source.
@@ -164,7 +160,7 @@ modify, delete, or skip where it is so already.`,
 			return nil
 		},
 	}
-	o.declare(a, cmd)
+	o.declare(cmd)
 	return cmd
 }
 
@@ -198,7 +194,7 @@ Files with a problem are named on stderr. Exit status: 0, or 2 when a file has a
 			return findings(result.Files)
 		},
 	}
-	o.declare(a, cmd)
+	o.declare(cmd)
 	return cmd
 }
 
@@ -234,11 +230,12 @@ status is 2 then. What was there before is kept as a checkpoint, for artifact:re
 			return a.printApplied(o.asJSON, result, result.Files, result.CheckpointID)
 		},
 	}
-	o.declare(a, cmd)
-	cmd.Flags().StringVar(&p.OnProblem, "on-problem", "refuse", "what a file with a problem means: refuse all, or skip the file")
-	cmd.Flags().BoolVar(&p.DryRun, "dry-run", false, "say what would be done and write nothing")
-	cmd.Flags().StringVar(&p.ClientRef, "client-ref", "", "a name of this request: the same one with the same files is carried out once a day")
-	actorFlags(a, cmd, &p.ActorID, &p.ActorRole)
+	o.declare(cmd)
+	mirror(cmd, &p,
+		"on-problem: what a file with a problem means, refuse all or skip the file",
+		"dry-run: say what would be done and write nothing",
+		"client-ref: a name of this request: the same one with the same files is carried out once a day")
+	actorFlags(cmd, &p.ActorID, &p.ActorRole)
 	return cmd
 }
 
@@ -268,11 +265,10 @@ func artifactRevertCommand(a *app) *cobra.Command {
 all, unless --on-problem skip leaves it out. The revert is a checkpoint, too, and can
 be reverted.`,
 		Example: "  ac artifact:revert ./acme --project proj_01M7WQGTQHQA1J50C42GD1KN1S --checkpoint cp_01M82BFEE505517S6WW8W5RJGQ",
-		RunE: func(cmd *cobra.Command, given []string) error {
-			if err := require(cmd, "project", "checkpoint", "actor"); err != nil {
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			if err := require(cmd, "actor"); err != nil {
 				return err
 			}
-			p.WorkspaceDir = given[0]
 			result, err := ask(cmd.Context(), a, (*company.Company).RevertFiles, p)
 			if err != nil {
 				return err
@@ -280,12 +276,12 @@ be reverted.`,
 			return a.printApplied(asJSON, result, result.Files, result.CheckpointID)
 		},
 	}
-	cmd.Flags().StringVar(&p.ProjectID, "project", "", "id of the project (required)")
-	cmd.Flags().StringVar(&p.CheckpointID, "checkpoint", "", "id of the checkpoint (required)")
-	cmd.Flags().StringVar(&p.OnProblem, "on-problem", "refuse", "what a file that changed means: refuse all, or skip the file")
+	mirror(cmd, &p,
+		"project: id of the project",
+		"checkpoint: id of the checkpoint",
+		"on-problem: what a file that changed means, refuse all or skip the file")
 	cmd.Flags().BoolVar(&asJSON, "json", false, "print JSON")
-	actorFlags(a, cmd, &p.ActorID, &p.ActorRole)
-	completeFlag(cmd, "project", a.projectIDs)
+	actorFlags(cmd, &p.ActorID, &p.ActorRole)
 	return cmd
 }
 
@@ -298,9 +294,6 @@ func runChangesCommand(a *app) *cobra.Command {
 Files that git does not know are in it, those that it ignores are not.`,
 		Example: "  ac run:changes ./acme --project proj_01M7WQGTQHQA1J50C42GD1KN1S --run run_01M7YTJ74WV2FK6GPFWC06FBKZ | git apply",
 		RunE: func(cmd *cobra.Command, given []string) error {
-			if err := require(cmd, "project", "run"); err != nil {
-				return err
-			}
 			p.WorkspaceDir, p.Form, p.Mask = given[0], "patch", true
 			if asJSON {
 				p.Form = "rows"
@@ -316,10 +309,9 @@ Files that git does not know are in it, those that it ignores are not.`,
 			return nil
 		},
 	}
-	cmd.Flags().StringVar(&p.ProjectID, "project", "", "id of the project (required)")
-	cmd.Flags().StringVar(&p.RunID, "run", "", "id of the run (required)")
+	mirror(cmd, &p,
+		"project: id of the project",
+		"run: id of the run")
 	cmd.Flags().BoolVar(&asJSON, "json", false, "print JSON: rows with their diffs, secrets masked")
-	completeFlag(cmd, "project", a.projectIDs)
-	completeFlag(cmd, "run", a.runIDs)
 	return cmd
 }

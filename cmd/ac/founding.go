@@ -14,7 +14,7 @@ import (
 )
 
 func bootstrapCommand(a *app) *cobra.Command {
-	var o company.BootstrapParams
+	o := company.BootstrapParams{CompanyName: "AgentCompany", ProjectName: "AgentCompany Ops"}
 	var p company.BootstrapEnterpriseParams
 	departments := founding.Departments()
 	keys := make([]string, 0, len(departments))
@@ -34,8 +34,7 @@ With --org-mode, --department, --workers-per-dept or --executive-manager-name ea
 department has a director and workers, an enterprise has an executive manager, and an
 existing company is completed instead of replaced.`,
 		Example: "  ac workspace:bootstrap ./acme --name Acme\n  ac workspace:bootstrap ./acme --departments engineering design --no-ceo",
-		RunE: func(cmd *cobra.Command, given []string) error {
-			o.WorkspaceDir = given[0]
+		RunE: func(cmd *cobra.Command, _ []string) error {
 			if wantsDirectors(cmd) {
 				return a.bootstrapDirected(cmd, o, p)
 			}
@@ -54,12 +53,13 @@ existing company is completed instead of replaced.`,
 			})
 		},
 	}
-	cmd.Flags().StringVar(&o.CompanyName, "name", "AgentCompany", "name of the company")
-	cmd.Flags().StringVar(&o.ProjectName, "project-name", "AgentCompany Ops", "name of its project")
+	mirror(cmd, &o,
+		"name=company_name: name of the company",
+		"project-name: name of its project",
+		"force: replace an existing workspace",
+		"no-ceo: create no CEO",
+		"no-director: create no director")
 	valuesVar(cmd, &o.Departments, departmentsFlag, "its departments (default: engineering product)")
-	cmd.Flags().BoolVar(&o.Force, "force", false, "replace an existing workspace")
-	cmd.Flags().BoolVar(&o.NoCEO, "no-ceo", false, "create no CEO")
-	cmd.Flags().BoolVar(&o.NoDirector, "no-director", false, "create no director")
 	directed(cmd, &p)
 	completeFlag(cmd, departmentsFlag, func(*cobra.Command, []string) []string { return keys })
 	return cmd
@@ -68,17 +68,17 @@ existing company is completed instead of replaced.`,
 const departmentsFlag = "departments"
 
 func demoInitCommand(a *app) *cobra.Command {
-	var p company.InitParams
+	p := company.InitParams{CompanyName: "AgentCompany Demo"}
 	cmd := &cobra.Command{
 		Use: "demo:init <dir>", Short: "Create a workspace with a demo company", Args: args("dir"),
 		Long:    "Create a workspace with two teams, six agents, a project and a task for each team, and print the ids.",
 		Example: "  ac demo:init ./demo",
-		RunE: func(cmd *cobra.Command, given []string) error {
-			p.WorkspaceDir = given[0]
+		RunE: func(cmd *cobra.Command, _ []string) error {
 			return printJSON(cmd.Context(), a, (*company.Folder).Demo, p)
 		},
 	}
-	cmd.Flags().StringVar(&p.CompanyName, "name", "AgentCompany Demo", "name of the company")
-	cmd.Flags().BoolVar(&p.Force, "force", false, "add it to a folder that is not empty; nothing there is lost")
+	mirror(cmd, &p,
+		"name=company_name: name of the company",
+		"force: add it to a folder that is not empty; nothing there is lost")
 	return cmd
 }

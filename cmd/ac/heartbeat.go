@@ -33,13 +33,13 @@ heartbeat.tick. It waits for the workers it wakes, two minutes at most; the next
 evaluates later answers. With --dry-run no worker is woken.`,
 		Example: "  ac heartbeat:tick ./acme --dry-run\n  ac heartbeat:tick ./acme --reason 'after the deploy'",
 		Args:    args("dir"),
-		RunE: func(cmd *cobra.Command, given []string) error {
-			p.WorkspaceDir = given[0]
+		RunE: func(cmd *cobra.Command, _ []string) error {
 			return printJSON(cmd.Context(), a, (*company.Company).Tick, p)
 		},
 	}
-	cmd.Flags().BoolVar(&p.DryRun, "dry-run", false, "only print which workers would be woken")
-	cmd.Flags().StringVar(&p.Reason, "reason", "", "reason, for the record (default: rpc)")
+	mirror(cmd, &p,
+		"dry-run: only print which workers would be woken",
+		"reason: reason, for the record (default: rpc)")
 	return cmd
 }
 

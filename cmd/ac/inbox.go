@@ -14,7 +14,7 @@ import (
 
 // deciderFlags declares the options that identify the decider.
 func (a *app) deciderFlags(cmd *cobra.Command, d *company.Decider) {
-	actorFlags(a, cmd, &d.ActorID, &d.ActorRole)
+	actorFlags(cmd, &d.ActorID, &d.ActorRole)
 	cmd.Flags().StringVar(&d.Notes, "notes", "", "notes on the decision")
 }
 
@@ -84,14 +84,35 @@ func checkDecision(cmd *cobra.Command, p company.ResolveParams) error {
 
 // decisionFlags declares the options of a decision.
 func (a *app) decisionFlags(cmd *cobra.Command, p *company.ResolveParams) {
-	itemFlags(a, cmd, &p.ProjectID, &p.ArtifactID)
-	cmd.Flags().StringVar(&p.Decision, "decision", "approved", strings.Join(decisions(), " or "))
+	itemFlags(cmd, &p.ProjectID, &p.ArtifactID)
+	p.Decision = governance.Approved
+	cmd.Flags().Var((*decisionWord)(&p.Decision), "decision", strings.Join(decisions(), " or "))
 	cmd.Flags().StringVar(&p.ActorTeamID, "team", "", "team of the decider")
 	cmd.Flags().StringVar(&p.ExpectHash, "expect-hash", "", "approve a memory delta only if it still matches this hash of memory:preview")
 	a.deciderFlags(cmd, &p.Decider)
 	completeFlag(cmd, "decision", words(decisions()...))
-	completeFlag(cmd, "team", a.teamIDs)
 }
+
+// decisionWord is the value of --decision: approved or denied, or what is done for it.
+type decisionWord string
+
+// Set takes a decision.
+func (d *decisionWord) Set(word string) error {
+	switch word {
+	case "approve":
+		word = governance.Approved
+	case "deny":
+		word = governance.Denied
+	}
+	*d = decisionWord(word)
+	return nil
+}
+
+// String is the decision.
+func (d *decisionWord) String() string { return string(*d) }
+
+// Type is the type for the help of the option.
+func (d *decisionWord) Type() string { return "string" }
 
 func decisions() []string { return []string{governance.Approved, governance.Denied} }
 
@@ -103,20 +124,20 @@ func milestoneReportCommand(a *app) *cobra.Command {
 		Long: `Write a report that a milestone is done, which then waits for approval. Print its id
 and its file as JSON.`,
 		Example: "  ac milestone:report:new ./acme --project proj_01M7WQGTQHQA1J50C42GD1KN1S --task task_01M7WQXFJVAFKYMR9NC0NBJYZC --milestone ms_01M7WQXFYGCYX296DAE556TJY9 --title 'The mail is sent' --evidence art_patch --tests art_tests",
-		RunE: func(cmd *cobra.Command, given []string) error {
-			if err := require(cmd, "project", "task", "milestone", "title", "by", "run", "ctx"); err != nil {
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			if err := require(cmd, "title", "by", "run", "ctx"); err != nil {
 				return err
 			}
 			if err := oneOf("visibility", spec.Visibility, doc.Visibilities()); err != nil {
 				return err
 			}
-			p.WorkspaceDir = given[0]
 			return printLine(cmd.Context(), a, (*company.Company).NewMilestoneReport, p)
 		},
 	}
-	cmd.Flags().StringVar(&p.ProjectID, "project", "", "id of the project (required)")
-	cmd.Flags().StringVar(&p.TaskID, "task", "", "id of the task (required)")
-	cmd.Flags().StringVar(&p.MilestoneID, "milestone", "", "id of the milestone (required)")
+	mirror(cmd, &p,
+		"project: id of the project",
+		"task: id of the task",
+		"milestone: id of the milestone")
 	cmd.Flags().StringVar(&spec.Title, "title", "", "title of the report, one line (required)")
 	cmd.Flags().StringVar(&spec.Visibility, "visibility", "team", "who may see it: "+strings.Join(doc.Visibilities(), ", "))
 	cmd.Flags().StringVar(&spec.ProducedBy, "by", "human", "id of the reporter")
@@ -124,12 +145,6 @@ and its file as JSON.`,
 	cmd.Flags().StringVar(&spec.ContextPackID, "ctx", governance.ManualContext, "id of the context pack of that run")
 	valuesVar(cmd, &spec.Evidence, "evidence", "ids of artifacts with patches (<id>.patch)")
 	valuesVar(cmd, &spec.Tests, "tests", "ids of artifacts with test results (<id>.txt or <id>.json)")
-	completeFlag(cmd, "project", a.projectIDs)
-	completeFlag(cmd, "task", a.taskIDs)
-	completeFlag(cmd, "milestone", a.milestoneIDs)
-	completeFlag(cmd, "visibility", words(doc.Visibilities()...))
-	completeFlag(cmd, "by", a.agentIDs)
-	completeFlag(cmd, "run", a.runIDs)
 	return cmd
 }
 
@@ -140,25 +155,19 @@ func milestoneApproveCommand(a *app) *cobra.Command {
 		Long: `Approve a milestone by its report. If the milestone requires a patch or tests, the
 report must name artifacts with non-empty files. Print the decision as JSON.`,
 		Example: "  ac milestone:approve ./acme --project proj_01M7WQGTQHQA1J50C42GD1KN1S --task task_01M7WQXFJVAFKYMR9NC0NBJYZC --milestone ms_01M7WQXFYGCYX296DAE556TJY9 --report art_01M7WQGXT21HWCN0N3RMKCA3ZM",
-		RunE: func(cmd *cobra.Command, given []string) error {
-			if err := require(cmd, "project", "task", "milestone", "report"); err != nil {
-				return err
-			}
+		RunE: func(cmd *cobra.Command, _ []string) error {
 			if err := checkDecider(cmd, p.Decider); err != nil {
 				return err
 			}
-			p.WorkspaceDir = given[0]
 			return printLine(cmd.Context(), a, (*company.Company).ApproveMilestone, p)
 		},
 	}
-	cmd.Flags().StringVar(&p.ProjectID, "project", "", "id of the project (required)")
-	cmd.Flags().StringVar(&p.TaskID, "task", "", "id of the task (required)")
-	cmd.Flags().StringVar(&p.MilestoneID, "milestone", "", "id of the milestone (required)")
-	cmd.Flags().StringVar(&p.ReportArtifactID, "report", "", "id of the report (required)")
+	mirror(cmd, &p,
+		"project: id of the project",
+		"task: id of the task",
+		"milestone: id of the milestone",
+		"report=report_artifact_id: id of the report")
 	a.deciderFlags(cmd, &p.Decider)
-	completeFlag(cmd, "project", a.projectIDs)
-	completeFlag(cmd, "task", a.taskIDs)
-	completeFlag(cmd, "milestone", a.milestoneIDs)
 	return cmd
 }
 
@@ -186,11 +195,6 @@ func helpNewCommand(a *app) *cobra.Command {
 	cmd.Flags().StringVar(&spec.ProjectID, "project", "", "id of the project concerned")
 	cmd.Flags().StringVar(&spec.SharePackID, "share", "", "id of a share pack to attach")
 	cmd.Flags().StringVar(&spec.Visibility, "visibility", "managers", "who may see it: "+strings.Join(doc.Visibilities(), ", "))
-	completeFlag(cmd, "target", a.agentIDs)
-	completeFlag(cmd, "requester", a.agentIDs)
-	completeFlag(cmd, "project", a.projectIDs)
-	completeFlag(cmd, "share", a.sharePackIDs)
-	completeFlag(cmd, "visibility", words(doc.Visibilities()...))
 	return cmd
 }
 

@@ -47,17 +47,15 @@ func indexRunsCommand(a *app) *cobra.Command {
 		Example: "  ac index:runs ./acme --status failed --limit 20",
 	}
 	limitFlag(cmd, &p.Limit)
-	cmd.RunE = func(cmd *cobra.Command, given []string) error {
-		p.WorkspaceDir = given[0]
+	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
 		if err := oneOf("status", p.Status, statuses()); p.Status != "" && err != nil {
 			return err
 		}
 		return printJSON(cmd.Context(), a, (*company.Company).IndexRuns, p)
 	}
-	cmd.Flags().StringVar(&p.ProjectID, "project", "", "only of this project")
-	cmd.Flags().StringVar(&p.Status, "status", "", "only with this status: running, ended, failed or stopped")
-	completeFlag(cmd, "project", a.projectIDs)
-	completeFlag(cmd, "status", words(statuses()...))
+	mirror(cmd, &p,
+		"project: only of this project",
+		"status: only with this status")
 	return cmd
 }
 
@@ -70,8 +68,7 @@ a line of a run's log. The index is not synced: see index:sync.`,
 		Example: "  ac index:events ./acme --run run_01M7WQGTR95SV6EDMA61E1XR8M --since-seq 120 --order asc",
 	}
 	limitFlag(cmd, &p.Limit)
-	cmd.RunE = func(cmd *cobra.Command, given []string) error {
-		p.WorkspaceDir = given[0]
+	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
 		if err := oneOf("order", p.Order, []string{"asc", "desc"}); p.Order != "" && err != nil {
 			return err
 		}
@@ -80,14 +77,12 @@ a line of a run's log. The index is not synced: see index:sync.`,
 		}
 		return printJSON(cmd.Context(), a, (*company.Company).IndexEvents, p)
 	}
-	cmd.Flags().StringVar(&p.ProjectID, "project", "", "only of this project")
-	cmd.Flags().StringVar(&p.RunID, "run", "", "only of this run")
-	cmd.Flags().StringVar(&p.Type, "type", "", "only of this type")
-	cmd.Flags().Int64Var(&p.SinceSeq, "since-seq", 0, "only after this line")
-	cmd.Flags().StringVar(&p.Order, "order", "desc", "asc or desc")
-	completeFlag(cmd, "project", a.projectIDs)
-	completeFlag(cmd, "run", a.runIDs)
-	completeFlag(cmd, "order", words("asc", "desc"))
+	mirror(cmd, &p,
+		"project: only of this project",
+		"run: only of this run",
+		"type: only of this type",
+		"since-seq: only after this line",
+		"order: by time")
 	return cmd
 }
 
@@ -99,14 +94,12 @@ func indexErrorsCommand(a *app) *cobra.Command {
 		Example: "  ac index:event-errors ./acme",
 	}
 	limitFlag(cmd, &p.Limit)
-	cmd.RunE = func(cmd *cobra.Command, given []string) error {
-		p.WorkspaceDir = given[0]
+	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
 		return printJSON(cmd.Context(), a, (*company.Company).IndexParseErrors, p)
 	}
-	cmd.Flags().StringVar(&p.ProjectID, "project", "", "only of this project")
-	cmd.Flags().StringVar(&p.RunID, "run", "", "only of this run")
-	completeFlag(cmd, "project", a.projectIDs)
-	completeFlag(cmd, "run", a.runIDs)
+	mirror(cmd, &p,
+		"project: only of this project",
+		"run: only of this run")
 	return cmd
 }
 
@@ -118,16 +111,14 @@ func indexReviewsCommand(a *app) *cobra.Command {
 		Example: "  ac index:reviews ./acme --decision denied",
 	}
 	limitFlag(cmd, &p.Limit)
-	cmd.RunE = func(cmd *cobra.Command, given []string) error {
-		p.WorkspaceDir = given[0]
+	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
 		if err := oneOf("decision", p.Decision, decisions()); p.Decision != "" && err != nil {
 			return err
 		}
 		return printJSON(cmd.Context(), a, (*company.Company).IndexReviews, p)
 	}
-	cmd.Flags().StringVar(&p.ProjectID, "project", "", "only of this project")
-	cmd.Flags().StringVar(&p.Decision, "decision", "", "only this decision: approved or denied")
-	completeFlag(cmd, "project", a.projectIDs)
+	mirror(cmd, &p, "project: only of this project")
+	cmd.Flags().Var((*decisionWord)(&p.Decision), "decision", "only this decision: approved or denied")
 	completeFlag(cmd, "decision", words(decisions()...))
 	return cmd
 }
@@ -140,13 +131,11 @@ func indexHelpCommand(a *app) *cobra.Command {
 		Example: "  ac index:help ./acme --target agent_01M7WQGTR95SV6EDMA61E1XR8M",
 	}
 	limitFlag(cmd, &p.Limit)
-	cmd.RunE = func(cmd *cobra.Command, given []string) error {
-		p.WorkspaceDir = given[0]
+	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
 		return printJSON(cmd.Context(), a, (*company.Company).IndexHelpRequests, p)
 	}
-	cmd.Flags().StringVar(&p.ProjectID, "project", "", "only of this project")
-	cmd.Flags().StringVar(&p.TargetManager, "target", "", "only to this manager")
-	completeFlag(cmd, "project", a.projectIDs)
-	completeFlag(cmd, "target", a.agentIDs)
+	mirror(cmd, &p,
+		"project: only of this project",
+		"target=target_manager: only to this manager")
 	return cmd
 }

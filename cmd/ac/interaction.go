@@ -44,11 +44,10 @@ With --json the result is that of interaction.list.`,
 			return nil
 		},
 	}
-	someProjectFlag(a, cmd, &p.ProjectID)
+	someProjectFlag(cmd, &p.ProjectID)
 	cmd.Flags().StringVar(&p.RunID, "run", "", "only of this run")
 	cmd.Flags().BoolVar(&all, "all", false, "also what was answered")
 	cmd.Flags().BoolVar(&asJSON, "json", false, "print JSON")
-	completeFlag(cmd, "run", a.runIDs)
 	return cmd
 }
 

@@ -6,7 +6,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"strings"
 	"text/tabwriter"
 
 	"github.com/spf13/cobra"
@@ -14,9 +13,6 @@ import (
 	"ac/company"
 	"ac/workspace/doc"
 )
-
-// jobStatuses are the statuses that a list can be filtered by.
-var jobStatuses = []string{doc.JobQueued, doc.JobRunning, doc.JobCompleted, doc.JobCanceled}
 
 func jobSubmitCommand(a *app) *cobra.Command {
 	spec := doc.JobSpec{SchemaVersion: doc.Version, Type: "job", Constraints: []string{}, Deliverables: []string{}, ContextRefs: []doc.ContextRef{}}
@@ -60,8 +56,6 @@ a no-op; a finished one is started again, and its results move to history/.`,
 	flags.StringArrayVar(&spec.Deliverables, "deliverable", []string{}, "a deliverable; may be repeated")
 	flags.StringArrayVar(&notes, "note", nil, "a note for the worker; may be repeated")
 	flags.StringArrayVar(&files, "file", nil, "a file for the worker to read; may be repeated")
-	completeFlag(cmd, "project", a.projectIDs)
-	completeFlag(cmd, "agent", a.agentIDs)
 	completeFlag(cmd, "worker", words(doc.WorkerKinds()...))
 	completeFlag(cmd, "kind", words(doc.JobExecution, doc.JobHeartbeat))
 	completeFlag(cmd, "permission", words("read-only", "patch", "run-commands"))
@@ -80,11 +74,7 @@ func jobListCommand(a *app) *cobra.Command {
 		Use: "job:list <dir>", Short: "List the jobs of a project by id", Args: args("dir"),
 		Long:    "List the jobs of a project by id. With --json the rows are those of job.list.",
 		Example: "  ac job:list ./acme --project proj_1 --status running\n  ac job:list ./acme --project proj_1 --json",
-		RunE: func(cmd *cobra.Command, given []string) error {
-			if err := require(cmd, "project"); err != nil {
-				return err
-			}
-			p.WorkspaceDir = given[0]
+		RunE: func(cmd *cobra.Command, _ []string) error {
 			rows, err := ask(cmd.Context(), a, (*company.Folder).ListJobs, p)
 			if err != nil {
 				return err
@@ -95,12 +85,11 @@ func jobListCommand(a *app) *cobra.Command {
 			return a.printJobs(rows)
 		},
 	}
-	cmd.Flags().StringVar(&p.ProjectID, "project", "", "the project (required)")
-	cmd.Flags().StringVar(&p.Status, "status", "", "only with this status: "+strings.Join(jobStatuses, ", "))
-	cmd.Flags().IntVar(&p.Limit, "limit", 200, "maximum number of jobs")
+	mirror(cmd, &p,
+		"project: the project",
+		"status: only with this status",
+		"limit: maximum number of jobs")
 	cmd.Flags().BoolVar(&asJSON, "json", false, "print JSON")
-	completeFlag(cmd, "project", a.projectIDs)
-	completeFlag(cmd, "status", words(jobStatuses...))
 	return cmd
 }
 
@@ -140,8 +129,6 @@ func jobCommand[R any](a *app, name, short, long string, act func(*company.Compa
 	}
 	cmd.Flags().StringVar(&p.ProjectID, "project", "", "the project (required)")
 	cmd.Flags().StringVar(&p.JobID, "job", "", "the job (required)")
-	completeFlag(cmd, "project", a.projectIDs)
-	completeFlag(cmd, "job", a.jobIDs)
 	return cmd
 }
 

@@ -61,16 +61,17 @@ func (l *liveFlags) add(flags *pflag.FlagSet) {
 }
 
 func runLaunchCommand(a *app) *cobra.Command {
-	var create company.CreateRunParams
-	var p company.LaunchParams
+	var p company.StartRunParams
 	var live liveFlags
-	var run, task, milestone string
+	var run string
 	cmd := &cobra.Command{
 		Use: "run:launch <dir> [prompt]", Short: "Launch an agent that can be spoken with", Args: cobra.RangeArgs(1, 2),
-		Long: `Make a run of an agent that can be spoken with, unless --run names one, and launch it.
-Without a prompt it is read from stdin. Then shows what it does, as run:watch, and
-asks at a terminal what it asks. Without a terminal nobody is asked, unless --no-watch
-is given: then it prints the ids as JSON, and what the agent asks waits for run:answer.`,
+		Long: `Make a run of an agent that can be spoken with and launch it, or do neither. With
+--run, launch one that was made. In a git repository (--repo) a run that it makes
+works in a worktree. Without a prompt it is read from stdin. Then shows what it does,
+as run:watch, and asks at a terminal what it asks. Without a terminal nobody is asked,
+unless --no-watch is given: then it prints the ids as JSON, and what the agent asks
+waits for run:answer.`,
 		Example: "  ac run:launch ./acme \"fix the failing test\" --project proj_01M7WQGTQHQA1J50C42GD1KN1S --agent agent_01M7WQGTGTXSZWKNSAQVRS4PJE",
 		RunE: func(cmd *cobra.Command, given []string) error {
 			if err := require(cmd, "project", "agent"); err != nil {
@@ -80,55 +81,54 @@ is given: then it prints the ids as JSON, and what the agent asks waits for run:
 			if err != nil {
 				return err
 			}
-			create.WorkspaceDir, p.WorkspaceDir = given[0], given[0]
-			if create.Provider == "" {
-				if create.Provider, err = a.providerOf(cmd, given[0], create.AgentID); err != nil {
-					return err
-				}
-			}
-			if p.RunID = run; run == "" {
-				made, err := ask(cmd.Context(), a, (*company.Company).CreateRun, create)
-				if err != nil {
-					return err
-				}
-				p.RunID = made.RunID
-			}
-			p.ProjectID, p.PromptText, p.TaskID, p.MilestoneID = create.ProjectID, &prompt, task, milestone
-			p.LanePriority = "normal"
-			p.ActorID, p.ActorRole = "human", "human"
+			p.WorkspaceDir, p.PromptText, p.LanePriority, p.From = given[0], &prompt, "normal", "cli"
+			p.By("human", "human", "")
 			p.Change(live.driver, doc.Mode(live.mode), doc.Level(live.level), live.keepOpen, live.idle*1000)
-			if speaks(create.Provider, live.driver) {
+			provider := p.Provider
+			if provider == "" {
+				if provider, err = a.providerOf(cmd, given[0], p.AgentID); err != nil {
+					return err
+				}
+			}
+			if speaks(provider, live.driver) {
 				p.Ask(live.noWatch || a.atTerminal())
 			}
 			p.Tools(live.tools, live.launchJobs)
 			p.Budget = live.budget(cmd.Flags())
-			launched, err := ask(cmd.Context(), a, (*company.Company).Launch, p)
+			if run == "" {
+				made, err := ask(cmd.Context(), a, (*company.Company).StartRun, p)
+				if err != nil {
+					return err
+				}
+				return a.launched(cmd, p, made, live.noWatch)
+			}
+			launched, err := ask(cmd.Context(), a, (*company.Company).Launch, p.LaunchOf(run))
 			if err != nil {
 				return err
 			}
-			if !live.noWatch {
-				return a.follow(cmd, given[0], p.ProjectID, p.RunID)
-			}
-			return a.printLine(struct {
-				RunID      string `json:"run_id"`
-				SessionRef string `json:"session_ref"`
-			}{p.RunID, launched.SessionRef})
+			return a.launched(cmd, p, company.StartRunResult{RunID: run, SessionRef: launched.SessionRef}, live.noWatch)
 		},
 	}
 	flags := cmd.Flags()
-	flags.StringVar(&create.ProjectID, "project", "", "id of the project (required)")
-	flags.StringVar(&create.AgentID, "agent", "", "id of the agent (required)")
-	flags.StringVar(&create.Provider, "provider", "", "provider (the agent's)")
+	flags.StringVar(&p.ProjectID, "project", "", "id of the project (required)")
+	flags.StringVar(&p.AgentID, "agent", "", "id of the agent (required)")
+	flags.StringVar(&p.Provider, "provider", "", "provider (the agent's)")
 	flags.StringVar(&run, "run", "", "id of a run that was made and not launched")
 	flags.StringVar(&p.Model, "model", "", "the model")
 	flags.StringVar(&p.RepoID, "repo", "", "id of the repository to work in")
-	flags.StringVar(&task, "task", "", "id of the task")
-	flags.StringVar(&milestone, "milestone", "", "id of the milestone")
+	flags.StringVar(&p.TaskID, "task", "", "id of the task")
+	flags.StringVar(&p.MilestoneID, "milestone", "", "id of the milestone")
 	flags.StringArrayVar(&p.Argv, "argv", nil, "a word of the command of an agent of the Agent Client Protocol (repeatable)")
 	live.add(flags)
-	completeFlag(cmd, "project", a.projectIDs)
-	completeFlag(cmd, "agent", a.agentIDs)
 	return cmd
+}
+
+// launched prints the ids of a launch, or shows what it does.
+func (a *app) launched(cmd *cobra.Command, p company.StartRunParams, made company.StartRunResult, noWatch bool) error {
+	if noWatch {
+		return a.printLine(made)
+	}
+	return a.follow(cmd, p.WorkspaceDir, p.ProjectID, made.RunID)
 }
 
 // speaks reports whether the agent of a provider is one that asks.
@@ -136,20 +136,17 @@ func speaks(provider, driver string) bool {
 	return driver != doc.LiveCommand && (driver != "" || doc.ProviderNamed(provider).Live != "")
 }
 
-// providerOf is the provider of an agent.
+// providerOf is the provider of an agent, "" where it is not known.
 func (a *app) providerOf(cmd *cobra.Command, dir, agent string) (provider string, err error) {
 	var p company.AgentsParams
 	p.WorkspaceDir = dir
 	rows, err := ask(cmd.Context(), a, (*company.Folder).Agents, p)
-	if err != nil {
-		return "", err
-	}
 	for _, row := range rows {
 		if row.AgentID == agent {
-			return row.Provider, nil
+			provider = row.Provider
 		}
 	}
-	return "", usageError{fmt.Sprintf("agent %s is not known: name its --provider", agent)}
+	return provider, err
 }
 
 func runContinueCommand(a *app) *cobra.Command {
@@ -190,7 +187,7 @@ is given.`,
 			return a.follow(cmd, on.dir, on.project, on.run)
 		},
 	}
-	on.flags(a, cmd)
+	on.flags(cmd)
 	cmd.Flags().StringVar(&p.Resume, "resume", "auto", "auto, provider or digest")
 	cmd.Flags().StringVar(&p.Model, "model", "", "the model")
 	cmd.Flags().StringVar(&p.ClientMessageID, "message-id", "", "an id of yours: the same one again says nothing twice")

@@ -25,13 +25,12 @@ type onRun struct {
 }
 
 // flags adds the options that every act on a run has.
-func (o *onRun) flags(a *app, cmd *cobra.Command) {
+func (o *onRun) flags(cmd *cobra.Command) {
 	cmd.Flags().StringVar(&o.project, "project", "", "id of the project, where the run's id is not found in one alone")
 	cmd.Flags().StringVar(&o.actor, "actor", "human", "who does it")
 	cmd.Flags().StringVar(&o.role, "role", "human", "their role")
 	cmd.Flags().StringVar(&o.team, "team", "", "their team")
 	cmd.Flags().BoolVar(&o.asJSON, "json", false, "print the result as JSON")
-	completeFlag(cmd, "project", a.projectIDs)
 }
 
 // newestRun is the word for the run that was made last.
@@ -107,7 +106,7 @@ as the next turn. Without a text it is read from stdin. The run may be "last".`,
 			return nil
 		},
 	}
-	on.flags(a, cmd)
+	on.flags(cmd)
 	cmd.Flags().BoolVar(&interrupt, "interrupt", false, "end the turn under way and say it then")
 	cmd.Flags().BoolVar(&after, "after-turn", false, "as a turn of its own, after the one under way")
 	cmd.Flags().StringVar(&p.ClientMessageID, "message-id", "", "an id of yours: the same one again says nothing twice")
@@ -139,7 +138,7 @@ func runInterruptCommand(a *app) *cobra.Command {
 			return nil
 		},
 	}
-	on.flags(a, cmd)
+	on.flags(cmd)
 	cmd.Flags().IntVar(&p.ExpectedTurn, "expected-turn", 0, "refuse it when another turn is under way")
 	return cmd
 }
@@ -193,7 +192,7 @@ in front of those that are there, or replace them with --clear.`,
 			return nil
 		},
 	}
-	on.flags(a, cmd)
+	on.flags(cmd)
 	cmd.Flags().StringVar(&mode, "mode", "", "default, accept_edits, plan or full_auto")
 	cmd.Flags().StringVar(&level, "level", "", "read-only, patch, run-commands or full")
 	cmd.Flags().StringArrayVar(rules[doc.Allow], "allow", nil, "operation:glob that needs no person (repeatable)")
@@ -293,7 +292,7 @@ or of the whole workspace. If somebody else answers meanwhile, it says who and g
 			return nil
 		},
 	}
-	on.flags(a, cmd)
+	on.flags(cmd)
 	cmd.Flags().StringVar(&p.InteractionID, "interaction", "", "id of the interaction (required with a decision)")
 	cmd.Flags().BoolVar(&allow, "allow", false, "allow it")
 	cmd.Flags().BoolVar(&deny, "deny", false, "deny it; --text says why")

@@ -17,7 +17,7 @@ import (
 // liveText prints notifications of a transcript. It is for one goroutine.
 type liveText struct {
 	out      *bufio.Writer
-	answer   string // the command that answers what an agent asks; "" where a person is asked
+	answer   func(interaction string) string // the command that answers what an agent asks; nil where a person is asked
 	thoughts bool
 	open     map[string]*growingItem
 	last     string // the item of the last line
@@ -29,7 +29,7 @@ type growingItem struct {
 	text string // of an answer: its lines; else its text form
 }
 
-func newLiveText(out io.Writer, answer string, thoughts bool) *liveText {
+func newLiveText(out io.Writer, answer func(string) string, thoughts bool) *liveText {
 	return &liveText{out: bufio.NewWriter(out), answer: answer, thoughts: thoughts, open: map[string]*growingItem{}}
 }
 
@@ -129,10 +129,15 @@ func (l *liveText) whole(i *growingItem, text string) {
 
 // howToAnswer says below a question how it is answered.
 func (l *liveText) howToAnswer(i *transcript.Item) string {
-	if l.answer == "" || i.Interaction == nil || i.Interaction.State != interaction.Open {
+	if l.answer == nil || i.Interaction == nil || i.Interaction.State != interaction.Open {
 		return ""
 	}
-	return "  (" + terminal.Quote(l.answer+" --interaction "+i.InteractionID) + ")\n"
+	return "  (" + terminal.Quote(l.answer(i.InteractionID)) + ")\n"
+}
+
+// runAnswer is the plumbing that answers what the agent of a run asks.
+func runAnswer(dir, run string) func(interaction string) string {
+	return func(id string) string { return "ac run:answer " + dir + " " + run + " --interaction " + id }
 }
 
 func (l *liveText) print(id, text string) {

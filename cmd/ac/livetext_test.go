@@ -80,7 +80,7 @@ func TestLiveText(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
 			var out strings.Builder
-			l := newLiveText(&out, "ac run:answer w r", c.thoughts)
+			l := newLiveText(&out, runAnswer("w", "r"), c.thoughts)
 			for _, n := range c.told {
 				if err := l.take(n); err != nil {
 					t.Fatal(err)

@@ -13,6 +13,7 @@ import (
 // candidate is something that a word may name.
 type candidate struct {
 	id, name string
+	also     string // another name, of a channel: with its #
 	line     string // what tells it from the others, for people
 }
 
@@ -37,8 +38,8 @@ const (
 func lookup(kind, word, where string, known []candidate) (candidate, error) {
 	for _, step := range []func(candidate) bool{
 		func(c candidate) bool { return c.id == word },
-		func(c candidate) bool { return c.name != "" && c.name == word },
-		func(c candidate) bool { return c.name != "" && strings.EqualFold(c.name, word) },
+		func(c candidate) bool { return word != "" && (c.name == word || c.also == word) },
+		func(c candidate) bool { return c.named(word) },
 		func(c candidate) bool { return endsIn(c.id, word) },
 	} {
 		var hits []candidate
@@ -55,7 +56,15 @@ func lookup(kind, word, where string, known []candidate) (candidate, error) {
 			return candidate{}, ambiguous(kind, word, hits)
 		}
 	}
+	if !hasNames(kind) && len(word) < leastEnding {
+		return candidate{}, usageError{fmt.Sprintf("%q is too short for an id; %d letters at least", word, leastEnding)}
+	}
 	return candidate{}, unknownName(kind, word, where, known)
+}
+
+// named reports whether a thing has this name, in any case; channels with or without #.
+func (c candidate) named(word string) bool {
+	return c.name != "" && strings.EqualFold(c.name, word) || c.also != "" && strings.EqualFold(c.also, "#"+strings.TrimPrefix(word, "#"))
 }
 
 // endsIn reports whether an id ends in a word of at least leastEnding letters, in any case.
@@ -85,8 +94,11 @@ func ambiguous(kind, word string, hits []candidate) error {
 // unknownName says that nothing has a name, and what there is.
 func unknownName(kind, word, where string, known []candidate) error {
 	message := fmt.Sprintf("%s %s does not exist in %s", kind, word, where)
-	names, near := make([]string, 0, len(known)), []string(nil)
+	var names, near []string
 	for _, c := range known {
+		if c.name == "" {
+			continue
+		}
 		if names = append(names, c.name); editDistance(strings.ToLower(c.name), strings.ToLower(word)) <= typos {
 			near = append(near, c.name)
 		}

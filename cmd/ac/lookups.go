@@ -15,16 +15,15 @@ import (
 )
 
 // agent finds an agent by name, id, or the end of its id.
-func (c *call) agent(word string) (candidate, error) {
-	rows, err := company.Do(c.ctx, c.all, (*company.Folder).Agents, company.AgentsParams{Dir: c.dirParam()})
-	known := make([]candidate, len(rows))
-	for i, r := range rows {
-		known[i] = candidate{id: r.AgentID, name: r.Name, line: strings.TrimSpace(r.Role + " " + r.TeamID)}
-	}
+func (c *call) agent(word string) (candidate, error) { return c.find(kindAgent, word) }
+
+// find finds a thing of a kind by name, id, or the end of its id.
+func (c *call) find(kind, word string) (candidate, error) {
+	known, err := c.known(kind)
 	if err != nil {
 		return candidate{}, err
 	}
-	return lookup("agent", word, c.company, known)
+	return lookup(kind, word, c.company, known)
 }
 
 // newestShown is how many runs the error about an unknown one names.
@@ -57,6 +56,7 @@ func (c *call) run(word string) (company.RunRow, error) {
 	}
 	p.Ending, p.Most = "", newestShown
 	newest, err := company.Do(c.ctx, c.all, (*company.Company).RunRows, p)
+	short = endings(newest.IDs)
 	there := make([]string, len(newest.Rows))
 	for i := range newest.Rows {
 		r := &newest.Rows[i]

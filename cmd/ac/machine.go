@@ -20,9 +20,6 @@ func setRepoCommand(a *app) *cobra.Command {
 		Long:    "Map a repository to a directory of this machine. The path is made absolute; it need not exist yet.",
 		Example: "  ac machine:set-repo ./acme --repo checkout --path ~/src/checkout",
 		RunE: func(cmd *cobra.Command, given []string) error {
-			if err := require(cmd, "repo", "path"); err != nil {
-				return err
-			}
 			abs, err := filepath.Abs(p.Path)
 			if err != nil {
 				return err
@@ -31,8 +28,9 @@ func setRepoCommand(a *app) *cobra.Command {
 			return a.confirmed(ask(cmd.Context(), a, (*company.Company).MapRepo, p))
 		},
 	}
-	cmd.Flags().StringVar(&p.Name, "repo", "", "id of the repository (required)")
-	cmd.Flags().StringVar(&p.Path, "path", "", "path of the directory (required)")
+	mirror(cmd, &p,
+		"repo=name: id of the repository",
+		"path: path of the directory")
 	return cmd
 }
 
@@ -42,10 +40,7 @@ func setProviderBinCommand(a *app) *cobra.Command {
 		Use: "machine:set-provider-bin <dir>", Short: "Set the program of a provider on this machine", Args: args("dir"),
 		Long:    "Set the program of a provider on this machine: a command to look up in PATH, or a path, which is made absolute.",
 		Example: "  ac machine:set-provider-bin ./acme --provider codex --path /opt/codex/bin/codex",
-		RunE: func(cmd *cobra.Command, given []string) error {
-			if err := require(cmd, "provider", "path"); err != nil {
-				return err
-			}
+		RunE: func(cmd *cobra.Command, _ []string) error {
 			if strings.ContainsRune(filepath.ToSlash(p.Path), '/') {
 				abs, err := filepath.Abs(p.Path)
 				if err != nil {
@@ -53,12 +48,12 @@ func setProviderBinCommand(a *app) *cobra.Command {
 				}
 				p.Path = abs
 			}
-			p.WorkspaceDir = given[0]
 			return a.confirmed(ask(cmd.Context(), a, (*company.Company).SetProviderBin, p))
 		},
 	}
-	cmd.Flags().StringVar(&p.Name, "provider", "", strings.Join(doc.WorkerKinds(), ", ")+", ... (required)")
-	cmd.Flags().StringVar(&p.Path, "path", "", "a command or a path (required)")
+	mirror(cmd, &p,
+		"provider=name: "+strings.Join(doc.WorkerKinds(), ", ")+", ...",
+		"path: a command or a path")
 	return cmd
 }
 

@@ -140,6 +140,9 @@ func (a *app) run(ctx context.Context, args []string) int {
 	if err == nil {
 		err = a.stdoutErr()
 	}
+	if out, ok := a.stdout.(*output); ok && errors.Is(out.failed, syscall.EPIPE) {
+		return exitSignal + int(syscall.SIGPIPE) // the reader went away
+	}
 	if code, ok := errors.AsType[exitError](err); ok {
 		return code.code
 	}

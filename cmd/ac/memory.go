@@ -13,7 +13,7 @@ import (
 )
 
 func memoryDeltaCommand(a *app) *cobra.Command {
-	var p company.ProposeDeltaParams
+	p := company.ProposeDeltaParams{Visibility: "managers", ProducedBy: "human", RunID: governance.ManualRun, ContextPackID: governance.ManualContext}
 	var scopeKind, scopeRef, sensitivity, rationale string
 	asJSON := false
 	cmd := &cobra.Command{
@@ -28,10 +28,7 @@ With --scope-kind, --scope-ref, --sensitivity or --rationale the delta declares 
 memory it changes and why. Then --rationale and --evidence are required, and only
 directors and above decide.`,
 		Example: "  ac memory:delta ./acme --project proj_01M7WQGTQHQA1J50C42GD1KN1S --title 'Mail first' \\\n    --under '## Decisions' --insert '- Sign in by mail' '- No passwords'",
-		RunE: func(cmd *cobra.Command, given []string) error {
-			if err := require(cmd, "project", "title", "under", "insert", "by", "run", "ctx"); err != nil {
-				return err
-			}
+		RunE: func(cmd *cobra.Command, _ []string) error {
 			if cmd.Flag("scope-kind").Changed || cmd.Flag("scope-ref").Changed || cmd.Flag("sensitivity").Changed || cmd.Flag("rationale").Changed {
 				if err := require(cmd, "rationale", "evidence"); err != nil {
 					return err
@@ -41,20 +38,20 @@ directors and above decide.`,
 					p.ScopeRef = &scopeRef
 				}
 			}
-			p.WorkspaceDir = given[0]
 			return printLine(cmd.Context(), a, (*company.Company).ProposeDelta, p)
 		},
 	}
-	cmd.Flags().StringVar(&p.ProjectID, "project", "", "id of the project (required)")
-	cmd.Flags().StringVar(&p.Title, "title", "", "title, one line (required)")
-	cmd.Flags().StringVar(&p.UnderHeading, "under", "", "the line to insert below, such as '## Decisions' (required)")
-	valuesVar(cmd, &p.InsertLines, "insert", "the lines (required)")
-	cmd.Flags().StringVar(&p.TargetFile, "target", "", "the file to change (default: the memory of the project)")
-	cmd.Flags().StringVar(&p.Visibility, "visibility", "managers", "who may see it: "+strings.Join(doc.Visibilities(), ", "))
-	cmd.Flags().StringVar(&p.ProducedBy, "by", "human", "id of the proposer")
-	cmd.Flags().StringVar(&p.RunID, "run", governance.ManualRun, "id of the run that produced it")
-	cmd.Flags().StringVar(&p.ContextPackID, "ctx", governance.ManualContext, "id of the context pack of that run")
-	valuesVar(cmd, &p.Evidence, "evidence", "ids of artifacts as evidence")
+	mirror(cmd, &p,
+		"project: id of the project",
+		"title: title, one line",
+		"under=under_heading: the line to insert below, such as '## Decisions'",
+		"insert=insert_lines: the lines",
+		"target=target_file: the file to change (default: the memory of the project)",
+		"visibility: who may see it",
+		"by=produced_by: id of the proposer",
+		"run: id of the run that produced it",
+		"ctx=context_pack_id: id of the context pack of that run",
+		"evidence: ids of artifacts as evidence")
 	cmd.Flags().StringVar(&scopeKind, "scope-kind", doc.ScopeProject, "whose memory: "+strings.Join(doc.Scopes(), ", "))
 	cmd.Flags().StringVar(&scopeRef, "scope-ref", "", "id of the agent, for "+doc.ScopeAgent)
 	cmd.Flags().StringVar(&sensitivity, "sensitivity", doc.SensitivityInternal, "how sensitive: "+strings.Join(doc.Sensitivities(), ", "))
@@ -63,11 +60,6 @@ directors and above decide.`,
 	completeFlag(cmd, "scope-ref", a.agentIDs)
 	completeFlag(cmd, "sensitivity", func(*cobra.Command, []string) []string { return doc.Sensitivities() })
 	cmd.Flags().BoolVar(&asJSON, "json", false, "print JSON (always the case)")
-	completeFlag(cmd, "project", a.projectIDs)
-	completeFlag(cmd, "visibility", func(*cobra.Command, []string) []string { return doc.Visibilities() })
-	completeFlag(cmd, "by", a.agentIDs)
-	completeFlag(cmd, "run", a.runIDs)
-	completeFlag(cmd, "evidence", a.artifactIDs)
 	return cmd
 }
 
@@ -80,18 +72,18 @@ func memoryApproveCommand(a *app) *cobra.Command {
 one line. With --expect-hash, which memory:preview prints, it fails if the change
 differs from the one that was reviewed.`,
 		Example: "  ac memory:approve ./acme --project proj_01M7WQGTQHQA1J50C42GD1KN1S --artifact art_01M7WQGXT21HWCN0N3RMKCA3ZM --notes 'Agreed'",
-		RunE: func(cmd *cobra.Command, given []string) error {
+		RunE: func(cmd *cobra.Command, _ []string) error {
 			if err := require(cmd, "project", "artifact", "actor"); err != nil {
 				return err
 			}
-			p.WorkspaceDir = given[0]
 			return printLine(cmd.Context(), a, (*company.Company).ApproveDelta, p)
 		},
 	}
-	itemFlags(a, cmd, &p.ProjectID, &p.ArtifactID)
-	actorFlags(a, cmd, &p.ActorID, &p.ActorRole)
-	cmd.Flags().StringVar(&p.Notes, "notes", "", "notes on the decision")
-	cmd.Flags().StringVar(&p.ExpectHash, "expect-hash", "", "the hash of the preview that was reviewed")
+	itemFlags(cmd, &p.ProjectID, &p.ArtifactID)
+	actorFlags(cmd, &p.ActorID, &p.ActorRole)
+	mirror(cmd, &p,
+		"notes: notes on the decision",
+		"expect-hash: the hash of the preview that was reviewed")
 	cmd.Flags().BoolVar(&asJSON, "json", false, "print JSON (always the case)")
 	return cmd
 }
@@ -122,7 +114,7 @@ fits, its lines are inserted at their heading again (reanchored), or it no longe
 			})
 		},
 	}
-	itemFlags(a, cmd, &p.ProjectID, &p.ArtifactID)
+	itemFlags(cmd, &p.ProjectID, &p.ArtifactID)
 	cmd.Flags().BoolVar(&asJSON, "json", false, "print the result of memory.preview_delta")
 	return cmd
 }

@@ -1,11 +1,13 @@
 package main
 
 // Names and endings of ids for commands with a colon: what is found is replaced by its id
-// before the operation is called. What nothing has is passed on as it is.
+// before the operation is called. Ids are passed on as they are.
 
 import (
-	"context"
 	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 
@@ -13,138 +15,267 @@ import (
 	"github.com/spf13/pflag"
 
 	"ac/company"
+	"ac/internal/shape"
+	"ac/workspace"
 )
 
-// isFullID reports whether a word has the form of the ids that ac makes. They are never
-// looked up.
+// isFullID reports whether a word has the form of the ids that ac makes.
 func isFullID(word string) bool {
 	_, end, ok := strings.Cut(word, "_")
 	return ok && len(end) == 26 && strings.Trim(end, "0123456789ABCDEFGHJKMNPQRSTVWXYZ") == ""
 }
 
-// kindOf is the kind of thing that an option names, "" for options that name none.
-func kindOf(option string) string {
+// kindOf is the kind of thing that an option of a command names, "" for options that name
+// none.
+func kindOf(command, option string) string {
+	switch command + " --" + option {
+	case "job:submit --worker", "job:submit --job", "workflow:run --run", "memory:delta --target":
+		return "" // a kind of program, ids of what is made, a file
+	case "artifact:revert --checkpoint":
+		return kindCheckpoint
+	case "help:new --target", "index:help --target":
+		return kindAgent
+	}
 	switch option {
-	case "project":
-		return "project"
-	case "agent", "assignee", "worker", "manager", "target-agent":
-		return "agent"
-	case "team", "target-team":
-		return "team"
+	case "project", "project-id":
+		return kindProject
+	case "agent", "assignee", "worker", "managers", "target-agent", "with", "mention", "scope-ref", "director", "ceo",
+		"worker-agent-ids", "director-agent-id", "executive-manager-agent-id":
+		return kindAgent
+	case "actor", "by", "author", "requester", "manager", "ceo-actor-id":
+		return kindActor
+	case "team", "target-team", "actor-team", "manager-team":
+		return kindTeam
 	case "run", "target-run":
-		return "run"
+		return kindRun
+	case "task", "tasks", "depends":
+		return kindTask
+	case "milestone":
+		return kindMilestone
+	case "artifact", "target-artifact", "report", "approved-executive-plan-artifact-id":
+		return kindArtifact
+	case "job":
+		return kindJob
+	case "interaction":
+		return kindInteraction
+	case "share":
+		return kindSharePack
 	}
 	return ""
 }
 
+// argumentKind is the kind of thing that the argument behind the workspace names.
+func argumentKind(cmd *cobra.Command) string {
+	words := strings.Fields(cmd.Use)
+	if len(words) < 3 {
+		return ""
+	}
+	switch strings.Trim(words[2], "<[]>") {
+	case "run":
+		return kindRun
+	case "conversation":
+		return kindConversation
+	case "session_ref":
+		return kindSession
+	}
+	return ""
+}
+
+// answersAnyWord reports whether a command gets words that name nothing as they are: it
+// answers for what there is not, or refuses it in its own words. The others write, or would
+// answer with an empty list.
+func answersAnyWord(command string) bool {
+	switch noun, _, _ := strings.Cut(command, ":"); noun {
+	case "comment", "index", "memory", "workflow", "sharepack":
+		return command != "memory:delta" && command != "memory:approve" && command != "sharepack:create"
+	}
+	return slices.Contains([]string{
+		"run:list", "run:new", "run:replay", "run:transcript", "run:watch", "run:changes", "monitor:runs", "inbox:snapshot", "inbox:show",
+		"ui:snapshot", "ui:resolve", "job:list", "job:poll", "job:collect", "artifact:read", "artifact:files", "artifact:preview",
+		"interaction:list", "context:plan", "usage:reconcile:snapshot",
+	}, command)
+}
+
+// isUnchecked reports whether a command gets words of a kind that name nothing: an actor may
+// be a person, and of what has no name the operations know more to say.
+func isUnchecked(command, kind string) bool { return answersAnyWord(command) || !hasNames(kind) }
+
+// takesNames reports whether a command has a workspace in which to look names up.
+func takesNames(cmd *cobra.Command) bool {
+	words := strings.Fields(cmd.Use)
+	return strings.Contains(cmd.Name(), ":") && len(words) > 1 && words[1] == "<dir>" && cmd.RunE != nil
+}
+
 // takeNames makes commands whose first argument is a workspace take names and the ends of
-// ids, for their options and for the argument <run>.
+// ids, for their options and for the argument behind it. Commands that parse their arguments
+// themselves call replacingNames.
 func (a *app) takeNames(commands []*cobra.Command) {
 	for _, cmd := range commands {
-		words := strings.Fields(cmd.Use)
-		if !strings.Contains(cmd.Name(), ":") || len(words) < 2 || words[1] != "<dir>" || cmd.RunE == nil {
-			continue
-		}
-		named := len(words) > 2 && words[2] == "<run>"
-		inner := cmd.RunE
-		cmd.RunE = func(cmd *cobra.Command, given []string) error {
-			given, err := a.withIDs(cmd, given, named)
-			if err != nil {
-				return err
-			}
-			return inner(cmd, given)
+		if inner := cmd.RunE; takesNames(cmd) && !cmd.DisableFlagParsing {
+			cmd.RunE = func(cmd *cobra.Command, given []string) error { return a.replacingNames(cmd, given, inner) }
 		}
 	}
+}
+
+// replacingNames runs a command with ids in place of names.
+func (a *app) replacingNames(cmd *cobra.Command, given []string, run func(*cobra.Command, []string) error) error {
+	given, notes, err := a.withIDs(cmd, given)
+	if err == nil {
+		err = run(cmd, given)
+	}
+	for _, note := range notes {
+		if err == nil {
+			fmt.Fprintf(a.stderr, "note: %s\n", oneLine(note))
+		}
+	}
+	return err
+}
+
+// slot is a place of a command line with words that name things of a kind.
+type slot struct {
+	kind  string
+	loose bool // words that name nothing are passed on
+	words []string
+	set   func(ids []string) error
 }
 
 // withIDs replaces names in the options of a command, and in the argument behind the
-// workspace where that names a run.
-func (a *app) withIDs(cmd *cobra.Command, given []string, namesRun bool) ([]string, error) {
-	var named []*pflag.Flag
-	cmd.Flags().Visit(func(f *pflag.Flag) {
-		if kindOf(f.Name) != "" && f.Value.Type() == "string" && isName(f.Value.String()) {
-			named = append(named, f)
-		}
-	})
-	namesRun = namesRun && len(given) > 1 && isName(given[1])
-	if len(given) == 0 || len(named) == 0 && !namesRun {
-		return given, nil
+// workspace. It returns what to note of words that name nothing, should the command do with
+// them.
+func (a *app) withIDs(cmd *cobra.Command, given []string) (changed, notes []string, err error) {
+	if len(given) == 0 {
+		return given, nil, nil
 	}
-	err := a.across(func(all *company.Host) error {
-		n := names{ctx: cmd.Context(), all: all, dir: company.Dir{WorkspaceDir: given[0]}}
-		for _, f := range named {
-			id, err := n.id(kindOf(f.Name), f.Value.String())
-			if err == nil {
-				err = f.Value.Set(id)
-			}
-			if err != nil {
+	if !isWorkspace(given[0]) {
+		notes, err = noWorkspace(cmd.Name(), given[0])
+		return given, notes, err
+	}
+	slots := slotsOf(cmd)
+	if kind := argumentKind(cmd); kind != "" && len(given) > 1 && (kind != kindRun || given[1] != newestRun) {
+		given = slices.Clone(given)
+		slots = append(slots, slot{kind, isUnchecked(cmd.Name(), kind), given[1:2], func([]string) error { return nil }})
+	}
+	if !slices.ContainsFunc(slots, func(s slot) bool { return slices.ContainsFunc(s.words, s.looksUp) }) {
+		return given, nil, nil
+	}
+	return given, notes, a.across(func(all *company.Host) error {
+		c := &call{app: a, ctx: cmd.Context(), all: all, now: all.Now(), scope: scope{dir: given[0]}}
+		for _, s := range slots {
+			more, err := c.fill(s)
+			if notes = append(notes, more...); err != nil {
 				return err
 			}
 		}
-		if !namesRun {
-			return nil
-		}
-		id, err := n.id("run", given[1])
-		given = slices.Concat(given[:1], []string{id}, given[2:])
-		return err
+		return nil
 	})
-	return given, err
 }
 
-// isName reports whether a word may be a name or the end of an id.
-func isName(word string) bool {
-	return strings.TrimSpace(word) != "" && word != newestRun && !isFullID(word)
+// looksUp reports whether a word must be looked up: ids are not, but where one that there is
+// not would be an empty answer.
+func (s slot) looksUp(word string) bool {
+	return strings.TrimSpace(word) != "" && (!isFullID(word) || s.loose && hasNames(s.kind))
 }
 
-// names looks names up in a workspace.
-type names struct {
-	ctx context.Context //nolint:containedctx // of one command
-	all *company.Host
-	dir company.Dir
+// slotsOf are the options of a command line that name things, the project first: the others
+// are looked up in it.
+func slotsOf(cmd *cobra.Command) (slots []slot) {
+	cmd.Flags().Visit(func(f *pflag.Flag) {
+		kind := kindOf(cmd.Name(), f.Name)
+		if kind == "" {
+			return
+		}
+		s := slot{kind: kind, loose: isUnchecked(cmd.Name(), kind), words: []string{f.Value.String()}}
+		s.set = func(ids []string) error { return f.Value.Set(ids[0]) }
+		if several, ok := f.Value.(pflag.SliceValue); ok {
+			s.words, s.set = slices.Clone(several.GetSlice()), several.Replace
+		}
+		if kind == kindProject {
+			slots = slices.Insert(slots, 0, s)
+		} else {
+			slots = append(slots, s)
+		}
+	})
+	return slots
 }
 
-// id is the id of what a word names. A word that names nothing, or a folder that cannot be
-// read, is for the operation to refuse; a word that names several things is an error.
-func (n names) id(kind, word string) (string, error) {
-	known, err := n.known(kind)
+// fill replaces the words of a slot by ids.
+func (c *call) fill(s slot) (notes []string, err error) {
+	for i, word := range s.words {
+		if !s.looksUp(word) {
+			continue
+		}
+		id, note, err := c.named(s, word)
+		if err != nil {
+			return notes, err
+		}
+		if s.words[i] = id; note != "" {
+			notes = append(notes, note)
+		}
+	}
+	if s.kind == kindProject {
+		c.project = s.words[0]
+	}
+	return notes, s.set(s.words)
+}
+
+// named is the id of what a word names. One that names nothing is passed on with a note, or
+// an error. What can be no id, and a workspace that cannot be read, is for the operation to
+// refuse.
+func (c *call) named(s slot, word string) (id, note string, err error) {
+	kind := s.kind
+	if kind == kindActor {
+		kind = kindAgent
+	}
+	if kind == kindAgent && isNoAgent(word) {
+		return word, "", nil
+	}
+	known, err := c.known(kind)
+	if err == nil && c.company == "" {
+		c.company, err = company.Do(c.ctx, c.all, (*company.Company).Name, c.dirParam())
+	}
 	if err != nil {
-		return word, nil //nolint:nilerr // the operation says it in its own words
+		return word, "", nil //nolint:nilerr // as above
 	}
-	found, err := lookup(kind, word, n.dir.WorkspaceDir, known)
-	if choice, ok := errors.AsType[choiceError](err); ok && len(choice.lines) > 0 {
-		return word, err
+	found, err := lookup(kind, word, c.company, known)
+	choice, _ := errors.AsType[choiceError](err)
+	switch {
+	case err == nil:
+		return found.id, "", nil
+	case len(choice.lines) > 0:
+		return word, "", err
+	case shape.CheckID(word) != "":
+		return word, "", nil
+	case s.loose || isIDOf(kind, word):
+		return word, unknownName(kind, word, filepath.Base(c.dir), known).Error(), nil
 	}
-	if err != nil {
-		return word, nil //nolint:nilerr // nothing has this name
-	}
-	return found.id, nil
+	return word, "", err
 }
 
-// known lists what words of a kind may name. Nothing is written.
-func (n names) known(kind string) (list []candidate, err error) {
-	switch kind {
-	case "project":
-		rows, err := company.Do(n.ctx, n.all, (*company.Company).ProjectNames, n.dir)
-		for _, r := range rows {
-			list = append(list, candidate{id: r.ID, name: r.Name})
-		}
-		return list, err
-	case "agent":
-		rows, err := company.Do(n.ctx, n.all, (*company.Folder).Agents, company.AgentsParams{Dir: n.dir})
-		for _, r := range rows {
-			list = append(list, candidate{id: r.AgentID, name: r.Name, line: strings.TrimSpace(r.Role + " " + r.TeamID)})
-		}
-		return list, err
-	case "team":
-		rows, err := company.Do(n.ctx, n.all, (*company.Folder).Teams, n.dir)
-		for _, r := range rows {
-			list = append(list, candidate{id: r.TeamID, name: r.Name})
-		}
-		return list, err
+// isIDOf reports whether a word has the form of an id of an agent or a team. Operations
+// record such ids of agents of other workspaces, too.
+func isIDOf(kind, word string) bool {
+	return kind == kindAgent && strings.HasPrefix(word, "agent_") || kind == kindTeam && strings.HasPrefix(word, "team_")
+}
+
+// isNoAgent reports whether a word names an actor that is no agent.
+func isNoAgent(word string) bool {
+	return slices.Contains([]string{"human", "human_ceo", "system"}, word)
+}
+
+// isWorkspace reports whether a folder is a workspace.
+func isWorkspace(dir string) bool {
+	st, err := os.Stat(filepath.Join(dir, filepath.FromSlash(workspace.CompanyFile)))
+	return err == nil && st.Mode().IsRegular()
+}
+
+// noWorkspace is what to note of a folder that is no workspace, to commands that answer for
+// any folder. Others refuse it themselves, or make one.
+func noWorkspace(command, dir string) (notes []string, err error) {
+	switch command {
+	case "session:list", "task:list", "conversation:list":
+		return nil, fmt.Errorf("%s is not a workspace", dir)
+	case "run:list", "job:list", "comment:list", "inbox:snapshot", "ui:snapshot", "monitor:runs":
+		return []string{dir + " is not a workspace"}, nil
 	}
-	rows, err := company.Do(n.ctx, n.all, (*company.Folder).ListRuns, company.ListRunsParams{Dir: n.dir})
-	for _, r := range rows {
-		list = append(list, candidate{id: r.RunID, line: r.Status + "  " + r.CreatedAt})
-	}
-	return list, err
+	return nil, nil
 }

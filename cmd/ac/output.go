@@ -13,11 +13,16 @@ import (
 // concurrent use.
 type output struct {
 	file   *os.File
-	failed error // the first write error
+	failed error  // the first write error
+	before func() // called before the first byte, nil for nothing
 }
 
 // Write writes to the file.
 func (o *output) Write(text []byte) (int, error) {
+	if before := o.before; before != nil {
+		o.before = nil
+		before()
+	}
 	n, err := o.file.Write(text)
 	if err != nil && o.failed == nil {
 		o.failed = err

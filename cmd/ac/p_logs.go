@@ -71,7 +71,7 @@ func (c *call) printLog(ctx context.Context, row *company.RunRow, o logsOptions)
 		errs.passOn()
 	}
 	if row.Spoken && !o.raw && !o.stderr {
-		live := newLiveText(out, "ac run:answer "+c.dir+" "+row.RunID, false)
+		live := newLiveText(out, runAnswer(c.dir, row.RunID), false)
 		p := company.WatchRunParams{NamedRunParams: named, Since: new(int64(0)), NoFollow: !o.follow, Settled: settled, Told: live.take}
 		if c.asJSON {
 			p.Told = func(n feed.TranscriptNotification) error { return c.printLine(n) }

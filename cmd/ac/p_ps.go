@@ -92,7 +92,7 @@ func (c *call) printRuns(list company.RunRows) error {
 			fmt.Fprintln(c.stdout, r.RunID)
 		}
 		return nil
-	case len(list.Rows) == 0 && len(list.IDs) == 0 && c.onTerminal():
+	case list.None && c.onTerminal():
 		c.note("No runs yet: ac run:launch, or ac run:execute")
 		return nil
 	case len(list.Rows) == 0 && c.onTerminal():

@@ -3,7 +3,6 @@ package main
 // ac stop: ending runs and jobs.
 
 import (
-	"bufio"
 	"errors"
 	"fmt"
 	"os"
@@ -96,9 +95,7 @@ func (c *call) asks() bool {
 
 // confirmed asks a question and reports whether the answer is yes.
 func (c *call) confirmed(question string) bool {
-	fmt.Fprint(c.stderr, question)
-	answer, _ := bufio.NewReader(c.stdin).ReadString('\n') // no answer is no
-	return slices.Contains([]string{"y", "yes"}, strings.ToLower(strings.TrimSpace(answer)))
+	return slices.Contains([]string{"y", "yes"}, c.asked(question))
 }
 
 // stopNamed stops the run or the job that a word names.

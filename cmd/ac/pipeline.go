@@ -27,14 +27,10 @@ Exit status: 0 if it was filled, 2 if not, with the reason in the result; 130 or
 if interrupted, with the run stopped.`,
 		Example: `  ac artifact:fill ./acme --project proj_01M7WQGTQHQA1J50C42GD1KN1S --artifact art_01M7WR5DNVQ27WB0DNRZ77PVD7 \
     --agent agent_01M7WQZTV8PZR5BZGTKAYJ4VBR --prompt 'Keep it to one page.'`,
-		RunE: func(cmd *cobra.Command, given []string) (err error) {
-			if err := require(cmd, "project", "artifact", "agent"); err != nil {
-				return err
-			}
+		RunE: func(cmd *cobra.Command, _ []string) (err error) {
 			if p.Spec.Prompt, err = textOrFile(cmd, "prompt", "prompt-file", p.Spec.Prompt, file); err != nil {
 				return err
 			}
-			p.WorkspaceDir = given[0]
 			return a.interruptible(cmd.Context(), func(ctx context.Context, all *company.Host) error {
 				filled, err := company.Do(ctx, all, (*company.Company).FillArtifact, p)
 				if err != nil {
@@ -47,18 +43,16 @@ if interrupted, with the run stopped.`,
 			})
 		},
 	}
-	cmd.Flags().StringVar(&p.ProjectID, "project", "", "id of the project (required)")
-	cmd.Flags().StringVar(&p.ArtifactID, "artifact", "", "id of the artifact (required)")
-	cmd.Flags().StringVar(&p.AgentID, "agent", "", "id of the agent (required)")
+	mirror(cmd, &p,
+		"project: id of the project",
+		"artifact: id of the artifact",
+		"agent: id of the agent",
+		"subdir: directory within the repository")
 	cmd.Flags().StringVar(&p.Spec.Provider, "provider", "", strings.Join(doc.WorkerKinds(), ", ")+" (default the agent's)")
 	cmd.Flags().StringVar(&p.Spec.Model, "model", "", "model to ask for")
 	cmd.Flags().StringVar(&p.Spec.Prompt, "prompt", "", "further instructions")
 	cmd.Flags().StringVar(&file, "prompt-file", "", "file with further instructions")
 	cmd.Flags().StringVar(&p.Spec.RepoID, "repo", "", "id of the repository to run in")
-	cmd.Flags().StringVar(&p.WorkdirRel, "subdir", "", "directory within the repository")
-	completeFlag(cmd, "project", a.projectIDs)
-	completeFlag(cmd, "artifact", a.artifactIDs)
-	completeFlag(cmd, "agent", a.agentIDs)
 	completeFlag(cmd, "provider", words(doc.WorkerKinds()...))
 	return cmd
 }

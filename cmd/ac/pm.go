@@ -57,7 +57,6 @@ duration, progress and critical path. With --json print the result of pm.snapsho
 	}
 	cmd.Flags().StringVar(&project, "project", "", "also show the plan of this project")
 	cmd.Flags().BoolVar(&asJSON, "json", false, "print JSON")
-	completeFlag(cmd, "project", a.projectIDs)
 	return cmd
 }
 
@@ -110,11 +109,7 @@ func pmGanttCommand(a *app) *cobra.Command {
 		Long: `Draw the schedule of a project: progress, critical path, slack, dependencies, and
 today. With --svg write a self-contained picture.`,
 		Example: "  ac pm:gantt ./acme --project proj_01M7WQGTQHQA1J50C42GD1KN1S\n  ac pm:gantt ./acme --project proj_01M7WQGTQHQA1J50C42GD1KN1S --svg plan.svg",
-		RunE: func(cmd *cobra.Command, given []string) error {
-			if err := require(cmd, "project"); err != nil {
-				return err
-			}
-			p.WorkspaceDir = given[0]
+		RunE: func(cmd *cobra.Command, _ []string) error {
 			schedule, err := ask(cmd.Context(), a, (*company.Company).Schedule, p)
 			if err != nil {
 				return err
@@ -125,9 +120,9 @@ today. With --svg write a self-contained picture.`,
 			return a.writePicture(file, schedule.ProjectName, &schedule.Plan)
 		},
 	}
-	cmd.Flags().StringVar(&p.ProjectID, "project", "", "id of the project (required)")
+	mirror(cmd, &p,
+		"project: id of the project")
 	cmd.Flags().StringVar(&file, "svg", "", "write a picture to this file; - for stdout")
-	completeFlag(cmd, "project", a.projectIDs)
 	return cmd
 }
 
@@ -159,11 +154,7 @@ func pmRecommendCommand(a *app) *cobra.Command {
 		Use: "pm:recommend <dir>", Short: "Recommend agents for the open tasks of a project", Args: args("dir"),
 		Long:    "Recommend agents for the open tasks of a project, with the reasons. Nothing is written: see pm:apply. With --json print the result of pm.recommend_allocations.",
 		Example: "  ac pm:recommend ./acme --project proj_01M7WQGTQHQA1J50C42GD1KN1S",
-		RunE: func(cmd *cobra.Command, given []string) error {
-			if err := require(cmd, "project"); err != nil {
-				return err
-			}
-			p.WorkspaceDir = given[0]
+		RunE: func(cmd *cobra.Command, _ []string) error {
 			result, err := ask(cmd.Context(), a, (*company.Company).Recommend, p)
 			if err != nil {
 				return err
@@ -174,9 +165,9 @@ func pmRecommendCommand(a *app) *cobra.Command {
 			return a.printRecommendations(result.Recommendations)
 		},
 	}
-	cmd.Flags().StringVar(&p.ProjectID, "project", "", "id of the project (required)")
+	mirror(cmd, &p,
+		"project: id of the project")
 	cmd.Flags().BoolVar(&asJSON, "json", false, "print JSON")
-	completeFlag(cmd, "project", a.projectIDs)
 	return cmd
 }
 
@@ -240,7 +231,6 @@ all of them or none. With --json print the result of pm.apply_allocations.`,
 	cmd.Flags().StringVar(&by, "by", workspace.DefaultCEO, "id of the assigner")
 	valuesVar(cmd, &tasks, "tasks", "only these tasks")
 	cmd.Flags().BoolVar(&asJSON, "json", false, "print JSON")
-	completeFlag(cmd, "project", a.projectIDs)
 	return cmd
 }
 

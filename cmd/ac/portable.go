@@ -31,14 +31,14 @@ sealed. A log whose seals do not match its content is left alone and counted as
 skipped, unless --force is given. If seals change, the original log is kept below
 .local/migrations. Runs may continue meanwhile.`,
 		Example: "  ac workspace:migrate ./acme --dry-run\n  ac workspace:migrate ./acme",
-		RunE: func(cmd *cobra.Command, given []string) error {
-			p.WorkspaceDir = given[0]
+		RunE: func(cmd *cobra.Command, _ []string) error {
 			_, err := unlessInterrupted(cmd, a, (*company.Company).Migrate, p)
 			return err
 		},
 	}
-	cmd.Flags().BoolVar(&p.DryRun, "dry-run", false, "count the changes and write nothing")
-	cmd.Flags().BoolVar(&p.Force, "force", false, "migrate again, including logs whose seals do not match")
+	mirror(cmd, &p,
+		"dry-run: count the changes and write nothing",
+		"force: migrate again, including logs whose seals do not match")
 	return cmd
 }
 
@@ -56,8 +56,9 @@ whole, but never another folder, nor a workspace in which sessions or jobs run.`
 			return err
 		},
 	}
-	cmd.Flags().BoolVar(&p.IncludeLocal, "include-local", false, "include the files that belong to this machine")
-	cmd.Flags().BoolVar(&p.Force, "force", false, "replace an existing workspace")
+	mirror(cmd, &p,
+		"include-local: include the files that belong to this machine",
+		"force: replace an existing workspace")
 	return cmd
 }
 
@@ -78,7 +79,8 @@ workspace:export does. Exit status: 2 if the new workspace is not valid.`,
 			return err
 		},
 	}
-	cmd.Flags().BoolVar(&p.IncludeLocal, "include-local", false, "include the files that belong to the other machine")
-	cmd.Flags().BoolVar(&p.Force, "force", false, "replace an existing workspace")
+	mirror(cmd, &p,
+		"include-local: include the files that belong to the other machine",
+		"force: replace an existing workspace")
 	return cmd
 }

@@ -17,30 +17,26 @@ func reconcileRecordCommand(a *app) *cobra.Command {
 		Long: `Record one line of a provider's bill, for comparison with the usage of runs. A
 statement with the id of an earlier one replaces it.`,
 		Example: "  ac usage:reconcile:record ./acme --provider codex --period-start 2026-11-01 --period-end 2026-11-30 --billed-cost-usd 41.5 --statement-id inv-7",
-		RunE: func(cmd *cobra.Command, given []string) error {
-			if err := require(cmd, "provider", "period-start", "period-end"); err != nil {
-				return err
-			}
+		RunE: func(cmd *cobra.Command, _ []string) error {
 			if !cmd.Flag("billed-cost-usd").Changed {
 				return usageError{"required option --billed-cost-usd is missing"}
 			}
 			if cmd.Flag("billed-tokens").Changed {
 				p.BilledTokens = &tokens
 			}
-			p.WorkspaceDir = given[0]
 			return printJSON(cmd.Context(), a, (*company.Company).RecordStatement, p)
 		},
 	}
-	cmd.Flags().StringVar(&p.Provider, "provider", "", "name of the provider (required)")
-	cmd.Flags().StringVar(&p.PeriodStart, "period-start", "", "first day, or a timestamp (required)")
-	cmd.Flags().StringVar(&p.PeriodEnd, "period-end", "", "last day, or a timestamp (required)")
-	cmd.Flags().Float64Var(&p.BilledCostUSD, "billed-cost-usd", 0, "billed amount in US dollars (required)")
+	mirror(cmd, &p,
+		"provider: name of the provider",
+		"period-start: first day, or a timestamp",
+		"period-end: last day, or a timestamp",
+		"billed-cost-usd: billed amount in US dollars",
+		"statement-id: id of the statement (default: a new one)",
+		"source: where it comes from",
+		"external-ref: the provider's reference",
+		"notes: notes")
 	cmd.Flags().Int64Var(&tokens, "billed-tokens", 0, "billed tokens")
-	cmd.Flags().StringVar(&p.StatementID, "statement-id", "", "id of the statement (default: a new one)")
-	cmd.Flags().StringVar(&p.Source, "source", "manual", "manual or api")
-	cmd.Flags().StringVar(&p.ExternalRef, "external-ref", "", "the provider's reference")
-	cmd.Flags().StringVar(&p.Notes, "notes", "", "notes")
-	completeFlag(cmd, "source", words("manual", "api"))
 	return cmd
 }
 
@@ -50,15 +46,14 @@ func reconcileSnapshotCommand(a *app) *cobra.Command {
 		Use: "usage:reconcile:snapshot <dir>", Short: "Compare the bills of providers with the usage of runs", Args: args("dir"),
 		Long:    "Compare the bills with the usage of runs, in total, by provider and by statement. Bills have no project: --project filters the runs only.",
 		Example: "  ac usage:reconcile:snapshot ./acme --period-start 2026-11-01 --period-end 2026-11-30",
-		RunE: func(cmd *cobra.Command, given []string) error {
-			p.WorkspaceDir = given[0]
+		RunE: func(cmd *cobra.Command, _ []string) error {
 			return printJSON(cmd.Context(), a, (*company.Company).Reconciliation, p)
 		},
 	}
-	cmd.Flags().StringVar(&p.ProjectID, "project", "", "only the runs of this project")
-	cmd.Flags().StringVar(&p.PeriodStart, "period-start", "", "from this day or timestamp")
-	cmd.Flags().StringVar(&p.PeriodEnd, "period-end", "", "up to the end of this day, or to this timestamp")
-	completeFlag(cmd, "project", a.projectIDs)
+	mirror(cmd, &p,
+		"project: only the runs of this project",
+		"period-start: from this day or timestamp",
+		"period-end: up to the end of this day, or to this timestamp")
 	return cmd
 }
 

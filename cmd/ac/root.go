@@ -90,28 +90,19 @@ func newRoot(a *app) *cobra.Command {
 		indexErrorsCommand(a), indexReviewsCommand(a), indexHelpCommand(a),
 		uiResolveCommand(a), versionCommand(a),
 		psCommand(a), logsCommand(a), stopCommand(a), diffCommand(a), useCommand(a),
+		setupCommand(a), runCommand(a), retryCommand(a), continueCommand(a), watchCommand(a), attachCommand(a), sayCommand(a),
+		inboxCommand(a), showCommand(a), approveCommand(a), denyCommand(a), answerCommand(a), costCommand(a),
+		agentsCommand(a), teamsCommand(a), projectsCommand(a), tasksCommand(a), jobsCommand(a), planCommand(a),
+		talkCommand(a), roomCommand(a), healthCommand(a), proveCommand(a),
 	)
 	takeDecimals(root)
 	acceptJSON(root.Commands())
 	a.takeNames(root.Commands())
-	root.SetHelpCommand(helpCommand())
+	a.completeByName(root.Commands())
+	a.showProgress(root.Commands())
+	root.SetHelpCommand(a.helpCommand())
+	explain(root)
 	return root
-}
-
-// helpCommand is "ac help". Unlike that of the library it refuses unknown
-// commands.
-func helpCommand() *cobra.Command {
-	return &cobra.Command{
-		Use: "help [command]", Short: "Show the help of a command", Example: "  ac help run:execute",
-		RunE: func(cmd *cobra.Command, given []string) error {
-			found, rest, err := cmd.Root().Find(given)
-			if err != nil || len(rest) > 0 {
-				return unknownCommand(cmd.Root(), strings.Join(given, " "))
-			}
-			found.InitDefaultHelpFlag()
-			return found.Help()
-		},
-	}
 }
 
 // fail prints an error on one line: errors in the command line with "error:",

@@ -24,11 +24,7 @@ func runNewCommand(a *app) *cobra.Command {
 	cmd := &cobra.Command{
 		Use: "run:new <dir>", Short: "Create a run and print its ids", Args: args("dir"),
 		Example: "  ac run:new ./acme --project proj_01M7WQGTQHQA1J50C42GD1KN1S --agent agent_01M7WQGTGTXSZWKNSAQVRS4PJE --provider cmd",
-		RunE: func(cmd *cobra.Command, given []string) error {
-			if err := require(cmd, "project", "agent", "provider"); err != nil {
-				return err
-			}
-			p.WorkspaceDir = given[0]
+		RunE: func(cmd *cobra.Command, _ []string) error {
 			made, err := ask(cmd.Context(), a, (*company.Company).CreateRun, p)
 			if err != nil {
 				return err
@@ -39,11 +35,10 @@ func runNewCommand(a *app) *cobra.Command {
 			}{made.RunID, made.ContextPackID})
 		},
 	}
-	cmd.Flags().StringVar(&p.ProjectID, "project", "", "id of the project (required)")
-	cmd.Flags().StringVar(&p.AgentID, "agent", "", "id of the agent (required)")
-	cmd.Flags().StringVar(&p.Provider, "provider", "", "provider, such as cmd or codex (required)")
-	completeFlag(cmd, "project", a.projectIDs)
-	completeFlag(cmd, "agent", a.agentIDs)
+	mirror(cmd, &p,
+		"project: id of the project",
+		"agent: id of the agent",
+		"provider: provider, such as cmd or codex")
 	return cmd
 }
 
@@ -53,20 +48,15 @@ func runDiscardCommand(a *app) *cobra.Command {
 		Use: "run:discard <dir>", Short: "End a run that was created and never launched", Args: args("dir"),
 		Long:    "End a run that was created and never launched, and print its state. A run that was launched is refused: stop its session instead.",
 		Example: "  ac run:discard ./acme --project proj_01M7WQGTQHQA1J50C42GD1KN1S --run run_01M7WQGTR95SV6EDMA61E1XR8M",
-		RunE: func(cmd *cobra.Command, given []string) error {
-			if err := require(cmd, "project", "run"); err != nil {
-				return err
-			}
-			p.WorkspaceDir = given[0]
+		RunE: func(cmd *cobra.Command, _ []string) error {
 			return printJSON(cmd.Context(), a, (*company.Company).DiscardRun, p)
 		},
 	}
-	cmd.Flags().StringVar(&p.ProjectID, "project", "", "id of the project (required)")
-	cmd.Flags().StringVar(&p.RunID, "run", "", "id of the run (required)")
-	cmd.Flags().StringVar(&p.ActorID, "actor", "human", "id of the actor")
-	cmd.Flags().StringVar(&p.ActorRole, "role", "human", "role of the actor")
-	completeFlag(cmd, "project", a.projectIDs)
-	completeFlag(cmd, "run", a.runIDs)
+	mirror(cmd, &p,
+		"project: id of the project",
+		"run: id of the run",
+		"actor: id of the actor",
+		"role=actor_role: role of the actor")
 	return cmd
 }
 
@@ -75,13 +65,12 @@ func runListCommand(a *app) *cobra.Command {
 	cmd := &cobra.Command{
 		Use: "run:list <dir>", Short: "List runs, newest first", Args: args("dir"),
 		Example: "  ac run:list ./acme\n  ac run:list ./acme --project proj_01M7WQGTQHQA1J50C42GD1KN1S",
-		RunE: func(cmd *cobra.Command, given []string) error {
-			p.WorkspaceDir = given[0]
+		RunE: func(cmd *cobra.Command, _ []string) error {
 			return printJSON(cmd.Context(), a, (*company.Folder).ListRuns, p)
 		},
 	}
-	cmd.Flags().StringVar(&p.ProjectID, "project", "", "id of a project")
-	completeFlag(cmd, "project", a.projectIDs)
+	mirror(cmd, &p,
+		"project: id of a project")
 	return cmd
 }
 
@@ -96,11 +85,7 @@ Modes: raw prints the events; verified, deterministic and live also verify the h
 chain; live adds the run's newest session. Exit status: 0, even if the log has
 faults; log:verify reports them by its exit status.`,
 		Example: "  ac run:replay ./acme --project proj_01M7WQGTQHQA1J50C42GD1KN1S --run run_01M7WQGTR95SV6EDMA61E1XR8M --mode verified --tail 20",
-		RunE: func(cmd *cobra.Command, given []string) error {
-			if err := require(cmd, "project", "run"); err != nil {
-				return err
-			}
-			p.WorkspaceDir = given[0]
+		RunE: func(cmd *cobra.Command, _ []string) error {
 			if n, err := strconv.Atoi(tail); err == nil && n > 0 {
 				p.Tail = n
 			}
@@ -111,13 +96,11 @@ faults; log:verify reports them by its exit status.`,
 			return err
 		},
 	}
-	cmd.Flags().StringVar(&p.ProjectID, "project", "", "id of the project (required)")
-	cmd.Flags().StringVar(&p.RunID, "run", "", "id of the run (required)")
+	mirror(cmd, &p,
+		"project: id of the project",
+		"run: id of the run",
+		"mode: how")
 	cmd.Flags().StringVar(&tail, "tail", "", "only the last N events")
-	cmd.Flags().StringVar(&p.Mode, "mode", "raw", "raw, verified, deterministic or live")
-	completeFlag(cmd, "project", a.projectIDs)
-	completeFlag(cmd, "run", a.runIDs)
-	completeFlag(cmd, "mode", func(*cobra.Command, []string) []string { return []string{"raw", "verified", "deterministic", "live"} })
 	return cmd
 }
 
@@ -197,7 +180,7 @@ by SIGINT or SIGTERM.`,
 				return usageError{"required option --argv is missing"}
 			}
 			o.WorkspaceDir, o.Argv = cmd.Flags().Arg(0), argv
-			return a.execute(cmd.Context(), o)
+			return a.replacingNames(cmd, cmd.Flags().Args(), func(*cobra.Command, []string) error { return a.execute(cmd.Context(), o) })
 		},
 	}
 	cmd.Flags().BoolP("help", "h", false, "help for run:execute")
@@ -209,8 +192,6 @@ by SIGINT or SIGTERM.`,
 	cmd.Flags().StringVar(&o.WorkdirRel, "subdir", "", "directory within the repository")
 	cmd.Flags().StringVar(&o.TaskID, "task", "", "id of the task")
 	cmd.Flags().StringVar(&o.MilestoneID, "milestone", "", "id of the milestone (needs --task)")
-	completeFlag(cmd, "project", a.projectIDs)
-	completeFlag(cmd, "run", a.runIDs)
 	return cmd
 }
 

@@ -21,8 +21,7 @@ func sessionListCommand(a *app) *cobra.Command {
 		Use: "session:list <dir>", Short: "List sessions, newest first", Args: args("dir"),
 		Long:    "List the sessions of a workspace, newest first. With --json the rows are those of session.list.",
 		Example: "  ac session:list ./acme --status running\n  ac session:list ./acme --json",
-		RunE: func(cmd *cobra.Command, given []string) error {
-			p.WorkspaceDir = given[0]
+		RunE: func(cmd *cobra.Command, _ []string) error {
 			if p.Status != "" && !validStatus(p.Status) {
 				return usageError{"--status must be running, ended, failed or stopped"}
 			}
@@ -38,13 +37,11 @@ func sessionListCommand(a *app) *cobra.Command {
 			})
 		},
 	}
-	cmd.Flags().StringVar(&p.ProjectID, "project", "", "only of this project")
-	cmd.Flags().StringVar(&p.RunID, "run", "", "only of this run")
-	cmd.Flags().StringVar(&p.Status, "status", "", "only with this status: running, ended, failed or stopped")
+	mirror(cmd, &p,
+		"project: only of this project",
+		"run: only of this run",
+		"status: only with this status")
 	cmd.Flags().BoolVar(&asJSON, "json", false, "print JSON")
-	completeFlag(cmd, "project", a.projectIDs)
-	completeFlag(cmd, "run", a.runIDs)
-	completeFlag(cmd, "status", func(*cobra.Command, []string) []string { return []string{"running", "ended", "failed", "stopped"} })
 	return cmd
 }
 

@@ -11,7 +11,7 @@ import (
 )
 
 func sharePackCreateCommand(a *app) *cobra.Command {
-	var p company.CreateSharePackParams
+	p := company.CreateSharePackParams{CreatedBy: "human"}
 	asJSON := false
 	cmd := &cobra.Command{
 		Use: "sharepack:create <dir>", Short: "Create a share pack of a project, without secrets", Args: args("dir"),
@@ -25,18 +25,14 @@ environment variables with secret-looking names. Review a pack nevertheless befo
 you pass it on: a secret without a known shape or a telling name is not recognized.
 An invalid artifact is an error that names it, and leaves nothing behind.`,
 		Example: "  ac sharepack:create ./acme --project proj_01M7WQGTQHQA1J50C42GD1KN1S\n  ac sharepack:create ./acme --project proj_01M7WQGTQHQA1J50C42GD1KN1S --by ann",
-		RunE: func(cmd *cobra.Command, given []string) error {
-			if err := require(cmd, "project", "by"); err != nil {
-				return err
-			}
-			p.WorkspaceDir = given[0]
+		RunE: func(cmd *cobra.Command, _ []string) error {
 			return printLine(cmd.Context(), a, (*company.Company).CreateSharePack, p)
 		},
 	}
-	cmd.Flags().StringVar(&p.ProjectID, "project", "", "id of the project (required)")
-	cmd.Flags().StringVar(&p.CreatedBy, "by", "human", "id of the creator")
+	mirror(cmd, &p,
+		"project: id of the project",
+		"by=created_by: id of the creator")
 	cmd.Flags().BoolVar(&asJSON, "json", false, "print JSON (always the case)")
-	completeFlag(cmd, "project", a.projectIDs)
 	return cmd
 }
 
@@ -51,26 +47,20 @@ Modes: raw prints the events; verified and deterministic also verify the hash ch
 Verification shows redaction and omissions, because the hashes are those of the
 original log. Exit status: 0, even if the logs have faults.`,
 		Example: "  ac sharepack:replay ./acme --project proj_01M7WQGTQHQA1J50C42GD1KN1S --share share_01M7WQY5HX6BG7GX1TX7Y6KRG4 --mode verified --tail 20",
-		RunE: func(cmd *cobra.Command, given []string) error {
-			if err := require(cmd, "project", "share"); err != nil {
-				return err
-			}
-			p.WorkspaceDir = given[0]
+		RunE: func(cmd *cobra.Command, _ []string) error {
 			if n, err := strconv.Atoi(tail); err == nil && n > 0 {
 				p.Tail = n
 			}
 			return printLine(cmd.Context(), a, (*company.Company).ReplaySharePack, p)
 		},
 	}
-	cmd.Flags().StringVar(&p.ProjectID, "project", "", "id of the project (required)")
-	cmd.Flags().StringVar(&p.SharePackID, "share", "", "id of the share pack (required)")
-	cmd.Flags().StringVar(&p.RunID, "run", "", "only the log of this run")
+	mirror(cmd, &p,
+		"project: id of the project",
+		"share=share_pack_id: id of the share pack",
+		"run: only the log of this run",
+		"mode: how")
 	cmd.Flags().StringVar(&tail, "tail", "", "only the last N events of each log")
-	cmd.Flags().StringVar(&p.Mode, "mode", "raw", "raw, verified or deterministic")
 	cmd.Flags().BoolVar(&asJSON, "json", false, "print JSON (always the case)")
-	completeFlag(cmd, "project", a.projectIDs)
-	completeFlag(cmd, "share", a.sharePackIDs)
 	completeFlag(cmd, "run", a.sharedRunIDs)
-	completeFlag(cmd, "mode", func(*cobra.Command, []string) []string { return []string{"raw", "verified", "deterministic"} })
 	return cmd
 }

@@ -39,7 +39,7 @@ func TestSharePackCommands(t *testing.T) {
 	var run struct {
 		RunID string `json:"run_id"`
 	}
-	if err := json.Unmarshal([]byte(must("run:new", ws, "--project", project, "--agent", "agent_1", "--provider", "cmd")), &run); err != nil {
+	if err := json.Unmarshal([]byte(must("run:new", ws, "--project", project, "--agent", must("agent:new", ws, "--name", "Ann", "--role", "worker", "--provider", "cmd"), "--provider", "cmd")), &run); err != nil {
 		t.Fatal(err)
 	}
 	artifacts := filepath.Join(ws, "work", "projects", project, "artifacts")

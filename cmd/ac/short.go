@@ -23,8 +23,9 @@ type shortFlags struct {
 	asJSON, noPager, quiet            bool
 }
 
-// add declares the options.
-func (o *shortFlags) add(flags *pflag.FlagSet) {
+// add declares the options, but for those that are there.
+func (o *shortFlags) add(given *pflag.FlagSet) {
+	flags := pflag.NewFlagSet("", pflag.ContinueOnError)
 	flags.StringVarP(&o.inWorkspace, "workspace", "C", "", "the workspace, or the folder that has it in .ac")
 	flags.StringVarP(&o.inProject, "project", "p", "", "the project: its name, id, or the end of its id")
 	flags.StringVar(&o.as, "as", "", "who acts: an agent, or human")
@@ -32,6 +33,7 @@ func (o *shortFlags) add(flags *pflag.FlagSet) {
 	flags.BoolVar(&o.asJSON, "json", false, "print JSON")
 	flags.BoolVar(&o.noPager, "no-pager", false, "do not start a pager")
 	flags.BoolVarP(&o.quiet, "quiet", "q", false, "print no notes; of lists the ids only")
+	given.AddFlagSet(flags)
 }
 
 // hoist moves options of short commands behind the command's word, where the parser looks
@@ -73,22 +75,37 @@ type call struct {
 // runs.
 func (a *app) short(cmd *cobra.Command, run func(c *call, given []string) error) {
 	var o shortFlags
-	o.add(cmd.Flags())
-	cmd.Annotations = map[string]string{shortKind: "yes"}
+	a.everywhere(cmd, &o)
 	cmd.RunE = func(cmd *cobra.Command, given []string) error {
-		switch o.color {
-		case "auto", "always", "never":
-		default:
-			return usageError{"--color must be auto, always or never"}
-		}
 		return a.across(func(all *company.Host) error {
-			found, err := a.scope(cmd.Context(), all, o)
+			c, err := a.begin(cmd.Context(), all, o)
 			if err != nil {
 				return err
 			}
-			return run(&call{app: a, shortFlags: o, scope: found, ctx: cmd.Context(), all: all, now: all.Now()}, given)
+			return run(c, given)
 		})
 	}
+}
+
+// begin finds the context of a call. Where there is no workspace the call has none, and the
+// error is errNoWorkspace.
+func (a *app) begin(ctx context.Context, all *company.Host, o shortFlags) (*call, error) {
+	c := &call{app: a, shortFlags: o, ctx: ctx, all: all, now: all.Now()}
+	switch o.color {
+	case "auto", "always", "never":
+	default:
+		return c, usageError{"--color must be auto, always or never"}
+	}
+	var err error
+	c.scope, err = a.scope(ctx, all, o)
+	return c, err
+}
+
+// everywhere declares the options of every short command, beside those that it has.
+// It is for commands that need no workspace, too.
+func (a *app) everywhere(cmd *cobra.Command, o *shortFlags) {
+	o.add(cmd.Flags())
+	cmd.Annotations = map[string]string{shortKind: "yes"}
 }
 
 // shortKind marks short commands.

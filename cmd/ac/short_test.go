@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -217,68 +216,4 @@ func TestStdoutMayBeATerminal(t *testing.T) {
 	if (&app{stdout: &bytes.Buffer{}}).onTerminal() {
 		t.Error("a buffer is taken for a terminal")
 	}
-}
-
-// TestOnATerminal runs short commands in tmux: tables with titles and colours on a screen,
-// and what the pager and Ctrl-C do.
-func TestOnATerminal(t *testing.T) {
-	t.Parallel()
-	tmux, err := exec.LookPath("tmux")
-	if err != nil {
-		t.Skip("SKIPPED: short commands on a terminal need tmux, which is not installed")
-	}
-	self, err := os.Executable()
-	if err != nil {
-		t.Fatal(err)
-	}
-	dir := t.TempDir()
-	socket := filepath.Join(dir, "s")
-	command := func(args ...string) *exec.Cmd {
-		cmd := exec.CommandContext(t.Context(), tmux, append([]string{"-S", socket, "-f", "/dev/null"}, args...)...)
-		cmd.Env = append(os.Environ(), asProgram+"=1", "AC="+self, "HOME="+dir, "XDG_STATE_HOME="+dir, "LC_ALL=C.UTF-8", "PS1=$ ", "NO_COLOR=", "AC_WORKSPACE=", "AC_PROJECT=", "AC_ACTOR=")
-		return cmd
-	}
-	run := func(args ...string) string {
-		t.Helper()
-		out, err := command(args...).CombinedOutput()
-		if err != nil {
-			t.Fatalf("tmux %q: %v\n%s", args, err, out)
-		}
-		return string(out)
-	}
-	run("new-session", "-d", "-x", "100", "-y", "20", "-c", dir, "sh")
-	defer func() { _ = command("kill-server").Run() }() // its end is the end of the test
-	shows := func(what string, flags ...string) string {
-		t.Helper()
-		screen := ""
-		if !awaited(func() bool {
-			screen = run(append([]string{"capture-pane", "-p"}, flags...)...)
-			return strings.Contains(screen, what)
-		}) {
-			t.Fatalf("the screen does not show %q:\n%s", what, screen)
-		}
-		return screen
-	}
-	run("send-keys", `$AC workspace:init w --name Acme >/dev/null; P=$($AC project:new w --name Shop); A=$($AC agent:new w --name Ann --role worker --provider cmd); $AC run:new w --project $P --agent $A --provider cmd >/dev/null; cd w; clear; echo rea""dy`, "Enter")
-	shows("ready\n")
-	run("send-keys", "clear; $AC ps", "Enter")
-	screen := shows("○ new")
-	if !strings.Contains(screen, "RUN     STATE  AGENT  WHAT  AGE  TOOK  TOKENS  COST\n") {
-		t.Errorf("ps has no titles:\n%s", screen)
-	}
-	if coloured := shows("○ new", "-e"); !strings.Contains(coloured, "\x1b[2m○ new") {
-		t.Errorf("the state has no colour:\n%q", coloured)
-	}
-	run("send-keys", `clear; TERM=dumb $AC ps; echo du""mb`, "Enter")
-	if plain := shows("dumb\n", "-e"); strings.Contains(plain, "\x1b[") || !strings.Contains(plain, "○ new") {
-		t.Errorf("TERM=dumb has colours:\n%q", plain)
-	}
-	run("send-keys", "clear; $AC ps --live; $AC ps | od -c | grep -c 033", "Enter")
-	shows("No run fits.\n0\n")
-	run("send-keys", "clear; stty rows 2; AC_PAGER='sed s/^/paged:/' $AC ps; stty rows 20", "Enter")
-	shows("paged:RUN ")
-	run("send-keys", "clear; $AC logs -f; echo status=$?", "Enter")
-	shows("the newest")
-	run("send-keys", "C-c")
-	shows("status=130")
 }

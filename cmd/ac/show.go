@@ -49,7 +49,7 @@ whether the actor may see it. Its decision is recorded as for artifact:read.`,
 			})
 		},
 	}
-	readFlags(a, cmd, &p)
+	readFlags(cmd, &p)
 	cmd.Flags().BoolVar(&asJSON, "json", false, "print JSON")
 	return cmd
 }

@@ -36,9 +36,8 @@ func screenLimitFlags(cmd *cobra.Command, l *company.ScreenLimits) {
 }
 
 // someProjectFlag declares an optional project.
-func someProjectFlag(a *app, cmd *cobra.Command, project *string) {
+func someProjectFlag(cmd *cobra.Command, project *string) {
 	cmd.Flags().StringVar(project, "project", "", "id of a project")
-	completeFlag(cmd, "project", a.projectIDs)
 }
 
 func monitorRunsCommand(a *app) *cobra.Command {
@@ -47,14 +46,14 @@ func monitorRunsCommand(a *app) *cobra.Command {
 	cmd := &cobra.Command{
 		Use: "monitor:runs <dir>", Short: "Show runs with their sessions and latest events", Args: args("dir"),
 		Example: "  ac monitor:runs ./acme --limit 20\n  ac monitor:runs ./acme --project proj_01M7WQGTQHQA1J50C42GD1KN1S --no-sync-index",
-		RunE: func(cmd *cobra.Command, given []string) error {
-			p.WorkspaceDir = given[0]
+		RunE: func(cmd *cobra.Command, _ []string) error {
 			bindIndex()
 			return printJSON(cmd.Context(), a, (*company.Company).Monitor, p)
 		},
 	}
-	someProjectFlag(a, cmd, &p.ProjectID)
-	cmd.Flags().IntVar(&p.Limit, "limit", 200, "maximum number of runs, up to 5000")
+	someProjectFlag(cmd, &p.ProjectID)
+	mirror(cmd, &p,
+		"limit: maximum number of runs, up to 5000")
 	bindIndex = indexFlags(cmd, &p.IndexStep)
 	return cmd
 }
@@ -71,7 +70,7 @@ func inboxSnapshotCommand(a *app) *cobra.Command {
 			return printJSON(cmd.Context(), a, (*company.Company).Inbox, p)
 		},
 	}
-	someProjectFlag(a, cmd, &p.ProjectID)
+	someProjectFlag(cmd, &p.ProjectID)
 	itemLimitFlags(cmd, &p.ItemLimits)
 	bindIndex = indexFlags(cmd, &p.IndexStep)
 	return cmd
@@ -89,7 +88,7 @@ func uiSnapshotCommand(a *app) *cobra.Command {
 			return printJSON(cmd.Context(), a, (*company.Company).UI, p)
 		},
 	}
-	someProjectFlag(a, cmd, &p.ProjectID)
+	someProjectFlag(cmd, &p.ProjectID)
 	screenLimitFlags(cmd, &p.ScreenLimits)
 	bindIndex = indexFlags(cmd, &p.IndexStep)
 	return cmd
@@ -126,7 +125,7 @@ quit, or their first letters. Exit status: 0, whatever was decided or refused.`,
 			return a.showDashboard(cmd.Context(), &o)
 		},
 	}
-	someProjectFlag(a, cmd, &o.ProjectID)
+	someProjectFlag(cmd, &o.ProjectID)
 	cmd.Flags().Lookup("project").Usage = "id of the project (required)"
 	screenLimitFlags(cmd, &o.ScreenLimits)
 	o.bindIndex = indexFlags(cmd, &o.IndexStep)
@@ -136,9 +135,6 @@ quit, or their first letters. Exit status: 0, whatever was decided or refused.`,
 	cmd.Flags().BoolVar(&o.once, "once", false, "print the screen and exit")
 	cmd.Flags().BoolVar(&o.json, "json", false, "print a summary as one line of JSON and exit")
 	cmd.Flags().BoolVar(&o.keep, "no-clear-screen", false, "do not clear the terminal before each screen")
-	completeFlag(cmd, "actor", a.agentIDs)
-	completeFlag(cmd, "team", a.teamIDs)
-	completeFlag(cmd, "role", words(doc.Roles()...))
 	return cmd
 }
 

@@ -36,26 +36,22 @@ func taskNewCommand(a *app) *cobra.Command {
 	cmd := &cobra.Command{
 		Use: "task:new <dir>", Short: "Create a draft task and print its id", Args: args("dir"),
 		Example: "  ac task:new ./acme --project proj_01M7WQGTQHQA1J50C42GD1KN1S --title 'Sign in by mail'",
-		RunE: func(cmd *cobra.Command, given []string) error {
-			if err := require(cmd, "project", "title"); err != nil {
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			if err := require(cmd, "title"); err != nil {
 				return err
 			}
 			if err := oneOf("visibility", spec.Visibility, doc.Visibilities()); err != nil {
 				return err
 			}
-			p.WorkspaceDir = given[0]
 			return a.printID(ask(cmd.Context(), a, (*company.Company).NewTask, p))
 		},
 	}
-	cmd.Flags().StringVar(&p.ProjectID, "project", "", "id of the project (required)")
+	mirror(cmd, &p,
+		"project: id of the project")
 	cmd.Flags().StringVar(&spec.Title, "title", "", "what to do, one line (required)")
 	cmd.Flags().StringVar(&spec.Visibility, "visibility", "team", "who may see it: "+strings.Join(doc.Visibilities(), ", "))
 	cmd.Flags().StringVar(&spec.TeamID, "team", "", "id of the team for the task")
 	cmd.Flags().StringVar(&spec.AssigneeID, "assignee", "", "id of the assignee")
-	completeFlag(cmd, "project", a.projectIDs)
-	completeFlag(cmd, "visibility", words(doc.Visibilities()...))
-	completeFlag(cmd, "team", a.teamIDs)
-	completeFlag(cmd, "assignee", a.agentIDs)
 	return cmd
 }
 
@@ -67,8 +63,8 @@ func taskAddMilestoneCommand(a *app) *cobra.Command {
 		Long: `Add a milestone at the end of a task and print its id. Approving a coding milestone
 requires a patch and tests; others require no evidence.`,
 		Example: "  ac task:add-milestone ./acme --project proj_01M7WQGTQHQA1J50C42GD1KN1S --task task_01M7WQXFJVAFKYMR9NC0NBJYZC --title 'Send the mail' --kind coding --accept 'It arrives' 'It expires'",
-		RunE: func(cmd *cobra.Command, given []string) error {
-			if err := require(cmd, "project", "task", "title", "kind"); err != nil {
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			if err := require(cmd, "title", "kind"); err != nil {
 				return err
 			}
 			if err := oneOf("kind", milestone.Kind, milestoneKinds()); err != nil {
@@ -77,18 +73,16 @@ requires a patch and tests; others require no evidence.`,
 			if err := oneOf("status", milestone.Status, milestoneStatuses()); err != nil {
 				return err
 			}
-			p.WorkspaceDir = given[0]
 			return a.printID(ask(cmd.Context(), a, (*company.Company).AddMilestone, p))
 		},
 	}
-	cmd.Flags().StringVar(&p.ProjectID, "project", "", "id of the project (required)")
-	cmd.Flags().StringVar(&p.TaskID, "task", "", "id of the task (required)")
+	mirror(cmd, &p,
+		"project: id of the project",
+		"task: id of the task")
 	cmd.Flags().StringVar(&milestone.Title, "title", "", "what it achieves (required)")
 	cmd.Flags().StringVar(&milestone.Kind, "kind", "", strings.Join(milestoneKinds(), ", ")+" (required)")
 	cmd.Flags().StringVar(&milestone.Status, "status", "draft", strings.Join(milestoneStatuses(), ", "))
 	valuesVar(cmd, &milestone.AcceptanceCriteria, "accept", "acceptance criteria")
-	completeFlag(cmd, "project", a.projectIDs)
-	completeFlag(cmd, "task", a.taskIDs)
 	completeFlag(cmd, "kind", words(milestoneKinds()...))
 	completeFlag(cmd, "status", words(milestoneStatuses()...))
 	return cmd
@@ -128,11 +122,7 @@ func taskListCommand(a *app) *cobra.Command {
 		Use: "task:list <dir>", Short: "List the tasks of a project, newest first", Args: args("dir"),
 		Long:    "List the tasks of a project, newest first. With --json print the result of task.list.",
 		Example: "  ac task:list ./acme --project proj_01M7WQGTQHQA1J50C42GD1KN1S",
-		RunE: func(cmd *cobra.Command, given []string) error {
-			if err := require(cmd, "project"); err != nil {
-				return err
-			}
-			p.WorkspaceDir = given[0]
+		RunE: func(cmd *cobra.Command, _ []string) error {
 			list, err := ask(cmd.Context(), a, (*company.Company).ListTasks, p)
 			if err != nil {
 				return err
@@ -143,9 +133,9 @@ func taskListCommand(a *app) *cobra.Command {
 			return a.printTasks(list)
 		},
 	}
-	cmd.Flags().StringVar(&p.ProjectID, "project", "", "id of the project (required)")
+	mirror(cmd, &p,
+		"project: id of the project")
 	cmd.Flags().BoolVar(&asJSON, "json", false, "print JSON")
-	completeFlag(cmd, "project", a.projectIDs)
 	return cmd
 }
 
@@ -178,11 +168,10 @@ replace the whole schedule. Execution options (--provider, --model, --agent, --t
 --by) change only their own values. Print the plan, or with --json the result of
 task.update_plan.`,
 		Example: "  ac task:plan ./acme --project proj_01M7WQGTQHQA1J50C42GD1KN1S --task task_01M7WQXFJVAFKYMR9NC0NBJYZC --start 2026-12-01 --days 3 --provider codex --by ann",
-		RunE: func(cmd *cobra.Command, given []string) error {
+		RunE: func(cmd *cobra.Command, _ []string) error {
 			if err := require(cmd, "project", "task"); err != nil {
 				return err
 			}
-			p.WorkspaceDir = given[0]
 			changed := cmd.Flags().Changed
 			if changed("days") {
 				schedule.DurationDays = &days
@@ -207,20 +196,21 @@ task.update_plan.`,
 		},
 	}
 	a.taskFlags(cmd, &p.ProjectID, &p.TaskID)
-	cmd.Flags().StringVar(&schedule.PlannedStart, "start", "", "planned start, a date or time")
-	cmd.Flags().StringVar(&schedule.PlannedEnd, "end", "", "planned end, a date or time")
+	mirror(cmd, &schedule,
+		"start=planned_start: planned start, a date or time",
+		"end=planned_end: planned end, a date or time",
+		"depends=depends_on_task_ids: ids of the tasks it depends on")
 	cmd.Flags().IntVar(&days, "days", 0, "duration in days")
-	valuesVar(cmd, &schedule.DependsOnTaskIDs, "depends", "ids of the tasks it depends on")
-	cmd.Flags().StringVar(&plan.PreferredProvider, "provider", "", "preferred provider")
-	cmd.Flags().StringVar(&plan.PreferredModel, "model", "", "preferred model")
-	cmd.Flags().StringVar(&plan.PreferredAgentID, "agent", "", "id of the preferred agent")
+	mirror(cmd, &plan,
+		"provider=preferred_provider: preferred provider",
+		"model=preferred_model: preferred model",
+		"agent=preferred_agent_id: id of the preferred agent",
+		"by=applied_by: id of the planner, recorded with the time")
 	cmd.Flags().Int64Var(&tokens, "tokens", 0, "token budget")
-	cmd.Flags().StringVar(&plan.AppliedBy, "by", "", "id of the planner, recorded with the time")
-	cmd.Flags().BoolVar(&p.ClearSchedule, "clear-schedule", false, "remove the schedule")
-	cmd.Flags().BoolVar(&p.ClearExecutionPlan, "clear-execution-plan", false, "remove the execution plan")
+	mirror(cmd, &p,
+		"clear-schedule: remove the schedule",
+		"clear-execution-plan: remove the execution plan")
 	cmd.Flags().BoolVar(&asJSON, "json", false, "print JSON")
-	completeFlag(cmd, "depends", a.taskIDs)
-	completeFlag(cmd, "agent", a.agentIDs)
 	return cmd
 }
 
@@ -228,8 +218,6 @@ task.update_plan.`,
 func (a *app) taskFlags(cmd *cobra.Command, project, task *string) {
 	cmd.Flags().StringVar(project, "project", "", "id of the project (required)")
 	cmd.Flags().StringVar(task, "task", "", "id of the task (required)")
-	completeFlag(cmd, "project", a.projectIDs)
-	completeFlag(cmd, "task", a.taskIDs)
 }
 
 // printPlan prints the plan of a task, one line for each value.

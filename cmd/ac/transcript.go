@@ -28,7 +28,7 @@ func namedRun(given []string, project string) company.NamedRunParams {
 
 // runFlags declares the options that commands about one run share, and completes it.
 func (a *app) runFlags(cmd *cobra.Command, project *string, asJSON *bool, what string) {
-	someProjectFlag(a, cmd, project)
+	someProjectFlag(cmd, project)
 	cmd.Flags().BoolVar(asJSON, "json", false, what)
 	cmd.ValidArgsFunction = func(cmd *cobra.Command, given []string, _ string) ([]string, cobra.ShellCompDirective) {
 		switch len(given) {
@@ -192,10 +192,10 @@ func (a *app) watch(ctx context.Context, cmd *cobra.Command, given []string, o w
 	if o.all || o.since > 0 {
 		p.Tail = 0
 	}
-	live := newLiveText(a.stdout, "ac run:answer "+given[0]+" "+given[1], o.all)
+	live := newLiveText(a.stdout, runAnswer(given[0], given[1]), o.all)
 	p.Told = live.take
 	if o.answer != nil {
-		live.answer = ""
+		live.answer = nil
 		p.Told = func(n feed.TranscriptNotification) error {
 			err := live.take(n)
 			if i := n.Item; err != nil || i == nil || i.Interaction == nil || i.Interaction.State != interaction.Open || n.Op != transcript.Open && n.Op != transcript.Update {

@@ -13,31 +13,49 @@ import (
 // typos is the edit distance up to which a command is suggested.
 const typos = 2
 
-// unknownCommand suggests commands with similar names, else those of the same
-// noun.
+// unknownCommand suggests the short command that a word probably means, then commands with
+// similar names, then those of the same noun.
 func unknownCommand(root *cobra.Command, name string) error {
 	root.SuggestionsMinimumDistance = typos
-	if meant := shortFor(name); meant != "" {
-		return usageError{fmt.Sprintf("unknown command %q; did you mean %s?", name, meant)}
-	}
 	noun, _, verb := strings.Cut(name, ":")
-	if near := root.SuggestionsFor(name); verb && len(near) > 0 && len(near) <= 3 {
-		return usageError{fmt.Sprintf("unknown command %q; did you mean %s?", name, strings.Join(near, " or "))}
-	}
 	var same []string
 	for _, c := range root.Commands() {
 		if c.IsAvailableCommand() && strings.HasPrefix(c.Name(), noun+":") {
 			same = append(same, c.Name())
 		}
 	}
-	if len(same) > 0 {
-		return usageError{fmt.Sprintf("unknown command %q; %s has: %s", name, noun, strings.Join(same, ", "))}
+	hints := ""
+	if meant := shortFor(root, name); meant != "" {
+		hints = "; did you mean " + meant + "?"
+	} else if near := root.SuggestionsFor(name); len(near) > 0 && len(near) <= 3 && (verb || len(same) == 0) {
+		return usageError{fmt.Sprintf("unknown command %q; did you mean %s?", name, strings.Join(near, " or "))}
 	}
-	return usageError{fmt.Sprintf("unknown command %q (see: ac --help)", name)}
+	switch {
+	case len(same) > 0 && hints != "" && !verb:
+		hints += fmt.Sprintf(" %s has: %s", noun, strings.Join(same, ", "))
+	case len(same) > 0 && hints == "":
+		hints = fmt.Sprintf("; %s has: %s", noun, strings.Join(same, ", "))
+	case hints == "":
+		hints = " (see: ac --help)"
+	}
+	return usageError{fmt.Sprintf("unknown command %q%s", name, hints)}
 }
 
-// shortFor is the short command for a word that other programs have for it, "" for none.
-func shortFor(word string) string {
+// shortFor is the short command for a word that other programs have for it, or for a noun in
+// the other number, "" for none.
+func shortFor(root *cobra.Command, word string) string {
+	meant := meantBy(word)
+	for _, c := range root.Commands() {
+		name := c.Name()
+		if isShort(c) && (name == meant || name == word+"s" || name+"s" == word) {
+			return name
+		}
+	}
+	return ""
+}
+
+// meantBy is the short command that a word of other programs means, "" for none.
+func meantBy(word string) string {
 	switch word {
 	case "runs", "list", "ls", "run:ls":
 		return "ps"
@@ -45,22 +63,43 @@ func shortFor(word string) string {
 		return "logs"
 	case "kill", "cancel", "rm":
 		return "stop"
+	case "new", "bootstrap":
+		return "init"
+	case "tui", "ui", "dashboard":
+		return "top"
+	case "gantt":
+		return "plan"
+	case "chat":
+		return "talk"
+	case "merge", "apply":
+		return "land"
+	case "usage", "spend":
+		return "cost"
+	case "start":
+		return "run"
 	}
 	return ""
 }
 
 // unknownFlag is the message for an option that a command does not have. Short commands
-// name one that was probably meant.
+// name the one that was probably meant.
 func unknownFlag(cmd *cobra.Command, message string) string {
 	given, unknown := strings.CutPrefix(message, "unknown flag: --")
-	if cmd.Annotations[shortKind] == "" || !unknown {
+	letter, unknownLetter := strings.CutPrefix(message, "unknown shorthand flag: ")
+	switch {
+	case !isShort(cmd):
+		return message
+	case unknownLetter:
+		quoted, _, _ := strings.Cut(letter, " in ")
+		return fmt.Sprintf("unknown flag -%s (%s --help)", strings.Trim(quoted, "'"), cmd.CommandPath())
+	case !unknown:
 		return message
 	}
-	near := ""
+	near, distance := "", typos+1
 	cmd.Flags().VisitAll(func(f *pflag.Flag) {
-		if near == "" && editDistance(f.Name, given) <= typos {
-			near = "; did you mean --" + f.Name + "?"
+		if d := editDistance(f.Name, given); d < distance {
+			near, distance = "; did you mean --"+f.Name+"?", d
 		}
 	})
-	return fmt.Sprintf("unknown flag --%s%s (ac %s --help)", given, near, cmd.Name())
+	return fmt.Sprintf("unknown flag --%s%s (%s --help)", given, near, cmd.CommandPath())
 }

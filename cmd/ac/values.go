@@ -29,6 +29,18 @@ func (v values) Set(value string) error {
 	return nil
 }
 
+// Append adds one value.
+func (v values) Append(value string) error { return v.Set(value) }
+
+// Replace replaces the values.
+func (v values) Replace(all []string) error {
+	*v.into = all
+	return nil
+}
+
+// GetSlice returns the values.
+func (v values) GetSlice() []string { return *v.into }
+
 // Type is the name of the values in help texts.
 func (v values) Type() string { return "value.." }
 

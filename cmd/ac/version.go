@@ -71,7 +71,7 @@ func (f buildFacts) commit() string {
 }
 
 func versionCommand(a *app) *cobra.Command {
-	asJSON := false
+	var o shortFlags
 	cmd := &cobra.Command{
 		Use: "version", Short: "Print version and build information", Args: args(),
 		Long: `Print version, commit, Go version and platform of this build, and with --json the
@@ -80,13 +80,13 @@ versions and checksums of all its modules. Unknown values are null.`,
 		RunE: func(*cobra.Command, []string) error {
 			build, _ := debug.ReadBuildInfo() // nil if unavailable
 			facts := factsOf(build)
-			if asJSON {
+			if o.asJSON {
 				return a.printJSON(facts)
 			}
 			_, err := fmt.Fprintf(a.stdout, "ac %s\ncommit: %s\nbuilt with %s for %s/%s\n", facts.Version, facts.commit(), facts.Go, facts.OS, facts.Arch)
 			return err
 		},
 	}
-	cmd.Flags().BoolVar(&asJSON, "json", false, "print JSON")
+	a.everywhere(cmd, &o)
 	return cmd
 }

@@ -54,7 +54,7 @@ options. Exit status: 0 when ended by a signal.`,
 			return a.serveWeb(cmd.Context(), options)
 		},
 	}
-	someProjectFlag(a, cmd, &o.ProjectID)
+	someProjectFlag(cmd, &o.ProjectID)
 	screenLimitFlags(cmd, &o.ScreenLimits)
 	o.bindIndex = indexFlags(cmd, &o.IndexStep)
 	flags := cmd.Flags()
@@ -65,9 +65,6 @@ options. Exit status: 0 when ended by a signal.`,
 	flags.StringVar(&o.host, "host", "127.0.0.1", "address or name to listen on")
 	flags.StringVar(&o.port, "port", "8787", "port to listen on, 0 for any free one")
 	flags.BoolVar(&o.allowRemote, "allow-remote", false, "allow --host to be an address that other machines can reach; every request then needs a token")
-	completeFlag(cmd, "actor", a.agentIDs)
-	completeFlag(cmd, "team", a.teamIDs)
-	completeFlag(cmd, "role", words(doc.Roles()...))
 	return cmd
 }
 

@@ -25,8 +25,7 @@ func workflowListCommand(a *app) *cobra.Command {
 		Use: "workflow:list <dir>", Short: "List the workflow templates of a workspace", Args: args("dir"),
 		Long:    "List the workflow templates in org/workflows by id. Files that are no templates are listed below them.",
 		Example: "  ac workflow:list ./acme\n  ac workflow:list ./acme --domain review --json",
-		RunE: func(cmd *cobra.Command, given []string) error {
-			p.WorkspaceDir = given[0]
+		RunE: func(cmd *cobra.Command, _ []string) error {
 			found, err := ask(cmd.Context(), a, (*company.Company).ListWorkflows, p)
 			if err != nil {
 				return err
@@ -37,7 +36,8 @@ func workflowListCommand(a *app) *cobra.Command {
 			return a.printWorkflows(found)
 		},
 	}
-	cmd.Flags().StringVar(&p.Domain, "domain", "", "only those of this domain")
+	mirror(cmd, &p,
+		"domain: only those of this domain")
 	cmd.Flags().BoolVar(&asJSON, "json", false, "print JSON")
 	return cmd
 }
@@ -153,7 +153,6 @@ With --json the result is that of workflow.run, with --wait that of workflow.sta
 	flags.StringVar(&place.Base, "base", "", "head or snapshot, with --isolation worktree")
 	flags.BoolVar(&wait, "wait", false, "follow the run to its end")
 	flags.BoolVar(&asJSON, "json", false, "print JSON")
-	completeFlag(cmd, "project", a.projectIDs)
 	completeFlag(cmd, "priority", words("low", "normal", "high"))
 	completeFlag(cmd, "isolation", words(doc.IsolationWorktree, doc.IsolationNone))
 	completeFlag(cmd, "base", words("head", doc.BaseSnapshot))

@@ -3,6 +3,7 @@ package main
 // workspace:*, team:new, agent:new and project:new.
 
 import (
+	"context"
 	"fmt"
 	"slices"
 	"strings"
@@ -24,7 +25,6 @@ valid documents stay, and invalid ones are kept under another name.`,
 		Example: "  ac workspace:init ./acme --name 'Acme'",
 		Args:    args("dir"),
 		RunE: func(cmd *cobra.Command, given []string) error {
-			p.WorkspaceDir = given[0]
 			if _, err := ask(cmd.Context(), a, (*company.Folder).Init, p); err != nil {
 				return err
 			}
@@ -32,8 +32,9 @@ valid documents stay, and invalid ones are kept under another name.`,
 			return nil
 		},
 	}
-	cmd.Flags().StringVar(&p.CompanyName, "name", "AgentCompany", "name of the company")
-	cmd.Flags().BoolVar(&p.Force, "force", false, "add a workspace to a folder that is not empty")
+	mirror(cmd, &p,
+		"name=company_name: name of the company",
+		"force: add a workspace to a folder that is not empty")
 	return cmd
 }
 
@@ -77,46 +78,58 @@ func teamCommand(a *app) *cobra.Command {
 	var p company.NewTeamParams
 	cmd := &cobra.Command{
 		Use: "team:new <dir>", Short: "Create a team and print its id", Example: "  ac team:new ./acme --name Payments", Args: args("dir"),
-		RunE: func(cmd *cobra.Command, given []string) error {
-			if err := require(cmd, "name"); err != nil {
-				return err
-			}
-			p.WorkspaceDir = given[0]
+		RunE: func(cmd *cobra.Command, _ []string) error {
 			return a.printID(ask(cmd.Context(), a, (*company.Company).NewTeam, p))
 		},
 	}
-	cmd.Flags().StringVar(&p.Name, "name", "", "name of the team (required)")
-	cmd.Flags().StringVar(&p.DepartmentKey, "department-key", "", "key of the team's department")
-	cmd.Flags().StringVar(&p.DepartmentLabel, "department-label", "", "display name of the department")
-	cmd.Flags().StringVar(&p.Charter, "charter", "", "purpose of the department, in a sentence")
+	mirror(cmd, &p,
+		"name: name of the team",
+		"department-key: key of the team's department",
+		"department-label: display name of the department",
+		"charter: purpose of the department, in a sentence")
 	return cmd
 }
 
 func agentCommand(a *app) *cobra.Command {
 	var p company.NewAgentParams
-	roles := []string{"ceo", "director", "manager", "worker"}
+	roles := agentRoles()
 	cmd := &cobra.Command{
 		Use: "agent:new <dir>", Short: "Create an agent and print its id",
 		Example: "  ac agent:new ./acme --name Ann --role worker --provider codex --team team_01M7WQGTR95SV6EDMA61E1XR8M",
 		Args:    args("dir"),
-		RunE: func(cmd *cobra.Command, given []string) error {
-			if err := require(cmd, "name", "role", "provider"); err != nil {
-				return err
-			}
+		RunE: func(cmd *cobra.Command, _ []string) error {
 			if !slices.Contains(roles, p.Role) {
 				return usageError{"--role must be one of " + strings.Join(roles, ", ")}
 			}
-			p.WorkspaceDir = given[0]
-			return a.printID(ask(cmd.Context(), a, (*company.Company).NewAgent, p))
+			return a.newAgent(cmd.Context(), p)
 		},
 	}
-	cmd.Flags().StringVar(&p.Name, "name", "", "name of the agent (required)")
-	cmd.Flags().StringVar(&p.Role, "role", "", "ceo, director, manager or worker (required)")
-	cmd.Flags().StringVar(&p.Provider, "provider", "", strings.Join(doc.WorkerKinds(), ", ")+", cmd, manual, ... (required)")
-	cmd.Flags().StringVar(&p.TeamID, "team", "", "id of its team")
-	completeFlag(cmd, "role", func(*cobra.Command, []string) []string { return roles })
-	completeFlag(cmd, "team", a.teamIDs)
+	mirror(cmd, &p,
+		"name: name of the agent",
+		"role: what it is",
+		"provider: "+strings.Join(doc.WorkerKinds(), ", ")+", cmd, manual, ...",
+		"team: id of its team")
 	return cmd
+}
+
+// newAgent makes an agent and notes what is odd about it.
+func (a *app) newAgent(ctx context.Context, p company.NewAgentParams) error {
+	return a.across(func(all *company.Host) error {
+		before, _ := company.Do(ctx, all, (*company.Folder).Agents, company.AgentsParams{Dir: p.Dir}) // none if they cannot be read
+		id, err := company.Do(ctx, all, (*company.Company).NewAgent, p)
+		if err != nil {
+			return err
+		}
+		for _, other := range before {
+			if strings.EqualFold(other.Name, p.Name) {
+				fmt.Fprintf(a.stderr, "note: there is another agent %s (…%s)\n", terminal.Quote(other.Name), shortID(other.AgentID))
+			}
+		}
+		if note := oddProvider(p.Provider); note != "" {
+			fmt.Fprintf(a.stderr, "note: %s\n", oneLine(note))
+		}
+		return a.printID(id, nil)
+	})
 }
 
 func projectCommand(a *app) *cobra.Command {
@@ -124,14 +137,11 @@ func projectCommand(a *app) *cobra.Command {
 	cmd := &cobra.Command{
 		Use: "project:new <dir>", Short: "Create a project and print its id", Example: "  ac project:new ./acme --name Checkout", Args: args("dir"),
 		Long: "Create a project without conversations and print its id. Desktop apps create projects with their defaults: workspace.project.create_with_defaults.",
-		RunE: func(cmd *cobra.Command, given []string) error {
-			if err := require(cmd, "name"); err != nil {
-				return err
-			}
-			p.WorkspaceDir = given[0]
+		RunE: func(cmd *cobra.Command, _ []string) error {
 			return a.printID(ask(cmd.Context(), a, (*company.Company).NewProject, p))
 		},
 	}
-	cmd.Flags().StringVar(&p.Name, "name", "", "name of the project (required)")
+	mirror(cmd, &p,
+		"name: name of the project")
 	return cmd
 }

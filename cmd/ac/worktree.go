@@ -18,17 +18,16 @@ func worktreeCleanupCommand(a *app) *cobra.Command {
 of runs that are active or ended recently, and those with uncommitted or untracked
 files. The branches stay.`,
 		Example: "  ac worktree:cleanup ./acme --dry-run\n  ac worktree:cleanup ./acme --max-age-hours 24",
-		RunE: func(cmd *cobra.Command, given []string) error {
-			p.WorkspaceDir = given[0]
+		RunE: func(cmd *cobra.Command, _ []string) error {
 			if math.IsNaN(p.MaxAgeHours) || math.IsInf(p.MaxAgeHours, 0) || p.MaxAgeHours < 0 {
 				return usageError{"--max-age-hours must be a number of at least 0"}
 			}
 			return printJSON(cmd.Context(), a, (*company.Company).CleanUpWorktrees, p)
 		},
 	}
-	cmd.Flags().StringVar(&p.ProjectID, "project", "", "only of this project")
-	cmd.Flags().Float64Var(&p.MaxAgeHours, "max-age-hours", 72, "hours since the end of a run before its worktree is removed")
-	cmd.Flags().BoolVar(&p.DryRun, "dry-run", false, "print what would be removed and remove nothing")
-	completeFlag(cmd, "project", a.projectIDs)
+	mirror(cmd, &p,
+		"project: only of this project",
+		"max-age-hours: hours since the end of a run before its worktree is removed",
+		"dry-run: print what would be removed and remove nothing")
 	return cmd
 }

@@ -210,6 +210,31 @@ func loadPending(w *workspace.Workspace, project, artifact string) (waits pendin
 	return waits, nil
 }
 
+// batch are the files that wait, with what they were held against.
+func (p pending) batch(project string) batch {
+	b := batch{project: project, seen: map[string]expectation{}}
+	for _, f := range p.Files {
+		b.artifacts = append(b.artifacts, f.artifact())
+		b.seen[f.Path] = expectation{f.Base, ChangedSince}
+	}
+	return b
+}
+
+// PreviewPending shows what the approval of files that wait would change now.
+func (s *Service) PreviewPending(ctx context.Context, item governance.Item) (Listing, error) {
+	waits, err := loadPending(s.Workspace, item.ProjectID, item.ArtifactID)
+	if err != nil {
+		return Listing{}, err
+	}
+	b := waits.batch(item.ProjectID)
+	if b.place, err = s.target(item.ProjectID, waits.Target, ""); err != nil {
+		return Listing{}, err
+	}
+	decisions, err := s.look(ctx, b)
+	withDiffs(decisions, func(*decision) {})
+	return Listing{b.place.Target, rows(decisions)}, err
+}
+
 // Resolve decides on files that wait. An approval applies them as Apply does, together
 // with its review; nothing is decided when they are refused.
 func (s *Service) Resolve(ctx context.Context, r governance.Ruling) (resolved governance.Resolution, err error) {
@@ -228,12 +253,7 @@ func (s *Service) Resolve(ctx context.Context, r governance.Ruling) (resolved go
 	if err != nil {
 		return resolved, err
 	}
-	b := batch{project: r.ProjectID, seen: map[string]expectation{}}
-	for _, f := range waits.Files {
-		b.artifacts = append(b.artifacts, f.artifact())
-		b.seen[f.Path] = expectation{f.Base, ChangedSince}
-	}
-	a := &application{s: s, o: Order{ProjectID: r.ProjectID, Skip: waits.Skip, Actor: r.Actor}, b: b, merges: map[mergeKey]mergeResult{}, ruling: &r}
+	a := &application{s: s, o: Order{ProjectID: r.ProjectID, Skip: waits.Skip, Actor: r.Actor}, b: waits.batch(r.ProjectID), merges: map[mergeKey]mergeResult{}, ruling: &r}
 	if r.Decision == governance.Denied {
 		err = a.deny(ctx)
 		resolved.ReviewID = a.review

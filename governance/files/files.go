@@ -77,12 +77,20 @@ func (s *Service) Preview(ctx context.Context, project string, wanted Wanted) (P
 	}
 	env := s.Workspace.Env
 	kept := &preview{id: env.IDs.New(previewPrefix), w: s.Workspace, project: project, at: env.Clock.Now(), place: b.place, artifacts: b.artifacts, seen: map[string]expectation{}}
-	for i := range decisions {
-		d := &decisions[i]
+	withDiffs(decisions, func(d *decision) {
 		if d.at.path != "" {
 			kept.seen[d.at.path] = expectation{d.now.hash, ChangedSince}
 		}
-		if !d.writes() {
+	})
+	s.Memory.keep(kept)
+	return Previewed{kept.id, Listing{b.place.Target, rows(decisions)}}, nil
+}
+
+// withDiffs adds the diffs of files that would change, and visits all.
+func withDiffs(decisions []decision, visit func(*decision)) {
+	for i := range decisions {
+		d := &decisions[i]
+		if visit(d); !d.writes() {
 			continue
 		}
 		var ok bool
@@ -90,8 +98,6 @@ func (s *Service) Preview(ctx context.Context, project string, wanted Wanted) (P
 			d.row.Message = "diff too long"
 		}
 	}
-	s.Memory.keep(kept)
-	return Previewed{kept.id, Listing{b.place.Target, rows(decisions)}}, nil
 }
 
 // batch is files that go to one place.

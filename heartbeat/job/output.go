@@ -7,10 +7,10 @@ import (
 	"io"
 	"os"
 	"path"
-	"regexp"
 	"strconv"
 	"strings"
 
+	"ac/internal/lazyregexp"
 	"ac/internal/shape"
 	"ac/runs/provider"
 	"ac/workspace"
@@ -162,13 +162,13 @@ func candidatesIn(text string) []shape.Value {
 	return c.values
 }
 
-var fence = regexp.MustCompile("(?s)```[A-Za-z0-9_-]*[ \t]*\r?\n(.*?)```")
+var fence = lazyregexp.New("(?s)```[A-Za-z0-9_-]*[ \t]*\r?\n(.*?)```")
 
 func (c *candidates) text(text string, depth int) {
 	if c.whole(text, depth) {
 		return
 	}
-	for _, block := range fence.FindAllStringSubmatch(text, maxCandidates) {
+	for _, block := range fence().FindAllStringSubmatch(text, maxCandidates) {
 		c.whole(block[1], depth)
 	}
 	eachObject(text, func(object string) bool { return c.whole(object, depth) && len(c.values) < maxCandidates })

@@ -5,9 +5,9 @@ package workflow
 import (
 	"crypto/sha256"
 	"encoding/hex"
-	"regexp"
 
 	"ac/events"
+	"ac/internal/lazyregexp"
 	"ac/workspace/doc"
 )
 
@@ -67,14 +67,14 @@ type noticePayload struct {
 	Message string `json:"message"`
 }
 
-var ulidOfRun = regexp.MustCompile(`^run_([0-9A-HJKMNP-TV-Z]{26})$`)
+var ulidOfRun = lazyregexp.New(`^run_([0-9A-HJKMNP-TV-Z]{26})$`)
 
 // JobID names the job of a step: the same step never gets another one. A run whose
 // id a client chose is named by its digest.
 func JobID(run, step string) string {
 	sum := sha256.Sum256([]byte(run))
 	name := hex.EncodeToString(sum[:])[:26]
-	if m := ulidOfRun.FindStringSubmatch(run); m != nil {
+	if m := ulidOfRun().FindStringSubmatch(run); m != nil {
 		name = m[1]
 	}
 	return "job_" + name + "_" + step

@@ -313,6 +313,7 @@ func (c *town) reads() {
 		"interaction.get":      nil,                                                // there are none
 		"run.changes":          nil, "artifact.list": nil, "artifact.preview": nil, // of runs with a worktree
 		"artifact.checkpoints": project,
+		"needs.get":            nil, // nothing waits
 		"workflow.get":         nil, "workflow.status": nil, "workflow.runs": project,
 		"workflow.check": c.with(object{"template": object{"kind": "none"}}),
 		"run.transcript": ofRun, "events.replay": ofRun, "run.policy.get": ofRun, "policy.defaults.get": project,

@@ -85,6 +85,18 @@ const (
 	RevertedAlready Reason = "reverted_already"
 	NoWorktree      Reason = "no_worktree"
 	GitFailed       Reason = "git_failed"
+	// Of starting runs.
+	ProgramMissing   Reason = "program_missing"
+	PlaceUnavailable Reason = "place_unavailable"
+	BudgetRefused    Reason = "budget_refused"
+	PlanChanged      Reason = "plan_changed"
+	NeverRan         Reason = "never_ran"
+	PromptMasked     Reason = "prompt_masked"
+	// Of needs and help requests: one that is over, one that only a decision ends, and
+	// a text that changed since it was read.
+	Settled        Reason = "settled"
+	NotDismissible Reason = "not_dismissible"
+	Changed        Reason = "changed"
 )
 
 // Issue is what is wrong with one field. Path holds keys (string) and indexes

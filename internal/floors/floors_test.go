@@ -42,6 +42,7 @@ func floors() map[string]int {
 		"enterprise":              7,
 		"inbox":                   7,
 		"snapshot":                7,
+		"snapshot/room":           7,
 		"feed":                    7,
 		"doctor":                  7,
 		"company":                 8,
@@ -79,6 +80,8 @@ func neighbours() map[string][]string {
 		// Planning a context reads artifacts and memory.
 		"governance/contextplan": {"governance"},
 		"heartbeat":              {"heartbeat/job"},
+		// The tables of the room are parts of snapshots.
+		"snapshot": {"snapshot/room"},
 		// The tasks of a workflow are jobs.
 		"heartbeat/workflow": {"heartbeat/job"},
 		// The control room calls methods by the table of the server.

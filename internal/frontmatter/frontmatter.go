@@ -69,3 +69,86 @@ func cutLine(text []byte) (line, rest []byte, terminated bool) {
 	line, rest, terminated = bytes.Cut(text, []byte("\n"))
 	return bytes.TrimSuffix(line, []byte("\r")), rest, terminated
 }
+
+// Section is the text below a heading, up to the next heading of the same or a higher
+// level. ok is false if the body does not have the heading. Case and surrounding white
+// space of headings do not count; headings inside of code fences are text.
+func Section(body []byte, heading string) (text []byte, ok bool) {
+	from, to := sectionOf(body, heading)
+	if from < 0 {
+		return nil, false
+	}
+	return body[from:to], true
+}
+
+// BlankSection reports whether there is nothing below a heading, or no such heading.
+func BlankSection(body []byte, heading string) bool {
+	text, _ := Section(body, heading)
+	return len(bytes.TrimSpace(text)) == 0
+}
+
+// ExtendSection puts text at the end of a section. What else is in the body stays byte for
+// byte. A body without the heading is not changed, and ok is false.
+func ExtendSection(body []byte, heading string, text []byte) (extended []byte, ok bool) {
+	from, to := sectionOf(body, heading)
+	if from < 0 {
+		return body, false
+	}
+	end := from + len(bytes.TrimRight(body[from:to], " \t\r\n"))
+	if len(bytes.TrimSpace(body[from:to])) == 0 {
+		end = from
+	}
+	eol := "\n"
+	if bytes.Contains(body[:from], []byte("\r\n")) {
+		eol = "\r\n"
+	}
+	var out bytes.Buffer
+	out.Write(body[:end])
+	if end > from || !bytes.HasSuffix(body[:end], []byte("\n")) {
+		out.WriteString(eol)
+	}
+	out.WriteString(eol)
+	out.Write(bytes.TrimRight(text, "\r\n"))
+	out.WriteString(eol)
+	if rest := bytes.TrimLeft(body[end:], "\r\n"); len(rest) > 0 && to < len(body) {
+		out.WriteString(eol)
+		out.Write(rest)
+	}
+	return out.Bytes(), true
+}
+
+// sectionOf is where the section below a heading lies, -1 without one.
+func sectionOf(body []byte, heading string) (from, to int) {
+	from, to = -1, len(body)
+	level := levelOf([]byte(heading))
+	fenced := false
+	for at := 0; at < len(body); {
+		line, rest, _ := cutLine(body[at:])
+		next := len(body) - len(rest)
+		trimmed := bytes.TrimSpace(line)
+		fence := bytes.HasPrefix(trimmed, []byte("```")) || bytes.HasPrefix(trimmed, []byte("~~~"))
+		switch {
+		case fence && from >= 0:
+			fenced = !fenced
+		case fenced:
+		case from < 0 && bytes.EqualFold(trimmed, []byte(heading)):
+			from = next
+		case from >= 0 && levelOf(trimmed) > 0 && levelOf(trimmed) <= level:
+			return from, at
+		}
+		at = next
+	}
+	return from, to
+}
+
+// levelOf is the level of a heading, 0 for other lines.
+func levelOf(line []byte) int {
+	n := 0
+	for n < len(line) && line[n] == '#' {
+		n++
+	}
+	if n == 0 || n > 6 || n < len(line) && line[n] != ' ' && line[n] != '\t' {
+		return 0
+	}
+	return n
+}

@@ -9,16 +9,16 @@ import (
 	"ac/internal/shape"
 )
 
-// Check applies the rules of its tags to a params struct that a program
-// filled in, as if it had come over the wire: empty optional fields are absent,
-// and defaults apply. Fields without a JSON name stay as they are. The error is
-// that of Decode.
-func Check[P any](p P) (P, error) {
-	d := NewDecoder(reflect.TypeFor[P]())
+// Check applies the rules of its tags to the params struct that params points to, which a
+// program filled in, as if it had come over the wire: empty optional fields are absent, and
+// defaults apply. Fields without a JSON name stay as they are. The error is that of Decode.
+func Check(params any) error {
+	filled := reflect.ValueOf(params).Elem()
+	d := NewDecoder(filled.Type())
 	var raw bytes.Buffer
 	raw.WriteByte('{')
 	var failed error
-	d.plan.Fields(reflect.ValueOf(p), func(name string, value reflect.Value, _ *shape.Plan, omit bool) {
+	d.plan.Fields(filled, func(name string, value reflect.Value, _ *shape.Plan, omit bool) {
 		if omit || value.IsZero() && d.plan.EmptyIsAbsent(name, value.Kind()) {
 			return
 		}
@@ -36,8 +36,7 @@ func Check[P any](p P) (P, error) {
 	})
 	raw.WriteByte('}')
 	if failed != nil {
-		return p, failed
+		return failed
 	}
-	err := d.Decode(raw.Bytes(), &p)
-	return p, err
+	return d.Decode(raw.Bytes(), params)
 }

@@ -6,7 +6,8 @@ package redact
 import (
 	"regexp"
 	"strings"
-	"sync"
+
+	"ac/internal/lazyregexp"
 )
 
 // surrounding is what stands around a secret, which is the first group of the
@@ -18,7 +19,7 @@ type surrounding struct {
 
 // around compiles a pattern at its first use: most texts have no hint of any.
 func around(pattern string, hints ...string) surrounding {
-	return surrounding{hints, sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(pattern) })}
+	return surrounding{hints, lazyregexp.New(pattern)}
 }
 
 var known = []surrounding{

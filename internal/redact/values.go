@@ -4,20 +4,21 @@ package redact
 
 import (
 	"bytes"
-	"regexp"
 	"slices"
 	"strings"
 	"sync/atomic"
+
+	"ac/internal/lazyregexp"
 )
 
 // Mask stands in the place of a secret.
 const Mask = "[REDACTED]"
 
 // secretName matches names of variables whose values are secret.
-var secretName = regexp.MustCompile(`(?i)(key|token|secret|passw|passphrase|credential|auth)|.+_(pwd|pat|creds|dsn|cookie)$`)
+var secretName = lazyregexp.New(`(?i)(key|token|secret|passw|passphrase|credential|auth)|.+_(pwd|pat|creds|dsn|cookie)$`)
 
 // SecretName reports whether the value of a variable of this name is secret.
-func SecretName(name string) bool { return secretName.MatchString(name) }
+func SecretName(name string) bool { return secretName().MatchString(name) }
 
 // minSecret is the shortest value that is masked: shorter ones occur by chance.
 const minSecret = 4
@@ -208,3 +209,6 @@ func (v *Values) beginning(text []byte) (keep int) {
 	}
 	return keep
 }
+
+// Masked reports whether a text has a mark, so that it is not what it was.
+func Masked(text string) bool { return marks(text) > 0 }

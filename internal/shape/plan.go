@@ -4,6 +4,7 @@ package shape
 
 import (
 	"reflect"
+	"slices"
 	"strconv"
 	"strings"
 )
@@ -51,30 +52,55 @@ var valueType = reflect.TypeFor[Value]()
 func Compile(t reflect.Type) *Plan {
 	p := &Plan{typ: t}
 	for i := range t.NumField() {
-		sf := t.Field(i)
-		if sf.Name == "_" {
+		if sf := t.Field(i); sf.Name == "_" {
 			p.strict = p.strict || sf.Tag.Get("is") == "strict"
 			p.needed = p.needed || sf.Tag.Get("is") == "needed"
-			continue
 		}
-		if sf.Anonymous {
-			for _, f := range Compile(sf.Type).fields {
-				f.index = append([]int{i}, f.index...)
-				p.fields = append(p.fields, f)
-			}
-			continue
-		}
-		name, _, _ := strings.Cut(sf.Tag.Get("json"), ",")
-		if name == "" || name == "-" {
-			continue
-		}
-		f := field{name: name, index: []int{i}, rule: parseRule(sf)}
+	}
+	eachField(t, nil, func(name string, sf reflect.StructField) {
+		f := field{name: name, index: sf.Index, rule: parseRule(sf)}
 		if elem := element(sf.Type); elem.Kind() == reflect.Struct && elem != valueType {
 			f.plan = Compile(elem)
 		}
 		p.fields = append(p.fields, f)
-	}
+	})
 	return p
+}
+
+// eachField calls visit for the fields of a struct type that have a name on the wire, those
+// of embedded structs included. The index of a field begins at the outermost struct.
+func eachField(t reflect.Type, within []int, visit func(name string, sf reflect.StructField)) {
+	for i := range t.NumField() {
+		sf := t.Field(i)
+		sf.Index = append(slices.Clip(within), i)
+		if sf.Anonymous {
+			eachField(sf.Type, sf.Index, visit)
+			continue
+		}
+		if name, _, _ := strings.Cut(sf.Tag.Get("json"), ","); name != "" && name != "-" && sf.Name != "_" {
+			visit(name, sf)
+		}
+	}
+}
+
+// Field is what a plan says of one field.
+type Field struct {
+	Index    []int    // of the field, from the outermost struct
+	Required bool     // a value must be there
+	Default  string   // its text, if it has one
+	Words    []string // the values it may have, if they are words
+}
+
+// FieldNamed returns a field of a struct type by its name on the wire. It looks at nothing
+// but that field, which is cheaper than a plan.
+func FieldNamed(t reflect.Type, wanted string) (found Field, ok bool) {
+	eachField(t, nil, func(name string, sf reflect.StructField) {
+		if name == wanted {
+			r := parseRule(sf)
+			found, ok = Field{sf.Index, !r.optional && !r.nullable, r.def, r.enum}, true
+		}
+	})
+	return found, ok
 }
 
 // element strips pointers, lists and maps from a type.

@@ -185,10 +185,10 @@ func reports() []string {
 }
 
 func (b bureau) launch(run, task string, budget *doc.Budget, argv []string) error {
-	_, err := company.Do(b.t.Context(), b.all, (*company.Company).Launch, company.LaunchParams{
-		Dir:       company.Dir{WorkspaceDir: b.dir},
-		ProjectID: b.project, RunID: run, TaskID: task, Budget: budget, Argv: argv, ActorID: "human", ActorRole: "human",
-	})
+	p := company.LaunchParams{Dir: company.Dir{WorkspaceDir: b.dir}, ProjectID: b.project, RunID: run}
+	p.TaskID, p.Budget, p.Argv = task, budget, argv
+	p.By("human", "human", "")
+	_, err := company.Do(b.t.Context(), b.all, (*company.Company).Launch, p)
 	return err
 }
 

@@ -14,11 +14,11 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
-	"regexp"
 	"strings"
 
 	"ac/internal/durable"
 	"ac/internal/fault"
+	"ac/internal/lazyregexp"
 	"ac/internal/proc"
 	"ac/runs/interaction"
 )
@@ -132,8 +132,8 @@ const (
 )
 
 var (
-	socketName = regexp.MustCompile(`^[0-9a-f]{16}$`)
-	tokenText  = regexp.MustCompile(`^[0-9a-f]{64}$`)
+	socketName = lazyregexp.New(`^[0-9a-f]{16}$`)
+	tokenText  = lazyregexp.New(`^[0-9a-f]{64}$`)
 )
 
 // Write makes the grant of a session beside its socket: a file that only this user
@@ -180,7 +180,7 @@ func writeNew(name string, text []byte) error {
 // Remove removes what Write and WriteConfig made for a socket. It is called at the
 // end of the session, and by whoever reconciles it.
 func Remove(dir, socket string) {
-	if !socketName.MatchString(socket) {
+	if !socketName().MatchString(socket) {
 		return
 	}
 	for _, end := range []string{suffix, configSuffix} {
@@ -218,7 +218,7 @@ func read(name string) (dir string, f file, err error) {
 	if err = errors.Join(err, root.Close()); err != nil {
 		return "", f, err
 	}
-	if json.Unmarshal(text, &f) != nil || f.Version != Version || !socketName.MatchString(f.Socket) || !tokenText.MatchString(f.Token) {
+	if json.Unmarshal(text, &f) != nil || f.Version != Version || !socketName().MatchString(f.Socket) || !tokenText().MatchString(f.Token) {
 		return refuse("is no grant")
 	}
 	if filepath.Base(name) != f.Socket+suffix {

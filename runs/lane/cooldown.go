@@ -10,10 +10,10 @@ import (
 	"os"
 	"regexp"
 	"slices"
-	"sync"
 	"time"
 
 	"ac/internal/durable"
+	"ac/internal/lazyregexp"
 )
 
 // Class is a kind of pressure.
@@ -115,9 +115,7 @@ var signatures = []struct {
 // words matches whole words, ignoring case. It is compiled on first use: few
 // processes classify a failure.
 func words(alternatives string) func() *regexp.Regexp {
-	return sync.OnceValue(func() *regexp.Regexp {
-		return regexp.MustCompile(`(?i)(?:^|[^\pL\pN_])(?:` + alternatives + `)(?:$|[^\pL\pN_])`)
-	})
+	return lazyregexp.New(`(?i)(?:^|[^\pL\pN_])(?:` + alternatives + `)(?:$|[^\pL\pN_])`)
 }
 
 // Classify looks for signs of pressure in the error text of a failure and the

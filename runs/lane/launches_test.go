@@ -73,11 +73,10 @@ func launch(text string) error {
 	if err != nil {
 		return err
 	}
-	launched, err := company.Do(context.Background(), all, (*company.Company).Launch, company.LaunchParams{
-		Dir:       company.Dir{WorkspaceDir: o.Dir},
-		ProjectID: o.Project, RunID: o.Run, Argv: []string{"true"}, ActorID: "human", ActorRole: "human",
-		WorkspaceLimit: 2, ProviderLimit: 2, TeamLimit: 2,
-	})
+	p := company.LaunchParams{Dir: company.Dir{WorkspaceDir: o.Dir}, ProjectID: o.Project, RunID: o.Run}
+	p.Argv, p.WorkspaceLimit, p.ProviderLimit, p.TeamLimit = []string{"true"}, 2, 2, 2
+	p.By("human", "human", "")
+	launched, err := company.Do(context.Background(), all, (*company.Company).Launch, p)
 	if err != nil {
 		return err
 	}

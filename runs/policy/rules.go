@@ -5,12 +5,12 @@ package policy
 
 import (
 	"fmt"
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
 
 	"ac/internal/fault"
+	"ac/internal/lazyregexp"
 	"ac/workspace/doc"
 )
 
@@ -38,11 +38,11 @@ func Matches(r doc.PolicyRule, a Access) bool {
 // that it begins with: an allow rule for git is none for what stands behind a
 // semicolon.
 func isComposed(line string) bool {
-	return strings.ContainsAny(line, ";&|<>$(){}`\n\r") || assignment.MatchString(line)
+	return strings.ContainsAny(line, ";&|<>$(){}`\n\r") || assignment().MatchString(line)
 }
 
 // assignment is a variable that is set for the command behind it.
-var assignment = regexp.MustCompile(`^\s*[A-Za-z_][A-Za-z0-9_]*(\[[^]]*\])?\+?=`)
+var assignment = lazyregexp.New(`^\s*[A-Za-z_][A-Za-z0-9_]*(\[[^]]*\])?\+?=`)
 
 const (
 	ruleID    = "rule_"

@@ -6,9 +6,9 @@ package provider
 import (
 	"context"
 	"fmt"
-	"regexp"
 	"strings"
 
+	"ac/internal/lazyregexp"
 	"ac/workspace/doc"
 )
 
@@ -170,7 +170,7 @@ func (v Verdict) prove(ctx context.Context, program Program, missing error, envi
 	switch {
 	case !said.ok:
 		return v.refuse(ProbeFailed, program.Path+" login status did not succeed")
-	case apiKeyWords.MatchString(text):
+	case apiKeyWords().MatchString(text):
 		return v.refuse(ProbeFailed, "logged in with an API key")
 	case !strings.Contains(text, "chatgpt") && !strings.Contains(strings.ReplaceAll(text, "not logged in", ""), "logged in"):
 		return v.refuse(ProbeFailed, "the login status does not show a subscription")
@@ -179,7 +179,7 @@ func (v Verdict) prove(ctx context.Context, program Program, missing error, envi
 	return v
 }
 
-var apiKeyWords = regexp.MustCompile(`api ?key`)
+var apiKeyWords = lazyregexp.New(`api ?key`)
 
 // value is the last setting of a variable, as a child sees it.
 func value(environ []string, name string) (text string) {

@@ -8,11 +8,11 @@ import (
 	"context"
 	"encoding/json"
 	"os"
-	"regexp"
 	"strings"
 	"sync"
 	"time"
 
+	"ac/internal/lazyregexp"
 	"ac/workspace/doc"
 )
 
@@ -81,9 +81,7 @@ func handshake() string {
 }
 
 // wantsPrompt matches messages of programs that only miss a prompt.
-var wantsPrompt = sync.OnceValue(func() *regexp.Regexp {
-	return regexp.MustCompile(`(?i)no (prompt|input) provided|(input|prompt) must be provided`)
-})
+var wantsPrompt = lazyregexp.New(`(?i)no (prompt|input) provided|(input|prompt) must be provided`)
 
 // taken judges the answer to a command line without a prompt: a program that
 // asks for one has accepted all else.

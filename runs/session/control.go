@@ -76,6 +76,20 @@ func Stop(ctx context.Context, w *workspace.Workspace, ref string) (doc.Session,
 	return now, err
 }
 
+// Kill kills the provider of a session at once: somebody asked for a stop and does not
+// wait for its steps. The session's end is recorded by its supervisor as ever.
+func Kill(ctx context.Context, w *workspace.Workspace, ref string) error {
+	record, err := Current(ctx, w, ref)
+	if err != nil || doc.Terminal(record.Status) || record.PID == nil || record.PIDStart == "" {
+		return err
+	}
+	if err := stamp(w, record.ProjectID, record.RunID); err != nil {
+		return err
+	}
+	_ = proc.Identity{PID: *record.PID, Start: record.PIDStart}.Signal(syscall.SIGKILL) // gone meanwhile
+	return nil
+}
+
 // signalOwner asks the supervisor of a record to end its session, where that is
 // certainly it. Runners of jobs host several sessions and find the marker.
 func signalOwner(record doc.Session) {

@@ -42,6 +42,8 @@ func TestMain(m *testing.M) {
 			os.Exit(supervise())
 		case dyingCommand:
 			os.Exit(exitOf(superviseUntil(os.Args[2], os.Args[3])))
+		case startingCommand:
+			os.Exit(exitOf(startUntil(os.Args[2], os.Args[3], os.Args[4], os.Args[5], os.Args[6])))
 		case bareCommand, panicCommand:
 			os.Exit(exitOf(bareMain(os.Args[1])))
 		case hostCommand:

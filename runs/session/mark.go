@@ -35,6 +35,19 @@ func marked(environ []string, record doc.Session) []string {
 	return append(environ, markOf(record))
 }
 
+// placed puts into an environment where the session works and as whom, so that ac, called
+// by the agent, knows both.
+func placed(environ []string, order Order) []string {
+	ours := []string{
+		"AC_WORKSPACE=" + order.WorkspaceDir, "AC_PROJECT=" + order.ProjectID, "AC_RUN=" + order.RunID, "AC_ACTOR=" + order.AgentID,
+	}
+	environ = slices.DeleteFunc(slices.Clone(environ), func(entry string) bool {
+		name, _, _ := strings.Cut(entry, "=")
+		return slices.ContainsFunc(ours, func(mine string) bool { return strings.HasPrefix(mine, name+"=") })
+	})
+	return append(environ, ours...)
+}
+
 // cleanUpAfterSupervisor cleans up behind the dead supervisor of a session of ours: nothing of
 // its provider lives on, whatever became of the guard. A supervisor that stays
 // alive is the one of another copy of this workspace, and keeps what it has; one

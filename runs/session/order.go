@@ -29,6 +29,8 @@ type Order struct {
 	TaskID       string            `json:"task_id,omitempty"`
 	MilestoneID  string            `json:"milestone_id,omitempty"`
 	Worktree     *Worktree         `json:"worktree,omitempty"` // of its repository, whatever its task says
+	InPlace      bool              `json:"in_place,omitempty"` // in its repository itself, whatever its task says
+	New          *NewRun           `json:"new,omitempty"`      // the run is made with the session
 	Budget       *doc.Budget       `json:"budget,omitempty"`
 	Stdin        *string           `json:"stdin,omitempty"`
 	Live         *LiveOrder        `json:"live,omitempty"`     // of an agent that is spoken with

@@ -191,6 +191,12 @@ func environOf(order Order) []string {
 	return environ
 }
 
+// Environ is the environment of a command that a process launches with what its caller
+// added.
+func Environ(environ []string, over map[string]string) []string {
+	return environOf(Order{Environ: environ, Env: over})
+}
+
 // inDirectory is an environment whose PWD is the working directory: some agents
 // believe it rather than the kernel.
 func inDirectory(environ []string, dir string) []string {

@@ -73,7 +73,7 @@ func (s *supervisor) enterRepo(ctx context.Context, machine doc.Machine, spec *d
 		return err
 	}
 	tree := s.order.Worktree
-	if tree == nil && s.order.TaskID != "" {
+	if tree == nil && !s.order.InPlace && s.order.TaskID != "" {
 		isolate, err := worktree.NeedsWorktree(s.w, s.order.ProjectID, s.order.TaskID, s.order.MilestoneID)
 		if err != nil {
 			return err

@@ -14,13 +14,13 @@ import (
 	"net"
 	"os"
 	"path/filepath"
-	"regexp"
 	"strconv"
 	"sync"
 	"time"
 
 	"ac/internal/durable"
 	"ac/internal/fault"
+	"ac/internal/lazyregexp"
 	"ac/internal/proc"
 	"ac/runs/grant"
 	"ac/workspace/doc"
@@ -81,10 +81,10 @@ func ourAlone(dir string) error {
 
 // socketName is what a supervisor names its socket. Records say the name, and a
 // record may come from anywhere.
-var socketName = regexp.MustCompile(`^[0-9a-f]{16}$`)
+var socketName = lazyregexp.New(`^[0-9a-f]{16}$`)
 
 func socketPath(dir, name string) (string, error) {
-	if !socketName.MatchString(name) {
+	if !socketName().MatchString(name) {
 		return "", fault.New(fault.InvalidFile, "%q is not the name of a socket", name)
 	}
 	return filepath.Join(dir, name+".sock"), nil

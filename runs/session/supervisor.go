@@ -33,6 +33,9 @@ const (
 	drainStopped = time.Second
 )
 
+// OverLimit begins the error of a session that ran longer than it may.
+const OverLimit = "it ran longer than its limit"
+
 // Host is what a supervisor takes from the process it runs in.
 type Host struct {
 	// Executable is the program that has the guard command.
@@ -148,20 +151,10 @@ func Supervise(ctx context.Context, w *workspace.Workspace, host Host, order Ord
 // accept looks at the run again, now that nobody else can execute it, and
 // writes the record.
 func (s *supervisor) accept(ctx context.Context) error {
-	record := workspace.RunFile(s.order.ProjectID, s.order.RunID)
-	if _, err := workspace.Load(s.w, doc.RunCodec, record); err != nil {
+	if err := s.executable(ctx); err != nil {
 		return err
 	}
-	if old, err := reconcile(ctx, s.w, s.order.SessionRef); err == nil && !doc.Terminal(old.Status) {
-		return fault.New(fault.Conflict, "session %s: %s", s.order.SessionRef, old.Error)
-	}
-	run, err := workspace.Load(s.w, doc.RunCodec, record)
-	if err != nil {
-		return err
-	}
-	if doc.Terminal(run.Status) != s.goesOn() {
-		return fault.New(fault.Conflict, "run %s is %s already", s.order.RunID, run.Status)
-	}
+	var err error
 	if s.socket, err = listen(ctx, s.w.Env.IDs.Hex); err != nil {
 		return fmt.Errorf("open the session's socket: %w", err)
 	}
@@ -179,9 +172,12 @@ func (s *supervisor) accept(ctx context.Context) error {
 		s.record.Driver, s.record.Activity = s.order.Live.Driver, "starting"
 		s.record.MCP, s.record.MCPLaunchJobs = s.order.Live.MCP, s.order.Live.LaunchJobs
 	}
-	if s.goesOn() {
+	switch {
+	case s.order.New != nil:
+		err = s.make(ctx)
+	case s.goesOn():
 		err = s.reopen(ctx)
-	} else {
+	default:
 		err = write(s.w, s.record)
 	}
 	if err != nil {
@@ -189,6 +185,28 @@ func (s *supervisor) accept(ctx context.Context) error {
 	}
 	s.socket.serve(s)
 	return nil
+}
+
+// executable refuses a run that cannot be executed, or not any more.
+func (s *supervisor) executable(ctx context.Context) error {
+	file := workspace.RunFile(s.order.ProjectID, s.order.RunID)
+	load := func() (doc.Run, error) { return workspace.Load(s.w, doc.RunCodec, file) }
+	if s.order.New == nil {
+		if _, err := load(); err != nil {
+			return err
+		}
+	}
+	if old, err := reconcile(ctx, s.w, s.order.SessionRef); err == nil && (s.order.New != nil || !doc.Terminal(old.Status)) {
+		return fault.New(fault.Conflict, "session %s: %s", s.order.SessionRef, cmp.Or(old.Error, "it exists"))
+	}
+	if s.order.New != nil {
+		return nil // its own unit refuses one that exists
+	}
+	run, err := load()
+	if err == nil && doc.Terminal(run.Status) != s.goesOn() {
+		err = fault.New(fault.Conflict, "run %s is %s already", s.order.RunID, run.Status)
+	}
+	return err
 }
 
 // run executes the session. Every way out of it is an end that is recorded.
@@ -266,7 +284,7 @@ func (s *supervisor) again(ctx context.Context, prepare func(context.Context) er
 
 // begin writes the execution down and then has the guard start the provider.
 func (s *supervisor) begin(ctx context.Context, prepare func(context.Context) error) (guardReport, error) {
-	environ := marked(environOf(s.order), s.snapshot())
+	environ := placed(marked(environOf(s.order), s.snapshot()), s.order)
 	if err := prepare(ctx); err != nil {
 		return guardReport{}, err
 	}
@@ -392,7 +410,7 @@ func (s *supervisor) conclude(exit *guardExit, err error) outcome {
 	s.facts = s.reading.end()
 	s.learning.Wait()
 	if s.overdue {
-		err = errors.Join(fmt.Errorf("it ran longer than its limit of %s and was ended", s.order.limit()), err)
+		err = errors.Join(fmt.Errorf(OverLimit+" of %s and was ended", s.order.limit()), err)
 	}
 	end := s.outcome(exit, err)
 	if talk != nil {

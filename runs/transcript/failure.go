@@ -6,8 +6,9 @@ import (
 	"regexp"
 	"strconv"
 	"strings"
-	"sync"
 	"time"
+
+	"ac/internal/lazyregexp"
 )
 
 // Kinds of failures.
@@ -192,30 +193,26 @@ type signature struct {
 	words func() *regexp.Regexp
 }
 
-func pattern(text string) func() *regexp.Regexp {
-	return sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(text) })
-}
-
 // certain are words that say more than a status.
 var certain = []signature{
-	{FailedTrust, pattern(`not (running in |inside )?(a )?trusted (directory|folder)|untrusted (folder|workspace|directory)|folder is not trusted|do you trust`)},
-	{FailedContext, pattern(`context (window|length)|maximum context|prompt is too long|input is too long|too many (input )?tokens|exceeds the maximum number of tokens`)},
-	{FailedQuota, pattern(`insufficient_quota|exceeded your current quota|quota exceeded|usage limit|credit balance|billing|out of credits|daily limit`)},
-	{FailedRefused, pattern(`content[_ -]filter|(usage|content) polic(y|ies)|flagged (for|as) (possible|potential)|blocked due to safety`)},
-	{FailedAuth, pattern(`not logged in|please (run )?/login|api key not valid|invalid (api key|x-api-key|auth method|bearer token)|incorrect api key|no auth(entication)? (credentials|method)|please set an auth method|token (has )?expired|token could not be refreshed|sign in again|authentication_error|unauthorized`)},
+	{FailedTrust, lazyregexp.New(`not (running in |inside )?(a )?trusted (directory|folder)|untrusted (folder|workspace|directory)|folder is not trusted|do you trust`)},
+	{FailedContext, lazyregexp.New(`context (window|length)|maximum context|prompt is too long|input is too long|too many (input )?tokens|exceeds the maximum number of tokens`)},
+	{FailedQuota, lazyregexp.New(`insufficient_quota|exceeded your current quota|quota exceeded|usage limit|credit balance|billing|out of credits|daily limit`)},
+	{FailedRefused, lazyregexp.New(`content[_ -]filter|(usage|content) polic(y|ies)|flagged (for|as) (possible|potential)|blocked due to safety`)},
+	{FailedAuth, lazyregexp.New(`not logged in|please (run )?/login|api key not valid|invalid (api key|x-api-key|auth method|bearer token)|incorrect api key|no auth(entication)? (credentials|method)|please set an auth method|token (has )?expired|token could not be refreshed|sign in again|authentication_error|unauthorized`)},
 }
 
 // likely are words that tell the kind where no status does.
 var likely = []signature{
-	{FailedRateLimit, pattern(`\b429\b|rate[ _-]?limit|too many requests|resource_exhausted|throttl|suggested retry after|please wait and try again`)},
-	{FailedOverloaded, pattern(`\b(500|502|503|504|529)\b|overloaded|high demand|service unavailable|internal server error|bad gateway|temporarily unavailable`)},
-	{FailedAuth, pattern(`\b(401|403)\b|authenticat|forbidden|permission denied|credential|log ?in`)},
-	{FailedNetwork, pattern(`econnre(fused|set)|etimedout|enotfound|eai_again|connection (refused|reset|error|closed)|network|socket hang up|fetch failed|error sending request|stream disconnected|timed? ?out|unable to connect|dns`)},
-	{FailedRefused, pattern(`\brefus(al|ed to (answer|respond))|safety`)},
-	{FailedCrash, pattern(`panic|segmentation fault|out of memory|unhandled|uncaught|fatal error`)},
+	{FailedRateLimit, lazyregexp.New(`\b429\b|rate[ _-]?limit|too many requests|resource_exhausted|throttl|suggested retry after|please wait and try again`)},
+	{FailedOverloaded, lazyregexp.New(`\b(500|502|503|504|529)\b|overloaded|high demand|service unavailable|internal server error|bad gateway|temporarily unavailable`)},
+	{FailedAuth, lazyregexp.New(`\b(401|403)\b|authenticat|forbidden|permission denied|credential|log ?in`)},
+	{FailedNetwork, lazyregexp.New(`econnre(fused|set)|etimedout|enotfound|eai_again|connection (refused|reset|error|closed)|network|socket hang up|fetch failed|error sending request|stream disconnected|timed? ?out|unable to connect|dns`)},
+	{FailedRefused, lazyregexp.New(`\brefus(al|ed to (answer|respond))|safety`)},
+	{FailedCrash, lazyregexp.New(`panic|segmentation fault|out of memory|unhandled|uncaught|fatal error`)},
 }
 
-var retryWords = pattern(`(?i)(?:retry|try again|retrydelay"?:?)[^0-9]{0,24}(\d+(?:\.\d+)?) ?(ms|milliseconds?|m(?:in(?:ute)?s?)?|s(?:ec(?:ond)?s?)?|h(?:ours?)?)\b`)
+var retryWords = lazyregexp.New(`(?i)(?:retry|try again|retrydelay"?:?)[^0-9]{0,24}(\d+(?:\.\d+)?) ?(ms|milliseconds?|m(?:in(?:ute)?s?)?|s(?:ec(?:ond)?s?)?|h(?:ours?)?)\b`)
 
 // retryAfter is the time that an agent's words name.
 func retryAfter(words string) time.Duration {

@@ -3,9 +3,9 @@ package usage
 // Usage in notifications of the codex app server.
 
 import (
-	"regexp"
 	"strings"
 
+	"ac/internal/lazyregexp"
 	"ac/internal/shape"
 )
 
@@ -38,7 +38,7 @@ func Sum(threads map[string]Report) Report {
 	return total
 }
 
-var cycleMethod = regexp.MustCompile(`compact|compaction|context.?window|cycle`)
+var cycleMethod = lazyregexp.New(`compact|compaction|context.?window|cycle`)
 
 // NotificationCycles returns the cycle signals of a notification: those of its
 // params, else one if the method itself is a signal.
@@ -47,7 +47,7 @@ func NotificationCycles(method string, params []byte) []Cycle {
 	if v, ok := parse(params); ok {
 		found = signals(&v, FromNotification)
 	}
-	if method = strings.ToLower(method); len(found) == 0 && cycleMethod.MatchString(method) {
+	if method = strings.ToLower(method); len(found) == 0 && cycleMethod().MatchString(method) {
 		found = []Cycle{{Count: 1, Type: method, Source: FromNotification}}
 	}
 	return found

@@ -4,11 +4,11 @@ package usage
 
 import (
 	"math"
-	"regexp"
 	"slices"
 	"strings"
 	"unicode"
 
+	"ac/internal/lazyregexp"
 	"ac/internal/shape"
 	"ac/workspace/doc"
 )
@@ -29,9 +29,9 @@ type Cycle struct {
 }
 
 var (
-	cyclePath  = regexp.MustCompile(`compact|compaction|context.?window|cycle`)
-	cycleKey   = regexp.MustCompile(`compact|cycle`)
-	cycleWords = regexp.MustCompile(`compact|cycled|context window`)
+	cyclePath  = lazyregexp.New(`compact|compaction|context.?window|cycle`)
+	cycleKey   = lazyregexp.New(`compact|cycle`)
+	cycleWords = lazyregexp.New(`compact|cycled|context window`)
 )
 
 // noCycle reports words of keys whose numbers are sizes, bounds or names, not
@@ -54,7 +54,7 @@ func signals(v *shape.Value, source string) (found []Cycle) {
 			found = append(found, Cycle{1, value.Text, source, true})
 			return
 		}
-		if !cyclePath.MatchString(path) {
+		if !cyclePath().MatchString(path) {
 			return
 		}
 		n := int64(0)
@@ -63,7 +63,7 @@ func signals(v *shape.Value, source string) (found []Cycle) {
 			n = int64(math.Floor(value.Num))
 		case value.Kind == shape.Bool && value.Bool:
 			n = 1
-		case value.Kind == shape.String && cycleWords.MatchString(strings.ToLower(value.Text)):
+		case value.Kind == shape.String && cycleWords().MatchString(strings.ToLower(value.Text)):
 			n = 1
 		}
 		if n > 0 {
@@ -101,7 +101,7 @@ func walk(v *shape.Value, path string, depth int, visit func(path, key string, v
 
 // countsCycles reports whether the number under a key may be a count of cycles.
 func countsCycles(key string) bool {
-	return cycleKey.MatchString(strings.ToLower(key)) && !slices.ContainsFunc(words(key), noCycle)
+	return cycleKey().MatchString(strings.ToLower(key)) && !slices.ContainsFunc(words(key), noCycle)
 }
 
 // words splits a key at underscores, hyphens and changes to upper case.

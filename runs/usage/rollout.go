@@ -14,17 +14,16 @@ import (
 	"os"
 	"path"
 	"path/filepath"
-	"regexp"
 	"strconv"
 	"strings"
-	"sync"
 	"time"
 
+	"ac/internal/lazyregexp"
 	"ac/internal/shape"
 )
 
 // conversationID matches codex's conversation ids.
-var conversationID = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$`) })
+var conversationID = lazyregexp.New(`^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$`)
 
 // Rollout is the sum of the usage of a codex conversation since an instant,
 // from the rollout files in the folder home, including those of its sub-agents,

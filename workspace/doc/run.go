@@ -46,6 +46,10 @@ type Run struct {
 	ErrorKind         string `json:"error_kind" is:"optional"`
 	// Live is set once a live session was accepted or the run's policy set.
 	Live *Live `json:"live" is:"optional"`
+	// Title is what its maker called it; StartKey is the client's id of the request that
+	// made it.
+	Title    string `json:"title" is:"optional"`
+	StartKey string `json:"start_key" is:"optional"`
 	// WorktreeBase is the commit that the run's worktree was made from;
 	// WorktreeSnapshot says that it holds what was not committed in the repository.
 	WorktreeBase     string `json:"worktree_base" is:"optional"`

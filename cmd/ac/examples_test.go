@@ -1,0 +1,151 @@
+package main
+
+// The examples in the help of the short commands, run as they stand.
+
+import (
+	"errors"
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"ac/internal/terminal"
+)
+
+// exampleWorld makes the workspace that the examples are about. The run 4WKKE6 of the
+// examples is its newest one, which changed a file in a worktree.
+const exampleWorld = `set -e
+git init -q -b main shop
+cd shop
+mkdir client
+echo 1 >client/a.txt
+git add .
+git -c user.name=A -c user.email=a@example.org commit -q -m First
+cd ..
+ac workspace:init w --name Acme
+P=$(ac -C w projects add Checkout)
+ac team:new w --name Payments
+ac agent:new w --name Ann --role worker --provider cmd
+ac agent:new w --name Shell --role worker --provider cmd
+ac machine:set-repo w --repo shop --path shop
+ac rpc:call --method workspace.project.link_repo --params '{"workspace_dir":"w","project_id":"'$P'","repo_id":"shop"}'
+T=$(ac task:new w --project $P --title 'Fix the flaky test' --assignee Ann)
+ac task:add-milestone w --project $P --task $T --title M1 --kind coding --status ready --accept done
+M=$(ac rpc:call --method task.list --params '{"workspace_dir":"w","project_id":"'$P'"}' | grep -o 'ms_[0-9A-Z]\{26\}' | head -1)
+R=$(ac run:new w --project $P --agent Ann --provider cmd | grep -o 'run_[0-9A-Z]\{26\}')
+S=$(ac rpc:call --method session.launch --params '{"workspace_dir":"w","project_id":"'$P'","run_id":"'$R'","repo_id":"shop","task_id":"'$T'","milestone_id":"'$M'","argv":["sh","-c","echo built; echo 2 >>client/a.txt"]}' | cut -d '"' -f 4)
+ac rpc:call --method session.collect --params '{"workspace_dir":"w","session_ref":"'$S'"}'
+cd w
+printf %s "$R" >../run
+`
+
+// notHere are short commands whose examples need an agent, a person, or a terminal, with
+// what they need. Their examples are only parsed.
+func notHere() map[string]string {
+	return map[string]string{
+		"web": "serves until a signal; testdata/script/people.txtar starts it",
+
+		// Not tried here yet: each needs an agent, something to decide, or a terminal.
+		"init": "", "run": "", "retry": "", "continue": "", "watch": "", "attach": "", "say": "",
+		"inbox": "", "show": "", "approve": "", "deny": "", "answer": "", "cost": "", "status": "", "land": "", "discard": "", "search": "", "top": "", "service": "",
+	}
+}
+
+// world is a workspace with everything that the examples name.
+type world struct {
+	dir string // holds the workspace w, the repository shop, and the program in bin
+	run string // the id of the newest run
+	env []string
+}
+
+// newWorld makes one. It skips the test where git or bash is missing.
+func newWorld(t *testing.T) *world {
+	t.Helper()
+	for _, program := range []string{"git", "bash"} {
+		if _, err := exec.LookPath(program); err != nil {
+			t.Skipf("SKIPPED: the commands need %s, which is not installed", program)
+		}
+	}
+	self, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	w := &world{dir: t.TempDir()}
+	bin := filepath.Join(w.dir, "bin")
+	if err := errors.Join(os.Mkdir(bin, 0o755), os.Symlink(self, filepath.Join(bin, "ac"))); err != nil {
+		t.Fatal(err)
+	}
+	w.env = append(os.Environ(), asProgram+"=1", "PATH="+bin+":"+os.Getenv("PATH"), "HOME="+w.dir, "TMPDIR="+w.dir, "XDG_STATE_HOME="+w.dir,
+		"AC_WORKSPACE=", "AC_PROJECT=", "AC_ACTOR=", "AC_RUN=", "NO_COLOR=", "LC_ALL=C.UTF-8", "GORACE=atexit_sleep_ms=0")
+	if said, err := w.shell(t, "", exampleWorld); err != nil {
+		t.Fatalf("%v\n%s", err, said)
+	}
+	run, err := os.ReadFile(filepath.Join(w.dir, "run"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	w.run = string(run)
+	w.env = append(w.env, "AC_WORKSPACE="+filepath.Join(w.dir, "w"), "AC_PROJECT=Checkout")
+	return w
+}
+
+// shell runs a command line in a folder and returns what it prints.
+func (w *world) shell(t *testing.T, at, line string) (string, error) {
+	t.Helper()
+	cmd := exec.CommandContext(t.Context(), "bash", "-c", line)
+	cmd.Dir, cmd.Env = filepath.Join(w.dir, at), w.env
+	said, err := cmd.CombinedOutput()
+	return string(said), err
+}
+
+// TestExamplesOfShortCommands runs every example in the help of every short command.
+func TestExamplesOfShortCommands(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	names := strings.NewReplacer("4WKKE6", w.run[len(w.run)-shownEnding:], "~/.config/fish/completions/", w.dir+"/")
+	root := newRoot(&app{stdin: strings.NewReader(""), stdout: io.Discard, stderr: io.Discard})
+	root.InitDefaultHelpCmd()
+	for _, cmd := range root.Commands() {
+		if !isShort(cmd) {
+			continue
+		}
+		lines := strings.Split(cmd.Example, "\n")
+		for _, line := range lines {
+			line = strings.TrimSpace(line)
+			if words := strings.Fields(line); !slices.Contains(words, cmd.Name()) {
+				t.Errorf("the example %q is not about ac %s", line, cmd.Name())
+			}
+			if _, elsewhere := notHere()[cmd.Name()]; elsewhere {
+				continue
+			}
+			if said, err := w.shell(t, "shop", names.Replace(line)); err != nil {
+				t.Errorf("%s: %v\n%s", line, err, said)
+			}
+		}
+	}
+}
+
+// TestOverview holds the help of the program to its size: it is one small screen, and every
+// short command is in it or in the list of all.
+func TestOverview(t *testing.T) {
+	t.Parallel()
+	root := newRoot(&app{stdin: strings.NewReader(""), stdout: io.Discard, stderr: io.Discard})
+	text := overview(root)
+	lines := strings.Split(strings.TrimSuffix(text, "\n"), "\n")
+	if len(lines) > 16 {
+		t.Errorf("the overview has %d lines", len(lines))
+	}
+	for _, line := range lines {
+		if terminal.Columns(line) > 80 {
+			t.Errorf("%q is wider than 80 columns", line)
+		}
+	}
+	for _, cmd := range root.Commands() {
+		if cmd.IsAvailableCommand() && !strings.Contains(allCommands(root), "\n  "+cmd.Name()+" ") {
+			t.Errorf("ac help --all does not list %s", cmd.Name())
+		}
+	}
+}

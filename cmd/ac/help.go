@@ -1,0 +1,153 @@
+package main
+
+// Help: the overview of the short commands, the help of one command, and the list of all.
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"ac/internal/terminal"
+)
+
+// commandGroup is a group of commands and its members: names of short commands, or nouns of
+// commands with a colon.
+type commandGroup struct {
+	title   string
+	members []string
+	more    []string // members that the overview leaves out
+}
+
+// shortGroups are the short commands as the overview shows them.
+func shortGroups() []commandGroup {
+	return []commandGroup{
+		{"Start", []string{"init", "run", "web", "demo"}, nil},
+		{"Runs", []string{"ps", "logs", "watch", "attach", "stop", "retry", "continue", "diff", "land"}, []string{"discard"}},
+		{"Decide", []string{"status", "inbox", "show", "approve", "deny", "answer"}, nil},
+		{"Company", []string{"agents", "teams", "projects", "tasks", "jobs", "plan", "say", "talk"}, nil},
+		{"Look", []string{"top", "cost", "doctor", "verify", "use", "service", "version"}, []string{"search", "completion"}},
+	}
+}
+
+// plumbingGroups are the commands with a colon by their nouns.
+func plumbingGroups() []commandGroup {
+	return []commandGroup{
+		{"Workspaces and machines", []string{"workspace", "machine", "worktree", "demo"}, nil},
+		{"Company", []string{"team", "agent", "project", "conversation", "comment"}, nil},
+		{"Runs", []string{"run", "session", "interaction", "sharepack"}, nil},
+		{"Work", []string{"task", "pm", "job", "workflow", "heartbeat", "pipeline", "context"}, nil},
+		{"Decisions", []string{"inbox", "artifact", "memory", "milestone", "help"}, nil},
+		{"Screens", []string{"ui", "monitor"}, nil},
+		{"Proof", []string{"log", "audit"}, nil},
+		{"Index and bills", []string{"index", "usage"}, nil},
+		{"For programs", []string{"server", "rpc", "protocol", "mcp", "system"}, nil},
+	}
+}
+
+// isShort reports whether a command is a short one.
+func isShort(cmd *cobra.Command) bool { return cmd.Annotations[shortKind] != "" }
+
+// groupTitle is the group of a command, "" for none.
+func groupTitle(cmd *cobra.Command) string {
+	groups, member := shortGroups(), cmd.Name()
+	if noun, _, plumbing := strings.Cut(member, ":"); plumbing {
+		groups, member = plumbingGroups(), noun
+	}
+	at := slices.IndexFunc(groups, func(g commandGroup) bool { return slices.Contains(slices.Concat(g.members, g.more), member) })
+	if at < 0 {
+		return ""
+	}
+	return groups[at].title
+}
+
+// overview is the help of the program. It names the short commands that there are.
+func overview(root *cobra.Command) string {
+	there := func(name string) bool {
+		return slices.ContainsFunc(root.Commands(), func(c *cobra.Command) bool { return c.Name() == name })
+	}
+	var b strings.Builder
+	b.WriteString("ac runs coding agents side by side and lets you decide what comes of it.\n\n")
+	for _, g := range shortGroups() {
+		names := slices.DeleteFunc(g.members, func(name string) bool { return !there(name) })
+		if len(names) > 0 {
+			fmt.Fprintf(&b, "%-10s%s\n", g.title, strings.Join(names, "   "))
+		}
+	}
+	b.WriteString("\n")
+	for _, line := range []struct{ name, words, does string }{
+		{"init", "", "make a workspace here, with the agents you have"},
+		{"run", ` --agent Codex "…"`, "give one something to do"},
+		{"ps", "", "what runs, for how long, at what cost"},
+		{"top", "", "watch, answer and approve on one screen"},
+	} {
+		if there(line.name) && (line.name != "ps" || !there("top")) {
+			fmt.Fprintf(&b, "  %s%s\n", terminal.Fit("ac "+line.name+line.words, 31), line.does)
+		}
+	}
+	b.WriteString("\nac help COMMAND   with examples      ac help --all   all commands, plumbing too\n")
+	return b.String()
+}
+
+// allCommands lists every command by its group, short ones first.
+func allCommands(root *cobra.Command) string {
+	var b strings.Builder
+	section := func(short bool, groups []commandGroup) {
+		for _, g := range groups {
+			var lines strings.Builder
+			for _, cmd := range root.Commands() {
+				if cmd.IsAvailableCommand() && isShort(cmd) == short && groupTitle(cmd) == g.title {
+					fmt.Fprintf(&lines, "  %-36s%s\n", cmd.Name(), cmd.Short)
+				}
+			}
+			if lines.Len() > 0 {
+				fmt.Fprintf(&b, "%s\n%s\n", g.title, lines.String())
+			}
+		}
+	}
+	section(true, shortGroups())
+	b.WriteString("Plumbing, for programs: arguments and output stay as they are.\n\n")
+	section(false, plumbingGroups())
+	return strings.TrimSuffix(b.String(), "\n")
+}
+
+// explain replaces the library's help of the program itself, and leaves that of commands.
+func explain(root *cobra.Command) {
+	ofCommand := root.HelpFunc()
+	root.SetHelpFunc(func(cmd *cobra.Command, given []string) {
+		if cmd != root {
+			ofCommand(cmd, given)
+			return
+		}
+		_, _ = fmt.Fprint(cmd.OutOrStdout(), overview(root)) // output remembers its error
+	})
+}
+
+// helpCommand is "ac help". Unlike that of the library it refuses unknown commands.
+func (a *app) helpCommand() *cobra.Command {
+	all, o := false, shortFlags{}
+	cmd := &cobra.Command{
+		Use: "help [command]", Short: "Show the help of a command",
+		Long: `Show the help of a command, with examples. --all lists every command with what it
+does, those for programs (with a colon), too.`,
+		Example: "  ac help ps\n  ac help run:execute\n  ac help --all",
+		RunE: func(cmd *cobra.Command, given []string) error {
+			switch root := cmd.Root(); {
+			case all && len(given) > 0:
+				return usageError{"--all takes no command"}
+			case all:
+				return (&call{app: a, ctx: cmd.Context(), shortFlags: o}).paged(allCommands(root))
+			}
+			found, rest, err := cmd.Root().Find(given)
+			if err != nil || len(rest) > 0 {
+				return unknownCommand(cmd.Root(), strings.Join(given, " "))
+			}
+			found.InitDefaultHelpFlag()
+			return found.Help()
+		},
+	}
+	cmd.Flags().BoolVar(&all, "all", false, "list every command")
+	a.everywhere(cmd, &o)
+	return cmd
+}

@@ -1,0 +1,134 @@
+package main
+
+// What words may name: the things of a workspace by their kinds.
+
+import (
+	"context"
+	"strings"
+
+	"ac/company"
+	"ac/governance/files"
+	"ac/runs"
+	"ac/runs/interaction"
+	"ac/workspace/doc"
+)
+
+// The kinds of things that words name. An actor is an agent, a person or the program.
+const (
+	kindProject      = "project"
+	kindAgent        = "agent"
+	kindActor        = "actor"
+	kindTeam         = "team"
+	kindRun          = "run"
+	kindTask         = "task"
+	kindMilestone    = "milestone"
+	kindArtifact     = "artifact"
+	kindJob          = "job"
+	kindInteraction  = "interaction"
+	kindConversation = "conversation"
+	kindSession      = "session"
+	kindSharePack    = "share pack"
+	kindCheckpoint   = "checkpoint"
+)
+
+// hasNames reports whether things of a kind have names beside their ids.
+func hasNames(kind string) bool {
+	return kind == kindProject || kind == kindAgent || kind == kindTeam || kind == kindConversation
+}
+
+// mostInteractions is how many interactions words are compared with, the open ones first.
+const mostInteractions = 500
+
+// known lists what words of a kind may name: in the project of the call, or in all where it
+// has none. Nothing is written but the index.
+func (c *call) known(kind string) ([]candidate, error) {
+	switch kind {
+	case kindProject:
+		return listed(c, (*company.Company).ProjectNames, c.dirParam(), func(p doc.Project) candidate { return candidate{id: p.ID, name: p.Name} })
+	case kindAgent, kindActor:
+		return listed(c, (*company.Folder).Agents, company.AgentsParams{Dir: c.dirParam()}, func(r company.AgentRow) candidate {
+			return candidate{id: r.AgentID, name: r.Name, line: strings.TrimSpace(r.Role + " " + r.TeamID)}
+		})
+	case kindTeam:
+		return listed(c, (*company.Folder).Teams, c.dirParam(), func(r company.TeamRow) candidate { return candidate{id: r.TeamID, name: r.Name} })
+	case kindRun:
+		return listed(c, (*company.Folder).ListRuns, company.ListRunsParams{Dir: c.dirParam()}, func(r runs.ListRow) candidate {
+			return candidate{id: r.RunID, line: r.Status + "  " + r.CreatedAt}
+		})
+	case kindSession:
+		p := company.ListSessionsParams{MaybeDir: company.MaybeDir{WorkspaceDir: c.dir}}
+		return listed(c, (*company.Host).ListSessions, p, func(r company.SessionRow) candidate { return candidate{id: r.SessionRef, line: r.Status} })
+	case kindInteraction:
+		p := company.ListInteractionsParams{Dir: c.dirParam(), ProjectID: c.project, State: "all", Limit: mostInteractions}
+		list, err := company.Do(c.ctx, c.all, (*company.Company).ListInteractions, p)
+		return candidates(list.Interactions, func(r interaction.Record) candidate { return candidate{id: r.InteractionID, line: r.Title} }), err
+	case kindConversation:
+		p := company.ConversationNamesParams{Dir: c.dirParam(), ProjectID: c.project}
+		return listed(c, (*company.Company).ConversationNames, p, func(conv doc.Conversation) candidate {
+			return candidate{id: conv.ID, name: conv.Name, also: "#" + conv.Slug}
+		})
+	}
+	return c.knownInProjects(kind)
+}
+
+// knownInProjects lists what projects have of a kind.
+func (c *call) knownInProjects(kind string) (known []candidate, err error) {
+	projects := []candidate{{id: c.project}}
+	if c.project == "" {
+		if projects, err = c.known(kindProject); err != nil {
+			return nil, err
+		}
+	}
+	for _, project := range projects {
+		rows, err := c.knownIn(kind, company.ProjectParams{Dir: c.dirParam(), ProjectID: project.id})
+		if err != nil {
+			return nil, err
+		}
+		known = append(known, rows...)
+	}
+	return known, nil
+}
+
+// knownIn lists what a project has of a kind.
+func (c *call) knownIn(kind string, p company.ProjectParams) (known []candidate, err error) {
+	switch kind {
+	case kindTask, kindMilestone:
+		list, err := company.Do(c.ctx, c.all, (*company.Company).ListTasks, company.ListTasksParams(p))
+		for i := range list.Tasks {
+			task := &list.Tasks[i].Frontmatter
+			if kind == kindTask {
+				known = append(known, candidate{id: task.ID, line: task.Title})
+				continue
+			}
+			for _, m := range task.Milestones {
+				known = append(known, candidate{id: m.ID, line: m.Title})
+			}
+		}
+		return known, err
+	case kindArtifact:
+		return listed(c, (*company.Company).ArtifactNames, p, func(a doc.Artifact) candidate { return candidate{id: a.ID, line: a.Title} })
+	case kindJob:
+		return listed(c, (*company.Company).JobNames, p, func(j doc.Job) candidate { return candidate{id: j.Job.JobID, line: j.Job.Goal} })
+	case kindSharePack:
+		return listed(c, (*company.Company).SharePacks, p, func(s doc.SharePack) candidate { return candidate{id: s.ID, line: s.CreatedAt} })
+	case kindCheckpoint:
+		return listed(c, (*company.Company).Checkpoints, company.CheckpointsParams{Dir: p.Dir, ProjectID: p.ProjectID, Limit: mostInteractions}, func(r files.CheckpointRow) candidate {
+			return candidate{id: r.CheckpointID, line: r.At}
+		})
+	}
+	return nil, nil
+}
+
+// listed lists candidates by an operation.
+func listed[S company.Target, P, R any](c *call, op func(S, context.Context, P) ([]R, error), p P, of func(R) candidate) ([]candidate, error) {
+	rows, err := company.Do(c.ctx, c.all, op, p)
+	return candidates(rows, of), err
+}
+
+func candidates[R any](rows []R, of func(R) candidate) []candidate {
+	known := make([]candidate, len(rows))
+	for i, r := range rows {
+		known[i] = of(r)
+	}
+	return known
+}

@@ -1,0 +1,195 @@
+package main
+
+// ac answer: what agents ask, and help requests.
+
+import (
+	"fmt"
+	"strconv"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"ac/company"
+	"ac/governance/needs"
+	"ac/internal/fault"
+	"ac/runs/interaction"
+)
+
+func answerCommand(a *app) *cobra.Command {
+	cmd := &cobra.Command{
+		Use: "answer [id] [word...]", Short: "Answer what an agent asks", Args: cobra.ArbitraryArgs,
+		Long: `Answer a permission or a plan with allow, deny or session (allow for the whole session),
+and what the agent is to know after deny; a question with the number or the label of a
+choice, or in your words; an input and a help request in your words. Without an id, on a
+terminal, everything that is asked is shown one by one. An empty answer leaves it open.`,
+		Example: "  ac answer 7Q2ZK1 allow\n  ac answer 7Q2ZK1 deny \"use make clean\"\n  ac answer",
+	}
+	a.short(cmd, func(c *call, given []string) error {
+		if len(given) == 0 {
+			return c.answerAll()
+		}
+		n, err := c.need(given[0])
+		if err != nil {
+			return c.printDone([]doneRow{failedRow(given[0], "item", err)})
+		}
+		words := strings.TrimSpace(strings.Join(given[1:], " "))
+		if words == "" {
+			if !c.asks() {
+				return usageError{"missing argument <word>"}
+			}
+			seen, err := c.proof(n)
+			if err != nil {
+				return err
+			}
+			if words, err = c.askFor(seen); err != nil || words == "" {
+				return err
+			}
+		}
+		return c.printDone([]doneRow{c.answer(n, words)})
+	})
+	return cmd
+}
+
+// answerAll shows what agents ask, one by one.
+func (c *call) answerAll() error {
+	if !c.asks() {
+		return usageError{"missing argument <id>"}
+	}
+	found, err := company.Do(c.ctx, c.all, (*company.Company).ListNeeds, company.ListNeedsParams{
+		Dir: c.dirParam(), ProjectID: c.project, State: "open", Limit: mostInbox,
+		Kinds: []string{needs.Permission, needs.Question, needs.Plan, needs.Input, needs.Help},
+	})
+	if err != nil {
+		return err
+	}
+	if len(found.Needs) == 0 {
+		c.note("Nobody asks you.")
+	}
+	done := []doneRow{}
+	for _, n := range found.Needs {
+		seen, err := c.proof(n)
+		if fault.Is(err, fault.Settled) {
+			continue // meanwhile
+		}
+		words := ""
+		if err == nil {
+			words, err = c.askFor(seen)
+		}
+		switch {
+		case err != nil:
+			done = append(done, failedRow(n.Ref(), n.Kind, err))
+		case words != "":
+			done = append(done, c.answer(n, words))
+		}
+	}
+	return c.printDone(done)
+}
+
+// askFor shows what is asked and reads the answer.
+func (c *call) askFor(seen company.NeedResult) (string, error) {
+	if err := c.showNeed(seen); err != nil {
+		return "", err
+	}
+	question := "Answer: "
+	if seen.Kind == needs.Permission || seen.Kind == needs.Plan {
+		question = "allow, deny, or session: "
+	}
+	fmt.Fprint(c.stderr, question)
+	return strings.TrimSpace(c.readLine()), nil
+}
+
+// answer answers one request.
+func (c *call) answer(n needs.Need, words string) doneRow {
+	row := doneRow{ID: n.Ref(), Kind: n.Kind, OK: true}
+	switch {
+	case n.Kind == needs.Help:
+		p := company.AnswerHelpParams{Body: words}
+		p.Dir, p.HelpRequestID, p.ActorID, p.ActorRole, p.ActorTeamID = c.dirParam(), n.Ref(), c.actor, c.role, c.team
+		result, err := company.Do(c.ctx, c.all, (*company.Company).AnswerHelp, p)
+		if err != nil {
+			return failedRow(n.Ref(), n.Kind, err)
+		}
+		row.Result, row.text = result, "answered "+shortID(n.Ref())+"  "+n.Title
+		return row
+	case n.Group != needs.GroupAsks:
+		short := shortID(n.Ref())
+		return failedRow(n.Ref(), n.Kind, fault.New(fault.Unsupported, "%s asks nothing; decide with: ac approve %s, or ac deny %s", short, short, short))
+	}
+	record, err := company.Do(c.ctx, c.all, (*company.Company).Interaction, company.InteractionParams{
+		Dir: c.dirParam(), ProjectID: n.ProjectID, RunID: n.RunID, InteractionID: n.Ref(),
+	})
+	if err != nil {
+		return failedRow(n.Ref(), n.Kind, err)
+	}
+	p, err := respondTo(&record, words)
+	if err != nil {
+		return failedRow(n.Ref(), n.Kind, err)
+	}
+	p.Act(c.dir, n.ProjectID, n.RunID, c.actor, c.role, c.team)
+	result, err := company.Do(c.ctx, c.all, (*company.Company).Respond, p)
+	if err != nil {
+		return failedRow(n.Ref(), n.Kind, err)
+	}
+	row.Result, row.text = result, result.State+" "+shortID(n.Ref())+"  "+n.Title
+	return row
+}
+
+// respondTo makes the answer of words to what is asked.
+func respondTo(r *interaction.Record, words string) (p company.RespondParams, err error) {
+	p.InteractionID = r.InteractionID
+	first, rest, _ := strings.Cut(words, " ")
+	switch r.Kind {
+	case interaction.Permission, interaction.Plan:
+		switch strings.ToLower(first) {
+		case "allow", "approve", "yes", "y":
+			p.Decision = interaction.Allow
+		case "session":
+			p.Decision, p.Scope = interaction.Allow, interaction.Session
+		case "deny", "no", "n":
+			p.Decision = interaction.Deny
+			if rest = strings.TrimSpace(rest); rest != "" {
+				p.Text = &rest
+			}
+			return p, nil
+		default:
+			option, ok := optionNamed(r.Options, words)
+			if !ok {
+				return p, fault.New(fault.Unsupported, "%s is a %s: answer allow, session, or deny", shortID(r.InteractionID), r.Kind)
+			}
+			p.OptionID = option
+			return p, nil
+		}
+		if strings.TrimSpace(rest) != "" {
+			return p, fault.New(fault.Unsupported, "only deny takes more words")
+		}
+		return p, nil
+	case interaction.Question:
+		if len(r.Questions) == 1 {
+			if label, ok := choiceNamed(r.Questions[0].Options, words); ok {
+				words = label
+			}
+		}
+	}
+	p.Text = &words
+	return p, nil
+}
+
+// optionNamed is the id of the option with a number or a label.
+func optionNamed(options []interaction.Option, word string) (string, bool) {
+	for i, o := range options {
+		if strconv.Itoa(i+1) == word || strings.EqualFold(o.Label, word) || o.OptionID == word {
+			return o.OptionID, true
+		}
+	}
+	return "", false
+}
+
+// choiceNamed is the label of the choice with a number or a label.
+func choiceNamed(choices []interaction.Choice, word string) (string, bool) {
+	for i, c := range choices {
+		if strconv.Itoa(i+1) == word || strings.EqualFold(c.Label, word) {
+			return c.Label, true
+		}
+	}
+	return "", false
+}

@@ -1,0 +1,136 @@
+package main
+
+// Asking people in line what an agent asks, while its run is followed.
+
+import (
+	"bufio"
+	"context"
+	"fmt"
+	"strconv"
+	"strings"
+	"sync"
+
+	"golang.org/x/term"
+
+	"ac/company"
+	"ac/internal/terminal"
+	"ac/runs/interaction"
+)
+
+// lines reads a terminal line by line. Its reader ends with the process: nothing can end
+// a read of a terminal.
+type lines struct{ next chan string }
+
+func (c *call) newLines() *lines {
+	l := &lines{next: make(chan string)}
+	go func() {
+		defer close(l.next)
+		in := bufio.NewScanner(c.stdin)
+		for in.Scan() {
+			l.next <- in.Text()
+		}
+	}()
+	return l
+}
+
+// asker asks the questions of one run, one after the other, on stderr and stdin.
+type asker struct {
+	*call
+	project, run string
+	cancel       context.CancelFunc
+	wg           sync.WaitGroup
+	queue        chan *interaction.Record
+	typed        *lines
+}
+
+// maxQueued is how many questions of a run wait to be asked; more are answered elsewhere.
+const maxQueued = 64
+
+func (c *call) newAsker(project, run string) *asker {
+	ctx, cancel := context.WithCancel(c.ctx)
+	q := &asker{call: c, project: project, run: run, cancel: cancel, queue: make(chan *interaction.Record, maxQueued), typed: c.newLines()}
+	q.wg.Go(func() {
+		for {
+			select {
+			case i := <-q.queue:
+				q.answer(ctx, i)
+			case <-ctx.Done():
+				return
+			}
+		}
+	})
+	return q
+}
+
+// ask queues a question.
+func (q *asker) ask(i *interaction.Record) {
+	select {
+	case q.queue <- i:
+	default: // ac answer has it
+	}
+}
+
+// close ends the questions.
+func (q *asker) close() {
+	q.cancel()
+	q.wg.Wait()
+}
+
+// answer asks one question and passes the answer on.
+func (q *asker) answer(ctx context.Context, i *interaction.Record) {
+	fmt.Fprint(q.stderr, q.choices(i))
+	select {
+	case text, ok := <-q.typed.next:
+		if !ok {
+			return
+		}
+		p := answerOf(i, strings.TrimSpace(text))
+		p.Act(q.dir, q.project, q.run, q.actor, q.role, q.team)
+		if _, err := company.Do(ctx, q.all, (*company.Company).Respond, p); err != nil && ctx.Err() == nil {
+			fmt.Fprintf(q.stderr, "ERROR: %s\n", oneLine(err.Error()))
+		}
+	case <-ctx.Done():
+	}
+}
+
+// choices is what can be answered.
+func (q *asker) choices(i *interaction.Record) string {
+	if i.Kind == interaction.Question || i.Kind == interaction.Input {
+		var b strings.Builder
+		for n, o := range i.Options {
+			fmt.Fprintf(&b, "  %d  %s\n", n+1, terminal.Quote(o.Label))
+		}
+		return b.String() + "answer › "
+	}
+	return "[a]llow, [d]eny, allow for this [s]ession › "
+}
+
+// answerOf is the answer that a line is.
+func answerOf(i *interaction.Record, line string) (p company.RespondParams) {
+	p.InteractionID = i.InteractionID
+	if n, err := strconv.Atoi(line); err == nil && n >= 1 && n <= len(i.Options) {
+		p.OptionID = i.Options[n-1].OptionID
+		return p
+	}
+	if i.Kind == interaction.Question || i.Kind == interaction.Input {
+		p.Text = &line
+		return p
+	}
+	switch strings.ToLower(line) {
+	case "a", "allow", "y", "yes":
+		p.Decision = "allow"
+	case "s", "session":
+		p.Decision, p.Scope = "allow", "session"
+	default:
+		if p.Decision = "deny"; line != "" && line != "d" && line != "deny" && line != "n" && line != "no" {
+			p.Text = &line
+		}
+	}
+	return p
+}
+
+// readsTerminal reports whether stdin is a terminal.
+func (a *app) readsTerminal() bool {
+	in, ok := a.stdin.(descriptor)
+	return ok && term.IsTerminal(int(in.Fd()))
+}

@@ -1,0 +1,297 @@
+package main
+
+// ac attach: a run as it goes, with a line to type to its agent.
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/signal"
+	"strings"
+	"sync"
+	"syscall"
+
+	"github.com/spf13/cobra"
+
+	"ac/company"
+	"ac/feed"
+	"ac/internal/terminal"
+	"ac/runs"
+	"ac/runs/interaction"
+	"ac/runs/session"
+)
+
+func attachCommand(a *app) *cobra.Command {
+	cmd := &cobra.Command{
+		Use: "attach [run]", Short: "Follow a run and speak with its agent", Args: cobra.MaximumNArgs(1),
+		Long: `Print what a run does, and take lines for its agent: a text steers it, !text interrupts
+it and says the text; /allow, /deny, /stop, /detach and /help act. Ctrl-C interrupts the
+turn, Ctrl-D detaches: the run goes on. A run that is over can be continued.
+
+Exit status: 0 when the run ended or was left, 3 when it failed or was stopped.`,
+		Example: "  ac attach 4WKKE6",
+	}
+	a.short(cmd, func(c *call, given []string) error {
+		if !c.readsTerminal() || !c.onTerminal() {
+			return usageError{"attach needs a terminal; steer with: ac say --run RUN TEXT"}
+		}
+		row, err := c.lastOr(given)
+		if err != nil {
+			return err
+		}
+		if row.Live() {
+			return c.attach(&row, 0)
+		}
+		fmt.Fprintf(c.stderr, "%s is over (%s)\n", shortID(row.RunID), row.State)
+		text, err := c.textToSay(nil, "continue with › ")
+		if err != nil {
+			return err
+		}
+		return c.goOn(&row, text)
+	})
+	return cmd
+}
+
+// goOn continues a run and follows it.
+func (c *call) goOn(row *company.RunRow, text string) error {
+	var p company.ContinueParams
+	p.Act(c.dir, row.ProjectID, row.RunID, c.actor, c.role, c.team)
+	p.PromptText, p.Resume, p.LanePriority = &text, runs.ResumeAuto, "normal"
+	return c.continued(row, p, false)
+}
+
+// continued carries out a continuation, and follows it unless it is detached.
+func (c *call) continued(row *company.RunRow, p company.ContinueParams, detach bool) error {
+	from, err := company.Do(c.ctx, c.all, (*company.Company).LogEnd, company.NamedRunParams{Dir: c.dirParam(), ProjectID: row.ProjectID, RunID: row.RunID})
+	if err != nil {
+		return err
+	}
+	gone, err := company.Do(c.ctx, c.all, (*company.Company).Continue, p)
+	switch {
+	case err != nil:
+		return err
+	case detach:
+		return c.detached(&company.RunRow{ProjectID: row.ProjectID, AgentID: row.AgentID}, company.StartRunResult{RunID: row.RunID, SessionRef: gone.SessionRef})
+	case !c.readsTerminal() || !c.onTerminal():
+		status, err := c.shown(c.ctx, row, from, 0, c.stdout, c.stderr)
+		return errors.Join(err, statusError(status))
+	}
+	return c.attach(row, from)
+}
+
+// attachment is a run that somebody follows and speaks with.
+type attachment struct {
+	*call
+	row *company.RunRow
+
+	mu   sync.Mutex
+	open []*interaction.Record // questions, the oldest first
+}
+
+// attach follows a run behind a line of its log and takes lines for its agent.
+func (c *call) attach(row *company.RunRow, since int64) error {
+	t := &attachment{call: c, row: row}
+	ctx, cancel := context.WithCancel(c.ctx)
+	defer cancel()
+	signals := make(chan os.Signal, 4)
+	signal.Notify(signals, syscall.SIGINT, syscall.SIGTERM, syscall.SIGHUP)
+	defer signal.Stop(signals)
+	typed, done := c.newLines(), make(chan error, 1)
+	status := ""
+	go func() {
+		var err error
+		status, err = t.show(ctx, since)
+		done <- err
+	}()
+	detached := func() error {
+		cancel()
+		<-done
+		fmt.Fprintf(c.stderr, "\nleft running; ac attach %s\n", shortID(row.RunID))
+		return nil
+	}
+	t.prompt()
+	for {
+		select {
+		case err := <-done:
+			fmt.Fprintln(c.stderr)
+			return errors.Join(err, statusError(status))
+		case s := <-signals:
+			if s != syscall.SIGINT {
+				return detached()
+			}
+			t.report(t.interrupt(ctx))
+		case line, more := <-typed.next:
+			if !more || strings.TrimSpace(line) == "/detach" {
+				return detached()
+			}
+			t.report(t.typed(ctx, strings.TrimSpace(line)))
+		}
+	}
+}
+
+// who is the prompt.
+func (t *attachment) who() string {
+	return terminal.Printable(orUnknown(t.row.Agent, t.row.AgentID)) + " › "
+}
+
+func (t *attachment) prompt() { fmt.Fprint(t.stderr, t.who()) }
+
+// report says what came of a line, and asks for the next one.
+func (t *attachment) report(said string, err error) {
+	switch {
+	case err != nil:
+		fmt.Fprintf(t.stderr, "ERROR: %s\n", oneLine(err.Error()))
+	case said != "":
+		fmt.Fprintln(t.stderr, said)
+	}
+	t.prompt()
+}
+
+// show prints what the run does, each piece above the prompt.
+func (t *attachment) show(ctx context.Context, since int64) (string, error) {
+	tail := 0
+	if since == 0 {
+		tail = watchedItems
+	}
+	out := &abovePrompt{out: t.stdout, prompt: t.who, dumb: os.Getenv("TERM") == "dumb"}
+	if !t.row.Spoken {
+		return t.shown(ctx, t.row, since, tail, out, out)
+	}
+	live := newLiveText(out, func(string) string { return "/allow or /deny" }, false)
+	named := company.NamedRunParams{Dir: t.dirParam(), ProjectID: t.row.ProjectID, RunID: t.row.RunID}
+	result, err := company.Do(ctx, t.all, (*company.Company).WatchRun, company.WatchRunParams{
+		NamedRunParams: named, Since: &since, Tail: tail, Told: func(n feed.TranscriptNotification) error {
+			if n.Item != nil && n.Item.Interaction != nil {
+				t.keep(n.Item.Interaction)
+			}
+			return live.take(n)
+		},
+	})
+	return result.Status, err
+}
+
+// keep keeps which questions are open.
+func (t *attachment) keep(i *interaction.Record) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	left := t.open[:0]
+	for _, known := range t.open {
+		if known.InteractionID != i.InteractionID {
+			left = append(left, known)
+		}
+	}
+	if t.open = left; i.State == interaction.Open {
+		t.open = append(t.open, i)
+	}
+}
+
+// asked is the oldest question, nil for none.
+func (t *attachment) asked() *interaction.Record {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if len(t.open) == 0 {
+		return nil
+	}
+	return t.open[0]
+}
+
+// attachHelp is what /help says.
+const attachHelp = `text       say it to the agent, or answer its question
+!text      interrupt the agent and say it
+/allow     allow what it asks; /deny [why]
+/stop      stop the run
+/detach    leave it running (Ctrl-D); Ctrl-C interrupts the turn`
+
+// typed carries out a line, and returns what to say of it.
+func (t *attachment) typed(ctx context.Context, line string) (string, error) {
+	word, rest, _ := strings.Cut(line, " ")
+	switch {
+	case line == "":
+		return "", nil
+	case word == "/help":
+		return attachHelp, nil
+	case word == "/stop":
+		p := company.SessionParams{MaybeDir: company.MaybeDir{WorkspaceDir: t.dir}, SessionRef: t.row.SessionRef}
+		_, err := company.Do(ctx, t.all, (*company.Host).StopSession, p)
+		return "stopping " + shortID(t.row.RunID) + " …", err
+	case word == "/allow" || word == "/deny":
+		asked := t.asked()
+		if asked == nil {
+			return "", errors.New("nothing is asked")
+		}
+		return "", t.answer(ctx, asked, strings.TrimSpace(strings.TrimPrefix(word, "/")+" "+rest))
+	case strings.HasPrefix(line, "/"):
+		return "", fmt.Errorf("there is no %s; /help", word)
+	}
+	if asked := t.asked(); asked != nil && (asked.Kind == interaction.Question || asked.Kind == interaction.Input) {
+		return "", t.answer(ctx, asked, line)
+	}
+	text, interrupts := strings.CutPrefix(line, "!")
+	return t.steer(ctx, t.row, text, interrupts)
+}
+
+// answer answers a question by a line.
+func (t *attachment) answer(ctx context.Context, asked *interaction.Record, line string) error {
+	if why, denied := strings.CutPrefix(line, "deny "); denied {
+		line = why
+	}
+	p := answerOf(asked, line)
+	p.Act(t.dir, t.row.ProjectID, t.row.RunID, t.actor, t.role, t.team)
+	_, err := company.Do(ctx, t.all, (*company.Company).Respond, p)
+	return err
+}
+
+// interrupt ends the turn under way.
+func (t *attachment) interrupt(ctx context.Context) (string, error) {
+	var p company.InterruptParams
+	p.Act(t.dir, t.row.ProjectID, t.row.RunID, t.actor, t.role, t.team)
+	done, err := company.Do(ctx, t.all, (*company.Company).Interrupt, p)
+	return fmt.Sprintf("interrupted turn %d", done.Turn), err
+}
+
+// steer says something to the agent of a run, and returns how it will arrive.
+func (c *call) steer(ctx context.Context, row *company.RunRow, text string, interrupts bool) (string, error) {
+	said, err := c.steered(ctx, row, text, interrupts)
+	if err != nil {
+		return "", err
+	}
+	return "said (" + arrival(said) + ")", nil
+}
+
+func (c *call) steered(ctx context.Context, row *company.RunRow, text string, interrupts bool) (session.SteerResult, error) {
+	p := company.SteerParams{Text: text, Mode: session.ModeNextTurn}
+	if interrupts {
+		p.Mode = session.ModeInterrupt
+	}
+	p.Act(c.dir, row.ProjectID, row.RunID, c.actor, c.role, c.team)
+	return company.Do(ctx, c.all, (*company.Company).Steer, p)
+}
+
+// arrival is how a text arrives, in words.
+func arrival(said session.SteerResult) string {
+	switch said.Delivery {
+	case session.DeliveryMidTurn:
+		return "in this turn"
+	case session.DeliveryNextTurn:
+		return "next turn"
+	}
+	return strings.ReplaceAll(said.Delivery, "_", " ")
+}
+
+// abovePrompt writes above the line that is typed. What was typed of it stays in the
+// terminal's own line; Ctrl-R shows it again.
+type abovePrompt struct {
+	out    io.Writer
+	prompt func() string
+	dumb   bool
+}
+
+func (w *abovePrompt) Write(text []byte) (int, error) {
+	if w.dumb {
+		return w.out.Write(text)
+	}
+	_, err := fmt.Fprintf(w.out, "\r\x1b[K%s%s", text, w.prompt())
+	return len(text), err
+}

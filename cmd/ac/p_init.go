@@ -1,0 +1,146 @@
+package main
+
+// ac init: a workspace here, with the agents of this machine.
+
+import (
+	"cmp"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"ac/company"
+	"ac/internal/terminal"
+	"ac/runs/provider"
+)
+
+func setupCommand(a *app) *cobra.Command {
+	var p company.SetupParams
+	var o shortFlags
+	agents := "all"
+	cmd := &cobra.Command{
+		Use: "init [dir]", Short: "Make a workspace here, with the agents that you have", Args: cobra.MaximumNArgs(1),
+		Long: `Make a workspace in a new or empty folder, else in .ac: of the git repository that the
+folder lies in, or of the folder. With it come a team, a project, the link to the
+repository, an agent for commands, and one for each agent program in PATH that works:
+codex, claude, gemini, opencode, goose. No prompt is sent to find out. What is there
+stays: a second call adds what is missing.`,
+		Example: "  ac init\n  ac init ~/acme --name Acme --agents codex,claude",
+	}
+	o.add(cmd.Flags())
+	cmd.Annotations = map[string]string{shortKind: "yes"}
+	cmd.Flags().StringVar(&p.CompanyName, "name", "", "name of the company (the folder's)")
+	cmd.Flags().StringVar(&agents, "agents", agents, "all, none, or names of programs with commas between")
+	cmd.Flags().BoolVar(&p.NoProbe, "no-probe", false, "a program in PATH is enough")
+	cmd.RunE = func(cmd *cobra.Command, given []string) error {
+		if err := chooseAgents(&p, agents); err != nil {
+			return err
+		}
+		p.WorkspaceDir = cmp.Or(append(given, "")[0], o.inWorkspace, ".")
+		p.Environ = os.Environ()
+		p.Home, _ = os.UserHomeDir() // none: nothing is refused for it
+		return a.across(func(all *company.Host) error {
+			made, err := company.Do(cmd.Context(), all, (*company.Host).Setup, p)
+			if err != nil {
+				return err
+			}
+			if err := rememberWorkspace(cmd.Context(), made.WorkspaceDir, a.readContext().project(made.WorkspaceDir)); err != nil {
+				return err
+			}
+			if o.asJSON {
+				return a.printJSON(made)
+			}
+			a.printSetup(made)
+			return nil
+		})
+	}
+	return cmd
+}
+
+// chooseAgents reads which programs are wanted.
+func chooseAgents(p *company.SetupParams, text string) error {
+	switch text {
+	case "all":
+		return nil
+	case "none":
+		p.NoAgents = true
+		return nil
+	}
+	p.Agents = parts(text)
+	known := []string{"codex", "claude", "gemini", "opencode", "goose"}
+	for _, program := range p.Agents {
+		if !slices.Contains(known, program) {
+			return usageError{fmt.Sprintf("--agents must be all, none, or of %s, not %q", strings.Join(known, ", "), program)}
+		}
+	}
+	if len(p.Agents) == 0 {
+		return usageError{"--agents must be all, none, or names of programs"}
+	}
+	return nil
+}
+
+// printSetup says what stands, and what comes next.
+func (a *app) printSetup(made company.SetupResult) {
+	if !made.Created {
+		fmt.Fprintln(a.stdout, "Nothing to do: all of this is there.")
+	}
+	where := tilde(made.WorkspaceDir)
+	if made.Nested {
+		where = filepath.Base(made.WorkspaceDir)
+		if made.Excluded {
+			where += "  (left out of this repository by .git/info/exclude)"
+		}
+	}
+	fmt.Fprintf(a.stdout, "Workspace  %s\n", terminal.Quote(where))
+	linked := ""
+	if made.RepoID != nil {
+		linked = ", linked to this repository"
+		if !made.Nested {
+			linked = ", linked to " + *made.RepoID
+		}
+	}
+	fmt.Fprintf(a.stdout, "Project    %s%s\n", terminal.Quote(made.Project), terminal.Quote(linked))
+	a.printStaff(made.Agents)
+	label := "Not used"
+	for _, n := range made.NotUsed {
+		fmt.Fprintf(a.stdout, "%-10s %s: %s\n", label, n.Program, terminal.Quote(n.Reason))
+		label = ""
+	}
+	fmt.Fprint(a.stdout, "\nNext\n")
+	for _, agent := range made.Agents {
+		if agent.State == provider.Ready && agent.Program != nil {
+			fmt.Fprintf(a.stdout, "  ac run --agent %s \"say what this repository does\"\n", agent.Name)
+			break
+		}
+	}
+	fmt.Fprint(a.stdout, "  ac run -- make test\n  ac ps\n")
+}
+
+func (a *app) printStaff(agents []company.SetupAgent) {
+	names, versions := 0, 0
+	for _, agent := range agents {
+		names = max(names, terminal.Columns(agent.Name))
+		versions = max(versions, terminal.Columns(terminal.Printable(orEmpty(agent.Version))))
+	}
+	label := "Agents"
+	for _, agent := range agents {
+		state := strings.ReplaceAll(agent.State, "_", " ")
+		switch {
+		case agent.State == provider.NotSignedIn:
+			state += ": " + agent.Hint
+		case agent.State == provider.Unknown && agent.Hint != "":
+			state = "not known whether it is signed in: " + agent.Hint
+		}
+		line := terminal.Fit(terminal.Printable(agent.Name), names) + "  "
+		if agent.Program == nil && agent.Provider == "cmd" {
+			line += "runs commands"
+		} else {
+			line += terminal.Fit(terminal.Printable(orEmpty(agent.Version)), versions) + "   " + state
+		}
+		fmt.Fprintf(a.stdout, "%-10s %s\n", label, line)
+		label = ""
+	}
+}

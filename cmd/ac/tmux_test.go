@@ -1,0 +1,204 @@
+package main
+
+// The short commands in a real terminal: tmux, with its screen and its keys.
+
+import (
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+)
+
+// screen is a terminal with a shell in it.
+type screen struct {
+	t      *testing.T
+	tmux   string
+	socket string
+	dir    string
+	env    []string
+}
+
+// newScreen starts one of 100 columns and 20 lines. CI has tmux; elsewhere the test skips
+// where it is missing, unless AC_REQUIRE_TMUX is set.
+func newScreen(t *testing.T, dir string, env []string) *screen {
+	t.Helper()
+	tmux, err := exec.LookPath("tmux")
+	if err != nil && os.Getenv("AC_REQUIRE_TMUX") != "" {
+		t.Fatal("AC_REQUIRE_TMUX is set, and tmux is not installed")
+	}
+	if err != nil {
+		t.Skip("SKIPPED: short commands on a terminal need tmux, which is not installed")
+	}
+	s := &screen{t, tmux, filepath.Join(t.TempDir(), "s"), dir, env}
+	s.run("new-session", "-d", "-x", "100", "-y", "20", "-c", dir, "sh")
+	t.Cleanup(func() { _ = s.command("kill-server").Run() }) // its end is the end of the test
+	return s
+}
+
+func (s *screen) command(args ...string) *exec.Cmd {
+	cmd := exec.Command(s.tmux, append([]string{"-S", s.socket, "-f", "/dev/null"}, args...)...)
+	cmd.Env = append(slices.Clone(s.env), "PS1=$ ")
+	return cmd
+}
+
+func (s *screen) run(args ...string) string {
+	s.t.Helper()
+	out, err := s.command(args...).CombinedOutput()
+	if err != nil {
+		s.t.Fatalf("tmux %q: %v\n%s", args, err, out)
+	}
+	return string(out)
+}
+
+// types sends a line to the shell, on a screen that is clear.
+func (s *screen) types(line string) {
+	s.t.Helper()
+	s.run("send-keys", "clear; "+line, "Enter")
+}
+
+// shows waits until the screen shows something, and returns it.
+func (s *screen) shows(what string, flags ...string) string {
+	s.t.Helper()
+	text := ""
+	if !awaited(func() bool {
+		text = s.run(append([]string{"capture-pane", "-p"}, flags...)...)
+		return strings.Contains(text, what)
+	}) {
+		s.t.Fatalf("the screen does not show %q:\n%s", what, text)
+	}
+	return text
+}
+
+// shownCommand is a short command on a terminal: what is typed, what the screen shows then,
+// the keys that end it, and the status.
+type shownCommand struct {
+	line   string
+	shows  []string
+	keys   []string
+	status string // "0" where it is empty
+}
+
+// shownCommands are the short commands that are tried in a terminal, by name. Every short
+// command has a row.
+func shownCommands() map[string][]shownCommand {
+	once := func(line string, shows ...string) []shownCommand { return []shownCommand{{line: line, shows: shows}} }
+	return map[string][]shownCommand{
+		"ps":         once("ac ps", "RUN     STATE   AGENT  WHAT", "✓ done"),
+		"logs":       {{line: "ac logs", shows: []string{"built", "the newest"}}, {line: "ac logs -f LAST", shows: []string{"built"}}},
+		"diff":       once("ac diff --no-pager", "client/a.txt", "+2"),
+		"stop":       once("ac stop LAST", " was over (done)"),
+		"use":        once("ac use", "workspace  Acme", "project    Checkout"),
+		"agents":     once("ac agents", "AGENT ", "◦ idle"),
+		"teams":      once("ac teams", "TEAM ", "Payments"),
+		"projects":   once("ac projects", "PROJECT ", "shop"),
+		"tasks":      {{line: "ac tasks", shows: []string{"TASK ", "Fix the flaky test"}}, {line: "ac tasks add Later", shows: []string{"added Later …"}}},
+		"jobs":       once("ac jobs", "No jobs yet: ac job:submit"),
+		"plan":       once("ac plan --no-pager", "Fix the flaky test", "▒"),
+		"talk":       {{line: "ac talk", shows: []string{"CHANNEL ", "UNREAD"}}, {line: "ac talk home", shows: []string{"#home >"}, keys: []string{"hello", "Enter", "C-d"}}},
+		"verify":     once("ac verify", "all sound"),
+		"doctor":     {{line: "ac doctor --no-pager || true", shows: []string{"checks"}}},
+		"web":        {{line: "ac web --port 0", shows: []string{"http://127.0.0.1:"}, keys: []string{"C-c"}}},
+		"version":    once("ac version", "built with go"),
+		"demo":       once("ac demo --remove | tail -1", "one changed byte found"),
+		"completion": once("ac completion bash | head -1", "bash completion"),
+		"help":       {{line: "ac help ps", shows: []string{"--no-pager"}}, {line: "AC_PAGER='sed s/^/paged:/' ac help --all", shows: []string{"paged:"}}},
+	}
+}
+
+// TestShortCommandsOnATerminal types every short command into a terminal, as people do, and
+// once more into one that is dumb: there no escape code may come.
+func TestShortCommandsOnATerminal(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	s := newScreen(t, filepath.Join(w.dir, "shop"), w.env)
+	root := newRoot(&app{stdin: strings.NewReader(""), stdout: io.Discard, stderr: io.Discard})
+	root.InitDefaultHelpCmd()
+	for _, cmd := range root.Commands() {
+		if !isShort(cmd) {
+			continue
+		}
+		rows := shownCommands()[cmd.Name()]
+		if _, elsewhere := notHere()[cmd.Name()]; len(rows) == 0 && !elsewhere {
+			t.Errorf("ac %s is not tried in a terminal", cmd.Name())
+		}
+		for _, row := range rows {
+			line := strings.ReplaceAll(row.line, "LAST", w.run)
+			s.types(line + `; echo sta""tus=$?`)
+			for _, what := range row.shows {
+				s.shows(what)
+			}
+			for _, key := range row.keys {
+				s.run("send-keys", key)
+			}
+			want := "status=" + row.status
+			if row.status == "" {
+				want = "status=0"
+			}
+			s.shows(want + "\n")
+			if len(row.keys) > 0 || cmd.Name() == "demo" {
+				continue
+			}
+			s.types("TERM=dumb; " + line + `; TERM=screen; echo du""mb`)
+			if plain := s.shows("dumb\n", "-e"); strings.Contains(plain, "\x1b[") {
+				t.Errorf("%s on a dumb terminal has escape codes:\n%q", row.line, plain)
+			}
+		}
+	}
+	s.types("ac talk home | cat")
+	if text := s.shows("hello"); !strings.Contains(text, "human\thello") && !strings.Contains(text, "human   hello") {
+		t.Errorf("what was typed into the conversation is not there:\n%s", text)
+	}
+}
+
+// TestOnATerminal looks closer at colours, the pager, and what Ctrl-C does.
+func TestOnATerminal(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	s := newScreen(t, filepath.Join(w.dir, "shop"), w.env)
+	s.types("ac ps")
+	if coloured := s.shows("✓ done", "-e"); !strings.Contains(coloured, "\x1b[32m✓ done") {
+		t.Errorf("the state has no colour:\n%q", coloured)
+	}
+	s.types("ac ps --live; ac ps | od -c | grep -c 033")
+	s.shows("No run fits.\n0\n")
+	s.types("stty rows 2; AC_PAGER='sed s/^/paged:/' ac ps; stty rows 20")
+	s.shows("paged:RUN ")
+	s.types("ac run:new $AC_WORKSPACE --project Checkout --agent Ann --provider cmd >/dev/null; ac logs -f; echo status=$?")
+	s.shows("the newest")
+	s.run("send-keys", "C-c")
+	s.shows("status=130")
+}
+
+// TestDecidingOnATerminal approves and denies changes of a memory that are shown before, and
+// answers a help request.
+func TestDecidingOnATerminal(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	s := newScreen(t, filepath.Join(w.dir, "shop"), w.env)
+	propose := `ac memory:delta $AC_WORKSPACE --project $P --under '## Decisions' --by $A --run run_manual --ctx ctx_manual --visibility org --title `
+	s.types(`P=$(ac projects -q | head -1); A=$(ac agents -q | head -1); for t in Tue Wed; do ` + propose + `$t --insert "- On $t" >/dev/null; done; ac help:new $AC_WORKSPACE --title Queue --target human --requester $A --project $P >/dev/null; ac inbox`)
+	s.shows("ID      KIND    FROM  TITLE  AGE")
+	s.types(`ac approve $(ac inbox -q | grep art_ | head -1)`)
+	s.shows("+- On Tue")
+	s.shows("Approve? [y]es, [n]o, [d]eny, [s]kip:")
+	s.run("send-keys", "y", "Enter")
+	s.shows("memory of Checkout (by human, rule vis.org)")
+	s.types(`ac approve $(ac inbox -q | grep art_); ac inbox -q | grep -c art_`)
+	s.shows("+- On Wed")
+	s.shows("[s]kip:")
+	s.run("send-keys", "s", "Enter")
+	s.shows("\n1\n")
+	s.types(`ac deny $(ac inbox -q | grep art_)`)
+	s.shows("denied ")
+	s.types(`ac answer`)
+	s.shows("Answer:")
+	s.run("send-keys", "The fast one", "Enter")
+	s.shows("answered ")
+	s.types(`ac inbox; ac show --no-pager last; echo du""ne`)
+	s.shows("Nothing needs you.")
+	s.shows("✓ done")
+	s.shows("dune\n")
+}

@@ -1,0 +1,280 @@
+package company
+
+// needs.get: one thing that waits for a person, with what is to be looked at before
+// somebody acts on it.
+
+import (
+	"cmp"
+	"context"
+	"math"
+	"strings"
+
+	"ac/events"
+	"ac/governance"
+	"ac/governance/files"
+	"ac/governance/needs"
+	"ac/index"
+	"ac/internal/fault"
+	"ac/internal/redact"
+	"ac/internal/shape"
+	"ac/runs"
+	"ac/runs/interaction"
+	"ac/runs/transcript"
+	"ac/snapshot"
+	"ac/workspace"
+)
+
+// NeedParams are the params of needs.get.
+type NeedParams struct {
+	Dir
+	NeedID string `json:"need_id"`
+}
+
+// CheckFields refuses what cannot be the id of a need.
+func (p *NeedParams) CheckFields() []fault.Issue {
+	if needs.CheckID("need_id", p.NeedID) == nil {
+		return nil
+	}
+	return []fault.Issue{{Path: []any{"need_id"}, Code: "custom", Message: "must be the id of a need, such as memory:art_… or run_failed:run_…:1"}}
+}
+
+// NeedResult is the result of needs.get.
+type NeedResult struct {
+	needs.Need
+	State string    `json:"state"` // open or dismissed
+	Proof NeedProof `json:"proof"`
+}
+
+// NeedProof is what an act on a need is about. Which members are there depends on the kind.
+type NeedProof struct {
+	Interaction *interaction.Record      `json:"interaction,omitempty"`
+	Help        *HelpResult              `json:"help,omitempty"`
+	Delta       *DeltaPreview            `json:"delta,omitempty"`
+	Artifact    *ProofArtifact           `json:"artifact,omitempty"`
+	Files       *files.Listing           `json:"files,omitempty"`
+	Failure     *ProofFailure            `json:"failure,omitempty"`
+	Budget      *snapshot.BudgetDecision `json:"budget,omitempty"`
+	Log         *ProofLog                `json:"log,omitempty"`
+	// Items are the newest of the transcript of the run.
+	Items []*transcript.Item `json:"items,omitempty"`
+	// Changes are what the run changed, without diffs.
+	Changes *ChangeTotals `json:"changes,omitempty"`
+}
+
+// ProofArtifact is an artifact as it is.
+type ProofArtifact struct {
+	Frontmatter shape.Value `json:"frontmatter"`
+	Markdown    string      `json:"markdown"`
+}
+
+// ProofFailure is why a run failed.
+type ProofFailure struct {
+	Error     string  `json:"error,omitempty"`
+	ErrorKind string  `json:"error_kind,omitempty"`
+	ExitCode  *int    `json:"exit_code"`
+	Signal    *string `json:"signal"`
+}
+
+// ProofLog is what is wrong with a log, the first faults of each sort.
+type ProofLog struct {
+	ParseIssues        []events.ParseIssue  `json:"parse_issues"`
+	VerificationIssues []events.VerifyIssue `json:"verification_issues"`
+}
+
+// Bounds of proofs.
+const (
+	proofItems  = 5
+	proofFaults = 50
+)
+
+// Need shows a need with its proof. One that is over is fault.Settled with how, by whom and
+// when, where that is known.
+func (c *Company) Need(ctx context.Context, p NeedParams) (result NeedResult, err error) {
+	var found snapshot.Needs
+	err = c.at(ctx, index.UpToDate, func(m *snapshot.View) (err error) {
+		if found, err = m.Needs(""); err != nil {
+			return err
+		}
+		if n, state, ok := findNeed(&found, p.NeedID); ok {
+			result = NeedResult{Need: n, State: state}
+			result.Proof, err = c.indexProof(m, n)
+			return err
+		}
+		return c.howSettled(m, &found, p.NeedID)
+	})
+	if err == nil {
+		err = c.proof(ctx, result.Need, &result.Proof)
+	}
+	return result, err
+}
+
+func findNeed(found *snapshot.Needs, id string) (n needs.Need, state string, ok bool) {
+	for _, n := range found.Open {
+		if n.NeedID == id {
+			return n, "open", true
+		}
+	}
+	for _, n := range found.Dismissed {
+		if n.NeedID == id {
+			return n, "dismissed", true
+		}
+	}
+	return n, "", false
+}
+
+// indexProof is the part of a proof that is read with the index.
+func (c *Company) indexProof(m *snapshot.View, n needs.Need) (proof NeedProof, err error) {
+	switch n.Kind {
+	case needs.RunFailed, needs.OverBudget:
+		row, known, err := m.OneRun(index.RunKey{ProjectID: n.ProjectID, RunID: n.RunID})
+		if err != nil || !known {
+			return proof, err
+		}
+		proof.Budget = row.LatestBudgetDecision
+		if n.Kind == needs.RunFailed {
+			proof.Failure = &ProofFailure{}
+			if s := row.RowSession; s != nil {
+				*proof.Failure = ProofFailure{Error: s.Error, ErrorKind: s.ErrorKind, ExitCode: s.ExitCode, Signal: s.Signal}
+			}
+		}
+	}
+	return proof, nil
+}
+
+// proof adds what the files hold.
+func (c *Company) proof(ctx context.Context, n needs.Need, proof *NeedProof) (err error) {
+	item := governance.Item{ProjectID: n.ProjectID, ArtifactID: n.Ref()}
+	switch n.Group {
+	case needs.GroupAsks:
+		record, err := runs.Interaction(ctx, c.w, n.ProjectID, n.RunID, n.Ref())
+		if err != nil {
+			return err
+		}
+		proof.Interaction = &record
+	case needs.GroupHelp:
+		h, err := governance.Help(c.w, n.Ref())
+		if err != nil {
+			return err
+		}
+		proof.Help = helpResult(h)
+	case needs.GroupArtifact:
+		if err := c.artifactProof(ctx, n.Kind, item, proof); err != nil {
+			return err
+		}
+	}
+	if n.Kind == needs.BrokenLog {
+		return c.logProof(n, proof)
+	}
+	if proof.Failure != nil {
+		c.failureProof(n, proof.Failure)
+	}
+	if n.RunID != "" && n.Kind != needs.Memory && n.Kind != needs.Action {
+		c.runProof(ctx, n, proof)
+	}
+	return nil
+}
+
+func (c *Company) artifactProof(ctx context.Context, kind string, item governance.Item, proof *NeedProof) error {
+	switch kind {
+	case needs.Memory:
+		preview, err := c.PreviewDelta(ctx, ItemParams{ProjectID: item.ProjectID, ArtifactID: item.ArtifactID})
+		if err == nil {
+			proof.Delta = &preview
+			return nil
+		} // it is malformed: it can still be denied
+	case needs.Files:
+		s, err := c.proposals()
+		if err != nil {
+			return err
+		}
+		listing, err := s.PreviewPending(ctx, item)
+		if err == nil {
+			proof.Files = &listing
+			return nil
+		}
+	}
+	record, err := governance.ReadArtifact(c.w, item.ProjectID, item.ArtifactID)
+	if err != nil {
+		return err
+	}
+	proof.Artifact = &ProofArtifact{Frontmatter: record.Fields, Markdown: strings.TrimSpace(string(record.Body))}
+	return nil
+}
+
+// failureProof adds what the record of the run says of its failure.
+func (c *Company) failureProof(n needs.Need, proof *ProofFailure) {
+	if run, err := runs.Load(c.w, n.ProjectID, n.RunID); err == nil { // else what the session says
+		proof.Error, proof.ErrorKind = cmp.Or(run.Error, proof.Error), cmp.Or(run.ErrorKind, proof.ErrorKind)
+	}
+	proof.Error = redact.NewRedactor(nil).Text(proof.Error)
+}
+
+// logProof verifies the log of a run.
+func (c *Company) logProof(n needs.Need, proof *NeedProof) error {
+	replay, err := runs.ReadLog(c.w, n.ProjectID, n.RunID, runs.ModeVerified, 1)
+	if err != nil {
+		return err
+	}
+	proof.Log = &ProofLog{
+		ParseIssues:        replay.ParseIssues[:min(len(replay.ParseIssues), proofFaults)],
+		VerificationIssues: replay.VerificationIssues[:min(len(replay.VerificationIssues), proofFaults)],
+	}
+	return nil
+}
+
+// runProof adds the end of a run's transcript, and how much it changed. What cannot be read
+// is left out.
+func (c *Company) runProof(ctx context.Context, n needs.Need, proof *NeedProof) {
+	if !workspace.SafeID(n.ProjectID) || !workspace.SafeID(n.RunID) || !governance.RunExists(c.w, n.ProjectID, n.RunID) {
+		return
+	}
+	_ = c.all.logs.Transcript(ctx, c.w, n.ProjectID, n.RunID, nil, func(f *transcript.Fold) {
+		proof.Items = f.Page(transcript.Query{Tail: proofItems}).Items
+	})
+	if n.Group == needs.GroupAsks {
+		return // its worktree changes while it asks
+	}
+	changed, err := c.Changes(ctx, ChangesParams{ProjectID: n.ProjectID, RunID: n.RunID, Context: 3, Form: "rows", Mask: true})
+	if err == nil && changed.ChangeRows != nil {
+		proof.Changes = &changed.Totals
+	}
+}
+
+// howSettled is the error about a need that does not wait: fault.Settled with what is known
+// of its end, fault.NotFound for one that never was.
+func (c *Company) howSettled(m *snapshot.View, found *snapshot.Needs, id string) error {
+	kind, ref, _ := strings.Cut(id, ":")
+	switch {
+	case kind == "interaction":
+		over, err := m.Interactions(snapshot.InteractionQuery{State: snapshot.InteractionsResolved, Limit: math.MaxInt32})
+		if err != nil {
+			return err
+		}
+		for _, r := range over.Interactions {
+			if r.InteractionID == ref {
+				return settled(id, Settled{How: r.State, By: r.By, At: r.ResolvedAt})
+			}
+		}
+	case kind == needs.Help:
+		if h, err := governance.Help(c.w, ref); workspace.SafeID(ref) && err == nil && h.Answered {
+			return settled(id, Settled{How: "answered"})
+		}
+	case !needs.Dismissible(id):
+		decided, err := m.DecisionOn(ref)
+		if err != nil {
+			return err
+		}
+		if decided != nil {
+			return settled(id, Settled{How: decided.Decision, By: decided.ActorID, At: decided.CreatedAt})
+		}
+	default:
+		run, _, _ := strings.Cut(ref, ":")
+		if keys, err := m.RunsNamed(run); err != nil || len(keys) > 0 {
+			if err != nil {
+				return err
+			}
+			return settled(id, Settled{How: "settled"})
+		}
+	}
+	return fault.New(fault.NotFound, "there is no need %s", id)
+}

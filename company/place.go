@@ -1,0 +1,90 @@
+package company
+
+// Where a run works that somebody starts from a folder.
+
+import (
+	"context"
+	"path/filepath"
+
+	"ac/internal/fault"
+	"ac/runs/worktree"
+	"ac/workspace"
+)
+
+// RunPlaceParams name a folder that a run is started from.
+type RunPlaceParams struct {
+	Dir
+	ProjectID string `json:"project_id" is:"id"`
+	Folder    string `json:"folder" is:"optional,path"`
+	RepoID    string `json:"repo_id" is:"optional"` // the repository that is asked for, "" for none
+}
+
+// RunPlace is where a run works: a folder of a repository, or the workspace.
+type RunPlace struct {
+	RepoID     string
+	WorkdirRel string // in the repository
+	Folder     string
+}
+
+// RunPlace is the folder itself where it lies in a repository of the project; else the
+// root of the repository that is asked for, or of the only one; else the workspace.
+func (c *Company) RunPlace(_ context.Context, p RunPlaceParams) (RunPlace, error) {
+	links, err := c.w.RepoLinks(p.ProjectID)
+	if err != nil {
+		return RunPlace{}, err
+	}
+	machine, err := c.w.Machine()
+	if err != nil {
+		return RunPlace{}, err
+	}
+	var mapped []RunPlace
+	best, deepest := RunPlace{Folder: c.w.Dir()}, ""
+	for _, link := range links {
+		root, err := worktree.Root(machine, link.RepoID)
+		if err != nil {
+			if p.RepoID == link.RepoID {
+				return RunPlace{}, err
+			}
+			continue // it is not on this machine
+		}
+		if p.RepoID != "" && p.RepoID != link.RepoID {
+			continue
+		}
+		mapped = append(mapped, RunPlace{RepoID: link.RepoID, Folder: root})
+		rel, inside := within(root, p.Folder)
+		if inside && !c.owns(p.Folder) && len(root) > len(deepest) {
+			best, deepest = RunPlace{link.RepoID, rel, filepath.Join(root, filepath.FromSlash(rel))}, root
+		}
+	}
+	switch {
+	case deepest != "":
+		return best, nil
+	case len(mapped) == 1:
+		return mapped[0], nil
+	case p.RepoID != "":
+		return RunPlace{}, fault.New(fault.NotFound, "repository %s is not linked to the project", p.RepoID)
+	}
+	return best, nil
+}
+
+// within is the place of a folder below another one.
+func within(root, folder string) (rel string, ok bool) {
+	if folder == "" {
+		return "", false
+	}
+	rel, err := filepath.Rel(root, workspace.Canonical(folder))
+	if err != nil || !filepath.IsLocal(rel) {
+		return "", false
+	}
+	if rel == "." {
+		rel = ""
+	}
+	return filepath.ToSlash(rel), true
+}
+
+// owns reports whether a folder lies in the workspace: what is there, worktrees among it,
+// is not a folder of the repository that the workspace lies in.
+func (c *Company) owns(folder string) bool {
+	_, ok := within(c.w.Dir(), folder)
+	return ok
+}

@@ -1,0 +1,168 @@
+package company
+
+// room.*: the rows that people look at all day, kept while somebody looks. Only what
+// changed is read again: the runs whose logs grew, and the other tables when an event or a
+// document could have changed them.
+
+import (
+	"context"
+	"slices"
+
+	"ac/index"
+	"ac/internal/clock"
+	"ac/internal/fault"
+	"ac/snapshot"
+	"ac/snapshot/room"
+)
+
+// ReadRoomParams are the params of room.read.
+type ReadRoomParams struct {
+	Dir
+	ProjectID string   `json:"project_id" is:"optional,id"`
+	Tables    []string `json:"tables" is:"optional"`
+	RunsLimit int      `json:"runs_limit" is:"default=200,min=1,cut=5000"`
+	Before    string   `json:"before" is:"optional"`
+	Limit     int      `json:"limit" is:"default=200,min=1,cut=1000"`
+}
+
+// CheckFields refuses unknown tables.
+func (p *ReadRoomParams) CheckFields() (issues []fault.Issue) {
+	for i, table := range p.Tables {
+		if known := room.Tables(); !slices.Contains(known, table) {
+			issues = append(issues, fault.Issue{Path: []any{"tables", i}, Code: "invalid_value", Message: "is no table of the room", Values: known})
+		}
+	}
+	return issues
+}
+
+// ReadRoomResult is the result of room.read. Each row is an array: its table, its key, and
+// its fields.
+type ReadRoomResult struct {
+	Epoch string           `json:"epoch"`
+	Rev   int64            `json:"rev"`
+	At    int64            `json:"at"` // Unix milliseconds
+	Rows  []room.RowChange `json:"rows"`
+	More  bool             `json:"more"` // there are older runs
+}
+
+// ReadRoom returns the rows of the room, or with before older runs than those: the ones
+// created before that time.
+func (c *Company) ReadRoom(ctx context.Context, p ReadRoomParams) (result ReadRoomResult, err error) {
+	if p.Before != "" {
+		return c.olderRuns(ctx, p)
+	}
+	k := newKeptRoom(c, p.RunsLimit)
+	if c.all.hub != nil { // others will look
+		leave, err := c.joinRoom(&k, p.RunsLimit)
+		if err != nil {
+			return result, err
+		}
+		defer leave()
+	}
+	if err := k.update(ctx, roomNews{whole: true}); err != nil {
+		return result, err
+	}
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	return ReadRoomResult{
+		Epoch: k.room.Epoch, Rev: k.room.Rev(), At: c.w.Env.Clock.Now().UnixMilli(), More: k.more,
+		Rows: k.room.Rows(room.Filter{Project: p.ProjectID, Tables: p.Tables}),
+	}, nil
+}
+
+// olderRuns are runs that the room does not keep, as rows of their own.
+func (c *Company) olderRuns(ctx context.Context, p ReadRoomParams) (result ReadRoomResult, err error) {
+	at, ok := clock.Parse(p.Before)
+	if !ok {
+		return result, fault.InvalidField("before", "must be a timestamp")
+	}
+	of := room.New("")
+	var changes []room.Change
+	err = c.at(ctx, index.UpToDate, func(m *snapshot.View) error {
+		list, err := m.RunList(snapshot.RunQuery{ProjectID: p.ProjectID, Before: clock.Nanos(at), Most: p.Limit + 1, Newest: true})
+		if err != nil {
+			return err
+		}
+		if result.More = len(list.Rows) > p.Limit; result.More {
+			list.Rows = list.Rows[:p.Limit]
+		}
+		changes = changes[:0]
+		for i := range list.Rows {
+			changes = append(changes, c.roomRun(ctx, &list.Rows[i], 0))
+		}
+		return nil
+	})
+	if err != nil {
+		return result, err
+	}
+	now := c.w.Env.Clock.Now()
+	_, err = of.Apply(now, changes)
+	result.Rows, result.At = of.Rows(room.Filter{Tables: p.Tables}), now.UnixMilli()
+	return result, err
+}
+
+// RoomStream selects what of the room is delivered. Epoch and Since are those of the last
+// frame that the reader has.
+type RoomStream struct {
+	room.Filter
+
+	RunsLimit int
+	Epoch     string
+	Since     int64
+	// Deliver takes a frame. It blocks while its reader is slow: what changes meanwhile is
+	// one frame then. An error ends the stream.
+	Deliver func(ctx context.Context, epoch string, frame room.Frame) error
+}
+
+// FollowRoom delivers the room: everything, then what changes, until ctx ends or Deliver
+// fails. It returns that error, nil for the end of ctx.
+func (c *Company) FollowRoom(ctx context.Context, s RoomStream) error {
+	var k *keptRoom
+	leave, err := c.joinRoom(&k, s.RunsLimit)
+	if err != nil {
+		return err
+	}
+	defer leave()
+	select {
+	case <-k.ready:
+	case <-ctx.Done():
+		return nil
+	}
+	rev := int64(-1)
+	for {
+		frames, epoch, next, err := k.frames(s, rev)
+		if err != nil {
+			return err
+		}
+		for _, f := range frames {
+			if rev = f.Rev; f.Empty() {
+				continue
+			}
+			if err := s.Deliver(ctx, epoch, f); err != nil {
+				return err
+			}
+		}
+		select {
+		case <-next:
+		case <-ctx.Done():
+			return nil
+		}
+	}
+}
+
+// frames are what a reader at a revision gets, -1 for one that begins, and what is closed
+// with the next change.
+func (k *keptRoom) frames(s RoomStream, rev int64) (frames []room.Frame, epoch string, next <-chan struct{}, err error) {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	now := k.c.w.Env.Clock.Now()
+	switch {
+	case rev >= 0:
+		frames = []room.Frame{k.room.Since(now, rev, s.Filter)}
+	case k.room.Resumes(s.Epoch, s.Since):
+		frames = []room.Frame{k.room.Since(now, s.Since, s.Filter)}
+	default:
+		frames = k.room.First(now, s.Filter)
+	}
+	return frames, k.room.Epoch, k.changed, k.failed
+}

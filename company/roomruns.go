@@ -1,0 +1,122 @@
+package company
+
+// Rows of runs in the room.
+
+import (
+	"context"
+	"path"
+	"strings"
+	"time"
+
+	"ac/governance/needs"
+	"ac/internal/clock"
+	"ac/internal/durable"
+	"ac/runs"
+	"ac/runs/transcript"
+	"ac/snapshot"
+	"ac/snapshot/room"
+	"ac/workspace"
+	"ac/workspace/doc"
+)
+
+// roomRun is the row of a run. waiting is how many requests of its agent are open.
+func (c *Company) roomRun(ctx context.Context, m *snapshot.MonitorRow, waiting int) room.Change {
+	row := room.Run{
+		Project: m.ProjectID, Agent: m.AgentID, Provider: m.Provider, Status: m.RunStatus, At: m.CreatedAt, Tk: "none", Ck: "none",
+		Flags: roomFlags(m), Open: waiting, Sessions: 1,
+	}
+	if m.LastEvent != nil {
+		row.Seq = m.LastEvent.Seq
+	}
+	if s := m.RowSession; s != nil {
+		row.Started = clock.Stamp(time.UnixMilli(s.StartedAtMS))
+		row.Exit, row.ErrorKind, row.Error = s.ExitCode, s.ErrorKind, needs.Line(s.Error)
+		if s.EndedAtMS != nil {
+			row.Ended = clock.Stamp(time.UnixMilli(*s.EndedAtMS))
+		}
+	}
+	if u := m.TokenUsage; u != nil {
+		row.Tokens, row.Cost, row.Tk = &u.TotalTokens, u.CostUSD, "estimated"
+		if u.Confidence == "high" {
+			row.Tk = "reported"
+		}
+		if u.CostUSD != nil {
+			row.Ck = "rate"
+			if u.CostSource != nil && *u.CostSource == "provider_reported" {
+				row.Ck = "reported"
+			}
+		}
+	}
+	c.roomRecord(ctx, m, &row)
+	return room.Change{Key: room.Key{Table: room.TableRuns, ID: m.RunID}, Project: m.ProjectID, Row: row}
+}
+
+// roomFlags are what the log of a run says beside its output.
+func roomFlags(m *snapshot.MonitorRow) []string {
+	flags := []string{}
+	for _, f := range []struct {
+		name string
+		set  bool
+	}{
+		{"policy_denied", m.PolicyDenied > 0}, {"over_budget", m.BudgetExceeded > 0}, {"budget_alert", m.BudgetAlerts > 0}, {"parse_errors", m.ParseErrors > 0},
+	} {
+		if f.set {
+			flags = append(flags, f.name)
+		}
+	}
+	return flags
+}
+
+// roomRecord adds what the run's files hold. What cannot be read stays unknown.
+func (c *Company) roomRecord(ctx context.Context, m *snapshot.MonitorRow, row *room.Run) {
+	run, err := runs.Load(c.w, m.ProjectID, m.RunID)
+	if err != nil {
+		return
+	}
+	if run.Live != nil {
+		row.Sessions = max(1, run.Live.Sessions)
+	}
+	if row.Ended == "" && doc.Terminal(run.Status) {
+		row.Ended = run.EndedAt
+	}
+	if run.LogIntegrity != nil {
+		row.Flags = append(row.Flags, "chain_broken")
+	}
+	if run.Spec != nil {
+		row.Model, row.Task, row.Title = run.Spec.Model, run.Spec.TaskID, needs.Line(c.what(run))
+	}
+	row.Workflow = c.w.Exists(path.Join(workspace.RunDir(run.ProjectID, run.ID), "workflow.yaml"))
+	if doc.Terminal(run.Status) {
+		row.Line = needs.Line(c.lastMessage(run))
+		return
+	}
+	_ = c.all.logs.Transcript(ctx, c.w, run.ProjectID, run.ID, nil, func(f *transcript.Fold) {
+		state := f.State()
+		row.Activity, row.Turn = state.Activity, state.Turn
+		items := f.Page(transcript.Query{Tail: lineItems}).Items
+		for i := len(items) - 1; i >= 0 && row.Line == ""; i-- {
+			if row.Line = needs.Line(transcript.LastLine(items[i])); row.Line != "" {
+				row.SaidAt = items[i].StartedAt
+				if items[i].EndedAt != "" {
+					row.SaidAt = items[i].EndedAt
+				}
+			}
+		}
+	}) // an unreadable log has no line
+}
+
+// lineItems is among how many of the newest items the last line is looked for.
+const lineItems = 10
+
+// maxLastMessage bounds the message of which the last line is shown, in bytes.
+const maxLastMessage = 64 << 10
+
+// lastMessage is the last line of what an agent said last.
+func (c *Company) lastMessage(run doc.Run) string {
+	text, err := durable.ReadFile(c.w.FS, path.Join(workspace.RunDir(run.ProjectID, run.ID), "outputs", "last_message.md"), maxLastMessage)
+	if err != nil {
+		return ""
+	}
+	said := strings.TrimSpace(string(text))
+	return said[strings.LastIndexByte(said, '\n')+1:]
+}

@@ -1,0 +1,56 @@
+package company
+
+// Starting a session for what was said to a run without one: run.steer with start.
+
+import (
+	"context"
+	"slices"
+	"time"
+
+	"ac/internal/fault"
+	"ac/runs"
+)
+
+// StartParams are how a session is to be started for a text. What only a launch takes
+// is of no effect where the run goes on.
+type StartParams struct {
+	RepoID      string `json:"repo_id" is:"optional"`
+	WorkdirRel  string `json:"workdir_rel" is:"optional,path"`
+	TaskID      string `json:"task_id" is:"optional,id"`
+	MilestoneID string `json:"milestone_id" is:"optional,id"`
+	resumeParams
+	liveParams
+}
+
+// check refuses what could not be started.
+func (p *StartParams) check() (issues []fault.Issue) {
+	if p == nil {
+		return nil
+	}
+	launch := LaunchParams{SessionRef: p.SessionRef, workParams: workParams{
+		WorkdirRel: p.WorkdirRel, TaskID: p.TaskID, MilestoneID: p.MilestoneID, Env: p.Env, liveParams: p.liveParams,
+	}}
+	issues = launch.CheckFields()
+	for i := range issues {
+		issues[i].Path = slices.Concat([]any{"start"}, issues[i].Path)
+	}
+	return issues
+}
+
+// startGrace is how long the start of a session may take beyond the end of this process.
+const startGrace = 1500 * time.Millisecond
+
+// start starts a session for the texts that wait for one, in the background. The texts
+// and what became of them stand in the log of the run.
+func (c *Company) start(p SteerParams) {
+	spec := p.Start.resumeParams.spec(c, p.actParams)
+	spec.RepoID, spec.WorkdirRel, spec.TaskID, spec.MilestoneID = p.Start.RepoID, p.Start.WorkdirRel, p.Start.TaskID, p.Start.MilestoneID
+	spec.Live = p.Start.liveParams.spec(displayParams{})
+	c.all.background.Go(func() {
+		ctx, cancel := context.WithCancel(context.WithoutCancel(c.all.ctx))
+		defer cancel()
+		ending := context.AfterFunc(c.all.ctx, func() { time.AfterFunc(startGrace, cancel) })
+		defer ending()
+		_ = runs.StartWaiting(ctx, c.w, c.all.admission(c.w), c.all.launcher, spec) // its log tells
+	})
+}

@@ -1,0 +1,90 @@
+package company
+
+// Conversations as lists for people show them: with the newest message, and how many are
+// unread.
+
+import (
+	"context"
+	"slices"
+
+	"ac/conversation"
+	"ac/workspace/doc"
+)
+
+// TalkRowsParams choose conversations: of a project and of the workspace, or of the
+// workspace alone where no project is named. ActorID is the reader.
+type TalkRowsParams struct {
+	Dir
+	ProjectID string `json:"project_id" is:"optional,id"`
+	ActorID   string `json:"actor_id" is:"id"`
+}
+
+// TalkRow is a conversation in a list for people. What is not known is null.
+type TalkRow struct {
+	ConversationID string  `json:"conversation_id"`
+	ProjectID      *string `json:"project_id"` // null for one of the workspace
+	Kind           string  `json:"kind"`
+	Name           string  `json:"name"`
+	LastAt         *string `json:"last_at"`
+	LastBy         *string `json:"last_by"`
+	Unread         int     `json:"unread"` // of the newest 200
+
+	Slug string `json:"-"`
+}
+
+// TalkRows lists conversations, those of the project first. It founds none.
+func (c *Company) TalkRows(_ context.Context, p TalkRowsParams) ([]TalkRow, error) {
+	rows := []TalkRow{}
+	read, err := c.readPositions(p.ActorID)
+	if err != nil {
+		return rows, err
+	}
+	places := []conversation.Space{{}}
+	if p.ProjectID != "" {
+		places = []conversation.Space{{Project: p.ProjectID}, {}}
+	}
+	for _, place := range places {
+		list, err := conversation.List(c.w, place)
+		if err != nil {
+			return rows, err
+		}
+		for _, conv := range list {
+			messages, err := conversation.Newest(c.w, place, conv.ID, newestMessages)
+			if err != nil {
+				return rows, err
+			}
+			row := TalkRow{ConversationID: conv.ID, ProjectID: orNil(conv.ProjectID), Kind: conv.Kind, Name: conv.Name, Slug: conv.Slug}
+			row.count(messages, p.ActorID, read[conv.ID])
+			rows = append(rows, row)
+		}
+	}
+	return rows, nil
+}
+
+// count sets what the messages say of a conversation. Those of the reader are read.
+func (r *TalkRow) count(messages []doc.Message, reader, last string) {
+	if len(messages) == 0 {
+		return
+	}
+	newest := messages[len(messages)-1]
+	r.LastAt, r.LastBy = &newest.CreatedAt, &newest.AuthorID
+	at := slices.IndexFunc(messages, func(m doc.Message) bool { return m.ID == last })
+	for _, m := range messages[at+1:] {
+		if m.AuthorID != reader {
+			r.Unread++
+		}
+	}
+}
+
+// MarkReadParams name a message that somebody has read, with all before it.
+type MarkReadParams struct {
+	Dir
+	ActorID string `json:"actor_id" is:"id"`
+	Message doc.Message
+}
+
+// MarkRead keeps that somebody has read a conversation up to a message. It is durable when
+// it returns.
+func (c *Company) MarkRead(ctx context.Context, p MarkReadParams) (OK, error) {
+	return OK{true}, c.markRead(ctx, p.ActorID, []doc.Message{p.Message})
+}

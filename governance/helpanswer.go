@@ -1,0 +1,166 @@
+package governance
+
+// Answering help requests: the answer is appended below "## Response".
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"strings"
+
+	"ac/governance/policy"
+	"ac/internal/clock"
+	"ac/internal/fault"
+	"ac/internal/frontmatter"
+	"ac/workspace"
+	"ac/workspace/doc"
+)
+
+// The headings of the sections of a help request.
+const (
+	questionHeading = "## Question"
+	responseHeading = "## Response"
+)
+
+// HelpText is a help request with its sections as Markdown. Hash is of the whole file.
+type HelpText struct {
+	Head     doc.HelpRequest
+	Question string
+	Response string
+	Hash     string
+	Answered bool // the response is not blank
+}
+
+// Help reads a help request. A missing one is fault.NotFound.
+func Help(r Reader, id string) (HelpText, error) {
+	text, err := r.Read(HelpRequestFile(id))
+	if fault.Is(err, fault.NotFound) {
+		return HelpText{}, fault.New(fault.NotFound, "help request %s does not exist", id)
+	}
+	if err != nil {
+		return HelpText{}, err
+	}
+	return helpText(id, text)
+}
+
+func helpText(id string, text []byte) (h HelpText, err error) {
+	valid, err := readHelp(HelpRequestFile(id), text)
+	if err != nil {
+		return h, err
+	}
+	_, body, err := frontmatter.Split(text)
+	if err != nil {
+		return h, err
+	}
+	question, _ := frontmatter.Section(body, questionHeading)
+	response, _ := frontmatter.Section(body, responseHeading)
+	sum := sha256.Sum256(text)
+	h = HelpText{
+		Head: valid.HelpRequest, Question: strings.TrimSpace(string(question)), Response: strings.TrimSpace(string(response)), Hash: hex.EncodeToString(sum[:]),
+	}
+	h.Answered = h.Response != ""
+	return h, nil
+}
+
+// HelpAnswer is what somebody answers to a help request. An ExpectHash of another text is
+// fault.Changed.
+type HelpAnswer struct {
+	ID         string
+	Body       string
+	ExpectHash string
+	Actor      policy.Actor
+}
+
+// helpQuestion is what the policy is asked before a help request is answered.
+func helpQuestion(h doc.HelpRequest, actor policy.Actor) policy.Question {
+	return policy.Question{
+		Action: policy.Approve, Actor: actor,
+		Resource: policy.Resource{ID: h.ID, Kind: "help_request", Visibility: h.Visibility, Producer: h.Requester},
+	}
+}
+
+// AnswerHelp appends an answer to the response of a help request, and returns the request
+// as it is then. It is durable on return. What else is in the file stays byte for byte.
+func AnswerHelp(ctx context.Context, w *workspace.Workspace, a HelpAnswer) (answered HelpText, err error) {
+	if strings.TrimSpace(a.Body) == "" {
+		return answered, fault.New(fault.Blank, "the answer is blank")
+	}
+	err = Govern(ctx, w, func(g *PolicyUnit) error {
+		h, err := Help(g, a.ID)
+		if err != nil {
+			return err
+		}
+		if _, err := g.Enforce(h.Head.ProjectID, helpQuestion(h.Head, a.Actor)); err != nil {
+			return err
+		}
+		if a.ExpectHash != "" && a.ExpectHash != h.Hash {
+			return fault.New(fault.Changed, "help request %s changed since it was read; read it again", a.ID)
+		}
+		text, err := g.Read(HelpRequestFile(a.ID))
+		if err != nil {
+			return err
+		}
+		changed, err := withResponse(text, "**"+a.Actor.ID+"**, "+clock.Stamp(w.Env.Clock.Now())+"\n\n"+lowered(a.Body))
+		if err != nil {
+			return err
+		}
+		if answered, err = helpText(a.ID, changed); err != nil {
+			return err
+		}
+		return g.Write(HelpRequestFile(a.ID), changed, 0o644)
+	})
+	return answered, err
+}
+
+// withResponse is the text of a help request with an answer added.
+func withResponse(text []byte, answer string) ([]byte, error) {
+	_, body, err := frontmatter.Split(text)
+	if err != nil {
+		return nil, err
+	}
+	head := text[:len(text)-len(body)]
+	extended, ok := frontmatter.ExtendSection(body, responseHeading, []byte(answer))
+	if !ok {
+		return nil, fault.New(fault.InvalidFile, "the heading %s is missing", responseHeading)
+	}
+	return append(append([]byte{}, head...), extended...), nil
+}
+
+// lowered is Markdown without headings above the third level, so that the answer stays
+// within its section.
+func lowered(body string) string {
+	lines := strings.Split(strings.ReplaceAll(strings.TrimSpace(body), "\r\n", "\n"), "\n")
+	fenced := false
+	for i, line := range lines {
+		trimmed := strings.TrimSpace(line)
+		if strings.HasPrefix(trimmed, "```") || strings.HasPrefix(trimmed, "~~~") {
+			fenced = !fenced
+		}
+		if fenced {
+			continue
+		}
+		level := len(trimmed) - len(strings.TrimLeft(trimmed, "#"))
+		underline := i > 0 && trimmed != "" && (strings.Trim(trimmed, "=") == "" || strings.Trim(trimmed, "-") == "") && strings.TrimSpace(lines[i-1]) != ""
+		switch {
+		case underline:
+			lines[i] = "\\" + trimmed // a heading of the other form
+		case level == 1 || level == 2:
+			lines[i] = strings.Repeat("#", 3-level) + trimmed
+		}
+	}
+	return strings.Join(lines, "\n")
+}
+
+// HelpAs reads a help request for somebody: the policy is asked, and its answer kept.
+func HelpAs(ctx context.Context, w *workspace.Workspace, id string, actor policy.Actor) (HelpText, error) {
+	h, err := Help(w, id)
+	if err != nil {
+		return h, err
+	}
+	q := helpQuestion(h.Head, actor)
+	q.Action = policy.Read
+	if _, err := Enforce(ctx, w, h.Head.ProjectID, q); err != nil {
+		return HelpText{}, err
+	}
+	return h, nil
+}

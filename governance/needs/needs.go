@@ -1,0 +1,168 @@
+// Package needs defines what waits for a person: requests of agents, items to decide,
+// help requests, and runs that went wrong. It keeps which of the last ones were dismissed.
+package needs
+
+import (
+	"cmp"
+	"slices"
+	"strings"
+	"unicode"
+
+	"ac/internal/clock"
+	"ac/internal/fault"
+	"ac/internal/redact"
+	"ac/runs/interaction"
+)
+
+// Kinds of needs.
+const (
+	Permission = interaction.Permission
+	Question   = interaction.Question
+	Plan       = interaction.Plan
+	Input      = interaction.Input
+	Help       = "help"
+	Milestone  = "milestone"
+	Memory     = "memory"
+	Action     = "action"
+	Files      = "files"
+	RunFailed  = "run_failed"
+	OverBudget = "over_budget"
+	BrokenLog  = "broken_log"
+)
+
+// Kinds lists the kinds, in the order of their urgency.
+func Kinds() []string {
+	return append(Words(), RunFailed, OverBudget, BrokenLog)
+}
+
+// Words lists the kinds that wait for somebody's word. The others can be dismissed.
+func Words() []string {
+	return []string{Permission, Question, Plan, Input, Help, Milestone, Memory, Action, Files}
+}
+
+// Groups of needs: those of one group take the same acts.
+const (
+	GroupAsks     = "interaction"
+	GroupHelp     = "help"
+	GroupArtifact = "artifact"
+	GroupRun      = "run"
+)
+
+// of is how needs of a kind are named, ordered and grouped.
+type of struct {
+	prefix   string // of their ids
+	severity int
+	group    string
+}
+
+func ofKind(kind string) of {
+	switch kind {
+	case Permission, Question, Plan, Input:
+		return of{"interaction", 0, GroupAsks}
+	case Help:
+		return of{Help, 1, GroupHelp}
+	case Milestone:
+		return of{Milestone, 1, GroupArtifact}
+	case RunFailed, OverBudget:
+		return of{kind, 2, GroupRun}
+	case BrokenLog:
+		return of{kind, 4, GroupRun}
+	}
+	return of{kind, 3, GroupArtifact}
+}
+
+// Need is one thing that waits. Severity is 0 for an agent that asks and waits, 1 for
+// blocked work, 2 for what failed, 3 for what is to be decided, 4 for what is to be known.
+type Need struct {
+	NeedID    string `json:"need_id"`
+	Kind      string `json:"kind"`
+	ProjectID string `json:"p"` // "" for help requests of the whole workspace
+	Title     string `json:"title"`
+	Who       string `json:"who,omitempty"` // the agent or person that asks
+	RunID     string `json:"run,omitempty"`
+	At        string `json:"at"`
+	ExpiresAt string `json:"expires_at,omitempty"`
+	Severity  int    `json:"sev"`
+	Group     string `json:"group"`
+
+	// Faults is how many faults a broken log has: a dismissal covers so many.
+	Faults int64 `json:"-"`
+}
+
+// New makes a need of a kind. ref is the id of what it is about, for a failure with the
+// number of the session. The title is made one line.
+func New(kind, ref, title string) Need {
+	o := ofKind(kind)
+	return Need{NeedID: o.prefix + ":" + ref, Kind: kind, Title: Line(title), Severity: o.severity, Group: o.group}
+}
+
+// Ref is the id of what a need is about: its own id without the kind.
+func (n Need) Ref() string { return RefOf(n.NeedID) }
+
+// RefOf is the id of what the need with an id is about.
+func RefOf(needID string) string {
+	_, ref, _ := strings.Cut(needID, ":")
+	return ref
+}
+
+// CheckID refuses what cannot be the id of a need.
+func CheckID(field, needID string) error {
+	prefix, ref, ok := strings.Cut(needID, ":")
+	known := slices.ContainsFunc(Kinds(), func(kind string) bool { return ofKind(kind).prefix == prefix })
+	if !ok || !known || ref == "" || len(needID) > maxID {
+		return fault.InvalidField(field, "must be the id of a need, such as memory:art_… or run_failed:run_…:1")
+	}
+	return nil
+}
+
+// maxID bounds ids of needs, in bytes.
+const maxID = 300
+
+// Dismissible reports whether the needs of an id's kind can be dismissed.
+func Dismissible(needID string) bool {
+	prefix, _, _ := strings.Cut(needID, ":")
+	return prefix == RunFailed || prefix == OverBudget || prefix == BrokenLog
+}
+
+// Sort orders needs: by severity, then the oldest first.
+func Sort(list []Need) { slices.SortFunc(list, Compare) }
+
+// Compare compares needs as lists order them.
+func Compare(a, b Need) int {
+	at, _ := clock.Parse(a.At)
+	bt, _ := clock.Parse(b.At)
+	return cmp.Or(cmp.Compare(a.Severity, b.Severity), at.Compare(bt), cmp.Compare(a.NeedID, b.NeedID))
+}
+
+// MostLine bounds the texts of rows, in characters.
+const MostLine = 160
+
+// Line makes a text fit for a row: one line of at most MostLine characters, with secrets
+// masked and without control characters.
+func Line(text string) string {
+	if len(text) > 8*MostLine { // what is cut off anyway is not searched for secrets
+		text = text[:8*MostLine]
+	}
+	text = redact.NewRedactor(nil).Text(strings.ToValidUTF8(text, "\uFFFD"))
+	var b strings.Builder
+	n, blank := 0, false
+	for _, r := range text {
+		if r == '\n' || r == '\r' || r == '\t' || unicode.IsSpace(r) {
+			blank = n > 0
+			continue
+		}
+		if unicode.IsControl(r) || unicode.Is(unicode.Bidi_Control, r) {
+			continue
+		}
+		if blank {
+			b.WriteByte(' ')
+			n, blank = n+1, false
+		}
+		if n++; n >= MostLine {
+			b.WriteRune('…')
+			break
+		}
+		b.WriteRune(r)
+	}
+	return strings.TrimRight(b.String(), " ")
+}

@@ -1,0 +1,113 @@
+package index
+
+// Lists of runs for people: what is needed of their newest sessions, and of their ids.
+
+import (
+	"database/sql"
+	"strings"
+)
+
+// ListedRun is a run with the ref of its newest session, "" for none that its log names.
+type ListedRun struct {
+	MonitoredRun
+
+	SessionRef string
+}
+
+// Key identifies the run.
+func (l *ListedRun) Key() RunKey { return RunKey{l.ProjectID, l.RunID} }
+
+// Listed lists runs, newest first.
+func (v *View) Listed(f RunFilter) ([]ListedRun, error) {
+	c := f.conditions()
+	return query(v, listed+c.text+newestRuns, append(c.args, limit(f.Limit)), scanListed)
+}
+
+// ListedRun is one run, nil if it is not in the index.
+func (v *View) ListedRun(key RunKey) (*ListedRun, error) {
+	list, err := query(v, listed+" WHERE r.run_id=? AND r.project_id=?", []any{key.RunID, key.ProjectID}, scanListed)
+	if err != nil || len(list) == 0 {
+		return nil, err
+	}
+	return &list[0], nil
+}
+
+const listed = "SELECT " + runColumns + ", " + statsColumns + ", COALESCE(s.session_ref,'') FROM ac_runs r LEFT JOIN ac_run_stats s ON s.id=r.id"
+
+func scanListed(rows *sql.Rows, l *ListedRun) error {
+	var s scanned
+	if err := rows.Scan(append(append(l.targets(), s.targets()...), &l.SessionRef)...); err != nil {
+		return err
+	}
+	l.take(s.stats())
+	return nil
+}
+
+// CountRuns counts the runs that a filter selects, ignoring its limit.
+func (v *View) CountRuns(f RunFilter) (n int, err error) {
+	c := f.conditions()
+	err = v.conn.askOne(v.ctx, "SELECT count(*) FROM ac_runs r"+c.text, c.args, &n)
+	return n, err
+}
+
+// RunIDsLike lists the ids of all runs that end in the same letters as one of these.
+func (v *View) RunIDsLike(ids []string, letters int) ([]string, error) {
+	if len(ids) == 0 {
+		return nil, nil
+	}
+	text, args := "SELECT run_id FROM ac_runs", []any(nil)
+	if len(ids) <= mostEndings {
+		text += " WHERE substr(run_id,?) IN (?" + strings.Repeat(",?", len(ids)-1) + ")"
+		args = append(args, -letters)
+		for _, id := range ids {
+			args = append(args, id[max(0, len(id)-letters):])
+		}
+	}
+	return query(v, text, args, func(rows *sql.Rows, id *string) error { return rows.Scan(id) })
+}
+
+// mostEndings is from how many ids on all are listed.
+const mostEndings = 200
+
+// LastRuns is when the newest run of each agent was created.
+func (v *View) LastRuns() (map[string]string, error) {
+	type last struct{ agent, at string }
+	list, err := query(v, "SELECT agent_id, created_at, max(at) FROM ac_runs GROUP BY agent_id", nil, func(rows *sql.Rows, l *last) error {
+		var at int64
+		return rows.Scan(&l.agent, &l.at, &at)
+	})
+	found := make(map[string]string, len(list))
+	for _, l := range list {
+		found[l.agent] = l.at
+	}
+	return found, err
+}
+
+// TaskCount is how many tasks a project has.
+type TaskCount struct {
+	ProjectID            string
+	Tasks, Done, Blocked int
+}
+
+// TaskCounts counts the tasks of each project that has any, without those that were
+// canceled.
+func (v *View) TaskCounts() ([]TaskCount, error) {
+	return query(v, "SELECT project_id, count(*), sum(status='done'), sum(status='blocked') FROM ac_tasks WHERE status<>'canceled' GROUP BY project_id", nil,
+		func(rows *sql.Rows, n *TaskCount) error {
+			return rows.Scan(&n.ProjectID, &n.Tasks, &n.Done, &n.Blocked)
+		})
+}
+
+// LastMessage is a conversation with its newest message; At and By are "" without one.
+type LastMessage struct {
+	ConversationID, ProjectID, Name, At, By string
+}
+
+// LastMessages lists the conversations of the workspace and of all projects.
+func (v *View) LastMessages() ([]LastMessage, error) {
+	return query(v, `SELECT c.conversation_id, COALESCE(c.project_id,''), c.name, COALESCE(m.created_at,''), COALESCE(m.author_id,'') FROM ac_conversations c
+ LEFT JOIN ac_messages m ON m.conversation=c.id AND m.seq=(SELECT max(seq) FROM ac_messages n WHERE n.conversation=c.id)`, nil,
+		func(rows *sql.Rows, l *LastMessage) error {
+			return rows.Scan(&l.ConversationID, &l.ProjectID, &l.Name, &l.At, &l.By)
+		})
+}

@@ -1,0 +1,338 @@
+package index
+
+// Usage of runs, by the turns in which it arose. A record is one closed turn with usage
+// or, where the log has no turns, one session. It falls on the time of the event that
+// closed it.
+//
+// Reports with a turn are sums of the session so far: what an earlier turn reported is
+// taken away. Of reports without a turn the highest of the session counts. A cost that was
+// computed for a session is shared among its records by their tokens.
+
+import (
+	"database/sql"
+	"encoding/json"
+
+	"ac/events"
+)
+
+// counters are what was used. They are disjoint. Total is what was reported, else their sum.
+type counters struct {
+	Input     int64    `json:"i,omitempty"`
+	Cached    int64    `json:"c,omitempty"`
+	Output    int64    `json:"o,omitempty"`
+	Reasoning int64    `json:"s,omitempty"`
+	Total     int64    `json:"t,omitempty"`
+	Cost      *float64 `json:"m,omitempty"` // in USD, nil if not known
+}
+
+// less takes an earlier sum away. A sum that shrank begins anew.
+func (c counters) less(before counters) counters {
+	if c.Total < before.Total {
+		return c
+	}
+	rest := counters{
+		Input: max(0, c.Input-before.Input), Cached: max(0, c.Cached-before.Cached), Output: max(0, c.Output-before.Output),
+		Reasoning: max(0, c.Reasoning-before.Reasoning), Total: c.Total - before.Total, Cost: c.Cost,
+	}
+	if c.Cost != nil && before.Cost != nil {
+		rest.Cost = new(max(0, *c.Cost-*before.Cost))
+	}
+	return rest
+}
+
+func (c *counters) add(more counters) {
+	c.Input, c.Cached, c.Output = c.Input+more.Input, c.Cached+more.Cached, c.Output+more.Output
+	c.Reasoning, c.Total = c.Reasoning+more.Reasoning, c.Total+more.Total
+	if more.Cost != nil {
+		cost := *more.Cost
+		if c.Cost != nil {
+			cost += *c.Cost
+		}
+		c.Cost = &cost
+	}
+}
+
+// Sources of the cost of a record.
+const (
+	CostReported = "reported" // by the agent
+	CostRate     = "rate"     // by the rate cards of the machine
+)
+
+// usageRecord is a record of a run.
+type usageRecord struct {
+	counters
+
+	At        int64  `json:"at"` // noTime if the event has none
+	Turn      int    `json:"n,omitempty"`
+	Estimated bool   `json:"e,omitempty"`
+	CostBy    string `json:"b,omitempty"`
+}
+
+// usageFold makes the records of a run, event by event. It is kept between readings of
+// the log.
+type usageFold struct {
+	Closed []usageRecord `json:"r,omitempty"`
+	First  int           `json:"f,omitempty"` // of the records of the session
+	// Turn is that of the newest report, Latest the report, Before the last report of an
+	// earlier turn.
+	Turn   int      `json:"n,omitempty"`
+	Latest counters `json:"l,omitzero"`
+	Before counters `json:"p,omitzero"`
+	// Whole is the highest report without a turn, or the estimate.
+	Whole     *counters `json:"w,omitempty"`
+	Estimated bool      `json:"e,omitempty"`
+	Rate      *float64  `json:"c,omitempty"` // the computed cost of the session
+
+	saved int // records that the table has
+}
+
+// usagePayload is what the fold reads of events.
+type usagePayload struct {
+	Turn       int      `json:"turn"`
+	Input      *int64   `json:"input_tokens"`
+	Cached     *int64   `json:"cached_input_tokens"`
+	Output     *int64   `json:"output_tokens"`
+	Reasoning  *int64   `json:"reasoning_output_tokens"`
+	Total      *int64   `json:"total_tokens"`
+	Cost       *float64 `json:"cost_usd"`
+	CostSource string   `json:"cost_source"`
+}
+
+func (p usagePayload) counters() counters {
+	known := func(n *int64) int64 {
+		if n == nil {
+			return 0
+		}
+		return max(0, *n)
+	}
+	c := counters{Input: known(p.Input), Cached: known(p.Cached), Output: known(p.Output), Reasoning: known(p.Reasoning), Cost: p.Cost}
+	if c.Total = c.Input + c.Cached + c.Output + c.Reasoning; p.Total != nil {
+		c.Total = known(p.Total)
+	}
+	return c
+}
+
+// usage takes an event. Others than those about usage, turns and sessions change nothing.
+func (s *runStats) usage(e *event) {
+	kind := string(e.kind.text)
+	switch kind {
+	case events.UsageReported, events.UsageEstimated, events.UsageCost, events.TurnEnded, events.RunContinued:
+	default:
+		if !events.Terminal(kind) {
+			return
+		}
+	}
+	if s.Usage == nil {
+		s.Usage = &usageFold{}
+	}
+	u := s.Usage
+	at := int64(noTime)
+	if e.hasAt {
+		at = e.at
+	}
+	var p usagePayload
+	_ = json.Unmarshal(e.payload, &p) // what has another type is not known
+	switch kind {
+	case events.UsageReported:
+		u.reported(p)
+	case events.UsageEstimated:
+		c := p.counters()
+		u.Whole, u.Estimated = &c, true
+	case events.UsageCost:
+		u.Rate = p.Cost
+	case events.TurnEnded:
+		if p.Turn == u.Turn {
+			u.closeTurn(at)
+		}
+	default:
+		u.close(at)
+	}
+}
+
+func (u *usageFold) reported(p usagePayload) {
+	c := p.counters()
+	if p.Turn <= 0 {
+		if u.Whole == nil || u.Estimated || c.Total > u.Whole.Total {
+			u.Whole, u.Estimated = &c, false
+		}
+		return
+	}
+	if p.Turn > u.Turn {
+		u.Before, u.Turn = u.Latest, p.Turn
+	}
+	u.Latest = c
+	if last := len(u.Closed) - 1; last >= u.First && u.Closed[last].Turn == p.Turn { // of a turn that is over
+		u.Closed[last].counters = c.less(u.Before)
+		u.changed(last)
+	}
+}
+
+// changed marks the records that the table has to get again.
+func (u *usageFold) changed(from int) { u.saved = min(u.saved, from) }
+
+// closeTurn makes the record of the newest turn, if it has none.
+func (u *usageFold) closeTurn(at int64) {
+	if last := len(u.Closed) - 1; u.Turn == 0 || last >= u.First && u.Closed[last].Turn == u.Turn {
+		return
+	}
+	r := usageRecord{counters: u.Latest.less(u.Before), At: at, Turn: u.Turn}
+	if r.Cost != nil {
+		r.CostBy = CostReported
+	}
+	u.Closed = append(u.Closed, r)
+}
+
+// close makes the records of a session that is over.
+func (u *usageFold) close(at int64) {
+	u.closeTurn(at)
+	if u.Whole != nil {
+		u.closeWhole(at)
+	}
+	if u.Rate != nil {
+		u.share(*u.Rate)
+	}
+	*u = usageFold{Closed: u.Closed, First: len(u.Closed), saved: u.saved}
+}
+
+// closeWhole adds what the turns did not report to the last of them; without any it is a
+// record of its own.
+func (u *usageFold) closeWhole(at int64) {
+	if len(u.Closed) == u.First {
+		r := usageRecord{counters: *u.Whole, At: at, Estimated: u.Estimated}
+		if r.Cost != nil {
+			r.CostBy = CostReported
+		}
+		u.Closed = append(u.Closed, r)
+		return
+	}
+	var sum counters
+	for _, r := range u.Closed[u.First:] {
+		sum.add(r.counters)
+	}
+	if u.Estimated || u.Whole.Total <= sum.Total {
+		return
+	}
+	last := len(u.Closed) - 1
+	rest := u.Whole.less(sum)
+	if sum.Cost == nil {
+		rest.Cost = nil
+	}
+	u.Closed[last].add(rest)
+	u.changed(last)
+}
+
+// share divides a computed cost among the records of the session that have no cost of
+// their own.
+func (u *usageFold) share(cost float64) {
+	var tokens, unpriced int64
+	for _, r := range u.Closed[u.First:] {
+		if r.Cost == nil {
+			tokens, unpriced = tokens+r.Total, unpriced+1
+		}
+	}
+	for i := u.First; i < len(u.Closed); i++ {
+		r := &u.Closed[i]
+		if r.Cost != nil {
+			continue
+		}
+		part := 1 / float64(unpriced)
+		if tokens > 0 {
+			part = float64(r.Total) / float64(tokens)
+		}
+		r.Cost, r.CostBy = new(cost*part), CostRate
+		u.changed(i)
+	}
+}
+
+// saveUsage writes the records of a run that the table does not have yet.
+func (w *writer) saveUsage(run int64, u *usageFold) error {
+	from := 0
+	if u != nil {
+		from = u.saved
+	}
+	if err := w.exec("DELETE FROM ac_usage_records WHERE id>=? AND id<?", eventKey(run, int64(from)), eventKey(run+1, 0)); err != nil || u == nil {
+		return err
+	}
+	for n := from; n < len(u.Closed); n++ {
+		r := &u.Closed[n]
+		if err := w.exec("INSERT INTO ac_usage_records VALUES (?,?,?,?,?,?,?,?,?,?)", eventKey(run, int64(n)), r.At, r.Estimated,
+			r.Input, r.Cached, r.Output, r.Reasoning, r.Total, finite(r.Cost), maybe(r.CostBy)); err != nil {
+			return err
+		}
+	}
+	u.saved = len(u.Closed)
+	return nil
+}
+
+// UsageRecord is what one turn used, or one session without turns.
+type UsageRecord struct {
+	RunKey
+
+	AgentID   string
+	Provider  string
+	Model     string // "" if the run names none
+	At        int64  // in Unix nanoseconds
+	Estimated bool
+	Input     int64
+	Cached    int64
+	Output    int64
+	Reasoning int64
+	Total     int64
+	CostUSD   *float64
+	CostBy    string // CostReported, CostRate, or "" without a cost
+}
+
+// UsageFilter selects records; empty fields match all. From and To bound their times,
+// inclusively.
+type UsageFilter struct {
+	ProjectID string
+	AgentID   string
+	From, To  int64
+}
+
+// UsageRecords visits records in no particular order.
+func (v *View) UsageRecords(f UsageFilter, visit func(*UsageRecord)) error {
+	var c conditions
+	c.add("u.at>=? AND u.at<=?", f.From, f.To)
+	c.equal("r.project_id", f.ProjectID)
+	c.equal("r.agent_id", f.AgentID)
+	rows, err := v.conn.ask(v.ctx, `SELECT r.project_id, r.run_id, r.agent_id, r.provider, COALESCE(r.spec_model,''), u.at, u.estimated,
+ u.input, u.cached, u.output, u.reasoning, u.total, u.cost_usd, COALESCE(u.cost_by,'') FROM ac_usage_records u JOIN ac_runs r ON r.id=u.id>>36`+c.text, c.args...)
+	if err != nil {
+		return err
+	}
+	defer rows.Close()
+	for rows.Next() {
+		var u UsageRecord
+		if err := rows.Scan(&u.ProjectID, &u.RunID, &u.AgentID, &u.Provider, &u.Model, &u.At, &u.Estimated,
+			&u.Input, &u.Cached, &u.Output, &u.Reasoning, &u.Total, &u.CostUSD, &u.CostBy); err != nil {
+			return err
+		}
+		visit(&u)
+	}
+	return rows.Err()
+}
+
+// usageJSON is the fold as the table of stats keeps it, nil for none.
+func (s *runStats) usageJSON() any {
+	if s.Usage == nil {
+		return nil
+	}
+	text, err := json.Marshal(s.Usage)
+	if err != nil {
+		return nil // numbers and texts always encode
+	}
+	return string(text)
+}
+
+// setUsage reads the fold back.
+func (s *runStats) setUsage(text sql.NullString) {
+	if !text.Valid {
+		return
+	}
+	var u usageFold
+	if json.Unmarshal([]byte(text.String), &u) == nil {
+		u.saved = len(u.Closed)
+		s.Usage = &u
+	}
+}

@@ -1,0 +1,197 @@
+// Package httpguard checks the requests of listeners on this machine before anything of
+// them is carried out: accepted Host names (DNS rebinding), accepted origins (CSRF), the
+// token of listeners that other machines can reach, and the user at the other end. The
+// control room and every dialect have the same guard with their own options.
+package httpguard
+
+import (
+	"crypto/subtle"
+	"fmt"
+	"net"
+	"net/http"
+	"net/netip"
+	"net/url"
+	"slices"
+	"strconv"
+	"strings"
+)
+
+// Options are what differs between listeners.
+type Options struct {
+	// Host is the name or address that was asked to listen on, At where that is.
+	Host string
+	At   netip.AddrPort
+	// Token is required of every request, "" for none.
+	Token string
+	// OwnPages accepts pages that this listener itself serves; Origins are the other
+	// accepted origins, compared exactly.
+	OwnPages bool
+	Origins  []string
+	// NeedPort refuses a Host without the port.
+	NeedPort bool
+}
+
+// Guard checks requests. It is immutable and safe for concurrent use.
+//
+// A page of another site can send requests to a server on this machine (CSRF). By DNS
+// rebinding, a name that resolves to this machine, it can also read the answers. But it
+// cannot make a browser lie about Host and Origin.
+type Guard struct {
+	names    map[string]bool // lower case, addresses in canonical form
+	port     string
+	token    string
+	ownPages bool
+	needPort bool
+	origins  []string
+	// everywhere means that the server listens on all addresses of the machine: then each
+	// address at which a connection arrives is accepted.
+	everywhere bool
+}
+
+// New makes the guard of a listener.
+func New(o Options) *Guard {
+	return &Guard{
+		names: map[string]bool{"127.0.0.1": true, "localhost": true, "::1": true, PlainName(o.Host): true},
+		port:  strconv.Itoa(int(o.At.Port())), token: o.Token, everywhere: o.At.Addr().IsUnspecified(),
+		ownPages: o.OwnPages, origins: o.Origins, needPort: o.NeedPort,
+	}
+}
+
+// Refusal is why a request may not pass.
+type Refusal struct {
+	Status  int
+	Message string
+}
+
+func (e *Refusal) Error() string { return e.Message }
+
+func refuse(status int, format string, args ...any) *Refusal {
+	return &Refusal{status, fmt.Sprintf(format, args...)}
+}
+
+// Port is the port of the listener.
+func (g *Guard) Port() string { return g.port }
+
+// Token is the token that every request needs, "" for none.
+func (g *Guard) Token() string { return g.token }
+
+// CheckHost returns the refusal of a request by its Host and its token, nil if it may
+// pass.
+func (g *Guard) CheckHost(r *http.Request) *Refusal {
+	if !g.isHost(r) {
+		return refuse(http.StatusForbidden, "the Host header does not name this server")
+	}
+	if g.token != "" && !g.hasToken(r) {
+		return refuse(http.StatusUnauthorized, "the token of this server is required")
+	}
+	return nil
+}
+
+// CheckOrigin returns the refusal of a request that a page of another site may have sent,
+// nil if it may pass.
+func (g *Guard) CheckOrigin(r *http.Request) *Refusal {
+	for _, origin := range r.Header.Values("Origin") {
+		if !slices.Contains(g.origins, origin) && !(g.ownPages && g.isOwn(r, origin)) {
+			return refuse(http.StatusForbidden, "cross-origin requests are refused")
+		}
+	}
+	if r.Header.Get("Origin") != "" && slices.Contains(g.origins, r.Header.Get("Origin")) {
+		return nil // what the browser says of the site is said by the origin, too
+	}
+	switch site := r.Header.Get("Sec-Fetch-Site"); site {
+	case "cross-site", "same-site":
+		return refuse(http.StatusForbidden, "cross-origin requests are refused")
+	}
+	return nil
+}
+
+// CheckPeer refuses another user of this machine where no token stands for the right to
+// come in.
+func (g *Guard) CheckPeer(r *http.Request) *Refusal {
+	if g.token != "" || PeerOf(r.Context()).Trusted {
+		return nil
+	}
+	return refuse(http.StatusForbidden, "this listener serves the user who started it only")
+}
+
+// isHost reports whether the Host of a request is one of this server's names.
+func (g *Guard) isHost(r *http.Request) bool {
+	name, port, ok := splitHost(r.Host)
+	return ok && (port == g.port || port == "" && !g.needPort) && g.goesBy(r, name)
+}
+
+// isOwn reports whether an origin is this server.
+func (g *Guard) isOwn(r *http.Request, origin string) bool {
+	rest, http := strings.CutPrefix(strings.ToLower(origin), "http://")
+	name, port, ok := splitHost(rest)
+	if port == "" {
+		port = "80"
+	}
+	return http && ok && port == g.port && g.goesBy(r, name)
+}
+
+func (g *Guard) goesBy(r *http.Request, name string) bool {
+	if g.names[name] {
+		return true
+	}
+	if !g.everywhere {
+		return false
+	}
+	local, ok := r.Context().Value(http.LocalAddrContextKey).(net.Addr)
+	if !ok {
+		return false
+	}
+	at, err := netip.ParseAddrPort(local.String())
+	return err == nil && at.Addr().Unmap().String() == name
+}
+
+// hasToken compares in constant time.
+func (g *Guard) hasToken(r *http.Request) bool {
+	given := r.URL.Query().Get("token")
+	if scheme, bearer, ok := strings.Cut(r.Header.Get("Authorization"), " "); ok && strings.EqualFold(scheme, "Bearer") {
+		given = strings.TrimSpace(bearer)
+	}
+	return subtle.ConstantTimeCompare([]byte(given), []byte(g.token)) == 1
+}
+
+// splitHost splits a host from its optional port: the name in lower case, or an
+// address in canonical form without brackets.
+func splitHost(text string) (name, port string, ok bool) {
+	if inner, found := strings.CutPrefix(text, "["); found {
+		address, rest, closed := strings.Cut(inner, "]")
+		parsed, err := netip.ParseAddr(address)
+		if !closed || err != nil || !parsed.Is6() || parsed.Zone() != "" {
+			return "", "", false
+		}
+		name, text = parsed.String(), rest
+	} else {
+		name, text = text, ""
+		if i := strings.IndexByte(name, ':'); i >= 0 {
+			name, text = name[:i], name[i:]
+		}
+		name = strings.ToLower(name)
+	}
+	port, hasPort := strings.CutPrefix(text, ":")
+	if !hasPort {
+		return name, "", name != "" && text == ""
+	}
+	n, err := strconv.ParseUint(port, 10, 16)
+	return name, port, name != "" && err == nil && strconv.FormatUint(n, 10) == port
+}
+
+// PlainName is a host in the form of splitHost.
+func PlainName(host string) string {
+	if address, err := netip.ParseAddr(strings.Trim(host, "[]")); err == nil {
+		return address.Unmap().WithZone("").String()
+	}
+	return strings.ToLower(host)
+}
+
+// Address is the URL of a server.
+func Address(host, port, token string) string {
+	u := url.URL{Scheme: "http", Host: net.JoinHostPort(strings.Trim(host, "[]"), port)}
+	if token != "" {
+		u.Path, u.RawQuery = "/", url.Values{"token": {token}}.Encode()
+	}
+	return u.String()
+}

@@ -1,0 +1,92 @@
+package httpguard
+
+import (
+	"net"
+	"net/http"
+	"net/http/httptest"
+	"net/netip"
+	"strings"
+	"testing"
+)
+
+// TestOrigins pins which pages a listener without pages of its own serves.
+func TestOrigins(t *testing.T) {
+	t.Parallel()
+	g := New(Options{Host: "127.0.0.1", At: netip.MustParseAddrPort("127.0.0.1:9876"), Origins: []string{"https://editor.example"}, NeedPort: true})
+	for _, c := range []struct {
+		host, origin, site string
+		pass               bool
+	}{
+		{"127.0.0.1:9876", "", "", true}, {"localhost:9876", "", "", true}, {"[::1]:9876", "", "none", true},
+		{"localhost", "", "", false}, {"localhost:1", "", "", false}, {"evil.example:9876", "", "", false},
+		{"localhost:9876", "http://localhost:9876", "", false}, {"localhost:9876", "null", "", false},
+		{"localhost:9876", "https://editor.example", "", true}, {"localhost:9876", "https://editor.example", "cross-site", true},
+		{"localhost:9876", "https://editor.example.evil", "", false},
+		{"localhost:9876", "", "cross-site", false}, {"localhost:9876", "", "same-site", false},
+	} {
+		r := httptest.NewRequest(http.MethodGet, "http://x/ws", nil)
+		r.Host = c.host
+		for name, value := range map[string]string{"Origin": c.origin, "Sec-Fetch-Site": c.site} {
+			if value != "" {
+				r.Header.Set(name, value)
+			}
+		}
+		if got := g.CheckHost(r) == nil && g.CheckOrigin(r) == nil; got != c.pass {
+			t.Errorf("%+v passes: %t", c, got)
+		}
+	}
+}
+
+// TestPeer pins that the user of a connection is found in the tables of the system, and
+// that one who is not found is not trusted.
+func TestPeer(t *testing.T) {
+	t.Parallel()
+	if !ChecksPeers() {
+		t.Skip("this system does not tell whose a connection is")
+	}
+	listener, err := (&net.ListenConfig{}).Listen(t.Context(), "tcp4", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer listener.Close()
+	client, err := (&net.Dialer{}).DialContext(t.Context(), "tcp4", listener.Addr().String())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer client.Close()
+	server, err := listener.Accept()
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer server.Close()
+	if p := PeerOf(WithPeer(t.Context(), server)); !p.Trusted || !p.Checked {
+		t.Errorf("our own connection: %+v", p)
+	}
+	if p := PeerOf(t.Context()); p.Trusted {
+		t.Error("a request without a connection is trusted")
+	}
+	for _, ends := range [][2]string{{"127.0.0.1:1", "127.0.0.1:2"}, {"192.0.2.1:1", "127.0.0.1:2"}, {"127.0.0.1:1", "192.0.2.1:2"}} {
+		if p := peerBetween(netip.MustParseAddrPort(ends[0]), netip.MustParseAddrPort(ends[1])); p.Trusted {
+			t.Errorf("%v is trusted", ends)
+		}
+	}
+}
+
+// FuzzHost looks for a host that is taken for another one than it is.
+func FuzzHost(f *testing.F) {
+	for _, text := range []string{"localhost:80", "[::1]:8787", "127.0.0.1", "", ":", "[", "[]", "a:b:c", "[::1%25lo]:1", "evil@localhost:80", "localhost:80:80", "[::1]x:80"} {
+		f.Add(text)
+	}
+	g := New(Options{Host: "127.0.0.1", At: netip.MustParseAddrPort("127.0.0.1:8787")})
+	own := map[string]bool{"localhost": true, "127.0.0.1": true}
+	f.Fuzz(func(t *testing.T, text string) {
+		name, port, ok := splitHost(text)
+		if !ok || !g.names[name] || (port != "" && port != g.port) {
+			return
+		}
+		bare := strings.ToLower(strings.TrimSuffix(text, ":"+g.port))
+		if address, err := netip.ParseAddr(strings.Trim(bare, "[]")); !own[bare] && (err != nil || address != netip.IPv6Loopback()) {
+			t.Errorf("%q passes as %q", text, name)
+		}
+	})
+}

@@ -1,0 +1,145 @@
+package provider
+
+// Which agent programs a machine has, and whether they work. No prompt is ever sent.
+
+import (
+	"bytes"
+	"context"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"ac/workspace/doc"
+)
+
+// Whether an agent program can be used.
+const (
+	Ready       = "ready"
+	NotSignedIn = "not_signed_in"
+	Unknown     = "unknown" // nobody can tell without a prompt
+)
+
+// Installed is an agent program that was looked for.
+type Installed struct {
+	Name     string // of the agent that is made for it
+	Program  string // its name in PATH
+	Provider string
+	// Command are the words by which it is spoken with, where the provider has none.
+	Command []string
+	Found   bool
+	Path    string
+	Version string
+	State   string
+	Hint    string // what signs it in
+	Reason  string // why it does not work, "" if it does
+}
+
+// installedLimit bounds each query: programs of Node take seconds to begin, more of them
+// where several do at once.
+const installedLimit = 10 * time.Second
+
+// kind is what is looked for.
+type kind struct {
+	Installed
+	keys  []string // variables that sign it in
+	login []string // words that exit with 0 where it is signed in
+	needs []string // words that must be answered
+	acp   []string // words that speak the Agent Client Protocol
+}
+
+func kinds() []kind {
+	return []kind{
+		{
+			Installed: Installed{Name: "Codex", Program: "codex", Provider: doc.ProviderCodex, Hint: "run codex login"},
+			keys:      []string{"OPENAI_API_KEY", "CODEX_API_KEY"}, login: []string{"login", "status"}, needs: []string{"app-server", "--help"},
+		},
+		{
+			Installed: Installed{Name: "Claude", Program: "claude", Provider: "claude", Hint: "run claude once"},
+			keys:      []string{"ANTHROPIC_API_KEY"}, login: []string{"auth", "status"},
+		},
+		{
+			Installed: Installed{Name: "Gemini", Program: "gemini", Provider: "gemini", Hint: "run gemini once"},
+			keys:      []string{"GEMINI_API_KEY", "GOOGLE_API_KEY"},
+		},
+		{Installed: Installed{Name: "OpenCode", Program: "opencode", Provider: "opencode"}, acp: []string{"acp"}},
+		{Installed: Installed{Name: "Goose", Program: "goose", Provider: "acp-goose", Command: []string{"goose", "acp"}}, acp: []string{"acp"}},
+	}
+}
+
+// LookForAgents looks for the agent programs that are known, all at once, within seconds:
+// the programs get the environment without the variables of ac, and no input. With probe
+// false a program in PATH is enough.
+func LookForAgents(ctx context.Context, environ []string, probe bool) []Installed {
+	environ = slices.DeleteFunc(slices.Clone(environ), func(entry string) bool { return strings.HasPrefix(entry, "AC_") })
+	known := kinds()
+	found := make([]Installed, len(known))
+	var group sync.WaitGroup
+	for i := range known {
+		group.Go(func() { found[i] = known[i].look(ctx, environ, probe) })
+	}
+	group.Wait()
+	return found
+}
+
+func (k *kind) look(ctx context.Context, environ []string, probe bool) Installed {
+	program, err := Find(k.Program, value(environ, "PATH"))
+	if err != nil {
+		return k.Installed
+	}
+	k.Found, k.Path, k.State = true, program.Path, Unknown
+	if !probe {
+		return k.Installed
+	}
+	var version, needed, login, hello answer
+	var group sync.WaitGroup
+	query := func(into *answer, words []string) {
+		if len(words) > 0 {
+			group.Go(func() { *into = ask(ctx, environ, installedLimit, program.Path, words...) })
+		}
+	}
+	query(&version, []string{"--version"})
+	query(&needed, k.needs)
+	if !k.signedInByKey(environ) {
+		query(&login, k.login)
+	}
+	if len(k.acp) > 0 {
+		group.Go(func() {
+			hello = askWith(ctx, environ, installedLimit, acpHello, acpAnswered, program.Path, k.acp...)
+		})
+	}
+	group.Wait()
+	k.Version, _, _ = strings.Cut(strings.TrimSpace(version.stdout), "\n")
+	switch {
+	case !version.ok:
+		k.Reason = k.Program + " --version failed or hung"
+	case strings.TrimSpace(k.Version) == "":
+		k.Reason = k.Program + " --version printed nothing"
+	case len(k.needs) > 0 && !needed.ok:
+		k.Reason = k.Program + " " + strings.Join(k.needs, " ") + " failed"
+	case len(k.acp) > 0 && !acpAnswered([]byte(hello.stdout)):
+		k.Reason = k.Program + " " + strings.Join(k.acp, " ") + " did not answer initialize"
+	case len(k.acp) > 0 || k.signedInByKey(environ) || login.ok && len(k.login) > 0:
+		k.State = Ready
+	case len(k.login) > 0:
+		k.State = NotSignedIn
+	}
+	return k.Installed
+}
+
+func (k *kind) signedInByKey(environ []string) bool {
+	return slices.ContainsFunc(k.keys, func(key string) bool { return set(environ, key) })
+}
+
+// acpHello is the first message of the Agent Client Protocol.
+const acpHello = `{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":1,"clientCapabilities":{"fs":{"readTextFile":false,"writeTextFile":false},"terminal":false}}}` + "\n"
+
+// acpAnswered reports whether the first message was answered.
+func acpAnswered(stdout []byte) bool {
+	for line := range bytes.Lines(stdout) {
+		if bytes.Contains(line, []byte(`"protocolVersion"`)) && bytes.HasSuffix(line, []byte("\n")) {
+			return true
+		}
+	}
+	return false
+}

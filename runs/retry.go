@@ -1,0 +1,78 @@
+package runs
+
+// Retrying a run: the start of another like one that is over.
+
+import (
+	"context"
+	"path"
+
+	"ac/internal/durable"
+	"ac/internal/fault"
+	"ac/internal/redact"
+	"ac/runs/session"
+	"ac/workspace"
+	"ac/workspace/doc"
+)
+
+// Again is the start of a run like one that is over: with its agent, words or prompt,
+// task, place, model, policy, title and budget. A run in a worktree begins in a fresh one.
+// Environment and standard input were not kept. prompt stands in place of the kept one;
+// without it, a masked part is fault.PromptMasked.
+func Again(ctx context.Context, w *workspace.Workspace, project, runID string, prompt *string) (spec StartSpec, err error) {
+	run, _, live, err := Living(ctx, w, project, runID)
+	switch {
+	case err != nil:
+		return spec, err
+	case live:
+		return spec, fault.New(fault.RunBusy, "run %s has a live session", runID)
+	case run.Spec == nil || !doc.Terminal(run.Status):
+		return spec, fault.New(fault.NeverRan, "run %s never executed: launch it", runID)
+	}
+	spec.ProjectID, spec.AgentID, spec.Provider, spec.Title, spec.RetryOf = project, run.AgentID, run.Provider, run.Title, runID
+	spec.RepoID, spec.WorkdirRel, spec.TaskID, spec.MilestoneID = run.Spec.RepoID, run.Spec.WorkdirRel, run.Spec.TaskID, run.Spec.MilestoneID
+	spec.Budget, spec.Model = run.Spec.Budget, run.Spec.Model
+	if spec.RepoID != "" {
+		spec.Isolation = IsolationNone
+		if run.Spec.WorktreeRel != "" {
+			spec.Isolation = IsolationWorktree
+		}
+	}
+	if run.Live == nil || run.Live.Driver == "" {
+		return spec, spec.sameWords(run, prompt)
+	}
+	rules := run.Live.Policy.Rules
+	spec.Live = LiveSpec{
+		Driver: run.Live.Driver, Interactive: &run.Live.Interactive, Mode: run.Live.Policy.Mode, Level: run.Live.Policy.PermissionLevel, Rules: &rules,
+		KeepOpen: &run.Live.KeepOpen,
+	}
+	if spec.Prompt = prompt; prompt == nil {
+		spec.Prompt, err = keptPrompt(w, run)
+	}
+	return spec, err
+}
+
+// sameWords takes the words of a run that executed a command.
+func (s *StartSpec) sameWords(run doc.Run, prompt *string) error {
+	if prompt != nil {
+		return fault.InvalidField("prompt_text", "is for agents that are spoken with")
+	}
+	for _, word := range run.Spec.Argv {
+		if redact.Masked(word) {
+			return fault.New(fault.PromptMasked, "the kept words of run %s have a masked part: start it with them", run.ID)
+		}
+	}
+	s.Argv, s.Live.Driver = run.Spec.Argv, session.DriverCommand
+	return nil
+}
+
+// keptPrompt is the first prompt of a run as it was kept.
+func keptPrompt(w *workspace.Workspace, run doc.Run) (*string, error) {
+	text, err := durable.ReadFile(w.FS, path.Join(workspace.RunDir(run.ProjectID, run.ID), "outputs", "prompt.txt"), MaxPrompt)
+	if err != nil {
+		return nil, err
+	}
+	if prompt := string(text); !redact.Masked(prompt) {
+		return &prompt, nil
+	}
+	return nil, fault.New(fault.PromptMasked, "the kept prompt of run %s has a masked part: give the prompt", run.ID)
+}

@@ -1,0 +1,222 @@
+package snapshot
+
+// What waits for a person, from the index, the sockets of live sessions and the records
+// of jobs.
+
+import (
+	"fmt"
+	"time"
+
+	"ac/governance/needs"
+	"ac/heartbeat/job"
+	"ac/index"
+	"ac/internal/clock"
+	"ac/runs/interaction"
+	"ac/workspace/doc"
+)
+
+// failuresLast is for how long failed runs, and those over their budgets, are needs.
+const failuresLast = 7 * 24 * time.Hour
+
+// Needs are the needs of a project, of all if it is "", in order: those that stand, and
+// those that were dismissed.
+type Needs struct {
+	Open      []needs.Need
+	Dismissed []needs.Need
+	Of        needs.Dismissals
+}
+
+// Needs takes what waits for a person.
+func (m *View) Needs(project string) (result Needs, err error) {
+	if result.Of, err = needs.ReadDismissals(m.w); err != nil {
+		return result, err
+	}
+	var all []needs.Need
+	for _, part := range []func(string) ([]needs.Need, error){m.asked, m.helpNeeds, m.undecided, m.troubles} {
+		list, err := part(project)
+		if err != nil {
+			return result, err
+		}
+		all = append(all, list...)
+	}
+	needs.Sort(all)
+	for _, n := range all {
+		if _, dismissed := result.Of.Of(n); dismissed {
+			result.Dismissed = append(result.Dismissed, n)
+		} else {
+			result.Open = append(result.Open, n)
+		}
+	}
+	return result, nil
+}
+
+// asked are the open requests of agents and workflows.
+func (m *View) asked(project string) (list []needs.Need, err error) {
+	open, _, err := m.unresolved(index.InteractionFilter{ProjectID: project})
+	for _, r := range m.records(open, nil) {
+		list = append(list, needOf(r))
+	}
+	return list, err
+}
+
+func needOf(r interaction.Record) needs.Need {
+	n := needs.New(r.Kind, r.InteractionID, r.Title)
+	n.ProjectID, n.RunID, n.Who, n.At = r.ProjectID, r.RunID, r.AgentID, r.RequestedAt
+	if r.ExpiresAt != nil {
+		n.ExpiresAt = *r.ExpiresAt
+	}
+	return n
+}
+
+// helpNeeds are the help requests without an answer.
+func (m *View) helpNeeds(project string) (list []needs.Need, err error) {
+	requests, err := m.view.Unanswered(project)
+	for _, h := range requests {
+		n := needs.New(needs.Help, h.HelpRequestID, h.Title)
+		n.Who, n.At = h.Requester, h.CreatedAt
+		if h.ProjectID != nil {
+			n.ProjectID = *h.ProjectID
+		}
+		list = append(list, n)
+	}
+	return list, err
+}
+
+// undecided are the artifacts that wait for a decision.
+func (m *View) undecided(project string) (list []needs.Need, err error) {
+	pending, err := m.view.Pending(project, 0)
+	for _, a := range pending {
+		kind, ok := map[string]string{
+			"memory_delta": needs.Memory, "milestone_report": needs.Milestone, "heartbeat_action_proposal": needs.Action, "proposal": needs.Files,
+		}[a.Type]
+		if !ok {
+			continue
+		}
+		n := needs.New(kind, a.ArtifactID, orEmpty(a.Title))
+		n.ProjectID, n.Who, n.RunID, n.At = a.ProjectID, orEmpty(a.ProducedBy), orEmpty(a.RunID), orEmpty(a.CreatedAt)
+		list = append(list, n)
+	}
+	return list, err
+}
+
+func orEmpty(text *string) string {
+	if text == nil {
+		return ""
+	}
+	return *text
+}
+
+// troubles are the runs that failed, went over a budget, or have a damaged log.
+func (m *View) troubles(project string) (list []needs.Need, err error) {
+	since := clock.Nanos(m.w.Env.Clock.Now().Add(-failuresLast))
+	found, err := m.view.Troubled(project, since)
+	if err != nil || len(found) == 0 {
+		return nil, err
+	}
+	attempts := attemptsOf{m: m, known: map[string]map[string]bool{}}
+	for i := range found {
+		t := trouble{&found[i]}
+		if recent := t.ended() >= since; recent && t.BudgetExceeded > 0 {
+			list = append(list, t.need(needs.OverBudget, t.RunID, overBudget(budgetDecision(t.LatestBudgetDecision))))
+		} else if recent && t.Status == doc.StatusFailed && !t.Retried {
+			counts, err := attempts.counts(t.ProjectID, t.RunID)
+			if err != nil {
+				return nil, err
+			}
+			if counts {
+				list = append(list, t.need(needs.RunFailed, fmt.Sprintf("%s:%d", t.RunID, t.Sessions), t.failure()))
+			}
+		}
+		if t.ParseErrors > 0 || t.Tampered {
+			n := t.need(needs.BrokenLog, t.RunID, t.broken())
+			n.Faults = t.ParseErrors
+			list = append(list, n)
+		}
+	}
+	return list, nil
+}
+
+// trouble makes needs of a run that somebody has to look at.
+type trouble struct{ *index.TroubledRun }
+
+// ended is when the run ended, else when it was created, in Unix nanoseconds.
+func (t trouble) ended() int64 {
+	if t.EndedAt != 0 {
+		return t.EndedAt
+	}
+	at, _ := clock.Parse(t.CreatedAt)
+	return clock.Nanos(at)
+}
+
+func (t trouble) need(kind, ref, title string) needs.Need {
+	n := needs.New(kind, ref, title)
+	n.ProjectID, n.RunID, n.Who = t.ProjectID, t.RunID, t.AgentID
+	n.At = clock.Stamp(time.Unix(0, t.ended()))
+	return n
+}
+
+// failure is why the run failed, in the agent's words where it has any.
+func (t trouble) failure() string {
+	switch {
+	case t.Error != nil && *t.Error != "":
+		return *t.Error
+	case t.ErrorKind != nil && *t.ErrorKind != "":
+		return "failed: " + *t.ErrorKind
+	}
+	return "failed"
+}
+
+// overBudget is what went over which limit.
+func overBudget(d *BudgetDecision) string {
+	if d == nil || d.Metric == nil || d.Actual == nil || d.Threshold == nil {
+		return "over its budget"
+	}
+	return fmt.Sprintf("over its budget: %g of %g %s", *d.Actual, *d.Threshold, *d.Metric)
+}
+
+// broken is what is wrong with the log.
+func (t trouble) broken() string {
+	switch {
+	case t.ParseErrors == 0:
+		return "the log was changed"
+	case t.ParseErrors == 1:
+		return "the log has 1 line that is no event"
+	}
+	return fmt.Sprintf("the log has %d lines that are no events", t.ParseErrors)
+}
+
+// attemptsOf knows which runs are attempts of jobs, by project.
+type attemptsOf struct {
+	m     *View
+	known map[string]map[string]bool // whether a run's failure counts
+}
+
+// counts reports whether the failure of a run is one that a person has to look at. Of the
+// attempts of a job only the last counts, once the job is over; that of a step of a
+// workflow is told by the workflow's own run.
+func (a attemptsOf) counts(project, run string) (bool, error) {
+	of, known := a.known[project]
+	if !known {
+		of = map[string]bool{}
+		jobs, err := job.All(a.m.w, project)
+		if err != nil {
+			return false, err
+		}
+		for i := range jobs {
+			_, _, step := job.FlowOf(jobs[i])
+			for n, attempt := range jobs[i].Attempts {
+				last := n == len(jobs[i].Attempts)-1
+				of[attempt.RunID] = last && !step && jobs[i].Status == doc.JobCompleted
+			}
+		}
+		a.known[project] = of
+	}
+	counts, attempt := of[run]
+	return counts || !attempt, nil
+}
+
+// RunsNamed are the runs with an id, in all projects.
+func (m *View) RunsNamed(id string) ([]index.RunKey, error) { return m.view.RunsNamed(id) }
+
+// DecisionOn is the newest decision on an artifact, nil if there is none.
+func (m *View) DecisionOn(artifact string) (*index.Review, error) { return m.view.DecisionOn(artifact) }

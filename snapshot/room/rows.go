@@ -1,0 +1,120 @@
+package room
+
+// The rows of each table. Texts are one line each, masked. What is not known is absent.
+
+// Tables of the room, beside TableRuns.
+const (
+	TableNeeds    = "needs"
+	TablePeople   = "people"
+	TableProjects = "projects"
+	TableCounts   = "counts"
+	TableJobs     = "jobs"
+	TableTalk     = "talk"
+	TableMeta     = "meta"
+)
+
+// Tables lists the tables.
+func Tables() []string {
+	return []string{TableRuns, TableNeeds, TablePeople, TableProjects, TableCounts, TableJobs, TableTalk, TableMeta}
+}
+
+// Run is a row of runs. Tk is reported, estimated or none; Ck reported, rate or none.
+type Run struct {
+	Project   string   `json:"p"`
+	Agent     string   `json:"agent"`
+	Provider  string   `json:"provider"`
+	Model     string   `json:"model,omitempty"`
+	Task      string   `json:"task,omitempty"`
+	Title     string   `json:"title"`
+	Status    string   `json:"status"`
+	Activity  string   `json:"activity,omitempty"`
+	Turn      int      `json:"turn,omitempty"`
+	At        string   `json:"at"`
+	Started   string   `json:"started,omitempty"`
+	Ended     string   `json:"ended,omitempty"`
+	Line      string   `json:"line,omitempty"`
+	SaidAt    string   `json:"said_at,omitempty"`
+	Seq       int64    `json:"seq"`
+	Tokens    *int64   `json:"tokens,omitempty"`
+	Tk        string   `json:"tk"`
+	Cost      *float64 `json:"cost,omitempty"`
+	Ck        string   `json:"ck"`
+	Flags     []string `json:"flags"`
+	ErrorKind string   `json:"err_kind,omitempty"`
+	Error     string   `json:"err,omitempty"`
+	Exit      *int     `json:"exit,omitempty"`
+	Open      int      `json:"open"` // requests that wait
+	Job       string   `json:"job,omitempty"`
+	Workflow  bool     `json:"wf,omitempty"`
+	Sessions  int      `json:"sessions"`
+}
+
+// Person is a row of people.
+type Person struct {
+	Name     string `json:"name"`
+	Role     string `json:"role"`
+	Team     string `json:"team,omitempty"`
+	Provider string `json:"provider"`
+	Status   string `json:"status"` // working, waiting or idle
+	Live     int    `json:"live"`
+	Waiting  int    `json:"waiting"`
+	LastAt   string `json:"last_at,omitempty"`
+}
+
+// Project is a row of projects. Today is the local day of this machine.
+type Project struct {
+	Name        string   `json:"name"`
+	Live        int      `json:"live"`
+	Needs       int      `json:"needs"`
+	Failed      int      `json:"failed"`
+	Tasks       int      `json:"tasks"`
+	DonePercent int      `json:"done_pct"`
+	Blocked     int      `json:"blocked"`
+	TokensToday int64    `json:"tokens_today"`
+	CostToday   *float64 `json:"cost_today,omitempty"`
+}
+
+// Counts is a row of counts.
+type Counts struct {
+	Needs  int            `json:"needs"`
+	Live   int            `json:"live"`
+	Failed int            `json:"failed"`
+	ByKind map[string]int `json:"by_kind"`
+}
+
+// Job is a row of jobs.
+type Job struct {
+	Project string `json:"p"`
+	Goal    string `json:"goal"`
+	Status  string `json:"status"`
+	Worker  string `json:"worker"`
+	Run     string `json:"run,omitempty"`
+	At      string `json:"at"`
+}
+
+// Talk is a row of conversations.
+type Talk struct {
+	Project string `json:"p,omitempty"`
+	Name    string `json:"name"`
+	LastAt  string `json:"last_at,omitempty"`
+	LastBy  string `json:"last_by,omitempty"`
+}
+
+// Meta is the row of the server.
+type Meta struct {
+	Version   string    `json:"version"`
+	Index     Index     `json:"index"`
+	Heartbeat Heartbeat `json:"heartbeat"`
+}
+
+// Index is the state of the index that the rows come from.
+type Index struct {
+	State  string `json:"state"` // ready, or why it is not
+	Behind bool   `json:"behind"`
+}
+
+// Heartbeat is whether the heartbeat is on, and when it ticks next.
+type Heartbeat struct {
+	On     bool   `json:"on"`
+	NextAt string `json:"next_at,omitempty"`
+}

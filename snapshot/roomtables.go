@@ -1,0 +1,211 @@
+package snapshot
+
+// The tables of the room, except for the runs: what waits, people, projects, counts, jobs,
+// conversations and the server.
+
+import (
+	"cmp"
+	"slices"
+	"time"
+
+	"ac/governance/needs"
+	"ac/heartbeat/job"
+	"ac/index"
+	"ac/internal/clock"
+	"ac/snapshot/room"
+	"ac/workspace"
+	"ac/workspace/doc"
+)
+
+// RoomTables are rows of the room by table; every table is whole.
+type RoomTables map[string][]room.Change
+
+// RoomTables takes the tables of the room that are not about runs. Version is that of the
+// program.
+func (m *View) RoomTables(version string) (RoomTables, error) {
+	t := roomTables{View: m, tables: RoomTables{}, liveOf: map[string]int{}, waitingOf: map[string]int{}, counts: map[string]*room.Counts{}, projects: map[string]*room.Project{}}
+	for _, part := range []func() error{t.live, t.needs, t.people, t.ofProjects, t.jobs, t.talk} {
+		if err := part(); err != nil {
+			return nil, err
+		}
+	}
+	beat := readHeartbeat(m.w)
+	t.add(room.TableMeta, "server", "", room.Meta{
+		Version: version, Index: room.Index{State: "ready"}, Heartbeat: room.Heartbeat{On: beat.Enabled, NextAt: beat.NextTickAt},
+	})
+	return t.tables, nil
+}
+
+// roomTables makes the tables of one room.
+type roomTables struct {
+	*View
+
+	tables    RoomTables
+	liveOf    map[string]int // by agent
+	waitingOf map[string]int
+	counts    map[string]*room.Counts // by project, allProjects for the sum
+	projects  map[string]*room.Project
+}
+
+// allProjects is the key of the counts of all projects.
+const allProjects = "all"
+
+func (t *roomTables) add(table, id, project string, row any) {
+	t.tables[table] = append(t.tables[table], room.Change{Key: room.Key{Table: table, ID: id}, Project: project, Row: row})
+}
+
+func (t *roomTables) countsOf(project string) *room.Counts {
+	c := t.counts[project]
+	if c == nil {
+		c = &room.Counts{ByKind: map[string]int{}}
+		t.counts[project] = c
+	}
+	return c
+}
+
+// live counts the runs whose sessions live.
+func (t *roomTables) live() error {
+	t.countsOf(allProjects)
+	list, err := t.RunList(RunQuery{Status: doc.StatusRunning})
+	for i := range list.Rows {
+		if r := &list.Rows[i]; r.RowSession != nil && r.LiveStatus == doc.StatusRunning {
+			t.liveOf[r.AgentID]++
+			t.countsOf(allProjects).Live++
+			t.countsOf(r.ProjectID).Live++
+		}
+	}
+	return err
+}
+
+// needs are what waits for a person, and their counts.
+func (t *roomTables) needs() error {
+	found, err := t.Needs("")
+	for _, n := range found.Open {
+		t.add(room.TableNeeds, n.NeedID, n.ProjectID, n)
+		if n.Group == needs.GroupAsks {
+			t.waitingOf[n.Who]++
+		}
+		for _, c := range []*room.Counts{t.countsOf(allProjects), t.countsOf(n.ProjectID)} {
+			c.Needs++
+			c.ByKind[n.Kind]++
+			if n.Kind == needs.RunFailed || n.Kind == needs.OverBudget {
+				c.Failed++
+			}
+		}
+	}
+	delete(t.counts, "") // help requests of the whole workspace are in the sum only
+	return err
+}
+
+// people are the agents that have a document.
+func (t *roomTables) people() error {
+	agents, err := t.view.AgentCounters()
+	if err != nil {
+		return err
+	}
+	last, err := t.view.LastRuns()
+	for _, a := range agents {
+		if !a.OnFile {
+			continue
+		}
+		p := room.Person{
+			Name: needs.Line(a.Name), Role: a.Role, Team: orEmpty(a.TeamID), Provider: a.Provider, Status: "idle",
+			Live: t.liveOf[a.AgentID], Waiting: t.waitingOf[a.AgentID], LastAt: last[a.AgentID],
+		}
+		switch {
+		case p.Waiting > 0:
+			p.Status = "waiting"
+		case p.Live > 0:
+			p.Status = "working"
+		}
+		t.add(room.TablePeople, a.AgentID, "", p)
+	}
+	return err
+}
+
+// ofProjects are the projects and the counts of each.
+func (t *roomTables) ofProjects() error {
+	projects, err := t.w.Projects()
+	if err != nil {
+		return err
+	}
+	for _, p := range projects {
+		c := t.countsOf(p.ID)
+		t.projects[p.ID] = &room.Project{Name: needs.Line(p.Name), Live: c.Live, Needs: c.Needs, Failed: c.Failed}
+	}
+	tasks, err := t.view.TaskCounts()
+	if err != nil {
+		return err
+	}
+	for _, n := range tasks {
+		if p := t.projects[n.ProjectID]; p != nil {
+			p.Tasks, p.Blocked = n.Tasks, n.Blocked
+			if n.Tasks > 0 {
+				p.DonePercent = 100 * n.Done / n.Tasks
+			}
+		}
+	}
+	now := t.w.Env.Clock.Now().Local()
+	today := time.Date(now.Year(), now.Month(), now.Day(), 0, 0, 0, 0, now.Location())
+	err = t.view.UsageRecords(index.UsageFilter{From: clock.Nanos(today), To: clock.Nanos(today.AddDate(0, 0, 1)) - 1}, func(r *index.UsageRecord) {
+		p := t.projects[r.ProjectID]
+		if p == nil {
+			return
+		}
+		p.TokensToday += r.Total
+		if r.CostUSD != nil {
+			p.CostToday = new(micro(*cmp.Or(p.CostToday, new(0.0)) + *r.CostUSD))
+		}
+	})
+	for id, p := range t.projects {
+		t.add(room.TableProjects, id, id, *p)
+	}
+	for id, c := range t.counts {
+		project := id
+		if id == allProjects {
+			project = ""
+		}
+		t.add(room.TableCounts, id, project, *c)
+	}
+	return err
+}
+
+// oldJobs is how many jobs that are over are shown of a project, beside those that are not.
+const oldJobs = 20
+
+// jobs are the jobs that are not over, and the newest others.
+func (t *roomTables) jobs() error {
+	for project := range t.projects {
+		all, err := job.All(t.w, project)
+		if err != nil {
+			return err
+		}
+		slices.SortFunc(all, func(a, b doc.Job) int { return newer(a.CreatedAt, b.CreatedAt) })
+		over := 0
+		for i := range all {
+			j := &all[i]
+			if j.Over() {
+				if over++; over > oldJobs {
+					continue
+				}
+			}
+			row := room.Job{Project: project, Goal: needs.Line(j.Job.Goal), Status: j.Status, Worker: j.Job.WorkerAgentID, At: j.CreatedAt}
+			if last := j.Last(); last != nil {
+				row.Run = last.RunID
+			}
+			t.add(room.TableJobs, j.Job.JobID, project, row)
+		}
+	}
+	return nil
+}
+
+// talk are the conversations with their newest messages.
+func (t *roomTables) talk() error {
+	list, err := t.view.LastMessages()
+	for _, c := range list {
+		if workspace.SafeID(c.ConversationID) {
+			t.add(room.TableTalk, c.ConversationID, c.ProjectID, room.Talk{Project: c.ProjectID, Name: needs.Line(c.Name), LastAt: c.At, LastBy: c.By})
+		}
+	}
+	return err
+}

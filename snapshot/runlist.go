@@ -1,0 +1,101 @@
+package snapshot
+
+// Lists of runs for people: the sessions of the listed runs only are read, and of the
+// index only what is listed.
+
+import (
+	"slices"
+
+	"ac/index"
+	"ac/runs/session"
+	"ac/workspace/doc"
+)
+
+// RunQuery chooses runs; what is empty matches all.
+type RunQuery struct {
+	ProjectID string
+	AgentID   string
+	Ending    string // of their ids, in any case
+	Since     int64  // created since then, in Unix nanoseconds, 0 for ever
+	Status    string // as their records say
+	Before    int64  // created before then, 0 for ever
+	Most      int    // 0 for all
+	Newest    bool   // the newest only, whether older ones live or not
+}
+
+func (q RunQuery) filter() index.RunFilter {
+	f := index.RunFilter{ProjectID: q.ProjectID, AgentID: q.AgentID, Ending: q.Ending, From: q.Since, Status: q.Status, Limit: q.Most}
+	if q.Before != 0 {
+		f.To = q.Before - 1
+	}
+	return f
+}
+
+// RunList are runs with their sessions.
+type RunList struct {
+	Rows  []MonitorRow // newest first
+	Total int          // runs that the query selects, beyond its limit too
+}
+
+// RunList lists the newest runs, and all that may live, whatever their age.
+func (m *View) RunList(q RunQuery) (list RunList, err error) {
+	found, err := m.view.Listed(q.filter())
+	if err != nil {
+		return list, err
+	}
+	if list.Total = len(found); q.Most > 0 && len(found) == q.Most {
+		if list.Total, err = m.view.CountRuns(q.filter()); err != nil {
+			return list, err
+		}
+	}
+	if q.Status == "" && !q.Newest && list.Total > len(found) {
+		running := q
+		running.Status, running.Most = doc.StatusRunning, 0
+		live, err := m.view.Listed(running.filter())
+		if err != nil {
+			return list, err
+		}
+		there := make(map[index.RunKey]bool, len(found))
+		for i := range found {
+			there[found[i].Key()] = true
+		}
+		found = append(found, slices.DeleteFunc(live, func(l index.ListedRun) bool { return there[l.Key()] })...)
+	}
+	list.Rows = make([]MonitorRow, len(found))
+	for i := range found {
+		list.Rows[i] = rowOf(&found[i].MonitoredRun, m.sessionOf(&found[i]))
+	}
+	slices.SortStableFunc(list.Rows, func(a, b MonitorRow) int { return newer(a.CreatedAt, b.CreatedAt) })
+	return list, nil
+}
+
+// sessionOf is the newest session of a run, nil for none. Nothing is written.
+func (m *View) sessionOf(l *index.ListedRun) *doc.Session {
+	if l.SessionRef == "" {
+		return nil
+	}
+	record, err := session.Read(m.w, l.SessionRef)
+	if err != nil || record.RunID != l.RunID || record.ProjectID != l.ProjectID {
+		return nil // it was never launched, or its record is lost
+	}
+	record = session.Observe(m.w, record)
+	return &record
+}
+
+// RunIDsLike lists the ids of all runs whose last letters are those of one of the ids.
+func (m *View) RunIDsLike(ids []string, letters int) ([]string, error) {
+	return m.view.RunIDsLike(ids, letters)
+}
+
+// CountRuns counts the runs of the workspace.
+func (m *View) CountRuns() (int, error) { return m.view.CountRuns(index.RunFilter{}) }
+
+// OneRun takes one run with its newest session. known is false for a run that is not in
+// the index.
+func (m *View) OneRun(key index.RunKey) (row MonitorRow, known bool, err error) {
+	found, err := m.view.ListedRun(key)
+	if err != nil || found == nil {
+		return row, false, err
+	}
+	return rowOf(&found.MonitoredRun, m.sessionOf(found)), true, nil
+}

@@ -1,0 +1,135 @@
+package snapshot
+
+import (
+	"context"
+	"fmt"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
+
+	"ac/index"
+	"ac/internal/clock"
+	"ac/workspace"
+)
+
+// modelled is the part of a run's record that names its model.
+const modelled = "spec: {kind: codex_app_server, prompt_relpath: p, model: m1}\n"
+
+// usageRun writes a run whose log has these events, each as its type, its minute of today
+// and its payload.
+func usageRun(t *testing.T, w *workspace.Workspace, project, run, provider, model string, day time.Time, lines ...[3]string) {
+	t.Helper()
+	put(t, w, workspace.RunFile(project, run), "schema_version: 1\ntype: run\nid: "+run+"\nproject_id: "+project+"\nagent_id: agent_a\nprovider: "+provider+
+		"\ncreated_at: 2026-01-01T00:00:00.000Z\nstatus: ended\ncontext_pack_id: c\nevents_relpath: x\n"+model)
+	text := ""
+	for i, l := range lines {
+		at, err := time.ParseDuration(l[1])
+		if err != nil {
+			t.Fatal(err)
+		}
+		text += fmt.Sprintf(`{"schema_version":1,"ts_wallclock":%q,"ts_monotonic_ms":%d,"run_id":%q,"session_ref":"s","actor":"system","visibility":"org","type":%q,"payload":%s}`+"\n",
+			clock.Stamp(day.Add(at)), i, run, l[0], l[2])
+	}
+	put(t, w, workspace.LogFile(project, run), text)
+}
+
+func usageReport(t *testing.T, w *workspace.Workspace, ix *index.Index, q UsageReportQuery) (report UsageReport) {
+	t.Helper()
+	err := At(context.Background(), w, ix, Request{Index: index.UpToDate}, func(m *View) (err error) {
+		report, err = m.UsageReport(q)
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return report
+}
+
+// TestUsageReport counts turns, sessions without turns, and estimates, each on the local
+// day of the event that closed it; every list adds up to the summary.
+func TestUsageReport(t *testing.T) {
+	t.Parallel()
+	w, project := office(t)
+	ix := index.For(w)
+	t.Cleanup(func() { _ = ix.Close() })
+	now := w.Env.Clock.Now().UTC()
+	today := time.Date(now.Year(), now.Month(), now.Day(), 0, 0, 0, 0, time.UTC)
+	// Two turns, the first one closed yesterday in UTC; a cost that was computed is shared.
+	usageRun(t, w, project, "run_turns", "codex", modelled, today,
+		[3]string{"usage.reported", "-20m", `{"turn":1,"total_tokens":100,"input_tokens":60,"cached_input_tokens":10,"output_tokens":30}`},
+		[3]string{"run.turn_ended", "-10m", `{"turn":1}`},
+		[3]string{"usage.reported", "-5m", `{"turn":2,"total_tokens":150,"input_tokens":90,"cached_input_tokens":10,"output_tokens":50}`},
+		[3]string{"run.turn_ended", "0m", `{"turn":2}`},
+		[3]string{"usage.reported", "1m", `{"turn":2,"total_tokens":200,"input_tokens":140,"cached_input_tokens":10,"output_tokens":50}`},
+		[3]string{"usage.cost_computed", "2m", `{"cost_usd":4}`},
+		[3]string{"run.ended", "2m", `{}`})
+	// One session without turns: the highest report counts. It is continued: one more.
+	usageRun(t, w, project, "run_whole", "claude", "", today,
+		[3]string{"usage.reported", "1m", `{"total_tokens":10,"cost_usd":0.5}`},
+		[3]string{"usage.reported", "1m", `{"total_tokens":30,"cost_usd":1.5}`},
+		[3]string{"usage.reported", "2m", `{"total_tokens":20}`},
+		[3]string{"run.failed", "3m", `{}`},
+		[3]string{"run.continued", "4m", `{}`},
+		[3]string{"usage.estimated", "5m", `{"total_tokens":7,"input_tokens":4,"output_tokens":3}`},
+		[3]string{"run.ended", "5m", `{}`})
+	usageRun(t, w, project, "run_none", "cmd", "", today, [3]string{"run.ended", "5m", `{}`})
+	usageRun(t, w, project, "run_old", "cmd", "", today, [3]string{"usage.reported", "-80h", `{"total_tokens":10}`}, [3]string{"run.ended", "-80h", `{}`})
+	open := [][3]string{{"usage.reported", "6m", `{"turn":1,"total_tokens":5}`}}
+	usageRun(t, w, project, "run_open", "codex", modelled, today, open...)
+
+	report := usageReport(t, w, ix, UsageReportQuery{Days: 2})
+	want := UsageSum{
+		Records: 4, EstimatedRecords: 1, Sessions: 2, Input: 144, Cached: 10, Output: 53, Total: 237, CostUSD: new(5.5), UnpricedRecords: 1,
+	}
+	same := cmpopts.IgnoreUnexported(UsageSum{})
+	if diff := cmp.Diff(want, report.Summary, same); diff != "" {
+		t.Errorf("summary (-want +got):\n%s", diff)
+	}
+	if got := []int{report.Daily[0].Records, report.Daily[1].Records}; !cmp.Equal(got, []int{1, 3}) || *report.Daily[0].CostUSD != 2 {
+		t.Errorf("records by day %v, yesterday %v", got, *report.Daily[0].CostUSD)
+	}
+	if got := usageReport(t, w, ix, UsageReportQuery{Days: 1, Timezone: 15}).Summary.Records; now.Sub(today) > 15*time.Minute && got != 0 {
+		t.Errorf("15 minutes west of UTC %d records fall on today, want 0: all are of yesterday there", got)
+	}
+	lists := map[string][]UsageSum{}
+	for _, r := range report.Daily {
+		lists["daily"] = append(lists["daily"], r.UsageSum)
+	}
+	for _, r := range report.Models {
+		lists["models"] = append(lists["models"], r.UsageSum)
+	}
+	for _, r := range report.Providers {
+		lists["providers"] = append(lists["providers"], r.UsageSum)
+	}
+	for _, r := range report.Projects {
+		lists["projects"] = append(lists["projects"], r.UsageSum)
+	}
+	for _, r := range report.Agents {
+		lists["agents"] = append(lists["agents"], r.UsageSum)
+	}
+	for name, list := range lists {
+		var records int
+		var tokens int64
+		var cost float64
+		for _, s := range list {
+			records, tokens = records+s.Records, tokens+s.Total
+			if s.CostUSD != nil {
+				cost += *s.CostUSD
+			}
+		}
+		if records != want.Records || tokens != want.Total || cost != *want.CostUSD {
+			t.Errorf("%s add up to %d records, %d tokens, $%g", name, records, tokens, cost)
+		}
+	}
+	if report.Models[0].Label != "m1" || report.Models[1].Label != "claude" || report.Projects[0].Name != "P" {
+		t.Errorf("names: %+v, %+v", report.Models, report.Projects)
+	}
+
+	// The open turn is closed: the log grew, the same run has one more record.
+	usageRun(t, w, project, "run_open", "codex", modelled, today, append(open, [3]string{"run.turn_ended", "7m", `{"turn":1}`})...)
+	if got := usageReport(t, w, ix, UsageReportQuery{Days: 2, AgentID: "agent_a", ProjectID: project}).Summary; got.Records != 5 || got.Total != 242 {
+		t.Errorf("once the turn is closed there are %d records of %d tokens, want 5 of 242", got.Records, got.Total)
+	}
+}
