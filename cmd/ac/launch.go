@@ -44,7 +44,7 @@ func (a *app) follow(cmd *cobra.Command, dir, project, run string) error {
 	if a.atTerminal() {
 		o.answer = a.newAnswering(onRun{dir: dir, actor: "human", role: "human"})
 	}
-	return a.watchToEnd(cmd.Context(), cmd, []string{dir, run}, o)
+	return a.watchToEnd(cmd.Context(), []string{dir, run}, o)
 }
 
 func (l *liveFlags) add(flags *pflag.FlagSet) {

@@ -122,6 +122,7 @@ func (a *app) wholeTranscript(ctx context.Context, p company.TranscriptParams) (
 type watchOptions struct {
 	project  string
 	since    int64
+	whole    bool // all behind since
 	all      bool
 	noFollow bool
 	raw      bool
@@ -152,10 +153,11 @@ which does not stop the run.`,
 			if o.raw && o.json {
 				return usageError{"--raw and --json exclude each other"}
 			}
+			o.whole = cmd.Flags().Changed("since-seq")
 			if answer && a.atTerminal() {
 				o.answer = a.newAnswering(onRun{dir: given[0], actor: "human", role: "human"})
 			}
-			return a.watchToEnd(cmd.Context(), cmd, given, o)
+			return a.watchToEnd(cmd.Context(), given, o)
 		},
 	}
 	a.runFlags(cmd, &o.project, &o.json, "print notifications, one a line")
@@ -168,10 +170,10 @@ which does not stop the run.`,
 }
 
 // watchToEnd watches a run until it is over, with the exit status that says how.
-func (a *app) watchToEnd(ctx context.Context, cmd *cobra.Command, given []string, o watchOptions) error {
+func (a *app) watchToEnd(ctx context.Context, given []string, o watchOptions) error {
 	ctx, stop := signal.NotifyContext(ctx, syscall.SIGINT, syscall.SIGTERM)
 	defer stop()
-	result, err := a.watch(ctx, cmd, given, o)
+	result, err := a.watch(ctx, given, o)
 	switch {
 	case ctx.Err() != nil:
 		return exitError{exitSignal + int(syscall.SIGINT)}
@@ -183,13 +185,13 @@ func (a *app) watchToEnd(ctx context.Context, cmd *cobra.Command, given []string
 	return nil
 }
 
-func (a *app) watch(ctx context.Context, cmd *cobra.Command, given []string, o watchOptions) (company.WatchRunResult, error) {
+func (a *app) watch(ctx context.Context, given []string, o watchOptions) (company.WatchRunResult, error) {
 	named := namedRun(given, o.project)
 	if o.raw {
 		return ask(ctx, a, (*company.Company).WatchRaw, company.RawRunParams{NamedRunParams: named, Since: o.since, NoFollow: o.noFollow, Told: a.passOn})
 	}
 	p := company.WatchRunParams{NamedRunParams: named, Since: new(o.since), Tail: watchedItems, NoFollow: o.noFollow}
-	if o.all || o.since > 0 {
+	if o.all || o.whole {
 		p.Tail = 0
 	}
 	live := newLiveText(a.stdout, runAnswer(given[0], given[1]), o.all)

@@ -43,7 +43,9 @@ func speak() error {
 			}
 		case "session/prompt":
 			prompt = m.ID
-			_, err = fmt.Printf(`{"jsonrpc":"2.0","method":"session/update","params":{"sessionId":"s1","update":{"sessionUpdate":"agent_message_chunk","content":{"type":"text","text":%q}}}}`+"\n", "heard: "+m.Params.Prompt[0].Text+". ")
+			if _, err = fmt.Printf(`{"jsonrpc":"2.0","method":"session/update","params":{"sessionId":"s1","update":{"sessionUpdate":"agent_message_chunk","content":{"type":"text","text":%q}}}}`+"\n", "heard: "+m.Params.Prompt[0].Text+". "); err != nil {
+				break
+			}
 			if !strings.HasPrefix(m.Params.Prompt[0].Text, "ask") {
 				err = end("end_turn")
 				break
