@@ -39,7 +39,7 @@ func measureBudgets(ctx context.Context, b *bench) (found []figure, err error) {
 	defer func() { err = errors.Join(err, w.Close()) }()
 	sums := budget.NewSums(w)
 	sum := func() error {
-		totals, err := sums.Of("proj", "task_7", "")
+		totals, err := sums.Of(budget.Subject{Project: "proj", Task: "task_7"})
 		if err == nil && (totals.Project.Tokens != runs*tokens || totals.Task.Tokens != runs/100*tokens) {
 			err = fmt.Errorf("the sums are %+v", totals)
 		}

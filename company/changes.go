@@ -18,6 +18,7 @@ import (
 	"ac/runs/changes"
 	"ac/runs/worktree"
 	"ac/workspace/checkpoint"
+	"ac/workspace/doc"
 )
 
 // Bounds of run.changes.
@@ -52,9 +53,11 @@ type RunChanges struct {
 
 // ChangeRows is what a run changed as rows.
 type ChangeRows struct {
-	RepoID string       `json:"repo_id"`
-	Branch string       `json:"branch"`
-	At     string       `json:"at"`
+	RepoID string `json:"repo_id"`
+	Branch string `json:"branch"`
+	At     string `json:"at"`
+	// Landed is the commit that the run was brought in as.
+	Landed *doc.Landed  `json:"landed,omitempty"`
 	Totals ChangeTotals `json:"totals"`
 	Files  []ChangeRow  `json:"files"`
 	// TruncatedFiles is how many files are left out.
@@ -168,6 +171,7 @@ func (c *Company) readChanges(ctx context.Context, p ChangesParams) (result RunC
 	if p.Paths != nil {
 		rows.Diffs = "asked"
 	}
+	rows.Landed = set.Run.Landed
 	rows.RepoID, rows.Branch, rows.At = set.RepoID, set.Branch, clock.Stamp(c.w.Env.Clock.Now())
 	if err := rows.read(ctx, set); err != nil {
 		return result, err

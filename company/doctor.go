@@ -7,6 +7,7 @@ import (
 	"os"
 
 	"ac/doctor"
+	"ac/heartbeat"
 	"ac/index"
 	"ac/internal/inflight"
 	"ac/workspace/doc"
@@ -35,6 +36,33 @@ func (c *Folder) Doctor(ctx context.Context, p DoctorParams) (doctor.Report, err
 	patient := c.patient(ctx, index.FreshnessOf(p.RebuildIndex, p.SyncIndex))
 	inflight.Leave(ctx)
 	return doctor.Examine(ctx, patient), nil
+}
+
+// GlanceResult is what the cheap checks found.
+type GlanceResult struct {
+	Status   string         // ok, warn or fail
+	Findings []doctor.Check // those that are not passed
+	Beats    bool           // the heartbeat is on
+}
+
+// Glance runs the checks that cost next to nothing. Nothing is written or started.
+func (c *Folder) Glance(ctx context.Context, _ Dir) (GlanceResult, error) {
+	p := c.patient(ctx, index.AsItIs)
+	found := GlanceResult{Status: "ok", Findings: []doctor.Check{}}
+	for _, check := range doctor.Glance(ctx, p) {
+		if check.Status == doctor.Pass {
+			continue
+		}
+		found.Findings = append(found.Findings, check)
+		if found.Status == "ok" || check.Status == doctor.Fail {
+			found.Status = check.Status
+		}
+	}
+	if p.Workspace != nil {
+		config, _ := heartbeat.Config(p.Workspace) // off if there is a problem
+		found.Beats = config.Enabled
+	}
+	return found, nil
 }
 
 // MendParams are the params of the command workspace:doctor --fix.

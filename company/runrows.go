@@ -13,6 +13,7 @@ import (
 	"time"
 	"unicode/utf8"
 
+	"ac/heartbeat/workflow"
 	"ac/index"
 	"ac/internal/clock"
 	"ac/internal/shellwords"
@@ -64,6 +65,7 @@ type RunRow struct {
 
 	SessionRef string `json:"-"` // of its session, "" for none
 	Spoken     bool   `json:"-"` // its agent is spoken with, so that it has a transcript
+	Flow       bool   `json:"-"` // it is a run of a workflow
 }
 
 // Live reports whether a session of the run lives.
@@ -180,9 +182,9 @@ func (p *RunRowsParams) status() string {
 // describeAll adds to rows what only the files hold.
 func (c *Company) describeAll(ctx context.Context, rows []RunRow) error {
 	agents, err := c.w.Agents()
+	workspace.Each(len(rows), func(i int) { c.describe(ctx, &rows[i]) })
 	for i := range rows {
 		row := &rows[i]
-		c.describe(ctx, row)
 		if at := slices.IndexFunc(agents, func(a doc.Agent) bool { return a.ID == row.AgentID }); at >= 0 {
 			row.Agent = &agents[at].Name
 		}
@@ -218,10 +220,41 @@ func (c *Company) runRow(m *snapshot.MonitorRow, waiting int) RunRow {
 		}
 		row.TookS = new(max(0, end.Sub(time.UnixMilli(s.StartedAtMS)).Seconds()))
 	}
+	if m.Provider == workflow.Provider { // which has no session of its own
+		c.asFlow(&row)
+	}
 	if u := m.TokenUsage; u != nil {
 		row.Tokens, row.TokensEstimated, row.CostUSD = &u.TotalTokens, u.Confidence != "high", u.CostUSD
 	}
 	return row
+}
+
+// asFlow completes the row of a run of a workflow: it lives until its record says that it
+// is over, and is known by the name of its template.
+func (c *Company) asFlow(row *RunRow) {
+	record, err := workflow.Load(c.w, row.ProjectID, row.RunID)
+	if err != nil {
+		return // it stays what its run says
+	}
+	if templates, err := workflow.Templates(record); err == nil {
+		row.What = orNil(templates[record.Round().Template].Name)
+	}
+	row.Flow, row.StartedAt = true, row.CreatedAt
+	end := c.w.Env.Clock.Now()
+	switch {
+	case record.Over():
+		row.EndedAt = orNil(record.EndedAt)
+		if at, ok := clock.Parse(record.EndedAt); ok {
+			end = at
+		}
+	case row.Waiting > 0 || record.Status == doc.FlowWaitingInput:
+		row.State = StateAsks
+	default:
+		row.State = StateRunning
+	}
+	if at, ok := clock.Parse(*row.CreatedAt); ok {
+		row.TookS = new(max(0, end.Sub(at).Seconds()))
+	}
 }
 
 // orNil is nil for an empty text.
@@ -281,6 +314,9 @@ func (c *Company) describe(ctx context.Context, row *RunRow) {
 	}
 	if row.EndedAt == nil && doc.Terminal(run.Status) {
 		row.EndedAt = orNil(run.EndedAt)
+	}
+	if run.Landed != nil {
+		row.Landed = &run.Landed.Commit
 	}
 	row.Spoken = run.Live != nil && run.Live.Driver != ""
 	if row.State == StateRunning && row.Spoken {

@@ -236,7 +236,7 @@ func (cs *Host) PollSession(ctx context.Context, p SessionParams) (Poll, error) 
 func (cs *Host) StopSession(ctx context.Context, p SessionParams) (Poll, error) {
 	w, err := cs.find(ctx, p)
 	if err != nil {
-		return Poll{}, err
+		return cs.stopWorkflowAnywhere(ctx, p, err)
 	}
 	record, err := session.Stop(ctx, w, p.SessionRef)
 	if fault.Is(err, fault.NotFound) {

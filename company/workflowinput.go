@@ -4,6 +4,8 @@ package company
 
 import (
 	"context"
+	"errors"
+	"maps"
 	"slices"
 	"strings"
 
@@ -77,6 +79,28 @@ func (p ContinueParams) beyondPrompt() string {
 		}
 	}
 	return ""
+}
+
+// stopWorkflowAnywhere cancels the run of a workflow in the workspaces that this process
+// has open, where no workspace is named.
+func (cs *Host) stopWorkflowAnywhere(ctx context.Context, p SessionParams, missing error) (Poll, error) {
+	if p.WorkspaceDir != "" || !fault.Is(missing, fault.NotFound) {
+		return Poll{}, missing
+	}
+	cs.mu.Lock()
+	dirs := slices.Sorted(maps.Keys(cs.open))
+	cs.mu.Unlock()
+	for _, dir := range dirs {
+		w, err := cs.In(dir).workspace(ctx)
+		if err != nil {
+			continue // it is gone
+		}
+		poll, err := cs.stopWorkflow(ctx, w, p.SessionRef, missing)
+		if !errors.Is(err, missing) {
+			return poll, err
+		}
+	}
+	return Poll{}, missing
 }
 
 // stopWorkflow cancels the run of a workflow that a session_ref stands for. missing is

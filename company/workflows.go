@@ -196,8 +196,10 @@ type RunWorkflowParams struct {
 	Place      *doc.JobPlace     `json:"place,omitempty" is:"optional"`
 	Origin     *doc.JobOrigin    `json:"origin,omitempty" is:"optional"`
 	SourcePath string            `json:"source_path,omitempty" is:"optional,maxbytes=4096"`
-	ActorID    string            `json:"actor_id" is:"default=human"`
-	ActorRole  string            `json:"actor_role" is:"default=human,role"`
+	// Budget is what all attempts of the run may spend, that of the template when absent.
+	Budget    *doc.Budget `json:"budget,omitempty" is:"optional"`
+	ActorID   string      `json:"actor_id" is:"default=human"`
+	ActorRole string      `json:"actor_role" is:"default=human,role"`
 }
 
 // CheckFields asks for one template.
@@ -217,7 +219,7 @@ func (c *Company) RunWorkflow(ctx context.Context, p RunWorkflowParams) (RunWork
 	}
 	record, err := c.flows().Run(ctx, workflow.Start{
 		ProjectID: p.ProjectID, RunID: p.RunID, WorkflowID: p.WorkflowID, Template: template, Input: p.Input, Inputs: p.Inputs,
-		Priority: p.Priority, Place: p.Place, Origin: p.Origin, SourcePath: p.SourcePath, Actor: policy.Actor{ID: p.ActorID, Role: p.ActorRole},
+		Priority: p.Priority, Place: p.Place, Origin: p.Origin, SourcePath: p.SourcePath, Budget: p.Budget, Actor: policy.Actor{ID: p.ActorID, Role: p.ActorRole},
 	})
 	return RunWorkflowResult{record.RunID, record.Status}, workflow.Unfit(err, "template")
 }

@@ -43,6 +43,7 @@ const (
 	SnapshotWritten  = "context_pack.snapshot_written"
 	ArtifactProduced = "artifact.produced"
 	ArtifactApplied  = "artifact.applied"
+	RunLanded        = "run.landed"
 	ApprovalDecided  = "approval.decided"
 	WorktreePrepared = "worktree.prepared"
 	MistakeRecorded  = "evaluation.mistake_recorded"

@@ -181,11 +181,11 @@ func hardStop(w *workspace.Workspace, config doc.HeartbeatConfig, actor policy.A
 // overBudget returns the exceeded hard limits of project and task for the job of an
 // action.
 func overBudget(w *workspace.Workspace, action doc.ActionBody) ([]budget.Decision, error) {
-	limits := budget.LimitsOf(w, nil, action.ProjectID, action.TaskID)
+	limits := budget.LimitsOf(w, nil, budget.Subject{Project: action.ProjectID, Task: action.TaskID})
 	if !limits.NeedSums() {
 		return nil, nil
 	}
-	spent, err := budget.NewSums(w).Of(action.ProjectID, action.TaskID, "")
+	spent, err := budget.NewSums(w).Of(budget.Subject{Project: action.ProjectID, Task: action.TaskID})
 	if err != nil {
 		return nil, err
 	}

@@ -173,7 +173,7 @@ func (ix *Index) syncHere(ctx context.Context, scope Scope) (synced SyncResult, 
 		}
 		k, all := ix.known, scope == (Scope{})
 		var sources []source // all, where this process has not looked before
-		if k == nil && all && !ix.private && !ix.glanced {
+		if k == nil && all && !ix.private && (ix.seen == nil || !ix.glanced) {
 			ix.glanced = true
 			if sources, err = ix.listed(ctx); err != nil {
 				return err

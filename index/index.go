@@ -43,7 +43,7 @@ type Index struct {
 	closed bool
 
 	known   *known  // owned by the holder of writer
-	glanced bool    // likewise: the first sync of the process looked whether anything changed
+	glanced bool    // likewise: a sync looked whether anything changed; long-lived processes do so once
 	seen    *walked // likewise; nil in a short-lived process
 
 	// private: the index is not a file of the workspace but a database of this

@@ -153,7 +153,7 @@ func (p *pass) read(s source) reading {
 	case err != nil:
 		return reading{source: s, doc: misfit(ProblemUnread, oneLine(err))}
 	case durable.IdentityOf(st) != s.version.ID:
-		return reading{source: s, gone: true}
+		s.version = durable.VersionOf(st) // it was replaced since the walk
 	}
 	sum := sumOf(text)
 	if f := p.known.byPath[s.path]; f != nil && f.version == s.version && f.sum == sum {

@@ -111,3 +111,20 @@ func (v *View) LastMessages() ([]LastMessage, error) {
 			return rows.Scan(&l.ConversationID, &l.ProjectID, &l.Name, &l.At, &l.By)
 		})
 }
+
+// RunsSince counts the runs of a project, of all if it is "", that were created since a
+// time, by their status.
+func (v *View) RunsSince(project string, since int64) (map[string]int, error) {
+	type count struct {
+		status string
+		n      int
+	}
+	c := RunFilter{ProjectID: project, From: since}.conditions()
+	list, err := query(v, "SELECT r.status, count(*) FROM ac_runs r"+c.text+" GROUP BY r.status", c.args,
+		func(rows *sql.Rows, n *count) error { return rows.Scan(&n.status, &n.n) })
+	counts := make(map[string]int, len(list))
+	for _, n := range list {
+		counts[n.status] = n.n
+	}
+	return counts, err
+}

@@ -57,6 +57,7 @@ var filters = map[string][]string{
 	"artifact.read":                          {"actor_id", "actor_team_id"},
 	"artifact.apply":                         {"actor_id", "actor_team_id", "preview_id"},
 	"artifact.revert":                        {"actor_id", "actor_team_id"},
+	"run.land":                               {"actor_id", "actor_team_id"},
 	"memory.approve_delta":                   {"actor_id", "actor_team_id"},
 	"memory.propose_delta":                   {"run_id", "context_pack_id", "scope_ref"},
 	"usage.reconciliation.record":            {"statement_id"},
@@ -201,7 +202,7 @@ events_relpath: runs/run_flow/events.jsonl
 		"workspace.migrate":           in,
 		"workspace.export":            with(object{"out_dir": filepath.Join(t.TempDir(), "out")}),
 		"workspace.import":            {"src_dir": b.dir, "workspace_dir": filepath.Join(t.TempDir(), "in")},
-		"adapter.status":              in, "worktree.cleanup": in, "sharepack.replay": with(object{"project_id": project.ProjectID, "share_pack_id": "share_x"}), "run.create": create, "run.discard": discard, "run.list": in, "run.replay": ofRun, "run.changes": ofRun, "run.transcript": ofRun,
+		"adapter.status":              in, "worktree.cleanup": in, "sharepack.replay": with(object{"project_id": project.ProjectID, "share_pack_id": "share_x"}), "run.create": create, "run.discard": discard, "run.list": in, "run.replay": ofRun, "run.changes": ofRun, "run.land": ofRun, "run.transcript": ofRun,
 		"artifact.list": ofRun, "artifact.preview": with(object{"project_id": project.ProjectID, "artifact_ids": []string{"fa_x"}}),
 		"artifact.apply":       with(object{"project_id": project.ProjectID, "preview_id": "fp_x"}),
 		"artifact.revert":      with(object{"project_id": project.ProjectID, "checkpoint_id": "cp_x"}),
@@ -320,7 +321,7 @@ func TestMalformedParams(t *testing.T) {
 		if strings.HasPrefix(m.Name, "job.") || m.Name == "pipeline.department.assign_tasks" || m.Name == "memory.extract_candidates" {
 			continue // well formed, and of a project that is not there
 		}
-		if m.Name == "run.changes" || strings.HasPrefix(m.Name, "artifact.") && m.Name != "artifact.read" && m.Name != "artifact.checkpoints" {
+		if m.Name == "run.changes" || m.Name == "run.land" || strings.HasPrefix(m.Name, "artifact.") && m.Name != "artifact.read" && m.Name != "artifact.checkpoints" {
 			continue // well formed, and of a run without a worktree
 		}
 		b.peer.call(m.Name, b.valid[m.Name], nil)

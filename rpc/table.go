@@ -206,6 +206,7 @@ func NewTable(version string) *Table {
 		on("run.start", Wait, (*company.Company).StartRun, "Make a run and launch it, or do neither; with dry_run, say what would be done."),
 		on("run.retry", Wait, (*company.Company).RetryRun, "Start a run like one that is over."),
 		on("run.discard", Write, (*company.Company).DiscardRun, "End a run that was created and never launched."),
+		on("run.land", Write, (*company.Company).LandRun, "Bring the work of a run into a branch of its repository as one commit."),
 		on("run.replay", Read, (*company.Company).Replay, "Return the log of a run, verified on request."),
 		on("run.transcript", Read, (*company.Company).Transcript, "Return the transcript of a run: messages, tool calls, questions and notices."),
 		on("run.changes", Read, (*company.Company).Changes, "Return what a run changed in its worktree, with diffs."),

@@ -83,14 +83,19 @@ func (a *Admission) afford(ctx context.Context, w *workspace.Workspace, spec Lau
 	return errors.Join(err, refusal)
 }
 
+// subject is the run as budgets see it.
+func (spec LaunchSpec) subject() budget.Subject {
+	return budget.Subject{Project: spec.ProjectID, Task: spec.TaskID, Workflow: spec.WorkflowRunID, Run: spec.RunID}
+}
+
 // compare gives the events of what was spent before, and the refusal where a hard limit
 // is reached.
 func (a *Admission) compare(w *workspace.Workspace, spec LaunchSpec, own budget.Spend) (told []events.Draft, refusal, err error) {
-	limits := budget.LimitsOf(w, spec.Budget, spec.ProjectID, spec.TaskID)
+	limits := budget.LimitsOf(w, spec.Budget, spec.subject())
 	var spent budget.Totals
 	if limits.NeedSums() {
 		var err error
-		if spent, err = a.sums.Of(spec.ProjectID, spec.TaskID, spec.RunID); err != nil {
+		if spent, err = a.sums.Of(spec.subject()); err != nil {
 			return nil, nil, err
 		}
 	}

@@ -22,29 +22,31 @@ import (
 
 // LaunchSpec is a requested launch, with its caller.
 type LaunchSpec struct {
-	ProjectID   string
-	RunID       string
-	SessionRef  string
-	Argv        []string
-	RepoID      string
-	WorkdirRel  string
-	Worktree    *session.Worktree // of the repository; nil for what its task says
-	InPlace     bool              // in the repository itself, whatever its task says
-	TaskID      string
-	MilestoneID string
-	Stdin       *string
-	Prompt      *string
-	Model       string
-	Level       string // of permission, of an app server; "" for commands to be run
-	Files       provider.CodexFiles
-	Version     string // of this program
-	Env         map[string]string
-	Budget      *doc.Budget
-	Live        LiveSpec
-	Waits       bool // texts wait in the log of the run
-	Actor       policy.Actor
-	Priority    string      // in the launch lane
-	LaneLimits  lane.Limits // unset ones default to the process's own
+	ProjectID  string
+	RunID      string
+	SessionRef string
+	Argv       []string
+	RepoID     string
+	WorkdirRel string
+	Worktree   *session.Worktree // of the repository; nil for what its task says
+	InPlace    bool              // in the repository itself, whatever its task says
+	TaskID     string
+	// WorkflowRunID is the run of a workflow that this one is an attempt for, "" for none.
+	WorkflowRunID string
+	MilestoneID   string
+	Stdin         *string
+	Prompt        *string
+	Model         string
+	Level         string // of permission, of an app server; "" for commands to be run
+	Files         provider.CodexFiles
+	Version       string // of this program
+	Env           map[string]string
+	Budget        *doc.Budget
+	Live          LiveSpec
+	Waits         bool // texts wait in the log of the run
+	Actor         policy.Actor
+	Priority      string      // in the launch lane
+	LaneLimits    lane.Limits // unset ones default to the process's own
 }
 
 // Local reports whether a relative path stays inside its root.
@@ -94,7 +96,7 @@ func (s LaunchSpec) order(w *workspace.Workspace, run doc.Run, live *session.Liv
 	return session.Order{
 		WorkspaceDir: w.Dir(), ProjectID: s.ProjectID, RunID: s.RunID, SessionRef: s.SessionRef,
 		AgentID: run.AgentID, Provider: run.Provider, Argv: s.Argv, RepoID: s.RepoID, WorkdirRel: s.WorkdirRel,
-		Worktree: s.Worktree, InPlace: s.InPlace, TaskID: s.TaskID, MilestoneID: s.MilestoneID, Budget: s.Budget, Stdin: s.Stdin, Live: live, Env: s.Env,
+		Worktree: s.Worktree, InPlace: s.InPlace, TaskID: s.TaskID, WorkflowRunID: s.WorkflowRunID, MilestoneID: s.MilestoneID, Budget: s.Budget, Stdin: s.Stdin, Live: live, Env: s.Env,
 		MonotonicMS: w.Env.Clock.MonotonicMS(),
 	}
 }

@@ -66,6 +66,7 @@ type Beginning struct {
 	RunID  string // drawn when empty; fault.RunExists when it is taken
 	Files  []workspace.TreeFile
 	Events []events.Draft // behind run.started
+	Budget *doc.Budget
 	// End is the status that the run has at once, "" for running. Its events say so.
 	End string
 	// Title is what the run is called, StartKey the client's id of the request for it,
@@ -113,7 +114,7 @@ func lay(w *workspace.Workspace, project, agent, provider string, b Beginning) (
 	record := doc.Run{
 		SchemaVersion: doc.Version, Type: "run", ID: made.RunID, ProjectID: project, AgentID: agent, Provider: provider,
 		CreatedAt: clock.Stamp(now), Status: doc.StatusRunning, ContextPackID: made.ContextPackID,
-		EventsRelpath: path.Join("runs", made.RunID, events.FileName), Title: b.Title, StartKey: b.StartKey,
+		EventsRelpath: path.Join("runs", made.RunID, events.FileName), Title: b.Title, StartKey: b.StartKey, Budget: b.Budget,
 	}
 	if b.End != "" {
 		record.Status, record.EndedAt = b.End, clock.Stamp(now)

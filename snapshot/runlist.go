@@ -8,6 +8,7 @@ import (
 
 	"ac/index"
 	"ac/runs/session"
+	"ac/workspace"
 	"ac/workspace/doc"
 )
 
@@ -62,9 +63,7 @@ func (m *View) RunList(q RunQuery) (list RunList, err error) {
 		found = append(found, slices.DeleteFunc(live, func(l index.ListedRun) bool { return there[l.Key()] })...)
 	}
 	list.Rows = make([]MonitorRow, len(found))
-	for i := range found {
-		list.Rows[i] = rowOf(&found[i].MonitoredRun, m.sessionOf(&found[i]))
-	}
+	workspace.Each(len(found), func(i int) { list.Rows[i] = rowOf(&found[i].MonitoredRun, m.sessionOf(&found[i])) })
 	slices.SortStableFunc(list.Rows, func(a, b MonitorRow) int { return newer(a.CreatedAt, b.CreatedAt) })
 	return list, nil
 }
@@ -98,4 +97,10 @@ func (m *View) OneRun(key index.RunKey) (row MonitorRow, known bool, err error) 
 		return row, false, err
 	}
 	return rowOf(&found.MonitoredRun, m.sessionOf(found)), true, nil
+}
+
+// RunsSince counts the runs that were created since a time, in Unix nanoseconds, by their
+// status.
+func (m *View) RunsSince(project string, since int64) (map[string]int, error) {
+	return m.view.RunsSince(project, since)
 }

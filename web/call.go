@@ -19,7 +19,7 @@ func callable() []string {
 		"workspace.home.snapshot", "desktop.bootstrap.snapshot",
 		"run.list", "run.replay", "run.transcript", "events.replay",
 		"session.list", "session.poll", "session.stop",
-		"run.changes", "artifact.list", "artifact.preview", "artifact.checkpoints", "artifact.apply", "artifact.revert",
+		"run.changes", "artifact.list", "artifact.preview", "artifact.checkpoints", "artifact.apply", "artifact.revert", "run.land",
 		"artifact.read", "memory.preview_delta", "memory.list_deltas", "context.plan_for_job",
 		"needs.list", "needs.get", "needs.dismiss", "needs.restore", "help.get", "help.answer",
 		"inbox.list_reviews", "inbox.list_help_requests", "inbox.snapshot", "inbox.resolve", "ui.resolve",

@@ -10,6 +10,24 @@ import (
 // perReader is how many documents justify one more goroutine.
 const perReader = 16
 
+// perWorker is how many calls justify one more goroutine.
+const perWorker = 4
+
+// Each calls fn for the numbers below n, concurrently. All calls have ended when it
+// returns.
+func Each(n int, fn func(i int)) {
+	workers := max(1, min(runtime.GOMAXPROCS(0), n/perWorker))
+	var wg sync.WaitGroup
+	for at := range workers {
+		wg.Go(func() {
+			for i := at; i < n; i += workers {
+				fn(i)
+			}
+		})
+	}
+	wg.Wait()
+}
+
 // ReadEach reads the documents of these ids concurrently and returns them in
 // their order, without those that cannot be read. read is called from several
 // goroutines, which have ended when ReadEach returns.

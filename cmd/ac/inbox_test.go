@@ -136,3 +136,30 @@ func TestAnswerWords(t *testing.T) {
 		}
 	}
 }
+
+// TestStatusScreens compares the screen of status with what is recorded, at two widths; no
+// line of it is wider.
+func TestStatusScreens(t *testing.T) {
+	t.Parallel()
+	now := time.Date(2026, 11, 22, 14, 3, 12, 0, time.UTC)
+	c := &call{app: &app{stdout: &strings.Builder{}}, now: now, scope: scope{project: "proj_1", projects: []candidate{{id: "proj_1", name: "Checkout"}}, actor: "human"}}
+	report := &statusReport{
+		Company: "Acme", WorkspaceDir: "/home/ann/src/shop/.ac", Project: &statusProject{"proj_1", "Checkout"},
+		Running: shownRuns(now).Rows[:2], NeedsYou: shownNeeds(now)[:3], needs: 3,
+		Today:  statusToday{Runs: 9, Done: 6, Failed: 1, Running: 2, Tokens: 181_000, CostUSD: new(1.92), Unpriced: 3},
+		Health: statusHealth{Status: "ok"},
+	}
+	for _, width := range []int{80, 140} {
+		calm := c.statusText(report, width, true)
+		ill := *report
+		ill.Running, ill.NeedsYou, ill.needs, ill.beats = nil, nil, 0, true
+		ill.Health = statusHealth{Status: "warn", Findings: []statusFinding{{"disk.free", "warn", "812 MiB are free"}}}
+		screens := calm + "\n" + c.statusText(&ill, width, false)
+		golden(t, fmt.Sprintf("testdata/screens/status-%d.txt", width), screens)
+		for line := range strings.Lines(screens) {
+			if terminal.Columns(strings.TrimSuffix(line, "\n")) > width {
+				t.Errorf("wider than %d: %q", width, line)
+			}
+		}
+	}
+}

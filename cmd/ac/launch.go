@@ -149,6 +149,44 @@ func (a *app) providerOf(cmd *cobra.Command, dir, agent string) (provider string
 	return provider, err
 }
 
+func runRetryCommand(a *app) *cobra.Command {
+	var on onRun
+	var p company.RetryRunParams
+	var prompt string
+	cmd := &cobra.Command{
+		Use: "run:retry <dir> <run>", Short: "Start a run like one that is over", Args: args("dir", "run"),
+		Long: `Start a run like one that is over: with its agent, words or prompt, task, policy, title
+and budget, where it ran. One in a worktree begins in a fresh one. Environment and stdin
+were not kept. The run may be "last". Prints the ids as JSON, with --dry-run the plan.`,
+		Example: "  ac run:retry ./acme last\n  ac run:retry ./acme run_01M7WQGTR95SV6EDMA61E1XR8M --dry-run",
+		RunE: func(cmd *cobra.Command, given []string) error {
+			if err := on.find(cmd.Context(), a, given); err != nil {
+				return err
+			}
+			if cmd.Flags().Changed("prompt") {
+				p.PromptText = &prompt
+			}
+			p.Act(on.dir, on.project, on.run, on.actor, on.role, on.team)
+			made, err := ask(cmd.Context(), a, (*company.Company).RetryRun, p)
+			if err != nil {
+				return err
+			}
+			if on.asJSON {
+				return a.printJSON(made)
+			}
+			return a.printLine(made)
+		},
+	}
+	on.flags(cmd)
+	flags := cmd.Flags()
+	flags.StringVar(&prompt, "prompt", "", "another prompt")
+	flags.StringVar(&p.Model, "model", "", "another model")
+	flags.BoolVar(&p.DryRun, "dry-run", false, "say what would be done, and do nothing")
+	flags.StringVar(&p.ExpectPlan, "expect-plan", "", "the plan_hash of a dry run: refuse to do anything else")
+	flags.StringVar(&p.ClientMessageID, "message-id", "", "an id of yours: the same one again starts nothing twice")
+	return cmd
+}
+
 func runContinueCommand(a *app) *cobra.Command {
 	var on onRun
 	var p company.ContinueParams

@@ -127,7 +127,7 @@ func flip(ts *testscript.TestScript, neg bool, args []string) {
 
 func signalled(ts *testscript.TestScript, neg bool, args []string) {
 	refuse(ts, neg, len(args) >= 4, "signalled SIGNAL STATUS MARK COMMAND..., MARK a file or printed:WORD")
-	number, ok := map[string]os.Signal{"INT": syscall.SIGINT, "TERM": syscall.SIGTERM}[args[0]]
+	number, ok := map[string]os.Signal{"INT": syscall.SIGINT, "TERM": syscall.SIGTERM, "QUIT": syscall.SIGQUIT, "HUP": syscall.SIGHUP}[args[0]]
 	if !ok {
 		ts.Fatalf("no signal %s", args[0])
 	}

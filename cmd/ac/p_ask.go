@@ -40,7 +40,7 @@ type asker struct {
 	cancel       context.CancelFunc
 	wg           sync.WaitGroup
 	queue        chan *interaction.Record
-	typed        *lines
+	typed        *lines // nil until somebody is asked: a reader in the background is stopped
 }
 
 // maxQueued is how many questions of a run wait to be asked; more are answered elsewhere.
@@ -48,7 +48,7 @@ const maxQueued = 64
 
 func (c *call) newAsker(project, run string) *asker {
 	ctx, cancel := context.WithCancel(c.ctx)
-	q := &asker{call: c, project: project, run: run, cancel: cancel, queue: make(chan *interaction.Record, maxQueued), typed: c.newLines()}
+	q := &asker{call: c, project: project, run: run, cancel: cancel, queue: make(chan *interaction.Record, maxQueued)}
 	q.wg.Go(func() {
 		for {
 			select {
@@ -78,6 +78,9 @@ func (q *asker) close() {
 
 // answer asks one question and passes the answer on.
 func (q *asker) answer(ctx context.Context, i *interaction.Record) {
+	if q.typed == nil {
+		q.typed = q.newLines()
+	}
 	fmt.Fprint(q.stderr, q.choices(i))
 	select {
 	case text, ok := <-q.typed.next:

@@ -21,6 +21,7 @@ import (
 	"ac/runs"
 	"ac/runs/interaction"
 	"ac/runs/session"
+	"ac/runs/transcript"
 )
 
 func attachCommand(a *app) *cobra.Command {
@@ -64,7 +65,9 @@ func (c *call) goOn(row *company.RunRow, text string) error {
 
 // continued carries out a continuation, and follows it unless it is detached.
 func (c *call) continued(row *company.RunRow, p company.ContinueParams, detach bool) error {
-	from, err := company.Do(c.ctx, c.all, (*company.Company).LogEnd, company.NamedRunParams{Dir: c.dirParam(), ProjectID: row.ProjectID, RunID: row.RunID})
+	before, err := company.Do(c.ctx, c.all, (*company.Company).Transcript, company.TranscriptParams{
+		Dir: c.dirParam(), ProjectID: row.ProjectID, RunID: row.RunID, Tail: 1,
+	})
 	if err != nil {
 		return err
 	}
@@ -75,10 +78,34 @@ func (c *call) continued(row *company.RunRow, p company.ContinueParams, detach b
 	case detach:
 		return c.detached(&company.RunRow{ProjectID: row.ProjectID, AgentID: row.AgentID}, company.StartRunResult{RunID: row.RunID, SessionRef: gone.SessionRef})
 	case !c.readsTerminal() || !c.onTerminal():
-		status, err := c.shown(c.ctx, row, from, 0, c.stdout, c.stderr)
-		return errors.Join(err, statusError(status))
+		return c.untilIdle(row, before.HeadSeq, before.Turn)
 	}
-	return c.attach(row, from)
+	return c.attach(row, before.HeadSeq)
+}
+
+// errIdle ends a watch whose agent is done with its turn, and waits.
+var errIdle = errors.New("idle")
+
+// untilIdle prints what a run does behind a line of its log, until its agent is done with
+// another turn than that.
+func (c *call) untilIdle(row *company.RunRow, from int64, turn int) error {
+	live := newLiveText(c.stdout, func(id string) string { return "ac answer " + shortID(id) }, false)
+	result, err := company.Do(c.ctx, c.all, (*company.Company).WatchRun, company.WatchRunParams{
+		NamedRunParams: company.NamedRunParams{Dir: c.dirParam(), ProjectID: row.ProjectID, RunID: row.RunID}, Since: &from,
+		Told: func(n feed.TranscriptNotification) error {
+			if n.Op == transcript.Status && n.State.Activity == transcript.ActivityIdle && n.State.Turn > turn {
+				return errIdle
+			}
+			if c.asJSON {
+				return c.printLine(n)
+			}
+			return live.take(n)
+		},
+	})
+	if errors.Is(err, errIdle) {
+		return nil
+	}
+	return errors.Join(err, statusError(result.Status))
 }
 
 // attachment is a run that somebody follows and speaks with.

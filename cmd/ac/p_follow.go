@@ -43,6 +43,12 @@ func (c *call) begin(o *runFlags, start func(dry bool) (company.StartRunResult, 
 			c.note("note: %d changed %s not in the worktree", n, plural(n, "file is", "files are"))
 		}
 	}
+	// From here on a signal finds a run that it can stop.
+	signals := make(chan os.Signal, 4)
+	if !o.detach {
+		signal.Notify(signals, syscall.SIGINT, syscall.SIGTERM, syscall.SIGQUIT, syscall.SIGHUP)
+		defer signal.Stop(signals)
+	}
 	made, err := start(false)
 	if err != nil {
 		return err
@@ -54,7 +60,7 @@ func (c *call) begin(o *runFlags, start func(dry bool) (company.StartRunResult, 
 	case o.detach:
 		return c.detached(&row, made)
 	}
-	return (&follower{call: c, row: row, ref: made.SessionRef, raw: o.raw}).follow()
+	return (&follower{call: c, row: row, ref: made.SessionRef, raw: o.raw}).follow(signals)
 }
 
 func plural(n int, one, more string) string {
@@ -100,12 +106,9 @@ type follower struct {
 }
 
 // follow follows the run to its end, or until it is left.
-func (f *follower) follow() error {
+func (f *follower) follow(signals <-chan os.Signal) error {
 	ctx, cancel := context.WithCancel(f.ctx)
 	defer cancel()
-	signals := make(chan os.Signal, 4)
-	signal.Notify(signals, syscall.SIGINT, syscall.SIGTERM, syscall.SIGQUIT, syscall.SIGHUP)
-	defer signal.Stop(signals)
 	done := make(chan error, 1)
 	var acts sync.WaitGroup
 	defer acts.Wait()

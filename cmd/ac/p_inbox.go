@@ -61,18 +61,27 @@ func (c *call) inbox(kinds []string, most int) (rows []inboxRow, total int, err 
 	found, err := company.Do(c.ctx, c.all, (*company.Company).ListNeeds, company.ListNeedsParams{
 		Dir: c.dirParam(), ProjectID: c.project, Kinds: kinds, State: "open", Limit: most,
 	})
-	if err != nil || len(found.Needs) == 0 {
-		return []inboxRow{}, 0, err
+	if err != nil {
+		return nil, 0, err
+	}
+	rows, err = c.inboxRows(found.Needs)
+	return rows, found.Total, err
+}
+
+// inboxRows are needs as rows, with the names of those who ask.
+func (c *call) inboxRows(list []needs.Need) ([]inboxRow, error) {
+	rows := make([]inboxRow, len(list))
+	if len(list) == 0 {
+		return rows, nil
 	}
 	names, err := c.agentNames()
-	rows = make([]inboxRow, len(found.Needs))
-	for i, n := range found.Needs {
+	for i, n := range list {
 		rows[i] = inboxRow{
 			ID: n.Ref(), NeedID: n.NeedID, Kind: n.Kind, Title: n.Title, FromID: textOrNil(n.Who), From: textOrNil(names[n.Who]),
 			RunID: textOrNil(n.RunID), ProjectID: textOrNil(n.ProjectID), At: n.At, ExpiresAt: textOrNil(n.ExpiresAt),
 		}
 	}
-	return rows, found.Total, err
+	return rows, err
 }
 
 func textOrNil(text string) *string {

@@ -33,7 +33,7 @@ func stopCommand(a *app) *cobra.Command {
 		Use: "stop [run...]", Short: "Stop runs and jobs", Args: cobra.ArbitraryArgs,
 		Long: `Stop runs, and wait for their ends: SIGTERM to everything that the agent started,
 SIGKILL to survivors after 1.5 seconds. A run that was never launched is discarded, a
-job is canceled. A run that is over stays as it is.
+job and a run of a workflow are canceled. A run that is over stays as it is.
 
 With --all, every run of the project that lives. On a terminal it asks before.`,
 		Example: "  ac stop 4WKKE6\n  ac stop --all -y",
@@ -119,6 +119,8 @@ func (c *call) stopNamed(word string) doneRow {
 func (c *call) stopRun(row *company.RunRow) doneRow {
 	done := doneRow{ID: row.RunID, Kind: "run", OK: true}
 	switch {
+	case row.Flow && row.Live():
+		return c.cancelFlow(row)
 	case row.Live():
 		p := company.SessionParams{MaybeDir: company.MaybeDir{WorkspaceDir: c.dir}, SessionRef: row.SessionRef}
 		_, err := company.Do(c.ctx, c.all, (*company.Host).StopSession, p)
@@ -131,17 +133,30 @@ func (c *call) stopRun(row *company.RunRow) doneRow {
 		}
 		done.Result, done.text = end.Poll, shortID(row.RunID)+" "+end.Status
 	case row.State == company.StateNew:
-		result, err := company.Do(c.ctx, c.all, (*company.Company).DiscardRun, company.DiscardRunParams{
-			Dir: c.dirParam(), ProjectID: row.ProjectID, RunID: row.RunID, ActorID: c.actor, ActorRole: c.role,
-		})
-		if err != nil {
-			return failedRow(row.RunID, "run", err)
-		}
-		done.Result, done.text = result, shortID(row.RunID)+" "+result.Status
+		return c.discardNew(row)
 	default:
 		done.text = fmt.Sprintf("%s was over (%s)", shortID(row.RunID), row.State)
 	}
 	return done
+}
+
+// cancelFlow cancels a run of a workflow and waits for its end.
+func (c *call) cancelFlow(row *company.RunRow) doneRow {
+	p := company.WorkflowRunParams{Dir: c.dirParam(), ProjectID: row.ProjectID, RunID: row.RunID}
+	if _, err := company.Do(c.ctx, c.all, (*company.Company).CancelWorkflow, p); err != nil {
+		return failedRow(row.RunID, "run", err)
+	}
+	end, err := company.Do(c.ctx, c.all, (*company.Company).AwaitWorkflow, company.AwaitWorkflowParams{
+		WorkflowStatusParams: company.WorkflowStatusParams{Dir: p.Dir, ProjectID: p.ProjectID, RunID: p.RunID}, Each: func(company.WorkflowStatus) {},
+	})
+	if err != nil {
+		return failedRow(row.RunID, "run", err)
+	}
+	word := end.Status
+	if word == doc.FlowCanceled {
+		word = company.StateStopped
+	}
+	return doneRow{ID: row.RunID, Kind: "run", OK: true, Result: end, text: shortID(row.RunID) + " " + word}
 }
 
 // jobs are the jobs of all projects that a word names.

@@ -65,7 +65,7 @@ func newRoot(a *app) *cobra.Command {
 		initCommand(a), validateCommand(a), doctorCommand(a), diagnosticsCommand(a), migrateCommand(a), exportCommand(a), importCommand(a), bootstrapCommand(a), enterpriseEnsureCommand(a), demoInitCommand(a),
 		setRepoCommand(a), setProviderBinCommand(a), setAgentCommandCommand(a), teamCommand(a), agentCommand(a), projectCommand(a),
 		runNewCommand(a), runExecuteCommand(a), runDiscardCommand(a), runListCommand(a), runReplayCommand(a), runTranscriptCommand(a), runWatchCommand(a),
-		runLaunchCommand(a), runContinueCommand(a), runSteerCommand(a), runInterruptCommand(a), runCompactCommand(a), runPolicyCommand(a), runAnswerCommand(a),
+		runLaunchCommand(a), runRetryCommand(a), runContinueCommand(a), runSteerCommand(a), runInterruptCommand(a), runCompactCommand(a), runPolicyCommand(a), runAnswerCommand(a),
 		pmSnapshotCommand(a), pmGanttCommand(a), pmRecommendCommand(a), pmApplyCommand(a),
 		heartbeatStatusCommand(a), heartbeatTickCommand(a), heartbeatConfigCommand(a), heartbeatEnableCommand(a), heartbeatDisableCommand(a),
 		workflowListCommand(a), workflowShowCommand(a), workflowRunCommand(a), workflowStatusCommand(a), workflowCancelCommand(a),
@@ -89,9 +89,9 @@ func newRoot(a *app) *cobra.Command {
 		indexRebuildCommand(a), indexSyncCommand(a), indexStatsCommand(a), indexRunsCommand(a), indexEventsCommand(a),
 		indexErrorsCommand(a), indexReviewsCommand(a), indexHelpCommand(a),
 		uiResolveCommand(a), versionCommand(a),
-		psCommand(a), logsCommand(a), stopCommand(a), diffCommand(a), useCommand(a),
+		psCommand(a), logsCommand(a), stopCommand(a), discardCommand(a), diffCommand(a), landCommand(a), useCommand(a),
 		setupCommand(a), runCommand(a), retryCommand(a), continueCommand(a), watchCommand(a), attachCommand(a), sayCommand(a),
-		inboxCommand(a), showCommand(a), approveCommand(a), denyCommand(a), answerCommand(a), costCommand(a),
+		statusCommand(a), inboxCommand(a), showCommand(a), approveCommand(a), denyCommand(a), answerCommand(a), costCommand(a),
 		agentsCommand(a), teamsCommand(a), projectsCommand(a), tasksCommand(a), jobsCommand(a), planCommand(a),
 		talkCommand(a), roomCommand(a), healthCommand(a), proveCommand(a),
 	)
@@ -133,8 +133,8 @@ func oneLine(text string) string {
 // issuesAsJSON reports whether a command prints the issues of params as JSON,
 // which its callers expect; all others print words.
 func issuesAsJSON(command string) bool {
-	family, _, _ := strings.Cut(command, ":")
-	return command == "agent:new" || slices.Contains([]string{"workspace", "team", "project", "machine", "run", "sharepack", "worktree"}, family)
+	family, _, plumbing := strings.Cut(command, ":")
+	return command == "agent:new" || plumbing && slices.Contains([]string{"workspace", "team", "project", "machine", "run", "sharepack", "worktree"}, family)
 }
 
 // describe is the message of an error, with the issue of each param.

@@ -12,6 +12,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"ac/company"
+	"ac/internal/fault"
 )
 
 func sessionListCommand(a *app) *cobra.Command {
@@ -119,11 +120,11 @@ func (a *app) stopSessions(cmd *cobra.Command, given []string, everything, asJSO
 			}
 		}
 		var failed error
-		var asked []string
+		var asked []company.Poll
 		for _, ref := range refs {
-			_, err := company.Do(cmd.Context(), all, (*company.Host).StopSession, company.SessionParams{MaybeDir: dir, SessionRef: ref})
+			poll, err := company.Do(cmd.Context(), all, (*company.Host).StopSession, company.SessionParams{MaybeDir: dir, SessionRef: ref})
 			if err == nil {
-				asked = append(asked, ref)
+				asked = append(asked, poll)
 			}
 			failed = errors.Join(failed, err)
 		}
@@ -131,8 +132,11 @@ func (a *app) stopSessions(cmd *cobra.Command, given []string, everything, asJSO
 			return failed
 		}
 		ends := []company.Poll{}
-		for _, ref := range asked {
-			end, err := company.Do(cmd.Context(), all, (*company.Host).CollectSession, company.SessionParams{MaybeDir: dir, SessionRef: ref})
+		for _, poll := range asked {
+			end, err := company.Do(cmd.Context(), all, (*company.Host).CollectSession, company.SessionParams{MaybeDir: dir, SessionRef: poll.SessionRef})
+			if fault.Is(err, fault.NotFound) { // of a workflow, whose jobs were canceled
+				end.Poll, err = poll, nil
+			}
 			if err == nil {
 				ends = append(ends, end.Poll)
 			}

@@ -90,6 +90,12 @@ func shownCommands() map[string][]shownCommand {
 		"logs":       {{line: "ac logs", shows: []string{"built", "the newest"}}, {line: "ac logs -f LAST", shows: []string{"built"}}},
 		"diff":       once("ac diff --no-pager", "client/a.txt", "+2"),
 		"stop":       once("ac stop LAST", " was over (done)"),
+		"status":     once("ac status", "RUNNING 0", "NEEDS YOU 0", "HEALTH   "),
+		"inbox":      once("ac inbox", "Nothing needs you."),
+		"show":       once("ac show --no-pager LAST", "✓ done", "ac diff "),
+		"cost":       once("ac cost", "DAY ", "UNPRICED", "total "),
+		"approve":    {{line: "ac approve XXXXXX", shows: []string{"ERROR: nothing named XXXXXX needs you in Acme"}, status: "1"}}, // and TestDecidingOnATerminal
+		"deny":       {{line: "ac deny XXXXXX", shows: []string{"ERROR: nothing named XXXXXX needs you in Acme"}, status: "1"}},
 		"use":        once("ac use", "workspace  Acme", "project    Checkout"),
 		"agents":     once("ac agents", "AGENT ", "◦ idle"),
 		"teams":      once("ac teams", "TEAM ", "Payments"),
@@ -201,4 +207,8 @@ func TestDecidingOnATerminal(t *testing.T) {
 	s.shows("Nothing needs you.")
 	s.shows("✓ done")
 	s.shows("dune\n")
+	s.types(`ac status; ac cost`)
+	s.shows("NEEDS YOU 0")
+	s.shows("HEALTH   ok")
+	s.shows("UNPRICED")
 }

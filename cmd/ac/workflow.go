@@ -11,6 +11,7 @@ import (
 	"text/tabwriter"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 
 	"ac/company"
 	"ac/internal/fault"
@@ -94,6 +95,7 @@ func workflowRunCommand(a *app) *cobra.Command {
 	file, wait, asJSON := "", false, false
 	var inputs []string
 	place := doc.JobPlace{}
+	var limits hardLimits
 	cmd := &cobra.Command{
 		Use: "workflow:run <dir>", Short: "Start a run of a workflow", Args: args("dir"),
 		Long: `Start a run of a workflow and print its id. The run goes on when this command, and any
@@ -127,6 +129,7 @@ With --json the result is that of workflow.run, with --wait that of workflow.sta
 			if place.RepoID != "" {
 				p.Place = &place
 			}
+			p.Budget = limits.budget(cmd.Flags())
 			made, err := ask(cmd.Context(), a, (*company.Company).RunWorkflow, p)
 			switch {
 			case err != nil:
@@ -151,12 +154,39 @@ With --json the result is that of workflow.run, with --wait that of workflow.sta
 	flags.StringVar(&place.RepoID, "repo", "", "the repository that its tasks work in")
 	flags.StringVar(&place.Isolation, "isolation", doc.IsolationWorktree, "worktree or none, with --repo")
 	flags.StringVar(&place.Base, "base", "", "head or snapshot, with --isolation worktree")
+	limits.add(flags)
 	flags.BoolVar(&wait, "wait", false, "follow the run to its end")
 	flags.BoolVar(&asJSON, "json", false, "print JSON")
 	completeFlag(cmd, "priority", words("low", "normal", "high"))
 	completeFlag(cmd, "isolation", words(doc.IsolationWorktree, doc.IsolationNone))
 	completeFlag(cmd, "base", words("head", doc.BaseSnapshot))
 	return cmd
+}
+
+// hardLimits are the options of a budget.
+type hardLimits struct {
+	tokens int64
+	cost   float64
+}
+
+func (h *hardLimits) add(flags *pflag.FlagSet) {
+	flags.Int64Var(&h.tokens, "hard-tokens", 0, "how many tokens all attempts may use together")
+	flags.Float64Var(&h.cost, "hard-cost", 0, "what all attempts may cost together, in dollars")
+}
+
+// budget is nil where no option was given.
+func (h *hardLimits) budget(flags *pflag.FlagSet) *doc.Budget {
+	var b doc.Budget
+	if flags.Changed("hard-tokens") {
+		b.HardTokens = &h.tokens
+	}
+	if flags.Changed("hard-cost") {
+		b.HardCostUSD = &h.cost
+	}
+	if b == (doc.Budget{}) {
+		return nil
+	}
+	return &b
 }
 
 // followWorkflow follows a run to its end. Its text is the output of the command.

@@ -34,6 +34,8 @@ type pending struct {
 	Skip          bool              `json:"skip,omitempty"`
 	ContentHash   string            `json:"content_hash"`
 	Files         []pendingFile     `json:"files"`
+	// Landing is the work of a run that waits, in place of files.
+	Landing *pendingLanding `json:"landing,omitempty"`
 }
 
 // pendingFile is an artifact, and the hash of the file that it was held against.
@@ -64,12 +66,18 @@ func pendingName(project, artifact string) string {
 // needsApproval reports whether the project lets only humans apply files, and the actor
 // is none.
 func (a *application) needsApproval() (bool, error) {
-	w := a.s.Workspace
-	project, err := w.Project(a.o.ProjectID)
-	if err != nil || a.reverts != "" || project.FileArtifacts == nil || project.FileArtifacts.Approval != doc.ApprovalRequired {
+	if a.reverts != "" {
+		return false, nil
+	}
+	return a.s.needsHuman(a.o.ProjectID, a.o.Actor)
+}
+
+func (s *Service) needsHuman(project string, actor policy.Actor) (bool, error) {
+	record, err := s.Workspace.Project(project)
+	if err != nil || record.FileArtifacts == nil || record.FileArtifacts.Approval != doc.ApprovalRequired {
 		return false, err
 	}
-	return policy.RecordedRole(w, a.o.Actor) != "human", nil
+	return policy.RecordedRole(s.Workspace, actor) != "human", nil
 }
 
 // propose keeps the files and asks for a decision on them. The same files that wait
@@ -94,26 +102,32 @@ func (a *application) propose(ctx context.Context) error {
 			waits.Files = append(waits.Files, kept(a.b.artifacts[i], d))
 		}
 	}
+	return a.s.ask(ctx, id, text, waits, a.question(), a.o.ProjectID)
+}
+
+// ask enters a proposal into the inbox, once for the same content. It returns
+// fault.ApprovalRequired when it waits there.
+func (s *Service) ask(ctx context.Context, id string, text []byte, waits pending, q policy.Question, project string) error {
+	w := s.Workspace
 	content, err := json.Marshal(waits)
 	if err != nil {
 		return err
 	}
 	err = governance.Govern(ctx, w, func(g *governance.PolicyUnit) error {
-		if _, err := g.Enforce(a.o.ProjectID, a.question()); err != nil {
+		if _, err := g.Enforce(project, q); err != nil {
 			return err
 		}
-		if known, err := waitingFor(w, a.o.ProjectID, waits.ContentHash); err != nil || known != "" {
+		if known, err := waitingFor(w, project, waits.ContentHash); err != nil || known != "" {
 			id = known
 			return err
 		}
-		if err := governance.CreateArtifact(g.Unit, a.o.ProjectID, id, text); err != nil {
+		if err := governance.CreateArtifact(g.Unit, project, id, text); err != nil {
 			return err
 		}
-		if err := g.Write(pendingName(a.o.ProjectID, id), append(content, '\n'), 0o644); err != nil {
+		if err := g.Write(pendingName(project, id), append(content, '\n'), 0o644); err != nil {
 			return err
 		}
-		_, run := a.source()
-		return g.Emit(a.o.ProjectID, run, events.Draft{Type: events.ArtifactProduced, Actor: a.o.Actor.ID}, struct {
+		return g.Emit(project, q.RunID, events.Draft{Type: events.ArtifactProduced, Actor: q.Actor.ID}, struct {
 			ArtifactID   string `json:"artifact_id"`
 			Relpath      string `json:"relpath"`
 			ArtifactType string `json:"artifact_type"`
@@ -122,7 +136,7 @@ func (a *application) propose(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	return fault.New(fault.ApprovalRequired, "a human has to approve these files: artifact %s waits in the inbox", id).With(Waiting{id})
+	return fault.New(fault.ApprovalRequired, "a human has to approve this: artifact %s waits in the inbox", id).With(Waiting{id})
 }
 
 // kept is an artifact as it waits.
@@ -227,6 +241,13 @@ func (s *Service) PreviewPending(ctx context.Context, item governance.Item) (Lis
 		return Listing{}, err
 	}
 	b := waits.batch(item.ProjectID)
+	if waits.Landing != nil {
+		o, err := s.of(ctx, item.ProjectID, checkpoint.Source{RunID: waits.Landing.RunID})
+		if err != nil {
+			return Listing{}, err
+		}
+		b.artifacts = o.artifacts
+	}
 	if b.place, err = s.target(item.ProjectID, waits.Target, ""); err != nil {
 		return Listing{}, err
 	}
@@ -251,6 +272,10 @@ func (s *Service) Resolve(ctx context.Context, r governance.Ruling) (resolved go
 	}
 	waits, err := loadPending(s.Workspace, r.ProjectID, r.ArtifactID)
 	if err != nil {
+		return resolved, err
+	}
+	if waits.Landing != nil {
+		resolved.ReviewID, err = s.resolveLanding(ctx, r, *waits.Landing)
 		return resolved, err
 	}
 	a := &application{s: s, o: Order{ProjectID: r.ProjectID, Skip: waits.Skip, Actor: r.Actor}, b: waits.batch(r.ProjectID), merges: map[mergeKey]mergeResult{}, ruling: &r}

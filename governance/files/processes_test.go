@@ -47,7 +47,7 @@ func play(role string, args []string) error {
 	ctx, env := context.Background(), workspace.SystemEnv()
 	env.LockPatience = time.Minute
 	plan := faultfs.NewPlan(0, faultfs.Death)
-	if role == "killed" {
+	if role == "killed" || role == "lander" {
 		plan.OnDeath = func() { _ = syscall.Kill(os.Getpid(), syscall.SIGKILL) }
 		env.OpenFS = plan.Open
 	}
@@ -69,6 +69,14 @@ func play(role string, args []string) error {
 		plan.Arm(n, faultfs.Death)
 		_, err = s.Apply(ctx, Order{ProjectID: args[1], Wanted: Wanted{Given: proposals()}, Actor: human()})
 		return err
+	}
+	if role == "lander" {
+		n, err := strconv.Atoi(args[2])
+		if err != nil {
+			return err
+		}
+		plan.Arm(n, faultfs.Death)
+		return playLanding(s, args)
 	}
 	made := []string{}
 	for i := range applications {

@@ -33,6 +33,9 @@ type Service struct {
 	Environ   []string // what git inherits
 	// Alive tells whether a session of a run lives.
 	Alive func(project, run string) bool
+	// Idle tells whether a session that lives waits for its next turn, nil where nobody
+	// knows.
+	Idle func(project, run string) bool
 	// Memory is what the process remembers between calls.
 	Memory *Memory
 }

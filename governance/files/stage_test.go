@@ -21,12 +21,16 @@ import (
 	"ac/workspace/doc"
 )
 
-func git(t testing.TB, dir string, args ...string) string {
-	t.Helper()
+func gitCommand(dir string, args ...string) *exec.Cmd {
 	cmd := exec.Command("git", append([]string{"-c", "user.name=Ann", "-c", "user.email=ann@example.org"}, args...)...)
 	cmd.Dir = dir
 	cmd.Env = append(os.Environ(), "GIT_CONFIG_GLOBAL=/dev/null", "GIT_CONFIG_SYSTEM=/dev/null")
-	out, err := cmd.CombinedOutput()
+	return cmd
+}
+
+func git(t testing.TB, dir string, args ...string) string {
+	t.Helper()
+	out, err := gitCommand(dir, args...).CombinedOutput()
 	if err != nil {
 		t.Fatalf("git %s: %v\n%s", strings.Join(args, " "), err, out)
 	}

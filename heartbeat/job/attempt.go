@@ -179,8 +179,12 @@ func (r *runner) launchSpec(a doc.JobAttempt, c call) runs.LaunchSpec {
 	if r.flow != nil {
 		priority = r.flow.Priority
 	}
+	workflow := ""
+	if r.flow != nil {
+		workflow = r.flow.RunID
+	}
 	return runs.LaunchSpec{
-		ProjectID: r.project, RunID: a.RunID, Live: c.live, SessionRef: a.SessionRef, Argv: c.argv, Stdin: c.stdin, Prompt: c.prompt, Model: c.model,
+		ProjectID: r.project, WorkflowRunID: workflow, RunID: a.RunID, Live: c.live, SessionRef: a.SessionRef, Argv: c.argv, Stdin: c.stdin, Prompt: c.prompt, Model: c.model,
 		RepoID: r.at.repo, WorkdirRel: r.at.workdir, Worktree: r.at.treeFor(a.RunID),
 		Level: c.level, Files: c.files, Version: r.order.Program, Actor: actor, Priority: priority,
 	}

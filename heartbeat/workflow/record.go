@@ -3,6 +3,7 @@ package workflow
 // Reading and writing records of runs of workflows, and starting them.
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"slices"
@@ -93,6 +94,7 @@ type Start struct {
 	Place      *doc.JobPlace
 	Origin     *doc.JobOrigin
 	SourcePath string
+	Budget     *doc.Budget // of all attempts; nil for that of the template
 	Actor      policy.Actor
 }
 
@@ -201,7 +203,7 @@ func (f Flows) begin(u *workspace.Unit, s Start, template *doc.WorkflowTemplate)
 		return record, after, err
 	}
 	_, err = runs.CreateWith(u, project.ID, firstAgent(record), Provider, runs.Beginning{
-		RunID: record.RunID, Events: slices.Concat(told, drafts), End: end,
+		RunID: record.RunID, Budget: cmp.Or(s.Budget, template.Budget), Events: slices.Concat(told, drafts), End: end,
 		Files: []workspace.TreeFile{{Name: "workflow.yaml", Content: text}},
 	})
 	if err != nil {

@@ -85,6 +85,10 @@ const (
 	RevertedAlready Reason = "reverted_already"
 	NoWorktree      Reason = "no_worktree"
 	GitFailed       Reason = "git_failed"
+	// Why the work of a run cannot become a commit: others changed the same lines, or it
+	// holds what a person did not commit.
+	Conflicts    Reason = "conflicts"
+	SnapshotBase Reason = "snapshot_base"
 	// Of starting runs.
 	ProgramMissing   Reason = "program_missing"
 	PlaceUnavailable Reason = "place_unavailable"

@@ -15,22 +15,21 @@ import (
 
 // Dir takes an exclusive kernel lock on a directory, waiting until the context
 // ends. Nothing is written for it: the lock is on the open directory, so that all
-// who lock that directory exclude each other, whatever name they know it by. The
-// identity is that of the directory that is locked.
-func Dir(ctx context.Context, dir string) (release func() error, locked durable.Identity, err error) {
+// who lock that directory exclude each other, whatever name they know it by.
+func Dir(ctx context.Context, dir string) (*Directory, error) {
 	file, err := os.OpenFile(dir, os.O_RDONLY|syscall.O_DIRECTORY, 0)
 	if err != nil {
-		return nil, locked, err
+		return nil, err
 	}
 	st, err := file.Stat()
 	if err != nil {
-		return nil, locked, errors.Join(err, file.Close())
+		return nil, errors.Join(err, file.Close())
 	}
 	held := directory{file}
 	if err := File(ctx, held); err != nil {
-		return nil, locked, err
+		return nil, err
 	}
-	return func() error { return Close(held) }, durable.IdentityOf(st), nil
+	return &Directory{Identity: durable.IdentityOf(st), File: file, release: func() error { return Close(held) }}, nil
 }
 
 // directory is an open directory as the locks take files.

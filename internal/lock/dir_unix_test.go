@@ -22,26 +22,26 @@ func TestDir(t *testing.T) {
 	if err := errors.Join(os.Mkdir(dir, 0o755), os.Symlink(dir, link)); err != nil {
 		t.Fatal(err)
 	}
-	release, id, err := lock.Dir(t.Context(), dir)
+	held, err := lock.Dir(t.Context(), dir)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if st, err := os.Stat(dir); err != nil || durable.IdentityOf(st) != id {
-		t.Errorf("%+v, %v", id, err)
+	if st, err := os.Stat(dir); err != nil || durable.IdentityOf(st) != held.Identity {
+		t.Errorf("%+v, %v", held.Identity, err)
 	}
 	impatient, cancel := context.WithCancel(t.Context())
 	cancel()
-	if _, _, err := lock.Dir(impatient, link); !errors.Is(err, context.Canceled) {
+	if _, err := lock.Dir(impatient, link); !errors.Is(err, context.Canceled) {
 		t.Errorf("a second lock: %v", err)
 	}
-	if err := release(); err != nil {
+	if err := held.Release(); err != nil {
 		t.Fatal(err)
 	}
-	again, _, err := lock.Dir(t.Context(), link)
+	again, err := lock.Dir(t.Context(), link)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := again(); err != nil {
+	if err := again.Release(); err != nil {
 		t.Fatal(err)
 	}
 	if entries, err := os.ReadDir(dir); err != nil || len(entries) != 0 {

@@ -15,19 +15,19 @@ import (
 
 // Dir takes an exclusive lock that stands for a directory, waiting until the context
 // ends: that of a file named after it in the folder of temporary files.
-func Dir(ctx context.Context, dir string) (release func() error, locked durable.Identity, err error) {
+func Dir(ctx context.Context, dir string) (*Directory, error) {
 	st, err := os.Stat(dir)
 	if err != nil {
-		return nil, locked, err
+		return nil, err
 	}
 	temp, err := durable.OpenRoot(os.TempDir())
 	if err != nil {
-		return nil, locked, err
+		return nil, err
 	}
 	sum := sha256.Sum256([]byte(strings.ToLower(dir)))
 	held, err := Wait(ctx, temp, "ac-dir-"+hex.EncodeToString(sum[:8])+".lock")
 	if err != nil {
-		return nil, locked, errors.Join(err, temp.Close())
+		return nil, errors.Join(err, temp.Close())
 	}
-	return func() error { return errors.Join(held.Release(), temp.Close()) }, durable.IdentityOf(st), nil
+	return &Directory{Identity: durable.IdentityOf(st), release: func() error { return errors.Join(held.Release(), temp.Close()) }}, nil
 }

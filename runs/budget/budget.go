@@ -24,6 +24,8 @@ const (
 	ScopeRun     = "run"
 	ScopeProject = "project"
 	ScopeTask    = "task"
+	// ScopeWorkflow is the run of a workflow that a run is an attempt for.
+	ScopeWorkflow = "workflow"
 )
 
 // Words of a decision.

@@ -9,28 +9,42 @@ import (
 	"ac/workspace/doc"
 )
 
-// Limits are the budgets that apply to a run. A nil one has no limits.
-type Limits struct{ Run, Project, Task *doc.Budget }
+// Subject is the run that budgets are about, and what it belongs to. All but the project
+// may be "".
+type Subject struct {
+	Project string
+	Task    string
+	// Workflow is the run of a workflow that the run is an attempt for.
+	Workflow string
+	Run      string
+}
 
-// LimitsOf reads the budgets of a project and of a task; task may be "". A
+// Limits are the budgets that apply to a run. A nil one has no limits.
+type Limits struct{ Run, Project, Task, Workflow *doc.Budget }
+
+// LimitsOf reads the budgets of what a run belongs to; own is that of its launch. A
 // document that cannot be read has no budget.
-func LimitsOf(w *workspace.Workspace, run *doc.Budget, project, task string) Limits {
-	limits := Limits{Run: run}
-	if p, err := w.Project(project); err == nil {
+func LimitsOf(w *workspace.Workspace, own *doc.Budget, of Subject) Limits {
+	limits := Limits{Run: own}
+	if p, err := w.Project(of.Project); err == nil {
 		limits.Project = p.Budget
 	}
-	if !workspace.SafeID(task) {
-		return limits
+	if workspace.SafeID(of.Workflow) {
+		if r, err := workspace.Load(w, doc.RunCodec, workspace.RunFile(of.Project, of.Workflow)); err == nil && r.ID == of.Workflow {
+			limits.Workflow = r.Budget
+		}
 	}
-	file := path.Join(workspace.TasksDir(project), task+".md")
-	if t, err := workspace.LoadHead(w, doc.TaskCodec, file); err == nil && t.ID == task {
-		limits.Task = t.Budget
+	if workspace.SafeID(of.Task) {
+		file := path.Join(workspace.TasksDir(of.Project), of.Task+".md")
+		if t, err := workspace.LoadHead(w, doc.TaskCodec, file); err == nil && t.ID == of.Task {
+			limits.Task = t.Budget
+		}
 	}
 	return limits
 }
 
 // NeedSums reports whether a decision depends on the spending of other runs.
-func (l Limits) NeedSums() bool { return l.Project != nil || l.Task != nil }
+func (l Limits) NeedSums() bool { return l.Project != nil || l.Task != nil || l.Workflow != nil }
 
 // Decide compares the limits with the spending of a run plus that of the
 // others.
@@ -39,5 +53,6 @@ func (l Limits) Decide(run Spend, others Totals) []Decision {
 		Scope{ScopeRun, l.Run, run},
 		Scope{ScopeProject, l.Project, others.Project.Plus(run)},
 		Scope{ScopeTask, l.Task, others.Task.Plus(run)},
+		Scope{ScopeWorkflow, l.Workflow, others.Workflow.Plus(run)},
 	)
 }

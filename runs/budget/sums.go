@@ -4,6 +4,7 @@ package budget
 
 import (
 	"context"
+	"path"
 	"slices"
 	"sync"
 
@@ -50,8 +51,9 @@ type entry struct {
 	version durable.Version // zero when the file may change unnoticed
 }
 
-// Totals is the spending of a project's runs, and of those of one task.
-type Totals struct{ Project, Task Spend }
+// Totals is the spending of a project's runs, of those of one task, and of the attempts of
+// one run of a workflow.
+type Totals struct{ Project, Task, Workflow Spend }
 
 // fewRuns is how many runs are read without querying the index.
 const fewRuns = 64
@@ -69,31 +71,64 @@ func indexed(w *workspace.Workspace, project string) (known map[string]index.Run
 	return known
 }
 
-// Of sums all valid runs of a project except one, and those that worked on a
-// task; without and task may be "". A run that cannot be read counts as nothing
+// Of sums all valid runs of a project except the one that it is about, those that worked
+// on its task, and those of its workflow. A run that cannot be read counts as nothing
 // until it can.
-func (s *Sums) Of(project, task, without string) (Totals, error) {
+func (s *Sums) Of(of Subject) (Totals, error) {
+	attempts, err := attemptsOf(s.w, of)
+	if err != nil {
+		return Totals{}, err
+	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	l := s.projects[project]
+	l := s.projects[of.Project]
 	if l == nil {
 		l = &ledger{entries: map[string]entry{}}
-		s.projects[project] = l
+		s.projects[of.Project] = l
 	}
-	if err := l.refresh(s.w, project); err != nil {
+	if err := l.refresh(s.w, of.Project); err != nil {
 		return Totals{}, err
 	}
 	var sum Totals
 	for name, e := range l.entries {
-		if name == without {
+		if name == of.Run {
 			continue
 		}
 		sum.Project = sum.Project.Plus(e.spend)
-		if task != "" && e.task == task {
+		if of.Task != "" && e.task == of.Task {
 			sum.Task = sum.Task.Plus(e.spend)
+		}
+		if attempts[name] {
+			sum.Workflow = sum.Workflow.Plus(e.spend)
 		}
 	}
 	return sum, nil
+}
+
+// attemptsOf are the runs that are attempts for a run of a workflow: those of the jobs of
+// its steps. A job that cannot be read had none.
+func attemptsOf(w *workspace.Workspace, of Subject) (map[string]bool, error) {
+	if !workspace.SafeID(of.Workflow) {
+		return nil, nil
+	}
+	flow, err := workspace.Load(w, doc.WorkflowRunCodec, workspace.WorkflowRunFile(of.Project, of.Workflow))
+	if err != nil {
+		return nil, err
+	}
+	attempts := map[string]bool{}
+	for _, step := range flow.Steps {
+		if !workspace.SafeID(step.JobID) {
+			continue
+		}
+		job, err := workspace.Load(w, doc.JobCodec, path.Join(workspace.JobDir(of.Project, step.JobID), "job.yaml"))
+		if err != nil {
+			continue
+		}
+		for _, a := range job.Attempts {
+			attempts[a.RunID] = true
+		}
+	}
+	return attempts, nil
 }
 
 // refresh brings a ledger up to date with the files.

@@ -141,7 +141,7 @@ func ask(t *rapid.T, sums *Sums, model map[string]doc.Run) {
 			want.Task = want.Task.Plus(Of(r.Usage))
 		}
 	}
-	if got, err := sums.Of("p", task, without); err != nil || got != want {
+	if got, err := sums.Of(Subject{Project: "p", Task: task, Run: without}); err != nil || got != want {
 		t.Fatalf("sums %+v, %v, want %+v", got, err, want)
 	}
 }
@@ -166,11 +166,11 @@ func TestUnreadableRuns(t *testing.T) {
 		{func() { put(t, w, run("run_3", doc.StatusEnded, "t", 7, nil)) }, 107},
 	} {
 		step.fix()
-		if got, err := sums.Of("p", "t", ""); err != nil || got.Project.Tokens != step.want || got.Task.Tokens != step.want || got.Project.Billionths != billion/4 {
+		if got, err := sums.Of(Subject{Project: "p", Task: "t"}); err != nil || got.Project.Tokens != step.want || got.Task.Tokens != step.want || got.Project.Billionths != billion/4 {
 			t.Errorf("sums %+v, %v, want %d tokens", got, err, step.want)
 		}
 	}
-	if got, err := sums.Of("none", "", ""); err != nil || got != (Totals{}) {
+	if got, err := sums.Of(Subject{Project: "none"}); err != nil || got != (Totals{}) {
 		t.Errorf("a project that is not there has spent %+v, %v", got, err)
 	}
 }
@@ -204,12 +204,12 @@ func TestLimitsOf(t *testing.T) {
 			}
 		}
 		run := &doc.Budget{}
-		got := LimitsOf(w, run, "p", "t")
+		got := LimitsOf(w, run, Subject{Project: "p", Task: "t"})
 		if got.Run != run || (got.Project != nil) != c.hasProject || (got.Task != nil) != c.hasTask {
 			t.Errorf("%s: limits %+v", c.name, got)
 		}
 	}
-	if got := LimitsOf(w, nil, "p", "../p"); got.Task != nil {
+	if got := LimitsOf(w, nil, Subject{Project: "p", Task: "../p", Workflow: "../p"}); got.Task != nil {
 		t.Errorf("a task that is a path has the limits %+v", got)
 	}
 }
@@ -225,7 +225,7 @@ func BenchmarkSums(b *testing.B) {
 	began := time.Now()
 	sums := NewSums(w)
 	sum := func(b *testing.B) {
-		if got, err := sums.Of("p", "t", ""); err != nil || got.Task.Tokens < 1_000_000 {
+		if got, err := sums.Of(Subject{Project: "p", Task: "t"}); err != nil || got.Task.Tokens < 1_000_000 {
 			b.Fatal(got, err)
 		}
 	}
@@ -280,20 +280,20 @@ func TestSumsOfIndex(t *testing.T) {
 	sums := func(want Totals, most int) {
 		t.Helper()
 		counting.runs = 0
-		got, err := NewSums(w).Of("p", "t", "")
+		got, err := NewSums(w).Of(Subject{Project: "p", Task: "t"})
 		if err != nil || got != want || counting.runs > most {
 			t.Errorf("%+v (%v) with %d records read, want %+v with %d at most", got, err, counting.runs, want, most)
 		}
 	}
 	half := int64(500_000_000)
-	sums(Totals{Spend{2000, 200 * half}, Spend{1000, 100 * half}}, 1)
+	sums(Totals{Spend{2000, 200 * half}, Spend{1000, 100 * half}, Spend{}}, 1)
 	// What changed behind the index is read.
 	nextTick(t, w.Dir())
 	put(t, w, run("run_000", doc.StatusEnded, "t", 1010, nil))
 	put(t, w, run("run_new", doc.StatusFailed, "t", 7, nil))
-	sums(Totals{Spend{3007, 199 * half}, Spend{2007, 99 * half}}, 3)
+	sums(Totals{Spend{3007, 199 * half}, Spend{2007, 99 * half}, Spend{}}, 3)
 	if err := os.WriteFile(index.Path(w.Dir()), []byte("no index"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	sums(Totals{Spend{3007, 199 * half}, Spend{2007, 99 * half}}, 202)
+	sums(Totals{Spend{3007, 199 * half}, Spend{2007, 99 * half}, Spend{}}, 202)
 }

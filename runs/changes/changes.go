@@ -26,6 +26,7 @@ const (
 	Live   = "live"   // its worktree, at work
 	Kept   = "kept"   // its worktree, over
 	Branch = "branch" // the worktree is gone, its branch is there
+	Landed = "landed" // the commit that it was brought in as
 )
 
 // MaxFile bounds a file whose content is read, in bytes.
@@ -101,6 +102,8 @@ func (r Reader) Open(ctx context.Context, project, run string) (*Set, error) {
 	switch {
 	case err != nil:
 		return nil, err
+	case record.Landed != nil && !r.Alive(project, run) && r.openLanded(ctx, s) == nil:
+		return s, nil
 	case dir != "":
 		s.State = Kept
 		if r.Alive(project, run) {
@@ -189,6 +192,31 @@ func (s *Set) keep(known map[string]File) {
 		s.Files = append(s.Files, f)
 	}
 	slices.SortFunc(s.Files, func(a, b File) int { return strings.Compare(a.Path, b.Path) })
+}
+
+// openLanded reads the commit that a run was landed as. It fails where that is no longer
+// in the repository.
+func (r Reader) openLanded(ctx context.Context, s *Set) error {
+	landed := *s.Run.Landed
+	root, err := worktree.Root(r.Machine, landed.RepoID)
+	if err != nil {
+		return err
+	}
+	if s.git, err = worktree.NewReader(ctx, r.Environ, root); err != nil {
+		return err
+	}
+	for _, commit := range []string{landed.Base, landed.Commit} {
+		if _, err := s.git.Line(ctx, "rev-parse", "--verify", "--quiet", "--end-of-options", commit+"^{commit}"); err != nil {
+			return err
+		}
+	}
+	known := map[string]File{}
+	if err := s.diff(ctx, known, landed.Base, landed.Commit); err != nil {
+		return err
+	}
+	s.State, s.RepoID, s.Base, s.Tip = Landed, landed.RepoID, landed.Base, landed.Commit
+	s.keep(known)
+	return nil
 }
 
 func (r Reader) openBranch(ctx context.Context, s *Set) error {

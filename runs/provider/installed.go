@@ -8,7 +8,6 @@ import (
 	"slices"
 	"strings"
 	"sync"
-	"time"
 
 	"ac/workspace/doc"
 )
@@ -34,10 +33,6 @@ type Installed struct {
 	Hint    string // what signs it in
 	Reason  string // why it does not work, "" if it does
 }
-
-// installedLimit bounds each query: programs of Node take seconds to begin, more of them
-// where several do at once.
-const installedLimit = 10 * time.Second
 
 // kind is what is looked for.
 type kind struct {
@@ -95,7 +90,7 @@ func (k *kind) look(ctx context.Context, environ []string, probe bool) Installed
 	var group sync.WaitGroup
 	query := func(into *answer, words []string) {
 		if len(words) > 0 {
-			group.Go(func() { *into = ask(ctx, environ, installedLimit, program.Path, words...) })
+			group.Go(func() { *into = ask(ctx, environ, aboutLimit, program.Path, words...) })
 		}
 	}
 	query(&version, []string{"--version"})
@@ -105,7 +100,7 @@ func (k *kind) look(ctx context.Context, environ []string, probe bool) Installed
 	}
 	if len(k.acp) > 0 {
 		group.Go(func() {
-			hello = askWith(ctx, environ, installedLimit, acpHello, acpAnswered, program.Path, k.acp...)
+			hello = askWith(ctx, environ, aboutLimit, acpHello, acpAnswered, program.Path, k.acp...)
 		})
 	}
 	group.Wait()

@@ -38,7 +38,7 @@ type budgetWatch struct {
 // beside: the limits on that hold as soon as it is known.
 func (s *supervisor) watchBudget() *budgetWatch {
 	b := &budgetWatch{
-		limits: budget.LimitsOf(s.w, s.order.Budget, s.order.ProjectID, s.order.TaskID), sums: budget.NewSums(s.w),
+		limits: budget.LimitsOf(s.w, s.order.Budget, s.order.subject()), sums: budget.NewSums(s.w),
 		patience: budgetPatience, stop: func() { s.requestStop(false) },
 	}
 	if s.host.BudgetPatience > 0 {
@@ -50,7 +50,7 @@ func (s *supervisor) watchBudget() *budgetWatch {
 	if b.limits.NeedSums() {
 		b.summing.Go(func() {
 			// Where other runs cannot be summed the end decides.
-			if others, err := b.sums.Of(s.order.ProjectID, s.order.TaskID, s.order.RunID); err == nil {
+			if others, err := b.sums.Of(s.order.subject()); err == nil {
 				b.mu.Lock()
 				defer b.mu.Unlock()
 				b.others = &others
@@ -59,6 +59,11 @@ func (s *supervisor) watchBudget() *budgetWatch {
 		})
 	}
 	return b
+}
+
+// subject is the run as budgets see it.
+func (o Order) subject() budget.Subject {
+	return budget.Subject{Project: o.ProjectID, Task: o.TaskID, Workflow: o.WorkflowRunID, Run: o.RunID}
 }
 
 // reported takes what the provider has reported so far, and what the run had used before.
@@ -123,12 +128,12 @@ func (s *supervisor) budgetDecider(c *closing) func() (told []events.Draft, exce
 	if c.usage == nil || s.budget == nil {
 		return func() ([]events.Draft, bool, error) { return nil, false, nil }
 	}
-	limits := budget.LimitsOf(s.w, s.order.Budget, s.order.ProjectID, s.order.TaskID)
+	limits := budget.LimitsOf(s.w, s.order.Budget, s.order.subject())
 	others := func() (budget.Totals, error) {
 		if !limits.NeedSums() {
 			return budget.Totals{}, nil
 		}
-		return s.budget.sums.Of(s.order.ProjectID, s.order.TaskID, s.order.RunID)
+		return s.budget.sums.Of(s.order.subject())
 	}
 	_, _ = others() // so that little is left to read under the lock
 	return func() ([]events.Draft, bool, error) {

@@ -16,28 +16,29 @@ const OrderVersion = 1
 // Order is everything a supervisor needs to know. It travels as one JSON value
 // on its standard input: never on a command line, never in a file.
 type Order struct {
-	Version      int               `json:"version"`
-	WorkspaceDir string            `json:"workspace_dir"` // absolute
-	ProjectID    string            `json:"project_id"`
-	RunID        string            `json:"run_id"`
-	SessionRef   string            `json:"session_ref"`
-	AgentID      string            `json:"agent_id"`
-	Provider     string            `json:"provider"`
-	Argv         []string          `json:"argv"`
-	RepoID       string            `json:"repo_id,omitempty"`
-	WorkdirRel   string            `json:"workdir_rel,omitempty"`
-	TaskID       string            `json:"task_id,omitempty"`
-	MilestoneID  string            `json:"milestone_id,omitempty"`
-	Worktree     *Worktree         `json:"worktree,omitempty"` // of its repository, whatever its task says
-	InPlace      bool              `json:"in_place,omitempty"` // in its repository itself, whatever its task says
-	New          *NewRun           `json:"new,omitempty"`      // the run is made with the session
-	Budget       *doc.Budget       `json:"budget,omitempty"`
-	Stdin        *string           `json:"stdin,omitempty"`
-	Live         *LiveOrder        `json:"live,omitempty"`     // of an agent that is spoken with
-	Env          map[string]string `json:"env,omitempty"`      // what the caller added
-	Environ      []string          `json:"environ,omitempty"`  // what the provider gets below that
-	MonotonicMS  int64             `json:"monotonic_ms"`       // count of the launching process
-	LimitMS      int64             `json:"limit_ms,omitempty"` // how long it may run, 0 for any time
+	Version       int               `json:"version"`
+	WorkspaceDir  string            `json:"workspace_dir"` // absolute
+	ProjectID     string            `json:"project_id"`
+	RunID         string            `json:"run_id"`
+	SessionRef    string            `json:"session_ref"`
+	AgentID       string            `json:"agent_id"`
+	Provider      string            `json:"provider"`
+	Argv          []string          `json:"argv"`
+	RepoID        string            `json:"repo_id,omitempty"`
+	WorkdirRel    string            `json:"workdir_rel,omitempty"`
+	TaskID        string            `json:"task_id,omitempty"`
+	WorkflowRunID string            `json:"workflow_run_id,omitempty"` // that this run is an attempt for
+	MilestoneID   string            `json:"milestone_id,omitempty"`
+	Worktree      *Worktree         `json:"worktree,omitempty"` // of its repository, whatever its task says
+	InPlace       bool              `json:"in_place,omitempty"` // in its repository itself, whatever its task says
+	New           *NewRun           `json:"new,omitempty"`      // the run is made with the session
+	Budget        *doc.Budget       `json:"budget,omitempty"`
+	Stdin         *string           `json:"stdin,omitempty"`
+	Live          *LiveOrder        `json:"live,omitempty"`     // of an agent that is spoken with
+	Env           map[string]string `json:"env,omitempty"`      // what the caller added
+	Environ       []string          `json:"environ,omitempty"`  // what the provider gets below that
+	MonotonicMS   int64             `json:"monotonic_ms"`       // count of the launching process
+	LimitMS       int64             `json:"limit_ms,omitempty"` // how long it may run, 0 for any time
 }
 
 // check refuses what the record of the run could not hold.

@@ -160,6 +160,12 @@ func RunAlive(w *workspace.Workspace, project, run string) bool {
 	return busy || (err != nil && !errors.Is(err, fs.ErrNotExist))
 }
 
+// Reserve keeps sessions of a run from starting until it is released. It waits for the
+// end of one that lives, until the context ends.
+func Reserve(ctx context.Context, w *workspace.Workspace, project, run string) (*lock.Hold, error) {
+	return lock.Wait(ctx, w.FS, runLock(project, run))
+}
+
 // RefAlive reports whether a session of this ref has a live owner.
 func RefAlive(w *workspace.Workspace, ref string) bool {
 	busy, err := lock.Busy(w.FS, refLock(ref))

@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"ac/internal/durable"
@@ -95,15 +96,49 @@ func Snapshot(ctx context.Context, w *workspace.Workspace, environ []string, roo
 	return g.line(ctx, "commit-tree", "-p", head, "-m", "ac: snapshot of the working tree", strings.TrimSpace(string(tree)))
 }
 
-// copyIndex copies the index of a repository to a file of the workspace.
+// Unfiltered lists the files of a snapshot that its commit has as they lie in the working
+// tree, though they pass through a filter: one that only the repository's own
+// configuration names, and that is not run for that reason.
+func Unfiltered(ctx context.Context, environ []string, dir, commit string) (names []string, err error) {
+	g, err := looking(ctx, environ, dir)
+	if err != nil {
+		return nil, err
+	}
+	drivers, err := g.ownFilters(ctx)
+	if err != nil || len(drivers) == 0 {
+		return nil, err
+	}
+	changed, err := g.run(ctx, lookLimit, maxLanding, "diff-tree", "-r", "-z", "--name-only", "--no-renames", "--diff-filter=d", commit+"^", commit)
+	if err != nil {
+		return nil, err
+	}
+	g.stdin = changed
+	text, err := g.run(ctx, lookLimit, 4*maxLanding, "check-attr", "-z", "--stdin", "filter")
+	for found := fields(text); len(found) > 2; found = found[3:] {
+		if slices.Contains(drivers, found[2]) {
+			names = append(names, found[0])
+		}
+	}
+	return names, err
+}
+
+// copyIndex copies the index of a repository to a file of the workspace, with its time:
+// git reads files again that changed at the time of the index, or after it.
 func (g *git) copyIndex(ctx context.Context, w *workspace.Workspace, to string) error {
 	own, err := g.line(ctx, "rev-parse", "--path-format=absolute", "--git-path", "index")
 	if err != nil {
 		return err
 	}
-	text, err := os.ReadFile(own)
+	st, err := os.Stat(own)
 	if err != nil {
 		return err
 	}
-	return w.Replace(to, text, 0o600)
+	text, err := os.ReadFile(own)
+	if err == nil {
+		err = w.Replace(to, text, 0o600)
+	}
+	if err != nil {
+		return err
+	}
+	return os.Chtimes(filepath.Join(w.Dir(), filepath.FromSlash(to)), st.ModTime(), st.ModTime())
 }

@@ -41,6 +41,9 @@ type git struct {
 	dir     string
 	env     []string
 	stdin   []byte
+	// shared is an open file that the program inherits, nil for none. said takes what it
+	// prints where that must not depend on a reader that may die, nil for a pipe.
+	shared, said *os.File
 }
 
 // newGit finds git in the PATH of an environment. git inherits the environment
@@ -83,16 +86,23 @@ func looking(ctx context.Context, environ []string, dir string) (*git, error) {
 	if err != nil {
 		return nil, err
 	}
-	count := 0
+	var off [][2]string
 	for _, driver := range drivers {
 		for _, set := range [][2]string{{"clean", ""}, {"smudge", ""}, {"process", ""}, {"required", "false"}} {
-			at := strconv.Itoa(count)
-			g.env = append(g.env, "GIT_CONFIG_KEY_"+at+"=filter."+driver+"."+set[0], "GIT_CONFIG_VALUE_"+at+"="+set[1])
-			count++
+			off = append(off, [2]string{"filter." + driver + "." + set[0], set[1]})
 		}
 	}
-	g.env = append(g.env, "GIT_CONFIG_COUNT="+strconv.Itoa(count))
+	g.configure(off)
 	return g, nil
+}
+
+// configure sets configuration for all commands, once.
+func (g *git) configure(settings [][2]string) {
+	for i, set := range settings {
+		at := strconv.Itoa(i)
+		g.env = append(g.env, "GIT_CONFIG_KEY_"+at+"="+set[0], "GIT_CONFIG_VALUE_"+at+"="+set[1])
+	}
+	g.env = append(g.env, "GIT_CONFIG_COUNT="+strconv.Itoa(len(settings)))
 }
 
 // ownFilters lists the filter drivers that the repository itself configures.
@@ -132,6 +142,7 @@ func (g *git) run(ctx context.Context, limit time.Duration, maxOut int, args ...
 	fixed := []string{
 		"--no-pager", "-c", "protocol.ext.allow=never", "-c", "core.hooksPath=" + os.DevNull, "-c", "core.fsmonitor=false",
 		"-c", "core.ignoreStat=false", "-c", "color.ui=false", "-c", "submodule.recurse=false",
+		"-c", "core.fsync=committed,loose-object", "-c", "core.fsyncMethod=batch", // what is answered is durable
 	}
 	cmd := exec.CommandContext(ctx, g.program, slices.Concat(fixed, args)...)
 	cmd.Dir, cmd.Env = g.dir, g.env
@@ -148,7 +159,16 @@ func (g *git) run(ctx context.Context, limit time.Duration, maxOut int, args ...
 	cmd.WaitDelay = endAfter
 	out, said := &bounded{limit: maxOut, strict: true}, &bounded{limit: maxStderr}
 	cmd.Stdout, cmd.Stderr = out, said
+	if g.said != nil {
+		cmd.Stdout, cmd.Stderr = nil, g.said
+	}
+	if g.shared != nil {
+		cmd.ExtraFiles = []*os.File{g.shared}
+	}
 	err := cmd.Run()
+	if g.said != nil {
+		g.hear(said)
+	}
 	switch {
 	case out.over:
 		return out.text.Bytes(), fmt.Errorf("git %s: %w", args[0], errTooLong)
@@ -162,6 +182,13 @@ func (g *git) run(ctx context.Context, limit time.Duration, maxOut int, args ...
 		return out.text.Bytes(), fmt.Errorf("git %s: %s (%w)", args[0], text, err)
 	}
 	return out.text.Bytes(), nil
+}
+
+// hear takes what git printed into the file of said.
+func (g *git) hear(said *bounded) {
+	text := make([]byte, maxStderr)
+	n, _ := g.said.ReadAt(text, 0) // io.EOF, or nothing to tell
+	said.text.Write(text[:n])
 }
 
 // line is run for commands that print one line.

@@ -46,7 +46,7 @@ func Prepare(ctx context.Context, w *workspace.Workspace, environ []string, root
 	return dir, nil
 }
 
-// Discard removes an unused worktree that Prepare has just made.
+// Discard removes a worktree, whatever it holds; its branch stays.
 func Discard(ctx context.Context, w *workspace.Workspace, environ []string, root string, location Location) error {
 	g, err := newGit(environ, root)
 	if err != nil {

@@ -1,6 +1,6 @@
 // Package worktree is git for runs: which of them get a worktree of their own,
-// making it, recording the state of a repository, and removing the worktrees of
-// finished runs.
+// making it, recording the state of a repository, bringing its work into a branch,
+// and removing the worktrees of finished runs.
 //
 // Invariants:
 //   - git is run by argv, without prompts, hooks and transports that start
@@ -10,7 +10,7 @@
 //     place.
 //   - Nothing is removed that may hold work which exists nowhere else.
 //
-// git 2.31 or newer is required.
+// git 2.31 or newer is required, and 2.38 for landing.
 package worktree
 
 import (

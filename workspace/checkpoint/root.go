@@ -24,7 +24,7 @@ var ErrElsewhere = errors.New("the directory is not the one it was")
 type Root struct {
 	FS       durable.FS
 	Identity durable.Identity
-	release  func() error
+	held     *lock.Directory
 }
 
 // Lock opens a directory and locks it, waiting until the context ends. open is how
@@ -34,13 +34,13 @@ func Lock(ctx context.Context, open func(dir string) (durable.FS, error), dir st
 	if err != nil {
 		return nil, err
 	}
-	release, locked, err := lock.Dir(ctx, dir)
+	held, err := lock.Dir(ctx, dir)
 	if err != nil {
 		return nil, errors.Join(err, fsys.Close())
 	}
-	r := &Root{FS: fsys, Identity: locked, release: release}
+	r := &Root{FS: fsys, Identity: held.Identity, held: held}
 	id, err := Identify(fsys, ".")
-	if err == nil && id != locked {
+	if err == nil && id != held.Identity {
 		err = fmt.Errorf("%s: %w", dir, ErrElsewhere)
 	}
 	if err != nil {
@@ -50,7 +50,10 @@ func Lock(ctx context.Context, open func(dir string) (durable.FS, error), dir st
 }
 
 // Close gives the lock up and releases the directory.
-func (r *Root) Close() error { return errors.Join(r.release(), r.FS.Close()) }
+func (r *Root) Close() error { return errors.Join(r.held.Release(), r.FS.Close()) }
+
+// Held is what holds the lock of the directory.
+func (r *Root) Held() *lock.Directory { return r.held }
 
 // Identify is which file or directory a name leads to.
 func Identify(fsys durable.FS, name string) (durable.Identity, error) {

@@ -59,6 +59,10 @@ type Run struct {
 	WorktreeRepoID string `json:"worktree_repo_id" is:"optional"`
 	WorktreeRel    string `json:"worktree_relpath" is:"optional"`
 	WorktreeBranch string `json:"worktree_branch" is:"optional"`
+	// Budget is that of a run of a workflow: what all attempts of its steps may spend.
+	Budget *Budget `json:"budget" is:"optional"`
+	// Landed is the commit that the run's work was brought in as.
+	Landed *Landed `json:"landed" is:"optional"`
 	// LogIntegrity is set if events were removed from the log while the run
 	// went on.
 	LogIntegrity *events.Integrity `json:"log_integrity" is:"optional"`
@@ -71,6 +75,19 @@ func (r Run) Tree() (repo, rel, branch string) {
 		return r.Spec.RepoID, r.Spec.WorktreeRel, r.Spec.WorktreeBranch
 	}
 	return r.WorktreeRepoID, r.WorktreeRel, r.WorktreeBranch
+}
+
+// Landed is the commit that the work of a run is on a branch as.
+type Landed struct {
+	RepoID  string `json:"repo_id"`
+	Branch  string `json:"branch"`
+	Commit  string `json:"commit"`
+	Base    string `json:"base"` // the commit before
+	Files   int    `json:"files"`
+	Added   int    `json:"added"`
+	Removed int    `json:"removed"`
+	Actor   string `json:"actor"`
+	At      string `json:"at" is:"optional,time"`
 }
 
 // Terminal reports whether a status is final.

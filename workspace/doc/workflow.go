@@ -20,6 +20,7 @@ type WorkflowTemplate struct {
 	PermissionLevel string          `json:"permission_level" is:"default=read-only,enum=read-only|patch|run-commands"`
 	Place           *JobPlace       `json:"place" is:"optional"`
 	MaxJobs         int             `json:"max_jobs" is:"default=200,min=1,max=1000"`
+	Budget          *Budget         `json:"budget" is:"optional"` // of a run that is given none
 	Flow            shape.Value     `json:"flow"`
 	// Root is the flow, read. Nodes are all of them, in order.
 	Root  *Node   `json:"-"`

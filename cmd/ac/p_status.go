@@ -1,0 +1,172 @@
+package main
+
+// ac status: one screen of what lives, what needs you, today, and health.
+
+import (
+	"fmt"
+	"os"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"ac/company"
+	"ac/internal/terminal"
+	"ac/workspace/doc"
+)
+
+// statusReport is what status shows, and its JSON.
+type statusReport struct {
+	Company      string           `json:"company"`
+	WorkspaceDir string           `json:"workspace_dir"`
+	Project      *statusProject   `json:"project"`
+	Running      []company.RunRow `json:"running"`
+	NeedsYou     []inboxRow       `json:"needs_you"`
+	Today        statusToday      `json:"today"`
+	Health       statusHealth     `json:"health"`
+
+	needs int // in all
+	beats bool
+}
+
+type statusProject struct {
+	ProjectID string `json:"project_id"`
+	Name      string `json:"name"`
+}
+
+// statusToday counts the runs that were created today, and what was used.
+type statusToday struct {
+	Runs     int      `json:"runs"`
+	Done     int      `json:"done"`
+	Failed   int      `json:"failed"`
+	Running  int      `json:"running"`
+	Tokens   int64    `json:"tokens"`
+	CostUSD  *float64 `json:"cost_usd"`
+	Unpriced int      `json:"unpriced"`
+}
+
+type statusHealth struct {
+	Status   string          `json:"status"`
+	Findings []statusFinding `json:"findings"`
+}
+
+type statusFinding struct {
+	Check   string `json:"check"`
+	Status  string `json:"status"`
+	Message string `json:"message"`
+}
+
+func statusCommand(a *app) *cobra.Command {
+	cmd := &cobra.Command{
+		Use: "status", Short: "Show what runs, what needs you, and what today cost", Args: args(),
+		Long: `Show one screen: the runs that live, what waits for your word, the runs and the cost of
+today, and whether anything is wrong with the workspace (ac doctor looks at everything).`,
+		Example: "  ac status\n  ac status --json",
+	}
+	a.short(cmd, func(c *call, _ []string) error {
+		report, err := c.status()
+		if err != nil {
+			return err
+		}
+		if c.asJSON {
+			return c.printJSON(report)
+		}
+		_, err = fmt.Fprint(c.stdout, c.statusText(&report, c.width(), terminal.Unicode(os.Getenv)))
+		return err
+	})
+	return cmd
+}
+
+func (c *call) status() (r statusReport, err error) {
+	r = statusReport{Company: c.company, WorkspaceDir: c.dir}
+	if c.project != "" {
+		r.Project = &statusProject{c.project, c.projectName}
+	}
+	now, err := company.Do(c.ctx, c.all, (*company.Company).Status, company.StatusParams{Dir: c.dirParam(), ProjectID: c.project})
+	if err != nil {
+		return r, err
+	}
+	r.Running, r.needs = now.Live.Rows, len(now.Needs)
+	if r.NeedsYou, err = c.inboxRows(now.Needs); err != nil {
+		return r, err
+	}
+	today := &now.Today
+	r.Today = statusToday{
+		Runs: today.Runs, Done: today.ByStatus[doc.StatusEnded], Failed: today.ByStatus[doc.StatusFailed], Running: len(r.Running),
+		Tokens: today.Used.Total, CostUSD: today.Used.CostUSD, Unpriced: today.Used.UnpricedRecords,
+	}
+	health, err := company.Do(c.ctx, c.all, (*company.Folder).Glance, c.dirParam())
+	r.Health, r.beats = statusHealth{Status: health.Status, Findings: []statusFinding{}}, health.Beats
+	for _, f := range health.Findings {
+		r.Health.Findings = append(r.Health.Findings, statusFinding{f.ID, f.Status, f.Message})
+	}
+	return r, err
+}
+
+// statusText is the screen. More rows fit where it is wide.
+func (c *call) statusText(r *statusReport, width int, unicode bool) string {
+	most := 5
+	if width >= 120 {
+		most = 10
+	}
+	var b strings.Builder
+	title := r.Company
+	if r.Project != nil {
+		title += " / " + r.Project.Name
+	}
+	left := terminal.Printable(title + "   " + r.WorkspaceDir)
+	b.WriteString(between(left, "as "+c.actor, width) + "\n\n")
+	fmt.Fprintf(&b, "RUNNING %d\n", len(r.Running))
+	runs := c.runTable(company.RunRows{Rows: r.Running[:min(len(r.Running), most)], IDs: runIDs(r.Running)}, unicode)
+	indent(&b, runs, width, c.colours())
+	b.WriteString("\n" + between(fmt.Sprintf("NEEDS YOU %d", r.needs), "ac inbox", width) + "\n")
+	indent(&b, c.inboxTable(r.NeedsYou[:min(len(r.NeedsYou), most)]), width, c.colours())
+	t := &r.Today
+	line := fmt.Sprintf("\nTODAY    %d runs: %d done, %d failed, %d running   %s tokens   %s", t.Runs, t.Done, t.Failed, t.Running, terminal.Tokens(t.Tokens), terminal.Cost(t.CostUSD))
+	if t.Unpriced > 0 {
+		line += fmt.Sprintf(" (%d unpriced)", t.Unpriced)
+	}
+	b.WriteString(line + "\n")
+	health := r.Health.Status
+	for _, f := range r.Health.Findings {
+		if f.Status == r.Health.Status {
+			health += ": " + f.Check + ": " + f.Message + " (ac doctor)"
+			break
+		}
+	}
+	beats := "heartbeat off"
+	if r.beats {
+		beats = "heartbeat on"
+	}
+	b.WriteString(strings.TrimRight(terminal.Fit("HEALTH   "+health+"   "+beats, width), " ") + "\n")
+	return b.String()
+}
+
+func runIDs(rows []company.RunRow) []string {
+	ids := make([]string, len(rows))
+	for i := range rows {
+		ids[i] = rows[i].RunID
+	}
+	return ids
+}
+
+// between is a line with a text at each end; the right one goes where both do not fit.
+func between(left, right string, width int) string {
+	blanks := width - terminal.Columns(left) - terminal.Columns(right)
+	if blanks < gapToRight {
+		return strings.TrimRight(terminal.Fit(left, min(width, terminal.Columns(left))), " ")
+	}
+	return left + strings.Repeat(" ", blanks) + right
+}
+
+// indent adds the rows of a table, without their titles.
+func indent(b *strings.Builder, t terminal.Table, width int, colours bool) {
+	if len(t.Rows) == 0 {
+		return
+	}
+	for i := range t.Columns {
+		t.Columns[i].Title = ""
+	}
+	for _, line := range t.Lines(width-gapToRight, colours)[1:] {
+		b.WriteString(strings.Repeat(" ", gapToRight) + line + "\n")
+	}
+}

@@ -1,0 +1,84 @@
+package company
+
+// run.land: the work of a run as one commit.
+
+import (
+	"context"
+	"strings"
+	"unicode/utf8"
+
+	"ac/governance/files"
+	"ac/internal/fault"
+	"ac/runs"
+	"ac/runs/transcript"
+)
+
+// maxSubject bounds a first line that nobody wrote for a commit, in characters.
+const maxSubject = 72
+
+// LandRunParams are the params of run.land.
+type LandRunParams struct {
+	Dir
+	ProjectID string `json:"project_id" is:"id"`
+	RunID     string `json:"run_id" is:"id"`
+	Message   string `json:"message,omitempty" is:"optional,maxbytes=65536"`
+	// Into is the branch, the one that is checked out when it is absent.
+	Into   string `json:"into,omitempty" is:"optional,maxbytes=1000"`
+	Keep   bool   `json:"keep" is:"default=false"`
+	DryRun bool   `json:"dry_run" is:"default=false"`
+	FilesActor
+}
+
+// CheckFields refuses messages that git would.
+func (p *LandRunParams) CheckFields() []fault.Issue {
+	if strings.ContainsRune(p.Message, 0) {
+		return []fault.Issue{{Path: []any{"message"}, Code: "custom", Message: "must not contain NUL"}}
+	}
+	return nil
+}
+
+// LandRun brings the work of a run into a branch as one commit. It is what
+// files.Service.Land says.
+func (c *Company) LandRun(ctx context.Context, p LandRunParams) (files.Landing, error) {
+	s, err := c.proposals()
+	if err != nil {
+		return files.Landing{}, err
+	}
+	s.Idle = func(project, run string) bool { return c.idles(ctx, project, run) }
+	order := files.LandOrder{
+		ProjectID: p.ProjectID, RunID: p.RunID, Message: p.Message, Into: p.Into, Keep: p.Keep, DryRun: p.DryRun, Actor: p.actor(),
+	}
+	if strings.TrimSpace(order.Message) == "" {
+		order.Message = c.subject(p.ProjectID, p.RunID)
+	}
+	defer c.all.changes.forget()
+	return s.Land(ctx, order)
+}
+
+// subject is what a run was asked to do, for the first line of a message; "" where that
+// is not known.
+func (c *Company) subject(project, id string) string {
+	run, err := runs.Load(c.w, project, id)
+	if err != nil || run.Spec == nil {
+		return ""
+	}
+	text := strings.Map(func(r rune) rune {
+		if r < ' ' || r == utf8.RuneError || r == 0x7f {
+			return -1
+		}
+		return r
+	}, c.what(run))
+	if letters := []rune(text); len(letters) > maxSubject {
+		text = strings.TrimSpace(string(letters[:maxSubject]))
+	}
+	return text
+}
+
+// idles reports whether the session of a run waits for its next turn. One whose log cannot
+// be read does not.
+func (c *Company) idles(ctx context.Context, project, run string) (idle bool) {
+	err := c.all.logs.Transcript(ctx, c.w, project, run, nil, func(f *transcript.Fold) {
+		idle = f.State().Activity == transcript.ActivityIdle
+	})
+	return idle && err == nil
+}

@@ -1,0 +1,74 @@
+package company
+
+// What people look at first: what lives, what needs them, and today, from one snapshot.
+
+import (
+	"context"
+	"time"
+
+	"ac/governance/needs"
+	"ac/index"
+	"ac/internal/clock"
+	"ac/snapshot"
+)
+
+// StatusParams are those of Status.
+type StatusParams struct {
+	Dir
+	ProjectID string `json:"-"` // "" for all
+}
+
+// Status is what lives, what waits for somebody's word, and what happened today.
+type Status struct {
+	Live  RunRows
+	Needs []needs.Need
+	Today Today
+}
+
+// Today is what happened on the local day of this machine.
+type Today struct {
+	Runs     int            // created today
+	ByStatus map[string]int // of these
+	Used     snapshot.UsageSum
+}
+
+// Status takes the screen that people look at first. Nothing is written but the index.
+func (c *Company) Status(ctx context.Context, p StatusParams) (s Status, err error) {
+	err = c.at(ctx, index.UpToDate, func(m *snapshot.View) error {
+		if s.Live, err = c.runRows(m, RunRowsParams{ProjectID: p.ProjectID, Live: true}); err != nil {
+			return err
+		}
+		found, err := m.Needs(p.ProjectID)
+		if err != nil {
+			return err
+		}
+		s.Needs = nil
+		for _, n := range found.Open {
+			if n.Group != needs.GroupRun {
+				s.Needs = append(s.Needs, n)
+			}
+		}
+		s.Today, err = c.today(m, p.ProjectID)
+		return err
+	})
+	if err != nil {
+		return s, err
+	}
+	return s, c.describeAll(ctx, s.Live.Rows)
+}
+
+// today counts the runs that were created today, and sums up what was used today.
+func (c *Company) today(m *snapshot.View, project string) (t Today, err error) {
+	now := c.w.Env.Clock.Now().Local()
+	_, ahead := now.Zone()
+	since := time.Date(now.Year(), now.Month(), now.Day(), 0, 0, 0, 0, now.Location())
+	if t.ByStatus, err = m.RunsSince(project, clock.Nanos(since)); err != nil {
+		return t, err
+	}
+	for _, n := range t.ByStatus {
+		t.Runs += n
+	}
+	report, err := m.UsageReport(snapshot.UsageReportQuery{ProjectID: project, Days: 1, Timezone: -ahead / 60})
+	t.Used = report.Summary
+	return t, err
+}

@@ -1,0 +1,41 @@
+package doctor
+
+// The checks that cost next to nothing, for screens that are looked at often.
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+
+	"ac/internal/durable"
+)
+
+// leastFree is from how little free space on the workspace's disk on it is a finding, in
+// bytes.
+const leastFree = 1 << 30
+
+// Glance runs the cheap checks: machine.yaml, locks, the journal, and free space. It starts
+// no program and reads no log.
+func Glance(ctx context.Context, p Patient) []Check {
+	if p.Workspace == nil {
+		p.findings = sync.OnceValue(p.validate)
+		return []Check{p.schema(ctx)}
+	}
+	return []Check{p.machineConfig(ctx), p.locks(ctx), p.journal(ctx), p.space(ctx)}
+}
+
+// space is a finding where little space is left.
+func (p Patient) space(context.Context) Check {
+	const id = "disk.free"
+	free, err := durable.Free(p.Dir)
+	switch {
+	case errors.Is(err, errors.ErrUnsupported):
+		return pass(id, "not known on this system")
+	case err != nil:
+		return unknown(id, err)
+	case free < leastFree:
+		return Check{ID: id, Status: Warn, Message: fmt.Sprintf("%d MiB are free", free>>20), Hint: "Free some space: what cannot be written is refused."}
+	}
+	return pass(id, "%d MiB are free", free>>20)
+}

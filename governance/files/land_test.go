@@ -1,0 +1,342 @@
+package files
+
+// Landing runs in real repositories.
+
+import (
+	"fmt"
+	"maps"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"ac/events"
+	"ac/governance"
+	"ac/governance/policy"
+	"ac/internal/fault"
+	"ac/workspace"
+	"ac/workspace/doc"
+)
+
+// newLanding is a stage whose git knows who Ann is, and nothing of this machine's user.
+func newLanding(t testing.TB) *stage {
+	t.Helper()
+	s := newStage(t)
+	home := resolved(t)
+	s.Environ = append(os.Environ(), "HOME="+home, "XDG_CONFIG_HOME="+home)
+	git(t, s.repo, "config", "user.name", "Ann")
+	git(t, s.repo, "config", "user.email", "ann@example.org")
+	return s
+}
+
+func (s *stage) landOrder(run string) LandOrder {
+	return LandOrder{ProjectID: s.project, RunID: run, Message: "Do it", Actor: human()}
+}
+
+func (s *stage) record(t testing.TB, run string) doc.Run {
+	t.Helper()
+	record, err := workspace.Load(s.Workspace, doc.RunCodec, workspace.RunFile(s.project, run))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return record
+}
+
+// change rewrites the record of a run.
+func (s *stage) change(t testing.TB, run string, how func(*doc.Run)) {
+	t.Helper()
+	file := workspace.RunFile(s.project, run)
+	err := s.Workspace.Update(t.Context(), func(u *workspace.Unit) error {
+		r, err := workspace.LoadIn(u, doc.RunCodec, file)
+		if err != nil {
+			return err
+		}
+		how(&r)
+		return workspace.Put(u, doc.RunCodec, file, r, 0o644)
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+// landings counts the events of a run that say it was landed.
+func (s *stage) landings(t testing.TB, run string) int {
+	t.Helper()
+	text, err := os.ReadFile(filepath.Join(s.dir, workspace.LogFile(s.project, run)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return strings.Count(string(text), `"type":"`+events.RunLanded+`"`)
+}
+
+func (s *stage) head(t testing.TB) string { return git(t, s.repo, "rev-parse", "HEAD") }
+
+// standing is what a refused landing leaves as it is.
+func (s *stage) standing(t testing.TB) string {
+	t.Helper()
+	return git(t, s.repo, "for-each-ref") + "\n" + git(t, s.repo, "status", "--porcelain") + fmt.Sprint(tree(t, s.repo)) +
+		git(t, s.repo, "ls-files", "--stage") + git(t, s.repo, "worktree", "list")
+}
+
+// unusualWork makes what a worktree can hold.
+func unusualWork(t testing.TB, dir string) {
+	t.Helper()
+	put(t, dir, "a.txt", "1\n2\n3\n4\nfive\n6\n7\n8\n9\n")
+	put(t, dir, ".gitignore", "*.log\n")
+	put(t, dir, "built.log", "ignored\n")
+	put(t, dir, "with space/and\nline", "odd\n")
+	put(t, dir, "-n", "dash\n")
+	put(t, dir, ":(top)x", "magic\n")
+	put(t, dir, "grün.txt", "ü\n")
+	put(t, dir, "pic.bin", "\x00\x01\xff")
+	put(t, dir, "run.sh", "#!/bin/sh\n")
+	git(t, dir, "mv", "sub/b.txt", "moved.txt")
+	for _, err := range []error{
+		os.Chmod(filepath.Join(dir, "run.sh"), 0o755), os.Symlink("a.txt", filepath.Join(dir, "link")), os.Remove(filepath.Join(dir, "gone.txt")),
+	} {
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+func TestLand(t *testing.T) {
+	t.Parallel()
+	s := newLanding(t)
+	run, dir := s.run(t)
+	unusualWork(t, dir)
+	git(t, dir, "config", "user.name", "Ann")
+	git(t, dir, "add", "a.txt")
+	git(t, dir, "commit", "--quiet", "-m", "The agent's own")
+	put(t, s.repo, "mine.txt", "mine\n") // neither known to git nor in the way
+	want := tree(t, dir)
+	delete(want, "built.log")
+	want["mine.txt"] = "mine\n"
+	old := s.head(t)
+
+	dry, err := s.Land(t.Context(), LandOrder{ProjectID: s.project, RunID: run, DryRun: true, Actor: human()})
+	if err != nil || dry.Commit != nil || dry.Files != 12 || !dry.DryRun || s.head(t) != old || s.landings(t, run) != 0 {
+		t.Fatalf("a dry run: %+v, %v", dry, err)
+	}
+	done, err := s.Land(t.Context(), s.landOrder(run))
+	if err != nil || done.Commit == nil || *done.Commit != s.head(t) || done.Branch != "main" || done.Already || len(done.Notes) != 0 {
+		t.Fatalf("%+v, %v", done, err)
+	}
+	if dry.Files != done.Files || dry.Added != done.Added || dry.Removed != done.Removed {
+		t.Errorf("dry %+v, done %+v", dry, done)
+	}
+	if got := tree(t, s.repo); !maps.Equal(got, want) {
+		t.Errorf("got  %q\nwant %q", got, want)
+	}
+	if got := git(t, s.repo, "log", "-1", "--format=%P|%an <%ae>|%B"); got != old+"|Ann <ann@example.org>|Do it\n\nAc-Run: "+run+"\nAc-Agent: agent_a" {
+		t.Errorf("%q", got)
+	}
+	if got := git(t, s.repo, "status", "--porcelain"); got != "?? mine.txt" {
+		t.Errorf("%q", got)
+	}
+	if st, err := os.Stat(filepath.Join(s.repo, "run.sh")); err != nil || st.Mode()&0o100 == 0 {
+		t.Errorf("%v, %v", st, err)
+	}
+	r := s.record(t, run).Landed
+	if r == nil || r.Commit != *done.Commit || r.Base != old || r.Branch != "main" || r.RepoID != "repo" || r.Files != 12 || r.Actor != "human" || s.landings(t, run) != 1 {
+		t.Errorf("%+v", r)
+	}
+	if _, err := os.Stat(dir); !os.IsNotExist(err) {
+		t.Errorf("the worktree: %v", err)
+	}
+	if git(t, s.repo, "for-each-ref", "refs/heads/ac") == "" {
+		t.Error("the branch of the run is gone")
+	}
+	again, err := s.Land(t.Context(), s.landOrder(run))
+	if err != nil || !again.Already || again.Commit == nil || *again.Commit != *done.Commit || s.head(t) != *done.Commit || s.landings(t, run) != 1 {
+		t.Errorf("again: %+v, %v", again, err)
+	}
+}
+
+// TestLandOnWhatMoved lands on a branch that went on: other files, and other lines of the
+// same file, are merged.
+func TestLandOnWhatMoved(t *testing.T) {
+	t.Parallel()
+	s := newLanding(t)
+	run, dir := s.run(t)
+	put(t, dir, "a.txt", "1\n2\n3\n4\n5\n6\n7\n8\nnine\n")
+	put(t, s.repo, "a.txt", "one\n2\n3\n4\n5\n6\n7\n8\n9\n")
+	put(t, s.repo, "other.txt", "x\n")
+	git(t, s.repo, "add", ".")
+	git(t, s.repo, "commit", "--quiet", "-m", "Mine")
+	put(t, s.repo, "sub/b.txt", "not committed\n")
+	mine := s.head(t)
+	done, err := s.Land(t.Context(), s.landOrder(run))
+	if err != nil || done.Files != 1 || git(t, s.repo, "rev-parse", "HEAD^") != mine {
+		t.Fatalf("%+v, %v", done, err)
+	}
+	want := maps.Clone(base())
+	want["a.txt"], want["other.txt"], want["sub/b.txt"] = "one\n2\n3\n4\n5\n6\n7\n8\nnine\n", "x\n", "not committed\n"
+	if got := tree(t, s.repo); !maps.Equal(got, want) {
+		t.Errorf("%q", got)
+	}
+	if got := git(t, s.repo, "status", "--porcelain"); got != "M sub/b.txt" {
+		t.Errorf("%q", got)
+	}
+}
+
+// TestLandElsewhere lands on branches that are not checked out, from a folder below the
+// repository, from the branch of a worktree that is gone, and keeps worktrees.
+func TestLandElsewhere(t *testing.T) {
+	t.Parallel()
+	s := newLanding(t)
+	git(t, s.repo, "branch", "next")
+	run, dir := s.run(t)
+	put(t, dir, "a.txt", "next\n")
+	before, o := tree(t, s.repo), s.landOrder(run)
+	o.Into, o.Keep = "next", true
+	main := s.head(t)
+	done, err := s.Land(t.Context(), o)
+	if err != nil || done.Branch != "next" || git(t, s.repo, "rev-parse", "next") != *done.Commit || s.head(t) != main || !maps.Equal(tree(t, s.repo), before) {
+		t.Fatalf("%+v, %v", done, err)
+	}
+	if _, err := os.Stat(dir); err != nil {
+		t.Errorf("the worktree: %v", err)
+	}
+	run, dir = s.run(t)
+	put(t, dir, "sub/b.txt", "committed\n")
+	git(t, dir, "commit", "--quiet", "-am", "Own")
+	git(t, s.repo, "worktree", "remove", dir)
+	s.Machine.RepoRoots = map[string]string{"repo": filepath.Join(s.repo, "sub")}
+	if done, err = s.Land(t.Context(), s.landOrder(run)); err != nil || done.Files != 1 || tree(t, s.repo)["sub/b.txt"] != "committed\n" {
+		t.Fatalf("%+v, %v", done, err)
+	}
+	if got := git(t, s.repo, "status", "--porcelain"); got != "" {
+		t.Errorf("%q", got)
+	}
+}
+
+// TestNothingToLand: a run that changed nothing, and one whose changes are there already.
+func TestNothingToLand(t *testing.T) {
+	t.Parallel()
+	s := newLanding(t)
+	run, dir := s.run(t)
+	for _, text := range []string{base()["a.txt"], "same\n"} {
+		put(t, dir, "a.txt", text)
+		put(t, s.repo, "a.txt", text)
+		git(t, s.repo, "commit", "--quiet", "--allow-empty", "-am", "Mine")
+		before := s.standing(t)
+		done, err := s.Land(t.Context(), s.landOrder(run))
+		if err != nil || done.Commit != nil || done.Files != 0 || done.Already || s.standing(t) != before || s.landings(t, run) != 0 {
+			t.Errorf("%+v, %v", done, err)
+		}
+	}
+}
+
+// TestLandWhileIdle lands the work of a session that waits for its next turn. Its worktree
+// stays.
+func TestLandWhileIdle(t *testing.T) {
+	t.Parallel()
+	s := newLanding(t)
+	run, dir := s.run(t)
+	put(t, dir, "a.txt", "new\n")
+	s.alive[run] = true
+	if _, err := s.Land(t.Context(), s.landOrder(run)); !fault.Is(err, fault.RunBusy) {
+		t.Errorf("%v", err)
+	}
+	s.Idle = func(_, id string) bool { return id == run }
+	done, err := s.Land(t.Context(), s.landOrder(run))
+	if err != nil || done.Commit == nil {
+		t.Fatalf("%+v, %v", done, err)
+	}
+}
+
+// TestHooksAreNotRun: a hook that would fail is not run, and that is told.
+func TestHooksAreNotRun(t *testing.T) {
+	t.Parallel()
+	for _, place := range []string{"", "hooks"} {
+		s := newLanding(t)
+		run, dir := s.run(t)
+		put(t, dir, "a.txt", "new\n")
+		hooks := filepath.Join(s.repo, ".git", "hooks")
+		if place != "" {
+			hooks = filepath.Join(s.repo, ".git", place)
+			git(t, s.repo, "config", "core.hooksPath", ".git/"+place)
+		}
+		for _, name := range []string{"pre-commit", "commit-msg", "post-merge", "reference-transaction"} {
+			put(t, hooks, name, "#!/bin/sh\nexit 1\n")
+			if err := os.Chmod(filepath.Join(hooks, name), 0o755); err != nil {
+				t.Fatal(err)
+			}
+		}
+		done, err := s.Land(t.Context(), s.landOrder(run))
+		if err != nil || done.Commit == nil || !slices.Equal(done.Notes, []string{"the hooks of the repository were not run: pre-commit, commit-msg"}) {
+			t.Errorf("%+v, %v", done, err)
+		}
+	}
+}
+
+// TestLineEnds lands in a repository whose files lie there with other line ends than in
+// its commits.
+func TestLineEnds(t *testing.T) {
+	t.Parallel()
+	s := newLanding(t)
+	git(t, s.repo, "config", "core.autocrlf", "true")
+	run, dir := s.run(t)
+	put(t, dir, "a.txt", "one\r\ntwo\r\n")
+	done, err := s.Land(t.Context(), s.landOrder(run))
+	if err != nil || done.Files != 1 || done.Added != 2 || done.Removed != 9 {
+		t.Fatalf("%+v, %v", done, err)
+	}
+	if got := git(t, s.repo, "cat-file", "blob", "HEAD:a.txt"); got != "one\ntwo" {
+		t.Errorf("%q", got)
+	}
+	if got := tree(t, s.repo)["a.txt"]; got != "one\r\ntwo\r\n" || git(t, s.repo, "status", "--porcelain") != "" {
+		t.Errorf("%q", got)
+	}
+}
+
+// TestLandApproval: a manager's landing waits for a human where the project asks for that.
+func TestLandApproval(t *testing.T) {
+	t.Parallel()
+	s := newLanding(t)
+	s.guarded(t)
+	run, dir := s.run(t)
+	put(t, dir, "a.txt", "new\n")
+	o, before := s.landOrder(run), s.standing(t)
+	o.Actor = policy.Actor{ID: "w", Role: "worker"}
+	if _, err := s.Land(t.Context(), o); !fault.Is(err, fault.Denied) {
+		t.Errorf("a worker: %v", err)
+	}
+	o.Actor = policy.Actor{ID: "mia", Role: "manager"}
+	_, err := s.Land(t.Context(), o)
+	id := waiting(t, err)
+	if _, err := s.Land(t.Context(), o); waiting(t, err) != id || s.standing(t) != before {
+		t.Errorf("it waits twice, or something changed: %v", err)
+	}
+	ruling := governance.Ruling{Item: governance.Item{ProjectID: s.project, ArtifactID: id}, Decision: governance.Approved, Actor: o.Actor}
+	if _, err := s.Resolve(t.Context(), ruling); !fault.Is(err, fault.Denied) {
+		t.Errorf("the manager approves: %v", err)
+	}
+	ruling.Actor = human()
+	put(t, dir, "a.txt", "other\n")
+	if _, err := s.Resolve(t.Context(), ruling); !fault.Is(err, fault.FilesRefused) || s.standing(t) != before {
+		t.Errorf("the work changed since: %v", err)
+	}
+	put(t, dir, "a.txt", "new\n")
+	done, err := s.Resolve(t.Context(), ruling)
+	if err != nil || done.ReviewID == "" || tree(t, s.repo)["a.txt"] != "new\n" || s.landings(t, run) != 1 || s.record(t, run).Landed.Actor != "human" {
+		t.Fatalf("%+v, %v", done, err)
+	}
+	if _, err := s.Resolve(t.Context(), ruling); !fault.Is(err, fault.Conflict) {
+		t.Errorf("again: %v", err)
+	}
+	other, dir := s.run(t)
+	put(t, dir, "sub/b.txt", "new\n")
+	o.RunID = other
+	_, err = s.Land(t.Context(), o)
+	ruling.ArtifactID, ruling.Decision = waiting(t, err), governance.Denied
+	if done, err := s.Resolve(t.Context(), ruling); err != nil || done.ReviewID == "" || s.landings(t, other) != 0 {
+		t.Errorf("%+v, %v", done, err)
+	}
+	o.Actor = human()
+	if done, err := s.Land(t.Context(), o); err != nil || done.Commit == nil {
+		t.Errorf("a human lands it: %+v, %v", done, err)
+	}
+}

@@ -1,0 +1,30 @@
+package index
+
+import (
+	"testing"
+	"time"
+
+	"ac/internal/durable"
+)
+
+// TestReplacedWhileRead: a document that is replaced between the walk and its reading is
+// there all the time, with the text and the version that it has then.
+func TestReplacedWhileRead(t *testing.T) {
+	t.Parallel()
+	c, w := filled(t)
+	const name = "work/projects/p/runs/r0/run.yaml"
+	var walked source
+	list := walk{fsys: w.FS, found: func(s source) {
+		if s.path == name {
+			walked = s
+		}
+	}}
+	must(list.run())
+	c.replace(name, runYAML("r0", "a1", "failed"))
+	p := &pass{w: w, known: newKnown(), now: time.Now()}
+	r := p.read(walked)
+	st, err := w.FS.Stat(name)
+	if err != nil || r.gone || r.doc.claim == "" || r.source.version != durable.VersionOf(st) {
+		t.Errorf("read as %+v (%v)", r, err)
+	}
+}

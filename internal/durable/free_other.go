@@ -1,0 +1,8 @@
+//go:build !linux && !darwin
+
+package durable
+
+import "errors"
+
+// Free is not known here.
+func Free(string) (uint64, error) { return 0, errors.ErrUnsupported }

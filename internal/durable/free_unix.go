@@ -1,0 +1,14 @@
+//go:build linux || darwin
+
+package durable
+
+import "golang.org/x/sys/unix"
+
+// Free is how many bytes of a directory's file system this user may still write.
+func Free(dir string) (uint64, error) {
+	var st unix.Statfs_t
+	if err := unix.Statfs(dir, &st); err != nil {
+		return 0, err
+	}
+	return st.Bavail * uint64(st.Bsize), nil //nolint:gosec // a size
+}

@@ -1,0 +1,37 @@
+package worktree_test
+
+import (
+	"os"
+	"path/filepath"
+	"testing"
+	"time"
+
+	"ac/runs/worktree"
+)
+
+// TestSnapshotOfTheSameMoment: a file that changed at the time of the index, and kept its
+// size, is in the snapshot. Git tells it by the time of the index alone.
+func TestSnapshotOfTheSameMoment(t *testing.T) {
+	t.Parallel()
+	h, repo := newHouse(t), repository(t)
+	git(t, repo, "config", "core.trustctime", "false")
+	file, index := filepath.Join(repo, "a.txt"), filepath.Join(repo, ".git", "index")
+	at := time.Now().Add(-time.Hour).Truncate(time.Second)
+	move := func(name string) {
+		if err := os.Chtimes(name, at, at); err != nil {
+			t.Fatal(err)
+		}
+	}
+	move(file)
+	git(t, repo, "update-index", "--refresh")
+	put(t, file, "ONE\n")
+	move(file)
+	move(index)
+	commit, err := worktree.Snapshot(t.Context(), h.Workspace, os.Environ(), repo)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got := git(t, repo, "cat-file", "blob", commit+":a.txt"); got != "ONE" {
+		t.Errorf("%q", got)
+	}
+}
