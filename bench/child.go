@@ -50,9 +50,13 @@ func (b *bench) serve(ctx context.Context) (*child, error) {
 	return spawn(ctx, b.program, "server:start")
 }
 
-// close ends the process by the end of its input and waits for it.
+// close ends the process by the end of its input, which may be closed already, and waits
+// for it.
 func (c *child) close() error {
 	err := c.in.Close()
+	if errors.Is(err, os.ErrClosed) {
+		err = nil
+	}
 	for {
 		if _, readErr := c.out.Discard(1 << 16); readErr != nil {
 			break

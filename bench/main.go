@@ -19,6 +19,7 @@ import (
 	"os/exec"
 	"os/signal"
 	"path/filepath"
+	"slices"
 	"strings"
 	"time"
 )
@@ -61,6 +62,12 @@ func measurements() []measurement {
 	}
 }
 
+// conversations are the measurements of agents that are talked with. They have a table of
+// their own: two hundred of them keep a machine busy for minutes.
+func conversations() []measurement {
+	return []measurement{{"live", measureLive}, {"crowd", measureCrowd}}
+}
+
 // bench is what the measurements share.
 type bench struct {
 	dir     string // everything is made in here
@@ -75,14 +82,22 @@ type order struct {
 	only   string
 	asJSON bool
 	growth bool
+	talk   bool
 	page   string // where the table goes too; "" for nowhere
 }
 
 func main() {
+	if len(os.Args) == 2 && os.Args[1] == agentWord {
+		if err := speak(); err != nil {
+			os.Exit(1)
+		}
+		return
+	}
 	var o order
 	flag.BoolVar(&o.asJSON, "json", false, "print the figures as JSON")
 	flag.StringVar(&o.only, "only", "", "measure only these groups, separated by commas: "+names())
 	flag.BoolVar(&o.growth, "growth", false, "measure instead how cost grows with the number of runs and events, which takes some minutes and three gigabytes")
+	flag.BoolVar(&o.talk, "conversations", false, "measure instead conversations with agents: live and crowd")
 	flag.StringVar(&o.page, "write", "", "also put the table into this page, between the marks of its name")
 	flag.Parse()
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
@@ -95,7 +110,7 @@ func main() {
 }
 
 func names() string {
-	known := measurements()
+	known := slices.Concat(measurements(), conversations())
 	all := make([]string, 0, len(known))
 	for _, m := range known {
 		all = append(all, m.name)
@@ -104,8 +119,8 @@ func names() string {
 }
 
 func run(ctx context.Context, o order) (err error) {
-	if o.only != "" && (o.page != "" || o.growth) {
-		return errors.New("--only goes with neither --write nor --growth: a page has all figures")
+	if o.only != "" && (o.page != "" || o.growth || o.talk) {
+		return errors.New("--only goes with no other choice and not with --write: a page has all figures")
 	}
 	chosen, err := choose(o.only)
 	if err != nil {
@@ -122,6 +137,9 @@ func run(ctx context.Context, o order) (err error) {
 	}
 	figures := conditions("at the beginning")
 	name := "figures"
+	if o.talk {
+		name, chosen = "conversations", conversations()
+	}
 	if o.growth {
 		name, chosen = "growth", nil
 		found, failed := measureGrowth(ctx, b)
@@ -164,7 +182,7 @@ func choose(only string) ([]measurement, error) {
 	var chosen []measurement
 	for name := range strings.SplitSeq(only, ",") {
 		before := len(chosen)
-		for _, m := range measurements() {
+		for _, m := range slices.Concat(measurements(), conversations()) {
 			if m.name == strings.TrimSpace(name) {
 				chosen = append(chosen, m)
 			}

@@ -134,3 +134,95 @@ func watchPeak(pid int) (highest func() float64) {
 		return peak
 	}
 }
+
+// footprint is what processes hold, in megabytes, and use of all processors, in percent.
+type footprint struct {
+	memory, share float64
+	parts, uses   string // of the kinds of processes
+}
+
+// costOf watches servers, supervisors and guards for some seconds, once they had some to
+// come to rest.
+func costOf(ctx context.Context, kinds [][]int) (sum footprint, err error) {
+	const span = 10 * time.Second
+	if err := pause(ctx, 2*span); err != nil {
+		return sum, err
+	}
+	began := time.Now()
+	before, err := timesOf(kinds)
+	if err == nil {
+		err = pause(ctx, span)
+	}
+	if err != nil {
+		return sum, err
+	}
+	after, err := timesOf(kinds)
+	if err != nil {
+		return sum, err
+	}
+	whole := float64(time.Since(began)) * float64(runtime.NumCPU()) / 100
+	var uses, parts []string
+	for i, name := range []string{"server", "supervisors", "guards"} {
+		held := 0.0
+		for _, pid := range kinds[i] {
+			m, err := memoryOf(pid)
+			if err != nil {
+				return sum, err
+			}
+			held += m.proportional
+		}
+		used := (after[i] - before[i]) / whole
+		sum.memory, sum.share = sum.memory+held, sum.share+used
+		parts, uses = append(parts, fmt.Sprintf("%s %.0f MB", name, held)), append(uses, fmt.Sprintf("%s %.2f", name, used))
+	}
+	sum.parts, sum.uses = strings.Join(parts, ", "), strings.Join(uses, ", ")
+	return sum, nil
+}
+
+// timesOf is how long the threads of processes ran so far, in nanoseconds, by kind.
+func timesOf(kinds [][]int) (used []float64, err error) {
+	for _, pids := range kinds {
+		sum := 0.0
+		for _, pid := range pids {
+			n, err := nanoseconds(pid)
+			if err != nil {
+				return nil, err
+			}
+			sum += n
+		}
+		used = append(used, sum)
+	}
+	return used, nil
+}
+
+// nanoseconds is how long the threads of a process ran so far.
+func nanoseconds(pid int) (sum float64, err error) {
+	tasks, err := filepath.Glob(procFile(pid, "task/*/schedstat"))
+	if err != nil || len(tasks) == 0 {
+		return 0, fmt.Errorf("process %d has no times: %w", pid, err)
+	}
+	for _, task := range tasks {
+		text, err := os.ReadFile(task)
+		if err != nil {
+			return 0, err
+		}
+		first, _, _ := strings.Cut(string(text), " ")
+		n, err := strconv.ParseFloat(first, 64)
+		if err != nil {
+			return 0, err
+		}
+		sum += n
+	}
+	return sum, nil
+}
+
+func pause(ctx context.Context, d time.Duration) error {
+	timer := time.NewTimer(d)
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+		return nil
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	}
+}

@@ -131,11 +131,8 @@ func (p *liveParams) Tools(mcp, launchJobs bool) {
 	}
 }
 
-// Speak is Change for a launch whose agent may ask.
-func (p *liveParams) Speak(driver string, mode doc.Mode, level doc.Level, keepOpen bool, idleMS int64) {
-	p.Change(driver, mode, level, keepOpen, idleMS)
-	p.Interactive = new(true)
-}
+// Ask sets whether what the agent asks waits for a person.
+func (p *liveParams) Ask(interactive bool) { p.Interactive = &interactive }
 
 func (p liveParams) spec(shown displayParams) runs.LiveSpec {
 	return runs.LiveSpec{

@@ -99,7 +99,12 @@ const (
 func (c *Company) continuable(run doc.Run, state transcript.State) Continuable {
 	known := Continuable{Resume: resumeDigest}
 	driver := doc.ProviderNamed(run.Provider).Driver
-	asBefore := run.Live != nil && run.Live.Driver != "" || driver == doc.Codex || driver == doc.Claude
+	live := ""
+	if run.Live != nil {
+		live = run.Live.Driver
+	}
+	words, _ := runs.CommandTemplate(c.w, run) // of an agent whose document cannot be read nothing is known
+	asBefore := live != "" && live != session.DriverCommand || driver == doc.Codex || driver == doc.Claude
 	if run.ProviderSessionID != "" && asBefore {
 		known.Resume = resumeProvider
 	}
@@ -108,7 +113,7 @@ func (c *Company) continuable(run doc.Run, state transcript.State) Continuable {
 		known.Reason = fault.RunBusy
 	case alive:
 		known.OK, known.Resume = true, resumeProvider
-	case run.Spec == nil || driver == "" && (run.Live == nil || run.Live.Driver == ""):
+	case run.Spec == nil || driver == "" && live == "" && len(words) == 0:
 		known.Reason = fault.RunNotResumable
 	case run.Spec.WorktreeRel != "" && !c.w.Exists(run.Spec.WorktreeRel):
 		known.Reason = fault.WorktreeGone

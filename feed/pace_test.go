@@ -33,6 +33,9 @@ func (v *viewer) apply(n TranscriptNotification) error {
 	if err := json.Unmarshal(text, &n); err != nil {
 		return err
 	}
+	if n.Op == transcript.Status && n.Seq == 0 {
+		*v = *newViewer() // another log begins
+	}
 	if n.Seq < v.seq {
 		return fmt.Errorf("seq %d behind %d", n.Seq, v.seq)
 	}

@@ -137,15 +137,23 @@ func (v *view) take(ctx context.Context, e Event) error {
 	}
 	defer v.mu.Unlock()
 	if e.Seq <= v.fold.Seq() {
-		if !v.caught {
+		if !v.caught && e.Seq > v.head {
 			return nil // it was read when the fold was taken
 		}
-		v.fold = transcript.NewFold(v.spec.Project).Fork() // of another log in its place
+		v.beginAnew()
 	}
 	v.caught = true
 	v.pace.add(e.Seq, v.fold.Line(e.Seq, e.Raw))
 	signal(v.more)
 	return nil
+}
+
+// beginAnew takes another log in the place of the one before. Its state, as of seq 0, says
+// that nothing of what was sent stands any more. It runs with the view locked.
+func (v *view) beginAnew() {
+	v.fold, v.pace = transcript.NewFold(v.spec.Project).Fork(), newPace()
+	state := v.fold.State()
+	v.pace.add(0, []transcript.Change{{Op: transcript.Status, State: &state}})
 }
 
 func signal(c chan struct{}) {

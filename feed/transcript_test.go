@@ -246,21 +246,23 @@ func TestTranscriptOfASlowReader(t *testing.T) {
 	}
 }
 
-// TestTranscriptOfAReplacedLog goes on in the log that took the place of another.
+// TestTranscriptOfAReplacedLog begins anew in the log that took the place of another,
+// whether or not something came before. Nothing of the first one stays.
 func TestTranscriptOfAReplacedLog(t *testing.T) {
 	t.Parallel()
-	f, l, log := newFixture(t), newLooker(), &codexLog{}
-	f.write("p", "run_1", log.begin()+log.said("m1", "One."))
-	f.look(f.hub, l, new(int64(0)))
-	l.until(t, "what there is", func() bool { return len(l.items) == 2 })
-	f.write("p", "run_1", log.said("m2", "Two."))
-	l.until(t, "what came", func() bool { return len(l.items) == 3 })
-	l.mu.Lock()
-	l.viewer = newViewer() // the seqs begin anew
-	l.mu.Unlock()
-	other := &codexLog{n: 100}
-	f.replace("p", "run_1", other.begin()+other.said("m9", "Nine."))
-	l.until(t, "the other log", func() bool { return l.items["1:m9"] != nil })
+	for _, came := range []bool{true, false} {
+		f, l, log := newFixture(t), newLooker(), &codexLog{}
+		f.write("p", "run_1", log.begin()+log.said("m1", "One.")+log.said("m2", "Two."))
+		f.look(f.hub, l, new(int64(0)))
+		l.until(t, "what there is", func() bool { return len(l.items) == 3 })
+		if came {
+			f.write("p", "run_1", log.said("m3", "Three."))
+			l.until(t, "what came", func() bool { return len(l.items) == 4 })
+		}
+		other := &codexLog{n: 100}
+		f.replace("p", "run_1", other.begin()+other.said("m9", "Nine."))
+		l.until(t, "the other log", func() bool { return l.items["1:m9"] != nil && len(l.items) == 2 })
+	}
 }
 
 // TestTranscriptAhead resets a client that has more than there is.

@@ -135,10 +135,7 @@ func continuation(ctx context.Context, w *workspace.Workspace, run doc.Run, spec
 	if err != nil {
 		return order, err
 	}
-	if err := spec.takeTools(w, run); err != nil {
-		return order, err
-	}
-	driver, err := spec.take(run)
+	driver, err := spec.take(w, run)
 	if err != nil {
 		return order, err
 	}
@@ -167,15 +164,28 @@ func continuation(ctx context.Context, w *workspace.Workspace, run doc.Run, spec
 }
 
 // take completes a spec by what the newest session of the run had.
-func (s *ContinueSpec) take(run doc.Run) (driver string, err error) {
+func (s *ContinueSpec) take(w *workspace.Workspace, run doc.Run) (driver string, err error) {
 	known := doc.ProviderNamed(run.Provider)
 	before := run.Live
 	if before == nil {
 		before = &doc.Live{}
 	}
 	s.Live.Driver = cmp.Or(s.Live.Driver, before.Driver, known.Live)
+	s.SessionRef = cmp.Or(s.SessionRef, fmt.Sprintf("%s_%d", session.LocalRef(run.ID), sessionsOf(run)+1))
+	s.TaskID = run.Spec.TaskID
 	if s.Live.Driver == "" || s.Live.Driver == session.DriverCommand {
-		return "", fault.New(fault.RunNotResumable, "run %s is one of a command: nothing can be said to it", run.ID)
+		words, err := CommandTemplate(w, run)
+		if err != nil {
+			return "", err
+		}
+		if len(words) == 0 {
+			return "", fault.New(fault.RunNotResumable, "run %s is one of a command: nothing can be said to it", run.ID)
+		}
+		s.Live.Driver = session.DriverCommand
+		return before.Driver, nil
+	}
+	if err := s.takeTools(w, run); err != nil {
+		return "", err
 	}
 	if s.Live.Interactive == nil {
 		s.Live.Interactive = &before.Interactive
@@ -189,8 +199,6 @@ func (s *ContinueSpec) take(run doc.Run) (driver string, err error) {
 	if level := s.Live.Level; level != "" && run.Live != nil && above(level, before.Policy.PermissionLevel) && !MayRaise(s.Actor.Role) {
 		return "", fault.New(fault.ExceedsPermissionLevel, "permission level %s is above %s, that of the run", level, before.Policy.PermissionLevel).With(levelData{before.Policy.PermissionLevel})
 	}
-	s.TaskID = run.Spec.TaskID
-	s.SessionRef = cmp.Or(s.SessionRef, fmt.Sprintf("%s_%d", session.LocalRef(run.ID), sessionsOf(run)+1))
 	return before.Driver, nil
 }
 
@@ -241,7 +249,7 @@ func takeUp(ctx context.Context, w *workspace.Workspace, run doc.Run, spec *Cont
 		return err
 	}
 	thread := run.ProviderSessionID
-	own := thread != "" && (before == live.Driver || before == "" && live.Driver != session.DriverACP)
+	own := thread != "" && live.Driver != session.DriverCommand && (before == live.Driver || before == "" && live.Driver != session.DriverACP)
 	switch {
 	case spec.Resume == ResumeProvider && !own:
 		return fault.New(fault.ResumeFailed, "run %s has no conversation that its agent could go on with", run.ID)
@@ -260,45 +268,46 @@ func baseline(run doc.Run) *doc.ThreadBaseline {
 	if run.Usage == nil {
 		return nil
 	}
-	b := &doc.ThreadBaseline{}
-	now, before := run.Usage, &doc.Usage{}
-	if run.Live != nil {
-		if known := run.Live.ThreadBaseline; known != nil {
-			*b = *known
-		}
-		if run.Live.PriorUsage != nil {
-			before = run.Live.PriorUsage
-		}
+	now, prior, live := run.Usage, &doc.Usage{}, run.Live
+	if live == nil {
+		live = &doc.Live{}
 	}
-	add := func(into **int64, n, less *int64) {
-		if n == nil {
-			return
-		}
-		sum := *n
+	if live.PriorUsage != nil {
+		prior = live.PriorUsage
+	}
+	before, spent := live.ThreadBaseline, live.ThreadSpent
+	if before == nil {
+		before = &doc.ThreadBaseline{}
+	}
+	if spent == nil {
+		spent = &doc.ThreadBaseline{}
+	}
+	return &doc.ThreadBaseline{
+		InputTokens:           grown(before.InputTokens, now.InputTokens, prior.InputTokens, spent.InputTokens),
+		CachedInputTokens:     grown(before.CachedInputTokens, now.CachedInputTokens, prior.CachedInputTokens, spent.CachedInputTokens),
+		OutputTokens:          grown(before.OutputTokens, now.OutputTokens, prior.OutputTokens, spent.OutputTokens),
+		ReasoningOutputTokens: grown(before.ReasoningOutputTokens, now.ReasoningOutputTokens, prior.ReasoningOutputTokens, spent.ReasoningOutputTokens),
+		TotalTokens:           grown(before.TotalTokens, &now.TotalTokens, &prior.TotalTokens, spent.TotalTokens),
+		CostUSD:               grown(before.CostUSD, now.CostUSD, prior.CostUSD, spent.CostUSD),
+	}
+}
+
+// grown is what was before, and what a session added to it: what is known now, less what
+// earlier sessions used and what this one used for another conversation.
+func grown[N int64 | float64](before, now, prior, spent *N) *N {
+	if now == nil {
+		return before
+	}
+	sum := *now
+	for _, less := range []*N{prior, spent} {
 		if less != nil {
 			sum = max(0, sum-*less)
 		}
-		if *into != nil {
-			sum += **into
-		}
-		*into = &sum
 	}
-	add(&b.InputTokens, now.InputTokens, before.InputTokens)
-	add(&b.CachedInputTokens, now.CachedInputTokens, before.CachedInputTokens)
-	add(&b.OutputTokens, now.OutputTokens, before.OutputTokens)
-	add(&b.ReasoningOutputTokens, now.ReasoningOutputTokens, before.ReasoningOutputTokens)
-	add(&b.TotalTokens, &now.TotalTokens, &before.TotalTokens)
-	if now.CostUSD != nil {
-		cost := *now.CostUSD
-		if before.CostUSD != nil {
-			cost = max(0, cost-*before.CostUSD)
-		}
-		if b.CostUSD != nil {
-			cost += *b.CostUSD
-		}
-		b.CostUSD = &cost
+	if before != nil {
+		sum += *before
 	}
-	return b
+	return &sum
 }
 
 // established waits until the conversation of a session is there.

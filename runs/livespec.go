@@ -12,6 +12,7 @@ import (
 	"ac/internal/fault"
 	"ac/runs/interaction"
 	runpolicy "ac/runs/policy"
+	"ac/runs/provider"
 	"ac/runs/session"
 	"ac/workspace"
 	"ac/workspace/doc"
@@ -84,7 +85,10 @@ func (s LaunchSpec) live(w *workspace.Workspace, run doc.Run) (*session.LiveOrde
 		return nil, err
 	}
 	if driver == session.DriverCommand {
-		return nil, s.command(run.Provider)
+		if len(s.Argv) > 0 || s.Prompt == nil && !s.Waits {
+			return nil, s.command(run.Provider)
+		}
+		return s.commandAgent(w, run)
 	}
 	var issues []fault.Issue
 	refuse := func(message string, path ...any) {
@@ -135,20 +139,73 @@ func (s LaunchSpec) live(w *workspace.Workspace, run doc.Run) (*session.LiveOrde
 	return live, nil
 }
 
+// CommandTemplate is the command line in the document of a run's agent, nil for none. An
+// agent without a document has none.
+func CommandTemplate(w *workspace.Workspace, run doc.Run) ([]string, error) {
+	if !workspace.SafeID(run.AgentID) {
+		return nil, nil
+	}
+	agent, err := w.Agent(run.AgentID)
+	if fault.Is(err, fault.NotFound) {
+		return nil, nil
+	}
+	return agent.LauncherTexts("command_argv_template"), err
+}
+
+// commandAgent is live for an agent that is a command of its own document.
+func (s LaunchSpec) commandAgent(w *workspace.Workspace, run doc.Run) (*session.LiveOrder, error) {
+	words, err := CommandTemplate(w, run)
+	if err != nil {
+		return nil, err
+	}
+	if issues := s.liveOnly(); len(words) == 0 || len(issues) > 0 {
+		return nil, s.command(run.Provider)
+	}
+	prompt := ""
+	if s.Prompt != nil {
+		prompt = *s.Prompt
+	}
+	most := float64(MaxPrompt)
+	switch {
+	case s.Stdin != nil:
+		return nil, fault.InvalidField("stdin_text", "does not go with prompt_text")
+	case strings.TrimSpace(prompt) == "" && !s.Waits:
+		return nil, fault.InvalidField("prompt_text", "must not be blank")
+	case len(prompt) > MaxPrompt:
+		return nil, fault.Invalid(fault.Issue{Path: []any{"prompt_text"}, Code: "text_too_large", Message: "is too long", Maximum: &most})
+	}
+	level := doc.LevelRunCommands // nothing is asked, and nothing enforced
+	if _, err := provider.CommandCall(provider.Work{Model: s.Model, Prompt: prompt, Level: string(level), Template: words}); err != nil {
+		return nil, fault.New(fault.Unsupported, "agent %s: %w", run.AgentID, err)
+	}
+	live := &session.LiveOrder{
+		Driver: session.DriverCommand, Template: words, Prompt: prompt, Model: s.Model, Version: s.Version, ActorID: s.Actor.ID,
+		Cause: session.CauseLaunch, Waits: s.Waits, Workflow: s.Live.Workflow,
+		Policy: doc.RunPolicy{PermissionLevel: level, Mode: runpolicy.MostMode(level, false), Rules: []doc.PolicyRule{}},
+	}
+	live.DisplayText, live.DisplayMeta = s.Live.DisplayText, s.Live.DisplayMeta
+	return live, nil
+}
+
 // command refuses what nothing enforces of a command.
 func (s LaunchSpec) command(name string) error {
-	given := s.Live.given()
-	issues := make([]fault.Issue, len(given))
-	for i, field := range given {
-		issues[i] = fault.Issue{Path: []any{field}, Code: "custom", Message: "is for agents that are spoken with"}
-	}
-	if len(issues) > 0 {
+	if issues := s.liveOnly(); len(issues) > 0 {
 		return fault.Invalid(issues...)
 	}
 	if len(s.Argv) == 0 {
 		return fault.InvalidField("argv", "must have at least one item for provider %s", name)
 	}
 	return nil
+}
+
+// liveOnly are the issues of params that a command does not take.
+func (s LaunchSpec) liveOnly() []fault.Issue {
+	given := s.Live.given()
+	issues := make([]fault.Issue, len(given))
+	for i, field := range given {
+		issues[i] = fault.Issue{Path: []any{field}, Code: "custom", Message: "is for agents that are spoken with"}
+	}
+	return issues
 }
 
 // policy is what the session's agent is judged by: what the caller named, else what

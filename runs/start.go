@@ -254,6 +254,9 @@ func (s *start) mayWorkInPlace() error {
 func (s *start) findProgram() (err error) {
 	if s.argv = s.spec.Argv; s.live != nil {
 		call := provider.LiveCall{Provider: s.run.Provider, Driver: s.live.Driver, Argv: s.spec.Argv, Model: s.live.Model, Mode: string(s.live.Policy.Mode)}
+		if s.live.Driver == session.DriverCommand {
+			call.Argv = s.live.Template
+		}
 		if s.argv, err = call.Words(s.machine); err != nil {
 			return err
 		}

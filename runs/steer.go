@@ -46,7 +46,7 @@ func Steer(ctx context.Context, w *workspace.Workspace, a Act, p session.SteerRe
 // isCommand reports whether what a run executed was a command, which nothing can be
 // said to.
 func isCommand(run doc.Run) bool {
-	return run.Spec != nil && run.Spec.Kind == doc.KindCommand && (run.Live == nil || run.Live.Driver == "")
+	return run.Spec != nil && run.Spec.Kind == doc.KindCommand && (run.Live == nil || run.Live.Driver == "" || run.Live.Driver == session.DriverCommand)
 }
 
 // SaidBefore is the result of a text that its client said before.

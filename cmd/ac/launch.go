@@ -18,6 +18,33 @@ type liveFlags struct {
 	keepOpen            bool
 	tools, launchJobs   bool
 	idle                int64
+	noWatch             bool
+	tokens              int64
+	dollars             float64
+}
+
+// budget is the limit of the run, nil for none.
+func (l *liveFlags) budget(flags *pflag.FlagSet) *doc.Budget {
+	var b doc.Budget
+	if flags.Changed("budget-tokens") {
+		b.HardTokens = &l.tokens
+	}
+	if flags.Changed("budget-usd") {
+		b.HardCostUSD = &l.dollars
+	}
+	if b.HardTokens == nil && b.HardCostUSD == nil {
+		return nil
+	}
+	return &b
+}
+
+// follow watches the run that a command began, and asks at a terminal what it asks.
+func (a *app) follow(cmd *cobra.Command, dir, project, run string) error {
+	o := watchOptions{project: project}
+	if a.atTerminal() {
+		o.answer = a.newAnswering(onRun{dir: dir, actor: "human", role: "human"})
+	}
+	return a.watchToEnd(cmd.Context(), []string{dir, run}, o)
 }
 
 func (l *liveFlags) add(flags *pflag.FlagSet) {
@@ -27,6 +54,9 @@ func (l *liveFlags) add(flags *pflag.FlagSet) {
 	flags.BoolVar(&l.keepOpen, "keep-open", false, "keep the session open between turns")
 	flags.Int64Var(&l.idle, "idle-timeout", 0, "seconds without a turn until the session ends (with --keep-open)")
 	flags.BoolVar(&l.tools, "mcp", false, "give it ac's own tools: who it is, its task, asking people, proposals")
+	flags.BoolVar(&l.noWatch, "no-watch", false, "do not show what it does; what it asks waits for run:answer")
+	flags.Int64Var(&l.tokens, "budget-tokens", 0, "stop it above so many tokens")
+	flags.Float64Var(&l.dollars, "budget-usd", 0, "stop it above such a cost")
 	flags.BoolVar(&l.launchJobs, "mcp-launch-jobs", false, "let it launch jobs by them (with --mcp)")
 }
 
@@ -36,11 +66,12 @@ func runLaunchCommand(a *app) *cobra.Command {
 	var run string
 	cmd := &cobra.Command{
 		Use: "run:launch <dir> [prompt]", Short: "Launch a live session of an agent", Args: cobra.RangeArgs(1, 2),
-		Long: `Create a run and launch a live session of its agent, or do neither: the session takes
-messages (run:steer) and asks for permissions (run:answer). With --run, launch a run that
-was created before. In a git repository (--repo) a new run works in a worktree. Without a
-prompt argument, read the prompt from stdin. Print the ids as JSON; run:watch shows what
-it does.`,
+		Long: `Create a run and launch a live session of its agent, or do neither. With --run, launch a
+run that was created before. In a git repository (--repo) a new run works in a worktree.
+Without a prompt argument, read the prompt from stdin. Then show what it does, as
+run:watch, and ask at a terminal what it asks. Without a terminal nobody is asked, unless
+--no-watch is given: then print the ids as JSON, and what the agent asks waits for
+run:answer.`,
 		Example: "  ac run:launch ./acme \"fix the failing test\" --project proj_01M7WQGTQHQA1J50C42GD1KN1S --agent agent_01M7WQGTGTXSZWKNSAQVRS4PJE",
 		RunE: func(cmd *cobra.Command, given []string) error {
 			if err := require(cmd, "project", "agent"); err != nil {
@@ -52,20 +83,30 @@ it does.`,
 			}
 			p.WorkspaceDir, p.PromptText, p.LanePriority, p.From = given[0], &prompt, "normal", "cli"
 			p.By("human", "human", "")
-			p.Speak(live.driver, doc.Mode(live.mode), doc.Level(live.level), live.keepOpen, live.idle*1000)
+			p.Change(live.driver, doc.Mode(live.mode), doc.Level(live.level), live.keepOpen, live.idle*1000)
+			provider := p.Provider
+			if provider == "" {
+				if provider, err = a.providerOf(cmd, given[0], p.AgentID); err != nil {
+					return err
+				}
+			}
+			if speaks(provider, live.driver) {
+				p.Ask(live.noWatch || a.atTerminal())
+			}
 			p.Tools(live.tools, live.launchJobs)
+			p.Budget = live.budget(cmd.Flags())
 			if run == "" {
 				made, err := ask(cmd.Context(), a, (*company.Company).StartRun, p)
 				if err != nil {
 					return err
 				}
-				return a.printLine(made)
+				return a.launched(cmd, p, made, live.noWatch)
 			}
 			launched, err := ask(cmd.Context(), a, (*company.Company).Launch, p.LaunchOf(run))
 			if err != nil {
 				return err
 			}
-			return a.printLine(company.StartRunResult{RunID: run, SessionRef: launched.SessionRef})
+			return a.launched(cmd, p, company.StartRunResult{RunID: run, SessionRef: launched.SessionRef}, live.noWatch)
 		},
 	}
 	flags := cmd.Flags()
@@ -80,6 +121,32 @@ it does.`,
 	flags.StringArrayVar(&p.Argv, "argv", nil, "argument of the command of an Agent Client Protocol agent (repeatable)")
 	live.add(flags)
 	return cmd
+}
+
+// launched prints the ids of a launch, or shows what it does.
+func (a *app) launched(cmd *cobra.Command, p company.StartRunParams, made company.StartRunResult, noWatch bool) error {
+	if noWatch {
+		return a.printLine(made)
+	}
+	return a.follow(cmd, p.WorkspaceDir, p.ProjectID, made.RunID)
+}
+
+// speaks reports whether the agent of a provider is one that asks.
+func speaks(provider, driver string) bool {
+	return driver != doc.LiveCommand && (driver != "" || doc.ProviderNamed(provider).Live != "")
+}
+
+// providerOf is the provider of an agent, "" where it is not known.
+func (a *app) providerOf(cmd *cobra.Command, dir, agent string) (provider string, err error) {
+	var p company.AgentsParams
+	p.WorkspaceDir = dir
+	rows, err := ask(cmd.Context(), a, (*company.Folder).Agents, p)
+	for _, row := range rows {
+		if row.AgentID == agent {
+			provider = row.Provider
+		}
+	}
+	return provider, err
 }
 
 func runRetryCommand(a *app) *cobra.Command {
@@ -128,7 +195,8 @@ func runContinueCommand(a *app) *cobra.Command {
 		Use: "run:continue <dir> <run> [prompt]", Short: "Continue a run that is over", Args: cobra.RangeArgs(2, 3),
 		Long: `Continue a run that is over or idle: in the agent's own conversation if it still
 exists, otherwise from a digest of the run. Without a prompt argument, read the prompt
-from stdin. The run may be "last".`,
+from stdin. The run may be "last". Then shows what it does, as run:watch, unless --no-watch
+is given.`,
 		Example: "  ac run:continue ./acme last \"now the documentation\"",
 		RunE: func(cmd *cobra.Command, given []string) error {
 			if err := on.find(cmd.Context(), a, given); err != nil {
@@ -142,6 +210,7 @@ from stdin. The run may be "last".`,
 			p.PromptText, p.LanePriority = &prompt, "normal"
 			p.Change(live.driver, doc.Mode(live.mode), doc.Level(live.level), live.keepOpen, live.idle*1000)
 			p.Tools(live.tools, live.launchJobs)
+			p.Budget = live.budget(cmd.Flags())
 			gone, err := ask(cmd.Context(), a, (*company.Company).Continue, p)
 			if err != nil {
 				return err
@@ -150,7 +219,10 @@ from stdin. The run may be "last".`,
 				return a.printJSON(gone)
 			}
 			fmt.Fprintf(a.stdout, "session_ref=%s resumed=%s\n", gone.SessionRef, gone.Resumed)
-			return nil
+			if live.noWatch {
+				return nil
+			}
+			return a.follow(cmd, on.dir, on.project, on.run)
 		},
 	}
 	on.flags(cmd)

@@ -7,6 +7,7 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -233,18 +234,31 @@ func runAnswerCommand(a *app) *cobra.Command {
 	var p company.RespondParams
 	var text string
 	var answers []string
-	allow, deny, session := false, false, false
+	allow, deny, session, watch := false, false, false, false
 	cmd := &cobra.Command{
-		Use: "run:answer <dir> <run>", Short: "Answer a request of a run's agent", Args: args("dir", "run"),
+		Use: "run:answer <dir> [run]", Short: "Answer requests of agents", Args: cobra.RangeArgs(1, 2),
 		Long: `Answer a request of a run's agent. interaction:list shows the open ones with their ids
-and kinds. The run may be "last".`,
+and kinds. The run may be "last".
+
+Without a decision, ask at the terminal: the open requests, the oldest first, of the run
+or of the whole workspace. If somebody else answers meanwhile, it says who and goes on.`,
 		Example: "  ac run:answer ./acme last --interaction int_01M7WQGTR95SV6EDMA61E1XR8M --allow\n  ac run:answer ./acme last --interaction int_01M7WQGTR95SV6EDMA61E1XR8M --deny --text \"use make instead\"",
 		RunE: func(cmd *cobra.Command, given []string) error {
-			if err := require(cmd, "interaction"); err != nil {
-				return err
+			decided := slices.ContainsFunc([]string{"allow", "deny", "option", "text", "answer"}, cmd.Flags().Changed)
+			if decided {
+				if err := require(cmd, "interaction"); err != nil {
+					return err
+				}
 			}
-			if err := on.find(cmd.Context(), a, given); err != nil {
-				return err
+			if on.dir = given[0]; len(given) > 1 {
+				if err := on.find(cmd.Context(), a, given); err != nil {
+					return err
+				}
+			} else if decided {
+				return usageError{"missing argument: run"}
+			}
+			if !decided {
+				return a.answerAtTerminal(cmd, on, p.InteractionID, watch)
 			}
 			if allow {
 				p.Decision = "allow"
@@ -280,7 +294,7 @@ and kinds. The run may be "last".`,
 		},
 	}
 	on.flags(cmd)
-	cmd.Flags().StringVar(&p.InteractionID, "interaction", "", "id of the interaction (required)")
+	cmd.Flags().StringVar(&p.InteractionID, "interaction", "", "id of the interaction (required with a decision)")
 	cmd.Flags().BoolVar(&allow, "allow", false, "allow it")
 	cmd.Flags().BoolVar(&deny, "deny", false, "deny it, with --text as the reason")
 	cmd.Flags().BoolVar(&session, "session", false, "for the whole session")
@@ -288,6 +302,7 @@ and kinds. The run may be "last".`,
 	cmd.Flags().StringVar(&text, "text", "", "the answer as free text")
 	cmd.Flags().StringArrayVar(&answers, "answer", nil, "question=answer (repeatable)")
 	cmd.Flags().StringVar(&p.Note, "note", "", "a note for the log")
+	cmd.Flags().BoolVar(&watch, "watch", false, "wait for more (at a terminal)")
 	cmd.MarkFlagsMutuallyExclusive("allow", "deny", "option", "answer")
 	return cmd
 }

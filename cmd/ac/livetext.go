@@ -17,7 +17,7 @@ import (
 // liveText prints notifications of a transcript. It is for one goroutine.
 type liveText struct {
 	out      *bufio.Writer
-	answer   func(interaction string) string // the command that answers what an agent asks
+	answer   func(interaction string) string // the command that answers what an agent asks; nil where a person is asked
 	thoughts bool
 	open     map[string]*growingItem
 	last     string // the item of the last line
@@ -129,7 +129,7 @@ func (l *liveText) whole(i *growingItem, text string) {
 
 // howToAnswer says below a question how it is answered.
 func (l *liveText) howToAnswer(i *transcript.Item) string {
-	if i.Interaction == nil || i.Interaction.State != interaction.Open {
+	if l.answer == nil || i.Interaction == nil || i.Interaction.State != interaction.Open {
 		return ""
 	}
 	return "  (" + terminal.Quote(l.answer(i.InteractionID)) + ")\n"

@@ -16,6 +16,7 @@ import (
 
 	"ac/company"
 	"ac/feed"
+	"ac/runs/interaction"
 	"ac/runs/transcript"
 	"ac/workspace/doc"
 )
@@ -121,10 +122,12 @@ func (a *app) wholeTranscript(ctx context.Context, p company.TranscriptParams) (
 type watchOptions struct {
 	project  string
 	since    int64
+	whole    bool // all behind since
 	all      bool
 	noFollow bool
 	raw      bool
 	json     bool
+	answer   *answering // nil where nobody is asked
 }
 
 // watchedItems is how many items a watch begins with where no more is asked for.
@@ -135,6 +138,7 @@ const exitRunFailed = 3
 
 func runWatchCommand(a *app) *cobra.Command {
 	var o watchOptions
+	answer := false
 	cmd := &cobra.Command{
 		Use: "run:watch <dir> <run>", Short: "Print what a run does, as it does it", Args: args("dir", "run"),
 		Long: `Print the newest 50 items of the transcript of a run and then what comes, until the
@@ -149,18 +153,11 @@ which does not stop the run.`,
 			if o.raw && o.json {
 				return usageError{"--raw and --json exclude each other"}
 			}
-			ctx, stop := signal.NotifyContext(cmd.Context(), syscall.SIGINT, syscall.SIGTERM)
-			defer stop()
-			result, err := a.watch(ctx, cmd, given, o)
-			switch {
-			case ctx.Err() != nil:
-				return exitError{exitSignal + int(syscall.SIGINT)}
-			case err != nil:
-				return err
-			case result.Status == doc.StatusFailed || result.Status == doc.StatusStopped:
-				return exitError{exitRunFailed}
+			o.whole = cmd.Flags().Changed("since-seq")
+			if answer && a.atTerminal() {
+				o.answer = a.newAnswering(onRun{dir: given[0], actor: "human", role: "human"})
 			}
-			return nil
+			return a.watchToEnd(cmd.Context(), given, o)
 		},
 	}
 	a.runFlags(cmd, &o.project, &o.json, "print notifications, one a line")
@@ -168,20 +165,47 @@ which does not stop the run.`,
 	cmd.Flags().BoolVar(&o.all, "all", false, "begin with all items, and print thoughts too")
 	cmd.Flags().BoolVar(&o.noFollow, "no-follow", false, "end with what there is now")
 	cmd.Flags().BoolVar(&o.raw, "raw", false, "pass on what the agent prints as it is")
+	cmd.Flags().BoolVar(&answer, "answer", false, "ask at the terminal what the agent asks")
 	return cmd
 }
 
-func (a *app) watch(ctx context.Context, cmd *cobra.Command, given []string, o watchOptions) (company.WatchRunResult, error) {
+// watchToEnd watches a run until it is over, with the exit status that says how.
+func (a *app) watchToEnd(ctx context.Context, given []string, o watchOptions) error {
+	ctx, stop := signal.NotifyContext(ctx, syscall.SIGINT, syscall.SIGTERM)
+	defer stop()
+	result, err := a.watch(ctx, given, o)
+	switch {
+	case ctx.Err() != nil:
+		return exitError{exitSignal + int(syscall.SIGINT)}
+	case err != nil:
+		return err
+	case result.Status == doc.StatusFailed || result.Status == doc.StatusStopped:
+		return exitError{exitRunFailed}
+	}
+	return nil
+}
+
+func (a *app) watch(ctx context.Context, given []string, o watchOptions) (company.WatchRunResult, error) {
 	named := namedRun(given, o.project)
 	if o.raw {
 		return ask(ctx, a, (*company.Company).WatchRaw, company.RawRunParams{NamedRunParams: named, Since: o.since, NoFollow: o.noFollow, Told: a.passOn})
 	}
 	p := company.WatchRunParams{NamedRunParams: named, Since: new(o.since), Tail: watchedItems, NoFollow: o.noFollow}
-	if o.all || cmd.Flags().Changed("since-seq") {
+	if o.all || o.whole {
 		p.Tail = 0
 	}
 	live := newLiveText(a.stdout, runAnswer(given[0], given[1]), o.all)
 	p.Told = live.take
+	if o.answer != nil {
+		live.answer = nil
+		p.Told = func(n feed.TranscriptNotification) error {
+			err := live.take(n)
+			if i := n.Item; err != nil || i == nil || i.Interaction == nil || i.Interaction.State != interaction.Open || n.Op != transcript.Open && n.Op != transcript.Update {
+				return err
+			}
+			return o.answer.inLine(ctx, *n.Item.Interaction)
+		}
+	}
 	if o.json {
 		p.Told = func(n feed.TranscriptNotification) error { return a.printLine(n) }
 	}

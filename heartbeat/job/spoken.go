@@ -79,7 +79,7 @@ func ownWords(machine doc.Machine, agent doc.Agent) []string {
 	if len(machine.AgentCommands[agent.Provider]) > 0 || len(doc.ProviderNamed(agent.Provider).LiveWords) > 0 {
 		return nil
 	}
-	return texts(agent, "command_argv_template")
+	return agent.LauncherTexts("command_argv_template")
 }
 
 // OpenJob stands beside fault.RunOwnedByJob.

@@ -12,7 +12,6 @@ import (
 	"slices"
 	"strings"
 
-	"ac/internal/shape"
 	"ac/runs"
 	"ac/runs/provider"
 	"ac/runs/worktree"
@@ -62,20 +61,9 @@ func reformatter(w *workspace.Workspace, chosen doc.Agent) (doc.Agent, error) {
 	return chosen, nil
 }
 
-// texts reads a list of strings of an agent's launcher; other items are
-// ignored.
-func texts(agent doc.Agent, name string) (list []string) {
-	for _, item := range agent.Launcher.Get(name).Items {
-		if item.Kind == shape.String {
-			list = append(list, item.Text)
-		}
-	}
-	return list
-}
-
 // allowedTools are the tools in an agent's launcher.
 func allowedTools(agent doc.Agent) (tools []string) {
-	for _, tool := range texts(agent, "allowed_tools") {
+	for _, tool := range agent.LauncherTexts("allowed_tools") {
 		if tool = strings.TrimSpace(tool); tool != "" {
 			tools = append(tools, tool)
 		}
@@ -88,7 +76,7 @@ func template(agent doc.Agent) []string {
 	if provider.DriverOf(agent.Provider) != provider.Gemini && doc.AnyWorkerKindOf(agent.Provider) != doc.WorkerCmd {
 		return nil
 	}
-	return texts(agent, "command_argv_template")
+	return agent.LauncherTexts("command_argv_template")
 }
 
 // call is the command line of an attempt, with its input.

@@ -304,7 +304,7 @@ func Unquote(literal []byte) string {
 // AppendUnquoted is Unquote into the caller's buffer.
 func AppendUnquoted(dst, literal []byte) []byte {
 	for body := literal[1 : len(literal)-1]; ; {
-		i := bytes.IndexByte(body, '\\')
+		i := nextEscape(body)
 		if i < 0 {
 			return append(dst, body...)
 		}
@@ -328,6 +328,24 @@ func AppendUnquoted(dst, literal []byte) []byte {
 			dst = append(dst, c)
 		}
 	}
+}
+
+// nextEscape is the offset of the next escape, -1 for none. Where escapes are dense, as in
+// JSON within JSON, calls cost more than looking at a few bytes.
+func nextEscape(body []byte) int {
+	const near = 16
+	for i := range min(near, len(body)) {
+		if body[i] == '\\' {
+			return i
+		}
+	}
+	if len(body) <= near {
+		return -1
+	}
+	if i := bytes.IndexByte(body[near:], '\\'); i >= 0 {
+		return near + i
+	}
+	return -1
 }
 
 // appendUnit appends the character whose UTF-16 code unit starts a text, and returns the

@@ -3,6 +3,7 @@ package canonjson
 import (
 	"encoding/json"
 	"errors"
+	"slices"
 	"strings"
 	"testing"
 
@@ -81,4 +82,51 @@ func TestElements(t *testing.T) {
 			t.Errorf("%s: %v, want %v", in, err, want)
 		}
 	}
+}
+
+// TestCheckedAgrees compares both ways over the same text: what was checked is visited
+// alike, and what stands for itself in a string ends at the same byte wherever it lies.
+func TestCheckedAgrees(t *testing.T) {
+	t.Parallel()
+	piece := rapid.SampledFrom([]string{`a`, `é`, `\"`, `\\`, `\\\"`, `\u00e9`, `{`, `}`, `[`, `]`, `,`, `:`, ` `, "\x1f", "\x80", `01234567`})
+	text := rapid.Custom(func(t *rapid.T) string {
+		return `"` + strings.Join(rapid.SliceOfN(piece, 0, 12).Draw(t, "text"), "") + `"`
+	})
+	var value *rapid.Generator[string]
+	value = rapid.Custom(func(t *rapid.T) string {
+		switch rapid.IntRange(0, 7).Draw(t, "kind") {
+		case 0:
+			return "[" + strings.Join(rapid.SliceOfN(value, 0, 4).Draw(t, "list"), " ,") + " ]"
+		case 1, 2:
+			var members []string
+			for range rapid.IntRange(0, 4).Draw(t, "members") {
+				members = append(members, text.Draw(t, "key")+" : "+value.Draw(t, "value"))
+			}
+			return "{ " + strings.Join(members, ",\t") + "}\n"
+		case 3:
+			return rapid.SampledFrom([]string{"true", "null", "-1.5e3", "0", "truth", "{", "1 2"}).Draw(t, "word")
+		}
+		return text.Draw(t, "string")
+	})
+	rapid.Check(t, func(t *rapid.T) {
+		raw := []byte(" " + value.Draw(t, "json"))
+		if end, err := Value(raw, 0); err != nil || skipSpace(raw, end) != len(raw) {
+			if json.Valid(raw) {
+				t.Fatalf("%q: %v", raw, err)
+			}
+			return
+		}
+		var want, got []string
+		err := Members(raw, func(m Member) { want = append(want, string(m.Key), string(m.Value)) })
+		ok := CheckedMembers(raw, func(k, v []byte) { got = append(got, string(k), string(v)) })
+		if ok != (err == nil) || !slices.Equal(want, got) {
+			t.Fatalf("%q: %q %v, checked %q %v", raw, want, err, got, ok)
+		}
+		want, got = nil, nil
+		err = Elements(raw, func(v []byte) { want = append(want, string(v)) })
+		ok = CheckedElements(raw, func(v []byte) { got = append(got, string(v)) })
+		if ok != (err == nil) || !slices.Equal(want, got) {
+			t.Fatalf("%q: %q %v, checked %q %v", raw, want, err, got, ok)
+		}
+	})
 }

@@ -53,6 +53,8 @@ func TestMain(m *testing.M) {
 			os.Exit(exitOf(session.RunGuard()))
 		case session.SuperviseCommand, job.RunCommand, serveCommand:
 			os.Exit(exitOf(play(os.Args[1])))
+		case agentCommand:
+			os.Exit(exitOf(speak()))
 		case foundCommand:
 			os.Exit(exitOf(found(os.Args[2:])))
 		case placeCommand:

@@ -22,6 +22,9 @@ type server struct {
 	cmd   *exec.Cmd
 	stdin io.WriteCloser
 
+	refuses  bool                  // an error is an answer like others
+	notified func(json.RawMessage) // takes the params of notifications; nil for none
+
 	mu      sync.Mutex
 	next    int
 	waiting map[int]chan json.RawMessage // closed without a value when the server is gone
@@ -30,11 +33,17 @@ type server struct {
 
 func start(t *testing.T, environ []string) *server {
 	t.Helper()
+	return startWith(t, environ, nil)
+}
+
+// startWith is start for a client that takes notifications, and errors as answers.
+func startWith(t *testing.T, environ []string, notified func(json.RawMessage)) *server {
+	t.Helper()
 	executable, err := os.Executable()
 	if err != nil {
 		t.Fatal(err)
 	}
-	s := &server{t: t, cmd: exec.Command(executable, serveCommand), waiting: map[int]chan json.RawMessage{}}
+	s := &server{t: t, cmd: exec.Command(executable, serveCommand), waiting: map[int]chan json.RawMessage{}, refuses: notified != nil, notified: notified}
 	s.cmd.Env = environ
 	s.cmd.Stderr = os.Stderr
 	if s.stdin, err = s.cmd.StdinPipe(); err != nil {
@@ -57,12 +66,23 @@ func (s *server) read(stdout io.Reader) {
 	for lines.Scan() {
 		var answer struct {
 			ID     *int
+			Method string
+			Params json.RawMessage
 			Result json.RawMessage
 			Error  json.RawMessage
 		}
 		// A line that the kill cut is no answer.
-		if json.Unmarshal(lines.Bytes(), &answer) != nil || answer.ID == nil {
+		if json.Unmarshal(lines.Bytes(), &answer) != nil {
 			continue
+		}
+		if answer.ID == nil {
+			if s.notified != nil && answer.Method != "" {
+				s.notified(answer.Params)
+			}
+			continue
+		}
+		if answer.Error != nil && s.refuses {
+			answer.Result, answer.Error = answer.Error, nil
 		}
 		if answer.Error != nil {
 			s.t.Errorf("the server refused: %s", answer.Error)

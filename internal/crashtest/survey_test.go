@@ -278,23 +278,28 @@ func (s *survey) story(project, id string) {
 func survivors(t *testing.T, token string) (pids []int) {
 	t.Helper()
 	for deadline := time.Now().Add(30 * time.Second); ; time.Sleep(10 * time.Millisecond) {
-		pids = nil
-		environs, err := filepath.Glob("/proc/[0-9]*/environ")
-		if err != nil {
-			t.Fatal(err)
-		}
-		for _, file := range environs {
-			environ, err := os.ReadFile(file)
-			if err != nil || !strings.Contains(string(environ), token) {
-				continue
-			}
-			pid, err := strconv.Atoi(filepath.Base(filepath.Dir(file)))
-			if _, alive := proc.Lookup(pid); err == nil && alive {
-				pids = append(pids, pid)
-			}
-		}
-		if len(pids) == 0 || time.Now().After(deadline) {
+		if pids = living(t, token); len(pids) == 0 || time.Now().After(deadline) {
 			return pids
 		}
 	}
+}
+
+// living are the processes with a token in their environment.
+func living(t *testing.T, token string) (pids []int) {
+	t.Helper()
+	environs, err := filepath.Glob("/proc/[0-9]*/environ")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, file := range environs {
+		environ, err := os.ReadFile(file)
+		if err != nil || !strings.Contains(string(environ), token) {
+			continue
+		}
+		pid, err := strconv.Atoi(filepath.Base(filepath.Dir(file)))
+		if _, alive := proc.Lookup(pid); err == nil && alive {
+			pids = append(pids, pid)
+		}
+	}
+	return pids
 }

@@ -43,6 +43,9 @@ func (c LiveCall) Words(machine doc.Machine) ([]string, error) {
 		}
 		return slices.Concat(argv, option("--model", ModelFlag(c.Model)), option("--resume", c.Resume)), nil
 	}
+	if c.Driver == doc.LiveCommand { // the prompt is put in for each turn
+		return withModel(c.Argv, c.Model), nil
+	}
 	argv := c.Argv
 	if len(argv) == 0 {
 		argv = machine.AgentCommands[c.Provider]

@@ -156,6 +156,18 @@ func TestServersOfClaude(t *testing.T) {
 	}
 }
 
+// TestLiveModesAreNeverWide: whatever the mode of a run, claude is asked to ask, since ac
+// judges what it asks.
+func TestLiveModesAreNeverWide(t *testing.T) {
+	t.Parallel()
+	for mode, want := range map[string]string{"default": "default", "accept_edits": "default", "plan": "plan", "full_auto": "default"} {
+		words, err := LiveCall{Provider: "claude", Driver: doc.LiveClaude, Mode: mode}.Words(doc.Machine{})
+		if got := strings.Join(words, " "); err != nil || !strings.HasSuffix(got, " --permission-prompt-tool stdio --permission-mode "+want) {
+			t.Errorf("%s: %s %v", mode, got, err)
+		}
+	}
+}
+
 func TestClaudeAnswer(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct{ output, want string }{

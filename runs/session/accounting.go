@@ -49,7 +49,7 @@ func (s *supervisor) tell(told usage.News) ([]events.Draft, error) {
 		s.budget.reported(s.collector.Best().Usage(s.order.Provider), s.prior)
 	}
 	turn := 0
-	if s.talk != nil {
+	if s.talk != nil && !s.order.perTurn() {
 		turn = s.talk.turns // this is its goroutine
 	}
 	var drafts []events.Draft

@@ -52,6 +52,10 @@ func TestCompacts(t *testing.T) {
 			if k.stop(); k.lastMessage() != "three" {
 				t.Error(k.lastMessage())
 			}
+			run, err := runs.Load(k.w, k.project, k.order.RunID)
+			if err != nil || (run.Live.ThreadSpent != nil) != (how == "digest") || how == "digest" && *run.Live.ThreadSpent.TotalTokens != 70 {
+				t.Errorf("%+v: %v", run.Live.ThreadSpent, err)
+			}
 			all := strings.Join(k.log(k.order), "\n")
 			if strings.Count(all, `"run.compacted"`) != 1 || !strings.Contains(all, `"how":"`+how+`","ok":true`) {
 				t.Error("it is not told, or twice")

@@ -37,6 +37,7 @@ type fakeCodex struct {
 	deaf  bool
 	used  int
 	tools fakeTools
+	bound string // how far its sandbox goes, and whom it asks
 }
 
 func (f *fakeCodex) say(v any) {
@@ -95,6 +96,8 @@ func (f *fakeCodex) advance() (gone bool) {
 		case "stuff":
 			f.message("stuffed")
 			time.Sleep(3 * time.Minute) // longer than any test
+		case "bound":
+			f.message(f.bound)
 		case "compacted":
 			f.note("thread/compacted", object{})
 		case "vanish":
@@ -127,6 +130,9 @@ func (f *fakeCodex) take(line []byte) (gone bool) {
 			ExpectedTurnID      string
 			ClientUserMessageID string
 			Input               []struct{ Text string }
+			Sandbox             string
+			ApprovalPolicy      string
+			ApprovalsReviewer   string
 			Config              struct {
 				Servers map[string]struct{ Args []string } `json:"mcp_servers"`
 			}
@@ -140,6 +146,9 @@ func (f *fakeCodex) take(line []byte) (gone bool) {
 		return true
 	}
 	answer := func(result object) { f.say(object{"id": m.ID, "result": result}) }
+	if p := m.Params; p.Sandbox != "" {
+		f.bound = strings.TrimSpace(p.Sandbox + " " + p.ApprovalPolicy + " " + p.ApprovalsReviewer)
+	}
 	switch m.Method {
 	case "initialize":
 		fmt.Println("starting up, not JSON")

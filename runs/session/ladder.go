@@ -40,7 +40,10 @@ func (r *rungs) close() {
 // asked for or its turn is over.
 func (s *supervisor) awaitExit(talk *conversation, stdin *os.File) (exit *guardExit, guardDied bool) {
 	stop, interrupt := s.stop, s.host.Interrupt
-	var over <-chan struct{}
+	var over, halt <-chan struct{}
+	if s.order.perTurn() {
+		halt = s.talk.halt
+	}
 	if talk != nil {
 		over = talk.over
 	}
@@ -74,6 +77,8 @@ func (s *supervisor) awaitExit(talk *conversation, stdin *os.File) (exit *guardE
 			}
 			talk.stop()
 			r.term = r.after(termAfter)
+		case <-halt:
+			r.term = r.after(0)
 		case <-over:
 			over = nil
 			_ = stdin.Close() // the provider may be gone

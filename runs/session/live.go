@@ -17,6 +17,7 @@ import (
 	"ac/runs/agent"
 	"ac/runs/interaction"
 	"ac/runs/policy"
+	"ac/runs/provider"
 	"ac/runs/usage"
 	"ac/workspace/doc"
 )
@@ -39,6 +40,7 @@ type conversation struct {
 	root   policy.Root // of the paths that the agent names
 
 	over  chan struct{} // closed when the agent's process is to be ended
+	halt  chan struct{} // has a value when the process of a turn is to be ended
 	ended chan struct{} // closed when nothing is carried out any more
 
 	talk    agent.Conversation
@@ -63,6 +65,7 @@ type conversation struct {
 	used     usage.Report                  // by the session so far
 	spent    usage.Report                  // by processes of the agent before the present one
 	lead     string                        // goes before the next text, for the agent alone
+	program  *provider.Call                // of the turn that begins, of an agent that is a command
 
 	verdict *verdict // how the session ends; nil while its agent may end it
 }
@@ -78,7 +81,7 @@ func newConversation(ctx context.Context, s *supervisor) *conversation {
 	root, err := policy.NewRoot(s.workdir, policy.ReadLink)
 	c := &conversation{
 		s: s, ctx: ctx, order: s.order.Live, inbox: newInbox(), root: root, policy: s.order.Live.Policy, turns: s.order.Live.Turns,
-		over: make(chan struct{}), ended: make(chan struct{}), timers: map[string]*clock.Alarm{}, answered: map[string]SteerResult{}, prompted: map[string]PromptResult{}, closed: map[string]interaction.Record{}, came: map[string]bool{},
+		over: make(chan struct{}), halt: make(chan struct{}, 1), ended: make(chan struct{}), timers: map[string]*clock.Alarm{}, answered: map[string]SteerResult{}, prompted: map[string]PromptResult{}, closed: map[string]interaction.Record{}, came: map[string]bool{},
 	}
 	if err == nil && s.goesOn() {
 		err = c.recall()
@@ -185,7 +188,7 @@ func (c *conversation) callOff(name string) {
 // begin begins the handshake with an agent whose process was started.
 func (c *conversation) begin(stdin *os.File) {
 	c.post(func() {
-		c.stdin, c.driver = stdin, driverOf(c.order.Driver)
+		c.stdin, c.driver = stdin, c.driverOf(c.order.Driver)
 		c.after("handshake", handshakeWithin, func() {
 			c.fail(agent.ReasonHandshake, fmt.Errorf("the agent did not finish its handshake within %s", handshakeWithin))
 		})

@@ -67,7 +67,7 @@ func (c *conversation) compact(p CompactRequest) (CompactResult, error) {
 	if err := c.notLive(); err != nil {
 		return CompactResult{}, err
 	}
-	if !c.opened {
+	if !c.opened && !c.s.order.perTurn() {
 		return CompactResult{}, fault.New(fault.RunBusy, "the conversation of run %s is just beginning", c.s.order.RunID).With(busyData{c.turns})
 	}
 	result := CompactResult{Accepted: true, How: CompactDigest}
@@ -78,6 +78,10 @@ func (c *conversation) compact(p CompactRequest) (CompactResult, error) {
 	d.Actor, d.Visibility = cmp.Or(p.Actor, "human"), events.VisibilityTeam
 	if err := c.s.recorder.commit(d); err != nil {
 		return CompactResult{}, fault.New(fault.IO, "the wish could not be recorded: %w", err)
+	}
+	if c.s.order.perTurn() { // each of its processes begins with a digest
+		c.tell(c.draft(events.Compacted, compactedPayload{How: CompactDigest, OK: true}))
+		return result, nil
 	}
 	// Its place is that of a text that has a turn of its own.
 	s := &steer{compacts: result.How}
@@ -125,31 +129,46 @@ func (c *conversation) startAnew() {
 		c.next()
 		return
 	}
+	if err := c.renew(); err != nil {
+		c.fail("", err)
+		return
+	}
+	c.spent, c.restart, c.opened = c.used, true, false
+	spent := spentOf(c.spent)
+	c.s.note(c.ctx, func(run *doc.Run) {
+		if run.Live != nil {
+			run.Live.ThreadBaseline, run.Live.ThreadSpent = nil, spent
+		}
+	})
+	c.endProcess()
+}
+
+// renew has the next conversation of the session begin with a digest of what happened.
+func (c *conversation) renew() error {
 	fold, seq := transcript.NewBrief(c.s.order.ProjectID), int64(0)
 	err := EachEvent(c.s.w, workspace.LogFile(c.s.order.ProjectID, c.s.order.RunID), func(_ string, line []byte) {
 		seq++
 		fold.Advance(seq, line)
 	})
 	if err != nil {
-		c.fail("", err)
-		return
+		return err
 	}
 	o := c.order
 	o.Prompt, o.ClientMessageID, o.display, o.Cause = "", "", display{}, causeSteer
 	o.Thread, o.MustResume, o.Baseline = "", false, nil
 	o.Lead = fold.Digest(c.s.order.RunID)
 	o.Digest = path.Join("runs", c.s.order.RunID, "outputs", fmt.Sprintf("digest-turn-%d.md", c.turns+1))
-	c.spent, c.restart, c.opened = c.used, true, false
-	c.endProcess()
+	return nil
 }
 
 // sum adds what earlier processes of a session used to what the present one did.
 func (c *conversation) sum(r usage.Report) usage.Report {
-	if c.spent.Total > 0 {
-		r.Counters = c.spent.Plus(r.Counters)
-		if r.CostUSD != nil && c.spent.CostUSD != nil {
-			r.CostUSD = new(*r.CostUSD + *c.spent.CostUSD)
-		}
+	switch {
+	case c.spent.Total == 0 && c.spent.CostUSD == nil:
+	case r.CostUSD != nil && c.spent.CostUSD != nil:
+		r.Counters, r.CostUSD = c.spent.Plus(r.Counters), new(*r.CostUSD+*c.spent.CostUSD)
+	default:
+		r.Counters, r.CostUSD = c.spent.Plus(r.Counters), nil // known of a part alone
 	}
 	c.used = r
 	return r

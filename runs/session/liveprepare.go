@@ -51,6 +51,9 @@ func (s *supervisor) prepareLive(machine doc.Machine, spec *doc.Spec) error {
 	live := s.order.Live
 	if s.words == nil {
 		s.words = append([]string{}, s.order.Argv...)
+		if s.order.perTurn() {
+			s.words = append([]string{}, live.Template...)
+		}
 		var err error
 		if s.config, err = s.toolConfig(); err != nil {
 			return err
@@ -143,7 +146,7 @@ func (s *supervisor) beginLive(run *doc.Run) {
 	}
 	l := run.Live
 	l.Driver, l.Policy, l.Interactive, l.KeepOpen = live.Driver, live.Policy, live.Interactive, live.KeepOpen
-	l.ThreadBaseline, l.IdleTimeoutMS = live.Baseline, nil
+	l.ThreadBaseline, l.ThreadSpent, l.IdleTimeoutMS = live.Baseline, nil, nil
 	if live.KeepOpen && live.IdleMS > 0 {
 		l.IdleTimeoutMS = &live.IdleMS
 	}
@@ -160,8 +163,10 @@ func (s *supervisor) converse(ctx context.Context) {
 }
 
 // driverOf makes the driver of an agent.
-func driverOf(name string) agent.Driver {
+func (c *conversation) driverOf(name string) agent.Driver {
 	switch name {
+	case DriverCommand:
+		return &command{c: c}
 	case DriverClaude:
 		return agent.Claude()
 	case DriverACP:
@@ -187,6 +192,15 @@ func (c *conversation) start() agent.Start {
 		s.Servers = append(s.Servers, server)
 	}
 	return s
+}
+
+// spentOf is what a session used by now, as its record keeps it.
+func spentOf(r usage.Report) *doc.ThreadBaseline {
+	b := &doc.ThreadBaseline{InputTokens: r.Input, CachedInputTokens: r.Cached, OutputTokens: r.Output, ReasoningOutputTokens: r.Reasoning, CostUSD: r.CostUSD}
+	if r.Total > 0 {
+		b.TotalTokens = &r.Total
+	}
+	return b
 }
 
 // baselineOf is what a conversation had used before, nothing where that is not known.

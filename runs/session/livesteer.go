@@ -212,6 +212,8 @@ func (c *conversation) recall() error {
 // delivery is how a text reaches the agent as things are now.
 func (c *conversation) delivery(mode string) string {
 	switch {
+	case c.s.order.perTurn() && mode == ModeNextTurn:
+		return DeliveryNextLaunch // nothing is said to a command while it runs
 	case !c.opened:
 		return DeliveryNextTurn
 	case c.turn == nil && !c.unsettled() && len(c.waiting) == 0:
@@ -228,6 +230,10 @@ func (c *conversation) delivery(mode string) string {
 
 // queue puts a text where its delivery says.
 func (c *conversation) queue(s *steer) error {
+	if s.Delivery == DeliveryNextLaunch {
+		c.came[s.ID] = true // it is not for this session
+		return nil
+	}
 	if s.Delivery == DeliveryInterrupt {
 		c.waiting = slices.Insert(c.waiting, 0, s)
 		return c.interruptTurn(s.actor, s.ID)

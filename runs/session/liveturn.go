@@ -242,7 +242,7 @@ func (c *conversation) TurnEnded(o agent.Outcome) {
 		c.next()
 		return
 	}
-	steered := len(c.waiting) > 0 && c.waiting[0].Mode == ModeInterrupt
+	steered := len(c.waiting) > 0 && (c.waiting[0].Mode == ModeInterrupt || c.s.order.perTurn())
 	c.cancelOpen(interaction.TurnEnded, false)
 	c.endTurn(o, "")
 	if c.closing {

@@ -128,6 +128,20 @@ func behave(how string, words []string) int {
 	case "print": // standard output, standard error
 		fmt.Print(words[0])
 		fmt.Fprint(os.Stderr, words[1])
+	case "hear": // what is said behind "--"
+		said := words[len(words)-1]
+		fmt.Println("heard: " + said)
+		_, last, digest := strings.Cut(said, "\n---\n")
+		if !digest {
+			last = said
+		}
+		switch last {
+		case "hold":
+			forever()
+		case "fail":
+			fmt.Fprintln(os.Stderr, "no such file")
+			return 3
+		}
 	case "exit":
 		code, _ := strconv.Atoi(words[0])
 		return code

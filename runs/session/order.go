@@ -66,6 +66,9 @@ func (o Order) check() error {
 // continues reports whether the run was over, and goes on.
 func (o Order) continues() bool { return o.Live != nil && o.Live.Continue }
 
+// perTurn reports whether the agent is a command: a process for each turn.
+func (o Order) perTurn() bool { return o.Live != nil && o.Live.Driver == DriverCommand }
+
 // limit is how long the provider may run, 0 for any time.
 func (o Order) limit() time.Duration { return time.Duration(o.LimitMS) * time.Millisecond }
 
@@ -79,7 +82,7 @@ func (o Order) mode() string {
 
 // Drivers of sessions, as params and records name them.
 const (
-	DriverCommand = "command"
+	DriverCommand = doc.LiveCommand
 	DriverCodex   = doc.LiveCodex
 	DriverClaude  = doc.LiveClaude
 	DriverACP     = doc.LiveACP
@@ -87,10 +90,12 @@ const (
 
 // LiveOrder is what an order says of a session whose agent is spoken with.
 type LiveOrder struct {
-	Driver  string `json:"driver"`
-	Prompt  string `json:"prompt,omitempty"`
-	Model   string `json:"model,omitempty"`
-	Version string `json:"version"` // of this program, which it introduces itself with
+	Driver string `json:"driver"`
+	// Template is the agent's own command line, of one that is a command.
+	Template []string `json:"template,omitempty"`
+	Prompt   string   `json:"prompt,omitempty"`
+	Model    string   `json:"model,omitempty"`
+	Version  string   `json:"version"` // of this program, which it introduces itself with
 	// Files serves the agent files to read where its level bears no commands.
 	Files        provider.CodexFiles `json:"files,omitempty"`
 	Policy       doc.RunPolicy       `json:"policy"`

@@ -240,6 +240,9 @@ type outcome struct {
 
 // execute starts the provider and follows it. The error is a start failure.
 func (s *supervisor) execute(ctx context.Context) (outcome, error) {
+	if s.order.perTurn() {
+		return s.executeTurns(ctx)
+	}
 	pipes, err := s.pipes()
 	if err != nil {
 		return outcome{}, err
@@ -261,7 +264,7 @@ func (s *supervisor) execute(ctx context.Context) (outcome, error) {
 }
 
 // again starts the provider another time in the same session.
-func (s *supervisor) again(ctx context.Context) (*pipes, error) {
+func (s *supervisor) again(ctx context.Context, prepare func(context.Context) error) (*pipes, error) {
 	pipes, err := s.pipes()
 	if err != nil {
 		return nil, err
@@ -271,7 +274,7 @@ func (s *supervisor) again(ctx context.Context) (*pipes, error) {
 	if err != nil {
 		return nil, errors.Join(err, pipes.closeOurs())
 	}
-	first, err := s.begin(ctx, s.prepareAgain)
+	first, err := s.begin(ctx, prepare)
 	if err != nil {
 		return nil, errors.Join(err, leftError(s.guard.sweep()), pipes.closeOurs())
 	}
@@ -323,6 +326,20 @@ func (s *supervisor) provider() proc.Identity {
 // follow records the output until the provider and its pipes have ended,
 // stopping it when that is asked for.
 func (s *supervisor) follow(ctx context.Context, pipes *pipes) outcome {
+	s.openRecorder(ctx)
+	for {
+		exit, err := s.process(ctx, pipes)
+		if s.talk == nil || !s.talk.goesOn() {
+			return s.conclude(exit, err)
+		}
+		if pipes, err = s.again(ctx, s.prepareAgain); err != nil {
+			return s.conclude(nil, err)
+		}
+	}
+}
+
+// openRecorder makes what takes the output, and the conversation.
+func (s *supervisor) openRecorder(ctx context.Context) {
 	logFile := workspace.LogFile(s.order.ProjectID, s.order.RunID)
 	base := events.Draft{
 		RunID: s.order.RunID, SessionRef: s.order.SessionRef, Actor: s.order.AgentID, Visibility: events.VisibilityTeam,
@@ -336,30 +353,24 @@ func (s *supervisor) follow(ctx context.Context, pipes *pipes) outcome {
 		log: log, source: s.w.Events, base: base,
 		secrets: s.secrets, read: s.reading.line, news: s.news, notified: s.notified, failed: func() { s.requestStop(false) },
 	}
-	if s.order.Live != nil {
+	if s.order.Live != nil && !s.order.perTurn() {
 		with.divert = func(line []byte) { s.talk.line(line) }
 	}
 	s.recorder = newRecorder(with)
 	s.converse(ctx)
-	for {
-		exit, err := s.process(ctx, pipes)
-		if s.talk == nil || !s.talk.goesOn() {
-			return s.conclude(exit, err)
-		}
-		if pipes, err = s.again(ctx); err != nil {
-			return s.conclude(nil, err)
-		}
-	}
 }
 
 // process follows one process of the provider to its end.
 func (s *supervisor) process(ctx context.Context, pipes *pipes) (exit *guardExit, err error) {
-	talk := s.talk
+	talk, input := s.talk, s.order.Stdin
+	if s.order.perTurn() {
+		talk = nil // it says nothing to the process
+	}
 	switch {
 	case talk != nil:
 		talk.begin(pipes.stdin)
-	case s.order.Stdin != nil:
-		go feed(pipes.stdin, *s.order.Stdin) // ends with the pipe, which closeOurs closes
+	case pipes.stdin != nil:
+		go feed(pipes.stdin, textOf(input)) // ends with the pipe, which closeOurs closes
 	}
 	drained := make(chan error, 2)
 	go func() { // ends with the pipe

@@ -194,7 +194,7 @@ func BenchmarkFold(b *testing.B) {
 				b.SetBytes(int64(len(log)))
 				for b.Loop() {
 					f := make("")
-					events := events.NewScanner(strings.NewReader(string(log)), 0, 0)
+					events := events.NewScanner(bytes.NewReader(log), 0, 0)
 					for {
 						line, err := events.Next()
 						if err != nil {

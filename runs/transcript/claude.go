@@ -37,8 +37,8 @@ type claudeBlock struct {
 }
 
 func readClaudeBlock(raw []byte) (b claudeBlock) {
-	members(raw, func(name string, value []byte) {
-		switch name {
+	members(raw, func(name, value []byte) {
+		switch string(name) {
 		case "type":
 			b.kind = textOf(value)
 		case "text":
@@ -74,8 +74,8 @@ type claudeMessage struct {
 func (c *claude) message(s *Session, line []byte) {
 	var m claudeMessage
 	session := ""
-	if !members(line, func(name string, value []byte) {
-		switch name {
+	if !scan(line, func(name, value []byte) {
+		switch string(name) {
 		case "type":
 			m.kind = textOf(value)
 		case "session_id":
@@ -87,8 +87,8 @@ func (c *claude) message(s *Session, line []byte) {
 		case "isSynthetic":
 			m.synthetic = isTrue(value)
 		case "message":
-			members(value, func(name string, value []byte) {
-				switch name {
+			members(value, func(name, value []byte) {
+				switch string(name) {
 				case "id":
 					m.id = textOf(value)
 				case "content":
@@ -228,16 +228,16 @@ func (c *claude) user(s *Session, m *claudeMessage) {
 		said(text)
 		return
 	}
-	n := 0
-	elements(m.content, func([]byte) { n++ })
-	elements(m.content, func(raw []byte) {
-		switch b := readClaudeBlock(raw); b.kind {
+	var blocks []claudeBlock
+	elements(m.content, func(raw []byte) { blocks = append(blocks, readClaudeBlock(raw)) })
+	for _, b := range blocks {
+		switch b.kind {
 		case "tool_result":
-			c.answered(s, m, b, n == 1)
+			c.answered(s, m, b, len(blocks) == 1)
 		case "text":
 			said(b.text)
 		}
-	})
+	}
 }
 
 // answered closes the tool whose result came. What came beside the result is of it only
@@ -249,8 +249,8 @@ func (c *claude) answered(s *Session, m *claudeMessage, b claudeBlock, alone boo
 	}
 	text := ""
 	if alone {
-		members(m.toolResult, func(name string, value []byte) {
-			switch name {
+		members(m.toolResult, func(name, value []byte) {
+			switch string(name) {
 			case "stdout":
 				text = textOf(value)
 			case "structuredPatch":

@@ -4,41 +4,23 @@ package transcript
 // spellings.
 
 import (
+	"bytes"
 	"encoding/json"
+	"strconv"
 	"strings"
 
 	"ac/internal/shellwords"
 )
 
-// codexItem is an item of either spelling.
+// codexItem is an item of either spelling, its larger parts as they stand.
 type codexItem struct {
-	ID        string          `json:"id"`
-	Type      string          `json:"type"`
-	Text      string          `json:"text"`
-	Summary   json.RawMessage `json:"summary"`
-	Content   json.RawMessage `json:"content"`
-	Command   json.RawMessage `json:"command"`
-	Cwd       string          `json:"cwd"`
-	Output    string          `json:"aggregatedOutput"`
-	OutputOld string          `json:"aggregated_output"`
-	Exit      *int            `json:"exitCode"`
-	ExitOld   *int            `json:"exit_code"`
-	Status    string          `json:"status"`
-	Server    string          `json:"server"`
-	Tool      string          `json:"tool"`
-	Arguments json.RawMessage `json:"arguments"`
-	Prompt    string          `json:"prompt"`
-	Result    json.RawMessage `json:"result"`
-	Contents  json.RawMessage `json:"contentItems"`
-	Error     json.RawMessage `json:"error"`
-	Query     string          `json:"query"`
-	Path      string          `json:"path"`
-	Message   string          `json:"message"`
-	Changes   []codexChange   `json:"changes"`
-	Items     []struct {
-		Text      string `json:"text"`
-		Completed bool   `json:"completed"`
-	} `json:"items"`
+	ID, Type, Text, Cwd, Output, Status string
+	Server, Tool, Prompt, Query, Path   string
+	Message                             string
+	Exit                                *int
+	Summary, Content, Command           []byte
+	Arguments, Result, Contents, Error  []byte
+	Changes, Items                      []byte
 }
 
 // codexChange is what happens to one file.
@@ -46,6 +28,76 @@ type codexChange struct {
 	Path string          `json:"path"`
 	Kind json.RawMessage `json:"kind"`
 	Diff string          `json:"diff"`
+}
+
+// readCodexItem reads an item that was scanned. Members of another type are absent.
+func readCodexItem(raw []byte) (i codexItem) {
+	members(raw, func(name, value []byte) {
+		if text := i.text(string(name)); text != nil {
+			*text = textOf(value)
+		} else if part := i.part(string(name)); part != nil {
+			*part = value
+		} else if (string(name) == "exitCode" || string(name) == "exit_code") && string(value) != "null" {
+			if n, err := strconv.Atoi(string(value)); err == nil {
+				i.Exit = &n
+			}
+		}
+	})
+	return i
+}
+
+func (i *codexItem) text(name string) *string {
+	switch name {
+	case "id":
+		return &i.ID
+	case "type":
+		return &i.Type
+	case "text":
+		return &i.Text
+	case "cwd":
+		return &i.Cwd
+	case "aggregatedOutput", "aggregated_output":
+		return &i.Output
+	case "status":
+		return &i.Status
+	case "server":
+		return &i.Server
+	case "tool":
+		return &i.Tool
+	case "prompt":
+		return &i.Prompt
+	case "query":
+		return &i.Query
+	case "path":
+		return &i.Path
+	case "message":
+		return &i.Message
+	}
+	return nil
+}
+
+func (i *codexItem) part(name string) *[]byte {
+	switch name {
+	case "summary":
+		return &i.Summary
+	case "content":
+		return &i.Content
+	case "command":
+		return &i.Command
+	case "arguments":
+		return &i.Arguments
+	case "result":
+		return &i.Result
+	case "contentItems":
+		return &i.Contents
+	case "error":
+		return &i.Error
+	case "changes":
+		return &i.Changes
+	case "items":
+		return &i.Items
+	}
+	return nil
 }
 
 // kind is the type in the app server's spelling.
@@ -141,14 +193,21 @@ func (s *Session) codexTodo(i *codexItem, done bool) {
 	if item == nil {
 		item = s.open(Item{ID: i.ID, Kind: KindPlan, Role: RoleAssistant})
 	}
-	steps := make([]Step, 0, len(i.Items))
-	for _, step := range i.Items {
-		status := ToolPending
-		if step.Completed {
-			status = ToolCompleted
-		}
-		steps = append(steps, Step{step.Text, status})
-	}
+	steps := []Step{}
+	elements(i.Items, func(raw []byte) {
+		step := Step{Status: ToolPending}
+		members(raw, func(name, value []byte) {
+			switch string(name) {
+			case "text":
+				step.Text = textOf(value)
+			case "completed":
+				if isTrue(value) {
+					step.Status = ToolCompleted
+				}
+			}
+		})
+		steps = append(steps, step)
+	})
 	item.setPlan(steps)
 	if done {
 		s.close(item)
@@ -213,9 +272,9 @@ func (i *codexItem) describe(item *Item) {
 		}
 	}
 	if i.Arguments != nil {
-		tool.setInput(i.Arguments)
+		tool.setInput(bytes.Clone(i.Arguments))
 	}
-	for _, raw := range []json.RawMessage{i.Result, i.Contents, i.Error} {
+	for _, raw := range [][]byte{i.Result, i.Contents, i.Error} {
 		if text := resultText(raw); text != "" && kind != "commandExecution" {
 			tool.setOutput(text)
 			break
@@ -230,17 +289,17 @@ func (i *codexItem) describeCommand(tool *Tool) {
 		Command string `json:"command"`
 		Cwd     string `json:"cwd,omitempty"`
 	}{command, i.Cwd}))
-	if out := i.Output + i.OutputOld; out != "" {
-		tool.setOutput(out)
+	if i.Output != "" {
+		tool.setOutput(i.Output)
 	}
-	if tool.ExitCode = i.Exit; i.ExitOld != nil {
-		tool.ExitCode = i.ExitOld
-	}
+	tool.ExitCode = i.Exit
 }
 
 func (i *codexItem) describeChanges(tool *Tool) {
 	tool.Name, tool.Kind, tool.Locations = "apply_patch", "edit", nil
-	changes := i.Changes[:min(len(i.Changes), maxFiles)]
+	var changes []codexChange
+	_ = json.Unmarshal(i.Changes, &changes) // a list of something else has none
+	changes = changes[:min(len(changes), maxFiles)]
 	paths := make([]string, 0, len(changes))
 	var diff strings.Builder
 	for _, change := range changes {
@@ -286,7 +345,7 @@ func rawJSON(v any) json.RawMessage {
 }
 
 // paragraphs are the texts of a list, parted by blank lines.
-func paragraphs(raw json.RawMessage) string {
+func paragraphs(raw []byte) string {
 	var texts []string
 	if json.Unmarshal(raw, &texts) == nil {
 		return strings.Join(texts, "\n\n")
@@ -313,8 +372,8 @@ func resultText(raw []byte) string {
 	content, message := raw, ""
 	if raw[0] == '{' {
 		content = nil
-		members(raw, func(name string, value []byte) {
-			switch name {
+		members(raw, func(name, value []byte) {
+			switch string(name) {
 			case "content":
 				content = value
 			case "message":
@@ -324,8 +383,8 @@ func resultText(raw []byte) string {
 	}
 	var b strings.Builder
 	if !elements(content, func(part []byte) {
-		members(part, func(name string, value []byte) {
-			if name == "text" {
+		members(part, func(name, value []byte) {
+			if string(name) == "text" {
 				b.WriteString(textOf(value))
 			}
 		})

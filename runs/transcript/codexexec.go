@@ -20,33 +20,48 @@ func (*codexExec) message(s *Session, line []byte) {
 		return
 	}
 	var m struct {
-		Type     string      `json:"type"`
-		ThreadID string      `json:"thread_id"`
-		Item     codexItem   `json:"item"`
-		Message  string      `json:"message"`
-		Error    *codexError `json:"error"`
+		kind, threadID, message string
+		item, error             []byte
 	}
-	if json.Unmarshal(line, &m) != nil {
+	if !scan(line, func(name, value []byte) {
+		switch string(name) {
+		case "type":
+			m.kind = textOf(value)
+		case "thread_id":
+			m.threadID = textOf(value)
+		case "message":
+			m.message = textOf(value)
+		case "item":
+			m.item = value
+		case "error":
+			m.error = value
+		}
+	}) {
 		return
 	}
-	switch m.Type {
+	switch m.kind {
 	case "thread.started":
-		s.conversation(m.ThreadID)
-	case "item.started":
-		s.codexItem(&m.Item, true, false)
-	case "item.updated":
-		s.codexItem(&m.Item, false, false)
-	case "item.completed":
-		s.codexItem(&m.Item, false, true)
+		s.conversation(m.threadID)
+	case "item.started", "item.updated", "item.completed":
+		item := readCodexItem(m.item)
+		s.codexItem(&item, m.kind == "item.started", m.kind == "item.completed")
 	case "error":
-		s.failure.report(m.Message, 0, "")
+		s.failure.report(m.message, 0, "")
 	case "turn.failed":
-		if m.Error != nil {
-			s.failure.final(m.Error.Message, m.Error.status(), m.Error.code())
+		if e := readCodexError(m.error); e != nil {
+			s.failure.final(e.Message, e.status(), e.code())
 		}
 	case "turn.completed":
 		s.failure.recovered()
 	}
+}
+
+// readCodexError reads an error, nil for none.
+func readCodexError(raw []byte) (e *codexError) {
+	if json.Unmarshal(raw, &e) != nil {
+		return nil
+	}
+	return e
 }
 
 // ofTool reports whether an event of codex exec is of a command, a patch, or another

@@ -66,43 +66,50 @@ func (a *appServer) message(s *Session, line []byte) {
 
 // item takes a notification about an item.
 func (a *appServer) item(s *Session, m rpcMessage) {
-	switch m.method {
-	case "item/started", "item/completed":
-		var p struct {
-			ThreadID string    `json:"threadId"`
-			Item     codexItem `json:"item"`
-		}
-		if json.Unmarshal(m.params, &p) == nil {
-			s.parent = s.other(p.ThreadID)
-			s.codexItem(&p.Item, m.method == "item/started", m.method == "item/completed")
-			s.parent = ""
-		}
-		return
-	}
 	var p struct {
-		ThreadID string `json:"threadId"`
-		ItemID   string `json:"itemId"`
-		Delta    string `json:"delta"`
+		thread, id, delta string
+		item              []byte
 	}
-	if json.Unmarshal(m.params, &p) != nil || s.over(p.ItemID) {
+	if !members(m.params, func(name, value []byte) {
+		switch string(name) {
+		case "threadId":
+			p.thread = textOf(value)
+		case "itemId":
+			p.id = textOf(value)
+		case "delta":
+			p.delta = textOf(value)
+		case "item":
+			p.item = value
+		}
+	}) {
 		return
 	}
-	s.parent = s.other(p.ThreadID)
+	s.parent = s.other(p.thread)
 	defer func() { s.parent = "" }()
-	switch m.method {
+	if begins, done := m.method == "item/started", m.method == "item/completed"; begins || done {
+		item := readCodexItem(p.item)
+		s.codexItem(&item, begins, done)
+	} else if !s.over(p.id) {
+		s.codexPiece(m.method, p.id, p.delta)
+	}
+}
+
+// codexPiece takes a piece of an item.
+func (s *Session) codexPiece(method, id, delta string) {
+	switch method {
 	case "item/agentMessage/delta":
-		s.codexDelta(p.ItemID, KindMessage, p.Delta)
+		s.codexDelta(id, KindMessage, delta)
 	case "item/plan/delta":
-		s.codexDelta(p.ItemID, KindPlan, p.Delta)
+		s.codexDelta(id, KindPlan, delta)
 	case "item/reasoning/textDelta", "item/reasoning/summaryTextDelta":
-		s.codexDelta(p.ItemID, KindReasoning, p.Delta)
+		s.codexDelta(id, KindReasoning, delta)
 	case "item/reasoning/summaryPartAdded":
-		if item := s.find(p.ItemID); item != nil && item.Text != "" {
+		if item := s.find(id); item != nil && item.Text != "" {
 			s.append(item, "\n\n")
 		}
 	case "item/commandExecution/outputDelta", "item/fileChange/outputDelta":
-		if item := s.find(p.ItemID); item != nil {
-			s.appendOutput(item, p.Delta)
+		if item := s.find(id); item != nil {
+			s.appendOutput(item, delta)
 		}
 	}
 }

@@ -11,7 +11,7 @@ import (
 	"ac/internal/canonjson"
 )
 
-// Event is what the fold reads of an event.
+// Event is what the fold reads of an event. Its payload is valid JSON, or empty.
 type Event struct {
 	ID         string          `json:"event_id"`
 	Type       string          `json:"type"`
@@ -67,16 +67,16 @@ func Output(line []byte) (stream string, chunk []byte, ok bool) {
 // readChunk reads the payload of provider.raw, into memory of the caller's.
 func readChunk(payload, into []byte) (stream string, chunk []byte, ok bool) {
 	var literal []byte
-	err := canonjson.Members(payload, func(m canonjson.Member) {
+	object := members(payload, func(name, value []byte) {
 		switch {
-		case m.Value[0] != '"':
-		case string(m.Key) == "stream":
-			stream = streamOf(m.Value)
-		case string(m.Key) == "chunk":
-			literal = m.Value
+		case value[0] != '"':
+		case string(name) == "stream":
+			stream = streamOf(value)
+		case string(name) == "chunk":
+			literal = value
 		}
 	})
-	if err != nil || literal == nil {
+	if !object || literal == nil {
 		return "", nil, false
 	}
 	chunk = canonjson.AppendUnquoted(into[:0], literal)

@@ -17,12 +17,18 @@ func textOf(raw []byte) string {
 
 func isTrue(raw []byte) bool { return string(raw) == "true" }
 
-// members visits the members of an object. It reports whether it is one.
-func members(raw []byte, visit func(name string, value []byte)) bool {
-	return canonjson.Members(raw, func(m canonjson.Member) { visit(string(m.Key), m.Value) }) == nil
+// scan visits the members of an object that was not checked yet. It reports whether it is
+// one; members may have been visited by then.
+func scan(line []byte, visit func(name, value []byte)) bool {
+	return canonjson.Members(line, func(m canonjson.Member) { visit(m.Key, m.Value) }) == nil
 }
 
-// elements visits the elements of a list. It reports whether it is one.
+// members visits the members of an object that was scanned. It reports whether it is one.
+func members(raw []byte, visit func(name, value []byte)) bool {
+	return canonjson.CheckedMembers(raw, visit)
+}
+
+// elements visits the elements of a list that was scanned. It reports whether it is one.
 func elements(raw []byte, visit func(value []byte)) bool {
-	return canonjson.Elements(raw, visit) == nil
+	return canonjson.CheckedElements(raw, visit)
 }

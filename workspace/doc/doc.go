@@ -7,6 +7,7 @@ package doc
 
 import (
 	"ac/internal/fault"
+	"ac/internal/shape"
 	"ac/internal/yamldoc"
 )
 
@@ -108,6 +109,17 @@ type Agent struct {
 	TeamID        string `json:"team_id" is:"optional,empty"`
 	CreatedAt     string `json:"created_at" is:"time"`
 	Launcher      Opaque `json:"launcher" is:"optional"`
+}
+
+// LauncherTexts reads a list of texts of an agent's launcher, such as the words of its
+// command_argv_template. Other items are ignored.
+func (a Agent) LauncherTexts(name string) (list []string) {
+	for _, item := range a.Launcher.Get(name).Items {
+		if item.Kind == shape.String {
+			list = append(list, item.Text)
+		}
+	}
+	return list
 }
 
 // Project is work/projects/<id>/project.yaml.

@@ -83,17 +83,19 @@ type RunPolicy struct {
 // a live session has the policy alone, with sessions and turns 0.
 type Live struct {
 	_              struct{}        `is:"strict"`
-	Driver         string          `json:"driver,omitzero" is:"optional,enum=codex|claude|acp"`
+	Driver         string          `json:"driver,omitzero" is:"optional,enum=codex|claude|acp|command"`
 	AgentName      string          `json:"agent_name,omitzero" is:"optional,maxbytes=200"`
 	AgentVersion   string          `json:"agent_version,omitzero" is:"optional,maxbytes=200"`
 	ThreadBaseline *ThreadBaseline `json:"thread_baseline,omitzero" is:"optional"`
-	Sessions       int             `json:"sessions" is:"min=0"`
-	Turns          int             `json:"turns" is:"min=0"`
-	Policy         RunPolicy       `json:"policy"`
-	Interactive    bool            `json:"interactive" is:"default=false"`
-	KeepOpen       bool            `json:"keep_open" is:"default=false"`
-	IdleTimeoutMS  *int64          `json:"idle_timeout_ms,omitzero" is:"optional,gt=0"`
-	PriorUsage     *Usage          `json:"prior_usage,omitzero" is:"optional"`
+	// ThreadSpent is what the newest session used before the agent's conversation began.
+	ThreadSpent   *ThreadBaseline `json:"thread_spent,omitzero" is:"optional"`
+	Sessions      int             `json:"sessions" is:"min=0"`
+	Turns         int             `json:"turns" is:"min=0"`
+	Policy        RunPolicy       `json:"policy"`
+	Interactive   bool            `json:"interactive" is:"default=false"`
+	KeepOpen      bool            `json:"keep_open" is:"default=false"`
+	IdleTimeoutMS *int64          `json:"idle_timeout_ms,omitzero" is:"optional,gt=0"`
+	PriorUsage    *Usage          `json:"prior_usage,omitzero" is:"optional"`
 }
 
 // ThreadBaseline is what an agent's conversation had used when the newest

@@ -51,6 +51,8 @@ const (
 	LiveCodex  = "codex"
 	LiveClaude = "claude"
 	LiveACP    = "acp"
+	// LiveCommand is an agent that is a command of its own document: one process a turn.
+	LiveCommand = "command"
 )
 
 // Providers lists what ac knows. Any other name is a provider too, whose command is

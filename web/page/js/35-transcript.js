@@ -21,9 +21,9 @@ class Transcript {
   }
 
   // apply takes one operation. The first one of a stream that begins before what is here
-  // begins another log in its place.
+  // begins another log in its place, and so does a state before any event.
   apply(n, first) {
-    if (first && n.seq < this.seq) this.clear();
+    if (n.seq < this.seq && (first || (n.op === 'state' && n.seq === 0))) this.clear();
     if (n.op === 'state') {
       this.state = n.state;
     } else if (n.op === 'append') this.append(n);
