@@ -86,7 +86,8 @@ func (t *topSource) Follow(ctx context.Context, send func(top.Room)) error {
 				shown.Conversations = rows
 			}
 			send(shown)
-			return pauseFor(ctx, gathered)
+			_ = pauseFor(ctx, gathered) // its end is the end of the stream
+			return nil
 		},
 	})
 }
@@ -108,17 +109,6 @@ func (t *topSource) health(c *call) string {
 		}
 	}
 	return t.healthy
-}
-
-// pauseFor waits, at most until ctx ends.
-func pauseFor(ctx context.Context, d time.Duration) error {
-	timer := time.NewTimer(d)
-	defer timer.Stop()
-	select {
-	case <-ctx.Done():
-	case <-timer.C:
-	}
-	return nil
 }
 
 // listTalks are the conversations, the newest first.
