@@ -129,7 +129,7 @@ func TestKeysOfARun(t *testing.T) {
 	s.types("ac ps --live")
 	s.shows("● running")
 	s.types("ac watch last")
-	s.shows("begun")
+	s.shows("threebegun\n")
 	s.presses("C-z")
 	s.shows("topped")
 	s.types("touch go; fg")

@@ -62,6 +62,7 @@ func (s *supervisor) executeTurns(ctx context.Context) (outcome, error) {
 		return outcome{}, err
 	}
 	s.openRecorder(ctx)
+	defer s.budget.close()
 	for {
 		s.talk.begin(nil)
 		exit, err := s.executeTurn(ctx)

@@ -327,6 +327,7 @@ func (s *supervisor) provider() proc.Identity {
 // stopping it when that is asked for.
 func (s *supervisor) follow(ctx context.Context, pipes *pipes) outcome {
 	s.openRecorder(ctx)
+	defer s.budget.close()
 	for {
 		exit, err := s.process(ctx, pipes)
 		if s.talk == nil || !s.talk.goesOn() {
@@ -338,14 +339,14 @@ func (s *supervisor) follow(ctx context.Context, pipes *pipes) outcome {
 	}
 }
 
-// openRecorder makes what takes the output, and the conversation.
+// openRecorder makes what takes the output, the conversation, and the watch of the budget,
+// which its caller closes behind the end.
 func (s *supervisor) openRecorder(ctx context.Context) {
 	logFile := workspace.LogFile(s.order.ProjectID, s.order.RunID)
 	base := events.Draft{
 		RunID: s.order.RunID, SessionRef: s.order.SessionRef, Actor: s.order.AgentID, Visibility: events.VisibilityTeam,
 	}
 	s.budget = s.watchBudget()
-	defer s.budget.close()
 	s.reading = s.newReading(ctx)
 	log := events.OpenLog(s.w.FS, logFile)
 	s.watch(ctx, log, logFile)
