@@ -107,7 +107,7 @@ func (s *stage) open(change ...func(*Options)) {
 	for _, fn := range change {
 		fn(&o)
 	}
-	socket := must(dialect.Listen(s.t.Context(), Name, o.Address, o.Origins, c.Log))
+	socket := must(dialect.Listen(s.t.Context(), dialect.Place{Dialect: Name, Address: o.Address, Origins: o.Origins}, c.Log))
 	s.server = newServer(c, o, socket)
 	s.url = "ws://" + socket.Addr() + "/ws"
 	ctx, cancel := context.WithCancel(context.Background())
