@@ -104,6 +104,14 @@ func (s *server) submit(ctx context.Context, t task) (id string, err error) {
 // roomForOne refuses a job too many.
 func (s *server) roomForOne(ctx context.Context) error {
 	active, err := s.activeRecords(ctx)
+	if err != nil {
+		return err
+	}
+	return roomBeside(active)
+}
+
+// roomBeside refuses a job too many beside those that are active.
+func roomBeside(active []doc.Job) error {
 	n := 0
 	for _, r := range active {
 		if r.Order != nil && r.Order.Origin != nil && r.Order.Origin.Kind == origin {
@@ -113,7 +121,7 @@ func (s *server) roomForOne(ctx context.Context) error {
 	if n >= maxActive {
 		return protocolError(fmt.Sprintf("too many tasks are active (%d)", maxActive))
 	}
-	return err
+	return nil
 }
 
 func (s *server) activeRecords(ctx context.Context) (active []doc.Job, err error) {
