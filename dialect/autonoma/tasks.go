@@ -124,15 +124,15 @@ func roomBeside(active []doc.Job) error {
 	return nil
 }
 
+// activeRecords are the jobs that are not over. Those that were seen to be are not read.
 func (s *server) activeRecords(ctx context.Context) (active []doc.Job, err error) {
-	for _, status := range []string{doc.JobQueued, doc.JobRunning} {
-		found, err := s.records(ctx, company.ListJobsParams{Status: status, Newest: true, Limit: 5000})
-		if err != nil {
-			return nil, err
+	found, err := s.records(ctx, company.ListJobsParams{Newest: true, Limit: 5000, Skip: s.watch.over})
+	for _, r := range found {
+		if !r.Over() {
+			active = append(active, r)
 		}
-		active = append(active, found...)
 	}
-	return active, nil
+	return active, err
 }
 
 // records are the jobs of the project that do work.
