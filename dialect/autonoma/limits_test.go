@@ -73,6 +73,24 @@ func TestAnswerTooLarge(t *testing.T) {
 	}
 }
 
+// TestPanic pins that a fault of the program fails its own request, and nothing else.
+func TestPanic(t *testing.T) {
+	t.Parallel()
+	_, url, _ := bare(t, func(s *server) {
+		s.methods["falls"] = on(writeAccess, func(context.Context, *call, noParams) (any, error) { panic("on purpose") })
+		s.methods["stands"] = on(writeAccess, func(context.Context, *call, noParams) (any, error) { return nil, nil })
+	})
+	c := dial(t, url)
+	c.send(`{"id":1,"method":"falls"}`)
+	c.send(`{"id":2,"method":"stands"}`)
+	if got := c.answer("1"); got.raw != `{"id":1,"error":"internal error; see the daemon's log"}` {
+		t.Error(got.raw)
+	}
+	if got := c.answer("2"); got.raw != `{"id":2,"result":null}` {
+		t.Error(got.raw)
+	}
+}
+
 // TestRoom pins how many active tasks of clients there may be, and that those of others are
 // not counted.
 func TestRoom(t *testing.T) {
