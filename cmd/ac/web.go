@@ -123,10 +123,11 @@ func (a *app) serveWeb(ctx context.Context, options web.Options, places []autono
 		return err
 	}
 	// The program that started it may not read its output.
-	said := fmt.Sprintf("AgentCompany Manager Web: %s\n", server.URL())
+	var said strings.Builder
+	fmt.Fprintf(&said, "AgentCompany Manager Web: %s\n", server.URL())
 	for _, l := range server.Dialects() {
-		said += fmt.Sprintf("AgentCompany %s: %s\n", l.Name, l.Addr)
+		fmt.Fprintf(&said, "AgentCompany %s: %s\n", l.Name, l.Addr)
 	}
-	_, _ = fmt.Fprintf(a.rawStdout(), "%sStop it with Ctrl+C.\n", said)
+	_, _ = fmt.Fprintf(a.rawStdout(), "%sStop it with Ctrl+C.\n", said.String())
 	return server.Serve(ctx)
 }
