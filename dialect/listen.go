@@ -3,6 +3,7 @@ package dialect
 // Where a dialect listens: on loopback, and on nothing else.
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -36,46 +37,57 @@ type Socket struct {
 	log       *slog.Logger
 }
 
-// Listen listens for a dialect. name stands in its errors. An address that is not of
-// loopback is fault.Denied; a port in use names the option to change it.
-func Listen(ctx context.Context, name, address string, origins []string, log *slog.Logger) (*Socket, error) {
-	host, port, err := net.SplitHostPort(address)
+// Place is where a dialect is to listen.
+type Place struct {
+	Dialect, Address string
+	// Origins are the pages that may connect.
+	Origins []string
+	// Option is the option of the command that has the address, as errors name it; "" is
+	// --listen.
+	Option string
+}
+
+// Listen listens for a dialect. An address that is not of loopback is fault.Denied; a port
+// in use names the option to change it.
+func Listen(ctx context.Context, p Place, log *slog.Logger) (*Socket, error) {
+	p.Option = cmp.Or(p.Option, "--listen")
+	host, port, err := net.SplitHostPort(p.Address)
 	if err != nil {
-		return nil, fmt.Errorf("--listen %s: %w", address, err)
+		return nil, fmt.Errorf("%s %s: %w", p.Option, p.Address, err)
 	}
-	at, err := loopback(ctx, name, host)
+	at, err := p.loopback(ctx, host)
 	if err != nil {
 		return nil, err
 	}
 	number, err := strconv.ParseUint(port, 10, 16)
 	if err != nil {
-		return nil, fmt.Errorf("--listen %s: the port must be an integer from 0 to 65535", address)
+		return nil, fmt.Errorf("%s %s: the port must be an integer from 0 to 65535", p.Option, p.Address)
 	}
 	config := net.ListenConfig{KeepAliveConfig: net.KeepAliveConfig{Enable: true, Idle: keepAlive, Interval: keepAlive}}
 	first, err := config.Listen(ctx, "tcp", netip.AddrPortFrom(at, uint16(number)).String())
 	if errors.Is(err, syscall.EADDRINUSE) {
-		return nil, fmt.Errorf("%s is in use; give another with --listen", address)
+		return nil, fmt.Errorf("%s is in use; give another with %s", p.Address, p.Option)
 	}
 	if err != nil {
-		return nil, fmt.Errorf("--listen %s: %w", address, err)
+		return nil, fmt.Errorf("%s %s: %w", p.Option, p.Address, err)
 	}
 	bound, _ := netip.ParseAddrPort(first.Addr().String()) // always an address
 	s := &Socket{host: host, listeners: []net.Listener{ws.Patient(first)}, log: log}
-	s.guard = httpguard.New(httpguard.Options{Host: host, At: bound, Origins: origins, NeedPort: true})
+	s.guard = httpguard.New(httpguard.Options{Host: host, At: bound, Origins: p.Origins, NeedPort: true})
 	if at == netip.MustParseAddr("127.0.0.1") {
 		other := netip.AddrPortFrom(netip.IPv6Loopback(), bound.Port())
 		if second, err := config.Listen(ctx, "tcp6", other.String()); err == nil {
 			s.listeners = append(s.listeners, ws.Patient(second))
 		} else {
-			log.Info("listening on IPv4 only", "dialect", name, "error", err)
+			log.Info("listening on IPv4 only", "dialect", p.Dialect, "error", err)
 		}
 	}
 	return s, nil
 }
 
 // loopback is the address that a name or an address on loopback stands for.
-func loopback(ctx context.Context, name, host string) (netip.Addr, error) {
-	refused := fault.New(fault.Denied, "%s has no authentication: it listens on loopback only", name)
+func (p Place) loopback(ctx context.Context, host string) (netip.Addr, error) {
+	refused := fault.New(fault.Denied, "%s has no authentication: it listens on loopback only", p.Dialect)
 	if at, err := netip.ParseAddr(host); err == nil {
 		if !at.IsLoopback() {
 			return at, refused
@@ -84,7 +96,7 @@ func loopback(ctx context.Context, name, host string) (netip.Addr, error) {
 	}
 	found, err := net.DefaultResolver.LookupNetIP(ctx, "ip", host)
 	if err != nil {
-		return netip.Addr{}, fmt.Errorf("--listen %s: %w", host, err)
+		return netip.Addr{}, fmt.Errorf("%s %s: %w", p.Option, p.Address, err)
 	}
 	var chosen netip.Addr
 	for _, at := range found {

@@ -1,6 +1,7 @@
 package web
 
 import (
+	"net/http/httptest"
 	"strings"
 	"testing"
 )
@@ -180,5 +181,34 @@ func TestIPv6(t *testing.T) {
 	f := newServer(t, func(o *Options) { o.Host = "[::1]" })
 	if got := f.get("/api/health"); got.status != 200 {
 		t.Errorf("%+v", got)
+	}
+}
+
+// TestAnotherUserOfThisMachine pins that a connection which is not of the server's user
+// reads, and writes nothing by any way. A request made here has no connection
+// that anybody could know.
+func TestAnotherUserOfThisMachine(t *testing.T) {
+	t.Parallel()
+	f := newServer(t)
+	for _, c := range []struct {
+		method, path, body string
+		status             int
+	}{
+		{"GET", "/api/health", "", 200}, {"GET", "/api/ui/snapshot", "", 200},
+		{"POST", "/api/call", `{"method":"workspace.agents.list","params":{}}`, 200},
+		{"POST", "/api/call", `{"method":"comment.add","params":{"body":"x","target_run_id":"run_1","author_id":"human","author_role":"human"}}`, 403},
+		{"POST", "/api/comments", `{"body":"x","target_run_id":"run_1"}`, 403},
+		{"POST", "/api/ui/resolve", `{"artifact_id":"art_1","decision":"approved"}`, 403},
+	} {
+		r := httptest.NewRequest(c.method, f.url+c.path, strings.NewReader(c.body))
+		r.Header.Set("Content-Type", "application/json")
+		answer := httptest.NewRecorder()
+		f.ServeHTTP(answer, r)
+		if answer.Code != c.status || c.status == 403 && !strings.Contains(answer.Body.String(), "the user who started it only") {
+			t.Errorf("%s %s %s: %d %s", c.method, c.path, c.body, answer.Code, answer.Body)
+		}
+	}
+	if got := f.get("/api/comments?target_run_id=run_1"); !strings.Contains(got.body, `{"comments":[]}`) {
+		t.Errorf("something was written: %s", got.body)
 	}
 }

@@ -136,6 +136,14 @@ type health struct {
 	PID          int    `json:"pid"`
 	// PeerChecked is false where the system does not tell whose a connection is.
 	PeerChecked bool `json:"peer_checked"`
+	// Dialects are the other protocols that this process serves.
+	Dialects []dialectAddress `json:"dialects"`
+}
+
+// dialectAddress is where the clients of another program connect.
+type dialectAddress struct {
+	Name    string `json:"name"`
+	Address string `json:"address"`
 }
 
 func (s *Server) health(w http.ResponseWriter, r *http.Request) error {
@@ -143,9 +151,13 @@ func (s *Server) health(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
+	dialects := make([]dialectAddress, len(s.dialects))
+	for i, l := range s.dialects {
+		dialects[i] = dialectAddress{l.Name, l.Addr}
+	}
 	answer(w, r, http.StatusOK, health{
 		true, s.opts.ProjectID, s.opts.Actor.ActorID, s.opts.Actor.ActorRole, clock.Stamp(s.opts.Env.Clock.Now()),
-		s.opts.Version, s.opts.WorkspaceDir, name, s.opts.Env.PID, httpguard.ChecksPeers(),
+		s.opts.Version, s.opts.WorkspaceDir, name, s.opts.Env.PID, httpguard.ChecksPeers(), dialects,
 	})
 	return nil
 }

@@ -27,7 +27,7 @@ func TestRoutes(t *testing.T) {
 	artifact(t, f.dir, "art_1", "T1")
 	f.get("/api/ui/snapshot") // builds the index
 	for path, want := range map[string][]string{
-		"/api/health":           {`"ok":true`, `"project_id":"proj_a"`, `"actor_id":"human"`, `"actor_role":"manager"`, `"now":"20`, `"version":"test"`, `"company":"Acme"`, `"pid":`, `"workspace_dir":`},
+		"/api/health":           {`"ok":true`, `"project_id":"proj_a"`, `"actor_id":"human"`, `"actor_role":"manager"`, `"now":"20`, `"version":"test"`, `"company":"Acme"`, `"pid":`, `"workspace_dir":`, `"dialects":[]`},
 		"/api/ui/snapshot":      {`"workspace_dir"`, `"index_sync_worker":{"enabled":true`, `"monitor":{`, `"review_inbox":{`, `"usage_analytics":{`, `"colleagues":[`, `"comments":[]`, `"run_1"`, `"art_1"`},
 		"/api/monitor/snapshot": {`"run_1"`, `"index_synced":true`},
 		"/api/inbox/snapshot":   {`"art_1"`, `"pending":[{`},

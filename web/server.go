@@ -17,6 +17,7 @@ import (
 	"time"
 
 	"ac/company"
+	"ac/dialect"
 	"ac/feed"
 	"ac/internal/fault"
 	"ac/internal/httpguard"
@@ -67,6 +68,10 @@ type Options struct {
 	// AllowRemote allows Host to be an address that other machines can reach;
 	// every request then needs a token.
 	AllowRemote bool
+
+	// Dialects opens listeners for other programs' protocols over the company of the
+	// server, which serves them as long as itself; nil for none.
+	Dialects func(context.Context, *company.Host) ([]dialect.Listener, error)
 }
 
 // Server is a listening server. Serve serves and closes it.
@@ -74,6 +79,7 @@ type Server struct {
 	opts      Options
 	log       *slog.Logger
 	listener  net.Listener
+	dialects  []dialect.Listener
 	guard     *httpguard.Guard
 	document  document
 	paths     map[string]methods
@@ -95,8 +101,8 @@ type Server struct {
 	requests sync.WaitGroup // none is added once closing
 }
 
-// Listen opens the workspace and listens. It fails, with nothing left open, for
-// a folder that is not a workspace, an address in use, and, without
+// Listen opens the workspace and listens, for dialects too. It fails, with nothing left
+// open, for a folder that is not a workspace, an address in use, and, without
 // AllowRemote, an address that other machines can reach.
 func Listen(ctx context.Context, opts Options) (*Server, error) {
 	at, err := resolve(ctx, opts)
@@ -120,6 +126,11 @@ func Listen(ctx context.Context, opts Options) (*Server, error) {
 	err = s.folder.KeepFresh(ctx)
 	if err == nil {
 		s.listener, err = listen(ctx, at)
+	}
+	if err == nil && opts.Dialects != nil {
+		if s.dialects, err = opts.Dialects(ctx, s.all); err != nil {
+			_ = s.listener.Close() // nothing was written
+		}
 	}
 	if err != nil {
 		s.cancelWork()
@@ -175,10 +186,14 @@ func newToken() string {
 	return base64.RawURLEncoding.EncodeToString(secret)
 }
 
+// Dialects are the listeners for other programs' protocols.
+func (s *Server) Dialects() []dialect.Listener { return s.dialects }
+
 // URL is the address for browsers, with the token if there is one.
 func (s *Server) URL() string { return httpguard.Address(s.opts.Host, s.guard.Port(), s.guard.Token()) }
 
-// Serve serves until ctx is done. When it returns it has released everything.
+// Serve serves until ctx is done, or a listener fails, which ends the others. When it
+// returns it has released everything.
 // Sessions and jobs continue.
 func (s *Server) Serve(ctx context.Context) error {
 	server := &http.Server{
@@ -186,9 +201,14 @@ func (s *Server) Serve(ctx context.Context) error {
 		DisableGeneralOptionsHandler: true, ErrorLog: slog.NewLogLogger(s.log.Handler(), slog.LevelWarn),
 		BaseContext: func(net.Listener) context.Context { return s.work }, ConnContext: httpguard.WithPeer,
 	}
+	ctx, endDialects := context.WithCancel(ctx)
+	defer endDialects()
 	var own sync.WaitGroup
-	failed := make(chan error, 1)
+	failed := make(chan error, 1+len(s.dialects))
 	own.Go(func() { failed <- server.Serve(s.listener) })
+	for _, l := range s.dialects {
+		own.Go(func() { failed <- l.Serve(ctx) })
+	}
 	if s.opts.RefreshIndex {
 		own.Go(s.rebuild)
 	}
@@ -197,10 +217,14 @@ func (s *Server) Serve(ctx context.Context) error {
 	case err = <-failed:
 	case <-ctx.Done():
 	}
+	endDialects()
 	s.shutdown(server)
 	own.Wait()
-	if errors.Is(err, http.ErrServerClosed) {
-		err = nil
+	close(failed)
+	for late := range failed {
+		if !errors.Is(late, http.ErrServerClosed) {
+			err = errors.Join(err, late)
+		}
 	}
 	return errors.Join(err, s.release())
 }

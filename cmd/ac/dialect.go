@@ -23,6 +23,7 @@ import (
 	"ac/feed"
 	"ac/internal/fault"
 	"ac/rpc"
+	"ac/web"
 	"ac/workspace"
 	"ac/workspace/doc"
 )
@@ -152,4 +153,46 @@ func serveAll(ctx context.Context, listeners []dialect.Listener) error {
 	}
 	wg.Wait()
 	return errors.Join(failures...)
+}
+
+// dialectPlaces reads the dialects of a control room: names, or names with an address.
+func dialectPlaces(given []string) (places []autonoma.Options, err error) {
+	for _, words := range given {
+		name, address, _ := strings.Cut(words, "=")
+		if !slices.Contains(dialects(), name) {
+			return nil, usageError{fmt.Sprintf("there is no dialect %q; there is: %s", name, strings.Join(dialects(), ", "))}
+		}
+		if len(places) > 0 {
+			return nil, usageError{"--dialect " + name + " is given twice"}
+		}
+		places = append(places, autonoma.Options{
+			Address: cmp.Or(address, autonoma.Address), Option: "--dialect " + name + "=ADDR", AnswerWithin: autonoma.DefaultAnswerWithin,
+		})
+	}
+	return places, nil
+}
+
+// dialectsBeside opens the listeners of a control room's dialects: over its company, as its
+// actor.
+func dialectsBeside(o web.Options, places []autonoma.Options) func(context.Context, *company.Host) ([]dialect.Listener, error) {
+	return func(ctx context.Context, host *company.Host) ([]dialect.Listener, error) {
+		c := &dialect.Company{
+			Host: host, Dir: o.WorkspaceDir, ProjectID: o.ProjectID, Version: o.Version, Clock: o.Env.Clock,
+			Actor: o.Actor, Log: slog.New(slog.NewTextHandler(o.Stderr, nil)),
+		}
+		if err := c.Check(ctx); err != nil {
+			return nil, err
+		}
+		list := make([]dialect.Listener, 0, len(places))
+		for _, place := range places {
+			l, err := autonoma.Listen(ctx, c, place)
+			if err != nil {
+				unserved, cancel := context.WithCancel(ctx)
+				cancel()
+				return nil, errors.Join(err, serveAll(unserved, list))
+			}
+			list = append(list, l)
+		}
+		return list, nil
+	}
 }

@@ -15,6 +15,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"ac/company"
+	"ac/dialect/autonoma"
 	"ac/internal/shape"
 	"ac/rpc"
 	"ac/web"
@@ -29,6 +30,7 @@ type webOptions struct {
 	actor       company.ActorParams
 	host, port  string
 	allowRemote bool
+	dialects    []string // name or name=address
 }
 
 func webCommand(a *app) *cobra.Command {
@@ -40,10 +42,17 @@ func webCommand(a *app) *cobra.Command {
 The first line of output is the address. Only this machine can reach it, unless --host
 is a remotely reachable address and --allow-remote is given; then every request needs
 the token at the end of that line. Every action is carried out as the actor of the
-options. Exit status: 0 when ended by a signal.`,
+options.
+
+With --dialect the same process also serves the clients of another program, on loopback
+and as the same actor, with the defaults of dialect:serve. Their address is the second
+line, and stands on the page under Health.
+
+Exit status: 0 when ended by a signal.`,
 		Example: `  ac ui:web ./acme --project proj_01M7WQGTQHQA1J50C42GD1KN1S
   ac ui:web ./acme --project P --actor agent_01M7WQGXAP99SWTSCT0CFT93KZ --role manager --port 0
-  ac ui:web ./acme --project P --host 0.0.0.0 --allow-remote`,
+  ac ui:web ./acme --project P --host 0.0.0.0 --allow-remote
+  ac ui:web ./acme --project P --dialect autonoma`,
 		RunE: func(cmd *cobra.Command, given []string) error {
 			o.bindIndex()
 			options, err := o.web(cmd)
@@ -51,7 +60,11 @@ options. Exit status: 0 when ended by a signal.`,
 				return errors.New(err.Error()) // the program that started it shows the message
 			}
 			options.WorkspaceDir = given[0]
-			return a.serveWeb(cmd.Context(), options)
+			places, err := dialectPlaces(o.dialects)
+			if err != nil {
+				return err
+			}
+			return a.serveWeb(cmd.Context(), options, places)
 		},
 	}
 	someProjectFlag(cmd, &o.ProjectID)
@@ -64,6 +77,7 @@ options. Exit status: 0 when ended by a signal.`,
 	flags.StringVar(&o.actor.ActorTeamID, "team", "", "team of the actor")
 	flags.StringVar(&o.host, "host", "127.0.0.1", "address or name to listen on")
 	flags.StringVar(&o.port, "port", "8787", "port to listen on, 0 for any free one")
+	flags.StringArrayVar(&o.dialects, "dialect", nil, "serve the clients of another program too, by the name of the dialect, or name=address; may be repeated")
 	flags.BoolVar(&o.allowRemote, "allow-remote", false, "allow --host to be an address that other machines can reach; every request then needs a token")
 	return cmd
 }
@@ -94,18 +108,26 @@ func checkID(name, id string) error {
 	return nil
 }
 
-func (a *app) serveWeb(ctx context.Context, options web.Options) error {
+func (a *app) serveWeb(ctx context.Context, options web.Options, places []autonoma.Options) error {
 	surviveReaders()
 	ctx, stop := signal.NotifyContext(ctx, syscall.SIGINT, syscall.SIGTERM)
 	defer stop()
 	stderr := rpc.NewLossy(a.stderr)
 	defer stderr.Close()
 	options.Executable, options.Stderr = a.executable, stderr
+	if len(places) > 0 {
+		options.Dialects = dialectsBeside(options, places)
+	}
 	server, err := web.Listen(ctx, options)
 	if err != nil {
 		return err
 	}
 	// The program that started it may not read its output.
-	_, _ = fmt.Fprintf(a.rawStdout(), "AgentCompany Manager Web: %s\nStop it with Ctrl+C.\n", server.URL())
+	var said strings.Builder
+	fmt.Fprintf(&said, "AgentCompany Manager Web: %s\n", server.URL())
+	for _, l := range server.Dialects() {
+		fmt.Fprintf(&said, "AgentCompany %s: %s\n", l.Name, l.Addr)
+	}
+	_, _ = fmt.Fprintf(a.rawStdout(), "%sStop it with Ctrl+C.\n", said.String())
 	return server.Serve(ctx)
 }

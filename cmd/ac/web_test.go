@@ -110,6 +110,67 @@ func TestWeb(t *testing.T) {
 	}
 }
 
+// TestWebDialect pins that the control room serves a dialect from its own process, shows
+// where, and ends it with itself; and that a dialect that cannot listen ends the whole.
+func TestWebDialect(t *testing.T) {
+	t.Parallel()
+	dir, project := webWorkspace(t)
+	cmd := program(t, "ui:web", dir, "--project", project, "--port", "0", "--dialect", "autonoma=127.0.0.1:0")
+	out, err := cmd.StdoutPipe()
+	if err := errors.Join(err, cmd.Start()); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = cmd.Process.Kill() }) // it has ended
+	said := map[string]string{}
+	for lines := bufio.NewScanner(out); lines.Scan() && !strings.Contains(lines.Text(), "Ctrl+C"); {
+		name, address, _ := strings.Cut(strings.TrimPrefix(lines.Text(), "AgentCompany "), ": ")
+		said[name] = address
+	}
+	client := &http.Client{Transport: &http.Transport{DisableKeepAlives: true}}
+	get := func(url string) string {
+		t.Helper()
+		answer, err := client.Get(url)
+		if err != nil {
+			t.Fatal(err)
+		}
+		text, err := io.ReadAll(answer.Body)
+		if err = errors.Join(err, answer.Body.Close()); err != nil {
+			t.Fatal(err)
+		}
+		return string(text)
+	}
+	socket := said["autonoma"]
+	address := strings.TrimSuffix(strings.TrimPrefix(socket, "ws://"), "/ws")
+	if !strings.HasPrefix(address, "127.0.0.1:") {
+		t.Fatalf("the addresses: %v", said)
+	}
+	if got := get(said["Manager Web"] + "/api/health"); !strings.Contains(got, `"dialects":[{"name":"autonoma","address":"`+socket+`"}]`) {
+		t.Errorf("the health of the control room: %s", got)
+	}
+	if got := get("http://" + address + "/health"); !strings.Contains(got, `"dialect":"autonoma"`) {
+		t.Errorf("the health of the dialect: %s", got)
+	}
+	for given, want := range map[string]string{
+		"autonoma=" + address: address + " is in use; give another with --dialect autonoma=ADDR",
+		"autonoma=0.0.0.0:0":  "it listens on loopback only",
+		"none":                `there is no dialect "none"`,
+	} {
+		other := program(t, "ui:web", dir, "--project", project, "--port", "0", "--dialect", given)
+		var complaint strings.Builder
+		other.Stderr = &complaint
+		if err := other.Run(); err == nil || other.ProcessState.ExitCode() != 1 || !strings.Contains(complaint.String(), want) {
+			t.Errorf("%s: %v, %q", given, err, complaint.String())
+		}
+	}
+	if err := errors.Join(cmd.Process.Signal(syscall.SIGTERM), cmd.Wait()); err != nil {
+		t.Error(err)
+	}
+	if c, err := net.Dial("tcp", address); err == nil {
+		_ = c.Close()
+		t.Error("somebody listens still")
+	}
+}
+
 // TestWebStdoutClosed pins that a parent which reads nothing does not end it.
 func TestWebStdoutClosed(t *testing.T) {
 	t.Parallel()

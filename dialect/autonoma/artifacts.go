@@ -55,11 +55,17 @@ func (s *server) artifacts(ctx context.Context, source company.ListFilesParams) 
 
 func newArtifact(row files.Row, content []byte) artifact {
 	a := artifact{ID: row.ID, Type: typeOf(row.Path), Path: row.Path, Content: string(content), Language: row.Language}
-	if content == nil {
+	switch {
+	case content == nil:
 		a.Type = typeDelete
+	case row.Kind == typeTest:
+		a.Type = typeTest
 	}
 	return a
 }
+
+// typeTest is the type of a test, by its name or by what its agent says.
+const typeTest = "test"
 
 // typeOf is the type of a file by its name.
 func typeOf(name string) string {
@@ -69,7 +75,7 @@ func typeOf(name string) string {
 	case strings.HasSuffix(stem, "_test") || strings.HasSuffix(stem, ".test") || strings.HasSuffix(stem, ".spec") || strings.HasSuffix(stem, "_spec"),
 		strings.HasPrefix(stem, "test_") && ext == ".py",
 		(strings.HasSuffix(stem, "Test") || strings.HasSuffix(stem, "Tests")) && (ext == ".java" || ext == ".kt" || ext == ".cs" || ext == ".php" || ext == ".swift"):
-		return "test"
+		return typeTest
 	}
 	switch ext {
 	case ".md", ".rst", ".txt":

@@ -37,7 +37,7 @@ func TestCode(t *testing.T) {
 	}
 	var tests []artifact
 	c.do("code.generateTests", object{"code": "print(1)", "language": "python", "filePath": "src/x.py"}, &tests)
-	if len(tests) != 1 || tests[0].Type != "test" || tests[0].Path != "src/test_x.py" || tests[0].Language != "python" || tests[0].Content != "assert True\n" {
+	if len(tests) != 3 || tests[1].Type != "test" || tests[2].Type != "code" || tests[0].Type != "test" || tests[0].Path != "src/test_x.py" || tests[0].Language != "python" || tests[0].Content != "assert True\n" {
 		t.Errorf("%+v", tests)
 	}
 	// A proposal, previewed and applied.

@@ -11,12 +11,14 @@ import (
 	"time"
 
 	"ac/dialect/ws"
+	"ac/internal/clock"
 )
 
 // connection is a connection of a client.
 type connection struct {
 	server *server
 	conn   *ws.Conn
+	since  time.Time // when the client came
 	slots  chan struct{}
 	gone   chan struct{} // closed when nobody may wait for slow answers any more
 	// dismiss closes gone.
@@ -42,7 +44,7 @@ func newConnection(s *server) *connection {
 	gone := make(chan struct{})
 	return &connection{
 		gone: gone, dismiss: sync.OnceFunc(func() { close(gone) }),
-		server: s, slots: make(chan struct{}, maxInFlight), lastWrite: done,
+		server: s, since: s.Clock.Now(), slots: make(chan struct{}, maxInFlight), lastWrite: done,
 		follows: map[string]*followed{}, previews: map[previewed]*string{},
 	}
 }
@@ -191,6 +193,12 @@ func (c *connection) follow(id string, told [phaseCount]phase) {
 	c.follows[id] = &followed{told}
 	c.mu.Unlock()
 	c.server.watch.rouse()
+}
+
+// cameAfter reports whether the client came after a time, and so gets no news of it.
+func (c *connection) cameAfter(stamp string) bool {
+	at, ok := clock.Parse(stamp)
+	return ok && c.since.Truncate(time.Millisecond).After(at)
 }
 
 // slow counts a request that is waited for.

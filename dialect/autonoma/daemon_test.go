@@ -226,8 +226,8 @@ func TestOrder(t *testing.T) {
 	}
 }
 
-// daemonProcess starts a daemon in a process of its own, and returns its address.
-func (s *stage) daemonProcess() (url string, kill func()) {
+// daemonProcess starts a daemon in a process of its own, and returns its address and pid.
+func (s *stage) daemonProcess() (url string, pid int, kill func()) {
 	s.t.Helper()
 	cmd := exec.Command(must(os.Executable()), daemonWord, s.dir, s.project)
 	cmd.Env = append(os.Environ(), "GORACE=atexit_sleep_ms=0")
@@ -248,7 +248,7 @@ func (s *stage) daemonProcess() (url string, kill func()) {
 	if err != nil {
 		s.t.Fatal(err)
 	}
-	return strings.TrimSpace(line), kill
+	return strings.TrimSpace(line), cmd.Process.Pid, kill
 }
 
 // TestKilled pins that executions outlive a daemon that is killed, and that the next one
@@ -257,7 +257,7 @@ func TestKilled(t *testing.T) {
 	t.Parallel()
 	release := filepath.Join(t.TempDir(), "release")
 	s := newStage(t)
-	url, kill := s.daemonProcess()
+	url, _, kill := s.daemonProcess()
 	doomed := dial(t, url)
 	var task taskStarted
 	doomed.do("background.launch", object{"agentType": "Coder", "task": "hold " + release}, &task)
@@ -293,7 +293,7 @@ func TestKilled(t *testing.T) {
 func TestKilledWhileApplying(t *testing.T) {
 	t.Parallel()
 	s := newStage(t)
-	url, kill := s.daemonProcess()
+	url, _, kill := s.daemonProcess()
 	doomed := dial(t, url)
 	var list []object
 	for i := range 100 {

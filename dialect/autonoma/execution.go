@@ -160,15 +160,20 @@ func (s *server) attemptHistory(ctx context.Context, a doc.JobAttempt) (past att
 	for _, e := range page.Events {
 		past.note(e.Event)
 	}
+	past.items, err = s.items(ctx, a.RunID, transcript.KindMessage, transcript.KindReasoning, transcript.KindPlan, transcript.KindTool, transcript.KindFileChange)
+	return past, err
+}
+
+// items are the items of the transcript of a run, in order. A run whose log is not there
+// yet, or cannot be read, has none.
+func (s *server) items(ctx context.Context, run string, kinds ...string) ([]*transcript.Item, error) {
 	shown, err := dialect.Do(ctx, s.Company, (*company.Company).Transcript, company.TranscriptParams{
-		Dir: s.In(), ProjectID: s.ProjectID, RunID: a.RunID, Limit: 5000,
-		Kinds: []string{transcript.KindMessage, transcript.KindReasoning, transcript.KindPlan, transcript.KindTool, transcript.KindFileChange},
+		Dir: s.In(), ProjectID: s.ProjectID, RunID: run, Limit: 5000, Kinds: kinds,
 	})
 	if err != nil {
-		return past, ctx.Err()
+		return nil, ctx.Err()
 	}
-	past.items = transcript.Ordered(shown.Items)
-	return past, nil
+	return transcript.Ordered(shown.Items), nil
 }
 
 // noted is what is read of an event.

@@ -63,7 +63,7 @@ func work() error {
 		answer["issues"] = []map[string]any{{"severity": "warning", "message": "x is unused", "line": 1, "path": "src/x.py"}}
 		answer["summary"] = "one issue"
 	case strings.HasPrefix(kind, "files") && strings.HasPrefix(goal, "Write tests"):
-		answer["files"] = []map[string]any{{"path": "src/test_x.py", "content": "assert True\n", "kind": "test"}}
+		answer["files"] = []map[string]any{{"path": "src/test_x.py", "content": "assert True\n"}, {"path": "checks/x.py", "content": "assert 1\n", "kind": "test"}, {"path": "checks/y.py", "content": "y = 1\n", "kind": "support"}}
 		answer["summary"] = "a test"
 	case strings.HasPrefix(kind, "files"):
 		answer["files"] = []map[string]any{{"path": "src/x.py", "selection": "print(2)"}}

@@ -145,3 +145,23 @@ func inOrder(t *rapid.T, phases [phaseCount]phase) {
 		}
 	}
 }
+
+// TestFilesRead pins what counts as a file that an agent looked at: one that a tool read,
+// once.
+func TestFilesRead(t *testing.T) {
+	t.Parallel()
+	tool := func(kind, status string, paths ...string) *transcript.Item {
+		made := &transcript.Tool{Kind: kind, Status: status}
+		for _, p := range paths {
+			made.Locations = append(made.Locations, transcript.Location{Path: p})
+		}
+		return &transcript.Item{Kind: transcript.KindTool, Tool: made}
+	}
+	items := []*transcript.Item{
+		{Kind: transcript.KindMessage}, tool("read", "completed", "a.go", "b.go"), tool("read", "completed", "a.go"), tool("edit", "completed", "c.go"),
+		tool("read", "failed", "d.go"), tool("read", "completed"),
+	}
+	if got := filesRead(items); got != 2 {
+		t.Errorf("%d files", got)
+	}
+}

@@ -15,6 +15,7 @@ import (
 	"ac/internal/durable"
 	"ac/internal/fault"
 	"ac/internal/ulid"
+	"ac/runs/transcript"
 	"ac/workspace/doc"
 )
 
@@ -133,6 +134,9 @@ type scanReport struct {
 	Kind    string            `json:"kind"`
 	Summary string            `json:"summary"`
 	Issues  []doc.ReviewIssue `json:"issues"`
+	// FilesLookedAt is how many files the agent read, absent where its program does not
+	// tell which.
+	FilesLookedAt int `json:"files_looked_at,omitempty"`
 }
 
 func scanStatus(ctx context.Context, c *call, p scanStatusParams) (any, error) {
@@ -151,9 +155,27 @@ func scanStatus(ctx context.Context, c *call, p scanStatusParams) (any, error) {
 	state := scanState{JobID: e.id, Status: e.taskStatus(), Error: e.failure}
 	if e.answer != nil && e.answer.Answer.Review != nil && e.succeeded {
 		found := e.answer.Answer.Review
-		state.Report = &scanReport{kind, found.Summary, append([]doc.ReviewIssue{}, found.Issues...)}
+		items, err := c.server.items(ctx, e.answer.AttemptRunID, transcript.KindTool)
+		if err != nil {
+			return nil, err
+		}
+		state.Report = &scanReport{kind, found.Summary, append([]doc.ReviewIssue{}, found.Issues...), filesRead(items)}
 	}
 	return state, nil
+}
+
+// filesRead is how many files the tools of an agent read, as far as they say which.
+func filesRead(items []*transcript.Item) int {
+	paths := map[string]struct{}{}
+	for _, i := range items {
+		if i.Tool == nil || i.Tool.Kind != "read" || i.Tool.Status != "completed" {
+			continue
+		}
+		for _, at := range i.Tool.Locations {
+			paths[at.Path] = struct{}{}
+		}
+	}
+	return len(paths)
 }
 
 type feedbackTaken struct {

@@ -33,6 +33,7 @@ type stage struct {
 	t                         *testing.T
 	dir, repo, project, agent string
 	url                       string
+	actor                     company.ActorParams // of the daemons that open starts
 	server                    *server
 	company                   *dialect.Company
 	end                       func()
@@ -73,7 +74,7 @@ func newStage(t *testing.T, change ...func(*Options)) *stage {
 		t.Fatal(err)
 	}
 	base := workspace.Canonical(t.TempDir())
-	s := &stage{t: t, dir: filepath.Join(base, "ws"), repo: filepath.Join(base, "repo")}
+	s := &stage{t: t, dir: filepath.Join(base, "ws"), repo: filepath.Join(base, "repo"), actor: company.ActorParams{ActorID: "human", ActorRole: "human"}}
 	env := workspace.SystemEnv()
 	env.LockPatience = patience
 	if err := workspace.Init(t.Context(), env, s.dir, workspace.InitOptions{CompanyName: "Acme"}); err != nil {
@@ -102,12 +103,13 @@ func newStage(t *testing.T, change ...func(*Options)) *stage {
 func (s *stage) open(change ...func(*Options)) {
 	s.t.Helper()
 	c, release := actIn(s.dir, s.project, io.Discard)
+	c.Actor = s.actor
 	s.company = c
 	o := Options{Address: "127.0.0.1:0", AnswerWithin: DefaultAnswerWithin}
 	for _, fn := range change {
 		fn(&o)
 	}
-	socket := must(dialect.Listen(s.t.Context(), Name, o.Address, o.Origins, c.Log))
+	socket := must(dialect.Listen(s.t.Context(), dialect.Place{Dialect: Name, Address: o.Address, Origins: o.Origins}, c.Log))
 	s.server = newServer(c, o, socket)
 	s.url = "ws://" + socket.Addr() + "/ws"
 	ctx, cancel := context.WithCancel(context.Background())

@@ -104,6 +104,14 @@ func (s *server) submit(ctx context.Context, t task) (id string, err error) {
 // roomForOne refuses a job too many.
 func (s *server) roomForOne(ctx context.Context) error {
 	active, err := s.activeRecords(ctx)
+	if err != nil {
+		return err
+	}
+	return roomBeside(active)
+}
+
+// roomBeside refuses a job too many beside those that are active.
+func roomBeside(active []doc.Job) error {
 	n := 0
 	for _, r := range active {
 		if r.Order != nil && r.Order.Origin != nil && r.Order.Origin.Kind == origin {
@@ -113,18 +121,18 @@ func (s *server) roomForOne(ctx context.Context) error {
 	if n >= maxActive {
 		return protocolError(fmt.Sprintf("too many tasks are active (%d)", maxActive))
 	}
-	return err
+	return nil
 }
 
+// activeRecords are the jobs that are not over. Those that were seen to be are not read.
 func (s *server) activeRecords(ctx context.Context) (active []doc.Job, err error) {
-	for _, status := range []string{doc.JobQueued, doc.JobRunning} {
-		found, err := s.records(ctx, company.ListJobsParams{Status: status, Newest: true, Limit: 5000})
-		if err != nil {
-			return nil, err
+	found, err := s.records(ctx, company.ListJobsParams{Newest: true, Limit: 5000, Skip: s.watch.over})
+	for _, r := range found {
+		if !r.Over() {
+			active = append(active, r)
 		}
-		active = append(active, found...)
 	}
-	return active, nil
+	return active, err
 }
 
 // records are the jobs of the project that do work.

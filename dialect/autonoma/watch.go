@@ -203,7 +203,9 @@ func (w *jobWatch) tell(ctx context.Context, clients []*connection, e execution)
 			key = ""
 		}
 		for _, c := range clients {
-			c.tell("task.update", taskUpdate{e.id, status, progress}, key)
+			if !e.over || !c.cameAfter(e.completedAt) {
+				c.tell("task.update", taskUpdate{e.id, status, progress}, key)
+			}
 		}
 	}
 	if changed {

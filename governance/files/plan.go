@@ -40,7 +40,7 @@ func (g *ground) judge(artifacts []Artifact, expect map[string]expectation, merg
 	taken := map[string]bool{}
 	for i, a := range artifacts {
 		d := &decisions[i]
-		d.row = Row{ID: a.ID, Path: a.Path, Action: Skip, Source: a.Source}
+		d.row = Row{ID: a.ID, Path: a.Path, Action: Skip, Kind: a.Kind, Source: a.Source}
 		var refused *problem
 		if d.at, refused = g.locate(a.Path); d.at.path != "" && d.at.path != "." {
 			d.row.Path = d.at.path

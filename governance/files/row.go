@@ -46,6 +46,8 @@ type Artifact struct {
 	// From is what it was made from, nil where nobody knows.
 	From   *Version
 	Source checkpoint.Source
+	// Kind is what the agent says that the file is, "" where it says nothing.
+	Kind string
 	// Run is the run whose log tells of it, "" where there is none.
 	Run string
 	// Problem and Message say that it cannot be applied, whatever the target is.
@@ -78,6 +80,7 @@ type Row struct {
 	Added      int               `json:"added"`
 	Removed    int               `json:"removed"`
 	Language   string            `json:"language"`
+	Kind       string            `json:"kind,omitempty"` // as its agent calls it
 	Merged     bool              `json:"merged,omitempty"`
 	Problem    string            `json:"problem,omitempty"`
 	Message    string            `json:"message,omitempty"`

@@ -138,6 +138,7 @@ type answerFile struct {
 			Path    string  `json:"path"`
 			Content *string `json:"content"`
 			Delete  bool    `json:"delete"`
+			Kind    string  `json:"kind"`
 		} `json:"files"`
 	} `json:"answer"`
 	// Files are those of the answer, in their order, as they were when it was read.
@@ -189,7 +190,7 @@ func (s *Service) ofJob(ctx context.Context, project, job string) (origin, error
 		a := Artifact{ID: ID(job, f.Path), Path: f.Path, Source: checkpoint.Source{JobID: job}, Run: answer.AttemptRunID}
 		if i < len(answer.Answer.Files) {
 			given := answer.Answer.Files[i]
-			a.Delete = given.Delete
+			a.Delete, a.Kind = given.Delete, given.Kind
 			if given.Content != nil {
 				a.Content = []byte(*given.Content)
 			}

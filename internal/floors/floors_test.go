@@ -87,8 +87,9 @@ func neighbours() map[string][]string {
 		"snapshot": {"snapshot/room"},
 		// The tasks of a workflow are jobs.
 		"heartbeat/workflow": {"heartbeat/job"},
-		// The control room calls methods by the table of the server.
-		"web": {"rpc"},
+		// The control room calls methods by the table of the server, and serves dialects
+		// from its process.
+		"web": {"rpc", "dialect"},
 		// Dialects share what they act in and how they listen.
 		"dialect":          {"dialect/ws"},
 		"dialect/autonoma": {"dialect", "dialect/ws"},

@@ -1,10 +1,12 @@
 package httpguard
 
 import (
+	"context"
 	"net"
 	"net/http"
 	"net/http/httptest"
 	"net/netip"
+	"os"
 	"strings"
 	"testing"
 )
@@ -66,8 +68,42 @@ func TestPeer(t *testing.T) {
 		t.Error("a request without a connection is trusted")
 	}
 	for _, ends := range [][2]string{{"127.0.0.1:1", "127.0.0.1:2"}, {"192.0.2.1:1", "127.0.0.1:2"}, {"127.0.0.1:1", "192.0.2.1:2"}} {
-		if p := peerBetween(netip.MustParseAddrPort(ends[0]), netip.MustParseAddrPort(ends[1])); p.Trusted {
+		if p := peerBetween(netip.MustParseAddrPort(ends[0]), netip.MustParseAddrPort(ends[1]), userOf); p.Trusted {
 			t.Errorf("%v is trusted", ends)
+		}
+	}
+}
+
+// TestAnotherUser pins that connections of this user and of root pass, those of anybody else
+// do not, and that a token stands for the right to come in.
+func TestAnotherUser(t *testing.T) {
+	t.Parallel()
+	if !ChecksPeers() {
+		t.Skip("this system does not tell whose a connection is")
+	}
+	local, remote := netip.MustParseAddrPort("127.0.0.1:9876"), netip.MustParseAddrPort("127.0.0.1:40000")
+	open := New(Options{Host: "127.0.0.1", At: local})
+	secret := New(Options{Host: "127.0.0.1", At: local, Token: "x"})
+	for name, c := range map[string]struct {
+		uid         int
+		found, pass bool
+	}{
+		"this user": {os.Getuid(), true, true}, "root": {0, true, true}, "another user": {os.Getuid() + 1, true, false}, "nobody knows": {0, false, false},
+	} {
+		peer := peerBetween(local, remote, func(end, other netip.AddrPort) (int, bool) {
+			if end != remote || other != local {
+				t.Errorf("asked for the user of %v", end)
+			}
+			return c.uid, c.found
+		})
+		r := httptest.NewRequest(http.MethodPost, "http://127.0.0.1:9876/", nil)
+		r = r.WithContext(context.WithValue(r.Context(), peerKey{}, func() Peer { return peer }))
+		refused := open.CheckPeer(r)
+		if (refused == nil) != c.pass || refused != nil && refused.Status != http.StatusForbidden {
+			t.Errorf("%s: %+v", name, refused)
+		}
+		if refused := secret.CheckPeer(r); refused != nil {
+			t.Errorf("%s with a token: %+v", name, refused)
 		}
 	}
 }

@@ -27,7 +27,7 @@ func WithPeer(ctx context.Context, c net.Conn) context.Context {
 	return context.WithValue(ctx, peerKey{}, sync.OnceValue(func() Peer {
 		local, _ := netip.ParseAddrPort(c.LocalAddr().String()) // no address: not trusted
 		remote, _ := netip.ParseAddrPort(c.RemoteAddr().String())
-		return peerBetween(local, remote)
+		return peerBetween(local, remote, userOf)
 	}))
 }
 
@@ -39,14 +39,16 @@ func PeerOf(ctx context.Context) Peer {
 	return Peer{}
 }
 
-func peerBetween(local, remote netip.AddrPort) Peer {
+// peerBetween judges a connection. user is who has the end that is named first, found is
+// false where the system does not know it.
+func peerBetween(local, remote netip.AddrPort, user func(end, other netip.AddrPort) (uid int, found bool)) Peer {
 	if !local.Addr().Unmap().IsLoopback() || !remote.Addr().Unmap().IsLoopback() {
 		return Peer{Checked: tellsUsers}
 	}
 	if !tellsUsers {
 		return Peer{Trusted: true}
 	}
-	uid, found := userOf(remote, local)
+	uid, found := user(remote, local)
 	return Peer{Trusted: found && (uid == 0 || uid == os.Getuid()), Checked: true}
 }
 

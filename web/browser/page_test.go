@@ -13,7 +13,7 @@ func TestThePageAlone(t *testing.T) {
 	c := launch(t)
 	for name, test := range map[string]func(*testing.T, *chromium){
 		"a run moves": aRunMoves, "decide": decide, "talk": talk, "note": note, "keys": keys, "values are text": valuesAreText,
-		"5,000 rows": manyRows, "polls": polls, "the shell selects": shellSelects, "stop": stop, "what comes": arrives, "a broken chain": chainBreaks, "named and reachable": named,
+		"5,000 rows": manyRows, "polls": polls, "the shell selects": shellSelects, "stop": stop, "what comes": arrives, "a broken chain": chainBreaks, "addresses": addresses, "named and reachable": named,
 	} {
 		t.Run(name, func(t *testing.T) { test(t, c) })
 	}
@@ -252,6 +252,15 @@ func chainBreaks(t *testing.T, c *chromium) {
 	p.goTo(f.URL + "/#/runs/" + brokenRun)
 	p.shows(".detail-figures .bad", "Chain broken at 3")
 	p.shows(".detail [role=alert]", "Event 3: the hash is not that of the event")
+}
+
+// addresses looks for where the clients of a dialect connect.
+func addresses(t *testing.T, c *chromium) {
+	f := serve(t, bootOf())
+	p := c.open(t, 1200, 800, false)
+	p.goTo(f.URL + "/#/health")
+	p.shows(".health .facts .mono", "/home/ada/acme")
+	p.until(`[...document.querySelectorAll('.health .fact')].some((e) => e.textContent === 'Clients of autonomaws://127.0.0.1:9876/ws')`)
 }
 
 // named looks at every control: it has a name, and what is said in colours is

@@ -111,7 +111,7 @@ func (f *fake) answer(w http.ResponseWriter, r *http.Request) {
 		f.note("inbox")
 		f.give(w, f.snapshot()["review_inbox"])
 	case "GET /api/health":
-		f.give(w, object{"ok": true, "project_id": "proj_atlas", "version": "1.0.0", "workspace_dir": "/home/ada/acme", "company": "Acme Robotics", "pid": 4242})
+		f.give(w, object{"ok": true, "project_id": "proj_atlas", "version": "1.0.0", "workspace_dir": "/home/ada/acme", "company": "Acme Robotics", "pid": 4242, "dialects": []object{{"name": "autonoma", "address": "ws://127.0.0.1:9876/ws"}}})
 	case "GET /api/comments":
 		f.give(w, object{"comments": f.commentsOn(r.URL.Query().Get("target_run_id"))})
 	case "POST /api/comments":

@@ -16,7 +16,7 @@ function healthView() {
         section('Index worker', null, shownOr(worker, 'health/worker', workerFacts)),
         section('Heartbeat', beat && pill(beat.running ? 'running' : beat.enabled ? 'idle' : 'stopped', beat.running ? 'Ticking' : beat.enabled ? 'On' : 'Off'), beat ? heartbeatFacts(beat) : loading('Reading…')),
         section('Links to repositories', null, shownOr(projects, 'health/projects', links)),
-        section('This server', null, shownOr(server, 'health/server', (s) => facts([['Version', s.version || state.version || none], ['Company', s.company || none], ['Workspace', s.workspace_dir || (state.snapshot && state.snapshot.workspace_dir) || none, 'mono'], ['Process', s.pid ? String(s.pid) : none], ['Stream', linkWords()]])))))));
+        section('This server', null, shownOr(server, 'health/server', (s) => facts([['Version', s.version || state.version || none], ['Company', s.company || none], ['Workspace', s.workspace_dir || (state.snapshot && state.snapshot.workspace_dir) || none, 'mono'], ['Process', s.pid ? String(s.pid) : none], ['Stream', linkWords()], ...(s.dialects || []).map((d) => ['Clients of ' + d.name, d.address, 'mono'])])))))));
 }
 
 const verdict = (d) => {

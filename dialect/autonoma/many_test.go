@@ -1,0 +1,101 @@
+package autonoma
+
+// What a look at the jobs costs where there are many.
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"ac/workspace"
+)
+
+// multiply copies a job that is over n times.
+func (s *stage) multiply(id string, n int) {
+	s.t.Helper()
+	from := filepath.Join(s.dir, workspace.JobDir(s.project, id))
+	for i := range n {
+		made := fmt.Sprintf("job_0COPY%04d", i)
+		for _, e := range must(os.ReadDir(from)) {
+			if e.Type().IsRegular() {
+				text := strings.ReplaceAll(string(must(os.ReadFile(filepath.Join(from, e.Name())))), id, made)
+				write(s.t, filepath.Join(s.dir, workspace.JobDir(s.project, made), e.Name()), text)
+			}
+		}
+	}
+}
+
+// TestOverIsNotRead pins that jobs which are over cost a look nothing but their place in the
+// listing: a record that was seen to be over is not read again. And that their end is no
+// news to a client that came later.
+func TestOverIsNotRead(t *testing.T) {
+	t.Parallel()
+	s := newStage(t)
+	c := s.dial()
+	var made executionStarted
+	c.do("agents.invoke", object{"agentType": "Coder", "task": "say"}, &made)
+	c.over(made.ExecutionID)
+	s.end()
+	s.multiply(made.ExecutionID, 20)
+	s.open()
+	c = s.dial()
+	c.do("agents.list", nil, nil)
+	for i := range 20 {
+		file := filepath.Join(s.dir, workspace.JobDir(s.project, fmt.Sprintf("job_0COPY%04d", i)), "job.yaml")
+		text := string(must(os.ReadFile(file)))
+		anew := strings.Replace(text, "status: completed", "status: queued", 1)
+		if anew == text {
+			t.Fatalf("%s is not over", text)
+		}
+		write(t, file, anew)
+	}
+	if active := must(s.server.activeRecords(t.Context())); len(active) != 0 {
+		t.Errorf("%d records were read again", len(active))
+	}
+	c.do("agents.invoke", object{"agentType": "Coder", "task": "say more"}, &made)
+	c.await("the end", func(f frame) bool { return f.Type == "execution.complete" })
+	for _, f := range c.kept {
+		if strings.Contains(f.raw, "job_0COPY") {
+			t.Errorf("%s", f.raw)
+		}
+	}
+}
+
+// TestEndsWhileNobodyIsThere pins that the end of a task is told to those who were connected
+// then, and to nobody who comes later.
+func TestEndsWhileNobodyIsThere(t *testing.T) {
+	t.Parallel()
+	release := filepath.Join(t.TempDir(), "release")
+	s := newStage(t)
+	first := s.dial()
+	var made taskStarted
+	first.do("background.launch", object{"agentType": "Coder", "task": "hold " + release}, &made)
+	_ = first.conn.CloseNow()
+	for deadline := time.Now().Add(patience); len(s.server.clients()) > 0; time.Sleep(5 * time.Millisecond) {
+		if time.Now().After(deadline) {
+			t.Fatal("a client that is gone is still there")
+		}
+	}
+	write(t, release, "")
+	for deadline := time.Now().Add(patience); ; time.Sleep(10 * time.Millisecond) {
+		if record := must(s.server.record(t.Context(), made.TaskID)); record.Over() {
+			break
+		}
+		if time.Now().After(deadline) {
+			t.Fatal("the task is never over")
+		}
+	}
+	second := s.dial()
+	second.do("background.list", nil, nil)
+	var next taskStarted
+	second.do("background.launch", object{"agentType": "Coder", "task": "say"}, &next)
+	second.await("the end of the next task", func(f frame) bool {
+		if strings.Contains(f.raw, made.TaskID) {
+			t.Errorf("%s", f.raw)
+		}
+		return f.Type == "task.update" && strings.Contains(f.raw, next.TaskID) && strings.Contains(f.raw, `"completed"`)
+	})
+}
