@@ -61,9 +61,11 @@ type ChangeRows struct {
 	Totals ChangeTotals `json:"totals"`
 	Files  []ChangeRow  `json:"files"`
 	// TruncatedFiles is how many files are left out.
-	TruncatedFiles int                   `json:"truncated_files,omitempty"`
-	Diffs          string                `json:"diffs"`
-	Checkpoints    []files.CheckpointRow `json:"checkpoints"`
+	TruncatedFiles int    `json:"truncated_files,omitempty"`
+	Diffs          string `json:"diffs"`
+	// Comments are those on lines of the files, the oldest first.
+	Comments    []ChangeComment       `json:"comments"`
+	Checkpoints []files.CheckpointRow `json:"checkpoints"`
 }
 
 // ChangeTotals sums rows up.
@@ -75,8 +77,10 @@ type ChangeTotals struct {
 
 // ChangeRow is a file that a run changed.
 type ChangeRow struct {
-	ID        string  `json:"id"`
-	Path      string  `json:"path"`
+	ID   string `json:"id"`
+	Path string `json:"path"`
+	// OldPath is the file that this one was before, which has a row of its own, as deleted.
+	OldPath   string  `json:"old_path,omitempty"`
 	Action    string  `json:"action"`
 	Added     int     `json:"added"`
 	Removed   int     `json:"removed"`
@@ -176,6 +180,9 @@ func (c *Company) readChanges(ctx context.Context, p ChangesParams) (result RunC
 	if err := rows.read(ctx, set); err != nil {
 		return result, err
 	}
+	if rows.Comments, err = c.changeComments(ctx, p); err != nil {
+		return result, err
+	}
 	rows.Checkpoints, err = files.Checkpoints(c.w, p.ProjectID, changesForAll, func(plan checkpoint.Plan) bool { return plan.Source.RunID == p.RunID })
 	result.ChangeRows = &rows.ChangeRows
 	return result, err
@@ -195,16 +202,20 @@ func (r *changeRows) read(ctx context.Context, set *changes.Set) error {
 		r.TruncatedFiles = len(chosen) - changesFiles
 		chosen = chosen[:changesFiles]
 	}
+	var renames changes.Renames
 	err := set.Each(ctx, chosen, func(f changes.File, content changes.Content) error {
 		row := r.row(f, content)
+		renames.Note(f, content)
 		r.Totals.Files++
 		r.Totals.Added += row.Added
 		r.Totals.Removed += row.Removed
 		r.Files = append(r.Files, row)
 		return nil
 	})
-	if r.Diffs == "none" {
-		for i := range r.Files {
+	old := renames.Pairs()
+	for i := range r.Files {
+		r.Files[i].OldPath = old[r.Files[i].Path]
+		if r.Diffs == "none" {
 			r.Files[i].Diff = ""
 		}
 	}

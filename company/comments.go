@@ -71,10 +71,15 @@ func (c *Folder) ListComments(ctx context.Context, p ListCommentsParams) ([]doc.
 		return nil, err
 	}
 	about := doc.CommentTarget{ProjectID: p.ProjectID, AgentID: p.TargetAgentID, ArtifactID: p.TargetArtifactID, RunID: p.TargetRunID}
-	list, err := indexedComments(ctx, c.all.indexOf(w), about, p.Limit)
+	return (&Company{c.location, w}).commentsAbout(ctx, about, p.Limit)
+}
+
+// commentsAbout lists the comments on a target, newest first.
+func (c *Company) commentsAbout(ctx context.Context, about doc.CommentTarget, limit int) ([]doc.Comment, error) {
+	list, err := indexedComments(ctx, c.all.indexOf(c.w), about, limit)
 	if err != nil && ctx.Err() == nil {
 		// The files are the truth: without an index it takes longer.
-		return governance.ReadComments(w, governance.CommentFilter{CommentTarget: about, Limit: p.Limit})
+		return governance.ReadComments(c.w, governance.CommentFilter{CommentTarget: about, Limit: limit})
 	}
 	return list, err
 }

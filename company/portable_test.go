@@ -5,9 +5,11 @@ import (
 	"errors"
 	"os"
 	"path/filepath"
+	"slices"
 	"testing"
 
 	"ac/company"
+	"ac/heartbeat/workflow"
 	"ac/internal/fault"
 	"ac/internal/lock"
 	"ac/internal/proc"
@@ -61,5 +63,39 @@ func TestNothingAtWorkIsReplaced(t *testing.T) {
 	}
 	if err := found(); err != nil {
 		t.Errorf("nothing is at work: %v", err)
+	}
+}
+
+// TestWorkflowsTravel exports a new company and imports it elsewhere: its workflows are
+// found there, and run by the agents that came with them.
+func TestWorkflowsTravel(t *testing.T) {
+	t.Parallel()
+	top := t.TempDir()
+	from, packed, to := filepath.Join(top, "from"), filepath.Join(top, "packed"), filepath.Join(top, "to")
+	all := company.New(company.Options{Env: workspace.SystemEnv()})
+	defer func() {
+		if err := all.Close(); err != nil {
+			t.Error(err)
+		}
+	}()
+	if _, err := all.In(from).Bootstrap(t.Context(), company.BootstrapParams{Departments: []string{"engineering", "design"}}); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := all.In(from).Export(t.Context(), company.ExportParams{Dir: company.Dir{WorkspaceDir: from}, OutDir: packed}); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := all.In(to).Import(t.Context(), company.ImportParams{Dir: company.Dir{WorkspaceDir: to}, SrcDir: packed}); err != nil {
+		t.Fatal(err)
+	}
+	in := company.Dir{WorkspaceDir: to}
+	left, err := company.Do(t.Context(), all, (*company.Company).ListWorkflows, company.ListWorkflowsParams{Dir: in})
+	if err != nil || len(left.Workflows) != 3 || len(left.Problems) > 0 {
+		t.Fatalf("%+v (%v)", left, err)
+	}
+	for _, row := range left.Workflows {
+		checked, err := company.Do(t.Context(), all, (*company.Company).CheckWorkflow, company.CheckWorkflowParams{Dir: in, WorkflowID: row.WorkflowID})
+		if err != nil || len(checked.Issues) > 0 || slices.ContainsFunc(checked.Agents, func(c workflow.Choice) bool { return !c.Available }) {
+			t.Errorf("%s: %+v (%v)", row.WorkflowID, checked, err)
+		}
 	}
 }

@@ -14,6 +14,7 @@ import (
 	"ac/internal/fault"
 	"ac/internal/shape"
 	"ac/runs"
+	"ac/runs/worktree"
 	"ac/workspace/doc"
 )
 
@@ -119,7 +120,8 @@ type CheckWorkflowResult struct {
 	Issues    []WorkflowIssue   `json:"issues"`
 }
 
-// CheckWorkflow tells what is wrong with a template, and which agents it would have.
+// CheckWorkflow tells what is wrong with a template, also whether the repository of its
+// place is on this machine, and which agents it would have.
 func (c *Company) CheckWorkflow(_ context.Context, p CheckWorkflowParams) (CheckWorkflowResult, error) {
 	result := CheckWorkflowResult{Agents: []workflow.Choice{}, Issues: []WorkflowIssue{}}
 	value, err := c.template(p.WorkflowID, p.Template)
@@ -141,6 +143,19 @@ func (c *Company) CheckWorkflow(_ context.Context, p CheckWorkflowParams) (Check
 	for _, issue := range workflow.Overreaching(&t) {
 		issue.Path = issue.Path[1:]
 		result.Issues = append(result.Issues, WorkflowIssue{issue.Field(), issue.Message})
+	}
+	place := p.Place
+	if place == nil {
+		place = t.Place
+	}
+	if place != nil {
+		machine, err := c.w.Machine()
+		if err != nil {
+			return result, err
+		}
+		if _, err := worktree.Root(machine, place.RepoID); err != nil {
+			result.Issues = append(result.Issues, WorkflowIssue{"place.repo_id", err.Error()})
+		}
 	}
 	result.Pattern, result.StepCount = t.Pattern(), t.StepCount()
 	result.Agents, err = c.flows().Choices(&t)

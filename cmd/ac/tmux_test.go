@@ -135,7 +135,7 @@ func TestShortCommandsOnATerminal(t *testing.T) {
 		}
 		rows := shownCommands()[cmd.Name()]
 		_, elsewhere := notHere()[cmd.Name()]
-		// What is decided is tried in TestDecidingOnATerminal; landing asks as that does. The
+		// What is decided is tried in TestDecidingOnATerminal and TestLandingOnATerminal. The
 		// full screen has TestTopOnATerminal.
 		if decided := slices.Contains([]string{"approve", "deny", "answer", "land", "discard", "top"}, cmd.Name()); len(rows) == 0 && !elsewhere && !decided {
 			t.Errorf("ac %s is not tried in a terminal", cmd.Name())
@@ -251,6 +251,43 @@ func TestDecidingOnATerminal(t *testing.T) {
 	s.shows("NEEDS YOU 0")
 	s.shows("HEALTH   ok")
 	s.shows("UNPRICED")
+}
+
+// TestLandingOnATerminal looks at the changes of a run before it lands them: with d as often
+// as wanted, in the pager where the terminal is too low for them. What is no yes lands nothing.
+func TestLandingOnATerminal(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	s := newScreen(t, filepath.Join(w.dir, "shop"), w.env)
+	const question = "Land 1 file +1 -0 on main as one commit? [y/N/d]"
+	s.types(`ac land last; echo sta""tus=$?; git log --oneline | wc -l`)
+	s.shows(question)
+	s.run("send-keys", "d", "Enter")
+	s.shows("+++ b/client/a.txt")
+	if coloured := s.shows("+2", "-e"); !strings.Contains(coloured, "\x1b[32m+2") {
+		t.Errorf("what was added has no colour:\n%q", coloured)
+	}
+	s.showsTimes(question, 2)
+	s.run("send-keys", "Enter")
+	s.shows("status=0\n1\n")
+	s.types(`stty rows 6; AC_PAGER='sed s/^/paged:/' ac land last; stty rows 20; echo sta""tus=$?; git log --oneline | wc -l`)
+	s.shows(question)
+	s.run("send-keys", "diff", "Enter")
+	s.shows("paged:")
+	s.showsTimes(question, 2)
+	s.run("send-keys", "y", "Enter")
+	s.shows("landed ")
+	s.shows("status=0\n2\n")
+	s.types(`ac land last; tail -1 client/a.txt`)
+	s.shows("was landed as ")
+}
+
+// showsTimes waits until the screen shows something so often.
+func (s *screen) showsTimes(what string, times int) {
+	s.t.Helper()
+	if !awaited(func() bool { return strings.Count(s.run("capture-pane", "-p"), what) == times }) {
+		s.t.Fatalf("the screen does not show %q %d times:\n%s", what, times, s.run("capture-pane", "-p"))
+	}
 }
 
 // TestTopOnATerminal opens the full screen: what another process starts appears without a

@@ -161,15 +161,14 @@ func Sharable(w *workspace.Workspace, project, run string) error {
 		return fault.New(fault.PlaceNotFound, "run %s has no worktree to share: %s", run, why)
 	}
 	record, err := runs.Load(w, project, run)
+	_, rel, _ := record.Tree()
 	switch {
 	case fault.Is(err, fault.NotFound):
 		return none("it does not exist in project " + project)
 	case err != nil:
 		return err
-	case w.Exists(workspace.WorkflowRunFile(project, run)):
-		return nil
-	case record.Spec == nil || record.Spec.WorktreeRel == "":
-		return none("it was not launched in one")
+	case rel == "":
+		return none("it did not work in one")
 	case session.RunAlive(w, project, run):
 		return none("its session is not over")
 	}

@@ -343,6 +343,10 @@ func TestPlaceOfAJob(t *testing.T) {
 	if _, left := s.ordered(s.spec("job_r", "codex", "good"), unknown); left.Result.Status != doc.ResultBlocked || left.Result.Errors[0].Code != job.CodePlaceUnavailable {
 		t.Errorf("%+v", left.Result)
 	}
+	shared := doc.JobOrder{Place: &doc.JobPlace{RepoID: "main", Isolation: doc.IsolationShared, BaseRunID: record.Attempts[0].RunID}}
+	if _, err := job.Submit(t.Context(), s.w, s.starter, s.spec("job_s", "codex", "good"), &shared); !fault.Is(err, fault.PlaceNotFound) {
+		t.Errorf("a run without a worktree has none to share: %v", err)
+	}
 	// A directory that is no repository is only read.
 	if err := os.RemoveAll(filepath.Join(repo, ".git")); err != nil {
 		t.Fatal(err)

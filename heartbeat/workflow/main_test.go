@@ -94,6 +94,8 @@ func work() error {
 		} else {
 			fmt.Println(`{"done":false,"text":"go","tasks":[{"agent":"one","goal":"say first"},{"agent":"two","goal":"say second"}]}`)
 		}
+	case "Write", "Approve", "Answer", "Sum", "Reach":
+		fmt.Println(string(must(json.Marshal(founded(how, prompt)))))
 	case "write":
 		if err := os.WriteFile(arg, []byte(arg), 0o644); err != nil {
 			return err
@@ -103,6 +105,31 @@ func work() error {
 		fmt.Println(string(must(json.Marshal(map[string]string{"text": "[" + goal + "]"}))))
 	}
 	return nil
+}
+
+// founded is what workers of the workflows of a new company answer.
+func founded(how, prompt string) any {
+	text := ""
+	switch how {
+	case "Approve":
+		return map[string]any{"approved": strings.Contains(prompt, "second draft"), "text": "say it shorter"}
+	case "Reach":
+		if strings.Contains(prompt, "begin reports") {
+			return map[string]any{"done": true, "text": "all done", "tasks": []any{}}
+		}
+		tasks := []any{map[string]string{"agent": "engineering", "goal": "say first"}, map[string]string{"agent": "product", "goal": "say second"}}
+		return map[string]any{"done": false, "text": "go", "tasks": tasks}
+	case "Write":
+		text = "first draft"
+		if strings.Contains(prompt, "say it shorter") {
+			text = "second draft"
+		}
+	case "Answer":
+		text = "a view"
+	case "Sum":
+		text = fmt.Sprintf("%d views", strings.Count(prompt, "a view"))
+	}
+	return map[string]string{"text": text}
 }
 
 func label(prompt, name string) string {

@@ -276,15 +276,21 @@ func (f Flows) Continue(ctx context.Context, project, run, input string, with *s
 			return told, err
 		}
 		var unmet []Event
+		templates, err := Templates(*r)
+		if err != nil {
+			return nil, err
+		}
+		template := r.Round().Template
+		flow := templates[template]
 		if given != nil {
-			if err := f.mayWrite(*r, given, actor); err != nil {
-				return nil, err
-			}
+			flow = given
 			if unmet, err = f.unmet(given); err != nil {
 				return nil, err
 			}
 		}
-		template := r.Round().Template
+		if err := f.mayWrite(*r, flow, actor); err != nil {
+			return nil, err
+		}
 		if with != nil {
 			template = slices.IndexFunc(r.Templates, func(v shape.Value) bool { return same(v, *with) })
 			if template < 0 {

@@ -23,6 +23,7 @@ import (
 	"ac/heartbeat/workflow"
 	"ac/internal/fault"
 	"ac/internal/proc"
+	"ac/internal/shape"
 	"ac/internal/yamldoc"
 	"ac/runs/interaction"
 	"ac/runs/worktree"
@@ -224,6 +225,30 @@ func TestContinue(t *testing.T) {
 
 // TestSharedWorktree lets the tasks of a run work in one worktree, from the first of
 // them that may write.
+// TestWhoLetsWorkInTheRepository begins and continues a run whose task may change the
+// repository itself: workers may do neither, also with the template that is there.
+func TestWhoLetsWorkInTheRepository(t *testing.T) {
+	t.Parallel()
+	s := newStage(t)
+	s.repository()
+	worker := policy.Actor{ID: s.agent, Role: "worker"}
+	start := workflow.Start{
+		ProjectID: s.project, Priority: "normal", Place: &doc.JobPlace{RepoID: "main", Isolation: doc.IsolationNone}, Actor: worker,
+		Template: must(yamldoc.Parse([]byte("{schema_version: 1, type: workflow, id: a:b, name: N, flow: {kind: task, agent: {role: worker}, goal: 'write a.txt', permission_level: patch}}"))),
+	}
+	if _, err := s.flows.Run(t.Context(), start); !fault.Is(err, fault.Denied) {
+		t.Errorf("a worker begins it: %v", err)
+	}
+	start.Actor = policy.Actor{ID: "human", Role: "human"}
+	record := must(s.flows.Run(t.Context(), start))
+	s.written(record.RunID, "it is over", over)
+	for _, with := range []*shape.Value{nil, &start.Template} {
+		if _, err := s.flows.Continue(t.Context(), s.project, record.RunID, "x", with, worker); !fault.Is(err, fault.Denied) {
+			t.Errorf("a worker continues it: %v", err)
+		}
+	}
+}
+
 func TestSharedWorktree(t *testing.T) {
 	t.Parallel()
 	s := newStage(t)
