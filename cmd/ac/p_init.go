@@ -116,7 +116,7 @@ func (a *app) printSetup(made company.SetupResult) {
 			break
 		}
 	}
-	fmt.Fprint(a.stdout, "  ac run -- make test\n  ac ps\n")
+	fmt.Fprint(a.stdout, "  ac run -- make test\n  ac top\n")
 }
 
 func (a *app) printStaff(agents []company.SetupAgent) {
