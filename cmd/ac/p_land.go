@@ -147,7 +147,7 @@ func (c *call) agreesToLand(row *company.RunRow, p company.LandRunParams) (bool,
 	if err != nil {
 		return false, err
 	}
-	fmt.Fprint(c.stderr, c.stat(changed.Files))
+	fmt.Fprint(c.stderr, c.stat(row, changed.Files))
 	answers := bufio.NewReader(c.stdin)
 	for {
 		fmt.Fprintf(c.stderr, "Land %s on %s as one commit? [y/N/d] ", sizeOf(would.Files, would.Added, would.Removed), terminal.Printable(would.Branch))

@@ -169,6 +169,55 @@ func TestShortCommandsOnATerminal(t *testing.T) {
 	}
 }
 
+// TestLinksOnATerminal looks at what reaches a terminal that is said to show links: ids and
+// paths lead to what they name. tmux on its own gets none, and neither do pipes and pagers.
+func TestLinksOnATerminal(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	kept, err := filepath.EvalSymlinks(w.dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := newScreen(t, filepath.Join(w.dir, "shop"), w.env)
+	raw := filepath.Join(w.dir, "raw")
+	s.run("pipe-pane", "cat >"+raw)
+	printed := func() string {
+		text, err := os.ReadFile(raw)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return string(text)
+	}
+	w.proposal(t)
+	s.types("ac ps; FORCE_HYPERLINK=1 ac ps | cat; stty rows 2; FORCE_HYPERLINK=1 AC_PAGER='sed s/^/paged:/' ac show " + w.run + "; stty rows 20; echo en''ded")
+	s.shows("ended")
+	if !awaited(func() bool { return strings.Contains(printed(), "ended") }) {
+		t.Fatal("the terminal does not say what it got")
+	}
+	if text := printed(); strings.Contains(text, "\x1b]8;") {
+		t.Errorf("links where none may be:\n%q", text)
+	}
+	for line, want := range map[string][]string{
+		"ac ps --no-pager":                   {kept + "/w/work/projects/", "/runs/" + w.run},
+		"ac show --no-pager " + w.run:        {"/runs/" + w.run, kept + "/w/.local/worktrees/"},
+		"ac diff --stat --no-pager " + w.run: {"/client/a.txt"},
+		"ac inbox --no-pager":                {"/artifacts/art_", ".md"},
+	} {
+		s.types("FORCE_HYPERLINK=1 " + line)
+		if !awaited(func() bool {
+			for _, part := range strings.Split(printed(), "\x1b]8;;file://")[1:] {
+				address, _, _ := strings.Cut(part, "\x1b\\")
+				if !slices.ContainsFunc(want, func(w string) bool { return !strings.Contains(address, w) }) || line == "ac show --no-pager "+w.run && strings.Contains(address, want[1]) {
+					return true
+				}
+			}
+			return false
+		}) {
+			t.Errorf("%s has no link to %q:\n%q", line, want, printed())
+		}
+	}
+}
+
 // TestOnATerminal looks closer at colours, the pager, and what Ctrl-C does.
 func TestOnATerminal(t *testing.T) {
 	t.Parallel()
