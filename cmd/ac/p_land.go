@@ -79,7 +79,10 @@ func (c *call) land(row *company.RunRow, l landing) error {
 			return err
 		}
 	}
+	progress := c.progress("landing")
+	defer progress.End()
 	done, err := company.Do(c.ctx, c.all, (*company.Company).LandRun, p)
+	progress.End()
 	if err != nil {
 		return landError(row, err)
 	}
