@@ -6,7 +6,7 @@ package company
 
 import (
 	"context"
-	"slices"
+	"time"
 
 	"ac/index"
 	"ac/internal/clock"
@@ -27,12 +27,7 @@ type ReadRoomParams struct {
 
 // CheckFields refuses unknown tables.
 func (p *ReadRoomParams) CheckFields() (issues []fault.Issue) {
-	for i, table := range p.Tables {
-		if known := room.Tables(); !slices.Contains(known, table) {
-			issues = append(issues, fault.Issue{Path: []any{"tables", i}, Code: "invalid_value", Message: "is no table of the room", Values: known})
-		}
-	}
-	return issues
+	return unknownTables(p.Tables, room.Tables())
 }
 
 // ReadRoomResult is the result of room.read. Each row is an array: its table, its key, and
@@ -109,6 +104,7 @@ type RoomStream struct {
 	RunsLimit int
 	Epoch     string
 	Since     int64
+	Light     bool // at most one frame a second
 	// Deliver takes a frame. It blocks while its reader is slow: what changes meanwhile is
 	// one frame then. An error ends the stream.
 	Deliver func(ctx context.Context, epoch string, frame room.Frame) error
@@ -134,13 +130,19 @@ func (c *Company) FollowRoom(ctx context.Context, s RoomStream) error {
 		if err != nil {
 			return err
 		}
+		var rest time.Duration // for which the reader is left alone
 		for _, f := range frames {
 			if rev = f.Rev; f.Empty() {
 				continue
 			}
+			began := c.w.Env.Clock.Now()
 			if err := s.Deliver(ctx, epoch, f); err != nil {
 				return err
 			}
+			rest = s.rest(c.w.Env.Clock.Since(began))
+		}
+		if rest > 0 && !pause(ctx, rest) {
+			return nil
 		}
 		select {
 		case <-next:
@@ -148,6 +150,23 @@ func (c *Company) FollowRoom(ctx context.Context, s RoomStream) error {
 			return nil
 		}
 	}
+}
+
+// Bounds of how often a reader gets a frame.
+const (
+	lightPace = time.Second
+	slowPace  = 5 * time.Second // at most
+)
+
+// rest is how long a reader is left alone after a frame: a slow one as long as that took.
+func (s *RoomStream) rest(took time.Duration) time.Duration {
+	switch {
+	case s.Light:
+		return max(lightPace, min(took, slowPace))
+	case took > roomPace:
+		return min(took, slowPace)
+	}
+	return 0
 }
 
 // frames are what a reader at a revision gets, -1 for one that begins, and what is closed

@@ -28,6 +28,9 @@ type SetupParams struct {
 	NoProbe     bool     `json:"no_probe" is:"optional"`
 	Environ     []string `json:"-"`
 	Home        string   `json:"-"`
+	// Looked, where it is set, is called with how many of the known agent programs were
+	// looked at. It may be called from any goroutine, one call at a time.
+	Looked func(looked, of int) `json:"-"`
 }
 
 // SetupAgent is an agent of the workspace that runs here.
@@ -250,7 +253,7 @@ func RepoIDOf(name string) string {
 func (r *SetupResult) staff(ctx context.Context, w *workspace.Workspace, p SetupParams) error {
 	var found []provider.Installed
 	if !p.NoAgents {
-		found = provider.LookForAgents(ctx, p.Environ, !p.NoProbe)
+		found = provider.LookForAgents(ctx, p.Environ, !p.NoProbe, p.Looked)
 	}
 	for _, a := range found {
 		wanted := len(p.Agents) == 0 || slices.Contains(p.Agents, a.Program)

@@ -3,10 +3,8 @@ package feed
 // Subscriptions to the transcript of a run: its items as they stand, then what changes.
 
 import (
-	"bytes"
 	"cmp"
 	"context"
-	"encoding/json"
 	"slices"
 	"strings"
 	"sync"
@@ -256,13 +254,5 @@ func (v *view) notify(ctx context.Context, c *change) error {
 	if v.spec.Deliver != nil {
 		return v.spec.Deliver(ctx, n)
 	}
-	line := bytes.NewBufferString(`{"jsonrpc":"2.0","method":"transcript.notification","params":`)
-	text := json.NewEncoder(line)
-	text.SetEscapeHTML(false)
-	if err := text.Encode(n); err != nil {
-		return err
-	}
-	line.Truncate(line.Len() - 1)
-	line.WriteByte('}')
-	return v.hub.sink.Notify(ctx, line.Bytes())
+	return v.hub.notify(ctx, "transcript.notification", n)
 }

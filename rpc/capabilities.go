@@ -72,7 +72,7 @@ type Limits struct {
 func (t *Table) capabilities(version string) func(*company.Host, context.Context, Nothing) (Capabilities, error) {
 	return func(*company.Host, context.Context, Nothing) (Capabilities, error) {
 		c := Capabilities{
-			Server: ServerInfo{"ac", version}, Protocol: "v1", Methods: []Capability{}, Notifications: []string{"events.notification", "transcript.notification"},
+			Server: ServerInfo{"ac", version}, Protocol: "v1", Methods: []Capability{}, Notifications: []string{"events.notification", "transcript.notification", "room.notification"},
 			Limits:          Limits{MaxLine, maxDepth, maxInFlight, maxWaiting},
 			ProtocolVersion: "v1", AvailableMethods: []string{}, Context: ContextCapabilities{LayersVersion: 1},
 			Memory: MemoryCapabilities{

@@ -33,6 +33,8 @@ var filters = map[string][]string{
 	"events.subscribe":                       {"project_id", "run_id", "subscription_id"},
 	"events.unsubscribe":                     {"subscription_id"},
 	"events.ack":                             {"subscription_id"},
+	"room.subscribe":                         {"subscription_id"},
+	"room.unsubscribe":                       {"subscription_id"},
 	"workspace.agents.list":                  {"team_id"},
 	"session.launch":                         {"repo_id", "actor_id", "actor_team_id"},
 	"run.start":                              {"repo_id", "actor_id", "actor_team_id", "client_message_id", "expect_plan"},
@@ -270,6 +272,7 @@ events_relpath: runs/run_flow/events.jsonl
 		"run.output": ofRun, "feedback.submit": with(object{"project_id": project.ProjectID, "run_id": run.RunID, "signal": "accept"}),
 		"job.poll": ofJob, "job.collect": ofJob, "job.cancel": ofJob,
 		"events.subscribe": with(object{"subscription_id": "s"}), "events.ack": {"subscription_id": "s"}, "events.unsubscribe": {"subscription_id": "none"},
+		"room.subscribe": with(object{"subscription_id": "r"}), "room.unsubscribe": {"subscription_id": "none"},
 	}
 	return b
 }

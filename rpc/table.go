@@ -326,6 +326,8 @@ func NewTable(version string) *Table {
 		on("events.replay", Read, (*company.Company).ReplayEvents, "Return the events of a run from a seq on, in pages."),
 		streams(on("events.subscribe", Inline, (*company.Host).Subscribe, "Stream events as they happen, after a backfill of recent ones.")),
 		streams(on("events.unsubscribe", Inline, (*company.Host).Unsubscribe, "End a subscription.")),
+		streams(on("room.subscribe", Inline, (*company.Company).SubscribeRoom, "Stream the rows that people look at all day: all of them, then what changes.")),
+		streams(on("room.unsubscribe", Inline, (*company.Host).Unsubscribe, "End a subscription to the room.")),
 		streams(on("events.ack", Inline, (*company.Host).Ack, "Acknowledge the events of a subscription up to a point.")),
 	}
 	for i := range t.methods {

@@ -87,6 +87,27 @@ func TestAMinute(t *testing.T) {
 	}
 }
 
+// TestInitShowsThatItLooks has a program in PATH that takes its time: a line says how many of the
+// programs were looked at, and is gone at the end.
+func TestInitShowsThatItLooks(t *testing.T) {
+	t.Parallel()
+	s := newHome(t, "80")
+	raw := filepath.Join(t.TempDir(), "raw")
+	s.run("pipe-pane", "cat >"+raw)
+	s.types(`mkdir slow; printf '#!/bin/sh\nexec sleep 3\n' >slow/goose; chmod 755 slow/goose; PATH=$PWD/slow:$PATH ac init; echo status=$?`)
+	text := s.shows("status=0")
+	if strings.Contains(text, "looking for agents") {
+		t.Errorf("the line stays:\n%s", text)
+	}
+	shown := "looking for agents  4 / 5 programs  "
+	if !awaited(func() bool {
+		printed, err := os.ReadFile(raw)
+		return err == nil && strings.Contains(string(printed), shown)
+	}) {
+		t.Errorf("the terminal never showed %q", shown)
+	}
+}
+
 // recorded compares a screen with the file of its name.
 func recorded(t *testing.T, name, got string) {
 	t.Helper()

@@ -38,7 +38,7 @@ func plumbingGroups() []commandGroup {
 		{"Company", []string{"team", "agent", "project", "conversation", "comment"}, nil},
 		{"Runs", []string{"run", "session", "interaction", "sharepack"}, nil},
 		{"Work", []string{"task", "pm", "job", "workflow", "heartbeat", "pipeline", "context"}, nil},
-		{"Decisions", []string{"inbox", "artifact", "memory", "milestone", "help"}, nil},
+		{"Decisions", []string{"inbox", "needs", "artifact", "memory", "milestone", "help"}, nil},
 		{"Screens", []string{"ui", "monitor"}, nil},
 		{"Proof", []string{"log", "audit"}, nil},
 		{"Index and bills", []string{"index", "usage"}, nil},

@@ -75,7 +75,7 @@ func (c *call) diff(row *company.RunRow, paths []string, statOnly bool) error {
 	case len(shown) == 0:
 		return fmt.Errorf("run %s changed nothing in %s", shortID(row.RunID), strings.Join(paths, " "))
 	case statOnly:
-		_, err := fmt.Fprint(c.stdout, c.stat(shown))
+		_, err := fmt.Fprint(c.stdout, c.stat(row, shown))
 		return err
 	}
 	p.Form = "patch"
@@ -87,7 +87,7 @@ func (c *call) diff(row *company.RunRow, paths []string, statOnly bool) error {
 		_, err := fmt.Fprint(c.stdout, patch)
 		return err
 	}
-	return c.paged(c.stat(shown) + "\n" + c.coloured(patch))
+	return c.paged(c.stat(row, shown) + "\n" + c.coloured(patch))
 }
 
 // chosen reports whether a file is one of the paths, or in one of the folders.
@@ -97,8 +97,8 @@ func chosen(file string, paths []string) bool {
 	})
 }
 
-// stat is a line for each file, and their sum.
-func (c *call) stat(rows []company.ChangeRow) string {
+// stat is a line for each file that a run changed, and their sum.
+func (c *call) stat(row *company.RunRow, rows []company.ChangeRow) string {
 	var b strings.Builder
 	added, removed := 0, 0
 	for _, f := range rows {
@@ -106,7 +106,7 @@ func (c *call) stat(rows []company.ChangeRow) string {
 		if f.Binary {
 			size = "binary"
 		}
-		fmt.Fprintf(&b, "%s  %s  %s\n", terminal.Fit(f.Action, len("modify")), terminal.Fit(size, 12), terminal.Quote(f.Path))
+		fmt.Fprintf(&b, "%s  %s  %s\n", terminal.Fit(f.Action, len("modify")), terminal.Fit(size, 12), terminal.Link(c.changedLink(row, f.Path), terminal.Quote(f.Path)))
 		added, removed = added+f.Added, removed+f.Removed
 	}
 	files := "files"

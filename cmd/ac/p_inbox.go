@@ -136,7 +136,7 @@ func (c *call) inboxTable(rows []inboxRow) terminal.Table {
 		r := &rows[i]
 		at, _ := clock.Parse(r.At)
 		row := []terminal.Cell{
-			{Text: short[r.ID]}, {Text: r.Kind, Colour: kindColour(r.Kind)}, {Text: r.from()}, {Text: cmp.Or(r.Title, terminal.Unknown)}, {Text: terminal.Age(at, c.now)},
+			{Text: short[r.ID], Link: c.needLink(r)}, {Text: r.Kind, Colour: kindColour(r.Kind)}, {Text: r.from()}, {Text: cmp.Or(r.Title, terminal.Unknown)}, {Text: terminal.Age(at, c.now)},
 		}
 		if severalProjects {
 			row = append(row, terminal.Cell{Text: cmp.Or(c.projectNamed(orEmpty(r.ProjectID)), terminal.Unknown)})

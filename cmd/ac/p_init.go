@@ -43,7 +43,11 @@ stays: a second call adds what is missing.`,
 		p.Environ = os.Environ()
 		p.Home, _ = os.UserHomeDir() // none: nothing is refused for it
 		return a.across(func(all *company.Host) error {
+			progress := (&call{app: a, shortFlags: o}).progress("looking for agents")
+			defer progress.End()
+			p.Looked = func(looked, of int) { progress.Count(looked, of, "programs") }
 			made, err := company.Do(cmd.Context(), all, (*company.Host).Setup, p)
+			progress.End()
 			if err != nil {
 				return err
 			}
@@ -116,7 +120,7 @@ func (a *app) printSetup(made company.SetupResult) {
 			break
 		}
 	}
-	fmt.Fprint(a.stdout, "  ac run -- make test\n  ac ps\n")
+	fmt.Fprint(a.stdout, "  ac run -- make test\n  ac top\n")
 }
 
 func (a *app) printStaff(agents []company.SetupAgent) {

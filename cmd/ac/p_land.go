@@ -79,7 +79,10 @@ func (c *call) land(row *company.RunRow, l landing) error {
 			return err
 		}
 	}
+	progress := c.progress("landing")
+	defer progress.End()
 	done, err := company.Do(c.ctx, c.all, (*company.Company).LandRun, p)
+	progress.End()
 	if err != nil {
 		return landError(row, err)
 	}
@@ -147,7 +150,7 @@ func (c *call) agreesToLand(row *company.RunRow, p company.LandRunParams) (bool,
 	if err != nil {
 		return false, err
 	}
-	fmt.Fprint(c.stderr, c.stat(changed.Files))
+	fmt.Fprint(c.stderr, c.stat(row, changed.Files))
 	answers := bufio.NewReader(c.stdin)
 	for {
 		fmt.Fprintf(c.stderr, "Land %s on %s as one commit? [y/N/d] ", sizeOf(would.Files, would.Added, would.Removed), terminal.Printable(would.Branch))

@@ -124,7 +124,7 @@ func (c *call) runTable(list company.RunRows, unicode bool) terminal.Table {
 		sign, colour := stateSign(r, unicode)
 		created, _ := clock.Parse(orEmpty(r.CreatedAt))
 		row := []terminal.Cell{
-			{Text: short[r.RunID]}, {Text: sign + " " + r.State, Colour: colour}, {Text: orUnknown(r.Agent, r.AgentID)}, {Text: orUnknown(r.What, "")},
+			{Text: short[r.RunID], Link: c.runLink(r.ProjectID, r.RunID)}, {Text: sign + " " + r.State, Colour: colour}, {Text: orUnknown(r.Agent, r.AgentID)}, {Text: orUnknown(r.What, "")},
 			{Text: terminal.Age(created, c.now)}, {Text: took(r)}, {Text: tokens(r)}, {Text: terminal.Cost(r.CostUSD)},
 		}
 		if severalProjects {

@@ -137,6 +137,13 @@ func (s *sheet) field(name, value string) {
 	}
 }
 
+// linked adds a name and its value as a link to an address.
+func (s *sheet) linked(name, value, address string) {
+	if value != "" {
+		s.WriteString(terminal.Fit(name, 10) + terminal.Link(address, terminal.QuoteLines(value)) + "\n")
+	}
+}
+
 // title adds a line with something at its end.
 func (s *sheet) title(left, right string) {
 	width := s.call.width()
@@ -175,7 +182,7 @@ func (c *call) showRun(row *company.RunRow) error {
 	sign, _ := stateSign(row, terminal.Unicode(os.Getenv))
 	s.title(fmt.Sprintf("run %s   %s %s", shortID(row.RunID), sign, row.State), fmt.Sprintf("%s (%s) · %s", orUnknown(row.Agent, row.AgentID), row.Provider, c.projectNamed(row.ProjectID)))
 	s.line("\n%s\n", orUnknown(row.What, ""))
-	s.field("id", row.RunID)
+	s.linked("id", row.RunID, c.runLink(row.ProjectID, row.RunID))
 	s.field("created", c.when(orEmpty(row.CreatedAt)))
 	s.field("started", c.when(orEmpty(row.StartedAt)))
 	s.field("ended", c.when(orEmpty(row.EndedAt)))
@@ -183,7 +190,7 @@ func (c *call) showRun(row *company.RunRow) error {
 	if row.Tokens != nil {
 		s.field("usage", fmt.Sprintf("%s tokens, %s", tokens(row), terminal.Cost(row.CostUSD)))
 	}
-	s.field("place", orEmpty(row.Worktree))
+	s.linked("place", orEmpty(row.Worktree), c.changedLink(row, "."))
 	if changesErr == nil && changed.ChangeRows != nil {
 		s.field("files", fmt.Sprintf("%d files +%d -%d", changed.Totals.Files, changed.Totals.Added, changed.Totals.Removed))
 	}

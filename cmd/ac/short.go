@@ -183,7 +183,7 @@ func (c *call) paged(text string) error {
 	if ok && !c.noPager && c.onTerminal() {
 		_, high, err := term.GetSize(int(out.Fd()))
 		if pager := terminal.Pager(os.LookupEnv); err == nil && strings.Count(text, "\n") >= high && pager != nil {
-			return terminal.Page(c.ctx, pager, text, out.file, os.Stderr)
+			return terminal.Page(c.ctx, pager, terminal.Unlink(text), out.file, os.Stderr)
 		}
 	}
 	_, err := fmt.Fprint(c.stdout, text)

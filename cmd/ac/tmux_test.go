@@ -86,9 +86,15 @@ type shownCommand struct {
 func shownCommands() map[string][]shownCommand {
 	once := func(line string, shows ...string) []shownCommand { return []shownCommand{{line: line, shows: shows}} }
 	return map[string][]shownCommand{
-		"ps":         once("ac ps", "RUN     STATE ", "AGENT ", "✓ done"),
-		"logs":       {{line: "ac logs", shows: []string{"the newest"}}, {line: "ac logs -f LAST", shows: []string{"built"}}},
-		"diff":       once("ac diff LAST --no-pager", "client/a.txt", "+2"),
+		"ps":   once("ac ps", "RUN     STATE ", "AGENT ", "✓ done"),
+		"logs": {{line: "ac logs", shows: []string{"the newest"}}, {line: "ac logs -f LAST", shows: []string{"built"}}},
+		"diff": once("ac diff LAST --no-pager", "client/a.txt", "+2"),
+		"land": {
+			{line: "ac land LAST", shows: []string{"client/a.txt", "Land 1 file +1 -0 on main as one commit? [y/N/d]"}, keys: []string{"n", "Enter"}},
+			{line: "ac land LAST", shows: []string{"as one commit? [y/N/d]"}, keys: []string{"d", "Enter", "y", "Enter"}},
+			{line: "ac land LAST", shows: []string{"was landed as"}},
+		},
+		"discard":    once(`ac discard $(ac run:new "$AC_WORKSPACE" --project Checkout --agent Shell --provider cmd | grep -o 'run_[0-9A-Z]\{26\}')`, " stopped"),
 		"init":       once("ac init", "Shell  runs commands"),
 		"run":        {{line: "ac run -- make test", shows: []string{"ok", "done"}}, {line: "ac run -- sh -c 'echo go\"\"ing; sleep 60'", shows: []string{"going"}, keys: []string{"C-c"}, status: "130"}},
 		"attach":     {{line: "ac run -q -d --agent Ann --keep-open 'Write the notes'; until ac ps --live -q | grep -q run_; do :; done; ac attach $(ac ps --live -q)", shows: []string{"The notes are written."}, keys: []string{"C-d"}}},
@@ -127,6 +133,7 @@ func TestShortCommandsOnATerminal(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	s := newScreen(t, filepath.Join(w.dir, "shop"), w.env)
+	s.run("resize-window", "-x", "100", "-y", "40") // so that the findings of doctor do not scroll away
 	root := newRoot(&app{stdin: strings.NewReader(""), stdout: io.Discard, stderr: io.Discard})
 	root.InitDefaultHelpCmd()
 	for _, cmd := range root.Commands() {
@@ -135,9 +142,9 @@ func TestShortCommandsOnATerminal(t *testing.T) {
 		}
 		rows := shownCommands()[cmd.Name()]
 		_, elsewhere := notHere()[cmd.Name()]
-		// What is decided is tried in TestDecidingOnATerminal and TestLandingOnATerminal. The
-		// full screen has TestTopOnATerminal.
-		if decided := slices.Contains([]string{"approve", "deny", "answer", "land", "discard", "top"}, cmd.Name()); len(rows) == 0 && !elsewhere && !decided {
+		// What is decided is tried in TestDecidingOnATerminal, the full screen in
+		// TestTopOnATerminal.
+		if decided := slices.Contains([]string{"approve", "deny", "answer", "top"}, cmd.Name()); len(rows) == 0 && !elsewhere && !decided {
 			t.Errorf("ac %s is not tried in a terminal", cmd.Name())
 		}
 		for _, row := range rows {
@@ -166,6 +173,55 @@ func TestShortCommandsOnATerminal(t *testing.T) {
 	s.types("ac talk home | cat")
 	if text := s.shows("hello"); !strings.Contains(text, "human\thello") && !strings.Contains(text, "human   hello") {
 		t.Errorf("what was typed into the conversation is not there:\n%s", text)
+	}
+}
+
+// TestLinksOnATerminal looks at what reaches a terminal that is said to show links: ids and
+// paths lead to what they name. tmux on its own gets none, and neither do pipes and pagers.
+func TestLinksOnATerminal(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	kept, err := filepath.EvalSymlinks(w.dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := newScreen(t, filepath.Join(w.dir, "shop"), w.env)
+	raw := filepath.Join(w.dir, "raw")
+	s.run("pipe-pane", "cat >"+raw)
+	printed := func() string {
+		text, err := os.ReadFile(raw)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return string(text)
+	}
+	w.proposal(t)
+	s.types("ac ps; FORCE_HYPERLINK=1 ac ps | cat; stty rows 2; FORCE_HYPERLINK=1 AC_PAGER='sed s/^/paged:/' ac show " + w.run + "; stty rows 20; echo en''ded")
+	s.shows("ended")
+	if !awaited(func() bool { return strings.Contains(printed(), "ended") }) {
+		t.Fatal("the terminal does not say what it got")
+	}
+	if text := printed(); strings.Contains(text, "\x1b]8;") {
+		t.Errorf("links where none may be:\n%q", text)
+	}
+	for line, want := range map[string][]string{
+		"ac ps --no-pager":                   {kept + "/w/work/projects/", "/runs/" + w.run},
+		"ac show --no-pager " + w.run:        {"/runs/" + w.run, kept + "/w/.local/worktrees/"},
+		"ac diff --stat --no-pager " + w.run: {"/client/a.txt"},
+		"ac inbox --no-pager":                {"/artifacts/art_", ".md"},
+	} {
+		s.types("FORCE_HYPERLINK=1 " + line)
+		if !awaited(func() bool {
+			for _, part := range strings.Split(printed(), "\x1b]8;;file://")[1:] {
+				address, _, _ := strings.Cut(part, "\x1b\\")
+				if !slices.ContainsFunc(want, func(w string) bool { return !strings.Contains(address, w) }) || line == "ac show --no-pager "+w.run && strings.Contains(address, want[1]) {
+					return true
+				}
+			}
+			return false
+		}) {
+			t.Errorf("%s has no link to %q:\n%q", line, want, printed())
+		}
 	}
 }
 

@@ -347,7 +347,7 @@ func (t *topSource) Changes(ctx context.Context, id string) (string, []top.Line,
 	if err := c.diff(&row, nil, false); err != nil {
 		return "", nil, err
 	}
-	stat := strings.Split(strings.TrimSpace(c.stat(changed.Files)), "\n")
+	stat := strings.Split(strings.TrimSpace(c.stat(&row, changed.Files)), "\n")
 	return stat[len(stat)-1], linesOf(out.String()), nil
 }
 

@@ -42,6 +42,7 @@ type Column struct {
 type Cell struct {
 	Text   string
 	Colour Colour
+	Link   string // the address of what it names, "" for none
 }
 
 // Table is rows below their titles.
@@ -55,8 +56,8 @@ const (
 	leastText = 20 // what the text column gets before others are left out
 )
 
-// Lines lays the table out in a width, titles first. No line is wider. Colours are
-// written where colour is true.
+// Lines lays the table out in a width, titles first. No line is wider. Colours and links
+// are written where colour is true.
 func (t Table) Lines(width int, colour bool) []string {
 	shown, widths := t.layout(width)
 	titles := make([]Cell, len(t.Columns))
@@ -124,7 +125,7 @@ func fit(c Cell, right bool, width int, colour bool) string {
 	bare := strings.TrimRight(text, " ")
 	blanks := text[len(bare):]
 	if colour {
-		bare = c.Colour.Paint(bare)
+		bare = Link(c.Link, c.Colour.Paint(bare))
 	}
 	if right {
 		return blanks + bare

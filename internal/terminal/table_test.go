@@ -53,7 +53,7 @@ func TestGrouped(t *testing.T) {
 func exampleTable(what string) Table {
 	return Table{
 		Columns: []Column{{Title: "RUN"}, {Title: "AGENT", Most: 14, Drop: 3}, {Title: "WHAT", Text: true}, {Title: "AGE", Right: true, Drop: 2}, {Title: "TOKENS", Right: true, Drop: 1}},
-		Rows:    [][]Cell{{{"4WKKE6", None}, {"Ann", Cyan}, {what, None}, {"2m", None}, {"14.2k", None}}},
+		Rows:    [][]Cell{{{Text: "4WKKE6"}, {Text: "Ann", Colour: Cyan}, {Text: what}, {Text: "2m"}, {Text: "14.2k"}}},
 	}
 }
 

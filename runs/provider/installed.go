@@ -64,14 +64,24 @@ func kinds() []kind {
 
 // LookForAgents looks for the agent programs that are known, all at once, within seconds:
 // the programs get the environment without the variables of ac, and no input. With probe
-// false a program in PATH is enough.
-func LookForAgents(ctx context.Context, environ []string, probe bool) []Installed {
+// false a program in PATH is enough. looked, unless it is nil, is called after each of them
+// with how many were looked at, one call at a time.
+func LookForAgents(ctx context.Context, environ []string, probe bool, looked func(looked, of int)) []Installed {
 	environ = slices.DeleteFunc(slices.Clone(environ), func(entry string) bool { return strings.HasPrefix(entry, "AC_") })
 	known := kinds()
 	found := make([]Installed, len(known))
 	var group sync.WaitGroup
+	var mu sync.Mutex
+	n := 0
 	for i := range known {
-		group.Go(func() { found[i] = known[i].look(ctx, environ, probe) })
+		group.Go(func() {
+			found[i] = known[i].look(ctx, environ, probe)
+			mu.Lock()
+			defer mu.Unlock()
+			if n++; looked != nil {
+				looked(n, len(known))
+			}
+		})
 	}
 	group.Wait()
 	return found

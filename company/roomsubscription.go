@@ -1,0 +1,120 @@
+package company
+
+// room.subscribe: the frames of the room as notifications of this process's client.
+
+import (
+	"context"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+
+	"ac/internal/fault"
+	"ac/internal/inflight"
+	"ac/snapshot/room"
+)
+
+// SubscribeRoomParams are the params of room.subscribe.
+type SubscribeRoomParams struct {
+	Dir
+	SubscriptionID string   `json:"subscription_id" is:"optional"`
+	ProjectID      string   `json:"project_id" is:"optional,id"`
+	Tables         []string `json:"tables" is:"optional"`
+	RunsLimit      int      `json:"runs_limit" is:"default=200,min=1,cut=5000"`
+	Since          string   `json:"since" is:"optional"` // <epoch>.<rev> of the last frame
+	Light          bool     `json:"light" is:"optional"` // counts and needs only, at most one frame a second
+}
+
+// OfSubscription is the subscription that a request names, "" for a new one.
+func (p SubscribeRoomParams) OfSubscription() string { return p.SubscriptionID }
+
+// revision is what since of room.subscribe looks like.
+var revision = regexp.MustCompile(`^[0-9a-f]{8}\.[0-9]{1,18}$`)
+
+// CheckFields refuses unknown tables, those that light leaves out, and what is no revision.
+func (p *SubscribeRoomParams) CheckFields() (issues []fault.Issue) {
+	known := room.Tables()
+	if p.Light {
+		known = lightTables()
+	}
+	issues = unknownTables(p.Tables, known)
+	if p.Since != "" && !revision.MatchString(p.Since) {
+		issues = append(issues, fault.Issue{Path: []any{"since"}, Code: "custom", Message: "must be <epoch>.<rev> of a frame"})
+	}
+	return issues
+}
+
+// unknownTables refuses tables that are not among the known ones.
+func unknownTables(tables, known []string) (issues []fault.Issue) {
+	for i, table := range tables {
+		if !slices.Contains(known, table) {
+			issues = append(issues, fault.Issue{Path: []any{"tables", i}, Code: "invalid_value", Message: "is no table of the room", Values: known})
+		}
+	}
+	return issues
+}
+
+// lightTables are what a reader gets that is hidden.
+func lightTables() []string { return []string{room.TableCounts, room.TableNeeds} }
+
+// SubscribeRoomResult is the result of room.subscribe. Epoch and Rev are those of the room
+// when it was answered.
+type SubscribeRoomResult struct {
+	ID    string `json:"subscription_id"`
+	Epoch string `json:"epoch"`
+	Rev   int64  `json:"rev"`
+}
+
+// RoomNotification are the params of room.notification: a frame.
+type RoomNotification struct {
+	SubscriptionID string `json:"subscription_id"`
+	room.Frame
+}
+
+// SubscribeRoom makes a subscription to the room. Its frames follow the answer: what changed
+// since the revision that the client has, or everything; then what changes.
+func (c *Company) SubscribeRoom(ctx context.Context, p SubscribeRoomParams) (result SubscribeRoomResult, err error) {
+	var k *keptRoom
+	leave, err := c.joinRoom(&k, p.RunsLimit)
+	if err != nil {
+		return result, err
+	}
+	defer leave() // it is kept for longer than it takes until it is joined again
+	select {
+	case <-k.ready:
+	case <-ctx.Done():
+		return result, ctx.Err()
+	}
+	stream := RoomStream{Filter: room.Filter{Project: p.ProjectID, Tables: p.Tables}, RunsLimit: p.RunsLimit, Light: p.Light}
+	if epoch, rev, ok := strings.Cut(p.Since, "."); ok {
+		if stream.Since, err = strconv.ParseInt(rev, 10, 64); err != nil {
+			return result, err
+		}
+		stream.Epoch = epoch
+	}
+	if p.Light && len(p.Tables) == 0 {
+		stream.Tables = lightTables()
+	}
+	result.Epoch, result.Rev, err = k.at()
+	if err != nil {
+		return result, err
+	}
+	answer, start, err := c.all.hub.SubscribeSender(p.SubscriptionID, func(ctx context.Context, id string, notify func(context.Context, string, any) error) error {
+		stream.Deliver = func(ctx context.Context, _ string, f room.Frame) error {
+			return notify(ctx, "room.notification", RoomNotification{id, f})
+		}
+		return c.FollowRoom(ctx, stream)
+	})
+	if err == nil {
+		result.ID = answer.ID
+		inflight.After(ctx, start)
+	}
+	return result, err
+}
+
+// at is where the room is, or why it is not kept any more.
+func (k *keptRoom) at() (epoch string, rev int64, err error) {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	return k.room.Epoch, k.room.Rev(), k.failed
+}

@@ -1,0 +1,41 @@
+package feed
+
+// Subscriptions whose notifications are made elsewhere than from the logs of runs.
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+)
+
+// Sender makes the notifications of a subscription, from its start until ctx ends. notify
+// writes one; it blocks while the reader is slow, and fails when that is gone or ctx ends.
+// When a sender returns, its subscription has ended.
+type Sender func(ctx context.Context, id string, notify func(ctx context.Context, method string, params any) error) error
+
+// SubscribeSender begins a subscription of a sender. It is one like others: its id, made
+// when it is empty, is among theirs. Nothing is sent before start is called.
+func (h *Hub) SubscribeSender(id string, send Sender) (answer SubscribeResult, start func(), err error) {
+	if id == "" {
+		id = h.newID("sub")
+	}
+	s, replaced, err := h.add(Spec{ID: id, beside: func(ctx context.Context) error { return send(ctx, id, h.notify) }})
+	replaced.wait()
+	if err != nil {
+		return answer, nil, err
+	}
+	return SubscribeResult{ID: id}, func() { h.start(s) }, nil
+}
+
+// notify writes a notification.
+func (h *Hub) notify(ctx context.Context, method string, params any) error {
+	line := bytes.NewBufferString(`{"jsonrpc":"2.0","method":"` + method + `","params":`)
+	text := json.NewEncoder(line)
+	text.SetEscapeHTML(false)
+	if err := text.Encode(params); err != nil {
+		return err
+	}
+	line.Truncate(line.Len() - 1)
+	line.WriteByte('}')
+	return h.sink.Notify(ctx, line.Bytes())
+}
