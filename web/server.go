@@ -67,6 +67,8 @@ type Options struct {
 	// AllowRemote allows Host to be an address that other machines can reach;
 	// every request then needs a token.
 	AllowRemote bool
+	// Heartbeat lets the heartbeat of the workspace tick as long as the server lives.
+	Heartbeat bool
 }
 
 // Server is a listening server. Serve serves and closes it.
@@ -128,6 +130,9 @@ func Listen(ctx context.Context, opts Options) (*Server, error) {
 	token := ""
 	if !at.Addr().IsLoopback() {
 		token = newToken()
+	}
+	if opts.Heartbeat {
+		s.all.Observe(opts.WorkspaceDir)
 	}
 	s.guard = httpguard.New(httpguard.Options{Host: opts.Host, At: netip.AddrPortFrom(at.Addr(), portOf(s.listener)), Token: token, OwnPages: true})
 	return s, nil

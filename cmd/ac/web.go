@@ -29,6 +29,7 @@ type webOptions struct {
 	actor       company.ActorParams
 	host, port  string
 	allowRemote bool
+	heartbeat   bool
 }
 
 func webCommand(a *app) *cobra.Command {
@@ -65,6 +66,7 @@ options. Exit status: 0 when ended by a signal.`,
 	flags.StringVar(&o.host, "host", "127.0.0.1", "address or name to listen on")
 	flags.StringVar(&o.port, "port", "8787", "port to listen on, 0 for any free one")
 	flags.BoolVar(&o.allowRemote, "allow-remote", false, "allow --host to be an address that other machines can reach; every request then needs a token")
+	flags.BoolVar(&o.heartbeat, "heartbeat", false, "let the heartbeat of the workspace tick as long as this serves")
 	return cmd
 }
 
@@ -82,7 +84,7 @@ func (o *webOptions) web(cmd *cobra.Command) (options web.Options, err error) {
 		Env: workspace.SystemEnv(), Version: buildVersion(), ProjectID: o.ProjectID, Actor: o.actor,
 		Limits:       o.ScreenLimits,
 		RefreshIndex: o.RefreshIndex, SyncIndex: o.SyncIndex,
-		Host: o.host, Port: int(port), AllowRemote: o.allowRemote,
+		Host: o.host, Port: int(port), AllowRemote: o.allowRemote, Heartbeat: o.heartbeat,
 	}, err
 }
 
