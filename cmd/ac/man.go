@@ -68,7 +68,7 @@ func writeManPages(root *cobra.Command, dir string, date time.Time) error {
 		return err
 	}
 	root.DisableAutoGenTag = true
-	root.Long = strings.TrimSuffix(allCommands(root), "\n")
+	root.Long = indented(allCommands(root))
 	var failed error
 	for _, cmd := range append([]*cobra.Command{root}, root.Commands()...) {
 		if cmd != root && !cmd.IsAvailableCommand() && cmd.Name() != "help" {
@@ -84,6 +84,20 @@ func writeManPages(root *cobra.Command, dir string, date time.Time) error {
 	return failed
 }
 
+// indented is a list of commands whose lines stay lines.
+func indented(list string) string {
+	var b strings.Builder
+	for line := range strings.Lines(list) {
+		if strings.HasPrefix(line, "  ") {
+			line = "    " + line
+		} else if strings.TrimSpace(line) != "" {
+			line += "\n"
+		}
+		b.WriteString(line)
+	}
+	return b.String()
+}
+
 func writeManPage(cmd *cobra.Command, dir string, date time.Time) error {
 	plain := cmd.Use
 	escapeMarkdown(cmd)
@@ -97,7 +111,7 @@ func writeManPage(cmd *cobra.Command, dir string, date time.Time) error {
 }
 
 // colon stands in the names of pages. File names of Windows have none.
-var colon = regexp.MustCompile(`(\bac\\?-[a-z]+):([a-z])`)
+var colon = regexp.MustCompile(`(?i)(ac-[a-z]+):([a-z])`)
 
 // withoutColons names pages by their files.
 func withoutColons(page []byte) []byte { return colon.ReplaceAll(page, []byte("$1-$2")) }
