@@ -90,5 +90,5 @@ func (c *Company) AnswerHelp(ctx context.Context, p AnswerHelpParams) (result An
 	if err == nil {
 		result.MessageID = message.ID
 	}
-	return result, nil //nolint:nilerr // as above
+	return result, nil
 }

@@ -100,7 +100,7 @@ func (c *Company) Need(ctx context.Context, p NeedParams) (result NeedResult, er
 			result.Proof, err = c.indexProof(m, n)
 			return err
 		}
-		return c.howSettled(m, &found, p.NeedID)
+		return c.howSettled(m, p.NeedID)
 	})
 	if err == nil {
 		err = c.proof(ctx, result.Need, &result.Proof)
@@ -242,7 +242,7 @@ func (c *Company) runProof(ctx context.Context, n needs.Need, proof *NeedProof) 
 
 // howSettled is the error about a need that does not wait: fault.Settled with what is known
 // of its end, fault.NotFound for one that never was.
-func (c *Company) howSettled(m *snapshot.View, found *snapshot.Needs, id string) error {
+func (c *Company) howSettled(m *snapshot.View, id string) error {
 	kind, ref, _ := strings.Cut(id, ":")
 	switch {
 	case kind == "interaction":

@@ -282,11 +282,11 @@ func (k *keptRoom) follow(ctx context.Context) (stop func(), err error) {
 
 // folders are where the documents lie that rows are made of.
 func (k *keptRoom) folders() []string {
-	folders := []string{
-		workspace.ReviewsDir, workspace.HelpRequestsDir, workspace.AgentsDir + "/*", workspace.TeamsDir, workspace.SessionsDir,
-		workspace.HeartbeatDir, workspace.NeedsDir, workspace.HomeDir, workspace.ConversationsDir + "/*", workspace.ProjectsDir + "/*",
-	}
 	projects, _ := workspace.Dirs(k.c.w.FS, workspace.ProjectsDir) // none if they cannot be listed
+	folders := append(make([]string, 0, 10+4*len(projects)),
+		workspace.ReviewsDir, workspace.HelpRequestsDir, workspace.AgentsDir+"/*", workspace.TeamsDir, workspace.SessionsDir,
+		workspace.HeartbeatDir, workspace.NeedsDir, workspace.HomeDir, workspace.ConversationsDir+"/*", workspace.ProjectsDir+"/*",
+	)
 	for _, p := range projects {
 		folders = append(folders, workspace.ArtifactsDir(p), workspace.TasksDir(p), workspace.ProjectDir(p)+"/jobs/*", workspace.ProjectConversationDir(p, "*"))
 	}

@@ -61,7 +61,7 @@ func (p *workParams) By(actor, role, team string) {
 
 // CheckFields refuses what could not be executed.
 func (p *LaunchParams) CheckFields() []fault.Issue {
-	issues := p.workParams.check()
+	issues := p.check()
 	if p.SessionRef != "" {
 		if why := session.CheckRef(p.SessionRef); why != "" {
 			issues = append(issues, fault.Issue{Path: []any{"session_ref"}, Code: "custom", Message: why})
@@ -113,7 +113,7 @@ func (c *Company) Launch(ctx context.Context, p LaunchParams) (_ LaunchResult, e
 	ref := cmp.Or(p.SessionRef, session.LocalRef(p.RunID))
 	end := c.all.begin(launched{c.dir, ref})
 	defer func() { end(err) }()
-	spec := p.workParams.spec(c, p.ProjectID, p.RunID, ref)
+	spec := p.spec(c, p.ProjectID, p.RunID, ref)
 	switch p.Isolation {
 	case runs.IsolationWorktree:
 		spec.Worktree = &session.Worktree{Owner: cmp.Or(p.TaskID, p.RunID), Run: p.RunID}

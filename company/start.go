@@ -44,7 +44,7 @@ type startControls struct {
 
 // CheckFields refuses what could not be started.
 func (p *StartRunParams) CheckFields() []fault.Issue {
-	issues := p.workParams.check()
+	issues := p.check()
 	refuse := func(field, message string) {
 		issues = append(issues, fault.Issue{Path: []any{field}, Code: "custom", Message: message})
 	}
@@ -83,7 +83,7 @@ func (c *Company) StartRun(ctx context.Context, p StartRunParams) (StartRunResul
 		return StartRunResult{}, err
 	}
 	return c.startRun(ctx, runs.StartSpec{
-		LaunchSpec: p.workParams.spec(c, p.ProjectID, "", ""), AgentID: p.AgentID, Provider: p.Provider, Isolation: p.Isolation, BaseRunID: p.BaseRunID,
+		LaunchSpec: p.spec(c, p.ProjectID, "", ""), AgentID: p.AgentID, Provider: p.Provider, Isolation: p.Isolation, BaseRunID: p.BaseRunID,
 		Title: p.Title, LimitMS: p.TimeoutMS, From: p.From, Content: content,
 	}, p.startControls)
 }

@@ -295,7 +295,7 @@ func (s *start) admit(ctx context.Context, a *Admission) error {
 		return errors.Join(refusal, err)
 	}
 	spent, err := s.afford(a)
-	s.told = append(told, spent...)
+	s.told = slices.Concat(told, spent)
 	return err
 }
 

@@ -176,10 +176,10 @@ func overBudget(d *BudgetDecision) string {
 
 // broken is what is wrong with the log.
 func (t trouble) broken() string {
-	switch {
-	case t.ParseErrors == 0:
+	switch t.ParseErrors {
+	case 0:
 		return "the log was changed"
-	case t.ParseErrors == 1:
+	case 1:
 		return "the log has 1 line that is no event"
 	}
 	return fmt.Sprintf("the log has %d lines that are no events", t.ParseErrors)

@@ -149,7 +149,7 @@ func (c *call) attach(row *company.RunRow, since int64) error {
 	}()
 	detached := func() error {
 		cancel()
-		<-done
+		<-done //nolint:errcheck // its reader ended
 		fmt.Fprintf(c.stderr, "\nleft running; ac attach %s\n", shortID(row.RunID))
 		return nil
 	}

@@ -5,7 +5,6 @@ package main
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"os"
 	"os/signal"
@@ -126,7 +125,7 @@ func (f *follower) follow(signals <-chan os.Signal) error {
 			switch {
 			case s == syscall.SIGQUIT || s == syscall.SIGHUP:
 				cancel()
-				<-done // its reader ended
+				<-done //nolint:errcheck // its reader ended
 				f.note("left running; ac logs -f %s", shortID(f.row.RunID))
 				return nil
 			case stopped == nil:
@@ -169,7 +168,9 @@ func (f *follower) stream(ctx context.Context) error {
 	}
 	_, err := company.Do(ctx, f.all, (*company.Company).WatchRun, company.WatchRunParams{
 		NamedRunParams: f.named(), Since: new(int64(0)), Told: func(n feed.TranscriptNotification) error {
-			return errors.Join(shown(n), f.question(n))
+			err := shown(n)
+			f.question(n)
+			return err
 		},
 	})
 	return err
@@ -185,9 +186,9 @@ type streamedChunk struct {
 func (f *follower) answerWith(id string) string { return "ac answer " + shortID(id) }
 
 // question asks what the agent asks, or mentions it once.
-func (f *follower) question(n feed.TranscriptNotification) error {
+func (f *follower) question(n feed.TranscriptNotification) {
 	if n.Item == nil || n.Item.Interaction == nil || n.Item.Interaction.State != interaction.Open || f.told[n.Item.InteractionID] {
-		return nil
+		return
 	}
 	if f.told == nil {
 		f.told = map[string]bool{}
@@ -199,7 +200,6 @@ func (f *follower) question(n feed.TranscriptNotification) error {
 	case !f.onTerminal() || f.asJSON:
 		f.note("? %s asks: %s   (%s allow)", orUnknown(f.row.Agent, f.row.AgentID), n.Item.Interaction.Title, f.answerWith(n.Item.InteractionID))
 	}
-	return nil
 }
 
 // followedRun is the last line of JSON of a run that was followed.

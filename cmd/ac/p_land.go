@@ -181,12 +181,12 @@ func landError(row *company.RunRow, err error) error {
 	case files.Refused:
 		return refusedError(told.Message, data)
 	}
-	switch {
-	case told.Reason == fault.SnapshotBase:
+	switch told.Reason { //nolint:exhaustive // the others say it themselves
+	case fault.SnapshotBase:
 		return fmt.Errorf("run %s began from your uncommitted files; bring it in with: ac land --files %s", name, name)
-	case told.Reason == fault.RunBusy:
+	case fault.RunBusy:
 		return fmt.Errorf("run %s still works; stop it, or wait", name)
-	case told.Reason == fault.NoWorktree:
+	case fault.NoWorktree:
 		return fmt.Errorf("run %s has no worktree", name)
 	}
 	return err

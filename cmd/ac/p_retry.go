@@ -4,6 +4,7 @@ package main
 
 import (
 	"bufio"
+	"errors"
 	"fmt"
 	"io"
 	"strings"
@@ -154,7 +155,7 @@ func (c *call) textToSay(given []string, prompt string) (text string, err error)
 	case len(given) == 0 && c.asks():
 		fmt.Fprint(c.stderr, prompt)
 		text, err = bufio.NewReader(c.stdin).ReadString('\n')
-		if err == io.EOF {
+		if errors.Is(err, io.EOF) {
 			err = nil
 		}
 	case c.readsTerminal() && len(given) == 0:

@@ -74,7 +74,7 @@ func (c *call) anything(word string) (thing, error) {
 	case len(hits) == 0:
 		return thing{}, fault.New(fault.NotFound, "nothing is named %s in %s (ac ps -a, ac inbox -a)", word, c.company)
 	}
-	e := choiceError{message: fmt.Sprintf("%s names several things; say more of it", word)}
+	e := choiceError{message: word + " names several things; say more of it"}
 	for _, h := range hits {
 		e.lines = append(e.lines, strings.TrimSpace(fmt.Sprintf("%s  %s  %s", h.kind, h.id, h.name)))
 	}

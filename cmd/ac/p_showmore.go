@@ -4,6 +4,7 @@ package main
 
 import (
 	"fmt"
+	"strconv"
 	"strings"
 
 	"ac/company"
@@ -88,7 +89,7 @@ func (c *call) projectThing(word string) (thing, error) {
 		s := c.sheet()
 		s.line("project %s\n", found.name)
 		s.field("id", found.id)
-		s.field("tasks", fmt.Sprint(len(tasks.Tasks)))
+		s.field("tasks", strconv.Itoa(len(tasks.Tasks)))
 		s.runs(runs)
 		return s.print()
 	}}, err

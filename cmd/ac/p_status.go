@@ -5,6 +5,7 @@ package main
 import (
 	"fmt"
 	"os"
+	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -127,11 +128,9 @@ func (c *call) statusText(r *statusReport, width int, unicode bool) string {
 	}
 	b.WriteString(line + "\n")
 	health := r.Health.Status
-	for _, f := range r.Health.Findings {
-		if f.Status == r.Health.Status {
-			health += ": " + f.Check + ": " + f.Message + " (ac doctor)"
-			break
-		}
+	if at := slices.IndexFunc(r.Health.Findings, func(f statusFinding) bool { return f.Status == r.Health.Status }); at >= 0 {
+		f := r.Health.Findings[at]
+		health += ": " + f.Check + ": " + f.Message + " (ac doctor)"
 	}
 	beats := "heartbeat off"
 	if r.beats {

@@ -186,7 +186,7 @@ func (w *allRuns) watch(ctx context.Context, run string) {
 // follow shows a run to its end. Of one that was made before the watch, only what comes
 // is shown.
 func (w *allRuns) follow(ctx context.Context, run string) error {
-	row, err := w.call.run(run)
+	row, err := w.run(run)
 	if err != nil {
 		return err
 	}

@@ -82,8 +82,8 @@ func (t *topSource) Follow(ctx context.Context, send func(top.Room)) error {
 				return err
 			}
 			shown.Health = t.health(c)
-			if rows, err := t.listTalks(c); err == nil {
-				shown.Conversations = rows
+			if shown.Conversations, err = t.listTalks(c); err != nil {
+				return err
 			}
 			send(shown)
 			_ = pauseFor(ctx, gathered) // its end is the end of the stream
@@ -274,7 +274,7 @@ func (t *topSource) Plan(ctx context.Context, width int) ([]top.Line, error) {
 	c := t.call(ctx, io.Discard)
 	c.columns = width
 	if err := c.requireProject(); err != nil {
-		return []top.Line{{Text: err.Error()}}, nil
+		return []top.Line{{Text: err.Error()}}, nil //nolint:nilerr // it says which projects there are
 	}
 	schedule, err := company.Do(ctx, c.all, (*company.Company).Schedule, company.ProjectParams{Dir: c.dirParam(), ProjectID: c.project})
 	switch {

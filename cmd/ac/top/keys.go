@@ -252,7 +252,8 @@ func (m *Model) answer() tea.Cmd {
 
 // say asks for something to say to the selected run or in the selected conversation.
 func (m *Model) say() {
-	id, to := m.selected(), ""
+	id := m.selected()
+	var to string
 	speak := m.source.Say
 	switch r, isRun := m.run(id); {
 	case m.pane == paneTalk && id != "":

@@ -201,6 +201,7 @@ func (m *Model) ids(p paneID) (ids []string) {
 		for _, c := range m.room.Conversations {
 			ids = append(ids, c.ID)
 		}
+	case panePlan, paneCost, panes:
 	}
 	return ids
 }
@@ -249,6 +250,7 @@ func (m *Model) open() tea.Cmd {
 		return m.read(id, func(ctx context.Context) ([]Line, error) { return m.source.Messages(ctx, id) })
 	case paneCost:
 		return m.read("cost", func(ctx context.Context) ([]Line, error) { return m.source.Cost(ctx, m.width) })
+	case panes:
 	}
 	return nil
 }

@@ -16,6 +16,7 @@ func (m *Model) rowLines(ids []string, width int) (lines []string) {
 		t = m.needTable(ids)
 	case paneTalk:
 		t = m.talkTable(ids)
+	case panePlan, paneCost, panes:
 	}
 	if len(t.Rows) == 0 {
 		return nil

@@ -78,7 +78,7 @@ func (c *company) Cost(context.Context, int) ([]Line, error) {
 func (c *company) Messages(context.Context, string) ([]Line, error) {
 	return []Line{{"14:02  human  ship it", terminal.None}, {"14:03  Ann    The notes are in notes/2.4.md.", terminal.None}}, nil
 }
-func (c *company) Changes(_ context.Context, run string) (string, []Line, error) {
+func (c *company) Changes(context.Context, string) (string, []Line, error) {
 	return "2 files +18 -3", []Line{{"diff --git a/x b/x", terminal.None}}, c.fail
 }
 func (c *company) Decide(_ context.Context, need string, approve bool, note, hash string) (string, error) {
