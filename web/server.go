@@ -72,6 +72,8 @@ type Options struct {
 	// Dialects opens listeners for other programs' protocols over the company of the
 	// server, which serves them as long as itself; nil for none.
 	Dialects func(context.Context, *company.Host) ([]dialect.Listener, error)
+	// Heartbeat lets the heartbeat of the workspace tick as long as the server lives.
+	Heartbeat bool
 }
 
 // Server is a listening server. Serve serves and closes it.
@@ -139,6 +141,9 @@ func Listen(ctx context.Context, opts Options) (*Server, error) {
 	token := ""
 	if !at.Addr().IsLoopback() {
 		token = newToken()
+	}
+	if opts.Heartbeat {
+		s.all.Observe(opts.WorkspaceDir)
 	}
 	s.guard = httpguard.New(httpguard.Options{Host: opts.Host, At: netip.AddrPortFrom(at.Addr(), portOf(s.listener)), Token: token, OwnPages: true})
 	return s, nil

@@ -55,8 +55,16 @@ func commandsPage(t *testing.T) string {
 	for _, g := range plumbingGroups() {
 		writeGroup(&b, g.title, rows[g.title])
 	}
+	b.WriteString(releaseTail)
 	return b.String()
 }
+
+const releaseTail = `
+## For releases
+
+Builds with the tag ` + "`man` have two more, which `scripts/release` uses: `help:man <dir>`" + ` writes the man
+pages, ` + "`help:sbom <program>`" + ` prints the bill of materials of another build.
+`
 
 const shortTitle = "Short commands"
 

@@ -34,6 +34,7 @@ type dialectOptions struct {
 	repo, agent, level      string
 	listen, origins         []string
 	answerWithin            time.Duration
+	heartbeat               bool
 }
 
 // exitRefused is the exit status of an address that may not be listened on.
@@ -72,6 +73,7 @@ Exit status: 0 when ended by a signal, 2 for an address that is not of loopback.
 	flags.StringVar(&o.agent, "agent", "", "agent who serves what names no agent; the first that fits by default")
 	flags.StringVar(&o.level, "level", "", "permission level of tasks: read-only, patch or run-commands; patch in a git repository by default")
 	flags.DurationVar(&o.answerWithin, "answer-within", autonoma.DefaultAnswerWithin, "how long a client waits for a slow answer, 1s to 29s")
+	flags.BoolVar(&o.heartbeat, "heartbeat", false, "let the heartbeat of the workspace tick as long as this serves")
 	flags.StringArrayVar(&o.origins, "allow-origin", nil, "origin of pages that may connect; none by default")
 	return cmd
 }
@@ -79,14 +81,19 @@ Exit status: 0 when ended by a signal, 2 for an address that is not of loopback.
 // dialects are the names of those that there are.
 func dialects() []string { return []string{autonoma.Name} }
 
-func (o *dialectOptions) check(cmd *cobra.Command, names string) error {
+// checkDialects refuses names, with commas between, that are of no dialect.
+func checkDialects(names string) error {
 	for name := range strings.SplitSeq(names, ",") {
 		if !slices.Contains(dialects(), name) {
 			return usageError{fmt.Sprintf("there is no dialect %q; there is: %s", name, strings.Join(dialects(), ", "))}
 		}
 	}
+	return nil
+}
+
+func (o *dialectOptions) check(cmd *cobra.Command, names string) error {
 	err := cmp.Or(
-		require(cmd, "project", "as"), oneOf("role", o.role, doc.Roles()), checkID("project", o.project),
+		checkDialects(names), require(cmd, "project", "as"), oneOf("role", o.role, doc.Roles()), checkID("project", o.project),
 	)
 	switch {
 	case err != nil:
@@ -114,6 +121,9 @@ func (a *app) serveDialects(ctx context.Context, o dialectOptions, dir string) e
 	c := &dialect.Company{
 		Host: host, Dir: dir, ProjectID: o.project, RepoID: o.repo, AgentID: o.agent, Version: buildVersion(), Clock: env.Clock,
 		Actor: company.ActorParams{ActorID: o.as, ActorRole: o.role, ActorTeamID: o.team}, Log: slog.New(slog.NewTextHandler(stderr, nil)),
+	}
+	if o.heartbeat {
+		host.Observe(dir)
 	}
 	err := a.listenAndServe(ctx, c, o)
 	hub.Close()

@@ -62,7 +62,7 @@ printf %s "$R" >../run
 // notHere are short commands that the tests of this file leave out, with the reason.
 func notHere() map[string]string {
 	const later = "is not made yet"
-	return map[string]string{"search": later, "service": later}
+	return map[string]string{"search": later}
 }
 
 // notRun are examples that only a terminal, a live agent or a signal can end, by their

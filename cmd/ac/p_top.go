@@ -5,6 +5,7 @@ package main
 import (
 	"errors"
 	"os"
+	"runtime/debug"
 
 	"github.com/spf13/cobra"
 	"golang.org/x/term"
@@ -12,6 +13,10 @@ import (
 	"ac/cmd/ac/top"
 	"ac/internal/terminal"
 )
+
+// topGarbage is how much garbage may lie around in the process of the screen, in percent of
+// what it keeps. It is open all day beside agents that need the memory, and draws little.
+const topGarbage = 40
 
 func topCommand(a *app) *cobra.Command {
 	readOnly := false
@@ -33,6 +38,7 @@ AC_REDUCED_MOTION=1 draws at most once a second. For screen readers: ac watch, a
 			ReadOnly: readOnly, Colour: c.colours(), Unicode: terminal.Unicode(os.Getenv),
 			Still: os.Getenv("AC_REDUCED_MOTION") == "1", Now: c.all.Now,
 		}
+		debug.SetGCPercent(topGarbage)
 		err := top.Show(c.ctx, newTopSource(c), options, in, a.rawStdout(), os.Environ())
 		if errors.Is(err, top.ErrLost) {
 			c.note("%s cannot be read any more", c.dir)

@@ -95,8 +95,9 @@ func newRoot(a *app) *cobra.Command {
 		setupCommand(a), runCommand(a), retryCommand(a), continueCommand(a), watchCommand(a), attachCommand(a), sayCommand(a),
 		statusCommand(a), inboxCommand(a), showCommand(a), approveCommand(a), denyCommand(a), answerCommand(a), costCommand(a), topCommand(a),
 		agentsCommand(a), teamsCommand(a), projectsCommand(a), tasksCommand(a), jobsCommand(a), planCommand(a),
-		talkCommand(a), roomCommand(a), healthCommand(a), proveCommand(a),
+		talkCommand(a), roomCommand(a), healthCommand(a), proveCommand(a), serviceCommand(a),
 	)
+	root.AddCommand(releaseCommands(a)...)
 	takeDecimals(root)
 	acceptJSON(root.Commands())
 	a.takeNames(root.Commands())

@@ -36,8 +36,15 @@ func factsOf(build *debug.BuildInfo) buildFacts {
 	if build == nil {
 		return facts
 	}
+	if build.GoVersion != "" {
+		facts.Go = build.GoVersion
+	}
 	for _, setting := range build.Settings {
 		switch setting.Key {
+		case "GOOS":
+			facts.OS = setting.Value
+		case "GOARCH":
+			facts.Arch = setting.Value
 		case "vcs.revision":
 			facts.Commit = &setting.Value
 		case "vcs.time":
@@ -72,15 +79,20 @@ func (f buildFacts) commit() string {
 
 func versionCommand(a *app) *cobra.Command {
 	var o shortFlags
+	sbom := false
 	cmd := &cobra.Command{
 		Use: "version", Short: "Print version and build information", Args: args(),
 		Long: `Print version, commit, Go version and platform of this build, and with --json the
-versions and checksums of all its modules. Unknown values are null.`,
-		Example: "  ac version\n  ac version --json | jq -r .commit",
+versions and checksums of all its modules. Unknown values are null. --sbom prints the
+modules as a bill of materials, CycloneDX 1.6 in JSON.`,
+		Example: "  ac version\n  ac version --json | jq -r .commit\n  ac version --sbom",
 		RunE: func(*cobra.Command, []string) error {
 			build, _ := debug.ReadBuildInfo() // nil if unavailable
 			facts := factsOf(build)
-			if o.asJSON {
+			switch {
+			case sbom:
+				return a.printJSON(billOf(facts))
+			case o.asJSON:
 				return a.printJSON(facts)
 			}
 			_, err := fmt.Fprintf(a.stdout, "ac %s\ncommit: %s\nbuilt with %s for %s/%s\n", facts.Version, facts.commit(), facts.Go, facts.OS, facts.Arch)
@@ -88,5 +100,6 @@ versions and checksums of all its modules. Unknown values are null.`,
 		},
 	}
 	a.everywhere(cmd, &o)
+	cmd.Flags().BoolVar(&sbom, "sbom", false, "print a bill of materials: CycloneDX 1.6 in JSON")
 	return cmd
 }

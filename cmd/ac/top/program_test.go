@@ -1,0 +1,213 @@
+package top
+
+// The program around the screen: that it starts, resizes and quits, what ten thousand events
+// a second cost it, and that it is silent while nothing happens.
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"io"
+	"runtime"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	tea "charm.land/bubbletea/v2"
+
+	"ac/internal/terminal"
+)
+
+// glass is the terminal that a program draws on. It counts what is written, and keeps the
+// end of it.
+type glass struct {
+	mu      sync.Mutex
+	written int
+	recent  []byte
+	grew    chan struct{} // closed at the next write
+}
+
+func newGlass() *glass { return &glass{grew: make(chan struct{})} }
+
+func (g *glass) Write(p []byte) (int, error) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	g.written += len(p)
+	g.recent = append(g.recent, p...)
+	g.recent = g.recent[max(0, len(g.recent)-1<<16):]
+	close(g.grew)
+	g.grew = make(chan struct{})
+	return len(p), nil
+}
+
+// shows waits until a text was drawn since the last call.
+func (g *glass) shows(t *testing.T, text string) {
+	t.Helper()
+	limit := time.NewTimer(20 * time.Second)
+	defer limit.Stop()
+	for {
+		g.mu.Lock()
+		at, grew := bytes.Index(g.recent, []byte(text)), g.grew
+		if at >= 0 {
+			g.recent = g.recent[at+len(text):]
+			g.mu.Unlock()
+			return
+		}
+		g.mu.Unlock()
+		select {
+		case <-grew:
+		case <-limit.C:
+			t.Fatalf("%q is not shown; last was %q", text, g.recent[max(0, len(g.recent)-600):])
+		}
+	}
+}
+
+func (g *glass) size() int {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	return g.written
+}
+
+// flood is a company in which something happens all the time.
+type flood struct {
+	*company
+	rooms <-chan Room
+	lines <-chan []Line
+}
+
+func (f *flood) Follow(ctx context.Context, send func(Room)) error {
+	return forward(ctx, f.rooms, send)
+}
+
+func (f *flood) Watch(ctx context.Context, _ string, send func([]Line)) error {
+	return forward(ctx, f.lines, send)
+}
+
+func forward[T any](ctx context.Context, from <-chan T, send func(T)) error {
+	for {
+		select {
+		case <-ctx.Done():
+			return nil
+		case v := <-from:
+			send(v)
+		}
+	}
+}
+
+// started is a screen that runs on a terminal of 100 columns and 30 lines.
+func started(t *testing.T, source Source) (program *tea.Program, g *glass, ended <-chan error) {
+	t.Helper()
+	g = newGlass()
+	ctx, cancel := context.WithCancel(t.Context())
+	in, keys := io.Pipe()
+	var p *tea.Program
+	m := New(ctx, source, Options{Now: func() time.Time { return noon }, Unicode: true}, func(msg tea.Msg) { p.Send(msg) })
+	m.after = func(time.Duration, func(time.Time) tea.Msg) tea.Cmd { return nil }
+	p = tea.NewProgram(m, tea.WithContext(ctx), tea.WithInput(in), tea.WithOutput(g), tea.WithEnvironment([]string{"TERM=xterm"}),
+		tea.WithFPS(framesPerSecond), tea.WithWindowSize(100, 30), tea.WithoutSignalHandler())
+	done := make(chan error, 1)
+	go func() {
+		_, err := p.Run()
+		done <- err
+		close(done)
+	}()
+	t.Cleanup(func() {
+		cancel()
+		_ = keys.Close() // of a pipe it never fails
+		<-done
+		m.calls.Wait()
+	})
+	return p, g, done
+}
+
+func TestProgramStartsResizesAndQuits(t *testing.T) {
+	t.Parallel()
+	program, g, ended := started(t, &company{room: acme(0)})
+	g.shows(t, "[1 Now]")
+	g.shows(t, "client/retry_test.go")
+	program.Send(tea.WindowSizeMsg{Width: 28, Height: 6})
+	g.shows(t, "too small: 28x6")
+	program.Send(tea.WindowSizeMsg{Width: 80, Height: 24})
+	g.shows(t, "[1 Now]")
+	program.Send(keyNamed("q"))
+	if err := <-ended; err != nil {
+		t.Error(err)
+	}
+}
+
+// Nothing is written while nothing happens. That the screen is still takes some time to see.
+func TestIdleProgramDrawsNothing(t *testing.T) {
+	t.Parallel()
+	quiet := acme(0)
+	quiet.Running, quiet.Needs = 0, nil
+	program, g, _ := started(t, &company{room: quiet})
+	g.shows(t, "client/retry_test.go")
+	program.Send(keyNamed("?"))
+	program.Send(keyNamed("?"))
+	time.Sleep(10 * time.Second / framesPerSecond) // for frames that are under way
+	before := g.size()
+	time.Sleep(20 * time.Second / framesPerSecond)
+	if after := g.size(); after != before {
+		t.Errorf("%d bytes were drawn of nothing", after-before)
+	}
+}
+
+// Ten thousand changes of the room and of the selected run, as fast as they come: keys are
+// served between them, and memory does not grow with them.
+func TestTenThousandEvents(t *testing.T) { //nolint:paralleltest // it measures time and memory
+	const events, mostHeap = 10_000, 60 << 20
+	rooms, lines, over := make(chan Room), make(chan []Line), make(chan struct{})
+	program, g, _ := started(t, &flood{company: &company{}, rooms: rooms, lines: lines})
+	rooms <- acme(100)
+	g.shows(t, "[1 Now]")
+	ctx, begun := t.Context(), time.Now()
+	go func() {
+		defer close(over)
+		first, other := acme(100), acme(100)
+		other.Runs[1].What = "Write them again"
+		for i := range events / 2 {
+			shown := first
+			if i%2 == 1 {
+				shown = other
+			}
+			line := Line{fmt.Sprintf("line %d of what the run says %s", i, strings.Repeat("x", 60)), terminal.None}
+			for rooms, lines := rooms, lines; rooms != nil || lines != nil; { // the run may be out of sight
+				select {
+				case <-ctx.Done():
+					return
+				case rooms <- shown:
+					rooms, lines = nil, nil
+				case lines <- []Line{line}:
+					lines = nil
+				}
+			}
+		}
+	}()
+	var slowest time.Duration
+	var most uint64
+	served := 0
+	press := func(key, shown string) {
+		pressed := time.Now()
+		program.Send(keyNamed(key))
+		g.shows(t, shown)
+		slowest = max(slowest, time.Since(pressed))
+		served++
+	}
+	for flowing := true; flowing; {
+		press("2", "[2 Needs")
+		press("1", "[1 Now]")
+		var mem runtime.MemStats
+		runtime.ReadMemStats(&mem)
+		most = max(most, mem.HeapInuse+mem.StackInuse)
+		select {
+		case <-over:
+			flowing = false
+		default:
+		}
+	}
+	t.Logf("%d events in %v; %d keys served, the slowest in %v; %d MB in use at most", events, time.Since(begun), served, slowest, most>>20)
+	if served < 4 || most > mostHeap {
+		t.Errorf("%d keys were served, and %d MB are in use", served, most>>20)
+	}
+}
