@@ -4,10 +4,12 @@ package main
 
 import (
 	"context"
+	"errors"
 	"strings"
 
 	"ac/company"
 	"ac/governance/files"
+	"ac/governance/needs"
 	"ac/runs"
 	"ac/runs/interaction"
 	"ac/workspace/doc"
@@ -29,6 +31,8 @@ const (
 	kindSession      = "session"
 	kindSharePack    = "share pack"
 	kindCheckpoint   = "checkpoint"
+	kindNeed         = "item"
+	kindHelpRequest  = "help request"
 )
 
 // hasNames reports whether things of a kind have names beside their ids.
@@ -62,6 +66,12 @@ func (c *call) known(kind string) ([]candidate, error) {
 		p := company.ListInteractionsParams{Dir: c.dirParam(), ProjectID: c.project, State: "all", Limit: mostInteractions}
 		list, err := company.Do(c.ctx, c.all, (*company.Company).ListInteractions, p)
 		return candidates(list.Interactions, func(r interaction.Record) candidate { return candidate{id: r.InteractionID, line: r.Title} }), err
+	case kindNeed:
+		open, err := c.knownNeeds("open", nil)
+		dismissed, failed := c.knownNeeds("dismissed", nil)
+		return append(open, dismissed...), errors.Join(err, failed)
+	case kindHelpRequest:
+		return c.knownNeeds("open", []string{needs.Help})
 	case kindConversation:
 		p := company.ConversationNamesParams{Dir: c.dirParam(), ProjectID: c.project}
 		return listed(c, (*company.Company).ConversationNames, p, func(conv doc.Conversation) candidate {
@@ -69,6 +79,18 @@ func (c *call) known(kind string) ([]candidate, error) {
 		})
 	}
 	return c.knownInProjects(kind)
+}
+
+// knownNeeds lists what needs a person, help requests by their own ids.
+func (c *call) knownNeeds(state string, kinds []string) ([]candidate, error) {
+	p := company.ListNeedsParams{Dir: c.dirParam(), ProjectID: c.project, State: state, Kinds: kinds, Limit: mostInbox}
+	list, err := company.Do(c.ctx, c.all, (*company.Company).ListNeeds, p)
+	return candidates(list.Needs, func(n needs.Need) candidate {
+		if kinds != nil {
+			return candidate{id: n.Ref(), line: n.Title}
+		}
+		return candidate{id: n.NeedID, line: n.Title}
+	}), err
 }
 
 // knownInProjects lists what projects have of a kind.

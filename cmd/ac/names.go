@@ -58,6 +58,10 @@ func kindOf(command, option string) string {
 		return kindInteraction
 	case "share":
 		return kindSharePack
+	case "need", "needs":
+		return kindNeed
+	case "request":
+		return kindHelpRequest
 	}
 	return ""
 }

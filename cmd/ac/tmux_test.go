@@ -120,6 +120,7 @@ func shownCommands() map[string][]shownCommand {
 		"verify":     once("ac verify", "all sound"),
 		"doctor":     {{line: "ac doctor --no-pager || true", shows: []string{"checks"}}},
 		"web":        {{line: "ac web --port 0", shows: []string{"http://127.0.0.1:"}, keys: []string{"C-c"}}},
+		"service":    once("ac service systemd", "[Service]"),
 		"version":    once("ac version", "built with go"),
 		"demo":       once("ac demo --remove | tail -1", "one changed byte found"),
 		"completion": once("ac completion bash | head -1", "bash completion"),

@@ -115,7 +115,7 @@ func TestRoom(t *testing.T) {
 func TestPace(t *testing.T) {
 	t.Parallel()
 	s, url, pass := bare(t, func(*server) {})
-	follower, other := dial(t, url), dial(t, url)
+	follower := dial(t, url)
 	// barrier is what a client was sent before the answer of a request.
 	n := 0
 	barrier := func(c *client) (progress []int, statuses []string) {
@@ -135,6 +135,7 @@ func TestPace(t *testing.T) {
 	}
 	barrier(follower)
 	s.clients()[0].follow("job_a", [phaseCount]phase{})
+	other := dial(t, url)
 	barrier(other)
 	at := func(progress int) execution {
 		w := newPhaseWalk("")
