@@ -39,7 +39,7 @@ type entry struct {
 
 func run(args []string) (err error) {
 	if len(args) < 3 {
-		return errors.New("usage: archive TIME FILE.tar.gz|FILE.zip NAME=PATH...")
+		return errors.New("usage: archive TIME FILE.tar.gz|FILE.zip NAME=PATH {NAME=PATH}")
 	}
 	seconds, err := strconv.ParseInt(args[0], 10, 64)
 	if err != nil {
