@@ -115,7 +115,7 @@ func started(t *testing.T, source Source) (program *tea.Program, g *glass, ended
 	t.Cleanup(func() {
 		cancel()
 		_ = keys.Close() // of a pipe it never fails
-		<-done //nolint:errcheck // the test looks at it
+		<-done           //nolint:errcheck // the test looks at it
 		m.calls.Wait()
 	})
 	return p, g, done
