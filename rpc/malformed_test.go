@@ -99,7 +99,8 @@ type bench struct {
 }
 
 func newBench(t *testing.T) *bench {
-	b := &bench{peer: newPeer(t), dir: filepath.Join(t.TempDir(), "ws")}
+	dir := filepath.Join(t.TempDir(), "ws") // removed when the server has ended
+	b := &bench{peer: newPeer(t), dir: dir}
 	in := object{"workspace_dir": b.dir}
 	with := func(more object) object {
 		all := maps.Clone(in)
