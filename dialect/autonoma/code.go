@@ -89,7 +89,7 @@ func (m *codeMemory) late(ctx context.Context, s *server, e execution) {
 	}
 }
 
-// ask is a request to an agent: its submission, and how its answer is told.
+// ask is a request to an agent: its submission, and the form of its answer.
 type ask struct {
 	submit func(ctx context.Context, r company.CodeRequest) (company.CodeResult, error)
 	tell   func(company.CodeResult) (any, error)

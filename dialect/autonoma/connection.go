@@ -1,6 +1,6 @@
 package autonoma
 
-// One connection: the order of its requests, and what it is told.
+// One connection: the order of its requests, and what is sent to it.
 
 import (
 	"context"

@@ -9,7 +9,6 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/coder/websocket"
 )
@@ -25,14 +24,10 @@ func TestEnds(t *testing.T) {
 		return f.Type == "task.update" && strings.Contains(f.raw, made.TaskID) && strings.Contains(f.raw, `"running"`)
 	})
 	var agents []agent
-	for deadline := time.Now().Add(patience); ; time.Sleep(10 * time.Millisecond) {
-		if c.do("agents.list", nil, &agents); agents[0].Status == busy {
-			break
-		}
-		if time.Now().After(deadline) {
-			t.Fatalf("the agent is never busy: %+v", agents)
-		}
-	}
+	until(t, "the agent is busy", func() bool {
+		c.do("agents.list", nil, &agents)
+		return agents[0].Status == busy
+	})
 	if f := c.do("background.cancel", object{"taskId": made.TaskID}, nil); string(f.Result) != "null" || !strings.Contains(f.raw, `"result":null`) {
 		t.Errorf("%s", f.raw)
 	}
@@ -185,17 +180,16 @@ func TestManyClients(t *testing.T) {
 			t.Errorf("client %d: %s", i, f.raw)
 		}
 	}
-	// A client that said nothing yet is told nothing.
+	// Nothing is sent to a client before its first frame.
 	_ = deaf.CloseNow()
 	var quiet *websocket.Conn
-	for deadline := time.Now().Add(patience); quiet == nil; time.Sleep(5 * time.Millisecond) {
-		if quiet, answer, err = websocket.Dial(t.Context(), s.url, nil); err != nil && time.Now().After(deadline) {
-			t.Fatal(err)
-		}
+	until(t, "there is room for a client", func() bool {
+		quiet, answer, err = websocket.Dial(t.Context(), s.url, nil)
 		if answer != nil && answer.Body != nil {
 			_ = answer.Body.Close()
 		}
-	}
+		return err == nil
+	})
 	defer func() { _ = quiet.CloseNow() }()
 	clients[0].do("background.launch", object{"agentType": "Coder", "task": "say more"}, &made)
 	clients[0].over(made.TaskID)
@@ -264,11 +258,10 @@ func TestKilled(t *testing.T) {
 	doomed.send(`{"id":"slow","method":"code.explain","params":{"code":"hold ` + release + `","language":"","filePath":""}}`)
 	c := s.dial()
 	var rows []backgroundTask
-	for deadline := time.Now().Add(patience); len(rows) < 2; time.Sleep(10 * time.Millisecond) {
-		if c.do("background.list", nil, &rows); time.Now().After(deadline) {
-			t.Fatalf("the other daemon knows %+v", rows)
-		}
-	}
+	until(t, "the other daemon knows both tasks", func() bool {
+		c.do("background.list", nil, &rows)
+		return len(rows) >= 2
+	})
 	kill()
 	for range doomed.in { // until the connection is over
 	}
@@ -301,12 +294,10 @@ func TestKilledWhileApplying(t *testing.T) {
 	}
 	doomed.do("agents.list", nil, nil)
 	doomed.send(string(must(json.Marshal(object{"id": "a", "method": "artifacts.apply", "params": object{"artifacts": list}}))))
-	for deadline := time.Now().Add(patience); ; time.Sleep(time.Millisecond) {
+	until(t, "files appear", func() bool { // somewhere within the act, or just behind
 		found, _ := filepath.Glob(filepath.Join(s.repo, "many/*"))
-		if len(found) > 0 || time.Now().After(deadline) {
-			break // somewhere within, or just behind
-		}
-	}
+		return len(found) > 0
+	})
 	kill()
 	c := s.dial()
 	var done applyResult
@@ -331,11 +322,10 @@ func TestShutdown(t *testing.T) {
 	c := s.dial()
 	c.send(`{"id":"slow","method":"code.explain","params":{"code":"hold ` + release + `","language":"","filePath":""}}`)
 	var rows []backgroundTask
-	for deadline := time.Now().Add(patience); len(rows) == 0; time.Sleep(10 * time.Millisecond) {
-		if c.do("background.list", nil, &rows); time.Now().After(deadline) {
-			t.Fatal("the job is never there")
-		}
-	}
+	until(t, "the job is there", func() bool {
+		c.do("background.list", nil, &rows)
+		return len(rows) > 0
+	})
 	s.end()
 	if f := c.answer(`"slow"`); f.Error == nil || !strings.HasPrefix(*f.Error, "still working: task "+rows[0].ID) {
 		t.Errorf("%s", f.raw)

@@ -22,7 +22,7 @@ const (
 	maxError   = 2000 // characters
 )
 
-// errTooDeep ends a connection; errNoRequest is told on stderr alone.
+// errTooDeep ends a connection; errNoRequest is only logged on stderr.
 var (
 	errTooDeep   = errors.New("the frame is nested too deeply")
 	errNoRequest = errors.New("the frame is no request")

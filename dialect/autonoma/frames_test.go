@@ -11,7 +11,6 @@ import (
 	"reflect"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/coder/websocket"
 
@@ -219,11 +218,7 @@ func TestUnmaskedClose(t *testing.T) {
 		}
 		_ = conn.Close()
 	}
-	for deadline := time.Now().Add(patience); len(s.server.clients()) > 0; time.Sleep(5 * time.Millisecond) {
-		if time.Now().After(deadline) {
-			t.Fatal("a client that is gone is still there")
-		}
-	}
+	until(t, "the clients are gone", func() bool { return len(s.server.clients()) == 0 })
 }
 
 // TestReadArtifacts pins the forms in which artifacts come.

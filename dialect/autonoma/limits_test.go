@@ -165,7 +165,7 @@ func TestPace(t *testing.T) {
 			}
 		}
 	}
-	// What happens to the status of a phase is told though it is too early for progress.
+	// A change of status is sent at once, although progress is not due yet.
 	s.watch.tell(t.Context(), s.clients(), at(76))
 	barrier(follower)
 	w := newPhaseWalk("")

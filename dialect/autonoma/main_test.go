@@ -106,3 +106,13 @@ func label(prompt, name string) string {
 	}
 	return ""
 }
+
+// until waits for a state.
+func until(t *testing.T, what string, reached func() bool) {
+	t.Helper()
+	for deadline := time.Now().Add(patience); !reached(); time.Sleep(5 * time.Millisecond) {
+		if time.Now().After(deadline) {
+			t.Fatalf("it is not so after %v: %s", patience, what)
+		}
+	}
+}

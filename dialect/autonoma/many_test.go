@@ -8,7 +8,6 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
-	"time"
 
 	"ac/workspace"
 )
@@ -74,20 +73,12 @@ func TestEndsWhileNobodyIsThere(t *testing.T) {
 	var made taskStarted
 	first.do("background.launch", object{"agentType": "Coder", "task": "hold " + release}, &made)
 	_ = first.conn.CloseNow()
-	for deadline := time.Now().Add(patience); len(s.server.clients()) > 0; time.Sleep(5 * time.Millisecond) {
-		if time.Now().After(deadline) {
-			t.Fatal("a client that is gone is still there")
-		}
-	}
+	until(t, "the clients are gone", func() bool { return len(s.server.clients()) == 0 })
 	write(t, release, "")
-	for deadline := time.Now().Add(patience); ; time.Sleep(10 * time.Millisecond) {
-		if record := must(s.server.record(t.Context(), made.TaskID)); record.Over() {
-			break
-		}
-		if time.Now().After(deadline) {
-			t.Fatal("the task is never over")
-		}
-	}
+	until(t, "the task is over", func() bool {
+		record := must(s.server.record(t.Context(), made.TaskID))
+		return record.Over()
+	})
 	second := s.dial()
 	second.do("background.list", nil, nil)
 	var next taskStarted
