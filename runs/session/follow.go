@@ -1,0 +1,161 @@
+package session
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"path"
+	"syscall"
+	"time"
+
+	"ac/events"
+	"ac/internal/proc"
+	"ac/workspace"
+	"ac/workspace/doc"
+)
+
+// Following a provider: from its first output until its processes and pipes have ended.
+
+// follow records the output until the provider and its pipes have ended,
+// stopping it when that is asked for.
+func (s *supervisor) follow(ctx context.Context, pipes *pipes) outcome {
+	s.openRecorder(ctx)
+	defer s.budget.close()
+	for {
+		exit, err := s.process(ctx, pipes)
+		if s.talk == nil || !s.talk.goesOn() {
+			return s.conclude(exit, err)
+		}
+		if pipes, err = s.again(ctx, s.prepareAgain); err != nil {
+			return s.conclude(nil, err)
+		}
+	}
+}
+
+// openRecorder makes what takes the output, the conversation, and the watch of the budget,
+// which its caller closes behind the end.
+func (s *supervisor) openRecorder(ctx context.Context) {
+	logFile := workspace.LogFile(s.order.ProjectID, s.order.RunID)
+	base := events.Draft{
+		RunID: s.order.RunID, SessionRef: s.order.SessionRef, Actor: s.order.AgentID, Visibility: events.VisibilityTeam,
+	}
+	s.budget = s.watchBudget()
+	s.reading = s.newReading(ctx)
+	log := events.OpenLog(s.w.FS, logFile)
+	s.watch(ctx, log, logFile)
+	with := recording{
+		log: log, source: s.w.Events, base: base,
+		secrets: s.secrets, read: s.reading.line, news: s.news, notified: s.notified, failed: func() { s.requestStop(false) },
+	}
+	if s.order.Live != nil && !s.order.perTurn() {
+		with.divert = func(line []byte) { s.talk.line(line) }
+	}
+	s.recorder = newRecorder(with)
+	s.converse(ctx)
+}
+
+// process follows one process of the provider to its end.
+func (s *supervisor) process(ctx context.Context, pipes *pipes) (exit *guardExit, err error) {
+	talk, input := s.talk, s.order.Stdin
+	if s.order.perTurn() {
+		talk = nil // it says nothing to the process
+	}
+	switch {
+	case talk != nil:
+		talk.begin(pipes.stdin)
+	case pipes.stdin != nil:
+		go feed(pipes.stdin, textOf(input)) // ends with the pipe, which closeOurs closes
+	}
+	drained := make(chan error, 2)
+	go func() { // ends with the pipe
+		err := s.recorder.pump("stdout", pipes.stdout, s.stdout)
+		if talk != nil {
+			talk.outputEnded()
+		}
+		drained <- err
+	}()
+	go func() { drained <- s.recorder.pump("stderr", pipes.stderr, s.stderr) }()
+
+	unmarked := s.watchMarker(ctx)
+	exit, guardDied := s.awaitExit(talk, pipes.stdin)
+	unmarked()
+	var left []int
+	if guardDied {
+		left = s.guard.sweepDead(s.provider()) // at once: nobody else holds the provider now
+		err = errors.New("the guard of the provider died; the provider was killed with all of its group")
+		if len(left) > 0 {
+			err = errors.New("the guard of the provider died")
+		}
+	}
+	err = errors.Join(err, s.drain(pipes, drained))
+	if !guardDied {
+		left = s.guard.sweep()
+	}
+	return exit, errors.Join(err, leftError(left))
+}
+
+// conclude ends the recording of a provider that is gone.
+func (s *supervisor) conclude(exit *guardExit, err error) outcome {
+	talk := s.talk
+	if talk != nil {
+		talk.finish()
+	}
+	err = errors.Join(err, s.recorder.finish(), s.maskWritten())
+	s.facts = s.reading.end()
+	s.learning.Wait()
+	if s.overdue {
+		err = errors.Join(fmt.Errorf(OverLimit+" of %s and was ended", s.order.limit()), err)
+	}
+	end := s.outcome(exit, err)
+	if talk != nil {
+		end.err = errors.Join(end.err, s.writeLast(s.facts.Answer))
+		end = talk.outcomeOf(end)
+	}
+	return end
+}
+
+func leftError(left []int) error {
+	if len(left) == 0 {
+		return nil
+	}
+	return fmt.Errorf("processes %v could not be killed", left)
+}
+
+// drain waits for the pipes to close, but not for ever: something else than the
+// provider may hold them.
+func (s *supervisor) drain(pipes *pipes, drained <-chan error) error {
+	patience := drainAfter
+	if s.stopRequested() {
+		patience = drainStopped
+	}
+	timer := time.NewTimer(patience)
+	defer timer.Stop()
+	var err error
+	for open := 2; open > 0; {
+		select {
+		case e := <-drained:
+			err = errors.Join(err, e)
+			open--
+		case <-timer.C:
+			err = errors.Join(err, pipes.expire())
+		}
+	}
+	return errors.Join(err, pipes.closeOurs(), s.stdout.SyncData(), s.stderr.SyncData())
+}
+
+func (s *supervisor) outcome(exit *guardExit, err error) outcome {
+	end := outcome{status: doc.StatusFailed, err: err}
+	if exit != nil && exit.Signal != 0 {
+		end.signal = new(proc.SignalName(syscall.Signal(exit.Signal)))
+	} else if exit != nil {
+		end.exitCode = &exit.Code
+	}
+	marker := path.Join(workspace.ProjectDir(s.order.ProjectID), stopMarker(s.order.RunID))
+	switch {
+	case s.stopRequested() || s.w.Exists(marker):
+		end.status, end.stopped = doc.StatusStopped, true
+	case end.exitCode != nil && *end.exitCode == 0 && err == nil:
+		end.status = doc.StatusEnded
+	}
+	return end
+}
