@@ -15,8 +15,8 @@ import (
 	"ac/workspace/doc"
 )
 
-// TestCodeKey pins which requests are one: those with the same method and params, whoever
-// asks and however long they wait.
+// TestCodeKey pins which requests are one: those with the same method and params, from any
+// client and however long they wait.
 func TestCodeKey(t *testing.T) {
 	t.Parallel()
 	keyOf := func(change func(*CodeParams), method string) string {

@@ -77,7 +77,7 @@ func (c *Company) AnswerHelp(ctx context.Context, p AnswerHelpParams) (result An
 		return result, nil
 	}
 	if _, err := c.w.Agent(asker); err != nil {
-		return result, nil //nolint:nilerr // whoever asked is no agent
+		return result, nil //nolint:nilerr // the requester is no agent
 	}
 	space := conversation.Space{Project: h.Head.ProjectID}
 	dm, err := conversation.CreateDM(ctx, c.w, space, p.ActorID, asker, "private_agent")

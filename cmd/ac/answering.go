@@ -288,7 +288,7 @@ func (s *answering) decide(ctx context.Context, r interaction.Record, p *company
 		case word == "d":
 			p.Decision = "deny"
 		case word == "t":
-			text, decided, goesOn, err := s.line(ctx, r, "What the agent is told: ")
+			text, decided, goesOn, err := s.line(ctx, r, "Text for the agent: ")
 			if err != nil || !decided {
 				return false, goesOn, err
 			}

@@ -438,7 +438,7 @@ func (t *topSource) Land(ctx context.Context, id string) (string, error) {
 	return "landed " + strings.ReplaceAll(strings.TrimSpace(out.String()), "\t", " "), err
 }
 
-// Start gives an agent something to do.
+// Start starts a run of an agent with a prompt.
 func (t *topSource) Start(ctx context.Context, agent, text string) (string, error) {
 	c := t.call(ctx, io.Discard)
 	if err := c.requireProject(); err != nil {

@@ -154,7 +154,7 @@ func show(t *testing.T, room Room, width, height int, options Options) *screen {
 	return s
 }
 
-// take gives the screen a message and carries out what it asks for.
+// take passes a message to the screen and carries out the command it returns.
 func (s *screen) take(msg tea.Msg) {
 	_, cmd := s.Update(msg)
 	s.run(cmd)
@@ -444,7 +444,7 @@ func TestRefusal(t *testing.T) {
 	}
 }
 
-// A workspace that is gone is told on top, and the next key leaves.
+// When the workspace is gone, the first line says so, and the next key quits.
 func TestLost(t *testing.T) {
 	t.Parallel()
 	s := show(t, acme(0), 80, 24, Options{})
