@@ -36,6 +36,8 @@ type LaunchSpec struct {
 	MilestoneID   string
 	Stdin         *string
 	Prompt        *string
+	LongPrompt    bool     // as long as a job makes it
+	Template      []string // of an agent that is a command; nil for that of its document
 	Model         string
 	Level         string // of permission, of an app server; "" for commands to be run
 	Files         provider.CodexFiles
