@@ -20,7 +20,7 @@ import (
 
 // stage is the host of a driver; it notes what it is called with.
 type stage struct {
-	t     *testing.T
+	t     testing.TB
 	d     Driver
 	sent  []string
 	calls []string
@@ -101,7 +101,7 @@ type recorded struct {
 	Text string          `json:"text"`
 }
 
-func recording(t *testing.T, name string) (frames []recorded) {
+func recording(t testing.TB, name string) (frames []recorded) {
 	t.Helper()
 	f, err := os.Open(filepath.Join("testdata", name+".jsonl"))
 	if err != nil {
