@@ -68,6 +68,7 @@ func (h *stage) Cycled(found []usage.Cycle)    { h.note("cycle %s", found[0].Typ
 func (h *stage) TurnEnded(o Outcome) {
 	h.note("%s", strings.TrimSpace("turn "+o.Status+" "+o.StopReason+" "+o.Error))
 }
+func (h *stage) Notice(text string)  { h.note("notice %s", text) }
 func (h *stage) Used(r usage.Report) { h.note("used %s", counted(r)) }
 
 func (h *stage) Asked(q Request) {

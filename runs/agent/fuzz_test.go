@@ -108,6 +108,14 @@ func FuzzDrivers(f *testing.F) {
 		text := said.String()
 		f.Add(byte(map[string]int{"co": 0, "cl": 1, "ac": 2}[name[:2]]+3*(i%2)), []byte{0, 1, 2, 3, 4, 5}, text[:min(len(text), 8<<10)])
 	}
+	for which, line := range []string{
+		`{"method":"item/commandExecution/requestApproval","id":0,"params":{"command":"x"}}`,
+		`{"type":"control_request","request_id":"r","request":{"subtype":"can_use_tool","tool_name":"Bash","input":{}}}`,
+		`{"jsonrpc":"2.0","id":"r","method":"session/request_permission","params":{"sessionId":"s","toolCall":{"toolCallId":"t"}}}`,
+	} {
+		f.Add(byte(which), []byte{}, line+"\n"+line) // it waits already
+	}
+	f.Add(byte(1), []byte{}, `{"type":"control_request","request":{"subtype":"can_use_tool","tool_name":"Bash"}}`) // it has no name
 	f.Fuzz(func(t *testing.T, which byte, acts []byte, said string) {
 		if len(said) > 16<<10 {
 			return

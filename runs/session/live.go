@@ -217,6 +217,11 @@ func (c *conversation) tell(d events.Draft) { c.s.recorder.tell(d) }
 // Used takes what the session used so far.
 func (c *conversation) Used(r usage.Report) { c.s.recorder.queueUsage([]usage.Report{c.sum(r)}, nil) }
 
+// Notice takes what people should know, and nothing follows from.
+func (c *conversation) Notice(text string) {
+	c.tell(c.draft(events.RunNotice, noticePayload{clippedTo(c.masked(text), maxError)}))
+}
+
 // Cycled takes signs that the agent compacted its context.
 func (c *conversation) Cycled(found []usage.Cycle) { c.s.recorder.queueUsage(nil, found) }
 
@@ -277,9 +282,7 @@ func (c *conversation) leave() {
 		case c.verdict != nil && c.verdict.err != nil:
 			o.Error, why = c.verdict.err.Error(), c.verdict.reason
 		default:
-			if words := c.s.reading.errorTail(); words != "" {
-				o.Error += ": " + words
-			}
+			o.Error = withWords(o.Error, c.masked(c.s.reading.errorTail()))
 		}
 		c.endTurn(o, why)
 	}
