@@ -18,7 +18,7 @@ import (
 func TestUnanswered(t *testing.T) {
 	t.Parallel()
 	s := newStage(t)
-	dir, err := os.MkdirTemp("", "ac-unanswered-") // short enough for a socket
+	dir, err := os.MkdirTemp("", "ac-unanswered-") //nolint:usetesting // the name of a socket must be short
 	if err != nil {
 		t.Fatal(err)
 	}
