@@ -40,7 +40,7 @@ type Conn struct {
 	ended   bool
 	code    websocket.StatusCode
 	wake    chan struct{}
-	taken   chan struct{} // closed when something is taken from the queue, nil while nobody waits
+	taken   chan struct{}      // closed when something is taken from the queue, nil while nobody waits
 	stop    context.CancelFunc // ends reading
 	cut     *time.Timer        // cuts a client off that does not take the end
 }
