@@ -34,6 +34,7 @@ type Socket struct {
 	host      string
 	listeners []net.Listener
 	guard     *httpguard.Guard
+	maxHeader int
 	log       *slog.Logger
 }
 
@@ -45,6 +46,10 @@ type Place struct {
 	// Option is the option of the command that has the address, as errors name it; "" is
 	// --listen.
 	Option string
+	// Token is what every request needs, "" for none.
+	Token string
+	// MaxHeader bounds the header of a request in bytes, 0 for 16 KiB.
+	MaxHeader int
 }
 
 // Listen listens for a dialect. An address that is not of loopback is fault.Denied; a port
@@ -72,8 +77,8 @@ func Listen(ctx context.Context, p Place, log *slog.Logger) (*Socket, error) {
 		return nil, fmt.Errorf("%s %s: %w", p.Option, p.Address, err)
 	}
 	bound, _ := netip.ParseAddrPort(first.Addr().String()) // always an address
-	s := &Socket{host: host, listeners: []net.Listener{ws.Patient(first)}, log: log}
-	s.guard = httpguard.New(httpguard.Options{Host: host, At: bound, Origins: p.Origins, NeedPort: true})
+	s := &Socket{host: host, listeners: []net.Listener{ws.Patient(first)}, maxHeader: cmp.Or(p.MaxHeader, maxHeader), log: log}
+	s.guard = httpguard.New(httpguard.Options{Host: host, At: bound, Origins: p.Origins, Token: p.Token, NeedPort: true})
 	if at == netip.MustParseAddr("127.0.0.1") {
 		other := netip.AddrPortFrom(netip.IPv6Loopback(), bound.Port())
 		if second, err := config.Listen(ctx, "tcp6", other.String()); err == nil {
@@ -127,7 +132,7 @@ func (s *Socket) Close() {
 // the handler's to end.
 func (s *Socket) Serve(ctx context.Context, handler http.Handler) error {
 	server := &http.Server{
-		Handler: handler, ReadHeaderTimeout: headerPatience, IdleTimeout: idlePatience, MaxHeaderBytes: maxHeader,
+		Handler: handler, ReadHeaderTimeout: headerPatience, IdleTimeout: idlePatience, MaxHeaderBytes: s.maxHeader,
 		DisableGeneralOptionsHandler: true, ErrorLog: slog.NewLogLogger(s.log.Handler(), slog.LevelDebug),
 		ConnContext: func(ctx context.Context, c net.Conn) context.Context { return ws.Wired(httpguard.WithPeer(ctx, c), c) },
 	}

@@ -38,11 +38,7 @@ const (
 
 // Options are the options of the dialect.
 type Options struct {
-	Address string
-	Origins []string
-	// Option is the option of the command that has the address, as errors name it; "" is
-	// --listen.
-	Option string
+	dialect.Place
 	// Level is the permission level of tasks, "" for patch in a git repository and
 	// read-only elsewhere.
 	Level string
@@ -79,7 +75,7 @@ func Listen(ctx context.Context, c *dialect.Company, opts Options) (dialect.List
 	if _, _, err := c.Repository(ctx); err != nil {
 		c.Log.Warn("methods that work in a repository are refused", "why", err)
 	}
-	socket, err := dialect.Listen(ctx, dialect.Place{Dialect: Name, Address: opts.Address, Origins: opts.Origins, Option: opts.Option}, c.Log)
+	socket, err := dialect.Listen(ctx, opts.Place, c.Log)
 	if err != nil {
 		return dialect.Listener{}, err
 	}
