@@ -18,6 +18,11 @@ import (
 // Limits bound a connection. They are in bytes.
 type Limits struct {
 	Read int64 // the largest message of the client
+	// Ping is how often the client is asked for a sign of life, 0 for never; one that gives
+	// none for twice as long is gone.
+	Ping time.Duration
+	// Binary writes binary messages, no texts.
+	Binary bool
 	// Crowded is how much may wait unread before messages that newer ones replace are
 	// dropped, Full how much before the connection is closed.
 	Crowded, Full int
@@ -28,6 +33,7 @@ type Conn struct {
 	conn   *websocket.Conn
 	wire   net.Conn // beneath conn
 	limits Limits
+	source func() (text []byte, ok bool)
 
 	mu      sync.Mutex
 	queue   []message
@@ -89,6 +95,9 @@ func (c *Conn) Serve(ctx context.Context, take func(text []byte)) {
 	}
 	var wg sync.WaitGroup
 	wg.Go(c.write)
+	if c.limits.Ping > 0 {
+		wg.Go(func() { c.ping(reading) })
+	}
 	// Reading with a context that ends would cut the connection off before the queue is
 	// written; so the reader ends by the close of the connection alone.
 	messages := make(chan []byte)
@@ -173,6 +182,34 @@ func (c *Conn) end(code websocket.StatusCode) {
 	c.rouse()
 }
 
+// Pull has messages taken from a source whenever nothing waits that was sent, until it has
+// none; Wake has it asked again. It is set before Serve.
+func (c *Conn) Pull(source func() (text []byte, ok bool)) { c.source = source }
+
+// Wake has the source asked.
+func (c *Conn) Wake() { c.rouse() }
+
+// ping asks the client for signs of life until ctx is done.
+func (c *Conn) ping(ctx context.Context) {
+	tick := time.NewTicker(c.limits.Ping)
+	defer tick.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-tick.C:
+		}
+		waits, cancel := context.WithTimeout(ctx, 2*c.limits.Ping)
+		err := c.conn.Ping(waits)
+		cancel()
+		if err != nil && ctx.Err() == nil {
+			c.Close(websocket.StatusPolicyViolation)
+			_ = c.wire.Close() // it does not answer
+			return
+		}
+	}
+}
+
 func (c *Conn) rouse() {
 	select {
 	case c.wake <- struct{}{}:
@@ -186,11 +223,18 @@ const grace = 1500 * time.Millisecond
 
 // write writes the queue until the end, and closes the connection.
 func (c *Conn) write() {
+	kind := websocket.MessageText
+	if c.limits.Binary {
+		kind = websocket.MessageBinary
+	}
 	for {
 		next, code, ended := c.next()
+		if next == nil && !ended && c.source != nil {
+			next, _ = c.source()
+		}
 		switch {
 		case next != nil:
-			if c.conn.Write(context.Background(), websocket.MessageText, next) != nil {
+			if c.conn.Write(context.Background(), kind, next) != nil {
 				c.Close(websocket.StatusAbnormalClosure)
 				_ = c.conn.CloseNow() // it is broken
 				return
@@ -241,10 +285,41 @@ func (l patientListener) Accept() (net.Conn, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &patientConn{c}, nil
+	return &patientConn{Conn: c}, nil
 }
 
-type patientConn struct{ net.Conn }
+type patientConn struct {
+	net.Conn
+	mu     sync.Mutex
+	closed func()
+	ended  bool
+}
+
+// OnClose has a function called when a connection of a Patient listener is closed, once.
+func OnClose(c net.Conn, closed func()) {
+	p, ok := c.(*patientConn)
+	if !ok {
+		return
+	}
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.ended {
+		closed()
+		return
+	}
+	p.closed = closed
+}
+
+func (c *patientConn) Close() error {
+	c.mu.Lock()
+	closed := c.closed
+	c.closed, c.ended = nil, true
+	c.mu.Unlock()
+	if closed != nil {
+		closed()
+	}
+	return c.Conn.Close()
+}
 
 func (c *patientConn) Write(text []byte) (n int, err error) {
 	for len(text) > 0 && err == nil {
@@ -258,9 +333,11 @@ func (c *patientConn) Write(text []byte) (n int, err error) {
 	return n, err
 }
 
-// Statuses of the end of a connection: of a server that ends, and of a message that is too
-// long.
+// Statuses of the end of a connection: of a server that ends, of a message that is too
+// long, of what is over, and of what takes no more.
 const (
 	GoingAway = websocket.StatusGoingAway
 	TooBig    = websocket.StatusMessageTooBig
+	Normal    = websocket.StatusNormalClosure
+	TryLater  = websocket.StatusTryAgainLater
 )
