@@ -27,6 +27,7 @@ const (
 	idlePatience   = 2 * time.Minute
 	maxHeader      = 16 << 10
 	keepAlive      = 15 * time.Second
+	readPatience   = 20 * time.Second // for a client that reads nothing
 )
 
 // Socket is an address that is listened on: one of 127.0.0.1 and, where that is possible,
@@ -60,6 +61,9 @@ type Place struct {
 	Names []string
 	// MaxConnections bounds open connections, 0 for no bound: requests of others get 503.
 	MaxConnections int
+	// Patience is how long a client may read nothing before its connection is cut, 0 for 20
+	// seconds.
+	Patience time.Duration
 }
 
 // Listen listens for a dialect. An address that is not of loopback is fault.Denied; a port
@@ -87,12 +91,13 @@ func Listen(ctx context.Context, p Place, log *slog.Logger) (*Socket, error) {
 		return nil, fmt.Errorf("%s %s: %w", p.Option, p.Address, err)
 	}
 	bound, _ := netip.ParseAddrPort(first.Addr().String()) // always an address
-	s := &Socket{host: host, listeners: []net.Listener{ws.Patient(first)}, place: p, log: log}
+	patience := cmp.Or(p.Patience, readPatience)
+	s := &Socket{host: host, listeners: []net.Listener{ws.Patient(first, patience)}, place: p, log: log}
 	s.guard = httpguard.New(httpguard.Options{Host: host, At: bound, Origins: p.Origins, Token: p.Token, NeedPort: true, Names: p.Names})
 	if at == netip.MustParseAddr("127.0.0.1") {
 		other := netip.AddrPortFrom(netip.IPv6Loopback(), bound.Port())
 		if second, err := config.Listen(ctx, "tcp6", other.String()); err == nil {
-			s.listeners = append(s.listeners, ws.Patient(second))
+			s.listeners = append(s.listeners, ws.Patient(second, patience))
 		} else {
 			log.Info("listening on IPv4 only", "dialect", p.Dialect, "error", err)
 		}
@@ -130,6 +135,17 @@ func (p Place) loopback(ctx context.Context, host string) (netip.Addr, error) {
 
 // Guard checks the requests of the socket.
 func (s *Socket) Guard() *httpguard.Guard { return s.guard }
+
+// Refuses answers a request that the guard does not let pass, and reports whether it did.
+func (s *Socket) Refuses(w http.ResponseWriter, r *http.Request) bool {
+	for _, check := range []func(*http.Request) *httpguard.Refusal{s.guard.CheckHost, s.guard.CheckPeer, s.guard.CheckOrigin} {
+		if refused := check(r); refused != nil {
+			http.Error(w, refused.Message, refused.Status)
+			return true
+		}
+	}
+	return false
+}
 
 // Addr is the address with the port that is listened on.
 func (s *Socket) Addr() string { return net.JoinHostPort(s.host, s.guard.Port()) }

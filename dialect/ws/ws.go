@@ -18,14 +18,16 @@ import (
 // Limits bound a connection. They are in bytes.
 type Limits struct {
 	Read int64 // the largest message of the client
-	// Ping is how often the client is asked for a sign of life, 0 for never; one that gives
-	// none for twice as long is gone.
-	Ping time.Duration
-	// Binary writes binary messages, no texts.
-	Binary bool
 	// Crowded is how much may wait unread before messages that newer ones replace are
 	// dropped, Full how much before the connection is closed.
 	Crowded, Full int
+	// Ping is how often the client is pinged, 0 for never; a client that has not answered
+	// one after Pong is cut off.
+	Ping, Pong time.Duration
+	// Goodbye is the reason that goes with the end of a server.
+	Goodbye string
+	// Binary writes binary messages, no texts.
+	Binary bool
 }
 
 // Conn is a connection. Send and Close may be called by any goroutine.
@@ -41,6 +43,7 @@ type Conn struct {
 	ended   bool
 	code    websocket.StatusCode
 	wake    chan struct{}
+	taken   chan struct{}      // closed when something is taken from the queue, nil while nobody waits
 	stop    context.CancelFunc // ends reading
 	cut     *time.Timer        // cuts a client off that does not take the end
 }
@@ -130,6 +133,50 @@ func (c *Conn) Serve(ctx context.Context, take func(text []byte)) {
 	c.cut.Stop()
 }
 
+// ping looks now and then whether the client is still there.
+func (c *Conn) ping(ctx context.Context) {
+	ticker := time.NewTicker(c.limits.Ping)
+	defer ticker.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-ticker.C:
+		}
+		answered, cancel := context.WithTimeout(ctx, c.limits.Pong)
+		err := c.conn.Ping(answered)
+		cancel()
+		if err != nil {
+			_ = c.wire.Close() // nobody is there to be told
+			return
+		}
+	}
+}
+
+// Room waits until at most so many messages and bytes wait to be written. It reports
+// whether more may be sent: false when the connection, or ctx, has ended.
+func (c *Conn) Room(ctx context.Context, messages, bytes int) bool {
+	for {
+		c.mu.Lock()
+		ended, fits := c.ended, len(c.queue) <= messages && c.waiting <= bytes
+		if c.taken == nil {
+			c.taken = make(chan struct{})
+		}
+		taken := c.taken
+		c.mu.Unlock()
+		switch {
+		case ended || ctx.Err() != nil:
+			return false
+		case fits:
+			return true
+		}
+		select {
+		case <-taken:
+		case <-ctx.Done():
+		}
+	}
+}
+
 // Send queues a message. One with a key may be dropped in favour of a later one with the
 // same key, when the client does not read; others never are.
 func (c *Conn) Send(text []byte, key string) {
@@ -180,6 +227,15 @@ func (c *Conn) end(code websocket.StatusCode) {
 	c.cut = time.AfterFunc(grace, func() { _ = c.wire.Close() })
 	c.stop()
 	c.rouse()
+	c.drain()
+}
+
+// drain tells those who wait for room that something changed.
+func (c *Conn) drain() {
+	if c.taken != nil {
+		close(c.taken)
+		c.taken = nil
+	}
 }
 
 // Pull has messages taken from a source whenever nothing waits that was sent, until it has
@@ -188,27 +244,6 @@ func (c *Conn) Pull(source func() (text []byte, ok bool)) { c.source = source }
 
 // Wake has the source asked.
 func (c *Conn) Wake() { c.rouse() }
-
-// ping asks the client for signs of life until ctx is done.
-func (c *Conn) ping(ctx context.Context) {
-	tick := time.NewTicker(c.limits.Ping)
-	defer tick.Stop()
-	for {
-		select {
-		case <-ctx.Done():
-			return
-		case <-tick.C:
-		}
-		waits, cancel := context.WithTimeout(ctx, 2*c.limits.Ping)
-		err := c.conn.Ping(waits)
-		cancel()
-		if err != nil && ctx.Err() == nil {
-			c.Close(websocket.StatusPolicyViolation)
-			_ = c.wire.Close() // it does not answer
-			return
-		}
-	}
-}
 
 func (c *Conn) rouse() {
 	select {
@@ -240,7 +275,11 @@ func (c *Conn) write() {
 				return
 			}
 		case ended:
-			_ = c.conn.Close(code, "") // a client that is gone hears nothing
+			reason := ""
+			if code == GoingAway {
+				reason = c.limits.Goodbye
+			}
+			_ = c.conn.Close(code, reason) // a client that is gone hears nothing
 			return
 		default:
 			<-c.wake
@@ -258,6 +297,7 @@ func (c *Conn) next() (text []byte, code websocket.StatusCode, ended bool) {
 	c.queue[0] = message{}
 	c.queue = c.queue[1:]
 	c.waiting -= len(m.text)
+	c.drain()
 	return m.text, c.code, c.ended
 }
 
@@ -268,28 +308,32 @@ func Wired(ctx context.Context, c net.Conn) context.Context {
 	return context.WithValue(ctx, wireKey{}, c)
 }
 
-// patience is how long a client may take to read the next part of what is written.
-const patience = 20 * time.Second
-
 // chunk is what is written at once, in bytes.
 const chunk = 64 << 10
 
-// Patient makes a listener whose connections fail when the other end reads nothing for 20
-// seconds, and not before, however much there is to write.
-func Patient(l net.Listener) net.Listener { return patientListener{l} }
+// Patient makes a listener whose connections fail when the other end reads nothing for so
+// long, and not before, however much there is to write.
+func Patient(l net.Listener, patience time.Duration) net.Listener {
+	return patientListener{l, patience}
+}
 
-type patientListener struct{ net.Listener }
+type patientListener struct {
+	net.Listener
+	patience time.Duration
+}
 
 func (l patientListener) Accept() (net.Conn, error) {
 	c, err := l.Listener.Accept()
 	if err != nil {
 		return nil, err
 	}
-	return &patientConn{Conn: c}, nil
+	return &patientConn{Conn: c, patience: l.patience}, nil
 }
 
 type patientConn struct {
 	net.Conn
+	patience time.Duration
+
 	mu     sync.Mutex
 	closed func()
 	ended  bool
@@ -302,14 +346,17 @@ func OnClose(c net.Conn, closed func()) {
 		return
 	}
 	p.mu.Lock()
-	defer p.mu.Unlock()
-	if p.ended {
-		closed()
-		return
+	ended := p.ended
+	if !ended {
+		p.closed = closed
 	}
-	p.closed = closed
+	p.mu.Unlock()
+	if ended {
+		closed()
+	}
 }
 
+// Close closes the connection.
 func (c *patientConn) Close() error {
 	c.mu.Lock()
 	closed := c.closed
@@ -324,7 +371,7 @@ func (c *patientConn) Close() error {
 func (c *patientConn) Write(text []byte) (n int, err error) {
 	for len(text) > 0 && err == nil {
 		part := text[:min(len(text), chunk)]
-		cut := time.AfterFunc(patience, func() { _ = c.Close() })
+		cut := time.AfterFunc(c.patience, func() { _ = c.Close() })
 		var wrote int
 		wrote, err = c.Conn.Write(part)
 		cut.Stop()
