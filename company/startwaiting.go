@@ -15,6 +15,7 @@ import (
 // is of no effect where the run goes on.
 type StartParams struct {
 	RepoID      string `json:"repo_id" is:"optional"`
+	Isolation   string `json:"isolation" is:"optional,enum=worktree|none"`
 	WorkdirRel  string `json:"workdir_rel" is:"optional,path"`
 	TaskID      string `json:"task_id" is:"optional,id"`
 	MilestoneID string `json:"milestone_id" is:"optional,id"`
@@ -28,7 +29,7 @@ func (p *StartParams) check() (issues []fault.Issue) {
 		return nil
 	}
 	launch := LaunchParams{SessionRef: p.SessionRef, workParams: workParams{
-		WorkdirRel: p.WorkdirRel, TaskID: p.TaskID, MilestoneID: p.MilestoneID, Env: p.Env, liveParams: p.liveParams,
+		RepoID: p.RepoID, Isolation: p.Isolation, WorkdirRel: p.WorkdirRel, TaskID: p.TaskID, MilestoneID: p.MilestoneID, Env: p.Env, liveParams: p.liveParams,
 	}}
 	issues = launch.CheckFields()
 	for i := range issues {
@@ -46,6 +47,7 @@ func (c *Company) start(p SteerParams) {
 	spec := p.Start.resumeParams.spec(c, p.actParams)
 	spec.RepoID, spec.WorkdirRel, spec.TaskID, spec.MilestoneID = p.Start.RepoID, p.Start.WorkdirRel, p.Start.TaskID, p.Start.MilestoneID
 	spec.Live = p.Start.liveParams.spec(displayParams{})
+	isolate(&spec.LaunchSpec, p.Start.Isolation)
 	c.all.background.Go(func() {
 		ctx, cancel := context.WithCancel(context.WithoutCancel(c.all.ctx))
 		defer cancel()

@@ -13,6 +13,7 @@ import (
 	"net/netip"
 	"strconv"
 	"sync"
+	"sync/atomic"
 	"syscall"
 	"time"
 
@@ -35,8 +36,9 @@ type Socket struct {
 	host      string
 	listeners []net.Listener
 	guard     *httpguard.Guard
-	maxHeader int
+	place     Place
 	log       *slog.Logger
+	open      atomic.Int64 // connections
 }
 
 // Place is where a dialect is to listen.
@@ -51,6 +53,14 @@ type Place struct {
 	Token string
 	// MaxHeader bounds the header of a request in bytes, 0 for 16 KiB.
 	MaxHeader int
+	// HeaderPatience is for the whole header of a request, 0 for 5 seconds.
+	HeaderPatience time.Duration
+	// Anywhere accepts addresses that other machines reach; the dialect authenticates.
+	Anywhere bool
+	// Names are further names that the listener goes by.
+	Names []string
+	// MaxConnections bounds open connections, 0 for no bound: requests of others get 503.
+	MaxConnections int
 	// Patience is how long a client may read nothing before its connection is cut, 0 for 20
 	// seconds.
 	Patience time.Duration
@@ -82,8 +92,8 @@ func Listen(ctx context.Context, p Place, log *slog.Logger) (*Socket, error) {
 	}
 	bound, _ := netip.ParseAddrPort(first.Addr().String()) // always an address
 	patience := cmp.Or(p.Patience, readPatience)
-	s := &Socket{host: host, listeners: []net.Listener{ws.Patient(first, patience)}, maxHeader: cmp.Or(p.MaxHeader, maxHeader), log: log}
-	s.guard = httpguard.New(httpguard.Options{Host: host, At: bound, Origins: p.Origins, Token: p.Token, NeedPort: true})
+	s := &Socket{host: host, listeners: []net.Listener{ws.Patient(first, patience)}, place: p, log: log}
+	s.guard = httpguard.New(httpguard.Options{Host: host, At: bound, Origins: p.Origins, Token: p.Token, NeedPort: true, Names: p.Names})
 	if at == netip.MustParseAddr("127.0.0.1") {
 		other := netip.AddrPortFrom(netip.IPv6Loopback(), bound.Port())
 		if second, err := config.Listen(ctx, "tcp6", other.String()); err == nil {
@@ -99,10 +109,13 @@ func Listen(ctx context.Context, p Place, log *slog.Logger) (*Socket, error) {
 func (p Place) loopback(ctx context.Context, host string) (netip.Addr, error) {
 	refused := fault.New(fault.Denied, "%s has no authentication: it listens on loopback only", p.Dialect)
 	if at, err := netip.ParseAddr(host); err == nil {
-		if !at.IsLoopback() {
+		if !at.IsLoopback() && !p.Anywhere {
 			return at, refused
 		}
 		return at, nil
+	}
+	if host == "" && p.Anywhere {
+		return netip.IPv4Unspecified(), nil
 	}
 	found, err := net.DefaultResolver.LookupNetIP(ctx, "ip", host)
 	if err != nil {
@@ -110,7 +123,7 @@ func (p Place) loopback(ctx context.Context, host string) (netip.Addr, error) {
 	}
 	var chosen netip.Addr
 	for _, at := range found {
-		if at = at.Unmap(); !at.IsLoopback() {
+		if at = at.Unmap(); !at.IsLoopback() && !p.Anywhere {
 			return at, refused
 		}
 		if !chosen.IsValid() || at.Is4() && !chosen.Is4() {
@@ -148,7 +161,8 @@ func (s *Socket) Close() {
 // the handler's to end.
 func (s *Socket) Serve(ctx context.Context, handler http.Handler) error {
 	server := &http.Server{
-		Handler: handler, ReadHeaderTimeout: headerPatience, IdleTimeout: idlePatience, MaxHeaderBytes: s.maxHeader,
+		Handler: s.bounded(handler), ReadHeaderTimeout: cmp.Or(s.place.HeaderPatience, headerPatience), IdleTimeout: idlePatience,
+		MaxHeaderBytes: cmp.Or(s.place.MaxHeader, maxHeader), ConnState: s.count,
 		DisableGeneralOptionsHandler: true, ErrorLog: slog.NewLogLogger(s.log.Handler(), slog.LevelDebug),
 		ConnContext: func(ctx context.Context, c net.Conn) context.Context { return ws.Wired(httpguard.WithPeer(ctx, c), c) },
 	}
@@ -168,4 +182,33 @@ func (s *Socket) Serve(ctx context.Context, handler http.Handler) error {
 		err = nil
 	}
 	return err
+}
+
+// count counts the connections that are open, those that a handler took over, too, until
+// they are closed.
+func (s *Socket) count(c net.Conn, state http.ConnState) {
+	switch state {
+	case http.StateNew:
+		s.open.Add(1)
+	case http.StateClosed:
+		s.open.Add(-1)
+	case http.StateHijacked:
+		ws.OnClose(c, func() { s.open.Add(-1) })
+	case http.StateActive, http.StateIdle:
+	}
+}
+
+// bounded answers requests of connections too many.
+func (s *Socket) bounded(handler http.Handler) http.Handler {
+	if s.place.MaxConnections == 0 {
+		return handler
+	}
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if s.open.Load() > int64(s.place.MaxConnections) {
+			w.Header().Set("Connection", "close")
+			http.Error(w, `{"error":"too many connections"}`, http.StatusServiceUnavailable)
+			return
+		}
+		handler.ServeHTTP(w, r)
+	})
 }

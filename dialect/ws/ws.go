@@ -26,6 +26,8 @@ type Limits struct {
 	Ping, Pong time.Duration
 	// Goodbye is the reason that goes with the end of a server.
 	Goodbye string
+	// Binary writes binary messages, no texts.
+	Binary bool
 }
 
 // Conn is a connection. Send and Close may be called by any goroutine.
@@ -33,6 +35,7 @@ type Conn struct {
 	conn   *websocket.Conn
 	wire   net.Conn // beneath conn
 	limits Limits
+	source func() (text []byte, ok bool)
 
 	mu      sync.Mutex
 	queue   []message
@@ -235,6 +238,13 @@ func (c *Conn) drain() {
 	}
 }
 
+// Pull has messages taken from a source whenever nothing waits that was sent, until it has
+// none; Wake has it asked again. It is set before Serve.
+func (c *Conn) Pull(source func() (text []byte, ok bool)) { c.source = source }
+
+// Wake has the source asked.
+func (c *Conn) Wake() { c.rouse() }
+
 func (c *Conn) rouse() {
 	select {
 	case c.wake <- struct{}{}:
@@ -248,11 +258,18 @@ const grace = 1500 * time.Millisecond
 
 // write writes the queue until the end, and closes the connection.
 func (c *Conn) write() {
+	kind := websocket.MessageText
+	if c.limits.Binary {
+		kind = websocket.MessageBinary
+	}
 	for {
 		next, code, ended := c.next()
+		if next == nil && !ended && c.source != nil {
+			next, _ = c.source()
+		}
 		switch {
 		case next != nil:
-			if c.conn.Write(context.Background(), websocket.MessageText, next) != nil {
+			if c.conn.Write(context.Background(), kind, next) != nil {
 				c.Close(websocket.StatusAbnormalClosure)
 				_ = c.conn.CloseNow() // it is broken
 				return
@@ -310,12 +327,45 @@ func (l patientListener) Accept() (net.Conn, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &patientConn{c, l.patience}, nil
+	return &patientConn{Conn: c, patience: l.patience}, nil
 }
 
 type patientConn struct {
 	net.Conn
 	patience time.Duration
+
+	mu     sync.Mutex
+	closed func()
+	ended  bool
+}
+
+// OnClose has a function called when a connection of a Patient listener is closed, once.
+func OnClose(c net.Conn, closed func()) {
+	p, ok := c.(*patientConn)
+	if !ok {
+		return
+	}
+	p.mu.Lock()
+	ended := p.ended
+	if !ended {
+		p.closed = closed
+	}
+	p.mu.Unlock()
+	if ended {
+		closed()
+	}
+}
+
+// Close closes the connection.
+func (c *patientConn) Close() error {
+	c.mu.Lock()
+	closed := c.closed
+	c.closed, c.ended = nil, true
+	c.mu.Unlock()
+	if closed != nil {
+		closed()
+	}
+	return c.Conn.Close()
 }
 
 func (c *patientConn) Write(text []byte) (n int, err error) {
@@ -330,9 +380,11 @@ func (c *patientConn) Write(text []byte) (n int, err error) {
 	return n, err
 }
 
-// Statuses of the end of a connection: of a server that ends, and of a message that is too
-// long.
+// Statuses of the end of a connection: of a server that ends, of a message that is too
+// long, of what is over, and of what takes no more.
 const (
 	GoingAway = websocket.StatusGoingAway
 	TooBig    = websocket.StatusMessageTooBig
+	Normal    = websocket.StatusNormalClosure
+	TryLater  = websocket.StatusTryAgainLater
 )
