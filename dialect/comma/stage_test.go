@@ -319,9 +319,10 @@ func (c *client) ask(kind string, members object) message {
 // refused is ask for a message that must be refused.
 func (c *client) refused(kind string, members object) (code, text string) {
 	c.t.Helper()
-	m := c.ask(kind, members)
+	c.send(kind, members)
+	m := c.await("a refusal of "+kind, func(m message) bool { return m.Type == "error" && m.RequestID != nil && *m.RequestID == kind })
 	var body errorBody
-	if err := json.Unmarshal([]byte(m.raw), &body); err != nil || m.Type != "error" {
+	if err := json.Unmarshal([]byte(m.raw), &body); err != nil {
 		c.t.Fatalf("%s %v: %s", kind, members, m.raw)
 	}
 	return body.Code, body.Message

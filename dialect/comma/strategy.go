@@ -119,7 +119,7 @@ func (r *reader) take(err error, path string) bool {
 }
 
 func (r *reader) refuse(path, format string, args ...any) {
-	r.issues = append(r.issues, path+": "+fmt.Sprintf(format, args...))
+	r.issues = append(r.issues, strings.TrimPrefix(path+": "+fmt.Sprintf(format, args...), ": "))
 }
 
 // stop keeps the first fault that is said in a sentence of its own.
