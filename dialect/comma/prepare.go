@@ -186,7 +186,14 @@ func (s *server) strategy(ctx context.Context, path, cwd, override string) (tran
 	if err != nil {
 		return translated{}, err
 	}
+	servers, err := s.workspaceServers(ctx)
+	if err != nil {
+		return translated{}, err
+	}
 	t := translator{from: from, level: s.opts.Level, choose: choose, override: override}
+	for _, m := range servers {
+		t.given = append(t.given, m.ID)
+	}
 	return t.translate(&value)
 }
 

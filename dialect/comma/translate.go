@@ -29,6 +29,7 @@ type translator struct {
 	picked   map[string][2]string // agent of the workspace and model, by agent
 	unused   map[string][]string  // agents, by the member that is not used
 	servers  []ownServer
+	given    []string // MCP servers that the workspace has
 }
 
 // ownServer is an MCP server that the strategy brings.
@@ -139,6 +140,9 @@ func (t *translator) notices() (told []string) {
 		}
 	}
 	for _, s := range t.servers {
+		if slices.Contains(t.given, s.id) {
+			continue // it is that of the workspace
+		}
 		told = append(told, "MCP server "+s.id+" of the strategy is not started")
 	}
 	return told
