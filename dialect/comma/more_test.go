@@ -107,7 +107,7 @@ func TestSlow(t *testing.T) {
 	if m := read(); m.Type != "pong" {
 		t.Error(m.Type)
 	}
-	c.send("start_run", object{"runId": "b", "input": strings.Repeat("long ", 40_000)})
+	c.send("start_run", object{"runId": "b", "input": strings.Repeat("long ", 20_000)})
 	want := words(c.until("b", "strategy_completed"))
 	var got []message
 	for len(got) == 0 || got[len(got)-1].Type != "strategy_completed" {
