@@ -192,6 +192,11 @@ func NewTable(version string) *Table {
 
 		on("worktree.cleanup", Wait, (*company.Company).CleanUpWorktrees, "Remove the worktrees of finished runs."),
 
+		on("mcp.server.list", Read, (*company.Company).ListMCPServers, "List the MCP servers that agents are told of, without their secrets."),
+		on("mcp.server.put", Write, (*company.Company).PutMCPServer, "Add an MCP server, or change the given members of one; it counts from the next launch on."),
+		on("mcp.server.remove", Write, (*company.Company).RemoveMCPServer, "Remove an MCP server with its secrets."),
+		on("mcp.server.replace", Write, (*company.Company).ReplaceMCPServers, "Make the given MCP servers all that there are, or change nothing."),
+
 		on("run.create", Write, (*company.Company).CreateRun, "Create a run with its context pack."),
 		on("run.list", Read, (*company.Folder).ListRuns, "List the runs, newest first."),
 		on("workflow.list", Read, (*company.Company).ListWorkflows, "List the workflow templates of the workspace."),

@@ -45,7 +45,7 @@ func statusOf(err error) int {
 		return http.StatusBadRequest
 	case fault.Denied, fault.ActorNotAllowed, fault.ExceedsPermissionLevel:
 		return http.StatusForbidden
-	case fault.NotFound, fault.InteractionNotFound:
+	case fault.NotFound, fault.InteractionNotFound, fault.MCPNotFound:
 		return http.StatusNotFound
 	case fault.TooLarge:
 		return http.StatusRequestEntityTooLarge
@@ -56,7 +56,8 @@ func statusOf(err error) int {
 		fault.WorktreeGone, fault.RunNotLive, fault.RunNotSteerable, fault.NoActiveTurn, fault.TurnMismatch, fault.SteerQueueFull,
 		fault.NoAgentCommand, fault.ResumeFailed, fault.RateLimited, fault.TooManyOpen, fault.NotInteractive,
 		fault.PlaceNotFound, fault.RunExists, fault.Conflicts, fault.SnapshotBase, fault.ProgramMissing, fault.PlaceUnavailable,
-		fault.BudgetRefused, fault.PlanChanged, fault.NeverRan, fault.PromptMasked, fault.Settled, fault.NotDismissible, fault.Changed:
+		fault.BudgetRefused, fault.PlanChanged, fault.NeverRan, fault.PromptMasked, fault.Settled, fault.NotDismissible, fault.Changed,
+		fault.MCPInvalid, fault.InvalidURL, fault.EnvMissing:
 		return http.StatusConflict
 	case fault.ShuttingDown, fault.TooManyWaiting, fault.Canceled, fault.NotAWorkspace, fault.SupervisorUnreachable:
 		return http.StatusServiceUnavailable

@@ -8,7 +8,9 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"os"
 	"os/signal"
+	"path/filepath"
 	"slices"
 	"strings"
 	"sync"
@@ -20,6 +22,8 @@ import (
 	"ac/company"
 	"ac/dialect"
 	"ac/dialect/autonoma"
+	"ac/dialect/comma"
+	"ac/dialect/daemon"
 	"ac/feed"
 	"ac/internal/fault"
 	"ac/rpc"
@@ -35,6 +39,9 @@ type dialectOptions struct {
 	listen, origins         []string
 	answerWithin            time.Duration
 	heartbeat               bool
+	strategies              []string
+	isolation, onExit       string
+	tokenFile               string
 }
 
 // exitRefused is the exit status of an address that may not be listened on.
@@ -45,16 +52,21 @@ func dialectServeCommand(a *app) *cobra.Command {
 	cmd := &cobra.Command{
 		Use: "dialect:serve <names> <dir>", Short: "Serve the protocol of another program, for its clients", Args: args("names", "dir"),
 		Long: `Serve the protocols of other programs for one project, until SIGINT or SIGTERM, so that
-their clients act in it. The names are those of dialects with commas between; there is
-one, autonoma, for the editors that attach to an Autonoma daemon.
+their clients act in it. The names are those of dialects with commas between: autonoma
+for the editors that attach to an Autonoma daemon, comma for the terminal program and
+other clients of the comma daemon. An option that is of one dialect is refused by others.
 
-The first line of output is the address. Nothing but this machine can reach it, and no
-other user of this machine is served; there is no other authentication. Whatever a
-client does is done as the actor of the options. Jobs go on when the server ends.
+The first lines of output are the addresses. Nothing but this machine can reach them, and
+no other user of this machine is served; there is no other authentication, unless
+--token-file names a token. Whatever a client does is done as the actor of the options.
+Jobs and runs go on when the server ends.
 
-Exit status: 0 when ended by a signal, 2 for an address that is not of loopback.`,
+Exit status: 0 when ended by a signal, 2 for an address that is not of loopback, or a
+token file that others can read.`,
 		Example: `  ac dialect:serve autonoma ./acme --project proj_01M7WQGTQHQA1J50C42GD1KN1S
-  ac dialect:serve autonoma ./acme --project P --repo main --level read-only --listen 127.0.0.1:0`,
+  ac dialect:serve autonoma ./acme --project P --repo main --level read-only --listen 127.0.0.1:0
+  ac dialect:serve comma ./acme --project P --strategies ~/strategies
+  ac dialect:serve autonoma,comma ./acme --project P --listen comma=127.0.0.1:0`,
 		RunE: func(cmd *cobra.Command, given []string) error {
 			places, err := o.places(given[0])
 			if err := cmp.Or(err, o.check(cmd, places)); err != nil {
@@ -75,6 +87,10 @@ Exit status: 0 when ended by a signal, 2 for an address that is not of loopback.
 	flags.StringVar(&o.level, "level", "", "permission level of tasks: read-only, patch or run-commands; patch in a git repository by default")
 	flags.DurationVar(&o.answerWithin, "answer-within", autonoma.DefaultAnswerWithin, "how long a client waits for a slow answer, 1s to 29s")
 	flags.BoolVar(&o.heartbeat, "heartbeat", false, "let the heartbeat of the workspace tick as long as this serves")
+	flags.StringArrayVar(&o.strategies, "strategies", nil, "folder that strategies may be read from, beside the workspace, the linked repositories and ~/.comma")
+	flags.StringVar(&o.isolation, "isolation", doc.IsolationNone, "how runs work in a repository: none, or worktree")
+	flags.StringVar(&o.tokenFile, "token-file", "", "file with a token, of this user and closed to others, that every request then needs")
+	flags.StringVar(&o.onExit, "on-exit", onExitKeep, "what becomes of the live runs that this started when it ends: keep, or stop")
 	flags.StringArrayVar(&o.origins, "allow-origin", nil, "origin of pages that may connect; none by default")
 	return cmd
 }
@@ -93,8 +109,33 @@ func dialects() []dialectKind {
 			func(ctx context.Context, c *dialect.Company, at dialect.Place, o dialectOptions) (dialect.Listener, error) {
 				return autonoma.Listen(ctx, c, autonoma.Options{Place: at, Level: o.level, AnswerWithin: cmp.Or(o.answerWithin, autonoma.DefaultAnswerWithin)})
 			}},
+		{comma.Name, comma.Address, []string{"strategies", "isolation", "token-file", "allow-origin", "on-exit"}, listenForComma},
 	}
 }
+
+// listenForComma listens for the clients of the comma daemon.
+func listenForComma(ctx context.Context, c *dialect.Company, at dialect.Place, o dialectOptions) (dialect.Listener, error) {
+	folders := o.strategies
+	if home, err := os.UserHomeDir(); err == nil {
+		folders = append([]string{filepath.Join(home, ".comma")}, folders...)
+	}
+	if o.tokenFile != "" {
+		token, err := daemon.ReadToken(o.tokenFile)
+		if err != nil {
+			return dialect.Listener{}, err
+		}
+		at.Token = token
+	}
+	return comma.Listen(ctx, c, comma.Options{
+		Place: at, Folders: folders, Level: doc.Level(o.level), Isolation: o.isolation, StopRuns: o.onExit == onExitStop,
+	})
+}
+
+// What becomes of the runs that a listener started when it ends.
+const (
+	onExitKeep = "keep"
+	onExitStop = "stop"
+)
 
 func dialectNames() (names []string) {
 	for _, k := range dialects() {
@@ -181,6 +222,10 @@ func (o *dialectOptions) check(cmd *cobra.Command, places []dialectPlace) error 
 		return err
 	case o.level != "" && !slices.Contains([]string{"read-only", "patch", "run-commands"}, o.level):
 		return usageError{"--level must be read-only, patch or run-commands"}
+	case o.isolation != doc.IsolationNone && o.isolation != doc.IsolationWorktree:
+		return usageError{"--isolation must be none or worktree"}
+	case o.onExit != onExitKeep && o.onExit != onExitStop:
+		return usageError{"--on-exit must be keep or stop"}
 	case o.answerWithin < time.Second || o.answerWithin > 29*time.Second:
 		return usageError{"--answer-within must be from 1s to 29s"}
 	}
@@ -220,7 +265,8 @@ func (a *app) serveDialects(ctx context.Context, o dialectOptions, places []dial
 	err := a.listenAndServe(ctx, c, o, places)
 	hub.Close()
 	err = errors.Join(err, host.Close())
-	if fault.Is(err, fault.Denied) {
+	told, refused := errors.AsType[*daemon.Error](err)
+	if fault.Is(err, fault.Denied) || refused && told.Status == daemon.ExitRefused {
 		_, _ = fmt.Fprintf(a.stderr, "ERROR: %v\n", err) // the exit status says it, too
 		return exitError{exitRefused}
 	}

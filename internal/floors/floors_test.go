@@ -67,10 +67,12 @@ func neighbours() map[string][]string {
 	return map[string][]string{
 		"workspace": {"workspace/doc", "workspace/checkpoint"},
 		// What was copied is checked where it arrived.
-		"workspace/transfer":   {"workspace/validate"},
-		"runs":                 {"runs/budget", "runs/interaction", "runs/policy", "runs/lane", "runs/provider", "runs/session", "runs/sharepack", "runs/transcript", "runs/usage", "runs/worktree"},
-		"runs/transcript":      {"runs/interaction"},
-		"runs/session":         {"runs/agent", "runs/budget", "runs/grant", "runs/interaction", "runs/policy", "runs/provider", "runs/transcript", "runs/usage", "runs/worktree"},
+		"workspace/transfer": {"workspace/validate"},
+		"runs":               {"runs/budget", "runs/interaction", "runs/policy", "runs/lane", "runs/provider", "runs/session", "runs/sharepack", "runs/transcript", "runs/usage", "runs/worktree"},
+		"runs/transcript":    {"runs/interaction"},
+		"runs/session":       {"runs/agent", "runs/budget", "runs/grant", "runs/interaction", "runs/mcpserver", "runs/policy", "runs/provider", "runs/transcript", "runs/usage", "runs/worktree"},
+		// Drivers tell their agents of the servers.
+		"runs/mcpserver":       {"runs/agent"},
 		"runs/agent":           {"runs/usage"},
 		"runs/provider":        {"runs/agent"},
 		"runs/grant":           {"runs/interaction"},
