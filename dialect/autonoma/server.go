@@ -99,6 +99,7 @@ func newServer(c *dialect.Company, opts Options, socket *dialect.Socket) *server
 
 // serve serves until ctx is done.
 func (s *server) serve(ctx context.Context) error {
+	defer s.Host.Listening(Name, s.socket.Addr(), s.connected)()
 	stop, err := s.watch.start()
 	if err == nil {
 		err = s.socket.Serve(ctx, s)
@@ -165,10 +166,15 @@ type health struct {
 	PeerChecked bool   `json:"peer_checked"`
 }
 
-func (s *server) tellHealth(w http.ResponseWriter) {
+// connected counts the clients.
+func (s *server) connected() int {
 	s.mu.Lock()
-	clients := len(s.open)
-	s.mu.Unlock()
+	defer s.mu.Unlock()
+	return len(s.open)
+}
+
+func (s *server) tellHealth(w http.ResponseWriter) {
+	clients := s.connected()
 	w.Header().Set("Content-Type", "application/json")
 	_ = json.NewEncoder(w).Encode(health{"ok", Name, "1.0", s.Version, clients, httpguard.ChecksPeers()}) // the client may be gone
 }
