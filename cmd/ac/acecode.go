@@ -57,12 +57,12 @@ func listenForACECode(ctx context.Context, c *dialect.Company, at dialect.Place,
 		}
 		at.Token = token
 	}
-	files, err := daemon.Claim(aceCodeDataDir(&o, c.Dir, c.ProjectID), daemon.NewGUID(), at.Token)
+	files, err := daemon.Claim(aceCodeDataDir(&o, c.Dir, c.ProjectID), c.Host.ServerID(), at.Token)
 	if err != nil {
 		return none, err
 	}
 	l, err := acecode.Listen(ctx, c, acecode.Options{
-		Place: at, GUID: files.GUID(), Level: doc.Level(o.level), Isolation: o.isolation, Dangerous: o.dangerous, AllowOpen: o.open, AllRuns: o.allRuns,
+		Place: at, Level: doc.Level(o.level), Isolation: o.isolation, Dangerous: o.dangerous, AllowOpen: o.open, AllRuns: o.allRuns,
 		Terminals: !o.noTerminals && !o.beside, Shape: o.shape,
 	})
 	if err != nil {
@@ -84,8 +84,8 @@ func aceCodeFailure(err error) error {
 
 // withRuntime has a listener of any dialect keep runtime files. When it cannot, all
 // listeners are closed.
-func withRuntime(l dialect.Listener, dataDir string, all []dialect.Listener) (dialect.Listener, error) {
-	files, err := daemon.Claim(dataDir, daemon.NewGUID(), "")
+func withRuntime(guid string, l dialect.Listener, dataDir string, all []dialect.Listener) (dialect.Listener, error) {
+	files, err := daemon.Claim(dataDir, guid, "")
 	if err == nil {
 		l, err = keepRuntime(files, l)
 	}

@@ -302,7 +302,7 @@ func (a *app) serveDialects(ctx context.Context, o dialectOptions, places []dial
 func (a *app) listenAndServe(ctx context.Context, c *dialect.Company, o dialectOptions, places []dialectPlace) error {
 	listeners, err := listenAll(ctx, c, o, places)
 	if err == nil && o.dataDir != "" && placeOf(places, acecode.Name) < 0 {
-		listeners[0], err = withRuntime(listeners[0], o.dataDir, listeners)
+		listeners[0], err = withRuntime(c.Host.ServerID(), listeners[0], o.dataDir, listeners)
 	}
 	if err != nil {
 		return err

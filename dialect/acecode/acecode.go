@@ -44,8 +44,6 @@ const (
 // Options are the options of the dialect.
 type Options struct {
 	Place dialect.Place
-	// GUID is the server's identity, which clients read.
-	GUID string
 	// Level is the permission level of new sessions; Isolation is where they work: none or
 	// worktree.
 	Level     doc.Level
@@ -163,6 +161,7 @@ func (s *server) placeOf(id string) place { return place{id, s.hash, s.cwd} }
 
 // serve serves until ctx is done.
 func (s *server) serve(ctx context.Context) error {
+	defer s.Host.Listening(Name, s.socket.Addr(), s.open.Count)()
 	stop := s.takeUp()
 	err := s.socket.Serve(ctx, s)
 	s.socket.Close()

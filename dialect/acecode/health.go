@@ -38,10 +38,11 @@ type consoleHealth struct {
 }
 
 func health(s *server, r *request) (any, error) {
+	known, err := dialect.Do(r.Context(), s.Company, (*company.Host).Health, company.NoParams{})
 	return healthAnswer{
-		GUID: s.opts.GUID, PID: os.Getpid(), Port: s.port, Version: s.Version, Cwd: s.cwd, Uptime: int64(s.Clock.Now().Sub(s.began).Seconds()),
-		Console: s.consoles(r.Context()), WorkspaceHash: s.hash, Status: s.status(r.Context()), Dialect: Name,
-	}, nil
+		GUID: s.Host.ServerID(), PID: os.Getpid(), Port: s.port, Version: s.Version, Cwd: s.cwd, Uptime: int64(s.Clock.Now().Sub(s.began).Seconds()),
+		Console: s.consoles(r.Context()), WorkspaceHash: s.hash, Status: known.Status, Dialect: Name,
+	}, err
 }
 
 // preferencesBody are the preferences of pages. There is one, which never shows anything.

@@ -6,8 +6,6 @@ import (
 
 func (s *server) consoles(context.Context) consoleHealth { return consoleHealth{} }
 
-func (s *server) status(context.Context) string { return "ok" }
-
 func (s *server) presets(context.Context) (map[string]string, error) { return nil, nil }
 
 func (s *server) modelFor(_ context.Context, name, _ string) (string, error) {

@@ -31,6 +31,8 @@ func (s *server) allRoutes() *http.ServeMux {
 		spaces:                                {"GET": inWorkspace(listSessions), "POST": inWorkspace(createSession)},
 		spaces + "/{id}/resume":               {"POST": inWorkspace(resumeSession)},
 		spaces + "/{id}/todos":                {"DELETE": inWorkspace(clearTodos)},
+		"/api/mcp":                            {"GET": mcpServers, "PUT": setMCPServers},
+		"/api/mcp/reload":                     {"POST": reloadMCPServers},
 		"/ws/sessions/{x}":                    {"GET": sessionSocket},
 	} {
 		mux.Handle(path, of.serve(s))

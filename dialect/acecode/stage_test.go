@@ -109,7 +109,7 @@ func (s *stage) open(change ...func(*Options)) {
 	s.t.Helper()
 	c, release := actIn(s.dir, s.project, io.Discard)
 	s.company = c
-	o := Options{Place: dialect.Place{Address: "127.0.0.1:0", Token: testToken}, GUID: "0d0cc4ab-0000-4000-8000-000000000000", Terminals: true}
+	o := Options{Place: dialect.Place{Address: "127.0.0.1:0", Token: testToken}, Terminals: true}
 	for _, fn := range change {
 		fn(&o)
 	}
