@@ -22,10 +22,10 @@ import (
 // SpokenRunsParams choose conversations.
 type SpokenRunsParams struct {
 	Dir
-	ProjectID string
-	RunID     string // "" for all
+	ProjectID string `json:"-"`
+	RunID     string `json:"-"` // "" for all
 	// All lists the other runs of the project, too.
-	All bool
+	All bool `json:"-"`
 }
 
 // SpokenRun is a run with the state of its log. Spoken is false for what is no
@@ -85,7 +85,8 @@ func (c *Company) attempts(run string) (map[string]bool, error) {
 func (c *Company) spokenRun(run doc.Run, attempts map[string]bool) SpokenRun {
 	found := SpokenRun{Run: run}
 	launched := run.Live != nil && run.Live.Driver != ""
-	fresh := run.Spec == nil && !doc.Terminal(run.Status) && c.talks(run.AgentID, run.Provider)
+	// One whose policy was set was meant to be talked with, whatever became of its start.
+	fresh := run.Spec == nil && (!doc.Terminal(run.Status) || run.Live != nil) && c.talks(run.AgentID, run.Provider)
 	found.Spoken = (launched || fresh) && !attempts[run.ID] && run.Provider != workflow.Provider
 	if st, err := c.w.FS.Stat(workspace.LogFile(run.ProjectID, run.ID)); err == nil {
 		found.Size, found.Changed = st.Size(), st.ModTime()
@@ -130,16 +131,16 @@ func (c *Company) TalkAgent(_ context.Context, p TalkAgentParams) (found doc.Age
 // TalkAgentParams name an agent, "" for the first that can be talked with.
 type TalkAgentParams struct {
 	Dir
-	AgentID string
+	AgentID string `json:"-"`
 }
 
 // AttachmentParams name a file that was attached to a run.
 type AttachmentParams struct {
 	Dir
-	ProjectID string
-	RunID     string
+	ProjectID string `json:"-"`
+	RunID     string `json:"-"`
 	// Relpath is its place as run.attach returned it.
-	Relpath string
+	Relpath string `json:"-"`
 }
 
 // AttachmentPath is where a file that was attached to a run is on this machine.

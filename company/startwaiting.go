@@ -56,3 +56,17 @@ func (c *Company) start(p SteerParams) {
 		_ = runs.StartWaiting(ctx, c.w, c.all.admission(c.w), c.all.launcher, spec) // its log tells
 	})
 }
+
+// StartWaitingParams are how a session is started for what was said to a run before, by a
+// process that is gone.
+type StartWaitingParams struct {
+	actParams
+	Start *StartParams `json:"-"`
+}
+
+// StartWaiting starts a session for the texts that wait for one in the log of a run, in the
+// background. Nothing is done for a run that nothing was said to.
+func (c *Company) StartWaiting(_ context.Context, p StartWaitingParams) (OK, error) {
+	c.start(SteerParams{actParams: p.actParams, Start: p.Start})
+	return OK{true}, nil
+}

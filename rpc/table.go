@@ -173,6 +173,8 @@ func NewTable(version string) *Table {
 		on("system.ping", Inline, ping, "Check that the server is alive."),
 		on("system.capabilities", Inline, t.capabilities(version), "Return the methods, limits and protocol versions of this server."),
 
+		on("server.health", Inline, (*company.Host).Health, "Return the identity of this process, what it serves, and what is wrong with it."),
+
 		on("workspace.open", Read, (*company.Folder).Open, "Report whether a folder is a valid workspace, with its issues."),
 		on("workspace.init", Write, (*company.Folder).Init, "Make a folder a workspace."),
 		on("workspace.validate", Read, (*company.Folder).Validate, "Validate every document of a workspace."),

@@ -21,6 +21,7 @@ import (
 
 	"ac/company"
 	"ac/dialect"
+	"ac/dialect/acecode"
 	"ac/dialect/autonoma"
 	"ac/dialect/comma"
 	"ac/dialect/daemon"
@@ -42,10 +43,10 @@ type dialectOptions struct {
 	strategies              []string
 	isolation, onExit       string
 	tokenFile               string
+	dataDir                 string
+	beside                  bool // a control room is served by the same process
+	aceCodeOptions
 }
-
-// exitRefused is the exit status of an address that may not be listened on.
-const exitRefused = 2
 
 func dialectServeCommand(a *app) *cobra.Command {
 	var o dialectOptions
@@ -54,27 +55,37 @@ func dialectServeCommand(a *app) *cobra.Command {
 		Long: `Serve the protocols of other programs for one project, until SIGINT or SIGTERM, so that
 their clients act in it. The names are those of dialects with commas between: autonoma
 for the editors that attach to an Autonoma daemon, comma for the terminal program and
-other clients of the comma daemon. An option that is of one dialect is refused by others.
+other clients of the comma daemon, acecode for the page, scripts and monitors of the
+ACECode daemon. An option that is of one dialect is refused by others.
 
 The first lines of output are the addresses. Nothing but this machine can reach them, and
 no other user of this machine is served; there is no other authentication, unless
---token-file names a token. Whatever a client does is done as the actor of the options.
+--token-file names a token. acecode also listens where other machines reach it: then every
+request needs the token in <data-dir>/run/token. Whatever a client does is done as the actor of the options.
 Jobs and runs go on when the server ends.
 
 Exit status: 0 when ended by a signal, 2 for an address that is not of loopback, or a
-token file that others can read.`,
+token file that others can read. Of acecode also 3 for an address in use, 4 for a runtime
+file that cannot be written, 5 for options that do not fit, 6 when another one runs.`,
 		Example: `  ac dialect:serve autonoma ./acme --project proj_01M7WQGTQHQA1J50C42GD1KN1S
   ac dialect:serve autonoma ./acme --project P --repo main --level read-only --listen 127.0.0.1:0
   ac dialect:serve comma ./acme --project P --strategies ~/strategies
+  ac dialect:serve acecode ./acme --project P --data-dir ~/.acecode
   ac dialect:serve autonoma,comma ./acme --project P --listen comma=127.0.0.1:0`,
 		RunE: func(cmd *cobra.Command, given []string) error {
-			places, err := o.places(given[0])
-			if err := cmp.Or(err, o.check(cmd, places)); err != nil {
+			places, err := o.fit(cmd, given[0])
+			if err != nil {
 				return err
 			}
 			return a.serveDialects(cmd.Context(), o, places, given[1])
 		},
 	}
+	o.flags(cmd)
+	return cmd
+}
+
+// flags has the options of a server of dialects.
+func (o *dialectOptions) flags(cmd *cobra.Command) {
 	someProjectFlag(cmd, &o.project)
 	flags := cmd.Flags()
 	flags.Lookup("project").Usage = "id of the project (required)"
@@ -91,8 +102,9 @@ token file that others can read.`,
 	flags.StringVar(&o.isolation, "isolation", doc.IsolationNone, "how runs work in a repository: none, or worktree")
 	flags.StringVar(&o.tokenFile, "token-file", "", "file with a token, of this user and closed to others, that every request then needs")
 	flags.StringVar(&o.onExit, "on-exit", onExitKeep, "what becomes of the live runs that this started when it ends: keep, or stop")
+	flags.StringVar(&o.dataDir, "data-dir", "", "folder whose run/ says who serves: pid, port, guid; of acecode in the workspace by default")
+	o.aceCodeOptions.flags(flags)
 	flags.StringArrayVar(&o.origins, "allow-origin", nil, "origin of pages that may connect; none by default")
-	return cmd
 }
 
 // dialectKind is a dialect as the commands know it.
@@ -110,6 +122,7 @@ func dialects() []dialectKind {
 				return autonoma.Listen(ctx, c, autonoma.Options{Place: at, Level: o.level, AnswerWithin: cmp.Or(o.answerWithin, autonoma.DefaultAnswerWithin)})
 			}},
 		{comma.Name, comma.Address, []string{"strategies", "isolation", "token-file", "allow-origin", "on-exit"}, listenForComma},
+		{acecode.Name, acecode.Address, []string{"isolation", "token-file", "allow-host", "no-terminals", "allow-open", "all-runs", "shape", "dangerous"}, listenForACECode},
 	}
 }
 
@@ -214,6 +227,19 @@ func (o *dialectOptions) places(names string) ([]dialectPlace, error) {
 	return places, nil
 }
 
+// fit are the dialects of some names with options that fit them. Where the ACECode daemon is
+// the only one, others have its exit status.
+func (o *dialectOptions) fit(cmd *cobra.Command, names string) ([]dialectPlace, error) {
+	places, err := o.places(names)
+	if err == nil {
+		err = o.check(cmd, places)
+	}
+	if err != nil && names == acecode.Name {
+		err = daemon.Failed(daemon.ExitOptions, err)
+	}
+	return places, err
+}
+
 // check refuses options that do not fit, and those that none of the dialects has.
 func (o *dialectOptions) check(cmd *cobra.Command, places []dialectPlace) error {
 	err := cmp.Or(require(cmd, "project", "as"), oneOf("role", o.role, doc.Roles()), checkID("project", o.project), foreignOption(cmd, places))
@@ -226,6 +252,8 @@ func (o *dialectOptions) check(cmd *cobra.Command, places []dialectPlace) error 
 		return usageError{"--isolation must be none or worktree"}
 	case o.onExit != onExitKeep && o.onExit != onExitStop:
 		return usageError{"--on-exit must be keep or stop"}
+	case !slices.Contains([]string{"auto", "wire", "document"}, o.shape):
+		return usageError{"--shape must be auto, wire or document"}
 	case o.answerWithin < time.Second || o.answerWithin > 29*time.Second:
 		return usageError{"--answer-within must be from 1s to 29s"}
 	}
@@ -265,16 +293,17 @@ func (a *app) serveDialects(ctx context.Context, o dialectOptions, places []dial
 	err := a.listenAndServe(ctx, c, o, places)
 	hub.Close()
 	err = errors.Join(err, host.Close())
-	told, refused := errors.AsType[*daemon.Error](err)
-	if fault.Is(err, fault.Denied) || refused && told.Status == daemon.ExitRefused {
-		_, _ = fmt.Fprintf(a.stderr, "ERROR: %v\n", err) // the exit status says it, too
-		return exitError{exitRefused}
+	if fault.Is(err, fault.Denied) {
+		err = daemon.Failed(daemon.ExitRefused, err)
 	}
 	return err
 }
 
 func (a *app) listenAndServe(ctx context.Context, c *dialect.Company, o dialectOptions, places []dialectPlace) error {
 	listeners, err := listenAll(ctx, c, o, places)
+	if err == nil && o.dataDir != "" && placeOf(places, acecode.Name) < 0 {
+		listeners[0], err = withRuntime(c.Host.ServerID(), listeners[0], o.dataDir, listeners)
+	}
 	if err != nil {
 		return err
 	}
@@ -352,6 +381,6 @@ func dialectsBeside(o web.Options, places []dialectPlace) func(context.Context, 
 			Host: host, Dir: o.WorkspaceDir, ProjectID: o.ProjectID, Version: o.Version, Clock: o.Env.Clock,
 			Actor: o.Actor, Log: slog.New(slog.NewTextHandler(o.Stderr, nil)),
 		}
-		return listenAll(ctx, c, dialectOptions{}, places)
+		return listenAll(ctx, c, dialectOptions{beside: true}, places)
 	}
 }

@@ -58,6 +58,7 @@ func (m *mapper) userSaid(item *transcript.Item) {
 	}
 	about.ClientMessageID = cmp.Or(m.clients[item.ID], kept.Client)
 	delete(m.clients, item.ID)
+	delete(m.waiting, item.ID)
 	m.message(transcript.RoleUser, item.Text, about)
 	if m.view.title == "" {
 		if title := titleOf(item.Text); title != "" {
@@ -297,6 +298,9 @@ func (m *mapper) permission(r *interaction.Record) permissionPayload {
 	if w := m.running[r.ItemID]; w != nil {
 		m.begin(w)
 		p.CallID = r.ItemID
+		if r.ArgsPreview == "" {
+			p.Args = argsOf(w.item.Tool)
+		}
 		if r.Kind != interaction.Plan {
 			p.Tool = toolName(w.item.Tool)
 		}
@@ -321,7 +325,7 @@ func questionsOf(r *interaction.Record) []question {
 	}
 	if len(list) == 0 {
 		text := cmp.Or(r.Prompt, r.Title)
-		list = append(list, question{ID: "input", Text: text, Question: text, Options: []questionOption{}})
+		list = append(list, question{ID: inputID, Text: text, Question: text, Options: []questionOption{}})
 	}
 	return list
 }
@@ -366,3 +370,6 @@ func (m *mapper) resolved(kind string, r *interaction.Record) {
 	}
 	m.waitsOn()
 }
+
+// inputID is the one question of a request for a text.
+const inputID = "input"

@@ -39,12 +39,14 @@ type mapper struct {
 	out   []frame
 	full  bool // the line yields too many
 
-	turn    int // under way, 0 for none
-	last    int // the newest that began
+	turn    int   // under way, 0 for none
+	last    int   // the newest that began
+	began   int64 // the line of its beginning
 	tools   int
 	used    *transcript.Usage
 	waits   string            // what the turn waits for, "" for nothing
 	clients map[string]string // ids of clients, by that of the text
+	waiting map[string]bool   // texts that wait for a turn
 	said    map[string]*sent  // messages and reasoning that are open
 	running map[string]*work  // tools that are open
 	todos   string            // as they were sent last
@@ -71,7 +73,7 @@ type work struct {
 func newMapper(at place, project string) *mapper {
 	return &mapper{
 		place: at, fold: transcript.NewFold(project).Fork(), view: &view{},
-		clients: map[string]string{}, said: map[string]*sent{}, running: map[string]*work{},
+		clients: map[string]string{}, waiting: map[string]bool{}, said: map[string]*sent{}, running: map[string]*work{},
 	}
 }
 
@@ -79,7 +81,7 @@ func newMapper(at place, project string) *mapper {
 func (m *mapper) clone() *mapper {
 	c := *m
 	c.fold, c.view, c.out = m.fold.Fork(), m.view.clone(), nil
-	c.clients = maps.Clone(m.clients)
+	c.clients, c.waiting = maps.Clone(m.clients), maps.Clone(m.waiting)
 	c.said, c.running = map[string]*sent{}, map[string]*work{}
 	for id, s := range m.said {
 		c.said[id] = &sent{slices.Clip(s.text), s.before, s.any}

@@ -18,16 +18,18 @@ const (
 	outcomeAborted   = "aborted"
 )
 
-// queued remembers the id that a client gave its text.
+// queued remembers a text that waits, and the id that its client gave it.
 func (m *mapper) queued(payload json.RawMessage, changes []transcript.Change) {
 	var p struct {
 		Client string `json:"client_message_id"`
 	}
-	if json.Unmarshal(payload, &p) != nil || p.Client == "" {
-		return
-	}
+	_ = json.Unmarshal(payload, &p) // a text without an id waits, too
 	for i := range changes {
-		if changes[i].Op == transcript.Open {
+		if changes[i].Op != transcript.Open {
+			continue
+		}
+		m.waiting[changes[i].Item.ID] = true
+		if p.Client != "" {
 			m.clients[changes[i].Item.ID] = p.Client
 		}
 	}
@@ -81,7 +83,7 @@ func (m *mapper) turnStarted(payload json.RawMessage) {
 	if m.turn > 0 { // a log that lacks the end of a turn
 		m.end(outcomeAborted, "abort")
 	}
-	m.turn, m.last, m.used, m.waits, m.started = p.Turn, p.Turn, nil, "", false
+	m.turn, m.last, m.began, m.used, m.waits, m.started = p.Turn, p.Turn, m.line, nil, "", false
 	m.busy("waiting_llm", "")
 }
 
@@ -178,7 +180,7 @@ func (m *mapper) sessionEnded(e envelopeOf) {
 		m.closeAll()
 		m.fail(cmp.Or(p.Kind, "session_ended"), cmp.Or(p.Error, "The agent ended in its turn."), "")
 		m.end(outcomeError, "error")
-	case failed && m.started:
+	case failed && (m.started || len(m.waiting) > 0):
 		m.fail(cmp.Or(p.Kind, "start_failed"), cmp.Or(p.Error, "The agent could not be started."), "")
 		m.send(typeDone, donePayload{"error", outcomeError, "", m.place})
 	}

@@ -94,6 +94,7 @@ func newServer(c *dialect.Company, opts Options, socket *dialect.Socket) *server
 
 // serve serves until ctx is done.
 func (s *server) serve(ctx context.Context) error {
+	defer s.Host.Listening(Name, s.socket.Addr(), s.connections.Count)()
 	stop, err := s.watch.start()
 	if err == nil {
 		err = s.socket.Serve(ctx, s)

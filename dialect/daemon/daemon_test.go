@@ -16,6 +16,8 @@ import (
 	"ac/internal/runtimetest"
 )
 
+const testGUID = "0d0cc4ab-0c1f-4f6c-8b1c-5a6f7f0c9d1e"
+
 // TestMain has the test binary play a server: "serve DIR" runs, "fail" ends with status 3,
 // and "hang" never comes up.
 func TestMain(m *testing.M) {
@@ -32,7 +34,7 @@ func TestMain(m *testing.M) {
 func serve(dir string) int {
 	ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGTERM)
 	defer stop()
-	r, err := Claim(dir, NewGUID(), "")
+	r, err := Claim(dir, testGUID, "")
 	if err == nil {
 		err = r.Write("http://127.0.0.1:1/", 1)
 	}
@@ -75,14 +77,14 @@ func TestRuntimeFiles(t *testing.T) {
 	if err := os.WriteFile(filepath.Join(dir, "run", pidFile), []byte("1\n"), 0o644); err != nil { // of a server that died
 		t.Fatal(err)
 	}
-	r, err := Claim(dir, NewGUID(), NewToken())
+	r, err := Claim(dir, testGUID, NewToken())
 	if err != nil {
 		t.Fatal(err)
 	}
 	if _, ok, err := Find(dir); ok || err != nil {
 		t.Errorf("it is found before it listens: %v", err)
 	}
-	if _, err := Claim(dir, NewGUID(), ""); statusOf(err) != ExitRunning {
+	if _, err := Claim(dir, testGUID, ""); statusOf(err) != ExitRunning {
 		t.Errorf("a second one: %v", err)
 	}
 	if err := r.Write("http://127.0.0.1:28080/", 28080); err != nil {
@@ -90,8 +92,8 @@ func TestRuntimeFiles(t *testing.T) {
 	}
 	for name, want := range map[string]string{
 		pidFile: fmt.Sprintf(`^%d\n$`, os.Getpid()), portFile: `^28080\n$`, tokenFile: `^[A-Za-z0-9_-]{43}\n$`,
-		guidFile: `^[0-9a-f]{8}-[0-9a-f]{4}-4[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}\n$`,
-		beatFile: fmt.Sprintf(`^\{"pid":%d,"guid":"%s","timestamp_ms":\d{13}\}\n$`, os.Getpid(), r.GUID()),
+		guidFile: "^" + testGUID + "\n$",
+		beatFile: fmt.Sprintf(`^\{"pid":%d,"guid":"%s","timestamp_ms":\d{13}\}\n$`, os.Getpid(), testGUID),
 	} {
 		if text := read(t, dir, name); !regexp.MustCompile(want).MatchString(text) {
 			t.Errorf("%s: %q", name, text)
@@ -102,7 +104,7 @@ func TestRuntimeFiles(t *testing.T) {
 			t.Errorf("%s: %v, %v", name, st.Mode(), err)
 		}
 	}
-	if found, ok, err := Find(dir); !ok || err != nil || found.Process.PID != os.Getpid() || found.Address != "http://127.0.0.1:28080/" || found.GUID != r.GUID() {
+	if found, ok, err := Find(dir); !ok || err != nil || found.Process.PID != os.Getpid() || found.Address != "http://127.0.0.1:28080/" || found.GUID != testGUID {
 		t.Errorf("%+v %v %v", found, ok, err)
 	}
 	if err := r.Remove(); err != nil {
@@ -120,7 +122,7 @@ func TestRuntimeFiles(t *testing.T) {
 func TestLogTurns(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
-	r, err := Claim(dir, NewGUID(), "")
+	r, err := Claim(dir, testGUID, "")
 	if err != nil {
 		t.Fatal(err)
 	}

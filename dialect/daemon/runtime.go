@@ -112,9 +112,6 @@ func Claim(dataDir, guid, token string) (*Runtime, error) {
 	}, nil
 }
 
-// GUID identifies the server.
-func (r *Runtime) GUID() string { return r.guid }
-
 // owner is the content of the lock file: who holds it.
 type owner struct {
 	PID       int    `json:"pid"`

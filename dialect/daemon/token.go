@@ -27,14 +27,6 @@ func NewToken() string {
 	return base64.RawURLEncoding.EncodeToString(b)
 }
 
-// NewGUID makes a UUID of version 4.
-func NewGUID() string {
-	b := make([]byte, 16)
-	_, _ = rand.Read(b) // never fails
-	b[6], b[8] = b[6]&0x0f|0x40, b[8]&0x3f|0x80
-	return fmt.Sprintf("%x-%x-%x-%x-%x", b[:4], b[4:6], b[6:8], b[8:10], b[10:])
-}
-
 // ReadToken reads the token of a file that belongs to this user and is closed to others.
 // Anything else is an error of ExitRefused.
 func ReadToken(name string) (string, error) {

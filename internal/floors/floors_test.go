@@ -52,6 +52,7 @@ func floors() map[string]int {
 		"dialect/ws":              9,
 		"dialect/autonoma":        9,
 		"dialect/comma":           9,
+		"dialect/acecode":         9,
 		"dialect/daemon":          9,
 		"web/page":                0,
 		"cmd/ac/...":              10,
@@ -99,6 +100,7 @@ func neighbours() map[string][]string {
 		"dialect":          {"dialect/ws"},
 		"dialect/autonoma": {"dialect", "dialect/ws"},
 		"dialect/comma":    {"dialect", "dialect/ws"},
+		"dialect/acecode":  {"dialect", "dialect/ws"},
 	}
 }
 

@@ -14,6 +14,15 @@ import (
 // defaults apply. Fields without a JSON name stay as they are. The error is that of Decode.
 func Check(params any) error {
 	filled := reflect.ValueOf(params).Elem()
+	text, err := objectOf(filled)
+	if err != nil {
+		return err
+	}
+	return NewDecoder(filled.Type()).Decode(text, params)
+}
+
+// objectOf is a struct as a client would have sent it.
+func objectOf(filled reflect.Value) ([]byte, error) {
 	d := NewDecoder(filled.Type())
 	var raw bytes.Buffer
 	raw.WriteByte('{')
@@ -22,7 +31,7 @@ func Check(params any) error {
 		if omit || value.IsZero() && d.plan.EmptyIsAbsent(name, value.Kind()) {
 			return
 		}
-		text, err := json.Marshal(value.Interface())
+		text, err := valueOf(value)
 		if err != nil {
 			failed = err
 			return
@@ -35,8 +44,15 @@ func Check(params any) error {
 		raw.Write(text)
 	})
 	raw.WriteByte('}')
-	if failed != nil {
-		return failed
+	return raw.Bytes(), failed
+}
+
+// valueOf is a field as a client would have sent it. A struct behind a pointer has absent
+// fields, too, unless it says by itself how it is written.
+func valueOf(value reflect.Value) ([]byte, error) {
+	_, own := value.Interface().(json.Marshaler)
+	if !own && value.Kind() == reflect.Pointer && !value.IsNil() && value.Elem().Kind() == reflect.Struct {
+		return objectOf(value.Elem())
 	}
-	return d.Decode(raw.Bytes(), params)
+	return json.Marshal(value.Interface())
 }
