@@ -281,8 +281,8 @@ type stepPayload struct {
 func (f *subscription) event(line []byte) error {
 	var e logged
 	var p stepPayload
-	if json.Unmarshal(line, &e) != nil {
-		return nil
+	if unreadable := json.Unmarshal(line, &e); unreadable != nil {
+		return nil //nolint:nilerr // a torn line tells nobody anything
 	}
 	switch e.Type {
 	case events.WorkflowStarted:

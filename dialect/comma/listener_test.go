@@ -29,11 +29,12 @@ func (s *stage) get(path string, header http.Header) (status int, body string) {
 		r.Host = host
 	}
 	client := &http.Client{Transport: &http.Transport{DisableKeepAlives: true}}
-	answer := must(client.Do(r))
-	text := must(io.ReadAll(answer.Body))
-	if err := answer.Body.Close(); err != nil {
-		s.t.Error(err)
+	answer, err := client.Do(r)
+	if err != nil {
+		s.t.Fatal(err)
 	}
+	defer func() { _ = answer.Body.Close() }() // it was read
+	text := must(io.ReadAll(answer.Body))
 	return answer.StatusCode, string(text)
 }
 
@@ -60,7 +61,7 @@ func TestHandshake(t *testing.T) {
 	if status, _ := s.get("/health", http.Header{"Origin": {"https://page.example"}}); status != http.StatusOK {
 		t.Errorf("an accepted page: %d", status)
 	}
-	conn, answer, err := websocket.Dial(t.Context(), s.url, &websocket.DialOptions{Subprotocols: []string{"comma"}})
+	conn, answer, err := upgrade(t, s.url, &websocket.DialOptions{Subprotocols: []string{"comma"}})
 	if err != nil || conn.Subprotocol() != "" || answer.Header.Get("Sec-WebSocket-Protocol") != "" {
 		t.Errorf("%v %v", err, answer.Header)
 	}
@@ -133,12 +134,9 @@ func TestFrames(t *testing.T) {
 		t.Error("a message that is too large is answered")
 	}
 	var closed websocket.CloseError
-	conn, answer, err := websocket.Dial(t.Context(), s.url, nil)
+	conn, _, err := upgrade(t, s.url, nil)
 	if err != nil {
 		t.Fatal(err)
-	}
-	if answer.Body != nil {
-		_ = answer.Body.Close()
 	}
 	read := make(chan error, 1)
 	go func() {
@@ -157,13 +155,13 @@ func TestCrowd(t *testing.T) {
 	s := newStage(t)
 	var open []*websocket.Conn
 	for range maxConnections {
-		conn, _, err := websocket.Dial(t.Context(), s.url, nil)
+		conn, _, err := upgrade(t, s.url, nil)
 		if err != nil {
 			t.Fatal(err)
 		}
 		open = append(open, conn)
 	}
-	if _, answer, err := websocket.Dial(t.Context(), s.url, nil); err == nil || answer == nil || answer.StatusCode != http.StatusServiceUnavailable {
+	if _, answer, err := upgrade(t, s.url, nil); err == nil || answer == nil || answer.StatusCode != http.StatusServiceUnavailable {
 		t.Errorf("one too many: %v", err)
 	}
 	for _, conn := range open {

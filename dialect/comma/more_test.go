@@ -83,7 +83,7 @@ func TestSlow(t *testing.T) {
 	c := s.dial()
 	path := s.strategy("b.json", flowOf(object{"printer": object{}}, object{"name": "F", "type": "sequential", "steps": []object{{"agent": "printer"}, {"agent": "printer"}, {"agent": "printer"}}}))
 	c.prepare("b", path, nil)
-	slow, _, err := websocket.Dial(t.Context(), s.url, nil)
+	slow, _, err := upgrade(t, s.url, nil)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -87,10 +87,11 @@ func questionOf(r interaction.Record, id string) string {
 			labels = append(labels, o.Label)
 		}
 	}
+	lines := []string{text}
 	for i, label := range labels {
-		text += fmt.Sprintf("\n%d. %s", i+1, label)
+		lines = append(lines, fmt.Sprintf("%d. %s", i+1, label))
 	}
-	return text
+	return strings.Join(lines, "\n")
 }
 
 // partOf is which of several questions an id names.

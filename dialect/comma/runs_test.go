@@ -404,7 +404,7 @@ func TestIDs(t *testing.T) {
 	c := s.dial()
 	path := s.one()
 	seen := func() (names []string) {
-		_ = filepath.Walk(filepath.Dir(s.dir), func(name string, st os.FileInfo, err error) error {
+		_ = filepath.Walk(filepath.Dir(s.dir), func(name string, _ os.FileInfo, err error) error {
 			if err == nil && !strings.Contains(name, ".local") {
 				names = append(names, name)
 			}
