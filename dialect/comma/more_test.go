@@ -185,4 +185,12 @@ func TestServers(t *testing.T) {
 	if m := c.ask("update_mcp_server", object{"serverId": "files", "enabled": false, "scope": "default"}); !strings.Contains(m.raw, `"enabled":false,"enabledByDefault":false`) {
 		t.Error(m.raw)
 	}
+	c.send("start_run", object{"runId": "m", "input": "hi"})
+	c.await("the end", func(m message) bool { return m.is("strategy_completed", "m") })
+	page := must(dialect.Do(t.Context(), s.company, (*company.Company).ReplayEvents, company.ReplayEventsParams{
+		Dir: company.Dir{WorkspaceDir: s.dir}, ProjectID: s.project, RunID: "m", Limit: 100, EventTypes: []string{"workflow.notice"},
+	}))
+	if len(page.Events) != 2 || !strings.Contains(string(page.Events[1].Event), "MCP server own of the strategy is not started") {
+		t.Errorf("%+v", page.Events)
+	}
 }
