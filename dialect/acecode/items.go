@@ -195,6 +195,7 @@ func (m *mapper) begin(w *work) {
 	if w.begun {
 		return
 	}
+	m.closeSaid("")
 	t := w.item.Tool
 	w.begun = true
 	m.send(typeToolStart, toolStartPayload{
