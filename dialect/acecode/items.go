@@ -195,6 +195,7 @@ func (m *mapper) begin(w *work) {
 	if w.begun {
 		return
 	}
+	m.closeSaid("")
 	t := w.item.Tool
 	w.begun = true
 	m.send(typeToolStart, toolStartPayload{
@@ -253,7 +254,7 @@ func (m *mapper) endTools() {
 func (m *mapper) plans(item *transcript.Item) {
 	list, sum := todosOf(item.Plan)
 	text, err := json.Marshal(list)
-	if err != nil || string(text) == m.todos {
+	if err != nil || string(text) == m.todos || len(list) == 0 && m.todos == "" {
 		return
 	}
 	m.todos = string(text)

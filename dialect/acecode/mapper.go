@@ -233,6 +233,9 @@ func (m *mapper) system(text string) { m.message(transcript.RoleSystem, text, ni
 
 // message sends a message that is complete.
 func (m *mapper) message(role, text string, about *metadata) {
+	if role != transcript.RoleAssistant {
+		m.closeSaid("")
+	}
 	said := message{
 		Role: role, Content: text, ID: m.messageID(), Timestamp: m.stamp, TimestampMS: m.at, Metadata: about,
 	}

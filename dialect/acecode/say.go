@@ -154,7 +154,7 @@ func (s *server) steer(ctx context.Context, row company.SpokenRun, p saidBody) (
 		}
 	}
 	if len(p.Contexts)+len(files) > 0 {
-		steer.DisplayMeta, err = metaOf(p.Contexts, files)
+		steer.Meta, err = metaOf(p.Contexts, files)
 	}
 	return steer, err
 }
@@ -167,7 +167,7 @@ const (
 
 // metaOf is what is kept beside a text: what goes with it, without its contents. Labels
 // that are too long are cut.
-func metaOf(contexts []contextBody, files []attachedFile) (meta map[string]doc.Opaque, err error) {
+func metaOf(contexts []contextBody, files []attachedFile) (json.RawMessage, error) {
 	for _, most := range []int{4 << 10, 200, 0} {
 		kept := make([]contextBody, len(contexts))
 		for i, c := range contexts {
@@ -184,10 +184,10 @@ func metaOf(contexts []contextBody, files []attachedFile) (meta map[string]doc.O
 			return nil, err
 		}
 		if len(text) <= maxMeta || most == 0 {
-			return meta, json.Unmarshal(text, &meta)
+			return text, nil
 		}
 	}
-	return meta, nil
+	return nil, nil
 }
 
 // contextText is what the agent gets of contexts, behind the text.

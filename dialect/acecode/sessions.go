@@ -344,7 +344,11 @@ func (s *server) end(ctx context.Context, id string) error {
 		return err
 	}
 	for _, one := range live {
-		_, err := dialect.Do(ctx, s.Company, (*company.Host).StopSession, company.SessionParams{MaybeDir: company.MaybeDir{WorkspaceDir: s.Dir}, SessionRef: one.SessionRef})
+		named := company.SessionParams{MaybeDir: company.MaybeDir{WorkspaceDir: s.Dir}, SessionRef: one.SessionRef}
+		_, err := dialect.Do(ctx, s.Company, (*company.Host).StopSession, named)
+		if err == nil { // what is said from now on must not reach the one that is ending
+			_, err = dialect.Do(ctx, s.Company, (*company.Host).CollectSession, named)
+		}
 		if ctx.Err() != nil {
 			return refuse(http.StatusServiceUnavailable, "session is stopping")
 		}

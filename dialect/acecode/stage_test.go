@@ -24,7 +24,7 @@ import (
 )
 
 // patience bounds every wait for a state, on a busy machine too.
-const patience = 60 * time.Second
+const patience = 12 * time.Second
 
 const testToken = "test-token"
 
@@ -97,7 +97,9 @@ func (s *stage) stopAll() {
 		s.t.Error(err)
 	}
 	for _, one := range live {
-		_, _ = dialect.Do(ctx, c, (*company.Host).StopSession, company.SessionParams{MaybeDir: company.MaybeDir{WorkspaceDir: s.dir}, SessionRef: one.SessionRef}) // it may end by itself
+		named := company.SessionParams{MaybeDir: company.MaybeDir{WorkspaceDir: s.dir}, SessionRef: one.SessionRef}
+		_, _ = dialect.Do(ctx, c, (*company.Host).StopSession, named)    // it may end by itself
+		_, _ = dialect.Do(ctx, c, (*company.Host).CollectSession, named) // nothing is written any more
 	}
 	if err := release(); err != nil {
 		s.t.Error(err)
@@ -268,7 +270,7 @@ func (c *client) read() received {
 	defer cancel()
 	_, text, err := c.conn.Read(ctx)
 	if err != nil {
-		c.t.Fatalf("%v; read so far:\n%s", err, c.all())
+		c.t.Fatalf("%v; read so far:\n%s", err, tail(c.all(), 4000))
 	}
 	var f received
 	if err := json.Unmarshal(text, &f); err != nil {

@@ -47,12 +47,39 @@ func objectOf(filled reflect.Value) ([]byte, error) {
 	return raw.Bytes(), failed
 }
 
-// valueOf is a field as a client would have sent it. A struct behind a pointer has absent
-// fields, too, unless it says by itself how it is written.
+// valueOf is a field as a client would have sent it. A struct behind a pointer or in a list
+// has absent fields, too, unless it says by itself how it is written.
 func valueOf(value reflect.Value) ([]byte, error) {
-	_, own := value.Interface().(json.Marshaler)
-	if !own && value.Kind() == reflect.Pointer && !value.IsNil() && value.Elem().Kind() == reflect.Struct {
-		return objectOf(value.Elem())
+	switch value.Kind() { //nolint:exhaustive // the others are written as they are
+	case reflect.Pointer:
+		if !value.IsNil() && isPlain(value.Type().Elem()) {
+			return objectOf(value.Elem())
+		}
+	case reflect.Slice:
+		if !value.IsNil() && isPlain(value.Type().Elem()) {
+			return listOf(value)
+		}
 	}
 	return json.Marshal(value.Interface())
+}
+
+// isPlain reports whether a type is a struct that is written field by field.
+func isPlain(t reflect.Type) bool {
+	writes := reflect.TypeFor[json.Marshaler]()
+	return t.Kind() == reflect.Struct && !t.Implements(writes) && !reflect.PointerTo(t).Implements(writes)
+}
+
+func listOf(values reflect.Value) ([]byte, error) {
+	raw := []byte{'['}
+	for i := range values.Len() {
+		text, err := objectOf(values.Index(i))
+		if err != nil {
+			return nil, err
+		}
+		if i > 0 {
+			raw = append(raw, ',')
+		}
+		raw = append(raw, text...)
+	}
+	return append(raw, ']'), nil
 }
