@@ -43,6 +43,10 @@ type Host struct {
 	files    *files.Memory
 	changes  recentChanges
 
+	serverID  string // a UUID
+	started   time.Time
+	listeners listeners
+
 	// ctx ends when the process stops using the Host, and with it the
 	// background work.
 	ctx        context.Context //nolint:containedctx // of background work
@@ -103,6 +107,7 @@ func New(opts Options) *Host {
 		launcher: &session.Launcher{Executable: opts.Executable, Environ: os.Environ()},
 		runners:  &job.Starter{Executable: opts.Executable, Environ: os.Environ(), Version: opts.Version},
 	}
+	cs.serverID, cs.started = newServerID(opts.Env.IDs.Hex), opts.Env.Clock.Now()
 	if cs.logs = feed.NewLogs(); cs.hub != nil {
 		cs.logs = cs.hub.Logs()
 		cs.worker = cs.newWorker()

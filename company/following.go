@@ -28,11 +28,13 @@ func (c *Company) Name(_ context.Context, _ Dir) (string, error) {
 
 // EventStream selects the events for a subscriber; see feed.Spec.
 type EventStream struct {
-	ProjectID, RunID string // "" for all
-	Backfill         int
-	Since            map[string]int64
-	After            time.Time
-	Deliver          func(ctx context.Context, e feed.Event) error
+	Dir
+	ProjectID string                                        `json:"-"` // "" for all
+	RunID     string                                        `json:"-"` // "" for all
+	Backfill  int                                           `json:"-"`
+	Since     map[string]int64                              `json:"-"`
+	After     time.Time                                     `json:"-"`
+	Deliver   func(ctx context.Context, e feed.Event) error `json:"-"`
 }
 
 // Follow delivers events until stop is called, which waits until nothing more

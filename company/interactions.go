@@ -45,3 +45,9 @@ type InteractionParams struct {
 func (c *Company) Interaction(ctx context.Context, p InteractionParams) (interaction.Record, error) {
 	return runs.Interaction(ctx, c.w, p.ProjectID, p.RunID, p.InteractionID)
 }
+
+// OpenInteractions are what the agent of a run asks and waits for now, by its log, the
+// oldest first.
+func (c *Company) OpenInteractions(ctx context.Context, p RunPolicyParams) ([]interaction.Record, error) {
+	return runs.OpenInteractions(ctx, c.w, p.ProjectID, p.RunID)
+}

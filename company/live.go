@@ -61,12 +61,14 @@ func tooLarge(limit int, path ...any) fault.Issue {
 type displayParams struct {
 	DisplayText string                `json:"display_text" is:"optional"`
 	DisplayMeta map[string]doc.Opaque `json:"display_meta" is:"optional,empty"`
+	// Meta is for programs, in place of DisplayMeta: an object.
+	Meta json.RawMessage `json:"-"`
 }
 
 // meta is what the client keeps, as JSON; nil for nothing.
 func (p displayParams) meta() json.RawMessage {
 	if p.DisplayMeta == nil {
-		return nil
+		return p.Meta
 	}
 	text, err := canonjson.Marshal(p.DisplayMeta)
 	if err != nil {

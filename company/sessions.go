@@ -114,17 +114,22 @@ func (c *Company) Launch(ctx context.Context, p LaunchParams) (_ LaunchResult, e
 	end := c.all.begin(launched{c.dir, ref})
 	defer func() { end(err) }()
 	spec := p.spec(c, p.ProjectID, p.RunID, ref)
-	switch p.Isolation {
-	case runs.IsolationWorktree:
-		spec.Worktree = &session.Worktree{Owner: cmp.Or(p.TaskID, p.RunID), Run: p.RunID}
-	case runs.IsolationNone:
-		spec.InPlace = true
-	}
+	isolate(&spec, p.Isolation)
 	if err = runs.Launch(ctx, c.w, c.all.admission(c.w), c.all.launcher, spec); err != nil {
 		return LaunchResult{}, err
 	}
 	c.all.rememberSession(c.dir, ref)
 	return LaunchResult{SessionRef: ref}, nil
+}
+
+// isolate sets where a launch in a repository works.
+func isolate(spec *runs.LaunchSpec, isolation string) {
+	switch isolation {
+	case runs.IsolationWorktree:
+		spec.Worktree = &session.Worktree{Owner: cmp.Or(spec.TaskID, spec.RunID), Run: spec.RunID}
+	case runs.IsolationNone:
+		spec.InPlace = true
+	}
 }
 
 // rememberSession keeps that this process launched a session.

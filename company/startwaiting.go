@@ -15,6 +15,7 @@ import (
 // is of no effect where the run goes on.
 type StartParams struct {
 	RepoID      string `json:"repo_id" is:"optional"`
+	Isolation   string `json:"isolation" is:"optional,enum=worktree|none"`
 	WorkdirRel  string `json:"workdir_rel" is:"optional,path"`
 	TaskID      string `json:"task_id" is:"optional,id"`
 	MilestoneID string `json:"milestone_id" is:"optional,id"`
@@ -28,7 +29,7 @@ func (p *StartParams) check() (issues []fault.Issue) {
 		return nil
 	}
 	launch := LaunchParams{SessionRef: p.SessionRef, workParams: workParams{
-		WorkdirRel: p.WorkdirRel, TaskID: p.TaskID, MilestoneID: p.MilestoneID, Env: p.Env, liveParams: p.liveParams,
+		RepoID: p.RepoID, Isolation: p.Isolation, WorkdirRel: p.WorkdirRel, TaskID: p.TaskID, MilestoneID: p.MilestoneID, Env: p.Env, liveParams: p.liveParams,
 	}}
 	issues = launch.CheckFields()
 	for i := range issues {
@@ -46,6 +47,7 @@ func (c *Company) start(p SteerParams) {
 	spec := p.Start.resumeParams.spec(c, p.actParams)
 	spec.RepoID, spec.WorkdirRel, spec.TaskID, spec.MilestoneID = p.Start.RepoID, p.Start.WorkdirRel, p.Start.TaskID, p.Start.MilestoneID
 	spec.Live = p.Start.liveParams.spec(displayParams{})
+	isolate(&spec.LaunchSpec, p.Start.Isolation)
 	c.all.background.Go(func() {
 		ctx, cancel := context.WithCancel(context.WithoutCancel(c.all.ctx))
 		defer cancel()
@@ -53,4 +55,18 @@ func (c *Company) start(p SteerParams) {
 		defer ending()
 		_ = runs.StartWaiting(ctx, c.w, c.all.admission(c.w), c.all.launcher, spec) // its log tells
 	})
+}
+
+// StartWaitingParams are how a session is started for what was said to a run before, by a
+// process that is gone.
+type StartWaitingParams struct {
+	actParams
+	Start *StartParams `json:"-"`
+}
+
+// StartWaiting starts a session for the texts that wait for one in the log of a run, in the
+// background. Nothing is done for a run that nothing was said to.
+func (c *Company) StartWaiting(_ context.Context, p StartWaitingParams) (OK, error) {
+	c.start(SteerParams{actParams: p.actParams, Start: p.Start})
+	return OK{true}, nil
 }

@@ -60,7 +60,7 @@ func (c *Company) continueWorkflow(ctx context.Context, p ContinueParams) (runs.
 	if p.PromptText != nil {
 		input = *p.PromptText
 	}
-	record, err := c.flows().Continue(ctx, p.ProjectID, p.RunID, input, nil, p.act().Actor)
+	record, err := c.flows().Continue(ctx, workflow.Again{ProjectID: p.ProjectID, RunID: p.RunID, Input: input, Actor: p.act().Actor})
 	if err != nil {
 		return none, err
 	}

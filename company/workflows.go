@@ -215,6 +215,10 @@ type RunWorkflowParams struct {
 	Budget    *doc.Budget `json:"budget,omitempty" is:"optional"`
 	ActorID   string      `json:"actor_id" is:"default=human"`
 	ActorRole string      `json:"actor_role" is:"default=human,role"`
+	// Said are texts that were said before, Notices what its log tells besides: clients of
+	// this process have them.
+	Said    []string `json:"-"`
+	Notices []string `json:"-"`
 }
 
 // CheckFields asks for one template.
@@ -235,6 +239,7 @@ func (c *Company) RunWorkflow(ctx context.Context, p RunWorkflowParams) (RunWork
 	record, err := c.flows().Run(ctx, workflow.Start{
 		ProjectID: p.ProjectID, RunID: p.RunID, WorkflowID: p.WorkflowID, Template: template, Input: p.Input, Inputs: p.Inputs,
 		Priority: p.Priority, Place: p.Place, Origin: p.Origin, SourcePath: p.SourcePath, Budget: p.Budget, Actor: policy.Actor{ID: p.ActorID, Role: p.ActorRole},
+		Said: p.Said, Notices: p.Notices,
 	})
 	return RunWorkflowResult{record.RunID, record.Status}, workflow.Unfit(err, "template")
 }
@@ -391,6 +396,11 @@ type ContinueWorkflowParams struct {
 	Template  shape.Value `json:"template" is:"optional,object"`
 	ActorID   string      `json:"actor_id" is:"default=human"`
 	ActorRole string      `json:"actor_role" is:"default=human,role"`
+	// Notices are as those of RunWorkflowParams; Place is where it works from now on, where
+	// Moves says that this changes.
+	Notices []string      `json:"-"`
+	Place   *doc.JobPlace `json:"-"`
+	Moves   bool          `json:"-"`
 }
 
 // ContinueWorkflowResult is the result of workflow.continue.
@@ -406,7 +416,10 @@ func (c *Company) ContinueWorkflow(ctx context.Context, p ContinueWorkflowParams
 	if p.Template.Kind != shape.Absent {
 		with = &p.Template
 	}
-	record, err := c.flows().Continue(ctx, p.ProjectID, p.RunID, p.Input, with, policy.Actor{ID: p.ActorID, Role: p.ActorRole})
+	record, err := c.flows().Continue(ctx, workflow.Again{
+		ProjectID: p.ProjectID, RunID: p.RunID, Input: p.Input, Template: with, Notices: p.Notices, Place: p.Place, Moves: p.Moves,
+		Actor: policy.Actor{ID: p.ActorID, Role: p.ActorRole},
+	})
 	if err != nil {
 		return ContinueWorkflowResult{}, workflow.Unfit(err, "template")
 	}

@@ -13,6 +13,7 @@ import (
 	"net/netip"
 	"strconv"
 	"sync"
+	"sync/atomic"
 	"syscall"
 	"time"
 
@@ -26,6 +27,7 @@ const (
 	idlePatience   = 2 * time.Minute
 	maxHeader      = 16 << 10
 	keepAlive      = 15 * time.Second
+	readPatience   = 20 * time.Second // for a client that reads nothing
 )
 
 // Socket is an address that is listened on: one of 127.0.0.1 and, where that is possible,
@@ -34,7 +36,9 @@ type Socket struct {
 	host      string
 	listeners []net.Listener
 	guard     *httpguard.Guard
+	place     Place
 	log       *slog.Logger
+	open      atomic.Int64 // connections
 }
 
 // Place is where a dialect is to listen.
@@ -45,6 +49,21 @@ type Place struct {
 	// Option is the option of the command that has the address, as errors name it; "" is
 	// --listen.
 	Option string
+	// Token is what every request needs, "" for none.
+	Token string
+	// MaxHeader bounds the header of a request in bytes, 0 for 16 KiB.
+	MaxHeader int
+	// HeaderPatience is for the whole header of a request, 0 for 5 seconds.
+	HeaderPatience time.Duration
+	// Anywhere accepts addresses that other machines reach; the dialect authenticates.
+	Anywhere bool
+	// Names are further names that the listener goes by.
+	Names []string
+	// MaxConnections bounds open connections, 0 for no bound: requests of others get 503.
+	MaxConnections int
+	// Patience is how long a client may read nothing before its connection is cut, 0 for 20
+	// seconds.
+	Patience time.Duration
 }
 
 // Listen listens for a dialect. An address that is not of loopback is fault.Denied; a port
@@ -72,12 +91,13 @@ func Listen(ctx context.Context, p Place, log *slog.Logger) (*Socket, error) {
 		return nil, fmt.Errorf("%s %s: %w", p.Option, p.Address, err)
 	}
 	bound, _ := netip.ParseAddrPort(first.Addr().String()) // always an address
-	s := &Socket{host: host, listeners: []net.Listener{ws.Patient(first)}, log: log}
-	s.guard = httpguard.New(httpguard.Options{Host: host, At: bound, Origins: p.Origins, NeedPort: true})
+	patience := cmp.Or(p.Patience, readPatience)
+	s := &Socket{host: host, listeners: []net.Listener{ws.Patient(first, patience)}, place: p, log: log}
+	s.guard = httpguard.New(httpguard.Options{Host: host, At: bound, Origins: p.Origins, Token: p.Token, NeedPort: true, Names: p.Names})
 	if at == netip.MustParseAddr("127.0.0.1") {
 		other := netip.AddrPortFrom(netip.IPv6Loopback(), bound.Port())
 		if second, err := config.Listen(ctx, "tcp6", other.String()); err == nil {
-			s.listeners = append(s.listeners, ws.Patient(second))
+			s.listeners = append(s.listeners, ws.Patient(second, patience))
 		} else {
 			log.Info("listening on IPv4 only", "dialect", p.Dialect, "error", err)
 		}
@@ -89,10 +109,13 @@ func Listen(ctx context.Context, p Place, log *slog.Logger) (*Socket, error) {
 func (p Place) loopback(ctx context.Context, host string) (netip.Addr, error) {
 	refused := fault.New(fault.Denied, "%s has no authentication: it listens on loopback only", p.Dialect)
 	if at, err := netip.ParseAddr(host); err == nil {
-		if !at.IsLoopback() {
+		if !at.IsLoopback() && !p.Anywhere {
 			return at, refused
 		}
 		return at, nil
+	}
+	if host == "" && p.Anywhere {
+		return netip.IPv4Unspecified(), nil
 	}
 	found, err := net.DefaultResolver.LookupNetIP(ctx, "ip", host)
 	if err != nil {
@@ -100,7 +123,7 @@ func (p Place) loopback(ctx context.Context, host string) (netip.Addr, error) {
 	}
 	var chosen netip.Addr
 	for _, at := range found {
-		if at = at.Unmap(); !at.IsLoopback() {
+		if at = at.Unmap(); !at.IsLoopback() && !p.Anywhere {
 			return at, refused
 		}
 		if !chosen.IsValid() || at.Is4() && !chosen.Is4() {
@@ -112,6 +135,17 @@ func (p Place) loopback(ctx context.Context, host string) (netip.Addr, error) {
 
 // Guard checks the requests of the socket.
 func (s *Socket) Guard() *httpguard.Guard { return s.guard }
+
+// Refuses answers a request that the guard does not let pass, and reports whether it did.
+func (s *Socket) Refuses(w http.ResponseWriter, r *http.Request) bool {
+	for _, check := range []func(*http.Request) *httpguard.Refusal{s.guard.CheckHost, s.guard.CheckPeer, s.guard.CheckOrigin} {
+		if refused := check(r); refused != nil {
+			http.Error(w, refused.Message, refused.Status)
+			return true
+		}
+	}
+	return false
+}
 
 // Addr is the address with the port that is listened on.
 func (s *Socket) Addr() string { return net.JoinHostPort(s.host, s.guard.Port()) }
@@ -127,7 +161,8 @@ func (s *Socket) Close() {
 // the handler's to end.
 func (s *Socket) Serve(ctx context.Context, handler http.Handler) error {
 	server := &http.Server{
-		Handler: handler, ReadHeaderTimeout: headerPatience, IdleTimeout: idlePatience, MaxHeaderBytes: maxHeader,
+		Handler: s.bounded(handler), ReadHeaderTimeout: cmp.Or(s.place.HeaderPatience, headerPatience), IdleTimeout: idlePatience,
+		MaxHeaderBytes: cmp.Or(s.place.MaxHeader, maxHeader), ConnState: s.count,
 		DisableGeneralOptionsHandler: true, ErrorLog: slog.NewLogLogger(s.log.Handler(), slog.LevelDebug),
 		ConnContext: func(ctx context.Context, c net.Conn) context.Context { return ws.Wired(httpguard.WithPeer(ctx, c), c) },
 	}
@@ -147,4 +182,33 @@ func (s *Socket) Serve(ctx context.Context, handler http.Handler) error {
 		err = nil
 	}
 	return err
+}
+
+// count counts the connections that are open, those that a handler took over, too, until
+// they are closed.
+func (s *Socket) count(c net.Conn, state http.ConnState) {
+	switch state {
+	case http.StateNew:
+		s.open.Add(1)
+	case http.StateClosed:
+		s.open.Add(-1)
+	case http.StateHijacked:
+		ws.OnClose(c, func() { s.open.Add(-1) })
+	case http.StateActive, http.StateIdle:
+	}
+}
+
+// bounded answers requests of connections too many.
+func (s *Socket) bounded(handler http.Handler) http.Handler {
+	if s.place.MaxConnections == 0 {
+		return handler
+	}
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if s.open.Load() > int64(s.place.MaxConnections) {
+			w.Header().Set("Connection", "close")
+			http.Error(w, `{"error":"too many connections"}`, http.StatusServiceUnavailable)
+			return
+		}
+		handler.ServeHTTP(w, r)
+	})
 }

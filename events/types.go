@@ -27,6 +27,7 @@ const (
 	InteractionResolved    = "interaction.resolved"
 	InteractionUndelivered = "interaction.undelivered"
 	RunPolicyChanged       = "run.policy_changed"
+	MachineConfigured      = "machine.configured"
 	RunContinued           = "run.continued"
 	CompactRequested       = "run.compact_requested"
 	Compacted              = "run.compacted"

@@ -213,6 +213,18 @@ func (h *Hub) Subscribe(spec Spec) (answer SubscribeResult, start func(), err er
 	return answer, func() { h.start(s) }, nil
 }
 
+// Subscribers counts the subscriptions that listen to a workspace.
+func (h *Hub) Subscribers(dir string) (n int) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	for _, s := range h.subs {
+		if s.spec.Workspace == nil || s.spec.Workspace.Dir() == dir {
+			n++
+		}
+	}
+	return n
+}
+
 // add puts a subscription in the place of another one of its id, which must be
 // waited for.
 func (h *Hub) add(spec Spec) (s, replaced *subscription, err error) {

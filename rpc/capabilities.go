@@ -13,6 +13,7 @@ import (
 // Capabilities is the result of system.capabilities.
 type Capabilities struct {
 	Server        ServerInfo   `json:"server"`
+	ServerID      string       `json:"server_id"`
 	Protocol      string       `json:"protocol"`
 	Methods       []Capability `json:"methods"`
 	Notifications []string     `json:"notifications"`
@@ -70,9 +71,9 @@ type Limits struct {
 }
 
 func (t *Table) capabilities(version string) func(*company.Host, context.Context, Nothing) (Capabilities, error) {
-	return func(*company.Host, context.Context, Nothing) (Capabilities, error) {
+	return func(all *company.Host, _ context.Context, _ Nothing) (Capabilities, error) {
 		c := Capabilities{
-			Server: ServerInfo{"ac", version}, Protocol: "v1", Methods: []Capability{}, Notifications: []string{"events.notification", "transcript.notification", "room.notification"},
+			Server: ServerInfo{"ac", version}, ServerID: all.ServerID(), Protocol: "v1", Methods: []Capability{}, Notifications: []string{"events.notification", "transcript.notification", "room.notification"},
 			Limits:          Limits{MaxLine, maxDepth, maxInFlight, maxWaiting},
 			ProtocolVersion: "v1", AvailableMethods: []string{}, Context: ContextCapabilities{LayersVersion: 1},
 			Memory: MemoryCapabilities{

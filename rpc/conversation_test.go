@@ -243,6 +243,7 @@ var (
 		{regexp.MustCompile(`\b[0-9a-f]{64}\b`), "<hash>"},
 		{regexp.MustCompile(`\bhbtick_\d+_[0-9a-z]{1,8}\b`), "<tick>"},
 		{regexp.MustCompile(`("[a-z_]*(?:pid|_ms)":)\d+`), "${1}<n>"},
+		{regexp.MustCompile(`("server_id":")[0-9a-f]{8}-[0-9a-f]{4}-4[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}"`), `${1}<uuid>"`},
 		// How many chunks an agent's lines come in before it asks is a matter of time.
 		{regexp.MustCompile(`("seq":)\d+(,"event":\{[^{}]*"type":"interaction\.requested")`), "${1}<n>${2}"},
 	}

@@ -173,6 +173,8 @@ func NewTable(version string) *Table {
 		on("system.ping", Inline, ping, "Check that the server is alive."),
 		on("system.capabilities", Inline, t.capabilities(version), "Return the methods, limits and protocol versions of this server."),
 
+		on("server.health", Inline, (*company.Host).Health, "Return the identity of this process, what it serves, and what is wrong with it."),
+
 		on("workspace.open", Read, (*company.Folder).Open, "Report whether a folder is a valid workspace, with its issues."),
 		on("workspace.init", Write, (*company.Folder).Init, "Make a folder a workspace."),
 		on("workspace.validate", Read, (*company.Folder).Validate, "Validate every document of a workspace."),
@@ -191,6 +193,11 @@ func NewTable(version string) *Table {
 		on("workspace.import", Write, (*company.Folder).Import, "Make a workspace from a copy of one."),
 
 		on("worktree.cleanup", Wait, (*company.Company).CleanUpWorktrees, "Remove the worktrees of finished runs."),
+
+		on("mcp.server.list", Read, (*company.Company).ListMCPServers, "List the MCP servers that agents are told of, without their secrets."),
+		on("mcp.server.put", Write, (*company.Company).PutMCPServer, "Add an MCP server, or change the given members of one; it counts from the next launch on."),
+		on("mcp.server.remove", Write, (*company.Company).RemoveMCPServer, "Remove an MCP server with its secrets."),
+		on("mcp.server.replace", Write, (*company.Company).ReplaceMCPServers, "Make the given MCP servers all that there are, or change nothing."),
 
 		on("run.create", Write, (*company.Company).CreateRun, "Create a run with its context pack."),
 		on("run.list", Read, (*company.Folder).ListRuns, "List the runs, newest first."),

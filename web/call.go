@@ -15,7 +15,7 @@ import (
 // workspace, and the actions of a person in the control room.
 func callable() []string {
 	return []string{
-		"workspace.open", "workspace.validate", "workspace.doctor", "workspace.projects.list", "workspace.agents.list", "workspace.teams.list",
+		"server.health", "workspace.open", "workspace.validate", "workspace.doctor", "workspace.projects.list", "workspace.agents.list", "workspace.teams.list",
 		"workspace.home.snapshot", "desktop.bootstrap.snapshot",
 		"run.list", "run.replay", "run.transcript", "run.output", "events.replay",
 		"session.list", "session.poll", "session.stop",

@@ -403,12 +403,12 @@ func TestCall(t *testing.T) {
 }
 
 // TestCallable holds the list of methods to the table: every read of a
-// workspace is in it, but for those of files outside, and of nobody may be
-// claimed to be somebody else.
+// workspace is in it, but for those of files outside and of what agents are equipped
+// with, and of nobody may be claimed to be somebody else.
 func TestCallable(t *testing.T) {
 	t.Parallel()
 	table := rpc.NewTable("")
-	outside := []string{"sharepack.replay"}
+	outside := []string{"sharepack.replay", "mcp.server.list"}
 	list := callable()
 	for _, m := range table.Methods() {
 		reads := m.Access == rpc.Read && slices.Contains(table.Params(m.Name), "workspace_dir")

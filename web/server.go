@@ -14,6 +14,7 @@ import (
 	"net/http"
 	"net/netip"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"ac/company"
@@ -97,6 +98,8 @@ type Server struct {
 	cancelWork context.CancelFunc
 	live       context.Context //nolint:containedctx // of streams, which end first
 	cancelLive context.CancelFunc
+
+	clients atomic.Int64 // connections
 
 	mu       sync.Mutex
 	closing  bool
@@ -204,8 +207,9 @@ func (s *Server) Serve(ctx context.Context) error {
 	server := &http.Server{
 		Handler: s, ReadHeaderTimeout: s.head, WriteTimeout: readPatience, IdleTimeout: idlePatience, MaxHeaderBytes: maxHeader,
 		DisableGeneralOptionsHandler: true, ErrorLog: slog.NewLogLogger(s.log.Handler(), slog.LevelWarn),
-		BaseContext: func(net.Listener) context.Context { return s.work }, ConnContext: httpguard.WithPeer,
+		BaseContext: func(net.Listener) context.Context { return s.work }, ConnContext: httpguard.WithPeer, ConnState: s.counted,
 	}
+	defer s.all.Listening("web", s.listener.Addr().String(), func() int { return int(s.clients.Load()) })()
 	ctx, endDialects := context.WithCancel(ctx)
 	defer endDialects()
 	var own sync.WaitGroup
@@ -232,6 +236,17 @@ func (s *Server) Serve(ctx context.Context) error {
 		}
 	}
 	return errors.Join(err, s.release())
+}
+
+// counted counts the connections.
+func (s *Server) counted(_ net.Conn, state http.ConnState) {
+	switch state {
+	case http.StateNew:
+		s.clients.Add(1)
+	case http.StateClosed, http.StateHijacked:
+		s.clients.Add(-1)
+	case http.StateActive, http.StateIdle:
+	}
 }
 
 // rebuild rebuilds the index concurrently with the first requests.

@@ -29,6 +29,7 @@ const (
 const (
 	LocalDir      = ".local"
 	MachineFile   = LocalDir + "/machine.yaml"
+	SecretsFile   = LocalDir + "/secrets.yaml"
 	SessionsDir   = LocalDir + "/sessions"
 	LocksDir      = LocalDir + "/locks"
 	LanesDir      = LocalDir + "/lanes"
@@ -87,7 +88,7 @@ func Movable(name string) bool {
 		return true
 	}
 	switch name {
-	case LocksDir, LanesDir, JournalDir, SessionsDir, StartsDir, WorktreesDir, TempDir, CheckpointsDir, NeedsDir, HeartbeatLock:
+	case LocksDir, LanesDir, JournalDir, SessionsDir, StartsDir, WorktreesDir, TempDir, CheckpointsDir, NeedsDir, SecretsFile, HeartbeatLock:
 		return false
 	}
 	return !strings.HasPrefix(name, IndexFile) && !strings.HasSuffix(name, ownerSuffix)

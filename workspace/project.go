@@ -160,6 +160,42 @@ func (u *Unit) UpdateMachine(change func(*doc.Machine)) error {
 	return Put(u, doc.MachineCodec, MachineFile, machine, 0o600)
 }
 
+// Secrets reads what no method returns. A missing file holds none.
+func (w *Workspace) Secrets() (doc.Secrets, error) {
+	secrets, err := Load(w, doc.SecretsCodec, SecretsFile)
+	if fault.Is(err, fault.NotFound) {
+		return doc.Secrets{}, nil
+	}
+	return secrets, err
+}
+
+// UpdateEquipment changes this machine's overlay together with the secrets that belong
+// to it, or neither when change fails. Only this user may read either.
+func (u *Unit) UpdateEquipment(change func(*doc.Machine, *doc.Secrets) error) error {
+	secrets, err := LoadIn(u, doc.SecretsCodec, SecretsFile)
+	missing := fault.Is(err, fault.NotFound)
+	if missing {
+		secrets, err = doc.Secrets{SchemaVersion: doc.Version, Type: "secrets"}, nil
+	}
+	if err != nil {
+		return err
+	}
+	machine, err := LoadIn(u, doc.MachineCodec, MachineFile)
+	if fault.Is(err, fault.NotFound) {
+		machine, err = DefaultMachine(), nil
+	}
+	if err == nil {
+		err = change(&machine, &secrets)
+	}
+	if err == nil && (!missing || !secrets.Empty()) {
+		err = Put(u, doc.SecretsCodec, SecretsFile, secrets, 0o600)
+	}
+	if err != nil {
+		return err
+	}
+	return Put(u, doc.MachineCodec, MachineFile, machine, 0o600)
+}
+
 // DefaultMachine is the overlay of a machine on which nothing has been set up.
 func DefaultMachine() doc.Machine {
 	policies := map[string]doc.ExecutionPolicy{}

@@ -13,6 +13,8 @@ import (
 	"strings"
 	"syscall"
 
+	"ac/dialect/daemon"
+
 	"ac/heartbeat/job"
 	"ac/heartbeat/workflow"
 	"ac/internal/proc"
@@ -150,6 +152,9 @@ func (a *app) run(ctx context.Context, args []string) int {
 	}
 	if err != nil {
 		a.fail(cmd.Name(), err)
+		if server, ok := errors.AsType[*daemon.Error](err); ok {
+			return server.Status
+		}
 		return exitFailure
 	}
 	return 0

@@ -83,7 +83,7 @@ func newRoot(a *app) *cobra.Command {
 		commentAddCommand(a), commentListCommand(a), interactionListCommand(a),
 		monitorRunsCommand(a), inboxSnapshotCommand(a), uiSnapshotCommand(a), managerDashboardCommand(a),
 		webCommand(a),
-		dialectServeCommand(a),
+		dialectServeCommand(a), dialectStartCommand(a), dialectStopCommand(a), dialectStatusCommand(a), dialectUnitCommand(a),
 		artifactNewCommand(a), artifactValidateCommand(a), artifactReadCommand(a),
 		artifactFilesCommand(a), artifactPreviewCommand(a), artifactApplyCommand(a), artifactRevertCommand(a), runChangesCommand(a),
 		memoryDeltaCommand(a), memoryApproveCommand(a), memoryPreviewCommand(a), memoryListCommand(a), memoryCandidatesCommand(a), contextPlanCommand(a),

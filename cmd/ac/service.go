@@ -29,6 +29,8 @@ type unit struct {
 	argv  []string // the program and its arguments
 	path  string   // PATH, in which agent programs are found
 	home  string
+	// account is whose a unit of the machine is, "" for one of the user's own.
+	account string
 }
 
 // serviceText is the JSON output of ac service.
@@ -143,20 +145,24 @@ func (u *unit) systemd() string {
 			words[i] = strings.ReplaceAll(words[i], "$", "$$")
 		}
 	}
+	account, target := "", "default.target"
+	if u.account != "" {
+		account, target = "User="+u.account+"\n", "multi-user.target"
+	}
 	return fmt.Sprintf(`[Unit]
 Description=ac: %s
 
 [Service]
 Type=exec
-Environment=%s
+%sEnvironment=%s
 ExecStart=%s
 KillMode=process
 Restart=on-failure
 RestartSec=5
 
 [Install]
-WantedBy=default.target
-`, strings.ReplaceAll(u.about, "%", "%%"), systemdWord("PATH="+u.path), strings.Join(words, " "))
+WantedBy=%s
+`, strings.ReplaceAll(u.about, "%", "%%"), account, systemdWord("PATH="+u.path), strings.Join(words, " "), target)
 }
 
 // systemdWord is one word of a setting.

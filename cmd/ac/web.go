@@ -15,7 +15,6 @@ import (
 	"github.com/spf13/cobra"
 
 	"ac/company"
-	"ac/dialect/autonoma"
 	"ac/internal/shape"
 	"ac/rpc"
 	"ac/web"
@@ -110,7 +109,7 @@ func checkID(name, id string) error {
 	return nil
 }
 
-func (a *app) serveWeb(ctx context.Context, options web.Options, places []autonoma.Options) error {
+func (a *app) serveWeb(ctx context.Context, options web.Options, places []dialectPlace) error {
 	surviveReaders()
 	ctx, stop := signal.NotifyContext(ctx, syscall.SIGINT, syscall.SIGTERM)
 	defer stop()
@@ -125,11 +124,6 @@ func (a *app) serveWeb(ctx context.Context, options web.Options, places []autono
 		return err
 	}
 	// The program that started it may not read its output.
-	var said strings.Builder
-	fmt.Fprintf(&said, "AgentCompany Manager Web: %s\n", server.URL())
-	for _, l := range server.Dialects() {
-		fmt.Fprintf(&said, "AgentCompany %s: %s\n", l.Name, l.Addr)
-	}
-	_, _ = fmt.Fprintf(a.rawStdout(), "%sStop it with Ctrl+C.\n", said.String())
+	_, _ = fmt.Fprintf(a.rawStdout(), "AgentCompany Manager Web: %s\n%sStop it with Ctrl+C.\n", server.URL(), addressLines(server.Dialects()))
 	return server.Serve(ctx)
 }

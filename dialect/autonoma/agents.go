@@ -7,8 +7,6 @@ import (
 	"context"
 	"fmt"
 	"strings"
-	"sync"
-	"time"
 
 	"ac/company"
 	"ac/dialect"
@@ -78,11 +76,11 @@ func (s *server) agents(ctx context.Context) ([]seenAgent, error) {
 	if err != nil {
 		return nil, err
 	}
-	adapters := s.health.adapters(ctx)
+	adapters := s.programs.Adapters(ctx)
 	list := make([]seenAgent, len(rows))
 	for i, row := range rows {
 		a := seenAgent{AgentRow: row, team: names[row.TeamID], active: active[row.AgentID], status: available}
-		a.why, a.version = unable(row, adapters)
+		a.why, a.version = dialect.Unable(row, adapters)
 		switch {
 		case a.why != "":
 			a.status = offline
@@ -112,24 +110,6 @@ func (s *server) attemptsByAgent(ctx context.Context) (map[string]int, error) {
 		count[byRun[live.RunID]]++
 	}
 	return count, err
-}
-
-// unable is why an agent can do no work, "" where it can, and the version of its program.
-func unable(a company.AgentRow, adapters []provider.Adapter) (why, version string) {
-	if !company.MayDoJobs(a.Role) {
-		return "an agent of role " + a.Role + " does no tasks", ""
-	}
-	driver := provider.DriverOf(a.Provider)
-	for _, adapter := range adapters {
-		if provider.Driver(adapter.Provider) != driver {
-			continue
-		}
-		if version = cmp.Or(version, adapter.Version); adapter.Available {
-			return "", version
-		}
-		why = cmp.Or(why, adapter.Reason, "its program is not installed")
-	}
-	return why, version
 }
 
 // whom is the agent that a client means: by id, by name, or by its name in another
@@ -183,62 +163,6 @@ func plainName(name string) string {
 		return r
 	}, strings.ToLower(name))
 }
-
-// Of what adapters are known: how long that holds, and how long a request waits for it.
-const (
-	healthHolds    = time.Minute
-	healthPatience = 2 * time.Second
-)
-
-// agentHealth knows which agent programs work. It looks when it is asked, in the
-// background: nothing happens while nobody asks.
-type agentHealth struct {
-	server *server
-	looks  sync.WaitGroup
-
-	mu    sync.Mutex
-	known []provider.Adapter
-	at    time.Time
-	look  chan struct{} // closed when the look under way is over, nil for none
-}
-
-// adapters is what is known by now.
-func (h *agentHealth) adapters(ctx context.Context) []provider.Adapter {
-	h.mu.Lock()
-	known := h.known
-	if h.look == nil && (known == nil || h.server.Clock.Now().Sub(h.at) > healthHolds) {
-		h.look = make(chan struct{})
-		h.looks.Go(h.refresh)
-	}
-	look := h.look
-	h.mu.Unlock()
-	if known != nil {
-		return known
-	}
-	timer := time.NewTimer(healthPatience)
-	defer timer.Stop()
-	select {
-	case <-look:
-	case <-timer.C:
-	case <-ctx.Done():
-	}
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	return h.known
-}
-
-func (h *agentHealth) refresh() {
-	found, err := h.server.Adapters(h.server.work)
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	if err == nil {
-		h.known, h.at = found, h.server.Clock.Now()
-	}
-	close(h.look)
-	h.look = nil
-}
-
-func (h *agentHealth) wait() { h.looks.Wait() }
 
 // repository is where agents work, with the error of the protocol.
 func (s *server) repository(ctx context.Context) (company.Repository, error) {

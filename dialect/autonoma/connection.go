@@ -10,6 +10,7 @@ import (
 	"sync"
 	"time"
 
+	"ac/dialect"
 	"ac/dialect/ws"
 	"ac/internal/clock"
 )
@@ -140,13 +141,13 @@ func (c *call) answer(m method, known bool) {
 	result, err := c.carryOut(m, known)
 	var text []byte
 	if err == nil {
-		text, err = encode(success{c.id, result, c.logID})
+		text, err = dialect.Encode(success{c.id, result, c.logID})
 		if err == nil && len(text) > maxAnswer {
 			err = protocolError(fmt.Sprintf("the answer is too large (%d bytes)", len(text)))
 		}
 	}
 	if err != nil {
-		if text, err = encode(failure{c.id, sentence(err)}); err != nil {
+		if text, err = dialect.Encode(failure{c.id, sentence(err)}); err != nil {
 			c.server.Log.Error("an error cannot be told", "error", err)
 			return
 		}
@@ -179,7 +180,7 @@ func (c *connection) tell(kind string, data any, key string) {
 	if !heard {
 		return
 	}
-	text, err := encode(event{kind, data})
+	text, err := dialect.Encode(event{kind, data})
 	if err != nil || len(text) > maxAnswer {
 		c.server.Log.Error("an event cannot be told", "type", kind, "bytes", len(text), "error", err)
 		return

@@ -121,14 +121,6 @@ type event struct {
 	Data any    `json:"data"`
 }
 
-func encode(v any) ([]byte, error) {
-	var out bytes.Buffer
-	enc := json.NewEncoder(&out)
-	enc.SetEscapeHTML(false)
-	err := enc.Encode(v)
-	return bytes.TrimSuffix(out.Bytes(), []byte("\n")), err
-}
-
 // logID is the name of a run in answers, "" for a run that has none.
 func logID(run string) string {
 	text, _ := ulid.UUID(run)

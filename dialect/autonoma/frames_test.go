@@ -218,7 +218,7 @@ func TestUnmaskedClose(t *testing.T) {
 		}
 		_ = conn.Close()
 	}
-	until(t, "the clients are gone", func() bool { return len(s.server.clients()) == 0 })
+	until(t, "the clients are gone", func() bool { return len(s.server.connections.All()) == 0 })
 }
 
 // TestReadArtifacts pins the forms in which artifacts come.

@@ -39,14 +39,14 @@ func bare(t *testing.T, change func(*server)) (s *server, url string, pass func(
 	ended := make(chan struct{})
 	go func() {
 		defer close(ended)
-		_ = server.Serve(ws.Patient(listener)) // it is closed below
+		_ = server.Serve(ws.Patient(listener, 20*time.Second)) // it is closed below
 	}()
 	t.Cleanup(func() {
-		s.shutdown()
+		s.connections.Shut((*connection).leave)
 		s.cancelWork()
 		_ = server.Close()
 		<-ended
-		s.busy.Wait()
+		s.connections.Wait()
 	})
 	return s, "ws://" + listener.Addr().String(), func(d time.Duration) { now.Add(d.Milliseconds()) }
 }
@@ -134,7 +134,7 @@ func TestPace(t *testing.T) {
 		return progress, statuses
 	}
 	barrier(follower)
-	s.clients()[0].follow("job_a", [phaseCount]phase{})
+	s.connections.All()[0].follow("job_a", [phaseCount]phase{})
 	other := dial(t, url)
 	barrier(other)
 	at := func(progress int) execution {
@@ -144,7 +144,7 @@ func TestPace(t *testing.T) {
 	}
 	told := map[*client][]time.Duration{}
 	for now := time.Duration(0); now < 3*time.Second; now += 10 * time.Millisecond {
-		rest := s.watch.tell(t.Context(), s.clients(), at(int(now/(40*time.Millisecond))))
+		rest := s.watch.tell(t.Context(), s.connections.All(), at(int(now/(40*time.Millisecond))))
 		if due := now % pace; due == 0 != (rest == 0) || rest > pace || rest != 0 && due+rest != pace {
 			t.Errorf("after %v the next look is due in %v", now, rest)
 		}
@@ -166,12 +166,12 @@ func TestPace(t *testing.T) {
 		}
 	}
 	// A change of status is sent at once, although progress is not due yet.
-	s.watch.tell(t.Context(), s.clients(), at(76))
+	s.watch.tell(t.Context(), s.connections.All(), at(76))
 	barrier(follower)
 	w := newPhaseWalk("")
 	w.raise(80)
 	w.enter(inspect, "")
-	s.watch.tell(t.Context(), s.clients(), execution{id: "job_a", phases: w.phases})
+	s.watch.tell(t.Context(), s.connections.All(), execution{id: "job_a", phases: w.phases})
 	_, statuses := barrier(follower)
 	if got := strings.Join(statuses, ", "); got != "phase.update research completed, phase.update inspect running, task.update running" {
 		t.Error(got)

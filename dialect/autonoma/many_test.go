@@ -73,7 +73,7 @@ func TestEndsWhileNobodyIsThere(t *testing.T) {
 	var made taskStarted
 	first.do("background.launch", object{"agentType": "Coder", "task": "hold " + release}, &made)
 	_ = first.conn.CloseNow()
-	until(t, "the clients are gone", func() bool { return len(s.server.clients()) == 0 })
+	until(t, "the clients are gone", func() bool { return len(s.server.connections.All()) == 0 })
 	write(t, release, "")
 	until(t, "the task is over", func() bool {
 		record := must(s.server.record(t.Context(), made.TaskID))

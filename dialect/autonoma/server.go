@@ -38,11 +38,7 @@ const (
 
 // Options are the options of the dialect.
 type Options struct {
-	Address string
-	Origins []string
-	// Option is the option of the command that has the address, as errors name it; "" is
-	// --listen.
-	Option string
+	dialect.Place
 	// Level is the permission level of tasks, "" for patch in a git repository and
 	// read-only elsewhere.
 	Level string
@@ -56,22 +52,21 @@ const DefaultAnswerWithin = 27 * time.Second
 // server is a listening daemon.
 type server struct {
 	*dialect.Company
-	opts    Options
-	socket  *dialect.Socket
-	methods map[string]method
-	began   time.Time
-	health  *agentHealth
-	watch   *jobWatch
-	codes   *codeMemory
+	opts     Options
+	socket   *dialect.Socket
+	methods  map[string]method
+	began    time.Time
+	programs *dialect.Programs
+	watch    *jobWatch
+	codes    *codeMemory
 
 	work       context.Context //nolint:containedctx // of all requests
 	cancelWork context.CancelFunc
 
-	mu      sync.Mutex
-	open    map[*connection]struct{}
-	closing bool
-	busy    sync.WaitGroup // handlers of connections; none is added once closing
-	logged  time.Time      // when a bad frame was last told of
+	connections *dialect.Connections[*connection]
+
+	mu     sync.Mutex
+	logged time.Time // when a bad frame was last told of
 }
 
 // Listen listens. Nothing is served before Serve of the result, which closes it.
@@ -79,7 +74,7 @@ func Listen(ctx context.Context, c *dialect.Company, opts Options) (dialect.List
 	if _, _, err := c.Repository(ctx); err != nil {
 		c.Log.Warn("methods that work in a repository are refused", "why", err)
 	}
-	socket, err := dialect.Listen(ctx, dialect.Place{Dialect: Name, Address: opts.Address, Origins: opts.Origins, Option: opts.Option}, c.Log)
+	socket, err := dialect.Listen(ctx, opts.Place, c.Log)
 	if err != nil {
 		return dialect.Listener{}, err
 	}
@@ -88,10 +83,10 @@ func Listen(ctx context.Context, c *dialect.Company, opts Options) (dialect.List
 }
 
 func newServer(c *dialect.Company, opts Options, socket *dialect.Socket) *server {
-	s := &server{Company: c, opts: opts, socket: socket, began: c.Clock.Now(), open: map[*connection]struct{}{}}
+	s := &server{Company: c, opts: opts, socket: socket, began: c.Clock.Now(), connections: dialect.NewConnections[*connection](maxConnections)}
 	s.work, s.cancelWork = context.WithCancel(context.Background())
 	s.methods = methods()
-	s.health = &agentHealth{server: s}
+	s.programs = dialect.NewPrograms(s.work, c)
 	s.watch = newJobWatch(s)
 	s.codes = newCodeMemory()
 	return s
@@ -99,47 +94,26 @@ func newServer(c *dialect.Company, opts Options, socket *dialect.Socket) *server
 
 // serve serves until ctx is done.
 func (s *server) serve(ctx context.Context) error {
+	defer s.Host.Listening(Name, s.socket.Addr(), s.connections.Count)()
 	stop, err := s.watch.start()
 	if err == nil {
 		err = s.socket.Serve(ctx, s)
 	}
 	s.socket.Close()
-	s.shutdown()
+	s.connections.Shut((*connection).leave) // what waits is answered, what was sent is written
 	s.cancelWork()
-	s.busy.Wait()
+	s.connections.Wait()
 	stop()
-	s.health.wait()
+	s.programs.Wait()
 	return err
-}
-
-// shutdown ends the connections: what waits is answered, what was sent is written.
-func (s *server) shutdown() {
-	s.mu.Lock()
-	s.closing = true
-	left := make([]*connection, 0, len(s.open))
-	for c := range s.open {
-		left = append(left, c)
-	}
-	s.mu.Unlock()
-	var wg sync.WaitGroup
-	for _, c := range left {
-		wg.Go(c.leave)
-	}
-	wg.Wait()
 }
 
 // ServeHTTP answers the requests of the socket: the upgrade of clients, and a look at the
 // daemon's health. A refusal is final: clients do not try again after another answer than
 // 101.
 func (s *server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
-	guard := s.socket.Guard()
-	for _, check := range []func(*http.Request) *httpguard.Refusal{guard.CheckHost, guard.CheckOrigin, guard.CheckPeer} {
-		if refused := check(r); refused != nil {
-			http.Error(w, refused.Message, refused.Status)
-			return
-		}
-	}
 	switch {
+	case s.socket.Refuses(w, r):
 	case r.URL.Path != "/ws" && r.URL.Path != "/health":
 		http.NotFound(w, r)
 	case r.Method != http.MethodGet:
@@ -166,49 +140,24 @@ type health struct {
 }
 
 func (s *server) tellHealth(w http.ResponseWriter) {
-	s.mu.Lock()
-	clients := len(s.open)
-	s.mu.Unlock()
 	w.Header().Set("Content-Type", "application/json")
-	_ = json.NewEncoder(w).Encode(health{"ok", Name, "1.0", s.Version, clients, httpguard.ChecksPeers()}) // the client may be gone
+	_ = json.NewEncoder(w).Encode(health{"ok", Name, "1.0", s.Version, s.connections.Count(), httpguard.ChecksPeers()}) // the client may be gone
 }
 
 // connect serves a connection to its end.
 func (s *server) connect(w http.ResponseWriter, r *http.Request) {
 	c := newConnection(s)
-	s.mu.Lock()
-	full := s.closing || len(s.open) >= maxConnections
-	if !full {
-		s.open[c] = struct{}{}
-		s.busy.Add(1)
-	}
-	s.mu.Unlock()
-	if full {
+	leave, ok := s.connections.Enter(c)
+	if !ok {
 		http.Error(w, "too many clients are connected", http.StatusServiceUnavailable)
 		return
 	}
-	defer s.busy.Done()
-	defer func() {
-		s.mu.Lock()
-		delete(s.open, c)
-		s.mu.Unlock()
-	}()
+	defer leave()
 	conn, err := ws.Accept(w, r, ws.Limits{Read: maxFrame, Crowded: 1 << 20, Full: 32 << 20})
 	if err != nil {
 		return // the client has its answer
 	}
 	c.serve(conn)
-}
-
-// clients are the open connections.
-func (s *server) clients() []*connection {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	list := make([]*connection, 0, len(s.open))
-	for c := range s.open {
-		list = append(list, c)
-	}
-	return list
 }
 
 // badFrame tells of a frame that is ignored, once a second at most.

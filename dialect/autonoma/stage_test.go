@@ -105,11 +105,11 @@ func (s *stage) open(change ...func(*Options)) {
 	c, release := actIn(s.dir, s.project, io.Discard)
 	c.Actor = s.actor
 	s.company = c
-	o := Options{Address: "127.0.0.1:0", AnswerWithin: DefaultAnswerWithin}
+	o := Options{Place: dialect.Place{Dialect: Name, Address: "127.0.0.1:0"}, AnswerWithin: DefaultAnswerWithin}
 	for _, fn := range change {
 		fn(&o)
 	}
-	socket := must(dialect.Listen(s.t.Context(), dialect.Place{Dialect: Name, Address: o.Address, Origins: o.Origins}, c.Log))
+	socket := must(dialect.Listen(s.t.Context(), o.Place, c.Log))
 	s.server = newServer(c, o, socket)
 	s.url = "ws://" + socket.Addr() + "/ws"
 	ctx, cancel := context.WithCancel(context.Background())
@@ -300,7 +300,7 @@ const daemonWord = "daemon"
 // daemon serves a company until it is killed.
 func daemon(words []string) error {
 	c, release := actIn(words[0], words[1], os.Stderr)
-	listener, err := Listen(context.Background(), c, Options{Address: "127.0.0.1:0", AnswerWithin: DefaultAnswerWithin})
+	listener, err := Listen(context.Background(), c, Options{Place: dialect.Place{Dialect: Name, Address: "127.0.0.1:0"}, AnswerWithin: DefaultAnswerWithin})
 	if err == nil {
 		fmt.Println(listener.Addr)
 		err = listener.Serve(context.Background())

@@ -108,7 +108,7 @@ func (w *jobWatch) run() {
 // look tells what changed, and says when to look again though nothing changes, 0 for never.
 func (w *jobWatch) look(ctx context.Context) (rest time.Duration, err error) {
 	s := w.server
-	clients := s.clients()
+	clients := s.connections.All()
 	w.mu.Lock()
 	waits := len(w.ends) > 0
 	w.mu.Unlock()

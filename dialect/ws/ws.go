@@ -21,6 +21,13 @@ type Limits struct {
 	// Crowded is how much may wait unread before messages that newer ones replace are
 	// dropped, Full how much before the connection is closed.
 	Crowded, Full int
+	// Ping is how often the client is pinged, 0 for never; a client that has not answered
+	// one after Pong is cut off.
+	Ping, Pong time.Duration
+	// Goodbye is the reason that goes with the end of a server.
+	Goodbye string
+	// Binary writes binary messages, no texts.
+	Binary bool
 }
 
 // Conn is a connection. Send and Close may be called by any goroutine.
@@ -28,6 +35,7 @@ type Conn struct {
 	conn   *websocket.Conn
 	wire   net.Conn // beneath conn
 	limits Limits
+	source func() (text []byte, ok bool)
 
 	mu      sync.Mutex
 	queue   []message
@@ -35,6 +43,7 @@ type Conn struct {
 	ended   bool
 	code    websocket.StatusCode
 	wake    chan struct{}
+	taken   chan struct{}      // closed when something is taken from the queue, nil while nobody waits
 	stop    context.CancelFunc // ends reading
 	cut     *time.Timer        // cuts a client off that does not take the end
 }
@@ -89,6 +98,9 @@ func (c *Conn) Serve(ctx context.Context, take func(text []byte)) {
 	}
 	var wg sync.WaitGroup
 	wg.Go(c.write)
+	if c.limits.Ping > 0 {
+		wg.Go(func() { c.ping(reading) })
+	}
 	// Reading with a context that ends would cut the connection off before the queue is
 	// written; so the reader ends by the close of the connection alone.
 	messages := make(chan []byte)
@@ -119,6 +131,50 @@ func (c *Conn) Serve(ctx context.Context, take func(text []byte)) {
 	c.Close(websocket.StatusGoingAway)
 	wg.Wait()
 	c.cut.Stop()
+}
+
+// ping looks now and then whether the client is still there.
+func (c *Conn) ping(ctx context.Context) {
+	ticker := time.NewTicker(c.limits.Ping)
+	defer ticker.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-ticker.C:
+		}
+		answered, cancel := context.WithTimeout(ctx, c.limits.Pong)
+		err := c.conn.Ping(answered)
+		cancel()
+		if err != nil {
+			_ = c.wire.Close() // nobody is there to be told
+			return
+		}
+	}
+}
+
+// Room waits until at most so many messages and bytes wait to be written. It reports
+// whether more may be sent: false when the connection, or ctx, has ended.
+func (c *Conn) Room(ctx context.Context, messages, bytes int) bool {
+	for {
+		c.mu.Lock()
+		ended, fits := c.ended, len(c.queue) <= messages && c.waiting <= bytes
+		if c.taken == nil {
+			c.taken = make(chan struct{})
+		}
+		taken := c.taken
+		c.mu.Unlock()
+		switch {
+		case ended || ctx.Err() != nil:
+			return false
+		case fits:
+			return true
+		}
+		select {
+		case <-taken:
+		case <-ctx.Done():
+		}
+	}
 }
 
 // Send queues a message. One with a key may be dropped in favour of a later one with the
@@ -171,7 +227,23 @@ func (c *Conn) end(code websocket.StatusCode) {
 	c.cut = time.AfterFunc(grace, func() { _ = c.wire.Close() })
 	c.stop()
 	c.rouse()
+	c.drain()
 }
+
+// drain tells those who wait for room that something changed.
+func (c *Conn) drain() {
+	if c.taken != nil {
+		close(c.taken)
+		c.taken = nil
+	}
+}
+
+// Pull has messages taken from a source whenever nothing waits that was sent, until it has
+// none; Wake has it asked again. It is set before Serve.
+func (c *Conn) Pull(source func() (text []byte, ok bool)) { c.source = source }
+
+// Wake has the source asked.
+func (c *Conn) Wake() { c.rouse() }
 
 func (c *Conn) rouse() {
 	select {
@@ -186,17 +258,28 @@ const grace = 1500 * time.Millisecond
 
 // write writes the queue until the end, and closes the connection.
 func (c *Conn) write() {
+	kind := websocket.MessageText
+	if c.limits.Binary {
+		kind = websocket.MessageBinary
+	}
 	for {
 		next, code, ended := c.next()
+		if next == nil && !ended && c.source != nil {
+			next, _ = c.source()
+		}
 		switch {
 		case next != nil:
-			if c.conn.Write(context.Background(), websocket.MessageText, next) != nil {
+			if c.conn.Write(context.Background(), kind, next) != nil {
 				c.Close(websocket.StatusAbnormalClosure)
 				_ = c.conn.CloseNow() // it is broken
 				return
 			}
 		case ended:
-			_ = c.conn.Close(code, "") // a client that is gone hears nothing
+			reason := ""
+			if code == GoingAway {
+				reason = c.limits.Goodbye
+			}
+			_ = c.conn.Close(code, reason) // a client that is gone hears nothing
 			return
 		default:
 			<-c.wake
@@ -214,6 +297,7 @@ func (c *Conn) next() (text []byte, code websocket.StatusCode, ended bool) {
 	c.queue[0] = message{}
 	c.queue = c.queue[1:]
 	c.waiting -= len(m.text)
+	c.drain()
 	return m.text, c.code, c.ended
 }
 
@@ -224,32 +308,70 @@ func Wired(ctx context.Context, c net.Conn) context.Context {
 	return context.WithValue(ctx, wireKey{}, c)
 }
 
-// patience is how long a client may take to read the next part of what is written.
-const patience = 20 * time.Second
-
 // chunk is what is written at once, in bytes.
 const chunk = 64 << 10
 
-// Patient makes a listener whose connections fail when the other end reads nothing for 20
-// seconds, and not before, however much there is to write.
-func Patient(l net.Listener) net.Listener { return patientListener{l} }
+// Patient makes a listener whose connections fail when the other end reads nothing for so
+// long, and not before, however much there is to write.
+func Patient(l net.Listener, patience time.Duration) net.Listener {
+	return patientListener{l, patience}
+}
 
-type patientListener struct{ net.Listener }
+type patientListener struct {
+	net.Listener
+	patience time.Duration
+}
 
 func (l patientListener) Accept() (net.Conn, error) {
 	c, err := l.Listener.Accept()
 	if err != nil {
 		return nil, err
 	}
-	return &patientConn{c}, nil
+	return &patientConn{Conn: c, patience: l.patience}, nil
 }
 
-type patientConn struct{ net.Conn }
+type patientConn struct {
+	net.Conn
+	patience time.Duration
+
+	mu     sync.Mutex
+	closed func()
+	ended  bool
+}
+
+// OnClose has a function called when a connection of a Patient listener is closed, once.
+func OnClose(c net.Conn, closed func()) {
+	p, ok := c.(*patientConn)
+	if !ok {
+		return
+	}
+	p.mu.Lock()
+	ended := p.ended
+	if !ended {
+		p.closed = closed
+	}
+	p.mu.Unlock()
+	if ended {
+		closed()
+	}
+}
+
+// Close closes the connection.
+func (c *patientConn) Close() error {
+	c.mu.Lock()
+	closed := c.closed
+	c.closed, c.ended = nil, true
+	c.mu.Unlock()
+	if closed != nil {
+		closed()
+	}
+	return c.Conn.Close()
+}
 
 func (c *patientConn) Write(text []byte) (n int, err error) {
 	for len(text) > 0 && err == nil {
 		part := text[:min(len(text), chunk)]
-		cut := time.AfterFunc(patience, func() { _ = c.Close() })
+		cut := time.AfterFunc(c.patience, func() { _ = c.Close() })
 		var wrote int
 		wrote, err = c.Conn.Write(part)
 		cut.Stop()
@@ -258,9 +380,11 @@ func (c *patientConn) Write(text []byte) (n int, err error) {
 	return n, err
 }
 
-// Statuses of the end of a connection: of a server that ends, and of a message that is too
-// long.
+// Statuses of the end of a connection: of a server that ends, of a message that is too
+// long, of what is over, and of what takes no more.
 const (
 	GoingAway = websocket.StatusGoingAway
 	TooBig    = websocket.StatusMessageTooBig
+	Normal    = websocket.StatusNormalClosure
+	TryLater  = websocket.StatusTryAgainLater
 )

@@ -38,7 +38,7 @@ func serve(t *testing.T, limits Limits, each func(ctx context.Context, c *Conn))
 	ended := make(chan struct{})
 	go func() {
 		defer close(ended)
-		_ = server.Serve(Patient(listener)) // it is closed below
+		_ = server.Serve(Patient(listener, 20*time.Second)) // it is closed below
 	}()
 	t.Cleanup(func() {
 		cancel()
@@ -175,4 +175,77 @@ func TestUpgrade(t *testing.T) {
 			t.Errorf("%s: %t", headers, !want)
 		}
 	}
+}
+
+// TestRoom pins that a sender can wait until the client has read.
+func TestRoom(t *testing.T) {
+	t.Parallel()
+	crowded, roomyAgain := make(chan struct{}), make(chan bool, 1)
+	url := serve(t, roomy(), func(ctx context.Context, c *Conn) {
+		big := []byte(strings.Repeat("x", 4<<20))
+		for range 8 { // more than the socket takes
+			c.Send(big, "")
+		}
+		var waits sync.WaitGroup
+		waits.Go(func() { roomyAgain <- c.Room(ctx, 0, 0) })
+		close(crowded)
+		c.Serve(ctx, func([]byte) {})
+		waits.Wait()
+		if c.Room(ctx, 0, 0) {
+			t.Error("there is room on a connection that has ended")
+		}
+	})
+	c := dial(t, url)
+	<-crowded
+	select {
+	case <-roomyAgain:
+		t.Fatal("there is room though the client reads nothing")
+	default:
+	}
+	for range 8 {
+		if _, _, err := c.Read(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if !<-roomyAgain {
+		t.Error("there is no room on an empty connection")
+	}
+}
+
+// TestPing pins that clients are pinged, and that one which does not answer is cut off.
+func TestPing(t *testing.T) {
+	t.Parallel()
+	limits := roomy()
+	limits.Ping, limits.Pong = time.Millisecond, time.Minute
+	ended := make(chan struct{})
+	url := serve(t, limits, func(ctx context.Context, c *Conn) { c.Serve(ctx, func([]byte) {}) })
+	pinged := make(chan struct{}, 1)
+	c, answer, err := websocket.Dial(t.Context(), url, &websocket.DialOptions{OnPingReceived: func(context.Context, []byte) bool {
+		select {
+		case pinged <- struct{}{}:
+		default:
+		}
+		return true
+	}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if answer.Body != nil {
+		_ = answer.Body.Close()
+	}
+	t.Cleanup(func() { _ = c.CloseNow() })
+	reading, stop := context.WithCancel(t.Context())
+	var wg sync.WaitGroup
+	wg.Go(func() { _, _, _ = c.Read(reading) }) // pings are answered while somebody reads
+	<-pinged
+	stop()
+	wg.Wait()
+
+	limits.Pong = 10 * time.Millisecond
+	url = serve(t, limits, func(ctx context.Context, c *Conn) {
+		c.Serve(ctx, func([]byte) {})
+		close(ended)
+	})
+	dial(t, url) // nobody reads: no ping is answered
+	<-ended
 }

@@ -243,6 +243,13 @@ func TakeUp(ctx context.Context, w *workspace.Workspace, starter *Starter) error
 	})
 }
 
+// IsAttempt reports whether a session of a run was an attempt of a job.
+func IsAttempt(ref, run string) bool {
+	rest, ok := strings.CutPrefix(ref, refPrefix)
+	_, attempt, cut := strings.Cut(rest, "_attempt_")
+	return ok && cut && strings.HasSuffix(attempt, "_"+run)
+}
+
 // OpenJobOf is the id of the unfinished job with an attempt of this session_ref, "" for
 // none.
 func OpenJobOf(w *workspace.Workspace, project, ref, run string) string {

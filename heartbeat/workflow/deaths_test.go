@@ -144,7 +144,7 @@ func TestContinuerDies(t *testing.T) {
 		run := s.start(task, func(w *workflow.Start) { w.Input = "x" }).RunID
 		s.looked(run, "it is over", over)
 		done, hit := s.dies(n, func(f workflow.Flows) error {
-			_, err := f.Continue(t.Context(), s.project, run, "y", nil, policy.Actor{ID: "human", Role: "human"})
+			_, err := f.Continue(t.Context(), workflow.Again{ProjectID: s.project, RunID: run, Input: "y", Actor: policy.Actor{ID: "human", Role: "human"}})
 			return err
 		})
 		if err := s.w.Update(t.Context(), func(*workspace.Unit) error { return nil }); err != nil { // settles the journal

@@ -96,6 +96,9 @@ type Start struct {
 	SourcePath string
 	Budget     *doc.Budget // of all attempts; nil for that of the template
 	Actor      policy.Actor
+	// Said are texts that its first task is given, as if they were said while it runs; each
+	// has at most 64 KiB. Notices stand in its log.
+	Said, Notices []string
 }
 
 // Run begins a run of a workflow. Its record, its first jobs and its log are durable
@@ -183,6 +186,10 @@ func (f Flows) begin(u *workspace.Unit, s Start, template *doc.WorkflowTemplate)
 	if err := f.mayWrite(record, template, s.Actor); err != nil {
 		return record, after, err
 	}
+	said, err := f.keepSaid(&record, s)
+	if err != nil {
+		return record, after, err
+	}
 	d, err := f.decide(u, record, []*doc.WorkflowTemplate{template})
 	if err != nil {
 		return record, after, err
@@ -193,8 +200,7 @@ func (f Flows) begin(u *workspace.Unit, s Start, template *doc.WorkflowTemplate)
 		return record, after, err
 	}
 	began := Event{eventStarted, startedPayload{orNull(s.WorkflowID), template.Name, template.Pattern(), template.StepCount()}}
-	first := append([]Event{began}, unmet...)
-	drafts, end, err := f.drafts(record, slices.Concat(first, d.Events))
+	drafts, end, err := f.drafts(record, slices.Concat(said, []Event{began}, noticed(s.Notices), unmet, d.Events))
 	if err != nil {
 		return record, after, err
 	}
@@ -252,7 +258,8 @@ func placeOf(record doc.WorkflowRun, t *doc.WorkflowTemplate) *doc.JobPlace {
 
 // Continue runs the flow of a run that is over again, with another input and perhaps
 // another template, over the same record. A run that goes on is fault.RunBusy.
-func (f Flows) Continue(ctx context.Context, project, run, input string, with *shape.Value, actor policy.Actor) (record doc.WorkflowRun, err error) {
+func (f Flows) Continue(ctx context.Context, again Again) (record doc.WorkflowRun, err error) {
+	project, run, with, actor := again.ProjectID, again.RunID, again.Template, again.Actor
 	var given *doc.WorkflowTemplate
 	if with != nil {
 		template, err := doc.BindWorkflow(with)
@@ -288,6 +295,9 @@ func (f Flows) Continue(ctx context.Context, project, run, input string, with *s
 				return nil, err
 			}
 		}
+		if again.Moves {
+			r.Place = again.Place
+		}
 		if err := f.mayWrite(*r, flow, actor); err != nil {
 			return nil, err
 		}
@@ -300,10 +310,10 @@ func (f Flows) Continue(ctx context.Context, project, run, input string, with *s
 		}
 		from := statusOfRun(r.Status)
 		round := r.Round().Round + 1
-		r.Rounds = append(slices.Clone(r.Rounds), doc.FlowRound{Round: round, Template: template, Input: input, StartedAt: clock.Stamp(f.Workspace.Env.Clock.Now())})
+		r.Rounds = append(slices.Clone(r.Rounds), doc.FlowRound{Round: round, Template: template, Input: again.Input, StartedAt: clock.Stamp(f.Workspace.Env.Clock.Now())})
 		r.Status, r.Error, r.Text, r.EndedAt, r.CancellationRequested = doc.FlowRunning, nil, "", "", false
 		told = append(told, Event{events.RunContinued, continuedPayload{from}}, Event{eventRound, roundPayload{round}})
-		return append(told, unmet...), f.reopen(u, project, run)
+		return slices.Concat(told, noticed(again.Notices), unmet), f.reopen(u, project, run)
 	})
 }
 

@@ -196,7 +196,7 @@ func TestContinue(t *testing.T) {
 	t.Parallel()
 	s := newStage(t)
 	record := s.start(`{kind: task, agent: {role: worker}, goal: "say {{input}}", remember: true}`, func(w *workflow.Start) { w.Input = "one" })
-	if _, err := s.flows.Continue(t.Context(), s.project, record.RunID, "x", nil, policy.Actor{ID: "human", Role: "human"}); err != nil && !fault.Is(err, fault.RunBusy) {
+	if _, err := s.flows.Continue(t.Context(), workflow.Again{ProjectID: s.project, RunID: record.RunID, Input: "x", Actor: policy.Actor{ID: "human", Role: "human"}}); err != nil && !fault.Is(err, fault.RunBusy) {
 		t.Error(err)
 	}
 	record = s.written(record.RunID, "its first round is over", over)
@@ -204,7 +204,7 @@ func TestContinue(t *testing.T) {
 		t.Fatal(err)
 	}
 	before := len(record.Rounds)
-	if _, err := s.flows.Continue(t.Context(), s.project, record.RunID, "two", nil, policy.Actor{ID: "human", Role: "human"}); err != nil {
+	if _, err := s.flows.Continue(t.Context(), workflow.Again{ProjectID: s.project, RunID: record.RunID, Input: "two", Actor: policy.Actor{ID: "human", Role: "human"}}); err != nil {
 		t.Fatal(err)
 	}
 	record = s.written(record.RunID, "its next round is over", func(r doc.WorkflowRun) bool { return len(r.Rounds) == before+1 && r.Over() })
@@ -243,7 +243,7 @@ func TestWhoLetsWorkInTheRepository(t *testing.T) {
 	record := must(s.flows.Run(t.Context(), start))
 	s.written(record.RunID, "it is over", over)
 	for _, with := range []*shape.Value{nil, &start.Template} {
-		if _, err := s.flows.Continue(t.Context(), s.project, record.RunID, "x", with, worker); !fault.Is(err, fault.Denied) {
+		if _, err := s.flows.Continue(t.Context(), workflow.Again{ProjectID: s.project, RunID: record.RunID, Input: "x", Template: with, Actor: worker}); !fault.Is(err, fault.Denied) {
 			t.Errorf("a worker continues it: %v", err)
 		}
 	}

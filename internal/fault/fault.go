@@ -101,6 +101,12 @@ const (
 	Settled        Reason = "settled"
 	NotDismissible Reason = "not_dismissible"
 	Changed        Reason = "changed"
+	// Of MCP servers and model profiles: a record that no agent could be told of, one that
+	// is not there, an address that cannot be one, and a variable that is not set.
+	MCPInvalid  Reason = "mcp_invalid"
+	MCPNotFound Reason = "mcp_not_found"
+	InvalidURL  Reason = "invalid_url"
+	EnvMissing  Reason = "env_missing"
 )
 
 // Issue is what is wrong with one field. Path holds keys (string) and indexes

@@ -51,6 +51,9 @@ func floors() map[string]int {
 		"dialect":                 9,
 		"dialect/ws":              9,
 		"dialect/autonoma":        9,
+		"dialect/comma":           9,
+		"dialect/acecode":         9,
+		"dialect/daemon":          9,
 		"web/page":                0,
 		"cmd/ac/...":              10,
 		"cmd/archive":             10,
@@ -65,10 +68,12 @@ func neighbours() map[string][]string {
 	return map[string][]string{
 		"workspace": {"workspace/doc", "workspace/checkpoint"},
 		// What was copied is checked where it arrived.
-		"workspace/transfer":   {"workspace/validate"},
-		"runs":                 {"runs/budget", "runs/interaction", "runs/policy", "runs/lane", "runs/provider", "runs/session", "runs/sharepack", "runs/transcript", "runs/usage", "runs/worktree"},
-		"runs/transcript":      {"runs/interaction"},
-		"runs/session":         {"runs/agent", "runs/budget", "runs/grant", "runs/interaction", "runs/policy", "runs/provider", "runs/transcript", "runs/usage", "runs/worktree"},
+		"workspace/transfer": {"workspace/validate"},
+		"runs":               {"runs/budget", "runs/interaction", "runs/policy", "runs/lane", "runs/provider", "runs/session", "runs/sharepack", "runs/transcript", "runs/usage", "runs/worktree"},
+		"runs/transcript":    {"runs/interaction"},
+		"runs/session":       {"runs/agent", "runs/budget", "runs/grant", "runs/interaction", "runs/mcpserver", "runs/policy", "runs/provider", "runs/transcript", "runs/usage", "runs/worktree"},
+		// Drivers tell their agents of the servers.
+		"runs/mcpserver":       {"runs/agent"},
 		"runs/agent":           {"runs/usage"},
 		"runs/provider":        {"runs/agent"},
 		"runs/grant":           {"runs/interaction"},
@@ -94,6 +99,8 @@ func neighbours() map[string][]string {
 		// Dialects share what they act in and how they listen.
 		"dialect":          {"dialect/ws"},
 		"dialect/autonoma": {"dialect", "dialect/ws"},
+		"dialect/comma":    {"dialect", "dialect/ws"},
+		"dialect/acecode":  {"dialect", "dialect/ws"},
 	}
 }
 

@@ -28,6 +28,8 @@ type Options struct {
 	Origins  []string
 	// NeedPort refuses a Host without the port.
 	NeedPort bool
+	// Names are further names that the listener goes by.
+	Names []string
 }
 
 // Guard checks requests. It is immutable and safe for concurrent use.
@@ -49,8 +51,12 @@ type Guard struct {
 
 // New makes the guard of a listener.
 func New(o Options) *Guard {
+	names := map[string]bool{"127.0.0.1": true, "localhost": true, "::1": true, PlainName(o.Host): true}
+	for _, name := range o.Names {
+		names[PlainName(name)] = true
+	}
 	return &Guard{
-		names: map[string]bool{"127.0.0.1": true, "localhost": true, "::1": true, PlainName(o.Host): true},
+		names: names,
 		port:  strconv.Itoa(int(o.At.Port())), token: o.Token, everywhere: o.At.Addr().IsUnspecified(),
 		ownPages: o.OwnPages, origins: o.Origins, needPort: o.NeedPort,
 	}
@@ -71,7 +77,7 @@ func (g *Guard) Token() string { return g.token }
 // CheckHost returns the refusal of a request by its Host and its token, nil if it may
 // pass.
 func (g *Guard) CheckHost(r *http.Request) *Refusal {
-	if !g.isHost(r) {
+	if !g.IsHost(r) {
 		return &Refusal{http.StatusForbidden, "the Host header does not name this server"}
 	}
 	if g.token != "" && !g.hasToken(r) {
@@ -107,8 +113,8 @@ func (g *Guard) CheckPeer(r *http.Request) *Refusal {
 	return &Refusal{http.StatusForbidden, "this listener serves the user who started it only"}
 }
 
-// isHost reports whether the Host of a request is one of this server's names.
-func (g *Guard) isHost(r *http.Request) bool {
+// IsHost reports whether the Host of a request is one of this server's names.
+func (g *Guard) IsHost(r *http.Request) bool {
 	name, port, ok := splitHost(r.Host)
 	return ok && (port == g.port || port == "" && !g.needPort) && g.goesBy(r, name)
 }
@@ -138,13 +144,35 @@ func (g *Guard) goesBy(r *http.Request, name string) bool {
 	return err == nil && at.Addr().Unmap().String() == name
 }
 
-// hasToken compares in constant time.
-func (g *Guard) hasToken(r *http.Request) bool {
-	given := r.URL.Query().Get("token")
+func (g *Guard) hasToken(r *http.Request) bool { return g.IsToken(TokenOf(r)) }
+
+// TokenOf is the token that a request brings: as bearer, else in its address; "" for none.
+func TokenOf(r *http.Request) string {
 	if scheme, bearer, ok := strings.Cut(r.Header.Get("Authorization"), " "); ok && strings.EqualFold(scheme, "Bearer") {
-		given = strings.TrimSpace(bearer)
+		return strings.TrimSpace(bearer)
 	}
-	return subtle.ConstantTimeCompare([]byte(given), []byte(g.token)) == 1
+	return r.URL.Query().Get("token")
+}
+
+// IsToken reports whether a text is the token of the listener. It compares in constant
+// time.
+func (g *Guard) IsToken(given string) bool {
+	return g.token != "" && subtle.ConstantTimeCompare([]byte(given), []byte(g.token)) == 1
+}
+
+// IsOrigin reports whether a page of this origin is on this machine: at another port of
+// loopback, or of this listener.
+func (g *Guard) IsOrigin(r *http.Request, origin string) (own, loopback bool) {
+	if g.isOwn(r, origin) {
+		return true, true
+	}
+	scheme, rest, found := strings.Cut(strings.ToLower(origin), "://")
+	name, _, ok := splitHost(rest)
+	if !found || !ok || scheme != "http" && scheme != "https" {
+		return false, false
+	}
+	at, err := netip.ParseAddr(name)
+	return false, name == "localhost" || err == nil && at.IsLoopback()
 }
 
 // splitHost splits a host from its optional port: the name in lower case, or an

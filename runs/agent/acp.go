@@ -27,6 +27,7 @@ type acp struct {
 	resume  bool // without telling them again
 	login   []string
 	command bool // it has a command that compacts
+	takes   acpTransports
 
 	active bool
 	turns  int
@@ -66,16 +67,9 @@ type acpCapabilities struct {
 }
 
 type acpSession struct {
-	ID      string      `json:"sessionId,omitempty"`
-	Cwd     string      `json:"cwd"`
-	Servers []acpServer `json:"mcpServers"`
-}
-
-type acpServer struct {
-	Name    string     `json:"name"`
-	Command string     `json:"command"`
-	Args    []string   `json:"args"`
-	Env     []struct{} `json:"env"`
+	ID      string `json:"sessionId,omitempty"`
+	Cwd     string `json:"cwd"`
+	Servers []any  `json:"mcpServers"` // acpServer and acpRemote
 }
 
 type acpPrompt struct {
@@ -126,7 +120,8 @@ func (a *acp) greeted(result json.RawMessage, failed *failure) {
 			Version string `json:"version"`
 		} `json:"agentInfo"`
 		Capabilities struct {
-			Load    bool `json:"loadSession"`
+			Load    bool          `json:"loadSession"`
+			MCP     acpTransports `json:"mcpCapabilities"`
 			Session struct {
 				Resume *struct{} `json:"resume"`
 			} `json:"sessionCapabilities"`
@@ -144,6 +139,7 @@ func (a *acp) greeted(result json.RawMessage, failed *failure) {
 		return
 	}
 	a.load, a.resume = hello.Capabilities.Load, hello.Capabilities.Session.Resume != nil
+	a.takes = hello.Capabilities.MCP
 	a.talk = Conversation{
 		Name: hello.Agent.Name, Version: hello.Agent.Version, Protocol: "1",
 		Capabilities: Capabilities{Interrupt: true, Resume: a.load || a.resume, Modes: []string{}, MCP: true},
@@ -159,10 +155,7 @@ func (a *acp) cannotSend(err error) {
 
 // open begins a session, or goes on with one.
 func (a *acp) open(thread string) error {
-	p := acpSession{ID: thread, Cwd: a.start.Dir, Servers: []acpServer{}}
-	for _, s := range a.start.Servers {
-		p.Servers = append(p.Servers, acpServer{s.Name, s.Command, s.Args, []struct{}{}})
-	}
+	p := acpSession{ID: thread, Cwd: a.start.Dir, Servers: acpServers(a.start.Servers, a.takes)}
 	method := "session/new"
 	switch {
 	case thread == "":

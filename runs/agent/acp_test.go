@@ -132,7 +132,7 @@ func acpOpened(t *testing.T, s Start, hello, opened string) *stage {
 // TestACPWords pins what is sent, to the byte.
 func TestACPWords(t *testing.T) {
 	t.Parallel()
-	h := acpOpened(t, Start{Mode: "plan", Model: "m", Servers: []Server{{"ac", "/bin/ac", []string{"mcp:files"}}}}, "",
+	h := acpOpened(t, Start{Mode: "plan", Model: "m", Servers: []Server{{Name: "ac", Command: "/bin/ac", Args: []string{"mcp:files"}}}}, "",
 		`,"modes":{"currentModeId":"default","availableModes":[{"id":"default"},{"id":"plan"}]},"models":{"availableModels":[{"modelId":"m"}]}`)
 	for _, err := range []error{h.d.Prompt(Prompt{ID: "p", Text: "do"}), h.d.Mode("full_auto"), h.d.Interrupt()} {
 		if err != nil {

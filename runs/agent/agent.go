@@ -97,13 +97,6 @@ type Start struct {
 	Without  []string // features of codex that the conversation does not have
 }
 
-// Server is an MCP server that the agent starts.
-type Server struct {
-	Name    string
-	Command string
-	Args    []string
-}
-
 // Prompt is a text for the agent. ID is ours, unique in the run.
 type Prompt struct {
 	ID    string

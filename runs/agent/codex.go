@@ -69,13 +69,8 @@ type codexThread struct {
 
 // codexConfig is what a thread is configured with beside the user's own.
 type codexConfig struct {
-	Features map[string]bool         `json:"features,omitempty"`
-	Servers  map[string]codexCommand `json:"mcp_servers,omitempty"`
-}
-
-type codexCommand struct {
-	Command string   `json:"command"`
-	Args    []string `json:"args"`
+	Features map[string]bool        `json:"features,omitempty"`
+	Servers  map[string]codexServer `json:"mcp_servers,omitempty"`
 }
 
 type codexTurn struct {
@@ -195,10 +190,7 @@ func (c *codex) config() *codexConfig {
 	if len(c.start.Servers) == 0 {
 		return nil
 	}
-	config := &codexConfig{Features: map[string]bool{}, Servers: map[string]codexCommand{}}
-	for _, server := range c.start.Servers {
-		config.Servers[server.Name] = codexCommand{server.Command, server.Args}
-	}
+	config := &codexConfig{Features: map[string]bool{}, Servers: codexServers(c.start.Servers)}
 	for _, name := range c.start.Without {
 		config.Features[name] = false
 	}

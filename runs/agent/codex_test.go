@@ -194,7 +194,7 @@ func TestCodexWords(t *testing.T) {
 	}
 	h = newStage(t, Codex(), Start{
 		Asked: true, Sandbox: "workspace-write", Model: "m", Without: []string{"shell_tool"},
-		Servers: []Server{{"ac", "/bin/ac", []string{"mcp:files"}}},
+		Servers: []Server{{Name: "ac", Command: "/bin/ac", Args: []string{"mcp:files"}}},
 	})
 	h.line(`{"id":1,"result":{}}`)
 	if !strings.HasSuffix(h.last(), `"params":{"model":"m","cwd":"/repo","approvalPolicy":"untrusted","approvalsReviewer":"user","sandbox":"workspace-write","config":{"features":{"shell_tool":false},"mcp_servers":{"ac":{"command":"/bin/ac","args":["mcp:files"]}}}}}`) {

@@ -148,19 +148,9 @@ func Write(dir, socket string, hex func(bytes int) string) (name, token string, 
 	return name, token, writeNew(name, text)
 }
 
-// WriteConfig makes a file beside the socket that names the server to agents which
-// take their MCP servers from a file.
-func WriteConfig(dir, socket, command string, args []string) (name string, err error) {
-	type server struct {
-		Command string   `json:"command"`
-		Args    []string `json:"args"`
-	}
-	text, err := json.Marshal(struct {
-		Servers map[string]server `json:"mcpServers"`
-	}{map[string]server{ServerName: {command, args}}})
-	if err != nil {
-		return "", err
-	}
+// WriteConfig makes a file beside the socket that tells an agent of its MCP servers. Only
+// this user may read it.
+func WriteConfig(dir, socket string, text []byte) (name string, err error) {
 	name = filepath.Join(dir, socket+configSuffix)
 	return name, writeNew(name, text)
 }

@@ -38,6 +38,22 @@ type fakeCodex struct {
 	used  int
 	tools fakeTools
 	bound string // how far its sandbox goes, and whom it asks
+
+	servers []byte // that it was told of
+}
+
+// told keeps the MCP servers that it is told of.
+func (f *fakeCodex) told(servers []byte) {
+	var known map[string]struct{ Args []string }
+	_ = json.Unmarshal(servers, &known)
+	f.servers, f.tools.args = servers, known["ac"].Args
+}
+
+// repeated is the MCP servers that an agent was told of, which it writes into the file
+// that the test waits for, and says.
+func repeated(servers []byte) string {
+	_ = os.WriteFile(os.Getenv("SERVERS_FILE"), servers, 0o600)
+	return string(servers)
 }
 
 func (f *fakeCodex) say(v any) {
@@ -107,6 +123,8 @@ func (f *fakeCodex) advance() (gone bool) {
 			time.Sleep(3 * time.Minute) // longer than any test
 		case "bound":
 			f.message(f.bound)
+		case "servers":
+			f.message(repeated(f.servers))
 		case "compacted":
 			f.note("thread/compacted", object{})
 		case "vanish":
@@ -143,7 +161,7 @@ func (f *fakeCodex) take(line []byte) (gone bool) {
 			ApprovalPolicy      string
 			ApprovalsReviewer   string
 			Config              struct {
-				Servers map[string]struct{ Args []string } `json:"mcp_servers"`
+				Servers json.RawMessage `json:"mcp_servers"`
 			}
 		}
 		Result struct {
@@ -163,10 +181,10 @@ func (f *fakeCodex) take(line []byte) (gone bool) {
 		fmt.Println("starting up, not JSON")
 		answer(object{"userAgent": "agentcompany/9.9.9 (fake)"})
 	case "thread/start":
-		f.tools.args = m.Params.Config.Servers["ac"].Args
+		f.told(m.Params.Config.Servers)
 		answer(object{"thread": object{"id": "th_1"}})
 	case "thread/resume":
-		f.tools.args = m.Params.Config.Servers["ac"].Args
+		f.told(m.Params.Config.Servers)
 		if m.Params.ThreadID != "th_1" {
 			f.say(object{"id": m.ID, "error": object{"code": -32600, "message": "no rollout found for thread id " + m.Params.ThreadID}})
 			return false

@@ -20,6 +20,8 @@ type speaker struct {
 	open   string // the request that waits, "" for none
 	frames int
 
+	servers []byte // that it was told of
+
 	message func(text string)
 	ask     func(id, command string)
 	end     func(interrupted bool)
@@ -56,6 +58,8 @@ func (s *speaker) advance() {
 			return
 		case "say":
 			s.message(rest)
+		case "servers":
+			s.message(repeated(s.servers))
 		}
 		s.steps = s.steps[1:]
 	}
@@ -94,6 +98,11 @@ func eachFrame(take func(line []byte)) int {
 // claudeMain speaks as claude does.
 func claudeMain() int {
 	s := &speaker{}
+	for _, word := range os.Args {
+		if name, ok := strings.CutPrefix(word, "--mcp-config="); ok {
+			s.servers, _ = os.ReadFile(name)
+		}
+	}
 	var queued []object // texts that came during a turn
 	read := func(m object) {
 		emit(object{"type": "command_lifecycle", "command_uuid": m["uuid"], "state": "started"})
@@ -199,7 +208,8 @@ func acpMain() int {
 			ID     json.RawMessage
 			Method string
 			Params struct {
-				Prompt []struct{ Text string }
+				Prompt  []struct{ Text string }
+				Servers json.RawMessage `json:"mcpServers"`
 			}
 			Result struct {
 				Outcome struct{ Outcome, OptionID string }
@@ -211,8 +221,9 @@ func acpMain() int {
 		answer := func(result object) { emit(object{"jsonrpc": "2.0", "id": m.ID, "result": result}) }
 		switch m.Method {
 		case "initialize":
-			answer(object{"protocolVersion": 1, "agentCapabilities": object{"loadSession": true}, "agentInfo": object{"name": "scripted", "version": "1"}})
+			answer(object{"protocolVersion": 1, "agentCapabilities": object{"loadSession": true, "mcpCapabilities": object{"http": true}}, "agentInfo": object{"name": "scripted", "version": "1"}})
 		case "session/new", "session/load":
+			s.servers = m.Params.Servers
 			answer(object{"sessionId": "s1"})
 		case "session/prompt":
 			prompt = append(json.RawMessage{}, m.ID...)

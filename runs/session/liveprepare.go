@@ -56,7 +56,7 @@ func (s *supervisor) prepareLive(machine doc.Machine, spec *doc.Spec) error {
 			s.words = append([]string{}, live.Template...)
 		}
 		var err error
-		if s.config, err = s.toolConfig(); err != nil {
+		if s.config, err = s.serverConfig(); err != nil {
 			return err
 		}
 	}
@@ -189,9 +189,7 @@ func (c *conversation) start() agent.Start {
 	if o.Files != nil {
 		s.Without = o.Files.Without()
 	}
-	if server, ok := c.s.toolServer(); ok {
-		s.Servers = append(s.Servers, server)
-	}
+	s.Servers = c.s.serversOf()
 	return s
 }
 

@@ -94,8 +94,11 @@ func runLock(project, run string) string {
 	return workspace.LockFile("run-" + digest(project+"\x00"+run))
 }
 
+// refLockPrefix begins the names of the locks of session_refs.
+const refLockPrefix = "session-"
+
 func refLock(ref string) string {
-	return workspace.LockFile("session-" + digest(ref))
+	return workspace.LockFile(refLockPrefix + digest(ref))
 }
 
 // claim is the hold on a run and a session_ref.
@@ -170,6 +173,27 @@ func Reserve(ctx context.Context, w *workspace.Workspace, project, run string) (
 func RefAlive(w *workspace.Workspace, ref string) bool {
 	busy, err := lock.Busy(w.FS, refLock(ref))
 	return busy || (err != nil && !errors.Is(err, fs.ErrNotExist))
+}
+
+// Living counts the sessions of a workspace that have a live owner, by their locks alone.
+func Living(w *workspace.Workspace) (n int, err error) {
+	names, err := workspace.Files(w.FS, workspace.LocksDir, ".lock")
+	if err != nil {
+		return 0, err
+	}
+	for _, name := range names {
+		if !strings.HasPrefix(name, refLockPrefix) {
+			continue
+		}
+		busy, err := lock.Busy(w.FS, workspace.LocksDir+"/"+name)
+		if err != nil && !errors.Is(err, fs.ErrNotExist) {
+			return 0, err
+		}
+		if busy {
+			n++
+		}
+	}
+	return n, nil
 }
 
 // ownerAlive tells whether somebody follows the session of a record: by the

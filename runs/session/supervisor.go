@@ -18,6 +18,7 @@ import (
 	"ac/internal/lock"
 	"ac/internal/proc"
 	"ac/internal/redact"
+	"ac/runs/agent"
 	"ac/runs/transcript"
 	"ac/runs/usage"
 	"ac/workspace"
@@ -80,6 +81,7 @@ type supervisor struct {
 	recorder *recorder
 	secrets  *redact.Values // of the provider's environment
 	tools    *tools         // of the agent, nil where it gets none
+	servers  []agent.Server // of the workspace, that the agent is told of
 	talk     *conversation  // with an agent that is spoken with, else nil
 	spoken   chan struct{}  // closed when talk is there, or never will be
 	notes    notes
@@ -150,6 +152,9 @@ func Supervise(ctx context.Context, w *workspace.Workspace, host Host, order Ord
 // writes the record.
 func (s *supervisor) accept(ctx context.Context) error {
 	if err := s.executable(ctx); err != nil {
+		return err
+	}
+	if err := s.equip(); err != nil {
 		return err
 	}
 	var err error

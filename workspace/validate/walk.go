@@ -38,6 +38,7 @@ func (v *inspection) workspace() {
 		part.document(path.Join(workspace.HelpRequestsDir, name), helpRequestKind())
 	})
 	v.document(workspace.MachineFile, yamlKind(doc.MachineCodec, ignored[doc.Machine]))
+	v.document(workspace.SecretsFile, lenient(yamlKind(doc.SecretsCodec, ignored[doc.Secrets])))
 	v.each(teams, func(part *inspection, id string) { part.required(workspace.TeamFile(id), teamKind()) })
 	v.each(agents, func(part *inspection, id string) { part.required(workspace.AgentFile(id), agentKind()) })
 	v.each(v.dirs(workspace.ProjectsDir), func(part *inspection, id string) { part.project(id) })

@@ -1,0 +1,153 @@
+package company
+
+// mcp.server.*: the MCP servers that agents are told of at their start.
+
+import (
+	"context"
+	"maps"
+	"slices"
+
+	"ac/events"
+	"ac/governance"
+	"ac/governance/policy"
+	"ac/internal/fault"
+	"ac/runs/mcpserver"
+	"ac/workspace/doc"
+)
+
+// MCPServers is the result of mcp.server.list and mcp.server.replace, by id.
+type MCPServers struct {
+	Servers []mcpserver.Server `json:"servers"`
+}
+
+func mcpServers(machine doc.Machine) MCPServers {
+	list := MCPServers{[]mcpserver.Server{}}
+	for _, id := range slices.Sorted(maps.Keys(machine.MCPServers)) {
+		list.Servers = append(list.Servers, mcpserver.Shown(id, machine.MCPServers[id]))
+	}
+	return list
+}
+
+// ListMCPServers lists the MCP servers of the workspace without their secrets.
+func (c *Company) ListMCPServers(_ context.Context, _ Dir) (MCPServers, error) {
+	machine, err := c.w.Machine()
+	if fault.Is(err, fault.NotFound) {
+		err = nil
+	}
+	return mcpServers(machine), err
+}
+
+// PutMCPServerParams are the params of mcp.server.put.
+type PutMCPServerParams struct {
+	Dir
+	PersonParams
+	mcpserver.Change
+}
+
+// PutMCPServer adds an MCP server, or changes the given members of one. Sessions that
+// start later tell their agents of it.
+func (c *Company) PutMCPServer(ctx context.Context, p PutMCPServerParams) (result mcpserver.Server, err error) {
+	err = c.equip(ctx, p.actor(), "mcp_server", []string{p.ID}, func(m *doc.Machine, s *doc.Secrets) error {
+		if _, known := m.MCPServers[p.ID]; !known && len(m.MCPServers) >= mcpserver.MaxServers {
+			return fault.New(fault.MCPInvalid, "%s.server_id is one too many: a workspace has at most %d", p.ID, mcpserver.MaxServers)
+		}
+		server, err := p.apply(m, s)
+		if err == nil {
+			mcpserver.Put(m, s, p.ID, server)
+			result = mcpserver.Shown(p.ID, server)
+		}
+		return err
+	})
+	return result, err
+}
+
+func (p PutMCPServerParams) apply(m *doc.Machine, s *doc.Secrets) (doc.MCPServer, error) {
+	if old, known := m.MCPServers[p.ID]; known {
+		return p.Apply(&old, s.MCPServers[p.ID])
+	}
+	return p.Apply(nil, doc.MCPSecrets{})
+}
+
+// RemoveMCPServerParams are the params of mcp.server.remove.
+type RemoveMCPServerParams struct {
+	Dir
+	PersonParams
+	ID string `json:"server_id" is:"id"`
+}
+
+// Removed is the result of methods that remove something.
+type Removed struct {
+	Removed bool `json:"removed"`
+}
+
+// RemoveMCPServer removes an MCP server with its secrets.
+func (c *Company) RemoveMCPServer(ctx context.Context, p RemoveMCPServerParams) (Removed, error) {
+	err := c.equip(ctx, p.actor(), "mcp_server", []string{p.ID}, func(m *doc.Machine, s *doc.Secrets) error {
+		if _, known := m.MCPServers[p.ID]; !known {
+			return fault.New(fault.MCPNotFound, "there is no MCP server %s", p.ID)
+		}
+		mcpserver.Remove(m, s, p.ID)
+		return nil
+	})
+	return Removed{err == nil}, err
+}
+
+// ReplaceMCPServersParams are the params of mcp.server.replace.
+type ReplaceMCPServersParams struct {
+	Dir
+	PersonParams
+	Servers []mcpserver.Change `json:"servers"`
+}
+
+// ReplaceMCPServers makes the given MCP servers all that there are, or changes nothing.
+// Members that are left out have their defaults; *** keeps a value.
+func (c *Company) ReplaceMCPServers(ctx context.Context, p ReplaceMCPServersParams) (result MCPServers, err error) {
+	names := make([]string, 0, len(p.Servers))
+	for _, change := range p.Servers {
+		names = append(names, change.ID)
+	}
+	err = c.equip(ctx, p.actor(), "mcp_server", names, func(m *doc.Machine, s *doc.Secrets) error {
+		if len(p.Servers) > mcpserver.MaxServers {
+			return fault.New(fault.MCPInvalid, "a workspace has at most %d MCP servers", mcpserver.MaxServers)
+		}
+		var machine doc.Machine
+		var secrets doc.Secrets
+		for _, change := range p.Servers {
+			if _, twice := machine.MCPServers[change.ID]; twice {
+				return fault.New(fault.MCPInvalid, "%s.server_id is given twice", change.ID)
+			}
+			server, err := change.Anew(*m, *s)
+			if err != nil {
+				return err
+			}
+			mcpserver.Put(&machine, &secrets, change.ID, server)
+		}
+		m.MCPServers, s.MCPServers = machine.MCPServers, secrets.MCPServers
+		result = mcpServers(machine)
+		return nil
+	})
+	return result, err
+}
+
+// ConfiguredPayload is the payload of machine.configured: names alone.
+type ConfiguredPayload struct {
+	Kind  string   `json:"kind"` // mcp_server or model_profile
+	Names []string `json:"names"`
+}
+
+// equip changes what agents are equipped with on this machine as somebody who may: a
+// person, or a recorded manager, director or CEO. The audit log has who changed which
+// names, and no values.
+func (c *Company) equip(ctx context.Context, actor policy.Actor, kind string, names []string, change func(*doc.Machine, *doc.Secrets) error) error {
+	return governance.Govern(ctx, c.w, func(g *governance.PolicyUnit) error {
+		resource := policy.Resource{ID: kind, Kind: kind, Visibility: events.VisibilityOrg}
+		verdict, err := g.Enforce("", policy.Question{Action: policy.Approve, Resource: resource, Actor: actor})
+		if err != nil {
+			return err
+		}
+		if err := g.UpdateEquipment(change); err != nil {
+			return err
+		}
+		return g.Emit("", "", events.Draft{Actor: verdict.Actor.ID, Type: events.MachineConfigured}, ConfiguredPayload{kind, names})
+	})
+}

@@ -1,0 +1,176 @@
+package company
+
+// Runs that are conversations with an agent, for dialects: each with what its record and
+// its log say without being read.
+
+import (
+	"context"
+	"path"
+	"strings"
+	"time"
+
+	"ac/heartbeat/job"
+	"ac/heartbeat/workflow"
+	"ac/internal/durable"
+	"ac/internal/fault"
+	"ac/runs"
+	"ac/runs/session"
+	"ac/workspace"
+	"ac/workspace/doc"
+)
+
+// SpokenRunsParams choose conversations.
+type SpokenRunsParams struct {
+	Dir
+	ProjectID string `json:"-"`
+	RunID     string `json:"-"` // "" for all
+	// All lists the other runs of the project, too.
+	All bool `json:"-"`
+}
+
+// SpokenRun is a run with the state of its log. Spoken is false for what is no
+// conversation: an attempt of a job, an evaluation, a part of a pipeline, a workflow, a
+// command that a caller named.
+type SpokenRun struct {
+	doc.Run
+	Spoken  bool
+	Alive   bool // a session of it lives
+	Size    int64
+	Changed time.Time
+}
+
+// SpokenRuns lists the conversations of a project, in no particular order. One that is
+// named and does not exist is fault.NotFound.
+func (c *Company) SpokenRuns(_ context.Context, p SpokenRunsParams) ([]SpokenRun, error) {
+	if err := checkIDs(namedText{"project_id", p.ProjectID}); err != nil {
+		return nil, err
+	}
+	if p.RunID != "" {
+		if err := checkIDs(namedText{"run_id", p.RunID}); err != nil {
+			return nil, err
+		}
+		run, err := runs.Load(c.w, p.ProjectID, p.RunID)
+		if err != nil {
+			return nil, err
+		}
+		attempts, err := c.attempts(p.RunID)
+		return []SpokenRun{c.spokenRun(run, attempts)}, err
+	}
+	attempts, err := c.attempts("")
+	if err != nil {
+		return nil, err
+	}
+	file := func(id string) string { return workspace.RunFile(p.ProjectID, id) }
+	return workspace.LoadFolders(c.w, doc.RunCodec, workspace.RunsDir(p.ProjectID), file, func(_ string, run doc.Run) (SpokenRun, error) {
+		found := c.spokenRun(run, attempts)
+		if !found.Spoken && !p.All {
+			return found, fault.New(fault.NotFound, "run %s is no conversation", run.ID)
+		}
+		return found, nil
+	})
+}
+
+// attempts are the runs that are attempts of jobs, of one run or of all.
+func (c *Company) attempts(run string) (map[string]bool, error) {
+	records, err := session.NamedAfter(c.w, run)
+	found := map[string]bool{}
+	for _, r := range records {
+		if job.IsAttempt(r.Ref, r.RunID) {
+			found[r.RunID] = true
+		}
+	}
+	return found, err
+}
+
+func (c *Company) spokenRun(run doc.Run, attempts map[string]bool) SpokenRun {
+	found := SpokenRun{Run: run}
+	launched := run.Live != nil && run.Live.Driver != ""
+	// One whose policy was set was meant to be talked with, whatever became of its start.
+	fresh := run.Spec == nil && (!doc.Terminal(run.Status) || run.Live != nil) && c.talks(run.AgentID, run.Provider)
+	found.Spoken = (launched || fresh) && !attempts[run.ID] && run.Provider != workflow.Provider
+	if st, err := c.w.FS.Stat(workspace.LogFile(run.ProjectID, run.ID)); err == nil {
+		found.Size, found.Changed = st.Size(), st.ModTime()
+	}
+	if !doc.Terminal(run.Status) {
+		found.Alive = session.RunAlive(c.w, run.ProjectID, run.ID)
+	}
+	return found
+}
+
+// talks reports whether an agent can be talked with: its provider has a live driver, or it
+// is a command of its own document.
+func (c *Company) talks(agent, provider string) bool {
+	if doc.ProviderNamed(provider).Live != "" {
+		return true
+	}
+	words, err := runs.CommandTemplate(c.w, doc.Run{AgentID: agent})
+	return err == nil && len(words) > 0
+}
+
+// TalkAgent is the first recorded agent, by name, that can be talked with, or the one that
+// is named; ok is false where there is none.
+func (c *Company) TalkAgent(_ context.Context, p TalkAgentParams) (found doc.Agent, err error) {
+	agents, err := c.w.Agents()
+	if err != nil {
+		return found, err
+	}
+	ok := false
+	for _, a := range agents {
+		switch {
+		case strings.HasPrefix(a.ID, workspace.SecretaryPrefix), p.AgentID != "" && a.ID != p.AgentID, ok && found.Name <= a.Name:
+		case c.talks(a.ID, a.Provider):
+			found, ok = a, true
+		}
+	}
+	if !ok {
+		return found, fault.New(fault.NotFound, "there is no agent that can be talked with")
+	}
+	return found, nil
+}
+
+// TalkAgentParams name an agent, "" for the first that can be talked with.
+type TalkAgentParams struct {
+	Dir
+	AgentID string `json:"-"`
+}
+
+// AttachmentParams name a file that was attached to a run.
+type AttachmentParams struct {
+	Dir
+	ProjectID string `json:"-"`
+	RunID     string `json:"-"`
+	// Relpath is its place as run.attach returned it.
+	Relpath string `json:"-"`
+}
+
+// AttachmentPath is where a file that was attached to a run is on this machine.
+func (c *Company) AttachmentPath(_ context.Context, p AttachmentParams) (string, error) {
+	name, err := attachmentFile(p)
+	return path.Join(c.dir, name), err
+}
+
+// ReadAttachment reads a file that was attached to a run.
+func (c *Company) ReadAttachment(_ context.Context, p AttachmentParams) ([]byte, error) {
+	name, err := attachmentFile(p)
+	if err != nil {
+		return nil, err
+	}
+	content, err := durable.ReadFile(c.w.FS, name, runs.MaxAttachment)
+	if durable.Absent(err) {
+		err = fault.New(fault.NotFound, "the file is gone")
+	}
+	return content, err
+}
+
+// attachmentFile is the file in the workspace. A place that is no attachment's of the run
+// is fault.NotFound.
+func attachmentFile(p AttachmentParams) (string, error) {
+	if err := checkIDs(namedText{"project_id", p.ProjectID}, namedText{"run_id", p.RunID}); err != nil {
+		return "", err
+	}
+	dir := path.Join("runs", p.RunID, "outputs/attachments")
+	if base, ok := strings.CutPrefix(p.Relpath, dir+"/"); ok && base != "" && base != "." && base != ".." && !strings.Contains(base, "/") {
+		return path.Join(workspace.RunDir(p.ProjectID, p.RunID), "outputs/attachments", base), nil
+	}
+	return "", fault.New(fault.NotFound, "run %s has no such file", p.RunID)
+}

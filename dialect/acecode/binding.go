@@ -1,0 +1,206 @@
+package acecode
+
+// Bindings: the sessions that a socket follows.
+
+import (
+	"context"
+
+	"ac/company"
+	"ac/dialect"
+	"ac/feed"
+)
+
+// binding is a session that a socket follows.
+type binding struct {
+	at     place
+	cancel context.CancelFunc
+}
+
+// boundPayload acknowledges a binding.
+type boundPayload struct {
+	place
+	Head int64 `json:"head_seq"`
+	Gap  bool  `json:"gap"`
+}
+
+// sessionPart names a session.
+type sessionPart struct {
+	SessionID string `json:"session_id"`
+}
+
+// bind has the socket follow a session: first the events that the client lacks, then the
+// acknowledgement, then what is asked, then what happens.
+func (c *socket) bind(kind, id string, since int64) {
+	s := c.server
+	ack := kind + "_ack"
+	c.mu.Lock()
+	if !c.fixed && kind == "subscribe" && len(c.bound) == 0 {
+		c.naming = shapeWire
+	}
+	_, again := c.bound[id]
+	full := !again && len(c.bound) >= maxBound
+	c.mu.Unlock()
+	if full {
+		c.complain("too many sessions", "too_many_sessions", "a socket follows 64 sessions at most")
+		return
+	}
+	row, err := s.session(c.work, id)
+	if err != nil {
+		c.complain("unknown session", "unknown_session", "unknown session: "+id)
+		return
+	}
+	s.state.wake(row.ID)
+	at := s.placeOf(row.ID)
+	if again {
+		c.acknowledgeAgain(ack, at)
+		return
+	}
+	ctx, cancel := context.WithCancel(c.work)
+	c.mu.Lock()
+	c.bound[id] = &binding{at, cancel}
+	if c.first == "" {
+		c.first = id
+	}
+	c.mu.Unlock()
+	c.tasks.Go(func() {
+		defer cancel()
+		if err := c.follow(ctx, ack, at, since); err != nil && ctx.Err() == nil {
+			s.Log.Warn("a session cannot be followed", "session", id, "error", err)
+			c.forget(id)
+			c.complain("session cannot be followed", "follow_failed", err.Error())
+		}
+	})
+}
+
+func (c *socket) acknowledge(ack string, at place, head int64, gap bool) {
+	c.send(ownFrame{ack, at.SessionID, at.WorkspaceHash, boundPayload{at, head, gap}})
+}
+
+// acknowledgeAgain answers a binding of a session that is bound.
+func (c *socket) acknowledgeAgain(ack string, at place) {
+	head := int64(0)
+	err := c.server.look(c.work, at.SessionID, func(h *history) error {
+		head = h.head()
+		return nil
+	})
+	if err != nil {
+		c.server.Log.Warn("a session cannot be read", "session", at.SessionID, "error", err)
+	}
+	c.acknowledge(ack, at, head, false)
+}
+
+// follow sends the events of a session until ctx is done.
+func (c *socket) follow(ctx context.Context, ack string, at place, since int64) error {
+	var (
+		missed, asked []frame
+		gap           bool
+		head          int64
+		m             *mapper
+	)
+	err := c.server.look(ctx, at.SessionID, func(h *history) error {
+		switch {
+		case since > 0:
+			missed, gap = h.since(since)
+		case c.isWire():
+			missed = h.turn()
+		default:
+			missed = h.newest(perLine)
+		}
+		head, m = h.head(), h.mapper.clone()
+		asked = m.view.asked()
+		return nil
+	})
+	if err != nil {
+		return err
+	}
+	if !c.put(ctx, at, missed) {
+		return nil
+	}
+	c.acknowledge(ack, at, head, gap)
+	for _, f := range asked { // again, without their numbers
+		f.Seq = 0
+		if !c.put(ctx, at, []frame{f}) {
+			return nil
+		}
+	}
+	stop, err := dialect.Do(ctx, c.server.Company, (*company.Company).Follow, company.EventStream{
+		Dir: c.server.In(), ProjectID: c.server.ProjectID, RunID: at.SessionID, Since: map[string]int64{at.SessionID: m.line},
+		Deliver: func(live context.Context, e feed.Event) error {
+			if e.Seq > m.line && !c.put(live, at, m.take(e.Seq, e.Raw)) {
+				return context.Canceled
+			}
+			return nil
+		},
+	})
+	if err != nil {
+		return err
+	}
+	<-ctx.Done()
+	stop()
+	return nil
+}
+
+func (c *socket) isWire() bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.naming == shapeWire
+}
+
+// session is the session that a frame is about: the one that it names, else the first that
+// the socket follows; "" for none.
+func (c *socket) session(named string) string {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if named == "" {
+		named = c.first
+	}
+	if c.bound[named] == nil {
+		return ""
+	}
+	return named
+}
+
+// isBound reports whether the socket ever followed a session.
+func (c *socket) isBound() bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.first != ""
+}
+
+// forget ends following a session.
+func (c *socket) forget(id string) {
+	c.mu.Lock()
+	b := c.bound[id]
+	delete(c.bound, id)
+	if c.first == id {
+		c.first = ""
+		for other := range c.bound {
+			c.first = other
+		}
+	}
+	c.mu.Unlock()
+	if b != nil {
+		b.cancel()
+	}
+}
+
+func (c *socket) unbindAll() {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	for _, b := range c.bound {
+		b.cancel()
+	}
+	clear(c.bound)
+}
+
+// tell sends a message of the system that no log has to those who follow a session.
+func (s *server) tell(id, text string) {
+	at := s.placeOf(id)
+	now := s.Clock.Now()
+	said := message{Role: "system", Content: text, ID: "x" + s.Host.NewID("note"), Timestamp: stampOf(now.UnixMilli()), TimestampMS: now.UnixMilli()}
+	for _, l := range s.open.All() {
+		if c, ok := l.(*socket); ok && c.session(id) == id {
+			c.send(ownFrame{typeMessage, id, s.hash, messagePayload{said, said, at}})
+		}
+	}
+}

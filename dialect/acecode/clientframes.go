@@ -1,0 +1,261 @@
+package acecode
+
+// The frames of clients, and what they have done.
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"slices"
+	"strings"
+
+	"ac/company"
+	"ac/dialect"
+	"ac/internal/fault"
+)
+
+// clientFrame is a frame of a client.
+type clientFrame struct {
+	Type    string          `json:"type"`
+	Payload json.RawMessage `json:"payload"`
+}
+
+// clientFrames are the frames that clients send. Early ones are taken before a session is
+// bound.
+func clientFrames() map[string]struct {
+	early bool
+	do    func(*socket, json.RawMessage)
+} {
+	type entry = struct {
+		early bool
+		do    func(*socket, json.RawMessage)
+	}
+	return map[string]entry{
+		"hello":              {true, func(c *socket, p json.RawMessage) { c.hello("hello", p) }},
+		"subscribe":          {true, func(c *socket, p json.RawMessage) { c.hello("subscribe", p) }},
+		"ping":               {true, (*socket).pong},
+		"status_subscribe":   {true, (*socket).watch},
+		"status_unsubscribe": {true, (*socket).unwatch},
+		"mark_session_read":  {true, (*socket).markRead},
+		"unsubscribe":        {false, (*socket).unsubscribe},
+		"user_input":         {false, (*socket).input},
+		"decision":           {false, (*socket).decide},
+		"question_answer":    {false, (*socket).answer},
+		"abort":              {false, (*socket).abort},
+	}
+}
+
+// take carries out a frame.
+func (c *socket) take(text []byte) {
+	var f clientFrame
+	if text = bytes.TrimSpace(text); len(text) == 0 || text[0] != '{' || json.Unmarshal(text, &f) != nil {
+		c.complain("bad json", "bad_json", "a frame must be one JSON object")
+		return
+	}
+	if p := bytes.TrimSpace(f.Payload); len(p) == 0 || string(p) == "null" {
+		f.Payload = json.RawMessage("{}")
+	}
+	known, ok := clientFrames()[f.Type]
+	switch {
+	case !ok:
+		c.send(ownFrame{Type: typeError, Payload: errorFrame{"unknown type", "unknown_type", "unknown type: " + f.Type, f.Type}})
+	case !known.early && !c.isBound():
+		c.complain("send hello first", "hello_required", "send hello first")
+	default:
+		known.do(c, f.Payload)
+	}
+}
+
+func (c *socket) pong(json.RawMessage) { c.send(ownFrame{Type: "pong", Payload: struct{}{}}) }
+
+func (c *socket) hello(kind string, payload json.RawMessage) {
+	var p struct {
+		sessionPart
+		Since int64 `json:"since"`
+	}
+	if json.Unmarshal(payload, &p) != nil || p.Since < 0 {
+		c.complain("bad json", "bad_json", "session_id must be a text, and since an integer that is not negative")
+		return
+	}
+	if p.SessionID == "" {
+		c.complain("missing session_id", "missing_session_id", "missing session_id")
+		return
+	}
+	c.bind(kind, p.SessionID, p.Since)
+}
+
+func (c *socket) unsubscribe(payload json.RawMessage) {
+	var p sessionPart
+	if json.Unmarshal(payload, &p) != nil || p.SessionID == "" {
+		c.complain("missing session_id", "missing_session_id", "missing session_id")
+		return
+	}
+	c.forget(p.SessionID)
+	c.send(ownFrame{"unsubscribe_ack", p.SessionID, c.server.hash, p})
+}
+
+// bound is the session of a frame, "" for one that is not bound, which the client is told.
+func (c *socket) ofFrame(named string) string {
+	id := c.session(named)
+	if _, deleted := c.server.state.is(id); id == "" || deleted {
+		c.complain("unknown session", "unknown_session", "unknown session: "+named)
+		return ""
+	}
+	return id
+}
+
+func (c *socket) input(payload json.RawMessage) {
+	var p struct {
+		sessionPart
+		saidBody
+	}
+	if err := decodeObject(payload, &p); err != nil {
+		c.refused(err)
+		return
+	}
+	id := c.ofFrame(p.SessionID)
+	if id == "" {
+		return
+	}
+	row, err := c.server.conversation(c.work, id)
+	if err == nil {
+		_, err = c.server.say(c.work, row, p.saidBody)
+	}
+	if err != nil {
+		c.refused(err)
+	}
+}
+
+// refused tells the client why a frame was not carried out, with the word of the answer
+// that HTTP has for it.
+func (c *socket) refused(err error) {
+	r := refusalOf(err)
+	message := r.body.Message
+	if message == "" {
+		message = r.body.Error
+	}
+	c.complain(r.body.Error, strings.ReplaceAll(r.body.Error, " ", "_"), message)
+}
+
+func (c *socket) decide(payload json.RawMessage) {
+	var p struct {
+		sessionPart
+		RequestID string `json:"request_id"`
+		Choice    string `json:"choice"`
+		Decision  string `json:"decision"`
+	}
+	err := json.Unmarshal(payload, &p)
+	choice := p.Choice
+	if choice == "" {
+		choice = p.Decision
+	}
+	if choice == "" {
+		choice = "deny"
+	}
+	if err != nil || p.RequestID == "" || !slices.Contains([]string{"allow", "deny", "allow_session"}, choice) {
+		c.complain("bad decision", "bad_decision", "request_id must be given, and choice be allow, deny or allow_session")
+		return
+	}
+	id := c.ofFrame(p.SessionID)
+	if id == "" {
+		return
+	}
+	answer := company.RespondParams{InteractionID: p.RequestID, Decision: strings.TrimSuffix(choice, "_session")}
+	if choice == "allow_session" {
+		answer.Scope = "session"
+	}
+	c.respond(id, answer)
+}
+
+// respond answers what is asked. A request that is unknown, closed or of another kind is
+// passed over.
+func (c *socket) respond(id string, answer company.RespondParams) {
+	c.server.act(&answer, id)
+	_, err := dialect.Do(c.work, c.server.Company, (*company.Company).Respond, answer)
+	silent := []fault.Reason{fault.InteractionNotFound, fault.InteractionClosed, fault.InteractionKindMismatch, fault.RunNotLive}
+	if err != nil && !slices.Contains(silent, fault.ReasonOf(err)) {
+		c.refused(err)
+	}
+}
+
+// questionAnswer is the answer to one question.
+type questionAnswer struct {
+	QuestionID string   `json:"question_id"`
+	Selected   []string `json:"selected"`
+	Custom     string   `json:"custom_text"`
+}
+
+func (c *socket) answer(payload json.RawMessage) {
+	var p struct {
+		sessionPart
+		RequestID string           `json:"request_id"`
+		Cancelled bool             `json:"cancelled"`
+		Answers   []questionAnswer `json:"answers"`
+	}
+	if json.Unmarshal(payload, &p) != nil || p.RequestID == "" {
+		c.complain("bad question_answer", "bad_question_answer", "request_id must be given")
+		return
+	}
+	id := c.ofFrame(p.SessionID)
+	if id == "" {
+		return
+	}
+	if p.Cancelled { // nothing but the end of the turn takes a question back
+		c.interrupt(id)
+		return
+	}
+	if text, ok := c.inputText(id, p.RequestID, p.Answers); ok {
+		c.respond(id, company.RespondParams{InteractionID: p.RequestID, Text: &text})
+		return
+	}
+	answers := map[string][]string{}
+	for _, a := range p.Answers {
+		words := slices.Clone(a.Selected)
+		if strings.TrimSpace(a.Custom) != "" {
+			words = append(words, a.Custom)
+		}
+		answers[a.QuestionID] = words
+	}
+	if len(answers) == 0 {
+		c.complain("bad question_answer", "bad_question_answer", "answers must be given")
+		return
+	}
+	c.respond(id, company.RespondParams{InteractionID: p.RequestID, Answers: answers})
+}
+
+// inputText is the text that answers a request without options; ok is false for a request
+// of questions.
+func (c *socket) inputText(id, request string, answers []questionAnswer) (text string, ok bool) {
+	err := c.server.look(c.work, id, func(h *history) error {
+		for _, f := range h.mapper.view.asked() {
+			p, is := f.Payload.(questionPayload)
+			ok = ok || is && p.RequestID == request && len(p.Questions) == 1 && p.Questions[0].ID == inputID
+		}
+		return nil
+	})
+	if err != nil || len(answers) == 0 {
+		return "", ok && err == nil
+	}
+	return strings.Join(append(slices.Clone(answers[0].Selected), answers[0].Custom), ""), ok
+}
+
+func (c *socket) abort(payload json.RawMessage) {
+	var p sessionPart
+	if json.Unmarshal(payload, &p) != nil {
+		c.complain("bad json", "bad_json", "session_id must be a text")
+		return
+	}
+	if id := c.ofFrame(p.SessionID); id != "" {
+		c.interrupt(id)
+	}
+}
+
+// interrupt ends the turn of a session. One that is idle stays so.
+func (c *socket) interrupt(id string) {
+	p := company.InterruptParams{}
+	c.server.act(&p, id)
+	_, err := dialect.Do(c.work, c.server.Company, (*company.Company).Interrupt, p)
+	if reason := fault.ReasonOf(err); err != nil && reason != fault.NoActiveTurn && reason != fault.RunNotLive && !errors.Is(err, c.work.Err()) {
+		c.refused(err)
+	}
+}

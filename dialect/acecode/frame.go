@@ -1,0 +1,364 @@
+package acecode
+
+// The events of a session as clients get them: their payloads, and both names of each.
+
+import (
+	"encoding/json"
+	"maps"
+)
+
+// Types of events on the wire.
+const (
+	typeToken             = "token"
+	typeReasoning         = "reasoning"
+	typeMessage           = "message"
+	typeToolStart         = "tool_start"
+	typeToolUpdate        = "tool_update"
+	typeToolEnd           = "tool_end"
+	typePermissionRequest = "permission_request"
+	typePermissionClosed  = "permission_closed"
+	typeQuestionRequest   = "question_request"
+	typeQuestionClosed    = "question_closed"
+	typeUsage             = "usage"
+	typeTodos             = "todo_updated"
+	typeProgress          = "agent_progress"
+	typeSession           = "session_updated"
+	typeReplace           = "transcript_replace"
+	typeBusy              = "busy_changed"
+	typeDone              = "done"
+	typeError             = "error"
+)
+
+// documented are the names of the published document, where it has one.
+func documented() map[string]string {
+	return map[string]string{
+		typeToken: "Token", typeReasoning: "ReasoningDelta", typeMessage: "Message", typeToolStart: "ToolStart", typeToolUpdate: "ToolUpdate",
+		typeToolEnd: "ToolEnd", typePermissionRequest: "PermissionRequest", typeUsage: "Usage", typeReplace: "TranscriptReplace",
+		typeBusy: "BusyChanged", typeDone: "Done", typeError: "Error",
+	}
+}
+
+// place is what every payload says of its session.
+type place struct {
+	SessionID     string `json:"session_id"`
+	WorkspaceHash string `json:"workspace_hash"`
+	Cwd           string `json:"cwd"`
+}
+
+// frame is an event of a session. Its payload belongs to nobody: it is not changed.
+type frame struct {
+	Type    string
+	Seq     int64 // 0 for none
+	At      int64 // milliseconds
+	Payload any
+}
+
+// envelope is a frame on the wire.
+type envelope struct {
+	Type          string `json:"type"`
+	Seq           int64  `json:"seq,omitempty"`
+	At            int64  `json:"timestamp_ms,omitempty"`
+	SessionID     string `json:"session_id,omitempty"`
+	WorkspaceHash string `json:"workspace_hash,omitempty"`
+	Payload       any    `json:"payload"`
+}
+
+// shape is which of the two namings a client gets.
+type shape int
+
+const (
+	shapeWire shape = iota
+	shapeDocument
+)
+
+// name is the type of a frame in a shape.
+func (s shape) name(kind string) string {
+	if s == shapeDocument {
+		if name, ok := documented()[kind]; ok {
+			return name
+		}
+	}
+	return kind
+}
+
+// envelope is the frame for a client.
+func (f frame) envelope(at place, s shape) envelope {
+	return envelope{s.name(f.Type), f.Seq, f.At, at.SessionID, at.WorkspaceHash, f.Payload}
+}
+
+// maxFrame bounds a written frame, in bytes.
+const maxFrame = 1 << 20
+
+// maxPart is what a text keeps of a frame that is too long.
+const maxPart = 64 << 10
+
+// encode is the frame as JSON, with its longer texts cut where it would be too long.
+func (e envelope) encode() ([]byte, error) {
+	text, err := json.Marshal(e)
+	if err != nil || len(text) <= maxFrame {
+		return text, err
+	}
+	var payload map[string]json.RawMessage // what is cut is any text of any payload
+	whole, err := json.Marshal(e.Payload)
+	if err == nil {
+		err = json.Unmarshal(whole, &payload)
+	}
+	if err != nil {
+		return nil, err
+	}
+	payload = maps.Clone(payload)
+	for name, value := range payload {
+		payload[name] = clipped(value)
+	}
+	payload["truncated"] = json.RawMessage("true")
+	e.Payload = payload
+	return json.Marshal(e)
+}
+
+// clipped is a member that is short enough: a text is cut, anything else that is too long
+// is left out.
+func clipped(value json.RawMessage) json.RawMessage {
+	if len(value) <= maxPart {
+		return value
+	}
+	var text string
+	if json.Unmarshal(value, &text) != nil {
+		return json.RawMessage("null")
+	}
+	short, err := json.Marshal(head(text, maxPart))
+	if err != nil {
+		return json.RawMessage("null")
+	}
+	return short
+}
+
+// textPayload is token and reasoning.
+type textPayload struct {
+	Text   string `json:"text"`
+	Delta  string `json:"delta"`
+	ItemID string `json:"item_id"`
+	place
+}
+
+// metadata is what a message has beside its text.
+type metadata struct {
+	DisplayText     string          `json:"display_text,omitempty"`
+	ClientMessageID string          `json:"client_message_id,omitempty"`
+	Contexts        json.RawMessage `json:"contexts,omitempty"`
+	Attachments     json.RawMessage `json:"attachments,omitempty"`
+	ToolSuccess     *bool           `json:"tool_success,omitempty"`
+	ToolSummary     *toolSummary    `json:"tool_summary,omitempty"`
+	ToolHunks       []hunk          `json:"tool_hunks,omitempty"`
+	Truncated       bool            `json:"truncated,omitempty"`
+}
+
+// message is a message of the transcript.
+type message struct {
+	Role        string     `json:"role"`
+	Content     string     `json:"content"`
+	ID          string     `json:"id"`
+	Timestamp   string     `json:"timestamp"`
+	TimestampMS int64      `json:"timestamp_ms"`
+	Metadata    *metadata  `json:"metadata,omitempty"`
+	ToolCalls   []toolCall `json:"tool_calls,omitempty"`
+	ToolCallID  string     `json:"tool_call_id,omitempty"`
+	Tool        string     `json:"tool,omitempty"`
+}
+
+type toolCall struct {
+	ID       string `json:"id"`
+	Type     string `json:"type"`
+	Function called `json:"function"`
+}
+
+type called struct {
+	Name      string `json:"name"`
+	Arguments string `json:"arguments"`
+}
+
+type messagePayload struct {
+	message
+	Message message `json:"message"`
+	place
+}
+
+type toolStartPayload struct {
+	Tool            string          `json:"tool"`
+	ProviderTool    string          `json:"provider_tool"`
+	Args            json.RawMessage `json:"args"`
+	CommandPreview  string          `json:"command_preview"`
+	Preview         string          `json:"preview"`
+	DisplayOverride string          `json:"display_override"`
+	TaskComplete    bool            `json:"is_task_complete"`
+	CallID          string          `json:"tool_call_id"`
+	Index           int             `json:"tool_index"`
+	place
+}
+
+type toolUpdatePayload struct {
+	Tool       string   `json:"tool"`
+	CallID     string   `json:"tool_call_id"`
+	TailLines  []string `json:"tail_lines"`
+	Partial    string   `json:"current_partial"`
+	TotalLines int64    `json:"total_lines"`
+	TotalBytes int64    `json:"total_bytes"`
+	Elapsed    float64  `json:"elapsed_seconds"`
+	Chunk      string   `json:"chunk"`
+	place
+}
+
+type toolEndPayload struct {
+	Tool        string      `json:"tool"`
+	CallID      string      `json:"tool_call_id"`
+	Index       int         `json:"tool_index"`
+	Success     bool        `json:"success"`
+	OK          bool        `json:"ok"`
+	Elapsed     float64     `json:"elapsed_seconds"`
+	Summary     toolSummary `json:"summary"`
+	Hunks       []hunk      `json:"hunks"`
+	Output      string      `json:"output,omitempty"`
+	OutputTail  string      `json:"output_tail"`
+	Attachments []struct{}  `json:"attachments"`
+	place
+}
+
+type toolSummary struct {
+	Icon    string   `json:"icon"`
+	Verb    string   `json:"verb"`
+	Object  string   `json:"object"`
+	Metrics []metric `json:"metrics"`
+}
+
+type metric struct {
+	Label string `json:"label"`
+	Value string `json:"value"`
+}
+
+type permissionPayload struct {
+	RequestID      string          `json:"request_id"`
+	Tool           string          `json:"tool"`
+	Args           json.RawMessage `json:"args"`
+	CommandPreview string          `json:"command_preview"`
+	Title          string          `json:"title"`
+	Operation      string          `json:"operation"`
+	Diff           string          `json:"diff,omitempty"`
+	Options        []string        `json:"options"`
+	ExpiresAtMS    *int64          `json:"expires_at_ms"`
+	CallID         string          `json:"tool_call_id,omitempty"`
+	place
+}
+
+type permissionClosedPayload struct {
+	RequestID string `json:"request_id"`
+	Choice    string `json:"choice"`
+	Reason    string `json:"reason"`
+	place
+}
+
+type questionPayload struct {
+	RequestID string     `json:"request_id"`
+	Questions []question `json:"questions"`
+	place
+}
+
+type question struct {
+	ID       string           `json:"id"`
+	Text     string           `json:"text"`
+	Question string           `json:"question"`
+	Options  []questionOption `json:"options"`
+	Multi    bool             `json:"multiSelect"`
+}
+
+type questionOption struct {
+	Label       string `json:"label"`
+	Value       string `json:"value"`
+	Description string `json:"description,omitempty"`
+}
+
+type questionClosedPayload struct {
+	RequestID string `json:"request_id"`
+	Reason    string `json:"reason"`
+	place
+}
+
+// tokens is what was used, as the protocol counts it.
+type tokens struct {
+	Prompt     int64 `json:"prompt_tokens"`
+	Completion int64 `json:"completion_tokens"`
+	Total      int64 `json:"total_tokens"`
+	CacheRead  int64 `json:"cache_read_tokens"`
+	CacheWrite int64 `json:"cache_write_tokens"`
+	Reasoning  int64 `json:"reasoning_tokens"`
+}
+
+// turnTokens is what a turn used.
+type turnTokens struct {
+	tokens
+	HasData   bool `json:"has_data"`
+	Estimated bool `json:"estimated"`
+}
+
+type usagePayload struct {
+	turnTokens
+	place
+}
+
+type todo struct {
+	ID      string `json:"id"`
+	Content string `json:"content"`
+	Status  string `json:"status"`
+}
+
+type todoSummary struct {
+	Total      int `json:"total"`
+	Pending    int `json:"pending"`
+	InProgress int `json:"in_progress"`
+	Completed  int `json:"completed"`
+	Cancelled  int `json:"cancelled"`
+}
+
+type todosPayload struct {
+	Todos   []todo      `json:"todos"`
+	Summary todoSummary `json:"summary"`
+	place
+}
+
+type progressPayload struct {
+	Phase string `json:"phase"`
+	Label string `json:"label"`
+	place
+}
+
+type sessionPayload struct {
+	Title string `json:"title"`
+	place
+}
+
+type replacePayload struct {
+	Messages []message `json:"messages"`
+	place
+}
+
+type busyPayload struct {
+	Busy    bool   `json:"busy"`
+	Reason  string `json:"reason"`
+	TurnID  string `json:"turn_id"`
+	Outcome string `json:"outcome,omitempty"`
+	place
+}
+
+type donePayload struct {
+	Reason  string `json:"reason"`
+	Outcome string `json:"outcome"`
+	TurnID  string `json:"turn_id"`
+	place
+}
+
+type errorPayload struct {
+	Reason    string `json:"reason"`
+	Code      string `json:"code"`
+	Message   string `json:"message"`
+	RequestID string `json:"request_id,omitempty"`
+	Source    string `json:"source"`
+	place
+}

@@ -1,0 +1,91 @@
+package acecode
+
+// Who may ask: the checks of every request, before anything of it is looked at.
+
+import (
+	"cmp"
+	"net/http"
+	"net/netip"
+	"strings"
+
+	"ac/internal/httpguard"
+)
+
+// tokenHeader has the token of a request, beside the places of every listener.
+const tokenHeader = "X-ACECode-Token"
+
+// Words of refusals.
+const (
+	wordHost   = "host refused"
+	wordOrigin = "origin refused"
+)
+
+// admit refuses a request that may not pass, nil for one that may. It adds the headers that
+// pages of this machine need.
+func (s *server) admit(w http.ResponseWriter, r *http.Request) error {
+	guard := s.socket.Guard()
+	if !guard.IsHost(r) {
+		return refuse(http.StatusForbidden, wordHost)
+	}
+	if strings.EqualFold(r.Header.Get("Sec-Fetch-Site"), "cross-site") {
+		return refuse(http.StatusForbidden, wordOrigin)
+	}
+	needed := !s.onLoopback || !httpguard.PeerOf(r.Context()).Trusted
+	for _, origin := range r.Header.Values("Origin") {
+		own, near := guard.IsOrigin(r, origin)
+		if !near {
+			return refuse(http.StatusForbidden, wordOrigin)
+		}
+		needed = needed || !own
+		if r.Method == http.MethodOptions || near {
+			allowOrigin(w, origin)
+		}
+	}
+	if r.Method == http.MethodOptions {
+		return nil
+	}
+	given := cmp.Or(r.Header.Get(tokenHeader), httpguard.TokenOf(r))
+	switch {
+	case given != "" && !guard.IsToken(given):
+		return refuse(http.StatusUnauthorized, "bad token")
+	case given == "" && needed:
+		return refuse(http.StatusUnauthorized, "no token")
+	}
+	return nil
+}
+
+// allowOrigin lets a page of this machine read the answer.
+func allowOrigin(w http.ResponseWriter, origin string) {
+	h := w.Header()
+	h.Set("Access-Control-Allow-Origin", origin)
+	h.Set("Access-Control-Allow-Headers", "Content-Type, "+tokenHeader)
+	h.Set("Access-Control-Allow-Methods", "GET, POST, PUT, DELETE, OPTIONS")
+	h.Set("Access-Control-Max-Age", "600")
+	h.Add("Vary", "Origin")
+}
+
+// isNear reports whether a request comes from this machine.
+func isNear(r *http.Request) bool {
+	at, err := netip.ParseAddrPort(r.RemoteAddr)
+	return err == nil && at.Addr().Unmap().IsLoopback()
+}
+
+// shapeOf is the naming that a request gets: what it asks for, what the listener is fixed
+// to, else that of pages for what browsers send.
+func (s *server) shapeOf(r *http.Request) shape {
+	switch cmp.Or(r.URL.Query().Get("shape"), s.opts.Shape) {
+	case "wire":
+		return shapeWire
+	case "document":
+		return shapeDocument
+	}
+	if r.Header.Get("Origin") != "" {
+		return shapeWire
+	}
+	for name := range r.Header {
+		if strings.HasPrefix(name, "Sec-Fetch-") {
+			return shapeWire
+		}
+	}
+	return shapeDocument
+}

@@ -1,0 +1,184 @@
+package acecode
+
+// Histories: the events of a session so far, from the log on the disk. The newest are kept
+// so that a client that comes back is not answered by reading the log anew.
+
+import (
+	"context"
+	"slices"
+	"sync"
+
+	"ac/company"
+	"ac/dialect"
+	"ac/internal/fault"
+)
+
+// Bounds of what a client is sent at once, and of what is kept of a session.
+const (
+	maxReplay      = 10_000
+	maxReplayBytes = 8 << 20
+	keptSessions   = 16
+	pageLines      = 1000
+)
+
+// history is the events of a session as far as its log was read.
+type history struct {
+	mu     sync.Mutex
+	mapper *mapper
+	recent []frame // all events behind floor
+	bytes  int
+	floor  int64
+}
+
+// histories keeps those that were last asked for.
+type histories struct {
+	mu   sync.Mutex
+	kept []string // the last one first
+	byID map[string]*history
+}
+
+func (h *histories) of(id string) *history {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if h.byID == nil {
+		h.byID = map[string]*history{}
+	}
+	if i := slices.Index(h.kept, id); i >= 0 {
+		h.kept = slices.Delete(h.kept, i, i+1)
+	} else {
+		h.byID[id] = &history{}
+	}
+	h.kept = slices.Insert(h.kept, 0, id)
+	for len(h.kept) > keptSessions {
+		delete(h.byID, h.kept[len(h.kept)-1])
+		h.kept = h.kept[:len(h.kept)-1]
+	}
+	return h.byID[id]
+}
+
+// look brings the history of a session up to the end of its log and lends it.
+func (s *server) look(ctx context.Context, id string, use func(h *history) error) error {
+	h := s.kept.of(id)
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if h.mapper == nil {
+		h.reset(s, id)
+	}
+	err := s.lines(ctx, id, h.mapper.line, nil, h.take)
+	if fault.Is(err, fault.CursorAhead) { // another log
+		h.reset(s, id)
+		err = s.lines(ctx, id, 0, nil, h.take)
+	}
+	if err != nil {
+		return err
+	}
+	return use(h)
+}
+
+func (h *history) reset(s *server, id string) {
+	h.mapper, h.recent, h.bytes, h.floor = newMapper(s.placeOf(id), s.ProjectID), nil, 0, 0
+}
+
+// take adds the events of a line.
+func (h *history) take(line int64, text []byte) {
+	for _, f := range h.mapper.take(line, text) {
+		h.recent = append(h.recent, f)
+		h.bytes += f.size()
+	}
+	drop := max(0, len(h.recent)-maxReplay)
+	for _, f := range h.recent[:drop] {
+		h.bytes -= f.size()
+	}
+	for h.bytes > maxReplayBytes && drop < len(h.recent) {
+		h.bytes -= h.recent[drop].size()
+		drop++
+	}
+	if drop > 0 {
+		h.floor = h.recent[drop-1].Seq
+		h.recent = slices.Delete(h.recent, 0, drop)
+	}
+}
+
+// size is about how long an event is, in bytes.
+func (f frame) size() int {
+	switch p := f.Payload.(type) {
+	case textPayload:
+		return 300 + 2*len(p.Text)
+	case messagePayload:
+		return 400 + 2*sizeOf(&p.Message)
+	case toolStartPayload:
+		return 500 + len(p.Args)
+	case toolUpdatePayload:
+		return 500 + len(p.Chunk)
+	case toolEndPayload:
+		n := 700 + len(p.Output) + len(p.OutputTail)
+		for _, h := range p.Hunks {
+			for _, l := range h.Lines {
+				n += 60 + len(l.Text)
+			}
+		}
+		return n
+	case permissionPayload:
+		return 500 + len(p.Args) + len(p.Diff)
+	case replacePayload:
+		n := 300
+		for i := range p.Messages {
+			n += sizeOf(&p.Messages[i])
+		}
+		return n
+	}
+	return 400
+}
+
+// since are the events behind a number. gap reports that there are too many to be sent.
+func (h *history) since(seq int64) (list []frame, gap bool) {
+	if seq < h.floor {
+		return nil, true
+	}
+	i, found := slices.BinarySearchFunc(h.recent, seq, func(f frame, seq int64) int { return int(f.Seq - seq) })
+	if found {
+		i++
+	}
+	return slices.Clone(h.recent[i:]), false
+}
+
+// turn are the events of the turn that is running, none where none is.
+func (h *history) turn() []frame {
+	if h.mapper.turn == 0 {
+		return nil
+	}
+	list, _ := h.since(max(h.floor, seqOf(h.mapper.began)-1))
+	return list
+}
+
+// newest are the newest events, n at most.
+func (h *history) newest(n int) []frame {
+	return slices.Clone(h.recent[max(0, len(h.recent)-n):])
+}
+
+// head is the number of the newest event, 0 for none.
+func (h *history) head() int64 {
+	if n := len(h.recent); n > 0 {
+		return h.recent[n-1].Seq
+	}
+	return h.floor
+}
+
+// lines reads the lines of a run's log behind one, up to its end.
+func (s *server) lines(ctx context.Context, id string, since int64, until *int64, take func(line int64, text []byte)) error {
+	for {
+		page, err := dialect.Do(ctx, s.Company, (*company.Company).ReplayEvents, company.ReplayEventsParams{
+			Dir: s.In(), ProjectID: s.ProjectID, RunID: id, SinceSeq: since, UntilSeq: until, Limit: pageLines,
+		})
+		if err != nil {
+			return err
+		}
+		for _, e := range page.Events {
+			take(e.Seq, e.Event)
+		}
+		if !page.More {
+			return nil
+		}
+		since = page.NextSeq
+	}
+}

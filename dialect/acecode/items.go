@@ -1,0 +1,376 @@
+package acecode
+
+// What the changes of items become.
+
+import (
+	"cmp"
+	"encoding/json"
+	"maps"
+	"math"
+	"slices"
+	"strings"
+
+	"ac/internal/clock"
+	"ac/runs/interaction"
+	"ac/runs/transcript"
+	"ac/workspace/doc"
+)
+
+// change sends what one change of an item means.
+func (m *mapper) change(c *transcript.Change) {
+	item := c.Item
+	switch item.Kind {
+	case transcript.KindMessage:
+		if item.Role == transcript.RoleAssistant {
+			m.says(c, typeToken)
+		} else if c.Op == transcript.Close && item.Note == "" {
+			m.userSaid(item)
+		}
+	case transcript.KindReasoning:
+		m.says(c, typeReasoning)
+	case transcript.KindTool, transcript.KindFileChange:
+		m.works(c)
+	case transcript.KindPlan:
+		m.plans(item)
+	case transcript.KindPermission, transcript.KindQuestion:
+		m.asks(c)
+	case transcript.KindNotice:
+		if c.Op == transcript.Close {
+			m.notice(item.Text)
+		}
+	case transcript.KindUsage:
+		if m.turn > 0 && item.Turn == m.turn {
+			m.used = item.Usage
+		}
+	}
+}
+
+// userSaid sends what a person said, and the title that the first text makes.
+func (m *mapper) userSaid(item *transcript.Item) {
+	about := &metadata{DisplayText: item.Text, Truncated: item.Truncated}
+	var kept struct {
+		Contexts    json.RawMessage `json:"contexts"`
+		Attachments json.RawMessage `json:"attachments"`
+		Client      string          `json:"client_message_id"`
+	}
+	if json.Unmarshal(item.DisplayMeta, &kept) == nil {
+		about.Contexts, about.Attachments = arrayOf(kept.Contexts), arrayOf(kept.Attachments)
+	}
+	about.ClientMessageID = cmp.Or(m.clients[item.ID], kept.Client)
+	delete(m.clients, item.ID)
+	delete(m.waiting, item.ID)
+	m.message(transcript.RoleUser, item.Text, about)
+	if m.view.title == "" {
+		if title := titleOf(item.Text); title != "" {
+			m.send(typeSession, sessionPayload{title, m.place})
+		}
+	}
+}
+
+// notice sends what is no part of the conversation: that the agent tries again, or a
+// message of the system.
+func (m *mapper) notice(text string) {
+	if strings.TrimSpace(text) == "" {
+		return
+	}
+	if word := strings.ToLower(head(text, 40)); strings.HasPrefix(word, "reconnecting") || strings.HasPrefix(word, "retrying") {
+		m.send(typeProgress, progressPayload{"retrying", oneLine(text, maxPreview), m.place})
+		return
+	}
+	m.system(text)
+}
+
+// says sends what the agent says, piece by piece, and the message once it is complete. What
+// a sub-agent says is its tool's.
+func (m *mapper) says(c *transcript.Change, kind string) {
+	item := c.Item
+	if item.Parent != "" {
+		return
+	}
+	m.closeSaid(item.ID)
+	s := m.said[item.ID]
+	if s == nil {
+		if c.Op != transcript.Open && c.Op != transcript.Close {
+			return // it was over for the client when its turn was
+		}
+		s = &sent{}
+		m.said[item.ID] = s
+	}
+	switch {
+	case c.Op == transcript.Append:
+		if c.Field == transcript.FieldText {
+			m.piece(kind, item.ID, s, c.Text)
+		}
+		return
+	case kind == typeReasoning:
+		if !s.any {
+			m.piece(kind, item.ID, s, item.Text)
+		}
+	default:
+		m.text(item, s, c.Op == transcript.Close)
+	}
+	if c.Op == transcript.Close {
+		delete(m.said, item.ID)
+	}
+}
+
+func (m *mapper) piece(kind, id string, s *sent, text string) {
+	if text == "" {
+		return
+	}
+	s.text, s.any = append(s.text, text...), true
+	m.send(kind, textPayload{text, text, id, m.place})
+}
+
+// text sends what an answer holds as a whole, as far as it is new. A text that does not
+// begin with what was sent puts the transcript anew.
+func (m *mapper) text(item *transcript.Item, s *sent, over bool) {
+	whole := item.Text
+	if len(whole) < s.before {
+		s.before = 0
+		s.any = false
+		s.text = nil
+	}
+	rest := whole[s.before:]
+	if !strings.HasPrefix(rest, string(s.text)) {
+		m.view.drop()
+		m.send(typeReplace, replacePayload{m.view.list(), m.place})
+		s.text = nil
+	}
+	if !over {
+		m.piece(typeToken, item.ID, s, rest[len(s.text):])
+		return
+	}
+	if len(s.text) > 0 || rest != "" && (s.before == 0 || strings.TrimSpace(rest) != "") {
+		var about *metadata
+		if item.Truncated {
+			about = &metadata{Truncated: true}
+		}
+		m.message(transcript.RoleAssistant, rest, about)
+	}
+}
+
+// closeSaid completes for the client what the agent was saying, but for one item: it began
+// something else. What is added later is another message.
+func (m *mapper) closeSaid(but string) {
+	id := m.view.drafted()
+	if s := m.said[id]; s != nil && id != but && len(s.text) > 0 {
+		m.message(transcript.RoleAssistant, string(s.text), nil)
+		s.before, s.text = s.before+len(s.text), nil
+	}
+}
+
+// works sends what a tool does. One of which the agent said no more than its name is sent
+// once it says more.
+func (m *mapper) works(c *transcript.Change) {
+	item := c.Item
+	w := m.running[item.ID]
+	if w == nil {
+		if c.Op != transcript.Open {
+			return // it was over for the client when its turn was
+		}
+		m.closeSaid("")
+		m.tools++
+		w = &work{index: m.tools - 1, started: m.at}
+		m.running[item.ID] = w
+	}
+	if c.Op == transcript.Append {
+		m.update(item.ID, w, c.Text)
+		return
+	}
+	w.item = item
+	if c.Op != transcript.Open || item.Tool.Status != transcript.ToolPending || len(item.Tool.Input) > 2 {
+		m.begin(w)
+	}
+	switch {
+	case c.Op == transcript.Close:
+		m.endTool(w)
+	case item.Tool.OutputBytes > w.bytes:
+		m.update(item.ID, w, tail(item.Tool.OutputTail, int(min(item.Tool.OutputBytes-w.bytes, maxOutput))))
+	}
+}
+
+// begin tells of a tool.
+func (m *mapper) begin(w *work) {
+	if w.begun {
+		return
+	}
+	m.closeSaid("")
+	t := w.item.Tool
+	w.begun = true
+	m.send(typeToolStart, toolStartPayload{
+		Tool: toolName(t), ProviderTool: t.Name, Args: argsOf(t), CommandPreview: previewOf(t), Preview: previewOf(t), CallID: w.item.ID, Index: w.index, place: m.place,
+	})
+}
+
+// update tells of output of a tool.
+func (m *mapper) update(id string, w *work, text string) {
+	if text == "" || w.item == nil {
+		return
+	}
+	m.begin(w)
+	w.bytes += int64(len(text))
+	w.lines += int64(strings.Count(text, "\n"))
+	shown := w.item.Tool
+	shown.OutputTail = tail(shown.OutputTail+text, 16<<10) // of the mapper's own copy
+	lines, partial := lastLines(shown.OutputTail)
+	m.send(typeToolUpdate, toolUpdatePayload{
+		Tool: toolName(shown), CallID: id, TailLines: lines, Partial: partial, TotalLines: w.lines, TotalBytes: w.bytes, Elapsed: m.since(w.started),
+		Chunk: tail(text, maxOutput), place: m.place,
+	})
+}
+
+// since is how many seconds lie between a time and the line.
+func (m *mapper) since(ms int64) float64 {
+	return math.Round(float64(max(0, m.at-ms))/100) / 10
+}
+
+// endTool tells of the end of a tool.
+func (m *mapper) endTool(w *work) {
+	m.begin(w)
+	t := w.item.Tool
+	hunks := hunksOf(t.Diff)
+	ok := t.Status == transcript.ToolCompleted
+	end := toolEndPayload{
+		Tool: toolName(t), CallID: w.item.ID, Index: w.index, Success: ok, OK: ok, Elapsed: m.since(w.started), Summary: summaryOf(t, hunks), Hunks: hunks,
+		OutputTail: tail(t.OutputTail, maxOutput), Attachments: []struct{}{}, place: m.place,
+	}
+	if !ok {
+		end.Output = end.OutputTail
+	}
+	m.send(typeToolEnd, end)
+	delete(m.running, w.item.ID)
+}
+
+// endTools ends for the client what its turn left open.
+func (m *mapper) endTools() {
+	open := slices.SortedFunc(maps.Values(m.running), func(a, b *work) int { return a.index - b.index })
+	for _, w := range open {
+		m.endTool(w)
+	}
+}
+
+// plans sends the steps of a plan that changed.
+func (m *mapper) plans(item *transcript.Item) {
+	list, sum := todosOf(item.Plan)
+	text, err := json.Marshal(list)
+	if err != nil || string(text) == m.todos || len(list) == 0 && m.todos == "" {
+		return
+	}
+	m.todos = string(text)
+	m.send(typeTodos, todosPayload{list, sum, m.place})
+}
+
+// asks sends what the agent asks, and what was answered.
+func (m *mapper) asks(c *transcript.Change) {
+	record := c.Item.Interaction
+	if record == nil {
+		return
+	}
+	switch {
+	case c.Op == transcript.Open:
+		m.closeSaid("")
+		m.request(c.Item.Kind, record)
+	case c.Op == transcript.Close:
+		m.resolved(c.Item.Kind, record)
+	}
+}
+
+func (m *mapper) request(kind string, r *interaction.Record) {
+	if kind == transcript.KindPermission {
+		m.send(typePermissionRequest, m.permission(r))
+		m.waitsFor("waiting_permission")
+		return
+	}
+	m.send(typeQuestionRequest, questionPayload{r.InteractionID, questionsOf(r), m.place})
+	m.waitsFor("waiting_question")
+}
+
+// permission is the request of a permission.
+func (m *mapper) permission(r *interaction.Record) permissionPayload {
+	p := permissionPayload{
+		RequestID: r.InteractionID, Tool: operationTool(doc.Operation(r.Operation), r.Tool), Args: argsText(r.ArgsPreview),
+		CommandPreview: oneLine(cmp.Or(r.Resource, r.Title), maxPreview), Title: r.Title, Operation: r.Operation, Diff: r.Diff,
+		Options: []string{"allow", "deny", "allow_session"}, place: m.place,
+	}
+	if r.Kind == interaction.Plan {
+		p.Tool = "ExitPlanMode"
+	}
+	if w := m.running[r.ItemID]; w != nil {
+		m.begin(w)
+		p.CallID = r.ItemID
+		if r.ArgsPreview == "" {
+			p.Args = argsOf(w.item.Tool)
+		}
+		if r.Kind != interaction.Plan {
+			p.Tool = toolName(w.item.Tool)
+		}
+	}
+	if r.ExpiresAt != nil {
+		if at, ok := clock.Parse(*r.ExpiresAt); ok {
+			p.ExpiresAtMS = new(at.UnixMilli())
+		}
+	}
+	return p
+}
+
+// questionsOf are the questions of a request. One for an input has no options.
+func questionsOf(r *interaction.Record) []question {
+	list := []question{}
+	for _, q := range r.Questions {
+		made := question{ID: q.QuestionID, Text: q.Question, Question: q.Question, Options: []questionOption{}, Multi: q.Multi}
+		for _, o := range q.Options {
+			made.Options = append(made.Options, questionOption{o.Label, o.Label, o.Description})
+		}
+		list = append(list, made)
+	}
+	if len(list) == 0 {
+		text := cmp.Or(r.Prompt, r.Title)
+		list = append(list, question{ID: inputID, Text: text, Question: text, Options: []questionOption{}})
+	}
+	return list
+}
+
+// Ends of requests, by the reason that the log has.
+func closedBy(reason string) string {
+	switch reason {
+	case interaction.Decision, "":
+		return "decision"
+	case interaction.Timeout:
+		return "timeout"
+	case interaction.PolicyChanged:
+		return "permission_mode_change"
+	case interaction.Interrupted, interaction.Stopped:
+		return "abort"
+	}
+	return "session_end"
+}
+
+func (m *mapper) resolved(kind string, r *interaction.Record) {
+	by := closedBy(r.Reason)
+	if kind == transcript.KindPermission {
+		choice := "deny"
+		if r.State == interaction.Allowed {
+			choice = "allow"
+		}
+		m.send(typePermissionClosed, permissionClosedPayload{r.InteractionID, choice, by, m.place})
+		if by == "timeout" {
+			m.fail("permission_timeout", "Nobody answered in time; the request was denied.", r.InteractionID)
+		}
+	} else {
+		reason := "cancelled"
+		switch {
+		case r.State == interaction.Answered:
+			reason = "answered"
+		case by == "timeout":
+			reason = by
+		case by == "abort" || by == "session_end":
+			reason = "aborted"
+		}
+		m.send(typeQuestionClosed, questionClosedPayload{r.InteractionID, reason, m.place})
+	}
+	m.waitsOn()
+}
+
+// inputID is the one question of a request for a text.
+const inputID = "input"

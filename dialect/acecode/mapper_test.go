@@ -1,0 +1,265 @@
+package acecode
+
+import (
+	"encoding/json"
+	"fmt"
+	"math/rand/v2"
+	"reflect"
+	"slices"
+	"strings"
+	"testing"
+
+	"ac/runs/transcript"
+)
+
+// logOf makes the log of a run that speaks ACP: any order of what may happen.
+func logOf(r *rand.Rand, events int) (lines []string) {
+	n, turn, calls, asks, steers := 0, 0, 0, 0, 0
+	running := false
+	add := func(kind string, payload any) {
+		n++
+		text := must(json.Marshal(object{
+			"type": kind, "event_id": fmt.Sprint("evt_", n), "run_id": "run_1", "actor": "system", "session_ref": "local_run_1",
+			"ts_wallclock": fmt.Sprintf("2026-11-20T15:02:%02d.%03dZ", n/1000%60, n%1000), "payload": payload,
+		}))
+		lines = append(lines, string(text))
+	}
+	said := func(updates ...object) {
+		var b strings.Builder
+		for _, u := range updates {
+			b.Write(must(json.Marshal(object{"jsonrpc": "2.0", "method": "session/update", "params": object{"sessionId": "s", "update": u}})))
+			b.WriteByte('\n')
+		}
+		add("provider.raw", object{"stream": "stdout", "chunk": b.String()})
+	}
+	chunk := func(kind string) object {
+		return object{"sessionUpdate": kind, "content": object{"type": "text", "text": fmt.Sprint("w", n, " ")}}
+	}
+	add("run.started", object{})
+	add("run.executing", object{"driver": "acp"})
+	for range events {
+		switch r.IntN(14) {
+		case 0:
+			if !running {
+				turn++
+				running = true
+				add("run.turn_started", object{"turn": turn, "text": fmt.Sprint("do ", turn)})
+			}
+		case 1:
+			if running {
+				running = false
+				add("run.turn_ended", object{"turn": turn, "status": []string{"completed", "interrupted", "failed"}[r.IntN(3)]})
+			}
+		case 2, 3, 4:
+			said(chunk("agent_message_chunk"), chunk("agent_message_chunk"))
+		case 5:
+			said(chunk("agent_thought_chunk"))
+		case 6, 7:
+			calls++
+			said(object{"sessionUpdate": "tool_call", "toolCallId": fmt.Sprint("c", calls), "title": "ls", "kind": "execute", "status": "pending"}, chunk("agent_message_chunk"))
+		case 8:
+			said(object{"sessionUpdate": "tool_call_update", "toolCallId": fmt.Sprint("c", 1+r.IntN(calls+1)), "status": []string{"in_progress", "completed", "failed"}[r.IntN(3)],
+				"content": []object{{"type": "content", "content": object{"type": "text", "text": "out\n"}}}})
+		case 9:
+			asks++
+			add("interaction.requested", object{"interaction_id": fmt.Sprint("int_", asks), "kind": []string{"permission", "question"}[asks%2], "turn": turn, "title": "x", "prompt": "x", "expires_at": nil, "on_timeout": "deny"})
+		case 10:
+			add("interaction.resolved", object{"interaction_id": fmt.Sprint("int_", 1+r.IntN(asks+1)), "state": "denied", "reason": []string{"timeout", "decision", "interrupted"}[r.IntN(3)]})
+		case 11:
+			add("usage.reported", object{"turn": turn, "total_tokens": n, "input_tokens": n})
+		case 12:
+			steers++
+			add("run.steer_queued", object{"steer_id": fmt.Sprint("steer_", steers), "text": "later", "mode": "after_turn"})
+			if r.IntN(2) == 0 {
+				add("run.steer_discarded", object{"steer_id": fmt.Sprint("steer_", steers), "reason": "refused", "error": "no"})
+			}
+		case 13:
+			if r.IntN(6) == 0 {
+				running = false
+				add([]string{"run.failed", "run.ended", "run.stopped"}[r.IntN(3)], object{"error": "it died"})
+				add("run.continued", object{"session": 2})
+				add("run.executing", object{"driver": "acp"})
+			}
+		}
+	}
+	return lines
+}
+
+// state is what a snapshot shows, as JSON.
+func (v *view) state() string {
+	return string(must(json.Marshal([]any{v.messages, v.events(), v.busy != nil, v.todos, v.title, v.used})))
+}
+
+// restored is a view made from a snapshot, as a client has it.
+func restored(v *view) *view {
+	made := &view{todos: v.todos, summary: v.summary, title: v.title, first: v.first, used: v.used, turns: v.turns, count: v.count, step: v.step}
+	for _, m := range v.messages {
+		made.add(m)
+		made.count--
+	}
+	events := v.events()
+	if v.busy != nil {
+		made.turns--
+	}
+	for _, f := range events {
+		made.apply(f)
+	}
+	made.step = v.step
+	return made
+}
+
+// TestLaws pins the laws of the events of any log: numbers that rise and follow from the
+// lines, the order within a turn, tools and requests that begin before they end, and that
+// a snapshot with the events behind it is the later snapshot.
+func TestLaws(t *testing.T) {
+	t.Parallel()
+	for seed := range uint64(120) {
+		lines := logOf(rand.New(rand.NewPCG(seed, 7)), 120)
+		m, again := newMapper(place{SessionID: "run_1"}, "p"), newMapper(place{SessionID: "run_1"}, "p")
+		var all []frame
+		cut := int(seed) % len(lines)
+		var before *view
+		at := 0
+		for i, line := range lines {
+			made := slices.Clone(m.take(int64(i+1), []byte(line)))
+			if i%7 == 3 {
+				m = m.clone()
+			}
+			if second := again.take(int64(i+1), []byte(line)); !reflect.DeepEqual(made, second) && len(made)+len(second) > 0 {
+				t.Fatalf("seed %d, line %d: a clone says other things:\n%+v\n%+v", seed, i+1, made, second)
+			}
+			for k, f := range made {
+				if f.Seq != seqOf(int64(i+1))+int64(k) {
+					t.Fatalf("seed %d: %d is event %d of line %d", seed, f.Seq, k, i+1)
+				}
+			}
+			all = append(all, made...)
+			if i == cut {
+				before, at = restored(m.view), len(all)
+			}
+		}
+		for _, f := range all[at:] {
+			before.apply(f)
+		}
+		if before.state() != m.view.state() {
+			t.Fatalf("seed %d: a snapshot at line %d and the rest are not the whole:\n%s\n%s", seed, cut+1, before.state(), m.view.state())
+		}
+		holdOrder(t, seed, all)
+	}
+}
+
+// holdOrder pins the order of events.
+func holdOrder(t *testing.T, seed uint64, all []frame) {
+	t.Helper()
+	busy, tools, drafted := false, map[string]bool{}, ""
+	for i, f := range all {
+		fail := func(why string) { t.Fatalf("seed %d: %s: %+v\nbehind %+v", seed, why, f, all[max(0, i-3):i]) }
+		switch p := f.Payload.(type) {
+		case busyPayload:
+			busy = p.Busy
+			if !p.Busy && len(tools) > 0 {
+				fail("a turn ends with tools")
+			}
+		case donePayload:
+			if busy {
+				fail("done while busy")
+			}
+		case textPayload:
+			if f.Type == typeToken {
+				if drafted != "" && drafted != p.ItemID {
+					fail("two answers at once")
+				}
+				drafted = p.ItemID
+			}
+		case messagePayload:
+			if p.Role == transcript.RoleAssistant {
+				drafted = ""
+			}
+		case replacePayload:
+			drafted = ""
+		case toolStartPayload:
+			if drafted != "" {
+				fail("a tool begins in an answer")
+			}
+			if tools[p.CallID] {
+				fail("a tool begins twice")
+			}
+			tools[p.CallID] = true
+		case toolUpdatePayload:
+			if !tools[p.CallID] {
+				fail("an update without a start")
+			}
+		case toolEndPayload:
+			if !tools[p.CallID] {
+				fail("an end without a start")
+			}
+			delete(tools, p.CallID)
+		case permissionClosedPayload:
+			if p.Reason == "timeout" && (i+1 >= len(all) || all[i+1].Type != typeError) {
+				fail("a time-out without its error")
+			}
+		case errorPayload:
+			if busy && p.Code == "permission_timeout" && all[i+1].Type != typeBusy {
+				fail("an error that ends the busy state")
+			}
+		}
+	}
+}
+
+// TestManyEventsOfOneLine pins that a line with more events than there are numbers puts the
+// transcript in the place of the last.
+func TestManyEventsOfOneLine(t *testing.T) {
+	t.Parallel()
+	m := newMapper(place{SessionID: "run_1"}, "p")
+	m.take(1, []byte(`{"type":"run.executing","payload":{"driver":"acp"}}`))
+	m.take(2, []byte(`{"type":"run.turn_started","payload":{"turn":1,"text":"x"}}`))
+	var b strings.Builder
+	for i := range 2000 {
+		b.WriteString(fmt.Sprintf(`{"jsonrpc":"2.0","method":"session/update","params":{"sessionId":"s","update":{"sessionUpdate":"tool_call","toolCallId":"c%d","title":"ls","kind":"execute","status":"completed"}}}`+"\n", i))
+	}
+	list := m.take(3, must(json.Marshal(object{"type": "provider.raw", "payload": object{"stream": "stdout", "chunk": b.String()}})))
+	last := list[len(list)-1]
+	if len(list) != perLine || last.Seq != seqOf(4)-1 || last.Type != typeReplace {
+		t.Fatalf("%d events, the last %d %s", len(list), last.Seq, last.Type)
+	}
+	if p, _ := last.Payload.(replacePayload); len(p.Messages) != maxMessages {
+		t.Errorf("%d messages", len(p.Messages))
+	}
+	if next := m.take(4, []byte(`{"type":"run.turn_ended","payload":{"turn":1,"status":"completed"}}`)); next[0].Seq != seqOf(4) {
+		t.Errorf("%+v", next)
+	}
+}
+
+// FuzzMapper feeds lines that may be anything.
+func FuzzMapper(f *testing.F) {
+	f.Add(strings.Join(logOf(rand.New(rand.NewPCG(1, 1)), 60), "\n"))
+	f.Add("null\n{}\n{\"type\":\"run.turn_started\",\"payload\":[]}")
+	f.Fuzz(func(t *testing.T, log string) {
+		m := newMapper(place{SessionID: "run_1"}, "p")
+		last := int64(0)
+		for i, line := range strings.Split(log, "\n") {
+			for _, e := range m.take(int64(i+1), []byte(line)) {
+				if e.Seq <= last || lineOf(e.Seq) != int64(i+1) {
+					t.Fatalf("%d behind %d", e.Seq, last)
+				}
+				last = e.Seq
+				if _, err := e.envelope(m.place, shapeWire).encode(); err != nil {
+					t.Fatal(err)
+				}
+			}
+		}
+	})
+}
+
+// TestHunks pins the hunks of a diff.
+func TestHunks(t *testing.T) {
+	t.Parallel()
+	got := hunksOf("--- a/x\n+++ b/x\n@@ -1,2 +1,2 @@\n one\n-two\n+2\n@@ -9 +9,0 @@\n---gone\n")
+	want := []hunk{
+		{1, 2, 1, 2, []hunkLine{{lineContext, "one", 1, 1}, {lineRemoved, "two", 2, 0}, {lineAdded, "2", 0, 2}}},
+		{9, 1, 9, 0, []hunkLine{{lineRemoved, "--gone", 9, 0}}},
+	}
+	if !reflect.DeepEqual(got, want) {
+		t.Errorf("%+v", got)
+	}
+}

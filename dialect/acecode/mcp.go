@@ -1,0 +1,134 @@
+package acecode
+
+// The MCP servers that agents are told of at their start.
+
+import (
+	"encoding/json"
+	"maps"
+	"net/http"
+	"slices"
+
+	"ac/company"
+	"ac/dialect"
+	"ac/internal/fault"
+	"ac/runs/mcpserver"
+	"ac/workspace/doc"
+)
+
+// mcpAnswer is a server as clients read it. Secrets are ***.
+type mcpAnswer struct {
+	Transport      string            `json:"transport"`
+	Command        string            `json:"command"`
+	Args           []string          `json:"args"`
+	Env            map[string]string `json:"env"`
+	URL            string            `json:"url"`
+	Headers        map[string]string `json:"headers"`
+	AuthToken      string            `json:"auth_token,omitempty"`
+	TimeoutSeconds int               `json:"timeout_seconds"`
+	Enabled        bool              `json:"enabled"`
+}
+
+func mcpServers(s *server, r *request) (any, error) {
+	found, err := dialect.Do(r.Context(), s.Company, (*company.Company).ListMCPServers, s.In())
+	answer := map[string]mcpAnswer{}
+	for _, one := range found.Servers {
+		answer[one.ID] = mcpAnswer{
+			one.Transport, one.Command, append([]string{}, one.Args...), orEmpty(one.Env), one.URL, orEmpty(one.Headers), one.AuthToken, one.TimeoutSeconds, one.Enabled,
+		}
+	}
+	return answer, err
+}
+
+func orEmpty(values map[string]string) map[string]string {
+	if values == nil {
+		return map[string]string{}
+	}
+	return values
+}
+
+// savedAnswer says that agents take the servers at their next start.
+type savedAnswer struct {
+	Saved          bool `json:"saved"`
+	ReloadRequired bool `json:"reload_required"`
+}
+
+func setMCPServers(s *server, r *request) (any, error) {
+	if !isNear(r.Request) {
+		return nil, refuse(http.StatusForbidden, "loopback only")
+	}
+	text, err := r.body(maxBody)
+	if err != nil {
+		return nil, err
+	}
+	var given map[string]json.RawMessage
+	if err := decodeObject(text, &given); err != nil {
+		return nil, err
+	}
+	if inner, ok := given["mcp_servers"]; ok && len(given) == 1 {
+		given = nil
+		if err := decodeObject(inner, &given); err != nil {
+			return nil, err
+		}
+	}
+	p := company.ReplaceMCPServersParams{Dir: s.In(), PersonParams: s.person(), Servers: []mcpserver.Change{}}
+	for _, id := range slices.Sorted(maps.Keys(given)) {
+		change, err := mcpChange(id, given[id])
+		if err != nil {
+			return nil, err
+		}
+		p.Servers = append(p.Servers, change)
+	}
+	_, err = dialect.Do(r.Context(), s.Company, (*company.Company).ReplaceMCPServers, p)
+	if fault.Is(err, fault.MCPInvalid) {
+		err = bad(err.Error())
+	}
+	return savedAnswer{true, true}, err
+}
+
+// mcpChange reads a server of a body. Its transport follows from its command or address
+// where none is named.
+func mcpChange(id string, text json.RawMessage) (mcpserver.Change, error) {
+	var change mcpserver.Change
+	if err := decodeObject(text, &change); err != nil {
+		if refused := refusalOf(err); refused.body.Message != "" {
+			return change, bad(id + "." + refused.body.Message)
+		}
+		return change, bad(id + " must be an object")
+	}
+	change.ID = id
+	if change.Transport == nil {
+		transport := doc.TransportStdio
+		if change.URL != nil && *change.URL != "" {
+			transport = doc.TransportHTTP
+		}
+		change.Transport = &transport
+	}
+	// What the list shows for nothing is nothing.
+	if *change.Transport == doc.TransportStdio {
+		change.URL, change.Headers = notEmpty(change.URL), notEmptyMap(change.Headers)
+	} else {
+		change.Command, change.Env = notEmpty(change.Command), notEmptyMap(change.Env)
+		if change.Args != nil && len(*change.Args) == 0 {
+			change.Args = nil
+		}
+	}
+	return change, nil
+}
+
+func notEmpty(text *string) *string {
+	if text != nil && *text == "" {
+		return nil
+	}
+	return text
+}
+
+func notEmptyMap(values *map[string]string) *map[string]string {
+	if values != nil && len(*values) == 0 {
+		return nil
+	}
+	return values
+}
+
+func reloadMCPServers(*server, *request) (any, error) {
+	return nil, refuse(http.StatusNotImplemented, "mcp reload is not implemented; a session takes the servers at its next start")
+}

@@ -1,0 +1,77 @@
+package acecode
+
+// What a listener remembers until it ends: which sessions are active or deleted, what was
+// read, and models that were chosen and not used yet. All of it may be lost.
+
+import (
+	"sync"
+
+	"ac/workspace/doc"
+)
+
+// memory is safe for concurrent use.
+type memory struct {
+	mu      *sync.Mutex
+	active  map[string]bool
+	deleted map[string]bool
+	read    map[string]int64 // cursors
+	model   map[string]string
+	mode    doc.Mode // of new sessions, "" for that of the project
+}
+
+func newMemory() memory {
+	return memory{mu: &sync.Mutex{}, active: map[string]bool{}, deleted: map[string]bool{}, read: map[string]int64{}, model: map[string]string{}}
+}
+
+// wake makes a session active.
+func (m *memory) wake(id string) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.active[id] = true
+	delete(m.deleted, id)
+}
+
+// forget deletes a session. It reports whether it was there.
+func (m *memory) forget(id string) bool {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	was := m.deleted[id]
+	m.deleted[id] = true
+	delete(m.active, id)
+	delete(m.model, id)
+	return !was
+}
+
+// is reports whether a session is active, and whether it was deleted.
+func (m *memory) is(id string) (active, deleted bool) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return m.active[id], m.deleted[id]
+}
+
+// markRead remembers up to where a session was read.
+func (m *memory) markRead(id string, cursor int64) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.read[id] = max(m.read[id], cursor)
+}
+
+func (m *memory) readUpTo(id string) int64 {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return m.read[id]
+}
+
+// choose remembers the model of the next start of a session's agent.
+func (m *memory) choose(id, model string) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.model[id] = model
+}
+
+func (m *memory) chosen(id string) (model string, ok bool) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	model, ok = m.model[id]
+	return model, ok
+}

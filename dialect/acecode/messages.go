@@ -1,0 +1,96 @@
+package acecode
+
+// The snapshot of a session, and its events behind a number.
+
+import (
+	"context"
+	"net/http"
+	"strconv"
+
+	"ac/internal/fault"
+)
+
+// snapshotAnswer is a session at one moment of its log.
+type snapshotAnswer struct {
+	Messages    []*message  `json:"messages"`
+	Events      []envelope  `json:"events"`
+	Busy        bool        `json:"busy"`
+	ActiveTurn  string      `json:"active_turn_id"`
+	Turns       int         `json:"turn_count"`
+	Mode        string      `json:"permission_mode"`
+	Usage       *turnTokens `json:"token_usage"`
+	Todos       []todo      `json:"todos"`
+	TodoSummary todoSummary `json:"todo_summary"`
+	Goal        *struct{}   `json:"goal"`
+	Head        int64       `json:"head_seq"`
+	SessionID   string      `json:"session_id"`
+	Title       string      `json:"title"`
+	Truncated   bool        `json:"truncated,omitempty"`
+}
+
+// eventList is a list of events as the document has it.
+type eventList struct {
+	Events []envelope `json:"events"`
+}
+
+func readMessages(s *server, r *request) (any, error) {
+	row, err := s.anySession(r.Context(), r.PathValue("id"))
+	if err != nil {
+		return nil, err
+	}
+	since := int64(0)
+	if text := r.URL.Query().Get("since"); text != "" {
+		if since, err = strconv.ParseInt(text, 10, 64); err != nil || since < 0 {
+			return nil, bad("since must be an integer that is not negative")
+		}
+	}
+	at := s.placeOf(row.ID)
+	if since > 0 {
+		list, err := s.eventsSince(r.Context(), row.ID, since)
+		if err != nil {
+			return nil, err
+		}
+		events := envelopes(list, at, r.shape)
+		if r.shape == shapeWire {
+			return events, nil
+		}
+		return eventList{events}, nil
+	}
+	answer := snapshotAnswer{Mode: modeOf(modeOfRun(&row)).Mode, SessionID: row.ID}
+	err = s.look(r.Context(), row.ID, func(h *history) error {
+		answer.from(h, at, r.shape)
+		return nil
+	})
+	if fault.Is(err, fault.NotFound) { // it has no log yet
+		return nil, unknownSession()
+	}
+	return answer, err
+}
+
+// from takes a session as it is by its log.
+func (a *snapshotAnswer) from(h *history, at place, naming shape) {
+	v := h.mapper.view.clone()
+	a.Messages, a.Busy, a.ActiveTurn, a.Turns = append([]*message{}, v.messages...), v.busy != nil, turnID(h.mapper.turn), v.turns
+	a.Usage, a.Todos, a.TodoSummary, a.Head, a.Title, a.Truncated = v.used, append([]todo{}, v.todos...), v.summary, h.head(), v.title, v.truncated
+	a.Events = append(envelopes(v.events(), at, naming), frame{typeSession, a.Head, v.last, sessionPayload{v.title, at}}.envelope(at, naming))
+}
+
+func envelopes(list []frame, at place, naming shape) []envelope {
+	made := make([]envelope, len(list))
+	for i, f := range list {
+		made[i] = f.envelope(at, naming)
+	}
+	return made
+}
+
+// eventsSince are the events behind a number, none where there are too many.
+func (s *server) eventsSince(ctx context.Context, id string, since int64) (list []frame, err error) {
+	err = s.look(ctx, id, func(h *history) error {
+		list, _ = h.since(since)
+		return nil
+	})
+	if fault.Is(err, fault.NotFound) {
+		err = refuse(http.StatusNotFound, "unknown session")
+	}
+	return list, err
+}

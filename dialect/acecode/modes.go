@@ -1,0 +1,172 @@
+package acecode
+
+// Permission modes, in the words of the protocol.
+
+import (
+	"context"
+	"encoding/json"
+	"net/http"
+
+	"ac/company"
+	"ac/dialect"
+	"ac/workspace/doc"
+)
+
+// modeAnswer is a permission mode in the protocol's words.
+type modeAnswer struct {
+	Mode        string `json:"mode"`
+	Description string `json:"description"`
+	Enforced    *bool  `json:"enforced,omitempty"`
+}
+
+// modes are the permission modes in the protocol's words.
+func modes() []struct {
+	name, about string
+	mode        doc.Mode
+} {
+	return []struct {
+		name, about string
+		mode        doc.Mode
+	}{
+		{"default", "Prompt for write/exec tools", doc.ModeDefault},
+		{"accept-edits", "Auto-allow file edits, prompt for bash", doc.ModeAcceptEdits},
+		{"plan", "Plan only; no writes or commands", doc.ModePlan},
+		{"yolo", "Auto-allow tools; confirm first external file write", doc.ModeFullAuto},
+	}
+}
+
+func modeOf(mode doc.Mode) modeAnswer {
+	for _, m := range modes() {
+		if m.mode == mode {
+			return modeAnswer{Mode: m.name, Description: m.about}
+		}
+	}
+	return modeAnswer{Mode: string(mode)}
+}
+
+// modeNamed is a mode by the protocol's word.
+func modeNamed(name string) (doc.Mode, error) {
+	if name == "acceptEdits" {
+		name = "accept-edits"
+	}
+	for _, m := range modes() {
+		if m.name == name {
+			return m.mode, nil
+		}
+	}
+	return "", refuse(http.StatusBadRequest, "INVALID_PERMISSION_MODE")
+}
+
+// modeIn reads the mode of a body.
+func modeIn(r *request) (doc.Mode, error) {
+	var p struct {
+		Mode json.RawMessage `json:"mode"`
+	}
+	if err := r.decode(&p); err != nil {
+		return "", err
+	}
+	var name *string
+	if json.Unmarshal(p.Mode, &name) != nil || name == nil {
+		return "", refuse(http.StatusBadRequest, "BAD_REQUEST")
+	}
+	return modeNamed(*name)
+}
+
+// usualMode is the mode of new sessions.
+func (s *server) usualMode(ctx context.Context) (doc.Mode, error) {
+	s.state.mu.Lock()
+	mode := s.state.mode
+	s.state.mu.Unlock()
+	if mode != "" {
+		return mode, nil
+	}
+	kept, err := dialect.Do(ctx, s.Company, (*company.Company).PolicyDefaults, company.PolicyDefaultsParams{Dir: s.In(), ProjectID: s.ProjectID})
+	return kept.Mode, err
+}
+
+func defaultMode(s *server, r *request) (any, error) {
+	mode, err := s.usualMode(r.Context())
+	return modeOf(mode), err
+}
+
+func setDefaultMode(s *server, r *request) (any, error) {
+	mode, err := modeIn(r)
+	if err != nil {
+		return nil, err
+	}
+	_, err = dialect.Do(r.Context(), s.Company, (*company.Company).SetPolicyDefaults, company.SetPolicyDefaultsParams{
+		Dir: s.In(), PersonParams: s.person(), ProjectID: s.ProjectID, Mode: mode,
+	})
+	if err != nil {
+		return nil, explain(http.StatusInternalServerError, "PERSIST_FAILED", err.Error())
+	}
+	s.state.mu.Lock()
+	s.state.mode = "" // what was chosen now holds
+	s.state.mu.Unlock()
+	return modeOf(mode), nil
+}
+
+// externalWrite asks before the first write outside of the place where a session works.
+func externalWrite() doc.PolicyRule {
+	return doc.PolicyRule{Operation: doc.OpWrite, Effect: doc.Ask, Glob: "/**", Once: true}
+}
+
+func isExternalWrite(r doc.PolicyRule) bool {
+	return r.Once && r.Operation == doc.OpWrite && r.Effect == doc.Ask && r.Glob == "/**"
+}
+
+// setMode switches the mode of a session. level is that of a new one, "" for as it is. What
+// is asked already is decided by the new mode when it returns.
+func (s *server) setMode(ctx context.Context, id string, mode doc.Mode, level doc.Level) (doc.RunPolicy, error) {
+	now, err := dialect.Do(ctx, s.Company, (*company.Company).RunPolicy, company.RunPolicyParams{Dir: s.In(), ProjectID: s.ProjectID, RunID: id})
+	if err != nil {
+		return doc.RunPolicy{}, err
+	}
+	rules := []doc.PolicyRule{}
+	if mode == doc.ModeFullAuto {
+		rules = append(rules, externalWrite())
+	}
+	for _, r := range now.Policy.Rules {
+		if !isExternalWrite(r) {
+			rules = append(rules, r)
+		}
+	}
+	set, err := dialect.Do(ctx, s.Company, (*company.Company).SetRunPolicy, company.SetRunPolicyParams{
+		Dir: s.In(), PersonParams: s.person(), ProjectID: s.ProjectID, RunID: id, Mode: mode, Rules: rules, PermissionLevel: level,
+	})
+	return set.Policy, err
+}
+
+// permissionsOf is the mode of a session as clients read it.
+func (s *server) permissionsOf(row company.SpokenRun, mode doc.Mode) modeAnswer {
+	answer := modeOf(mode)
+	if isCommand(row) {
+		answer.Enforced = new(false)
+	}
+	return answer
+}
+
+func permissions(s *server, r *request) (any, error) {
+	row, err := s.session(r.Context(), r.PathValue("id"))
+	if err != nil {
+		return nil, err
+	}
+	now, err := dialect.Do(r.Context(), s.Company, (*company.Company).RunPolicy, company.RunPolicyParams{Dir: s.In(), ProjectID: s.ProjectID, RunID: row.ID})
+	return s.permissionsOf(row, now.Policy.Mode), err
+}
+
+func setPermissions(s *server, r *request) (any, error) {
+	row, err := s.session(r.Context(), r.PathValue("id"))
+	if err != nil {
+		return nil, err
+	}
+	mode, err := modeIn(r)
+	if err != nil {
+		return nil, err
+	}
+	set, err := s.setMode(r.Context(), row.ID, mode, "")
+	if err != nil {
+		return nil, err
+	}
+	return s.permissionsOf(row, set.Mode), nil
+}

@@ -1,0 +1,283 @@
+package acecode
+
+// Saying something: what people type becomes a turn of its own, whatever state the session
+// is in.
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"strings"
+
+	"ac/company"
+	"ac/dialect"
+	"ac/internal/fault"
+	"ac/runs/session"
+	"ac/workspace/doc"
+)
+
+// Bounds of what is said.
+const (
+	maxText        = 1 << 20 // bytes, with its contexts
+	maxContexts    = 32
+	maxAttachments = 16
+	maxClientID    = 200 // bytes
+)
+
+// saidBody is a text with what goes with it.
+type saidBody struct {
+	Text         string            `json:"text"`
+	Client       *string           `json:"client_message_id"`
+	Contexts     []contextBody     `json:"contexts"`
+	Attachments  []json.RawMessage `json:"attachments"`
+	ExpectedTurn *string           `json:"expected_turn_id"`
+
+	display string // in place of the text, "" for it
+}
+
+// contextBody is a piece of text that goes with another.
+type contextBody struct {
+	Type   string      `json:"type"`
+	Label  string      `json:"label,omitempty"`
+	Note   string      `json:"note,omitempty"`
+	Text   string      `json:"text,omitempty"`
+	Source *sourceBody `json:"source,omitempty"`
+}
+
+// sourceBody is where a selection comes from. Nothing of it is opened.
+type sourceBody struct {
+	Path  string `json:"path,omitempty"`
+	Start int    `json:"start_line,omitempty"`
+	End   int    `json:"end_line,omitempty"`
+	Count int    `json:"line_count,omitempty"`
+}
+
+func tooLarge() error {
+	return &refusal{http.StatusRequestEntityTooLarge, errorBody{Error: "text_too_large", Limit: maxText}}
+}
+
+// queuedAnswer says that a text waits for its turn.
+type queuedAnswer struct {
+	Queued bool   `json:"queued"`
+	Client string `json:"client_message_id,omitempty"`
+}
+
+func postMessage(s *server, r *request) (any, error) {
+	row, p, err := s.saidIn(r)
+	if err != nil {
+		return nil, err
+	}
+	if _, err := s.say(r.Context(), row, p); err != nil {
+		return nil, err
+	}
+	return status{http.StatusAccepted, queuedAnswer{true, p.client()}}, nil
+}
+
+// saidIn reads what is said to a session.
+func (s *server) saidIn(r *request) (row company.SpokenRun, p saidBody, err error) {
+	if row, err = s.conversation(r.Context(), r.PathValue("id")); err == nil {
+		err = r.decodeUpTo(4*maxText, &p)
+	}
+	return row, p, err
+}
+
+func (p *saidBody) client() string {
+	if p.Client == nil {
+		return ""
+	}
+	return *p.Client
+}
+
+// say says something to a session, as a turn of its own. It is durable when it returns.
+func (s *server) say(ctx context.Context, row company.SpokenRun, p saidBody) (session.SteerResult, error) {
+	steer, err := s.steer(ctx, row, p)
+	if err != nil {
+		return session.SteerResult{}, err
+	}
+	steer.Mode, steer.Start = session.ModeAfterTurn, s.start(row)
+	result, err := dialect.Do(ctx, s.Company, (*company.Company).Steer, steer)
+	if fault.Is(err, fault.SteerQueueFull) {
+		err = refuse(http.StatusTooManyRequests, "TURN_QUEUE_FULL")
+	}
+	if err == nil {
+		s.state.wake(row.ID)
+	}
+	return result, err
+}
+
+// start is how a session is started for a text. What a run had before stays.
+func (s *server) start(row company.SpokenRun) *company.StartParams {
+	p := &company.StartParams{RepoID: s.repo}
+	if s.repo != "" {
+		p.Isolation = cmp.Or(s.opts.Isolation, doc.IsolationNone)
+	}
+	p.Model = s.modelOf(&row)
+	if !isCommand(row) {
+		p.Ask(true)
+		p.Change("", "", "", true, 0)
+	}
+	if row.Spec == nil && row.Live == nil && !isCommand(row) {
+		p.Level = s.level()
+	}
+	return p
+}
+
+// steer is a text for a session with all that goes with it.
+func (s *server) steer(ctx context.Context, row company.SpokenRun, p saidBody) (company.SteerParams, error) {
+	var steer company.SteerParams
+	s.act(&steer, row.ID)
+	switch {
+	case strings.TrimSpace(p.Text) == "" && len(p.Attachments) == 0:
+		return steer, refuse(http.StatusBadRequest, "text or attachments required")
+	case len(p.Contexts) > maxContexts:
+		return steer, bad(fmt.Sprintf("contexts must not be more than %d", maxContexts))
+	case len(p.Attachments) > maxAttachments:
+		return steer, bad(fmt.Sprintf("attachments must not be more than %d", maxAttachments))
+	case p.Client != nil && (*p.Client == "" || len(*p.Client) > maxClientID):
+		return steer, bad(fmt.Sprintf("client_message_id must have 1 to %d bytes", maxClientID))
+	}
+	files, err := s.filesOf(ctx, row.ID, p.Attachments)
+	if err != nil {
+		return steer, err
+	}
+	steer.Text = p.Text + contextText(p.Contexts) + fileText(files)
+	if len(steer.Text) > maxText {
+		return steer, tooLarge()
+	}
+	steer.ClientMessageID, steer.DisplayText = p.client(), p.display
+	if steer.DisplayText == "" && steer.Text != p.Text {
+		steer.DisplayText = head(p.Text, maxDisplay)
+		if strings.TrimSpace(p.Text) == "" {
+			steer.DisplayText = fileNames(files)
+		}
+	}
+	if len(p.Contexts)+len(files) > 0 {
+		steer.Meta, err = metaOf(p.Contexts, files)
+	}
+	return steer, err
+}
+
+// Bounds of what is kept beside a text, in bytes.
+const (
+	maxDisplay = 64 << 10
+	maxMeta    = 15 << 10
+)
+
+// metaOf is what is kept beside a text: what goes with it, without its contents. Labels
+// that are too long are cut.
+func metaOf(contexts []contextBody, files []attachedFile) (json.RawMessage, error) {
+	for _, most := range []int{4 << 10, 200, 0} {
+		kept := make([]contextBody, len(contexts))
+		for i, c := range contexts {
+			kept[i] = contextBody{Type: head(c.Type, 40), Label: head(c.Label, most), Note: head(c.Note, most)}
+			if c.Source != nil {
+				kept[i].Source = &sourceBody{head(c.Source.Path, most), c.Source.Start, c.Source.End, c.Source.Count}
+			}
+		}
+		text, err := json.Marshal(struct {
+			Contexts    []contextBody  `json:"contexts"`
+			Attachments []attachedFile `json:"attachments"`
+		}{kept, files})
+		if err != nil {
+			return nil, err
+		}
+		if len(text) <= maxMeta || most == 0 {
+			return text, nil
+		}
+	}
+	return nil, nil
+}
+
+// contextText is what the agent gets of contexts, behind the text.
+func contextText(contexts []contextBody) string {
+	escape := strings.NewReplacer("&", "&amp;", `"`, "&quot;", "<", "&lt;", ">", "&gt;", "\n", " ", "\r", " ")
+	var b strings.Builder
+	for _, c := range contexts {
+		fmt.Fprintf(&b, "\n\n<context type=\"%s\"", escape.Replace(cmp.Or(c.Type, "text")))
+		if c.Label != "" {
+			fmt.Fprintf(&b, ` label="%s"`, escape.Replace(c.Label))
+		}
+		if c.Type == "selection" && c.Source != nil {
+			if c.Source.Path != "" {
+				fmt.Fprintf(&b, ` path="%s"`, escape.Replace(c.Source.Path))
+			}
+			if c.Source.Start > 0 {
+				fmt.Fprintf(&b, ` lines="%d-%d"`, c.Source.Start, max(c.Source.Start, c.Source.End))
+			}
+		}
+		b.WriteString(">\n" + strings.ReplaceAll(c.Text, "</context", "< /context") + "\n</context>")
+	}
+	return b.String()
+}
+
+// turnAnswer is the answer to a text for the running turn.
+type turnAnswer struct {
+	Accepted     bool   `json:"accepted"`
+	Interrupting bool   `json:"interrupting,omitempty"`
+	TurnID       string `json:"turn_id"`
+	Client       string `json:"client_message_id,omitempty"`
+}
+
+func steerTurn(s *server, r *request) (any, error) { return s.intoTurn(r, session.ModeNextTurn) }
+
+func interruptTurn(s *server, r *request) (any, error) { return s.intoTurn(r, session.ModeInterrupt) }
+
+// intoTurn says something to the turn that is running.
+func (s *server) intoTurn(r *request, mode string) (any, error) {
+	row, p, err := s.saidIn(r)
+	if err != nil {
+		return nil, err
+	}
+	if p.ExpectedTurn == nil || *p.ExpectedTurn == "" {
+		return nil, refuse(http.StatusBadRequest, "EXPECTED_TURN_ID_REQUIRED")
+	}
+	running := 0
+	err = s.look(r.Context(), row.ID, func(h *history) error {
+		running = h.mapper.turn
+		return nil
+	})
+	if err != nil {
+		return nil, err
+	}
+	switch {
+	case running == 0 || !row.Alive:
+		return nil, refuse(http.StatusConflict, "NO_ACTIVE_TURN")
+	case turnID(running) != *p.ExpectedTurn:
+		return nil, &refusal{http.StatusConflict, errorBody{Error: "TURN_MISMATCH", ActiveID: turnID(running)}}
+	case isCommand(row):
+		return nil, refuse(http.StatusConflict, "TURN_NOT_STEERABLE")
+	}
+	steer, err := s.steer(r.Context(), row, p)
+	if err != nil {
+		return nil, err
+	}
+	if len(steer.Text) > maxSteer {
+		return nil, &refusal{http.StatusRequestEntityTooLarge, errorBody{Error: "text_too_large", Limit: maxSteer}}
+	}
+	steer.Mode, steer.ExpectedTurn = mode, running
+	if _, err := dialect.Do(r.Context(), s.Company, (*company.Company).Steer, steer); err != nil {
+		return nil, turnRefusal(err, running)
+	}
+	s.state.wake(row.ID)
+	return status{http.StatusAccepted, turnAnswer{true, mode == session.ModeInterrupt, turnID(running), p.client()}}, nil
+}
+
+// maxSteer bounds a text for a running turn, in bytes.
+const maxSteer = 64 << 10
+
+// turnRefusal is the refusal of a text for a running turn, in the protocol's words.
+func turnRefusal(err error, running int) error {
+	switch fault.ReasonOf(err) {
+	case fault.NoActiveTurn, fault.RunNotLive:
+		return refuse(http.StatusConflict, "NO_ACTIVE_TURN")
+	case fault.RunNotSteerable:
+		return refuse(http.StatusConflict, "TURN_NOT_STEERABLE")
+	case fault.TurnMismatch:
+		return &refusal{http.StatusConflict, errorBody{Error: "TURN_MISMATCH", ActiveID: turnID(running)}}
+	case fault.SteerQueueFull:
+		return refuse(http.StatusTooManyRequests, "TURN_QUEUE_FULL")
+	}
+	return err
+}

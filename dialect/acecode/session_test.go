@@ -1,0 +1,113 @@
+package acecode
+
+import (
+	"fmt"
+	"net/http"
+	"slices"
+	"strings"
+	"testing"
+)
+
+// order are the types of frames in their order, texts of one kind once.
+func order(list []received) string {
+	var kinds []string
+	for _, f := range list {
+		if n := len(kinds); n == 0 || kinds[n-1] != f.Type || f.Type != "token" && f.Type != "Token" {
+			kinds = append(kinds, f.Type)
+		}
+	}
+	return strings.Join(kinds, " ")
+}
+
+// TestConversation talks with an agent through the socket of the document: events have its
+// names and rising numbers, and what a client missed is replayed, by another start of the
+// daemon, too.
+func TestConversation(t *testing.T) {
+	t.Parallel()
+	s := newStage(t)
+	id := s.create("hello there")
+	c := s.dial("/ws/sessions/" + id)
+	c.hello(id, 0)
+	for len(c.got) == 0 || c.got[len(c.got)-1].Type != "Done" {
+		c.read()
+	}
+	seen := slices.DeleteFunc(slices.Clone(c.got), func(f received) bool { return f.Type == "hello_ack" || f.Type == "agent_progress" })
+	if got := order(seen); !strings.HasPrefix(got, "Message session_updated BusyChanged Token") || !strings.HasSuffix(got, "BusyChanged Done") {
+		t.Errorf("%s\n%s", got, c.all())
+	}
+	last := int64(0)
+	for _, f := range seen {
+		if f.Seq <= last {
+			t.Errorf("%d behind %d: %s", f.Seq, last, f.raw)
+		}
+		last = f.Seq
+	}
+	c.send(`{"type":"user_input","payload":{"text":"again","client_message_id":"x1"}}`)
+	if m := c.await("Message", `"role":"user"`); !strings.Contains(m.raw, `"client_message_id":"x1"`) || m.text("content") != "again" {
+		t.Errorf("%s", m.raw)
+	}
+	c.await("Done")
+	mark := c.got[len(c.got)-1].Seq
+	s.end()
+	s.open()
+	c = s.dial("/ws/sessions/any")
+	c.hello(id, last)
+	var replayed []received
+	for _, f := range c.got {
+		if f.Seq > 0 {
+			replayed = append(replayed, f)
+		}
+	}
+	if len(replayed) == 0 || replayed[len(replayed)-1].Seq != mark || replayed[0].Seq <= last {
+		t.Errorf("want from %d to %d:\n%s", last, mark, c.all())
+	}
+	c.send(`{"type":"user_input","payload":{"text":"third"}}`)
+	c.await("Message", `"you said: third"`)
+	c.await("Done", `"t3"`)
+}
+
+// TestPermission pins how a permission is asked for, answered, and answered by a switch to
+// yolo.
+func TestPermission(t *testing.T) {
+	t.Parallel()
+	s := newStage(t)
+	id := s.create("ask make all")
+	c := s.dial("/ws/sessions/_multiplex", "Sec-Fetch-Mode", "websocket")
+	c.send(`{"type":"subscribe","payload":{"session_id":"` + id + `","since":0}}`)
+	c.await("subscribe_ack")
+	p := c.await("permission_request")
+	if p.text("tool") != "bash" || p.text("command_preview") == "" || fmt.Sprint(p.Payload["options"]) != "[allow deny allow_session]" {
+		t.Errorf("%s", p.raw)
+	}
+	other := s.dial("/ws/sessions/" + id)
+	other.hello(id, 0)
+	if again := other.await("PermissionRequest"); again.text("request_id") != p.text("request_id") {
+		t.Errorf("%s", other.all())
+	}
+	c.send(`{"type":"decision","payload":{"request_id":"` + p.text("request_id") + `","choice":"maybe"}}`)
+	c.await("error", "bad decision")
+	c.send(`{"type":"decision","payload":{"session_id":"` + id + `","request_id":"` + p.text("request_id") + `","choice":"allow"}}`)
+	if f := c.await("permission_closed"); f.text("choice") != "allow" || f.text("reason") != "decision" {
+		t.Errorf("%s", f.raw)
+	}
+	c.await("tool_end", `"success":true`)
+	c.await("message", "answer: yes")
+	c.await("done", `"completed"`)
+	c.send(`{"type":"user_input","payload":{"session_id":"` + id + `","text":"ask make more"}}`)
+	c.await("permission_request")
+	s.want(http.StatusOK, "PUT", "/api/sessions/"+id+"/permissions", `{"mode":"yolo"}`, nil, `"mode":"yolo"`, "confirm first external file write")
+	if f := c.await("permission_closed"); f.text("choice") != "allow" || f.text("reason") != "permission_mode_change" {
+		t.Errorf("%s", f.raw)
+	}
+	c.await("done")
+	c.send(`{"type":"user_input","payload":{"session_id":"` + id + `","text":"write /elsewhere/x"}}`)
+	if f := c.await("permission_request"); f.text("operation") != "fs_write" {
+		t.Errorf("%s", f.raw)
+	}
+	s.want(http.StatusOK, "GET", "/api/sessions/"+id+"/permissions", "", nil, `"mode":"yolo"`)
+	c.send(`{"type":"abort","payload":{"session_id":"` + id + `"}}`)
+	if f := c.await("permission_closed"); f.text("choice") != "deny" || f.text("reason") != "abort" {
+		t.Errorf("%s", f.raw)
+	}
+	c.await("done", `"aborted"`)
+}

@@ -1,0 +1,382 @@
+package acecode
+
+// Sessions: the list, and their beginning and end.
+
+import (
+	"cmp"
+	"context"
+	"net/http"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+	"unicode"
+	"unicode/utf8"
+
+	"ac/company"
+	"ac/dialect"
+	"ac/internal/clock"
+	"ac/internal/fault"
+	"ac/workspace/doc"
+)
+
+// maxListed bounds the list of sessions.
+const maxListed = 500
+
+// sessionRow is a session in the list.
+type sessionRow struct {
+	ID             string      `json:"id"`
+	SessionID      string      `json:"session_id"`
+	Title          string      `json:"title"`
+	Summary        string      `json:"summary"`
+	Status         string      `json:"status"` // idle, running or waiting
+	Busy           bool        `json:"busy"`
+	Active         bool        `json:"active"`
+	WorkspaceHash  string      `json:"workspace_hash"`
+	Cwd            string      `json:"cwd"`
+	Model          string      `json:"model"`
+	ModelName      string      `json:"model_name"`
+	Provider       string      `json:"provider"`
+	AgentID        string      `json:"agent_id"`
+	PermissionMode string      `json:"permission_mode"`
+	Messages       int         `json:"message_count"`
+	Turns          int         `json:"turn_count"`
+	CreatedAt      string      `json:"created_at"`
+	UpdatedAt      string      `json:"updated_at"`
+	CreatedMS      int64       `json:"created_at_unix_ms"`
+	UpdatedMS      int64       `json:"updated_at_unix_ms"`
+	Archived       bool        `json:"archived"`
+	ParentID       string      `json:"parent_session_id"`
+	Attention      string      `json:"attention_state"` // read, in_progress or waiting
+	Usage          *turnTokens `json:"token_usage"`
+}
+
+// facts are what was read of logs that have not changed since.
+type facts struct {
+	mu   sync.Mutex
+	byID map[string]fact
+}
+
+// fact is what the log of a session says of it in a list.
+type fact struct {
+	size    int64
+	changed time.Time
+
+	title, first string
+	waits        string
+	busy         bool
+	messages     int
+	turns        int
+	last         int64 // milliseconds
+	head         int64
+	used         *turnTokens
+}
+
+// factOf is what a list says of a session by its log.
+func (s *server) factOf(ctx context.Context, row *company.SpokenRun) (fact, error) {
+	s.facts.mu.Lock()
+	known, ok := s.facts.byID[row.ID]
+	s.facts.mu.Unlock()
+	if ok && known.size == row.Size && known.changed.Equal(row.Changed) {
+		return known, nil
+	}
+	found := fact{size: row.Size, changed: row.Changed}
+	m := newMapper(s.placeOf(row.ID), s.ProjectID)
+	err := s.lines(ctx, row.ID, 0, nil, func(line int64, text []byte) {
+		if frames := m.take(line, text); len(frames) > 0 {
+			found.head = frames[len(frames)-1].Seq
+		}
+	})
+	if err != nil && !fault.Is(err, fault.NotFound) {
+		return found, err
+	}
+	v := m.view
+	found.title, found.first, found.waits, found.busy = v.title, v.first, v.waits(), v.busy != nil
+	found.messages, found.turns, found.last, found.used = v.count, v.turns, v.last, v.used
+	s.facts.mu.Lock()
+	defer s.facts.mu.Unlock()
+	if s.facts.byID == nil {
+		s.facts.byID = map[string]fact{}
+	}
+	s.facts.byID[row.ID] = found
+	return found, nil
+}
+
+// sessions are those that are listed, the newest activity first.
+func (s *server) sessions(ctx context.Context) ([]company.SpokenRun, error) {
+	rows, err := dialect.Do(ctx, s.Company, (*company.Company).SpokenRuns, company.SpokenRunsParams{Dir: s.In(), ProjectID: s.ProjectID, All: s.opts.AllRuns})
+	slices.SortStableFunc(rows, func(a, b company.SpokenRun) int {
+		return cmp.Or(b.Changed.Compare(a.Changed), strings.Compare(b.ID, a.ID))
+	})
+	return rows[:min(len(rows), maxListed)], err
+}
+
+// anySession finds a session, deleted or not. One that is not listed is unknown.
+func (s *server) anySession(ctx context.Context, id string) (company.SpokenRun, error) {
+	rows, err := dialect.Do(ctx, s.Company, (*company.Company).SpokenRuns, company.SpokenRunsParams{Dir: s.In(), ProjectID: s.ProjectID, RunID: id})
+	switch {
+	case fault.Is(err, fault.NotFound), fault.Is(err, fault.InvalidParams), err == nil && len(rows) == 0:
+		return company.SpokenRun{}, unknownSession()
+	case err != nil:
+		return company.SpokenRun{}, err
+	case !rows[0].Spoken && !s.opts.AllRuns:
+		return company.SpokenRun{}, unknownSession()
+	}
+	return rows[0], nil
+}
+
+// session finds a session that was not deleted.
+func (s *server) session(ctx context.Context, id string) (company.SpokenRun, error) {
+	if _, deleted := s.state.is(id); deleted {
+		return company.SpokenRun{}, unknownSession()
+	}
+	return s.anySession(ctx, id)
+}
+
+// conversation finds a session that can be talked with.
+func (s *server) conversation(ctx context.Context, id string) (company.SpokenRun, error) {
+	row, err := s.session(ctx, id)
+	if err == nil && !row.Spoken {
+		err = explain(http.StatusConflict, "NOT_A_CONVERSATION", "run "+id+" is no conversation: it can be read only")
+	}
+	return row, err
+}
+
+// isCommand reports whether the agent of a session is a command, which is not spoken with.
+func isCommand(row company.SpokenRun) bool {
+	if row.Live != nil && row.Live.Driver != "" {
+		return row.Live.Driver == doc.LiveCommand
+	}
+	return doc.ProviderNamed(row.Provider).Live == ""
+}
+
+// row is a session in the list.
+func (s *server) row(ctx context.Context, run *company.SpokenRun) (sessionRow, error) {
+	known, err := s.factOf(ctx, run)
+	if err != nil {
+		return sessionRow{}, err
+	}
+	active, _ := s.state.is(run.ID)
+	row := sessionRow{
+		ID: run.ID, SessionID: run.ID, Title: known.title, Summary: oneLine(strings.TrimSpace(known.first), 120), Status: "idle", Busy: known.busy && run.Alive,
+		Active: active || run.Alive, WorkspaceHash: s.hash, Cwd: s.cwd, Model: s.modelOf(run), Provider: run.Provider, AgentID: run.AgentID,
+		PermissionMode: modeOf(modeOfRun(run)).Mode, Messages: known.messages, Turns: known.turns, CreatedAt: run.CreatedAt, Attention: "read", Usage: known.used,
+	}
+	row.ModelName = row.Model
+	if at, ok := clock.Parse(run.CreatedAt); ok {
+		row.CreatedMS = at.UnixMilli()
+	}
+	row.UpdatedMS = max(row.CreatedMS, known.last)
+	row.UpdatedAt = stampOf(row.UpdatedMS)
+	if row.Busy {
+		row.Status, row.Attention = "running", "in_progress"
+		if known.waits != "" {
+			row.Status, row.Attention = "waiting", "waiting"
+		}
+	}
+	return row, nil
+}
+
+// modeOfRun is the permission mode of a run by its record.
+func modeOfRun(run *company.SpokenRun) doc.Mode {
+	if run.Live != nil && run.Live.Policy.Mode != "" {
+		return run.Live.Policy.Mode
+	}
+	return doc.ModeDefault
+}
+
+// modelOf is the model of a session, "" where the agent chooses.
+func (s *server) modelOf(run *company.SpokenRun) string {
+	if model, ok := s.state.chosen(run.ID); ok {
+		return model
+	}
+	if run.Spec != nil {
+		return run.Spec.Model
+	}
+	return ""
+}
+
+// sessionList is the list as the document has it.
+type sessionList struct {
+	Sessions []sessionRow `json:"sessions"`
+}
+
+func listSessions(s *server, r *request) (any, error) {
+	rows := []sessionRow{}
+	if query := r.URL.Query(); query.Get("archived") != "1" && query.Get("parent") == "" {
+		found, err := s.sessions(r.Context())
+		if err != nil {
+			return nil, err
+		}
+		for i := range found {
+			row, err := s.row(r.Context(), &found[i])
+			if err != nil {
+				return nil, err
+			}
+			rows = append(rows, row)
+		}
+	}
+	if r.shape == shapeWire {
+		return rows, nil
+	}
+	return sessionList{rows}, nil
+}
+
+// createBody asks for a session.
+type createBody struct {
+	Model     string `json:"model"`
+	Name      string `json:"name"`
+	Text      string `json:"initial_user_message"`
+	AutoStart *bool  `json:"auto_start"`
+	Mode      string `json:"permission_mode"`
+	AgentID   string `json:"agent_id"`
+	Cwd       string `json:"cwd"`
+}
+
+// createdSession is the answer to a session that was made.
+type createdSession struct {
+	SessionID     string `json:"session_id"`
+	ID            string `json:"id"`
+	Active        bool   `json:"active,omitempty"`
+	WorkspaceHash string `json:"workspace_hash"`
+	Cwd           string `json:"cwd"`
+}
+
+func createSession(s *server, r *request) (any, error) {
+	var p createBody
+	if err := r.decode(&p); err != nil {
+		return nil, err
+	}
+	if p.Cwd != "" && !s.isCwd(p.Cwd) {
+		return nil, refuse(http.StatusBadRequest, "unknown workspace")
+	}
+	mode, err := s.usualMode(r.Context())
+	if p.Mode != "" {
+		mode, err = modeNamed(p.Mode)
+	}
+	if err != nil {
+		return nil, err
+	}
+	if len(p.Text) > maxText {
+		return nil, tooLarge()
+	}
+	agent, err := dialect.Do(r.Context(), s.Company, (*company.Company).TalkAgent, company.TalkAgentParams{Dir: s.In(), AgentID: cmp.Or(p.AgentID, s.AgentID)})
+	if fault.Is(err, fault.NotFound) {
+		return nil, explain(http.StatusConflict, "NO_AGENT", err.Error())
+	}
+	if err != nil {
+		return nil, err
+	}
+	model, err := s.modelFor(r.Context(), cmp.Or(p.Model, p.Name), agent.Provider)
+	if err != nil {
+		return nil, err
+	}
+	made, err := dialect.Do(r.Context(), s.Company, (*company.Company).CreateRun, company.CreateRunParams{
+		Dir: s.In(), ProjectID: s.ProjectID, AgentID: agent.ID, Provider: agent.Provider,
+	})
+	if err != nil {
+		return nil, err
+	}
+	if _, err := s.setMode(r.Context(), made.RunID, mode, s.level()); err != nil {
+		return nil, err
+	}
+	if model != "" {
+		s.state.choose(made.RunID, model)
+	}
+	s.state.wake(made.RunID)
+	if strings.TrimSpace(p.Text) != "" && (p.AutoStart == nil || *p.AutoStart) {
+		row, err := s.session(r.Context(), made.RunID)
+		if err != nil {
+			return nil, err
+		}
+		if _, err := s.say(r.Context(), row, saidBody{Text: p.Text}); err != nil {
+			return nil, err
+		}
+	}
+	return status{http.StatusCreated, createdSession{made.RunID, made.RunID, false, s.hash, s.cwd}}, nil
+}
+
+// checkModel refuses what is no id of a model.
+func checkModel(model string) error {
+	if utf8.RuneCountInString(model) > 200 || strings.HasPrefix(model, "-") || strings.ContainsFunc(model, unicode.IsControl) {
+		return bad("model must be an id of 1 to 200 characters that does not begin with -")
+	}
+	return nil
+}
+
+func resumeSession(s *server, r *request) (any, error) {
+	row, err := s.anySession(r.Context(), r.PathValue("id"))
+	if err != nil {
+		return nil, err
+	}
+	s.state.wake(row.ID)
+	return createdSession{row.ID, row.ID, true, s.hash, s.cwd}, nil
+}
+
+// stopWithin is how long the end of a session is waited for.
+const stopWithin = 10 * time.Second
+
+func deleteSession(s *server, r *request) (any, error) {
+	if r.URL.Query().Get("purge") == "1" {
+		return nil, refuse(http.StatusBadRequest, "runs are kept")
+	}
+	row, err := s.session(r.Context(), r.PathValue("id"))
+	if err != nil {
+		return nil, err
+	}
+	if err := s.end(r.Context(), row.ID); err != nil {
+		return nil, err
+	}
+	if !s.state.forget(row.ID) {
+		return nil, unknownSession()
+	}
+	return nil, nil
+}
+
+// end ends the session of a run, and its turn.
+func (s *server) end(ctx context.Context, id string) error {
+	ctx, cancel := context.WithTimeout(ctx, stopWithin)
+	defer cancel()
+	live, err := dialect.Do(ctx, s.Company, (*company.Host).ListSessions, company.ListSessionsParams{
+		MaybeDir: company.MaybeDir{WorkspaceDir: s.Dir}, ProjectID: s.ProjectID, RunID: id, Status: doc.StatusRunning,
+	})
+	if err != nil {
+		return err
+	}
+	for _, one := range live {
+		named := company.SessionParams{MaybeDir: company.MaybeDir{WorkspaceDir: s.Dir}, SessionRef: one.SessionRef}
+		_, err := dialect.Do(ctx, s.Company, (*company.Host).StopSession, named)
+		if err == nil { // what is said from now on must not reach the one that is ending
+			_, err = dialect.Do(ctx, s.Company, (*company.Host).CollectSession, named)
+		}
+		if ctx.Err() != nil {
+			return refuse(http.StatusServiceUnavailable, "session is stopping")
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// todosAnswer is a list of things to do.
+type todosAnswer struct {
+	SessionID     string      `json:"session_id"`
+	ID            string      `json:"id"`
+	WorkspaceHash string      `json:"workspace_hash"`
+	Todos         []todo      `json:"todos"`
+	Summary       todoSummary `json:"todo_summary"`
+}
+
+func clearTodos(s *server, r *request) (any, error) {
+	row, err := s.session(r.Context(), r.PathValue("id"))
+	if err != nil {
+		return nil, err
+	}
+	p := company.PlanClearParams{}
+	s.act(&p, row.ID)
+	if _, err := dialect.Do(r.Context(), s.Company, (*company.Company).ClearPlan, p); err != nil {
+		return nil, err
+	}
+	return todosAnswer{row.ID, row.ID, s.hash, []todo{}, todoSummary{}}, nil
+}

@@ -1,0 +1,238 @@
+package acecode
+
+// The WebSocket of sessions: what waits to be written, and how a client that reads slowly
+// is served. Each session that it is bound to has a place of its own in its log; the log
+// is the queue.
+
+import (
+	"context"
+	"encoding/json"
+	"net/http"
+	"sync"
+	"time"
+
+	"ac/dialect/ws"
+)
+
+// Bounds of a socket.
+const (
+	maxSocketFrame = 1 << 20 // of the client, in bytes
+	maxPending     = 512 << 10
+	maxBound       = 64 // sessions
+	pingEvery      = 20 * time.Second
+	pongWithin     = 20 * time.Second
+)
+
+// multiplexed is the name of the socket that pages open.
+const multiplexed = "_multiplex"
+
+// socket is a connection of a client.
+type socket struct {
+	server *server
+	conn   *ws.Conn
+
+	work   context.Context //nolint:containedctx // of what the socket does
+	cancel context.CancelFunc
+	tasks  sync.WaitGroup
+
+	mu      sync.Mutex
+	naming  shape
+	fixed   bool // the naming was said outright
+	pending []outgoing
+	bytes   int
+	room    chan struct{} // closed when something was taken
+	bound   map[string]*binding
+	first   string // the session that was bound first
+	watches bool
+}
+
+// outgoing is a frame that waits to be written.
+type outgoing struct {
+	frame
+	at  place
+	own *ownFrame // of the socket, not of a session's log
+}
+
+// ownFrame is a frame that no event of a log makes.
+type ownFrame struct {
+	Type          string `json:"type"`
+	SessionID     string `json:"session_id,omitempty"`
+	WorkspaceHash string `json:"workspace_hash,omitempty"`
+	Payload       any    `json:"payload"`
+}
+
+func sessionSocket(s *server, r *request) (any, error) {
+	if !ws.IsUpgrade(r.Request) {
+		r.w.Header().Set("Upgrade", "websocket")
+		return nil, refuse(http.StatusUpgradeRequired, "this is a WebSocket")
+	}
+	c := &socket{server: s, naming: r.shape, bound: map[string]*binding{}, room: make(chan struct{})}
+	c.fixed = r.URL.Query().Get("shape") != "" || s.opts.Shape == "wire" || s.opts.Shape == "document"
+	if !c.fixed && r.PathValue("x") == multiplexed {
+		c.naming = shapeWire
+	}
+	c.work, c.cancel = context.WithCancel(s.work)
+	defer c.cancel()
+	leave, ok := s.open.Enter(c)
+	if !ok {
+		return nil, refuse(http.StatusServiceUnavailable, "too many sockets")
+	}
+	defer leave()
+	conn, err := ws.Accept(r.w, r.Request, ws.Limits{Read: maxSocketFrame, Full: maxReplayBytes, Ping: pingEvery, Pong: pongWithin, Goodbye: "the server ends"})
+	if err != nil {
+		return taken{}, nil //nolint:nilerr // the client has its answer
+	}
+	conn.Pull(c.next)
+	c.mu.Lock()
+	c.conn = conn
+	c.mu.Unlock()
+	conn.Serve(s.work, c.take)
+	c.cancel()
+	c.unbindAll()
+	c.tasks.Wait()
+	return taken{}, nil
+}
+
+// goAway ends the socket since the server ends.
+func (c *socket) goAway() {
+	c.cancel()
+	c.mu.Lock()
+	conn := c.conn
+	c.mu.Unlock()
+	if conn != nil {
+		conn.Close(ws.GoingAway)
+	}
+}
+
+// next takes the next frame that is to be written.
+func (c *socket) next() ([]byte, bool) {
+	for {
+		c.mu.Lock()
+		if len(c.pending) == 0 {
+			c.mu.Unlock()
+			return nil, false
+		}
+		f := c.pending[0]
+		c.pending[0] = outgoing{}
+		c.pending = c.pending[1:]
+		c.bytes -= f.weight()
+		close(c.room)
+		c.room = make(chan struct{})
+		naming := c.naming
+		c.mu.Unlock()
+		text, err := f.encode(naming)
+		if err == nil {
+			return text, true
+		}
+		c.server.Log.Error("a frame cannot be written", "type", f.Type, "error", err)
+	}
+}
+
+func (f *outgoing) encode(naming shape) ([]byte, error) {
+	if f.own != nil {
+		own := *f.own
+		if naming == shapeDocument && own.Type == typeError {
+			own.Type = "Error"
+		}
+		return json.Marshal(own)
+	}
+	return f.envelope(f.at, naming).encode()
+}
+
+func (f *outgoing) weight() int {
+	if f.own != nil {
+		return 300
+	}
+	return f.size()
+}
+
+// send queues a frame of the socket's own.
+func (c *socket) send(f ownFrame) {
+	c.mu.Lock()
+	c.add(outgoing{own: &f})
+	conn := c.conn
+	c.mu.Unlock()
+	if conn != nil {
+		conn.Wake()
+	}
+}
+
+func (c *socket) add(f outgoing) {
+	c.pending = append(c.pending, f)
+	c.bytes += f.weight()
+}
+
+// put queues events of a session. It waits while too much is unread, and reports false
+// once ctx is done.
+func (c *socket) put(ctx context.Context, at place, list []frame) bool {
+	for _, f := range list {
+		c.mu.Lock()
+		for c.bytes > maxPending {
+			room := c.room
+			c.mu.Unlock()
+			select {
+			case <-room:
+			case <-ctx.Done():
+				return false
+			case <-c.work.Done():
+				return false
+			}
+			c.mu.Lock()
+		}
+		c.join(outgoing{frame: f, at: at})
+		conn := c.conn
+		c.mu.Unlock()
+		conn.Wake()
+	}
+	return true
+}
+
+// join queues an event behind those that wait. Neighbouring texts of one item become one,
+// and of the updates of a tool and the progress of an agent only the newest stays.
+func (c *socket) join(f outgoing) {
+	if n := len(c.pending); n > 0 {
+		last := &c.pending[n-1]
+		if _, text := f.Payload.(textPayload); text && last.own == nil && last.at == f.at && last.joins(f.Type, f.Payload) {
+			c.bytes -= last.weight()
+			last.Payload, last.Seq, last.At = joined(last.Payload, f.Payload), f.Seq, f.At
+			c.bytes += last.weight()
+			return
+		}
+	}
+	for i := range c.pending {
+		if old := &c.pending[i]; old.own == nil && old.at == f.at && old.replacedBy(&f.frame) {
+			c.bytes -= old.weight()
+			c.pending = append(c.pending[:i], c.pending[i+1:]...)
+			break
+		}
+	}
+	c.add(f)
+}
+
+// replacedBy reports whether a newer event says all that this one did.
+func (f *frame) replacedBy(newer *frame) bool {
+	if f.Type != newer.Type {
+		return false
+	}
+	switch p := newer.Payload.(type) {
+	case toolUpdatePayload:
+		of, ok := f.Payload.(toolUpdatePayload)
+		return ok && of.CallID == p.CallID
+	case progressPayload:
+		return true
+	}
+	return false
+}
+
+// errorFrame is the payload of an error of a frame.
+type errorFrame struct {
+	Reason  string `json:"reason"`
+	Code    string `json:"code"`
+	Message string `json:"message"`
+	Got     string `json:"got,omitempty"`
+}
+
+// complain tells the client of a frame that was not carried out.
+func (c *socket) complain(reason, code, message string) {
+	c.send(ownFrame{Type: typeError, Payload: errorFrame{Reason: reason, Code: code, Message: message}})
+}

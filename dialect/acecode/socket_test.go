@@ -1,0 +1,191 @@
+package acecode
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"ac/runs"
+	"ac/runs/session"
+	"ac/workspace"
+)
+
+// TestFrames has a row for each answer to a frame that carries nothing out.
+func TestFrames(t *testing.T) {
+	t.Parallel()
+	s := newStage(t)
+	id := s.create("")
+	c := s.dial("/ws/sessions/anything")
+	for _, r := range []struct{ frame, kind, holds string }{
+		{`nonsense`, "Error", `"code":"bad_json"`},
+		{`[]`, "Error", `"code":"bad_json"`},
+		{`{"type":"ping"}`, "pong", `"payload":{}`},
+		{`{"type":"user_input","payload":{"text":"x"}}`, "Error", `"reason":"send hello first","code":"hello_required"`},
+		{`{"type":"hello","payload":{}}`, "Error", `"code":"missing_session_id"`},
+		{`{"type":"hello","payload":{"session_id":"run_none"}}`, "Error", `"code":"unknown_session"`},
+		{`{"type":"dance"}`, "Error", `"code":"unknown_type","message":"unknown type: dance","got":"dance"`},
+		{`{"type":"status_subscribe","payload":{"workspace_hash":"none"}}`, "Error", `"code":"unknown_workspace"`},
+		{`{"type":"mark_session_read","payload":{"session_id":"` + id + `","cursor":7}}`, "mark_session_read_ack", `"cursor":7`},
+		{`{"type":"hello","payload":{"session_id":"` + id + `"}}`, "hello_ack", `"gap":false`},
+		{`{"type":"hello","payload":{"session_id":"` + id + `"}}`, "hello_ack", `"head_seq":0`},
+		{`{"type":"decision","payload":{"request_id":"int_none","choice":"allow"}}`, "", ""},
+		{`{"type":"decision","payload":{"choice":"allow"}}`, "Error", `"reason":"bad decision"`},
+		{`{"type":"question_answer","payload":{}}`, "Error", `"reason":"bad question_answer"`},
+		{`{"type":"abort"}`, "", ""},
+		{`{"type":"user_input","payload":{"text":" "}}`, "Error", `text or attachments required`},
+		{`{"type":"user_input","payload":{"session_id":"run_other","text":"x"}}`, "Error", `"code":"unknown_session"`},
+		{`{"type":"unsubscribe","payload":{"session_id":"run_other"}}`, "unsubscribe_ack", `run_other`},
+		{`{"type":"unsubscribe","payload":{"session_id":"` + id + `"}}`, "unsubscribe_ack", id},
+	} {
+		c.send(r.frame)
+		if r.kind == "" { // silence: the next answer is that of another frame
+			c.send(`{"type":"ping"}`)
+			r.kind = "pong"
+		}
+		if f := c.read(); f.Type != r.kind || !strings.Contains(f.raw, r.holds) {
+			t.Errorf("%s: %s", r.frame, f.raw)
+		}
+	}
+}
+
+// TestStatuses pins that a list of sessions is kept up to date.
+func TestStatuses(t *testing.T) {
+	t.Parallel()
+	s := newStage(t)
+	c := s.dial("/ws/sessions/_multiplex")
+	c.send(`{"type":"status_subscribe","payload":{"workspace_hash":"` + s.server.hash + `"}}`)
+	c.await("session_status_snapshot", `"sessions":[]`)
+	id := s.create("hold")
+	c.await("session_status", id, `"state":"running"`, `"busy":true`)
+	c.send(`{"type":"subscribe","payload":{"session_id":"` + id + `"}}`)
+	c.await("token", "holding")
+	c.send(`{"type":"abort","payload":{"session_id":"` + id + `"}}`)
+	c.await("session_status", id, `"state":"idle"`, `"busy":false`)
+	c.send(`{"type":"status_unsubscribe","payload":{"workspace_hash":"x"}}`)
+	c.await("status_unsubscribe_ack")
+}
+
+// TestDeadAgent pins what is said of an agent that dies in its turn, and that the next text
+// goes on.
+func TestDeadAgent(t *testing.T) {
+	t.Parallel()
+	s := newStage(t)
+	id := s.create("die now")
+	c := s.dial("/ws/sessions/" + id)
+	c.hello(id, 0)
+	c.await("Error")
+	c.await("BusyChanged", `"busy":false`)
+	c.await("Done", `"outcome":"error"`)
+	c.send(`{"type":"user_input","payload":{"text":"are you there"}}`)
+	c.await("Message", `"role":"assistant"`, "are you there")
+	c.await("Done", `"t2"`)
+}
+
+// TestSlowReader pins that a client that reads nothing holds up nobody, and gets all of the
+// text in the end.
+func TestSlowReader(t *testing.T) {
+	t.Parallel()
+	s := newStage(t)
+	id := s.create("")
+	slow, quick := s.dial("/ws/sessions/"+id), s.dial("/ws/sessions/"+id)
+	slow.hello(id, 0)
+	quick.hello(id, 0)
+	text := strings.Repeat("word ", 40_000)
+	s.want(202, "POST", "/api/sessions/"+id+"/messages", string(must(json.Marshal(object{"text": text}))), nil)
+	quick.await("Done")
+	var got strings.Builder
+	for {
+		f := slow.read()
+		if f.Type == "Token" {
+			got.WriteString(f.text("delta"))
+		}
+		if f.Type == "Done" {
+			break
+		}
+	}
+	if want := "you said: " + text; strings.TrimSpace(got.String()) != strings.TrimSpace(want) {
+		t.Errorf("%d bytes of %d", got.Len(), len(want))
+	}
+}
+
+// TestJoined pins what is left out for a client that is behind: nothing but older states.
+func TestJoined(t *testing.T) {
+	t.Parallel()
+	c := &socket{bound: map[string]*binding{}}
+	at := place{SessionID: "a"}
+	for i := range 10 {
+		n := int64(i)
+		c.join(outgoing{frame: frame{typeToken, 3*n + 1, n, textPayload{Text: "x", Delta: "x", ItemID: "1", place: at}}, at: at})
+		c.join(outgoing{frame: frame{typeToolUpdate, 3*n + 2, n, toolUpdatePayload{CallID: "c", TotalBytes: n, place: at}}, at: at})
+		c.join(outgoing{frame: frame{typeToken, 3*n + 3, n, textPayload{Text: "y", Delta: "y", ItemID: "1", place: at}}, at: at})
+	}
+	var text strings.Builder
+	updates, bytes := 0, 0
+	for i := range c.pending {
+		bytes += c.pending[i].weight()
+		switch p := c.pending[i].Payload.(type) {
+		case textPayload:
+			text.WriteString(p.Text)
+		case toolUpdatePayload:
+			if updates++; p.TotalBytes != 9 {
+				t.Errorf("%+v", p)
+			}
+		}
+	}
+	if text.String() != strings.Repeat("xy", 10) || updates != 1 || bytes != c.bytes {
+		t.Errorf("%q, %d updates, %d bytes counted as %d", text.String(), updates, bytes, c.bytes)
+	}
+}
+
+// TestTakenUp pins that a text which was acknowledged by a listener that died is brought to
+// the agent by the next.
+func TestTakenUp(t *testing.T) {
+	t.Parallel()
+	s := newStage(t)
+	id := s.create("")
+	log := filepath.Join(s.dir, "work/projects", s.project, "runs", id, "events.jsonl")
+	s.end()
+	// What the dead one wrote: it ended before it could start anything.
+	w := must(workspace.Open(workspace.SystemEnv(), s.dir))
+	run := must(runs.Load(w, s.project, id))
+	_, draft, err := session.QueueText(w, run, session.SteerRequest{Text: "left behind", Mode: session.ModeAfterTurn, Actor: "human"})
+	if err == nil {
+		err = w.Append(t.Context(), workspace.LogFile(s.project, id), draft)
+	}
+	if err := errors.Join(err, w.Close()); err != nil {
+		t.Fatal(err)
+	}
+	if text := must(os.ReadFile(log)); !strings.Contains(string(text), "left behind") {
+		t.Fatalf("%s", text)
+	}
+	s.open()
+	c := s.dial("/ws/sessions/" + id)
+	c.hello(id, 0)
+	c.await("Message", `"role":"assistant"`, "you said: left behind")
+}
+
+// TestGap pins that a client that missed too much is told so, and sent nothing of it.
+func TestGap(t *testing.T) {
+	t.Parallel()
+	h := &history{mapper: newMapper(place{}, "p")}
+	h.take(1, []byte(`{"type":"run.executing","payload":{"driver":"acp"}}`))
+	for i := range int64(maxReplay + 10) {
+		h.take(i+2, []byte(fmt.Sprintf(`{"type":"run.attached","event_id":"e%d","payload":{"name":"f","size":1}}`, i)))
+	}
+	if list, gap := h.since(seqOf(5)); !gap || len(list) != 0 {
+		t.Errorf("%d events, gap %v", len(list), gap)
+	}
+	if list, gap := h.since(h.head() - 1); gap || len(list) != 1 {
+		t.Errorf("%d events, gap %v", len(list), gap)
+	}
+	if list, _ := h.since(h.head() + 5); len(list) != 0 {
+		t.Errorf("%d events above the head", len(list))
+	}
+	if n := len(h.newest(perLine)); n != perLine {
+		t.Errorf("%d newest", n)
+	}
+}

@@ -1,0 +1,175 @@
+package acecode
+
+// The states of all sessions, for lists that are kept up to date.
+
+import (
+	"context"
+	"encoding/json"
+	"time"
+
+	"ac/dialect"
+)
+
+// statusPace is the shortest time between two looks at all sessions.
+const statusPace = 200 * time.Millisecond
+
+// sessionStatus is the state of a session.
+type sessionStatus struct {
+	SessionID     string `json:"session_id"`
+	WorkspaceHash string `json:"workspace_hash"`
+	Cwd           string `json:"cwd"`
+	State         string `json:"state"` // idle, running or waiting
+	Attention     string `json:"attention_state"`
+	Read          string `json:"read_state"`
+	Busy          bool   `json:"busy"`
+	Cursor        int64  `json:"cursor"`
+	Updated       int64  `json:"update_cursor"`
+	ReadCursor    int64  `json:"read_cursor"`
+}
+
+type hashPart struct {
+	WorkspaceHash string `json:"workspace_hash"`
+}
+
+type statusSnapshot struct {
+	WorkspaceHash string          `json:"workspace_hash"`
+	Sessions      []sessionStatus `json:"sessions"`
+}
+
+// statuses are the states of all sessions.
+func (s *server) statuses(ctx context.Context) ([]sessionStatus, error) {
+	rows, err := s.sessions(ctx)
+	if err != nil {
+		return nil, err
+	}
+	list := []sessionStatus{}
+	for i := range rows {
+		if _, deleted := s.state.is(rows[i].ID); deleted {
+			continue
+		}
+		row, err := s.row(ctx, &rows[i])
+		if err != nil {
+			return nil, err
+		}
+		known, err := s.factOf(ctx, &rows[i])
+		if err != nil {
+			return nil, err
+		}
+		read := s.state.readUpTo(row.ID)
+		status := sessionStatus{row.ID, s.hash, s.cwd, row.Status, row.Attention, "read", row.Busy, known.head, known.head, read}
+		if read > 0 && read < known.head {
+			status.Read = "unread"
+		}
+		list = append(list, status)
+	}
+	return list, nil
+}
+
+// watch has the client told of the states of all sessions.
+func (c *socket) watch(payload json.RawMessage) {
+	var p hashPart
+	if json.Unmarshal(payload, &p) != nil || p.WorkspaceHash != "" && !c.server.isHash(p.WorkspaceHash) {
+		c.complain("unknown workspace", "unknown_workspace", "unknown workspace: "+p.WorkspaceHash)
+		return
+	}
+	c.mu.Lock()
+	was := c.watches
+	c.watches = true
+	c.mu.Unlock()
+	if !was {
+		c.tasks.Go(c.watchAll)
+		return
+	}
+	list, err := c.server.statuses(c.work)
+	if err == nil {
+		c.send(ownFrame{Type: "session_status_snapshot", WorkspaceHash: c.server.hash, Payload: statusSnapshot{c.server.hash, list}})
+	}
+}
+
+func (c *socket) unwatch(json.RawMessage) {
+	c.mu.Lock()
+	c.watches = false
+	c.mu.Unlock()
+	c.send(ownFrame{Type: "status_unsubscribe_ack", WorkspaceHash: c.server.hash, Payload: hashPart{c.server.hash}})
+}
+
+func (c *socket) isWatching() bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.watches
+}
+
+// watchAll sends all states, then each that changed.
+func (c *socket) watchAll() {
+	s := c.server
+	wake := make(chan struct{}, 1)
+	stop, err := s.watchProject(c.work, func() {
+		select {
+		case wake <- struct{}{}:
+		default:
+		}
+	})
+	if err != nil {
+		s.Log.Warn("the sessions cannot be watched", "error", err)
+		return
+	}
+	defer stop()
+	var told map[string]sessionStatus
+	for c.isWatching() {
+		list, err := s.statuses(c.work)
+		if err == nil {
+			told = c.tellStatuses(told, list)
+		}
+		if !dialect.Pause(c.work, statusPace) {
+			return
+		}
+		select {
+		case <-wake:
+		case <-c.work.Done():
+			return
+		}
+	}
+}
+
+// watchProject calls changed when a run of the project changed.
+func (s *server) watchProject(ctx context.Context, changed func()) (stop func(), err error) {
+	in, err := s.Host.In(s.Dir).Enter(ctx)
+	if err != nil {
+		return nil, err
+	}
+	return in.WatchJobs(ctx, s.ProjectID, changed)
+}
+
+// tellStatuses sends what is new, and returns what the client knows now.
+func (c *socket) tellStatuses(told map[string]sessionStatus, list []sessionStatus) map[string]sessionStatus {
+	now := make(map[string]sessionStatus, len(list))
+	for _, one := range list {
+		now[one.SessionID] = one
+	}
+	if told == nil {
+		c.send(ownFrame{Type: "session_status_snapshot", WorkspaceHash: c.server.hash, Payload: statusSnapshot{c.server.hash, list}})
+		return now
+	}
+	for _, one := range list {
+		if told[one.SessionID] != one {
+			c.send(ownFrame{"session_status", one.SessionID, c.server.hash, one})
+		}
+	}
+	return now
+}
+
+func (c *socket) markRead(payload json.RawMessage) {
+	var p struct {
+		sessionPart
+		Cursor int64 `json:"cursor"`
+	}
+	if json.Unmarshal(payload, &p) != nil || p.SessionID == "" {
+		c.complain("missing session_id", "missing_session_id", "missing session_id")
+		return
+	}
+	c.server.state.markRead(p.SessionID, p.Cursor)
+	c.send(ownFrame{"mark_session_read_ack", p.SessionID, c.server.hash, struct {
+		sessionPart
+		Cursor int64 `json:"cursor"`
+	}{p.sessionPart, p.Cursor}})
+}

@@ -1,0 +1,204 @@
+package acecode
+
+// What turns, texts that wait and the ends of sessions become.
+
+import (
+	"cmp"
+	"encoding/json"
+	"strings"
+
+	"ac/events"
+	"ac/runs/transcript"
+)
+
+// Outcomes of turns.
+const (
+	outcomeCompleted = "completed"
+	outcomeError     = "error"
+	outcomeAborted   = "aborted"
+)
+
+// queued remembers a text that waits, and the id that its client gave it.
+func (m *mapper) queued(payload json.RawMessage, changes []transcript.Change) {
+	var p struct {
+		Client string `json:"client_message_id"`
+	}
+	_ = json.Unmarshal(payload, &p) // a text without an id waits, too
+	for i := range changes {
+		if changes[i].Op != transcript.Open {
+			continue
+		}
+		m.waiting[changes[i].Item.ID] = true
+		if p.Client != "" {
+			m.clients[changes[i].Item.ID] = p.Client
+		}
+	}
+}
+
+// discarded tells of a text that was acknowledged and will not be said.
+func (m *mapper) discarded(payload json.RawMessage, changes []transcript.Change) {
+	var p struct {
+		Reason string `json:"reason"`
+		Error  string `json:"error"`
+	}
+	_ = json.Unmarshal(payload, &p) // a text without a reason is discarded, too
+	for i := range changes {
+		item := changes[i].Item
+		if item == nil || changes[i].Op != transcript.Close {
+			continue
+		}
+		delete(m.clients, item.ID)
+		code := cmp.Or(p.Reason, "discarded")
+		m.fail(code, oneLine(item.Text, 80)+": not delivered: "+cmp.Or(p.Error, code), "")
+		if m.turn > 0 {
+			m.busy(m.doing(), "")
+			continue
+		}
+		m.send(typeDone, donePayload{"error", outcomeError, "", m.place})
+	}
+}
+
+// doing is what a running turn does, in the protocol's word.
+func (m *mapper) doing() string {
+	switch {
+	case m.waits != "":
+		return m.waits
+	case len(m.running) > 0:
+		return "running_tool"
+	}
+	return "waiting_llm"
+}
+
+func (m *mapper) busy(reason, outcome string) {
+	m.send(typeBusy, busyPayload{m.turn > 0 && outcome == "", reason, turnID(m.last), outcome, m.place})
+}
+
+func (m *mapper) turnStarted(payload json.RawMessage) {
+	var p struct {
+		Turn int `json:"turn"`
+	}
+	if json.Unmarshal(payload, &p) != nil || p.Turn <= 0 {
+		return
+	}
+	if m.turn > 0 { // a log that lacks the end of a turn
+		m.end(outcomeAborted, "abort")
+	}
+	m.turn, m.last, m.began, m.used, m.waits, m.started = p.Turn, p.Turn, m.line, nil, "", false
+	m.busy("waiting_llm", "")
+}
+
+// waitsFor tells that the turn waits for a person.
+func (m *mapper) waitsFor(what string) {
+	if m.turn > 0 {
+		m.waits = what
+		m.busy(what, "")
+	}
+}
+
+// waitsOn tells what the turn does once something was answered: it goes on, or waits for
+// the next.
+func (m *mapper) waitsOn() {
+	if m.turn == 0 {
+		return
+	}
+	m.waits = m.view.waits()
+	m.busy(m.doing(), "")
+}
+
+func (m *mapper) turnEnded(payload json.RawMessage) {
+	var p struct {
+		Turn   int    `json:"turn"`
+		Status string `json:"status"`
+		Error  string `json:"error"`
+		Reason string `json:"reason"`
+	}
+	if json.Unmarshal(payload, &p) != nil || m.turn == 0 {
+		return
+	}
+	switch {
+	case p.Status == "completed":
+		m.end(outcomeCompleted, "text")
+	case p.Status == "interrupted" || p.Status == "cancelled":
+		m.end(outcomeAborted, "abort")
+	case strings.Contains(p.Reason, "max_") || strings.Contains(p.Error, "max_turn"):
+		m.end(outcomeError, "max_iterations")
+	default:
+		m.closeAll()
+		m.fail(cmp.Or(p.Reason, "provider_error"), cmp.Or(p.Error, "The turn failed."), "")
+		m.end(outcomeError, "error")
+	}
+}
+
+// closeAll completes what a turn leaves open.
+func (m *mapper) closeAll() {
+	m.closeSaid("")
+	clear(m.said)
+	m.endTools()
+}
+
+// end sends the end of a turn. Nothing of it follows.
+func (m *mapper) end(outcome, reason string) {
+	m.closeAll()
+	if u := m.used; u != nil {
+		m.send(typeUsage, usagePayload{turnTokens{tokensOf(u), true, false}, m.place})
+	}
+	m.waits = ""
+	m.busy("idle", outcome)
+	m.send(typeDone, donePayload{reason, outcome, turnID(m.last), m.place})
+	m.turn, m.used = 0, nil
+}
+
+// tokensOf are the figures of a turn. Parts that nobody knows are 0.
+func tokensOf(u *transcript.Usage) tokens {
+	of := func(n *int64) int64 {
+		if n == nil {
+			return 0
+		}
+		return *n
+	}
+	t := tokens{CacheRead: of(u.CachedInputTokens), Reasoning: of(u.ReasoningOutputTokens), Total: u.TotalTokens}
+	t.Prompt, t.Completion = of(u.InputTokens)+t.CacheRead, of(u.OutputTokens)+t.Reasoning
+	if t.Total == 0 {
+		t.Total = t.Prompt + t.Completion
+	}
+	return t
+}
+
+// sessionEnded tells of the end of a session in a turn, and of one that could not begin.
+// One that ends between turns is no news: the next text continues it.
+func (m *mapper) sessionEnded(e envelopeOf) {
+	var p struct {
+		Error string `json:"error"`
+		Kind  string `json:"error_kind"`
+	}
+	_ = json.Unmarshal(e.Payload, &p) // it has ended, whatever it says
+	failed := e.Type == events.RunFailed
+	switch {
+	case m.turn > 0 && e.Type == events.RunStopped:
+		m.end(outcomeAborted, "abort")
+	case m.turn > 0:
+		m.closeAll()
+		m.fail(cmp.Or(p.Kind, "session_ended"), cmp.Or(p.Error, "The agent ended in its turn."), "")
+		m.end(outcomeError, "error")
+	case failed && (m.started || len(m.waiting) > 0):
+		m.fail(cmp.Or(p.Kind, "start_failed"), cmp.Or(p.Error, "The agent could not be started."), "")
+		m.send(typeDone, donePayload{"error", outcomeError, "", m.place})
+	}
+	m.started = false
+}
+
+func (m *mapper) compacted(payload json.RawMessage) {
+	var p struct {
+		OK    *bool  `json:"ok"`
+		Error string `json:"error"`
+	}
+	_ = json.Unmarshal(payload, &p) // an old event has neither
+	if p.OK != nil && !*p.OK {
+		m.fail("compact_failed", cmp.Or(p.Error, "The conversation could not be compacted."), "")
+		if m.turn > 0 {
+			m.busy(m.doing(), "")
+		}
+		return
+	}
+	m.system("Conversation compacted.")
+}

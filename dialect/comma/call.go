@@ -1,0 +1,276 @@
+package comma
+
+// A call of an agent as it streams: the transcript of each attempt, in the events of the
+// protocol.
+
+import (
+	"cmp"
+	"encoding/json"
+	"strconv"
+	"strings"
+
+	"ac/events"
+	"ac/runs/interaction"
+	"ac/runs/transcript"
+	"ac/workspace/doc"
+)
+
+// maxPiece bounds a text of one event, maxDiff the diff of a file change, in bytes.
+const (
+	maxPiece = 64 << 10
+	maxDiff  = 16 << 10
+)
+
+// notFinished is the error of a tool that was at work when its call ended.
+const notFinished = "not finished"
+
+// agentCall is a call of an agent.
+type agentCall struct {
+	name, model string
+	attempts    []attempt
+}
+
+// attempt is a place in the log of one attempt.
+type attempt struct {
+	run   string
+	seq   int64
+	fold  *transcript.Fold
+	asked interaction.Fold
+	said  map[string]int       // bytes of each text that were sent, by item
+	open  map[string]*openTool // by item
+	order []string             // of the open tools
+	fresh bool                 // a tool closed since the agent said something
+}
+
+// openTool is a tool that works.
+type openTool struct {
+	name, tail string
+	called     bool
+}
+
+// attempt notes that an attempt of a step began.
+func (f *subscription) attempt(step, run string) error {
+	s, ok := f.step(step)
+	if !ok {
+		return errNotYet
+	}
+	call := f.calls[step]
+	if call == nil {
+		v, err := f.view(s.Round)
+		if err != nil {
+			return err
+		}
+		call = &agentCall{name: v.label(s.Path), model: f.server.model(f.live, s.AgentID, v.task(s.Path))}
+		f.calls[step] = call
+	}
+	call.attempts = append(call.attempts, attempt{
+		run: run, fold: transcript.NewFold(f.server.ProjectID).Fork(), asked: interaction.Fold{Project: f.server.ProjectID, Run: run},
+		said: map[string]int{}, open: map[string]*openTool{},
+	})
+	f.stream(call, plainEvent{"step-start"})
+	return nil
+}
+
+// stream tells an event of a call.
+func (f *subscription) stream(call *agentCall, event any) {
+	f.say(nil, "agent_streaming", agentStreaming{f.run, call.name, call.model, event})
+}
+
+// drain tells all that the logs of a call have.
+func (f *subscription) drain(call *agentCall) error {
+	for i := range call.attempts {
+		a := &call.attempts[i]
+		for more := true; more; {
+			page, err := f.read(f.live, a.run, a.seq, logPage)
+			if err != nil {
+				return err
+			}
+			for _, e := range page.Events {
+				f.line(call, a, e.Seq, e.Event)
+				a.seq = e.Seq
+			}
+			a.seq, more = max(a.seq, page.NextSeq), page.More
+		}
+	}
+	return nil
+}
+
+// line tells what an event of an attempt changes.
+func (f *subscription) line(call *agentCall, a *attempt, seq int64, line []byte) {
+	kind := events.Type(line)
+	for _, change := range a.fold.Line(seq, line) {
+		f.change(call, a, change)
+	}
+	switch kind {
+	case events.InteractionRequested, events.InteractionResolved:
+		if open := a.asked.Apply(line); open != nil && open.State == interaction.Open {
+			f.prompt(*open, call.name)
+		}
+	case events.RunPolicyChanged:
+		var e logged
+		if json.Unmarshal(line, &e) == nil {
+			f.policyChanged(e.Payload)
+		}
+	}
+}
+
+// change tells a change of the transcript.
+func (f *subscription) change(call *agentCall, a *attempt, c transcript.Change) {
+	if c.Item == nil || c.Item.Parent != "" {
+		return // what a helper of the agent says is no answer of it
+	}
+	switch {
+	case c.Item.Kind == transcript.KindMessage && c.Item.Role == transcript.RoleAssistant:
+		if a.fresh && c.Op != transcript.Append {
+			a.fresh = false
+			f.stream(call, plainEvent{"step-start"})
+		}
+		for _, piece := range a.pieces(c) {
+			f.stream(call, textEvent{"text", piece})
+		}
+	case c.Item.Kind == transcript.KindReasoning:
+		f.thought(call, a, c)
+	case c.Item.Tool != nil && (c.Item.Kind == transcript.KindTool || c.Item.Kind == transcript.KindFileChange):
+		f.tool(call, a, c)
+	}
+}
+
+// pieces are what a change adds to a text that the client has.
+func (a *attempt) pieces(c transcript.Change) (list []string) {
+	id, text := c.Item.ID, c.Text
+	switch {
+	case c.Op != transcript.Append:
+		text = c.Item.Text[min(a.said[id], len(c.Item.Text)):]
+	case c.Field != transcript.FieldText:
+		return nil
+	}
+	a.said[id] += len(text)
+	for len(text) > 0 {
+		n := min(len(text), maxPiece)
+		if n < len(text) {
+			n = len(strings.ToValidUTF8(text[:n], ""))
+		}
+		list, text = append(list, text[:n]), text[n:]
+	}
+	return list
+}
+
+// thought tells what an agent thinks.
+func (f *subscription) thought(call *agentCall, a *attempt, c transcript.Change) {
+	id := c.Item.ID
+	if _, known := a.said[id]; !known {
+		a.said[id] = 0
+		f.stream(call, thinkingEvent{Type: "thinking-start", ID: id})
+	}
+	for _, piece := range a.pieces(c) {
+		f.stream(call, thinkingEvent{Type: "thinking", ID: id, Text: &piece})
+	}
+	if c.Op == transcript.Close {
+		f.stream(call, thinkingEvent{Type: "thinking-end", ID: id})
+	}
+}
+
+// tool tells of a tool, or of a change of a file.
+func (f *subscription) tool(call *agentCall, a *attempt, c transcript.Change) {
+	id := c.Item.ID
+	t := a.open[id]
+	if t == nil {
+		if c.Op == transcript.Append || c.Op == transcript.Update && c.Item.State == transcript.StateClosed {
+			return // it is over already
+		}
+		t = &openTool{name: toolName(c.Item)}
+		a.open[id], a.order = t, append(a.order, id)
+	}
+	if c.Op == transcript.Append {
+		t.tail += c.Text
+		t.tail = t.tail[max(0, len(t.tail)-maxDiff):]
+		return
+	}
+	t.tail = c.Item.Tool.OutputTail
+	if args := argsOf(c.Item); !t.called && (args != "{}" || c.Op == transcript.Close) {
+		t.called = true
+		f.stream(call, toolCall{"tool-call", id, t.name, args})
+	}
+	if c.Op != transcript.Close {
+		return
+	}
+	delete(a.open, id)
+	a.fresh = true
+	f.stream(call, resultOfTool(c.Item))
+}
+
+// toolName is what a tool is called.
+func toolName(item *transcript.Item) string {
+	if item.Kind == transcript.KindFileChange {
+		return transcript.KindFileChange
+	}
+	return cmp.Or(item.Tool.Name, item.Tool.Kind, "tool")
+}
+
+// argsOf is the input of a tool, as JSON text.
+func argsOf(item *transcript.Item) string {
+	if item.Kind == transcript.KindFileChange {
+		if len(item.Tool.Locations) == 0 {
+			return "{}"
+		}
+		text, _ := json.Marshal(map[string]string{"path": item.Tool.Locations[0].Path}) // a text always encodes
+		return string(text)
+	}
+	if len(item.Tool.Input) == 0 {
+		return "{}"
+	}
+	return string(item.Tool.Input)
+}
+
+// outputOf is what a tool printed, or the diff of a change.
+func outputOf(item *transcript.Item) string {
+	if item.Kind != transcript.KindFileChange {
+		return item.Tool.OutputTail
+	}
+	diff := item.Tool.Diff
+	return strings.ToValidUTF8(diff[:min(len(diff), maxDiff)], "")
+}
+
+func resultOfTool(item *transcript.Item) toolResult {
+	r := toolResult{Type: "tool-result", ToolCallID: item.ID, ToolName: toolName(item), Output: outputOf(item), Status: "completed"}
+	switch item.Tool.Status {
+	case transcript.ToolFailed:
+		r.Status, r.Error = "error", "failed"
+		if code := item.Tool.ExitCode; code != nil {
+			r.Error = "exit code " + strconv.Itoa(*code)
+		}
+	case transcript.ToolDeclined:
+		r.Status, r.Error = "error", item.Tool.Status
+	case transcript.ToolCancelled:
+		r.Status, r.Error = "error", notFinished
+	}
+	return r
+}
+
+// finish tells the end of a call.
+func (f *subscription) finish(call *agentCall, s doc.FlowStep) error {
+	for i := range call.attempts {
+		a := &call.attempts[i]
+		for _, id := range a.order {
+			t := a.open[id]
+			if t == nil {
+				continue
+			}
+			if !t.called {
+				f.stream(call, toolCall{"tool-call", id, t.name, "{}"})
+			}
+			f.stream(call, toolResult{"tool-result", id, t.name, strings.ToValidUTF8(t.tail, ""), "error", notFinished})
+		}
+		a.open, a.order = map[string]*openTool{}, nil
+	}
+	if s.Status != doc.StepSucceeded {
+		return nil
+	}
+	used, err := f.server.usageOf(f.live, s.JobID)
+	if err != nil {
+		return err
+	}
+	f.say(nil, "agent_output", agentOutput{f.run, call.name, call.model, s.Text, used})
+	f.stream(call, doneEvent{"done", resultOf(s.Text, used)})
+	return nil
+}

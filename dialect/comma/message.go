@@ -1,0 +1,288 @@
+package comma
+
+// Messages of clients: what each type has, and what is wrong with one.
+
+import (
+	"encoding/json"
+	"fmt"
+	"strconv"
+	"strings"
+	"unicode/utf8"
+
+	"ac/internal/canonjson"
+)
+
+// Bounds of messages.
+const (
+	maxMessage = 16 << 20 // bytes
+	maxNesting = 512
+	maxSaid    = 256 << 10 // of an input, and of an answer to one
+	maxSteer   = 64 << 10
+)
+
+// request is a message of a client. Which members are set depends on its type; one that is
+// absent is empty.
+type request struct {
+	Type      string  `json:"type"`
+	RequestID *string `json:"requestId"`
+
+	RunID         string `json:"runId"`
+	StrategyPath  string `json:"strategyPath"`
+	ModelOverride string `json:"modelOverride"`
+	Cwd           string `json:"cwd"`
+	ManifestPath  string `json:"manifestPath"`
+	Input         string `json:"input"`
+
+	AgentName           string   `json:"agentName"`
+	Text                string   `json:"text"`
+	PermissionRequestID string   `json:"permissionRequestId"`
+	Decision            string   `json:"decision"`
+	QuestionRequestID   string   `json:"questionRequestId"`
+	Response            string   `json:"response"`
+	Tool                string   `json:"tool"`
+	Mode                string   `json:"mode"`
+	Allow               []string `json:"allow"`
+	Deny                []string `json:"deny"`
+	Default             string   `json:"default"`
+
+	Scope      string `json:"scope"`
+	ModelID    string `json:"modelId"`
+	ProviderID string `json:"providerId"`
+	ServerID   string `json:"serverId"`
+	Enabled    bool   `json:"enabled"`
+}
+
+// kind is what a member may be.
+type kind int
+
+const (
+	aText       kind = iota
+	aFilledText      // not empty
+	aFlag
+	someTexts
+	anObject
+	aWord // one of several
+)
+
+// member is a member of a message.
+type member struct {
+	name     string
+	kind     kind
+	optional bool
+	most     int // bytes of a text, 0 for any
+	words    []string
+}
+
+// of is a member that must be there.
+func of(name string, k kind) member { return member{name: name, kind: k} }
+
+// maybe is one that may be absent.
+func maybe(name string, k kind) member { return member{name: name, kind: k, optional: true} }
+
+func oneOf(name string, words ...string) member { return member{name: name, kind: aWord, words: words} }
+
+func (m member) upTo(most int) member {
+	m.most = most
+	return m
+}
+
+func (m member) orNone() member {
+	m.optional = true
+	return m
+}
+
+// messageType is a type of messages. run says that they are about a run, whose runId they
+// have.
+type messageType struct {
+	name    string
+	members []member
+}
+
+// messageTypes are all that are understood, in the order in which they are named to who
+// sends another one.
+func messageTypes() []messageType {
+	run := of("runId", aFilledText)
+	return []messageType{
+		{"ping", nil},
+		{"prepare_run", []member{maybe("runId", aFilledText), maybe("strategyPath", aFilledText), maybe("modelOverride", aFilledText), maybe("cwd", aFilledText), maybe("manifestPath", aFilledText)}},
+		{"start_run", []member{run, maybe("input", aText)}},
+		{"continue_run", []member{run, of("input", aText)}},
+		{"stop_run", []member{run}},
+		{"list_strategies", nil},
+		{"list_runs", []member{maybe("cwd", aText)}},
+		{"list_providers", []member{maybe("scope", aText), maybe("live", aFlag)}},
+		{"get_available_models", []member{maybe("modelId", aText), maybe("scope", aText)}},
+		{"subscribe", []member{run}},
+		{"unsubscribe", []member{run}},
+		{"user_input", []member{run, of("agentName", aFilledText), of("text", aText).upTo(maxSaid)}},
+		{"steer_run", []member{run, of("text", aFilledText).upTo(maxSteer)}},
+		{"permission_decision", []member{run, of("permissionRequestId", aFilledText), oneOf("decision", "allow", "deny", "allow-session", "deny-session")}},
+		{"question_response", []member{run, of("questionRequestId", aFilledText), of("response", aText)}},
+		{"update_policy", []member{run, maybe("tool", aText), oneOf("mode", "read", "write"), maybe("allow", someTexts), maybe("deny", someTexts), oneOf("default", "allow", "deny", "ask").orNone()}},
+		{"register_provider", []member{of("providerId", aFilledText)}},
+		{"unregister_provider", []member{of("providerId", aFilledText)}},
+		{"set_credential", []member{of("providerId", aFilledText), oneOf("credentialType", "api", "oauth", "custom"), maybe("apiKey", aFilledText), maybe("oauthToken", aFilledText), maybe("customData", anObject)}},
+		{"list_mcp_servers", []member{maybe("cwd", aFilledText), maybe("runId", aFilledText), maybe("strategyPath", aFilledText)}},
+		{"update_mcp_server", []member{of("serverId", aFilledText), of("enabled", aFlag), oneOf("scope", "default", "run"), maybe("cwd", aFilledText), maybe("runId", aFilledText), maybe("strategyPath", aFilledText)}},
+		{"trash_list", []member{maybe("cwd", aText)}},
+		{"trash_clear", []member{maybe("cwd", aText)}},
+		{"trash_restore", []member{of("cwd", aFilledText), of("trashPath", aFilledText), maybe("targetPath", aText)}},
+		{"hub_list", nil},
+		{"hub_install", []member{of("name", aFilledText), maybe("allowCode", aFlag)}},
+		{"hub_update", []member{of("name", aFilledText), maybe("allowCode", aFlag)}},
+		{"hub_remove", []member{of("name", aFilledText)}},
+	}
+}
+
+// failed is an answer that says what is wrong.
+type failed struct{ code, message string }
+
+func (f *failed) Error() string { return f.message }
+
+// fail makes one.
+func fail(code, format string, args ...any) *failed {
+	return &failed{code, fmt.Sprintf(format, args...)}
+}
+
+// Codes of answers that say what is wrong.
+const (
+	codeParse      = "PARSE_ERROR"
+	codeValidation = "VALIDATION_ERROR"
+	codeInternal   = "INTERNAL_ERROR"
+)
+
+// readMessage reads a message. Of a fault the requestId is known where it is a text.
+func readMessage(raw []byte) (r request, err error) {
+	if !utf8.Valid(raw) || canonjson.Depth(raw) > maxNesting || !json.Valid(raw) {
+		return r, fail(codeParse, "Invalid JSON")
+	}
+	given := map[string]json.RawMessage{} // of a name that is given twice the last counts
+	if !canonjson.CheckedMembers(raw, func(key, value []byte) { given[string(key)] = value }) {
+		return r, fail(codeValidation, "Invalid message: : Expected object, received %s", typeOf(raw))
+	}
+	if id := given["requestId"]; len(id) > 0 && id[0] == '"' {
+		r.RequestID = new(canonjson.Unquote(id))
+	}
+	if name := given["type"]; len(name) > 0 && name[0] == '"' {
+		r.Type = canonjson.Unquote(name)
+	}
+	kinds := messageTypes()
+	var known *messageType
+	names := make([]string, len(kinds))
+	for i := range kinds {
+		if names[i] = "'" + kinds[i].name + "'"; kinds[i].name == r.Type {
+			known = &kinds[i]
+		}
+	}
+	if known == nil {
+		return r, fail(codeValidation, "Invalid message: type: Invalid discriminator value. Expected %s", strings.Join(names, " | "))
+	}
+	return r, r.fill(known.members, given)
+}
+
+// fill checks the members of a message, and sets them.
+func (r *request) fill(members []member, given map[string]json.RawMessage) error {
+	var issues []string
+	plain := []byte{'{'}
+	for _, m := range append([]member{maybe("requestId", aText)}, members...) {
+		value, ok := given[m.name]
+		if found := m.check(value); len(found) > 0 {
+			issues = append(issues, found...)
+			continue
+		}
+		if ok {
+			if len(plain) > 1 {
+				plain = append(plain, ',')
+			}
+			plain = append(append(canonjson.AppendString(plain, m.name), ':'), value...)
+		}
+	}
+	kind, id := r.Type, r.RequestID
+	if err := json.Unmarshal(append(plain, '}'), r); err != nil && len(issues) == 0 {
+		issues = append(issues, ": "+err.Error())
+	}
+	r.Type, r.RequestID = kind, id
+	if kind == "prepare_run" && len(issues) == 0 && r.RunID == "" && r.StrategyPath == "" {
+		issues = append(issues, "strategyPath: prepare_run requires runId or strategyPath")
+	}
+	if len(issues) > 0 {
+		return fail(codeValidation, "Invalid message: %s", strings.Join(issues, "; "))
+	}
+	return nil
+}
+
+// check is what is wrong with the value of a member.
+func (m member) check(value json.RawMessage) (issues []string) {
+	say := func(format string, args ...any) []string {
+		return []string{m.name + ": " + fmt.Sprintf(format, args...)}
+	}
+	if value == nil {
+		if m.optional {
+			return nil
+		}
+		return say("Required")
+	}
+	want := map[kind]string{aText: "string", aFilledText: "string", aFlag: "boolean", someTexts: "array", anObject: "object"}[m.kind]
+	if m.kind == aWord {
+		return m.checkWord(value)
+	}
+	if got := typeOf(value); got != want {
+		return say("Expected %s, received %s", want, got)
+	}
+	switch m.kind {
+	case aText, aFilledText:
+		said := canonjson.Unquote(value)
+		if m.kind == aFilledText && said == "" {
+			issues = say("String must contain at least 1 character(s)")
+		}
+		if m.most > 0 && len(said) > m.most {
+			issues = say("String must contain at most %d character(s)", m.most)
+		}
+	case someTexts:
+		at := 0
+		canonjson.CheckedElements(value, func(item []byte) {
+			if got := typeOf(item); got != "string" {
+				issues = append(issues, m.name+"."+strconv.Itoa(at)+": Expected string, received "+got)
+			}
+			at++
+		})
+	case aFlag, anObject, aWord:
+	}
+	return issues
+}
+
+func (m member) checkWord(value json.RawMessage) []string {
+	expected := "'" + strings.Join(m.words, "' | '") + "'"
+	if got := typeOf(value); got != "string" {
+		return []string{m.name + ": Expected " + expected + ", received " + got}
+	}
+	said := canonjson.Unquote(value)
+	for _, w := range m.words {
+		if w == said {
+			return nil
+		}
+	}
+	return []string{m.name + ": Invalid enum value. Expected " + expected + ", received '" + said + "'"}
+}
+
+// typeOf names the type of a JSON value.
+func typeOf(value []byte) string {
+	for _, c := range value {
+		switch c {
+		case ' ', '\t', '\r', '\n':
+			continue
+		case '"':
+			return "string"
+		case '{':
+			return "object"
+		case '[':
+			return "array"
+		case 't', 'f':
+			return "boolean"
+		case 'n':
+			return "null"
+		}
+		return "number"
+	}
+	return "undefined"
+}

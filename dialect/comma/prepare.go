@@ -1,0 +1,326 @@
+package comma
+
+// Preparing, starting and continuing runs.
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"strings"
+
+	"ac/company"
+	"ac/dialect"
+	"ac/internal/fault"
+	"ac/internal/lazyregexp"
+	"ac/internal/shape"
+	"ac/workspace/doc"
+)
+
+// runID are the ids that a client may choose.
+var runID = lazyregexp.New(`^[A-Za-z0-9_-]{1,100}$`)
+
+// prepareRun reads a strategy, and answers what a run of it would be. Nothing is written.
+func (c *connection) prepareRun(ctx context.Context, r *request) error {
+	s := c.server
+	arrived := s.Clock.Now()
+	if r.RunID != "" && !runID().MatchString(r.RunID) {
+		return fail(codePrepare, "Invalid runId")
+	}
+	p, record, err := s.prepare(ctx, r)
+	if err != nil {
+		return refusal(err, codePrepare)
+	}
+	if p.run == "" {
+		p.run = s.ids.New("run")
+	}
+	live := record != nil && !record.Over()
+	if p.at, p.owner = arrived, c; !live {
+		if err := s.memory.keep(p); err != nil {
+			return err
+		}
+	}
+	body := runPrepared{RunID: p.run, StrategyName: p.shown.name, Agents: p.shown.keys, FlowTree: p.shown.flow, Conversation: noConversation()}
+	if record != nil {
+		if body.Conversation, err = s.conversation(ctx, *record); err != nil {
+			return refusal(err, codePrepare)
+		}
+	}
+	if body.MCPServers, err = s.mcpServers(ctx, p.shown); err != nil {
+		return refusal(err, codePrepare)
+	}
+	c.hold(p.run, arrived.Add(s.delay), r.RequestID, frame{"run_prepared", body})
+	return c.follow(ctx, p.run)
+}
+
+// refusal is an error as the answer of a request with a code of its own.
+func refusal(err error, code string) error {
+	if _, known := errors.AsType[*failed](err); known || err == nil {
+		return err
+	}
+	return fail(code, "%s", sentence(err))
+}
+
+// prepare is the run that a request asks for: a new one, one that goes on, with its record,
+// or one that is to go on, likewise.
+func (s *server) prepare(ctx context.Context, r *request) (p *prepared, record *doc.WorkflowRun, err error) {
+	if r.RunID != "" {
+		if s.memory.fresh(r.RunID) != nil {
+			return nil, nil, fail(codePrepare, "Run already exists: %s", r.RunID)
+		}
+		found, err := s.record(ctx, r.RunID)
+		switch {
+		case err == nil:
+			record = &found
+		case !unknown(err):
+			return nil, nil, err
+		}
+	}
+	switch {
+	case record == nil && r.StrategyPath == "":
+		return nil, nil, fail(codePrepare, "Run not found: %s", r.RunID)
+	case record != nil && !record.Over():
+		p, err = s.again(record)
+		return p, record, err
+	case r.StrategyPath != "":
+		p, err = s.fresh(ctx, r)
+	default:
+		if p, err = s.again(record); err == nil && r.ModelOverride != "" {
+			err = s.reassign(ctx, p, r.ModelOverride)
+		}
+	}
+	if err != nil {
+		return nil, nil, err
+	}
+	if p.run, p.again = r.RunID, record != nil; record == nil || r.Cwd != "" {
+		p.moves = true
+		if p.place, err = s.place(ctx, r.Cwd); err != nil {
+			return nil, nil, err
+		}
+	}
+	place := p.place
+	if record != nil && !p.moves {
+		place = record.Place
+	}
+	return p, record, s.fits(ctx, p.template, place)
+}
+
+// again is a run with the template of its last round.
+func (s *server) again(record *doc.WorkflowRun) (*prepared, error) {
+	template := record.Templates[record.Round().Template]
+	view, err := show(template)
+	return &prepared{run: record.RunID, again: true, template: template, shown: view, source: record.SourcePath}, err
+}
+
+// reassign has the agents of a template played by those who serve a model.
+func (s *server) reassign(ctx context.Context, p *prepared, model string) error {
+	choose, err := s.chooser(ctx, true)
+	if err != nil {
+		return err
+	}
+	var visit func(v shape.Value) shape.Value
+	visit = func(v shape.Value) shape.Value {
+		made := shape.Value{Kind: v.Kind, Bool: v.Bool, Num: v.Num, Text: v.Text, Keys: v.Keys}
+		for i := range v.Items {
+			made.Items = append(made.Items, visit(v.Items[i]))
+		}
+		if v.Kind != shape.Map || v.Get("kind").Text != doc.NodeTask {
+			return made
+		}
+		agent, chosen, chooseErr := choose(v.Get("name").Text, model)
+		err = cmp.Or(err, chooseErr)
+		made = without(made, "agent", "model")
+		put(&made, "agent", obj("agent_id", str(agent)))
+		if chosen != "" {
+			put(&made, "model", str(chosen))
+		}
+		return made
+	}
+	p.template = visit(p.template)
+	return err
+}
+
+// fresh is a run of the strategy that a request names.
+func (s *server) fresh(ctx context.Context, r *request) (*prepared, error) {
+	path := r.StrategyPath
+	if id, ok := strings.CutPrefix(path, "workflow:"); ok {
+		found, err := dialect.Do(ctx, s.Company, (*company.Company).GetWorkflow, company.GetWorkflowParams{Dir: s.In(), WorkflowID: id})
+		if unknown(err) {
+			return nil, notFound(path)
+		}
+		if err != nil {
+			return nil, err
+		}
+		view, err := show(found.Template)
+		return &prepared{template: found.Template, shown: view, source: path}, err
+	}
+	made, err := s.strategy(ctx, path, r.Cwd, r.ModelOverride)
+	if err != nil {
+		return nil, err
+	}
+	view, err := show(made.template)
+	return &prepared{
+		template: made.template, shown: view, notices: made.notices, source: absolute(path, r.Cwd, s.dir),
+	}, s.unfit(err)
+}
+
+// strategy reads and translates the file of a strategy.
+func (s *server) strategy(ctx context.Context, path, cwd, override string) (translated, error) {
+	repos, err := s.repositories(ctx)
+	if err != nil {
+		return translated{}, err
+	}
+	roots := folders{s.dir}
+	for _, repo := range repos {
+		roots = append(roots, repo.Root)
+	}
+	from, err := append(roots, s.opts.Folders...).open(absolute(path, cwd, s.dir))
+	if err != nil {
+		return translated{}, err
+	}
+	defer from.close()
+	value, err := from.read()
+	if err != nil {
+		return translated{}, err
+	}
+	choose, err := s.chooser(ctx, override != "")
+	if err != nil {
+		return translated{}, err
+	}
+	servers, err := s.workspaceServers(ctx)
+	if err != nil {
+		return translated{}, err
+	}
+	t := translator{from: from, level: s.opts.Level, choose: choose, override: override}
+	for _, m := range servers {
+		t.given = append(t.given, m.ID)
+	}
+	return t.translate(&value)
+}
+
+// fits refuses a template that is none, with all that is wrong.
+func (s *server) fits(ctx context.Context, template shape.Value, place *doc.JobPlace) error {
+	checked, err := dialect.Do(ctx, s.Company, (*company.Company).CheckWorkflow, company.CheckWorkflowParams{Dir: s.In(), Template: template, Place: place})
+	if err != nil || len(checked.Issues) == 0 {
+		return err
+	}
+	lines := make([]string, len(checked.Issues))
+	for i, issue := range checked.Issues {
+		lines[i] = issue.Path + ": " + issue.Message
+	}
+	return fail(codePrepare, "Strategy validation failed:\n  - %s", strings.Join(lines, "\n  - "))
+}
+
+// unfit is the error of a template that was made of a strategy and is none, as fits says it.
+func (s *server) unfit(err error) error {
+	if err == nil {
+		return nil
+	}
+	r := reader{}
+	r.take(err, "")
+	return r.err()
+}
+
+// startRun begins a prepared run.
+func (c *connection) startRun(ctx context.Context, r *request) error {
+	const code = "START_FAILED"
+	s := c.server
+	p, err := c.toBegin(ctx, r, code)
+	if err != nil {
+		return err
+	}
+	if s.liveRuns(ctx) >= maxLive {
+		s.memory.putBack(p)
+		return fail(code, "Too many runs")
+	}
+	s.memory.ask(p.run, 1, r.RequestID)
+	_, err = dialect.Do(ctx, s.Company, (*company.Company).RunWorkflow, company.RunWorkflowParams{
+		Dir: s.In(), ProjectID: s.ProjectID, RunID: p.run, Template: p.template, Input: r.Input, Priority: "normal", Place: p.place,
+		Origin: &doc.JobOrigin{Kind: origin}, SourcePath: p.source, ActorID: s.Actor.ActorID, ActorRole: s.Actor.ActorRole,
+		Said: p.said, Notices: p.notices,
+	})
+	switch {
+	case fault.Is(err, fault.RunExists):
+		err = fail(code, "Run already started: %s", p.run)
+	case err != nil:
+		s.memory.putBack(p)
+		err = refusal(err, code)
+	default:
+		s.memory.begun(p.run)
+	}
+	c.rouse()
+	return err
+}
+
+// continueRun begins another round of a run that is over and was prepared again.
+func (c *connection) continueRun(ctx context.Context, r *request) error {
+	const code = "CONTINUE_FAILED"
+	s := c.server
+	p, err := c.toBegin(ctx, r, code)
+	if err != nil {
+		return err
+	}
+	record, err := s.record(ctx, p.run)
+	if err != nil {
+		s.memory.putBack(p)
+		return refusal(err, code)
+	}
+	s.memory.ask(p.run, record.Round().Round+1, r.RequestID)
+	_, err = dialect.Do(ctx, s.Company, (*company.Company).ContinueWorkflow, company.ContinueWorkflowParams{
+		Dir: s.In(), ProjectID: s.ProjectID, RunID: p.run, Input: r.Input, Template: p.template, ActorID: s.Actor.ActorID, ActorRole: s.Actor.ActorRole,
+		Notices: p.notices, Place: p.place, Moves: p.moves,
+	})
+	switch {
+	case fault.Is(err, fault.RunBusy):
+		err = fail(code, "Run is not over: %s", p.run)
+	case err != nil:
+		s.memory.putBack(p)
+		err = refusal(err, code)
+	default:
+		s.memory.begun(p.run)
+	}
+	c.rouse()
+	return err
+}
+
+// toBegin takes the prepared run of a request out of the memory, or says why there is none.
+func (c *connection) toBegin(ctx context.Context, r *request, code string) (*prepared, error) {
+	s := c.server
+	again := code == "CONTINUE_FAILED"
+	if err := c.join(ctx, r.RunID); err != nil {
+		return nil, refusal(err, code)
+	}
+	if len(r.Input) > maxSaid {
+		return nil, fail(code, "Input is larger than 256 KiB")
+	}
+	if p := s.memory.find(r.RunID); p != nil {
+		switch {
+		case p.again && !again:
+			return nil, fail(code, "Run was prepared for continuation: %s", r.RunID)
+		case !p.again && again:
+			return nil, fail(code, "Run was not prepared for continuation: %s", r.RunID)
+		}
+		if p = s.memory.take(r.RunID); p != nil {
+			return p, nil
+		}
+	}
+	record, err := s.record(ctx, r.RunID)
+	switch {
+	case unknown(err) || err == nil && record.Over():
+		return nil, fail(code, "Prepared run not found: %s", r.RunID)
+	case err != nil:
+		return nil, refusal(err, code)
+	case again:
+		return nil, fail(code, "Run is not over: %s", r.RunID)
+	}
+	return nil, fail(code, "Run already started: %s", r.RunID)
+}
+
+// liveRuns is how many of the runs that this listener started go on.
+func (s *server) liveRuns(ctx context.Context) (n int) {
+	for _, run := range s.memory.startedRuns() {
+		if record, err := s.record(ctx, run); err == nil && !record.Over() {
+			n++
+		}
+	}
+	return n
+}

@@ -1,0 +1,470 @@
+package comma
+
+// Runs as clients see them: which messages come, and in which order.
+
+import (
+	"encoding/json"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+// words are the messages of a run as short words: types, with the events of streams.
+func words(list []message) (said []string) {
+	for _, m := range list {
+		word := m.Type
+		if m.Event != nil {
+			var e struct{ Type string }
+			_ = json.Unmarshal(m.Event, &e)
+			word = m.AgentName + ":" + e.Type
+		}
+		if m.StepName != "" {
+			word += " " + m.StepName
+		}
+		if n := len(said); n > 0 && said[n-1] == word && strings.HasSuffix(word, ":text") {
+			continue // pieces of one text
+		}
+		said = append(said, word)
+	}
+	return said
+}
+
+func wantWords(t *testing.T, list []message, want ...string) {
+	t.Helper()
+	if diff := cmp.Diff(want, words(list)); diff != "" {
+		t.Error(diff)
+	}
+}
+
+// field is a member of a message, by its path.
+func (m message) field(path ...string) any {
+	var v any
+	_ = json.Unmarshal([]byte(m.raw), &v)
+	for _, name := range path {
+		members, _ := v.(map[string]any)
+		v = members[name]
+	}
+	return v
+}
+
+// TestRun pins the messages of a run of one call, as they were recorded; its preparation,
+// which is not answered at once; and its continuation, in which the agent remembers.
+func TestRun(t *testing.T) {
+	t.Parallel()
+	s := newStage(t)
+	c := s.dial()
+	before := time.Now()
+	m := c.prepare("flow-a", s.one(), nil)
+	if took := time.Since(before); took < prepareDelay {
+		t.Errorf("run_prepared came after %v", took)
+	}
+	want := object{"name": "F", "type": "sequential", "steps": []object{{"agent": "speaker"}}}
+	if diff := cmp.Diff(plain(t, want), m.field("flowTree")); diff != "" || m.field("strategyName") != "One" {
+		t.Error(diff, m.raw)
+	}
+	c.send("start_run", object{"runId": "flow-a", "input": "hi"})
+	list := c.until("flow-a", "strategy_completed")
+	wantWords(t, list, "strategy_started", "step_started speaker", "speaker:step-start", "speaker:text", "agent_output", "speaker:done", "step_completed speaker", "strategy_completed")
+	for i, m := range list {
+		if lifecycle := strings.HasPrefix(m.Type, "strategy_"); (m.RequestID != nil) != lifecycle {
+			t.Errorf("%d: %s", i, m.raw)
+		}
+	}
+	if list[1].field("message") != "hi" || list[len(list)-1].field("result") != "you said: hi" || list[2].field("model") != "acp_own/default" {
+		t.Errorf("%s %s", list[1].raw, list[len(list)-1].raw)
+	}
+	for kind, want := range map[string]string{"start_run": "START_FAILED Prepared run not found: flow-a", "continue_run": "CONTINUE_FAILED Prepared run not found: flow-a"} {
+		if code, text := c.refused(kind, object{"runId": "flow-a", "input": "again"}); code+" "+text != want {
+			t.Errorf("%s %s", code, text)
+		}
+	}
+	m = c.ask("prepare_run", object{"runId": "flow-a"})
+	records, _ := m.field("conversation", "records").([]any)
+	inputs, _ := m.field("conversation", "inputs").([]any)
+	if len(records) != 1 || len(inputs) != 1 || !strings.Contains(m.raw, `"inputs":[{"text":"hi","beforeRecordId":"flow-a:`) || !strings.Contains(m.raw, `"userMessage":{"role":"user","content":"hi"}`) {
+		t.Errorf("%s", m.raw)
+	}
+	if code, text := c.refused("start_run", object{"runId": "flow-a"}); code+" "+text != "START_FAILED Run was prepared for continuation: flow-a" {
+		t.Errorf("%s %s", code, text)
+	}
+	c.send("continue_run", object{"runId": "flow-a", "input": "more"})
+	list = c.until("flow-a", "strategy_completed")
+	wantWords(t, list, "strategy_started", "step_started speaker", "speaker:step-start", "speaker:text", "agent_output", "speaker:done", "step_completed speaker", "strategy_completed")
+	if *list[0].RequestID != "continue_run" || !strings.Contains(list[len(list)-1].raw, `<answer>\nyou said: hi\n</answer>`) {
+		t.Errorf("it does not remember: %s", list[len(list)-1].raw)
+	}
+	var rows struct{ Runs []runSummary }
+	if err := json.Unmarshal([]byte(c.ask("list_strategies", nil).raw), &rows); err != nil || len(rows.Runs) != 1 || rows.Runs[0].Status != "completed" || rows.Runs[0].StrategyName != "One" {
+		t.Errorf("%+v %v", rows, err)
+	}
+}
+
+// TestUser pins a strategy that begins with its user, and a cycle within a sequence.
+func TestUser(t *testing.T) {
+	t.Parallel()
+	s := newStage(t)
+	path := s.strategy("user.json", flowOf(object{"user": object{"type": "user"}, "speaker": object{}, "printer": object{}},
+		object{"name": "F", "type": "sequential", "steps": []object{
+			{"agent": "user"},
+			{"name": "Loop", "type": "cycle", "cycles": 5, "observer": "printer", "breakCycleSignals": []string{"you said"}, "steps": []object{{"agent": "speaker"}}},
+		}}))
+	c := s.dial()
+	c.prepare("u", path, nil)
+	c.send("start_run", object{"runId": "u"})
+	asked := c.until("u", "request_input")
+	wantWords(t, asked, "strategy_started", "step_started user", "request_input")
+	if strings.Contains(asked[2].raw, "prompt") || asked[2].AgentName != "user" {
+		t.Error(asked[2].raw)
+	}
+	if code, text := c.refused("user_input", object{"runId": "u", "agentName": "other", "text": "x"}); code+" "+text != "NO_PENDING_INPUT No pending input request for run u agent other" {
+		t.Errorf("%s %s", code, text)
+	}
+	late := s.dial()
+	late.send("subscribe", object{"runId": "u"})
+	late.send("subscribe", object{"runId": "u"})
+	if m := late.next("the open prompt"); m.Type != "request_input" {
+		t.Error(m.raw)
+	}
+	late.send("user_input", object{"runId": "u", "agentName": "user", "text": "hello"})
+	for _, client := range []*client{c, late} {
+		list := client.until("u", "strategy_completed")
+		wantWords(t, list, "step_completed user", "step_started Loop", "speaker:step-start", "speaker:text", "agent_output", "speaker:done",
+			"printer:step-start", "printer:text", "agent_output", "printer:done", "step_completed Loop", "strategy_completed")
+		if list[0].field("result", "text") != "hello" || list[1].field("message") != "hello" || list[len(list)-1].field("result") != "you said: hello" {
+			t.Errorf("%s\n%s", list[0].raw, list[len(list)-1].raw)
+		}
+	}
+	// Input that comes with the start is not asked for.
+	c.prepare("v", path, nil)
+	c.send("start_run", object{"runId": "v", "input": "given"})
+	list := c.until("v", "strategy_completed")
+	if got := words(list[:4]); !cmp.Equal(got, []string{"strategy_started", "step_started user", "step_completed user", "step_started Loop"}) {
+		t.Error(got)
+	}
+}
+
+// TestBroadcast pins a broadcast: one after the other, each with the same input.
+func TestBroadcast(t *testing.T) {
+	t.Parallel()
+	s := newStage(t)
+	c := s.dial()
+	c.prepare("b", s.strategy("b.json", flowOf(object{"speaker": object{}, "printer": object{}},
+		object{"name": "All", "type": "broadcast", "separator": " | ", "steps": []object{{"agent": "speaker"}, {"agent": "printer"}}})), nil)
+	c.send("start_run", object{"runId": "b", "input": "x"})
+	list := c.until("b", "strategy_completed")
+	wantWords(t, list, "strategy_started", "step_started speaker", "speaker:step-start", "speaker:text", "agent_output", "speaker:done", "step_completed speaker",
+		"step_started printer", "printer:step-start", "printer:text", "agent_output", "printer:done", "step_completed printer", "strategy_completed")
+	if got := list[len(list)-1].field("result"); got != "you said: x | [x]" {
+		t.Error(got)
+	}
+}
+
+// TestStreaming pins thinking and tools, and a failure.
+func TestStreaming(t *testing.T) {
+	t.Parallel()
+	s := newStage(t)
+	c := s.dial()
+	c.prepare("t", s.one(), nil)
+	c.send("start_run", object{"runId": "t", "input": "think"})
+	list := c.until("t", "strategy_completed")
+	wantWords(t, list, "strategy_started", "step_started speaker", "speaker:step-start", "speaker:thinking-start", "speaker:thinking", "speaker:thinking-end",
+		"speaker:text", "speaker:tool-call", "speaker:tool-result", "speaker:tool-call", "speaker:step-start", "speaker:text", "speaker:tool-result",
+		"agent_output", "speaker:done", "step_completed speaker", "strategy_completed")
+	var calls, results []string
+	for _, m := range list {
+		var e struct{ Type, ToolName, Args, Output, Status, Error string }
+		if m.Event != nil && json.Unmarshal(m.Event, &e) == nil {
+			switch e.Type {
+			case "tool-call":
+				calls = append(calls, e.ToolName+" "+e.Args)
+			case "tool-result":
+				results = append(results, e.Output+" "+e.Status+" "+e.Error)
+			}
+		}
+	}
+	if diff := cmp.Diff([]string{`read {"path":"x"}`, `execute {"command":"y"}`}, calls); diff != "" {
+		t.Error(diff)
+	}
+	if diff := cmp.Diff([]string{"the file completed ", " error not finished"}, results); diff != "" {
+		t.Error(diff)
+	}
+	m := c.ask("prepare_run", object{"runId": "t"})
+	if !strings.Contains(m.raw, `{"type":"tool-call","toolCallId":`) || !strings.Contains(m.raw, `"input":{"path":"x"}`) || !strings.Contains(m.raw, `"role":"tool"`) {
+		t.Error(m.raw)
+	}
+
+	c.prepare("f", s.one(), nil)
+	c.send("start_run", object{"runId": "f", "input": "fail"})
+	list = c.until("f", "strategy_error")
+	last := list[len(list)-1]
+	wantWords(t, list, "strategy_started", "step_started speaker", "speaker:step-start", "strategy_error")
+	text, _ := last.field("error", "message").(string)
+	if last.field("error", "code") != "EXECUTION_ERROR" || !strings.HasPrefix(text, `Step "speaker" failed: `) || !strings.Contains(text, "out of order") || last.RequestID == nil {
+		t.Error(last.raw)
+	}
+}
+
+// TestStop pins the end of runs that are stopped: prepared ones at once, live ones when they
+// have stopped, others in silence.
+func TestStop(t *testing.T) {
+	t.Parallel()
+	s := newStage(t)
+	c := s.dial()
+	c.prepare("p", s.one(), nil)
+	c.send("stop_run", object{"runId": "p"})
+	m := c.next("the end")
+	if !m.is("strategy_error", "p") || m.field("error", "code") != "CANCELLED" || m.field("error", "message") != "Run cancelled by client" || m.RequestID != nil {
+		t.Error(m.raw)
+	}
+	c.prepare("h", s.one(), nil)
+	c.send("start_run", object{"runId": "h", "input": "hold " + filepath.Join(t.TempDir(), "never")})
+	c.await("it works", func(m message) bool { return strings.Contains(string(m.Event), "holding") })
+	if code, text := c.refused("start_run", object{"runId": "h"}); code+" "+text != "START_FAILED Run already started: h" {
+		t.Errorf("%s %s", code, text)
+	}
+	if code, text := c.refused("continue_run", object{"runId": "h", "input": ""}); code+" "+text != "CONTINUE_FAILED Run is not over: h" {
+		t.Errorf("%s %s", code, text)
+	}
+	c.send("stop_run", object{"runId": "h"})
+	m = c.await("the end", func(m message) bool { return m.is("strategy_error", "h") })
+	if m.field("error", "code") != "CANCELLED" || m.RequestID != nil {
+		t.Error(m.raw)
+	}
+	for _, run := range []string{"h", "none", "../.."} {
+		c.send("stop_run", object{"runId": run})
+	}
+	if m := c.ask("ping", nil); m.Type != "pong" || len(c.kept) > 0 && c.kept[len(c.kept)-1].Type == "error" {
+		t.Error(m.raw)
+	}
+}
+
+// TestSteer pins what is said to runs: prepared, at work, over.
+func TestSteer(t *testing.T) {
+	t.Parallel()
+	s := newStage(t)
+	c := s.dial()
+	c.prepare("s", s.one(), nil)
+	c.send("steer_run", object{"runId": "s", "text": "be brief"})
+	if m := c.next("what was said"); m.Type != "steer_queued" || m.field("text") != "be brief" || m.RequestID != nil {
+		t.Error(m.raw)
+	}
+	c.send("start_run", object{"runId": "s", "input": "hi"})
+	list := c.until("s", "strategy_completed")
+	if got, _ := list[len(list)-1].field("result").(string); !strings.Contains(got, "<user_steering>\nbe brief\n</user_steering>") {
+		t.Error(got)
+	}
+	for _, m := range list {
+		if m.Type == "steer_queued" {
+			t.Error("it is told twice")
+		}
+	}
+	for _, run := range []string{"s", "none", ".."} {
+		if code, text := c.refused("steer_run", object{"runId": run, "text": "x"}); code+" "+text != "RUN_NOT_STEERABLE Cannot steer run "+run+": not running" {
+			t.Errorf("%s %s", code, text)
+		}
+	}
+	release := filepath.Join(t.TempDir(), "go")
+	c.prepare("l", s.one(), nil)
+	c.send("start_run", object{"runId": "l", "input": "hold " + release})
+	c.await("it works", func(m message) bool { return m.RunID == "l" && strings.Contains(string(m.Event), "holding") })
+	c.send("steer_run", object{"runId": "l", "text": "and greet"})
+	c.await("it is queued", func(m message) bool { return m.is("steer_queued", "l") })
+	write(t, release, "")
+	m := c.await("the end", func(m message) bool { return m.is("strategy_completed", "l") })
+	if m.field("result") != "you said: and greet" {
+		t.Error(m.raw) // it was a further turn of the same call
+	}
+}
+
+// TestPermission pins what an agent asks leave for, and each of the answers; and that it is
+// shown again to who subscribes later.
+func TestPermission(t *testing.T) {
+	t.Parallel()
+	s := newStage(t)
+	path := s.strategy("w.json", flowOf(object{"speaker": object{"tools": []string{"run_command", "write_file"}}}, object{"name": "F", "type": "sequential", "steps": []object{{"agent": "speaker"}}}))
+	for decision, want := range map[string]string{"allow": "answered yes", "deny": "answered no", "allow-session": "answered ", "deny-session": "answered no"} {
+		t.Run(decision, func(t *testing.T) {
+			c := s.dial()
+			run := "w-" + decision
+			c.prepare(run, path, object{"cwd": s.repo})
+			outside := filepath.Join(s.dir, "elsewhere.md")
+			c.send("start_run", object{"runId": run, "input": "write " + outside})
+			m := c.await("it asks", func(m message) bool { return m.is("request_permission", run) })
+			if m.field("operation") != "fs.write" || m.field("reason") != "policy-ask" || m.AgentName != "speaker" || m.field("details", "title") == nil {
+				t.Error(m.raw)
+			}
+			if code, text := c.refused("permission_decision", object{"runId": run, "permissionRequestId": "int_none", "decision": "allow"}); code+" "+text != "NO_PENDING_PERMISSION No pending permission request int_none for run "+run {
+				t.Errorf("%s %s", code, text)
+			}
+			late := s.dial()
+			late.prepare(run, path, nil)
+			again := late.await("it is asked again", func(m message) bool { return m.is("request_permission", run) })
+			if again.field("requestId") != m.field("requestId") {
+				t.Error(again.raw)
+			}
+			late.send("permission_decision", object{"runId": run, "permissionRequestId": m.field("requestId"), "decision": decision})
+			end := c.await("the end", func(m message) bool { return m.is("strategy_completed", run) })
+			if got, _ := end.field("result").(string); !strings.HasPrefix(got, want) {
+				t.Error(end.raw)
+			}
+			for _, kept := range late.kept {
+				if kept.Type == "error" {
+					t.Error(kept.raw)
+				}
+			}
+			if code, _ := c.refused("permission_decision", object{"runId": run, "permissionRequestId": m.field("requestId"), "decision": "allow"}); code != "NO_PENDING_PERMISSION" {
+				t.Error(code)
+			}
+		})
+	}
+}
+
+// TestOrder pins that an answer which is held back holds up nothing but what names its run,
+// and that it comes before the events of that run.
+func TestOrder(t *testing.T) {
+	t.Parallel()
+	s := newStage(t)
+	s.server.delay = 2 * time.Second // on a busy machine, too
+	c := s.dial()
+	path := s.strategy("user.json", flowOf(object{"user": object{"type": "user"}}, object{"name": "F", "type": "sequential", "steps": []object{{"agent": "user"}}}))
+	c.send("prepare_run", object{"runId": "o", "strategyPath": path})
+	c.send("ping", nil)
+	c.send("start_run", object{"runId": "o"})
+	c.send("ping", nil)
+	var got []string
+	for len(got) < 6 {
+		got = append(got, c.next("the order").Type)
+	}
+	if got[0] != "pong" || got[1] != "run_prepared" {
+		t.Error(got)
+	}
+	s.server.delay = prepareDelay
+	late := s.dial()
+	late.send("prepare_run", object{"runId": "o"})
+	if first, second := late.next("the answer"), late.next("the open prompt"); first.Type != "run_prepared" || second.Type != "request_input" {
+		t.Errorf("%s %s", first.raw, second.raw)
+	}
+	back := s.dial()
+	if code, _ := back.refused("user_input", object{"runId": "o", "agentName": "nobody", "text": "x"}); code != "NO_PENDING_INPUT" {
+		t.Error(code)
+	}
+	back.await("it is subscribed by that", func(m message) bool { return m.Type == "request_input" })
+}
+
+// TestPolicy pins rules of a run: they decide what would be asked.
+func TestPolicy(t *testing.T) {
+	t.Parallel()
+	s := newStage(t)
+	c := s.dial()
+	c.prepare("p", s.one(), nil)
+	if code, text := c.refused("update_policy", object{"runId": "p", "mode": "read", "allow": []string{"**"}}); code+" "+text != "RUN_NOT_FOUND No active run found for runId p" {
+		t.Errorf("%s %s", code, text)
+	}
+	release := filepath.Join(t.TempDir(), "go")
+	c.send("start_run", object{"runId": "p", "input": "hold " + release})
+	c.await("it works", func(m message) bool { return strings.Contains(string(m.Event), "holding") })
+	c.send("update_policy", object{"runId": "p", "tool": "write_file", "mode": "write", "allow": []string{"src/**"}, "deny": []string{"src/x.py"}, "default": "ask"})
+	m := c.await("the rules", func(m message) bool { return m.is("policy_updated", "p") })
+	want := []any{}
+	for _, rule := range []string{"deny fs_write src/x.py", "deny fs_exec src/x.py", "allow fs_write src/**", "allow fs_exec src/**", "ask fs_write **", "ask fs_exec **"} {
+		want = append(want, map[string]any{"name": rule})
+	}
+	if diff := cmp.Diff(any(want), m.field("policies")); diff != "" || m.field("tool") != "*" {
+		t.Error(diff, m.raw)
+	}
+	c.send("update_policy", object{"runId": "p", "mode": "read"})
+	c.await("the rules as they are", func(m message) bool { return m.is("policy_updated", "p") })
+	write(t, release, "")
+	c.await("the end", func(m message) bool { return m.is("strategy_completed", "p") })
+	if code, _ := c.refused("update_policy", object{"runId": "p", "mode": "read", "default": "deny"}); code != "RUN_NOT_FOUND" {
+		t.Error(code)
+	}
+}
+
+// TestSubscriptions pins who hears of a run: nobody of the past, nobody after unsubscribing.
+func TestSubscriptions(t *testing.T) {
+	t.Parallel()
+	s := newStage(t)
+	c, other := s.dial(), s.dial()
+	if code, text := other.refused("subscribe", object{"runId": "x"}); code+" "+text != "SUBSCRIBE_ERROR Run x not found" {
+		t.Errorf("%s %s", code, text)
+	}
+	release := filepath.Join(t.TempDir(), "go")
+	c.prepare("x", s.one(), nil)
+	other.send("subscribe", object{"runId": "x"}) // prepared runs, too
+	other.ask("ping", nil)
+	c.send("start_run", object{"runId": "x", "input": "hold " + release})
+	other.await("it works", func(m message) bool { return strings.Contains(string(m.Event), "holding") })
+	late, gone := s.dial(), s.dial()
+	for _, client := range []*client{late, gone} {
+		client.send("subscribe", object{"runId": "x"})
+		client.ask("ping", nil)
+	}
+	gone.send("unsubscribe", object{"runId": "x"})
+	gone.send("unsubscribe", object{"runId": "none"})
+	gone.ask("ping", nil)
+	c.send("steer_run", object{"runId": "x", "text": "mark"})
+	late.await("it hears from now on", func(m message) bool { return m.Type == "steer_queued" })
+	for _, m := range late.kept {
+		if m.Type != "pong" {
+			t.Errorf("of the past: %s", m.raw)
+		}
+	}
+	write(t, release, "")
+	list := late.until("x", "strategy_completed")
+	if strings.Contains(list[0].raw, "holding") || list[0].Type != "agent_streaming" || !strings.Contains(list[0].raw, "released") {
+		t.Errorf("%s", list[0].raw)
+	}
+	over := s.dial()
+	over.send("subscribe", object{"runId": "x"}) // ended ones, too
+	if m := over.ask("ping", nil); len(over.kept) != 0 || m.Type != "pong" {
+		t.Error(over.kept)
+	}
+	if gone.ask("ping", nil); len(gone.kept) != 0 {
+		t.Error(gone.kept)
+	}
+}
+
+// TestIDs pins that ids which are none write nothing, anywhere.
+func TestIDs(t *testing.T) {
+	t.Parallel()
+	s := newStage(t)
+	c := s.dial()
+	path := s.one()
+	seen := func() (names []string) {
+		_ = filepath.Walk(filepath.Dir(s.dir), func(name string, _ os.FileInfo, err error) error {
+			if err == nil && !strings.Contains(name, ".local") {
+				names = append(names, name)
+			}
+			return nil
+		})
+		return names
+	}
+	before := seen()
+	for _, id := range []string{"..", "a/b", "a b", "x\x00y", strings.Repeat("x", 101), "é", "a.b"} {
+		if code, text := c.refused("prepare_run", object{"runId": id, "strategyPath": path}); code+" "+text != "PREPARE_FAILED Invalid runId" {
+			t.Errorf("%q: %s %s", id, code, text)
+		}
+		for kind, want := range map[string]string{
+			"start_run": "START_FAILED", "continue_run": "CONTINUE_FAILED", "subscribe": "SUBSCRIBE_ERROR", "steer_run": "RUN_NOT_STEERABLE", "user_input": "NO_PENDING_INPUT",
+			"permission_decision": "NO_PENDING_PERMISSION", "question_response": "NO_PENDING_QUESTION", "update_policy": "RUN_NOT_FOUND",
+		} {
+			code, _ := c.refused(kind, object{
+				"runId": id, "input": "", "text": "t", "agentName": "a", "permissionRequestId": id, "questionRequestId": id, "decision": "allow", "response": "r", "mode": "read",
+			})
+			if code != want {
+				t.Errorf("%s of %q: %s", kind, id, code)
+			}
+		}
+		c.send("unsubscribe", object{"runId": id})
+		c.send("stop_run", object{"runId": id})
+	}
+	c.ask("ping", nil)
+	if diff := cmp.Diff(before, seen()); diff != "" {
+		t.Error(diff)
+	}
+}

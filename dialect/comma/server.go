@@ -1,0 +1,236 @@
+// Package comma speaks the protocol of the comma daemon, so that its terminal program and
+// other clients act in a company of ac. It keeps nothing of its own: a strategy is a
+// template of a workflow, a run of one is a run of a workflow, a call of an agent is a job.
+// What it remembers (what was prepared and not started, who waits for what) may be lost at
+// any time.
+package comma
+
+import (
+	"context"
+	"encoding/json"
+	"net/http"
+	"path/filepath"
+	"sync"
+	"time"
+
+	"ac/company"
+	"ac/dialect"
+	"ac/dialect/ws"
+	"ac/internal/ulid"
+	"ac/workspace/doc"
+)
+
+// Name is the name of the dialect, Address where it listens by default.
+const (
+	Name    = "comma"
+	Address = "127.0.0.1:7422"
+)
+
+// origin marks the runs of clients.
+const origin = "comma"
+
+const (
+	maxConnections = 256
+	maxHeader      = 64 << 10
+	maxAnswers     = 64        // that wait for a client before it is read no more
+	maxQueued      = 256 << 10 // bytes of events that wait for a client
+	maxLive        = 32        // runs that one listener started
+	pingEvery      = 30 * time.Second
+	pongWithin     = 60 * time.Second
+)
+
+// Options are the options of the dialect.
+type Options struct {
+	dialect.Place
+	// Folders are those from which strategies may be read, beside the workspace and the
+	// linked repositories.
+	Folders []string
+	// Level is the highest permission level of a strategy's agents, "" for run-commands.
+	Level doc.Level
+	// Isolation is how a run works in a repository: none, which "" is, or worktree.
+	Isolation string
+	// StopRuns cancels the live runs that this listener started when it ends.
+	StopRuns bool
+}
+
+// server is a listening daemon.
+type server struct {
+	*dialect.Company
+	opts        Options
+	dir         string // the workspace, absolute
+	socket      *dialect.Socket
+	began       time.Time
+	programs    *dialect.Programs
+	connections *dialect.Connections[*connection]
+	memory      *memory
+	ids         *ulid.Source
+	delay       time.Duration // of run_prepared
+
+	work       context.Context //nolint:containedctx // of all requests
+	cancelWork context.CancelFunc
+}
+
+// Listen listens. Nothing is served before Serve of the result, which closes it.
+func Listen(ctx context.Context, c *dialect.Company, opts Options) (dialect.Listener, error) {
+	if opts.Level == "" {
+		opts.Level = doc.LevelRunCommands
+	}
+	if opts.Isolation == "" {
+		opts.Isolation = doc.IsolationNone
+	}
+	if err := check(ctx, c); err != nil {
+		return dialect.Listener{}, err
+	}
+	opts.MaxHeader, opts.Patience = maxHeader, pongWithin
+	socket, err := dialect.Listen(ctx, opts.Place, c.Log)
+	if err != nil {
+		return dialect.Listener{}, err
+	}
+	s := newServer(c, opts, socket)
+	return dialect.Listener{Name: Name, Addr: "ws://" + socket.Addr() + "/ws", Serve: s.serve}, nil
+}
+
+// check refuses an agent or a repository that is none.
+func check(ctx context.Context, c *dialect.Company) error {
+	if c.RepoID != "" {
+		if _, _, err := c.Repository(ctx); err != nil {
+			return err
+		}
+	}
+	if c.AgentID == "" {
+		return nil
+	}
+	rows, err := dialect.Do(ctx, c, (*company.Folder).Agents, company.AgentsParams{Dir: c.In()})
+	if err != nil {
+		return err
+	}
+	if _, ok := named(rows, c.AgentID); !ok {
+		return fail(codePrepare, "agent %s does not exist in %s", c.AgentID, c.Dir)
+	}
+	return nil
+}
+
+func newServer(c *dialect.Company, opts Options, socket *dialect.Socket) *server {
+	s := &server{Company: c, opts: opts, socket: socket, began: c.Clock.Now(), connections: dialect.NewConnections[*connection](maxConnections)}
+	s.work, s.cancelWork = context.WithCancel(context.Background())
+	s.dir = c.Dir
+	if dir, err := filepath.Abs(c.Dir); err == nil {
+		s.dir = dir
+	}
+	s.programs, s.memory = dialect.NewPrograms(s.work, c), newMemory()
+	s.ids, s.delay = ulid.NewSource(c.Clock.Now), prepareDelay
+	return s
+}
+
+// serve serves until ctx is done.
+func (s *server) serve(ctx context.Context) error {
+	stop, err := s.watch()
+	if err == nil {
+		err = s.socket.Serve(ctx, s)
+	}
+	s.socket.Close()
+	var stops sync.WaitGroup
+	if s.opts.StopRuns {
+		stops.Go(s.stopRuns)
+	}
+	s.connections.Shut((*connection).leave)
+	s.cancelWork()
+	s.connections.Wait()
+	stops.Wait()
+	stop()
+	s.programs.Wait()
+	return err
+}
+
+// watch rouses all subscriptions whenever a run of the project, or a job, changed.
+func (s *server) watch() (stop func(), err error) {
+	c, err := s.Host.In(s.Dir).Enter(s.work)
+	if err != nil {
+		return func() {}, err
+	}
+	stop, err = c.WatchJobs(s.work, s.ProjectID, func() {
+		for _, c := range s.connections.All() {
+			c.rouse()
+		}
+	})
+	if err != nil {
+		return func() {}, err
+	}
+	return stop, nil
+}
+
+// stopPatience is how long runs may take to be cancelled when the listener ends.
+const stopPatience = 1500 * time.Millisecond
+
+// stopRuns cancels the live runs that this listener started.
+func (s *server) stopRuns() {
+	ctx, cancel := context.WithTimeout(context.Background(), stopPatience)
+	defer cancel()
+	for _, run := range s.memory.startedRuns() {
+		if _, err := dialect.Do(ctx, s.Company, (*company.Company).CancelWorkflow, s.run(run)); err != nil && !unknown(err) {
+			s.Log.Warn("a run was not stopped", "run", run, "error", err)
+		}
+	}
+}
+
+func (s *server) run(id string) company.WorkflowRunParams {
+	return company.WorkflowRunParams{Dir: s.In(), ProjectID: s.ProjectID, RunID: id}
+}
+
+// ServeHTTP answers the requests of the socket: the upgrade of clients, and a look at the
+// daemon's health.
+func (s *server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	switch {
+	case s.socket.Refuses(w, r):
+	case r.Method == http.MethodGet && r.URL.Path == "/health":
+		s.tellHealth(w, r)
+	case r.Method != http.MethodGet || r.URL.Path != "/ws":
+		http.Error(w, "Not Found", http.StatusNotFound)
+	case !ws.IsUpgrade(r):
+		http.Error(w, "WebSocket upgrade failed", http.StatusBadRequest)
+	default:
+		s.connect(w, r)
+	}
+}
+
+// health is the answer of /health.
+type health struct {
+	Status           string `json:"status"`
+	Uptime           int64  `json:"uptime"` // in milliseconds
+	ActiveRuns       int    `json:"activeRuns"`
+	ConnectedClients int    `json:"connectedClients"`
+}
+
+func (s *server) tellHealth(w http.ResponseWriter, r *http.Request) {
+	h := health{Status: "ok", Uptime: s.Clock.Now().Sub(s.began).Milliseconds(), ConnectedClients: s.connections.Count()}
+	records, err := s.records(r.Context())
+	if err != nil {
+		h.Status = "degraded"
+	}
+	h.ActiveRuns = len(s.memory.preparedRuns())
+	for i := range records {
+		if !records[i].Over() {
+			h.ActiveRuns++
+		}
+	}
+	w.Header().Set("Content-Type", "application/json")
+	_ = json.NewEncoder(w).Encode(h) // the client may be gone
+}
+
+// connect serves a connection to its end.
+func (s *server) connect(w http.ResponseWriter, r *http.Request) {
+	c := newConnection(s)
+	leave, ok := s.connections.Enter(c)
+	if !ok {
+		http.Error(w, "too many clients are connected", http.StatusServiceUnavailable)
+		return
+	}
+	defer leave()
+	conn, err := ws.Accept(w, r, ws.Limits{
+		Read: maxMessage, Crowded: 1 << 30, Full: 1 << 30, Ping: pingEvery, Pong: pongWithin, Goodbye: "Server shutting down",
+	})
+	if err != nil {
+		return // the client has its answer
+	}
+	c.serve(conn)
+}

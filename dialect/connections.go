@@ -1,0 +1,85 @@
+package dialect
+
+// The open connections of a listener: how many there may be, and their end.
+
+import (
+	"bytes"
+	"encoding/json"
+	"sync"
+)
+
+// Connections are the open connections of a listener. They are safe for concurrent use.
+type Connections[C comparable] struct {
+	most int
+
+	mu      sync.Mutex
+	open    map[C]struct{}
+	closing bool
+	busy    sync.WaitGroup // handlers; none is added once closing
+}
+
+// NewConnections makes the connections of a listener, of which at most so many are open.
+func NewConnections[C comparable](most int) *Connections[C] {
+	return &Connections[C]{most: most, open: map[C]struct{}{}}
+}
+
+// Enter takes a connection in; ok is false where there are too many, or no more are taken.
+// The handler calls leave when it is done with it.
+func (l *Connections[C]) Enter(c C) (leave func(), ok bool) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.closing || len(l.open) >= l.most {
+		return nil, false
+	}
+	l.open[c] = struct{}{}
+	l.busy.Add(1)
+	return func() {
+		l.mu.Lock()
+		delete(l.open, c)
+		l.mu.Unlock()
+		l.busy.Done()
+	}, true
+}
+
+// All lists the open connections, in no order.
+func (l *Connections[C]) All() []C {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	list := make([]C, 0, len(l.open))
+	for c := range l.open {
+		list = append(list, c)
+	}
+	return list
+}
+
+// Count is how many are open.
+func (l *Connections[C]) Count() int {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return len(l.open)
+}
+
+// Shut takes no connection in any more, and has each that is open leave. It waits for the
+// calls of leave, and not for the handlers.
+func (l *Connections[C]) Shut(leave func(C)) {
+	l.mu.Lock()
+	l.closing = true
+	l.mu.Unlock()
+	var wg sync.WaitGroup
+	for _, c := range l.All() {
+		wg.Go(func() { leave(c) })
+	}
+	wg.Wait()
+}
+
+// Wait waits for the handlers, after Shut.
+func (l *Connections[C]) Wait() { l.busy.Wait() }
+
+// Encode writes a message as JSON on one line, with characters as they are.
+func Encode(v any) ([]byte, error) {
+	var out bytes.Buffer
+	enc := json.NewEncoder(&out)
+	enc.SetEscapeHTML(false)
+	err := enc.Encode(v)
+	return bytes.TrimSuffix(out.Bytes(), []byte("\n")), err
+}

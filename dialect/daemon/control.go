@@ -1,0 +1,205 @@
+package daemon
+
+// Starting, stopping and asking for a server that runs in the background.
+
+import (
+	"bufio"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"time"
+
+	"ac/internal/durable"
+	"ac/internal/lock"
+	"ac/internal/proc"
+)
+
+// How long a server may take to come up and to end.
+const (
+	startWithin = 5 * time.Second
+	stopWithin  = 10 * time.Second
+	pollPause   = 20 * time.Millisecond
+)
+
+// Running is a server that runs.
+type Running struct {
+	Process proc.Identity
+	GUID    string
+	Address string
+	Since   time.Time
+}
+
+// Find finds the server of a data directory, by the holder of its lock. ok is false where
+// none runs, or where it does not listen yet.
+func Find(dataDir string) (r Running, ok bool, err error) {
+	dir, err := durable.OpenRoot(runDir(dataDir))
+	if errors.Is(err, os.ErrNotExist) {
+		return r, false, nil
+	}
+	if err != nil {
+		return r, false, err
+	}
+	defer func() { _ = dir.Close() }() // opened for reading
+	busy, err := lock.Busy(dir, lockFile)
+	if err != nil || !busy {
+		return r, false, err
+	}
+	text, err := durable.ReadFile(dir, lockFile, 64<<10)
+	if err != nil {
+		return r, false, err
+	}
+	var who owner
+	if json.Unmarshal(text, &who) != nil {
+		return r, false, nil // it is being written
+	}
+	r.Process, r.Address, r.Since = proc.Identity{PID: who.PID, Start: who.Start}, who.Address, time.UnixMilli(who.StartedMS)
+	if !r.Process.Alive() {
+		return r, false, nil // of the holder before: this one does not listen yet
+	}
+	guid, err := durable.ReadFile(dir, guidFile, 64<<10)
+	if errors.Is(err, os.ErrNotExist) {
+		return r, false, nil
+	}
+	r.GUID = strings.TrimSpace(string(guid))
+	_, pidErr := dir.Stat(pidFile)
+	return r, pidErr == nil, err
+}
+
+// Start is how a server is started in the background.
+type Start struct {
+	DataDir string
+	Argv    []string // the program and its arguments
+	Dir     string
+	// Answers asks the server whether it is the one with this guid.
+	Answers func(ctx context.Context, r Running) error
+}
+
+// Run starts the server, in a session of its own, with its errors in the log of the data
+// directory. When it returns the server answers; line is the first line of its output.
+func (s Start) Run(ctx context.Context) (line string, err error) {
+	if _, running, err := Find(s.DataDir); err != nil || running {
+		if err == nil {
+			err = Failed(ExitRunning, fmt.Errorf("another server runs on %s", s.DataDir))
+		}
+		return "", err
+	}
+	run := runDir(s.DataDir)
+	if err := os.MkdirAll(run, 0o700); err != nil {
+		return "", Failed(ExitRuntime, err)
+	}
+	log, err := os.OpenFile(filepath.Join(run, logFile), os.O_WRONLY|os.O_CREATE|os.O_APPEND, 0o600)
+	if err != nil {
+		return "", Failed(ExitRuntime, err)
+	}
+	defer func() { _ = log.Close() }() // the server has its own
+	begin, err := log.Seek(0, io.SeekEnd)
+	if err != nil {
+		return "", Failed(ExitRuntime, err)
+	}
+	cmd := exec.Command(s.Argv[0], s.Argv[1:]...) //nolint:gosec,noctx // this program; it outlives the command
+	cmd.Dir, cmd.Stderr, cmd.SysProcAttr = s.Dir, log, proc.NewSession()
+	out, err := cmd.StdoutPipe()
+	if err == nil {
+		err = cmd.Start()
+	}
+	if err != nil {
+		return "", Failed(ExitSpawn, fmt.Errorf("the server could not be started: %w", err))
+	}
+	return s.await(ctx, cmd, out, func() string { return logged(log.Name(), begin) })
+}
+
+// await waits until a server that was started answers, or ends.
+func (s Start) await(ctx context.Context, cmd *exec.Cmd, out io.Reader, said func() string) (string, error) {
+	ctx, cancel := context.WithTimeout(ctx, startWithin)
+	defer cancel()
+	first := make(chan string, 1)
+	go func() { // ends with the output, which ends with the server, or with this process
+		line, _ := bufio.NewReader(out).ReadString('\n')
+		first <- strings.TrimSuffix(line, "\n")
+	}()
+	late := Failed(ExitNotStarted, fmt.Errorf("the server did not come up within %v; see its log %s", startWithin, filepath.Join(runDir(s.DataDir), logFile)))
+	select {
+	case line := <-first:
+		if line == "" {
+			return "", ended(cmd.Wait(), said())
+		}
+		for {
+			r, ok, err := Find(s.DataDir)
+			if err == nil && ok {
+				if err = s.Answers(ctx, r); err == nil {
+					return line, cmd.Process.Release()
+				}
+			}
+			if !pause(ctx) {
+				return "", late
+			}
+		}
+	case <-ctx.Done():
+		return "", late
+	}
+}
+
+// ended is the error of a server that ended before it came up: with its own status, and
+// what it said.
+func ended(err error, said string) error {
+	status := ExitSpawn
+	if exit, ok := errors.AsType[*exec.ExitError](err); ok && exit.ExitCode() > 0 {
+		status = exit.ExitCode()
+	}
+	if said = strings.TrimSpace(said); said == "" {
+		said = "the server ended before it listened"
+	}
+	return Failed(status, errors.New(said))
+}
+
+// logged is what a log has behind an offset, the last 4 KiB of it.
+func logged(name string, from int64) string {
+	f, err := os.Open(name) //nolint:gosec // our own log
+	if err != nil {
+		return ""
+	}
+	defer func() { _ = f.Close() }() // opened for reading
+	if st, err := f.Stat(); err == nil {
+		from = max(from, st.Size()-4<<10)
+	}
+	text, _ := io.ReadAll(io.NewSectionReader(f, from, 4<<10)) // a part is better than nothing
+	return string(text)
+}
+
+// Stop ends the server of a data directory and waits for its end.
+func Stop(ctx context.Context, dataDir string) error {
+	r, ok, err := Find(dataDir)
+	if err != nil {
+		return err
+	}
+	if !ok {
+		return Failed(ExitFailed, errors.New("not running"))
+	}
+	if err := r.Process.Signal(syscall.SIGTERM); err != nil && !errors.Is(err, os.ErrProcessDone) {
+		return err
+	}
+	ctx, cancel := context.WithTimeout(ctx, stopWithin)
+	defer cancel()
+	for r.Process.Alive() {
+		if !pause(ctx) {
+			return Failed(ExitNotStopping, fmt.Errorf("process %d did not end within %v", r.Process.PID, stopWithin))
+		}
+	}
+	return nil
+}
+
+func pause(ctx context.Context) bool {
+	select {
+	case <-ctx.Done():
+		return false
+	case <-time.After(pollPause):
+		return true
+	}
+}

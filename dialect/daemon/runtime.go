@@ -1,0 +1,213 @@
+// Package daemon is what a server that runs in the background has on the disk, and how
+// other processes find, start and stop it: runtime files, the lock that says who runs, and
+// the exit statuses that supervisors of processes read.
+package daemon
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strconv"
+	"time"
+
+	"ac/internal/clock"
+	"ac/internal/durable"
+	"ac/internal/lock"
+	"ac/internal/proc"
+	"ac/internal/ulid"
+)
+
+// Exit statuses of a server and of the commands that control one.
+const (
+	ExitFailed      = 1 // anything else; nothing runs
+	ExitRefused     = 2 // the address or the token file may not be used
+	ExitListen      = 3 // the address is in use, or serving failed
+	ExitRuntime     = 4 // a runtime file could not be written
+	ExitOptions     = 5 // options or the machine's settings do not fit
+	ExitRunning     = 6 // another server runs on this data directory
+	ExitSpawn       = 7 // the server could not be started
+	ExitNotStarted  = 8 // it did not come up in time
+	ExitNotStopping = 9 // it did not end in time
+)
+
+// Error is a failure with an exit status.
+type Error struct {
+	Status int
+	Err    error
+}
+
+func (e *Error) Error() string { return e.Err.Error() }
+
+// Unwrap is the failure.
+func (e *Error) Unwrap() error { return e.Err }
+
+// Failed is an error with an exit status, nil for no error.
+func Failed(status int, err error) error {
+	if err == nil {
+		return nil
+	}
+	return &Error{status, err}
+}
+
+// The runtime files.
+const (
+	pidFile   = "daemon.pid"
+	portFile  = "daemon.port"
+	guidFile  = "daemon.guid"
+	beatFile  = "heartbeat"
+	tokenFile = "token"
+	lockFile  = "lock"
+	logFile   = "daemon.log"
+	oldLog    = "daemon.log.1"
+)
+
+const (
+	beatPause = 2 * time.Second
+	maxLog    = 10 << 20 // bytes
+)
+
+// Runtime is the runtime files of a server that runs. It holds their lock.
+type Runtime struct {
+	dir   *durable.Root
+	held  *lock.Hold
+	namer durable.Namer
+	clock *clock.Clock
+	guid  string
+	token string
+	wrote []string
+}
+
+// runDir is where the runtime files of a data directory are.
+func runDir(dataDir string) string { return filepath.Join(dataDir, "run") }
+
+// Claim takes the data directory for a server that is known by guid and asks for token, ""
+// for none. Another one that runs on it is an error of ExitRunning. What a server left that
+// died is replaced.
+func Claim(dataDir, guid, token string) (*Runtime, error) {
+	run := runDir(dataDir)
+	if err := errors.Join(os.MkdirAll(run, 0o700), os.Chmod(run, 0o700)); err != nil { //nolint:gosec // a directory
+		return nil, Failed(ExitRuntime, err)
+	}
+	dir, err := durable.OpenRoot(run)
+	if err != nil {
+		return nil, Failed(ExitRuntime, err)
+	}
+	held, err := lock.Try(dir, lockFile)
+	if err != nil {
+		err = errors.Join(err, dir.Close())
+		if errors.Is(err, lock.ErrBusy) {
+			return nil, Failed(ExitRunning, fmt.Errorf("another server runs on %s", dataDir))
+		}
+		return nil, Failed(ExitRuntime, err)
+	}
+	c := clock.System()
+	ids := ulid.NewSource(c.Now)
+	return &Runtime{
+		dir: dir, held: held, clock: c, guid: guid, token: token,
+		namer: durable.Namer{PID: os.Getpid(), UnixMS: func() int64 { return c.Now().UnixMilli() }, Random: ids.Hex},
+	}, nil
+}
+
+// owner is the content of the lock file: who holds it.
+type owner struct {
+	PID       int    `json:"pid"`
+	Start     string `json:"start"`
+	Address   string `json:"address"`
+	StartedMS int64  `json:"started_at_ms"`
+}
+
+// heartbeat is the content of the file of that name.
+type heartbeat struct {
+	PID  int    `json:"pid"`
+	GUID string `json:"guid"`
+	AtMS int64  `json:"timestamp_ms"`
+}
+
+// Write writes the runtime files of a server that listens at an address, without its
+// token. When it returns they stand on the disk.
+func (r *Runtime) Write(address string, port int) error {
+	self := proc.Self()
+	who, err := json.Marshal(owner{self.PID, self.Start, address, r.clock.Now().UnixMilli()})
+	if err != nil {
+		return Failed(ExitRuntime, err)
+	}
+	// In place: the lock is on the file itself.
+	if err := os.WriteFile(filepath.Join(r.dir.Path(), lockFile), append(who, '\n'), 0o600); err != nil {
+		return Failed(ExitRuntime, err)
+	}
+	files := []struct{ name, text string }{
+		{portFile, strconv.Itoa(port)}, {guidFile, r.guid}, {tokenFile, r.token}, {pidFile, strconv.Itoa(self.PID)},
+	}
+	if err := r.beat(); err != nil {
+		return err
+	}
+	for _, f := range files {
+		if f.text == "" {
+			continue
+		}
+		mode := fs.FileMode(0o644)
+		if f.name == tokenFile {
+			mode = 0o600
+		}
+		if err := r.namer.Write(r.dir, f.name, []byte(f.text+"\n"), mode); err != nil {
+			return Failed(ExitRuntime, err)
+		}
+		r.wrote = append(r.wrote, f.name)
+	}
+	return nil
+}
+
+func (r *Runtime) beat() error {
+	text, err := json.Marshal(heartbeat{os.Getpid(), r.guid, r.clock.Now().UnixMilli()})
+	if err == nil {
+		err = r.namer.WriteUnsynced(r.dir, beatFile, append(text, '\n'), 0o644)
+	}
+	return Failed(ExitRuntime, err)
+}
+
+// Beat keeps the heartbeat fresh and the log small until ctx is done. A heartbeat that
+// cannot be written is for those who look at its age.
+func (r *Runtime) Beat(ctx context.Context) {
+	for tick := time.NewTicker(beatPause); ; {
+		select {
+		case <-ctx.Done():
+			tick.Stop()
+			return
+		case <-tick.C:
+			_ = r.beat()
+			_ = r.turnLog()
+		}
+	}
+}
+
+// turnLog keeps the log of a server that was started in the background within its bound:
+// its content goes to the old one, and the file, which is open for appending, is emptied.
+func (r *Runtime) turnLog() error {
+	st, err := r.dir.Stat(logFile)
+	if err != nil || st.Size() <= maxLog {
+		return err
+	}
+	content, err := durable.ReadFile(r.dir, logFile, 2*maxLog)
+	if err != nil {
+		return err
+	}
+	if err := r.namer.WriteUnsynced(r.dir, oldLog, content, 0o600); err != nil {
+		return err
+	}
+	return os.Truncate(filepath.Join(r.dir.Path(), logFile), 0)
+}
+
+// Remove takes the runtime files away and releases the data directory.
+func (r *Runtime) Remove() error {
+	var failed error
+	for _, name := range append(r.wrote, beatFile) {
+		if err := r.dir.Remove(name); err != nil && !errors.Is(err, fs.ErrNotExist) {
+			failed = errors.Join(failed, err)
+		}
+	}
+	return errors.Join(failed, r.held.Release(), r.dir.Close())
+}

@@ -1,0 +1,94 @@
+package dialect
+
+// Which agent programs work, as far as a request may wait to know it.
+
+import (
+	"cmp"
+	"context"
+	"sync"
+	"time"
+
+	"ac/company"
+	"ac/runs/provider"
+)
+
+// Of what programs are known: how long that holds, and how long a request waits for it.
+const (
+	programsHold     = time.Minute
+	programsPatience = 2 * time.Second
+)
+
+// Programs knows which agent programs work. It looks when it is asked, in the background:
+// nothing happens while nobody asks. It is safe for concurrent use.
+type Programs struct {
+	company *Company
+	work    context.Context //nolint:containedctx // of the looks
+	looks   sync.WaitGroup
+
+	mu    sync.Mutex
+	known []provider.Adapter
+	at    time.Time
+	look  chan struct{} // closed when the look under way is over, nil for none
+}
+
+// NewPrograms makes one whose looks end with work.
+func NewPrograms(work context.Context, c *Company) *Programs {
+	return &Programs{company: c, work: work}
+}
+
+// Adapters is what is known by now; the first time a request waits for it a little.
+func (h *Programs) Adapters(ctx context.Context) []provider.Adapter {
+	h.mu.Lock()
+	known := h.known
+	if h.look == nil && (known == nil || h.company.Clock.Now().Sub(h.at) > programsHold) {
+		h.look = make(chan struct{})
+		h.looks.Go(h.refresh)
+	}
+	look := h.look
+	h.mu.Unlock()
+	if known != nil {
+		return known
+	}
+	timer := time.NewTimer(programsPatience)
+	defer timer.Stop()
+	select {
+	case <-look:
+	case <-timer.C:
+	case <-ctx.Done():
+	}
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	return h.known
+}
+
+func (h *Programs) refresh() {
+	found, err := h.company.Adapters(h.work)
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if err == nil {
+		h.known, h.at = found, h.company.Clock.Now()
+	}
+	close(h.look)
+	h.look = nil
+}
+
+// Wait waits until no look is under way.
+func (h *Programs) Wait() { h.looks.Wait() }
+
+// Unable is why an agent can do no work, "" where it can, and the version of its program.
+func Unable(a company.AgentRow, adapters []provider.Adapter) (why, version string) {
+	if !company.MayDoJobs(a.Role) {
+		return "an agent of role " + a.Role + " does no tasks", ""
+	}
+	driver := provider.DriverOf(a.Provider)
+	for _, adapter := range adapters {
+		if provider.Driver(adapter.Provider) != driver {
+			continue
+		}
+		if version = cmp.Or(version, adapter.Version); adapter.Available {
+			return "", version
+		}
+		why = cmp.Or(why, adapter.Reason, "its program is not installed")
+	}
+	return why, version
+}

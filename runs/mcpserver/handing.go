@@ -1,0 +1,107 @@
+package mcpserver
+
+// What an agent is told of the servers of its workspace at its start.
+
+import (
+	"errors"
+	"maps"
+	"slices"
+	"strings"
+
+	"ac/internal/fault"
+	"ac/internal/redact"
+	"ac/runs/agent"
+	"ac/workspace/doc"
+)
+
+// Handed are the servers that an agent is told of, and the values in them that must not
+// be recorded.
+type Handed struct {
+	Servers []agent.Server
+	Secrets []string
+}
+
+// For resolves the enabled servers that the agents of a driver are told of, by id. lookup
+// reads the environment of the session. The error is env_missing for a variable that it
+// does not have.
+func For(driver string, machine doc.Machine, secrets doc.Secrets, lookup func(name string) string) (h Handed, err error) {
+	for _, id := range slices.Sorted(maps.Keys(machine.MCPServers)) {
+		s := machine.MCPServers[id]
+		if !s.Enabled || !slices.Contains(Drivers(id, s), driver) {
+			continue
+		}
+		s = withSecrets(s, secrets.MCPServers[id])
+		if err := errors.Join(checkID(id), check(id, s)); err != nil {
+			return h, err // somebody wrote it by hand
+		}
+		server, err := h.resolve(id, s, lookup)
+		if err != nil {
+			return h, err
+		}
+		h.Servers = append(h.Servers, server)
+	}
+	return h, nil
+}
+
+// resolve reads the variables that a server names.
+func (h *Handed) resolve(id string, s doc.MCPServer, lookup func(string) string) (server agent.Server, err error) {
+	server = agent.Server{Name: id, Command: s.Command, Args: s.Args, TimeoutSeconds: s.TimeoutSeconds}
+	if server.Env, err = h.expand(id, s.Env, lookup); err != nil || s.Transport == doc.TransportStdio {
+		return server, err
+	}
+	server.Transport, server.URL = s.Transport, s.URL
+	if server.Headers, err = h.expand(id, s.Headers, lookup); err != nil || s.AuthToken == "" {
+		return server, err
+	}
+	token, missing := doc.ExpandEnv(s.AuthToken, lookup)
+	if missing != "" {
+		return server, envMissing(id, missing)
+	}
+	h.Secrets = append(h.Secrets, token)
+	if server.Headers == nil {
+		server.Headers = map[string]string{}
+	}
+	for name := range server.Headers {
+		if strings.EqualFold(name, "Authorization") {
+			return server, nil
+		}
+	}
+	server.Headers["Authorization"] = "Bearer " + token
+	return server, nil
+}
+
+func (h *Handed) expand(id string, values map[string]string, lookup func(string) string) (map[string]string, error) {
+	values = maps.Clone(values)
+	for name, value := range values {
+		expanded, missing := doc.ExpandEnv(value, lookup)
+		if missing != "" {
+			return nil, envMissing(id, missing)
+		}
+		values[name] = expanded
+		h.Secrets = append(h.Secrets, secretsIn(name, value, expanded)...)
+	}
+	return values, nil
+}
+
+// secretsIn are what must not be recorded of a value: all of it where its name or its form
+// says that it is a secret, and a token without the scheme in front of it.
+func secretsIn(name, value, expanded string) (secrets []string) {
+	named := redact.SecretName(name) || strings.EqualFold(name, "Cookie") || strings.Contains(value, "{env:") && redact.SecretName(value)
+	if !named && redact.Find(expanded).Total() == 0 {
+		return nil
+	}
+	secrets = append(secrets, expanded)
+	if scheme, token, ok := strings.Cut(expanded, " "); ok && len(scheme) <= 10 && len(token) >= 8 {
+		secrets = append(secrets, token)
+	}
+	return secrets
+}
+
+func envMissing(id, name string) error {
+	return fault.New(fault.EnvMissing, "MCP server %s needs the variable %s, which is not set", id, name).With(missingData{name})
+}
+
+// missingData stands beside env_missing.
+type missingData struct {
+	Name string `json:"name"`
+}

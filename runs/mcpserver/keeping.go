@@ -1,0 +1,74 @@
+package mcpserver
+
+// Where the values of a server are kept: those that name a variable in machine.yaml, the
+// others in secrets.yaml.
+
+import (
+	"maps"
+
+	"ac/workspace/doc"
+)
+
+// Put keeps a server whole.
+func Put(machine *doc.Machine, secrets *doc.Secrets, id string, s doc.MCPServer) {
+	public := Shown(id, s).MCPServer
+	hidden := doc.MCPSecrets{Env: hiddenOf(s.Env), Headers: hiddenOf(s.Headers)}
+	if public.AuthToken == doc.Hidden {
+		hidden.AuthToken = s.AuthToken
+	}
+	Remove(machine, secrets, id)
+	if machine.MCPServers == nil {
+		machine.MCPServers = map[string]doc.MCPServer{}
+	}
+	machine.MCPServers[id] = public
+	if len(hidden.Env) > 0 || len(hidden.Headers) > 0 || hidden.AuthToken != "" {
+		if secrets.MCPServers == nil {
+			secrets.MCPServers = map[string]doc.MCPSecrets{}
+		}
+		secrets.MCPServers[id] = hidden
+	}
+}
+
+// Remove forgets a server and its values.
+func Remove(machine *doc.Machine, secrets *doc.Secrets, id string) {
+	delete(machine.MCPServers, id)
+	delete(secrets.MCPServers, id)
+}
+
+func hiddenOf(values map[string]string) map[string]string {
+	hidden := map[string]string{}
+	for name, value := range values {
+		if !doc.OnlyEnvReference(value) {
+			hidden[name] = value
+		}
+	}
+	if len(hidden) == 0 {
+		return nil
+	}
+	return hidden
+}
+
+// withSecrets is a server with its values in the clear.
+func withSecrets(s doc.MCPServer, secrets doc.MCPSecrets) doc.MCPServer {
+	s.Env, s.Headers = inClear(s.Env, secrets.Env), inClear(s.Headers, secrets.Headers)
+	if s.AuthToken == doc.Hidden {
+		s.AuthToken = secrets.AuthToken
+	}
+	return s
+}
+
+// inClear puts values in the place of doc.Hidden. One that is not kept is left out.
+func inClear(values, secrets map[string]string) map[string]string {
+	values = maps.Clone(values)
+	for name, value := range values {
+		if value != doc.Hidden {
+			continue
+		}
+		if kept, known := secrets[name]; known {
+			values[name] = kept
+		} else {
+			delete(values, name)
+		}
+	}
+	return values
+}

@@ -1,0 +1,29 @@
+package transfer_test
+
+import (
+	"path/filepath"
+	"testing"
+
+	"ac/workspace"
+)
+
+// TestSecretsStay pins that keys and tokens are in no export, not even in one of the
+// machine's part.
+func TestSecretsStay(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	from := made(t, filepath.Join(dir, "a"))
+	put(t, filepath.Join(from, filepath.FromSlash(workspace.SecretsFile)), "schema_version: 1\ntype: secrets\n")
+	out := order(from, filepath.Join(dir, "b"))
+	out.Local = true
+	if _, err := out.Run(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	local := tree(t, out.To, ".local")
+	if _, there := local[workspace.SecretsFile]; there {
+		t.Error("secrets.yaml was copied")
+	}
+	if _, there := local[workspace.MachineFile]; !there {
+		t.Errorf("the machine's part was not copied: %v", local)
+	}
+}
