@@ -89,6 +89,19 @@ func (m *View) RunIDsLike(ids []string, letters int) ([]string, error) {
 // CountRuns counts the runs of the workspace.
 func (m *View) CountRuns() (int, error) { return m.view.CountRuns(index.RunFilter{}) }
 
+// CheckLogs fails, for a view of records only, if one of these runs has a log that changed:
+// At then calls its reader again after a sync.
+func (m *View) CheckLogs(rows []MonitorRow) error {
+	if !m.partly {
+		return nil
+	}
+	keys := make([]index.RunKey, len(rows))
+	for i := range rows {
+		keys[i] = index.RunKey{ProjectID: rows[i].ProjectID, RunID: rows[i].RunID}
+	}
+	return m.view.CheckLogs(keys)
+}
+
 // OneRun takes one run with its newest session. known is false for a run that is not in
 // the index.
 func (m *View) OneRun(key index.RunKey) (row MonitorRow, known bool, err error) {

@@ -63,7 +63,7 @@ func statusCommand(a *app) *cobra.Command {
 today, and whether anything is wrong with the workspace (ac doctor looks at everything).`,
 		Example: "  ac status\n  ac status --json",
 	}
-	a.short(cmd, func(c *call, _ []string) error {
+	a.listing(cmd, func(c *call, _ []string) error {
 		report, err := c.status()
 		if err != nil {
 			return err
