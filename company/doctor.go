@@ -9,7 +9,9 @@ import (
 	"ac/doctor"
 	"ac/heartbeat"
 	"ac/index"
+	"ac/internal/clock"
 	"ac/internal/inflight"
+	"ac/snapshot/room"
 	"ac/workspace/doc"
 )
 
@@ -35,7 +37,38 @@ func (c *Folder) patient(ctx context.Context, asked index.Freshness) doctor.Pati
 func (c *Folder) Doctor(ctx context.Context, p DoctorParams) (doctor.Report, error) {
 	patient := c.patient(ctx, index.FreshnessOf(p.RebuildIndex, p.SyncIndex))
 	inflight.Leave(ctx)
-	return doctor.Examine(ctx, patient), nil
+	report := doctor.Examine(ctx, patient)
+	c.all.diagnosed(c.dir, report.Summary)
+	return report, nil
+}
+
+// diagnosed keeps what the last diagnosis found, and tells the room.
+func (cs *Host) diagnosed(dir string, found doctor.Summary) {
+	cs.mu.Lock()
+	defer cs.mu.Unlock()
+	cs.diagnoses[dir] = room.Doctor{Pass: found.Pass, Warn: found.Warn, Fail: found.Fail, At: clock.Stamp(cs.env.Clock.Now())}
+	for w, kept := range cs.rooms {
+		if w.Dir() == dir {
+			kept.news.add(func(n *roomNews) { n.tables = true })
+		}
+	}
+}
+
+// facts are what the process serves, and its last diagnosis of a folder, nil without one.
+func (cs *Host) facts(dir string) (room.Serves, *room.Doctor) {
+	cs.mu.Lock()
+	defer cs.mu.Unlock()
+	if found, ok := cs.diagnoses[dir]; ok {
+		return cs.serves, &found
+	}
+	return cs.serves, nil
+}
+
+// ServesDialects says which protocols of other programs the process serves.
+func (cs *Host) ServesDialects(names []string) {
+	cs.mu.Lock()
+	defer cs.mu.Unlock()
+	cs.serves.Dialects = names
 }
 
 // GlanceResult is what the cheap checks found.

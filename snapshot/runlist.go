@@ -63,9 +63,16 @@ func (m *View) RunList(q RunQuery) (list RunList, err error) {
 		found = append(found, slices.DeleteFunc(live, func(l index.ListedRun) bool { return there[l.Key()] })...)
 	}
 	list.Rows = make([]MonitorRow, len(found))
-	workspace.Each(len(found), func(i int) { list.Rows[i] = rowOf(&found[i].MonitoredRun, m.sessionOf(&found[i])) })
+	workspace.Each(len(found), func(i int) { list.Rows[i] = m.listed(&found[i]) })
 	slices.SortStableFunc(list.Rows, func(a, b MonitorRow) int { return newer(a.CreatedAt, b.CreatedAt) })
 	return list, nil
+}
+
+// listed is the row of a run.
+func (m *View) listed(l *index.ListedRun) MonitorRow {
+	row := rowOf(&l.MonitoredRun, m.sessionOf(l))
+	row.RetryOf = l.RetryOf
+	return row
 }
 
 // sessionOf is the newest session of a run, nil for none. Nothing is written.
@@ -109,7 +116,7 @@ func (m *View) OneRun(key index.RunKey) (row MonitorRow, known bool, err error) 
 	if err != nil || found == nil {
 		return row, false, err
 	}
-	return rowOf(&found.MonitoredRun, m.sessionOf(found)), true, nil
+	return m.listed(found), true, nil
 }
 
 // RunsSince counts the runs that were created since a time, in Unix nanoseconds, by their
