@@ -100,19 +100,29 @@ func (c *call) confirmed(question string) bool {
 
 // stopNamed stops the run or the job that a word names.
 func (c *call) stopNamed(word string) doneRow {
+	row, job, err := c.runOrJob(word)
+	switch {
+	case err != nil:
+		return failedRow(word, "run", err)
+	case job != nil:
+		return c.cancelJob(*job)
+	}
+	return c.stopRun(&row)
+}
+
+// runOrJob finds the run or the job that a word names; job is nil for a run.
+func (c *call) runOrJob(word string) (row company.RunRow, job *company.JobParams, err error) {
 	row, runErr := c.run(word)
 	jobs, err := c.jobs(word)
 	switch {
 	case err != nil:
-		return failedRow(word, "run", err)
+		return row, nil, err
 	case runErr == nil && len(jobs) > 0 || len(jobs) > 1:
-		return failedRow(word, "run", fmt.Errorf("%s may be a run or a job; say more of it", word))
+		return row, nil, fmt.Errorf("%s may be a run or a job; say more of it", word)
 	case len(jobs) == 1:
-		return c.cancelJob(jobs[0])
-	case runErr != nil:
-		return failedRow(word, "run", runErr)
+		return row, &jobs[0], nil
 	}
-	return c.stopRun(&row)
+	return row, nil, runErr
 }
 
 // stopRun ends a run and waits for its end.
