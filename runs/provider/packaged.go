@@ -7,6 +7,9 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+
+	"ac/internal/lazyregexp"
+	"ac/workspace"
 )
 
 // Bounds of the search for the package of a program.
@@ -36,6 +39,25 @@ func packagedVersion(program string) string {
 	}
 	return ""
 }
+
+// KnownVersion is the version of a program as far as it is known without a start of it: by its
+// package, or by what it said before in this workspace, with the same file. "" where it is not.
+func KnownVersion(w *workspace.Workspace, program string) string {
+	said := packagedVersion(program)
+	c := Cache{Workspace: w}
+	if known, ok := c.recall(program, "about"); said == "" && ok && known.About != nil && known.About.Version != nil {
+		said = *known.About.Version
+	}
+	for _, a := range adapters() {
+		if known, ok := c.recall(program, "probe "+a.Name); said == "" && ok && known.Probe != nil {
+			said = known.Probe.Version
+		}
+	}
+	return versionNumber().FindString(said)
+}
+
+// versionNumber matches the number in what programs say of their versions.
+var versionNumber = lazyregexp.New(`[0-9]+\.[0-9]+[0-9A-Za-z.+-]*`)
 
 // npmPackage is what a package.json says of its programs.
 type npmPackage struct {

@@ -7,6 +7,8 @@ import (
 	"runtime"
 	"testing"
 	"time"
+
+	"ac/workspace"
 )
 
 // TestSlowProgram knows the version of a program that does not answer in time by its package;
@@ -45,5 +47,38 @@ func TestSlowProgram(t *testing.T) {
 				t.Errorf("version %q, reason %q", got.Version, got.Reason)
 			}
 		})
+	}
+}
+
+// TestKnownVersion takes the number of what a program said before, while its file is the same.
+func TestKnownVersion(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	if err := workspace.Init(t.Context(), workspace.SystemEnv(), filepath.Join(dir, "ws"), workspace.InitOptions{CompanyName: "C"}); err != nil {
+		t.Fatal(err)
+	}
+	w, err := workspace.Open(workspace.SystemEnv(), filepath.Join(dir, "ws"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer w.Close()
+	program := filepath.Join(dir, "codex")
+	write := func(version string) {
+		if err := os.WriteFile(program, []byte("#!/bin/sh\necho codex-cli "+version+"\n"), 0o700); err != nil { //nolint:gosec // a program
+			t.Fatal(err)
+		}
+	}
+	write("0.45.0-beta.1")
+	if got := KnownVersion(w, program); got != "" {
+		t.Errorf("before it was asked: %q", got)
+	}
+	c := Cache{Workspace: w, Environ: []string{"PATH=/usr/bin:/bin"}}
+	c.About(t.Context(), "codex", program)
+	if got := KnownVersion(w, program); got != "0.45.0-beta.1" {
+		t.Errorf("after it was asked: %q", got)
+	}
+	write("0.46.0-and-longer")
+	if got := KnownVersion(w, program); got != "" {
+		t.Errorf("after it was replaced: %q", got)
 	}
 }
