@@ -5,7 +5,9 @@ package company
 import (
 	"context"
 	"os"
+	"time"
 
+	"ac/audit"
 	"ac/doctor"
 	"ac/heartbeat"
 	"ac/index"
@@ -76,6 +78,7 @@ type GlanceResult struct {
 	Status   string         // ok, warn or fail
 	Findings []doctor.Check // those that are not passed
 	Beats    bool           // the heartbeat is on
+	SealedAt time.Time      // the last time, zero for never
 }
 
 // Glance runs the checks that cost next to nothing. Nothing is written or started.
@@ -94,6 +97,7 @@ func (c *Folder) Glance(ctx context.Context, _ Dir) (GlanceResult, error) {
 	if p.Workspace != nil {
 		config, _ := heartbeat.Config(p.Workspace) // off if there is a problem
 		found.Beats = config.Enabled
+		found.SealedAt, _ = audit.LastSealed(p.Workspace)
 	}
 	return found, nil
 }
