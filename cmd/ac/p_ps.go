@@ -93,7 +93,7 @@ func (c *call) printRuns(list company.RunRows) error {
 		}
 		return nil
 	case list.None && c.onTerminal():
-		c.note("No runs yet: ac run:launch, or ac run:execute")
+		c.note("No runs yet: ac run -- make test")
 		return nil
 	case len(list.Rows) == 0 && c.onTerminal():
 		c.note("No run fits.")

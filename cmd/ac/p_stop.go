@@ -25,6 +25,7 @@ type doneRow struct {
 	Result any     `json:"result"`
 	Error  *string `json:"error"`
 	text   string  // what people read
+	wrong  bool    // it was asked for in a wrong way
 }
 
 func stopCommand(a *app) *cobra.Command {
@@ -207,7 +208,8 @@ func failedRow(id, kind string, err error) doneRow {
 	if choice, ok := errors.AsType[choiceError](err); ok {
 		message = strings.Join(append([]string{choice.message}, choice.lines...), "\n  ")
 	}
-	return doneRow{ID: id, Kind: kind, Error: &message}
+	_, wrong := errors.AsType[usageError](err)
+	return doneRow{ID: id, Kind: kind, Error: &message, wrong: wrong}
 }
 
 // printDone prints what came of each id. It fails if anything did.
@@ -220,7 +222,10 @@ func (c *call) printDone(done []doneRow) error {
 			fmt.Fprintln(c.stdout, d.text)
 		case !d.OK && !c.asJSON:
 			for i, line := range strings.Split(*d.Error, "\n") {
-				if i == 0 {
+				switch {
+				case i == 0 && d.wrong:
+					line = "error: " + line
+				case i == 0:
 					line = "ERROR: " + line
 				}
 				fmt.Fprintln(c.stderr, line)
