@@ -72,7 +72,7 @@ func (v *View) CheckLogs(keys []RunKey) error {
 	}
 	defer dir.Close()
 	for _, name := range paths {
-		name := name.(string) //nolint:errcheck // each is one
+		name := name.(string)
 		version, kind, err := dir.Look(strings.TrimPrefix(name, workspace.ProjectsDir+"/"))
 		f := known[name]
 		switch {

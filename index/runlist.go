@@ -101,7 +101,7 @@ func (v *View) TaskCounts() ([]TaskCount, error) {
 
 // LastMessage is a conversation with its newest message; At and By are "" without one.
 type LastMessage struct {
-	Key int64 // of the conversation, for Unread
+	Key                                     int64 // of the conversation, for Unread
 	ConversationID, ProjectID, Name, At, By string
 }
 

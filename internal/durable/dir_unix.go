@@ -44,7 +44,7 @@ func (d *Dir) lookAtEach(names []string, seen func(i int, v Version, kind fs.Fil
 	_ = d.control(func(fd int) error { // of a directory that is closed nothing is seen
 		for i, name := range names {
 			err := unix.Fstatat(fd, name, &st, unix.AT_SYMLINK_NOFOLLOW)
-			for err == unix.EINTR { //nolint:errorlint // a bare errno
+			for err == unix.EINTR {
 				err = unix.Fstatat(fd, name, &st, unix.AT_SYMLINK_NOFOLLOW)
 			}
 			if err == nil {
