@@ -6,8 +6,10 @@ import (
 	"encoding/base64"
 	"fmt"
 	"path"
+	"slices"
 	"strconv"
 	"strings"
+	"time"
 
 	"golang.org/x/mod/sumdb/note"
 	"golang.org/x/mod/sumdb/tlog"
@@ -79,4 +81,24 @@ func checkpoints(w *workspace.Workspace) (names []string, err error) {
 		}
 	}
 	return names, err
+}
+
+// LastSealed is when a workspace was last sealed, as its newest checkpoint says; ok is false if it
+// never was. Nothing is verified.
+func LastSealed(w *workspace.Workspace) (at time.Time, ok bool) {
+	names, err := checkpoints(w)
+	if err != nil || len(names) == 0 {
+		return at, false
+	}
+	newest := slices.Max(names)
+	text, err := w.Read(newest)
+	if err != nil {
+		return at, false
+	}
+	body, _, _ := strings.Cut(string(text), "\n\n")
+	c, err := parseCheckpoint(newest, body+"\n")
+	if err != nil {
+		return at, false
+	}
+	return clock.Parse(c.SealedAt)
 }

@@ -56,6 +56,7 @@ func measurements() []measurement {
 		{"budgets", measureBudgets},
 		{"governance", measureGovernance},
 		{"snapshots", measureSnapshots},
+		{"lists", measureLists},
 		{"web", measureWeb},
 		{"messages", measureMessages},
 		{"index", measureIndex},

@@ -24,6 +24,7 @@ import (
 	"ac/runs"
 	"ac/runs/lane"
 	"ac/runs/session"
+	"ac/snapshot/room"
 	"ac/workspace"
 	"ac/workspace/validate"
 )
@@ -42,6 +43,7 @@ type Host struct {
 	limits   lane.Limits
 	files    *files.Memory
 	changes  recentChanges
+	serves   room.Serves
 
 	serverID  string // a UUID
 	started   time.Time
@@ -61,6 +63,8 @@ type Host struct {
 	submitted []submitted
 	// rooms are those that somebody looks at, or did a moment ago.
 	rooms map[*workspace.Workspace]*keptRoom
+	// diagnoses are the last ones of folders, by path.
+	diagnoses map[string]room.Doctor
 	// loops are the heartbeats of the observed workspaces; sightings records,
 	// for each spelling of a path, when it was last observed.
 	loops     map[string]*heartbeat.Loop
@@ -94,6 +98,8 @@ type Options struct {
 	Stderr io.Writer
 	// Version is the version of this program.
 	Version string
+	// Serves is what clients may do, as the room says it.
+	Serves room.Serves
 }
 
 // New makes the Host of a process.
@@ -101,6 +107,7 @@ func New(opts Options) *Host {
 	ctx, cancel := context.WithCancel(context.Background())
 	cs := &Host{
 		ctx: ctx, cancel: cancel,
+		serves: opts.Serves, diagnoses: map[string]room.Doctor{},
 		stderr: opts.Stderr, env: opts.Env, hub: opts.Hub, version: opts.Version, open: map[string]*opened{}, launching: map[launched][]*launching{},
 		loops: map[string]*heartbeat.Loop{}, sightings: map[string]*sighting{},
 		limits: lane.LimitsFrom(os.LookupEnv), files: files.NewMemory(),
@@ -108,6 +115,9 @@ func New(opts Options) *Host {
 		runners:  &job.Starter{Executable: opts.Executable, Environ: os.Environ(), Version: opts.Version},
 	}
 	cs.serverID, cs.started = newServerID(opts.Env.IDs.Hex), opts.Env.Clock.Now()
+	if cs.serves.Dialects == nil {
+		cs.serves.Dialects = []string{}
+	}
 	if cs.logs = feed.NewLogs(); cs.hub != nil {
 		cs.logs = cs.hub.Logs()
 		cs.worker = cs.newWorker()

@@ -5,11 +5,15 @@ package company
 import (
 	"context"
 	"os"
+	"time"
 
+	"ac/audit"
 	"ac/doctor"
 	"ac/heartbeat"
 	"ac/index"
+	"ac/internal/clock"
 	"ac/internal/inflight"
+	"ac/snapshot/room"
 	"ac/workspace/doc"
 )
 
@@ -35,7 +39,38 @@ func (c *Folder) patient(ctx context.Context, asked index.Freshness) doctor.Pati
 func (c *Folder) Doctor(ctx context.Context, p DoctorParams) (doctor.Report, error) {
 	patient := c.patient(ctx, index.FreshnessOf(p.RebuildIndex, p.SyncIndex))
 	inflight.Leave(ctx)
-	return doctor.Examine(ctx, patient), nil
+	report := doctor.Examine(ctx, patient)
+	c.all.diagnosed(c.dir, report.Summary)
+	return report, nil
+}
+
+// diagnosed keeps what the last diagnosis found, and tells the room.
+func (cs *Host) diagnosed(dir string, found doctor.Summary) {
+	cs.mu.Lock()
+	defer cs.mu.Unlock()
+	cs.diagnoses[dir] = room.Doctor{Pass: found.Pass, Warn: found.Warn, Fail: found.Fail, At: clock.Stamp(cs.env.Clock.Now())}
+	for w, kept := range cs.rooms {
+		if w.Dir() == dir {
+			kept.news.add(func(n *roomNews) { n.tables = true })
+		}
+	}
+}
+
+// facts are what the process serves, and its last diagnosis of a folder, nil without one.
+func (cs *Host) facts(dir string) (room.Serves, *room.Doctor) {
+	cs.mu.Lock()
+	defer cs.mu.Unlock()
+	if found, ok := cs.diagnoses[dir]; ok {
+		return cs.serves, &found
+	}
+	return cs.serves, nil
+}
+
+// ServesDialects says which protocols of other programs the process serves.
+func (cs *Host) ServesDialects(names []string) {
+	cs.mu.Lock()
+	defer cs.mu.Unlock()
+	cs.serves.Dialects = names
 }
 
 // GlanceResult is what the cheap checks found.
@@ -43,6 +78,7 @@ type GlanceResult struct {
 	Status   string         // ok, warn or fail
 	Findings []doctor.Check // those that are not passed
 	Beats    bool           // the heartbeat is on
+	SealedAt time.Time      // the last time, zero for never
 }
 
 // Glance runs the checks that cost next to nothing. Nothing is written or started.
@@ -61,6 +97,7 @@ func (c *Folder) Glance(ctx context.Context, _ Dir) (GlanceResult, error) {
 	if p.Workspace != nil {
 		config, _ := heartbeat.Config(p.Workspace) // off if there is a problem
 		found.Beats = config.Enabled
+		found.SealedAt, _ = audit.LastSealed(p.Workspace)
 	}
 	return found, nil
 }

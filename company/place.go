@@ -7,6 +7,7 @@ import (
 	"path/filepath"
 
 	"ac/internal/fault"
+	"ac/runs"
 	"ac/runs/worktree"
 	"ac/workspace"
 )
@@ -65,6 +66,34 @@ func (c *Company) RunPlace(_ context.Context, p RunPlaceParams) (RunPlace, error
 		return RunPlace{}, fault.New(fault.NotFound, "repository %s is not linked to the project", p.RepoID)
 	}
 	return best, nil
+}
+
+// WorkedInParams name a run.
+type WorkedInParams struct {
+	Dir
+	ProjectID string `json:"project_id" is:"id"`
+	RunID     string `json:"run_id" is:"id"`
+}
+
+// WorkedIn is the folder that a run without a worktree worked in, "" where it was never launched
+// or that is not on this machine.
+func (c *Company) WorkedIn(_ context.Context, p WorkedInParams) (string, error) {
+	run, err := runs.Load(c.w, p.ProjectID, p.RunID)
+	if err != nil || run.Spec == nil || run.Spec.WorktreeRel != "" {
+		return "", err
+	}
+	if run.Spec.RepoID == "" {
+		return c.w.Dir(), nil
+	}
+	machine, err := c.w.Machine()
+	if err != nil {
+		return "", err
+	}
+	root, err := worktree.Root(machine, run.Spec.RepoID)
+	if err != nil {
+		return "", nil //nolint:nilerr // it is elsewhere
+	}
+	return filepath.Join(root, filepath.FromSlash(run.Spec.WorkdirRel)), nil
 }
 
 // within is the place of a folder below another one.

@@ -5,14 +5,19 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
 	"sync"
 	"testing"
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
 
 	"ac/company"
 	"ac/snapshot/room"
+	"ac/workspace"
 )
 
 // roomReader applies the frames of the room that it gets.
@@ -50,13 +55,16 @@ func (r *roomReader) deliver(_ context.Context, _ string, f room.Frame) error {
 	return nil
 }
 
-// TestRoomFollows holds the rows of a reader, after changes of logs and documents by
-// whomever, to what a fresh look has.
-func TestRoomFollows(t *testing.T) {
-	t.Parallel()
-	b := newBystander(t)
+// followed is a room that somebody follows.
+type followed struct {
+	bystander
+	*roomReader
+}
+
+// follow follows the room of the workspace until the test ends.
+func (b bystander) follow() followed {
 	r := &roomReader{rows: map[room.Key]map[string]string{}, got: make(chan struct{}, 1)}
-	ctx, cancel := context.WithCancel(t.Context())
+	ctx, cancel := context.WithCancel(b.t.Context())
 	ended := make(chan error, 1)
 	go func() {
 		folder := b.all.In(b.dir)
@@ -66,31 +74,53 @@ func TestRoomFollows(t *testing.T) {
 		}
 		ended <- err
 	}()
-	defer func() {
+	b.t.Cleanup(func() {
 		cancel()
 		if err := <-ended; err != nil && !errors.Is(err, context.Canceled) {
-			t.Error(err)
+			b.t.Error(err)
 		}
-	}()
-	settled := func(what string, is func() bool) {
-		t.Helper()
-		for deadline := time.After(30 * time.Second); ; {
-			if is() {
-				return
-			}
-			select {
-			case <-r.got:
-			case <-deadline:
-				t.Fatalf("the room does not show %s:\n%s", what, cmp.Diff(b.freshRoom(), r.rows))
-			}
+	})
+	return followed{b, r}
+}
+
+// settled waits until the reader has what it should.
+func (f followed) settled(what string, is func() bool) {
+	f.t.Helper()
+	for deadline := time.After(30 * time.Second); ; {
+		if is() {
+			return
+		}
+		select {
+		case <-f.got:
+		case <-deadline:
+			f.t.Fatalf("the room does not show %s:\n%s", what, cmp.Diff(f.freshRoom(), f.rows))
 		}
 	}
-	same := func() bool {
-		fresh := b.freshRoom()
-		r.mu.Lock()
-		defer r.mu.Unlock()
-		return len(r.rows) > 0 && cmp.Equal(fresh, r.rows)
-	}
+}
+
+// field is a field of a row as the reader has it, "" without one.
+func (f followed) field(table, id, name string) string {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return f.rows[room.Key{Table: table, ID: id}][name]
+}
+
+// same reports whether the reader has the rows that a fresh look has.
+func (f followed) same() bool {
+	fresh := f.freshRoom()
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	began := cmpopts.IgnoreMapEntries(func(name, _ string) bool { return name == "epoch_at" })
+	return len(f.rows) > 0 && cmp.Equal(fresh, f.rows, began)
+}
+
+// TestRoomFollows holds the rows of a reader, after changes of logs and documents by
+// whomever, to what a fresh look has.
+func TestRoomFollows(t *testing.T) {
+	t.Parallel()
+	b := newBystander(t)
+	r := b.follow()
+	settled, same := r.settled, r.same
 	settled("itself", same)
 	run := b.run()
 	runKey := room.Key{Table: room.TableRuns, ID: run}
@@ -122,6 +152,122 @@ func TestRoomFollows(t *testing.T) {
 		return r.rows[runKey]["status"] == `"stopped"`
 	})
 	settled("all of it", same)
+}
+
+// TestRoomFollowsProjects shows what comes into the folders of a project that began after the
+// room, and goes on after a time at which it could not be read.
+func TestRoomFollowsProjects(t *testing.T) {
+	t.Parallel()
+	b := newBystander(t)
+	r := b.follow()
+	r.settled("itself", r.same)
+	var made struct {
+		ProjectID string `json:"project_id"`
+	}
+	b.read(b.must("workspace.project.create_with_defaults", `{"workspace_dir":"DIR","name":"Later"}`), &made)
+	r.settled("the project", func() bool { return r.field(room.TableProjects, made.ProjectID, "name") == `"Later"` })
+	task := func(id string) {
+		b.write("work/projects/"+made.ProjectID+"/tasks/"+id+".md", "---\nschema_version: 1\ntype: task\nid: "+id+"\nproject_id: "+made.ProjectID+
+			"\ntitle: T\ncreated_at: 2026-01-01T00:00:00Z\nstatus: draft\nvisibility: org\nmilestones: []\n---\n")
+	}
+	task("task_1")
+	r.settled("its task", func() bool { return r.field(room.TableProjects, made.ProjectID, "tasks") == "1" })
+	b.write("work/projects/"+made.ProjectID+"/artifacts/art_y.md", "---\nschema_version: 1\ntype: milestone_report\nid: art_y\nproject_id: "+made.ProjectID+
+		"\ntitle: Done\ncreated_at: 2026-11-20T15:06:57.981Z\nvisibility: org\nproduced_by: human\nrun_id: run_x\ncontext_pack_id: ctx_x\ntask_id: task_x\nmilestone_id: ms_x\nevidence_artifacts: []\n---\n")
+	r.settled("its report", func() bool { return r.field(room.TableNeeds, "milestone:art_y", "kind") == `"milestone"` })
+
+	inTheWay := filepath.Join(b.dir, filepath.FromSlash(workspace.DismissedFile))
+	if err := os.MkdirAll(inTheWay, 0o755); err != nil {
+		t.Fatal(err)
+	}
+	task("task_2")
+	r.settled("that it is behind", func() bool { return strings.Contains(r.field(room.TableMeta, "server", "index"), `"behind":true`) })
+	if err := os.Remove(inTheWay); err != nil {
+		t.Fatal(err)
+	}
+	r.settled("all that came meanwhile", func() bool { return r.field(room.TableProjects, made.ProjectID, "tasks") == "2" && r.same() })
+}
+
+// TestRoomFields fills the fields that say who said what to whom: unread messages, quiet runs,
+// what the process serves, and the last diagnosis.
+func TestRoomFields(t *testing.T) {
+	t.Parallel()
+	b := newBystander(t)
+	r := b.follow()
+	r.settled("itself", r.same)
+	if got := r.field(room.TableMeta, "server", "dialects"); got != "[]" {
+		t.Errorf("dialects %s", got)
+	}
+	if r.field(room.TableMeta, "server", "epoch_at") == "" || r.field(room.TableMeta, "server", "launch") != "false" {
+		t.Error("the server does not say what it is")
+	}
+	b.must("workspace.doctor", `{"workspace_dir":"DIR"}`)
+	r.settled("the diagnosis", func() bool { return strings.Contains(r.field(room.TableMeta, "server", "doctor"), `"pass":`) })
+	var sent struct {
+		MessageID      string `json:"message_id"`
+		ConversationID string `json:"conversation_id"`
+	}
+	var list []struct {
+		ID string `json:"id"`
+	}
+	b.read(b.must("conversation.list", `{"workspace_dir":"DIR","scope":"project","project_id":"PROJECT"}`), &list)
+	sent.ConversationID = list[0].ID
+	b.must("conversation.message.send", `{"workspace_dir":"DIR","scope":"project","project_id":"PROJECT","conversation_id":"`+sent.ConversationID+`","author_id":"agent_x","author_role":"ceo","body":"hello"}`)
+	r.settled("what is unread", func() bool { return r.field(room.TableTalk, sent.ConversationID, "unread") == "1" })
+}
+
+// TestRoomResumes goes on where a client left off: with its revision it gets what changed
+// since and nothing else; with that of another room, everything.
+func TestRoomResumes(t *testing.T) {
+	t.Parallel()
+	b := newBystander(t)
+	r := b.follow() // keeps the room
+	r.settled("itself", r.same)
+	folder := b.all.In(b.dir)
+	c, err := folder.Enter(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	type got struct {
+		epoch string
+		frame room.Frame
+	}
+	// take follows from a revision until there is a frame.
+	take := func(epoch string, since int64) got {
+		t.Helper()
+		ctx, cancel := context.WithTimeout(t.Context(), 30*time.Second)
+		defer cancel()
+		var first got
+		err := c.FollowRoom(ctx, company.RoomStream{RunsLimit: 50, Epoch: epoch, Since: since, Deliver: func(_ context.Context, epoch string, f room.Frame) error {
+			first = got{epoch, f}
+			return errors.New("enough")
+		}})
+		if err == nil || err.Error() != "enough" {
+			t.Fatalf("no frame came: %v", err)
+		}
+		return first
+	}
+	begin := take("", 0)
+	if !begin.frame.Full {
+		t.Error("the first frame is not everything")
+	}
+	run := b.run()
+	r.settled("the run", func() bool { return r.field(room.TableRuns, run, "status") != "" })
+	next := take(begin.epoch, begin.frame.Rev)
+	if next.frame.Full || next.frame.Rev <= begin.frame.Rev {
+		t.Errorf("resumed with %+v", next.frame)
+	}
+	for _, set := range next.frame.Set {
+		if set.Table == room.TablePeople || set.Table == room.TableTalk {
+			t.Errorf("%s of %s did not change", set.ID, set.Table)
+		}
+	}
+	if other := take("00000000", begin.frame.Rev); !other.frame.Full {
+		t.Error("a revision of another room was resumed")
+	}
+	if ahead := take(begin.epoch, next.frame.Rev+1000); !ahead.frame.Full {
+		t.Error("a revision that has not been was resumed")
+	}
 }
 
 // freshRoom are the rows as somebody sees them who begins now.

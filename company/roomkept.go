@@ -9,9 +9,9 @@ import (
 	"sync"
 	"time"
 
-	"ac/events"
-	"ac/feed"
+	"ac/governance/needs"
 	"ac/index"
+	"ac/internal/clock"
 	"ac/snapshot"
 	"ac/snapshot/room"
 	"ac/workspace"
@@ -20,26 +20,36 @@ import (
 // keptRoom is a room with the workspace that it is of.
 type keptRoom struct {
 	c     *Company
-	limit int // of runs that are over
+	limit int    // of runs that are over
+	began string // when its revisions began
 
 	ready chan struct{} // closed once the room was read for the first time
 	news  *pendingNews
 
+	watched []string // folders of documents; they and unwatch are of follow, then of keep
+	unwatch func()
+
 	updating sync.Mutex // serializes updates
 	mu       sync.Mutex // guards what follows
 	room     *room.Room
-	more     bool          // there are older runs than the kept ones
-	changed  chan struct{} // closed with the next change
-	failed   error         // why the room is not kept any more
+	meta     room.Meta           // of the last tables
+	counts   []room.Change       // of the last tables, without what is quiet
+	spoke    map[string]lastWord // live runs
+	more     bool                // there are older runs than the kept ones
+	changed  chan struct{}       // closed with the next change
+	failed   error               // why the room is not kept any more
 	readers  int
 }
 
 func newKeptRoom(c *Company, limit int) *keptRoom {
 	return &keptRoom{
-		c: c, limit: limit, room: room.New(c.w.Env.IDs.Hex(epochBytes)), changed: make(chan struct{}), ready: make(chan struct{}),
+		c: c, limit: limit, began: clock.Stamp(c.w.Env.Clock.Now()), room: room.New(c.w.Env.IDs.Hex(epochBytes)), changed: make(chan struct{}), spoke: map[string]lastWord{}, ready: make(chan struct{}),
 		news: &pendingNews{roomNews: roomNews{dirty: map[index.RunKey]bool{}}, wake: make(chan struct{}, 1)},
 	}
 }
+
+// person is who looks at the room: the person of this machine.
+const person = "human"
 
 // epochBytes is how many random bytes the epoch of a room has.
 const epochBytes = 4
@@ -54,22 +64,42 @@ func (k *keptRoom) update(ctx context.Context, news roomNews) error {
 		if changes, err = k.runs(ctx, m, news); err != nil || !news.tables && !news.whole {
 			return err
 		}
-		tables, err = m.RoomTables(k.c.all.version)
+		read, err := k.c.readPositions(person)
+		if err != nil {
+			return err
+		}
+		tables, err = m.RoomTables(snapshot.RoomReader{ID: person, Read: read}, k.c.all.version)
 		return err
 	})
 	if err != nil {
 		return err
 	}
+	serves, diagnosis := k.c.all.facts(k.c.w.Dir())
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	if news.whole {
 		changes = k.room.Whole(room.TableRuns, changes)
+	}
+	if tables != nil {
+		k.server(tables, serves, diagnosis)
+	}
+	k.heard(changes)
+	counts, _ := k.quiet(tables[room.TableCounts])
+	if tables != nil {
+		tables[room.TableCounts] = counts
+	} else {
+		changes = append(changes, counts...)
 	}
 	for _, table := range room.Tables() {
 		if table != room.TableRuns && tables != nil {
 			changes = append(changes, k.room.Whole(table, tables[table])...)
 		}
 	}
+	return k.apply(changes)
+}
+
+// apply changes the rows, and wakes the readers if anything changed. It is called with mu held.
+func (k *keptRoom) apply(changes []room.Change) error {
 	before := k.room.Rev()
 	if _, err := k.room.Apply(k.c.w.Env.Clock.Now(), changes); err != nil {
 		return err
@@ -79,6 +109,27 @@ func (k *keptRoom) update(ctx context.Context, news roomNews) error {
 		k.changed = make(chan struct{})
 	}
 	return nil
+}
+
+// server completes the row of the server, and keeps it for the times at which the rows cannot
+// be read.
+func (k *keptRoom) server(tables snapshot.RoomTables, serves room.Serves, diagnosis *room.Doctor) {
+	for i, change := range tables[room.TableMeta] {
+		if meta, ok := change.Row.(room.Meta); ok {
+			meta.EpochAt, meta.Serves, meta.Doctor = k.began, serves, diagnosis
+			k.meta = meta
+			tables[room.TableMeta][i].Row = meta
+		}
+	}
+}
+
+// behind says in the row of the server why the rows are older than the files.
+func (k *keptRoom) behind(cause error) error {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	meta := k.meta
+	meta.Index = room.Index{State: needs.Line(cause.Error()), Behind: true}
+	return k.apply([]room.Change{{Key: room.Key{Table: room.TableMeta, ID: "server"}, Row: meta}})
 }
 
 // runs are the rows of the dirty runs; with whole of all that live, that a need names, and
@@ -142,7 +193,8 @@ func (k *keptRoom) kept() int {
 const (
 	roomSettles = 10 * time.Millisecond
 	roomPace    = 250 * time.Millisecond
-	roomLife    = time.Minute // and up to twice that
+	roomLife    = time.Minute     // and up to twice that
+	roomRetries = 5 * time.Second // between two attempts, at most
 )
 
 // joinRoom adds a reader to the room of the workspace, which is begun where nobody looks,
@@ -219,90 +271,18 @@ func (k *keptRoom) end(cause error) bool {
 	return true
 }
 
-// roomNews is what may have changed since the room was read.
-type roomNews struct {
-	dirty  map[index.RunKey]bool
-	tables bool // of other tables than the runs
-	whole  bool // a document changed, or a run began: any row may have
-}
-
-// pendingNews gathers news for the next update.
-type pendingNews struct {
-	roomNews
-
-	mu   sync.Mutex
-	wake chan struct{}
-}
-
-func (n *pendingNews) add(change func(*roomNews)) {
-	n.mu.Lock()
-	change(&n.roomNews)
-	n.mu.Unlock()
-	select {
-	case n.wake <- struct{}{}:
-	default:
-	}
-}
-
-func (n *pendingNews) take() roomNews {
-	n.mu.Lock()
-	defer n.mu.Unlock()
-	news := n.roomNews
-	n.roomNews = roomNews{dirty: map[index.RunKey]bool{}}
-	return news
-}
-
-// none reports whether there is no news.
-func (n roomNews) none() bool { return len(n.dirty) == 0 && !n.tables && !n.whole }
-
-// follow listens to the logs and the documents of the workspace, until stop is called.
-func (k *keptRoom) follow(ctx context.Context) (stop func(), err error) {
-	unfollow, err := k.c.subscribe(ctx, feed.Spec{Deliver: func(_ context.Context, e feed.Event) error {
-		k.news.add(func(n *roomNews) {
-			n.dirty[index.RunKey{ProjectID: e.Project, RunID: e.Run}] = true
-			switch events.Text(e.Raw, "type") {
-			case events.ProviderRaw, events.UsageReported: // its own row only
-			case events.RunStarted:
-				n.whole = true // it enters the newest
-			default:
-				n.tables = true
-			}
-		})
-		return nil
-	}})
-	if err != nil {
-		return nil, err
-	}
-	unwatch := feed.WatchDocuments(k.c.w, k.folders(), func() { k.news.add(func(n *roomNews) { n.whole = true }) })
-	return func() {
-		unfollow()
-		unwatch()
-	}, nil
-}
-
-// folders are where the documents lie that rows are made of.
-func (k *keptRoom) folders() []string {
-	projects, _ := workspace.Dirs(k.c.w.FS, workspace.ProjectsDir) // none if they cannot be listed
-	folders := append(make([]string, 0, 10+4*len(projects)),
-		workspace.ReviewsDir, workspace.HelpRequestsDir, workspace.AgentsDir+"/*", workspace.TeamsDir, workspace.SessionsDir,
-		workspace.HeartbeatDir, workspace.NeedsDir, workspace.HomeDir, workspace.ConversationsDir+"/*", workspace.ProjectsDir+"/*",
-	)
-	for _, p := range projects {
-		folders = append(folders, workspace.ArtifactsDir(p), workspace.TasksDir(p), workspace.ProjectDir(p)+"/jobs/*", workspace.ProjectConversationDir(p, "*"))
-	}
-	return folders
-}
-
 // keep reads again what may have changed, until nobody has looked for some time: at once
-// after silence, then at most once in roomPace.
+// after silence, then at most once in roomPace. Where it cannot be read the rows stay, and it
+// is tried again, until the workspace is gone.
 func (k *keptRoom) keep(ctx context.Context) {
 	err := k.update(ctx, roomNews{whole: true})
 	if err != nil {
 		k.end(err)
 	}
 	close(k.ready)
-	life := time.NewTicker(roomLife)
+	life, silence := time.NewTicker(roomLife), time.NewTimer(quietAfter)
 	defer life.Stop()
+	defer silence.Stop()
 	for alone := false; err == nil; {
 		select {
 		case <-k.news.wake:
@@ -312,6 +292,9 @@ func (k *keptRoom) keep(ctx context.Context) {
 			}
 			alone = k.unread()
 			continue
+		case <-silence.C:
+			err = k.listen(silence)
+			continue
 		case <-ctx.Done():
 			k.end(context.Cause(ctx))
 			return
@@ -320,11 +303,47 @@ func (k *keptRoom) keep(ctx context.Context) {
 			continue
 		}
 		if news := k.news.take(); !news.none() {
-			if err = k.update(ctx, news); err != nil {
+			if err = k.renew(ctx, news); err != nil {
 				k.end(err)
+				return
 			}
+			err = k.listen(silence)
 			pause(ctx, roomPace)
 		}
+	}
+}
+
+// listen counts the quiet runs, and sets the timer to when another one will be.
+func (k *keptRoom) listen(silence *time.Timer) error {
+	next, err := k.recount()
+	if !next.IsZero() {
+		silence.Reset(next.Sub(k.c.w.Env.Clock.Now()))
+	}
+	return err
+}
+
+// renew reads what the news are about, however often it takes. Its error is that the workspace
+// is gone, or the cause of the end of ctx.
+func (k *keptRoom) renew(ctx context.Context, news roomNews) error {
+	for wait := roomPace; ; wait = min(2*wait, roomRetries) {
+		if news.whole {
+			k.watch() // a project that began has folders of its own
+		}
+		err := k.update(ctx, news)
+		switch {
+		case err == nil:
+			return nil
+		case ctx.Err() != nil:
+			return context.Cause(ctx)
+		case !k.c.w.Exists(workspace.CompanyFile):
+			return err
+		}
+		if err := k.behind(err); err != nil {
+			return err
+		}
+		pause(ctx, wait)
+		k.news.take()
+		news = roomNews{whole: true} // with what changed meanwhile
 	}
 }
 

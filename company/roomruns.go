@@ -24,7 +24,7 @@ import (
 func (c *Company) roomRun(ctx context.Context, m *snapshot.MonitorRow, waiting int) room.Change {
 	row := room.Run{
 		Project: m.ProjectID, Agent: m.AgentID, Provider: m.Provider, Status: m.RunStatus, At: m.CreatedAt, Tk: "none", Ck: "none",
-		Flags: roomFlags(m), Open: waiting, Sessions: 1,
+		Flags: roomFlags(m), Open: waiting, RetryOf: m.RetryOf, Sessions: 1,
 	}
 	if m.LastEvent != nil {
 		row.Seq = m.LastEvent.Seq
@@ -83,6 +83,9 @@ func (c *Company) roomRecord(ctx context.Context, m *snapshot.MonitorRow, row *r
 	if run.LogIntegrity != nil {
 		row.Flags = append(row.Flags, "chain_broken")
 	}
+	if run.Landed != nil {
+		row.Changed = run.Landed.Files
+	}
 	if run.Spec != nil {
 		row.Model, row.Task, row.Title = run.Spec.Model, run.Spec.TaskID, needs.Line(c.what(run))
 	}
@@ -93,7 +96,7 @@ func (c *Company) roomRecord(ctx context.Context, m *snapshot.MonitorRow, row *r
 	}
 	_ = c.all.logs.Transcript(ctx, c.w, run.ProjectID, run.ID, nil, func(f *transcript.Fold) {
 		state := f.State()
-		row.Activity, row.Turn = state.Activity, state.Turn
+		row.Activity, row.Turn, row.Changed = state.Activity, state.Turn, f.Changed()
 		items := f.Page(transcript.Query{Tail: lineItems}).Items
 		for i := len(items) - 1; i >= 0 && row.Line == ""; i-- {
 			if row.Line = needs.Line(transcript.LastLine(items[i])); row.Line != "" {

@@ -99,7 +99,7 @@ const shownLetters = 6
 
 // RunRows lists runs for people. Nothing is written but the index.
 func (c *Company) RunRows(ctx context.Context, p RunRowsParams) (list RunRows, err error) {
-	err = c.at(ctx, index.UpToDate, func(m *snapshot.View) error {
+	err = c.at(ctx, index.Records, func(m *snapshot.View) error {
 		list, err = c.runRows(m, p)
 		return err
 	})
@@ -119,6 +119,9 @@ func (c *Company) runRows(m *snapshot.View, p RunRowsParams) (list RunRows, err 
 	}
 	found, err := m.RunList(q)
 	if err != nil {
+		return list, err
+	}
+	if err := m.CheckLogs(found.Rows); err != nil {
 		return list, err
 	}
 	open, err := m.Interactions(snapshot.InteractionQuery{ProjectID: p.ProjectID, State: snapshot.InteractionsOpen, Limit: math.MaxInt32})

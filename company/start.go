@@ -8,8 +8,10 @@ import (
 	"encoding/hex"
 	"encoding/json"
 	"fmt"
+	"path/filepath"
 	"slices"
 	"strings"
+	"time"
 	"unicode/utf8"
 
 	"ac/internal/fault"
@@ -181,6 +183,7 @@ func (c *Company) addUsual(ctx context.Context, project string, plan *runs.Plan)
 			costs = append(costs, *row.CostUSD)
 		}
 	}
+	plan.Warnings = append(plan.Warnings, c.programWarnings(project, plan, list.Rows)...)
 	if live > 0 {
 		plan.Warnings = append(plan.Warnings, fmt.Sprintf("%s has %d live runs", plan.Agent.Name, live))
 	}
@@ -193,6 +196,23 @@ func (c *Company) addUsual(ctx context.Context, project string, plan *runs.Plan)
 	}
 	plan.Usual.MedianCost = median(costs)
 	return nil
+}
+
+// programWarnings say that the program is not that of the last run, and that its provider is
+// in cooldown.
+func (c *Company) programWarnings(project string, plan *runs.Plan, rows []RunRow) (warnings []string) {
+	last := slices.IndexFunc(rows, func(r RunRow) bool { return r.Provider == plan.Provider })
+	if last >= 0 && plan.Version != "" {
+		run, err := runs.Load(c.w, project, rows[last].RunID)
+		if err == nil && run.ProgramVersion != "" && run.ProgramVersion != plan.Version {
+			warnings = append(warnings, fmt.Sprintf("%s is version %s; the last run had %s", filepath.Base(plan.Program), plan.Version, run.ProgramVersion))
+		}
+	}
+	if until, ok, err := c.all.admission(c.w).Lane.Cooldown(plan.Provider); err == nil && ok {
+		left := until.Sub(c.w.Env.Clock.Now()).Round(time.Second)
+		warnings = append(warnings, fmt.Sprintf("%s is in cooldown for %s more", plan.Provider, max(left, time.Second)))
+	}
+	return warnings
 }
 
 // median is the middle of some numbers, nil of none.

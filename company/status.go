@@ -10,6 +10,7 @@ import (
 	"ac/index"
 	"ac/internal/clock"
 	"ac/snapshot"
+	"ac/workspace/doc"
 )
 
 // StatusParams are those of Status.
@@ -21,6 +22,7 @@ type StatusParams struct {
 // Status is what lives, what waits for somebody's word, and what happened today.
 type Status struct {
 	Live  RunRows
+	Lost  int // runs whose supervisor died before it recorded their end
 	Needs []needs.Need
 	Today Today
 }
@@ -36,6 +38,9 @@ type Today struct {
 func (c *Company) Status(ctx context.Context, p StatusParams) (s Status, err error) {
 	err = c.at(ctx, index.UpToDate, func(m *snapshot.View) error {
 		if s.Live, err = c.runRows(m, RunRowsParams{ProjectID: p.ProjectID, Live: true}); err != nil {
+			return err
+		}
+		if s.Lost, err = c.lost(m, p.ProjectID); err != nil {
 			return err
 		}
 		found, err := m.Needs(p.ProjectID)
@@ -55,6 +60,17 @@ func (c *Company) Status(ctx context.Context, p StatusParams) (s Status, err err
 		return s, err
 	}
 	return s, c.describeAll(ctx, s.Live.Rows)
+}
+
+// lost counts the runs that are recorded as running, and whose sessions ended nevertheless.
+func (c *Company) lost(m *snapshot.View, project string) (n int, err error) {
+	list, err := m.RunList(snapshot.RunQuery{ProjectID: project, Status: doc.StatusRunning})
+	for i := range list.Rows {
+		if r := &list.Rows[i]; r.RowSession != nil && stateOf(r, 0) == StateLost {
+			n++
+		}
+	}
+	return n, err
 }
 
 // today counts the runs that were created today, and sums up what was used today.

@@ -15,14 +15,15 @@ import (
 // bytes.
 const leastFree = 1 << 30
 
-// Glance runs the cheap checks: machine.yaml, locks, the journal, and free space. It starts
+// Glance runs the cheap checks: machine.yaml, locks, the journal, what killed processes left
+// where ac writes most, and free space. It starts
 // no program and reads no log.
 func Glance(ctx context.Context, p Patient) []Check {
 	if p.Workspace == nil {
 		p.findings = sync.OnceValue(p.validate)
 		return []Check{p.schema(ctx)}
 	}
-	return []Check{p.machineConfig(ctx), p.locks(ctx), p.journal(ctx), p.space(ctx)}
+	return []Check{p.machineConfig(ctx), p.locks(ctx), p.journal(ctx), p.nearLeftovers(ctx), p.space(ctx)}
 }
 
 // space is a finding where little space is left.

@@ -18,7 +18,7 @@ func TestGlance(t *testing.T) {
 			t.Errorf("%+v", check)
 		}
 	}
-	if !seen["disk.free"] || len(seen) != 4 {
+	if !seen["disk.free"] || !seen["leftovers"] || len(seen) != 5 {
 		t.Errorf("the checks are %v", seen)
 	}
 	f.put(workspace.MachineFile, "nonsense: [")

@@ -84,7 +84,7 @@ func IndexCheck(w *workspace.Workspace, ix *index.Index, asked index.Freshness, 
 				detail("reviews_upserted", s.ReviewsUpserted), detail("reviews_deleted", s.ReviewsDeleted),
 				detail("help_requests_upserted", s.HelpRequestsUpserted), detail("help_requests_deleted", s.HelpRequestsDeleted),
 			})
-		case index.AsItIs:
+		case index.AsItIs, index.Records:
 		}
 		return lookAtIndex(ctx, w, ix).check(given)
 	}

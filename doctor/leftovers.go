@@ -37,9 +37,12 @@ type leftover struct {
 // tempName matches the names of temporary files, with the pid of their writer.
 var tempName = lazyregexp.New(`^\..+\.tmp-([0-9]+)-[0-9]+-[0-9a-f]+$`)
 
-// temporaries finds old temporary files everywhere except in worktrees, which
-// belong to the agents.
-func temporaries(ctx context.Context, w *workspace.Workspace) (found []leftover, err error) {
+// everywhere are the folders of a workspace.
+func everywhere() []string { return []string{"company", "org", "work", "inbox", workspace.LocalDir} }
+
+// temporaries finds old temporary files in folders and everywhere below them except in
+// worktrees, which belong to the agents.
+func temporaries(ctx context.Context, w *workspace.Workspace, below ...string) (found []leftover, err error) {
 	now := w.Env.Clock.Now()
 	var walk func(dir string)
 	walk = func(dir string) {
@@ -70,7 +73,7 @@ func temporaries(ctx context.Context, w *workspace.Workspace) (found []leftover,
 			found = append(found, l)
 		}
 	}
-	for _, dir := range []string{"company", "org", "work", "inbox", workspace.LocalDir} {
+	for _, dir := range below {
 		walk(dir)
 	}
 	return found, ctx.Err()
@@ -184,11 +187,25 @@ func (p Patient) journal(context.Context) Check {
 }
 
 func (p Patient) leftovers(ctx context.Context) Check {
-	const id = "leftovers"
-	found, err := temporaries(ctx, p.Workspace)
+	found, err := temporaries(ctx, p.Workspace, everywhere()...)
 	if err != nil {
-		return unknown(id, err)
+		return unknown("leftovers", err)
 	}
+	return p.left(found)
+}
+
+// nearLeftovers is leftovers of the folders that can be looked through at once.
+func (p Patient) nearLeftovers(ctx context.Context) Check {
+	found, err := temporaries(ctx, p.Workspace, workspace.TempDir, workspace.LocksDir, workspace.SessionsDir)
+	if err != nil {
+		return unknown("leftovers", err)
+	}
+	return p.left(found)
+}
+
+// left is the check of leftovers that were found, with those beside the write lock.
+func (p Patient) left(found []leftover) Check {
+	const id = "leftovers"
 	found = append(found, besideLock(p.Workspace)...)
 	var details []string
 	for _, l := range found {

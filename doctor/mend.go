@@ -241,7 +241,7 @@ func (m *mender) sessionLocks() {
 }
 
 func (m *mender) temporaries() {
-	found, err := temporaries(m.ctx, m.w)
+	found, err := temporaries(m.ctx, m.w, everywhere()...)
 	if err != nil {
 		m.tell("temporary_file", ".", Failed, err.Error())
 	}

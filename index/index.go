@@ -219,6 +219,7 @@ type Freshness int
 // The kinds of freshness.
 const (
 	AsItIs   Freshness = iota
+	Records            // the records of runs as UpToDate; of logs only those that View.CheckLogs was asked for
 	UpToDate           // with the files; built if there is no usable one
 	Anew               // rebuilt from the files
 )
@@ -238,6 +239,7 @@ func FreshnessOf(rebuild, sync bool) Freshness {
 type EnsureResult struct {
 	Rebuilt bool
 	Synced  bool
+	Partly  bool   // of logs it is not known whether they changed
 	in      *Index // the index to read, nil for the index itself
 }
 
@@ -288,6 +290,11 @@ func (ix *Index) ensure(ctx context.Context, asked Freshness) (EnsureResult, err
 	case Anew:
 		_, err := ix.Rebuild(ctx)
 		return EnsureResult{Rebuilt: err == nil}, err
+	case Records:
+		if ix.recordsUnchanged(ctx) {
+			return EnsureResult{Synced: true, Partly: true}, nil
+		}
+		return ix.ensure(ctx, UpToDate)
 	case UpToDate:
 		synced, err := ix.Sync(ctx)
 		return EnsureResult{Rebuilt: err == nil && synced.DBCreated, Synced: err == nil && !synced.DBCreated}, err

@@ -12,6 +12,7 @@ type ListedRun struct {
 	MonitoredRun
 
 	SessionRef string
+	RetryOf    string // the run that it repeats, "" for none
 }
 
 // Key identifies the run.
@@ -32,11 +33,11 @@ func (v *View) ListedRun(key RunKey) (*ListedRun, error) {
 	return &list[0], nil
 }
 
-const listed = "SELECT " + runColumns + ", " + statsColumns + ", COALESCE(s.session_ref,'') FROM ac_runs r LEFT JOIN ac_run_stats s ON s.id=r.id"
+const listed = "SELECT " + runColumns + ", " + statsColumns + ", COALESCE(s.session_ref,''), COALESCE(s.retry_of,'') FROM ac_runs r LEFT JOIN ac_run_stats s ON s.id=r.id"
 
 func scanListed(rows *sql.Rows, l *ListedRun) error {
 	var s scanned
-	if err := rows.Scan(append(append(l.targets(), s.targets()...), &l.SessionRef)...); err != nil {
+	if err := rows.Scan(append(append(l.targets(), s.targets()...), &l.SessionRef, &l.RetryOf)...); err != nil {
 		return err
 	}
 	l.take(s.stats())
@@ -100,16 +101,29 @@ func (v *View) TaskCounts() ([]TaskCount, error) {
 
 // LastMessage is a conversation with its newest message; At and By are "" without one.
 type LastMessage struct {
+	Key                                     int64 // of the conversation, for Unread
 	ConversationID, ProjectID, Name, At, By string
 }
 
 // LastMessages lists the conversations of the workspace and of all projects.
 func (v *View) LastMessages() ([]LastMessage, error) {
-	return query(v, `SELECT c.conversation_id, COALESCE(c.project_id,''), c.name, COALESCE(m.created_at,''), COALESCE(m.author_id,'') FROM ac_conversations c
+	return query(v, `SELECT c.id, c.conversation_id, COALESCE(c.project_id,''), c.name, COALESCE(m.created_at,''), COALESCE(m.author_id,'') FROM ac_conversations c
  LEFT JOIN ac_messages m ON m.conversation=c.id AND m.seq=(SELECT max(seq) FROM ac_messages n WHERE n.conversation=c.id)`, nil,
 		func(rows *sql.Rows, l *LastMessage) error {
-			return rows.Scan(&l.ConversationID, &l.ProjectID, &l.Name, &l.At, &l.By)
+			return rows.Scan(&l.Key, &l.ConversationID, &l.ProjectID, &l.Name, &l.At, &l.By)
 		})
+}
+
+// newestMessages is among how many messages the unread ones are counted.
+const newestMessages = 200
+
+// Unread counts the newest messages of a conversation after the last one that a reader has
+// read, "" for none, without the reader's own.
+func (v *View) Unread(conversation int64, reader, last string) (n int, err error) {
+	err = v.conn.askOne(v.ctx, `SELECT count(*) FROM (SELECT seq, author_id FROM ac_messages WHERE conversation=?1 ORDER BY seq DESC LIMIT ?2)
+ WHERE author_id<>?3 AND seq>COALESCE((SELECT seq FROM ac_messages WHERE conversation=?1 AND message_id=?4),-1)`,
+		[]any{conversation, newestMessages, reader, last}, &n)
+	return n, err
 }
 
 // RunsSince counts the runs of a project, of all if it is "", that were created since a

@@ -26,7 +26,7 @@ import "math"
 // applicationID and schemaVersion identify our files and their layout.
 const (
 	applicationID = 0x61636978 // "acix"
-	schemaVersion = 6
+	schemaVersion = 7
 )
 
 // seqBits is how many bits of an event's key hold its seq.
@@ -123,6 +123,7 @@ CREATE INDEX ac_interactions_open ON ac_interactions(interaction_id) WHERE resol
 // indexes are created after the rows of a rebuild, which is faster than
 // maintaining them.
 const indexes = `
+CREATE INDEX ac_files_by_path ON ac_files(path);
 CREATE INDEX ac_files_problems ON ac_files(problem) WHERE problem IS NOT NULL;
 CREATE INDEX ac_runs_by_time ON ac_runs(at DESC, project_id, run_id);
 CREATE INDEX ac_runs_by_project ON ac_runs(project_id, at DESC, run_id);

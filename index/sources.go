@@ -76,6 +76,8 @@ type walk struct {
 	scope  Scope
 	before *walked // nil if nothing is cached
 	found  func(source)
+
+	recordsOnly bool // of runs, not their logs
 }
 
 func (w *walk) run() error {
@@ -133,6 +135,9 @@ func (w *walk) project(projects *folder, id string) error {
 		visit func(*folder) error
 	}{
 		{Runs, "runs", func(f *folder) error {
+			if w.recordsOnly {
+				return f.each(id, fileKind{"run.yaml", kindRun})
+			}
 			return f.each(id, fileKind{"run.yaml", kindRun}, fileKind{"events.jsonl", kindLog})
 		}},
 		{Artifacts, "artifacts", func(f *folder) error { return f.files(id, kindArtifact, ".md") }},
@@ -355,11 +360,11 @@ const together = 256
 func lookEach(d *durable.Dir, names []string) []source {
 	found := make([]source, len(names))
 	part := func(from, to int) {
-		for i := from; i < to; i++ {
-			if v, mode, err := d.Look(names[i]); err == nil && mode.IsRegular() {
-				found[i] = source{path: d.Name() + "/" + names[i], version: v}
+		d.LookEach(names[from:to], func(i int, v durable.Version, kind fs.FileMode) {
+			if kind.IsRegular() {
+				found[from+i] = source{path: d.Name() + "/" + names[from+i], version: v}
 			}
-		}
+		})
 	}
 	workers := min(runtime.GOMAXPROCS(0), len(names)/together)
 	if workers < 2 {

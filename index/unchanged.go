@@ -10,6 +10,8 @@ import (
 	"encoding/hex"
 	"io"
 	"os"
+	"slices"
+	"strings"
 
 	"ac/internal/durable"
 )
@@ -18,17 +20,24 @@ import (
 // index that reflects them.
 func digestOf(generation int64, sources []source) string {
 	sum := sha256.New()
-	var line []byte
+	lines := make([]byte, 0, hashedAtOnce)
 	for _, s := range sources {
-		line = append(line[:0], s.path...)
-		for _, n := range []int64{int64(s.kind), int64(s.version.ID.Device), int64(s.version.ID.Inode), s.version.Size, s.version.Modified, s.version.Changed} { //nolint:gosec // bits
-			line = binary.BigEndian.AppendUint64(line, uint64(n)) //nolint:gosec // bits
+		if len(lines) > hashedAtOnce-len(s.path)-6*8 {
+			sum.Write(lines)
+			lines = lines[:0]
 		}
-		sum.Write(line)
+		lines = append(lines, s.path...)
+		for _, n := range []int64{int64(s.kind), int64(s.version.ID.Device), int64(s.version.ID.Inode), s.version.Size, s.version.Modified, s.version.Changed} { //nolint:gosec // bits
+			lines = binary.BigEndian.AppendUint64(lines, uint64(n)) //nolint:gosec // bits
+		}
 	}
+	sum.Write(lines)
 	sum.Write(binary.BigEndian.AppendUint64(nil, uint64(generation))) //nolint:gosec // bits
 	return hex.EncodeToString(sum.Sum(nil))
 }
+
+// hashedAtOnce is how many bytes of lines are hashed with one call.
+const hashedAtOnce = 16 << 10
 
 // listed walks the whole workspace.
 func (ix *Index) listed(ctx context.Context) (sources []source, err error) {
@@ -42,32 +51,57 @@ func (ix *Index) listed(ctx context.Context) (sources []source, err error) {
 // unchanged reports whether the last sync of any process saw just these sources, and none
 // of them could have changed unnoticed.
 func (ix *Index) unchanged(generation int64, sources []source) bool {
-	text, err := durable.ReadFile(ix.w.FS, syncedFile, sha256.Size*2)
-	return err == nil && len(text) > 0 && string(text) == digestOf(generation, sources)
+	return ix.noted().all == digestOf(generation, sources)
 }
 
-// noteSources keeps the hash of what a pass saw beside the time of the sync. Where a file
-// may change unnoticed there is none. Best effort, as the time.
+// digests are the hashes of what a sync saw: of everything, and of the records of runs. An
+// empty one stands for files that may have changed unnoticed.
+type digests struct{ all, records string }
+
+// digestSize is the length of a hash in the file, in bytes.
+const digestSize = 2 * sha256.Size
+
+// noted returns what the last sync of any process kept; of a torn one, nothing.
+func (ix *Index) noted() (d digests) {
+	text, err := durable.ReadFile(ix.w.FS, syncedFile, 2*digestSize+1)
+	if all, records, whole := strings.Cut(string(text), "\n"); err == nil && whole {
+		d = digests{all, records}
+	}
+	return d
+}
+
+// noteSources keeps the hashes of what a pass saw beside the time of the sync. Best effort,
+// as the time.
 func (ix *Index) noteSources(k *known, sources []source) {
-	digest := ""
+	var seen digests
 	if sources != nil {
-		digest = digestOf(k.generation, sources)
-		for _, f := range k.byPath {
-			if f.maybeStale {
-				digest = ""
-				break
-			}
-		}
+		seen = digestsOf(k, sources)
 	}
 	f, err := ix.w.FS.OpenFile(syncedFile, os.O_RDWR, 0o644)
 	if err != nil {
 		return
 	}
-	defer func() { _ = f.Close() }() // the digest is checked against the files
-	if was, err := io.ReadAll(io.NewSectionReader(f, 0, sha256.Size*2)); err == nil && string(was) == digest {
+	defer func() { _ = f.Close() }() // the hashes are checked against the files
+	text := seen.all + "\n" + seen.records
+	if was, err := io.ReadAll(io.NewSectionReader(f, 0, 2*digestSize+1)); err == nil && string(was) == text {
 		return
 	}
 	if f.Truncate(0) == nil {
-		_, _ = f.Write([]byte(digest)) // a torn one equals none
+		_, _ = f.Write([]byte(text)) // a torn one equals none
 	}
+}
+
+func digestsOf(k *known, sources []source) digests {
+	seen := digests{all: digestOf(k.generation, sources)}
+	records := slices.DeleteFunc(slices.Clone(sources), func(s source) bool { return s.kind != kindRun })
+	seen.records = digestOf(k.generation, records)
+	for _, f := range k.byPath {
+		if f.maybeStale {
+			seen.all = ""
+			if f.kind == kindRun {
+				seen.records = ""
+			}
+		}
+	}
+	return seen
 }

@@ -20,6 +20,7 @@ import (
 	"ac/internal/fault"
 	"ac/internal/inflight"
 	"ac/internal/proc"
+	"ac/snapshot/room"
 	"ac/workspace"
 )
 
@@ -108,7 +109,7 @@ func newServer(opts Options) *Server {
 		s.opts.Received = func() {}
 	}
 	s.hub = feed.NewHub(s.out, opts.Env.Clock, opts.Env.IDs.New)
-	s.all = company.New(company.Options{Env: opts.Env, Executable: opts.Executable, Hub: s.hub, Stderr: s.opts.Stderr, Version: opts.Version})
+	s.all = company.New(company.Options{Env: opts.Env, Executable: opts.Executable, Hub: s.hub, Stderr: s.opts.Stderr, Version: opts.Version, Serves: room.Serves{Launch: true}})
 	return s
 }
 

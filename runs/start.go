@@ -270,6 +270,14 @@ func (s *start) findProgram() (err error) {
 	return nil
 }
 
+// version is that of the agent's program, "" for a command, and where it is not known.
+func (s *start) version() string {
+	if s.live == nil {
+		return ""
+	}
+	return provider.KnownVersion(s.w, s.program)
+}
+
 // pathOf is the PATH of an environment.
 func pathOf(environ []string) string {
 	for _, entry := range slices.Backward(environ) {
@@ -317,6 +325,7 @@ func (s *start) order() (session.Order, error) {
 	spec := s.spec
 	made, begun, err := lay(s.w, spec.ProjectID, spec.AgentID, s.run.Provider, Beginning{
 		RunID: spec.RunID, Events: s.told, Title: spec.Title, StartKey: spec.Key, RetryOf: spec.RetryOf, From: spec.From,
+		ProgramVersion: s.version(),
 	})
 	if err != nil {
 		return session.Order{}, err

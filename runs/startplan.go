@@ -40,6 +40,7 @@ type Plan struct {
 	Model           string     `json:"model,omitempty"`
 	Usual           *Usual     `json:"usual,omitempty"`
 	Warnings        []string   `json:"warnings"`
+	Version         string     `json:"-"` // of the program, "" where it is not known
 }
 
 // PlanAgent is who would work.
@@ -98,7 +99,7 @@ func (s *start) plan(ctx context.Context, a *Admission) (*Plan, string, error) {
 	p := &Plan{
 		Agent: PlanAgent{spec.AgentID, cmp.Or(s.agent.Name, spec.AgentID)}, Provider: s.run.Provider, Driver: session.DriverCommand, Program: s.program,
 		Argv: make([]string, len(s.argv)), CWD: s.dir, Isolation: IsolationNone, Repo: spec.RepoID, Model: spec.Model, Warnings: []string{},
-		Budget: s.budget(),
+		Budget: s.budget(), Version: s.version(),
 	}
 	for i, word := range s.argv {
 		p.Argv[i] = secrets.String(word)

@@ -6,6 +6,7 @@ package snapshot
 import (
 	"cmp"
 	"context"
+	"errors"
 	"math"
 	"slices"
 
@@ -44,6 +45,7 @@ type View struct {
 	taken   Header
 	indexed IndexState
 
+	partly   bool          // logs are to be checked
 	sessions []doc.Session // read once, on first use
 	projects []ProjectRow  // like sessions
 	watched  map[page][]index.MonitoredRun
@@ -75,13 +77,17 @@ func At(ctx context.Context, w *workspace.Workspace, ix *index.Index, r Request,
 			did.Synced = (did.Synced || done.Synced) && !did.Rebuilt
 			err = ix.ViewOf(ctx, done, func(v *index.View) error {
 				return take(&View{
-					w: w, view: v, watched: map[page][]index.MonitoredRun{}, indexed: did,
+					w: w, view: v, partly: done.Partly, watched: map[page][]index.MonitoredRun{}, indexed: did,
 					taken: Header{WorkspaceDir: r.Given, GeneratedAt: clock.Stamp(w.Env.Clock.Now())},
 				})
 			})
 		}
 		if err == nil {
 			return nil
+		}
+		if errors.Is(err, index.ErrStale) {
+			asked = index.UpToDate
+			continue
 		}
 		if !fault.Is(err, fault.NoIndex) {
 			failures++

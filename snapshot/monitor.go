@@ -45,6 +45,8 @@ type MonitorRow struct {
 	LatestBudgetDecision *BudgetDecision  `json:"latest_budget_decision,omitempty"`
 	TokenUsage           *TokenUsage      `json:"token_usage,omitempty"`
 
+	RetryOf string `json:"-"` // the run that it repeats, where a list knows it
+
 	at int64 // of its creation
 }
 

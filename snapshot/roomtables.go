@@ -20,10 +20,17 @@ import (
 // RoomTables are rows of the room by table; every table is whole.
 type RoomTables map[string][]room.Change
 
+// RoomReader is a person who looks at the room. Read are the last messages that they have
+// read, by conversation.
+type RoomReader struct {
+	ID   string
+	Read map[string]string
+}
+
 // RoomTables takes the tables of the room that are not about runs. Version is that of the
 // program.
-func (m *View) RoomTables(version string) (RoomTables, error) {
-	t := roomTables{View: m, tables: RoomTables{}, liveOf: map[string]int{}, waitingOf: map[string]int{}, counts: map[string]*room.Counts{}, projects: map[string]*room.Project{}}
+func (m *View) RoomTables(reader RoomReader, version string) (RoomTables, error) {
+	t := roomTables{View: m, reader: reader, tables: RoomTables{}, liveOf: map[string]int{}, waitingOf: map[string]int{}, counts: map[string]*room.Counts{}, projects: map[string]*room.Project{}}
 	for _, part := range []func() error{t.live, t.needs, t.people, t.ofProjects, t.jobs, t.talk} {
 		if err := part(); err != nil {
 			return nil, err
@@ -40,6 +47,7 @@ func (m *View) RoomTables(version string) (RoomTables, error) {
 type roomTables struct {
 	*View
 
+	reader    RoomReader
 	tables    RoomTables
 	liveOf    map[string]int // by agent
 	waitingOf map[string]int
@@ -203,9 +211,14 @@ func (t *roomTables) jobs() error {
 func (t *roomTables) talk() error {
 	list, err := t.view.LastMessages()
 	for _, c := range list {
-		if workspace.SafeID(c.ConversationID) {
-			t.add(room.TableTalk, c.ConversationID, c.ProjectID, room.Talk{Project: c.ProjectID, Name: needs.Line(c.Name), LastAt: c.At, LastBy: c.By})
+		if !workspace.SafeID(c.ConversationID) {
+			continue
 		}
+		unread, err := t.view.Unread(c.Key, t.reader.ID, t.reader.Read[c.ConversationID])
+		if err != nil {
+			return err
+		}
+		t.add(room.TableTalk, c.ConversationID, c.ProjectID, room.Talk{Project: c.ProjectID, Name: needs.Line(c.Name), LastAt: c.At, LastBy: c.By, Unread: unread})
 	}
 	return err
 }

@@ -63,9 +63,16 @@ func (m *View) RunList(q RunQuery) (list RunList, err error) {
 		found = append(found, slices.DeleteFunc(live, func(l index.ListedRun) bool { return there[l.Key()] })...)
 	}
 	list.Rows = make([]MonitorRow, len(found))
-	workspace.Each(len(found), func(i int) { list.Rows[i] = rowOf(&found[i].MonitoredRun, m.sessionOf(&found[i])) })
+	workspace.Each(len(found), func(i int) { list.Rows[i] = m.listed(&found[i]) })
 	slices.SortStableFunc(list.Rows, func(a, b MonitorRow) int { return newer(a.CreatedAt, b.CreatedAt) })
 	return list, nil
+}
+
+// listed is the row of a run.
+func (m *View) listed(l *index.ListedRun) MonitorRow {
+	row := rowOf(&l.MonitoredRun, m.sessionOf(l))
+	row.RetryOf = l.RetryOf
+	return row
 }
 
 // sessionOf is the newest session of a run, nil for none. Nothing is written.
@@ -89,6 +96,19 @@ func (m *View) RunIDsLike(ids []string, letters int) ([]string, error) {
 // CountRuns counts the runs of the workspace.
 func (m *View) CountRuns() (int, error) { return m.view.CountRuns(index.RunFilter{}) }
 
+// CheckLogs fails, for a view of records only, if one of these runs has a log that changed:
+// At then calls its reader again after a sync.
+func (m *View) CheckLogs(rows []MonitorRow) error {
+	if !m.partly {
+		return nil
+	}
+	keys := make([]index.RunKey, len(rows))
+	for i := range rows {
+		keys[i] = index.RunKey{ProjectID: rows[i].ProjectID, RunID: rows[i].RunID}
+	}
+	return m.view.CheckLogs(keys)
+}
+
 // OneRun takes one run with its newest session. known is false for a run that is not in
 // the index.
 func (m *View) OneRun(key index.RunKey) (row MonitorRow, known bool, err error) {
@@ -96,7 +116,7 @@ func (m *View) OneRun(key index.RunKey) (row MonitorRow, known bool, err error) 
 	if err != nil || found == nil {
 		return row, false, err
 	}
-	return rowOf(&found.MonitoredRun, m.sessionOf(found)), true, nil
+	return m.listed(found), true, nil
 }
 
 // RunsSince counts the runs that were created since a time, in Unix nanoseconds, by their

@@ -141,6 +141,11 @@ func Listen(ctx context.Context, opts Options) (*Server, error) {
 		s.cancelWork()
 		return nil, errors.Join(err, s.release())
 	}
+	names := make([]string, len(s.dialects))
+	for i, l := range s.dialects {
+		names[i] = l.Name
+	}
+	s.all.ServesDialects(names)
 	token := ""
 	if !at.Addr().IsLoopback() {
 		token = newToken()

@@ -7,12 +7,13 @@ import (
 	"errors"
 
 	"ac/company"
+	"ac/snapshot/room"
 	"ac/workspace"
 )
 
 // across runs fn with a Host, which it closes afterwards.
 func (a *app) across(fn func(*company.Host) error) error {
-	all := company.New(company.Options{Env: workspace.SystemEnv(), Executable: a.executable, Version: buildVersion()})
+	all := company.New(company.Options{Env: workspace.SystemEnv(), Executable: a.executable, Version: buildVersion(), Serves: room.Serves{Launch: true}})
 	return errors.Join(fn(all), all.Close())
 }
 

@@ -25,7 +25,7 @@ idle, or cannot start with the reason.
 In a pipe a row has the id, the name, the role, the team, the provider and the state.`,
 		Example: "  ac agents\n  ac agents add Ben --provider codex --team Payments",
 	}
-	a.short(cmd, func(c *call, _ []string) error {
+	a.listing(cmd, func(c *call, _ []string) error {
 		roster, err := company.Do(c.ctx, c.all, (*company.Company).Roster, c.dirParam())
 		if err != nil {
 			return err
@@ -121,7 +121,7 @@ func teamsCommand(a *app) *cobra.Command {
 		Use: "teams", Short: "List teams: how many agents they have, and how many work", Args: args(),
 		Example: "  ac teams\n  ac teams add Growth",
 	}
-	a.short(cmd, func(c *call, _ []string) error {
+	a.listing(cmd, func(c *call, _ []string) error {
 		roster, err := company.Do(c.ctx, c.all, (*company.Company).Roster, c.dirParam())
 		if err != nil {
 			return err
@@ -163,7 +163,7 @@ func projectsCommand(a *app) *cobra.Command {
 somebody's word, how many tasks are open, and their repositories.`,
 		Example: "  ac projects\n  ac projects add Growth",
 	}
-	a.short(cmd, func(c *call, _ []string) error {
+	a.listing(cmd, func(c *call, _ []string) error {
 		rows, err := company.Do(c.ctx, c.all, (*company.Company).CountProjects, c.dirParam())
 		if err != nil {
 			return err

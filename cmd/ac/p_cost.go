@@ -25,7 +25,7 @@ provider. Days are those of this time zone; days without runs are left out. What
 price is counted as unpriced, never as free. With --json the result of usage.report.`,
 		Example: "  ac cost\n  ac cost --by agent --days 7",
 	}
-	a.short(cmd, func(c *call, _ []string) error {
+	a.listing(cmd, func(c *call, _ []string) error {
 		if !slices.Contains(costBy(), by) {
 			return usageError{"--by must be one of " + strings.Join(costBy(), ", ")}
 		}

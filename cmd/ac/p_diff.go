@@ -43,12 +43,21 @@ the diffs of at most 2 MiB; secrets are not masked.`,
 	return cmd
 }
 
+// noWorktree says of a run that has no worktree where it worked.
+func (c *call) noWorktree(row *company.RunRow) error {
+	where, err := company.Do(c.ctx, c.all, (*company.Company).WorkedIn, company.WorkedInParams{Dir: c.dirParam(), ProjectID: row.ProjectID, RunID: row.RunID})
+	if err != nil || where == "" {
+		return fmt.Errorf("run %s has no worktree", shortID(row.RunID))
+	}
+	return fmt.Errorf("run %s has no worktree; it worked in %s", shortID(row.RunID), tilde(where))
+}
+
 // diff prints the changes of a run in these paths, all without any.
 func (c *call) diff(row *company.RunRow, paths []string, statOnly bool) error {
 	p := company.ChangesParams{Dir: c.dirParam(), ProjectID: row.ProjectID, RunID: row.RunID, Context: 3, Form: "rows"}
 	changed, err := company.Do(c.ctx, c.all, (*company.Company).Changes, p)
 	if fault.Is(err, fault.NoWorktree) {
-		return fmt.Errorf("run %s has no worktree", shortID(row.RunID))
+		return c.noWorktree(row)
 	}
 	if err != nil {
 		return err

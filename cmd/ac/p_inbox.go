@@ -41,7 +41,7 @@ requests, milestones, changes of memories, actions and files. With -a also what 
 wrong: runs that failed or went over a budget, and damaged logs.`,
 		Example: "  ac inbox\n  ac inbox -a --json",
 	}
-	a.short(cmd, func(c *call, _ []string) error {
+	a.listing(cmd, func(c *call, _ []string) error {
 		kinds := needs.Words()
 		if everything {
 			kinds = needs.Kinds()

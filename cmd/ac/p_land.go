@@ -84,7 +84,7 @@ func (c *call) land(row *company.RunRow, l landing) error {
 	done, err := company.Do(c.ctx, c.all, (*company.Company).LandRun, p)
 	progress.End()
 	if err != nil {
-		return landError(row, err)
+		return c.landError(row, err)
 	}
 	if c.asJSON {
 		if err := c.printJSON(done); err != nil || len(done.Conflicts) == 0 {
@@ -140,7 +140,7 @@ func (c *call) agreesToLand(row *company.RunRow, p company.LandRunParams) (bool,
 	p.DryRun = true
 	would, err := company.Do(c.ctx, c.all, (*company.Company).LandRun, p)
 	if err != nil {
-		return false, landError(row, err)
+		return false, c.landError(row, err)
 	}
 	if len(would.Conflicts) > 0 || would.Files == 0 || would.Already {
 		return true, nil // there is nothing to ask
@@ -169,7 +169,7 @@ func (c *call) agreesToLand(row *company.RunRow, p company.LandRunParams) (bool,
 }
 
 // landError is why a run was not landed, with what to do about it.
-func landError(row *company.RunRow, err error) error {
+func (c *call) landError(row *company.RunRow, err error) error {
 	told, ok := errors.AsType[*fault.Error](err)
 	if !ok {
 		return err
@@ -190,7 +190,7 @@ func landError(row *company.RunRow, err error) error {
 	case fault.RunBusy:
 		return fmt.Errorf("run %s still works; stop it, or wait", name)
 	case fault.NoWorktree:
-		return fmt.Errorf("run %s has no worktree", name)
+		return c.noWorktree(row)
 	}
 	return err
 }
@@ -227,7 +227,7 @@ func refusedError(message string, refused files.Refused) error {
 func (c *call) landFiles(row *company.RunRow, l landing) error {
 	list, err := company.Do(c.ctx, c.all, (*company.Company).ListFiles, company.ListFilesParams{Dir: c.dirParam(), ProjectID: row.ProjectID, RunID: row.RunID})
 	if err != nil {
-		return landError(row, err)
+		return c.landError(row, err)
 	}
 	p := company.ApplyFilesParams{Dir: c.dirParam(), ProjectID: row.ProjectID, DryRun: l.p.DryRun, OnProblem: "refuse"}
 	p.FilesActor = company.FilesActor{ActorID: c.actor, ActorRole: c.role, ActorTeamID: c.team}
@@ -237,7 +237,7 @@ func (c *call) landFiles(row *company.RunRow, l landing) error {
 	result := files.Result{Files: []files.Row{}, Errors: nil}
 	if len(p.ArtifactIDs) > 0 {
 		if result, err = company.Do(c.ctx, c.all, (*company.Company).ApplyFiles, p); err != nil {
-			return landError(row, err)
+			return c.landError(row, err)
 		}
 	}
 	name := shortID(row.RunID)

@@ -30,7 +30,7 @@ done. Critical tasks, whose delay delays the end, are marked. --week and --month
 days from yesterday on.`,
 		Example: "  ac plan\n  ac plan --week\n  ac plan --svg plan.svg",
 	}
-	a.short(cmd, func(c *call, _ []string) error {
+	a.listing(cmd, func(c *call, _ []string) error {
 		if err := c.requireProject(); err != nil {
 			return err
 		}

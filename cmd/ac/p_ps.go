@@ -31,7 +31,7 @@ first, then the new ones, then the newest, 20 in all. In a pipe: the same rows w
 in between, full ids, and no titles.`,
 		Example: "  ac ps\n  ac ps --live\n  ac ps -a --status failed --since 24h --json",
 	}
-	a.short(cmd, func(c *call, _ []string) error {
+	a.listing(cmd, func(c *call, _ []string) error {
 		p.Dir, p.ProjectID = c.dirParam(), c.project
 		if everything {
 			p.Most = 0
@@ -93,7 +93,7 @@ func (c *call) printRuns(list company.RunRows) error {
 		}
 		return nil
 	case list.None && c.onTerminal():
-		c.note("No runs yet: ac run:launch, or ac run:execute")
+		c.note("No runs yet: ac run -- make test")
 		return nil
 	case len(list.Rows) == 0 && c.onTerminal():
 		c.note("No run fits.")

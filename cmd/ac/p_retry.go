@@ -24,13 +24,19 @@ func retryCommand(a *app) *cobra.Command {
 		Long: `Start a run like one that is over, and follow it: with its agent, words or prompt,
 task, model, title and budget, where it ran; one in a worktree begins in a fresh one.
 What options say holds instead. Environment and stdin were not kept. Without a run,
-the newest. The exit status is that of ac run.`,
+the newest. The exit status is that of ac run.
+
+A job is submitted again, with its spec and order, and a run of a workflow begins again,
+with its template and inputs; of the options they take --detach.`,
 		Example: "  ac retry\n  ac retry 4WKKE6 --budget '$5'",
 	}
 	a.short(cmd, func(c *call, given []string) error {
-		row, err := c.lastOr(given)
-		if err != nil {
+		row, job, err := c.toRetry(given)
+		switch {
+		case err != nil:
 			return err
+		case job != nil || row.Flow:
+			return c.retryWhole(cmd, &row, job, o.detach)
 		}
 		p, again, err := c.retryParams(cmd, &row, &o)
 		if err != nil {

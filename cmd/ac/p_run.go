@@ -11,6 +11,7 @@ import (
 	"math"
 	"os"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -20,6 +21,7 @@ import (
 
 	"ac/company"
 	"ac/internal/fault"
+	"ac/internal/shellwords"
 	"ac/runs"
 	"ac/workspace/doc"
 )
@@ -268,12 +270,17 @@ func (c *call) agentFor(named string, command bool) (candidate, error) {
 	if named == "" {
 		named = os.Getenv("AC_AGENT")
 	}
-	if named != "" {
-		return c.agent(named)
-	}
 	rows, err := company.Do(c.ctx, c.all, (*company.Company).AgentsToRun, c.dirParam())
 	if err != nil {
 		return candidate{}, err
+	}
+	if named != "" {
+		found, err := c.agent(named)
+		at := slices.IndexFunc(rows, func(r company.AgentToRun) bool { return r.AgentID == found.id })
+		if err == nil && at >= 0 && rows[at].Command && !command {
+			err = fmt.Errorf("agent %s takes no prompt; it runs commands: ac run --agent %s -- PROGRAM", found.name, shellwords.Join([]string{found.name}))
+		}
+		return found, err
 	}
 	var fit []candidate
 	var names []string

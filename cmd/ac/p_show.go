@@ -72,6 +72,9 @@ func (c *call) anything(word string) (thing, error) {
 	case len(hits) == 0 && word == newestRun:
 		return thing{}, missing
 	case len(hits) == 0:
+		if _, wrong := errors.AsType[usageError](missing); wrong {
+			return thing{}, missing // it is too short for an id
+		}
 		return thing{}, fault.New(fault.NotFound, "nothing is named %s in %s (ac ps -a, ac inbox -a)", word, c.company)
 	}
 	e := choiceError{message: word + " names several things; say more of it"}

@@ -11,6 +11,8 @@ import (
 	"github.com/spf13/cobra"
 
 	"ac/company"
+	"ac/doctor"
+	"ac/internal/clock"
 	"ac/internal/terminal"
 	"ac/workspace/doc"
 )
@@ -48,6 +50,7 @@ type statusToday struct {
 type statusHealth struct {
 	Status   string          `json:"status"`
 	Findings []statusFinding `json:"findings"`
+	SealedAt *string         `json:"sealed_at"` // null where nothing was sealed
 }
 
 type statusFinding struct {
@@ -63,7 +66,7 @@ func statusCommand(a *app) *cobra.Command {
 today, and whether anything is wrong with the workspace (ac doctor looks at everything).`,
 		Example: "  ac status\n  ac status --json",
 	}
-	a.short(cmd, func(c *call, _ []string) error {
+	a.listing(cmd, func(c *call, _ []string) error {
 		report, err := c.status()
 		if err != nil {
 			return err
@@ -100,8 +103,24 @@ func (c *call) status() (r statusReport, err error) {
 	for _, f := range health.Findings {
 		r.Health.Findings = append(r.Health.Findings, statusFinding{f.ID, f.Status, f.Message})
 	}
+	if now.Lost > 0 {
+		r.Health.found(statusFinding{"sessions", doctor.Warn, are(counted(now.Lost, "run"), now.Lost) + " without a supervisor"})
+	}
+	if !health.SealedAt.IsZero() {
+		r.Health.SealedAt = new(clock.Stamp(health.SealedAt))
+	}
 	return r, err
 }
+
+// found adds a finding that is less than a failure.
+func (h *statusHealth) found(f statusFinding) {
+	if h.Findings = append(h.Findings, f); h.Status == statusOK {
+		h.Status = f.Status
+	}
+}
+
+// statusOK is the health of a workspace without findings.
+const statusOK = "ok"
 
 // statusText is the screen. More rows fit where it is wide.
 func (c *call) statusText(r *statusReport, width int, unicode bool) string {
@@ -127,18 +146,31 @@ func (c *call) statusText(r *statusReport, width int, unicode bool) string {
 		line += fmt.Sprintf(" (%d unpriced)", t.Unpriced)
 	}
 	b.WriteString(line + "\n")
-	health := r.Health.Status
-	if at := slices.IndexFunc(r.Health.Findings, func(f statusFinding) bool { return f.Status == r.Health.Status }); at >= 0 {
-		f := r.Health.Findings[at]
-		health += ": " + f.Check + ": " + f.Message + " (ac doctor)"
-	}
-	beats := "heartbeat off"
-	if r.beats {
-		beats = "heartbeat on"
-	}
-	b.WriteString(strings.TrimRight(terminal.Fit("HEALTH   "+health+"   "+beats, width), " ") + "\n")
+	b.WriteString(c.healthLine(r, width) + "\n")
 	return b.String()
 }
+
+// healthLine is the worst finding, whether the heartbeat is on, and the last seal. Where all of
+// that does not fit the finding gives way, but not the command that says more of it.
+func (c *call) healthLine(r *statusReport, width int) string {
+	rest := "   heartbeat off"
+	if r.beats {
+		rest = "   heartbeat on"
+	}
+	if at, ok := clock.Parse(orEmpty(r.Health.SealedAt)); ok {
+		rest += "   last seal " + ago(terminal.Age(at, c.now))
+	}
+	health := "HEALTH   " + r.Health.Status
+	if at := slices.IndexFunc(r.Health.Findings, func(f statusFinding) bool { return f.Status == r.Health.Status }); at >= 0 {
+		f := r.Health.Findings[at]
+		rest = " (ac doctor)" + rest
+		health = strings.TrimRight(terminal.Fit(health+": "+f.Check+": "+f.Message, max(width-len(rest), leastFinding)), " ")
+	}
+	return strings.TrimRight(terminal.Fit(health+rest, width), " ")
+}
+
+// leastFinding is how wide a finding is at least.
+const leastFinding = 30
 
 func runIDs(rows []company.RunRow) []string {
 	ids := make([]string, len(rows))

@@ -25,6 +25,7 @@ type doneRow struct {
 	Result any     `json:"result"`
 	Error  *string `json:"error"`
 	text   string  // what people read
+	wrong  bool    // it was asked for in a wrong way
 }
 
 func stopCommand(a *app) *cobra.Command {
@@ -100,19 +101,29 @@ func (c *call) confirmed(question string) bool {
 
 // stopNamed stops the run or the job that a word names.
 func (c *call) stopNamed(word string) doneRow {
+	row, job, err := c.runOrJob(word)
+	switch {
+	case err != nil:
+		return failedRow(word, "run", err)
+	case job != nil:
+		return c.cancelJob(*job)
+	}
+	return c.stopRun(&row)
+}
+
+// runOrJob finds the run or the job that a word names; job is nil for a run.
+func (c *call) runOrJob(word string) (row company.RunRow, job *company.JobParams, err error) {
 	row, runErr := c.run(word)
 	jobs, err := c.jobs(word)
 	switch {
 	case err != nil:
-		return failedRow(word, "run", err)
+		return row, nil, err
 	case runErr == nil && len(jobs) > 0 || len(jobs) > 1:
-		return failedRow(word, "run", fmt.Errorf("%s may be a run or a job; say more of it", word))
+		return row, nil, fmt.Errorf("%s may be a run or a job; say more of it", word)
 	case len(jobs) == 1:
-		return c.cancelJob(jobs[0])
-	case runErr != nil:
-		return failedRow(word, "run", runErr)
+		return row, &jobs[0], nil
 	}
-	return c.stopRun(&row)
+	return row, nil, runErr
 }
 
 // stopRun ends a run and waits for its end.
@@ -197,7 +208,8 @@ func failedRow(id, kind string, err error) doneRow {
 	if choice, ok := errors.AsType[choiceError](err); ok {
 		message = strings.Join(append([]string{choice.message}, choice.lines...), "\n  ")
 	}
-	return doneRow{ID: id, Kind: kind, Error: &message}
+	_, wrong := errors.AsType[usageError](err)
+	return doneRow{ID: id, Kind: kind, Error: &message, wrong: wrong}
 }
 
 // printDone prints what came of each id. It fails if anything did.
@@ -210,7 +222,10 @@ func (c *call) printDone(done []doneRow) error {
 			fmt.Fprintln(c.stdout, d.text)
 		case !d.OK && !c.asJSON:
 			for i, line := range strings.Split(*d.Error, "\n") {
-				if i == 0 {
+				switch {
+				case i == 0 && d.wrong:
+					line = "error: " + line
+				case i == 0:
 					line = "ERROR: " + line
 				}
 				fmt.Fprintln(c.stderr, line)

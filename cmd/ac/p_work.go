@@ -33,7 +33,7 @@ func tasksCommand(a *app) *cobra.Command {
 In a pipe a row has the id, the status, who does it, the day it is due and the title.`,
 		Example: "  ac tasks\n  ac tasks add 'Write the release notes' --to Ann",
 	}
-	a.short(cmd, func(c *call, _ []string) error {
+	a.listing(cmd, func(c *call, _ []string) error {
 		rows, err := c.taskLines()
 		if err != nil {
 			return err
@@ -174,7 +174,7 @@ In a pipe a row has the id, the status, the worker, the goal, the time of submis
 number of the attempt.`,
 		Example: "  ac jobs\n  ac jobs --json",
 	}
-	a.short(cmd, func(c *call, _ []string) error {
+	a.listing(cmd, func(c *call, _ []string) error {
 		rows, err := c.jobLines()
 		if err != nil {
 			return err

@@ -6,6 +6,7 @@ import (
 	"context"
 	"fmt"
 	"os"
+	"runtime/debug"
 	"strings"
 	"time"
 
@@ -88,6 +89,18 @@ func (a *app) short(cmd *cobra.Command, run func(c *call, given []string) error)
 		})
 	}
 }
+
+// listing is short for a command that reads, prints once and ends: its garbage is left to
+// the end of the process, up to some 30 MB.
+func (a *app) listing(cmd *cobra.Command, run func(c *call, given []string) error) {
+	a.short(cmd, func(c *call, given []string) error {
+		defer debug.SetGCPercent(debug.SetGCPercent(rarely))
+		return run(c, given)
+	})
+}
+
+// rarely is the growth of the heap, in percent, at which its garbage is collected.
+const rarely = 800
 
 // begin finds the context of a call. Where there is no workspace the call has none, and the
 // error is errNoWorkspace.

@@ -22,7 +22,14 @@ import (
 type roomTables struct {
 	*call
 
-	rows map[room.Key]map[string]json.RawMessage
+	rows   map[room.Key]*topRow
+	talked bool // the frames since the last look changed conversations
+}
+
+// topRow is a row with its fields as they came, and what they were decoded to, nil for not yet.
+type topRow struct {
+	fields map[string]json.RawMessage
+	is     any
 }
 
 // apply takes a frame.
@@ -32,29 +39,38 @@ func (t *roomTables) apply(f room.Frame) error {
 	}
 	for _, d := range f.Del {
 		delete(t.rows, d.Key)
+		t.talked = t.talked || d.Table == room.TableTalk
 	}
 	for _, c := range f.Set {
 		row := t.rows[c.Key]
 		if row == nil {
-			row = map[string]json.RawMessage{}
+			row = &topRow{fields: map[string]json.RawMessage{}}
 			t.rows[c.Key] = row
 		}
+		row.is = nil
+		t.talked = t.talked || c.Table == room.TableTalk
 		for name, value := range c.Fields {
 			if value == nil || bytes.Equal(value, []byte("null")) {
-				delete(row, name)
+				delete(row.fields, name)
 			} else {
-				row[name] = value
+				row.fields[name] = value
 			}
 		}
 	}
 	return nil
 }
 
-// read decodes a row.
-func read[R any](fields map[string]json.RawMessage) (row R, err error) {
-	text, err := json.Marshal(fields)
+// read decodes a row, once after each of its changes.
+func read[R any](kept *topRow) (row R, err error) {
+	if row, ok := kept.is.(R); ok {
+		return row, nil
+	}
+	text, err := json.Marshal(kept.fields)
 	if err == nil {
 		err = json.Unmarshal(text, &row)
+	}
+	if err == nil {
+		kept.is = row
 	}
 	return row, err
 }
@@ -65,21 +81,21 @@ func (t *roomTables) room() (shown top.Room, err error) {
 	names, asks := map[string]string{}, map[string]string{}
 	var runKeys, needKeys []room.Key
 	today := snapshotToday{}
-	for key, fields := range t.rows {
+	for key, kept := range t.rows {
 		switch key.Table {
 		case room.TableRuns:
 			runKeys = append(runKeys, key)
 		case room.TableNeeds:
 			needKeys = append(needKeys, key)
 		case room.TablePeople:
-			p, err := read[room.Person](fields)
+			p, err := read[room.Person](kept)
 			if err != nil {
 				return shown, err
 			}
 			names[key.ID] = p.Name
 			shown.Agents = append(shown.Agents, p.Name)
 		case room.TableProjects:
-			p, err := read[room.Project](fields)
+			p, err := read[room.Project](kept)
 			if err != nil {
 				return shown, err
 			}

@@ -6,7 +6,6 @@ import (
 	"bytes"
 	"cmp"
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -70,7 +69,8 @@ func (t *topSource) Follow(ctx context.Context, send func(top.Room)) error {
 	if err != nil {
 		return err
 	}
-	kept := roomTables{call: c, rows: map[room.Key]map[string]json.RawMessage{}}
+	kept := roomTables{call: c, rows: map[room.Key]*topRow{}, talked: true}
+	var talks []top.Conversation
 	return entered.FollowRoom(ctx, company.RoomStream{
 		Filter: room.Filter{Project: c.project}, RunsLimit: mostTopRuns,
 		Deliver: func(ctx context.Context, _ string, f room.Frame) error {
@@ -82,9 +82,13 @@ func (t *topSource) Follow(ctx context.Context, send func(top.Room)) error {
 				return err
 			}
 			shown.Health = t.health(c)
-			if shown.Conversations, err = t.listTalks(c); err != nil {
-				return err
+			if kept.talked {
+				if talks, err = t.listTalks(c); err != nil {
+					return err
+				}
+				kept.talked = false
 			}
+			shown.Conversations = talks
 			send(shown)
 			_ = pauseFor(ctx, gathered) // its end is the end of the stream
 			return nil
@@ -187,8 +191,8 @@ func (l *tailLines) Write(text []byte) (int, error) {
 func (l *tailLines) lines() []top.Line {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	parts := bytes.Split(bytes.TrimSuffix(l.text, []byte("\n")), []byte("\n"))
-	parts = parts[max(0, len(parts)-keptLines):]
+	text := bytes.TrimSuffix(l.text, []byte("\n"))
+	parts := bytes.Split(text[tailAt(text, keptLines):], []byte("\n"))
 	lines := make([]top.Line, len(parts))
 	for i, p := range parts {
 		lines[i] = top.Line{Text: strings.TrimSuffix(string(p), "\r")}
@@ -197,6 +201,15 @@ func (l *tailLines) lines() []top.Line {
 		}
 	}
 	return lines
+}
+
+// tailAt is where the last n lines of a text begin.
+func tailAt(text []byte, n int) int {
+	at := len(text)
+	for ; n > 0 && at >= 0; n-- {
+		at = bytes.LastIndexByte(text[:at], '\n')
+	}
+	return at + 1
 }
 
 // linesOf is a text that a command printed, diffs in their colours.

@@ -247,6 +247,34 @@ func TestLandWhileIdle(t *testing.T) {
 	}
 }
 
+// TestLandWritesInTheWorkspace: what git says goes to a file of the workspace, and not through a
+// link that somebody put there to another place.
+func TestLandWritesInTheWorkspace(t *testing.T) {
+	t.Parallel()
+	s := newLanding(t)
+	run, dir := s.run(t)
+	put(t, dir, "a.txt", "new\n")
+	outside := t.TempDir()
+	put(t, outside, "precious", "mine\n")
+	if err := os.RemoveAll(filepath.Join(s.dir, filepath.FromSlash(workspace.TempDir))); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Symlink(outside, filepath.Join(s.dir, filepath.FromSlash(workspace.TempDir))); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Symlink("precious", filepath.Join(outside, "git_"+run+".txt")); err != nil {
+		t.Fatal(err)
+	}
+	before := s.head(t)
+	if done, err := s.Land(t.Context(), s.landOrder(run)); err == nil {
+		t.Errorf("landed: %+v", done)
+	}
+	text, err := os.ReadFile(filepath.Join(outside, "precious"))
+	if err != nil || string(text) != "mine\n" || s.head(t) != before {
+		t.Errorf("%q, %v, %s", text, err, s.head(t))
+	}
+}
+
 // TestHooksAreNotRun: a hook that would fail is not run, and that is told.
 func TestHooksAreNotRun(t *testing.T) {
 	t.Parallel()

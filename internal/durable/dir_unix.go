@@ -35,6 +35,29 @@ func (d *Dir) lookAt(name string) (v Version, kind fs.FileMode, err error) {
 	if err := d.control(func(fd int) error { return unix.Fstatat(fd, name, &st, unix.AT_SYMLINK_NOFOLLOW) }); err != nil {
 		return v, 0, &fs.PathError{Op: "fstatat", Path: path.Join(d.name, name), Err: err}
 	}
+	v, kind = seenAs(&st)
+	return v, kind, nil
+}
+
+func (d *Dir) lookAtEach(names []string, seen func(i int, v Version, kind fs.FileMode)) {
+	var st unix.Stat_t
+	_ = d.control(func(fd int) error { // of a directory that is closed nothing is seen
+		for i, name := range names {
+			err := unix.Fstatat(fd, name, &st, unix.AT_SYMLINK_NOFOLLOW)
+			for err == unix.EINTR {
+				err = unix.Fstatat(fd, name, &st, unix.AT_SYMLINK_NOFOLLOW)
+			}
+			if err == nil {
+				v, kind := seenAs(&st)
+				seen(i, v, kind)
+			}
+		}
+		return nil
+	})
+}
+
+// seenAs is the version and the type of what a stat saw.
+func seenAs(st *unix.Stat_t) (v Version, kind fs.FileMode) {
 	v = Version{
 		ID:   Identity{Device: uint64(st.Dev), Inode: uint64(st.Ino)}, //nolint:unconvert // the widths differ between systems
 		Size: st.Size, Modified: st.Mtim.Nano(), Changed: st.Ctim.Nano(),
@@ -48,7 +71,7 @@ func (d *Dir) lookAt(name string) (v Version, kind fs.FileMode, err error) {
 	default:
 		kind = fs.ModeIrregular
 	}
-	return v, kind, nil
+	return v, kind
 }
 
 func (d *Dir) subAt(name string) (*Dir, error) {

@@ -352,6 +352,15 @@ type osFile struct{ *os.File }
 
 func (f osFile) SyncData() error { return syncData(f.File) }
 
+// Inherited is the open file that a program may inherit in the place of a file of a Root; nil for
+// a file of another tree.
+func Inherited(f File) *os.File {
+	if of, ok := f.(osFile); ok {
+		return of.File
+	}
+	return nil
+}
+
 // MkdirAll makes a directory and its parents and is idempotent. New names are
 // durable when it returns.
 func MkdirAll(fsys FS, name string, perm fs.FileMode) error {

@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"time"
 
 	"ac/workspace/doc"
 )
@@ -62,7 +63,11 @@ func kinds() []kind {
 	}
 }
 
-// LookForAgents looks for the agent programs that are known, all at once, within seconds:
+// patience is how long a program has to answer: about itself, and in the Agent Client Protocol.
+type patience struct{ about, acp time.Duration }
+
+// LookForAgents looks for the agent programs that are known, all at once, within 4 seconds, and
+// 8 for those that are spoken with:
 // the programs get the environment without the variables of ac, and no input. With probe
 // false a program in PATH is enough. looked, unless it is nil, is called after each of them
 // with how many were looked at, one call at a time.
@@ -75,7 +80,7 @@ func LookForAgents(ctx context.Context, environ []string, probe bool, looked fun
 	n := 0
 	for i := range known {
 		group.Go(func() {
-			found[i] = known[i].look(ctx, environ, probe)
+			found[i] = known[i].look(ctx, environ, probe, patience{about: 4 * time.Second, acp: 8 * time.Second})
 			mu.Lock()
 			defer mu.Unlock()
 			if n++; looked != nil {
@@ -87,7 +92,7 @@ func LookForAgents(ctx context.Context, environ []string, probe bool, looked fun
 	return found
 }
 
-func (k *kind) look(ctx context.Context, environ []string, probe bool) Installed {
+func (k *kind) look(ctx context.Context, environ []string, probe bool, wait patience) Installed {
 	program, err := Find(k.Program, value(environ, "PATH"))
 	if err != nil {
 		return k.Installed
@@ -100,7 +105,7 @@ func (k *kind) look(ctx context.Context, environ []string, probe bool) Installed
 	var group sync.WaitGroup
 	query := func(into *answer, words []string) {
 		if len(words) > 0 {
-			group.Go(func() { *into = ask(ctx, environ, aboutLimit, program.Path, words...) })
+			group.Go(func() { *into = ask(ctx, environ, wait.about, program.Path, words...) })
 		}
 	}
 	query(&version, []string{"--version"})
@@ -110,11 +115,15 @@ func (k *kind) look(ctx context.Context, environ []string, probe bool) Installed
 	}
 	if len(k.acp) > 0 {
 		group.Go(func() {
-			hello = askWith(ctx, environ, aboutLimit, acpHello, acpAnswered, program.Path, k.acp...)
+			hello = askWith(ctx, environ, wait.acp, acpHello, acpAnswered, program.Path, k.acp...)
 		})
 	}
 	group.Wait()
 	k.Version, _, _ = strings.Cut(strings.TrimSpace(version.stdout), "\n")
+	if version.late { // some need many seconds to start on a busy machine
+		k.Version = packagedVersion(program.Path)
+		version.ok = k.Version != ""
+	}
 	switch {
 	case !version.ok:
 		k.Reason = k.Program + " --version failed or hung"

@@ -54,6 +54,7 @@ func (b *bounded) Write(p []byte) (int, error) {
 type answer struct {
 	stdout, stderr string
 	ok             bool // it exited with 0 in time
+	late           bool // it was killed at its time limit
 }
 
 // ask runs a program with a time limit and then kills everything it started. It
@@ -89,7 +90,10 @@ func askWith(ctx context.Context, environ []string, limit time.Duration, input s
 		return answer{stderr: err.Error()}
 	}
 	secrets := redact.FromEnviron(environ)
-	return answer{secrets.String(stdout.text.String()), secrets.String(stderr.text.String()), err == nil}
+	return answer{
+		stdout: secrets.String(stdout.text.String()), stderr: secrets.String(stderr.text.String()),
+		ok: err == nil, late: err != nil && errors.Is(ctx.Err(), context.DeadlineExceeded),
+	}
 }
 
 // Provenance describes the program that produced an attempt's output. Null

@@ -114,6 +114,9 @@ func (d *digest) tool(item *Item) {
 	}
 }
 
+// Changed is how many files the agent says that it changed, as far as that was counted.
+func (f *Fold) Changed() int { return len(f.digest.files) }
+
 // Digest tells what happened in the run so far, for an agent that takes it up without
 // its own memory: at most MaxDigest bytes, "" where nobody said anything. It depends on
 // the log alone.

@@ -10,6 +10,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"path"
 	"path/filepath"
 	"slices"
 	"strconv"
@@ -273,19 +274,19 @@ func (r *Repository) Move(ctx context.Context, t Target, commit, run string) err
 	if err := durable.MkdirAll(r.w.FS, workspace.TempDir, 0o755); err != nil {
 		return err
 	}
-	name := filepath.Join(r.w.Dir(), filepath.FromSlash(workspace.TempDir), "git_"+run+".txt")
-	said, err := os.OpenFile(name, os.O_RDWR|os.O_CREATE|os.O_TRUNC, 0o600)
+	name := path.Join(workspace.TempDir, "git_"+run+".txt")
+	said, err := r.w.FS.OpenFile(name, os.O_RDWR|os.O_CREATE|os.O_TRUNC, 0o600)
 	if err != nil {
 		return err
 	}
 	g := *r.g
-	g.said = said
+	g.said = durable.Inherited(said)
 	g.env = append(slices.Clone(g.env), "GIT_REFLOG_ACTION=ac land "+run)
 	// Not canceled: git would leave the working tree between the commits.
 	_, err = g.run(context.WithoutCancel(ctx), writeLimit, maxText,
 		"merge", "--ff-only", "--no-squash", "--no-autostash", "--no-verify-signatures", "--no-stat", "--no-progress", "--quiet", commit)
 	err = r.moved(ctx, t, commit, err)
-	return errors.Join(err, said.Close(), os.Remove(name))
+	return errors.Join(err, said.Close(), r.w.FS.Remove(name))
 }
 
 // moved reports whether a branch is at a commit now.

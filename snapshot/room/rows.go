@@ -46,7 +46,9 @@ type Run struct {
 	Open      int      `json:"open"` // requests that wait
 	Job       string   `json:"job,omitempty"`
 	Workflow  bool     `json:"wf,omitempty"`
+	RetryOf   string   `json:"retry_of,omitempty"`
 	Sessions  int      `json:"sessions"`
+	Changed   int      `json:"changed,omitempty"` // files, as the agent says; of work that landed, as it landed
 }
 
 // Person is a row of people.
@@ -79,6 +81,7 @@ type Counts struct {
 	Needs  int            `json:"needs"`
 	Live   int            `json:"live"`
 	Failed int            `json:"failed"`
+	Quiet  int            `json:"quiet"` // live runs that have said nothing for a minute
 	ByKind map[string]int `json:"by_kind"`
 }
 
@@ -98,13 +101,33 @@ type Talk struct {
 	Name    string `json:"name"`
 	LastAt  string `json:"last_at,omitempty"`
 	LastBy  string `json:"last_by,omitempty"`
+	Unread  int    `json:"unread"` // by the person of this machine, of the newest 200
 }
 
-// Meta is the row of the server.
+// Serves is what the process that keeps the room lets its clients do.
+type Serves struct {
+	Launch    bool     `json:"launch"`
+	Terminals bool     `json:"terminals"`
+	Dialects  []string `json:"dialects"`
+}
+
+// Meta is the row of the server. EpochAt is when the revisions of the room began.
 type Meta struct {
+	Serves
+
 	Version   string    `json:"version"`
+	EpochAt   string    `json:"epoch_at"`
 	Index     Index     `json:"index"`
 	Heartbeat Heartbeat `json:"heartbeat"`
+	Doctor    *Doctor   `json:"doctor,omitempty"` // of the last diagnosis by this process
+}
+
+// Doctor is how many checks of a diagnosis came out how.
+type Doctor struct {
+	Pass int    `json:"pass"`
+	Warn int    `json:"warn"`
+	Fail int    `json:"fail"`
+	At   string `json:"at"`
 }
 
 // Index is the state of the index that the rows come from.

@@ -50,6 +50,8 @@ type Run struct {
 	// made it.
 	Title    string `json:"title" is:"optional"`
 	StartKey string `json:"start_key" is:"optional"`
+	// ProgramVersion is that of the agent's program, as far as it was known without asking it.
+	ProgramVersion string `json:"program_version" is:"optional"`
 	// WorktreeBase is the commit that the run's worktree was made from;
 	// WorktreeSnapshot says that it holds what was not committed in the repository.
 	WorktreeBase     string `json:"worktree_base" is:"optional"`

@@ -97,6 +97,8 @@ func (m *Model) look(name string) (tea.Cmd, bool) {
 		}
 		m.whole, m.inBody = false, false
 	case "f":
+		at := m.frame().body
+		m.bodies[m.pane].scroll(len(m.wrapped(at.width)), at.height, 0) // it stays where it is
 		m.bodies[m.pane].follow = !m.bodies[m.pane].follow
 	case "/":
 		m.ask = m.asking("filter: ", m.filter, func(words string) tea.Cmd { return m.sift(words) })

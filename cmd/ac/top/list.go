@@ -48,6 +48,39 @@ type text struct {
 	lines  []Line
 	top    int
 	follow bool // its end stays in sight
+
+	broken wrapping
+}
+
+// wrapping is a text as it was wrapped last.
+type wrapping struct {
+	first *Line // of the lines that were wrapped; they are replaced, never changed
+	n     int
+	width int
+	lines []Line
+}
+
+// wrapped is the whole text in a width.
+func (t *text) wrapped(width int) []Line {
+	if len(t.lines) == 0 {
+		return nil
+	}
+	if w := &t.broken; w.first != &t.lines[0] || w.n != len(t.lines) || w.width != width {
+		*w = wrapping{&t.lines[0], len(t.lines), width, wrap(t.lines, width)}
+	}
+	return t.broken.lines
+}
+
+// window is what is seen of the text in a width and a height. Of one whose end stays in sight
+// just that is wrapped: it may grow with every frame.
+func (t *text) window(width, height int) []Line {
+	if t.follow {
+		tail := wrap(t.lines[max(0, len(t.lines)-height):], width)
+		return tail[max(0, len(tail)-height):]
+	}
+	all := t.wrapped(width)
+	from, to := t.seen(len(all), height)
+	return all[from:to]
 }
 
 // scroll moves the window over a text that is shown in a height.
@@ -60,12 +93,8 @@ func (t *text) scroll(wrapped, height, by int) {
 	t.follow = t.follow && by >= 0 || by > 0 && t.top == last
 }
 
-// seen is the position of the window in a text of this length.
+// seen is the position of the window in a text of this length, whose end need not be in sight.
 func (t *text) seen(wrapped, height int) (from, to int) {
-	last := max(0, wrapped-height)
-	if t.follow {
-		t.top = last
-	}
-	t.top = min(t.top, last)
+	t.top = min(t.top, max(0, wrapped-height))
 	return t.top, min(wrapped, t.top+height)
 }

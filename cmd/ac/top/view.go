@@ -62,7 +62,7 @@ func (m *Model) frame() (f frame) {
 }
 
 // wrapped is the body of the pane in a width.
-func (m *Model) wrapped(width int) []Line { return wrap(m.bodies[m.pane].lines, max(1, width)) }
+func (m *Model) wrapped(width int) []Line { return m.bodies[m.pane].wrapped(max(1, width)) }
 
 // View draws the screen.
 func (m *Model) View() tea.View {
@@ -269,9 +269,7 @@ func (m *Model) nothing() string {
 func (m *Model) bodyLines(b box) []string {
 	lines := make([]string, 0, b.height)
 	if b.height > 0 {
-		wrapped := m.wrapped(b.width)
-		from, to := m.bodies[m.pane].seen(len(wrapped), b.height)
-		for _, l := range wrapped[from:to] {
+		for _, l := range m.bodies[m.pane].window(max(1, b.width), b.height) {
 			lines = append(lines, m.paint(l, b.width))
 		}
 	}

@@ -1,0 +1,75 @@
+package company
+
+// Live runs that say nothing: counted in the room, which is the one count that changes because
+// time passes.
+
+import (
+	"time"
+
+	"ac/internal/clock"
+	"ac/snapshot/room"
+	"ac/workspace/doc"
+)
+
+// quietAfter is from when on a live run that says nothing is quiet.
+const quietAfter = time.Minute
+
+// lastWord is when a live run said something.
+type lastWord struct {
+	project string
+	at      time.Time
+}
+
+// heard keeps when the live runs among changed rows spoke. It is called with mu held.
+func (k *keptRoom) heard(changes []room.Change) {
+	for _, c := range changes {
+		if c.Table != room.TableRuns {
+			continue
+		}
+		delete(k.spoke, c.ID)
+		row, ok := c.Row.(room.Run)
+		if !ok || row.Status != doc.StatusRunning || row.Started == "" || row.Ended != "" || row.Open > 0 {
+			continue
+		}
+		at, _ := clock.Parse(row.Started)
+		if said, ok := clock.Parse(row.SaidAt); ok && said.After(at) {
+			at = said
+		}
+		k.spoke[c.ID] = lastWord{row.Project, at}
+	}
+}
+
+// quiet completes the counts with the runs that are quiet now: those of new tables, else those
+// that changed. next is when another run will be, zero for never. It is called with mu held.
+func (k *keptRoom) quiet(tables []room.Change) (changes []room.Change, next time.Time) {
+	if tables != nil {
+		k.counts = tables
+	}
+	now, quiet := k.c.w.Env.Clock.Now(), map[string]int{}
+	for _, last := range k.spoke {
+		if due := last.at.Add(quietAfter); due.After(now) {
+			if next.IsZero() || due.Before(next) {
+				next = due
+			}
+			continue
+		}
+		quiet[last.project]++
+		quiet[""]++
+	}
+	for _, c := range k.counts {
+		if counts, ok := c.Row.(room.Counts); ok {
+			counts.Quiet = quiet[c.Project]
+			c.Row = counts
+			changes = append(changes, c)
+		}
+	}
+	return changes, next
+}
+
+// recount counts the quiet runs again, and returns when to do that next.
+func (k *keptRoom) recount() (next time.Time, err error) {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	changes, next := k.quiet(nil)
+	return next, k.apply(changes)
+}

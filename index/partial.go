@@ -1,0 +1,85 @@
+package index
+
+// Reading with less than a sync: for a list that shows a few runs of many, the records of
+// all runs are compared with the index, and the logs of those that it shows.
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"strings"
+
+	"ac/internal/durable"
+	"ac/workspace"
+)
+
+// ErrStale is the error of a view of records only whose reader needs a log that changed
+// since the index read it: the reader is called again after a sync.
+var ErrStale = errors.New("the index does not know the newest lines of a log")
+
+// mostChecked bounds how many logs are compared one by one.
+const mostChecked = 200
+
+// recordsUnchanged reports whether the index reflects the records of all runs as they are
+// now. A process that watches the workspace syncs instead, which costs it less.
+func (ix *Index) recordsUnchanged(ctx context.Context) (same bool) {
+	if ix.private || ix.seen != nil || ix.isBroken() {
+		return false
+	}
+	_ = ix.connected(ctx, false, func(conn *link) error { // what fails here fails the sync that follows
+		generation, err := ix.ours(context.WithoutCancel(ctx), conn)
+		if err != nil {
+			return err
+		}
+		var records []source
+		list := walk{fsys: ix.w.FS, scope: Scope{Kinds: Runs}, recordsOnly: true, found: func(s source) { records = append(records, s) }}
+		if err := list.run(); err != nil {
+			return err
+		}
+		same = ix.noted().records == digestOf(generation, records)
+		return nil
+	})
+	return same && ctx.Err() == nil
+}
+
+// CheckLogs is nil if the index knows all of the logs of these runs, else ErrStale.
+func (v *View) CheckLogs(keys []RunKey) error {
+	if len(keys) == 0 {
+		return nil
+	}
+	if len(keys) > mostChecked {
+		return ErrStale
+	}
+	paths := make([]any, len(keys))
+	for i, key := range keys {
+		paths[i] = workspace.LogFile(key.ProjectID, key.RunID)
+	}
+	known := make(map[string]*file, len(keys))
+	_, err := query(v, "SELECT path, state FROM ac_files WHERE path IN (?"+strings.Repeat(",?", len(keys)-1)+")", paths, func(rows *sql.Rows, f *file) error {
+		var state sql.RawBytes
+		if err := rows.Scan(&f.path, &state); err != nil {
+			return err
+		}
+		known[f.path] = f
+		return f.decode(state)
+	})
+	if err != nil {
+		return err
+	}
+	dir, err := durable.OpenDir(v.w.FS, workspace.ProjectsDir)
+	if err != nil {
+		return ErrStale
+	}
+	defer dir.Close()
+	for _, name := range paths {
+		name := name.(string)
+		version, kind, err := dir.Look(strings.TrimPrefix(name, workspace.ProjectsDir+"/"))
+		f := known[name]
+		switch {
+		case f == nil && durable.Absent(err):
+		case f == nil || err != nil || !kind.IsRegular() || f.maybeStale || f.version != version:
+			return ErrStale
+		}
+	}
+	return nil
+}
