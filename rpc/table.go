@@ -205,6 +205,17 @@ func NewTable(version string) *Table {
 		on("model.profile.set_default", Write, (*company.Company).SetDefaultModelProfile, "Set the profile that clients offer first; launches do not apply it by themselves."),
 		on("model.profile.probe", Wait, (*company.Company).ProbeModelProfile, "Ask the server of a profile which models it has; only hosts that were allowed."),
 
+		on("terminal.list", Inline, (*company.Company).ListTerminals, "List the consoles that this process has of a workspace."),
+		on("terminal.shells", Read, (*company.Company).Shells, "List the shells that consoles are offered."),
+		on("terminal.create", Write, (*company.Company).CreateTerminal, "Start a shell in a new console."),
+		streams(on("terminal.attach", Inline, (*company.Company).AttachTerminal, "Stream the output of a console from a cursor on.")),
+		streams(on("terminal.detach", Inline, (*company.Company).DetachTerminal, "End a subscription to a console.")),
+		on("terminal.read", Read, (*company.Company).ReadTerminal, "Return output of a console from a cursor on, and wait for some."),
+		on("terminal.write", Inline, (*company.Company).WriteTerminal, "Type into a console."),
+		on("terminal.resize", Inline, (*company.Company).ResizeTerminal, "Change the size of a console."),
+		on("terminal.rename", Inline, (*company.Company).RenameTerminal, "Change the title of a console."),
+		on("terminal.close", Write, (*company.Company).CloseTerminal, "End a console with everything that it started."),
+
 		on("run.create", Write, (*company.Company).CreateRun, "Create a run with its context pack."),
 		on("run.list", Read, (*company.Folder).ListRuns, "List the runs, newest first."),
 		on("workflow.list", Read, (*company.Company).ListWorkflows, "List the workflow templates of the workspace."),
