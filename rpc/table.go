@@ -205,6 +205,8 @@ func NewTable(version string) *Table {
 		on("model.profile.set_default", Write, (*company.Company).SetDefaultModelProfile, "Set the profile that clients offer first; launches do not apply it by themselves."),
 		on("model.profile.probe", Wait, (*company.Company).ProbeModelProfile, "Ask the server of a profile which models it has; only hosts that were allowed."),
 
+		on("skill.list", Read, (*company.Company).ListSkills, "List the skills that agents find in a repository, and the built-in commands."),
+		on("skill.read", Read, (*company.Company).ReadSkill, "Return the text of a skill."),
 		on("terminal.list", Inline, (*company.Company).ListTerminals, "List the consoles that this process has of a workspace."),
 		on("terminal.shells", Read, (*company.Company).Shells, "List the shells that consoles are offered."),
 		on("terminal.create", Write, (*company.Company).CreateTerminal, "Start a shell in a new console."),
