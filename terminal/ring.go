@@ -9,7 +9,7 @@ type ring struct {
 }
 
 // start is the place of the oldest byte that is kept.
-func (r *ring) start() int64 { return r.end - int64(min(int64(len(r.bytes)), r.end)) }
+func (r *ring) start() int64 { return r.end - min(int64(len(r.bytes)), r.end) }
 
 // write adds bytes, in the place of the oldest where there is no more space.
 func (r *ring) write(p []byte) {
