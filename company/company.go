@@ -25,6 +25,7 @@ import (
 	"ac/runs/lane"
 	"ac/runs/session"
 	"ac/snapshot/room"
+	"ac/terminal"
 	"ac/workspace"
 	"ac/workspace/validate"
 )
@@ -44,6 +45,8 @@ type Host struct {
 	files    *files.Memory
 	changes  recentChanges
 	serves   room.Serves
+
+	terminals *terminal.Hub // nil in a process without consoles
 
 	serverID  string // a UUID
 	started   time.Time
@@ -100,6 +103,8 @@ type Options struct {
 	Version string
 	// Serves is what clients may do, as the room says it.
 	Serves room.Serves
+	// Terminals: clients of the process may have consoles.
+	Terminals bool
 }
 
 // New makes the Host of a process.
@@ -118,6 +123,10 @@ func New(opts Options) *Host {
 	if cs.serves.Dialects == nil {
 		cs.serves.Dialects = []string{}
 	}
+	if opts.Terminals && ptysHere {
+		cs.serves.Terminals = true
+		cs.terminals = terminal.New(terminal.Options{Executable: opts.Executable, Draw: drawLetters(opts.Env.IDs.Hex), Ended: cs.consoleEnded})
+	}
 	if cs.logs = feed.NewLogs(); cs.hub != nil {
 		cs.logs = cs.hub.Logs()
 		cs.worker = cs.newWorker()
@@ -129,6 +138,9 @@ func New(opts Options) *Host {
 // Close cancels background work and releases all directories. No method may be
 // running.
 func (cs *Host) Close() error {
+	if cs.terminals != nil {
+		cs.terminals.Close()
+	}
 	cs.cancel()
 	cs.closeLoops()
 	cs.background.Wait()

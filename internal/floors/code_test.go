@@ -257,6 +257,7 @@ func wallClocks() map[string]string {
 		"internal/lateness": "measures the machine for tests",
 		"heartbeat/job":     "makes the clock of a runner process",
 		"internal/proc":     "bounds waits for dying processes",
+		"terminal":          "paces output and viewers, and sets deadlines of terminals, which the kernel keeps",
 		"rpc":               "measures how long a client has not moved",
 		"runs/session":      "makes the clock of a supervisor process, and sets deadlines of connections, which the kernel keeps",
 	}

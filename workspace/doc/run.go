@@ -48,8 +48,10 @@ type Run struct {
 	Live *Live `json:"live" is:"optional"`
 	// Title is what its maker called it; StartKey is the client's id of the request that
 	// made it.
-	Title    string `json:"title" is:"optional"`
-	StartKey string `json:"start_key" is:"optional"`
+	Title string `json:"title" is:"optional"`
+	// ModelProfile is the profile that the newest session was started with.
+	ModelProfile string `json:"model_profile" is:"optional"`
+	StartKey     string `json:"start_key" is:"optional"`
 	// ProgramVersion is that of the agent's program, as far as it was known without asking it.
 	ProgramVersion string `json:"program_version" is:"optional"`
 	// WorktreeBase is the commit that the run's worktree was made from;
@@ -244,8 +246,9 @@ type Session struct {
 	Turn     int    `json:"turn" is:"optional"`
 	Resumed  string `json:"resumed" is:"optional"`
 	// MCP: its agent has ac's own tools; MCPLaunchJobs: and may launch jobs by them.
-	MCP           bool `json:"mcp" is:"optional"`
-	MCPLaunchJobs bool `json:"mcp_launch_jobs" is:"optional"`
+	MCP           bool   `json:"mcp" is:"optional"`
+	ModelProfile  string `json:"model_profile" is:"optional"`
+	MCPLaunchJobs bool   `json:"mcp_launch_jobs" is:"optional"`
 	// How long what its agent asks waits.
 	PermissionTimeoutMS int64 `json:"permission_timeout_ms" is:"optional"`
 	QuestionTimeoutMS   int64 `json:"question_timeout_ms" is:"optional"`
