@@ -17,6 +17,7 @@ import (
 	"ac/dialect/acecode"
 	"ac/dialect/daemon"
 	"ac/internal/fault"
+	"ac/workspace"
 	"ac/workspace/doc"
 )
 
@@ -42,7 +43,7 @@ func aceCodeDataDir(o *dialectOptions, dir, project string) string {
 	if o.dataDir != "" {
 		return o.dataDir
 	}
-	return filepath.Join(dir, ".local", "dialects", acecode.Name, project)
+	return filepath.Join(dir, filepath.FromSlash(workspace.DialectsDir), acecode.Name, project)
 }
 
 // listenForACECode listens for the clients of the ACECode daemon. Its runtime files stand
