@@ -36,7 +36,12 @@ type Scanner struct {
 	max    int
 }
 
-const scanBlock = 256 << 10
+// A scanner reads blocks of firstBlock bytes, and larger ones up to scanBlock as long as the
+// log fills them: most reads begin near the end of a log.
+const (
+	firstBlock = 16 << 10
+	scanBlock  = 256 << 10
+)
 
 // LongStart is how many bytes are kept of a line that is too long.
 const LongStart = 64 << 10
@@ -44,7 +49,7 @@ const LongStart = 64 << 10
 // NewScanner reads from r, which is positioned at the given offset, after seq
 // counted lines.
 func NewScanner(r io.Reader, offset, seq int64) *Scanner {
-	return &Scanner{r: r, offset: offset, seq: seq, max: MaxLine, buf: make([]byte, scanBlock)}
+	return &Scanner{r: r, offset: offset, seq: seq, max: MaxLine, buf: make([]byte, firstBlock)}
 }
 
 // LimitLines makes lines of more than n bytes long ones.
@@ -133,8 +138,12 @@ func (s *Scanner) fill() error {
 	if s.to == len(s.buf) {
 		s.buf = append(s.buf, make([]byte, len(s.buf))...)
 	}
+	room := len(s.buf) - s.to
 	n, err := s.r.Read(s.buf[s.to:])
 	s.to += n
+	if n == room && len(s.buf) < scanBlock {
+		s.buf = append(s.buf, make([]byte, 3*len(s.buf))...)
+	}
 	if errors.Is(err, io.EOF) {
 		s.eof = true
 		return nil
@@ -145,10 +154,13 @@ func (s *Scanner) fill() error {
 // CountLines counts the non-blank lines of r and reports whether the last one
 // lacks its LF.
 func CountLines(r io.Reader) (lines int64, torn bool, err error) {
-	buf := make([]byte, scanBlock)
+	buf := make([]byte, firstBlock)
 	inLine := false // the current line holds more than white space
-	for {
-		n, err := r.Read(buf)
+	for n := 0; ; {
+		if n == len(buf) && n < scanBlock {
+			buf = make([]byte, scanBlock)
+		}
+		n, err = r.Read(buf)
 		for block := buf[:n]; len(block) > 0; {
 			i := bytes.IndexByte(block, '\n')
 			if i < 0 {

@@ -59,6 +59,9 @@ type Options struct {
 	// named is sealed with the private key of SealKeyFile; 0 means never.
 	SealEvery   time.Duration
 	SealKeyFile string
+	// Received is called by the reader whenever all that the client has sent was received;
+	// nil for nobody.
+	Received func()
 }
 
 // Server serves one client.
@@ -100,6 +103,9 @@ func newServer(opts Options) *Server {
 	s.waits, s.cancelWait = context.WithCancelCause(s.work)
 	if s.opts.Stderr == nil {
 		s.opts.Stderr = io.Discard
+	}
+	if s.opts.Received == nil {
+		s.opts.Received = func() {}
 	}
 	s.hub = feed.NewHub(s.out, opts.Env.Clock, opts.Env.IDs.New)
 	s.all = company.New(company.Options{Env: opts.Env, Executable: opts.Executable, Hub: s.hub, Stderr: s.opts.Stderr, Version: opts.Version})
@@ -264,6 +270,7 @@ func (s *Server) read() error {
 		}
 		if !s.in.ready() {
 			s.out.flush()
+			s.opts.Received()
 		}
 	}
 	return nil

@@ -17,6 +17,7 @@ import (
 
 	"ac/heartbeat/job"
 	"ac/heartbeat/workflow"
+	"ac/internal/proc"
 	"ac/runs/session"
 	"ac/workspace"
 )
@@ -64,6 +65,7 @@ func surviveReaders() { signal.Notify(make(chan os.Signal, 1), syscall.SIGPIPE) 
 // the runner of a job.
 func keep(run func(executable string, in io.Reader, out io.WriteCloser, interrupt <-chan struct{}) error) int {
 	surviveReaders()
+	defer proc.NewRest().Close()
 	executable, err := os.Executable()
 	if err != nil {
 		return exitFailure

@@ -14,6 +14,7 @@ import (
 
 	"ac/company"
 	"ac/internal/canonjson"
+	"ac/internal/proc"
 	"ac/rpc"
 	"ac/workspace"
 )
@@ -51,9 +52,11 @@ of stdin, 128+signal on SIGINT or SIGTERM.`,
 // serve runs a server with the options of a command.
 func (a *app) serve(ctx context.Context, opts rpc.Options) error {
 	surviveReaders()
+	rest := proc.NewRest()
+	defer rest.Close()
 	stderr := rpc.NewLossy(a.stderr)
 	opts.In, opts.Out, opts.Log, opts.Env = a.stdin, a.rawStdout(), slog.New(slog.NewTextHandler(stderr, nil)), workspace.SystemEnv()
-	opts.Executable, opts.Version, opts.Stderr = a.executable, buildVersion(), stderr
+	opts.Executable, opts.Version, opts.Stderr, opts.Received = a.executable, buildVersion(), stderr, rest.Worked
 	signaled, err := untilSignal(ctx, func(ctx context.Context) error { return rpc.Serve(ctx, opts) })
 	if err = errors.Join(err, stderr.Close()); signaled != nil {
 		return signaled

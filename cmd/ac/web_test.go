@@ -115,7 +115,7 @@ func TestWeb(t *testing.T) {
 func TestWebDialect(t *testing.T) {
 	t.Parallel()
 	dir, project := webWorkspace(t)
-	cmd := program(t, "ui:web", dir, "--project", project, "--port", "0", "--dialect", "autonoma=127.0.0.1:0")
+	cmd := program(t, "ui:web", dir, "--project", project, "--port", "0", "--dialect", "autonoma=127.0.0.1:0", "--dialect", "comma=127.0.0.1:0")
 	out, err := cmd.StdoutPipe()
 	if err := errors.Join(err, cmd.Start()); err != nil {
 		t.Fatal(err)
@@ -144,11 +144,14 @@ func TestWebDialect(t *testing.T) {
 	if !strings.HasPrefix(address, "127.0.0.1:") {
 		t.Fatalf("the addresses: %v", said)
 	}
-	if got := get(said["Manager Web"] + "/api/health"); !strings.Contains(got, `"dialects":[{"name":"autonoma","address":"`+socket+`"}]`) {
+	if got := get(said["Manager Web"] + "/api/health"); !strings.Contains(got, `"dialects":[{"name":"autonoma","address":"`+socket+`"},{"name":"comma","address":"`+said["comma"]+`"}]`) {
 		t.Errorf("the health of the control room: %s", got)
 	}
 	if got := get("http://" + address + "/health"); !strings.Contains(got, `"dialect":"autonoma"`) {
 		t.Errorf("the health of the dialect: %s", got)
+	}
+	if got := get("http" + strings.TrimSuffix(strings.TrimPrefix(said["comma"], "ws"), "/ws") + "/health"); !strings.Contains(got, `"activeRuns":0,"connectedClients":0`) {
+		t.Errorf("the health of the other dialect: %s", got)
 	}
 	for given, want := range map[string]string{
 		"autonoma=" + address: address + " is in use; give another with --dialect autonoma=ADDR",

@@ -137,14 +137,12 @@ func (f *subscription) change(call *agentCall, a *attempt, c transcript.Change) 
 
 // pieces are what a change adds to a text that the client has.
 func (a *attempt) pieces(c transcript.Change) (list []string) {
-	id, text := c.Item.ID, ""
-	if c.Op == transcript.Append {
-		if c.Field != transcript.FieldText {
-			return nil
-		}
-		text = c.Text
-	} else {
+	id, text := c.Item.ID, c.Text
+	switch {
+	case c.Op != transcript.Append:
 		text = c.Item.Text[min(a.said[id], len(c.Item.Text)):]
+	case c.Field != transcript.FieldText:
+		return nil
 	}
 	a.said[id] += len(text)
 	for len(text) > 0 {

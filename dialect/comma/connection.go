@@ -154,15 +154,6 @@ func (c *connection) answer(id *string, f frame) {
 	c.conn.Send(text, "")
 }
 
-// tell sends an event when the client takes more. It reports whether it did.
-func (c *connection) tell(id *string, f frame) bool {
-	if !c.conn.Room(c.ctx, maxAnswers, maxQueued) {
-		return false
-	}
-	c.answer(id, f)
-	return true
-}
-
 // once reports whether a prompt is new to the client, and notes it.
 func (c *connection) once(prompt string) bool {
 	c.mu.Lock()

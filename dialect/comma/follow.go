@@ -13,7 +13,6 @@ import (
 	"ac/company"
 	"ac/dialect"
 	"ac/events"
-	"ac/heartbeat/workflow"
 	"ac/internal/fault"
 	"ac/internal/shape"
 	"ac/runs/interaction"
@@ -118,6 +117,7 @@ func (f *subscription) rouse() {
 func (f *subscription) serve() {
 	ticker := time.NewTicker(lookEvery)
 	defer ticker.Stop()
+	f.settle(f.run) // the answer that says what the run is comes before its events
 	for {
 		looks := false
 		select {
@@ -281,8 +281,8 @@ type stepPayload struct {
 func (f *subscription) event(line []byte) error {
 	var e logged
 	var p stepPayload
-	if json.Unmarshal(line, &e) != nil {
-		return nil
+	if unreadable := json.Unmarshal(line, &e); unreadable != nil {
+		return nil //nolint:nilerr // a torn line tells nobody anything
 	}
 	switch e.Type {
 	case events.WorkflowStarted:
@@ -370,32 +370,4 @@ func (f *subscription) policyChanged(payload []byte) {
 	if json.Unmarshal(payload, &change) == nil {
 		f.say(nil, "policy_updated", policyUpdated{f.run, "*", namesOf(change.After.Rules)})
 	}
-}
-
-// asOf is the record as it was at the place in the log.
-func (f *subscription) asOf() doc.WorkflowRun {
-	r := f.record
-	r.Rounds = r.Rounds[:f.round]
-	r.Steps, r.Status, r.Error, r.CancellationRequested = nil, doc.FlowRunning, nil, false
-	for _, s := range f.record.Steps {
-		ended, began := f.steps[s.Step]
-		if !began {
-			continue
-		}
-		if !ended {
-			s.Status, s.Text, s.Approved, s.Done, s.Tasks, s.Error, s.EndedAt = doc.StepRunning, "", nil, nil, nil, nil, ""
-		}
-		r.Steps = append(r.Steps, s)
-	}
-	return r
-}
-
-// passages are the entries of all nodes, as of the place in the log.
-func (f *subscription) passages() ([]workflow.Passage, error) {
-	record := f.asOf()
-	templates, err := workflow.Templates(record)
-	if err != nil {
-		return nil, err
-	}
-	return workflow.Passages(templates, record), nil
 }

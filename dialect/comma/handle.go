@@ -112,6 +112,22 @@ func (c *connection) subscribe(ctx context.Context, r *request) error {
 	return c.follow(ctx, r.RunID)
 }
 
+// join subscribes to the run that a message names, if there is one: a client that comes back
+// sends its next command, and nothing else.
+func (c *connection) join(ctx context.Context, run string) error {
+	if c.subscribed(run) {
+		return nil
+	}
+	if c.server.memory.find(run) == nil {
+		if _, err := c.server.record(ctx, run); unknown(err) {
+			return nil
+		} else if err != nil {
+			return err
+		}
+	}
+	return c.follow(ctx, run)
+}
+
 func (c *connection) unsubscribe(_ context.Context, r *request) error {
 	c.unfollow(r.RunID)
 	return nil
@@ -121,10 +137,10 @@ func (c *connection) unsubscribe(_ context.Context, r *request) error {
 // is prepared.
 func (c *connection) steerRun(ctx context.Context, r *request) error {
 	s := c.server
+	if err := c.join(ctx, r.RunID); err != nil {
+		return err
+	}
 	if p := s.memory.find(r.RunID); p != nil && !p.again {
-		if err := c.follow(ctx, r.RunID); err != nil {
-			return err
-		}
 		if s.memory.say(r.RunID, r.Text) {
 			s.broadcast(r.RunID, nil, frame{"steer_queued", steerQueued{r.RunID, r.Text}})
 			return nil
@@ -136,9 +152,6 @@ func (c *connection) steerRun(ctx context.Context, r *request) error {
 	}
 	if err != nil || record.Over() && s.memory.find(r.RunID) == nil {
 		return fail("RUN_NOT_STEERABLE", "Cannot steer run %s: not running", r.RunID)
-	}
-	if err := c.follow(ctx, r.RunID); err != nil {
-		return err
 	}
 	p := company.SteerParams{Text: r.Text, Mode: session.ModeNextTurn}
 	s.act(&p, r.RunID)

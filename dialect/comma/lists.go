@@ -195,14 +195,14 @@ func (s *server) conversation(ctx context.Context, record doc.WorkflowRun) (conv
 	if err != nil {
 		return talk, err
 	}
-	firsts := map[int]string{} // of each round
-	var ended []workflow.Passage
+	firsts := map[int]string{}   // of each round
+	var ended []workflow.Passage // but for questions that nobody was asked
 	steps := map[string]doc.FlowStep{}
 	for _, step := range record.Steps {
 		steps[stepKey(step.Round, step.Path, step.Iteration)] = step
 	}
 	for _, p := range workflow.Passages(templates, record) {
-		if p.State == workflow.Left && (p.Kind == doc.NodeTask || p.Kind == doc.NodeInput) && p.Text != nil {
+		if _, asked := steps[stepKey(p.Round, p.Path, p.Iteration)]; asked && p.State == workflow.Left && p.Text != nil {
 			ended = append(ended, p)
 		}
 	}
@@ -236,12 +236,8 @@ func stepKey(round int, path string, iteration int) string {
 
 // callRecord is one call, with the tools of its agent.
 func (s *server) callRecord(ctx context.Context, run string, p workflow.Passage, step doc.FlowStep) (callRecord, error) {
-	id := step.Step
-	if id == "" {
-		id = stepKey(p.Round, p.Path, p.Iteration) // it was not asked: nobody had to be
-	}
 	one := callRecord{
-		ID: run + ":" + id, AgentName: p.Name, CreatedAt: p.StartedAt, UserMessage: userMessage{"user", p.Input},
+		ID: run + ":" + step.Step, AgentName: p.Name, CreatedAt: p.StartedAt, UserMessage: userMessage{"user", p.Input},
 		Text: *p.Text, FinishReason: "stop",
 	}
 	said := responseMessage{Role: "assistant"}

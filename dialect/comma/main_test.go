@@ -10,6 +10,7 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -24,6 +25,12 @@ func TestMain(m *testing.M) {
 	switch filepath.Base(os.Args[0]) {
 	case "speaker":
 		os.Exit(exitOf(speak()))
+	case "claude":
+		if slices.Contains(os.Args, "--version") {
+			fmt.Println("2.1.0 (Claude Code)")
+			os.Exit(0)
+		}
+		os.Exit(exitOf(speakClaude()))
 	case "printer":
 		os.Exit(exitOf(printBack()))
 	}
@@ -165,4 +172,53 @@ func until(t *testing.T, what string, reached func() bool) {
 			t.Fatalf("it is not so after %v: %s", patience, what)
 		}
 	}
+}
+
+// speakClaude plays claude: it asks two questions at once and then has a plan, and says what
+// it was answered.
+func speakClaude() error {
+	in := bufio.NewScanner(os.Stdin)
+	in.Buffer(nil, 8<<20)
+	tell := func(v object) {
+		text, _ := json.Marshal(v)
+		fmt.Println(string(text))
+	}
+	ask := func(id, tool string, input object) {
+		tell(object{"type": "control_request", "request_id": id, "request": object{"subtype": "can_use_tool", "tool_name": tool, "input": input, "tool_use_id": "t-" + id}})
+	}
+	heard := []string{}
+	for in.Scan() {
+		var m struct {
+			Type      string
+			RequestID string `json:"request_id"`
+			Response  struct {
+				Response struct {
+					Behavior, Message string
+					UpdatedInput      struct{ Answers map[string]string } `json:"updatedInput"`
+				}
+			}
+		}
+		if err := json.Unmarshal(in.Bytes(), &m); err != nil {
+			return err
+		}
+		switch m.Type {
+		case "control_request":
+			tell(object{"type": "control_response", "response": object{"subtype": "success", "request_id": m.RequestID, "response": object{}}})
+		case "user":
+			tell(object{"type": "system", "subtype": "init", "session_id": "se_1"})
+			ask("q", "AskUserQuestion", object{"questions": []object{
+				{"question": "Which colour?", "header": "Colour", "multiSelect": true, "options": []object{{"label": "Red"}, {"label": "Blue"}}},
+				{"question": "Which size?", "header": "Size", "options": []object{{"label": "S"}, {"label": "L"}}},
+			}})
+		case "control_response":
+			got := m.Response.Response
+			if heard = append(heard, fmt.Sprint(got.Behavior, got.Message, got.UpdatedInput.Answers)); len(heard) == 1 {
+				ask("p", "ExitPlanMode", object{"plan": "Do it."})
+				continue
+			}
+			tell(object{"type": "assistant", "message": object{"id": "m", "role": "assistant", "content": []object{{"type": "text", "text": strings.Join(heard, "; ")}}}})
+			tell(object{"type": "result", "subtype": "success", "num_turns": 1, "session_id": "se_1", "usage": object{"input_tokens": 30, "cache_read_input_tokens": 2, "output_tokens": 5}})
+		}
+	}
+	return nil
 }

@@ -5,6 +5,12 @@ package comma
 
 import (
 	"context"
+	"slices"
+	"strings"
+
+	"ac/company"
+	"ac/dialect"
+	"ac/runs/mcpserver"
 )
 
 type mcpServerList struct {
@@ -22,14 +28,99 @@ type mcpServer struct {
 	Error            string   `json:"error,omitempty"`
 }
 
-func (s *server) mcpServers(_ context.Context, v shown) ([]mcpServer, error) {
-	list := []mcpServer{}
-	for _, own := range v.servers {
-		list = append(list, mcpServer{ID: own.id, Source: "strategy", Transport: own.transport, AssignedAgents: v.assigned(own.id), Error: "not started by this server"})
-	}
-	return list, nil
+// workspaceServers are those that the agents of this workspace are given, by id.
+func (s *server) workspaceServers(ctx context.Context) ([]mcpserver.Server, error) {
+	found, err := dialect.Do(ctx, s.Company, (*company.Company).ListMCPServers, s.In())
+	return found.Servers, err
 }
 
-func (c *connection) listMCPServers(ctx context.Context, r *request) error { return nil }
+// mcpServers are those of the workspace and, after them, those that a strategy brings; one
+// of the same id is that of the workspace.
+func (s *server) mcpServers(ctx context.Context, v shown) ([]mcpServer, error) {
+	found, err := s.workspaceServers(ctx)
+	list := []mcpServer{}
+	for _, m := range found {
+		list = append(list, mcpServer{
+			ID: m.ID, Source: "global", Transport: m.Transport, Enabled: m.Enabled, EnabledByDefault: m.Enabled, AssignedAgents: v.assigned(m.ID),
+		})
+	}
+	for _, own := range v.servers {
+		if !slices.ContainsFunc(list, func(m mcpServer) bool { return m.ID == own.id }) {
+			list = append(list, mcpServer{
+				ID: own.id, Source: "strategy", Transport: own.transport, AssignedAgents: v.assigned(own.id), Error: "not started by this server",
+			})
+		}
+	}
+	slices.SortStableFunc(list, func(a, b mcpServer) int { return strings.Compare(a.ID, b.ID) })
+	return list, err
+}
 
-func (c *connection) updateMCPServer(ctx context.Context, r *request) error { return nil }
+// tellMCPServers answers with the servers, as the strategy that the request names has them.
+func (c *connection) tellMCPServers(ctx context.Context, r *request, code string) error {
+	s := c.server
+	v, err := s.strategyOf(ctx, r)
+	if err != nil {
+		return failedAs(err, code)
+	}
+	list, err := s.mcpServers(ctx, v)
+	if err != nil {
+		return failedAs(err, code)
+	}
+	c.answer(r.RequestID, frame{"mcp_server_list", mcpServerList{list}})
+	return nil
+}
+
+// failedAs is an error with another code.
+func failedAs(err error, code string) error { return fail(code, "%s", err.Error()) }
+
+// strategyOf is the strategy that a request names by its file, or by its run; an empty one
+// where it names none.
+func (s *server) strategyOf(ctx context.Context, r *request) (shown, error) {
+	if r.StrategyPath != "" {
+		p, err := s.fresh(ctx, r)
+		if err != nil {
+			return shown{}, err
+		}
+		return p.shown, nil
+	}
+	if p := s.memory.find(r.RunID); p != nil {
+		return p.shown, nil
+	}
+	if r.RunID == "" {
+		return shown{}, nil
+	}
+	record, err := s.record(ctx, r.RunID)
+	if unknown(err) {
+		return shown{}, nil
+	}
+	if err != nil {
+		return shown{}, err
+	}
+	return show(record.Templates[record.Round().Template])
+}
+
+func (c *connection) listMCPServers(ctx context.Context, r *request) error {
+	return c.tellMCPServers(ctx, r, "MCP_LIST_FAILED")
+}
+
+// updateMCPServer switches a server of the workspace on or off: from the next call of an
+// agent on.
+func (c *connection) updateMCPServer(ctx context.Context, r *request) error {
+	const code = "MCP_UPDATE_FAILED"
+	s := c.server
+	found, err := s.workspaceServers(ctx)
+	switch {
+	case err != nil:
+		return failedAs(err, code)
+	case r.Scope != "default":
+		return fail(code, "MCP servers are switched for all runs.")
+	case !slices.ContainsFunc(found, func(m mcpserver.Server) bool { return m.ID == r.ServerID }):
+		return fail(code, "Unknown MCP server: %s", r.ServerID)
+	}
+	p := company.PutMCPServerParams{Dir: s.In(), Change: mcpserver.Change{ID: r.ServerID, Enabled: &r.Enabled}}
+	p.ActorID, p.ActorRole, p.ActorTeamID = s.Actor.ActorID, s.Actor.ActorRole, s.Actor.ActorTeamID
+	if _, err := dialect.Do(ctx, s.Company, (*company.Company).PutMCPServer, p); err != nil {
+		return fail(code, "%s", sentence(err))
+	}
+	return c.tellMCPServers(ctx, r, code)
+}

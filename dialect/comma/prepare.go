@@ -48,7 +48,7 @@ func (c *connection) prepareRun(ctx context.Context, r *request) error {
 	if body.MCPServers, err = s.mcpServers(ctx, p.shown); err != nil {
 		return refusal(err, codePrepare)
 	}
-	c.hold(p.run, arrived.Add(prepareDelay), r.RequestID, frame{"run_prepared", body})
+	c.hold(p.run, arrived.Add(s.delay), r.RequestID, frame{"run_prepared", body})
 	return c.follow(ctx, p.run)
 }
 
@@ -186,7 +186,14 @@ func (s *server) strategy(ctx context.Context, path, cwd, override string) (tran
 	if err != nil {
 		return translated{}, err
 	}
+	servers, err := s.workspaceServers(ctx)
+	if err != nil {
+		return translated{}, err
+	}
 	t := translator{from: from, level: s.opts.Level, choose: choose, override: override}
+	for _, m := range servers {
+		t.given = append(t.given, m.ID)
+	}
 	return t.translate(&value)
 }
 
@@ -226,9 +233,6 @@ func (c *connection) startRun(ctx context.Context, r *request) error {
 		return fail(code, "Too many runs")
 	}
 	s.memory.ask(p.run, 1, r.RequestID)
-	if err := c.follow(ctx, p.run); err != nil {
-		return err
-	}
 	_, err = dialect.Do(ctx, s.Company, (*company.Company).RunWorkflow, company.RunWorkflowParams{
 		Dir: s.In(), ProjectID: s.ProjectID, RunID: p.run, Template: p.template, Input: r.Input, Priority: "normal", Place: p.place,
 		Origin: &doc.JobOrigin{Kind: origin}, SourcePath: p.source, ActorID: s.Actor.ActorID, ActorRole: s.Actor.ActorRole,
@@ -261,9 +265,6 @@ func (c *connection) continueRun(ctx context.Context, r *request) error {
 		return refusal(err, code)
 	}
 	s.memory.ask(p.run, record.Round().Round+1, r.RequestID)
-	if err := c.follow(ctx, p.run); err != nil {
-		return err
-	}
 	_, err = dialect.Do(ctx, s.Company, (*company.Company).ContinueWorkflow, company.ContinueWorkflowParams{
 		Dir: s.In(), ProjectID: s.ProjectID, RunID: p.run, Input: r.Input, Template: p.template, ActorID: s.Actor.ActorID, ActorRole: s.Actor.ActorRole,
 		Notices: p.notices, Place: p.place, Moves: p.moves,
@@ -285,6 +286,9 @@ func (c *connection) continueRun(ctx context.Context, r *request) error {
 func (c *connection) toBegin(ctx context.Context, r *request, code string) (*prepared, error) {
 	s := c.server
 	again := code == "CONTINUE_FAILED"
+	if err := c.join(ctx, r.RunID); err != nil {
+		return nil, refusal(err, code)
+	}
 	if len(r.Input) > maxSaid {
 		return nil, fail(code, "Input is larger than 256 KiB")
 	}

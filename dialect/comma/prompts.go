@@ -87,10 +87,11 @@ func questionOf(r interaction.Record, id string) string {
 			labels = append(labels, o.Label)
 		}
 	}
+	lines := []string{text}
 	for i, label := range labels {
-		text += fmt.Sprintf("\n%d. %s", i+1, label)
+		lines = append(lines, fmt.Sprintf("%d. %s", i+1, label))
 	}
-	return text
+	return strings.Join(lines, "\n")
 }
 
 // partOf is which of several questions an id names.
@@ -182,6 +183,9 @@ func (s *server) respond(ctx context.Context, r interaction.Record, p company.Re
 
 // userInput answers the oldest question of a run to its user.
 func (c *connection) userInput(ctx context.Context, r *request) error {
+	if err := c.join(ctx, r.RunID); err != nil {
+		return err
+	}
 	none := fail("NO_PENDING_INPUT", "No pending input request for run %s agent %s", r.RunID, r.AgentName)
 	found, ok, err := c.server.waiting(ctx, r.RunID, func(p pendingPrompt) bool { return p.Kind == interaction.Input && p.name == r.AgentName })
 	if err != nil {
@@ -190,14 +194,14 @@ func (c *connection) userInput(ctx context.Context, r *request) error {
 	if !ok {
 		return none
 	}
-	if err := c.follow(ctx, r.RunID); err != nil {
-		return err
-	}
 	return c.server.respond(ctx, found.Record, company.RespondParams{Text: &r.Text}, none)
 }
 
 // decide answers a permission.
 func (c *connection) decide(ctx context.Context, r *request) error {
+	if err := c.join(ctx, r.RunID); err != nil {
+		return err
+	}
 	none := fail("NO_PENDING_PERMISSION", "No pending permission request %s for run %s", r.PermissionRequestID, r.RunID)
 	found, ok, err := c.server.waiting(ctx, r.RunID, func(p pendingPrompt) bool {
 		return p.Kind == interaction.Permission && p.InteractionID == r.PermissionRequestID
@@ -207,9 +211,6 @@ func (c *connection) decide(ctx context.Context, r *request) error {
 	}
 	if !ok {
 		return none
-	}
-	if err := c.follow(ctx, r.RunID); err != nil {
-		return err
 	}
 	p := company.RespondParams{Decision: interaction.Allow, Scope: interaction.Once}
 	if strings.HasPrefix(r.Decision, "deny") {
@@ -224,6 +225,9 @@ func (c *connection) decide(ctx context.Context, r *request) error {
 // answerQuestion answers a question, one of several, or a plan.
 func (c *connection) answerQuestion(ctx context.Context, r *request) error {
 	s := c.server
+	if err := c.join(ctx, r.RunID); err != nil {
+		return err
+	}
 	none := fail("NO_PENDING_QUESTION", "No pending question request %s for run %s", r.QuestionRequestID, r.RunID)
 	found, ok, err := s.waiting(ctx, r.RunID, func(p pendingPrompt) bool {
 		if p.Kind != interaction.Question && p.Kind != interaction.Plan {
@@ -239,9 +243,6 @@ func (c *connection) answerQuestion(ctx context.Context, r *request) error {
 	}
 	if !ok {
 		return none
-	}
-	if err := c.follow(ctx, r.RunID); err != nil {
-		return err
 	}
 	if found.Kind == interaction.Plan {
 		return s.respond(ctx, found.Record, planAnswer(found.Record, r.Response), none)
@@ -321,6 +322,9 @@ func planAnswer(r interaction.Record, text string) company.RespondParams {
 // updatePolicy adds rules to those of a run.
 func (c *connection) updatePolicy(ctx context.Context, r *request) error {
 	s := c.server
+	if err := c.join(ctx, r.RunID); err != nil {
+		return err
+	}
 	none := fail("RUN_NOT_FOUND", "No active run found for runId %s", r.RunID)
 	record, err := s.record(ctx, r.RunID)
 	if err != nil && !unknown(err) {
@@ -328,9 +332,6 @@ func (c *connection) updatePolicy(ctx context.Context, r *request) error {
 	}
 	if err != nil || record.Over() {
 		return none
-	}
-	if err := c.follow(ctx, r.RunID); err != nil {
-		return err
 	}
 	rules := append(slices.Clone(record.Rules), rulesOf(r)...)
 	p := company.SetRunPolicyParams{Dir: s.In(), ProjectID: s.ProjectID, RunID: r.RunID, Rules: rules}

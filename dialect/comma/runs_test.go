@@ -323,6 +323,38 @@ func TestPermission(t *testing.T) {
 	}
 }
 
+// TestOrder pins that an answer which is held back holds up nothing but what names its run,
+// and that it comes before the events of that run.
+func TestOrder(t *testing.T) {
+	t.Parallel()
+	s := newStage(t)
+	s.server.delay = 2 * time.Second // on a busy machine, too
+	c := s.dial()
+	path := s.strategy("user.json", flowOf(object{"user": object{"type": "user"}}, object{"name": "F", "type": "sequential", "steps": []object{{"agent": "user"}}}))
+	c.send("prepare_run", object{"runId": "o", "strategyPath": path})
+	c.send("ping", nil)
+	c.send("start_run", object{"runId": "o"})
+	c.send("ping", nil)
+	var got []string
+	for len(got) < 6 {
+		got = append(got, c.next("the order").Type)
+	}
+	if got[0] != "pong" || got[1] != "run_prepared" {
+		t.Error(got)
+	}
+	s.server.delay = prepareDelay
+	late := s.dial()
+	late.send("prepare_run", object{"runId": "o"})
+	if first, second := late.next("the answer"), late.next("the open prompt"); first.Type != "run_prepared" || second.Type != "request_input" {
+		t.Errorf("%s %s", first.raw, second.raw)
+	}
+	back := s.dial()
+	if code, _ := back.refused("user_input", object{"runId": "o", "agentName": "nobody", "text": "x"}); code != "NO_PENDING_INPUT" {
+		t.Error(code)
+	}
+	back.await("it is subscribed by that", func(m message) bool { return m.Type == "request_input" })
+}
+
 // TestPolicy pins rules of a run: they decide what would be asked.
 func TestPolicy(t *testing.T) {
 	t.Parallel()
@@ -404,7 +436,7 @@ func TestIDs(t *testing.T) {
 	c := s.dial()
 	path := s.one()
 	seen := func() (names []string) {
-		_ = filepath.Walk(filepath.Dir(s.dir), func(name string, st os.FileInfo, err error) error {
+		_ = filepath.Walk(filepath.Dir(s.dir), func(name string, _ os.FileInfo, err error) error {
 			if err == nil && !strings.Contains(name, ".local") {
 				names = append(names, name)
 			}

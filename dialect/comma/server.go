@@ -10,6 +10,7 @@ import (
 	"encoding/json"
 	"net/http"
 	"path/filepath"
+	"sync"
 	"time"
 
 	"ac/company"
@@ -63,6 +64,7 @@ type server struct {
 	connections *dialect.Connections[*connection]
 	memory      *memory
 	ids         *ulid.Source
+	delay       time.Duration // of run_prepared
 
 	work       context.Context //nolint:containedctx // of all requests
 	cancelWork context.CancelFunc
@@ -116,7 +118,7 @@ func newServer(c *dialect.Company, opts Options, socket *dialect.Socket) *server
 		s.dir = dir
 	}
 	s.programs, s.memory = dialect.NewPrograms(s.work, c), newMemory()
-	s.ids = ulid.NewSource(c.Clock.Now)
+	s.ids, s.delay = ulid.NewSource(c.Clock.Now), prepareDelay
 	return s
 }
 
@@ -127,14 +129,16 @@ func (s *server) serve(ctx context.Context) error {
 		err = s.socket.Serve(ctx, s)
 	}
 	s.socket.Close()
+	var stops sync.WaitGroup
+	if s.opts.StopRuns {
+		stops.Go(s.stopRuns)
+	}
 	s.connections.Shut((*connection).leave)
 	s.cancelWork()
 	s.connections.Wait()
+	stops.Wait()
 	stop()
 	s.programs.Wait()
-	if s.opts.StopRuns {
-		s.stopRuns()
-	}
 	return err
 }
 

@@ -49,13 +49,13 @@ func absolute(path, cwd, workspace string) string {
 
 // open finds the root that a path is below, links resolved. The caller closes it.
 func (f folders) open(path string) (source, error) {
-	real := resolved(path)
+	target := resolved(path)
 	for _, dir := range f {
 		base, err := filepath.EvalSymlinks(dir)
 		if err != nil {
 			continue // a folder that is not there has no strategies
 		}
-		rel, err := filepath.Rel(base, real)
+		rel, err := filepath.Rel(base, target)
 		if err != nil || !filepath.IsLocal(rel) {
 			continue
 		}
@@ -70,8 +70,8 @@ func (f folders) open(path string) (source, error) {
 
 // resolved is a path without links, as far as it exists.
 func resolved(path string) string {
-	if real, err := filepath.EvalSymlinks(path); err == nil {
-		return real
+	if target, err := filepath.EvalSymlinks(path); err == nil {
+		return target
 	}
 	dir, base := filepath.Split(path)
 	if dir = filepath.Clean(dir); dir == path || base == "" {

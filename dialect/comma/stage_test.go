@@ -10,6 +10,7 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
+	"net/http"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -207,14 +208,21 @@ func (m message) is(kind, run string) bool { return m.Type == kind && m.RunID ==
 
 func (s *stage) dial() *client { return dial(s.t, s.url) }
 
+// upgrade asks for a connection. The answer has no body any more.
+func upgrade(t *testing.T, url string, o *websocket.DialOptions) (*websocket.Conn, *http.Response, error) {
+	t.Helper()
+	conn, answer, err := websocket.Dial(t.Context(), url, o)
+	if answer != nil && answer.Body != nil {
+		_ = answer.Body.Close()
+	}
+	return conn, answer, err
+}
+
 func dial(t *testing.T, url string) *client {
 	t.Helper()
-	conn, answer, err := websocket.Dial(t.Context(), url, &websocket.DialOptions{CompressionMode: websocket.CompressionContextTakeover})
+	conn, answer, err := upgrade(t, url, &websocket.DialOptions{CompressionMode: websocket.CompressionContextTakeover})
 	if err != nil {
 		t.Fatal(err)
-	}
-	if answer.Body != nil {
-		_ = answer.Body.Close()
 	}
 	if got := answer.Header.Get("Sec-WebSocket-Extensions"); got != "" {
 		t.Errorf("an offer of compression is answered: %s", got)

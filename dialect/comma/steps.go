@@ -144,3 +144,31 @@ func (f *subscription) failure(err *doc.FlowError) string {
 	}
 	return `Step "` + v.label(s.Path) + `" failed: ` + strings.TrimSpace(err.Message)
 }
+
+// asOf is the record as it was at the place in the log.
+func (f *subscription) asOf() doc.WorkflowRun {
+	r := f.record
+	r.Rounds = r.Rounds[:f.round]
+	r.Steps, r.Status, r.Error, r.CancellationRequested = nil, doc.FlowRunning, nil, false
+	for _, s := range f.record.Steps {
+		ended, began := f.steps[s.Step]
+		if !began {
+			continue
+		}
+		if !ended {
+			s.Status, s.Text, s.Approved, s.Done, s.Tasks, s.Error, s.EndedAt = doc.StepRunning, "", nil, nil, nil, nil, ""
+		}
+		r.Steps = append(r.Steps, s)
+	}
+	return r
+}
+
+// passages are the entries of all nodes, as of the place in the log.
+func (f *subscription) passages() ([]workflow.Passage, error) {
+	record := f.asOf()
+	templates, err := workflow.Templates(record)
+	if err != nil {
+		return nil, err
+	}
+	return workflow.Passages(templates, record), nil
+}

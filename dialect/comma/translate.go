@@ -15,6 +15,9 @@ import (
 // ours is the member of a template that says what it was made from: the clients see that.
 const ours = "comma"
 
+// maxDepth bounds how deep flows are read; workflows have a bound of their own.
+const maxDepth = 32
+
 // callTimeout is how long a call of an agent may take, in milliseconds.
 const callTimeout = 7_200_000
 
@@ -29,10 +32,8 @@ type translator struct {
 	picked   map[string][2]string // agent of the workspace and model, by agent
 	unused   map[string][]string  // agents, by the member that is not used
 	servers  []ownServer
+	given    []string // MCP servers that the workspace has
 }
-
-// ownServer is an MCP server that the strategy brings.
-type ownServer struct{ id, transport string }
 
 // translated is a strategy as ac runs it.
 type translated struct {
@@ -139,6 +140,9 @@ func (t *translator) notices() (told []string) {
 		}
 	}
 	for _, s := range t.servers {
+		if slices.Contains(t.given, s.id) {
+			continue // it is that of the workspace
+		}
 		told = append(told, "MCP server "+s.id+" of the strategy is not started")
 	}
 	return told
@@ -222,7 +226,11 @@ func textOf(v *shape.Value) string {
 // flow makes the node of a flow.
 func (t *translator) flow(v *shape.Value, path string, depth int) shape.Value {
 	file, err := flowCodec.Bind(v)
-	if !t.take(err, path) || depth > 8 {
+	if !t.take(err, path) {
+		return shape.Value{}
+	}
+	if depth > maxDepth {
+		t.refuse(path, "is nested too deeply")
 		return shape.Value{}
 	}
 	if !slices.Contains([]string{"broadcast", "cycle", "sequential"}, file.Type) {
@@ -294,59 +302,6 @@ func (t *translator) call(flow *flowFile, key string) shape.Value {
 	return shape.Value{} // its issues are known
 }
 
-// task is the node of an agent that works.
-func (t *translator) task(a *strategyAgent) shape.Value {
-	picked := t.picked[a.key]
-	node := obj("kind", str(doc.NodeTask), "name", str(a.key), "agent", obj("agent_id", str(picked[0])),
-		"goal", str("{{input}}"), "answer", str(doc.AnswerProse), "interactive", boolean(true), "attempts", num(1),
-		"timeout_ms", num(callTimeout), "remember", str(a.key))
-	if picked[1] != "" {
-		put(&node, "model", str(picked[1]))
-	}
-	if text := t.system[a.key]; text != "" {
-		put(&node, "instructions", str(text))
-	}
-	commands := slices.Contains(a.llm.Tools, "run_command")
-	writes := slices.ContainsFunc(a.llm.Tools, func(tool string) bool { return slices.Contains(writingTools(), tool) })
-	level := doc.LevelReadOnly
-	switch {
-	case commands:
-		level = doc.LevelRunCommands
-	case writes:
-		level = doc.LevelPatch
-	}
-	level = lower(level, t.level)
-	mode := doc.ModeAcceptEdits
-	if level == doc.LevelReadOnly {
-		mode = doc.ModeDefault
-	}
-	rules := listOf()
-	deny := func(op doc.Operation) {
-		rules.Items = append(rules.Items, obj("operation", str(string(op)), "effect", str(string(doc.Deny)), "glob", str("**")))
-	}
-	if !commands {
-		deny(doc.OpExec)
-	}
-	if !writes {
-		deny(doc.OpWrite)
-	}
-	put(&node, "permission_level", str(string(level)))
-	put(&node, "mode", str(string(mode)))
-	put(&node, "rules", rules)
-	return node
-}
-
-// writingTools are the tools of strategies that change files.
-func writingTools() []string {
-	return []string{"create_file", "write_file", "edit_file", "delete_file", "restore_file", "move_file", "apply_patch"}
-}
-
-// lower is the lower of two levels.
-func lower(a, b doc.Level) doc.Level {
-	order := []doc.Level{doc.LevelReadOnly, doc.LevelPatch, doc.LevelRunCommands}
-	return order[min(max(0, slices.Index(order, a)), max(0, slices.Index(order, b)))]
-}
-
 // cycle makes the node of a flow that goes round.
 func (t *translator) cycle(file *flowFile, steps shape.Value, path string) shape.Value {
 	node := obj("kind", str(doc.NodeCycle), "name", str(file.Name), "steps", steps)
@@ -375,48 +330,4 @@ func (t *translator) cycle(file *flowFile, steps shape.Value, path string) shape
 		t.refuse(path+".observer", "must be the name of an agent")
 	}
 	return node
-}
-
-// ownServers reads which MCP servers a strategy brings.
-func (t *translator) ownServers(v *shape.Value) {
-	if v.Kind != shape.Map && v.Kind != shape.List && given(v) {
-		t.refuse("mcpServers", "expected object, got %s", v.Kind)
-	}
-	for i, id := range serverIDs(v) {
-		transport := "stdio"
-		if v.Kind == shape.Map {
-			transport = transportOf(&v.Items[i])
-		}
-		t.servers = append(t.servers, ownServer{id, transport})
-	}
-}
-
-// serverIDs are the servers that a member names: the keys of an object, or a list of names.
-func serverIDs(v *shape.Value) (ids []string) {
-	if v.Kind == shape.Map {
-		return v.Keys
-	}
-	for i := range v.Items {
-		switch item := &v.Items[i]; item.Kind {
-		case shape.String:
-			ids = append(ids, item.Text)
-		case shape.Map:
-			ids = append(ids, item.Get("id").Text)
-		default:
-		}
-	}
-	return ids
-}
-
-// transportOf is how a server would be spoken with.
-func transportOf(v *shape.Value) string {
-	for _, name := range []string{"transport", "type"} {
-		if kind := v.Get(name); kind.Kind == shape.String && kind.Text != "" {
-			return kind.Text
-		}
-	}
-	if given(v.Get("url")) {
-		return "http"
-	}
-	return "stdio"
 }

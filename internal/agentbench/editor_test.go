@@ -28,7 +28,13 @@ type editor struct {
 // attach starts a daemon and connects to it.
 func (c *company) attach() *editor {
 	c.t.Helper()
-	cmd := exec.Command(acBinary, "dialect:serve", "autonoma", c.dir, "--project", c.project, "--listen", "127.0.0.1:0")
+	return &editor{t: c.t, conn: c.dialect("autonoma")}
+}
+
+// dialect serves a dialect by a process of its own, and connects to it.
+func (c *company) dialect(name string) *websocket.Conn {
+	c.t.Helper()
+	cmd := exec.Command(acBinary, "dialect:serve", name, c.dir, "--project", c.project, "--listen", "127.0.0.1:0")
 	cmd.Env, cmd.Dir, cmd.Stderr = c.environ, c.home, os.Stderr
 	out, err := cmd.StdoutPipe()
 	if err == nil {
@@ -44,7 +50,7 @@ func (c *company) attach() *editor {
 		}
 	})
 	line, err := bufio.NewReader(out).ReadString('\n')
-	url, found := strings.CutPrefix(strings.TrimSpace(line), "AgentCompany autonoma: ")
+	url, found := strings.CutPrefix(strings.TrimSpace(line), "AgentCompany "+name+": ")
 	if err != nil || !found {
 		c.t.Fatalf("%q (%v)", line, err)
 	}
@@ -57,7 +63,7 @@ func (c *company) attach() *editor {
 	}
 	c.t.Cleanup(func() { _ = conn.CloseNow() })
 	conn.SetReadLimit(-1)
-	return &editor{t: c.t, conn: conn}
+	return conn
 }
 
 // ask sends a request, again while the daemon still works on it.

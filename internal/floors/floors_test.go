@@ -51,6 +51,7 @@ func floors() map[string]int {
 		"dialect":                 9,
 		"dialect/ws":              9,
 		"dialect/autonoma":        9,
+		"dialect/comma":           9,
 		"dialect/acecode":         9,
 		"dialect/daemon":          9,
 		"web/page":                0,
@@ -98,6 +99,7 @@ func neighbours() map[string][]string {
 		// Dialects share what they act in and how they listen.
 		"dialect":          {"dialect/ws"},
 		"dialect/autonoma": {"dialect", "dialect/ws"},
+		"dialect/comma":    {"dialect", "dialect/ws"},
 		"dialect/acecode":  {"dialect", "dialect/ws"},
 	}
 }

@@ -76,7 +76,10 @@ type guardSwept struct {
 
 // RunGuard is the main function of a guard process. It returns when nothing of
 // the provider is left.
-func RunGuard() error { return runGuard(proc.BecomeSubreaper, proc.Start) }
+func RunGuard() error {
+	defer proc.NewRest().Close()
+	return runGuard(proc.BecomeSubreaper, proc.Start)
+}
 
 // starter starts a program as leader of its own group.
 type starter func(path string, argv, env []string, dir string, files [3]*os.File) (pid int, err error)
@@ -239,7 +242,7 @@ func startGuard(executable string, all *GuardSet, stdin, stdout, stderr *os.File
 		return nil, err
 	}
 	cmd := exec.Command(executable, GuardCommand) //nolint:noctx // it outlives even the supervisor, to sweep
-	cmd.Env = append(KeeperEnv(), "GOMAXPROCS=2")
+	cmd.Env = append(KeeperEnv(), "GOMAXPROCS=1")
 	cmd.Dir = "/"
 	cmd.ExtraFiles = []*os.File{theirs, stdin, stdout, stderr}
 	cmd.SysProcAttr = proc.NewSession()

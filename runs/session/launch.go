@@ -53,6 +53,9 @@ func (l *Launcher) Launch(ctx context.Context, order Order) error {
 	cmd := exec.Command(l.Executable, SuperviseCommand) //nolint:noctx // a supervisor outlives the request, and the server
 	cmd.Dir = "/"
 	cmd.Env = KeeperEnv()
+	if order.Live != nil {
+		cmd.Env = append(cmd.Env, "GOMAXPROCS=1") // it waits most of the time, in little memory
+	}
 	cmd.SysProcAttr = proc.NewSession()
 	stdin, err := cmd.StdinPipe()
 	if err != nil {
