@@ -31,6 +31,7 @@ type ContinueParams struct {
 type resumeParams struct {
 	Resume         string            `json:"resume" is:"default=auto,enum=auto|provider|digest"`
 	Model          string            `json:"model" is:"optional"`
+	ModelProfile   string            `json:"model_profile" is:"optional"`
 	Budget         *doc.Budget       `json:"budget" is:"optional"`
 	Env            map[string]string `json:"env" is:"optional,empty"`
 	SessionRef     string            `json:"session_ref" is:"optional"`
@@ -63,7 +64,7 @@ func checkEnv(env map[string]string) (issues []fault.Issue) {
 func (p resumeParams) spec(c *Company, act actParams) runs.ContinueSpec {
 	return runs.ContinueSpec{
 		LaunchSpec: runs.LaunchSpec{
-			ProjectID: act.ProjectID, RunID: act.RunID, SessionRef: p.SessionRef, Model: p.Model, Version: c.all.version, Env: p.Env, Budget: p.Budget,
+			ProjectID: act.ProjectID, RunID: act.RunID, SessionRef: p.SessionRef, Model: p.Model, ModelProfile: p.ModelProfile, Version: c.all.version, Env: p.Env, Budget: p.Budget,
 			Actor: act.act().Actor, Priority: p.LanePriority,
 			LaneLimits: lane.Limits{Workspace: p.WorkspaceLimit, Provider: p.ProviderLimit, Team: p.TeamLimit},
 		},

@@ -7,9 +7,6 @@ import (
 	"maps"
 	"slices"
 
-	"ac/events"
-	"ac/governance"
-	"ac/governance/policy"
 	"ac/internal/fault"
 	"ac/runs/mcpserver"
 	"ac/workspace/doc"
@@ -127,27 +124,4 @@ func (c *Company) ReplaceMCPServers(ctx context.Context, p ReplaceMCPServersPara
 		return nil
 	})
 	return result, err
-}
-
-// ConfiguredPayload is the payload of machine.configured: names alone.
-type ConfiguredPayload struct {
-	Kind  string   `json:"kind"` // mcp_server or model_profile
-	Names []string `json:"names"`
-}
-
-// equip changes what agents are equipped with on this machine as somebody who may: a
-// person, or a recorded manager, director or CEO. The audit log has who changed which
-// names, and no values.
-func (c *Company) equip(ctx context.Context, actor policy.Actor, kind string, names []string, change func(*doc.Machine, *doc.Secrets) error) error {
-	return governance.Govern(ctx, c.w, func(g *governance.PolicyUnit) error {
-		resource := policy.Resource{ID: kind, Kind: kind, Visibility: events.VisibilityOrg}
-		verdict, err := g.Enforce("", policy.Question{Action: policy.Approve, Resource: resource, Actor: actor})
-		if err != nil {
-			return err
-		}
-		if err := g.UpdateEquipment(change); err != nil {
-			return err
-		}
-		return g.Emit("", "", events.Draft{Actor: verdict.Actor.ID, Type: events.MachineConfigured}, ConfiguredPayload{kind, names})
-	})
 }

@@ -40,6 +40,7 @@ type workParams struct {
 	MilestoneID    string            `json:"milestone_id" is:"optional,id"`
 	PromptText     *string           `json:"prompt_text" is:"optional,empty"`
 	Model          string            `json:"model" is:"optional"`
+	ModelProfile   string            `json:"model_profile" is:"optional"`
 	Budget         *doc.Budget       `json:"budget" is:"optional"`
 	StdinText      *string           `json:"stdin_text" is:"optional,empty"`
 	Env            map[string]string `json:"env" is:"optional,empty"`
@@ -96,7 +97,7 @@ func (p *workParams) check() (issues []fault.Issue) {
 func (p *workParams) spec(c *Company, project, run, ref string) runs.LaunchSpec {
 	return runs.LaunchSpec{
 		ProjectID: project, RunID: run, SessionRef: ref, Argv: p.Argv, RepoID: p.RepoID, WorkdirRel: p.WorkdirRel,
-		TaskID: p.TaskID, MilestoneID: p.MilestoneID, Stdin: p.StdinText, Prompt: p.PromptText, Model: p.Model,
+		TaskID: p.TaskID, MilestoneID: p.MilestoneID, Stdin: p.StdinText, Prompt: p.PromptText, Model: p.Model, ModelProfile: p.ModelProfile,
 		Live: p.liveParams.spec(p.displayParams), Version: c.all.version, Env: p.Env, Budget: p.Budget,
 		Actor:    policy.Actor{ID: cmp.Or(strings.TrimSpace(p.ActorID), "human"), Role: p.ActorRole, Team: p.ActorTeamID},
 		Priority: p.LanePriority, LaneLimits: lane.Limits{Workspace: p.WorkspaceLimit, Provider: p.ProviderLimit, Team: p.TeamLimit},

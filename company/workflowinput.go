@@ -70,7 +70,7 @@ func (c *Company) continueWorkflow(ctx context.Context, p ContinueParams) (runs.
 // beyondPrompt names a param that says more than what the flow is run with.
 func (p ContinueParams) beyondPrompt() string {
 	for name, given := range map[string]bool{
-		"model": p.Model != "", "budget": p.Budget != nil, "env": len(p.Env) > 0, "session_ref": p.SessionRef != "", "driver": p.Driver != "",
+		"model": p.Model != "", "model_profile": p.ModelProfile != "", "budget": p.Budget != nil, "env": len(p.Env) > 0, "session_ref": p.SessionRef != "", "driver": p.Driver != "",
 		"client_message_id": p.ClientMessageID != "", "interactive": p.Interactive != nil, "mode": p.Mode != "", "rules": p.Rules != nil,
 		"permission_level": p.Level != "", "keep_open": p.KeepOpen != nil, "idle_timeout_ms": p.IdleMS > 0,
 	} {

@@ -24,6 +24,9 @@ import (
 	"bytes"
 	"encoding/json"
 	"flag"
+	"io"
+	"net/http"
+	"net/http/httptest"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -104,11 +107,13 @@ func neutral(line string) []byte {
 
 // talk is one conversation under way.
 type talk struct {
-	t     *testing.T
-	peer  *peer
-	dir   string
-	names map[string]string // of ids
-	count map[string]int    // ids seen, by prefix
+	t    *testing.T
+	peer *peer
+	dir  string
+	// models is the address of a server of models, "" for none.
+	models string
+	names  map[string]string // of ids
+	count  map[string]int    // ids seen, by prefix
 }
 
 func converse(t *testing.T, file string) {
@@ -127,6 +132,10 @@ func converse(t *testing.T, file string) {
 		write(t, filepath.Join(dir, f.Name), f.Data)
 	}
 	text := archive.Files[0].Data
+	models := ""
+	if bytes.Contains(text, []byte("$models")) {
+		models = modelServer(t)
+	}
 	peer := newPeerWith(t, func(s *Server) {
 		if bytes.Contains(text, []byte("sync_worker")) {
 			return
@@ -135,7 +144,7 @@ func converse(t *testing.T, file string) {
 			t.Error(err)
 		}
 	})
-	talk := &talk{t: t, peer: peer, dir: dir, names: map[string]string{}, count: map[string]int{}}
+	talk := &talk{t: t, peer: peer, dir: dir, models: models, names: map[string]string{}, count: map[string]int{}}
 	said := talk.run(strings.Split(strings.TrimSuffix(string(text), "\n"), "\n"))
 	if rest := talk.peer.finish(); len(rest) > 0 {
 		t.Errorf("the server said more: %q", rest)
@@ -146,6 +155,19 @@ func converse(t *testing.T, file string) {
 			t.Fatal(err)
 		}
 	}
+}
+
+// modelServer serves the models of one who has the key.
+func modelServer(t *testing.T) (base string) {
+	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.Header.Get("Authorization") != "Bearer key-never-shown" {
+			w.WriteHeader(http.StatusUnauthorized)
+			return
+		}
+		_, _ = io.WriteString(w, `{"data":[{"id":"small","context_length":8192},{"id":"large"}]}`)
+	}))
+	t.Cleanup(s.Close)
+	return s.URL + "/v1"
 }
 
 func write(t *testing.T, name string, data []byte) {
@@ -257,6 +279,8 @@ func (k *talk) expand(line string) string {
 			return k.dir
 		case "$ws":
 			return filepath.Join(k.dir, "ws")
+		case "$models":
+			return k.models
 		}
 		for id, known := range k.names {
 			if known == name {
@@ -272,6 +296,9 @@ func (k *talk) expand(line string) string {
 func (k *talk) name(line string) string {
 	line = strings.ReplaceAll(line, filepath.Join(k.dir, "ws"), "$ws")
 	line = strings.ReplaceAll(line, k.dir, "$dir")
+	if k.models != "" {
+		line = strings.ReplaceAll(line, k.models, "$models")
+	}
 	line = ulidOnly.ReplaceAllStringFunc(line, func(id string) string {
 		prefix, _, _ := strings.Cut(id, "_")
 		if k.names[id] == "" {

@@ -199,6 +199,12 @@ func NewTable(version string) *Table {
 		on("mcp.server.remove", Write, (*company.Company).RemoveMCPServer, "Remove an MCP server with its secrets."),
 		on("mcp.server.replace", Write, (*company.Company).ReplaceMCPServers, "Make the given MCP servers all that there are, or change nothing."),
 
+		on("model.profile.list", Read, (*company.Company).ListModelProfiles, "List the model profiles, without their keys."),
+		on("model.profile.put", Write, (*company.Company).PutModelProfile, "Add a model profile, or change the given members of one."),
+		on("model.profile.remove", Write, (*company.Company).RemoveModelProfile, "Remove a model profile with its key."),
+		on("model.profile.set_default", Write, (*company.Company).SetDefaultModelProfile, "Set the profile that clients offer first; launches do not apply it by themselves."),
+		on("model.profile.probe", Wait, (*company.Company).ProbeModelProfile, "Ask the server of a profile which models it has; only hosts that were allowed."),
+
 		on("run.create", Write, (*company.Company).CreateRun, "Create a run with its context pack."),
 		on("run.list", Read, (*company.Folder).ListRuns, "List the runs, newest first."),
 		on("workflow.list", Read, (*company.Company).ListWorkflows, "List the workflow templates of the workspace."),

@@ -89,6 +89,9 @@ func promptLive(ctx context.Context, w *workspace.Workspace, run doc.Run, record
 	if record.Driver == "" {
 		return none, fault.New(fault.RunBusy, "run %s is executing a command", run.ID)
 	}
+	if spec.ModelProfile != "" {
+		return none, fault.InvalidField("model_profile", "does not change in a session that lives")
+	}
 	if given := spec.Live.given(); len(given) > 0 || spec.Live.Driver != "" {
 		return none, fault.InvalidField(cmp.Or(strings.Join(given, ", "), "driver"), "does not change in a session that lives")
 	}
@@ -144,6 +147,9 @@ func continuation(ctx context.Context, w *workspace.Workspace, run doc.Run, spec
 		return order, fault.InvalidField("prompt_text", "must not be blank")
 	}
 	spec.Waits = len(waiting) > 0
+	if err := spec.adopt(w, run.Provider); err != nil {
+		return order, err
+	}
 	live, err := spec.live(w, run)
 	if err != nil {
 		return order, err
@@ -159,7 +165,7 @@ func continuation(ctx context.Context, w *workspace.Workspace, run doc.Run, spec
 	return session.Order{
 		WorkspaceDir: w.Dir(), ProjectID: spec.ProjectID, RunID: spec.RunID, SessionRef: spec.SessionRef, AgentID: run.AgentID, Provider: run.Provider,
 		RepoID: run.Spec.RepoID, WorkdirRel: run.Spec.WorkdirRel, TaskID: run.Spec.TaskID, MilestoneID: run.Spec.MilestoneID,
-		Budget: spec.Budget, Live: live, Env: spec.Env, MonotonicMS: w.Env.Clock.MonotonicMS(),
+		Budget: spec.Budget, Live: live, Env: spec.Env, ModelProfile: spec.ModelProfile, MonotonicMS: w.Env.Clock.MonotonicMS(),
 	}, nil
 }
 
@@ -173,6 +179,7 @@ func (s *ContinueSpec) take(w *workspace.Workspace, run doc.Run) (driver string,
 	s.Live.Driver = cmp.Or(s.Live.Driver, before.Driver, known.Live)
 	s.SessionRef = cmp.Or(s.SessionRef, fmt.Sprintf("%s_%d", session.LocalRef(run.ID), sessionsOf(run)+1))
 	s.TaskID = run.Spec.TaskID
+	s.ModelProfile = cmp.Or(s.ModelProfile, run.ModelProfile)
 	if s.Live.Driver == "" || s.Live.Driver == session.DriverCommand {
 		words, err := CommandTemplate(w, run)
 		if err != nil {

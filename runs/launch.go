@@ -14,6 +14,7 @@ import (
 	"ac/internal/clock"
 	"ac/internal/fault"
 	"ac/runs/lane"
+	"ac/runs/modelprofile"
 	"ac/runs/provider"
 	"ac/runs/session"
 	"ac/workspace"
@@ -37,16 +38,19 @@ type LaunchSpec struct {
 	Stdin         *string
 	Prompt        *string
 	Model         string
-	Level         string // of permission, of an app server; "" for commands to be run
-	Files         provider.CodexFiles
-	Version       string // of this program
-	Env           map[string]string
-	Budget        *doc.Budget
-	Live          LiveSpec
-	Waits         bool // texts wait in the log of the run
-	Actor         policy.Actor
-	Priority      string      // in the launch lane
-	LaneLimits    lane.Limits // unset ones default to the process's own
+	// ModelProfile is a profile of the workspace that the agent is started with, "" for
+	// none; its model is taken where none is named.
+	ModelProfile string
+	Level        string // of permission, of an app server; "" for commands to be run
+	Files        provider.CodexFiles
+	Version      string // of this program
+	Env          map[string]string
+	Budget       *doc.Budget
+	Live         LiveSpec
+	Waits        bool // texts wait in the log of the run
+	Actor        policy.Actor
+	Priority     string      // in the launch lane
+	LaneLimits   lane.Limits // unset ones default to the process's own
 }
 
 // Local reports whether a relative path stays inside its root.
@@ -66,6 +70,9 @@ type Starter interface {
 func Launch(ctx context.Context, w *workspace.Workspace, a *Admission, starter Starter, spec LaunchSpec) error {
 	run, err := Launchable(ctx, w, spec.ProjectID, spec.RunID, spec.SessionRef)
 	if err != nil {
+		return err
+	}
+	if err := spec.adopt(w, run.Provider); err != nil {
 		return err
 	}
 	live, err := spec.live(w, run)
@@ -97,8 +104,33 @@ func (s LaunchSpec) order(w *workspace.Workspace, run doc.Run, live *session.Liv
 		WorkspaceDir: w.Dir(), ProjectID: s.ProjectID, RunID: s.RunID, SessionRef: s.SessionRef,
 		AgentID: run.AgentID, Provider: run.Provider, Argv: s.Argv, RepoID: s.RepoID, WorkdirRel: s.WorkdirRel,
 		Worktree: s.Worktree, InPlace: s.InPlace, TaskID: s.TaskID, WorkflowRunID: s.WorkflowRunID, MilestoneID: s.MilestoneID, Budget: s.Budget, Stdin: s.Stdin, Live: live, Env: s.Env,
-		MonotonicMS: w.Env.Clock.MonotonicMS(),
+		ModelProfile: s.ModelProfile, MonotonicMS: w.Env.Clock.MonotonicMS(),
 	}
+}
+
+// adopt takes the model of the profile that is named, and refuses one that the agent of a
+// provider cannot be started with.
+func (s *LaunchSpec) adopt(w *workspace.Workspace, provider string) error {
+	if s.ModelProfile == "" {
+		return nil
+	}
+	machine, err := w.Machine()
+	if err != nil {
+		return err
+	}
+	name, profile, err := modelprofile.Find(machine, s.ModelProfile)
+	if err != nil {
+		return err
+	}
+	driver, err := s.driver(provider)
+	if err != nil {
+		return err
+	}
+	if kind := modelprofile.FamilyOf(provider, driver); !slices.Contains(modelprofile.Shown(name, profile).Applies, kind) {
+		return fault.InvalidField("model_profile", "%s does not apply to agents of provider %s", name, provider)
+	}
+	s.ModelProfile, s.Model = name, cmp.Or(s.Model, profile.Model)
+	return nil
 }
 
 // Launchable reads a run. It refuses a run that is finished or has a live

@@ -30,7 +30,7 @@ func Again(ctx context.Context, w *workspace.Workspace, project, runID string, p
 	}
 	spec.ProjectID, spec.AgentID, spec.Provider, spec.Title, spec.RetryOf = project, run.AgentID, run.Provider, run.Title, runID
 	spec.RepoID, spec.WorkdirRel, spec.TaskID, spec.MilestoneID = run.Spec.RepoID, run.Spec.WorkdirRel, run.Spec.TaskID, run.Spec.MilestoneID
-	spec.Budget, spec.Model = run.Spec.Budget, run.Spec.Model
+	spec.Budget, spec.Model, spec.ModelProfile = run.Spec.Budget, run.Spec.Model, run.ModelProfile
 	if spec.RepoID != "" {
 		spec.Isolation = IsolationNone
 		if run.Spec.WorktreeRel != "" {

@@ -160,6 +160,9 @@ func (s *start) check(ctx context.Context) (err error) {
 		return err
 	}
 	s.speak()
+	if err := spec.adopt(s.w, s.run.Provider); err != nil {
+		return err
+	}
 	if s.live, err = spec.live(s.w, s.run); err != nil {
 		return err
 	}

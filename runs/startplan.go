@@ -38,6 +38,7 @@ type Plan struct {
 	Allows          string     `json:"allows"`
 	Budget          PlanBudget `json:"budget"`
 	Model           string     `json:"model,omitempty"`
+	ModelProfile    string     `json:"model_profile,omitempty"`
 	Usual           *Usual     `json:"usual,omitempty"`
 	Warnings        []string   `json:"warnings"`
 }
@@ -97,7 +98,7 @@ func (s *start) plan(ctx context.Context, a *Admission) (*Plan, string, error) {
 	secrets := redact.FromEnviron(session.Environ(spec.Environ, spec.Env))
 	p := &Plan{
 		Agent: PlanAgent{spec.AgentID, cmp.Or(s.agent.Name, spec.AgentID)}, Provider: s.run.Provider, Driver: session.DriverCommand, Program: s.program,
-		Argv: make([]string, len(s.argv)), CWD: s.dir, Isolation: IsolationNone, Repo: spec.RepoID, Model: spec.Model, Warnings: []string{},
+		Argv: make([]string, len(s.argv)), CWD: s.dir, Isolation: IsolationNone, Repo: spec.RepoID, Model: spec.Model, ModelProfile: spec.ModelProfile, Warnings: []string{},
 		Budget: s.budget(),
 	}
 	for i, word := range s.argv {

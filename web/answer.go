@@ -45,7 +45,7 @@ func statusOf(err error) int {
 		return http.StatusBadRequest
 	case fault.Denied, fault.ActorNotAllowed, fault.ExceedsPermissionLevel:
 		return http.StatusForbidden
-	case fault.NotFound, fault.InteractionNotFound, fault.MCPNotFound:
+	case fault.NotFound, fault.InteractionNotFound, fault.MCPNotFound, fault.ProfileNotFound:
 		return http.StatusNotFound
 	case fault.TooLarge:
 		return http.StatusRequestEntityTooLarge
@@ -57,7 +57,8 @@ func statusOf(err error) int {
 		fault.NoAgentCommand, fault.ResumeFailed, fault.RateLimited, fault.TooManyOpen, fault.NotInteractive,
 		fault.PlaceNotFound, fault.RunExists, fault.Conflicts, fault.SnapshotBase, fault.ProgramMissing, fault.PlaceUnavailable,
 		fault.BudgetRefused, fault.PlanChanged, fault.NeverRan, fault.PromptMasked, fault.Settled, fault.NotDismissible, fault.Changed,
-		fault.MCPInvalid, fault.InvalidURL, fault.EnvMissing:
+		fault.MCPInvalid, fault.InvalidURL, fault.EnvMissing, fault.ProfileExists, fault.ProfileInUse, fault.InvalidHeader, fault.HostNotAllowed,
+		fault.ProbeFailed, fault.ProbeHTTPError, fault.ProbeBadJSON:
 		return http.StatusConflict
 	case fault.ShuttingDown, fault.TooManyWaiting, fault.Canceled, fault.NotAWorkspace, fault.SupervisorUnreachable:
 		return http.StatusServiceUnavailable

@@ -91,6 +91,19 @@ it, up to the next option. An empty --argv removes the setting.`,
 	return cmd
 }
 
+func allowModelHostCommand(a *app) *cobra.Command {
+	return &cobra.Command{
+		Use: "machine:allow-model-host <dir> <host>", Short: "Allow a host to be asked for its models", Args: args("dir", "host"),
+		Long: `Allow model.profile.probe to ask a host which models it has: a name or an address, with a
+port or at any. Hosts of loopback need no leave.`,
+		Example: "  ac machine:allow-model-host ./acme api.openai.com",
+		RunE: func(cmd *cobra.Command, given []string) error {
+			p := company.AllowModelHostParams{Dir: company.Dir{WorkspaceDir: given[0]}, Host: given[1]}
+			return a.confirmed(ask(cmd.Context(), a, (*company.Company).AllowModelHost, p))
+		},
+	}
+}
+
 // confirmed says that an operation was carried out that has nothing to show.
 func (a *app) confirmed(_ company.OK, err error) error {
 	if err == nil {

@@ -115,7 +115,7 @@ func (r *runner) launch(ctx context.Context, a *doc.JobAttempt, agent doc.Agent,
 	if err := provider.CheckTemplate(template(agent)); live == nil && err != nil {
 		return nil, about, nil, fault.New(fault.Unsupported, "agent %s: %w", agent.ID, err)
 	}
-	verdict := provider.Guard(ctx, machine, agent.Provider, words(machine, agent, live), r.order.Environ)
+	verdict := r.guard(ctx, machine, agent, live)
 	if ctx.Err() != nil {
 		return nil, about, nil, context.Cause(ctx)
 	}
@@ -184,7 +184,7 @@ func (r *runner) launchSpec(a doc.JobAttempt, c call) runs.LaunchSpec {
 		workflow = r.flow.RunID
 	}
 	return runs.LaunchSpec{
-		ProjectID: r.project, WorkflowRunID: workflow, RunID: a.RunID, Live: c.live, SessionRef: a.SessionRef, Argv: c.argv, Stdin: c.stdin, Prompt: c.prompt, Model: c.model,
+		ProjectID: r.project, WorkflowRunID: workflow, RunID: a.RunID, Live: c.live, SessionRef: a.SessionRef, Argv: c.argv, Stdin: c.stdin, Prompt: c.prompt, Model: c.model, ModelProfile: r.profileName(),
 		RepoID: r.at.repo, WorkdirRel: r.at.workdir, Worktree: r.at.treeFor(a.RunID),
 		Level: c.level, Files: c.files, Version: r.order.Program, Actor: actor, Priority: priority,
 	}

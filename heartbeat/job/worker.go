@@ -13,6 +13,7 @@ import (
 	"strings"
 
 	"ac/runs"
+	"ac/runs/modelprofile"
 	"ac/runs/provider"
 	"ac/runs/worktree"
 	"ac/workspace"
@@ -122,7 +123,40 @@ func (r *runner) call(ctx context.Context, machine doc.Machine, agent doc.Agent,
 func (r *runner) bare(machine doc.Machine, agent doc.Agent, before *previous) (call, error) {
 	level := r.level(before)
 	files, err := r.files(machine, level)
-	return call{model: provider.ModelFlag(cmp.Or(r.spec.Model, agent.ModelHint)), level: level, files: files}, err
+	hint := agent.ModelHint
+	if profile, ok := r.profile(machine); ok {
+		hint = profile.Model
+	}
+	return call{model: provider.ModelFlag(cmp.Or(r.spec.Model, hint)), level: level, files: files}, err
+}
+
+// profile is the model profile of the job, false for none. One that is not there is
+// refused by the launch.
+func (r *runner) profile(machine doc.Machine) (doc.ModelProfile, bool) {
+	if r.profileName() == "" {
+		return doc.ModelProfile{}, false
+	}
+	_, profile, err := modelprofile.Find(machine, r.profileName())
+	return profile, err == nil
+}
+
+func (r *runner) profileName() string {
+	if r.job.order == nil {
+		return ""
+	}
+	return r.job.order.ModelProfile
+}
+
+// guard asks the subscription guard. A profile with a key or an address of its own is no
+// subscription.
+func (r *runner) guard(ctx context.Context, machine doc.Machine, agent doc.Agent, live *runs.LiveSpec) provider.Verdict {
+	verdict := provider.Guard(ctx, machine, agent.Provider, words(machine, agent, live), r.order.Environ)
+	profile, ok := r.profile(machine)
+	if verdict.Reason == "" && ok && verdict.Policy.RequireSubscriptionProof && (profile.APIKey != "" || profile.BaseURL != "" || len(profile.RequestHeaders) > 0) {
+		verdict.Reason = provider.APIKeyPresent
+		verdict.Message = "model profile " + r.profileName() + " has a key or an address of its own, but a subscription is required"
+	}
+	return verdict
 }
 
 // command makes the command line of an attempt. The schema is passed if the

@@ -107,6 +107,15 @@ const (
 	MCPNotFound Reason = "mcp_not_found"
 	InvalidURL  Reason = "invalid_url"
 	EnvMissing  Reason = "env_missing"
+	// Of model profiles alone.
+	ProfileExists   Reason = "profile_exists"
+	ProfileNotFound Reason = "profile_not_found"
+	ProfileInUse    Reason = "profile_in_use"
+	InvalidHeader   Reason = "invalid_header"
+	HostNotAllowed  Reason = "host_not_allowed"
+	ProbeFailed     Reason = "probe_failed"
+	ProbeHTTPError  Reason = "probe_http_error"
+	ProbeBadJSON    Reason = "probe_bad_json"
 )
 
 // Issue is what is wrong with one field. Path holds keys (string) and indexes

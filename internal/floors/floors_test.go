@@ -69,9 +69,11 @@ func neighbours() map[string][]string {
 		"workspace": {"workspace/doc", "workspace/checkpoint"},
 		// What was copied is checked where it arrived.
 		"workspace/transfer": {"workspace/validate"},
-		"runs":               {"runs/budget", "runs/interaction", "runs/policy", "runs/lane", "runs/provider", "runs/session", "runs/sharepack", "runs/transcript", "runs/usage", "runs/worktree"},
+		"runs":               {"runs/budget", "runs/interaction", "runs/policy", "runs/lane", "runs/modelprofile", "runs/provider", "runs/session", "runs/sharepack", "runs/transcript", "runs/usage", "runs/worktree"},
 		"runs/transcript":    {"runs/interaction"},
-		"runs/session":       {"runs/agent", "runs/budget", "runs/grant", "runs/interaction", "runs/mcpserver", "runs/policy", "runs/provider", "runs/transcript", "runs/usage", "runs/worktree"},
+		"runs/session":       {"runs/agent", "runs/budget", "runs/grant", "runs/interaction", "runs/mcpserver", "runs/modelprofile", "runs/policy", "runs/provider", "runs/transcript", "runs/usage", "runs/worktree"},
+		// Headers and addresses of both are held to the same rules.
+		"runs/modelprofile": {"runs/mcpserver"},
 		// Drivers tell their agents of the servers.
 		"runs/mcpserver":       {"runs/agent"},
 		"runs/agent":           {"runs/usage"},

@@ -140,7 +140,7 @@ func (s *supervisor) noted(c *closing) (r usage.Report, ok bool) {
 	if !s.isAgent() || provider.DriverOf(s.order.Provider) != provider.Codex {
 		return r, false
 	}
-	environ := environOf(s.order)
+	environ := s.environ()
 	home := lookup(environ, "CODEX_HOME")
 	if home == "" {
 		home = filepath.Join(lookup(environ, "HOME"), ".codex")

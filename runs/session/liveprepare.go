@@ -83,6 +83,7 @@ func (s *supervisor) word(machine doc.Machine) (err error) {
 		Trusted: s.trusted(), Servers: s.config,
 	}
 	s.order.Argv, err = call.Words(machine)
+	s.order.Argv = s.withLent(s.order.Argv)
 	return err
 }
 

@@ -3,6 +3,7 @@ package session_test
 // What agents are told of the MCP servers of their workspace.
 
 import (
+	"io/fs"
 	"os"
 	"path/filepath"
 	"strings"
@@ -11,6 +12,7 @@ import (
 	"ac/events"
 	"ac/internal/fault"
 	"ac/runs/mcpserver"
+	"ac/runs/modelprofile"
 	"ac/runs/session"
 	"ac/workspace"
 	"ac/workspace/doc"
@@ -91,5 +93,61 @@ func TestMissingVariable(t *testing.T) {
 	}
 	if _, err := session.Current(s.ctx, s.w, order.SessionRef); !fault.Is(err, fault.NotFound) {
 		t.Errorf("a session was recorded: %v", err)
+	}
+}
+
+// TestModelProfiles: an agent is started with the address and the key of a profile, which
+// stand neither in its command line nor in what is recorded.
+func TestModelProfiles(t *testing.T) {
+	t.Parallel()
+	s := newStage(t)
+	err := s.w.Update(s.ctx, func(u *workspace.Unit) error {
+		return u.UpdateEquipment(func(m *doc.Machine, secrets *doc.Secrets) error {
+			modelprofile.Put(m, secrets, "fast", doc.ModelProfile{
+				Provider: "own", Model: "m", BaseURL: "http://127.0.0.1:9/v1", APIKey: "key-of-profile-1",
+				RequestHeaders: map[string]string{"X-Token": "{env:PROFILE_TOKEN}"},
+			})
+			return nil
+		})
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	file := filepath.Join(t.TempDir(), "environ")
+	order := s.order("sh", "-c", "env > "+file+"; env")
+	order.ModelProfile, order.Env = "Fast", map[string]string{"PROFILE_TOKEN": "token-of-profile-2"}
+	s.launch(order)
+	k := talk{s, order}
+	if record := k.end(); record.ModelProfile != "Fast" {
+		t.Errorf("%+v", record)
+	}
+	environ, err := os.ReadFile(file)
+	for _, entry := range []string{"AC_MODEL=m", "AC_MODEL_BASE_URL=http://127.0.0.1:9/v1", "AC_MODEL_API_KEY=key-of-profile-1", "AC_MODEL_HEADERS=X-Token: token-of-profile-2"} {
+		if err != nil || !strings.Contains(string(environ), entry+"\n") {
+			t.Errorf("%s is not in its environment (%v)", entry, err)
+		}
+	}
+	dir := filepath.Join(s.w.Dir(), filepath.FromSlash(workspace.RunDir(s.project, order.RunID)))
+	err = filepath.WalkDir(dir, func(name string, e fs.DirEntry, err error) error {
+		if err != nil || e.IsDir() {
+			return err
+		}
+		text, err := os.ReadFile(name)
+		if strings.Contains(string(text), "key-of-profile-1") || strings.Contains(string(text), "token-of-profile-2") {
+			t.Errorf("%s has a secret of the profile", name)
+		}
+		return err
+	})
+	if err != nil {
+		t.Error(err)
+	}
+	live := s.turnOf(session.DriverCodex, "say hi")
+	live.ModelProfile, live.Env = "fast", order.Env
+	s.launch(live)
+	k = talk{s, live}
+	k.end()
+	log := strings.Join(k.log(live), "")
+	if !strings.Contains(log, `model_providers.ac_profile.env_key=\"AC_MODEL_API_KEY\"`) || strings.Contains(log, "key-of-profile-1") {
+		t.Errorf("the command line of codex: %s", k.log(live)[1])
 	}
 }

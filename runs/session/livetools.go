@@ -12,11 +12,9 @@ import (
 	"ac/events"
 	"ac/internal/clock"
 	"ac/internal/fault"
-	"ac/internal/proc"
 	"ac/runs/agent"
 	"ac/runs/grant"
 	"ac/runs/interaction"
-	"ac/runs/mcpserver"
 )
 
 // tools is what a session with ac's own tools has beside others.
@@ -55,61 +53,6 @@ func (s *supervisor) toolServer() (agent.Server, bool) {
 		return agent.Server{Name: grant.ServerName, Command: files[0], Args: files[1:]}, true
 	}
 	return agent.Server{}, false
-}
-
-// equip reads the MCP servers of the workspace that the agent of a live session is told
-// of. What is secret in them is so in everything recorded of the session.
-func (s *supervisor) equip() error {
-	if s.order.Live == nil {
-		return nil
-	}
-	machine, err := s.w.Machine()
-	if err != nil || len(machine.MCPServers) == 0 {
-		return err
-	}
-	secrets, err := s.w.Secrets()
-	if err != nil {
-		return err
-	}
-	environ := environOf(s.order)
-	handed, err := mcpserver.For(s.order.Live.Driver, machine, secrets, func(name string) string { return lookup(environ, name) })
-	for _, secret := range handed.Secrets {
-		s.secrets.Learn(secret)
-	}
-	s.servers = handed.Servers
-	return err
-}
-
-// serversOf are all MCP servers that the agent is told of. The protocol of ACP wants the
-// whole path of a program.
-func (s *supervisor) serversOf() (servers []agent.Server) {
-	if server, ok := s.toolServer(); ok {
-		servers = append(servers, server)
-	}
-	path := lookup(environOf(s.order), "PATH")
-	for _, server := range s.servers {
-		if server.Transport == "" && s.order.Live.Driver == DriverACP {
-			if found, err := proc.LookPath(server.Command, path, s.workdir); err == nil {
-				server.Command = found
-			}
-		}
-		servers = append(servers, server)
-	}
-	return servers
-}
-
-// serverConfig writes the file that tells an agent of its MCP servers which is told of
-// them on its command line; "" for none.
-func (s *supervisor) serverConfig() (string, error) {
-	servers := s.serversOf()
-	if s.order.Live.Driver != DriverClaude || len(servers) == 0 {
-		return "", nil
-	}
-	text, err := agent.ClaudeServers(servers)
-	if err != nil {
-		return "", err
-	}
-	return grant.WriteConfig(s.socket.dir, s.socket.name, text)
 }
 
 // toolHost is the supervisor as the grant sees it.

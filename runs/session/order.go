@@ -34,8 +34,9 @@ type Order struct {
 	New           *NewRun           `json:"new,omitempty"`      // the run is made with the session
 	Budget        *doc.Budget       `json:"budget,omitempty"`
 	Stdin         *string           `json:"stdin,omitempty"`
-	Live          *LiveOrder        `json:"live,omitempty"`     // of an agent that is spoken with
-	Env           map[string]string `json:"env,omitempty"`      // what the caller added
+	Live          *LiveOrder        `json:"live,omitempty"` // of an agent that is spoken with
+	Env           map[string]string `json:"env,omitempty"`  // what the caller added
+	ModelProfile  string            `json:"model_profile,omitempty"`
 	Environ       []string          `json:"environ,omitempty"`  // what the provider gets below that
 	MonotonicMS   int64             `json:"monotonic_ms"`       // count of the launching process
 	LimitMS       int64             `json:"limit_ms,omitempty"` // how long it may run, 0 for any time

@@ -154,7 +154,7 @@ func (s *supervisor) commitSpec(ctx context.Context, spec *doc.Spec, draft event
 		if doc.Terminal(run.Status) {
 			return fault.New(fault.Conflict, "run %s is %s already", s.order.RunID, run.Status)
 		}
-		run.Spec = spec
+		run.Spec, run.ModelProfile = spec, s.order.ModelProfile
 		s.beginLive(&run)
 		if err := workspace.Put(u, doc.RunCodec, file, run, 0o644); err != nil {
 			return err

@@ -19,6 +19,7 @@ import (
 	"ac/internal/proc"
 	"ac/internal/redact"
 	"ac/runs/agent"
+	"ac/runs/modelprofile"
 	"ac/runs/transcript"
 	"ac/runs/usage"
 	"ac/workspace"
@@ -79,11 +80,12 @@ type supervisor struct {
 	stdout   durable.File
 	stderr   durable.File
 	recorder *recorder
-	secrets  *redact.Values // of the provider's environment
-	tools    *tools         // of the agent, nil where it gets none
-	servers  []agent.Server // of the workspace, that the agent is told of
-	talk     *conversation  // with an agent that is spoken with, else nil
-	spoken   chan struct{}  // closed when talk is there, or never will be
+	secrets  *redact.Values    // of the provider's environment
+	tools    *tools            // of the agent, nil where it gets none
+	servers  []agent.Server    // of the workspace, that the agent is told of
+	lent     modelprofile.Lent // of a model profile
+	talk     *conversation     // with an agent that is spoken with, else nil
+	spoken   chan struct{}     // closed when talk is there, or never will be
 	notes    notes
 	reading  *reading       // nil until the provider runs
 	learning sync.WaitGroup // what the reading has written down
@@ -169,7 +171,7 @@ func (s *supervisor) accept(ctx context.Context) error {
 		SchemaVersion: doc.Version, Type: "session_record", Ref: s.order.SessionRef, WorkspaceDir: s.w.Dir(),
 		ProjectID: s.order.ProjectID, RunID: s.order.RunID, Status: doc.StatusRunning, Mode: s.order.mode(),
 		StartedAtMS: s.w.Env.Clock.Now().UnixMilli(), StopMarker: stopMarker(s.order.RunID),
-		OwnerPID: &self.PID, OwnerStart: self.Start, Socket: s.socket.name, SocketDir: s.socket.dir,
+		ModelProfile: s.order.ModelProfile, OwnerPID: &self.PID, OwnerStart: self.Start, Socket: s.socket.name, SocketDir: s.socket.dir,
 	}
 	if s.order.Live != nil {
 		s.record.Driver, s.record.Activity = s.order.Live.Driver, "starting"
@@ -287,7 +289,7 @@ func (s *supervisor) again(ctx context.Context, prepare func(context.Context) er
 
 // begin writes the execution down and then has the guard start the provider.
 func (s *supervisor) begin(ctx context.Context, prepare func(context.Context) error) (guardReport, error) {
-	environ := placed(marked(environOf(s.order), s.snapshot()), s.order)
+	environ := placed(marked(s.environ(), s.snapshot()), s.order)
 	if err := prepare(ctx); err != nil {
 		return guardReport{}, err
 	}

@@ -56,6 +56,11 @@ type Machine struct {
 	// MCPServers are told to agents at their start, by id. The values that nobody is
 	// shown are in secrets.yaml.
 	MCPServers map[string]MCPServer `json:"mcp_servers" is:"optional"`
+	// ModelProfiles are models that runs can be started with, by name; ModelHosts the
+	// hosts, with a port or without, whose models may be asked for.
+	ModelProfiles       map[string]ModelProfile `json:"model_profiles" is:"optional"`
+	DefaultModelProfile string                  `json:"default_model_profile" is:"optional"`
+	ModelHosts          []string                `json:"model_hosts" is:"optional"`
 }
 
 // RunDefaults is what people prefer for the runs of a project.

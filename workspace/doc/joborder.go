@@ -36,6 +36,8 @@ type JobOrder struct {
 	// Attempts is how often the job is tried, 0 for the usual number.
 	Attempts    int  `json:"attempts,omitempty" is:"optional,min=1,max=3"`
 	Interactive bool `json:"interactive,omitempty" is:"optional"`
+	// ModelProfile is the profile of the workspace that the worker is started with.
+	ModelProfile string `json:"model_profile,omitempty" is:"optional"`
 	// WorkerKind is the true kind of worker where job.yaml cannot name it.
 	WorkerKind string `json:"worker_kind,omitempty" is:"optional,enum=acp|cmd"`
 	// TimeoutMS bounds one attempt in milliseconds, 0 for the usual time.

@@ -48,8 +48,10 @@ type Run struct {
 	Live *Live `json:"live" is:"optional"`
 	// Title is what its maker called it; StartKey is the client's id of the request that
 	// made it.
-	Title    string `json:"title" is:"optional"`
-	StartKey string `json:"start_key" is:"optional"`
+	Title string `json:"title" is:"optional"`
+	// ModelProfile is the profile that the newest session was started with.
+	ModelProfile string `json:"model_profile" is:"optional"`
+	StartKey     string `json:"start_key" is:"optional"`
 	// WorktreeBase is the commit that the run's worktree was made from;
 	// WorktreeSnapshot says that it holds what was not committed in the repository.
 	WorktreeBase     string `json:"worktree_base" is:"optional"`
@@ -242,8 +244,9 @@ type Session struct {
 	Turn     int    `json:"turn" is:"optional"`
 	Resumed  string `json:"resumed" is:"optional"`
 	// MCP: its agent has ac's own tools; MCPLaunchJobs: and may launch jobs by them.
-	MCP           bool `json:"mcp" is:"optional"`
-	MCPLaunchJobs bool `json:"mcp_launch_jobs" is:"optional"`
+	MCP           bool   `json:"mcp" is:"optional"`
+	ModelProfile  string `json:"model_profile" is:"optional"`
+	MCPLaunchJobs bool   `json:"mcp_launch_jobs" is:"optional"`
 	// ResumeError is why its conversation is a new one, Reason why it failed.
 	ResumeError string `json:"resume_error" is:"optional"`
 	Reason      string `json:"reason" is:"optional"`

@@ -1,0 +1,46 @@
+package company
+
+// Who changes what agents are equipped with on this machine, and what of it is on record.
+
+import (
+	"context"
+
+	"ac/events"
+	"ac/governance"
+	"ac/governance/policy"
+	"ac/workspace/doc"
+)
+
+// ConfiguredPayload is the payload of machine.configured: names alone.
+type ConfiguredPayload struct {
+	Kind  string   `json:"kind"` // mcp_server or model_profile
+	Names []string `json:"names"`
+}
+
+// equip changes what agents are equipped with on this machine as somebody who may: a
+// person, or a recorded manager, director or CEO. The audit log has who changed which
+// names, and no values.
+func (c *Company) equip(ctx context.Context, actor policy.Actor, kind string, names []string, change func(*doc.Machine, *doc.Secrets) error) error {
+	return governance.Govern(ctx, c.w, func(g *governance.PolicyUnit) error {
+		verdict, err := g.Enforce("", equipping(actor, kind))
+		if err != nil {
+			return err
+		}
+		if err := g.UpdateEquipment(change); err != nil {
+			return err
+		}
+		return g.Emit("", "", events.Draft{Actor: verdict.Actor.ID, Type: events.MachineConfigured}, ConfiguredPayload{kind, names})
+	})
+}
+
+// mayEquip refuses those who may not change what agents are equipped with.
+func (c *Company) mayEquip(ctx context.Context, actor policy.Actor, kind string) error {
+	return governance.Govern(ctx, c.w, func(g *governance.PolicyUnit) error {
+		_, err := g.Enforce("", equipping(actor, kind))
+		return err
+	})
+}
+
+func equipping(actor policy.Actor, kind string) policy.Question {
+	return policy.Question{Action: policy.Approve, Resource: policy.Resource{ID: kind, Kind: kind, Visibility: events.VisibilityOrg}, Actor: actor}
+}

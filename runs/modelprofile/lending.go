@@ -1,0 +1,167 @@
+package modelprofile
+
+// What an agent gets of a profile at its start.
+
+import (
+	"fmt"
+	"maps"
+	"net/http"
+	"slices"
+	"strings"
+
+	"ac/internal/canonjson"
+	"ac/internal/fault"
+	"ac/workspace/doc"
+)
+
+// Lent is what an agent is started with. Environ are entries of its environment, Words go
+// behind its program, Secrets must not be recorded.
+type Lent struct {
+	Environ []string
+	Words   []string
+	Secrets []string
+}
+
+// keyName and headerName are the variables by which codex is lent values, whose command
+// line has their names alone.
+const (
+	keyName    = "AC_MODEL_API_KEY"
+	headerName = "AC_MODEL_HEADER_"
+)
+
+// Resolve reads the variables that a profile names. The error is env_missing for one that
+// is not set.
+func Resolve(p doc.ModelProfile, lookup func(name string) string) (doc.ModelProfile, error) {
+	missing := ""
+	expand := func(value string) string {
+		expanded, name := doc.ExpandEnv(value, lookup)
+		if missing == "" {
+			missing = name
+		}
+		return expanded
+	}
+	p.APIKey = expand(p.APIKey)
+	p.RequestHeaders = maps.Clone(p.RequestHeaders)
+	for _, header := range slices.Sorted(maps.Keys(p.RequestHeaders)) {
+		p.RequestHeaders[header] = expand(p.RequestHeaders[header])
+	}
+	if missing != "" {
+		return p, fault.New(fault.EnvMissing, "the model profile needs the variable %s, which is not set", missing)
+	}
+	return p, nil
+}
+
+// For is what an agent of a family gets of a profile with its values.
+func For(kind string, p doc.ModelProfile) (l Lent) {
+	set := func(name, value string) {
+		if value != "" {
+			l.Environ = append(l.Environ, name+"="+value)
+		}
+	}
+	headers := lines(p.RequestHeaders)
+	switch kind {
+	case FamilyClaude:
+		set("ANTHROPIC_BASE_URL", p.BaseURL)
+		set("ANTHROPIC_CUSTOM_HEADERS", headers)
+		if p.BaseURL == "" {
+			set("ANTHROPIC_API_KEY", p.APIKey)
+		} else if !authorized(p) {
+			set("ANTHROPIC_AUTH_TOKEN", p.APIKey)
+		}
+	case FamilyCodex:
+		l.codex(p, set)
+	case FamilyGemini:
+		set("GOOGLE_GEMINI_BASE_URL", p.BaseURL)
+		set("GEMINI_API_KEY", p.APIKey)
+	default:
+		set("AC_MODEL", p.Model)
+		set("AC_MODEL_BASE_URL", p.BaseURL)
+		set(keyName, p.APIKey)
+		set("AC_MODEL_HEADERS", headers)
+	}
+	l.learn(p, headers)
+	return l
+}
+
+// learn says what must not be recorded: the key, all headers together, and each of them
+// that is secret.
+func (l *Lent) learn(p doc.ModelProfile, headers string) {
+	if p.APIKey != "" {
+		l.Secrets = append(l.Secrets, p.APIKey)
+	}
+	for header, value := range p.RequestHeaders {
+		if secret(header, value) {
+			l.Secrets = append(l.Secrets, value)
+			if _, token, ok := strings.Cut(value, " "); ok && len(token) >= 8 {
+				l.Secrets = append(l.Secrets, token)
+			}
+		}
+	}
+	if headers != "" {
+		l.Secrets = append(l.Secrets, headers)
+	}
+}
+
+// codex lends codex a provider of its own, whose values it reads from the environment.
+// Words are TOML, whose strings and keys are written like JSON's.
+func (l *Lent) codex(p doc.ModelProfile, set func(name, value string)) {
+	if p.BaseURL == "" && len(p.RequestHeaders) == 0 {
+		set("OPENAI_API_KEY", p.APIKey)
+		set("CODEX_API_KEY", p.APIKey)
+		return
+	}
+	quoted := func(text string) string { return string(canonjson.AppendString(nil, text)) }
+	l.configure("model_provider", quoted("ac_profile"))
+	l.configure("model_providers.ac_profile.name", quoted("ac profile"))
+	if p.BaseURL != "" {
+		l.configure("model_providers.ac_profile.base_url", quoted(p.BaseURL))
+	} else {
+		l.configure("model_providers.ac_profile.base_url", quoted("https://api.openai.com/v1"))
+	}
+	l.configure("model_providers.ac_profile.wire_api", quoted("responses"))
+	if p.APIKey != "" && !authorized(p) {
+		set(keyName, p.APIKey)
+		l.configure("model_providers.ac_profile.env_key", quoted(keyName))
+	}
+	for i, header := range slices.Sorted(maps.Keys(p.RequestHeaders)) {
+		name := fmt.Sprintf("%s%d", headerName, i+1)
+		set(name, p.RequestHeaders[header])
+		l.configure("model_providers.ac_profile.env_http_headers."+header, quoted(name))
+	}
+}
+
+func (l *Lent) configure(key, value string) { l.Words = append(l.Words, "-c", key+"="+value) }
+
+// authorized reports whether a header says who asks, which goes before the key.
+func authorized(p doc.ModelProfile) bool {
+	return slices.ContainsFunc(slices.Collect(maps.Keys(p.RequestHeaders)), func(name string) bool { return strings.EqualFold(name, "Authorization") })
+}
+
+// lines are headers as NAME: VALUE, one a line.
+func lines(headers map[string]string) string {
+	list := make([]string, 0, len(headers))
+	for _, header := range slices.Sorted(maps.Keys(headers)) {
+		list = append(list, header+": "+headers[header])
+	}
+	return strings.Join(list, "\n")
+}
+
+// Authorize is the headers by which the server of a profile knows who asks for its models.
+func Authorize(p doc.ModelProfile) http.Header {
+	h := http.Header{}
+	if p.APIKey != "" && !authorized(p) {
+		switch family(p.Provider) {
+		case FamilyClaude:
+			h.Set("X-Api-Key", p.APIKey)
+			h.Set("Anthropic-Version", "2023-06-01")
+		case FamilyGemini:
+			h.Set("X-Goog-Api-Key", p.APIKey)
+		default:
+			h.Set("Authorization", "Bearer "+p.APIKey)
+		}
+	}
+	for name, value := range p.RequestHeaders {
+		h.Set(name, value)
+	}
+	return h
+}

@@ -1,0 +1,129 @@
+package session
+
+// What an agent is equipped with at its start: the MCP servers of its workspace and a
+// model profile. Their values are read here, in the process that starts the agent, and
+// are in no order and no record.
+
+import (
+	"cmp"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"ac/internal/proc"
+	"ac/runs/agent"
+	"ac/runs/grant"
+	"ac/runs/mcpserver"
+	"ac/runs/modelprofile"
+	"ac/workspace/doc"
+)
+
+// equip reads the MCP servers of the workspace that the agent of a live session is told
+// of, and the model profile that it is started with. What is secret in them is so in
+// everything recorded of the session.
+func (s *supervisor) equip() error {
+	machine, err := s.w.Machine()
+	if err != nil || s.order.ModelProfile == "" && (s.order.Live == nil || len(machine.MCPServers) == 0) {
+		return err
+	}
+	secrets, err := s.w.Secrets()
+	if err != nil {
+		return err
+	}
+	environ := environOf(s.order)
+	get := func(name string) string { return lookup(environ, name) }
+	if s.order.Live != nil {
+		handed, err := mcpserver.For(s.order.Live.Driver, machine, secrets, get)
+		if err != nil {
+			return err
+		}
+		s.servers = handed.Servers
+		s.learn(handed.Secrets)
+	}
+	if s.order.ModelProfile == "" {
+		return nil
+	}
+	return s.borrow(machine, secrets, get)
+}
+
+// borrow reads the model profile of the session.
+func (s *supervisor) borrow(machine doc.Machine, secrets doc.Secrets, get func(name string) string) error {
+	name, profile, err := modelprofile.Find(machine, s.order.ModelProfile)
+	if err != nil {
+		return err
+	}
+	if profile, err = modelprofile.Resolve(modelprofile.WithSecrets(profile, secrets.ModelProfiles[name]), get); err != nil {
+		return err
+	}
+	driver := ""
+	if s.order.Live != nil {
+		driver, profile.Model = s.order.Live.Driver, cmp.Or(s.order.Live.Model, profile.Model)
+	}
+	kind := modelprofile.FamilyOf(s.order.Provider, driver)
+	if s.order.Live == nil && kind == modelprofile.FamilyCodex && !strings.Contains(filepath.Base(s.order.Argv[0]), "codex") {
+		kind = modelprofile.FamilyCommand // its options are those of codex alone
+	}
+	s.lent = modelprofile.For(kind, profile)
+	s.learn(s.lent.Secrets)
+	if s.order.Live == nil {
+		s.order.Argv = s.withLent(s.order.Argv)
+	}
+	return nil
+}
+
+func (s *supervisor) learn(secrets []string) {
+	for _, secret := range secrets {
+		s.secrets.Learn(secret)
+	}
+}
+
+// withLent puts the words of the model profile behind the program.
+func (s *supervisor) withLent(argv []string) []string {
+	if len(argv) == 0 || len(s.lent.Words) == 0 {
+		return argv
+	}
+	return slices.Concat(argv[:1], s.lent.Words, argv[1:])
+}
+
+// environ is the environment of the provider, with what the model profile lends it.
+func (s *supervisor) environ() []string {
+	environ := environOf(s.order)
+	for _, entry := range s.lent.Environ {
+		name, _, _ := strings.Cut(entry, "=")
+		environ = slices.DeleteFunc(environ, func(other string) bool { return strings.HasPrefix(other, name+"=") })
+		environ = append(environ, entry)
+	}
+	return environ
+}
+
+// serversOf are all MCP servers that the agent is told of. The protocol of ACP wants the
+// whole path of a program.
+func (s *supervisor) serversOf() (servers []agent.Server) {
+	if server, ok := s.toolServer(); ok {
+		servers = append(servers, server)
+	}
+	path := lookup(environOf(s.order), "PATH")
+	for _, server := range s.servers {
+		if server.Transport == "" && s.order.Live.Driver == DriverACP {
+			if found, err := proc.LookPath(server.Command, path, s.workdir); err == nil {
+				server.Command = found
+			}
+		}
+		servers = append(servers, server)
+	}
+	return servers
+}
+
+// serverConfig writes the file that tells an agent of its MCP servers which is told of
+// them on its command line; "" for none.
+func (s *supervisor) serverConfig() (string, error) {
+	servers := s.serversOf()
+	if s.order.Live.Driver != DriverClaude || len(servers) == 0 {
+		return "", nil
+	}
+	text, err := agent.ClaudeServers(servers)
+	if err != nil {
+		return "", err
+	}
+	return grant.WriteConfig(s.socket.dir, s.socket.name, text)
+}
