@@ -113,7 +113,11 @@ func (s *server) start(row company.SpokenRun) *company.StartParams {
 	if s.repo != "" {
 		p.Isolation = cmp.Or(s.opts.Isolation, doc.IsolationNone)
 	}
-	p.Model = s.modelOf(&row)
+	if model := s.modelOf(&row); model.profile != "" {
+		p.ModelProfile = model.profile
+	} else {
+		p.Model = model.model
+	}
 	if !isCommand(row) {
 		p.Ask(true)
 		p.Change("", "", "", true, 0)
