@@ -64,6 +64,9 @@ func TestServerRoutes(t *testing.T) {
 		{"PUT", "/api/mcp", `{"files":7}`, 400, `files`},
 		{"GET", "/api/mcp", "", 200, `"files":{"transport":"stdio","command":"mcp-files","args":[],"env":{"KEY":"***"}`},
 		{"POST", "/api/mcp/reload", "", 501, `mcp reload is not implemented`},
+		{"GET", "/api/skills", "", 200, `{"skills":[{"name":"init","command_key":"/init"`},
+		{"GET", "/api/skills/none/body", "", 404, `{"error":"skill not found"}`},
+		{"PUT", "/api/skills/init", "{}", 501, `{"error":"not served"`},
 		{"GET", "/ws/sessions/x", "", 426, ``},
 	} {
 		r := s.do(c.method, c.path, c.body)

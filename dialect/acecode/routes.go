@@ -38,6 +38,15 @@ func (s *server) allRoutes() *http.ServeMux {
 		session + "/model":                    {"GET": readSessionModel, "POST": setSessionModel},
 		"/api/mcp":                            {"GET": mcpServers, "PUT": setMCPServers},
 		"/api/mcp/reload":                     {"POST": reloadMCPServers},
+		"/api/skills":                         {"GET": listSkills},
+		"/api/skills/{name}":                  {"PUT": setSkill},
+		"/api/skills/{name}/body":             {"GET": readSkill},
+		"/api/pty":                            {"GET": onConsole(listConsoles), "POST": onConsole(noConsole)},
+		"/api/pty/shells":                     {"GET": onConsole(listShells)},
+		"/api/pty/{pty}":                      {"DELETE": onConsole(noConsole)},
+		"/api/pty/{pty}/resize":               {"POST": onConsole(noConsole)},
+		"/api/pty/{pty}/title":                {"POST": onConsole(noConsole)},
+		"/ws/pty/{pty}":                       {"GET": onConsole(noConsole)},
 		"/ws/sessions/{x}":                    {"GET": sessionSocket},
 	} {
 		mux.Handle(path, of.serve(s))
