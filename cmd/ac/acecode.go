@@ -74,10 +74,10 @@ func listenForACECode(ctx context.Context, c *dialect.Company, at dialect.Place,
 
 // aceCodeFailure is an error of listening with its exit status.
 func aceCodeFailure(err error) error {
-	switch fault.ReasonOf(err) {
-	case fault.Denied:
+	switch {
+	case fault.Is(err, fault.Denied):
 		return daemon.Failed(daemon.ExitRefused, err)
-	case fault.NoTarget, fault.InvalidFile:
+	case fault.Is(err, fault.NoTarget), fault.Is(err, fault.InvalidFile):
 		return daemon.Failed(daemon.ExitOptions, err)
 	}
 	return daemon.Failed(daemon.ExitListen, err)

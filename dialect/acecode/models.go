@@ -55,7 +55,7 @@ func (s *server) presets(ctx context.Context) (map[string]string, error) {
 
 func listModels(s *server, r *request) (any, error) {
 	list, err := s.profiles(r.Context())
-	rows := []modelRow{}
+	rows := make([]modelRow, 0, len(list.Profiles))
 	for _, p := range list.Profiles {
 		rows = append(rows, rowOfModel(p, list.Default))
 	}
@@ -144,7 +144,8 @@ func (s *server) saveModel(ctx context.Context, p company.PutModelProfileParams)
 
 // modelRefusal is a refusal in the protocol's words.
 func modelRefusal(err error) error {
-	code, word := http.StatusBadRequest, ""
+	code := http.StatusBadRequest
+	var word string
 	switch fault.ReasonOf(err) {
 	case fault.ProfileExists:
 		code, word = http.StatusConflict, "MODEL_NAME_EXISTS"

@@ -82,7 +82,7 @@ func (s *server) factOf(ctx context.Context, row *company.SpokenRun) (fact, erro
 	}
 	found := fact{size: row.Size, changed: row.Changed}
 	m := newMapper(s.placeOf(row.ID), s.ProjectID)
-	err := s.lines(ctx, row.ID, 0, nil, func(line int64, text []byte) {
+	err := s.lines(ctx, row.ID, 0, func(line int64, text []byte) {
 		if frames := m.take(line, text); len(frames) > 0 {
 			found.head = frames[len(frames)-1].Seq
 		}
@@ -290,7 +290,7 @@ func createSession(s *server, r *request) (any, error) {
 		if err != nil {
 			return nil, err
 		}
-		if _, err := s.say(r.Context(), row, saidBody{Text: p.Text}); err != nil {
+		if err := s.say(r.Context(), row, saidBody{Text: p.Text}); err != nil {
 			return nil, err
 		}
 	}

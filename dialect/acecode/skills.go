@@ -2,10 +2,7 @@ package acecode
 
 // Skills: what can be typed behind a slash.
 
-import (
-	"context"
-	"net/http"
-)
+import "net/http"
 
 // skillRow is a skill in a list.
 type skillRow struct {
@@ -22,32 +19,21 @@ type skillList struct {
 }
 
 // skills are the commands that the daemon itself carries out.
-func (s *server) skills(context.Context) ([]skillRow, error) {
-	rows := []skillRow{}
-	for _, c := range builtins() {
+func (s *server) skills() []skillRow {
+	known := builtins()
+	rows := make([]skillRow, 0, len(known))
+	for _, c := range known {
 		rows = append(rows, skillRow{c.Name, "/" + c.Name, c.Description, "builtin", true})
 	}
-	return rows, nil
-}
-
-// skillRows are the skills of the repository, beside the daemon's own commands.
-func (s *server) skillRows(ctx context.Context) ([]commandRow, error) {
-	list, err := s.skills(ctx)
-	rows := []commandRow{}
-	for _, skill := range list {
-		if skill.Category != "builtin" {
-			rows = append(rows, commandRow{skill.Name, skill.Description})
-		}
-	}
-	return rows, err
+	return rows
 }
 
 func listSkills(s *server, r *request) (any, error) {
-	rows, err := s.skills(r.Context())
+	rows := s.skills()
 	if r.shape == shapeWire {
-		return rows, err
+		return rows, nil
 	}
-	return skillList{rows}, err
+	return skillList{rows}, nil
 }
 
 func readSkill(_ *server, r *request) (any, error) {
