@@ -95,7 +95,7 @@ func (o *dialectOptions) flags(cmd *cobra.Command) {
 	flags.StringVar(&o.team, "team", "", "team of the actor")
 	flags.StringVar(&o.repo, "repo", "", "repository where agents work and files go; the only one there is by default")
 	flags.StringVar(&o.agent, "agent", "", "agent who serves what names no agent; the first that fits by default")
-	flags.StringVar(&o.level, "level", "", "permission level of tasks: read-only, patch or run-commands; patch in a git repository by default")
+	flags.StringVar(&o.level, "level", "", "permission level of tasks, of comma the highest that agents of strategies get: read-only, patch or run-commands; by default patch in a git repository, of comma run-commands")
 	flags.DurationVar(&o.answerWithin, "answer-within", autonoma.DefaultAnswerWithin, "how long a client waits for a slow answer, 1s to 29s")
 	flags.BoolVar(&o.heartbeat, "heartbeat", false, "let the heartbeat of the workspace tick as long as this serves")
 	flags.StringArrayVar(&o.strategies, "strategies", nil, "folder that strategies may be read from, beside the workspace, the linked repositories and ~/.comma")

@@ -153,7 +153,9 @@ func (f *subscription) look() error {
 			return err
 		}
 		if len(page.Events) > 0 {
-			if err := f.load(); err != nil {
+			if err := f.load(); fault.Is(err, fault.NotFound) {
+				return nil // it is no run of a workflow, which this one may become
+			} else if err != nil {
 				return err
 			}
 		}
@@ -226,10 +228,9 @@ func (f *subscription) load() error {
 	record, err := dialect.Do(f.live, f.server.Company, (*company.Company).WorkflowRecord, company.WorkflowRecordParams{
 		WorkflowRunParams: f.server.run(f.run), AsWritten: true,
 	})
-	if fault.Is(err, fault.NotFound) {
-		return errNotYet
+	if err == nil {
+		f.record = record
 	}
-	f.record = record
 	return err
 }
 

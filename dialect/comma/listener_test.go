@@ -62,8 +62,8 @@ func TestHandshake(t *testing.T) {
 		t.Errorf("an accepted page: %d", status)
 	}
 	conn, answer, err := upgrade(t, s.url, &websocket.DialOptions{Subprotocols: []string{"comma"}})
-	if err != nil || conn.Subprotocol() != "" || answer.Header.Get("Sec-WebSocket-Protocol") != "" {
-		t.Errorf("%v %v", err, answer.Header)
+	if err != nil || conn.Subprotocol() != "" || answer.header.Get("Sec-WebSocket-Protocol") != "" {
+		t.Errorf("%v %v", err, answer.header)
 	}
 	var h map[string]any
 	_, body := s.get("/health", http.Header{})
@@ -161,7 +161,7 @@ func TestCrowd(t *testing.T) {
 		}
 		open = append(open, conn)
 	}
-	if _, answer, err := upgrade(t, s.url, nil); err == nil || answer == nil || answer.StatusCode != http.StatusServiceUnavailable {
+	if _, answer, err := upgrade(t, s.url, nil); err == nil || answer.status != http.StatusServiceUnavailable {
 		t.Errorf("one too many: %v", err)
 	}
 	for _, conn := range open {

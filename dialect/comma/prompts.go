@@ -87,7 +87,7 @@ func questionOf(r interaction.Record, id string) string {
 			labels = append(labels, o.Label)
 		}
 	}
-	lines := []string{text}
+	lines := append(make([]string, 0, 1+len(labels)), text)
 	for i, label := range labels {
 		lines = append(lines, fmt.Sprintf("%d. %s", i+1, label))
 	}

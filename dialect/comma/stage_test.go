@@ -208,14 +208,23 @@ func (m message) is(kind, run string) bool { return m.Type == kind && m.RunID ==
 
 func (s *stage) dial() *client { return dial(s.t, s.url) }
 
-// upgrade asks for a connection. The answer has no body any more.
-func upgrade(t *testing.T, url string, o *websocket.DialOptions) (*websocket.Conn, *http.Response, error) {
+// handshake is what a server answers who asks for a connection.
+type handshake struct {
+	status int
+	header http.Header
+}
+
+// upgrade asks for a connection.
+func upgrade(t *testing.T, url string, o *websocket.DialOptions) (conn *websocket.Conn, got handshake, err error) {
 	t.Helper()
 	conn, answer, err := websocket.Dial(t.Context(), url, o)
-	if answer != nil && answer.Body != nil {
-		_ = answer.Body.Close()
+	if answer != nil {
+		got = handshake{answer.StatusCode, answer.Header}
+		if answer.Body != nil {
+			_ = answer.Body.Close()
+		}
 	}
-	return conn, answer, err
+	return conn, got, err
 }
 
 func dial(t *testing.T, url string) *client {
@@ -224,7 +233,7 @@ func dial(t *testing.T, url string) *client {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if got := answer.Header.Get("Sec-WebSocket-Extensions"); got != "" {
+	if got := answer.header.Get("Sec-WebSocket-Extensions"); got != "" {
 		t.Errorf("an offer of compression is answered: %s", got)
 	}
 	conn.SetReadLimit(-1)

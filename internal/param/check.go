@@ -14,21 +14,27 @@ import (
 // defaults apply. Fields without a JSON name stay as they are. The error is that of Decode.
 func Check(params any) error {
 	filled := reflect.ValueOf(params).Elem()
-	text, err := objectOf(filled)
+	text, err := objectOf(filled, func(reflect.Value) bool { return false })
 	if err != nil {
 		return err
 	}
 	return NewDecoder(filled.Type()).Decode(text, params)
 }
 
-// objectOf is a struct as a client would have sent it.
-func objectOf(filled reflect.Value) ([]byte, error) {
+// nothing reports whether a list or a map of a struct within params was never made: a client
+// would not have sent it.
+func nothing(v reflect.Value) bool {
+	return (v.Kind() == reflect.Slice || v.Kind() == reflect.Map) && v.IsNil()
+}
+
+// objectOf is a struct as a client would have sent it, but for the fields that are left out.
+func objectOf(filled reflect.Value, leftOut func(reflect.Value) bool) ([]byte, error) {
 	d := NewDecoder(filled.Type())
 	var raw bytes.Buffer
 	raw.WriteByte('{')
 	var failed error
 	d.plan.Fields(filled, func(name string, value reflect.Value, _ *shape.Plan, omit bool) {
-		if omit || value.IsZero() && d.plan.EmptyIsAbsent(name, value.Kind()) {
+		if omit || leftOut(value) || value.IsZero() && d.plan.EmptyIsAbsent(name, value.Kind()) {
 			return
 		}
 		text, err := valueOf(value)
@@ -53,7 +59,7 @@ func valueOf(value reflect.Value) ([]byte, error) {
 	switch value.Kind() {
 	case reflect.Pointer:
 		if !value.IsNil() && isPlain(value.Type().Elem()) {
-			return objectOf(value.Elem())
+			return objectOf(value.Elem(), nothing)
 		}
 	case reflect.Slice:
 		if !value.IsNil() && isPlain(value.Type().Elem()) {
@@ -72,7 +78,7 @@ func isPlain(t reflect.Type) bool {
 func listOf(values reflect.Value) ([]byte, error) {
 	raw := []byte{'['}
 	for i := range values.Len() {
-		text, err := objectOf(values.Index(i))
+		text, err := objectOf(values.Index(i), nothing)
 		if err != nil {
 			return nil, err
 		}
