@@ -57,6 +57,7 @@ require (
 require (
 	charm.land/bubbletea/v2 v2.0.10
 	github.com/coder/websocket v1.8.15
+	github.com/creack/pty v1.1.24
 	github.com/sourcegraph/jsonrpc2 v0.2.3
 	go.uber.org/goleak v1.3.0
 	golang.org/x/mod v0.42.0

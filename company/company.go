@@ -24,6 +24,7 @@ import (
 	"ac/runs"
 	"ac/runs/lane"
 	"ac/runs/session"
+	"ac/terminal"
 	"ac/workspace"
 	"ac/workspace/validate"
 )
@@ -42,6 +43,8 @@ type Host struct {
 	limits   lane.Limits
 	files    *files.Memory
 	changes  recentChanges
+
+	terminals *terminal.Hub // nil in a process without consoles
 
 	serverID  string // a UUID
 	started   time.Time
@@ -94,6 +97,8 @@ type Options struct {
 	Stderr io.Writer
 	// Version is the version of this program.
 	Version string
+	// Terminals: clients of the process may have consoles.
+	Terminals bool
 }
 
 // New makes the Host of a process.
@@ -108,6 +113,9 @@ func New(opts Options) *Host {
 		runners:  &job.Starter{Executable: opts.Executable, Environ: os.Environ(), Version: opts.Version},
 	}
 	cs.serverID, cs.started = newServerID(opts.Env.IDs.Hex), opts.Env.Clock.Now()
+	if opts.Terminals && ptysHere {
+		cs.terminals = terminal.New(terminal.Options{Executable: opts.Executable, Draw: drawLetters(opts.Env.IDs.Hex), Ended: cs.consoleEnded})
+	}
 	if cs.logs = feed.NewLogs(); cs.hub != nil {
 		cs.logs = cs.hub.Logs()
 		cs.worker = cs.newWorker()
@@ -119,6 +127,9 @@ func New(opts Options) *Host {
 // Close cancels background work and releases all directories. No method may be
 // running.
 func (cs *Host) Close() error {
+	if cs.terminals != nil {
+		cs.terminals.Close()
+	}
 	cs.cancel()
 	cs.closeLoops()
 	cs.background.Wait()

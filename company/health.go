@@ -15,6 +15,7 @@ import (
 	"ac/internal/durable"
 	"ac/internal/fault"
 	"ac/runs/session"
+	"ac/terminal"
 	"ac/workspace"
 )
 
@@ -115,6 +116,9 @@ func (cs *Host) Health(context.Context, NoParams) (Health, error) {
 		Status: "ok", ServerID: cs.serverID, PID: cs.env.PID, Version: cs.version, ProtocolVersion: 1,
 		StartedAt: clock.Stamp(cs.started), UptimeMS: now.Sub(cs.started).Milliseconds(),
 		Workspaces: []HealthWorkspace{}, Listeners: cs.healthListeners(), Reasons: []string{},
+	}
+	if cs.terminals != nil {
+		h.Terminals = HealthTerminals{true, cs.terminals.Running(), terminal.Limit}
 	}
 	found := map[string]bool{ReasonIndexBehind: behind(cs.workerStatus(), now)}
 	cs.mu.Lock()

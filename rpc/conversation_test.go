@@ -257,6 +257,7 @@ func (k *talk) step(line string) {
 var (
 	variable = regexp.MustCompile(`\$[a-z]+[0-9]*`)
 	ulidOnly = regexp.MustCompile(`([a-z]+)_([0-9A-HJKMNP-TV-Z]{26})`)
+	ptyOnly  = regexp.MustCompile(`\bpty-[a-z2-7]{10}\b`)
 	varying  = []struct {
 		what *regexp.Regexp
 		name string
@@ -304,6 +305,13 @@ func (k *talk) name(line string) string {
 		if k.names[id] == "" {
 			k.count[prefix]++
 			k.names[id] = "$" + prefix + strconv.Itoa(k.count[prefix])
+		}
+		return k.names[id]
+	})
+	line = ptyOnly.ReplaceAllStringFunc(line, func(id string) string {
+		if k.names[id] == "" {
+			k.count["pty"]++
+			k.names[id] = "$pty" + strconv.Itoa(k.count["pty"])
 		}
 		return k.names[id]
 	})

@@ -51,7 +51,9 @@ type Options struct {
 	Stderr     io.Writer // for lines that are not log records; must not block
 	Env        workspace.Env
 	Executable string // the program that has the hidden session commands
-	Version    string
+	// Terminals: the client may have consoles.
+	Terminals bool
+	Version   string
 	// StopSessions stops the sessions that this server launched when the server
 	// ends.
 	StopSessions bool
@@ -108,7 +110,7 @@ func newServer(opts Options) *Server {
 		s.opts.Received = func() {}
 	}
 	s.hub = feed.NewHub(s.out, opts.Env.Clock, opts.Env.IDs.New)
-	s.all = company.New(company.Options{Env: opts.Env, Executable: opts.Executable, Hub: s.hub, Stderr: s.opts.Stderr, Version: opts.Version})
+	s.all = company.New(company.Options{Env: opts.Env, Executable: opts.Executable, Hub: s.hub, Stderr: s.opts.Stderr, Version: opts.Version, Terminals: opts.Terminals})
 	return s
 }
 

@@ -45,7 +45,7 @@ func statusOf(err error) int {
 		return http.StatusBadRequest
 	case fault.Denied, fault.ActorNotAllowed, fault.ExceedsPermissionLevel:
 		return http.StatusForbidden
-	case fault.NotFound, fault.InteractionNotFound, fault.MCPNotFound, fault.ProfileNotFound:
+	case fault.NotFound, fault.InteractionNotFound, fault.MCPNotFound, fault.ProfileNotFound, fault.TerminalNotFound:
 		return http.StatusNotFound
 	case fault.TooLarge:
 		return http.StatusRequestEntityTooLarge
@@ -58,9 +58,11 @@ func statusOf(err error) int {
 		fault.PlaceNotFound, fault.RunExists, fault.Conflicts, fault.SnapshotBase, fault.ProgramMissing, fault.PlaceUnavailable,
 		fault.BudgetRefused, fault.PlanChanged, fault.NeverRan, fault.PromptMasked, fault.Settled, fault.NotDismissible, fault.Changed,
 		fault.MCPInvalid, fault.InvalidURL, fault.EnvMissing, fault.ProfileExists, fault.ProfileInUse, fault.InvalidHeader, fault.HostNotAllowed,
-		fault.ProbeFailed, fault.ProbeHTTPError, fault.ProbeBadJSON:
+		fault.ProbeFailed, fault.ProbeHTTPError, fault.ProbeBadJSON,
+		fault.TerminalLimit, fault.TerminalExited, fault.TerminalStalled, fault.TerminalViewers, fault.ShellNotAllowed, fault.ShellUnavailable,
+		fault.PathOutsideRoot, fault.NotADirectory:
 		return http.StatusConflict
-	case fault.ShuttingDown, fault.TooManyWaiting, fault.Canceled, fault.NotAWorkspace, fault.SupervisorUnreachable:
+	case fault.ShuttingDown, fault.TooManyWaiting, fault.Canceled, fault.NotAWorkspace, fault.SupervisorUnreachable, fault.TerminalDisabled, fault.TerminalUnavailable:
 		return http.StatusServiceUnavailable
 	case fault.IO, fault.NoIndex, fault.Internal, fault.WriteFailed, fault.GitFailed:
 	}

@@ -408,7 +408,7 @@ func TestCall(t *testing.T) {
 func TestCallable(t *testing.T) {
 	t.Parallel()
 	table := rpc.NewTable("")
-	outside := []string{"sharepack.replay", "mcp.server.list", "model.profile.list"}
+	outside := []string{"sharepack.replay", "mcp.server.list", "model.profile.list", "terminal.shells", "terminal.read", "skill.list", "skill.read"}
 	list := callable()
 	for _, m := range table.Methods() {
 		reads := m.Access == rpc.Read && slices.Contains(table.Params(m.Name), "workspace_dir")

@@ -73,6 +73,8 @@ type Options struct {
 	// Dialects opens listeners for other programs' protocols over the company of the
 	// server, which serves them as long as itself; nil for none.
 	Dialects func(context.Context, *company.Host) ([]dialect.Listener, error)
+	// Terminals: listeners beside the page may have consoles.
+	Terminals bool
 	// Heartbeat lets the heartbeat of the workspace tick as long as the server lives.
 	Heartbeat bool
 }
@@ -123,7 +125,7 @@ func Listen(ctx context.Context, opts Options) (*Server, error) {
 	s.opts.Limits.DecisionsLimit = min(opts.Limits.DecisionsLimit, maxRows)
 	s.paths = s.routes()
 	s.hub = feed.NewHub(nil, opts.Env.Clock, opts.Env.IDs.New)
-	s.all = company.New(company.Options{Env: opts.Env, Executable: opts.Executable, Hub: s.hub, Stderr: opts.Stderr, Version: opts.Version})
+	s.all = company.New(company.Options{Env: opts.Env, Executable: opts.Executable, Hub: s.hub, Stderr: opts.Stderr, Version: opts.Version, Terminals: opts.Terminals})
 	s.folder = s.all.In(opts.WorkspaceDir)
 	s.work, s.cancelWork = context.WithCancel(context.Background())
 	s.live, s.cancelLive = context.WithCancel(s.work)

@@ -50,6 +50,8 @@ const (
 	StatementsFile = BillingDir + "/reconciliation_statements.json"
 	// AuditLog holds the policy decisions that belong to no run.
 	AuditLog = AuditDir + "/policy.jsonl"
+	// TerminalsLog holds which consoles were opened, and what became of them.
+	TerminalsLog = AuditDir + "/terminals.jsonl"
 	// FilesLog takes what was applied of files that come from no run.
 	FilesLog = AuditDir + "/files.jsonl"
 	// CheckpointsDir keeps what files were before they were applied.

@@ -48,6 +48,7 @@ ac agent:new w --name Ann --role worker --provider codex_app_server
 ac agent:new w --name Shell --role worker --provider cmd
 ac machine:set-provider-bin w --provider codex_app_server --path /bin/sh
 ac machine:allow-model-host w models.example:8443
+ac terminal:shells w
 ac machine:set-repo w --repo shop --path shop
 ac rpc:call --method workspace.project.link_repo --params '{"workspace_dir":"w","project_id":"'$P'","repo_id":"shop"}'
 T=$(ac task:new w --project $P --title 'Fix the flaky test' --assignee Ann)

@@ -34,7 +34,7 @@ func shortGroups() []commandGroup {
 // plumbingGroups are the commands with a colon by their nouns.
 func plumbingGroups() []commandGroup {
 	return []commandGroup{
-		{"Workspaces and machines", []string{"workspace", "machine", "worktree", "demo"}, nil},
+		{"Workspaces and machines", []string{"workspace", "machine", "worktree", "terminal", "demo"}, nil},
 		{"Company", []string{"team", "agent", "project", "conversation", "comment"}, nil},
 		{"Runs", []string{"run", "session", "interaction", "sharepack"}, nil},
 		{"Work", []string{"task", "pm", "job", "workflow", "heartbeat", "pipeline", "context"}, nil},

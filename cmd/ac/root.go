@@ -63,7 +63,7 @@ func newRoot(a *app) *cobra.Command {
 	root.AddCommand(
 		demoCommand(a), serverCommand(a), callCommand(a), schemaCommand(a), mcpFilesCommand(a), mcpServeCommand(a),
 		initCommand(a), validateCommand(a), doctorCommand(a), diagnosticsCommand(a), migrateCommand(a), exportCommand(a), importCommand(a), bootstrapCommand(a), enterpriseEnsureCommand(a), demoInitCommand(a),
-		setRepoCommand(a), setProviderBinCommand(a), setAgentCommandCommand(a), allowModelHostCommand(a), teamCommand(a), agentCommand(a), projectCommand(a),
+		setRepoCommand(a), setProviderBinCommand(a), setAgentCommandCommand(a), allowModelHostCommand(a), terminalShellsCommand(a), teamCommand(a), agentCommand(a), projectCommand(a),
 		runNewCommand(a), runExecuteCommand(a), runDiscardCommand(a), runListCommand(a), runReplayCommand(a), runTranscriptCommand(a), runWatchCommand(a),
 		runLaunchCommand(a), runRetryCommand(a), runContinueCommand(a), runSteerCommand(a), runInterruptCommand(a), runCompactCommand(a), runPolicyCommand(a), runAnswerCommand(a),
 		pmSnapshotCommand(a), pmGanttCommand(a), pmRecommendCommand(a), pmApplyCommand(a),

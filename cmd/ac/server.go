@@ -20,7 +20,7 @@ import (
 )
 
 func serverCommand(a *app) *cobra.Command {
-	onExit, sealKey, sealEvery := "", "", time.Duration(0)
+	onExit, sealKey, sealEvery, terminals := "", "", time.Duration(0), false
 	cmd := &cobra.Command{
 		Use:   "server:start",
 		Short: "Serve JSON-RPC over stdin and stdout",
@@ -40,10 +40,11 @@ of stdin, 128+signal on SIGINT or SIGTERM.`,
 			if sealEvery < 0 || sealEvery > 0 && sealEvery < time.Second {
 				return usageError{"--seal-every must be at least 1s, or 0 for never"}
 			}
-			return a.serve(cmd.Context(), rpc.Options{StopSessions: onExit == "stop", SealEvery: sealEvery, SealKeyFile: sealKey})
+			return a.serve(cmd.Context(), rpc.Options{StopSessions: onExit == "stop", SealEvery: sealEvery, SealKeyFile: sealKey, Terminals: terminals})
 		},
 	}
 	cmd.Flags().StringVar(&onExit, "on-exit", "keep", "launched sessions at the end: keep or stop")
+	cmd.Flags().BoolVar(&terminals, "terminals", false, "let the client have consoles: shells on this machine, of this user")
 	cmd.Flags().DurationVar(&sealEvery, "seal-every", 0, "interval at which the histories of the workspaces in use are sealed, such as 1h (0: never)")
 	cmd.Flags().StringVar(&sealKey, "seal-key", "", "file of the private key for sealing (default: this user's)")
 	return cmd

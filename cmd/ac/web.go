@@ -31,6 +31,7 @@ type webOptions struct {
 	allowRemote bool
 	dialects    []string // name or name=address
 	heartbeat   bool
+	terminals   bool
 }
 
 func webCommand(a *app) *cobra.Command {
@@ -79,6 +80,7 @@ Exit status: 0 when ended by a signal.`,
 	flags.StringVar(&o.port, "port", "8787", "port to listen on, 0 for any free one")
 	flags.StringArrayVar(&o.dialects, "dialect", nil, "serve the clients of another program too, by the name of the dialect, or name=address; may be repeated")
 	flags.BoolVar(&o.allowRemote, "allow-remote", false, "allow --host to be an address that other machines can reach; every request then needs a token")
+	flags.BoolVar(&o.terminals, "terminals", false, "let dialects beside the page have consoles: shells on this machine")
 	flags.BoolVar(&o.heartbeat, "heartbeat", false, "let the heartbeat of the workspace tick as long as this serves")
 	return cmd
 }
@@ -97,7 +99,7 @@ func (o *webOptions) web(cmd *cobra.Command) (options web.Options, err error) {
 		Env: workspace.SystemEnv(), Version: buildVersion(), ProjectID: o.ProjectID, Actor: o.actor,
 		Limits:       o.ScreenLimits,
 		RefreshIndex: o.RefreshIndex, SyncIndex: o.SyncIndex,
-		Host: o.host, Port: int(port), AllowRemote: o.allowRemote, Heartbeat: o.heartbeat,
+		Host: o.host, Port: int(port), AllowRemote: o.allowRemote, Heartbeat: o.heartbeat, Terminals: o.terminals,
 	}, err
 }
 

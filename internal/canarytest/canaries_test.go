@@ -314,6 +314,8 @@ func (c *town) reads() {
 		"run.changes":          nil, "artifact.list": nil, "artifact.preview": nil, // of runs with a worktree
 		"artifact.checkpoints": project,
 		"needs.get":            nil, // nothing waits
+		"skill.read":           c.with(object{"name": "init"}),
+		"terminal.read":        nil, // there are none
 		"workflow.get":         nil, "workflow.status": nil, "workflow.runs": project,
 		"workflow.check": c.with(object{"template": object{"kind": "none"}}),
 		"run.output":     ofRun, "run.transcript": ofRun, "events.replay": ofRun, "run.policy.get": ofRun, "policy.defaults.get": project,

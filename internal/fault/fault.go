@@ -116,6 +116,18 @@ const (
 	ProbeFailed     Reason = "probe_failed"
 	ProbeHTTPError  Reason = "probe_http_error"
 	ProbeBadJSON    Reason = "probe_bad_json"
+	// Of consoles.
+	TerminalDisabled    Reason = "terminal_disabled"
+	TerminalUnavailable Reason = "terminal_unavailable"
+	TerminalNotFound    Reason = "terminal_not_found"
+	TerminalLimit       Reason = "terminal_limit"
+	TerminalExited      Reason = "terminal_exited"
+	TerminalStalled     Reason = "terminal_stalled"
+	TerminalViewers     Reason = "terminal_viewers"
+	ShellNotAllowed     Reason = "shell_not_allowed"
+	ShellUnavailable    Reason = "shell_unavailable"
+	PathOutsideRoot     Reason = "path_outside_root"
+	NotADirectory       Reason = "not_a_directory"
 )
 
 // Issue is what is wrong with one field. Path holds keys (string) and indexes

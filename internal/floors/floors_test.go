@@ -33,6 +33,7 @@ func floors() map[string]int {
 		"index/worker":            3,
 		"pm":                      4,
 		"runs/...":                4,
+		"terminal":                4,
 		"audit":                   5,
 		"governance/...":          5,
 		"conversation":            5,
@@ -70,8 +71,10 @@ func neighbours() map[string][]string {
 		// What was copied is checked where it arrived.
 		"workspace/transfer": {"workspace/validate"},
 		"runs":               {"runs/budget", "runs/interaction", "runs/policy", "runs/lane", "runs/modelprofile", "runs/provider", "runs/session", "runs/sharepack", "runs/transcript", "runs/usage", "runs/worktree"},
-		"runs/transcript":    {"runs/interaction"},
-		"runs/session":       {"runs/agent", "runs/budget", "runs/grant", "runs/interaction", "runs/mcpserver", "runs/modelprofile", "runs/policy", "runs/provider", "runs/transcript", "runs/usage", "runs/worktree"},
+		// The shells of consoles are guarded as providers are.
+		"terminal":        {"runs/session"},
+		"runs/transcript": {"runs/interaction"},
+		"runs/session":    {"runs/agent", "runs/budget", "runs/grant", "runs/interaction", "runs/mcpserver", "runs/modelprofile", "runs/policy", "runs/provider", "runs/transcript", "runs/usage", "runs/worktree"},
 		// Headers and addresses of both are held to the same rules.
 		"runs/modelprofile": {"runs/mcpserver"},
 		// Drivers tell their agents of the servers.

@@ -33,7 +33,7 @@ func TestModels(t *testing.T) {
 	t.Parallel()
 	for text, want := range map[string]probe.Result{
 		`{"data":[{"id":"a","context_length":9},{"id":"b"},{"id":"a"},{},7]}`: {Models: []string{"a", "b"}, ContextWindows: map[string]int64{"a": 9}},
-		`{"models":[{"name":"models/g","inputTokenLimit":5},"plain"]}`:       {Models: []string{"g", "plain"}, ContextWindows: map[string]int64{"g": 5}},
+		`{"models":[{"name":"models/g","inputTokenLimit":5},"plain"]}`:        {Models: []string{"g", "plain"}, ContextWindows: map[string]int64{"g": 5}},
 		`{"data":[]}`: {Models: []string{}, ContextWindows: map[string]int64{}},
 	} {
 		got, err := probe.Models(t.Context(), probe.Request{BaseURL: served(t, 200, text), Headers: http.Header{"X-Key": {"k"}}})

@@ -38,6 +38,19 @@ func Start(path string, argv, env []string, dir string, files [3]*os.File) (pid 
 	return pid, nil
 }
 
+// StartInTerminal is Start for a program that leads a session of its own, whose
+// controlling terminal is its stdin.
+func StartInTerminal(path string, argv, env []string, dir string, files [3]*os.File) (pid int, err error) {
+	sys := attended()
+	sys.Setpgid, sys.Setsid, sys.Setctty, sys.Ctty = false, true, true, 0
+	fds := []uintptr{files[0].Fd(), files[1].Fd(), files[2].Fd()}
+	pid, err = syscall.ForkExec(path, argv, &syscall.ProcAttr{Dir: dir, Env: env, Files: fds, Sys: sys})
+	if err != nil {
+		return 0, &os.PathError{Op: "exec", Path: path, Err: err}
+	}
+	return pid, nil
+}
+
 // sweepPause is the time Sweep leaves killed processes to die before it looks
 // again.
 const sweepPause = time.Millisecond

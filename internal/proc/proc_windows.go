@@ -76,6 +76,11 @@ type Exit struct {
 // Start is not supported here.
 func Start(string, []string, []string, string, [3]*os.File) (int, error) { return 0, ErrUnsupported }
 
+// StartInTerminal is not supported here.
+func StartInTerminal(string, []string, []string, string, [3]*os.File) (int, error) {
+	return 0, ErrUnsupported
+}
+
 // AwaitExit is not supported here.
 func AwaitExit(int) (Exit, error) { return Exit{}, ErrUnsupported }
 

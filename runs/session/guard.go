@@ -54,6 +54,8 @@ type startOrder struct {
 	Argv []string `json:"argv"`
 	Env  []string `json:"env"`
 	Dir  string   `json:"dir"`
+	// Terminal: its stdin is a terminal that it is to control.
+	Terminal bool `json:"terminal,omitempty"`
 }
 
 // guardReport is a line to the supervisor.
@@ -143,7 +145,11 @@ func (g *guardProcess) start(order *startOrder) error {
 	for i, fd := range []uintptr{guardStdin, guardStdout, guardStderr} {
 		files[i] = os.NewFile(fd, "provider")
 	}
-	pid, err := g.launch(order.Path, order.Argv, order.Env, order.Dir, files)
+	launch := g.launch
+	if order.Terminal {
+		launch = proc.StartInTerminal
+	}
+	pid, err := launch(order.Path, order.Argv, order.Env, order.Dir, files)
 	for _, f := range files {
 		err = errors.Join(err, f.Close())
 	}

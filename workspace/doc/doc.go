@@ -61,6 +61,8 @@ type Machine struct {
 	ModelProfiles       map[string]ModelProfile `json:"model_profiles" is:"optional"`
 	DefaultModelProfile string                  `json:"default_model_profile" is:"optional"`
 	ModelHosts          []string                `json:"model_hosts" is:"optional"`
+	// ConsoleShell is the id of the shell that consoles begin with, "" for the user's.
+	ConsoleShell string `json:"console_shell" is:"optional"`
 }
 
 // RunDefaults is what people prefer for the runs of a project.

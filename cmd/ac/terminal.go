@@ -1,0 +1,38 @@
+package main
+
+// terminal:shells: what consoles would be offered.
+
+import (
+	"fmt"
+
+	"github.com/spf13/cobra"
+
+	"ac/company"
+)
+
+func terminalShellsCommand(a *app) *cobra.Command {
+	asJSON := false
+	cmd := &cobra.Command{
+		Use: "terminal:shells <dir>", Short: "List the shells that consoles are offered", Args: args("dir"),
+		Long: `List the shells that consoles are offered, the default first. A console belongs to the
+server that made it (ac server:start --terminals), so that no command types into one.`,
+		Example: "  ac terminal:shells ./acme",
+		RunE: func(cmd *cobra.Command, given []string) error {
+			list, err := ask(cmd.Context(), a, (*company.Company).Shells, company.Dir{WorkspaceDir: given[0]})
+			if err != nil {
+				return err
+			}
+			if asJSON {
+				return a.printJSON(list)
+			}
+			for _, s := range list.Shells {
+				if s.Available {
+					fmt.Fprintf(a.stdout, "%s\t%s\n", s.ID, s.Path)
+				}
+			}
+			return nil
+		},
+	}
+	cmd.Flags().BoolVar(&asJSON, "json", false, "print JSON")
+	return cmd
+}

@@ -1,0 +1,454 @@
+package company
+
+// terminal.*: consoles of this process. A console runs what a person types without asking
+// the policy of a run, so that it is a right of its own: off unless the process was
+// started with it, for people and managers alone, and audited.
+
+import (
+	"context"
+	"encoding/base64"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"path"
+	"runtime"
+	"time"
+
+	"ac/governance/policy"
+	"ac/internal/clock"
+	"ac/internal/durable"
+	"ac/internal/fault"
+	"ac/internal/inflight"
+	"ac/runs"
+	"ac/terminal"
+	"ac/workspace"
+)
+
+// TerminalList is the result of terminal.list.
+type TerminalList struct {
+	Available bool            `json:"available"`
+	Backend   string          `json:"backend"`
+	Limit     int             `json:"limit"`
+	Terminals []terminal.Info `json:"terminals"`
+}
+
+// ListTerminals lists the terminals that this process has of the workspace, oldest first.
+func (c *Company) ListTerminals(context.Context, Dir) (TerminalList, error) {
+	list := TerminalList{Limit: terminal.Limit, Terminals: []terminal.Info{}}
+	if hub := c.all.terminals; hub != nil {
+		list.Available, list.Backend, list.Terminals = true, "posix", hub.List(c.dir)
+	}
+	return list, nil
+}
+
+// consoles is the terminals of the process, for those who may.
+func (c *Company) consoles() (*terminal.Hub, error) {
+	if c.all.terminals == nil {
+		return nil, fault.New(fault.TerminalDisabled, "this process was started without terminals")
+	}
+	return c.all.terminals, nil
+}
+
+// console is a terminal of the workspace.
+func (c *Company) console(id string) (*terminal.Terminal, error) {
+	hub, err := c.consoles()
+	if err != nil {
+		return nil, err
+	}
+	return hub.Find(c.dir, id)
+}
+
+// CreateTerminalParams are the params of terminal.create.
+type CreateTerminalParams struct {
+	Dir
+	PersonParams
+	CWD   string            `json:"cwd" is:"optional"`
+	Shell string            `json:"shell" is:"optional"`
+	Title string            `json:"title" is:"optional,empty"`
+	Cols  int               `json:"cols" is:"default=80,min=2,max=1000"`
+	Rows  int               `json:"rows" is:"default=24,min=2,max=1000"`
+	Env   map[string]string `json:"env" is:"optional,empty"`
+	Via   string            `json:"-"` // stdio, web or acecode
+}
+
+// CheckFields refuses what no environment of a shell may hold.
+func (p *CreateTerminalParams) CheckFields() []fault.Issue { return checkConsoleEnv(p.Env) }
+
+// CreateTerminal starts a shell in a new terminal.
+func (c *Company) CreateTerminal(_ context.Context, p CreateTerminalParams) (info terminal.Info, err error) {
+	hub, err := c.consoles()
+	if err != nil {
+		return info, err
+	}
+	actor, err := c.mayType(p.actor())
+	if err != nil {
+		return info, err
+	}
+	cwd, err := c.consoleDir(p.CWD)
+	if err != nil {
+		return info, err
+	}
+	shell, err := c.consoleShell(p.Shell)
+	if err != nil {
+		return info, err
+	}
+	info, err = hub.Create(terminal.Spec{
+		Dir: c.dir, Title: p.Title, Shell: shell, CWD: cwd, Env: consoleEnviron(c.all.launcher.Environ, p.Env, cwd), Cols: p.Cols, Rows: p.Rows,
+		CreatedAt: clock.Stamp(c.all.Now()), CreatedBy: actor.ID,
+	})
+	if err != nil {
+		return info, err
+	}
+	via := p.Via
+	if via == "" {
+		via = "stdio"
+	}
+	return info, c.auditConsole("opened", via, info)
+}
+
+// mayType refuses agents: a console is for people, and recorded managers, directors and
+// CEOs.
+func (c *Company) mayType(actor policy.Actor) (policy.Actor, error) {
+	effective, err := policy.Effective(c.w, actor)
+	if err == nil && !runs.MayRaise(effective.Role) {
+		err = fault.New(fault.ActorNotAllowed, "%s may not use terminals: they are for people and managers", actor.ID)
+	}
+	return effective, err
+}
+
+// consoleAudit is a line of .local/audit/terminals.jsonl.
+type consoleAudit struct {
+	At         string `json:"at"`
+	Action     string `json:"action"` // opened, closed or exited
+	TerminalID string `json:"terminal_id"`
+	ActorID    string `json:"actor_id"`
+	Via        string `json:"via,omitempty"`
+	Shell      string `json:"shell"`
+	CWD        string `json:"cwd"`
+	PID        int    `json:"pid"`
+	ExitCode   *int   `json:"exit_code,omitempty"`
+}
+
+// auditConsole records what became of a terminal. It is durable when it returns.
+func (c *Company) auditConsole(action, via string, i terminal.Info) error {
+	return auditConsole(c.w, c.all.Now(), action, via, i)
+}
+
+func auditConsole(w *workspace.Workspace, now time.Time, action, via string, i terminal.Info) error {
+	line, err := json.Marshal(consoleAudit{clock.Stamp(now), action, i.ID, i.CreatedBy, via, i.Shell, i.CWD, i.PID, i.ExitCode})
+	if err == nil {
+		err = durable.MkdirAll(w.FS, path.Dir(workspace.TerminalsLog), 0o755)
+	}
+	if err == nil {
+		err = appendLine(w.FS, workspace.TerminalsLog, line)
+	}
+	if err != nil {
+		return fault.New(fault.IO, "%s: %w", workspace.TerminalsLog, err)
+	}
+	return nil
+}
+
+// appendLine appends one line to a file, which only this user may read.
+func appendLine(fsys durable.FS, name string, line []byte) error {
+	file, err := fsys.OpenFile(name, os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o600)
+	if err != nil {
+		return err
+	}
+	err = durable.WriteAll(file, append(line, '\n'))
+	if err == nil {
+		err = file.SyncData()
+	}
+	return errors.Join(err, file.Close())
+}
+
+// AttachTerminalParams are the params of terminal.attach.
+type AttachTerminalParams struct {
+	Dir
+	TerminalID string `json:"terminal_id"`
+	Cursor     int64  `json:"cursor" is:"optional"`
+}
+
+// AttachTerminalResult is the result of terminal.attach.
+type AttachTerminalResult struct {
+	SubscriptionID string        `json:"subscription_id"`
+	Terminal       terminal.Info `json:"terminal"`
+	Cursor         int64         `json:"cursor"`
+	Truncated      bool          `json:"truncated"`
+}
+
+// TerminalOutput is a terminal.output notification.
+type TerminalOutput struct {
+	SubscriptionID string `json:"subscription_id"`
+	TerminalID     string `json:"terminal_id"`
+	Cursor         int64  `json:"cursor"`
+	Data           []byte `json:"data_base64"`
+}
+
+// TerminalExit is a terminal.exited notification.
+type TerminalExit struct {
+	SubscriptionID string `json:"subscription_id"`
+	TerminalID     string `json:"terminal_id"`
+	ExitCode       int    `json:"exit_code"`
+	Signal         string `json:"signal,omitempty"`
+}
+
+// WatchTerminal begins to look at a terminal, for listeners of this process.
+func (c *Company) WatchTerminal(_ context.Context, p AttachTerminalParams) (v *terminal.Viewer, result AttachTerminalResult, err error) {
+	t, err := c.console(p.TerminalID)
+	if err != nil {
+		return nil, result, err
+	}
+	v, result.Terminal, result.Cursor, result.Truncated, err = t.Attach(p.Cursor)
+	return v, result, err
+}
+
+// AttachTerminal streams the output of a terminal: what is kept from the cursor on, then
+// what comes. The notifications follow the answer.
+func (c *Company) AttachTerminal(ctx context.Context, p AttachTerminalParams) (AttachTerminalResult, error) {
+	v, result, err := c.WatchTerminal(ctx, p)
+	if err != nil {
+		return result, err
+	}
+	if c.all.hub == nil {
+		v.Detach()
+		return result, fault.New(fault.Unsupported, "this process has no subscriptions")
+	}
+	answer, start, err := c.all.hub.SubscribeSender("", func(ctx context.Context, id string, notify func(context.Context, string, any) error) error {
+		defer v.Detach()
+		return follow(ctx, v, id, notify)
+	})
+	if err != nil {
+		v.Detach()
+		return result, err
+	}
+	result.SubscriptionID = answer.ID
+	inflight.After(ctx, start)
+	return result, nil
+}
+
+// follow sends what a viewer sees, until the shell has ended and all is said.
+func follow(ctx context.Context, v *terminal.Viewer, id string, notify func(context.Context, string, any) error) error {
+	for {
+		p, err := v.Next(ctx)
+		if err != nil {
+			return err
+		}
+		if len(p.Bytes) > 0 {
+			if err := notify(ctx, "terminal.output", TerminalOutput{id, p.Info.ID, p.Cursor, p.Bytes}); err != nil {
+				return err
+			}
+		}
+		if p.Over && p.Info.ExitCode != nil {
+			return notify(ctx, "terminal.exited", TerminalExit{id, p.Info.ID, *p.Info.ExitCode, p.Info.Signal})
+		}
+		if p.Closed {
+			return nil
+		}
+	}
+}
+
+// DetachResult is the result of terminal.detach.
+type DetachResult struct {
+	Detached bool `json:"detached"`
+}
+
+// DetachTerminalParams are the params of terminal.detach.
+type DetachTerminalParams struct {
+	Dir
+	SubscriptionID string `json:"subscription_id"`
+}
+
+// OfSubscription is the subscription that a request names.
+func (p DetachTerminalParams) OfSubscription() string { return p.SubscriptionID }
+
+// DetachTerminal ends a subscription to a terminal.
+func (c *Company) DetachTerminal(_ context.Context, p DetachTerminalParams) (DetachResult, error) {
+	if c.all.hub == nil {
+		return DetachResult{}, nil
+	}
+	return DetachResult{c.all.hub.Unsubscribe(p.SubscriptionID)}, nil
+}
+
+// ReadTerminalParams are the params of terminal.read.
+type ReadTerminalParams struct {
+	Dir
+	TerminalID string `json:"terminal_id"`
+	Cursor     int64  `json:"cursor" is:"optional,min=0"`
+	Limit      int    `json:"limit" is:"default=65536,min=1,cut=1048576"`
+	WaitMS     int64  `json:"wait_ms" is:"optional,min=0,max=20000"`
+}
+
+// ReadTerminalResult is the result of terminal.read.
+type ReadTerminalResult struct {
+	Cursor    int64  `json:"cursor"`
+	Next      int64  `json:"next_cursor"`
+	Truncated bool   `json:"truncated"`
+	Data      []byte `json:"data_base64"`
+	Status    string `json:"status"`
+	ExitCode  *int   `json:"exit_code,omitempty"`
+}
+
+// ReadTerminal returns output of a terminal from a cursor on, and waits for some.
+func (c *Company) ReadTerminal(ctx context.Context, p ReadTerminalParams) (result ReadTerminalResult, err error) {
+	t, err := c.console(p.TerminalID)
+	if err != nil {
+		return result, err
+	}
+	waiting, done, err := inflight.Wait(ctx)
+	if err != nil {
+		return result, err
+	}
+	defer done()
+	piece, truncated, err := t.Read(waiting, p.Cursor, p.Limit, time.Duration(p.WaitMS)*time.Millisecond)
+	data := piece.Bytes
+	if data == nil {
+		data = []byte{}
+	}
+	return ReadTerminalResult{piece.Cursor, piece.Next, truncated, data, piece.Info.Status, piece.Info.ExitCode}, err
+}
+
+// maxTyped bounds what is typed at once, in bytes.
+const maxTyped = 1 << 20
+
+// WriteTerminalParams are the params of terminal.write: exactly one of the two texts.
+type WriteTerminalParams struct {
+	Dir
+	TerminalID string  `json:"terminal_id"`
+	Data       *string `json:"data_base64" is:"optional,empty"`
+	Text       *string `json:"text" is:"optional,empty"`
+	typed      []byte
+}
+
+// CheckFields decodes what is typed.
+func (p *WriteTerminalParams) CheckFields() []fault.Issue {
+	refuse := func(field, message string) []fault.Issue {
+		return []fault.Issue{{Path: []any{field}, Code: "custom", Message: message}}
+	}
+	switch {
+	case (p.Data == nil) == (p.Text == nil):
+		return refuse("text", "exactly one of text and data_base64 is needed")
+	case p.Text != nil:
+		p.typed = []byte(*p.Text)
+	default:
+		typed, err := base64.StdEncoding.DecodeString(*p.Data)
+		if err != nil {
+			return refuse("data_base64", "must be base64")
+		}
+		p.typed = typed
+	}
+	if len(p.typed) > maxTyped {
+		return refuse("text", "must be at most 1 MiB")
+	}
+	return nil
+}
+
+// WriteTerminalResult is the result of terminal.write.
+type WriteTerminalResult struct {
+	Written int `json:"written"`
+}
+
+// WriteTerminal types into a terminal, and returns when the kernel has it.
+func (c *Company) WriteTerminal(_ context.Context, p WriteTerminalParams) (WriteTerminalResult, error) {
+	t, err := c.console(p.TerminalID)
+	if err != nil {
+		return WriteTerminalResult{}, err
+	}
+	n, err := t.Write(p.typed)
+	return WriteTerminalResult{n}, err
+}
+
+// ResizeTerminalParams are the params of terminal.resize.
+type ResizeTerminalParams struct {
+	Dir
+	TerminalID string `json:"terminal_id"`
+	Cols       int    `json:"cols" is:"min=2,max=1000"`
+	Rows       int    `json:"rows" is:"min=2,max=1000"`
+}
+
+// Nothing is an empty result.
+type Nothing struct{}
+
+// ResizeTerminal changes the size of a terminal.
+func (c *Company) ResizeTerminal(_ context.Context, p ResizeTerminalParams) (Nothing, error) {
+	t, err := c.console(p.TerminalID)
+	if err != nil {
+		return Nothing{}, err
+	}
+	return Nothing{}, t.Resize(p.Cols, p.Rows)
+}
+
+// RenameTerminalParams are the params of terminal.rename.
+type RenameTerminalParams struct {
+	Dir
+	TerminalID string `json:"terminal_id"`
+	Title      string `json:"title" is:"empty"`
+}
+
+// RenameTerminal changes the title of a terminal.
+func (c *Company) RenameTerminal(_ context.Context, p RenameTerminalParams) (terminal.Info, error) {
+	t, err := c.console(p.TerminalID)
+	if err != nil {
+		return terminal.Info{}, err
+	}
+	return t.Rename(p.Title), nil
+}
+
+// CloseTerminalParams are the params of terminal.close.
+type CloseTerminalParams struct {
+	Dir
+	TerminalID string `json:"terminal_id"`
+	Via        string `json:"-"`
+}
+
+// CloseTerminalResult is the result of terminal.close.
+type CloseTerminalResult struct {
+	Closed   bool `json:"closed"`
+	ExitCode *int `json:"exit_code,omitempty"`
+}
+
+// CloseTerminal ends a terminal with everything that it started, and forgets it.
+func (c *Company) CloseTerminal(_ context.Context, p CloseTerminalParams) (CloseTerminalResult, error) {
+	hub, err := c.consoles()
+	if err != nil {
+		return CloseTerminalResult{}, err
+	}
+	info, err := hub.CloseTerminal(c.dir, p.TerminalID)
+	if err != nil {
+		return CloseTerminalResult{}, err
+	}
+	via := p.Via
+	if via == "" {
+		via = "stdio"
+	}
+	return CloseTerminalResult{true, info.ExitCode}, c.auditConsole("closed", via, info)
+}
+
+// ptysHere: this system has pseudo-terminals and process groups.
+const ptysHere = runtime.GOOS == "linux" || runtime.GOOS == "darwin"
+
+// drawLetters draws letters and digits of base 32 from random hexadecimal digits.
+func drawLetters(hexOf func(bytes int) string) func(n int) string {
+	return func(n int) string {
+		raw, err := hex.DecodeString(hexOf(n))
+		if err != nil {
+			panic("company: the source of ids makes no hexadecimal") // it is ours
+		}
+		for i, b := range raw {
+			raw[i] = "abcdefghijklmnopqrstuvwxyz234567"[b&31]
+		}
+		return string(raw)
+	}
+}
+
+// consoleEnded records the end of a shell, where its workspace is still there.
+func (cs *Host) consoleEnded(dir string, i terminal.Info) {
+	w, err := cs.In(dir).workspace(context.Background())
+	if err == nil {
+		err = auditConsole(w, cs.Now(), "exited", "", i)
+	}
+	if err != nil && cs.stderr != nil {
+		_, _ = fmt.Fprintf(cs.stderr, "[terminals] %s: %v\n", dir, err) // best effort
+	}
+}

@@ -1,0 +1,61 @@
+package company_test
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"ac/company"
+	"ac/internal/fault"
+	"ac/workspace"
+)
+
+// TestTerminalsAreOff: without the switch nothing is served; with it, what is refused
+// starts nothing and writes nothing.
+func TestTerminalsAreOff(t *testing.T) {
+	t.Parallel()
+	dir := filepath.Join(workspace.Canonical(t.TempDir()), "ws")
+	if err := workspace.Init(t.Context(), workspace.SystemEnv(), dir, workspace.InitOptions{CompanyName: "C"}); err != nil {
+		t.Fatal(err)
+	}
+	off := company.New(company.Options{Env: workspace.SystemEnv()})
+	defer off.Close()
+	p := company.CreateTerminalParams{Shell: "sh", Cols: 80, Rows: 24}
+	p.WorkspaceDir, p.ActorID, p.ActorRole = dir, "human", "human"
+	if _, err := company.Do(t.Context(), off, (*company.Company).CreateTerminal, p); !fault.Is(err, fault.TerminalDisabled) {
+		t.Error(err)
+	}
+	if list, err := company.Do(t.Context(), off, (*company.Company).ListTerminals, p.Dir); err != nil || list.Available {
+		t.Errorf("%+v %v", list, err)
+	}
+	on := company.New(company.Options{Env: workspace.SystemEnv(), Executable: "/nonexistent", Terminals: true})
+	defer on.Close()
+	if err := os.Symlink(t.TempDir(), filepath.Join(dir, "away")); err != nil {
+		t.Fatal(err)
+	}
+	for name, c := range map[string]struct {
+		change func(*company.CreateTerminalParams)
+		want   fault.Reason
+	}{
+		"a worker":         {func(p *company.CreateTerminalParams) { p.ActorRole = "worker" }, fault.ActorNotAllowed},
+		"a path":           {func(p *company.CreateTerminalParams) { p.Shell = "/bin/sh" }, fault.ShellNotAllowed},
+		"a link that left": {func(p *company.CreateTerminalParams) { p.CWD = "away" }, fault.PathOutsideRoot},
+		"a file":           {func(p *company.CreateTerminalParams) { p.CWD = workspace.CompanyFile }, fault.NotADirectory},
+	} {
+		one := p
+		c.change(&one)
+		if _, err := company.Do(t.Context(), on, (*company.Company).CreateTerminal, one); !fault.Is(err, c.want) {
+			t.Errorf("%s: %v, want %s", name, err, c.want)
+		}
+	}
+	if _, err := os.Stat(filepath.Join(dir, filepath.FromSlash(workspace.TerminalsLog))); !os.IsNotExist(err) {
+		t.Errorf("a refusal was recorded as a terminal: %v", err)
+	}
+	if list, err := company.Do(t.Context(), on, (*company.Company).ListTerminals, p.Dir); err != nil || !list.Available || len(list.Terminals) != 0 {
+		t.Errorf("%+v %v", list, err)
+	}
+	if h, err := on.Health(t.Context(), company.NoParams{}); err != nil || !h.Terminals.Available || h.Terminals.Limit != 16 || strings.Contains(h.Status, "degraded") {
+		t.Errorf("%+v %v", h, err)
+	}
+}

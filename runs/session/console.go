@@ -1,0 +1,83 @@
+package session
+
+// A shell in a terminal, under a guard as providers are: nothing that it starts outlives
+// the guard, and the guard does not outlive this process.
+
+import (
+	"cmp"
+	"errors"
+	"os"
+	"strings"
+	"sync"
+	"syscall"
+
+	"ac/internal/proc"
+)
+
+// ConsoleExit is how a shell ended. Signal is 0 unless one killed it.
+type ConsoleExit struct {
+	Code   int
+	Signal syscall.Signal
+}
+
+// Console is a shell in a terminal. It is safe for concurrent use.
+type Console struct {
+	PID int
+
+	guard  *guardClient
+	mark   string
+	exited chan ConsoleExit // gets the one exit, or is closed without
+	gone   chan struct{}    // closed when the guard is gone
+	sweep  sync.Once
+}
+
+// StartConsole starts a shell whose terminal is tty. mark is drawn for it alone. The
+// caller closes tty, and ends the console with Sweep.
+func StartConsole(executable string, guards *GuardSet, tty *os.File, path string, env []string, dir, mark string) (*Console, error) {
+	g, err := startGuard(executable, guards, tty, tty, tty)
+	if err != nil {
+		return nil, err
+	}
+	c := &Console{guard: g, mark: markName + "=" + mark, exited: make(chan ConsoleExit, 1), gone: make(chan struct{})}
+	name := path[strings.LastIndexByte(path, '/')+1:]
+	err = g.order(guardOrder{Start: &startOrder{Path: path, Argv: []string{name}, Env: append(env, c.mark), Dir: dir, Terminal: true}})
+	first, ok := <-g.reports
+	if err != nil || !ok || first.Error != "" {
+		_ = g.socket.Close()
+		g.all.bury(g.cmd)
+		return nil, errors.New(cmp.Or(first.Error, "the guard ended before the start"))
+	}
+	c.PID = first.PID
+	go c.follow() // ends with the guard, which Sweep sees to
+	return c, nil
+}
+
+func (c *Console) follow() {
+	defer close(c.gone)
+	defer close(c.exited)
+	told := false
+	for r := range c.guard.reports {
+		if r.Exit != nil && !told {
+			told = true
+			c.exited <- ConsoleExit{r.Exit.Code, syscall.Signal(r.Exit.Signal)}
+		}
+	}
+	_ = c.guard.socket.Close()
+	c.guard.all.bury(c.guard.cmd)
+}
+
+// Exited gets the exit of the shell, and is closed when nothing of it is left.
+func (c *Console) Exited() <-chan ConsoleExit { return c.exited }
+
+// Hangup tells the shell and its group that the terminal is gone.
+func (c *Console) Hangup() { c.guard.signal(syscall.SIGHUP) }
+
+// Sweep kills what is left, descendants in sessions of their own too, and waits for its
+// end, three seconds at most.
+func (c *Console) Sweep() {
+	c.sweep.Do(func() {
+		_ = c.guard.order(guardOrder{Sweep: true}) // a dead guard cannot take it
+		<-c.gone
+		_ = proc.KillMarked(c.mark, sweepPatience) // of a guard that was killed itself
+	})
+}

@@ -1,0 +1,24 @@
+package terminal_test
+
+import (
+	"fmt"
+	"os"
+	"testing"
+
+	"ac/runs/session"
+)
+
+// TestMain runs the guard of a terminal too.
+func TestMain(m *testing.M) {
+	if len(os.Args) == 2 && os.Args[1] == session.GuardCommand {
+		if err := session.RunGuard(); err != nil {
+			fmt.Fprintln(os.Stderr, err)
+			os.Exit(1)
+		}
+		os.Exit(0)
+	}
+	if os.Getenv("TERMINAL_TEST_SERVER") != "" {
+		serve()
+	}
+	os.Exit(m.Run())
+}

@@ -1,0 +1,42 @@
+package terminal
+
+// ring keeps the newest bytes of an output. Its places are counted from the first byte
+// that was ever written.
+type ring struct {
+	bytes []byte // grows up to the size
+	size  int
+	end   int64 // how many were written
+}
+
+// start is the place of the oldest byte that is kept.
+func (r *ring) start() int64 { return r.end - int64(min(int64(len(r.bytes)), r.end)) }
+
+// write adds bytes, in the place of the oldest where there is no more space.
+func (r *ring) write(p []byte) {
+	if len(r.bytes) < r.size {
+		n := min(len(p), r.size-len(r.bytes))
+		if need := len(r.bytes) + n; need > cap(r.bytes) {
+			r.bytes = append(make([]byte, 0, min(max(2*cap(r.bytes), need), r.size)), r.bytes...)
+		}
+		r.bytes, p, r.end = append(r.bytes, p[:n]...), p[n:], r.end+int64(n)
+	}
+	for len(p) > 0 {
+		n := copy(r.bytes[int(r.end%int64(r.size)):], p)
+		p, r.end = p[n:], r.end+int64(n)
+	}
+}
+
+// read copies up to most bytes from a place on, or from the oldest that is kept where that
+// comes later.
+func (r *ring) read(from int64, most int) (at int64, p []byte) {
+	at = max(from, r.start())
+	n := int(min(int64(most), r.end-at))
+	if n <= 0 {
+		return at, nil
+	}
+	p = make([]byte, n)
+	first := int(at % int64(r.size))
+	copied := copy(p, r.bytes[first:min(first+n, len(r.bytes))])
+	copy(p[copied:], r.bytes)
+	return at, p
+}

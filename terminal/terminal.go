@@ -1,0 +1,355 @@
+package terminal
+
+// One terminal: its shell, its output, and those who look at it.
+
+import (
+	"context"
+	"errors"
+	"os"
+	"sync"
+	"syscall"
+	"time"
+
+	"github.com/creack/pty"
+
+	"ac/internal/fault"
+	"ac/internal/proc"
+	"ac/runs/session"
+)
+
+const (
+	idLetters    = 10
+	rate         = 32 << 20 // bytes of output a second
+	hangupGrace  = 300 * time.Millisecond
+	stalledAfter = 5 * time.Second
+	// pace is how often a viewer is woken while output keeps coming.
+	pace = 8 * time.Millisecond
+)
+
+// Terminal is a shell in a pseudo-terminal. It is safe for concurrent use.
+type Terminal struct {
+	id      string
+	spec    Spec
+	master  *os.File
+	console *session.Console
+
+	drained chan struct{} // closed when there is no more output
+	ended   chan struct{} // closed when status and exit are known
+	ending  sync.Once
+
+	writing sync.Mutex // of input, so that texts do not mix
+
+	mu         sync.Mutex
+	ring       ring
+	title      string
+	cols, rows int
+	exit       *session.ConsoleExit // nil while it runs
+	viewers    int
+	gone       bool          // it was closed
+	changed    chan struct{} // closed with the next change
+}
+
+// start opens a terminal and starts its shell.
+func (h *Hub) start(spec Spec) (*Terminal, error) {
+	master, tty, err := pty.Open()
+	if err != nil {
+		return nil, err
+	}
+	t := &Terminal{
+		id: "pty-" + h.opts.Draw(idLetters), spec: spec, master: master, title: spec.Title, cols: spec.Cols, rows: spec.Rows,
+		ring: ring{size: BufferBytes}, drained: make(chan struct{}), ended: make(chan struct{}), changed: make(chan struct{}),
+	}
+	err = pty.Setsize(master, winsize(spec.Cols, spec.Rows))
+	if err == nil {
+		t.console, err = session.StartConsole(h.opts.Executable, &h.guards, tty, spec.Shell, spec.Env, spec.CWD, h.opts.Draw(4*idLetters))
+	}
+	if err = errors.Join(err, tty.Close()); err != nil {
+		if t.console != nil {
+			t.console.Sweep()
+		}
+		return nil, errors.Join(err, master.Close())
+	}
+	go t.pump()   // ends with the last of those who hold the terminal
+	go t.await(h) // ends with the shell, which Close sees to
+	return t, nil
+}
+
+func winsize(cols, rows int) *pty.Winsize {
+	return &pty.Winsize{Cols: uint16(cols), Rows: uint16(rows)} //nolint:gosec // both are at most 1000
+}
+
+// pump reads the output, at most so fast.
+func (t *Terminal) pump() {
+	defer close(t.drained)
+	buffer := make([]byte, ChunkBytes)
+	began, read := time.Now(), 0
+	for {
+		n, err := t.master.Read(buffer)
+		if n > 0 {
+			t.mu.Lock()
+			t.ring.write(buffer[:n])
+			t.wake()
+			t.mu.Unlock()
+		}
+		if err != nil {
+			return // EIO: nobody holds the terminal any more
+		}
+		read += n
+		if due := time.Duration(read) * time.Second / rate; due > time.Since(began)+pace {
+			time.Sleep(due - time.Since(began))
+		} else if time.Since(began) > time.Second {
+			began, read = time.Now(), 0
+		}
+	}
+}
+
+// wake lets everybody look again; t.mu is held.
+func (t *Terminal) wake() {
+	close(t.changed)
+	t.changed = make(chan struct{})
+}
+
+// await records the exit of the shell once its output is read.
+func (t *Terminal) await(h *Hub) {
+	exit, ok := <-t.console.Exited()
+	if !ok { // its guard was killed, and it too
+		exit = session.ConsoleExit{Signal: syscall.SIGKILL}
+	}
+	t.console.Hangup()
+	select {
+	case <-t.drained:
+	case <-time.After(hangupGrace):
+	}
+	t.console.Sweep()
+	select {
+	case <-t.drained:
+	case <-time.After(hangupGrace):
+		_ = t.master.Close() // a copy of the terminal is held outside
+		<-t.drained
+	}
+	t.mu.Lock()
+	t.exit = &exit
+	t.wake()
+	t.mu.Unlock()
+	_ = t.master.Close() // it has been read
+	close(t.ended)
+	if h.opts.Ended != nil {
+		h.opts.Ended(t.spec.Dir, t.Info())
+	}
+}
+
+// end ends the shell and everything that it started: it is hung up, and killed a moment
+// later. It returns when nothing is left.
+func (t *Terminal) end() {
+	t.ending.Do(func() {
+		t.console.Hangup()
+		select {
+		case <-t.ended:
+		case <-time.After(hangupGrace):
+			t.console.Sweep()
+		}
+	})
+	<-t.ended
+}
+
+// forget ends the viewers of a terminal that was closed.
+func (t *Terminal) forget() {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if !t.gone {
+		t.gone = true
+		t.wake()
+	}
+}
+
+// idle reports whether it has exited and nobody looks on.
+func (t *Terminal) idle() bool {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return t.exit != nil && t.viewers == 0
+}
+
+// Info is the terminal as it is now.
+func (t *Terminal) Info() Info {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return t.info()
+}
+
+func (t *Terminal) info() Info {
+	i := Info{
+		ID: t.id, Title: t.title, Shell: t.spec.Shell, CWD: t.spec.CWD, Status: Running, PID: t.console.PID, Cols: t.cols, Rows: t.rows,
+		CreatedAt: t.spec.CreatedAt, CreatedBy: t.spec.CreatedBy, Cursor: t.ring.end, BufferStart: t.ring.start(),
+	}
+	if t.exit != nil {
+		code := t.exit.Code
+		if i.Status = Exited; t.exit.Signal != 0 {
+			code, i.Signal = 128+int(t.exit.Signal), proc.SignalName(t.exit.Signal)
+		}
+		i.ExitCode = &code
+	}
+	return i
+}
+
+// Rename changes the title; a blank one changes nothing.
+func (t *Terminal) Rename(title string) Info {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if title = Title(title); title != "" {
+		t.title = title
+	}
+	return t.info()
+}
+
+// Resize changes the size. The shell is told.
+func (t *Terminal) Resize(cols, rows int) error {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if t.exit != nil {
+		return t.over()
+	}
+	if err := pty.Setsize(t.master, winsize(cols, rows)); err != nil {
+		return fault.New(fault.IO, "the terminal was not resized: %w", err)
+	}
+	t.cols, t.rows = cols, rows
+	return nil
+}
+
+func (t *Terminal) over() error {
+	return fault.New(fault.TerminalExited, "the shell of terminal %s has ended", t.id)
+}
+
+// written stands beside terminal_stalled.
+type written struct {
+	Written int `json:"written"`
+}
+
+// Write types bytes, and returns when the kernel has them. A program that takes none for
+// five seconds is fault.TerminalStalled.
+func (t *Terminal) Write(p []byte) (n int, err error) {
+	if t.Info().Status == Exited {
+		return 0, t.over()
+	}
+	t.writing.Lock()
+	defer t.writing.Unlock()
+	for n < len(p) {
+		if err := t.master.SetWriteDeadline(time.Now().Add(stalledAfter)); err != nil {
+			return n, t.over()
+		}
+		wrote, err := t.master.Write(p[n:min(n+4096, len(p))])
+		n += wrote
+		switch {
+		case err == nil || wrote > 0:
+		case errors.Is(err, os.ErrDeadlineExceeded):
+			return n, fault.New(fault.TerminalStalled, "the program does not read what is typed").With(written{n})
+		default:
+			return n, t.over()
+		}
+	}
+	return n, nil
+}
+
+// Piece is a part of the output, or how the terminal stands behind all of it.
+type Piece struct {
+	Cursor int64 // bytes before it
+	Bytes  []byte
+	Next   int64
+	Info   Info
+	// Over: there is no more output, and never will be. Closed: the terminal was closed.
+	Over, Closed bool
+}
+
+// Read returns output from a place on, at most so many bytes. Where there is none it waits
+// so long for some. A place above the end is refused.
+func (t *Terminal) Read(ctx context.Context, from int64, most int, wait time.Duration) (p Piece, truncated bool, err error) {
+	timer := time.NewTimer(wait)
+	defer timer.Stop()
+	for {
+		t.mu.Lock()
+		p, changed := t.piece(from, most), t.changed
+		t.mu.Unlock()
+		if from > p.Info.Cursor {
+			return p, false, fault.InvalidField("cursor", "is above the end of the output, %d", p.Info.Cursor)
+		}
+		if len(p.Bytes) > 0 || p.Over || p.Closed || wait <= 0 {
+			return p, from < p.Cursor, nil
+		}
+		select {
+		case <-changed:
+		case <-timer.C:
+			return p, from < p.Cursor, nil
+		case <-ctx.Done():
+			return p, false, context.Cause(ctx)
+		}
+	}
+}
+
+// piece is what there is from a place on; t.mu is held.
+func (t *Terminal) piece(from int64, most int) Piece {
+	at, bytes := t.ring.read(from, most)
+	next := at + int64(len(bytes))
+	return Piece{Cursor: at, Bytes: bytes, Next: next, Info: t.info(), Over: t.exit != nil && next == t.ring.end, Closed: t.gone}
+}
+
+// Viewer is a place in the output. It is for one goroutine.
+type Viewer struct {
+	t    *Terminal
+	at   int64
+	last time.Time // of the newest piece
+	done sync.Once
+}
+
+// Attach begins to look on from a place: a negative one is the end, one that is not kept
+// any more the oldest byte that is. start is where the viewer begins.
+func (t *Terminal) Attach(from int64) (v *Viewer, info Info, start int64, truncated bool, err error) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	info = t.info()
+	switch {
+	case from > info.Cursor:
+		return nil, info, 0, false, fault.InvalidField("cursor", "is above the end of the output, %d", info.Cursor)
+	case t.viewers >= MaxViewers:
+		return nil, info, 0, false, fault.New(fault.TerminalViewers, "%d look at terminal %s already", MaxViewers, t.id)
+	case from < 0:
+		from = info.Cursor
+	}
+	start = max(from, info.BufferStart)
+	t.viewers++
+	return &Viewer{t: t, at: start}, info, start, start > from, nil
+}
+
+// Next waits for output, or for the end. After output that came a moment ago it lets more
+// of it gather.
+func (v *Viewer) Next(ctx context.Context) (Piece, error) {
+	for {
+		v.t.mu.Lock()
+		p, changed := v.t.piece(v.at, ChunkBytes), v.t.changed
+		v.t.mu.Unlock()
+		if rest := pace - time.Since(v.last); len(p.Bytes) > 0 && len(p.Bytes) < ChunkBytes && !p.Over && !p.Closed && rest > 0 {
+			select {
+			case <-time.After(rest):
+				continue
+			case <-ctx.Done():
+				return p, context.Cause(ctx)
+			}
+		}
+		if len(p.Bytes) > 0 || p.Over || p.Closed {
+			v.at, v.last = p.Next, time.Now()
+			return p, nil
+		}
+		select {
+		case <-changed:
+		case <-ctx.Done():
+			return p, context.Cause(ctx)
+		}
+	}
+}
+
+// Detach ends the viewer.
+func (v *Viewer) Detach() {
+	v.done.Do(func() {
+		v.t.mu.Lock()
+		defer v.t.mu.Unlock()
+		v.t.viewers--
+	})
+}
