@@ -148,6 +148,7 @@ type commandsAnswer struct {
 	Skills   []commandRow `json:"skills"`
 }
 
-func commandList(*server, *request) (any, error) {
-	return commandsAnswer{builtins(), []struct{}{}, []commandRow{}}, nil
+func commandList(s *server, r *request) (any, error) {
+	skills, err := s.skillRows(r.Context())
+	return commandsAnswer{builtins(), []struct{}{}, skills}, err
 }

@@ -2,45 +2,56 @@ package acecode
 
 // Skills: what can be typed behind a slash.
 
-import "net/http"
+import (
+	"context"
+	"net/http"
 
-// skillRow is a skill in a list.
-type skillRow struct {
-	Name        string `json:"name"`
-	CommandKey  string `json:"command_key"`
-	Description string `json:"description"`
-	Category    string `json:"category"`
-	Enabled     bool   `json:"enabled"`
-}
+	"ac/company"
+	"ac/dialect"
+	"ac/internal/fault"
+)
 
 // skillList is the list as the document has it.
 type skillList struct {
-	Skills []skillRow `json:"skills"`
+	Skills []company.Skill `json:"skills"`
 }
 
-// skills are the commands that the daemon itself carries out.
-func (s *server) skills() []skillRow {
-	known := builtins()
-	rows := make([]skillRow, 0, len(known))
-	for _, c := range known {
-		rows = append(rows, skillRow{c.Name, "/" + c.Name, c.Description, "builtin", true})
+// skills are those of the repository where sessions work, behind the daemon's own commands.
+func (s *server) skills(ctx context.Context) ([]company.Skill, error) {
+	list, err := dialect.Do(ctx, s.Company, (*company.Company).ListSkills, s.skillsOf())
+	return list.Skills, err
+}
+
+func (s *server) skillsOf() company.SkillParams {
+	return company.SkillParams{Dir: s.In(), ProjectID: s.ProjectID, RepoID: s.repo}
+}
+
+// skillRows are the skills beside the daemon's own commands.
+func (s *server) skillRows(ctx context.Context) ([]commandRow, error) {
+	list, err := s.skills(ctx)
+	rows := []commandRow{}
+	for _, skill := range list {
+		if skill.Category != "builtin" {
+			rows = append(rows, commandRow{skill.Name, skill.Description})
+		}
 	}
-	return rows
+	return rows, err
 }
 
 func listSkills(s *server, r *request) (any, error) {
-	rows := s.skills()
+	rows, err := s.skills(r.Context())
 	if r.shape == shapeWire {
-		return rows, nil
+		return rows, err
 	}
-	return skillList{rows}, nil
+	return skillList{rows}, err
 }
 
-func readSkill(_ *server, r *request) (any, error) {
-	if r.PathValue("name") == "init" {
-		return blob{kind: "text/markdown; charset=utf-8", content: []byte(initPrompt)}, nil
+func readSkill(s *server, r *request) (any, error) {
+	found, err := dialect.Do(r.Context(), s.Company, (*company.Company).ReadSkill, company.SkillTextParams{SkillParams: s.skillsOf(), Name: r.PathValue("name")})
+	if fault.Is(err, fault.NotFound) || fault.Is(err, fault.InvalidParams) {
+		return nil, refuse(http.StatusNotFound, "skill not found")
 	}
-	return nil, refuse(http.StatusNotFound, "skill not found")
+	return blob{kind: "text/markdown; charset=utf-8", content: []byte(found.Text)}, err
 }
 
 func setSkill(*server, *request) (any, error) {
