@@ -113,14 +113,14 @@ func (c *Company) AgentLaunch(ctx context.Context, p AgentLaunchParams) (id stri
 		return "", err
 	}
 	spec := doc.JobSpec{
-		SchemaVersion: doc.Version, Type: "job", JobKind: doc.JobExecution, WorkerKind: doc.WorkerKindOf(worker.Provider), WorkspaceDir: c.dir,
+		SchemaVersion: doc.Version, Type: "job", JobKind: doc.JobExecution, WorkerKind: doc.AnyWorkerKindOf(worker.Provider), WorkspaceDir: c.dir,
 		ProjectID: p.ProjectID, Goal: p.Goal, Constraints: append([]string{}, p.Constraints...), Deliverables: append([]string{}, p.Deliverables...),
 		PermissionLevel: string(p.PermissionLevel), WorkerAgentID: worker.ID,
 		ContextRefs:    []doc.ContextRef{{Kind: "note", Value: p.RunID, Description: originNote}},
 		ManagerActorID: p.AgentID, ManagerRole: brief.Role, ManagerTeamID: brief.TeamID,
 	}
-	if spec.WorkerKind == "" {
-		return "", fault.New(fault.Conflict, "agent %s has the provider %s, which takes no jobs", worker.ID, worker.Provider)
+	if !job.Usable(worker) {
+		return "", fault.New(fault.Conflict, "agent %s has the provider %s and no command line: it can do no jobs", worker.ID, worker.Provider)
 	}
 	if err := c.all.admission(c.w).Afford(c.w, p.ProjectID); err != nil {
 		return "", err

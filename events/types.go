@@ -32,6 +32,7 @@ const (
 	CompactRequested       = "run.compact_requested"
 	Compacted              = "run.compacted"
 	RunAttached            = "run.attached"
+	RunNotice              = "run.notice"
 	PlanCleared            = "run.plan_cleared"
 	FeedbackRecorded       = "feedback.recorded"
 

@@ -7,9 +7,9 @@ import (
 	"bytes"
 	"cmp"
 	"context"
-	"encoding/json"
 	"fmt"
 	"path"
+	"slices"
 	"strings"
 	"time"
 
@@ -57,8 +57,8 @@ func Continue(ctx context.Context, w *workspace.Workspace, a *Admission, starter
 	if err != nil {
 		return none, err
 	}
-	if known, ok, err := continuedBefore(w, run, spec.ClientMessageID); ok || err != nil {
-		return known, err
+	if before, ok, err := saidBefore(w, run, spec.ClientMessageID); ok || err != nil {
+		return before.continued, err
 	}
 	if live {
 		return promptLive(ctx, w, run, record, spec)
@@ -92,8 +92,8 @@ func promptLive(ctx context.Context, w *workspace.Workspace, run doc.Run, record
 	if spec.ModelProfile != "" {
 		return none, fault.InvalidField("model_profile", "does not change in a session that lives")
 	}
-	if given := spec.Live.given(); len(given) > 0 || spec.Live.Driver != "" {
-		return none, fault.InvalidField(cmp.Or(strings.Join(given, ", "), "driver"), "does not change in a session that lives")
+	if given := spec.forSessions(); len(given) > 0 {
+		return none, fault.Invalid(given...)
 	}
 	if spec.Prompt == nil || strings.TrimSpace(*spec.Prompt) == "" {
 		return none, fault.InvalidField("prompt_text", "must not be blank")
@@ -108,6 +108,24 @@ func promptLive(ctx context.Context, w *workspace.Workspace, run doc.Run, record
 		return none, err
 	}
 	return ContinueResult{SessionRef: record.Ref, Session: sessionsOf(run), Turn: begun.Turn, Resumed: "live", ThreadID: begun.ThreadID}, nil
+}
+
+// forSessions are the issues of what another session would take, and one that lives does
+// not.
+func (s ContinueSpec) forSessions() (issues []fault.Issue) {
+	given := s.Live.given()
+	for name, set := range map[string]bool{
+		"driver": s.Live.Driver != "", "env": len(s.Env) > 0, "budget": s.Budget != nil, "session_ref": s.SessionRef != "",
+		"resume": s.Resume != "" && s.Resume != ResumeAuto,
+	} {
+		if set {
+			given = append(given, name)
+		}
+	}
+	for _, name := range slices.Sorted(slices.Values(given)) {
+		issues = append(issues, fault.Issue{Path: []any{name}, Code: "custom", Message: "does not change in a session that lives"})
+	}
+	return issues
 }
 
 func sessionsOf(run doc.Run) int {
@@ -191,7 +209,7 @@ func (s *ContinueSpec) take(w *workspace.Workspace, run doc.Run) (driver string,
 		s.Live.Driver = session.DriverCommand
 		return before.Driver, nil
 	}
-	if err := s.takeTools(w, run); err != nil {
+	if err := s.takeNewest(w, run); err != nil {
 		return "", err
 	}
 	if s.Live.Interactive == nil {
@@ -209,12 +227,9 @@ func (s *ContinueSpec) take(w *workspace.Workspace, run doc.Run) (driver string,
 	return before.Driver, nil
 }
 
-// takeTools completes a spec by whether the newest session of the run had ac's own
-// tools.
-func (s *ContinueSpec) takeTools(w *workspace.Workspace, run doc.Run) error {
-	if s.Live.MCP != nil && (!*s.Live.MCP || s.Live.LaunchJobs != nil) {
-		return nil
-	}
+// takeNewest completes a spec by what the record of the run's newest session has: whether
+// its agent had ac's own tools, and how long what it asked waited.
+func (s *ContinueSpec) takeNewest(w *workspace.Workspace, run doc.Run) error {
 	records, err := session.NamedAfter(w, "")
 	var newest doc.Session
 	for _, r := range records {
@@ -228,6 +243,8 @@ func (s *ContinueSpec) takeTools(w *workspace.Workspace, run doc.Run) error {
 	if s.Live.LaunchJobs == nil && *s.Live.MCP {
 		s.Live.LaunchJobs = &newest.MCPLaunchJobs
 	}
+	s.Live.PermissionMS = cmp.Or(s.Live.PermissionMS, newest.PermissionTimeoutMS)
+	s.Live.QuestionMS = cmp.Or(s.Live.QuestionMS, newest.QuestionTimeoutMS)
 	return err
 }
 
@@ -259,7 +276,8 @@ func takeUp(ctx context.Context, w *workspace.Workspace, run doc.Run, spec *Cont
 	own := thread != "" && live.Driver != session.DriverCommand && (before == live.Driver || before == "" && live.Driver != session.DriverACP)
 	switch {
 	case spec.Resume == ResumeProvider && !own:
-		return fault.New(fault.ResumeFailed, "run %s has no conversation that its agent could go on with", run.ID)
+		why := fmt.Sprintf("run %s has no conversation that its agent could go on with", run.ID)
+		return fault.New(fault.ResumeFailed, "%s", why).With(errorData{why})
 	case own && spec.Resume != ResumeDigest && (!compacted || spec.Resume == ResumeProvider):
 		live.Thread, live.MustResume = thread, spec.Resume == ResumeProvider
 		live.Baseline = baseline(run)
@@ -268,6 +286,20 @@ func takeUp(ctx context.Context, w *workspace.Workspace, run doc.Run, spec *Cont
 		live.Digest = path.Join("runs", spec.RunID, "outputs", fmt.Sprintf("digest-%d.md", sessionsOf(run)+1))
 	}
 	return context.Cause(ctx)
+}
+
+// errorData stands beside fault.ResumeFailed.
+type errorData struct {
+	Error string `json:"error"`
+}
+
+// failedToContinue is the error of a session that ended before its conversation was there.
+func failedToContinue(record doc.Session) error {
+	failed := fault.New(fault.Reason(cmp.Or(record.Reason, string(fault.Internal))), "%s", record.Error)
+	if record.Reason == string(fault.ResumeFailed) {
+		failed = failed.With(errorData{record.Error})
+	}
+	return failed
 }
 
 // baseline is what the conversation of a run had used at the end of its newest session.
@@ -331,7 +363,7 @@ func established(ctx context.Context, w *workspace.Workspace, order session.Orde
 			run, err := Load(w, order.ProjectID, order.RunID)
 			result.Session, result.Turn, result.ThreadID, result.ResumeError = sessionsOf(run), record.Turn, record.ThreadID, record.ResumeError
 			if result.Resumed = cmp.Or(record.Resumed, "no"); record.Resumed == "" && err == nil {
-				err = fault.New(fault.Reason(cmp.Or(record.Reason, string(fault.Internal))), "%s", record.Error)
+				err = failedToContinue(record)
 			}
 			return result, err
 		}
@@ -343,31 +375,4 @@ func established(ctx context.Context, w *workspace.Workspace, order session.Orde
 		case <-time.After(20 * time.Millisecond):
 		}
 	}
-}
-
-// continuedBefore is the result of a prompt that its client said before.
-func continuedBefore(w *workspace.Workspace, run doc.Run, client string) (result ContinueResult, ok bool, err error) {
-	if client == "" {
-		return result, false, nil
-	}
-	number := 1
-	err = session.EachEvent(w, workspace.LogFile(run.ProjectID, run.ID), func(kind string, line []byte) {
-		if kind == events.RunContinued {
-			number++
-		}
-		if ok || kind != events.TurnStarted {
-			return
-		}
-		var e struct {
-			Ref     string `json:"session_ref"`
-			Payload struct {
-				Turn   int    `json:"turn"`
-				Client string `json:"client_message_id"`
-			} `json:"payload"`
-		}
-		if json.Unmarshal(line, &e) == nil && e.Payload.Client == client {
-			result, ok = ContinueResult{SessionRef: e.Ref, Session: number, Turn: e.Payload.Turn, Resumed: "live"}, true
-		}
-	})
-	return result, ok, err
 }

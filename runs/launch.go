@@ -37,6 +37,8 @@ type LaunchSpec struct {
 	MilestoneID   string
 	Stdin         *string
 	Prompt        *string
+	LongPrompt    bool     // as long as a job makes it
+	Template      []string // of an agent that is a command; nil for that of its document
 	Model         string
 	// ModelProfile is a profile of the workspace that the agent is started with, "" for
 	// none; its model is taken where none is named.

@@ -105,7 +105,7 @@ func (s LaunchSpec) live(w *workspace.Workspace, run doc.Run) (*session.LiveOrde
 	switch {
 	case strings.TrimSpace(*prompt) == "" && !keep && !s.Waits:
 		refuse("must not be blank for provider "+run.Provider, "prompt_text")
-	case len(*prompt) > MaxPrompt:
+	case len(*prompt) > MaxPrompt && !s.LongPrompt:
 		most := float64(MaxPrompt)
 		issues = append(issues, fault.Issue{Path: []any{"prompt_text"}, Code: "text_too_large", Message: "is too long", Maximum: &most})
 	}
@@ -154,7 +154,10 @@ func CommandTemplate(w *workspace.Workspace, run doc.Run) ([]string, error) {
 
 // commandAgent is live for an agent that is a command of its own document.
 func (s LaunchSpec) commandAgent(w *workspace.Workspace, run doc.Run) (*session.LiveOrder, error) {
-	words, err := CommandTemplate(w, run)
+	words, err := s.Template, error(nil)
+	if words == nil {
+		words, err = CommandTemplate(w, run)
+	}
 	if err != nil {
 		return nil, err
 	}
@@ -171,10 +174,10 @@ func (s LaunchSpec) commandAgent(w *workspace.Workspace, run doc.Run) (*session.
 		return nil, fault.InvalidField("stdin_text", "does not go with prompt_text")
 	case strings.TrimSpace(prompt) == "" && !s.Waits:
 		return nil, fault.InvalidField("prompt_text", "must not be blank")
-	case len(prompt) > MaxPrompt:
+	case len(prompt) > MaxPrompt && !s.LongPrompt:
 		return nil, fault.Invalid(fault.Issue{Path: []any{"prompt_text"}, Code: "text_too_large", Message: "is too long", Maximum: &most})
 	}
-	level := doc.LevelRunCommands // nothing is asked, and nothing enforced
+	level := cmp.Or(doc.Level(s.Level), doc.LevelRunCommands) // nothing is asked, and nothing enforced
 	if _, err := provider.CommandCall(provider.Work{Model: s.Model, Prompt: prompt, Level: string(level), Template: words}); err != nil {
 		return nil, fault.New(fault.Unsupported, "agent %s: %w", run.AgentID, err)
 	}

@@ -49,34 +49,83 @@ func isCommand(run doc.Run) bool {
 	return run.Spec != nil && run.Spec.Kind == doc.KindCommand && (run.Live == nil || run.Live.Driver == "" || run.Live.Driver == session.DriverCommand)
 }
 
-// SaidBefore is the result of a text that its client said before.
-func SaidBefore(w *workspace.Workspace, run doc.Run, client string) (result session.SteerResult, ok bool, err error) {
+// SaidBefore is the result of a text that its client said before, in whichever way.
+func SaidBefore(w *workspace.Workspace, run doc.Run, client string) (session.SteerResult, bool, error) {
+	before, ok, err := saidBefore(w, run, client)
+	return before.steer, ok, err
+}
+
+// saidOnce is what became of something that was said to a run, as each of the ways to say it
+// is answered.
+type saidOnce struct {
+	steer     session.SteerResult
+	continued ContinueResult
+}
+
+// saidBefore looks in the log of a run for what its client said under an id: as a text,
+// a prompt or a continuation. It holds for ever.
+func saidBefore(w *workspace.Workspace, run doc.Run, client string) (before saidOnce, ok bool, err error) {
 	if client == "" {
-		return result, false, nil
+		return before, false, nil
 	}
+	now := ContinueResult{Session: 1}
 	err = session.EachEvent(w, workspace.LogFile(run.ProjectID, run.ID), func(kind string, line []byte) {
-		if ok || kind != events.SteerQueued {
+		var e struct {
+			Ref     string `json:"session_ref"`
+			Payload struct {
+				session.SteerEvent
+				Cause       string `json:"cause"`
+				ThreadID    string `json:"thread_id"`
+				Resumed     string `json:"resumed"`
+				ResumeError string `json:"resume_error"`
+			} `json:"payload"`
+		}
+		switch kind {
+		case events.RunContinued:
+			now = ContinueResult{Session: now.Session + 1}
+			return
+		case events.AgentStarted, events.SteerQueued, events.TurnStarted:
+		default:
 			return
 		}
-		var e struct {
-			Payload session.SteerEvent `json:"payload"`
-		}
-		if json.Unmarshal(line, &e) == nil && e.Payload.ClientMessageID == client {
-			result, ok = e.Payload.Result(), true
+		p := &e.Payload
+		switch err := json.Unmarshal(line, &e); {
+		case ok || err != nil:
+		case kind == events.AgentStarted:
+			now.ThreadID, now.Resumed, now.ResumeError = p.ThreadID, p.Resumed, p.ResumeError
+		case p.ClientMessageID != client:
+		default:
+			ok, before.continued = true, now
+			before.continued.SessionRef, before.continued.Turn = e.Ref, p.Turn
+			if p.Cause != session.CauseContinue {
+				before.continued.Resumed, before.continued.ResumeError = "live", ""
+			}
+			if before.steer = p.Result(); kind == events.TurnStarted {
+				before.steer = session.SaidAsPrompt(p.Turn)
+			}
 		}
 	})
-	return result, ok, err
+	return before, ok, err
 }
 
 // queueForLaunch keeps a text until the run is gone on with.
 func queueForLaunch(ctx context.Context, w *workspace.Workspace, run doc.Run, p session.SteerRequest) (session.SteerResult, error) {
-	event, draft, err := session.QueueText(w, run, p)
+	var result session.SteerResult
+	err := w.Update(ctx, func(u *workspace.Unit) error {
+		known, ok, err := SaidBefore(w, run, p.ClientMessageID) // perhaps at the same time
+		if ok || err != nil {
+			result = known
+			return err
+		}
+		event, draft, err := session.QueueText(w, run, p)
+		if result = event.Result(); err == nil {
+			u.Append(workspace.LogFile(run.ProjectID, run.ID), draft)
+		}
+		return err
+	})
 	if err != nil {
 		return session.SteerResult{}, err
 	}
-	if err := w.Append(ctx, workspace.LogFile(run.ProjectID, run.ID), draft); err != nil {
-		return session.SteerResult{}, err
-	}
 	w.NotifyAppend(workspace.LogFile(run.ProjectID, run.ID))
-	return event.Result(), nil
+	return result, nil
 }

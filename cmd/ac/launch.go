@@ -4,6 +4,7 @@ package main
 
 import (
 	"fmt"
+	"strings"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
@@ -39,12 +40,12 @@ func (l *liveFlags) budget(flags *pflag.FlagSet) *doc.Budget {
 }
 
 // follow watches the run that a command began, and asks at a terminal what it asks.
-func (a *app) follow(cmd *cobra.Command, dir, project, run string) error {
-	o := watchOptions{project: project}
+func (a *app) follow(cmd *cobra.Command, by onRun, run string) error {
+	o := watchOptions{project: by.project}
 	if a.atTerminal() {
-		o.answer = a.newAnswering(onRun{dir: dir, actor: "human", role: "human"})
+		o.answer = a.newAnswering(onRun{dir: by.dir, actor: by.actor, role: by.role, team: by.team})
 	}
-	return a.watchToEnd(cmd.Context(), []string{dir, run}, o)
+	return a.watchToEnd(cmd.Context(), []string{by.dir, run}, o)
 }
 
 func (l *liveFlags) add(flags *pflag.FlagSet) {
@@ -64,6 +65,7 @@ func runLaunchCommand(a *app) *cobra.Command {
 	var p company.StartRunParams
 	var live liveFlags
 	var run string
+	by := onRun{}
 	cmd := &cobra.Command{
 		Use: "run:launch <dir> [prompt]", Short: "Launch a live session of an agent", Args: cobra.RangeArgs(1, 2),
 		Long: `Create a run and launch a live session of its agent, or do neither. With --run, launch a
@@ -82,7 +84,7 @@ run:answer.`,
 				return err
 			}
 			p.WorkspaceDir, p.PromptText, p.LanePriority, p.From = given[0], &prompt, "normal", "cli"
-			p.By("human", "human", "")
+			p.By(by.actor, by.role, by.team)
 			p.Change(live.driver, doc.Mode(live.mode), doc.Level(live.level), live.keepOpen, live.idle*1000)
 			provider := p.Provider
 			if provider == "" {
@@ -91,7 +93,7 @@ run:answer.`,
 				}
 			}
 			if speaks(provider, live.driver) {
-				p.Ask(live.noWatch || a.atTerminal())
+				p.Ask(live.noWatch || by.asJSON || a.atTerminal())
 			}
 			p.Tools(live.tools, live.launchJobs)
 			p.Budget = live.budget(cmd.Flags())
@@ -100,13 +102,13 @@ run:answer.`,
 				if err != nil {
 					return err
 				}
-				return a.launched(cmd, p, made, live.noWatch)
+				return a.launched(cmd, p, made, by, live.noWatch)
 			}
 			launched, err := ask(cmd.Context(), a, (*company.Company).Launch, p.LaunchOf(run))
 			if err != nil {
 				return err
 			}
-			return a.launched(cmd, p, company.StartRunResult{RunID: run, SessionRef: launched.SessionRef}, live.noWatch)
+			return a.launched(cmd, p, company.StartRunResult{RunID: run, SessionRef: launched.SessionRef}, by, live.noWatch)
 		},
 	}
 	flags := cmd.Flags()
@@ -119,16 +121,22 @@ run:answer.`,
 	flags.StringVar(&p.TaskID, "task", "", "id of the task")
 	flags.StringVar(&p.MilestoneID, "milestone", "", "id of the milestone")
 	flags.StringArrayVar(&p.Argv, "argv", nil, "argument of the command of an Agent Client Protocol agent (repeatable)")
+	by.actorFlags(cmd)
+	flags.BoolVar(&by.asJSON, "json", false, "print the result as JSON, and do not show what it does")
 	live.add(flags)
 	return cmd
 }
 
 // launched prints the ids of a launch, or shows what it does.
-func (a *app) launched(cmd *cobra.Command, p company.StartRunParams, made company.StartRunResult, noWatch bool) error {
-	if noWatch {
+func (a *app) launched(cmd *cobra.Command, p company.StartRunParams, made company.StartRunResult, by onRun, noWatch bool) error {
+	switch {
+	case by.asJSON:
+		return a.printJSON(made)
+	case noWatch:
 		return a.printLine(made)
 	}
-	return a.follow(cmd, p.WorkspaceDir, p.ProjectID, made.RunID)
+	by.dir, by.project = p.WorkspaceDir, p.ProjectID
+	return a.follow(cmd, by, made.RunID)
 }
 
 // speaks reports whether the agent of a provider is one that asks.
@@ -207,7 +215,9 @@ is given.`,
 				return err
 			}
 			p.Act(on.dir, on.project, on.run, on.actor, on.role, on.team)
-			p.PromptText, p.LanePriority = &prompt, "normal"
+			if p.LanePriority = "normal"; len(given) > 2 || strings.TrimSpace(prompt) != "" { // texts may wait for it
+				p.PromptText = &prompt
+			}
 			p.Change(live.driver, doc.Mode(live.mode), doc.Level(live.level), live.keepOpen, live.idle*1000)
 			p.Tools(live.tools, live.launchJobs)
 			p.Budget = live.budget(cmd.Flags())
@@ -222,7 +232,7 @@ is given.`,
 			if live.noWatch {
 				return nil
 			}
-			return a.follow(cmd, on.dir, on.project, on.run)
+			return a.follow(cmd, on, on.run)
 		},
 	}
 	on.flags(cmd)

@@ -27,10 +27,15 @@ type onRun struct {
 // flags adds the options that every act on a run has.
 func (o *onRun) flags(cmd *cobra.Command) {
 	cmd.Flags().StringVar(&o.project, "project", "", "id of the project, if several have a run with this id")
+	o.actorFlags(cmd)
+	cmd.Flags().BoolVar(&o.asJSON, "json", false, "print the result as JSON")
+}
+
+// actorFlags adds the options that say who acts.
+func (o *onRun) actorFlags(cmd *cobra.Command) {
 	cmd.Flags().StringVar(&o.actor, "actor", "human", "id of the actor")
 	cmd.Flags().StringVar(&o.role, "role", "human", "role of the actor")
 	cmd.Flags().StringVar(&o.team, "team", "", "team of the actor")
-	cmd.Flags().BoolVar(&o.asJSON, "json", false, "print the result as JSON")
 }
 
 // newestRun is the word for the run that was made last.

@@ -149,8 +149,11 @@ func judgeProse(w *workspace.Workspace, p jobRef, a doc.JobAttempt) judged {
 	}
 	text := ""
 	names := []string{"last_message.md", "stdout.txt"}
-	if wasSpoken(w, p.project, a.RunID) {
+	switch {
+	case wasSpoken(w, p.project, a.RunID):
 		names = names[:1]
+	case wasCommand(w, p.project, a.RunID):
+		names = names[1:]
 	}
 	for _, name := range names {
 		if text = outputFile(w, p.project, a.RunID, name); strings.TrimSpace(text) != "" {
@@ -159,6 +162,9 @@ func judgeProse(w *workspace.Workspace, p jobRef, a doc.JobAttempt) judged {
 			}
 			break
 		}
+	}
+	if printed, ok := lastPrinted(w, p.project, a.RunID); ok {
+		text = printed
 	}
 	text = strings.TrimSuffix(text, "\n")
 	return judged{accepted: answered(doc.AnswerProse, doc.ProseAnswer(text), p.id, a.RunID), text: text}

@@ -112,7 +112,7 @@ func (r *runner) launch(ctx context.Context, a *doc.JobAttempt, agent doc.Agent,
 	if own && len(template(agent)) == 0 {
 		return nil, about, nil, fault.New(fault.Unsupported, "agent %s has provider %s and no launcher.command_argv_template: nothing says what to execute", agent.ID, agent.Provider)
 	}
-	if err := provider.CheckTemplate(template(agent)); live == nil && err != nil {
+	if err := provider.CheckTemplate(template(agent)); (live == nil || own) && err != nil {
 		return nil, about, nil, fault.New(fault.Unsupported, "agent %s: %w", agent.ID, err)
 	}
 	verdict := r.guard(ctx, machine, agent, live)
@@ -184,7 +184,7 @@ func (r *runner) launchSpec(a doc.JobAttempt, c call) runs.LaunchSpec {
 		workflow = r.flow.RunID
 	}
 	return runs.LaunchSpec{
-		ProjectID: r.project, WorkflowRunID: workflow, RunID: a.RunID, Live: c.live, SessionRef: a.SessionRef, Argv: c.argv, Stdin: c.stdin, Prompt: c.prompt, Model: c.model, ModelProfile: r.profileName(),
+		ProjectID: r.project, WorkflowRunID: workflow, RunID: a.RunID, Live: c.live, SessionRef: a.SessionRef, Argv: c.argv, Stdin: c.stdin, Prompt: c.prompt, LongPrompt: true, Template: c.template, Model: c.model, ModelProfile: r.profileName(),
 		RepoID: r.at.repo, WorkdirRel: r.at.workdir, Worktree: r.at.treeFor(a.RunID),
 		Level: c.level, Files: c.files, Version: r.order.Program, Actor: actor, Priority: priority,
 	}

@@ -7,6 +7,7 @@ import (
 	"bufio"
 	"bytes"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -185,6 +186,17 @@ func command(args []string) error {
 	if args[0] == "print" {
 		fmt.Println(strings.Join(args[1:], "\n"))
 		return nil
+	}
+	if args[0] == "fail" {
+		return errors.New("no paper")
+	}
+	if said := args[len(args)-1]; args[0] == "hold" { // until it is told to go
+		if strings.HasSuffix(said, "\ngo") {
+			fmt.Println("went")
+			return nil
+		}
+		fmt.Println("holding")
+		forever()
 	}
 	text, err := io.ReadAll(os.Stdin)
 	fmt.Print(strings.Join(args[1:], "|"), string(text))

@@ -11,9 +11,11 @@ import (
 	"strings"
 	"testing"
 
+	"ac/governance/policy"
 	"ac/heartbeat/job"
 	"ac/internal/fault"
 	"ac/runs"
+	"ac/runs/session"
 	"ac/workspace"
 	"ac/workspace/doc"
 )
@@ -136,8 +138,52 @@ func TestProse(t *testing.T) {
 	if left.Result.Status != doc.ResultSucceeded || left.Answer == nil || left.Answer.Answer.Said() != "" || len(record.Attempts) != 1 {
 		t.Errorf("nothing said: %+v", left.Result)
 	}
-	if prompt := s.prompt(record.Attempts[0]); prompt != "(no input)" {
+	if prompt := s.file(filepath.Join(workspace.RunDir(s.project, record.Attempts[0].RunID), "outputs/prompt.txt")); prompt != "(no input)" {
 		t.Errorf("the prompt: %q", prompt)
+	}
+}
+
+// TestCommandWorkerIsSpoken: the attempt of a command is a live session of one turn. Its
+// prompt stands in its log and in no command line; a person may interrupt it, and say
+// what is to be done in its place: the answer is what the last turn said.
+func TestCommandWorkerIsSpoken(t *testing.T) {
+	t.Parallel()
+	s := newStage(t)
+	s.commandAgent("Holder", "answerer", "hold", "--", "{PROMPT}")
+	s.submitOrder(s.spec("job_t", "cmd", "first"), &doc.JobOrder{Answer: doc.AnswerProse})
+	run := ""
+	s.until("the program of job_t is at work", func() bool {
+		record := s.record("job_t")
+		if last := record.Last(); last != nil {
+			run = last.RunID
+		}
+		return run != "" && strings.Contains(s.file(workspace.LogFile(s.project, run)), "holding")
+	})
+	human := runs.Act{ProjectID: s.project, RunID: run, Actor: policy.Actor{ID: "human", Role: "human"}}
+	said, err := runs.Steer(t.Context(), s.w, human, session.SteerRequest{Text: "go on", Mode: session.ModeNextTurn}, false)
+	if err != nil || said.Delivery != session.DeliveryNextLaunch {
+		t.Errorf("%+v: %v", said, err)
+	}
+	said, err = runs.Steer(t.Context(), s.w, human, session.SteerRequest{Text: "go", Mode: session.ModeInterrupt}, false)
+	if err != nil || said.Delivery != session.DeliveryInterrupt {
+		t.Fatalf("%+v: %v", said, err)
+	}
+	record, left := s.end("job_t")
+	if left.Answer == nil || left.Answer.Answer.Said() != "went" || len(record.Attempts) != 1 {
+		t.Fatalf("%+v %+v", record.Attempts, left.Result)
+	}
+	types := s.events(run)
+	for _, want := range []string{"agent.started", "run.turn_started", "run.interrupt_requested", "run.turn_ended"} {
+		if !slices.Contains(types, want) {
+			t.Errorf("no %s: %q", want, types)
+		}
+	}
+	made := must(runs.Load(s.w, s.project, run))
+	if made.Live == nil || made.Live.Driver != doc.LiveCommand || made.Live.Turns != 2 || made.Live.Policy.PermissionLevel != doc.LevelReadOnly {
+		t.Errorf("%+v", made.Live)
+	}
+	if !slices.Contains(made.Spec.Argv, "{PROMPT}") {
+		t.Errorf("%q", made.Spec.Argv)
 	}
 }
 
@@ -177,6 +223,11 @@ func TestCommandWorker(t *testing.T) {
 		if _, left := s.ordered(spec, doc.JobOrder{}); left.Result.Status != doc.ResultFailed || left.Result.Errors[0].Code != job.CodeRunnerError {
 			t.Errorf("%s: %+v", name, left.Result)
 		}
+	}
+	spec = s.spec("job_fails", "cmd", "x")
+	spec.WorkerAgentID = s.commandAgent("Fails", "answerer", "fail")
+	if record, _ = s.ordered(spec, doc.JobOrder{Answer: doc.AnswerProse}); strings.Count(record.Attempts[0].Error, "no paper") != 1 {
+		t.Errorf("it failed for %q", record.Attempts[0].Error)
 	}
 	none, err := s.w.NewAgent(t.Context(), workspace.AgentSpec{Name: "None", Role: "worker", Provider: "cmd"})
 	if err != nil {

@@ -27,13 +27,25 @@ var outputFiles = []string{"result_spec.json", "result_spec.jsonl", "last_messag
 // spokenFiles are those of them that a live session leaves.
 var spokenFiles = []string{"result_spec.json", "result_spec.jsonl", "last_message.md"}
 
+// printedFiles are those that a command leaves: its last message is ours, and not the
+// whole of a long output.
+var printedFiles = []string{"result_spec.json", "result_spec.jsonl", "stdout.txt", "stderr.txt"}
+
 // output returns the first non-blank output of an attempt.
 func output(w *workspace.Workspace, project, run string) (name, text string) {
 	names := outputFiles
-	if wasSpoken(w, project, run) {
+	switch {
+	case wasSpoken(w, project, run):
 		names = spokenFiles
+	case wasCommand(w, project, run):
+		names = printedFiles
 	}
 	for _, name := range names {
+		if name == "stdout.txt" {
+			if text, ok := lastPrinted(w, project, run); ok {
+				return name, text
+			}
+		}
 		text := outputFile(w, project, run, name)
 		if strings.TrimSpace(text) != "" {
 			return name, text
@@ -87,8 +99,9 @@ func explain(w *workspace.Workspace, p jobRef, a doc.JobAttempt, s doc.Session) 
 		parts = append(parts, "the run ended as "+s.Status)
 	}
 	stderr := []rune(strings.TrimSpace(tail(w, path.Join(workspace.RunDir(p.project, a.RunID), "outputs", "stderr.txt"), 4<<10)))
-	if len(stderr) > 0 {
-		parts = append(parts, string(stderr[max(0, len(stderr)-500):]))
+	words := string(stderr[max(0, len(stderr)-500):])
+	if words != "" && !strings.Contains(s.Error, words) { // the end of a turn has them
+		parts = append(parts, words)
 	}
 	return strings.Join(parts, ": ")
 }

@@ -1,12 +1,15 @@
 package job
 
-// Attempts that are live sessions: of agents that speak ACP, of jobs that may ask a
-// person, and of those that answer in prose.
+// Attempts that are live sessions: of agents that speak ACP, of those that are commands of
+// their own documents, of jobs that may ask a person, and of those that answer in prose.
 
 import (
 	"cmp"
+	"encoding/json"
 	"slices"
+	"strings"
 
+	"ac/events"
 	"ac/internal/fault"
 	"ac/runs"
 	"ac/runs/interaction"
@@ -17,8 +20,11 @@ import (
 )
 
 // spoken is the live session that an attempt is to be, nil for an attempt that executes
-// a command. Repairs ask nobody.
+// the command line of a CLI. Repairs ask nobody, and commands never do.
 func (r *runner) spoken(agent doc.Agent, before *previous) *runs.LiveSpec {
+	if doc.AnyWorkerKindOf(agent.Provider) == doc.WorkerCmd {
+		return &runs.LiveSpec{Driver: doc.LiveCommand}
+	}
 	known, o := doc.ProviderNamed(agent.Provider), r.job.order
 	interactive := o != nil && o.Interactive && !before.repairable()
 	prose := answerKind(o) == doc.AnswerProse
@@ -63,7 +69,7 @@ func enforced(provider string, o *doc.JobOrder) bool {
 // the machine has for the provider.
 func words(machine doc.Machine, agent doc.Agent, live *runs.LiveSpec) []string {
 	switch {
-	case live == nil:
+	case live == nil || live.Driver == doc.LiveCommand:
 		return template(agent)
 	case live.Driver != doc.LiveACP:
 		return nil
@@ -102,9 +108,49 @@ func Continuable(w *workspace.Workspace, project, run string) error {
 	return nil
 }
 
-// wasSpoken reports whether an attempt was a live session: what it printed is a protocol,
-// and its answer is what its agent said last.
+// wasSpoken reports whether an attempt spoke a protocol: its answer is what its agent said
+// last, and nothing else that it printed.
 func wasSpoken(w *workspace.Workspace, project, run string) bool {
+	driver := driverOf(w, project, run)
+	return driver != "" && driver != doc.LiveCommand
+}
+
+// wasCommand reports whether an attempt was a session of an agent that is a command.
+func wasCommand(w *workspace.Workspace, project, run string) bool {
+	return driverOf(w, project, run) == doc.LiveCommand
+}
+
+// driverOf is how the agent of an attempt was spoken with, "" for not at all.
+func driverOf(w *workspace.Workspace, project, run string) string {
 	record, err := runs.Load(w, project, run)
-	return err == nil && record.Live != nil && record.Live.Driver != ""
+	if err != nil || record.Live == nil {
+		return ""
+	}
+	return record.Live.Driver
+}
+
+// lastPrinted is what a command printed in the last turn of its session; ok is false for
+// a session of one turn, whose output has nothing else.
+func lastPrinted(w *workspace.Workspace, project, run string) (text string, ok bool) {
+	record, err := runs.Load(w, project, run)
+	if err != nil || record.Live == nil || record.Live.Driver != doc.LiveCommand || record.Live.Turns < 2 {
+		return "", false
+	}
+	var printed []byte
+	err = session.EachEvent(w, workspace.LogFile(project, run), func(kind string, line []byte) {
+		var e struct {
+			Payload struct {
+				Stream string `json:"stream"`
+				Chunk  string `json:"chunk"`
+			} `json:"payload"`
+		}
+		switch {
+		case kind == events.TurnStarted:
+			printed = printed[:0]
+		case kind == events.ProviderRaw && json.Unmarshal(line, &e) == nil && e.Payload.Stream == "stdout":
+			printed = append(printed, e.Payload.Chunk...)
+			printed = printed[max(0, len(printed)-maxOutput):]
+		}
+	})
+	return strings.ToValidUTF8(string(printed), "\uFFFD"), err == nil
 }

@@ -85,11 +85,13 @@ type call struct {
 	argv   []string
 	stdin  *string
 	prompt *string // of a live session, in place of a command
-	live   runs.LiveSpec
-	level  string // for an app server, whose command line has no rights
-	files  provider.CodexFiles
-	model  string
-	format string
+	// template is the command line of an agent that is a command.
+	template []string
+	live     runs.LiveSpec
+	level    string // for an app server, whose command line has no rights
+	files    provider.CodexFiles
+	model    string
+	format   string
 }
 
 // files serves codex read-only file tools if the level allows no commands: for
@@ -115,7 +117,12 @@ func (r *runner) call(ctx context.Context, machine doc.Machine, agent doc.Agent,
 		return r.command(ctx, machine, agent, program, run, prompt, before)
 	}
 	c, err := r.bare(machine, agent, before)
-	c.prompt, c.live, c.argv = &prompt, *live, ownWords(machine, agent)
+	c.prompt, c.live = &prompt, *live
+	if live.Driver == doc.LiveCommand {
+		c.template = template(agent)
+	} else {
+		c.argv = ownWords(machine, agent)
+	}
 	return c, err
 }
 
@@ -165,14 +172,6 @@ func (r *runner) command(ctx context.Context, machine doc.Machine, agent doc.Age
 	c, err := r.bare(machine, agent, before)
 	if err != nil {
 		return c, err
-	}
-	if doc.AnyWorkerKindOf(agent.Provider) == doc.WorkerCmd {
-		made, err := provider.CommandCall(provider.Work{Program: program, Model: c.model, Prompt: prompt, Level: c.level, Template: template(agent)})
-		if err != nil {
-			return c, fmt.Errorf("agent %s: %w", agent.ID, err)
-		}
-		c.argv, c.stdin = made.Argv, made.Stdin
-		return c, nil
 	}
 	cli, err := provider.CLIOf(agent.Provider)
 	if err != nil {

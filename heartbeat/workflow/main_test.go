@@ -84,6 +84,11 @@ func work() error {
 	case "wait":
 		fmt.Println("ready")
 		time.Sleep(3 * time.Minute) // longer than any test
+	case "pause": // until the file is there
+		for _, err := os.Stat(arg); err != nil; _, err = os.Stat(arg) {
+			time.Sleep(5 * time.Millisecond)
+		}
+		fmt.Println(`{"text":"paused"}`)
 	case "cannot":
 		fmt.Println(`{"cannot":"` + arg + `"}`)
 	case "judge":

@@ -194,6 +194,27 @@ func TestSteered(t *testing.T) {
 	}
 }
 
+// TestSteeredPastACommand says something while a command is at work, which nothing can be
+// said to: the text goes to the next task.
+func TestSteeredPastACommand(t *testing.T) {
+	t.Parallel()
+	s := newStage(t)
+	s.speaker()
+	record := s.start(`{kind: sequence, steps: [{kind: task, agent: {provider: cmd}, goal: "pause go-on"}, {kind: task, agent: {provider: acp_own}, goal: "last"}]}`)
+	s.inTurn(record.RunID, "1")
+	said, err := s.say(record.RunID, "mind the gap", "c1")
+	if err != nil || said.Delivery != session.DeliveryNextLaunch {
+		t.Fatalf("%+v %v", said, err)
+	}
+	if err := os.WriteFile(filepath.Join(s.w.Dir(), "go-on"), nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	record = s.looked(record.RunID, "it is over", over)
+	if len(record.Steer) != 1 || record.Steer[0].UsedBy != "2" {
+		t.Errorf("%+v", record.Steer)
+	}
+}
+
 // TestPolicyOfARun answers for the session in one attempt, and changes the policy of the
 // run: both hold for the tasks after it.
 func TestPolicyOfARun(t *testing.T) {

@@ -113,7 +113,7 @@ type attempt struct{ step, run string }
 // attempts are those of a run's live steps whose agents can be spoken with now.
 func (f Flows) attempts(ctx context.Context, record doc.WorkflowRun) (list []attempt) {
 	for _, at := range f.atWork(record) {
-		if _, session, live, err := runs.Living(ctx, f.Workspace, record.ProjectID, at.run); err == nil && live && session.Driver != "" {
+		if _, session, live, err := runs.Living(ctx, f.Workspace, record.ProjectID, at.run); err == nil && live && session.Driver != "" && session.Driver != doc.LiveCommand {
 			list = append(list, at)
 		}
 	}

@@ -238,17 +238,26 @@ func (a *acp) choose(models []string) error {
 		return a.set(option, model)
 	}
 	if model == "" || !slices.Contains(models, model) {
+		if model != "" && !a.start.Named {
+			a.host.Notice("The agent does not offer the model " + model + ": it works with its own.")
+		}
 		return nil
 	}
 	return a.rpc.call("session/set_model", struct {
 		ID    string `json:"sessionId"`
 		Model string `json:"modelId"`
-	}{a.thread, model}, ignored)
+	}{a.thread, model}, a.wish("the model "+model))
 }
 
-// ignored is for answers that change nothing: a wish that was refused changes nothing
-// about what the agent may do.
-func ignored(json.RawMessage, *failure) {}
+// wish takes the answer to a wish. One that was refused changes nothing about what the
+// agent may do.
+func (a *acp) wish(what string) func(json.RawMessage, *failure) {
+	return func(_ json.RawMessage, failed *failure) {
+		if failed != nil {
+			a.host.Notice("The agent does not take " + what + ": " + failed.words())
+		}
+	}
+}
 
 // option is the setting of a category that has a value.
 func (a *acp) option(category, value string) (acpOption, bool) {
@@ -267,7 +276,7 @@ func (a *acp) set(o acpOption, value string) error {
 		ID     string `json:"sessionId"`
 		Option string `json:"configId"`
 		Value  string `json:"value"`
-	}{a.thread, o.ID, value}, ignored)
+	}{a.thread, o.ID, value}, a.wish("the "+o.Category+" "+value))
 }
 
 func (a *acp) Mode(mode string) error {
@@ -283,7 +292,7 @@ func (a *acp) Mode(mode string) error {
 		return a.rpc.call("session/set_mode", struct {
 			ID   string `json:"sessionId"`
 			Mode string `json:"modeId"`
-		}{a.thread, wanted}, ignored)
+		}{a.thread, wanted}, a.wish("the mode "+wanted))
 	}
 	for i := range a.config {
 		o := &a.config[i]

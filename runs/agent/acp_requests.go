@@ -120,6 +120,9 @@ func (a *acp) request(m message) {
 		Tool    acpTool     `json:"toolCall"`
 		Options []acpChoice `json:"options"`
 	}
+	if _, waits := a.asked[string(m.ID)]; waits {
+		return // nobody could tell which one is answered
+	}
 	decode(m.Params, &p)
 	t := a.know(p.Tool)
 	q := Request{Key: string(m.ID), Kind: Permission, Tool: orElse(t.Name, orElse(t.Kind, "tool")), Title: t.Title, Args: t.Input, Item: t.ID}

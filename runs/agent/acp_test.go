@@ -1,6 +1,7 @@
 package agent
 
 import (
+	"encoding/json"
 	"strings"
 	"testing"
 
@@ -26,9 +27,9 @@ func acpActs(h *stage) func(message) {
 		case "session/set_mode":
 			a := h.d.(*acp)
 			a.modes = append(a.modes, "default") // to say something that it never says
-			err = a.rpc.call(m.Method, struct{}{}, ignored)
+			err = a.rpc.call(m.Method, struct{}{}, func(json.RawMessage, *failure) {})
 		case "no/such":
-			err = h.d.(*acp).rpc.call(m.Method, struct{}{}, ignored)
+			err = h.d.(*acp).rpc.call(m.Method, struct{}{}, func(json.RawMessage, *failure) {})
 		case "":
 			answer := Answer{State: Allowed}
 			if p.Outcome.OptionID == "cancel" || p.Outcome.OptionID == "reject" {
@@ -163,6 +164,23 @@ func TestACPWords(t *testing.T) {
 			t.Error(h.sent[2+i])
 		}
 	}
+}
+
+// TestACPRefusesWishes: what the agent does not offer, and what it refuses, is noticed.
+func TestACPRefusesWishes(t *testing.T) {
+	t.Parallel()
+	h := acpOpened(t, Start{Mode: "plan", Model: "m"}, "", `,"modes":{"currentModeId":"default","availableModes":[{"id":"default"},{"id":"plan"}]}`)
+	h.line(`{"jsonrpc":"2.0","id":3,"error":{"code":-32603,"message":"Internal error","data":{"details":"the folder is not trusted"}}}`)
+	h.told(
+		"notice The agent does not offer the model m: it works with its own.", "conversation resumed=false ",
+		"notice The agent does not take the mode plan: Internal error: the folder is not trusted",
+	)
+	if h = acpOpened(t, Start{Model: "m", Named: true}, "", ""); len(h.calls) != 1 {
+		t.Errorf("the command line names the model: %q", h.calls)
+	}
+	h = acpOpened(t, Start{Model: "m"}, "", `,"models":{"availableModels":[{"modelId":"m"}]}`)
+	h.line(`{"jsonrpc":"2.0","id":3,"error":{"code":-32602,"message":"no"}}`)
+	h.told("conversation resumed=false ", "notice The agent does not take the model m: no")
 }
 
 // TestACPTools has a row for each kind of tool.

@@ -68,6 +68,9 @@ type Host interface {
 	Used(r usage.Report)
 	// Cycled reports signs that the agent compacted its context.
 	Cycled(found []usage.Cycle)
+	// Notice reports what people should know and nothing follows from, such as a wish
+	// of ours that the agent refused.
+	Notice(text string)
 	// TurnEnded reports the end of the turn.
 	TurnEnded(o Outcome)
 }
@@ -80,6 +83,7 @@ type Start struct {
 	Version string // ours
 	Dir     string // working directory
 	Model   string // "" for the agent's choice
+	Named   bool   // the agent's command line names the model
 	Sandbox string // by its name in the protocol of codex
 	Asked   bool   // somebody, or a rule, answers the agent's requests
 	Mode    string // of the run

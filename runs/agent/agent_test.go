@@ -20,7 +20,7 @@ import (
 
 // stage is the host of a driver; it notes what it is called with.
 type stage struct {
-	t     *testing.T
+	t     testing.TB
 	d     Driver
 	sent  []string
 	calls []string
@@ -68,6 +68,7 @@ func (h *stage) Cycled(found []usage.Cycle)    { h.note("cycle %s", found[0].Typ
 func (h *stage) TurnEnded(o Outcome) {
 	h.note("%s", strings.TrimSpace("turn "+o.Status+" "+o.StopReason+" "+o.Error))
 }
+func (h *stage) Notice(text string)  { h.note("notice %s", text) }
 func (h *stage) Used(r usage.Report) { h.note("used %s", counted(r)) }
 
 func (h *stage) Asked(q Request) {
@@ -101,7 +102,7 @@ type recorded struct {
 	Text string          `json:"text"`
 }
 
-func recording(t *testing.T, name string) (frames []recorded) {
+func recording(t testing.TB, name string) (frames []recorded) {
 	t.Helper()
 	f, err := os.Open(filepath.Join("testdata", name+".jsonl"))
 	if err != nil {

@@ -246,6 +246,9 @@ func (c *claude) Line(line []byte) {
 func (c *claude) answered(m *claudeLine) {
 	what := c.waits[m.Response.ID]
 	delete(c.waits, m.Response.ID)
+	if what == "set_permission_mode" && m.Response.Subtype == "error" {
+		c.host.Notice("The agent does not take the mode: " + m.Response.Error)
+	}
 	if what != "initialize" || c.opened {
 		return
 	}

@@ -35,6 +35,9 @@ type claudeInput struct {
 }
 
 func (c *claude) request(m *claudeLine) {
+	if _, waits := c.asked[m.RequestID]; waits || m.RequestID == "" {
+		return // nobody could tell which one is answered
+	}
 	var p claudeAsk
 	decode(m.Request, &p)
 	if p.Subtype != "can_use_tool" {

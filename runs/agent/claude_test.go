@@ -162,6 +162,20 @@ func TestClaudeForgot(t *testing.T) {
 	}
 }
 
+// TestClaudeRefusesAMode: a mode that it refuses is noticed, and changes nothing.
+func TestClaudeRefusesAMode(t *testing.T) {
+	t.Parallel()
+	h := greeted(t, Start{})
+	if err := h.d.Mode("plan"); err != nil {
+		t.Fatal(err)
+	}
+	before := len(h.calls)
+	h.line(`{"type":"control_response","response":{"subtype":"error","request_id":"ac_2","error":"not now"}}`)
+	if got := h.calls[before:]; len(got) != 1 || got[0] != "notice The agent does not take the mode: not now" {
+		t.Errorf("%q", got)
+	}
+}
+
 // TestClaudeWords pins what is sent, to the byte.
 func TestClaudeWords(t *testing.T) {
 	t.Parallel()

@@ -135,6 +135,9 @@ type codexAsk struct {
 }
 
 func (c *codex) request(m message) {
+	if _, waits := c.asked[string(m.ID)]; waits {
+		return // nobody could tell which one is answered
+	}
 	var p codexAsk
 	decode(m.Params, &p)
 	q := Request{Key: string(m.ID), Kind: Permission, Item: p.ItemID}

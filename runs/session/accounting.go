@@ -152,7 +152,7 @@ func (s *supervisor) noted(c *closing) (r usage.Report, ok bool) {
 func (s *supervisor) given() int64 {
 	switch {
 	case s.talk != nil:
-		return s.talk.said // its goroutine has ended
+		return s.talk.units // its goroutine has ended
 	case s.order.Stdin != nil:
 		return utf16Units(valid([]byte(*s.order.Stdin)))
 	}

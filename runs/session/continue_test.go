@@ -243,3 +243,93 @@ func TestContinuationKilled(t *testing.T) {
 		t.Errorf("%+v", record)
 	}
 }
+
+// TestSaidOnce: an id of a client is that of one thing said to a run, whether as a prompt,
+// as a continuation or as a text for a turn, over sessions: who says it again hears what
+// became of it, and the agent hears nothing.
+func TestSaidOnce(t *testing.T) {
+	t.Parallel()
+	k := newStage(t).live("hold", keepOpen)
+	k.awaitSaid("holding")
+	act := runs.Act{ProjectID: k.project, RunID: k.order.RunID, Actor: policy.Actor{ID: "human", Role: "human"}}
+	steer := func(id string) session.SteerResult {
+		said, err := runs.Steer(k.ctx, k.w, act, session.SteerRequest{Text: "say " + id, ClientMessageID: id}, false)
+		if err != nil || !said.Accepted {
+			t.Fatalf("%s: %+v: %v", id, said, err)
+		}
+		return said
+	}
+	goOn := func(id string) runs.ContinueResult {
+		_, result, err := k.goOn("say "+id, func(s *runs.ContinueSpec) { s.ClientMessageID = id })
+		if err != nil {
+			t.Fatalf("%s: %v", id, err)
+		}
+		return result
+	}
+	first := steer("c-steer")
+	if again := goOn("c-steer"); again.Turn != first.Turn || again.Resumed != "live" {
+		t.Errorf("a text as a prompt: %+v", again)
+	}
+	k.until("it is idle", func() bool { return k.record(k.order).Activity == "idle" })
+	prompt := goOn("c-prompt")
+	if again := steer("c-prompt"); again.Turn != prompt.Turn || again.Delivery != session.DeliveryNewTurn {
+		t.Errorf("a prompt as a text: %+v", again)
+	}
+	k.until("it is idle", func() bool { return k.record(k.order).Activity == "idle" })
+	k.stop()
+	continued := goOn("c-continue")
+	if continued.Resumed != "provider" || continued.ThreadID != "th_1" {
+		t.Errorf("%+v", continued)
+	}
+	if again := goOn("c-continue"); again != continued {
+		t.Errorf("a continuation again: %+v, not %+v", again, continued)
+	}
+	for _, id := range []string{"c-continue", "c-prompt", "c-steer"} {
+		steer(id)
+	}
+	next := k
+	next.order.SessionRef = continued.SessionRef
+	next.stop()
+	if again := goOn("c-continue"); again != continued {
+		t.Errorf("a continuation that is over: %+v, not %+v", again, continued)
+	}
+	texts := strings.Join(k.log(k.order), "\n")
+	for _, id := range []string{"c-steer", "c-prompt", "c-continue"} {
+		if n := strings.Count(texts, `"text":"say `+id+`"`); n != 1 {
+			t.Errorf("%s was said %d times", id, n)
+		}
+	}
+}
+
+// TestContinuesAsBefore: the next session has the limits of the one before, and refuses,
+// where it lives, what it cannot take any more.
+func TestContinuesAsBefore(t *testing.T) {
+	t.Parallel()
+	k := newStage(t).live("say one", func(l *session.LiveOrder) { l.PermissionMS, l.QuestionMS = 7_000, 9_000 })
+	k.end()
+	next, _, err := k.goOn("ask touch x", func(s *runs.ContinueSpec) { s.Live.KeepOpen = new(true) })
+	if err != nil {
+		t.Fatal(err)
+	}
+	record := next.record(next.order)
+	if record.PermissionTimeoutMS != 7_000 || record.QuestionTimeoutMS != 9_000 {
+		t.Errorf("%+v", record)
+	}
+	if _, err := next.respond(session.AnswerRequest{InteractionID: next.asked(), Decision: "allow"}); err != nil {
+		t.Error(err)
+	}
+	next.until("it is idle", func() bool { return next.record(next.order).Activity == "idle" })
+	for field, change := range map[string]func(*runs.ContinueSpec){
+		"env":         func(s *runs.ContinueSpec) { s.Env = map[string]string{"A": "b"} },
+		"budget":      func(s *runs.ContinueSpec) { s.Budget = &doc.Budget{HardTokens: new(int64(9))} },
+		"resume":      func(s *runs.ContinueSpec) { s.Resume = runs.ResumeDigest },
+		"session_ref": func(s *runs.ContinueSpec) { s.SessionRef = "mine" },
+		"keep_open":   func(s *runs.ContinueSpec) { s.Live.KeepOpen = new(true) },
+	} {
+		_, _, err := next.goOn("more", change)
+		if refusal, ok := errors.AsType[*fault.Error](err); !ok || !fault.Is(err, fault.InvalidParams) || !strings.Contains(refusal.InFull(), field+": does not change") {
+			t.Errorf("%s: %v", field, err)
+		}
+	}
+	next.stop()
+}

@@ -48,6 +48,11 @@ func (s *supervisor) end(ctx context.Context, o outcome) error {
 	if err != nil {
 		return err
 	}
+	ends, err := s.lostEnds(record)
+	if err != nil {
+		return err
+	}
+	drafts = append(ends, drafts...)
 	payload := endedPayload{ExitCode: o.exitCode, Signal: o.signal, Stopped: o.stopped, Error: record.Error, ErrorKind: record.ErrorKind, Integrity: c.integrity}
 	log := workspace.LogFile(s.order.ProjectID, s.order.RunID)
 	if c.counted, err = (counted{}).count(s.w, log); err != nil {
@@ -78,4 +83,17 @@ func (s *supervisor) end(ctx context.Context, o outcome) error {
 	s.record = record
 	s.mu.Unlock()
 	return nil
+}
+
+// lostEnds are the ends of what the log of a conversation has open though it is over: they
+// were told while the log could not be written. There are none where it always could.
+func (s *supervisor) lostEnds(record doc.Session) ([]events.Draft, error) {
+	if s.talk == nil || !s.recorder.lost() {
+		return nil, nil
+	}
+	open, err := leftOpen(s.w, record)
+	if err != nil {
+		return nil, err
+	}
+	return open.closings(s.w.Events, events.Draft{RunID: record.RunID, SessionRef: record.Ref, Actor: events.ActorSystem})
 }

@@ -93,6 +93,15 @@ func (f *fakeCodex) advance() (gone bool) {
 				break
 			}
 			return false
+		case "flood": // more than may be open
+			for range 66 {
+				f.open[fmt.Sprint(f.asked)] = rest
+				f.say(object{"method": "item/commandExecution/requestApproval", "id": f.asked, "params": object{
+					"threadId": "th_1", "turnId": f.turnID(), "itemId": fmt.Sprintf("exec_%d", f.asked), "command": rest, "cwd": "/repo",
+				}})
+				f.asked++
+			}
+			return false
 		case "question":
 			f.open[fmt.Sprint(f.asked)] = "question"
 			f.say(object{"method": "item/tool/requestUserInput", "id": f.asked, "params": object{"threadId": "th_1", "questions": []object{{

@@ -51,21 +51,20 @@ type conversation struct {
 	resumed string
 	timers  map[string]*clock.Alarm
 
-	policy   doc.RunPolicy
-	turns    int   // that were begun
-	turn     *turn // that is under way, nil for none
-	last     turnEnd
-	waiting  []*steer
-	came     map[string]bool // texts that waited in the log, by their ids
-	open     []*openRequest
-	closed   map[string]interaction.Record // resolved lately
-	answered map[string]SteerResult        // by the id that a client gave
-	prompted map[string]PromptResult       // likewise
-	said     int64                         // to the agent, in UTF-16 code units
-	used     usage.Report                  // by the session so far
-	spent    usage.Report                  // by processes of the agent before the present one
-	lead     string                        // goes before the next text, for the agent alone
-	program  *provider.Call                // of the turn that begins, of an agent that is a command
+	policy  doc.RunPolicy
+	turns   int   // that were begun
+	turn    *turn // that is under way, nil for none
+	last    turnEnd
+	waiting []*steer
+	came    map[string]bool // texts that waited in the log, by their ids
+	open    []*openRequest
+	closed  map[string]interaction.Record // resolved lately
+	said    map[string]saidBefore         // by the id that a client gave
+	units   int64                         // UTF-16 code units that the agent was told
+	used    usage.Report                  // by the session so far
+	spent   usage.Report                  // by processes of the agent before the present one
+	lead    string                        // goes before the next text, for the agent alone
+	program *provider.Call                // of the turn that begins, of an agent that is a command
 
 	verdict *verdict // how the session ends; nil while its agent may end it
 }
@@ -81,9 +80,9 @@ func newConversation(ctx context.Context, s *supervisor) *conversation {
 	root, err := policy.NewRoot(s.workdir, policy.ReadLink)
 	c := &conversation{
 		s: s, ctx: ctx, order: s.order.Live, inbox: newInbox(), root: root, policy: s.order.Live.Policy, turns: s.order.Live.Turns,
-		over: make(chan struct{}), halt: make(chan struct{}, 1), ended: make(chan struct{}), timers: map[string]*clock.Alarm{}, answered: map[string]SteerResult{}, prompted: map[string]PromptResult{}, closed: map[string]interaction.Record{}, came: map[string]bool{},
+		over: make(chan struct{}), halt: make(chan struct{}, 1), ended: make(chan struct{}), timers: map[string]*clock.Alarm{}, said: map[string]saidBefore{}, closed: map[string]interaction.Record{}, came: map[string]bool{},
 	}
-	if err == nil && s.goesOn() {
+	if err == nil {
 		err = c.recall()
 	}
 	if err == nil {
@@ -217,6 +216,11 @@ func (c *conversation) tell(d events.Draft) { c.s.recorder.tell(d) }
 // Used takes what the session used so far.
 func (c *conversation) Used(r usage.Report) { c.s.recorder.queueUsage([]usage.Report{c.sum(r)}, nil) }
 
+// Notice takes what people should know, and nothing follows from.
+func (c *conversation) Notice(text string) {
+	c.tell(c.draft(events.RunNotice, noticePayload{clippedTo(c.masked(text), maxError)}))
+}
+
 // Cycled takes signs that the agent compacted its context.
 func (c *conversation) Cycled(found []usage.Cycle) { c.s.recorder.queueUsage(nil, found) }
 
@@ -277,9 +281,7 @@ func (c *conversation) leave() {
 		case c.verdict != nil && c.verdict.err != nil:
 			o.Error, why = c.verdict.err.Error(), c.verdict.reason
 		default:
-			if words := c.s.reading.errorTail(); words != "" {
-				o.Error += ": " + words
-			}
+			o.Error = withWords(o.Error, c.masked(c.s.reading.errorTail()))
 		}
 		c.endTurn(o, why)
 	}

@@ -247,6 +247,21 @@ func TestFull(t *testing.T) {
 	}
 }
 
+// TestTooManyOpen: so many requests wait, further ones are refused, and people can see it.
+func TestTooManyOpen(t *testing.T) {
+	t.Parallel()
+	k := newStage(t).live("flood touch x", nil)
+	k.end()
+	all := strings.Join(k.log(k.order), "\n")
+	for what, want := range map[string]int{
+		`"type":"interaction.requested"`: 64, `"type":"interaction.resolved"`: 64, `"type":"permission.judged"`: 66, `"effect":"ask"`: 64, `"type":"run.notice"`: 2, "this one is refused: touch x": 2,
+	} {
+		if n := strings.Count(all, what); n != want {
+			t.Errorf("%s: %d, not %d", what, n, want)
+		}
+	}
+}
+
 // TestInterrupted: the turn ends, and with it the session unless it is kept open.
 func TestInterrupted(t *testing.T) {
 	t.Parallel()

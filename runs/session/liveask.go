@@ -7,6 +7,7 @@ package session
 import (
 	"cmp"
 	"errors"
+	"fmt"
 	"slices"
 	"strings"
 	"time"
@@ -80,7 +81,7 @@ func (c *conversation) Asked(q agent.Request) {
 		return
 	}
 	if q.Kind == agent.Question || q.Kind == agent.Input {
-		if !c.order.Interactive || len(c.open) >= interaction.MaxOpen {
+		if !c.order.Interactive || c.full(q) {
 			_ = c.reply(i, agent.Answer{State: agent.Cancelled}) // it fails the session itself
 			return
 		}
@@ -88,7 +89,7 @@ func (c *conversation) Asked(q agent.Request) {
 		return
 	}
 	v := c.judge(i)
-	if v.Effect == doc.Ask && len(c.open) >= interaction.MaxOpen {
+	if v.Effect == doc.Ask && c.full(q) {
 		v.Effect = doc.Deny
 	}
 	judged := c.judged(i, v)
@@ -106,6 +107,15 @@ func (c *conversation) Asked(q agent.Request) {
 		denial := agent.Answer{State: agent.Denied, Text: "Denied by the policy of this run (" + string(v.By) + ")."}
 		_ = c.reply(i, denial) // it fails the session itself
 	}
+}
+
+// full reports whether so much is open that a request is refused, and says so.
+func (c *conversation) full(q agent.Request) bool {
+	if len(c.open) < interaction.MaxOpen {
+		return false
+	}
+	c.Notice(fmt.Sprintf("%d requests of the agent wait for an answer already: this one is refused: %s", interaction.MaxOpen, c.title(q)))
+	return true
 }
 
 func (c *conversation) judge(i *openRequest) policy.Verdict {

@@ -1,9 +1,15 @@
 package session_test
 
 import (
+	"errors"
+	"os"
+	"path/filepath"
+	"strings"
 	"testing"
 
+	"ac/internal/fault"
 	"ac/runs/session"
+	"ac/workspace"
 	"ac/workspace/doc"
 )
 
@@ -41,5 +47,35 @@ func TestBoundsOfCodex(t *testing.T) {
 				t.Errorf("%q, want %q", k.lastMessage(), c.want)
 			}
 		})
+	}
+}
+
+// TestUnwritableLog: what cannot be recorded is refused, and the agent hears nothing of it;
+// the session ends, since nothing that it does would be known.
+func TestUnwritableLog(t *testing.T) {
+	t.Parallel()
+	s := newStage(t)
+	s.torn = true // it lacks what could not be written
+	k := s.live("ask touch x; hold", keepOpen)
+	id := k.asked()
+	log := filepath.Join(k.w.Dir(), filepath.FromSlash(workspace.LogFile(k.project, k.order.RunID)))
+	kept := log + ".kept"
+	if err := errors.Join(os.Rename(log, kept), os.Mkdir(log, 0o700)); err != nil {
+		t.Fatal(err)
+	}
+	record := k.record(k.order)
+	_, answerErr := session.Respond(k.ctx, k.w, record, session.AnswerRequest{Actor: "human", Role: "human", InteractionID: id, Decision: "allow"})
+	_, steerErr := session.Steer(k.ctx, k.w, record, session.SteerRequest{Text: "unheard"})
+	if err := errors.Join(os.Remove(log), os.Rename(kept, log)); err != nil {
+		t.Fatal(err)
+	}
+	if !fault.Is(answerErr, fault.IO) || !fault.Is(steerErr, fault.IO) && !fault.Is(steerErr, fault.RunNotLive) {
+		t.Errorf("%v; %v", answerErr, steerErr)
+	}
+	if record := k.end(); record.Status != doc.StatusFailed {
+		t.Errorf("%s: %s", record.Status, record.Error)
+	}
+	if said := k.output(k.order, "stdout.txt"); strings.Contains(said, "answer: accept") || strings.Contains(said, "unheard") {
+		t.Errorf("the agent heard of it: %s", said)
 	}
 }

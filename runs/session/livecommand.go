@@ -147,8 +147,8 @@ func (c *conversation) outcomeOfTurn(exit *guardExit, err error) agent.Outcome {
 		o.Error = fmt.Sprintf("the program ended with exit code %d", exit.Code)
 		if f := c.s.reading.failure(); f != nil {
 			o.Error = f.Text
-		} else if words := c.s.reading.errorTail(); words != "" {
-			o.Error += ": " + words
+		} else {
+			o.Error = withWords(o.Error, c.masked(c.s.reading.errorTail()))
 		}
 	default:
 		o.Status = agent.Completed

@@ -75,6 +75,11 @@ type turnEndedPayload struct {
 	ProviderTurnID string `json:"provider_turn_id,omitempty"`
 }
 
+// noticePayload is the payload of run.notice.
+type noticePayload struct {
+	Message string `json:"message"`
+}
+
 type interruptPayload struct {
 	Turn    int    `json:"turn"`
 	SteerID string `json:"steer_id,omitempty"`
@@ -138,6 +143,15 @@ func clippedTo(text string, n int) string {
 		n--
 	}
 	return text[:n]
+}
+
+// withWords adds the end of what an agent wrote to stderr to what became of it. The error
+// keeps its bound, and the last words, which say why.
+func withWords(what, words string) string {
+	if words == "" {
+		return what
+	}
+	return what + ": " + clippedTail(words, maxError-len(what)-len(": "))
 }
 
 func clipped(name string) string { return clippedTo(name, maxName) }

@@ -8,6 +8,7 @@ import (
 	"path"
 	"path/filepath"
 	"slices"
+	"strings"
 
 	"ac/events"
 	"ac/runs/agent"
@@ -180,7 +181,7 @@ func (c *conversation) driverOf(name string) agent.Driver {
 func (c *conversation) start() agent.Start {
 	o := c.order
 	s := agent.Start{
-		Version: o.Version, Dir: c.s.workdir, Model: o.Model, Sandbox: provider.Sandbox(string(c.policy.PermissionLevel)), Asked: o.asked(),
+		Version: o.Version, Dir: c.s.workdir, Model: o.Model, Named: c.named(), Sandbox: provider.Sandbox(string(c.policy.PermissionLevel)), Asked: o.asked(),
 		Mode: string(c.policy.Mode), Thread: o.Thread, MustResume: o.MustResume, Baseline: baselineOf(o.Baseline),
 	}
 	if c.policy.Mode == doc.ModePlan {
@@ -191,6 +192,12 @@ func (c *conversation) start() agent.Start {
 	}
 	s.Servers = c.s.serversOf()
 	return s
+}
+
+// named reports whether the agent's command line names the model.
+func (c *conversation) named() bool {
+	model := c.order.Model
+	return model != "" && slices.ContainsFunc(c.s.order.Argv, func(word string) bool { return strings.Contains(word, model) })
 }
 
 // spentOf is what a session used by now, as its record keeps it.

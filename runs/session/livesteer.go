@@ -109,8 +109,8 @@ func (c *conversation) notLive() error {
 // steer takes a text: its event is durable, and where the agent takes it now it was
 // said, when steer returns.
 func (c *conversation) steer(p SteerRequest) (SteerResult, error) {
-	if known, ok := c.answered[p.ClientMessageID]; ok && p.ClientMessageID != "" {
-		return known, nil
+	if before, ok := c.said[p.ClientMessageID]; ok {
+		return before.steer, nil
 	}
 	if err := c.notLive(); err != nil {
 		return SteerResult{}, err
@@ -142,9 +142,7 @@ func (c *conversation) steer(p SteerRequest) (SteerResult, error) {
 	if err := c.s.recorder.commit(d); err != nil {
 		return SteerResult{}, fault.New(fault.IO, "the text could not be recorded: %w", err)
 	}
-	if p.ClientMessageID != "" {
-		c.answered[p.ClientMessageID] = result
-	}
+	c.remember(p.ClientMessageID, result, PromptResult{Turn: result.Turn, ThreadID: c.s.snapshot().ThreadID})
 	return result, c.queue(s)
 }
 
@@ -173,8 +171,8 @@ func (c *conversation) prompt(p PromptRequest) (PromptResult, error) {
 	if err := c.notLive(); err != nil {
 		return PromptResult{}, err
 	}
-	if known, ok := c.prompted[p.ClientMessageID]; ok && p.ClientMessageID != "" {
-		return known, nil
+	if before, ok := c.said[p.ClientMessageID]; ok {
+		return before.prompt, nil
 	}
 	if !c.opened || c.turn != nil || c.unsettled() {
 		return PromptResult{}, fault.New(fault.RunBusy, "run %s is in a turn", c.s.order.RunID).With(busyData{c.turns})
@@ -185,28 +183,44 @@ func (c *conversation) prompt(p PromptRequest) (PromptResult, error) {
 		return PromptResult{}, fault.New(fault.IO, "the prompt could not be recorded: %w", err)
 	}
 	result := PromptResult{Turn: c.turns, ThreadID: c.s.snapshot().ThreadID}
-	if p.ClientMessageID != "" {
-		c.prompted[p.ClientMessageID] = result
-	}
+	c.remember(p.ClientMessageID, SaidAsPrompt(result.Turn), result)
 	return result, nil
 }
 
-// recall reads what earlier sessions of the run were told under ids of clients.
+// saidBefore is what became of something that was said, as each of the ways to say it is
+// answered: an id of a client is that of one thing.
+type saidBefore struct {
+	steer  SteerResult
+	prompt PromptResult
+}
+
+// remember keeps what became of what a client said under an id, "" for none. The first
+// stands.
+func (c *conversation) remember(client string, steer SteerResult, prompt PromptResult) {
+	if _, known := c.said[client]; !known && client != "" {
+		c.said[client] = saidBefore{steer, prompt}
+	}
+}
+
+// recall reads what was said to the run under ids of clients, by the prompt that this
+// session begins with too.
 func (c *conversation) recall() error {
-	return EachEvent(c.s.w, workspace.LogFile(c.s.order.ProjectID, c.s.order.RunID), func(kind string, line []byte) {
-		switch kind {
-		case events.SteerQueued:
-			var e struct{ Payload SteerEvent }
-			if json.Unmarshal(line, &e) == nil && e.Payload.ClientMessageID != "" {
-				c.answered[e.Payload.ClientMessageID] = e.Payload.Result()
-			}
-		case events.TurnStarted:
-			var e struct{ Payload turnStartedPayload }
-			if json.Unmarshal(line, &e) == nil && e.Payload.ClientMessageID != "" {
-				c.prompted[e.Payload.ClientMessageID] = PromptResult{Turn: e.Payload.Turn}
-			}
+	err := EachEvent(c.s.w, workspace.LogFile(c.s.order.ProjectID, c.s.order.RunID), func(kind string, line []byte) {
+		if kind != events.SteerQueued && kind != events.TurnStarted {
+			return
 		}
+		var e struct{ Payload SteerEvent }
+		if json.Unmarshal(line, &e) != nil {
+			return
+		}
+		result := e.Payload.Result()
+		if kind == events.TurnStarted {
+			result = SaidAsPrompt(e.Payload.Turn)
+		}
+		c.remember(e.Payload.ClientMessageID, result, PromptResult{Turn: e.Payload.Turn})
 	})
+	c.remember(c.order.ClientMessageID, SaidAsPrompt(c.order.Turns+1), PromptResult{Turn: c.order.Turns + 1})
+	return err
 }
 
 // delivery is how a text reaches the agent as things are now.
@@ -242,7 +256,7 @@ func (c *conversation) queue(s *steer) error {
 	switch s.Delivery {
 	case DeliveryMidTurn:
 		s.sent = true
-		c.said += utf16Units(valid([]byte(s.full)))
+		c.units += utf16Units(valid([]byte(s.full)))
 		err := c.driver.Steer(agent.Prompt{ID: s.ID, Text: s.full})
 		if err == agent.ErrQueue { //nolint:errorlint // it is that value
 			s.sent, err = false, nil

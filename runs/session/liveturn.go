@@ -171,7 +171,7 @@ func (c *conversation) beginTurn(o opening) error {
 	if c.lead != "" {
 		whole, c.lead = c.lead+"\n---\n"+whole, ""
 	}
-	c.said += utf16Units(valid([]byte(whole)))
+	c.units += utf16Units(valid([]byte(whole)))
 	for _, s := range o.steers {
 		c.applied(s, number, s.fresh())
 	}

@@ -151,7 +151,8 @@ func call[R any](ctx context.Context, w *workspace.Workspace, record doc.Session
 	reply, err := exchange(ctx, record, socketRequest{Version: socketVersion, Verb: verb, ID: json.RawMessage("1"), Params: text})
 	switch {
 	case errors.Is(err, errNoSocket):
-		if now, err := Read(w, record.Ref); err != nil || doc.Terminal(now.Status) || !ownerAlive(w, record) {
+		gone := !ownerAlive(w, record) && !errors.Is(err, errUnanswered) // one that died over the request may have recorded it
+		if now, readErr := Read(w, record.Ref); readErr != nil || doc.Terminal(now.Status) || gone {
 			return result, fault.New(fault.RunNotLive, "the session of run %s is over", record.RunID)
 		}
 		return result, fault.New(fault.SupervisorUnreachable, "the supervisor of run %s cannot be reached; try again", record.RunID)

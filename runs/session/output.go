@@ -240,6 +240,13 @@ func (r *recorder) fail(err error) {
 	}
 }
 
+// lost reports whether the log could not be written: what came since is not in it.
+func (r *recorder) lost() bool {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.err != nil
+}
+
 // write writes a batch, trying again for a while where the disk refuses.
 func (r *recorder) write(batch []events.Draft) error {
 	began := r.source.Clock.Now()

@@ -42,7 +42,8 @@ func (r *reading) line(stream string, line []byte) {
 	defer r.mu.Unlock()
 	r.lines.Line(stream, line)
 	if stream == "stderr" {
-		r.errors = clippedTail(r.errors+string(line)+"\n", maxError)
+		// More than is told: a secret at its beginning may be cut, and is not masked then.
+		r.errors = clippedTail(r.errors+string(line)+"\n", 4*maxError)
 	}
 	if id := r.lines.Conversation(); id != r.conversation {
 		r.conversation = id

@@ -246,6 +246,10 @@ func (s *socketServer) close() error {
 // about its life.
 var errNoSocket = errors.New("the supervisor's socket cannot be reached")
 
+// errUnanswered says that the supervisor had the request when its connection ended: what it
+// made of it is not known.
+var errUnanswered = fmt.Errorf("%w any more", errNoSocket)
+
 // ask sends one verb of the first version to the supervisor of a record.
 func ask(ctx context.Context, record doc.Session, verb string) (doc.Session, error) {
 	reply, err := exchange(ctx, record, socketRequest{Version: 1, Verb: verb})
@@ -295,7 +299,7 @@ func exchange(ctx context.Context, record doc.Session, request socketRequest) (r
 		if ctx.Err() != nil {
 			return reply, context.Cause(ctx)
 		}
-		return reply, errNoSocket
+		return reply, errUnanswered
 	}
 	return reply, nil
 }

@@ -176,6 +176,7 @@ func (s *supervisor) accept(ctx context.Context) error {
 	if s.order.Live != nil {
 		s.record.Driver, s.record.Activity = s.order.Live.Driver, "starting"
 		s.record.MCP, s.record.MCPLaunchJobs = s.order.Live.MCP, s.order.Live.LaunchJobs
+		s.record.PermissionTimeoutMS, s.record.QuestionTimeoutMS = s.order.Live.PermissionMS, s.order.Live.QuestionMS
 	}
 	switch {
 	case s.order.New != nil:

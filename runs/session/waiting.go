@@ -23,6 +23,11 @@ func (e SteerEvent) Result() SteerResult {
 	return SteerResult{Accepted: true, SteerID: e.ID, Turn: e.Turn, Delivery: e.Delivery, QueueLength: e.QueueLength}
 }
 
+// SaidAsPrompt is what somebody is answered who says as a text what began a turn.
+func SaidAsPrompt(turn int) SteerResult {
+	return SteerResult{Accepted: true, Turn: turn, Delivery: DeliveryNewTurn}
+}
+
 // QueueText makes the event of a text that waits for the next session of a run. Where
 // the event has not all of it, the whole lies in the outputs when it returns.
 func QueueText(w *workspace.Workspace, run doc.Run, p SteerRequest) (SteerEvent, events.Draft, error) {
@@ -100,6 +105,7 @@ func (c *conversation) takeWaiting() error {
 	for _, text := range list {
 		if !c.came[text.ID] {
 			c.came[text.ID] = true
+			c.remember(text.ClientMessageID, text.Result(), PromptResult{Turn: text.Turn})
 			c.waiting = append(c.waiting, &steer{SteerEvent: text.SteerEvent, full: text.Full, actor: text.Actor, before: true})
 		}
 	}

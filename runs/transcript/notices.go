@@ -19,6 +19,7 @@ func noticeOf(e Event) string {
 		OK      *bool  `json:"ok"`
 		Error   string `json:"error"`
 		Name    string `json:"name"`
+		Message string `json:"message"`
 		Size    int64  `json:"size"`
 		Scope   string `json:"scope"`
 		Metric  string `json:"metric"`
@@ -46,6 +47,8 @@ func noticeOf(e Event) string {
 			return strings.TrimSuffix("The conversation could not be compacted: "+p.Error, ": ")
 		}
 		return "The conversation was compacted" + by(p.How) + "."
+	case events.RunNotice:
+		return p.Message
 	case events.RunAttached:
 		return fmt.Sprintf("%s was attached (%d bytes).", firstOf(p.Name, "A file"), p.Size)
 	case events.BudgetExceeded:

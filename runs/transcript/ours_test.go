@@ -226,6 +226,7 @@ func TestOurEvents(t *testing.T) {
 		{"run.compacted", `run.compacted {"how":"digest","ok":true}`, `ev:evt_1 notice system closed [1-1] "The conversation was compacted (digest)."`},
 		{"run.compacted/failed", `run.compacted {"how":"provider","ok":false,"error":"no"}`, `ev:evt_1 notice system closed [1-1] "The conversation could not be compacted: no"`},
 		{"run.attached", `human run.attached {"attachment_id":"att_1","name":"a.png","size":12}`, `ev:evt_1 notice system closed [1-1] by=human "a.png was attached (12 bytes)."`},
+		{"run.notice", `run.notice {"message":"The agent does not take the mode plan: no"}`, `ev:evt_1 notice system closed [1-1] "The agent does not take the mode plan: no"`},
 		{"budget.exceeded", `budget.exceeded {"scope":"run","metric":"tokens","severity":"hard"}`, `ev:evt_1 notice system closed [1-1] "The budget of the run was exceeded: tokens."`},
 		{
 			"run.executing/begins a new session, and another execution of it",

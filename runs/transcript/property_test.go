@@ -3,6 +3,7 @@ package transcript
 import (
 	"bytes"
 	"encoding/json"
+	"fmt"
 	"math/rand/v2"
 	"os"
 	"slices"
@@ -82,7 +83,47 @@ func logs(t testing.TB) (list [][]Event) {
 		}
 		list = append(list, append(log, Event{ID: "evt_end", Type: "run.ended", Payload: json.RawMessage(`{}`)}))
 	}
-	return list
+	return append(list, printed(), document())
+}
+
+// printed is the log of a program that speaks no protocol, and of one that begins like it.
+func printed() []Event {
+	return []Event{
+		executing("command"), chunk("stdout", "making it\n\n"), chunk("stdout", "done: 3 files, é\r\n{\"a\": 1}\n[\n"),
+		chunk("stderr", "\x1b[31mwarning\x1b[0m: old\n"), chunk("stdout", strings.Repeat("a line of many\n", 6000)), chunk("stdout", "no end"),
+		{ID: "evt_end", Type: "run.ended", Payload: json.RawMessage(`{}`)},
+	}
+}
+
+// document is the log of a program whose whole output is one document, over many lines.
+func document() []Event {
+	return []Event{
+		executing(""), chunk("stdout", "{\n  \"session_id\": \"s\",\n  \"response\": \"it is\\ndone\",\n"), chunk("stdout", "  \"stats\": {}\n}\n"),
+		{ID: "evt_end", Type: "run.ended", Payload: json.RawMessage(`{}`)},
+	}
+}
+
+func executing(driver string) Event {
+	return Event{ID: "evt_0", Type: "run.executing", SessionRef: "local_run_1", Payload: json.RawMessage(`{"driver":"` + driver + `"}`)}
+}
+
+// TestEveryDecoderHasALog: what is shown of all logs is shown of every decoder.
+func TestEveryDecoderHasALog(t *testing.T) {
+	t.Parallel()
+	missing := map[string]bool{}
+	for _, d := range []decoder{&appServer{}, &codexExec{}, &claude{}, &acp{}, &geminiStream{}, &openCode{}, &wholeOutput{}, nil} {
+		missing[fmt.Sprintf("%T", d)] = true
+	}
+	for _, log := range logs(t) {
+		f := NewFold("proj_1")
+		for i, e := range log {
+			f.Apply(int64(i+1), e)
+		}
+		delete(missing, fmt.Sprintf("%T", f.session.decoder))
+	}
+	if len(missing) > 0 {
+		t.Errorf("no log for %v", missing)
+	}
 }
 
 // TestChangesMakeTheTranscript shows that whoever applies the changes has the transcript at
@@ -247,7 +288,7 @@ func FuzzFold(f *testing.F) {
 			log = append(log, Event{ID: "evt_2", Type: "run.turn_ended", Payload: json.RawMessage(`{"turn":1,"status":"interrupted"}`)})
 		}
 		log = append(log, Event{ID: "evt_end", Type: "run.ended", Payload: json.RawMessage(`{}`)})
-		checkChanges(t, log, int(seed%uint64(len(log))), 50)
+		checkChanges(t, log, int(seed%uint64(len(log))), 1+len(log)/6)
 		if diff := cmp.Diff(outcomeOf(log), outcomeOf(cutAnew(log, rand.New(rand.NewPCG(seed, 1)), 1+int(seed%200)))); diff != "" {
 			t.Error(diff)
 		}

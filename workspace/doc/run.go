@@ -247,6 +247,9 @@ type Session struct {
 	MCP           bool   `json:"mcp" is:"optional"`
 	ModelProfile  string `json:"model_profile" is:"optional"`
 	MCPLaunchJobs bool   `json:"mcp_launch_jobs" is:"optional"`
+	// How long what its agent asks waits.
+	PermissionTimeoutMS int64 `json:"permission_timeout_ms" is:"optional"`
+	QuestionTimeoutMS   int64 `json:"question_timeout_ms" is:"optional"`
 	// ResumeError is why its conversation is a new one, Reason why it failed.
 	ResumeError string `json:"resume_error" is:"optional"`
 	Reason      string `json:"reason" is:"optional"`

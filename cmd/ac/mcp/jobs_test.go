@@ -91,6 +91,26 @@ func TestLaunchJob(t *testing.T) {
 	}
 }
 
+// TestLaunchJobForAnyAgent: agents that speak ACP, and those that are commands of their own
+// documents, do jobs as others do.
+func TestLaunchJobForAnyAgent(t *testing.T) {
+	t.Parallel()
+	d := newDesk(t, func(_ *desk, id *grant.Identity) { id.LaunchJobs = true })
+	hire := func(id, provider, launcher string) string {
+		d.put("org/agents/"+id+"/agent.yaml", fmt.Sprintf("schema_version: 1\ntype: agent\nid: %s\nname: %s\nrole: worker\nprovider: %s\nteam_id: team_pay\ncreated_at: 2026-01-01T00:00:00Z\n%s", id, id, provider, launcher))
+		return id
+	}
+	for provider, kind := range map[string]string{"opencode": "acp", "cmd": "cmd"} {
+		worker := hire("agent_"+provider, provider, "launcher: {command_argv_template: [teller]}\n")
+		id := d.must("launch_job", object{"goal": "g", "worker_agent_id": worker})["job_id"].(string)
+		order, err := d.w.Read("work/projects/" + d.project + "/jobs/" + id + "/order.json")
+		if must(t, err); !strings.Contains(string(order), `"worker_kind": "`+kind+`"`) {
+			t.Errorf("%s: %s", provider, order)
+		}
+	}
+	d.refused("launch_job", object{"goal": "g", "worker_agent_id": hire("agent_mute", "cmd", "")}, "conflict: agent agent_mute has the provider cmd and no command line")
+}
+
 func TestJobsThatAreNotLaunched(t *testing.T) {
 	t.Parallel()
 	d := newDesk(t, nil)

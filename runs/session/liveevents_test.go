@@ -1,0 +1,18 @@
+package session
+
+import (
+	"strings"
+	"testing"
+)
+
+// TestLastWords: an error of its full length ends with the last words of the agent.
+func TestLastWords(t *testing.T) {
+	t.Parallel()
+	got := withWords("it ended", strings.Repeat("é", maxError)+" no space left")
+	if len(got) > maxError || len(got) < maxError-1 || !strings.HasPrefix(got, "it ended: é") || !strings.HasSuffix(got, "é no space left") {
+		t.Errorf("%d bytes: %.20q…%q", len(got), got, got[len(got)-20:])
+	}
+	if got := withWords("it ended", ""); got != "it ended" {
+		t.Errorf("%q", got)
+	}
+}
