@@ -56,6 +56,8 @@ const (
 	FilesLog = AuditDir + "/files.jsonl"
 	// CheckpointsDir keeps what files were before they were applied.
 	CheckpointsDir = LocalDir + "/checkpoints"
+	// DialectsDir has the runtime files of servers that speak for other programs.
+	DialectsDir = LocalDir + "/dialects"
 
 	// NeedsDir holds which needs were dismissed, DismissedFile one of them a line.
 	NeedsDir      = LocalDir + "/needs"
@@ -90,7 +92,7 @@ func Movable(name string) bool {
 		return true
 	}
 	switch name {
-	case LocksDir, LanesDir, JournalDir, SessionsDir, StartsDir, WorktreesDir, TempDir, CheckpointsDir, NeedsDir, SecretsFile, HeartbeatLock:
+	case LocksDir, LanesDir, JournalDir, SessionsDir, StartsDir, WorktreesDir, TempDir, CheckpointsDir, NeedsDir, DialectsDir, SecretsFile, HeartbeatLock:
 		return false
 	}
 	return !strings.HasPrefix(name, IndexFile) && !strings.HasSuffix(name, ownerSuffix)

@@ -17,6 +17,7 @@ import (
 	"ac/dialect/acecode"
 	"ac/dialect/daemon"
 	"ac/internal/fault"
+	"ac/workspace"
 	"ac/workspace/doc"
 )
 
@@ -42,7 +43,7 @@ func aceCodeDataDir(o *dialectOptions, dir, project string) string {
 	if o.dataDir != "" {
 		return o.dataDir
 	}
-	return filepath.Join(dir, ".local", "dialects", acecode.Name, project)
+	return filepath.Join(dir, filepath.FromSlash(workspace.DialectsDir), acecode.Name, project)
 }
 
 // listenForACECode listens for the clients of the ACECode daemon. Its runtime files stand
@@ -73,10 +74,10 @@ func listenForACECode(ctx context.Context, c *dialect.Company, at dialect.Place,
 
 // aceCodeFailure is an error of listening with its exit status.
 func aceCodeFailure(err error) error {
-	switch fault.ReasonOf(err) {
-	case fault.Denied:
+	switch {
+	case fault.Is(err, fault.Denied):
 		return daemon.Failed(daemon.ExitRefused, err)
-	case fault.NoTarget, fault.InvalidFile:
+	case fault.Is(err, fault.NoTarget), fault.Is(err, fault.InvalidFile):
 		return daemon.Failed(daemon.ExitOptions, err)
 	}
 	return daemon.Failed(daemon.ExitListen, err)

@@ -19,6 +19,7 @@ import (
 
 	"ac/dialect/acecode"
 	"ac/dialect/daemon"
+	"ac/workspace"
 )
 
 // dialectAct is a command about dialects that are served in the background.
@@ -49,7 +50,7 @@ func (o *dialectOptions) backgroundDir(given []string) (string, error) {
 			name = n
 		}
 	}
-	return filepath.Abs(filepath.Join(given[1], ".local", "dialects", name, o.project))
+	return filepath.Abs(filepath.Join(given[1], filepath.FromSlash(workspace.DialectsDir), name, o.project))
 }
 
 func dialectStartCommand(a *app) *cobra.Command {

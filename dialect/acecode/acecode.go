@@ -182,7 +182,7 @@ func (s *server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		s.answer(w, nil, nil)
 		return
 	}
-	_ = http.NewResponseController(w).SetReadDeadline(time.Now().Add(bodyPatience)) // it is a connection
+	_ = http.NewResponseController(w).SetReadDeadline(s.Clock.Now().Add(bodyPatience)) // it is a connection
 	s.routes.ServeHTTP(w, r)
 }
 

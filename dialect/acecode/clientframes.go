@@ -119,7 +119,7 @@ func (c *socket) input(payload json.RawMessage) {
 	}
 	row, err := c.server.conversation(c.work, id)
 	if err == nil {
-		_, err = c.server.say(c.work, row, p.saidBody)
+		err = c.server.say(c.work, row, p.saidBody)
 	}
 	if err != nil {
 		c.refused(err)

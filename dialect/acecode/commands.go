@@ -98,8 +98,7 @@ func (s *server) initialize(r *request, row company.SpokenRun, p commandBody) er
 	if args := strings.TrimSpace(p.Args); args != "" {
 		text += "\n" + args + "\n"
 	}
-	_, err = s.say(r.Context(), row, saidBody{Text: text, display: cmp.Or(strings.TrimSpace(p.Display), "/init")})
-	return err
+	return s.say(r.Context(), row, saidBody{Text: text, display: cmp.Or(strings.TrimSpace(p.Display), "/init")})
 }
 
 // programMissing reports whether the program of a session's agent is known not to be here.

@@ -64,10 +64,10 @@ func (s *server) look(ctx context.Context, id string, use func(h *history) error
 	if h.mapper == nil {
 		h.reset(s, id)
 	}
-	err := s.lines(ctx, id, h.mapper.line, nil, h.take)
+	err := s.lines(ctx, id, h.mapper.line, h.take)
 	if fault.Is(err, fault.CursorAhead) { // another log
 		h.reset(s, id)
-		err = s.lines(ctx, id, 0, nil, h.take)
+		err = s.lines(ctx, id, 0, h.take)
 	}
 	if err != nil {
 		return err
@@ -165,10 +165,10 @@ func (h *history) head() int64 {
 }
 
 // lines reads the lines of a run's log behind one, up to its end.
-func (s *server) lines(ctx context.Context, id string, since int64, until *int64, take func(line int64, text []byte)) error {
+func (s *server) lines(ctx context.Context, id string, since int64, take func(line int64, text []byte)) error {
 	for {
 		page, err := dialect.Do(ctx, s.Company, (*company.Company).ReplayEvents, company.ReplayEventsParams{
-			Dir: s.In(), ProjectID: s.ProjectID, RunID: id, SinceSeq: since, UntilSeq: until, Limit: pageLines,
+			Dir: s.In(), ProjectID: s.ProjectID, RunID: id, SinceSeq: since, Limit: pageLines,
 		})
 		if err != nil {
 			return err

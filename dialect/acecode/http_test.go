@@ -15,6 +15,7 @@ import (
 func TestServerRoutes(t *testing.T) {
 	t.Parallel()
 	s := newStage(t)
+	write(t, filepath.Join(s.repo, ".agents/skills/greet/SKILL.md"), "---\nname: greet\ndescription: Greets people.\n---\nSay hello.\n")
 	hash := hashOf(s.repo)
 	for _, c := range []struct {
 		method, path, body string
@@ -64,6 +65,11 @@ func TestServerRoutes(t *testing.T) {
 		{"PUT", "/api/mcp", `{"files":7}`, 400, `files`},
 		{"GET", "/api/mcp", "", 200, `"files":{"transport":"stdio","command":"mcp-files","args":[],"env":{"KEY":"***"}`},
 		{"POST", "/api/mcp/reload", "", 501, `mcp reload is not implemented`},
+		{"GET", "/api/skills", "", 200, `{"skills":[{"name":"init","command_key":"/init"`},
+		{"GET", "/api/skills", "", 200, `"command_key":"/greet","description":"Greets people.","category":"project"`},
+		{"GET", "/api/skills/greet/body", "", 200, "Say hello."},
+		{"GET", "/api/skills/none/body", "", 404, `{"error":"skill not found"}`},
+		{"PUT", "/api/skills/init", "{}", 501, `{"error":"not served"`},
 		{"GET", "/ws/sessions/x", "", 426, ``},
 	} {
 		r := s.do(c.method, c.path, c.body)

@@ -267,11 +267,10 @@ func (m *mapper) asks(c *transcript.Change) {
 	if record == nil {
 		return
 	}
-	switch {
-	case c.Op == transcript.Open:
+	if c.Op == transcript.Open {
 		m.closeSaid("")
 		m.request(c.Item.Kind, record)
-	case c.Op == transcript.Close:
+	} else if c.Op == transcript.Close {
 		m.resolved(c.Item.Kind, record)
 	}
 }

@@ -46,8 +46,8 @@ type object = map[string]any
 
 // speaker is an agent that speaks ACP. The first word of a prompt says what it does: "ask"
 // asks for leave to run a command, "write" for leave to write a file outside, "plan" shows
-// a plan, "tool" runs a command, "hold" waits until it is interrupted, "die" ends; any other
-// text is said back, word by word.
+// a plan, "tool" runs a command, "hold" waits until it is interrupted, "die" ends; "which model" at
+// the end is answered; any other text is said back, word by word.
 type speaker struct {
 	turn  json.RawMessage
 	calls int
@@ -92,6 +92,11 @@ func (s *speaker) ask(kind, title, path string, then func(option string)) {
 
 func (s *speaker) prompt(text string) {
 	how, arg, _ := strings.Cut(strings.TrimSpace(text), " ")
+	if strings.HasSuffix(strings.TrimSpace(text), "which model") { // behind what was said before, too
+		s.say("the model is " + os.Getenv("AC_MODEL"))
+		s.end("end_turn")
+		return
+	}
 	switch how {
 	case "ask":
 		s.ask("execute", arg, "", func(option string) {

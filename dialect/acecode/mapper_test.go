@@ -215,7 +215,7 @@ func TestManyEventsOfOneLine(t *testing.T) {
 	m.take(2, []byte(`{"type":"run.turn_started","payload":{"turn":1,"text":"x"}}`))
 	var b strings.Builder
 	for i := range 2000 {
-		b.WriteString(fmt.Sprintf(`{"jsonrpc":"2.0","method":"session/update","params":{"sessionId":"s","update":{"sessionUpdate":"tool_call","toolCallId":"c%d","title":"ls","kind":"execute","status":"completed"}}}`+"\n", i))
+		fmt.Fprintf(&b, `{"jsonrpc":"2.0","method":"session/update","params":{"sessionId":"s","update":{"sessionUpdate":"tool_call","toolCallId":"c%d","title":"ls","kind":"execute","status":"completed"}}}`+"\n", i)
 	}
 	list := m.take(3, must(json.Marshal(object{"type": "provider.raw", "payload": object{"stream": "stdout", "chunk": b.String()}})))
 	last := list[len(list)-1]

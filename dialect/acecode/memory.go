@@ -9,18 +9,21 @@ import (
 	"ac/workspace/doc"
 )
 
+// chosenModel is the model of a session: that of a profile, or an id.
+type chosenModel struct{ model, profile string }
+
 // memory is safe for concurrent use.
 type memory struct {
 	mu      *sync.Mutex
 	active  map[string]bool
 	deleted map[string]bool
 	read    map[string]int64 // cursors
-	model   map[string]string
+	model   map[string]chosenModel
 	mode    doc.Mode // of new sessions, "" for that of the project
 }
 
 func newMemory() memory {
-	return memory{mu: &sync.Mutex{}, active: map[string]bool{}, deleted: map[string]bool{}, read: map[string]int64{}, model: map[string]string{}}
+	return memory{mu: &sync.Mutex{}, active: map[string]bool{}, deleted: map[string]bool{}, read: map[string]int64{}, model: map[string]chosenModel{}}
 }
 
 // wake makes a session active.
@@ -63,13 +66,13 @@ func (m *memory) readUpTo(id string) int64 {
 }
 
 // choose remembers the model of the next start of a session's agent.
-func (m *memory) choose(id, model string) {
+func (m *memory) choose(id string, model chosenModel) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	m.model[id] = model
 }
 
-func (m *memory) chosen(id string) (model string, ok bool) {
+func (m *memory) chosen(id string) (model chosenModel, ok bool) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	model, ok = m.model[id]

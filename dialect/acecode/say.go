@@ -69,7 +69,7 @@ func postMessage(s *server, r *request) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	if _, err := s.say(r.Context(), row, p); err != nil {
+	if err := s.say(r.Context(), row, p); err != nil {
 		return nil, err
 	}
 	return status{http.StatusAccepted, queuedAnswer{true, p.client()}}, nil
@@ -91,20 +91,20 @@ func (p *saidBody) client() string {
 }
 
 // say says something to a session, as a turn of its own. It is durable when it returns.
-func (s *server) say(ctx context.Context, row company.SpokenRun, p saidBody) (session.SteerResult, error) {
+func (s *server) say(ctx context.Context, row company.SpokenRun, p saidBody) error {
 	steer, err := s.steer(ctx, row, p)
 	if err != nil {
-		return session.SteerResult{}, err
+		return err
 	}
 	steer.Mode, steer.Start = session.ModeAfterTurn, s.start(row)
-	result, err := dialect.Do(ctx, s.Company, (*company.Company).Steer, steer)
+	_, err = dialect.Do(ctx, s.Company, (*company.Company).Steer, steer)
 	if fault.Is(err, fault.SteerQueueFull) {
 		err = refuse(http.StatusTooManyRequests, "TURN_QUEUE_FULL")
 	}
 	if err == nil {
 		s.state.wake(row.ID)
 	}
-	return result, err
+	return err
 }
 
 // start is how a session is started for a text. What a run had before stays.
@@ -113,7 +113,11 @@ func (s *server) start(row company.SpokenRun) *company.StartParams {
 	if s.repo != "" {
 		p.Isolation = cmp.Or(s.opts.Isolation, doc.IsolationNone)
 	}
-	p.Model = s.modelOf(&row)
+	if model := s.modelOf(&row); model.profile != "" {
+		p.ModelProfile = model.profile
+	} else {
+		p.Model = model.model
+	}
 	if !isCommand(row) {
 		p.Ask(true)
 		p.Change("", "", "", true, 0)
@@ -269,14 +273,14 @@ const maxSteer = 64 << 10
 
 // turnRefusal is the refusal of a text for a running turn, in the protocol's words.
 func turnRefusal(err error, running int) error {
-	switch fault.ReasonOf(err) {
-	case fault.NoActiveTurn, fault.RunNotLive:
+	switch {
+	case fault.Is(err, fault.NoActiveTurn), fault.Is(err, fault.RunNotLive):
 		return refuse(http.StatusConflict, "NO_ACTIVE_TURN")
-	case fault.RunNotSteerable:
+	case fault.Is(err, fault.RunNotSteerable):
 		return refuse(http.StatusConflict, "TURN_NOT_STEERABLE")
-	case fault.TurnMismatch:
+	case fault.Is(err, fault.TurnMismatch):
 		return &refusal{http.StatusConflict, errorBody{Error: "TURN_MISMATCH", ActiveID: turnID(running)}}
-	case fault.SteerQueueFull:
+	case fault.Is(err, fault.SteerQueueFull):
 		return refuse(http.StatusTooManyRequests, "TURN_QUEUE_FULL")
 	}
 	return err

@@ -82,7 +82,7 @@ func (s *server) factOf(ctx context.Context, row *company.SpokenRun) (fact, erro
 	}
 	found := fact{size: row.Size, changed: row.Changed}
 	m := newMapper(s.placeOf(row.ID), s.ProjectID)
-	err := s.lines(ctx, row.ID, 0, nil, func(line int64, text []byte) {
+	err := s.lines(ctx, row.ID, 0, func(line int64, text []byte) {
 		if frames := m.take(line, text); len(frames) > 0 {
 			found.head = frames[len(frames)-1].Seq
 		}
@@ -157,12 +157,12 @@ func (s *server) row(ctx context.Context, run *company.SpokenRun) (sessionRow, e
 		return sessionRow{}, err
 	}
 	active, _ := s.state.is(run.ID)
+	model := s.modelOf(run)
 	row := sessionRow{
 		ID: run.ID, SessionID: run.ID, Title: known.title, Summary: oneLine(strings.TrimSpace(known.first), 120), Status: "idle", Busy: known.busy && run.Alive,
-		Active: active || run.Alive, WorkspaceHash: s.hash, Cwd: s.cwd, Model: s.modelOf(run), Provider: run.Provider, AgentID: run.AgentID,
+		Active: active || run.Alive, WorkspaceHash: s.hash, Cwd: s.cwd, Model: model.model, ModelName: cmp.Or(model.profile, model.model), Provider: run.Provider, AgentID: run.AgentID,
 		PermissionMode: modeOf(modeOfRun(run)).Mode, Messages: known.messages, Turns: known.turns, CreatedAt: run.CreatedAt, Attention: "read", Usage: known.used,
 	}
-	row.ModelName = row.Model
 	if at, ok := clock.Parse(run.CreatedAt); ok {
 		row.CreatedMS = at.UnixMilli()
 	}
@@ -185,15 +185,16 @@ func modeOfRun(run *company.SpokenRun) doc.Mode {
 	return doc.ModeDefault
 }
 
-// modelOf is the model of a session, "" where the agent chooses.
-func (s *server) modelOf(run *company.SpokenRun) string {
+// modelOf is the model of a session, empty where the agent chooses.
+func (s *server) modelOf(run *company.SpokenRun) chosenModel {
 	if model, ok := s.state.chosen(run.ID); ok {
 		return model
 	}
+	model := chosenModel{profile: run.ModelProfile}
 	if run.Spec != nil {
-		return run.Spec.Model
+		model.model = run.Spec.Model
 	}
-	return ""
+	return model
 }
 
 // sessionList is the list as the document has it.
@@ -280,7 +281,7 @@ func createSession(s *server, r *request) (any, error) {
 	if _, err := s.setMode(r.Context(), made.RunID, mode, s.level()); err != nil {
 		return nil, err
 	}
-	if model != "" {
+	if model != (chosenModel{}) {
 		s.state.choose(made.RunID, model)
 	}
 	s.state.wake(made.RunID)
@@ -289,7 +290,7 @@ func createSession(s *server, r *request) (any, error) {
 		if err != nil {
 			return nil, err
 		}
-		if _, err := s.say(r.Context(), row, saidBody{Text: p.Text}); err != nil {
+		if err := s.say(r.Context(), row, saidBody{Text: p.Text}); err != nil {
 			return nil, err
 		}
 	}

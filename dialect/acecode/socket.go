@@ -80,7 +80,7 @@ func sessionSocket(s *server, r *request) (any, error) {
 	defer leave()
 	conn, err := ws.Accept(r.w, r.Request, ws.Limits{Read: maxSocketFrame, Full: maxReplayBytes, Ping: pingEvery, Pong: pongWithin, Goodbye: "the server ends"})
 	if err != nil {
-		return taken{}, nil //nolint:nilerr // the client has its answer
+		return taken{}, nil // the client has its answer
 	}
 	conn.Pull(c.next)
 	c.mu.Lock()

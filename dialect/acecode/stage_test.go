@@ -24,7 +24,7 @@ import (
 )
 
 // patience bounds every wait for a state, on a busy machine too.
-const patience = 12 * time.Second
+const patience = 60 * time.Second
 
 const testToken = "test-token"
 

@@ -61,7 +61,7 @@ func (s *server) takeUpAll(ctx context.Context) error {
 // waits reports whether a text waits for a turn of its own that is not too old.
 func (s *server) waits(ctx context.Context, id string) (bool, error) {
 	waiting := map[string]bool{}
-	err := s.lines(ctx, id, 0, nil, func(_ int64, text []byte) {
+	err := s.lines(ctx, id, 0, func(_ int64, text []byte) {
 		var e struct {
 			Type    string `json:"type"`
 			At      string `json:"ts_wallclock"`

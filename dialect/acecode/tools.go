@@ -52,6 +52,7 @@ func toolName(t *transcript.Tool) string {
 // operationTool is the name of a tool of which only the operation that it needs is known.
 func operationTool(operation doc.Operation, own string) string {
 	switch operation {
+	case doc.OpMCPTool:
 	case doc.OpExec:
 		return "bash"
 	case doc.OpWrite:
@@ -141,8 +142,9 @@ func lastLines(output string) (lines []string, partial string) {
 	all := strings.Split(output, "\n")
 	partial = firstRunes(all[len(all)-1], lineChars)
 	all = all[:len(all)-1]
-	lines = []string{}
-	for _, line := range all[max(0, len(all)-tailLines):] {
+	all = all[max(0, len(all)-tailLines):]
+	lines = make([]string, 0, len(all))
+	for _, line := range all {
 		lines = append(lines, firstRunes(line, lineChars))
 	}
 	return lines, partial
@@ -262,7 +264,7 @@ func hunkHeader(line string) (h hunk, ok bool) {
 
 // todosOf are the steps of a plan.
 func todosOf(steps []transcript.Step) ([]todo, todoSummary) {
-	list, sum := []todo{}, todoSummary{Total: len(steps)}
+	list, sum := make([]todo, 0, len(steps)), todoSummary{Total: len(steps)}
 	for i, s := range steps {
 		status := s.Status
 		if !slices.Contains([]string{"pending", "in_progress", "completed", "cancelled"}, status) {

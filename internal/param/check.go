@@ -56,7 +56,7 @@ func objectOf(filled reflect.Value, leftOut func(reflect.Value) bool) ([]byte, e
 // valueOf is a field as a client would have sent it. A struct behind a pointer or in a list
 // has absent fields, too, unless it says by itself how it is written.
 func valueOf(value reflect.Value) ([]byte, error) {
-	switch value.Kind() { //nolint:exhaustive // the others are written as they are
+	switch value.Kind() {
 	case reflect.Pointer:
 		if !value.IsNil() && isPlain(value.Type().Elem()) {
 			return objectOf(value.Elem(), nothing)

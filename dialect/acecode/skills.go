@@ -1,0 +1,59 @@
+package acecode
+
+// Skills: what can be typed behind a slash.
+
+import (
+	"context"
+	"net/http"
+
+	"ac/company"
+	"ac/dialect"
+	"ac/internal/fault"
+)
+
+// skillList is the list as the document has it.
+type skillList struct {
+	Skills []company.Skill `json:"skills"`
+}
+
+// skills are those of the repository where sessions work, behind the daemon's own commands.
+func (s *server) skills(ctx context.Context) ([]company.Skill, error) {
+	list, err := dialect.Do(ctx, s.Company, (*company.Company).ListSkills, s.skillsOf())
+	return list.Skills, err
+}
+
+func (s *server) skillsOf() company.SkillParams {
+	return company.SkillParams{Dir: s.In(), ProjectID: s.ProjectID, RepoID: s.repo}
+}
+
+// skillRows are the skills beside the daemon's own commands.
+func (s *server) skillRows(ctx context.Context) ([]commandRow, error) {
+	list, err := s.skills(ctx)
+	rows := []commandRow{}
+	for _, skill := range list {
+		if skill.Category != "builtin" {
+			rows = append(rows, commandRow{skill.Name, skill.Description})
+		}
+	}
+	return rows, err
+}
+
+func listSkills(s *server, r *request) (any, error) {
+	rows, err := s.skills(r.Context())
+	if r.shape == shapeWire {
+		return rows, err
+	}
+	return skillList{rows}, err
+}
+
+func readSkill(s *server, r *request) (any, error) {
+	found, err := dialect.Do(r.Context(), s.Company, (*company.Company).ReadSkill, company.SkillTextParams{SkillParams: s.skillsOf(), Name: r.PathValue("name")})
+	if fault.Is(err, fault.NotFound) || fault.Is(err, fault.InvalidParams) {
+		return nil, refuse(http.StatusNotFound, "skill not found")
+	}
+	return blob{kind: "text/markdown; charset=utf-8", content: []byte(found.Text)}, err
+}
+
+func setSkill(*server, *request) (any, error) {
+	return nil, explain(http.StatusNotImplemented, "not served", "the agent's own program loads its skills")
+}
