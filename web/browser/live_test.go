@@ -28,7 +28,7 @@ func TestTalkingWithAnAgent(t *testing.T) {
 		RunID string `json:"run_id"`
 	}
 	said := r.ac("run:launch", r.dir, "say Hello there.;run touch approved.txt;run rm -r build;question Which colour?;hold;say All done.",
-		"--project", r.project, "--agent", r.worker, "--provider", "codex_app_server", "--mode", "default")
+		"--project", r.project, "--agent", r.worker, "--provider", "codex_app_server", "--mode", "default", "--no-watch")
 	if err := json.Unmarshal([]byte(said), &run); err != nil {
 		t.Fatalf("%v: %s", err, said)
 	}
