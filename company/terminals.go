@@ -194,20 +194,27 @@ type TerminalExit struct {
 	Signal         string `json:"signal,omitempty"`
 }
 
+// TerminalWatch is a look at a terminal, and where it begins. Who has it detaches the viewer.
+type TerminalWatch struct {
+	*terminal.Viewer
+	Begin AttachTerminalResult
+}
+
 // WatchTerminal begins to look at a terminal, for listeners of this process.
-func (c *Company) WatchTerminal(_ context.Context, p AttachTerminalParams) (v *terminal.Viewer, result AttachTerminalResult, err error) {
+func (c *Company) WatchTerminal(_ context.Context, p AttachTerminalParams) (w TerminalWatch, err error) {
 	t, err := c.console(p.TerminalID)
 	if err != nil {
-		return nil, result, err
+		return w, err
 	}
-	v, result.Terminal, result.Cursor, result.Truncated, err = t.Attach(p.Cursor)
-	return v, result, err
+	w.Viewer, w.Begin.Terminal, w.Begin.Cursor, w.Begin.Truncated, err = t.Attach(p.Cursor)
+	return w, err
 }
 
 // AttachTerminal streams the output of a terminal: what is kept from the cursor on, then
 // what comes. The notifications follow the answer.
 func (c *Company) AttachTerminal(ctx context.Context, p AttachTerminalParams) (AttachTerminalResult, error) {
-	v, result, err := c.WatchTerminal(ctx, p)
+	v, err := c.WatchTerminal(ctx, p)
+	result := v.Begin
 	if err != nil {
 		return result, err
 	}
@@ -217,7 +224,7 @@ func (c *Company) AttachTerminal(ctx context.Context, p AttachTerminalParams) (A
 	}
 	answer, start, err := c.all.hub.SubscribeSender("", func(ctx context.Context, id string, notify func(context.Context, string, any) error) error {
 		defer v.Detach()
-		return follow(ctx, v, id, notify)
+		return follow(ctx, v.Viewer, id, notify)
 	})
 	if err != nil {
 		v.Detach()
@@ -350,12 +357,12 @@ type WriteTerminalResult struct {
 }
 
 // WriteTerminal types into a terminal, and returns when the kernel has it.
-func (c *Company) WriteTerminal(_ context.Context, p WriteTerminalParams) (WriteTerminalResult, error) {
+func (c *Company) WriteTerminal(ctx context.Context, p WriteTerminalParams) (WriteTerminalResult, error) {
 	t, err := c.console(p.TerminalID)
 	if err != nil {
 		return WriteTerminalResult{}, err
 	}
-	n, err := t.Write(p.typed)
+	n, err := t.Write(ctx, p.typed)
 	return WriteTerminalResult{n}, err
 }
 

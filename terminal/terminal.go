@@ -55,6 +55,9 @@ func (h *Hub) start(spec Spec) (*Terminal, error) {
 	if err != nil {
 		return nil, err
 	}
+	if master, err = proc.WithDeadlines(master); err != nil { // the library has it block
+		return nil, errors.Join(err, tty.Close())
+	}
 	t := &Terminal{
 		id: "pty-" + h.opts.Draw(idLetters), spec: spec, master: master, title: spec.Title, cols: spec.Cols, rows: spec.Rows,
 		ring: ring{size: BufferBytes}, drained: make(chan struct{}), ended: make(chan struct{}), changed: make(chan struct{}),
@@ -225,21 +228,36 @@ type written struct {
 }
 
 // Write types bytes, and returns when the kernel has them. A program that takes none for
-// five seconds is fault.TerminalStalled.
-func (t *Terminal) Write(p []byte) (n int, err error) {
+// five seconds is fault.TerminalStalled. It ends early with ctx.
+func (t *Terminal) Write(ctx context.Context, p []byte) (n int, err error) {
 	if t.Info().Status == Exited {
 		return 0, t.over()
 	}
 	t.writing.Lock()
 	defer t.writing.Unlock()
+	cut := make(chan struct{})
+	uncut := context.AfterFunc(ctx, func() {
+		_ = t.master.SetWriteDeadline(time.Unix(1, 0)) // a terminal that is over is written to no more
+		close(cut)
+	})
+	defer func() {
+		if !uncut() {
+			<-cut // it would cut the next text off
+		}
+	}()
 	for n < len(p) {
 		if err := t.master.SetWriteDeadline(time.Now().Add(stalledAfter)); err != nil {
 			return n, t.over()
+		}
+		if ctx.Err() != nil { // looked at behind the deadline, which would replace that of the end
+			return n, context.Cause(ctx)
 		}
 		wrote, err := t.master.Write(p[n:min(n+4096, len(p))])
 		n += wrote
 		switch {
 		case err == nil || wrote > 0:
+		case ctx.Err() != nil:
+			return n, context.Cause(ctx)
 		case errors.Is(err, os.ErrDeadlineExceeded):
 			return n, fault.New(fault.TerminalStalled, "the program does not read what is typed").With(written{n})
 		default:
@@ -291,10 +309,11 @@ func (t *Terminal) piece(from int64, most int) Piece {
 	return Piece{Cursor: at, Bytes: bytes, Next: next, Info: t.info(), Over: t.exit != nil && next == t.ring.end, Closed: t.gone}
 }
 
-// Viewer is a place in the output. It is for one goroutine.
+// Viewer is a place in the output. It is for one goroutine, but for Write.
 type Viewer struct {
 	t    *Terminal
 	at   int64
+	over bool      // the end was returned
 	last time.Time // of the newest piece
 	done sync.Once
 }
@@ -318,8 +337,8 @@ func (t *Terminal) Attach(from int64) (v *Viewer, info Info, start int64, trunca
 	return &Viewer{t: t, at: start}, info, start, start > from, nil
 }
 
-// Next waits for output, or for the end. After output that came a moment ago it lets more
-// of it gather.
+// Next waits for output, for its end, which is returned once, or for the close of the
+// terminal. After output that came a moment ago it lets more of it gather.
 func (v *Viewer) Next(ctx context.Context) (Piece, error) {
 	for {
 		v.t.mu.Lock()
@@ -333,8 +352,8 @@ func (v *Viewer) Next(ctx context.Context) (Piece, error) {
 				return p, context.Cause(ctx)
 			}
 		}
-		if len(p.Bytes) > 0 || p.Over || p.Closed {
-			v.at, v.last = p.Next, time.Now()
+		if len(p.Bytes) > 0 || p.Over && !v.over || p.Closed {
+			v.at, v.last, v.over = p.Next, time.Now(), p.Over
 			return p, nil
 		}
 		select {
@@ -344,6 +363,9 @@ func (v *Viewer) Next(ctx context.Context) (Piece, error) {
 		}
 	}
 }
+
+// Write types bytes, as Terminal.Write does. Any goroutine may call it.
+func (v *Viewer) Write(ctx context.Context, p []byte) (n int, err error) { return v.t.Write(ctx, p) }
 
 // Detach ends the viewer.
 func (v *Viewer) Detach() {

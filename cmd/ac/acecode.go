@@ -64,7 +64,7 @@ func listenForACECode(ctx context.Context, c *dialect.Company, at dialect.Place,
 	}
 	l, err := acecode.Listen(ctx, c, acecode.Options{
 		Place: at, Level: doc.Level(o.level), Isolation: o.isolation, Dangerous: o.dangerous, AllowOpen: o.open, AllRuns: o.allRuns,
-		Terminals: !o.noTerminals && !o.beside, Shape: o.shape,
+		Terminals: !o.noTerminals, Shape: o.shape,
 	})
 	if err != nil {
 		return none, errors.Join(aceCodeFailure(err), files.Remove())

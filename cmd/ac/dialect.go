@@ -44,7 +44,6 @@ type dialectOptions struct {
 	isolation, onExit       string
 	tokenFile               string
 	dataDir                 string
-	beside                  bool // a control room is served by the same process
 	aceCodeOptions
 }
 
@@ -282,7 +281,10 @@ func (a *app) serveDialects(ctx context.Context, o dialectOptions, places []dial
 	defer stderr.Close()
 	env := workspace.SystemEnv()
 	hub := feed.NewHub(nil, env.Clock, env.IDs.New)
-	host := company.New(company.Options{Env: env, Executable: a.executable, Hub: hub, Stderr: stderr, Version: buildVersion()})
+	host := company.New(company.Options{
+		Env: env, Executable: a.executable, Hub: hub, Stderr: stderr, Version: buildVersion(),
+		Terminals: placeOf(places, acecode.Name) >= 0 && !o.noTerminals,
+	})
 	c := &dialect.Company{
 		Host: host, Dir: dir, ProjectID: o.project, RepoID: o.repo, AgentID: o.agent, Version: buildVersion(), Clock: env.Clock,
 		Actor: company.ActorParams{ActorID: o.as, ActorRole: o.role, ActorTeamID: o.team}, Log: slog.New(slog.NewTextHandler(stderr, nil)),
@@ -381,6 +383,6 @@ func dialectsBeside(o web.Options, places []dialectPlace) func(context.Context, 
 			Host: host, Dir: o.WorkspaceDir, ProjectID: o.ProjectID, Version: o.Version, Clock: o.Env.Clock,
 			Actor: o.Actor, Log: slog.New(slog.NewTextHandler(o.Stderr, nil)),
 		}
-		return listenAll(ctx, c, dialectOptions{beside: true}, places)
+		return listenAll(ctx, c, dialectOptions{}, places)
 	}
 }

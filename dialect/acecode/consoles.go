@@ -1,53 +1,168 @@
 package acecode
 
-// Consoles. They are of this machine only, whatever token a client brings, since what is
-// typed there is judged by no policy.
+// Consoles: shells on this machine. They are for the user of this process alone, whatever
+// token a client brings, since what is typed there is judged by no policy.
 
 import (
+	"cmp"
 	"context"
+	"fmt"
 	"net/http"
 
 	"ac/company"
 	"ac/dialect"
+	"ac/internal/fault"
+	"ac/internal/httpguard"
+	"ac/terminal"
 )
 
-// consoles reports whether there are consoles.
+// consoles reports whether there are consoles. An address that other machines reach has none.
 func (s *server) consoles(ctx context.Context) consoleHealth {
-	known, err := dialect.Do(ctx, s.Company, (*company.Host).Health, company.NoParams{})
-	if err != nil || !s.opts.Terminals || !known.Terminals.Available {
+	if !s.opts.Terminals || !s.onLoopback {
 		return consoleHealth{}
 	}
-	return consoleHealth{true, "posix"}
+	known, err := dialect.Do(ctx, s.Company, (*company.Company).ListTerminals, s.In())
+	if err != nil {
+		return consoleHealth{}
+	}
+	return consoleHealth{known.Available, known.Backend}
 }
 
-// consoleList is the consoles that run.
-type consoleList struct {
-	Backend  string     `json:"backend"`
-	Sessions []struct{} `json:"sessions"`
-}
-
-// shellList is the shells that a console can have.
-type shellList struct {
-	Shells  []struct{} `json:"shells"`
-	Default string     `json:"default"`
-}
-
-// onConsole is a handler of consoles: for clients on this machine.
+// onConsole is a handler of consoles: for the user of this process, where there are any.
 func onConsole(h handler) handler {
 	return func(s *server, r *request) (any, error) {
-		if !isNear(r.Request) {
+		if !httpguard.PeerOf(r.Context()).Trusted {
 			return nil, refuse(http.StatusForbidden, "console is loopback-only")
 		}
-		return h(s, r)
+		if !s.consoles(r.Context()).Available {
+			return nil, noConsole()
+		}
+		result, err := h(s, r)
+		return result, consoleRefusal(err)
 	}
+}
+
+func noConsole() error { return refuse(http.StatusServiceUnavailable, "console is not available") }
+
+// consoleRefusal is an error of a console as clients know it.
+func consoleRefusal(err error) error {
+	switch reason := fault.ReasonOf(err); reason {
+	case fault.TerminalDisabled, fault.TerminalUnavailable:
+		return noConsole()
+	case fault.TerminalNotFound, fault.TerminalExited:
+		return refuse(http.StatusNotFound, "unknown pty session")
+	case fault.TerminalLimit:
+		return refuse(http.StatusTooManyRequests, fmt.Sprintf("pty session limit reached (%d)", terminal.Limit))
+	case fault.TerminalViewers:
+		return explain(http.StatusTooManyRequests, string(reason), err.Error())
+	case fault.PathOutsideRoot, fault.NotADirectory:
+		return explain(http.StatusBadRequest, string(reason), err.Error())
+	case fault.ActorNotAllowed:
+		return explain(http.StatusForbidden, string(reason), err.Error())
+	}
+	return err
+}
+
+// consoleRow is a console as clients read it.
+type consoleRow struct {
+	ID       string `json:"id"`
+	Title    string `json:"title"`
+	Shell    string `json:"shell"`
+	Cwd      string `json:"cwd"`
+	Status   string `json:"status"`
+	PID      int    `json:"pid"`
+	Backend  string `json:"backend"`
+	ExitCode *int   `json:"exit_code,omitempty"`
+}
+
+func consoleOf(i terminal.Info, backend string) consoleRow {
+	return consoleRow{i.ID, i.Title, i.Shell, i.CWD, i.Status, i.PID, backend, i.ExitCode}
+}
+
+// consoleList is the consoles that there are, oldest first.
+type consoleList struct {
+	Backend  string       `json:"backend"`
+	Sessions []consoleRow `json:"sessions"`
 }
 
 func listConsoles(s *server, r *request) (any, error) {
-	return consoleList{s.consoles(r.Context()).Backend, []struct{}{}}, nil
+	found, err := dialect.Do(r.Context(), s.Company, (*company.Company).ListTerminals, s.In())
+	list := consoleList{found.Backend, []consoleRow{}}
+	for _, i := range found.Terminals {
+		list.Sessions = append(list.Sessions, consoleOf(i, found.Backend))
+	}
+	return list, err
 }
 
-func listShells(*server, *request) (any, error) { return shellList{[]struct{}{}, ""}, nil }
+func createConsole(s *server, r *request) (any, error) {
+	var p struct {
+		Cwd   string `json:"cwd"`
+		Title string `json:"title"`
+		Shell string `json:"shell"`
+	}
+	if err := r.decode(&p); err != nil {
+		return nil, err
+	}
+	made, err := dialect.Do(r.Context(), s.Company, (*company.Company).CreateTerminal, company.CreateTerminalParams{
+		Dir: s.In(), PersonParams: s.person(), CWD: cmp.Or(p.Cwd, s.cwd), Shell: p.Shell, Title: p.Title, Via: Name,
+	})
+	if fault.Is(err, fault.ShellNotAllowed) || fault.Is(err, fault.ShellUnavailable) {
+		return nil, &refusal{http.StatusBadRequest, errorBody{Error: "shell unavailable", Shell: p.Shell}}
+	}
+	return status{http.StatusCreated, consoleOf(made, s.consoles(r.Context()).Backend)}, err
+}
 
-func noConsole(*server, *request) (any, error) {
-	return nil, refuse(http.StatusServiceUnavailable, "console is not available")
+// shellRow is a shell that a console can have.
+type shellRow struct {
+	ID        string `json:"id"`
+	Label     string `json:"label"`
+	Available bool   `json:"available"`
+	NeedsPath bool   `json:"needs_path"` // never
+}
+
+type shellList struct {
+	Shells  []shellRow `json:"shells"`
+	Default string     `json:"default"`
+}
+
+func listShells(s *server, r *request) (any, error) {
+	found, err := dialect.Do(r.Context(), s.Company, (*company.Company).Shells, s.In())
+	list := shellList{[]shellRow{}, found.Default}
+	for _, one := range found.Shells {
+		list.Shells = append(list.Shells, shellRow{one.ID, one.Label, one.Available, false})
+	}
+	return list, err
+}
+
+func deleteConsole(s *server, r *request) (any, error) {
+	_, err := dialect.Do(r.Context(), s.Company, (*company.Company).CloseTerminal, company.CloseTerminalParams{Dir: s.In(), TerminalID: r.PathValue("pty"), Via: Name})
+	return nil, err
+}
+
+func resizeConsole(s *server, r *request) (any, error) {
+	var p struct {
+		Cols int `json:"cols"`
+		Rows int `json:"rows"`
+	}
+	if err := r.decode(&p); err != nil {
+		return nil, err
+	}
+	_, err := dialect.Do(r.Context(), s.Company, (*company.Company).ResizeTerminal, company.ResizeTerminalParams{
+		Dir: s.In(), TerminalID: r.PathValue("pty"), Cols: p.Cols, Rows: p.Rows,
+	})
+	if fault.Is(err, fault.InvalidParams) {
+		err = refuse(http.StatusBadRequest, "cols/rows out of range")
+	}
+	return nil, err
+}
+
+func renameConsole(s *server, r *request) (any, error) {
+	var p struct {
+		Title string `json:"title"`
+	}
+	if err := r.decode(&p); err != nil {
+		return nil, err
+	}
+	_, err := dialect.Do(r.Context(), s.Company, (*company.Company).RenameTerminal, company.RenameTerminalParams{Dir: s.In(), TerminalID: r.PathValue("pty"), Title: p.Title})
+	return nil, err
 }

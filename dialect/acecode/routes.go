@@ -41,12 +41,12 @@ func (s *server) allRoutes() *http.ServeMux {
 		"/api/skills":                         {"GET": listSkills},
 		"/api/skills/{name}":                  {"PUT": setSkill},
 		"/api/skills/{name}/body":             {"GET": readSkill},
-		"/api/pty":                            {"GET": onConsole(listConsoles), "POST": onConsole(noConsole)},
+		"/api/pty":                            {"GET": onConsole(listConsoles), "POST": onConsole(createConsole)},
 		"/api/pty/shells":                     {"GET": onConsole(listShells)},
-		"/api/pty/{pty}":                      {"DELETE": onConsole(noConsole)},
-		"/api/pty/{pty}/resize":               {"POST": onConsole(noConsole)},
-		"/api/pty/{pty}/title":                {"POST": onConsole(noConsole)},
-		"/ws/pty/{pty}":                       {"GET": onConsole(noConsole)},
+		"/api/pty/{pty}":                      {"DELETE": onConsole(deleteConsole)},
+		"/api/pty/{pty}/resize":               {"POST": onConsole(resizeConsole)},
+		"/api/pty/{pty}/title":                {"POST": onConsole(renameConsole)},
+		"/ws/pty/{pty}":                       {"GET": onConsole(consoleSocket)},
 		"/ws/sessions/{x}":                    {"GET": sessionSocket},
 	} {
 		mux.Handle(path, of.serve(s))

@@ -23,6 +23,9 @@ const (
 	pongWithin     = 20 * time.Second
 )
 
+// goodbye is the reason that goes with the end of the server.
+const goodbye = "the server ends"
+
 // multiplexed is the name of the socket that pages open.
 const multiplexed = "_multiplex"
 
@@ -61,10 +64,20 @@ type ownFrame struct {
 	Payload       any    `json:"payload"`
 }
 
+// asUpgrade refuses a request that asks for no WebSocket.
+func (r *request) asUpgrade() error {
+	if ws.IsUpgrade(r.Request) {
+		return nil
+	}
+	r.w.Header().Set("Upgrade", "websocket")
+	return refuse(http.StatusUpgradeRequired, "this is a WebSocket")
+}
+
+func tooManySockets() error { return refuse(http.StatusServiceUnavailable, "too many sockets") }
+
 func sessionSocket(s *server, r *request) (any, error) {
-	if !ws.IsUpgrade(r.Request) {
-		r.w.Header().Set("Upgrade", "websocket")
-		return nil, refuse(http.StatusUpgradeRequired, "this is a WebSocket")
+	if err := r.asUpgrade(); err != nil {
+		return nil, err
 	}
 	c := &socket{server: s, naming: r.shape, bound: map[string]*binding{}, room: make(chan struct{})}
 	c.fixed = r.URL.Query().Get("shape") != "" || s.opts.Shape == "wire" || s.opts.Shape == "document"
@@ -75,10 +88,10 @@ func sessionSocket(s *server, r *request) (any, error) {
 	defer c.cancel()
 	leave, ok := s.open.Enter(c)
 	if !ok {
-		return nil, refuse(http.StatusServiceUnavailable, "too many sockets")
+		return nil, tooManySockets()
 	}
 	defer leave()
-	conn, err := ws.Accept(r.w, r.Request, ws.Limits{Read: maxSocketFrame, Full: maxReplayBytes, Ping: pingEvery, Pong: pongWithin, Goodbye: "the server ends"})
+	conn, err := ws.Accept(r.w, r.Request, ws.Limits{Read: maxSocketFrame, Full: maxReplayBytes, Ping: pingEvery, Pong: pongWithin, Goodbye: goodbye})
 	if err != nil {
 		return taken{}, nil // the client has its answer
 	}

@@ -152,7 +152,7 @@ func actIn(dir, project string, log io.Writer) (c *dialect.Company, release func
 	env := workspace.SystemEnv()
 	env.LockPatience = patience
 	hub := feed.NewHub(nil, env.Clock, env.IDs.New)
-	host := company.New(company.Options{Env: env, Executable: must(os.Executable()), Hub: hub, Stderr: log, Version: "test"})
+	host := company.New(company.Options{Env: env, Executable: must(os.Executable()), Hub: hub, Stderr: log, Version: "test", Terminals: true})
 	return &dialect.Company{
 			Host: host, Dir: dir, ProjectID: project, Version: "test", Clock: env.Clock, Log: slog.New(slog.NewTextHandler(log, nil)),
 			Actor: company.ActorParams{ActorID: "human", ActorRole: "human"},
