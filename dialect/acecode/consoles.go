@@ -59,8 +59,9 @@ func consoleRefusal(err error) error {
 		return explain(http.StatusBadRequest, string(reason), err.Error())
 	case fault.ActorNotAllowed:
 		return explain(http.StatusForbidden, string(reason), err.Error())
+	default:
+		return err
 	}
-	return err
 }
 
 // consoleRow is a console as clients read it.

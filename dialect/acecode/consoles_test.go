@@ -347,6 +347,8 @@ func TestConsoleRefusals(t *testing.T) {
 		}
 		if err == nil {
 			_ = conn.CloseNow()
+		} else {
+			_ = answer.Body.Close()
 		}
 	}
 	// Somebody whom nobody knows, with the token.
