@@ -1,3 +1,5 @@
+//go:build linux
+
 package terminal_test
 
 import (

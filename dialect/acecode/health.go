@@ -125,8 +125,9 @@ func withoutSecrets(env []string) (kept []string) {
 // isOurs reports whether a directory, its links resolved, is where sessions work, in a
 // linked repository, or in a worktree.
 func (s *server) isOurs(ctx context.Context, dir string) (bool, error) {
-	roots := []string{s.cwd, filepath.Join(workspace.Canonical(s.Dir), filepath.FromSlash(workspace.WorktreesDir))}
 	repos, err := dialect.Do(ctx, s.Company, (*company.Company).Repositories, company.ProjectParams{Dir: s.In(), ProjectID: s.ProjectID})
+	roots := make([]string, 0, 2+len(repos))
+	roots = append(roots, s.cwd, filepath.Join(workspace.Canonical(s.Dir), filepath.FromSlash(workspace.WorktreesDir)))
 	for _, repo := range repos {
 		roots = append(roots, workspace.Canonical(repo.Root))
 	}

@@ -267,11 +267,13 @@ func (m *mapper) asks(c *transcript.Change) {
 	if record == nil {
 		return
 	}
-	if c.Op == transcript.Open {
+	switch c.Op {
+	case transcript.Open:
 		m.closeSaid("")
 		m.request(c.Item.Kind, record)
-	} else if c.Op == transcript.Close {
+	case transcript.Close:
 		m.resolved(c.Item.Kind, record)
+	default: // it goes on waiting
 	}
 }
 

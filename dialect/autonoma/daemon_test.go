@@ -184,7 +184,7 @@ func TestManyClients(t *testing.T) {
 	_ = deaf.CloseNow()
 	var quiet *websocket.Conn
 	until(t, "there is room for a client", func() bool {
-		quiet, answer, err = websocket.Dial(t.Context(), s.url, nil)
+		quiet, answer, err = websocket.Dial(t.Context(), s.url, nil) //nolint:bodyclose // closed below
 		if answer != nil && answer.Body != nil {
 			_ = answer.Body.Close()
 		}
