@@ -191,7 +191,7 @@ func decodeRun(s source, text []byte) decoded {
 	if of := value.Get("live").Get("sessions"); of.Kind == shape.Number && of.Num >= 1 && of.Num <= math.MaxInt32 {
 		sessions = int(of.Num)
 	}
-	values = append(values, maybe(value.Get("error_kind").Text), instant(value.Get("ended_at").Text), maybe(value.Get("error").Text), sessions)
+	values = append(values, maybe(value.Get("error_kind").Text), instant(value.Get("ended_at").Text), maybe(value.Get("error").Text), sessions, maybe(value.Get("model_profile").Text))
 	return decoded{
 		claim: "run\x00" + s.project + "\x00" + run.ID, agent: run.AgentID,
 		rows: []insertion{{"ac_runs", values}},

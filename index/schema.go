@@ -26,7 +26,7 @@ import "math"
 // applicationID and schemaVersion identify our files and their layout.
 const (
 	applicationID = 0x61636978 // "acix"
-	schemaVersion = 7
+	schemaVersion = 8
 )
 
 // seqBits is how many bits of an event's key hold its seq.
@@ -50,7 +50,7 @@ CREATE TABLE ac_runs(
   usage_input_tokens INTEGER, usage_cached_tokens INTEGER, usage_output_tokens INTEGER, usage_reasoning_tokens INTEGER, usage_cost_source TEXT,
   context_cycles_count INTEGER, context_cycles_source TEXT,
   spec_model TEXT, spec_task_id TEXT, spec_milestone_id TEXT, error_kind TEXT,
-  ended_at INTEGER, error TEXT, sessions INTEGER NOT NULL);
+  ended_at INTEGER, error TEXT, sessions INTEGER NOT NULL, model_profile TEXT);
 CREATE TABLE ac_run_stats(
   id INTEGER PRIMARY KEY, events INTEGER NOT NULL, parse_errors INTEGER NOT NULL,
   policy_decisions INTEGER NOT NULL, policy_denied INTEGER NOT NULL,

@@ -271,6 +271,7 @@ type UsageRecord struct {
 	AgentID   string
 	Provider  string
 	Model     string // "" if the run names none
+	Profile   string // of the run's newest session, "" without one
 	At        int64  // in Unix nanoseconds
 	Estimated bool
 	Input     int64
@@ -296,7 +297,7 @@ func (v *View) UsageRecords(f UsageFilter, visit func(*UsageRecord)) error {
 	c.add("u.at>=? AND u.at<=?", f.From, f.To)
 	c.equal("r.project_id", f.ProjectID)
 	c.equal("r.agent_id", f.AgentID)
-	rows, err := v.conn.ask(v.ctx, `SELECT r.project_id, r.run_id, r.agent_id, r.provider, COALESCE(r.spec_model,''), u.at, u.estimated,
+	rows, err := v.conn.ask(v.ctx, `SELECT r.project_id, r.run_id, r.agent_id, r.provider, COALESCE(r.spec_model,''), COALESCE(r.model_profile,''), u.at, u.estimated,
  u.input, u.cached, u.output, u.reasoning, u.total, u.cost_usd, COALESCE(u.cost_by,'') FROM ac_usage_records u JOIN ac_runs r ON r.id=u.id>>36`+c.text, c.args...)
 	if err != nil {
 		return err
@@ -304,7 +305,7 @@ func (v *View) UsageRecords(f UsageFilter, visit func(*UsageRecord)) error {
 	defer rows.Close()
 	for rows.Next() {
 		var u UsageRecord
-		if err := rows.Scan(&u.ProjectID, &u.RunID, &u.AgentID, &u.Provider, &u.Model, &u.At, &u.Estimated,
+		if err := rows.Scan(&u.ProjectID, &u.RunID, &u.AgentID, &u.Provider, &u.Model, &u.Profile, &u.At, &u.Estimated,
 			&u.Input, &u.Cached, &u.Output, &u.Reasoning, &u.Total, &u.CostUSD, &u.CostBy); err != nil {
 			return err
 		}

@@ -73,7 +73,7 @@ type Limits struct {
 func (t *Table) capabilities(version string) func(*company.Host, context.Context, Nothing) (Capabilities, error) {
 	return func(all *company.Host, _ context.Context, _ Nothing) (Capabilities, error) {
 		c := Capabilities{
-			Server: ServerInfo{"ac", version}, ServerID: all.ServerID(), Protocol: "v1", Methods: []Capability{}, Notifications: []string{"events.notification", "transcript.notification", "room.notification"},
+			Server: ServerInfo{"ac", version}, ServerID: all.ServerID(), Protocol: "v1", Methods: []Capability{}, Notifications: []string{"events.notification", "transcript.notification", "room.notification", "terminal.output", "terminal.exited"},
 			Limits:          Limits{MaxLine, maxDepth, maxInFlight, maxWaiting},
 			ProtocolVersion: "v1", AvailableMethods: []string{}, Context: ContextCapabilities{LayersVersion: 1},
 			Memory: MemoryCapabilities{

@@ -16,7 +16,7 @@ import (
 )
 
 // office is a workspace with one project.
-func office(t *testing.T) (*workspace.Workspace, string) {
+func office(t testing.TB) (*workspace.Workspace, string) {
 	t.Helper()
 	ctx := context.Background()
 	w := workspacetest.New(t, workspace.SystemEnv())
@@ -27,7 +27,7 @@ func office(t *testing.T) (*workspace.Workspace, string) {
 	return w, project
 }
 
-func put(t *testing.T, w *workspace.Workspace, name, text string) {
+func put(t testing.TB, w *workspace.Workspace, name, text string) {
 	t.Helper()
 	file := filepath.Join(w.Dir(), filepath.FromSlash(name))
 	if err := os.MkdirAll(filepath.Dir(file), 0o755); err != nil {

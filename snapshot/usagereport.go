@@ -48,13 +48,17 @@ type DayUsage struct {
 	Date string `json:"date"`
 }
 
-// ModelUsage is the usage of a model of a provider.
+// ModelUsage is the usage of a model of a provider. Runs with a model profile stand apart,
+// under its name.
 type ModelUsage struct {
 	UsageSum
 	Label    string `json:"label"`
 	Provider string `json:"provider"`
 	Model    string `json:"model"`
 }
+
+// modelKey is what makes a row of the models.
+type modelKey struct{ profile, provider, model string }
 
 // ProjectUsage is the usage of a project.
 type ProjectUsage struct {
@@ -110,12 +114,12 @@ func (m *View) UsageReport(q UsageReportQuery) (report UsageReport, err error) {
 	for i := range report.Daily {
 		report.Daily[i].Date = from.AddDate(0, 0, i).Format(time.DateOnly)
 	}
-	models, projects, agents, providers := usageBy[[2]string]{}, usageBy[string]{}, usageBy[string]{}, usageBy[string]{}
+	models, projects, agents, providers := usageBy[modelKey]{}, usageBy[string]{}, usageBy[string]{}, usageBy[string]{}
 	filter := index.UsageFilter{ProjectID: q.ProjectID, AgentID: q.AgentID, From: clock.Nanos(from), To: clock.Nanos(to.Add(time.Millisecond)) - 1}
 	err = m.view.UsageRecords(filter, func(r *index.UsageRecord) {
 		day := int((r.At - filter.From) / int64(24*time.Hour)) // the zone is fixed
 		for _, sum := range []*UsageSum{
-			&report.Summary, &report.Daily[day].UsageSum, models.of([2]string{r.Provider, r.Model}), projects.of(r.ProjectID), agents.of(r.AgentID), providers.of(r.Provider),
+			&report.Summary, &report.Daily[day].UsageSum, models.of(modelKey{r.Profile, r.Provider, r.Model}), projects.of(r.ProjectID), agents.of(r.AgentID), providers.of(r.Provider),
 		} {
 			sum.add(r)
 		}
@@ -131,10 +135,10 @@ func (m *View) UsageReport(q UsageReportQuery) (report UsageReport, err error) {
 }
 
 // nameUsage makes the lists of a report, the most tokens first.
-func (m *View) nameUsage(report *UsageReport, models usageBy[[2]string], projects, agents, providers usageBy[string]) error {
-	report.Models = usageList(models, func(key [2]string, sum UsageSum) (ModelUsage, string) {
-		row := ModelUsage{UsageSum: sum, Label: cmp.Or(key[1], key[0]), Provider: key[0], Model: key[1]}
-		return row, row.Label + "\x00" + row.Provider
+func (m *View) nameUsage(report *UsageReport, models usageBy[modelKey], projects, agents, providers usageBy[string]) error {
+	report.Models = usageList(models, func(key modelKey, sum UsageSum) (ModelUsage, string) {
+		row := ModelUsage{UsageSum: sum, Label: cmp.Or(key.profile, key.model, key.provider), Provider: key.provider, Model: key.model}
+		return row, row.Label + "\x00" + row.Provider + "\x00" + row.Model
 	})
 	report.Providers = usageList(providers, func(key string, sum UsageSum) (ProviderUsed, string) { return ProviderUsed{sum, key}, key })
 	named := map[string]string{}

@@ -19,7 +19,7 @@ const modelled = "spec: {kind: codex_app_server, prompt_relpath: p, model: m1}\n
 
 // usageRun writes a run whose log has these events, each as its type, its minute of today
 // and its payload.
-func usageRun(t *testing.T, w *workspace.Workspace, project, run, provider, model string, day time.Time, lines ...[3]string) {
+func usageRun(t testing.TB, w *workspace.Workspace, project, run, provider, model string, day time.Time, lines ...[3]string) {
 	t.Helper()
 	put(t, w, workspace.RunFile(project, run), "schema_version: 1\ntype: run\nid: "+run+"\nproject_id: "+project+"\nagent_id: agent_a\nprovider: "+provider+
 		"\ncreated_at: 2026-01-01T00:00:00.000Z\nstatus: ended\ncontext_pack_id: c\nevents_relpath: x\n"+model)
@@ -35,7 +35,7 @@ func usageRun(t *testing.T, w *workspace.Workspace, project, run, provider, mode
 	put(t, w, workspace.LogFile(project, run), text)
 }
 
-func usageReport(t *testing.T, w *workspace.Workspace, ix *index.Index, q UsageReportQuery) (report UsageReport) {
+func usageReport(t testing.TB, w *workspace.Workspace, ix *index.Index, q UsageReportQuery) (report UsageReport) {
 	t.Helper()
 	err := At(context.Background(), w, ix, Request{Index: index.UpToDate}, func(m *View) (err error) {
 		report, err = m.UsageReport(q)
@@ -45,6 +45,56 @@ func usageReport(t *testing.T, w *workspace.Workspace, ix *index.Index, q UsageR
 		t.Fatal(err)
 	}
 	return report
+}
+
+// TestUsageOfProfiles: runs with a model profile stand apart under its name, whatever model
+// and provider they share with others.
+func TestUsageOfProfiles(t *testing.T) {
+	t.Parallel()
+	w, project := office(t)
+	ix := index.For(w)
+	t.Cleanup(func() { _ = ix.Close() })
+	now := w.Env.Clock.Now()
+	for i, record := range []string{modelled, "model_profile: Fast\n" + modelled, "model_profile: Fast\n", ""} {
+		usageRun(t, w, project, fmt.Sprintf("run_%d", i), "codex", record, now,
+			[3]string{"usage.reported", "0s", fmt.Sprintf(`{"total_tokens":%d}`, 10*(i+1))}, [3]string{"run.ended", "0s", `{}`})
+	}
+	got := []string{}
+	for _, m := range usageReport(t, w, ix, UsageReportQuery{Days: 1}).Models {
+		got = append(got, fmt.Sprintf("%s/%s/%s %d", m.Label, m.Provider, m.Model, m.Total))
+	}
+	want := []string{"codex/codex/ 40", "Fast/codex/ 30", "Fast/codex/m1 20", "m1/codex/m1 10"}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("models (-want +got):\n%s", diff)
+	}
+}
+
+// TestUsageDays: every day of the period is there, zero days too; the bounds are the first
+// and the last millisecond of local days, in UTC.
+func TestUsageDays(t *testing.T) {
+	t.Parallel()
+	w, _ := office(t)
+	ix := index.For(w)
+	t.Cleanup(func() { _ = ix.Close() })
+	const west = 300
+	local := w.Env.Clock.Now().In(time.FixedZone("", -60*west))
+	report := usageReport(t, w, ix, UsageReportQuery{Days: 3, Timezone: west})
+	if len(report.Daily) != 3 || report.Daily[2].Date < local.Format(time.DateOnly) || report.Summary.CostUSD != nil || report.Models == nil {
+		t.Errorf("%+v", report)
+	}
+	first, err := time.Parse(time.DateOnly, report.Daily[0].Date)
+	if err != nil {
+		t.Fatal(err)
+	}
+	from := first.Add(west * time.Minute)
+	to := from.Add(3*24*time.Hour - time.Millisecond)
+	want := UsagePeriodInfo{
+		Days: 3, PeriodStart: clock.Stamp(from), PeriodEnd: clock.Stamp(to), PeriodStartMS: from.UnixMilli(), PeriodEndMS: to.UnixMilli(),
+		Timezone: west, GeneratedAt: report.Metadata.GeneratedAt,
+	}
+	if diff := cmp.Diff(want, report.Metadata); diff != "" {
+		t.Errorf("metadata (-want +got):\n%s", diff)
+	}
 }
 
 // TestUsageReport counts turns, sessions without turns, and estimates, each on the local
@@ -131,5 +181,23 @@ func TestUsageReport(t *testing.T) {
 	usageRun(t, w, project, "run_open", "codex", modelled, today, append(open, [3]string{"run.turn_ended", "7m", `{"turn":1}`})...)
 	if got := usageReport(t, w, ix, UsageReportQuery{Days: 2, AgentID: "agent_a", ProjectID: project}).Summary; got.Records != 5 || got.Total != 242 {
 		t.Errorf("once the turn is closed there are %d records of %d tokens, want 5 of 242", got.Records, got.Total)
+	}
+}
+
+// BenchmarkUsageReport reports 3,000 runs of two turns each from an index that is up to date.
+func BenchmarkUsageReport(b *testing.B) {
+	w, project := office(b)
+	ix := index.For(w)
+	b.Cleanup(func() { _ = ix.Close() })
+	for i := range 3000 {
+		usageRun(b, w, project, fmt.Sprintf("run_%d", i), "codex", modelled, w.Env.Clock.Now(),
+			[3]string{"usage.reported", "0s", `{"turn":1,"total_tokens":10,"cost_usd":0.5}`}, [3]string{"run.turn_ended", "0s", `{"turn":1}`},
+			[3]string{"usage.reported", "0s", `{"turn":2,"total_tokens":30,"cost_usd":1.5}`}, [3]string{"run.ended", "0s", `{}`})
+	}
+	usageReport(b, w, ix, UsageReportQuery{Days: 30}) // builds the index
+	for b.Loop() {
+		if got := usageReport(b, w, ix, UsageReportQuery{Days: 30}).Summary.Records; got != 6000 {
+			b.Fatal(got)
+		}
 	}
 }

@@ -10,8 +10,6 @@ import (
 	"syscall"
 	"time"
 
-	"github.com/creack/pty"
-
 	"ac/internal/fault"
 	"ac/internal/proc"
 	"ac/runs/session"
@@ -34,7 +32,7 @@ type Terminal struct {
 	console *session.Console
 
 	drained chan struct{} // closed when there is no more output
-	ended   chan struct{} // closed when status and exit are known
+	ended   chan struct{} // closed when status and exit are known, and recorded
 	ending  sync.Once
 
 	writing sync.Mutex // of input, so that texts do not mix
@@ -51,21 +49,15 @@ type Terminal struct {
 
 // start opens a terminal and starts its shell.
 func (h *Hub) start(spec Spec) (*Terminal, error) {
-	master, tty, err := pty.Open()
+	master, tty, err := openPTY(spec.Cols, spec.Rows)
 	if err != nil {
 		return nil, err
-	}
-	if master, err = proc.WithDeadlines(master); err != nil { // the library has it block
-		return nil, errors.Join(err, tty.Close())
 	}
 	t := &Terminal{
 		id: "pty-" + h.opts.Draw(idLetters), spec: spec, master: master, title: spec.Title, cols: spec.Cols, rows: spec.Rows,
 		ring: ring{size: BufferBytes}, drained: make(chan struct{}), ended: make(chan struct{}), changed: make(chan struct{}),
 	}
-	err = pty.Setsize(master, winsize(spec.Cols, spec.Rows))
-	if err == nil {
-		t.console, err = session.StartConsole(h.opts.Executable, &h.guards, tty, spec.Shell, spec.Env, spec.CWD, h.opts.Draw(4*idLetters))
-	}
+	t.console, err = session.StartConsole(h.opts.Executable, &h.guards, tty, spec.Shell, spec.Env, spec.CWD, h.opts.Draw(4*idLetters))
 	if err = errors.Join(err, tty.Close()); err != nil {
 		if t.console != nil {
 			t.console.Sweep()
@@ -75,10 +67,6 @@ func (h *Hub) start(spec Spec) (*Terminal, error) {
 	go t.pump()   // ends with the last of those who hold the terminal
 	go t.await(h) // ends with the shell, which Close sees to
 	return t, nil
-}
-
-func winsize(cols, rows int) *pty.Winsize {
-	return &pty.Winsize{Cols: uint16(cols), Rows: uint16(rows)} //nolint:gosec // both are at most 1000
 }
 
 // pump reads the output, at most so fast.
@@ -135,10 +123,10 @@ func (t *Terminal) await(h *Hub) {
 	t.wake()
 	t.mu.Unlock()
 	_ = t.master.Close() // it has been read
-	close(t.ended)
 	if h.opts.Ended != nil {
 		h.opts.Ended(t.spec.Dir, t.Info())
 	}
+	close(t.ended)
 }
 
 // end ends the shell and everything that it started: it is hung up, and killed a moment
@@ -211,7 +199,7 @@ func (t *Terminal) Resize(cols, rows int) error {
 	if t.exit != nil {
 		return t.over()
 	}
-	if err := pty.Setsize(t.master, winsize(cols, rows)); err != nil {
+	if err := resizePTY(t.master, cols, rows); err != nil {
 		return fault.New(fault.IO, "the terminal was not resized: %w", err)
 	}
 	t.cols, t.rows = cols, rows

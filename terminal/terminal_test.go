@@ -8,6 +8,7 @@ import (
 	"crypto/sha256"
 	"errors"
 	"fmt"
+	"math"
 	"math/rand/v2"
 	"os"
 	"os/exec"
@@ -15,6 +16,7 @@ import (
 	"runtime"
 	"strconv"
 	"strings"
+	"sync/atomic"
 	"syscall"
 	"testing"
 	"time"
@@ -149,7 +151,7 @@ func TestShell(t *testing.T) {
 
 // watched hashes all that a viewer sees, up to the end; it detaches and comes back at its
 // cursor after each so many bytes.
-func watched(ctx context.Context, term *terminal.Terminal, again int) (sum [32]byte, size int, err error) {
+func watched(ctx context.Context, term *terminal.Terminal, again int, seen *atomic.Int64) (sum [32]byte, size int, err error) {
 	hash := sha256.New()
 	at, since := int64(0), 0
 	v, _, _, _, err := term.Attach(0)
@@ -164,6 +166,7 @@ func watched(ctx context.Context, term *terminal.Terminal, again int) (sum [32]b
 		}
 		_, _ = hash.Write(p.Bytes)
 		at, since = p.Next, since+len(p.Bytes)
+		seen.Store(at)
 		if p.Over {
 			break
 		}
@@ -179,8 +182,8 @@ func watched(ctx context.Context, term *terminal.Terminal, again int) (sum [32]b
 	return [32]byte(hash.Sum(nil)), int(at), err
 }
 
-// TestViewersSeeTheSame: 10 MiB, paced so that nobody is overtaken, one of the viewers
-// coming back at its cursor again and again.
+// TestViewersSeeTheSame: 10 MiB, paced so that nobody is overtaken. Two of the viewers come
+// back at their cursors again and again, one joins when 1 MiB is over and begins at 0.
 func TestViewersSeeTheSame(t *testing.T) {
 	t.Parallel()
 	term := open(t, newHub(t))
@@ -191,20 +194,31 @@ func TestViewersSeeTheSame(t *testing.T) {
 		size int
 		err  error
 	}
-	results := make(chan seen, 3)
-	for _, again := range []int{0, 100_000, 1_000_000} {
-		go func() {
-			sum, size, err := watched(t.Context(), term, again)
-			results <- seen{sum, size, err}
-		}()
+	results := make(chan seen, 4)
+	var places [4]atomic.Int64
+	watch := func(i, again int) {
+		sum, size, err := watched(t.Context(), term, again, &places[i])
+		places[i].Store(math.MaxInt64)
+		results <- seen{sum, size, err}
+	}
+	for i, again := range []int{0, 100_000, 1_000_000} {
+		go watch(i, again)
 	}
 	at := int64(0)
-	for range 40 {
+	for round := range 40 {
 		at = await(t, term, at, strings.Repeat("x", 262144))
+		if round == 3 {
+			go watch(3, 0)
+		}
+		for i := range places {
+			if i < 3 || round > 3 {
+				until(t, "all have seen it", func() bool { return places[i].Load() >= at })
+			}
+		}
 		typed(t, term, "\n")
 	}
 	first := <-results
-	for _, other := range []seen{<-results, <-results} {
+	for _, other := range []seen{<-results, <-results, <-results} {
 		if first.err != nil || other != first || first.size < 10<<20 {
 			t.Errorf("%d %v, %d %v", first.size, first.err, other.size, other.err)
 		}
@@ -215,25 +229,33 @@ func TestViewersSeeTheSame(t *testing.T) {
 func TestTruncated(t *testing.T) {
 	t.Parallel()
 	term := open(t, newHub(t))
-	typed(t, term, "stty -opost -echo; head -c 3145728 /dev/zero | tr '\\0' y; exit 0\n")
+	file := filepath.Join(t.TempDir(), "text")
+	var text bytes.Buffer
+	for n := 0; text.Len() < 3<<20; n++ {
+		fmt.Fprintf(&text, "%015d\n", n)
+	}
+	if err := os.WriteFile(file, text.Bytes(), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	typed(t, term, "stty -opost -echo; exec cat "+file+"\n")
 	info := over(t, term)
 	v, _, start, truncated, err := term.Attach(0)
 	if err != nil || !truncated || start != info.BufferStart || info.Cursor-info.BufferStart != terminal.BufferBytes {
 		t.Fatalf("%+v %d %v %v", info, start, truncated, err)
 	}
 	defer v.Detach()
-	n := 0
+	var all []byte
 	for {
 		p, err := v.Next(t.Context())
 		if err != nil {
 			t.Fatal(err)
 		}
-		if n += len(p.Bytes); p.Over {
+		if all = append(all, p.Bytes...); p.Over {
 			break
 		}
 	}
-	if n != terminal.BufferBytes {
-		t.Errorf("%d bytes were replayed", n)
+	if want := text.Bytes()[text.Len()-terminal.BufferBytes:]; !bytes.Equal(all, want) {
+		t.Errorf("%d bytes were replayed, ending %q, want %d, ending %q", len(all), all[max(0, len(all)-40):], len(want), want[len(want)-40:])
 	}
 }
 

@@ -1,8 +1,10 @@
 package main
 
-// usage:reconcile:*, and system:capabilities.
+// usage:reconcile:*, usage:report, and system:capabilities.
 
 import (
+	"fmt"
+
 	"github.com/spf13/cobra"
 
 	"ac/company"
@@ -54,6 +56,39 @@ func reconcileSnapshotCommand(a *app) *cobra.Command {
 		"project: only the runs of this project",
 		"period-start: from this day or timestamp",
 		"period-end: up to the end of this day, or to this timestamp")
+	return cmd
+}
+
+func usageReportCommand(a *app) *cobra.Command {
+	var p company.UsageReportParams
+	asJSON := false
+	cmd := &cobra.Command{
+		Use: "usage:report <dir>", Short: "Show what was used by day", Args: args("dir"),
+		Long: `Show the runs, the tokens and the cost of the last days, by day; days without runs are
+left out. With --json the result of usage.report, which has models, projects, agents and
+providers too.`,
+		Example: "  ac usage:report ./acme --days 7\n  ac usage:report ./acme --tz -60",
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			report, err := ask(cmd.Context(), a, (*company.Company).UsageReport, p)
+			switch {
+			case err != nil:
+				return err
+			case asJSON:
+				return a.printJSON(report)
+			}
+			const width = 80
+			for _, line := range costTable("day", costRows(&report, "day"), &report, width, false).Lines(width, false) {
+				fmt.Fprintln(a.stdout, line)
+			}
+			return nil
+		},
+	}
+	mirror(cmd, &p,
+		"days: how many days, today included",
+		"tz=timezone_offset_minutes: UTC minus local time, in minutes",
+		"project: only the runs of this project",
+		"agent: only the runs of this agent")
+	cmd.Flags().BoolVar(&asJSON, "json", false, "print JSON")
 	return cmd
 }
 

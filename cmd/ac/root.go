@@ -87,7 +87,7 @@ func newRoot(a *app) *cobra.Command {
 		artifactNewCommand(a), artifactValidateCommand(a), artifactReadCommand(a),
 		artifactFilesCommand(a), artifactPreviewCommand(a), artifactApplyCommand(a), artifactRevertCommand(a), runChangesCommand(a),
 		memoryDeltaCommand(a), memoryApproveCommand(a), memoryPreviewCommand(a), memoryListCommand(a), memoryCandidatesCommand(a), contextPlanCommand(a),
-		reconcileRecordCommand(a), reconcileSnapshotCommand(a), capabilitiesCommand(a), inboxShowCommand(a),
+		reconcileRecordCommand(a), reconcileSnapshotCommand(a), usageReportCommand(a), capabilitiesCommand(a), inboxShowCommand(a),
 		indexRebuildCommand(a), indexSyncCommand(a), indexStatsCommand(a), indexRunsCommand(a), indexEventsCommand(a),
 		indexErrorsCommand(a), indexReviewsCommand(a), indexHelpCommand(a),
 		uiResolveCommand(a), versionCommand(a),

@@ -55,17 +55,6 @@ func SocketPair() (a, b *os.File, err error) {
 // CloseOnExec keeps child processes from inheriting a descriptor.
 func CloseOnExec(fd int) { syscall.CloseOnExec(fd) }
 
-// WithDeadlines is a file whose reads and writes can be given deadlines, in place of one of
-// a terminal, which is closed.
-func WithDeadlines(f *os.File) (*os.File, error) {
-	fd, err := unix.FcntlInt(f.Fd(), unix.F_DUPFD_CLOEXEC, 0)
-	if err != nil {
-		return nil, errors.Join(os.NewSyscallError("fcntl", err), f.Close())
-	}
-	err = os.NewSyscallError("fcntl", unix.SetNonblock(fd, true))
-	return os.NewFile(uintptr(fd), f.Name()), errors.Join(err, f.Close()) //nolint:gosec // a descriptor
-}
-
 // HungUp reports whether the writer of a pipe or socket has closed it, even
 // while some of its bytes are unread.
 func HungUp(f *os.File) bool {

@@ -58,9 +58,6 @@ func SocketPair() (a, b *os.File, err error) { return nil, nil, ErrUnsupported }
 // CloseOnExec is not needed where sessions are not supported.
 func CloseOnExec(int) {}
 
-// WithDeadlines is a file whose reads and writes can be given deadlines.
-func WithDeadlines(*os.File) (*os.File, error) { return nil, ErrUnsupported }
-
 // HungUp is not known here: a read reports the end of the pipe.
 func HungUp(*os.File) bool { return false }
 

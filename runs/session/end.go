@@ -53,6 +53,13 @@ func (s *supervisor) end(ctx context.Context, o outcome) error {
 		return err
 	}
 	drafts = append(ends, drafts...)
+	if o.unstarted && s.order.Live != nil {
+		refused, err := s.refusedTexts(record.Error)
+		if err != nil {
+			return err
+		}
+		drafts = append(refused, drafts...)
+	}
 	payload := endedPayload{ExitCode: o.exitCode, Signal: o.signal, Stopped: o.stopped, Error: record.Error, ErrorKind: record.ErrorKind, Integrity: c.integrity}
 	log := workspace.LogFile(s.order.ProjectID, s.order.RunID)
 	if c.counted, err = (counted{}).count(s.w, log); err != nil {

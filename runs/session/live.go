@@ -289,7 +289,7 @@ func (c *conversation) leave() {
 		switch {
 		case s.compacts != "":
 			c.compacted(s.compacts, errors.New("the session ended"))
-		case !s.kept:
+		default:
 			c.tell(c.draft(events.SteerDiscarded, discardedPayload{SteerID: s.ID, Reason: reason}))
 		}
 	}

@@ -40,7 +40,6 @@ type steer struct {
 	actor  string
 	model  string
 	sent   bool // to the agent, which did not say yet what became of it
-	kept   bool // it stays open over the end of the session
 	before bool // it waited before the session began
 
 	compacts string // no text, but how the conversation is to be compacted

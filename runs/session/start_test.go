@@ -6,6 +6,7 @@ package session_test
 import (
 	"fmt"
 	"slices"
+	"strings"
 	"testing"
 
 	"ac/events"
@@ -152,5 +153,69 @@ func TestStartRefused(t *testing.T) {
 	}
 	if err := k.startWaiting(nil); err != nil {
 		t.Errorf("nothing waits any more: %v", err)
+	}
+}
+
+// TestStartFails: where the session is accepted and its agent cannot be started, the texts
+// that were to begin it are discarded with the reason, so that they do not come along with a
+// later one.
+func TestStartFails(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		machine  func(*doc.Machine)
+		want     string
+		executed bool // as far as its log tells
+	}{
+		"no command line": {func(m *doc.Machine) { m.AgentCommands = nil }, "no command line is known", false},
+		"no program":      {func(m *doc.Machine) { m.AgentCommands["acp_script"] = []string{"/nonexistent/agent"} }, "/nonexistent/agent", true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			s := newStage(t)
+			k := talk{s, s.turnOf(session.DriverACP, "not said")}
+			working, err := s.w.Machine()
+			if err != nil {
+				t.Fatal(err)
+			}
+			if err := s.w.UpdateMachine(s.ctx, c.machine); err != nil {
+				t.Fatal(err)
+			}
+			lost, err := k.queueFor("say lost", "")
+			if err != nil {
+				t.Fatal(err)
+			}
+			_ = k.startWaiting(nil) // it may have begun before it failed
+			if p := k.await(events.SteerDiscarded, nil); p.SteerID != lost.SteerID || p.Reason != "refused" || !strings.Contains(p.Error, c.want) {
+				t.Errorf("%+v", p)
+			}
+			if record := k.end(); record.Status != doc.StatusFailed {
+				t.Fatalf("%s: %s", record.Status, record.Error)
+			}
+			k.before(isType(events.SteerDiscarded), isType(events.RunFailed))
+
+			if err := s.w.UpdateMachine(s.ctx, func(m *doc.Machine) { m.AgentCommands = working.AgentCommands }); err != nil {
+				t.Fatal(err)
+			}
+			if _, err := k.queueFor("say later", ""); err != nil {
+				t.Fatal(err)
+			}
+			err = k.startWaiting(nil)
+			if !c.executed { // the run has nothing to go on with
+				if !fault.Is(err, fault.RunNotResumable) {
+					t.Error(err)
+				}
+				return
+			}
+			if err != nil {
+				t.Fatal(err)
+			}
+			k.order.SessionRef += "_2"
+			if record := k.end(); record.Status != doc.StatusEnded {
+				t.Errorf("%s: %s", record.Status, record.Error)
+			}
+			if got := k.said(); !slices.Equal(got, []string{"say later"}) {
+				t.Errorf("%q were said", got)
+			}
+		})
 	}
 }

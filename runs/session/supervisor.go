@@ -228,6 +228,7 @@ func (s *supervisor) run(ctx context.Context) (err error) {
 	end, err := s.execute(ctx)
 	if err != nil {
 		end = s.outcome(nil, err)
+		end.unstarted = true
 	}
 	return s.end(ctx, end)
 }
@@ -242,6 +243,8 @@ type outcome struct {
 	turn     turnEnd // the last one of a live session
 	reason   string  // why a live session ended before its time, "" for none
 	err      error
+
+	unstarted bool // its provider never ran
 }
 
 // execute starts the provider and follows it. The error is a start failure.

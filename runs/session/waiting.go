@@ -6,6 +6,7 @@ package session
 import (
 	"cmp"
 	"encoding/json"
+	"errors"
 	"path"
 
 	"ac/events"
@@ -132,4 +133,18 @@ func Refused(source events.Source, run, steer string, why error) (events.Draft, 
 	return source.Draft(events.Draft{
 		RunID: run, SessionRef: LocalRef(run), Actor: events.ActorSystem, Visibility: events.VisibilityOrg, Type: events.SteerDiscarded,
 	}, discardedPayload{SteerID: steer, Reason: "refused", Error: clippedTo(why.Error(), maxError)})
+}
+
+// refusedTexts discards the texts that wait for turns of their own, since the session that
+// was to say them never began: else they would come along with a later one, unasked.
+func (s *supervisor) refusedTexts(why string) (drafts []events.Draft, err error) {
+	waiting, err := WaitingTexts(s.w, s.order.ProjectID, s.order.RunID)
+	for _, text := range waiting {
+		if text.Mode != ModeAfterTurn {
+			continue
+		}
+		d, draftErr := Refused(s.w.Events, s.order.RunID, text.ID, errors.New(why))
+		drafts, err = append(drafts, d), errors.Join(err, draftErr)
+	}
+	return drafts, err
 }

@@ -1,0 +1,77 @@
+package company
+
+// What of the skills of a repository is read.
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"ac/internal/durable"
+)
+
+// putSkill writes a skill below a repository.
+func putSkill(t *testing.T, root, name, text string) {
+	t.Helper()
+	dir := filepath.Join(root, ".claude", "skills", name)
+	if err := os.MkdirAll(dir, 0o750); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(filepath.Join(dir, "SKILL.md"), []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// TestSkillsStayInside: folders, files and whole places that are links out of the repository
+// are left out; a link that stays inside is followed.
+func TestSkillsStayInside(t *testing.T) {
+	t.Parallel()
+	root, away := t.TempDir(), t.TempDir()
+	putSkill(t, root, "mine", "---\nname: mine\ndescription: Mine.\n---\n")
+	putSkill(t, away, "theirs", "---\nname: theirs\n---\n")
+	skills := filepath.Join(root, ".claude", "skills")
+	theirs := filepath.Join(away, ".claude", "skills")
+	if err := os.Mkdir(filepath.Join(skills, "file"), 0o750); err != nil {
+		t.Fatal(err)
+	}
+	for from, to := range map[string]string{
+		filepath.Join(skills, "folder"):           filepath.Join(theirs, "theirs"),
+		filepath.Join(skills, "file", "SKILL.md"): filepath.Join(theirs, "theirs", "SKILL.md"),
+		filepath.Join(root, ".codex"):             filepath.Join(away, ".claude"),
+		filepath.Join(skills, "alias"):            "mine",
+	} {
+		if err := os.Symlink(to, from); err != nil {
+			t.Fatal(err)
+		}
+	}
+	found, err := skillsIn(root)
+	if err != nil || len(found) != 1 || found[0].Name != "mine" || found[0].Description != "Mine." || found[0].Source != ".claude/skills/alias/SKILL.md" {
+		t.Errorf("%+v %v", found, err)
+	}
+}
+
+// TestSkillsAreBounded: 200 skills of a repository, and 64 KiB of each.
+func TestSkillsAreBounded(t *testing.T) {
+	t.Parallel()
+	root := t.TempDir()
+	for i := range maxSkills + 1 {
+		putSkill(t, root, fmt.Sprintf("s%03d", i), "")
+	}
+	found, err := skillsIn(root)
+	if err != nil || len(found) != 200 || found[199].Name != "s199" {
+		t.Errorf("%d skills: %v", len(found), err)
+	}
+	head := "---\nname: s000\n---\n"
+	putSkill(t, root, "s000", head+strings.Repeat("x", 70<<10))
+	fsys, err := durable.OpenRoot(root)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = fsys.Close() })
+	text, err := skillText(fsys, ".claude/skills/s000/SKILL.md")
+	if err != nil || len(text) != 64<<10 || !strings.HasPrefix(text, head) {
+		t.Errorf("%d bytes: %v", len(text), err)
+	}
+}

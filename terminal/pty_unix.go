@@ -1,0 +1,51 @@
+//go:build unix
+
+package terminal
+
+// Pseudo-terminals whose reads and writes have deadlines.
+
+import (
+	"errors"
+	"os"
+
+	"github.com/creack/pty"
+	"golang.org/x/sys/unix"
+)
+
+// openPTY makes a pseudo-terminal of a size: our side, and that of the shell. The library
+// leaves our side blocking, so that deadlines would not hold: it is opened another time.
+func openPTY(cols, rows int) (ours, theirs *os.File, err error) {
+	blocking, theirs, err := pty.Open()
+	if err != nil {
+		return nil, nil, err
+	}
+	defer func() { _ = blocking.Close() }()
+	fd, err := unix.FcntlInt(blocking.Fd(), unix.F_DUPFD_CLOEXEC, 0)
+	if err == nil {
+		if err = unix.SetNonblock(fd, true); err != nil {
+			_ = unix.Close(fd)
+		}
+	}
+	if err != nil {
+		return nil, nil, errors.Join(os.NewSyscallError("fcntl", err), theirs.Close())
+	}
+	ours = os.NewFile(uintptr(fd), blocking.Name()) //nolint:gosec // a descriptor
+	if err := resizePTY(ours, cols, rows); err != nil {
+		return nil, nil, errors.Join(err, ours.Close(), theirs.Close())
+	}
+	return ours, theirs, nil
+}
+
+// resizePTY changes the size, and leaves the descriptor as it is.
+func resizePTY(f *os.File, cols, rows int) error {
+	control, err := f.SyscallConn()
+	if err != nil {
+		return err
+	}
+	size := &unix.Winsize{Col: uint16(cols), Row: uint16(rows)} //nolint:gosec // 1,000 at most
+	var failed error
+	if err := control.Control(func(fd uintptr) { failed = unix.IoctlSetWinsize(int(fd), unix.TIOCSWINSZ, size) }); err != nil { //nolint:gosec // a descriptor
+		return err
+	}
+	return os.NewSyscallError("ioctl", failed)
+}
