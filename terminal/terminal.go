@@ -49,7 +49,7 @@ type Terminal struct {
 
 // start opens a terminal and starts its shell.
 func (h *Hub) start(spec Spec) (*Terminal, error) {
-	master, tty, err := openPTY(spec.Cols, spec.Rows)
+	master, tty, err := proc.OpenPTY(spec.Cols, spec.Rows)
 	if err != nil {
 		return nil, err
 	}
@@ -199,7 +199,7 @@ func (t *Terminal) Resize(cols, rows int) error {
 	if t.exit != nil {
 		return t.over()
 	}
-	if err := resizePTY(t.master, cols, rows); err != nil {
+	if err := proc.ResizePTY(t.master, cols, rows); err != nil {
 		return fault.New(fault.IO, "the terminal was not resized: %w", err)
 	}
 	t.cols, t.rows = cols, rows

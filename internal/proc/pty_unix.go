@@ -1,6 +1,6 @@
 //go:build unix
 
-package terminal
+package proc
 
 // Pseudo-terminals whose reads and writes have deadlines.
 
@@ -12,9 +12,9 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// openPTY makes a pseudo-terminal of a size: our side, and that of the shell. The library
+// OpenPTY makes a pseudo-terminal of a size: our side, and that of the shell. The library
 // leaves our side blocking, so that deadlines would not hold: it is opened another time.
-func openPTY(cols, rows int) (ours, theirs *os.File, err error) {
+func OpenPTY(cols, rows int) (ours, theirs *os.File, err error) {
 	blocking, theirs, err := pty.Open()
 	if err != nil {
 		return nil, nil, err
@@ -30,14 +30,14 @@ func openPTY(cols, rows int) (ours, theirs *os.File, err error) {
 		return nil, nil, errors.Join(os.NewSyscallError("fcntl", err), theirs.Close())
 	}
 	ours = os.NewFile(uintptr(fd), blocking.Name()) //nolint:gosec // a descriptor
-	if err := resizePTY(ours, cols, rows); err != nil {
+	if err := ResizePTY(ours, cols, rows); err != nil {
 		return nil, nil, errors.Join(err, ours.Close(), theirs.Close())
 	}
 	return ours, theirs, nil
 }
 
-// resizePTY changes the size, and leaves the descriptor as it is.
-func resizePTY(f *os.File, cols, rows int) error {
+// ResizePTY changes the size, and leaves the descriptor as it is.
+func ResizePTY(f *os.File, cols, rows int) error {
 	control, err := f.SyscallConn()
 	if err != nil {
 		return err
