@@ -38,7 +38,8 @@ func TestConsole(t *testing.T) {
 		t.Errorf("%q", seen)
 	}
 	p.send(requestLine(5, "terminal.close", in) + "\n")
-	for line := p.next(); !strings.Contains(line, `"id":5`); line = p.next() {
+	for closed := false; !closed; {
+		closed = strings.Contains(p.next(), `"id":5`)
 	}
 	p.finish()
 	checkConsoleLog(t, filepath.Join(dir, filepath.FromSlash(workspace.TerminalsLog)), made.Result.ID)

@@ -114,8 +114,8 @@ func TestShell(t *testing.T) {
 	t.Parallel()
 	h := newHub(t)
 	term := open(t, h)
-	typed(t, term, "echo $((6*7))\n")
-	at := await(t, term, 0, "\n42\r")
+	typed(t, term, "echo =$((6*7))=\n")
+	at := await(t, term, 0, "=42=")
 	if err := term.Resize(101, 37); err != nil {
 		t.Fatal(err)
 	}
