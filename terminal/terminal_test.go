@@ -121,7 +121,7 @@ func TestShell(t *testing.T) {
 	}
 	typed(t, term, "stty size\n")
 	at = await(t, term, at, "37 101")
-	typed(t, term, "echo sle''eps; sleep 100\n")
+	typed(t, term, "sh -c 'echo sle\"\"eps; exec sleep 100'\n") // which has the terminal when it says so
 	at = await(t, term, at, "sleeps")
 	typed(t, term, "\x03")
 	typed(t, term, "echo li''ves\n")
