@@ -1,6 +1,6 @@
 package company
 
-// mcp.server.*: the MCP servers that agents are told of at their start.
+// mcp.server.*: the MCP servers that agents get at their start.
 
 import (
 	"context"

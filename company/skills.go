@@ -35,7 +35,7 @@ type SkillParams struct {
 	RepoID    string `json:"repo_id" is:"optional"`
 }
 
-// Skill is something that agents are told how to do. Source is relative to the root of the
+// Skill is a text that says how to do something. Source is relative to the root of the
 // repository, "" for what is built in; Agents are the drivers whose agents read it.
 type Skill struct {
 	Name        string   `json:"name"`

@@ -94,7 +94,8 @@ func (c *socket) unsubscribe(payload json.RawMessage) {
 	c.send(ownFrame{"unsubscribe_ack", p.SessionID, c.server.hash, p})
 }
 
-// bound is the session of a frame, "" for one that is not bound, which the client is told.
+// ofFrame is the session that a frame is about; for one that is not bound, "" and an error is
+// sent.
 func (c *socket) ofFrame(named string) string {
 	id := c.session(named)
 	if _, deleted := c.server.state.is(id); id == "" || deleted {

@@ -190,7 +190,7 @@ func (m *mapper) works(c *transcript.Change) {
 	}
 }
 
-// begin tells of a tool.
+// begin sends the start of a tool.
 func (m *mapper) begin(w *work) {
 	if w.begun {
 		return
@@ -203,7 +203,7 @@ func (m *mapper) begin(w *work) {
 	})
 }
 
-// update tells of output of a tool.
+// update sends output of a tool.
 func (m *mapper) update(id string, w *work, text string) {
 	if text == "" || w.item == nil {
 		return
@@ -225,7 +225,7 @@ func (m *mapper) since(ms int64) float64 {
 	return math.Round(float64(max(0, m.at-ms))/100) / 10
 }
 
-// endTool tells of the end of a tool.
+// endTool sends the end of a tool.
 func (m *mapper) endTool(w *work) {
 	m.begin(w)
 	t := w.item.Tool

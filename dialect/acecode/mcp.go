@@ -1,6 +1,6 @@
 package acecode
 
-// The MCP servers that agents are told of at their start.
+// The MCP servers that agents get at their start.
 
 import (
 	"encoding/json"

@@ -168,7 +168,7 @@ func TestTakenUp(t *testing.T) {
 	c.await("Message", `"role":"assistant"`, "you said: left behind")
 }
 
-// TestGap pins that a client that missed too much is told so, and sent nothing of it.
+// TestGap pins that a client that missed too much gets a notice of that, and nothing of what it missed.
 func TestGap(t *testing.T) {
 	t.Parallel()
 	h := &history{mapper: newMapper(place{}, "p")}

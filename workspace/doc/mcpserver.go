@@ -9,7 +9,7 @@ const (
 	TransportSSE   = "sse"
 )
 
-// MCPServer is an MCP server that agents are told of at their start. Values of Env and
+// MCPServer is an MCP server that agents get at their start. Values of Env and
 // Headers, and AuthToken, are Hidden where secrets.yaml has them.
 type MCPServer struct {
 	Transport      string            `json:"transport"`
