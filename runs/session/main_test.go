@@ -48,7 +48,7 @@ func TestMain(m *testing.M) {
 			os.Exit(exitOf(bareMain(os.Args[1])))
 		case hostCommand:
 			os.Exit(exitOf(hostMain()))
-		case "app-server":
+		case "app-server", "-c": // with settings before it
 			os.Exit(appServerMain())
 		case "--print":
 			os.Exit(claudeMain())
